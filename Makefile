@@ -1,0 +1,250 @@
+# fragsim - a trace-driven simulator of GPU memory allocators
+#
+# Order: knobs, flags, sources, rules, check, install, help.
+
+## Knobs, given as NAME=value
+## BUILD=build: where everything that is made goes
+BUILD ?= build
+## SAN=address,undefined: sanitizers; such a build has its own folder in BUILD
+SAN ?=
+## WERROR=1: warnings are errors
+WERROR ?=
+## V=1: show whole commands, and every test's output
+V ?=
+## JOBS=2: how many tests run at a time
+JOBS ?= 2
+## PROPERTY_SEEDS=300: random traces that the property tests compare
+PROPERTY_SEEDS ?= $(if $(SAN),40,300)
+## MINUTES=10: how long each fuzzer runs
+MINUTES ?= 10
+FUZZ_CC ?= clang
+## CC CPPFLAGS CFLAGS LDFLAGS LDLIBS: the usual, obeyed, after our own
+CFLAGS ?= -O2 -g
+## prefix=/usr/local DESTDIR=: where to install
+prefix ?= /usr/local
+bindir = $(prefix)/bin
+libdir = $(prefix)/lib
+includedir = $(prefix)/include
+mandir = $(prefix)/share/man
+datadir = $(prefix)/share/fragsim
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+comma := ,
+ifneq ($(SAN),)
+override BUILD := $(BUILD)/san-$(subst $(comma),-,$(SAN))
+endif
+Q := $(if $(V),,@)
+say = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
+
+# Flags -----------------------------------------------------------------------
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+	-Wmissing-prototypes -Wold-style-definition -Wwrite-strings -Wundef \
+	-Wvla -Wformat=2 -Wpointer-arith -Wcast-qual -Wswitch-enum \
+	$(if $(WERROR),-Werror)
+sanitize = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANFLAGS = $(if $(SAN),$(call sanitize,$(SAN)))
+FUZZFLAGS = $(call sanitize,address$(comma)undefined)
+ALL_CPPFLAGS = -Iinclude -Isrc $(if $(filter tests/%,$<),-Itests) \
+	-D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
+ALL_CFLAGS = -std=c11 -pthread $(WARNINGS) $(SANFLAGS) $(CFLAGS)
+ALL_LDFLAGS = -pthread $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
+LIBS = -lcjson -lzstd -lz -lm
+ALL_LDLIBS = $(LIBS) $(LDLIBS)
+COMPILE = $(ALL_CPPFLAGS) $(ALL_CFLAGS)
+
+# Sources ---------------------------------------------------------------------
+PROGRAM = $(BUILD)/fragsim
+LIBRARY = $(BUILD)/libfragsim.a
+SUPPORT = $(BUILD)/libsupport.a
+sources = $(sort $(wildcard $(1)))
+objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
+programs = $(patsubst %.c,$(BUILD)/%,$(call sources,$(1)))
+
+CMD_OBJECTS := $(call objects,src/cmd/*.c)
+LIB_OBJECTS := $(filter-out $(CMD_OBJECTS),$(call objects,src/*/*.c))
+SUPPORT_OBJECTS := $(call objects,tests/support/*.c)
+BENCH_OBJECTS := $(call objects,tests/bench/*.c)
+FUZZ_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
+
+UNIT_TESTS := $(call programs,tests/unit/test_*.c)
+PROPERTY_TESTS := $(call programs,tests/property/*.c)
+REPLAYS := $(call programs,tests/fuzz/fuzz_*.c)
+FUZZERS := $(REPLAYS:$(BUILD)/tests/fuzz/%=$(BUILD)/fuzz/%)
+TEST_PROGRAMS := $(UNIT_TESTS) $(PROPERTY_TESTS) $(REPLAYS)
+
+# Rules -----------------------------------------------------------------------
+## Targets
+.PHONY: all quickstart check check-san check-gpu golden-accept bench fuzz install \
+	uninstall clean help install-packages FORCE
+## all: build the program (what plain `make` does)
+all: $(PROGRAM) $(LIBRARY)
+	@:
+
+$(PROGRAM): $(CMD_OBJECTS) $(LIBRARY)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+
+$(LIBRARY): $(LIB_OBJECTS)
+$(SUPPORT): $(SUPPORT_OBJECTS)
+$(LIBRARY) $(SUPPORT): $(BUILD)/objects
+	$(call say,AR)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcD $@ $(filter %.o,$^)
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COMPILE) -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
+	$(call say,FUZZCC)
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) $(COMPILE) $(FUZZFLAGS) -fsanitize=fuzzer-no-link \
+		-MMD -MP -c -o $@ $<
+
+$(TEST_PROGRAMS): %: %.o $(SUPPORT) $(LIBRARY)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(SUPPORT) $(LIBRARY) \
+		-lcmocka $(ALL_LDLIBS)
+$(REPLAYS): $(BUILD)/tests/fuzz/replay.o
+
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
+	$(call say,FUZZLD)
+	$(Q)$(FUZZ_CC) $(ALL_LDFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer \
+		-o $@ $^ $(ALL_LDLIBS)
+
+$(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+
+# These two are rewritten only when their text changes: a new flag rebuilds
+# everything, a file that came or went the archives.
+$(BUILD)/flags: text = $(CC) $(COMPILE) : $(ALL_LDFLAGS) $(ALL_LDLIBS) : $(FUZZ_CC)
+$(BUILD)/objects: text = $(CMD_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS)
+$(BUILD)/flags $(BUILD)/objects: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(text))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(text))' > $@
+FORCE:
+
+-include $(patsubst %.o,%.d,$(CMD_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS) \
+	$(BENCH_OBJECTS) $(TEST_PROGRAMS:=.o) $(BUILD)/tests/fuzz/replay.o \
+	$(FUZZ_LIB) $(FUZZERS:$(BUILD)/fuzz/%=$(BUILD)/fuzz/tests/fuzz/%.o))
+
+# Packages: `make` says what is missing; quickstart, check and fuzz install it.
+compiler = $(firstword $(filter gcc% clang%,$(notdir $(1))) gcc)
+no_compiler = $(if $(shell command -v $(firstword $(1)) 2>/dev/null),,$(call compiler,$(1)))
+clang_rt = libclang-rt-$(or $(shell $(1) -dumpversion 2>/dev/null | cut -d. -f1),14)-dev
+no_header = $(shell $(CC) $(CPPFLAGS) -include $(2) -E -x c /dev/null \
+	>/dev/null 2>&1 || echo $(1))
+
+BUILD_PACKAGES = $(call no_compiler,$(CC)) libc6-dev zlib1g-dev libzstd-dev libcjson-dev
+TEST_PACKAGES = perl libcmocka-dev python3 python3-jsonschema mandoc gzip zstd \
+	$(if $(SAN),$(if $(filter clang%,$(call compiler,$(CC))),$(call clang_rt,$(CC))))
+FUZZ_PACKAGES = $(call no_compiler,$(FUZZ_CC)) $(call clang_rt,$(FUZZ_CC))
+WANTED = $(BUILD_PACKAGES) $(if $(filter check%,$(MAKECMDGOALS)),$(TEST_PACKAGES)) \
+	$(if $(filter fuzz,$(MAKECMDGOALS)),$(FUZZ_PACKAGES))
+MISSING = $(strip $(if $(call no_compiler,$(CC)), \
+	$(shell scripts/install-packages.sh -n $(BUILD_PACKAGES)), \
+	$(call no_header,libc6-dev,stdio.h) $(call no_header,zlib1g-dev,zlib.h) \
+	$(call no_header,libzstd-dev,zstd.h) $(call no_header,libcjson-dev,cjson/cJSON.h)))
+
+install-packages:
+	@scripts/install-packages.sh $(WANTED)
+
+$(BUILD)/packages: $(BUILD)/flags \
+	| $(if $(filter quickstart check check-gpu fuzz,$(MAKECMDGOALS)),install-packages)
+	@$(if $(MISSING),$(error missing Debian packages: $(MISSING) (`make \
+	quickstart` installs them)))touch $@
+
+# Check -----------------------------------------------------------------------
+## quickstart: install what the build lacks, build, simulate a real model's trace
+quickstart: all
+	$(PROGRAM) run --policy bestfit traces/gpt2_small_train_bs8_seq1024.ndjson.gz
+
+# Each test is one command that prints TAP; TESTS='"a b" c' runs just those two.
+# Found by themselves: tests/*/*.sh, and tests/*/run.py with the program's name.
+python = /usr/bin/python3 -B
+compare = $(python) tests/property/compare.py $(PROGRAM) $(1) \
+	$(shell seq $(1) $(PROPERTY_SEEDS) | head -n 50 | wc -l)
+golden_areas = $(sort $(patsubst tests/golden/%/,%,$(dir $(wildcard tests/golden/*/*.sh))))
+GPU_TESTS = $(call sources,tests/gpu/*.sh)
+TESTS = scripts/check-rooms.sh scripts/check-help.sh $(TEST_PROGRAMS) \
+	$(foreach f,$(call sources,tests/*/run.py),"$(python) $f $(PROGRAM)") \
+	$(foreach first,$(if $(wildcard tests/property/compare.py), \
+		$(shell seq 1 50 $(PROPERTY_SEEDS))),"$(call compare,$(first))") \
+	$(patsubst %,"tests/golden/run.sh %",$(golden_areas)) \
+	$(filter-out tests/golden/% tests/support/%,$(call sources,tests/*/*.sh))
+
+full_path = $(if $(filter /%,$(1)),,$(CURDIR)/)$(1)
+TEST_ENV = FRAGSIM="$(call full_path,$(PROGRAM))" BUILD="$(call full_path,$(BUILD))" \
+	TRACES="$(CURDIR)/traces" SAN="$(SAN)" CMOCKA_MESSAGE_OUTPUT=tap \
+	ASAN_OPTIONS=abort_on_error=1:exitcode=99:allocator_may_return_null=1 \
+	UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
+
+## check: install what the tests lack, build, run all tests
+check: all $(TEST_PROGRAMS)
+	@$(TEST_ENV) prove -j$(JOBS) --failures --comments $(if $(V),-v) --exec '' $(TESTS)
+
+## check-san: the same under address and undefined-behaviour sanitizers
+check-san:
+	@$(MAKE) --no-print-directory check SAN=address,undefined
+
+## check-gpu: the tests that need a GPU (they skip, and say so, without one)
+check-gpu: all
+	@$(if $(GPU_TESTS),$(TEST_ENV) prove -v --exec '' $(GPU_TESTS),echo no GPU tests)
+
+## golden-accept: make what the program prints now the expected output
+golden-accept: all
+	@$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
+
+## bench: measure speed; prints a table and JSON
+bench: all $(if $(BENCH_OBJECTS),$(BUILD)/bench)
+	@$(if $(BENCH_OBJECTS),$(TEST_ENV) $(BUILD)/bench $(BENCHFLAGS),echo no benchmarks)
+
+## fuzz: run each fuzzer for MINUTES; what it finds goes to build/fuzz
+fuzz: $(FUZZERS)
+	@set -e; for f in $(notdir $(FUZZERS)); do n=$${f#fuzz_}; \
+		mkdir -p $(BUILD)/fuzz/corpus/$$n; \
+		$(TEST_ENV) $(BUILD)/fuzz/$$f -max_total_time=$$(($(MINUTES) * 60)) \
+			-artifact_prefix=$(BUILD)/fuzz/$$n- $(FUZZARGS) \
+			$(BUILD)/fuzz/corpus/$$n $$(ls -d tests/fuzz/corpus/$$n 2>/dev/null); done
+
+# Install ---------------------------------------------------------------------
+# SOURCE:DESTINATION of every file, the one list that both targets read.
+manual = $(mandir)/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
+	$(BUILD)/fragsim.pc:$(libdir)/pkgconfig/fragsim.pc \
+	$(foreach f,$(call sources,include/fragsim/*.h),$f:$(includedir)/fragsim/$(notdir $f)) \
+	$(foreach f,$(call sources,man/*.[1-8]),$f:$(call manual,$f)) \
+	$(foreach f,$(call sources,traces/*),$f:$(datadir)/traces/$(notdir $f)) \
+	$(foreach f,$(call sources,man/*.schema.json),$f:$(datadir)/$(notdir $f))
+version = $(shell sed -n 's/^.define FRAG_VERSION "\(.*\)".*/\1/p' include/fragsim/version.h)
+
+## install: program, library, headers, man pages, schemas, traces, fragsim.pc
+install: all
+	@printf '%s\n' 'Name: fragsim' 'Version: $(version)' \
+		'Description: simulator of GPU memory allocators' \
+		'Cflags: -I$(includedir)' \
+		'Libs: -L$(libdir) -lfragsim $(LIBS) -pthread' > $(BUILD)/fragsim.pc
+	$(Q)set -e; for f in $(INSTALLED); do mode=644; \
+		case $$f in $(PROGRAM):*) mode=755; esac; \
+		install -D -m $$mode "$${f%%:*}" "$(DESTDIR)$${f#*:}"; done
+
+## uninstall: remove exactly what install put there
+uninstall:
+	$(Q)set -e; for f in $(INSTALLED); do rm -f "$(DESTDIR)$${f#*:}"; done
+	$(Q)for d in $(includedir)/fragsim $(datadir)/traces $(datadir); do \
+		rmdir "$(DESTDIR)$$d" 2>/dev/null || :; done
+
+## clean: remove the build folder
+clean:
+	$(Q)rm -rf $(BUILD)
+
+# Help ------------------------------------------------------------------------
+## help: this list
+help:
+	@sed -n -e 's/^## \([^:]*\): \(.*\)/  \1\t\2/p' -e 's/^## \([^:]*\)$$/\1:/p' \
+		Makefile | expand -t 40

@@ -1,0 +1,150 @@
+#!/bin/sh
+# check-rooms.sh [ROOT] - the rules of the source tree that no compiler checks,
+# printed as TAP, each breach as FILE:LINE. The room rule reads rooms.txt: a
+# file may include "room/x.h" of its own room and of the rooms listed for it.
+# A public header belongs to the room of its name, else to base.
+set -eu
+
+rooms=$(cd "$(dirname "$0")" && pwd)/rooms.txt
+cd "${1:-$(dirname "$0")/..}"
+
+files=$(find src include -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
+if [ -z "$files" ]; then
+	echo "1..0 # SKIP no sources"
+	exit 0
+fi
+
+# The names hold no spaces; the last rule below sees to that.
+# shellcheck disable=SC2086
+LC_ALL=C awk -v rooms="$rooms" '
+function breach(rule, text)
+{
+	found[rule] = found[rule] "#   " FILENAME ":" FNR ": " text "\n"
+}
+
+# The line without comments, strings and character constants.
+function code(line,    out, c, i)
+{
+	out = ""
+	for (i = 1; i <= length(line); i++) {
+		c = substr(line, i, 1)
+		if (in_comment) {
+			if (substr(line, i, 2) == "*/") {
+				in_comment = 0
+				i++
+			}
+		} else if (quote != "") {
+			if (c == "\\")
+				i++
+			else if (c == quote) {
+				quote = ""
+				out = out c
+			}
+		} else if (substr(line, i, 2) == "/*") {
+			in_comment = 1
+			out = out " "
+			i++
+		} else if (substr(line, i, 2) == "//") {
+			break
+		} else {
+			if (c == "\"" || c == "\047")
+				quote = c
+			out = out c
+		}
+	}
+	quote = ""
+	return out
+}
+
+function room_of_header(path,    part)
+{
+	split(path, part, "/")
+	if (part[1] != "fragsim")
+		return part[1]
+	sub(/\.h$/, "", part[2])
+	return part[2] in allowed ? part[2] : "base"
+}
+
+function check_include(path,    to)
+{
+	if (index(path, "../"))
+		breach(PARENT, "includes " path)
+	to = room_of_header(path)
+	if (path !~ /^[^\/]+\/[^\/]+$/ || !(to in allowed))
+		breach(ROOMS, "includes " path ", which is in no room")
+	else if (to != room && index(allowed[room], " " to " ") == 0)
+		breach(ROOMS, room " includes " path ", which belongs to " to)
+	if (FILENAME ~ /^include/ && path !~ /^fragsim\//)
+		breach(PUBLIC, "includes " path)
+}
+
+BEGIN {
+	ROOMS = ++rules; title[ROOMS] = "rooms include what rooms.txt allows"
+	PARENT = ++rules; title[PARENT] = "no include goes up by ../"
+	PUBLIC = ++rules; title[PUBLIC] = "public headers include public headers only"
+	CJSON = ++rules; title[CJSON] = "cJSON only in src/base/json.c"
+	UNIQUE = ++rules; title[UNIQUE] = "file names are unique across src/"
+	LENGTH = ++rules; title[LENGTH] = "no file is longer than 700 lines"
+	QUIET = ++rules; title[QUIET] = "below cmd nothing prints, exits or aborts"
+	FIRST = ++rules; title[FIRST] = "each file begins with its name and what it is for"
+	NAMES = ++rules; title[NAMES] = "files are src/ROOM/NAME or include/fragsim/NAME"
+
+	while ((getline line < rooms) > 0) {
+		sub(/#.*/, "", line)
+		if (split(line, part, ":") == 2) {
+			gsub(/[ \t]+/, " ", part[2])
+			allowed[part[1]] = part[2] " "
+		}
+	}
+}
+
+FNR == 1 {
+	in_comment = 0
+	count = split(FILENAME, part, "/")
+	name = part[count]
+	room = part[1] == "src" ? part[2] : room_of_header("fragsim/" name)
+	if (count != 3 || !(room in allowed) || FILENAME ~ /[^A-Za-z0-9_.\/]/)
+		breach(NAMES, "a place or name that is not foreseen")
+	if (part[1] == "src") {
+		if (name in seen)
+			breach(UNIQUE, "like " seen[name])
+		seen[name] = FILENAME
+	}
+	title_line = $0 == "/*" ? 2 : 1
+}
+
+FNR == title_line {
+	start = (FNR == 1 ? "/* " : " * ") name " - "
+	if (substr($0, 1, length(start)) != start)
+		breach(FIRST, "does not begin with \"" start "\"")
+}
+
+FNR == 701 { breach(LENGTH, "is too long") }
+
+{
+	text = code($0)
+	if (text ~ /^[ \t]*#[ \t]*include/) {
+		if (split($0, part, "\"") >= 3)
+			check_include(part[2])
+		else if (text ~ /<cjson\//)
+			text = text " cJSON"
+	}
+	if (text ~ /cJSON/ && FILENAME != "src/base/json.c")
+		breach(CJSON, "speaks of cJSON")
+	if (room != "cmd" && FILENAME != "src/base/error.c" &&
+	    text ~ /(^|[^A-Za-z0-9_])(v?printf|puts|putchar|perror|_?exit|_Exit|quick_exit|abort)[ \t]*\(/)
+		breach(QUIET, "prints, exits or aborts")
+}
+
+END {
+	print "1.." rules
+	for (rule = 1; rule <= rules; rule++) {
+		good = !(rule in found)
+		print (good ? "ok " : "not ok ") rule " - " title[rule]
+		if (!good) {
+			printf "%s", found[rule]
+			failed = 1
+		}
+	}
+	exit failed + 0
+}' $files
