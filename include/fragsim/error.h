@@ -1,0 +1,52 @@
+/*
+ * error.h - what can go wrong, and how it is told.
+ *
+ * A function that can fail returns 0 or a negative code (-FRAG_E...). The one
+ * who knows most writes the message, once, with frag_fail(); callers pass code
+ * and message up untouched, and only src/cmd prints it.
+ */
+#ifndef FRAGSIM_ERROR_H
+#define FRAGSIM_ERROR_H
+
+/* X(name, exit status of the command line, meaning) */
+#define FRAG_ERRORS(X)                                                        \
+	X(USAGE, 2, "wrong usage")                                            \
+	X(TRACE, 4, "bad trace")                                              \
+	X(POLICY, 4, "a policy made an impossible choice")                    \
+	X(DEVICE, 5, "no usable device, or it failed")                        \
+	X(DEVMEM, 3, "the device refused memory: a result, not a failure")    \
+	X(OUTPUT, 6, "output could not be written")                           \
+	X(PIPE, 6, "the reader of the output has gone")                       \
+	X(NOMEM, 6, "out of host memory")                                     \
+	X(CHECK, 1, "--check found a difference")                             \
+	X(INTERRUPTED, 130, "interrupted")
+
+enum frag_error_code {
+	FRAG_EOK,
+#define X(name, status, text) FRAG_E##name,
+	FRAG_ERRORS(X)
+#undef X
+};
+
+struct frag_error {
+	int  code;              /* 0, or -FRAG_E... */
+	char message[1024];     /* one line, no line end, no secrets of memory */
+};
+
+/* Notes the failure (err may be NULL) and returns -code. */
+int frag_fail(struct frag_error *err, enum frag_error_code code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same for a lack of host memory. */
+int frag_fail_nomem(struct frag_error *err);
+
+/* The exit status that a command ends with for a code (-FRAG_E... or 0). */
+int frag_error_status(int code);
+
+/* A sink for warnings: one call a line. Every library call that may warn is given one. */
+struct frag_log {
+	void (*warn)(void *ctx, const char *message);
+	void *ctx;
+};
+
+#endif

@@ -1,0 +1,46 @@
+/* error.c - codes, messages, exit statuses. */
+#include "fragsim/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+int frag_fail(struct frag_error *err, enum frag_error_code code, const char *format, ...)
+{
+	va_list args;
+
+	if (err) {
+		va_start(args, format);
+		vsnprintf(err->message, sizeof(err->message), format, args);
+		va_end(args);
+		err->code = -(int)code;
+	}
+	return -(int)code;
+}
+
+int frag_fail_nomem(struct frag_error *err)
+{
+	return frag_fail(err, FRAG_ENOMEM, "out of host memory");
+}
+
+int frag_error_status(int code)
+{
+	static const int status[] = {
+		0,
+#define X(name, status, text) status,
+		FRAG_ERRORS(X)
+#undef X
+	};
+
+	if (code > 0 || -code >= (int)(sizeof(status) / sizeof(status[0])))
+		FRAG_BUG("a code that does not exist");
+	return status[-code];
+}
+
+void frag_bug(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "fragsim: bug at %s:%d: %s\n", file, line, what);
+	abort();
+}

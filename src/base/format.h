@@ -1,0 +1,32 @@
+/* format.h - numbers and strings as fragsim writes them, without stdio. */
+#ifndef BASE_FORMAT_H
+#define BASE_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room that each of the writers below needs at most, strings apart. */
+#define FRAG_NUMBER_ROOM 32
+
+/* Each writes at p, without a NUL, and returns the place after it. */
+char *frag_put_u64(char *p, uint64_t value);
+char *frag_put_i64(char *p, int64_t value);
+/* A percentage or another small double, exactly as printf's %.4f. */
+char *frag_put_fixed4(char *p, double value);
+
+/*
+ * A JSON string with its quotes; everything outside printable ASCII becomes an
+ * escape, and what is no UTF-8 U+FFFD. Room: 6 for each byte of text, and 2.
+ */
+char *frag_put_json(char *p, const char *text, size_t length);
+
+/* A CSV field, quoted where RFC 4180 wants it. Room: 2 for each byte, and 2. */
+char *frag_put_csv(char *p, const char *text, size_t length);
+
+/* The value in hundredths, rounded as printf's %.2f does: 3.125 gives 312. */
+uint32_t frag_hundredths(double percent);
+
+/* A size as PyTorch's format_size prints it: "916.00 MiB", "512 bytes". */
+char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
+
+#endif

@@ -1,0 +1,16 @@
+/* grow.h - arrays that grow by doubling, checked. */
+#ifndef BASE_GROW_H
+#define BASE_GROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Makes room for `need` elements of `size` bytes in *array, which has room for
+ * *capacity. False where memory is short or 2^32 elements would be passed; the
+ * array is then as it was.
+ */
+bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size);
+
+#endif

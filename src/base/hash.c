@@ -1,0 +1,108 @@
+/* hash.c - a map from 64-bit keys to 32-bit values, open addressing, seeded. */
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define FIRST_SIZE 64
+
+uint64_t frag_hash_seed(void)
+{
+	uint64_t seed = 0;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+		seed = (uint64_t)(uintptr_t)&seed ^ (uint64_t)getpid() << 32;
+	return seed;
+}
+
+uint64_t frag_hash_text(const char *text, size_t length, uint64_t seed)
+{
+	uint64_t hash = seed ^ (uint64_t)length * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t word;
+
+	for (; length >= 8; length -= 8, text += 8) {
+		memcpy(&word, text, 8);
+		hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+		hash ^= hash >> 32;
+	}
+	word = 0;
+	memcpy(&word, text, length);
+	hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+	return hash ^ hash >> 29;
+}
+
+bool frag_map_init(struct frag_map *map, uint64_t seed)
+{
+	map->entries = calloc(FIRST_SIZE, sizeof(*map->entries));
+	map->mask = FIRST_SIZE - 1;
+	map->count = 0;
+	map->seed = seed;
+	return map->entries != NULL;
+}
+
+void frag_map_fini(struct frag_map *map)
+{
+	free(map->entries);
+	map->entries = NULL;
+}
+
+static void place(struct frag_map *map, uint64_t key, uint32_t value)
+{
+	uint32_t i = frag_map_home(map, key);
+
+	while (map->entries[i].full)
+		i = (i + 1) & map->mask;
+	map->entries[i] = (struct frag_map_entry){ .key = key, .value = value, .full = 1 };
+}
+
+static bool rehash(struct frag_map *map)
+{
+	struct frag_map old = *map;
+	uint64_t size = ((uint64_t)old.mask + 1) * 2;
+
+	if (size > UINT32_MAX)
+		return false;
+	map->entries = calloc((size_t)size, sizeof(*map->entries));
+	if (!map->entries) {
+		*map = old;
+		return false;
+	}
+	map->mask = (uint32_t)(size - 1);
+	for (uint64_t i = 0; i <= old.mask; i++)
+		if (old.entries[i].full)
+			place(map, old.entries[i].key, old.entries[i].value);
+	free(old.entries);
+	return true;
+}
+
+bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value)
+{
+	if ((uint64_t)map->count * 4 >= ((uint64_t)map->mask + 1) * 3 && !rehash(map))
+		return false;
+	place(map, key, value);
+	map->count++;
+	return true;
+}
+
+void frag_map_remove(struct frag_map *map, uint64_t key, uint32_t value)
+{
+	uint32_t hole = frag_map_home(map, key);
+	uint32_t i;
+
+	while (map->entries[hole].key != key || map->entries[hole].value != value
+	       || !map->entries[hole].full)
+		hole = (hole + 1) & map->mask;
+	/* close the gap: an entry may move back as far as its home */
+	for (i = (hole + 1) & map->mask; map->entries[i].full; i = (i + 1) & map->mask) {
+		uint32_t home = frag_map_home(map, map->entries[i].key);
+
+		if (((i - home) & map->mask) >= ((i - hole) & map->mask)) {
+			map->entries[hole] = map->entries[i];
+			hole = i;
+		}
+	}
+	map->entries[hole].full = 0;
+	map->count--;
+}

@@ -1,0 +1,84 @@
+/*
+ * hash.h - a map from 64-bit keys to 32-bit values, open addressing, seeded.
+ *
+ * Keys may be equal in their 64 bits and yet different (hashes of strings): the
+ * map then holds several entries of one key, told apart by the caller through
+ * frag_map_next().
+ */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct frag_map_entry {
+	uint64_t key;
+	uint32_t value;
+	uint32_t full;
+};
+
+struct frag_map {
+	struct frag_map_entry *entries;         /* power of two, at most 3/4 full */
+	uint32_t mask;
+	uint32_t count;
+	uint64_t seed;
+};
+
+#define FRAG_MAP_NONE UINT32_MAX
+
+/* A seed that an input's author cannot know. */
+uint64_t frag_hash_seed(void);
+
+/* 64 bits of a string. */
+uint64_t frag_hash_text(const char *text, size_t length, uint64_t seed);
+
+bool frag_map_init(struct frag_map *map, uint64_t seed);
+void frag_map_fini(struct frag_map *map);
+
+/* Adds an entry, also where the key is there already. False: memory is short. */
+bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value);
+/* Removes the entry of this key and value, which must be there. */
+void frag_map_remove(struct frag_map *map, uint64_t key, uint32_t value);
+
+static inline uint64_t frag_hash_mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	x ^= x >> 32;
+	return x;
+}
+
+/*
+ * The first entry of the key at or after *at, which starts as
+ * frag_map_home(); FRAG_MAP_NONE where there is no more.
+ */
+static inline uint32_t frag_map_home(const struct frag_map *map, uint64_t key)
+{
+	return (uint32_t)frag_hash_mix(key ^ map->seed) & map->mask;
+}
+
+static inline uint32_t frag_map_next(const struct frag_map *map, uint64_t key, uint32_t *at)
+{
+	uint32_t i = *at;
+
+	while (map->entries[i].full) {
+		if (map->entries[i].key == key) {
+			*at = (i + 1) & map->mask;
+			return map->entries[i].value;
+		}
+		i = (i + 1) & map->mask;
+	}
+	*at = i;
+	return FRAG_MAP_NONE;
+}
+
+/* For keys that are there at most once. */
+static inline uint32_t frag_map_get(const struct frag_map *map, uint64_t key)
+{
+	uint32_t at = frag_map_home(map, key);
+
+	return frag_map_next(map, key, &at);
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* outfile.c - files that are whole or not there. */
+#include "base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail(const struct frag_outfile *f, int number, struct frag_error *err)
+{
+	if (number == EPIPE)
+		return frag_fail(err, FRAG_EPIPE, "%s: its reader has gone", f->path);
+	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", f->path, strerror(number));
+}
+
+static bool start(struct frag_outfile *f, const char *path)
+{
+	*f = (struct frag_outfile){ .fd = -1, .capacity = FRAG_OUT_BUFFER };
+	f->path = strdup(path);
+	f->buf = malloc(f->capacity);
+	return f->path && f->buf;
+}
+
+/* A file of the name pattern beside `path`; the permissions that a new file would have. */
+static int open_beside(struct frag_outfile *f, const char *path)
+{
+	struct stat old;
+	mode_t mask = umask(0);
+	mode_t mode = 0666 & ~mask;
+
+	umask(mask);
+	if (stat(path, &old) == 0)
+		mode = old.st_mode & 07777;
+	f->temporary = malloc(strlen(path) + sizeof(".XXXXXX"));
+	if (!f->temporary)
+		return ENOMEM;
+	memcpy(f->temporary, path, strlen(path));
+	memcpy(f->temporary + strlen(path), ".XXXXXX", sizeof(".XXXXXX"));
+	f->fd = mkstemp(f->temporary);
+	if (f->fd < 0) {
+		free(f->temporary);
+		f->temporary = NULL;
+		return errno;
+	}
+	fcntl(f->fd, F_SETFD, FD_CLOEXEC);
+	fchmod(f->fd, mode);
+	return 0;
+}
+
+static int open_path(struct frag_outfile *f)
+{
+	struct stat old;
+	bool there = stat(f->path, &old) == 0;
+
+	if (strcmp(f->path, "-") == 0) {
+		f->fd = STDOUT_FILENO;
+		return 0;
+	}
+	if (there && S_ISDIR(old.st_mode))
+		return EISDIR;
+	if (there && !S_ISREG(old.st_mode)) {
+		f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
+		return f->fd < 0 ? errno : 0;
+	}
+	if (there && access(f->path, W_OK) != 0)
+		return errno;
+	f->final = there ? realpath(f->path, NULL) : strdup(f->path);
+	return f->final ? open_beside(f, f->final) : errno;
+}
+
+int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_error *err)
+{
+	int number, rc;
+
+	if (!start(f, path)) {
+		frag_outfile_abandon(f);
+		return frag_fail_nomem(err);
+	}
+	number = open_path(f);
+	if (!number)
+		return 0;
+	rc = fail(f, number, err);
+	frag_outfile_abandon(f);
+	return rc;
+}
+
+int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
+		       struct frag_error *err)
+{
+	const char *folder = getenv("TMPDIR");
+	char name[4096];
+	int number, rc;
+
+	if (f->final)
+		snprintf(name, sizeof(name), "%s", f->final);
+	else
+		snprintf(name, sizeof(name), "%s/fragsim", folder && *folder ? folder : "/tmp");
+	if (!start(spool, f->path)) {
+		frag_outfile_abandon(spool);
+		return frag_fail_nomem(err);
+	}
+	number = open_beside(spool, name);
+	if (!number) {
+		unlink(spool->temporary);
+		free(spool->temporary);
+		spool->temporary = NULL;
+		return 0;
+	}
+	rc = fail(spool, number, err);
+	frag_outfile_abandon(spool);
+	return rc;
+}
+
+static void put(struct frag_outfile *f, const char *bytes, size_t n)
+{
+	while (n && !f->failed) {
+		ssize_t written = write(f->fd, bytes, n);
+
+		if (written < 0 && errno != EINTR)
+			f->failed = errno;
+		if (written > 0) {
+			bytes += written;
+			n -= (size_t)written;
+		}
+	}
+}
+
+static void flush(struct frag_outfile *f)
+{
+	put(f, f->buf, f->used);
+	f->used = 0;
+}
+
+char *frag_outfile_room(struct frag_outfile *f, size_t n)
+{
+	if (f->capacity - f->used < n)
+		flush(f);
+	if (f->capacity < n) {
+		char *larger = realloc(f->buf, n);
+
+		if (!larger) {
+			f->failed = f->failed ? f->failed : ENOMEM;
+			return NULL;
+		}
+		f->buf = larger;
+		f->capacity = n;
+	}
+	return f->buf + f->used;
+}
+
+void frag_outfile_write(struct frag_outfile *f, const void *bytes, size_t n)
+{
+	if (n > f->capacity - f->used)
+		flush(f);
+	if (n > f->capacity) {
+		put(f, bytes, n);
+		return;
+	}
+	memcpy(f->buf + f->used, bytes, n);
+	f->used += n;
+}
+
+int frag_outfile_status(const struct frag_outfile *f, struct frag_error *err)
+{
+	return f->failed ? fail(f, f->failed, err) : 0;
+}
+
+int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool, struct frag_error *err)
+{
+	ssize_t n = 1;
+
+	flush(spool);
+	if (!spool->failed && lseek(spool->fd, 0, SEEK_SET) < 0)
+		spool->failed = errno;
+	while (n > 0 && !spool->failed) {
+		n = read(spool->fd, spool->buf, spool->capacity);
+		if (n < 0 && errno != EINTR)
+			spool->failed = errno;
+		if (n > 0)
+			frag_outfile_write(f, spool->buf, (size_t)n);
+	}
+	if (spool->failed && !f->failed)
+		f->failed = spool->failed;
+	frag_outfile_abandon(spool);
+	return frag_outfile_status(f, err);
+}
+
+int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err)
+{
+	int rc;
+
+	flush(f);
+	if (f->fd != STDOUT_FILENO && close(f->fd) != 0 && !f->failed)
+		f->failed = errno;
+	f->fd = -1;
+	if (!f->failed && f->temporary && rename(f->temporary, f->final) != 0)
+		f->failed = errno;
+	if (!f->failed) {
+		free(f->temporary);
+		f->temporary = NULL;
+	}
+	rc = frag_outfile_status(f, err);
+	frag_outfile_abandon(f);
+	return rc;
+}
+
+void frag_outfile_abandon(struct frag_outfile *f)
+{
+	if (f->buf && f->fd >= 0 && f->fd != STDOUT_FILENO)
+		close(f->fd);
+	if (f->temporary)
+		unlink(f->temporary);
+	free(f->temporary);
+	free(f->final);
+	free(f->path);
+	free(f->buf);
+	*f = (struct frag_outfile){ .fd = -1 };
+}

@@ -1,0 +1,58 @@
+/*
+ * outfile.h - files that are whole or not there.
+ *
+ * A file is written beside its destination and renamed into place when it is
+ * whole; an existing one is never harmed by a failure. What is no regular file
+ * (standard output, a device, a pipe) is written as it comes. The first failure
+ * sticks: later calls do nothing, and frag_outfile_commit() tells it.
+ */
+#ifndef BASE_OUTFILE_H
+#define BASE_OUTFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "fragsim/error.h"
+
+#define FRAG_OUT_BUFFER ((size_t)256 << 10)
+
+struct frag_outfile {
+	char  *path;            /* as given, for messages */
+	char  *final, *temporary;       /* NULL where it is written as it comes */
+	char  *buf;
+	size_t used, capacity;
+	int    fd;
+	int    failed;          /* errno of the first failure, or 0 */
+};
+
+/* "-" is standard output. -FRAG_EOUTPUT */
+int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_error *err);
+
+/* A nameless file for what is appended to `f` later. */
+int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
+		       struct frag_error *err);
+
+/* Room for n bytes, written at will; frag_outfile_used() says where writing ended. */
+char *frag_outfile_room(struct frag_outfile *f, size_t n);
+
+static inline void frag_outfile_used(struct frag_outfile *f, const char *end)
+{
+	f->used = (size_t)(end - f->buf);
+}
+
+void frag_outfile_write(struct frag_outfile *f, const void *bytes, size_t n);
+
+/* The failure so far: 0, -FRAG_EPIPE or -FRAG_EOUTPUT. */
+int frag_outfile_status(const struct frag_outfile *f, struct frag_error *err);
+
+/* Appends all of the spool, and closes that. */
+int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool,
+			struct frag_error *err);
+
+/* Flushes, closes, renames into place. On failure nothing is left. */
+int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err);
+
+/* Closes without a trace; fine on a zeroed or a committed file. */
+void frag_outfile_abandon(struct frag_outfile *f);
+
+#endif
