@@ -1,0 +1,66 @@
+/*
+ * device.h - where segments come from: it gives or refuses, and knows no blocks.
+ */
+#ifndef FRAGSIM_DEVICE_H
+#define FRAGSIM_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+typedef uint64_t frag_addr;     /* opaque: what the device calls a segment */
+
+struct frag_device;
+
+/*
+ * Every call returns 0, -FRAG_EDEVMEM (refused: a result) or -FRAG_EDEVICE
+ * (failed). cost_ns is what the call took; 0 on a simulated device.
+ */
+struct frag_device_ops {
+	const char *name;
+	const char *summary;
+	size_t state_size;      /* the core allocates and frees it, zeroed */
+
+	int  (*open)(struct frag_device *dev, struct frag_error *err);          /* optional */
+	void (*close)(struct frag_device *dev);                                 /* optional */
+	int  (*acquire)(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
+			uint64_t *cost_ns);
+	int  (*release)(struct frag_device *dev, frag_addr addr, uint64_t bytes,
+			uint64_t *cost_ns);
+	/* Virtual memory; a device without it leaves all four NULL. */
+	int  (*reserve)(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
+			uint64_t *cost_ns);
+	int  (*unreserve)(struct frag_device *dev, frag_addr addr, uint64_t bytes,
+			  uint64_t *cost_ns);
+	int  (*map)(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
+		    uint64_t *cost_ns);
+	int  (*unmap)(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
+		      uint64_t *cost_ns);
+};
+
+struct frag_device {
+	const struct frag_device_ops *ops;
+	void    *state;
+	uint64_t total;         /* bytes; 0: unlimited */
+	uint64_t context, other;        /* bytes */
+	uint64_t granularity;   /* a held run of bytes counts rounded up to this */
+	uint64_t used;          /* bytes held, so rounded */
+	uint64_t limit;         /* `used` may not pass this; UINT64_MAX: no limit */
+};
+
+extern const struct frag_device_ops frag_device_simulated;
+
+/* Opens a device with the figures given; close it with frag_device_close(). */
+int  frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops,
+		      uint64_t total, uint64_t context, uint64_t other, uint64_t granularity,
+		      struct frag_error *err);
+void frag_device_close(struct frag_device *dev);
+
+/* total - context - other - used; only where total is not 0. May be negative. */
+int64_t frag_device_free(const struct frag_device *dev);
+
+/* context + used: what the process holds. */
+uint64_t frag_device_process(const struct frag_device *dev);
+
+#endif

@@ -1,0 +1,43 @@
+/* device.c - opening and closing, and the figures that all devices share. */
+#include "fragsim/device.h"
+
+#include <stdlib.h>
+
+int frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops, uint64_t total,
+		     uint64_t context, uint64_t other, uint64_t granularity,
+		     struct frag_error *err)
+{
+	int rc;
+
+	*dev = (struct frag_device){
+		.ops = ops, .total = total, .context = context, .other = other,
+		.granularity = granularity, .limit = UINT64_MAX,
+	};
+	if (ops->state_size) {
+		dev->state = calloc(1, ops->state_size);
+		if (!dev->state)
+			return frag_fail_nomem(err);
+	}
+	rc = ops->open ? ops->open(dev, err) : 0;
+	if (rc)
+		free(dev->state);
+	return rc;
+}
+
+void frag_device_close(struct frag_device *dev)
+{
+	if (dev->ops->close)
+		dev->ops->close(dev);
+	free(dev->state);
+	dev->state = NULL;
+}
+
+int64_t frag_device_free(const struct frag_device *dev)
+{
+	return (int64_t)(dev->total - dev->context - dev->other - dev->used);
+}
+
+uint64_t frag_device_process(const struct frag_device *dev)
+{
+	return dev->context + dev->used;
+}

@@ -1,0 +1,90 @@
+/*
+ * simulated.c - the simulated device: a ledger of what is held (SPEC 3).
+ *
+ * Physical pages are fungible, so a segment fits wherever enough bytes are
+ * left, and addresses only have to be distinct.
+ */
+#include <stdbool.h>
+
+#include "fragsim/device.h"
+
+/* No sum may come near 2^64, on an unlimited device either. */
+#define MOST_BYTES (UINT64_C(1) << 62)
+
+static uint64_t held(const struct frag_device *dev, uint64_t bytes)
+{
+	uint64_t rest = bytes % dev->granularity;
+
+	return rest ? bytes + (dev->granularity - rest) : bytes;
+}
+
+static bool has_room(const struct frag_device *dev, uint64_t bytes)
+{
+	uint64_t used = dev->used + bytes;
+
+	if (used > MOST_BYTES || used > dev->limit)
+		return false;
+	return dev->total == 0 || dev->context + dev->other + used <= dev->total;
+}
+
+static int simulated_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
+			     uint64_t *cost_ns)
+{
+	*cost_ns = 0;
+	*addr = 0;
+	if (!has_room(dev, held(dev, bytes)))
+		return -FRAG_EDEVMEM;
+	dev->used += held(dev, bytes);
+	return 0;
+}
+
+static int simulated_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
+			     uint64_t *cost_ns)
+{
+	(void)addr;
+	*cost_ns = 0;
+	dev->used -= held(dev, bytes);
+	return 0;
+}
+
+/* Address space costs nothing. */
+static int simulated_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
+			     uint64_t *cost_ns)
+{
+	(void)dev;
+	(void)bytes;
+	*cost_ns = 0;
+	*addr = 0;
+	return 0;
+}
+
+static int simulated_unreserve(struct frag_device *dev, frag_addr addr, uint64_t bytes,
+			       uint64_t *cost_ns)
+{
+	return simulated_reserve(dev, bytes, &addr, cost_ns);
+}
+
+static int simulated_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
+			 uint64_t *cost_ns)
+{
+	(void)offset;
+	return simulated_acquire(dev, bytes, &addr, cost_ns);
+}
+
+static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset,
+			   uint64_t bytes, uint64_t *cost_ns)
+{
+	(void)offset;
+	return simulated_release(dev, addr, bytes, cost_ns);
+}
+
+const struct frag_device_ops frag_device_simulated = {
+	.name = "simulated",
+	.summary = "a ledger with the figures of the trace's device",
+	.acquire = simulated_acquire,
+	.release = simulated_release,
+	.reserve = simulated_reserve,
+	.unreserve = simulated_unreserve,
+	.map = simulated_map,
+	.unmap = simulated_unmap,
+};
