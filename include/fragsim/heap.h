@@ -1,0 +1,199 @@
+/*
+ * heap.h - the one owner of segments, blocks and free space.
+ *
+ * A segment is what one device call obtained; its blocks tile it from offset 0.
+ * A block is free, allocated, pending (freed, but still in use on a stream),
+ * unmapped (address space without memory, in an expandable range), or for the
+ * length of one decision in the policy's hand. Free blocks stand in free lists,
+ * one for each (pool, which) that the policy asks for; `which` is the policy's
+ * own number: a stream, a kind of slab, or just 0.
+ *
+ * Questions never change anything. Verbs are the only way to change memory:
+ * each checks its arguments and updates the books and the lists. A verb returns
+ * 0, -FRAG_EPOLICY (the policy asked for the impossible; nothing changed),
+ * -FRAG_EDEVMEM, -FRAG_EDEVICE or -FRAG_ENOMEM.
+ */
+#ifndef FRAGSIM_HEAP_H
+#define FRAGSIM_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fragsim/device.h"
+#include "fragsim/error.h"
+
+typedef uint32_t frag_block;    /* a handle, never a pointer; recycled after a merge */
+typedef uint32_t frag_segment;  /* likewise; recycled after a release */
+typedef uint32_t frag_list;     /* a free list */
+
+#define FRAG_NO_BLOCK UINT32_MAX
+#define FRAG_NO_SEGMENT UINT32_MAX
+
+enum frag_state {
+	FRAG_FREE,
+	FRAG_ALLOCATED,
+	FRAG_PENDING,
+	FRAG_UNMAPPED,
+	FRAG_IN_HAND,
+};
+
+struct frag_block_view {
+	uint64_t offset, bytes; /* within the segment */
+	uint64_t asked;         /* what the program asked for; allocated and pending blocks */
+	frag_segment segment;
+	frag_block prev, next;  /* neighbours by address, or FRAG_NO_BLOCK */
+	uint32_t user;          /* the policy's own */
+	enum frag_state state;
+};
+
+struct frag_segment_view {
+	uint64_t bytes, mapped; /* equal unless expandable */
+	uint64_t grain;         /* slot size of a carved slab; else 0 */
+	uint64_t page;          /* of an expandable range; else 0 */
+	frag_block first;
+	frag_list list;         /* where its free blocks stand */
+	uint32_t ordinal;       /* order of creation, never reused */
+	uint32_t pool;
+	uint32_t live;          /* allocated and pending blocks */
+	uint32_t user;          /* the policy's own */
+	bool kept;              /* an initial pool: never released */
+};
+
+/*
+ * The sums that the metrics of SPEC 5 are made of, kept by the verbs. The
+ * highest of reserved, segments and device bytes are since the last
+ * frag_heap_step(); the counters since the beginning.
+ */
+struct frag_books {
+	uint64_t requested, allocated, active, reserved, free, releasable;      /* bytes */
+	uint32_t segments, blocks;
+	uint32_t top_segments;
+	uint64_t top_reserved, top_used;                                        /* bytes */
+	uint64_t splits, merges, retries, segment_allocs, segment_frees;
+	uint64_t tried;         /* bytes that the device refused last */
+};
+
+enum frag_call_kind {
+	FRAG_CALL_NEW,          /* a segment was obtained */
+	FRAG_CALL_NEW_RANGE,    /* an expandable range was reserved */
+	FRAG_CALL_MAP,
+	FRAG_CALL_UNMAP,
+	FRAG_CALL_RELEASE,
+};
+
+struct frag_call {
+	enum frag_call_kind kind;
+	uint32_t ordinal;
+	uint64_t offset, bytes;
+};
+
+struct frag_index_ops;
+extern const struct frag_index_ops frag_index_size;     /* by size, then address */
+extern const struct frag_index_ops frag_index_address;  /* by address, knows the largest */
+
+struct frag_heap;
+
+/* The device is borrowed and must outlive the heap. NULL where memory is short. */
+struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index);
+void frag_heap_del(struct frag_heap *h);
+
+/* Begins a step: forgets the device calls and the highest figures of the last one. */
+void frag_heap_step(struct frag_heap *h);
+
+/* Questions. */
+const struct frag_books *frag_heap_books(const struct frag_heap *h);
+const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *count);
+uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0 if none */
+uint64_t frag_heap_total(const struct frag_heap *h);            /* the device's; 0 unlimited */
+uint64_t frag_heap_granularity(const struct frag_heap *h);      /* the device's */
+struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
+struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s);
+
+/* The free list for (pool, which): made at the first asking. -FRAG_ENOMEM */
+int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
+
+/*
+ * The first block of the list, in the order of its index, that holds bytes:
+ * the smallest and among equals the lowest (frag_index_size), or the lowest
+ * (frag_index_address). A slot of a carved slab counts as a block.
+ */
+frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t bytes);
+
+/* The same among addresses at or after (ordinal, offset); frag_index_address only. */
+frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64_t bytes,
+			       uint32_t ordinal, uint64_t offset);
+
+/* The largest block of the list, the lowest of equals; frag_index_size only. */
+frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list);
+
+/* Verbs on whole segments. */
+int frag_heap_grow(struct frag_heap *h, frag_list list, uint64_t bytes, frag_block *out);
+int frag_heap_keep(struct frag_heap *h, frag_block whole);      /* never release it */
+int frag_heap_release(struct frag_heap *h, frag_block whole);   /* segment -> device */
+int frag_heap_release_idle(struct frag_heap *h);        /* all without live blocks, by ordinal */
+void frag_heap_retried(struct frag_heap *h);            /* counts a second try */
+void frag_heap_limit(struct frag_heap *h, uint64_t bytes);      /* the device's cap */
+
+/*
+ * Verbs on blocks. take allocates the lower `keep` bytes of a free block and
+ * leaves the rest free; of a carved slab it takes one slot. give frees an
+ * allocated or pending block and merges it with its free neighbours; *out (may
+ * be NULL) is the free block that resulted. hold turns an allocated block into
+ * a pending one.
+ */
+int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep);
+int frag_heap_hold(struct frag_heap *h, frag_block b);
+int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
+
+/*
+ * The steps of take and give one by one, for policies with rules of their own:
+ * pick and drop bring a block into the hand, from free and from allocated or
+ * pending; split cuts a block in hand, the upper part becomes free; absorb
+ * joins a free neighbour to the block in hand, whose handle afterwards is *b;
+ * assign and put end it, as allocated and as free.
+ */
+int frag_heap_pick(struct frag_heap *h, frag_block b);
+int frag_heap_drop(struct frag_heap *h, frag_block b);
+int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep);
+int frag_heap_absorb(struct frag_heap *h, frag_block *b, frag_block neighbour);
+int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t asked);
+int frag_heap_put(struct frag_heap *h, frag_block b);
+
+/*
+ * carve turns a segment that is one free block into equal slots of `grain`
+ * bytes (the tail is waste) on the given list; uncarve makes a segment whose
+ * slots are all free one block again, on the given list.
+ */
+int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t grain, frag_list list,
+		    frag_block *out);
+int frag_heap_uncarve(struct frag_heap *h, frag_segment s, frag_list list);
+
+/*
+ * Expandable ranges: reserve obtains address space as one unmapped block; map
+ * gives memory to `bytes` at `offset` of an unmapped block, in whole pages, and
+ * leaves a free block (merged with free neighbours); unmap takes the pages of a
+ * part of a free block away again. A range without mapped pages is released
+ * with frag_heap_release.
+ */
+int frag_heap_reserve(struct frag_heap *h, frag_list list, uint64_t bytes, uint64_t page,
+		      frag_block *out);
+int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uint64_t bytes,
+		  frag_block *out);
+int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes);
+
+/* The policy's own 32 bits. */
+void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user);
+void frag_heap_set_segment_user(struct frag_heap *h, frag_segment s, uint32_t user);
+
+/*
+ * Recomputes everything from the blocks alone and compares it with the books
+ * and the lists: 0, or -FRAG_ECHECK with the first difference. Slow.
+ */
+int frag_heap_check(const struct frag_heap *h, struct frag_error *err);
+
+/* Calls visit for each segment held, then for each of its blocks (s, b in address order). */
+void frag_heap_walk(const struct frag_heap *h, void *ctx,
+		    void (*visit)(void *ctx, const struct frag_segment_view *s,
+				  const struct frag_block_view *b));
+
+#endif

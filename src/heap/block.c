@@ -1,0 +1,194 @@
+/* block.c - the verbs on blocks: take, give, and the steps that they are made of. */
+#include "fragsim/heap.h"
+#include "heap/store.h"
+
+static bool exists(const struct frag_heap *h, frag_block b)
+{
+	return b < h->block_count;
+}
+
+uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
+{
+	uint32_t upper = frag_new_block(h);
+	struct block *k = &h->blocks[b];
+
+	h->blocks[upper] = (struct block){
+		.offset = k->offset + keep, .bytes = k->bytes - keep,
+		.segment = k->segment, .prev = b, .next = k->next,
+		.user = k->user, .state = k->state,
+	};
+	if (k->next != NONE)
+		h->blocks[k->next].prev = upper;
+	k->next = upper;
+	k->bytes = keep;
+	return upper;
+}
+
+void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
+{
+	struct block *k = &h->blocks[lower];
+
+	k->bytes += h->blocks[upper].bytes;
+	k->next = h->blocks[upper].next;
+	if (k->next != NONE)
+		h->blocks[k->next].prev = lower;
+	frag_drop_block(h, upper);
+}
+
+int frag_heap_pick(struct frag_heap *h, frag_block b)
+{
+	if (!exists(h, b) || h->blocks[b].state != FRAG_FREE)
+		return -FRAG_EPOLICY;
+	frag_list_out(h, b);
+	h->blocks[b].state = FRAG_IN_HAND;
+	return 0;
+}
+
+int frag_heap_put(struct frag_heap *h, frag_block b)
+{
+	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND)
+		return -FRAG_EPOLICY;
+	if (!frag_room(h, 0))
+		return -FRAG_ENOMEM;
+	frag_list_in(h, b);
+	return 0;
+}
+
+int frag_heap_drop(struct frag_heap *h, frag_block b)
+{
+	struct block *k;
+
+	if (!exists(h, b))
+		return -FRAG_EPOLICY;
+	k = &h->blocks[b];
+	if (k->state == FRAG_ALLOCATED) {
+		h->books.requested -= k->asked;
+		h->books.allocated -= k->bytes;
+		h->books.blocks--;
+	} else if (k->state != FRAG_PENDING) {
+		return -FRAG_EPOLICY;
+	}
+	h->books.active -= k->bytes;
+	k->state = FRAG_IN_HAND;
+	if (--h->segments[k->segment].live == 0)
+		frag_idle_enter(h, k->segment);
+	return 0;
+}
+
+int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t asked)
+{
+	struct block *k;
+
+	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND || asked > h->blocks[b].bytes)
+		return -FRAG_EPOLICY;
+	k = &h->blocks[b];
+	k->state = FRAG_ALLOCATED;
+	k->asked = asked;
+	h->books.requested += asked;
+	h->books.allocated += k->bytes;
+	h->books.active += k->bytes;
+	h->books.blocks++;
+	if (h->segments[k->segment].live++ == 0)
+		frag_idle_leave(h, k->segment);
+	return 0;
+}
+
+int frag_heap_hold(struct frag_heap *h, frag_block b)
+{
+	struct block *k;
+
+	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
+		return -FRAG_EPOLICY;
+	k = &h->blocks[b];
+	k->state = FRAG_PENDING;
+	h->books.requested -= k->asked;
+	h->books.allocated -= k->bytes;
+	h->books.blocks--;
+	return 0;
+}
+
+int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
+{
+	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND || keep == 0
+	    || keep >= h->blocks[b].bytes)
+		return -FRAG_EPOLICY;
+	if (!frag_room(h, 1))
+		return -FRAG_ENOMEM;
+	frag_list_in(h, frag_cut(h, b, keep));
+	h->books.splits++;
+	return 0;
+}
+
+/* absorb without its checks: joins free neighbour n to block *b in hand. */
+static void absorb(struct frag_heap *h, frag_block *b, uint32_t n)
+{
+	frag_list_out(h, n);
+	if (h->blocks[n].offset < h->blocks[*b].offset) {
+		frag_fuse(h, n, *b);
+		*b = n;
+		h->blocks[n].state = FRAG_IN_HAND;
+	} else {
+		frag_fuse(h, *b, n);
+	}
+}
+
+int frag_heap_absorb(struct frag_heap *h, frag_block *b, frag_block neighbour)
+{
+	if (!exists(h, *b) || h->blocks[*b].state != FRAG_IN_HAND || !exists(h, neighbour)
+	    || h->blocks[neighbour].state != FRAG_FREE
+	    || (h->blocks[*b].prev != neighbour && h->blocks[*b].next != neighbour))
+		return -FRAG_EPOLICY;
+	absorb(h, b, neighbour);
+	h->books.merges++;
+	return 0;
+}
+
+int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep)
+{
+	const struct segment *s;
+	uint64_t bytes;
+
+	if (!exists(h, *b) || h->blocks[*b].state != FRAG_FREE)
+		return -FRAG_EPOLICY;
+	s = &h->segments[h->blocks[*b].segment];
+	bytes = h->blocks[*b].bytes;
+	if (keep > bytes || asked > keep || keep == 0 || (s->grain && keep != s->grain))
+		return -FRAG_EPOLICY;
+	if (!frag_room(h, 1))
+		return -FRAG_ENOMEM;
+	frag_list_out(h, *b);
+	h->blocks[*b].state = FRAG_IN_HAND;
+	if (keep < bytes) {
+		frag_list_in(h, frag_cut(h, *b, keep));
+		h->books.splits += !s->grain;
+	}
+	return frag_heap_assign(h, *b, asked);
+}
+
+int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
+{
+	const struct segment *s;
+	uint32_t prev, next;
+	int rc;
+
+	if (!frag_room(h, 0))
+		return -FRAG_ENOMEM;
+	rc = frag_heap_drop(h, b);
+	if (rc)
+		return rc;
+	s = &h->segments[h->blocks[b].segment];
+	prev = h->blocks[b].prev;
+	next = h->blocks[b].next;
+	if (next != NONE && h->blocks[next].state == FRAG_FREE) {
+		absorb(h, &b, next);
+		h->books.merges += !s->grain;
+	}
+	if (prev != NONE && h->blocks[prev].state == FRAG_FREE) {
+		absorb(h, &b, prev);
+		h->books.merges += !s->grain;
+	}
+	frag_list_in(h, b);
+	if (out)
+		*out = b;
+	return 0;
+}

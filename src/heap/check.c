@@ -1,0 +1,152 @@
+/* check.c - every invariant of the heap, recomputed from the blocks alone. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "fragsim/heap.h"
+#include "heap/store.h"
+
+struct recount {
+	struct frag_books sum;
+	uint64_t largest;
+	uint32_t *listed;       /* free blocks of each list */
+	uint32_t idle;
+};
+
+static int wrong(struct frag_error *err, const struct segment *s, const struct block *b,
+		 const char *what)
+{
+	return frag_fail(err, FRAG_ECHECK, "segment %u, offset %" PRIu64 ", %" PRIu64 " bytes: %s",
+			 s->ordinal, b->offset, b->bytes, what);
+}
+
+static int check_free(const struct frag_heap *h, const struct segment *s, uint32_t at,
+		      struct recount *r, struct frag_error *err)
+{
+	const struct block *b = &h->blocks[at];
+	const struct frag_entry key = {
+		.size = frag_fit_size(s, b), .offset = b->offset, .ordinal = s->ordinal,
+	};
+	const struct frag_entry *e;
+
+	if (h->index.order == FRAG_BY_ADDRESS)
+		e = frag_index_find_from(&h->index, s->list, key.size, &key);
+	else
+		e = frag_index_find(&h->index, s->list, key.size);
+	if (!e || e->size < key.size || (h->index.order == FRAG_BY_ADDRESS && e->block != at))
+		return wrong(err, s, b, "a free block that its list does not find");
+	if (e->size == key.size && e->ordinal == s->ordinal && e->offset > b->offset)
+		return wrong(err, s, b, "a lower free block that its list does not find");
+	r->sum.free += b->bytes;
+	r->listed[s->list]++;
+	if (key.size > r->largest)
+		r->largest = key.size;
+	if (s->page)
+		r->sum.releasable += frag_whole_pages(s, b->offset, b->bytes);
+	return 0;
+}
+
+static int check_block(const struct frag_heap *h, const struct segment *s, uint32_t at,
+		       struct recount *r, struct frag_error *err)
+{
+	const struct block *b = &h->blocks[at];
+
+	switch ((enum frag_state)b->state) {
+	case FRAG_FREE:
+		return check_free(h, s, at, r, err);
+	case FRAG_ALLOCATED:
+		if (b->asked > b->bytes)
+			return wrong(err, s, b, "asked for more than the block holds");
+		r->sum.requested += b->asked;
+		r->sum.allocated += b->bytes;
+		r->sum.active += b->bytes;
+		r->sum.blocks++;
+		break;
+	case FRAG_PENDING:
+		r->sum.active += b->bytes;
+		break;
+	case FRAG_UNMAPPED:
+		if (!s->page && !s->grain)
+			return wrong(err, s, b, "unmapped in a segment that is no range");
+		break;
+	case FRAG_IN_HAND:
+		return wrong(err, s, b, "left in the policy's hand");
+	}
+	return 0;
+}
+
+static int check_segment(const struct frag_heap *h, const struct segment *s, struct recount *r,
+			 struct frag_error *err)
+{
+	uint64_t offset = 0, unmapped = 0;
+	uint32_t prev = NONE, live = 0;
+
+	for (uint32_t at = s->first; at != NONE; prev = at, at = h->blocks[at].next) {
+		const struct block *b = &h->blocks[at];
+		int rc;
+
+		if (b->offset != offset || b->prev != prev || b->bytes == 0
+		    || &h->segments[b->segment] != s)
+			return wrong(err, s, b, "blocks do not tile the segment");
+		rc = check_block(h, s, at, r, err);
+		if (rc)
+			return rc;
+		live += b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING;
+		unmapped += b->state == FRAG_UNMAPPED && s->page ? b->bytes : 0;
+		offset += b->bytes;
+	}
+	if (offset != s->bytes || live != s->live || s->mapped != s->bytes - unmapped)
+		return frag_fail(err, FRAG_ECHECK, "segment %u: its blocks do not add up",
+				 s->ordinal);
+	if ((s->idle_at != NONE) != (!live && !s->kept && !s->page))
+		return frag_fail(err, FRAG_ECHECK, "segment %u: idle or not?", s->ordinal);
+	if (s->idle_at != NONE) {
+		r->sum.releasable += s->bytes;
+		r->idle++;
+	}
+	r->sum.reserved += s->mapped;
+	r->sum.segments++;
+	return 0;
+}
+
+static int differs(struct frag_error *err, const char *what, uint64_t kept, uint64_t counted)
+{
+	if (kept == counted)
+		return 0;
+	return frag_fail(err, FRAG_ECHECK, "%s is %" PRIu64 " in the books and %" PRIu64
+			 " by count", what, kept, counted);
+}
+
+static int compare(const struct frag_heap *h, const struct recount *r, struct frag_error *err)
+{
+	const struct frag_books *kept = &h->books, *sum = &r->sum;
+	int rc = differs(err, "requested", kept->requested, sum->requested);
+
+	rc = rc ? rc : differs(err, "allocated", kept->allocated, sum->allocated);
+	rc = rc ? rc : differs(err, "active", kept->active, sum->active);
+	rc = rc ? rc : differs(err, "reserved", kept->reserved, sum->reserved);
+	rc = rc ? rc : differs(err, "free", kept->free, sum->free);
+	rc = rc ? rc : differs(err, "largest_free", frag_heap_largest(h), r->largest);
+	rc = rc ? rc : differs(err, "releasable", kept->releasable, sum->releasable);
+	rc = rc ? rc : differs(err, "segments", kept->segments, sum->segments);
+	rc = rc ? rc : differs(err, "blocks", kept->blocks, sum->blocks);
+	rc = rc ? rc : differs(err, "number of idle segments", h->idle_count, r->idle);
+	for (uint32_t i = 0; i < h->index.count && !rc; i++)
+		rc = differs(err, "length of a free list", h->index.lists[i].count, r->listed[i]);
+	return rc;
+}
+
+int frag_heap_check(const struct frag_heap *h, struct frag_error *err)
+{
+	struct recount r = { .listed = calloc((size_t)h->index.count + 1, sizeof(uint32_t)) };
+	int rc = 0;
+
+	if (!r.listed)
+		return frag_fail_nomem(err);
+	for (uint32_t s = 0; s < h->segment_count && !rc; s++)
+		if (h->segments[s].held)
+			rc = check_segment(h, &h->segments[s], &r, err);
+	if (!rc)
+		rc = compare(h, &r, err);
+	free(r.listed);
+	return rc;
+}

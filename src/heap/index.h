@@ -1,0 +1,65 @@
+/*
+ * index.h - the free lists: each an ordered set of free blocks.
+ *
+ * A list in size order that grows long spreads over bins, 32 to an octave, each
+ * with a small tree of its own under a bitmap: a search then touches one or two
+ * nodes instead of a tall tree. A bin of many equal sizes is still a tree.
+ */
+#ifndef HEAP_INDEX_H
+#define HEAP_INDEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "heap/tree.h"
+
+struct frag_index_ops {
+	const char *name;
+	enum frag_order order;
+};
+
+struct frag_bins;
+
+struct frag_free_list {
+	uint32_t pool, which;
+	uint32_t count;
+	frag_root root;         /* of all entries, while there are no bins */
+	struct frag_bins *bins;
+	uint64_t largest;       /* size of the largest entry, 0 if empty */
+};
+
+struct frag_index {
+	enum frag_order order;
+	struct frag_nodes nodes;
+	struct frag_free_list *lists;
+	uint32_t count, capacity;
+	struct frag_map by_key; /* (pool, which) -> list */
+	uint64_t *top;          /* a tournament over `largest` of all lists; [1] is the winner */
+	uint32_t leaves;        /* of the tournament: a power of two */
+};
+
+bool frag_index_init(struct frag_index *x, enum frag_order order);
+void frag_index_fini(struct frag_index *x);
+
+/* The list's number, made when new; UINT32_MAX where memory is short. */
+uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint32_t which);
+
+/* Makes sure that the next insertion cannot fail for lack of memory. */
+static inline bool frag_index_reserve(struct frag_index *x)
+{
+	return frag_nodes_reserve(&x->nodes);
+}
+
+void frag_index_insert(struct frag_index *x, uint32_t list, const struct frag_entry *e);
+void frag_index_remove(struct frag_index *x, uint32_t list, const struct frag_entry *e);
+const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes);
+const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,
+					      uint64_t bytes, const struct frag_entry *from);
+
+static inline uint64_t frag_index_largest(const struct frag_index *x)
+{
+	return x->top[1];
+}
+
+#endif

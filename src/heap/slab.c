@@ -1,0 +1,53 @@
+/*
+ * slab.c - slabs: segments carved into slots of one size.
+ *
+ * Free slots next to each other are kept as one run, so that carving a slab of
+ * a million slots costs no more than one of two; the lists know a run under the
+ * size of its slots. What does not fill a slot stays behind the last one as a
+ * piece that is in no list: it is unmapped to policies, and waste in the books.
+ */
+#include "fragsim/heap.h"
+#include "heap/store.h"
+
+int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t grain, frag_list list,
+		    frag_block *out)
+{
+	const struct block *k = &h->blocks[whole];
+	struct segment *s = &h->segments[k->segment];
+	uint64_t slots;
+
+	if (k->state != FRAG_FREE || k->bytes != s->bytes || s->page || grain == 0
+	    || grain > s->bytes || list >= h->index.count
+	    || h->index.lists[list].pool != s->pool)
+		return -FRAG_EPOLICY;
+	if (!frag_room(h, 1))
+		return -FRAG_ENOMEM;
+	frag_list_out(h, whole);
+	slots = s->bytes / grain * grain;
+	if (slots < s->bytes)
+		h->blocks[frag_cut(h, whole, slots)].state = FRAG_UNMAPPED;
+	s->grain = grain;
+	s->list = list;
+	frag_list_in(h, whole);
+	*out = whole;
+	return 0;
+}
+
+int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
+{
+	struct segment *s = &h->segments[seg];
+	uint32_t b = s->first;
+
+	if (!s->grain || s->live || list >= h->index.count
+	    || h->index.lists[list].pool != s->pool)
+		return -FRAG_EPOLICY;
+	if (!frag_room(h, 0))
+		return -FRAG_ENOMEM;
+	frag_list_out(h, b);
+	if (h->blocks[b].next != NONE)
+		frag_fuse(h, b, h->blocks[b].next);
+	s->grain = 0;
+	s->list = list;
+	frag_list_in(h, b);
+	return 0;
+}

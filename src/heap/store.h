@@ -1,0 +1,87 @@
+/* store.h - the heap's own tables, for the files of this room only. */
+#ifndef HEAP_STORE_H
+#define HEAP_STORE_H
+
+#include "fragsim/heap.h"
+#include "heap/index.h"
+
+#define NONE UINT32_MAX
+
+struct block {
+	uint64_t offset, bytes;
+	uint64_t asked;
+	uint32_t segment;
+	uint32_t prev, next;    /* by address; next also chains unused records */
+	uint32_t user;
+	uint8_t state;          /* enum frag_state */
+};
+
+struct segment {
+	uint64_t bytes, mapped, grain, page;
+	frag_addr addr;
+	uint32_t first;         /* block; also chains unused records */
+	uint32_t list;
+	uint32_t ordinal, pool;
+	uint32_t live;
+	uint32_t user;
+	uint32_t idle_at;       /* its place in heap.idle, or NONE */
+	bool kept, held;
+};
+
+struct frag_heap {
+	struct frag_device *dev;
+	struct frag_index index;
+	struct frag_books books;
+	struct block *blocks;
+	struct segment *segments;
+	uint32_t *idle;         /* segments that could be released, in no order */
+	struct frag_call *calls;        /* of this step */
+	uint32_t block_count, block_capacity, unused_block;
+	uint32_t segment_count, segment_capacity, unused_segment;
+	uint32_t idle_count, idle_capacity;
+	uint32_t call_count, call_capacity;
+	uint32_t next_ordinal;
+};
+
+/* What each free block counts as: of a carved slab, one slot. */
+static inline uint64_t frag_fit_size(const struct segment *s, const struct block *b)
+{
+	return s->grain ? s->grain : b->bytes;
+}
+
+/* Bytes of the whole pages of an expandable range that lie within a run. */
+static inline uint64_t frag_whole_pages(const struct segment *s, uint64_t offset, uint64_t bytes)
+{
+	uint64_t first = (offset + s->page - 1) / s->page * s->page;
+	uint64_t last = (offset + bytes) / s->page * s->page;
+
+	return last > first ? last - first : 0;
+}
+
+/* A new block record; NONE where memory is short. Existing pointers die. */
+uint32_t frag_new_block(struct frag_heap *h);
+void frag_drop_block(struct frag_heap *h, uint32_t b);
+
+/*
+ * Makes room for n more blocks, a list insertion and a device call, so that what
+ * follows cannot fail half way.
+ */
+bool frag_room(struct frag_heap *h, uint32_t blocks);
+
+void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, uint32_t ordinal,
+		    uint64_t offset, uint64_t bytes);
+void frag_note_tops(struct frag_heap *h);
+
+/* A free block into and out of its list; the books' `free` and `releasable` follow. */
+void frag_list_in(struct frag_heap *h, uint32_t b);
+void frag_list_out(struct frag_heap *h, uint32_t b);
+
+void frag_idle_enter(struct frag_heap *h, uint32_t s);
+void frag_idle_leave(struct frag_heap *h, uint32_t s);
+
+/* block.c: cuts a block in two; the upper half takes over state and user bits. */
+uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
+/* block.c: joins two neighbours, neither of them listed; the lower record stays. */
+void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper);
+
+#endif

@@ -1,0 +1,383 @@
+/*
+ * tree.c - an ordered set of free blocks: a B-tree over a shared pool of nodes.
+ *
+ * An inner node repeats the lowest entry of each child, so a search for the
+ * first entry at or after a key never has to visit a neighbour: the answer is in
+ * the leaf, or it is the lowest entry of the next child of some node above.
+ * A node that runs low is merged with a neighbour where both fit into one;
+ * there is no borrowing, which keeps removal short and the height logarithmic.
+ */
+#include "heap/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+#define MAX_HEIGHT 16   /* nodes stay a quarter full: 4^16 entries */
+
+struct step {
+	uint32_t node;
+	uint32_t at;
+};
+
+struct path {
+	struct step steps[MAX_HEIGHT];
+	uint32_t depth;
+};
+
+bool frag_nodes_init(struct frag_nodes *pool)
+{
+	*pool = (struct frag_nodes){ .used = 1 };
+	return frag_nodes_reserve(pool);
+}
+
+void frag_nodes_fini(struct frag_nodes *pool)
+{
+	free(pool->nodes);
+	pool->nodes = NULL;
+}
+
+bool frag_nodes_reserve(struct frag_nodes *pool)
+{
+	return pool->used + MAX_HEIGHT + 1 <= pool->capacity
+	       || frag_grow(&pool->nodes, &pool->capacity, (uint64_t)pool->used + MAX_HEIGHT + 1,
+			    sizeof(*pool->nodes));
+}
+
+static uint32_t new_node(struct frag_nodes *pool, bool leaf)
+{
+	uint32_t n = pool->unused;
+
+	if (n)
+		pool->unused = pool->nodes[n].child[0];
+	else
+		n = pool->used++;
+	pool->nodes[n].count = 0;
+	pool->nodes[n].leaf = leaf;
+	return n;
+}
+
+static void drop_node(struct frag_nodes *pool, uint32_t n)
+{
+	pool->nodes[n].child[0] = pool->unused;
+	pool->unused = n;
+}
+
+static inline bool before(const struct frag_entry *a, const struct frag_entry *b,
+			  enum frag_order order)
+{
+	if (order == FRAG_BY_SIZE && a->size != b->size)
+		return a->size < b->size;
+	if (a->ordinal != b->ordinal)
+		return a->ordinal < b->ordinal;
+	return a->offset < b->offset;
+}
+
+/* How many of the node's entries come before the key. */
+static inline uint32_t rank(const struct frag_node *n, const struct frag_entry *key,
+			    enum frag_order order)
+{
+	uint32_t i = 0;
+
+	while (i < n->count && before(&n->low[i], key, order))
+		i++;
+	return i;
+}
+
+/* The child in which the key belongs: the last one that does not begin after it. */
+static inline uint32_t child_for(const struct frag_node *n, const struct frag_entry *key,
+				 enum frag_order order)
+{
+	uint32_t i = n->count - 1;
+
+	while (i > 0 && before(key, &n->low[i], order))
+		i--;
+	return i;
+}
+
+static uint64_t largest_in(const struct frag_node *n)
+{
+	uint64_t largest = 0;
+
+	for (uint32_t i = 0; i < n->count; i++) {
+		uint64_t size = n->leaf ? n->low[i].size : n->largest[i];
+
+		if (size > largest)
+			largest = size;
+	}
+	return largest;
+}
+
+/* Renews what the parent's entry `at` says of its child. */
+static void describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
+		     enum frag_order order)
+{
+	const struct frag_node *child = &pool->nodes[parent->child[at]];
+
+	parent->low[at] = child->low[0];
+	if (order == FRAG_BY_ADDRESS)
+		parent->largest[at] = largest_in(child);
+}
+
+static void describe_path(struct frag_nodes *pool, const struct path *path, enum frag_order order)
+{
+	for (uint32_t d = path->depth; d-- > 0;)
+		describe(pool, &pool->nodes[path->steps[d].node], path->steps[d].at, order);
+}
+
+/* Walks down to the leaf for the key; the path holds the inner nodes passed. */
+static uint32_t descend(const struct frag_nodes *pool, frag_root root,
+			const struct frag_entry *key, enum frag_order order, struct path *path)
+{
+	uint32_t n = root;
+
+	path->depth = 0;
+	while (!pool->nodes[n].leaf) {
+		uint32_t at = child_for(&pool->nodes[n], key, order);
+
+		path->steps[path->depth++] = (struct step){ .node = n, .at = at };
+		n = pool->nodes[n].child[at];
+	}
+	return n;
+}
+
+static void open_gap(struct frag_node *n, uint32_t at)
+{
+	uint32_t rest = n->count - at;
+
+	memmove(&n->low[at + 1], &n->low[at], rest * sizeof(n->low[0]));
+	if (!n->leaf) {
+		memmove(&n->largest[at + 1], &n->largest[at], rest * sizeof(n->largest[0]));
+		memmove(&n->child[at + 1], &n->child[at], rest * sizeof(n->child[0]));
+	}
+	n->count++;
+}
+
+static void close_gap(struct frag_node *n, uint32_t at)
+{
+	uint32_t rest = --n->count - at;
+
+	memmove(&n->low[at], &n->low[at + 1], rest * sizeof(n->low[0]));
+	if (!n->leaf) {
+		memmove(&n->largest[at], &n->largest[at + 1], rest * sizeof(n->largest[0]));
+		memmove(&n->child[at], &n->child[at + 1], rest * sizeof(n->child[0]));
+	}
+}
+
+/* Moves count entries of a node to the end of another. */
+static void append(struct frag_node *to, const struct frag_node *from, uint32_t at, uint32_t count)
+{
+	memcpy(&to->low[to->count], &from->low[at], count * sizeof(to->low[0]));
+	if (!to->leaf) {
+		memcpy(&to->largest[to->count], &from->largest[at],
+		       count * sizeof(to->largest[0]));
+		memcpy(&to->child[to->count], &from->child[at], count * sizeof(to->child[0]));
+	}
+	to->count += count;
+}
+
+/* Splits a full node in two; the upper half is returned. */
+static uint32_t split_node(struct frag_nodes *pool, uint32_t n)
+{
+	uint32_t upper = new_node(pool, pool->nodes[n].leaf);
+
+	append(&pool->nodes[upper], &pool->nodes[n], FRAG_FANOUT / 2, FRAG_FANOUT / 2);
+	pool->nodes[n].count = FRAG_FANOUT / 2;
+	return upper;
+}
+
+/* Makes `upper` the right neighbour of the child that the path's last step leads to. */
+static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      struct path *path, uint32_t lower, uint32_t upper)
+{
+	while (upper) {
+		struct step *s;
+		uint32_t above = 0;
+
+		if (path->depth == 0) {
+			*root = new_node(pool, false);
+			pool->nodes[*root].count = 2;
+			pool->nodes[*root].child[0] = lower;
+			pool->nodes[*root].child[1] = upper;
+			describe(pool, &pool->nodes[*root], 0, order);
+			describe(pool, &pool->nodes[*root], 1, order);
+			return;
+		}
+		s = &path->steps[--path->depth];
+		describe(pool, &pool->nodes[s->node], s->at, order);
+		if (pool->nodes[s->node].count == FRAG_FANOUT) {
+			above = split_node(pool, s->node);
+			lower = s->node;
+			if (s->at >= FRAG_FANOUT / 2) {
+				s->node = above;
+				s->at -= FRAG_FANOUT / 2;
+			}
+		}
+		open_gap(&pool->nodes[s->node], s->at + 1);
+		pool->nodes[s->node].child[s->at + 1] = upper;
+		describe(pool, &pool->nodes[s->node], s->at + 1, order);
+		upper = above;
+	}
+}
+
+void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      const struct frag_entry *e)
+{
+	struct path path;
+	uint32_t leaf, upper = 0, into, at;
+
+	if (!*root)
+		*root = new_node(pool, true);
+	leaf = into = descend(pool, *root, e, order, &path);
+	at = rank(&pool->nodes[leaf], e, order);
+	if (pool->nodes[leaf].count == FRAG_FANOUT) {
+		upper = split_node(pool, leaf);
+		if (at > FRAG_FANOUT / 2) {
+			into = upper;
+			at -= FRAG_FANOUT / 2;
+		}
+	}
+	open_gap(&pool->nodes[into], at);
+	pool->nodes[into].low[at] = *e;
+	add_child(pool, root, order, &path, leaf, upper);
+	if (order == FRAG_BY_ADDRESS || at == 0 || upper)
+		describe_path(pool, &path, order);
+}
+
+/* Merges child `at` of a node with a neighbour where both fit well into one. */
+static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum frag_order order)
+{
+	struct frag_node *parent = &pool->nodes[n];
+	uint32_t left, right;
+
+	if (parent->count < 2)
+		return;
+	left = at + 1 < parent->count ? at : at - 1;
+	right = left + 1;
+	if (pool->nodes[parent->child[left]].count + pool->nodes[parent->child[right]].count
+	    > FRAG_FANOUT * 3 / 4)
+		return;
+	append(&pool->nodes[parent->child[left]], &pool->nodes[parent->child[right]], 0,
+	       pool->nodes[parent->child[right]].count);
+	drop_node(pool, parent->child[right]);
+	close_gap(parent, right);
+	describe(pool, parent, left, order);
+}
+
+void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      const struct frag_entry *e)
+{
+	struct path path;
+	uint32_t n = descend(pool, *root, e, order, &path);
+	uint32_t at = rank(&pool->nodes[n], e, order);
+	bool renew = order == FRAG_BY_ADDRESS || at == 0;
+
+	close_gap(&pool->nodes[n], at);
+	while (path.depth > 0 && (renew || pool->nodes[n].count <= FRAG_FANOUT / 4)) {
+		struct step s = path.steps[--path.depth];
+
+		if (pool->nodes[n].count == 0) {
+			drop_node(pool, n);
+			close_gap(&pool->nodes[s.node], s.at);
+			renew = true;
+		} else {
+			describe(pool, &pool->nodes[s.node], s.at, order);
+			if (pool->nodes[n].count <= FRAG_FANOUT / 4)
+				merge_child(pool, s.node, s.at, order);
+		}
+		n = s.node;
+	}
+	while (*root && pool->nodes[*root].count <= !pool->nodes[*root].leaf) {
+		uint32_t old = *root;
+
+		*root = pool->nodes[old].leaf || !pool->nodes[old].count
+			? 0 : pool->nodes[old].child[0];
+		drop_node(pool, old);
+	}
+}
+
+void frag_tree_resize(struct frag_nodes *pool, frag_root root, const struct frag_entry *old,
+		      const struct frag_entry *now)
+{
+	struct path path;
+	uint32_t leaf = descend(pool, root, old, FRAG_BY_ADDRESS, &path);
+
+	pool->nodes[leaf].low[rank(&pool->nodes[leaf], old, FRAG_BY_ADDRESS)] = *now;
+	describe_path(pool, &path, FRAG_BY_ADDRESS);
+}
+
+const struct frag_entry *frag_tree_at_least(const struct frag_nodes *pool, frag_root root,
+					    enum frag_order order, const struct frag_entry *key)
+{
+	const struct frag_entry *next = NULL;
+	const struct frag_node *n;
+	uint32_t at;
+
+	if (!root)
+		return NULL;
+	for (n = &pool->nodes[root]; !n->leaf; n = &pool->nodes[n->child[at]]) {
+		at = child_for(n, key, order);
+		if (at + 1 < n->count)
+			next = &n->low[at + 1];
+	}
+	at = rank(n, key, order);
+	return at < n->count ? &n->low[at] : next;
+}
+
+const struct frag_entry *frag_tree_first(const struct frag_nodes *pool, frag_root root)
+{
+	return root ? &pool->nodes[root].low[0] : NULL;
+}
+
+const struct frag_entry *frag_tree_last(const struct frag_nodes *pool, frag_root root)
+{
+	const struct frag_node *n;
+
+	if (!root)
+		return NULL;
+	for (n = &pool->nodes[root]; !n->leaf; n = &pool->nodes[n->child[n->count - 1]])
+		;
+	return &n->low[n->count - 1];
+}
+
+/* The first entry below n, from child or entry `at` on, that is large enough. */
+static const struct frag_entry *fit_below(const struct frag_nodes *pool,
+					  const struct frag_node *n, uint32_t at, uint64_t bytes)
+{
+	for (;;) {
+		while (at < n->count && (n->leaf ? n->low[at].size : n->largest[at]) < bytes)
+			at++;
+		if (at == n->count)
+			return NULL;
+		if (n->leaf)
+			return &n->low[at];
+		n = &pool->nodes[n->child[at]];
+		at = 0;
+	}
+}
+
+const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root root,
+				       const struct frag_entry *from, uint64_t bytes)
+{
+	const struct frag_entry *found;
+	struct path path;
+	uint32_t leaf;
+
+	if (!root)
+		return NULL;
+	leaf = descend(pool, root, from, FRAG_BY_ADDRESS, &path);
+	found = fit_below(pool, &pool->nodes[leaf],
+			  rank(&pool->nodes[leaf], from, FRAG_BY_ADDRESS), bytes);
+	while (!found && path.depth > 0) {
+		const struct step *s = &path.steps[--path.depth];
+
+		found = fit_below(pool, &pool->nodes[s->node], s->at + 1, bytes);
+	}
+	return found;
+}
+
+uint64_t frag_tree_largest(const struct frag_nodes *pool, frag_root root)
+{
+	return root ? largest_in(&pool->nodes[root]) : 0;
+}
