@@ -1,0 +1,105 @@
+/*
+ * policy.h - a policy chooses; the heap acts; the engine counts.
+ *
+ * A policy is one const table. It answers each request with a block of the
+ * heap, sees neither device nor trace nor metrics, prints nothing, and has no
+ * clock and no randomness of its own: the same events give the same choices.
+ */
+#ifndef FRAGSIM_POLICY_H
+#define FRAGSIM_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fragsim/error.h"
+#include "fragsim/heap.h"
+
+enum frag_param_type { FRAG_PARAM_SIZE, FRAG_PARAM_COUNT, FRAG_PARAM_BOOL };
+
+struct frag_param_spec {
+	const char *name;
+	enum frag_param_type type;
+	uint64_t fallback;      /* the default ... */
+	const char *same_as;    /* ... or the value of this earlier key */
+	uint64_t least, most;   /* inclusive; most 0: just below 2^53 */
+	bool power_of_two;      /* 0 is let through where least is 0 */
+	const char *help;       /* one line, no full stop */
+};
+
+struct frag_request {
+	uint64_t bytes;                 /* > 0, as the program asked */
+	uint32_t stream, pool;          /* dense indexes, not handles */
+	uint64_t tick;                  /* step number: the only clock */
+};
+
+enum frag_notice_kind {
+	FRAG_NOTICE_EMPTY_CACHE,        /* the program asks to give unused segments back */
+	FRAG_NOTICE_SET_FRACTION,       /* at most that part of the device */
+	FRAG_NOTICE_CONFIGURE,          /* a settings string */
+	FRAG_NOTICE_SYNC,               /* a stream, or all, is done */
+};
+
+struct frag_notice {
+	enum frag_notice_kind kind;
+	uint32_t stream;                /* SYNC: dense index, or UINT32_MAX for all */
+	double fraction;                /* SET_FRACTION */
+	const char *text;               /* CONFIGURE: not ended by a NUL */
+	uint32_t length;
+	uint64_t tick;
+};
+
+struct frag_policy {
+	const struct frag_policy_ops *ops;
+	struct frag_heap *heap;         /* borrowed; questions and verbs only */
+	void *state;                    /* ops->state_size zeroed bytes: hints */
+	const uint64_t *param;          /* one value for each of ops->params, in its order */
+};
+
+struct frag_policy_ops {
+	const char *name;               /* as on the command line */
+	const char *summary;            /* one line, no full stop */
+	const struct frag_param_spec *params;   /* ends in {0}; NULL: none */
+	const struct frag_index_ops *index;     /* order of the free lists */
+	size_t state_size;              /* the core allocates and frees it */
+
+	/* optional: parameters that do not fit together are refused here */
+	int (*check)(const uint64_t *param, struct frag_error *err);
+	/* optional: before the first event; may obtain what the policy wants to begin with */
+	int (*init)(struct frag_policy *p);
+	/* required: *out is an allocated block of at least rq->bytes, or -FRAG_EDEVMEM */
+	int (*alloc)(struct frag_policy *p, const struct frag_request *rq, frag_block *out);
+	/* required: b is allocated or pending, and nothing uses it any more */
+	int (*free)(struct frag_policy *p, frag_block b);
+	/* optional: b, pending, has been waited for; default: free. synced as in frag_ended */
+	int (*ended)(struct frag_policy *p, frag_block b, uint64_t synced);
+	/* optional: *handled = false leaves the default, which releases what is idle
+	 * (EMPTY_CACHE), caps the device (SET_FRACTION), and does nothing (the others) */
+	int (*notice)(struct frag_policy *p, const struct frag_notice *n, bool *handled);
+};
+
+/* A policy with its parameters, as a user writes it: NAME:key=value,key=value. */
+#define FRAG_PARAMS_MAX 16
+struct frag_choice {
+	const struct frag_policy_ops *ops;
+	uint64_t param[FRAG_PARAMS_MAX];
+	char text[512];         /* as it was written */
+};
+
+/* All policies, sorted by name, ended by NULL. */
+const struct frag_policy_ops *const *frag_policies(void);
+
+/* -FRAG_EUSAGE with what there is, where name, key or value is unknown or out of range. */
+int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err);
+
+/* Refuses a table that could not work: name, required slots, parameters. -FRAG_EPOLICY */
+int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err);
+
+/*
+ * frag_heap_grow, and where the device refuses and `again` is set: release what
+ * is idle, in order of ordinal, and try once more. For policies.
+ */
+int frag_policy_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, bool again,
+		       frag_block *out);
+
+#endif

@@ -1,0 +1,87 @@
+/* buddy.c - binary buddies: powers of two, halved and joined again (SPEC 6.2). */
+#include <inttypes.h>
+
+#include "policy/policies.h"
+
+enum { MIN, SEGMENT, POOL };
+
+static const struct frag_param_spec buddy_params[] = {
+	{ .name = "min", .type = FRAG_PARAM_SIZE, .fallback = 512, .least = 1,
+	  .power_of_two = true, .help = "the smallest block" },
+	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .least = 1,
+	  .power_of_two = true, .help = "the smallest segment" },
+	{ .name = "pool", .type = FRAG_PARAM_SIZE, .fallback = 0, .power_of_two = true,
+	  .help = "bytes obtained before the first step and never released" },
+	{ 0 },
+};
+
+static int buddy_check(const uint64_t *param, struct frag_error *err)
+{
+	if (param[MIN] <= param[SEGMENT])
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "policy buddy: min=%" PRIu64
+			 " is larger than segment=%" PRIu64, param[MIN], param[SEGMENT]);
+}
+
+static int buddy_init(struct frag_policy *p)
+{
+	return frag_policy_begin_with(p, p->param[POOL]);
+}
+
+static uint64_t buddy_round(uint64_t bytes, uint64_t min)
+{
+	return bytes <= min ? min : UINT64_C(1) << (64 - __builtin_clzll(bytes - 1));
+}
+
+static int buddy_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	uint64_t need = buddy_round(rq->bytes, p->param[MIN]);
+	uint64_t bytes;
+	frag_list list;
+	int rc = frag_heap_list(p->heap, rq->pool, 0, &list);
+
+	if (rc)
+		return rc;
+	*out = frag_heap_find(p->heap, list, need);
+	if (*out == FRAG_NO_BLOCK)
+		rc = frag_policy_obtain(p, list, need > p->param[SEGMENT] ? need : p->param[SEGMENT],
+					true, out);
+	rc = rc ? rc : frag_heap_pick(p->heap, *out);
+	if (rc)
+		return rc;
+	for (bytes = frag_heap_look(p->heap, *out).bytes; bytes > need && !rc; bytes /= 2)
+		rc = frag_heap_split(p->heap, *out, bytes / 2);
+	return rc ? rc : frag_heap_assign(p->heap, *out, rq->bytes);
+}
+
+static int buddy_free(struct frag_policy *p, frag_block b)
+{
+	struct frag_block_view it, other;
+	frag_block n;
+	int rc = frag_heap_drop(p->heap, b);
+
+	while (!rc) {
+		it = frag_heap_look(p->heap, b);
+		/* a block's buddy, if whole, is the neighbour on the side that the bit says */
+		n = it.offset & it.bytes ? it.prev : it.next;
+
+		if (n == FRAG_NO_BLOCK)
+			break;
+		other = frag_heap_look(p->heap, n);
+		if (other.state != FRAG_FREE || other.bytes != it.bytes)
+			break;
+		rc = frag_heap_absorb(p->heap, &b, n);
+	}
+	return rc ? rc : frag_heap_put(p->heap, b);
+}
+
+const struct frag_policy_ops frag_policy_buddy = {
+	.name = "buddy",
+	.summary = "powers of two, split into halves and joined with their buddies",
+	.params = buddy_params,
+	.index = &frag_index_size,
+	.check = buddy_check,
+	.init = buddy_init,
+	.alloc = buddy_alloc,
+	.free = buddy_free,
+};

@@ -1,0 +1,27 @@
+/* direct.c - no caching: every request is a segment of its own (SPEC 6.5). */
+#include "policy/policies.h"
+
+static int direct_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	uint64_t bytes = frag_round_up(rq->bytes, frag_heap_granularity(p->heap));
+	frag_list list;
+	int rc = frag_heap_list(p->heap, rq->pool, 0, &list);
+
+	rc = rc ? rc : frag_heap_grow(p->heap, list, bytes, out);
+	return rc ? rc : frag_heap_take(p->heap, out, rq->bytes, bytes);
+}
+
+static int direct_free(struct frag_policy *p, frag_block b)
+{
+	int rc = frag_heap_give(p->heap, b, &b);
+
+	return rc ? rc : frag_heap_release(p->heap, b);
+}
+
+const struct frag_policy_ops frag_policy_direct = {
+	.name = "direct",
+	.summary = "every request is its own segment, given back when it is freed",
+	.index = &frag_index_size,
+	.alloc = direct_alloc,
+	.free = direct_free,
+};

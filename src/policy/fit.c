@@ -1,0 +1,161 @@
+/*
+ * fit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split,
+ * neighbours merge at once (SPEC 6.1). They differ in which block they choose.
+ */
+#include "policy/policies.h"
+
+enum { ALIGN, SEGMENT, POOL, MIN_SPLIT, RELEASE };
+
+static const struct frag_param_spec fit_params[] = {
+	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .least = 1,
+	  .power_of_two = true, .help = "blocks are multiples of this" },
+	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .least = 1,
+	  .help = "segments are multiples of this" },
+	{ .name = "pool", .type = FRAG_PARAM_SIZE, .fallback = 0,
+	  .help = "bytes obtained before the first step and never released" },
+	{ .name = "min_split", .type = FRAG_PARAM_SIZE, .same_as = "align", .least = 1,
+	  .help = "a rest smaller than this stays with the block" },
+	{ .name = "release", .type = FRAG_PARAM_BOOL, .fallback = 1,
+	  .help = "give unused segments back when the device refuses, and try again" },
+	{ 0 },
+};
+
+typedef frag_block choose_fn(struct frag_policy *p, frag_list list, uint64_t need);
+
+int frag_policy_begin_with(struct frag_policy *p, uint64_t bytes)
+{
+	frag_block b;
+	frag_list list;
+	int rc;
+
+	if (!bytes)
+		return 0;
+	rc = frag_heap_list(p->heap, 0, 0, &list);
+	rc = rc ? rc : frag_heap_grow(p->heap, list, bytes, &b);
+	return rc ? rc : frag_heap_keep(p->heap, b);
+}
+
+static int fit_init(struct frag_policy *p)
+{
+	return frag_policy_begin_with(p, p->param[POOL]);
+}
+
+static int fit_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out,
+		     choose_fn *choose)
+{
+	uint64_t need = frag_round_up_pow2(rq->bytes, p->param[ALIGN]);
+	struct frag_block_view found;
+	frag_list list;
+	int rc = frag_heap_list(p->heap, rq->pool, 0, &list);
+
+	if (rc)
+		return rc;
+	*out = choose(p, list, need);
+	if (*out == FRAG_NO_BLOCK)
+		rc = frag_policy_obtain(p, list, frag_round_up(need, p->param[SEGMENT]),
+					p->param[RELEASE], out);
+	if (rc)
+		return rc;
+	found = frag_heap_look(p->heap, *out);
+	if (found.bytes - need < p->param[MIN_SPLIT])
+		need = found.bytes;
+	return frag_heap_take(p->heap, out, rq->bytes, need);
+}
+
+static int fit_free(struct frag_policy *p, frag_block b)
+{
+	return frag_heap_give(p->heap, b, NULL);
+}
+
+static frag_block choose_first(struct frag_policy *p, frag_list list, uint64_t need)
+{
+	return frag_heap_find(p->heap, list, need);
+}
+
+static int first_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	return fit_alloc(p, rq, out, choose_first);
+}
+
+static frag_block choose_worst(struct frag_policy *p, frag_list list, uint64_t need)
+{
+	frag_block b = frag_heap_find_largest(p->heap, list);
+
+	if (b == FRAG_NO_BLOCK || frag_heap_look(p->heap, b).bytes < need)
+		return FRAG_NO_BLOCK;
+	return b;
+}
+
+static int worst_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	return fit_alloc(p, rq, out, choose_worst);
+}
+
+/* The address just after the last block that was allocated. */
+struct rover {
+	uint64_t offset;
+	uint32_t ordinal;
+};
+
+static frag_block choose_next(struct frag_policy *p, frag_list list, uint64_t need)
+{
+	const struct rover *rover = p->state;
+	frag_block b = frag_heap_find_from(p->heap, list, need, rover->ordinal, rover->offset);
+
+	return b != FRAG_NO_BLOCK ? b : frag_heap_find(p->heap, list, need);
+}
+
+static int next_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	struct rover *rover = p->state;
+	struct frag_block_view b;
+	int rc = fit_alloc(p, rq, out, choose_next);
+
+	if (rc)
+		return rc;
+	b = frag_heap_look(p->heap, *out);
+	rover->ordinal = frag_heap_look_segment(p->heap, b.segment).ordinal;
+	rover->offset = b.offset + b.bytes;
+	return 0;
+}
+
+const struct frag_policy_ops frag_policy_bestfit = {
+	.name = "bestfit",
+	.summary = "the smallest free block that is large enough",
+	.params = fit_params,
+	.index = &frag_index_size,
+	.init = fit_init,
+	.alloc = first_alloc,
+	.free = fit_free,
+};
+
+const struct frag_policy_ops frag_policy_firstfit = {
+	.name = "firstfit",
+	.summary = "the large enough free block with the lowest address",
+	.params = fit_params,
+	.index = &frag_index_address,
+	.init = fit_init,
+	.alloc = first_alloc,
+	.free = fit_free,
+};
+
+const struct frag_policy_ops frag_policy_nextfit = {
+	.name = "nextfit",
+	.summary = "the first large enough free block after the one allocated last",
+	.params = fit_params,
+	.index = &frag_index_address,
+	.state_size = sizeof(struct rover),
+	.init = fit_init,
+	.alloc = next_alloc,
+	.free = fit_free,
+};
+
+const struct frag_policy_ops frag_policy_worstfit = {
+	.name = "worstfit",
+	.summary = "the largest free block",
+	.params = fit_params,
+	.index = &frag_index_size,
+	.init = fit_init,
+	.alloc = worst_alloc,
+	.free = fit_free,
+};

@@ -1,0 +1,31 @@
+/* policies.h - the tables that policy.c lists, and what several of them share. */
+#ifndef POLICY_POLICIES_H
+#define POLICY_POLICIES_H
+
+#include "fragsim/policy.h"
+
+extern const struct frag_policy_ops frag_policy_bestfit;
+extern const struct frag_policy_ops frag_policy_buddy;
+extern const struct frag_policy_ops frag_policy_direct;
+extern const struct frag_policy_ops frag_policy_firstfit;
+extern const struct frag_policy_ops frag_policy_nextfit;
+extern const struct frag_policy_ops frag_policy_sizeclass;
+extern const struct frag_policy_ops frag_policy_worstfit;
+
+/* The least multiple of m that is >= x. */
+static inline uint64_t frag_round_up(uint64_t x, uint64_t m)
+{
+	uint64_t rest = x % m;
+
+	return rest ? x + (m - rest) : x;
+}
+
+static inline uint64_t frag_round_up_pow2(uint64_t x, uint64_t power)
+{
+	return (x + power - 1) & ~(power - 1);
+}
+
+/* The initial pool of SPEC 6.1, in the list of trace pool 0: nothing where bytes is 0. */
+int frag_policy_begin_with(struct frag_policy *p, uint64_t bytes);
+
+#endif
