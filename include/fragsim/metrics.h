@@ -1,0 +1,107 @@
+/*
+ * metrics.h - the numbers that a run produces (SPEC 5 and 7).
+ */
+#ifndef FRAGSIM_METRICS_H
+#define FRAGSIM_METRICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fragsim/policy.h"
+
+/* After a step, on one device, under one policy. Bytes unless said otherwise. */
+struct frag_metrics {
+	uint64_t requested, allocated, active, reserved;
+	uint64_t free, largest_free, releasable, stranded, waste;
+	uint64_t process_used;
+	uint64_t segments, blocks;      /* counts */
+	int64_t  device_free;           /* only where limited */
+	bool     limited;               /* the device has a capacity */
+	double   fi, fi_device, internal, utilization;  /* percent */
+};
+
+/* The bytes and counts in the order of the outputs, device_free apart. */
+#define FRAG_METRICS_BEFORE_DEVICE(X)                                         \
+	X(requested) X(allocated) X(active) X(reserved) X(free)               \
+	X(largest_free) X(releasable) X(stranded) X(waste)
+#define FRAG_METRICS_PERCENT(X) X(fi) X(fi_device) X(internal) X(utilization)
+#define FRAG_METRICS_COUNT(X) X(segments) X(blocks)
+
+/* A percentage over the steps of a run. */
+struct frag_distribution {
+	uint64_t steps;                 /* 0: nothing else is set */
+	double min, mean, p50, p95, p99, max, last;
+	bool   weighted;                /* time_weighted_mean is set */
+	double time_weighted_mean;
+	uint64_t severe_steps;          /* value above 70 */
+};
+
+struct frag_counts {
+	uint64_t allocs, frees, hits, segment_allocs, segment_frees;
+	uint64_t splits, merges, retries, ooms, skipped;
+};
+#define FRAG_COUNTS(X)                                                        \
+	X(allocs) X(frees) X(hits) X(segment_allocs) X(segment_frees)         \
+	X(splits) X(merges) X(retries) X(ooms) X(skipped)
+
+enum frag_run_status { FRAG_RUN_OK, FRAG_RUN_OOM, FRAG_RUN_INTERRUPTED };
+const char *frag_run_status_name(enum frag_run_status status);
+
+/* Who held memory at an OOM: live and pending blocks by tag. */
+struct frag_holder {
+	char    *tag;           /* NULL: blocks without one */
+	uint64_t bytes, blocks;
+	uint64_t oldest;        /* step of birth */
+};
+#define FRAG_HOLDERS_MOST 5
+
+struct frag_oom {
+	uint64_t step;
+	char    *id;            /* as JSON: 7 or "text"; NULL: none */
+	uint64_t size;          /* requested bytes */
+	uint64_t tried;         /* bytes that the device refused last */
+	bool     fragmentation; /* enough bytes were free; else: too little memory */
+	char     message[512];  /* as PyTorch words it */
+	char     advice[512];   /* and for a person */
+	struct frag_holder holders[FRAG_HOLDERS_MOST];  /* the largest first */
+	uint32_t holder_count;
+};
+#define FRAG_OOMS_MOST 100
+
+struct frag_mark {
+	char    *name;          /* as JSON text with its quotes */
+	uint64_t step;
+	struct frag_metrics metrics;
+};
+#define FRAG_MARKS_MOST 10000
+
+/* One policy on one device. Owns what it points to but ops. */
+struct frag_result {
+	struct frag_choice choice;
+	uint32_t device;                /* ordinal */
+	const char *device_name;        /* NULL: none; borrowed from the trace */
+	uint64_t total, context, other, granularity;
+	enum frag_run_status status;
+	uint64_t steps;                 /* rows of metrics */
+	struct frag_metrics peak;       /* no percentages */
+	struct frag_metrics last;
+	struct frag_distribution fi, fi_device, internal, utilization;
+	uint64_t lower_bound;           /* the peak of requested */
+	struct frag_counts counts;
+	struct frag_oom *ooms;
+	uint32_t oom_count;             /* kept: counts.ooms may be more */
+	struct frag_mark *marks;
+	uint32_t mark_count;
+};
+
+void frag_result_fini(struct frag_result *result);
+
+/*
+ * The value at a path such as "peak.reserved", "fi_device.max", "counts.ooms" or
+ * "steps". *absent: it exists, but has no value in this run. False where there is
+ * no such path.
+ */
+bool frag_result_value(const struct frag_result *result, const char *path, double *value,
+		       bool *absent);
+
+#endif

@@ -1,0 +1,112 @@
+/* result.c - what a run produced: its release, and its values by path. */
+#include "fragsim/metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *frag_run_status_name(enum frag_run_status status)
+{
+	static const char *const names[] = { "ok", "oom", "interrupted" };
+
+	return names[status];
+}
+
+void frag_result_fini(struct frag_result *result)
+{
+	for (uint32_t i = 0; i < result->oom_count; i++) {
+		for (uint32_t k = 0; k < result->ooms[i].holder_count; k++)
+			free(result->ooms[i].holders[k].tag);
+		free(result->ooms[i].id);
+	}
+	for (uint32_t i = 0; i < result->mark_count; i++)
+		free(result->marks[i].name);
+	free(result->ooms);
+	free(result->marks);
+}
+
+static bool metrics_value(const struct frag_metrics *m, const char *key, bool percents,
+			  double *value, bool *absent)
+{
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)m->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_METRICS_BEFORE_DEVICE(X)
+	X(process_used)
+	FRAG_METRICS_COUNT(X)
+	if (percents) {
+		FRAG_METRICS_PERCENT(X)
+	}
+#undef X
+	if (strcmp(key, "device_free") != 0)
+		return false;
+	*absent = !m->limited;
+	*value = (double)m->device_free;
+	return true;
+}
+
+static bool distribution_value(const struct frag_distribution *d, const char *key, double *value,
+			       bool *absent)
+{
+	*absent = d->steps == 0;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = d->name;                                             \
+		return true;                                                  \
+	}
+	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last)
+#undef X
+	if (strcmp(key, "severe_steps") == 0) {
+		*absent = false;
+		*value = (double)d->severe_steps;
+		return true;
+	}
+	*absent = !d->weighted;
+	*value = d->time_weighted_mean;
+	return strcmp(key, "time_weighted_mean") == 0;
+}
+
+static bool counts_value(const struct frag_counts *c, const char *key, double *value)
+{
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)c->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_COUNTS(X)
+#undef X
+	return false;
+}
+
+/* What follows "head." in the path; NULL where it does not begin so. */
+static const char *below(const char *path, const char *head)
+{
+	size_t length = strlen(head);
+
+	return strncmp(path, head, length) == 0 && path[length] == '.' ? path + length + 1 : NULL;
+}
+
+bool frag_result_value(const struct frag_result *result, const char *path, double *value,
+		       bool *absent)
+{
+	const char *key;
+
+	*absent = false;
+	if ((key = below(path, "peak")))
+		return metrics_value(&result->peak, key, false, value, absent);
+	if ((key = below(path, "last")))
+		return metrics_value(&result->last, key, true, value, absent);
+	if ((key = below(path, "counts")))
+		return counts_value(&result->counts, key, value);
+#define X(name)                                                               \
+	if ((key = below(path, #name)))                                       \
+		return distribution_value(&result->name, key, value, absent);
+	FRAG_METRICS_PERCENT(X)
+#undef X
+	*value = (double)result->steps;
+	if (strcmp(path, "steps") == 0)
+		return true;
+	*value = (double)result->lower_bound;
+	return strcmp(path, "lower_bound") == 0;
+}

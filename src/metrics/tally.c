@@ -1,0 +1,155 @@
+/* tally.c - metrics after each step, and what is kept of them over a run. */
+#include "metrics/tally.h"
+
+#include <stdlib.h>
+
+#include "metrics/fragmentation.h"
+#include "metrics/histogram.h"
+
+static bool series_init(struct frag_series *s)
+{
+	s->histogram = calloc(1, sizeof(*s->histogram));
+	return s->histogram != NULL;
+}
+
+bool frag_tally_init(struct frag_tally *tally)
+{
+	*tally = (struct frag_tally){ .steps = 0 };
+	return series_init(&tally->fi) && series_init(&tally->fi_device)
+	       && series_init(&tally->internal) && series_init(&tally->utilization);
+}
+
+void frag_tally_fini(struct frag_tally *tally)
+{
+	free(tally->fi.histogram);
+	free(tally->fi_device.histogram);
+	free(tally->internal.histogram);
+	free(tally->utilization.histogram);
+}
+
+static void series_add(struct frag_series *s, double value, uint64_t step, double weight)
+{
+	s->weighted += s->last * weight;
+	if (step == 0 || value < s->min)
+		s->min = value;
+	if (step == 0 || value > s->max)
+		s->max = value;
+	s->sum += value;
+	s->last = value;
+	s->severe += value > FRAG_SEVERE_PCT;
+	frag_histogram_add(s->histogram, value);
+}
+
+static void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
+		      const struct frag_device *dev)
+{
+	const struct frag_books *b = frag_heap_books(heap);
+	uint64_t device_free;
+
+	m->requested = b->requested;
+	m->allocated = b->allocated;
+	m->active = b->active;
+	m->reserved = b->reserved;
+	m->free = b->free;
+	m->largest_free = frag_heap_largest(heap);
+	m->releasable = b->releasable;
+	m->stranded = b->free > b->releasable ? b->free - b->releasable : 0;
+	m->waste = b->reserved - b->active - b->free;
+	m->process_used = frag_device_process(dev);
+	m->segments = b->segments;
+	m->blocks = b->blocks;
+	m->limited = dev->total != 0;
+	m->device_free = m->limited ? frag_device_free(dev) : 0;
+	device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
+	m->fi = frag_index_pct(m->largest_free, m->free);
+	m->fi_device = frag_index_device_pct(m->largest_free, m->free, m->releasable, device_free);
+	m->internal = frag_internal_pct(m->requested, m->allocated);
+	m->utilization = frag_utilization_pct(m->allocated, m->reserved);
+}
+
+static inline void raise(uint64_t *peak, uint64_t value)
+{
+	if (value > *peak)
+		*peak = value;
+}
+
+static void raise_peaks(struct frag_metrics *peak, const struct frag_metrics *now,
+			const struct frag_books *b, const struct frag_device *dev)
+{
+	raise(&peak->requested, now->requested);
+	raise(&peak->allocated, now->allocated);
+	raise(&peak->active, now->active);
+	raise(&peak->free, now->free);
+	raise(&peak->largest_free, now->largest_free);
+	raise(&peak->releasable, now->releasable);
+	raise(&peak->stranded, now->stranded);
+	raise(&peak->waste, now->waste);
+	raise(&peak->blocks, now->blocks);
+	if (now->device_free > peak->device_free)
+		peak->device_free = now->device_free;
+	/* these three count within a step too */
+	raise(&peak->reserved, b->top_reserved);
+	raise(&peak->segments, b->top_segments);
+	raise(&peak->process_used, dev->context + b->top_used);
+}
+
+void frag_tally_begin(struct frag_tally *tally, const struct frag_heap *heap,
+		      const struct frag_device *dev)
+{
+	read_heap(&tally->now, heap, dev);
+	tally->peak = (struct frag_metrics){
+		.limited = tally->now.limited,
+		.device_free = tally->now.limited ? INT64_MIN : 0,
+	};
+}
+
+void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
+		     const struct frag_device *dev, const double *t)
+{
+	double now = t ? *t : tally->t;
+	double weight = tally->steps && now > tally->t ? now - tally->t : 0;
+
+	read_heap(&tally->now, heap, dev);
+	raise_peaks(&tally->peak, &tally->now, frag_heap_books(heap), dev);
+	series_add(&tally->fi, tally->now.fi, tally->steps, weight);
+	series_add(&tally->fi_device, tally->now.fi_device, tally->steps, weight);
+	series_add(&tally->internal, tally->now.internal, tally->steps, weight);
+	series_add(&tally->utilization, tally->now.utilization, tally->steps, weight);
+	tally->time += weight;
+	tally->t = now;
+	tally->untimed |= !t;
+	tally->steps++;
+}
+
+static struct frag_distribution distribution(const struct frag_tally *tally,
+					     const struct frag_series *s)
+{
+	struct frag_distribution d = { .steps = tally->steps };
+
+	if (!d.steps)
+		return d;
+	d.min = s->min;
+	d.max = s->max;
+	d.mean = s->sum / (double)d.steps;
+	d.last = s->last;
+	d.p50 = frag_histogram_rank(s->histogram, d.steps, 50);
+	d.p95 = frag_histogram_rank(s->histogram, d.steps, 95);
+	d.p99 = frag_histogram_rank(s->histogram, d.steps, 99);
+	d.severe_steps = s->severe;
+	d.weighted = !tally->untimed && tally->time > 0;
+	if (d.weighted)
+		d.time_weighted_mean = s->weighted / tally->time;
+	return d;
+}
+
+void frag_tally_result(const struct frag_tally *tally, struct frag_result *result)
+{
+	result->steps = tally->steps;
+	result->peak = tally->steps ? tally->peak : tally->now;
+	result->last = tally->now;
+	result->lower_bound = result->peak.requested;
+	result->fi = distribution(tally, &tally->fi);
+	result->fi_device = distribution(tally, &tally->fi_device);
+	result->internal = distribution(tally, &tally->internal);
+	result->utilization = distribution(tally, &tally->utilization);
+}
