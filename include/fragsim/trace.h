@@ -1,0 +1,193 @@
+/*
+ * trace.h - from the bytes of a trace, or a program's own records, to events.
+ *
+ * Every event comes through one door. A reader decodes bytes into frag_record,
+ * one at a time; the trace validates each record and resolves ids, streams,
+ * pools and tags into dense indexes, once for all policies. Whether an event is
+ * valid, and when a pending block stops being pending, depends on the trace
+ * alone, so all of that is settled here (SPEC 2) and never asked of a policy.
+ */
+#ifndef FRAGSIM_TRACE_H
+#define FRAGSIM_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+#define FRAG_ALL UINT32_MAX                     /* every device; every stream */
+
+enum frag_op {
+	FRAG_OP_ALLOC,
+	FRAG_OP_FREE,
+	FRAG_OP_COMPLETE,
+	FRAG_OP_RECORD_STREAM,
+	FRAG_OP_SYNC,
+	FRAG_OP_EMPTY_CACHE,
+	FRAG_OP_SET_FRACTION,
+	FRAG_OP_CONFIGURE,
+	FRAG_OP_MARK,
+	FRAG_OPS
+};
+
+/* As in the trace: "alloc", "free", ... */
+const char *frag_op_name(enum frag_op op);
+
+/* Borrowed bytes, not ended by a NUL; text == NULL means absent. UTF-8. */
+struct frag_text {
+	const char *text;
+	uint32_t length;
+};
+
+/* What a trace calls a block, a stream or a pool: an integer or a string. */
+struct frag_handle {
+	const char *text;       /* NULL: it is the integer */
+	uint64_t number;        /* the integer, or the length of text */
+};
+
+enum frag_member {
+	FRAG_HAS_OP = 1 << 0,
+	FRAG_HAS_ID = 1 << 1,
+	FRAG_HAS_SIZE = 1 << 2,
+	FRAG_HAS_STREAM = 1 << 3,
+	FRAG_HAS_T = 1 << 4,
+	FRAG_HAS_TAG = 1 << 5,
+	FRAG_HAS_DEVICE = 1 << 6,
+	FRAG_HAS_POOL = 1 << 7,
+	FRAG_HAS_PENDING = 1 << 8,
+	FRAG_HAS_VALUE = 1 << 9,
+	FRAG_HAS_NAME = 1 << 10,
+};
+
+/*
+ * One event as its producer gives it. A field counts only when its bit stands
+ * in members. Text is borrowed until the reader's next refill.
+ */
+struct frag_record {
+	uint32_t members;       /* enum frag_member */
+	enum frag_op op;
+	bool pending;
+	struct frag_handle id, stream, pool;
+	uint64_t size;          /* bytes */
+	uint64_t device;        /* ordinal */
+	double t;               /* microseconds */
+	struct frag_text t_text;        /* t as the trace wrote it */
+	struct frag_text tag;
+	struct frag_text text;  /* value of configure, name of mark */
+	double fraction;        /* value of set_fraction */
+};
+
+/*
+ * A source of records: a file format, or a program. refill makes the next
+ * stretch of input available (1, or 0 at the end) and may overwrite the text
+ * that earlier records borrowed; next gives one record of that stretch (1), or
+ * 0 where it is used up. Both return -FRAG_E... for bad input. Where a record is
+ * bad in itself but the source can go on behind it, next sets *kind to what it
+ * is, in words ("a mistyped member"): --lenient then leaves it out.
+ */
+struct frag_source_ops {
+	const char *form;
+	int  (*refill)(void *state, struct frag_error *err);
+	int  (*next)(void *state, struct frag_record *rec, const char **kind,
+		     struct frag_error *err);
+	/* optional: "FILE:LINE:COLUMN" of the record that next gave last */
+	void (*where)(void *state, char *buf, uint32_t size);
+	/* optional: back to the first record; false where it cannot be */
+	bool (*rewind)(void *state);
+	/* optional: bytes read so far, and in all (0: unknown) */
+	void (*amount)(void *state, uint64_t *read, uint64_t *total);
+	void (*close)(void *state);     /* optional */
+};
+
+/* A validated event. Policies see op, slot, bytes, stream and pool of it. */
+struct frag_event {
+	uint64_t step;
+	uint64_t bytes;         /* alloc: as the program asked */
+	uint32_t slot;          /* alloc, free, complete, record_stream: dense, recycled */
+	uint32_t device;        /* ordinal, or FRAG_ALL */
+	uint32_t stream;        /* dense, 0 is stream 0 of device 0; sync: or FRAG_ALL */
+	uint32_t pool;          /* dense, 0 is the default pool */
+	uint32_t tag;           /* alloc: index for frag_trace_tag(); 0: none */
+	uint32_t members;       /* enum frag_member: what the trace gave */
+	uint8_t  op;            /* enum frag_op */
+	bool     waits;         /* free: the block stays pending until a later event ends it */
+	uint32_t ended_count;
+	const struct frag_ended *ended; /* pending blocks that this step ends, in the order
+					 * in which they were freed */
+	struct frag_handle id;
+	struct frag_text text;  /* mark: its name; configure: its value */
+	struct frag_text t_text;
+	double t;
+	double fraction;        /* set_fraction */
+};
+
+struct frag_ended {
+	uint32_t slot;
+	uint64_t synced;        /* step of the sync that ended its last stream; or
+				 * FRAG_NEVER: it waited for its `complete` only */
+};
+#define FRAG_NEVER UINT64_MAX
+
+struct frag_device_figures {
+	char    *name;          /* NULL: none given */
+	uint64_t total;         /* bytes; 0: unlimited */
+	uint64_t context, other;        /* bytes */
+	uint64_t granularity;   /* bytes, at least 1 */
+};
+
+struct frag_trace_options {
+	bool lenient;           /* skip and count events that are bad in themselves */
+	struct frag_log log;    /* warnings */
+};
+
+/* What is known of the trace; counts grow as it is read. */
+struct frag_trace_info {
+	const char *path;
+	const char *form;       /* "lines", "object", or the source's name */
+	uint64_t events, allocs, frees; /* of valid events so far */
+	uint64_t skipped;       /* bad events left out (lenient) */
+	uint64_t bytes, total_bytes;    /* read so far, and in the file (0: unknown) */
+	bool     whole;         /* read to the end */
+	uint64_t content;       /* identifies the decoded events read so far */
+	uint32_t device_count;
+	const struct frag_device_figures *devices;
+};
+
+struct frag_batch {
+	const struct frag_event *events;
+	uint32_t count;         /* 0 at the end of the trace */
+};
+
+struct frag_trace;
+
+/* Opens a file, or standard input ("-"), whatever the form and compression. */
+int frag_trace_open(struct frag_trace **out, const char *path,
+		    const struct frag_trace_options *options, struct frag_error *err);
+
+/*
+ * The same door for events that are no file. The source's state stays the
+ * caller's until frag_trace_close() calls ops->close. devices are copied.
+ */
+int frag_trace_from(struct frag_trace **out, const struct frag_source_ops *ops, void *state,
+		    const struct frag_device_figures *devices, uint32_t device_count,
+		    const struct frag_trace_options *options, struct frag_error *err);
+
+const struct frag_trace_info *frag_trace_info(const struct frag_trace *trace);
+
+/* Replaces a device's figures before the first batch; UINT64_MAX leaves one as it is. */
+void frag_trace_override(struct frag_trace *trace, uint64_t total, uint64_t context,
+			 uint64_t other, uint64_t granularity);
+
+/* The next events; they and what they borrow stay valid until the next call. */
+int frag_trace_next(struct frag_trace *trace, struct frag_batch *batch, struct frag_error *err);
+
+/* True where the input cannot be read twice: reading on costs its producer time. */
+bool frag_trace_is_stream(const struct frag_trace *trace);
+
+/* Text of a tag of a block that is live or was within this batch. */
+struct frag_text frag_trace_tag(const struct frag_trace *trace, uint32_t tag);
+
+/* NULL is fine. */
+void frag_trace_close(struct frag_trace *trace);
+
+#endif

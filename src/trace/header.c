@@ -1,0 +1,286 @@
+/* header.c - what a trace says of itself and of its devices, around the events. */
+#include "trace/header.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "trace/record.h"
+
+#define DEFAULT_GRANULARITY (UINT64_C(2) << 20)
+
+void frag_header_fini(struct frag_header *h)
+{
+	for (uint32_t i = 0; i < h->device_count; i++)
+		free(h->devices[i].name);
+	free(h->devices);
+	*h = (struct frag_header){ .members = 0 };
+}
+
+static const char *wrong(struct frag_header *h, const char *at, const char *text)
+{
+	h->wrong_at = at;
+	snprintf(h->wrong, sizeof(h->wrong), "%s", text);
+	return NULL;
+}
+
+/* A member whose value is not what it should be. */
+static const char *mistyped(struct frag_header *h, const struct frag_scan *s, const char *at,
+			    const char *name, const char *wanted)
+{
+	char value[64];
+
+	if (s->fail != FRAG_SCAN_FINE)
+		return NULL;
+	h->wrong_at = at;
+	snprintf(h->wrong, sizeof(h->wrong), "member \"%s\": %s is wanted, not %s", name, wanted,
+		 frag_excerpt(s, at, value));
+	return NULL;
+}
+
+static const char *repeated(struct frag_header *h, const char *at, struct frag_text name)
+{
+	h->wrong_at = at;
+	snprintf(h->wrong, sizeof(h->wrong), "member \"%.*s\" is given twice", (int)name.length,
+		 name.text);
+	return NULL;
+}
+
+static bool is(struct frag_text t, const char *word)
+{
+	return strlen(word) == t.length && memcmp(word, t.text, t.length) == 0;
+}
+
+/* "name": up to the value. */
+static const char *scan_name(struct frag_scan *s, const char *p, struct frag_text *name)
+{
+	if (*p != '"')
+		return frag_scan_bad(s, p, "a member's name is expected here");
+	p = frag_scan_string(s, p + 1, name);
+	p = p ? frag_scan_space(s, p) : NULL;
+	if (p && *p != ':')
+		return frag_scan_bad(s, p, "a colon is expected here");
+	return p ? frag_scan_space(s, p + 1) : NULL;
+}
+
+/* Behind a value: a comma and the next member's place, or *end and the place behind the brace. */
+static const char *scan_next(struct frag_scan *s, const char *p, char brace, bool *end)
+{
+	p = p ? frag_scan_space(s, p) : NULL;
+	if (!p)
+		return NULL;
+	*end = *p == brace;
+	if (*end)
+		return p + 1;
+	if (*p != ',')
+		return frag_scan_bad(s, p, brace == '}' ? "a comma or } is expected here"
+							: "a comma or ] is expected here");
+	return frag_scan_space(s, p + 1);
+}
+
+static char *copy_text(struct frag_text t)
+{
+	char *copy = malloc((size_t)t.length + 1);
+
+	if (copy) {
+		memcpy(copy, t.text, t.length);
+		copy[t.length] = '\0';
+	}
+	return copy;
+}
+
+enum { NAME, TOTAL, CONTEXT, OTHER, GRANULARITY, FIGURES };
+
+static const char *const figure_names[FIGURES] = {
+	"name", "total_bytes", "context_bytes", "other_bytes", "granularity_bytes",
+};
+
+static const char *scan_figure(struct frag_header *h, struct frag_scan *s, const char *p,
+			       uint32_t which, struct frag_device_figures *f)
+{
+	uint64_t *const sizes[FIGURES] = {
+		NULL, &f->total, &f->context, &f->other, &f->granularity,
+	};
+	struct frag_text name;
+	const char *q;
+
+	if (which == NAME) {
+		q = *p == '"' ? frag_scan_string(s, p + 1, &name) : NULL;
+		if (!q)
+			return mistyped(h, s, p, "name", "a string");
+		f->name = copy_text(name);
+		h->nomem = !f->name;
+		return f->name ? q : NULL;
+	}
+	q = frag_scan_size(s, p, sizes[which]);
+	if (!q)
+		return mistyped(h, s, p, figure_names[which], "a size from 0 to 2^53-1");
+	if (f->granularity == 0)
+		return mistyped(h, s, p, figure_names[which], "a size from 1 to 2^53-1");
+	return q;
+}
+
+static const char *scan_device(struct frag_header *h, struct frag_scan *s, const char *p,
+			       uint32_t depth)
+{
+	struct frag_device_figures *f;
+	uint32_t seen = 0;
+	bool end;
+
+	if (*p != '{')
+		return mistyped(h, s, p, "device", "an object");
+	if (h->device_count == FRAG_DEVICES_MOST)
+		return wrong(h, p, "more than 1024 devices");
+	h->nomem = !frag_grow(&h->devices, &h->device_capacity, (uint64_t)h->device_count + 1,
+			      sizeof(*h->devices));
+	if (h->nomem)
+		return NULL;
+	f = &h->devices[h->device_count++];
+	*f = (struct frag_device_figures){ .granularity = DEFAULT_GRANULARITY };
+	p = frag_scan_space(s, p + 1);
+	end = p && *p == '}';
+	if (end)
+		return p + 1;
+	while (p && !end) {
+		struct frag_text name;
+		const char *value = scan_name(s, p, &name);
+		uint32_t which = 0;
+
+		while (value && which < FIGURES && !is(name, figure_names[which]))
+			which++;
+		if (value && which < FIGURES && seen & 1U << which)
+			return repeated(h, p, name);
+		seen |= 1U << which;
+		if (value)
+			value = which < FIGURES ? scan_figure(h, s, value, which, f)
+						: frag_scan_skip(s, value, depth + 1);
+		p = scan_next(s, value, '}', &end);
+	}
+	return p;
+}
+
+static const char *scan_devices(struct frag_header *h, struct frag_scan *s, const char *p)
+{
+	bool end = false;
+
+	if (*p != '[')
+		return mistyped(h, s, p, "devices", "an array of devices");
+	p = frag_scan_space(s, p + 1);
+	if (p && *p == ']')
+		return wrong(h, p, "member \"devices\" is empty; there is at least one device");
+	while (p && !end)
+		p = scan_next(s, scan_device(h, s, p, 3), ']', &end);
+	return p;
+}
+
+static const char *scan_format(struct frag_header *h, struct frag_scan *s, const char *p)
+{
+	struct frag_text text;
+	const char *q = *p == '"' ? frag_scan_string(s, p + 1, &text) : NULL;
+
+	return q && is(text, "fragsim-trace") ? q
+		: mistyped(h, s, p, "format", "\"fragsim-trace\"");
+}
+
+static const char *scan_version(struct frag_header *h, struct frag_scan *s, const char *p)
+{
+	uint64_t version;
+	const char *q = frag_scan_integer(p, &version);
+
+	return q && version == 1 ? q : mistyped(h, s, p, "version", "1");
+}
+
+static const char *scan_member(struct frag_header *h, struct frag_scan *s, const char *p,
+			       uint32_t member)
+{
+	switch (member) {
+	case FRAG_HEADER_FORMAT:
+		return scan_format(h, s, p);
+	case FRAG_HEADER_VERSION:
+		return scan_version(h, s, p);
+	case FRAG_HEADER_DEVICE:
+		return scan_device(h, s, p, 2);
+	case FRAG_HEADER_DEVICES:
+		return scan_devices(h, s, p);
+	case FRAG_HEADER_META:
+		return *p == '{' ? frag_scan_skip(s, p, 2)
+				 : mistyped(h, s, p, "meta", "an object");
+	case FRAG_HEADER_EVENTS:
+		return *p == '[' ? p + 1 : mistyped(h, s, p, "events", "an array");
+	default:
+		return frag_scan_skip(s, p, 2);
+	}
+}
+
+static uint32_t member_of(struct frag_text name)
+{
+	static const char *const names[] = {
+		"format", "version", "device", "devices", "meta", "events", "op",
+	};
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (is(name, names[i]))
+			return 1U << i;
+	return 0;
+}
+
+const char *frag_header_look(struct frag_scan *s, const char *p, uint32_t *members)
+{
+	bool end = false;
+
+	*members = 0;
+	p = frag_scan_space(s, p);
+	if (p && *p == '}')
+		return p + 1;
+	while (p && !end) {
+		struct frag_text name;
+		const char *value = scan_name(s, p, &name);
+		uint32_t member = value ? member_of(name) : 0;
+
+		*members |= member;
+		if (value && member == FRAG_HEADER_EVENTS && *value == '[')
+			return value + 1;
+		value = value ? frag_scan_skip(s, value, 2) : NULL;
+		p = scan_next(s, value, '}', &end);
+	}
+	return p;
+}
+
+const char *frag_header_scan(struct frag_header *h, struct frag_scan *s, const char *p)
+{
+	bool end = false;
+
+	p = frag_scan_space(s, p);
+	if (p && *p == '}')
+		return p + 1;
+	while (p && !end) {
+		struct frag_text name;
+		const char *value = scan_name(s, p, &name);
+		uint32_t member = value ? member_of(name) : 0;
+
+		if (h->members & member & ~(uint32_t)FRAG_HEADER_OP)
+			return repeated(h, p, name);
+		h->members |= member;
+		if ((h->members & FRAG_HEADER_DEVICE) && (h->members & FRAG_HEADER_DEVICES))
+			return wrong(h, p, "both \"device\" and \"devices\" are given");
+		if (value)
+			value = scan_member(h, s, value, member);
+		if (!value || member == FRAG_HEADER_EVENTS)
+			return value;
+		p = scan_next(s, value, '}', &end);
+	}
+	return p;
+}
+
+bool frag_header_complete(struct frag_header *h)
+{
+	if (h->device_count)
+		return true;
+	if (!frag_grow(&h->devices, &h->device_capacity, 1, sizeof(*h->devices)))
+		return false;
+	h->devices[h->device_count++] = (struct frag_device_figures){
+		.granularity = DEFAULT_GRANULARITY,
+	};
+	return true;
+}

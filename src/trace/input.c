@@ -1,0 +1,153 @@
+/* input.c - a window over the bytes of a trace. */
+#include "trace/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace/unpack.h"
+
+int frag_input_open(struct frag_input *in, const char *path, struct frag_error *err)
+{
+	bool standard = strcmp(path, "-") == 0;
+	int fd, rc;
+
+	*in = (struct frag_input){ .capacity = FRAG_WINDOW_FIRST };
+	in->path = strdup(standard ? "standard input" : path);
+	in->buf = malloc(in->capacity + FRAG_WINDOW_SLACK);
+	if (!in->path || !in->buf) {
+		frag_input_close(in);
+		return frag_fail_nomem(err);
+	}
+	fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		rc = frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
+	else
+		rc = frag_unpacker_new(&in->unpacker, fd, in->path, err);
+	if (rc) {
+		frag_input_close(in);
+		return rc;
+	}
+	in->rewindable = frag_unpacker_rewindable(in->unpacker);
+	memset(in->buf, 0, FRAG_WINDOW_SLACK);
+	return 0;
+}
+
+void frag_input_close(struct frag_input *in)
+{
+	frag_unpacker_del(in->unpacker);
+	free(in->path);
+	free(in->buf);
+	*in = (struct frag_input){ .path = NULL };
+}
+
+static uint64_t count_lines(const char *p, size_t n)
+{
+	uint64_t lines = 0;
+
+	/* in stretches whose count fits a small integer, which the compiler can vectorise */
+	while (n) {
+		size_t stretch = n < 4096 ? n : 4096;
+		unsigned part = 0;
+
+		for (size_t i = 0; i < stretch; i++)
+			part += p[i] == '\n';
+		lines += part;
+		p += stretch;
+		n -= stretch;
+	}
+	return lines;
+}
+
+static const char *last_line_end(const char *p, size_t n)
+{
+	while (n > 0)
+		if (p[--n] == '\n')
+			return p + n;
+	return NULL;
+}
+
+static void drop(struct frag_input *in, size_t used)
+{
+	const char *last = last_line_end(in->buf, used);
+
+	if (last) {
+		in->lines_before += count_lines(in->buf, used);
+		in->line_start = in->before + (uint64_t)(last - in->buf) + 1;
+	}
+	memmove(in->buf, in->buf + used, in->end - used);
+	in->before += used;
+	in->end -= used;
+}
+
+static int widen(struct frag_input *in, struct frag_error *err)
+{
+	char *wider;
+
+	if (in->capacity >= FRAG_WINDOW_MOST)
+		return frag_fail(err, FRAG_ETRACE,
+				 "%s: byte %" PRIu64 ": an event or member longer than %zu MiB",
+				 in->path, in->before, FRAG_WINDOW_MOST >> 20);
+	wider = realloc(in->buf, in->capacity * 2 + FRAG_WINDOW_SLACK);
+	if (!wider)
+		return frag_fail_nomem(err);
+	in->buf = wider;
+	in->capacity *= 2;
+	return 0;
+}
+
+int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err)
+{
+	size_t got = 0, before;
+	int rc = 0;
+
+	drop(in, used);
+	before = in->end;
+	if (in->end == in->capacity && !in->eof)
+		rc = widen(in, err);
+	while (!rc && !in->eof && in->end < in->capacity) {
+		rc = frag_unpacker_read(in->unpacker, in->buf + in->end, in->capacity - in->end,
+					&got, err);
+		in->eof = !rc && got == 0;
+		in->end += got;
+		/* of a pipe, what is there is enough */
+		if (!in->rewindable && got)
+			break;
+	}
+	memset(in->buf + in->end, 0, FRAG_WINDOW_SLACK);
+	return rc ? rc : in->end > before;
+}
+
+bool frag_input_rewind(struct frag_input *in)
+{
+	if (!frag_unpacker_rewind(in->unpacker))
+		return false;
+	in->end = 0;
+	in->before = in->lines_before = in->line_start = 0;
+	in->eof = false;
+	memset(in->buf, 0, FRAG_WINDOW_SLACK);
+	return true;
+}
+
+void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *total)
+{
+	frag_unpacker_amount(in->unpacker, read, total);
+}
+
+void frag_input_where(const struct frag_input *in, size_t at, bool by_line, char *buf,
+		      uint32_t size)
+{
+	uint64_t line = in->lines_before + count_lines(in->buf, at) + 1;
+	const char *last = last_line_end(in->buf, at);
+	uint64_t start = last ? in->before + (uint64_t)(last - in->buf) + 1 : in->line_start;
+
+	if (!by_line && line == 1 && !memchr(in->buf + at, '\n', in->end - at))
+		snprintf(buf, size, "%s: byte %" PRIu64, in->path, in->before + at);
+	else
+		snprintf(buf, size, "%s:%" PRIu64 ":%" PRIu64, in->path, line,
+			 in->before + at - start + 1);
+}

@@ -1,0 +1,54 @@
+/*
+ * input.h - the bytes of a file or of standard input, decompressed, through a
+ * window that moves forward.
+ *
+ * The window's bytes are buf[0..end); buf[end] and some bytes behind it are 0,
+ * so that a scanner may stop at a 0 and may read a word too far.
+ */
+#ifndef TRACE_INPUT_H
+#define TRACE_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+#define FRAG_WINDOW_FIRST ((size_t)256 << 10)
+#define FRAG_WINDOW_MOST ((size_t)64 << 20)     /* longest thing that must be seen whole */
+#define FRAG_WINDOW_SLACK 16
+
+struct frag_unpacker;
+
+struct frag_input {
+	char    *path;          /* as given; "-" is standard input */
+	char    *buf;
+	size_t   end, capacity;
+	uint64_t before;        /* bytes that have left the window */
+	uint64_t lines_before;  /* line ends among them */
+	uint64_t line_start;    /* offset of the first byte after the last of these */
+	bool     eof;           /* nothing comes after the window */
+	bool     rewindable;
+	struct frag_unpacker *unpacker;
+};
+
+int  frag_input_open(struct frag_input *in, const char *path, struct frag_error *err);
+void frag_input_close(struct frag_input *in);
+
+/*
+ * Drops the first `used` bytes of the window and reads more; the window grows
+ * where nothing could be dropped. 1: more bytes came; 0: eof. -FRAG_ETRACE
+ */
+int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err);
+
+/* Back to the first byte; the window is empty afterwards. False where it cannot be. */
+bool frag_input_rewind(struct frag_input *in);
+
+/* Compressed bytes read so far, and the size of the file (0: unknown). */
+void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *total);
+
+/* "PATH:LINE:COLUMN" of window byte `at`; in a file of one line "PATH: byte N". */
+void frag_input_where(const struct frag_input *in, size_t at, bool by_line, char *buf,
+		      uint32_t size);
+
+#endif

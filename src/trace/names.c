@@ -1,0 +1,155 @@
+/* names.c - what a trace calls things, as dense indexes: streams, pools, tags. */
+#include "trace/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+bool frag_handles_init(struct frag_handles *h, uint64_t seed)
+{
+	const struct frag_handle zero = { .number = 0 };
+
+	*h = (struct frag_handles){ .last_number = UINT64_MAX };
+	return frag_map_init(&h->numbers, seed) && frag_map_init(&h->texts, seed)
+	       && frag_handles_intern(h, &zero) == 0;
+}
+
+void frag_handles_fini(struct frag_handles *h)
+{
+	for (uint32_t i = 0; i < h->count; i++)
+		free((void *)(uintptr_t)h->handles[i].text);
+	free(h->handles);
+	frag_map_fini(&h->numbers);
+	frag_map_fini(&h->texts);
+}
+
+static uint64_t key_of(const struct frag_handles *h, const struct frag_handle *handle)
+{
+	return handle->text ? frag_hash_text(handle->text, (size_t)handle->number, h->texts.seed)
+			    : handle->number;
+}
+
+static uint32_t find(const struct frag_handles *h, const struct frag_handle *handle, uint64_t key)
+{
+	uint32_t at, i;
+
+	if (!handle->text)
+		return frag_map_get(&h->numbers, key);
+	at = frag_map_home(&h->texts, key);
+	while ((i = frag_map_next(&h->texts, key, &at)) != FRAG_MAP_NONE)
+		if (h->handles[i].number == handle->number
+		    && memcmp(h->handles[i].text, handle->text, (size_t)handle->number) == 0)
+			return i;
+	return FRAG_MAP_NONE;
+}
+
+uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handle *handle)
+{
+	return find(h, handle, key_of(h, handle));
+}
+
+uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *handle)
+{
+	uint64_t key = key_of(h, handle);
+	uint32_t i = find(h, handle, key);
+	char *text = NULL;
+
+	if (i == FRAG_MAP_NONE) {
+		if (handle->text)
+			text = malloc((size_t)handle->number + 1);
+		if ((handle->text && !text)
+		    || !frag_grow(&h->handles, &h->capacity, (uint64_t)h->count + 1,
+				  sizeof(*h->handles))
+		    || !frag_map_add(text ? &h->texts : &h->numbers, key, h->count)) {
+			free(text);
+			return UINT32_MAX;
+		}
+		if (text)
+			memcpy(text, handle->text, (size_t)handle->number);
+		i = h->count++;
+		h->handles[i] = (struct frag_handle){ .text = text, .number = handle->number };
+	}
+	if (!handle->text) {
+		h->last_number = handle->number;
+		h->last_index = i;
+	}
+	return i;
+}
+
+bool frag_tags_init(struct frag_tags *t, uint64_t seed)
+{
+	*t = (struct frag_tags){ .seed = seed, .count = 1 };
+	return frag_map_init(&t->map, seed)
+	       && frag_grow(&t->tags, &t->capacity, 1, sizeof(*t->tags));
+}
+
+void frag_tags_fini(struct frag_tags *t)
+{
+	for (uint32_t i = 1; i < t->count; i++)
+		free(t->tags[i].text);
+	free(t->tags);
+	frag_map_fini(&t->map);
+}
+
+static uint32_t add_tag(struct frag_tags *t, struct frag_text text, uint64_t hash)
+{
+	char *copy = malloc((size_t)text.length + 1);
+	uint32_t i = t->unused;
+
+	if (!copy || !frag_grow(&t->tags, &t->capacity, (uint64_t)t->count + 1, sizeof(*t->tags))
+	    || !frag_map_add(&t->map, hash, i ? i : t->count)) {
+		free(copy);
+		return 0;
+	}
+	if (i)
+		t->unused = t->tags[i].users;
+	else
+		i = t->count++;
+	memcpy(copy, text.text, text.length);
+	t->tags[i] = (struct frag_tag){
+		.text = copy, .length = text.length, .users = 1, .hash = hash,
+		.content = frag_hash_text(text.text, text.length, 0),
+	};
+	return i;
+}
+
+uint32_t frag_tags_use(struct frag_tags *t, struct frag_text text)
+{
+	uint64_t hash = frag_hash_text(text.text, text.length, t->seed);
+	uint32_t at = frag_map_home(&t->map, hash), i;
+
+	while ((i = frag_map_next(&t->map, hash, &at)) != FRAG_MAP_NONE) {
+		struct frag_tag *tag = &t->tags[i];
+
+		if (tag->length == text.length && memcmp(tag->text, text.text, text.length) == 0) {
+			t->idle -= tag->users == 0;
+			tag->users++;
+			return i;
+		}
+	}
+	return add_tag(t, text, hash);
+}
+
+void frag_tags_leave(struct frag_tags *t, uint32_t tag)
+{
+	if (tag && --t->tags[tag].users == 0)
+		t->idle++;
+}
+
+void frag_tags_sweep(struct frag_tags *t)
+{
+	if (t->idle < 4096 || t->idle < t->count / 2)
+		return;
+	for (uint32_t i = 1; i < t->count; i++) {
+		struct frag_tag *tag = &t->tags[i];
+
+		if (!tag->text || tag->users)
+			continue;
+		frag_map_remove(&t->map, tag->hash, i);
+		free(tag->text);
+		*tag = (struct frag_tag){ .text = NULL, .users = t->unused };
+		t->unused = i;
+	}
+	t->idle = 0;
+}

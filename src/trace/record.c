@@ -1,0 +1,395 @@
+/*
+ * record.c - one event object of a trace, decoded: the hot path.
+ *
+ * Members may come in any order, op among them, so a mistyped member is noted
+ * first and judged at the end, when it is known whether the op has such a
+ * member at all.
+ */
+#include "trace/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+
+#define MEMBERS 11
+
+static const char *const member_names[MEMBERS] = {
+	"op", "id", "size", "stream", "t", "tag", "device", "pool", "pending", "value", "name",
+};
+
+static const char *const member_wants[MEMBERS] = {
+	"a string",
+	"an integer from 0 to 2^53-1 or a string",
+	"an integer from 0 to 2^53-1 or a size such as \"512MiB\"",
+	"an integer from 0 to 2^53-1 or a string",
+	"a number",
+	"a string",
+	"an integer from 0 to 2^53-1",
+	"an integer from 0 to 2^53-1 or a string",
+	"true or false",
+	"a number (set_fraction) or a string (configure)",
+	"a string",
+};
+
+#define COMMON (FRAG_HAS_OP | FRAG_HAS_STREAM | FRAG_HAS_T | FRAG_HAS_TAG | FRAG_HAS_DEVICE)
+
+static const uint32_t members_of[FRAG_OPS] = {
+	[FRAG_OP_ALLOC] = COMMON | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_POOL,
+	[FRAG_OP_FREE] = COMMON | FRAG_HAS_ID | FRAG_HAS_PENDING,
+	[FRAG_OP_COMPLETE] = COMMON | FRAG_HAS_ID,
+	[FRAG_OP_RECORD_STREAM] = COMMON | FRAG_HAS_ID,
+	[FRAG_OP_SYNC] = COMMON,
+	[FRAG_OP_EMPTY_CACHE] = COMMON,
+	[FRAG_OP_SET_FRACTION] = COMMON | FRAG_HAS_VALUE,
+	[FRAG_OP_CONFIGURE] = COMMON | FRAG_HAS_VALUE,
+	[FRAG_OP_MARK] = COMMON | FRAG_HAS_NAME,
+};
+
+static const char *const op_names[FRAG_OPS] = {
+	"alloc", "free", "complete", "record_stream", "sync", "empty_cache", "set_fraction",
+	"configure", "mark",
+};
+
+const char *frag_op_name(enum frag_op op)
+{
+	return op_names[op];
+}
+
+bool frag_op_parse(struct frag_text name, enum frag_op *op)
+{
+	for (uint32_t i = 0; i < FRAG_OPS; i++) {
+		if (strlen(op_names[i]) == name.length
+		    && memcmp(op_names[i], name.text, name.length) == 0) {
+			*op = (enum frag_op)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What is wrong with a record's members so far; at: where, for each bit. */
+struct flaws {
+	uint32_t repeated, mistyped;
+	const char *at[MEMBERS];
+	struct frag_text op;    /* where it is unknown */
+};
+
+const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64])
+{
+	uint32_t n = 0;
+
+	while (n < 40 && p + n < s->end && (n == 0 || !strchr(",}]\r\n", p[n]))) {
+		buf[n] = p[n] >= 0x20 && p[n] < 0x7f ? p[n] : '?';
+		n++;
+	}
+	buf[n] = '\0';
+	return buf;
+}
+
+const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out)
+{
+	struct frag_text text;
+
+	if (*p != '"')
+		return frag_scan_integer(p, out);
+	p = frag_scan_string(s, p + 1, &text);
+	if (!p || !frag_parse_size(text.text, text.length, false, out))
+		return NULL;
+	return p;
+}
+
+static const char *scan_handle(struct frag_scan *s, const char *p, struct frag_handle *out)
+{
+	struct frag_text text;
+
+	if (*p != '"') {
+		out->text = NULL;
+		return frag_scan_integer(p, &out->number);
+	}
+	p = frag_scan_string(s, p + 1, &text);
+	if (p)
+		*out = (struct frag_handle){ .text = text.text, .number = text.length };
+	return p;
+}
+
+static const char *scan_text(struct frag_scan *s, const char *p, struct frag_text *out)
+{
+	return *p == '"' ? frag_scan_string(s, p + 1, out) : NULL;
+}
+
+static bool numeric(const char *p)
+{
+	return *p == '-' || (*p >= '0' && *p <= '9');
+}
+
+static const char *scan_op(struct frag_scan *s, const char *p, struct frag_record *rec,
+			   struct flaws *flaws)
+{
+	struct frag_text text;
+
+	if (memcmp(p, "\"alloc\"", 7) == 0) {
+		rec->op = FRAG_OP_ALLOC;
+		return p + 7;
+	}
+	if (memcmp(p, "\"free\"", 6) == 0) {
+		rec->op = FRAG_OP_FREE;
+		return p + 6;
+	}
+	p = scan_text(s, p, &text);
+	if (p && !frag_op_parse(text, &rec->op)) {
+		flaws->op = text;
+		rec->op = FRAG_OPS;
+	}
+	return p;
+}
+
+static const char *scan_t(struct frag_scan *s, const char *p, struct frag_record *rec)
+{
+	const char *begin = p;
+
+	if (!numeric(p))
+		return NULL;
+	p = frag_scan_number(s, p, &rec->t);
+	if (p)
+		rec->t_text = (struct frag_text){
+			.text = begin, .length = (uint32_t)(p - begin),
+		};
+	return p && rec->t - rec->t == 0 ? p : NULL;    /* infinite is mistyped */
+}
+
+static const char *scan_pending(const char *p, struct frag_record *rec)
+{
+	rec->pending = memcmp(p, "true", 4) == 0;
+	if (rec->pending)
+		return p + 4;
+	return memcmp(p, "false", 5) == 0 ? p + 5 : NULL;
+}
+
+static const char *scan_value(struct frag_scan *s, const char *p, struct frag_record *rec)
+{
+	rec->text.text = NULL;
+	if (numeric(p))
+		return frag_scan_number(s, p, &rec->fraction);
+	return scan_text(s, p, &rec->text);
+}
+
+static const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
+			       struct frag_record *rec, struct flaws *flaws)
+{
+	switch ((enum frag_member)member) {
+	case FRAG_HAS_OP:
+		return scan_op(s, p, rec, flaws);
+	case FRAG_HAS_ID:
+		return scan_handle(s, p, &rec->id);
+	case FRAG_HAS_SIZE:
+		return frag_scan_size(s, p, &rec->size);
+	case FRAG_HAS_STREAM:
+		return scan_handle(s, p, &rec->stream);
+	case FRAG_HAS_T:
+		return scan_t(s, p, rec);
+	case FRAG_HAS_TAG:
+		return scan_text(s, p, &rec->tag);
+	case FRAG_HAS_DEVICE:
+		return frag_scan_integer(p, &rec->device);
+	case FRAG_HAS_POOL:
+		return scan_handle(s, p, &rec->pool);
+	case FRAG_HAS_PENDING:
+		return scan_pending(p, rec);
+	case FRAG_HAS_VALUE:
+		return scan_value(s, p, rec);
+	case FRAG_HAS_NAME:
+		return scan_text(s, p, &rec->text);
+	}
+	return NULL;
+}
+
+/* The member of this name, p behind the quote; 0 where the name needs a closer look. */
+static inline uint32_t quick_member(const char *p, uint32_t *length)
+{
+#define MEMBER(text, member)                                                  \
+	if (memcmp(p, text "\"", sizeof(text)) == 0) {                        \
+		*length = sizeof(text);                                       \
+		return member;                                                \
+	}
+	switch (*p) {
+	case 'o':
+		MEMBER("op", FRAG_HAS_OP)
+		break;
+	case 'i':
+		MEMBER("id", FRAG_HAS_ID)
+		break;
+	case 's':
+		MEMBER("size", FRAG_HAS_SIZE)
+		MEMBER("stream", FRAG_HAS_STREAM)
+		break;
+	case 't':
+		MEMBER("t", FRAG_HAS_T)
+		MEMBER("tag", FRAG_HAS_TAG)
+		break;
+	default:
+		break;
+	}
+#undef MEMBER
+	return 0;
+}
+
+static uint32_t named_member(struct frag_text name)
+{
+	for (uint32_t i = 0; i < MEMBERS; i++)
+		if (strlen(member_names[i]) == name.length
+		    && memcmp(member_names[i], name.text, name.length) == 0)
+			return 1U << i;
+	return 0;
+}
+
+/* A member's name and colon, up to its value; *member is 0 for an unknown one. */
+static inline const char *scan_name(struct frag_scan *s, const char *p, uint32_t *member)
+{
+	struct frag_text name;
+	uint32_t length;
+
+	if (*p != '"')
+		return frag_scan_bad(s, p, "a member's name is expected here");
+	*member = quick_member(p + 1, &length);
+	if (*member) {
+		p += 1 + length;
+	} else {
+		p = frag_scan_string(s, p + 1, &name);
+		if (!p)
+			return NULL;
+		*member = named_member(name);
+	}
+	if (*p != ':') {
+		p = frag_scan_space(s, p);
+		if (!p || *p != ':')
+			return p ? frag_scan_bad(s, p, "a colon is expected here") : NULL;
+	}
+	return frag_scan_space(s, p + 1);
+}
+
+static uint32_t bit_index(uint32_t bit)
+{
+	return (uint32_t)__builtin_ctz(bit);
+}
+
+static void describe_flaw(const struct frag_scan *s, const struct frag_record *rec,
+			  const struct flaws *flaws, const char *begin, struct frag_flaw *flaw)
+{
+	uint32_t mistyped = flaws->mistyped;
+	uint32_t at;
+	char value[64];
+
+	flaw->at = begin;
+	if (!flaws->repeated && !(rec->members & FRAG_HAS_OP) && !(mistyped & FRAG_HAS_OP)) {
+		flaw->kind = "a missing member";
+		snprintf(flaw->text, sizeof(flaw->text), "member \"op\" is missing");
+		return;
+	}
+	if (!flaws->repeated && rec->members & FRAG_HAS_OP && rec->op == FRAG_OPS) {
+		flaw->kind = "an unknown op";
+		flaw->at = flaws->at[0];
+		snprintf(flaw->text, sizeof(flaw->text), "unknown op %s",
+			 frag_excerpt(s, flaws->at[0], value));
+		return;
+	}
+	at = bit_index(flaws->repeated ? flaws->repeated : mistyped);
+	flaw->at = flaws->at[at];
+	flaw->kind = flaws->repeated ? "a repeated member" : "a mistyped member";
+	if (flaws->repeated)
+		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\" is given twice",
+			 member_names[at]);
+	else
+		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\": %s is wanted, not %s",
+			 member_names[at], member_wants[at], frag_excerpt(s, flaw->at, value));
+}
+
+/* Judges the whole object: members of no concern to its op cannot make it bad. */
+static void judge(const struct frag_scan *s, const struct frag_record *rec, struct flaws *flaws,
+		  const char *begin, struct frag_flaw *flaw)
+{
+	bool has_op = rec->members & FRAG_HAS_OP && rec->op != FRAG_OPS;
+
+	if (has_op)
+		flaws->mistyped &= members_of[rec->op];
+	if (has_op && rec->members & FRAG_HAS_VALUE) {
+		bool text = rec->text.text != NULL;
+
+		/* value was scanned before it was known whose it is */
+		if ((rec->op == FRAG_OP_SET_FRACTION && text)
+		    || (rec->op == FRAG_OP_CONFIGURE && !text))
+			flaws->mistyped |= FRAG_HAS_VALUE;
+	}
+	if (!has_op || flaws->mistyped || flaws->repeated) {
+		describe_flaw(s, rec, flaws, begin, flaw);
+	} else if (rec->op == FRAG_OP_SET_FRACTION && rec->members & FRAG_HAS_VALUE
+		   && !(rec->fraction >= 0 && rec->fraction <= 1)) {
+		char value[64];
+
+		flaw->kind = "a value out of range";
+		flaw->at = flaws->at[bit_index(FRAG_HAS_VALUE)];
+		snprintf(flaw->text, sizeof(flaw->text), "set_fraction: value %s is not from 0 to 1",
+			 frag_excerpt(s, flaw->at, value));
+	}
+}
+
+/* One member: its name, and its value where it is one that counts. */
+static inline const char *scan_pair(struct frag_scan *s, const char *p, uint32_t depth,
+				    struct frag_record *rec, struct flaws *flaws)
+{
+	uint32_t member = 0;
+	const char *value = scan_name(s, p, &member);
+
+	if (!value || !member)
+		return value ? frag_scan_skip(s, value, depth + 1) : NULL;
+	if ((rec->members | flaws->mistyped) & member) {
+		flaws->repeated |= member;
+		flaws->at[bit_index(member)] = value;
+		return frag_scan_skip(s, value, depth + 1);
+	}
+	p = scan_member(s, value, member, rec, flaws);
+	if (p) {
+		rec->members |= member;
+		if (member & (FRAG_HAS_OP | FRAG_HAS_VALUE))
+			flaws->at[bit_index(member)] = value;
+		return p;
+	}
+	if (s->fail != FRAG_SCAN_FINE)
+		return NULL;
+	flaws->mistyped |= member;
+	flaws->at[bit_index(member)] = value;
+	return frag_scan_skip(s, value, depth + 1);
+}
+
+const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
+			     struct frag_record *rec, struct frag_flaw *flaw)
+{
+	const char *begin = p;
+	struct flaws flaws;
+
+	flaws.repeated = flaws.mistyped = 0;
+	rec->members = 0;
+	flaw->kind = NULL;
+	if (*p != '{')
+		return frag_scan_bad(s, p, "an event, { ... }, is expected here");
+	p = frag_scan_space(s, p + 1);
+	if (p && *p == '}') {
+		judge(s, rec, &flaws, begin, flaw);
+		return p + 1;
+	}
+	while (p) {
+		p = scan_pair(s, p, depth, rec, &flaws);
+		p = p ? frag_scan_space(s, p) : NULL;
+		if (!p || *p != ',')
+			break;
+		p = frag_scan_space(s, p + 1);
+	}
+	if (!p)
+		return NULL;
+	if (*p != '}')
+		return frag_scan_bad(s, p, "a comma or } is expected here");
+	if (flaws.mistyped | flaws.repeated || !(rec->members & FRAG_HAS_OP)
+	    || rec->op == FRAG_OPS || rec->members & FRAG_HAS_VALUE)
+		judge(s, rec, &flaws, begin, flaw);
+	return p + 1;
+}

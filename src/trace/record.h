@@ -1,0 +1,35 @@
+/* record.h - one event object of a trace, decoded. */
+#ifndef TRACE_RECORD_H
+#define TRACE_RECORD_H
+
+#include "fragsim/trace.h"
+#include "trace/scan.h"
+
+/* What makes an event bad in itself, though it is good JSON. */
+struct frag_flaw {
+	const char *kind;       /* NULL: none; a constant: "a repeated member" */
+	const char *at;         /* in the window */
+	char text[256];         /* in words, with the values */
+};
+
+/*
+ * p is at the object's brace, itself at this depth. Returns the place behind
+ * the object, or NULL as the scanner does. With flaw->kind set the record is of
+ * no use.
+ */
+const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
+			     struct frag_record *rec, struct frag_flaw *flaw);
+
+/* "alloc" and so on; false where there is none. */
+bool frag_op_parse(struct frag_text name, enum frag_op *op);
+
+/*
+ * Bytes as a size: a JSON integer, or a string such as "512MiB". p is at the
+ * value. NULL without a fail where it is neither.
+ */
+const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out);
+
+/* What stands at p, at most 40 bytes of it, for a message. */
+const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64]);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * scan.h - JSON tokens, strictly as RFC 8259, out of a window of bytes.
+ *
+ * Each function takes the place where a token begins and returns the place
+ * behind it, or NULL: the scan's fail then says whether more input is needed
+ * or what is wrong, and where.
+ */
+#ifndef TRACE_SCAN_H
+#define TRACE_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fragsim/trace.h"
+
+#define FRAG_DEPTH_MOST 64
+
+enum frag_scan_fail { FRAG_SCAN_FINE, FRAG_SCAN_MORE, FRAG_SCAN_BAD };
+
+struct frag_scan {
+	const char *end;        /* of the window; *end is 0 */
+	char *scratch;          /* where strings with escapes go: as large as the window */
+	bool one_line;          /* a line end is no white space (events of the lines form) */
+	enum frag_scan_fail fail;
+	const char *fail_at;
+	const char *fail_text;  /* in words; for BAD */
+};
+
+/* Fails at p: with MORE where p is the window's end, else with BAD and the text. */
+const char *frag_scan_bad(struct frag_scan *s, const char *p, const char *text);
+
+/* Anything but a space: the slow half of frag_scan_space. */
+const char *frag_scan_spaces(struct frag_scan *s, const char *p);
+
+static inline const char *frag_scan_space(struct frag_scan *s, const char *p)
+{
+	return (unsigned char)*p > ' ' ? p : frag_scan_spaces(s, p);
+}
+
+/* p is behind the opening quote. The text is borrowed from the window or the scratch. */
+const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_text *out);
+
+/* p is at a digit or '-'. out may be NULL. *out may be infinite. */
+const char *frag_scan_number(struct frag_scan *s, const char *p, double *out);
+
+/*
+ * An integer below 2^53 without sign, fraction and exponent: its end. NULL
+ * without a fail where it is a value of another kind.
+ */
+static inline const char *frag_scan_integer(const char *p, uint64_t *out)
+{
+	const char *begin = p;
+	uint64_t value = 0;
+	unsigned digit;
+
+	while ((digit = (unsigned)(unsigned char)*p - '0') <= 9) {
+		value = value * 10 + digit;
+		p++;
+	}
+	/* 16 digits hold 2^53; so few cannot have wrapped */
+	if (p == begin || p - begin > 16 || value >= UINT64_C(1) << 53
+	    || (*begin == '0' && p - begin > 1) || *p == '.' || *p == 'e' || *p == 'E')
+		return NULL;
+	*out = value;
+	return p;
+}
+
+/* Any value, itself at this depth (the outermost value is at depth 1). */
+const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth);
+
+#endif
