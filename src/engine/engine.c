@@ -1,0 +1,230 @@
+/* engine.c - one policy on one device: the event loop's body. */
+#include "engine/engine.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+const char *frag_step_status_name(enum frag_step_status status)
+{
+	static const char *const names[] = { "ok", "oom", "skipped" };
+
+	return names[status];
+}
+
+int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
+		     const struct frag_device_figures *f, const struct frag_device_ops *device,
+		     struct frag_error *err)
+{
+	const struct frag_policy_ops *ops = choice->ops;
+	int rc;
+
+	*e = (struct frag_engine){ .policy = { .ops = ops, .param = choice->param } };
+	rc = frag_device_open(&e->device, device, f->total, f->context, f->other, f->granularity,
+			      err);
+	if (rc)
+		return rc;
+	e->open = true;
+	e->policy.heap = frag_heap_new(&e->device, ops->index);
+	e->policy.state = ops->state_size ? calloc(1, ops->state_size) : NULL;
+	if (!e->policy.heap || (ops->state_size && !e->policy.state)
+	    || !frag_tally_init(&e->tally))
+		return frag_fail_nomem(err);
+	return 0;
+}
+
+void frag_engine_fini(struct frag_engine *e)
+{
+	frag_tally_fini(&e->tally);
+	free(e->policy.state);
+	frag_heap_del(e->policy.heap);
+	if (e->open)
+		frag_device_close(&e->device);
+}
+
+/* A code from policy or heap, with a message where it is not a result. */
+static int explain(const struct frag_engine *e, int rc, struct frag_error *err)
+{
+	if (rc == -FRAG_EPOLICY)
+		return frag_fail(err, FRAG_EPOLICY, "policy %s asked its heap for the impossible",
+				 e->policy.ops->name);
+	if (rc == -FRAG_EDEVICE)
+		return frag_fail(err, FRAG_EDEVICE, "device %s failed", e->device.ops->name);
+	if (rc == -FRAG_ENOMEM)
+		return frag_fail_nomem(err);
+	return rc;
+}
+
+int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
+{
+	int rc = 0;
+
+	frag_heap_step(e->policy.heap);
+	if (e->policy.ops->init)
+		rc = e->policy.ops->init(&e->policy);
+	frag_tally_begin(&e->tally, e->policy.heap, &e->device);
+	return explain(e, rc, err);
+}
+
+/* Has one more block been allocated, and is it the one that the policy answered? */
+static bool truthful(const struct frag_engine *e, const struct frag_request *rq,
+		     const struct frag_block_view *k, uint32_t blocks_before)
+{
+	return frag_heap_books(e->policy.heap)->blocks == blocks_before + 1
+	       && k->state == FRAG_ALLOCATED && k->asked == rq->bytes && k->bytes >= rq->bytes;
+}
+
+static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slot,
+		     struct frag_step *step, struct frag_error *err)
+{
+	const struct frag_request rq = {
+		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
+	};
+	const uint32_t blocks_before = frag_heap_books(e->policy.heap)->blocks;
+	struct frag_block_view k;
+	uint32_t calls;
+	int rc;
+
+	e->counts.allocs++;
+	*slot = (struct frag_slot){
+		.block = SLOT_EMPTY, .tag = ev->tag, .birth = ev->step, .device = ev->device,
+	};
+	if (!rq.bytes) {
+		e->counts.hits++;
+		step->placed = true;
+		return 0;
+	}
+	rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
+	if (rc == -FRAG_EDEVMEM) {
+		slot->block = SLOT_FAILED;
+		step->status = FRAG_STEP_OOM;
+		e->counts.ooms++;
+		return 0;
+	}
+	if (rc)
+		return explain(e, rc, err);
+	k = frag_heap_look(e->policy.heap, slot->block);
+	if (!truthful(e, &rq, &k, blocks_before))
+		return explain(e, -FRAG_EPOLICY, err);
+	step->placed = true;
+	step->segment = frag_heap_look_segment(e->policy.heap, k.segment).ordinal;
+	step->offset = k.offset;
+	step->bytes = k.bytes;
+	frag_heap_calls(e->policy.heap, &calls);
+	e->counts.hits += calls == 0;
+	return 0;
+}
+
+static int run_free(struct frag_engine *e, const struct frag_event *ev,
+		    struct frag_slot *slot, struct frag_step *step, struct frag_error *err)
+{
+	frag_block b = slot->block;
+
+	if (b == SLOT_FAILED) {
+		step->status = FRAG_STEP_SKIPPED;
+		return 0;
+	}
+	e->counts.frees++;
+	if (b >= SLOT_FIRST_STATE)
+		return 0;
+	if (ev->waits)
+		return explain(e, frag_heap_hold(e->policy.heap, b), err);
+	slot->block = SLOT_NONE;
+	return explain(e, e->policy.ops->free(&e->policy, b), err);
+}
+
+/* Pending blocks that the event ends; a sync may end those of other devices too. */
+static int run_ended(struct frag_engine *e, const struct frag_event *ev, uint32_t device,
+		     struct frag_slot *slots, struct frag_error *err)
+{
+	for (uint32_t i = 0; i < ev->ended_count; i++) {
+		const struct frag_ended *ended = &ev->ended[i];
+		frag_block b = slots[ended->slot].block;
+		int rc;
+
+		if (b >= SLOT_FIRST_STATE || slots[ended->slot].device != device)
+			continue;
+		slots[ended->slot].block = SLOT_NONE;
+		rc = e->policy.ops->ended
+			? e->policy.ops->ended(&e->policy, b, ended->synced)
+			: e->policy.ops->free(&e->policy, b);
+		if (rc)
+			return explain(e, rc, err);
+	}
+	return 0;
+}
+
+static void cap(struct frag_engine *e, double fraction)
+{
+	uint64_t total = frag_heap_total(e->policy.heap);
+
+	frag_heap_limit(e->policy.heap, fraction < 1 && total
+			? (uint64_t)floor(fraction * (double)total) : UINT64_MAX);
+}
+
+static int run_notice(struct frag_engine *e, const struct frag_event *ev,
+		      enum frag_notice_kind kind, struct frag_error *err)
+{
+	const struct frag_notice n = {
+		.kind = kind, .stream = ev->stream, .fraction = ev->fraction,
+		.text = ev->text.text, .length = ev->text.length, .tick = ev->step,
+	};
+	bool handled = e->policy.ops->notice != NULL;
+	int rc = 0;
+
+	if (handled)
+		rc = e->policy.ops->notice(&e->policy, &n, &handled);
+	if (!rc && !handled && kind == FRAG_NOTICE_EMPTY_CACHE)
+		rc = frag_heap_release_idle(e->policy.heap);
+	if (!rc && !handled && kind == FRAG_NOTICE_SET_FRACTION)
+		cap(e, ev->fraction);
+	return explain(e, rc, err);
+}
+
+int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
+		     struct frag_step *step, struct frag_error *err)
+{
+	int rc = 0;
+
+	frag_heap_step(e->policy.heap);
+	switch ((enum frag_op)ev->op) {
+	case FRAG_OP_ALLOC:
+		rc = run_alloc(e, ev, &slots[ev->slot], step, err);
+		break;
+	case FRAG_OP_FREE:
+		rc = run_free(e, ev, &slots[ev->slot], step, err);
+		break;
+	case FRAG_OP_COMPLETE:
+	case FRAG_OP_RECORD_STREAM:
+		if (slots[ev->slot].block == SLOT_FAILED)
+			step->status = FRAG_STEP_SKIPPED;
+		rc = run_ended(e, ev, step->device, slots, err);
+		break;
+	case FRAG_OP_SYNC:
+		rc = run_ended(e, ev, step->device, slots, err);
+		rc = rc ? rc : run_notice(e, ev, FRAG_NOTICE_SYNC, err);
+		break;
+	case FRAG_OP_EMPTY_CACHE:
+		rc = run_notice(e, ev, FRAG_NOTICE_EMPTY_CACHE, err);
+		break;
+	case FRAG_OP_SET_FRACTION:
+		rc = run_notice(e, ev, FRAG_NOTICE_SET_FRACTION, err);
+		break;
+	case FRAG_OP_CONFIGURE:
+		rc = run_notice(e, ev, FRAG_NOTICE_CONFIGURE, err);
+		break;
+	case FRAG_OP_MARK:
+	case FRAG_OPS:
+		break;
+	}
+	e->counts.skipped += step->status == FRAG_STEP_SKIPPED;
+	return rc;
+}
+
+void frag_engine_settle(struct frag_engine *e, const struct frag_event *ev, struct frag_step *step)
+{
+	frag_tally_step(&e->tally, e->policy.heap, &e->device,
+			ev->members & FRAG_HAS_T ? &ev->t : NULL);
+	step->metrics = &e->tally.now;
+	step->calls = frag_heap_calls(e->policy.heap, &step->call_count);
+}

@@ -1,0 +1,49 @@
+/* engine.h - one policy on one device: the event loop's body. */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "fragsim/engine.h"
+#include "metrics/tally.h"
+
+/* What a slot of the trace holds under this policy. */
+struct frag_slot {
+	frag_block block;       /* or one of the states below */
+	uint32_t tag;
+	uint64_t birth;         /* step */
+	uint32_t device;        /* ordinal */
+};
+#define SLOT_NONE UINT32_MAX            /* nothing, or nothing any more */
+#define SLOT_EMPTY (UINT32_MAX - 1)     /* size 0: takes no memory */
+#define SLOT_FAILED (UINT32_MAX - 2)    /* the allocation was an OOM */
+#define SLOT_FIRST_STATE SLOT_FAILED    /* blocks are below */
+
+struct frag_engine {
+	struct frag_device device;
+	struct frag_policy policy;
+	struct frag_tally tally;
+	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */
+	bool open;                      /* the device is */
+	bool refused;                   /* its initial pool was */
+	bool stopped;                   /* by an OOM */
+};
+
+int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
+		     const struct frag_device_figures *figures,
+		     const struct frag_device_ops *device, struct frag_error *err);
+void frag_engine_fini(struct frag_engine *e);
+
+/* Before the first step: 0, or -FRAG_EDEVMEM where an initial pool was refused. */
+int frag_engine_begin(struct frag_engine *e, struct frag_error *err);
+
+/*
+ * Runs the event on this device: fills step's status and place. slots is indexed
+ * by the event's slot and those that it ends.
+ */
+int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
+		     struct frag_step *step, struct frag_error *err);
+
+/* After the step's effects: metrics, calls. Also for the step of a refused pool. */
+void frag_engine_settle(struct frag_engine *e, const struct frag_event *ev,
+			struct frag_step *step);
+
+#endif
