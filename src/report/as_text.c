@@ -1,0 +1,240 @@
+/* as_text.c - the text report: what was read, what came out, what to look at. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "report/report.h"
+
+#define MARKS_SHOWN 5
+#define OOMS_SHOWN 5
+#define RUNS_WITH_CHART 4
+#define SEVERE_PCT 70.0
+
+enum { PLAIN, BOLD, RED, YELLOW };
+
+static const char *ink(const struct frag_report *r, int which)
+{
+	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[31m", "\033[33m" };
+
+	return r->colour ? codes[which] : "";
+}
+
+static void print_trace(const struct frag_report *r, FILE *f)
+{
+	const struct frag_trace_info *t = r->trace;
+
+	fprintf(f, "%s%s%s: %" PRIu64 " events, %" PRIu64 " allocs, %" PRIu64 " frees (%s form)%s\n",
+		ink(r, BOLD), t->path, ink(r, PLAIN), t->events, t->allocs, t->frees, t->form,
+		t->whole ? "" : ", not read to its end");
+	if (t->skipped)
+		fprintf(f, "  %" PRIu64 " bad events left out\n", t->skipped);
+}
+
+static void print_device(const struct frag_result *d, FILE *f)
+{
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "device %u: ", d->device);
+	if (d->device_name)
+		fprintf(f, "%s, ", d->device_name);
+	if (d->total)
+		fprintf(f, "%s", frag_size_text(a, d->total));
+	else
+		fputs("unlimited", f);
+	if (d->context)
+		fprintf(f, ", context %s", frag_size_text(a, d->context));
+	if (d->other)
+		fprintf(f, ", other processes %s", frag_size_text(b, d->other));
+	fprintf(f, ", pages of %s\n", frag_size_text(a, d->granularity));
+}
+
+/* The devices are those of the first policy's runs. */
+static void print_devices(const struct frag_report *r, FILE *f)
+{
+	for (uint32_t i = 0; i < r->run_count && r->runs[i].result->device == i; i++)
+		print_device(r->runs[i].result, f);
+}
+
+static bool many_devices(const struct frag_report *r)
+{
+	return r->run_count > 1 && r->runs[1].result->device > 0;
+}
+
+static void run_name(const struct frag_report *r, const struct frag_result *run, char *buf,
+		     size_t size)
+{
+	if (many_devices(r))
+		snprintf(buf, size, "%s @%u", run->choice.text, run->device);
+	else
+		snprintf(buf, size, "%s", run->choice.text);
+}
+
+static int name_width(const struct frag_report *r)
+{
+	char name[sizeof(r->runs[0].result->choice.text) + 16];
+	size_t width = strlen("policy");
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		run_name(r, r->runs[i].result, name, sizeof(name));
+		if (strlen(name) > width)
+			width = strlen(name);
+	}
+	return (int)width;
+}
+
+static void print_memory(const struct frag_report *r, int width, FILE *f)
+{
+	char name[600], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
+	char d[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "\n%-*s  %12s  %12s  %12s  %8s  %12s\n", width, "policy", "peak asked",
+		"peak alloc", "peak reserved", "over", "at the end");
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+		double over = run->lower_bound ? 100.0 * ((double)run->peak.reserved
+				/ (double)run->lower_bound - 1) : 0;
+
+		run_name(r, run, name, sizeof(name));
+		fprintf(f, "%-*s  %12s  %12s  %13s  %+7.2f%%  %12s\n", width, name,
+			frag_size_text(a, run->peak.requested),
+			frag_size_text(b, run->peak.allocated),
+			frag_size_text(c, run->peak.reserved), over,
+			frag_size_text(d, run->last.reserved));
+	}
+}
+
+static void print_percent(const struct frag_report *r, double value, FILE *f)
+{
+	fprintf(f, "  %s%6.2f%s", value > SEVERE_PCT ? ink(r, YELLOW) : "", value,
+		value > SEVERE_PCT ? ink(r, PLAIN) : "");
+}
+
+static void print_indices(const struct frag_report *r, int width, FILE *f)
+{
+	char name[600];
+
+	fprintf(f, "\n%-*s  %-30s  %-30s  %s\n%-*s", width, "index, in percent", "fi_device", "fi",
+		"severe", width, "");
+	for (int i = 0; i < 2; i++)
+		fprintf(f, "  %6s  %6s  %6s  %6s", "mean", "p95", "max", "end");
+	fputs("  steps\n", f);
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const struct frag_distribution *both[] = { &run->fi_device, &run->fi };
+
+		run_name(r, run, name, sizeof(name));
+		fprintf(f, "%-*s", width, name);
+		for (int k = 0; k < 2; k++) {
+			print_percent(r, both[k]->mean, f);
+			print_percent(r, both[k]->p95, f);
+			print_percent(r, both[k]->max, f);
+			print_percent(r, both[k]->last, f);
+		}
+		fprintf(f, "  %" PRIu64 " of %" PRIu64 "\n", run->fi_device.severe_steps, run->steps);
+	}
+}
+
+static void print_counts(const struct frag_report *r, int width, FILE *f)
+{
+	char name[600];
+
+	fprintf(f, "\n%-*s  %10s  %10s  %10s  %9s  %8s  %6s  %s\n", width, "device calls",
+		"obtained", "released", "at most", "hits", "retries", "OOMs", "status");
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const struct frag_counts *c = &run->counts;
+		bool bad = run->status != FRAG_RUN_OK;
+
+		run_name(r, run, name, sizeof(name));
+		fprintf(f, "%-*s  %10" PRIu64 "  %10" PRIu64 "  %10" PRIu64 "  %8.2f%%  %8" PRIu64
+			"  %6" PRIu64 "  %s%s%s\n", width, name, c->segment_allocs,
+			c->segment_frees, run->peak.segments,
+			c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
+			c->retries, c->ooms, bad ? ink(r, RED) : "",
+			frag_run_status_name(run->status), bad ? ink(r, PLAIN) : "");
+	}
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const struct frag_mark *const *x = a, *const *y = b;
+	double dx = (*x)->metrics.fi_device, dy = (*y)->metrics.fi_device;
+
+	if (dx != dy)
+		return dx > dy ? -1 : 1;
+	return (*x)->step < (*y)->step ? -1 : (*x)->step > (*y)->step;
+}
+
+static void print_marks(const struct frag_result *run, FILE *f)
+{
+	const struct frag_mark **marks = malloc(((size_t)run->mark_count + 1) * sizeof(*marks));
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	if (!marks || !run->mark_count) {
+		free(marks);
+		return;
+	}
+	for (uint32_t i = 0; i < run->mark_count; i++)
+		marks[i] = &run->marks[i];
+	qsort(marks, run->mark_count, sizeof(*marks), by_index);
+	fprintf(f, "  marks with the highest fi_device, of %u:\n", run->mark_count);
+	for (uint32_t i = 0; i < run->mark_count && i < MARKS_SHOWN; i++)
+		fprintf(f, "    step %10" PRIu64 "  fi_device %6.2f  fi %6.2f  reserved %11s"
+			"  allocated %11s  %.60s\n", marks[i]->step, marks[i]->metrics.fi_device,
+			marks[i]->metrics.fi, frag_size_text(a, marks[i]->metrics.reserved),
+			frag_size_text(b, marks[i]->metrics.allocated), marks[i]->name);
+	free(marks);
+}
+
+static void print_oom(const struct frag_report *r, const struct frag_oom *oom, FILE *f)
+{
+	char size[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %sOOM at step %" PRIu64 "%s", ink(r, RED), oom->step, ink(r, PLAIN));
+	if (oom->id)
+		fprintf(f, ", id %.60s, %" PRIu64 " bytes", oom->id, oom->size);
+	fprintf(f, ": %s\n    %s\n    cause: %s\n", oom->message, oom->advice,
+		oom->fragmentation ? "fragmentation" : "capacity");
+	for (uint32_t i = 0; i < oom->holder_count; i++)
+		fprintf(f, "    %s %s in %" PRIu64 " blocks, the oldest from step %" PRIu64 ", %.60s\n",
+			i ? "    " : "held:", frag_size_text(size, oom->holders[i].bytes),
+			oom->holders[i].blocks, oom->holders[i].oldest,
+			oom->holders[i].tag ? oom->holders[i].tag : "without a tag");
+}
+
+static void print_run(const struct frag_report *r, const struct frag_report_run *run, FILE *f)
+{
+	const struct frag_result *result = run->result;
+	bool chart = run->chart && run->chart->count && r->run_count <= RUNS_WITH_CHART;
+	char name[600];
+
+	if (!chart && !result->oom_count && !(result->mark_count && r->run_count == 1))
+		return;
+	run_name(r, result, name, sizeof(name));
+	fprintf(f, "\n%s%s%s over its %" PRIu64 " steps\n", ink(r, BOLD), name, ink(r, PLAIN),
+		result->steps);
+	if (chart)
+		frag_chart_print(run->chart, f);
+	if (r->run_count <= RUNS_WITH_CHART)
+		print_marks(result, f);
+	for (uint32_t i = 0; i < result->oom_count && i < OOMS_SHOWN; i++)
+		print_oom(r, &result->ooms[i], f);
+	if (result->counts.ooms > OOMS_SHOWN)
+		fprintf(f, "  ... %" PRIu64 " OOMs in all\n", result->counts.ooms);
+}
+
+void frag_report_text(const struct frag_report *report, FILE *f)
+{
+	int width = name_width(report);
+
+	print_trace(report, f);
+	print_devices(report, f);
+	print_memory(report, width, f);
+	if (width < (int)strlen("index, in percent"))
+		width = (int)strlen("index, in percent");
+	print_indices(report, width, f);
+	print_counts(report, width, f);
+	for (uint32_t i = 0; i < report->run_count; i++)
+		print_run(report, &report->runs[i], f);
+}

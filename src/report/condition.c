@@ -1,0 +1,177 @@
+/* condition.c - what is bad: the conditions of --fail-if (SPEC 10). */
+#include "report/condition.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/parse.h"
+
+/* The longer of two that begin alike comes first. */
+static const struct {
+	const char *text;
+	enum frag_relation relation;
+} relations[] = {
+	{ ">=", FRAG_GE }, { "<=", FRAG_LE }, { "==", FRAG_EQ }, { "!=", FRAG_NE },
+	{ ">", FRAG_GT }, { "<", FRAG_LT },
+};
+
+static const char *const any_paths[FRAG_CONDITIONS_MOST] = {
+	"peak.reserved", "fi_device.mean", "fi_device.max", "counts.ooms", "counts.retries",
+};
+
+static const char *skip_space(const char *p)
+{
+	while (isspace((unsigned char)*p))
+		p++;
+	return p;
+}
+
+static size_t trimmed(const char *p)
+{
+	size_t n = strlen(p);
+
+	while (n && isspace((unsigned char)p[n - 1]))
+		n--;
+	return n;
+}
+
+/* A number, or bytes with a suffix. */
+static bool parse_bound(const char *p, size_t n, double *bound)
+{
+	uint64_t bytes;
+	char copy[64];
+	char *end;
+
+	if (frag_parse_size(p, n, true, &bytes)) {
+		*bound = (double)bytes;
+		return true;
+	}
+	if (n == 0 || n >= sizeof(copy) || !isdigit((unsigned char)*p)
+	    || strspn(p, "0123456789.eE+-") < n)
+		return false;
+	memcpy(copy, p, n);
+	copy[n] = '\0';
+	*bound = strtod(copy, &end);
+	return *end == '\0' && isfinite(*bound);
+}
+
+static int check_path(const struct frag_condition *c, struct frag_error *err)
+{
+	const struct frag_result nothing = { .steps = 0 };
+	double value;
+	bool absent;
+
+	if (frag_result_value(&nothing, c->path, &value, &absent))
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': a result has no \"%s\"; there are peak.X,"
+			 " last.X, counts.X, fi.X, fi_device.X, internal.X, utilization.X, steps,"
+			 " lower_bound, oom and any", c->text, c->path);
+}
+
+/* "PATH OP" of the text; *rest is behind. */
+static int parse_head(struct frag_condition *c, const char *text, const char **rest,
+		      struct frag_error *err)
+{
+	const char *p = skip_space(text);
+	size_t length = strcspn(p, " \t<>=!");
+
+	snprintf(c->text, sizeof(c->text), "%s", text);
+	if (length == 0 || length >= sizeof(c->path))
+		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': PATH OP VALUE is wanted, as in"
+				 " 'peak.reserved > 4GiB'", text);
+	memcpy(c->path, p, length);
+	c->path[length] = '\0';
+	if (strcmp(c->path, "oom") == 0)
+		snprintf(c->path, sizeof(c->path), "counts.ooms");
+	p = skip_space(p + length);
+	for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]); i++) {
+		size_t n = strlen(relations[i].text);
+
+		if (strncmp(p, relations[i].text, n) != 0)
+			continue;
+		c->relation = relations[i].relation;
+		*rest = skip_space(p + n);
+		return 0;
+	}
+	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': one of > >= < <= == != is wanted after"
+			 " %s", text, c->path);
+}
+
+int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32_t *count,
+			 const char *text, struct frag_error *err)
+{
+	struct frag_condition c = { .bound = 0 };
+	const char *value = "";
+	int rc = parse_head(&c, text, &value, err);
+
+	if (rc)
+		return rc;
+	if (*value == '+' || *value == '-')
+		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': %.40s is a change, which needs a"
+				 " baseline to compare with", text, value);
+	if (!parse_bound(value, trimmed(value), &c.bound))
+		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': \"%.40s\" is neither a number"
+				 " nor a size", text, value);
+	*count = 1;
+	out[0] = c;
+	if (strcmp(c.path, "any") != 0)
+		return check_path(&c, err);
+	*count = FRAG_CONDITIONS_MOST;
+	for (uint32_t i = 0; i < FRAG_CONDITIONS_MOST; i++) {
+		out[i] = c;
+		snprintf(out[i].path, sizeof(out[i].path), "%s", any_paths[i]);
+	}
+	return 0;
+}
+
+/* A value as the result object shows it: whole, or with four decimals. */
+static double as_shown(double value, char text[FRAG_NUMBER_ROOM])
+{
+	if (value == floor(value) && fabs(value) < 9007199254740992.0) {
+		*frag_put_i64(text, (int64_t)value) = '\0';
+		return value;
+	}
+	*frag_put_fixed4(text, value) = '\0';
+	return strtod(text, NULL);
+}
+
+static bool related(double value, enum frag_relation relation, double bound)
+{
+	switch (relation) {
+	case FRAG_GT:
+		return value > bound;
+	case FRAG_GE:
+		return value >= bound;
+	case FRAG_LT:
+		return value < bound;
+	case FRAG_LE:
+		return value <= bound;
+	case FRAG_EQ:
+		return value == bound;
+	case FRAG_NE:
+		return value != bound;
+	}
+	return false;
+}
+
+int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
+			 char line[1024], struct frag_error *err)
+{
+	char text[FRAG_NUMBER_ROOM];
+	double value;
+	bool absent;
+
+	if (!frag_result_value(run, c->path, &value, &absent) || absent)
+		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': %s has no value in the run of %s on"
+				 " device %u", c->text, c->path, run->choice.text, run->device);
+	value = as_shown(value, text);
+	if (!related(value, c->relation, c->bound))
+		return 0;
+	snprintf(line, 1024, "%s, device %u: %s is %s, which fails '%s'", run->choice.text,
+		 run->device, c->path, text, c->text);
+	return 1;
+}

@@ -1,0 +1,50 @@
+/* list_policies.c - all policies with their keys, for people. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/report.h"
+
+/* 2097152 as 2MiB, where that is exact: as one would write it. */
+static const char *short_size(uint64_t bytes, char buf[32])
+{
+	static const char *const units[] = { "", "KiB", "MiB", "GiB", "TiB" };
+	uint32_t unit = 0;
+
+	while (unit < 4 && bytes && bytes % 1024 == 0) {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(buf, 32, "%" PRIu64 "%s", bytes, units[unit]);
+	return buf;
+}
+
+static void print_param(const struct frag_param_spec *spec, FILE *f)
+{
+	char value[32];
+
+	if (spec->same_as)
+		snprintf(value, sizeof(value), "%s", spec->same_as);
+	else if (spec->type == FRAG_PARAM_BOOL)
+		snprintf(value, sizeof(value), "%s", spec->fallback ? "true" : "false");
+	else if (spec->type == FRAG_PARAM_COUNT)
+		snprintf(value, sizeof(value), "%" PRIu64, spec->fallback);
+	else
+		short_size(spec->fallback, value);
+	fprintf(f, "    %s=%-*s  %s%s\n", spec->name, (int)(20 - strlen(spec->name)), value,
+		spec->help, !spec->power_of_two ? "" : spec->least ? " (a power of two)"
+						       : " (a power of two, or 0)");
+}
+
+void frag_report_policies(FILE *f)
+{
+	const struct frag_policy_ops *const *policies = frag_policies();
+
+	for (uint32_t i = 0; policies[i]; i++) {
+		const struct frag_param_spec *spec = policies[i]->params;
+
+		fprintf(f, "%s%s: %s\n", i ? "\n" : "", policies[i]->name, policies[i]->summary);
+		for (uint32_t k = 0; spec && spec[k].name; k++)
+			print_param(&spec[k], f);
+	}
+	fputs("\nWritten NAME or NAME:key=value,key=value. The values shown are the defaults.\n", f);
+}

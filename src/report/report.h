@@ -1,0 +1,36 @@
+/* report.h - what a command found, for people and for programs. */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/outfile.h"
+#include "fragsim/engine.h"
+#include "report/chart.h"
+
+/* A run with the chart that watched it. */
+struct frag_report_run {
+	const struct frag_result *result;
+	const struct frag_chart *chart; /* may be NULL */
+};
+
+struct frag_report {
+	const struct frag_trace_info *trace;
+	const struct frag_report_run *runs;
+	uint32_t run_count;
+	bool colour;
+};
+
+/* The text report of `run`. */
+void frag_report_text(const struct frag_report *report, FILE *f);
+
+/* The result object of SPEC 7. */
+int frag_report_json(const struct frag_report *report, struct frag_outfile *f,
+		     struct frag_error *err);
+
+/* All policies with their keys, as text and as JSON. */
+void frag_report_policies(FILE *f);
+int frag_report_policies_json(struct frag_outfile *f, struct frag_error *err);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * rows.h - one line a step: the metrics (--steps) and the placements
+ * (--placements) of SPEC 7, as observers of a simulation.
+ */
+#ifndef REPORT_ROWS_H
+#define REPORT_ROWS_H
+
+#include <stdbool.h>
+
+#include "base/outfile.h"
+#include "fragsim/engine.h"
+
+enum frag_rows_form { FRAG_ROWS_CSV, FRAG_ROWS_NDJSON };
+
+struct frag_rows {
+	struct frag_outfile *out;       /* borrowed */
+	enum frag_rows_form form;
+	bool many_devices;
+	char *prefix;                   /* the policy's column or member; may be empty */
+	size_t prefix_length;
+};
+
+/* policy NULL: there is only one, and it is not named. False: memory is short. */
+bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_rows_form form,
+		    const char *policy, bool many_devices);
+void frag_rows_fini(struct frag_rows *rows);
+
+/* The first line of a CSV of steps. */
+void frag_steps_header(struct frag_outfile *out, bool policy);
+
+/* Observers; ctx is the struct frag_rows. */
+int frag_steps_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
+int frag_placements_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
+
+#endif
