@@ -1,0 +1,46 @@
+/* command.h - a command of the program, as data, and its options. */
+#ifndef CMD_COMMAND_H
+#define CMD_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+struct frag_opt {
+	char short_name;        /* 0: none */
+	const char *name;       /* without the dashes; NULL ends the table */
+	const char *arg;        /* what it takes, in capitals; NULL: nothing */
+	const char *help;       /* one line, no full stop */
+	int id;                 /* the command's own */
+};
+
+struct frag_cmd {
+	const char *name;
+	const char *args;       /* for the usage line */
+	const char *summary;    /* one line, no full stop */
+	const struct frag_opt *opts;
+	/* 0 or -FRAG_E...; *status may be raised to an exit status that is no error */
+	int (*exec)(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		    struct frag_error *err);
+};
+
+extern const struct frag_cmd frag_cmd_policies;
+extern const struct frag_cmd frag_cmd_run;
+
+/*
+ * Walks the options of argv; what is no option is moved behind them. set is
+ * called for each, value NULL where it takes none. *rest is the index of the
+ * first operand, or 0 where -h was answered and nothing is left to do.
+ */
+int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
+		 int (*set)(void *ctx, int id, const char *value, struct frag_error *err),
+		 int *rest, struct frag_error *err);
+
+/* -FRAG_EUSAGE with the command's usage in one line. */
+int frag_usage(const struct frag_cmd *cmd, const char *what, struct frag_error *err);
+
+/* Set by SIGINT and SIGTERM; a second one ends the program at once. */
+bool frag_interrupted(void *ctx);
+
+#endif

@@ -1,0 +1,111 @@
+/* option.c - options from a table, through getopt_long; help from the same table. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+
+#define OPTIONS_MOST 40
+
+static void print_help(const struct frag_cmd *cmd)
+{
+	printf("usage: fragsim %s %s\n%s\n\n", cmd->name, cmd->args, cmd->summary);
+	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
+		char left[64];
+
+		snprintf(left, sizeof(left), "%s%s%s", o->name, o->arg ? " " : "",
+			 o->arg ? o->arg : "");
+		if (o->short_name)
+			printf("  -%c, --%-24s  %s\n", o->short_name, left, o->help);
+		else
+			printf("      --%-24s  %s\n", left, o->help);
+	}
+	printf("  -h, --%-24s  %s\n", "help", "print this and exit");
+}
+
+int frag_usage(const struct frag_cmd *cmd, const char *what, struct frag_error *err)
+{
+	return frag_fail(err, FRAG_EUSAGE, "%s (usage: fragsim %s %s)", what, cmd->name, cmd->args);
+}
+
+/* What getopt found wrong, in one line. */
+static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at,
+		      struct frag_error *err)
+{
+	const char *word = argv[at < 1 ? 1 : at];
+	char text[160];
+
+	if (found == ':')
+		snprintf(text, sizeof(text), "option %.60s wants a value", word);
+	else if (optopt && strncmp(word, "--", 2) != 0)
+		snprintf(text, sizeof(text), "unknown option -%c", optopt);
+	else
+		snprintf(text, sizeof(text), "unknown or ambiguous option, or a value that it does"
+			 " not take: %.60s", word);
+	return frag_usage(cmd, text, err);
+}
+
+static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *shorts)
+{
+	uint32_t n = 0;
+
+	*shorts++ = ':';
+	for (; cmd->opts[n].name && n < OPTIONS_MOST - 2; n++) {
+		const struct frag_opt *o = &cmd->opts[n];
+
+		longs[n] = (struct option){
+			.name = o->name, .val = 256 + (int)n,
+			.has_arg = o->arg ? required_argument : no_argument,
+		};
+		if (!o->short_name)
+			continue;
+		*shorts++ = o->short_name;
+		if (o->arg)
+			*shorts++ = ':';
+	}
+	*shorts++ = 'h';
+	*shorts = '\0';
+	longs[n] = (struct option){ .name = "help", .val = 'h' };
+	longs[n + 1] = (struct option){ .name = NULL };
+	return n;
+}
+
+static const struct frag_opt *find(const struct frag_cmd *cmd, uint32_t count, int found)
+{
+	if (found >= 256)
+		return &cmd->opts[found - 256];
+	for (uint32_t i = 0; i < count; i++)
+		if (cmd->opts[i].short_name == found)
+			return &cmd->opts[i];
+	return NULL;
+}
+
+int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
+		 int (*set)(void *ctx, int id, const char *value, struct frag_error *err),
+		 int *rest, struct frag_error *err)
+{
+	struct option longs[OPTIONS_MOST];
+	char shorts[2 * OPTIONS_MOST + 4];
+	uint32_t count = build(cmd, longs, shorts);
+	int found, rc;
+
+	opterr = 0;
+	optind = 1;
+	while ((found = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		const struct frag_opt *o;
+
+		if (found == 'h') {
+			print_help(cmd);
+			*rest = 0;
+			return 0;
+		}
+		o = found == '?' || found == ':' ? NULL : find(cmd, count, found);
+		if (!o)
+			return bad_option(cmd, found, argv, optind - 1, err);
+		rc = set(ctx, o->id, o->arg ? optarg : NULL, err);
+		if (rc)
+			return rc;
+	}
+	*rest = optind;
+	return 0;
+}

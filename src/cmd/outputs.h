@@ -1,0 +1,38 @@
+/* outputs.h - the files that a run writes, and who writes into them. */
+#ifndef CMD_OUTPUTS_H
+#define CMD_OUTPUTS_H
+
+#include "report/report.h"
+#include "report/rows.h"
+
+/* One kind of rows: a file, and for each policy after the first a spool of its own. */
+struct frag_stream {
+	const char *path;               /* NULL: not wanted */
+	enum frag_rows_form form;
+	struct frag_outfile file;
+	struct frag_outfile *spools;    /* count - 1 */
+	struct frag_rows *rows;         /* count */
+	uint32_t count;
+	bool open;
+};
+
+struct frag_outputs {
+	struct frag_stream steps, placements;
+	const char *json_path;
+	struct frag_outfile json;
+	bool json_open;
+};
+
+/* Opens what is wanted, for these simulations, and makes them write into it. */
+int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
+		      const struct frag_choice *choices, uint32_t count, bool many_devices,
+		      struct frag_error *err);
+
+/* All is well: the files take their places. */
+int frag_outputs_commit(struct frag_outputs *o, const struct frag_report *report,
+			struct frag_error *err);
+
+/* Leaves no file behind that was not committed. */
+void frag_outputs_fini(struct frag_outputs *o);
+
+#endif

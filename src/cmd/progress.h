@@ -1,0 +1,21 @@
+/* progress.h - a line on standard error that shows how far a long reading is. */
+#ifndef CMD_PROGRESS_H
+#define CMD_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fragsim/trace.h"
+
+struct frag_progress {
+	bool wanted;            /* standard error is a terminal */
+	bool shown;
+	double begun, last;     /* seconds */
+};
+
+void frag_progress_begin(struct frag_progress *p, bool wanted);
+void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info);
+/* Takes the line away. */
+void frag_progress_end(struct frag_progress *p);
+
+#endif

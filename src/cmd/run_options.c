@@ -1,0 +1,156 @@
+/* run_options.c - the options of fragsim run. */
+#include "cmd/run_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/parse.h"
+
+enum {
+	OPT_POLICY = 1, OPT_STEPS, OPT_PLACEMENTS, OPT_JSON, OPT_QUIET, OPT_ON_OOM, OPT_LENIENT,
+	OPT_CHECK, OPT_DEVICE_BYTES, OPT_CONTEXT_BYTES, OPT_OTHER_BYTES, OPT_GRANULARITY,
+	OPT_FAIL_IF, OPT_THREADS,
+};
+
+const struct frag_opt frag_run_opts[] = {
+	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (bestfit)",
+	  OPT_POLICY },
+	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", OPT_STEPS },
+	{ 0, "placements", "FILE", "write where every block went, NDJSON", OPT_PLACEMENTS },
+	{ 0, "json", "FILE", "write the result object (- is standard output)", OPT_JSON },
+	{ 'q', "quiet", NULL, "no report, warnings or progress", OPT_QUIET },
+	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", OPT_ON_OOM },
+	{ 0, "lenient", NULL, "leave out events that are bad in themselves", OPT_LENIENT },
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it holds: 'peak.reserved > 4GiB'; repeatable",
+	  OPT_FAIL_IF },
+	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", OPT_DEVICE_BYTES },
+	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it", OPT_CONTEXT_BYTES },
+	{ 0, "other-bytes", "SIZE", "what other processes hold of it", OPT_OTHER_BYTES },
+	{ 0, "granularity", "SIZE", "pages in which the device gives memory", OPT_GRANULARITY },
+	{ 0, "threads", "N", "threads for several policies (0: one a processor)", OPT_THREADS },
+	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
+	  OPT_CHECK },
+	{ 0 },
+};
+
+void frag_run_options_init(struct frag_run_options *run)
+{
+	*run = (struct frag_run_options){
+		.total = UINT64_MAX, .context = UINT64_MAX, .other = UINT64_MAX,
+		.granularity = UINT64_MAX,
+	};
+}
+
+void frag_run_options_fini(struct frag_run_options *run)
+{
+	free(run->choices);
+	free(run->conditions);
+}
+
+static int add_policy(struct frag_run_options *run, const char *text, struct frag_error *err)
+{
+	if (!frag_grow(&run->choices, &run->choice_capacity, (uint64_t)run->choice_count + 1,
+		       sizeof(*run->choices)))
+		return frag_fail_nomem(err);
+	return frag_choice_parse(&run->choices[run->choice_count++], text, err);
+}
+
+static int add_condition(struct frag_run_options *run, const char *text, struct frag_error *err)
+{
+	uint32_t count;
+	int rc;
+
+	if (!frag_grow(&run->conditions, &run->condition_capacity,
+		       (uint64_t)run->condition_count + FRAG_CONDITIONS_MOST,
+		       sizeof(*run->conditions)))
+		return frag_fail_nomem(err);
+	rc = frag_condition_parse(run->conditions + run->condition_count, &count, text, err);
+	if (!rc)
+		run->condition_count += count;
+	return rc;
+}
+
+static int set_size(uint64_t *size, const char *name, const char *value, uint64_t least,
+		    struct frag_error *err)
+{
+	if (frag_parse_size(value, strlen(value), true, size) && *size >= least)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a size such as 4.5GiB, from %u and below 2^53"
+			 " bytes, is wanted", name, value, (unsigned)least);
+}
+
+static int set_on_oom(struct frag_run_options *run, const char *value, struct frag_error *err)
+{
+	run->sim.on_oom_continue = strcmp(value, "continue") == 0;
+	if (run->sim.on_oom_continue || strcmp(value, "stop") == 0)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--on-oom %.60s: stop or continue is wanted", value);
+}
+
+static int set_threads(struct frag_run_options *run, const char *value, struct frag_error *err)
+{
+	uint64_t n;
+
+	if (!frag_parse_count(value, strlen(value), &n) || n > 1024)
+		return frag_fail(err, FRAG_EUSAGE, "--threads %.60s: a number from 0 to 1024 is wanted",
+				 value);
+	run->threads = (uint32_t)n;
+	return 0;
+}
+
+int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct frag_run_options *run = ctx;
+
+	switch (id) {
+	case OPT_POLICY:
+		return add_policy(run, value, err);
+	case OPT_STEPS:
+		run->steps = value;
+		return 0;
+	case OPT_PLACEMENTS:
+		run->placements = value;
+		return 0;
+	case OPT_JSON:
+		run->json = value;
+		return 0;
+	case OPT_QUIET:
+		run->quiet = true;
+		return 0;
+	case OPT_ON_OOM:
+		return set_on_oom(run, value, err);
+	case OPT_LENIENT:
+		run->lenient = true;
+		return 0;
+	case OPT_CHECK:
+		run->sim.check = true;
+		return 0;
+	case OPT_FAIL_IF:
+		return add_condition(run, value, err);
+	case OPT_THREADS:
+		return set_threads(run, value, err);
+	case OPT_DEVICE_BYTES:
+		return set_size(&run->total, "device-bytes", value, 0, err);
+	case OPT_CONTEXT_BYTES:
+		return set_size(&run->context, "context-bytes", value, 0, err);
+	case OPT_OTHER_BYTES:
+		return set_size(&run->other, "other-bytes", value, 0, err);
+	default:
+		return set_size(&run->granularity, "granularity", value, 1, err);
+	}
+}
+
+int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
+			   struct frag_error *err)
+{
+	int standard = 0;
+	const char *const paths[] = { run->steps, run->placements, run->json };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		standard += paths[i] && strcmp(paths[i], "-") == 0;
+	if (standard > 1)
+		return frag_usage(cmd, "two outputs to standard output", err);
+	run->report = !standard && !run->quiet;
+	return run->choice_count ? 0 : add_policy(run, "bestfit", err);
+}
