@@ -1,0 +1,358 @@
+# naive_policies.py - the device (SPEC 3) and the policies (SPEC 4 and 6) of naive.py
+"""Lists of segments, lists of blocks, linear searches: as plain as the text that they follow."""
+
+import math
+
+from naive_trace import parse_size
+
+COUNTS = ["allocs", "frees", "hits", "segment_allocs", "segment_frees", "splits", "merges",
+          "retries", "ooms", "skipped"]
+
+
+def round_up(x, m):
+    """The least multiple of m that is at least x (SPEC 6)."""
+    return (x + m - 1) // m * m
+
+
+def power_of_two_at_least(x):
+    power = 1
+    while power < x:
+        power *= 2
+    return power
+
+
+# ---- the device (SPEC 3) ------------------------------------------------------------------------
+
+class Device:
+    """A ledger of whole segments."""
+
+    def __init__(self, ordinal, figures):
+        self.ordinal = ordinal
+        self.total = parse_size(figures.get("total_bytes", 0))
+        self.context = parse_size(figures.get("context_bytes", 0))
+        self.other = parse_size(figures.get("other_bytes", 0))
+        self.granularity = parse_size(figures.get("granularity_bytes", 2097152))
+        self.fraction = 1.0
+        self.held = []          # the rounded bytes of every segment held
+
+    def used(self):
+        return sum(self.held)
+
+    def free(self):
+        """device_free; None on an unlimited device."""
+        if self.total == 0:
+            return None
+        return self.total - self.context - self.other - self.used()
+
+    def process_used(self):
+        return self.context + self.used()
+
+    def take(self, size):
+        """Whether the device gives a segment of so many bytes."""
+        used = self.used() + round_up(size, self.granularity)
+        if self.total and self.context + self.other + used > self.total:
+            return False
+        if self.total and self.fraction < 1.0:
+            if used > math.floor(self.fraction * float(self.total)):
+                return False
+        self.held.append(round_up(size, self.granularity))
+        return True
+
+    def give_back(self, size):
+        self.held.remove(round_up(size, self.granularity))
+
+
+# ---- the policies (SPEC 4 and 6) ----------------------------------------------------------------
+
+FREE, ALLOCATED, PENDING = "free", "allocated", "pending"
+
+
+class Block:
+    def __init__(self, segment, offset, size):
+        self.segment = segment
+        self.offset = offset
+        self.bytes = size
+        self.state = FREE
+        self.requested = 0
+
+    def address(self):
+        return (self.segment.ordinal, self.offset)
+
+
+class Segment:
+    def __init__(self, ordinal, size, pool):
+        self.ordinal = ordinal
+        self.bytes = size
+        self.pool = pool
+        self.initial = False    # the `pool` of a policy: never released
+        self.slab = False       # sizeclass only: a slab, and the class that it is carved for
+        self.carved = None
+        self.blocks = [Block(self, 0, size)]
+
+    def releasable(self):
+        return not self.initial and all(block.state == FREE for block in self.blocks)
+
+
+class OutOfMemory(Exception):
+    pass
+
+
+class Policy:
+    """What all policies share: the segments held, and the calls to the device."""
+
+    def __init__(self, name, params, device):
+        self.name = name
+        self.params = params
+        self.device = device
+        self.segments = []      # in ascending order of ordinal
+        self.obtained = 0       # so far; the next ordinal
+        self.asked = 0          # what the device was last asked for
+        self.counts = {key: 0 for key in COUNTS}
+        self.high = {"reserved": 0, "segments": 0, "process_used": device.process_used()}
+        self.begin_step()
+
+    def begin_step(self):
+        self.new = []           # segments obtained in this step
+        self.released = []      # ordinals given back in this step
+
+    def reserved(self):
+        return sum(segment.bytes for segment in self.segments)
+
+    def obtain(self, size, pool):
+        """Ask the device once; None when it refuses."""
+        self.asked = size
+        if not self.device.take(size):
+            return None
+        segment = Segment(self.obtained, size, pool)
+        self.obtained += 1
+        self.segments.append(segment)
+        self.new.append(segment)
+        self.counts["segment_allocs"] += 1
+        # These three have their peaks within a step (SPEC 5), and only here do they grow.
+        self.high["reserved"] = max(self.high["reserved"], self.reserved())
+        self.high["segments"] = max(self.high["segments"], len(self.segments))
+        self.high["process_used"] = max(self.high["process_used"], self.device.process_used())
+        return segment
+
+    def obtain_or_retry(self, size, pool, release=True):
+        """Ask, and once more after giving back what can be given back."""
+        segment = self.obtain(size, pool)
+        if segment is None and release:
+            self.release_all()
+            self.counts["retries"] += 1
+            segment = self.obtain(size, pool)
+        if segment is None:
+            raise OutOfMemory
+        return segment
+
+    def obtain_initial_pool(self):
+        """SPEC 6.1 rule 6: one segment before the first step, on no line of the placements."""
+        if self.params.get("pool", 0) == 0:
+            return
+        segment = self.obtain(self.params["pool"], 0)
+        if segment is None:
+            raise OutOfMemory
+        segment.initial = True
+
+    def release(self, segment):
+        self.segments.remove(segment)
+        self.device.give_back(segment.bytes)
+        self.released.append(segment.ordinal)
+        self.counts["segment_frees"] += 1
+
+    def release_all(self):
+        for segment in list(self.segments):
+            if segment.releasable():
+                self.release(segment)
+
+    def free_blocks(self, pool):
+        """In ascending order of address."""
+        return [block for segment in self.segments if segment.pool == pool
+                for block in segment.blocks if block.state == FREE]
+
+    def split(self, block, lower_bytes):
+        """Cut a free block in two; the upper part is a free block of its own."""
+        blocks = block.segment.blocks
+        upper = Block(block.segment, block.offset + lower_bytes, block.bytes - lower_bytes)
+        blocks.insert(blocks.index(block) + 1, upper)
+        block.bytes = lower_bytes
+        self.counts["splits"] += 1
+
+    def merge(self, lower, upper):
+        """Join two free neighbours into the lower one."""
+        lower.segment.blocks.remove(upper)
+        lower.bytes += upper.bytes
+        self.counts["merges"] += 1
+
+    def alloc(self, size, pool):
+        """A block for a request of at least one byte, marked as allocated."""
+        block = self.choose(size, pool)
+        block.state = ALLOCATED
+        block.requested = size
+        return block
+
+    def free(self, block):
+        block.state = FREE
+        self.freed(block)
+
+    def choose(self, size, pool):
+        raise NotImplementedError
+
+    def freed(self, block):
+        raise NotImplementedError
+
+
+class Fit(Policy):
+    """SPEC 6.1."""
+
+    def __init__(self, name, params, device):
+        super().__init__(name, params, device)
+        self.rover = (0, 0)     # one for all pools
+
+    def choose(self, size, pool):
+        need = round_up(size, self.params["align"])
+        fitting = [block for block in self.free_blocks(pool) if block.bytes >= need]
+        if fitting:
+            block = self.pick(fitting)
+        else:
+            size = round_up(need, self.params["segment"])
+            block = self.obtain_or_retry(size, pool, self.params["release"]).blocks[0]
+        if block.bytes - need >= self.params["min_split"]:
+            self.split(block, need)
+        self.rover = (block.segment.ordinal, block.offset + block.bytes)
+        return block
+
+    def pick(self, fitting):
+        if self.name == "bestfit":
+            return min(fitting, key=lambda block: (block.bytes, block.address()))
+        if self.name == "worstfit":
+            return min(fitting, key=lambda block: (-block.bytes, block.address()))
+        if self.name == "nextfit":
+            ahead = [block for block in fitting if block.address() >= self.rover]
+            fitting = ahead or fitting
+        return min(fitting, key=lambda block: block.address())
+
+    def freed(self, block):
+        blocks = block.segment.blocks
+        place = blocks.index(block)
+        if place + 1 < len(blocks) and blocks[place + 1].state == FREE:
+            self.merge(block, blocks[place + 1])
+        if place > 0 and blocks[place - 1].state == FREE:
+            self.merge(blocks[place - 1], block)
+
+
+class Buddy(Policy):
+    """SPEC 6.2."""
+
+    def choose(self, size, pool):
+        need = power_of_two_at_least(max(size, self.params["min"]))
+        fitting = [block for block in self.free_blocks(pool) if block.bytes >= need]
+        if fitting:
+            block = min(fitting, key=lambda block: (block.bytes, block.address()))
+        else:
+            size = max(self.params["segment"], need)
+            block = self.obtain_or_retry(size, pool).blocks[0]
+        while block.bytes > need:
+            self.split(block, block.bytes // 2)
+        return block
+
+    def freed(self, block):
+        while block.bytes < block.segment.bytes:
+            buddy = [other for other in block.segment.blocks
+                     if other.offset == block.offset ^ block.bytes
+                     and other.bytes == block.bytes and other.state == FREE]
+            if not buddy:
+                return
+            lower, upper = sorted([block, buddy[0]], key=lambda block: block.offset)
+            self.merge(lower, upper)
+            block = lower
+
+
+class SizeClass(Policy):
+    """SPEC 6.3."""
+
+    def size_class(self, size):
+        """The least class that is at least size, by going through the classes one by one."""
+        candidate = spacing = self.params["quantum"]
+        top = spacing * self.params["steps"]
+        while candidate < size:
+            if candidate == top:    # here begins a doubling, of `steps` evenly spaced classes
+                spacing = top // self.params["steps"]
+                top *= 2
+            candidate += spacing
+        return candidate
+
+    def choose(self, size, pool):
+        need = self.size_class(size)
+        if need <= self.params["max_small"]:
+            return self.choose_slot(need, pool)
+        size = round_up(need, self.params["segment"])
+        for segment in self.segments:
+            if (segment.pool == pool and not segment.slab and segment.bytes == size
+                    and segment.blocks[0].state == FREE):
+                return segment.blocks[0]
+        return self.obtain_or_retry(size, pool).blocks[0]
+
+    def choose_slot(self, need, pool):
+        slabs = [segment for segment in self.segments if segment.slab and segment.pool == pool]
+        for slab in slabs:
+            if slab.carved == need:
+                for slot in slab.blocks:
+                    if slot.state == FREE:
+                        return slot
+        empty = [slab for slab in slabs if slab.carved is None]
+        if empty:
+            slab = empty[0]
+        else:
+            slab = self.obtain_or_retry(self.params["slab"], pool)
+            slab.slab = True
+        slab.carved = need
+        slab.blocks = [Block(slab, i * need, need) for i in range(slab.bytes // need)]
+        return slab.blocks[0]
+
+    def freed(self, block):
+        segment = block.segment
+        if segment.slab and all(slot.state == FREE for slot in segment.blocks):
+            segment.carved = None
+            segment.blocks = [Block(segment, 0, segment.bytes)]
+
+
+class Direct(Policy):
+    """SPEC 6.5. Nothing is ever releasable, so there is no second try."""
+
+    def choose(self, size, pool):
+        size = round_up(size, self.device.granularity)
+        return self.obtain_or_retry(size, pool, release=False).blocks[0]
+
+    def freed(self, block):
+        self.release(block.segment)
+
+
+FIT_KEYS = {"align": 512, "segment": 2 << 20, "pool": 0, "min_split": None, "release": True}
+POLICIES = {
+    "bestfit": (Fit, FIT_KEYS),
+    "firstfit": (Fit, FIT_KEYS),
+    "nextfit": (Fit, FIT_KEYS),
+    "worstfit": (Fit, FIT_KEYS),
+    "buddy": (Buddy, {"min": 512, "segment": 2 << 20, "pool": 0}),
+    "sizeclass": (SizeClass, {"quantum": 512, "steps": 4, "max_small": 1 << 20, "slab": 2 << 20,
+                              "segment": 2 << 20}),
+    "direct": (Direct, {}),
+}
+
+
+def parse_policy(text):
+    """Name and all parameters of NAME or NAME:key=value,key=value."""
+    name, _, rest = text.partition(":")
+    params = dict(POLICIES[name][1])
+    for pair in rest.split(",") if rest else []:
+        key, _, value = pair.partition("=")
+        if key not in params:
+            raise ValueError("policy %s has no key %r" % (name, key))
+        if key == "release":
+            params[key] = {"true": True, "false": False}[value]
+        else:
+            params[key] = parse_size(value)
+    if "min_split" in params and params["min_split"] is None:
+        params["min_split"] = params["align"]
+    return name, params

@@ -1,0 +1,242 @@
+"""run.py - hold the schemas of man/ against examples, recorded traces and the program.
+
+    run.py [PROGRAM]      without PROGRAM only the examples and the recorded traces
+
+Prints TAP.  trace-examples.ndjson has good and bad traces, headers and events; result-good.json is
+a good result, and result-bad.json says what to take out of it or put into it to make it bad.
+"""
+
+import copy
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+try:
+    import jsonschema
+except ImportError:
+    print('1..0 # SKIP python3-jsonschema is not installed')
+    sys.exit(0)
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+POLICIES = ('bestfit:align=256', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct')
+
+# what is small enough to be written here: name, trace, options, exit status, runs
+TWO_DEVICES = [
+    {'format': 'fragsim-trace', 'version': 1,
+     'devices': [{'name': 'a', 'total_bytes': '1GiB'}, {'context_bytes': 5}]},
+    {'op': 'alloc', 'id': 1, 'size': 1000}, {'op': 'alloc', 'id': 'x', 'size': 5000, 'device': 1},
+    {'op': 'mark', 'name': 'both', 't': 1}, {'op': 'free', 'id': 'x'}, {'op': 'sync'}]
+TOO_LARGE = [
+    {'format': 'fragsim-trace', 'version': 1, 'device': {'total_bytes': '16MiB'}},
+    {'op': 'alloc', 'id': 'big', 'size': '12MiB', 't': 0},
+    {'op': 'alloc', 'id': 7, 'size': '12MiB', 't': 3}, {'op': 'free', 'id': 'big', 't': 4},
+    {'op': 'free', 'id': 7, 't': 9}]
+NEGATIVE = [
+    {'format': 'fragsim-trace', 'version': 1,
+     'device': {'total_bytes': 1000, 'context_bytes': 2000}}, {'op': 'mark', 'name': 'm'}]
+NO_STEPS = [{'format': 'fragsim-trace', 'version': 1, 'events': []}]
+SMALL = (
+    ('no steps', NO_STEPS, (), 0, 1),
+    ('two devices', TWO_DEVICES, ('--policy', 'bestfit', '--policy', 'direct'), 0, 4),
+    ('out of memory', TOO_LARGE, (), 3, 1),
+    ('out of memory, going on', TOO_LARGE, ('--on-oom', 'continue'), 3, 1),
+    ('a pool that is refused', TOO_LARGE, ('--policy', 'bestfit:pool=1GiB'), 3, 1),
+    ('a device that is full from the start', NEGATIVE, (), 0, 1),
+    ('a bad event skipped', [*TOO_LARGE[:2], {'op': 'bogus'}], ('--lenient', '--quiet'), 0, 1),
+)
+
+
+class Tap:
+    """Numbers and prints results."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.failed = 0
+
+    def result(self, name: str, faults: list[str]) -> None:
+        self.number += 1
+        self.failed += bool(faults)
+        print(f'{"not " if faults else ""}ok {self.number} - {name}')
+        for fault in faults[:10]:
+            print('# ' + fault.replace('\n', ' ')[:300])
+
+    def skip(self, name: str, why: str) -> None:
+        self.number += 1
+        print(f'ok {self.number} - {name} # SKIP {why}')
+
+    def finish(self) -> int:
+        print(f'1..{self.number}')
+        return 1 if self.failed else 0
+
+
+def is_integer(_checker: object, value: object) -> bool:
+    """5.0 is an integer to JSON Schema, but not to fragsim."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine('integer', is_integer))
+
+
+def load(name: str) -> dict:
+    schema = json.loads((ROOT / 'man' / name).read_text(encoding='utf-8'))
+    Validator.check_schema(schema)
+    return schema
+
+
+def faults_of(validator: jsonschema.protocols.Validator, document: object) -> list[str]:
+    return [f'{"/".join(map(str, e.absolute_path)) or "(all)"}: {e.message}'
+            for e in validator.iter_errors(document)]
+
+
+def judge(tap: Tap, name: str, faults: list[str], good: bool) -> None:
+    """A good example has to have no faults, a bad one some."""
+    if not good:
+        faults = [] if faults else ['the schema accepts it']
+    tap.result(f'{"good" if good else "bad"} {name}', faults)
+
+
+def trace_validators() -> dict[str, jsonschema.protocols.Validator]:
+    schema = load('fragsim-trace.schema.json')
+    parts = {'trace': schema}
+    for part in ('header', 'event'):
+        parts[part] = {'$schema': schema['$schema'], '$ref': f'#/$defs/{part}',
+                       '$defs': schema['$defs']}
+    return {name: Validator(part) for name, part in parts.items()}
+
+
+def check_trace_examples(tap: Tap, validators: dict) -> None:
+    for line in (HERE / 'trace-examples.ndjson').read_text(encoding='utf-8').splitlines():
+        example = json.loads(line)
+        judge(tap, f'{example["of"]}: {example["why"]}',
+              faults_of(validators[example['of']], example['text']), example['good'])
+
+
+def mutants(good: dict) -> Iterator[tuple[str, dict]]:
+    """The good result with one thing taken out or put in."""
+    for change in json.loads((HERE / 'result-bad.json').read_text(encoding='utf-8')):
+        result = copy.deepcopy(good)
+        *path, last = change['at']
+        inner = result
+        for key in path:
+            inner = inner[key]
+        if 'put' in change:
+            inner[last] = change['put']
+        else:
+            del inner[last]
+        yield change['why'], result
+
+
+def check_result_examples(tap: Tap, validator: jsonschema.protocols.Validator) -> None:
+    good = json.loads((HERE / 'result-good.json').read_text(encoding='utf-8'))
+    judge(tap, 'result', faults_of(validator, good), True)
+    for why, bad in mutants(good):
+        judge(tap, f'result: {why}', faults_of(validator, bad), False)
+
+
+def recorded() -> list[Path]:
+    """The recorded traces, the smallest first."""
+    return sorted((ROOT / 'traces').glob('*.ndjson.gz'), key=lambda path: path.stat().st_size)
+
+
+def check_recorded(tap: Tap, validators: dict) -> None:
+    """Each line of one recorded trace."""
+    paths = recorded()
+    if not paths:
+        tap.skip('recorded trace', 'traces/ has none')
+        return
+    faults = []
+    with gzip.open(paths[0], 'rt', encoding='utf-8') as lines:
+        for number, line in enumerate(lines, 1):
+            part = 'header' if number == 1 else 'event'
+            faults += [f'line {number}: {fault}'
+                       for fault in faults_of(validators[part], json.loads(line))]
+    tap.result(f'each line of {paths[0].name}', faults)
+
+
+def check_run(tap: Tap, validator: jsonschema.protocols.Validator, name: str, command: list[str],
+              status: int, runs: int) -> None:
+    """What one run writes: valid, of that many runs, and free of contradictions."""
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    except subprocess.TimeoutExpired:
+        tap.result(name, ['still running after 60 s'])
+        return
+    if done.returncode != status:
+        tap.result(name, [f'exit status {done.returncode}, not {status}', repr(done.stderr[:200])])
+        return
+    try:
+        result = json.loads(done.stdout)
+    except ValueError as why:
+        tap.result(name, [f'not JSON: {why}'])
+        return
+    faults = faults_of(validator, result)
+    if not faults:
+        faults = [fault for run in result['runs'] for fault in contradictions(run)]
+        if len(result['runs']) != runs:
+            faults.append(f'{len(result["runs"])} runs, not {runs}')
+    tap.result(name, faults)
+
+
+def contradictions(run: dict) -> list[str]:
+    """What a schema cannot say of a run."""
+    last, counts = run['last'], run['counts']
+    unlimited = run['device']['total_bytes'] == 0
+    truths = {
+        'lower_bound is the peak of requested': run['lower_bound'] == run['peak']['requested'],
+        'no oom is left out': len(run['oom']) == min(counts['ooms'], 100),
+        'device_free is null if and only if unlimited': unlimited == (last['device_free'] is None),
+        'percentages if and only if steps': (run['steps'] > 0) == (run['fi']['max'] is not None),
+        'reserved = active + free + waste':
+            last['reserved'] == last['active'] + last['free'] + last['waste'],
+        'min <= max': run['steps'] == 0 or run['fi']['min'] <= run['fi']['max'],
+    }
+    return [f'not so: {truth}' for truth, holds in truths.items() if not holds]
+
+
+def check_program(tap: Tap, validator: jsonschema.protocols.Validator, program: str) -> None:
+    run = [program, 'run', '--json', '-']
+    every = [x for policy in POLICIES for x in ('--policy', policy)]
+    paths = recorded()[:3]
+    for path in paths:
+        check_run(tap, validator, f'{path.name} under every policy', [*run, *every, str(path)], 0,
+                  len(POLICIES))
+    if paths:
+        check_run(tap, validator, f'{paths[0].name} on a device of 64 MiB',
+                  [*run, *every, '--device-bytes', '64MiB', str(paths[0])], 3, len(POLICIES))
+    else:
+        tap.skip('program on recorded traces', 'traces/ has none')
+    with tempfile.TemporaryDirectory(prefix='schema-') as folder:
+        trace = Path(folder, 'trace')
+        for name, lines, options, status, runs in SMALL:
+            trace.write_text(''.join(json.dumps(line) + '\n' for line in lines), encoding='utf-8')
+            check_run(tap, validator, name, [*run, *options, str(trace)], status, runs)
+
+
+def main(argv: list[str]) -> int:
+    if len(argv) > 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    tap = Tap()
+    validators = trace_validators()
+    result = Validator(load('fragsim-result.schema.json'))
+    check_trace_examples(tap, validators)
+    check_result_examples(tap, result)
+    check_recorded(tap, validators)
+    if len(argv) == 2:
+        if os.access(argv[1], os.X_OK):
+            check_program(tap, result, os.path.abspath(argv[1]))
+        else:
+            tap.result('the program', [f'{argv[1]} is not a program'])
+    return tap.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))
