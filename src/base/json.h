@@ -1,8 +1,8 @@
 /*
- * json.h - JSON documents to be written: a thin cover over cJSON, the only user
- * of it.
+ * json.h - JSON documents to be written: a thin cover over a library, whose
+ * only user is json.c.
  *
- * cJSON would print 2^53-1 wrong and cut strings at a NUL, so numbers and
+ * The library would print 2^53-1 wrong and cut strings at a NUL, so numbers and
  * strings go in as text that is JSON already. Failures (host memory) stick in
  * the document; frag_json_write() tells them.
  */
@@ -14,17 +14,15 @@
 
 #include "base/outfile.h"
 
-struct cJSON;
-
 struct frag_json {
-	struct cJSON *root;
+	void *root;
 	bool failed;
 };
 
 /* An object or array inside the document; borrowed. */
 struct frag_node_ref {
 	struct frag_json *doc;
-	struct cJSON *node;
+	void *node;
 };
 
 struct frag_node_ref frag_json_begin(struct frag_json *doc);

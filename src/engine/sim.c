@@ -178,7 +178,7 @@ static int conclude(struct frag_sim *sim, uint32_t d, struct frag_step *step,
 		rc = check_step(sim, d, ev, err);
 	for (uint32_t i = 0; i < sim->observer_count && !rc; i++)
 		rc = sim->observers[i].step(sim->observers[i].ctx, step, err);
-	if (!rc && ev->op == FRAG_OP_MARK)
+	if (!rc && ev->op == FRAG_OP_MARK && step->status == FRAG_STEP_OK)
 		rc = note_mark(sim, d, ev, err);
 	return rc;
 }
