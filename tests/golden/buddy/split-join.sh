@@ -1,0 +1,29 @@
+# split-join.sh - halves until it fits, buddies joined as far as they go.
+exec "$FRAGSIM" run --policy buddy:min=64,segment=1024 --placements - - <<'EOF'
+{"op":"alloc","id":"a","size":1}
+{"op":"alloc","id":"b","size":65}
+{"op":"alloc","id":"c","size":64}
+{"op":"alloc","id":"d","size":300}
+{"op":"free","id":"a"}
+{"op":"free","id":"c"}
+{"op":"alloc","id":"e","size":128}
+{"op":"free","id":"b"}
+{"op":"free","id":"e"}
+{"op":"alloc","id":"f","size":200}
+{"op":"alloc","id":"g","size":1025}
+{"op":"free","id":"g"}
+{"op":"alloc","id":"h","size":512}
+{"op":"alloc","id":"i","size":512}
+{"op":"free","id":"d"}
+{"op":"alloc","id":"j","size":512}
+{"op":"alloc","id":"k","size":512}
+{"op":"empty_cache"}
+{"op":"free","id":"f"}
+{"op":"free","id":"j"}
+{"op":"free","id":"h"}
+{"op":"free","id":"k"}
+{"op":"alloc","id":"l","size":1024}
+{"op":"free","id":"l"}
+{"op":"free","id":"i"}
+{"op":"empty_cache"}
+EOF
