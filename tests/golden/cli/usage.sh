@@ -1,0 +1,29 @@
+# usage.sh - wrong usage is one line that says what there is, and status 2.
+while IFS= read -r options; do
+	echo "\$ fragsim $options" >&2
+	status=0
+	# Words, as a shell would split them, with quotes: hence eval.
+	eval "\"\$FRAGSIM\" $options" || status=$?
+	echo "exit status $status" >&2
+done <<'EOF'
+
+bogus
+help bogus
+run
+run a b
+run --bogus a
+run -x a
+run --policy
+run --quiet=3 a
+run --steps - --json - a
+run --on-oom maybe a
+run --threads 1025 a
+run --threads -1 a
+run --device-bytes 1.5 a
+run --device-bytes 8192TiB a
+run --context-bytes "" a
+run --other-bytes 5KB a
+run --granularity 0 a
+policies a
+policies --json
+EOF

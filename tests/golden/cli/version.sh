@@ -1,0 +1,3 @@
+# version.sh - the program and its version.
+"$FRAGSIM" --version
+"$FRAGSIM" -V
