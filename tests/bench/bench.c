@@ -1,0 +1,243 @@
+/*
+ * bench.c - how fast everything is, in one run: `make bench`.
+ *
+ * bench [--quick] [--json FILE]; files go below $BUILD (default: build) and are
+ * deleted. The table goes to standard output, JSON to FILE ($BUILD/bench.json).
+ */
+#include "bench/bench.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define M UINT64_C(1000000)
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define BIT(kind) (1u << (kind))
+#define READING (BIT(BENCH_BOUND) | BIT(BENCH_READ) | BIT(BENCH_DECODE) | BIT(BENCH_IDS))
+#define ALL (BIT(BENCH_KINDS) - 1)
+#define LONG (READING | BIT(BENCH_LINES))
+#define ONLY_POLICIES (BIT(BENCH_BOUND) | BIT(BENCH_FEED) | BIT(BENCH_LINES))
+#define NEED_LINES (READING | BIT(BENCH_LINES) | BIT(BENCH_THREADS))
+#define NEED_TAPE (BIT(BENCH_FEED) | BIT(BENCH_ROWS))
+
+struct bench {
+	struct bench_report report;
+	struct bench_measure measures[BENCH_MEASURES_MOST];
+	const char *build;
+	const char *json;
+	bool quick;
+};
+
+static const struct bench_plan full[] = {
+	{ "random 2000", { BENCH_RANDOM, 2000, M }, ALL, 5 },
+	{ "random 50000", { BENCH_RANDOM, 50000, M }, ALL, 5 },
+	{ "training 2000", { BENCH_TRAINING, 2000, M }, ALL, 5 },
+	{ "training 50000", { BENCH_TRAINING, 50000, M }, ALL, 5 },
+	{ "one size 1 M", { BENCH_ONE_SIZE, M, 4 * M }, ONLY_POLICIES, 3 },
+	{ "random 2000", { BENCH_RANDOM, 2000, 10 * M }, LONG, 3 },
+	{ "random 50000", { BENCH_RANDOM, 50000, 10 * M }, LONG, 3 },
+	{ "training 2000", { BENCH_TRAINING, 2000, 10 * M }, LONG | BIT(BENCH_OBJECT), 3 },
+	{ "training 50000", { BENCH_TRAINING, 50000, 10 * M }, LONG, 3 },
+};
+
+static const struct bench_plan quick[] = {
+	{ "random 2000", { BENCH_RANDOM, 2000, M }, ALL, 2 },
+	{ "random 50000", { BENCH_RANDOM, 50000, M }, ALL, 2 },
+	{ "training 2000", { BENCH_TRAINING, 2000, M }, ALL, 2 },
+	{ "training 50000", { BENCH_TRAINING, 50000, M }, ALL, 2 },
+};
+
+static const struct bench_measure before[] = {
+	{ BENCH_BOUND, "bound: find line ends", { NULL }, 0, bench_bound },
+	{ BENCH_READ, "just read the bytes", { NULL }, 0, bench_read },
+	{ BENCH_DECODE, "decode", { NULL }, 0, bench_decode },
+	{ BENCH_IDS, "decode, ids", { NULL }, 0, bench_ids },
+};
+
+static const struct bench_measure after[] = {
+	{ BENCH_ROWS, "bestfit, --steps CSV", { "bestfit" }, 0, bench_feed_rows },
+	{ BENCH_LINES, "end to end, lines", { "bestfit" }, 1, bench_whole_lines },
+	{ BENCH_OBJECT, "end to end, object", { "bestfit" }, 1, bench_whole_object },
+	{ BENCH_THREADS, "two policies, 1 thread", { "bestfit", "firstfit" }, 1,
+	  bench_whole_lines },
+	{ BENCH_THREADS, "two policies, 2 threads", { "bestfit", "firstfit" }, 2,
+	  bench_whole_lines },
+};
+
+static uint64_t nanoseconds(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+uint64_t bench_now(void)
+{
+	return nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t bench_wall(void)
+{
+	return nanoseconds(CLOCK_MONOTONIC);
+}
+
+int bench_agree(uint64_t a, uint64_t b, const char *what, struct frag_error *err)
+{
+	return a == b ? 0 : frag_fail(err, FRAG_ECHECK, "%s: %" PRIu64 ", not %" PRIu64, what, a,
+				      b);
+}
+
+/* The fixed measures, with one for each policy between them. */
+static void list_measures(struct bench *b)
+{
+	uint32_t n = LENGTH(before);
+
+	memcpy(b->measures, before, sizeof(before));
+	for (const struct frag_policy_ops *const *p = frag_policies(); *p; p++)
+		if (n + LENGTH(after) + 1 < BENCH_MEASURES_MOST)
+			b->measures[n++] = (struct bench_measure){
+				BENCH_FEED, (*p)->name, { (*p)->name }, 0, bench_feed,
+			};
+	memcpy(b->measures + n, after, sizeof(after));
+	b->report.measures = b->measures;
+	b->report.measure_count = n + LENGTH(after);
+}
+
+static char *path_in(const char *folder, const char *name)
+{
+	size_t size = strlen(folder) + strlen(name) + 2;
+	char *path = malloc(size);
+
+	if (path)
+		snprintf(path, size, "%s/%s", folder, name);
+	return path;
+}
+
+static int prepare(struct bench_subject *s, const struct bench_case *c, struct frag_error *err)
+{
+	int rc = bench_write_traces(s, c->plan.kinds & NEED_LINES, c->plan.kinds & BIT(BENCH_OBJECT), err);
+
+	return rc || !(c->plan.kinds & NEED_TAPE) ? rc : bench_tape_new(&s->tape, &c->plan.spec, err);
+}
+
+/* All repetitions of a case, round and round through its measures. */
+static int repeat(const struct bench *b, struct bench_case *c, struct bench_subject *s,
+		  struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t round = 0; round < c->plan.repeats; round++) {
+		for (uint32_t m = 0; m < b->report.measure_count && !rc; m++) {
+			struct bench_series *series = &c->series[m];
+
+			if (c->plan.kinds & BIT(b->measures[m].kind))
+				rc = b->measures[m].take(&b->measures[m], s,
+							 &series->samples[series->count++], err);
+		}
+	}
+	c->lines_bytes = s->lines_bytes;
+	return rc;
+}
+
+static int run_case(const struct bench *b, struct bench_case *c, struct frag_error *err)
+{
+	struct bench_subject s = { .spec = c->plan.spec };
+	int rc;
+
+	s.lines = path_in(b->build, "bench-lines.ndjson");
+	s.object = path_in(b->build, "bench-object.json");
+	s.window = malloc(BENCH_WINDOW);
+	rc = s.lines && s.object && s.window ? prepare(&s, c, err) : frag_fail_nomem(err);
+	rc = rc ? rc : repeat(b, c, &s, err);
+	if (s.lines)
+		unlink(s.lines);
+	if (s.object)
+		unlink(s.object);
+	bench_tape_del(s.tape);
+	free(s.window);
+	free(s.object);
+	free(s.lines);
+	return rc;
+}
+
+static void describe_machine(struct bench_report *r)
+{
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	char line[256];
+
+	snprintf(r->processor, sizeof(r->processor), "unknown processor");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "model name : %127[^\n]", r->processor) == 1)
+			break;
+	if (f)
+		fclose(f);
+	r->processors = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __clang__
+	snprintf(r->compiler, sizeof(r->compiler), "%s", __VERSION__);
+#else
+	snprintf(r->compiler, sizeof(r->compiler), "gcc %s", __VERSION__);
+#endif
+}
+
+static bool parse(struct bench *b, int argc, char **argv)
+{
+	const char *build = getenv("BUILD");
+
+	b->build = build && *build ? build : "build";
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--quick") == 0)
+			b->quick = true;
+		else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
+			b->json = argv[++i];
+		else
+			return false;
+	}
+	return true;
+}
+
+static int run_all(struct bench *b, struct frag_error *err)
+{
+	uint32_t count = b->quick ? LENGTH(quick) : LENGTH(full);
+	struct bench_case *cases = calloc(count, sizeof(*cases));
+	char *json = b->json ? NULL : path_in(b->build, "bench.json");
+	int rc = cases && (json || b->json) ? 0 : frag_fail_nomem(err);
+
+	list_measures(b);
+	describe_machine(&b->report);
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		cases[i].plan = b->quick ? quick[i] : full[i];
+		fprintf(stderr, "%u of %u: %s, %" PRIu64 " M events\n", i + 1, count,
+			cases[i].plan.name, cases[i].plan.spec.events / M);
+		rc = run_case(b, &cases[i], err);
+	}
+	b->report.cases = cases;
+	b->report.case_count = count;
+	if (!rc) {
+		bench_table(&b->report, stdout);
+		rc = bench_json(&b->report, b->json ? b->json : json, err);
+	}
+	free(json);
+	free(cases);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = { .quick = false };
+	struct frag_error err = { .code = 0 };
+	int rc;
+
+	if (argc > 2 && strcmp(argv[1], "--child") == 0)
+		return bench_whole_child(argc - 2, argv + 2);
+	if (!parse(&b, argc, argv)) {
+		fprintf(stderr, "usage: bench [--quick] [--json FILE]\n");
+		return frag_error_status(-FRAG_EUSAGE);
+	}
+	rc = run_all(&b, &err);
+	if (rc)
+		fprintf(stderr, "bench: %s\n", err.message);
+	return frag_error_status(rc);
+}

@@ -1,0 +1,126 @@
+/*
+ * bench.h - what is measured, on which traces, and what came out.
+ *
+ * A case is a made-up trace with the measures that are taken on it. Repetitions
+ * go round all measures of the case, so that a slow minute of the machine hits
+ * them alike; the least of them counts.
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdio.h>
+
+#include "bench/workload.h"
+#include "fragsim/engine.h"
+
+#define BENCH_REPEATS_MOST 16
+#define BENCH_MEASURES_MOST 32
+
+/* What a measure works on; made once a case. */
+struct bench_subject {
+	struct bench_spec spec;
+	uint64_t allocs, peak;  /* what the workload holds: results must agree */
+	uint64_t lines_bytes;   /* of the lines form */
+	char *lines, *object;   /* paths; the files are there where a measure needs them */
+	char *window;           /* BENCH_WINDOW bytes, to read through */
+	struct bench_tape *tape;        /* resolved events; NULL where none are needed */
+};
+#define BENCH_WINDOW ((size_t)32 << 20)
+
+struct bench_sample {
+	uint64_t ns;            /* for `events` of them; of the clock on the wall where
+				 * threads are compared, else of the processor */
+	uint64_t events;
+	uint64_t memory;        /* peak bytes of a process of its own; 0: not measured */
+};
+
+enum bench_kind {
+	BENCH_BOUND, BENCH_READ, BENCH_DECODE, BENCH_IDS, BENCH_FEED, BENCH_ROWS, BENCH_LINES,
+	BENCH_OBJECT, BENCH_THREADS,
+	BENCH_KINDS
+};
+
+struct bench_measure {
+	enum bench_kind kind;
+	const char *name;       /* in the table and the JSON */
+	const char *policies[2];
+	uint32_t threads;
+	int (*take)(const struct bench_measure *m, struct bench_subject *s,
+		    struct bench_sample *out, struct frag_error *err);
+};
+
+struct bench_series {
+	struct bench_sample samples[BENCH_REPEATS_MOST];
+	uint32_t count;         /* 0: not taken on this case */
+};
+
+struct bench_plan {
+	const char *name;
+	struct bench_spec spec;
+	uint32_t kinds;         /* bits of 1 << enum bench_kind */
+	uint32_t repeats;
+};
+
+struct bench_case {
+	struct bench_plan plan;
+	uint64_t lines_bytes;
+	struct bench_series series[BENCH_MEASURES_MOST];
+};
+
+struct bench_report {
+	const struct bench_measure *measures;
+	uint32_t measure_count;
+	const struct bench_case *cases;
+	uint32_t case_count;
+	char processor[128];
+	char compiler[128];
+	long processors;
+};
+
+/*
+ * Nanoseconds that this process has run, on all its threads, so that what else
+ * runs on the machine is left out; and what the clock on the wall says.
+ */
+uint64_t bench_now(void);
+uint64_t bench_wall(void);
+
+/* Two figures that should be equal; -FRAG_ECHECK */
+int bench_agree(uint64_t a, uint64_t b, const char *what, struct frag_error *err);
+
+/* traces.c: the files. A NULL path is left out. */
+int bench_write_traces(struct bench_subject *s, bool lines, bool object, struct frag_error *err);
+
+/* tape.c: events that were resolved once, to be fed again and again. */
+struct bench_tape;
+int bench_tape_new(struct bench_tape **out, const struct bench_spec *spec,
+		   struct frag_error *err);
+void bench_tape_del(struct bench_tape *tape);
+int bench_feed(const struct bench_measure *m, struct bench_subject *s, struct bench_sample *out,
+	       struct frag_error *err);
+int bench_feed_rows(const struct bench_measure *m, struct bench_subject *s,
+		    struct bench_sample *out, struct frag_error *err);
+
+/* reading.c */
+int bench_bound(const struct bench_measure *m, struct bench_subject *s, struct bench_sample *out,
+		struct frag_error *err);
+int bench_read(const struct bench_measure *m, struct bench_subject *s, struct bench_sample *out,
+	       struct frag_error *err);
+int bench_decode(const struct bench_measure *m, struct bench_subject *s,
+		 struct bench_sample *out, struct frag_error *err);
+int bench_ids(const struct bench_measure *m, struct bench_subject *s, struct bench_sample *out,
+	      struct frag_error *err);
+
+/* whole.c: end to end, in a process of its own. */
+int bench_whole_lines(const struct bench_measure *m, struct bench_subject *s,
+		      struct bench_sample *out, struct frag_error *err);
+int bench_whole_object(const struct bench_measure *m, struct bench_subject *s,
+		       struct bench_sample *out, struct frag_error *err);
+/* What that process does: argv is TRACE THREADS POLICY... Its exit status. */
+int bench_whole_child(int argc, char **argv);
+
+/* figures.c: what came out, as a table and as JSON. */
+double bench_least(const struct bench_series *series);  /* ns an event */
+void bench_table(const struct bench_report *r, FILE *f);
+int bench_json(const struct bench_report *r, const char *path, struct frag_error *err);
+
+#endif

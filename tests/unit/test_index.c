@@ -1,0 +1,311 @@
+/*
+ * test_index.c - free lists, small and spread over bins, against a plain table.
+ *
+ * The table holds every entry of every list; each question is answered by a walk
+ * over all of it.
+ */
+#include <stdlib.h>
+
+#include "fragsim/heap.h"
+#include "heap/index.h"
+#include "support/random.h"
+#include "support/unit.h"
+
+#define MOST 3000
+
+struct row {
+	struct frag_entry entry;
+	uint32_t list;
+};
+
+struct fixture {
+	struct frag_index index;
+	struct row rows[MOST];
+	uint32_t count, lists;
+	uint64_t random;
+};
+
+static bool lower(const struct frag_entry *a, const struct frag_entry *b)
+{
+	return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : a->offset < b->offset;
+}
+
+/* Is a the better answer to "which one holds bytes" than b? */
+static bool better(const struct frag_entry *a, const struct frag_entry *b, enum frag_order order)
+{
+	if (order == FRAG_BY_SIZE && a->size != b->size)
+		return a->size < b->size;
+	return lower(a, b);
+}
+
+static const struct frag_entry *naive_find(const struct fixture *f, uint32_t list, uint64_t bytes,
+					   const struct frag_entry *from)
+{
+	const struct frag_entry *best = NULL;
+
+	for (uint32_t i = 0; i < f->count; i++) {
+		const struct frag_entry *e = &f->rows[i].entry;
+
+		if (f->rows[i].list != list || e->size < bytes || (from && lower(e, from)))
+			continue;
+		if (!best || better(e, best, f->index.order))
+			best = e;
+	}
+	return best;
+}
+
+/* list UINT32_MAX: over all lists. */
+static uint64_t naive_largest(const struct fixture *f, uint32_t list)
+{
+	uint64_t largest = 0;
+
+	for (uint32_t i = 0; i < f->count; i++)
+		if ((list == UINT32_MAX || f->rows[i].list == list)
+		    && f->rows[i].entry.size > largest)
+			largest = f->rows[i].entry.size;
+	return largest;
+}
+
+static struct fixture *begin(enum frag_order order, uint32_t lists, uint64_t seed)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	assert_true(frag_index_init(&f->index, order));
+	f->lists = lists;
+	f->random = seed;
+	for (uint32_t i = 0; i < lists; i++)
+		assert_int_equal(frag_index_list(&f->index, i / 3, i % 3), i);
+	return f;
+}
+
+static void end(struct fixture *f)
+{
+	frag_index_fini(&f->index);
+	free(f);
+}
+
+static bool taken(const struct fixture *f, const struct frag_entry *e)
+{
+	for (uint32_t i = 0; i < f->count; i++)
+		if (!lower(&f->rows[i].entry, e) && !lower(e, &f->rows[i].entry))
+			return true;
+	return false;
+}
+
+static void insert(struct fixture *f, uint32_t bits)
+{
+	struct row *row = &f->rows[f->count];
+
+	*row = (struct row){
+		.list = (uint32_t)random_below(&f->random, f->lists),
+		.entry = {
+			.size = random_size(&f->random, bits),
+			.ordinal = (uint32_t)random_below(&f->random, 100),
+			.offset = random_below(&f->random, 5000), .block = f->count,
+		},
+	};
+	if (f->count + 1 == MOST || taken(f, &row->entry))
+		return;
+	f->count++;
+	assert_true(frag_index_reserve(&f->index));
+	frag_index_insert(&f->index, row->list, &row->entry);
+}
+
+static void remove_any(struct fixture *f)
+{
+	uint32_t i;
+
+	if (!f->count)
+		return;
+	i = (uint32_t)random_below(&f->random, f->count);
+	frag_index_remove(&f->index, f->rows[i].list, &f->rows[i].entry);
+	f->rows[i] = f->rows[--f->count];
+}
+
+static void expect_entry(const struct frag_entry *got, const struct frag_entry *want)
+{
+	assert_int_equal(!got, !want);
+	if (!want)
+		return;
+	assert_int_equal(got->size, want->size);
+	assert_int_equal(got->ordinal, want->ordinal);
+	assert_int_equal(got->offset, want->offset);
+	assert_int_equal(got->block, want->block);
+}
+
+static void ask(struct fixture *f, uint32_t bits)
+{
+	uint32_t list = (uint32_t)random_below(&f->random, f->lists);
+	uint64_t bytes = random_size(&f->random, bits);
+	const struct frag_entry from = {
+		.ordinal = (uint32_t)random_below(&f->random, 100),
+		.offset = random_below(&f->random, 5000),
+	};
+
+	expect_entry(frag_index_find(&f->index, list, bytes), naive_find(f, list, bytes, NULL));
+	assert_int_equal(f->index.lists[list].largest, naive_largest(f, list));
+	assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
+	if (f->index.order == FRAG_BY_ADDRESS)
+		expect_entry(frag_index_find_from(&f->index, list, bytes, &from),
+			     naive_find(f, list, bytes, &from));
+}
+
+/* Grows past the length at which a list gets bins, shrinks to nothing, and again. */
+static void churn(enum frag_order order, uint32_t lists, uint32_t bits, uint64_t seed)
+{
+	struct fixture *f = begin(order, lists, seed);
+
+	for (uint32_t i = 0; i < 2400; i++) {
+		uint32_t grow = i / 600 % 2 ? 1 : 9;
+
+		if (random_below(&f->random, 10) < grow)
+			insert(f, bits);
+		else
+			remove_any(f);
+		ask(f, bits);
+	}
+	while (f->count) {
+		remove_any(f);
+		ask(f, bits);
+	}
+	assert_int_equal(frag_index_largest(&f->index), 0);
+	end(f);
+}
+
+static void test_random(void **state)
+{
+	static const struct {
+		uint32_t lists, bits;
+	} cases[] = { { 1, 3 }, { 1, 12 }, { 1, 53 }, { 1, 63 }, { 4, 6 }, { 20, 40 }, { 200, 30 } };
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		churn(FRAG_BY_SIZE, cases[i].lists, cases[i].bits, i);
+		churn(FRAG_BY_ADDRESS, cases[i].lists, cases[i].bits, 50 + i);
+	}
+}
+
+/*
+ * Every power of two, its neighbours and its multiples by 33/32 up to 63 bits:
+ * where bins begin and end. Each size must find itself, and one byte more the next.
+ */
+static uint32_t border_sizes(uint64_t *sizes)
+{
+	uint32_t n = 0;
+
+	for (uint64_t size = 1; size < 64; size++)
+		sizes[n++] = size;
+	for (uint32_t bit = 6; bit < 63; bit++) {
+		uint64_t power = UINT64_C(1) << bit, part = power / 32;
+
+		for (uint64_t k = 0; k < 32; k += 5) {
+			sizes[n++] = power + k * part;
+			if (part > 2)
+				sizes[n++] = power + k * part + part - 1;
+		}
+	}
+	return n;
+}
+
+static void test_bin_borders(void **state)
+{
+	uint64_t sizes[1024];
+	uint32_t n = border_sizes(sizes);
+	struct fixture *f = begin(FRAG_BY_SIZE, 1, 0);
+
+	(void)state;
+	for (uint32_t i = 0; i < n; i++) {
+		f->rows[i].entry = (struct frag_entry){ .size = sizes[i], .offset = i, .block = i };
+		assert_true(frag_index_reserve(&f->index));
+		frag_index_insert(&f->index, 0, &f->rows[i].entry);
+		f->count++;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		expect_entry(frag_index_find(&f->index, 0, sizes[i]),
+			     naive_find(f, 0, sizes[i], NULL));
+		expect_entry(frag_index_find(&f->index, 0, sizes[i] + 1),
+			     naive_find(f, 0, sizes[i] + 1, NULL));
+	}
+	end(f);
+}
+
+static void test_lists_have_keys(void **state)
+{
+	struct frag_index index;
+
+	(void)state;
+	assert_true(frag_index_init(&index, FRAG_BY_SIZE));
+	assert_int_equal(frag_index_list(&index, 0, 0), 0);
+	assert_int_equal(frag_index_list(&index, 0, 1), 1);
+	assert_int_equal(frag_index_list(&index, 1, 0), 2);
+	assert_int_equal(frag_index_list(&index, UINT32_MAX, UINT32_MAX), 3);
+	assert_int_equal(frag_index_list(&index, 0, 1), 1);
+	assert_int_equal(frag_index_list(&index, UINT32_MAX, UINT32_MAX), 3);
+	assert_int_equal(index.lists[2].pool, 1);
+	assert_int_equal(index.lists[2].which, 0);
+	frag_index_fini(&index);
+}
+
+/* New lists come while old ones hold blocks: the tournament must carry these over. */
+static void test_largest_over_many_lists(void **state)
+{
+	struct fixture *f = begin(FRAG_BY_SIZE, 0, 0);
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct frag_entry e = { .size = 1 + (uint64_t)i * 7919 % 1000, .ordinal = i };
+
+		assert_int_equal(frag_index_list(&f->index, i, 0), i);
+		f->rows[i] = (struct row){ .entry = e, .list = i };
+		f->count++;
+		assert_true(frag_index_reserve(&f->index));
+		frag_index_insert(&f->index, i, &e);
+		assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
+	}
+	while (f->count) {
+		f->count--;
+		frag_index_remove(&f->index, f->rows[f->count].list, &f->rows[f->count].entry);
+		assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
+	}
+	end(f);
+}
+
+static void test_many_equal_sizes(void **state)
+{
+	struct frag_index index;
+
+	(void)state;
+	assert_true(frag_index_init(&index, FRAG_BY_SIZE));
+	assert_int_equal(frag_index_list(&index, 0, 0), 0);
+	for (uint32_t i = 0; i < 100000; i++) {
+		struct frag_entry e = { .size = 512, .offset = 512 * (uint64_t)(99999 - i),
+					.block = i };
+
+		assert_true(frag_index_reserve(&index));
+		frag_index_insert(&index, 0, &e);
+		assert_int_equal(frag_index_find(&index, 0, 1)->block, i);
+		assert_null(frag_index_find(&index, 0, 513));
+	}
+	for (uint32_t i = 100000; i-- > 0;) {
+		struct frag_entry e = *frag_index_find(&index, 0, 512);
+
+		assert_int_equal(e.block, i);
+		frag_index_remove(&index, 0, &e);
+	}
+	assert_null(frag_index_find(&index, 0, 0));
+	frag_index_fini(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lists_have_keys),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_bin_borders),
+		cmocka_unit_test(test_largest_over_many_lists),
+		cmocka_unit_test(test_many_equal_sizes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
