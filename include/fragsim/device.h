@@ -33,10 +33,11 @@ struct frag_device_ops {
 			uint64_t *cost_ns);
 	int  (*unreserve)(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 			  uint64_t *cost_ns);
+	/* bytes is a multiple of page; all of it or nothing */
 	int  (*map)(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
-		    uint64_t *cost_ns);
+		    uint64_t page, uint64_t *cost_ns);
 	int  (*unmap)(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
-		      uint64_t *cost_ns);
+		      uint64_t page, uint64_t *cost_ns);
 };
 
 struct frag_device {

@@ -59,6 +59,13 @@ struct frag_segment_view {
 	bool kept;              /* an initial pool: never released */
 };
 
+struct frag_list_view {
+	uint32_t pool, which;
+	uint32_t count;         /* free blocks */
+	uint64_t largest;       /* bytes, 0 if none */
+	uint64_t user;          /* the policy's own */
+};
+
 /*
  * The sums that the metrics of SPEC 5 are made of, kept by the verbs. The
  * highest of reserved, segments and device bytes are since the last
@@ -108,6 +115,7 @@ uint64_t frag_heap_total(const struct frag_heap *h);            /* the device's;
 uint64_t frag_heap_granularity(const struct frag_heap *h);      /* the device's */
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s);
+struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list);
 
 /* The free list for (pool, which): made at the first asking. -FRAG_ENOMEM */
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
@@ -126,12 +134,45 @@ frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64
 /* The largest block of the list, the lowest of equals; frag_index_size only. */
 frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list);
 
+/* In the order of size: the block behind b, and before it; the last one smaller than bytes. */
+frag_block frag_heap_after(const struct frag_heap *h, frag_block b);
+frag_block frag_heap_before(const struct frag_heap *h, frag_block b);
+frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uint64_t bytes);
+
+/* Of the list's ranges, by address: the first unmapped block behind b, or of all. */
+frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b);
+
+/* The i-th segment without live blocks, in no order; FRAG_NO_SEGMENT behind the last. */
+frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i);
+
+/*
+ * Pending blocks: those that are ready (see below) come first, else there is no
+ * order. FRAG_NO_BLOCK where there is none.
+ */
+frag_block frag_heap_find_pending(const struct frag_heap *h);
+frag_block frag_heap_find_ready(const struct frag_heap *h);
+/* Is b still the block that this owner holds pending? */
+bool frag_heap_holds(const struct frag_heap *h, frag_block b, uint32_t owner);
+
 /* Verbs on whole segments. */
 int frag_heap_grow(struct frag_heap *h, frag_list list, uint64_t bytes, frag_block *out);
 int frag_heap_keep(struct frag_heap *h, frag_block whole);      /* never release it */
 int frag_heap_release(struct frag_heap *h, frag_block whole);   /* segment -> device */
 int frag_heap_release_idle(struct frag_heap *h);        /* all without live blocks, by ordinal */
+
+/*
+ * The same for policies with an order of their own: releases segments without
+ * live blocks, and unmaps the whole pages of free blocks of ranges; a range that
+ * is empty then is released. rank gives each such free block its turn, the least
+ * first, equals by address; or false: it stays.
+ */
+#define FRAG_RANKS 3
+typedef bool frag_rank_fn(const struct frag_heap *h, frag_block b, void *ctx,
+			  uint64_t rank[FRAG_RANKS]);
+int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx);
+
 void frag_heap_retried(struct frag_heap *h);            /* counts a second try */
+void frag_heap_tried(struct frag_heap *h, uint64_t bytes);      /* what an OOM will name */
 void frag_heap_limit(struct frag_heap *h, uint64_t bytes);      /* the device's cap */
 
 /*
@@ -139,10 +180,12 @@ void frag_heap_limit(struct frag_heap *h, uint64_t bytes);      /* the device's 
  * leaves the rest free; of a carved slab it takes one slot. give frees an
  * allocated or pending block and merges it with its free neighbours; *out (may
  * be NULL) is the free block that resulted. hold turns an allocated block into
- * a pending one.
+ * a pending one, for an owner known to the caller; ready notes that what it
+ * waited for is over, for a policy that frees it later.
  */
 int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep);
-int frag_heap_hold(struct frag_heap *h, frag_block b);
+int frag_heap_hold(struct frag_heap *h, frag_block b, uint32_t owner);
+int frag_heap_ready(struct frag_heap *h, frag_block b);
 int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
 
 /*
@@ -172,16 +215,18 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment s, frag_list list);
  * Expandable ranges: reserve obtains address space as one unmapped block; map
  * gives memory to `bytes` at `offset` of an unmapped block, in whole pages, and
  * leaves a free block (merged with free neighbours); unmap takes the pages of a
- * part of a free block away again. A range without mapped pages is released
+ * part of a free block away again, and leaves an unmapped one. A range without mapped pages is released
  * with frag_heap_release.
  */
 int frag_heap_reserve(struct frag_heap *h, frag_list list, uint64_t bytes, uint64_t page,
 		      frag_block *out);
 int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uint64_t bytes,
 		  frag_block *out);
-int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes);
+int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes,
+		    frag_block *out);
 
-/* The policy's own 32 bits. */
+/* The policy's own bits. */
+void frag_heap_set_list_user(struct frag_heap *h, frag_list list, uint64_t user);
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user);
 void frag_heap_set_segment_user(struct frag_heap *h, frag_segment s, uint32_t user);
 

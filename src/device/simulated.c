@@ -2,7 +2,8 @@
  * simulated.c - the simulated device: a ledger of what is held (SPEC 3).
  *
  * Physical pages are fungible, so a segment fits wherever enough bytes are
- * left, and addresses only have to be distinct.
+ * left, and addresses only have to be distinct. Each page of a range counts
+ * rounded up as a segment does.
  */
 #include <stdbool.h>
 
@@ -27,15 +28,20 @@ static bool has_room(const struct frag_device *dev, uint64_t bytes)
 	return dev->total == 0 || dev->context + dev->other + used <= dev->total;
 }
 
+static int take(struct frag_device *dev, uint64_t bytes, uint64_t *cost_ns)
+{
+	*cost_ns = 0;
+	if (!has_room(dev, bytes))
+		return -FRAG_EDEVMEM;
+	dev->used += bytes;
+	return 0;
+}
+
 static int simulated_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 			     uint64_t *cost_ns)
 {
-	*cost_ns = 0;
 	*addr = 0;
-	if (!has_room(dev, held(dev, bytes)))
-		return -FRAG_EDEVMEM;
-	dev->used += held(dev, bytes);
-	return 0;
+	return take(dev, held(dev, bytes), cost_ns);
 }
 
 static int simulated_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
@@ -65,17 +71,25 @@ static int simulated_unreserve(struct frag_device *dev, frag_addr addr, uint64_t
 }
 
 static int simulated_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
-			 uint64_t *cost_ns)
+			 uint64_t page, uint64_t *cost_ns)
 {
+	uint64_t pages = bytes / page;
+
+	(void)addr;
 	(void)offset;
-	return simulated_acquire(dev, bytes, &addr, cost_ns);
+	if (pages > MOST_BYTES / held(dev, page))
+		return -FRAG_EDEVMEM;
+	return take(dev, pages * held(dev, page), cost_ns);
 }
 
 static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset,
-			   uint64_t bytes, uint64_t *cost_ns)
+			   uint64_t bytes, uint64_t page, uint64_t *cost_ns)
 {
+	(void)addr;
 	(void)offset;
-	return simulated_release(dev, addr, bytes, cost_ns);
+	*cost_ns = 0;
+	dev->used -= bytes / page * held(dev, page);
+	return 0;
 }
 
 const struct frag_device_ops frag_device_simulated = {

@@ -1,4 +1,5 @@
 /* block.c - the verbs on blocks: take, give, and the steps that they are made of. */
+#include "base/grow.h"
 #include "fragsim/heap.h"
 #include "heap/store.h"
 
@@ -65,7 +66,9 @@ int frag_heap_drop(struct frag_heap *h, frag_block b)
 		h->books.requested -= k->asked;
 		h->books.allocated -= k->bytes;
 		h->books.blocks--;
-	} else if (k->state != FRAG_PENDING) {
+	} else if (k->state == FRAG_PENDING) {
+		frag_held_leave(h, b);
+	} else {
 		return -FRAG_EPOLICY;
 	}
 	h->books.active -= k->bytes;
@@ -93,18 +96,75 @@ int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t asked)
 	return 0;
 }
 
-int frag_heap_hold(struct frag_heap *h, frag_block b)
+int frag_heap_hold(struct frag_heap *h, frag_block b, uint32_t owner)
 {
 	struct block *k;
 
 	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
 		return -FRAG_EPOLICY;
+	if (!frag_grow(&h->held, &h->held_capacity, (uint64_t)h->held_count + 1, sizeof(*h->held)))
+		return -FRAG_ENOMEM;
 	k = &h->blocks[b];
 	k->state = FRAG_PENDING;
+	k->held_at = h->held_count;
+	h->held[h->held_count++] = (struct held){ .block = b, .owner = owner };
 	h->books.requested -= k->asked;
 	h->books.allocated -= k->bytes;
 	h->books.blocks--;
 	return 0;
+}
+
+/* Over an entry that nobody needs any more. */
+static void move_held(struct frag_heap *h, uint32_t from, uint32_t to)
+{
+	if (from == to)
+		return;
+	h->held[to] = h->held[from];
+	h->blocks[h->held[to].block].held_at = to;
+}
+
+void frag_held_leave(struct frag_heap *h, uint32_t b)
+{
+	uint32_t hole = h->blocks[b].held_at;
+
+	if (hole < h->ready_count) {
+		move_held(h, --h->ready_count, hole);
+		hole = h->ready_count;
+	}
+	move_held(h, --h->held_count, hole);
+}
+
+int frag_heap_ready(struct frag_heap *h, frag_block b)
+{
+	struct held mine;
+	uint32_t at;
+
+	if (!exists(h, b) || h->blocks[b].state != FRAG_PENDING)
+		return -FRAG_EPOLICY;
+	at = h->blocks[b].held_at;
+	if (at < h->ready_count)
+		return 0;
+	mine = h->held[at];
+	move_held(h, h->ready_count, at);
+	h->held[h->ready_count] = mine;
+	h->blocks[b].held_at = h->ready_count++;
+	return 0;
+}
+
+frag_block frag_heap_find_pending(const struct frag_heap *h)
+{
+	return h->held_count ? h->held[0].block : FRAG_NO_BLOCK;
+}
+
+frag_block frag_heap_find_ready(const struct frag_heap *h)
+{
+	return h->ready_count ? h->held[0].block : FRAG_NO_BLOCK;
+}
+
+bool frag_heap_holds(const struct frag_heap *h, frag_block b, uint32_t owner)
+{
+	return exists(h, b) && h->blocks[b].state == FRAG_PENDING
+	       && h->held[h->blocks[b].held_at].owner == owner;
 }
 
 int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)

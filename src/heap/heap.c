@@ -14,7 +14,8 @@ struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index
 		return NULL;
 	h->dev = dev;
 	h->unused_block = h->unused_segment = NONE;
-	if (!frag_index_init(&h->index, index->order)) {
+	if (!frag_index_init(&h->index, index->order)
+	    || !frag_index_init(&h->gaps, FRAG_BY_ADDRESS)) {
 		frag_heap_del(h);
 		return NULL;
 	}
@@ -32,9 +33,11 @@ void frag_heap_del(struct frag_heap *h)
 			h->dev->ops->release(h->dev, h->segments[s].addr, h->segments[s].bytes,
 					     &cost);
 	frag_index_fini(&h->index);
+	frag_index_fini(&h->gaps);
 	free(h->blocks);
 	free(h->segments);
 	free(h->idle);
+	free(h->held);
 	free(h->calls);
 	free(h);
 }
@@ -95,6 +98,16 @@ struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_
 	};
 }
 
+struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list)
+{
+	const struct frag_free_list *l = &h->index.lists[list];
+
+	return (struct frag_list_view){
+		.pool = l->pool, .which = l->which, .count = l->count, .largest = l->largest,
+		.user = l->user,
+	};
+}
+
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)
 {
 	*out = frag_index_list(&h->index, pool, which);
@@ -124,6 +137,59 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 	return block_of(frag_index_find(&h->index, list, h->index.lists[list].largest));
 }
 
+static struct frag_entry entry_of(const struct frag_heap *h, uint32_t b)
+{
+	const struct block *k = &h->blocks[b];
+	const struct segment *s = &h->segments[k->segment];
+
+	return (struct frag_entry){
+		.size = frag_fit_size(s, k), .offset = k->offset,
+		.ordinal = s->ordinal, .block = b,
+	};
+}
+
+frag_block frag_heap_after(const struct frag_heap *h, frag_block b)
+{
+	struct frag_entry key = entry_of(h, b);
+
+	key.offset++;
+	return block_of(frag_index_at_least(&h->index, h->segments[h->blocks[b].segment].list,
+					    &key));
+}
+
+frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
+{
+	const struct frag_entry key = entry_of(h, b);
+
+	return block_of(frag_index_before(&h->index, h->segments[h->blocks[b].segment].list,
+					  &key));
+}
+
+frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uint64_t bytes)
+{
+	const struct frag_entry key = { .size = bytes };
+
+	return block_of(frag_index_before(&h->index, list, &key));
+}
+
+frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b)
+{
+	struct frag_entry key = { .ordinal = 0 };
+
+	if (list >= h->gaps.count)
+		return FRAG_NO_BLOCK;
+	if (b != FRAG_NO_BLOCK) {
+		key = entry_of(h, b);
+		key.offset++;
+	}
+	return block_of(frag_index_at_least(&h->gaps, list, &key));
+}
+
+frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i)
+{
+	return i < h->idle_count ? h->idle[i] : FRAG_NO_SEGMENT;
+}
+
 uint32_t frag_new_block(struct frag_heap *h)
 {
 	uint32_t b = h->unused_block;
@@ -146,7 +212,7 @@ void frag_drop_block(struct frag_heap *h, uint32_t b)
 
 bool frag_room(struct frag_heap *h, uint32_t blocks)
 {
-	return frag_index_reserve(&h->index)
+	return frag_index_reserve(&h->index) && frag_index_reserve(&h->gaps)
 	       && frag_grow(&h->blocks, &h->block_capacity, (uint64_t)h->block_count + blocks,
 			    sizeof(*h->blocks))
 	       && frag_grow(&h->calls, &h->call_capacity, (uint64_t)h->call_count + 2,
@@ -171,15 +237,18 @@ void frag_note_tops(struct frag_heap *h)
 		h->books.top_used = h->dev->used;
 }
 
-static struct frag_entry entry_of(const struct frag_heap *h, uint32_t b)
+void frag_gap_in(struct frag_heap *h, uint32_t b)
 {
-	const struct block *k = &h->blocks[b];
-	const struct segment *s = &h->segments[k->segment];
+	const struct frag_entry e = entry_of(h, b);
 
-	return (struct frag_entry){
-		.size = frag_fit_size(s, k), .offset = k->offset,
-		.ordinal = s->ordinal, .block = b,
-	};
+	frag_index_insert(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
+}
+
+void frag_gap_out(struct frag_heap *h, uint32_t b)
+{
+	const struct frag_entry e = entry_of(h, b);
+
+	frag_index_remove(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
 }
 
 void frag_list_in(struct frag_heap *h, uint32_t b)
@@ -279,7 +348,11 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 	h->books.segment_allocs++;
 	h->books.reserved += g->mapped;
 	frag_note_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g->ordinal, 0, bytes);
-	if (!page) {
+	if (page) {
+		frag_gap_in(h, b);
+		if (page < h->least_page || h->least_page == 0)
+			h->least_page = page;
+	} else {
 		frag_list_in(h, b);
 		frag_idle_enter(h, s);
 	}
@@ -320,8 +393,14 @@ int frag_heap_grow(struct frag_heap *h, frag_list list, uint64_t bytes, frag_blo
 int frag_heap_reserve(struct frag_heap *h, frag_list list, uint64_t bytes, uint64_t page,
 		      frag_block *out)
 {
-	if (page == 0 || !h->dev->ops->reserve)
+	if (page == 0 || !h->dev->ops->reserve || list >= h->index.count)
 		return -FRAG_EPOLICY;
+	while (h->gaps.count <= list) {
+		const struct frag_free_list *l = &h->index.lists[h->gaps.count];
+
+		if (frag_index_list(&h->gaps, l->pool, l->which) == UINT32_MAX)
+			return -FRAG_ENOMEM;
+	}
 	return obtain(h, list, bytes, page, out);
 }
 
@@ -352,7 +431,9 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 		     : h->dev->ops->release(h->dev, g->addr, g->bytes, &cost);
 	if (rc)
 		return rc;
-	if (!g->page)
+	if (g->page)
+		frag_gap_out(h, whole);
+	else
 		frag_list_out(h, whole);
 	frag_idle_leave(h, s);
 	h->books.segments--;
@@ -364,40 +445,6 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	return 0;
 }
 
-struct turn {
-	uint32_t ordinal;
-	uint32_t segment;
-};
-
-static int by_ordinal(const void *a, const void *b)
-{
-	const struct turn *x = a, *y = b;
-
-	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
-}
-
-int frag_heap_release_idle(struct frag_heap *h)
-{
-	uint32_t count = h->idle_count;
-	struct turn *turns;
-	int rc = 0;
-
-	if (count == 0)
-		return 0;
-	turns = malloc(count * sizeof(*turns));
-	if (!turns)
-		return -FRAG_ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		turns[i] = (struct turn){
-			.ordinal = h->segments[h->idle[i]].ordinal, .segment = h->idle[i],
-		};
-	qsort(turns, count, sizeof(*turns), by_ordinal);
-	for (uint32_t i = 0; i < count && !rc; i++)
-		rc = frag_heap_release(h, h->segments[turns[i].segment].first);
-	free(turns);
-	return rc;
-}
-
 void frag_heap_retried(struct frag_heap *h)
 {
 	h->books.retries++;
@@ -406,6 +453,16 @@ void frag_heap_retried(struct frag_heap *h)
 void frag_heap_limit(struct frag_heap *h, uint64_t bytes)
 {
 	h->dev->limit = bytes;
+}
+
+void frag_heap_tried(struct frag_heap *h, uint64_t bytes)
+{
+	h->books.tried = bytes;
+}
+
+void frag_heap_set_list_user(struct frag_heap *h, frag_list list, uint64_t user)
+{
+	h->index.lists[list].user = user;
 }
 
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user)

@@ -54,6 +54,22 @@ static uint32_t next_full(const struct frag_bins *bins, uint32_t bin)
 	return word * 64 + (uint32_t)__builtin_ctzll(bins->full[word]);
 }
 
+/* The last bin before `bin` that is not empty; BINS if none. */
+static uint32_t last_full(const struct frag_bins *bins, uint32_t bin)
+{
+	uint32_t word = bin / 64;
+	uint64_t rest = bins->full[word] & ((UINT64_C(1) << bin % 64) - 1);
+
+	if (!rest) {
+		rest = bins->summary & ((UINT64_C(1) << word) - 1);
+		if (!rest)
+			return BINS;
+		word = highest_bit(rest);
+		rest = bins->full[word];
+	}
+	return word * 64 + highest_bit(rest);
+}
+
 static void bins_insert(struct frag_nodes *nodes, struct frag_bins *bins,
 			const struct frag_entry *e)
 {
@@ -218,21 +234,46 @@ const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t li
 {
 	const struct frag_free_list *l = &x->lists[list];
 	const struct frag_entry key = { .size = bytes };
-	const struct frag_entry *found;
-	uint32_t bin;
 
 	if (bytes > l->largest)
 		return NULL;
 	if (x->order == FRAG_BY_ADDRESS)
 		return frag_tree_fit(&x->nodes, l->root, &key, bytes);
+	return frag_index_at_least(x, list, &key);
+}
+
+const struct frag_entry *frag_index_at_least(const struct frag_index *x, uint32_t list,
+					     const struct frag_entry *key)
+{
+	const struct frag_free_list *l = &x->lists[list];
+	const struct frag_entry *found;
+	uint32_t bin;
+
 	if (!l->bins)
-		return frag_tree_at_least(&x->nodes, l->root, FRAG_BY_SIZE, &key);
-	bin = bin_of(bytes);
-	found = frag_tree_at_least(&x->nodes, l->bins->root[bin], FRAG_BY_SIZE, &key);
+		return frag_tree_at_least(&x->nodes, l->root, x->order, key);
+	bin = bin_of(key->size);
+	found = frag_tree_at_least(&x->nodes, l->bins->root[bin], FRAG_BY_SIZE, key);
 	if (found)
 		return found;
 	bin = next_full(l->bins, bin + 1);
 	return bin < BINS ? frag_tree_first(&x->nodes, l->bins->root[bin]) : NULL;
+}
+
+const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
+					   const struct frag_entry *key)
+{
+	const struct frag_free_list *l = &x->lists[list];
+	const struct frag_entry *found;
+	uint32_t bin;
+
+	if (!l->bins)
+		return frag_tree_before(&x->nodes, l->root, x->order, key);
+	bin = bin_of(key->size);
+	found = frag_tree_before(&x->nodes, l->bins->root[bin], FRAG_BY_SIZE, key);
+	if (found)
+		return found;
+	bin = last_full(l->bins, bin);
+	return bin < BINS ? frag_tree_last(&x->nodes, l->bins->root[bin]) : NULL;
 }
 
 const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,

@@ -27,6 +27,7 @@ struct frag_free_list {
 	frag_root root;         /* of all entries, while there are no bins */
 	struct frag_bins *bins;
 	uint64_t largest;       /* size of the largest entry, 0 if empty */
+	uint64_t user;          /* the policy's own */
 };
 
 struct frag_index {
@@ -45,7 +46,7 @@ void frag_index_fini(struct frag_index *x);
 /* The list's number, made when new; UINT32_MAX where memory is short. */
 uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint32_t which);
 
-/* Makes sure that the next insertion cannot fail for lack of memory. */
+/* Makes sure that the next two insertions cannot fail for lack of memory. */
 static inline bool frag_index_reserve(struct frag_index *x)
 {
 	return frag_nodes_reserve(&x->nodes);
@@ -54,6 +55,13 @@ static inline bool frag_index_reserve(struct frag_index *x)
 void frag_index_insert(struct frag_index *x, uint32_t list, const struct frag_entry *e);
 void frag_index_remove(struct frag_index *x, uint32_t list, const struct frag_entry *e);
 const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes);
+
+/* In the list's order: the first at or after the key, the last before it. */
+const struct frag_entry *frag_index_at_least(const struct frag_index *x, uint32_t list,
+					     const struct frag_entry *key);
+const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
+					   const struct frag_entry *key);
+
 const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,
 					      uint64_t bytes, const struct frag_entry *from);
 

@@ -44,12 +44,18 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 		return -FRAG_EPOLICY;
 	if (!frag_room(h, 2))
 		return -FRAG_ENOMEM;
-	rc = h->dev->ops->map(h->dev, s->addr, offset, bytes, &cost);
+	rc = h->dev->ops->map(h->dev, s->addr, offset, bytes, s->page, &cost);
 	if (rc) {
 		h->books.tried = bytes;
 		return rc;
 	}
+	frag_gap_out(h, unmapped);
 	b = isolate(h, unmapped, offset, bytes);
+	n = h->blocks[b].next;
+	if (is(h, n, FRAG_UNMAPPED))
+		frag_gap_in(h, n);
+	if (b != unmapped)
+		frag_gap_in(h, unmapped);
 	h->blocks[b].state = FRAG_IN_HAND;
 	s->mapped += bytes;
 	h->books.reserved += bytes;
@@ -71,18 +77,19 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	return 0;
 }
 
-int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes)
+int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes,
+		    frag_block *out)
 {
 	struct segment *s = &h->segments[h->blocks[b].segment];
-	uint32_t lower, upper;
+	uint32_t lower, upper, n;
 	uint64_t cost;
 	int rc;
 
 	if (h->blocks[b].state != FRAG_FREE || !covers(h, b, offset, bytes))
 		return -FRAG_EPOLICY;
-	if (!frag_room(h, 2) || !frag_index_reserve(&h->index))
+	if (!frag_room(h, 2))
 		return -FRAG_ENOMEM;
-	rc = h->dev->ops->unmap(h->dev, s->addr, offset, bytes, &cost);
+	rc = h->dev->ops->unmap(h->dev, s->addr, offset, bytes, s->page, &cost);
 	if (rc)
 		return rc;
 	frag_list_out(h, b);
@@ -97,9 +104,18 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	s->mapped -= bytes;
 	h->books.reserved -= bytes;
 	frag_note_call(h, FRAG_CALL_UNMAP, s->ordinal, offset, bytes);
-	if (is(h, h->blocks[b].next, FRAG_UNMAPPED))
-		frag_fuse(h, b, h->blocks[b].next);
-	if (is(h, h->blocks[b].prev, FRAG_UNMAPPED))
-		frag_fuse(h, h->blocks[b].prev, b);
+	n = h->blocks[b].next;
+	if (is(h, n, FRAG_UNMAPPED)) {
+		frag_gap_out(h, n);
+		frag_fuse(h, b, n);
+	}
+	n = h->blocks[b].prev;
+	if (is(h, n, FRAG_UNMAPPED)) {
+		frag_gap_out(h, n);
+		frag_fuse(h, n, b);
+		b = n;
+	}
+	frag_gap_in(h, b);
+	*out = b;
 	return 0;
 }

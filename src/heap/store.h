@@ -13,7 +13,14 @@ struct block {
 	uint32_t segment;
 	uint32_t prev, next;    /* by address; next also chains unused records */
 	uint32_t user;
+	uint32_t held_at;       /* pending: its place in heap.held */
 	uint8_t state;          /* enum frag_state */
+};
+
+/* A pending block. */
+struct held {
+	uint32_t block;
+	uint32_t owner;
 };
 
 struct segment {
@@ -31,15 +38,19 @@ struct segment {
 struct frag_heap {
 	struct frag_device *dev;
 	struct frag_index index;
+	struct frag_index gaps; /* unmapped blocks of ranges, by address; the same lists */
 	struct frag_books books;
 	struct block *blocks;
 	struct segment *segments;
 	uint32_t *idle;         /* segments that could be released, in no order */
+	struct held *held;      /* pending blocks: the ready ones, then the others */
 	struct frag_call *calls;        /* of this step */
 	uint32_t block_count, block_capacity, unused_block;
 	uint32_t segment_count, segment_capacity, unused_segment;
 	uint32_t idle_count, idle_capacity;
+	uint32_t held_count, held_capacity, ready_count;
 	uint32_t call_count, call_capacity;
+	uint64_t least_page;    /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
 };
 
@@ -71,6 +82,13 @@ bool frag_room(struct frag_heap *h, uint32_t blocks);
 void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, uint32_t ordinal,
 		    uint64_t offset, uint64_t bytes);
 void frag_note_tops(struct frag_heap *h);
+
+/* An unmapped block of a range into and out of the gaps of its list. */
+void frag_gap_in(struct frag_heap *h, uint32_t b);
+void frag_gap_out(struct frag_heap *h, uint32_t b);
+
+/* A pending block has ended. */
+void frag_held_leave(struct frag_heap *h, uint32_t b);
 
 /* A free block into and out of its list; the books' `free` and `releasable` follow. */
 void frag_list_in(struct frag_heap *h, uint32_t b);

@@ -15,6 +15,7 @@
 #include "base/grow.h"
 
 #define MAX_HEIGHT 16   /* nodes stay a quarter full: 4^16 entries */
+#define SPARE_NODES (2 * (MAX_HEIGHT + 1))      /* for two insertions */
 
 struct step {
 	uint32_t node;
@@ -40,8 +41,8 @@ void frag_nodes_fini(struct frag_nodes *pool)
 
 bool frag_nodes_reserve(struct frag_nodes *pool)
 {
-	return pool->used + MAX_HEIGHT + 1 <= pool->capacity
-	       || frag_grow(&pool->nodes, &pool->capacity, (uint64_t)pool->used + MAX_HEIGHT + 1,
+	return pool->used + SPARE_NODES <= pool->capacity
+	       || frag_grow(&pool->nodes, &pool->capacity, (uint64_t)pool->used + SPARE_NODES,
 			    sizeof(*pool->nodes));
 }
 
@@ -323,6 +324,20 @@ const struct frag_entry *frag_tree_at_least(const struct frag_nodes *pool, frag_
 	}
 	at = rank(n, key, order);
 	return at < n->count ? &n->low[at] : next;
+}
+
+const struct frag_entry *frag_tree_before(const struct frag_nodes *pool, frag_root root,
+					  enum frag_order order, const struct frag_entry *key)
+{
+	const struct frag_node *n;
+	uint32_t at;
+
+	if (!root)
+		return NULL;
+	for (n = &pool->nodes[root]; (at = rank(n, key, order)) > 0 && !n->leaf;
+	     n = &pool->nodes[n->child[at - 1]])
+		;
+	return at > 0 ? &n->low[at - 1] : NULL;
 }
 
 const struct frag_entry *frag_tree_first(const struct frag_nodes *pool, frag_root root)

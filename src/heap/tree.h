@@ -43,8 +43,8 @@ bool frag_nodes_init(struct frag_nodes *pool);
 void frag_nodes_fini(struct frag_nodes *pool);
 
 /*
- * Makes sure that the next insertion will find the nodes that it needs, so that
- * insertion itself cannot fail.
+ * Makes sure that the next two insertions will find the nodes that they need, so
+ * that insertion itself cannot fail.
  */
 bool frag_nodes_reserve(struct frag_nodes *pool);
 
@@ -61,6 +61,10 @@ void frag_tree_resize(struct frag_nodes *pool, frag_root root, const struct frag
 /* The first entry at or after the key, in the tree's order; NULL if none. */
 const struct frag_entry *frag_tree_at_least(const struct frag_nodes *pool, frag_root root,
 					    enum frag_order order, const struct frag_entry *key);
+
+/* The last entry before the key, in the tree's order; NULL if none. */
+const struct frag_entry *frag_tree_before(const struct frag_nodes *pool, frag_root root,
+					  enum frag_order order, const struct frag_entry *key);
 
 const struct frag_entry *frag_tree_first(const struct frag_nodes *pool, frag_root root);
 const struct frag_entry *frag_tree_last(const struct frag_nodes *pool, frag_root root);
