@@ -15,7 +15,7 @@
 #include "fragsim/error.h"
 #include "fragsim/heap.h"
 
-enum frag_param_type { FRAG_PARAM_SIZE, FRAG_PARAM_COUNT, FRAG_PARAM_BOOL };
+enum frag_param_type { FRAG_PARAM_SIZE, FRAG_PARAM_COUNT, FRAG_PARAM_BOOL, FRAG_PARAM_OWN };
 
 struct frag_param_spec {
 	const char *name;
@@ -25,12 +25,18 @@ struct frag_param_spec {
 	uint64_t least, most;   /* inclusive; most 0: just below 2^53 */
 	bool power_of_two;      /* 0 is let through where least is 0 */
 	const char *help;       /* one line, no full stop */
+	/* FRAG_PARAM_OWN: what a value looks like, and its text to and from 64 bits */
+	const char *expects;
+	bool (*parse)(const char *text, size_t length, uint64_t *value);
+	void (*print)(uint64_t value, char *buf, size_t size);
 };
+#define FRAG_PARAM_TEXT 256     /* room for what print writes */
 
 struct frag_request {
 	uint64_t bytes;                 /* > 0, as the program asked */
 	uint32_t stream, pool;          /* dense indexes, not handles */
 	uint64_t tick;                  /* step number: the only clock */
+	uint64_t stream_order;          /* of streams among themselves: by handle */
 };
 
 enum frag_notice_kind {
@@ -54,6 +60,7 @@ struct frag_policy {
 	struct frag_heap *heap;         /* borrowed; questions and verbs only */
 	void *state;                    /* ops->state_size zeroed bytes: hints */
 	const uint64_t *param;          /* one value for each of ops->params, in its order */
+	struct frag_error *err;         /* for a hook that fails and knows why: frag_fail() */
 };
 
 struct frag_policy_ops {
@@ -65,6 +72,8 @@ struct frag_policy_ops {
 
 	/* optional: parameters that do not fit together are refused here */
 	int (*check)(const uint64_t *param, struct frag_error *err);
+	/* optional: parameters from a settings string in the program's own syntax */
+	int (*settings)(uint64_t *param, const char *text, size_t length, struct frag_error *err);
 	/* optional: before the first event; may obtain what the policy wants to begin with */
 	int (*init)(struct frag_policy *p);
 	/* required: *out is an allocated block of at least rq->bytes, or -FRAG_EDEVMEM */
@@ -91,6 +100,9 @@ const struct frag_policy_ops *const *frag_policies(void);
 
 /* -FRAG_EUSAGE with what there is, where name, key or value is unknown or out of range. */
 int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err);
+
+/* Parameters from a settings string, for a policy that reads such. -FRAG_EUSAGE */
+int frag_choice_settings(struct frag_choice *choice, const char *text, struct frag_error *err);
 
 /* Refuses a table that could not work: name, required slots, parameters. -FRAG_EPOLICY */
 int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err);

@@ -107,6 +107,7 @@ struct frag_event {
 	uint32_t device;        /* ordinal, or FRAG_ALL */
 	uint32_t stream;        /* dense, 0 is stream 0 of device 0; sync: or FRAG_ALL */
 	uint32_t pool;          /* dense, 0 is the default pool */
+	uint64_t stream_order;  /* alloc: the stream's number; strings come behind all numbers */
 	uint32_t tag;           /* alloc: index for frag_trace_tag(); 0: none */
 	uint32_t members;       /* enum frag_member: what the trace gave */
 	uint8_t  op;            /* enum frag_op */

@@ -19,7 +19,9 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	const struct frag_policy_ops *ops = choice->ops;
 	int rc;
 
-	*e = (struct frag_engine){ .policy = { .ops = ops, .param = choice->param } };
+	*e = (struct frag_engine){
+		.policy = { .ops = ops, .param = choice->param, .err = &e->said },
+	};
 	rc = frag_device_open(&e->device, device, f->total, f->context, f->other, f->granularity,
 			      err);
 	if (rc)
@@ -45,6 +47,9 @@ void frag_engine_fini(struct frag_engine *e)
 /* A code from policy or heap, with a message where it is not a result. */
 static int explain(const struct frag_engine *e, int rc, struct frag_error *err)
 {
+	if (rc && e->said.code == rc)
+		return frag_fail(err, (enum frag_error_code)-rc, "policy %s: %s",
+				 e->policy.ops->name, e->said.message);
 	if (rc == -FRAG_EPOLICY)
 		return frag_fail(err, FRAG_EPOLICY, "policy %s asked its heap for the impossible",
 				 e->policy.ops->name);
@@ -79,6 +84,7 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 {
 	const struct frag_request rq = {
 		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
+		.stream_order = ev->stream_order,
 	};
 	const uint32_t blocks_before = frag_heap_books(e->policy.heap)->blocks;
 	struct frag_block_view k;
@@ -127,8 +133,9 @@ static int run_free(struct frag_engine *e, const struct frag_event *ev,
 	e->counts.frees++;
 	if (b >= SLOT_FIRST_STATE)
 		return 0;
+	slot->pending = ev->waits;
 	if (ev->waits)
-		return explain(e, frag_heap_hold(e->policy.heap, b), err);
+		return explain(e, frag_heap_hold(e->policy.heap, b, ev->slot), err);
 	slot->block = SLOT_NONE;
 	return explain(e, e->policy.ops->free(&e->policy, b), err);
 }
@@ -145,6 +152,9 @@ static int run_ended(struct frag_engine *e, const struct frag_event *ev, uint32_
 		if (b >= SLOT_FIRST_STATE || slots[ended->slot].device != device)
 			continue;
 		slots[ended->slot].block = SLOT_NONE;
+		/* a policy's last resort may have waited for it already */
+		if (!frag_heap_holds(e->policy.heap, b, ended->slot))
+			continue;
 		rc = e->policy.ops->ended
 			? e->policy.ops->ended(&e->policy, b, ended->synced)
 			: e->policy.ops->free(&e->policy, b);

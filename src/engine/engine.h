@@ -8,6 +8,7 @@
 /* What a slot of the trace holds under this policy. */
 struct frag_slot {
 	frag_block block;       /* or one of the states below */
+	bool pending;           /* the block is; a policy may have freed it since */
 	uint32_t tag;
 	uint64_t birth;         /* step */
 	uint32_t device;        /* ordinal */
@@ -20,6 +21,7 @@ struct frag_slot {
 struct frag_engine {
 	struct frag_device device;
 	struct frag_policy policy;
+	struct frag_error said;         /* why the policy failed, where it said so */
 	struct frag_tally tally;
 	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */
 	bool open;                      /* the device is */

@@ -80,7 +80,9 @@ static uint32_t list_blocks(struct share *shares, const struct frag_engine *e, u
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < slot_count; i++) {
-		if (slots[i].block >= SLOT_FIRST_STATE || slots[i].device != device)
+		if (slots[i].block >= SLOT_FIRST_STATE || slots[i].device != device
+		    || (slots[i].pending
+			&& !frag_heap_holds(e->policy.heap, slots[i].block, i)))
 			continue;
 		shares[n++] = (struct share){
 			.bytes = frag_heap_look(e->policy.heap, slots[i].block).bytes,

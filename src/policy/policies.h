@@ -9,6 +9,7 @@ extern const struct frag_policy_ops frag_policy_buddy;
 extern const struct frag_policy_ops frag_policy_direct;
 extern const struct frag_policy_ops frag_policy_firstfit;
 extern const struct frag_policy_ops frag_policy_nextfit;
+extern const struct frag_policy_ops frag_policy_pytorch;
 extern const struct frag_policy_ops frag_policy_sizeclass;
 extern const struct frag_policy_ops frag_policy_worstfit;
 

@@ -14,6 +14,7 @@ static const struct frag_policy_ops *const policies[] = {
 	&frag_policy_direct,
 	&frag_policy_firstfit,
 	&frag_policy_nextfit,
+	&frag_policy_pytorch,
 	&frag_policy_sizeclass,
 	&frag_policy_worstfit,
 	NULL,
@@ -36,6 +37,8 @@ static uint64_t most_of(const struct frag_param_spec *spec)
 
 static bool fits(const struct frag_param_spec *spec, uint64_t value)
 {
+	if (spec->type == FRAG_PARAM_OWN)
+		return spec->expects && spec->parse && spec->print;
 	if (value < spec->least || value > most_of(spec))
 		return false;
 	return !spec->power_of_two || power_of_two(value) || (value == 0 && spec->least == 0);
@@ -120,6 +123,8 @@ static bool parse_value(const struct frag_param_spec *spec, const char *text, si
 		return parse_bool(text, length, value);
 	case FRAG_PARAM_COUNT:
 		return frag_parse_count(text, length, value) && fits(spec, *value);
+	case FRAG_PARAM_OWN:
+		return spec->parse(text, length, value);
 	case FRAG_PARAM_SIZE:
 		break;
 	}
@@ -132,6 +137,9 @@ static int bad_value(const struct frag_choice *choice, const struct frag_param_s
 	if (spec->type == FRAG_PARAM_BOOL)
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is neither true nor false",
 				 choice->ops->name, spec->name, (int)length, text);
+	if (spec->type == FRAG_PARAM_OWN)
+		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is not %s",
+				 choice->ops->name, spec->name, (int)length, text, spec->expects);
 	return frag_fail(err, FRAG_EUSAGE,
 			 "policy %s: %s=%.*s is not a %s%s from %" PRIu64 " to %" PRIu64,
 			 choice->ops->name, spec->name, (int)length, text,
@@ -186,6 +194,26 @@ static void set_defaults(struct frag_choice *choice, uint32_t given)
 	}
 }
 
+/* A key with its value ends at a comma; those in brackets are the value's own. */
+static size_t param_length(const char *text)
+{
+	size_t n = strcspn(text, ",[");
+
+	if (text[n] == '[') {
+		n += strcspn(text + n, "]");
+		n += strcspn(text + n, ",");
+	}
+	return n;
+}
+
+int frag_choice_settings(struct frag_choice *choice, const char *text, struct frag_error *err)
+{
+	if (!choice->ops->settings)
+		return frag_fail(err, FRAG_EUSAGE, "policy %s reads no settings string",
+				 choice->ops->name);
+	return choice->ops->settings(choice->param, text, strlen(text), err);
+}
+
 int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err)
 {
 	size_t name = strcspn(text, ":");
@@ -206,7 +234,7 @@ int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_
 				 choice->ops->name, sizeof(choice->text) - 1);
 	memcpy(choice->text, text, strlen(text) + 1);
 	while (*p) {
-		size_t length = strcspn(++p, ",");
+		size_t length = param_length(++p);
 		int rc = parse_param(choice, p, length, &given, err);
 
 		if (rc)

@@ -43,13 +43,19 @@ static void put_distribution(struct frag_node_ref in, const char *key,
 	frag_json_u64(o, "severe_steps", d->severe_steps);
 }
 
-static void put_value(struct frag_node_ref in, const char *key, enum frag_param_type type,
-		      uint64_t value)
+static void put_value(struct frag_node_ref in, const char *key,
+		      const struct frag_param_spec *spec, uint64_t value)
 {
-	if (type == FRAG_PARAM_BOOL)
+	char text[FRAG_PARAM_TEXT];
+
+	if (spec->type == FRAG_PARAM_BOOL) {
 		frag_json_bool(in, key, value != 0);
-	else
+	} else if (spec->type == FRAG_PARAM_OWN) {
+		spec->print(value, text, sizeof(text));
+		frag_json_text(in, key, text);
+	} else {
 		frag_json_u64(in, key, value);
+	}
 }
 
 static void put_policy(struct frag_node_ref in, const struct frag_choice *choice)
@@ -61,7 +67,7 @@ static void put_policy(struct frag_node_ref in, const struct frag_choice *choice
 	frag_json_text(o, "text", choice->text);
 	params = frag_json_object(o, "params");
 	for (uint32_t i = 0; spec && spec[i].name; i++)
-		put_value(params, spec[i].name, spec[i].type, choice->param[i]);
+		put_value(params, spec[i].name, &spec[i], choice->param[i]);
 }
 
 static void put_device(struct frag_node_ref in, const struct frag_result *r)
@@ -164,7 +170,7 @@ int frag_report_json(const struct frag_report *report, struct frag_outfile *f,
 
 static void put_param(struct frag_node_ref list, const struct frag_param_spec *spec)
 {
-	static const char *const types[] = { "size", "count", "bool" };
+	static const char *const types[] = { "size", "count", "bool", "own" };
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
 	frag_json_text(o, "name", spec->name);
@@ -172,8 +178,10 @@ static void put_param(struct frag_node_ref list, const struct frag_param_spec *s
 	if (spec->same_as)
 		frag_json_text(o, "default", spec->same_as);
 	else
-		put_value(o, "default", spec->type, spec->fallback);
-	if (spec->type != FRAG_PARAM_BOOL) {
+		put_value(o, "default", spec, spec->fallback);
+	if (spec->type == FRAG_PARAM_OWN)
+		frag_json_text(o, "expects", spec->expects);
+	if (spec->type == FRAG_PARAM_SIZE || spec->type == FRAG_PARAM_COUNT) {
 		frag_json_u64(o, "least", spec->least);
 		frag_json_bool(o, "power_of_two", spec->power_of_two);
 	}

@@ -20,7 +20,7 @@ static const char *short_size(uint64_t bytes, char buf[32])
 
 static void print_param(const struct frag_param_spec *spec, FILE *f)
 {
-	char value[32];
+	char value[FRAG_PARAM_TEXT];
 
 	if (spec->same_as)
 		snprintf(value, sizeof(value), "%s", spec->same_as);
@@ -28,6 +28,8 @@ static void print_param(const struct frag_param_spec *spec, FILE *f)
 		snprintf(value, sizeof(value), "%s", spec->fallback ? "true" : "false");
 	else if (spec->type == FRAG_PARAM_COUNT)
 		snprintf(value, sizeof(value), "%" PRIu64, spec->fallback);
+	else if (spec->type == FRAG_PARAM_OWN)
+		spec->print(spec->fallback, value, sizeof(value));
 	else
 		short_size(spec->fallback, value);
 	fprintf(f, "    %s=%-*s  %s%s\n", spec->name, (int)(20 - strlen(spec->name)), value,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/format.h"
 #include "base/grow.h"
 
@@ -176,6 +177,7 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	life->birth = t->step;
 	life->device = ev->device;
 	life->stream = ev->stream;
+	ev->stream_order = rec->stream.text ? FRAG_SIZE_LIMIT + ev->stream : rec->stream.number;
 	life->tag = ev->tag;
 	ev->bytes = rec->size;
 	t->info.allocs++;

@@ -1,0 +1,562 @@
+/*
+ * pytorch.c - the CUDA caching allocator of PyTorch 2.15, decision by decision.
+ *
+ * Free blocks stand in lists, one for each pool, stream and class (small: up to
+ * 1 MiB, else large), ordered by size, then by the age of their segment, then by
+ * offset. A request takes the first that is large enough and not ruled out; only
+ * that one is looked at. On a miss it goes down a ladder: collect old blocks, ask
+ * the device, release what might do, release everything. A freed block that other
+ * streams still use stays pending until the next request after they are done.
+ *
+ * Named after what was measured on the shipped binary: fragsim-policies(7).
+ */
+#include <inttypes.h>
+
+#include "policy/policies.h"
+#include "policy/pytorch_settings.h"
+
+#define SMALL_MOST MIB
+#define SMALL_SEGMENT (2 * MIB)
+#define EXACT_FROM (10 * MIB)
+#define EXACT_UNIT (2 * MIB)
+#define LEAST_REST 512          /* of a small or expandable block that is split */
+#define LARGE_REST MIB          /* of a large one: the rest must be larger */
+#define ENDLESS (UINT64_C(1) << 52)     /* an unlimited device, where a total is wanted */
+
+struct pytorch {
+	uint64_t set[FRAG_PARAMS_MAX];  /* settings now in force */
+	uint64_t max_split;     /* bytes; UINT64_MAX: no limit */
+	uint64_t non_split;     /* bytes */
+	uint64_t large_segment; /* bytes; also the page of large ranges */
+	double   threshold;     /* of the garbage collection; 0: off */
+	uint64_t limit;         /* bytes that may be reserved; UINT64_MAX: no limit */
+	uint64_t polled;        /* step of the last look at finished streams */
+	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
+	bool     rejected;      /* the request failed without a try */
+	struct {
+		uint32_t stream, pool;
+		frag_list list[2];
+		bool known;
+	} last;                 /* lists looked up last */
+};
+
+/* A request on its way down the ladder. */
+struct want {
+	const struct frag_request *rq;
+	frag_list list;
+	uint64_t need;          /* rounded */
+	uint64_t segment;       /* bytes of a new segment for it */
+	bool large;
+};
+
+static uint64_t floor_of(double fraction, uint64_t whole)
+{
+	return (uint64_t)(fraction * (double)whole);
+}
+
+static void derive(struct pytorch *t)
+{
+	t->max_split = t->set[MAX_SPLIT_MB] ? t->set[MAX_SPLIT_MB] * MIB : UINT64_MAX;
+	t->non_split = t->set[MAX_NON_SPLIT_MB] * MIB;
+	t->large_segment = t->set[LARGE_SEGMENT_MB] * MIB;
+	t->threshold = frag_pytorch_real(t->set[GC_THRESHOLD]);
+}
+
+static void set_fraction(struct frag_policy *p, double fraction)
+{
+	struct pytorch *t = p->state;
+	uint64_t total = frag_heap_total(p->heap);
+
+	t->limit = fraction < 1 && total ? floor_of(fraction, total) : UINT64_MAX;
+}
+
+static int pytorch_init(struct frag_policy *p)
+{
+	struct pytorch *t = p->state;
+
+	for (uint32_t i = 0; frag_pytorch_params[i].name; i++)
+		t->set[i] = p->param[i];
+	derive(t);
+	set_fraction(p, frag_pytorch_real(t->set[FRACTION]));
+	return 0;
+}
+
+static bool collects(const struct pytorch *t)
+{
+	return t->limit != UINT64_MAX && t->threshold > 0;
+}
+
+static bool in_range(const struct frag_heap *h, frag_block b)
+{
+	return frag_heap_look_segment(h, frag_heap_look(h, b).segment).page != 0;
+}
+
+static int find_list(struct frag_policy *p, const struct frag_request *rq, bool large,
+		     frag_list *out)
+{
+	struct pytorch *t = p->state;
+	int rc = 0;
+
+	if (!t->last.known || t->last.stream != rq->stream || t->last.pool != rq->pool) {
+		t->last.known = false;
+		for (uint32_t i = 0; i < 2 && !rc; i++) {
+			rc = frag_heap_list(p->heap, rq->pool, rq->stream * 2 + i,
+					    &t->last.list[i]);
+			if (!rc)
+				frag_heap_set_list_user(p->heap, t->last.list[i],
+							rq->stream_order);
+		}
+		if (rc)
+			return rc;
+		t->last.stream = rq->stream;
+		t->last.pool = rq->pool;
+		t->last.known = true;
+	}
+	*out = t->last.list[large];
+	return 0;
+}
+
+static bool is_large(const struct frag_list_view *list)
+{
+	return list->which & 1;
+}
+
+static int give(struct frag_policy *p, frag_block b)
+{
+	const struct pytorch *t = p->state;
+	int rc = frag_heap_give(p->heap, b, &b);
+
+	if (!rc)
+		frag_heap_set_user(p->heap, b, t->searches);
+	return rc;
+}
+
+/* What finished since the last request is noticed now. */
+static int poll_streams(struct frag_policy *p, uint64_t tick)
+{
+	struct pytorch *t = p->state;
+	frag_block b;
+	int rc = 0;
+
+	t->polled = tick;
+	while (!rc && (b = frag_heap_find_ready(p->heap)) != FRAG_NO_BLOCK)
+		rc = give(p, b);
+	return rc;
+}
+
+/* As much as the block could become: with the unmapped addresses behind it. */
+static uint64_t expandable_bytes(const struct frag_heap *h, frag_block b)
+{
+	struct frag_block_view k = frag_heap_look(h, b), next;
+
+	if (k.next == FRAG_NO_BLOCK || !in_range(h, b))
+		return k.bytes;
+	next = frag_heap_look(h, k.next);
+	return next.state == FRAG_UNMAPPED ? k.bytes + next.bytes : k.bytes;
+}
+
+/* Holes between blocks are better than the end that can grow. */
+static frag_block prefer_hole(const struct frag_heap *h, frag_block b)
+{
+	while (in_range(h, b)) {
+		frag_block next = frag_heap_after(h, b);
+
+		if (next == FRAG_NO_BLOCK || expandable_bytes(h, next) >= expandable_bytes(h, b))
+			break;
+		b = next;
+	}
+	return b;
+}
+
+static frag_block find(struct frag_policy *p, const struct want *w)
+{
+	struct pytorch *t = p->state;
+	frag_block b;
+	uint64_t bytes;
+
+	if (collects(t) && w->large && w->rq->pool == 0)
+		t->searches++;
+	b = frag_heap_find(p->heap, w->list, w->need);
+	if (t->set[EXPANDABLE_SEGMENTS] && b != FRAG_NO_BLOCK)
+		b = prefer_hole(p->heap, b);
+	else
+		while (b != FRAG_NO_BLOCK && in_range(p->heap, b))
+			b = frag_heap_after(p->heap, b);
+	if (b == FRAG_NO_BLOCK)
+		return b;
+	bytes = frag_heap_look(p->heap, b).bytes;
+	if (w->need < t->max_split ? bytes >= t->max_split : bytes >= w->need + t->non_split)
+		return FRAG_NO_BLOCK;
+	return b;
+}
+
+/* The bytes from b on that are free or unmapped; counted no further than enough. */
+static uint64_t run_bytes(const struct frag_heap *h, frag_block b, uint64_t enough)
+{
+	uint64_t bytes = 0;
+
+	while (b != FRAG_NO_BLOCK && bytes < enough) {
+		struct frag_block_view k = frag_heap_look(h, b);
+
+		if (k.state != FRAG_FREE && k.state != FRAG_UNMAPPED)
+			break;
+		bytes += k.bytes;
+		b = k.next;
+	}
+	return bytes;
+}
+
+/* The lowest place of the list's ranges where the request could grow; or none. */
+static frag_block find_growth(const struct frag_heap *h, const struct want *w)
+{
+	frag_block u = frag_heap_find_unmapped(h, w->list, FRAG_NO_BLOCK);
+
+	for (; u != FRAG_NO_BLOCK; u = frag_heap_find_unmapped(h, w->list, u)) {
+		frag_block prev = frag_heap_look(h, u).prev;
+		frag_block start = u;
+
+		if (prev != FRAG_NO_BLOCK && frag_heap_look(h, prev).state == FRAG_FREE)
+			start = prev;
+		if (run_bytes(h, start, w->need) >= w->need)
+			return start;
+	}
+	return FRAG_NO_BLOCK;
+}
+
+static int new_range(struct frag_policy *p, const struct want *w, uint64_t page, frag_block *out)
+{
+	const struct pytorch *t = p->state;
+	uint64_t total = frag_heap_total(p->heap);
+	double reserve = frag_pytorch_real(t->set[RESERVE]);
+	uint64_t bytes;
+	int rc;
+
+	if (!total || total > ENDLESS)
+		total = ENDLESS;
+	bytes = total + total / 8;
+	if (reserve > 1 << 20 && reserve < (double)bytes)
+		bytes = (uint64_t)reserve;
+	else if (reserve > 0 && reserve * (double)total < (double)bytes)
+		bytes = floor_of(reserve, total);
+	bytes = frag_round_up(bytes ? bytes : 1, page);
+	rc = frag_heap_reserve(p->heap, w->list, bytes, page, out);
+	if (!rc && bytes < w->need) {
+		rc = frag_heap_release(p->heap, *out);
+		return rc ? rc : -FRAG_EDEVMEM;
+	}
+	return rc;
+}
+
+/* Maps what is missing, as much as `bytes` of block u wants. */
+static int map_pages(struct frag_heap *h, frag_block u, uint64_t bytes, uint64_t page,
+		     frag_block *out)
+{
+	struct frag_block_view k = frag_heap_look(h, u);
+
+	return frag_heap_map(h, u, k.offset, frag_round_up(bytes < k.bytes ? bytes : k.bytes, page),
+			     out);
+}
+
+/* Pages that a failed growth has mapped stay, as free memory. */
+static int grow_range(struct frag_policy *p, const struct want *w, frag_block *out)
+{
+	const struct pytorch *t = p->state;
+	uint64_t page = w->large ? t->large_segment : SMALL_SEGMENT;
+	frag_block b = find_growth(p->heap, w);
+	struct frag_block_view k;
+	int rc = 0;
+
+	if (b == FRAG_NO_BLOCK)
+		rc = new_range(p, w, page, &b);
+	if (rc)
+		return rc;
+	page = frag_heap_look_segment(p->heap, frag_heap_look(p->heap, b).segment).page;
+	if (frag_heap_look(p->heap, b).state == FRAG_UNMAPPED)
+		rc = map_pages(p->heap, b, w->need, page, &b);
+	while (!rc) {
+		k = frag_heap_look(p->heap, b);
+		if (k.bytes >= w->need)
+			break;
+		rc = map_pages(p->heap, k.next, w->need - k.bytes, page, &b);
+	}
+	frag_heap_set_user(p->heap, b, t->searches);
+	*out = b;
+	return rc;
+}
+
+/* One try to get memory from the device. */
+static int try_device(struct frag_policy *p, const struct want *w, frag_block *out)
+{
+	struct pytorch *t = p->state;
+	uint64_t reserved = frag_heap_books(p->heap)->reserved + w->segment;
+	uint64_t total = frag_heap_total(p->heap);
+	int rc;
+
+	t->rejected = t->set[THROW] && t->limit == UINT64_MAX && total && reserved > total;
+	if (t->rejected || reserved > t->limit)
+		rc = -FRAG_EDEVMEM;
+	else if (t->set[EXPANDABLE_SEGMENTS])
+		rc = grow_range(p, w, out);
+	else
+		rc = frag_heap_grow(p->heap, w->list, w->segment, out);
+	if (rc == -FRAG_EDEVMEM)
+		frag_heap_tried(p->heap, w->segment);
+	return rc;
+}
+
+/* Where PyTorch would hand an address to cudaFree that cudaMalloc never gave. */
+static int release_whole(struct frag_policy *p, frag_block b)
+{
+	struct frag_block_view k = frag_heap_look(p->heap, b);
+
+	if (k.prev == FRAG_NO_BLOCK && k.next == FRAG_NO_BLOCK)
+		return frag_heap_release(p->heap, b);
+	return frag_fail(p->err, FRAG_EPOLICY, "PyTorch itself goes wrong here: after "
+			 "max_split_size_mb was changed in mid-run it gives the device a block of %"
+			 PRIu64 " bytes at offset %" PRIu64 " of segment %" PRIu32
+			 " whose rest is still there", k.bytes, k.offset,
+			 frag_heap_look_segment(p->heap, k.segment).ordinal);
+}
+
+/*
+ * Only under max_split_size: releases one block of the stream that is large
+ * enough, or several oversize ones, the largest first. *enough: try again.
+ */
+static int release_oversize(struct frag_policy *p, const struct want *w, bool *enough)
+{
+	const struct pytorch *t = p->state;
+	uint64_t bytes = w->need > t->max_split ? w->need : t->max_split;
+	frag_block b = frag_heap_find(p->heap, w->list, bytes);
+	uint64_t released = 0;
+	int rc = 0;
+
+	*enough = false;
+	if (t->max_split == UINT64_MAX)
+		return 0;
+	if (b != FRAG_NO_BLOCK && !in_range(p->heap, b)) {
+		*enough = true;
+		return release_whole(p, b);
+	}
+	b = frag_heap_find_smaller(p->heap, w->list, bytes);
+	while (!rc && b != FRAG_NO_BLOCK && released < bytes) {
+		uint64_t size = frag_heap_look(p->heap, b).bytes;
+		frag_block smaller = frag_heap_before(p->heap, b);
+
+		if (size < t->max_split)
+			break;
+		if (!in_range(p->heap, b)) {
+			released += size;
+			rc = release_whole(p, b);
+		}
+		b = smaller;
+	}
+	*enough = released >= bytes;
+	return rc;
+}
+
+/* Large lists first in pool 0, behind them in the others; ranges after segments. */
+static void rank_block(const struct frag_heap *h, const struct frag_block_view *k,
+		       const struct frag_segment_view *s, uint64_t rank[FRAG_RANKS])
+{
+	struct frag_list_view list = frag_heap_look_list(h, s->list);
+	uint64_t pool = (uint64_t)list.pool * 2 + (is_large(&list) == (list.pool != 0));
+
+	rank[0] = pool * 2 + (s->page != 0);
+	rank[1] = list.user;
+	rank[2] = k->bytes;
+}
+
+static bool rank_all(const struct frag_heap *h, frag_block b, void *ctx, uint64_t rank[FRAG_RANKS])
+{
+	struct frag_block_view k = frag_heap_look(h, b);
+	struct frag_segment_view s = frag_heap_look_segment(h, k.segment);
+
+	(void)ctx;
+	rank_block(h, &k, &s, rank);
+	return true;
+}
+
+/* Waits for all streams, then gives back all that is unused. */
+static int flush(struct frag_policy *p, uint64_t tick)
+{
+	struct pytorch *t = p->state;
+	frag_block b;
+	int rc = 0;
+
+	t->polled = tick;
+	while (!rc && (b = frag_heap_find_pending(p->heap)) != FRAG_NO_BLOCK)
+		rc = give(p, b);
+	return rc ? rc : frag_heap_release_unused(p->heap, rank_all, NULL);
+}
+
+/* A pass of the garbage collection over the whole free segments of pool 0's large lists. */
+struct sweep {
+	const struct pytorch *t;
+	double age;             /* that and older goes */
+	uint64_t ages, count, bytes;
+};
+
+static bool is_swept(const struct frag_heap *h, const struct frag_segment_view *s)
+{
+	struct frag_list_view list = frag_heap_look_list(h, s->list);
+
+	return list.pool == 0 && is_large(&list) && !s->page;
+}
+
+static bool rank_old(const struct frag_heap *h, frag_block b, void *ctx, uint64_t rank[FRAG_RANKS])
+{
+	struct frag_block_view k = frag_heap_look(h, b);
+	struct frag_segment_view s = frag_heap_look_segment(h, k.segment);
+	struct sweep *sweep = ctx;
+	uint32_t age = sweep->t->searches - k.user;
+
+	if (!is_swept(h, &s) || (double)age < sweep->age)
+		return false;
+	sweep->ages -= age;
+	sweep->count--;
+	sweep->bytes += k.bytes;
+	rank_block(h, &k, &s, rank);
+	return true;
+}
+
+static int collect(struct frag_policy *p)
+{
+	const struct pytorch *t = p->state;
+	uint64_t reserved = frag_heap_books(p->heap)->reserved;
+	uint64_t allowed = floor_of(t->threshold, t->limit);
+	struct sweep sweep = { .t = t };
+	uint64_t before = 0;
+	frag_segment s;
+	int rc = 0;
+
+	if (reserved <= allowed)
+		return 0;
+	for (uint32_t i = 0; (s = frag_heap_find_idle(p->heap, i)) != FRAG_NO_SEGMENT; i++) {
+		struct frag_segment_view g = frag_heap_look_segment(p->heap, s);
+
+		if (!is_swept(p->heap, &g))
+			continue;
+		sweep.ages += t->searches - frag_heap_look(p->heap, g.first).user;
+		sweep.count++;
+	}
+	while (!rc && sweep.count && sweep.bytes < reserved - allowed) {
+		before = sweep.bytes;
+		sweep.age = (double)sweep.ages / (double)sweep.count;
+		rc = frag_heap_release_unused(p->heap, rank_old, &sweep);
+		if (sweep.bytes == before)
+			break;
+	}
+	return rc;
+}
+
+/* The ladder of a request that no free block serves. */
+static int obtain(struct frag_policy *p, const struct want *w, frag_block *out)
+{
+	struct pytorch *t = p->state;
+	bool enough;
+	int rc = collects(t) ? collect(p) : 0;
+
+	rc = rc ? rc : try_device(p, w, out);
+	if (rc != -FRAG_EDEVMEM || t->rejected)
+		return rc;
+	rc = release_oversize(p, w, &enough);
+	if (rc)
+		return rc;
+	if (enough) {
+		rc = try_device(p, w, out);
+		if (rc != -FRAG_EDEVMEM || t->rejected)
+			return rc;
+	}
+	rc = flush(p, w->rq->tick);
+	if (rc)
+		return rc;
+	frag_heap_retried(p->heap);
+	return try_device(p, w, out);
+}
+
+static bool splits(const struct pytorch *t, const struct want *w, uint64_t rest)
+{
+	if (!w->large || t->set[EXPANDABLE_SEGMENTS])
+		return rest >= LEAST_REST;
+	return rest > LARGE_REST && w->need < t->max_split;
+}
+
+static uint64_t segment_for(const struct pytorch *t, uint64_t need)
+{
+	if (need <= SMALL_MOST)
+		return SMALL_SEGMENT;
+	return need < EXACT_FROM ? t->large_segment : frag_round_up(need, EXACT_UNIT);
+}
+
+static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	struct pytorch *t = p->state;
+	struct want w = { .rq = rq, .need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]) };
+	uint64_t bytes;
+	int rc = poll_streams(p, rq->tick);
+
+	w.large = w.need > SMALL_MOST;
+	w.segment = segment_for(t, w.need);
+	rc = rc ? rc : find_list(p, rq, w.large, &w.list);
+	if (rc)
+		return rc;
+	*out = find(p, &w);
+	if (*out == FRAG_NO_BLOCK)
+		rc = obtain(p, &w, out);
+	if (rc)
+		return rc;
+	bytes = frag_heap_look(p->heap, *out).bytes;
+	if (!splits(t, &w, bytes - w.need))
+		return frag_heap_take(p->heap, out, rq->bytes, bytes);
+	rc = frag_heap_take(p->heap, out, rq->bytes, w.need);
+	if (!rc)
+		frag_heap_set_user(p->heap, frag_heap_look(p->heap, *out).next, t->searches);
+	return rc;
+}
+
+/* A stream that is done is noticed at the next request; a `complete` is the noticing. */
+static int pytorch_ended(struct frag_policy *p, frag_block b, uint64_t synced)
+{
+	const struct pytorch *t = p->state;
+
+	if (synced == UINT64_MAX || synced < t->polled)
+		return give(p, b);
+	return frag_heap_ready(p->heap, b);
+}
+
+static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
+{
+	struct pytorch *t = p->state;
+	int rc = 0;
+
+	(void)handled;
+	switch (n->kind) {
+	case FRAG_NOTICE_EMPTY_CACHE:
+		return flush(p, n->tick);
+	case FRAG_NOTICE_SET_FRACTION:
+		set_fraction(p, n->fraction);
+		break;
+	case FRAG_NOTICE_CONFIGURE:
+		rc = frag_pytorch_settings(t->set, n->text, n->length, p->err);
+		derive(t);
+		break;
+	case FRAG_NOTICE_SYNC:
+		break;
+	}
+	return rc;
+}
+
+const struct frag_policy_ops frag_policy_pytorch = {
+	.name = "pytorch",
+	.summary = "PyTorch's CUDA caching allocator, as of 2.15",
+	.params = frag_pytorch_params,
+	.index = &frag_index_size,
+	.state_size = sizeof(struct pytorch),
+	.check = frag_pytorch_check,
+	.settings = frag_pytorch_settings,
+	.init = pytorch_init,
+	.alloc = pytorch_alloc,
+	.free = give,
+	.ended = pytorch_ended,
+	.notice = pytorch_notice,
+};

@@ -1,0 +1,408 @@
+/* pytorch_settings.c - the settings of PyTorch's allocator, with PyTorch's own checks. */
+#include "policy/pytorch_settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "policy/policies.h"
+
+#define UNIT UINT64_C(512)      /* every block is a multiple of it */
+#define INTERVALS 16            /* sizes from 1 MiB and from each doubling of it */
+#define MOST_DIVISIONS_LOG2 15
+#define SETTINGS_ROOM 4096
+
+double frag_pytorch_real(uint64_t bits)
+{
+	double x;
+
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
+
+static uint64_t bits_of(double x)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits;
+}
+
+static bool parse_real(const char *text, size_t length, double *out)
+{
+	char buf[64], *end;
+
+	if (length == 0 || length >= sizeof(buf) || strspn(text, "0123456789.eE+-") < length)
+		return false;
+	memcpy(buf, text, length);
+	buf[length] = '\0';
+	*out = strtod(buf, &end);
+	return *end == '\0';
+}
+
+static bool parse_threshold(const char *text, size_t length, uint64_t *value)
+{
+	double x;
+
+	if (!parse_real(text, length, &x) || !(x > 0 && x < 1))
+		return false;
+	*value = bits_of(x);
+	return true;
+}
+
+static bool parse_fraction(const char *text, size_t length, uint64_t *value)
+{
+	double x;
+
+	if (!parse_real(text, length, &x) || !(x >= 0 && x <= 1))
+		return false;
+	*value = bits_of(x);
+	return true;
+}
+
+static bool parse_reserve(const char *text, size_t length, uint64_t *value)
+{
+	bool bytes = length && (text[length - 1] == 'G' || text[length - 1] == 'g');
+	double x;
+
+	if (!parse_real(text, length - bytes, &x) || !(x > 0 && x <= 1 << 20))
+		return false;
+	*value = bits_of(bytes ? x * 1024 * (double)MIB : x);
+	return !bytes || frag_pytorch_real(*value) > 1 << 20;
+}
+
+/* The fewest digits that give the number again. */
+static void print_real(uint64_t value, char *buf, size_t size)
+{
+	double x = frag_pytorch_real(value);
+
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(buf, size, "%.*g", digits, x);
+		if (bits_of(strtod(buf, NULL)) == value)
+			break;
+	}
+}
+
+static void print_reserve(uint64_t value, char *buf, size_t size)
+{
+	double x = frag_pytorch_real(value);
+	bool bytes = x > 1 << 20;
+
+	print_real(bits_of(bytes ? x / 1024 / (double)MIB : x), buf, size);
+	if (bytes)
+		snprintf(buf + strlen(buf), size - strlen(buf), "G");
+}
+
+static bool power_of_two(uint64_t x)
+{
+	return x && !(x & (x - 1));
+}
+
+static uint32_t log2_of(uint64_t x)
+{
+	return 63 - (uint32_t)__builtin_clzll(x);
+}
+
+static uint64_t with_interval(uint64_t table, uint32_t i, uint64_t code)
+{
+	return (table & ~(UINT64_C(15) << 4 * i)) | code << 4 * i;
+}
+
+/* Divisions as their log2; 0 (in a list only) and 1 are off. */
+static bool parse_divisions(const char *text, size_t length, bool may_be_0, uint64_t *code)
+{
+	uint64_t n;
+
+	if (!frag_parse_count(text, length, &n) || (n == 0 ? !may_be_0 : !power_of_two(n)))
+		return false;
+	*code = n ? log2_of(n) : 0;
+	return *code <= MOST_DIVISIONS_LOG2;
+}
+
+/* One "MB:DIVISIONS" of a list; *next is the interval behind the last one named. */
+static bool parse_interval(const char *text, size_t length, uint64_t *table, uint32_t *next)
+{
+	const char *colon = memchr(text, ':', length);
+	size_t key = colon ? (size_t)(colon - text) : 0;
+	uint32_t from = *next ? *next - 1 : 0, to;
+	uint64_t mb, code;
+
+	if (!colon || !parse_divisions(colon + 1, length - key - 1, true, &code))
+		return false;
+	if (key == 1 && *text == '>') {
+		from = *next ? *next : 1;
+		to = INTERVALS;
+	} else {
+		if (!frag_parse_count(text, key, &mb) || !power_of_two(mb))
+			return false;
+		from = log2_of(mb) < INTERVALS ? log2_of(mb) : INTERVALS - 1;
+		to = from + 1;
+		if (*next == 0)
+			from = 0;
+	}
+	for (uint32_t i = from; i < to; i++)
+		*table = with_interval(*table, i, code);
+	*next = to;
+	return true;
+}
+
+static bool parse_roundup(const char *text, size_t length, uint64_t *value)
+{
+	uint64_t table = 0, code;
+	uint32_t next = 0;
+	size_t at = 1;
+
+	if (length < 2 || text[0] != '[') {
+		if (!parse_divisions(text, length, false, &code))
+			return false;
+		*value = code * UINT64_C(0x1111111111111111);
+		return true;
+	}
+	if (text[length - 1] != ']')
+		return false;
+	while (at < length - 1) {
+		const char *comma = memchr(text + at, ',', length - 1 - at);
+		size_t n = comma ? (size_t)(comma - text) - at : length - 1 - at;
+
+		if (!parse_interval(text + at, n, &table, &next))
+			return false;
+		at += n + 1;
+	}
+	*value = table;
+	return true;
+}
+
+static void print_roundup(uint64_t table, char *buf, size_t size)
+{
+	size_t used;
+
+	if (table == (table & 15) * UINT64_C(0x1111111111111111)) {
+		snprintf(buf, size, "%u", table ? 1U << (table & 15) : 0);
+		return;
+	}
+	used = (size_t)snprintf(buf, size, "[");
+	for (uint32_t i = 0; i < INTERVALS; i++) {
+		uint32_t code = table >> 4 * i & 15;
+
+		/* the first key speaks for all below it, so it is always there */
+		if ((code || i == 0) && used < size)
+			used += (size_t)snprintf(buf + used, size - used, "%s%u:%u", i ? "," : "",
+						 1U << i, code ? 1U << code : 0);
+	}
+	if (used < size)
+		snprintf(buf + used, size - used, "]");
+}
+
+const struct frag_param_spec frag_pytorch_params[] = {
+	[EXPANDABLE_SEGMENTS] = {
+		.name = "expandable_segments", .type = FRAG_PARAM_BOOL,
+		.help = "segments are ranges of addresses whose pages come and go" },
+	[RESERVE] = {
+		.name = "expandable_segments_reserve", .type = FRAG_PARAM_OWN,
+		.expects = "a fraction of the device such as 0.5, or a size such as 40G",
+		.parse = parse_reserve, .print = print_reserve,
+		.help = "addresses of such a range; 0: nine eighths of the device" },
+	[GC_THRESHOLD] = {
+		.name = "garbage_collection_threshold", .type = FRAG_PARAM_OWN,
+		.expects = "a number between 0 and 1",
+		.parse = parse_threshold, .print = print_real,
+		.help = "part of the allowed memory from which on old blocks go back; 0: never" },
+	[LARGE_SEGMENT_MB] = {
+		.name = "large_segment_size_mb", .type = FRAG_PARAM_COUNT,
+		.fallback = 20, .least = 11, .most = 1 << 20,
+		.help = "segments for requests between 1 and 10 MiB" },
+	[MAX_NON_SPLIT_MB] = {
+		.name = "max_non_split_rounding_mb", .type = FRAG_PARAM_COUNT,
+		.same_as = "large_segment_size_mb", .least = 11, .most = UINT32_MAX,
+		.help = "how much larger a block may be that is not split" },
+	[MAX_SPLIT_MB] = {
+		.name = "max_split_size_mb", .type = FRAG_PARAM_COUNT, .most = UINT32_MAX,
+		.help = "blocks this large are not split; 0: all are" },
+	[FRACTION] = {
+		.name = "per_process_memory_fraction", .type = FRAG_PARAM_OWN,
+		.fallback = UINT64_C(0x3ff0000000000000), .expects = "a number from 0 to 1",
+		.parse = parse_fraction, .print = print_real,
+		.help = "part of the device that may be reserved" },
+	[ROUNDUP] = {
+		.name = "roundup_power2_divisions", .type = FRAG_PARAM_OWN,
+		.expects = "a power of two up to 32768, or a list of them: [256:1,512:2,>:4]",
+		.parse = parse_roundup, .print = print_roundup,
+		.help = "sizes are rounded to so many steps between powers of two; 0: not" },
+	[THROW] = {
+		.name = "throw_on_cudamalloc_oom", .type = FRAG_PARAM_BOOL,
+		.help = "fail at once where the device's total would be passed" },
+	{ 0 },
+};
+
+int frag_pytorch_check(const uint64_t *param, struct frag_error *err)
+{
+	static const int limited[] = { MAX_SPLIT_MB, MAX_NON_SPLIT_MB };
+
+	for (size_t i = 0; i < sizeof(limited) / sizeof(limited[0]); i++) {
+		uint64_t mb = param[limited[i]];
+
+		if (mb < param[LARGE_SEGMENT_MB] && (mb || limited[i] != MAX_SPLIT_MB))
+			return frag_fail(err, FRAG_EUSAGE, "%s=%" PRIu64
+					 " is too small: large_segment_size_mb is %" PRIu64,
+					 frag_pytorch_params[limited[i]].name, mb,
+					 param[LARGE_SEGMENT_MB]);
+	}
+	return 0;
+}
+
+/* Settings of PyTorch that choose no block: accepted, and without effect here. */
+static bool has_no_effect(const char *key, size_t length)
+{
+	static const char *const keys[] = {
+		"expandable_segments_reserve_by_class", "graph_capture_record_stream_reuse",
+		"pinned_free_catch_all", "pinned_max_cached_size_mb",
+		"pinned_max_round_threshold_mb", "pinned_num_register_threads",
+		"pinned_reserve_segment_size_mb", "pinned_use_background_threads",
+		"pinned_use_cuda_host_register", "release_lock_on_cudamalloc",
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strlen(keys[i]) == length && memcmp(keys[i], key, length) == 0)
+			return true;
+	return false;
+}
+
+static int unknown_key(const char *key, size_t length, struct frag_error *err)
+{
+	int shown = (int)(length < 64 ? length : 64);
+
+	if (length == strlen("block_size") && memcmp(key, "block_size", length) == 0)
+		return frag_fail(err, FRAG_EUSAGE, "PyTorch never had a setting \"block_size\", "
+				 "whatever articles say; max_split_size_mb may be meant");
+	return frag_fail(err, FRAG_EUSAGE, "PyTorch knows no setting \"%.*s\"", shown, key);
+}
+
+static int set_backend(const char *value, size_t length, struct frag_error *err)
+{
+	if (length == strlen("native") && memcmp(value, "native", length) == 0)
+		return 0;
+	if (length == strlen("cudaMallocAsync") && memcmp(value, "cudaMallocAsync", length) == 0)
+		return frag_fail(err, FRAG_EUSAGE, "backend:cudaMallocAsync is the driver's own "
+				 "allocator, which no policy simulates");
+	return frag_fail(err, FRAG_EUSAGE, "backend:%.*s is neither native nor cudaMallocAsync",
+			 (int)(length < 64 ? length : 64), value);
+}
+
+static bool is_bool(const char *value, size_t length)
+{
+	return (length == 4 && memcmp(value, "True", 4) == 0)
+	       || (length == 5 && memcmp(value, "False", 5) == 0);
+}
+
+static bool set_value(uint64_t *param, uint32_t i, const char *value, size_t length)
+{
+	const struct frag_param_spec *spec = &frag_pytorch_params[i];
+
+	if (spec->type == FRAG_PARAM_OWN)
+		return spec->parse(value, length, &param[i]);
+	if (spec->type == FRAG_PARAM_COUNT)
+		return frag_parse_count(value, length, &param[i]) && param[i] >= spec->least
+		       && param[i] > 0 && param[i] <= spec->most;
+	param[i] = length == 4;
+	return is_bool(value, length);
+}
+
+/* One KEY:VALUE; *given collects a bit a key. */
+static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t length,
+		   struct frag_error *err)
+{
+	const char *colon = memchr(text, ':', length);
+	size_t key = colon ? (size_t)(colon - text) : length;
+	const char *value = text + key + 1;
+	size_t n = colon ? length - key - 1 : 0;
+
+	if (n == 0)
+		return frag_fail(err, FRAG_EUSAGE, "\"%.*s\" wants a value: KEY:VALUE",
+				 (int)(key < 64 ? key : 64), text);
+	for (uint32_t i = 0; frag_pytorch_params[i].name; i++) {
+		const struct frag_param_spec *spec = &frag_pytorch_params[i];
+
+		if (strlen(spec->name) != key || memcmp(spec->name, text, key) != 0)
+			continue;
+		*given |= 1U << i;
+		if (set_value(param, i, value, n))
+			return 0;
+		if (spec->type == FRAG_PARAM_COUNT)
+			return frag_fail(err, FRAG_EUSAGE, "%s:%.*s is not a whole number from %"
+					 PRIu64 " to %" PRIu64, spec->name,
+					 (int)(n < 64 ? n : 64), value,
+					 spec->least ? spec->least : 1, spec->most);
+		return frag_fail(err, FRAG_EUSAGE, "%s:%.*s is not %s", spec->name,
+				 (int)(n < 64 ? n : 64), value,
+				 spec->type == FRAG_PARAM_BOOL ? "True or False" : spec->expects);
+	}
+	if (key == strlen("backend") && memcmp(text, "backend", key) == 0)
+		return set_backend(value, n, err);
+	return has_no_effect(text, key) ? 0 : unknown_key(text, key, err);
+}
+
+/* The length of the first KEY:VALUE; commas in brackets are the value's own. */
+static size_t item_length(const char *text)
+{
+	size_t n = strcspn(text, ",[");
+
+	if (text[n] == '[') {
+		n += strcspn(text + n, "]");
+		n += strcspn(text + n, ",");
+	}
+	return n;
+}
+
+int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
+			  struct frag_error *err)
+{
+	static const int forgotten[] = { GC_THRESHOLD, MAX_SPLIT_MB, ROUNDUP };
+	uint64_t now[FRAG_PARAMS_MAX] = { 0 };
+	char buf[SETTINGS_ROOM];
+	uint32_t given = 0;
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < length && n < sizeof(buf); i++)
+		if (!memchr(" \t\n\r\f\v", text[i], 6))
+			buf[n++] = text[i];
+	if (n == sizeof(buf) || memchr(buf, '\0', n))
+		return frag_fail(err, FRAG_EUSAGE, "settings of %zu characters: at most %d, and "
+				 "no NUL", length, SETTINGS_ROOM - 1);
+	buf[n] = '\0';
+	for (uint32_t i = 0; frag_pytorch_params[i].name; i++)
+		now[i] = param[i];
+	for (size_t i = 0; i < sizeof(forgotten) / sizeof(forgotten[0]); i++)
+		now[forgotten[i]] = 0;
+	for (size_t at = 0; buf[at] && !rc;) {
+		size_t item = item_length(buf + at);
+
+		rc = item ? set_one(now, &given, buf + at, item, err)
+			  : frag_fail(err, FRAG_EUSAGE, "a setting is missing before the comma");
+		at += item + (buf[at + item] == ',');
+	}
+	if (!(given & 1U << MAX_NON_SPLIT_MB))
+		now[MAX_NON_SPLIT_MB] = now[LARGE_SEGMENT_MB];
+	rc = rc ? rc : frag_pytorch_check(now, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; frag_pytorch_params[i].name; i++)
+		param[i] = now[i];
+	return 0;
+}
+
+uint64_t frag_pytorch_round(uint64_t bytes, uint64_t roundup)
+{
+	uint32_t log2, interval, code;
+
+	if (bytes < UNIT)
+		return UNIT;
+	log2 = log2_of(bytes);
+	interval = log2 < 20 ? 0 : log2 - 20 < INTERVALS ? log2 - 20 : INTERVALS - 1;
+	code = roundup >> 4 * interval & 15;
+	if (code && bytes > UNIT << code)
+		return frag_round_up_pow2(bytes, UINT64_C(1) << (log2 - code));
+	return frag_round_up_pow2(bytes, UNIT);
+}
