@@ -85,12 +85,14 @@ enum frag_call_kind {
 	FRAG_CALL_NEW_RANGE,    /* an expandable range was reserved */
 	FRAG_CALL_MAP,
 	FRAG_CALL_UNMAP,
-	FRAG_CALL_RELEASE,
+	FRAG_CALL_RELEASE,      /* a segment */
+	FRAG_CALL_RELEASE_RANGE,
 };
 
 struct frag_call {
 	enum frag_call_kind kind;
 	uint32_t ordinal;
+	frag_list list;         /* of the segment, at that time */
 	uint64_t offset, bytes;
 };
 

@@ -92,6 +92,8 @@ struct frag_result {
 	uint32_t oom_count;             /* kept: counts.ooms may be more */
 	struct frag_mark *marks;
 	uint32_t mark_count;
+	bool has_stats;                 /* the policy keeps statistics of its own */
+	struct frag_memory_stats stats;
 };
 
 void frag_result_fini(struct frag_result *result);

@@ -55,6 +55,36 @@ struct frag_notice {
 	uint64_t tick;
 };
 
+/*
+ * What the program itself could have read from PyTorch's allocator, under
+ * PyTorch's own names. Bytes and counts; `allocated` and `freed` are the sums of
+ * all increases and decreases.
+ */
+struct frag_stat {
+	uint64_t current, peak, allocated, freed;
+};
+struct frag_pool_stat {
+	struct frag_stat all, large, small;
+};
+#define FRAG_POOL_STATS(X)                                                     \
+	X(allocation) X(segment) X(active) X(inactive_split) X(allocated_bytes) \
+	X(reserved_bytes) X(active_bytes) X(inactive_split_bytes) X(requested_bytes)
+#define FRAG_PLAIN_STATS(X) X(oversize_allocations) X(oversize_segments)
+#define FRAG_STAT_COUNTS(X)                                                    \
+	X(num_alloc_retries) X(num_ooms) X(num_device_alloc) X(num_device_free) \
+	X(num_sync_all_streams)
+struct frag_memory_stats {
+#define X(name) struct frag_pool_stat name;
+	FRAG_POOL_STATS(X)
+#undef X
+#define X(name) struct frag_stat name;
+	FRAG_PLAIN_STATS(X)
+#undef X
+#define X(name) uint64_t name;
+	FRAG_STAT_COUNTS(X)
+#undef X
+};
+
 struct frag_policy {
 	const struct frag_policy_ops *ops;
 	struct frag_heap *heap;         /* borrowed; questions and verbs only */
@@ -80,11 +110,15 @@ struct frag_policy_ops {
 	int (*alloc)(struct frag_policy *p, const struct frag_request *rq, frag_block *out);
 	/* required: b is allocated or pending, and nothing uses it any more */
 	int (*free)(struct frag_policy *p, frag_block b);
+	/* optional: b was freed, and is pending now, because something still uses it */
+	void (*held)(struct frag_policy *p, frag_block b);
 	/* optional: b, pending, has been waited for; default: free. synced as in frag_ended */
 	int (*ended)(struct frag_policy *p, frag_block b, uint64_t synced);
 	/* optional: *handled = false leaves the default, which releases what is idle
 	 * (EMPTY_CACHE), caps the device (SET_FRACTION), and does nothing (the others) */
 	int (*notice)(struct frag_policy *p, const struct frag_notice *n, bool *handled);
+	/* optional: the allocator's own statistics */
+	const struct frag_memory_stats *(*stats)(const struct frag_policy *p);
 };
 
 /* A policy with its parameters, as a user writes it: NAME:key=value,key=value. */

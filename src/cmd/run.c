@@ -140,6 +140,7 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 	collect(run, interrupted != 0);
 	report.trace = frag_trace_info(run->trace);
 	report.runs = run->runs;
+	report.summary = run->options.summary;
 	report.run_count = run->run_count;
 	rc = frag_outputs_commit(&run->outputs, &report, err);
 	if (!rc && run->options.report)

@@ -10,15 +10,19 @@
 enum {
 	OPT_POLICY = 1, OPT_STEPS, OPT_PLACEMENTS, OPT_JSON, OPT_QUIET, OPT_ON_OOM, OPT_LENIENT,
 	OPT_CHECK, OPT_DEVICE_BYTES, OPT_CONTEXT_BYTES, OPT_OTHER_BYTES, OPT_GRANULARITY,
-	OPT_FAIL_IF, OPT_THREADS,
+	OPT_FAIL_IF, OPT_THREADS, OPT_ALLOC_CONF, OPT_SUMMARY,
 };
 
 const struct frag_opt frag_run_opts[] = {
 	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (bestfit)",
 	  OPT_POLICY },
+	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch",
+	  OPT_ALLOC_CONF },
 	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", OPT_STEPS },
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", OPT_JSON },
+	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
+	  OPT_SUMMARY },
 	{ 'q', "quiet", NULL, "no report, warnings or progress", OPT_QUIET },
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", OPT_ON_OOM },
 	{ 0, "lenient", NULL, "leave out events that are bad in themselves", OPT_LENIENT },
@@ -106,6 +110,13 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	switch (id) {
 	case OPT_POLICY:
 		return add_policy(run, value, err);
+	case OPT_ALLOC_CONF:
+		run->settings = value;
+		return 0;
+	case OPT_SUMMARY:
+		run->summary = true;
+		return strcmp(value, "pytorch") == 0 ? 0
+		       : frag_fail(err, FRAG_EUSAGE, "--summary %.60s: pytorch is wanted", value);
 	case OPT_STEPS:
 		run->steps = value;
 		return 0;
@@ -141,6 +152,28 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	}
 }
 
+/* --alloc-conf is one way to give settings, keys are the other. */
+static int apply_settings(struct frag_run_options *run, struct frag_error *err)
+{
+	uint32_t readers = 0;
+
+	for (uint32_t i = 0; i < run->choice_count; i++) {
+		struct frag_choice *choice = &run->choices[i];
+		int rc;
+
+		if (!choice->ops->settings)
+			continue;
+		if (strchr(choice->text, ':'))
+			return frag_fail(err, FRAG_EUSAGE, "--alloc-conf and keys at once: policy "
+					 "%.100s", choice->text);
+		rc = frag_choice_settings(choice, run->settings, err);
+		if (rc)
+			return rc;
+		readers++;
+	}
+	return readers ? 0 : frag_fail(err, FRAG_EUSAGE, "--alloc-conf is for --policy pytorch");
+}
+
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
 			   struct frag_error *err)
 {
@@ -152,5 +185,11 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 	if (standard > 1)
 		return frag_usage(cmd, "two outputs to standard output", err);
 	run->report = !standard && !run->quiet;
-	return run->choice_count ? 0 : add_policy(run, "bestfit", err);
+	if (!run->choice_count) {
+		int rc = add_policy(run, run->settings ? "pytorch" : "bestfit", err);
+
+		if (rc)
+			return rc;
+	}
+	return run->settings ? apply_settings(run, err) : 0;
 }

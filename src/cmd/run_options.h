@@ -15,7 +15,9 @@ struct frag_run_options {
 	uint64_t total, context, other, granularity;    /* UINT64_MAX: the trace's */
 	const char *steps, *placements, *json;          /* paths; NULL: not wanted */
 	uint32_t threads;
+	const char *settings;   /* of PyTorch's allocator; NULL: not given */
 	bool quiet, lenient;
+	bool summary;           /* PyTorch's own table in the report */
 	bool report;            /* the text report is to be printed */
 };
 

@@ -134,8 +134,13 @@ static int run_free(struct frag_engine *e, const struct frag_event *ev,
 	if (b >= SLOT_FIRST_STATE)
 		return 0;
 	slot->pending = ev->waits;
-	if (ev->waits)
-		return explain(e, frag_heap_hold(e->policy.heap, b, ev->slot), err);
+	if (ev->waits) {
+		int rc = frag_heap_hold(e->policy.heap, b, ev->slot);
+
+		if (!rc && e->policy.ops->held)
+			e->policy.ops->held(&e->policy, b);
+		return explain(e, rc, err);
+	}
 	slot->block = SLOT_NONE;
 	return explain(e, e->policy.ops->free(&e->policy, b), err);
 }

@@ -314,6 +314,9 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->counts.splits = b->splits;
 		r->counts.merges = b->merges;
 		r->counts.retries = b->retries;
+		r->has_stats = r->choice.ops->stats != NULL;
+		if (r->has_stats)
+			r->stats = *r->choice.ops->stats(&e->policy);
 		frag_tally_result(&e->tally, r);
 	}
 	*count = sim->device_count;

@@ -219,11 +219,11 @@ bool frag_room(struct frag_heap *h, uint32_t blocks)
 			    sizeof(*h->calls));
 }
 
-void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, uint32_t ordinal,
+void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
 		    uint64_t offset, uint64_t bytes)
 {
 	h->calls[h->call_count++] = (struct frag_call){
-		.kind = kind, .ordinal = ordinal, .offset = offset, .bytes = bytes,
+		.kind = kind, .ordinal = s->ordinal, .list = s->list, .offset = offset, .bytes = bytes,
 	};
 }
 
@@ -347,7 +347,7 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 	h->books.segments++;
 	h->books.segment_allocs++;
 	h->books.reserved += g->mapped;
-	frag_note_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g->ordinal, 0, bytes);
+	frag_note_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g, 0, bytes);
 	if (page) {
 		frag_gap_in(h, b);
 		if (page < h->least_page || h->least_page == 0)
@@ -439,7 +439,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	h->books.segments--;
 	h->books.segment_frees++;
 	h->books.reserved -= g->mapped;
-	frag_note_call(h, FRAG_CALL_RELEASE, g->ordinal, 0, g->bytes);
+	frag_note_call(h, g->page ? FRAG_CALL_RELEASE_RANGE : FRAG_CALL_RELEASE, g, 0, g->bytes);
 	frag_drop_block(h, whole);
 	drop_segment(h, s);
 	return 0;

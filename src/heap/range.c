@@ -59,7 +59,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	h->blocks[b].state = FRAG_IN_HAND;
 	s->mapped += bytes;
 	h->books.reserved += bytes;
-	frag_note_call(h, FRAG_CALL_MAP, s->ordinal, offset, bytes);
+	frag_note_call(h, FRAG_CALL_MAP, s, offset, bytes);
 	frag_note_tops(h);
 	n = h->blocks[b].next;
 	if (is(h, n, FRAG_FREE)) {
@@ -103,7 +103,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	h->blocks[b].state = FRAG_UNMAPPED;
 	s->mapped -= bytes;
 	h->books.reserved -= bytes;
-	frag_note_call(h, FRAG_CALL_UNMAP, s->ordinal, offset, bytes);
+	frag_note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
 	n = h->blocks[b].next;
 	if (is(h, n, FRAG_UNMAPPED)) {
 		frag_gap_out(h, n);

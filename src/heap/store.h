@@ -79,7 +79,7 @@ void frag_drop_block(struct frag_heap *h, uint32_t b);
  */
 bool frag_room(struct frag_heap *h, uint32_t blocks);
 
-void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, uint32_t ordinal,
+void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
 		    uint64_t offset, uint64_t bytes);
 void frag_note_tops(struct frag_heap *h);
 

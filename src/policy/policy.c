@@ -208,10 +208,15 @@ static size_t param_length(const char *text)
 
 int frag_choice_settings(struct frag_choice *choice, const char *text, struct frag_error *err)
 {
+	char reason[401];
+
 	if (!choice->ops->settings)
 		return frag_fail(err, FRAG_EUSAGE, "policy %s reads no settings string",
 				 choice->ops->name);
-	return choice->ops->settings(choice->param, text, strlen(text), err);
+	if (!choice->ops->settings(choice->param, text, strlen(text), err))
+		return 0;
+	snprintf(reason, sizeof(reason), "%.400s", err ? err->message : "");
+	return frag_fail(err, FRAG_EUSAGE, "policy %s: %s", choice->ops->name, reason);
 }
 
 int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err)

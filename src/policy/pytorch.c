@@ -14,6 +14,7 @@
 
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
+#include "policy/pytorch_stats.h"
 
 #define SMALL_MOST MIB
 #define SMALL_SEGMENT (2 * MIB)
@@ -33,6 +34,7 @@ struct pytorch {
 	uint64_t polled;        /* step of the last look at finished streams */
 	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
 	bool     rejected;      /* the request failed without a try */
+	struct frag_memory_stats stats;
 	struct {
 		uint32_t stream, pool;
 		frag_list list[2];
@@ -121,14 +123,72 @@ static bool is_large(const struct frag_list_view *list)
 	return list->which & 1;
 }
 
+static bool is_oversize(const struct pytorch *t, uint64_t bytes)
+{
+	return bytes >= t->max_split;
+}
+
+static bool list_is_large(const struct frag_heap *h, frag_list list)
+{
+	struct frag_list_view view = frag_heap_look_list(h, list);
+
+	return is_large(&view);
+}
+
 static int give(struct frag_policy *p, frag_block b)
 {
-	const struct pytorch *t = p->state;
-	int rc = frag_heap_give(p->heap, b, &b);
+	struct pytorch *t = p->state;
+	struct frag_block_view was = frag_heap_look(p->heap, b), now;
+	struct frag_segment_view s = frag_heap_look_segment(p->heap, was.segment);
+	struct frag_stat_free freed = {
+		.large = list_is_large(p->heap, s.list), .range = s.page != 0,
+		.oversize = is_oversize(t, was.bytes),
+	};
+	int rc;
 
-	if (!rc)
-		frag_heap_set_user(p->heap, b, t->searches);
-	return rc;
+	if (was.state == FRAG_ALLOCATED)
+		frag_stats_freed(&t->stats, &freed, was.bytes);
+	rc = frag_heap_give(p->heap, b, &b);
+	if (rc)
+		return rc;
+	frag_heap_set_user(p->heap, b, t->searches);
+	now = frag_heap_look(p->heap, b);
+	freed.merged = (uint32_t)(now.prev != was.prev) + (now.next != was.next);
+	freed.split = now.prev != FRAG_NO_BLOCK || now.next != FRAG_NO_BLOCK;
+	frag_stats_ended(&t->stats, &freed, was.asked, was.bytes, now.bytes);
+	return 0;
+}
+
+static void pytorch_held(struct frag_policy *p, frag_block b)
+{
+	struct pytorch *t = p->state;
+	struct frag_block_view k = frag_heap_look(p->heap, b);
+	struct frag_stat_free freed = {
+		.large = list_is_large(p->heap, frag_heap_look_segment(p->heap, k.segment).list),
+		.oversize = is_oversize(t, k.bytes),
+	};
+
+	frag_stats_freed(&t->stats, &freed, k.bytes);
+}
+
+/* Books the device calls from the first on. */
+static void book_calls(struct frag_policy *p, uint32_t first)
+{
+	struct pytorch *t = p->state;
+	uint32_t count;
+	const struct frag_call *calls = frag_heap_calls(p->heap, &count);
+
+	for (uint32_t i = first; i < count; i++)
+		frag_stats_call(&t->stats, &calls[i], list_is_large(p->heap, calls[i].list),
+				is_oversize(t, calls[i].bytes));
+}
+
+static uint32_t calls_so_far(const struct frag_policy *p)
+{
+	uint32_t count;
+
+	frag_heap_calls(p->heap, &count);
+	return count;
 }
 
 /* What finished since the last request is noticed now. */
@@ -384,6 +444,7 @@ static int flush(struct frag_policy *p, uint64_t tick)
 	int rc = 0;
 
 	t->polled = tick;
+	t->stats.num_sync_all_streams++;
 	while (!rc && (b = frag_heap_find_pending(p->heap)) != FRAG_NO_BLOCK)
 		rc = give(p, b);
 	return rc ? rc : frag_heap_release_unused(p->heap, rank_all, NULL);
@@ -450,7 +511,7 @@ static int collect(struct frag_policy *p)
 }
 
 /* The ladder of a request that no free block serves. */
-static int obtain(struct frag_policy *p, const struct want *w, frag_block *out)
+static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
 	bool enough;
@@ -471,7 +532,19 @@ static int obtain(struct frag_policy *p, const struct want *w, frag_block *out)
 	if (rc)
 		return rc;
 	frag_heap_retried(p->heap);
-	return try_device(p, w, out);
+	t->stats.num_alloc_retries++;
+	rc = try_device(p, w, out);
+	t->stats.num_ooms += rc == -FRAG_EDEVMEM;
+	return rc;
+}
+
+static int obtain(struct frag_policy *p, const struct want *w, frag_block *out)
+{
+	uint32_t first = calls_so_far(p);
+	int rc = climb(p, w, out);
+
+	book_calls(p, first);
+	return rc;
 }
 
 static bool splits(const struct pytorch *t, const struct want *w, uint64_t rest)
@@ -492,7 +565,8 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 {
 	struct pytorch *t = p->state;
 	struct want w = { .rq = rq, .need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]) };
-	uint64_t bytes;
+	struct frag_stat_alloc found;
+	struct frag_block_view k;
 	int rc = poll_streams(p, rq->tick);
 
 	w.large = w.need > SMALL_MOST;
@@ -505,13 +579,20 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 		rc = obtain(p, &w, out);
 	if (rc)
 		return rc;
-	bytes = frag_heap_look(p->heap, *out).bytes;
-	if (!splits(t, &w, bytes - w.need))
-		return frag_heap_take(p->heap, out, rq->bytes, bytes);
-	rc = frag_heap_take(p->heap, out, rq->bytes, w.need);
-	if (!rc)
+	k = frag_heap_look(p->heap, *out);
+	found = (struct frag_stat_alloc){
+		.large = w.large, .range = in_range(p->heap, *out), .asked = rq->bytes,
+		.found = k.bytes, .taken = splits(t, &w, k.bytes - w.need) ? w.need : k.bytes,
+		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
+	};
+	rc = frag_heap_take(p->heap, out, rq->bytes, found.taken);
+	if (rc)
+		return rc;
+	if (found.taken < found.found)
 		frag_heap_set_user(p->heap, frag_heap_look(p->heap, *out).next, t->searches);
-	return rc;
+	found.oversize = is_oversize(t, found.taken);
+	frag_stats_alloc(&t->stats, &found);
+	return 0;
 }
 
 /* A stream that is done is noticed at the next request; a `complete` is the noticing. */
@@ -527,12 +608,15 @@ static int pytorch_ended(struct frag_policy *p, frag_block b, uint64_t synced)
 static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
 {
 	struct pytorch *t = p->state;
+	uint32_t first = calls_so_far(p);
 	int rc = 0;
 
 	(void)handled;
 	switch (n->kind) {
 	case FRAG_NOTICE_EMPTY_CACHE:
-		return flush(p, n->tick);
+		rc = flush(p, n->tick);
+		book_calls(p, first);
+		break;
 	case FRAG_NOTICE_SET_FRACTION:
 		set_fraction(p, n->fraction);
 		break;
@@ -546,6 +630,13 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 	return rc;
 }
 
+static const struct frag_memory_stats *pytorch_stats(const struct frag_policy *p)
+{
+	const struct pytorch *t = p->state;
+
+	return &t->stats;
+}
+
 const struct frag_policy_ops frag_policy_pytorch = {
 	.name = "pytorch",
 	.summary = "PyTorch's CUDA caching allocator, as of 2.15",
@@ -557,6 +648,8 @@ const struct frag_policy_ops frag_policy_pytorch = {
 	.init = pytorch_init,
 	.alloc = pytorch_alloc,
 	.free = give,
+	.held = pytorch_held,
 	.ended = pytorch_ended,
 	.notice = pytorch_notice,
+	.stats = pytorch_stats,
 };

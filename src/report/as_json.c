@@ -110,6 +110,42 @@ static void put_marks(struct frag_node_ref in, const struct frag_result *r)
 	}
 }
 
+static void put_stat(struct frag_node_ref in, const char *key, const struct frag_stat *s)
+{
+	struct frag_node_ref o = frag_json_object(in, key);
+
+	frag_json_u64(o, "current", s->current);
+	frag_json_u64(o, "peak", s->peak);
+	frag_json_u64(o, "allocated", s->allocated);
+	frag_json_u64(o, "freed", s->freed);
+}
+
+static void put_pool_stat(struct frag_node_ref in, const char *key,
+			  const struct frag_pool_stat *s)
+{
+	struct frag_node_ref o = frag_json_object(in, key);
+
+	put_stat(o, "all", &s->all);
+	put_stat(o, "large_pool", &s->large);
+	put_stat(o, "small_pool", &s->small);
+}
+
+/* As torch.cuda.memory_stats_as_nested_dict() names them. */
+static void put_stats(struct frag_node_ref run, const struct frag_result *r)
+{
+	struct frag_node_ref o = frag_json_object(run, r->choice.ops->name);
+
+#define X(name) frag_json_u64(o, #name, r->stats.name);
+	FRAG_STAT_COUNTS(X)
+#undef X
+#define X(name) put_pool_stat(o, #name, &r->stats.name);
+	FRAG_POOL_STATS(X)
+#undef X
+#define X(name) put_stat(o, #name, &r->stats.name);
+	FRAG_PLAIN_STATS(X)
+#undef X
+}
+
 static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 {
 	struct frag_node_ref run = frag_json_object(runs, NULL), counts;
@@ -128,6 +164,8 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 #define X(name) frag_json_u64(counts, #name, r->counts.name);
 	FRAG_COUNTS(X)
 #undef X
+	if (r->has_stats)
+		put_stats(run, r);
 	put_ooms(run, r);
 	put_marks(run, r);
 }

@@ -235,6 +235,9 @@ void frag_report_text(const struct frag_report *report, FILE *f)
 		width = (int)strlen("index, in percent");
 	print_indices(report, width, f);
 	print_counts(report, width, f);
-	for (uint32_t i = 0; i < report->run_count; i++)
+	for (uint32_t i = 0; i < report->run_count; i++) {
 		print_run(report, &report->runs[i], f);
+		if (report->summary && report->runs[i].result->has_stats)
+			frag_report_pytorch(report->runs[i].result, f);
+	}
 }

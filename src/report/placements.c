@@ -8,7 +8,7 @@
 /* One call as an element of its list. */
 static char *put_call(char *p, const struct frag_call *c)
 {
-	if (c->kind == FRAG_CALL_RELEASE)
+	if (c->kind == FRAG_CALL_RELEASE || c->kind == FRAG_CALL_RELEASE_RANGE)
 		return frag_put_u64(p, c->ordinal);
 	*p++ = '{';
 	p = put_member(p, "segment", c->ordinal);
@@ -87,7 +87,7 @@ static char *put_line(char *p, const struct frag_rows *rows, const struct frag_s
 	p = put_calls(p, step, "new", FRAG_CALL_NEW, FRAG_CALL_NEW_RANGE);
 	p = put_calls(p, step, "mapped", FRAG_CALL_MAP, FRAG_CALL_MAP);
 	p = put_calls(p, step, "unmapped", FRAG_CALL_UNMAP, FRAG_CALL_UNMAP);
-	p = put_calls(p, step, "released", FRAG_CALL_RELEASE, FRAG_CALL_RELEASE);
+	p = put_calls(p, step, "released", FRAG_CALL_RELEASE, FRAG_CALL_RELEASE_RANGE);
 	*p++ = '}';
 	*p++ = '\n';
 	return p;

@@ -19,11 +19,15 @@ struct frag_report {
 	const struct frag_trace_info *trace;
 	const struct frag_report_run *runs;
 	uint32_t run_count;
+	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
 	bool colour;
 };
 
 /* The text report of `run`. */
 void frag_report_text(const struct frag_report *report, FILE *f);
+
+/* The table that torch.cuda.memory_summary() prints; the run has statistics. */
+void frag_report_pytorch(const struct frag_result *run, FILE *f);
 
 /* The result object of SPEC 7. */
 int frag_report_json(const struct frag_report *report, struct frag_outfile *f,

@@ -1,0 +1,93 @@
+/* as_pytorch.c - the table that torch.cuda.memory_summary() prints. */
+#include <inttypes.h>
+
+#include "report/report.h"
+
+#define RULE_WIDTH 75
+
+static void print_rule(char c, FILE *f)
+{
+	putc('|', f);
+	for (int i = 0; i < RULE_WIDTH; i++)
+		putc(c, f);
+	fputs("|\n", f);
+}
+
+/* The unit follows from `scale`, the figure of all pools, so that a column has one. */
+static void print_bytes(uint64_t n, uint64_t scale, FILE *f)
+{
+	static const char *const units[] = { "B  ", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	double rest = (double)scale;
+	int unit = 0;
+
+	for (; unit < 5 && rest >= 768 * 1024; unit++) {
+		n /= 1024;
+		rest /= 1024;
+	}
+	fprintf(f, " | %6" PRIu64 " %s", n, units[unit]);
+}
+
+static void print_count(uint64_t n, uint64_t scale, FILE *f)
+{
+	static const char units[] = " KM";
+	double rest = (double)scale;
+	int unit = 0;
+
+	for (; unit < 2 && rest >= 750 * 1000; unit++) {
+		n /= 1000;
+		rest /= 1000;
+	}
+	fprintf(f, " | %7" PRIu64 " %c ", n, units[unit]);
+}
+
+typedef void print_fn(uint64_t n, uint64_t scale, FILE *f);
+
+static void print_row(const char *name, const struct frag_stat *s, const struct frag_stat *scale,
+		      print_fn *print, FILE *f)
+{
+	fprintf(f, "| %-21s", name);
+	print(s->current, scale->current, f);
+	print(s->peak, scale->peak, f);
+	print(s->allocated, scale->allocated, f);
+	print(s->freed, scale->freed, f);
+	fputs(" |\n", f);
+}
+
+static void print_pools(const char *name, const struct frag_pool_stat *s, print_fn *print, FILE *f)
+{
+	print_rule('-', f);
+	print_row(name, &s->all, &s->all, print, f);
+	print_row("      from large pool", &s->large, &s->all, print, f);
+	print_row("      from small pool", &s->small, &s->all, print, f);
+}
+
+void frag_report_pytorch(const struct frag_result *run, FILE *f)
+{
+	const struct frag_memory_stats *s = &run->stats;
+
+	putc('\n', f);
+	print_rule('=', f);
+	fprintf(f, "| %16s PyTorch CUDA memory summary, device ID %-17" PRIu32 " |\n", "",
+		run->device);
+	print_rule('-', f);
+	fprintf(f, "|  %9s CUDA OOMs: %-12" PRIu64 " | %6s cudaMalloc retries: %-8" PRIu64 "  |\n",
+		"", s->num_ooms, "", s->num_alloc_retries);
+	print_rule('=', f);
+	fputs("|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |\n", f);
+	print_pools("Allocated memory", &s->allocated_bytes, print_bytes, f);
+	print_pools("Active memory", &s->active_bytes, print_bytes, f);
+	print_pools("Requested memory", &s->requested_bytes, print_bytes, f);
+	print_pools("GPU reserved memory", &s->reserved_bytes, print_bytes, f);
+	print_pools("Non-releasable memory", &s->inactive_split_bytes, print_bytes, f);
+	print_pools("Allocations", &s->allocation, print_count, f);
+	print_pools("Active allocs", &s->active, print_count, f);
+	print_pools("GPU reserved segments", &s->segment, print_count, f);
+	print_pools("Non-releasable allocs", &s->inactive_split, print_count, f);
+	print_rule('-', f);
+	print_row("Oversize allocations", &s->oversize_allocations, &s->oversize_allocations,
+		  print_count, f);
+	print_rule('-', f);
+	print_row("Oversize GPU segments", &s->oversize_segments, &s->oversize_segments,
+		  print_count, f);
+	print_rule('=', f);
+}
