@@ -344,15 +344,23 @@ static int grow_range(struct frag_policy *p, const struct want *w, frag_block *o
 	return rc;
 }
 
+/* What THROW goes by: the fraction of the settings, whatever set_fraction said since. */
+static uint64_t allowed(const struct frag_policy *p)
+{
+	const struct pytorch *t = p->state;
+	uint64_t total = frag_heap_total(p->heap);
+
+	return total ? floor_of(frag_pytorch_real(t->set[FRACTION]), total) : UINT64_MAX;
+}
+
 /* One try to get memory from the device. */
 static int try_device(struct frag_policy *p, const struct want *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
 	uint64_t reserved = frag_heap_books(p->heap)->reserved + w->segment;
-	uint64_t total = frag_heap_total(p->heap);
 	int rc;
 
-	t->rejected = t->set[THROW] && t->limit == UINT64_MAX && total && reserved > total;
+	t->rejected = t->set[THROW] && reserved <= t->limit && reserved > allowed(p);
 	if (t->rejected || reserved > t->limit)
 		rc = -FRAG_EDEVMEM;
 	else if (t->set[EXPANDABLE_SEGMENTS])
@@ -484,13 +492,13 @@ static int collect(struct frag_policy *p)
 {
 	const struct pytorch *t = p->state;
 	uint64_t reserved = frag_heap_books(p->heap)->reserved;
-	uint64_t allowed = floor_of(t->threshold, t->limit);
+	uint64_t kept = floor_of(t->threshold, t->limit);
 	struct sweep sweep = { .t = t };
 	uint64_t before = 0;
 	frag_segment s;
 	int rc = 0;
 
-	if (reserved <= allowed)
+	if (reserved <= kept)
 		return 0;
 	for (uint32_t i = 0; (s = frag_heap_find_idle(p->heap, i)) != FRAG_NO_SEGMENT; i++) {
 		struct frag_segment_view g = frag_heap_look_segment(p->heap, s);
@@ -500,7 +508,7 @@ static int collect(struct frag_policy *p)
 		sweep.ages += t->searches - frag_heap_look(p->heap, g.first).user;
 		sweep.count++;
 	}
-	while (!rc && sweep.count && sweep.bytes < reserved - allowed) {
+	while (!rc && sweep.count && sweep.bytes < reserved - kept) {
 		before = sweep.bytes;
 		sweep.age = (double)sweep.ages / (double)sweep.count;
 		rc = frag_heap_release_unused(p->heap, rank_old, &sweep);
@@ -534,7 +542,7 @@ static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
 	frag_heap_retried(p->heap);
 	t->stats.num_alloc_retries++;
 	rc = try_device(p, w, out);
-	t->stats.num_ooms += rc == -FRAG_EDEVMEM;
+	t->stats.num_ooms += rc == -FRAG_EDEVMEM && !t->rejected;
 	return rc;
 }
 
