@@ -3,9 +3,10 @@
     run.py [PROGRAM]      without PROGRAM only the examples and the recorded traces
 
 Prints TAP.  Recorded traces are read whole, but of their events only a few of each shape are held
-against the schema.  mutants.py changes one thing in a trace and in real results: of the trace,
-schema and program have to think the same; the result may not pass.  trace-examples.ndjson has good and bad traces, headers and events; result-good.json is
-a good result, and result-bad.json says what to take out of it or put into it to make it bad.
+against the schema.  mutants.py changes one thing in a trace and in a real result: of the trace,
+schema and program have to think the same; the result may not pass.  trace-examples.ndjson has good
+and bad traces, headers and events; result-good.json is a good result, and result-bad.json says
+what to take out of it or put into it to make it bad.
 """
 
 import copy
@@ -30,7 +31,8 @@ except ImportError:
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-POLICIES = ('bestfit:align=256', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct')
+POLICIES = ('bestfit:align=256', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
+            'pytorch', 'pytorch:expandable_segments=true,roundup_power2_divisions=4')
 
 # what is small enough to be written here: name, trace, options, exit status, runs
 TWO_DEVICES = [
@@ -206,7 +208,7 @@ def check_trace_mutants(tap: Tap, validator: jsonschema.protocols.Validator,
 
 def check_result_mutants(tap: Tap, validator: jsonschema.protocols.Validator, program: str,
                          folder: str) -> None:
-    """The one run of every kind: an out-of-memory with an id, marks, times, no device name."""
+    """Of a result with out-of-memories, marks and times, and no device name."""
     trace = Path(folder, 'trace')
     trace.write_text(''.join(json.dumps(x) + '\n' for x in [*TOO_LARGE, MARK]), encoding='utf-8')
     done = subprocess.run([program, 'run', '--json', '-', '--on-oom', 'continue', str(trace)],
