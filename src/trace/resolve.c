@@ -177,7 +177,9 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	life->birth = t->step;
 	life->device = ev->device;
 	life->stream = ev->stream;
-	ev->stream_order = rec->stream.text ? FRAG_SIZE_LIMIT + ev->stream : rec->stream.number;
+	if (rec->members & FRAG_HAS_STREAM)
+		ev->stream_order = rec->stream.text ? FRAG_SIZE_LIMIT + ev->stream
+						    : rec->stream.number;
 	life->tag = ev->tag;
 	ev->bytes = rec->size;
 	t->info.allocs++;

@@ -2,19 +2,26 @@
 
     run.py [PROGRAM]      without PROGRAM only the examples and the recorded traces
 
-Prints TAP.  trace-examples.ndjson has good and bad traces, headers and events; result-good.json is
-a good result, and result-bad.json says what to take out of it or put into it to make it bad.
+Prints TAP.  Recorded traces are read whole, but of their events only a few of each shape are held
+against the schema.  mutants.py changes one thing in a trace and in a real result: of the trace,
+schema and program have to think the same; the result may not pass.  trace-examples.ndjson has good
+and bad traces, headers and events; result-good.json is a good result, and result-bad.json says
+what to take out of it or put into it to make it bad.
 """
 
 import copy
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
+import mutants  # noqa: E402
 
 try:
     import jsonschema
@@ -24,7 +31,8 @@ except ImportError:
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-POLICIES = ('bestfit:align=256', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct')
+POLICIES = ('bestfit:align=256', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
+            'pytorch', 'pytorch:expandable_segments=true,roundup_power2_divisions=4')
 
 # what is small enough to be written here: name, trace, options, exit status, runs
 TWO_DEVICES = [
@@ -41,6 +49,7 @@ NEGATIVE = [
     {'format': 'fragsim-trace', 'version': 1,
      'device': {'total_bytes': 1000, 'context_bytes': 2000}}, {'op': 'mark', 'name': 'm'}]
 NO_STEPS = [{'format': 'fragsim-trace', 'version': 1, 'events': []}]
+MARK = {'op': 'mark', 'name': 'end', 't': 10}
 SMALL = (
     ('no steps', NO_STEPS, (), 0, 1),
     ('two devices', TWO_DEVICES, ('--policy', 'bestfit', '--policy', 'direct'), 0, 4),
@@ -119,7 +128,7 @@ def check_trace_examples(tap: Tap, validators: dict) -> None:
               faults_of(validators[example['of']], example['text']), example['good'])
 
 
-def mutants(good: dict) -> Iterator[tuple[str, dict]]:
+def changed(good: dict) -> Iterator[tuple[str, dict]]:
     """The good result with one thing taken out or put in."""
     for change in json.loads((HERE / 'result-bad.json').read_text(encoding='utf-8')):
         result = copy.deepcopy(good)
@@ -137,7 +146,7 @@ def mutants(good: dict) -> Iterator[tuple[str, dict]]:
 def check_result_examples(tap: Tap, validator: jsonschema.protocols.Validator) -> None:
     good = json.loads((HERE / 'result-good.json').read_text(encoding='utf-8'))
     judge(tap, 'result', faults_of(validator, good), True)
-    for why, bad in mutants(good):
+    for why, bad in changed(good):
         judge(tap, f'result: {why}', faults_of(validator, bad), False)
 
 
@@ -146,19 +155,76 @@ def recorded() -> list[Path]:
     return sorted((ROOT / 'traces').glob('*.ndjson.gz'), key=lambda path: path.stat().st_size)
 
 
+def few_of_each_shape(lines: Iterator[str]) -> list[tuple[int, dict]]:
+    """With their line numbers: of all events with the same op and the same types of the same
+    members, the first, the last, and those of the least and the greatest size and id."""
+    few: dict[tuple, dict[str, tuple[int, dict]]] = {}
+    for number, line in enumerate(lines, 2):
+        event = json.loads(line)
+        shape = (event.get('op'), *sorted((k, type(v).__name__) for k, v in event.items()))
+        kept = few.setdefault(shape, {'first': (number, event)})
+        kept['last'] = (number, event)
+        for name in ('size', 'id'):
+            value = event.get(name)
+            if isinstance(value, int):
+                if value <= kept.get(f'least {name}', (0, event))[1][name]:
+                    kept[f'least {name}'] = (number, event)
+                if value >= kept.get(f'most {name}', (0, event))[1][name]:
+                    kept[f'most {name}'] = (number, event)
+    return [x for kept in few.values() for x in kept.values()]
+
+
 def check_recorded(tap: Tap, validators: dict) -> None:
-    """Each line of one recorded trace."""
     paths = recorded()
     if not paths:
-        tap.skip('recorded trace', 'traces/ has none')
-        return
+        tap.skip('recorded traces', 'traces/ has none')
+    for path in paths:
+        with gzip.open(path, 'rt', encoding='utf-8') as lines:
+            faults = [f'line 1: {x}' for x in
+                      faults_of(validators['header'], json.loads(next(lines)))]
+            for number, event in few_of_each_shape(lines):
+                faults += [f'line {number}: {x}' for x in faults_of(validators['event'], event)]
+        tap.result(f'events of {path.name}', faults)
+
+
+def check_trace_mutants(tap: Tap, validator: jsonschema.protocols.Validator,
+                        program: str) -> None:
+    """The schema refuses nothing that the program takes; and the program refuses nothing that the
+    schema takes, but for what depends on the events before."""
     faults = []
-    with gzip.open(paths[0], 'rt', encoding='utf-8') as lines:
-        for number, line in enumerate(lines, 1):
-            part = 'header' if number == 1 else 'event'
-            faults += [f'line {number}: {fault}'
-                       for fault in faults_of(validators[part], json.loads(line))]
-    tap.result(f'each line of {paths[0].name}', faults)
+    chosen = list(mutants.of_trace())[::5 if os.environ.get('SAN') else 1]
+    for name, trace in chosen:
+        done = subprocess.run([program, 'run', '-q', '-'], input=json.dumps(trace), text=True,
+                              capture_output=True, check=False, timeout=60)
+        refused = done.returncode == 4
+        beyond = refused and re.search(mutants.BEYOND_A_SCHEMA, done.stderr)
+        if done.returncode not in (0, 3, 4):
+            faults.append(f'{name}: exit status {done.returncode}')
+        elif validator.is_valid(trace) == refused and not beyond:
+            faults.append(f'{name}: the program says {done.stderr.strip() or "nothing"}, the'
+                          f' schema {faults_of(validator, trace)[:1]}')
+    tap.result(f'schema and program agree on {len(chosen)} mutants of a trace', faults)
+
+
+def check_result_mutants(tap: Tap, validator: jsonschema.protocols.Validator, program: str,
+                         folder: str) -> None:
+    """Of a result with out-of-memories, marks and times, and no device name."""
+    trace = Path(folder, 'trace')
+    trace.write_text(''.join(json.dumps(x) + '\n' for x in [*TOO_LARGE, MARK]), encoding='utf-8')
+    done = subprocess.run([program, 'run', '-p', 'bestfit', '-p', 'pytorch', '--json', '-',
+                           '--on-oom', 'continue', str(trace)],
+                          capture_output=True, check=False, timeout=60)
+    result = json.loads(done.stdout)
+    if not validator.is_valid(result) or not result['runs'][0]['oom']:
+        tap.result('mutants of a result', ['the result itself is no good'])
+        return
+    # of the second run only what the first has not
+    bad = [(name, mutant) for name, mutant in mutants.of_result(result)
+           if not name.startswith('runs.1.') or name.startswith('runs.1.pytorch')]
+    bad += [('a policy that keeps no statistics', mutants.changed(
+        result, ('runs', 1, 'policy', 'name'), 'bestfit'))]
+    tap.result(f'none of {len(bad)} mutants of a result passes',
+               [f'passes: {name}' for name, mutant in bad if validator.is_valid(mutant)])
 
 
 def check_run(tap: Tap, validator: jsonschema.protocols.Validator, name: str, command: list[str],
@@ -201,10 +267,11 @@ def contradictions(run: dict) -> list[str]:
     return [f'not so: {truth}' for truth, holds in truths.items() if not holds]
 
 
-def check_program(tap: Tap, validator: jsonschema.protocols.Validator, program: str) -> None:
+def check_program(tap: Tap, validators: dict, validator: jsonschema.protocols.Validator,
+                  program: str) -> None:
     run = [program, 'run', '--json', '-']
     every = [x for policy in POLICIES for x in ('--policy', policy)]
-    paths = recorded()[:3]
+    paths = recorded()[:3 if os.environ.get('SAN') else None]
     for path in paths:
         check_run(tap, validator, f'{path.name} under every policy', [*run, *every, str(path)], 0,
                   len(POLICIES))
@@ -218,6 +285,8 @@ def check_program(tap: Tap, validator: jsonschema.protocols.Validator, program: 
         for name, lines, options, status, runs in SMALL:
             trace.write_text(''.join(json.dumps(line) + '\n' for line in lines), encoding='utf-8')
             check_run(tap, validator, name, [*run, *options, str(trace)], status, runs)
+        check_result_mutants(tap, validator, program, folder)
+    check_trace_mutants(tap, validators['trace'], program)
 
 
 def main(argv: list[str]) -> int:
@@ -232,7 +301,7 @@ def main(argv: list[str]) -> int:
     check_recorded(tap, validators)
     if len(argv) == 2:
         if os.access(argv[1], os.X_OK):
-            check_program(tap, result, os.path.abspath(argv[1]))
+            check_program(tap, validators, result, os.path.abspath(argv[1]))
         else:
             tap.result('the program', [f'{argv[1]} is not a program'])
     return tap.finish()
