@@ -119,6 +119,9 @@ struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s);
 struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list);
 
+/* A hint: b is about to be used. */
+void frag_heap_expect(const struct frag_heap *h, frag_block b);
+
 /* The free list for (pool, which): made at the first asking. -FRAG_ENOMEM */
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
 

@@ -49,13 +49,13 @@ char *frag_put_i64(char *p, int64_t value)
 static uint64_t scaled(double value, double scale, int decimals)
 {
 	double product = value * scale;
-	double whole = floor(product);
-	double rest = product - whole;
+	uint64_t whole = (uint64_t)product;     /* floor() is a call on plain x86-64 */
+	double rest = product - (double)whole;
 	char text[64];
 	char *point;
 
-	if (rest < 0.4999 || rest > 0.5001)
-		return (uint64_t)whole + (rest > 0.5);
+	if (fabs(rest - 0.5) > 0.0001)
+		return whole + (rest > 0.5);
 	snprintf(text, sizeof(text), "%.*f", decimals, value);
 	point = strchr(text, '.');
 	memmove(point, point + 1, strlen(point));

@@ -9,6 +9,9 @@
 #include "engine/engine.h"
 #include "engine/oom.h"
 
+#define NEAR_AHEAD 4    /* events */
+#define FAR_AHEAD 8
+
 struct frag_sim {
 	struct frag_choice choice;
 	struct frag_sim_options options;
@@ -268,6 +271,25 @@ static int feed(struct frag_sim *sim, const struct frag_event *ev, struct frag_e
 				      : step_on(sim, ev->device, ev, err);
 }
 
+/*
+ * A free goes to a slot and from there to a block, both anywhere in memory: they
+ * are fetched while earlier events still run.
+ */
+static void look_ahead(const struct frag_sim *sim, const struct frag_batch *batch, uint32_t i)
+{
+	const struct frag_event *ev;
+
+	if (i + FAR_AHEAD >= batch->count)
+		return;
+	ev = &batch->events[i + FAR_AHEAD];
+	if (ev->op == FRAG_OP_FREE && ev->slot < sim->slot_count)
+		__builtin_prefetch(&sim->slots[ev->slot]);
+	ev = &batch->events[i + NEAR_AHEAD];
+	if (ev->op == FRAG_OP_FREE && ev->slot < sim->slot_count && ev->device != FRAG_ALL)
+		frag_heap_expect(sim->engines[ev->device].policy.heap,
+				 sim->slots[ev->slot].block);
+}
+
 int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct frag_error *err)
 {
 	uint32_t i = 0;
@@ -279,8 +301,10 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 			rc = feed(sim, &batch->events[i++], err);
 		stop_refused(sim);
 	}
-	for (; i < batch->count && !rc && !frag_sim_stopped(sim); i++)
+	for (; i < batch->count && !rc && !frag_sim_stopped(sim); i++) {
+		look_ahead(sim, batch, i);
 		rc = feed(sim, &batch->events[i], err);
+	}
 	return rc;
 }
 

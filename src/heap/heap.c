@@ -108,6 +108,12 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 	};
 }
 
+void frag_heap_expect(const struct frag_heap *h, frag_block b)
+{
+	if (b < h->block_count)
+		__builtin_prefetch(&h->blocks[b]);
+}
+
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)
 {
 	*out = frag_index_list(&h->index, pool, which);

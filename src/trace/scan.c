@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/word.h"
+
 const char *frag_scan_bad(struct frag_scan *s, const char *p, const char *text)
 {
 	s->fail = p == s->end ? FRAG_SCAN_MORE : FRAG_SCAN_BAD;
@@ -21,8 +23,8 @@ const char *frag_scan_spaces(struct frag_scan *s, const char *p)
 	return p;
 }
 
-#define ONES UINT64_C(0x0101010101010101)
-#define HIGHS UINT64_C(0x8080808080808080)
+#define ONES FRAG_WORD_ONES
+#define HIGHS (ONES * 0x80)
 
 /* Nonzero where one of the eight bytes is below 0x20, above 0x7f, a quote or a backslash. */
 static inline uint64_t special(uint64_t w)
@@ -192,12 +194,12 @@ const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_tex
 	uint64_t w;
 
 	for (;; p += 8) {
-		memcpy(&w, p, 8);
-		if (special(w))
+		w = special(frag_word_at(p));
+		if (w)
 			break;
 	}
-	while ((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' && *p != '\\')
-		p++;
+	/* a borrow marks only bytes behind a true one: the lowest mark is true */
+	p += __builtin_ctzll(w) / 8;
 	if (*p != '"')
 		return rest_of_string(s, begin, p, out);
 	*out = (struct frag_text){ .text = begin, .length = (uint32_t)(p - begin) };
