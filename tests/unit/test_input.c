@@ -34,7 +34,7 @@ static char *lines_of(size_t n, uint64_t mean, uint64_t seed)
 }
 
 /* The place of a byte, counted from the file's first byte on. */
-static void expect_where(const struct frag_input *in, const char *text, size_t at)
+static void expect_where(struct frag_input *in, const char *text, size_t at)
 {
 	uint64_t offset = in->before + at, line = 1, column = 1;
 	char want[4500], got[4500];
@@ -71,8 +71,10 @@ static void walk(struct frag_input *in, const char *text, size_t n, uint64_t *ra
 		rc = frag_input_fill(in, used, NULL);
 		assert_in_range(rc, 0, 1);
 		expect_window(in, text, n);
-		if (in->end)
+		if (in->end) {          /* in any order */
 			expect_where(in, text, (size_t)random_below(random, in->end));
+			expect_where(in, text, (size_t)random_below(random, in->end));
+		}
 		expect_where(in, text, in->end);
 	} while (rc);
 	assert_true(in->eof);
