@@ -46,7 +46,7 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 sanitize = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANFLAGS = $(if $(SAN),$(call sanitize,$(SAN)))
 FUZZFLAGS = $(call sanitize,address$(comma)undefined)
-ALL_CPPFLAGS = -Iinclude -Isrc $(if $(filter tests/%,$<),-Itests) \
+ALL_CPPFLAGS = -Iinclude -Isrc $(if $(filter tests/%,$<),-Itests,-include base/banned.h) \
 	-D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread $(WARNINGS) $(SANFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANFLAGS) $(CFLAGS) $(LDFLAGS)

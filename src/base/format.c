@@ -67,7 +67,7 @@ char *frag_put_fixed4(char *p, double value)
 	uint64_t units;
 	uint32_t part;
 
-	if (!(value >= 0 && value < 1e9))
+	if (signbit(value) || !(value < 1e9))
 		return p + snprintf(p, FRAG_NUMBER_ROOM, "%.4f", value);
 	units = scaled(value, 1e4, 4);
 	part = (uint32_t)(units % 10000);
@@ -102,6 +102,7 @@ static char *put_escape(char *p, uint32_t unit)
  */
 static uint32_t code_point(const unsigned char **s, const unsigned char *end)
 {
+	static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *q = *s;
 	int more = q[0] >= 0xf0 ? 3 : q[0] >= 0xe0 ? 2 : 1;
 	uint32_t code = q[0] & (0x3fU >> more);
@@ -114,6 +115,9 @@ static uint32_t code_point(const unsigned char **s, const unsigned char *end)
 			return 0xfffd;
 		code = code << 6 | (q[i] & 0x3fU);
 	}
+	/* written longer than need be, a surrogate, or beyond Unicode */
+	if (code < least[more] || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff)
+		return 0xfffd;
 	*s += more;
 	return code;
 }

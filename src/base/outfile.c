@@ -61,6 +61,8 @@ static int open_path(struct frag_outfile *f)
 	}
 	if (there && S_ISDIR(old.st_mode))
 		return EISDIR;
+	if (!*f->path)
+		return ENOENT;          /* else only the renaming would find out */
 	if (there && !S_ISREG(old.st_mode)) {
 		f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
 		return f->fd < 0 ? errno : 0;

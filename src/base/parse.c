@@ -4,17 +4,15 @@
 #include <string.h>
 
 /* At least one digit; false where the value passes 10^18. */
-static bool digits(const char **p, const char *end, uint64_t *value, uint64_t *scale)
+static bool digits(const char **p, const char *end, uint64_t *value)
 {
 	const char *begin = *p;
 
 	*value = 0;
-	*scale = 1;
 	for (; *p < end && **p >= '0' && **p <= '9'; (*p)++) {
-		if (*value > UINT64_C(99999999999999999) || *scale > UINT64_C(99999999999999999))
+		if (*value > UINT64_C(99999999999999999))
 			return false;
 		*value = *value * 10 + (uint64_t)(**p - '0');
-		*scale *= 10;
 	}
 	return *p > begin;
 }
@@ -36,43 +34,67 @@ static int suffix(const char *p, const char *end)
 	return 10 * (int)(at - letters + 1);
 }
 
+/*
+ * The digits behind a point, times 2^shift, where that is whole: they are
+ * doubled as on paper, and what carries out of them is the number. n digits, the
+ * last not 0, take at least n doublings to vanish.
+ */
+static bool times_power(const char *p, const char *end, int shift, uint64_t *out)
+{
+	unsigned char digit[40];
+	int n;
+
+	*out = 0;
+	while (end > p && end[-1] == '0')
+		end--;
+	if (end - p > shift)
+		return false;
+	n = (int)(end - p);
+	for (int i = 0; i < n; i++)
+		digit[i] = (unsigned char)(p[i] - '0');
+	for (; shift > 0; shift--) {
+		unsigned carry = 0;
+
+		for (int i = n - 1; i >= 0; i--) {
+			unsigned twice = digit[i] * 2U + carry;
+
+			carry = twice >= 10;
+			digit[i] = (unsigned char)(twice - carry * 10);
+		}
+		*out = *out << 1 | carry;
+	}
+	for (int i = 0; i < n; i++)
+		if (digit[i])
+			return false;
+	return true;
+}
+
 bool frag_parse_size(const char *text, size_t length, bool fraction, uint64_t *out)
 {
-	const char *p = text, *end = text + length;
-	uint64_t whole, part = 0, scale = 1, ignored;
+	const char *p = text, *end = text + length, *point;
+	uint64_t whole, part;
 	int shift;
 
-	if (!digits(&p, end, &whole, &ignored))
+	if (!digits(&p, end, &whole))
 		return false;
+	point = p;
 	if (fraction && p < end && *p == '.') {
-		p++;
-		if (!digits(&p, end, &part, &scale))
+		point = ++p;
+		while (p < end && *p >= '0' && *p <= '9')
+			p++;
+		if (p == point)
 			return false;
-		while (scale > 1 && part % 10 == 0) {
-			part /= 10;
-			scale /= 10;
-		}
 	}
 	shift = suffix(p, end);
-	if (shift < 0 || whole >= FRAG_SIZE_LIMIT >> shift)
+	if (shift < 0 || whole >= FRAG_SIZE_LIMIT >> shift || !times_power(point, p, shift, &part))
 		return false;
-	/* part/scale of 2^shift is whole only if scale, in lowest terms, divides it:
-	 * scale = 10^k holds 5^k, so take that out of part first */
-	for (; scale % 5 == 0; scale /= 5) {
-		if (part % 5)
-			return false;
-		part /= 5;
-	}
-	if (scale > UINT64_C(1) << shift)
-		return false;
-	*out = (whole << shift) + part * ((UINT64_C(1) << shift) / scale);
+	*out = (whole << shift) + part;
 	return true;
 }
 
 bool frag_parse_count(const char *text, size_t length, uint64_t *out)
 {
 	const char *p = text;
-	uint64_t ignored;
 
-	return digits(&p, text + length, out, &ignored) && p == text + length && *out < FRAG_SIZE_LIMIT;
+	return digits(&p, text + length, out) && p == text + length && *out < FRAG_SIZE_LIMIT;
 }

@@ -26,13 +26,15 @@ static const char *wrong(struct frag_header *h, const char *at, const char *text
 }
 
 /* A member whose value is not what it should be. */
-static const char *mistyped(struct frag_header *h, const struct frag_scan *s, const char *at,
+static const char *mistyped(struct frag_header *h, struct frag_scan *s, const char *at,
 			    const char *name, const char *wanted)
 {
 	char value[64];
 
 	if (s->fail != FRAG_SCAN_FINE)
 		return NULL;
+	if (at == s->end)       /* the value is yet to come */
+		return frag_scan_bad(s, at, "");
 	h->wrong_at = at;
 	snprintf(h->wrong, sizeof(h->wrong), "member \"%s\": %s is wanted, not %s", name, wanted,
 		 frag_excerpt(s, at, value));

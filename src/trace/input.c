@@ -71,14 +71,30 @@ static const char *last_line_end(const char *p, size_t n)
 	return NULL;
 }
 
+/* Lines up to window byte `at`, on from the place that was asked for last. */
+static void count_to(struct frag_input *in, size_t at)
+{
+	const char *last;
+
+	if (at < in->counted) {
+		in->counted = 0;
+		in->lines = in->lines_before;
+		in->start = in->line_start;
+	}
+	last = last_line_end(in->buf + in->counted, at - in->counted);
+	if (last) {
+		in->lines += count_lines(in->buf + in->counted, at - in->counted);
+		in->start = in->before + (uint64_t)(last - in->buf) + 1;
+	}
+	in->counted = at;
+}
+
 static void drop(struct frag_input *in, size_t used)
 {
-	const char *last = last_line_end(in->buf, used);
-
-	if (last) {
-		in->lines_before += count_lines(in->buf, used);
-		in->line_start = in->before + (uint64_t)(last - in->buf) + 1;
-	}
+	count_to(in, used);
+	in->lines_before = in->lines;
+	in->line_start = in->start;
+	in->counted = 0;
 	memmove(in->buf, in->buf + used, in->end - used);
 	in->before += used;
 	in->end -= used;
@@ -128,6 +144,8 @@ bool frag_input_rewind(struct frag_input *in)
 		return false;
 	in->end = 0;
 	in->before = in->lines_before = in->line_start = 0;
+	in->counted = 0;
+	in->lines = in->start = 0;
 	in->eof = false;
 	memset(in->buf, 0, FRAG_WINDOW_SLACK);
 	return true;
@@ -138,16 +156,15 @@ void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *to
 	frag_unpacker_amount(in->unpacker, read, total);
 }
 
-void frag_input_where(const struct frag_input *in, size_t at, bool by_line, char *buf,
-		      uint32_t size)
+void frag_input_where(struct frag_input *in, size_t at, bool by_line, char *buf, uint32_t size)
 {
-	uint64_t line = in->lines_before + count_lines(in->buf, at) + 1;
-	const char *last = last_line_end(in->buf, at);
-	uint64_t start = last ? in->before + (uint64_t)(last - in->buf) + 1 : in->line_start;
+	uint64_t line;
 
+	count_to(in, at);
+	line = in->lines + 1;
 	if (!by_line && line == 1 && !memchr(in->buf + at, '\n', in->end - at))
 		snprintf(buf, size, "%s: byte %" PRIu64, in->path, in->before + at);
 	else
 		snprintf(buf, size, "%s:%" PRIu64 ":%" PRIu64, in->path, line,
-			 in->before + at - start + 1);
+			 in->before + at - in->start + 1);
 }

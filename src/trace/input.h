@@ -27,6 +27,8 @@ struct frag_input {
 	uint64_t before;        /* bytes that have left the window */
 	uint64_t lines_before;  /* line ends among them */
 	uint64_t line_start;    /* offset of the first byte after the last of these */
+	size_t   counted;       /* of the window: bytes that the next two include as well */
+	uint64_t lines, start;  /* as lines_before and line_start */
 	bool     eof;           /* nothing comes after the window */
 	bool     rewindable;
 	struct frag_unpacker *unpacker;
@@ -47,8 +49,10 @@ bool frag_input_rewind(struct frag_input *in);
 /* Compressed bytes read so far, and the size of the file (0: unknown). */
 void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *total);
 
-/* "PATH:LINE:COLUMN" of window byte `at`; in a file of one line "PATH: byte N". */
-void frag_input_where(const struct frag_input *in, size_t at, bool by_line, char *buf,
-		      uint32_t size);
+/*
+ * "PATH:LINE:COLUMN" of window byte `at`; in a file of one line "PATH: byte N".
+ * Asked for in order, places cost no more than the bytes between them.
+ */
+void frag_input_where(struct frag_input *in, size_t at, bool by_line, char *buf, uint32_t size);
 
 #endif

@@ -166,6 +166,7 @@ static void report_left_out(struct frag_trace *t)
 			 t->kinds[i].first);
 		t->options.log.warn(t->options.log.ctx, message);
 	}
+	t->kind_count = 0;      /* once, however often the end is asked for */
 }
 
 /* What the last batch borrowed is over. */
@@ -220,9 +221,11 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 
 int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err)
 {
+	struct frag_error own;
 	uint32_t count = 0;
 	int rc = 0;
 
+	err = err ? err : &own;         /* lenient reads the messages of what it leaves out */
 	begin_batch(t);
 	while (!rc && count == 0 && !t->info.whole) {
 		if (!t->stretch) {
