@@ -11,9 +11,11 @@
 
 static int fail(const struct frag_outfile *f, int number, struct frag_error *err)
 {
+	const char *name = strcmp(f->path, "-") == 0 ? "standard output" : f->path;
+
 	if (number == EPIPE)
-		return frag_fail(err, FRAG_EPIPE, "%s: its reader has gone", f->path);
-	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", f->path, strerror(number));
+		return frag_fail(err, FRAG_EPIPE, "%s: its reader has gone", name);
+	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", name, strerror(number));
 }
 
 static bool start(struct frag_outfile *f, const char *path)
@@ -188,21 +190,27 @@ int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool, stru
 	return frag_outfile_status(f, err);
 }
 
-int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err)
+int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err)
 {
-	int rc;
-
 	flush(f);
-	if (f->fd != STDOUT_FILENO && close(f->fd) != 0 && !f->failed)
+	if (f->fd >= 0 && f->fd != STDOUT_FILENO && close(f->fd) != 0 && !f->failed)
 		f->failed = errno;
 	f->fd = -1;
-	if (!f->failed && f->temporary && rename(f->temporary, f->final) != 0)
+	return frag_outfile_status(f, err);
+}
+
+int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err)
+{
+	int rc = frag_outfile_finish(f, err);
+
+	if (!rc && f->temporary && rename(f->temporary, f->final) != 0) {
 		f->failed = errno;
-	if (!f->failed) {
+		rc = frag_outfile_status(f, err);
+	}
+	if (!rc) {
 		free(f->temporary);
 		f->temporary = NULL;
 	}
-	rc = frag_outfile_status(f, err);
 	frag_outfile_abandon(f);
 	return rc;
 }

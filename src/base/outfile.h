@@ -49,7 +49,10 @@ int frag_outfile_status(const struct frag_outfile *f, struct frag_error *err);
 int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool,
 			struct frag_error *err);
 
-/* Flushes, closes, renames into place. On failure nothing is left. */
+/* Flushes and closes: all that can still fail is to take its place. */
+int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err);
+
+/* Finishes what is not finished, and renames it into place. On failure nothing is left. */
 int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err);
 
 /* Closes without a trace; fine on a zeroed or a committed file. */

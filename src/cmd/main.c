@@ -1,5 +1,6 @@
 /* main.c - finds the command, runs it, and turns what comes back into an exit status. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,13 +32,37 @@ bool frag_interrupted(void *ctx)
 
 static void catch_signals(void)
 {
-	struct sigaction act = { .sa_handler = on_signal };
+	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+	struct sigaction act = { .sa_handler = on_signal }, old;
 
 	sigemptyset(&act.sa_mask);
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
+	/* what the caller ignores (nohup; a shell for work in the background) stays ignored */
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &act, NULL);
 	act.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &act, NULL);
+}
+
+/*
+ * A closed standard stream would give its number to the next file that is
+ * opened, and the report would go there. Its place is held by something that
+ * fails as a closed stream does.
+ */
+static void hold_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int frag_flush_stdout(struct frag_error *err)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	if (errno == EPIPE)
+		return frag_fail(err, FRAG_EPIPE, "standard output: its reader has gone");
+	return frag_fail(err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
 }
 
 static void print_usage(FILE *f)
@@ -92,11 +117,10 @@ int main(int argc, char **argv)
 	int status = 0;
 	int rc;
 
+	hold_standard_streams();
 	catch_signals();
 	rc = dispatch(argc, argv, &status, &err);
-	if ((fflush(stdout) != 0 || ferror(stdout)) && !rc)
-		rc = errno == EPIPE ? -FRAG_EPIPE
-		     : frag_fail(&err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
+	rc = rc ? rc : frag_flush_stdout(&err);
 	if (rc && rc != -FRAG_EPIPE && rc != -FRAG_EINTERRUPTED)
 		fprintf(stderr, "fragsim: %s\n", err.message);
 	return rc ? frag_error_status(rc) : status;

@@ -64,9 +64,6 @@ static int make_sims(struct run *run, struct frag_error *err)
 		if (run->options.report)
 			rc = frag_sim_observe(run->sims[i], &chart);
 	}
-	run->outputs.steps.path = run->options.steps;
-	run->outputs.placements.path = run->options.placements;
-	run->outputs.json_path = run->options.json;
 	return rc ? rc : frag_outputs_open(&run->outputs, run->sims, run->options.choices, count,
 					   devices > 1, err);
 }
@@ -125,8 +122,13 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 		.threads = run->options.threads, .stop = frag_interrupted,
 		.progress = show_progress, .ctx = run,
 	};
-	int rc = open_trace(run, path, err), interrupted = 0;
+	int rc, interrupted = 0;
 
+	run->outputs.steps.path = run->options.steps;
+	run->outputs.placements.path = run->options.placements;
+	run->outputs.json_path = run->options.json;
+	rc = frag_outputs_apart(&run->outputs, path, err);
+	rc = rc ? rc : open_trace(run, path, err);
 	rc = rc ? rc : make_sims(run, err);
 	if (rc)
 		return rc;
@@ -142,10 +144,14 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 	report.runs = run->runs;
 	report.summary = run->options.summary;
 	report.run_count = run->run_count;
-	rc = frag_outputs_commit(&run->outputs, &report, err);
-	if (!rc && run->options.report)
+	rc = frag_outputs_finish(&run->outputs, &report, err);
+	if (!rc && run->options.report) {
 		frag_report_text(&report, stdout);
+		rc = frag_flush_stdout(err);
+	}
+	/* no file takes its place before all that can fail has been done */
 	rc = rc ? rc : judge(run, status, err);
+	rc = rc ? rc : frag_outputs_commit(&run->outputs, err);
 	return rc ? rc : interrupted;
 }
 
