@@ -18,7 +18,9 @@
 
 struct frag_outfile {
 	char  *path;            /* as given, for messages */
-	char  *final, *temporary;       /* NULL where it is written as it comes */
+	char  *final;           /* NULL where it is written as it comes */
+	char  *volatile temporary;      /* NULL where nothing is to be removed; a signal
+					 * handler may read it */
 	char  *buf;
 	size_t used, capacity;
 	int    fd;

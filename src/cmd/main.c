@@ -6,8 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "cmd/command.h"
 #include "fragsim/version.h"
+
+#define GUARDED_MOST 3
 
 static const struct frag_cmd *const commands[] = {
 	&frag_cmd_policies,
@@ -17,11 +20,25 @@ static const struct frag_cmd *const commands[] = {
 
 static volatile sig_atomic_t signals;
 
+static const struct frag_outfile *volatile guarded[GUARDED_MOST];
+static volatile sig_atomic_t guarded_count;
+
+void frag_guard_file(const struct frag_outfile *f)
+{
+	if (!f)
+		guarded_count = 0;
+	else if (guarded_count < GUARDED_MOST)
+		guarded[guarded_count++] = f;
+}
+
 static void on_signal(int number)
 {
-	/* what is being written beside its destination stays; the destination is whole */
-	if (signals++)
-		_exit(128 + number);
+	if (!signals++)
+		return;
+	for (int i = 0; i < guarded_count; i++)
+		if (guarded[i]->temporary)
+			unlink(guarded[i]->temporary);
+	_exit(128 + number);
 }
 
 bool frag_interrupted(void *ctx)

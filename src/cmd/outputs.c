@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cmd/command.h"
+
 static enum frag_rows_form form_of(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -58,6 +60,7 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 	s->rows = calloc(count, sizeof(*s->rows));
 	if (!s->spools || !s->rows)
 		return frag_fail_nomem(err);
+	frag_guard_file(&s->file);
 	rc = frag_outfile_open(&s->file, s->path, err);
 	s->open = !rc;
 	for (uint32_t i = 0; i < count && !rc; i++) {
@@ -92,6 +95,7 @@ int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 	rc = rc ? rc : open_stream(&o->placements, sims, choices, count, many_devices,
 				   frag_placements_observe, err);
 	if (!rc && o->json_path) {
+		frag_guard_file(&o->json);
 		rc = frag_outfile_open(&o->json, o->json_path, err);
 		o->json_open = !rc;
 	}
@@ -159,4 +163,5 @@ void frag_outputs_fini(struct frag_outputs *o)
 	fini(&o->placements);
 	if (o->json_open)
 		frag_outfile_abandon(&o->json);
+	frag_guard_file(NULL);
 }
