@@ -5,6 +5,7 @@
 #include "cmd/outputs.h"
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
+#include "cmd/terminal.h"
 
 struct run {
 	struct frag_run_options options;
@@ -20,10 +21,12 @@ struct run {
 
 static void warn(void *ctx, const char *message)
 {
-	const struct run *run = ctx;
+	struct run *run = ctx;
 
-	if (!run->options.quiet)
-		fprintf(stderr, "fragsim: warning: %s\n", message);
+	if (run->options.quiet)
+		return;
+	frag_progress_end(&run->progress);
+	fprintf(stderr, "fragsim: warning: %s\n", message);
 }
 
 static int open_trace(struct run *run, const char *path, struct frag_error *err)
@@ -115,8 +118,9 @@ static int judge(const struct run *run, int *status, struct frag_error *err)
 static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)
 {
 	const char *no_colour = getenv("NO_COLOR");
+	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	struct frag_report report = {
-		.colour = isatty(STDOUT_FILENO) && !(no_colour && *no_colour),
+		.colour = columns && !(no_colour && *no_colour), .columns = columns,
 	};
 	struct frag_crew_options crew = {
 		.threads = run->options.threads, .stop = frag_interrupted,
