@@ -58,7 +58,9 @@ static void catch_signals(void)
 		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(numbers[i], &act, NULL);
 	act.sa_handler = SIG_IGN;
+	/* both show as errors of the write */
 	sigaction(SIGPIPE, &act, NULL);
+	sigaction(SIGXFSZ, &act, NULL);
 }
 
 /*
