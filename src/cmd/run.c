@@ -37,6 +37,8 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 	};
 	int rc = frag_trace_open(&run->trace, path, &options, err);
 
+	if (rc && frag_interrupted(NULL))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	if (!rc)
 		frag_trace_override(run->trace, o->total, o->context, o->other, o->granularity);
 	return rc;
