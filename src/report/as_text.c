@@ -26,7 +26,7 @@ static void print_trace(const struct frag_report *r, FILE *f)
 	const struct frag_trace_info *t = r->trace;
 
 	fprintf(f, "%s%s%s: %" PRIu64 " events, %" PRIu64 " allocs, %" PRIu64 " frees (%s form)%s\n",
-		ink(r, BOLD), t->path, ink(r, PLAIN), t->events, t->allocs, t->frees, t->form,
+		ink(r, BOLD), strcmp(t->path, "-") == 0 ? "standard input" : t->path, ink(r, PLAIN), t->events, t->allocs, t->frees, t->form,
 		t->whole ? "" : ", not read to its end");
 	if (t->skipped)
 		fprintf(f, "  %" PRIu64 " bad events left out\n", t->skipped);

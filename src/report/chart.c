@@ -79,7 +79,7 @@ static uint32_t fitting(const struct frag_chart *c, int columns)
 void frag_chart_print(const struct frag_chart *c, int terminal, FILE *f)
 {
 	uint32_t columns = fitting(c, terminal);
-	uint64_t top = 1;
+	uint64_t top = 0;
 	char label[FRAG_NUMBER_ROOM];
 
 	if (!c->count)
@@ -87,6 +87,10 @@ void frag_chart_print(const struct frag_chart *c, int terminal, FILE *f)
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->stretch[i].reserved > top)
 			top = c->stretch[i].reserved;
+	if (!top) {
+		fprintf(f, "  nothing was ever reserved\n");
+		return;
+	}
 	for (uint32_t row = ROWS; row > 0; row--) {
 		/* a cell is filled where the value reaches its middle */
 		double level = (double)top * ((double)row - 0.5) / ROWS;
