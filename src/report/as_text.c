@@ -1,6 +1,5 @@
 /* as_text.c - the text report: what was read, what came out, what to look at. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/format.h"
@@ -158,37 +157,49 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 	}
 }
 
-static int by_index(const void *a, const void *b)
+static bool is_worse(const struct frag_mark *a, const struct frag_mark *b)
 {
-	const struct frag_mark *const *x = a, *const *y = b;
-	double dx = (*x)->metrics.fi_device, dy = (*y)->metrics.fi_device;
+	return a->metrics.fi_device > b->metrics.fi_device;
+}
 
-	if (dx != dy)
-		return dx > dy ? -1 : 1;
-	return (*x)->step < (*y)->step ? -1 : (*x)->step > (*y)->step;
+/* The marks with the highest index, earlier ones before later ones; how many they are. */
+static uint32_t worst_marks(const struct frag_result *run, const struct frag_mark **worst)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < run->mark_count; i++) {
+		const struct frag_mark *mark = &run->marks[i];
+		uint32_t at = count;
+
+		while (at > 0 && is_worse(mark, worst[at - 1]))
+			at--;
+		if (at == MARKS_SHOWN)
+			continue;
+		if (count < MARKS_SHOWN)
+			count++;
+		memmove(&worst[at + 1], &worst[at], (count - at - 1) * sizeof(*worst));
+		worst[at] = mark;
+	}
+	return count;
 }
 
 static void print_marks(const struct frag_result *run, FILE *f)
 {
-	const struct frag_mark **marks = malloc(((size_t)run->mark_count + 1) * sizeof(*marks));
+	const struct frag_mark *worst[MARKS_SHOWN];
+	uint32_t count = worst_marks(run, worst);
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
-	if (!marks || !run->mark_count) {
-		free(marks);
+	if (!count)
 		return;
-	}
-	for (uint32_t i = 0; i < run->mark_count; i++)
-		marks[i] = &run->marks[i];
-	qsort(marks, run->mark_count, sizeof(*marks), by_index);
 	fprintf(f, "  %10s  %9s  %6s  %11s  %11s  %s\n", "step", "fi_device", "fi", "reserved",
 		"allocated", "mark");
-	for (uint32_t i = 0; i < run->mark_count && i < MARKS_SHOWN; i++)
-		fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f  %11s  %11s  %.60s\n", marks[i]->step, marks[i]->metrics.fi_device,
-			marks[i]->metrics.fi, frag_size_text(a, marks[i]->metrics.reserved),
-			frag_size_text(b, marks[i]->metrics.allocated), marks[i]->name);
+	for (uint32_t i = 0; i < count; i++)
+		fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f  %11s  %11s  %.60s\n", worst[i]->step,
+			worst[i]->metrics.fi_device, worst[i]->metrics.fi,
+			frag_size_text(a, worst[i]->metrics.reserved),
+			frag_size_text(b, worst[i]->metrics.allocated), worst[i]->name);
 	if (run->mark_count > MARKS_SHOWN)
 		fprintf(f, "  these have the highest fi_device of %u marks\n", run->mark_count);
-	free(marks);
 }
 
 /* Words behind a head, in lines that fit the terminal; elsewhere in one line. */

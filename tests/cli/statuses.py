@@ -115,6 +115,8 @@ HELPFUL = {
     ('--device-bytes', '1e9'): ('--device-bytes', '1e9'),
     ('--granularity', '0'): ('--granularity', '0'),
     ('--on-oom', 'die'): ('--on-oom', 'die', 'stop', 'continue'),
+    ('-p', 'bestfit', '--alloc-conf', 'x:1'): ('--alloc-conf', 'pytorch'),
+    ('-p', 'pytorch', '--alloc-conf', 'bogus:1'): ('bogus',),
     ('--threads', 'many'): ('--threads', 'many'),
     ('--c', '5'): ('--check', '--context-bytes'),
     ('--json', '-', '--steps', '-'): ('standard output',),

@@ -50,7 +50,8 @@ class Scene:
 
 
 NOMEM = ('out of host memory', 'Cannot allocate memory')
-EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct')
+EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
+         'pytorch')
 SCENES = [
     *[Scene(f'allocation under {name}', 'alloc', 6, NOMEM, policies=(name,)) for name in EVERY],
     Scene('allocation of three policies', 'alloc', 6, NOMEM, policies=EVERY[3:6]),
@@ -59,8 +60,10 @@ SCENES = [
     Scene('allocation for gzip', 'alloc', 6, NOMEM, trace='trace.gz'),
     Scene('allocation for zstd', 'alloc', 6, NOMEM, trace='trace.zst'),
     Scene('allocation for an object', 'alloc', 6, NOMEM, trace='object.json'),
-    Scene('allocation with --lenient', 'alloc', 6, NOMEM, ('--lenient',), trace='flawed.ndjson'),
+    Scene('allocation with --lenient', 'alloc', 6, NOMEM, ('-q', '--lenient'), trace='flawed.ndjson'),
     Scene('allocation with --check', 'alloc', 6, NOMEM, ('--check',)),
+    Scene('allocation for the report', 'alloc', 6, NOMEM, ('--summary', 'pytorch'), outputs=(),
+          policies=('bestfit', 'pytorch')),
     Scene('read', 'read', 4, ('Input/output error',)),
     Scene('read of gzip', 'read', 4, ('Input/output error',), trace='trace.gz'),
     Scene('write', 'write', 6, ('No space left',)),
@@ -98,11 +101,12 @@ class Stage:
     def __init__(self, folder: Path, library: Path, program: str):
         self.folder, self.library, self.program = folder, library, program
         self.wanted: dict[str, bytes] = {}      # what the run without a fault makes
+        self.report = b''                       # and prints
 
     def command(self, scene: Scene) -> list[str]:
         policies = [word for name in scene.policies for word in ('-p', name)]
         outputs = [word for option in scene.outputs for word in (option, OUTPUTS[option])]
-        return [self.program, 'run', '-q', '--threads', str(scene.threads), '--on-oom',
+        return [self.program, 'run', '--threads', str(scene.threads), '--on-oom',
                 'continue', *policies, *outputs, *scene.args, scene.trace]
 
     def play(self, scene: Scene, number: int):
@@ -117,12 +121,13 @@ class Stage:
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
         return mark.exists(), done
 
-    def whole(self, scene: Scene, said: str) -> bool:
+    def whole(self, scene: Scene, done: subprocess.CompletedProcess) -> bool:
         """Is all as it should be? The C library may do without what it was refused."""
         if not self.wanted:
             self.wanted = {option: (self.folder / OUTPUTS[option]).read_bytes()
                            for option in scene.outputs}
-        return said == '' and all((self.folder / OUTPUTS[option]).read_bytes() == wanted != OLD
+        self.report = self.report or done.stdout
+        return done.stderr == b'' and done.stdout == self.report and all((self.folder / OUTPUTS[option]).read_bytes() == wanted != OLD
                                   for option, wanted in self.wanted.items())
 
     def fault(self, scene: Scene, number: int) -> tuple[bool, str]:
@@ -133,9 +138,9 @@ class Stage:
         there, done = self.play(scene, number)
         said = done.stderr.decode(errors='backslashreplace')
         if not there:
-            whole = done.returncode == 3 and self.whole(scene, said)
+            whole = done.returncode == 3 and self.whole(scene, done)
             return False, '' if whole else f'without a fault: {done.returncode} {said}'
-        if done.returncode == 3 and self.whole(scene, said):
+        if done.returncode == 3 and self.whole(scene, done):
             return True, ''
         if done.returncode != scene.status:
             return True, f'status {done.returncode}, not {scene.status}: {said!r}'
