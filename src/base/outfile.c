@@ -11,9 +11,20 @@
 
 static int fail(const struct frag_outfile *f, int number, struct frag_error *err)
 {
+	const char *name = strcmp(f->path, "-") == 0 ? "standard output" : f->path;
+
 	if (number == EPIPE)
-		return frag_fail(err, FRAG_EPIPE, "%s: its reader has gone", f->path);
-	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", f->path, strerror(number));
+		return frag_fail(err, FRAG_EPIPE, "%s: its reader has gone", name);
+	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", name, strerror(number));
+}
+
+/* The temporary's name, if it has one, is not to be used any more. */
+static void forget(struct frag_outfile *f)
+{
+	char *name = f->temporary;
+
+	f->temporary = NULL;
+	free(name);
 }
 
 static bool start(struct frag_outfile *f, const char *path)
@@ -30,21 +41,24 @@ static int open_beside(struct frag_outfile *f, const char *path)
 	struct stat old;
 	mode_t mask = umask(0);
 	mode_t mode = 0666 & ~mask;
+	char *name;
+	int number;
 
 	umask(mask);
 	if (stat(path, &old) == 0)
 		mode = old.st_mode & 07777;
-	f->temporary = malloc(strlen(path) + sizeof(".XXXXXX"));
-	if (!f->temporary)
+	name = malloc(strlen(path) + sizeof(".XXXXXX"));
+	if (!name)
 		return ENOMEM;
-	memcpy(f->temporary, path, strlen(path));
-	memcpy(f->temporary + strlen(path), ".XXXXXX", sizeof(".XXXXXX"));
-	f->fd = mkstemp(f->temporary);
+	memcpy(name, path, strlen(path));
+	memcpy(name + strlen(path), ".XXXXXX", sizeof(".XXXXXX"));
+	f->fd = mkstemp(name);
 	if (f->fd < 0) {
-		free(f->temporary);
-		f->temporary = NULL;
-		return errno;
+		number = errno;
+		free(name);
+		return number;
 	}
+	f->temporary = name;
 	fcntl(f->fd, F_SETFD, FD_CLOEXEC);
 	fchmod(f->fd, mode);
 	return 0;
@@ -107,8 +121,7 @@ int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
 	number = open_beside(spool, name);
 	if (!number) {
 		unlink(spool->temporary);
-		free(spool->temporary);
-		spool->temporary = NULL;
+		forget(spool);
 		return 0;
 	}
 	rc = fail(spool, number, err);
@@ -190,21 +203,25 @@ int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool, stru
 	return frag_outfile_status(f, err);
 }
 
-int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err)
+int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err)
 {
-	int rc;
-
 	flush(f);
-	if (f->fd != STDOUT_FILENO && close(f->fd) != 0 && !f->failed)
+	if (f->fd >= 0 && f->fd != STDOUT_FILENO && close(f->fd) != 0 && !f->failed)
 		f->failed = errno;
 	f->fd = -1;
-	if (!f->failed && f->temporary && rename(f->temporary, f->final) != 0)
+	return frag_outfile_status(f, err);
+}
+
+int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err)
+{
+	int rc = frag_outfile_finish(f, err);
+
+	if (!rc && f->temporary && rename(f->temporary, f->final) != 0) {
 		f->failed = errno;
-	if (!f->failed) {
-		free(f->temporary);
-		f->temporary = NULL;
+		rc = frag_outfile_status(f, err);
 	}
-	rc = frag_outfile_status(f, err);
+	if (!rc)
+		forget(f);
 	frag_outfile_abandon(f);
 	return rc;
 }
@@ -215,7 +232,7 @@ void frag_outfile_abandon(struct frag_outfile *f)
 		close(f->fd);
 	if (f->temporary)
 		unlink(f->temporary);
-	free(f->temporary);
+	forget(f);
 	free(f->final);
 	free(f->path);
 	free(f->buf);

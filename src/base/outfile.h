@@ -18,7 +18,9 @@
 
 struct frag_outfile {
 	char  *path;            /* as given, for messages */
-	char  *final, *temporary;       /* NULL where it is written as it comes */
+	char  *final;           /* NULL where it is written as it comes */
+	char  *volatile temporary;      /* NULL where nothing is to be removed; a signal
+					 * handler may read it */
 	char  *buf;
 	size_t used, capacity;
 	int    fd;
@@ -49,7 +51,10 @@ int frag_outfile_status(const struct frag_outfile *f, struct frag_error *err);
 int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool,
 			struct frag_error *err);
 
-/* Flushes, closes, renames into place. On failure nothing is left. */
+/* Flushes and closes: all that can still fail is to take its place. */
+int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err);
+
+/* Finishes what is not finished, and renames it into place. On failure nothing is left. */
 int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err);
 
 /* Closes without a trace; fine on a zeroed or a committed file. */

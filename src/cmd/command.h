@@ -7,6 +7,8 @@
 
 #include "fragsim/error.h"
 
+struct frag_outfile;
+
 struct frag_opt {
 	char short_name;        /* 0: none */
 	const char *name;       /* without the dashes; NULL ends the table */
@@ -40,7 +42,13 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 /* -FRAG_EUSAGE with the command's usage in one line. */
 int frag_usage(const struct frag_cmd *cmd, const char *what, struct frag_error *err);
 
-/* Set by SIGINT and SIGTERM; a second one ends the program at once. */
+/* Flushes standard output: 0, -FRAG_EPIPE or -FRAG_EOUTPUT for all that went there. */
+int frag_flush_stdout(struct frag_error *err);
+
+/* Not to be left half written where a second signal ends the program; NULL forgets all. */
+void frag_guard_file(const struct frag_outfile *f);
+
+/* Set by SIGHUP, SIGINT and SIGTERM; a second one ends the program at once. */
 bool frag_interrupted(void *ctx);
 
 #endif

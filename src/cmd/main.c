@@ -1,12 +1,16 @@
 /* main.c - finds the command, runs it, and turns what comes back into an exit status. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "cmd/command.h"
 #include "fragsim/version.h"
+
+#define GUARDED_MOST 3
 
 static const struct frag_cmd *const commands[] = {
 	&frag_cmd_policies,
@@ -16,11 +20,25 @@ static const struct frag_cmd *const commands[] = {
 
 static volatile sig_atomic_t signals;
 
+static const struct frag_outfile *volatile guarded[GUARDED_MOST];
+static volatile sig_atomic_t guarded_count;
+
+void frag_guard_file(const struct frag_outfile *f)
+{
+	if (!f)
+		guarded_count = 0;
+	else if (guarded_count < GUARDED_MOST)
+		guarded[guarded_count++] = f;
+}
+
 static void on_signal(int number)
 {
-	/* what is being written beside its destination stays; the destination is whole */
-	if (signals++)
-		_exit(128 + number);
+	if (!signals++)
+		return;
+	for (int i = 0; i < guarded_count; i++)
+		if (guarded[i]->temporary)
+			unlink(guarded[i]->temporary);
+	_exit(128 + number);
 }
 
 bool frag_interrupted(void *ctx)
@@ -31,13 +49,39 @@ bool frag_interrupted(void *ctx)
 
 static void catch_signals(void)
 {
-	struct sigaction act = { .sa_handler = on_signal };
+	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+	struct sigaction act = { .sa_handler = on_signal }, old;
 
 	sigemptyset(&act.sa_mask);
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
+	/* what the caller ignores (nohup; a shell for work in the background) stays ignored */
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &act, NULL);
 	act.sa_handler = SIG_IGN;
+	/* both show as errors of the write */
 	sigaction(SIGPIPE, &act, NULL);
+	sigaction(SIGXFSZ, &act, NULL);
+}
+
+/*
+ * A closed standard stream would give its number to the next file that is
+ * opened, and the report would go there. Its place is held by something that
+ * fails as a closed stream does.
+ */
+static void hold_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int frag_flush_stdout(struct frag_error *err)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	if (errno == EPIPE)
+		return frag_fail(err, FRAG_EPIPE, "standard output: its reader has gone");
+	return frag_fail(err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
 }
 
 static void print_usage(FILE *f)
@@ -92,11 +136,10 @@ int main(int argc, char **argv)
 	int status = 0;
 	int rc;
 
+	hold_standard_streams();
 	catch_signals();
 	rc = dispatch(argc, argv, &status, &err);
-	if ((fflush(stdout) != 0 || ferror(stdout)) && !rc)
-		rc = errno == EPIPE ? -FRAG_EPIPE
-		     : frag_fail(&err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
+	rc = rc ? rc : frag_flush_stdout(&err);
 	if (rc && rc != -FRAG_EPIPE && rc != -FRAG_EINTERRUPTED)
 		fprintf(stderr, "fragsim: %s\n", err.message);
 	return rc ? frag_error_status(rc) : status;

@@ -6,6 +6,9 @@
 #include "cmd/command.h"
 
 #define OPTIONS_MOST 40
+#define LONG 256        /* what getopt_long answers for the first long option */
+#define LONG_HELP (LONG + OPTIONS_MOST)
+#define TRY "; fragsim %s -h lists the options"
 
 static void print_help(const struct frag_cmd *cmd)
 {
@@ -28,21 +31,48 @@ int frag_usage(const struct frag_cmd *cmd, const char *what, struct frag_error *
 	return frag_fail(err, FRAG_EUSAGE, "%s (usage: fragsim %s %s)", what, cmd->name, cmd->args);
 }
 
+/* Which of the options begin with the word; they are named, separated by blanks. */
+static uint32_t begin_alike(const struct frag_cmd *cmd, const char *word, size_t length,
+			    char *names, size_t room)
+{
+	uint32_t count = 0;
+	size_t used = 0;
+
+	names[0] = '\0';
+	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
+		if (strncmp(o->name, word, length) != 0)
+			continue;
+		count++;
+		used += (size_t)snprintf(names + used, room - used, " --%s", o->name);
+		if (used >= room)
+			return count;
+	}
+	return count;
+}
+
 /* What getopt found wrong, in one line. */
 static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at,
 		      struct frag_error *err)
 {
 	const char *word = argv[at < 1 ? 1 : at];
-	char text[160];
+	size_t length = strcspn(word, "=");
+	char names[256];
+	uint32_t alike;
 
+	/* the word of a single letter may be another one: getopt has not left it yet */
+	if (optopt > ' ' && optopt < 127)
+		return frag_fail(err, FRAG_EUSAGE, found == ':' ? "option -%c wants a value" TRY
+				 : "unknown option -%c" TRY, optopt, cmd->name);
 	if (found == ':')
-		snprintf(text, sizeof(text), "option %.60s wants a value", word);
-	else if (optopt && strncmp(word, "--", 2) != 0)
-		snprintf(text, sizeof(text), "unknown option -%c", optopt);
-	else
-		snprintf(text, sizeof(text), "unknown or ambiguous option, or a value that it does"
-			 " not take: %.60s", word);
-	return frag_usage(cmd, text, err);
+		return frag_fail(err, FRAG_EUSAGE, "option %.60s wants a value" TRY, word, cmd->name);
+	alike = length > 2 ? begin_alike(cmd, word + 2, length - 2, names, sizeof(names)) : 0;
+	if (alike > 1 && optopt == 0)
+		return frag_fail(err, FRAG_EUSAGE, "option %.60s may be%s" TRY, word, names,
+				 cmd->name);
+	if (optopt >= LONG)
+		return frag_fail(err, FRAG_EUSAGE, "option %.*s takes no value" TRY,
+				 (int)(length < 60 ? length : 60), word, cmd->name);
+	return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s" TRY, word, cmd->name);
 }
 
 static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *shorts)
@@ -54,7 +84,7 @@ static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *sh
 		const struct frag_opt *o = &cmd->opts[n];
 
 		longs[n] = (struct option){
-			.name = o->name, .val = 256 + (int)n,
+			.name = o->name, .val = LONG + (int)n,
 			.has_arg = o->arg ? required_argument : no_argument,
 		};
 		if (!o->short_name)
@@ -65,15 +95,15 @@ static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *sh
 	}
 	*shorts++ = 'h';
 	*shorts = '\0';
-	longs[n] = (struct option){ .name = "help", .val = 'h' };
+	longs[n] = (struct option){ .name = "help", .val = LONG_HELP };
 	longs[n + 1] = (struct option){ .name = NULL };
 	return n;
 }
 
 static const struct frag_opt *find(const struct frag_cmd *cmd, uint32_t count, int found)
 {
-	if (found >= 256)
-		return &cmd->opts[found - 256];
+	if (found >= LONG)
+		return &cmd->opts[found - LONG];
 	for (uint32_t i = 0; i < count; i++)
 		if (cmd->opts[i].short_name == found)
 			return &cmd->opts[i];
@@ -94,7 +124,7 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 	while ((found = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		const struct frag_opt *o;
 
-		if (found == 'h') {
+		if (found == 'h' || found == LONG_HELP) {
 			print_help(cmd);
 			*rest = 0;
 			return 0;

@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/command.h"
 
 static enum frag_rows_form form_of(const char *path)
 {
@@ -15,6 +18,33 @@ static enum frag_rows_form form_of(const char *path)
 
 	return dot && (strcmp(dot, ".ndjson") == 0 || strcmp(dot, ".jsonl") == 0)
 		? FRAG_ROWS_NDJSON : FRAG_ROWS_CSV;
+}
+
+/* Do the two paths lead to the same regular file, there or not yet? */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
+		return false;
+	if (stat(a, &x) != 0 || stat(b, &y) != 0)
+		return strcmp(a, b) == 0;
+	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int frag_outputs_apart(const struct frag_outputs *o, const char *trace, struct frag_error *err)
+{
+	const char *const paths[] = { trace, o->steps.path, o->placements.path, o->json_path };
+
+	for (size_t i = 1; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		for (size_t k = 0; paths[i] && k < i; k++) {
+			if (paths[k] && same_file(paths[i], paths[k]))
+				return frag_fail(err, FRAG_EUSAGE, "%s: %s", paths[i], k
+						 ? "two outputs to one file"
+						 : "the output would replace the trace");
+		}
+	}
+	return 0;
 }
 
 static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
@@ -30,6 +60,7 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 	s->rows = calloc(count, sizeof(*s->rows));
 	if (!s->spools || !s->rows)
 		return frag_fail_nomem(err);
+	frag_guard_file(&s->file);
 	rc = frag_outfile_open(&s->file, s->path, err);
 	s->open = !rc;
 	for (uint32_t i = 0; i < count && !rc; i++) {
@@ -64,6 +95,7 @@ int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 	rc = rc ? rc : open_stream(&o->placements, sims, choices, count, many_devices,
 				   frag_placements_observe, err);
 	if (!rc && o->json_path) {
+		frag_guard_file(&o->json);
 		rc = frag_outfile_open(&o->json, o->json_path, err);
 		o->json_open = !rc;
 	}
@@ -80,30 +112,37 @@ static int gather(struct frag_stream *s, struct frag_error *err)
 	return rc;
 }
 
-static int commit(struct frag_stream *s, struct frag_error *err)
-{
-	if (!s->open)
-		return 0;
-	s->open = false;
-	return frag_outfile_commit(&s->file, err);
-}
-
-int frag_outputs_commit(struct frag_outputs *o, const struct frag_report *report,
+int frag_outputs_finish(struct frag_outputs *o, const struct frag_report *report,
 			struct frag_error *err)
 {
 	int rc = gather(&o->steps, err);
 
-	/* everything that can fail early does, before the first file takes its place */
 	rc = rc ? rc : gather(&o->placements, err);
 	if (!rc && o->json_open)
 		rc = frag_report_json(report, &o->json, err);
-	rc = rc ? rc : commit(&o->steps, err);
-	rc = rc ? rc : commit(&o->placements, err);
-	if (!rc && o->json_open) {
-		o->json_open = false;
-		rc = frag_outfile_commit(&o->json, err);
-	}
+	if (!rc && o->steps.open)
+		rc = frag_outfile_finish(&o->steps.file, err);
+	if (!rc && o->placements.open)
+		rc = frag_outfile_finish(&o->placements.file, err);
+	if (!rc && o->json_open)
+		rc = frag_outfile_finish(&o->json, err);
 	return rc;
+}
+
+static int commit(struct frag_outfile *f, bool *open, struct frag_error *err)
+{
+	if (!*open)
+		return 0;
+	*open = false;
+	return frag_outfile_commit(f, err);
+}
+
+int frag_outputs_commit(struct frag_outputs *o, struct frag_error *err)
+{
+	int rc = commit(&o->steps.file, &o->steps.open, err);
+
+	rc = rc ? rc : commit(&o->placements.file, &o->placements.open, err);
+	return rc ? rc : commit(&o->json, &o->json_open, err);
 }
 
 static void fini(struct frag_stream *s)
@@ -124,4 +163,5 @@ void frag_outputs_fini(struct frag_outputs *o)
 	fini(&o->placements);
 	if (o->json_open)
 		frag_outfile_abandon(&o->json);
+	frag_guard_file(NULL);
 }

@@ -23,14 +23,20 @@ struct frag_outputs {
 	bool json_open;
 };
 
+/* Is each wanted file another, and none the trace? -FRAG_EUSAGE */
+int frag_outputs_apart(const struct frag_outputs *o, const char *trace, struct frag_error *err);
+
 /* Opens what is wanted, for these simulations, and makes them write into it. */
 int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 		      const struct frag_choice *choices, uint32_t count, bool many_devices,
 		      struct frag_error *err);
 
-/* All is well: the files take their places. */
-int frag_outputs_commit(struct frag_outputs *o, const struct frag_report *report,
+/* Writes and closes all of them, so that what can fail has failed. */
+int frag_outputs_finish(struct frag_outputs *o, const struct frag_report *report,
 			struct frag_error *err);
+
+/* All is well: the files take their places. */
+int frag_outputs_commit(struct frag_outputs *o, struct frag_error *err);
 
 /* Leaves no file behind that was not committed. */
 void frag_outputs_fini(struct frag_outputs *o);

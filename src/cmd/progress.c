@@ -3,12 +3,17 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "cmd/terminal.h"
 
 #define PATIENCE 1.0    /* seconds before it is shown */
 #define INTERVAL 0.2
 #define CELLS 30
+#define CELLS_LEAST 6
+#define ECHO_ROOM 2     /* columns that the terminal's own ^C takes */
 
 static double now(void)
 {
@@ -24,38 +29,87 @@ void frag_progress_begin(struct frag_progress *p, bool wanted)
 	p->begun = p->last = now();
 }
 
+/* 42 s, 6 min 9 s, 2 h 5 min */
+static void put_duration(char *buf, size_t size, double seconds)
+{
+	uint64_t s = (uint64_t)(seconds + 0.5);
+
+	if (s < 60)
+		snprintf(buf, size, "%" PRIu64 " s", s);
+	else if (s < 3600)
+		snprintf(buf, size, "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
+	else
+		snprintf(buf, size, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
+}
+
+static void put_rate(char *buf, size_t size, double rate)
+{
+	if (rate < 1e4)
+		snprintf(buf, size, "%.0f/s", rate);
+	else if (rate < 1e6)
+		snprintf(buf, size, "%.0f k/s", rate / 1e3);
+	else
+		snprintf(buf, size, "%.2f M/s", rate / 1e6);
+}
+
+/* The words; *part is what is done of the whole, or negative where that is unknown. */
+static void put_words(char *buf, size_t size, const struct frag_trace_info *info, double elapsed,
+		      double *part)
+{
+	char rate[32], rest[48];
+
+	*part = info->total_bytes ? (double)info->bytes / (double)info->total_bytes : -1;
+	put_rate(rate, sizeof(rate), (double)info->events / elapsed);
+	if (*part > 0) {
+		put_duration(rest, sizeof(rest), elapsed / *part - elapsed);
+		snprintf(buf, size, "%3.0f%%, %s to go, %" PRIu64 " events, %s", *part * 100, rest,
+			 info->events, rate);
+	} else {
+		snprintf(buf, size, "%" PRIu64 " events, %s", info->events, rate);
+	}
+}
+
+static void put_bar(char *buf, int cells, double part)
+{
+	int filled = (int)(part * cells);
+
+	*buf++ = '[';
+	memset(buf, '.', (size_t)cells);
+	memset(buf, '#', (size_t)(filled < cells ? filled : cells));
+	memcpy(buf + cells, "] ", sizeof("] "));
+}
+
 void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info)
 {
-	double t, part, elapsed;
-	int filled;
+	char words[160], bar[CELLS + 4] = "";
+	double t, part;
+	int room, cells, width;
 
 	if (!p->wanted)
 		return;
 	t = now();
-	elapsed = t - p->begun;
-	if (elapsed < PATIENCE || t - p->last < INTERVAL)
+	if (t - p->begun < PATIENCE || t - p->last < INTERVAL)
 		return;
 	p->last = t;
-	p->shown = true;
-	fprintf(stderr, "\r");
-	if (info->total_bytes) {
-		part = (double)info->bytes / (double)info->total_bytes;
-		filled = (int)(part * CELLS);
-		fputc('[', stderr);
-		for (int i = 0; i < CELLS; i++)
-			fputc(i < filled ? '#' : '.', stderr);
-		fprintf(stderr, "] %3.0f%%, ", part * 100);
-		if (part > 0)
-			fprintf(stderr, "%.0f s to go, ", elapsed / part - elapsed);
-	}
-	fprintf(stderr, "%" PRIu64 " events, %.2f M/s   ", info->events,
-		(double)info->events / elapsed / 1e6);
+	put_words(words, sizeof(words), info, t - p->begun, &part);
+	/* a line that reached the last column, with a ^C echoed behind it, would wrap */
+	room = frag_terminal_columns(STDERR_FILENO) - 1 - ECHO_ROOM;
+	cells = room - (int)strlen(words) - (int)strlen("[] ");
+	if (part >= 0 && cells >= CELLS_LEAST)
+		put_bar(bar, cells < CELLS ? cells : CELLS, part);
+	while ((int)strlen(words) > room && strrchr(words, ','))
+		*strrchr(words, ',') = '\0';
+	if ((int)strlen(words) > room)
+		return;
+	width = (int)(strlen(bar) + strlen(words));
+	fprintf(stderr, "\r%s%s%*s", bar, words, p->shown > width ? p->shown - width : 0, "");
 	fflush(stderr);
+	p->shown = width;
 }
 
 void frag_progress_end(struct frag_progress *p)
 {
 	if (p->shown)
-		fprintf(stderr, "\r%*s\r", 100, "");
-	p->shown = false;
+		fprintf(stderr, "\r%*s\r", p->shown + ECHO_ROOM, "");
+	p->shown = 0;
 }

@@ -9,7 +9,7 @@
 
 struct frag_progress {
 	bool wanted;            /* standard error is a terminal */
-	bool shown;
+	int shown;              /* columns that it takes now */
 	double begun, last;     /* seconds */
 };
 

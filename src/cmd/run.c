@@ -1,10 +1,12 @@
 /* run.c - fragsim run: a trace under one or more policies. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/outputs.h"
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
+#include "cmd/terminal.h"
 
 struct run {
 	struct frag_run_options options;
@@ -20,10 +22,12 @@ struct run {
 
 static void warn(void *ctx, const char *message)
 {
-	const struct run *run = ctx;
+	struct run *run = ctx;
 
-	if (!run->options.quiet)
-		fprintf(stderr, "fragsim: warning: %s\n", message);
+	if (run->options.quiet)
+		return;
+	frag_progress_end(&run->progress);
+	fprintf(stderr, "fragsim: warning: %s\n", message);
 }
 
 static int open_trace(struct run *run, const char *path, struct frag_error *err)
@@ -34,6 +38,8 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 	};
 	int rc = frag_trace_open(&run->trace, path, &options, err);
 
+	if (rc && frag_interrupted(NULL))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	if (!rc)
 		frag_trace_override(run->trace, o->total, o->context, o->other, o->granularity);
 	return rc;
@@ -64,9 +70,6 @@ static int make_sims(struct run *run, struct frag_error *err)
 		if (run->options.report)
 			rc = frag_sim_observe(run->sims[i], &chart);
 	}
-	run->outputs.steps.path = run->options.steps;
-	run->outputs.placements.path = run->options.placements;
-	run->outputs.json_path = run->options.json;
 	return rc ? rc : frag_outputs_open(&run->outputs, run->sims, run->options.choices, count,
 					   devices > 1, err);
 }
@@ -117,16 +120,24 @@ static int judge(const struct run *run, int *status, struct frag_error *err)
 
 static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)
 {
-	const char *no_colour = getenv("NO_COLOR");
+	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	struct frag_report report = {
-		.colour = isatty(STDOUT_FILENO) && !(no_colour && *no_colour),
+		.colour = columns && !(no_colour && *no_colour)
+			&& !(terminal && strcmp(terminal, "dumb") == 0),
+		.columns = columns,
 	};
 	struct frag_crew_options crew = {
 		.threads = run->options.threads, .stop = frag_interrupted,
 		.progress = show_progress, .ctx = run,
 	};
-	int rc = open_trace(run, path, err), interrupted = 0;
+	int rc, interrupted = 0;
 
+	run->outputs.steps.path = run->options.steps;
+	run->outputs.placements.path = run->options.placements;
+	run->outputs.json_path = run->options.json;
+	rc = frag_outputs_apart(&run->outputs, path, err);
+	rc = rc ? rc : open_trace(run, path, err);
 	rc = rc ? rc : make_sims(run, err);
 	if (rc)
 		return rc;
@@ -142,10 +153,14 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 	report.runs = run->runs;
 	report.summary = run->options.summary;
 	report.run_count = run->run_count;
-	rc = frag_outputs_commit(&run->outputs, &report, err);
-	if (!rc && run->options.report)
+	rc = frag_outputs_finish(&run->outputs, &report, err);
+	if (!rc && run->options.report) {
 		frag_report_text(&report, stdout);
+		rc = frag_flush_stdout(err);
+	}
+	/* no file takes its place before all that can fail has been done */
 	rc = rc ? rc : judge(run, status, err);
+	rc = rc ? rc : frag_outputs_commit(&run->outputs, err);
 	return rc ? rc : interrupted;
 }
 

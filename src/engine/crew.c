@@ -86,6 +86,11 @@ static bool all_stopped(const struct crew *crew)
 	return true;
 }
 
+static bool stopped(const struct frag_crew_options *options)
+{
+	return options->stop && options->stop(options->ctx);
+}
+
 static int read_and_feed(struct crew *crew, struct frag_trace *trace,
 			 const struct frag_crew_options *options, struct frag_error *err)
 {
@@ -94,9 +99,12 @@ static int read_and_feed(struct crew *crew, struct frag_trace *trace,
 	int rc;
 
 	for (;;) {
-		if (options->stop && options->stop(options->ctx))
+		if (stopped(options))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 		rc = frag_trace_next(trace, &batch, err);
+		/* Ctrl-C ends the writer of a pipe too: where that broke off says nothing */
+		if ((rc || batch.count == 0) && stopped(options))
+			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 		if (rc)
 			return rc;
 		/* an empty trace still has its end told to the simulations */

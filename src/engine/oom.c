@@ -30,25 +30,45 @@ static void word_message(struct frag_oom *oom, const struct frag_engine *e, uint
 		 strcmp(name, "pytorch") == 0 ? "PyTorch" : name);
 }
 
-static void word_advice(struct frag_oom *oom, const struct frag_metrics *m)
+/* What was in the way, in short. */
+static void word_obstacle(char *buf, size_t size, const struct frag_oom *oom,
+			  const struct frag_device *device, uint64_t missing)
+{
+	char limit[FRAG_NUMBER_ROOM];
+
+	if (device->limit != UINT64_MAX && device->used + oom->tried > device->limit)
+		snprintf(buf, size, "The limit that set_fraction put, %s, would be passed",
+			 frag_size_text(limit, device->limit));
+	else if (!oom->fragmentation)
+		snprintf(buf, size, "Too little memory was free, in whatever pieces");
+	else if (missing)
+		snprintf(buf, size, "Enough bytes were free, but not in one piece");
+	else
+		snprintf(buf, size, "Enough bytes were free, but the policy did not give them back");
+}
+
+static void word_advice(struct frag_oom *oom, const struct frag_metrics *m,
+			const struct frag_device *device)
 {
 	uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
 	uint64_t piece = device_free + m->releasable;
 	uint64_t missing;
 	char held[FRAG_NUMBER_ROOM], stranded[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
-	char lack[FRAG_NUMBER_ROOM];
+	char lack[FRAG_NUMBER_ROOM], obstacle[128], end[64] = "";
 
 	if (m->largest_free > piece)
 		piece = m->largest_free;
 	missing = oom->tried > piece ? oom->tried - piece : 0;
+	word_obstacle(obstacle, sizeof(obstacle), oom, device, missing);
+	if (missing)
+		snprintf(end, sizeof(end), "; %s missing in one piece",
+			 frag_size_text(lack, missing));
 	snprintf(oom->advice, sizeof(oom->advice),
 		 "%s: %s reserved but unallocated, %s of that stranded between live blocks; "
-		 "largest free block %s; fi %.2f %%, fi_device %.2f %%; %s missing in one piece.",
-		 oom->fragmentation ? "Enough bytes were free, but not in one piece"
-				    : "Too little memory was free, in whatever pieces",
+		 "largest free block %s; fi %.2f %%, fi_device %.2f %%%s.", obstacle,
 		 frag_size_text(held, m->reserved - m->allocated),
 		 frag_size_text(stranded, m->stranded), frag_size_text(largest, m->largest_free),
-		 m->fi, m->fi_device, frag_size_text(lack, missing));
+		 m->fi, m->fi_device, end);
 }
 
 /* What the blocks of one tag hold. */
@@ -148,7 +168,7 @@ int frag_oom_explain(struct frag_oom *oom, const struct frag_engine *e, uint32_t
 	oom->tried = frag_heap_books(e->policy.heap)->tried;
 	oom->fragmentation = (int64_t)m->free + m->device_free >= (int64_t)oom->tried;
 	word_message(oom, e, device);
-	word_advice(oom, m);
+	word_advice(oom, m, &e->device);
 	count = sum_by_tag(shares, list_blocks(shares, e, device, slots, slot_count));
 	qsort(shares, count, sizeof(*shares), by_bytes);
 	rc = name_holders(oom, shares, count, trace);

@@ -162,9 +162,12 @@ static int check_step(const struct frag_sim *sim, uint32_t d, const struct frag_
 		      struct frag_error *err)
 {
 	struct frag_error first;
+	int rc = frag_heap_check(sim->engines[d].policy.heap, &first);
 
-	if (frag_heap_check(sim->engines[d].policy.heap, &first) == 0)
+	if (rc == 0)
 		return 0;
+	if (rc == -FRAG_ENOMEM)
+		return frag_fail_nomem(err);
 	return frag_fail(err, FRAG_ECHECK, "policy %s, device %u, after step %" PRIu64 ": %.800s",
 			 sim->choice.text, d, ev->step, first.message);
 }

@@ -1,6 +1,5 @@
 /* as_text.c - the text report: what was read, what came out, what to look at. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/format.h"
@@ -10,6 +9,7 @@
 #define OOMS_SHOWN 5
 #define RUNS_WITH_CHART 4
 #define SEVERE_PCT 70.0
+#define WRAPPED_LEAST 30        /* columns; in fewer it is not worth it */
 
 enum { PLAIN, BOLD, RED, YELLOW };
 
@@ -25,7 +25,7 @@ static void print_trace(const struct frag_report *r, FILE *f)
 	const struct frag_trace_info *t = r->trace;
 
 	fprintf(f, "%s%s%s: %" PRIu64 " events, %" PRIu64 " allocs, %" PRIu64 " frees (%s form)%s\n",
-		ink(r, BOLD), t->path, ink(r, PLAIN), t->events, t->allocs, t->frees, t->form,
+		ink(r, BOLD), strcmp(t->path, "-") == 0 ? "standard input" : t->path, ink(r, PLAIN), t->events, t->allocs, t->frees, t->form,
 		t->whole ? "" : ", not read to its end");
 	if (t->skipped)
 		fprintf(f, "  %" PRIu64 " bad events left out\n", t->skipped);
@@ -73,7 +73,7 @@ static void run_name(const struct frag_report *r, const struct frag_result *run,
 static int name_width(const struct frag_report *r)
 {
 	char name[sizeof(r->runs[0].result->choice.text) + 16];
-	size_t width = strlen("policy");
+	size_t width = strlen("index, %");
 
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		run_name(r, r->runs[i].result, name, sizeof(name));
@@ -106,7 +106,7 @@ static void print_memory(const struct frag_report *r, int width, FILE *f)
 
 static void print_percent(const struct frag_report *r, double value, FILE *f)
 {
-	fprintf(f, "  %s%6.2f%s", value > SEVERE_PCT ? ink(r, YELLOW) : "", value,
+	fprintf(f, " %s%6.2f%s", value > SEVERE_PCT ? ink(r, YELLOW) : "", value,
 		value > SEVERE_PCT ? ink(r, PLAIN) : "");
 }
 
@@ -114,11 +114,11 @@ static void print_indices(const struct frag_report *r, int width, FILE *f)
 {
 	char name[600];
 
-	fprintf(f, "\n%-*s  %-30s  %-30s  %s\n%-*s", width, "index, in percent", "fi_device", "fi",
+	fprintf(f, "\n%-*s  %-27s   %-27s  %8s\n%-*s", width, "index, %", "fi_device", "fi",
 		"severe", width, "");
 	for (int i = 0; i < 2; i++)
-		fprintf(f, "  %6s  %6s  %6s  %6s", "mean", "p95", "max", "end");
-	fputs("  steps\n", f);
+		fprintf(f, "%s %6s %6s %6s %6s", i ? "  " : " ", "mean", "p95", "max", "end");
+	fprintf(f, "  %8s\n", "steps");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_distribution *both[] = { &run->fi_device, &run->fi };
@@ -126,12 +126,13 @@ static void print_indices(const struct frag_report *r, int width, FILE *f)
 		run_name(r, run, name, sizeof(name));
 		fprintf(f, "%-*s", width, name);
 		for (int k = 0; k < 2; k++) {
+			fputs(k ? "  " : " ", f);
 			print_percent(r, both[k]->mean, f);
 			print_percent(r, both[k]->p95, f);
 			print_percent(r, both[k]->max, f);
 			print_percent(r, both[k]->last, f);
 		}
-		fprintf(f, "  %" PRIu64 " of %" PRIu64 "\n", run->fi_device.severe_steps, run->steps);
+		fprintf(f, "  %8" PRIu64 "\n", run->fi_device.severe_steps);
 	}
 }
 
@@ -139,7 +140,7 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 {
 	char name[600];
 
-	fprintf(f, "\n%-*s  %10s  %10s  %10s  %9s  %8s  %6s  %s\n", width, "device calls",
+	fprintf(f, "\n%-*s  %8s  %8s  %8s  %7s  %7s  %5s  %s\n", width, "segments",
 		"obtained", "released", "at most", "hits", "retries", "OOMs", "status");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
@@ -147,8 +148,8 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 		bool bad = run->status != FRAG_RUN_OK;
 
 		run_name(r, run, name, sizeof(name));
-		fprintf(f, "%-*s  %10" PRIu64 "  %10" PRIu64 "  %10" PRIu64 "  %8.2f%%  %8" PRIu64
-			"  %6" PRIu64 "  %s%s%s\n", width, name, c->segment_allocs,
+		fprintf(f, "%-*s  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
+			"  %5" PRIu64 "  %s%s%s\n", width, name, c->segment_allocs,
 			c->segment_frees, run->peak.segments,
 			c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
 			c->retries, c->ooms, bad ? ink(r, RED) : "",
@@ -156,51 +157,94 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 	}
 }
 
-static int by_index(const void *a, const void *b)
+static bool is_worse(const struct frag_mark *a, const struct frag_mark *b)
 {
-	const struct frag_mark *const *x = a, *const *y = b;
-	double dx = (*x)->metrics.fi_device, dy = (*y)->metrics.fi_device;
+	return a->metrics.fi_device > b->metrics.fi_device;
+}
 
-	if (dx != dy)
-		return dx > dy ? -1 : 1;
-	return (*x)->step < (*y)->step ? -1 : (*x)->step > (*y)->step;
+/* The marks with the highest index, earlier ones before later ones; how many they are. */
+static uint32_t worst_marks(const struct frag_result *run, const struct frag_mark **worst)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < run->mark_count; i++) {
+		const struct frag_mark *mark = &run->marks[i];
+		uint32_t at = count;
+
+		while (at > 0 && is_worse(mark, worst[at - 1]))
+			at--;
+		if (at == MARKS_SHOWN)
+			continue;
+		if (count < MARKS_SHOWN)
+			count++;
+		memmove(&worst[at + 1], &worst[at], (count - at - 1) * sizeof(*worst));
+		worst[at] = mark;
+	}
+	return count;
 }
 
 static void print_marks(const struct frag_result *run, FILE *f)
 {
-	const struct frag_mark **marks = malloc(((size_t)run->mark_count + 1) * sizeof(*marks));
+	const struct frag_mark *worst[MARKS_SHOWN];
+	uint32_t count = worst_marks(run, worst);
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
-	if (!marks || !run->mark_count) {
-		free(marks);
+	if (!count)
 		return;
+	fprintf(f, "  %10s  %9s  %6s  %11s  %11s  %s\n", "step", "fi_device", "fi", "reserved",
+		"allocated", "mark");
+	for (uint32_t i = 0; i < count; i++)
+		fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f  %11s  %11s  %.60s\n", worst[i]->step,
+			worst[i]->metrics.fi_device, worst[i]->metrics.fi,
+			frag_size_text(a, worst[i]->metrics.reserved),
+			frag_size_text(b, worst[i]->metrics.allocated), worst[i]->name);
+	if (run->mark_count > MARKS_SHOWN)
+		fprintf(f, "  these have the highest fi_device of %u marks\n", run->mark_count);
+}
+
+/* Words behind a head, in lines that fit the terminal; elsewhere in one line. */
+static void print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f)
+{
+	const int indent = (int)strlen(head);
+	size_t room = r->columns > WRAPPED_LEAST ? (size_t)(r->columns - indent) : SIZE_MAX;
+
+	while (*text) {
+		size_t n = strlen(text);
+
+		if (n > room) {
+			for (n = room; n > 0 && text[n] != ' '; n--)
+				;
+			n = n ? n : room;
+		}
+		fprintf(f, "%*s%.*s\n", indent, head, (int)n, text);
+		text += n;
+		text += strspn(text, " ");
+		head = "";
 	}
-	for (uint32_t i = 0; i < run->mark_count; i++)
-		marks[i] = &run->marks[i];
-	qsort(marks, run->mark_count, sizeof(*marks), by_index);
-	fprintf(f, "  marks with the highest fi_device, of %u:\n", run->mark_count);
-	for (uint32_t i = 0; i < run->mark_count && i < MARKS_SHOWN; i++)
-		fprintf(f, "    step %10" PRIu64 "  fi_device %6.2f  fi %6.2f  reserved %11s"
-			"  allocated %11s  %.60s\n", marks[i]->step, marks[i]->metrics.fi_device,
-			marks[i]->metrics.fi, frag_size_text(a, marks[i]->metrics.reserved),
-			frag_size_text(b, marks[i]->metrics.allocated), marks[i]->name);
-	free(marks);
+}
+
+static void print_holder(const struct frag_report *r, const struct frag_holder *holder,
+			 const char *head, FILE *f)
+{
+	char size[FRAG_NUMBER_ROOM], text[256];
+
+	snprintf(text, sizeof(text), "%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
+		 ", %.60s", frag_size_text(size, holder->bytes), holder->blocks,
+		 holder->blocks == 1 ? "" : "s", holder->oldest,
+		 holder->tag ? holder->tag : "without a tag");
+	print_wrapped(r, head, text, f);
 }
 
 static void print_oom(const struct frag_report *r, const struct frag_oom *oom, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM];
-
 	fprintf(f, "  %sOOM at step %" PRIu64 "%s", ink(r, RED), oom->step, ink(r, PLAIN));
 	if (oom->id)
 		fprintf(f, ", id %.60s, %" PRIu64 " bytes", oom->id, oom->size);
-	fprintf(f, ": %s\n    %s\n    cause: %s\n", oom->message, oom->advice,
-		oom->fragmentation ? "fragmentation" : "capacity");
+	fprintf(f, ", cause: %s\n", oom->fragmentation ? "fragmentation" : "capacity");
+	print_wrapped(r, "    ", oom->message, f);
+	print_wrapped(r, "    ", oom->advice, f);
 	for (uint32_t i = 0; i < oom->holder_count; i++)
-		fprintf(f, "    %s %s in %" PRIu64 " blocks, the oldest from step %" PRIu64 ", %.60s\n",
-			i ? "    " : "held:", frag_size_text(size, oom->holders[i].bytes),
-			oom->holders[i].blocks, oom->holders[i].oldest,
-			oom->holders[i].tag ? oom->holders[i].tag : "without a tag");
+		print_holder(r, &oom->holders[i], i ? "          " : "    held: ", f);
 }
 
 static void print_run(const struct frag_report *r, const struct frag_report_run *run, FILE *f)
@@ -215,7 +259,7 @@ static void print_run(const struct frag_report *r, const struct frag_report_run 
 	fprintf(f, "\n%s%s%s over its %" PRIu64 " steps\n", ink(r, BOLD), name, ink(r, PLAIN),
 		result->steps);
 	if (chart)
-		frag_chart_print(run->chart, f);
+		frag_chart_print(run->chart, r->columns, f);
 	if (r->run_count <= RUNS_WITH_CHART)
 		print_marks(result, f);
 	for (uint32_t i = 0; i < result->oom_count && i < OOMS_SHOWN; i++)
@@ -231,8 +275,6 @@ void frag_report_text(const struct frag_report *report, FILE *f)
 	print_trace(report, f);
 	print_devices(report, f);
 	print_memory(report, width, f);
-	if (width < (int)strlen("index, in percent"))
-		width = (int)strlen("index, in percent");
 	print_indices(report, width, f);
 	print_counts(report, width, f);
 	for (uint32_t i = 0; i < report->run_count; i++) {

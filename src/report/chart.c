@@ -9,6 +9,8 @@
 #include "base/format.h"
 
 #define COLUMNS 64
+#define COLUMNS_LEAST 16
+#define LABEL 16        /* columns that stand before the picture */
 #define ROWS 8
 
 static void cover(struct frag_chart_stretch *to, const struct frag_chart_stretch *with)
@@ -62,10 +64,22 @@ static struct frag_chart_stretch column(const struct frag_chart *c, uint32_t col
 	return s;
 }
 
-void frag_chart_print(const struct frag_chart *c, FILE *f)
+/* Twice as wide as usual at most: that many stretches there are in any long run. */
+static uint32_t fitting(const struct frag_chart *c, int columns)
 {
-	uint32_t columns = c->count < COLUMNS ? c->count : COLUMNS;
-	uint64_t top = 1;
+	int room = columns ? columns - LABEL : COLUMNS;
+
+	if (room < COLUMNS_LEAST)
+		room = COLUMNS_LEAST;
+	if (room > 2 * COLUMNS)
+		room = 2 * COLUMNS;
+	return c->count < (uint32_t)room ? c->count : (uint32_t)room;
+}
+
+void frag_chart_print(const struct frag_chart *c, int terminal, FILE *f)
+{
+	uint32_t columns = fitting(c, terminal);
+	uint64_t top = 0;
 	char label[FRAG_NUMBER_ROOM];
 
 	if (!c->count)
@@ -73,6 +87,10 @@ void frag_chart_print(const struct frag_chart *c, FILE *f)
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->stretch[i].reserved > top)
 			top = c->stretch[i].reserved;
+	if (!top) {
+		fprintf(f, "  nothing was ever reserved\n");
+		return;
+	}
 	for (uint32_t row = ROWS; row > 0; row--) {
 		/* a cell is filled where the value reaches its middle */
 		double level = (double)top * ((double)row - 0.5) / ROWS;

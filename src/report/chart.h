@@ -23,6 +23,7 @@ struct frag_chart {
 /* Observer; ctx is an array of struct frag_chart, one a device. */
 int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
 
-void frag_chart_print(const struct frag_chart *chart, FILE *f);
+/* As wide as the terminal's columns allow; 0: as wide as usual. */
+void frag_chart_print(const struct frag_chart *chart, int columns, FILE *f);
 
 #endif

@@ -21,6 +21,7 @@ struct frag_report {
 	uint32_t run_count;
 	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
 	bool colour;
+	int columns;            /* of the terminal; 0: it is none */
 };
 
 /* The text report of `run`. */

@@ -26,7 +26,8 @@ int frag_input_open(struct frag_input *in, const char *path, struct frag_error *
 	}
 	fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		rc = frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
+		rc = frag_fail(err, errno == EINTR ? FRAG_EINTERRUPTED : FRAG_ETRACE, "%s: %s",
+			       path, strerror(errno));
 	else
 		rc = frag_unpacker_new(&in->unpacker, fd, in->path, err);
 	if (rc) {

@@ -28,6 +28,7 @@ struct frag_native {
 	bool in_events;         /* trouble now is that of an event */
 	struct frag_header header;
 	enum form form;
+	bool asked;             /* events have been asked for */
 	bool begun;             /* an element of the array, or an event, was seen */
 	bool closed;            /* the array's bracket was seen, what follows it not yet */
 	bool ended;             /* nothing is left to read */
@@ -393,7 +394,7 @@ static int finish_object(struct frag_native *n, struct frag_error *err)
 static int native_refill(void *state, struct frag_error *err)
 {
 	struct frag_native *n = state;
-	int rc;
+	int rc = 0;
 
 	if (n->ended)
 		return 0;
@@ -402,9 +403,12 @@ static int native_refill(void *state, struct frag_error *err)
 		return finish_object(n, err);
 	/* a window that holds more than one event is not used up: what next left is
 	 * the beginning of one */
-	rc = n->in.eof ? 0 : refill(n, err);
+	if (n->asked && !n->in.eof)
+		rc = refill(n, err);
 	if (rc < 0)
 		return rc;
+	/* what came with the header does not wait for what comes next */
+	n->asked = true;
 	aim(n, n->form == LINES);
 	return 1;
 }

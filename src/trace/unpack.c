@@ -106,8 +106,9 @@ static int fetch(struct frag_unpacker *u, size_t want, struct frag_error *err)
 	while (u->end < want) {
 		ssize_t n = read(u->fd, u->chunk + u->end, CHUNK - u->end);
 
+		/* a signal that is not to end the reading restarts it by itself */
 		if (n < 0 && errno == EINTR)
-			continue;
+			return frag_fail(err, FRAG_EINTERRUPTED, "%s: interrupted", u->path);
 		if (n < 0)
 			return frag_fail(err, FRAG_ETRACE, "%s: %s", u->path, strerror(errno));
 		if (n == 0) {

@@ -15,7 +15,10 @@ int  frag_unpacker_new(struct frag_unpacker **out, int fd, const char *path,
 		       struct frag_error *err);
 void frag_unpacker_del(struct frag_unpacker *u);
 
-/* Up to `room` bytes; *got 0 at the end only. -FRAG_ETRACE where damaged or unreadable. */
+/*
+ * Up to `room` bytes; *got 0 at the end only. -FRAG_ETRACE where damaged or
+ * unreadable, -FRAG_EINTERRUPTED where a signal ended the wait for more.
+ */
 int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *got,
 		       struct frag_error *err);
 bool frag_unpacker_rewind(struct frag_unpacker *u);

@@ -13,6 +13,10 @@ run
 run a b
 run --bogus a
 run -x a
+run --quiet -xq a
+run -qp
+run --c 5 a
+run --help=3
 run --policy
 run --quiet=3 a
 run --steps - --json - a

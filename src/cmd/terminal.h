@@ -1,0 +1,8 @@
+/* terminal.h - what there is to know of a terminal. */
+#ifndef CMD_TERMINAL_H
+#define CMD_TERMINAL_H
+
+/* How many columns it has; 0 where the descriptor is no terminal. */
+int frag_terminal_columns(int fd);
+
+#endif

@@ -1,0 +1,217 @@
+"""outputs.py - where output goes, what happens when it cannot, and that no file is harmed."""
+
+import json
+import os
+import resource
+import stat
+
+from harness import (BAD, FULL, GOOD, OLD, cases, closed_pipe, ended, equal, one_line, run,
+                     started, test, untouched, write)
+
+FILES = ('--steps', '--placements', '--json')
+# everything that prints on standard output
+PRINTING = {
+    'the report': ('run', 'good.ndjson'),
+    'reports of many policies': ('run', '-p', 'bestfit', '-p', 'buddy', '-p', 'firstfit',
+                                 '-p', 'direct', 'good.ndjson'),
+    'steps': ('run', '--steps', '-', 'good.ndjson'),
+    'steps of two policies': ('run', '--steps', '-', '-p', 'buddy', '-p', 'direct', 'good.ndjson'),
+    'placements': ('run', '--placements', '-', 'good.ndjson'),
+    'a result': ('run', '--json', '-', 'good.ndjson'),
+    'the list of policies': ('policies',),
+    'the list as JSON': ('policies', '--json', '-'),
+    'the version': ('--version',),
+    'the help': ('--help',),
+    'the help of run': ('run', '-h'),
+    'the help of policies': ('help', 'policies'),
+}
+
+
+@cases(*PRINTING)
+def closed_pipe_is_silent(folder, name):
+    """a pipe that nobody reads: status 6 and no word"""
+    write(folder, good=GOOD)
+    with closed_pipe() as pipe, untouched(folder):
+        out = run(folder, *PRINTING[name], stdout=pipe)
+    equal((out.status, out.err), (6, b''), 'status and errors')
+
+
+@cases(*PRINTING)
+def full_disk_is_told(folder, name):
+    """standard output on a full disk: status 6 and one line"""
+    write(folder, good=GOOD)
+    with open('/dev/full', 'wb') as full, untouched(folder):
+        out = run(folder, *PRINTING[name], stdout=full)
+    equal(out.status, 6, 'status')
+    one_line(out)
+    assert 'standard output' in out.lines[0] and 'No space left' in out.lines[0], out.err
+
+
+@cases(*PRINTING)
+def closed_stdout_is_told(folder, name):
+    """no standard output at all: status 6 and one line"""
+    write(folder, good=GOOD)
+    with untouched(folder):
+        out = run(folder, *PRINTING[name], close=(1,))
+    equal(out.status, 6, 'status')
+    one_line(out)
+    assert 'standard output' in out.lines[0], out.err
+
+
+@test
+def reader_that_leaves(folder):
+    """a reader that leaves in the middle of much output: status 6 and no word"""
+    text = '{"op":"mark","name":"x"}\n' * 100_000
+    write(folder, long=text)
+    reader, writer = os.pipe()
+    with os.fdopen(writer, 'wb') as end:
+        with started(folder, 'run', '--steps', '-', 'long.ndjson', stdout=end) as process:
+            end.close()
+            equal(os.read(reader, 9), b'step,t,de', 'the first bytes')
+            os.close(reader)
+            out = ended(process)
+    equal((out.status, out.err), (6, b''), 'status and errors')
+
+
+@cases((0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2))
+def closed_streams_and_files(folder, closed):
+    """a closed standard stream never becomes a file that is written"""
+    late = GOOD.replace('"size":1000', '"size":1000,"t":5').replace('"id":1}', '"id":1,"t":4}')
+    write(folder, late=late)
+    args = ('run', '--steps', 's.csv', '--placements', 'p.ndjson', '--json', 'r.json')
+    equal(run(folder, *args, 'late.ndjson').status, 0, 'status without a closed stream')
+    names = ('s.csv', 'p.ndjson', 'r.json')
+    wanted = [(folder / name).read_bytes() for name in names]
+    for name in names:
+        (folder / name).unlink()
+    # without the report all is well, with it only where it can be printed
+    out = run(folder, *args, '-q', 'late.ndjson', close=closed)
+    equal((out.status, out.err), (0, b''), 'status and errors of a quiet run')
+    equal([(folder / name).read_bytes() for name in names], wanted, 'files')
+    if 1 in closed:
+        with untouched(folder, *names):
+            equal(run(folder, *args, 'late.ndjson', close=closed).status, 6, 'status')
+
+
+@test
+def closed_stdin(folder):
+    """a closed standard input is a trace that cannot be read, and no file instead of it"""
+    with untouched(folder, 's.csv'):
+        out = run(folder, 'run', '--steps', 's.csv', '-', close=(0,))
+    equal(out.status, 4, 'status')
+    one_line(out)
+    assert 'standard input' in out.lines[0], out.err
+
+
+def no_space(size: int):
+    """A limit on the size of files is what comes nearest to a full disk for anybody."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+# name: (options, trace, status, how it is run)
+FAILURES = {
+    'a bad trace': ((), 'bad', 4, {}),
+    'a bad trace behind an OOM': ((), 'full_bad', 4, {}),
+    'a trace that is not there': ((), 'none', 4, {}),
+    'a bad option': (('--bogus',), 'good', 2, {}),
+    'a bad option behind the good ones': (('--on-oom', 'die'), 'good', 2, {}),
+    'a condition on what is null': (('--fail-if', 'fi.time_weighted_mean > 1'), 'good', 2, {}),
+    'two policies, one bad': (('-p', 'bestfit', '-p', 'bogus'), 'good', 2, {}),
+    'a report that cannot be printed': ((), 'good', 6, {'stdout': '/dev/full'}),
+    'a report that nobody reads': ((), 'good', 6, {'stdout': 'closed pipe'}),
+    'no standard output': ((), 'good', 6, {'close': (1,)}),
+    'a limit on the size of files': (('-q',), 'long', 6, {'preexec_fn': no_space(4096)}),
+    'the same with spools': (('-q', '-p', 'direct', '-p', 'buddy'), 'long', 6,
+                             {'preexec_fn': no_space(4096)}),
+}
+
+
+@cases(*FAILURES)
+def failures_harm_no_file(folder, name):
+    """what fails leaves every output as it was"""
+    options, trace, status, how = FAILURES[name]
+    write(folder, good=GOOD, bad=BAD, full_bad=FULL + '{"op":"free","id":77}\n',
+          long=GOOD + '{"op":"mark","name":"x"}\n' * 1000)
+    outputs = ('--steps', 's.csv', '--placements', 'p.ndjson', '--json', 'r.json')
+    how = dict(how)
+    with closed_pipe() as nobody, open('/dev/full', 'wb') as full:
+        if 'stdout' in how:
+            how['stdout'] = full if how['stdout'] == '/dev/full' else nobody
+        for before in ((), ('s.csv', 'p.ndjson', 'r.json')):
+            with untouched(folder, *before):
+                out = run(folder, 'run', *outputs, *options, f'{trace}.ndjson', **how)
+            equal(out.status, status, 'status')
+            if name != 'a report that nobody reads':
+                one_line(out)
+
+
+@cases(*FILES)
+def one_full_file(folder, option):
+    """where one output cannot be written, the others stay as they were"""
+    write(folder, good=GOOD)
+    others = {'--steps': 's.csv', '--placements': 'p.ndjson', '--json': 'r.json'}
+    del others[option]
+    args = [word for pair in others.items() for word in pair]
+    for bad, stdout in (('/dev/full', None), ('-', '/dev/full'), ('none/x', None)):
+        with open(stdout or os.devnull, 'wb') as to, untouched(folder, *others.values()):
+            out = run(folder, 'run', *args, option, bad, 'good.ndjson', stdout=to)
+        equal(out.status, 6, f'status of {bad}')
+        one_line(out)
+
+
+@cases(*FILES)
+def files_in_place(folder, option):
+    """a file is replaced as a whole: its permissions, a link to it, other files stay"""
+    write(folder, good=GOOD)
+    (folder / 'old').write_bytes(OLD)
+    (folder / 'old').chmod(0o640)
+    (folder / 'link').symlink_to('old')
+    (folder / 'hard').hardlink_to(folder / 'old')
+    equal(run(folder, 'run', '-q', option, 'link', 'good.ndjson').status, 0, 'status')
+    assert (folder / 'link').is_symlink(), 'the link is gone'
+    assert (folder / 'old').read_bytes() != OLD, 'the file is the old one'
+    equal(stat.S_IMODE((folder / 'old').stat().st_mode), 0o640, 'permissions')
+    equal((folder / 'hard').read_bytes(), OLD, 'the old content under its other name')
+    equal(run(folder, 'run', '-q', option, 'new', 'good.ndjson',
+              preexec_fn=lambda: os.umask(0o027)).status, 0, 'status')
+    equal(stat.S_IMODE((folder / 'new').stat().st_mode), 0o640, 'permissions of a new file')
+    equal(sorted(path.name for path in folder.iterdir()),
+          ['good.ndjson', 'hard', 'link', 'new', 'old'], 'files')
+
+
+@cases(*FILES)
+def dash_is_stdout(folder, option):
+    """- is standard output, in place of the report, with the bytes of a file"""
+    write(folder, good=GOOD)
+    equal(run(folder, 'run', '-q', option, 'file', 'good.ndjson').status, 0, 'status')
+    out = run(folder, 'run', option, '-', 'good.ndjson')
+    equal((out.status, out.err), (0, b''), 'status and errors')
+    equal(out.out, (folder / 'file').read_bytes(), 'standard output')
+    for other in FILES:
+        if other != option:
+            out = run(folder, 'run', option, '-', other, '-', 'good.ndjson')
+            equal((out.status, out.out), (2, b''), 'status and output of two')
+            one_line(out)
+
+
+@test
+def a_fifo_is_written(folder):
+    """an output that is no regular file is written as it comes, and stays what it is"""
+    write(folder, good=GOOD)
+    os.mkfifo(folder / 'fifo')
+    reader = os.open(folder / 'fifo', os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        equal(run(folder, 'run', '-q', '--json', 'fifo', 'good.ndjson').status, 0, 'status')
+        equal(json.loads(os.read(reader, 1 << 16))['format'], 'fragsim-result', 'format')
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO((folder / 'fifo').stat().st_mode), 'the fifo has been replaced'
+
+
+@test
+def form_by_name(folder):
+    """steps are NDJSON where the name ends in .ndjson or .jsonl, else CSV"""
+    write(folder, good=GOOD)
+    for name, first in (('a.ndjson', b'{'), ('a.jsonl', b'{'), ('a.csv', b's'), ('jsonl', b's')):
+        equal(run(folder, 'run', '-q', '-o', name, 'good.ndjson').status, 0, 'status')
+        equal((folder / name).read_bytes()[:1], first, f'the first byte of {name}')

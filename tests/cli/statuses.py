@@ -1,0 +1,166 @@
+"""statuses.py - every exit status of the contract (section 8), and which goes before which.
+
+Status 5 (no usable device, or it failed) needs a real device: nothing here can bring it about.
+"""
+
+import signal
+
+from harness import (BAD, FULL, GOOD, OLD, SAN, TRACES, Skip, cases, ended, equal, feed, one_line, run,
+                     started, test, untouched, write)
+
+HOLDS = ('--fail-if', 'steps > 0')
+HOLDS_NOT = ('--fail-if', 'steps < 0')
+# the file is read on behind the OOM, as it is to be valid
+FULL_AND_BAD = FULL + '{"op":"free","id":77}\n'
+
+# name: (options and trace, status, lines on standard error)
+STATUSES = {
+    'done': (['good.ndjson'], 0, 0),
+    'a condition that does not hold': ([*HOLDS_NOT, 'good.ndjson'], 0, 0),
+    'a condition that holds': ([*HOLDS, 'good.ndjson'], 1, 1),
+    'an unknown option': (['--bogus', 'good.ndjson'], 2, 1),
+    'an unknown policy': (['-p', 'bogus', 'good.ndjson'], 2, 1),
+    'no trace': ([], 2, 1),
+    'a condition on what is null': (['--fail-if', 'fi.time_weighted_mean > 1', 'good.ndjson'], 2, 1),
+    'an OOM': (['full.ndjson'], 3, 0),
+    'an OOM that the run goes on after': (['--on-oom', 'continue', 'full.ndjson'], 3, 0),
+    'an OOM of one of two policies':
+        (['-p', 'bestfit', '-p', 'bestfit:segment=8MiB', 'fits.ndjson'], 3, 0),
+    'a bad trace': (['bad.ndjson'], 4, 1),
+    'no such file': (['none.ndjson'], 4, 1),
+    'a full output': (['--json', '/dev/full', 'good.ndjson'], 6, 1),
+    'an output in no folder': (['--json', 'none/result.json', 'good.ndjson'], 6, 1),
+    'an output that is a folder': (['--json', '.', 'good.ndjson'], 6, 1),
+    # which goes before which
+    '1 before 3': ([*HOLDS, 'full.ndjson'], 1, 1),
+    '3 where the condition does not hold': ([*HOLDS_NOT, 'full.ndjson'], 3, 0),
+    '2 before 1': ([*HOLDS, '--fail-if', 'fi.time_weighted_mean > 1', 'good.ndjson'], 2, 2),
+    '2 before 3': (['--fail-if', 'fi.time_weighted_mean > 1', 'full.ndjson'], 2, 1),
+    '2 before 4': (['--bogus', 'none.ndjson'], 2, 1),
+    '4 before 1': ([*HOLDS, 'bad.ndjson'], 4, 1),
+    '4 before 3': (['full-and-bad.ndjson'], 4, 1),
+    '6 before 1': ([*HOLDS, '--json', '/dev/full', 'good.ndjson'], 6, 1),
+    '6 before 3': (['--json', '/dev/full', 'full.ndjson'], 6, 1),
+}
+
+
+@cases(*STATUSES)
+def statuses(folder, name):
+    """exit status"""
+    args, status, lines = STATUSES[name]
+    # 4 MiB hold one segment of 2 MiB, not one of 8
+    fits = FULL.splitlines()[:2]
+    write(folder, good=GOOD, bad=BAD, full=FULL, fits='\n'.join(fits) + '\n')
+    (folder / 'full-and-bad.ndjson').write_text(FULL_AND_BAD, encoding='ascii')
+    out = run(folder, 'run', '-q', *args)
+    equal(out.status, status, 'status')
+    equal(len(out.lines), lines, f'number of lines on standard error ({out.err!r})')
+    equal(out.out, b'', 'standard output')
+
+
+@cases(0, 3, 1)
+def before_interrupted(folder, otherwise):
+    """an interrupt goes before what the run would have ended with"""
+    head = {0: GOOD, 3: FULL, 1: GOOD}[otherwise]
+    more = ['--on-oom', 'continue'] + list(HOLDS if otherwise == 1 else ())
+    write(folder, whole=head)
+    equal(run(folder, 'run', '-q', *more, 'whole.ndjson').status, otherwise, 'status of the whole')
+    with started(folder, 'run', '-q', *more, '-') as process:
+        feed(process, head)
+        process.send_signal(signal.SIGINT)
+        equal(ended(process, by_itself=True).status, 130, 'status')
+
+
+@test
+def stopped_at_an_oom(folder):
+    """of a pipe nothing is read behind the last run's OOM, of a file all"""
+    write(folder, bad=FULL_AND_BAD)
+    out = run(folder, 'run', '-q', '-', input=FULL_AND_BAD.encode())
+    # the whole text is in one batch with the OOM, so either answer would do for its end;
+    # what comes batches later is never seen
+    equal(out.status in (3, 4), True, 'status 3 or 4')
+    far = FULL + '{"op":"mark","name":"x"}\n' * 100000 + '{"op":"free","id":77}\n'
+    equal(run(folder, 'run', '-q', '-', input=far.encode()).status, 3, 'status of a long pipe')
+    write(folder, far=far)
+    equal(run(folder, 'run', '-q', 'far.ndjson').status, 4, 'status of a long file')
+
+
+@cases('run', 'policies')
+def help_words(folder, command):
+    """help says what there is, and is no error"""
+    out = run(folder, command, '--help')
+    equal((out.status, out.lines), (0, []), 'status and errors')
+    assert out.out.startswith(f'usage: fragsim {command} '.encode()), out.out
+    equal(run(folder, 'help', command), out, 'fragsim help COMMAND')
+    equal(run(folder, command, '--bogus', '--help').status, 2, 'status behind a bad option')
+
+
+# options: what the one line must hold
+HELPFUL = {
+    ('-p', 'bestfit:bogus=1'): ('bogus', 'align', 'segment', 'pool', 'min_split', 'release'),
+    ('-p', 'bestfit:align=3'): ('align', 'power of two'),
+    ('-p', 'bestfit:align=0'): ('align',),
+    ('-p', 'bestfit:segment=2XiB'): ('segment', '2XiB'),
+    ('-p', 'bestfit:align'): ('align',),
+    ('-p', 'bestfit:release=perhaps'): ('release', 'perhaps'),
+    ('-p', 'buddy:segment=3MiB'): ('segment', 'power of two'),
+    ('-p', 'buddy:min=4MiB'): ('min', 'segment'),
+    ('-p', 'sizeclass:max_small=4MiB'): ('max_small', 'slab'),
+    ('-p', 'direct:align=512'): ('align', 'direct'),
+    ('-p', 'best'): ('best', 'bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass',
+                     'direct'),
+    ('-p', ''): ('bestfit', 'direct'),
+    ('--device-bytes', '5KB'): ('--device-bytes', '5KB', 'size'),
+    ('--device-bytes', '-1'): ('--device-bytes', '-1'),
+    ('--device-bytes', '1e9'): ('--device-bytes', '1e9'),
+    ('--granularity', '0'): ('--granularity', '0'),
+    ('--on-oom', 'die'): ('--on-oom', 'die', 'stop', 'continue'),
+    ('-p', 'bestfit', '--alloc-conf', 'x:1'): ('--alloc-conf', 'pytorch'),
+    ('-p', 'pytorch', '--alloc-conf', 'bogus:1'): ('bogus',),
+    ('--threads', 'many'): ('--threads', 'many'),
+    ('--c', '5'): ('--check', '--context-bytes'),
+    ('--json', '-', '--steps', '-'): ('standard output',),
+    ('--json', 'x', '--steps', './x'): ('x',),
+    ('--json', 'good.ndjson'): ('good.ndjson', 'trace'),
+    ('--fail-if', 'peak.reserve > 1'): ('peak.reserve', 'peak.X'),
+    ('--fail-if', 'any > +1%'): ('+1%', 'baseline'),
+}
+
+
+@cases(*HELPFUL)
+def helpful_lines(folder, args):
+    """wrong usage is one line that names what is wrong and what there is"""
+    write(folder, good=GOOD)
+    if './x' in args:
+        (folder / 'x').write_bytes(OLD)
+    with untouched(folder):
+        out = run(folder, 'run', *args, 'good.ndjson')
+    equal(out.status, 2, 'status')
+    one_line(out)
+    equal(out.out, b'', 'standard output')
+    missing = [word for word in HELPFUL[args] if word not in out.lines[0]]
+    assert not missing, f'{out.lines[0]!r} lacks {missing}'
+
+
+@test
+def quiet(folder):
+    """--quiet takes away the report and warnings, not the line of an error"""
+    late = GOOD.replace('"size":1000', '"size":1000,"t":5').replace('"id":1}', '"id":1,"t":4}')
+    write(folder, late=late, bad=BAD)
+    loud = run(folder, 'run', 'late.ndjson')
+    equal((loud.status, len(loud.lines)), (0, 1), 'status and warnings')
+    assert 'warning' in loud.lines[0] and loud.out, loud
+    out = run(folder, 'run', '--quiet', 'late.ndjson')
+    equal((out.status, out.out, out.err), (0, b'', b''), 'status and outputs')
+    one_line(run(folder, 'run', '--quiet', 'bad.ndjson'))
+
+
+@cases(*sorted(path.name for path in TRACES.glob('*.gz')))
+def check(folder, name):
+    """--check finds nothing in a recorded trace"""
+    trace = TRACES / name
+    if SAN and trace.stat().st_size > 100_000:
+        raise Skip('a sanitizer takes too long')
+    out = run(folder, 'run', '-q', '--check', '-p', 'bestfit', '-p', 'nextfit', '-p', 'buddy',
+              '-p', 'sizeclass', trace)
+    equal((out.status, out.err), (0, b''), 'status and errors')

@@ -1,0 +1,117 @@
+/*
+ * preload.c - a library to be loaded before all others, in which one call fails.
+ *
+ * FAULT_CALL names the kind: alloc (malloc, calloc, realloc), read, write,
+ * rename, open (of a file beside another) or thread; FAULT_AT the number of
+ * the first that fails, from 1; FAULT_ALL lets the later ones fail too. Where
+ * FAULT_AT was reached, the file FAULT_MARK comes to be.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* what the C library does itself, without asking the names below */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+static const char *kind;
+static long at, calls;
+static bool all;
+
+/* the first in the process: nothing that the program does is missed */
+__attribute__((constructor)) static void begin(void)
+{
+	const char *number = getenv("FAULT_AT");
+
+	all = getenv("FAULT_ALL") != NULL;
+	at = number ? strtol(number, NULL, 10) : 0;
+	kind = getenv("FAULT_CALL");
+}
+
+static void leave_mark(void)
+{
+	const char *path = getenv("FAULT_MARK");
+	long fd = path ? syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT, 0600) : -1;
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+}
+
+static bool fails(const char *call, int number)
+{
+	long now;
+
+	if (!kind || strcmp(kind, call) != 0)
+		return false;
+	now = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+	if (now != at && !(all && now > at))
+		return false;
+	if (now == at)
+		leave_mark();
+	errno = number;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return fails("alloc", ENOMEM) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return fails("alloc", ENOMEM) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	return fails("alloc", ENOMEM) ? NULL : __libc_realloc(old, size);
+}
+
+ssize_t read(int fd, void *to, size_t n)
+{
+	return fails("read", EIO) ? -1 : syscall(SYS_read, fd, to, n);
+}
+
+ssize_t write(int fd, const void *from, size_t n)
+{
+	return fails("write", ENOSPC) ? -1 : syscall(SYS_write, fd, from, n);
+}
+
+int rename(const char *from, const char *to)
+{
+	return fails("rename", EACCES) ? -1
+		: (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int mkstemp64(char *name)
+{
+	char *end = name + strlen(name) - 1;
+
+	if (fails("open", EMFILE))
+		return -1;
+	/* one letter is enough where nobody else makes files */
+	for (*end = 'a'; *end <= 'z'; (*end)++) {
+		long fd = syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CREAT | O_EXCL, 0600);
+
+		if (fd >= 0 || errno != EEXIST)
+			return (int)fd;
+	}
+	return -1;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*work)(void *), void *arg)
+{
+	(void)thread;
+	(void)attr;
+	(void)work;
+	(void)arg;
+	/* there is no other door to the real one but dlsym, and none is needed */
+	return fails("thread", EAGAIN), EAGAIN;
+}
