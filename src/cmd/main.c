@@ -9,6 +9,7 @@
 #include "fragsim/version.h"
 
 static const struct frag_cmd *const commands[] = {
+	&frag_cmd_gen,
 	&frag_cmd_policies,
 	&frag_cmd_run,
 	NULL,
