@@ -1,9 +1,9 @@
 #!/bin/sh
 # check-help.sh - the manual and the program say the same; prints TAP. Each page
 # passes mandoc's lint, each command has a page, and the long options that
-# `fragsim COMMAND -h` lists are those of the page's .It lines outside its .Ss
-# sections. A scenario of gen has such a section, with those that
-# `fragsim gen SCENARIO -h` lists besides. FRAGSIM names the program.
+# `fragsim COMMAND -h` lists are those of the page's .It lines. A scenario of gen
+# has a section .Ss of its name, with those that `fragsim gen SCENARIO -h` lists
+# besides. FRAGSIM names the program.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -32,12 +32,12 @@ options_of_help()
 		LC_ALL=C sort -u
 }
 
-# options_of_page PAGE [SECTION]: those that an .It line names, of the page
-# outside its .Ss sections or of one of them.
+# options_of_page PAGE [SCENARIO]: those that an .It line names, of the page
+# outside the sections of scenarios or of one of these.
 options_of_page()
 {
-	awk -v wanted="${2-}" '
-		/^\.S[hs] / { section = $1 == ".Ss" ? $2 : "" }
+	awk -v wanted="${2-}" -v scenarios=" $(printf "%s" "$scenarios" | tr "\n" " ") " '
+		/^\.S[hs] / { section = index(scenarios, " " $2 " ") ? $2 : "" }
 		/^\.It / && section == wanted' "$1" | sed 's/\\//g' | grep -o 'Fl -[a-z0-9][a-z0-9-]*' |
 		sed 's/^Fl --*//' | LC_ALL=C sort -u
 }
@@ -69,14 +69,14 @@ check_options()
 # Each scenario has a section, and each section of gen's page a scenario.
 check_scenarios()
 {
-	listed=$("$program" gen --list | awk '{ print $1 }' | LC_ALL=C sort)
 	sections=$(sed -n 's/^\.Ss //p' man/fragsim-gen.1 | LC_ALL=C sort)
-	if [ "$listed" = "$sections" ]; then
+	if [ "$scenarios" = "$sections" ]; then
 		report 0 "the scenarios of man/fragsim-gen.1"
 	else
-		report 1 "the scenarios of man/fragsim-gen.1" "listed:" "$listed" "in the page:" "$sections"
+		report 1 "the scenarios of man/fragsim-gen.1" "listed:" "$scenarios" \
+			"in the page:" "$sections"
 	fi
-	for scenario in $listed; do
+	for scenario in $scenarios; do
 		check_options gen "$scenario"
 	done
 }
@@ -89,6 +89,7 @@ for page in man/*.[1-8]; do
 	fi
 done
 
+scenarios=$("$program" gen --list | awk '{ print $1 }' | LC_ALL=C sort)
 commands=$(sed -n 's/^const struct frag_cmd frag_cmd_\([a-z0-9_]*\) = .*/\1/p' \
 	src/cmd/*.c 2>/dev/null | tr _ - | LC_ALL=C sort)
 for command in $commands; do
