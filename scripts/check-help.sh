@@ -1,8 +1,9 @@
 #!/bin/sh
 # check-help.sh - the manual and the program say the same; prints TAP. Each page
 # passes mandoc's lint, each command has a page, and the long options that
-# `fragsim COMMAND -h` lists are those of the page's .It lines. FRAGSIM names
-# the program.
+# `fragsim COMMAND -h` lists are those of the page's .It lines. A scenario of gen
+# has a section .Ss of its name, with those that `fragsim gen SCENARIO -h` lists
+# besides. FRAGSIM names the program.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -31,27 +32,53 @@ options_of_help()
 		LC_ALL=C sort -u
 }
 
-# options_of_page PAGE: those that an .It line of the page names.
+# options_of_page PAGE [SCENARIO]: those that an .It line names, of the page
+# outside the sections of scenarios or of one of these.
 options_of_page()
 {
-	sed -n '/^\.It /p' "$1" | sed 's/\\//g' | grep -o 'Fl -[a-z0-9][a-z0-9-]*' |
+	awk -v wanted="${2-}" -v scenarios=" $(printf "%s" "$scenarios" | tr "\n" " ") " '
+		/^\.S[hs] / { section = index(scenarios, " " $2 " ") ? $2 : "" }
+		/^\.It / && section == wanted' "$1" | sed 's/\\//g' | grep -o 'Fl -[a-z0-9][a-z0-9-]*' |
 		sed 's/^Fl --*//' | LC_ALL=C sort -u
 }
 
+# check_options COMMAND [SCENARIO]
 check_options()
 {
 	page=man/fragsim-$1.1
-	if ! help=$("$program" "$1" -h 2>&1); then
-		report 1 "fragsim $1 -h" "$help"
+	title="the options of $page${2:+, $2}"
+	if ! help=$("$program" "$@" -h 2>&1); then
+		report 1 "fragsim $* -h" "$help"
 		return
 	fi
 	in_help=$(printf '%s\n' "$help" | options_of_help)
 	in_page=$(options_of_page "$page" || :)
-	if [ "$in_help" = "$in_page" ]; then
-		report 0 "the options of $page"
-	else
-		report 1 "the options of $page" "in -h:" "$in_help" "in $page:" "$in_page"
+	if [ $# -eq 2 ]; then
+		in_page=$({
+			printf '%s\n' "$in_page"
+			options_of_page "$page" "$2" || :
+		} | sed '/^$/d' | LC_ALL=C sort -u)
 	fi
+	if [ "$in_help" = "$in_page" ]; then
+		report 0 "$title"
+	else
+		report 1 "$title" "in -h:" "$in_help" "in $page:" "$in_page"
+	fi
+}
+
+# Each scenario has a section, and each section of gen's page a scenario.
+check_scenarios()
+{
+	sections=$(sed -n 's/^\.Ss //p' man/fragsim-gen.1 | LC_ALL=C sort)
+	if [ "$scenarios" = "$sections" ]; then
+		report 0 "the scenarios of man/fragsim-gen.1"
+	else
+		report 1 "the scenarios of man/fragsim-gen.1" "listed:" "$scenarios" \
+			"in the page:" "$sections"
+	fi
+	for scenario in $scenarios; do
+		check_options gen "$scenario"
+	done
 }
 
 for page in man/*.[1-8]; do
@@ -62,11 +89,15 @@ for page in man/*.[1-8]; do
 	fi
 done
 
+scenarios=$("$program" gen --list | awk '{ print $1 }' | LC_ALL=C sort)
 commands=$(sed -n 's/^const struct frag_cmd frag_cmd_\([a-z0-9_]*\) = .*/\1/p' \
 	src/cmd/*.c 2>/dev/null | tr _ - | LC_ALL=C sort)
 for command in $commands; do
 	if [ -f "man/fragsim-$command.1" ]; then
 		check_options "$command"
+		if [ "$command" = gen ]; then
+			check_scenarios
+		fi
 	else
 		report 1 "the page of $command" "man/fragsim-$command.1 is missing"
 	fi

@@ -1,0 +1,44 @@
+/* rng.c - seeded random numbers, the same on every machine. */
+#include "base/rng.h"
+
+uint64_t frag_rng_below(struct frag_rng *r, uint64_t n)
+{
+	uint64_t short_of = (UINT64_C(0) - n) % n;      /* 2^64 mod n */
+	uint64_t x;
+
+	/* the first 2^64 mod n values would make some results likelier than others */
+	do
+		x = frag_rng_next(r);
+	while (x < short_of);
+	return x % n;
+}
+
+uint64_t frag_rng_between(struct frag_rng *r, uint64_t least, uint64_t most)
+{
+	return least + frag_rng_below(r, most - least + 1);
+}
+
+static uint32_t log2_of(uint64_t x)
+{
+	uint32_t log = 0;
+
+	while (x >>= 1)
+		log++;
+	return log;
+}
+
+uint64_t frag_rng_magnitude(struct frag_rng *r, uint64_t least, uint64_t most)
+{
+	uint64_t low = log2_of(least), high = log2_of(most), x;
+	uint64_t whole = UINT64_C(1) << low;    /* the first power that is not below least */
+
+	whole = whole < least ? 2 * whole : whole;
+	if (most < 2 * whole - 1)
+		return frag_rng_between(r, least, most);
+	do {
+		uint64_t power = UINT64_C(1) << frag_rng_between(r, low, high);
+
+		x = power + frag_rng_below(r, power);
+	} while (x < least || x > most);
+	return x;
+}

@@ -1,0 +1,160 @@
+/*
+ * gen.c - fragsim gen: writes the trace of a scenario.
+ *
+ * The options are the command's own and the scenario's, in one table, so the
+ * scenario's name is looked for first.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "gen/gen.h"
+
+enum { OPT_OBJECT, OPT_OUTPUT, OPT_LIST, OWN_OPTIONS };
+#define HELP_ROOM 160
+
+static const struct frag_opt own_opts[] = {
+	[OPT_OBJECT] = { 0, "object", NULL, "write the object form, not lines", OPT_OBJECT },
+	[OPT_OUTPUT] = { 'o', "output", "FILE", "write to FILE (- is standard output)", OPT_OUTPUT },
+	[OPT_LIST] = { 'l', "list", NULL, "list the scenarios", OPT_LIST },
+	[OWN_OPTIONS] = { 0 },
+};
+
+struct gen {
+	const struct frag_scenario *scenario;   /* NULL: none was named */
+	uint64_t option[FRAG_GEN_OPTIONS_MAX];
+	struct frag_opt opts[OWN_OPTIONS + FRAG_GEN_OPTIONS_MAX + 1];
+	char help[FRAG_GEN_OPTIONS_MAX][HELP_ROOM];
+	const char *output;
+	bool object, list;
+};
+
+/* The first word that is neither an option nor the value of -o; 0: there is none. */
+static int scenario_at(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)
+			i++;
+		else if (argv[i][0] != '-')
+			return i;
+	}
+	return 0;
+}
+
+/* The help of a scenario's option: what it is, its default, its range. */
+static void describe(char *buf, const struct frag_gen_option *o)
+{
+	size_t used = (size_t)snprintf(buf, HELP_ROOM, "%s", o->help);
+
+	if (o->type == FRAG_GEN_FLAG || used >= HELP_ROOM)
+		return;
+	if (o->type != FRAG_GEN_WORD) {
+		snprintf(buf + used, HELP_ROOM - used, " (%llu)", (unsigned long long)o->fallback);
+		return;
+	}
+	for (uint32_t i = 0; o->words[i] && used < HELP_ROOM; i++)
+		used += (size_t)snprintf(buf + used, HELP_ROOM - used, "%s%s",
+					 i ? ", " : ": ", o->words[i]);
+	if (used < HELP_ROOM)
+		snprintf(buf + used, HELP_ROOM - used, " (%s)", o->words[o->fallback]);
+}
+
+static void build_options(struct gen *gen)
+{
+	static const char *const takes[] = { "N", "SIZE", NULL, "WORD" };
+	const struct frag_scenario *s = gen->scenario;
+
+	memcpy(gen->opts, own_opts, sizeof(own_opts));
+	if (!s)
+		return;
+	frag_scenario_defaults(s, gen->option);
+	for (uint32_t i = 0; s->options[i].name; i++) {
+		describe(gen->help[i], &s->options[i]);
+		gen->opts[OWN_OPTIONS + i] = (struct frag_opt){
+			.name = s->options[i].name, .arg = takes[s->options[i].type],
+			.help = gen->help[i], .id = OWN_OPTIONS + (int)i,
+		};
+	}
+}
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct gen *gen = ctx;
+
+	if (id >= OWN_OPTIONS)
+		return frag_scenario_set(gen->scenario, gen->option, (uint32_t)(id - OWN_OPTIONS),
+					 value, err);
+	if (id == OPT_OBJECT)
+		gen->object = true;
+	else if (id == OPT_LIST)
+		gen->list = true;
+	else
+		gen->output = value;
+	return 0;
+}
+
+static void list(void)
+{
+	const struct frag_scenario *const *all = frag_scenarios();
+
+	for (uint32_t i = 0; all[i]; i++)
+		printf("%-17s  %s\n", all[i]->name, all[i]->summary);
+}
+
+static int write_trace(const struct gen *gen, struct frag_error *err)
+{
+	struct frag_outfile out;
+	int rc = frag_outfile_open(&out, gen->output, err);
+
+	if (rc)
+		return rc;
+	rc = frag_scenario_write(gen->scenario, gen->option, gen->object, &out, frag_interrupted,
+				 NULL, err);
+	rc = rc ? rc : frag_outfile_commit(&out, err);
+	frag_outfile_abandon(&out);
+	/* whoever read it has seen enough: run does after an out-of-memory */
+	return rc == -FRAG_EPIPE ? 0 : rc;
+}
+
+static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		    struct frag_error *err)
+{
+	struct gen gen = { .output = "-" };
+	struct frag_cmd own = *cmd;
+	int at = scenario_at(argc, argv), rest, rc;
+	char args[64];
+
+	(void)status;
+	if (at) {
+		gen.scenario = frag_scenario_find(argv[at]);
+		if (!gen.scenario)
+			return frag_fail(err, FRAG_EUSAGE, "no scenario \"%.60s\"; fragsim gen --list"
+					 " lists them", argv[at]);
+		snprintf(args, sizeof(args), "%s [options]", gen.scenario->name);
+		own.args = args;
+		own.summary = gen.scenario->summary;
+	}
+	build_options(&gen);
+	own.opts = gen.opts;
+	rc = frag_options(&own, argc, argv, &gen, set_option, &rest, err);
+	if (rc || !rest)
+		return rc;
+	if (argc - rest > (gen.list ? 0 : 1))
+		return frag_usage(&own, "too many arguments", err);
+	if (gen.list) {
+		list();
+		return 0;
+	}
+	if (!gen.scenario)
+		return frag_usage(&own, "which scenario? --list lists them", err);
+	return write_trace(&gen, err);
+}
+
+const struct frag_cmd frag_cmd_gen = {
+	.name = "gen",
+	.args = "SCENARIO [options]",
+	.summary = "write the trace of a scenario",
+	.opts = own_opts,
+	.exec = gen_exec,
+};

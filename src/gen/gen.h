@@ -1,0 +1,104 @@
+/*
+ * gen.h - scenarios: traces made from a few options, one event after the other.
+ *
+ * A scenario is one const table: its options are data, and its function tells
+ * events to a struct frag_gen. It keeps what lives in the trace, never the
+ * trace. What it says depends on its options alone; randomness comes from the
+ * option `seed`.
+ */
+#ifndef GEN_GEN_H
+#define GEN_GEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "fragsim/error.h"
+#include "fragsim/trace.h"
+#include "trace/writer.h"
+
+enum frag_gen_type { FRAG_GEN_COUNT, FRAG_GEN_SIZE, FRAG_GEN_FLAG, FRAG_GEN_WORD };
+
+struct frag_gen_option {
+	const char *name;       /* without the dashes; NULL ends the table */
+	enum frag_gen_type type;
+	uint64_t fallback;      /* WORD: the index of one of words */
+	uint64_t least, most;   /* inclusive; COUNT and SIZE only */
+	const char *help;       /* one line, no full stop */
+	const char *const *words;       /* WORD: ended by NULL */
+};
+
+#define FRAG_GEN_OPTIONS_MAX 16
+#define FRAG_GEN_MOST ((UINT64_C(1) << 53) - 1)
+
+struct frag_gen;
+
+struct frag_scenario {
+	const char *name;       /* as on the command line */
+	const char *summary;    /* one line, no full stop */
+	const struct frag_gen_option *options;
+	const struct frag_device_figures *device;       /* NULL: unlimited */
+	const char *per_device; /* the option that says how many devices; NULL: one */
+	/* optional: options that do not fit together are refused here. -FRAG_EUSAGE */
+	int (*check)(const uint64_t *option, struct frag_error *err);
+	void (*tell)(struct frag_gen *g);
+};
+
+struct frag_gen {
+	const uint64_t *option; /* one value for each of the scenario's, in its order */
+	struct frag_writer writer;
+	uint64_t next_id;
+	uint64_t stream, pool;  /* of what is allocated from here on */
+	uint32_t device;
+	bool no_memory;         /* of the host; sticks */
+	bool (*stop)(void *ctx);        /* NULL: nobody interrupts */
+	void *ctx;
+};
+
+/* All scenarios, sorted by name, ended by NULL. */
+const struct frag_scenario *const *frag_scenarios(void);
+
+/* NULL where there is none. */
+const struct frag_scenario *frag_scenario_find(const char *name);
+
+/* The values where none is given. */
+void frag_scenario_defaults(const struct frag_scenario *s, uint64_t *option);
+
+/* text is NULL for a flag. -FRAG_EUSAGE with what is wanted. */
+int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t index,
+		      const char *text, struct frag_error *err);
+
+/*
+ * Writes the whole trace. -FRAG_EUSAGE before the first byte; -FRAG_EPIPE,
+ * -FRAG_EOUTPUT, -FRAG_ENOMEM or -FRAG_EINTERRUPTED.
+ */
+int frag_scenario_write(const struct frag_scenario *s, const uint64_t *option, bool object,
+			struct frag_outfile *out, bool (*stop)(void *ctx), void *ctx,
+			struct frag_error *err);
+
+/*
+ * For scenarios. A failure makes all of these do nothing; whoever loops long
+ * asks frag_gen_going() now and then.
+ */
+bool frag_gen_going(const struct frag_gen *g);
+
+/* Gives the new block's id; tag may be NULL. */
+uint64_t frag_gen_alloc(struct frag_gen *g, uint64_t bytes, const char *tag);
+void frag_gen_free(struct frag_gen *g, uint64_t id);
+void frag_gen_record_stream(struct frag_gen *g, uint64_t id, uint64_t stream);
+void frag_gen_sync(struct frag_gen *g);
+void frag_gen_empty_cache(struct frag_gen *g);
+/* "step 3": a word and a number. */
+void frag_gen_mark(struct frag_gen *g, const char *word, uint64_t number);
+
+/* Blocks to be freed later. */
+struct frag_gen_ids {
+	uint64_t *ids;
+	uint32_t count, capacity;
+};
+
+void frag_gen_push(struct frag_gen *g, struct frag_gen_ids *ids, uint64_t id);
+uint64_t frag_gen_pop(struct frag_gen_ids *ids);        /* the last; 0 where there is none */
+void frag_gen_free_all(struct frag_gen *g, struct frag_gen_ids *ids);   /* the last first */
+
+#endif

@@ -1,0 +1,160 @@
+/* scenario.c - the table of scenarios, their options, and one of them from header to end. */
+#include "gen/gen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "gen/scenarios.h"
+
+#define GRANULARITY (UINT64_C(2) << 20)
+#define DEVICES_MOST 64
+
+static const struct frag_scenario *const scenarios[] = {
+	&frag_scenario_alternating,
+	&frag_scenario_append_leak,
+	&frag_scenario_checkpointing,
+	&frag_scenario_grow,
+	&frag_scenario_inference,
+	&frag_scenario_mib_plus_one,
+	&frag_scenario_min_block,
+	&frag_scenario_multitask,
+	&frag_scenario_one_float,
+	&frag_scenario_one_tensor,
+	&frag_scenario_pipeline,
+	&frag_scenario_qkv,
+	&frag_scenario_random,
+	&frag_scenario_rebind,
+	&frag_scenario_six_tensors,
+	&frag_scenario_small_after_large,
+	&frag_scenario_tiny,
+	&frag_scenario_training,
+	&frag_scenario_two_mib,
+	&frag_scenario_uneven_pipeline,
+	NULL,
+};
+
+const struct frag_scenario *const *frag_scenarios(void)
+{
+	return scenarios;
+}
+
+const struct frag_scenario *frag_scenario_find(const char *name)
+{
+	for (uint32_t i = 0; scenarios[i]; i++)
+		if (strcmp(scenarios[i]->name, name) == 0)
+			return scenarios[i];
+	return NULL;
+}
+
+void frag_scenario_defaults(const struct frag_scenario *s, uint64_t *option)
+{
+	for (uint32_t i = 0; s->options[i].name; i++)
+		option[i] = s->options[i].fallback;
+}
+
+static int set_word(const struct frag_gen_option *o, uint64_t *value, const char *text,
+		    struct frag_error *err)
+{
+	char all[256] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; o->words[i]; i++) {
+		if (strcmp(o->words[i], text) == 0) {
+			*value = i;
+			return 0;
+		}
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
+					 o->words[i]);
+	}
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: one of %s is wanted", o->name, text, all);
+}
+
+int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t index,
+		      const char *text, struct frag_error *err)
+{
+	const struct frag_gen_option *o = &s->options[index];
+	uint64_t value = 1;
+	bool good;
+
+	if (o->type == FRAG_GEN_WORD)
+		return set_word(o, &option[index], text, err);
+	if (o->type == FRAG_GEN_SIZE)
+		good = frag_parse_size(text, strlen(text), true, &value);
+	else
+		good = o->type == FRAG_GEN_FLAG || frag_parse_count(text, strlen(text), &value);
+	if (o->type != FRAG_GEN_FLAG && (!good || value < o->least || value > o->most))
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s from %llu to %llu is wanted",
+				 o->name, text, o->type == FRAG_GEN_SIZE ? "a size" : "a number",
+				 (unsigned long long)o->least, (unsigned long long)o->most);
+	option[index] = value;
+	return 0;
+}
+
+/* The command that makes this trace again: all options, the defaults too. */
+static void describe(const struct frag_scenario *s, const uint64_t *option, char *buf, size_t size)
+{
+	size_t used = (size_t)snprintf(buf, size, "fragsim gen %s", s->name);
+
+	for (uint32_t i = 0; s->options[i].name && used < size; i++) {
+		const struct frag_gen_option *o = &s->options[i];
+
+		if (o->type == FRAG_GEN_FLAG && !option[i])
+			continue;
+		used += (size_t)snprintf(buf + used, size - used, " --%s", o->name);
+		if (used >= size || o->type == FRAG_GEN_FLAG)
+			continue;
+		if (o->type == FRAG_GEN_WORD)
+			used += (size_t)snprintf(buf + used, size - used, " %s",
+						 o->words[option[i]]);
+		else
+			used += (size_t)snprintf(buf + used, size - used, " %llu",
+						 (unsigned long long)option[i]);
+	}
+}
+
+static uint32_t device_count(const struct frag_scenario *s, const uint64_t *option)
+{
+	for (uint32_t i = 0; s->per_device && s->options[i].name; i++)
+		if (strcmp(s->options[i].name, s->per_device) == 0)
+			return (uint32_t)option[i];
+	return 1;
+}
+
+static void begin(struct frag_gen *g, const struct frag_scenario *s, bool object,
+		  struct frag_outfile *out)
+{
+	struct frag_device_figures devices[DEVICES_MOST];
+	uint32_t count = device_count(s, g->option);
+	char source[1024];
+
+	if (count > DEVICES_MOST)
+		FRAG_BUG("more devices than there is room for");
+	for (uint32_t i = 0; i < count; i++) {
+		devices[i] = (struct frag_device_figures){ .granularity = GRANULARITY };
+		if (s->device)
+			devices[i] = *s->device;
+	}
+	describe(s, g->option, source, sizeof(source));
+	frag_writer_begin(&g->writer, out, object, devices, count, source);
+}
+
+int frag_scenario_write(const struct frag_scenario *s, const uint64_t *option, bool object,
+			struct frag_outfile *out, bool (*stop)(void *ctx), void *ctx,
+			struct frag_error *err)
+{
+	struct frag_gen g = { .option = option, .next_id = 1, .stop = stop, .ctx = ctx };
+	int rc = s->check ? s->check(option, err) : 0;
+
+	if (rc)
+		return rc;
+	begin(&g, s, object, out);
+	s->tell(&g);
+	frag_writer_end(&g.writer);
+	if (g.no_memory)
+		return frag_fail_nomem(err);
+	if (stop && stop(ctx))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return frag_outfile_status(out, err);
+}

@@ -1,0 +1,183 @@
+/* writer.c - fragsim's own trace format, written: the lines form or the object form. */
+#include "trace/writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/format.h"
+
+#define GRANULARITY (UINT64_C(2) << 20)         /* where a trace gives none */
+#define TEXT_ROOM(length) (6 * (size_t)(length) + 2)
+
+static char *put_word(char *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	memcpy(p, word, n);
+	return p + n;
+}
+
+static char *put_member(char *p, const char *before, uint64_t value)
+{
+	return frag_put_u64(put_word(p, before), value);
+}
+
+static char *put_handle(char *p, const char *before, const struct frag_handle *h)
+{
+	p = put_word(p, before);
+	return h->text ? frag_put_json(p, h->text, h->number) : frag_put_u64(p, h->number);
+}
+
+static char *put_text(char *p, const char *before, struct frag_text text)
+{
+	return frag_put_json(put_word(p, before), text.text, text.length);
+}
+
+/* Enough digits to read back as the same double. */
+static char *put_double(char *p, const char *before, double value)
+{
+	p = put_word(p, before);
+	return p + snprintf(p, FRAG_NUMBER_ROOM, "%.17g", value);
+}
+
+static void put_device(struct frag_outfile *out, const struct frag_device_figures *d)
+{
+	size_t name = d->name ? strlen(d->name) : 0;
+	char *p = frag_outfile_room(out, 256 + TEXT_ROOM(name));
+
+	if (!p)
+		return;
+	p = put_word(p, "{");
+	if (d->name)
+		p = put_word(frag_put_json(put_word(p, "\"name\":"), d->name, name), ",");
+	p = put_member(p, "\"total_bytes\":", d->total);
+	if (d->context)
+		p = put_member(p, ",\"context_bytes\":", d->context);
+	if (d->other)
+		p = put_member(p, ",\"other_bytes\":", d->other);
+	if (d->granularity != GRANULARITY)
+		p = put_member(p, ",\"granularity_bytes\":", d->granularity);
+	frag_outfile_used(out, put_word(p, "}"));
+}
+
+static void put(struct frag_writer *w, const char *text)
+{
+	frag_outfile_write(w->out, text, strlen(text));
+}
+
+static void put_devices(struct frag_writer *w, const struct frag_device_figures *devices,
+			uint32_t count)
+{
+	put(w, count > 1 ? ",\"devices\":[" : ",\"device\":");
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			put(w, ",");
+		put_device(w->out, &devices[i]);
+	}
+	put(w, count > 1 ? "]" : "");
+}
+
+static bool all_defaults(const struct frag_device_figures *d)
+{
+	return !d->name && !d->total && !d->context && !d->other && d->granularity == GRANULARITY;
+}
+
+void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool object,
+		       const struct frag_device_figures *devices, uint32_t device_count,
+		       const char *source)
+{
+	*w = (struct frag_writer){ .out = out, .object = object };
+	put(w, "{\"format\":\"fragsim-trace\",\"version\":1");
+	if (device_count > 1 || (device_count && !all_defaults(devices)))
+		put_devices(w, devices, device_count);
+	if (source) {
+		char *p;
+
+		put(w, ",\"meta\":{\"source\":");
+		p = frag_outfile_room(out, TEXT_ROOM(strlen(source)));
+		if (p)
+			frag_outfile_used(out, frag_put_json(p, source, strlen(source)));
+		put(w, "}");
+	}
+	put(w, object ? ",\"events\":[" : "}\n");
+}
+
+static size_t room_of(const struct frag_record *rec)
+{
+	size_t texts = 0;
+
+	if (rec->members & FRAG_HAS_ID && rec->id.text)
+		texts += rec->id.number;
+	if (rec->members & FRAG_HAS_STREAM && rec->stream.text)
+		texts += rec->stream.number;
+	if (rec->members & FRAG_HAS_POOL && rec->pool.text)
+		texts += rec->pool.number;
+	if (rec->members & FRAG_HAS_TAG)
+		texts += rec->tag.length;
+	if (rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME))
+		texts += rec->text.length;
+	if (rec->members & FRAG_HAS_T)
+		texts += rec->t_text.length;
+	return 512 + TEXT_ROOM(texts);
+}
+
+static char *put_numbers(char *p, const struct frag_record *rec)
+{
+	uint32_t has = rec->members;
+
+	if (has & FRAG_HAS_ID)
+		p = put_handle(p, ",\"id\":", &rec->id);
+	if (has & FRAG_HAS_SIZE)
+		p = put_member(p, ",\"size\":", rec->size);
+	if (has & FRAG_HAS_PENDING && rec->pending)
+		p = put_word(p, ",\"pending\":true");
+	if (has & FRAG_HAS_STREAM)
+		p = put_handle(p, ",\"stream\":", &rec->stream);
+	if (has & FRAG_HAS_POOL)
+		p = put_handle(p, ",\"pool\":", &rec->pool);
+	if (has & FRAG_HAS_DEVICE)
+		p = put_member(p, ",\"device\":", rec->device);
+	return p;
+}
+
+static char *put_words(char *p, const struct frag_record *rec)
+{
+	uint32_t has = rec->members;
+
+	if (has & FRAG_HAS_VALUE)
+		p = rec->op == FRAG_OP_SET_FRACTION ? put_double(p, ",\"value\":", rec->fraction)
+						    : put_text(p, ",\"value\":", rec->text);
+	if (has & FRAG_HAS_NAME)
+		p = put_text(p, ",\"name\":", rec->text);
+	if (has & FRAG_HAS_T && rec->t_text.text) {
+		p = put_word(p, ",\"t\":");
+		memcpy(p, rec->t_text.text, rec->t_text.length);
+		p += rec->t_text.length;
+	} else if (has & FRAG_HAS_T) {
+		p = put_double(p, ",\"t\":", rec->t);
+	}
+	if (has & FRAG_HAS_TAG)
+		p = put_text(p, ",\"tag\":", rec->tag);
+	return p;
+}
+
+void frag_writer_event(struct frag_writer *w, const struct frag_record *rec)
+{
+	char *p = frag_outfile_room(w->out, room_of(rec));
+
+	if (!p)
+		return;
+	if (w->object)
+		p = put_word(p, w->events ? ",\n" : "\n");
+	p = put_word(put_word(put_word(p, "{\"op\":\""), frag_op_name(rec->op)), "\"");
+	p = put_words(put_numbers(p, rec), rec);
+	p = put_word(p, w->object ? "}" : "}\n");
+	frag_outfile_used(w->out, p);
+	w->events++;
+}
+
+void frag_writer_end(struct frag_writer *w)
+{
+	if (w->object)
+		put(w, "\n]}\n");
+}

@@ -1,0 +1,212 @@
+/*
+ * test_writer.c - the trace format written, against SPEC 2: the bytes of each
+ * kind of event, and that the reader takes them back as they were.
+ */
+#include <string.h>
+
+#include "support/files.h"
+#include "support/unit.h"
+#include "trace/writer.h"
+
+#define HEADER "{\"format\":\"fragsim-trace\",\"version\":1"
+#define GRANULARITY (2 << 20)
+#define TEXT(s) { .text = s, .length = sizeof(s) - 1 }
+#define NAMED(s) { .text = s, .number = sizeof(s) - 1 }
+
+static char name_a[] = "RTX \"2060\"";
+
+static const struct frag_device_figures plain = { .granularity = GRANULARITY };
+static const struct frag_device_figures two[] = {
+	{ .name = name_a, .total = UINT64_C(6442450944), .context = 467664896, .other = 7,
+	  .granularity = 1 },
+	{ .granularity = GRANULARITY },
+};
+
+/* Every op, and every member somewhere; valid in this order on two devices. */
+static const struct frag_record records[] = {
+	{ .members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE, .op = FRAG_OP_ALLOC,
+	  .id.number = 0, .size = 0 },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_POOL
+		     | FRAG_HAS_DEVICE | FRAG_HAS_T | FRAG_HAS_TAG,
+	  .op = FRAG_OP_ALLOC, .id.number = UINT64_C(9007199254740991),
+	  .size = UINT64_C(9007199254740991), .stream.number = 3, .pool = NAMED("p\n"),
+	  .device = 1, .t = 12.5, .t_text = TEXT("1.25e1"), .tag = TEXT("a\"b\\\x01\xc3\xa9") },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM,
+	  .op = FRAG_OP_ALLOC, .id = NAMED("0x7f"), .size = 5, .stream = NAMED("side") },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_STREAM, .op = FRAG_OP_RECORD_STREAM,
+	  .id = NAMED("0x7f"), .stream.number = 2 },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_PENDING | FRAG_HAS_T,
+	  .op = FRAG_OP_FREE, .id = NAMED("0x7f"), .pending = true, .t = 0.1 },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_ID, .op = FRAG_OP_COMPLETE, .id = NAMED("0x7f") },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_STREAM, .op = FRAG_OP_SYNC, .stream.number = 2 },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_PENDING, .op = FRAG_OP_FREE,
+	  .id.number = 0 },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_DEVICE, .op = FRAG_OP_EMPTY_CACHE, .device = 1 },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_VALUE, .op = FRAG_OP_SET_FRACTION, .fraction = 0.5 },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_VALUE, .op = FRAG_OP_CONFIGURE,
+	  .text = TEXT("max_split_size_mb:128") },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_NAME, .op = FRAG_OP_MARK, .text = TEXT("epoch 1") },
+};
+
+static const char *const lines[] = {
+	"{\"op\":\"alloc\",\"id\":0,\"size\":0}",
+	"{\"op\":\"alloc\",\"id\":9007199254740991,\"size\":9007199254740991,\"stream\":3,"
+	"\"pool\":\"p\\n\",\"device\":1,\"t\":1.25e1,\"tag\":\"a\\\"b\\\\\\u0001\\u00e9\"}",
+	"{\"op\":\"alloc\",\"id\":\"0x7f\",\"size\":5,\"stream\":\"side\"}",
+	"{\"op\":\"record_stream\",\"id\":\"0x7f\",\"stream\":2}",
+	"{\"op\":\"free\",\"id\":\"0x7f\",\"pending\":true,\"t\":0.10000000000000001}",
+	"{\"op\":\"complete\",\"id\":\"0x7f\"}",
+	"{\"op\":\"sync\",\"stream\":2}",
+	"{\"op\":\"free\",\"id\":0}",
+	"{\"op\":\"empty_cache\",\"device\":1}",
+	"{\"op\":\"set_fraction\",\"value\":0.5}",
+	"{\"op\":\"configure\",\"value\":\"max_split_size_mb:128\"}",
+	"{\"op\":\"mark\",\"name\":\"epoch 1\"}",
+};
+
+static void write_all(const char *path, bool object)
+{
+	struct frag_outfile out;
+	struct frag_writer w;
+
+	assert_int_equal(frag_outfile_open(&out, path, NULL), 0);
+	frag_writer_begin(&w, &out, object, two, 2, "a \"test\"");
+	for (size_t i = 0; i < LENGTH(records); i++)
+		frag_writer_event(&w, &records[i]);
+	frag_writer_end(&w);
+	assert_int_equal(w.events, LENGTH(records));
+	assert_int_equal(frag_outfile_commit(&out, NULL), 0);
+}
+
+/* Appends; the buffer is large enough for all that this file expects. */
+static void add(char *buf, const char *text)
+{
+	memcpy(buf + strlen(buf), text, strlen(text) + 1);
+}
+
+static void expect_all(char *buf, bool object)
+{
+	*buf = '\0';
+	add(buf, HEADER ",\"devices\":[{\"name\":\"RTX \\\"2060\\\"\",\"total_bytes\":6442450944,"
+		 "\"context_bytes\":467664896,\"other_bytes\":7,\"granularity_bytes\":1},"
+		 "{\"total_bytes\":0}],\"meta\":{\"source\":\"a \\\"test\\\"\"}");
+	add(buf, object ? ",\"events\":[" : "}");
+	for (size_t i = 0; i < LENGTH(lines); i++) {
+		add(buf, object && i ? ",\n" : "\n");
+		add(buf, lines[i]);
+	}
+	add(buf, object ? "\n]}\n" : "\n");
+}
+
+static void test_bytes(void **state)
+{
+	char expected[4096];
+
+	for (int object = 0; object < 2; object++) {
+		const char *path = files_path(state, "trace");
+
+		write_all(path, object);
+		expect_all(expected, object);
+		assert_true(files_holds(path, expected));
+	}
+}
+
+static void same_event(const struct frag_event *ev, const struct frag_record *rec)
+{
+	uint32_t given = rec->members;
+
+	assert_int_equal(ev->op, rec->op);
+	if (!rec->pending)      /* false is what leaving it out means */
+		given &= ~(uint32_t)FRAG_HAS_PENDING;
+	assert_int_equal(ev->members, given);
+	if (given & FRAG_HAS_ID) {
+		assert_int_equal(ev->id.number, rec->id.number);
+		assert_int_equal(ev->id.text != NULL, rec->id.text != NULL);
+	}
+	if (given & FRAG_HAS_SIZE)
+		assert_int_equal(ev->bytes, rec->size);
+	if (given & FRAG_HAS_T)
+		assert_true(ev->t == rec->t);
+	if (rec->op == FRAG_OP_SET_FRACTION)
+		assert_true(ev->fraction == rec->fraction);
+	else if (given & (FRAG_HAS_NAME | FRAG_HAS_VALUE))
+		assert_memory_equal(ev->text.text, rec->text.text, rec->text.length);
+}
+
+static void test_read_back(void **state)
+{
+	static const struct frag_trace_options options = { .lenient = false };
+
+	for (int object = 0; object < 2; object++) {
+		const char *path = files_path(state, "trace");
+		struct frag_error err = { .code = 0 };
+		struct frag_trace *trace;
+		struct frag_batch batch;
+
+		write_all(path, object);
+		assert_int_equal(frag_trace_open(&trace, path, &options, &err), 0);
+		assert_int_equal(frag_trace_info(trace)->device_count, 2);
+		assert_int_equal(frag_trace_info(trace)->devices[0].total, two[0].total);
+		assert_int_equal(frag_trace_info(trace)->devices[0].granularity, 1);
+		assert_int_equal(frag_trace_info(trace)->devices[1].granularity, GRANULARITY);
+		assert_int_equal(frag_trace_next(trace, &batch, &err), 0);
+		assert_int_equal(batch.count, LENGTH(records));
+		for (uint32_t i = 0; i < batch.count; i++)
+			same_event(&batch.events[i], &records[i]);
+		frag_trace_close(trace);
+	}
+}
+
+/* What says nothing is left out. */
+static void test_headers(void **state)
+{
+	static const struct {
+		const struct frag_device_figures *devices;
+		uint32_t count;
+		const char *source, *expected;
+	} cases[] = {
+		{ &plain, 1, NULL, HEADER "}\n" },
+		{ &plain, 1, "s", HEADER ",\"meta\":{\"source\":\"s\"}}\n" },
+		{ &two[0], 1, NULL, HEADER ",\"device\":{\"name\":\"RTX \\\"2060\\\"\","
+		  "\"total_bytes\":6442450944,\"context_bytes\":467664896,\"other_bytes\":7,"
+		  "\"granularity_bytes\":1}}\n" },
+	};
+
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		const char *path = files_path(state, "trace");
+		struct frag_outfile out;
+		struct frag_writer w;
+
+		assert_int_equal(frag_outfile_open(&out, path, NULL), 0);
+		frag_writer_begin(&w, &out, false, cases[i].devices, cases[i].count,
+				  cases[i].source);
+		frag_writer_end(&w);
+		assert_int_equal(frag_outfile_commit(&out, NULL), 0);
+		assert_true(files_holds(path, cases[i].expected));
+	}
+}
+
+static void test_no_events(void **state)
+{
+	const char *path = files_path(state, "trace");
+	struct frag_outfile out;
+	struct frag_writer w;
+
+	assert_int_equal(frag_outfile_open(&out, path, NULL), 0);
+	frag_writer_begin(&w, &out, true, &plain, 1, NULL);
+	frag_writer_end(&w);
+	assert_int_equal(frag_outfile_commit(&out, NULL), 0);
+	assert_true(files_holds(path, HEADER ",\"events\":[\n]}\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_bytes, files_begin, files_end),
+		cmocka_unit_test_setup_teardown(test_read_back, files_begin, files_end),
+		cmocka_unit_test_setup_teardown(test_headers, files_begin, files_end),
+		cmocka_unit_test_setup_teardown(test_no_events, files_begin, files_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
