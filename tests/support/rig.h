@@ -1,0 +1,40 @@
+/* rig.h - a heap on a device of its own, for tests of the verbs. */
+#ifndef SUPPORT_RIG_H
+#define SUPPORT_RIG_H
+
+#include "fragsim/device.h"
+#include "fragsim/heap.h"
+#include "support/unit.h"
+
+/* More than any handle that a test makes. */
+#define NO_SUCH 1000000
+
+struct rig {
+	struct frag_device dev;
+	struct frag_heap *heap;
+	frag_list list;         /* of pool 0, which 0 */
+};
+
+/* The faulty device, which keeps a ledger, with this capacity and granularity. */
+void rig_begin(struct rig *r, uint64_t total, uint64_t granularity,
+	       const struct frag_index_ops *index);
+
+/* Deletes the heap, closes the device; everything must have been given back. */
+void rig_end(struct rig *r);
+
+/* All invariants hold. */
+void rig_check(const struct rig *r);
+
+/* Each of these must succeed, and leaves a heap that rig_check() finds right. */
+frag_block rig_grow(struct rig *r, uint64_t bytes);
+frag_block rig_take(struct rig *r, frag_block b, uint64_t asked, uint64_t keep);
+frag_block rig_give(struct rig *r, frag_block b);
+
+/* rc must be -FRAG_EPOLICY, and the heap unharmed. */
+void rig_refuses(const struct rig *r, int rc);
+
+/* The block's place, size and state are just these. */
+void rig_expect(const struct rig *r, frag_block b, uint64_t offset, uint64_t bytes,
+		enum frag_state state);
+
+#endif
