@@ -12,10 +12,13 @@
 /* No sum may come near 2^64, on an unlimited device either. */
 #define MOST_BYTES (UINT64_C(1) << 62)
 
+/* Rounded up; what is too much stays too much. */
 static uint64_t held(const struct frag_device *dev, uint64_t bytes)
 {
 	uint64_t rest = bytes % dev->granularity;
 
+	if (bytes > MOST_BYTES)
+		return bytes;
 	return rest ? bytes + (dev->granularity - rest) : bytes;
 }
 
@@ -23,7 +26,7 @@ static bool has_room(const struct frag_device *dev, uint64_t bytes)
 {
 	uint64_t used = dev->used + bytes;
 
-	if (used > MOST_BYTES || used > dev->limit)
+	if (bytes > MOST_BYTES || used > MOST_BYTES || used > dev->limit)
 		return false;
 	return dev->total == 0 || dev->context + dev->other + used <= dev->total;
 }
