@@ -60,6 +60,25 @@ static bool good_name(const char *name)
 	return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
 }
 
+/* Where this name stands among the first n parameters; n where it does not. */
+static uint32_t find_param(const struct frag_policy_ops *ops, uint32_t n, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < n && strcmp(ops->params[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static bool good_param(const struct frag_policy_ops *ops, uint32_t i)
+{
+	const struct frag_param_spec *spec = &ops->params[i];
+
+	if (!good_name(spec->name) || !spec->help || find_param(ops, i, spec->name) < i)
+		return false;
+	return spec->same_as ? find_param(ops, i, spec->same_as) < i : fits(spec, spec->fallback);
+}
+
 int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 {
 	if (!good_name(ops->name))
@@ -70,14 +89,10 @@ int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 	if (param_count(ops) > FRAG_PARAMS_MAX)
 		return frag_fail(err, FRAG_EPOLICY, "policy %s: more than %d parameters",
 				 ops->name, FRAG_PARAMS_MAX);
-	for (uint32_t i = 0; i < param_count(ops); i++) {
-		const struct frag_param_spec *spec = &ops->params[i];
-
-		if (!good_name(spec->name) || !spec->help
-		    || (!spec->same_as && !fits(spec, spec->fallback)))
+	for (uint32_t i = 0; i < param_count(ops); i++)
+		if (!good_param(ops, i))
 			return frag_fail(err, FRAG_EPOLICY, "policy %s: parameter %u is no good",
 					 ops->name, i);
-	}
 	return 0;
 }
 
@@ -188,9 +203,9 @@ static void set_defaults(struct frag_choice *choice, uint32_t given)
 		if (given & 1U << i)
 			continue;
 		choice->param[i] = specs[i].fallback;
-		for (uint32_t j = 0; specs[i].same_as && j < i; j++)
-			if (strcmp(specs[j].name, specs[i].same_as) == 0)
-				choice->param[i] = choice->param[j];
+		if (specs[i].same_as)
+			choice->param[i] = choice->param[find_param(choice->ops, i,
+								    specs[i].same_as)];
 	}
 }
 

@@ -1,0 +1,163 @@
+/*
+ * policy_skeleton.c - a template for a new policy: every hook, when it is called,
+ * and whether it is required.
+ *
+ * To write a policy, copy this file to src/policy/NAME.c, replace "skeleton",
+ * drop the hooks that it does not need, and list its table in policy.c. What is
+ * here is a first fit without splitting: it works, and it is tested.
+ */
+#include "support/policy_skeleton.h"
+
+#include <string.h>
+
+/* Places in p->param, in the order of the table below. */
+enum { ALIGN, KEEP };
+
+/*
+ * Optional: the keys of NAME:key=value. They are parsed, range-checked, listed by
+ * `fragsim policies` and shown in results from this table alone.
+ */
+static const struct frag_param_spec skeleton_params[] = {
+	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .least = 1,
+	  .power_of_two = true, .help = "segments are multiples of this" },
+	{ .name = "keep", .type = FRAG_PARAM_BOOL, .fallback = 1,
+	  .help = "keep what is freed; else give it back at once" },
+	{ 0 },
+};
+
+/* Optional: state_size zeroed bytes for hints. Memory belongs to the heap. */
+struct skeleton {
+	struct frag_memory_stats stats;
+};
+
+/*
+ * Optional, called once for each time that a user names the policy: refuses
+ * values that are each in range but do not fit together. The message is its own.
+ */
+static int skeleton_check(const uint64_t *param, struct frag_error *err)
+{
+	if (param[KEEP] || param[ALIGN] < UINT64_C(1) << 40)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "policy skeleton: align is too large for keep=false");
+}
+
+/*
+ * Optional: for an allocator whose users know a settings string of its own. Sets
+ * parameters from it, or refuses it with a message.
+ */
+static int skeleton_settings(uint64_t *param, const char *text, size_t length,
+			     struct frag_error *err)
+{
+	if (length != 4 || memcmp(text, "drop", 4) != 0)
+		return frag_fail(err, FRAG_EUSAGE, "the only setting is \"drop\"");
+	param[KEEP] = 0;
+	return 0;
+}
+
+/*
+ * Optional, called on each device before the first event: obtains what the
+ * policy wants to begin with. 0, -FRAG_EDEVMEM (an OOM at step 0), or a verb's code.
+ */
+static int skeleton_init(struct frag_policy *p)
+{
+	struct skeleton *s = p->state;
+
+	s->stats.num_ooms = 0;
+	return 0;
+}
+
+/*
+ * Required, called for each alloc of more than 0 bytes: answers with one block
+ * that has become allocated just now, in a segment of the request's pool.
+ * -FRAG_EDEVMEM where there is no memory: then nothing may have been allocated.
+ * Other codes come from the verbs and are passed up untouched.
+ */
+static int skeleton_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	uint64_t align = p->param[ALIGN];
+	uint64_t need = (rq->bytes + align - 1) / align * align;
+	struct skeleton *s = p->state;
+	uint32_t calls;
+	frag_list list;
+	int rc = frag_heap_list(p->heap, rq->pool, 0, &list);
+
+	if (rc)
+		return rc;
+	*out = frag_heap_find(p->heap, list, need);
+	if (*out == FRAG_NO_BLOCK)
+		rc = frag_policy_obtain(p, list, need, true, out);
+	frag_heap_calls(p->heap, &calls);
+	s->stats.num_device_alloc += calls > 0 && !rc;
+	s->stats.num_ooms += rc == -FRAG_EDEVMEM;
+	return rc ? rc : frag_heap_take(p->heap, out, rq->bytes,
+					frag_heap_look(p->heap, *out).bytes);
+}
+
+/*
+ * Required, called for each free that need not wait, and for blocks that have
+ * been waited for where there is no `ended`: b is allocated or pending, and must
+ * not be either afterwards.
+ */
+static int skeleton_free(struct frag_policy *p, frag_block b)
+{
+	int rc = frag_heap_give(p->heap, b, &b);
+
+	return rc || p->param[KEEP] ? rc : frag_heap_release(p->heap, b);
+}
+
+/*
+ * Optional, called for each free that must wait, when b has become pending: for
+ * policies that keep count of such blocks.
+ */
+static void skeleton_held(struct frag_policy *p, frag_block b)
+{
+	(void)p;
+	(void)b;
+}
+
+/*
+ * Optional, called for each pending block at the step that ends it: for policies
+ * that notice it later than that. synced is the step of the sync that ended the
+ * last stream, or FRAG_NEVER where there was only a `complete`.
+ */
+static int skeleton_ended(struct frag_policy *p, frag_block b, uint64_t synced)
+{
+	(void)synced;
+	return skeleton_free(p, b);
+}
+
+/*
+ * Optional, called for empty_cache, set_fraction, configure, and sync (after
+ * its pending blocks have ended). handled = false leaves the default.
+ */
+static int skeleton_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
+{
+	(void)p;
+	*handled = n->kind == FRAG_NOTICE_CONFIGURE;
+	return 0;
+}
+
+/* Optional, called at the end of a run: for an allocator that has its own statistics. */
+static const struct frag_memory_stats *skeleton_stats(const struct frag_policy *p)
+{
+	const struct skeleton *s = p->state;
+
+	return &s->stats;
+}
+
+const struct frag_policy_ops policy_skeleton = {
+	.name = "skeleton",
+	.summary = "a template",
+	.params = skeleton_params,
+	.index = &frag_index_address,
+	.state_size = sizeof(struct skeleton),
+	.check = skeleton_check,
+	.settings = skeleton_settings,
+	.init = skeleton_init,
+	.alloc = skeleton_alloc,
+	.free = skeleton_free,
+	.held = skeleton_held,
+	.ended = skeleton_ended,
+	.notice = skeleton_notice,
+	.stats = skeleton_stats,
+};

@@ -1,0 +1,338 @@
+/* test_policy.c - the table of policies, its check, and NAME:key=value. */
+#include "fragsim/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/faulty_device.h"
+#include "support/play.h"
+#include "support/policy_skeleton.h"
+#include "support/unit.h"
+
+static void test_all_pass_the_check(void **state)
+{
+	const struct frag_policy_ops *const *all = frag_policies();
+	struct frag_error err = { .code = 0 };
+
+	(void)state;
+	for (uint32_t i = 0; all[i]; i++) {
+		if (frag_policy_check(all[i], &err))
+			fail_msg("%s", err.message);
+		if (i)
+			assert_true(strcmp(all[i - 1]->name, all[i]->name) < 0);
+	}
+	assert_int_equal(frag_policy_check(&policy_skeleton, &err), 0);
+}
+
+static const struct frag_param_spec good_params[] = {
+	{ .name = "size", .type = FRAG_PARAM_SIZE, .fallback = 8, .least = 1, .most = 64,
+	  .power_of_two = true, .help = "a size" },
+	{ .name = "also", .type = FRAG_PARAM_SIZE, .same_as = "size", .least = 1, .help = "too" },
+	{ 0 },
+};
+
+/* Good but for what each case changes. */
+static struct frag_policy_ops good(void)
+{
+	struct frag_policy_ops ops = policy_skeleton;
+
+	ops.params = good_params;
+	return ops;
+}
+
+static void expect_refused(const struct frag_policy_ops *ops, const char *why)
+{
+	struct frag_error err = { .code = 0 };
+
+	assert_int_equal(frag_policy_check(ops, &err), -FRAG_EPOLICY);
+	if (!strstr(err.message, why))
+		fail_msg("expected \"%s\", got \"%s\"", why, err.message);
+}
+
+static void test_bad_slots(void **state)
+{
+	struct frag_policy_ops ops = good();
+
+	(void)state;
+	assert_int_equal(frag_policy_check(&ops, NULL), 0);
+	ops.params = NULL;
+	assert_int_equal(frag_policy_check(&ops, NULL), 0);
+	ops.check = NULL;
+	ops.init = NULL;
+	ops.ended = NULL;
+	ops.notice = NULL;
+	assert_int_equal(frag_policy_check(&ops, NULL), 0);
+	ops = good(), ops.summary = NULL;
+	expect_refused(&ops, "policy skeleton: summary, index, alloc and free are required");
+	ops = good(), ops.index = NULL;
+	expect_refused(&ops, "are required");
+	ops = good(), ops.alloc = NULL;
+	expect_refused(&ops, "are required");
+	ops = good(), ops.free = NULL;
+	expect_refused(&ops, "are required");
+}
+
+static void test_bad_names(void **state)
+{
+	static const char *const names[] = {
+		NULL, "", "Best", "best fit", "best:fit", "b=f", "\xc3\xa9",
+	};
+	struct frag_policy_ops ops = good();
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(names); i++) {
+		ops.name = names[i];
+		expect_refused(&ops, "a policy's name is made of a-z, 0-9, _ and -");
+	}
+	ops.name = "best-fit_2";
+	assert_int_equal(frag_policy_check(&ops, NULL), 0);
+}
+
+static void test_bad_params(void **state)
+{
+	static const struct frag_param_spec first = {
+		.name = "first", .type = FRAG_PARAM_SIZE, .fallback = 4, .help = "good",
+	};
+	static const struct frag_param_spec bad[] = {
+		{ .name = "Key", .help = "upper case" },
+		{ .name = "", .help = "no name" },
+		{ .name = "first", .help = "the same name again" },
+		{ .name = "key" },
+		{ .name = "key", .fallback = 1, .least = 2, .help = "below" },
+		{ .name = "key", .fallback = 9, .most = 8, .help = "above" },
+		{ .name = "key", .fallback = UINT64_C(1) << 53, .help = "2^53" },
+		{ .name = "key", .fallback = 12, .power_of_two = true, .help = "no power" },
+		{ .name = "key", .least = 1, .power_of_two = true, .help = "0 is below" },
+		{ .name = "key", .type = FRAG_PARAM_OWN, .help = "who reads it?" },
+		{ .name = "key", .same_as = "key", .help = "as itself" },
+		{ .name = "key", .same_as = "later", .help = "as nothing" },
+	};
+	struct frag_param_spec params[3] = { first, first, { 0 } };
+	struct frag_policy_ops ops = good();
+
+	(void)state;
+	ops.params = params;
+	for (uint32_t i = 0; i < LENGTH(bad); i++) {
+		params[1] = bad[i];
+		expect_refused(&ops, "policy skeleton: parameter 1 is no good");
+	}
+	params[1] = (struct frag_param_spec){
+		.name = "key", .same_as = "first", .least = 1, .power_of_two = true, .help = "good",
+	};
+	assert_int_equal(frag_policy_check(&ops, NULL), 0);
+}
+
+static void test_too_many_params(void **state)
+{
+	static const char *const names[] = {
+		"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q",
+	};
+	struct frag_param_spec params[LENGTH(names) + 1] = { { 0 } };
+	struct frag_policy_ops ops = good();
+
+	(void)state;
+	assert_int_equal(LENGTH(names), FRAG_PARAMS_MAX + 1);
+	ops.params = params;
+	for (uint32_t i = 0; i < LENGTH(names); i++) {
+		params[i] = (struct frag_param_spec){ .name = names[i], .help = "one of many" };
+		if (i < FRAG_PARAMS_MAX)
+			assert_int_equal(frag_policy_check(&ops, NULL), 0);
+	}
+	expect_refused(&ops, "more than 16 parameters");
+}
+
+/* A table that could not work never meets an event. */
+static void test_refused_by_a_simulation(void **state)
+{
+	static const struct frag_device_figures device = { .granularity = 1 };
+	struct frag_policy_ops ops = good();
+	struct frag_choice choice;
+	struct play p;
+
+	(void)state;
+	faulty_begin(0, 0);
+	ops.free = NULL;
+	choice = play_policy(&ops);
+	assert_int_equal(play_open(&p, &choice, NULL, 0, &device, 1, NULL), -FRAG_EPOLICY);
+	assert_non_null(strstr(p.error.message, "skeleton"));
+	play_close(&p);
+}
+
+/* bestfit: align, segment, pool, min_split, release. */
+static void test_parse(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t want[5];
+	} cases[] = {
+		{ "bestfit", { 512, 2097152, 0, 512, 1 } },
+		{ "bestfit:align=4K", { 4096, 2097152, 0, 4096, 1 } },
+		{ "bestfit:min_split=1,align=4KiB", { 4096, 2097152, 0, 1, 1 } },
+		{ "bestfit:segment=1.5MiB", { 512, 1572864, 0, 512, 1 } },
+		{ "bestfit:segment=1,pool=9007199254740991", { 512, 1, 9007199254740991, 512, 1 } },
+		{ "bestfit:release=false", { 512, 2097152, 0, 512, 0 } },
+		{ "bestfit:release=0,pool=1T", { 512, 2097152, UINT64_C(1) << 40, 512, 0 } },
+		{ "bestfit:release=True", { 512, 2097152, 0, 512, 1 } },
+		{ "bestfit:align=1", { 1, 2097152, 0, 1, 1 } },
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		struct frag_choice c = play_choose(cases[i].text);
+
+		assert_string_equal(c.ops->name, "bestfit");
+		assert_string_equal(c.text, cases[i].text);
+		for (uint32_t k = 0; k < 5; k++)
+			assert_true(c.param[k] == cases[i].want[k]);
+	}
+}
+
+/* What is wrong, and the words that must tell it. */
+static void test_parse_errors(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "", "no policy \"\"; there are: bestfit, buddy, direct, firstfit, nextfit" },
+		{ "bestfi", "no policy \"bestfi\"; there are: " },
+		{ "bestfitt", "no policy \"bestfitt\"" },
+		{ "BestFit", "no policy \"BestFit\"" },
+		{ "bestfit,align=1", "no policy \"bestfit,align=1\"" },
+		{ ":align=1", "no policy \"\"" },
+		{ "bestfit:",
+		  "has no key \"\"; its keys are: align, segment, pool, min_split, release" },
+		{ "bestfit:align=1K,", "has no key \"\"" },
+		{ "bestfit:,align=1K", "has no key \"\"" },
+		{ "bestfit:aligns=1", "policy bestfit has no key \"aligns\"" },
+		{ "bestfit:Align=1", "has no key \"Align\"" },
+		{ "bestfit: align=1", "has no key \" align\"" },
+		{ "bestfit:=1", "has no key \"\"" },
+		{ "direct:align=1", "policy direct has no key \"align\"; its keys are: none" },
+		{ "bestfit:align", "policy bestfit: align wants a value: align=..." },
+		{ "bestfit:align=1,align=1", "policy bestfit: align is given twice" },
+		{ "bestfit:align=",
+		  "policy bestfit: align= is not a power of two from 1 to 9007199254740991" },
+		{ "bestfit:align=0", "align=0 is not a power of two" },
+		{ "bestfit:align=3", "align=3 is not a power of two" },
+		{ "bestfit:align=-1", "align=-1 is not" },
+		{ "bestfit:align=0x200", "align=0x200 is not" },
+		{ "bestfit:align=512=512", "align=512=512 is not" },
+		{ "bestfit:align=512 ", "align=512  is not" },
+		{ "bestfit:segment=0", "segment=0 is not a size from 1 to 9007199254740991" },
+		{ "bestfit:segment=9007199254740992", "is not a size" },
+		{ "bestfit:segment=8192T", "is not a size" },
+		{ "bestfit:segment=99999999999999999999999", "is not a size" },
+		{ "bestfit:segment=0.3", "segment=0.3 is not a size" },
+		{ "bestfit:segment=1Q", "segment=1Q is not a size" },
+		{ "bestfit:segment=1kib", "segment=1kib is not a size" },
+		{ "bestfit:release=yes", "release=yes is neither true nor false" },
+		{ "bestfit:release=", "release= is neither true nor false" },
+		{ "bestfit:release=TRUE", "release=TRUE is neither true nor false" },
+		{ "buddy:pool=3", "policy buddy: pool=3 is not a 0 or a power of two from 0" },
+		{ "buddy:min=4M", "min=4194304 is larger than segment=2097152" },
+		{ "sizeclass:steps=3",
+		  "policy sizeclass: steps=3 is not a power of two from 1 to 1048576" },
+		{ "sizeclass:steps=1K", "steps=1K is not" },
+		{ "sizeclass:steps=2097152", "steps=2097152 is not" },
+		{ "sizeclass:slab=512K", "max_small=1048576 is larger than slab=524288" },
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		struct frag_error err = { .code = 0 };
+		struct frag_choice c;
+
+		if (frag_choice_parse(&c, cases[i].text, &err) != -FRAG_EUSAGE
+		    || err.code != -FRAG_EUSAGE || !strstr(err.message, cases[i].says))
+			fail_msg("%s: \"%s\" does not say \"%s\"", cases[i].text, err.message,
+				 cases[i].says);
+	}
+}
+
+/* Long texts are refused whole, and a message never runs over. */
+static void test_parse_long(void **state)
+{
+	struct frag_error err = { .code = 0 };
+	struct frag_choice c;
+	char *text = malloc(5001);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', 5000);
+	text[5000] = '\0';
+	assert_int_equal(frag_choice_parse(&c, text, &err), -FRAG_EUSAGE);
+	memcpy(text, "bestfit:align=", 14);
+	assert_int_equal(frag_choice_parse(&c, text, &err), -FRAG_EUSAGE);
+	assert_string_equal(err.message, "policy bestfit: more than 511 characters");
+	text[511] = '\0';
+	assert_int_equal(frag_choice_parse(&c, text, &err), -FRAG_EUSAGE);
+	assert_non_null(strstr(err.message, "x is not a power of two"));
+	free(text);
+}
+
+/* The template works: first fit, kept or given back at once. */
+static void test_skeleton(void **state)
+{
+	static const struct frag_device_figures device = { .total = 10000, .granularity = 1 };
+	static const struct frag_record records[] = {
+		ALLOC(1, 1000), ALLOC(2, 1), FREE(1), ALLOC(3, 700), ALLOC(4, 8000),
+		FREE_PENDING(3), COMPLETE(3), CONFIGURE("a:b"), EMPTY_CACHE(), FREE(2), FREE(4),
+	};
+	static const uint64_t too_large[] = { UINT64_C(1) << 40, 0 };
+	static const uint64_t good_size[] = { UINT64_C(1) << 40, 1 };
+	struct frag_choice choice = play_policy(&policy_skeleton);
+	struct play p;
+
+	(void)state;
+	for (uint32_t keep = 0; keep < 2; keep++) {
+		faulty_begin(0, 0);
+		choice.param[1] = keep;
+		assert_int_equal(play_open(&p, &choice, records, LENGTH(records), &device, 1, NULL),
+				 0);
+		assert_int_equal(play_run(&p), 0);
+		assert_int_equal(p.row_count, LENGTH(records));
+		/* step 3 has the freed block of step 0 again, or a segment of its own */
+		assert_int_equal(p.rows[3].segment, keep ? 0 : 2);
+		assert_int_equal(p.rows[3].bytes, 1024);
+		assert_int_equal(p.rows[2].metrics.reserved, keep ? 1536 : 512);
+		assert_int_equal(p.rows[4].bytes, 8192);
+		assert_int_equal(p.rows[6].metrics.reserved, keep ? 9728 : 8704);
+		assert_int_equal(p.rows[8].metrics.reserved, 8704);
+		assert_int_equal(p.rows[10].metrics.reserved, keep ? 8704 : 0);
+		play_close(&p);
+	}
+	assert_int_equal(policy_skeleton.check(too_large, NULL), -FRAG_EUSAGE);
+	assert_int_equal(policy_skeleton.check(good_size, NULL), 0);
+}
+
+static void test_settings(void **state)
+{
+	struct frag_choice choice = play_policy(&policy_skeleton), none = play_choose("direct");
+	struct frag_error err = { .code = 0 };
+
+	(void)state;
+	assert_int_equal(frag_choice_settings(&choice, "drop", &err), 0);
+	assert_int_equal(choice.param[1], 0);
+	assert_int_equal(frag_choice_settings(&choice, "drops", &err), -FRAG_EUSAGE);
+	assert_int_equal(frag_choice_settings(&none, "drop", &err), -FRAG_EUSAGE);
+	assert_string_equal(err.message, "policy direct reads no settings string");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_pass_the_check),
+		cmocka_unit_test(test_bad_slots),
+		cmocka_unit_test(test_bad_names),
+		cmocka_unit_test(test_bad_params),
+		cmocka_unit_test(test_too_many_params),
+		cmocka_unit_test(test_refused_by_a_simulation),
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_parse_errors),
+		cmocka_unit_test(test_parse_long),
+		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_skeleton),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
