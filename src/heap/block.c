@@ -3,11 +3,6 @@
 #include "fragsim/heap.h"
 #include "heap/store.h"
 
-static bool exists(const struct frag_heap *h, frag_block b)
-{
-	return b < h->block_count;
-}
-
 uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 {
 	uint32_t upper = frag_new_block(h);
@@ -169,8 +164,13 @@ bool frag_heap_holds(const struct frag_heap *h, frag_block b, uint32_t owner)
 
 int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 {
+	uint64_t grain;
+
 	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND || keep == 0
 	    || keep >= h->blocks[b].bytes)
+		return -FRAG_EPOLICY;
+	grain = h->segments[h->blocks[b].segment].grain;
+	if (grain && keep % grain)
 		return -FRAG_EPOLICY;
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;

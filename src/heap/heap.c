@@ -78,8 +78,14 @@ uint64_t frag_heap_granularity(const struct frag_heap *h)
 
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b)
 {
-	const struct block *k = &h->blocks[b];
+	const struct block *k;
 
+	if (!exists(h, b))
+		return (struct frag_block_view){
+			.segment = FRAG_NO_SEGMENT, .prev = FRAG_NO_BLOCK,
+			.next = FRAG_NO_BLOCK, .state = FRAG_UNMAPPED,
+		};
+	k = &h->blocks[b];
 	return (struct frag_block_view){
 		.offset = k->offset, .bytes = k->bytes, .asked = k->asked,
 		.segment = k->segment, .prev = k->prev, .next = k->next,
@@ -89,8 +95,11 @@ struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b)
 
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s)
 {
-	const struct segment *g = &h->segments[s];
+	const struct segment *g;
 
+	if (s >= h->segment_count || !h->segments[s].held)
+		return (struct frag_segment_view){ .first = FRAG_NO_BLOCK };
+	g = &h->segments[s];
 	return (struct frag_segment_view){
 		.bytes = g->bytes, .mapped = g->mapped, .grain = g->grain, .page = g->page,
 		.first = g->first, .list = g->list, .ordinal = g->ordinal, .pool = g->pool,
@@ -100,8 +109,11 @@ struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_
 
 struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list)
 {
-	const struct frag_free_list *l = &h->index.lists[list];
+	const struct frag_free_list *l;
 
+	if (list >= h->index.count)
+		return (struct frag_list_view){ .count = 0 };
+	l = &h->index.lists[list];
 	return (struct frag_list_view){
 		.pool = l->pool, .which = l->which, .count = l->count, .largest = l->largest,
 		.user = l->user,
@@ -127,7 +139,8 @@ static frag_block block_of(const struct frag_entry *e)
 
 frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t bytes)
 {
-	return block_of(frag_index_find(&h->index, list, bytes));
+	return list < h->index.count ? block_of(frag_index_find(&h->index, list, bytes))
+				     : FRAG_NO_BLOCK;
 }
 
 frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64_t bytes,
@@ -135,11 +148,15 @@ frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64
 {
 	const struct frag_entry from = { .ordinal = ordinal, .offset = offset };
 
+	if (list >= h->index.count || h->index.order != FRAG_BY_ADDRESS)
+		return FRAG_NO_BLOCK;
 	return block_of(frag_index_find_from(&h->index, list, bytes, &from));
 }
 
 frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 {
+	if (list >= h->index.count)
+		return FRAG_NO_BLOCK;
 	return block_of(frag_index_find(&h->index, list, h->index.lists[list].largest));
 }
 
@@ -156,8 +173,11 @@ static struct frag_entry entry_of(const struct frag_heap *h, uint32_t b)
 
 frag_block frag_heap_after(const struct frag_heap *h, frag_block b)
 {
-	struct frag_entry key = entry_of(h, b);
+	struct frag_entry key;
 
+	if (!exists(h, b))
+		return FRAG_NO_BLOCK;
+	key = entry_of(h, b);
 	key.offset++;
 	return block_of(frag_index_at_least(&h->index, h->segments[h->blocks[b].segment].list,
 					    &key));
@@ -165,8 +185,11 @@ frag_block frag_heap_after(const struct frag_heap *h, frag_block b)
 
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
 {
-	const struct frag_entry key = entry_of(h, b);
+	struct frag_entry key;
 
+	if (!exists(h, b))
+		return FRAG_NO_BLOCK;
+	key = entry_of(h, b);
 	return block_of(frag_index_before(&h->index, h->segments[h->blocks[b].segment].list,
 					  &key));
 }
@@ -175,14 +198,15 @@ frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uin
 {
 	const struct frag_entry key = { .size = bytes };
 
-	return block_of(frag_index_before(&h->index, list, &key));
+	return list < h->index.count ? block_of(frag_index_before(&h->index, list, &key))
+				     : FRAG_NO_BLOCK;
 }
 
 frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b)
 {
 	struct frag_entry key = { .ordinal = 0 };
 
-	if (list >= h->gaps.count)
+	if (list >= h->gaps.count || (b != FRAG_NO_BLOCK && !exists(h, b)))
 		return FRAG_NO_BLOCK;
 	if (b != FRAG_NO_BLOCK) {
 		key = entry_of(h, b);
@@ -212,7 +236,9 @@ uint32_t frag_new_block(struct frag_heap *h)
 
 void frag_drop_block(struct frag_heap *h, uint32_t b)
 {
-	h->blocks[b].next = h->unused_block;
+	h->blocks[b] = (struct block){
+		.segment = h->blocks[b].segment, .next = h->unused_block, .state = FRAG_UNMAPPED,
+	};
 	h->unused_block = b;
 }
 
@@ -412,24 +438,38 @@ int frag_heap_reserve(struct frag_heap *h, frag_list list, uint64_t bytes, uint6
 
 int frag_heap_keep(struct frag_heap *h, frag_block whole)
 {
-	uint32_t s = h->blocks[whole].segment;
+	uint32_t s;
 
-	if (h->segments[s].live > 0)
+	if (!exists(h, whole))
+		return -FRAG_EPOLICY;
+	s = h->blocks[whole].segment;
+	if (h->segments[s].live || h->blocks[whole].bytes != h->segments[s].bytes)
 		return -FRAG_EPOLICY;
 	frag_idle_leave(h, s);
 	h->segments[s].kept = true;
 	return 0;
 }
 
+/* Is k all of the segment: free, or of a range without memory? */
+static bool releasable(const struct segment *g, const struct block *k)
+{
+	uint64_t whole = g->grain ? g->bytes / g->grain * g->grain : g->bytes;
+
+	return !g->kept && k->bytes == whole && k->state == (g->page ? FRAG_UNMAPPED : FRAG_FREE);
+}
+
 int frag_heap_release(struct frag_heap *h, frag_block whole)
 {
-	const struct block *k = &h->blocks[whole];
-	uint32_t s = k->segment;
-	struct segment *g = &h->segments[s];
+	struct segment *g;
 	uint64_t cost;
+	uint32_t s;
 	int rc;
 
-	if (g->kept || k->bytes != g->bytes || k->state != (g->page ? FRAG_UNMAPPED : FRAG_FREE))
+	if (!exists(h, whole))
+		return -FRAG_EPOLICY;
+	s = h->blocks[whole].segment;
+	g = &h->segments[s];
+	if (!releasable(g, &h->blocks[whole]))
 		return -FRAG_EPOLICY;
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
@@ -441,6 +481,8 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 		frag_gap_out(h, whole);
 	else
 		frag_list_out(h, whole);
+	if (h->blocks[whole].next != NONE)
+		frag_fuse(h, whole, h->blocks[whole].next);     /* a slab's tail */
 	frag_idle_leave(h, s);
 	h->books.segments--;
 	h->books.segment_frees++;
@@ -468,17 +510,20 @@ void frag_heap_tried(struct frag_heap *h, uint64_t bytes)
 
 void frag_heap_set_list_user(struct frag_heap *h, frag_list list, uint64_t user)
 {
-	h->index.lists[list].user = user;
+	if (list < h->index.count)
+		h->index.lists[list].user = user;
 }
 
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user)
 {
-	h->blocks[b].user = user;
+	if (exists(h, b))
+		h->blocks[b].user = user;
 }
 
 void frag_heap_set_segment_user(struct frag_heap *h, frag_segment s, uint32_t user)
 {
-	h->segments[s].user = user;
+	if (s < h->segment_count)
+		h->segments[s].user = user;
 }
 
 void frag_heap_walk(const struct frag_heap *h, void *ctx,

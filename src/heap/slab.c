@@ -9,16 +9,23 @@
 #include "fragsim/heap.h"
 #include "heap/store.h"
 
+/* Does the list exist, for the pool of this segment? */
+static bool suits(const struct frag_heap *h, frag_list list, const struct segment *s)
+{
+	return list < h->index.count && h->index.lists[list].pool == s->pool;
+}
+
 int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t grain, frag_list list,
 		    frag_block *out)
 {
-	const struct block *k = &h->blocks[whole];
-	struct segment *s = &h->segments[k->segment];
+	struct segment *s;
 	uint64_t slots;
 
-	if (k->state != FRAG_FREE || k->bytes != s->bytes || s->page || grain == 0
-	    || grain > s->bytes || list >= h->index.count
-	    || h->index.lists[list].pool != s->pool)
+	if (!exists(h, whole) || h->blocks[whole].state != FRAG_FREE)
+		return -FRAG_EPOLICY;
+	s = &h->segments[h->blocks[whole].segment];
+	if (h->blocks[whole].bytes != s->bytes || s->page || s->grain || grain == 0
+	    || grain > s->bytes || !suits(h, list, s))
 		return -FRAG_EPOLICY;
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
@@ -35,11 +42,16 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t grain, frag_
 
 int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 {
-	struct segment *s = &h->segments[seg];
-	uint32_t b = s->first;
+	struct segment *s;
+	uint32_t b;
 
-	if (!s->grain || s->live || list >= h->index.count
-	    || h->index.lists[list].pool != s->pool)
+	if (seg >= h->segment_count)
+		return -FRAG_EPOLICY;
+	s = &h->segments[seg];
+	if (!s->held || !s->grain || !suits(h, list, s))
+		return -FRAG_EPOLICY;
+	b = s->first;
+	if (h->blocks[b].state != FRAG_FREE || h->blocks[b].bytes != s->bytes / s->grain * s->grain)
 		return -FRAG_EPOLICY;
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;

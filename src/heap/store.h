@@ -54,6 +54,15 @@ struct frag_heap {
 	uint32_t next_ordinal;
 };
 
+/*
+ * Is this a handle that was ever made? The record of a block that has ended is
+ * an unmapped block of 0 bytes, which no verb takes.
+ */
+static inline bool exists(const struct frag_heap *h, frag_block b)
+{
+	return b < h->block_count;
+}
+
 /* What each free block counts as: of a carved slab, one slot. */
 static inline uint64_t frag_fit_size(const struct segment *s, const struct block *b)
 {
