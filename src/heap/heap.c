@@ -28,10 +28,13 @@ void frag_heap_del(struct frag_heap *h)
 
 	if (!h)
 		return;
-	for (uint32_t s = 0; s < h->segment_count; s++)
-		if (h->segments[s].held && !h->segments[s].page)
+	for (uint32_t s = 0; s < h->segment_count; s++) {
+		if (h->segments[s].held && h->segments[s].page)
+			frag_range_close(h, s);
+		else if (h->segments[s].held)
 			h->dev->ops->release(h->dev, h->segments[s].addr, h->segments[s].bytes,
 					     &cost);
+	}
 	frag_index_fini(&h->index);
 	frag_index_fini(&h->gaps);
 	free(h->blocks);

@@ -29,19 +29,20 @@ static uint32_t isolate(struct frag_heap *h, uint32_t b, uint64_t offset, uint64
 
 static bool is(const struct frag_heap *h, uint32_t b, enum frag_state state)
 {
-	return b != NONE && h->blocks[b].state == state;
+	return exists(h, b) && h->blocks[b].state == state;
 }
 
 int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uint64_t bytes,
 		  frag_block *out)
 {
-	struct segment *s = &h->segments[h->blocks[unmapped].segment];
+	struct segment *s;
 	uint32_t b, n;
 	uint64_t cost;
 	int rc;
 
-	if (h->blocks[unmapped].state != FRAG_UNMAPPED || !covers(h, unmapped, offset, bytes))
+	if (!is(h, unmapped, FRAG_UNMAPPED) || !covers(h, unmapped, offset, bytes))
 		return -FRAG_EPOLICY;
+	s = &h->segments[h->blocks[unmapped].segment];
 	if (!frag_room(h, 2))
 		return -FRAG_ENOMEM;
 	rc = h->dev->ops->map(h->dev, s->addr, offset, bytes, s->page, &cost);
@@ -80,26 +81,27 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes,
 		    frag_block *out)
 {
-	struct segment *s = &h->segments[h->blocks[b].segment];
-	uint32_t lower, upper, n;
+	struct segment *s;
+	uint32_t lower = b, n;
+	bool rest;
 	uint64_t cost;
 	int rc;
 
-	if (h->blocks[b].state != FRAG_FREE || !covers(h, b, offset, bytes))
+	if (!is(h, b, FRAG_FREE) || !covers(h, b, offset, bytes))
 		return -FRAG_EPOLICY;
+	s = &h->segments[h->blocks[b].segment];
+	rest = offset + bytes < h->blocks[b].offset + h->blocks[b].bytes;
 	if (!frag_room(h, 2))
 		return -FRAG_ENOMEM;
 	rc = h->dev->ops->unmap(h->dev, s->addr, offset, bytes, s->page, &cost);
 	if (rc)
 		return rc;
 	frag_list_out(h, b);
-	lower = b;
 	b = isolate(h, b, offset, bytes);
-	upper = h->blocks[b].next;
 	if (lower != b)
 		frag_list_in(h, lower);
-	if (is(h, upper, FRAG_FREE))
-		frag_list_in(h, upper);
+	if (rest)
+		frag_list_in(h, h->blocks[b].next);
 	h->blocks[b].state = FRAG_UNMAPPED;
 	s->mapped -= bytes;
 	h->books.reserved -= bytes;
@@ -118,4 +120,34 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	frag_gap_in(h, b);
 	*out = b;
 	return 0;
+}
+
+/* The end of the memory that begins with block b; *next is the unmapped block behind it. */
+static uint64_t mapped_end(const struct frag_heap *h, uint32_t b, uint32_t *next)
+{
+	uint64_t end = h->blocks[b].offset;
+
+	for (; b != NONE && h->blocks[b].state != FRAG_UNMAPPED; b = h->blocks[b].next)
+		end += h->blocks[b].bytes;
+	*next = b;
+	return end;
+}
+
+void frag_range_close(struct frag_heap *h, uint32_t s)
+{
+	const struct segment *g = &h->segments[s];
+	uint32_t b = g->first;
+	uint64_t cost;
+
+	while (b != NONE) {
+		uint64_t offset = h->blocks[b].offset;
+		uint32_t next;
+		uint64_t end = mapped_end(h, b, &next);
+
+		if (end > offset)
+			h->dev->ops->unmap(h->dev, g->addr, offset, end - offset, g->page,
+					   &cost);
+		b = next != NONE ? h->blocks[next].next : NONE;
+	}
+	h->dev->ops->unreserve(h->dev, g->addr, g->bytes, &cost);
 }

@@ -108,6 +108,8 @@ void frag_idle_leave(struct frag_heap *h, uint32_t s);
 
 /* block.c: cuts a block in two; the upper half takes over state and user bits. */
 uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
+/* range.c: gives a range back whatever stands in it, when the heap ends. */
+void frag_range_close(struct frag_heap *h, uint32_t s);
 /* block.c: joins two neighbours, neither of them listed; the lower record stays. */
 void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper);
 
