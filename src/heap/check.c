@@ -9,7 +9,8 @@ struct recount {
 	struct frag_books sum;
 	uint64_t largest;
 	uint32_t *listed;       /* free blocks of each list */
-	uint32_t idle;
+	uint32_t *gaps;         /* unmapped blocks of its ranges */
+	uint32_t idle, pending;
 };
 
 static int wrong(struct frag_error *err, const struct segment *s, const struct block *b,
@@ -45,11 +46,37 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 	return 0;
 }
 
+/* What has no memory: whole pages of a range, or what slots leave of a slab. */
+static int check_unmapped(const struct frag_heap *h, const struct segment *s, uint32_t at,
+			  struct recount *r, struct frag_error *err)
+{
+	const struct block *b = &h->blocks[at];
+	const struct frag_entry key = { .offset = b->offset, .ordinal = s->ordinal };
+	const struct frag_entry *e;
+
+	if (!s->page && !s->grain)
+		return wrong(err, s, b, "unmapped in a segment that is no range");
+	if (s->page && (b->offset % s->page || b->bytes % s->page))
+		return wrong(err, s, b, "unmapped in parts of pages");
+	if (s->grain && (b->offset != s->bytes / s->grain * s->grain || b->next != NONE))
+		return wrong(err, s, b, "a slab's tail where no tail can be");
+	if (!s->page)
+		return 0;
+	e = s->list < h->gaps.count ? frag_index_find_from(&h->gaps, s->list, b->bytes, &key)
+				    : NULL;
+	if (!e || e->block != at || e->size != b->bytes)
+		return wrong(err, s, b, "an unmapped block that the gaps do not know");
+	r->gaps[s->list]++;
+	return 0;
+}
+
 static int check_block(const struct frag_heap *h, const struct segment *s, uint32_t at,
 		       struct recount *r, struct frag_error *err)
 {
 	const struct block *b = &h->blocks[at];
 
+	if (b->state != FRAG_UNMAPPED && s->grain && b->bytes % s->grain)
+		return wrong(err, s, b, "no whole number of slots");
 	switch ((enum frag_state)b->state) {
 	case FRAG_FREE:
 		return check_free(h, s, at, r, err);
@@ -62,12 +89,13 @@ static int check_block(const struct frag_heap *h, const struct segment *s, uint3
 		r->sum.blocks++;
 		break;
 	case FRAG_PENDING:
+		if (b->held_at >= h->held_count || h->held[b->held_at].block != at)
+			return wrong(err, s, b, "pending, but nobody holds it");
 		r->sum.active += b->bytes;
+		r->pending++;
 		break;
 	case FRAG_UNMAPPED:
-		if (!s->page && !s->grain)
-			return wrong(err, s, b, "unmapped in a segment that is no range");
-		break;
+		return check_unmapped(h, s, at, r, err);
 	case FRAG_IN_HAND:
 		return wrong(err, s, b, "left in the policy's hand");
 	}
@@ -80,6 +108,9 @@ static int check_segment(const struct frag_heap *h, const struct segment *s, str
 	uint64_t offset = 0, unmapped = 0;
 	uint32_t prev = NONE, live = 0;
 
+	if (s->list >= h->index.count || h->index.lists[s->list].pool != s->pool)
+		return frag_fail(err, FRAG_ECHECK, "segment %u: its free list is of another pool",
+				 s->ordinal);
 	for (uint32_t at = s->first; at != NONE; prev = at, at = h->blocks[at].next) {
 		const struct block *b = &h->blocks[at];
 		int rc;
@@ -97,7 +128,9 @@ static int check_segment(const struct frag_heap *h, const struct segment *s, str
 	if (offset != s->bytes || live != s->live || s->mapped != s->bytes - unmapped)
 		return frag_fail(err, FRAG_ECHECK, "segment %u: its blocks do not add up",
 				 s->ordinal);
-	if ((s->idle_at != NONE) != (!live && !s->kept && !s->page))
+	if ((s->idle_at != NONE) != (!live && !s->kept && !s->page)
+	    || (s->idle_at != NONE && (s->idle_at >= h->idle_count
+				       || &h->segments[h->idle[s->idle_at]] != s)))
 		return frag_fail(err, FRAG_ECHECK, "segment %u: idle or not?", s->ordinal);
 	if (s->idle_at != NONE) {
 		r->sum.releasable += s->bytes;
@@ -130,18 +163,22 @@ static int compare(const struct frag_heap *h, const struct recount *r, struct fr
 	rc = rc ? rc : differs(err, "segments", kept->segments, sum->segments);
 	rc = rc ? rc : differs(err, "blocks", kept->blocks, sum->blocks);
 	rc = rc ? rc : differs(err, "number of idle segments", h->idle_count, r->idle);
+	rc = rc ? rc : differs(err, "number of pending blocks", h->held_count, r->pending);
 	for (uint32_t i = 0; i < h->index.count && !rc; i++)
 		rc = differs(err, "length of a free list", h->index.lists[i].count, r->listed[i]);
+	for (uint32_t i = 0; i < h->gaps.count && !rc; i++)
+		rc = differs(err, "number of gaps", h->gaps.lists[i].count, r->gaps[i]);
 	return rc;
 }
 
 int frag_heap_check(const struct frag_heap *h, struct frag_error *err)
 {
-	struct recount r = { .listed = calloc((size_t)h->index.count + 1, sizeof(uint32_t)) };
+	struct recount r = { .listed = calloc((size_t)h->index.count * 2 + 1, sizeof(uint32_t)) };
 	int rc = 0;
 
 	if (!r.listed)
 		return frag_fail_nomem(err);
+	r.gaps = r.listed + h->index.count;
 	for (uint32_t s = 0; s < h->segment_count && !rc; s++)
 		if (h->segments[s].held)
 			rc = check_segment(h, &h->segments[s], &r, err);

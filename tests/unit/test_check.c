@@ -1,0 +1,307 @@
+/*
+ * test_check.c - the checker of the heap, tested by breaking each clause by hand.
+ *
+ * Each case breaks one thing in a sound heap that has something of everything,
+ * and expects the checker to name it.
+ */
+#include <string.h>
+
+#include "heap/store.h"
+#include "support/unit.h"
+
+#define SEGMENT UINT64_C(4096)
+#define PAGE UINT64_C(1024)
+
+struct scene {
+	struct frag_device dev;
+	struct frag_heap *h;
+	frag_list list, slots, foreign;
+	/* of segment 0, which is all in use but its end */
+	frag_block live, pending, free;
+	frag_block idle;        /* all of segment 1 */
+	frag_block kept;        /* all of segment 2 */
+	frag_block slot, run;   /* of the slab, segment 3; the tail is behind them */
+	frag_block page, hole;  /* of the range, segment 4: a mapped page, and no memory */
+};
+
+static frag_block grow(struct scene *s, uint64_t bytes)
+{
+	frag_block b = FRAG_NO_BLOCK;
+
+	assert_int_equal(frag_heap_grow(s->h, s->list, bytes, &b), 0);
+	return b;
+}
+
+static frag_block take(struct scene *s, frag_block b, uint64_t bytes)
+{
+	assert_int_equal(frag_heap_take(s->h, &b, bytes - 1, bytes), 0);
+	return b;
+}
+
+static frag_block next(const struct scene *s, frag_block b)
+{
+	return frag_heap_look(s->h, b).next;
+}
+
+static void begin(struct scene *s)
+{
+	assert_int_equal(frag_device_open(&s->dev, &frag_device_simulated, 0, 0, 0, 1, NULL), 0);
+	s->h = frag_heap_new(&s->dev, &frag_index_size);
+	assert_non_null(s->h);
+	assert_int_equal(frag_heap_list(s->h, 0, 0, &s->list), 0);
+	assert_int_equal(frag_heap_list(s->h, 0, 1, &s->slots), 0);
+	assert_int_equal(frag_heap_list(s->h, 1, 0, &s->foreign), 0);
+	s->live = take(s, grow(s, SEGMENT), 1024);
+	s->pending = take(s, next(s, s->live), 1024);
+	s->free = next(s, take(s, next(s, s->pending), 1024));
+	assert_int_equal(frag_heap_hold(s->h, s->pending, 0), 0);
+	s->idle = grow(s, 2 * SEGMENT);
+	s->kept = grow(s, SEGMENT / 2);
+	assert_int_equal(frag_heap_keep(s->h, s->kept), 0);
+	assert_int_equal(frag_heap_carve(s->h, grow(s, SEGMENT), 1000, s->slots, &s->slot), 0);
+	s->slot = take(s, s->slot, 1000);
+	s->run = next(s, s->slot);
+	assert_int_equal(frag_heap_reserve(s->h, s->list, 8 * PAGE, PAGE, &s->hole), 0);
+	assert_int_equal(frag_heap_map(s->h, s->hole, 0, PAGE, &s->page), 0);
+	s->hole = next(s, s->page);
+}
+
+static void end(struct scene *s)
+{
+	frag_heap_del(s->h);
+	frag_device_close(&s->dev);
+}
+
+static struct block *block(struct scene *s, frag_block b)
+{
+	return &s->h->blocks[b];
+}
+
+static struct segment *segment(struct scene *s, frag_block b)
+{
+	return &s->h->segments[s->h->blocks[b].segment];
+}
+
+static struct frag_entry entry(struct scene *s, frag_block b)
+{
+	return (struct frag_entry){
+		.size = block(s, b)->bytes, .offset = block(s, b)->offset,
+		.ordinal = segment(s, b)->ordinal, .block = b,
+	};
+}
+
+/* Blocks that do not tile their segment. */
+static void gap(struct scene *s) { block(s, s->pending)->offset++; }
+static void nothing_left(struct scene *s) { block(s, s->live)->bytes = 0; }
+static void bad_prev(struct scene *s) { block(s, s->pending)->prev = s->free; }
+static void of_another(struct scene *s) { block(s, s->live)->segment = block(s, s->idle)->segment; }
+static void short_segment(struct scene *s) { segment(s, s->live)->bytes++; }
+static void cut_short(struct scene *s) { block(s, s->live)->next = NONE; }
+static void live_count(struct scene *s) { segment(s, s->live)->live++; }
+static void mapped(struct scene *s) { segment(s, s->page)->mapped += PAGE; }
+
+/* Blocks in a state that cannot be. */
+static void asked(struct scene *s) { block(s, s->live)->asked = 1025; }
+static void in_hand(struct scene *s) { block(s, s->live)->state = FRAG_IN_HAND; }
+static void no_range(struct scene *s) { block(s, s->live)->state = FRAG_UNMAPPED; }
+static void tail_inside(struct scene *s) { block(s, s->slot)->state = FRAG_UNMAPPED; }
+
+static void half_page(struct scene *s)
+{
+	block(s, s->page)->bytes += PAGE / 2;
+	block(s, s->page)->state = FRAG_ALLOCATED;
+	block(s, s->hole)->offset += PAGE / 2;
+	block(s, s->hole)->bytes -= PAGE / 2;
+}
+
+static void half_slot(struct scene *s)
+{
+	block(s, s->slot)->bytes -= 500;
+	block(s, s->run)->offset -= 500;
+	block(s, s->run)->bytes += 500;
+}
+
+/* Free lists. */
+static void unlisted(struct scene *s)
+{
+	struct frag_entry e = entry(s, s->idle);
+
+	frag_index_remove(&s->h->index, s->list, &e);
+}
+
+static void higher_listed(struct scene *s)
+{
+	struct frag_entry e = entry(s, s->idle);
+
+	frag_index_remove(&s->h->index, s->list, &e);
+	e.offset += 1;
+	e.ordinal -= 1;
+	frag_index_insert(&s->h->index, s->list, &e);
+	segment(s, s->idle)->ordinal -= 1;
+}
+
+static void listed_twice(struct scene *s)
+{
+	struct frag_entry e = entry(s, s->free);
+
+	e.size--;
+	frag_index_insert(&s->h->index, s->list, &e);
+}
+
+static void listed_larger(struct scene *s)
+{
+	struct frag_entry e = entry(s, s->idle);
+
+	frag_index_remove(&s->h->index, s->list, &e);
+	e.size++;
+	frag_index_insert(&s->h->index, s->list, &e);
+}
+
+static void pool(struct scene *s) { segment(s, s->live)->pool = 1; }
+static void foreign_list(struct scene *s) { segment(s, s->live)->list = s->foreign; }
+static void no_list(struct scene *s) { segment(s, s->live)->list = UINT32_MAX; }
+
+/* Gaps, and who holds what is pending. */
+static void gap_unknown(struct scene *s) { frag_gap_out(s->h, s->hole); }
+
+static void gap_twice(struct scene *s)
+{
+	struct frag_entry e = entry(s, s->hole);
+
+	e.offset++;
+	frag_index_insert(&s->h->gaps, s->list, &e);
+}
+
+static void unheld(struct scene *s) { block(s, s->pending)->held_at = 1; }
+static void held_wrong(struct scene *s) { s->h->held[0].block = s->live; }
+static void held_many(struct scene *s) { s->h->held_count++; }
+
+/* Idle segments. */
+static void kept(struct scene *s) { segment(s, s->idle)->kept = true; }
+static void not_kept(struct scene *s) { segment(s, s->kept)->kept = false; }
+static void forgotten(struct scene *s) { segment(s, s->idle)->idle_at = NONE; }
+static void idle_wrong(struct scene *s) { s->h->idle[segment(s, s->idle)->idle_at] = 0; }
+static void idle_many(struct scene *s) { s->h->idle[s->h->idle_count++] = 0; }
+
+/* Books. */
+static void requested(struct scene *s) { s->h->books.requested++; }
+static void allocated(struct scene *s) { s->h->books.allocated--; }
+static void active(struct scene *s) { s->h->books.active++; }
+static void reserved(struct scene *s) { s->h->books.reserved--; }
+static void free_bytes(struct scene *s) { s->h->books.free++; }
+static void releasable(struct scene *s) { s->h->books.releasable--; }
+static void segments(struct scene *s) { s->h->books.segments++; }
+static void blocks(struct scene *s) { s->h->books.blocks--; }
+
+static const struct {
+	void (*spoil)(struct scene *s);
+	const char *message;
+} cases[] = {
+	{ gap, "segment 0, offset 1025, 1024 bytes: blocks do not tile the segment" },
+	{ nothing_left, "blocks do not tile the segment" },
+	{ bad_prev, "blocks do not tile the segment" },
+	{ of_another, "blocks do not tile the segment" },
+	{ short_segment, "segment 0: its blocks do not add up" },
+	{ cut_short, "segment 0: its blocks do not add up" },
+	{ live_count, "segment 0: its blocks do not add up" },
+	{ mapped, "segment 4: its blocks do not add up" },
+	{ asked, "asked for more than the block holds" },
+	{ in_hand, "left in the policy's hand" },
+	{ no_range, "unmapped in a segment that is no range" },
+	{ tail_inside, "a slab's tail where no tail can be" },
+	{ half_page, "unmapped in parts of pages" },
+	{ half_slot, "no whole number of slots" },
+	{ unlisted, "a free block that its list does not find" },
+	{ higher_listed, "a lower free block that its list does not find" },
+	{ listed_twice, "length of a free list is 5 in the books and 4 by count" },
+	{ listed_larger, "largest_free is 8193 in the books and 8192 by count" },
+	{ gap_unknown, "an unmapped block that the gaps do not know" },
+	{ gap_twice, "number of gaps is 2 in the books and 1 by count" },
+	{ unheld, "pending, but nobody holds it" },
+	{ held_wrong, "pending, but nobody holds it" },
+	{ held_many, "number of pending blocks is 2 in the books and 1 by count" },
+	{ pool, "segment 0: its free list is of another pool" },
+	{ foreign_list, "segment 0: its free list is of another pool" },
+	{ no_list, "segment 0: its free list is of another pool" },
+	{ kept, "segment 1: idle or not?" },
+	{ not_kept, "segment 2: idle or not?" },
+	{ forgotten, "segment 1: idle or not?" },
+	{ idle_wrong, "segment 1: idle or not?" },
+	{ idle_many, "number of idle segments is 2 in the books and 1 by count" },
+	/* two live blocks of 1024 and a slot of 1000, each asked for one less */
+	{ requested, "requested is 3046 in the books and 3045 by count" },
+	{ allocated, "allocated is 3047 in the books and 3048 by count" },
+	{ active, "active is 4073 in the books and 4072 by count" },
+	/* 4096 + 8192 + 2048 + 4096, and a page of the range */
+	{ reserved, "reserved is 19455 in the books and 19456 by count" },
+	/* 1024 + 8192 + 2048 + 3000 + 1024 */
+	{ free_bytes, "free is 15289 in the books and 15288 by count" },
+	{ releasable, "releasable is 9215 in the books and 9216 by count" },
+	{ segments, "segments is 6 in the books and 5 by count" },
+	{ blocks, "blocks is 2 in the books and 3 by count" },
+};
+
+static void test_sound(void **state)
+{
+	struct frag_error err = { .code = 0 };
+	struct scene s;
+
+	(void)state;
+	begin(&s);
+	assert_int_equal(frag_heap_check(s.h, &err), 0);
+	assert_int_equal(err.code, 0);
+	end(&s);
+}
+
+static void test_each_clause(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		struct frag_error err = { .code = 0 };
+		struct scene s;
+
+		begin(&s);
+		cases[i].spoil(&s);
+		if (frag_heap_check(s.h, &err) != -FRAG_ECHECK
+		    || !strstr(err.message, cases[i].message))
+			fail_msg("expected \"%s\", got \"%s\"", cases[i].message, err.message);
+		end(&s);
+	}
+}
+
+/* By address, the list must find the very block. */
+static void test_by_address(void **state)
+{
+	struct frag_error err = { .code = 0 };
+	struct frag_device dev;
+	struct frag_heap *h;
+	struct frag_entry e;
+	frag_list list;
+	frag_block b;
+
+	(void)state;
+	assert_int_equal(frag_device_open(&dev, &frag_device_simulated, 0, 0, 0, 1, NULL), 0);
+	h = frag_heap_new(&dev, &frag_index_address);
+	assert_int_equal(frag_heap_list(h, 0, 0, &list), 0);
+	assert_int_equal(frag_heap_grow(h, list, 512, &b), 0);
+	assert_int_equal(frag_heap_check(h, &err), 0);
+	e = (struct frag_entry){ .size = 512, .block = b };
+	frag_index_remove(&h->index, list, &e);
+	e.offset = 1;
+	frag_index_insert(&h->index, list, &e);
+	assert_int_equal(frag_heap_check(h, &err), -FRAG_ECHECK);
+	assert_non_null(strstr(err.message, "its list does not find"));
+	frag_heap_del(h);
+	frag_device_close(&dev);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sound),
+		cmocka_unit_test(test_each_clause),
+		cmocka_unit_test(test_by_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
