@@ -44,10 +44,12 @@ void frag_engine_fini(struct frag_engine *e)
 		frag_device_close(&e->device);
 }
 
-/* A code from policy or heap, with a message where it is not a result. */
+/* A code from policy or heap, with a message: it is a failure here. */
 static int explain(const struct frag_engine *e, int rc, struct frag_error *err)
 {
-	if (rc && e->said.code == rc)
+	if (!rc)
+		return 0;
+	if (e->said.code == rc)
 		return frag_fail(err, (enum frag_error_code)-rc, "policy %s: %s",
 				 e->policy.ops->name, e->said.message);
 	if (rc == -FRAG_EPOLICY)
@@ -57,7 +59,8 @@ static int explain(const struct frag_engine *e, int rc, struct frag_error *err)
 		return frag_fail(err, FRAG_EDEVICE, "device %s failed", e->device.ops->name);
 	if (rc == -FRAG_ENOMEM)
 		return frag_fail_nomem(err);
-	return rc;
+	return frag_fail(err, FRAG_EPOLICY, "policy %s answered with code %d, which means "
+			 "nothing here", e->policy.ops->name, rc);
 }
 
 int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
@@ -68,7 +71,7 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
 	if (e->policy.ops->init)
 		rc = e->policy.ops->init(&e->policy);
 	frag_tally_begin(&e->tally, e->policy.heap, &e->device);
-	return explain(e, rc, err);
+	return rc == -FRAG_EDEVMEM ? rc : explain(e, rc, err);
 }
 
 /* Has one more block been allocated, and is it the one that the policy answered? */
@@ -76,7 +79,8 @@ static bool truthful(const struct frag_engine *e, const struct frag_request *rq,
 		     const struct frag_block_view *k, uint32_t blocks_before)
 {
 	return frag_heap_books(e->policy.heap)->blocks == blocks_before + 1
-	       && k->state == FRAG_ALLOCATED && k->asked == rq->bytes && k->bytes >= rq->bytes;
+	       && k->state == FRAG_ALLOCATED && k->asked == rq->bytes && k->bytes >= rq->bytes
+	       && frag_heap_look_segment(e->policy.heap, k->segment).pool == rq->pool;
 }
 
 static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slot,
@@ -101,7 +105,8 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 		return 0;
 	}
 	rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
-	if (rc == -FRAG_EDEVMEM) {
+	if (rc == -FRAG_EDEVMEM
+	    && frag_heap_books(e->policy.heap)->blocks == blocks_before) {
 		slot->block = SLOT_FAILED;
 		step->status = FRAG_STEP_OOM;
 		e->counts.ooms++;
@@ -119,6 +124,16 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 	frag_heap_calls(e->policy.heap, &calls);
 	e->counts.hits += calls == 0;
 	return 0;
+}
+
+/* The policy frees an allocated block: one less there must be. */
+static int free_live(struct frag_engine *e, frag_block b)
+{
+	const struct frag_books *books = frag_heap_books(e->policy.heap);
+	const uint32_t blocks_before = books->blocks;
+	int rc = e->policy.ops->free(&e->policy, b);
+
+	return !rc && books->blocks + 1 != blocks_before ? -FRAG_EPOLICY : rc;
 }
 
 static int run_free(struct frag_engine *e, const struct frag_event *ev,
@@ -142,7 +157,7 @@ static int run_free(struct frag_engine *e, const struct frag_event *ev,
 		return explain(e, rc, err);
 	}
 	slot->block = SLOT_NONE;
-	return explain(e, e->policy.ops->free(&e->policy, b), err);
+	return explain(e, free_live(e, b), err);
 }
 
 /* Pending blocks that the event ends; a sync may end those of other devices too. */
