@@ -1,0 +1,200 @@
+/* test_oom.c - what is told of a request that found no memory, against SPEC 9. */
+#include "engine/oom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/faulty_device.h"
+#include "support/play.h"
+#include "support/unit.h"
+
+#define KIB UINT64_C(1024)
+
+/* The card of the classic message: 6 GiB, 446 MiB context, 931.56 MiB of others. */
+static const struct frag_device_figures classic = {
+	.total = UINT64_C(6442450944), .context = 467664896, .other = 976811459,
+	.granularity = 2097152,
+};
+
+static const struct frag_device_figures small = { .total = 10 * KIB, .granularity = 1 };
+
+static const struct frag_oom *play(struct play *p, const char *policy,
+				   const struct frag_record *records, uint32_t count,
+				   const struct frag_device_figures *device)
+{
+	struct frag_choice choice = play_choose(policy);
+	const struct frag_result *result;
+	uint32_t devices;
+
+	assert_int_equal(play_open(p, &choice, records, count, device, 1, NULL), 0);
+	if (play_run(p))
+		fail_msg("%s", p->error.message);
+	result = frag_sim_results(p->sim, false, &devices);
+	assert_int_equal(result->status, FRAG_RUN_OOM);
+	assert_int_equal(result->counts.ooms, 1);
+	assert_int_equal(result->oom_count, 1);
+	return result->ooms;
+}
+
+static void test_classic_message(void **state)
+{
+	static const struct frag_record six[] = {
+		ALLOC(1, 960000000), ALLOC(2, 960000000), ALLOC(3, 960000000),
+		ALLOC(4, 960000000), ALLOC(5, 960000000), ALLOC(6, 960000000),
+	};
+	static const struct {
+		const char *policy, *name;
+	} cases[] = {
+		{ "direct", "direct" },
+		{ "bestfit", "bestfit" },
+		{ "pytorch", "PyTorch" },
+	};
+	char want[512];
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		const struct frag_oom *oom;
+		struct play p;
+
+		faulty_begin(0, 0);
+		oom = play(&p, cases[i].policy, six, LENGTH(six), &classic);
+		snprintf(want, sizeof(want), "CUDA out of memory. Tried to allocate 916.00 MiB "
+			 "(GPU 0; 6.00 GiB total capacity; 4.47 GiB already allocated; "
+			 "186.44 MiB free; 4.47 GiB reserved in total by %s)", cases[i].name);
+		assert_string_equal(oom->message, want);
+		assert_int_equal(oom->step, 5);
+		assert_string_equal(oom->id, "6");
+		assert_int_equal(oom->size, 960000000);
+		assert_int_equal(oom->tried, 960495616);
+		assert_false(oom->fragmentation);
+		play_close(&p);
+	}
+}
+
+/* Two segments of 4 KiB with a hole of 2 KiB each, and 2 KiB of the device. */
+#define TWO_HOLES                                                             \
+	ALLOC_TAGGED(1, 2 * KIB, "a"), ALLOC_TAGGED(2, 2 * KIB, "b"),         \
+	ALLOC_TAGGED(3, 2 * KIB, "c"), ALLOC(4, 2 * KIB), FREE(1), FREE(3)
+
+static void expect_advice(const struct frag_oom *oom, const char *const *parts)
+{
+	for (; *parts; parts++)
+		if (!strstr(oom->advice, *parts))
+			fail_msg("\"%s\" does not say \"%s\"", oom->advice, *parts);
+}
+
+static void test_fragmentation(void **state)
+{
+	/* a new segment of 4 KiB was tried: 6 KiB are free, nowhere more than 2 */
+	static const struct frag_record records[] = { TWO_HOLES, ALLOC(5, 3 * KIB) };
+	static const char *const parts[] = {
+		"Enough bytes were free, but not in one piece",
+		"4.00 KiB reserved but unallocated", "4.00 KiB of that stranded",
+		"largest free block 2.00 KiB", "fi 50.00 %", "fi_device 66.67 %",
+		"2.00 KiB missing", NULL,
+	};
+	const struct frag_oom *oom;
+	struct play p;
+
+	(void)state;
+	faulty_begin(0, 0);
+	oom = play(&p, "bestfit:segment=4K", records, LENGTH(records), &small);
+	assert_true(oom->fragmentation);
+	assert_string_equal(oom->message, "CUDA out of memory. Tried to allocate 4.00 KiB (GPU 0; "
+			    "10.00 KiB total capacity; 4.00 KiB already allocated; 2.00 KiB free; "
+			    "8.00 KiB reserved in total by bestfit)");
+	expect_advice(oom, parts);
+	play_close(&p);
+}
+
+/* The cause turns where free and device_free come to just the size tried: 6 KiB. */
+static void test_cause(void **state)
+{
+	static const struct frag_record just[] = { TWO_HOLES, ALLOC(5, 6 * KIB) };
+	static const struct frag_record more[] = { TWO_HOLES, ALLOC(5, 6 * KIB + 1) };
+	static const char *const parts[] = { "Too little memory was free", NULL };
+	const struct frag_oom *oom;
+	struct play p;
+
+	(void)state;
+	faulty_begin(0, 0);
+	oom = play(&p, "bestfit:segment=1,align=1,release=false", just, LENGTH(just), &small);
+	assert_int_equal(oom->tried, 6 * KIB);
+	assert_true(oom->fragmentation);
+	play_close(&p);
+	faulty_begin(0, 0);
+	oom = play(&p, "bestfit:segment=1,align=1,release=false", more, LENGTH(more), &small);
+	assert_int_equal(oom->tried, 6 * KIB + 1);
+	assert_false(oom->fragmentation);
+	expect_advice(oom, parts);
+	play_close(&p);
+}
+
+/* What an unlimited device does not have is left out. */
+static void test_unlimited(void **state)
+{
+	static const struct frag_device_figures unlimited = { .granularity = 1 };
+	static const struct frag_record records[] = { ALLOC(1, 1000), ALLOC(2, 500) };
+	const struct frag_oom *oom;
+	struct play p;
+
+	(void)state;
+	faulty_begin(3, -FRAG_EDEVMEM); /* open, the first segment, the second */
+	oom = play(&p, "direct", records, LENGTH(records), &unlimited);
+	assert_string_equal(oom->message, "CUDA out of memory. Tried to allocate 500 bytes (GPU 0; "
+			    "1000 bytes already allocated; 1000 bytes reserved in total by "
+			    "direct)");
+	assert_false(oom->fragmentation);
+	play_close(&p);
+}
+
+/* By bytes, then by age; live and pending ones; five at most; no tag is a group too. */
+static void test_holders(void **state)
+{
+	static const struct frag_record records[] = {
+		ALLOC_TAGGED(1, 100, "late"), ALLOC_TAGGED(2, 300, "two"), ALLOC(3, 1000),
+		ALLOC_TAGGED(4, 300, "two"), ALLOC_TAGGED(5, 50, "least"), FREE(1),
+		ALLOC_TAGGED(6, 400, "four \"hundred\""), ALLOC_TAGGED(7, 400, "also"),
+		FREE_PENDING(7), ALLOC_TAGGED(8, 200, "late"), ALLOC(9, 0), ALLOC(10, 9000),
+	};
+	static const struct {
+		const char *tag;
+		uint64_t bytes, blocks, oldest;
+	} want[] = {
+		{ NULL, 1000, 1, 2 },
+		{ "\"two\"", 600, 2, 1 },
+		{ "\"four \\\"hundred\\\"\"", 400, 1, 6 },
+		{ "\"also\"", 400, 1, 7 },
+		{ "\"late\"", 200, 1, 9 },
+	};
+	const struct frag_oom *oom;
+	struct play p;
+
+	(void)state;
+	faulty_begin(0, 0);
+	oom = play(&p, "direct", records, LENGTH(records), &small);
+	assert_int_equal(oom->holder_count, LENGTH(want));
+	for (uint32_t i = 0; i < LENGTH(want); i++) {
+		assert_int_equal(oom->holders[i].bytes, want[i].bytes);
+		assert_int_equal(oom->holders[i].blocks, want[i].blocks);
+		assert_int_equal(oom->holders[i].oldest, want[i].oldest);
+		if (want[i].tag)
+			assert_string_equal(oom->holders[i].tag, want[i].tag);
+		else
+			assert_null(oom->holders[i].tag);
+	}
+	play_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_classic_message),
+		cmocka_unit_test(test_fragmentation),
+		cmocka_unit_test(test_cause),
+		cmocka_unit_test(test_unlimited),
+		cmocka_unit_test(test_holders),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
