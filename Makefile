@@ -69,7 +69,7 @@ BENCH_OBJECTS := $(call objects,tests/bench/*.c)
 FUZZ_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
 
 UNIT_TESTS := $(call programs,tests/unit/test_*.c)
-PROPERTY_TESTS := $(call programs,tests/property/*.c)
+PROPERTY_TESTS := $(call programs,tests/property/*.c tests/fault/test_*.c)
 REPLAYS := $(call programs,tests/fuzz/fuzz_*.c)
 FUZZERS := $(REPLAYS:$(BUILD)/tests/fuzz/%=$(BUILD)/fuzz/%)
 TEST_PROGRAMS := $(UNIT_TESTS) $(PROPERTY_TESTS) $(REPLAYS)
