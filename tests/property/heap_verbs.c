@@ -1,0 +1,599 @@
+/*
+ * heap_verbs.c - random verbs, sensible or not, against a map of every byte.
+ *
+ * The map knows of each byte what it is and whether a block begins there. What a
+ * verb may do follows from the map alone; after each one the blocks, the books
+ * and what the lists find must be as the map says, and a verb that the map
+ * forbids must have been refused without a trace.
+ */
+#include <stdlib.h>
+
+#include "support/random.h"
+#include "support/rig.h"
+
+#define MOST 48                 /* bytes of a segment */
+#define SEGMENTS 20
+#define PAGE 6
+#define TOTAL 500
+#define GRANULARITY 4
+#define LISTS 3
+#define HANDLES 700             /* more than there are bytes to make them of */
+
+struct cell {
+	uint8_t state;
+	bool start;
+	uint64_t asked;         /* at a start */
+};
+
+struct map {
+	bool held, kept;
+	frag_segment handle;
+	uint32_t ordinal;
+	uint64_t bytes, grain, page;
+	uint32_t list;
+	struct cell cells[MOST];
+};
+
+/* A block of the map. */
+struct spot {
+	struct map *map;
+	uint64_t offset, bytes;
+	enum frag_state state;
+};
+
+struct world {
+	struct rig rig;
+	frag_list lists[LISTS];
+	struct map maps[SEGMENTS];
+	struct spot of[HANDLES];        /* by handle; map NULL: no such block */
+	bool by_address;
+	uint32_t ordinals;
+	uint64_t random;
+};
+
+static const uint32_t pools[LISTS] = { 0, 0, 1 };
+
+static uint64_t below(struct world *w, uint64_t n)
+{
+	return random_below(&w->random, n);
+}
+
+/* Mostly whole pages, so that edges meet. */
+static uint64_t size_below(struct world *w, uint64_t n)
+{
+	return n > PAGE && below(w, 3) ? below(w, (n + PAGE - 1) / PAGE) * PAGE : below(w, n);
+}
+
+static uint64_t up(uint64_t x, uint64_t m)
+{
+	return (x + m - 1) / m * m;
+}
+
+static uint64_t length(const struct map *m, uint64_t offset)
+{
+	uint64_t end = offset + 1;
+
+	while (end < m->bytes && !m->cells[end].start)
+		end++;
+	return end - offset;
+}
+
+static void fill(struct map *m, uint64_t offset, uint64_t bytes, enum frag_state state,
+		 uint64_t asked)
+{
+	for (uint64_t i = offset; i < offset + bytes; i++)
+		m->cells[i] = (struct cell){ .state = (uint8_t)state };
+	m->cells[offset].start = true;
+	m->cells[offset].asked = asked;
+	if (offset + bytes < m->bytes)
+		m->cells[offset + bytes].start = true;
+}
+
+/* Joins the block with neighbours of the same state. */
+static void join(struct map *m, uint64_t offset, uint64_t bytes)
+{
+	if (offset + bytes < m->bytes && m->cells[offset + bytes].state == m->cells[offset].state)
+		m->cells[offset + bytes].start = false;
+	if (offset && m->cells[offset - 1].state == m->cells[offset].state)
+		m->cells[offset].start = false;
+}
+
+static bool is_live(uint8_t state)
+{
+	return state == FRAG_ALLOCATED || state == FRAG_PENDING;
+}
+
+static uint32_t live_in(const struct map *m)
+{
+	uint32_t live = 0;
+
+	for (uint64_t i = 0; i < m->bytes; i++)
+		live += m->cells[i].start && is_live(m->cells[i].state);
+	return live;
+}
+
+static uint64_t used(const struct world *w)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t s = 0; s < SEGMENTS; s++) {
+		const struct map *m = &w->maps[s];
+
+		if (m->held && !m->page)
+			sum += up(m->bytes, GRANULARITY);
+		for (uint64_t i = 0; m->held && m->page && i < m->bytes; i += m->page)
+			sum += m->cells[i].state != FRAG_UNMAPPED ? m->page : 0;
+	}
+	return sum;
+}
+
+static void add_block(struct frag_books *sum, const struct map *m, const struct spot *spot)
+{
+	uint64_t page = m->page;
+
+	if (spot->state == FRAG_ALLOCATED) {
+		sum->requested += m->cells[spot->offset].asked;
+		sum->allocated += spot->bytes;
+		sum->blocks++;
+	}
+	sum->active += is_live((uint8_t)spot->state) ? spot->bytes : 0;
+	sum->free += spot->state == FRAG_FREE ? spot->bytes : 0;
+	sum->reserved += page && spot->state != FRAG_UNMAPPED ? spot->bytes : 0;
+	for (uint64_t i = 0; page && i < m->bytes; i += page)
+		if (spot->state == FRAG_FREE && i >= spot->offset
+		    && i + page <= spot->offset + spot->bytes)
+			sum->releasable += page;
+}
+
+/* Walks the heap's blocks of one segment beside the map; notes who has which handle. */
+static void compare_segment(struct world *w, struct map *m, struct frag_books *sum)
+{
+	frag_block b = frag_heap_look_segment(w->rig.heap, m->handle).first;
+
+	for (uint64_t at = 0; at < m->bytes; b = frag_heap_look(w->rig.heap, b).next) {
+		const struct frag_block_view k = frag_heap_look(w->rig.heap, b);
+		const struct spot spot = {
+			.map = m, .offset = at, .bytes = length(m, at),
+			.state = (enum frag_state)m->cells[at].state,
+		};
+
+		assert_true(b < HANDLES);
+		assert_int_equal(k.offset, spot.offset);
+		assert_int_equal(k.bytes, spot.bytes);
+		assert_int_equal(k.state, spot.state);
+		assert_int_equal(k.segment, m->handle);
+		if (is_live((uint8_t)k.state))
+			assert_int_equal(k.asked, m->cells[at].asked);
+		w->of[b] = spot;
+		add_block(sum, m, &spot);
+		at += spot.bytes;
+	}
+	assert_int_equal(b, FRAG_NO_BLOCK);
+	sum->segments++;
+	sum->reserved += m->page ? 0 : m->bytes;
+	if (!m->page && !m->kept && !live_in(m))
+		sum->releasable += m->bytes;
+}
+
+static void compare(struct world *w)
+{
+	const struct frag_books *kept = frag_heap_books(w->rig.heap);
+	struct frag_books sum = { .free = 0 };
+
+	for (uint32_t b = 0; b < HANDLES; b++)
+		w->of[b].map = NULL;
+	for (uint32_t s = 0; s < SEGMENTS; s++)
+		if (w->maps[s].held)
+			compare_segment(w, &w->maps[s], &sum);
+	assert_int_equal(kept->requested, sum.requested);
+	assert_int_equal(kept->allocated, sum.allocated);
+	assert_int_equal(kept->active, sum.active);
+	assert_int_equal(kept->reserved, sum.reserved);
+	assert_int_equal(kept->free, sum.free);
+	assert_int_equal(kept->releasable, sum.releasable);
+	assert_int_equal(kept->segments, sum.segments);
+	assert_int_equal(kept->blocks, sum.blocks);
+	assert_int_equal(w->rig.dev.used, used(w));
+	rig_check(&w->rig);
+}
+
+static bool comes_before(const struct world *w, const struct spot *a, const struct spot *b)
+{
+	uint64_t a_size = a->map->grain ? a->map->grain : a->bytes;
+	uint64_t b_size = b->map->grain ? b->map->grain : b->bytes;
+
+	if (!w->by_address && a_size != b_size)
+		return a_size < b_size;
+	if (a->map != b->map)
+		return a->map->ordinal < b->map->ordinal;
+	return a->offset < b->offset;
+}
+
+/* What the list finds, and the largest block of all, by looking at every block. */
+static void compare_find(struct world *w)
+{
+	uint32_t l = (uint32_t)below(w, LISTS);
+	uint64_t bytes = below(w, MOST + 2), largest = 0;
+	frag_block best = FRAG_NO_BLOCK;
+
+	for (uint32_t b = 0; b < HANDLES; b++) {
+		const struct spot *s = &w->of[b];
+		uint64_t size;
+
+		if (!s->map || s->state != FRAG_FREE)
+			continue;
+		size = s->map->grain ? s->map->grain : s->bytes;
+		largest = size > largest ? size : largest;
+		if (s->map->list == w->lists[l] && size >= bytes
+		    && (best == FRAG_NO_BLOCK || comes_before(w, s, &w->of[best])))
+			best = b;
+	}
+	assert_int_equal(frag_heap_find(w->rig.heap, w->lists[l], bytes), best);
+	assert_int_equal(frag_heap_largest(w->rig.heap), largest);
+}
+
+/* The verb did what the map allows: 0, or refused it. */
+static bool expect(int rc, bool legal)
+{
+	assert_int_equal(rc, legal ? 0 : -FRAG_EPOLICY);
+	return legal;
+}
+
+static bool is(const struct spot *s, enum frag_state state)
+{
+	return s->map && s->state == state;
+}
+
+static void take(struct world *w, frag_block b, const struct spot *s)
+{
+	uint64_t most = s->map ? s->bytes + 2 : MOST;
+	uint64_t keep = s->map && s->map->grain && below(w, 4) ? s->map->grain
+									  : size_below(w, most);
+	uint64_t asked = below(w, keep + 2);
+	bool legal = is(s, FRAG_FREE) && keep && keep <= s->bytes && asked <= keep
+		     && (!s->map->grain || keep == s->map->grain);
+
+	if (!expect(frag_heap_take(w->rig.heap, &b, asked, keep), legal))
+		return;
+	fill(s->map, s->offset, keep, FRAG_ALLOCATED, asked);
+}
+
+static void give(struct world *w, frag_block b, const struct spot *s)
+{
+	if (!expect(frag_heap_give(w->rig.heap, b, NULL), s->map && is_live((uint8_t)s->state)))
+		return;
+	fill(s->map, s->offset, s->bytes, FRAG_FREE, 0);
+	join(s->map, s->offset, s->bytes);
+}
+
+static void hold(struct world *w, frag_block b, const struct spot *s)
+{
+	uint32_t owner = (uint32_t)below(w, 5);
+
+	if (!expect(frag_heap_hold(w->rig.heap, b, owner), is(s, FRAG_ALLOCATED)))
+		return;
+	s->map->cells[s->offset].state = FRAG_PENDING;
+	fill(s->map, s->offset, s->bytes, FRAG_PENDING, s->map->cells[s->offset].asked);
+	assert_true(frag_heap_holds(w->rig.heap, b, owner));
+	if (below(w, 2))
+		expect(frag_heap_ready(w->rig.heap, b), true);
+}
+
+/* The block in hand ends as allocated or as free. */
+static void lay_down(struct world *w, frag_block b, struct spot s)
+{
+	uint64_t asked = below(w, s.bytes + 3);
+
+	if (below(w, 2) && expect(frag_heap_assign(w->rig.heap, b, asked), asked <= s.bytes)) {
+		fill(s.map, s.offset, s.bytes, FRAG_ALLOCATED, asked);
+		return;
+	}
+	expect(frag_heap_put(w->rig.heap, b), true);
+	fill(s.map, s.offset, s.bytes, FRAG_FREE, 0);
+}
+
+static void pick(struct world *w, frag_block b, const struct spot *found)
+{
+	struct spot s = *found;
+	uint64_t keep;
+
+	if (!expect(frag_heap_pick(w->rig.heap, b), is(&s, FRAG_FREE)))
+		return;
+	keep = size_below(w, s.bytes + 3);
+	if (expect(frag_heap_split(w->rig.heap, b, keep),
+		   keep && keep < s.bytes && (!s.map->grain || keep % s.map->grain == 0))) {
+		fill(s.map, s.offset + keep, s.bytes - keep, FRAG_FREE, 0);
+		s.bytes = keep;
+	}
+	lay_down(w, b, s);
+}
+
+static bool touches(const struct spot *a, const struct spot *b)
+{
+	return a->map == b->map && (a->offset + a->bytes == b->offset
+				    || b->offset + b->bytes == a->offset);
+}
+
+static void drop(struct world *w, frag_block b, const struct spot *found)
+{
+	struct spot s = *found, n;
+	frag_block other;
+
+	if (!expect(frag_heap_drop(w->rig.heap, b), s.map && is_live((uint8_t)s.state)))
+		return;
+	other = below(w, 4) ? frag_heap_look(w->rig.heap, b).next : (frag_block)below(w, HANDLES);
+	n = other < HANDLES ? w->of[other] : (struct spot){ .map = NULL };
+	if (expect(frag_heap_absorb(w->rig.heap, &b, other),
+		   is(&n, FRAG_FREE) && touches(&s, &n))) {
+		s.offset = n.offset < s.offset ? n.offset : s.offset;
+		s.bytes += n.bytes;
+	}
+	fill(s.map, s.offset, s.bytes, FRAG_FREE, 0);
+	lay_down(w, b, s);
+}
+
+static bool is_whole(const struct spot *s)
+{
+	const struct map *m = s->map;
+	uint64_t whole = m && m->grain ? m->bytes / m->grain * m->grain : m ? m->bytes : 0;
+
+	return m && s->bytes == whole && s->state == (m->page ? FRAG_UNMAPPED : FRAG_FREE);
+}
+
+static void release(struct world *w, frag_block b, const struct spot *s)
+{
+	if (expect(frag_heap_release(w->rig.heap, b), is_whole(s) && !s->map->kept))
+		s->map->held = false;
+}
+
+static void keep(struct world *w, frag_block b, const struct spot *s)
+{
+	/* few, or nothing could ever be released */
+	if (s->map && (s->map->page || below(w, 8)))
+		return;
+	if (expect(frag_heap_keep(w->rig.heap, b),
+		   s->map && s->bytes == s->map->bytes && !live_in(s->map)))
+		s->map->kept = true;
+}
+
+static void carve(struct world *w, frag_block b, const struct spot *s)
+{
+	uint64_t grain = below(w, 4) ? 1 + below(w, 12) : size_below(w, MOST + 3);
+	uint32_t l = (uint32_t)below(w, LISTS + 1);
+	frag_list list = l < LISTS ? w->lists[l] : NO_SUCH;
+	struct map *m = s->map;
+	bool legal = is(s, FRAG_FREE) && s->bytes == m->bytes && !m->page && !m->grain && grain
+		     && grain <= m->bytes && l < LISTS;
+	uint64_t slots;
+	frag_block out;
+
+	legal = legal && pools[l] == frag_heap_look_segment(w->rig.heap, m->handle).pool;
+	if (!expect(frag_heap_carve(w->rig.heap, b, grain, list, &out), legal))
+		return;
+	slots = m->bytes / grain * grain;
+	if (slots < m->bytes)
+		fill(m, slots, m->bytes - slots, FRAG_UNMAPPED, 0);
+	m->grain = grain;
+	m->list = list;
+}
+
+static void uncarve(struct world *w, frag_block b, const struct spot *s)
+{
+	uint32_t l = (uint32_t)below(w, LISTS);
+	struct map *m = s->map;
+	frag_segment segment = m ? m->handle : b;
+	bool legal = m && m->grain && m->cells[0].state == FRAG_FREE
+		     && length(m, 0) == m->bytes / m->grain * m->grain
+		     && pools[l] == frag_heap_look_segment(w->rig.heap, segment).pool;
+
+	if (!m && b < SEGMENTS * 4)
+		return; /* a dead block's number may be a live segment's */
+	if (!expect(frag_heap_uncarve(w->rig.heap, segment, w->lists[l]), legal))
+		return;
+	m->grain = 0;
+	m->list = w->lists[l];
+	fill(m, 0, m->bytes, FRAG_FREE, 0);
+}
+
+/* A run of pages in or about the block. */
+static void random_pages(struct world *w, const struct spot *s, uint64_t *offset, uint64_t *bytes)
+{
+	uint64_t pages = s->map ? s->bytes / PAGE : 3;
+
+	*offset = s->map ? up(s->offset, PAGE) + PAGE * below(w, pages + 1) : 0;
+	*bytes = PAGE * below(w, pages + 1);
+	if (below(w, 8) == 0)
+		(*offset)++;
+	if (below(w, 8) == 0)
+		(*bytes)++;
+}
+
+static bool whole_pages(const struct spot *s, uint64_t offset, uint64_t bytes)
+{
+	return s->map->page && bytes && offset % PAGE == 0 && bytes % PAGE == 0
+	       && offset >= s->offset && offset + bytes <= s->offset + s->bytes;
+}
+
+static void map_pages(struct world *w, frag_block b, const struct spot *s)
+{
+	uint64_t offset, bytes;
+	frag_block out;
+
+	random_pages(w, s, &offset, &bytes);
+	if (is(s, FRAG_UNMAPPED) && whole_pages(s, offset, bytes)
+	    && used(w) + bytes > TOTAL) {
+		assert_int_equal(frag_heap_map(w->rig.heap, b, offset, bytes, &out),
+				 -FRAG_EDEVMEM);
+		return;
+	}
+	if (!expect(frag_heap_map(w->rig.heap, b, offset, bytes, &out),
+		    is(s, FRAG_UNMAPPED) && whole_pages(s, offset, bytes)))
+		return;
+	fill(s->map, offset, bytes, FRAG_FREE, 0);
+	join(s->map, offset, bytes);
+}
+
+static void unmap_pages(struct world *w, frag_block b, const struct spot *s)
+{
+	uint64_t offset, bytes;
+	frag_block out;
+
+	random_pages(w, s, &offset, &bytes);
+	if (!expect(frag_heap_unmap(w->rig.heap, b, offset, bytes, &out),
+		    is(s, FRAG_FREE) && whole_pages(s, offset, bytes)))
+		return;
+	fill(s->map, offset, bytes, FRAG_UNMAPPED, 0);
+	join(s->map, offset, bytes);
+}
+
+static struct map *spare(struct world *w)
+{
+	for (uint32_t s = 0; s < SEGMENTS; s++)
+		if (!w->maps[s].held)
+			return &w->maps[s];
+	return NULL;
+}
+
+/* A segment, or a range. */
+static void obtain(struct world *w, bool range)
+{
+	uint64_t bytes = range || below(w, 2) ? PAGE * (1 + below(w, MOST / PAGE))
+					      : 1 + below(w, MOST);
+	uint32_t l = (uint32_t)below(w, LISTS);
+	struct map *m = spare(w);
+	frag_block b = FRAG_NO_BLOCK;
+	int rc;
+
+	if (!m)
+		return;
+	rc = range ? frag_heap_reserve(w->rig.heap, w->lists[l], bytes, PAGE, &b)
+		   : frag_heap_grow(w->rig.heap, w->lists[l], bytes, &b);
+	if (!range && used(w) + up(bytes, GRANULARITY) > TOTAL) {
+		assert_int_equal(rc, -FRAG_EDEVMEM);
+		return;
+	}
+	assert_int_equal(rc, 0);
+	*m = (struct map){
+		.held = true, .handle = frag_heap_look(w->rig.heap, b).segment,
+		.ordinal = w->ordinals++, .bytes = bytes, .page = range ? PAGE : 0,
+		.list = w->lists[l],
+	};
+	fill(m, 0, bytes, range ? FRAG_UNMAPPED : FRAG_FREE, 0);
+	assert_int_equal(frag_heap_look_segment(w->rig.heap, m->handle).ordinal, m->ordinal);
+}
+
+/* Takes away the pages that lie whole in one free block; true where there were any. */
+static bool strip(struct map *m)
+{
+	bool any = false;
+
+	for (uint64_t at = 0; at < m->bytes;) {
+		uint64_t next = at + length(m, at), from = up(at, m->page);
+		uint64_t to = next / m->page * m->page;
+
+		if (m->cells[at].state == FRAG_FREE && to > from) {
+			fill(m, from, to - from, FRAG_UNMAPPED, 0);
+			join(m, from, to - from);
+			any = true;
+		}
+		at = next;
+	}
+	return any;
+}
+
+/* Is it without live blocks, but in pieces? No verb can release it so. */
+static bool in_pieces(const struct map *m)
+{
+	uint64_t whole = m->grain ? m->bytes / m->grain * m->grain : m->bytes;
+
+	return !m->page && !m->kept && !live_in(m) && length(m, 0) != whole;
+}
+
+static void release_idle(struct world *w)
+{
+	for (uint32_t s = 0; s < SEGMENTS; s++)
+		if (w->maps[s].held && in_pieces(&w->maps[s]))
+			return;
+	expect(frag_heap_release_idle(w->rig.heap), true);
+	for (uint32_t s = 0; s < SEGMENTS; s++) {
+		struct map *m = &w->maps[s];
+
+		if (!m->held)
+			continue;
+		if (m->page && strip(m))
+			m->held = m->cells[0].state != FRAG_UNMAPPED || length(m, 0) < m->bytes;
+		else if (!m->page && !m->kept && !live_in(m))
+			m->held = false;
+	}
+}
+
+typedef void verb_fn(struct world *w, frag_block b, const struct spot *s);
+
+static void random_verb(struct world *w)
+{
+	static verb_fn *const verbs[] = {
+		take, take, take, take, give, give, give, hold, pick, pick, drop, drop, release,
+		keep, carve, uncarve, map_pages, map_pages, unmap_pages,
+	};
+	uint64_t what = below(w, LENGTH(verbs) + 4);
+	bool odd = below(w, 8) == 0;
+	frag_block b = (frag_block)below(w, odd ? 100 : HANDLES);
+	struct spot s;
+
+	if (what == LENGTH(verbs)) {
+		release_idle(w);
+	} else if (what > LENGTH(verbs)) {
+		obtain(w, what == LENGTH(verbs) + 1);
+	} else {
+		/* mostly a block that there is, else one that was or never will be */
+		for (uint32_t i = 0; i < HANDLES && !w->of[b].map && !odd; i++)
+			b = (b + 1) % HANDLES;
+		s = w->of[b];
+		verbs[what](w, b, &s);
+	}
+}
+
+static void run(uint64_t seed, bool by_address)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	w->random = seed;
+	w->by_address = by_address;
+	rig_begin(&w->rig, TOTAL, GRANULARITY, by_address ? &frag_index_address : &frag_index_size);
+	for (uint32_t l = 0; l < LISTS; l++)
+		assert_int_equal(frag_heap_list(w->rig.heap, pools[l], l, &w->lists[l]), 0);
+	for (uint32_t i = 0; i < 600; i++) {
+		random_verb(w);
+		compare(w);
+		compare_find(w);
+		if (i % 50 == 0)
+			frag_heap_step(w->rig.heap);
+	}
+	rig_end(&w->rig);
+	free(w);
+}
+
+static void test_by_size(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++)
+		run(seed, false);
+}
+
+static void test_by_address(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1001; seed <= 1060; seed++)
+		run(seed, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_size),
+		cmocka_unit_test(test_by_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
