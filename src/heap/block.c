@@ -216,13 +216,26 @@ int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t 
 		return -FRAG_EPOLICY;
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
-	frag_list_out(h, *b);
-	h->blocks[*b].state = FRAG_IN_HAND;
 	if (keep < bytes) {
-		frag_list_in(h, frag_cut(h, *b, keep));
+		const struct lifted whole = frag_list_lift(h, *b);
+
+		h->blocks[*b].state = FRAG_IN_HAND;
+		frag_list_land(h, &whole, frag_cut(h, *b, keep));
 		h->books.splits += !s->grain;
+	} else {
+		frag_list_out(h, *b);
+		h->blocks[*b].state = FRAG_IN_HAND;
 	}
 	return frag_heap_assign(h, *b, asked);
+}
+
+/* Fuses two neighbours, one of them free, into a free block in the place of that one. */
+static void join(struct frag_heap *h, uint32_t lower, uint32_t upper, uint32_t listed)
+{
+	const struct lifted place = frag_list_lift(h, listed);
+
+	frag_fuse(h, lower, upper);
+	frag_list_land(h, &place, lower);
 }
 
 int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
@@ -239,15 +252,20 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 	s = &h->segments[h->blocks[b].segment];
 	prev = h->blocks[b].prev;
 	next = h->blocks[b].next;
-	if (next != NONE && h->blocks[next].state == FRAG_FREE) {
-		absorb(h, &b, next);
-		h->books.merges += !s->grain;
-	}
 	if (prev != NONE && h->blocks[prev].state == FRAG_FREE) {
-		absorb(h, &b, prev);
+		if (next != NONE && h->blocks[next].state == FRAG_FREE) {
+			absorb(h, &b, next);
+			h->books.merges += !s->grain;
+		}
+		join(h, prev, b, prev);
+		b = prev;
 		h->books.merges += !s->grain;
+	} else if (next != NONE && h->blocks[next].state == FRAG_FREE) {
+		join(h, b, next, next);
+		h->books.merges += !s->grain;
+	} else {
+		frag_list_in(h, b);
 	}
-	frag_list_in(h, b);
 	if (out)
 		*out = b;
 	return 0;

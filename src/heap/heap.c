@@ -286,29 +286,49 @@ void frag_gap_out(struct frag_heap *h, uint32_t b)
 	frag_index_remove(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
 }
 
+/* What the books say of a free block. */
+static void book(struct frag_heap *h, uint32_t b, bool in)
+{
+	const struct block *k = &h->blocks[b];
+	const struct segment *s = &h->segments[k->segment];
+	uint64_t pages = s->page ? frag_whole_pages(s, k->offset, k->bytes) : 0;
+
+	h->books.free += in ? k->bytes : -k->bytes;
+	h->books.releasable += in ? pages : -pages;
+}
+
 void frag_list_in(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = entry_of(h, b);
-	struct block *k = &h->blocks[b];
-	const struct segment *s = &h->segments[k->segment];
 
-	k->state = FRAG_FREE;
-	h->books.free += k->bytes;
-	if (s->page)
-		h->books.releasable += frag_whole_pages(s, k->offset, k->bytes);
-	frag_index_insert(&h->index, s->list, &e);
+	h->blocks[b].state = FRAG_FREE;
+	book(h, b, true);
+	frag_index_insert(&h->index, h->segments[h->blocks[b].segment].list, &e);
 }
 
 void frag_list_out(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = entry_of(h, b);
-	const struct block *k = &h->blocks[b];
-	const struct segment *s = &h->segments[k->segment];
 
-	h->books.free -= k->bytes;
-	if (s->page)
-		h->books.releasable -= frag_whole_pages(s, k->offset, k->bytes);
-	frag_index_remove(&h->index, s->list, &e);
+	book(h, b, false);
+	frag_index_remove(&h->index, h->segments[h->blocks[b].segment].list, &e);
+}
+
+struct lifted frag_list_lift(struct frag_heap *h, uint32_t b)
+{
+	book(h, b, false);
+	return (struct lifted){
+		.entry = entry_of(h, b), .list = h->segments[h->blocks[b].segment].list,
+	};
+}
+
+void frag_list_land(struct frag_heap *h, const struct lifted *from, uint32_t b)
+{
+	const struct frag_entry e = entry_of(h, b);
+
+	h->blocks[b].state = FRAG_FREE;
+	book(h, b, true);
+	frag_index_replace(&h->index, from->list, &from->entry, &e);
 }
 
 void frag_idle_enter(struct frag_heap *h, uint32_t s)

@@ -230,6 +230,23 @@ void frag_index_remove(struct frag_index *x, uint32_t list, const struct frag_en
 		set_largest(x, list, measure_largest(x, l));
 }
 
+void frag_index_replace(struct frag_index *x, uint32_t list, const struct frag_entry *old,
+			const struct frag_entry *now)
+{
+	struct frag_free_list *l = &x->lists[list];
+	uint64_t largest;
+
+	if (x->order == FRAG_BY_SIZE) {
+		frag_index_remove(x, list, old);
+		frag_index_insert(x, list, now);
+		return;
+	}
+	frag_tree_resize(&x->nodes, l->root, old, now);
+	largest = frag_tree_largest(&x->nodes, l->root);
+	if (largest != l->largest)
+		set_largest(x, list, largest);
+}
+
 const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes)
 {
 	const struct frag_free_list *l = &x->lists[list];

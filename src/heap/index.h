@@ -54,6 +54,9 @@ static inline bool frag_index_reserve(struct frag_index *x)
 
 void frag_index_insert(struct frag_index *x, uint32_t list, const struct frag_entry *e);
 void frag_index_remove(struct frag_index *x, uint32_t list, const struct frag_entry *e);
+/* An entry becomes another one, with no third between the two in the order of address. */
+void frag_index_replace(struct frag_index *x, uint32_t list, const struct frag_entry *old,
+			const struct frag_entry *now);
 const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes);
 
 /* In the list's order: the first at or after the key, the last before it. */

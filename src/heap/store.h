@@ -103,6 +103,18 @@ void frag_held_leave(struct frag_heap *h, uint32_t b);
 void frag_list_in(struct frag_heap *h, uint32_t b);
 void frag_list_out(struct frag_heap *h, uint32_t b);
 
+/*
+ * The same where another free block is to take its place by address: lift leaves
+ * the entry where it is, land makes it that of b; between them the blocks may be
+ * cut or fused.
+ */
+struct lifted {
+	struct frag_entry entry;
+	uint32_t list;
+};
+struct lifted frag_list_lift(struct frag_heap *h, uint32_t b);
+void frag_list_land(struct frag_heap *h, const struct lifted *from, uint32_t b);
+
 void frag_idle_enter(struct frag_heap *h, uint32_t s);
 void frag_idle_leave(struct frag_heap *h, uint32_t s);
 

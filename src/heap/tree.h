@@ -54,7 +54,10 @@ void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order 
 void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 		      const struct frag_entry *e);
 
-/* By address: the block at this address now has another size. */
+/*
+ * By address: the block has another size now, and maybe another address, with no
+ * third block between the two.
+ */
 void frag_tree_resize(struct frag_nodes *pool, frag_root root, const struct frag_entry *old,
 		      const struct frag_entry *now);
 
