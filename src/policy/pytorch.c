@@ -11,6 +11,7 @@
  * Named after what was measured on the shipped binary: fragsim-policies(7).
  */
 #include <inttypes.h>
+#include <math.h>
 
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
@@ -69,7 +70,8 @@ static void set_fraction(struct frag_policy *p, double fraction)
 	struct pytorch *t = p->state;
 	uint64_t total = frag_heap_total(p->heap);
 
-	t->limit = fraction < 1 && total ? floor_of(fraction, total) : UINT64_MAX;
+	/* to the nearest byte: the one product that PyTorch does not cut off */
+	t->limit = fraction < 1 && total ? (uint64_t)llround(fraction * (double)total) : UINT64_MAX;
 }
 
 static int pytorch_init(struct frag_policy *p)
