@@ -61,7 +61,8 @@ struct frag_notice {
  * all increases and decreases.
  */
 struct frag_stat {
-	uint64_t current, peak, allocated, freed;
+	int64_t current;        /* oversize_* fall below 0 as PyTorch's do */
+	uint64_t peak, allocated, freed;
 };
 struct frag_pool_stat {
 	struct frag_stat all, large, small;

@@ -8,15 +8,15 @@
 
 static void up(struct frag_stat *s, uint64_t n)
 {
-	s->current += n;
+	s->current += (int64_t)n;
 	s->allocated += n;
-	if (s->current > s->peak)
-		s->peak = s->current;
+	if (s->current > (int64_t)s->peak)
+		s->peak = (uint64_t)s->current;
 }
 
 static void down(struct frag_stat *s, uint64_t n)
 {
-	s->current -= n;
+	s->current -= (int64_t)n;
 	s->freed += n;
 }
 

@@ -114,7 +114,7 @@ static void put_stat(struct frag_node_ref in, const char *key, const struct frag
 {
 	struct frag_node_ref o = frag_json_object(in, key);
 
-	frag_json_u64(o, "current", s->current);
+	frag_json_i64(o, "current", s->current);
 	frag_json_u64(o, "peak", s->peak);
 	frag_json_u64(o, "allocated", s->allocated);
 	frag_json_u64(o, "freed", s->freed);

@@ -14,7 +14,7 @@ static void print_rule(char c, FILE *f)
 }
 
 /* The unit follows from `scale`, the figure of all pools, so that a column has one. */
-static void print_bytes(uint64_t n, uint64_t scale, FILE *f)
+static void print_bytes(int64_t n, int64_t scale, FILE *f)
 {
 	static const char *const units[] = { "B  ", "KiB", "MiB", "GiB", "TiB", "PiB" };
 	double rest = (double)scale;
@@ -24,10 +24,10 @@ static void print_bytes(uint64_t n, uint64_t scale, FILE *f)
 		n /= 1024;
 		rest /= 1024;
 	}
-	fprintf(f, " | %6" PRIu64 " %s", n, units[unit]);
+	fprintf(f, " | %6" PRId64 " %s", n, units[unit]);
 }
 
-static void print_count(uint64_t n, uint64_t scale, FILE *f)
+static void print_count(int64_t n, int64_t scale, FILE *f)
 {
 	static const char units[] = " KM";
 	double rest = (double)scale;
@@ -37,19 +37,19 @@ static void print_count(uint64_t n, uint64_t scale, FILE *f)
 		n /= 1000;
 		rest /= 1000;
 	}
-	fprintf(f, " | %7" PRIu64 " %c ", n, units[unit]);
+	fprintf(f, " | %7" PRId64 " %c ", n, units[unit]);
 }
 
-typedef void print_fn(uint64_t n, uint64_t scale, FILE *f);
+typedef void print_fn(int64_t n, int64_t scale, FILE *f);
 
 static void print_row(const char *name, const struct frag_stat *s, const struct frag_stat *scale,
 		      print_fn *print, FILE *f)
 {
 	fprintf(f, "| %-21s", name);
 	print(s->current, scale->current, f);
-	print(s->peak, scale->peak, f);
-	print(s->allocated, scale->allocated, f);
-	print(s->freed, scale->freed, f);
+	print((int64_t)s->peak, (int64_t)scale->peak, f);
+	print((int64_t)s->allocated, (int64_t)scale->allocated, f);
+	print((int64_t)s->freed, (int64_t)scale->freed, f);
 	fputs(" |\n", f);
 }
 
