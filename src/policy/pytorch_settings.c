@@ -1,6 +1,7 @@
 /* pytorch_settings.c - the settings of PyTorch's allocator, with PyTorch's own checks. */
 #include "policy/pytorch_settings.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +39,9 @@ static bool parse_real(const char *text, size_t length, double *out)
 		return false;
 	memcpy(buf, text, length);
 	buf[length] = '\0';
+	errno = 0;
 	*out = strtod(buf, &end);
-	return *end == '\0';
+	return *end == '\0' && errno != ERANGE;
 }
 
 static bool parse_threshold(const char *text, size_t length, uint64_t *value)
@@ -252,22 +254,48 @@ int frag_pytorch_check(const uint64_t *param, struct frag_error *err)
 	return 0;
 }
 
-/* Settings of PyTorch that choose no block: accepted, and without effect here. */
-static bool has_no_effect(const char *key, size_t length)
+static bool is_bool(const char *value, size_t length)
 {
-	static const char *const keys[] = {
-		"expandable_segments_reserve_by_class", "graph_capture_record_stream_reuse",
-		"pinned_free_catch_all", "pinned_max_cached_size_mb",
-		"pinned_max_round_threshold_mb", "pinned_num_register_threads",
-		"pinned_reserve_segment_size_mb", "pinned_use_background_threads",
-		"pinned_use_cuda_host_register", "release_lock_on_cudamalloc",
-	};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (strlen(keys[i]) == length && memcmp(keys[i], key, length) == 0)
-			return true;
-	return false;
+	return (length == 4 && memcmp(value, "True", 4) == 0)
+	       || (length == 5 && memcmp(value, "False", 5) == 0);
 }
+
+static bool is_thread_count(const char *value, size_t length)
+{
+	uint64_t count;
+
+	return frag_parse_count(value, length, &count) && count && count <= 128
+	       && (count & (count - 1)) == 0;
+}
+
+static bool is_count(const char *value, size_t length)
+{
+	uint64_t count;
+
+	return frag_parse_count(value, length, &count);
+}
+
+static bool is_anything(const char *value, size_t length)
+{
+	return value && length;
+}
+
+/* Settings of PyTorch that choose no block: read as PyTorch does, without effect here. */
+static const struct {
+	const char *name, *expects;
+	bool (*fits)(const char *value, size_t length);
+} no_effect[] = {
+	{ "expandable_segments_reserve_by_class", "a list", is_anything },
+	{ "graph_capture_record_stream_reuse", "True or False", is_bool },
+	{ "pinned_free_catch_all", "True or False", is_bool },
+	{ "pinned_max_cached_size_mb", "a whole number", is_count },
+	{ "pinned_max_round_threshold_mb", "a whole number", is_count },
+	{ "pinned_num_register_threads", "a power of two up to 128", is_thread_count },
+	{ "pinned_reserve_segment_size_mb", "a whole number", is_count },
+	{ "pinned_use_background_threads", "True or False", is_bool },
+	{ "pinned_use_cuda_host_register", "True or False", is_bool },
+	{ "release_lock_on_cudamalloc", "True or False", is_bool },
+};
 
 static int unknown_key(const char *key, size_t length, struct frag_error *err)
 {
@@ -288,12 +316,6 @@ static int set_backend(const char *value, size_t length, struct frag_error *err)
 				 "allocator, which no policy simulates");
 	return frag_fail(err, FRAG_EUSAGE, "backend:%.*s is neither native nor cudaMallocAsync",
 			 (int)(length < 64 ? length : 64), value);
-}
-
-static bool is_bool(const char *value, size_t length)
-{
-	return (length == 4 && memcmp(value, "True", 4) == 0)
-	       || (length == 5 && memcmp(value, "False", 5) == 0);
 }
 
 static bool set_value(uint64_t *param, uint32_t i, const char *value, size_t length)
@@ -340,7 +362,14 @@ static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t le
 	}
 	if (key == strlen("backend") && memcmp(text, "backend", key) == 0)
 		return set_backend(value, n, err);
-	return has_no_effect(text, key) ? 0 : unknown_key(text, key, err);
+	for (size_t i = 0; i < sizeof(no_effect) / sizeof(no_effect[0]); i++) {
+		if (strlen(no_effect[i].name) != key || memcmp(no_effect[i].name, text, key) != 0)
+			continue;
+		return no_effect[i].fits(value, n) ? 0
+			: frag_fail(err, FRAG_EUSAGE, "%s:%.*s is not %s", no_effect[i].name,
+				    (int)(n < 64 ? n : 64), value, no_effect[i].expects);
+	}
+	return unknown_key(text, key, err);
 }
 
 /* The length of the first KEY:VALUE; commas in brackets are the value's own. */
