@@ -82,7 +82,9 @@ def wrong_values(path: Path, value: object) -> list[object]:
         return [None, 'true', 1, []]
     if isinstance(value, int):
         nullable = path[-1] == 'device_free'
-        return ['5', 1.5, True, [], {}, *([] if nullable else [None, -1])]
+        negative = nullable or (path[-2].startswith('oversize_') and path[-1] == 'current'
+                                if len(path) > 1 and isinstance(path[-2], str) else False)
+        return ['5', 1.5, True, [], {}, *([] if nullable else [None]), *([] if negative else [-1])]
     if isinstance(value, float):
         nullable = path[-1] == 'time_weighted_mean'
         return ['5', -1, 100.5, True, [], {}, *([] if nullable else [None])]
