@@ -1,0 +1,271 @@
+"""generate.py - a random case from a seed: device, settings and trace.
+
+Uniform noise finds little. So a seed first draws a character: how large the device is against what
+the trace wants, which sizes it asks for (near the limits of the rules, a few sizes over and over,
+or spread), how it frees, how many streams it uses and how often it waits for them, and whether
+settings change on the way. Only settings that PyTorch accepts are drawn (settings.py has others).
+"""
+import random
+from dataclasses import dataclass
+
+from case import ADDRESSES, Case
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+EDGES = (1, 511, 512, 513, 1024, MIB - 512, MIB - 511, MIB, MIB + 1, 2 * MIB - 512, 2 * MIB,
+         2 * MIB + 1, 10 * MIB - 512, 10 * MIB - 511, 10 * MIB, 10 * MIB + 1, 12 * MIB, 19 * MIB,
+         19 * MIB + 512, 20 * MIB - 512, 20 * MIB, 20 * MIB + 1, 21 * MIB, 22 * MIB, 32 * MIB,
+         40 * MIB, 64 * MIB)
+
+
+class Settings:
+    """PyTorch's settings as they stand, so that the next string drawn is one that it accepts."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.large_segment = 20
+        weights = {key: rng.random() for key in (
+            'max_split', 'non_split', 'gc', 'roundup', 'expandable', 'large', 'throw', 'reserve')}
+        self.likely = {key: weight ** 2 for key, weight in weights.items()}
+        if rng.random() < 0.2:
+            self.likely = dict.fromkeys(weights, 0.0)
+        self.likely['expandable'] = rng.choice((0, 0, 0.3, 1))
+        self.likely['throw'] *= 0.3
+        self.likely['reserve'] *= 0.3
+
+    def wants(self, key: str) -> bool:
+        return self.rng.random() < self.likely[key]
+
+    def roundup(self) -> str:
+        rng = self.rng
+        if rng.random() < 0.5:
+            return str(rng.choice((1, 2, 4, 8, 16, 32)))
+        keys = sorted(rng.sample(range(17), rng.randint(0, 4)))
+        items = ['%d:%d' % (1 << key, rng.choice((0, 1, 2, 4, 8, 16))) for key in keys]
+        if not items or rng.random() < 0.5:
+            items.append('>:%d' % rng.choice((1, 2, 4, 8)))
+        return '[%s]' % ','.join(items)
+
+    def at_least_large(self) -> int:
+        least = self.large_segment
+        return self.rng.choice((least, least, least + 1, least + 4, 2 * least,
+                                self.rng.randint(least, 8 * least)))
+
+    def draw(self, first: bool) -> str:
+        """A settings string; `first` is the one in force at the start."""
+        rng, words = self.rng, []
+        if self.wants('large'):
+            self.large_segment = rng.choice((11, 12, 16, 20, 24, 32, 33, 64))
+            words.append('large_segment_size_mb:%d' % self.large_segment)
+        if self.wants('max_split'):
+            words.append('max_split_size_mb:%d' % self.at_least_large())
+        if self.wants('non_split'):
+            words.append('max_non_split_rounding_mb:%d' % self.at_least_large())
+        if self.wants('gc'):
+            words.append('garbage_collection_threshold:%s' % rng.choice(
+                ('0.1', '0.3', '0.5', '0.6', '0.75', '0.8', '0.9', '0.99')))
+            if first and rng.random() < 0.6:
+                words.append('per_process_memory_fraction:%s' % rng.choice(
+                    ('0.5', '0.7', '0.9', '0.95', '1.0')))
+        if self.wants('roundup'):
+            words.append('roundup_power2_divisions:' + self.roundup())
+        if self.wants('expandable'):
+            words.append('expandable_segments:' + rng.choice(('True', 'True', 'False')))
+        if self.wants('throw'):
+            words.append('throw_on_cudamalloc_oom:' + rng.choice(('True', 'True', 'False')))
+        if first and self.wants('reserve'):
+            words.append('expandable_segments_reserve:' + rng.choice(('0.1', '0.5', '1.0', '1G')))
+        rng.shuffle(words)
+        return ','.join(words)
+
+
+@dataclass
+class Character:
+    """What a seed's trace is like."""
+    streams: int
+    fill: float         # of the device, that live blocks should take
+    record: float       # share of live blocks that other streams use
+    sync: float
+    pending: float      # share of frees that are pending until their complete
+    empty: float
+    fraction: float
+    configure: float
+    order: str          # of frees: any, last, first
+    sizes: list         # (weight, name)
+
+
+def character(rng: random.Random) -> Character:
+    several = rng.random() < 0.5
+    changing = rng.random() < 0.3
+    return Character(
+        streams=rng.choice((2, 2, 3, 5, 16)) if several else 1,
+        fill=rng.choice((0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.95, 1.2)),
+        record=rng.choice((0, 0.05, 0.3)) if several else rng.choice((0, 0, 0.1)),
+        sync=rng.choice((0.002, 0.01, 0.05)),
+        pending=rng.choice((0, 0, 0, 0.05, 0.2)),
+        empty=rng.choice((0, 0.002, 0.02)),
+        fraction=rng.choice((0, 0, 0.003, 0.02)),
+        configure=rng.choice((0.005, 0.03)) if changing else 0,
+        order=rng.choice(('any', 'any', 'last', 'first')),
+        sizes=[rng.choice((0, 0, 1, 3)) for _ in range(6)])
+
+
+def device_bytes(rng: random.Random) -> int:
+    total = int(2 ** rng.uniform(24.5, 31))
+    return rng.choice((total, total // MIB * MIB, total // (2 * MIB) * 2 * MIB,
+                       total // (20 * MIB) * 20 * MIB + 20 * MIB, 80 * GIB if rng.random() < 0.3
+                       else total // (2 * MIB) * 2 * MIB))
+
+
+class Generator:
+    """Draws one trace."""
+
+    def __init__(self, seed: int, steps: int | None) -> None:
+        self.rng = rng = random.Random(seed)
+        self.seed = seed
+        self.is_like = character(rng)
+        self.total = device_bytes(rng)
+        self.settings = Settings(rng)
+        self.steps = steps or rng.choice((30, 60, 120, 250, 500, 900))
+        self.events: list[dict] = []
+        self.live: list[tuple[int, int]] = []
+        self.bytes = 0
+        self.next_id = 1
+        self.incomplete: list[int] = []
+        most = max(64 * KIB, min(self.total // 3, 700 * MIB))
+        self.favourites = [self.spread(512, most) for _ in range(rng.randint(2, 8))]
+        self.most = most
+
+    def spread(self, low: int, high: int) -> int:
+        """Evenly over the powers of two."""
+        value = low * (high / low) ** self.rng.random()
+        return max(1, int(value))
+
+    def size(self) -> int:
+        rng, weights = self.rng, self.is_like.sizes
+        if not any(weights):
+            weights = [1, 1, 1, 1, 1, 1]
+        kind = rng.choices(range(6), weights)[0]
+        if rng.random() < 0.01:
+            return rng.choice((0, 0, self.total, self.total + 1, self.total // 2, 1 << 40))
+        if kind == 0:
+            return self.spread(1, MIB)
+        if kind == 1:
+            return self.spread(512 * KIB, 24 * MIB)
+        if kind == 2:
+            return self.spread(MIB, self.most) if self.most > MIB else self.spread(1, self.most)
+        if kind == 3:
+            return rng.choice(EDGES)
+        if kind == 4:
+            return rng.choice(self.favourites)
+        step = rng.choice((512, 2 * MIB, 20 * MIB))
+        return max(1, step * rng.randint(1, 8) + rng.choice((-512, -1, 0, 0, 0, 1, 512)))
+
+    def stream(self) -> int:
+        return self.rng.randrange(self.is_like.streams)
+
+    def add(self, op: str, **members) -> None:
+        self.events.append({'op': op, **members})
+
+    def alloc(self) -> None:
+        size, stream = self.size(), self.stream()
+        if self.next_id > 3 and self.rng.random() < 0.02:
+            free = set(range(1, self.next_id)) - {block[0] for block in self.live}
+            number = self.rng.choice(sorted(free)) if free else self.next_id
+        else:
+            number = self.next_id
+        self.next_id = max(self.next_id, number + 1)
+        self.add('alloc', id=number, size=size, **({'stream': stream} if stream else {}))
+        self.live.append((number, size))
+        if size <= self.total:
+            self.bytes += size
+        while self.rng.random() < self.is_like.record:
+            self.add('record_stream', id=number, stream=self.rng.randrange(
+                self.is_like.streams + 1))
+
+    def free(self) -> None:
+        if not self.live:
+            return
+        if self.is_like.order == 'any' or self.rng.random() < 0.1:
+            at = self.rng.randrange(len(self.live))
+        else:
+            at = -1 if self.is_like.order == 'last' else 0
+        number, size = self.live.pop(at)
+        self.bytes -= size if size <= self.total else 0
+        if self.rng.random() < self.is_like.pending:
+            self.add('free', id=number, pending=True)
+            self.incomplete.append(number)
+        else:
+            self.add('free', id=number)
+
+    def burst(self) -> None:
+        """Many frees in a row, as at the end of an iteration."""
+        for _ in range(self.rng.randint(1, max(1, len(self.live)))):
+            self.free()
+
+    def rare(self) -> bool:
+        """What happens now and then; says whether it did."""
+        rng, like = self.rng, self.is_like
+        draw = rng.random()
+        for share, action in ((like.sync, self.sync), (like.empty, self.empty),
+                              (like.fraction, self.fraction), (like.configure, self.configure),
+                              (0.004, self.mark),
+                              (like.pending if self.incomplete else 0, self.complete)):
+            if draw < share:
+                action()
+                return True
+            draw -= share
+        return False
+
+    def sync(self) -> None:
+        if self.rng.random() < 0.4:
+            self.add('sync')
+        else:
+            self.add('sync', stream=self.rng.randrange(self.is_like.streams + 1))
+
+    def empty(self) -> None:
+        self.add('empty_cache')
+
+    def fraction(self) -> None:
+        self.add('set_fraction', value=self.rng.choice((0.1, 0.3, 0.5, 0.7, 0.75, 0.9, 1)))
+
+    def configure(self) -> None:
+        value = self.settings.draw(False)
+        if value:
+            self.add('configure', value=value)
+
+    def mark(self) -> None:
+        self.add('mark', name='m%d' % len(self.events))
+
+    def complete(self) -> None:
+        at = self.rng.randrange(len(self.incomplete))
+        self.add('complete', id=self.incomplete.pop(at))
+
+    def case(self) -> Case:
+        rng = self.rng
+        conf = self.settings.draw(True)
+        wanted = self.is_like.fill * min(self.total, 2 * GIB)
+        most_live = rng.choice((8, 30, 100, 400))
+        while len(self.events) < self.steps:
+            if self.rare():
+                continue
+            if rng.random() < 0.004:
+                self.burst()
+            full = self.bytes > wanted or len(self.live) > most_live
+            if rng.random() < (0.65 if full else 0.35):
+                self.free()
+            else:
+                self.alloc()
+        if rng.random() < 0.3:
+            while self.live:
+                self.free()
+            self.add('empty_cache')
+        context = rng.choice((0, 0, 0, self.total // 10, 3 * MIB + 77))
+        return Case(events=self.events, total=self.total, context=context,
+                    other=rng.choice((0, 0, 0, self.total // 8)),
+                    granularity=rng.choice((2 * MIB,) * 5 + (1, 512, 64 * KIB)), conf=conf,
+                    addresses=rng.choice(ADDRESSES), meta={'seed': self.seed})
+
+
+def random_case(seed: int, steps: int | None = None) -> Case:
+    """The same seed gives the same case."""
+    return Generator(seed, steps).case()

@@ -1,0 +1,451 @@
+/* oracle.cpp - runs PyTorch's own CUDA caching allocator on a trace of lines.
+ *
+ * The allocator is the libc10_cuda.so of a torch wheel, its device is
+ * fake_cuda.cpp. Standard input has one event a line:
+ *
+ *   a ID SIZE STREAM   allocate             f ID         free
+ *   r ID STREAM        record_stream        e            empty_cache
+ *   s [STREAM]         the work on one stream, or on all, is done
+ *   fraction X         set_per_process_memory_fraction
+ *   conf STRING        settings from now on
+ *   p                  print the heap
+ *
+ * and standard output one line an event, its columns named in the first line.
+ * ../README.md says what they mean. The settings of the start are where PyTorch
+ * has them: in PYTORCH_CUDA_ALLOC_CONF.
+ */
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+
+#include <c10/core/AllocatorConfig.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAStream.h>
+#include <c10/cuda/PeerToPeerAccess.h>
+#include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
+
+#include "fake_cuda.h"
+
+/* Exported by the library, but in no header of the wheel. */
+namespace c10::cuda::_internal {
+C10_CUDA_API void setHasPrimaryContext(bool (*)(c10::DeviceIndex));
+}
+
+namespace allocator = c10::cuda::CUDACachingAllocator;
+using std::string;
+using std::to_string;
+
+static const uint64_t STREAM_BASE = 0x700000000000, STREAM_STEP = 0x100;
+
+struct segment {
+	uint64_t size;
+	string   name;     /* S3: the fourth cudaMalloc; V1: the second address range */
+	uint64_t page;     /* of a range, once pages were mapped; else 0 */
+};
+
+struct answer {
+	string   where = "-", message;
+	uint64_t address = 0;
+};
+
+/* What a snapshot of the heap comes to. */
+struct sums {
+	uint64_t free = 0, largest = 0, releasable = 0, blocks = 0;
+};
+
+static std::map<uint64_t, struct segment> segments;     /* by address */
+static std::unordered_map<uint64_t, void *> live;       /* by id */
+
+static cudaStream_t stream_of(uint64_t number)
+{
+	return number ? (cudaStream_t)(STREAM_BASE + STREAM_STEP * number) : nullptr;
+}
+
+static uint64_t number_of(const void *stream)
+{
+	return stream ? ((uint64_t)stream - STREAM_BASE) / STREAM_STEP : 0;
+}
+
+static std::map<uint64_t, struct segment>::iterator segment_at(uint64_t address)
+{
+	auto s = segments.upper_bound(address);
+
+	if (s == segments.begin() || address - (--s)->first >= s->second.size) {
+		fprintf(stderr, "oracle: an address in no segment: %#llx\n",
+			(unsigned long long)address);
+		_Exit(4);    /* PyTorch released what it still uses */
+	}
+	return s;
+}
+
+static string place_of(uint64_t address)
+{
+	auto s = segment_at(address);
+
+	return s->second.name + "+" + to_string(address - s->first);
+}
+
+/* Calls of the device ------------------------------------------------------- */
+
+static string obtained(const struct fake_record *r, char kind)
+{
+	static unsigned long mallocs, ranges;
+	string name = kind + to_string(kind == 'S' ? mallocs++ : ranges++);
+
+	segments[r->address] = {r->size, name, 0};
+	return name;
+}
+
+static string forgotten(uint64_t address)
+{
+	auto s = segment_at(address);
+	string name = s->second.name;
+
+	segments.erase(s);
+	return name;
+}
+
+/* Joins the map or unmap calls of neighbouring pages, from record *i on. */
+static string pages(const struct fake_record *log, size_t count, size_t *i)
+{
+	const struct fake_record *first = &log[*i];
+	uint64_t size = first->size;
+	size_t j, last = *i;
+
+	for (j = last + 1; j < count; j++) {
+		if (log[j].call == first->call && log[j].address == first->address + size) {
+			size += log[j].size;
+			last = j;
+		} else if (log[j].call != FAKE_RELEASE) {
+			break;
+		}
+	}
+	*i = last;
+	if (first->call == FAKE_MAP)
+		segment_at(first->address)->second.page = first->size;
+	return (first->call == FAKE_MAP ? "m" : "u") + place_of(first->address) + ":"
+	       + to_string(size);
+}
+
+static string call_text(const struct fake_record *log, size_t count, size_t *i)
+{
+	const struct fake_record *r = &log[*i];
+	string size = to_string(r->size);
+
+	switch (r->call) {
+	case FAKE_MALLOC:
+		return "+" + obtained(r, 'S') + ":" + size;
+	case FAKE_MALLOC_FAIL:
+		return "!" + size;
+	case FAKE_FREE:
+		return "-" + forgotten(r->address) + ":" + size;
+	case FAKE_RESERVE:
+		return "R" + obtained(r, 'V') + ":" + size;
+	case FAKE_ADDRESS_FREE:
+		return "X" + forgotten(r->address);
+	case FAKE_CREATE_FAIL:
+		return "!c:" + size;
+	case FAKE_MAP:
+	case FAKE_UNMAP:
+		return pages(log, count, i);
+	case FAKE_RELEASE:
+		break;
+	}
+	return "";
+}
+
+static string calls_since_last_step(void)
+{
+	size_t count, i;
+	const struct fake_record *log = fake_log(&count);
+	string all;
+
+	for (i = 0; i < count; i++) {
+		string text = call_text(log, count, &i);
+
+		if (!text.empty())
+			all += (all.empty() ? "" : ",") + text;
+	}
+	fake_log_reset();
+	return all.empty() ? "-" : all;
+}
+
+/* The heap ------------------------------------------------------------------ */
+
+/* The bytes of the pages that lie whole between two offsets of a range. */
+static uint64_t whole_pages(uint64_t from, uint64_t to, uint64_t page)
+{
+	uint64_t first = (from + page - 1) / page * page, last = to / page * page;
+
+	return last > first ? last - first : 0;
+}
+
+static struct sums sum_up(void)
+{
+	struct sums sum;
+
+	for (const auto &s : allocator::snapshot({0, 0}, false).segments) {
+		uint64_t at = s.address;
+		bool idle = s.active_size == 0 && !s.is_expandable;
+
+		for (const auto &b : s.blocks) {
+			sum.blocks += b.allocated;
+			if (!b.active) {
+				sum.free += b.size;
+				sum.largest = std::max<uint64_t>(sum.largest, b.size);
+			}
+			if (!b.active && s.is_expandable) {
+				auto range = segment_at(at);
+
+				sum.releasable += whole_pages(at - range->first,
+							      at - range->first + b.size,
+							      range->second.page);
+			}
+			at += b.size;
+		}
+		sum.releasable += idle ? s.total_size : 0;
+	}
+	return sum;
+}
+
+/* Segments by address; a range is cut where pages are not mapped. */
+static void print_heap(void)
+{
+	auto all = allocator::snapshot({0, 0}, false).segments;
+
+	std::stable_sort(all.begin(), all.end(), [](const auto &one, const auto &two) {
+		return one.address < two.address;
+	});
+	for (const auto &s : all) {
+		uint64_t at = s.address;
+
+		printf("P %s %zu stream %llu %s%s\n", place_of(at).c_str(), s.total_size,
+		       (unsigned long long)number_of(s.stream), s.is_large ? "large" : "small",
+		       s.is_expandable ? " expandable" : "");
+		for (const auto &b : s.blocks) {
+			printf("P   %s %zu %s\n", place_of(at).c_str(), b.size,
+			       b.allocated ? "allocated" : b.active ? "pending" : "free");
+			at += b.size;
+		}
+	}
+}
+
+/* Events -------------------------------------------------------------------- */
+
+static void allocate(std::istream &in, struct answer *out)
+{
+	uint64_t id, size, stream;
+	void *pointer;
+
+	in >> id >> size >> stream;
+	if (!in || live.count(id)) {
+		fprintf(stderr, "oracle: a bad allocation, or of a live id\n");
+		_Exit(2);
+	}
+	try {
+		pointer = allocator::get()->raw_alloc_with_stream(size, stream_of(stream));
+	} catch (const c10::OutOfMemoryError &e) {
+		out->where = "OOM";
+		out->message = e.what_without_backtrace();
+		return;
+	}
+	live[id] = pointer;
+	out->address = (uint64_t)pointer;
+	if (!pointer)
+		out->where = "NULL";
+}
+
+/* What an id stands for; an id whose allocation failed has nothing. */
+static void *pointer_of(std::istream &in, struct answer *out, uint64_t *id)
+{
+	in >> *id;
+	if (live.count(*id) == 0) {
+		out->where = "SKIP";
+		return nullptr;
+	}
+	return live[*id];
+}
+
+static void release(std::istream &in, struct answer *out)
+{
+	uint64_t id;
+	void *pointer = pointer_of(in, out, &id);
+
+	if (live.erase(id) && pointer) {
+		out->where = place_of((uint64_t)pointer);
+		allocator::get()->raw_delete(pointer);
+	}
+}
+
+static void record_stream(std::istream &in, struct answer *out)
+{
+	uint64_t id, stream;
+	void *pointer = pointer_of(in, out, &id);
+
+	in >> stream;
+	if (!pointer)
+		return;
+	c10::DataPtr data(pointer, pointer, allocator::get()->raw_deleter(),
+			  c10::Device(c10::kCUDA, 0));
+	allocator::get()->recordStream(data,
+				       c10::cuda::getStreamFromExternal(stream_of(stream), 0));
+	data.release_context();
+}
+
+static void run_event(const string &op, std::istream &in, struct answer *out)
+{
+	uint64_t stream;
+	double fraction;
+	string text;
+
+	if (op == "a") {
+		allocate(in, out);
+	} else if (op == "f") {
+		release(in, out);
+	} else if (op == "r") {
+		record_stream(in, out);
+	} else if (op == "e") {
+		allocator::emptyCache();
+	} else if (op == "s" && in >> stream) {
+		fake_sync_stream(stream_of(stream));
+	} else if (op == "s") {
+		fake_sync_all();
+	} else if (op == "fraction" && in >> fraction) {
+		allocator::setMemoryFraction(fraction, 0);
+	} else if (op == "conf") {
+		std::getline(in >> std::ws, text);
+		c10::CachingAllocator::setAllocatorSettings(text);
+	} else if (op != "p") {
+		fprintf(stderr, "oracle: cannot read: %s\n", op.c_str());
+		_Exit(2);
+	}
+}
+
+static void print_step(const string &op, struct answer *out)
+{
+	static int64_t before;
+	string calls = calls_since_last_step();
+	auto stats = allocator::get()->getDeviceStats(0);
+	int64_t allocated = stats.allocated_bytes[0].current;
+	struct sums sum = sum_up();
+
+	if (out->address)
+		out->where = place_of(out->address);
+	std::replace(out->message.begin(), out->message.end(), '\n', ' ');
+	printf("%s %s %lld", op.c_str(), out->where.c_str(), (long long)(allocated - before));
+	for (int64_t value : {allocated, stats.reserved_bytes[0].current,
+			      stats.active_bytes[0].current, stats.inactive_split_bytes[0].current,
+			      stats.requested_bytes[0].current, stats.segment[0].current,
+			      (int64_t)stats.num_alloc_retries, (int64_t)stats.num_ooms,
+			      (int64_t)sum.free, (int64_t)sum.largest, (int64_t)sum.releasable,
+			      (int64_t)sum.blocks})
+		printf(" %lld", (long long)value);
+	printf(" %s%s%s\n", calls.c_str(), out->message.empty() ? "" : " # ",
+	       out->message.c_str());
+	before = allocated;
+}
+
+/* The end of the run: every statistic of all, of the small and of the large pool. */
+static void print_statistics(void)
+{
+	static const char *const pools[] = {"all", "small_pool", "large_pool"};
+	auto stats = allocator::get()->getDeviceStats(0);
+	const struct {
+		const char *name;
+		const c10::CachingDeviceAllocator::StatArray *values;
+	} table[] = {
+		{"active", &stats.active},
+		{"active_bytes", &stats.active_bytes},
+		{"allocated_bytes", &stats.allocated_bytes},
+		{"allocation", &stats.allocation},
+		{"inactive_split", &stats.inactive_split},
+		{"inactive_split_bytes", &stats.inactive_split_bytes},
+		{"requested_bytes", &stats.requested_bytes},
+		{"reserved_bytes", &stats.reserved_bytes},
+		{"segment", &stats.segment},
+	};
+	const struct {
+		const char *name;
+		const c10::CachingAllocator::Stat *value;
+	} oversize[] = {
+		{"oversize_allocations", &stats.oversize_allocations},
+		{"oversize_segments", &stats.oversize_segments},
+	};
+
+	for (const auto &row : table) {
+		for (int pool = 0; pool < 3; pool++) {
+			const auto &s = (*row.values)[pool];
+
+			printf("Z %s.%s %lld %lld %lld %lld\n", row.name, pools[pool],
+			       (long long)s.current, (long long)s.peak, (long long)s.allocated,
+			       (long long)s.freed);
+		}
+	}
+	for (const auto &row : oversize)
+		printf("Z %s %lld %lld %lld %lld\n", row.name, (long long)row.value->current,
+		       (long long)row.value->peak, (long long)row.value->allocated,
+		       (long long)row.value->freed);
+	printf("Z num_alloc_retries %lld\nZ num_ooms %lld\n", (long long)stats.num_alloc_retries,
+	       (long long)stats.num_ooms);
+	printf("Z num_device_alloc %lld\nZ num_device_free %lld\n",
+	       (long long)stats.num_device_alloc, (long long)stats.num_device_free);
+	printf("Z num_sync_all_streams %lld\n", (long long)stats.num_sync_all_streams);
+}
+
+static void start(void)
+{
+	c10::SetStackTraceFetcher([]() -> string { return ""; });
+	c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
+	c10::cuda::detail::init_p2p_access_cache(1);
+	allocator::init(1);
+	fake_log_reset();
+}
+
+[[noreturn]] static void refuse(const char *why)
+{
+	fprintf(stderr, "settings: %s\n", why);
+	fflush(stderr);
+	_Exit(3);
+}
+
+int main(void)
+{
+	string line, op;
+
+	try {
+		start();
+	} catch (const c10::Error &e) {
+		refuse(e.what_without_backtrace());
+	} catch (const std::exception &e) {    /* std::stoi and the like */
+		refuse(e.what());
+	}
+	printf("# op where bytes allocated reserved active inactive_split requested segments"
+	       " retries ooms free largest_free releasable blocks calls [# message]\n");
+	while (std::getline(std::cin, line)) {
+		std::istringstream in(line);
+		struct answer out;
+
+		if (!(in >> op))
+			continue;
+		try {
+			run_event(op, in, &out);
+		} catch (const c10::Error &e) {
+			out.where = "ERR";
+			out.message = e.what_without_backtrace();
+		}
+		print_step(op, &out);
+		if (op == "p")
+			print_heap();
+		fflush(stdout);    /* a heap that PyTorch spoils may end the process */
+	}
+	print_statistics();
+	fflush(stdout);
+	_Exit(0);    /* the allocator does not survive its own destructors here */
+}
