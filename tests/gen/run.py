@@ -14,6 +14,7 @@ import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -445,7 +446,9 @@ def check_reader_gone() -> None:
 
 
 def check_interrupt() -> None:
+    # a test that runs in the background begins with SIGINT ignored, which the program respects
     with subprocess.Popen([PROGRAM, 'gen', 'one-float', '--count', '541065216'],
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as pipe:
         pipe.stdout.read(100000)
         pipe.send_signal(2)
