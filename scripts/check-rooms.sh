@@ -2,7 +2,8 @@
 # check-rooms.sh [ROOT] - the rules of the source tree that no compiler checks,
 # printed as TAP, each breach as FILE:LINE. The room rule reads rooms.txt: a
 # file may include "room/x.h" of its own room and of the rooms listed for it.
-# A public header belongs to the room of its name, else to base.
+# A public header belongs to the room of its name, or to the one that a line
+# "name.h = room" says, else to base.
 set -eu
 
 rooms=$(cd "$(dirname "$0")" && pwd)/rooms.txt
@@ -61,6 +62,8 @@ function room_of_header(path,    part)
 	split(path, part, "/")
 	if (part[1] != "fragsim")
 		return part[1]
+	if (part[2] in home)
+		return home[part[2]]
 	sub(/\.h$/, "", part[2])
 	return part[2] in allowed ? part[2] : "base"
 }
@@ -95,6 +98,8 @@ BEGIN {
 			gsub(/[ \t]+/, " ", part[2])
 			allowed[part[1]] = part[2] " "
 		}
+		if (split(line, part, /[ \t]*=[ \t]*/) == 2)
+			home[part[1]] = part[2]
 	}
 }
 

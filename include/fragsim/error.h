@@ -8,6 +8,8 @@
 #ifndef FRAGSIM_ERROR_H
 #define FRAGSIM_ERROR_H
 
+#include <stdarg.h>
+
 /* X(name, exit status of the command line, meaning) */
 #define FRAG_ERRORS(X)                                                        \
 	X(USAGE, 2, "wrong usage")                                            \
@@ -36,6 +38,8 @@ struct frag_error {
 /* Notes the failure (err may be NULL) and returns -code. */
 int frag_fail(struct frag_error *err, enum frag_error_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+int frag_vfail(struct frag_error *err, enum frag_error_code code, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
 
 /* The same for a lack of host memory. */
 int frag_fail_nomem(struct frag_error *err);

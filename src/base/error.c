@@ -1,23 +1,29 @@
 /* error.c - codes, messages, exit statuses. */
 #include "fragsim/error.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
 
-int frag_fail(struct frag_error *err, enum frag_error_code code, const char *format, ...)
+int frag_vfail(struct frag_error *err, enum frag_error_code code, const char *format, va_list args)
 {
-	va_list args;
-
 	if (err) {
-		va_start(args, format);
 		vsnprintf(err->message, sizeof(err->message), format, args);
-		va_end(args);
 		err->code = -(int)code;
 	}
 	return -(int)code;
+}
+
+int frag_fail(struct frag_error *err, enum frag_error_code code, const char *format, ...)
+{
+	va_list args;
+	int rc;
+
+	va_start(args, format);
+	rc = frag_vfail(err, code, format, args);
+	va_end(args);
+	return rc;
 }
 
 int frag_fail_nomem(struct frag_error *err)

@@ -13,6 +13,9 @@ extern const struct frag_policy_ops frag_policy_pytorch;
 extern const struct frag_policy_ops frag_policy_sizeclass;
 extern const struct frag_policy_ops frag_policy_worstfit;
 
+/* The policy of the plug-in in this file; loaded once, and for good. -FRAG_EPOLICY, -FRAG_ENOMEM */
+int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struct frag_error *err);
+
 /* The least multiple of m that is >= x. */
 static inline uint64_t frag_round_up(uint64_t x, uint64_t m)
 {

@@ -55,7 +55,7 @@ static uint32_t param_count(const struct frag_policy_ops *ops)
 
 static bool good_name(const char *name)
 {
-	if (!name || !*name)
+	if (!name || *name < 'a' || *name > 'z')
 		return false;
 	return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
 }
@@ -82,7 +82,8 @@ static bool good_param(const struct frag_policy_ops *ops, uint32_t i)
 int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 {
 	if (!good_name(ops->name))
-		return frag_fail(err, FRAG_EPOLICY, "a policy's name is made of a-z, 0-9, _ and -");
+		return frag_fail(err, FRAG_EPOLICY, "a policy's name is made of a-z, 0-9, _ and -,"
+				 " and begins with a letter");
 	if (!ops->summary || !ops->index || !ops->alloc || !ops->free)
 		return frag_fail(err, FRAG_EPOLICY,
 				 "policy %s: summary, index, alloc and free are required", ops->name);
@@ -234,29 +235,51 @@ int frag_choice_settings(struct frag_choice *choice, const char *text, struct fr
 	return frag_fail(err, FRAG_EUSAGE, "policy %s: %s", choice->ops->name, reason);
 }
 
+/* The policy that the text begins with, `name` characters: one of ours, or a plug-in's path. */
+static int find_policy(const struct frag_policy_ops **out, const char *text, size_t name,
+		       struct frag_error *err)
+{
+	char names[512], path[sizeof(((struct frag_choice *)0)->text)];
+
+	if (memchr(text, '/', name)) {
+		if (name >= sizeof(path))
+			return frag_fail(err, FRAG_EUSAGE, "a plug-in's path has more than %zu"
+					 " characters", sizeof(path) - 1);
+		memcpy(path, text, name);
+		path[name] = '\0';
+		return frag_plugin_load(out, path, err);
+	}
+	for (uint32_t i = 0; policies[i]; i++) {
+		if (is(text, name, policies[i]->name)) {
+			*out = policies[i];
+			return 0;
+		}
+	}
+	return frag_fail(err, FRAG_EUSAGE, "no policy \"%.*s\"; there are: %s%s",
+			 (int)(name < 64 ? name : 64), text,
+			 list_policies(names, sizeof(names)),
+			 memchr(text, '.', name) ? "; a plug-in needs a path: ./NAME.so" : "");
+}
+
 int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err)
 {
 	size_t name = strcspn(text, ":");
 	const char *p = text + name;
 	uint32_t given = 0;
-	char names[512];
+	int rc;
 
 	*choice = (struct frag_choice){ .ops = NULL };
-	for (uint32_t i = 0; policies[i]; i++)
-		if (is(text, name, policies[i]->name))
-			choice->ops = policies[i];
-	if (!choice->ops)
-		return frag_fail(err, FRAG_EUSAGE, "no policy \"%.*s\"; there are: %s",
-				 (int)(name < 64 ? name : 64), text,
-				 list_policies(names, sizeof(names)));
+	rc = find_policy(&choice->ops, text, name, err);
+	if (rc)
+		return rc;
 	if (strlen(text) >= sizeof(choice->text))
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: more than %zu characters",
 				 choice->ops->name, sizeof(choice->text) - 1);
 	memcpy(choice->text, text, strlen(text) + 1);
 	while (*p) {
 		size_t length = param_length(++p);
-		int rc = parse_param(choice, p, length, &given, err);
 
+		rc = parse_param(choice, p, length, &given, err);
 		if (rc)
 			return rc;
 		p += length;

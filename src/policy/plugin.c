@@ -1,0 +1,176 @@
+/*
+ * plugin.c - policies in shared objects, checked as far as that can be.
+ *
+ * What was loaded stays so: choices and results point into it, wherever they were
+ * copied to. A file named twice is loaded once.
+ */
+#include "fragsim/plugin.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "policy/policies.h"
+
+struct plugin {
+	struct plugin *next;
+	void *handle;
+	struct frag_policy_ops ops;     /* its table, with an index of ours */
+};
+
+static struct plugin *plugins;
+static pthread_mutex_t plugins_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const struct frag_host_ops host = {
+#define X(type, name, params, args) .name = frag_##name,
+#define V(name, params, args) .name = frag_##name,
+	FRAG_HOST_CALLS(X, V)
+#undef X
+#undef V
+};
+
+static int refuse(const char *path, const char *why, struct frag_error *err)
+{
+	return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: %.400s", path, why);
+}
+
+/*
+ * The loader maps what the file's header announces and trips over what is not
+ * there: it blocks on a pipe, and dies of a file that was cut short. The table of
+ * sections stands at the end of a shared object, so that tells.
+ */
+static int check_file(const char *path, struct frag_error *err)
+{
+	ElfW(Ehdr) header;
+	struct stat st;
+	size_t got;
+	FILE *f;
+
+	if (stat(path, &st))
+		return refuse(path, strerror(errno), err);
+	if (!S_ISREG(st.st_mode))
+		return refuse(path, "not a regular file", err);
+	f = fopen(path, "rb");
+	if (!f)
+		return refuse(path, strerror(errno), err);
+	got = fread(&header, 1, sizeof(header), f);
+	fclose(f);
+	if (got < sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+		return refuse(path, "not a shared object", err);
+	if (header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize > (uint64_t)st.st_size)
+		return refuse(path, "a shared object that was cut short", err);
+	return 0;
+}
+
+/* Do both sides speak of the same things? */
+static int check_fit(const char *path, const struct frag_plugin *said, struct frag_error *err)
+{
+	static const uint32_t sizes[] = { FRAG_PLUGIN_SIZES };
+
+	if (!said)
+		return refuse(path, "no symbol frag_plugin in it: its source has to end in"
+			      " FRAG_PLUGIN(TABLE)", err);
+	if (memcmp(said->magic, FRAG_PLUGIN_MAGIC, sizeof(said->magic)) != 0)
+		return refuse(path, "its symbol frag_plugin is not that of a fragsim plug-in", err);
+	if (said->version != FRAG_PLUGIN_VERSION)
+		return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: made for version %u of the"
+				 " plug-in interface, but this is version %d: compile it again with"
+				 " the headers of this fragsim", path, said->version,
+				 FRAG_PLUGIN_VERSION);
+	if (memcmp(said->sizes, sizes, sizeof(sizes)) != 0)
+		return refuse(path, "its structures have other sizes than this fragsim's: compile it"
+			      " again with the headers of this fragsim", err);
+	if (!said->ops || !said->host)
+		return refuse(path, "it names no table", err);
+	return 0;
+}
+
+/* The index of ours that a plug-in's stands for; NULL: none. */
+static const struct frag_index_ops *index_of(const struct frag_policy_ops *ops)
+{
+	const struct { const char *name; } *index = (const void *)ops->index;
+
+	if (index && index->name && strcmp(index->name, "size") == 0)
+		return &frag_index_size;
+	if (index && index->name && strcmp(index->name, "address") == 0)
+		return &frag_index_address;
+	return NULL;
+}
+
+static int check_table(const char *path, const struct frag_policy_ops *ops,
+		       struct frag_error *err)
+{
+	struct frag_error why = { .code = 0 };
+
+	if (frag_policy_check(ops, &why))
+		return refuse(path, why.message, err);
+	for (uint32_t i = 0; frag_policies()[i]; i++)
+		if (strcmp(frag_policies()[i]->name, ops->name) == 0)
+			return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: fragsim has a policy"
+					 " %s of its own: give this one another name", path, ops->name);
+	return 0;
+}
+
+static const struct frag_policy_ops *find_loaded(void *handle)
+{
+	for (const struct plugin *p = plugins; p; p = p->next)
+		if (p->handle == handle)
+			return &p->ops;
+	return NULL;
+}
+
+/* Enters what dlopen gave; 0 or why not. The lock is held. */
+static int enter(const char *path, void *handle, const struct frag_policy_ops **out,
+		 struct frag_error *err)
+{
+	const struct frag_plugin *said = dlsym(handle, "frag_plugin");
+	int rc = check_fit(path, said, err);
+	struct plugin *p;
+
+	if (rc)
+		return rc;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return frag_fail_nomem(err);
+	p->handle = handle;
+	p->ops = *said->ops;
+	p->ops.index = index_of(said->ops);
+	rc = check_table(path, &p->ops, err);
+	if (rc) {
+		free(p);
+		return rc;
+	}
+	*said->host = &host;
+	p->next = plugins;
+	plugins = p;
+	*out = &p->ops;
+	return 0;
+}
+
+int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struct frag_error *err)
+{
+	const struct frag_policy_ops *known;
+	void *handle;
+	int rc = check_file(path, err);
+
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&plugins_lock);
+	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	known = handle ? find_loaded(handle) : NULL;
+	if (!handle)
+		rc = refuse(path, dlerror(), err);
+	else if (known)
+		*out = known;
+	else
+		rc = enter(path, handle, out, err);
+	if (handle && (rc || known))
+		dlclose(handle);
+	pthread_mutex_unlock(&plugins_lock);
+	return rc;
+}
