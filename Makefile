@@ -1,5 +1,4 @@
 # fragsim - a trace-driven simulator of GPU memory allocators
-#
 # Order: knobs, flags, sources, rules, check, install, help.
 
 ## Knobs, given as NAME=value
@@ -29,23 +28,20 @@ mandir = $(prefix)/share/man
 datadir = $(prefix)/share/fragsim
 
 MAKEFLAGS += --no-builtin-rules
-.SUFFIXES:
 .DELETE_ON_ERROR:
 comma := ,
-ifneq ($(SAN),)
-override BUILD := $(BUILD)/san-$(subst $(comma),-,$(SAN))
-endif
+override BUILD := $(BUILD)$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
 
 # Flags -----------------------------------------------------------------------
-WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
-	-Wmissing-prototypes -Wold-style-definition -Wwrite-strings -Wundef \
-	-Wvla -Wformat=2 -Wpointer-arith -Wcast-qual -Wswitch-enum \
-	$(if $(WERROR),-Werror)
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wwrite-strings \
+	-Wmissing-prototypes -Wold-style-definition -Wundef -Wvla -Wformat=2 -Wpointer-arith \
+	-Wcast-qual -Wswitch-enum $(if $(WERROR),-Werror)
 sanitize = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANFLAGS = $(if $(SAN),$(call sanitize,$(SAN)))
-FUZZFLAGS = $(call sanitize,address$(comma)undefined)
+FUZZFLAGS = $(call sanitize,address$(comma)undefined) -fsanitize=fuzzer-no-link
+PICFLAGS = -fPIC -fvisibility=hidden -include scripts/exports.h
 ALL_CPPFLAGS = -Iinclude -Isrc $(if $(filter tests/%,$<),-Itests,-include base/banned.h) \
 	-D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread $(WARNINGS) $(SANFLAGS) $(CFLAGS)
@@ -57,6 +53,8 @@ COMPILE = $(ALL_CPPFLAGS) $(ALL_CFLAGS)
 # Sources ---------------------------------------------------------------------
 PROGRAM = $(BUILD)/fragsim
 LIBRARY = $(BUILD)/libfragsim.a
+version := $(shell sed -n 's/^.define FRAG_VERSION "\(.*\)".*/\1/p' include/fragsim/version.h)
+SHARED = $(BUILD)/libfragsim.so.$(basename $(version))
 SUPPORT = $(BUILD)/libsupport.a
 sources = $(sort $(wildcard $(1)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
@@ -67,6 +65,7 @@ LIB_OBJECTS := $(filter-out $(CMD_OBJECTS),$(call objects,src/*/*.c))
 SUPPORT_OBJECTS := $(call objects,tests/support/*.c)
 BENCH_OBJECTS := $(call objects,tests/bench/*.c)
 FUZZ_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
+PIC_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/pic/%)
 
 UNIT_TESTS := $(call programs,tests/unit/test_*.c)
 PROPERTY_TESTS := $(call programs,tests/property/*.c tests/fault/test_*.c)
@@ -78,50 +77,49 @@ TEST_PROGRAMS := $(UNIT_TESTS) $(PROPERTY_TESTS) $(REPLAYS)
 ## Targets
 .PHONY: all quickstart check check-san check-gpu golden-accept bench fuzz install \
 	uninstall clean help install-packages FORCE
-## all: build the program (what plain `make` does)
-all: $(PROGRAM) $(LIBRARY)
+## all: build the program and the libraries (what plain `make` does)
+all: $(PROGRAM) $(LIBRARY) $(SHARED)
 	@:
 
 $(PROGRAM): $(CMD_OBJECTS) $(LIBRARY)
+$(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
+$(TEST_PROGRAMS): %: %.o $(SUPPORT) $(LIBRARY)
+$(REPLAYS): $(BUILD)/tests/fuzz/replay.o
+$(PROGRAM) $(BUILD)/bench $(TEST_PROGRAMS):
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
+		$(if $(filter $@,$(TEST_PROGRAMS)),-lcmocka) $(ALL_LDLIBS)
 
 $(LIBRARY): $(LIB_OBJECTS)
 $(SUPPORT): $(SUPPORT_OBJECTS)
 $(LIBRARY) $(SUPPORT): $(BUILD)/objects
 	$(call say,AR)
-	$(Q)rm -f $@
-	$(Q)$(AR) rcD $@ $(filter %.o,$^)
+	$(Q)rm -f $@ && $(AR) rcD $@ $(filter %.o,$^)
 
-$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(COMPILE) -MMD -MP -c -o $@ $<
-
-$(BUILD)/fuzz/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
-	$(call say,FUZZCC)
-	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) $(COMPILE) $(FUZZFLAGS) -fsanitize=fuzzer-no-link \
-		-MMD -MP -c -o $@ $<
-
-$(TEST_PROGRAMS): %: %.o $(SUPPORT) $(LIBRARY)
+$(SHARED): scripts/exports.map $(PIC_LIB) $(BUILD)/objects
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(SUPPORT) $(LIBRARY) \
-		-lcmocka $(ALL_LDLIBS)
-$(REPLAYS): $(BUILD)/tests/fuzz/replay.o
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=$< \
+		$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(PIC_LIB) $(ALL_LDLIBS)
 
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
 	$(call say,FUZZLD)
-	$(Q)$(FUZZ_CC) $(ALL_LDFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer \
-		-o $@ $^ $(ALL_LDLIBS)
+	$(Q)$(FUZZ_CC) $(ALL_LDFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LDLIBS)
 
-$(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
-	$(call say,LD)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+define compile
+	$(call say,$(1))
+	@mkdir -p $(@D)
+	$(Q)$($(1)) $(COMPILE) $(2) -MMD -MP -c -o $@ $<
+endef
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
+	$(call compile,CC)
+$(BUILD)/pic/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
+	$(call compile,CC,$(PICFLAGS))
+$(BUILD)/fuzz/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
+	$(call compile,FUZZ_CC,$(FUZZFLAGS))
 
 # These two are rewritten only when their text changes: a new flag rebuilds
 # everything, a file that came or went the archives.
-$(BUILD)/flags: text = $(CC) $(COMPILE) : $(ALL_LDFLAGS) $(ALL_LDLIBS) : $(FUZZ_CC)
+$(BUILD)/flags: text = $(CC) $(COMPILE) : $(ALL_LDFLAGS) $(ALL_LDLIBS) : $(FUZZ_CC) $(PICFLAGS)
 $(BUILD)/objects: text = $(CMD_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS)
 $(BUILD)/flags $(BUILD)/objects: FORCE
 	@mkdir -p $(@D)
@@ -131,17 +129,16 @@ FORCE:
 
 -include $(patsubst %.o,%.d,$(CMD_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS) \
 	$(BENCH_OBJECTS) $(TEST_PROGRAMS:=.o) $(BUILD)/tests/fuzz/replay.o \
-	$(FUZZ_LIB) $(FUZZERS:$(BUILD)/fuzz/%=$(BUILD)/fuzz/tests/fuzz/%.o))
+	$(FUZZ_LIB) $(PIC_LIB) $(FUZZERS:$(BUILD)/fuzz/%=$(BUILD)/fuzz/tests/fuzz/%.o))
 
 # Packages: `make` says what is missing; quickstart, check and fuzz install it.
 compiler = $(firstword $(filter gcc% clang%,$(notdir $(1))) gcc)
 no_compiler = $(if $(shell command -v $(firstword $(1)) 2>/dev/null),,$(call compiler,$(1)))
 clang_rt = libclang-rt-$(or $(shell $(1) -dumpversion 2>/dev/null | cut -d. -f1),14)-dev
-no_header = $(shell $(CC) $(CPPFLAGS) -include $(2) -E -x c /dev/null \
-	>/dev/null 2>&1 || echo $(1))
+no_header = $(shell $(CC) $(CPPFLAGS) -include $(2) -E -x c /dev/null >/dev/null 2>&1 || echo $(1))
 
 BUILD_PACKAGES = $(call no_compiler,$(CC)) libc6-dev zlib1g-dev libzstd-dev libcjson-dev
-TEST_PACKAGES = perl libcmocka-dev python3 python3-jsonschema mandoc gzip zstd \
+TEST_PACKAGES = perl libcmocka-dev pkg-config python3 python3-jsonschema mandoc gzip zstd \
 	$(if $(SAN),$(if $(filter clang%,$(call compiler,$(CC))),$(call clang_rt,$(CC))))
 FUZZ_PACKAGES = $(call no_compiler,$(FUZZ_CC)) $(call clang_rt,$(FUZZ_CC))
 WANTED = $(BUILD_PACKAGES) $(if $(filter check%,$(MAKECMDGOALS)),$(TEST_PACKAGES)) \
@@ -161,7 +158,7 @@ $(BUILD)/packages: $(BUILD)/flags \
 
 # Check -----------------------------------------------------------------------
 ## quickstart: install what the build lacks, build, simulate a real model's trace
-quickstart: all
+quickstart: $(PROGRAM)
 	$(PROGRAM) run --policy bestfit traces/gpt2_small_train_bs8_seq1024.ndjson.gz
 
 # Each test is one command that prints TAP; TESTS='"a b" c' runs just those two.
@@ -173,19 +170,19 @@ golden_areas = $(sort $(patsubst tests/golden/%/,%,$(dir $(wildcard tests/golden
 GPU_TESTS = $(call sources,tests/gpu/*.sh)
 TESTS = scripts/check-rooms.sh scripts/check-help.sh $(TEST_PROGRAMS) \
 	$(foreach f,$(call sources,tests/*/run.py),"$(python) $f $(PROGRAM)") \
-	$(foreach first,$(if $(wildcard tests/property/compare.py), \
-		$(shell seq 1 50 $(PROPERTY_SEEDS))),"$(call compare,$(first))") \
+	$(foreach first,$(shell seq 1 50 $(PROPERTY_SEEDS)),"$(call compare,$(first))") \
 	$(patsubst %,"tests/golden/run.sh %",$(golden_areas)) \
 	$(filter-out tests/golden/% tests/support/%,$(call sources,tests/*/*.sh))
 
 full_path = $(if $(filter /%,$(1)),,$(CURDIR)/)$(1)
 TEST_ENV = FRAGSIM="$(call full_path,$(PROGRAM))" BUILD="$(call full_path,$(BUILD))" \
-	TRACES="$(CURDIR)/traces" SAN="$(SAN)" CMOCKA_MESSAGE_OUTPUT=tap \
+	TRACES="$(CURDIR)/traces" SAN="$(SAN)" CC="$(CC)" CMOCKA_MESSAGE_OUTPUT=tap \
 	ASAN_OPTIONS=abort_on_error=1:exitcode=99:allocator_may_return_null=1 \
 	UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 
 ## check: install what the tests lack, build, run all tests
 check: all $(TEST_PROGRAMS)
+	$(call install_to,$(BUILD)/stage)
 	@$(TEST_ENV) prove -j$(JOBS) --failures --comments $(if $(V),-v) --exec '' $(TESTS)
 
 ## check-san: the same under address and undefined-behaviour sanitizers
@@ -216,27 +213,30 @@ fuzz: $(FUZZERS)
 # SOURCE:DESTINATION of every file, the one list that both targets read.
 manual = $(mandir)/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
 INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
+	$(SHARED):$(libdir)/$(notdir $(SHARED)) \
 	$(BUILD)/fragsim.pc:$(libdir)/pkgconfig/fragsim.pc \
 	$(foreach f,$(call sources,include/fragsim/*.h),$f:$(includedir)/fragsim/$(notdir $f)) \
 	$(foreach f,$(call sources,man/*.[1-8]),$f:$(call manual,$f)) \
+	$(foreach f,$(call sources,tests/examples/*.c),$f:$(datadir)/examples/$(notdir $f)) \
 	$(foreach f,$(call sources,traces/*),$f:$(datadir)/traces/$(notdir $f)) \
 	$(foreach f,$(call sources,man/*.schema.json),$f:$(datadir)/$(notdir $f))
-version = $(shell sed -n 's/^.define FRAG_VERSION "\(.*\)".*/\1/p' include/fragsim/version.h)
 
-## install: program, library, headers, man pages, schemas, traces, fragsim.pc
-install: all
+define install_to
 	@printf '%s\n' 'Name: fragsim' 'Version: $(version)' \
-		'Description: simulator of GPU memory allocators' \
-		'Cflags: -I$(includedir)' \
-		'Libs: -L$(libdir) -lfragsim $(LIBS) -pthread' > $(BUILD)/fragsim.pc
-	$(Q)set -e; for f in $(INSTALLED); do mode=644; \
-		case $$f in $(PROGRAM):*) mode=755; esac; \
-		install -D -m $$mode "$${f%%:*}" "$(DESTDIR)$${f#*:}"; done
+		'Description: simulator of GPU memory allocators' 'Cflags: -I$(includedir)' \
+		'Libs: -L$(libdir) -lfragsim' 'Libs.private: $(LIBS) -pthread' > $(BUILD)/fragsim.pc
+	$(Q)set -e; for f in $(INSTALLED); do case $$f in $(PROGRAM):*) m=755 ;; *) m=644 ;; esac; \
+		install -D -m $$m "$${f%%:*}" "$(1)$${f#*:}"; done; \
+		ln -sf $(notdir $(SHARED)) "$(1)$(libdir)/libfragsim.so"
+endef
+## install: program, libraries, headers, man pages, schemas, traces, examples, fragsim.pc
+install: all
+	$(call install_to,$(DESTDIR))
 
 ## uninstall: remove exactly what install put there
 uninstall:
-	$(Q)set -e; for f in $(INSTALLED); do rm -f "$(DESTDIR)$${f#*:}"; done
-	$(Q)for d in $(includedir)/fragsim $(datadir)/traces $(datadir); do \
+	$(Q)set -e; for f in $(INSTALLED) :$(libdir)/libfragsim.so; do rm -f "$(DESTDIR)$${f#*:}"; done
+	$(Q)for d in $(includedir)/fragsim $(datadir)/traces $(datadir)/examples $(datadir); do \
 		rmdir "$(DESTDIR)$$d" 2>/dev/null || :; done
 
 ## clean: remove the build folder
