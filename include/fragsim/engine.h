@@ -48,7 +48,7 @@ struct frag_sim_options {
 
 struct frag_sim;
 
-/* The trace is borrowed: its devices and tags. */
+/* The trace is borrowed: its devices and tags. options may be NULL. */
 int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 		 const struct frag_trace *trace, const struct frag_sim_options *options,
 		 struct frag_error *err);
@@ -74,7 +74,7 @@ struct frag_crew_options {
  * Reads the trace to its end and feeds all simulations side by side. Their
  * output does not depend on the threads. Where all have stopped, a file is still
  * read on, for its validity, a stream is not. -FRAG_EINTERRUPTED when stop said
- * so: the results so far are good.
+ * so: the results so far are good. options may be NULL.
  */
 int frag_crew_run(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
 		  const struct frag_crew_options *options, struct frag_error *err);

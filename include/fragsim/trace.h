@@ -135,6 +135,7 @@ struct frag_device_figures {
 	uint64_t context, other;        /* bytes */
 	uint64_t granularity;   /* bytes, at least 1 */
 };
+#define FRAG_GRANULARITY (UINT64_C(2) << 20)    /* of a device that names none */
 
 struct frag_trace_options {
 	bool lenient;           /* skip and count events that are bad in themselves */
@@ -161,13 +162,14 @@ struct frag_batch {
 
 struct frag_trace;
 
-/* Opens a file, or standard input ("-"), whatever the form and compression. */
+/* Opens a file, or standard input ("-"), whatever the form and compression. options may be NULL. */
 int frag_trace_open(struct frag_trace **out, const char *path,
 		    const struct frag_trace_options *options, struct frag_error *err);
 
 /*
  * The same door for events that are no file. The source's state stays the
- * caller's until frag_trace_close() calls ops->close. devices are copied.
+ * caller's until frag_trace_close() calls ops->close; so it does where this fails.
+ * devices are copied; where there are 0, it is one without limits.
  */
 int frag_trace_from(struct frag_trace **out, const struct frag_source_ops *ops, void *state,
 		    const struct frag_device_figures *devices, uint32_t device_count,

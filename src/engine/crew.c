@@ -133,8 +133,9 @@ static uint32_t thread_count(const struct frag_crew_options *options, uint32_t s
 int frag_crew_run(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
 		  const struct frag_crew_options *options, struct frag_error *err)
 {
+	static const struct frag_crew_options plain = { .threads = 0 };
 	struct crew crew = { .sims = sims, .count = count };
-	uint32_t threads = thread_count(options, count), started = 0;
+	uint32_t threads = thread_count(options ? options : &plain, count), started = 0;
 	pthread_t *others = calloc((size_t)threads + 1, sizeof(*others));
 	int rc;
 
@@ -150,7 +151,7 @@ int frag_crew_run(struct frag_sim *const *sims, uint32_t count, struct frag_trac
 	while (started + 1 < threads
 	       && pthread_create(&others[started], NULL, worker, &crew) == 0)
 		started++;
-	rc = read_and_feed(&crew, trace, options, err);
+	rc = read_and_feed(&crew, trace, options ? options : &plain, err);
 	pthread_mutex_lock(&crew.lock);
 	crew.quit = true;
 	pthread_cond_broadcast(&crew.begin);

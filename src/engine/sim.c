@@ -60,7 +60,8 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 	if (!sim)
 		return frag_fail_nomem(err);
 	sim->choice = *choice;
-	sim->options = *options;
+	if (options)
+		sim->options = *options;
 	sim->trace = trace;
 	rc = rc ? rc : open_engines(sim, err);
 	if (rc) {

@@ -8,8 +8,6 @@
 #include "base/grow.h"
 #include "trace/record.h"
 
-#define DEFAULT_GRANULARITY (UINT64_C(2) << 20)
-
 void frag_header_fini(struct frag_header *h)
 {
 	for (uint32_t i = 0; i < h->device_count; i++)
@@ -139,7 +137,7 @@ static const char *scan_device(struct frag_header *h, struct frag_scan *s, const
 	if (h->nomem)
 		return NULL;
 	f = &h->devices[h->device_count++];
-	*f = (struct frag_device_figures){ .granularity = DEFAULT_GRANULARITY };
+	*f = (struct frag_device_figures){ .granularity = FRAG_GRANULARITY };
 	p = frag_scan_space(s, p + 1);
 	end = p && *p == '}';
 	if (end)
@@ -282,7 +280,7 @@ bool frag_header_complete(struct frag_header *h)
 	if (!frag_grow(&h->devices, &h->device_capacity, 1, sizeof(*h->devices)))
 		return false;
 	h->devices[h->device_count++] = (struct frag_device_figures){
-		.granularity = DEFAULT_GRANULARITY,
+		.granularity = FRAG_GRANULARITY,
 	};
 	return true;
 }

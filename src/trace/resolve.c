@@ -159,6 +159,9 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	rc = rc ? rc : find_device(t, rec, &ev->device, kind, err);
 	if (rc)
 		return rc;
+	if (rec->size >= FRAG_SIZE_LIMIT)
+		return flawed(t, kind, "a value out of range", err,
+			      "alloc: size %" PRIu64 " is not below 2^53", rec->size);
 	slot = frag_lives_find(&t->lives, &rec->id);
 	if (slot != NO_SLOT)
 		return flawed(t, kind, "an alloc of a live id", err,

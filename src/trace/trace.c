@@ -20,6 +20,9 @@ static int copy_devices(struct frag_trace *t, const struct frag_device_figures *
 	for (; t->info.device_count < count; t->info.device_count++) {
 		struct frag_device_figures *to = &t->devices[t->info.device_count];
 
+		if (devices[t->info.device_count].granularity == 0)
+			return frag_fail(err, FRAG_EUSAGE, "device %u: a granularity of 0 bytes",
+					 t->info.device_count);
 		*to = devices[t->info.device_count];
 		if (to->name && !(to->name = strdup(to->name)))
 			return frag_fail_nomem(err);
@@ -43,7 +46,8 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 	}
 	t->source = ops;
 	t->state = state;
-	t->options = *options;
+	if (options)
+		t->options = *options;
 	t->path = strdup(path);
 	t->info = (struct frag_trace_info){ .path = t->path, .form = ops->form };
 	t->events = malloc(BATCH * sizeof(*t->events));
@@ -81,7 +85,10 @@ int frag_trace_from(struct frag_trace **out, const struct frag_source_ops *ops, 
 		    const struct frag_device_figures *devices, uint32_t device_count,
 		    const struct frag_trace_options *options, struct frag_error *err)
 {
-	return make(out, ops, state, ops->form, devices, device_count, options, err);
+	static const struct frag_device_figures unlimited = { .granularity = FRAG_GRANULARITY };
+
+	return make(out, ops, state, ops->form, device_count ? devices : &unlimited,
+		    device_count ? device_count : 1, options, err);
 }
 
 void frag_trace_close(struct frag_trace *t)

@@ -1,0 +1,198 @@
+/*
+ * test_crew.c - several simulations over one trace, and several such runs at once
+ * in threads of one program: each result is the one that it has alone.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fragsim/engine.h"
+#include "support/random.h"
+#include "support/records.h"
+#include "support/unit.h"
+
+#define EVENTS 6000     /* some batches */
+#define LIVE 200
+#define RUNS 6
+
+static const char *const policies[] = {
+	"bestfit", "buddy", "direct", "nextfit", "pytorch:expandable_segments=True",
+	"sizeclass",
+};
+#define POLICIES 6
+#define OUTCOME 4096    /* characters */
+
+/* Allocs and frees in turn, at random, over LIVE ids; the seed says which. */
+static void make_records(struct frag_record *records, uint64_t seed)
+{
+	bool live[LIVE] = { false };
+
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		uint64_t id = random_below(&seed, LIVE);
+
+		records[i] = (struct frag_record){
+			.members = FRAG_HAS_OP | FRAG_HAS_ID | (live[id] ? 0 : FRAG_HAS_SIZE),
+			.op = live[id] ? FRAG_OP_FREE : FRAG_OP_ALLOC,
+			.id = records_number(id), .size = random_below(&seed, 4 << 20),
+		};
+		live[id] = !live[id];
+	}
+}
+
+struct run {
+	struct frag_record records[EVENTS];
+	char outcomes[POLICIES][OUTCOME];
+	uint32_t threads;
+	int rc;
+	struct frag_error err;
+};
+
+static int put_metrics(char *to, int used, const struct frag_metrics *m)
+{
+#define X(name) used += snprintf(to + used, (size_t)(OUTCOME - used), #name " %" PRIu64 " ", \
+				 m->name);
+	FRAG_METRICS_BEFORE_DEVICE(X)
+	FRAG_METRICS_COUNT(X)
+#undef X
+#define X(name) used += snprintf(to + used, (size_t)(OUTCOME - used), #name " %a ", m->name);
+	FRAG_METRICS_PERCENT(X)
+#undef X
+	return used;
+}
+
+static int put_distribution(char *to, int used, const struct frag_distribution *d)
+{
+	return used + snprintf(to + used, (size_t)(OUTCOME - used),
+			       "%" PRIu64 " steps %a %a %a %a %a %a %a, severe %" PRIu64 " ", d->steps,
+			       d->min, d->mean, d->p50, d->p95, d->p99, d->max, d->last,
+			       d->severe_steps);
+}
+
+/* What is compared: all that the run produced, as text. */
+static void note(char *to, const struct frag_result *r, uint64_t content)
+{
+	int used = snprintf(to, OUTCOME, "content %" PRIu64 " ", content);
+
+	used = put_metrics(to, used, &r->peak);
+	used = put_metrics(to, used, &r->last);
+	used = put_distribution(to, used, &r->fi);
+	used = put_distribution(to, used, &r->fi_device);
+#define X(name) used += snprintf(to + used, (size_t)(OUTCOME - used), #name " %" PRIu64 " ", \
+				 r->counts.name);
+	FRAG_COUNTS(X)
+#undef X
+}
+
+/* A whole run of the library: its own trace, choices, simulations, crew and results. */
+static void *play(void *arg)
+{
+	struct run *run = arg;
+	struct records source = { .records = run->records, .count = EVENTS };
+	const struct frag_crew_options crew = { .threads = run->threads };
+	struct frag_sim *sims[POLICIES] = { NULL };
+	struct frag_trace *trace = NULL;
+	struct frag_choice choice;
+	uint32_t devices;
+
+	run->rc = frag_trace_from(&trace, &records_source, &source, NULL, 0, NULL, &run->err);
+	for (uint32_t i = 0; i < POLICIES && !run->rc; i++) {
+		run->rc = frag_choice_parse(&choice, policies[i], &run->err);
+		if (!run->rc)
+			run->rc = frag_sim_new(&sims[i], &choice, trace, NULL, &run->err);
+	}
+	if (!run->rc)
+		run->rc = frag_crew_run(sims, POLICIES, trace, &crew, &run->err);
+	for (uint32_t i = 0; i < POLICIES; i++) {
+		if (!run->rc)
+			note(run->outcomes[i], frag_sim_results(sims[i], false, &devices),
+			     frag_trace_info(trace)->content);
+		frag_sim_del(sims[i]);
+	}
+	frag_trace_close(trace);
+	return NULL;
+}
+
+static struct run alone[RUNS], together[RUNS];
+
+/* Six traces, two of them the same; each run has threads of its own as well. */
+static void test_runs_at_once(void **state)
+{
+	pthread_t threads[RUNS];
+
+	(void)state;
+	for (uint32_t i = 0; i < RUNS; i++) {
+		make_records(alone[i].records, i % 5 + 1);
+		memcpy(together[i].records, alone[i].records, sizeof(alone[i].records));
+		alone[i].threads = 1;
+		together[i].threads = i % 3 + 1;
+		play(&alone[i]);
+		assert_int_equal(alone[i].rc, 0);
+	}
+	for (uint32_t i = 0; i < RUNS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, play, &together[i]), 0);
+	for (uint32_t i = 0; i < RUNS; i++)
+		pthread_join(threads[i], NULL);
+	for (uint32_t i = 0; i < RUNS; i++) {
+		assert_int_equal(together[i].rc, 0);
+		for (uint32_t k = 0; k < POLICIES; k++)
+			assert_string_equal(together[i].outcomes[k], alone[i].outcomes[k]);
+	}
+	/* the comparison can fail: other traces and policies do differ */
+	assert_string_equal(alone[0].outcomes[0], alone[5].outcomes[0]);
+	assert_string_not_equal(alone[0].outcomes[0], alone[1].outcomes[0]);
+	assert_string_not_equal(alone[0].outcomes[0], alone[0].outcomes[1]);
+	assert_non_null(strstr(alone[0].outcomes[0], " 6000 steps "));
+}
+
+/* A run that fails says so for itself; the one beside it is not touched. */
+static void test_one_fails(void **state)
+{
+	pthread_t threads[2];
+
+	(void)state;
+	make_records(together[0].records, 1);
+	make_records(together[1].records, 1);
+	together[0].records[EVENTS - 1].id = records_number(LIVE);     /* nobody's */
+	together[0].records[EVENTS - 1].members = FRAG_HAS_OP | FRAG_HAS_ID;
+	together[0].records[EVENTS - 1].op = FRAG_OP_FREE;
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, play, &together[i]), 0);
+	for (uint32_t i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(together[0].rc, -FRAG_ETRACE);
+	assert_non_null(strstr(together[0].err.message, "step 5999"));
+	assert_int_equal(together[1].rc, 0);
+	for (uint32_t k = 0; k < POLICIES; k++)
+		assert_string_equal(together[1].outcomes[k], alone[0].outcomes[k]);
+}
+
+static void test_bad_devices(void **state)
+{
+	const struct frag_device_figures no_pages = { .total = 1 << 20 };
+	struct records source = { .records = NULL };
+	struct frag_trace *trace = NULL;
+	struct frag_error err;
+
+	(void)state;
+	assert_int_equal(frag_trace_from(&trace, &records_source, &source, &no_pages, 1, NULL, &err),
+			 -FRAG_EUSAGE);
+	assert_string_equal(err.message, "device 0: a granularity of 0 bytes");
+	assert_int_equal(source.closed, 1);
+	assert_int_equal(frag_trace_from(&trace, &records_source, &source, NULL, 0, NULL, &err), 0);
+	assert_int_equal(frag_trace_info(trace)->device_count, 1);
+	assert_int_equal(frag_trace_info(trace)->devices[0].total, 0);
+	assert_int_equal(frag_trace_info(trace)->devices[0].granularity, 2097152);
+	frag_trace_close(trace);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_runs_at_once),
+		cmocka_unit_test(test_one_fails),
+		cmocka_unit_test(test_bad_devices),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
