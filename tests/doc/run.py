@@ -4,7 +4,8 @@
 
 An example is a line of a literal block that begins with `$ ` (or any line of a ```sh block, which
 shows no output). The examples of a page run one after the other in one folder, which has traces/,
-scripts/, build/fragsim and man/ as the top of the repository has them, and fragsim on the PATH.
+scripts/, build/fragsim and man/ as the top of the repository has them, examples/ as it is installed,
+fragsim on the PATH, and a pkg-config that knows the installation in build/stage.
 
 - The exit status is 0, unless the next example is `echo $?`, whose output then says which.
 - Lines that follow up to the next example or the end of the block are its output, line by line;
@@ -210,9 +211,13 @@ def furnish(folder: Path, program: Path) -> dict[str, str]:
     """Makes the folder look like the top of the repository; what the examples run under."""
     for name in ('traces', 'scripts', 'man', 'tests'):
         (folder / name).symlink_to(ROOT / name)
+    (folder / 'examples').symlink_to(ROOT / 'tests' / 'examples')
     (folder / 'build').mkdir()
     (folder / 'build' / 'fragsim').symlink_to(program)
     env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'COLUMNS')}
+    stage = program.parent / 'stage'            # what `make check` installed
+    for found in stage.rglob('fragsim.pc'):
+        env |= {'PKG_CONFIG_PATH': str(found.parent), 'PKG_CONFIG_SYSROOT_DIR': str(stage)}
     return {**env, 'PATH': f'{folder}/build:{env["PATH"]}', 'LC_ALL': 'C.UTF-8', 'TZ': 'UTC'}
 
 
@@ -233,7 +238,7 @@ def check(tap: Tap, path: Path, program: Path) -> None:
     with tempfile.TemporaryDirectory(prefix='doc-') as place:
         folder = Path(place)
         env = furnish(folder, program)
-        for item, after in zip(items, [*items[1:], None], strict=True):
+        for item, after in zip(items, [*items, None][1:], strict=True):
             title = f'{name}:{item.line}: '
             if isinstance(item, Trace):
                 tap.result(title + 'a trace', try_trace(item, env))
