@@ -34,6 +34,8 @@ static const struct frag_host_ops host = {
 #undef V
 };
 
+#define EXPORT "its source has to end in FRAG_PLUGIN(TABLE)"
+
 static int refuse(const char *path, const char *why, struct frag_error *err)
 {
 	return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: %.400s", path, why);
@@ -73,8 +75,7 @@ static int check_fit(const char *path, const struct frag_plugin *said, struct fr
 	static const uint32_t sizes[] = { FRAG_PLUGIN_SIZES };
 
 	if (!said)
-		return refuse(path, "no symbol frag_plugin in it: its source has to end in"
-			      " FRAG_PLUGIN(TABLE)", err);
+		return refuse(path, "no symbol frag_plugin in it: " EXPORT, err);
 	if (memcmp(said->magic, FRAG_PLUGIN_MAGIC, sizeof(said->magic)) != 0)
 		return refuse(path, "its symbol frag_plugin is not that of a fragsim plug-in", err);
 	if (said->version != FRAG_PLUGIN_VERSION)
@@ -114,6 +115,13 @@ static int check_table(const char *path, const struct frag_policy_ops *ops,
 			return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: fragsim has a policy"
 					 " %s of its own: give this one another name", path, ops->name);
 	return 0;
+}
+
+/* What the loader says; a policy that was not exported has calls that lead nowhere. */
+static int refuse_load(const char *path, const char *why, struct frag_error *err)
+{
+	return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: %.400s%s", path, why,
+			 strstr(why, "undefined symbol: frag_") ? ": " EXPORT : "");
 }
 
 static const struct frag_policy_ops *find_loaded(void *handle)
@@ -164,7 +172,7 @@ int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struc
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	known = handle ? find_loaded(handle) : NULL;
 	if (!handle)
-		rc = refuse(path, dlerror(), err);
+		rc = refuse_load(path, dlerror(), err);
 	else if (known)
 		*out = known;
 	else
