@@ -130,10 +130,10 @@ static void put_pool_stat(struct frag_node_ref in, const char *key,
 	put_stat(o, "small_pool", &s->small);
 }
 
-/* As torch.cuda.memory_stats_as_nested_dict() names them. */
+/* As torch.cuda.memory_stats_as_nested_dict() names them, whichever policy keeps them. */
 static void put_stats(struct frag_node_ref run, const struct frag_result *r)
 {
-	struct frag_node_ref o = frag_json_object(run, r->choice.ops->name);
+	struct frag_node_ref o = frag_json_object(run, "pytorch");
 
 #define X(name) frag_json_u64(o, #name, r->stats.name);
 	FRAG_STAT_COUNTS(X)

@@ -4,7 +4,7 @@
 
 An example is a line of a literal block that begins with `$ ` (or any line of a ```sh block, which
 shows no output). The examples of a page run one after the other in one folder, which has traces/,
-scripts/, build/fragsim and man/ as the top of the repository has them, examples/ as it is installed,
+scripts/, include/, build/fragsim and man/ as the top of the repository has them, examples/ as it is installed,
 fragsim on the PATH, and a pkg-config that knows the installation in build/stage.
 
 - The exit status is 0, unless the next example is `echo $?`, whose output then says which.
@@ -209,7 +209,7 @@ def try_trace(trace: Trace, env: dict[str, str]) -> list[str]:
 
 def furnish(folder: Path, program: Path) -> dict[str, str]:
     """Makes the folder look like the top of the repository; what the examples run under."""
-    for name in ('traces', 'scripts', 'man', 'tests'):
+    for name in ('traces', 'scripts', 'man', 'tests', 'include'):
         (folder / name).symlink_to(ROOT / name)
     (folder / 'examples').symlink_to(ROOT / 'tests' / 'examples')
     (folder / 'build').mkdir()

@@ -7,12 +7,15 @@ The sources of src/policy are compiled as plug-ins under other names and give th
 the program's own; files that are no plug-in, or one that does not fit, are refused with status 4
 before the first step; plug-ins that lie to the heap are stopped with their name.
 """
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import jsonschema
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bad_plugins  # noqa: E402
@@ -110,6 +113,13 @@ def check_equal(tap: Tap, bench: Bench) -> None:
                                     '--json', '-', events='{"op":"alloc","id":1,"size":5}\n')
     tap.result('one plug-in twice beside a built-in policy',
                status and error, text.count('"my-bestfit"') < 2 and text)
+    schema = json.loads((ROOT / 'man' / 'fragsim-result.schema.json').read_text(encoding='utf-8'))
+    status, text, error = bench.run('-p', './my-pytorch.so', '-p', './my-bestfit.so', '--json', '-',
+                                    events='{"op":"alloc","id":1,"size":5}\n')
+    faults = list(jsonschema.Draft202012Validator(schema).iter_errors(json.loads(text)))
+    tap.result('the schema takes results of plug-ins, with statistics and without',
+               status and error, *(x.message for x in faults),
+               '"pytorch":' not in text and 'there are no statistics')
 
 
 def check_refused(tap: Tap, bench: Bench) -> None:
