@@ -41,6 +41,11 @@ static int refuse(const char *path, const char *why, struct frag_error *err)
 	return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: %.400s", path, why);
 }
 
+static int refuse_errno(const char *path, struct frag_error *err)
+{
+	return errno == ENOMEM ? frag_fail_nomem(err) : refuse(path, strerror(errno), err);
+}
+
 /*
  * The loader maps what the file's header announces and trips over what is not
  * there: it blocks on a pipe, and dies of a file that was cut short. The table of
@@ -54,12 +59,12 @@ static int check_file(const char *path, struct frag_error *err)
 	FILE *f;
 
 	if (stat(path, &st))
-		return refuse(path, strerror(errno), err);
+		return refuse_errno(path, err);
 	if (!S_ISREG(st.st_mode))
 		return refuse(path, "not a regular file", err);
 	f = fopen(path, "rb");
 	if (!f)
-		return refuse(path, strerror(errno), err);
+		return refuse_errno(path, err);
 	got = fread(&header, 1, sizeof(header), f);
 	fclose(f);
 	if (got < sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
@@ -120,6 +125,8 @@ static int check_table(const char *path, const struct frag_policy_ops *ops,
 /* What the loader says; a policy that was not exported has calls that lead nowhere. */
 static int refuse_load(const char *path, const char *why, struct frag_error *err)
 {
+	if (!why || strstr(why, "out of memory") || strstr(why, strerror(ENOMEM)))
+		return frag_fail_nomem(err);
 	return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: %.400s%s", path, why,
 			 strstr(why, "undefined symbol: frag_") ? ": " EXPORT : "");
 }
