@@ -50,8 +50,8 @@ static const struct frag_record records[] = {
 
 static const char *const lines[] = {
 	"{\"op\":\"alloc\",\"id\":0,\"size\":0}",
-	"{\"op\":\"alloc\",\"id\":9007199254740991,\"size\":9007199254740991,\"stream\":3,"
-	"\"pool\":\"p\\n\",\"device\":1,\"t\":1.25e1,\"tag\":\"a\\\"b\\\\\\u0001\\u00e9\"}",
+	("{\"op\":\"alloc\",\"id\":9007199254740991,\"size\":9007199254740991,\"stream\":3,"
+	 "\"pool\":\"p\\n\",\"device\":1,\"t\":1.25e1,\"tag\":\"a\\\"b\\\\\\u0001\\u00e9\"}"),
 	"{\"op\":\"alloc\",\"id\":\"0x7f\",\"size\":5,\"stream\":\"side\"}",
 	"{\"op\":\"record_stream\",\"id\":\"0x7f\",\"stream\":2}",
 	"{\"op\":\"free\",\"id\":\"0x7f\",\"pending\":true,\"t\":0.10000000000000001}",
