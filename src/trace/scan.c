@@ -213,36 +213,40 @@ static const char *digits(const char *p)
 	return p;
 }
 
-/* mantissa * 10^exponent, exact where both are small (Clinger's fast path). */
-static double value_of(const char *begin, const char *end)
+/*
+ * The usual number in one pass: at most 15 digits, no sign, no exponent. Mantissa
+ * and power of ten are then exact, and so is their quotient (Clinger's fast path).
+ * NULL where it is anything else.
+ */
+static const char *quick_number(const char *p, double *out)
 {
 	static const double tens[] = {
 		1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
 		1e15,
 	};
+	const char *begin = p, *point;
 	uint64_t mantissa = 0;
-	int places = 0;
-	const char *p = begin + (*begin == '-');
 
-	if (end - p <= 16) {
-		for (; p < end && *p >= '0' && *p <= '9'; p++)
+	for (; *p >= '0' && *p <= '9'; p++)
+		mantissa = mantissa * 10 + (uint64_t)(*p - '0');
+	if (p == begin || (*begin == '0' && p > begin + 1) || p - begin > 15)
+		return NULL;
+	point = p;
+	if (*p == '.')
+		for (p++; *p >= '0' && *p <= '9'; p++)
 			mantissa = mantissa * 10 + (uint64_t)(*p - '0');
-		if (p < end && *p == '.')
-			for (p++; p < end && *p >= '0' && *p <= '9'; p++, places++)
-				mantissa = mantissa * 10 + (uint64_t)(*p - '0');
-		if (p == end && mantissa < UINT64_C(1) << 53) {
-			double value = (double)mantissa / tens[places];
-
-			return *begin == '-' ? -value : value;
-		}
-	}
-	return strtod(begin, NULL);     /* a byte that is no part of the number follows */
+	if (*p == 'e' || *p == 'E' || *p == '\0' || p == point + 1 || p - begin > 16)
+		return NULL;
+	*out = p > point ? (double)mantissa / tens[p - point - 1] : (double)mantissa;
+	return p;
 }
 
 const char *frag_scan_number(struct frag_scan *s, const char *p, double *out)
 {
-	const char *begin = p, *q;
+	const char *begin = p, *q = out ? quick_number(p, out) : NULL;
 
+	if (q)
+		return q;
 	p += *p == '-';
 	q = digits(p);
 	if (q == p)
@@ -266,7 +270,7 @@ const char *frag_scan_number(struct frag_scan *s, const char *p, double *out)
 	if (p == s->end)
 		return frag_scan_bad(s, p, "");
 	if (out)
-		*out = value_of(begin, p);
+		*out = strtod(begin, NULL);     /* a byte that is no part of it follows */
 	return p;
 }
 
