@@ -1,5 +1,6 @@
 /* as_json.c - the result object of SPEC 7, and the list of policies. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "fragsim/version.h"
@@ -52,7 +53,10 @@ static void put_value(struct frag_node_ref in, const char *key,
 		frag_json_bool(in, key, value != 0);
 	} else if (spec->type == FRAG_PARAM_OWN) {
 		spec->print(value, text, sizeof(text));
-		frag_json_text(in, key, text);
+		if (text[strspn(text, "0123456789.e+-")] == '\0')
+			frag_json_raw(in, key, text);
+		else
+			frag_json_text(in, key, text);
 	} else {
 		frag_json_u64(in, key, value);
 	}
