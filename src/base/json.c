@@ -1,4 +1,4 @@
-/* json.c - JSON documents to be written: a thin cover over cJSON. */
+/* json.c - JSON documents, written and read: a thin cover over cJSON. */
 #include "base/json.h"
 
 #include <cjson/cJSON.h>
@@ -106,4 +106,85 @@ int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct 
 	frag_outfile_write(f, "\n", 1);
 	cJSON_free(text);
 	return frag_outfile_status(f, err);
+}
+
+int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err)
+{
+	char *text = doc->failed ? NULL : cJSON_Print(doc->root);
+
+	if (!text)
+		return frag_fail_nomem(err);
+	fprintf(f, "%s\n", text);
+	cJSON_free(text);
+	return 0;
+}
+
+struct frag_node_ref frag_json_parse(struct frag_json *doc, const char *text, size_t length)
+{
+	doc->root = cJSON_ParseWithLength(text, length);
+	doc->failed = !doc->root;
+	return (struct frag_node_ref){ .doc = doc, .node = doc->root };
+}
+
+enum frag_json_kind frag_json_kind(struct frag_node_ref node)
+{
+	const struct cJSON *item = node.node;
+
+	if (cJSON_IsBool(item))
+		return FRAG_JSON_BOOL;
+	if (cJSON_IsNumber(item))
+		return FRAG_JSON_NUMBER;
+	if (cJSON_IsString(item))
+		return FRAG_JSON_STRING;
+	if (cJSON_IsArray(item))
+		return FRAG_JSON_ARRAY;
+	return cJSON_IsObject(item) ? FRAG_JSON_OBJECT : FRAG_JSON_NULL;
+}
+
+uint32_t frag_json_member(struct frag_node_ref object, const char *key,
+			  struct frag_node_ref *member)
+{
+	uint32_t count = 0;
+
+	*member = (struct frag_node_ref){ .doc = object.doc, .node = NULL };
+	for (struct frag_node_ref m = frag_json_first(object); m.node; m = frag_json_next(m))
+		if (strcmp(frag_json_key(m), key) == 0 && count++ == 0)
+			*member = m;
+	return count;
+}
+
+struct frag_node_ref frag_json_first(struct frag_node_ref parent)
+{
+	const struct cJSON *item = parent.node;
+
+	return (struct frag_node_ref){ .doc = parent.doc, .node = item->child };
+}
+
+struct frag_node_ref frag_json_next(struct frag_node_ref child)
+{
+	const struct cJSON *item = child.node;
+
+	return (struct frag_node_ref){ .doc = child.doc, .node = item->next };
+}
+
+const char *frag_json_key(struct frag_node_ref member)
+{
+	const struct cJSON *item = member.node;
+
+	return item->string;
+}
+
+const char *frag_json_string(struct frag_node_ref node)
+{
+	return cJSON_GetStringValue(node.node);
+}
+
+double frag_json_number(struct frag_node_ref node)
+{
+	return cJSON_GetNumberValue(node.node);
+}
+
+bool frag_json_is_true(struct frag_node_ref node)
+{
+	return cJSON_IsTrue(node.node);
 }

@@ -1,16 +1,18 @@
 /*
- * json.h - JSON documents to be written: a thin cover over a library, whose
+ * json.h - JSON documents, written and read: a thin cover over a library, whose
  * only user is json.c.
  *
  * The library would print 2^53-1 wrong and cut strings at a NUL, so numbers and
  * strings go in as text that is JSON already. Failures (host memory) stick in
- * the document; frag_json_write() tells them.
+ * the document; frag_json_write() tells them. It reads more than JSON too: what
+ * is parsed here has been found to be strict JSON before.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/outfile.h"
 
@@ -43,5 +45,34 @@ void frag_json_raw(struct frag_node_ref in, const char *key, const char *json);
 
 /* Writes the document and a line end. */
 int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct frag_error *err);
+
+/* The same to a stream. */
+int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err);
+
+/* Text that is JSON already. node is NULL where memory is short. */
+struct frag_node_ref frag_json_parse(struct frag_json *doc, const char *text, size_t length);
+
+enum frag_json_kind {
+	FRAG_JSON_NULL, FRAG_JSON_BOOL, FRAG_JSON_NUMBER, FRAG_JSON_STRING, FRAG_JSON_ARRAY,
+	FRAG_JSON_OBJECT,
+};
+
+enum frag_json_kind frag_json_kind(struct frag_node_ref node);
+
+/* How many members of this name an object has, and the first; node NULL: none. */
+uint32_t frag_json_member(struct frag_node_ref object, const char *key,
+			  struct frag_node_ref *member);
+
+/* The first child of an array or object, and the next of the same; node NULL: none. */
+struct frag_node_ref frag_json_first(struct frag_node_ref parent);
+struct frag_node_ref frag_json_next(struct frag_node_ref child);
+
+/* A member's name; borrowed. */
+const char *frag_json_key(struct frag_node_ref member);
+
+/* Of a string, a number, a boolean; borrowed. */
+const char *frag_json_string(struct frag_node_ref node);
+double frag_json_number(struct frag_node_ref node);
+bool frag_json_is_true(struct frag_node_ref node);
 
 #endif
