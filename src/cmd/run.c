@@ -95,27 +95,37 @@ static void collect(struct run *run, bool interrupted)
 	}
 }
 
-static int judge(const struct run *run, int *status, struct frag_error *err)
+static int judge_run(const struct run *run, const struct frag_result *result, int *status,
+		     struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
-	char line[1024];
+	struct frag_finding found;
+	char who[600];
+
+	snprintf(who, sizeof(who), "%s on device %u", result->choice.text, result->device);
+	for (uint32_t k = 0; k < o->condition_count; k++) {
+		int rc = frag_condition_holds(&o->conditions[k], result, NULL, who, &found, err);
+
+		if (rc < 0)
+			return rc;
+		if (rc)
+			fprintf(stderr, "fragsim: %s, device %u: %s\n", result->choice.text,
+				result->device, found.line);
+		*status = rc ? 1 : *status;
+	}
+	return 0;
+}
+
+static int judge(const struct run *run, int *status, struct frag_error *err)
+{
+	int rc = 0;
 
 	for (uint32_t i = 0; i < run->run_count; i++)
 		if (run->runs[i].result->counts.ooms)
 			*status = 3;
-	for (uint32_t i = 0; i < run->run_count; i++) {
-		for (uint32_t k = 0; k < o->condition_count; k++) {
-			int rc = frag_condition_holds(&o->conditions[k], run->runs[i].result, line,
-						      err);
-
-			if (rc < 0)
-				return rc;
-			if (rc)
-				fprintf(stderr, "fragsim: %s\n", line);
-			*status = rc ? 1 : *status;
-		}
-	}
-	return 0;
+	for (uint32_t i = 0; i < run->run_count && !rc; i++)
+		rc = judge_run(run, run->runs[i].result, status, err);
+	return rc;
 }
 
 static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)

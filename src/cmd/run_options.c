@@ -7,34 +7,28 @@
 #include "base/grow.h"
 #include "base/parse.h"
 
-enum {
-	OPT_POLICY = 1, OPT_STEPS, OPT_PLACEMENTS, OPT_JSON, OPT_QUIET, OPT_ON_OOM, OPT_LENIENT,
-	OPT_CHECK, OPT_DEVICE_BYTES, OPT_CONTEXT_BYTES, OPT_OTHER_BYTES, OPT_GRANULARITY,
-	OPT_FAIL_IF, OPT_THREADS, OPT_ALLOC_CONF, OPT_SUMMARY,
-};
-
 const struct frag_opt frag_run_opts[] = {
 	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (bestfit)",
-	  OPT_POLICY },
+	  FRAG_OPT_POLICY },
 	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch",
-	  OPT_ALLOC_CONF },
-	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", OPT_STEPS },
-	{ 0, "placements", "FILE", "write where every block went, NDJSON", OPT_PLACEMENTS },
-	{ 0, "json", "FILE", "write the result object (- is standard output)", OPT_JSON },
+	  FRAG_OPT_ALLOC_CONF },
+	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
+	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
+	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
-	  OPT_SUMMARY },
-	{ 'q', "quiet", NULL, "no report, warnings or progress", OPT_QUIET },
-	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", OPT_ON_OOM },
-	{ 0, "lenient", NULL, "leave out events that are bad in themselves", OPT_LENIENT },
+	  FRAG_OPT_SUMMARY },
+	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
+	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", FRAG_OPT_ON_OOM },
+	{ 0, "lenient", NULL, "leave out events that are bad in themselves", FRAG_OPT_LENIENT },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it holds: 'peak.reserved > 4GiB'; repeatable",
-	  OPT_FAIL_IF },
-	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", OPT_DEVICE_BYTES },
-	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it", OPT_CONTEXT_BYTES },
-	{ 0, "other-bytes", "SIZE", "what other processes hold of it", OPT_OTHER_BYTES },
-	{ 0, "granularity", "SIZE", "pages in which the device gives memory", OPT_GRANULARITY },
-	{ 0, "threads", "N", "threads for several policies (0: one a processor)", OPT_THREADS },
+	  FRAG_OPT_FAIL_IF },
+	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", FRAG_OPT_DEVICE_BYTES },
+	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it", FRAG_OPT_CONTEXT_BYTES },
+	{ 0, "other-bytes", "SIZE", "what other processes hold of it", FRAG_OPT_OTHER_BYTES },
+	{ 0, "granularity", "SIZE", "pages in which the device gives memory", FRAG_OPT_GRANULARITY },
+	{ 0, "threads", "N", "threads for several policies (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
-	  OPT_CHECK },
+	  FRAG_OPT_CHECK },
 	{ 0 },
 };
 
@@ -70,6 +64,8 @@ static int add_condition(struct frag_run_options *run, const char *text, struct 
 		       sizeof(*run->conditions)))
 		return frag_fail_nomem(err);
 	rc = frag_condition_parse(run->conditions + run->condition_count, &count, text, err);
+	if (!rc && !run->has_base)
+		rc = frag_condition_absolute(run->conditions + run->condition_count, err);
 	if (!rc)
 		run->condition_count += count;
 	return rc;
@@ -108,44 +104,44 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	struct frag_run_options *run = ctx;
 
 	switch (id) {
-	case OPT_POLICY:
+	case FRAG_OPT_POLICY:
 		return add_policy(run, value, err);
-	case OPT_ALLOC_CONF:
+	case FRAG_OPT_ALLOC_CONF:
 		run->settings = value;
 		return 0;
-	case OPT_SUMMARY:
+	case FRAG_OPT_SUMMARY:
 		run->summary = true;
 		return strcmp(value, "pytorch") == 0 ? 0
 		       : frag_fail(err, FRAG_EUSAGE, "--summary %.60s: pytorch is wanted", value);
-	case OPT_STEPS:
+	case FRAG_OPT_STEPS:
 		run->steps = value;
 		return 0;
-	case OPT_PLACEMENTS:
+	case FRAG_OPT_PLACEMENTS:
 		run->placements = value;
 		return 0;
-	case OPT_JSON:
+	case FRAG_OPT_JSON:
 		run->json = value;
 		return 0;
-	case OPT_QUIET:
+	case FRAG_OPT_QUIET:
 		run->quiet = true;
 		return 0;
-	case OPT_ON_OOM:
+	case FRAG_OPT_ON_OOM:
 		return set_on_oom(run, value, err);
-	case OPT_LENIENT:
+	case FRAG_OPT_LENIENT:
 		run->lenient = true;
 		return 0;
-	case OPT_CHECK:
+	case FRAG_OPT_CHECK:
 		run->sim.check = true;
 		return 0;
-	case OPT_FAIL_IF:
+	case FRAG_OPT_FAIL_IF:
 		return add_condition(run, value, err);
-	case OPT_THREADS:
+	case FRAG_OPT_THREADS:
 		return set_threads(run, value, err);
-	case OPT_DEVICE_BYTES:
+	case FRAG_OPT_DEVICE_BYTES:
 		return set_size(&run->total, "device-bytes", value, 0, err);
-	case OPT_CONTEXT_BYTES:
+	case FRAG_OPT_CONTEXT_BYTES:
 		return set_size(&run->context, "context-bytes", value, 0, err);
-	case OPT_OTHER_BYTES:
+	case FRAG_OPT_OTHER_BYTES:
 		return set_size(&run->other, "other-bytes", value, 0, err);
 	default:
 		return set_size(&run->granularity, "granularity", value, 1, err);
@@ -153,10 +149,12 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 }
 
 /* --alloc-conf is one way to give settings, keys are the other. */
-static int apply_settings(struct frag_run_options *run, struct frag_error *err)
+int frag_run_settings(struct frag_run_options *run, struct frag_error *err)
 {
 	uint32_t readers = 0;
 
+	if (!run->settings)
+		return 0;
 	for (uint32_t i = 0; i < run->choice_count; i++) {
 		struct frag_choice *choice = &run->choices[i];
 		int rc;
@@ -191,5 +189,5 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 		if (rc)
 			return rc;
 	}
-	return run->settings ? apply_settings(run, err) : 0;
+	return frag_run_settings(run, err);
 }

@@ -4,7 +4,16 @@
 
 #include "cmd/command.h"
 #include "fragsim/engine.h"
-#include "report/condition.h"
+#include "compare/condition.h"
+
+/* Options of run; other commands that simulate take some of them. */
+enum {
+	FRAG_OPT_POLICY = 1, FRAG_OPT_STEPS, FRAG_OPT_PLACEMENTS, FRAG_OPT_JSON, FRAG_OPT_QUIET,
+	FRAG_OPT_ON_OOM, FRAG_OPT_LENIENT, FRAG_OPT_CHECK, FRAG_OPT_DEVICE_BYTES,
+	FRAG_OPT_CONTEXT_BYTES, FRAG_OPT_OTHER_BYTES, FRAG_OPT_GRANULARITY, FRAG_OPT_FAIL_IF,
+	FRAG_OPT_THREADS, FRAG_OPT_ALLOC_CONF, FRAG_OPT_SUMMARY,
+	FRAG_OPT_FIRST_OWN,     /* from here on: another command's own */
+};
 
 struct frag_run_options {
 	struct frag_choice *choices;
@@ -17,6 +26,7 @@ struct frag_run_options {
 	uint32_t threads;
 	const char *settings;   /* of PyTorch's allocator; NULL: not given */
 	bool quiet, lenient;
+	bool has_base;          /* conditions may speak of changes */
 	bool summary;           /* PyTorch's own table in the report */
 	bool report;            /* the text report is to be printed */
 };
@@ -28,6 +38,9 @@ void frag_run_options_fini(struct frag_run_options *run);
 
 /* For frag_options(). */
 int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error *err);
+
+/* Applies --alloc-conf, where it was given, to the policies that read such. */
+int frag_run_settings(struct frag_run_options *run, struct frag_error *err);
 
 /* After the last option: what does not go together, and the defaults. */
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,

@@ -1,5 +1,5 @@
 /* condition.c - what is bad: the conditions of --fail-if (SPEC 10). */
-#include "report/condition.h"
+#include "compare/condition.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -59,6 +59,21 @@ static bool parse_bound(const char *p, size_t n, double *bound)
 	return *end == '\0' && isfinite(*bound);
 }
 
+/* +2%, -5, +100MiB: a change against the baseline. */
+static bool parse_change(const char *p, size_t n, struct frag_condition *c)
+{
+	bool percent = p[n - 1] == '%';
+
+	c->kind = percent ? FRAG_CHANGE_PERCENT : FRAG_CHANGE;
+	if (percent && !isdigit((unsigned char)p[n - 2]))
+		return false;
+	if (!parse_bound(p + 1, n - 1 - percent, &c->bound))
+		return false;
+	if (*p == '-')
+		c->bound = -c->bound;
+	return true;
+}
+
 static int check_path(const struct frag_condition *c, struct frag_error *err)
 {
 	const struct frag_result nothing = { .steps = 0 };
@@ -106,14 +121,16 @@ int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32
 {
 	struct frag_condition c = { .bound = 0 };
 	const char *value = "";
+	bool good;
 	int rc = parse_head(&c, text, &value, err);
 
 	if (rc)
 		return rc;
 	if (*value == '+' || *value == '-')
-		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': %.40s is a change, which needs a"
-				 " baseline to compare with", text, value);
-	if (!parse_bound(value, trimmed(value), &c.bound))
+		good = parse_change(value, trimmed(value), &c);
+	else
+		good = parse_bound(value, trimmed(value), &c.bound);
+	if (!good)
 		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': \"%.40s\" is neither a number"
 				 " nor a size", text, value);
 	*count = 1;
@@ -158,20 +175,68 @@ static bool related(double value, enum frag_relation relation, double bound)
 	return false;
 }
 
-int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
-			 char line[1024], struct frag_error *err)
+int frag_condition_absolute(const struct frag_condition *c, struct frag_error *err)
 {
-	char text[FRAG_NUMBER_ROOM];
-	double value;
+	if (c->kind == FRAG_ABSOLUTE)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': %.40s is a change, which needs a"
+			 " baseline to compare with", c->text, c->text + strcspn(c->text, "+-"));
+}
+
+static int value_of(const struct frag_condition *c, const struct frag_result *run,
+		    const char *who, double *value, char text[FRAG_NUMBER_ROOM],
+		    struct frag_error *err)
+{
 	bool absent;
 
-	if (!frag_result_value(run, c->path, &value, &absent) || absent)
-		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': %s has no value in the run of %s on"
-				 " device %u", c->text, c->path, run->choice.text, run->device);
-	value = as_shown(value, text);
-	if (!related(value, c->relation, c->bound))
+	if (!frag_result_value(run, c->path, value, &absent) || absent)
+		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': %s has no value in the run of %s",
+				 c->text, c->path, who);
+	*value = as_shown(*value, text);
+	return 0;
+}
+
+/* "512 (12.50%) above 4096": how the value stands to the base. */
+static void tell_change(char buf[160], double value, double base, const char *base_text)
+{
+	char text[FRAG_NUMBER_ROOM];
+	const char *side = value > base ? "above" : "below";
+
+	as_shown(fabs(value - base), text);
+	if (value == base)
+		snprintf(buf, 160, ", as before");
+	else if (base == 0)
+		snprintf(buf, 160, ", before 0");
+	else
+		snprintf(buf, 160, ", %s (%.2f%%) %s %s", text,
+			 100 * fabs((value - base) / base), side, base_text);
+}
+
+int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
+			 const struct frag_result *base, const char *who,
+			 struct frag_finding *found, struct frag_error *err)
+{
+	char text[FRAG_NUMBER_ROOM], base_text[FRAG_NUMBER_ROOM], change[160] = "";
+	double bound = c->bound;
+	int rc;
+
+	*found = (struct frag_finding){ .condition = c };
+	rc = value_of(c, run, who, &found->value, text, err);
+	if (!rc && base) {
+		rc = value_of(c, base, who, &found->base, base_text, err);
+		found->has_base = true;
+	}
+	if (rc)
+		return rc;
+	if (c->kind == FRAG_CHANGE)
+		bound = found->base + c->bound;
+	else if (c->kind == FRAG_CHANGE_PERCENT)
+		bound = found->base + fabs(found->base) * c->bound / 100;
+	if (!related(found->value, c->relation, bound))
 		return 0;
-	snprintf(line, 1024, "%s, device %u: %s is %s, which fails '%s'", run->choice.text,
-		 run->device, c->path, text, c->text);
+	if (base)
+		tell_change(change, found->value, found->base, base_text);
+	snprintf(found->line, sizeof(found->line), "%s is %s%s, which fails '%s'", c->path, text,
+		 change, c->text);
 	return 1;
 }

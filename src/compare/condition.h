@@ -1,0 +1,46 @@
+/* condition.h - what is bad: the conditions of --fail-if (SPEC 10). */
+#ifndef COMPARE_CONDITION_H
+#define COMPARE_CONDITION_H
+
+#include "fragsim/error.h"
+#include "fragsim/metrics.h"
+
+enum frag_relation { FRAG_GT, FRAG_GE, FRAG_LT, FRAG_LE, FRAG_EQ, FRAG_NE };
+
+enum frag_bound { FRAG_ABSOLUTE, FRAG_CHANGE, FRAG_CHANGE_PERCENT };
+
+struct frag_condition {
+	char path[96];
+	enum frag_relation relation;
+	char text[160];         /* as written */
+	enum frag_bound kind;   /* the changes are those against a baseline */
+	double bound;
+};
+
+#define FRAG_CONDITIONS_MOST 5  /* that one text can stand for */
+
+/* "any" stands for several: *count of them are set. -FRAG_EUSAGE */
+int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32_t *count,
+			 const char *text, struct frag_error *err);
+
+/* -FRAG_EUSAGE where the condition is a change, for who has no baseline. */
+int frag_condition_absolute(const struct frag_condition *c, struct frag_error *err);
+
+/* What a condition found. */
+struct frag_finding {
+	const struct frag_condition *condition;
+	bool has_base;
+	double base, value;     /* as they are shown */
+	char line[512];         /* which value, which bound */
+};
+
+/*
+ * 1: it holds, and *found says why; 0: not. base is needed for a change only, and
+ * may be NULL else. who is the run's name, for a message: -FRAG_EUSAGE where the
+ * path has no value in it.
+ */
+int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
+			 const struct frag_result *base, const char *who,
+			 struct frag_finding *found, struct frag_error *err);
+
+#endif

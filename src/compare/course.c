@@ -1,0 +1,57 @@
+/* course.c - a run over its steps, in a few stretches. */
+#include "compare/course.h"
+
+static void halve(struct frag_course *c)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct frag_stretch s = c->stretch[i];
+		struct frag_stretch *to = &c->stretch[i / 2];
+
+		if (i % 2 == 0) {
+			*to = s;
+			count++;
+			continue;
+		}
+		if (s.reserved > to->reserved)
+			to->reserved = s.reserved;
+		if (s.allocated > to->allocated)
+			to->allocated = s.allocated;
+	}
+	c->in_last += c->count % 2 ? 0 : c->width;
+	c->count = count;
+	c->width *= 2;
+}
+
+void frag_course_add(struct frag_course *c, const struct frag_step *step)
+{
+	struct frag_stretch *last;
+
+	if (c->width == 0)
+		c->width = 1;
+	if (c->count == 0 || c->in_last == c->width) {
+		if (c->count == FRAG_COURSE_MOST)
+			halve(c);
+		c->stretch[c->count++] = (struct frag_stretch){ .from = step->event->step };
+		c->in_last = 0;
+	}
+	c->in_last++;
+	last = &c->stretch[c->count - 1];
+	if (step->metrics->reserved > last->reserved)
+		last->reserved = step->metrics->reserved;
+	if (step->metrics->allocated > last->allocated)
+		last->allocated = step->metrics->allocated;
+}
+
+void frag_course_widen(struct frag_course *c, uint64_t width)
+{
+	while (c->count && c->width < width)
+		halve(c);
+}
+
+void frag_course_shorten(struct frag_course *c, uint32_t most)
+{
+	while (c->count > most)
+		halve(c);
+}

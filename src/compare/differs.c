@@ -1,0 +1,128 @@
+/* differs.c - what two runs do not have in common before they begin. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "compare/pairing.h"
+
+struct lines {
+	FILE *f;
+	char *text;
+	size_t size;
+};
+
+static bool begin(struct lines *l)
+{
+	*l = (struct lines){ .text = NULL };
+	l->f = open_memstream(&l->text, &l->size);
+	return l->f != NULL;
+}
+
+static bool end(struct lines *l, char **text)
+{
+	bool bad = ferror(l->f) != 0;
+
+	*text = NULL;
+	if ((fclose(l->f) != 0) | bad) {
+		free(l->text);
+		return false;
+	}
+	if (l->size)
+		*text = l->text;
+	else
+		free(l->text);
+	return true;
+}
+
+bool frag_tell_tools(char **text, const struct frag_run_set *base, const struct frag_run_set *now)
+{
+	struct lines l;
+
+	if (!begin(&l))
+		return false;
+	if (strcmp(base->version, now->version) != 0)
+		fprintf(l.f, "fragsim %s, before %s\n", now->version, base->version);
+	return end(&l, text);
+}
+
+static void tell_count(struct lines *l, const char *what, uint64_t base, uint64_t now)
+{
+	if (base != now)
+		fprintf(l->f, "%s: %" PRIu64 ", before %" PRIu64 "\n", what, now, base);
+}
+
+bool frag_tell_traces(char **text, const struct frag_runs *base, const struct frag_runs *now)
+{
+	struct lines l;
+
+	if (!begin(&l))
+		return false;
+	if (strcmp(base->content, now->content) != 0)
+		fprintf(l.f, "the trace itself: content %s, before %s\n", now->content,
+			base->content);
+	tell_count(&l, "events", base->events, now->events);
+	tell_count(&l, "allocs", base->allocs, now->allocs);
+	tell_count(&l, "frees", base->frees, now->frees);
+	if (!now->complete || !base->complete)
+		fprintf(l.f, "not read to its end: %s\n", !base->complete && !now->complete
+			? "both" : now->complete ? "the base" : "the new one");
+	return end(&l, text);
+}
+
+static void tell_size(struct lines *l, const char *what, uint64_t base, uint64_t now)
+{
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	if (base != now)
+		fprintf(l->f, "device %s: %" PRIu64 " (%s), before %" PRIu64 " (%s)\n", what, now,
+			frag_size_text(a, now), base, frag_size_text(b, base));
+}
+
+/* Every key of `keys` that has another value, or none, in `other`. */
+static void tell_params(struct lines *l, const char *keys, const char *other, bool keys_are_new)
+{
+	for (const char *p = keys; *p;) {
+		size_t key = strcspn(p, "="), mine, theirs = 0;
+		const char *value = frag_run_param(keys, p, key, &mine);
+		const char *there = frag_run_param(other, p, key, &theirs);
+
+		if (!value)
+			return;
+		if (keys_are_new && !there)
+			fprintf(l->f, "policy key %.*s: %.*s, before there was none\n", (int)key, p,
+				(int)mine, value);
+		else if (keys_are_new && (mine != theirs || memcmp(value, there, mine) != 0))
+			fprintf(l->f, "policy key %.*s: %.*s, before %.*s\n", (int)key, p, (int)mine,
+				value, (int)theirs, there);
+		else if (!keys_are_new && !there)
+			fprintf(l->f, "policy key %.*s: there is none, before %.*s\n", (int)key, p,
+				(int)mine, value);
+		p = value + mine;
+		p += *p == ',';
+	}
+}
+
+bool frag_tell_runs(char **text, const struct frag_run *base, const struct frag_run *now)
+{
+	const struct frag_result *a = &base->result, *b = &now->result;
+	struct lines l;
+
+	if (!begin(&l))
+		return false;
+	if (strcmp(base->name, now->name) != 0) {
+		fprintf(l.f, "policy: %s, before %s\n", now->policy, base->policy);
+	} else {
+		tell_params(&l, now->params, base->params, true);
+		tell_params(&l, base->params, now->params, false);
+	}
+	tell_size(&l, "total", a->total, b->total);
+	tell_size(&l, "context", a->context, b->context);
+	tell_size(&l, "other processes", a->other, b->other);
+	tell_size(&l, "granularity", a->granularity, b->granularity);
+	if (a->status == FRAG_RUN_INTERRUPTED || b->status == FRAG_RUN_INTERRUPTED)
+		fprintf(l.f, "interrupted: %s\n", a->status != b->status
+			? b->status == FRAG_RUN_INTERRUPTED ? "the new one" : "the base" : "both");
+	return end(&l, text);
+}

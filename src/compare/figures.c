@@ -1,0 +1,91 @@
+/* figures.c - the figures that are compared, and how two of them differ. */
+#include "compare/figures.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/format.h"
+
+/* How far the peak is above what no policy can do without, in percent of that. */
+static double over_bound(const struct frag_result *r)
+{
+	if (!r->lower_bound)
+		return 0;
+	return 100 * ((double)r->peak.reserved / (double)r->lower_bound - 1);
+}
+
+static double efficiency(const struct frag_result *r)
+{
+	if (!r->peak.reserved)
+		return 100;
+	return 100 * (double)r->peak.allocated / (double)r->peak.reserved;
+}
+
+static double device_calls(const struct frag_result *r)
+{
+	return (double)(r->counts.segment_allocs + r->counts.segment_frees);
+}
+
+const struct frag_figure frag_figures[FRAG_FIGURES] = {
+	[FRAG_PEAK_RESERVED] = { .path = "peak.reserved", .unit = FRAG_BYTES, .decides = true },
+	[FRAG_PEAK_ALLOCATED] = { .path = "peak.allocated", .unit = FRAG_BYTES },
+	[FRAG_OVER_BOUND] = { .path = "over_bound", .unit = FRAG_POINTS, .value = over_bound },
+	[FRAG_EFFICIENCY] = { .path = "efficiency", .unit = FRAG_POINTS, .more_is_better = true,
+			      .value = efficiency },
+	[FRAG_FI_DEVICE_MEAN] = { .path = "fi_device.mean", .unit = FRAG_POINTS, .decides = true },
+	[FRAG_FI_DEVICE_P95] = { .path = "fi_device.p95", .unit = FRAG_POINTS },
+	[FRAG_FI_DEVICE_MAX] = { .path = "fi_device.max", .unit = FRAG_POINTS, .decides = true },
+	[FRAG_FI_MEAN] = { .path = "fi.mean", .unit = FRAG_POINTS },
+	[FRAG_SEVERE_STEPS] = { .path = "fi_device.severe_steps", .unit = FRAG_NUMBER },
+	[FRAG_OOMS] = { .path = "counts.ooms", .unit = FRAG_NUMBER, .decides = true },
+	[FRAG_RETRIES] = { .path = "counts.retries", .unit = FRAG_NUMBER, .decides = true },
+	[FRAG_DEVICE_CALLS] = { .path = "device_calls", .unit = FRAG_NUMBER,
+				.value = device_calls },
+};
+
+bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,
+		       double *value)
+{
+	char text[FRAG_NUMBER_ROOM];
+	bool absent = false;
+
+	if (!result)
+		return false;
+	if (figure->value)
+		*value = figure->value(result);
+	else if (!frag_result_value(result, figure->path, value, &absent) || absent)
+		return false;
+	if (figure->unit == FRAG_POINTS) {
+		*frag_put_fixed4(text, *value) = '\0';
+		*value = strtod(text, NULL);
+	}
+	return true;
+}
+
+struct frag_change frag_figure_change(const struct frag_figure *figure,
+				      const struct frag_result *base,
+				      const struct frag_result *result)
+{
+	struct frag_change c = { .verdict = FRAG_SAME };
+
+	c.has_base = frag_figure_value(figure, base, &c.base);
+	c.has_value = frag_figure_value(figure, result, &c.value);
+	if (!c.has_base || !c.has_value) {
+		c.verdict = c.has_base == c.has_value ? FRAG_SAME : FRAG_CHANGED;
+		return c;
+	}
+	c.difference = c.value - c.base;
+	c.has_percent = c.base != 0;
+	if (c.has_percent)
+		c.percent = 100 * (c.difference / fabs(c.base));
+	if (c.difference != 0)
+		c.verdict = (c.difference > 0) == figure->more_is_better ? FRAG_BETTER : FRAG_WORSE;
+	return c;
+}
+
+const char *frag_verdict_name(enum frag_verdict verdict)
+{
+	static const char *const names[] = { "same", "changed", "better", "worse", "mixed" };
+
+	return names[verdict];
+}

@@ -1,0 +1,54 @@
+/* figures.h - the figures that are compared, and how two of them differ. */
+#ifndef COMPARE_FIGURES_H
+#define COMPARE_FIGURES_H
+
+#include "fragsim/metrics.h"
+
+enum frag_unit { FRAG_BYTES, FRAG_POINTS, FRAG_NUMBER };
+
+enum frag_verdict {
+	FRAG_SAME,
+	FRAG_CHANGED,           /* neither better nor worse */
+	FRAG_BETTER,
+	FRAG_WORSE,
+	FRAG_MIXED,             /* of a pair: better here, worse there */
+};
+
+struct frag_figure {
+	const char *path;       /* as frag_result_value() knows it, or a name of its own */
+	enum frag_unit unit;
+	bool more_is_better;
+	bool decides;           /* a pair's verdict follows from these, SPEC 10's `any` */
+	/* NULL: the value at the path */
+	double (*value)(const struct frag_result *result);
+};
+
+/* The names of those that tables show by themselves. */
+enum frag_figure_name {
+	FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
+	FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
+	FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_RETRIES, FRAG_DEVICE_CALLS, FRAG_FIGURES
+};
+extern const struct frag_figure frag_figures[FRAG_FIGURES];
+
+/* As it is shown: percentages with four decimals. False: it has none here. */
+bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,
+		       double *value);
+
+struct frag_change {
+	bool has_base, has_value;
+	double base, value;
+	double difference;      /* both are there */
+	bool has_percent;       /* both are there, and the base is not 0 */
+	double percent;         /* of the base */
+	enum frag_verdict verdict;
+};
+
+/* Either result may be NULL. */
+struct frag_change frag_figure_change(const struct frag_figure *figure,
+				      const struct frag_result *base,
+				      const struct frag_result *result);
+
+const char *frag_verdict_name(enum frag_verdict verdict);
+
+#endif

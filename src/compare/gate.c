@@ -1,0 +1,103 @@
+/* gate.c - a comparison held to conditions: what broke. */
+#include "compare/gate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+/* A simulation repeats itself exactly, so memory may not grow by a byte; the
+ * indices may move a little where that pays elsewhere. */
+const char *const frag_gate_defaults[] = {
+	"oom > +0",
+	"peak.reserved > +0%",
+	"fi_device.mean > +1",
+	"fi_device.max > +5",
+	"counts.retries > +0",
+	NULL,
+};
+
+void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
+		    const struct frag_pair *pair)
+{
+	const struct frag_runs *runs = group->runs ? group->runs : group->base;
+	const struct frag_run *run = pair->run ? pair->run : pair->base;
+
+	snprintf(buf, size, "%s, %s on device %u", runs->path, run->policy, run->result.device);
+}
+
+const char *frag_broken_text(const struct frag_broken *broken)
+{
+	if (!broken->alone)
+		return broken->found.line;
+	return broken->pair->run ? "the baseline does not have this run, so no change can be judged"
+				 : "the baseline has this run, and now it is missing";
+}
+
+static int add(struct frag_gate *gate, const struct frag_broken *broken, struct frag_error *err)
+{
+	if (!frag_grow(&gate->broken, &gate->capacity, (uint64_t)gate->count + 1,
+		       sizeof(*gate->broken)))
+		return frag_fail_nomem(err);
+	gate->broken[gate->count++] = *broken;
+	return 0;
+}
+
+static bool speaks_of_changes(const struct frag_gate *gate)
+{
+	for (uint32_t i = 0; i < gate->condition_count; i++)
+		if (gate->conditions[i].kind != FRAG_ABSOLUTE)
+			return true;
+	return false;
+}
+
+static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
+		      struct frag_broken *broken, struct frag_error *err)
+{
+	const struct frag_pair *pair = broken->pair;
+	char who[1024];
+	int rc = 0;
+
+	broken->alone = !pair->run || (!pair->base && !c->policies);
+	if (broken->alone && speaks_of_changes(gate))
+		rc = add(gate, broken, err);
+	broken->alone = false;
+	if (!pair->run)
+		return rc;
+	frag_pair_name(who, sizeof(who), broken->group, pair);
+	for (uint32_t i = 0; i < gate->condition_count && !rc; i++) {
+		const struct frag_condition *condition = &gate->conditions[i];
+
+		if (condition->kind != FRAG_ABSOLUTE && !pair->base)
+			continue;
+		rc = frag_condition_holds(condition, &pair->run->result,
+					  pair->base ? &pair->base->result : NULL, who,
+					  &broken->found, err);
+		if (rc == 1)
+			rc = add(gate, broken, err);
+	}
+	return rc;
+}
+
+int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
+		    struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < c->count && !rc; i++) {
+		for (uint32_t k = 0; k < c->group[i].count && !rc; k++) {
+			struct frag_broken broken = {
+				.group = &c->group[i], .pair = &c->group[i].pair[k],
+			};
+
+			rc = judge_pair(gate, c, &broken, err);
+		}
+	}
+	return rc;
+}
+
+void frag_gate_fini(struct frag_gate *gate)
+{
+	free(gate->broken);
+	gate->broken = NULL;
+}

@@ -1,0 +1,38 @@
+/* gate.h - a comparison held to conditions: what broke. */
+#ifndef COMPARE_GATE_H
+#define COMPARE_GATE_H
+
+#include "compare/compare.h"
+#include "compare/condition.h"
+
+/* One condition that holds for one run; or a run that has nothing to be judged by. */
+struct frag_broken {
+	const struct frag_group *group;
+	const struct frag_pair *pair;
+	bool alone;             /* a change is asked for, and one side is missing */
+	struct frag_finding found;      /* of a run that is not alone */
+};
+
+struct frag_gate {
+	const struct frag_condition *conditions;        /* borrowed */
+	uint32_t condition_count;
+	struct frag_broken *broken;
+	uint32_t count, capacity;
+};
+
+/* What --gate stands for, ended by NULL. */
+extern const char *const frag_gate_defaults[];
+
+/* Holds all pairs to all conditions. -FRAG_EUSAGE where a path has no value. */
+int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
+		    struct frag_error *err);
+void frag_gate_fini(struct frag_gate *gate);
+
+/* "traces/x.ndjson.gz, bestfit on device 0": what a line is about. */
+void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
+		    const struct frag_pair *pair);
+
+/* Why, in words. */
+const char *frag_broken_text(const struct frag_broken *broken);
+
+#endif

@@ -1,0 +1,188 @@
+/* parting.c - where simulations of one trace, side by side, stop being alike. */
+#include "compare/parting.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+struct seen {
+	const struct frag_event *event; /* valid until the next batch */
+	uint64_t reserved, allocated;
+	enum frag_step_status status;
+};
+
+/* A simulation on a device. */
+struct watch {
+	struct seen *seen;      /* of the steps of this batch */
+	uint32_t count, capacity;
+	bool parted;
+	struct frag_where where;
+	struct frag_course course;
+};
+
+struct watcher {
+	struct frag_parting *parting;
+	uint32_t simulation;
+};
+
+struct frag_parting {
+	uint32_t count, devices;
+	struct watch *watches;  /* simulation by simulation, device by device */
+	struct watcher *watchers;
+	char (*mark)[128];      /* the last one on each device */
+};
+
+struct frag_parting *frag_parting_new(uint32_t count, uint32_t devices)
+{
+	struct frag_parting *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->count = count;
+	p->devices = devices;
+	p->watches = calloc((size_t)count * devices + 1, sizeof(*p->watches));
+	p->watchers = calloc((size_t)count + 1, sizeof(*p->watchers));
+	p->mark = calloc((size_t)devices + 1, sizeof(*p->mark));
+	if (!p->watches || !p->watchers || !p->mark) {
+		frag_parting_del(p);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		p->watchers[i] = (struct watcher){ .parting = p, .simulation = i };
+	return p;
+}
+
+void frag_parting_del(struct frag_parting *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; p->watches && i < (size_t)p->count * p->devices; i++)
+		free(p->watches[i].seen);
+	free(p->watches);
+	free(p->watchers);
+	free(p->mark);
+	free(p);
+}
+
+static struct watch *watch_of(const struct frag_parting *p, uint32_t i, uint32_t device)
+{
+	return &p->watches[(size_t)i * p->devices + device];
+}
+
+static int observe(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	const struct watcher *w = ctx;
+	struct watch *watch = watch_of(w->parting, w->simulation, step->device);
+
+	frag_course_add(&watch->course, step);
+	if (watch->parted || w->parting->count < 2)
+		return 0;
+	if (!frag_grow(&watch->seen, &watch->capacity, (uint64_t)watch->count + 1,
+		       sizeof(*watch->seen)))
+		return frag_fail_nomem(err);
+	watch->seen[watch->count++] = (struct seen){
+		.event = step->event, .reserved = step->metrics->reserved,
+		.allocated = step->metrics->allocated, .status = step->status,
+	};
+	return 0;
+}
+
+struct frag_observer frag_parting_observer(struct frag_parting *p, uint32_t i)
+{
+	return (struct frag_observer){ .step = observe, .ctx = &p->watchers[i] };
+}
+
+static bool alike(const struct seen *a, const struct seen *b)
+{
+	return a->reserved == b->reserved && a->allocated == b->allocated
+	       && a->status == b->status;
+}
+
+/* "alloc of 4096 bytes, id 7" */
+static void tell_event(char *buf, size_t size, const struct frag_event *ev)
+{
+	char name[64];
+	int used = snprintf(buf, size, "%s", frag_op_name((enum frag_op)ev->op));
+
+	if (ev->op == FRAG_OP_ALLOC)
+		used += snprintf(buf + used, size - (size_t)used, " of %" PRIu64 " bytes",
+				 ev->bytes);
+	if (!(ev->members & FRAG_HAS_ID))
+		return;
+	if (ev->id.text) {
+		frag_where_name(name, sizeof(name), ev->id.text, (size_t)ev->id.number);
+		snprintf(buf + used, size - (size_t)used, ", id '%s'", name);
+	} else {
+		snprintf(buf + used, size - (size_t)used, ", id %" PRIu64, ev->id.number);
+	}
+}
+
+static void part(struct watch *watch, const struct watch *first, uint32_t at, const char *mark)
+{
+	const struct seen *a = &first->seen[at], *b = &watch->seen[at];
+
+	watch->parted = true;
+	watch->where = (struct frag_where){
+		.kind = FRAG_WHERE_STEP, .step = b->event->step, .last = b->event->step,
+		.base_reserved = a->reserved, .base_allocated = a->allocated,
+		.reserved = b->reserved, .allocated = b->allocated,
+	};
+	snprintf(watch->where.mark, sizeof(watch->where.mark), "%s", mark);
+	tell_event(watch->where.event, sizeof(watch->where.event), b->event);
+}
+
+static void compare_device(struct frag_parting *p, uint32_t device)
+{
+	struct watch *first = watch_of(p, 0, device);
+
+	for (uint32_t at = 0; at < first->count; at++) {
+		const struct frag_event *ev = first->seen[at].event;
+
+		for (uint32_t i = 1; i < p->count; i++) {
+			struct watch *watch = watch_of(p, i, device);
+
+			/* as many steps as the first has, until they part */
+			if (!watch->parted && at < watch->count
+			    && !alike(&first->seen[at], &watch->seen[at]))
+				part(watch, first, at, p->mark[device]);
+		}
+		if (ev->op == FRAG_OP_MARK)
+			frag_where_name(p->mark[device], sizeof(p->mark[device]), ev->text.text,
+					ev->text.length);
+	}
+	for (uint32_t i = 0; i < p->count; i++)
+		watch_of(p, i, device)->count = 0;
+}
+
+/* When all the others have parted, the first needs no watching either. */
+static void rest(struct frag_parting *p, uint32_t device)
+{
+	bool all = true;
+
+	for (uint32_t i = 1; i < p->count; i++)
+		all &= watch_of(p, i, device)->parted;
+	watch_of(p, 0, device)->parted = all;
+}
+
+void frag_parting_compare(struct frag_parting *p)
+{
+	for (uint32_t d = 0; d < p->devices; d++) {
+		compare_device(p, d);
+		rest(p, d);
+	}
+}
+
+const struct frag_where *frag_parting_where(const struct frag_parting *p, uint32_t i,
+					    uint32_t device)
+{
+	return &watch_of(p, i, device)->where;
+}
+
+const struct frag_course *frag_parting_course(const struct frag_parting *p, uint32_t i,
+					      uint32_t device)
+{
+	return &watch_of(p, i, device)->course;
+}

@@ -1,0 +1,226 @@
+/* runs.c - runs to be compared: made from results, and released. */
+#include "compare/runs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/grow.h"
+
+/* Whole escapes only, and both halves of a pair of surrogates or none. */
+void frag_where_json_name(char *to, size_t size, const char *json)
+{
+	size_t used = 0, n;
+
+	for (const char *p = json + 1; p[0] && p[1]; p += n) {
+		n = p[0] != '\\' ? 1 : p[1] != 'u' ? 2 : 6;
+		if (n == 6 && strchr("dD", p[2]) && strchr("89abAB", p[3]))
+			n = 12;
+		if (used + n >= size)
+			break;
+		memcpy(to + used, p, n);
+		used += n;
+	}
+	to[used] = '\0';
+}
+
+void frag_where_name(char *to, size_t size, const char *text, size_t length)
+{
+	char json[6 * 192 + 3];
+	const size_t most = size - 1 < 192 ? size - 1 : 192;
+
+	*frag_put_json(json, text, length < most ? length : most) = '\0';
+	frag_where_json_name(to, size, json);
+}
+
+struct frag_run *frag_runs_add(struct frag_runs *runs)
+{
+	struct frag_run *run;
+
+	if (!frag_grow(&runs->run, &runs->capacity, (uint64_t)runs->count + 1, sizeof(*run)))
+		return NULL;
+	run = &runs->run[runs->count++];
+	memset(run, 0, sizeof(*run));
+	return run;
+}
+
+struct frag_runs *frag_run_set_add(struct frag_run_set *set)
+{
+	struct frag_runs *runs;
+
+	if (!frag_grow(&set->trace, &set->capacity, (uint64_t)set->count + 1, sizeof(*runs)))
+		return NULL;
+	runs = &set->trace[set->count++];
+	memset(runs, 0, sizeof(*runs));
+	return runs;
+}
+
+/* "align=512,segment=2097152": every key with its value. */
+static char *params_text(const struct frag_choice *choice)
+{
+	const struct frag_param_spec *spec = choice->ops->params;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (uint32_t i = 0; spec && spec[i].name; i++) {
+		char value[FRAG_PARAM_TEXT];
+
+		if (spec[i].type == FRAG_PARAM_OWN)
+			spec[i].print(choice->param[i], value, sizeof(value));
+		else if (spec[i].type == FRAG_PARAM_BOOL)
+			snprintf(value, sizeof(value), "%s", choice->param[i] ? "true" : "false");
+		else
+			snprintf(value, sizeof(value), "%" PRIu64, choice->param[i]);
+		fprintf(f, "%s%s=%s", i ? "," : "", spec[i].name, value);
+	}
+	if (ferror(f) | fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* A key begins the text or follows a comma, and '=' follows it: no value holds ",key=". */
+const char *frag_run_param(const char *params, const char *key, size_t key_length, size_t *length)
+{
+	for (const char *p = params; *p;) {
+		size_t n = strcspn(p, "=");
+		const char *value = p + n + (p[n] == '=');
+		const char *end = value;
+
+		/* a comma in a value, as in a list, is not followed by a key */
+		for (;;) {
+			end += strcspn(end, ",");
+			if (!*end || end[1 + strcspn(end + 1, ",=")] == '=')
+				break;
+			end++;
+		}
+		if (n == key_length && strncmp(p, key, n) == 0) {
+			*length = (size_t)(end - value);
+			return value;
+		}
+		p = *end ? end + 1 : end;
+	}
+	return NULL;
+}
+
+static bool keep_marks(struct frag_result *to, const struct frag_result *from)
+{
+	to->marks = NULL;
+	to->mark_count = 0;
+	if (!from->mark_count)
+		return true;
+	to->marks = calloc(from->mark_count, sizeof(*to->marks));
+	if (!to->marks)
+		return false;
+	for (uint32_t i = 0; i < from->mark_count; i++) {
+		to->marks[i] = from->marks[i];
+		to->marks[i].name = strdup(from->marks[i].name);
+		if (!to->marks[i].name)
+			return false;
+		to->mark_count++;
+	}
+	return true;
+}
+
+static bool keep_first_oom(struct frag_result *to, const struct frag_result *from)
+{
+	to->ooms = NULL;
+	to->oom_count = 0;
+	if (!from->oom_count)
+		return true;
+	to->ooms = calloc(1, sizeof(*to->ooms));
+	if (!to->ooms)
+		return false;
+	*to->ooms = from->ooms[0];
+	to->ooms->holder_count = 0;
+	to->ooms->id = NULL;
+	to->oom_count = 1;
+	if (from->ooms->id)
+		to->ooms->id = strdup(from->ooms->id);
+	return !from->ooms->id || to->ooms->id;
+}
+
+bool frag_run_keep(struct frag_run *run, const struct frag_result *result)
+{
+	run->result = *result;
+	memset(&run->result.choice, 0, sizeof(run->result.choice));
+	/* both, so that nothing of the result's own is released with the run */
+	if (!(keep_marks(&run->result, result) & keep_first_oom(&run->result, result)))
+		return false;
+	run->policy = strdup(result->choice.text);
+	run->name = strdup(result->choice.ops->name);
+	run->params = params_text(&result->choice);
+	if (result->device_name)
+		run->device_name = strdup(result->device_name);
+	run->result.device_name = run->device_name;
+	frag_run_round(run);
+	return run->policy && run->name && run->params
+	       && (!result->device_name || run->device_name);
+}
+
+static double rounded(double value)
+{
+	char text[FRAG_NUMBER_ROOM];
+
+	*frag_put_fixed4(text, value) = '\0';
+	return strtod(text, NULL);
+}
+
+static void round_distribution(struct frag_distribution *d)
+{
+#define X(name) d->name = rounded(d->name);
+	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last) X(time_weighted_mean)
+#undef X
+}
+
+void frag_run_round(struct frag_run *run)
+{
+	struct frag_result *r = &run->result;
+
+#define X(name)                                 \
+	r->last.name = rounded(r->last.name);   \
+	round_distribution(&r->name);
+	FRAG_METRICS_PERCENT(X)
+#undef X
+}
+
+void frag_run_drop_marks(struct frag_run *run)
+{
+	for (uint32_t i = 0; i < run->result.mark_count; i++)
+		free(run->result.marks[i].name);
+	free(run->result.marks);
+	run->result.marks = NULL;
+	run->result.mark_count = 0;
+}
+
+static void runs_fini(struct frag_runs *runs)
+{
+	for (uint32_t i = 0; i < runs->count; i++) {
+		struct frag_run *run = &runs->run[i];
+
+		frag_result_fini(&run->result);
+		free(run->policy);
+		free(run->name);
+		free(run->params);
+		free(run->device_name);
+	}
+	free(runs->run);
+	free(runs->path);
+	free(runs->content);
+}
+
+void frag_run_set_fini(struct frag_run_set *set)
+{
+	for (uint32_t i = 0; i < set->count; i++)
+		runs_fini(&set->trace[i]);
+	free(set->trace);
+	free(set->path);
+	free(set->version);
+	*set = (struct frag_run_set){ .count = 0 };
+}

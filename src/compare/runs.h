@@ -1,0 +1,79 @@
+/*
+ * runs.h - runs to be compared, wherever they came from: simulated now, or read
+ * from a file. Everything here owns what it points to.
+ */
+#ifndef COMPARE_RUNS_H
+#define COMPARE_RUNS_H
+
+#include "compare/course.h"
+#include "fragsim/metrics.h"
+
+enum frag_where_kind {
+	FRAG_WHERE_NOWHERE,
+	FRAG_WHERE_STEP,        /* exactly there */
+	FRAG_WHERE_MARK,        /* at this mark, of those that are known */
+	FRAG_WHERE_STRETCH,     /* in the steps from step to last */
+};
+
+/* A place in a trace where two runs are not alike, and what they have there. */
+struct frag_where {
+	enum frag_where_kind kind;
+	uint64_t step, last;
+	char mark[128];         /* MARK: its name; else that of the one before; "": none.
+				 * As JSON, without the quotes */
+	char event[192];        /* STEP: what the step is; as JSON, without quotes around */
+	uint64_t base_reserved, base_allocated, reserved, allocated;
+};
+
+/* As much of a name as there is room for. text is any; json is with its quotes. */
+void frag_where_name(char *to, size_t size, const char *text, size_t length);
+void frag_where_json_name(char *to, size_t size, const char *json);
+
+struct frag_run {
+	char *policy;                   /* as it was written */
+	char *name;                     /* of the policy alone */
+	char *params;                   /* every key with its value: "align=512,..." */
+	char *device_name;              /* NULL: none */
+	struct frag_result result;      /* its choice is not set, its OOMs are the first only */
+	struct frag_course course;
+	struct frag_where parted;       /* from the first policy of the same sweep */
+};
+
+/* Of one trace. */
+struct frag_runs {
+	char *path;
+	char *content;                  /* identifies the decoded events */
+	uint64_t events, allocs, frees;
+	bool complete;                  /* the trace was read to its end */
+	struct frag_run *run;
+	uint32_t count, capacity;
+};
+
+/* Of one file, or of one sweep. */
+struct frag_run_set {
+	char *path;                     /* NULL: simulated now */
+	char *version;                  /* of the tool */
+	struct frag_runs *trace;
+	uint32_t count, capacity;
+};
+
+/* Zeroed, at the end of the list; NULL where memory is short. */
+struct frag_run *frag_runs_add(struct frag_runs *runs);
+struct frag_runs *frag_run_set_add(struct frag_run_set *set);
+
+/* Copies what is to be kept of a result, marks and the first OOM with it. False: no memory. */
+bool frag_run_keep(struct frag_run *run, const struct frag_result *result);
+
+/* Percentages as files show them, so that a run equals itself read back. */
+void frag_run_round(struct frag_run *run);
+
+/* What is of no use any more when its pair is made. */
+void frag_run_drop_marks(struct frag_run *run);
+
+/* The value of a key in params: its text up to the next key; NULL: no such key. */
+const char *frag_run_param(const char *params, const char *key, size_t key_length,
+			   size_t *length);
+
+void frag_run_set_fini(struct frag_run_set *set);
+
+#endif

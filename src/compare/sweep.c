@@ -1,0 +1,255 @@
+/* sweep.c - every policy on every trace, on all processors. */
+#include "compare/sweep.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compare/parting.h"
+#include "fragsim/version.h"
+
+/* What becomes of one trace. */
+struct job {
+	const struct frag_sweep *sweep;
+	struct frag_runs *runs;
+	uint32_t threads;
+	struct frag_trace *trace;
+	struct frag_sim **sims;
+	uint32_t sim_count;
+	struct frag_parting *parting;
+	char *warnings;                 /* one a line; NULL: none */
+	struct frag_error err;
+};
+
+struct pool {
+	const struct frag_sweep *sweep;
+	struct job *jobs;
+	uint32_t next, done;
+	bool failed;
+	pthread_mutex_t lock;
+};
+
+static void gather_warning(void *ctx, const char *message)
+{
+	struct job *job = ctx;
+	size_t old = job->warnings ? strlen(job->warnings) : 0;
+	char *more = realloc(job->warnings, old + strlen(message) + 2);
+
+	if (!more)
+		return;
+	snprintf(more + old, strlen(message) + 2, "%s\n", message);
+	job->warnings = more;
+}
+
+static void compare_batch(void *ctx, const struct frag_trace_info *info)
+{
+	struct job *job = ctx;
+
+	(void)info;
+	frag_parting_compare(job->parting);
+}
+
+static bool job_stops(void *ctx)
+{
+	const struct job *job = ctx;
+
+	return job->sweep->stop && job->sweep->stop(job->sweep->ctx);
+}
+
+static int open_job(struct job *job, uint32_t index, struct frag_error *err)
+{
+	const struct frag_sweep *s = job->sweep;
+	const struct frag_trace_options options = {
+		.lenient = s->lenient, .log = { .warn = gather_warning, .ctx = job },
+	};
+	int rc = frag_trace_open(&job->trace, s->traces[index], &options, err);
+
+	if (rc && job_stops(job))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	if (rc)
+		return rc;
+	frag_trace_override(job->trace, s->total, s->context, s->other, s->granularity);
+	job->sims = calloc(s->choice_count, sizeof(*job->sims));
+	job->parting = frag_parting_new(s->choice_count,
+					frag_trace_info(job->trace)->device_count);
+	if (!job->sims || !job->parting)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->choice_count && !rc; i++) {
+		const struct frag_observer observer = frag_parting_observer(job->parting, i);
+
+		rc = frag_sim_new(&job->sims[i], &s->choices[i], job->trace, &s->sim, err);
+		if (!rc) {
+			job->sim_count++;
+			rc = frag_sim_observe(job->sims[i], &observer);
+		}
+	}
+	return rc;
+}
+
+static int keep_runs(struct job *job, bool interrupted, struct frag_error *err)
+{
+	const struct frag_trace_info *info = frag_trace_info(job->trace);
+	struct frag_runs *runs = job->runs;
+	char content[17];
+
+	snprintf(content, sizeof(content), "%016" PRIx64, info->content);
+	runs->content = strdup(content);
+	runs->events = info->events;
+	runs->allocs = info->allocs;
+	runs->frees = info->frees;
+	runs->complete = info->whole;
+	if (!runs->content)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < job->sim_count; i++) {
+		uint32_t devices;
+		const struct frag_result *results = frag_sim_results(job->sims[i], interrupted,
+								     &devices);
+
+		for (uint32_t d = 0; d < devices; d++) {
+			struct frag_run *run = frag_runs_add(runs);
+
+			if (!run || !frag_run_keep(run, &results[d]))
+				return frag_fail_nomem(err);
+			run->parted = *frag_parting_where(job->parting, i, d);
+			run->course = *frag_parting_course(job->parting, i, d);
+		}
+	}
+	return 0;
+}
+
+static void close_job(struct job *job)
+{
+	for (uint32_t i = 0; i < job->sim_count; i++)
+		frag_sim_del(job->sims[i]);
+	free(job->sims);
+	frag_parting_del(job->parting);
+	frag_trace_close(job->trace);
+}
+
+static int do_job(struct job *job, uint32_t index, struct frag_error *err)
+{
+	const struct frag_sweep *s = job->sweep;
+	const struct frag_crew_options crew = {
+		.threads = job->threads, .stop = job_stops, .progress = compare_batch, .ctx = job,
+	};
+	int rc, interrupted = 0;
+
+	if (job_stops(job))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	rc = open_job(job, index, err);
+	rc = rc ? rc : frag_crew_run(job->sims, job->sim_count, job->trace, &crew, err);
+	if (rc == -FRAG_EINTERRUPTED)
+		interrupted = rc;
+	else if (rc)
+		return rc;
+	/* a pipe that nobody reads on ends without a report of its last batch */
+	frag_parting_compare(job->parting);
+	rc = keep_runs(job, interrupted != 0, err);
+	rc = rc || !s->done ? rc : s->done(s->ctx, index, job->runs, err);
+	return rc ? rc : interrupted;
+}
+
+/* Takes trace after trace; after a failure those before it still come to their end. */
+static void *work(void *arg)
+{
+	struct pool *pool = arg;
+	const struct frag_sweep *s = pool->sweep;
+
+	pthread_mutex_lock(&pool->lock);
+	while (pool->next < s->trace_count && !pool->failed) {
+		uint32_t i = pool->next++;
+		struct job *job = &pool->jobs[i];
+		int rc;
+
+		pthread_mutex_unlock(&pool->lock);
+		rc = do_job(job, i, &job->err);
+		if (rc)
+			job->err.code = rc;
+		close_job(job);
+		pthread_mutex_lock(&pool->lock);
+		pool->failed |= rc != 0;
+		pool->done++;
+		if (s->progress)
+			s->progress(s->ctx, pool->done, s->trace_count);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+static void tell_warnings(const struct frag_sweep *s, struct job *job)
+{
+	for (char *line = job->warnings; line && *line;) {
+		char *end = strchr(line, '\n');
+
+		*end = '\0';
+		if (s->log.warn)
+			s->log.warn(s->log.ctx, line);
+		line = end + 1;
+	}
+	free(job->warnings);
+}
+
+static uint32_t processors(const struct frag_sweep *s)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (s->threads)
+		return s->threads;
+	return n > 0 ? (uint32_t)n : 1;
+}
+
+static int prepare(const struct frag_sweep *s, struct frag_run_set *set, struct job *jobs,
+		   uint32_t threads)
+{
+	set->version = strdup(FRAG_VERSION);
+	if (!set->version)
+		return -1;
+	for (uint32_t i = 0; i < s->trace_count; i++) {
+		struct frag_runs *runs = frag_run_set_add(set);
+
+		if (!runs || !(runs->path = strdup(s->traces[i])))
+			return -1;
+	}
+	for (uint32_t i = 0; i < s->trace_count; i++)
+		jobs[i] = (struct job){ .sweep = s, .runs = &set->trace[i], .threads = threads };
+	return 0;
+}
+
+int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct frag_error *err)
+{
+	const uint32_t threads = processors(s);
+	const uint32_t workers = threads < s->trace_count ? threads : s->trace_count;
+	struct pool pool = { .sweep = s };
+	pthread_t *others = calloc((size_t)workers + 1, sizeof(*others));
+	uint32_t started = 0;
+	int rc = 0;
+
+	pool.jobs = calloc((size_t)s->trace_count + 1, sizeof(*pool.jobs));
+	if (!others || !pool.jobs || prepare(s, set, pool.jobs, workers ? threads / workers : 1)) {
+		rc = frag_fail_nomem(err);
+		goto out;
+	}
+	pthread_mutex_init(&pool.lock, NULL);
+	while (started + 1 < workers
+	       && pthread_create(&others[started], NULL, work, &pool) == 0)
+		started++;
+	work(&pool);
+	for (uint32_t i = 0; i < started; i++)
+		pthread_join(others[i], NULL);
+	pthread_mutex_destroy(&pool.lock);
+	for (uint32_t i = 0; i < s->trace_count; i++) {
+		tell_warnings(s, &pool.jobs[i]);
+		/* an interruption may have hidden nothing worse than itself */
+		if (pool.jobs[i].err.code && (!rc || rc == -FRAG_EINTERRUPTED)) {
+			*err = pool.jobs[i].err;
+			rc = err->code;
+		}
+	}
+out:
+	free(pool.jobs);
+	free(others);
+	return rc;
+}

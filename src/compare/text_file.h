@@ -1,0 +1,12 @@
+/* text_file.h - a whole file in memory. */
+#ifndef COMPARE_TEXT_FILE_H
+#define COMPARE_TEXT_FILE_H
+
+#include <stddef.h>
+
+#include "fragsim/error.h"
+
+/* "-" is standard input. The text is followed by zeros enough for the scanner. -FRAG_ETRACE */
+int frag_text_file(char **text, size_t *length, const char *path, struct frag_error *err);
+
+#endif
