@@ -1,0 +1,63 @@
+/* diff.h - a comparison, for people and for programs. */
+#ifndef REPORT_DIFF_H
+#define REPORT_DIFF_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/format.h"
+#include "compare/gate.h"
+#include "fragsim/error.h"
+
+struct frag_diff {
+	const struct frag_comparison *comparison;
+	const struct frag_gate *gate;
+	const struct frag_outcome *outcome;
+	const struct frag_standing *standings;
+	uint32_t standing_count;
+	bool updated;           /* the baseline is being written anew */
+	bool colour;
+};
+
+struct frag_diff_format {
+	const char *name;
+	/* Failures of the stream stay in the stream. -FRAG_ENOMEM */
+	int (*print)(const struct frag_diff *diff, FILE *f, struct frag_error *err);
+};
+
+/* Sorted by name, ended by NULL. */
+extern const struct frag_diff_format *const frag_diff_formats[];
+
+/* The baseline of what has been simulated now. -FRAG_ENOMEM */
+int frag_baseline_print(const struct frag_run_set *set, FILE *f, struct frag_error *err);
+
+/* Words that several formats share ------------------------------------------- */
+
+/* "4.46 GiB", "12.34", "7" */
+const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
+/* With its sign; "=" where it is 0. */
+const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
+/* "+12.11%"; "" where there is none to speak of. */
+const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_change *change);
+
+#define FRAG_PLACE_ROOM 512
+/* "step 7 (alloc of 512 bytes, id 3), after mark x": where two part, or differ most. */
+const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_where *where);
+/* "reserved 4.00 MiB (+2.00 MiB), allocated 2.00 MiB (=)" */
+const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where *where);
+
+/* The trace's path; the base's where there is no other. */
+const char *frag_group_path(const struct frag_group *group);
+/* "bestfit", "bestfit @1" on another device than the first. */
+void frag_run_name(char *buf, size_t size, const struct frag_run *run);
+
+/* Did more than one trace have runs? */
+bool frag_many_traces(const struct frag_comparison *c);
+
+/* Better than before in what decides, in one run at least? */
+bool frag_any_better(const struct frag_diff *diff);
+
+/* The line that says how it all came out; "3 runs compared: 1 worse, 2 same". */
+void frag_outcome_text(char *buf, size_t size, const struct frag_diff *diff);
+
+#endif

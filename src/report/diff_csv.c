@@ -1,0 +1,62 @@
+/* diff_csv.c - a comparison as rows: one a run and figure. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff_formats.h"
+
+static bool put_field(FILE *f, const char *text)
+{
+	const size_t length = strlen(text);
+	char *field = malloc(2 * length + 2);
+
+	if (!field)
+		return false;
+	fwrite(field, 1, (size_t)(frag_put_csv(field, text, length) - field), f);
+	free(field);
+	putc(',', f);
+	return true;
+}
+
+static void put_value(FILE *f, enum frag_unit unit, bool there, double value)
+{
+	if (there)
+		fprintf(f, unit == FRAG_POINTS ? "%.4f" : "%.0f", value);
+	putc(',', f);
+}
+
+static bool put_row(FILE *f, const struct frag_group *g, const struct frag_pair *pair,
+		    const struct frag_figure *figure)
+{
+	const struct frag_run *run = pair->run ? pair->run : pair->base;
+	const struct frag_change c = frag_figure_change(figure,
+		pair->base ? &pair->base->result : NULL, pair->run ? &pair->run->result : NULL);
+	const bool both = c.has_base && c.has_value;
+
+	if (!put_field(f, frag_group_path(g)) || !put_field(f, run->policy))
+		return false;
+	fprintf(f, "%u,%s,%s,", run->result.device,
+		pair->run ? frag_run_status_name(pair->run->result.status) : "", figure->path);
+	put_value(f, figure->unit, c.has_base, c.base);
+	put_value(f, figure->unit, c.has_value, c.value);
+	put_value(f, figure->unit, both, c.difference);
+	if (c.has_percent)
+		fprintf(f, "%.4f", c.percent);
+	fprintf(f, ",%s\n", both ? frag_verdict_name(c.verdict) : "");
+	return true;
+}
+
+static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+{
+	const struct frag_comparison *c = diff->comparison;
+
+	fputs("trace,policy,device,status,figure,base,value,difference,percent,verdict\n", f);
+	for (uint32_t i = 0; i < c->count; i++)
+		for (uint32_t k = 0; k < c->group[i].count; k++)
+			for (uint32_t n = 0; n < FRAG_FIGURES; n++)
+				if (!put_row(f, &c->group[i], &c->group[i].pair[k],
+					     &frag_figures[n]))
+					return frag_fail_nomem(err);
+	return 0;
+}
+
+const struct frag_diff_format frag_diff_csv = { .name = "csv", .print = print };

@@ -1,0 +1,119 @@
+/* diff_junit.c - a comparison as JUnit's XML: a suite a trace, a case a run. */
+#include "report/diff_formats.h"
+
+/* XML 1.0 has no place for control characters, not even escaped. */
+static void put_xml(FILE *f, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", f);
+			break;
+		case '<':
+			fputs("&lt;", f);
+			break;
+		case '>':
+			fputs("&gt;", f);
+			break;
+		case '"':
+			fputs("&quot;", f);
+			break;
+		default:
+			putc((unsigned char)*text < 0x20 ? '?' : *text, f);
+		}
+	}
+}
+
+static uint32_t failures_of(const struct frag_diff *diff, const struct frag_group *g,
+			    const struct frag_pair *pair)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < diff->gate->count; i++)
+		n += diff->gate->broken[i].group == g
+		     && (!pair || diff->gate->broken[i].pair == pair);
+	return n;
+}
+
+/* Cases with a failure, which is how a suite counts them. */
+static uint32_t bad_cases(const struct frag_diff *diff, const struct frag_group *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->count; i++)
+		n += failures_of(diff, g, &g->pair[i]) > 0;
+	return n;
+}
+
+static void put_figures(FILE *f, const struct frag_pair *pair)
+{
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	fputs("   <system-out>", f);
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
+		const struct frag_figure *figure = &frag_figures[i];
+		const struct frag_change c = frag_figure_change(figure,
+			pair->base ? &pair->base->result : NULL,
+			pair->run ? &pair->run->result : NULL);
+
+		if (!c.has_value)
+			continue;
+		fprintf(f, "%s: %s", figure->path, frag_figure_text(a, figure->unit, c.value));
+		if (c.has_base && c.difference != 0)
+			fprintf(f, " (%s)", frag_difference_text(b, figure->unit, c.difference));
+		putc('\n', f);
+	}
+	fputs("</system-out>\n", f);
+}
+
+static void put_case(const struct frag_diff *diff, FILE *f, const struct frag_group *g,
+		     const struct frag_pair *pair)
+{
+	char name[600];
+
+	frag_run_name(name, sizeof(name), pair->run ? pair->run : pair->base);
+	fputs("  <testcase classname=\"", f);
+	put_xml(f, frag_group_path(g));
+	fputs("\" name=\"", f);
+	put_xml(f, name);
+	fputs("\">\n", f);
+	for (uint32_t i = 0; i < diff->gate->count; i++) {
+		const struct frag_broken *broken = &diff->gate->broken[i];
+
+		if (broken->group != g || broken->pair != pair)
+			continue;
+		fputs("   <failure message=\"", f);
+		put_xml(f, frag_broken_text(broken));
+		fputs("\"/>\n", f);
+	}
+	put_figures(f, pair);
+	fputs("  </testcase>\n", f);
+}
+
+static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+{
+	const struct frag_comparison *c = diff->comparison;
+	uint32_t cases = 0, bad = 0;
+
+	(void)err;
+	for (uint32_t i = 0; i < c->count; i++) {
+		cases += c->group[i].count;
+		bad += bad_cases(diff, &c->group[i]);
+	}
+	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<testsuites name=\"fragsim diff\" tests=\"%u\" failures=\"%u\">\n", cases, bad);
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct frag_group *g = &c->group[i];
+
+		fputs(" <testsuite name=\"", f);
+		put_xml(f, frag_group_path(g));
+		fprintf(f, "\" tests=\"%u\" failures=\"%u\">\n", g->count, bad_cases(diff, g));
+		for (uint32_t k = 0; k < g->count; k++)
+			put_case(diff, f, g, &g->pair[k]);
+		fputs(" </testsuite>\n", f);
+	}
+	fputs("</testsuites>\n", f);
+	return 0;
+}
+
+const struct frag_diff_format frag_diff_junit = { .name = "junit", .print = print };

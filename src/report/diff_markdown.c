@@ -1,0 +1,282 @@
+/* diff_markdown.c - a comparison for a pull request or a job's summary. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/diff_formats.h"
+
+#define PLACES_MOST 20          /* pairs whose partings are told */
+
+/* Text in a cell: what would end it, or be markup, is escaped. */
+static void put_text(FILE *f, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("|\\`*_<>[]#&", *text))
+			putc('\\', f);
+		putc((unsigned char)*text < 0x20 ? ' ' : *text, f);
+	}
+}
+
+static void put_head(FILE *f, const char *const *titles, uint32_t left)
+{
+	uint32_t n = 0;
+
+	for (; titles[n]; n++)
+		fprintf(f, "| %s ", titles[n]);
+	fputs("|\n", f);
+	for (uint32_t i = 0; i < n; i++)
+		fputs(i < left ? "|---" : "|--:", f);
+	fputs("|\n", f);
+}
+
+static void put_change(FILE *f, enum frag_figure_name name, const struct frag_pair *pair)
+{
+	const struct frag_figure *figure = &frag_figures[name];
+	const struct frag_change c = frag_figure_change(figure, pair->base ? &pair->base->result
+							: NULL, &pair->run->result);
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "| %s", c.has_value ? frag_figure_text(a, figure->unit, c.value) : "-");
+	if (c.has_base && c.has_value && c.difference != 0) {
+		frag_percent_text(d, &c);
+		fprintf(f, " (%s%s%s)", frag_difference_text(b, figure->unit, c.difference),
+			figure->unit == FRAG_BYTES && *d ? ", " : "",
+			figure->unit == FRAG_BYTES ? d : "");
+	}
+	putc(' ', f);
+}
+
+static void print_group(FILE *f, const struct frag_group *g)
+{
+	static const char *const titles[] = {
+		"policy", "peak reserved", "peak allocated", "over bound, %", "efficiency, %",
+		"fi_device mean", "p95", "max", "fi mean", "severe steps", "OOMs", "device calls",
+		NULL,
+	};
+	static const enum frag_figure_name figures[] = {
+		FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
+		FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
+		FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_DEVICE_CALLS,
+	};
+	char name[600];
+
+	fputs("\n### ", f);
+	put_text(f, frag_group_path(g));
+	fprintf(f, "\n\n%" PRIu64 " events, content `%s`%s\n\n", g->runs->events, g->runs->content,
+		g->runs->complete ? "" : ", not read to its end");
+	put_head(f, titles, 1);
+	for (uint32_t i = 0; i < g->count; i++) {
+		frag_run_name(name, sizeof(name), g->pair[i].run);
+		fputs("| ", f);
+		put_text(f, name);
+		putc(' ', f);
+		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
+			put_change(f, figures[k], &g->pair[i]);
+		fputs("|\n", f);
+	}
+}
+
+static void print_summary(const struct frag_diff *diff, FILE *f)
+{
+	static const char *const titles[] = {
+		"policy", "survives", "peak reserved", "over bound", "fi_device mean", "best trace",
+		"worst trace", NULL,
+	};
+
+	if (!frag_many_traces(diff->comparison))
+		return;
+	fputs("\n### Over all traces\n\nGeometric means of peak reserved, against the first policy"
+	      " and against the lower bound.\n\n", f);
+	put_head(f, titles, 1);
+	for (uint32_t i = 0; i < diff->standing_count; i++) {
+		const struct frag_standing *s = &diff->standings[i];
+
+		fputs("| ", f);
+		put_text(f, s->run->policy);
+		fprintf(f, " | %" PRIu32 " of %" PRIu32, s->survived, s->runs);
+		if (!s->ratios) {
+			fputs(" | - | - | - | - | - |\n", f);
+			continue;
+		}
+		fprintf(f, " | %.4fx | %.2f%% | %+.2f | %.4fx ", s->ratio, s->over_bound,
+			s->fi_device, s->best_ratio);
+		put_text(f, frag_group_path(s->best));
+		fprintf(f, " | %.4fx ", s->worst_ratio);
+		put_text(f, frag_group_path(s->worst));
+		fputs(" |\n", f);
+	}
+}
+
+static void print_lines(FILE *f, const char *what, const char *lines)
+{
+	while (lines && *lines) {
+		const size_t n = strcspn(lines, "\n");
+		char line[1024];
+
+		snprintf(line, sizeof(line), "%.*s", (int)(n < 1000 ? n : 1000), lines);
+		fputs("- ", f);
+		put_text(f, what);
+		fputs(*what ? ": " : "", f);
+		put_text(f, line);
+		putc('\n', f);
+		lines += n + (lines[n] == '\n');
+	}
+}
+
+static void print_conditions(const struct frag_comparison *c, FILE *f)
+{
+	bool any = c->conditions != NULL;
+	char name[1024];
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		any |= c->group[i].conditions != NULL;
+		for (uint32_t k = 0; k < c->group[i].count; k++)
+			any |= c->group[i].pair[k].conditions != NULL;
+	}
+	if (!any)
+		return;
+	fputs("\n**The conditions differ:**\n\n", f);
+	print_lines(f, "", c->conditions);
+	for (uint32_t i = 0; i < c->count; i++) {
+		print_lines(f, frag_group_path(&c->group[i]), c->group[i].conditions);
+		for (uint32_t k = 0; k < c->group[i].count; k++) {
+			frag_pair_name(name, sizeof(name), &c->group[i], &c->group[i].pair[k]);
+			print_lines(f, name, c->group[i].pair[k].conditions);
+		}
+	}
+}
+
+static void print_changes(FILE *f, const struct frag_group *g, const struct frag_pair *pair)
+{
+	char name[600], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
+
+	frag_run_name(name, sizeof(name), pair->run);
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
+		const struct frag_figure *figure = &frag_figures[i];
+		const struct frag_change c = frag_figure_change(figure, &pair->base->result,
+								&pair->run->result);
+		const bool strong = figure->decides && c.verdict == FRAG_WORSE;
+
+		if (c.verdict == FRAG_SAME || !c.has_base || !c.has_value)
+			continue;
+		fputs("| ", f);
+		put_text(f, frag_group_path(g));
+		fputs(" | ", f);
+		put_text(f, name);
+		fprintf(f, " | %s | %s", figure->path, frag_figure_text(a, figure->unit, c.base));
+		fprintf(f, " | %s | %s", frag_figure_text(a, figure->unit, c.value),
+			frag_difference_text(b, figure->unit, c.difference));
+		fprintf(f, " | %s | %s%s%s |\n", frag_percent_text(d, &c), strong ? "**" : "",
+			frag_verdict_name(c.verdict), strong ? "**" : "");
+	}
+}
+
+static void print_place(FILE *f, const struct frag_group *g, const struct frag_pair *pair)
+{
+	char name[1024], text[FRAG_PLACE_ROOM];
+
+	frag_pair_name(name, sizeof(name), g, pair);
+	fputs("- ", f);
+	put_text(f, name);
+	fputs(": part at ", f);
+	put_text(f, frag_place_text(text, &pair->first));
+	fprintf(f, ", %s", frag_place_values(text, &pair->first));
+	if (pair->largest.kind != FRAG_WHERE_NOWHERE) {
+		fputs("; farthest apart at ", f);
+		put_text(f, frag_place_text(text, &pair->largest));
+		fprintf(f, ", %s", frag_place_values(text, &pair->largest));
+	}
+	putc('\n', f);
+}
+
+static void print_places(const struct frag_comparison *c, FILE *f)
+{
+	uint32_t told = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		for (uint32_t k = 0; k < c->group[i].count; k++) {
+			const struct frag_pair *pair = &c->group[i].pair[k];
+
+			if (pair->first.kind == FRAG_WHERE_NOWHERE || told == PLACES_MOST)
+				continue;
+			if (told++ == 0)
+				fputs("\n<details><summary>Where they part</summary>\n\n", f);
+			print_place(f, &c->group[i], pair);
+		}
+	}
+	if (told)
+		fputs("\n</details>\n", f);
+}
+
+static void print_runs(const struct frag_diff *diff, FILE *f)
+{
+	static const char *const titles[] = {
+		"trace", "policy", "figure", "before", "now", "difference", "%", "", NULL,
+	};
+	const struct frag_comparison *c = diff->comparison;
+	const struct frag_outcome *o = diff->outcome;
+
+	print_conditions(c, f);
+	if (o->compared == o->verdict[FRAG_SAME])
+		return;
+	putc('\n', f);
+	put_head(f, titles, 3);
+	for (uint32_t i = 0; i < c->count; i++)
+		for (uint32_t k = 0; k < c->group[i].count; k++)
+			if (c->group[i].pair[k].run && c->group[i].pair[k].base)
+				print_changes(f, &c->group[i], &c->group[i].pair[k]);
+}
+
+static void print_gate(const struct frag_diff *diff, FILE *f)
+{
+	const struct frag_gate *gate = diff->gate;
+	char name[1024];
+
+	if (!gate->condition_count)
+		return;
+	fputs(gate->count ? "\n**Broken:**\n\n" : "\nNothing is broken. Bad would be", f);
+	for (uint32_t i = 0; i < gate->condition_count && !gate->count; i++) {
+		if (i && strcmp(gate->conditions[i].text, gate->conditions[i - 1].text) == 0)
+			continue;
+		fprintf(f, "%s `%s`", i ? "," : ":", gate->conditions[i].text);
+	}
+	if (!gate->count)
+		putc('\n', f);
+	for (uint32_t i = 0; i < gate->count; i++) {
+		frag_pair_name(name, sizeof(name), gate->broken[i].group, gate->broken[i].pair);
+		print_lines(f, name, frag_broken_text(&gate->broken[i]));
+	}
+}
+
+static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+{
+	const struct frag_comparison *c = diff->comparison;
+	char text[256];
+
+	(void)err;
+	frag_outcome_text(text, sizeof(text), diff);
+	fputs("## GPU memory: fragsim diff\n\n", f);
+	if (c->interrupted)
+		fputs("**Interrupted**: this is what was done until then.\n\n", f);
+	if (c->policies && diff->standing_count) {
+		fputs("Differences are those from the first policy, ", f);
+		put_text(f, diff->standings[0].run->policy);
+		fputs(".\n", f);
+	} else {
+		fprintf(f, "%s.\n", text);
+	}
+	print_gate(diff, f);
+	for (uint32_t i = 0; i < c->count && c->policies; i++)
+		if (c->group[i].count)
+			print_group(f, &c->group[i]);
+	if (c->policies)
+		print_summary(diff, f);
+	else
+		print_runs(diff, f);
+	print_places(c, f);
+	if (frag_any_better(diff) && !c->now.path && !diff->updated)
+		fputs("\nSome of it is better than the baseline: `--update-baseline` makes that the"
+		      " new measure.\n", f);
+	return 0;
+}
+
+const struct frag_diff_format frag_diff_markdown = { .name = "markdown", .print = print };

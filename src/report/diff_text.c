@@ -1,0 +1,590 @@
+/* diff_text.c - a comparison for a terminal of 100 columns. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff_formats.h"
+
+#define NAME_MOST 20            /* columns of a policy's name; longer ones get a number */
+#define NAME_ROOM 600
+#define TRACE_MOST 28           /* columns of a trace's name in the summary */
+#define TOLD_MOST 16            /* policies whose parting and course are told */
+
+enum { PLAIN, BOLD, RED, GREEN, YELLOW };
+
+struct paper {
+	const struct frag_diff *diff;
+	FILE *f;
+	bool numbered;          /* names are too long for the columns */
+	int width;              /* of names */
+};
+
+static const char *ink(const struct paper *p, int which)
+{
+	static const char *const codes[] = {
+		"\033[0m", "\033[1m", "\033[31m", "\033[32m", "\033[33m",
+	};
+
+	return p->diff->colour ? codes[which] : "";
+}
+
+static int ink_of(enum frag_verdict verdict)
+{
+	switch (verdict) {
+	case FRAG_BETTER:
+		return GREEN;
+	case FRAG_WORSE:
+		return RED;
+	case FRAG_MIXED:
+		return YELLOW;
+	case FRAG_SAME:
+	case FRAG_CHANGED:
+		break;
+	}
+	return PLAIN;
+}
+
+/* A text of so many columns, in the colour of its verdict. */
+static void put_inked(const struct paper *p, int width, const char *text, enum frag_verdict verdict)
+{
+	const int colour = ink_of(verdict);
+
+	if (colour == PLAIN)
+		fprintf(p->f, "%*s", width, text);
+	else
+		fprintf(p->f, "%*s%s%s%s", width - (int)strlen(text), "", ink(p, colour), text,
+			ink(p, PLAIN));
+}
+
+/* "3 pytorch:expanda.." where the whole does not fit; the list of policies has it. */
+static void label(const struct paper *p, const struct frag_run *run, char buf[NAME_ROOM])
+{
+	char name[NAME_ROOM];
+	uint32_t number = 0;
+
+	while (number + 1 < p->diff->standing_count
+	       && strcmp(p->diff->standings[number].run->policy, run->policy) != 0)
+		number++;
+	frag_run_name(name, sizeof(name), run);
+	if (p->numbered)
+		snprintf(buf, NAME_ROOM, "%" PRIu32 " %.500s", number + 1, name);
+	else
+		snprintf(buf, NAME_ROOM, "%.500s", name);
+	if (strlen(buf) > NAME_MOST)
+		memcpy(buf + NAME_MOST - 2, "..", sizeof(".."));
+}
+
+/* Policies -------------------------------------------------------------------- */
+
+static void measure_names(struct paper *p)
+{
+	char name[NAME_ROOM];
+
+	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
+		frag_run_name(name, sizeof(name), p->diff->standings[i].run);
+		p->numbered |= strlen(name) > NAME_MOST - 4;
+		if ((int)strlen(name) + 4 > p->width)
+			p->width = (int)strlen(name) + 4;
+	}
+	if (p->width > NAME_MOST)
+		p->width = NAME_MOST;
+	if (p->width < (int)strlen("policy"))
+		p->width = (int)strlen("policy");
+}
+
+static void print_numbers(const struct paper *p)
+{
+	if (!p->numbered)
+		return;
+	for (uint32_t i = 0; i < p->diff->standing_count; i++)
+		fprintf(p->f, "%5" PRIu32 "  %s\n", i + 1, p->diff->standings[i].run->policy);
+}
+
+/* A value with its difference, and its percent where columns are left for that. */
+struct cell {
+	enum frag_figure_name figure;
+	const char *title;
+	int value, difference, percent; /* widths */
+};
+
+static void print_cell(const struct paper *p, const struct cell *cell, const struct frag_pair *pair)
+{
+	const struct frag_figure *figure = &frag_figures[cell->figure];
+	const struct frag_change c = frag_figure_change(figure, pair->base ? &pair->base->result
+							: NULL, &pair->run->result);
+	char text[FRAG_NUMBER_ROOM];
+	const bool both = c.has_base && c.has_value;
+
+	fprintf(p->f, "  %*s ", cell->value, c.has_value
+		? frag_figure_text(text, figure->unit, c.value) : "-");
+	put_inked(p, cell->difference, both ? frag_difference_text(text, figure->unit, c.difference)
+		  : "", c.verdict);
+	if (cell->percent) {
+		putc(' ', p->f);
+		put_inked(p, cell->percent, both ? frag_percent_text(text, &c) : "", c.verdict);
+	}
+}
+
+static void print_table(const struct paper *p, const struct frag_group *g, const struct cell *cells,
+			uint32_t count)
+{
+	char name[NAME_ROOM];
+
+	fprintf(p->f, "\n  %-*s", p->width, "policy");
+	for (uint32_t i = 0; i < count; i++) {
+		const int rest = cells[i].difference + 1
+				 + (cells[i].percent ? cells[i].percent + 1 : 0);
+
+		/* titles stand over the values; a long one reaches over their differences */
+		if ((int)strlen(cells[i].title) > cells[i].value)
+			fprintf(p->f, "  %-*s", cells[i].value + rest, cells[i].title);
+		else
+			fprintf(p->f, "  %*s%*s", cells[i].value, cells[i].title,
+				i + 1 < count ? rest : 0, "");
+	}
+	putc('\n', p->f);
+	for (uint32_t i = 0; i < g->count; i++) {
+		label(p, g->pair[i].run, name);
+		fprintf(p->f, "  %-*s", p->width, name);
+		for (uint32_t k = 0; k < count; k++)
+			print_cell(p, &cells[k], &g->pair[i]);
+		putc('\n', p->f);
+	}
+}
+
+static void print_tables(const struct paper *p, const struct frag_group *g)
+{
+	static const struct cell memory[] = {
+		{ FRAG_PEAK_RESERVED, "peak reserved", 11, 12, 8 },
+		{ FRAG_PEAK_ALLOCATED, "peak allocated", 11, 12, 8 },
+	};
+	static const struct cell cost[] = {
+		{ FRAG_OVER_BOUND, "over bound, %", 7, 8, 0 },
+		{ FRAG_EFFICIENCY, "efficiency, %", 6, 7, 0 },
+		{ FRAG_OOMS, "OOMs", 4, 4, 0 },
+		{ FRAG_RETRIES, "retries", 7, 5, 0 },
+		{ FRAG_DEVICE_CALLS, "calls", 6, 7, 0 },
+	};
+	static const struct cell indices[] = {
+		{ FRAG_FI_DEVICE_MEAN, "fi_device mean", 6, 7, 0 },
+		{ FRAG_FI_DEVICE_P95, "p95", 6, 7, 0 },
+		{ FRAG_FI_DEVICE_MAX, "max", 6, 7, 0 },
+		{ FRAG_FI_MEAN, "fi mean", 6, 7, 0 },
+		{ FRAG_SEVERE_STEPS, "severe steps", 5, 6, 0 },
+	};
+
+	print_table(p, g, memory, sizeof(memory) / sizeof(memory[0]));
+	print_table(p, g, cost, sizeof(cost) / sizeof(cost[0]));
+	print_table(p, g, indices, sizeof(indices) / sizeof(indices[0]));
+}
+
+/* How much was reserved, a character a stretch; the same scale for all runs. */
+static void print_courses(const struct paper *p, const struct frag_group *g)
+{
+	static const char ramp[] = " .:-=+*#%@";
+	char name[NAME_ROOM], top_text[FRAG_NUMBER_ROOM];
+	uint64_t top = 0;
+
+	for (uint32_t i = 0; i < g->count; i++)
+		if (g->pair[i].run->result.peak.reserved > top)
+			top = g->pair[i].run->result.peak.reserved;
+	if (!top || g->count > TOLD_MOST || !g->pair[0].run->course.count)
+		return;
+	fprintf(p->f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
+		frag_size_text(top_text, top), ramp[sizeof(ramp) - 2]);
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct frag_course *c = &g->pair[i].run->course;
+
+		label(p, g->pair[i].run, name);
+		fprintf(p->f, "  %-*s  |", p->width, name);
+		for (uint32_t k = 0; k < c->count; k++) {
+			const double part = (double)c->stretch[k].reserved / (double)top;
+			int level = (int)(part * (double)(sizeof(ramp) - 2) + 0.5);
+
+			putc(ramp[level < (int)sizeof(ramp) - 1 ? level : (int)sizeof(ramp) - 2],
+			     p->f);
+		}
+		fputs("|\n", p->f);
+	}
+}
+
+static void print_place(const struct paper *p, const char *verb, const struct frag_where *w)
+{
+	struct frag_where place = *w;
+	char text[FRAG_PLACE_ROOM];
+
+	if (w->kind == FRAG_WHERE_NOWHERE)
+		return;
+	/* the mark before it goes to a line of its own: the two could be too long for one */
+	if (w->kind != FRAG_WHERE_MARK)
+		place.mark[0] = '\0';
+	fprintf(p->f, "    %s %s\n", verb, frag_place_text(text, &place));
+	if (w->kind != FRAG_WHERE_MARK && *w->mark)
+		fprintf(p->f, "      after mark '%s'\n", w->mark);
+	fprintf(p->f, "      %s\n", frag_place_values(text, w));
+}
+
+static void print_oom(const struct paper *p, const struct frag_result *r)
+{
+	if (r->oom_count)
+		fprintf(p->f, "    %sout of memory%s at step %" PRIu64 ", cause: %s\n", ink(p, RED),
+			ink(p, PLAIN), r->ooms[0].step,
+			r->ooms[0].fragmentation ? "fragmentation" : "capacity");
+}
+
+static void print_partings(const struct paper *p, const struct frag_group *g)
+{
+	char name[NAME_ROOM];
+
+	if (g->count > TOLD_MOST)
+		return;
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct frag_pair *pair = &g->pair[i];
+		const bool parts = pair->first.kind != FRAG_WHERE_NOWHERE;
+
+		if (!parts && !pair->run->result.oom_count && !pair->base)
+			continue;
+		label(p, pair->run, name);
+		fprintf(p->f, "%s  %s%s\n", i <= 1 || !pair->base ? "\n" : "", name, parts
+			|| !pair->base ? "" : " does as the first does, step by step");
+		print_oom(p, &pair->run->result);
+		print_place(p, "parts from the first at", &pair->first);
+		print_place(p, "is farthest from it at", &pair->largest);
+	}
+}
+
+static void print_device(const struct paper *p, const struct frag_result *r)
+{
+	char a[FRAG_NUMBER_ROOM];
+
+	fprintf(p->f, "  device %u: ", r->device);
+	if (r->device_name)
+		fprintf(p->f, "%s, ", r->device_name);
+	fputs(r->total ? frag_size_text(a, r->total) : "unlimited", p->f);
+	if (r->context)
+		fprintf(p->f, ", context %s", frag_size_text(a, r->context));
+	if (r->other)
+		fprintf(p->f, ", other processes %s", frag_size_text(a, r->other));
+	fprintf(p->f, ", pages of %s\n", frag_size_text(a, r->granularity));
+}
+
+static void print_trace(const struct paper *p, const struct frag_group *g)
+{
+	const struct frag_runs *runs = g->runs;
+
+	fprintf(p->f, "\n%s%s%s: %" PRIu64 " events, content %s%s\n", ink(p, BOLD),
+		frag_group_path(g), ink(p, PLAIN), runs->events, runs->content,
+		runs->complete ? "" : ", not read to its end");
+	for (uint32_t i = 0; i < g->count && g->pair[i].run->result.device == i; i++)
+		print_device(p, &g->pair[i].run->result);
+}
+
+/* A trace's file name without what follows its first dot, cut in the middle. */
+static const char *short_trace(char buf[NAME_ROOM], const struct frag_group *g)
+{
+	const char *path = frag_group_path(g), *slash = strrchr(path, '/');
+	size_t n;
+
+	path = slash ? slash + 1 : path;
+	n = strcspn(path, ".");
+	n = n ? n : strlen(path);
+	if (n <= TRACE_MOST)
+		snprintf(buf, NAME_ROOM, "%.*s", (int)n, path);
+	else
+		snprintf(buf, NAME_ROOM, "%.*s~%.*s", TRACE_MOST / 2 - 1, path, TRACE_MOST / 2,
+			 path + n - TRACE_MOST / 2);
+	return buf;
+}
+
+static void print_summary(const struct paper *p)
+{
+	char name[NAME_ROOM], trace[NAME_ROOM];
+
+	if (!frag_many_traces(p->diff->comparison))
+		return;
+	fprintf(p->f, "\n%sover all traces%s: geometric means of peak reserved, against the first and"
+		" the lower bound\n\n  %-*s  %11s  %13s  %10s  %14s\n", ink(p, BOLD), ink(p, PLAIN),
+		p->width, "policy", "survives", "peak reserved", "over bound", "fi_device mean");
+	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
+		const struct frag_standing *s = &p->diff->standings[i];
+
+		label(p, s->run, name);
+		fprintf(p->f, "  %-*s  %4" PRIu32 " of %3" PRIu32, p->width, name, s->survived,
+			s->runs);
+		if (s->ratios)
+			fprintf(p->f, "  %12.4fx  %9.2f%%  %+14.2f\n", s->ratio, s->over_bound,
+				s->fi_device);
+		else
+			fprintf(p->f, "  %13s  %10s  %14s\n", "-", "-", "-");
+	}
+	fprintf(p->f, "\n  %-*s  %-*s  %s\n", p->width, "policy", TRACE_MOST + 9, "best trace",
+		"worst trace");
+	for (uint32_t i = 1; i < p->diff->standing_count; i++) {
+		const struct frag_standing *s = &p->diff->standings[i];
+
+		if (!s->ratios)
+			continue;
+		label(p, s->run, name);
+		fprintf(p->f, "  %-*s  %7.4fx %-*s", p->width, name, s->best_ratio, TRACE_MOST,
+			short_trace(trace, s->best));
+		fprintf(p->f, "  %7.4fx %s\n", s->worst_ratio, short_trace(trace, s->worst));
+	}
+}
+
+static void print_policies(const struct paper *p)
+{
+	const struct frag_comparison *c = p->diff->comparison;
+
+	fprintf(p->f, "%" PRIu32 " polic%s on %" PRIu32 " trace%s", p->diff->standing_count,
+		p->diff->standing_count == 1 ? "y" : "ies", c->count, c->count == 1 ? "" : "s");
+	if (p->diff->standing_count)
+		fprintf(p->f, "; differences are those from the first, %s",
+			p->diff->standings[0].run->policy);
+	putc('\n', p->f);
+	print_numbers(p);
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (!c->group[i].count)
+			continue;
+		print_trace(p, &c->group[i]);
+		print_tables(p, &c->group[i]);
+		print_courses(p, &c->group[i]);
+		print_partings(p, &c->group[i]);
+	}
+	print_summary(p);
+}
+
+/* Runs ------------------------------------------------------------------------ */
+
+static void print_lines(const struct paper *p, const char *indent, const char *lines)
+{
+	while (lines && *lines) {
+		const int n = (int)strcspn(lines, "\n");
+
+		fprintf(p->f, "%s%.*s\n", indent, n, lines);
+		lines += n + (lines[n] == '\n');
+	}
+}
+
+static void print_figures(const struct paper *p, const struct frag_pair *pair)
+{
+	char a[FRAG_NUMBER_ROOM];
+
+	fprintf(p->f, "    %-22s  %13s  %13s  %13s  %10s\n", "", "before", "now", "difference", "");
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
+		const struct frag_figure *figure = &frag_figures[i];
+		struct frag_change c = frag_figure_change(figure, &pair->base->result,
+							  &pair->run->result);
+
+		if (c.verdict == FRAG_SAME)
+			continue;
+		fprintf(p->f, "    %-22s", figure->path);
+		fprintf(p->f, "  %13s", c.has_base ? frag_figure_text(a, figure->unit, c.base) : "-");
+		fprintf(p->f, "  %13s  ",
+			c.has_value ? frag_figure_text(a, figure->unit, c.value) : "-");
+		put_inked(p, 13, frag_difference_text(a, figure->unit, c.difference), c.verdict);
+		fprintf(p->f, "  %10s  ", frag_percent_text(a, &c));
+		fprintf(p->f, "%s%s%s\n", ink(p, ink_of(c.verdict)), frag_verdict_name(c.verdict),
+			c.verdict == FRAG_SAME || c.verdict == FRAG_CHANGED ? "" : ink(p, PLAIN));
+	}
+}
+
+/* Both runs over the steps: what one reserves more than the other shows. */
+static void print_both(const struct paper *p, const struct frag_pair *pair)
+{
+	enum { ROWS = 8 };
+	struct frag_course a = pair->base->course, b = pair->run->course;
+	char text[FRAG_NUMBER_ROOM];
+	uint64_t top = 0;
+
+	frag_course_widen(&a, b.width);
+	frag_course_widen(&b, a.width);
+	if (!a.count || a.count != b.count)
+		return;
+	for (uint32_t i = 0; i < a.count; i++) {
+		top = a.stretch[i].reserved > top ? a.stretch[i].reserved : top;
+		top = b.stretch[i].reserved > top ? b.stretch[i].reserved : top;
+	}
+	for (uint32_t row = ROWS; row > 0 && top; row--) {
+		const double level = (double)top * ((double)row - 0.5) / ROWS;
+
+		fprintf(p->f, "    %12s |", row == ROWS ? frag_size_text(text, top) : "");
+		for (uint32_t i = 0; i < a.count; i++) {
+			const bool before = (double)a.stretch[i].reserved >= level;
+			const bool now = (double)b.stretch[i].reserved >= level;
+
+			putc(before && now ? '#' : now ? '+' : before ? '-' : ' ', p->f);
+		}
+		putc('\n', p->f);
+	}
+	if (top)
+		fprintf(p->f, "    %12s  reserved: # by both, + only now, - only before\n", "");
+}
+
+static void print_pair(const struct paper *p, const struct frag_group *g,
+		       const struct frag_pair *pair)
+{
+	char name[NAME_ROOM];
+
+	if (!pair->run || !pair->base) {
+		frag_run_name(name, sizeof(name), pair->run ? pair->run : pair->base);
+		fprintf(p->f, "\n%s%s, %s%s: %s\n", ink(p, BOLD), frag_group_path(g), name,
+			ink(p, PLAIN), pair->run ? "not in the base" : "only in the base");
+		return;
+	}
+	if (pair->verdict == FRAG_SAME && !pair->conditions)
+		return;
+	frag_run_name(name, sizeof(name), pair->run);
+	fprintf(p->f, "\n%s%s, %s%s: %s%s%s\n", ink(p, BOLD), frag_group_path(g), name, ink(p, PLAIN),
+		ink(p, ink_of(pair->verdict)), frag_verdict_name(pair->verdict),
+		ink_of(pair->verdict) == PLAIN ? "" : ink(p, PLAIN));
+	print_lines(p, "    differs: ", pair->conditions);
+	if (pair->verdict == FRAG_SAME)
+		return;
+	print_figures(p, pair);
+	print_oom(p, &pair->run->result);
+	print_place(p, "they part first at", &pair->first);
+	print_place(p, "they are farthest apart at", &pair->largest);
+	print_both(p, pair);
+}
+
+static void print_head(const struct paper *p)
+{
+	const struct frag_comparison *c = p->diff->comparison;
+	char text[256];
+
+	frag_outcome_text(text, sizeof(text), p->diff);
+	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, BOLD), c->now.path ? c->now.path : "now",
+		ink(p, PLAIN), c->base.path, text);
+	print_lines(p, "  differs: ", c->conditions);
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (!c->group[i].conditions)
+			continue;
+		fprintf(p->f, "  %s\n", frag_group_path(&c->group[i]));
+		print_lines(p, "    differs: ", c->group[i].conditions);
+	}
+}
+
+static void print_runs(const struct paper *p)
+{
+	const struct frag_comparison *c = p->diff->comparison;
+
+	print_head(p);
+	for (uint32_t i = 0; i < c->count; i++)
+		for (uint32_t k = 0; k < c->group[i].count; k++)
+			print_pair(p, &c->group[i], &c->group[i].pair[k]);
+}
+
+/* What broke ------------------------------------------------------------------ */
+
+static void print_conditions(const struct paper *p)
+{
+	const struct frag_gate *gate = p->diff->gate;
+
+	fprintf(p->f, "\nbad is:");
+	for (uint32_t i = 0; i < gate->condition_count; i++) {
+		/* `any` stands for several */
+		if (i && strcmp(gate->conditions[i].text, gate->conditions[i - 1].text) == 0)
+			continue;
+		fprintf(p->f, "%s %s", i ? "," : "", gate->conditions[i].text);
+	}
+	putc('\n', p->f);
+}
+
+static void print_better(const struct paper *p)
+{
+	const struct frag_comparison *c = p->diff->comparison;
+	char name[NAME_ROOM], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	if (!frag_any_better(p->diff))
+		return;
+	fprintf(p->f, "%sbetter than before%s:\n", ink(p, GREEN), ink(p, PLAIN));
+	for (uint32_t i = 0; i < c->count; i++) {
+		for (uint32_t k = 0; k < c->group[i].count * FRAG_FIGURES; k++) {
+			const struct frag_pair *pair = &c->group[i].pair[k / FRAG_FIGURES];
+			const struct frag_figure *figure = &frag_figures[k % FRAG_FIGURES];
+			struct frag_change change;
+
+			if (!pair->run || !pair->base || !figure->decides)
+				continue;
+			change = frag_figure_change(figure, &pair->base->result,
+						    &pair->run->result);
+			if (change.verdict != FRAG_BETTER)
+				continue;
+			frag_pair_name(name, sizeof(name), &c->group[i], pair);
+			fprintf(p->f, "  %s: %s %s (%s)\n", name, figure->path,
+				frag_figure_text(a, figure->unit, change.value),
+				frag_difference_text(b, figure->unit, change.difference));
+		}
+	}
+	if (!c->now.path && !p->diff->updated)
+		fputs("  --update-baseline makes this the new measure\n", p->f);
+}
+
+static void print_gate(const struct paper *p)
+{
+	const struct frag_gate *gate = p->diff->gate;
+	char name[1024];
+
+	if (gate->condition_count)
+		print_conditions(p);
+	else if (frag_any_better(p->diff))
+		putc('\n', p->f);
+	if (gate->count)
+		fprintf(p->f, "%sbroken%s:\n", ink(p, RED), ink(p, PLAIN));
+	else if (gate->condition_count)
+		fprintf(p->f, "%snothing is broken%s\n", ink(p, GREEN), ink(p, PLAIN));
+	for (uint32_t i = 0; i < gate->count; i++) {
+		frag_pair_name(name, sizeof(name), gate->broken[i].group, gate->broken[i].pair);
+		fprintf(p->f, "  %s: %s\n", name, frag_broken_text(&gate->broken[i]));
+	}
+	print_better(p);
+}
+
+static void print_all(const struct paper *p)
+{
+	if (p->diff->comparison->interrupted)
+		fputs("interrupted: this is what was done until then\n", p->f);
+	if (p->diff->comparison->policies)
+		print_policies(p);
+	else
+		print_runs(p);
+	print_gate(p);
+}
+
+/* Rows end in columns that may be empty. */
+static void put_trimmed(const char *text, FILE *f)
+{
+	while (*text) {
+		const size_t n = strcspn(text, "\n");
+		size_t used = n;
+
+		while (used && text[used - 1] == ' ')
+			used--;
+		fwrite(text, 1, used, f);
+		if (text[n])
+			putc('\n', f);
+		text += n + (text[n] == '\n');
+	}
+}
+
+static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+{
+	struct paper p = { .diff = diff };
+	char *text = NULL;
+	size_t size;
+	int bad;
+
+	p.f = open_memstream(&text, &size);
+	if (!p.f)
+		return frag_fail_nomem(err);
+	measure_names(&p);
+	print_all(&p);
+	bad = ferror(p.f);
+	bad |= fclose(p.f);
+	if (!bad)
+		put_trimmed(text, f);
+	free(text);
+	return bad ? frag_fail_nomem(err) : 0;
+}
+
+const struct frag_diff_format frag_diff_text = { .name = "text", .print = print };

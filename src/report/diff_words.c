@@ -1,0 +1,123 @@
+/* diff_words.c - words that several formats of a comparison share. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/diff.h"
+
+const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)
+{
+	if (unit == FRAG_BYTES)
+		return frag_size_text(buf, (uint64_t)value);
+	snprintf(buf, FRAG_NUMBER_ROOM, unit == FRAG_POINTS ? "%.2f" : "%.0f", value);
+	return buf;
+}
+
+const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)
+{
+	char text[FRAG_NUMBER_ROOM];
+
+	if (value == 0)
+		return memcpy(buf, "=", sizeof("="));
+	/* 0.00 would hide that there is a difference */
+	if (unit == FRAG_POINTS && fabs(value) < 0.005)
+		snprintf(text, sizeof(text), "%.4f", fabs(value));
+	else
+		frag_figure_text(text, unit, fabs(value));
+	snprintf(buf, FRAG_NUMBER_ROOM, "%c%.30s", value < 0 ? '-' : '+', text);
+	return buf;
+}
+
+const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_change *change)
+{
+	buf[0] = '\0';
+	if (change->has_percent && change->difference != 0)
+		snprintf(buf, FRAG_NUMBER_ROOM, fabs(change->percent) < 0.005 ? "%+.4f%%"
+			 : "%+.2f%%", change->percent);
+	return buf;
+}
+
+const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_where *w)
+{
+	int used;
+
+	if (w->kind == FRAG_WHERE_MARK) {
+		snprintf(buf, FRAG_PLACE_ROOM, "mark '%s' (step %" PRIu64 ")", w->mark, w->step);
+		return buf;
+	}
+	if (w->kind == FRAG_WHERE_STEP)
+		used = snprintf(buf, FRAG_PLACE_ROOM, "step %" PRIu64 " (%s)", w->step, w->event);
+	else
+		used = snprintf(buf, FRAG_PLACE_ROOM, "steps %" PRIu64 " to %" PRIu64, w->step,
+				w->last);
+	if (*w->mark)
+		snprintf(buf + used, FRAG_PLACE_ROOM - (size_t)used, ", after mark '%s'", w->mark);
+	return buf;
+}
+
+const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where *w)
+{
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
+
+	snprintf(buf, FRAG_PLACE_ROOM, "reserved %s (%s), allocated %s (%s)",
+		 frag_size_text(a, w->reserved),
+		 frag_difference_text(b, FRAG_BYTES, (double)w->reserved - (double)w->base_reserved),
+		 frag_size_text(c, w->allocated),
+		 frag_difference_text(d, FRAG_BYTES,
+				      (double)w->allocated - (double)w->base_allocated));
+	return buf;
+}
+
+const char *frag_group_path(const struct frag_group *group)
+{
+	const char *path = group->runs ? group->runs->path : group->base->path;
+
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+void frag_run_name(char *buf, size_t size, const struct frag_run *run)
+{
+	if (run->result.device)
+		snprintf(buf, size, "%s @%u", run->policy, run->result.device);
+	else
+		snprintf(buf, size, "%s", run->policy);
+}
+
+bool frag_many_traces(const struct frag_comparison *c)
+{
+	uint32_t with_runs = 0;
+
+	for (uint32_t i = 0; i < c->count; i++)
+		with_runs += c->group[i].count > 0;
+	return with_runs > 1;
+}
+
+bool frag_any_better(const struct frag_diff *d)
+{
+	return !d->comparison->policies
+	       && d->outcome->verdict[FRAG_BETTER] + d->outcome->verdict[FRAG_MIXED] > 0;
+}
+
+void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
+{
+	static const enum frag_verdict order[] = {
+		FRAG_WORSE, FRAG_MIXED, FRAG_BETTER, FRAG_CHANGED, FRAG_SAME,
+	};
+	const struct frag_outcome *o = d->outcome;
+	const char *before = ": ";
+	size_t used = (size_t)snprintf(buf, size, "%" PRIu32 " run%s compared", o->compared,
+				       o->compared == 1 ? "" : "s");
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		if (!o->verdict[order[i]])
+			continue;
+		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu32 " %s", before,
+					 o->verdict[order[i]], frag_verdict_name(order[i]));
+		before = ", ";
+	}
+	if (o->added)
+		used += (size_t)snprintf(buf + used, size - used, "; %" PRIu32 " not in the base",
+					 o->added);
+	if (o->missing)
+		snprintf(buf + used, size - used, "; %" PRIu32 " only in the base", o->missing);
+}
