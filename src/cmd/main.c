@@ -10,9 +10,10 @@
 #include "cmd/command.h"
 #include "fragsim/version.h"
 
-#define GUARDED_MOST 3
+#define GUARDED_MOST 16
 
 static const struct frag_cmd *const commands[] = {
+	&frag_cmd_diff,
 	&frag_cmd_gen,
 	&frag_cmd_policies,
 	&frag_cmd_run,

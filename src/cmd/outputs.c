@@ -20,8 +20,7 @@ static enum frag_rows_form form_of(const char *path)
 		? FRAG_ROWS_NDJSON : FRAG_ROWS_CSV;
 }
 
-/* Do the two paths lead to the same regular file, there or not yet? */
-static bool same_file(const char *a, const char *b)
+bool frag_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
@@ -38,7 +37,7 @@ int frag_outputs_apart(const struct frag_outputs *o, const char *trace, struct f
 
 	for (size_t i = 1; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		for (size_t k = 0; paths[i] && k < i; k++) {
-			if (paths[k] && same_file(paths[i], paths[k]))
+			if (paths[k] && frag_same_file(paths[i], paths[k]))
 				return frag_fail(err, FRAG_EUSAGE, "%s: %s", paths[i], k
 						 ? "two outputs to one file"
 						 : "the output would replace the trace");

@@ -23,6 +23,9 @@ struct frag_outputs {
 	bool json_open;
 };
 
+/* Do the two paths lead to the same regular file, there or not yet? */
+bool frag_same_file(const char *a, const char *b);
+
 /* Is each wanted file another, and none the trace? -FRAG_EUSAGE */
 int frag_outputs_apart(const struct frag_outputs *o, const char *trace, struct frag_error *err);
 

@@ -79,19 +79,22 @@ static void put_bar(char *buf, int cells, double part)
 	memcpy(buf + cells, "] ", sizeof("] "));
 }
 
-void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info)
+static bool is_due(struct frag_progress *p, double *elapsed)
 {
-	char words[160], bar[CELLS + 4] = "";
-	double t, part;
+	const double t = p->wanted ? now() : 0;
+
+	if (!p->wanted || t - p->begun < PATIENCE || t - p->last < INTERVAL)
+		return false;
+	p->last = t;
+	*elapsed = t - p->begun;
+	return true;
+}
+
+static void show(struct frag_progress *p, char *words, double part)
+{
+	char bar[CELLS + 4] = "";
 	int room, cells, width;
 
-	if (!p->wanted)
-		return;
-	t = now();
-	if (t - p->begun < PATIENCE || t - p->last < INTERVAL)
-		return;
-	p->last = t;
-	put_words(words, sizeof(words), info, t - p->begun, &part);
 	/* a line that reached the last column, with a ^C echoed behind it, would wrap */
 	room = frag_terminal_columns(STDERR_FILENO) - 1 - ECHO_ROOM;
 	cells = room - (int)strlen(words) - (int)strlen("[] ");
@@ -105,6 +108,28 @@ void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *i
 	fprintf(stderr, "\r%s%s%*s", bar, words, p->shown > width ? p->shown - width : 0, "");
 	fflush(stderr);
 	p->shown = width;
+}
+
+void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info)
+{
+	char words[160];
+	double elapsed, part;
+
+	if (!is_due(p, &elapsed))
+		return;
+	put_words(words, sizeof(words), info, elapsed, &part);
+	show(p, words, part);
+}
+
+void frag_progress_count(struct frag_progress *p, uint32_t done, uint32_t count)
+{
+	char words[80];
+	double elapsed;
+
+	if (!is_due(p, &elapsed))
+		return;
+	snprintf(words, sizeof(words), "%" PRIu32 " of %" PRIu32 " traces", done, count);
+	show(p, words, (double)done / count);
 }
 
 void frag_progress_end(struct frag_progress *p)

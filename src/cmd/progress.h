@@ -15,6 +15,8 @@ struct frag_progress {
 
 void frag_progress_begin(struct frag_progress *p, bool wanted);
 void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info);
+/* The same for traces, of which so many are done. */
+void frag_progress_count(struct frag_progress *p, uint32_t done, uint32_t count);
 /* Takes the line away. */
 void frag_progress_end(struct frag_progress *p);
 

@@ -1,0 +1,174 @@
+/* diff.c - fragsim diff: policies and runs compared, and held to conditions. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/diff_outputs.h"
+#include "cmd/progress.h"
+#include "compare/read_result.h"
+#include "compare/sweep.h"
+#include "fragsim/version.h"
+#include "report/diff_formats.h"
+
+struct diff {
+	struct frag_diff_options options;
+	struct frag_comparison comparison;
+	struct frag_gate gate;
+	struct frag_diff_outputs outputs;
+	struct frag_progress progress;
+};
+
+static void warn(void *ctx, const char *message)
+{
+	struct diff *d = ctx;
+
+	if (!d->options.run.quiet)
+		fprintf(stderr, "fragsim: warning: %s\n", message);
+}
+
+static void show_progress(void *ctx, uint32_t done, uint32_t count)
+{
+	struct diff *d = ctx;
+
+	frag_progress_count(&d->progress, done, count);
+}
+
+static int trace_done(void *ctx, uint32_t index, struct frag_runs *runs, struct frag_error *err)
+{
+	struct diff *d = ctx;
+
+	return frag_comparison_trace(&d->comparison, index, runs, err);
+}
+
+static int simulate(struct diff *d, struct frag_error *err)
+{
+	const struct frag_run_options *run = &d->options.run;
+	const struct frag_sweep sweep = {
+		.traces = d->options.traces, .trace_count = d->options.trace_count,
+		.choices = run->choices, .choice_count = run->choice_count, .sim = run->sim,
+		.total = run->total, .context = run->context, .other = run->other,
+		.granularity = run->granularity, .lenient = run->lenient,
+		.threads = run->threads, .log = { .warn = warn, .ctx = d },
+		.stop = frag_interrupted, .progress = show_progress, .done = trace_done, .ctx = d,
+	};
+	struct frag_comparison *c = &d->comparison;
+	int rc = frag_comparison_begin(c, sweep.trace_count, err);
+
+	if (rc)
+		return rc;
+	frag_progress_begin(&d->progress, !run->quiet);
+	rc = frag_sweep_run(&sweep, &c->now, err);
+	frag_progress_end(&d->progress);
+	c->interrupted = rc == -FRAG_EINTERRUPTED;
+	if (rc && !c->interrupted)
+		return rc;
+	return frag_comparison_end(c, false, err);
+}
+
+/* The baseline; one that is to be written need not be there yet. */
+static int read_baseline(struct diff *d, struct frag_error *err)
+{
+	const char *path = d->options.baseline;
+
+	if (access(path, F_OK) == 0 || strcmp(path, "-") == 0)
+		return frag_read_runs(&d->comparison.base, path, err);
+	if (!d->options.update)
+		return frag_fail(err, FRAG_ETRACE, "%s: there is no such file; --update-baseline"
+				 " makes it", path);
+	d->comparison.base.path = strdup(path);
+	d->comparison.base.version = strdup(FRAG_VERSION);
+	return d->comparison.base.path && d->comparison.base.version ? 0 : frag_fail_nomem(err);
+}
+
+static int compare(struct diff *d, const struct frag_cmd *cmd, struct frag_error *err)
+{
+	struct frag_diff_options *o = &d->options;
+	struct frag_comparison *c = &d->comparison;
+	int rc = 0;
+
+	if (o->files) {
+		rc = frag_read_runs(&c->base, o->traces[0], err);
+		rc = rc ? rc : frag_read_runs(&c->now, o->traces[1], err);
+		rc = rc ? rc : frag_diff_outputs_open(&d->outputs, o, err);
+		return rc ? rc : frag_comparison_files(c, err);
+	}
+	c->policies = !o->baseline;
+	if (o->baseline) {
+		rc = read_baseline(d, err);
+		rc = rc ? rc : frag_diff_options_complete(o, cmd, &c->base, err);
+	}
+	rc = rc ? rc : frag_diff_outputs_open(&d->outputs, o, err);
+	return rc ? rc : simulate(d, err);
+}
+
+/* What broke, for who does not see the text. */
+static void tell_broken(const struct diff *d)
+{
+	const struct frag_diff_format *format = d->options.format;
+	char name[1024];
+
+	if (!d->options.run.quiet && (!format || format == &frag_diff_text))
+		return;
+	for (uint32_t i = 0; i < d->gate.count; i++) {
+		frag_pair_name(name, sizeof(name), d->gate.broken[i].group, d->gate.broken[i].pair);
+		fprintf(stderr, "fragsim: %s: %s\n", name, frag_broken_text(&d->gate.broken[i]));
+	}
+}
+
+static int report(struct diff *d, int *status, struct frag_error *err)
+{
+	const struct frag_comparison *c = &d->comparison;
+	const struct frag_outcome outcome = frag_comparison_outcome(c);
+	const bool judged = !d->options.update && !c->interrupted;
+	struct frag_diff diff = {
+		.comparison = c, .gate = &d->gate, .outcome = &outcome,
+		.updated = d->options.update && !c->interrupted,
+	};
+	struct frag_standing *standings = frag_comparison_standings(c, &diff.standing_count);
+	int rc = standings ? 0 : frag_fail_nomem(err);
+
+	diff.standings = standings;
+	if (!rc && judged) {
+		d->gate.conditions = d->options.run.conditions;
+		d->gate.condition_count = d->options.run.condition_count;
+		rc = frag_gate_judge(&d->gate, c, err);
+	}
+	rc = rc ? rc : frag_diff_outputs_write(&d->outputs, &d->options, &diff, err);
+	free(standings);
+	if (!rc) {
+		tell_broken(d);
+		*status = d->gate.count ? 1 : 0;
+	}
+	if (!rc && c->interrupted)
+		rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return rc;
+}
+
+static int diff_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		     struct frag_error *err)
+{
+	struct diff d = { .progress = { .wanted = false } };
+	int rest, rc;
+
+	frag_diff_options_init(&d.options);
+	rc = frag_options(cmd, argc, argv, &d.options, frag_diff_set_option, &rest, err);
+	if (rc || !rest)
+		goto out;
+	rc = frag_diff_options_check(&d.options, cmd, argv + rest, argc - rest, err);
+	rc = rc ? rc : compare(&d, cmd, err);
+	rc = rc ? rc : report(&d, status, err);
+out:
+	frag_diff_outputs_fini(&d.outputs);
+	frag_gate_fini(&d.gate);
+	frag_comparison_fini(&d.comparison);
+	frag_diff_options_fini(&d.options);
+	return rc;
+}
+
+const struct frag_cmd frag_cmd_diff = {
+	.name = "diff",
+	.args = "[options] [TRACE...]; or BASE.json NEW.json",
+	.summary = "compare policies on traces, runs, or what is simulated now with a baseline",
+	.opts = frag_diff_opts,
+	.exec = diff_exec,
+};

@@ -1,0 +1,277 @@
+/* diff_options.c - the options of fragsim diff. */
+#include "cmd/diff_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "cmd/outputs.h"
+
+enum {
+	OPT_BASELINE = FRAG_OPT_FIRST_OWN, OPT_UPDATE, OPT_GATE, OPT_FORMAT, OPT_OUTPUT,
+};
+
+const struct frag_opt frag_diff_opts[] = {
+	{ 'p', "policy", "NAME", "a policy to simulate, NAME[:key=value,...]; repeatable",
+	  FRAG_OPT_POLICY },
+	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch",
+	  FRAG_OPT_ALLOC_CONF },
+	{ 'b', "baseline", "FILE", "compare what is simulated now with this", OPT_BASELINE },
+	{ 0, "update-baseline", NULL, "write what is simulated now to the baseline", OPT_UPDATE },
+	{ 0, "gate", NULL, "exit with 1 if it got worse: conditions for CI, printed", OPT_GATE },
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it holds: 'peak.reserved > +2%'; repeatable",
+	  FRAG_OPT_FAIL_IF },
+	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)", OPT_FORMAT },
+	{ 'o', "output", "FORMAT:FILE", "write it to a file too; repeatable", OPT_OUTPUT },
+	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
+	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", FRAG_OPT_ON_OOM },
+	{ 0, "lenient", NULL, "leave out events that are bad in themselves", FRAG_OPT_LENIENT },
+	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)",
+	  FRAG_OPT_DEVICE_BYTES },
+	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it", FRAG_OPT_CONTEXT_BYTES },
+	{ 0, "other-bytes", "SIZE", "what other processes hold of it", FRAG_OPT_OTHER_BYTES },
+	{ 0, "granularity", "SIZE", "pages in which the device gives memory",
+	  FRAG_OPT_GRANULARITY },
+	{ 0, "threads", "N", "threads for traces and policies (0: one a processor)",
+	  FRAG_OPT_THREADS },
+	{ 0 },
+};
+
+void frag_diff_options_init(struct frag_diff_options *o)
+{
+	*o = (struct frag_diff_options){ .baseline = NULL };
+	frag_run_options_init(&o->run);
+	o->run.has_base = true;
+}
+
+void frag_diff_options_fini(struct frag_diff_options *o)
+{
+	frag_run_options_fini(&o->run);
+	free(o->traces);
+}
+
+static const struct frag_diff_format *find_format(const char *name, size_t length)
+{
+	for (uint32_t i = 0; frag_diff_formats[i]; i++)
+		if (strlen(frag_diff_formats[i]->name) == length
+		    && memcmp(frag_diff_formats[i]->name, name, length) == 0)
+			return frag_diff_formats[i];
+	return NULL;
+}
+
+static int no_format(const char *option, const char *value, struct frag_error *err)
+{
+	char names[128] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; frag_diff_formats[i] && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 frag_diff_formats[i]->name);
+	return frag_fail(err, FRAG_EUSAGE, "%s %.60s: no such format; there are: %s", option, value,
+			 names);
+}
+
+static int add_output(struct frag_diff_options *o, const char *value, struct frag_error *err)
+{
+	const char *colon = strchr(value, ':');
+	const struct frag_diff_format *format;
+
+	if (!colon || !colon[1])
+		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: FORMAT:FILE is wanted, as in"
+				 " markdown:report.md", value);
+	format = find_format(value, (size_t)(colon - value));
+	if (!format)
+		return no_format("--output", value, err);
+	if (o->output_count == FRAG_DIFF_OUTPUTS_MOST)
+		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: at most %d are possible", value,
+				 FRAG_DIFF_OUTPUTS_MOST);
+	o->outputs[o->output_count++] = (struct frag_diff_output){
+		.format = format, .path = colon + 1,
+	};
+	return 0;
+}
+
+static int set_gate(struct frag_diff_options *o, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; frag_gate_defaults[i] && !o->gate && !rc; i++)
+		rc = frag_run_set_option(&o->run, FRAG_OPT_FAIL_IF, frag_gate_defaults[i], err);
+	o->gate = true;
+	return rc;
+}
+
+int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct frag_diff_options *o = ctx;
+
+	switch (id) {
+	case OPT_BASELINE:
+		o->baseline = value;
+		return 0;
+	case OPT_UPDATE:
+		o->update = true;
+		return 0;
+	case OPT_GATE:
+		return set_gate(o, err);
+	case OPT_FORMAT:
+		o->format = find_format(value, strlen(value));
+		return o->format ? 0 : no_format("--format", value, err);
+	case OPT_OUTPUT:
+		return add_output(o, value, err);
+	default:
+		return frag_run_set_option(&o->run, id, value, err);
+	}
+}
+
+static int add_trace(struct frag_diff_options *o, const char *path, struct frag_error *err)
+{
+	if (!frag_grow(&o->traces, &o->trace_capacity, (uint64_t)o->trace_count + 1,
+		       sizeof(*o->traces)))
+		return frag_fail_nomem(err);
+	o->traces[o->trace_count++] = path;
+	return 0;
+}
+
+/* Settings are spelt out as keys, so that the policy's text says all of it. */
+static int spell_out(struct frag_choice *choice, struct frag_error *err)
+{
+	const struct frag_param_spec *spec = choice->ops->params;
+	const uint64_t *param = choice->param;
+	struct frag_choice usual;
+	size_t used = strlen(choice->ops->name);
+	char text[sizeof(choice->text)];
+	int rc = frag_choice_parse(&usual, choice->ops->name, err);
+
+	snprintf(text, sizeof(text), "%s", choice->ops->name);
+	for (uint32_t i = 0; !rc && spec && spec[i].name && used < sizeof(text); i++) {
+		const char *before = used == strlen(choice->ops->name) ? ":" : ",";
+		char value[FRAG_PARAM_TEXT];
+
+		if (param[i] == usual.param[i])
+			continue;
+		if (spec[i].type == FRAG_PARAM_OWN)
+			spec[i].print(param[i], value, sizeof(value));
+		else
+			snprintf(value, sizeof(value), "%llu", (unsigned long long)param[i]);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", before,
+					 spec[i].name, value);
+	}
+	if (!rc && used >= sizeof(text))
+		rc = frag_fail(err, FRAG_EUSAGE, "--alloc-conf: more settings than a policy's name"
+			       " can hold");
+	return rc ? rc : frag_choice_parse(choice, text, err);
+}
+
+static int check_settings(struct frag_diff_options *o, struct frag_error *err)
+{
+	int rc = frag_run_settings(&o->run, err);
+
+	for (uint32_t i = 0; o->run.settings && i < o->run.choice_count && !rc; i++)
+		if (o->run.choices[i].ops->settings)
+			rc = spell_out(&o->run.choices[i], err);
+	return rc;
+}
+
+/* Each output another file, none of them an input; one at most to standard output. */
+static int check_outputs(const struct frag_diff_options *o, const struct frag_cmd *cmd,
+			 struct frag_error *err)
+{
+	uint32_t standard = o->format != NULL;
+
+	for (uint32_t i = 0; i < o->output_count; i++) {
+		const char *path = o->outputs[i].path;
+
+		standard += strcmp(path, "-") == 0;
+		if (o->baseline && frag_same_file(path, o->baseline))
+			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the baseline",
+					 path);
+		for (uint32_t k = 0; k < o->trace_count; k++)
+			if (frag_same_file(path, o->traces[k]))
+				return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace %s",
+						 path, o->files ? "the result" : "the trace");
+		for (uint32_t k = 0; k < i; k++)
+			if (frag_same_file(path, o->outputs[k].path))
+				return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",
+						 path);
+	}
+	return standard > 1 ? frag_usage(cmd, "two outputs to standard output", err) : 0;
+}
+
+static int check_standard_input(const struct frag_diff_options *o, const struct frag_cmd *cmd,
+				struct frag_error *err)
+{
+	uint32_t standard = o->baseline && strcmp(o->baseline, "-") == 0;
+
+	for (uint32_t i = 0; i < o->trace_count; i++)
+		standard += strcmp(o->traces[i], "-") == 0;
+	return standard > 1 ? frag_usage(cmd, "standard input can be read only once", err) : 0;
+}
+
+int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd, char **operands,
+			    int count, struct frag_error *err)
+{
+	const bool simulate = o->run.choice_count || o->baseline;
+	int rc = 0;
+
+	for (int i = 0; i < count && !rc; i++)
+		rc = add_trace(o, operands[i], err);
+	if (rc)
+		return rc;
+	if (o->update && !o->baseline)
+		return frag_usage(cmd, "--update-baseline wants --baseline FILE", err);
+	if (o->update && strcmp(o->baseline, "-") == 0)
+		return frag_usage(cmd, "a baseline on standard input cannot be written", err);
+	if (!simulate && count != 2)
+		return frag_usage(cmd, "which policies (-p) on which traces, or which two results?",
+				  err);
+	if (!simulate && o->run.settings)
+		return frag_usage(cmd, "--alloc-conf is for --policy pytorch", err);
+	if (o->run.choice_count && !o->baseline && count == 0)
+		return frag_usage(cmd, "which traces?", err);
+	o->files = !simulate;
+	rc = check_standard_input(o, cmd, err);
+	rc = rc ? rc : check_outputs(o, cmd, err);
+	return rc || o->files || (o->run.settings && !o->run.choice_count) ? rc
+		: check_settings(o, err);
+}
+
+static bool has_policy(const struct frag_run_options *run, const char *text)
+{
+	for (uint32_t i = 0; i < run->choice_count; i++)
+		if (strcmp(run->choices[i].text, text) == 0)
+			return true;
+	return false;
+}
+
+static int add_policies(struct frag_diff_options *o, const struct frag_run_set *base,
+			struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < base->count; i++)
+		for (uint32_t k = 0; k < base->trace[i].count && !rc; k++)
+			if (!has_policy(&o->run, base->trace[i].run[k].policy))
+				rc = frag_run_set_option(&o->run, FRAG_OPT_POLICY,
+							 base->trace[i].run[k].policy, err);
+	return rc;
+}
+
+int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cmd *cmd,
+			       const struct frag_run_set *base, struct frag_error *err)
+{
+	const bool own_traces = o->trace_count > 0;
+	int rc = 0;
+
+	if (!o->run.choice_count) {
+		rc = add_policies(o, base, err);
+		rc = rc ? rc : check_settings(o, err);
+	}
+	for (uint32_t i = 0; i < base->count && !own_traces && !rc; i++)
+		rc = add_trace(o, base->trace[i].path, err);
+	if (!rc && (!o->run.choice_count || !o->trace_count))
+		rc = frag_usage(cmd, "the baseline has no runs: which policies (-p) on which traces?",
+				err);
+	return rc ? rc : check_outputs(o, cmd, err);
+}

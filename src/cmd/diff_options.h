@@ -1,0 +1,44 @@
+/* diff_options.h - the options of fragsim diff. */
+#ifndef CMD_DIFF_OPTIONS_H
+#define CMD_DIFF_OPTIONS_H
+
+#include "cmd/run_options.h"
+#include "compare/compare.h"
+#include "report/diff.h"
+
+#define FRAG_DIFF_OUTPUTS_MOST 12
+
+struct frag_diff_output {
+	const struct frag_diff_format *format;
+	const char *path;       /* "-": standard output */
+};
+
+struct frag_diff_options {
+	struct frag_run_options run;
+	const char *baseline;   /* path; NULL: none */
+	bool update, gate;
+	const struct frag_diff_format *format;  /* of standard output; NULL: not given */
+	struct frag_diff_output outputs[FRAG_DIFF_OUTPUTS_MOST];
+	uint32_t output_count;
+	const char **traces;
+	uint32_t trace_count, trace_capacity;
+	bool files;             /* two files are compared, nothing is simulated */
+};
+
+extern const struct frag_opt frag_diff_opts[];
+
+void frag_diff_options_init(struct frag_diff_options *o);
+void frag_diff_options_fini(struct frag_diff_options *o);
+
+/* For frag_options(). */
+int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error *err);
+
+/* After the last option, with the operands: what does not go together. */
+int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd, char **operands,
+			    int count, struct frag_error *err);
+
+/* Policies and traces that were not given are those of the baseline. */
+int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cmd *cmd,
+			       const struct frag_run_set *base, struct frag_error *err);
+
+#endif

@@ -1,0 +1,121 @@
+/* diff_outputs.c - the files that a comparison writes. */
+#include "cmd/diff_outputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/terminal.h"
+#include "report/diff_formats.h"
+
+#define BASELINE FRAG_DIFF_OUTPUTS_MOST         /* its place among the files */
+
+static int open_file(struct frag_diff_outputs *outputs, uint32_t i, const char *path,
+		     struct frag_error *err)
+{
+	int rc;
+
+	frag_guard_file(&outputs->files[i]);
+	rc = frag_outfile_open(&outputs->files[i], path, err);
+	outputs->open[i] = !rc;
+	return rc;
+}
+
+int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
+			   struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < o->output_count && !rc; i++)
+		rc = open_file(outputs, i, o->outputs[i].path, err);
+	if (!rc && o->update)
+		rc = open_file(outputs, BASELINE, o->baseline, err);
+	return rc;
+}
+
+/* What print makes, to the file. A baseline is one where format is NULL. */
+static int print_into(struct frag_outfile *to, const struct frag_diff_format *format,
+		      const struct frag_diff *diff, struct frag_error *err)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	int rc, bad;
+
+	if (!f)
+		return frag_fail_nomem(err);
+	rc = format ? format->print(diff, f, err)
+		    : frag_baseline_print(&diff->comparison->now, f, err);
+	bad = ferror(f);
+	bad |= fclose(f);
+	if (!rc && bad)
+		rc = frag_fail_nomem(err);
+	if (!rc)
+		frag_outfile_write(to, text, size);
+	free(text);
+	return rc ? rc : frag_outfile_finish(to, err);
+}
+
+static bool wants_colour(void)
+{
+	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return frag_terminal_columns(STDOUT_FILENO) && !(no_colour && *no_colour)
+	       && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+/* Text where nothing else was asked for. */
+static int print_standard(const struct frag_diff_options *o, struct frag_diff *diff,
+			  struct frag_error *err)
+{
+	const struct frag_diff_format *format = o->format ? o->format : &frag_diff_text;
+	struct frag_outfile standard;
+	int rc;
+
+	for (uint32_t i = 0; i < o->output_count; i++)
+		if (strcmp(o->outputs[i].path, "-") == 0)
+			return 0;
+	if (format == &frag_diff_text && o->run.quiet)
+		return 0;
+	rc = frag_outfile_open(&standard, "-", err);
+	if (rc)
+		return rc;
+	diff->colour = wants_colour();
+	rc = print_into(&standard, format, diff, err);
+	diff->colour = false;
+	frag_outfile_abandon(&standard);
+	return rc;
+}
+
+static int commit(struct frag_diff_outputs *outputs, uint32_t i, struct frag_error *err)
+{
+	if (!outputs->open[i])
+		return 0;
+	outputs->open[i] = false;
+	return frag_outfile_commit(&outputs->files[i], err);
+}
+
+int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
+			    struct frag_diff *diff, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < o->output_count && !rc; i++)
+		rc = print_into(&outputs->files[i], o->outputs[i].format, diff, err);
+	if (!rc && diff->updated)
+		rc = print_into(&outputs->files[BASELINE], NULL, diff, err);
+	rc = rc ? rc : print_standard(o, diff, err);
+	for (uint32_t i = 0; i < o->output_count && !rc; i++)
+		rc = commit(outputs, i, err);
+	if (!rc && diff->updated)
+		rc = commit(outputs, BASELINE, err);
+	return rc;
+}
+
+void frag_diff_outputs_fini(struct frag_diff_outputs *outputs)
+{
+	for (uint32_t i = 0; i <= BASELINE; i++)
+		if (outputs->open[i])
+			frag_outfile_abandon(&outputs->files[i]);
+	frag_guard_file(NULL);
+}

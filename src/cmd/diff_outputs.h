@@ -1,0 +1,24 @@
+/* diff_outputs.h - the files that a comparison writes. */
+#ifndef CMD_DIFF_OUTPUTS_H
+#define CMD_DIFF_OUTPUTS_H
+
+#include "base/outfile.h"
+#include "cmd/diff_options.h"
+
+struct frag_diff_outputs {
+	struct frag_outfile files[FRAG_DIFF_OUTPUTS_MOST + 1];  /* the baseline is the last */
+	bool open[FRAG_DIFF_OUTPUTS_MOST + 1];
+};
+
+/* Opens all that is wanted, so that what cannot be written is known before the work. */
+int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
+			   struct frag_error *err);
+
+/* Writes all of them, and what goes to standard output; then all take their places. */
+int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
+			    struct frag_diff *diff, struct frag_error *err);
+
+/* Leaves no file behind that was not committed. */
+void frag_diff_outputs_fini(struct frag_diff_outputs *outputs);
+
+#endif
