@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 
@@ -17,13 +18,25 @@ const char *const frag_gate_defaults[] = {
 	NULL,
 };
 
+static bool many_devices(const struct frag_runs *runs)
+{
+	for (uint32_t i = 0; i < runs->count; i++)
+		if (runs->run[i].result.device)
+			return true;
+	return false;
+}
+
 void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
 		    const struct frag_pair *pair)
 {
 	const struct frag_runs *runs = group->runs ? group->runs : group->base;
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
+	const char *path = strcmp(runs->path, "-") == 0 ? "standard input" : runs->path;
 
-	snprintf(buf, size, "%s, %s on device %u", runs->path, run->policy, run->result.device);
+	if (many_devices(runs))
+		snprintf(buf, size, "%s, %s on device %u", path, run->policy, run->result.device);
+	else
+		snprintf(buf, size, "%s, %s", path, run->policy);
 }
 
 const char *frag_broken_text(const struct frag_broken *broken)

@@ -28,7 +28,7 @@ int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 		    struct frag_error *err);
 void frag_gate_fini(struct frag_gate *gate);
 
-/* "traces/x.ndjson.gz, bestfit on device 0": what a line is about. */
+/* "traces/x.ndjson.gz, bestfit"; of several devices "... on device 1": what a line is about. */
 void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
 		    const struct frag_pair *pair);
 

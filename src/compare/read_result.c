@@ -503,7 +503,8 @@ static void read_document(struct reader *r, const struct at *root, struct frag_r
 		return;
 	baseline = strcmp(frag_json_string(format.node), "fragsim-baseline") == 0;
 	if (!baseline && strcmp(frag_json_string(format.node), "fragsim-result") != 0)
-		bad(r, &format, "fragsim-result or fragsim-baseline is wanted");
+		bad(r, &format, "fragsim-result or fragsim-baseline is wanted (a trace is"
+		    " compared under --policy NAME)");
 	if (take_count(r, root, "version") != 1)
 		bad(r, &(struct at){ .up = root, .key = "version" }, "this fragsim reads version 1");
 	tool = take_object(r, root, "tool");
@@ -541,7 +542,7 @@ static int check_text(const char *path, char *text, size_t length, struct frag_e
 		column = *p == '\n' ? 1 : column + 1;
 		line += *p == '\n';
 	}
-	return frag_fail(err, FRAG_ETRACE, "%s:%zu:%zu: not JSON: %s", path, line, column,
+	return frag_fail(err, FRAG_ETRACE, "%s:%zu:%zu: no result, because no JSON: %s", path, line, column,
 			 scan.fail_text);
 }
 

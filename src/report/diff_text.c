@@ -52,8 +52,8 @@ static void put_inked(const struct paper *p, int width, const char *text, enum f
 	if (colour == PLAIN)
 		fprintf(p->f, "%*s", width, text);
 	else
-		fprintf(p->f, "%*s%s%s%s", width - (int)strlen(text), "", ink(p, colour), text,
-			ink(p, PLAIN));
+		fprintf(p->f, "%*s%s%s%s", width > (int)strlen(text) ? width - (int)strlen(text)
+			: 0, "", ink(p, colour), text, ink(p, PLAIN));
 }
 
 /* "3 pytorch:expanda.." where the whole does not fit; the list of policies has it. */
@@ -383,15 +383,15 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 			c.has_value ? frag_figure_text(a, figure->unit, c.value) : "-");
 		put_inked(p, 13, frag_difference_text(a, figure->unit, c.difference), c.verdict);
 		fprintf(p->f, "  %10s  ", frag_percent_text(a, &c));
-		fprintf(p->f, "%s%s%s\n", ink(p, ink_of(c.verdict)), frag_verdict_name(c.verdict),
-			c.verdict == FRAG_SAME || c.verdict == FRAG_CHANGED ? "" : ink(p, PLAIN));
+		put_inked(p, 0, frag_verdict_name(c.verdict), c.verdict);
+		putc('\n', p->f);
 	}
 }
 
 /* Both runs over the steps: what one reserves more than the other shows. */
 static void print_both(const struct paper *p, const struct frag_pair *pair)
 {
-	enum { ROWS = 8 };
+	enum { ROWS = 8, COLUMNS = FRAG_COURSE_MOST };
 	struct frag_course a = pair->base->course, b = pair->run->course;
 	char text[FRAG_NUMBER_ROOM];
 	uint64_t top = 0;
@@ -412,7 +412,9 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 			const bool before = (double)a.stretch[i].reserved >= level;
 			const bool now = (double)b.stretch[i].reserved >= level;
 
-			putc(before && now ? '#' : now ? '+' : before ? '-' : ' ', p->f);
+			/* few stretches are drawn as wide as many */
+			for (uint32_t n = 0; n < COLUMNS / a.count; n++)
+				putc(before && now ? '#' : now ? '+' : before ? '-' : ' ', p->f);
 		}
 		putc('\n', p->f);
 	}
@@ -423,19 +425,18 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 static void print_pair(const struct paper *p, const struct frag_group *g,
 		       const struct frag_pair *pair)
 {
-	char name[NAME_ROOM];
+	char name[1024];
 
+	frag_pair_name(name, sizeof(name), g, pair);
 	if (!pair->run || !pair->base) {
-		frag_run_name(name, sizeof(name), pair->run ? pair->run : pair->base);
-		fprintf(p->f, "\n%s%s, %s%s: %s\n", ink(p, BOLD), frag_group_path(g), name,
-			ink(p, PLAIN), pair->run ? "not in the base" : "only in the base");
+		fprintf(p->f, "  %s: %s\n", name,
+			pair->run ? "not in the base" : "only in the base");
 		return;
 	}
 	if (pair->verdict == FRAG_SAME && !pair->conditions)
 		return;
-	frag_run_name(name, sizeof(name), pair->run);
-	fprintf(p->f, "\n%s%s, %s%s: %s%s%s\n", ink(p, BOLD), frag_group_path(g), name, ink(p, PLAIN),
-		ink(p, ink_of(pair->verdict)), frag_verdict_name(pair->verdict),
+	fprintf(p->f, "\n%s%s%s: %s%s%s\n", ink(p, BOLD), name, ink(p, PLAIN),
+		ink_of(pair->verdict) == PLAIN ? "" : ink(p, ink_of(pair->verdict)), frag_verdict_name(pair->verdict),
 		ink_of(pair->verdict) == PLAIN ? "" : ink(p, PLAIN));
 	print_lines(p, "    differs: ", pair->conditions);
 	if (pair->verdict == FRAG_SAME)
@@ -490,32 +491,51 @@ static void print_conditions(const struct paper *p)
 	putc('\n', p->f);
 }
 
+/* A pair's name stands over the first line that is about it. */
+static void print_name_once(const struct paper *p, const struct frag_group *g,
+			    const struct frag_pair *pair, const struct frag_pair **last)
+{
+	char name[1024];
+
+	if (*last == pair)
+		return;
+	*last = pair;
+	frag_pair_name(name, sizeof(name), g, pair);
+	fprintf(p->f, "  %s\n", name);
+}
+
+static void print_better_pair(const struct paper *p, const struct frag_group *g,
+			      const struct frag_pair *pair)
+{
+	const struct frag_pair *last = NULL;
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
+
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
+		const struct frag_figure *figure = &frag_figures[i];
+		const struct frag_change change = frag_figure_change(figure, &pair->base->result,
+								     &pair->run->result);
+
+		if (!figure->decides || change.verdict != FRAG_BETTER)
+			continue;
+		print_name_once(p, g, pair, &last);
+		fprintf(p->f, "    %s is %s, before %s (%s)\n", figure->path,
+			frag_figure_text(a, figure->unit, change.value),
+			frag_figure_text(b, figure->unit, change.base),
+			frag_difference_text(c, figure->unit, change.difference));
+	}
+}
+
 static void print_better(const struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
-	char name[NAME_ROOM], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
 	if (!frag_any_better(p->diff))
 		return;
 	fprintf(p->f, "%sbetter than before%s:\n", ink(p, GREEN), ink(p, PLAIN));
-	for (uint32_t i = 0; i < c->count; i++) {
-		for (uint32_t k = 0; k < c->group[i].count * FRAG_FIGURES; k++) {
-			const struct frag_pair *pair = &c->group[i].pair[k / FRAG_FIGURES];
-			const struct frag_figure *figure = &frag_figures[k % FRAG_FIGURES];
-			struct frag_change change;
-
-			if (!pair->run || !pair->base || !figure->decides)
-				continue;
-			change = frag_figure_change(figure, &pair->base->result,
-						    &pair->run->result);
-			if (change.verdict != FRAG_BETTER)
-				continue;
-			frag_pair_name(name, sizeof(name), &c->group[i], pair);
-			fprintf(p->f, "  %s: %s %s (%s)\n", name, figure->path,
-				frag_figure_text(a, figure->unit, change.value),
-				frag_difference_text(b, figure->unit, change.difference));
-		}
-	}
+	for (uint32_t i = 0; i < c->count; i++)
+		for (uint32_t k = 0; k < c->group[i].count; k++)
+			if (c->group[i].pair[k].run && c->group[i].pair[k].base)
+				print_better_pair(p, &c->group[i], &c->group[i].pair[k]);
 	if (!c->now.path && !p->diff->updated)
 		fputs("  --update-baseline makes this the new measure\n", p->f);
 }
@@ -523,7 +543,7 @@ static void print_better(const struct paper *p)
 static void print_gate(const struct paper *p)
 {
 	const struct frag_gate *gate = p->diff->gate;
-	char name[1024];
+	const struct frag_pair *last = NULL;
 
 	if (gate->condition_count)
 		print_conditions(p);
@@ -534,10 +554,12 @@ static void print_gate(const struct paper *p)
 	else if (gate->condition_count)
 		fprintf(p->f, "%snothing is broken%s\n", ink(p, GREEN), ink(p, PLAIN));
 	for (uint32_t i = 0; i < gate->count; i++) {
-		frag_pair_name(name, sizeof(name), gate->broken[i].group, gate->broken[i].pair);
-		fprintf(p->f, "  %s: %s\n", name, frag_broken_text(&gate->broken[i]));
+		print_name_once(p, gate->broken[i].group, gate->broken[i].pair, &last);
+		fprintf(p->f, "    %s\n", frag_broken_text(&gate->broken[i]));
 	}
 	print_better(p);
+	if (p->diff->updated)
+		fprintf(p->f, "%s is written anew\n", p->diff->comparison->base.path);
 }
 
 static void print_all(const struct paper *p)

@@ -1,0 +1,279 @@
+"""checks_files.py - results and baselines that are compared: what they say, and what is wrong."""
+
+import copy
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+
+from stage import PATIENCE, ROOT, Stage, Tap
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+EVENTS = [
+    {'op': 'mark', 'name': 'one'}, {'op': 'alloc', 'id': 1, 'size': '3MiB'},
+    {'op': 'mark', 'name': 'two'}, {'op': 'alloc', 'id': 2, 'size': 1000},
+    {'op': 'free', 'id': 1}, {'op': 'mark', 'name': 'three'}]
+# what comparisons never look at
+UNUSED = ('tool.name', 'message', 'pytorch')
+
+
+def results(stage: Stage) -> tuple[str, str]:
+    """Two results of one trace: bestfit reserves 4 MiB for 3 and 1000 bytes, direct 3 and then
+    two more of the 1 MiB pages that the device has."""
+    trace = stage.trace('small', EVENTS, {'granularity_bytes': '1MiB'})
+    stage.run('run', '-q', '-p', 'bestfit', '--json', 'base.json', trace)
+    stage.run('run', '-q', '-p', 'direct', '--json', 'new.json', trace)
+    return 'base.json', 'new.json'
+
+
+def check_places(tap: Tap, stage: Stage) -> None:
+    """On paper: bestfit reserves 4 MiB at step 1, and its rest serves step 3. direct has 3 MiB at
+    mark two and 1 MiB at mark three, after the free; it allocates whole pages."""
+    base, new = results(stage)
+    pair = stage.json('diff', base, new)['traces'][0]['runs'][0]
+    mib = 1 << 20
+    wanted = {
+        'first': ('mark', 2, 'two', 4 * mib, 3 * mib, 3 * mib, 3 * mib),
+        'largest': ('mark', 5, 'three', 4 * mib, 1 * mib, 1024, 1 * mib)}
+    got = {key: tuple(pair[key][x] for x in ('at', 'step', 'mark', 'base_reserved', 'reserved',
+                                             'base_allocated', 'allocated'))
+           for key in wanted}
+    tap.result('where two results part, and differ most', [] if got == wanted else [str(got)])
+    reserved = pair['figures']['peak.reserved']
+    tap.result('two policies in two results are compared by place', [] if (
+        reserved['base'], reserved['value'], reserved['percent'], reserved['verdict']) == (
+        4 * mib, 4 * mib, 0, 'same') else [str(reserved)])
+    tap.result('a result is what it is', [] if stage.json('diff', base, base)['traces'][0]['runs'][
+        0]['verdict'] == 'same' else ['not the same'])
+
+
+def check_conditions(tap: Tap, stage: Stage) -> None:
+    base, _ = results(stage)
+    old = stage.read(base)
+    changes = (
+        ('the tool', lambda x: x['tool'].update(version='9.8.7'), 'fragsim 0.1.0, before 9.8.7'),
+        ('the trace', lambda x: x['trace'].update(content='00'), 'the trace itself: content'),
+        ('the events', lambda x: x['trace'].update(events=7), 'events: 6, before 7'),
+        ('the end', lambda x: x['trace'].update(complete=False),
+         'not read to its end: the base'),
+        ('the device', lambda x: x['runs'][0]['device'].update(total_bytes=1 << 30),
+         'device total: 0 (0 bytes), before 1073741824 (1024.00 MiB)'),
+        ('a key', lambda x: x['runs'][0]['policy']['params'].update(align=256),
+         'policy key align: 512, before 256'),
+        ('a key that is new', lambda x: x['runs'][0]['policy']['params'].pop('align'),
+         'policy key align: 512, before there was none'),
+        ('a key that is gone', lambda x: x['runs'][0]['policy']['params'].update(zeal='a,b'),
+         'policy key zeal: there is none, before a,b'),
+        ('the status', lambda x: x['runs'][0].update(status='interrupted'),
+         'interrupted: the base'),
+    )
+    for name, change, words in changes:
+        changed = copy.deepcopy(old)
+        change(changed)
+        text = stage.run('diff', stage.write('changed.json', changed), base).stdout
+        # said before the first figure is
+        head = text.split('difference\n')[0].split('    they part')[0]
+        tap.result(f'a condition that differs: {name}', [] if words in head else [text])
+
+
+def leaves(document: object, path: tuple = ()) -> Iterator[tuple]:
+    """The paths of all members of objects."""
+    if isinstance(document, dict):
+        for key, value in document.items():
+            yield (*path, key)
+            yield from leaves(value, (*path, key))
+    elif isinstance(document, list):
+        for i, value in enumerate(document):
+            yield from leaves(value, (*path, i))
+
+
+def inner(document: object, path: tuple) -> object:
+    for key in path:
+        document = document[key]
+    return document
+
+
+def spelt(path: tuple) -> str:
+    text = ''
+    for key in path:
+        text += f'[{key}]' if isinstance(key, int) else ('.' if text else '') + key
+    return text
+
+
+def mutants(document: dict) -> Iterator[tuple[str, dict, str]]:
+    """With a member out, or of another kind: the mutant, and the place that has to be named."""
+    for path in leaves(document):
+        place = spelt(path)
+        if path[0] in UNUSED or any(x in UNUSED for x in path) or place in UNUSED \
+                or 'params' in path[:-1] or path[-1] in ('id', 'name') and 'oom' in path:
+            continue
+        without = copy.deepcopy(document)
+        del inner(without, path[:-1])[path[-1]]
+        if path[-1] not in ('course',):
+            yield f'no {place}', without, place
+        other = copy.deepcopy(document)
+        inner(other, path[:-1])[path[-1]] = [{}] if not isinstance(inner(document, path), list) \
+            else 'text'
+        yield f'another kind: {place}', other, place
+        if isinstance(inner(document, path), int) and not isinstance(inner(document, path), bool) \
+                and path[-1] != 'device_free':
+            for value in (-1, 1.5, 2**53, 1e300):
+                other = copy.deepcopy(document)
+                inner(other, path[:-1])[path[-1]] = value
+                yield f'{value}: {place}', other, place
+
+
+def check_mutants(tap: Tap, stage: Stage, name: str, document: dict, good: str, step: int) -> None:
+    faults, count = [], 0
+    for i, (what, mutant, place) in enumerate(mutants(document)):
+        if i % step:
+            continue
+        count += 1
+        done = stage.run('diff', stage.write('mutant.json', mutant), good,
+                         statuses=(0, 1, 2, 3, 4, 6))
+        if done.returncode != 4 or not done.stderr.startswith('fragsim: mutant.json: ') \
+                or place not in done.stderr or done.stderr.count('\n') != 1 or done.stdout:
+            faults.append(f'{what}: {done.returncode}: {done.stderr}')
+    tap.result(f'{count} mutants of {name} are refused, and the member named', faults)
+
+
+def check_damage(tap: Tap, stage: Stage, good: str) -> None:
+    whole = (stage.folder / good).read_bytes()
+    cases = {f'cut at {n}': whole[:n] for n in range(0, len(whole) - 2, len(whole) // 23)}
+    cases |= {
+        'something behind it': whole + b'x', 'twice': whole + whole,
+        'a leading zero': whole.replace(b'"steps":\t6', b'"steps":\t06'),
+        'a comment': b'/* */' + whole, 'a NUL': whole[:9] + b'\0' + whole[10:],
+        'invalid UTF-8': whole.replace(b'fragsim-result', b'fragsim-\xff'),
+        'a lone surrogate': whole.replace(b'fragsim-result', b'\\ud800'),
+        'a trailing comma': whole.rstrip()[:-1] + b',}',
+        'too deep': b'[' * 65 + b']' * 65, 'another format': b'{"format":"x","version":1}',
+        'no object': b'7', 'a later version': whole.replace(b'"version":\t1,', b'"version":\t2,'),
+        'a member twice': whole.replace(b'"version":\t1,', b'"version":\t1,"version":\t1,'),
+    }
+    faults = []
+    for name, text in cases.items():
+        if text == whole:
+            faults.append(f'{name}: no change')
+        (stage.folder / 'damaged.json').write_bytes(text)
+        done = stage.run('diff', 'damaged.json', good, statuses=(0, 1, 2, 3, 4, 6))
+        if done.returncode != 4 or 'fragsim: damaged.json:' not in done.stderr \
+                or done.stderr.count('\n') != 1 or done.stdout:
+            faults.append(f'{name}: {done.returncode}: {done.stderr}')
+    tap.result(f'{len(cases)} damaged results are refused', faults)
+
+
+def check_schemas(tap: Tap, stage: Stage, documents: dict) -> None:
+    if not jsonschema:
+        tap.skip('schemas', 'python3-jsonschema is not installed')
+        return
+    schemas = {name: json.loads((ROOT / 'man' / f'fragsim-{name}.schema.json').read_text())
+               for name in ('result', 'baseline', 'comparison')}
+    for name, document in documents.items():
+        validator = jsonschema.Draft202012Validator(schemas[name.split()[0]])
+        tap.result(f'the schema takes: {name}', [
+            f'{list(e.absolute_path)}: {e.message}' for e in validator.iter_errors(document)])
+    parts = ('policy', 'device', 'peak', 'last', 'distribution', 'counts', 'tool')
+    tap.result('a baseline calls things what a result calls them', [
+        part for part in parts
+        if schemas['baseline']['$defs'][part] != schemas['result']['$defs'][part]])
+    bad = 0
+    document = documents['baseline']
+    validator = jsonschema.Draft202012Validator(schemas['baseline'])
+    faults = []
+    for what, mutant, _ in mutants(document):
+        bad += 1
+        if validator.is_valid(mutant) and not what.startswith(('9007199254740992', '1e+300')):
+            faults.append(what)
+    tap.result(f'the schema refuses {bad} mutants of a baseline', faults)
+
+
+def check_baseline(tap: Tap, stage: Stage) -> None:
+    trace = stage.trace('small', EVENTS)
+    make = ('diff', '-q', '-b', 'b.json', '--update-baseline', '-p', 'bestfit', '-p', 'pytorch')
+    done = stage.run('diff', '-b', 'none.json', '-p', 'bestfit', trace, statuses=(4,))
+    tap.result('no baseline: how one is made', [] if '--update-baseline' in done.stderr
+               else [done.stderr])
+    stage.run(*make, trace)
+    first = (stage.folder / 'b.json').read_bytes()
+    stage.run(*make, trace)
+    tap.result('a baseline that is made again is the same',
+               [] if first == (stage.folder / 'b.json').read_bytes() else ['other bytes'])
+    compared = stage.json('diff', '-b', 'b.json')
+    got = [(x['run']['policy'], x['verdict']) for x in compared['traces'][0]['runs']]
+    tap.result('policies and traces of the baseline', [] if got == [
+        ('bestfit', 'same'), ('pytorch', 'same')] else [str(got)])
+    subset = stage.json('diff', '-b', 'b.json', '-p', 'pytorch')
+    tap.result('some of its policies', [] if [
+        x['run']['policy'] for x in subset['traces'][0]['runs']] == ['pytorch'] else [str(subset)])
+    stage.run('run', '-q', '--json', 'r.json', '-p', 'bestfit', '-p', 'pytorch', trace)
+    both = stage.json('diff', 'r.json', 'b.json')['traces'][0]['runs']
+    tap.result('a result beside a baseline', [] if [x['verdict'] for x in both] == ['same'] * 2
+               else [str(both)])
+    check_schemas(tap, stage, {'baseline': stage.read('b.json'), 'result': stage.read('r.json'),
+                               'comparison of runs': compared,
+                               'comparison of policies': stage.json('diff', '-p', 'bestfit', '-p',
+                                                                    'buddy', trace)})
+    check_mutants(tap, stage, 'a baseline', stage.read('b.json'), 'r.json',
+                  9 if os.environ.get('SAN') else 2)
+
+
+def check_settings(tap: Tap, stage: Stage) -> None:
+    trace = stage.trace('small', EVENTS)
+    stage.run('diff', '-q', '-b', 'conf.json', '--update-baseline', '-p', 'pytorch', '--alloc-conf',
+              'expandable_segments:True,roundup_power2_divisions:4', trace)
+    text = stage.read('conf.json')['traces'][0]['runs'][0]['policy']['text']
+    same = stage.json('diff', '-b', 'conf.json')['traces'][0]['runs'][0]['verdict']
+    tap.result('--alloc-conf is kept in a baseline', [] if text.startswith(
+        'pytorch:') and 'expandable_segments=1' in text and same == 'same' else [text, same])
+
+
+def check_untouched(tap: Tap, stage: Stage) -> None:
+    """A run that fails or is ended harms nothing."""
+    trace = stage.trace('small', EVENTS)
+    stage.run('diff', '-q', '-b', 'b.json', '--update-baseline', '-p', 'bestfit', trace)
+    before = (stage.folder / 'b.json').read_bytes()
+    (stage.folder / 'broken').write_text('{"op":"alloc"}\n', encoding='ascii')
+    stage.run('diff', '-q', '-b', 'b.json', '--update-baseline', '-p', 'bestfit', 'broken',
+              statuses=(4,))
+    tap.result('a failure leaves the baseline', [] if before == (
+        stage.folder / 'b.json').read_bytes() else ['it changed'])
+    for args in (('--output', 'csv:b.json', '-b', 'b.json'), ('-b', 'b.json', '--output',
+                 f'csv:{trace}'), ('-p', 'bestfit', trace, '--output', f'text:{trace}'),
+                 ('-p', 'bestfit', trace, '--output', 'csv:o', '--output', 'json:o')):
+        done = stage.run('diff', *args, statuses=(2,))
+        tap.result(f'refused: {" ".join(args)}', [] if done.stderr.count('\n') == 1
+                   else [done.stderr])
+    os.mkfifo(stage.folder / 'pipe')
+    child = subprocess.Popen([str(stage.program), 'diff', '-b', 'b.json', '--update-baseline',
+                              '-p', 'bestfit', 'pipe'], cwd=stage.folder,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with open(stage.folder / 'pipe', 'w', encoding='ascii') as pipe:
+        pipe.write('{"op":"alloc","id":1,"size":1000}\n')
+        pipe.flush()
+        child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=PATIENCE)
+    names = sorted(x.name for x in stage.folder.iterdir() if x.name.startswith('b.json'))
+    tap.result('an interruption leaves the baseline, and says so', [
+        fault for fault, holds in (
+            (f'status {child.returncode}', child.returncode == 130),
+            (out.decode(), b'interrupted' in out),
+            ('it changed', before == (stage.folder / 'b.json').read_bytes()),
+            (str(names), names == ['b.json'])) if not holds])
+
+
+def check(tap: Tap, stage: Stage) -> None:
+    check_places(tap, stage)
+    check_conditions(tap, stage)
+    base, _ = results(stage)
+    check_mutants(tap, stage, 'a result', stage.read(base), base,
+                  9 if os.environ.get('SAN') else 2)
+    check_damage(tap, stage, base)
+    check_baseline(tap, stage)
+    check_settings(tap, stage)
+    check_untouched(tap, stage)

@@ -1,0 +1,228 @@
+"""checks_gate.py - conditions, pull requests that are played, and the workflows of scripts/ci."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from stage import PATIENCE, ROOT, Stage, Tap
+
+MIB = 1 << 20
+
+
+def alternate(live: int) -> list[dict]:
+    """Segments of 2 MiB hold two blocks each, and every other block goes: the request of 2 MiB finds
+    no hole, although `live` MiB are free."""
+    events = [{'op': 'alloc', 'id': i, 'size': '1MiB'} for i in range(2 * live)]
+    events += [{'op': 'free', 'id': i} for i in range(0, 2 * live, 2)]
+    return [*events, {'op': 'mark', 'name': 'holes'}, {'op': 'alloc', 'id': 'big', 'size': '2MiB'}]
+
+
+def neighbours(live: int) -> list[dict]:
+    """The same, but blocks go in pairs, so that the request finds a whole segment."""
+    events = [{'op': 'alloc', 'id': i, 'size': '1MiB'} for i in range(2 * live)]
+    events += [{'op': 'free', 'id': i} for i in range(live)]
+    return [*events, {'op': 'mark', 'name': 'holes'}, {'op': 'alloc', 'id': 'big', 'size': '2MiB'}]
+
+
+def commit(stage: Stage, events: list[dict]) -> None:
+    """The trace of the program at this commit."""
+    stage.trace('model.ndjson', events)
+
+
+def played(stage: Stage) -> None:
+    """A repository with a trace and its baseline."""
+    commit(stage, neighbours(4))
+    stage.run('diff', '-q', '-b', 'repo.json', '--update-baseline', '-p', 'bestfit',
+              'model.ndjson')
+
+
+def check_worse(tap: Tap, stage: Stage) -> None:
+    """8 blocks of 1 MiB: four segments, 8 MiB. With holes in place of pairs the 2 MiB need a
+    fifth: 10 MiB, 2 MiB or 25 % more."""
+    played(stage)
+    commit(stage, alternate(4))
+    done = stage.run('diff', '-b', 'repo.json', '--gate', statuses=(1,))
+    wanted = ('differs: the trace itself', 'model.ndjson, bestfit', 'worse',
+              f'peak.reserved is {10 * MIB}, {2 * MIB} (25.00%) above {8 * MIB}, which fails'
+              " 'peak.reserved > +0%'")
+    tap.result('a pull request that fragments memory fails the gate, and is told why',
+               [x for x in wanted if x not in done.stdout])
+    row = next((x for x in done.stdout.splitlines() if x.startswith('    peak.reserved  ')), '')
+    tap.result('the table names it', [] if row.split()[1:] == [
+        '8.00', 'MiB', '10.00', 'MiB', '+2.00', 'MiB', '+25.00%', 'worse'] else [row])
+    tap.result('nothing is called better', [x for x in ('better than before', '--update-baseline')
+                                            if x in done.stdout])
+    quiet = stage.run('diff', '-q', '-b', 'repo.json', '--gate', statuses=(1,))
+    tap.result('and without the text, on standard error', [] if not quiet.stdout and wanted[
+        -1] in quiet.stderr else [quiet.stderr])
+
+
+def check_better(tap: Tap, stage: Stage) -> None:
+    commit(stage, alternate(4))
+    stage.run('diff', '-q', '-b', 'repo.json', '--update-baseline', '-p', 'bestfit',
+              'model.ndjson')
+    commit(stage, neighbours(4))
+    done = stage.run('diff', '-b', 'repo.json', '--gate')
+    tap.result('a pull request that helps passes, and is named', [
+        x for x in ('nothing is broken', 'better than before:',
+                    'peak.reserved is 8.00 MiB, before 10.00 MiB (-2.00 MiB)',
+                    '--update-baseline') if x not in done.stdout])
+    stage.run('diff', '-q', '-b', 'repo.json', '--update-baseline')
+    again = stage.run('diff', '-b', 'repo.json', '--gate').stdout
+    tap.result('the new measure is taken', [x for x in ('1 run compared: 1 same',)
+                                            if x not in again])
+    commit(stage, alternate(4))
+    stage.run('diff', '-q', '-b', 'repo.json', '--gate', statuses=(1,))
+    tap.result('and held', [])
+
+
+def check_policy_change(tap: Tap, stage: Stage) -> None:
+    """Other settings for the same trace: a segment of 16 MiB where 8 MiB did."""
+    played(stage)
+    done = stage.run('diff', '-b', 'repo.json', '-p', 'bestfit:segment=16MiB', '--gate',
+                     'model.ndjson', statuses=(1,))
+    tap.result('a pull request that changes the settings', [x for x in (
+        'policy key segment: 16777216, before 2097152',
+        f'peak.reserved is {16 * MIB}, {8 * MIB} (100.00%) above {8 * MIB}') if x not in
+        done.stdout])
+
+
+def check_new_run(tap: Tap, stage: Stage) -> None:
+    played(stage)
+    done = stage.run('diff', '-b', 'repo.json', '-p', 'bestfit', '-p', 'buddy', '--gate',
+                     statuses=(1,))
+    tap.result('a run that the baseline does not have breaks a gate of changes',
+               [] if 'the baseline does not have this run' in done.stdout else [done.stdout])
+    stage.run('diff', '-b', 'repo.json', '-p', 'bestfit', '-p', 'buddy', '--fail-if', 'oom > 0')
+    tap.result('but not one of plain bounds', [])
+
+
+def check_bounds(tap: Tap, stage: Stage) -> None:
+    """The base is 8 MiB and 8 allocs more than 1; now 10 MiB: +25 %, +2 MiB."""
+    played(stage)
+    commit(stage, alternate(4))
+    cases = {
+        'peak.reserved > +24.9%': 1, 'peak.reserved > +25%': 0, 'peak.reserved >= +25%': 1,
+        'peak.reserved>+2MiB': 0, 'peak.reserved>=+2MiB': 1, 'peak.reserved > +2097151': 1,
+        'peak.reserved < -1%': 0, 'peak.reserved > -1%': 1, 'peak.reserved == +25%': 1,
+        'peak.reserved != +2MiB': 0, 'peak.reserved > 9MiB': 1, 'peak.reserved > 10MiB': 0,
+        'lower_bound > +0%': 0, 'lower_bound >= +0': 1, 'oom>0': 0, 'oom >= +0': 1,
+        'any > +1000': 1, 'counts.retries > +5%': 0, 'counts.allocs == 9': 1,
+        'last.segments > +0%': 1, 'last.segments > +1': 0, 'fi_device.max > +100': 0,
+    }
+    faults = []
+    for text, status in cases.items():
+        done = stage.run('diff', '-b', 'repo.json', '--fail-if', text, statuses=(0, 1, 2))
+        if done.returncode != status or (status and text not in done.stdout):
+            faults.append(f'{text}: {done.returncode}: {done.stderr}')
+    tap.result(f'{len(cases)} bounds', faults)
+    wrong = ('peak.reserved > +', 'peak.reserved > +%', 'peak.reserved > +5K%', 'x > +1%',
+             'peak.reserved > ++1', 'peak.reserved +2%', 'last.device_free > +1',
+             'fi.time_weighted_mean > +1')
+    faults = []
+    for text in wrong:
+        done = stage.run('diff', '-b', 'repo.json', '--fail-if', text, statuses=(0, 1, 2, 4))
+        if done.returncode != 2 or done.stderr.count('\n') != 1 or done.stdout:
+            faults.append(f'{text}: {done.returncode}: {done.stderr}')
+    tap.result(f'{len(wrong)} that are none, or have no value', faults)
+
+
+def check_usage(tap: Tap, stage: Stage) -> None:
+    played(stage)
+    cases = (
+        (), ('model.ndjson',), ('a', 'b', 'c'), ('-p', 'bestfit'), ('--update-baseline', 'a', 'b'),
+        ('-p', 'nofit', 'model.ndjson'), ('-p', 'bestfit', '-', '-'), ('--format', 'yaml', 'a', 'b'),
+        ('--output', 'csv', 'a', 'b'), ('--output', 'yaml:x', 'a', 'b'), ('--output', ':x', 'a', 'b'),
+        ('--format', 'csv', '--output', 'json:-', 'a', 'b'), ('-b', '-', '--update-baseline'),
+        ('--alloc-conf', 'x', 'a', 'b'), ('-p', 'bestfit', '--threads', '-1', 'model.ndjson'),
+        ('-b', '-', '-p', 'bestfit', '-'))
+    faults = []
+    for args in cases:
+        done = stage.run('diff', *args, statuses=(0, 1, 2, 3, 4, 5, 6))
+        if done.returncode != 2 or done.stderr.count('\n') != 1 or done.stdout:
+            faults.append(f'{args}: {done.returncode}: {done.stderr}')
+    tap.result(f'{len(cases)} wrong usages', faults)
+
+
+def commands(path: Path) -> list[str]:
+    """What a workflow runs: its `- run:` steps, or the items of its `script:`."""
+    out, in_script = [], False
+    for line in path.read_text(encoding='utf-8').splitlines():
+        step = re.match(r'\s+- run: (.*)', line)
+        item = re.match(r'\s{4}- (.*)', line)
+        if step:
+            out.append(step[1])
+        elif in_script and item:
+            out.append(item[1])
+        else:
+            in_script = line.strip() == 'script:'
+    return out
+
+
+def check_workflows(tap: Tap, stage: Stage) -> None:
+    top = stage.folder / 'clone'
+    (top / 'build').mkdir(parents=True)
+    (top / 'build' / 'fragsim').symlink_to(stage.program)
+    (top / 'traces').symlink_to(ROOT / 'traces')
+    makefile = (ROOT / 'Makefile').read_text(encoding='utf-8')
+    for path in sorted((ROOT / 'scripts' / 'ci').glob('*.yml')):
+        lines = commands(path)
+        faults = [] if len(lines) == 2 else [f'{len(lines)} commands']
+        for line in lines:
+            if line.startswith('make '):
+                target = line.split()[1]
+                if not re.search(f'^{target}:', makefile, re.M):
+                    faults.append(f'no target {target}')
+                continue
+            env = {**os.environ, 'GITHUB_STEP_SUMMARY': str(top / 'summary.md')}
+            done = subprocess.run(['sh', '-ec', line], cwd=top, env=env, capture_output=True,
+                                  text=True, check=False, timeout=PATIENCE)
+            if done.returncode:
+                faults.append(f'{line}: {done.returncode}: {done.stderr}')
+        made = [x.name for x in top.iterdir() if x.suffix in ('.md', '.xml')]
+        if not made:
+            faults.append('no report was written')
+        for name in made:
+            (top / name).unlink()
+        tap.result(f'the commands of {path.name}', faults)
+
+
+def check_own_baseline(tap: Tap, stage: Stage) -> None:
+    """traces/baseline.json is what the program makes of the recorded traces now."""
+    top = stage.folder / 'own'
+    top.mkdir()
+    (top / 'traces').mkdir()
+    for path in (ROOT / 'traces').iterdir():
+        if path.name != 'baseline.json':
+            (top / 'traces' / path.name).symlink_to(path)
+    committed = (ROOT / 'traces' / 'baseline.json').read_text(encoding='utf-8')
+    (top / 'traces' / 'baseline.json').write_text(committed, encoding='utf-8')
+    again = Stage(top, stage.program)
+    done = again.run('diff', '-b', 'traces/baseline.json', '--gate', statuses=(0, 1))
+    tap.result('our own traces pass the gate', done.stdout.splitlines() if done.returncode else [])
+    again.run('diff', '-q', '-b', 'traces/baseline.json', '--update-baseline')
+    now = (top / 'traces' / 'baseline.json').read_text(encoding='utf-8')
+    differs = [b for a, b in zip(committed.splitlines(), now.splitlines(), strict=False) if a != b]
+    tap.result('traces/baseline.json is up to date (build/fragsim diff -b traces/baseline.json'
+               ' --update-baseline writes it)', differs)
+    compared = again.json('diff', '-b', 'traces/baseline.json')
+    runs = {(Path(t['trace']['path']).name, r['run']['policy'])
+            for t in compared['traces'] for r in t['runs']}
+    policies = json.loads(again.run('policies', '--json', '-').stdout)
+    names = [x['name'] for x in policies['policies']]
+    wanted = {(path.name, name) for path in (ROOT / 'traces').glob('*.ndjson.gz')
+              for name in names}
+    tap.result('it has every policy on every recorded trace', [str(x) for x in wanted - runs])
+
+
+def check(tap: Tap, stage: Stage) -> None:
+    check_worse(tap, stage)
+    check_better(tap, stage)
+    check_policy_change(tap, stage)
+    check_new_run(tap, stage)
+    check_bounds(tap, stage)
+    check_usage(tap, stage)
+    check_workflows(tap, stage)
+    check_own_baseline(tap, stage)
