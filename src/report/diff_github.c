@@ -83,7 +83,7 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 		put_broken(f, &diff->gate->broken[i]);
 	frag_outcome_text(text, sizeof(text), diff);
 	put_line(f, "notice", NULL, "fragsim", text);
-	if (frag_any_better(diff) && !c->now.path && !diff->updated)
+	if (frag_any_better(diff) && !c->now.path && !diff->updated && !diff->gate->count)
 		put_line(f, "notice", NULL, "fragsim: better than the baseline",
 			 "--update-baseline makes this the new measure");
 	return 0;

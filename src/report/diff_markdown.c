@@ -273,7 +273,7 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 	else
 		print_runs(diff, f);
 	print_places(c, f);
-	if (frag_any_better(diff) && !c->now.path && !diff->updated)
+	if (frag_any_better(diff) && !c->now.path && !diff->updated && !diff->gate->count)
 		fputs("\nSome of it is better than the baseline: `--update-baseline` makes that the"
 		      " new measure.\n", f);
 	return 0;

@@ -536,7 +536,8 @@ static void print_better(const struct paper *p)
 		for (uint32_t k = 0; k < c->group[i].count; k++)
 			if (c->group[i].pair[k].run && c->group[i].pair[k].base)
 				print_better_pair(p, &c->group[i], &c->group[i].pair[k]);
-	if (!c->now.path && !p->diff->updated)
+	/* not where it would take in what is broken, too */
+	if (!c->now.path && !p->diff->updated && !p->diff->gate->count)
 		fputs("  --update-baseline makes this the new measure\n", p->f);
 }
 

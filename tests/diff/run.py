@@ -150,7 +150,9 @@ def check_largest(tap: Tap, compared: dict, results: list[dict]) -> None:
             if best[:2] == (0, 0):
                 continue
             place = pair['largest']
-            if (place['at'], place['step'], place['mark']) != ('mark', mark['step'], mark['name']):
+            if not place or (
+                    place['at'], place['step'], place['mark']) != (
+                    'mark', mark['step'], mark['name']):
                 faults.append(f'{run["policy"]["text"]}: {place}, not {mark["name"]}')
     tap.result('the mark with the largest difference', faults)
 
@@ -268,14 +270,15 @@ def check_devices(tap: Tap, stage: Stage) -> None:
 
 
 def check_order(tap: Tap, stage: Stage, paths: list[str]) -> None:
-    """A bad trace among good ones: its error, whatever the threads; the first of two."""
-    for name in ('bad1', 'bad2'):
-        (stage.folder / name).write_text('{"op":"alloc"}\n', encoding='ascii')
+    """Of two bad traces the first one's error, also where the second one's is found earlier."""
+    (stage.folder / 'bad1').write_text('{"op":"sync"}\n' * 50000 + '{"op":"alloc"}\n',
+                                       encoding='ascii')
+    (stage.folder / 'bad2').write_text('{"op":"alloc"}\n', encoding='ascii')
     faults = []
     for threads in ('1', '4'):
         done = stage.run('diff', '-p', 'bestfit', '--threads', threads, paths[0], 'bad1', 'bad2',
                          statuses=(4,))
-        if 'fragsim: bad1:1:' not in done.stderr or done.stdout:
+        if 'fragsim: bad1:50001:' not in done.stderr or done.stdout:
             faults.append(done.stderr)
     tap.result('the first bad trace is told', faults)
 

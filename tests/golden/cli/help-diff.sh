@@ -1,0 +1,2 @@
+# help-diff.sh - the options of diff.
+"$FRAGSIM" diff -h
