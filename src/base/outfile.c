@@ -178,6 +178,30 @@ void frag_outfile_write(struct frag_outfile *f, const void *bytes, size_t n)
 	f->used += n;
 }
 
+FILE *frag_outfile_stream(struct frag_outfile *f)
+{
+	int fd = dup(f->fd);
+	FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!stream && fd >= 0)
+		close(fd);
+	flush(f);
+	errno = 0;
+	return stream;
+}
+
+void frag_outfile_stream_end(struct frag_outfile *f, FILE *stream)
+{
+	/* the number is that of the failure: nothing else fails while one prints */
+	int number = ferror(stream) ? errno : 0;
+
+	if (ferror(stream) && !number)
+		number = EIO;
+	if (fclose(stream) != 0 && !number)
+		number = errno;
+	f->failed = f->failed ? f->failed : number;
+}
+
 int frag_outfile_status(const struct frag_outfile *f, struct frag_error *err)
 {
 	return f->failed ? fail(f, f->failed, err) : 0;

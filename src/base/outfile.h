@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "fragsim/error.h"
 
@@ -43,6 +44,13 @@ static inline void frag_outfile_used(struct frag_outfile *f, const char *end)
 }
 
 void frag_outfile_write(struct frag_outfile *f, const void *bytes, size_t n);
+
+/*
+ * The file as a stream, for who prints; nothing else writes until its end, which
+ * notes what failed. NULL: no memory.
+ */
+FILE *frag_outfile_stream(struct frag_outfile *f);
+void frag_outfile_stream_end(struct frag_outfile *f, FILE *stream);
 
 /* The failure so far: 0, -FRAG_EPIPE or -FRAG_EOUTPUT. */
 int frag_outfile_status(const struct frag_outfile *f, struct frag_error *err);

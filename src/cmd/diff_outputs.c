@@ -37,22 +37,14 @@ int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_
 static int print_into(struct frag_outfile *to, const struct frag_diff_format *format,
 		      const struct frag_diff *diff, struct frag_error *err)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
-	int rc, bad;
+	FILE *f = frag_outfile_stream(to);
+	int rc;
 
 	if (!f)
 		return frag_fail_nomem(err);
 	rc = format ? format->print(diff, f, err)
 		    : frag_baseline_print(&diff->comparison->now, f, err);
-	bad = ferror(f);
-	bad |= fclose(f);
-	if (!rc && bad)
-		rc = frag_fail_nomem(err);
-	if (!rc)
-		frag_outfile_write(to, text, size);
-	free(text);
+	frag_outfile_stream_end(to, f);
 	return rc ? rc : frag_outfile_finish(to, err);
 }
 

@@ -5,30 +5,15 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/memory.h"
 #include "compare/pairing.h"
 
-struct lines {
-	FILE *f;
-	char *text;
-	size_t size;
-};
-
-static bool begin(struct lines *l)
+/* NULL where there are none. */
+static bool end(struct frag_memory *l, char **text)
 {
-	*l = (struct lines){ .text = NULL };
-	l->f = open_memstream(&l->text, &l->size);
-	return l->f != NULL;
-}
-
-static bool end(struct lines *l, char **text)
-{
-	bool bad = ferror(l->f) != 0;
-
 	*text = NULL;
-	if ((fclose(l->f) != 0) | bad) {
-		free(l->text);
+	if (!frag_memory_close(l))
 		return false;
-	}
 	if (l->size)
 		*text = l->text;
 	else
@@ -38,16 +23,16 @@ static bool end(struct lines *l, char **text)
 
 bool frag_tell_tools(char **text, const struct frag_run_set *base, const struct frag_run_set *now)
 {
-	struct lines l;
+	struct frag_memory l;
 
-	if (!begin(&l))
+	if (!frag_memory_open(&l))
 		return false;
 	if (strcmp(base->version, now->version) != 0)
 		fprintf(l.f, "fragsim %s, before %s\n", now->version, base->version);
 	return end(&l, text);
 }
 
-static void tell_count(struct lines *l, const char *what, uint64_t base, uint64_t now)
+static void tell_count(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
 {
 	if (base != now)
 		fprintf(l->f, "%s: %" PRIu64 ", before %" PRIu64 "\n", what, now, base);
@@ -55,9 +40,9 @@ static void tell_count(struct lines *l, const char *what, uint64_t base, uint64_
 
 bool frag_tell_traces(char **text, const struct frag_runs *base, const struct frag_runs *now)
 {
-	struct lines l;
+	struct frag_memory l;
 
-	if (!begin(&l))
+	if (!frag_memory_open(&l))
 		return false;
 	if (strcmp(base->content, now->content) != 0)
 		fprintf(l.f, "the trace itself: content %s, before %s\n", now->content,
@@ -71,7 +56,7 @@ bool frag_tell_traces(char **text, const struct frag_runs *base, const struct fr
 	return end(&l, text);
 }
 
-static void tell_size(struct lines *l, const char *what, uint64_t base, uint64_t now)
+static void tell_size(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
 {
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
@@ -81,7 +66,7 @@ static void tell_size(struct lines *l, const char *what, uint64_t base, uint64_t
 }
 
 /* Every key of `keys` that has another value, or none, in `other`. */
-static void tell_params(struct lines *l, const char *keys, const char *other, bool keys_are_new)
+static void tell_params(struct frag_memory *l, const char *keys, const char *other, bool keys_are_new)
 {
 	for (const char *p = keys; *p;) {
 		size_t key = strcspn(p, "="), mine, theirs = 0;
@@ -107,9 +92,9 @@ static void tell_params(struct lines *l, const char *keys, const char *other, bo
 bool frag_tell_runs(char **text, const struct frag_run *base, const struct frag_run *now)
 {
 	const struct frag_result *a = &base->result, *b = &now->result;
-	struct lines l;
+	struct frag_memory l;
 
-	if (!begin(&l))
+	if (!frag_memory_open(&l))
 		return false;
 	if (strcmp(base->name, now->name) != 0) {
 		fprintf(l.f, "policy: %s, before %s\n", now->policy, base->policy);

@@ -15,6 +15,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/parse.h"
 #include "compare/text_file.h"
 #include "trace/scan.h"
@@ -236,15 +237,13 @@ static void read_policy(struct reader *r, const struct at *run, struct frag_run 
 {
 	struct at at = take_object(r, run, "policy");
 	struct at params = take_object(r, &at, "params");
-	size_t size;
-	FILE *f;
+	struct frag_memory m;
 
 	to->policy = take_text(r, &at, "text");
 	to->name = take_text(r, &at, "name");
 	if (r->rc)
 		return;
-	f = open_memstream(&to->params, &size);
-	if (!f) {
+	if (!frag_memory_open(&m)) {
 		no_memory(r);
 		return;
 	}
@@ -252,12 +251,13 @@ static void read_policy(struct reader *r, const struct at *run, struct frag_run 
 	     n = frag_json_next(n)) {
 		struct at param = { .up = &params, .key = frag_json_key(n), .node = n };
 
-		fprintf(f, "%s%s=", frag_json_first(params.node).node == n.node ? "" : ",",
+		fprintf(m.f, "%s%s=", frag_json_first(params.node).node == n.node ? "" : ",",
 			param.key);
-		put_param(r, &param, f);
+		put_param(r, &param, m.f);
 	}
-	if (ferror(f) | fclose(f))
+	if (!frag_memory_close(&m))
 		no_memory(r);
+	to->params = m.text;
 }
 
 static void read_status(struct reader *r, const struct at *run, struct frag_result *to)

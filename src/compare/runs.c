@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/grow.h"
+#include "base/memory.h"
 
 /* Whole escapes only, and both halves of a pair of surrogates or none. */
 void frag_where_json_name(char *to, size_t size, const char *json)
@@ -61,11 +62,9 @@ struct frag_runs *frag_run_set_add(struct frag_run_set *set)
 static char *params_text(const struct frag_choice *choice)
 {
 	const struct frag_param_spec *spec = choice->ops->params;
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	struct frag_memory m;
 
-	if (!f)
+	if (!frag_memory_open(&m))
 		return NULL;
 	for (uint32_t i = 0; spec && spec[i].name; i++) {
 		char value[FRAG_PARAM_TEXT];
@@ -76,13 +75,9 @@ static char *params_text(const struct frag_choice *choice)
 			snprintf(value, sizeof(value), "%s", choice->param[i] ? "true" : "false");
 		else
 			snprintf(value, sizeof(value), "%" PRIu64, choice->param[i]);
-		fprintf(f, "%s%s=%s", i ? "," : "", spec[i].name, value);
+		fprintf(m.f, "%s%s=%s", i ? "," : "", spec[i].name, value);
 	}
-	if (ferror(f) | fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return frag_memory_close(&m) ? m.text : NULL;
 }
 
 /* A key begins the text or follows a comma, and '=' follows it: no value holds ",key=". */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "report/diff_formats.h"
 
 #define NAME_MOST 20            /* columns of a policy's name; longer ones get a number */
@@ -17,6 +18,7 @@ struct paper {
 	FILE *f;
 	bool numbered;          /* names are too long for the columns */
 	int width;              /* of names */
+	bool failed;            /* memory was short */
 };
 
 static const char *ink(const struct paper *p, int which)
@@ -125,12 +127,9 @@ static void print_cell(const struct paper *p, const struct cell *cell, const str
 	}
 }
 
-static void print_table(const struct paper *p, const struct frag_group *g, const struct cell *cells,
-			uint32_t count)
+static void print_titles(const struct paper *p, const struct cell *cells, uint32_t count)
 {
-	char name[NAME_ROOM];
-
-	fprintf(p->f, "\n  %-*s", p->width, "policy");
+	fprintf(p->f, "  %-*s", p->width, "policy");
 	for (uint32_t i = 0; i < count; i++) {
 		const int rest = cells[i].difference + 1
 				 + (cells[i].percent ? cells[i].percent + 1 : 0);
@@ -139,20 +138,55 @@ static void print_table(const struct paper *p, const struct frag_group *g, const
 		if ((int)strlen(cells[i].title) > cells[i].value)
 			fprintf(p->f, "  %-*s", cells[i].value + rest, cells[i].title);
 		else
-			fprintf(p->f, "  %*s%*s", cells[i].value, cells[i].title,
-				i + 1 < count ? rest : 0, "");
-	}
-	putc('\n', p->f);
-	for (uint32_t i = 0; i < g->count; i++) {
-		label(p, g->pair[i].run, name);
-		fprintf(p->f, "  %-*s", p->width, name);
-		for (uint32_t k = 0; k < count; k++)
-			print_cell(p, &cells[k], &g->pair[i]);
-		putc('\n', p->f);
+			fprintf(p->f, "  %*s%*s", cells[i].value, cells[i].title, rest, "");
 	}
 }
 
-static void print_tables(const struct paper *p, const struct frag_group *g)
+static void print_row(const struct paper *p, const struct frag_pair *pair,
+		      const struct cell *cells, uint32_t count)
+{
+	char name[NAME_ROOM];
+
+	label(p, pair->run, name);
+	fprintf(p->f, "  %-*s", p->width, name);
+	for (uint32_t i = 0; i < count; i++)
+		print_cell(p, &cells[i], pair);
+}
+
+/* The titles, or the row of a pair, without the blanks of columns that are empty at its end. */
+static void print_trimmed(struct paper *p, const struct frag_pair *pair, const struct cell *cells,
+			  uint32_t count)
+{
+	struct paper row = *p;
+	struct frag_memory m;
+
+	p->failed |= !frag_memory_open(&m);
+	if (p->failed)
+		return;
+	row.f = m.f;
+	if (pair)
+		print_row(&row, pair, cells, count);
+	else
+		print_titles(&row, cells, count);
+	p->failed |= !frag_memory_close(&m);
+	if (p->failed)
+		return;
+	while (m.size && m.text[m.size - 1] == ' ')
+		m.size--;
+	fprintf(p->f, "%.*s\n", (int)m.size, m.text);
+	free(m.text);
+}
+
+static void print_table(struct paper *p, const struct frag_group *g, const struct cell *cells,
+			uint32_t count)
+{
+	putc('\n', p->f);
+	print_trimmed(p, NULL, cells, count);
+	for (uint32_t i = 0; i < g->count; i++)
+		print_trimmed(p, &g->pair[i], cells, count);
+}
+
+static void print_tables(struct paper *p, const struct frag_group *g)
 {
 	static const struct cell memory[] = {
 		{ FRAG_PEAK_RESERVED, "peak reserved", 11, 12, 8 },
@@ -331,7 +365,7 @@ static void print_summary(const struct paper *p)
 	}
 }
 
-static void print_policies(const struct paper *p)
+static void print_policies(struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
 
@@ -369,7 +403,7 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 {
 	char a[FRAG_NUMBER_ROOM];
 
-	fprintf(p->f, "    %-22s  %13s  %13s  %13s  %10s\n", "", "before", "now", "difference", "");
+	fprintf(p->f, "    %-22s  %13s  %13s  %13s\n", "", "before", "now", "difference");
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
 		struct frag_change c = frag_figure_change(figure, &pair->base->result,
@@ -563,7 +597,7 @@ static void print_gate(const struct paper *p)
 		fprintf(p->f, "%s is written anew\n", p->diff->comparison->base.path);
 }
 
-static void print_all(const struct paper *p)
+static void print_all(struct paper *p)
 {
 	if (p->diff->comparison->interrupted)
 		fputs("interrupted: this is what was done until then\n", p->f);
@@ -574,40 +608,13 @@ static void print_all(const struct paper *p)
 	print_gate(p);
 }
 
-/* Rows end in columns that may be empty. */
-static void put_trimmed(const char *text, FILE *f)
-{
-	while (*text) {
-		const size_t n = strcspn(text, "\n");
-		size_t used = n;
-
-		while (used && text[used - 1] == ' ')
-			used--;
-		fwrite(text, 1, used, f);
-		if (text[n])
-			putc('\n', f);
-		text += n + (text[n] == '\n');
-	}
-}
-
 static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
-	struct paper p = { .diff = diff };
-	char *text = NULL;
-	size_t size;
-	int bad;
+	struct paper p = { .diff = diff, .f = f };
 
-	p.f = open_memstream(&text, &size);
-	if (!p.f)
-		return frag_fail_nomem(err);
 	measure_names(&p);
 	print_all(&p);
-	bad = ferror(p.f);
-	bad |= fclose(p.f);
-	if (!bad)
-		put_trimmed(text, f);
-	free(text);
-	return bad ? frag_fail_nomem(err) : 0;
+	return p.failed ? frag_fail_nomem(err) : 0;
 }
 
 const struct frag_diff_format frag_diff_text = { .name = "text", .print = print };

@@ -267,6 +267,38 @@ def check_untouched(tap: Tap, stage: Stage) -> None:
             (str(names), names == ['b.json'])) if not holds])
 
 
+def check_failing_writes(tap: Tap, stage: Stage) -> None:
+    """A full disk, a file that may not grow, a reader that goes: told, and nothing is harmed."""
+    trace = stage.trace('small', EVENTS)
+    stage.run('diff', '-q', '-b', 'b.json', '--update-baseline', '-p', 'bestfit', trace)
+    before = (stage.folder / 'b.json').read_bytes()
+    program = str(stage.program)
+    common = f'{program} diff -q -p bestfit -p buddy {trace}'
+    cases = {
+        f'{common} -o csv:/dev/full': 'fragsim: /dev/full: No space left on device',
+        f'{common} --format csv > /dev/full': 'fragsim: standard output: No space left on device',
+        f'ulimit -f 0; {common} -o json:o.json': 'fragsim: o.json: File too large',
+        f'ulimit -f 0; {program} diff -q -b b.json --update-baseline':
+            'fragsim: b.json: File too large'}
+    faults = []
+    for line, wanted in cases.items():
+        done = subprocess.run(['sh', '-c', line], cwd=stage.folder, capture_output=True, text=True,
+                              check=False, timeout=PATIENCE)
+        if done.returncode != 6 or done.stderr != wanted + '\n':
+            faults.append(f'{line}: {done.returncode}: {done.stderr}')
+    left = {x.name for x in stage.folder.iterdir() if x.name.startswith(('b.json', 'o.json'))}
+    if left != {'b.json'} or before != (stage.folder / 'b.json').read_bytes():
+        faults.append(f'{left}, or the baseline is another')
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([program, 'diff', '-p', 'bestfit', '--format', 'csv', trace], check=False,
+                          cwd=stage.folder, stdout=write, stderr=subprocess.PIPE, timeout=PATIENCE)
+    os.close(write)
+    if (done.returncode, done.stderr) != (6, b''):
+        faults.append(f'a reader that has gone: {done.returncode}: {done.stderr}')
+    tap.result('writes that fail', faults)
+
+
 def check(tap: Tap, stage: Stage) -> None:
     check_places(tap, stage)
     check_conditions(tap, stage)
@@ -277,3 +309,4 @@ def check(tap: Tap, stage: Stage) -> None:
     check_baseline(tap, stage)
     check_settings(tap, stage)
     check_untouched(tap, stage)
+    check_failing_writes(tap, stage)

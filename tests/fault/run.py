@@ -47,6 +47,9 @@ class Scene:
     policies: tuple = ('bestfit',)
     outputs: tuple = ('--steps', '--placements')
     threads: int = 1        # several would allocate in any order
+    diff: tuple = ()        # not run, but diff with these words ...
+    files: tuple = ()       # ... which writes these
+    fine: int = 3           # the end of a run without a fault
 
 
 NOMEM = ('out of host memory', 'Cannot allocate memory')
@@ -74,13 +77,25 @@ SCENES = [
     Scene('file beside an output', 'open', 6, ('Too many open files',),
           policies=('bestfit', 'buddy'), outputs=tuple(OUTPUTS)),
     Scene('rename', 'rename', 6, ('Permission denied',), outputs=('--json',)),
+    *[Scene(f'allocation in diff as {name}', 'alloc', 6, NOMEM, fine=0, files=('o.txt',),
+            diff=('-p', 'bestfit', '-p', 'pytorch', 'trace.ndjson', 'trace.gz', '-q', '-o',
+                  f'{name}:o.txt'))
+      for name in ('text', 'markdown', 'json', 'junit', 'github', 'csv')],
+    Scene('allocation in diff of results', 'alloc', 6, NOMEM, fine=0, files=('o.txt',),
+          diff=('base.json', 'new.json', '-o', 'text:o.txt', '--fail-if', 'peak.reserved < 1')),
+    Scene('allocation in diff of a baseline', 'alloc', 6, NOMEM, fine=0, files=('o.txt',),
+          diff=('-b', 'base.json', '-q', '-o', 'json:o.txt')),
+    Scene('allocation for a baseline', 'alloc', 6, NOMEM, fine=0, files=('made.json',),
+          diff=('-b', 'made.json', '--update-baseline', '-p', 'pytorch', '-q', 'trace.ndjson')),
+    Scene('read of a result', 'read', 4, ('Input/output error',), fine=0, files=('o.txt',),
+          diff=('base.json', 'new.json', '-q', '-o', 'csv:o.txt')),
     # without them the first thread does all the work
     Scene('start of a thread', 'thread', 3, (), policies=EVERY, threads=7),
 ]
 
 
-def prepare(folder: Path) -> None:
-    """The traces."""
+def prepare(folder: Path, program: str) -> None:
+    """The traces, and two results; a baseline to begin with."""
     (folder / 'trace.ndjson').write_text(TRACE, encoding='ascii')
     lines = TRACE.splitlines()
     (folder / 'object.json').write_text(
@@ -89,6 +104,12 @@ def prepare(folder: Path) -> None:
     for command, name in (('gzip', 'trace.gz'), ('zstd', 'trace.zst')):
         with open(folder / name, 'wb') as to:
             subprocess.run([command, '-qc', str(folder / 'trace.ndjson')], stdout=to, check=True)
+
+
+    for policy, name in (('bestfit', 'base.json'), ('buddy', 'new.json')):
+        subprocess.run([program, 'run', '-q', '-p', policy, '--json', name, 'trace.ndjson'],
+                       cwd=folder, check=False)
+    shutil.copy(folder / 'base.json', folder / 'made.json')
 
 
 def contents(folder: Path) -> dict:
@@ -100,10 +121,17 @@ class Stage:
 
     def __init__(self, folder: Path, library: Path, program: str):
         self.folder, self.library, self.program = folder, library, program
-        self.wanted: dict[str, bytes] = {}      # what the run without a fault makes
+        self.wanted: dict[Path, bytes] = {}      # what the run without a fault makes
         self.report = b''                       # and prints
+        # a baseline is read before it is written
+        self.old = {'made.json': (folder / 'made.json').read_bytes()}
+
+    def outputs(self, scene: Scene) -> list[Path]:
+        return [self.folder / x for x in scene.files or [OUTPUTS[y] for y in scene.outputs]]
 
     def command(self, scene: Scene) -> list[str]:
+        if scene.diff:
+            return [self.program, 'diff', '--threads', str(scene.threads), *scene.diff]
         policies = [word for name in scene.policies for word in ('-p', name)]
         outputs = [word for option in scene.outputs for word in (option, OUTPUTS[option])]
         return [self.program, 'run', '--threads', str(scene.threads), '--on-oom',
@@ -124,23 +152,22 @@ class Stage:
     def whole(self, scene: Scene, done: subprocess.CompletedProcess) -> bool:
         """Is all as it should be? The C library may do without what it was refused."""
         if not self.wanted:
-            self.wanted = {option: (self.folder / OUTPUTS[option]).read_bytes()
-                           for option in scene.outputs}
+            self.wanted = {path: path.read_bytes() for path in self.outputs(scene)}
         self.report = self.report or done.stdout
-        return done.stderr == b'' and done.stdout == self.report and all((self.folder / OUTPUTS[option]).read_bytes() == wanted != OLD
-                                  for option, wanted in self.wanted.items())
+        return done.stderr == b'' and done.stdout == self.report and all(
+            path.read_bytes() == wanted != OLD for path, wanted in self.wanted.items())
 
     def fault(self, scene: Scene, number: int) -> tuple[bool, str]:
         """Was there such a call, and what is wrong with how the run ended?"""
-        for name in OUTPUTS.values():
-            (self.folder / name).write_bytes(OLD)
+        for path in self.outputs(scene):
+            path.write_bytes(self.old.get(path.name, OLD))
         before = contents(self.folder)
         there, done = self.play(scene, number)
         said = done.stderr.decode(errors='backslashreplace')
         if not there:
-            whole = done.returncode == 3 and self.whole(scene, done)
+            whole = done.returncode == scene.fine and self.whole(scene, done)
             return False, '' if whole else f'without a fault: {done.returncode} {said}'
-        if done.returncode == 3 and self.whole(scene, done):
+        if done.returncode == scene.fine and self.whole(scene, done):
             return True, ''
         if done.returncode != scene.status:
             return True, f'status {done.returncode}, not {scene.status}: {said!r}'
@@ -157,7 +184,7 @@ class Stage:
 
 def judge(scene: Scene, library: Path, program: str) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory(prefix='fragsim-fault-') as name:
-        prepare(Path(name))
+        prepare(Path(name), program)
         stage = Stage(Path(name), library, program)
         # so large a number is never reached
         wrong = stage.fault(scene, 10**9)[1]
