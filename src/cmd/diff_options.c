@@ -140,13 +140,15 @@ static int spell_out(struct frag_choice *choice, struct frag_error *err)
 	const struct frag_param_spec *spec = choice->ops->params;
 	const uint64_t *param = choice->param;
 	struct frag_choice usual;
-	size_t used = strlen(choice->ops->name);
+	/* settings come with no keys: the text is the name */
+	const size_t name = strlen(choice->text);
+	size_t used = name;
 	char text[sizeof(choice->text)];
-	int rc = frag_choice_parse(&usual, choice->ops->name, err);
+	int rc = frag_choice_parse(&usual, choice->text, err);
 
-	snprintf(text, sizeof(text), "%s", choice->ops->name);
+	memcpy(text, choice->text, sizeof(text));
 	for (uint32_t i = 0; !rc && spec && spec[i].name && used < sizeof(text); i++) {
-		const char *before = used == strlen(choice->ops->name) ? ":" : ",";
+		const char *before = used == name ? ":" : ",";
 		char value[FRAG_PARAM_TEXT];
 
 		if (param[i] == usual.param[i])
