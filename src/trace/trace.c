@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "trace/native.h"
+#include "trace/readers.h"
 #include "trace/resolve.h"
 
 #define BATCH 1024
@@ -67,17 +67,14 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 int frag_trace_open(struct frag_trace **out, const char *path,
 		    const struct frag_trace_options *options, struct frag_error *err)
 {
-	const struct frag_header *header;
-	struct frag_native *n;
-	int rc = frag_native_open(&n, path, err);
+	struct frag_reading r;
+	int rc = frag_reading_open(&r, path, &options->log, err);
 
 	if (rc)
 		return rc;
-	header = frag_native_header(n);
-	rc = make(out, &frag_native_source, n, path, header->devices, header->device_count,
-		  options, err);
+	rc = make(out, r.ops, r.state, path, r.devices, r.device_count, options, err);
 	if (!rc)
-		(*out)->info.form = frag_native_form(n);
+		(*out)->info.form = r.form;
 	return rc;
 }
 
