@@ -13,6 +13,7 @@ void frag_header_fini(struct frag_header *h)
 	for (uint32_t i = 0; i < h->device_count; i++)
 		free(h->devices[i].name);
 	free(h->devices);
+	free(h->meta);
 	*h = (struct frag_header){ .members = 0 };
 }
 
@@ -191,6 +192,22 @@ static const char *scan_version(struct frag_header *h, struct frag_scan *s, cons
 	return q && version == 1 ? q : mistyped(h, s, p, "version", "1");
 }
 
+static const char *scan_meta(struct frag_header *h, struct frag_scan *s, const char *p)
+{
+	struct frag_text text = { .text = p };
+
+	if (*p != '{')
+		return mistyped(h, s, p, "meta", "an object");
+	p = frag_scan_skip(s, p, 2);
+	if (!p)
+		return NULL;
+	text.length = (uint32_t)(p - text.text);
+	h->meta = copy_text(text);
+	h->meta_length = text.length;
+	h->nomem = !h->meta;
+	return h->nomem ? NULL : p;
+}
+
 static const char *scan_member(struct frag_header *h, struct frag_scan *s, const char *p,
 			       uint32_t member)
 {
@@ -204,8 +221,7 @@ static const char *scan_member(struct frag_header *h, struct frag_scan *s, const
 	case FRAG_HEADER_DEVICES:
 		return scan_devices(h, s, p);
 	case FRAG_HEADER_META:
-		return *p == '{' ? frag_scan_skip(s, p, 2)
-				 : mistyped(h, s, p, "meta", "an object");
+		return scan_meta(h, s, p);
 	case FRAG_HEADER_EVENTS:
 		return *p == '[' ? p + 1 : mistyped(h, s, p, "events", "an array");
 	default:

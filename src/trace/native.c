@@ -212,6 +212,9 @@ static int look_behind(struct native *n, struct frag_error *err)
 		if (n->scan.fail == FRAG_SCAN_MORE) {   /* what this attempt added goes */
 			while (n->header.device_count > before.device_count)
 				free(n->header.devices[--n->header.device_count].name);
+			if (before.meta != n->header.meta)
+				free(n->header.meta);
+			n->header.meta = before.meta;
 			n->header.members = before.members;
 		}
 		rc = go_on(n, err);
@@ -542,6 +545,7 @@ static int native_open(struct frag_reading *out, struct frag_input *in,
 		.form = n->form == LINES ? "lines" : "object",
 		.devices = n->header.devices,
 		.device_count = n->header.device_count,
+		.meta = { .text = n->header.meta, .length = n->header.meta_length },
 	};
 	return 0;
 }

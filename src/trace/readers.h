@@ -27,6 +27,7 @@ struct frag_reading {
 	const char *form;       /* what info.form becomes: the reader's name, mostly */
 	const struct frag_device_figures *devices;      /* borrowed from state */
 	uint32_t device_count;  /* at least 1 */
+	struct frag_text meta;  /* a JSON object, borrowed likewise; NULL: none */
 };
 
 struct frag_reader {
