@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trace/kineto.h"
 #include "trace/native.h"
 
 /* The last one takes what nobody else knows, and says what is wrong with it. */
 static const struct frag_reader *const readers[] = {
+	&frag_reader_kineto,
 	&frag_reader_object,
 	&frag_reader_lines,
 	NULL,
