@@ -8,11 +8,13 @@
 #include "trace/kineto.h"
 #include "trace/minimalloc.h"
 #include "trace/native.h"
+#include "trace/rmm.h"
 
 /* The last one takes what nobody else knows, and says what is wrong with it. */
 static const struct frag_reader *const readers[] = {
 	&frag_reader_kineto,
 	&frag_reader_minimalloc,
+	&frag_reader_rmm,
 	&frag_reader_object,
 	&frag_reader_lines,
 	NULL,
