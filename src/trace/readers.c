@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trace/fsb.h"
 #include "trace/kineto.h"
 #include "trace/minimalloc.h"
 #include "trace/native.h"
@@ -12,6 +13,7 @@
 
 /* The last one takes what nobody else knows, and says what is wrong with it. */
 static const struct frag_reader *const readers[] = {
+	&frag_reader_fsb,
 	&frag_reader_kineto,
 	&frag_reader_minimalloc,
 	&frag_reader_rmm,
