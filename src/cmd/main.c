@@ -13,6 +13,7 @@
 #define GUARDED_MOST 3
 
 static const struct frag_cmd *const commands[] = {
+	&frag_cmd_convert,
 	&frag_cmd_gen,
 	&frag_cmd_policies,
 	&frag_cmd_run,
