@@ -27,6 +27,7 @@ struct csv {
 	uint32_t count, capacity;
 	uint64_t allocs;
 	uint64_t step;          /* of the next event */
+	uint64_t micros;        /* of the last time */
 };
 
 static int csv_begin(struct frag_sink *s, const struct frag_trace_info *info, const char *header,
@@ -145,7 +146,8 @@ static int rmm_event(struct frag_sink *s, const struct frag_record *rec,
 		return frag_outfile_status(s->out, err);
 	*p++ = '0';
 	*p++ = ',';
-	p = put_clock(p, timed ? (uint64_t)rec->t : ev->step);
+	c->micros = timed ? (uint64_t)rec->t : c->micros;
+	p = put_clock(p, c->micros);
 	p = ev->op == FRAG_OP_ALLOC ? (char *)memcpy(p, ",allocate,", 10) + 10
 				    : (char *)memcpy(p, ",free,", 6) + 6;
 	p = put_hex(p, b->number << 8);
