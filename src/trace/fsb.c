@@ -513,21 +513,27 @@ static inline bool take_plain(struct fsb *f, struct shape *shape, struct frag_re
 	       & (rec->size < FRAG_SIZE_LIMIT);
 }
 
+static inline bool take_any(struct fsb *f, struct frag_record *rec)
+{
+	uint64_t number = take_value(&f->columns[FRAG_FSB_SHAPES]);
+	struct shape *shape;
+
+	if (number >= f->shape_count)
+		return false;
+	shape = &f->shapes[number];
+	return shape->plain ? take_plain(f, shape, rec) : take_event(f, shape, rec);
+}
+
 static int fsb_next(void *state, struct frag_record *rec, const char **kind,
 		    struct frag_error *err)
 {
 	struct fsb *f = state;
-	struct shape *shape;
-	uint64_t number;
 
 	(void)kind;
 	if (f->left == 0)
 		return 0;
 	f->left--;
-	number = take_value(&f->columns[FRAG_FSB_SHAPES]);
-	shape = &f->shapes[number < f->shape_count ? number : 0];
-	if (number >= f->shape_count
-	    || !(shape->plain ? take_plain(f, shape, rec) : take_event(f, shape, rec)))
+	if (!take_any(f, rec))
 		return frag_fsb_damaged(&f->blocks, err, "event %u of it is not well-formed",
 					f->events - f->left);
 	f->all_events++;

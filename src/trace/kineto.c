@@ -319,6 +319,15 @@ static bool add_row(struct kineto *k, struct frag_ledger *ledger, const struct m
 			  : frag_ledger_alloc(ledger, m->address, &row);
 }
 
+static const struct moment *first_of(const struct kineto *k, uint32_t type, uint32_t device)
+{
+	for (uint32_t i = 0; i < k->moment_count; i++)
+		if (k->moments[i].kind == FRAG_KINETO_MEMORY && k->moments[i].type == type
+		    && k->moments[i].device == device)
+			return &k->moments[i];
+	return NULL;
+}
+
 /*
  * What the device held before the first event and no event frees: the first
  * event's total tells it. It counts as one block.
@@ -328,12 +337,9 @@ static bool add_rest(struct kineto *k, struct frag_ledger *ledger, const struct 
 {
 	for (uint32_t device = 0; device < d->count; device++) {
 		uint64_t early = 0, total = 0;
-		const struct moment *m = k->moments, *end = m + k->moment_count;
+		const struct moment *m = first_of(k, d->type, device);
 
-		while (m < end && (m->kind != FRAG_KINETO_MEMORY || m->type != d->type
-				   || m->device != device))
-			m++;
-		if (m == end || !m->has_allocated)
+		if (!m || !m->has_allocated)
 			continue;
 		total = m->is_free ? m->allocated + m->bytes
 		      : m->allocated > m->bytes ? m->allocated - m->bytes : 0;

@@ -65,7 +65,7 @@ static uint32_t name_of(struct frag_text field)
 static int read_header(struct minimalloc *m, struct frag_error *err)
 {
 	static const char *const required[REQUIRED] = { "id", "lower", "upper", "size" };
-	struct frag_text line = { .text = NULL }, fields[COLUMNS];
+	struct frag_text line = { .text = "" }, fields[COLUMNS];
 	uint32_t seen = 0;
 	char shown[48];
 	int rc = frag_rowfile_next(&m->file, &line, err);
