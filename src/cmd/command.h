@@ -29,6 +29,7 @@ struct frag_cmd {
 
 extern const struct frag_cmd frag_cmd_convert;
 extern const struct frag_cmd frag_cmd_gen;
+extern const struct frag_cmd frag_cmd_info;
 extern const struct frag_cmd frag_cmd_policies;
 extern const struct frag_cmd frag_cmd_run;
 

@@ -15,6 +15,7 @@
 static const struct frag_cmd *const commands[] = {
 	&frag_cmd_convert,
 	&frag_cmd_gen,
+	&frag_cmd_info,
 	&frag_cmd_policies,
 	&frag_cmd_run,
 	NULL,

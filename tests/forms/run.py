@@ -602,6 +602,75 @@ def test_convert() -> None:
            and b'left out 1 event' in done.stderr else [done])
 
 
+def bins(values: list) -> list:
+    """Of (value, bytes): a line for each power of two."""
+    found = {}
+    for value, size in values:
+        first = 1 << value.bit_length() - 1 if value else 0
+        blocks, size_sum = found.get(first, (0, 0))
+        found[first] = blocks + 1, size_sum + size
+    return [{'from': k, 'blocks': n, 'bytes': b} for k, (n, b) in sorted(found.items())]
+
+
+def survey(list_: list) -> dict:
+    """What info should say, of a trace of one device without pending frees."""
+    ops, live, lives, peak, times, now = {}, {}, [], (0, 0, 0), [], 0
+    for step, event in enumerate(list_):
+        ops[event['op']] = ops.get(event['op'], 0) + 1
+        if 't' in event:
+            times.append(event['t'])
+        if event['op'] == 'alloc':
+            live[event['id']] = step, event['size']
+            now += event['size']
+            peak = max(peak, (now, len(live), step), key=lambda p: p[0])
+        elif event['op'] == 'free':
+            birth, size = live.pop(event['id'])
+            now -= size
+            lives.append((step - birth, size))
+    sizes = [e['size'] for e in list_ if e['op'] == 'alloc']
+    return {'events': len(list_), 'left_out': 0, 'ops': {op: ops.get(op, 0) for op in OPS},
+            'different_sizes': len(set(sizes)), 'times': len(times),
+            'duration': times[-1] - times[0] if times else None,
+            'sizes': bins([(s, s) for s in sizes]), 'lives': bins(lives),
+            'never_freed': len(live), 'freed_at_once': sum(n == 1 for n, _ in lives),
+            'of_no_bytes': sizes.count(0),
+            'times_backwards': sum(b < a for a, b in zip(times, times[1:])),
+            'marks': [{'step': i, 'name': e['name']} for i, e in enumerate(list_)
+                      if e['op'] == 'mark'][:10],
+            'peak': dict(zip(('peak_live_bytes', 'peak_live_blocks', 'peak_step'), peak))}
+
+
+def test_info() -> None:
+    odd = [alloc('a', 0, t=5), alloc(2, 1, t=4), free('a', t=4), free(2, t=9.5), alloc(2, 3),
+           alloc(3, 1023), mark('here'), free(3), alloc(4, 1024), free(4)]
+    traces = [('odd', '\n'.join(map(json.dumps, odd))), ('nothing', '{"op":"sync"}')]
+    recorded = os.path.join(os.environ.get('TRACES', ''), 'moe_train_dispatch.ndjson.gz')
+    if os.path.exists(recorded):
+        traces.append(('recorded', gzip.open(recorded, 'rt').read()))
+    for name, text in traces:
+        done = fragsim('info', '-q', '--json', '-', write('a.ndjson', text))
+        got = json.loads(done.stdout)
+        list_ = [json.loads(line) for line in text.splitlines()]
+        wanted = survey([e for e in list_ if 'op' in e])
+        peak = wanted.pop('peak')
+        faults = [f'{k}: {got.get(k)}, wanted {v}' for k, v in wanted.items() if got.get(k) != v]
+        faults += [f'{k}: {got["devices"][0][k]}, wanted {v}' for k, v in peak.items()
+                   if got['devices'][0][k] != v]
+        if got['content'] != content('a.ndjson'):
+            faults.append('content')
+        report(f'info: {name}', faults)
+    text = FULL.replace('"t":-0.5', '"t":12.5')
+    got = json.loads(fragsim('info', '-q', '--json', '-', write('a.ndjson', text)).stdout)
+    faults = [f'{k}: {got[k]}' for k, v in (('streams', 3), ('pools', 3), ('waiting_frees', 1),
+                                            ('meta', json.loads(text.splitlines()[0])['meta']))
+              if got[k] != v]
+    if [d['allocs'] for d in got['devices']] != [2, 1] or got['devices'][0]['context_bytes'] != 7:
+        faults.append(got['devices'])
+    report('info: streams, pools, devices, meta', faults)
+    done = fragsim('info', write('bad', '{"op":"alloc","id":1}\n'))
+    report('info: a bad trace', [] if done.returncode == 4 and not done.stdout else [done])
+
+
 def main() -> int:
     folder = tempfile.mkdtemp()
     global PROGRAM
@@ -615,6 +684,7 @@ def main() -> int:
         test_binary()
         test_damage()
         test_convert()
+        test_info()
     finally:
         os.chdir('/')
         shutil.rmtree(folder)
