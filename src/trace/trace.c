@@ -51,10 +51,10 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 	t->path = strdup(path);
 	t->info = (struct frag_trace_info){ .path = t->path, .form = ops->form };
 	t->events = malloc(BATCH * sizeof(*t->events));
-	if (options->records)
+	if (t->options.records)
 		t->records = malloc(BATCH * sizeof(*t->records));
 	rc = copy_devices(t, devices, device_count, err);
-	if (!rc && (!t->path || !t->events || (options->records && !t->records)
+	if (!rc && (!t->path || !t->events || (t->options.records && !t->records)
 		    || !frag_handles_init(&t->streams, seed)
 		    || !frag_handles_init(&t->pools, seed) || !frag_tags_init(&t->tags, seed)
 		    || !frag_lives_init(&t->lives, device_count, seed)))
@@ -84,8 +84,9 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 int frag_trace_open(struct frag_trace **out, const char *path,
 		    const struct frag_trace_options *options, struct frag_error *err)
 {
+	const struct frag_log silent = { .warn = NULL };
 	struct frag_reading r;
-	int rc = frag_reading_open(&r, path, &options->log, err);
+	int rc = frag_reading_open(&r, path, options ? &options->log : &silent, err);
 
 	if (rc)
 		return rc;
