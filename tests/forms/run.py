@@ -671,6 +671,82 @@ def test_info() -> None:
     report('info: a bad trace', [] if done.returncode == 4 and not done.stdout else [done])
 
 
+COLUMNS = 'op id size requested allocated active blocks'.split()
+
+
+def rows(path: str) -> list:
+    """What depends on the trace alone: under direct each block has a segment of its own."""
+    done = fragsim('run', '-q', '-p', 'direct', '--steps', 'rows.ndjson', path)
+    assert done.returncode == 0, done.stderr
+    return [[row['step'], *(row[c] for c in COLUMNS)] for row in
+            map(json.loads, Path('rows.ndjson').read_text().splitlines())]
+
+
+PENDING = [
+    alloc(1, 10, stream=1), alloc(2, 20, stream=1), alloc(3, 30, stream=1), alloc(4, 40),
+    {'op': 'record_stream', 'id': 1, 'stream': 2}, {'op': 'record_stream', 'id': 1, 'stream': 3},
+    {'op': 'record_stream', 'id': 2, 'stream': 'x'}, free(1), free(2, pending=True), alloc(1, 11),
+    {'op': 'sync', 'stream': 2}, free(4), free(1, pending=True), alloc(1, 12),
+    {'op': 'sync', 'stream': 'x'}, {'op': 'sync', 'stream': 3}, {'op': 'complete', 'id': 2},
+    {'op': 'complete', 'id': 1}, free(3), free(1)]
+
+
+def test_slice() -> None:
+    write('pending.ndjson', '\n'.join(map(json.dumps, PENDING)))
+    write('random.ndjson', fragsim('gen', 'random', '--events', 3000, '--live', 60, '--streams', 4,
+                                   '--shared', 30).stdout)
+    for name, cuts in (('pending', [(a, b) for a in range(20) for b in range(a + 1, 21, 3)]),
+                       ('random', [(0, 10), (1, 3000), (777, 1500), (2500, 2501), (2999, 9999)])):
+        whole, faults = rows(f'{name}.ndjson'), []
+        for first, last in cuts if not SAN else cuts[::7]:
+            done = fragsim('slice', '--from-step', first, '--to-step', last, f'{name}.ndjson',
+                           'cut.ndjson')
+            if done.returncode or done.stderr:
+                faults.append(f'{first} to {last}: {done.stderr!r}')
+                continue
+            wanted = [row[1:] for row in whole if first <= row[0] < last]
+            got = [row[1:] for row in rows('cut.ndjson')]
+            if got[-len(wanted):] != wanted:
+                faults.append(f'{first} to {last}: {got}, wanted {wanted}')
+        report(f'slice: every step as in the whole trace: {name}', faults)
+    list_ = [{'op': 'set_fraction', 'value': 0.5}, {'op': 'set_fraction', 'value': 0.75},
+             {'op': 'configure', 'value': 'c'}, alloc('a', 1, t=1.5, tag='g', pool=2),
+             alloc('b', 2, device=1), mark('m', t=7), alloc('c', 3, t=8), mark('m', t=8.5),
+             {'op': 'sync', 't': 9}, free('b', device=1, t=10), mark('n')]
+    text = '{"format":"fragsim-trace","version":1,"devices":[{"name":"x"},{"name":"y"}]}\n' + \
+        '\n'.join(map(json.dumps, list_))
+    write('a.ndjson', text)
+
+    def sliced(name: str, args: str, wanted: list, header: str = '') -> None:
+        done = fragsim('slice', *args.split(), 'a.ndjson', '-')
+        got = [json.loads(line) for line in done.stdout.splitlines()]
+        faults = [] if got[1:] == wanted else [f'{got[1:]}, wanted {wanted}', done.stderr]
+        if header and json.dumps(header) not in done.stdout.decode():
+            faults.append(got[0])
+        report('slice: ' + name, faults)
+
+    carried = [{**list_[1], 't': 7}, {**list_[2], 't': 7}, {**list_[3], 't': 7},
+               {**list_[4], 't': 7}]
+    sliced('marks', '--from-mark m --to-mark m', [*carried, *list_[5:7]])
+    sliced('times', '--from-time 7 --to-time 8.5', [*carried, *list_[5:7]])
+    sliced('all', '', list_)
+    sliced('from the first step', '--from-step 0 --to-step 2', list_[:2])
+    sliced('a device', '--device 1 --from-step 5',
+           [carried[0], carried[1], {'op': 'alloc', 'id': 'b', 'size': 2, 't': 7}, list_[5],
+            list_[7], list_[8], {'op': 'free', 'id': 'b', 't': 10}, list_[10]], 'y')
+    faults = []
+    for args, pattern in (
+            ('--from-mark z', 'from-mark: no mark "z"'), ('--to-mark m --from-step 8', 'behind'),
+            ('--from-step 11', 'from-step 11'), ('--from-time 11', 'from-time 11'),
+            ('--from-time x', 'a time in'), ('--from-step -1', 'a number'),
+            ('--from-step 1 --from-mark m', 'given twice'), ('--device 2', 'devices 0 to 1')):
+        done = fragsim('slice', *args.split(), 'a.ndjson', 'x.json')
+        if done.returncode != 2 or not re.search(pattern, done.stderr.decode()) or \
+                Path('x.json').exists():
+            faults.append(f'{args}: {done.returncode} {done.stderr!r}')
+    report('slice: wrong usage', faults)
+
+
 def main() -> int:
     folder = tempfile.mkdtemp()
     global PROGRAM
@@ -685,6 +761,7 @@ def main() -> int:
         test_damage()
         test_convert()
         test_info()
+        test_slice()
     finally:
         os.chdir('/')
         shutil.rmtree(folder)
