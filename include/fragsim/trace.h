@@ -71,7 +71,7 @@ struct frag_record {
 	uint64_t size;          /* bytes */
 	uint64_t device;        /* ordinal */
 	double t;               /* microseconds */
-	struct frag_text t_text;        /* t as the trace wrote it */
+	struct frag_text t_text;        /* t as the trace wrote it; NULL: it is no text */
 	struct frag_text tag;
 	struct frag_text text;  /* value of configure, name of mark */
 	double fraction;        /* value of set_fraction */
@@ -139,6 +139,7 @@ struct frag_device_figures {
 
 struct frag_trace_options {
 	bool lenient;           /* skip and count events that are bad in themselves */
+	bool records;           /* batches give the records as well */
 	struct frag_log log;    /* warnings */
 };
 
@@ -151,6 +152,7 @@ struct frag_trace_info {
 	uint64_t bytes, total_bytes;    /* read so far, and in the file (0: unknown) */
 	bool     whole;         /* read to the end */
 	uint64_t content;       /* identifies the decoded events read so far */
+	struct frag_text meta;  /* a JSON object, on one line; NULL: none given */
 	uint32_t device_count;
 	const struct frag_device_figures *devices;
 };
@@ -158,6 +160,7 @@ struct frag_trace_info {
 struct frag_batch {
 	const struct frag_event *events;
 	uint32_t count;         /* 0 at the end of the trace */
+	const struct frag_record *records;      /* of each event; NULL where not asked for */
 };
 
 struct frag_trace;

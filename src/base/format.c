@@ -80,6 +80,20 @@ char *frag_put_fixed4(char *p, double value)
 	return p;
 }
 
+char *frag_put_double(char *p, double value)
+{
+	int length = 0;
+
+	if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value && !signbit(value))
+		return frag_put_u64(p, (uint64_t)value);
+	for (int digits = 15; digits <= 17; digits++) {
+		length = snprintf(p, FRAG_NUMBER_ROOM, "%.*g", digits, value);
+		if (strtod(p, NULL) == value)
+			break;
+	}
+	return p + length;
+}
+
 uint32_t frag_hundredths(double percent)
 {
 	return (uint32_t)scaled(percent, 1e2, 2);

@@ -14,6 +14,9 @@ char *frag_put_i64(char *p, int64_t value);
 /* A percentage or another small double, exactly as printf's %.4f. */
 char *frag_put_fixed4(char *p, double value);
 
+/* Any finite double, in as few digits as read back to it. */
+char *frag_put_double(char *p, double value);
+
 /*
  * A JSON string with its quotes; everything outside printable ASCII becomes an
  * escape, and what is no UTF-8 U+FFFD. Room: 6 for each byte of text, and 2.

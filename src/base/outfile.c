@@ -129,8 +129,10 @@ int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
 	return rc;
 }
 
-static void put(struct frag_outfile *f, const char *bytes, size_t n)
+static void put_plain(void *ctx, const char *bytes, size_t n)
 {
+	struct frag_outfile *f = ctx;
+
 	while (n && !f->failed) {
 		ssize_t written = write(f->fd, bytes, n);
 
@@ -141,6 +143,14 @@ static void put(struct frag_outfile *f, const char *bytes, size_t n)
 			n -= (size_t)written;
 		}
 	}
+}
+
+static void put(struct frag_outfile *f, const char *bytes, size_t n)
+{
+	if (!f->packer)
+		put_plain(f, bytes, n);
+	else if (!f->failed && !frag_packer_put(f->packer, bytes, n, false, put_plain, f))
+		f->failed = ENOMEM;
 }
 
 static void flush(struct frag_outfile *f)
@@ -227,9 +237,27 @@ int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool, stru
 	return frag_outfile_status(f, err);
 }
 
+int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct frag_error *err)
+{
+	if (packing == FRAG_PLAIN)
+		return 0;
+	f->packer = frag_packer_new(packing);
+	return f->packer ? 0 : frag_fail_nomem(err);
+}
+
+/* The packer's last bytes, which tell a reader that nothing is missing. */
+static void end_packing(struct frag_outfile *f)
+{
+	if (f->packer && !f->failed && !frag_packer_put(f->packer, NULL, 0, true, put_plain, f))
+		f->failed = ENOMEM;
+	frag_packer_del(f->packer);
+	f->packer = NULL;
+}
+
 int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err)
 {
 	flush(f);
+	end_packing(f);
 	if (f->fd >= 0 && f->fd != STDOUT_FILENO && close(f->fd) != 0 && !f->failed)
 		f->failed = errno;
 	f->fd = -1;
@@ -256,6 +284,7 @@ void frag_outfile_abandon(struct frag_outfile *f)
 		close(f->fd);
 	if (f->temporary)
 		unlink(f->temporary);
+	frag_packer_del(f->packer);
 	forget(f);
 	free(f->final);
 	free(f->path);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/packer.h"
 #include "fragsim/error.h"
 
 #define FRAG_OUT_BUFFER ((size_t)256 << 10)
@@ -26,10 +27,14 @@ struct frag_outfile {
 	size_t used, capacity;
 	int    fd;
 	int    failed;          /* errno of the first failure, or 0 */
+	struct frag_packer *packer;     /* NULL: plain bytes */
 };
 
 /* "-" is standard output. -FRAG_EOUTPUT */
 int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_error *err);
+
+/* What is written from now on goes out packed; before the first byte. -FRAG_ENOMEM */
+int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct frag_error *err);
 
 /* A nameless file for what is appended to `f` later. */
 int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,

@@ -27,10 +27,13 @@ struct frag_cmd {
 		    struct frag_error *err);
 };
 
+extern const struct frag_cmd frag_cmd_convert;
 extern const struct frag_cmd frag_cmd_diff;
 extern const struct frag_cmd frag_cmd_gen;
+extern const struct frag_cmd frag_cmd_info;
 extern const struct frag_cmd frag_cmd_policies;
 extern const struct frag_cmd frag_cmd_run;
+extern const struct frag_cmd frag_cmd_slice;
 
 /*
  * Walks the options of argv; what is no option is moved behind them. set is

@@ -137,7 +137,8 @@ static void begin(struct frag_gen *g, const struct frag_scenario *s, bool object
 			devices[i] = *s->device;
 	}
 	describe(s, g->option, source, sizeof(source));
-	frag_writer_begin(&g->writer, out, object, devices, count, source);
+	frag_writer_begin(&g->writer, out, object, devices, count,
+			  (struct frag_text){ .text = NULL }, source);
 }
 
 int frag_scenario_write(const struct frag_scenario *s, const uint64_t *option, bool object,

@@ -8,6 +8,7 @@
 #include "base/outfile.h"
 #include "fragsim/engine.h"
 #include "report/chart.h"
+#include "trace/survey.h"
 
 /* A run with the chart that watched it. */
 struct frag_report_run {
@@ -37,5 +38,11 @@ int frag_report_json(const struct frag_report *report, struct frag_outfile *f,
 /* All policies with their keys, as text and as JSON. */
 void frag_report_policies(FILE *f);
 int frag_report_policies_json(struct frag_outfile *f, struct frag_error *err);
+
+/* What a trace is. */
+void frag_report_info(const struct frag_survey *survey, const struct frag_trace_info *trace,
+		      FILE *f);
+int frag_report_info_json(const struct frag_survey *survey, const struct frag_trace_info *trace,
+			  struct frag_outfile *out, struct frag_error *err);
 
 #endif

@@ -26,6 +26,13 @@ static size_t room(const struct frag_rows *rows, const struct frag_event *ev)
 	return ev->members & FRAG_HAS_T ? n + ev->t_text.length : n;
 }
 
+/* As the trace wrote it, where it is text. */
+static char *put_t(char *p, const struct frag_event *ev)
+{
+	return ev->t_text.text ? put_bytes(p, ev->t_text.text, ev->t_text.length)
+			       : frag_put_double(p, ev->t);
+}
+
 static char *put_metrics_csv(char *p, const struct frag_metrics *m)
 {
 #define X(name) p = frag_put_u64(p, m->name); *p++ = ',';
@@ -53,7 +60,7 @@ static char *put_csv(char *p, const struct frag_rows *rows, const struct frag_st
 	p = frag_put_u64(p, ev->step);
 	*p++ = ',';
 	if (ev->members & FRAG_HAS_T)
-		p = put_bytes(p, ev->t_text.text, ev->t_text.length);
+		p = put_t(p, ev);
 	*p++ = ',';
 	p = frag_put_u64(p, step->device);
 	*p++ = ',';
@@ -96,8 +103,7 @@ static char *put_json(char *p, const struct frag_rows *rows, const struct frag_s
 	p = put_bytes(p, rows->prefix, rows->prefix_length);
 	p = put_member(p, "step", ev->step);
 	p = PUT(p, ",\"t\":");
-	p = ev->members & FRAG_HAS_T ? put_bytes(p, ev->t_text.text, ev->t_text.length)
-				     : PUT(p, "null");
+	p = ev->members & FRAG_HAS_T ? put_t(p, ev) : PUT(p, "null");
 	p = PUT(p, ",\"device\":");
 	p = frag_put_u64(p, step->device);
 	p = PUT(p, ",\"op\":\"");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "trace/document.h"
 #include "trace/record.h"
 
 void frag_header_fini(struct frag_header *h)
@@ -13,6 +14,7 @@ void frag_header_fini(struct frag_header *h)
 	for (uint32_t i = 0; i < h->device_count; i++)
 		free(h->devices[i].name);
 	free(h->devices);
+	free(h->meta);
 	*h = (struct frag_header){ .members = 0 };
 }
 
@@ -50,33 +52,6 @@ static const char *repeated(struct frag_header *h, const char *at, struct frag_t
 static bool is(struct frag_text t, const char *word)
 {
 	return strlen(word) == t.length && memcmp(word, t.text, t.length) == 0;
-}
-
-/* "name": up to the value. */
-static const char *scan_name(struct frag_scan *s, const char *p, struct frag_text *name)
-{
-	if (*p != '"')
-		return frag_scan_bad(s, p, "a member's name is expected here");
-	p = frag_scan_string(s, p + 1, name);
-	p = p ? frag_scan_space(s, p) : NULL;
-	if (p && *p != ':')
-		return frag_scan_bad(s, p, "a colon is expected here");
-	return p ? frag_scan_space(s, p + 1) : NULL;
-}
-
-/* Behind a value: a comma and the next member's place, or *end and the place behind the brace. */
-static const char *scan_next(struct frag_scan *s, const char *p, char brace, bool *end)
-{
-	p = p ? frag_scan_space(s, p) : NULL;
-	if (!p)
-		return NULL;
-	*end = *p == brace;
-	if (*end)
-		return p + 1;
-	if (*p != ',')
-		return frag_scan_bad(s, p, brace == '}' ? "a comma or } is expected here"
-							: "a comma or ] is expected here");
-	return frag_scan_space(s, p + 1);
 }
 
 static char *copy_text(struct frag_text t)
@@ -144,7 +119,7 @@ static const char *scan_device(struct frag_header *h, struct frag_scan *s, const
 		return p + 1;
 	while (p && !end) {
 		struct frag_text name;
-		const char *value = scan_name(s, p, &name);
+		const char *value = frag_scan_name(s, p, &name);
 		uint32_t which = 0;
 
 		while (value && which < FIGURES && !is(name, figure_names[which]))
@@ -155,7 +130,7 @@ static const char *scan_device(struct frag_header *h, struct frag_scan *s, const
 		if (value)
 			value = which < FIGURES ? scan_figure(h, s, value, which, f)
 						: frag_scan_skip(s, value, depth + 1);
-		p = scan_next(s, value, '}', &end);
+		p = frag_scan_next(s, value, '}', &end);
 	}
 	return p;
 }
@@ -170,7 +145,7 @@ static const char *scan_devices(struct frag_header *h, struct frag_scan *s, cons
 	if (p && *p == ']')
 		return wrong(h, p, "member \"devices\" is empty; there is at least one device");
 	while (p && !end)
-		p = scan_next(s, scan_device(h, s, p, 3), ']', &end);
+		p = frag_scan_next(s, scan_device(h, s, p, 3), ']', &end);
 	return p;
 }
 
@@ -191,6 +166,22 @@ static const char *scan_version(struct frag_header *h, struct frag_scan *s, cons
 	return q && version == 1 ? q : mistyped(h, s, p, "version", "1");
 }
 
+static const char *scan_meta(struct frag_header *h, struct frag_scan *s, const char *p)
+{
+	struct frag_text text = { .text = p };
+
+	if (*p != '{')
+		return mistyped(h, s, p, "meta", "an object");
+	p = frag_scan_skip(s, p, 2);
+	if (!p)
+		return NULL;
+	text.length = (uint32_t)(p - text.text);
+	h->meta = copy_text(text);
+	h->meta_length = text.length;
+	h->nomem = !h->meta;
+	return h->nomem ? NULL : p;
+}
+
 static const char *scan_member(struct frag_header *h, struct frag_scan *s, const char *p,
 			       uint32_t member)
 {
@@ -204,8 +195,7 @@ static const char *scan_member(struct frag_header *h, struct frag_scan *s, const
 	case FRAG_HEADER_DEVICES:
 		return scan_devices(h, s, p);
 	case FRAG_HEADER_META:
-		return *p == '{' ? frag_scan_skip(s, p, 2)
-				 : mistyped(h, s, p, "meta", "an object");
+		return scan_meta(h, s, p);
 	case FRAG_HEADER_EVENTS:
 		return *p == '[' ? p + 1 : mistyped(h, s, p, "events", "an array");
 	default:
@@ -235,14 +225,14 @@ const char *frag_header_look(struct frag_scan *s, const char *p, uint32_t *membe
 		return p + 1;
 	while (p && !end) {
 		struct frag_text name;
-		const char *value = scan_name(s, p, &name);
+		const char *value = frag_scan_name(s, p, &name);
 		uint32_t member = value ? member_of(name) : 0;
 
 		*members |= member;
 		if (value && member == FRAG_HEADER_EVENTS && *value == '[')
 			return value + 1;
 		value = value ? frag_scan_skip(s, value, 2) : NULL;
-		p = scan_next(s, value, '}', &end);
+		p = frag_scan_next(s, value, '}', &end);
 	}
 	return p;
 }
@@ -256,7 +246,7 @@ const char *frag_header_scan(struct frag_header *h, struct frag_scan *s, const c
 		return p + 1;
 	while (p && !end) {
 		struct frag_text name;
-		const char *value = scan_name(s, p, &name);
+		const char *value = frag_scan_name(s, p, &name);
 		uint32_t member = value ? member_of(name) : 0;
 
 		if (h->members & member & ~(uint32_t)FRAG_HEADER_OP)
@@ -268,7 +258,7 @@ const char *frag_header_scan(struct frag_header *h, struct frag_scan *s, const c
 			value = scan_member(h, s, value, member);
 		if (!value || member == FRAG_HEADER_EVENTS)
 			return value;
-		p = scan_next(s, value, '}', &end);
+		p = frag_scan_next(s, value, '}', &end);
 	}
 	return p;
 }

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/input.h"
+#include "trace/header.h"
 #include "trace/record.h"
 
 enum form { LINES, OBJECT };
 
-struct frag_native {
+struct native {
 	struct frag_input in;
 	struct frag_scan scan;
 	char *scratch;
@@ -37,13 +37,13 @@ struct frag_native {
 	bool open_header;       /* they are not, and could not be looked at (a pipe) */
 };
 
-static const char *here(struct frag_native *n)
+static const char *here(struct native *n)
 {
 	return n->in.buf + n->at;
 }
 
 /* The scanner over the present window. */
-static void aim(struct frag_native *n, bool one_line)
+static void aim(struct native *n, bool one_line)
 {
 	n->scan = (struct frag_scan){
 		.end = n->in.buf + n->in.end, .scratch = n->scratch, .one_line = one_line,
@@ -51,7 +51,7 @@ static void aim(struct frag_native *n, bool one_line)
 }
 
 /* Moves the window on to n->at; the scratch follows in size. 1, 0 at eof, or an error. */
-static int refill(struct frag_native *n, struct frag_error *err)
+static int refill(struct native *n, struct frag_error *err)
 {
 	int rc = frag_input_fill(&n->in, n->at, err);
 
@@ -70,12 +70,12 @@ static int refill(struct frag_native *n, struct frag_error *err)
 
 static void native_where(void *state, char *buf, uint32_t size)
 {
-	struct frag_native *n = state;
+	struct native *n = state;
 
 	frag_input_where(&n->in, n->last, n->form == LINES && n->begun, buf, size);
 }
 
-static int bad_at(struct frag_native *n, const char *at, const char *text, struct frag_error *err)
+static int bad_at(struct native *n, const char *at, const char *text, struct frag_error *err)
 {
 	char where[512];
 
@@ -88,7 +88,7 @@ static int bad_at(struct frag_native *n, const char *at, const char *text, struc
 }
 
 /* After a scan that stopped: more input (1), or why not. */
-static int go_on(struct frag_native *n, struct frag_error *err)
+static int go_on(struct native *n, struct frag_error *err)
 {
 	int rc;
 
@@ -106,14 +106,14 @@ static int go_on(struct frag_native *n, struct frag_error *err)
 	return bad_at(n, n->in.buf + n->in.end, "truncated: the input ends here", err);
 }
 
-static const char *skip_blank(struct frag_native *n)
+static const char *skip_blank(struct native *n)
 {
 	aim(n, false);
 	return frag_scan_space(&n->scan, here(n));
 }
 
 /* Moves to the first byte that is not white space; 0 at the end of the input. */
-static int find_value(struct frag_native *n, struct frag_error *err)
+static int find_value(struct native *n, struct frag_error *err)
 {
 	for (;;) {
 		int rc;
@@ -131,7 +131,7 @@ static int find_value(struct frag_native *n, struct frag_error *err)
  * The first object's members, with the window as wide as that takes; n->at is
  * its brace. Where it is an event, only which members it has.
  */
-static int scan_header(struct frag_native *n, size_t *end, struct frag_error *err)
+static int scan_header(struct native *n, size_t *end, struct frag_error *err)
 {
 	for (;;) {
 		const char *p;
@@ -156,7 +156,7 @@ static int scan_header(struct frag_native *n, size_t *end, struct frag_error *er
 }
 
 /* Members behind the events, p at their comma. */
-static const char *scan_tail(struct frag_native *n, struct frag_header *header, const char *p)
+static const char *scan_tail(struct native *n, struct frag_header *header, const char *p)
 {
 	if (*p != ',')
 		return frag_scan_bad(&n->scan, p, "a comma or } is expected here");
@@ -167,7 +167,7 @@ static const char *scan_tail(struct frag_native *n, struct frag_header *header, 
 }
 
 /* Object form: skips the events, checking their syntax only, and reads the members behind. */
-static int look_behind(struct frag_native *n, struct frag_error *err)
+static int look_behind(struct native *n, struct frag_error *err)
 {
 	int rc;
 
@@ -212,6 +212,9 @@ static int look_behind(struct frag_native *n, struct frag_error *err)
 		if (n->scan.fail == FRAG_SCAN_MORE) {   /* what this attempt added goes */
 			while (n->header.device_count > before.device_count)
 				free(n->header.devices[--n->header.device_count].name);
+			if (before.meta != n->header.meta)
+				free(n->header.meta);
+			n->header.meta = before.meta;
 			n->header.members = before.members;
 		}
 		rc = go_on(n, err);
@@ -220,7 +223,7 @@ static int look_behind(struct frag_native *n, struct frag_error *err)
 	}
 }
 
-static int check_header(struct frag_native *n, struct frag_error *err)
+static int check_header(struct native *n, struct frag_error *err)
 {
 	if (!(n->header.members & FRAG_HEADER_FORMAT))
 		return bad_at(n, here(n), "member \"format\" is missing: this is no fragsim trace",
@@ -234,7 +237,7 @@ static int check_header(struct frag_native *n, struct frag_error *err)
 #define ANY_DEVICE (FRAG_HEADER_DEVICE | FRAG_HEADER_DEVICES)
 
 /* The object form, n->at behind the bracket of `events`. */
-static int begin_object(struct frag_native *n, struct frag_error *err)
+static int begin_object(struct native *n, struct frag_error *err)
 {
 	uint32_t members = n->header.members;
 	struct frag_header whole;
@@ -271,7 +274,7 @@ static int begin_object(struct frag_native *n, struct frag_error *err)
 }
 
 /* Lines form: nothing but white space may stand behind the header on its line. */
-static int end_header(struct frag_native *n, struct frag_error *err)
+static int end_header(struct native *n, struct frag_error *err)
 {
 	for (;;) {
 		const char *p = here(n);
@@ -290,7 +293,7 @@ static int end_header(struct frag_native *n, struct frag_error *err)
 	}
 }
 
-static int begin(struct frag_native *n, struct frag_error *err)
+static int begin(struct native *n, struct frag_error *err)
 {
 	size_t end;
 	int rc = find_value(n, err);
@@ -318,40 +321,8 @@ static int begin(struct frag_native *n, struct frag_error *err)
 	return rc ? rc : end_header(n, err);
 }
 
-int frag_native_open(struct frag_native **out, const char *path, struct frag_error *err)
-{
-	struct frag_native *n = calloc(1, sizeof(*n));
-	int rc;
-
-	if (!n)
-		return frag_fail_nomem(err);
-	rc = frag_input_open(&n->in, path, err);
-	if (!rc) {
-		n->scratch = malloc(n->in.capacity);
-		n->scratch_size = n->in.capacity;
-		rc = n->scratch ? begin(n, err) : frag_fail_nomem(err);
-	}
-	if (rc) {
-		frag_native_source.close(n);
-		return rc;
-	}
-	n->last = n->at;
-	*out = n;
-	return 0;
-}
-
-const struct frag_header *frag_native_header(const struct frag_native *n)
-{
-	return &n->header;
-}
-
-const char *frag_native_form(const struct frag_native *n)
-{
-	return n->form == LINES ? "lines" : "object";
-}
-
 /* What may follow the closing bracket of the events: members, the brace, the end. */
-static int finish_object(struct frag_native *n, struct frag_error *err)
+static int finish_object(struct native *n, struct frag_error *err)
 {
 	uint32_t before = n->header.members
 			| (n->header.members & ANY_DEVICE ? ANY_DEVICE : 0);
@@ -393,7 +364,7 @@ static int finish_object(struct frag_native *n, struct frag_error *err)
 
 static int native_refill(void *state, struct frag_error *err)
 {
-	struct frag_native *n = state;
+	struct native *n = state;
 	int rc = 0;
 
 	if (n->ended)
@@ -414,7 +385,7 @@ static int native_refill(void *state, struct frag_error *err)
 }
 
 /* Object form: to the next event's brace. 1; 0 where the window or the array ends. */
-static int next_element(struct frag_native *n, struct frag_error *err)
+static int next_element(struct native *n, struct frag_error *err)
 {
 	const char *p = frag_scan_space(&n->scan, here(n));
 
@@ -442,7 +413,7 @@ static int next_element(struct frag_native *n, struct frag_error *err)
 }
 
 /* Lines form: past blank lines. 1; 0 where the window or the input ends. */
-static int next_line(struct frag_native *n, struct frag_error *err)
+static int next_line(struct native *n, struct frag_error *err)
 {
 	const char *p = here(n);
 
@@ -460,7 +431,7 @@ static int next_line(struct frag_native *n, struct frag_error *err)
 }
 
 /* Behind an event of the lines form nothing but white space may stand on its line. */
-static const char *end_line(struct frag_native *n, const char *p)
+static const char *end_line(struct native *n, const char *p)
 {
 	while (*p == ' ' || *p == '\t' || *p == '\r')
 		p++;
@@ -472,7 +443,7 @@ static const char *end_line(struct frag_native *n, const char *p)
 static int native_next(void *state, struct frag_record *rec, const char **kind,
 		       struct frag_error *err)
 {
-	struct frag_native *n = state;
+	struct native *n = state;
 	struct frag_flaw flaw;
 	const char *p;
 	int rc;
@@ -507,7 +478,7 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 
 static bool native_rewind(void *state)
 {
-	struct frag_native *n = state;
+	struct native *n = state;
 	struct frag_error ignored;
 
 	if (!n->in.rewindable || !frag_input_rewind(&n->in))
@@ -522,14 +493,14 @@ static bool native_rewind(void *state)
 
 static void native_amount(void *state, uint64_t *read, uint64_t *total)
 {
-	const struct frag_native *n = state;
+	const struct native *n = state;
 
 	frag_input_amount(&n->in, read, total);
 }
 
 static void native_close(void *state)
 {
-	struct frag_native *n = state;
+	struct native *n = state;
 
 	frag_input_close(&n->in);
 	frag_header_fini(&n->header);
@@ -537,7 +508,7 @@ static void native_close(void *state)
 	free(n);
 }
 
-const struct frag_source_ops frag_native_source = {
+static const struct frag_source_ops native_source = {
 	.form = "fragsim JSON",
 	.refill = native_refill,
 	.next = native_next,
@@ -545,4 +516,66 @@ const struct frag_source_ops frag_native_source = {
 	.rewind = native_rewind,
 	.amount = native_amount,
 	.close = native_close,
+};
+
+/* The header is read here, and stays the source's. */
+static int native_open(struct frag_reading *out, struct frag_input *in,
+		       const struct frag_log *log, struct frag_error *err)
+{
+	struct native *n = calloc(1, sizeof(*n));
+	int rc;
+
+	(void)log;
+	if (!n) {
+		frag_input_close(in);
+		return frag_fail_nomem(err);
+	}
+	n->in = *in;
+	n->scratch = malloc(n->in.capacity);
+	n->scratch_size = n->in.capacity;
+	rc = n->scratch ? begin(n, err) : frag_fail_nomem(err);
+	if (rc) {
+		native_close(n);
+		return rc;
+	}
+	n->last = n->at;
+	*out = (struct frag_reading){
+		.ops = &native_source,
+		.state = n,
+		.form = n->form == LINES ? "lines" : "object",
+		.devices = n->header.devices,
+		.device_count = n->header.device_count,
+		.meta = { .text = n->header.meta, .length = n->header.meta_length },
+	};
+	return 0;
+}
+
+static enum frag_sniff sniff_object(const char *bytes, size_t length)
+{
+	static const char *const ours[] = { "events", NULL };
+	static const char *const theirs[] = { "op", NULL };
+
+	return frag_sniff_json(bytes, length, false, ours, theirs);
+}
+
+static enum frag_sniff sniff_lines(const char *bytes, size_t length)
+{
+	static const char *const ours[] = { "format", "op", NULL };
+	static const char *const theirs[] = { "events", NULL };
+
+	return frag_sniff_json(bytes, length, false, ours, theirs);
+}
+
+const struct frag_reader frag_reader_object = {
+	.name = "object",
+	.summary = "fragsim's own JSON, one object",
+	.sniff = sniff_object,
+	.open = native_open,
+};
+
+const struct frag_reader frag_reader_lines = {
+	.name = "lines",
+	.summary = "fragsim's own JSON, an event a line",
+	.sniff = sniff_lines,
+	.open = native_open,
 };

@@ -2,15 +2,8 @@
 #ifndef TRACE_NATIVE_H
 #define TRACE_NATIVE_H
 
-#include "trace/header.h"
+#include "trace/readers.h"
 
-struct frag_native;
-
-extern const struct frag_source_ops frag_native_source;
-
-/* Opens a file and reads its header, which stays the source's. */
-int frag_native_open(struct frag_native **out, const char *path, struct frag_error *err);
-const struct frag_header *frag_native_header(const struct frag_native *n);
-const char *frag_native_form(const struct frag_native *n);
+extern const struct frag_reader frag_reader_object, frag_reader_lines;
 
 #endif

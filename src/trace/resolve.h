@@ -24,6 +24,8 @@ struct frag_trace {
 	struct frag_tags tags;
 	struct frag_lives lives;
 	struct frag_event *events;      /* of this batch */
+	struct frag_record *records;    /* likewise; NULL: not asked for */
+	char *meta;
 	uint32_t *left;                 /* tags of blocks that this batch freed */
 	uint32_t left_count, left_capacity;
 	uint64_t step;                  /* of the next record */

@@ -35,9 +35,8 @@ static inline uint64_t special(uint64_t w)
 	return (w | (w - ONES * 0x20) | (quote - ONES) | (slash - ONES)) & HIGHS;
 }
 
-/* Length of a well-formed UTF-8 sequence of two to four bytes; 0 where it is not (Unicode
- * 3.9, table 3-7). The window's slack of zeros lets it look ahead. */
-static uint32_t utf8_length(const unsigned char *p)
+/* Unicode 3.9, table 3-7. The window's slack of zeros lets it look ahead. */
+uint32_t frag_utf8_length(const unsigned char *p)
 {
 	unsigned low = 0x80, high = 0xbf;
 	uint32_t more;
@@ -170,7 +169,7 @@ static const char *rest_of_string(struct frag_scan *s, const char *begin, const 
 			continue;
 		}
 		if (c >= 0x80) {
-			n = utf8_length((const unsigned char *)p);
+			n = frag_utf8_length((const unsigned char *)p);
 			if (!n)
 				return cut_or_bad(s, p, 4, "invalid UTF-8");
 		}

@@ -41,6 +41,9 @@ static inline const char *frag_scan_space(struct frag_scan *s, const char *p)
 /* p is behind the opening quote. The text is borrowed from the window or the scratch. */
 const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_text *out);
 
+/* Length of a well-formed UTF-8 sequence of two to four bytes; 0 where it is not. */
+uint32_t frag_utf8_length(const unsigned char *p);
+
 /* p is at a digit or '-'. out may be NULL. *out may be infinite. */
 const char *frag_scan_number(struct frag_scan *s, const char *p, double *out);
 

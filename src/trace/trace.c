@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "trace/native.h"
+#include "trace/readers.h"
 #include "trace/resolve.h"
 
 #define BATCH 1024
@@ -51,8 +51,11 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 	t->path = strdup(path);
 	t->info = (struct frag_trace_info){ .path = t->path, .form = ops->form };
 	t->events = malloc(BATCH * sizeof(*t->events));
+	if (t->options.records)
+		t->records = malloc(BATCH * sizeof(*t->records));
 	rc = copy_devices(t, devices, device_count, err);
-	if (!rc && (!t->path || !t->events || !frag_handles_init(&t->streams, seed)
+	if (!rc && (!t->path || !t->events || (t->options.records && !t->records)
+		    || !frag_handles_init(&t->streams, seed)
 		    || !frag_handles_init(&t->pools, seed) || !frag_tags_init(&t->tags, seed)
 		    || !frag_lives_init(&t->lives, device_count, seed)))
 		rc = frag_fail_nomem(err);
@@ -64,20 +67,38 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 	return 0;
 }
 
+/* A copy of it, on one line: strings of JSON hold no line ends, what is between may. */
+static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_error *err)
+{
+	if (!meta.text)
+		return 0;
+	t->meta = malloc((size_t)meta.length + 1);
+	if (!t->meta)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < meta.length; i++)
+		t->meta[i] = (unsigned char)meta.text[i] < ' ' ? ' ' : meta.text[i];
+	t->info.meta = (struct frag_text){ .text = t->meta, .length = meta.length };
+	return 0;
+}
+
 int frag_trace_open(struct frag_trace **out, const char *path,
 		    const struct frag_trace_options *options, struct frag_error *err)
 {
-	const struct frag_header *header;
-	struct frag_native *n;
-	int rc = frag_native_open(&n, path, err);
+	const struct frag_log silent = { .warn = NULL };
+	struct frag_reading r;
+	int rc = frag_reading_open(&r, path, options ? &options->log : &silent, err);
 
 	if (rc)
 		return rc;
-	header = frag_native_header(n);
-	rc = make(out, &frag_native_source, n, path, header->devices, header->device_count,
-		  options, err);
-	if (!rc)
-		(*out)->info.form = frag_native_form(n);
+	rc = make(out, r.ops, r.state, path, r.devices, r.device_count, options, err);
+	if (rc)
+		return rc;
+	(*out)->info.form = r.form;
+	rc = keep_meta(*out, r.meta, err);
+	if (rc) {
+		frag_trace_close(*out);
+		*out = NULL;
+	}
 	return rc;
 }
 
@@ -102,6 +123,8 @@ void frag_trace_close(struct frag_trace *t)
 	free(t->devices);
 	free(t->path);
 	free(t->events);
+	free(t->records);
+	free(t->meta);
 	free(t->left);
 	frag_handles_fini(&t->streams);
 	frag_handles_fini(&t->pools);
@@ -215,6 +238,8 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 		}
 		if (rc == 1)
 			rc = frag_resolve(t, &rec, &t->events[*count], &kind, err);
+		if (rc == 0 && t->records)
+			t->records[*count] = rec;
 		if (rc == 0)
 			(*count)++;
 		else if (rc == -FRAG_ETRACE && kind && t->options.lenient)
@@ -250,6 +275,7 @@ int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_
 	settle_ended(t, count);
 	if (t->source->amount)
 		t->source->amount(t->state, &t->info.bytes, &t->info.total_bytes);
-	*batch = (struct frag_batch){ .events = t->events, .count = count };
+	*batch = (struct frag_batch){ .events = t->events, .count = count,
+				       .records = t->records };
 	return 0;
 }

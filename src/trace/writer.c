@@ -1,7 +1,6 @@
 /* writer.c - fragsim's own trace format, written: the lines form or the object form. */
 #include "trace/writer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/format.h"
@@ -33,11 +32,9 @@ static char *put_text(char *p, const char *before, struct frag_text text)
 	return frag_put_json(put_word(p, before), text.text, text.length);
 }
 
-/* Enough digits to read back as the same double. */
 static char *put_double(char *p, const char *before, double value)
 {
-	p = put_word(p, before);
-	return p + snprintf(p, FRAG_NUMBER_ROOM, "%.17g", value);
+	return frag_put_double(put_word(p, before), value);
 }
 
 static void put_device(struct frag_outfile *out, const struct frag_device_figures *d)
@@ -84,13 +81,16 @@ static bool all_defaults(const struct frag_device_figures *d)
 
 void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool object,
 		       const struct frag_device_figures *devices, uint32_t device_count,
-		       const char *source)
+		       struct frag_text meta, const char *source)
 {
 	*w = (struct frag_writer){ .out = out, .object = object };
 	put(w, "{\"format\":\"fragsim-trace\",\"version\":1");
 	if (device_count > 1 || (device_count && !all_defaults(devices)))
 		put_devices(w, devices, device_count);
-	if (source) {
+	if (meta.text) {
+		put(w, ",\"meta\":");
+		frag_outfile_write(out, meta.text, meta.length);
+	} else if (source) {
 		char *p;
 
 		put(w, ",\"meta\":{\"source\":");
@@ -129,8 +129,8 @@ static char *put_numbers(char *p, const struct frag_record *rec)
 		p = put_handle(p, ",\"id\":", &rec->id);
 	if (has & FRAG_HAS_SIZE)
 		p = put_member(p, ",\"size\":", rec->size);
-	if (has & FRAG_HAS_PENDING && rec->pending)
-		p = put_word(p, ",\"pending\":true");
+	if (has & FRAG_HAS_PENDING)
+		p = put_word(p, rec->pending ? ",\"pending\":true" : ",\"pending\":false");
 	if (has & FRAG_HAS_STREAM)
 		p = put_handle(p, ",\"stream\":", &rec->stream);
 	if (has & FRAG_HAS_POOL)

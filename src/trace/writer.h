@@ -17,12 +17,13 @@ struct frag_writer {
 };
 
 /*
- * The header. source says where the events come from; NULL leaves it out. A
- * single device with nothing but defaults is left out too.
+ * The header. meta is a JSON object, and written as it is; without one, source
+ * says where the events come from; NULL leaves it out. A single device with
+ * nothing but defaults is left out too.
  */
 void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool object,
 		       const struct frag_device_figures *devices, uint32_t device_count,
-		       const char *source);
+		       struct frag_text meta, const char *source);
 
 /* One event. A t without its text is written with all its digits. */
 void frag_writer_event(struct frag_writer *w, const struct frag_record *rec);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
-#include "trace/native.h"
+#include "trace/readers.h"
 
 struct pass {
 	uint64_t bytes, lines;
@@ -85,15 +85,15 @@ int bench_read(const struct bench_measure *m, struct bench_subject *s, struct be
 }
 
 /* Sizes are added up, so that decoding cannot be left out. */
-static int drain(struct frag_native *n, uint64_t *records, uint64_t *bytes,
+static int drain(struct frag_reading *r, uint64_t *records, uint64_t *bytes,
 		 struct frag_error *err)
 {
 	struct frag_record rec;
 	const char *kind;
 	int rc;
 
-	while ((rc = frag_native_source.refill(n, err)) == 1) {
-		while ((rc = frag_native_source.next(n, &rec, &kind, err)) == 1) {
+	while ((rc = r->ops->refill(r->state, err)) == 1) {
+		while ((rc = r->ops->next(r->state, &rec, &kind, err)) == 1) {
 			(*records)++;
 			if (rec.members & FRAG_HAS_SIZE)
 				*bytes += rec.size;
@@ -108,14 +108,15 @@ int bench_decode(const struct bench_measure *m, struct bench_subject *s,
 		 struct bench_sample *out, struct frag_error *err)
 {
 	uint64_t begin = bench_now(), bytes = 0;
-	struct frag_native *n;
-	int rc = frag_native_open(&n, s->lines, err);
+	const struct frag_log log = { .warn = NULL };
+	struct frag_reading r;
+	int rc = frag_reading_open(&r, s->lines, &log, err);
 
 	(void)m;
 	if (rc)
 		return rc;
-	rc = drain(n, &out->events, &bytes, err);
-	frag_native_source.close(n);
+	rc = drain(&r, &out->events, &bytes, err);
+	frag_reading_close(&r);
 	out->ns = bench_now() - begin;
 	rc = rc ? rc : bench_agree(out->events, s->spec.events, "decoded records", err);
 	if (!rc && bytes < s->peak)

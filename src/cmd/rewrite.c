@@ -1,0 +1,119 @@
+/* rewrite.c - commands that read a trace and write one. */
+#include "cmd/rewrite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void frag_rewrite_warn(void *rewrite, const char *message)
+{
+	const struct frag_rewrite *r = rewrite;
+
+	if (!r->quiet)
+		fprintf(stderr, "fragsim: warning: %s\n", message);
+}
+
+int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err)
+{
+	if (id == FRAG_REWRITE_LENIENT)
+		r->lenient = true;
+	else if (id == FRAG_REWRITE_QUIET)
+		r->quiet = true;
+	else
+		r->form = frag_sink_named(value);
+	if (id == FRAG_REWRITE_TO && !r->form)
+		return frag_fail(err, FRAG_EUSAGE, "--to %.60s: lines, object, fsb, minimalloc or rmm"
+				 " is wanted", value);
+	return 0;
+}
+
+int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err)
+{
+	size_t length;
+
+	r->packing = frag_packing_of(path, &length);
+	if (r->form)
+		return 0;
+	r->form = strcmp(path, "-") == 0 ? frag_sink_named("lines")
+					 : frag_sink_ending(path, length);
+	if (r->form)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "%s: no form has a name that ends so (.ndjson, .json, .fsb,"
+			 " each also with .gz or .zst); --to says which one", path);
+}
+
+static int one_batch(struct frag_rewrite *r, const struct frag_batch *batch,
+		     struct frag_sink *sink, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < batch->count && !rc; i++)
+		rc = r->event ? r->event(r->ctx, sink, &batch->records[i], &batch->events[i], err)
+			      : sink->ops->event(sink, &batch->records[i], &batch->events[i], err);
+	if (!rc && frag_interrupted(NULL))
+		rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return rc;
+}
+
+/* The trace is read to its end also behind the last event, for its validity. */
+static int copy(struct frag_rewrite *r, struct frag_trace *trace, struct frag_sink *sink,
+		struct frag_error *err)
+{
+	struct frag_trace_info head = *frag_trace_info(trace);
+	struct frag_batch batch;
+	bool last = false;
+	int rc = r->head ? r->head(r->ctx, &head, err) : 0;
+
+	rc = rc ? rc : sink->ops->begin(sink, &head, err);
+	while (!rc) {
+		rc = frag_trace_next(trace, &batch, err);
+		if (rc || batch.count == 0)
+			break;
+		rc = last ? 0 : one_batch(r, &batch, sink, err);
+		last = last || rc == 1;
+		rc = rc == 1 ? 0 : rc;
+	}
+	rc = rc || !r->end ? rc : r->end(r->ctx, err);
+	return rc ? rc : sink->ops->end(sink, err);
+}
+
+static void tell_losses(struct frag_rewrite *r, const struct frag_sink *sink, const char *path)
+{
+	char losses[400], message[600];
+
+	frag_sink_losses(sink, losses, sizeof(losses));
+	if (!*losses)
+		return;
+	snprintf(message, sizeof(message), "%.100s: the form %s has no place for: %s", path,
+		 sink->ops->name, losses);
+	frag_rewrite_warn(r, message);
+}
+
+int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struct frag_error *err)
+{
+	const struct frag_trace_options options = {
+		.lenient = r->lenient, .records = true,
+		.log = { .warn = frag_rewrite_warn, .ctx = r },
+	};
+	struct frag_outfile out = { .fd = -1 };
+	struct frag_sink sink = { .ops = r->form, .out = &out };
+	struct frag_trace *trace = NULL;
+	int rc = frag_trace_open(&trace, from, &options, err);
+
+	rc = rc ? rc : frag_outfile_open(&out, to, err);
+	rc = rc ? rc : frag_outfile_pack(&out, r->packing, err);
+	if (!rc) {
+		frag_guard_file(&out);
+		rc = copy(r, trace, &sink, err);
+	}
+	rc = rc ? rc : frag_outfile_commit(&out, err);
+	if (!rc)
+		tell_losses(r, &sink, from);
+	frag_guard_file(NULL);
+	if (sink.ops->fini && sink.state)
+		sink.ops->fini(&sink);
+	frag_outfile_abandon(&out);
+	frag_trace_close(trace);
+	if (rc && frag_interrupted(NULL))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return rc;
+}

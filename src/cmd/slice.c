@@ -1,0 +1,161 @@
+/* slice.c - fragsim slice: a stretch of a trace as a trace of its own. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "cmd/rewrite.h"
+#include "trace/cut.h"
+
+enum {
+	OPT_FROM_STEP = FRAG_REWRITE_OWN, OPT_TO_STEP, OPT_FROM_MARK, OPT_TO_MARK, OPT_FROM_TIME,
+	OPT_TO_TIME, OPT_DEVICE,
+};
+
+static const struct frag_opt opts[] = {
+	{ 0, "from-step", "N", "begin at this step", OPT_FROM_STEP },
+	{ 0, "from-mark", "NAME", "begin at the first mark of this name", OPT_FROM_MARK },
+	{ 0, "from-time", "T", "begin at the first event of this time or later", OPT_FROM_TIME },
+	{ 0, "to-step", "N", "end before this step", OPT_TO_STEP },
+	{ 0, "to-mark", "NAME", "end before the next mark of this name", OPT_TO_MARK },
+	{ 0, "to-time", "T", "end before the next event of this time or later", OPT_TO_TIME },
+	{ 0, "device", "N", "only this device, as device 0", OPT_DEVICE },
+	FRAG_REWRITE_OPTS,
+	{ 0 },
+};
+
+struct slice {
+	struct frag_rewrite rewrite;
+	struct frag_cut cut;
+};
+
+static int set_number(const char *name, const char *value, uint64_t *out, struct frag_error *err)
+{
+	if (frag_parse_count(value, strlen(value), out))
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a number is wanted", name, value);
+}
+
+static int set_place(struct frag_place *place, int id, const char *value, struct frag_error *err)
+{
+	bool from = id == OPT_FROM_STEP || id == OPT_FROM_MARK || id == OPT_FROM_TIME;
+	char *end;
+
+	if (place->kind != FRAG_PLACE_NONE)
+		return frag_fail(err, FRAG_EUSAGE, "the %s is given twice",
+				 from ? "beginning" : "end");
+	if (id == OPT_FROM_STEP || id == OPT_TO_STEP) {
+		place->kind = FRAG_PLACE_STEP;
+		return set_number(from ? "from-step" : "to-step", value, &place->step, err);
+	}
+	if (id == OPT_FROM_MARK || id == OPT_TO_MARK) {
+		place->kind = FRAG_PLACE_MARK;
+		place->mark = value;
+		return 0;
+	}
+	place->kind = FRAG_PLACE_TIME;
+	place->t = strtod(value, &end);
+	if (*value && !*end && place->t - place->t == 0)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a time in microseconds is wanted",
+			 from ? "from-time" : "to-time", value);
+}
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct slice *s = ctx;
+	uint64_t device;
+	int rc;
+
+	switch (id) {
+	case OPT_FROM_STEP:
+	case OPT_FROM_MARK:
+	case OPT_FROM_TIME:
+		return set_place(&s->cut.from, id, value, err);
+	case OPT_TO_STEP:
+	case OPT_TO_MARK:
+	case OPT_TO_TIME:
+		return set_place(&s->cut.to, id, value, err);
+	case OPT_DEVICE:
+		rc = set_number("device", value, &device, err);
+		s->cut.device = device < FRAG_ALL ? (uint32_t)device : FRAG_ALL - 1;
+		return rc;
+	default:
+		return frag_rewrite_set(&s->rewrite, id, value, err);
+	}
+}
+
+static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
+{
+	const struct slice *s = ctx;
+
+	if (s->cut.device == FRAG_ALL)
+		return 0;
+	if (s->cut.device >= info->device_count)
+		return frag_fail(err, FRAG_EUSAGE, "--device %u: %s has devices 0 to %u",
+				 s->cut.device, info->path, info->device_count - 1);
+	info->devices += s->cut.device;
+	info->device_count = 1;
+	return 0;
+}
+
+static int event(void *ctx, struct frag_sink *sink, const struct frag_record *rec,
+		 const struct frag_event *ev, struct frag_error *err)
+{
+	struct slice *s = ctx;
+
+	return frag_cut_event(&s->cut, sink, rec, ev, err);
+}
+
+static int no_such(const struct frag_place *place, const char *which, struct frag_error *err)
+{
+	if (place->kind == FRAG_PLACE_MARK)
+		return frag_fail(err, FRAG_EUSAGE, "--%s-mark: no mark \"%.100s\"%s", which,
+				 place->mark, *which == 't' ? " behind the beginning" : "");
+	if (place->kind == FRAG_PLACE_STEP)
+		return frag_fail(err, FRAG_EUSAGE, "--%s-step %" PRIu64 ": the trace has ended before",
+				 which, place->step);
+	return frag_fail(err, FRAG_EUSAGE, "--%s-time %g: no event has that time or a later one",
+			 which, place->t);
+}
+
+static int end(void *ctx, struct frag_error *err)
+{
+	const struct slice *s = ctx;
+
+	if (!s->cut.begun && s->cut.from.kind != FRAG_PLACE_NONE)
+		return no_such(&s->cut.from, "from", err);
+	/* a stretch may well end with the trace, but a name that is not there is a mistake */
+	if (!s->cut.ended && s->cut.to.kind == FRAG_PLACE_MARK)
+		return no_such(&s->cut.to, "to", err);
+	return 0;
+}
+
+static int slice_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		      struct frag_error *err)
+{
+	struct slice s = { .rewrite = { .head = head, .event = event, .end = end } };
+	int rest, rc;
+
+	(void)status;
+	s.rewrite.ctx = &s;
+	frag_cut_init(&s.cut);
+	rc = frag_options(cmd, argc, argv, &s, set_option, &rest, err);
+	if (rc || !rest)
+		return rc;
+	if (argc - rest != 2)
+		return frag_usage(cmd, argc - rest < 2 ? "IN and OUT are wanted" : "too many files",
+				  err);
+	rc = frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
+	rc = rc ? rc : frag_rewrite(&s.rewrite, argv[rest], argv[rest + 1], err);
+	frag_cut_fini(&s.cut);
+	return rc;
+}
+
+const struct frag_cmd frag_cmd_slice = {
+	.name = "slice",
+	.args = "[options] IN OUT",
+	.summary = "write a stretch of a trace",
+	.opts = opts,
+	.exec = slice_exec,
+};

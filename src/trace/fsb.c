@@ -1,0 +1,647 @@
+/*
+ * fsb.c - the binary form, as a source.
+ *
+ * A block is in memory whole, checked and unpacked, before its first event is
+ * given. Columns are read by cursors without looking at their ends: a file that is
+ * made so that one runs past its end finds the slack behind them all, and is
+ * refused when the block is used up.
+ */
+#include "trace/fsb_block.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/parse.h"
+#include "base/word.h"
+#include "trace/header.h"
+#include "trace/scan.h"
+
+#define META_SLACK 16
+#define TEXTS_MOST (8 * FRAG_FSB_EVENTS_MOST)
+#define PLAIN (FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_T \
+	       | FRAG_HAS_TAG)
+#define OTHER_MEMBERS (~(uint32_t)(FRAG_HAS_NAME * 2 - 1))
+
+/* What events of a shape have in common, as a record to begin with. */
+struct shape {
+	struct frag_record rec;
+	uint64_t last_id;
+	uint64_t has_size, has_time, has_tag;   /* masks, for plain ones */
+	uint8_t time, texts;
+	bool plain;
+};
+
+struct arena {
+	struct arena *next;
+	char bytes[];
+};
+
+struct cursor {
+	const unsigned char *p, *end;
+};
+
+/* A column: integers of the same number of bytes, the lowest first. */
+struct column {
+	const unsigned char *p, *end;
+	uint64_t mask;          /* of the bytes of one */
+	uint32_t width;         /* 0 to 8 bytes */
+};
+
+struct fsb {
+	struct frag_fsb_blocks blocks;
+	bool ended;
+	struct frag_header header;
+	struct frag_text *texts;        /* a NUL stands behind each */
+	uint32_t text_count, text_capacity;
+	struct arena *arenas;           /* where they are */
+	struct shape *shapes;
+	uint32_t shape_count, shape_capacity;
+	struct column columns[FRAG_FSB_COLUMNS];
+	uint32_t left, events;  /* of this block: still to give, in all */
+	double unit;            /* what this block's times are divided by */
+	int64_t last_time;
+	uint64_t all_events;
+};
+
+/* A varint: seven bits a byte, the lowest first; at most ten bytes. */
+static uint64_t take(struct cursor *c)
+{
+	uint64_t value = 0;
+
+	for (int shift = 0; shift < 64 && c->p < c->end; shift += 7) {
+		value |= (uint64_t)(*c->p & 0x7f) << shift;
+		if (*c->p++ < 0x80)
+			return value;
+	}
+	c->p = c->end + 1;
+	return 0;
+}
+
+/* The next integer of a column, where mask is all ones; where it is 0, nothing is taken. */
+static inline uint64_t take_masked(struct column *c, uint64_t mask)
+{
+	uint64_t value = frag_word_at((const char *)c->p) & c->mask & mask;
+
+	c->p += c->width & mask;
+	return value;
+}
+
+static inline uint64_t take_value(struct column *c)
+{
+	return take_masked(c, UINT64_MAX);
+}
+
+/* A column of doubles has their bits. */
+static bool take_double(struct column *c, double *out)
+{
+	uint64_t bits = take_value(c);
+
+	memcpy(out, &bits, sizeof(bits));
+	return *out - *out == 0;
+}
+
+/* The next block; its payload as a cursor. */
+static int next_block(struct fsb *f, uint32_t *kind, struct cursor *payload,
+		      struct frag_error *err)
+{
+	uint32_t bytes;
+	int rc = frag_fsb_next(&f->blocks, kind, &bytes, err);
+
+	if (!rc)
+		*payload = (struct cursor){ .p = f->blocks.payload,
+					    .end = f->blocks.payload + bytes };
+	return rc;
+}
+
+static bool good_utf8(const unsigned char *p, uint64_t n)
+{
+	const unsigned char *end = p + n;
+
+	while (p < end) {
+		uint32_t length = *p < 0x80 ? 1 : frag_utf8_length(p);
+
+		if (length == 0)
+			return false;
+		p += length;
+	}
+	return p == end;
+}
+
+/* Are there n bytes more, and are they text? */
+static bool has_text(const struct cursor *c, uint64_t n)
+{
+	return c->p <= c->end && n <= (uint64_t)(c->end - c->p) && good_utf8(c->p, n);
+}
+
+/* A length, one more than it is, or 0 for no text; then the text. */
+static bool take_optional(struct cursor *c, char **out, uint64_t *length, bool *nomem)
+{
+	uint64_t n = take(c);
+
+	*out = NULL;
+	*length = n - (n != 0);
+	if (n == 0)
+		return true;
+	if (!has_text(c, n - 1))
+		return false;
+	*out = calloc((size_t)n + META_SLACK, 1);
+	*nomem = !*out;
+	if (*out)
+		memcpy(*out, c->p, (size_t)n - 1);
+	c->p += n - 1;
+	return *out != NULL;
+}
+
+static bool take_size(struct cursor *c, uint64_t *out)
+{
+	*out = take(c);
+	return c->p <= c->end && *out < FRAG_SIZE_LIMIT;
+}
+
+static bool take_device(struct fsb *f, struct cursor *c)
+{
+	struct frag_device_figures *d;
+	uint64_t length;
+
+	f->header.nomem = !frag_grow(&f->header.devices, &f->header.device_capacity,
+				     (uint64_t)f->header.device_count + 1,
+				     sizeof(*f->header.devices));
+	if (f->header.nomem)
+		return false;
+	d = &f->header.devices[f->header.device_count++];
+	*d = (struct frag_device_figures){ .name = NULL };
+	return take_optional(c, &d->name, &length, &f->header.nomem)
+	       && (!d->name || strlen(d->name) == length)
+	       && take_size(c, &d->total) && take_size(c, &d->context)
+	       && take_size(c, &d->other) && take_size(c, &d->granularity) && d->granularity != 0;
+}
+
+/* A JSON object; it is printed as it stands, so it has to be one. */
+static bool good_meta(const char *meta, uint64_t length, bool *nomem)
+{
+	struct frag_scan scan = { .end = meta + length, .scratch = malloc((size_t)length + 1) };
+	char *scratch = scan.scratch;
+	bool good;
+
+	*nomem = !scratch;
+	good = scratch && *meta == '{' && frag_scan_skip(&scan, meta, 2) == scan.end;
+	free(scratch);
+	return good;
+}
+
+static int read_header(struct fsb *f, struct frag_error *err)
+{
+	struct cursor c;
+	uint64_t version, devices, length = 0;
+	uint32_t kind;
+	bool good = true;
+	int rc = next_block(f, &kind, &c, err);
+
+	if (rc < 0)
+		return rc;
+	if (kind != FRAG_FSB_HEADER)
+		return frag_fsb_damaged(&f->blocks, err, "the header is expected here");
+	version = take(&c);
+	if (version != FRAG_FSB_VERSION)
+		return frag_fsb_damaged(&f->blocks, err, "version %" PRIu64 ", but this fragsim reads version %d",
+			       version, FRAG_FSB_VERSION);
+	devices = take(&c);
+	if (devices == 0 || devices > FRAG_DEVICES_MOST)
+		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " devices, not 1 to %d", devices,
+			       FRAG_DEVICES_MOST);
+	for (uint64_t i = 0; i < devices && good; i++)
+		good = take_device(f, &c);
+	good = good && take_optional(&c, &f->header.meta, &length, &f->header.nomem)
+	       && (!f->header.meta || good_meta(f->header.meta, length, &f->header.nomem));
+	f->header.meta_length = (uint32_t)length;
+	if (f->header.nomem)
+		return frag_fail_nomem(err);
+	if (!good || c.p != c.end)
+		return frag_fsb_damaged(&f->blocks, err, "a header that is not well-formed");
+	return 0;
+}
+
+/* Memory for a block's texts, n bytes of them and a NUL behind each. */
+static char *new_arena(struct fsb *f, uint64_t n, uint64_t count)
+{
+	struct arena *a = malloc(sizeof(*a) + (size_t)(n + count));
+
+	if (!a)
+		return NULL;
+	a->next = f->arenas;
+	f->arenas = a;
+	return a->bytes;
+}
+
+/* This block's new texts: their lengths, then their bytes. */
+static int read_texts(struct fsb *f, struct cursor *c, struct frag_error *err)
+{
+	uint64_t count = take(c), sum = 0;
+	struct frag_text *texts;
+	char *to;
+
+	if (c->p > c->end || count > TEXTS_MOST)
+		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " texts, more than a block may have", count);
+	/* one more: number 0 is read, if not used, where there are no texts */
+	if (!frag_grow(&f->texts, &f->text_capacity, f->text_count + count + 1, sizeof(*f->texts)))
+		return frag_fail_nomem(err);
+	texts = f->texts + f->text_count;
+	texts[count] = (struct frag_text){ .text = NULL };
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t n = take(c);
+
+		sum += n;
+		if (c->p > c->end || n > FRAG_FSB_BLOCK_MOST || sum > (uint64_t)(c->end - c->p))
+			return frag_fsb_damaged(&f->blocks, err, "texts longer than the block");
+		texts[i] = (struct frag_text){ .length = (uint32_t)n };
+	}
+	to = count ? new_arena(f, sum, count) : NULL;
+	if (count && !to)
+		return frag_fail_nomem(err);
+	for (uint64_t i = 0; i < count; i++) {
+		if (!has_text(c, texts[i].length))
+			return frag_fsb_damaged(&f->blocks, err, "text %u is no UTF-8", f->text_count);
+		texts[i].text = memcpy(to, c->p, texts[i].length);
+		to[texts[i].length] = '\0';
+		to += texts[i].length + 1;
+		c->p += texts[i].length;
+		f->text_count++;
+	}
+	return 0;
+}
+
+static bool set_handle(const struct fsb *f, bool is_text, uint64_t value, struct frag_handle *out)
+{
+	if (is_text) {
+		if (value >= f->text_count)
+			return false;
+		*out = (struct frag_handle){ .text = f->texts[value].text,
+					     .number = f->texts[value].length };
+		return true;
+	}
+	out->number = value;
+	return value < FRAG_SIZE_LIMIT;
+}
+
+static bool take_shape(struct fsb *f, struct cursor *c, struct shape *shape)
+{
+	uint64_t op = take(c), members = take(c), time = take(c), texts = take(c);
+	uint64_t pending = take(c), stream = take(c), pool = take(c), device = take(c);
+
+	*shape = (struct shape){
+		.time = (uint8_t)time, .texts = (uint8_t)texts,
+		.has_size = members & FRAG_HAS_SIZE ? UINT64_MAX : 0,
+		.has_time = members & FRAG_HAS_T ? UINT64_MAX : 0,
+		.has_tag = members & FRAG_HAS_TAG ? UINT64_MAX : 0,
+		.plain = members & FRAG_HAS_ID && !(members & ~(uint64_t)PLAIN)
+			 && !(texts & FRAG_FSB_TEXT_ID) && time <= FRAG_FSB_DECIMAL,
+	};
+	shape->rec = (struct frag_record){
+		.members = (uint32_t)members, .op = (enum frag_op)op, .pending = pending != 0,
+		.device = device,
+	};
+	return c->p <= c->end && op < FRAG_OPS && members >> 32 == 0
+	       && !(members & OTHER_MEMBERS) && members & FRAG_HAS_OP && time <= FRAG_FSB_TEXT
+	       && (time != FRAG_FSB_NO_TIME) == ((members & FRAG_HAS_T) != 0) && texts < 16
+	       && (members & (FRAG_HAS_VALUE | FRAG_HAS_NAME) || !(texts & FRAG_FSB_TEXT_VALUE))
+	       && pending < 2 && device < FRAG_SIZE_LIMIT
+	       && (op != FRAG_OP_CONFIGURE || !(members & FRAG_HAS_VALUE)
+		   || texts & FRAG_FSB_TEXT_VALUE)
+	       && (op != FRAG_OP_MARK || !(members & FRAG_HAS_NAME) || texts & FRAG_FSB_TEXT_VALUE)
+	       && set_handle(f, texts & FRAG_FSB_TEXT_STREAM, stream, &shape->rec.stream)
+	       && set_handle(f, texts & FRAG_FSB_TEXT_POOL, pool, &shape->rec.pool);
+}
+
+static int read_shapes(struct fsb *f, struct cursor *c, struct frag_error *err)
+{
+	uint64_t count = take(c);
+
+	if (c->p > c->end || count > FRAG_FSB_EVENTS_MOST)
+		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " shapes, more than a block may have", count);
+	if (!frag_grow(&f->shapes, &f->shape_capacity, f->shape_count + count, sizeof(*f->shapes)))
+		return frag_fail_nomem(err);
+	for (; count; count--, f->shape_count++)
+		if (!take_shape(f, c, &f->shapes[f->shape_count]))
+			return frag_fsb_damaged(&f->blocks, err, "shape %u is not well-formed", f->shape_count);
+	return 0;
+}
+
+static int read_columns(struct fsb *f, struct cursor *c, struct frag_error *err)
+{
+	uint64_t digits = take(c), lengths[FRAG_FSB_COLUMNS], sum = 0;
+
+	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
+		uint64_t width = take(c);
+
+		lengths[i] = take(c);
+		if (c->p > c->end || width > 8 || lengths[i] > (uint64_t)(c->end - c->p))
+			return frag_fsb_damaged(&f->blocks, err, "a column that is not well-formed");
+		f->columns[i].width = (uint32_t)width;
+		f->columns[i].mask = width == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * width) - 1;
+		sum += lengths[i];
+	}
+	if (digits > FRAG_FSB_DIGITS_MOST || sum != (uint64_t)(c->end - c->p))
+		return frag_fsb_damaged(&f->blocks, err, "columns that are not as long as the block");
+	f->unit = frag_fsb_tens[digits];
+	f->last_time = 0;
+	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
+		f->columns[i].p = c->p;
+		c->p += lengths[i];
+		f->columns[i].end = c->p;
+	}
+	return 0;
+}
+
+static int begin_events(struct fsb *f, struct cursor *c, struct frag_error *err)
+{
+	uint64_t events = take(c);
+	int rc;
+
+	if (c->p > c->end || events > FRAG_FSB_EVENTS_MOST)
+		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " events, more than a block"
+					" may have", events);
+	rc = read_texts(f, c, err);
+	rc = rc ? rc : read_shapes(f, c, err);
+	rc = rc ? rc : read_columns(f, c, err);
+	f->left = f->events = rc ? 0 : (uint32_t)events;
+	return rc;
+}
+
+/* After the last event of a block each column has been used up. */
+static int end_events(struct fsb *f, struct frag_error *err)
+{
+	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
+		if (f->columns[i].p != f->columns[i].end)
+			return frag_fsb_damaged(&f->blocks, err, "column %u is longer than its events", i);
+	return 0;
+}
+
+static int end_file(struct fsb *f, struct cursor *c, struct frag_error *err)
+{
+	uint64_t events = take(c);
+
+	if (events != f->all_events || c->p != c->end)
+		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " events in all, but there were %"
+					PRIu64, events,
+			       f->all_events);
+	f->ended = true;
+	return frag_fsb_finish(&f->blocks, err);
+}
+
+static int fsb_refill(void *state, struct frag_error *err)
+{
+	struct fsb *f = state;
+	struct cursor payload = { .p = NULL };
+	uint32_t kind = 0;
+	int rc;
+
+	if (f->ended)
+		return 0;
+	rc = f->events ? end_events(f, err) : 0;
+	f->events = 0;
+	rc = rc ? rc : next_block(f, &kind, &payload, err);
+	if (rc)
+		return rc;
+	if (kind == FRAG_FSB_END)
+		return end_file(f, &payload, err);
+	if (kind != FRAG_FSB_EVENTS)
+		return frag_fsb_damaged(&f->blocks, err, "a second header");
+	rc = begin_events(f, &payload, err);
+	return rc ? rc : 1;
+}
+
+static bool take_number_text(struct fsb *f, uint64_t number, struct frag_record *rec)
+{
+	struct frag_scan scan = { .scratch = NULL };
+	const struct frag_text *text;
+	double value;
+	const char *end;
+
+	if (number >= f->text_count || f->texts[number].length == 0)
+		return false;
+	text = &f->texts[number];
+	/* the NUL behind it ends the scan, but it is no reason to ask for more */
+	scan.end = text->text + text->length + 1;
+	end = frag_scan_number(&scan, text->text, &value);
+	rec->t_text = *text;
+	return end == text->text + text->length && value == rec->t;
+}
+
+static void take_change(struct fsb *f, struct frag_record *rec, uint64_t mask)
+{
+	uint64_t change = take_masked(&f->columns[FRAG_FSB_TIMES], mask);
+
+	f->last_time = (int64_t)((uint64_t)f->last_time + (uint64_t)frag_unzigzag(change));
+	rec->t = f->unit == 1 ? (double)f->last_time : (double)f->last_time / f->unit;
+}
+
+static bool take_time(struct fsb *f, uint8_t kind, struct frag_record *rec)
+{
+	rec->t_text.text = NULL;
+	if (kind == FRAG_FSB_DECIMAL) {
+		take_change(f, rec, UINT64_MAX);
+		return true;
+	}
+	if (!take_double(&f->columns[FRAG_FSB_DOUBLES], &rec->t))
+		return false;
+	return kind == FRAG_FSB_DOUBLE
+	       || take_number_text(f, take_value(&f->columns[FRAG_FSB_TEXTS]), rec);
+}
+
+static bool take_text(struct fsb *f, struct frag_text *out)
+{
+	uint64_t number = take_value(&f->columns[FRAG_FSB_TEXTS]);
+
+	if (number >= f->text_count)
+		return false;
+	*out = f->texts[number];
+	return true;
+}
+
+static bool take_id(struct fsb *f, struct shape *shape, struct frag_record *rec)
+{
+	shape->last_id += (uint64_t)frag_unzigzag(take_value(&f->columns[FRAG_FSB_IDS]));
+	return set_handle(f, shape->texts & FRAG_FSB_TEXT_ID, shape->last_id, &rec->id);
+}
+
+/* Any event. What a record does not have is not set: all of it is more than a few bytes. */
+static bool take_event(struct fsb *f, struct shape *shape, struct frag_record *rec)
+{
+	uint32_t has = shape->rec.members;
+
+	*rec = shape->rec;
+	if (rec->op == FRAG_OP_SET_FRACTION
+	    && !take_double(&f->columns[FRAG_FSB_DOUBLES], &rec->fraction))
+		return false;
+	if (shape->texts & FRAG_FSB_TEXT_VALUE && !take_text(f, &rec->text))
+		return false;
+	if (has & FRAG_HAS_ID && !take_id(f, shape, rec))
+		return false;
+	if (has & FRAG_HAS_SIZE) {
+		rec->size = take_value(&f->columns[FRAG_FSB_SIZES]);
+		if (rec->size >= FRAG_SIZE_LIMIT)
+			return false;
+	}
+	if (has & FRAG_HAS_T && !take_time(f, shape->time, rec))
+		return false;
+	return !(has & FRAG_HAS_TAG) || take_text(f, &rec->tag);
+}
+
+/*
+ * An event of id, and perhaps size, stream, time and tag: nearly all are such.
+ * Which of these it has takes no branches either.
+ */
+static inline bool take_plain(struct fsb *f, struct shape *shape, struct frag_record *rec)
+{
+	uint64_t tag;
+
+	rec->members = shape->rec.members;
+	rec->op = shape->rec.op;
+	rec->stream = shape->rec.stream;
+	rec->id.text = rec->t_text.text = NULL;
+	shape->last_id += (uint64_t)frag_unzigzag(take_masked(&f->columns[FRAG_FSB_IDS],
+							      UINT64_MAX));
+	rec->id.number = shape->last_id;
+	rec->size = take_masked(&f->columns[FRAG_FSB_SIZES], shape->has_size);
+	take_change(f, rec, shape->has_time);
+	tag = take_masked(&f->columns[FRAG_FSB_TEXTS], shape->has_tag);
+	rec->tag = f->texts[tag < f->text_count ? tag : 0];
+	return ((tag < f->text_count) | !shape->has_tag) & (shape->last_id < FRAG_SIZE_LIMIT)
+	       & (rec->size < FRAG_SIZE_LIMIT);
+}
+
+static inline bool take_any(struct fsb *f, struct frag_record *rec)
+{
+	uint64_t number = take_value(&f->columns[FRAG_FSB_SHAPES]);
+	struct shape *shape;
+
+	if (number >= f->shape_count)
+		return false;
+	shape = &f->shapes[number];
+	return shape->plain ? take_plain(f, shape, rec) : take_event(f, shape, rec);
+}
+
+static int fsb_next(void *state, struct frag_record *rec, const char **kind,
+		    struct frag_error *err)
+{
+	struct fsb *f = state;
+
+	(void)kind;
+	if (f->left == 0)
+		return 0;
+	f->left--;
+	if (!take_any(f, rec))
+		return frag_fsb_damaged(&f->blocks, err, "event %u of it is not well-formed",
+					f->events - f->left);
+	f->all_events++;
+	return 1;
+}
+
+static void fsb_where(void *state, char *buf, uint32_t size)
+{
+	const struct fsb *f = state;
+
+	snprintf(buf, size, "%s: block %u, event %u of it", f->blocks.in.path, f->blocks.block,
+		 f->events - f->left);
+}
+
+static void forget(struct fsb *f)
+{
+	while (f->arenas) {
+		struct arena *a = f->arenas;
+
+		f->arenas = a->next;
+		free(a);
+	}
+	f->text_count = f->shape_count = 0;
+}
+
+static int begin(struct fsb *f, struct frag_error *err)
+{
+	int rc = frag_fsb_begin(&f->blocks, err);
+
+	return rc ? rc : read_header(f, err);
+}
+
+static bool fsb_rewind(void *state)
+{
+	struct fsb *f = state;
+	struct frag_error ignored;
+
+	if (!f->blocks.in.rewindable || !frag_input_rewind(&f->blocks.in))
+		return false;
+	forget(f);
+	frag_header_fini(&f->header);
+	f->left = f->events = 0;
+	f->all_events = 0;
+	f->ended = false;
+	return begin(f, &ignored) == 0;
+}
+
+static void fsb_amount(void *state, uint64_t *read, uint64_t *total)
+{
+	const struct fsb *f = state;
+
+	frag_input_amount(&f->blocks.in, read, total);
+}
+
+static void fsb_close(void *state)
+{
+	struct fsb *f = state;
+
+	forget(f);
+	frag_header_fini(&f->header);
+	frag_fsb_blocks_fini(&f->blocks);
+	free(f->texts);
+	free(f->shapes);
+	free(f);
+}
+
+static const struct frag_source_ops fsb_source = {
+	.form = "fsb",
+	.refill = fsb_refill,
+	.next = fsb_next,
+	.where = fsb_where,
+	.rewind = fsb_rewind,
+	.amount = fsb_amount,
+	.close = fsb_close,
+};
+
+static int fsb_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
+		    struct frag_error *err)
+{
+	struct fsb *f = calloc(1, sizeof(*f));
+	int rc;
+
+	(void)log;
+	if (!f) {
+		frag_input_close(in);
+		return frag_fail_nomem(err);
+	}
+	rc = frag_fsb_blocks_init(&f->blocks, in) ? begin(f, err) : frag_fail_nomem(err);
+	if (rc) {
+		fsb_close(f);
+		return rc;
+	}
+	*out = (struct frag_reading){
+		.ops = &fsb_source, .state = f, .form = out->form,
+		.devices = f->header.devices, .device_count = f->header.device_count,
+		.meta = { .text = f->header.meta, .length = f->header.meta_length },
+	};
+	return 0;
+}
+
+static enum frag_sniff fsb_sniff(const char *bytes, size_t length)
+{
+	return frag_sniff_prefix(bytes, length, FRAG_FSB_MAGIC, FRAG_FSB_MAGIC_LENGTH);
+}
+
+const struct frag_reader frag_reader_fsb = {
+	.name = "fsb",
+	.summary = "fragsim's binary form",
+	.sniff = fsb_sniff,
+	.open = fsb_open,
+};

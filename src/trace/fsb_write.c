@@ -1,0 +1,489 @@
+/* fsb_write.c - the binary form, written. */
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/format.h"
+#include "base/grow.h"
+#include "trace/fsb.h"
+#include "trace/names.h"
+
+#define ZSTD_LEVEL 15
+#define LARGEST 9e15            /* below 2^53, with room for rounding */
+/* A block ends where it has so many bytes of new texts. */
+#define TEXT_BYTES_MOST (UINT32_C(4) << 20)
+
+/* Bytes that grow. */
+struct bytes {
+	char *bytes;
+	uint32_t length, capacity;
+	bool failed;
+};
+
+/* A column: integers, and all their bits together. */
+struct column {
+	uint64_t *values;
+	uint32_t count, capacity;
+	uint64_t bits;
+	bool failed;
+};
+
+/* What makes a shape; handles that are texts by the number of their text. */
+struct shape_key {
+	uint64_t stream, pool, device;
+	uint32_t members;
+	uint8_t op, pending, time, texts;
+};
+
+struct shape {
+	struct shape_key key;
+	uint64_t last_id;
+};
+
+/* A time that waits for the block's unit. */
+struct pending_time {
+	int64_t mantissa;
+	uint8_t digits;
+};
+
+struct fsb {
+	struct frag_sink *sink;
+	struct frag_handles texts;
+	uint32_t texts_out;     /* texts before this one are in the file */
+	struct shape *shapes;
+	uint32_t shape_count, shape_capacity, shapes_out;
+	struct frag_map shape_map;
+	struct column columns[FRAG_FSB_COLUMNS];
+	struct pending_time *times;
+	uint32_t time_count, time_capacity;
+	uint32_t digits;        /* behind the point, the most of this block's times */
+	double largest;         /* of them, without its sign */
+	uint64_t text_bytes;    /* of this block's new texts */
+	uint32_t events;        /* of this block */
+	uint64_t all_events;
+	uint32_t block;         /* number of the next one */
+	struct bytes payload, packed;
+	ZSTD_CCtx *zstd;
+};
+
+static char *room(struct bytes *b, size_t n)
+{
+	b->failed = b->failed || !frag_grow(&b->bytes, &b->capacity, (uint64_t)b->length + n, 1);
+	return b->failed ? NULL : b->bytes + b->length;
+}
+
+static void put_varint(struct bytes *b, uint64_t value)
+{
+	char *p = room(b, 10);
+
+	if (!p)
+		return;
+	for (; value >= 0x80; value >>= 7)
+		*p++ = (char)(value | 0x80);
+	*p++ = (char)value;
+	b->length = (uint32_t)(p - b->bytes);
+}
+
+static void put_bytes(struct bytes *b, const void *bytes, size_t n)
+{
+	char *p = room(b, n);
+
+	if (!p)
+		return;
+	memcpy(p, bytes, n);
+	b->length += (uint32_t)n;
+}
+
+static void store32(unsigned char *p, uint32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (unsigned char)(value >> 8 * i);
+}
+
+static void add(struct column *c, uint64_t value)
+{
+	c->failed = c->failed || !frag_grow(&c->values, &c->capacity, (uint64_t)c->count + 1,
+					    sizeof(*c->values));
+	if (c->failed)
+		return;
+	c->values[c->count++] = value;
+	c->bits |= value;
+}
+
+static void add_double(struct column *c, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	add(c, bits);
+}
+
+/* Packs the payload and writes it out as one block. */
+static int put_block(struct fsb *f, uint32_t kind, struct frag_error *err)
+{
+	unsigned char head[FRAG_FSB_HEAD_LENGTH];
+	size_t n;
+
+	if (f->payload.length > FRAG_FSB_BLOCK_MOST)
+		return frag_fail(err, FRAG_ETRACE, "an event of %u bytes is too large for the form fsb",
+				 f->payload.length);
+	f->packed.length = 0;
+	if (f->payload.failed || !room(&f->packed, ZSTD_compressBound(f->payload.length)))
+		return frag_fail_nomem(err);
+	n = ZSTD_compressCCtx(f->zstd, f->packed.bytes, f->packed.capacity, f->payload.bytes,
+			      f->payload.length, ZSTD_LEVEL);
+	if (ZSTD_isError(n))
+		return frag_fail_nomem(err);
+	store32(head, kind);
+	store32(head + 4, f->block++);
+	store32(head + 8, f->payload.length);
+	store32(head + 12, (uint32_t)n);
+	store32(head + 16, frag_fsb_checksum(head, (unsigned char *)f->packed.bytes, n));
+	frag_outfile_write(f->sink->out, head, sizeof(head));
+	frag_outfile_write(f->sink->out, f->packed.bytes, n);
+	f->payload.length = 0;
+	return frag_outfile_status(f->sink->out, err);
+}
+
+static void fsb_fini(struct frag_sink *s)
+{
+	struct fsb *f = s->state;
+
+	if (!f)
+		return;
+	frag_handles_fini(&f->texts);
+	frag_map_fini(&f->shape_map);
+	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
+		free(f->columns[i].values);
+	free(f->shapes);
+	free(f->times);
+	free(f->payload.bytes);
+	free(f->packed.bytes);
+	ZSTD_freeCCtx(f->zstd);
+	free(f);
+}
+
+static int fsb_begin(struct frag_sink *s, const struct frag_trace_info *info,
+		     struct frag_error *err)
+{
+	struct fsb *f = calloc(1, sizeof(*f));
+	struct bytes *b;
+
+	s->state = f;
+	if (!f)
+		return frag_fail_nomem(err);
+	f->sink = s;
+	f->zstd = ZSTD_createCCtx();
+	if (!frag_handles_init(&f->texts, frag_hash_seed()))
+		return frag_fail_nomem(err);
+	f->texts_out = f->texts.count;
+	if (!frag_map_init(&f->shape_map, frag_hash_seed()) || !f->zstd)
+		return frag_fail_nomem(err);
+	frag_outfile_write(s->out, FRAG_FSB_MAGIC, FRAG_FSB_MAGIC_LENGTH);
+	b = &f->payload;
+	put_varint(b, FRAG_FSB_VERSION);
+	put_varint(b, info->device_count);
+	for (uint32_t i = 0; i < info->device_count; i++) {
+		const struct frag_device_figures *d = &info->devices[i];
+		size_t name = d->name ? strlen(d->name) : 0;
+
+		put_varint(b, d->name ? name + 1 : 0);
+		put_bytes(b, d->name, name);
+		put_varint(b, d->total);
+		put_varint(b, d->context);
+		put_varint(b, d->other);
+		put_varint(b, d->granularity);
+	}
+	put_varint(b, info->meta.text ? (uint64_t)info->meta.length + 1 : 0);
+	put_bytes(b, info->meta.text, info->meta.length);
+	return put_block(f, FRAG_FSB_HEADER, err);
+}
+
+/* The number of a text; texts are numbered from 0 in the order of their first use. */
+static bool text_number(struct fsb *f, const char *text, uint64_t length, uint64_t *out)
+{
+	const struct frag_handle handle = { .text = text, .number = length };
+	uint32_t before = f->texts.count, i = frag_handles_intern(&f->texts, &handle);
+
+	f->text_bytes += f->texts.count > before ? length : 0;
+	*out = i - 1;
+	return i != UINT32_MAX;
+}
+
+static bool handle_number(struct fsb *f, const struct frag_handle *h, uint8_t bit,
+			  uint8_t *bits, uint64_t *out)
+{
+	*out = h->number;
+	if (!h->text)
+		return true;
+	*bits |= bit;
+	return text_number(f, h->text, h->number, out);
+}
+
+/* Is the time's text the one that it would be given without it? */
+static bool usual_text(const struct frag_record *rec, char text[FRAG_NUMBER_ROOM],
+		       size_t *length)
+{
+	*length = (size_t)(frag_put_double(text, rec->t) - text);
+	return !rec->t_text.text || (rec->t_text.length == *length
+				     && memcmp(rec->t_text.text, text, *length) == 0);
+}
+
+/*
+ * A time as an integer, so many digits of it behind the point; exact, and not
+ * too large in the unit that the block would then have.
+ */
+static bool decimal(const struct fsb *f, double t, const char *text, size_t length,
+		    struct pending_time *out)
+{
+	double size = t < 0 ? -t : t, largest = size > f->largest ? size : f->largest;
+	bool negative = *text == '-', point = false;
+	uint64_t mantissa = 0;
+	uint32_t digits = 0;
+
+	for (size_t i = negative; i < length; i++) {
+		if (text[i] == '.') {
+			point = true;
+			continue;
+		}
+		if (text[i] < '0' || text[i] > '9' || mantissa > UINT64_C(900719925474098))
+			return false;
+		mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
+		digits += point;
+	}
+	if (digits > FRAG_FSB_DIGITS_MOST || (mantissa == 0 && negative))
+		return false;
+	*out = (struct pending_time){
+		.mantissa = negative ? -(int64_t)mantissa : (int64_t)mantissa,
+		.digits = (uint8_t)digits,
+	};
+	return (double)mantissa / frag_fsb_tens[digits] == size
+	       && largest * frag_fsb_tens[digits > f->digits ? digits : f->digits] < LARGEST;
+}
+
+/* Puts the time off, or writes it in full. */
+static bool put_time(struct fsb *f, const struct frag_record *rec, uint8_t *kind)
+{
+	char usual[FRAG_NUMBER_ROOM];
+	struct pending_time time;
+	size_t length;
+	uint64_t text;
+
+	*kind = FRAG_FSB_NO_TIME;
+	if (!(rec->members & FRAG_HAS_T))
+		return true;
+	*kind = usual_text(rec, usual, &length) ? FRAG_FSB_DOUBLE : FRAG_FSB_TEXT;
+	if (*kind == FRAG_FSB_DOUBLE && decimal(f, rec->t, usual, length, &time)) {
+		double size = rec->t < 0 ? -rec->t : rec->t;
+
+		*kind = FRAG_FSB_DECIMAL;
+		if (!frag_grow(&f->times, &f->time_capacity, (uint64_t)f->time_count + 1,
+			       sizeof(*f->times)))
+			return false;
+		f->times[f->time_count++] = time;
+		f->digits = time.digits > f->digits ? time.digits : f->digits;
+		f->largest = size > f->largest ? size : f->largest;
+		return true;
+	}
+	add_double(&f->columns[FRAG_FSB_DOUBLES], rec->t);
+	if (*kind == FRAG_FSB_DOUBLE)
+		return true;
+	if (!text_number(f, rec->t_text.text, rec->t_text.length, &text))
+		return false;
+	add(&f->columns[FRAG_FSB_TEXTS], text);
+	return true;
+}
+
+/* The record's shape, a new one where there is none; UINT32_MAX: memory is short. */
+static uint32_t find_shape(struct fsb *f, const struct shape_key *key)
+{
+	uint64_t hash = frag_hash_text((const char *)key, sizeof(*key), f->shape_map.seed);
+	uint32_t at = frag_map_home(&f->shape_map, hash), i;
+
+	while ((i = frag_map_next(&f->shape_map, hash, &at)) != FRAG_MAP_NONE)
+		if (memcmp(&f->shapes[i].key, key, sizeof(*key)) == 0)
+			return i;
+	if (!frag_grow(&f->shapes, &f->shape_capacity, (uint64_t)f->shape_count + 1,
+		       sizeof(*f->shapes))
+	    || !frag_map_add(&f->shape_map, hash, f->shape_count))
+		return UINT32_MAX;
+	f->shapes[f->shape_count] = (struct shape){ .key = *key };
+	return f->shape_count++;
+}
+
+/* Of a configure or a mark. */
+static bool has_text(const struct frag_record *rec)
+{
+	return rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME) && rec->text.text;
+}
+
+static bool put_text(struct fsb *f, struct frag_text text)
+{
+	uint64_t number;
+
+	if (!text_number(f, text.text, text.length, &number))
+		return false;
+	add(&f->columns[FRAG_FSB_TEXTS], number);
+	return true;
+}
+
+static bool put_event(struct fsb *f, const struct frag_record *rec)
+{
+	struct shape_key key;
+	uint64_t id = 0;
+	uint32_t index;
+	struct shape *shape;
+
+	memset(&key, 0, sizeof(key));
+	key.members = rec->members;
+	key.op = (uint8_t)rec->op;
+	key.pending = rec->members & FRAG_HAS_PENDING && rec->pending;
+	key.device = rec->members & FRAG_HAS_DEVICE ? rec->device : 0;
+	if (rec->op == FRAG_OP_SET_FRACTION)
+		add_double(&f->columns[FRAG_FSB_DOUBLES], rec->fraction);
+	key.texts = has_text(rec) ? FRAG_FSB_TEXT_VALUE : 0;
+	if (key.texts && !put_text(f, rec->text))
+		return false;
+	if (!put_time(f, rec, &key.time))
+		return false;
+	if ((rec->members & FRAG_HAS_STREAM
+	     && !handle_number(f, &rec->stream, FRAG_FSB_TEXT_STREAM, &key.texts, &key.stream))
+	    || (rec->members & FRAG_HAS_POOL
+		&& !handle_number(f, &rec->pool, FRAG_FSB_TEXT_POOL, &key.texts, &key.pool))
+	    || (rec->members & FRAG_HAS_ID
+		&& !handle_number(f, &rec->id, FRAG_FSB_TEXT_ID, &key.texts, &id)))
+		return false;
+	index = find_shape(f, &key);
+	if (index == UINT32_MAX)
+		return false;
+	shape = &f->shapes[index];
+	add(&f->columns[FRAG_FSB_SHAPES], index);
+	if (rec->members & FRAG_HAS_ID) {
+		add(&f->columns[FRAG_FSB_IDS], frag_zigzag((int64_t)(id - shape->last_id)));
+		shape->last_id = id;
+	}
+	if (rec->members & FRAG_HAS_SIZE)
+		add(&f->columns[FRAG_FSB_SIZES], rec->size);
+	return !(rec->members & FRAG_HAS_TAG) || put_text(f, rec->tag);
+}
+
+/* Times as differences, now that the unit is known. */
+static void put_times(struct fsb *f)
+{
+	int64_t last = 0;
+
+	for (uint32_t i = 0; i < f->time_count; i++) {
+		int64_t value = f->times[i].mantissa;
+
+		for (uint32_t d = f->times[i].digits; d < f->digits; d++)
+			value *= 10;
+		add(&f->columns[FRAG_FSB_TIMES], frag_zigzag(value - last));
+		last = value;
+	}
+}
+
+static void put_shapes(struct fsb *f)
+{
+	struct bytes *b = &f->payload;
+
+	put_varint(b, f->shape_count - f->shapes_out);
+	for (; f->shapes_out < f->shape_count; f->shapes_out++) {
+		const struct shape_key *k = &f->shapes[f->shapes_out].key;
+
+		put_varint(b, k->op);
+		put_varint(b, k->members);
+		put_varint(b, k->time);
+		put_varint(b, k->texts);
+		put_varint(b, k->pending);
+		put_varint(b, k->stream);
+		put_varint(b, k->pool);
+		put_varint(b, k->device);
+	}
+}
+
+static uint32_t width_of(const struct column *c)
+{
+	return c->bits ? (71 - (uint32_t)__builtin_clzll(c->bits)) / 8 : 0;
+}
+
+static void put_column_head(struct bytes *b, const struct column *c)
+{
+	put_varint(b, width_of(c));
+	put_varint(b, (uint64_t)c->count * width_of(c));
+}
+
+static void put_column(struct bytes *b, struct column *c)
+{
+	uint32_t width = width_of(c);
+	char *p = room(b, (size_t)c->count * width);
+
+	b->failed = b->failed || c->failed;
+	for (uint32_t i = 0; i < c->count && p; i++)
+		for (uint32_t byte = 0; byte < width; byte++)
+			*p++ = (char)(c->values[i] >> 8 * byte);
+	if (p)
+		b->length = (uint32_t)(p - b->bytes);
+	c->count = 0;
+	c->bits = 0;
+}
+
+static int put_events(struct fsb *f, struct frag_error *err)
+{
+	struct bytes *b = &f->payload;
+	uint32_t texts = f->texts.count;
+
+	put_times(f);
+	put_varint(b, f->events);
+	put_varint(b, texts - f->texts_out);
+	for (uint32_t i = f->texts_out; i < texts; i++)
+		put_varint(b, f->texts.handles[i].number);
+	for (; f->texts_out < texts; f->texts_out++)
+		put_bytes(b, f->texts.handles[f->texts_out].text,
+			  (size_t)f->texts.handles[f->texts_out].number);
+	put_shapes(f);
+	put_varint(b, f->digits);
+	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
+		put_column_head(b, &f->columns[i]);
+	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
+		put_column(b, &f->columns[i]);
+	f->all_events += f->events;
+	f->events = f->time_count = f->digits = 0;
+	f->text_bytes = 0;
+	f->largest = 0;
+	return put_block(f, FRAG_FSB_EVENTS, err);
+}
+
+static int fsb_event(struct frag_sink *s, const struct frag_record *rec,
+		     const struct frag_event *ev, struct frag_error *err)
+{
+	struct fsb *f = s->state;
+
+	(void)ev;
+	if (!put_event(f, rec))
+		return frag_fail_nomem(err);
+	f->events++;
+	if (f->events < FRAG_FSB_EVENTS_MOST && f->text_bytes < TEXT_BYTES_MOST)
+		return 0;
+	return put_events(f, err);
+}
+
+static int fsb_end(struct frag_sink *s, struct frag_error *err)
+{
+	struct fsb *f = s->state;
+	int rc = f->events ? put_events(f, err) : 0;
+
+	put_varint(&f->payload, f->all_events);
+	return rc ? rc : put_block(f, FRAG_FSB_END, err);
+}
+
+const struct frag_sink_ops frag_sink_fsb = {
+	.name = "fsb",
+	.summary = "fragsim's binary form",
+	.ending = ".fsb",
+	.lossless = true,
+	.begin = fsb_begin,
+	.event = fsb_event,
+	.end = fsb_end,
+	.fini = fsb_fini,
+};

@@ -1,0 +1,182 @@
+/* held.c - events that are held in memory, compactly. */
+#include "trace/held.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+#define DEFAULT_GRANULARITY (UINT64_C(2) << 20)
+
+struct frag_held *frag_held_new(const char *path, const char *unit)
+{
+	struct frag_held *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->unit = unit;
+	h->path = strdup(path);
+	if (h->path && frag_handles_init(&h->texts, frag_hash_seed()))
+		return h;
+	frag_held_del(h);
+	return NULL;
+}
+
+void frag_held_del(struct frag_held *h)
+{
+	if (!h)
+		return;
+	frag_handles_fini(&h->texts);
+	free(h->devices);
+	free(h->rows);
+	free(h->path);
+	free(h);
+}
+
+struct frag_row *frag_held_add(struct frag_held *h)
+{
+	struct frag_row *row;
+
+	if (!frag_grow(&h->rows, &h->capacity, (uint64_t)h->count + 1, sizeof(*h->rows)))
+		return NULL;
+	row = &h->rows[h->count++];
+	*row = (struct frag_row){ .op = 0 };
+	return row;
+}
+
+uint32_t frag_held_text(struct frag_held *h, struct frag_text text)
+{
+	const struct frag_handle handle = { .text = text.text, .number = text.length };
+	uint32_t i = frag_handles_intern(&h->texts, &handle);
+
+	return i == UINT32_MAX ? 0 : i;
+}
+
+bool frag_held_before(struct frag_held *h, uint32_t more)
+{
+	if (!frag_grow(&h->rows, &h->capacity, (uint64_t)h->count + more, sizeof(*h->rows)))
+		return false;
+	if (more) {
+		memmove(h->rows + more, h->rows, h->count * sizeof(*h->rows));
+		memset(h->rows, 0, more * sizeof(*h->rows));
+	}
+	h->count += more;
+	return true;
+}
+
+/* All that there is, once. */
+static int held_refill(void *state, struct frag_error *err)
+{
+	struct frag_held *h = state;
+	bool first = !h->asked;
+
+	(void)err;
+	h->asked = true;
+	return first;
+}
+
+static int held_next(void *state, struct frag_record *rec, const char **kind,
+		     struct frag_error *err)
+{
+	struct frag_held *h = state;
+	const struct frag_row *row = &h->rows[h->at];
+	struct frag_text text = { .text = NULL };
+
+	(void)kind;
+	(void)err;
+	if (h->at == h->count)
+		return 0;
+	h->at++;
+	if (row->text)
+		text = (struct frag_text){ .text = h->texts.handles[row->text].text,
+					   .length = (uint32_t)h->texts.handles[row->text].number };
+	*rec = (struct frag_record){
+		.members = FRAG_HAS_OP, .op = (enum frag_op)row->op, .size = row->size,
+		.id.number = row->id, .stream.number = row->stream, .t = row->t,
+		.device = row->device,
+	};
+	if (row->members & FRAG_ROW_TEXT_ID)
+		rec->id = h->texts.handles[row->id];
+	if (row->op == FRAG_OP_ALLOC || row->op == FRAG_OP_FREE)
+		rec->members |= FRAG_HAS_ID;
+	if (row->op == FRAG_OP_ALLOC)
+		rec->members |= FRAG_HAS_SIZE;
+	if (row->members & FRAG_ROW_T)
+		rec->members |= FRAG_HAS_T;
+	if (row->members & FRAG_ROW_STREAM)
+		rec->members |= FRAG_HAS_STREAM;
+	if (row->members & FRAG_ROW_DEVICE)
+		rec->members |= FRAG_HAS_DEVICE;
+	if (row->op == FRAG_OP_MARK) {
+		rec->members |= FRAG_HAS_NAME;
+		rec->text = text;
+	} else if (text.text) {
+		rec->members |= FRAG_HAS_TAG;
+		rec->tag = text;
+	}
+	return 1;
+}
+
+static void held_where(void *state, char *buf, uint32_t size)
+{
+	const struct frag_held *h = state;
+	uint64_t place = h->at ? h->rows[h->at - 1].place : 0;
+
+	snprintf(buf, size, "%s: %s %" PRIu64, h->path, h->unit, place);
+}
+
+static bool held_rewind(void *state)
+{
+	struct frag_held *h = state;
+
+	h->at = 0;
+	h->asked = false;
+	return true;
+}
+
+static void held_amount(void *state, uint64_t *read, uint64_t *total)
+{
+	const struct frag_held *h = state;
+
+	/* it was read before the first event; what is told is how far the events are */
+	*total = h->bytes;
+	*read = h->count ? (uint64_t)((double)h->bytes * h->at / h->count) : h->bytes;
+}
+
+static void held_close(void *state)
+{
+	frag_held_del(state);
+}
+
+static const struct frag_source_ops held_source = {
+	.form = "held",
+	.refill = held_refill,
+	.next = held_next,
+	.where = held_where,
+	.rewind = held_rewind,
+	.amount = held_amount,
+	.close = held_close,
+};
+
+int frag_held_open(struct frag_reading *out, struct frag_held *h, uint32_t device_count,
+		   const struct frag_input *in, struct frag_error *err)
+{
+	uint64_t total;
+
+	frag_input_amount(in, &h->bytes, &total);
+	h->devices = calloc(device_count, sizeof(*h->devices));
+	if (!h->devices) {
+		frag_held_del(h);
+		return frag_fail_nomem(err);
+	}
+	h->device_count = device_count;
+	for (uint32_t i = 0; i < device_count; i++)
+		h->devices[i].granularity = DEFAULT_GRANULARITY;
+	*out = (struct frag_reading){
+		.ops = &held_source, .state = h, .form = out->form,
+		.devices = h->devices, .device_count = device_count,
+	};
+	return 0;
+}

@@ -1,0 +1,445 @@
+/*
+ * kineto.c - the Chrome trace that torch.profiler (Kineto) writes, as a source.
+ *
+ * The document goes through the window once; of each memory event, operator and
+ * annotation a few numbers are kept. Then they are put in the order of time, and
+ * each allocation is given the name of the innermost operator around it.
+ */
+#include "trace/kineto.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/grow.h"
+#include "trace/kineto_scan.h"
+#include "trace/ledger.h"
+
+/* An event that is kept. place: its byte in the file. */
+struct moment {
+	double   t;
+	uint64_t place;
+	uint64_t bytes, address;
+	uint64_t allocated;
+	uint64_t thread;
+	uint32_t text;          /* name of a mark; tag */
+	uint16_t device;
+	uint8_t  type;
+	uint8_t  kind;          /* enum frag_kineto_kind */
+	bool     is_free, has_allocated;
+};
+
+struct operator {
+	double   begin, end;
+	uint64_t thread;
+	uint32_t text;
+};
+
+struct kineto {
+	struct frag_document doc;
+	struct frag_held *held;
+	struct moment *moments;
+	uint32_t moment_count, moment_capacity;
+	struct operator *ops;
+	uint32_t op_count, op_capacity;
+	bool bare;              /* an array of events, not an object that has one */
+	bool begun;             /* an element or a member was seen */
+	bool in_events, had_events, ended;
+	struct frag_kineto_event event;
+	bool has_event;
+	size_t event_at;        /* in the window */
+};
+
+/* The document's first bracket. */
+static const char *scan_begin(void *ctx, struct frag_scan *s, const char *p)
+{
+	struct kineto *k = ctx;
+
+	p = frag_scan_space(s, p);
+	if (p == s->end)
+		return frag_scan_bad(s, p, "");
+	if (*p != '{' && *p != '[')
+		return frag_scan_bad(s, p, "not JSON: a profiler's trace begins with { or [");
+	k->bare = k->in_events = k->had_events = *p == '[';
+	return p + 1;
+}
+
+/* A member of the document, or its end; of traceEvents just the bracket. */
+static const char *scan_member(void *ctx, struct frag_scan *s, const char *p)
+{
+	struct kineto *k = ctx;
+	struct frag_text name;
+	const char *at;
+
+	p = frag_scan_space(s, p);
+	if (*p == '}') {
+		k->ended = true;
+		return p + 1;
+	}
+	if (k->begun)
+		p = *p == ',' ? frag_scan_space(s, p + 1)
+			      : frag_scan_bad(s, p, "a comma or } is expected here");
+	at = p;
+	p = p ? frag_scan_name(s, p, &name) : NULL;
+	if (!p)
+		return NULL;
+	if (name.length != strlen("traceEvents")
+	    || memcmp(name.text, "traceEvents", name.length) != 0) {
+		p = frag_scan_skip(s, p, 2);
+		k->begun = k->begun || p;
+		return p;
+	}
+	if (p == s->end)
+		return frag_scan_bad(s, p, "");
+	if (k->had_events)
+		return frag_document_wrong(&k->doc, at, "member \"traceEvents\" is given twice");
+	if (*p != '[')
+		return frag_document_wrong(&k->doc, p, "member \"traceEvents\": an array is wanted");
+	k->in_events = k->had_events = true;
+	k->begun = false;
+	return p + 1;
+}
+
+/* An element of the events, or their end. */
+static const char *scan_element(void *ctx, struct frag_scan *s, const char *p)
+{
+	struct kineto *k = ctx;
+
+	k->has_event = false;
+	p = frag_scan_space(s, p);
+	if (*p == ']') {
+		k->in_events = false;
+		k->begun = true;
+		k->ended = k->bare;
+		return p + 1;
+	}
+	if (k->begun)
+		p = *p == ',' ? frag_scan_space(s, p + 1)
+			      : frag_scan_bad(s, p, "a comma or ] is expected here");
+	if (!p)
+		return NULL;
+	k->event_at = (size_t)(p - k->doc.in.buf);
+	p = frag_kineto_scan(&k->doc, s, p, k->bare ? 2 : 3, &k->event);
+	k->has_event = p != NULL;
+	k->begun = k->begun || p;
+	return p;
+}
+
+static bool keep_op(struct kineto *k, uint32_t text)
+{
+	const struct frag_kineto_event *ev = &k->event;
+
+	if (!frag_grow(&k->ops, &k->op_capacity, (uint64_t)k->op_count + 1, sizeof(*k->ops)))
+		return false;
+	k->ops[k->op_count++] = (struct operator){
+		.begin = ev->t, .end = ev->t + ev->duration, .thread = ev->thread, .text = text,
+	};
+	return true;
+}
+
+static bool keep(struct kineto *k)
+{
+	const struct frag_kineto_event *ev = &k->event;
+	bool named = ev->kind == FRAG_KINETO_OP || ev->kind == FRAG_KINETO_ANNOTATION;
+	uint32_t text = named ? frag_held_text(k->held, ev->name) : 0;
+
+	if (named && !text)
+		return false;
+	if (ev->kind == FRAG_KINETO_OP)
+		return keep_op(k, text);
+	/* zero bytes are neither a block nor the end of one */
+	if (ev->kind == FRAG_KINETO_MEMORY && ev->bytes == 0)
+		return true;
+	if (!frag_grow(&k->moments, &k->moment_capacity, (uint64_t)k->moment_count + 1,
+		       sizeof(*k->moments)))
+		return false;
+	k->moments[k->moment_count++] = (struct moment){
+		.t = ev->t, .place = k->doc.in.before + k->event_at, .bytes = ev->bytes,
+		.address = ev->address, .allocated = ev->allocated, .thread = ev->thread,
+		.text = text, .device = (uint16_t)ev->device, .type = (uint8_t)ev->type,
+		.kind = (uint8_t)ev->kind, .is_free = ev->is_free,
+		.has_allocated = ev->has_allocated,
+	};
+	return true;
+}
+
+static int read_document(struct kineto *k, struct frag_error *err)
+{
+	int rc = frag_document_part(&k->doc, scan_begin, k, err);
+
+	while (!rc && !k->ended) {
+		rc = frag_document_part(&k->doc, k->in_events ? scan_element : scan_member, k, err);
+		if (!rc && k->has_event && k->event.kind != FRAG_KINETO_OTHER && !keep(k))
+			rc = frag_fail_nomem(err);
+		k->has_event = false;
+	}
+	rc = rc ? rc : frag_document_end(&k->doc, err);
+	if (!rc && !k->had_events)
+		rc = frag_fail(err, FRAG_ETRACE, "%s: member \"traceEvents\" is missing: this is no"
+			       " profiler's trace", k->doc.in.path);
+	return rc;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+
+	if (x->t != y->t)
+		return x->t < y->t ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int ops_by_thread(const void *a, const void *b)
+{
+	const struct operator *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	/* the outer one first */
+	return x->end > y->end ? -1 : x->end < y->end;
+}
+
+static int moments_by_thread(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return by_time(a, b);
+}
+
+/* Each allocation gets the innermost operator of its thread as its tag. */
+static bool name_all(struct kineto *k)
+{
+	uint32_t *open = malloc(((size_t)k->op_count + 1) * sizeof(*open));
+	uint32_t depth = 0, next = 0;
+
+	if (!open)
+		return false;
+	if (k->op_count)
+		qsort(k->ops, k->op_count, sizeof(*k->ops), ops_by_thread);
+	if (k->moment_count)
+		qsort(k->moments, k->moment_count, sizeof(*k->moments), moments_by_thread);
+	for (uint32_t i = 0; i < k->moment_count; i++) {
+		struct moment *m = &k->moments[i];
+
+		while (next < k->op_count
+		       && (k->ops[next].thread < m->thread
+			   || (k->ops[next].thread == m->thread && k->ops[next].begin <= m->t))) {
+			while (depth && (k->ops[open[depth - 1]].thread != k->ops[next].thread
+					 || k->ops[open[depth - 1]].end < k->ops[next].begin))
+				depth--;
+			open[depth++] = next++;
+		}
+		while (depth && (k->ops[open[depth - 1]].thread != m->thread
+				 || k->ops[open[depth - 1]].end < m->t))
+			depth--;
+		if (depth && !m->text)
+			m->text = k->ops[open[depth - 1]].text;
+	}
+	free(open);
+	return true;
+}
+
+/* What of the memory events counts, and how devices are numbered. */
+struct devices {
+	bool cpu_only;
+	uint64_t cpu_events;    /* left out, where there are others */
+	bool several;           /* types */
+	uint8_t type;           /* the one that counts */
+	uint64_t other_events;  /* of further types, left out */
+	uint32_t count;
+};
+
+static struct devices find_devices(const struct kineto *k)
+{
+	struct devices d = { .cpu_only = true, .count = 1 };
+	uint64_t of_type[256] = { 0 };
+
+	for (uint32_t i = 0; i < k->moment_count; i++)
+		if (k->moments[i].kind != FRAG_KINETO_ANNOTATION)
+			of_type[k->moments[i].type]++;
+	for (uint32_t type = 1; type < 256; type++)
+		if (of_type[type] > (d.type ? of_type[d.type] : 0))
+			d.type = (uint8_t)type;
+	d.cpu_only = d.type == 0;
+	d.cpu_events = d.cpu_only ? 0 : of_type[0];
+	for (uint32_t type = 1; type < 256; type++)
+		d.other_events += type != d.type ? of_type[type] : 0;
+	for (uint32_t i = 0; i < k->moment_count; i++)
+		if (k->moments[i].kind != FRAG_KINETO_ANNOTATION && k->moments[i].type == d.type
+		    && k->moments[i].device >= d.count)
+			d.count = k->moments[i].device + 1U;
+	return d;
+}
+
+static bool add_mark(struct kineto *k, const struct moment *m, struct frag_row row)
+{
+	struct frag_row *new;
+	char name[64] = "out of memory, ";
+	char *end;
+
+	if (m->kind == FRAG_KINETO_OOM) {
+		end = frag_put_u64(name + strlen(name), m->bytes);
+		memcpy(end, " bytes", 7);
+		row.text = frag_held_text(k->held, (struct frag_text){
+			.text = name, .length = (uint32_t)strlen(name),
+		});
+		if (!row.text)
+			return false;
+	}
+	new = frag_held_add(k->held);
+	if (!new)
+		return false;
+	row.op = FRAG_OP_MARK;
+	*new = row;
+	return true;
+}
+
+static bool add_row(struct kineto *k, struct frag_ledger *ledger, const struct moment *m,
+		    const struct devices *d)
+{
+	struct frag_row row = {
+		.t = m->t, .size = m->bytes, .place = m->place, .text = m->text,
+		.device = m->device, .members = FRAG_ROW_T,
+	};
+
+	if (m->kind == FRAG_KINETO_ANNOTATION)
+		return add_mark(k, m, row);
+	if (m->type != d->type)
+		return true;
+	if (d->count > 1)
+		row.members |= FRAG_ROW_DEVICE;
+	if (m->kind == FRAG_KINETO_OOM)
+		return add_mark(k, m, row);
+	return m->is_free ? frag_ledger_free(ledger, m->address, &row)
+			  : frag_ledger_alloc(ledger, m->address, &row);
+}
+
+static const struct moment *first_of(const struct kineto *k, uint32_t type, uint32_t device)
+{
+	for (uint32_t i = 0; i < k->moment_count; i++)
+		if (k->moments[i].kind == FRAG_KINETO_MEMORY && k->moments[i].type == type
+		    && k->moments[i].device == device)
+			return &k->moments[i];
+	return NULL;
+}
+
+/*
+ * What the device held before the first event and no event frees: the first
+ * event's total tells it. It counts as one block.
+ */
+static bool add_rest(struct kineto *k, struct frag_ledger *ledger, const struct devices *d,
+		     const struct frag_log *log)
+{
+	for (uint32_t device = 0; device < d->count; device++) {
+		uint64_t early = 0, total = 0;
+		const struct moment *m = first_of(k, d->type, device);
+
+		if (!m || !m->has_allocated)
+			continue;
+		total = m->is_free ? m->allocated + m->bytes
+		      : m->allocated > m->bytes ? m->allocated - m->bytes : 0;
+		for (uint32_t i = 0; i < ledger->before_count; i++)
+			early += ledger->before[i].device == device ? ledger->before[i].size : 0;
+		if (total <= early || total >> 53)
+			continue;
+		frag_note(log, "%s: device %u held %" PRIu64 " bytes from before the profile that it"
+			  " never frees: one block here", k->held->path, device, total - early);
+		if (!frag_ledger_before(ledger, device, total - early))
+			return false;
+	}
+	return true;
+}
+
+static void note_devices(const struct kineto *k, const struct devices *d,
+			 const struct frag_log *log)
+{
+	if (d->cpu_only && k->moment_count)
+		frag_note(log, "%s: only allocations of the CPU: they are device 0 here",
+			  k->held->path);
+	if (d->cpu_events)
+		frag_note(log, "%s: %" PRIu64 " memory events of the CPU left out", k->held->path,
+			  d->cpu_events);
+	if (d->other_events)
+		frag_note(log, "%s: %" PRIu64 " memory events of further kinds of devices left out",
+			  k->held->path, d->other_events);
+}
+
+static bool make_rows(struct kineto *k, uint32_t *device_count, const struct frag_log *log)
+{
+	struct devices d = find_devices(k);
+	struct frag_ledger ledger;
+	bool good;
+
+	if (!name_all(k))
+		return false;
+	if (k->moment_count)
+		qsort(k->moments, k->moment_count, sizeof(*k->moments), by_time);
+	note_devices(k, &d, log);
+	good = frag_ledger_init(&ledger, k->held);
+	for (uint32_t i = 0; i < k->moment_count && good; i++)
+		good = add_row(k, &ledger, &k->moments[i], &d);
+	good = good && add_rest(k, &ledger, &d, log)
+	       && frag_ledger_end(&ledger, d.count > 1 ? FRAG_ROW_DEVICE : 0, log);
+	frag_ledger_fini(&ledger);
+	*device_count = d.count;
+	return good;
+}
+
+static void kineto_fini(struct kineto *k)
+{
+	frag_document_fini(&k->doc);
+	frag_held_del(k->held);
+	free(k->moments);
+	free(k->ops);
+}
+
+static int kineto_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
+		       struct frag_error *err)
+{
+	struct kineto k = { .bare = false };
+	struct frag_held *held;
+	uint32_t device_count = 1;
+	int rc = frag_document_init(&k.doc, in, err);
+
+	if (rc)
+		return rc;
+	k.held = frag_held_new(k.doc.in.path, "byte");
+	rc = k.held ? read_document(&k, err) : frag_fail_nomem(err);
+	if (!rc && !make_rows(&k, &device_count, log))
+		rc = frag_fail_nomem(err);
+	if (!rc && k.held->count == 0)
+		rc = frag_fail(err, FRAG_ETRACE, "%s: no memory events: the profile was made without"
+			       " profile_memory=True", k.doc.in.path);
+	if (!rc) {
+		held = k.held;
+		k.held = NULL;
+		rc = frag_held_open(out, held, device_count, &k.doc.in, err);
+	}
+	kineto_fini(&k);
+	return rc;
+}
+
+static enum frag_sniff kineto_sniff(const char *bytes, size_t length)
+{
+	static const char *const ours[] = { "traceEvents", "schemaVersion", "deviceProperties",
+					    "displayTimeUnit", NULL };
+	static const char *const of_event[] = { "ph", NULL };
+	static const char *const theirs[] = { "format", "op", "events", NULL };
+	enum frag_sniff as_array;
+
+	as_array = frag_sniff_json(bytes, length, true, of_event, theirs);
+	return as_array != FRAG_SNIFF_NO ? as_array
+					 : frag_sniff_json(bytes, length, false, ours, theirs);
+}
+
+const struct frag_reader frag_reader_kineto = {
+	.name = "kineto",
+	.summary = "Chrome trace of torch.profiler, with profile_memory=True",
+	.sniff = kineto_sniff,
+	.open = kineto_open,
+};

@@ -1,0 +1,269 @@
+/*
+ * minimalloc.c - the CSV of google/minimalloc: buffers with their lifetimes, as a
+ * source.
+ *
+ * Each row becomes an alloc and a free; those are put in the order of time, at
+ * equal times frees first, else in the order of the rows.
+ */
+#include "trace/minimalloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/parse.h"
+#include "trace/held.h"
+#include "trace/rowfile.h"
+
+enum { ID, LOWER, UPPER, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COLUMNS };
+#define REQUIRED 4
+
+static const struct {
+	const char *name;
+	uint32_t column;
+} names[] = {
+	{ "id", ID }, { "buffer", ID }, { "buffer_id", ID },
+	{ "lower", LOWER }, { "begin", LOWER }, { "start", LOWER },
+	{ "upper", UPPER }, { "end", UPPER },
+	{ "size", SIZE }, { "alignment", ALIGNMENT }, { "hint", HINT }, { "gaps", GAPS },
+	{ "offset", OFFSET },
+};
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+/* An alloc, or a free; the order of what happens at one time is that of turns. */
+enum turn { TURN_FREE, TURN_ALLOC, TURN_FREE_EMPTY };
+
+struct moment {
+	int64_t  time;
+	uint64_t id, size, line;
+	enum turn turn;
+	bool     text_id;
+};
+
+struct minimalloc {
+	struct frag_rowfile file;
+	struct frag_held *held;
+	uint32_t column[COLUMNS];       /* of each field: which column it is */
+	uint32_t fields;
+	bool inclusive;                 /* the column is `end`, and its times are the last ones */
+	struct moment *moments;
+	uint32_t count, capacity;
+	uint64_t aligned, gapped;       /* rows with what a trace cannot say */
+	bool placed;
+};
+
+static uint32_t name_of(struct frag_text field)
+{
+	for (uint32_t i = 0; i < NAMES; i++)
+		if (strlen(names[i].name) == field.length
+		    && memcmp(names[i].name, field.text, field.length) == 0)
+			return i;
+	return NAMES;
+}
+
+static int read_header(struct minimalloc *m, struct frag_error *err)
+{
+	static const char *const required[REQUIRED] = { "id", "lower", "upper", "size" };
+	struct frag_text line = { .text = "" }, fields[COLUMNS];
+	uint32_t seen = 0;
+	char shown[48];
+	int rc = frag_rowfile_next(&m->file, &line, err);
+
+	if (rc < 0)
+		return rc;
+	m->fields = frag_rowfile_split(line, fields, COLUMNS);
+	for (uint32_t i = 0; i < m->fields && i < COLUMNS; i++) {
+		uint32_t name = name_of(fields[i]);
+
+		if (name == NAMES)
+			return frag_rowfile_bad(&m->file, fields[i].text, err,
+						"unknown column \"%s\"",
+						frag_rowfile_show(fields[i], shown));
+		m->column[i] = names[name].column;
+		if (seen & 1U << m->column[i])
+			return frag_rowfile_bad(&m->file, fields[i].text, err,
+						"column \"%s\" is given twice",
+						frag_rowfile_show(fields[i], shown));
+		seen |= 1U << m->column[i];
+		m->inclusive = m->inclusive || strcmp(names[name].name, "end") == 0;
+	}
+	if (m->fields > COLUMNS)
+		return frag_rowfile_bad(&m->file, line.text, err, "%u columns, but there are 8 at"
+					" most", m->fields);
+	for (uint32_t i = 0; i < REQUIRED; i++)
+		if (!(seen & 1U << i))
+			return frag_rowfile_bad(&m->file, line.text, err, "column \"%s\" is missing",
+						required[i]);
+	m->placed = seen & 1U << OFFSET;
+	return 0;
+}
+
+static bool add(struct minimalloc *m, int64_t time, enum turn turn, const struct moment *like)
+{
+	if (!frag_grow(&m->moments, &m->capacity, (uint64_t)m->count + 1, sizeof(*m->moments)))
+		return false;
+	m->moments[m->count] = *like;
+	m->moments[m->count].time = time;
+	m->moments[m->count++].turn = turn;
+	return true;
+}
+
+/* A number where it is one and is written as such, else a text. */
+static bool read_id(struct minimalloc *m, struct frag_text field, struct moment *out)
+{
+	if (frag_parse_count(field.text, field.length, &out->id)
+	    && (field.length == 1 || *field.text != '0'))
+		return true;
+	out->text_id = true;
+	out->id = frag_held_text(m->held, field);
+	return out->id != 0;
+}
+
+static int read_row(struct minimalloc *m, struct frag_text line, struct frag_error *err)
+{
+	struct frag_text f[COLUMNS], by[COLUMNS] = { { .text = NULL } };
+	uint32_t count = frag_rowfile_split(line, f, COLUMNS);
+	struct moment like = { .line = m->file.line };
+	int64_t lower = 0, upper = 0, alignment = 1;
+	char shown[48];
+
+	if (count != m->fields)
+		return frag_rowfile_bad(&m->file, line.text, err, "%u fields, but %u columns", count,
+					m->fields);
+	for (uint32_t i = 0; i < count; i++)
+		by[m->column[i]] = f[i];
+	if (by[ID].length == 0)
+		return frag_rowfile_bad(&m->file, by[ID].text, err, "an empty id");
+	if (!frag_rowfile_is_text(by[ID]))
+		return frag_rowfile_bad(&m->file, by[ID].text, err, "an id that is no text: \"%s\"",
+					frag_rowfile_show(by[ID], shown));
+	for (uint32_t c = LOWER; c <= UPPER; c++)
+		if (!frag_rowfile_integer(by[c], c == LOWER ? &lower : &upper))
+			return frag_rowfile_bad(&m->file, by[c].text, err,
+						"a time, an integer below 2^53, is wanted, not \"%s\"",
+						frag_rowfile_show(by[c], shown));
+	upper += m->inclusive;
+	if (upper < lower)
+		return frag_rowfile_bad(&m->file, by[UPPER].text, err, "the end, %" PRId64
+					", is before the beginning, %" PRId64, upper, lower);
+	if (!frag_parse_count(by[SIZE].text, by[SIZE].length, &like.size))
+		return frag_rowfile_bad(&m->file, by[SIZE].text, err,
+					"a size from 0 to 2^53-1 is wanted, not \"%s\"",
+					frag_rowfile_show(by[SIZE], shown));
+	if (by[ALIGNMENT].text && !frag_rowfile_integer(by[ALIGNMENT], &alignment))
+		return frag_rowfile_bad(&m->file, by[ALIGNMENT].text, err,
+					"an alignment is wanted, not \"%s\"",
+					frag_rowfile_show(by[ALIGNMENT], shown));
+	m->aligned += alignment != 1;
+	m->gapped += by[GAPS].length != 0;
+	if (!read_id(m, by[ID], &like) || !add(m, lower, TURN_ALLOC, &like)
+	    || !add(m, upper, upper == lower ? TURN_FREE_EMPTY : TURN_FREE, &like))
+		return frag_fail_nomem(err);
+	return 0;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	if (x->turn != y->turn)
+		return x->turn < y->turn ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int make_rows(struct minimalloc *m, const struct frag_log *log, struct frag_error *err)
+{
+	if (m->count == 0)
+		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", m->held->path);
+	qsort(m->moments, m->count, sizeof(*m->moments), in_order);
+	for (uint32_t i = 0; i < m->count; i++) {
+		const struct moment *from = &m->moments[i];
+		struct frag_row *row = frag_held_add(m->held);
+		bool alloc = from->turn == TURN_ALLOC;
+
+		if (!row)
+			return frag_fail_nomem(err);
+		row->op = alloc ? FRAG_OP_ALLOC : FRAG_OP_FREE;
+		row->size = alloc ? from->size : 0;
+		row->id = from->id;
+		row->t = (double)from->time;
+		row->place = from->line;
+		row->members = (uint8_t)(FRAG_ROW_T | (from->text_id ? FRAG_ROW_TEXT_ID : 0));
+	}
+	if (m->aligned)
+		frag_note(log, "%s: the alignments of %" PRIu64 " buffers left out: a trace has none",
+			  m->held->path, m->aligned);
+	if (m->gapped)
+		frag_note(log, "%s: the gaps of %" PRIu64 " buffers left out: they live through them",
+			  m->held->path, m->gapped);
+	if (m->placed)
+		frag_note(log, "%s: the column \"offset\" left out: policies place the buffers",
+			  m->held->path);
+	return 0;
+}
+
+static int read_all(struct minimalloc *m, const struct frag_log *log, struct frag_error *err)
+{
+	struct frag_text line;
+	int rc = read_header(m, err);
+
+	while (!rc) {
+		rc = frag_rowfile_next(&m->file, &line, err);
+		/* an empty line ends the buffers, whatever follows */
+		if (rc <= 0 || line.length == 0)
+			break;
+		rc = read_row(m, line, err);
+	}
+	return rc < 0 ? rc : make_rows(m, log, err);
+}
+
+static int minimalloc_open(struct frag_reading *out, struct frag_input *in,
+			   const struct frag_log *log, struct frag_error *err)
+{
+	struct minimalloc m = { .file = { .in = *in } };
+	int rc;
+
+	m.held = frag_held_new(in->path, "line");
+	rc = m.held ? read_all(&m, log, err) : frag_fail_nomem(err);
+	if (!rc)
+		rc = frag_held_open(out, m.held, 1, &m.file.in, err);
+	else
+		frag_held_del(m.held);
+	free(m.moments);
+	frag_input_close(&m.file.in);
+	return rc;
+}
+
+/* A first line of nothing but names of columns, with id and size among them. */
+static enum frag_sniff minimalloc_sniff(const char *bytes, size_t length)
+{
+	const char *end = memchr(bytes, '\n', length);
+	struct frag_text line = { .text = bytes }, fields[COLUMNS];
+	uint32_t count, seen = 0;
+	size_t n = end ? (size_t)(end - bytes) : length;
+
+	for (size_t i = 0; i < n; i++)
+		if (i > 256 || (bytes[i] != ',' && bytes[i] != '_' && bytes[i] != '\r'
+				&& (bytes[i] < 'a' || bytes[i] > 'z')))
+			return FRAG_SNIFF_NO;
+	if (!end)
+		return FRAG_SNIFF_MORE;
+	line.length = (uint32_t)(n && bytes[n - 1] == '\r' ? n - 1 : n);
+	count = frag_rowfile_split(line, fields, COLUMNS);
+	for (uint32_t i = 0; i < count && i < COLUMNS; i++) {
+		uint32_t name = name_of(fields[i]);
+
+		seen |= name < NAMES ? 1U << names[name].column : 0;
+	}
+	return seen & 1U << SIZE && seen & 1U << ID ? FRAG_SNIFF_YES : FRAG_SNIFF_NO;
+}
+
+const struct frag_reader frag_reader_minimalloc = {
+	.name = "minimalloc",
+	.summary = "CSV of google/minimalloc: buffers with their lifetimes",
+	.sniff = minimalloc_sniff,
+	.open = minimalloc_open,
+};

@@ -1,0 +1,211 @@
+/*
+ * rmm.c - the CSV log of RMM's logging_resource_adaptor, as a source.
+ *
+ * Its quirks over the years: times with a colon before the microseconds, null
+ * as (nil), 0x0 or 0, streams with 0x or without. Times have no date, so they
+ * begin again at midnight.
+ */
+#include "trace/rmm.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "base/parse.h"
+#include "trace/ledger.h"
+#include "trace/rowfile.h"
+
+#define DAY_US INT64_C(86400000000)
+
+enum { THREAD, TIME, ACTION, POINTER, SIZE, STREAM, FIELDS };
+
+struct rmm {
+	struct frag_rowfile file;
+	struct frag_held *held;
+	struct frag_ledger ledger;
+	int64_t first, last;    /* microseconds; of the first row, and of the last */
+	int64_t days;
+	bool any;
+};
+
+static bool is(struct frag_text t, const char *word)
+{
+	return strlen(word) == t.length && memcmp(word, t.text, t.length) == 0;
+}
+
+static bool two_digits(const char *p, int64_t most, int64_t *out)
+{
+	if (p[0] < '0' || p[0] > '9' || p[1] < '0' || p[1] > '9')
+		return false;
+	*out = (p[0] - '0') * 10 + (p[1] - '0');
+	return *out <= most;
+}
+
+/* HH:MM:SS.ffffff, or with a colon in the point's place: microseconds of the day. */
+static bool parse_time(struct frag_text t, int64_t *out)
+{
+	int64_t hours, minutes, seconds;
+	uint64_t micros;
+
+	if (t.length != 15 || t.text[2] != ':' || t.text[5] != ':'
+	    || (t.text[8] != '.' && t.text[8] != ':') || !two_digits(t.text, 23, &hours)
+	    || !two_digits(t.text + 3, 59, &minutes) || !two_digits(t.text + 6, 60, &seconds)
+	    || !frag_parse_count(t.text + 9, 6, &micros))
+		return false;
+	*out = ((hours * 60 + minutes) * 60 + seconds) * 1000000 + (int64_t)micros;
+	return true;
+}
+
+/* Hexadecimal, with 0x or without, or a null pointer as printf writes it. */
+static bool parse_pointer(struct frag_text t, uint64_t *out)
+{
+	uint32_t i = t.length > 2 && t.text[0] == '0' && t.text[1] == 'x' ? 2 : 0;
+
+	*out = 0;
+	if (is(t, "(nil)"))
+		return true;
+	if (t.length == 0 || t.length - i > 16)
+		return false;
+	for (; i < t.length; i++) {
+		char c = t.text[i];
+		int digit = c >= '0' && c <= '9' ? c - '0'
+			  : c >= 'a' && c <= 'f' ? c - 'a' + 10
+			  : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+
+		if (digit < 0)
+			return false;
+		*out = *out << 4 | (uint64_t)digit;
+	}
+	return true;
+}
+
+/* From the log's first row on; a step back of more than half a day is midnight. */
+static double time_of(struct rmm *r, int64_t micros)
+{
+	micros += r->days * DAY_US;
+	if (!r->any)
+		r->first = r->last = micros;
+	r->any = true;
+	if (micros < r->last - DAY_US / 2) {
+		r->days++;
+		micros += DAY_US;
+	}
+	r->last = micros;
+	return (double)(micros - r->first);
+}
+
+static bool add_failure(struct rmm *r, struct frag_row row)
+{
+	char name[64] = "out of memory, ";
+	char *end = frag_put_u64(name + strlen(name), row.size);
+	struct frag_row *new;
+
+	memcpy(end, " bytes", 7);
+	row.op = FRAG_OP_MARK;
+	row.text = frag_held_text(r->held, (struct frag_text){
+		.text = name, .length = (uint32_t)strlen(name),
+	});
+	row.members = FRAG_ROW_T;
+	new = row.text ? frag_held_add(r->held) : NULL;
+	if (new)
+		*new = row;
+	return new != NULL;
+}
+
+static int bad(struct rmm *r, struct frag_text field, const char *wanted, struct frag_error *err)
+{
+	char shown[48];
+
+	return frag_rowfile_bad(&r->file, field.text, err, "%s is wanted, not \"%s\"", wanted,
+				frag_rowfile_show(field, shown));
+}
+
+static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err)
+{
+	struct frag_text f[FIELDS];
+	uint32_t count = frag_rowfile_split(line, f, FIELDS);
+	struct frag_row row = { .place = r->file.line, .members = FRAG_ROW_T | FRAG_ROW_STREAM };
+	uint64_t thread, pointer;
+	int64_t micros;
+	bool good;
+
+	if (count != FIELDS)
+		return frag_rowfile_bad(&r->file, line.text, err, "%u fields where 6 are wanted ("
+					FRAG_RMM_HEADER ")", count);
+	if (!frag_parse_count(f[THREAD].text, f[THREAD].length, &thread))
+		return bad(r, f[THREAD], "a thread's number", err);
+	if (!parse_time(f[TIME], &micros))
+		return bad(r, f[TIME], "a time (HH:MM:SS.ffffff)", err);
+	if (!parse_pointer(f[POINTER], &pointer))
+		return bad(r, f[POINTER], "a pointer in hexadecimal digits", err);
+	if (!frag_parse_count(f[SIZE].text, f[SIZE].length, &row.size))
+		return bad(r, f[SIZE], "a size from 0 to 2^53-1", err);
+	if (!parse_pointer(f[STREAM], &row.stream) || row.stream >= FRAG_SIZE_LIMIT)
+		return bad(r, f[STREAM], "a stream in hexadecimal digits, below 2^53", err);
+	if (row.stream == 1)    /* cudaStreamLegacy is the null stream's other name */
+		row.stream = 0;
+	row.t = time_of(r, micros);
+	if (is(f[ACTION], "allocate"))
+		good = frag_ledger_alloc(&r->ledger, pointer, &row);
+	else if (is(f[ACTION], "free"))
+		good = frag_ledger_free(&r->ledger, pointer, &row);
+	else if (is(f[ACTION], "allocate failure"))
+		good = add_failure(r, row);
+	else
+		return bad(r, f[ACTION], "\"allocate\", \"free\" or \"allocate failure\"", err);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+static int read_rows(struct rmm *r, const struct frag_log *log, struct frag_error *err)
+{
+	struct frag_text line;
+	int rc = frag_rowfile_next(&r->file, &line, err);
+
+	if (rc == 1 && !is(line, FRAG_RMM_HEADER))
+		return frag_rowfile_bad(&r->file, line.text, err, "the header " FRAG_RMM_HEADER
+					" is expected here");
+	while (rc == 1) {
+		rc = frag_rowfile_next(&r->file, &line, err);
+		if (rc == 1 && line.length) {
+			int bad = read_row(r, line, err);
+
+			rc = bad ? bad : 1;
+		}
+	}
+	if (rc < 0)
+		return rc;
+	if (r->held->count == 0)
+		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", r->held->path);
+	return frag_ledger_end(&r->ledger, 0, log) ? 0 : frag_fail_nomem(err);
+}
+
+static int rmm_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
+		    struct frag_error *err)
+{
+	struct rmm r = { .file = { .in = *in } };
+	int rc;
+
+	r.held = frag_held_new(in->path, "line");
+	if (r.held && frag_ledger_init(&r.ledger, r.held))
+		rc = read_rows(&r, log, err);
+	else
+		rc = frag_fail_nomem(err);
+	frag_ledger_fini(&r.ledger);
+	if (!rc)
+		rc = frag_held_open(out, r.held, 1, &r.file.in, err);
+	else
+		frag_held_del(r.held);
+	frag_input_close(&r.file.in);
+	return rc;
+}
+
+static enum frag_sniff rmm_sniff(const char *bytes, size_t length)
+{
+	return frag_sniff_prefix(bytes, length, FRAG_RMM_HEADER, strlen(FRAG_RMM_HEADER));
+}
+
+const struct frag_reader frag_reader_rmm = {
+	.name = "rmm",
+	.summary = "CSV log of RMM (rapids memory manager)",
+	.sniff = rmm_sniff,
+	.open = rmm_open,
+};

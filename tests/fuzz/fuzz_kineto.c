@@ -1,0 +1,9 @@
+/* fuzz_kineto.c - any bytes through the reader kineto. */
+#include "fuzz/one_reader.h"
+
+#include "trace/kineto.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_reader(&frag_reader_kineto, data, size);
+}

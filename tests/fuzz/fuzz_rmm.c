@@ -1,0 +1,9 @@
+/* fuzz_rmm.c - any bytes through the reader rmm. */
+#include "fuzz/one_reader.h"
+
+#include "trace/rmm.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_reader(&frag_reader_rmm, data, size);
+}

@@ -1,0 +1,71 @@
+/*
+ * one_reader.h - any bytes through one reader, whatever a sniff would say, and
+ * what comes out of it through the trace: for fuzzers.
+ */
+#ifndef FUZZ_ONE_READER_H
+#define FUZZ_ONE_READER_H
+
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "trace/readers.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool good, const char *what, const struct frag_error *err)
+{
+	if (good)
+		return;
+	fprintf(stderr, "%s: %s\n", what, err->message);
+	abort();
+}
+
+static int read_all(struct frag_reading *r, struct frag_error *err)
+{
+	const struct frag_trace_options options = { .lenient = false };
+	struct frag_trace *trace;
+	struct frag_batch batch;
+	int rc = frag_trace_from(&trace, r->ops, r->state, r->devices, r->device_count, &options,
+				 err);
+
+	if (rc)
+		return rc;
+	do
+		rc = frag_trace_next(trace, &batch, err);
+	while (!rc && batch.count);
+	frag_trace_close(trace);
+	return rc;
+}
+
+/* Bad input is refused with one line; nothing else may go wrong. */
+static int fuzz_reader(const struct frag_reader *reader, const uint8_t *data, size_t size)
+{
+	const struct frag_log log = { .warn = NULL };
+	struct frag_error err = { .code = 0 };
+	struct frag_reading r = { .form = reader->name };
+	struct frag_input in;
+	char path[40];
+	int fd = memfd_create("trace", MFD_CLOEXEC), rc;
+
+	must(fd >= 0 && pwrite(fd, data, size, 0) == (ssize_t)size, "cannot write the input", &err);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = frag_input_open(&in, path, &err);
+	must(rc == 0, "cannot open the input", &err);
+	rc = frag_input_fill(&in, 0, &err);
+	if (rc < 0)
+		frag_input_close(&in);
+	else
+		rc = reader->open(&r, &in, &log, &err);
+	if (rc == 0)
+		rc = read_all(&r, &err);
+	must(rc == 0 || rc == -FRAG_ETRACE, "neither good nor bad input", &err);
+	must(rc == 0 || (*err.message && !strpbrk(err.message, "\r\n")), "no message", &err);
+	close(fd);
+	return 0;
+}
+
+#endif
