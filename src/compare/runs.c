@@ -143,10 +143,14 @@ static bool keep_first_oom(struct frag_result *to, const struct frag_result *fro
 
 bool frag_run_keep(struct frag_run *run, const struct frag_result *result)
 {
+	bool marks, oom;
+
 	run->result = *result;
 	memset(&run->result.choice, 0, sizeof(run->result.choice));
 	/* both, so that nothing of the result's own is released with the run */
-	if (!(keep_marks(&run->result, result) & keep_first_oom(&run->result, result)))
+	marks = keep_marks(&run->result, result);
+	oom = keep_first_oom(&run->result, result);
+	if (!marks || !oom)
 		return false;
 	run->policy = strdup(result->choice.text);
 	run->name = strdup(result->choice.ops->name);
