@@ -27,6 +27,7 @@ struct frag_cmd {
 		    struct frag_error *err);
 };
 
+extern const struct frag_cmd frag_cmd_anonymize;
 extern const struct frag_cmd frag_cmd_convert;
 extern const struct frag_cmd frag_cmd_diff;
 extern const struct frag_cmd frag_cmd_gen;

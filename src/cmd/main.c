@@ -13,6 +13,7 @@
 #define GUARDED_MOST 16
 
 static const struct frag_cmd *const commands[] = {
+	&frag_cmd_anonymize,
 	&frag_cmd_convert,
 	&frag_cmd_diff,
 	&frag_cmd_gen,

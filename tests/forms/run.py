@@ -747,6 +747,34 @@ def test_slice() -> None:
     report('slice: wrong usage', faults)
 
 
+def test_anonymize() -> None:
+    write('a.ndjson', FULL)
+    done = fragsim('anonymize', '-q', 'a.ndjson', 'b.ndjson')
+    text = Path('b.ndjson').read_text()
+    got = [json.loads(line) for line in text.splitlines()]
+    wanted = [json.loads(line) for line in FULL.splitlines()]
+    del wanted[0]['meta'], wanted[0]['devices'][0]['name']
+    words = {}
+    for event in wanted[1:]:
+        for key, kind in (('tag', 'tag'), ('id', 'id'), ('stream', 'stream'), ('pool', 'pool'),
+                          ('name', 'mark')):
+            if isinstance(event.get(key), str):
+                known = words.setdefault(kind, {})
+                event[key] = f'{kind} {known.setdefault(event[key], len(known) + 1)}'
+    faults = [f'{a}, wanted {b}' for a, b in zip(got, wanted) if a != b]
+    report('anonymize', faults if len(got) == len(wanted) else [done.stderr, text])
+    faults = []
+    for policy in ('bestfit', 'pytorch'):
+        fragsim('run', '-q', '-p', policy, '--placements', 'p1', 'a.ndjson')
+        fragsim('run', '-q', '-p', policy, '--placements', 'p2', 'b.ndjson')
+        keys = ('step', 'device', 'segment', 'offset', 'bytes')
+        first, second = ([[json.loads(line).get(key) for key in keys]
+                          for line in Path(p).read_text().splitlines()] for p in ('p1', 'p2'))
+        if first != second or not first:
+            faults.append(policy)
+    report('anonymize: every policy does the same', faults)
+
+
 def main() -> int:
     folder = tempfile.mkdtemp()
     global PROGRAM
@@ -762,6 +790,7 @@ def main() -> int:
         test_convert()
         test_info()
         test_slice()
+        test_anonymize()
     finally:
         os.chdir('/')
         shutil.rmtree(folder)

@@ -1,0 +1,128 @@
+/* anonymize.c - fragsim anonymize: a trace without the words of the program. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "cmd/rewrite.h"
+#include "trace/names.h"
+
+static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
+
+#define WORD_ROOM 40
+
+enum { TAGS, IDS, STREAMS, POOLS, MARKS, WORDS };
+
+struct anonymize {
+	struct frag_rewrite rewrite;
+	struct frag_handles words[WORDS];       /* each word's number is what replaces it */
+	struct frag_device_figures *devices;
+};
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct anonymize *a = ctx;
+
+	return frag_rewrite_set(&a->rewrite, id, value, err);
+}
+
+/* Devices keep their figures, and nothing says where the trace comes from. */
+static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
+{
+	struct anonymize *a = ctx;
+
+	a->devices = malloc(info->device_count * sizeof(*a->devices));
+	if (!a->devices)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < info->device_count; i++) {
+		a->devices[i] = info->devices[i];
+		a->devices[i].name = NULL;
+	}
+	info->devices = a->devices;
+	info->meta = (struct frag_text){ .text = NULL };
+	return 0;
+}
+
+/* "tag 7" in the place of the seventh tag. False: memory is short. */
+static bool replace(struct anonymize *a, int kind, const char **text, uint64_t *length,
+		    char room[WORD_ROOM])
+{
+	static const char *const names[WORDS] = { "tag ", "id ", "stream ", "pool ", "mark " };
+	const struct frag_handle word = { .text = *text, .number = *length };
+	uint32_t number = frag_handles_intern(&a->words[kind], &word);
+	size_t n = strlen(names[kind]);
+
+	if (number == UINT32_MAX)
+		return false;
+	memcpy(room, names[kind], n);
+	*length = (uint64_t)(frag_put_u64(room + n, number) - room);
+	*text = room;
+	return true;
+}
+
+static bool replace_handle(struct anonymize *a, int kind, struct frag_handle *h,
+			   char room[WORD_ROOM])
+{
+	return !h->text || replace(a, kind, &h->text, &h->number, room);
+}
+
+static bool replace_text(struct anonymize *a, int kind, struct frag_text *t, char room[WORD_ROOM])
+{
+	uint64_t length = t->length;
+	bool good = replace(a, kind, &t->text, &length, room);
+
+	t->length = (uint32_t)length;
+	return good;
+}
+
+static int event(void *ctx, struct frag_sink *sink, const struct frag_record *rec,
+		 const struct frag_event *ev, struct frag_error *err)
+{
+	struct anonymize *a = ctx;
+	struct frag_record r = *rec;
+	char room[WORDS][WORD_ROOM];
+
+	if ((r.members & FRAG_HAS_TAG && !replace_text(a, TAGS, &r.tag, room[TAGS]))
+	    || (r.members & FRAG_HAS_ID && !replace_handle(a, IDS, &r.id, room[IDS]))
+	    || (r.members & FRAG_HAS_STREAM
+		&& !replace_handle(a, STREAMS, &r.stream, room[STREAMS]))
+	    || (r.members & FRAG_HAS_POOL && !replace_handle(a, POOLS, &r.pool, room[POOLS]))
+	    || (r.op == FRAG_OP_MARK && !replace_text(a, MARKS, &r.text, room[MARKS])))
+		return frag_fail_nomem(err);
+	return sink->ops->event(sink, &r, ev, err);
+}
+
+static int anonymize_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+			  struct frag_error *err)
+{
+	struct anonymize a = { .rewrite = { .head = head, .event = event } };
+	bool made = true;
+	int rest, rc;
+
+	(void)status;
+	a.rewrite.ctx = &a;
+	rc = frag_options(cmd, argc, argv, &a, set_option, &rest, err);
+	if (rc || !rest)
+		return rc;
+	if (argc - rest != 2)
+		return frag_usage(cmd, argc - rest < 2 ? "IN and OUT are wanted" : "too many files",
+				  err);
+	rc = frag_rewrite_find_form(&a.rewrite, argv[rest + 1], err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < WORDS; i++)
+		made = frag_handles_init(&a.words[i], frag_hash_seed()) && made;
+	rc = made ? frag_rewrite(&a.rewrite, argv[rest], argv[rest + 1], err)
+		  : frag_fail_nomem(err);
+	for (uint32_t i = 0; i < WORDS; i++)
+		frag_handles_fini(&a.words[i]);
+	free(a.devices);
+	return rc;
+}
+
+const struct frag_cmd frag_cmd_anonymize = {
+	.name = "anonymize",
+	.args = "[options] IN OUT",
+	.summary = "write a trace without the program's own words",
+	.opts = opts,
+	.exec = anonymize_exec,
+};
