@@ -32,6 +32,7 @@ extern const struct frag_cmd frag_cmd_convert;
 extern const struct frag_cmd frag_cmd_diff;
 extern const struct frag_cmd frag_cmd_gen;
 extern const struct frag_cmd frag_cmd_info;
+extern const struct frag_cmd frag_cmd_merge;
 extern const struct frag_cmd frag_cmd_policies;
 extern const struct frag_cmd frag_cmd_run;
 extern const struct frag_cmd frag_cmd_slice;

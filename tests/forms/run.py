@@ -775,6 +775,50 @@ def test_anonymize() -> None:
     report('anonymize: every policy does the same', faults)
 
 
+def test_merge() -> None:
+    write('pending.ndjson', '\n'.join(map(json.dumps, PENDING)))
+    write('random.ndjson', fragsim('gen', 'random', '--events', 500, '--live', 60, '--streams', 4,
+                                   '--shared', 30).stdout)
+    write('two.ndjson', '{"format":"fragsim-trace","version":1,"devices":[{"name":"a"},{}]}\n' +
+          '\n'.join(map(json.dumps, [
+              alloc('x', 5, t=1), alloc(2**53 - 1, 7, device=1, t=2), {'op': 'empty_cache', 't': 9},
+              free('x', t=10), free(2**53 - 1), {'op': 'mark', 'name': 'm', 'device': 1}])))
+    done = fragsim('merge', 'two.ndjson', 'pending.ndjson', 'random.ndjson', 'all.fsb')
+    faults = [done.stderr] if done.returncode or done.stderr else []
+    # each rank's rows are what they are alone; those for all devices are one a device already
+    rows('all.fsb')
+    merged = [json.loads(line) for line in Path('rows.ndjson').read_text().splitlines()]
+    first = 0
+    for name, devices in (('two', 2), ('pending', 1), ('random', 1)):
+        rows(f'{name}.ndjson')
+        alone = [json.loads(line) for line in Path('rows.ndjson').read_text().splitlines()]
+        columns = [c for c in COLUMNS if c != 'id']
+        for d in range(devices):
+            one = [[row[c] for c in columns] for row in alone if row['device'] == d]
+            two = [[row[c] for c in columns] for row in merged if row['device'] == first + d]
+            if one != two or not one:
+                faults.append(f'{name}, device {d}: {two}, wanted {one}')
+        first += devices
+    report('merge: every device as in its own trace', faults)
+    got = [json.loads(line) for line in fragsim('merge', 'two.ndjson', 'two.ndjson', '-')
+           .stdout.splitlines()]
+    wanted = [alloc('0:x', 5, device=0, t=1), alloc('1:x', 5, device=2, t=1),
+              alloc(f'0#{2**53 - 1}', 7, device=1, t=2), alloc(f'1#{2**53 - 1}', 7, device=3, t=2),
+              *({'op': 'empty_cache', 'device': d, 't': 9} for d in range(4)),
+              *(event for r in (0, 1) for event in (
+                  free(f'{r}:x', device=2 * r, t=10), free(f'{r}#{2**53 - 1}', device=2 * r + 1),
+                  {'op': 'mark', 'name': 'm', 'device': 2 * r + 1}))]
+    report('merge: times, ids, devices', [] if got[1:] == wanted else
+           [f'{a}, wanted {b}' for a, b in zip(got[1:], wanted) if a != b])
+    faults = []
+    for args, status, pattern in (('x.json', 2, 'are wanted'), ('-t rmm a.ndjson x', 2, 'one device'),
+                                  ('two.ndjson nowhere x.json', 4, 'nowhere')):
+        done = fragsim('merge', *args.split())
+        if done.returncode != status or not re.search(pattern, done.stderr.decode()):
+            faults.append(f'{args}: {done.returncode} {done.stderr!r}')
+    report('merge: wrong usage', faults)
+
+
 def main() -> int:
     folder = tempfile.mkdtemp()
     global PROGRAM
@@ -791,6 +835,7 @@ def main() -> int:
         test_info()
         test_slice()
         test_anonymize()
+        test_merge()
     finally:
         os.chdir('/')
         shutil.rmtree(folder)
