@@ -819,6 +819,49 @@ def test_merge() -> None:
     report('merge: wrong usage', faults)
 
 
+def fails(policy: str, path: object) -> bool:
+    done = fragsim('run', '-q', '-p', policy, path)
+    assert done.returncode in (0, 3), done.stderr
+    return done.returncode == 3
+
+
+def test_shrink() -> None:
+    write('random.ndjson', fragsim('gen', 'random', '--events', 400, '--live', 40, '--streams', 2,
+                                   '--shared', 20, '--min-size', '100KiB', '--max-size', '2MiB').stdout)
+    for policy, device in (('bestfit', '12MiB'), ('buddy', '12MiB'), ('pytorch', '24MiB')):
+        done = fragsim('shrink', '--keep', 'oom', '-p', policy, '--device-bytes', device,
+                       'random.ndjson', 'least.ndjson')
+        if done.returncode or done.stderr:
+            report(f'shrink: {policy}', [done.stderr])
+            continue
+        lines = Path('least.ndjson').read_text().splitlines()
+        list_ = [json.loads(line) for line in lines[1:]]
+        original = set(Path('random.ndjson').read_text().splitlines()[1:])
+        faults = [] if fails(policy, 'least.ndjson') else ['no out-of-memory']
+        faults += [f'{line} is new' for line in lines[1:] if line not in original]
+        # ids of gen random are used once: a block is all the events of its id
+        parts = {event.get('id', -1 - i) for i, event in enumerate(list_)}
+        for part in sorted(parts):
+            rest = [line for i, (line, event) in enumerate(zip(lines[1:], list_))
+                    if event.get('id', -1 - i) != part]
+            text = lines[0][:-1] + ',"events":[' + ','.join(rest) + ']}'
+            if fails(policy, write('rest.json', text)):
+                faults.append(f'{part} is not needed')
+        report(f'shrink: nothing is left that could go: {policy}, {len(list_)} of 400', faults)
+    faults = []
+    for args, status, pattern in (
+            ('random.ndjson x.json', 2, 'no out-of-memory under bestfit'),
+            ('--keep all random.ndjson x.json', 2, '--keep all: oom'),
+            ('--tries x random.ndjson x.json', 2, 'a number'),
+            ('-p none random.ndjson x.json', 2, 'none'),
+            ('-t rmm random.ndjson x.json', 2, 'lines, object or fsb'),
+            ('--device-bytes 12MiB --tries 3 random.ndjson -', 0, 'ended after 3 simulations')):
+        done = fragsim('shrink', *args.split())
+        if done.returncode != status or not re.search(pattern, done.stderr.decode()):
+            faults.append(f'{args}: {done.returncode} {done.stderr!r}')
+    report('shrink: wrong usage, and few tries', faults)
+
+
 def main() -> int:
     folder = tempfile.mkdtemp()
     global PROGRAM
@@ -836,6 +879,7 @@ def main() -> int:
         test_slice()
         test_anonymize()
         test_merge()
+        test_shrink()
     finally:
         os.chdir('/')
         shutil.rmtree(folder)

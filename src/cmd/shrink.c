@@ -1,0 +1,165 @@
+/* shrink.c - fragsim shrink: the least of a trace that still runs out of memory. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "cmd/rewrite.h"
+#include "engine/reduce.h"
+
+enum { OPT_KEEP = FRAG_REWRITE_OWN, OPT_POLICY, OPT_DEVICE_BYTES, OPT_TRIES };
+
+static const struct frag_opt opts[] = {
+	{ 0, "keep", "WHAT", "oom: what has to stay (oom)", OPT_KEEP },
+	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (bestfit)", OPT_POLICY },
+	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", OPT_DEVICE_BYTES },
+	{ 0, "tries", "N", "simulations at most (10000)", OPT_TRIES },
+	FRAG_REWRITE_OPTS,
+	{ 0 },
+};
+
+struct shrink {
+	struct frag_rewrite rewrite;
+	struct frag_choice choice;
+	const char *policy;
+	uint64_t total;
+	struct frag_reduce reduce;
+};
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct shrink *s = ctx;
+
+	switch (id) {
+	case OPT_KEEP:
+		return strcmp(value, "oom") == 0 ? 0
+		       : frag_fail(err, FRAG_EUSAGE, "--keep %.60s: oom is wanted", value);
+	case OPT_POLICY:
+		s->policy = value;
+		return 0;
+	case OPT_DEVICE_BYTES:
+		return frag_parse_size(value, strlen(value), true, &s->total) ? 0
+		       : frag_fail(err, FRAG_EUSAGE, "--device-bytes %.60s: a size such as 4.5GiB is"
+				   " wanted", value);
+	case OPT_TRIES:
+		return frag_parse_count(value, strlen(value), &s->reduce.tries_most) ? 0
+		       : frag_fail(err, FRAG_EUSAGE, "--tries %.60s: a number is wanted", value);
+	default:
+		return frag_rewrite_set(&s->rewrite, id, value, err);
+	}
+}
+
+static int read_trace(struct shrink *s, struct frag_trace *trace, struct frag_error *err)
+{
+	struct frag_batch batch;
+	int rc;
+
+	do {
+		rc = frag_trace_next(trace, &batch, err);
+		for (uint32_t i = 0; i < batch.count && !rc; i++)
+			if (!frag_reduce_add(&s->reduce, &batch.records[i], &batch.events[i]))
+				rc = frag_fail_nomem(err);
+	} while (!rc && batch.count && !frag_interrupted(NULL));
+	return rc;
+}
+
+static int write_rest(struct shrink *s, const struct frag_trace_info *info, const char *to,
+		      struct frag_error *err)
+{
+	struct frag_outfile out;
+	struct frag_sink sink = { .ops = s->rewrite.form, .out = &out };
+	const struct frag_event ev = { .op = 0 };
+	int rc = frag_outfile_open(&out, to, err);
+
+	if (rc)
+		return rc;
+	rc = frag_outfile_pack(&out, s->rewrite.packing, err);
+	rc = rc ? rc : sink.ops->begin(&sink, info, err);
+	for (uint32_t i = 0; i < s->reduce.count && !rc; i++)
+		rc = sink.ops->event(&sink, &s->reduce.events[i].copy->rec, &ev, err);
+	rc = rc ? rc : sink.ops->end(&sink, err);
+	rc = rc ? rc : frag_outfile_commit(&out, err);
+	if (sink.ops->fini && sink.state)
+		sink.ops->fini(&sink);
+	frag_outfile_abandon(&out);
+	return rc;
+}
+
+static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
+		  struct frag_error *err)
+{
+	const struct frag_trace_info *info;
+	bool failed, least;
+	char note[120];
+	int rc;
+
+	frag_trace_override(trace, s->total, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	rc = read_trace(s, trace, err);
+	info = frag_trace_info(trace);
+	s->reduce.choice = &s->choice;
+	s->reduce.devices = info->devices;
+	s->reduce.device_count = info->device_count;
+	s->reduce.stop = frag_interrupted;
+	rc = rc ? rc : frag_reduce(&s->reduce, &failed, &least, err);
+	if (!rc && !failed)
+		return frag_fail(err, FRAG_EUSAGE, "%s: no out-of-memory under %s; --device-bytes"
+				 " makes the device smaller", info->path, s->choice.text);
+	rc = rc ? rc : write_rest(s, info, to, err);
+	if (!rc && !least) {
+		snprintf(note, sizeof(note), "ended after %" PRIu64 " simulations; --tries N lets it"
+			 " go on", s->reduce.tries);
+		frag_rewrite_warn(&s->rewrite, note);
+	}
+	return rc;
+}
+
+static int shrink(struct shrink *s, const char *from, const char *to, struct frag_error *err)
+{
+	const struct frag_trace_options options = {
+		.lenient = s->rewrite.lenient, .records = true,
+		.log = { .warn = frag_rewrite_warn, .ctx = &s->rewrite },
+	};
+	struct frag_trace *trace;
+	int rc = frag_trace_open(&trace, from, &options, err);
+
+	if (!rc) {
+		rc = reduce(s, trace, to, err);
+		frag_trace_close(trace);
+	}
+	if (rc && frag_interrupted(NULL))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return rc;
+}
+
+static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		       struct frag_error *err)
+{
+	struct shrink s = { .policy = "bestfit", .total = UINT64_MAX };
+	int rest, rc;
+
+	(void)status;
+	frag_reduce_init(&s.reduce);
+	s.reduce.tries_most = 10000;
+	rc = frag_options(cmd, argc, argv, &s, set_option, &rest, err);
+	if (rc || !rest)
+		return rc;
+	if (argc - rest != 2)
+		return frag_usage(cmd, argc - rest < 2 ? "IN and OUT are wanted" : "too many files",
+				  err);
+	rc = frag_choice_parse(&s.choice, s.policy, err);
+	rc = rc ? rc : frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
+	if (!rc && !s.rewrite.form->lossless)
+		rc = frag_fail(err, FRAG_EUSAGE, "--to %s: lines, object or fsb is wanted",
+			       s.rewrite.form->name);
+	rc = rc ? rc : shrink(&s, argv[rest], argv[rest + 1], err);
+	frag_reduce_fini(&s.reduce);
+	return rc;
+}
+
+const struct frag_cmd frag_cmd_shrink = {
+	.name = "shrink",
+	.args = "[options] IN OUT",
+	.summary = "write the least of a trace that still runs out of memory",
+	.opts = opts,
+	.exec = shrink_exec,
+};
