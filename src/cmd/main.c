@@ -20,6 +20,7 @@ static const struct frag_cmd *const commands[] = {
 	&frag_cmd_policies,
 	&frag_cmd_run,
 	&frag_cmd_slice,
+	&frag_cmd_verify,
 	NULL,
 };
 

@@ -112,9 +112,11 @@ int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_
 	e->placing = true;
 	for (uint32_t i = 0; i < count; i++)
 		e->plants[i].at = FRAG_NO_BLOCK;
-	for (uint32_t i = 0; i < count && !rc; i++)
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		e->planting = i;
 		if (initial[i].device == device)
 			rc = plant(e, &initial[i], &e->plants[i]);
+	}
 	frag_tally_begin(&e->tally, e->policy.heap, &e->device);
 	return rc == -FRAG_EDEVMEM ? rc : explain(e, rc, err);
 }

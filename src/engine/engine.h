@@ -32,6 +32,7 @@ struct frag_engine {
 	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */
 	struct frag_plant *plants;      /* by number of initial segment */
 	uint32_t plant_count;
+	uint32_t planting;              /* the number of the one that is being obtained */
 	bool placing;                   /* nothing but their blocks has come so far */
 	bool open;                      /* the device is */
 	bool refused;                   /* its initial pool was */

@@ -98,6 +98,7 @@ struct frag_snap_device {
 	uint32_t start_count;           /* of regions: those of the first state */
 	uint64_t start_bytes;
 	uint32_t plan_held;             /* the plan's records before the log's first */
+	uint32_t alloc_count, homeless; /* allocs of the log; those in no segment of it */
 	uint32_t oom_count, first_oom;  /* of the log */
 	bool     any_map;               /* an expandable range */
 };
@@ -180,6 +181,11 @@ double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan 
  * all of it; and behind it the note. text NULL: nothing to say.
  */
 struct frag_text frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note);
+
+/* The settings string that it was recorded under; false where there is none. */
+bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size);
+/* The same put together from the values that the allocator had; "" for none. */
+void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size);
 
 /* The snapshot that a trace reads from; NULL where it reads something else. */
 const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace);

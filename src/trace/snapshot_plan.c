@@ -117,6 +117,8 @@ static bool walk_alloc(struct walk *w, uint32_t i)
 		w->d->lost++;
 	}
 	find_pool(w, e);
+	w->d->alloc_count++;
+	w->d->homeless += frag_spans_at(&w->spans, e->addr) == FRAG_NO_SPAN;
 	count_block(w, e->addr, true);
 	return begin_life(w, e->addr, &life) && add(w, FRAG_PLAN_ALLOC, i, life->id);
 }
@@ -273,9 +275,13 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
 	bool forced = was_forced(w, *i, most_reserved);
 	uint32_t first = *i, next = behind_group(w->d, first);
 
-	for (; *i < next; (*i)++)
-		if (is_release(&w->d->log[*i]) && (!note_call(w, *i) || !give_back(w, *i)))
+	for (; *i < next; (*i)++) {
+		if (!is_release(&w->d->log[*i]))
+			continue;
+		find_pool(w, &w->d->log[*i]);
+		if (!note_call(w, *i) || !give_back(w, *i))
 			return false;
+	}
 	(*i)--;
 	return forced || add(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
 }
@@ -309,7 +315,7 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t most_reserved)
 	case FRAG_ROLE_CALL:
 		if (is_release(e))
 			return walk_release(w, i, most_reserved);
-		return note_call(w, *i) && obtain(w, *i);
+		return obtain(w, *i) && note_call(w, *i);
 	case FRAG_ROLE_OOM:
 		return walk_oom(w, *i);
 	case FRAG_ROLE_MARK:
