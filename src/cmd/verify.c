@@ -2,11 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "cmd/command.h"
 #include "engine/verify.h"
 #include "report/verdict.h"
 
-enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET };
+enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES };
 enum ties { TIES_AUTO, TIES_ADDRESS, TIES_AGE };
 
 #define SETTINGS_MOST 4096
@@ -14,12 +15,15 @@ enum ties { TIES_AUTO, TIES_ADDRESS, TIES_AGE };
 struct verify_options {
 	const char *settings;   /* NULL: the snapshot's own */
 	enum ties ties;
+	uint64_t total;         /* bytes of the device; 0: not known */
 	bool quiet;
 };
 
 static const struct frag_opt opts[] = {
 	{ 0, "alloc-conf", "STRING", "other settings than those of the snapshot", OPT_ALLOC_CONF },
 	{ 0, "ties", "WHAT", "which of two equal blocks: address, age or auto (auto)", OPT_TIES },
+	{ 0, "device-bytes", "SIZE", "what the device had: expandable ranges reach that far",
+	  OPT_DEVICE_BYTES },
 	{ 'q', "quiet", NULL, "no report and no warnings: the exit status says it", OPT_QUIET },
 	{ 0 },
 };
@@ -31,6 +35,9 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 
 	if (id == OPT_ALLOC_CONF)
 		o->settings = value;
+	if (id == OPT_DEVICE_BYTES && !frag_parse_size(value, strlen(value), true, &o->total))
+		return frag_fail(err, FRAG_EUSAGE, "--device-bytes %.60s: a size such as 80GiB is"
+				 " wanted", value);
 	if (id == OPT_QUIET)
 		o->quiet = true;
 	if (id != OPT_TIES)
@@ -77,38 +84,42 @@ static int choose(struct verify_options *o, const struct frag_trace *trace,
 	return *settings ? frag_choice_settings(choice, settings, err) : 0;
 }
 
-static int run_once(const char *path, const struct verify_options *o, bool by_age,
-		    struct frag_verdict *verdict, struct frag_trace **trace, char *settings,
-		    struct frag_error *err)
-{
-	struct verify_options shown = *o;
-	const struct frag_trace_options options = {
-		.stacks = FRAG_STACKS_NONE, .log = { .warn = warn, .ctx = &shown },
-	};
-	struct frag_choice choice;
-	int rc;
-
-	/* the second run over the same file has nothing new to warn of */
-	shown.quiet = o->quiet || *trace;
-	frag_trace_close(*trace);
-	*trace = NULL;
-	rc = frag_trace_open(trace, path, &options, err);
-	rc = rc ? rc : choose(&shown, *trace, &choice, settings, err);
-	return rc ? rc : frag_verify(verdict, *trace, &choice, by_age, err);
-}
-
 /* Older releases go by address, newer ones by age; the file seldom says which it is. */
-static int run_both(const char *path, const struct verify_options *o, struct frag_verdict *verdict,
-		    struct frag_trace **trace, char *settings, struct frag_error *err)
+static int compare(const struct verify_options *o, const struct frag_trace *trace,
+		   const struct frag_choice *choice, struct frag_verdict *verdict,
+		   struct frag_error *err)
 {
 	struct frag_verdict other;
-	int rc = run_once(path, o, o->ties == TIES_AGE, verdict, trace, settings, err);
+	int rc = frag_verify(verdict, trace, choice, o->ties == TIES_AGE, o->total, err);
 
-	if (rc || o->ties != TIES_AUTO || !verdict->difference_count || strcmp(path, "-") == 0)
+	if (rc || o->ties != TIES_AUTO || !verdict->difference_count)
 		return rc;
-	rc = run_once(path, o, true, &other, trace, settings, err);
+	rc = frag_verify(&other, trace, choice, true, o->total, err);
 	if (!rc && other.difference_count < verdict->difference_count)
 		*verdict = other;
+	return rc;
+}
+
+static int verify(const char *path, struct verify_options *o, int *status, struct frag_error *err)
+{
+	const struct frag_trace_options options = {
+		.stacks = FRAG_STACKS_NONE, .log = { .warn = warn, .ctx = o },
+	};
+	char settings[SETTINGS_MOST];
+	struct frag_verdict verdict;
+	struct frag_choice choice;
+	struct frag_trace *trace;
+	int rc = frag_trace_open(&trace, path, &options, err);
+
+	if (rc)
+		return rc;
+	rc = choose(o, trace, &choice, settings, err);
+	rc = rc ? rc : compare(o, trace, &choice, &verdict, err);
+	if (!rc && !o->quiet)
+		frag_report_verdict(&verdict, trace, settings, stdout);
+	if (!rc && (verdict.difference_count || verdict.unplaced))
+		*status = 1;
+	frag_trace_close(trace);
 	return rc;
 }
 
@@ -116,9 +127,6 @@ static int verify_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 		       struct frag_error *err)
 {
 	struct verify_options o = { .settings = NULL };
-	struct frag_trace *trace = NULL;
-	struct frag_verdict verdict;
-	static char settings[SETTINGS_MOST];
 	int rest, rc = frag_options(cmd, argc, argv, &o, set_option, &rest, err);
 
 	if (rc || !rest)
@@ -126,13 +134,7 @@ static int verify_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	if (argc - rest != 1)
 		return frag_usage(cmd, argc == rest ? "which snapshot?" : "one snapshot at a time",
 				  err);
-	rc = run_both(argv[rest], &o, &verdict, &trace, settings, err);
-	if (!rc && !o.quiet)
-		frag_report_verdict(&verdict, trace, settings, stdout);
-	if (!rc && (verdict.difference_count || verdict.unplaced))
-		*status = 1;
-	frag_trace_close(trace);
-	return rc;
+	return verify(argv[rest], &o, status, err);
 }
 
 const struct frag_cmd frag_cmd_verify = {

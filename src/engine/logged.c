@@ -66,12 +66,12 @@ static bool refuses(struct frag_logged_device *l)
 }
 
 /* The place of an address among all; of one that the log does not have, behind them. */
-static frag_addr rank_of(const struct frag_logged_device *l, uint64_t address)
+static uint32_t rank_of(const struct frag_logged_device *l, uint64_t address)
 {
 	uint32_t low = 0, high = l->address_count;
 
 	if (address == FRAG_NOWHERE)
-		return (frag_addr)l->address_count + l->base_count;
+		return l->address_count + l->base_count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -83,20 +83,32 @@ static frag_addr rank_of(const struct frag_logged_device *l, uint64_t address)
 	return low;
 }
 
-/* The next ordinal is that of a segment at this address. */
-static int enter(struct frag_logged_device *l, uint64_t address, frag_addr *addr)
+/*
+ * The next ordinal is that of a segment at this address. What the heap gets as an
+ * address: below its place among all segments, above its ordinal.
+ */
+static int enter(struct frag_logged_device *l, uint64_t address, uint32_t order, frag_addr *addr)
 {
 	if (!frag_grow(&l->bases, &l->base_capacity, (uint64_t)l->base_count + 1,
 		       sizeof(*l->bases)))
 		return -FRAG_ENOMEM;
-	*addr = rank_of(l, address);
+	*addr = (frag_addr)l->base_count << 32 | order;
 	l->bases[l->base_count++] = address;
 	return 0;
 }
 
+static int enter_new(struct frag_logged_device *l, uint64_t address, frag_addr *addr)
+{
+	return enter(l, address, l->ages ? l->snapshot->initial_count + l->base_count
+					 : rank_of(l, address), addr);
+}
+
 static int begin_with(struct frag_logged_device *l, frag_addr *addr)
 {
-	return enter(l, l->snapshot->initial[l->engine->planting].address, addr);
+	uint32_t i = l->engine->planting;
+	uint64_t address = l->snapshot->initial[i].address;
+
+	return enter(l, address, l->ages ? l->ages[i] : rank_of(l, address), addr);
 }
 
 /* Compares a call that gives memory with the log's next. at: where ours begins, if known. */
@@ -137,7 +149,7 @@ static int logged_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *ad
 	if (l->beginning)
 		return begin_with(l, addr);
 	c = gain(l, FRAG_NOWHERE, bytes, FRAG_DECIDED_ALLOC);
-	return enter(l, c ? c->addr : FRAG_NOWHERE, addr);
+	return enter_new(l, c ? c->addr : FRAG_NOWHERE, addr);
 }
 
 /* A call that gives memory back; the log must have it in this step, in any order. */
@@ -166,7 +178,7 @@ static void loss(struct frag_logged_device *l, uint64_t at, uint64_t bytes,
 
 static uint64_t address_of(const struct frag_logged_device *l, frag_addr addr)
 {
-	return addr < l->address_count ? l->addresses[addr] : FRAG_NOWHERE;
+	return l->bases[addr >> 32];
 }
 
 static int logged_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
@@ -192,7 +204,7 @@ static int logged_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *ad
 	if (l->beginning)
 		return begin_with(l, addr);
 	c = next_gain(l);
-	return enter(l, c && c->action == FRAG_ACT_SEGMENT_MAP ? c->addr : FRAG_NOWHERE, addr);
+	return enter_new(l, c && c->action == FRAG_ACT_SEGMENT_MAP ? c->addr : FRAG_NOWHERE, addr);
 }
 
 static int logged_unreserve(struct frag_device *dev, frag_addr addr, uint64_t bytes,

@@ -45,6 +45,7 @@ struct frag_verdict {
 	struct frag_difference differences[FRAG_DIFFERENCES_MOST];
 	uint64_t difference_count;      /* of the default pool; kept are the first */
 	uint64_t unplaced;              /* blocks of the first state that could not be put back */
+	uint64_t guessed;               /* ages of initial segments, told by where blocks went */
 	bool by_age;                    /* of two equal segments the older came first */
 };
 
@@ -52,8 +53,11 @@ struct frag_logged_device {
 	const struct frag_snapshot *snapshot;
 	struct frag_engine *engine;
 	struct frag_verdict *verdict;
-	const uint64_t *addresses;      /* all of the log's segments, rising, each once */
+	/* where segments compare by address: all of the log's, rising, each once */
+	const uint64_t *addresses;
 	uint32_t address_count;
+	/* where they compare by age: of each initial segment, its place among them; or NULL */
+	const uint32_t *ages;
 	uint64_t *bases;                /* by ordinal: the address, or FRAG_NOWHERE */
 	uint32_t base_count, base_capacity;
 	struct frag_map due;            /* address -> call: releases that this step has to make */

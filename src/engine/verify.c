@@ -8,6 +8,14 @@
 
 #include "base/grow.h"
 
+#define STEPS_MOST 20000000     /* of all tries at the ages of segments together */
+#define ORDERS_MOST 512
+
+/* An initial segment that must be older than another. */
+struct order {
+	uint32_t older, younger;
+};
+
 struct verify {
 	const struct frag_snapshot *snapshot;
 	struct frag_engine *engines;            /* one a device */
@@ -16,6 +24,12 @@ struct verify {
 	uint32_t count;
 	struct frag_slot *slots;
 	uint32_t slot_count, slot_capacity;
+	struct order orders[ORDERS_MOST];
+	uint32_t order_count;
+	uint32_t *ages;                         /* of each initial segment; NULL: by address */
+	uint64_t total;                         /* bytes of each device; 0: not known */
+	struct order hint;                      /* what the first difference says, if any */
+	bool hinted;
 	struct frag_verdict *out;
 };
 
@@ -48,18 +62,19 @@ static uint64_t *gather_addresses(const struct frag_snapshot *s, uint32_t device
 	return list;
 }
 
-static int open_device(struct verify *v, const struct frag_choice *choice, bool by_age,
-		       struct frag_error *err)
+static int open_device(struct verify *v, const struct frag_choice *choice, struct frag_error *err)
 {
-	static const struct frag_device_figures figures = { .granularity = 1 };
 	uint32_t i = v->count;
+	const struct frag_device_figures figures = {
+		.granularity = 1, .total = v->total ? v->total : v->snapshot->figures[i].total,
+	};
 	struct frag_logged_device *l = &v->logged[i];
 	int rc = frag_engine_init(&v->engines[i], choice, &figures, &frag_device_logged, err);
 
 	v->count++;
 	*l = (struct frag_logged_device){
 		.snapshot = v->snapshot, .engine = &v->engines[i], .verdict = v->out, .device = i,
-		.beginning = true,
+		.beginning = true, .ages = v->ages,
 	};
 	if (rc)
 		return rc;
@@ -68,8 +83,7 @@ static int open_device(struct verify *v, const struct frag_choice *choice, bool 
 	l->addresses = v->addresses[i];
 	if (!v->addresses[i] || !frag_map_init(&l->due, frag_hash_seed()))
 		return frag_fail_nomem(err);
-	if (!by_age)
-		frag_heap_by_address(v->engines[i].policy.heap);
+	frag_heap_by_address(v->engines[i].policy.heap);
 	rc = frag_engine_begin(&v->engines[i], err);
 	rc = rc ? rc : frag_engine_plant(&v->engines[i], i, v->snapshot->initial,
 					 v->snapshot->initial_count, err);
@@ -90,10 +104,14 @@ static void close_all(struct verify *v)
 	free(v->logged);
 	free(v->addresses);
 	free(v->slots);
+	v->engines = NULL;
+	v->logged = NULL;
+	v->addresses = NULL;
+	v->slots = NULL;
+	v->count = v->slot_count = v->slot_capacity = 0;
 }
 
-static int open_all(struct verify *v, const struct frag_choice *choice, bool by_age,
-		    struct frag_error *err)
+static int open_all(struct verify *v, const struct frag_choice *choice, struct frag_error *err)
 {
 	uint32_t devices = v->snapshot->device_count;
 	int rc = 0;
@@ -104,7 +122,7 @@ static int open_all(struct verify *v, const struct frag_choice *choice, bool by_
 	if (!v->engines || !v->logged || !v->addresses)
 		return frag_fail_nomem(err);
 	while (v->count < devices && !rc)
-		rc = open_device(v, choice, by_age, err);
+		rc = open_device(v, choice, err);
 	return rc;
 }
 
@@ -114,6 +132,29 @@ static uint64_t address_of(const struct frag_logged_device *l, const struct frag
 	uint64_t base = step->segment < l->base_count ? l->bases[step->segment] : FRAG_NOWHERE;
 
 	return base == FRAG_NOWHERE ? FRAG_NOWHERE : base + step->offset;
+}
+
+/* The initial segment that holds the address; UINT32_MAX where none does. */
+static uint32_t find_initial(const struct verify *v, uint32_t device, uint64_t address)
+{
+	const struct frag_snapshot *s = v->snapshot;
+
+	for (uint32_t i = 0; i < s->initial_count; i++)
+		if (s->initial[i].device == device && address >= s->initial[i].address
+		    && address - s->initial[i].address < s->initial[i].bytes)
+			return i;
+	return UINT32_MAX;
+}
+
+/* The first wrong address: if the segments are equal, the recorded one is older. */
+static void take_hint(struct verify *v, const struct frag_difference *d, uint32_t device)
+{
+	if (v->out->difference_count || !v->ages)
+		return;
+	v->hint.older = find_initial(v, device, d->recorded);
+	v->hint.younger = find_initial(v, device, d->simulated);
+	v->hinted = v->hint.older != UINT32_MAX && v->hint.younger != UINT32_MAX
+		    && v->hint.older != v->hint.younger;
 }
 
 static void judge_step(struct verify *v, const struct frag_plan *p, const struct frag_step *step)
@@ -129,6 +170,8 @@ static void judge_step(struct verify *v, const struct frag_plan *p, const struct
 		v->out->unplaced += !step->placed || diff.simulated != d->held[p->index].addr;
 	} else if (p->kind == FRAG_PLAN_ALLOC) {
 		diff.recorded = d->log[p->index].addr;
+		if (diff.recorded != diff.simulated && !l->apart)
+			take_hint(v, &diff, p->device);
 		frag_logged_judge(l, &diff, diff.recorded == diff.simulated, l->apart);
 	} else if (p->kind == FRAG_PLAN_OOM) {
 		diff.decision = FRAG_DECIDED_OOM;
@@ -214,10 +257,90 @@ static int check_history(const struct frag_snapshot *s, const char *path, struct
 	return 0;
 }
 
-int frag_verify(struct frag_verdict *out, struct frag_trace *trace,
-		const struct frag_choice *choice, bool by_age, struct frag_error *err)
+static int run_once(struct verify *v, const struct frag_trace *trace,
+		    const struct frag_choice *choice, struct frag_error *err)
 {
-	struct verify v = { .snapshot = frag_trace_snapshot(trace), .out = out };
+	struct frag_trace *again = NULL;
+	int rc = frag_snapshot_again(&again, trace, err);
+
+	v->hinted = false;
+	rc = rc ? rc : open_all(v, choice, err);
+	rc = rc ? rc : run_all(v, again, err);
+	close_all(v);
+	frag_trace_close(again);
+	return rc;
+}
+
+/* Gives i its place, those that must be older before it. A circle ends nowhere. */
+static bool place_age(const struct verify *v, uint32_t i, uint32_t *next, uint32_t depth)
+{
+	if (v->ages[i] != UINT32_MAX)
+		return true;
+	if (depth > ORDERS_MOST)
+		return false;
+	for (uint32_t k = 0; k < v->order_count; k++)
+		if (v->orders[k].younger == i
+		    && !place_age(v, v->orders[k].older, next, depth + 1))
+			return false;
+	if (v->ages[i] == UINT32_MAX)
+		v->ages[i] = (*next)++;
+	return true;
+}
+
+static bool place_ages(struct verify *v)
+{
+	uint32_t next = 0;
+
+	for (uint32_t i = 0; i < v->snapshot->initial_count; i++)
+		v->ages[i] = UINT32_MAX;
+	for (uint32_t i = 0; i < v->snapshot->initial_count; i++)
+		if (!place_age(v, i, &next, 0))
+			return false;
+	return true;
+}
+
+/*
+ * The ages of the segments that were there before the history stand nowhere. They
+ * are taken to rise by address until a block shows that they do not: then all is
+ * run again, as long as that comes further.
+ */
+static int run_by_age(struct verify *v, const struct frag_trace *trace,
+		      const struct frag_choice *choice, struct frag_error *err)
+{
+	struct frag_verdict best;
+	uint64_t steps = 0;
+	int rc;
+
+	v->ages = malloc(((size_t)v->snapshot->initial_count + 1) * sizeof(*v->ages));
+	if (!v->ages)
+		return frag_fail_nomem(err);
+	place_ages(v);
+	rc = run_once(v, trace, choice, err);
+	while (!rc && v->hinted && v->order_count < ORDERS_MOST && steps < STEPS_MOST) {
+		best = *v->out;
+		steps += v->snapshot->plan_count;
+		v->orders[v->order_count++] = v->hint;
+		if (!place_ages(v))
+			break;
+		*v->out = (struct frag_verdict){ .by_age = true, .guessed = v->order_count };
+		rc = run_once(v, trace, choice, err);
+		if (rc || !v->out->difference_count
+		    || v->out->differences[0].step > best.differences[0].step)
+			continue;
+		*v->out = best;
+		break;
+	}
+	free(v->ages);
+	return rc;
+}
+
+int frag_verify(struct frag_verdict *out, const struct frag_trace *trace,
+		const struct frag_choice *choice, bool by_age, uint64_t total,
+		struct frag_error *err)
+{
+	struct verify v = {
+		.snapshot = frag_trace_snapshot(trace), .out = out, .total = total,
+	};
 	const char *path = frag_trace_info(trace)->path;
 	int rc;
 
@@ -226,8 +349,7 @@ int frag_verify(struct frag_verdict *out, struct frag_trace *trace,
 		return frag_fail(err, FRAG_ETRACE, "%s: no snapshot of PyTorch (%s): only those hold"
 				 " what an allocator decided", path, frag_trace_info(trace)->form);
 	rc = check_history(v.snapshot, path, err);
-	rc = rc ? rc : open_all(&v, choice, by_age, err);
-	rc = rc ? rc : run_all(&v, trace, err);
-	close_all(&v);
-	return rc;
+	if (rc)
+		return rc;
+	return by_age ? run_by_age(&v, trace, choice, err) : run_once(&v, trace, choice, err);
 }

@@ -113,6 +113,9 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 	fprintf(f, "%s under %s, of equal blocks that of the %s segment first\n",
 		frag_trace_info(trace)->path, *settings ? settings : "default settings",
 		v->by_age ? "older" : "lower");
+	if (v->guessed)
+		fprintf(f, "the age of %" PRIu64 " segments from before the history is told by where"
+			" blocks went\n", v->guessed);
 	put_scores(v->score, f);
 	for (int i = 0; i < FRAG_DECISIONS; i++)
 		apart += v->apart[i].of;

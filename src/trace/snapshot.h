@@ -190,4 +190,11 @@ void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 /* The snapshot that a trace reads from; NULL where it reads something else. */
 const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace);
 
+/*
+ * The same snapshot from its first record on, as a trace of its own; the other
+ * one must outlive it, and is not to be read meanwhile.
+ */
+int frag_snapshot_again(struct frag_trace **out, const struct frag_trace *trace,
+			struct frag_error *err);
+
 #endif

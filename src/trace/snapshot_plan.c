@@ -34,6 +34,9 @@ struct walk {
 	struct frag_spans spans;        /* segments; live: their blocks */
 	uint64_t reserved, most_reserved;       /* bytes */
 	uint32_t idle;                  /* segments of pool 0 without blocks, ranges apart */
+	uint32_t pending;               /* blocks */
+	uint32_t completes;             /* the plan's last records are as many completes */
+	bool waited;                    /* they belong to the request that comes */
 	uint32_t *next_id;
 };
 
@@ -88,6 +91,7 @@ static void count_block(struct walk *w, uint64_t addr, bool more)
 static void end_life(struct walk *w, uint64_t addr, uint32_t at)
 {
 	frag_map_remove(&w->live, addr, at);
+	w->pending -= w->lives[at].pending;
 	count_block(w, addr, false);
 }
 
@@ -102,6 +106,27 @@ static void find_pool(struct walk *w, struct frag_logged *e)
 	e->pool = span == FRAG_NO_SPAN ? 0 : w->d->regions[w->spans.spans[span].what].pool;
 }
 
+/*
+ * A request that made the allocator wait for all streams ends the blocks that were
+ * pending itself: their completes come behind it, where they do nothing more.
+ */
+static void put_behind(struct walk *w, uint32_t records)
+{
+	struct frag_plan *first = w->s->plan + w->s->plan_count - records - w->completes;
+	struct frag_plan request[2];
+
+	if (!w->waited)
+		return;
+	memcpy(request, first + w->completes, records * sizeof(*request));
+	memmove(first + records, first, w->completes * sizeof(*first));
+	memcpy(first, request, records * sizeof(*request));
+	for (uint32_t i = 0; i < w->completes; i++) {
+		first[records + i].index = request[0].index;
+		first[records + i].calls_end = request[0].calls_end;
+	}
+	w->waited = false;
+}
+
 static bool walk_alloc(struct walk *w, uint32_t i)
 {
 	struct frag_logged *e = &w->d->log[i];
@@ -114,13 +139,17 @@ static bool walk_alloc(struct walk *w, uint32_t i)
 		if (w->lives[at].pending && !add(w, FRAG_PLAN_COMPLETE, i, w->lives[at].id))
 			return false;
 		end_life(w, e->addr, at);
+		w->completes = 0;
 		w->d->lost++;
 	}
 	find_pool(w, e);
 	w->d->alloc_count++;
 	w->d->homeless += frag_spans_at(&w->spans, e->addr) == FRAG_NO_SPAN;
 	count_block(w, e->addr, true);
-	return begin_life(w, e->addr, &life) && add(w, FRAG_PLAN_ALLOC, i, life->id);
+	if (!begin_life(w, e->addr, &life) || !add(w, FRAG_PLAN_ALLOC, i, life->id))
+		return false;
+	put_behind(w, 1);
+	return true;
 }
 
 static bool walk_free(struct walk *w, uint32_t i)
@@ -138,9 +167,11 @@ static bool walk_free(struct walk *w, uint32_t i)
 	if (!add(w, hold ? FRAG_PLAN_HOLD : life->pending ? FRAG_PLAN_COMPLETE : FRAG_PLAN_FREE,
 		 i, life->id))
 		return false;
-	life->pending = hold;
 	if (!hold)
 		end_life(w, e->addr, at);
+	else
+		life->pending = true;
+	w->pending += hold;
 	return true;
 }
 
@@ -220,18 +251,21 @@ static uint32_t behind_group(const struct frag_snap_device *d, uint32_t i)
 	return i;
 }
 
-/* Would one of the segments released have served the request at `next`? */
+/* Would something released, from i to next, have served the request? */
 static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t next,
 			const struct frag_logged *request)
 {
 	uint64_t need = (request->size + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT;
 	bool large = need > SMALL_REQUEST;
 
-	for (; i < next; i++)
-		if (d->log[i].action == FRAG_ACT_SEGMENT_FREE && d->log[i].size >= need
-		    && d->log[i].stream == request->stream
-		    && (d->log[i].size != FRAG_SMALL_SEGMENT) == large)
+	for (; i < next; i++) {
+		const struct frag_logged *e = &d->log[i];
+
+		if (is_release(e) && e->size >= need && e->stream == request->stream
+		    && (e->action == FRAG_ACT_SEGMENT_UNMAP
+			|| (e->size != FRAG_SMALL_SEGMENT) == large))
 			return true;
+	}
 	return false;
 }
 
@@ -283,6 +317,7 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
 			return false;
 	}
 	(*i)--;
+	w->waited = forced && w->pending == 0;
 	return forced || add(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
 }
 
@@ -298,7 +333,11 @@ static bool walk_oom(struct walk *w, uint32_t i)
 	w->d->oom_count++;
 	if (w->d->oom_count == 1)
 		w->d->first_oom = i;
-	return add(w, FRAG_PLAN_OOM, i, id) && add(w, FRAG_PLAN_OOM_FREE, i, id);
+	if (!add(w, FRAG_PLAN_OOM, i, id) || !add(w, FRAG_PLAN_OOM_FREE, i, id))
+		return false;
+	w->waited = w->pending == 0;
+	put_behind(w, 2);
+	return true;
 }
 
 static bool walk_event(struct walk *w, uint32_t *i, uint64_t most_reserved)
@@ -349,6 +388,7 @@ static bool walk_held(struct walk *w)
 		    || !add(w, FRAG_PLAN_HELD, i, life->id))
 			return false;
 		life->pending = d->held[i].pending;
+		w->pending += life->pending;
 	}
 	for (uint32_t i = 0; i < d->held_count; i++) {
 		uint32_t at = frag_map_get(&w->live, d->held[i].addr);
@@ -390,8 +430,14 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	frag_spans_init(&w.spans, seed);
 	good = frag_map_init(&w.live, seed) && walk_held(&w);
 	w.d->plan_held = s->plan_count;
-	for (uint32_t i = 0; i < w.d->log_count && good; i++)
+	for (uint32_t i = 0; i < w.d->log_count && good; i++) {
+		const uint32_t before = s->plan_count;
+
 		good = walk_event(&w, &i, most_reserved);
+		if (s->plan_count > before)
+			w.completes = s->plan[s->plan_count - 1].kind == FRAG_PLAN_COMPLETE
+				? w.completes + 1 : 0;
+	}
 	if (w.d->capacity && w.d->capacity < w.most_reserved)
 		w.d->capacity = w.most_reserved;
 	frag_map_fini(&w.live);

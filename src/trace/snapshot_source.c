@@ -272,11 +272,34 @@ static const struct frag_source_ops snapshot_source = {
 	.close = source_close,
 };
 
+/* The same, where it is the property of another trace. */
+static const struct frag_source_ops borrowed_source = {
+	.form = "PyTorch snapshot",
+	.refill = source_refill,
+	.next = source_next,
+	.where = source_where,
+	.rewind = source_rewind,
+	.initial = source_initial,
+	.amount = source_amount,
+};
+
 const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace)
 {
 	const struct source *src = trace->state;
 
-	return trace->source == &snapshot_source ? &src->s : NULL;
+	return trace->source == &snapshot_source || trace->source == &borrowed_source ? &src->s
+										       : NULL;
+}
+
+int frag_snapshot_again(struct frag_trace **out, const struct frag_trace *trace,
+			struct frag_error *err)
+{
+	static const struct frag_trace_options options = { .lenient = false };
+	struct source *src = trace->state;
+
+	source_rewind(src);
+	return frag_trace_from(out, &borrowed_source, src, src->s.figures, src->s.device_count,
+			       &options, err);
 }
 
 static int name_pools(struct source *src)
