@@ -52,14 +52,22 @@ static const struct frag_logged_call *next_gain(struct frag_logged_device *l)
 	return l->at < l->end ? &calls[l->at] : NULL;
 }
 
-/* What the log shows as given back before comes first; without progress it never will. */
+/*
+ * The calls of the step come in the log's order: where a release is next, it comes
+ * first; but where the last refusal brought no release, none ever will.
+ */
 static bool refuses(struct frag_logged_device *l)
 {
+	const struct frag_logged_call *calls = calls_of(l);
+
 	if (l->beginning)
 		return false;
-	if (l->oom)
-		return true;
-	if (l->due.count == 0 || l->due.count == l->refused_at)
+	while (l->at < l->end && is_release(&calls[l->at])
+	       && frag_map_get(&l->due, calls[l->at].addr) != l->at)
+		l->at++;
+	if (l->at == l->end)
+		return l->oom;
+	if (!is_release(&calls[l->at]) || l->due.count == l->refused_at)
 		return false;
 	l->refused_at = l->due.count;
 	return true;

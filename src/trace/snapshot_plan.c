@@ -18,6 +18,8 @@
 #include "trace/spans.h"
 
 #define BLOCK_UNIT 512
+#define SMALL_ENDS (2 * FRAG_SMALL_SEGMENT)
+#define LARGE_ENDS (UINT64_C(40) << 20)
 #define SMALL_REQUEST (UINT64_C(1) << 20)
 
 /* A device's log on its way forward. */
@@ -28,8 +30,8 @@ struct walk {
 	struct frag_map live;           /* address -> index in lives */
 	struct life {
 		uint32_t id;
-		bool pending;
-	} *lives;
+		bool pending, ended;
+	} *lives;                       /* those of the blocks held come first */
 	uint32_t life_count, life_capacity;
 	struct frag_spans spans;        /* segments; live: their blocks */
 	uint64_t reserved, most_reserved;       /* bytes */
@@ -92,6 +94,7 @@ static void end_life(struct walk *w, uint64_t addr, uint32_t at)
 {
 	frag_map_remove(&w->live, addr, at);
 	w->pending -= w->lives[at].pending;
+	w->lives[at].ended = true;
 	count_block(w, addr, false);
 }
 
@@ -127,6 +130,33 @@ static void put_behind(struct walk *w, uint32_t records)
 	w->waited = false;
 }
 
+/*
+ * A request lands at the lower end of a free block: where a block of the first
+ * state lies below it, that is where this one ends.
+ */
+static void learn_size(struct walk *w, uint64_t addr)
+{
+	struct frag_snap_device *d = w->d;
+	uint32_t low = 0, high = d->held_count;
+	struct frag_place *place;
+	uint64_t bytes;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (d->held[middle].addr < addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || w->lives[low - 1].ended)
+		return;
+	place = &d->places[low - 1];
+	bytes = addr - d->held[low - 1].addr;
+	if (!place->bytes && bytes < place->room && bytes >= d->held[low - 1].asked)
+		place->bytes = bytes;
+}
+
 static bool walk_alloc(struct walk *w, uint32_t i)
 {
 	struct frag_logged *e = &w->d->log[i];
@@ -143,6 +173,7 @@ static bool walk_alloc(struct walk *w, uint32_t i)
 		w->d->lost++;
 	}
 	find_pool(w, e);
+	learn_size(w, e->addr);
 	w->d->alloc_count++;
 	w->d->homeless += frag_spans_at(&w->spans, e->addr) == FRAG_NO_SPAN;
 	count_block(w, e->addr, true);
@@ -260,10 +291,12 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
 
 	for (; i < next; i++) {
 		const struct frag_logged *e = &d->log[i];
+		/* pages are unmapped from inside a free block, whose ends stay */
+		uint64_t ends = e->action == FRAG_ACT_SEGMENT_UNMAP ? large ? LARGE_ENDS
+									    : SMALL_ENDS : 0;
 
-		if (is_release(e) && e->size >= need && e->stream == request->stream
-		    && (e->action == FRAG_ACT_SEGMENT_UNMAP
-			|| (e->size != FRAG_SMALL_SEGMENT) == large))
+		if (is_release(e) && e->size + ends >= need && e->stream == request->stream
+		    && (ends || (e->size != FRAG_SMALL_SEGMENT) == large))
 			return true;
 	}
 	return false;
