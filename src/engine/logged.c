@@ -236,11 +236,17 @@ static int logged_map(struct frag_device *dev, frag_addr addr, uint64_t offset, 
 		      uint64_t page, uint64_t *cost_ns)
 {
 	struct frag_logged_device *l = logged_of(dev);
+	const struct frag_logged_call *c;
 
 	(void)page;
 	*cost_ns = 0;
 	if (refuses(l))
 		return -FRAG_EDEVMEM;
+	c = next_gain(l);
+	/* the range may have been reserved by a request that found no memory */
+	if (!l->beginning && l->bases[addr >> 32] == FRAG_NOWHERE && c
+	    && c->action == FRAG_ACT_SEGMENT_MAP && c->addr > offset)
+		l->bases[addr >> 32] = c->addr - offset;
 	if (!l->beginning)
 		gain(l, page_address(l, addr, offset), bytes, FRAG_DECIDED_MAP);
 	return 0;

@@ -274,10 +274,11 @@ static bool is_release(const struct frag_logged *e)
 					     || e->action == FRAG_ACT_SEGMENT_UNMAP);
 }
 
-/* What comes behind a group of releases that begins at i. */
-static uint32_t behind_group(const struct frag_snap_device *d, uint32_t i)
+/* What comes behind a group of releases that begins at i; completes may stand between. */
+static uint32_t behind_group(const struct frag_snap_device *d, uint32_t i, bool completes)
 {
-	while (i < d->log_count && (is_release(&d->log[i]) || d->log[i].role == FRAG_ROLE_NONE))
+	while (i < d->log_count && (is_release(&d->log[i]) || d->log[i].role == FRAG_ROLE_NONE
+				    || (completes && d->log[i].role == FRAG_ROLE_COMPLETE)))
 		i++;
 	return i;
 }
@@ -310,7 +311,7 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
 static bool was_forced(const struct walk *w, uint32_t i, uint64_t most_reserved)
 {
 	const struct frag_snap_device *d = w->d;
-	uint32_t next = behind_group(d, i), request = next, plain = 0;
+	uint32_t next = behind_group(d, i, true), request = next, plain = 0;
 
 	if (next == d->log_count)
 		return false;
@@ -326,6 +327,8 @@ static bool was_forced(const struct walk *w, uint32_t i, uint64_t most_reserved)
 	for (uint32_t k = i; k < next; k++) {
 		uint32_t span = frag_spans_at(&w->spans, d->log[k].addr);
 
+		if (!is_release(&d->log[k]))
+			continue;
 		if (d->log[k].action == FRAG_ACT_SEGMENT_UNMAP)
 			plain = w->idle;
 		else if (span != FRAG_NO_SPAN && is_plain(w, span) && plain < w->idle)
@@ -340,7 +343,7 @@ static bool was_forced(const struct walk *w, uint32_t i, uint64_t most_reserved)
 static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
 {
 	bool forced = was_forced(w, *i, most_reserved);
-	uint32_t first = *i, next = behind_group(w->d, first);
+	uint32_t first = *i, next = behind_group(w->d, first, false);
 
 	for (; *i < next; (*i)++) {
 		if (!is_release(&w->d->log[*i]))
@@ -465,11 +468,11 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	w.d->plan_held = s->plan_count;
 	for (uint32_t i = 0; i < w.d->log_count && good; i++) {
 		const uint32_t before = s->plan_count;
+		const bool complete = w.d->log[i].role == FRAG_ROLE_COMPLETE;
 
 		good = walk_event(&w, &i, most_reserved);
 		if (s->plan_count > before)
-			w.completes = s->plan[s->plan_count - 1].kind == FRAG_PLAN_COMPLETE
-				? w.completes + 1 : 0;
+			w.completes = complete ? w.completes + 1 : 0;
 	}
 	if (w.d->capacity && w.d->capacity < w.most_reserved)
 		w.d->capacity = w.most_reserved;
