@@ -38,6 +38,7 @@ struct walk {
 	uint32_t idle;                  /* segments of pool 0 without blocks, ranges apart */
 	uint32_t pending;               /* blocks */
 	uint32_t completes;             /* the plan's last records are as many completes */
+	uint32_t forced_by;             /* the event behind releases that were forced; 0: none */
 	bool waited;                    /* they belong to the request that comes */
 	uint32_t *next_id;
 };
@@ -342,8 +343,10 @@ static bool was_forced(const struct walk *w, uint32_t i, uint64_t most_reserved)
 
 static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
 {
-	bool forced = was_forced(w, *i, most_reserved);
 	uint32_t first = *i, next = behind_group(w->d, first, false);
+	uint32_t request = behind_group(w->d, first, true);
+	/* one request may release, wait, and release again */
+	bool forced = request == w->forced_by || was_forced(w, first, most_reserved);
 
 	for (; *i < next; (*i)++) {
 		if (!is_release(&w->d->log[*i]))
@@ -353,6 +356,8 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
 			return false;
 	}
 	(*i)--;
+	if (forced)
+		w->forced_by = request;
 	w->waited = forced && w->pending == 0;
 	return forced || add(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
 }
