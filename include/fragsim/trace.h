@@ -113,6 +113,13 @@ struct frag_record {
 	const struct frag_place *place; /* alloc: where it lies at the start */
 };
 
+/* What a block's tag says where the trace knows whole stacks. */
+enum frag_stacks {
+	FRAG_STACKS_TOP,        /* the innermost frame that is not the framework's own */
+	FRAG_STACKS_ALL,        /* every frame, the innermost first */
+	FRAG_STACKS_NONE,       /* nothing */
+};
+
 /*
  * A source of records: a file format, or a program. refill makes the next
  * stretch of input available (1, or 0 at the end) and may overwrite the text
@@ -132,6 +139,8 @@ struct frag_source_ops {
 	bool (*rewind)(void *state);
 	/* optional: segments that were there before the first event; the source keeps them */
 	struct frag_initial *(*initial)(void *state, uint32_t *count);
+	/* optional: what the tags of the records to come say */
+	void (*tell)(void *state, enum frag_stacks stacks);
 	/* optional: bytes read so far, and in all (0: unknown) */
 	void (*amount)(void *state, uint64_t *read, uint64_t *total);
 	void (*close)(void *state);     /* optional */
@@ -176,17 +185,10 @@ struct frag_device_figures {
 };
 #define FRAG_GRANULARITY (UINT64_C(2) << 20)    /* of a device that names none */
 
-/* What a block's tag says where the trace knows whole stacks. */
-enum frag_stacks {
-	FRAG_STACKS_TOP,        /* the innermost frame that is not the framework's own */
-	FRAG_STACKS_ALL,        /* every frame, the innermost first */
-	FRAG_STACKS_NONE,       /* nothing */
-};
-
 struct frag_trace_options {
 	bool lenient;           /* skip and count events that are bad in themselves */
 	bool records;           /* batches give the records as well */
-	enum frag_stacks stacks;
+	enum frag_stacks stacks;        /* what tags say, of a source that has whole stacks */
 	struct frag_log log;    /* warnings */
 };
 

@@ -34,7 +34,7 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .log = { .warn = warn, .ctx = run },
+		.lenient = o->lenient, .stacks = o->stacks, .log = { .warn = warn, .ctx = run },
 	};
 	int rc = frag_trace_open(&run->trace, path, &options, err);
 

@@ -54,7 +54,7 @@ struct frag_logged {
 };
 
 /* A block of a state: the last one, or the first. */
-struct frag_held {
+struct frag_live_block {
 	uint64_t addr, asked;
 	uint64_t bytes;         /* 0: not known */
 	uint64_t stream;
@@ -81,7 +81,7 @@ struct frag_logged_call {
 struct frag_snap_device {
 	struct frag_logged *log;
 	uint32_t log_count, log_capacity;
-	struct frag_held *held;         /* live blocks of the last state, then of the first */
+	struct frag_live_block *held;         /* live blocks of the last state, then of the first */
 	uint32_t held_count, held_capacity;
 	struct frag_region *regions;    /* segments; likewise */
 	uint32_t region_count, region_capacity;

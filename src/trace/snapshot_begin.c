@@ -234,7 +234,7 @@ static void place_blocks(struct begin *b)
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < d->held_count; i++) {
-		struct frag_held *h = &d->held[i];
+		struct frag_live_block *h = &d->held[i];
 		struct frag_place *place = &d->places[i];
 		uint64_t end, next = i + 1 < d->held_count ? d->held[i + 1].addr : UINT64_MAX;
 		uint32_t last;

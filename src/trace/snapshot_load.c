@@ -113,7 +113,7 @@ static int find_device(struct frag_snapshot *s, const struct place *at, uint64_t
 
 /* Before 2.1 what was asked for, and where from, stood in the block's history. */
 static void read_old_block(const struct frag_snapshot *s, const struct frag_value *dict,
-			   struct frag_held *h)
+			   struct frag_live_block *h)
 {
 	const struct frag_value *last = frag_list_at(&s->values,
 		frag_dict_get(&s->values, dict, "history"), 0);
@@ -129,7 +129,7 @@ static int read_block(struct frag_snapshot *s, const struct place *at,
 		      const struct frag_region *region, uint64_t *addr)
 {
 	const struct frag_value *state = frag_dict_get(&s->values, dict, "state");
-	struct frag_held h = { .stream = region->stream, .pool = region->pool };
+	struct frag_live_block h = { .stream = region->stream, .pool = region->pool };
 	uint64_t end = region->addr + region->bytes;
 	int rc = see(s, at);
 

@@ -110,7 +110,7 @@ static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
 	if (!frag_grow(&d->held, &d->held_capacity, (uint64_t)d->held_count + 1,
 		       sizeof(*d->held)))
 		return false;
-	d->held[d->held_count] = (struct frag_held){
+	d->held[d->held_count] = (struct frag_live_block){
 		.addr = e->addr, .asked = e->size, .stream = e->stream, .pool = e->pool,
 		.pending = pending,
 	};
@@ -213,7 +213,7 @@ static bool keep_regions(struct frag_snap_device *d, const struct frag_spans *sp
 
 static int by_address(const void *a, const void *b)
 {
-	const struct frag_held *x = a, *y = b;
+	const struct frag_live_block *x = a, *y = b;
 
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }

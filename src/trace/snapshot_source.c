@@ -13,6 +13,7 @@
 #include "trace/value_json.h"
 
 #define STRETCH 1024
+#define BEFORE "(before the history)"
 #define HANDLE_MOST (UINT64_C(1) << 53)
 
 struct source {
@@ -70,10 +71,14 @@ static void put_tag(struct source *src, struct frag_record *rec, uint32_t frames
 static void put_held(struct source *src, struct frag_record *rec, const struct frag_plan *p)
 {
 	const struct frag_snap_device *d = &src->s.devices[p->device];
-	const struct frag_held *h = &d->held[p->index];
+	const struct frag_live_block *h = &d->held[p->index];
 
 	put_alloc(src, rec, p, h->asked, h->stream, h->pool);
 	put_tag(src, rec, h->frames, 0);
+	if (!h->frames && src->s.stacks != FRAG_STACKS_NONE) {
+		rec->members |= FRAG_HAS_TAG;
+		rec->tag = (struct frag_text){ .text = BEFORE, .length = sizeof(BEFORE) - 1 };
+	}
 	if (d->places[p->index].initial != UINT32_MAX) {
 		rec->members |= FRAG_HAS_PLACE;
 		rec->place = &d->places[p->index];
@@ -218,6 +223,13 @@ static struct frag_initial *source_initial(void *state, uint32_t *count)
 	return src->s.initial;
 }
 
+static void source_tell(void *state, enum frag_stacks stacks)
+{
+	struct source *src = state;
+
+	src->s.stacks = stacks;
+}
+
 static void source_amount(void *state, uint64_t *read, uint64_t *total)
 {
 	const struct source *src = state;
@@ -268,6 +280,7 @@ static const struct frag_source_ops snapshot_source = {
 	.where = source_where,
 	.rewind = source_rewind,
 	.initial = source_initial,
+	.tell = source_tell,
 	.amount = source_amount,
 	.close = source_close,
 };
