@@ -171,6 +171,8 @@ static void loss(struct frag_logged_device *l, uint64_t at, uint64_t bytes,
 	};
 	bool apart = l->apart;
 
+	if (l->step == FRAG_NEVER)      /* the heap's own end is no decision */
+		return;
 	if (i != FRAG_MAP_NONE) {
 		const struct frag_logged_call *c = &calls_of(l)[i];
 
@@ -195,8 +197,7 @@ static int logged_release(struct frag_device *dev, frag_addr addr, uint64_t byte
 	struct frag_logged_device *l = logged_of(dev);
 
 	*cost_ns = 0;
-	if (l->step != FRAG_NEVER)      /* the heap's own end is no decision */
-		loss(l, address_of(l, addr), bytes, FRAG_DECIDED_FREE);
+	loss(l, address_of(l, addr), bytes, FRAG_DECIDED_FREE);
 	return 0;
 }
 
