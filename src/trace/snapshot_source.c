@@ -14,6 +14,7 @@
 
 #define STRETCH 1024
 #define BEFORE "(before the history)"
+#define NAME_MOST (UINT32_C(1) << 20)   /* bytes of a mark's name */
 #define HANDLE_MOST (UINT64_C(1) << 53)
 
 struct source {
@@ -89,7 +90,7 @@ static void put_mark(struct source *src, struct frag_record *rec, const struct f
 {
 	static const char *const ends[] = { "", " (start)", " (end)" };
 	const struct frag_snapshot *s = &src->s;
-	const struct frag_logged *e = &s->devices[p->device].log[p->index];
+	const struct frag_logged *e;
 	struct frag_text name = { .text = "snapshot", .length = 8 };
 	const char *end = "";
 	char *text;
@@ -97,9 +98,13 @@ static void put_mark(struct source *src, struct frag_record *rec, const struct f
 	if (p->kind == FRAG_PLAN_REMARK) {
 		name = s->remarks[p->index].text;
 		end = ends[s->remarks[p->index].stage];
-	} else if (e->action == FRAG_ACT_ANNOTATE) {
-		name = e->note ? s->notes[e->note - 1] : (struct frag_text){ "annotate", 8 };
+	} else {
+		e = &s->devices[p->device].log[p->index];
+		if (e->action == FRAG_ACT_ANNOTATE)
+			name = e->note ? s->notes[e->note - 1] : (struct frag_text){ "annotate", 8 };
 	}
+	if (name.length > NAME_MOST)
+		name.length = NAME_MOST;
 	text = *end ? frag_values_text(&src->s.values, name.length + 8) : NULL;
 	if (text) {
 		memcpy(text, name.text, name.length);
