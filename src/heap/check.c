@@ -51,7 +51,7 @@ static int check_unmapped(const struct frag_heap *h, const struct segment *s, ui
 			  struct recount *r, struct frag_error *err)
 {
 	const struct block *b = &h->blocks[at];
-	const struct frag_entry key = { .offset = b->offset, .ordinal = s->ordinal };
+	const struct frag_entry key = { .offset = b->offset, .ordinal = s->order };
 	const struct frag_entry *e;
 
 	if (!s->page && !s->grain)

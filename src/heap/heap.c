@@ -399,8 +399,9 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 		.bytes = bytes, .mapped = page ? 0 : bytes, .page = page, .addr = addr,
 		.first = b, .list = list, .pool = h->index.lists[list].pool,
 		.order = h->by_address ? (uint32_t)addr : h->next_ordinal,
-		.ordinal = h->next_ordinal++, .idle_at = NONE, .held = true,
+		.ordinal = h->next_ordinal, .idle_at = NONE, .held = true,
 	};
+	h->next_ordinal++;
 	h->blocks[b] = (struct block){
 		.bytes = bytes, .segment = s, .prev = NONE, .next = NONE,
 		.state = FRAG_UNMAPPED,

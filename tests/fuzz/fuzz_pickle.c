@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/verify.h"
+#include "engine/verifier.h"
 #include "fragsim/engine.h"
 
 #define EVENTS_MOST 2000

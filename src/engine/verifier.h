@@ -1,8 +1,8 @@
 /*
- * verify.h - the recorded decisions of a real allocator against ours.
+ * verifier.h - the recorded decisions of a real allocator against ours.
  */
-#ifndef ENGINE_VERIFY_H
-#define ENGINE_VERIFY_H
+#ifndef ENGINE_VERIFIER_H
+#define ENGINE_VERIFIER_H
 
 #include "engine/logged.h"
 

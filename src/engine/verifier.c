@@ -1,5 +1,5 @@
-/* verify.c - the recorded decisions of a real allocator against ours. */
-#include "engine/verify.h"
+/* verifier.c - the recorded decisions of a real allocator against ours. */
+#include "engine/verifier.h"
 
 #include <inttypes.h>
 #include <stdio.h>
