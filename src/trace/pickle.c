@@ -16,6 +16,7 @@
 #define MARKS_MOST FRAG_VALUES_DEEP
 #define MEMORY_LEAST ((uint64_t)16 << 20)
 #define MEMORY_A_BYTE 64        /* two bytes of a pickle may be a list, in the memo and on the stack */
+#define HOLE UINT32_MAX         /* in the memo */
 
 enum opcode {
 	MARK = '(', STOP = '.', BINFLOAT = 'G', BININT = 'J', BININT1 = 'K', BININT2 = 'M',
@@ -53,7 +54,7 @@ struct pickle {
 	const unsigned char *begin, *at, *end;
 	const unsigned char *op;        /* the opcode that is being done */
 	const char *what;
-	struct frag_value *stack, *memo;
+	uint32_t *stack, *memo;         /* numbers of values */
 	uint32_t count, capacity;       /* of the stack */
 	uint32_t memo_count, memo_capacity;
 	uint32_t memoized;
@@ -110,7 +111,7 @@ static int refuse(const struct pickle *p)
 }
 
 /* Grows one of the machine's own tables, which count as memory of the values. */
-static int make_room(struct pickle *p, struct frag_value **table, uint32_t *capacity,
+static int make_room(struct pickle *p, uint32_t **table, uint32_t *capacity,
 		     uint64_t need)
 {
 	uint32_t before = *capacity;
@@ -124,13 +125,21 @@ static int make_room(struct pickle *p, struct frag_value **table, uint32_t *capa
 	return 0;
 }
 
-static int push(struct pickle *p, const struct frag_value *value)
+static int push_number(struct pickle *p, uint32_t number)
 {
 	int rc = make_room(p, &p->stack, &p->capacity, (uint64_t)p->count + 1);
 
 	if (!rc)
-		p->stack[p->count++] = *value;
+		p->stack[p->count++] = number;
 	return rc;
+}
+
+static int push(struct pickle *p, const struct frag_value *value)
+{
+	uint32_t number;
+	int rc = added(p, frag_values_new(p->values, value, &number));
+
+	return rc ? rc : push_number(p, number);
 }
 
 /* The height below which values belong to an outer mark. */
@@ -257,27 +266,26 @@ static int mark(struct pickle *p)
 
 static int empty(struct pickle *p, enum frag_kind kind)
 {
-	struct frag_value value;
-	int rc = added(p, frag_values_box(p->values, kind, &value));
+	const struct frag_value value = { .kind = (uint8_t)kind };
 
-	return rc ? rc : push(p, &value);
+	return push(p, &value);
 }
 
 /* The n values on top become items of the box below them, and go. */
 static int join(struct pickle *p, enum frag_kind kind, uint32_t n)
 {
-	const struct frag_value *box;
+	uint32_t box;
 	int rc;
 
 	if (p->count - ground(p) < n + 1 || p->count < n + 1)
 		return bad(p, "the stack holds too little for it");
-	box = &p->stack[p->count - n - 1];
-	if (box->kind != kind)
+	box = p->stack[p->count - n - 1];
+	if (p->values->table[box].kind != kind)
 		return bad(p, kind == FRAG_LIST ? "items for something that is no list"
 						: "members for something that is no dict");
 	if (kind == FRAG_DICT && n % 2)
 		return bad(p, "a key without a value");
-	rc = added(p, frag_values_add(p->values, box, box + 1, n));
+	rc = added(p, frag_values_add(p->values, box, p->stack + p->count - n, n));
 	p->count -= n;
 	return rc;
 }
@@ -295,15 +303,16 @@ static int join_marked(struct pickle *p, enum frag_kind kind)
 
 static int make_tuple(struct pickle *p, uint32_t n)
 {
-	struct frag_value tuple;
+	const struct frag_value empty_tuple = { .kind = FRAG_LIST };
+	uint32_t tuple;
 	int rc;
 
 	if (p->count - ground(p) < n)
 		return bad(p, "the stack holds too little for it");
-	rc = added(p, frag_values_box(p->values, FRAG_LIST, &tuple));
-	rc = rc ? rc : added(p, frag_values_add(p->values, &tuple, p->stack + p->count - n, n));
+	rc = added(p, frag_values_new(p->values, &empty_tuple, &tuple));
+	rc = rc ? rc : added(p, frag_values_add(p->values, tuple, p->stack + p->count - n, n));
 	p->count -= n;
-	return rc ? rc : push(p, &tuple);
+	return rc ? rc : push_number(p, tuple);
 }
 
 static int make_marked_tuple(struct pickle *p)
@@ -318,7 +327,6 @@ static int make_marked_tuple(struct pickle *p)
 
 static int memoize(struct pickle *p, uint64_t index)
 {
-	const struct frag_value hole = { .kind = UINT8_MAX };
 	int rc;
 
 	if (p->count == ground(p))
@@ -330,8 +338,8 @@ static int memoize(struct pickle *p, uint64_t index)
 	if (rc)
 		return rc;
 	while (p->memo_count <= index)
-		p->memo[p->memo_count++] = hole;
-	p->memoized += p->memo[index].kind == UINT8_MAX;
+		p->memo[p->memo_count++] = HOLE;
+	p->memoized += p->memo[index] == HOLE;
 	p->memo[index] = p->stack[p->count - 1];
 	return 0;
 }
@@ -347,9 +355,39 @@ static int use_memo(struct pickle *p, size_t n, bool put)
 	index = little(bytes, n);
 	if (put)
 		return memoize(p, index);
-	if (index >= p->memo_count || p->memo[index].kind == UINT8_MAX)
+	if (index >= p->memo_count || p->memo[index] == HOLE)
 		return bad(p, "a memo number that was never given");
-	return push(p, &p->memo[index]);
+	return push_number(p, p->memo[index]);
+}
+
+/*
+ * Most of a snapshot is frames of stacks, each a number of the memo: those of the
+ * short forms that are plainly good are pushed here, the rest is left to step().
+ */
+static void get_many(struct pickle *p)
+{
+	const unsigned char *at = p->at, *end = p->end;
+	uint32_t count = p->count;
+
+	while (count < p->capacity && end - at >= 5) {
+		uint32_t index, length;
+
+		if (*at == BINGET) {
+			index = at[1];
+			length = 2;
+		} else if (*at == LONG_BINGET) {
+			index = (uint32_t)little(at + 1, 4);
+			length = 5;
+		} else {
+			break;
+		}
+		if (index >= p->memo_count || p->memo[index] == HOLE)
+			break;
+		p->stack[count++] = p->memo[index];
+		at += length;
+	}
+	p->at = at;
+	p->count = count;
 }
 
 static int step(struct pickle *p)
@@ -427,6 +465,7 @@ static int run(struct pickle *p, struct frag_value *root)
 	int rc = begin(p);
 
 	while (!rc) {
+		get_many(p);
 		p->op = p->at;
 		if (p->at == p->end)
 			return truncated(p);
@@ -439,7 +478,7 @@ static int run(struct pickle *p, struct frag_value *root)
 		return rc;
 	if (p->count != 1 || p->mark_count)
 		return bad(p, "the pickle ends with other than one object on its stack");
-	*root = p->stack[0];
+	*root = p->values->table[p->stack[0]];
 	return 0;
 }
 

@@ -47,7 +47,7 @@ struct frag_logged {
 	uint64_t size;          /* bytes, as asked; a segment's */
 	uint64_t stream;
 	double   t;             /* microseconds; only where the log has times */
-	uint32_t frames;        /* a list's box, plus 1; 0: none */
+	uint32_t frames;        /* a list's number, plus 1; 0: none */
 	uint32_t note;          /* of the notes, plus 1: text of the program's own */
 	uint32_t pool;          /* of the pools, or FRAG_NO_POOL */
 	uint8_t  action, role;
@@ -147,7 +147,7 @@ struct frag_snapshot {
 	uint32_t note_count, note_capacity;
 	struct frag_remark *remarks;
 	uint32_t remark_count, remark_capacity;
-	struct frag_text *tags;         /* by box: of stacks, once they are asked for */
+	struct frag_text *tags;         /* by number of list plus 1: of stacks, once asked for */
 	enum frag_stacks stacks;
 	struct frag_plan *plan;
 	uint32_t plan_count, plan_capacity;

@@ -60,7 +60,7 @@ static uint32_t frames_of(const struct frag_snapshot *s, const struct frag_value
 {
 	const struct frag_value *frames = frag_dict_get(&s->values, dict, "frames");
 
-	return frag_list_count(&s->values, frames) ? (uint32_t)frames->as.box + 1 : 0;
+	return frag_list_count(&s->values, frames) ? frag_value_number(&s->values, frames) + 1 : 0;
 }
 
 /* The number of a pool by its pair; 0 for the default. */

@@ -196,14 +196,14 @@ struct frag_text frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uin
 	if (s->stacks == FRAG_STACKS_NONE)
 		return tag;
 	if (!s->tags)
-		s->tags = calloc((size_t)s->values.box_count + 1, sizeof(*s->tags));
+		s->tags = calloc((size_t)s->values.count + 1, sizeof(*s->tags));
 	if (frames && s->tags) {
-		const struct frag_value list = { .kind = FRAG_LIST, .as.box = frames - 1 };
-		uint32_t count = frag_list_count(&s->values, &list);
+		const struct frag_value *list = &s->values.table[frames - 1];
+		uint32_t count = frag_list_count(&s->values, list);
 
 		if (!s->tags[frames].text)
-			s->tags[frames] = s->stacks == FRAG_STACKS_ALL ? all_of(s, &list, count)
-								       : top_of(s, &list, count);
+			s->tags[frames] = s->stacks == FRAG_STACKS_ALL ? all_of(s, list, count)
+								       : top_of(s, list, count);
 		tag = s->tags[frames];
 	}
 	return note ? with_note(s, tag, note) : tag;

@@ -6,12 +6,13 @@
 
 #include "base/grow.h"
 
-#define CHUNK ((size_t)256 << 10)
+#define CHUNK ((size_t)1 << 20)         /* bytes */
+#define BOX_FIRST 1                     /* the cell before the items holds their capacity */
 
 struct frag_chunk {
 	struct frag_chunk *next;
-	size_t used, size;
-	struct frag_value items[];
+	size_t used, size;      /* cells */
+	uint32_t cells[];
 };
 
 void frag_values_init(struct frag_values *v, uint64_t most)
@@ -27,8 +28,8 @@ void frag_values_fini(struct frag_values *v)
 		free(v->chunks);
 		v->chunks = next;
 	}
-	free(v->boxes);
-	*v = (struct frag_values){ .boxes = NULL };
+	free(v->table);
+	*v = (struct frag_values){ .table = NULL };
 }
 
 bool frag_values_take(struct frag_values *v, uint64_t bytes)
@@ -39,15 +40,14 @@ bool frag_values_take(struct frag_values *v, uint64_t bytes)
 	return true;
 }
 
-/* Room for count values; one that does not fit beside others gets a chunk of its own. */
-static struct frag_value *room(struct frag_values *v, size_t count)
+/* So many cells; what does not fit beside others gets a chunk of its own. */
+static uint32_t *room(struct frag_values *v, size_t count)
 {
 	struct frag_chunk *c = v->chunks;
-	size_t size = count > CHUNK / sizeof(struct frag_value) / 4
-		? count : CHUNK / sizeof(struct frag_value);
+	size_t usual = CHUNK / sizeof(uint32_t), size = count > usual / 4 ? count : usual;
 
 	if (!c || c->size - c->used < count) {
-		c = malloc(sizeof(*c) + size * sizeof(c->items[0]));
+		c = malloc(sizeof(*c) + size * sizeof(c->cells[0]));
 		if (!c)
 			return NULL;
 		c->used = 0;
@@ -62,19 +62,7 @@ static struct frag_value *room(struct frag_values *v, size_t count)
 		}
 	}
 	c->used += count;
-	return c->items + c->used - count;
-}
-
-enum frag_add frag_values_box(struct frag_values *v, enum frag_kind kind, struct frag_value *out)
-{
-	if (!frag_values_take(v, sizeof(*v->boxes)))
-		return FRAG_ADD_TOO_MUCH;
-	if (!frag_grow(&v->boxes, &v->box_capacity, (uint64_t)v->box_count + 1,
-		       sizeof(*v->boxes)))
-		return FRAG_ADD_NOMEM;
-	v->boxes[v->box_count] = (struct frag_box){ .depth = 1 };
-	*out = (struct frag_value){ .kind = (uint8_t)kind, .as.box = v->box_count++ };
-	return FRAG_ADDED;
+	return c->cells + c->used - count;
 }
 
 static bool is_box(const struct frag_value *value)
@@ -82,67 +70,88 @@ static bool is_box(const struct frag_value *value)
 	return value->kind == FRAG_LIST || value->kind == FRAG_DICT;
 }
 
-/* At first just what is asked for: most boxes are filled at once. */
-static enum frag_add widen(struct frag_values *v, struct frag_box *box, uint64_t need)
+enum frag_add frag_values_new(struct frag_values *v, const struct frag_value *value, uint32_t *out)
 {
-	uint64_t size = box->capacity ? (uint64_t)box->capacity * 2 : need;
-	struct frag_value *items;
+	uint32_t before = v->capacity;
 
-	if (need <= box->capacity)
-		return FRAG_ADDED;
-	if (size < need)
-		size = need;
-	if (size > UINT32_MAX || !frag_values_take(v, size * sizeof(*items)))
-		return FRAG_ADD_TOO_MUCH;
-	items = room(v, (size_t)size);
-	if (!items)
+	if (!frag_grow(&v->table, &v->capacity, (uint64_t)v->count + 1, sizeof(*v->table)))
 		return FRAG_ADD_NOMEM;
-	if (box->count)
-		memcpy(items, box->items, box->count * sizeof(*items));
-	box->items = items;
-	box->capacity = (uint32_t)size;
+	if (!frag_values_take(v, (uint64_t)(v->capacity - before) * sizeof(*v->table)))
+		return FRAG_ADD_TOO_MUCH;
+	v->table[v->count] = *value;
+	v->table[v->count].depth = is_box(value);
+	*out = v->count++;
 	return FRAG_ADDED;
 }
 
-enum frag_add frag_values_add(struct frag_values *v, const struct frag_value *to,
-			      const struct frag_value *items, uint32_t count)
+/* At first just what is asked for: most boxes are filled at once. */
+static enum frag_add widen(struct frag_values *v, struct frag_value *box, uint64_t need)
 {
-	struct frag_box *box = &v->boxes[to->as.box];
-	enum frag_add rc = widen(v, box, (uint64_t)box->count + count);
+	uint64_t had = box->length ? box->as.items[-BOX_FIRST] : 0;
+	uint64_t size = had ? had * 2 : need;
+	uint32_t *items;
 
-	if (rc != FRAG_ADDED)
+	if (need <= had)
+		return FRAG_ADDED;
+	if (size < need)
+		size = need;
+	if (size >= UINT32_MAX || !frag_values_take(v, (size + BOX_FIRST) * sizeof(*items)))
+		return FRAG_ADD_TOO_MUCH;
+	items = room(v, (size_t)size + BOX_FIRST);
+	if (!items)
+		return FRAG_ADD_NOMEM;
+	*items = (uint32_t)size;
+	if (box->length)
+		memcpy(items + BOX_FIRST, box->as.items, box->length * sizeof(*items));
+	box->as.items = items + BOX_FIRST;
+	return FRAG_ADDED;
+}
+
+enum frag_add frag_values_add(struct frag_values *v, uint32_t to, const uint32_t *items,
+			      uint32_t count)
+{
+	struct frag_value *box = &v->table[to];
+	enum frag_add rc = count ? widen(v, box, (uint64_t)box->length + count) : FRAG_ADDED;
+	uint8_t deepest = 0;
+
+	if (rc != FRAG_ADDED || !count)
 		return rc;
 	for (uint32_t i = 0; i < count; i++) {
-		if (is_box(&items[i]) && v->boxes[items[i].as.box].depth >= box->depth)
-			box->depth = (uint8_t)(v->boxes[items[i].as.box].depth + 1);
-		if (box->depth > FRAG_VALUES_DEEP)
-			return FRAG_ADD_TOO_DEEP;
-		box->items[box->count++] = items[i];
+		uint8_t depth = v->table[items[i]].depth;
+
+		deepest = depth > deepest ? depth : deepest;
 	}
+	if (deepest >= FRAG_VALUES_DEEP)
+		return FRAG_ADD_TOO_DEEP;
+	if (deepest >= box->depth)
+		box->depth = (uint8_t)(deepest + 1);
+	memcpy(box->as.items + box->length, items, count * sizeof(*items));
+	box->length += count;
 	v->cells += count;
 	return FRAG_ADDED;
 }
 
 char *frag_values_text(struct frag_values *v, uint32_t length)
 {
-	size_t count = (size_t)length / sizeof(struct frag_value) + 1;
-	void *items;
+	size_t count = (size_t)length / sizeof(uint32_t) + 1;
+	void *cells;
 
-	if (!frag_values_take(v, count * sizeof(struct frag_value)))
+	if (!frag_values_take(v, count * sizeof(uint32_t)))
 		return NULL;
-	items = room(v, count);
-	return items;
+	cells = room(v, count);
+	return cells;
 }
 
 uint32_t frag_list_count(const struct frag_values *v, const struct frag_value *list)
 {
-	return list && list->kind == FRAG_LIST ? v->boxes[list->as.box].count : 0;
+	(void)v;
+	return list && list->kind == FRAG_LIST ? list->length : 0;
 }
 
 const struct frag_value *frag_list_at(const struct frag_values *v, const struct frag_value *list,
 				      uint32_t i)
 {
-	return i < frag_list_count(v, list) ? &v->boxes[list->as.box].items[i] : NULL;
+	return i < frag_list_count(v, list) ? &v->table[list->as.items[i]] : NULL;
 }
 
 bool frag_text_is(const struct frag_value *value, const char *text)
@@ -154,15 +163,17 @@ bool frag_text_is(const struct frag_value *value, const char *text)
 const struct frag_value *frag_dict_get(const struct frag_values *v, const struct frag_value *dict,
 				       const char *name)
 {
-	const struct frag_box *box;
-
 	if (!dict || dict->kind != FRAG_DICT)
 		return NULL;
-	box = &v->boxes[dict->as.box];
-	for (uint32_t i = box->count; i >= 2; i -= 2)
-		if (frag_text_is(&box->items[i - 2], name))
-			return &box->items[i - 1];
+	for (uint32_t i = dict->length; i >= 2; i -= 2)
+		if (frag_text_is(&v->table[dict->as.items[i - 2]], name))
+			return &v->table[dict->as.items[i - 1]];
 	return NULL;
+}
+
+uint32_t frag_value_number(const struct frag_values *v, const struct frag_value *value)
+{
+	return (uint32_t)(value - v->table);
 }
 
 bool frag_is(const struct frag_value *value, enum frag_kind kind)

@@ -12,7 +12,8 @@ struct reader {
 	const char *begin;
 	const char *what;
 	struct frag_scan scan;
-	struct frag_value *stack;       /* items of the boxes that are open */
+	char *scratch;
+	uint32_t *stack;                /* numbers of the items of the boxes that are open */
 	uint32_t count, capacity;
 	struct frag_error *err;
 	int rc;
@@ -30,20 +31,32 @@ static const char *fail(struct reader *r, enum frag_add rc, const char *p)
 	return NULL;
 }
 
-static const char *push(struct reader *r, const struct frag_value *value, const char *p)
+static const char *push_number(struct reader *r, uint32_t number, const char *p)
 {
 	if (!frag_grow(&r->stack, &r->capacity, (uint64_t)r->count + 1, sizeof(*r->stack)))
 		return fail(r, FRAG_ADD_NOMEM, p);
-	r->stack[r->count++] = *value;
+	r->stack[r->count++] = number;
 	return p;
+}
+
+static const char *push(struct reader *r, const struct frag_value *value, const char *p)
+{
+	uint32_t number;
+	enum frag_add rc = frag_values_new(r->values, value, &number);
+
+	if (rc != FRAG_ADDED)
+		return fail(r, rc, p);
+	return push_number(r, number, p);
 }
 
 static const char *read_text(struct reader *r, const char *p, struct frag_value *out)
 {
 	struct frag_text text;
-	const char *end = frag_scan_string(&r->scan, p, &text);
+	const char *end;
 	char *copy;
 
+	r->scan.scratch = r->scratch;   /* what the scan puts there moves it on */
+	end = frag_scan_string(&r->scan, p, &text);
 	if (!end)
 		return NULL;
 	*out = (struct frag_value){ .kind = FRAG_STRING, .length = text.length,
@@ -89,9 +102,8 @@ static const char *read_word(struct reader *r, const char *p, struct frag_value 
 	return end;
 }
 
-/* As the values of the document nest, so do the calls: 64 at most. */
-static const char *read_value(struct reader *r, const char *p, uint32_t depth,
-			      struct frag_value *out);
+/* Reads a value and pushes it. As values nest, so do the calls: 64 at most. */
+static const char *read_value(struct reader *r, const char *p, uint32_t depth);
 
 /* A member's name and colon. */
 static const char *read_key(struct reader *r, const char *p)
@@ -108,23 +120,23 @@ static const char *read_key(struct reader *r, const char *p)
 	return p ? frag_scan_space(&r->scan, p + 1) : NULL;
 }
 
-static const char *read_box(struct reader *r, const char *p, uint32_t depth,
-			    struct frag_value *out)
+static const char *read_box(struct reader *r, const char *p, uint32_t depth)
 {
 	const bool dict = *p == '{';
 	const char close = dict ? '}' : ']';
 	const uint32_t ground = r->count;
-	enum frag_add rc = depth > FRAG_VALUES_DEEP ? FRAG_ADD_TOO_DEEP
-		: frag_values_box(r->values, dict ? FRAG_DICT : FRAG_LIST, out);
-	struct frag_value item;
+	const struct frag_value empty = { .kind = dict ? FRAG_DICT : FRAG_LIST };
+	enum frag_add rc = FRAG_ADD_TOO_DEEP;
+	uint32_t box;
 
+	if (depth <= FRAG_VALUES_DEEP)
+		rc = frag_values_new(r->values, &empty, &box);
 	if (rc != FRAG_ADDED)
 		return fail(r, rc, p);
 	p = frag_scan_space(&r->scan, p + 1);
 	while (p && (*p != close || r->count > ground)) {
 		p = dict ? read_key(r, p) : p;
-		p = p ? read_value(r, p, depth + 1, &item) : NULL;
-		p = p ? push(r, &item, p) : NULL;
+		p = p ? read_value(r, p, depth + 1) : NULL;
 		p = p ? frag_scan_space(&r->scan, p) : NULL;
 		if (!p || *p == close)
 			break;
@@ -134,27 +146,33 @@ static const char *read_box(struct reader *r, const char *p, uint32_t depth,
 	}
 	if (!p)
 		return NULL;
-	rc = frag_values_add(r->values, out, r->stack + ground, r->count - ground);
+	rc = frag_values_add(r->values, box, r->stack + ground, r->count - ground);
 	r->count = ground;
-	return rc == FRAG_ADDED ? p + 1 : fail(r, rc, p);
+	if (rc != FRAG_ADDED)
+		return fail(r, rc, p);
+	return push_number(r, box, p + 1);
 }
 
-static const char *read_value(struct reader *r, const char *p, uint32_t depth,
-			      struct frag_value *out)
+static const char *read_value(struct reader *r, const char *p, uint32_t depth)
 {
+	struct frag_value value;
+
 	switch (*p) {
 	case '{':
 	case '[':
-		return read_box(r, p, depth, out);
+		return read_box(r, p, depth);
 	case '"':
-		return read_text(r, p + 1, out);
+		p = read_text(r, p + 1, &value);
+		break;
 	case 't':
 	case 'f':
 	case 'n':
-		return read_word(r, p, out);
+		p = read_word(r, p, &value);
+		break;
 	default:
-		return read_number(r, p, out);
+		p = read_number(r, p, &value);
 	}
+	return p ? push(r, &value, p) : NULL;
 }
 
 int frag_value_json_read(struct frag_values *values, struct frag_value *root, const char *bytes,
@@ -162,19 +180,21 @@ int frag_value_json_read(struct frag_values *values, struct frag_value *root, co
 {
 	struct reader r = {
 		.values = values, .begin = bytes, .what = what, .err = err,
-		.scan = { .end = bytes + length, .scratch = malloc(length + 16) },
+		.scan = { .end = bytes + length }, .scratch = malloc(length + 16),
 	};
 	const char *p = NULL;
 
-	if (!r.scan.scratch)
+	if (!r.scratch)
 		return frag_fail_nomem(err);
 	p = frag_scan_space(&r.scan, bytes);
-	p = p ? read_value(&r, p, 1, root) : NULL;
+	p = p ? read_value(&r, p, 1) : NULL;
 	p = p ? frag_scan_space(&r.scan, p) : NULL;
 	if (p && p < r.scan.end)
 		p = frag_scan_bad(&r.scan, p, "bytes after the end of the document");
+	if (p)
+		*root = values->table[r.stack[0]];
 	free(r.stack);
-	free(r.scan.scratch);
+	free(r.scratch);
 	if (r.rc)
 		return r.rc;
 	if (p)

@@ -93,6 +93,10 @@ def forms():
         rc, out, err = verify(data)
         ok(rc == 0 and "4 of 4 addresses, 1 of 1 device allocations agree" in out,
            f"{title}: verified", out, err)
+    wide = basic(frames=[{"name": "f", "line": 3, "filename": 'a "b"\\c\u00e9.py'}] * 2)
+    known_wide = (run(wide)[0] or {}).get("trace", {}).get("content")
+    ok(known_wide and known_wide == run(json.dumps(wide).encode())[0]["trace"]["content"] != known,
+       "JSON with escapes")
     wide = basic()
     wide["segments"][0]["stream"] = 0
     wide["unknown"] = [[[None, 1.5, (), True]]] * 3
