@@ -366,10 +366,11 @@ static int use_memo(struct pickle *p, size_t n, bool put)
  */
 static void get_many(struct pickle *p)
 {
-	const unsigned char *at = p->at, *end = p->end;
-	uint32_t count = p->count;
+	const unsigned char *at = p->at, *last = p->end - 5;
+	const uint32_t *memo = p->memo, memo_count = p->memo_count;
+	uint32_t *to = p->stack + p->count, *full = p->stack + p->capacity;
 
-	while (count < p->capacity && end - at >= 5) {
+	while (to < full && at <= last) {
 		uint32_t index, length;
 
 		if (*at == BINGET) {
@@ -381,13 +382,13 @@ static void get_many(struct pickle *p)
 		} else {
 			break;
 		}
-		if (index >= p->memo_count || p->memo[index] == HOLE)
+		if (index >= memo_count || memo[index] == HOLE)
 			break;
-		p->stack[count++] = p->memo[index];
+		*to++ = memo[index];
 		at += length;
 	}
+	p->count = (uint32_t)(to - p->stack);
 	p->at = at;
-	p->count = count;
 }
 
 static int step(struct pickle *p)
@@ -465,7 +466,8 @@ static int run(struct pickle *p, struct frag_value *root)
 	int rc = begin(p);
 
 	while (!rc) {
-		get_many(p);
+		if (p->capacity && p->end - p->at >= 5)
+			get_many(p);
 		p->op = p->at;
 		if (p->at == p->end)
 			return truncated(p);
