@@ -68,7 +68,7 @@ enum frag_member {
  * obtains the segments before step 0 and puts those blocks where they lay; to every
  * other one they are requests as any.
  */
-struct frag_place {
+struct frag_spot {
 	uint32_t initial;       /* which of the initial segments */
 	uint64_t offset;
 	uint64_t bytes;         /* of the block; 0: not known */
@@ -76,7 +76,7 @@ struct frag_place {
 };
 
 /* A run of bytes of an expandable range that have memory. */
-struct frag_run {
+struct frag_extent {
 	uint64_t offset, bytes;
 };
 
@@ -89,7 +89,7 @@ struct frag_initial {
 	uint64_t bytes;                 /* of a range: up to its last byte that was ever used */
 	bool     large;                 /* for requests above the small ones */
 	bool     range;                 /* expandable, with the memory of these runs */
-	const struct frag_run *runs;
+	const struct frag_extent *runs;
 	uint32_t run_count;
 	uint64_t address;               /* where the recording had it */
 };
@@ -110,7 +110,7 @@ struct frag_record {
 	struct frag_text tag;
 	struct frag_text text;  /* value of configure, name of mark */
 	double fraction;        /* value of set_fraction */
-	const struct frag_place *place; /* alloc: where it lies at the start */
+	const struct frag_spot *place; /* alloc: where it lies at the start */
 };
 
 /* What a block's tag says where the trace knows whole stacks. */
@@ -167,7 +167,7 @@ struct frag_event {
 	struct frag_text t_text;
 	double t;
 	double fraction;        /* set_fraction */
-	const struct frag_place *place; /* alloc: where it lies at the start; NULL: anywhere */
+	const struct frag_spot *place; /* alloc: where it lies at the start; NULL: anywhere */
 };
 
 struct frag_ended {

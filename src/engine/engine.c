@@ -122,7 +122,7 @@ int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_
 }
 
 /* The free block that holds the place; they come in rising order, so from the last one on. */
-static frag_block find_hole(const struct frag_engine *e, const struct frag_place *place)
+static frag_block find_hole(const struct frag_engine *e, const struct frag_spot *place)
 {
 	frag_block b = e->plants[place->initial].at;
 
@@ -139,7 +139,7 @@ static frag_block find_hole(const struct frag_engine *e, const struct frag_place
 }
 
 /* Where the block lay when the trace began; FRAG_NO_BLOCK where it cannot lie there. */
-static int put_back(struct frag_engine *e, const struct frag_place *place,
+static int put_back(struct frag_engine *e, const struct frag_spot *place,
 		    const struct frag_request *rq, frag_block *out)
 {
 	frag_block hole = FRAG_NO_BLOCK;

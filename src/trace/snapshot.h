@@ -89,8 +89,8 @@ struct frag_snap_device {
 	uint32_t call_count, call_capacity;
 	struct frag_initial *initial;   /* what the first state is begun with */
 	uint32_t initial_count, initial_capacity;
-	struct frag_place *places;      /* one for each block held */
-	struct frag_run *runs;          /* of the ranges among initial */
+	struct frag_spot *places;      /* one for each block held */
+	struct frag_extent *runs;          /* of the ranges among initial */
 	uint64_t capacity;              /* bytes, as an out-of-memory tells; 0: unknown */
 	uint64_t lost;                  /* contradictions: events that are not in the log */
 	struct frag_region *end_regions;        /* of the last state, by address; where pools matter */

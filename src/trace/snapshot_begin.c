@@ -38,7 +38,7 @@ struct begin {
 	uint32_t hint_count, hint_capacity;
 	struct range ranges[RANGES_MOST];
 	uint32_t range_count;
-	struct frag_run *runs;          /* one for each region that is a run */
+	struct frag_extent *runs;          /* one for each region that is a run */
 	uint32_t *initial_of;           /* one for each region */
 };
 
@@ -183,15 +183,15 @@ static uint32_t add_initial(struct begin *b, const struct frag_region *r)
 }
 
 /* One run more of a range; those that touch are one. */
-static void add_run(struct frag_initial *seg, uint64_t offset, uint64_t bytes, struct frag_run *runs)
+static void add_run(struct frag_initial *seg, uint64_t offset, uint64_t bytes, struct frag_extent *runs)
 {
-	struct frag_run *last = seg->run_count ? &runs[seg->run_count - 1] : NULL;
+	struct frag_extent *last = seg->run_count ? &runs[seg->run_count - 1] : NULL;
 
 	seg->runs = runs;
 	if (last && last->offset + last->bytes == offset)
 		last->bytes += bytes;
 	else
-		runs[seg->run_count++] = (struct frag_run){ .offset = offset, .bytes = bytes };
+		runs[seg->run_count++] = (struct frag_extent){ .offset = offset, .bytes = bytes };
 }
 
 /* Ranges after each other, so that the runs of each stand together. */
@@ -235,11 +235,11 @@ static void place_blocks(struct begin *b)
 
 	for (uint32_t i = 0; i < d->held_count; i++) {
 		struct frag_live_block *h = &d->held[i];
-		struct frag_place *place = &d->places[i];
+		struct frag_spot *place = &d->places[i];
 		uint64_t end, next = i + 1 < d->held_count ? d->held[i + 1].addr : UINT64_MAX;
 		uint32_t last;
 
-		*place = (struct frag_place){ .initial = NOWHERE };
+		*place = (struct frag_spot){ .initial = NOWHERE };
 		while (k < d->region_count && d->regions[k].addr + d->regions[k].bytes <= h->addr)
 			k++;
 		if (k == d->region_count || d->regions[k].addr > h->addr)
@@ -257,7 +257,7 @@ static void place_blocks(struct begin *b)
 		end = next < end ? next : end;
 		if (b->initial_of[k] == NOWHERE || h->asked > end - h->addr)
 			continue;
-		*place = (struct frag_place){
+		*place = (struct frag_spot){
 			.initial = b->initial_of[k], .bytes = h->bytes, .room = end - h->addr,
 			.offset = h->addr - d->initial[b->initial_of[k]].address,
 		};

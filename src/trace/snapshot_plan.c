@@ -139,7 +139,7 @@ static void learn_size(struct walk *w, uint64_t addr)
 {
 	struct frag_snap_device *d = w->d;
 	uint32_t low = 0, high = d->held_count;
-	struct frag_place *place;
+	struct frag_spot *place;
 	uint64_t bytes;
 
 	while (low < high) {
