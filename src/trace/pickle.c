@@ -15,7 +15,7 @@
 
 #define MARKS_MOST FRAG_VALUES_DEEP
 #define MEMORY_LEAST ((uint64_t)16 << 20)
-#define MEMORY_A_BYTE 64        /* two bytes of a pickle may be a list, in the memo and on the stack */
+#define MEMORY_A_BYTE 64        /* two of them may be a list, in the memo and on the stack */
 #define HOLE UINT32_MAX         /* in the memo */
 
 enum opcode {

@@ -183,7 +183,8 @@ static uint32_t add_initial(struct begin *b, const struct frag_region *r)
 }
 
 /* One run more of a range; those that touch are one. */
-static void add_run(struct frag_initial *seg, uint64_t offset, uint64_t bytes, struct frag_extent *runs)
+static void add_run(struct frag_initial *seg, uint64_t offset, uint64_t bytes,
+		    struct frag_extent *runs)
 {
 	struct frag_extent *last = seg->run_count ? &runs[seg->run_count - 1] : NULL;
 
