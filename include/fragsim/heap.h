@@ -106,6 +106,12 @@ struct frag_heap;
 struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index);
 void frag_heap_del(struct frag_heap *h);
 
+/*
+ * Before the first segment: from now on segments compare by the addresses that
+ * the device gives, all below 2^32, in place of their ordinals.
+ */
+void frag_heap_by_address(struct frag_heap *h);
+
 /* Begins a step: forgets the device calls and the highest figures of the last one. */
 void frag_heap_step(struct frag_heap *h);
 

@@ -86,6 +86,18 @@ struct frag_memory_stats {
 #undef X
 };
 
+/* A segment that was there before the first event (frag_initial in trace.h). */
+struct frag_planted {
+	uint64_t bytes;
+	uint32_t stream, pool;          /* dense indexes */
+	uint64_t stream_order;
+	bool     large, range;
+	const struct frag_planted_run {
+		uint64_t offset, bytes;
+	} *runs;                        /* of a range: what has memory */
+	uint32_t run_count;
+};
+
 struct frag_policy {
 	const struct frag_policy_ops *ops;
 	struct frag_heap *heap;         /* borrowed; questions and verbs only */
@@ -107,6 +119,19 @@ struct frag_policy_ops {
 	int (*settings)(uint64_t *param, const char *text, size_t length, struct frag_error *err);
 	/* optional: before the first event; may obtain what the policy wants to begin with */
 	int (*init)(struct frag_policy *p);
+	/*
+	 * optional: obtains a segment that was there before the first event. *out is a
+	 * block of it, or FRAG_NO_BLOCK where under these parameters it could not be
+	 * there: its blocks are requests as any then.
+	 */
+	int (*plant)(struct frag_policy *p, const struct frag_planted *seg, frag_block *out);
+	/*
+	 * with plant: allocates at `offset` of `hole`, a free block of such a segment.
+	 * bytes is the block's own size or 0, room what it may take at most. *out as of
+	 * alloc, or FRAG_NO_BLOCK where it cannot lie there.
+	 */
+	int (*place)(struct frag_policy *p, const struct frag_request *rq, frag_block hole,
+		     uint64_t offset, uint64_t bytes, uint64_t room, frag_block *out);
 	/* required: *out is an allocated block of at least rq->bytes, or -FRAG_EDEVMEM */
 	int (*alloc)(struct frag_policy *p, const struct frag_request *rq, frag_block *out);
 	/* required: b is allocated or pending, and nothing uses it any more */

@@ -57,6 +57,41 @@ enum frag_member {
 	FRAG_HAS_PENDING = 1 << 8,
 	FRAG_HAS_VALUE = 1 << 9,
 	FRAG_HAS_NAME = 1 << 10,
+	FRAG_HAS_PLACE = 1 << 11,
+};
+
+/*
+ * Where a block of the state that a trace begins with lies. A source may know
+ * the segments that were there before the first event (frag_source_ops.initial);
+ * their blocks are its first records, `alloc` with a place each, segment by
+ * segment in rising order. A policy that can begin in mid-run (frag_policy_ops.plant)
+ * obtains the segments before step 0 and puts those blocks where they lay; to every
+ * other one they are requests as any.
+ */
+struct frag_spot {
+	uint32_t initial;       /* which of the initial segments */
+	uint64_t offset;
+	uint64_t bytes;         /* of the block; 0: not known */
+	uint64_t room;          /* bytes up to the next block, or the end */
+};
+
+/* A run of bytes of an expandable range that have memory. */
+struct frag_extent {
+	uint64_t offset, bytes;
+};
+
+/* A segment that was there before the first event. */
+struct frag_initial {
+	uint32_t device;                /* ordinal */
+	struct frag_handle stream_name, pool_name;      /* as the source calls them */
+	uint32_t stream, pool;          /* dense: the trace fills these in */
+	uint64_t stream_order;          /* likewise */
+	uint64_t bytes;                 /* of a range: up to its last byte that was ever used */
+	bool     large;                 /* for requests above the small ones */
+	bool     range;                 /* expandable, with the memory of these runs */
+	const struct frag_extent *runs;
+	uint32_t run_count;
+	uint64_t address;               /* where the recording had it */
 };
 
 /*
@@ -75,6 +110,14 @@ struct frag_record {
 	struct frag_text tag;
 	struct frag_text text;  /* value of configure, name of mark */
 	double fraction;        /* value of set_fraction */
+	const struct frag_spot *place; /* alloc: where it lies at the start */
+};
+
+/* What a block's tag says where the trace knows whole stacks. */
+enum frag_stacks {
+	FRAG_STACKS_TOP,        /* the innermost frame that is not the framework's own */
+	FRAG_STACKS_ALL,        /* every frame, the innermost first */
+	FRAG_STACKS_NONE,       /* nothing */
 };
 
 /*
@@ -94,6 +137,10 @@ struct frag_source_ops {
 	void (*where)(void *state, char *buf, uint32_t size);
 	/* optional: back to the first record; false where it cannot be */
 	bool (*rewind)(void *state);
+	/* optional: segments that were there before the first event; the source keeps them */
+	struct frag_initial *(*initial)(void *state, uint32_t *count);
+	/* optional: what the tags of the records to come say */
+	void (*tell)(void *state, enum frag_stacks stacks);
 	/* optional: bytes read so far, and in all (0: unknown) */
 	void (*amount)(void *state, uint64_t *read, uint64_t *total);
 	void (*close)(void *state);     /* optional */
@@ -120,6 +167,7 @@ struct frag_event {
 	struct frag_text t_text;
 	double t;
 	double fraction;        /* set_fraction */
+	const struct frag_spot *place; /* alloc: where it lies at the start; NULL: anywhere */
 };
 
 struct frag_ended {
@@ -140,6 +188,7 @@ struct frag_device_figures {
 struct frag_trace_options {
 	bool lenient;           /* skip and count events that are bad in themselves */
 	bool records;           /* batches give the records as well */
+	enum frag_stacks stacks;        /* what tags say, of a source that has whole stacks */
 	struct frag_log log;    /* warnings */
 };
 
@@ -186,6 +235,9 @@ void frag_trace_override(struct frag_trace *trace, uint64_t total, uint64_t cont
 
 /* The next events; they and what they borrow stay valid until the next call. */
 int frag_trace_next(struct frag_trace *trace, struct frag_batch *batch, struct frag_error *err);
+
+/* Segments that were there before the first event, for policies that can begin with them. */
+const struct frag_initial *frag_trace_initial(const struct frag_trace *trace, uint32_t *count);
 
 /* True where the input cannot be read twice: reading on costs its producer time. */
 bool frag_trace_is_stream(const struct frag_trace *trace);

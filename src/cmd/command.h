@@ -37,6 +37,7 @@ extern const struct frag_cmd frag_cmd_policies;
 extern const struct frag_cmd frag_cmd_run;
 extern const struct frag_cmd frag_cmd_shrink;
 extern const struct frag_cmd frag_cmd_slice;
+extern const struct frag_cmd frag_cmd_verify;
 
 /*
  * Walks the options of argv; what is no option is moved behind them. set is

@@ -23,6 +23,7 @@ static const struct frag_cmd *const commands[] = {
 	&frag_cmd_run,
 	&frag_cmd_shrink,
 	&frag_cmd_slice,
+	&frag_cmd_verify,
 	NULL,
 };
 

@@ -34,7 +34,7 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .log = { .warn = warn, .ctx = run },
+		.lenient = o->lenient, .stacks = o->stacks, .log = { .warn = warn, .ctx = run },
 	};
 	int rc = frag_trace_open(&run->trace, path, &options, err);
 
@@ -162,6 +162,7 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 	report.trace = frag_trace_info(run->trace);
 	report.runs = run->runs;
 	report.summary = run->options.summary;
+	report.whole_tags = run->options.stacks == FRAG_STACKS_ALL;
 	report.run_count = run->run_count;
 	rc = frag_outputs_finish(&run->outputs, &report, err);
 	if (!rc && run->options.report) {

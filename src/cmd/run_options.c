@@ -17,6 +17,8 @@ const struct frag_opt frag_run_opts[] = {
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
 	  FRAG_OPT_SUMMARY },
+	{ 0, "stacks", "WHAT", "of a snapshot's stacks: top frame, all, or none as tags (top)",
+	  FRAG_OPT_STACKS },
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", FRAG_OPT_ON_OOM },
 	{ 0, "lenient", NULL, "leave out events that are bad in themselves", FRAG_OPT_LENIENT },
@@ -88,6 +90,20 @@ static int set_on_oom(struct frag_run_options *run, const char *value, struct fr
 	return frag_fail(err, FRAG_EUSAGE, "--on-oom %.60s: stop or continue is wanted", value);
 }
 
+static int set_stacks(struct frag_run_options *run, const char *value, struct frag_error *err)
+{
+	static const char *const names[] = {
+		[FRAG_STACKS_TOP] = "top", [FRAG_STACKS_ALL] = "all", [FRAG_STACKS_NONE] = "none",
+	};
+
+	for (int i = FRAG_STACKS_TOP; i <= FRAG_STACKS_NONE; i++) {
+		run->stacks = (enum frag_stacks)i;
+		if (strcmp(value, names[i]) == 0)
+			return 0;
+	}
+	return frag_fail(err, FRAG_EUSAGE, "--stacks %.60s: top, all or none is wanted", value);
+}
+
 static int set_threads(struct frag_run_options *run, const char *value, struct frag_error *err)
 {
 	uint64_t n;
@@ -113,6 +129,8 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 		run->summary = true;
 		return strcmp(value, "pytorch") == 0 ? 0
 		       : frag_fail(err, FRAG_EUSAGE, "--summary %.60s: pytorch is wanted", value);
+	case FRAG_OPT_STACKS:
+		return set_stacks(run, value, err);
 	case FRAG_OPT_STEPS:
 		run->steps = value;
 		return 0;

@@ -11,7 +11,7 @@ enum {
 	FRAG_OPT_POLICY = 1, FRAG_OPT_STEPS, FRAG_OPT_PLACEMENTS, FRAG_OPT_JSON, FRAG_OPT_QUIET,
 	FRAG_OPT_ON_OOM, FRAG_OPT_LENIENT, FRAG_OPT_CHECK, FRAG_OPT_DEVICE_BYTES,
 	FRAG_OPT_CONTEXT_BYTES, FRAG_OPT_OTHER_BYTES, FRAG_OPT_GRANULARITY, FRAG_OPT_FAIL_IF,
-	FRAG_OPT_THREADS, FRAG_OPT_ALLOC_CONF, FRAG_OPT_SUMMARY,
+	FRAG_OPT_THREADS, FRAG_OPT_ALLOC_CONF, FRAG_OPT_SUMMARY, FRAG_OPT_STACKS,
 	FRAG_OPT_FIRST_OWN,     /* from here on: another command's own */
 };
 
@@ -25,6 +25,7 @@ struct frag_run_options {
 	const char *steps, *placements, *json;          /* paths; NULL: not wanted */
 	uint32_t threads;
 	const char *settings;   /* of PyTorch's allocator; NULL: not given */
+	enum frag_stacks stacks;
 	bool quiet, lenient;
 	bool has_base;          /* conditions may speak of changes */
 	bool summary;           /* PyTorch's own table in the report */

@@ -39,6 +39,7 @@ void frag_engine_fini(struct frag_engine *e)
 {
 	frag_tally_fini(&e->tally);
 	free(e->policy.state);
+	free(e->plants);
 	frag_heap_del(e->policy.heap);
 	if (e->open)
 		frag_device_close(&e->device);
@@ -74,6 +75,88 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
 	return rc == -FRAG_EDEVMEM ? rc : explain(e, rc, err);
 }
 
+static int plant(struct frag_engine *e, const struct frag_initial *from, struct frag_plant *to)
+{
+	struct frag_planted seg = {
+		.bytes = from->bytes, .stream = from->stream, .pool = from->pool,
+		.stream_order = from->stream_order, .large = from->large, .range = from->range,
+		.run_count = from->run_count,
+	};
+	struct frag_planted_run *runs = calloc((size_t)from->run_count + 1, sizeof(*runs));
+	int rc;
+
+	if (!runs)
+		return -FRAG_ENOMEM;
+	for (uint32_t i = 0; i < from->run_count; i++)
+		runs[i] = (struct frag_planted_run){ from->runs[i].offset, from->runs[i].bytes };
+	seg.runs = runs;
+	rc = e->policy.ops->plant(&e->policy, &seg, &to->at);
+	free(runs);
+	if (!rc && to->at != FRAG_NO_BLOCK)
+		to->ordinal = frag_heap_look_segment(e->policy.heap,
+				frag_heap_look(e->policy.heap, to->at).segment).ordinal;
+	return rc;
+}
+
+int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_initial *initial,
+		      uint32_t count, struct frag_error *err)
+{
+	int rc = 0;
+
+	if (!count || !e->policy.ops->plant)
+		return 0;
+	e->plants = malloc(count * sizeof(*e->plants));
+	if (!e->plants)
+		return frag_fail_nomem(err);
+	e->plant_count = count;
+	e->placing = true;
+	for (uint32_t i = 0; i < count; i++)
+		e->plants[i].at = FRAG_NO_BLOCK;
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		e->planting = i;
+		if (initial[i].device == device)
+			rc = plant(e, &initial[i], &e->plants[i]);
+	}
+	frag_tally_begin(&e->tally, e->policy.heap, &e->device);
+	return rc == -FRAG_EDEVMEM ? rc : explain(e, rc, err);
+}
+
+/* The free block that holds the place; they come in rising order, so from the last one on. */
+static frag_block find_hole(const struct frag_engine *e, const struct frag_spot *place)
+{
+	frag_block b = e->plants[place->initial].at;
+
+	while (b != FRAG_NO_BLOCK) {
+		const struct frag_block_view k = frag_heap_look(e->policy.heap, b);
+
+		if (k.offset > place->offset)
+			break;
+		if (k.state == FRAG_FREE && place->offset - k.offset < k.bytes)
+			return b;
+		b = k.next;
+	}
+	return FRAG_NO_BLOCK;
+}
+
+/* Where the block lay when the trace began; FRAG_NO_BLOCK where it cannot lie there. */
+static int put_back(struct frag_engine *e, const struct frag_spot *place,
+		    const struct frag_request *rq, frag_block *out)
+{
+	frag_block hole = FRAG_NO_BLOCK;
+	int rc;
+
+	*out = FRAG_NO_BLOCK;
+	if (e->placing && place && place->initial < e->plant_count)
+		hole = find_hole(e, place);
+	if (hole == FRAG_NO_BLOCK)
+		return 0;
+	rc = e->policy.ops->place(&e->policy, rq, hole, place->offset, place->bytes, place->room,
+				  out);
+	if (*out != FRAG_NO_BLOCK)
+		e->plants[place->initial].at = *out;
+	return rc;
+}
+
 /* Has one more block been allocated, and is it the one that the policy answered? */
 static bool truthful(const struct frag_engine *e, const struct frag_request *rq,
 		     const struct frag_block_view *k, uint32_t blocks_before)
@@ -104,7 +187,9 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 		step->placed = true;
 		return 0;
 	}
-	rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
+	rc = put_back(e, ev->place, &rq, &slot->block);
+	if (!rc && slot->block == FRAG_NO_BLOCK)
+		rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
 	if (rc == -FRAG_EDEVMEM
 	    && frag_heap_books(e->policy.heap)->blocks == blocks_before) {
 		slot->block = SLOT_FAILED;
@@ -217,6 +302,7 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 	int rc = 0;
 
 	frag_heap_step(e->policy.heap);
+	e->placing = e->placing && ev->place;
 	switch ((enum frag_op)ev->op) {
 	case FRAG_OP_ALLOC:
 		rc = run_alloc(e, ev, &slots[ev->slot], step, err);

@@ -230,10 +230,15 @@ static int step_everywhere(struct frag_sim *sim, const struct frag_event *ev,
 /* Every device begins. An initial pool that is refused is an OOM at step 0. */
 static int begin(struct frag_sim *sim, struct frag_error *err)
 {
+	uint32_t count;
+	const struct frag_initial *initial = frag_trace_initial(sim->trace, &count);
+
 	sim->begun = true;
 	for (uint32_t d = 0; d < sim->device_count; d++) {
 		int rc = frag_engine_begin(&sim->engines[d], err);
 
+		if (!rc)
+			rc = frag_engine_plant(&sim->engines[d], d, initial, count, err);
 		if (rc == -FRAG_EDEVMEM) {
 			sim->engines[d].refused = true;
 			sim->engines[d].counts.ooms++;

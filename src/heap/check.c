@@ -25,7 +25,7 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 {
 	const struct block *b = &h->blocks[at];
 	const struct frag_entry key = {
-		.size = frag_fit_size(s, b), .offset = b->offset, .ordinal = s->ordinal,
+		.size = frag_fit_size(s, b), .offset = b->offset, .ordinal = s->order,
 	};
 	const struct frag_entry *e;
 
@@ -35,7 +35,7 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 		e = frag_index_find(&h->index, s->list, key.size);
 	if (!e || e->size < key.size || (h->index.order == FRAG_BY_ADDRESS && e->block != at))
 		return wrong(err, s, b, "a free block that its list does not find");
-	if (e->size == key.size && e->ordinal == s->ordinal && e->offset > b->offset)
+	if (e->size == key.size && e->ordinal == s->order && e->offset > b->offset)
 		return wrong(err, s, b, "a lower free block that its list does not find");
 	r->sum.free += b->bytes;
 	r->listed[s->list]++;
@@ -51,7 +51,7 @@ static int check_unmapped(const struct frag_heap *h, const struct segment *s, ui
 			  struct recount *r, struct frag_error *err)
 {
 	const struct block *b = &h->blocks[at];
-	const struct frag_entry key = { .offset = b->offset, .ordinal = s->ordinal };
+	const struct frag_entry key = { .offset = b->offset, .ordinal = s->order };
 	const struct frag_entry *e;
 
 	if (!s->page && !s->grain)

@@ -45,6 +45,11 @@ void frag_heap_del(struct frag_heap *h)
 	free(h);
 }
 
+void frag_heap_by_address(struct frag_heap *h)
+{
+	h->by_address = true;
+}
+
 void frag_heap_step(struct frag_heap *h)
 {
 	h->call_count = 0;
@@ -170,7 +175,7 @@ static struct frag_entry entry_of(const struct frag_heap *h, uint32_t b)
 
 	return (struct frag_entry){
 		.size = frag_fit_size(s, k), .offset = k->offset,
-		.ordinal = s->ordinal, .block = b,
+		.ordinal = s->order, .block = b,
 	};
 }
 
@@ -393,8 +398,10 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 	*g = (struct segment){
 		.bytes = bytes, .mapped = page ? 0 : bytes, .page = page, .addr = addr,
 		.first = b, .list = list, .pool = h->index.lists[list].pool,
-		.ordinal = h->next_ordinal++, .idle_at = NONE, .held = true,
+		.order = h->by_address ? (uint32_t)addr : h->next_ordinal,
+		.ordinal = h->next_ordinal, .idle_at = NONE, .held = true,
 	};
+	h->next_ordinal++;
 	h->blocks[b] = (struct block){
 		.bytes = bytes, .segment = s, .prev = NONE, .next = NONE,
 		.state = FRAG_UNMAPPED,

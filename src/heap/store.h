@@ -29,6 +29,7 @@ struct segment {
 	uint32_t first;         /* block; also chains unused records */
 	uint32_t list;
 	uint32_t ordinal, pool;
+	uint32_t order;         /* among segments: its ordinal, or its address */
 	uint32_t live;
 	uint32_t user;
 	uint32_t idle_at;       /* its place in heap.idle, or NONE */
@@ -52,6 +53,7 @@ struct frag_heap {
 	uint32_t call_count, call_capacity;
 	uint64_t least_page;    /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
+	bool by_address;        /* segments compare by the device's addresses */
 };
 
 /*

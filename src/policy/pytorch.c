@@ -14,34 +14,15 @@
 #include <math.h>
 
 #include "policy/policies.h"
+#include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
-#include "policy/pytorch_stats.h"
 
 #define SMALL_MOST MIB
-#define SMALL_SEGMENT (2 * MIB)
 #define EXACT_FROM (10 * MIB)
 #define EXACT_UNIT (2 * MIB)
 #define LEAST_REST 512          /* of a small or expandable block that is split */
 #define LARGE_REST MIB          /* of a large one: the rest must be larger */
 #define ENDLESS (UINT64_C(1) << 52)     /* an unlimited device, where a total is wanted */
-
-struct pytorch {
-	uint64_t set[FRAG_PARAMS_MAX];  /* settings now in force */
-	uint64_t max_split;     /* bytes; UINT64_MAX: no limit */
-	uint64_t non_split;     /* bytes */
-	uint64_t large_segment; /* bytes; also the page of large ranges */
-	double   threshold;     /* of the garbage collection; 0: off */
-	uint64_t limit;         /* bytes that may be reserved; UINT64_MAX: no limit */
-	uint64_t polled;        /* step of the last look at finished streams */
-	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
-	bool     rejected;      /* the request failed without a try */
-	struct frag_memory_stats stats;
-	struct {
-		uint32_t stream, pool;
-		frag_list list[2];
-		bool known;
-	} last;                 /* lists looked up last */
-};
 
 /* A request on its way down the ladder. */
 struct want {
@@ -90,13 +71,13 @@ static bool collects(const struct pytorch *t)
 	return t->limit != UINT64_MAX && t->threshold > 0;
 }
 
-static bool in_range(const struct frag_heap *h, frag_block b)
+bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
 {
 	return frag_heap_look_segment(h, frag_heap_look(h, b).segment).page != 0;
 }
 
-static int find_list(struct frag_policy *p, const struct frag_request *rq, bool large,
-		     frag_list *out)
+int frag_pytorch_list(struct frag_policy *p, const struct frag_request *rq, bool large,
+		      frag_list *out)
 {
 	struct pytorch *t = p->state;
 	int rc = 0;
@@ -125,12 +106,12 @@ static bool is_large(const struct frag_list_view *list)
 	return list->which & 1;
 }
 
-static bool is_oversize(const struct pytorch *t, uint64_t bytes)
+bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes)
 {
 	return bytes >= t->max_split;
 }
 
-static bool list_is_large(const struct frag_heap *h, frag_list list)
+bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list)
 {
 	struct frag_list_view view = frag_heap_look_list(h, list);
 
@@ -143,8 +124,8 @@ static int give(struct frag_policy *p, frag_block b)
 	struct frag_block_view was = frag_heap_look(p->heap, b), now;
 	struct frag_segment_view s = frag_heap_look_segment(p->heap, was.segment);
 	struct frag_stat_free freed = {
-		.large = list_is_large(p->heap, s.list), .range = s.page != 0,
-		.oversize = is_oversize(t, was.bytes),
+		.large = frag_pytorch_is_large(p->heap, s.list), .range = s.page != 0,
+		.oversize = frag_pytorch_is_oversize(t, was.bytes),
 	};
 	int rc;
 
@@ -166,26 +147,26 @@ static void pytorch_held(struct frag_policy *p, frag_block b)
 	struct pytorch *t = p->state;
 	struct frag_block_view k = frag_heap_look(p->heap, b);
 	struct frag_stat_free freed = {
-		.large = list_is_large(p->heap, frag_heap_look_segment(p->heap, k.segment).list),
-		.oversize = is_oversize(t, k.bytes),
+		.large = frag_pytorch_is_large(p->heap, frag_heap_look_segment(p->heap, k.segment).list),
+		.oversize = frag_pytorch_is_oversize(t, k.bytes),
 	};
 
 	frag_stats_freed(&t->stats, &freed, k.bytes);
 }
 
 /* Books the device calls from the first on. */
-static void book_calls(struct frag_policy *p, uint32_t first)
+void frag_pytorch_book(struct frag_policy *p, uint32_t first)
 {
 	struct pytorch *t = p->state;
 	uint32_t count;
 	const struct frag_call *calls = frag_heap_calls(p->heap, &count);
 
 	for (uint32_t i = first; i < count; i++)
-		frag_stats_call(&t->stats, &calls[i], list_is_large(p->heap, calls[i].list),
-				is_oversize(t, calls[i].bytes));
+		frag_stats_call(&t->stats, &calls[i], frag_pytorch_is_large(p->heap, calls[i].list),
+				frag_pytorch_is_oversize(t, calls[i].bytes));
 }
 
-static uint32_t calls_so_far(const struct frag_policy *p)
+uint32_t frag_pytorch_calls(const struct frag_policy *p)
 {
 	uint32_t count;
 
@@ -211,7 +192,7 @@ static uint64_t expandable_bytes(const struct frag_heap *h, frag_block b)
 {
 	struct frag_block_view k = frag_heap_look(h, b), next;
 
-	if (k.next == FRAG_NO_BLOCK || !in_range(h, b))
+	if (k.next == FRAG_NO_BLOCK || !frag_pytorch_in_range(h, b))
 		return k.bytes;
 	next = frag_heap_look(h, k.next);
 	return next.state == FRAG_UNMAPPED ? k.bytes + next.bytes : k.bytes;
@@ -220,7 +201,7 @@ static uint64_t expandable_bytes(const struct frag_heap *h, frag_block b)
 /* Holes between blocks are better than the end that can grow. */
 static frag_block prefer_hole(const struct frag_heap *h, frag_block b)
 {
-	while (in_range(h, b)) {
+	while (frag_pytorch_in_range(h, b)) {
 		frag_block next = frag_heap_after(h, b);
 
 		if (next == FRAG_NO_BLOCK || expandable_bytes(h, next) >= expandable_bytes(h, b))
@@ -242,7 +223,7 @@ static frag_block find(struct frag_policy *p, const struct want *w)
 	if (t->set[EXPANDABLE_SEGMENTS] && b != FRAG_NO_BLOCK)
 		b = prefer_hole(p->heap, b);
 	else
-		while (b != FRAG_NO_BLOCK && in_range(p->heap, b))
+		while (b != FRAG_NO_BLOCK && frag_pytorch_in_range(p->heap, b))
 			b = frag_heap_after(p->heap, b);
 	if (b == FRAG_NO_BLOCK)
 		return b;
@@ -285,13 +266,13 @@ static frag_block find_growth(const struct frag_heap *h, const struct want *w)
 	return FRAG_NO_BLOCK;
 }
 
-static int new_range(struct frag_policy *p, const struct want *w, uint64_t page, frag_block *out)
+/* Address space that a new range reserves. */
+uint64_t frag_pytorch_range_bytes(const struct frag_policy *p, uint64_t page)
 {
 	const struct pytorch *t = p->state;
 	uint64_t total = frag_heap_total(p->heap);
 	double reserve = frag_pytorch_real(t->set[RESERVE]);
 	uint64_t bytes;
-	int rc;
 
 	if (!total || total > ENDLESS)
 		total = ENDLESS;
@@ -300,8 +281,14 @@ static int new_range(struct frag_policy *p, const struct want *w, uint64_t page,
 		bytes = (uint64_t)reserve;
 	else if (reserve > 0 && reserve * (double)total < (double)bytes)
 		bytes = floor_of(reserve, total);
-	bytes = frag_round_up(bytes ? bytes : 1, page);
-	rc = frag_heap_reserve(p->heap, w->list, bytes, page, out);
+	return frag_round_up(bytes ? bytes : 1, page);
+}
+
+static int new_range(struct frag_policy *p, const struct want *w, uint64_t page, frag_block *out)
+{
+	uint64_t bytes = frag_pytorch_range_bytes(p, page);
+	int rc = frag_heap_reserve(p->heap, w->list, bytes, page, out);
+
 	if (!rc && bytes < w->need) {
 		rc = frag_heap_release(p->heap, *out);
 		return rc ? rc : -FRAG_EDEVMEM;
@@ -403,7 +390,7 @@ static int release_oversize(struct frag_policy *p, const struct want *w, bool *e
 	*enough = false;
 	if (t->max_split == UINT64_MAX)
 		return 0;
-	if (b != FRAG_NO_BLOCK && !in_range(p->heap, b)) {
+	if (b != FRAG_NO_BLOCK && !frag_pytorch_in_range(p->heap, b)) {
 		*enough = true;
 		return release_whole(p, b);
 	}
@@ -414,7 +401,7 @@ static int release_oversize(struct frag_policy *p, const struct want *w, bool *e
 
 		if (size < t->max_split)
 			break;
-		if (!in_range(p->heap, b)) {
+		if (!frag_pytorch_in_range(p->heap, b)) {
 			released += size;
 			rc = release_whole(p, b);
 		}
@@ -550,18 +537,18 @@ static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
 
 static int obtain(struct frag_policy *p, const struct want *w, frag_block *out)
 {
-	uint32_t first = calls_so_far(p);
+	uint32_t first = frag_pytorch_calls(p);
 	int rc = climb(p, w, out);
 
-	book_calls(p, first);
+	frag_pytorch_book(p, first);
 	return rc;
 }
 
-static bool splits(const struct pytorch *t, const struct want *w, uint64_t rest)
+bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest)
 {
-	if (!w->large || t->set[EXPANDABLE_SEGMENTS])
+	if (!large || t->set[EXPANDABLE_SEGMENTS])
 		return rest >= LEAST_REST;
-	return rest > LARGE_REST && w->need < t->max_split;
+	return rest > LARGE_REST && need < t->max_split;
 }
 
 static uint64_t segment_for(const struct pytorch *t, uint64_t need)
@@ -581,7 +568,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 
 	w.large = w.need > SMALL_MOST;
 	w.segment = segment_for(t, w.need);
-	rc = rc ? rc : find_list(p, rq, w.large, &w.list);
+	rc = rc ? rc : frag_pytorch_list(p, rq, w.large, &w.list);
 	if (rc)
 		return rc;
 	*out = find(p, &w);
@@ -591,8 +578,8 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 		return rc;
 	k = frag_heap_look(p->heap, *out);
 	found = (struct frag_stat_alloc){
-		.large = w.large, .range = in_range(p->heap, *out), .asked = rq->bytes,
-		.found = k.bytes, .taken = splits(t, &w, k.bytes - w.need) ? w.need : k.bytes,
+		.large = w.large, .range = frag_pytorch_in_range(p->heap, *out), .asked = rq->bytes,
+		.found = k.bytes, .taken = frag_pytorch_splits(t, w.large, w.need, k.bytes - w.need) ? w.need : k.bytes,
 		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
 	};
 	rc = frag_heap_take(p->heap, out, rq->bytes, found.taken);
@@ -600,7 +587,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 		return rc;
 	if (found.taken < found.found)
 		frag_heap_set_user(p->heap, frag_heap_look(p->heap, *out).next, t->searches);
-	found.oversize = is_oversize(t, found.taken);
+	found.oversize = frag_pytorch_is_oversize(t, found.taken);
 	frag_stats_alloc(&t->stats, &found);
 	return 0;
 }
@@ -618,14 +605,14 @@ static int pytorch_ended(struct frag_policy *p, frag_block b, uint64_t synced)
 static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
 {
 	struct pytorch *t = p->state;
-	uint32_t first = calls_so_far(p);
+	uint32_t first = frag_pytorch_calls(p);
 	int rc = 0;
 
 	(void)handled;
 	switch (n->kind) {
 	case FRAG_NOTICE_EMPTY_CACHE:
 		rc = flush(p, n->tick);
-		book_calls(p, first);
+		frag_pytorch_book(p, first);
 		break;
 	case FRAG_NOTICE_SET_FRACTION:
 		set_fraction(p, n->fraction);
@@ -656,6 +643,8 @@ const struct frag_policy_ops frag_policy_pytorch = {
 	.check = frag_pytorch_check,
 	.settings = frag_pytorch_settings,
 	.init = pytorch_init,
+	.plant = frag_pytorch_plant,
+	.place = frag_pytorch_place,
 	.alloc = pytorch_alloc,
 	.free = give,
 	.held = pytorch_held,

@@ -54,7 +54,7 @@ void frag_stats_alloc(struct frag_memory_stats *stats, const struct frag_stat_al
 	if (a->range)
 		return;
 	change(&stats->inactive_split_bytes, a->large, a->split ? a->found : 0, rest);
-	change(&stats->inactive_split, a->large, a->split, rest != 0);
+	change(&stats->inactive_split, a->large, a->split, (uint64_t)(rest != 0) + a->apart);
 }
 
 void frag_stats_freed(struct frag_memory_stats *stats, const struct frag_stat_free *f,

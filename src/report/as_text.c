@@ -226,12 +226,12 @@ static void print_wrapped(const struct frag_report *r, const char *head, const c
 static void print_holder(const struct frag_report *r, const struct frag_holder *holder,
 			 const char *head, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM], text[256];
+	char size[FRAG_NUMBER_ROOM], text[4096];
 
 	snprintf(text, sizeof(text), "%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
-		 ", %.60s", frag_size_text(size, holder->bytes), holder->blocks,
+		 ", %.*s", frag_size_text(size, holder->bytes), holder->blocks,
 		 holder->blocks == 1 ? "" : "s", holder->oldest,
-		 holder->tag ? holder->tag : "without a tag");
+		 r->whole_tags ? (int)sizeof(text) : 60, holder->tag ? holder->tag : "without a tag");
 	print_wrapped(r, head, text, f);
 }
 

@@ -10,10 +10,14 @@
 #include "trace/minimalloc.h"
 #include "trace/native.h"
 #include "trace/rmm.h"
+#include "trace/snapshot_source.h"
 
 /* The last one takes what nobody else knows, and says what is wrong with it. */
 static const struct frag_reader *const readers[] = {
 	&frag_reader_fsb,
+	&frag_reader_pickle,
+	&frag_reader_snapshot_page,
+	&frag_reader_snapshot_json,
 	&frag_reader_kineto,
 	&frag_reader_minimalloc,
 	&frag_reader_rmm,

@@ -200,6 +200,8 @@ static const char *scan_member(struct frag_scan *s, const char *p, uint32_t memb
 		return scan_value(s, p, rec);
 	case FRAG_HAS_NAME:
 		return scan_text(s, p, &rec->text);
+	case FRAG_HAS_PLACE:
+		break;
 	}
 	return NULL;
 }

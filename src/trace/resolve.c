@@ -181,10 +181,11 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	life->device = ev->device;
 	life->stream = ev->stream;
 	if (rec->members & FRAG_HAS_STREAM)
-		ev->stream_order = rec->stream.text ? FRAG_SIZE_LIMIT + ev->stream
-						    : rec->stream.number;
+		ev->stream_order = frag_stream_order(&rec->stream, ev->stream);
 	life->tag = ev->tag;
 	ev->bytes = rec->size;
+	if (rec->members & FRAG_HAS_PLACE)
+		ev->place = rec->place;
 	t->info.allocs++;
 	return 0;
 }
@@ -367,7 +368,7 @@ static uint64_t handle_content(const struct frag_handle *h)
 static void note_content(struct frag_trace *t, const struct frag_record *rec,
 			 const struct frag_event *ev)
 {
-	uint64_t x = ((uint64_t)rec->members << 8 | (uint64_t)rec->op)
+	uint64_t x = ((uint64_t)(rec->members & ~(uint32_t)FRAG_HAS_PLACE) << 8 | (uint64_t)rec->op)
 		     * UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t bits;
 

@@ -28,6 +28,8 @@ struct frag_trace {
 	char *meta;
 	uint32_t *left;                 /* tags of blocks that this batch freed */
 	uint32_t left_count, left_capacity;
+	struct frag_initial *initial;   /* the source's */
+	uint32_t initial_count;
 	uint64_t step;                  /* of the next record */
 	double   last_t;
 	bool     any_t, warned_t;
@@ -35,6 +37,12 @@ struct frag_trace {
 	struct frag_kind_count kinds[FRAG_KINDS_MOST];
 	uint32_t kind_count;
 };
+
+/* How streams are ordered among themselves: by number, strings behind all numbers. */
+static inline uint64_t frag_stream_order(const struct frag_handle *name, uint32_t stream)
+{
+	return name->text ? (UINT64_C(1) << 53) + stream : name->number;
+}
 
 /*
  * One record to one event of this batch. -FRAG_ETRACE with *kind, what it is in

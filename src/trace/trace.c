@@ -30,6 +30,23 @@ static int copy_devices(struct frag_trace *t, const struct frag_device_figures *
 	return 0;
 }
 
+/* What the source calls streams and pools of its first segments, as dense indexes. */
+static int name_initial(struct frag_trace *t, struct frag_error *err)
+{
+	if (t->source->initial)
+		t->initial = t->source->initial(t->state, &t->initial_count);
+	for (uint32_t i = 0; i < t->initial_count; i++) {
+		struct frag_initial *seg = &t->initial[i];
+
+		seg->stream = frag_handles_index(&t->streams, &seg->stream_name);
+		seg->pool = frag_handles_index(&t->pools, &seg->pool_name);
+		if (seg->stream == UINT32_MAX || seg->pool == UINT32_MAX)
+			return frag_fail_nomem(err);
+		seg->stream_order = frag_stream_order(&seg->stream_name, seg->stream);
+	}
+	return 0;
+}
+
 static int make(struct frag_trace **out, const struct frag_source_ops *ops, void *state,
 		const char *path, const struct frag_device_figures *devices,
 		uint32_t device_count, const struct frag_trace_options *options,
@@ -48,6 +65,8 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 	t->state = state;
 	if (options)
 		t->options = *options;
+	if (ops->tell)
+		ops->tell(state, t->options.stacks);
 	t->path = strdup(path);
 	t->info = (struct frag_trace_info){ .path = t->path, .form = ops->form };
 	t->events = malloc(BATCH * sizeof(*t->events));
@@ -59,6 +78,7 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 		    || !frag_handles_init(&t->pools, seed) || !frag_tags_init(&t->tags, seed)
 		    || !frag_lives_init(&t->lives, device_count, seed)))
 		rc = frag_fail_nomem(err);
+	rc = rc ? rc : name_initial(t, err);
 	if (rc) {
 		frag_trace_close(t);
 		return rc;
@@ -149,6 +169,12 @@ void frag_trace_override(struct frag_trace *t, uint64_t total, uint64_t context,
 		f->other = other == UINT64_MAX ? f->other : other;
 		f->granularity = granularity == UINT64_MAX ? f->granularity : granularity;
 	}
+}
+
+const struct frag_initial *frag_trace_initial(const struct frag_trace *t, uint32_t *count)
+{
+	*count = t->initial_count;
+	return t->initial;
 }
 
 bool frag_trace_is_stream(const struct frag_trace *t)

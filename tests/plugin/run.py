@@ -25,7 +25,7 @@ TRACES = ('moe_train_dispatch', 'bert_base_infer_varlen')
 SOURCES = {             # of a policy, and what it takes besides
     'bestfit': ['fit'], 'firstfit': ['fit'], 'nextfit': ['fit'], 'worstfit': ['fit'],
     'buddy': ['buddy', 'fit'], 'sizeclass': ['sizeclass', 'fit'], 'direct': ['direct'],
-    'pytorch': ['pytorch', 'pytorch_settings', 'pytorch_stats', '../base/parse'],
+    'pytorch': ['pytorch', 'pytorch_plant', 'pytorch_settings', 'pytorch_stats', '../base/parse'],
 }
 SETTINGS = [            # each policy, and keys where they lead to other verbs
     'bestfit', 'bestfit:align=4096,pool=64MiB', 'firstfit', 'nextfit:min_split=1MiB', 'worstfit',

@@ -86,7 +86,7 @@ static struct frag_entry entry(struct scene *s, frag_block b)
 {
 	return (struct frag_entry){
 		.size = block(s, b)->bytes, .offset = block(s, b)->offset,
-		.ordinal = segment(s, b)->ordinal, .block = b,
+		.ordinal = segment(s, b)->order, .block = b,
 	};
 }
 
@@ -137,7 +137,7 @@ static void higher_listed(struct scene *s)
 	e.offset += 1;
 	e.ordinal -= 1;
 	frag_index_insert(&s->h->index, s->list, &e);
-	segment(s, s->idle)->ordinal -= 1;
+	segment(s, s->idle)->order -= 1;
 }
 
 static void listed_twice(struct scene *s)

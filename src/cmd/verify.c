@@ -1,0 +1,146 @@
+/* verify.c - fragsim verify: a snapshot's recorded decisions against ours. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "cmd/command.h"
+#include "engine/verifier.h"
+#include "report/verdict.h"
+
+enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES };
+enum ties { TIES_AUTO, TIES_ADDRESS, TIES_AGE };
+
+#define SETTINGS_MOST 4096
+
+struct verify_options {
+	const char *settings;   /* NULL: the snapshot's own */
+	enum ties ties;
+	uint64_t total;         /* bytes of the device; 0: not known */
+	bool quiet;
+};
+
+static const struct frag_opt opts[] = {
+	{ 0, "alloc-conf", "STRING", "other settings than those of the snapshot", OPT_ALLOC_CONF },
+	{ 0, "ties", "WHAT", "which of two equal blocks: address, age or auto (auto)", OPT_TIES },
+	{ 0, "device-bytes", "SIZE", "what the device had: expandable ranges reach that far",
+	  OPT_DEVICE_BYTES },
+	{ 'q', "quiet", NULL, "no report and no warnings: the exit status says it", OPT_QUIET },
+	{ 0 },
+};
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	static const char *const ties[] = { "auto", "address", "age" };
+	struct verify_options *o = ctx;
+
+	if (id == OPT_ALLOC_CONF)
+		o->settings = value;
+	if (id == OPT_DEVICE_BYTES && !frag_parse_size(value, strlen(value), true, &o->total))
+		return frag_fail(err, FRAG_EUSAGE, "--device-bytes %.60s: a size such as 80GiB is"
+				 " wanted", value);
+	if (id == OPT_QUIET)
+		o->quiet = true;
+	if (id != OPT_TIES)
+		return 0;
+	for (int i = TIES_AUTO; i <= TIES_AGE; i++) {
+		o->ties = (enum ties)i;
+		if (strcmp(value, ties[i]) == 0)
+			return 0;
+	}
+	return frag_fail(err, FRAG_EUSAGE, "--ties %.60s: address, age or auto is wanted", value);
+}
+
+static void warn(void *ctx, const char *message)
+{
+	const struct verify_options *o = ctx;
+
+	if (!o->quiet)
+		fprintf(stderr, "fragsim: warning: %s\n", message);
+}
+
+/* The policy under the settings that the recording ran with. */
+static int choose(struct verify_options *o, const struct frag_trace *trace,
+		  struct frag_choice *choice, char *settings, struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+	char message[1200];
+	int rc = frag_choice_parse(choice, "pytorch", err);
+
+	*settings = '\0';
+	if (rc || !s)
+		return rc;
+	if (o->settings) {
+		snprintf(settings, SETTINGS_MOST, "%s", o->settings);
+		return frag_choice_settings(choice, settings, err);
+	}
+	if (frag_snapshot_settings(s, settings, SETTINGS_MOST)) {
+		if (frag_choice_settings(choice, settings, err) == 0)
+			return 0;
+		snprintf(message, sizeof(message), "the snapshot's own settings are not understood"
+			 " (%.900s); the values beside them are taken", err->message);
+		warn(o, message);
+	}
+	frag_snapshot_settings_values(s, settings, SETTINGS_MOST);
+	return *settings ? frag_choice_settings(choice, settings, err) : 0;
+}
+
+/* Older releases go by address, newer ones by age; the file seldom says which it is. */
+static int compare(const struct verify_options *o, const struct frag_trace *trace,
+		   const struct frag_choice *choice, struct frag_verdict *verdict,
+		   struct frag_error *err)
+{
+	struct frag_verdict other;
+	int rc = frag_verify(verdict, trace, choice, o->ties == TIES_AGE, o->total, err);
+
+	if (rc || o->ties != TIES_AUTO || !verdict->difference_count)
+		return rc;
+	rc = frag_verify(&other, trace, choice, true, o->total, err);
+	if (!rc && other.difference_count < verdict->difference_count)
+		*verdict = other;
+	return rc;
+}
+
+static int verify(const char *path, struct verify_options *o, int *status, struct frag_error *err)
+{
+	const struct frag_trace_options options = {
+		.stacks = FRAG_STACKS_NONE, .log = { .warn = warn, .ctx = o },
+	};
+	char settings[SETTINGS_MOST];
+	struct frag_verdict verdict;
+	struct frag_choice choice;
+	struct frag_trace *trace;
+	int rc = frag_trace_open(&trace, path, &options, err);
+
+	if (rc)
+		return rc;
+	rc = choose(o, trace, &choice, settings, err);
+	rc = rc ? rc : compare(o, trace, &choice, &verdict, err);
+	if (!rc && !o->quiet)
+		frag_report_verdict(&verdict, trace, settings, stdout);
+	if (!rc && (verdict.difference_count || verdict.unplaced))
+		*status = 1;
+	frag_trace_close(trace);
+	return rc;
+}
+
+static int verify_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		       struct frag_error *err)
+{
+	struct verify_options o = { .settings = NULL };
+	int rest, rc = frag_options(cmd, argc, argv, &o, set_option, &rest, err);
+
+	if (rc || !rest)
+		return rc;
+	if (argc - rest != 1)
+		return frag_usage(cmd, argc == rest ? "which snapshot?" : "one snapshot at a time",
+				  err);
+	return verify(argv[rest], &o, status, err);
+}
+
+const struct frag_cmd frag_cmd_verify = {
+	.name = "verify",
+	.args = "[options] SNAPSHOT",
+	.summary = "compare a PyTorch snapshot's recorded decisions with ours",
+	.opts = opts,
+	.exec = verify_exec,
+};

@@ -1,0 +1,50 @@
+/* pytorch.h - the state of PyTorch's allocator, and the rules that two files share. */
+#ifndef POLICY_PYTORCH_H
+#define POLICY_PYTORCH_H
+
+#include "fragsim/policy.h"
+#include "policy/pytorch_stats.h"
+
+#define SMALL_SEGMENT (UINT64_C(2) << 20)       /* also the page of small ranges */
+
+struct pytorch {
+	uint64_t set[FRAG_PARAMS_MAX];  /* settings now in force */
+	uint64_t max_split;     /* bytes; UINT64_MAX: no limit */
+	uint64_t non_split;     /* bytes */
+	uint64_t large_segment; /* bytes; also the page of large ranges */
+	double   threshold;     /* of the garbage collection; 0: off */
+	uint64_t limit;         /* bytes that may be reserved; UINT64_MAX: no limit */
+	uint64_t polled;        /* step of the last look at finished streams */
+	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
+	bool     rejected;      /* the request failed without a try */
+	struct frag_memory_stats stats;
+	struct {
+		uint32_t stream, pool;
+		frag_list list[2];
+		bool known;
+	} last;                 /* lists looked up last */
+};
+
+/* The free list that serves such requests. */
+int frag_pytorch_list(struct frag_policy *p, const struct frag_request *rq, bool large,
+		      frag_list *out);
+bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list);
+bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b);
+bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes);
+
+/* Would so many bytes behind a block become a free block of their own? */
+bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest);
+
+/* Address space that a new range reserves. */
+uint64_t frag_pytorch_range_bytes(const struct frag_policy *p, uint64_t page);
+
+/* The step's device calls so far; and books those from the first on. */
+uint32_t frag_pytorch_calls(const struct frag_policy *p);
+void frag_pytorch_book(struct frag_policy *p, uint32_t first);
+
+/* As in frag_policy_ops. */
+int frag_pytorch_plant(struct frag_policy *p, const struct frag_planted *seg, frag_block *out);
+int frag_pytorch_place(struct frag_policy *p, const struct frag_request *rq, frag_block hole,
+		       uint64_t offset, uint64_t bytes, uint64_t room, frag_block *out);
+
+#endif

@@ -1,0 +1,134 @@
+/* verdict.c - the recorded decisions and ours, in words. */
+#include "report/verdict.h"
+
+#include <inttypes.h>
+
+#include "base/format.h"
+
+#define SHOWN 3                 /* differences */
+#define EVENTS_BEFORE 3
+#define EVENTS_BEHIND 1
+
+static const char *const action_names[] = {
+	[FRAG_ACT_ALLOC] = "alloc",
+	[FRAG_ACT_FREE_REQUESTED] = "free_requested",
+	[FRAG_ACT_FREE_COMPLETED] = "free_completed",
+	[FRAG_ACT_SEGMENT_ALLOC] = "segment_alloc",
+	[FRAG_ACT_SEGMENT_FREE] = "segment_free",
+	[FRAG_ACT_SEGMENT_MAP] = "segment_map",
+	[FRAG_ACT_SEGMENT_UNMAP] = "segment_unmap",
+	[FRAG_ACT_OOM] = "oom",
+	[FRAG_ACT_SNAPSHOT] = "snapshot",
+	[FRAG_ACT_ANNOTATE] = "annotate",
+	[FRAG_ACT_OTHER] = "other",
+};
+
+static const char *const decision_names[] = {
+	[FRAG_DECIDED_ADDRESS] = "a block's address",
+	[FRAG_DECIDED_ALLOC] = "a segment obtained",
+	[FRAG_DECIDED_FREE] = "a segment given back",
+	[FRAG_DECIDED_MAP] = "pages mapped",
+	[FRAG_DECIDED_UNMAP] = "pages unmapped",
+	[FRAG_DECIDED_OOM] = "an out-of-memory",
+};
+
+static struct frag_score sum(const struct frag_score *score, enum frag_decision a,
+			     enum frag_decision b)
+{
+	return (struct frag_score){ .agree = score[a].agree + score[b].agree,
+				    .of = score[a].of + score[b].of };
+}
+
+static void put_scores(const struct frag_score *score, FILE *f)
+{
+	const struct frag_score gains = sum(score, FRAG_DECIDED_ALLOC, FRAG_DECIDED_MAP);
+	const struct frag_score losses = sum(score, FRAG_DECIDED_FREE, FRAG_DECIDED_UNMAP);
+	const struct frag_score *where = &score[FRAG_DECIDED_ADDRESS];
+	const struct frag_score *ooms = &score[FRAG_DECIDED_OOM];
+
+	fprintf(f, "%" PRIu64 " of %" PRIu64 " addresses, %" PRIu64 " of %" PRIu64
+		" device allocations agree\n", where->agree, where->of, gains.agree, gains.of);
+	if (losses.of)
+		fprintf(f, "%" PRIu64 " of %" PRIu64 " device frees agree\n", losses.agree,
+			losses.of);
+	if (ooms->of)
+		fprintf(f, "%" PRIu64 " of %" PRIu64 " out-of-memory agree\n", ooms->agree,
+			ooms->of);
+}
+
+static void put_side(const char *who, bool made, uint64_t address, uint64_t bytes, FILE *f)
+{
+	char size[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %-10s", who);
+	if (!made)
+		fputs("nothing", f);
+	else if (address != FRAG_NOWHERE)
+		fprintf(f, "0x%" PRIx64, address);
+	else
+		fputs("a place that the log does not have", f);
+	if (made && bytes)
+		fprintf(f, ", %s", frag_size_text(size, bytes));
+	fputc('\n', f);
+}
+
+static void put_event(const struct frag_snap_device *d, uint32_t i, bool this, FILE *f)
+{
+	const struct frag_logged *e = &d->log[i];
+	char size[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %c [%" PRIu32 "] %-14s 0x%" PRIx64 " %s", this ? '>' : ' ', i,
+		action_names[e->action], e->addr, frag_size_text(size, e->size));
+	if (e->stream)
+		fprintf(f, ", stream 0x%" PRIx64, e->stream);
+	if (e->pool && e->pool != FRAG_NO_POOL)
+		fprintf(f, ", private pool %" PRIu32, e->pool);
+	fputc('\n', f);
+}
+
+static void put_difference(const struct frag_difference *d, uint32_t number,
+			   const struct frag_snapshot *s, FILE *f)
+{
+	const struct frag_snap_device *dev = &s->devices[d->device];
+	uint32_t first = d->event > EVENTS_BEFORE ? d->event - EVENTS_BEFORE : 0;
+
+	fprintf(f, "\ndifference %" PRIu32 ": %s, step %" PRIu64 ", device_traces[%" PRIu32 "][%"
+		PRIu32 "]\n", number, decision_names[d->decision], d->step, d->device, d->event);
+	if (d->decision == FRAG_DECIDED_OOM) {
+		fputs("  recorded  no memory\n  simulated a block\n", f);
+	} else {
+		put_side("recorded", d->in_log, d->recorded, d->recorded_bytes, f);
+		put_side("simulated", d->in_run, d->simulated, d->simulated_bytes, f);
+	}
+	for (uint32_t i = first; i < dev->log_count && i <= d->event + EVENTS_BEHIND; i++)
+		put_event(dev, i, i == d->event, f);
+}
+
+void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *trace,
+			 const char *settings, FILE *f)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+	uint64_t apart = 0;
+
+	fprintf(f, "%s under %s, of equal blocks that of the %s segment first\n",
+		frag_trace_info(trace)->path, *settings ? settings : "default settings",
+		v->by_age ? "older" : "lower");
+	if (v->guessed)
+		fprintf(f, "the age of %" PRIu64 " segments from before the history is told by where"
+			" blocks went\n", v->guessed);
+	put_scores(v->score, f);
+	for (int i = 0; i < FRAG_DECISIONS; i++)
+		apart += v->apart[i].of;
+	if (apart) {
+		fputs("in private pools, which do not count: ", f);
+		put_scores(v->apart, f);
+	}
+	if (v->unplaced)
+		fprintf(f, "%" PRIu64 " blocks that were there before the history could not be put"
+			" back where they lay\n", v->unplaced);
+	for (uint32_t i = 0; i < v->difference_count && i < SHOWN; i++)
+		put_difference(&v->differences[i], i + 1, s, f);
+	if (v->difference_count > SHOWN)
+		fprintf(f, "\nand %" PRIu64 " differences more; one wrong block often moves those"
+			" after it\n", v->difference_count - SHOWN);
+}
