@@ -7,7 +7,6 @@ signals.py and sameness.py; harness.py runs them.
 """
 
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -19,10 +18,6 @@ def main(argv: list[str]) -> int:
     if len(argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    # under nohup or in the background some are ignored from the start, and the program respects that
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     harness.PROGRAM = os.path.abspath(argv[1])
     harness.TRACES = Path(os.environ.get('TRACES') or Path(__file__).parents[2] / 'traces')
     if not os.access(harness.PROGRAM, os.X_OK):

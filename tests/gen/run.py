@@ -14,7 +14,6 @@ import random
 import re
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -549,8 +548,6 @@ def check_policies(folder: Path) -> None:
 
 
 def main() -> int:
-    # in the background SIGINT is ignored from the start, and the program respects that
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix='fragsim-gen.'))
     try:
         for check in (check_list, check_forms, check_seeds, check_random, check_equals, check_typed,
