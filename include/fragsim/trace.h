@@ -201,7 +201,7 @@ struct frag_trace_info {
 	uint64_t bytes, total_bytes;    /* read so far, and in the file (0: unknown) */
 	bool     whole;         /* read to the end */
 	uint64_t content;       /* identifies the decoded events read so far */
-	struct frag_text meta;  /* a JSON object, on one line; NULL: none given */
+	struct frag_text meta;  /* a JSON object, on one line, ended by a NUL; NULL: none */
 	uint32_t device_count;
 	const struct frag_device_figures *devices;
 };

@@ -26,7 +26,8 @@ static void print_events(const struct frag_survey *s, const struct frag_trace_in
 {
 	const char *between = "";
 
-	fprintf(f, "%" PRIu64 " events: ", t->events);
+	fprintf(f, "%" PRIu64 " event%s: ", t->events,
+		t->events == 1 ? "" : "s");
 	for (uint32_t op = 0; op < FRAG_OPS; op++) {
 		if (!s->ops[op])
 			continue;

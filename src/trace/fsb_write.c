@@ -87,7 +87,7 @@ static void put_varint(struct bytes *b, uint64_t value)
 
 static void put_bytes(struct bytes *b, const void *bytes, size_t n)
 {
-	char *p = room(b, n);
+	char *p = n ? room(b, n) : NULL;
 
 	if (!p)
 		return;

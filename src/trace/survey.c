@@ -91,11 +91,12 @@ static void note_free(struct frag_survey *s, const struct frag_event *ev)
 
 static void note_mark(struct frag_survey *s, const struct frag_event *ev)
 {
-	struct frag_survey_mark *m = &s->marks[s->ops[FRAG_OP_MARK] - 1];
+	struct frag_survey_mark *m;
 	uint32_t n = ev->text.length;
 
 	if (s->ops[FRAG_OP_MARK] > FRAG_SURVEY_MARKS)
 		return;
+	m = &s->marks[s->ops[FRAG_OP_MARK] - 1];
 	if (n > sizeof(m->name) - 1) {
 		n = sizeof(m->name) - 1;
 		/* not in the middle of a character */

@@ -97,6 +97,7 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < meta.length; i++)
 		t->meta[i] = (unsigned char)meta.text[i] < ' ' ? ' ' : meta.text[i];
+	t->meta[meta.length] = '\0';
 	t->info.meta = (struct frag_text){ .text = t->meta, .length = meta.length };
 	return 0;
 }
