@@ -43,6 +43,8 @@ struct frag_device_ops {
 struct frag_device {
 	const struct frag_device_ops *ops;
 	void    *state;
+	void    *ctx;           /* the user's, for ops that want one; set after open */
+	struct frag_error *err; /* likewise: for a call that fails and knows why; may be NULL */
 	uint64_t total;         /* bytes; 0: unlimited */
 	uint64_t context, other;        /* bytes */
 	uint64_t granularity;   /* a held run of bytes counts rounded up to this */

@@ -44,6 +44,7 @@ struct frag_sim_options {
 	bool on_oom_continue;   /* a request that fails is counted, and the run goes on */
 	bool check;             /* recompute everything after each step */
 	const struct frag_device_ops *device;   /* NULL: the simulated one */
+	void *const *device_ctx;        /* what it gets as ctx, one a device; NULL: nothing */
 };
 
 struct frag_sim;
@@ -61,6 +62,19 @@ bool frag_sim_stopped(const struct frag_sim *sim);
 /* One result a device, in order of ordinal; the simulation owns them. */
 const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupted,
 					   uint32_t *count);
+
+/*
+ * The run is over: its devices get everything back and are closed. Its results,
+ * as they are then, remain; nothing can be fed any more.
+ */
+void frag_sim_retire(struct frag_sim *sim, bool interrupted);
+
+/* For who drives a device that can be measured: part of its results. costs is borrowed. */
+void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
+		       const struct frag_driver_costs *costs);
+
+/* What the device calls the segment of the block in a slot, which must hold one. */
+frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot);
 void frag_sim_del(struct frag_sim *sim);
 
 struct frag_crew_options {

@@ -125,6 +125,9 @@ struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s);
 struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list);
 
+/* What the device calls the segment of b, which must be a block. */
+frag_addr frag_heap_address(const struct frag_heap *h, frag_block b);
+
 /* A hint: b is about to be used. */
 void frag_heap_expect(const struct frag_heap *h, frag_block b);
 

@@ -75,6 +75,32 @@ struct frag_mark {
 };
 #define FRAG_MARKS_MOST 10000
 
+/*
+ * A replay: what the simulated device predicted, and what was measured on the
+ * GPU. Bytes; `used` is device memory at the highest, without the context.
+ */
+struct frag_prediction {
+	bool there;                     /* else this was a simulation, and nothing is set */
+	bool differs;                   /* a decision did, at this step for the first time: */
+	uint64_t first_difference;
+	uint64_t steps;                 /* that were compared */
+	uint64_t reserved_predicted, reserved_measured;
+	uint64_t used_predicted, used_measured;
+	int64_t free_predicted, free_measured;  /* at the lowest */
+	bool oom_predicted, oom_measured;       /* the first one at these steps: */
+	uint64_t oom_step_predicted, oom_step_measured;
+	int64_t error_bytes;            /* of used: predicted - measured */
+	double error_percent;           /* the same, without sign, of what was measured */
+};
+
+/* Those that conditions may name. */
+#define FRAG_PREDICTION(X)                                                    \
+	X(differs) X(steps) X(reserved_predicted) X(reserved_measured)        \
+	X(used_predicted) X(used_measured) X(free_predicted) X(free_measured) \
+	X(error_bytes) X(error_percent)
+
+struct frag_driver_costs;               /* what the calls of a GPU's driver took */
+
 /* One policy on one device. Owns what it points to but ops. */
 struct frag_result {
 	struct frag_choice choice;
@@ -94,6 +120,8 @@ struct frag_result {
 	uint32_t mark_count;
 	bool has_stats;                 /* the policy keeps statistics of its own */
 	struct frag_memory_stats stats;
+	struct frag_prediction prediction;
+	const struct frag_driver_costs *costs;  /* NULL: a simulation; borrowed */
 };
 
 void frag_result_fini(struct frag_result *result);

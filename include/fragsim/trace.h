@@ -233,6 +233,10 @@ const struct frag_trace_info *frag_trace_info(const struct frag_trace *trace);
 void frag_trace_override(struct frag_trace *trace, uint64_t total, uint64_t context,
 			 uint64_t other, uint64_t granularity);
 
+/* Gives one device other figures, before the first batch; the name is copied, NULL: none. */
+int frag_trace_describe(struct frag_trace *trace, uint32_t device,
+			const struct frag_device_figures *figures, const char *name);
+
 /* The next events; they and what they borrow stay valid until the next call. */
 int frag_trace_next(struct frag_trace *trace, struct frag_batch *batch, struct frag_error *err);
 

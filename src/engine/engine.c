@@ -27,6 +27,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	if (rc)
 		return rc;
 	e->open = true;
+	e->device.err = &e->said;
 	e->policy.heap = frag_heap_new(&e->device, ops->index);
 	e->policy.state = ops->state_size ? calloc(1, ops->state_size) : NULL;
 	if (!e->policy.heap || (ops->state_size && !e->policy.state)
@@ -50,6 +51,8 @@ static int explain(const struct frag_engine *e, int rc, struct frag_error *err)
 {
 	if (!rc)
 		return 0;
+	if (e->said.code == rc && rc == -FRAG_EDEVICE)
+		return frag_fail(err, FRAG_EDEVICE, "%s", e->said.message);
 	if (e->said.code == rc)
 		return frag_fail(err, (enum frag_error_code)-rc, "policy %s: %s",
 				 e->policy.ops->name, e->said.message);

@@ -24,7 +24,7 @@ struct frag_sim {
 	struct frag_observer observers[FRAG_OBSERVERS_MOST];
 	uint32_t observer_count;
 	uint32_t stopped;               /* devices whose run an OOM has ended */
-	bool begun;
+	bool begun, retired;
 };
 
 static int open_engines(struct frag_sim *sim, struct frag_error *err)
@@ -46,6 +46,8 @@ static int open_engines(struct frag_sim *sim, struct frag_error *err)
 			frag_engine_fini(e);
 			return rc;
 		}
+		if (sim->options.device_ctx)
+			e->device.ctx = sim->options.device_ctx[sim->device_count];
 	}
 	return 0;
 }
@@ -77,7 +79,8 @@ void frag_sim_del(struct frag_sim *sim)
 	if (!sim)
 		return;
 	for (uint32_t d = 0; d < sim->device_count; d++) {
-		frag_engine_fini(&sim->engines[d]);
+		if (!sim->retired)
+			frag_engine_fini(&sim->engines[d]);
 		frag_result_fini(&sim->results[d]);
 	}
 	free(sim->engines);
@@ -328,7 +331,8 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 {
 	const struct frag_trace_info *info = frag_trace_info(sim->trace);
 
-	for (uint32_t d = 0; d < sim->device_count; d++) {
+	*count = sim->device_count;
+	for (uint32_t d = 0; d < sim->device_count && !sim->retired; d++) {
 		struct frag_result *r = &sim->results[d];
 		const struct frag_engine *e = &sim->engines[d];
 		const struct frag_books *b = frag_heap_books(e->policy.heap);
@@ -352,6 +356,27 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 			r->stats = *r->choice.ops->stats(&e->policy);
 		frag_tally_result(&e->tally, r);
 	}
-	*count = sim->device_count;
 	return sim->results;
+}
+
+void frag_sim_retire(struct frag_sim *sim, bool interrupted)
+{
+	uint32_t count;
+
+	frag_sim_results(sim, interrupted, &count);
+	for (uint32_t d = 0; d < count && !sim->retired; d++)
+		frag_engine_fini(&sim->engines[d]);
+	sim->retired = true;
+}
+
+void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
+		       const struct frag_driver_costs *costs)
+{
+	sim->results[device].prediction = *p;
+	sim->results[device].costs = costs;
+}
+
+frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot)
+{
+	return frag_heap_address(sim->engines[device].policy.heap, sim->slots[slot].block);
 }

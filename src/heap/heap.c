@@ -128,6 +128,11 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 	};
 }
 
+frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)
+{
+	return h->segments[h->blocks[b].segment].addr;
+}
+
 void frag_heap_expect(const struct frag_heap *h, frag_block b)
 {
 	if (b < h->block_count)

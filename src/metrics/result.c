@@ -79,6 +79,20 @@ static bool counts_value(const struct frag_counts *c, const char *key, double *v
 	return false;
 }
 
+static bool prediction_value(const struct frag_prediction *p, const char *key, double *value,
+			     bool *absent)
+{
+	*absent = !p->there;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)p->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_PREDICTION(X)
+#undef X
+	return false;
+}
+
 /* What follows "head." in the path; NULL where it does not begin so. */
 static const char *below(const char *path, const char *head)
 {
@@ -104,6 +118,8 @@ bool frag_result_value(const struct frag_result *result, const char *path, doubl
 		return distribution_value(&result->name, key, value, absent);
 	FRAG_METRICS_PERCENT(X)
 #undef X
+	if ((key = below(path, "prediction")))
+		return prediction_value(&result->prediction, key, value, absent);
 	*value = (double)result->steps;
 	if (strcmp(path, "steps") == 0)
 		return true;

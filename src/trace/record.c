@@ -68,16 +68,11 @@ bool frag_op_parse(struct frag_text name, enum frag_op *op)
 	return false;
 }
 
-/*
- * What is wrong with a record's members so far; at: where, for each bit. A mark
- * may carry a value and settings a name, of no concern to them: only the end
- * tells which of the two texts is the record's.
- */
+/* What is wrong with a record's members so far; at: where, for each bit. */
 struct flaws {
 	uint32_t repeated, mistyped;
 	const char *at[MEMBERS];
 	struct frag_text op;    /* where it is unknown */
-	struct frag_text value, name;
 };
 
 const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64])
@@ -171,13 +166,12 @@ static const char *scan_pending(const char *p, struct frag_record *rec)
 	return memcmp(p, "false", 5) == 0 ? p + 5 : NULL;
 }
 
-static const char *scan_value(struct frag_scan *s, const char *p, struct frag_record *rec,
-			      struct flaws *flaws)
+static const char *scan_value(struct frag_scan *s, const char *p, struct frag_record *rec)
 {
-	flaws->value.text = NULL;
+	rec->text.text = NULL;
 	if (numeric(p))
 		return frag_scan_number(s, p, &rec->fraction);
-	return scan_text(s, p, &flaws->value);
+	return scan_text(s, p, &rec->text);
 }
 
 static const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
@@ -203,9 +197,9 @@ static const char *scan_member(struct frag_scan *s, const char *p, uint32_t memb
 	case FRAG_HAS_PENDING:
 		return scan_pending(p, rec);
 	case FRAG_HAS_VALUE:
-		return scan_value(s, p, rec, flaws);
+		return scan_value(s, p, rec);
 	case FRAG_HAS_NAME:
-		return scan_text(s, p, &flaws->name);
+		return scan_text(s, p, &rec->text);
 	case FRAG_HAS_PLACE:
 		break;
 	}
@@ -321,7 +315,7 @@ static void judge(const struct frag_scan *s, const struct frag_record *rec, stru
 	if (has_op)
 		flaws->mistyped &= members_of[rec->op];
 	if (has_op && rec->members & FRAG_HAS_VALUE) {
-		bool text = flaws->value.text != NULL;
+		bool text = rec->text.text != NULL;
 
 		/* value was scanned before it was known whose it is */
 		if ((rec->op == FRAG_OP_SET_FRACTION && text)
@@ -376,8 +370,6 @@ const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 	struct flaws flaws;
 
 	flaws.repeated = flaws.mistyped = 0;
-	flaws.value.text = flaws.name.text = NULL;
-	flaws.value.length = flaws.name.length = 0;
 	rec->members = 0;
 	flaw->kind = NULL;
 	if (*p != '{')
@@ -401,7 +393,5 @@ const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 	if (flaws.mistyped | flaws.repeated || !(rec->members & FRAG_HAS_OP)
 	    || rec->op == FRAG_OPS || rec->members & FRAG_HAS_VALUE)
 		judge(s, rec, &flaws, begin, flaw);
-	if (rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME))
-		rec->text = rec->op == FRAG_OP_MARK ? flaws.name : flaws.value;
 	return p + 1;
 }

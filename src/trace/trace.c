@@ -178,6 +178,19 @@ const struct frag_initial *frag_trace_initial(const struct frag_trace *t, uint32
 	return t->initial;
 }
 
+int frag_trace_describe(struct frag_trace *t, uint32_t device,
+			const struct frag_device_figures *figures, const char *name)
+{
+	char *copy = name ? strdup(name) : NULL;
+
+	if (name && !copy)
+		return -FRAG_ENOMEM;
+	free(t->devices[device].name);
+	t->devices[device] = *figures;
+	t->devices[device].name = copy;
+	return 0;
+}
+
 bool frag_trace_is_stream(const struct frag_trace *t)
 {
 	uint64_t read = 0, total = 0;
