@@ -1,6 +1,5 @@
 # fragsim - a trace-driven simulator of GPU memory allocators
 # Order: knobs, flags, sources, rules, check, install, help.
-
 ## Knobs, given as NAME=value
 ## BUILD=build: where everything that is made goes
 BUILD ?= build
@@ -17,6 +16,9 @@ PROPERTY_SEEDS ?= $(if $(SAN),40,300)
 ## MINUTES=10: how long each fuzzer runs
 MINUTES ?= 10
 FUZZ_CC ?= clang
+## WITH_CUDA=auto CUDA_HOME=/usr/local/cuda: yes or no; auto: where the toolkit is there
+WITH_CUDA ?= auto
+CUDA_HOME ?= /usr/local/cuda
 ## CC CPPFLAGS CFLAGS LDFLAGS LDLIBS: the usual, obeyed, after our own
 CFLAGS ?= -O2 -g
 ## prefix=/usr/local DESTDIR=: where to install
@@ -26,7 +28,6 @@ libdir = $(prefix)/lib
 includedir = $(prefix)/include
 mandir = $(prefix)/share/man
 datadir = $(prefix)/share/fragsim
-
 MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 comma := ,
@@ -42,7 +43,8 @@ sanitize = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANFLAGS = $(if $(SAN),$(call sanitize,$(SAN)))
 FUZZFLAGS = $(call sanitize,address$(comma)undefined) -fsanitize=fuzzer-no-link
 PICFLAGS = -fPIC -fvisibility=hidden -include scripts/exports.h
-ALL_CPPFLAGS = -Iinclude -Isrc $(if $(filter tests/%,$<),-Itests,-include base/banned.h) \
+ALL_CPPFLAGS = -Iinclude -Isrc \
+	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
 	-D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread $(WARNINGS) $(SANFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
@@ -52,6 +54,7 @@ COMPILE = $(ALL_CPPFLAGS) $(ALL_CFLAGS)
 
 # Sources ---------------------------------------------------------------------
 PROGRAM = $(BUILD)/fragsim
+STANDIN = $(BUILD)/fragsim-standin
 LIBRARY = $(BUILD)/libfragsim.a
 version := $(shell sed -n 's/^.define FRAG_VERSION "\(.*\)".*/\1/p' include/fragsim/version.h)
 SHARED = $(BUILD)/libfragsim.so.$(basename $(version))
@@ -60,18 +63,21 @@ sources = $(sort $(wildcard $(1)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 programs = $(patsubst %.c,$(BUILD)/%,$(call sources,$(1)))
 
+# The library has no_cuda.c; before it the program links cuda.c, if there is CUDA.
+CUDA_OBJECTS := $(if $(filter-out no,$(WITH_CUDA)),$(if $(wildcard \
+	$(CUDA_HOME)/include/cuda_runtime_api.h),$(BUILD)/src/device/cuda.o,$(if $(filter \
+	yes,$(WITH_CUDA)),$(error WITH_CUDA=yes: no cuda_runtime_api.h in CUDA_HOME=$(CUDA_HOME)))))
+CUDA_LIBS = $(addprefix -L,$(wildcard $(CUDA_HOME)/lib*)) -lcudart_static -ldl -lrt
 CMD_OBJECTS := $(call objects,src/cmd/*.c)
-LIB_OBJECTS := $(filter-out $(CMD_OBJECTS),$(call objects,src/*/*.c))
+LIB_OBJECTS := $(filter-out $(CMD_OBJECTS) %/cuda.o,$(call objects,src/*/*.c))
 SUPPORT_OBJECTS := $(call objects,tests/support/*.c)
 BENCH_OBJECTS := $(call objects,tests/bench/*.c)
 FUZZ_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
 PIC_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/pic/%)
-
-UNIT_TESTS := $(call programs,tests/unit/test_*.c)
-PROPERTY_TESTS := $(call programs,tests/property/*.c tests/fault/test_*.c)
+C_TESTS := $(call programs,tests/unit/test_*.c tests/property/*.c tests/fault/test_*.c)
 REPLAYS := $(call programs,tests/fuzz/fuzz_*.c)
 FUZZERS := $(REPLAYS:$(BUILD)/tests/fuzz/%=$(BUILD)/fuzz/%)
-TEST_PROGRAMS := $(UNIT_TESTS) $(PROPERTY_TESTS) $(REPLAYS)
+TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 
 # Rules -----------------------------------------------------------------------
 ## Targets
@@ -80,27 +86,25 @@ TEST_PROGRAMS := $(UNIT_TESTS) $(PROPERTY_TESTS) $(REPLAYS)
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(SHARED)
 	@:
-
-$(PROGRAM): $(CMD_OBJECTS) $(LIBRARY)
+$(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
+$(STANDIN): $(CMD_OBJECTS) $(BUILD)/tests/support/standin_cuda.o $(SUPPORT) $(LIBRARY)
 $(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
 $(TEST_PROGRAMS): %: %.o $(SUPPORT) $(LIBRARY)
 $(REPLAYS): $(BUILD)/tests/fuzz/replay.o
-$(PROGRAM) $(BUILD)/bench $(TEST_PROGRAMS):
+$(PROGRAM) $(STANDIN) $(BUILD)/bench $(TEST_PROGRAMS):
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
-		$(if $(filter $@,$(TEST_PROGRAMS)),-lcmocka) $(ALL_LDLIBS)
-
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(if $(filter \
+		$@,$(TEST_PROGRAMS)),-lcmocka) $(if $(filter $(CUDA_OBJECTS),$^),$(CUDA_LIBS)) $(ALL_LDLIBS)
+$(BUILD)/src/device/cuda.o: override CPPFLAGS += -isystem $(CUDA_HOME)/include
 $(LIBRARY): $(LIB_OBJECTS)
 $(SUPPORT): $(SUPPORT_OBJECTS)
 $(LIBRARY) $(SUPPORT): $(BUILD)/objects
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcD $@ $(filter %.o,$^)
-
 $(SHARED): scripts/exports.map $(PIC_LIB) $(BUILD)/objects
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=$< \
 		$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(PIC_LIB) $(ALL_LDLIBS)
-
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
 	$(call say,FUZZLD)
 	$(Q)$(FUZZ_CC) $(ALL_LDFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LDLIBS)
@@ -119,15 +123,15 @@ $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
 
 # These two are rewritten only when their text changes: a new flag rebuilds
 # everything, a file that came or went the archives.
-$(BUILD)/flags: text = $(CC) $(COMPILE) : $(ALL_LDFLAGS) $(ALL_LDLIBS) : $(FUZZ_CC) $(PICFLAGS)
-$(BUILD)/objects: text = $(CMD_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS)
+$(BUILD)/flags: text = $(CC) $(CUDA_HOME) $(COMPILE) : $(ALL_LDFLAGS) $(ALL_LDLIBS) : \
+	$(FUZZ_CC) $(PICFLAGS)
+$(BUILD)/objects: text = $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS)
 $(BUILD)/flags $(BUILD)/objects: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(text))' | cmp -s - $@ || \
 		printf '%s\n' '$(subst ','\'',$(text))' > $@
 FORCE:
-
--include $(patsubst %.o,%.d,$(CMD_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS) \
+-include $(patsubst %.o,%.d,$(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS) \
 	$(BENCH_OBJECTS) $(TEST_PROGRAMS:=.o) $(BUILD)/tests/fuzz/replay.o \
 	$(FUZZ_LIB) $(PIC_LIB) $(FUZZERS:$(BUILD)/fuzz/%=$(BUILD)/fuzz/tests/fuzz/%.o))
 
@@ -136,7 +140,6 @@ compiler = $(firstword $(filter gcc% clang%,$(notdir $(1))) gcc)
 no_compiler = $(if $(shell command -v $(firstword $(1)) 2>/dev/null),,$(call compiler,$(1)))
 clang_rt = libclang-rt-$(or $(shell $(1) -dumpversion 2>/dev/null | cut -d. -f1),14)-dev
 no_header = $(shell $(CC) $(CPPFLAGS) -include $(2) -E -x c /dev/null >/dev/null 2>&1 || echo $(1))
-
 BUILD_PACKAGES = $(call no_compiler,$(CC)) libc6-dev zlib1g-dev libzstd-dev libcjson-dev
 TEST_PACKAGES = perl libcmocka-dev pkg-config python3 python3-jsonschema mandoc gzip zstd \
 	$(if $(SAN),$(if $(filter clang%,$(call compiler,$(CC))),$(call clang_rt,$(CC))))
@@ -147,10 +150,8 @@ MISSING = $(strip $(if $(call no_compiler,$(CC)), \
 	$(shell scripts/install-packages.sh -n $(BUILD_PACKAGES)), \
 	$(call no_header,libc6-dev,stdio.h) $(call no_header,zlib1g-dev,zlib.h) \
 	$(call no_header,libzstd-dev,zstd.h) $(call no_header,libcjson-dev,cjson/cJSON.h)))
-
 install-packages:
 	@scripts/install-packages.sh $(WANTED)
-
 $(BUILD)/packages: $(BUILD)/flags \
 	| $(if $(filter quickstart check check-gpu fuzz,$(MAKECMDGOALS)),install-packages)
 	@$(if $(MISSING),$(error missing Debian packages: $(MISSING) (`make \
@@ -173,7 +174,6 @@ TESTS = scripts/check-rooms.sh scripts/check-help.sh $(TEST_PROGRAMS) \
 	$(foreach first,$(shell seq 1 50 $(PROPERTY_SEEDS)),"$(call compare,$(first))") \
 	$(patsubst %,"tests/golden/run.sh %",$(golden_areas)) \
 	$(filter-out tests/golden/% tests/support/%,$(call sources,tests/*/*.sh))
-
 full_path = $(if $(filter /%,$(1)),,$(CURDIR)/)$(1)
 TEST_ENV = env --default-signal=INT,HUP,TERM FRAGSIM="$(call full_path,$(PROGRAM))" \
 	BUILD="$(call full_path,$(BUILD))" TRACES="$(CURDIR)/traces" SAN="$(SAN)" CC="$(CC)" \
@@ -181,7 +181,7 @@ TEST_ENV = env --default-signal=INT,HUP,TERM FRAGSIM="$(call full_path,$(PROGRAM
 	UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 
 ## check: install what the tests lack, build, run all tests
-check: all $(TEST_PROGRAMS)
+check: all $(TEST_PROGRAMS) $(STANDIN)
 	$(call install_to,$(BUILD)/stage)
 	@$(TEST_ENV) prove -j$(JOBS) --failures --comments $(if $(V),-v) --exec '' $(TESTS)
 

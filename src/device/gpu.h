@@ -1,0 +1,90 @@
+/*
+ * gpu.h - the GPUs of this machine, as devices that a policy can be replayed on.
+ *
+ * A GPU keeps a ledger of all that was obtained through it, and gives it back at
+ * the latest when it is closed, whatever has failed before. What a simulated
+ * device of the same figures would refuse is refused before the GPU is asked: so
+ * the limit holds that the figures' `other` sets.
+ */
+#ifndef DEVICE_GPU_H
+#define DEVICE_GPU_H
+
+#include <stdbool.h>
+
+#include "fragsim/device.h"
+
+struct frag_gpu;
+
+/* What was found when it was opened. */
+struct frag_gpu_figures {
+	char     name[256];
+	uint64_t total, free;   /* bytes; free with our context, before any segment */
+	uint64_t context;       /* bytes that the context of a process takes */
+	bool     context_known; /* a second process saw it; else context is 0 */
+	uint64_t granularity;   /* bytes in which cudaMalloc takes memory */
+	uint64_t page;          /* the least page of virtual memory; 0: there is none */
+	int      driver, runtime;       /* versions: 13000 is 13.0 */
+};
+
+enum frag_gpu_kind {
+	FRAG_GPU_MALLOC, FRAG_GPU_FREE, FRAG_GPU_MAP, FRAG_GPU_UNMAP, FRAG_GPU_KINDS
+};
+
+/* A call that the GPU has answered. */
+struct frag_gpu_call {
+	enum frag_gpu_kind kind;
+	bool     refused;       /* for lack of memory */
+	uint64_t bytes, cost_ns;
+	uint64_t held;          /* bytes that the ledger counts for it */
+	uint64_t free;          /* by the GPU, after it */
+};
+
+/*
+ * A process can ask how much memory is free only once it has a context itself,
+ * so what that takes only another process can see.
+ */
+struct frag_gpu_witness {
+	/* what it sees free; false where it sees nothing */
+	bool (*ask)(void *ctx, uint32_t ordinal, uint64_t *bytes);
+	/* everything was asked: it, and its own context, may go */
+	void (*end)(void *ctx);
+	void *ctx;
+};
+
+/* For the witness, in its own process: what is free on a GPU. */
+bool frag_gpu_glance(uint32_t ordinal, uint64_t *bytes);
+
+/*
+ * Opens them all or none, and takes at most `most` bytes of each meanwhile. The witness (NULL: none) must be there before this
+ * process has spoken to CUDA. -FRAG_EDEVICE, also in a build without CUDA.
+ */
+int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t most,
+		  const struct frag_gpu_witness *witness, struct frag_error *err);
+
+/* Gives everything back. -FRAG_EDEVICE with the first call since open that failed. */
+int frag_gpu_close(struct frag_gpu **gpus, uint32_t count, struct frag_error *err);
+
+const struct frag_gpu_figures *frag_gpu_look(const struct frag_gpu *gpu);
+
+/* seen is called after each call of a kind above; NULL: nobody looks. */
+void frag_gpu_watch(struct frag_gpu *gpu,
+		    void (*seen)(void *ctx, const struct frag_gpu_call *call), void *ctx);
+
+int frag_gpu_free_bytes(struct frag_gpu *gpu, uint64_t *bytes, struct frag_error *err);
+
+/*
+ * The work of the trace's streams: dense indexes, 0 is the default stream. mark
+ * makes an event behind all that is queued now, wait waits for it and gives it
+ * back. fill queues, in words of 4 bytes; fetch waits for the stream.
+ */
+int frag_gpu_mark(struct frag_gpu *gpu, uint32_t stream, uint32_t *event, struct frag_error *err);
+int frag_gpu_wait(struct frag_gpu *gpu, uint32_t event, struct frag_error *err);
+int frag_gpu_fill(struct frag_gpu *gpu, uint32_t stream, frag_addr addr, uint64_t offset,
+		  uint64_t bytes, uint32_t word, struct frag_error *err);
+int frag_gpu_fetch(struct frag_gpu *gpu, uint32_t stream, frag_addr addr, uint64_t offset,
+		   uint64_t bytes, void *to, struct frag_error *err);
+
+/* A device whose ctx is a struct frag_gpu, with the figures that were found. */
+extern const struct frag_device_ops frag_device_gpu;
+
+#endif

@@ -1,0 +1,6 @@
+/* no_cuda.c - in place of cuda.c in a build without CUDA: there are no calls. */
+#include "device/cuda.h"
+
+#include <stddef.h>
+
+const struct frag_cuda_calls frag_cuda = { .words = NULL };

@@ -1,0 +1,50 @@
+/* standin_ledger.h - what the two halves of the stand-in share: see standin.h. */
+#ifndef SUPPORT_STANDIN_LEDGER_H
+#define SUPPORT_STANDIN_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+enum kind { NOTHING, SEGMENT, RANGE, HANDLE, PAGES, STREAM, EVENT };
+
+struct piece {
+	enum kind kind;
+	int gpu;
+	uint64_t at, bytes;
+	uint64_t held;          /* device memory that it takes */
+	uint64_t handle;        /* PAGES: index of what is mapped */
+	bool mapped, released;  /* HANDLE */
+	uint64_t stream, position;      /* EVENT: recorded behind that much of the stream */
+};
+
+/* A fill that nobody has waited for yet. */
+struct work {
+	uint64_t stream, position, at, words;
+	unsigned int word;
+	bool done;
+};
+
+extern struct piece *standin_pieces;    /* index 0 is never used */
+extern uint64_t standin_piece_count;
+extern int standin_current;             /* GPU */
+
+/* Notes a call that no honest user makes. */
+void standin_mistake(const char *what);
+
+/* Every call begins here: what it answers without doing anything, or success. */
+cudaError_t standin_enter(void);
+
+/* The ledger; take is for memory of the current GPU: false where it has not that much. */
+struct piece *standin_new(enum kind kind);
+struct piece *standin_find(enum kind kind, uint64_t at);
+void standin_drop(struct piece *p);
+bool standin_take(uint64_t bytes);
+void standin_unmap(const struct piece *p);
+
+/* Memory goes away: was everybody done with it? */
+void standin_unused(uint64_t at, uint64_t bytes);
+
+#endif
