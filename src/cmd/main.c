@@ -20,6 +20,7 @@ static const struct frag_cmd *const commands[] = {
 	&frag_cmd_info,
 	&frag_cmd_merge,
 	&frag_cmd_policies,
+	&frag_cmd_replay,
 	&frag_cmd_run,
 	&frag_cmd_shrink,
 	&frag_cmd_slice,

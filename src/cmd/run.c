@@ -1,6 +1,5 @@
 /* run.c - fragsim run: a trace under one or more policies. */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/outputs.h"
@@ -130,12 +129,9 @@ static int judge(const struct run *run, int *status, struct frag_error *err)
 
 static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)
 {
-	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	struct frag_report report = {
-		.colour = columns && !(no_colour && *no_colour)
-			&& !(terminal && strcmp(terminal, "dumb") == 0),
-		.columns = columns,
+		.colour = frag_terminal_colour(columns), .columns = columns,
 	};
 	struct frag_crew_options crew = {
 		.threads = run->options.threads, .stop = frag_interrupted,

@@ -1,6 +1,8 @@
 /* terminal.c - what there is to know of a terminal. */
 #include "cmd/terminal.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,4 +15,12 @@ int frag_terminal_columns(int fd)
 	if (!isatty(fd))
 		return 0;
 	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL;
+}
+
+bool frag_terminal_colour(int columns)
+{
+	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return columns && !(no_colour && *no_colour)
+	       && !(terminal && strcmp(terminal, "dumb") == 0);
 }

@@ -2,7 +2,12 @@
 #ifndef CMD_TERMINAL_H
 #define CMD_TERMINAL_H
 
+#include <stdbool.h>
+
 /* How many columns it has; 0 where the descriptor is no terminal. */
 int frag_terminal_columns(int fd);
+
+/* Does one of so many columns want colour? */
+bool frag_terminal_colour(int columns);
 
 #endif

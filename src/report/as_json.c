@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "fragsim/version.h"
+#include "report/measured.h"
 #include "report/report.h"
 
 static void put_metrics(struct frag_node_ref in, const struct frag_metrics *m, bool percents)
@@ -170,6 +171,8 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 #undef X
 	if (r->has_stats)
 		put_stats(run, r);
+	if (r->prediction.there)
+		frag_json_measured(run, r);
 	put_ooms(run, r);
 	put_marks(run, r);
 }

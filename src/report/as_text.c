@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "report/measured.h"
 #include "report/report.h"
 
 #define MARKS_SHOWN 5
@@ -281,5 +282,6 @@ void frag_report_text(const struct frag_report *report, FILE *f)
 		print_run(report, &report->runs[i], f);
 		if (report->summary && report->runs[i].result->has_stats)
 			frag_report_pytorch(report->runs[i].result, f);
+		frag_report_measured(report->runs[i].result, f);
 	}
 }

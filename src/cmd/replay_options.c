@@ -1,0 +1,112 @@
+/* replay_options.c - the options of fragsim replay. */
+#include "cmd/replay_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+
+#define REPEATS_MOST 1000000
+
+enum { OPT_DEVICE = FRAG_OPT_FIRST_OWN, OPT_LIMIT, OPT_PACE, OPT_REPEAT, OPT_VERIFY };
+
+const struct frag_opt frag_replay_opts[] = {
+	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
+	  OPT_DEVICE },
+	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (bestfit)",
+	  FRAG_OPT_POLICY },
+	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch",
+	  FRAG_OPT_ALLOC_CONF },
+	{ 0, "limit", "SIZE", "most memory to take of each GPU (90 % of what is free)", OPT_LIMIT },
+	{ 0, "pace", "FACTOR", "follow the trace's times, FACTOR times as fast", OPT_PACE },
+	{ 0, "repeat", "N", "replay N times, for the costs (1)", OPT_REPEAT },
+	{ 0, "verify", NULL, "fill each block with a pattern, and look whether it stays",
+	  OPT_VERIFY },
+	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
+	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
+	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
+	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
+	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", FRAG_OPT_ON_OOM },
+	{ 0, "lenient", NULL, "leave out events that are bad in themselves", FRAG_OPT_LENIENT },
+	{ 0, "fail-if", "CONDITION",
+	  "exit with 1 if it holds: 'prediction.error_percent > 1'; repeatable",
+	  FRAG_OPT_FAIL_IF },
+	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
+	  FRAG_OPT_CHECK },
+	{ 0 },
+};
+
+void frag_replay_args_init(struct frag_replay_args *args)
+{
+	*args = (struct frag_replay_args){ .limit = UINT64_MAX, .repeat = 1 };
+	frag_run_options_init(&args->run);
+}
+
+void frag_replay_args_fini(struct frag_replay_args *args)
+{
+	frag_run_options_fini(&args->run);
+}
+
+static int add_gpu(struct frag_replay_args *args, const char *value, struct frag_error *err)
+{
+	uint64_t n;
+
+	if (!frag_parse_count(value, strlen(value), &n) || n >= FRAG_REPLAY_GPUS)
+		return frag_fail(err, FRAG_EUSAGE, "--device %.60s: the number of a GPU is wanted, "
+				 "from 0 and below %d", value, FRAG_REPLAY_GPUS);
+	for (uint32_t i = 0; i < args->gpu_count; i++)
+		if (args->gpus[i] == n)
+			return frag_fail(err, FRAG_EUSAGE, "--device %.60s: given twice", value);
+	args->gpus[args->gpu_count++] = (uint32_t)n;
+	return 0;
+}
+
+static int set_limit(struct frag_replay_args *args, const char *value, struct frag_error *err)
+{
+	if (frag_parse_size(value, strlen(value), true, &args->limit))
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--limit %.60s: a size such as 4.5GiB, below 2^53 bytes, "
+			 "is wanted", value);
+}
+
+static int set_pace(struct frag_replay_args *args, const char *value, struct frag_error *err)
+{
+	char *end;
+
+	args->pace = strtod(value, &end);
+	if (*value && !*end && args->pace > 0 && isfinite(args->pace))
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--pace %.60s: a factor above 0 is wanted; 1 is the "
+			 "trace's own time, 10 ten times as fast", value);
+}
+
+static int set_repeat(struct frag_replay_args *args, const char *value, struct frag_error *err)
+{
+	if (frag_parse_count(value, strlen(value), &args->repeat) && args->repeat
+	    && args->repeat <= REPEATS_MOST)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--repeat %.60s: a number from 1 to %d is wanted", value,
+			 REPEATS_MOST);
+}
+
+int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct frag_replay_args *args = ctx;
+
+	switch (id) {
+	case OPT_DEVICE:
+		return add_gpu(args, value, err);
+	case OPT_LIMIT:
+		return set_limit(args, value, err);
+	case OPT_PACE:
+		return set_pace(args, value, err);
+	case OPT_REPEAT:
+		return set_repeat(args, value, err);
+	case OPT_VERIFY:
+		args->verify = true;
+		return 0;
+	default:
+		return frag_run_set_option(&args->run, id, value, err);
+	}
+}

@@ -1,0 +1,412 @@
+/* pair.c - a trace through a policy on real GPUs, the simulated ones alongside. */
+#include "replay/pair.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "replay/work.h"
+
+#define LONGEST_SLEEP_NS 100000000      /* then it is asked again whether to stop */
+
+/* What a simulation did at an event on one device, to be held against the other. */
+struct deed {
+	bool done;
+	enum frag_step_status status;
+	bool placed;
+	uint32_t segment, call_count;
+	uint64_t offset, bytes, calls;  /* calls: all of them, as one number */
+};
+
+/* One of the two simulations. */
+struct side {
+	struct frag_sim *sim;
+	struct deed *deeds;             /* one a device */
+};
+
+/* What a GPU's calls show. */
+struct measure {
+	uint64_t free_first, free_last, free_least;
+	struct frag_driver_costs costs;
+	bool short_of_memory;
+};
+
+struct frag_replay {
+	struct frag_trace *trace;
+	struct frag_gpu *const *gpus;
+	struct frag_replay_options options;
+	uint32_t device_count;
+	struct side real, twin;
+	struct measure *measures;       /* one a device */
+	struct frag_prediction *predictions;    /* likewise */
+	struct frag_work *work;
+	struct timespec begun;
+	double first_t;
+	bool has_first_t, retired;
+};
+
+int frag_replay_figures(struct frag_trace *trace, struct frag_gpu *const *gpus, uint64_t limit,
+			struct frag_error *err)
+{
+	const struct frag_trace_info *info = frag_trace_info(trace);
+
+	for (uint32_t d = 0; d < info->device_count; d++) {
+		const struct frag_gpu_figures *f = frag_gpu_look(gpus[d]);
+		struct frag_device_figures figures;
+		uint64_t most = limit == UINT64_MAX ? f->free / 10 * 9 : limit;
+
+		if (most > f->free)
+			return frag_fail(err, FRAG_EUSAGE, "--limit %" PRIu64 ": only %" PRIu64
+					 " bytes of GPU %u are free", limit, f->free, d);
+		figures = (struct frag_device_figures){
+			.total = f->total, .context = f->context,
+			.other = f->total > f->context + most ? f->total - f->context - most : 0,
+			.granularity = f->granularity,
+		};
+		if (frag_trace_describe(trace, d, &figures, f->name[0] ? f->name : NULL))
+			return frag_fail_nomem(err);
+	}
+	return 0;
+}
+
+static uint64_t mix(uint64_t sum, uint64_t value)
+{
+	return (sum ^ value) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t sum_calls(const struct frag_step *step)
+{
+	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+	for (uint32_t i = 0; i < step->call_count; i++) {
+		const struct frag_call *c = &step->calls[i];
+
+		sum = mix(mix(mix(mix(sum, c->kind), c->ordinal), c->offset), c->bytes);
+	}
+	return sum;
+}
+
+static int note_deed(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	struct side *side = ctx;
+
+	(void)err;
+	side->deeds[step->device] = (struct deed){
+		.done = true, .status = step->status, .placed = step->placed,
+		.segment = step->segment, .offset = step->offset, .bytes = step->bytes,
+		.call_count = step->call_count, .calls = sum_calls(step),
+	};
+	return 0;
+}
+
+static bool same_deed(const struct deed *a, const struct deed *b)
+{
+	return a->done == b->done && a->status == b->status && a->placed == b->placed
+	       && a->segment == b->segment && a->offset == b->offset && a->bytes == b->bytes
+	       && a->call_count == b->call_count && a->calls == b->calls;
+}
+
+static void see_call(void *ctx, const struct frag_gpu_call *call)
+{
+	struct measure *m = ctx;
+	uint32_t class = frag_size_class(call->bytes);
+
+	m->short_of_memory |= !frag_latency_add(&m->costs.calls[call->kind][class], call->cost_ns,
+						call->refused);
+	if (call->kind == FRAG_GPU_MALLOC && !call->refused) {
+		struct frag_taking *t = &m->costs.segments[class];
+
+		t->count++;
+		t->asked += call->bytes;
+		t->predicted += call->held;
+		t->taken += m->free_last > call->free ? m->free_last - call->free : 0;
+	}
+	m->free_last = call->free;
+	if (call->free < m->free_least)
+		m->free_least = call->free;
+}
+
+static int make_side(struct side *side, struct frag_replay *r, const struct frag_choice *choice,
+		     const struct frag_device_ops *device, struct frag_error *err)
+{
+	const struct frag_sim_options options = {
+		.on_oom_continue = r->options.on_oom_continue, .check = r->options.check,
+		.device = device, .device_ctx = (void *const *)r->gpus,
+	};
+	const struct frag_observer observer = { .step = note_deed, .ctx = side };
+	int rc;
+
+	side->deeds = calloc(r->device_count, sizeof(*side->deeds));
+	if (!side->deeds)
+		return frag_fail_nomem(err);
+	rc = frag_sim_new(&side->sim, choice, r->trace, &options, err);
+	return rc ? rc : frag_sim_observe(side->sim, &observer);
+}
+
+static int make(struct frag_replay *r, const struct frag_choice *choice, struct frag_error *err)
+{
+	struct frag_observer observer = { .step = frag_work_observe };
+	int rc;
+
+	r->measures = calloc(r->device_count, sizeof(*r->measures));
+	r->predictions = calloc(r->device_count, sizeof(*r->predictions));
+	if (!r->measures || !r->predictions)
+		return frag_fail_nomem(err);
+	rc = make_side(&r->real, r, choice, &frag_device_gpu, err);
+	rc = rc ? rc : make_side(&r->twin, r, choice, &frag_device_simulated, err);
+	if (rc)
+		return rc;
+	r->work = frag_work_new(r->real.sim, r->gpus, r->options.verify);
+	if (!r->work)
+		return frag_fail_nomem(err);
+	observer.ctx = r->work;
+	return frag_sim_observe(r->real.sim, &observer);
+}
+
+int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
+		    struct frag_trace *trace, struct frag_gpu *const *gpus,
+		    const struct frag_replay_options *options, struct frag_error *err)
+{
+	struct frag_replay *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return frag_fail_nomem(err);
+	r->trace = trace;
+	r->gpus = gpus;
+	r->options = *options;
+	r->device_count = frag_trace_info(trace)->device_count;
+	rc = make(r, choice, err);
+	if (rc) {
+		frag_replay_del(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+struct frag_sim *frag_replay_sim(struct frag_replay *r)
+{
+	return r->real.sim;
+}
+
+static int begin_measures(struct frag_replay *r, struct frag_error *err)
+{
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &r->begun);
+	for (uint32_t d = 0; d < r->device_count && !rc; d++) {
+		struct measure *m = &r->measures[d];
+
+		rc = frag_gpu_free_bytes(r->gpus[d], &m->free_first, err);
+		m->free_last = m->free_least = m->free_first;
+		frag_gpu_watch(r->gpus[d], see_call, m);
+	}
+	return rc;
+}
+
+static bool stopped(const struct frag_replay *r)
+{
+	return r->options.stop && r->options.stop(r->options.ctx);
+}
+
+/* Waits until it is the event's time. */
+static void keep_pace(struct frag_replay *r, const struct frag_event *ev)
+{
+	struct timespec now;
+
+	if (r->options.pace <= 0 || !(ev->members & FRAG_HAS_T))
+		return;
+	if (!r->has_first_t)
+		r->first_t = ev->t;
+	r->has_first_t = true;
+	while (!stopped(r)) {
+		double due = (ev->t - r->first_t) * 1e3 / r->options.pace, left;
+
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		left = due - ((double)(now.tv_sec - r->begun.tv_sec) * 1e9
+			      + (double)(now.tv_nsec - r->begun.tv_nsec));
+		if (left <= 0)
+			return;
+		now = (struct timespec){
+			.tv_nsec = left < LONGEST_SLEEP_NS ? (long)left : LONGEST_SLEEP_NS,
+		};
+		nanosleep(&now, NULL);
+	}
+}
+
+static void compare(struct frag_replay *r, uint64_t step)
+{
+	for (uint32_t d = 0; d < r->device_count; d++) {
+		struct frag_prediction *p = &r->predictions[d];
+
+		if (!r->real.deeds[d].done && !r->twin.deeds[d].done)
+			continue;
+		p->steps++;
+		if (p->differs || same_deed(&r->real.deeds[d], &r->twin.deeds[d]))
+			continue;
+		p->differs = true;
+		p->first_difference = step;
+	}
+}
+
+/* One event through both; batch holds just it, or nothing: the end of an empty trace. */
+static int step_both(struct frag_replay *r, const struct frag_batch *batch, struct frag_error *err)
+{
+	int rc = 0;
+
+	memset(r->real.deeds, 0, r->device_count * sizeof(*r->real.deeds));
+	memset(r->twin.deeds, 0, r->device_count * sizeof(*r->twin.deeds));
+	if (batch->count)
+		rc = frag_work_before(r->work, batch->events, err);
+	rc = rc ? rc : frag_sim_feed(r->real.sim, batch, err);
+	rc = rc ? rc : frag_sim_feed(r->twin.sim, batch, err);
+	if (!rc && batch->count)
+		compare(r, batch->events->step);
+	return rc;
+}
+
+static int feed(struct frag_replay *r, const struct frag_batch *batch, struct frag_error *err)
+{
+	int rc = 0;
+
+	if (batch->count == 0)
+		return step_both(r, batch, err);
+	for (uint32_t i = 0; i < batch->count && !rc; i++) {
+		const struct frag_batch one = { .events = &batch->events[i], .count = 1 };
+
+		if (frag_sim_stopped(r->real.sim) && frag_sim_stopped(r->twin.sim))
+			return 0;
+		keep_pace(r, one.events);
+		if (stopped(r))
+			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		rc = step_both(r, &one, err);
+	}
+	return rc;
+}
+
+int frag_replay_run(struct frag_replay *r, struct frag_error *err)
+{
+	struct frag_batch batch = { .count = 1 };
+	int rc = begin_measures(r, err);
+
+	while (!rc && batch.count) {
+		rc = frag_trace_next(r->trace, &batch, err);
+		if (stopped(r))
+			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		rc = rc ? rc : feed(r, &batch, err);
+		if (!rc && r->options.progress)
+			r->options.progress(r->options.ctx, frag_trace_info(r->trace));
+	}
+	rc = rc ? rc : frag_work_finish(r->work, err);
+	for (uint32_t d = 0; d < r->device_count; d++)
+		if (r->measures[d].short_of_memory && !rc)
+			rc = frag_fail_nomem(err);
+	return rc;
+}
+
+static void stop_looking(struct frag_replay *r)
+{
+	for (uint32_t d = 0; d < r->device_count && !r->retired; d++)
+		frag_gpu_watch(r->gpus[d], NULL, NULL);
+}
+
+static uint64_t used_at_most(const struct frag_result *result)
+{
+	return result->peak.process_used - result->context;
+}
+
+static void fill_prediction(struct frag_prediction *p, const struct measure *m,
+			    const struct frag_result *twin, const struct frag_result *real)
+{
+	p->there = m->free_first != 0;
+	if (!p->there)
+		return;
+	p->reserved_predicted = twin->peak.reserved;
+	p->reserved_measured = real->peak.reserved;
+	p->used_predicted = used_at_most(twin);
+	p->used_measured = m->free_first - m->free_least;
+	p->free_predicted = (int64_t)(m->free_first - p->used_predicted);
+	p->free_measured = (int64_t)m->free_least;
+	p->oom_predicted = twin->oom_count > 0;
+	p->oom_measured = real->oom_count > 0;
+	p->oom_step_predicted = p->oom_predicted ? twin->ooms[0].step : 0;
+	p->oom_step_measured = p->oom_measured ? real->ooms[0].step : 0;
+	p->error_bytes = (int64_t)(p->used_predicted - p->used_measured);
+	p->error_percent = p->used_measured
+		? 100 * fabs((double)p->error_bytes) / (double)p->used_measured
+		: p->error_bytes ? 100 : 0;
+}
+
+void frag_replay_retire(struct frag_replay *r, bool interrupted)
+{
+	const struct frag_result *twins, *reals;
+	uint32_t count;
+
+	stop_looking(r);
+	r->retired = true;
+	frag_sim_retire(r->real.sim, interrupted);
+	frag_sim_retire(r->twin.sim, interrupted);
+	reals = frag_sim_results(r->real.sim, interrupted, &count);
+	twins = frag_sim_results(r->twin.sim, interrupted, &count);
+	for (uint32_t d = 0; d < count; d++) {
+		fill_prediction(&r->predictions[d], &r->measures[d], &twins[d], &reals[d]);
+		frag_sim_measured(r->real.sim, d, &r->predictions[d], &r->measures[d].costs);
+	}
+}
+
+static bool join_costs(struct frag_driver_costs *to, const struct frag_driver_costs *from)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
+		for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
+			good = frag_latency_merge(&to->calls[kind][i], &from->calls[kind][i])
+			       && good;
+		to->segments[i].count += from->segments[i].count;
+		to->segments[i].asked += from->segments[i].asked;
+		to->segments[i].predicted += from->segments[i].predicted;
+		to->segments[i].taken += from->segments[i].taken;
+	}
+	return good;
+}
+
+/* The worse of the two stands. */
+static void join_prediction(struct frag_prediction *to, const struct frag_prediction *from)
+{
+	uint64_t steps = to->steps + from->steps;
+
+	if (from->error_percent > to->error_percent || (from->differs && !to->differs))
+		*to = *from;
+	to->steps = steps;
+}
+
+int frag_replay_join(struct frag_replay *to, const struct frag_replay *from, struct frag_error *err)
+{
+	for (uint32_t d = 0; d < to->device_count; d++) {
+		if (!join_costs(&to->measures[d].costs, &from->measures[d].costs))
+			return frag_fail_nomem(err);
+		join_prediction(&to->predictions[d], &from->predictions[d]);
+		frag_sim_measured(to->real.sim, d, &to->predictions[d], &to->measures[d].costs);
+	}
+	return 0;
+}
+
+void frag_replay_del(struct frag_replay *r)
+{
+	if (!r)
+		return;
+	stop_looking(r);
+	frag_sim_del(r->real.sim);
+	frag_sim_del(r->twin.sim);
+	frag_work_del(r->work);
+	for (uint32_t d = 0; d < r->device_count && r->measures; d++)
+		frag_driver_costs_fini(&r->measures[d].costs);
+	free(r->real.deeds);
+	free(r->twin.deeds);
+	free(r->measures);
+	free(r->predictions);
+	free(r);
+}

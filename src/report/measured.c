@@ -1,0 +1,220 @@
+/* measured.c - what a replay measured, as text and as JSON. */
+#include "report/measured.h"
+
+#include <inttypes.h>
+
+#include "base/format.h"
+#include "metrics/latency.h"
+
+static const char *const kinds[FRAG_GPU_KINDS] = {
+	[FRAG_GPU_MALLOC] = "cudaMalloc", [FRAG_GPU_FREE] = "cudaFree",
+	[FRAG_GPU_MAP] = "map", [FRAG_GPU_UNMAP] = "unmap",
+};
+
+/* 950 ns, 12.3 us, 4.56 ms, 1.23 s: three digits of it. */
+static const char *time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	double value = (double)ns;
+	int unit = 0, decimals = 0;
+
+	while (unit < 3 && value >= 999.5) {
+		value /= 1000;
+		unit++;
+	}
+	if (unit && value < 99.95)
+		decimals = value < 9.995 ? 2 : 1;
+	snprintf(buf, FRAG_NUMBER_ROOM, "%.*f %s", decimals, value, units[unit]);
+	return buf;
+}
+
+static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
+{
+	uint64_t most = frag_size_class_most(which);
+
+	if (most == UINT64_MAX)
+		snprintf(buf, FRAG_NUMBER_ROOM, "more");
+	else if (most < UINT64_C(1) << 30)
+		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " MiB", most >> 20);
+	else
+		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " GiB", most >> 30);
+	return buf;
+}
+
+static void print_pair(const char *what, uint64_t predicted, uint64_t measured, FILE *f)
+{
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	double percent = measured ? 100 * ((double)predicted / (double)measured - 1) : 0;
+
+	fprintf(f, "  %-20s  %12s  %12s  %+9.4f%%\n", what, frag_size_text(a, predicted),
+		frag_size_text(b, measured), percent);
+}
+
+static const char *oom_text(char buf[FRAG_NUMBER_ROOM], bool there, uint64_t step)
+{
+	snprintf(buf, FRAG_NUMBER_ROOM, "none");
+	if (there)
+		snprintf(buf, FRAG_NUMBER_ROOM, "step %" PRIu64, step);
+	return buf;
+}
+
+static void print_prediction(const struct frag_prediction *p, FILE *f)
+{
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %-20s  %12s  %12s  %10s\n", "prediction", "simulated", "on the GPU",
+		"off by");
+	print_pair("reserved at most", p->reserved_predicted, p->reserved_measured, f);
+	print_pair("device memory at most", p->used_predicted, p->used_measured, f);
+	fprintf(f, "  %-20s  %12s  %12s\n", "out of memory",
+		oom_text(a, p->oom_predicted, p->oom_step_predicted),
+		oom_text(b, p->oom_measured, p->oom_step_measured));
+	if (p->differs)
+		fprintf(f, "  decisions differ from step %" PRIu64 " on\n", p->first_difference);
+	else
+		fprintf(f, "  decisions identical in all %" PRIu64 " steps\n", p->steps);
+}
+
+static void print_call(const char *kind, uint32_t which, const struct frag_latency *l, FILE *f)
+{
+	char class[FRAG_NUMBER_ROOM], t[6][FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %-10s %8s %8" PRIu64 " %9s %9s %9s %9s %9s %9s\n", kind,
+		class_text(class, which), l->count, time_text(t[0], l->total_ns),
+		time_text(t[1], l->min_ns), time_text(t[2], frag_latency_rank(l, 50)),
+		time_text(t[3], frag_latency_rank(l, 95)),
+		time_text(t[4], frag_latency_rank(l, 99)), time_text(t[5], l->max_ns));
+}
+
+static void print_calls(const struct frag_driver_costs *c, FILE *f)
+{
+	bool head = false;
+
+	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++) {
+		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
+			if (!c->calls[kind][i].count)
+				continue;
+			if (!head)
+				fprintf(f, "  %-10s %8s %8s %9s %9s %9s %9s %9s %9s\n", "calls",
+					"up to", "count", "total", "min", "p50", "p95", "p99", "max");
+			head = true;
+			print_call(kinds[kind], i, &c->calls[kind][i], f);
+		}
+	}
+}
+
+static void print_segments(const struct frag_driver_costs *c, FILE *f)
+{
+	char class[FRAG_NUMBER_ROOM], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	char d[FRAG_NUMBER_ROOM];
+	bool head = false;
+
+	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
+		const struct frag_taking *t = &c->segments[i];
+
+		if (!t->count)
+			continue;
+		if (!head)
+			fprintf(f, "  %-10s %8s %8s %13s %13s %13s\n", "segments", "up to", "count",
+				"asked", "predicted", "taken");
+		head = true;
+		fprintf(f, "  %-10s %8s %8" PRIu64 " %13s %13s %13s\n", "", class_text(class, i),
+			t->count, frag_size_text(a, t->asked), frag_size_text(b, t->predicted),
+			frag_size_text(d, t->taken));
+	}
+}
+
+void frag_report_measured(const struct frag_result *run, FILE *f)
+{
+	if (!run->prediction.there)
+		return;
+	fprintf(f, "\n%s on device %u, %s\n", run->choice.text, run->device,
+		run->device_name ? run->device_name : "without a name");
+	print_prediction(&run->prediction, f);
+	print_calls(run->costs, f);
+	print_segments(run->costs, f);
+}
+
+static void put_class(struct frag_node_ref o, uint32_t which)
+{
+	if (which < FRAG_SIZE_CLASSES - 1)
+		frag_json_u64(o, "up_to_bytes", frag_size_class_most(which));
+	else
+		frag_json_null(o, "up_to_bytes");
+}
+
+static void put_call(struct frag_node_ref list, const char *kind, uint32_t which,
+		     const struct frag_latency *l)
+{
+	struct frag_node_ref o;
+
+	if (!l->count)
+		return;
+	o = frag_json_object(list, NULL);
+	frag_json_text(o, "call", kind);
+	put_class(o, which);
+	frag_json_u64(o, "count", l->count);
+	frag_json_u64(o, "refused", l->refused);
+	frag_json_u64(o, "total_ns", l->total_ns);
+	frag_json_u64(o, "min_ns", l->min_ns);
+	frag_json_u64(o, "p50_ns", frag_latency_rank(l, 50));
+	frag_json_u64(o, "p95_ns", frag_latency_rank(l, 95));
+	frag_json_u64(o, "p99_ns", frag_latency_rank(l, 99));
+	frag_json_u64(o, "max_ns", l->max_ns);
+}
+
+static void put_segments(struct frag_node_ref driver, const struct frag_driver_costs *c)
+{
+	struct frag_node_ref list = frag_json_array(driver, "segments"), o;
+
+	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
+		const struct frag_taking *t = &c->segments[i];
+
+		if (!t->count)
+			continue;
+		o = frag_json_object(list, NULL);
+		put_class(o, i);
+		frag_json_u64(o, "count", t->count);
+		frag_json_u64(o, "asked", t->asked);
+		frag_json_u64(o, "predicted", t->predicted);
+		frag_json_u64(o, "taken", t->taken);
+	}
+}
+
+static void put_step(struct frag_node_ref o, const char *key, bool there, uint64_t step)
+{
+	if (there)
+		frag_json_u64(o, key, step);
+	else
+		frag_json_null(o, key);
+}
+
+static void put_prediction(struct frag_node_ref o, const struct frag_prediction *p)
+{
+	frag_json_bool(o, "differs", p->differs);
+	put_step(o, "first_difference", p->differs, p->first_difference);
+	frag_json_u64(o, "steps", p->steps);
+	frag_json_u64(o, "reserved_predicted", p->reserved_predicted);
+	frag_json_u64(o, "reserved_measured", p->reserved_measured);
+	frag_json_u64(o, "used_predicted", p->used_predicted);
+	frag_json_u64(o, "used_measured", p->used_measured);
+	frag_json_i64(o, "free_predicted", p->free_predicted);
+	frag_json_i64(o, "free_measured", p->free_measured);
+	put_step(o, "oom_step_predicted", p->oom_predicted, p->oom_step_predicted);
+	put_step(o, "oom_step_measured", p->oom_measured, p->oom_step_measured);
+	frag_json_i64(o, "error_bytes", p->error_bytes);
+	frag_json_fixed4(o, "error_percent", p->error_percent);
+}
+
+void frag_json_measured(struct frag_node_ref run, const struct frag_result *r)
+{
+	struct frag_node_ref driver, list;
+
+	put_prediction(frag_json_object(run, "prediction"), &r->prediction);
+	driver = frag_json_object(run, "driver");
+	list = frag_json_array(driver, "calls");
+	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
+		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++)
+			put_call(list, kinds[kind], i, &r->costs->calls[kind][i]);
+	put_segments(driver, r->costs);
+}

@@ -1,0 +1,16 @@
+/* measured.h - what a replay measured, as text and as JSON. */
+#ifndef REPORT_MEASURED_H
+#define REPORT_MEASURED_H
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "fragsim/metrics.h"
+
+/* Nothing where the run was a simulation. */
+void frag_report_measured(const struct frag_result *run, FILE *f);
+
+/* Members of a RUN: prediction, driver. */
+void frag_json_measured(struct frag_node_ref run, const struct frag_result *r);
+
+#endif

@@ -1,0 +1,87 @@
+#!/bin/sh
+# replay.sh - fragsim replay on a real GPU; skipped where there is none. Prints TAP.
+#
+# The same placements as `run` with the figures that replay found, predictions
+# that hold, an out-of-memory on purpose, patterns that stay, and the table of
+# costs, which is shown.
+set -eu
+
+cd "$(dirname "$0")/../.."
+program=${FRAGSIM:-build/fragsim}
+traces=${TRACES:-traces}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+number=0
+failed=0
+
+echo '{"op":"alloc","id":1,"size":1000}' >"$folder/first.ndjson"
+status=0
+why=$("$program" replay -q "$folder/first.ndjson" 2>&1) || status=$?
+if [ "$status" -eq 5 ]; then
+	echo "1..0 # SKIP ${why#fragsim: }"
+	exit 0
+fi
+
+# report STATUS TITLE: one test, good where STATUS is 0; its output is in $folder/out.
+report()
+{
+	number=$((number + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $number - $2"
+		return
+	fi
+	echo "not ok $number - $2"
+	tail -n 20 "$folder/out" | sed 's/^/#   /'
+	failed=1
+}
+
+# figure NAME: of the device, as replay found it, from the result of the last one.
+figure()
+{
+	/usr/bin/python3 -B -c 'import json, sys
+print(json.load(open(sys.argv[1]))["runs"][0]["device"][sys.argv[2]])' "$folder/r.json" "$1"
+}
+
+# same POLICY TRACE LIMIT: replay and run agree, byte for byte.
+same()
+{
+	"$program" replay -q -p "$1" --limit "$3" --on-oom continue --json "$folder/r.json" \
+		--placements "$folder/replay" "$2" >"$folder/out" 2>&1
+	case $? in 0 | 3) ;; *) return 1 ;; esac
+	"$program" run -q -p "$1" --on-oom continue --placements "$folder/run" \
+		--device-bytes "$(figure total_bytes)" --context-bytes "$(figure context_bytes)" \
+		--other-bytes "$(figure other_bytes)" --granularity "$(figure granularity_bytes)" \
+		"$2" >>"$folder/out" 2>&1
+	cmp "$folder/run" "$folder/replay" >>"$folder/out" 2>&1
+}
+
+for policy in bestfit buddy sizeclass pytorch pytorch:expandable_segments=true direct; do
+	for limit in 4GiB 2GiB; do
+		trace=$traces/resnet50_train_bs32_fp32.ndjson.gz
+		status=0
+		(set +e; same "$policy" "$trace" "$limit") || status=1
+		report "$status" "run and replay place alike: $policy, limit $limit"
+	done
+done
+
+for policy in bestfit pytorch pytorch:expandable_segments=true; do
+	status=0
+	"$program" replay -p "$policy" --fail-if 'prediction.error_percent > 1' \
+		--fail-if 'prediction.differs > 0' \
+		"$traces/resnet50_train_bs32_fp32.ndjson.gz" >"$folder/out" 2>&1 || status=$?
+	report "$status" "the prediction holds to one percent: $policy"
+	sed -n '/ on device 0, /,$p' "$folder/out" | sed 's/^/# /'
+done
+
+status=0
+"$program" replay -q -p pytorch --limit 1GiB "$traces/resnet50_train_bs32_fp32.ndjson.gz" \
+	>"$folder/out" 2>&1 || status=$?
+report "$((status != 3))" "a limit that is too small is an out-of-memory, status 3"
+
+status=0
+"$program" replay -q --verify -p bestfit -p pytorch -p pytorch:expandable_segments=true \
+	"$traces/resnet50_train_bs32_fp32.ndjson.gz" >"$folder/out" 2>&1 || status=$?
+report "$status" "patterns stay where they were written"
+
+echo "1..$number"
+exit "$failed"

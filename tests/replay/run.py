@@ -1,0 +1,458 @@
+#!/usr/bin/python3 -B
+# run.py - fragsim replay on a stand-in for CUDA
+"""run.py PROGRAM: test `fragsim replay`; prints TAP
+
+PROGRAM-standin beside it is the same program, linked to GPUs made of host memory
+(tests/support/standin.h). That ends with status 99 where something was not given back, or was
+done that no honest user of CUDA does."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[2]
+RANDOM_TRACE = REPO / 'tests' / 'property' / 'random_trace.py'
+MIB = 1 << 20
+SAN = bool(os.environ.get('SAN'))
+POLICIES = ['bestfit', 'bestfit:pool=3MiB,release=false', 'firstfit:segment=64KiB,align=1',
+            'nextfit:segment=1MiB', 'worstfit:segment=300000', 'buddy', 'buddy:min=64,pool=1MiB',
+            'sizeclass', 'sizeclass:slab=64KiB,segment=64KiB,max_small=16KiB', 'direct', 'pytorch',
+            'pytorch:max_split_size_mb=21', 'pytorch:expandable_segments=True']
+TESTS = []
+PROGRAM = ''
+
+
+class Outcome:
+    def __init__(self, done):
+        self.status, self.out = done.returncode, done.stdout.decode()
+        self.err = done.stderr.decode()
+
+    def __repr__(self):
+        return f'status {self.status}, {self.err[-600:]!r}'
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def run(*arguments, program=None, **standin):
+    """The program with these arguments; keywords are fields of the stand-in."""
+    env = dict(os.environ, FRAGSIM_STANDIN=' '.join(f'{k}={v}' for k, v in standin.items()))
+    return Outcome(subprocess.run([program or PROGRAM + '-standin', *map(str, arguments)],
+                                  stdin=subprocess.DEVNULL, capture_output=True, env=env,
+                                  timeout=120))
+
+
+def replay(*arguments, **standin):
+    return run('replay', *arguments, **standin)
+
+
+def write_trace(path, *events, devices=None):
+    head = {'format': 'fragsim-trace', 'version': 1}
+    if devices:
+        head['devices'] = [{}] * devices
+    path.write_text(''.join(json.dumps(line) + '\n' for line in [head, *events]))
+    return path
+
+
+def alloc(name, size, **more):
+    return {'op': 'alloc', 'id': name, 'size': size, **more}
+
+
+def free(name, **more):
+    return {'op': 'free', 'id': name, **more}
+
+
+def usual_trace(path):
+    """Two streams, a pending block, a segment that goes and one that comes."""
+    return write_trace(path, alloc(1, 3 * MIB), alloc(2, 1000, stream=1), free(1),
+                       alloc(3, 5 * MIB, stream=1), {'op': 'record_stream', 'id': 2, 'stream': 2},
+                       free(2), {'op': 'sync', 'stream': 2}, alloc('four', 700000),
+                       {'op': 'empty_cache'}, {'op': 'mark', 'name': 'm'}, free(3, pending=True),
+                       {'op': 'complete', 'id': 3}, alloc(5, 30 * MIB))
+
+
+def small_trace(path):
+    """The same in few bytes, so that it can be replayed often."""
+    return write_trace(path, alloc(1, 3000), alloc(2, 1000, stream=1), free(1),
+                       {'op': 'record_stream', 'id': 2, 'stream': 2}, free(2), {'op': 'sync'},
+                       alloc('four', 700), {'op': 'empty_cache'}, free('four', pending=True),
+                       {'op': 'complete', 'id': 'four'}, {'op': 'empty_cache'}, alloc(5, 2 * MIB))
+
+
+def expect(outcome, status, *patterns):
+    assert outcome.status == status, f'status {status} was expected: {outcome}'
+    for pattern in patterns:
+        assert re.search(pattern, outcome.err + outcome.out), f'{pattern!r} is not in {outcome}'
+
+
+# ---- what is there
+
+@test
+def no_driver(folder):
+    """a machine without a driver gets status 5 and one line"""
+    got = replay(usual_trace(folder / 't'), driver=0)
+    expect(got, 5, r'^fragsim: no NVIDIA driver was found on this machine')
+    assert got.err.count('\n') == 1 and not got.out, got
+
+
+@test
+def old_driver(folder):
+    """an old driver gets status 5, and both versions"""
+    expect(replay(usual_trace(folder / 't'), driver=12020), 5,
+           r'the NVIDIA driver is for CUDA 12\.2, older than the 13\.0')
+
+
+@test
+def no_gpu(folder):
+    """a machine without a GPU, or with too few, gets status 5"""
+    trace = usual_trace(folder / 't')
+    expect(replay(trace, gpus=0), 5, r'no GPU that CUDA can use was found')
+    expect(replay('--device', 2, trace, gpus=2), 5, r'there is no GPU 2: this machine has 2')
+    two = write_trace(folder / 'two', alloc(1, 1000, device=1), devices=2)
+    expect(replay(two, gpus=1), 5, r'there is no GPU 1: this machine has 1')
+
+
+@test
+def real_program(folder):
+    """the program itself needs no library of CUDA, and says what it lacks"""
+    got = run('replay', usual_trace(folder / 't'), program=PROGRAM)
+    if got.status != 5:
+        expect(got, 0)          # a machine with a GPU
+    else:
+        expect(got, 5, r'^fragsim: [^\n]+\n$')
+    libraries = subprocess.run(['ldd', PROGRAM], capture_output=True, text=True).stdout
+    assert 'cuda' not in libraries.lower(), libraries
+
+
+@test
+def usage(folder):
+    """wrong usage is refused"""
+    trace = usual_trace(folder / 't')
+    for arguments in [('--limit', 'much'), ('--limit', '100TiB'), ('--pace', '0'),
+                      ('--pace', 'fast'), ('--repeat', '0'), ('--device', 'a'),
+                      ('--device', '0', '--device', '0'), ('--device', '0', '--device', '1'),
+                      ('--device-bytes', '1G')]:
+        got = replay(*arguments, trace, gpus=2)
+        expect(got, 2, r'^fragsim: ')
+        assert got.err.count('\n') == 1, got
+    expect(replay('--repeat', '2', '-'), 2, 'standard input can be read once')
+
+
+# ---- the same decisions
+
+GRANULARITY, CONTEXT, TOTAL = 65536, 10 * MIB, 300 * MIB
+
+
+def like_run(trace, limit, policy, *more):
+    """Placements and rows of run on the figures that the stand-in has."""
+    return [run(command, '-p', policy, '--on-oom', 'continue', *more, '--placements',
+                trace.parent / command, '--steps', trace.parent / (command + '.csv'), trace,
+                program=program, total=TOTAL, context=CONTEXT, granularity=GRANULARITY, gpus=3,
+                ceiling=limit)
+            for command, program, more in
+            [('run', PROGRAM, [*more, '--device-bytes', TOTAL, '--context-bytes', CONTEXT,
+                               '--other-bytes', TOTAL - CONTEXT - limit, '--granularity',
+                               GRANULARITY]),
+             ('replay', None, [*more, '--limit', limit])]]
+
+
+def same_as_run(folder, policy, seeds):
+    for seed in seeds:
+        trace = folder / 'trace'
+        subprocess.run([RANDOM_TRACE, str(seed), '--events', '250', '-o', trace], check=True)
+        for limit in (200 * MIB, 24 * MIB):
+            one, other = like_run(trace, limit, policy)
+            where = f'seed {seed}, limit {limit}, {policy}: {one}, {other}'
+            # 2: the trace configures what pytorch does not take
+            assert one.status == other.status and one.status in (0, 2, 3), where
+            if one.status == 2:
+                continue
+            for name in ('', '.csv'):
+                a, b = [(folder / (command + name)).read_bytes() for command in ('run', 'replay')]
+                assert a == b, where
+
+
+for number, policy in enumerate(POLICIES):
+    def one(folder, policy=policy, number=number):
+        same_as_run(folder, policy, range(10 * number, 10 * number + (2 if SAN else 4)))
+    one.__doc__ = f'replay places every block where run does: {policy}'
+    test(one)
+
+
+@test
+def recorded(folder):
+    """the same for a recorded trace, several policies one after the other"""
+    trace = REPO / 'traces' / 'resnet50_train_bs32_fp32.ndjson.gz'
+    options = [x for p in ('bestfit', 'pytorch', 'direct') for x in ('-p', p)]
+    limit = 3 << 30
+    figures = {'total': 4 << 30, 'context': CONTEXT}
+    a = run('run', *options, '--device-bytes', 4 << 30, '--context-bytes', CONTEXT,
+            '--other-bytes', (1 << 30) - CONTEXT, '--placements', '-', trace, program=PROGRAM)
+    b = replay(*options, '--limit', limit, '--placements', '-', trace, ceiling=limit, **figures)
+    assert a.status == b.status and a.out == b.out and a.out.count('\n') > 1000, (a.status, b)
+    result = replay(*options, '--limit', limit, '--json', '-', trace, **figures)
+    for one in json.loads(result.out)['runs']:
+        found = one['prediction']
+        assert not found['differs'] and found['error_bytes'] == 0, found
+        assert found['steps'] == one['steps'] and found['used_measured'] > 0, found
+
+
+# ---- what goes wrong
+
+@test
+def every_call_fails(folder):
+    """each call failing in its turn ends in status 5, and leaks nothing"""
+    trace = small_trace(folder / 't')
+    for policy in ('bestfit', 'direct', 'pytorch:expandable_segments=True'):
+        options = ['-q', '--verify', '-p', policy, trace]
+        calls = int(re.search(r'(\d+) calls', replay(*options, print=1).err)[1])
+        assert calls > 60, calls
+        step = 5 if SAN else 1
+
+        def one(k, options=options):
+            for error, sticky in ((999, 0), (700, 1))[k % 2:][:1 + (k % 10 == 0)]:
+                got = replay(*options, fail_at=k, error=error, sticky=sticky)
+                # the names of things may be missing, all else may not; a failure in closing
+                # is one too
+                good = got.status == 5 and re.search(r'^fragsim: \S', got.err)
+                tolerated = got.status == 0 and k in tolerant
+                assert good or tolerated, f'{policy}, call {k}, error {error}: {got}'
+
+        tolerant = tolerated_calls(options)
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(one, range(1, calls + 1, step)))
+
+
+def tolerated_calls(options):
+    """The calls while a GPU is opened that it can do without: versions, name, page size."""
+    found = set()
+    for k in range(1, 16):
+        if replay(*options, fail_at=k).status == 0:
+            found.add(k)
+    assert len(found) <= 6, found
+    return found
+
+
+@test
+def every_refusal(folder):
+    """each call refused for lack of memory in its turn leaks nothing"""
+    trace = small_trace(folder / 't')
+    for policy in ('bestfit', 'pytorch:expandable_segments=True'):
+        options = ['-q', '-p', policy, '--on-oom', 'continue', trace]
+        calls = int(re.search(r'(\d+) calls', replay(*options, print=1).err)[1])
+        statuses = [replay(*options, fail_at=k, error=2).status for k in range(1, calls + 1)]
+        assert set(statuses) <= {0, 3, 5} and {0, 5} <= set(statuses), statuses
+
+
+@test
+def interrupted(folder):
+    """Ctrl-C at any call gives everything back, with what was measured so far"""
+    trace = usual_trace(folder / 't')
+    for policy in ('bestfit', 'pytorch:expandable_segments=True'):
+        calls = int(re.search(r'(\d+) calls', replay('-p', policy, trace, print=1).err)[1])
+        seen = 0
+        for k in range(1, calls + 1, 3):
+            out = folder / 'result'
+            out.unlink(missing_ok=True)
+            got = replay('-q', '-p', policy, '--json', out, trace, interrupt_at=k)
+            assert got.status in (0, 130), f'call {k}: {got}'
+            if got.status == 130 and out.exists():
+                seen += json.loads(out.read_text())['runs'][0]['status'] == 'interrupted'
+        assert seen > 5, seen
+
+
+@test
+def leak_is_seen(folder):
+    """the stand-in does notice what is not given back"""
+    got = replay(usual_trace(folder / 't'), ceiling=1)
+    expect(got, 99, 'more was taken than the ceiling')
+
+
+@test
+def lying_gpu(folder):
+    """where the GPU refuses what was promised, decisions differ, and it says where"""
+    # of 320 MiB that are free 448 are told, of which 90 % are 403.2: 10 blocks fit, not 12
+    figures = {'total': 512 * MIB, 'context': 64 * MIB, 'other': 128 * MIB, 'lie': 128 * MIB}
+    trace = write_trace(folder / 't', *[alloc(i, 32 * MIB) for i in range(10)])
+    expect(replay(trace, **figures), 0, 'decisions identical in all 10 steps')
+    trace = write_trace(folder / 't', *[alloc(i, 32 * MIB) for i in range(12)])
+    got = replay('-p', 'direct', '--json', folder / 'r', trace, **figures)
+    expect(got, 3)
+    found = json.loads((folder / 'r').read_text())['runs'][0]['prediction']
+    assert found['differs'] and found['first_difference'] == 10, found
+    assert found['oom_step_measured'] == 10 and found['oom_step_predicted'] is None, found
+    assert found['used_measured'] == 320 * MIB and found['used_predicted'] == 384 * MIB, found
+    assert found['error_percent'] == 20, found
+    expect(replay('-q', '-p', 'direct', '--fail-if', 'prediction.error_percent > 19', trace,
+                  **figures), 1, 'prediction.error_percent')
+    expect(replay('-q', '-p', 'direct', '--fail-if', 'prediction.error_percent > 20', trace,
+                  **figures), 3)
+
+
+@test
+def limit_holds(folder):
+    """the limit is never passed, by default 90 % of what is free"""
+    trace = write_trace(folder / 't', *[alloc(i, 7 * MIB) for i in range(100)])
+    for policy in POLICIES:
+        # 1 GiB less 224 MiB of context: 800 free, 720 ours
+        got = replay('-q', '-p', policy, trace, total=1024 * MIB, context=224 * MIB,
+                     ceiling=720 * MIB)
+        assert got.status in (0, 3), f'{policy}: {got}'
+        expect(replay('-q', '-p', policy, '--limit', '100MiB', trace, total=1024 * MIB,
+                      ceiling=100 * MIB), 3)
+
+
+# ---- streams, patterns
+
+@test
+def waits(folder):
+    """before bytes are handed out again, whoever used them has been waited for"""
+    # the use of block 1 on stream 2 is queued there; without a wait it lands in block 2, when
+    # that is written (block 3 makes its stream go on) and block 4 makes stream 2 go on
+    trace = write_trace(folder / 't', alloc(1, 2 * MIB, stream=1),
+                        {'op': 'record_stream', 'id': 1, 'stream': 2}, free(1),
+                        {'op': 'sync', 'stream': 2}, alloc(2, 2 * MIB), alloc(3, 1000),
+                        free(3), alloc(4, 1000, stream=2), free(4), free(2))
+    for policy in ('bestfit', 'buddy', 'sizeclass'):
+        expect(replay('--verify', '-p', policy, trace), 0)
+
+
+@test
+def verify(folder):
+    """--verify passes where nothing is wrong, under every policy"""
+    trace = folder / 'trace'
+    for number, policy in enumerate(POLICIES):
+        subprocess.run([RANDOM_TRACE, str(500 + number), '--events', '200', '-o', trace],
+                       check=True)
+        got = replay('-q', '--verify', '-p', policy, '--on-oom', 'continue', '--limit', '40MiB',
+                     trace, total=TOTAL, context=CONTEXT, granularity=GRANULARITY, gpus=3)
+        # 2: the trace configures what pytorch does not take
+        assert got.status in (0, 2, 3), f'{policy}: {got}'
+
+
+@test
+def corruption(folder):
+    """--verify finds a byte that changed, names the block, and gives everything back"""
+    trace = write_trace(folder / 't', alloc(1, 3 * MIB), alloc('two', 1000), free(1), free('two'))
+    for copy in range(1, 10):
+        got = replay('--verify', trace, corrupt_at=copy)
+        who = 'id 1, allocated at step 0' if copy < 9 else 'id "two", allocated at step 1'
+        expect(got, 5, 'corruption on device 0: the block of ' + who, 'no live block')
+    expect(replay(trace, corrupt_at=1), 0)
+
+
+@test
+def overlapping(folder):
+    """--verify names both blocks where two segments are the same memory"""
+    trace = write_trace(folder / 't', alloc(7, 2 * MIB), alloc('x', 2 * MIB), free(7))
+    # the first cudaMalloc is the one that measures the granularity
+    got = replay('--verify', '-p', 'direct', trace, alias_at=3)
+    expect(got, 5, 'the block of id 7, allocated at step 0', 'id "x", allocated at step 1')
+    expect(replay('-p', 'direct', trace, alias_at=3), 0)
+
+
+@test
+def devices(folder):
+    """several GPUs, in any order, each with its own result"""
+    trace = write_trace(folder / 't', alloc(1, 3 * MIB), alloc(2, 9 * MIB, device=1),
+                        {'op': 'empty_cache'}, free(1), {'op': 'sync'}, devices=2)
+    got = replay('--json', '-', '-d', 2, '-d', 0, trace, gpus=3)
+    expect(got, 0)
+    runs = json.loads(got.out)['runs']
+    assert [r['device']['name'] for r in runs] == ['stand-in 2', 'stand-in 0'], runs
+    assert [r['prediction']['used_measured'] for r in runs] == [4 * MIB, 10 * MIB], runs
+    assert runs[0]['device']['context_bytes'] == 256 * MIB, runs
+
+
+# ---- figures
+
+@test
+def costs(folder):
+    """each call is counted in its class; predicted and real memory of segments agree"""
+    trace = write_trace(folder / 't', alloc(1, 1000), alloc(2, 3 * MIB), free(1), free(2),
+                        alloc(3, 3 * MIB))
+    got = replay('--json', '-', '-p', 'direct', '--repeat', 3, trace, slow_us=50)
+    expect(got, 0)
+    driver = json.loads(got.out)['runs'][0]['driver']
+    calls = [(c['call'], c['up_to_bytes'], c['count'], c['refused']) for c in driver['calls']]
+    # direct asks in pages of 2 MiB; what is live at the end is given back unseen
+    assert calls == [('cudaMalloc', 2 * MIB, 3, 0), ('cudaMalloc', 4 * MIB, 6, 0),
+                     ('cudaFree', 2 * MIB, 3, 0), ('cudaFree', 4 * MIB, 3, 0)], calls
+    for c in driver['calls']:
+        assert 50000 <= c['min_ns'] <= c['p50_ns'] <= c['p95_ns'] <= c['p99_ns'] <= c['max_ns'], c
+        assert c['min_ns'] * c['count'] <= c['total_ns'] <= c['max_ns'] * c['count'], c
+    assert driver['segments'] == [
+        {'up_to_bytes': 2 * MIB, 'count': 3, 'asked': 6 * MIB, 'predicted': 6 * MIB,
+         'taken': 6 * MIB},
+        {'up_to_bytes': 4 * MIB, 'count': 6, 'asked': 24 * MIB, 'predicted': 24 * MIB,
+         'taken': 24 * MIB}], driver['segments']
+
+
+@test
+def schema(folder):
+    """the result object is what the schema says"""
+    try:
+        import jsonschema
+    except ImportError:
+        return
+    rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())
+    for options in [('-p', 'pytorch', '-p', 'direct'), ('--limit', '8MiB')]:
+        got = replay('--json', '-', *options, usual_trace(folder / 't'))
+        jsonschema.Draft202012Validator(rules).validate(json.loads(got.out))
+
+
+@test
+def pages(folder):
+    """expandable ranges map and unmap real pages"""
+    trace = write_trace(folder / 't', alloc(1, 30 * MIB), free(1), {'op': 'empty_cache'})
+    got = replay('--json', '-', '-p', 'pytorch:expandable_segments=True', trace)
+    calls = [(c['call'], c['count']) for c in json.loads(got.out)['runs'][0]['driver']['calls']]
+    assert calls == [('map', 1), ('unmap', 1)], calls
+    expect(replay('-p', 'pytorch:expandable_segments=True', trace, pages=0), 5,
+           'an expandable range failed: operation not supported')
+
+
+@test
+def text(folder):
+    """the report shows prediction and measurement side by side"""
+    got = replay(usual_trace(folder / 't'))
+    expect(got, 0, 'prediction +simulated +on the GPU', 'decisions identical in all 13 steps',
+           r'cudaMalloc +32 MiB +1 ', r'device 0: stand-in 0, 4\.00 GiB, context 256\.00 MiB')
+
+
+def judge(function):
+    with tempfile.TemporaryDirectory(prefix='fragsim-replay-') as folder:
+        try:
+            function(Path(folder))
+        except Exception as problem:    # whatever it is, it is this test's failure
+            return f'{type(problem).__name__}: {problem}'
+    return ''
+
+
+def main(argv):
+    global PROGRAM
+    if len(argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    PROGRAM = os.path.abspath(argv[1])
+    print(f'1..{len(TESTS)}')
+    failed = 0
+    with ThreadPoolExecutor(2) as pool:
+        for number, (function, problem) in enumerate(zip(TESTS, pool.map(judge, TESTS)), 1):
+            print(f'{"not ok" if problem else "ok"} {number} - {function.__doc__}')
+            if problem:
+                print('\n'.join('#   ' + line for line in problem.splitlines()))
+            failed += bool(problem)
+            sys.stdout.flush()
+    return failed > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))
