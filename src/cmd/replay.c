@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/judge.h"
 #include "cmd/outputs.h"
 #include "cmd/progress.h"
 #include "cmd/replay_options.h"
@@ -189,39 +190,6 @@ static int collect(struct job *job, struct frag_error *err)
 	return 0;
 }
 
-static int judge_run(const struct job *job, const struct frag_result *result, int *status,
-		     struct frag_error *err)
-{
-	const struct frag_run_options *o = &job->args.run;
-	struct frag_finding found;
-	char who[600];
-
-	snprintf(who, sizeof(who), "%s on device %u", result->choice.text, result->device);
-	for (uint32_t k = 0; k < o->condition_count; k++) {
-		int rc = frag_condition_holds(&o->conditions[k], result, NULL, who, &found, err);
-
-		if (rc < 0)
-			return rc;
-		if (rc)
-			fprintf(stderr, "fragsim: %s, device %u: %s\n", result->choice.text,
-				result->device, found.line);
-		*status = rc ? 1 : *status;
-	}
-	return 0;
-}
-
-static int judge(const struct job *job, int *status, struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < job->run_count; i++)
-		if (job->runs[i].result->counts.ooms)
-			*status = 3;
-	for (uint32_t i = 0; i < job->run_count && !rc; i++)
-		rc = judge_run(job, job->runs[i].result, status, err);
-	return rc;
-}
-
 static int report(struct job *job, int *status, struct frag_error *err)
 {
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
@@ -236,7 +204,8 @@ static int report(struct job *job, int *status, struct frag_error *err)
 		frag_report_text(&report, stdout);
 		rc = frag_flush_stdout(err);
 	}
-	rc = rc ? rc : judge(job, status, err);
+	rc = rc ? rc : frag_judge_runs(&job->args.run, job->runs, job->run_count,
+				       status, err);
 	return rc ? rc : frag_outputs_commit(&job->outputs, err);
 }
 

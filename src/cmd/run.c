@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cmd/judge.h"
 #include "cmd/outputs.h"
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
@@ -94,39 +95,6 @@ static void collect(struct run *run, bool interrupted)
 	}
 }
 
-static int judge_run(const struct run *run, const struct frag_result *result, int *status,
-		     struct frag_error *err)
-{
-	const struct frag_run_options *o = &run->options;
-	struct frag_finding found;
-	char who[600];
-
-	snprintf(who, sizeof(who), "%s on device %u", result->choice.text, result->device);
-	for (uint32_t k = 0; k < o->condition_count; k++) {
-		int rc = frag_condition_holds(&o->conditions[k], result, NULL, who, &found, err);
-
-		if (rc < 0)
-			return rc;
-		if (rc)
-			fprintf(stderr, "fragsim: %s, device %u: %s\n", result->choice.text,
-				result->device, found.line);
-		*status = rc ? 1 : *status;
-	}
-	return 0;
-}
-
-static int judge(const struct run *run, int *status, struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < run->run_count; i++)
-		if (run->runs[i].result->counts.ooms)
-			*status = 3;
-	for (uint32_t i = 0; i < run->run_count && !rc; i++)
-		rc = judge_run(run, run->runs[i].result, status, err);
-	return rc;
-}
-
 static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)
 {
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
@@ -166,7 +134,8 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 		rc = frag_flush_stdout(err);
 	}
 	/* no file takes its place before all that can fail has been done */
-	rc = rc ? rc : judge(run, status, err);
+	rc = rc ? rc : frag_judge_runs(&run->options, run->runs, run->run_count,
+				       status, err);
 	rc = rc ? rc : frag_outputs_commit(&run->outputs, err);
 	return rc ? rc : interrupted;
 }
