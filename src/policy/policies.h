@@ -2,6 +2,8 @@
 #ifndef POLICY_POLICIES_H
 #define POLICY_POLICIES_H
 
+#include <string.h>
+
 #include "fragsim/policy.h"
 
 extern const struct frag_policy_ops frag_policy_bestfit;
@@ -27,6 +29,18 @@ static inline uint64_t frag_round_up(uint64_t x, uint64_t m)
 static inline uint64_t frag_round_up_pow2(uint64_t x, uint64_t power)
 {
 	return (x + power - 1) & ~(power - 1);
+}
+
+/* The length of the first of several settings; commas in brackets are a value's own. */
+static inline size_t frag_setting_length(const char *text)
+{
+	size_t n = strcspn(text, ",[");
+
+	if (text[n] == '[') {
+		n += strcspn(text + n, "]");
+		n += strcspn(text + n, ",");
+	}
+	return n;
 }
 
 /* The initial pool of SPEC 6.1, in the list of trace pool 0: nothing where bytes is 0. */

@@ -213,18 +213,6 @@ static void set_defaults(struct frag_choice *choice, uint32_t given)
 	}
 }
 
-/* A key with its value ends at a comma; those in brackets are the value's own. */
-static size_t param_length(const char *text)
-{
-	size_t n = strcspn(text, ",[");
-
-	if (text[n] == '[') {
-		n += strcspn(text + n, "]");
-		n += strcspn(text + n, ",");
-	}
-	return n;
-}
-
 int frag_choice_settings(struct frag_choice *choice, const char *text, struct frag_error *err)
 {
 	char reason[401];
@@ -280,7 +268,7 @@ int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_
 				 choice->ops->name, sizeof(choice->text) - 1);
 	memcpy(choice->text, text, strlen(text) + 1);
 	while (*p) {
-		size_t length = param_length(++p);
+		size_t length = frag_setting_length(++p);
 
 		rc = parse_param(choice, p, length, &given, err);
 		if (rc)

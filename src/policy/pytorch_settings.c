@@ -372,18 +372,6 @@ static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t le
 	return unknown_key(text, key, err);
 }
 
-/* The length of the first KEY:VALUE; commas in brackets are the value's own. */
-static size_t item_length(const char *text)
-{
-	size_t n = strcspn(text, ",[");
-
-	if (text[n] == '[') {
-		n += strcspn(text + n, "]");
-		n += strcspn(text + n, ",");
-	}
-	return n;
-}
-
 int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 			  struct frag_error *err)
 {
@@ -406,7 +394,7 @@ int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 	for (size_t i = 0; i < sizeof(forgotten) / sizeof(forgotten[0]); i++)
 		now[forgotten[i]] = 0;
 	for (size_t at = 0; buf[at] && !rc;) {
-		size_t item = item_length(buf + at);
+		size_t item = frag_setting_length(buf + at);
 
 		rc = item ? set_one(now, &given, buf + at, item, err)
 			  : frag_fail(err, FRAG_EUSAGE, "a setting is missing before the comma");
