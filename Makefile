@@ -177,8 +177,8 @@ TESTS = scripts/check-rooms.sh scripts/check-help.sh $(TEST_PROGRAMS) \
 full_path = $(if $(filter /%,$(1)),,$(CURDIR)/)$(1)
 TEST_ENV = env --default-signal=INT,HUP,TERM FRAGSIM="$(call full_path,$(PROGRAM))" \
 	BUILD="$(call full_path,$(BUILD))" TRACES="$(CURDIR)/traces" SAN="$(SAN)" CC="$(CC)" \
-	CMOCKA_MESSAGE_OUTPUT=tap ASAN_OPTIONS=abort_on_error=1:exitcode=99:allocator_may_return_null=1 \
-	UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
+	CMOCKA_MESSAGE_OUTPUT=tap MALLOC_PERTURB_=65 UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
+	ASAN_OPTIONS=abort_on_error=1:exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=2048
 
 ## check: install what the tests lack, build, run all tests
 check: all $(TEST_PROGRAMS) $(STANDIN)

@@ -106,7 +106,7 @@ struct frag_record {
 	uint64_t size;          /* bytes */
 	uint64_t device;        /* ordinal */
 	double t;               /* microseconds */
-	struct frag_text t_text;        /* t as the trace wrote it; NULL: it is no text */
+	struct frag_text t_text;        /* t as the trace wrote it; none: of length 0 */
 	struct frag_text tag;
 	struct frag_text text;  /* value of configure, name of mark */
 	double fraction;        /* value of set_fraction */

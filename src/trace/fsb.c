@@ -440,7 +440,7 @@ static void take_change(struct fsb *f, struct frag_record *rec, uint64_t mask)
 
 static bool take_time(struct fsb *f, uint8_t kind, struct frag_record *rec)
 {
-	rec->t_text.text = NULL;
+	rec->t_text = (struct frag_text){ .text = NULL };
 	if (kind == FRAG_FSB_DECIMAL) {
 		take_change(f, rec, UINT64_MAX);
 		return true;
@@ -501,7 +501,8 @@ static inline bool take_plain(struct fsb *f, struct shape *shape, struct frag_re
 	rec->members = shape->rec.members;
 	rec->op = shape->rec.op;
 	rec->stream = shape->rec.stream;
-	rec->id.text = rec->t_text.text = NULL;
+	rec->id.text = NULL;
+	rec->t_text = (struct frag_text){ .text = NULL };
 	shape->last_id += (uint64_t)frag_unzigzag(take_masked(&f->columns[FRAG_FSB_IDS],
 							      UINT64_MAX));
 	rec->id.number = shape->last_id;

@@ -168,7 +168,7 @@ static const char *scan_pending(const char *p, struct frag_record *rec)
 
 static const char *scan_value(struct frag_scan *s, const char *p, struct frag_record *rec)
 {
-	rec->text.text = NULL;
+	rec->text = (struct frag_text){ .text = NULL };
 	if (numeric(p))
 		return frag_scan_number(s, p, &rec->fraction);
 	return scan_text(s, p, &rec->text);
