@@ -1,6 +1,6 @@
 /* merge.c - fragsim merge: the traces of several ranks as one of several devices. */
 #include "cmd/rewrite.h"
-#include "trace/ranks.h"
+#include "events/ranks.h"
 
 static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
 

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 #include "cmd/rewrite.h"
-#include "trace/cut.h"
+#include "events/cut.h"
 
 enum {
 	OPT_FROM_STEP = FRAG_REWRITE_OWN, OPT_TO_STEP, OPT_FROM_MARK, OPT_TO_MARK, OPT_FROM_TIME,

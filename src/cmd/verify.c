@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "cmd/command.h"
 #include "engine/verifier.h"
+#include "events/recorded.h"
 #include "report/verdict.h"
 
 enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES };

@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "engine/engine.h"
-#include "trace/snapshot.h"
+#include "snapshot/snapshot.h"
 
 #define FRAG_NOWHERE 0          /* an address that the log does not tell */
 

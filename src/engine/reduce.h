@@ -9,7 +9,7 @@
 #define ENGINE_REDUCE_H
 
 #include "fragsim/engine.h"
-#include "trace/copied.h"
+#include "events/copied.h"
 
 struct frag_reduce_event {
 	struct frag_copied *copy;       /* owned */

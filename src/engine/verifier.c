@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "events/recorded.h"
 
 #define STEPS_MOST 20000000     /* of all tries at the ages of segments together */
 #define ORDERS_MOST 512
@@ -261,7 +262,7 @@ static int run_once(struct verify *v, const struct frag_trace *trace,
 		    const struct frag_choice *choice, struct frag_error *err)
 {
 	struct frag_trace *again = NULL;
-	int rc = frag_snapshot_again(&again, trace, err);
+	int rc = frag_trace_again(&again, trace, err);
 
 	v->hinted = false;
 	rc = rc ? rc : open_all(v, choice, err);

@@ -7,8 +7,8 @@
 
 #include "base/outfile.h"
 #include "fragsim/engine.h"
+#include "events/survey.h"
 #include "report/chart.h"
-#include "trace/survey.h"
 
 /* A run with the chart that watched it. */
 struct frag_report_run {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/format.h"
+#include "events/recorded.h"
 
 #define SHOWN 3                 /* differences */
 #define EVENTS_BEFORE 3

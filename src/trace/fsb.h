@@ -9,7 +9,7 @@
 #ifndef TRACE_FSB_H
 #define TRACE_FSB_H
 
-#include "trace/readers.h"
+#include "trace/reader.h"
 #include "trace/sinks.h"
 
 #define FRAG_FSB_MAGIC "\x8f" "fsb\r\n\x1a\n"

@@ -6,7 +6,7 @@
 #define TRACE_HELD_H
 
 #include "trace/names.h"
-#include "trace/readers.h"
+#include "trace/reader.h"
 
 /* Members that a row has besides those of its op. */
 enum {

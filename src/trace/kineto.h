@@ -2,7 +2,7 @@
 #ifndef TRACE_KINETO_H
 #define TRACE_KINETO_H
 
-#include "trace/readers.h"
+#include "trace/reader.h"
 
 extern const struct frag_reader frag_reader_kineto;
 

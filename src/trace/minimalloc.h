@@ -2,7 +2,7 @@
 #ifndef TRACE_MINIMALLOC_H
 #define TRACE_MINIMALLOC_H
 
-#include "trace/readers.h"
+#include "trace/reader.h"
 
 extern const struct frag_reader frag_reader_minimalloc;
 

@@ -2,7 +2,7 @@
 #ifndef TRACE_NATIVE_H
 #define TRACE_NATIVE_H
 
-#include "trace/readers.h"
+#include "trace/reader.h"
 
 extern const struct frag_reader frag_reader_object, frag_reader_lines;
 

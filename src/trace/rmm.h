@@ -2,7 +2,7 @@
 #ifndef TRACE_RMM_H
 #define TRACE_RMM_H
 
-#include "trace/readers.h"
+#include "trace/reader.h"
 
 #define FRAG_RMM_HEADER "Thread,Time,Action,Pointer,Size,Stream"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
-#include "trace/readers.h"
+#include "events/readers.h"
 
 struct pass {
 	uint64_t bytes, lines;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine/verifier.h"
+#include "events/recorded.h"
 #include "fragsim/engine.h"
 
 #define EVENTS_MOST 2000

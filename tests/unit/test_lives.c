@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "events/lives.h"
 #include "support/random.h"
 #include "support/unit.h"
-#include "trace/lives.h"
 
 #define BLOCKS 3000
 #define STREAMS 4

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "snapshot/pickle.h"
 #include "support/unit.h"
-#include "trace/pickle.h"
 
 #define READ(values, root, bytes, err)                                        \
 	frag_pickle_read(values, root, bytes, sizeof(bytes) - 1, "s", err)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "events/resolve.h"
 #include "support/records.h"
 #include "support/unit.h"
-#include "trace/resolve.h"
 
 #define DEVICES 3
 #define NUMBER(n) { .number = (n) }

@@ -1,9 +1,9 @@
 /* test_spans.c - runs of addresses, against a map that has a byte for each. */
 #include <string.h>
 
+#include "snapshot/spans.h"
 #include "support/random.h"
 #include "support/unit.h"
-#include "trace/spans.h"
 
 #define BYTES 400
 #define NOBODY 0xff

@@ -1,0 +1,386 @@
+/* lives.c - ids to slots, and what a freed block still waits for. */
+#include "events/lives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+#define NONE UINT32_MAX
+
+static bool ids_init(struct frag_ids *ids, uint64_t seed)
+{
+	return frag_map_init(&ids->numbers, seed) && frag_map_init(&ids->texts, seed);
+}
+
+static void ids_fini(struct frag_ids *ids)
+{
+	frag_map_fini(&ids->numbers);
+	frag_map_fini(&ids->texts);
+}
+
+static uint64_t text_key(const struct frag_ids *ids, const struct frag_handle *id)
+{
+	return frag_hash_text(id->text, (size_t)id->number, ids->texts.seed);
+}
+
+static uint32_t find_text(const struct frag_lives *l, const struct frag_ids *ids,
+			  const struct frag_handle *id)
+{
+	uint64_t key = text_key(ids, id);
+	uint32_t at = frag_map_home(&ids->texts, key), slot;
+
+	while ((slot = frag_map_next(&ids->texts, key, &at)) != FRAG_MAP_NONE) {
+		const struct frag_handle *other = &l->lives[slot].id;
+
+		if (other->number == id->number
+		    && memcmp(other->text, id->text, (size_t)id->number) == 0)
+			return slot;
+	}
+	return NO_SLOT;
+}
+
+static inline uint32_t ids_find(const struct frag_lives *l, const struct frag_ids *ids,
+				const struct frag_handle *id)
+{
+	return id->text ? find_text(l, ids, id) : frag_map_get(&ids->numbers, id->number);
+}
+
+static inline bool ids_add(struct frag_ids *ids, const struct frag_handle *id, uint32_t slot)
+{
+	return id->text ? frag_map_add(&ids->texts, text_key(ids, id), slot)
+			: frag_map_add(&ids->numbers, id->number, slot);
+}
+
+static inline void ids_remove(struct frag_ids *ids, const struct frag_handle *id, uint32_t slot)
+{
+	if (id->text)
+		frag_map_remove(&ids->texts, text_key(ids, id), slot);
+	else
+		frag_map_remove(&ids->numbers, id->number, slot);
+}
+
+bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed)
+{
+	*l = (struct frag_lives){ .unused = NONE, .unused_cell = NONE };
+	l->busy = malloc(devices * sizeof(*l->busy));
+	for (uint32_t d = 0; l->busy && d < devices; d++)
+		l->busy[d] = NONE;
+	return l->busy && ids_init(&l->live, seed) && ids_init(&l->announced, seed)
+	       && frag_map_init(&l->recorded, seed) && frag_map_init(&l->queue_of, seed);
+}
+
+static char *owned_text(struct frag_life *life)
+{
+	return (char *)(uintptr_t)life->id.text;
+}
+
+void frag_lives_fini(struct frag_lives *l)
+{
+	for (uint32_t i = 0; i < l->count; i++)
+		free(owned_text(&l->lives[i]));
+	free(l->lives);
+	free(l->cells);
+	free(l->queues);
+	free(l->busy);
+	free(l->ended);
+	ids_fini(&l->live);
+	ids_fini(&l->announced);
+	frag_map_fini(&l->recorded);
+	frag_map_fini(&l->queue_of);
+}
+
+uint32_t frag_lives_find(const struct frag_lives *l, const struct frag_handle *id)
+{
+	return ids_find(l, &l->live, id);
+}
+
+uint32_t frag_lives_announced(const struct frag_lives *l, const struct frag_handle *id)
+{
+	return ids_find(l, &l->announced, id);
+}
+
+uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id)
+{
+	uint32_t slot = l->unused;
+	char *text = NULL;
+
+	if (id->text) {
+		text = malloc((size_t)id->number + 1);
+		if (!text)
+			return NO_SLOT;
+		memcpy(text, id->text, (size_t)id->number);
+	}
+	if (slot == NONE
+	    && !frag_grow(&l->lives, &l->capacity, (uint64_t)l->count + 1, sizeof(*l->lives))) {
+		free(text);
+		return NO_SLOT;
+	}
+	if (!ids_add(&l->live, id, slot == NONE ? l->count : slot)) {
+		free(text);
+		return NO_SLOT;
+	}
+	if (slot == NONE)
+		slot = l->count++;
+	else
+		l->unused = l->lives[slot].next;
+	l->lives[slot] = (struct frag_life){
+		.id = { .text = text, .number = id->number },
+		.recorded = NONE, .next = NONE, .synced = FRAG_NEVER,
+	};
+	return slot;
+}
+
+/* Nothing waits for it any more: the slot may be used again. */
+static void recycle(struct frag_lives *l, uint32_t slot)
+{
+	struct frag_life *life = &l->lives[slot];
+
+	if (life->id.text)
+		free(owned_text(life));
+	life->id.text = NULL;
+	life->next = l->unused;
+	l->unused = slot;
+}
+
+static uint32_t new_cell(struct frag_lives *l, uint32_t what)
+{
+	uint32_t c = l->unused_cell;
+
+	if (c != NONE) {
+		l->unused_cell = l->cells[c].next;
+	} else {
+		if (!frag_grow(&l->cells, &l->cell_capacity, (uint64_t)l->cell_count + 1,
+			       sizeof(*l->cells)))
+			return NONE;
+		c = l->cell_count++;
+	}
+	l->cells[c] = (struct frag_cell){ .what = what, .next = NONE };
+	return c;
+}
+
+static void drop_cell(struct frag_lives *l, uint32_t c)
+{
+	l->cells[c].next = l->unused_cell;
+	l->unused_cell = c;
+}
+
+static uint64_t pair(uint32_t a, uint32_t b)
+{
+	return (uint64_t)a << 32 | b;
+}
+
+bool frag_lives_record(struct frag_lives *l, uint32_t slot, uint32_t stream)
+{
+	struct frag_life *life = &l->lives[slot];
+	uint32_t c;
+
+	if (stream == life->stream
+	    || frag_map_get(&l->recorded, pair(slot, stream)) != FRAG_MAP_NONE)
+		return true;
+	c = new_cell(l, stream);
+	if (c == NONE || !frag_map_add(&l->recorded, pair(slot, stream), 0))
+		return false;
+	l->cells[c].next = life->recorded;
+	life->recorded = c;
+	return true;
+}
+
+/* The queue of a stream of a device, made when new; NONE where memory is short. */
+static uint32_t queue_of(struct frag_lives *l, uint32_t device, uint32_t stream)
+{
+	uint32_t q = frag_map_get(&l->queue_of, pair(device, stream));
+
+	if (q != FRAG_MAP_NONE)
+		return q;
+	if (!frag_grow(&l->queues, &l->queue_capacity, (uint64_t)l->queue_count + 1,
+		       sizeof(*l->queues))
+	    || !frag_map_add(&l->queue_of, pair(device, stream), l->queue_count))
+		return NONE;
+	l->queues[l->queue_count] = (struct frag_queue){
+		.device = device, .stream = stream, .head = NONE, .tail = NONE,
+	};
+	return l->queue_count++;
+}
+
+static void enqueue(struct frag_lives *l, uint32_t q, uint32_t cell)
+{
+	struct frag_queue *queue = &l->queues[q];
+	uint32_t *busy = &l->busy[queue->device];
+
+	if (queue->head == NONE) {
+		queue->head = cell;
+		queue->prev_busy = NONE;
+		queue->next_busy = *busy;
+		if (*busy != NONE)
+			l->queues[*busy].prev_busy = q;
+		*busy = q;
+	} else {
+		l->cells[queue->tail].next = cell;
+	}
+	queue->tail = cell;
+}
+
+/* The recorded streams of a block become what it waits for. */
+static bool wait_for_streams(struct frag_lives *l, uint32_t slot)
+{
+	struct frag_life *life = &l->lives[slot];
+
+	while (life->recorded != NONE) {
+		uint32_t c = life->recorded;
+		uint32_t stream = l->cells[c].what;
+		uint32_t q = queue_of(l, life->device, stream);
+
+		if (q == NONE)
+			return false;
+		frag_map_remove(&l->recorded, pair(slot, stream), 0);
+		life->recorded = l->cells[c].next;
+		l->cells[c] = (struct frag_cell){ .what = slot, .next = NONE };
+		enqueue(l, q, c);
+		life->streams++;
+	}
+	return true;
+}
+
+/* Appends to the queue of this id's blocks that wait for a `complete`. */
+static bool announce(struct frag_lives *l, uint32_t slot)
+{
+	const struct frag_handle *id = &l->lives[slot].id;
+	uint32_t first = frag_lives_announced(l, id);
+
+	l->lives[slot].announced = true;
+	l->lives[slot].next = NONE;
+	if (first == NO_SLOT) {
+		l->lives[slot].last = slot;
+		return ids_add(&l->announced, id, slot);
+	}
+	l->lives[l->lives[first].last].next = slot;
+	l->lives[first].last = slot;
+	return true;
+}
+
+bool frag_lives_free(struct frag_lives *l, uint32_t slot, uint64_t step, bool announced,
+		     bool *waits)
+{
+	struct frag_life *life = &l->lives[slot];
+
+	ids_remove(&l->live, &life->id, slot);
+	life->freed = step;
+	if (life->recorded != NONE && !wait_for_streams(l, slot))
+		return false;
+	if (announced && !announce(l, slot))
+		return false;
+	*waits = life->streams || announced;
+	if (!*waits)
+		recycle(l, slot);
+	return true;
+}
+
+static bool end(struct frag_lives *l, uint32_t slot)
+{
+	if (!frag_grow(&l->ended, &l->ended_capacity, (uint64_t)l->ended_count + 1,
+		       sizeof(*l->ended)))
+		return false;
+	l->ended[l->ended_count++] = (struct frag_ended){
+		.slot = slot, .synced = l->lives[slot].synced,
+	};
+	return true;
+}
+
+bool frag_lives_complete(struct frag_lives *l, uint32_t slot)
+{
+	struct frag_life *life = &l->lives[slot];
+	uint32_t next = life->next;
+
+	ids_remove(&l->announced, &life->id, slot);
+	if (next != NONE) {
+		l->lives[next].last = life->last;
+		if (!ids_add(&l->announced, &life->id, next))
+			return false;
+	}
+	life->announced = false;
+	if (life->streams)
+		return true;
+	if (!end(l, slot))
+		return false;
+	recycle(l, slot);
+	return true;
+}
+
+/* Empties one queue. The slots stay as they are until frag_lives_order() recycles them. */
+static bool drain(struct frag_lives *l, uint32_t q, uint64_t step)
+{
+	struct frag_queue *queue = &l->queues[q];
+
+	while (queue->head != NONE) {
+		uint32_t c = queue->head;
+		struct frag_life *life = &l->lives[l->cells[c].what];
+
+		if (--life->streams == 0) {
+			life->synced = step;
+			if (!life->announced && !end(l, l->cells[c].what))
+				return false;
+		}
+		queue->head = l->cells[c].next;
+		drop_cell(l, c);
+	}
+	if (queue->prev_busy == NONE)
+		l->busy[queue->device] = queue->next_busy;
+	else
+		l->queues[queue->prev_busy].next_busy = queue->next_busy;
+	if (queue->next_busy != NONE)
+		l->queues[queue->next_busy].prev_busy = queue->prev_busy;
+	return true;
+}
+
+bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uint64_t step)
+{
+	uint32_t q;
+
+	if (stream == FRAG_ALL) {
+		while (l->busy[device] != NONE)
+			if (!drain(l, l->busy[device], step))
+				return false;
+		return true;
+	}
+	q = frag_map_get(&l->queue_of, pair(device, stream));
+	return q == FRAG_MAP_NONE || l->queues[q].head == NONE || drain(l, q, step);
+}
+
+struct turn {
+	uint64_t freed;
+	struct frag_ended ended;
+};
+
+static int by_free(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	return x->freed < y->freed ? -1 : x->freed > y->freed;
+}
+
+bool frag_lives_order(struct frag_lives *l, uint32_t first)
+{
+	uint32_t count = l->ended_count - first;
+	struct turn *turns;
+
+	if (count == 1)
+		recycle(l, l->ended[first].slot);
+	if (count <= 1)
+		return true;
+	turns = malloc(count * sizeof(*turns));
+	if (!turns)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		turns[i] = (struct turn){
+			.freed = l->lives[l->ended[first + i].slot].freed,
+			.ended = l->ended[first + i],
+		};
+	qsort(turns, count, sizeof(*turns), by_free);
+	for (uint32_t i = 0; i < count; i++) {
+		l->ended[first + i] = turns[i].ended;
+		recycle(l, turns[i].ended.slot);
+	}
+	free(turns);
+	return true;
+}

@@ -1,0 +1,88 @@
+/*
+ * lives.h - the life of every block as the trace alone tells it: ids to slots,
+ * and what a freed block still waits for (SPEC 2, "Pending").
+ */
+#ifndef EVENTS_LIVES_H
+#define EVENTS_LIVES_H
+
+#include "trace/names.h"
+
+#define NO_SLOT UINT32_MAX
+
+/* A block from its alloc until nothing waits for it any more. */
+struct frag_life {
+	uint64_t birth, freed;  /* steps; freed once it is pending */
+	uint64_t synced;        /* step that ended its last stream, or FRAG_NEVER */
+	struct frag_handle id;  /* text is owned */
+	uint32_t device, stream, tag;
+	uint32_t recorded;      /* live: a list of its streams, or NO_SLOT */
+	uint32_t streams;       /* pending: streams it still waits for */
+	uint32_t next;          /* announced: the next of this id; unused: the next unused */
+	uint32_t last;          /* announced and the first of its id: the last one */
+	bool announced;         /* freed with `pending`: until its `complete` */
+};
+
+/* A stream that a block waits for, or has recorded; a cell of a list. */
+struct frag_cell {
+	uint32_t what;          /* stream, or slot */
+	uint32_t next;
+};
+
+/* Blocks that wait for one stream of one device, in the order of their free. */
+struct frag_queue {
+	uint32_t device, stream;
+	uint32_t head, tail;    /* cells */
+	uint32_t prev_busy, next_busy;  /* other queues of the device that are not empty */
+};
+
+struct frag_ids {
+	struct frag_map numbers, texts;
+};
+
+struct frag_lives {
+	struct frag_life *lives;
+	uint32_t count, capacity, unused;
+	struct frag_ids live;           /* id -> slot */
+	struct frag_ids announced;      /* id -> oldest slot pending on `complete` */
+	struct frag_cell *cells;
+	uint32_t cell_count, cell_capacity, unused_cell;
+	struct frag_map recorded;       /* (slot, stream) */
+	struct frag_queue *queues;
+	uint32_t queue_count, queue_capacity;
+	struct frag_map queue_of;       /* (device, stream) -> queue */
+	uint32_t *busy;                 /* by device: first queue that is not empty */
+	struct frag_ended *ended;       /* of this batch */
+	uint32_t ended_count, ended_capacity;
+};
+
+bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed);
+void frag_lives_fini(struct frag_lives *l);
+
+/* The slot of a live id, or NO_SLOT. */
+uint32_t frag_lives_find(const struct frag_lives *l, const struct frag_handle *id);
+/* The oldest block of this id that waits for its `complete`, or NO_SLOT. */
+uint32_t frag_lives_announced(const struct frag_lives *l, const struct frag_handle *id);
+
+/* A new block; NO_SLOT where memory is short. */
+uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id);
+
+/* The block is also used on this stream. False: memory is short. */
+bool frag_lives_record(struct frag_lives *l, uint32_t slot, uint32_t stream);
+
+/* Its free; *waits: it is pending now, else the slot has ended. False: memory is short. */
+bool frag_lives_free(struct frag_lives *l, uint32_t slot, uint64_t step, bool announced,
+		     bool *waits);
+
+/* Its `complete`; what ends by it is appended to l->ended. False: memory is short. */
+bool frag_lives_complete(struct frag_lives *l, uint32_t slot);
+
+/* A stream of a device, or with FRAG_ALL all of them, is done. Likewise. */
+bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uint64_t step);
+
+/*
+ * Puts what a sync ended, from l->ended[first] on, in the order of their free,
+ * and lets their slots go. False: memory is short.
+ */
+bool frag_lives_order(struct frag_lives *l, uint32_t first);
+
+#endif

@@ -1,0 +1,72 @@
+/* readers.c - the table of forms, and which of them the first bytes are. */
+#include "events/readers.h"
+
+#include "snapshot/snapshot_source.h"
+#include "trace/fsb.h"
+#include "trace/kineto.h"
+#include "trace/minimalloc.h"
+#include "trace/native.h"
+#include "trace/rmm.h"
+
+/* The last one takes what nobody else knows, and says what is wrong with it. */
+static const struct frag_reader *const readers[] = {
+	&frag_reader_fsb,
+	&frag_reader_pickle,
+	&frag_reader_snapshot_page,
+	&frag_reader_snapshot_json,
+	&frag_reader_kineto,
+	&frag_reader_minimalloc,
+	&frag_reader_rmm,
+	&frag_reader_object,
+	&frag_reader_lines,
+	NULL,
+};
+
+const struct frag_reader *const *frag_readers(void)
+{
+	return readers;
+}
+
+/* The first reader that says yes; NULL where one before it has to see more. */
+static const struct frag_reader *ask(const struct frag_input *in)
+{
+	bool last = in->eof || in->end >= FRAG_SNIFF_MOST;
+
+	for (const struct frag_reader *const *r = readers; *r; r++) {
+		enum frag_sniff answer = (*r)->sniff(in->buf, in->end);
+
+		if (answer == FRAG_SNIFF_YES || !r[1])
+			return *r;
+		if (answer == FRAG_SNIFF_MORE && !last)
+			return NULL;
+	}
+	return NULL;
+}
+
+int frag_reading_open(struct frag_reading *out, const char *path, const struct frag_log *log,
+		      struct frag_error *err)
+{
+	const struct frag_reader *reader;
+	struct frag_input in;
+	int rc = frag_input_open(&in, path, err);
+
+	if (rc)
+		return rc;
+	do {
+		rc = frag_input_fill(&in, 0, err);
+		reader = rc < 0 ? NULL : ask(&in);
+	} while (rc >= 0 && !reader);
+	if (rc < 0) {
+		frag_input_close(&in);
+		return rc;
+	}
+	*out = (struct frag_reading){ .form = reader->name };
+	return reader->open(out, &in, log, err);
+}
+
+void frag_reading_close(struct frag_reading *r)
+{
+	if (r->ops && r->ops->close)
+		r->ops->close(r->state);
+	*r = (struct frag_reading){ .ops = NULL };
+}

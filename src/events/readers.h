@@ -1,0 +1,15 @@
+/* readers.h - all forms that a trace can have, told by their first bytes. */
+#ifndef EVENTS_READERS_H
+#define EVENTS_READERS_H
+
+#include "trace/reader.h"
+
+/* All readers, ended by NULL, in the order in which they are asked. */
+const struct frag_reader *const *frag_readers(void);
+
+/* Opens a file, or standard input ("-"), with the reader that knows its bytes. */
+int frag_reading_open(struct frag_reading *out, const char *path, const struct frag_log *log,
+		      struct frag_error *err);
+void frag_reading_close(struct frag_reading *r);
+
+#endif

@@ -1,0 +1,427 @@
+/* resolve.c - records to events: validation, and dense indexes for all names. */
+#include "events/resolve.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/grow.h"
+#include "base/parse.h"
+
+/* An event bad in itself: "WHERE: step N: ..." */
+__attribute__((format(printf, 5, 6)))
+static int flawed(struct frag_trace *t, const char **kind, const char *what,
+		  struct frag_error *err, const char *format, ...)
+{
+	char where[512] = "", text[400];
+	va_list args;
+
+	*kind = what;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (t->source->where)
+		t->source->where(t->state, where, sizeof(where));
+	return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s",
+			 *where ? where : t->info.path, t->step, text);
+}
+
+/* An id as a message shows it: 7, "text", at most some 40 bytes of it. */
+static const char *show_id(const struct frag_handle *id, char buf[300])
+{
+	if (id->text) {
+		size_t length = id->number < 40 ? (size_t)id->number : 40;
+
+		/* not in the middle of a character */
+		while (length < id->number && length > 0
+		       && ((unsigned char)id->text[length] & 0xc0) == 0x80)
+			length--;
+		*frag_put_json(buf, id->text, length) = '\0';
+	} else {
+		*frag_put_u64(buf, id->number) = '\0';
+	}
+	return buf;
+}
+
+static bool same_id(const struct frag_handle *a, const struct frag_handle *b)
+{
+	return !a->text == !b->text && a->number == b->number
+	       && (!a->text || memcmp(a->text, b->text, (size_t)a->number) == 0);
+}
+
+/*
+ * What became of an id that is not live, found by reading the input once more
+ * from its start: the trace keeps no memory of freed ids.
+ */
+static const char *history(struct frag_trace *t, const struct frag_handle *id, char buf[64])
+{
+	struct frag_record rec;
+	struct frag_error ignored;
+	const char *kind;
+	uint64_t step = 0, freed = FRAG_NEVER;
+
+	if (t->options.lenient || !t->source->rewind || !t->source->rewind(t->state))
+		return "is not live";
+	while (step < t->step && t->source->refill(t->state, &ignored) == 1) {
+		int rc;
+
+		while (step < t->step && (rc = t->source->next(t->state, &rec, &kind, &ignored))) {
+			if (rc == 1 && rec.op == FRAG_OP_FREE && rec.members & FRAG_HAS_ID
+			    && same_id(&rec.id, id))
+				freed = step;
+			step++;
+		}
+	}
+	if (freed == FRAG_NEVER)
+		return "was never allocated";
+	snprintf(buf, 64, "was freed at step %" PRIu64, freed);
+	return buf;
+}
+
+static int not_live(struct frag_trace *t, const struct frag_record *rec, const char **kind,
+		    struct frag_error *err)
+{
+	char shown[300], past[64], where[512] = "";
+	struct frag_handle id = rec->id;
+	char *copy = id.text ? malloc((size_t)id.number + 1) : NULL;
+	int rc;
+
+	*kind = "an id that is not live";
+	if (id.text && !copy)
+		return frag_fail_nomem(err);
+	/* reading again overwrites what the record borrowed */
+	if (copy)
+		id.text = memcpy(copy, id.text, (size_t)id.number);
+	if (t->source->where)
+		t->source->where(t->state, where, sizeof(where));
+	rc = frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s of id %s, which %s",
+		       *where ? where : t->info.path, t->step, frag_op_name(rec->op),
+		       show_id(&id, shown), history(t, &id, past));
+	free(copy);
+	return rc;
+}
+
+static int need(struct frag_trace *t, const struct frag_record *rec, uint32_t members,
+		const char **kind, struct frag_error *err)
+{
+	static const struct {
+		uint32_t member;
+		const char *name;
+	} names[] = {
+		{ FRAG_HAS_ID, "id" }, { FRAG_HAS_SIZE, "size" }, { FRAG_HAS_STREAM, "stream" },
+		{ FRAG_HAS_VALUE, "value" }, { FRAG_HAS_NAME, "name" },
+	};
+	uint32_t missing = members & ~rec->members;
+
+	for (size_t i = 0; missing && i < sizeof(names) / sizeof(names[0]); i++)
+		if (missing & names[i].member)
+			return flawed(t, kind, "a missing member", err,
+				      "%s: member \"%s\" is missing", frag_op_name(rec->op),
+				      names[i].name);
+	return 0;
+}
+
+/* The explicit device, checked; *device is left alone where none is given. */
+static int find_device(struct frag_trace *t, const struct frag_record *rec, uint32_t *device,
+		       const char **kind, struct frag_error *err)
+{
+	if (!(rec->members & FRAG_HAS_DEVICE))
+		return 0;
+	if (rec->device >= t->info.device_count)
+		return flawed(t, kind, "a device that does not exist", err,
+			      "device %" PRIu64 " does not exist: the trace has %u (0 to %u)",
+			      rec->device, t->info.device_count, t->info.device_count - 1);
+	*device = (uint32_t)rec->device;
+	return 0;
+}
+
+static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint32_t *stream,
+		       struct frag_error *err)
+{
+	if (!(rec->members & FRAG_HAS_STREAM))
+		return 0;
+	*stream = frag_handles_index(&t->streams, &rec->stream);
+	return *stream == UINT32_MAX ? frag_fail_nomem(err) : 0;
+}
+
+static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
+			 struct frag_event *ev, const char **kind, struct frag_error *err)
+{
+	struct frag_life *life;
+	uint32_t slot;
+	char id[300];
+	int rc = need(t, rec, FRAG_HAS_ID | FRAG_HAS_SIZE, kind, err);
+
+	ev->device = 0;
+	rc = rc ? rc : find_device(t, rec, &ev->device, kind, err);
+	if (rc)
+		return rc;
+	if (rec->size >= FRAG_SIZE_LIMIT)
+		return flawed(t, kind, "a value out of range", err,
+			      "alloc: size %" PRIu64 " is not below 2^53", rec->size);
+	slot = frag_lives_find(&t->lives, &rec->id);
+	if (slot != NO_SLOT)
+		return flawed(t, kind, "an alloc of a live id", err,
+			      "alloc of id %s, which is live since step %" PRIu64,
+			      show_id(&rec->id, id), t->lives.lives[slot].birth);
+	rc = find_stream(t, rec, &ev->stream, err);
+	if (rec->members & FRAG_HAS_POOL)
+		ev->pool = frag_handles_index(&t->pools, &rec->pool);
+	if (rec->members & FRAG_HAS_TAG)
+		ev->tag = frag_tags_use(&t->tags, rec->tag);
+	ev->slot = frag_lives_begin(&t->lives, &rec->id);
+	if (rc || ev->slot == NO_SLOT || ev->pool == UINT32_MAX
+	    || (rec->members & FRAG_HAS_TAG && !ev->tag))
+		return frag_fail_nomem(err);
+	life = &t->lives.lives[ev->slot];
+	life->birth = t->step;
+	life->device = ev->device;
+	life->stream = ev->stream;
+	if (rec->members & FRAG_HAS_STREAM)
+		ev->stream_order = frag_stream_order(&rec->stream, ev->stream);
+	life->tag = ev->tag;
+	ev->bytes = rec->size;
+	if (rec->members & FRAG_HAS_PLACE)
+		ev->place = rec->place;
+	t->info.allocs++;
+	return 0;
+}
+
+/* The live block that the event names, on its own device. */
+static int find_live(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
+		     const char **kind, struct frag_error *err)
+{
+	uint32_t device = FRAG_ALL;
+	char id[300];
+	int rc = need(t, rec, FRAG_HAS_ID, kind, err);
+
+	rc = rc ? rc : find_device(t, rec, &device, kind, err);
+	if (rc)
+		return rc;
+	if (rec->op == FRAG_OP_COMPLETE)
+		ev->slot = frag_lives_announced(&t->lives, &rec->id);
+	else
+		ev->slot = frag_lives_find(&t->lives, &rec->id);
+	if (ev->slot == NO_SLOT && rec->op == FRAG_OP_COMPLETE)
+		return flawed(t, kind, "a complete of an id that is not pending", err,
+			      "complete of id %s, but no block of that id is pending on one",
+			      show_id(&rec->id, id));
+	if (ev->slot == NO_SLOT)
+		return not_live(t, rec, kind, err);
+	ev->device = t->lives.lives[ev->slot].device;
+	if (device != FRAG_ALL && device != ev->device)
+		return flawed(t, kind, "a block of another device", err,
+			      "%s of id %s on device %u, but it was allocated on device %u",
+			      frag_op_name(rec->op), show_id(&rec->id, id), device, ev->device);
+	return 0;
+}
+
+/* The tag of a block that ends may go, once this batch has been consumed. */
+static int leave_tag(struct frag_trace *t, uint32_t tag, struct frag_error *err)
+{
+	if (!tag)
+		return 0;
+	if (!frag_grow(&t->left, &t->left_capacity, (uint64_t)t->left_count + 1,
+		       sizeof(*t->left)))
+		return frag_fail_nomem(err);
+	t->left[t->left_count++] = tag;
+	return 0;
+}
+
+static int resolve_free(struct frag_trace *t, const struct frag_record *rec,
+			struct frag_event *ev, const char **kind, struct frag_error *err)
+{
+	bool pending = rec->members & FRAG_HAS_PENDING && rec->pending;
+	int rc = find_live(t, rec, ev, kind, err);
+
+	rc = rc ? rc : leave_tag(t, t->lives.lives[ev->slot].tag, err);
+	if (rc)
+		return rc;
+	if (!frag_lives_free(&t->lives, ev->slot, t->step, pending, &ev->waits))
+		return frag_fail_nomem(err);
+	t->info.frees++;
+	return 0;
+}
+
+/* ended points nowhere yet: the array may still move. trace.c sets it. */
+static int resolve_ends(struct frag_trace *t, struct frag_event *ev, uint32_t first,
+			struct frag_error *err)
+{
+	if (!frag_lives_order(&t->lives, first))
+		return frag_fail_nomem(err);
+	ev->ended_count = t->lives.ended_count - first;
+	return 0;
+}
+
+static int resolve_complete(struct frag_trace *t, const struct frag_record *rec,
+			    struct frag_event *ev, const char **kind, struct frag_error *err)
+{
+	uint32_t first = t->lives.ended_count;
+	int rc = find_live(t, rec, ev, kind, err);
+
+	if (rc)
+		return rc;
+	if (!frag_lives_complete(&t->lives, ev->slot))
+		return frag_fail_nomem(err);
+	ev->ended_count = t->lives.ended_count - first;
+	return 0;
+}
+
+static int resolve_record_stream(struct frag_trace *t, const struct frag_record *rec,
+				 struct frag_event *ev, const char **kind, struct frag_error *err)
+{
+	int rc = need(t, rec, FRAG_HAS_ID | FRAG_HAS_STREAM, kind, err);
+
+	rc = rc ? rc : find_live(t, rec, ev, kind, err);
+	rc = rc ? rc : find_stream(t, rec, &ev->stream, err);
+	if (rc)
+		return rc;
+	return frag_lives_record(&t->lives, ev->slot, ev->stream) ? 0 : frag_fail_nomem(err);
+}
+
+static int resolve_sync(struct frag_trace *t, const struct frag_record *rec,
+			struct frag_event *ev, const char **kind, struct frag_error *err)
+{
+	uint32_t first = t->lives.ended_count, d, last;
+	int rc = find_device(t, rec, &ev->device, kind, err);
+
+	ev->stream = FRAG_ALL;
+	rc = rc ? rc : find_stream(t, rec, &ev->stream, err);
+	if (rc)
+		return rc;
+	d = ev->device == FRAG_ALL ? 0 : ev->device;
+	last = ev->device == FRAG_ALL ? t->info.device_count - 1 : ev->device;
+	for (; d <= last; d++)
+		if (!frag_lives_sync(&t->lives, d, ev->stream, t->step))
+			return frag_fail_nomem(err);
+	return resolve_ends(t, ev, first, err);
+}
+
+static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
+		      const char **kind, struct frag_error *err)
+{
+	int rc;
+
+	switch (rec->op) {
+	case FRAG_OP_ALLOC:
+		return resolve_alloc(t, rec, ev, kind, err);
+	case FRAG_OP_FREE:
+		return resolve_free(t, rec, ev, kind, err);
+	case FRAG_OP_COMPLETE:
+		return resolve_complete(t, rec, ev, kind, err);
+	case FRAG_OP_RECORD_STREAM:
+		return resolve_record_stream(t, rec, ev, kind, err);
+	case FRAG_OP_SYNC:
+		return resolve_sync(t, rec, ev, kind, err);
+	case FRAG_OP_SET_FRACTION:
+		rc = need(t, rec, FRAG_HAS_VALUE, kind, err);
+		if (!rc && !(rec->fraction >= 0 && rec->fraction <= 1))
+			rc = flawed(t, kind, "a value out of range", err,
+				    "set_fraction: value %g is not from 0 to 1", rec->fraction);
+		ev->fraction = rec->fraction;
+		break;
+	case FRAG_OP_CONFIGURE:
+		rc = need(t, rec, FRAG_HAS_VALUE, kind, err);
+		ev->text = rec->text;
+		break;
+	case FRAG_OP_MARK:
+		rc = need(t, rec, FRAG_HAS_NAME, kind, err);
+		ev->text = rec->text;
+		break;
+	case FRAG_OP_EMPTY_CACHE:
+		rc = 0;
+		break;
+	case FRAG_OPS:
+	default:
+		return flawed(t, kind, "an unknown op", err, "unknown op %d", (int)rec->op);
+	}
+	return rc ? rc : find_device(t, rec, &ev->device, kind, err);
+}
+
+static void note_time(struct frag_trace *t, const struct frag_record *rec)
+{
+	char message[160];
+
+	if (!(rec->members & FRAG_HAS_T))
+		return;
+	if (t->any_t && rec->t < t->last_t && !t->warned_t) {
+		t->warned_t = true;
+		snprintf(message, sizeof(message), "time runs backwards at step %" PRIu64
+			 " (t %g after %g); the order in the file is what counts", t->step,
+			 rec->t, t->last_t);
+		if (t->options.log.warn)
+			t->options.log.warn(t->options.log.ctx, message);
+	}
+	t->any_t = true;
+	t->last_t = rec->t;
+}
+
+static uint64_t handle_content(const struct frag_handle *h)
+{
+	return h->text ? ~frag_hash_text(h->text, (size_t)h->number, 0) : h->number;
+}
+
+/* Mixes the event's members into the identity of the trace: an odd multiplier for each. */
+static void note_content(struct frag_trace *t, const struct frag_record *rec,
+			 const struct frag_event *ev)
+{
+	uint64_t x = ((uint64_t)(rec->members & ~(uint32_t)FRAG_HAS_PLACE) << 8 | (uint64_t)rec->op)
+		     * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t bits;
+
+	if (rec->members & FRAG_HAS_ID)
+		x += handle_content(&rec->id) * UINT64_C(0xd6e8feb86659fd93);
+	if (rec->members & FRAG_HAS_SIZE)
+		x += rec->size * UINT64_C(0xa0761d6478bd642f);
+	if (rec->members & FRAG_HAS_STREAM)
+		x += handle_content(&rec->stream) * UINT64_C(0xe7037ed1a0b428db);
+	if (rec->members & FRAG_HAS_T) {
+		memcpy(&bits, &rec->t, sizeof(bits));
+		x += bits * UINT64_C(0x8ebc6af09c88c6e3);
+	}
+	if (ev->tag)
+		x += t->tags.tags[ev->tag].content * UINT64_C(0x589965cc75374cc3);
+	else if (rec->members & FRAG_HAS_TAG)
+		x += frag_hash_text(rec->tag.text, rec->tag.length, 0);
+	if (rec->members & FRAG_HAS_DEVICE)
+		x += (rec->device + 1) * UINT64_C(0x1d8e4e27c47d124f);
+	if (rec->members & FRAG_HAS_POOL)
+		x += handle_content(&rec->pool) * UINT64_C(0xeb44accab455d165);
+	if (rec->members & FRAG_HAS_PENDING)
+		x += rec->pending;
+	if (ev->text.text)
+		x += frag_hash_text(ev->text.text, ev->text.length, 1);
+	if (rec->op == FRAG_OP_SET_FRACTION) {
+		memcpy(&bits, &rec->fraction, sizeof(bits));
+		x += bits * UINT64_C(0x3c79ac492ba7b653);
+	}
+	x = (x ^ t->info.content) * UINT64_C(0xff51afd7ed558ccd);
+	t->info.content = x ^ x >> 32;
+}
+
+int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
+		 const char **kind, struct frag_error *err)
+{
+	int rc;
+
+	*ev = (struct frag_event){
+		.step = t->step, .op = (uint8_t)rec->op, .members = rec->members,
+		.device = FRAG_ALL,
+	};
+	rc = resolve_op(t, rec, ev, kind, err);
+	if (rc)
+		return rc;
+	if (rec->members & FRAG_HAS_ID)
+		ev->id = rec->id;
+	if (rec->members & FRAG_HAS_T) {
+		ev->t = rec->t;
+		ev->t_text = rec->t_text;
+	}
+	note_time(t, rec);
+	note_content(t, rec, ev);
+	t->info.events++;
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* resolve.h - records to events: validation, and dense indexes for all names. */
+#ifndef EVENTS_RESOLVE_H
+#define EVENTS_RESOLVE_H
+
+#include "events/lives.h"
+#include "trace/names.h"
+
+/* Bad events that were left out, by kind. */
+#define FRAG_KINDS_MOST 32
+struct frag_kind_count {
+	const char *kind;
+	uint64_t count;
+	char first[384];        /* the message of the first */
+};
+
+struct frag_trace {
+	const struct frag_source_ops *source;
+	void *state;
+	struct frag_trace_options options;
+	struct frag_trace_info info;
+	struct frag_device_figures *devices;
+	char *path;
+	struct frag_handles streams, pools;
+	struct frag_tags tags;
+	struct frag_lives lives;
+	struct frag_event *events;      /* of this batch */
+	struct frag_record *records;    /* likewise; NULL: not asked for */
+	char *meta;
+	uint32_t *left;                 /* tags of blocks that this batch freed */
+	uint32_t left_count, left_capacity;
+	struct frag_initial *initial;   /* the source's */
+	uint32_t initial_count;
+	uint64_t step;                  /* of the next record */
+	double   last_t;
+	bool     any_t, warned_t;
+	bool     stretch;               /* the source has a stretch that is not used up */
+	struct frag_kind_count kinds[FRAG_KINDS_MOST];
+	uint32_t kind_count;
+};
+
+/* How streams are ordered among themselves: by number, strings behind all numbers. */
+static inline uint64_t frag_stream_order(const struct frag_handle *name, uint32_t stream)
+{
+	return name->text ? (UINT64_C(1) << 53) + stream : name->number;
+}
+
+/*
+ * One record to one event of this batch. -FRAG_ETRACE with *kind, what it is in
+ * words, for an event that is bad in itself; nothing has changed then.
+ */
+int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
+		 const char **kind, struct frag_error *err);
+
+#endif

@@ -1,0 +1,500 @@
+/*
+ * pickle.c - a reader of Python's pickles that knows data only.
+ *
+ * A pickle is a program for a small stack machine. Each opcode of the table
+ * pushes a value, or joins values on the stack to a box. The memo maps numbers
+ * to values, so what the file shares stays shared. Nothing recurses.
+ */
+#include "snapshot/pickle.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+#define MARKS_MOST FRAG_VALUES_DEEP
+#define MEMORY_LEAST ((uint64_t)16 << 20)
+#define MEMORY_A_BYTE 64        /* two of them may be a list, in the memo and on the stack */
+#define HOLE UINT32_MAX         /* in the memo */
+
+enum opcode {
+	MARK = '(', STOP = '.', BINFLOAT = 'G', BININT = 'J', BININT1 = 'K', BININT2 = 'M',
+	NONE = 'N', BINUNICODE = 'X', EMPTY_LIST = ']', APPEND = 'a', APPENDS = 'e', BINGET = 'h',
+	LONG_BINGET = 'j', BINPUT = 'q', LONG_BINPUT = 'r', SETITEM = 's', TUPLE = 't',
+	SETITEMS = 'u', EMPTY_DICT = '}', EMPTY_TUPLE = ')', PROTO = 0x80, TUPLE1 = 0x85,
+	TUPLE2 = 0x86, TUPLE3 = 0x87, NEWTRUE = 0x88, NEWFALSE = 0x89, LONG1 = 0x8a,
+	SHORT_BINUNICODE = 0x8c, BINUNICODE8 = 0x8d, MEMOIZE = 0x94, FRAME = 0x95,
+};
+
+/* What is refused by name: the first kind is why this reader exists. */
+static const struct {
+	unsigned char opcode;
+	bool runs;              /* it could name a class or call a function */
+	const char *name;
+} refused[] = {
+	{ 'c', true, "GLOBAL" }, { 0x93, true, "STACK_GLOBAL" }, { 'R', true, "REDUCE" },
+	{ 'i', true, "INST" }, { 'o', true, "OBJ" }, { 0x81, true, "NEWOBJ" },
+	{ 0x92, true, "NEWOBJ_EX" }, { 'b', true, "BUILD" }, { 0x82, true, "EXT1" },
+	{ 0x83, true, "EXT2" }, { 0x84, true, "EXT4" }, { 'P', true, "PERSID" },
+	{ 'Q', true, "BINPERSID" }, { 0x97, true, "NEXT_BUFFER" },
+	{ 0x98, true, "READONLY_BUFFER" },
+	{ '0', false, "POP" }, { '1', false, "POP_MARK" }, { '2', false, "DUP" },
+	{ 'F', false, "FLOAT" }, { 'I', false, "INT" }, { 'L', false, "LONG" },
+	{ 0x8b, false, "LONG4" }, { 'S', false, "STRING" }, { 'T', false, "BINSTRING" },
+	{ 'U', false, "SHORT_BINSTRING" }, { 'V', false, "UNICODE" }, { 'B', false, "BINBYTES" },
+	{ 'C', false, "SHORT_BINBYTES" }, { 0x8e, false, "BINBYTES8" },
+	{ 0x96, false, "BYTEARRAY8" }, { 'd', false, "DICT" }, { 'l', false, "LIST" },
+	{ 'g', false, "GET" }, { 'p', false, "PUT" }, { 0x8f, false, "EMPTY_SET" },
+	{ 0x90, false, "ADDITEMS" }, { 0x91, false, "FROZENSET" },
+};
+
+struct pickle {
+	struct frag_values *values;
+	const unsigned char *begin, *at, *end;
+	const unsigned char *op;        /* the opcode that is being done */
+	const char *what;
+	uint32_t *stack, *memo;         /* numbers of values */
+	uint32_t count, capacity;       /* of the stack */
+	uint32_t memo_count, memo_capacity;
+	uint32_t memoized;
+	uint32_t marks[MARKS_MOST];     /* heights of the stack */
+	uint32_t mark_count;
+	struct frag_error *err;
+};
+
+uint64_t frag_pickle_memory(uint64_t bytes)
+{
+	return bytes < UINT64_MAX / MEMORY_A_BYTE / 2 ? MEMORY_LEAST + bytes * MEMORY_A_BYTE
+						       : UINT64_MAX;
+}
+
+static int bad(const struct pickle *p, const char *text)
+{
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: %s", p->what,
+			 (size_t)(p->op - p->begin), text);
+}
+
+static int truncated(const struct pickle *p)
+{
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: truncated: the pickle ends here",
+			 p->what, (size_t)(p->end - p->begin));
+}
+
+static int added(const struct pickle *p, enum frag_add rc)
+{
+	switch (rc) {
+	case FRAG_ADDED:
+		return 0;
+	case FRAG_ADD_TOO_MUCH:
+		return bad(p, "more lists, dicts and references than a snapshot of this size has");
+	case FRAG_ADD_TOO_DEEP:
+		return bad(p, "lists and dicts nested deeper than 64");
+	case FRAG_ADD_NOMEM:
+		break;
+	}
+	return frag_fail_nomem(p->err);
+}
+
+static int refuse(const struct pickle *p)
+{
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (refused[i].opcode == *p->op)
+			return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: opcode %s %s", p->what,
+					 (size_t)(p->op - p->begin), refused[i].name,
+					 refused[i].runs
+					 ? "could name a class or call a function: a snapshot has"
+					   " only data, and nothing of this file was run"
+					 : "stands in no snapshot");
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: 0x%02x is no opcode of a pickle",
+			 p->what, (size_t)(p->op - p->begin), *p->op);
+}
+
+/* Grows one of the machine's own tables, which count as memory of the values. */
+static int make_room(struct pickle *p, uint32_t **table, uint32_t *capacity,
+		     uint64_t need)
+{
+	uint32_t before = *capacity;
+
+	if (need <= before)
+		return 0;
+	if (!frag_grow(table, capacity, need, sizeof(**table)))
+		return frag_fail_nomem(p->err);
+	if (!frag_values_take(p->values, (uint64_t)(*capacity - before) * sizeof(**table)))
+		return added(p, FRAG_ADD_TOO_MUCH);
+	return 0;
+}
+
+static int push_number(struct pickle *p, uint32_t number)
+{
+	int rc = make_room(p, &p->stack, &p->capacity, (uint64_t)p->count + 1);
+
+	if (!rc)
+		p->stack[p->count++] = number;
+	return rc;
+}
+
+static int push(struct pickle *p, const struct frag_value *value)
+{
+	uint32_t number;
+	int rc = added(p, frag_values_new(p->values, value, &number));
+
+	return rc ? rc : push_number(p, number);
+}
+
+/* The height below which values belong to an outer mark. */
+static uint32_t ground(const struct pickle *p)
+{
+	return p->mark_count ? p->marks[p->mark_count - 1] : 0;
+}
+
+/* The next n bytes as a little-endian number; NULL where they are not there. */
+static const unsigned char *take(struct pickle *p, size_t n)
+{
+	const unsigned char *at = p->at;
+
+	if ((size_t)(p->end - at) < n)
+		return NULL;
+	p->at += n;
+	return at;
+}
+
+static uint64_t little(const unsigned char *bytes, size_t n)
+{
+	uint64_t value = 0;
+
+	while (n--)
+		value = value << 8 | bytes[n];
+	return value;
+}
+
+static int push_integer(struct pickle *p, uint64_t magnitude, bool minus)
+{
+	const struct frag_value value = {
+		.kind = FRAG_INTEGER, .minus = minus, .as.magnitude = magnitude,
+	};
+
+	return push(p, &value);
+}
+
+static int push_plain(struct pickle *p, enum frag_kind kind, uint64_t truth)
+{
+	const struct frag_value value = { .kind = (uint8_t)kind, .as.magnitude = truth };
+
+	return push(p, &value);
+}
+
+/* An integer of n bytes, little-endian; signed where it is. */
+static int read_integer(struct pickle *p, size_t n, bool is_signed)
+{
+	const unsigned char *bytes = take(p, n);
+	uint64_t value;
+
+	if (!bytes)
+		return truncated(p);
+	value = little(bytes, n);
+	if (!is_signed || n == 0 || !(bytes[n - 1] & 0x80))
+		return push_integer(p, value, false);
+	if (n < 8)
+		value |= UINT64_MAX << 8 * n;
+	return push_integer(p, UINT64_C(0) - value, true);
+}
+
+/* Two's complement of any length; beyond 64 bits nothing in a snapshot goes. */
+static int read_long(struct pickle *p)
+{
+	const unsigned char *n = take(p, 1);
+
+	if (!n)
+		return truncated(p);
+	if (*n <= 8)
+		return read_integer(p, *n, true);
+	if (*n == 9 && p->end - p->at >= 9 && p->at[8] == 0) {
+		p->at += 9;
+		return push_integer(p, little(p->at - 9, 8), false);
+	}
+	return bad(p, (size_t)(p->end - p->at) < *n ? "truncated: an integer ends the file"
+						    : "an integer of more than 64 bits");
+}
+
+static int read_real(struct pickle *p)
+{
+	const unsigned char *bytes = take(p, 8);
+	struct frag_value value = { .kind = FRAG_REAL };
+	uint64_t bits = 0;
+
+	if (!bytes)
+		return truncated(p);
+	for (int i = 0; i < 8; i++)
+		bits = bits << 8 | bytes[i];
+	memcpy(&value.as.real, &bits, sizeof(bits));
+	return push(p, &value);
+}
+
+static int read_text(struct pickle *p, size_t prefix)
+{
+	const unsigned char *bytes = take(p, prefix);
+	struct frag_value value = { .kind = FRAG_STRING };
+	uint64_t length = bytes ? little(bytes, prefix) : 0;
+
+	if (!bytes || length > (uint64_t)(p->end - p->at))
+		return truncated(p);
+	if (length > UINT32_MAX)
+		return bad(p, "a string of more than 4 GiB");
+	value.length = (uint32_t)length;
+	value.as.text = (const char *)p->at;
+	p->at += length;
+	return push(p, &value);
+}
+
+static int read_frame(struct pickle *p)
+{
+	const unsigned char *bytes = take(p, 8);
+
+	if (!bytes || little(bytes, 8) > (uint64_t)(p->end - p->at))
+		return truncated(p);
+	return 0;
+}
+
+static int mark(struct pickle *p)
+{
+	if (p->mark_count == MARKS_MOST)
+		return added(p, FRAG_ADD_TOO_DEEP);
+	p->marks[p->mark_count++] = p->count;
+	return 0;
+}
+
+static int empty(struct pickle *p, enum frag_kind kind)
+{
+	const struct frag_value value = { .kind = (uint8_t)kind };
+
+	return push(p, &value);
+}
+
+/* The n values on top become items of the box below them, and go. */
+static int join(struct pickle *p, enum frag_kind kind, uint32_t n)
+{
+	uint32_t box;
+	int rc;
+
+	if (p->count - ground(p) < n + 1 || p->count < n + 1)
+		return bad(p, "the stack holds too little for it");
+	box = p->stack[p->count - n - 1];
+	if (p->values->table[box].kind != kind)
+		return bad(p, kind == FRAG_LIST ? "items for something that is no list"
+						: "members for something that is no dict");
+	if (kind == FRAG_DICT && n % 2)
+		return bad(p, "a key without a value");
+	rc = added(p, frag_values_add(p->values, box, p->stack + p->count - n, n));
+	p->count -= n;
+	return rc;
+}
+
+/* The same for all values down to the last mark. */
+static int join_marked(struct pickle *p, enum frag_kind kind)
+{
+	uint32_t n;
+
+	if (!p->mark_count)
+		return bad(p, "no mark on the stack");
+	n = p->count - p->marks[--p->mark_count];
+	return join(p, kind, n);
+}
+
+static int make_tuple(struct pickle *p, uint32_t n)
+{
+	const struct frag_value empty_tuple = { .kind = FRAG_LIST };
+	uint32_t tuple;
+	int rc;
+
+	if (p->count - ground(p) < n)
+		return bad(p, "the stack holds too little for it");
+	rc = added(p, frag_values_new(p->values, &empty_tuple, &tuple));
+	rc = rc ? rc : added(p, frag_values_add(p->values, tuple, p->stack + p->count - n, n));
+	p->count -= n;
+	return rc ? rc : push_number(p, tuple);
+}
+
+static int make_marked_tuple(struct pickle *p)
+{
+	uint32_t n;
+
+	if (!p->mark_count)
+		return bad(p, "no mark on the stack");
+	n = p->count - p->marks[--p->mark_count];
+	return make_tuple(p, n);
+}
+
+static int memoize(struct pickle *p, uint64_t index)
+{
+	int rc;
+
+	if (p->count == ground(p))
+		return bad(p, "nothing on the stack for the memo");
+	/* who writes memo numbers in order has one for every two bytes at most */
+	if (index > (uint64_t)(p->op - p->begin))
+		return bad(p, "a memo number larger than so short a pickle can have");
+	rc = make_room(p, &p->memo, &p->memo_capacity, index + 1);
+	if (rc)
+		return rc;
+	while (p->memo_count <= index)
+		p->memo[p->memo_count++] = HOLE;
+	p->memoized += p->memo[index] == HOLE;
+	p->memo[index] = p->stack[p->count - 1];
+	return 0;
+}
+
+/* PUT or GET with a number of n bytes. */
+static int use_memo(struct pickle *p, size_t n, bool put)
+{
+	const unsigned char *bytes = take(p, n);
+	uint64_t index;
+
+	if (!bytes)
+		return truncated(p);
+	index = little(bytes, n);
+	if (put)
+		return memoize(p, index);
+	if (index >= p->memo_count || p->memo[index] == HOLE)
+		return bad(p, "a memo number that was never given");
+	return push_number(p, p->memo[index]);
+}
+
+/*
+ * Most of a snapshot is frames of stacks, each a number of the memo: those of the
+ * short forms that are plainly good are pushed here, the rest is left to step().
+ */
+static void get_many(struct pickle *p)
+{
+	const unsigned char *at = p->at, *last = p->end - 5;
+	const uint32_t *memo = p->memo, memo_count = p->memo_count;
+	uint32_t *to = p->stack + p->count, *full = p->stack + p->capacity;
+
+	while (to < full && at <= last) {
+		uint32_t index, length;
+
+		if (*at == BINGET) {
+			index = at[1];
+			length = 2;
+		} else if (*at == LONG_BINGET) {
+			index = (uint32_t)little(at + 1, 4);
+			length = 5;
+		} else {
+			break;
+		}
+		if (index >= memo_count || memo[index] == HOLE)
+			break;
+		*to++ = memo[index];
+		at += length;
+	}
+	p->count = (uint32_t)(to - p->stack);
+	p->at = at;
+}
+
+static int step(struct pickle *p)
+{
+	switch (*p->op) {
+	case FRAME:
+		return read_frame(p);
+	case MARK:
+		return mark(p);
+	case NONE:
+		return push_plain(p, FRAG_NULL, 0);
+	case NEWTRUE:
+	case NEWFALSE:
+		return push_plain(p, FRAG_TRUTH, *p->op == NEWTRUE);
+	case BININT:
+		return read_integer(p, 4, true);
+	case BININT1:
+		return read_integer(p, 1, false);
+	case BININT2:
+		return read_integer(p, 2, false);
+	case LONG1:
+		return read_long(p);
+	case BINFLOAT:
+		return read_real(p);
+	case SHORT_BINUNICODE:
+		return read_text(p, 1);
+	case BINUNICODE:
+		return read_text(p, 4);
+	case BINUNICODE8:
+		return read_text(p, 8);
+	case EMPTY_LIST:
+	case EMPTY_TUPLE:
+		return empty(p, FRAG_LIST);
+	case EMPTY_DICT:
+		return empty(p, FRAG_DICT);
+	case APPEND:
+		return join(p, FRAG_LIST, 1);
+	case APPENDS:
+		return join_marked(p, FRAG_LIST);
+	case SETITEM:
+		return join(p, FRAG_DICT, 2);
+	case SETITEMS:
+		return join_marked(p, FRAG_DICT);
+	case TUPLE1:
+	case TUPLE2:
+	case TUPLE3:
+		return make_tuple(p, (uint32_t)(*p->op - TUPLE1) + 1);
+	case TUPLE:
+		return make_marked_tuple(p);
+	case MEMOIZE:
+		return memoize(p, p->memoized);
+	case BINPUT:
+	case BINGET:
+		return use_memo(p, 1, *p->op == BINPUT);
+	case LONG_BINPUT:
+	case LONG_BINGET:
+		return use_memo(p, 4, *p->op == LONG_BINPUT);
+	default:
+		return refuse(p);
+	}
+}
+
+static int begin(struct pickle *p)
+{
+	if (p->end - p->at < 2)
+		return truncated(p);
+	if (p->at[0] != PROTO || p->at[1] < 2 || p->at[1] > 5)
+		return bad(p, "no pickle of a protocol from 2 to 5");
+	p->at += 2;
+	return 0;
+}
+
+static int run(struct pickle *p, struct frag_value *root)
+{
+	int rc = begin(p);
+
+	while (!rc) {
+		if (p->capacity && p->end - p->at >= 5)
+			get_many(p);
+		p->op = p->at;
+		if (p->at == p->end)
+			return truncated(p);
+		p->at++;
+		if (*p->op == STOP)
+			break;
+		rc = step(p);
+	}
+	if (rc)
+		return rc;
+	if (p->count != 1 || p->mark_count)
+		return bad(p, "the pickle ends with other than one object on its stack");
+	*root = p->values->table[p->stack[0]];
+	return 0;
+}
+
+int frag_pickle_read(struct frag_values *values, struct frag_value *root, const char *bytes,
+		     size_t length, const char *what, struct frag_error *err)
+{
+	const unsigned char *begin_at = (const unsigned char *)bytes;
+	struct pickle p = {
+		.values = values, .begin = begin_at, .at = begin_at, .op = begin_at,
+		.end = begin_at + length, .what = what, .err = err,
+	};
+	int rc = run(&p, root);
+
+	free(p.stack);
+	free(p.memo);
+	return rc;
+}

@@ -1,0 +1,23 @@
+/*
+ * pickle.h - a reader of Python's pickles that knows data only.
+ *
+ * Numbers, strings, lists, tuples and dicts in protocols 2 to 5. Whatever could
+ * name a class or call a function is refused, so nothing that a file says is
+ * ever run, and the memory taken is bounded by the file's length.
+ */
+#ifndef SNAPSHOT_PICKLE_H
+#define SNAPSHOT_PICKLE_H
+
+#include "snapshot/value.h"
+
+/* Memory that values out of so many bytes may take. */
+uint64_t frag_pickle_memory(uint64_t bytes);
+
+/*
+ * The object of the pickle; bytes behind its end are ignored. what names the
+ * bytes in messages. -FRAG_ETRACE, -FRAG_ENOMEM
+ */
+int frag_pickle_read(struct frag_values *values, struct frag_value *root, const char *bytes,
+		     size_t length, const char *what, struct frag_error *err);
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * snapshot.h - a memory snapshot of PyTorch: what the file says, the state that
+ * its history began with, and the records that follow from both.
+ *
+ * The steps: load (values to events, segments, blocks), rewind (from the last
+ * state back to the first), plan (one entry a record, with the device calls that
+ * the log shows for it). snapshot_source.c hands the plan out as records.
+ */
+#ifndef SNAPSHOT_SNAPSHOT_H
+#define SNAPSHOT_SNAPSHOT_H
+
+#include "fragsim/trace.h"
+#include "snapshot/value.h"
+#include "trace/whole.h"
+
+#define FRAG_NO_POOL UINT32_MAX
+#define FRAG_SMALL_SEGMENT (UINT64_C(2) << 20)  /* small pools have no others */
+
+enum frag_action {
+	FRAG_ACT_ALLOC,
+	FRAG_ACT_FREE_REQUESTED,
+	FRAG_ACT_FREE_COMPLETED,
+	FRAG_ACT_SEGMENT_ALLOC,
+	FRAG_ACT_SEGMENT_FREE,
+	FRAG_ACT_SEGMENT_MAP,
+	FRAG_ACT_SEGMENT_UNMAP,
+	FRAG_ACT_OOM,
+	FRAG_ACT_SNAPSHOT,
+	FRAG_ACT_ANNOTATE,
+	FRAG_ACT_OTHER,         /* unknown: left out */
+};
+
+/* What an event of the log means once its neighbours are known. */
+enum frag_role {
+	FRAG_ROLE_NONE,         /* says nothing new */
+	FRAG_ROLE_ALLOC,
+	FRAG_ROLE_FREE,         /* and at once reusable */
+	FRAG_ROLE_HOLD,         /* freed, but still in use */
+	FRAG_ROLE_COMPLETE,     /* no longer in use */
+	FRAG_ROLE_CALL,         /* of the device */
+	FRAG_ROLE_OOM,
+	FRAG_ROLE_MARK,
+};
+
+struct frag_logged {
+	uint64_t addr;          /* oom: bytes free on the device */
+	uint64_t size;          /* bytes, as asked; a segment's */
+	uint64_t stream;
+	double   t;             /* microseconds; only where the log has times */
+	uint32_t frames;        /* a list's number, plus 1; 0: none */
+	uint32_t note;          /* of the notes, plus 1: text of the program's own */
+	uint32_t pool;          /* of the pools, or FRAG_NO_POOL */
+	uint8_t  action, role;
+};
+
+/* A block of a state: the last one, or the first. */
+struct frag_live_block {
+	uint64_t addr, asked;
+	uint64_t bytes;         /* 0: not known */
+	uint64_t stream;
+	uint32_t frames, pool;
+	bool     pending;
+	bool     gone;          /* rewinding took it away */
+};
+
+struct frag_region {
+	uint64_t addr, bytes, stream;
+	uint32_t pool;
+	bool     large, range;
+	bool     known;         /* the file says large or small; else it is a guess */
+};
+
+/* What the plan has for a device call of the log. */
+struct frag_logged_call {
+	uint64_t addr, bytes, stream;
+	uint32_t event;         /* of the device's log */
+	uint32_t pool;
+	uint8_t  action;
+};
+
+struct frag_snap_device {
+	struct frag_logged *log;
+	uint32_t log_count, log_capacity;
+	struct frag_live_block *held;         /* live blocks of the last state, then of the first */
+	uint32_t held_count, held_capacity;
+	struct frag_region *regions;    /* segments; likewise */
+	uint32_t region_count, region_capacity;
+	struct frag_logged_call *calls; /* in the order of the log */
+	uint32_t call_count, call_capacity;
+	struct frag_initial *initial;   /* what the first state is begun with */
+	uint32_t initial_count, initial_capacity;
+	struct frag_spot *places;      /* one for each block held */
+	struct frag_extent *runs;          /* of the ranges among initial */
+	uint64_t capacity;              /* bytes, as an out-of-memory tells; 0: unknown */
+	uint64_t lost;                  /* contradictions: events that are not in the log */
+	struct frag_region *end_regions;        /* of the last state, by address; where pools matter */
+	uint32_t end_count;
+	uint32_t start_count;           /* of regions: those of the first state */
+	uint64_t start_bytes;
+	uint32_t plan_held;             /* the plan's records before the log's first */
+	uint32_t alloc_count, homeless; /* allocs of the log; those in no segment of it */
+	uint32_t oom_count, first_oom;  /* of the log */
+	bool     any_map;               /* an expandable range */
+};
+
+enum frag_plan_kind {
+	FRAG_PLAN_HELD,         /* alloc of a block of the first state */
+	FRAG_PLAN_HELD_FREE,    /* its free, where it was pending then */
+	FRAG_PLAN_ALLOC,
+	FRAG_PLAN_FREE,
+	FRAG_PLAN_HOLD,
+	FRAG_PLAN_COMPLETE,
+	FRAG_PLAN_EMPTY_CACHE,
+	FRAG_PLAN_OOM,          /* the request that failed ... */
+	FRAG_PLAN_OOM_FREE,     /* ... and is over, where it does not fail here */
+	FRAG_PLAN_MARK,
+	FRAG_PLAN_REMARK,       /* a mark of the annotations: index is one of them */
+};
+
+/* One record. Its number in the plan is its step. */
+struct frag_plan {
+	uint32_t index;         /* of the device's log, of held, or of the remarks */
+	uint32_t id;
+	uint32_t calls_end;     /* device calls of the log up to and with this step */
+	uint16_t device;
+	uint8_t  kind;
+};
+
+struct frag_remark {
+	double t;
+	struct frag_text text;
+	uint32_t device;
+	uint32_t order;         /* in the file */
+	uint8_t stage;          /* 0 none, 1 begins, 2 ends */
+};
+
+struct frag_snapshot {
+	struct frag_whole whole;
+	struct frag_values values;
+	struct frag_value root;
+	struct frag_snap_device *devices;
+	uint32_t device_count;
+	struct frag_device_figures *figures;
+	struct { uint64_t a, b; } *pools;       /* 0 is the default */
+	uint32_t pool_count, pool_capacity;
+	struct frag_text *notes;
+	uint32_t note_count, note_capacity;
+	struct frag_remark *remarks;
+	uint32_t remark_count, remark_capacity;
+	struct frag_text *tags;         /* by number of list plus 1: of stacks, once asked for */
+	enum frag_stacks stacks;
+	struct frag_plan *plan;
+	uint32_t plan_count, plan_capacity;
+	struct frag_initial *initial;   /* of all devices */
+	uint32_t initial_count;
+	double first_time;
+	uint64_t seen;          /* events and blocks, against lists that are shared */
+	bool has_history, has_times, has_blocks;
+	const struct frag_log *log_to;
+	struct frag_error *err;
+};
+
+/* From the root value: logs, last states, pools. -FRAG_ETRACE */
+int frag_snapshot_load(struct frag_snapshot *s);
+/* From the last state to the first, and what each event of the log means. */
+int frag_snapshot_rewind(struct frag_snapshot *s);
+/* The pool of the last state's segment at this address; 0 where there is none. */
+uint32_t frag_snapshot_end_pool(const struct frag_snap_device *d, uint64_t addr);
+/* What the trace calls the pool. Its text is NULL where it is 0, or memory is short. */
+struct frag_handle frag_snapshot_pool_handle(struct frag_snapshot *s, uint32_t pool);
+/* Segments of the first state with their blocks, as the engine can begin with them. */
+int frag_snapshot_begin(struct frag_snapshot *s);
+/* The records. */
+int frag_snapshot_plan(struct frag_snapshot *s);
+
+/* When the log has the record; only where it has times. */
+double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan *p);
+
+/*
+ * The tag for a stack: its innermost frame that is not the framework's own, or
+ * all of it; and behind it the note. text NULL: nothing to say.
+ */
+struct frag_text frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note);
+
+/* The settings string that it was recorded under; false where there is none. */
+bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size);
+/* The same put together from the values that the allocator had; "" for none. */
+void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size);
+
+/* The snapshot that a source reads from; NULL where it reads something else. */
+const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state);
+
+/* The table for a second source over the same state, which it begins again and does not own. */
+const struct frag_source_ops *frag_snapshot_again(void *state);
+
+#endif

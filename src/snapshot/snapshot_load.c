@@ -1,0 +1,355 @@
+/* snapshot_load.c - what a snapshot's file says, out of its values. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "snapshot/snapshot.h"
+#include "trace/reader.h"
+
+#define DEVICES_MOST 1024
+#define ADDRESS_MOST (UINT64_MAX >> 1)
+#define SIZE_MOST (UINT64_C(1) << 53)
+
+/* Which element of the file is looked at, for messages. */
+struct place {
+	const char *list;
+	uint32_t i, j;
+	bool two;
+};
+
+static int bad(const struct frag_snapshot *s, const struct place *at, const char *text)
+{
+	if (at->two)
+		return frag_fail(s->err, FRAG_ETRACE, "%s: %s[%u][%u]: %s", s->whole.path, at->list,
+				 at->i, at->j, text);
+	return frag_fail(s->err, FRAG_ETRACE, "%s: %s[%u]: %s", s->whole.path, at->list, at->i,
+			 text);
+}
+
+/* A list that stands in many places would be read as often: no snapshot does that. */
+static int see(struct frag_snapshot *s, const struct place *at)
+{
+	if (s->seen++ < s->values.cells + 1)
+		return 0;
+	return bad(s, at, "more events and blocks than the file holds values: a list is shared");
+}
+
+static int need_u64(const struct frag_snapshot *s, const struct place *at,
+		    const struct frag_value *dict, const char *name, uint64_t most, uint64_t *out)
+{
+	char text[160];
+	const struct frag_value *value = frag_dict_get(&s->values, dict, name);
+
+	if (frag_value_u64(value, out) && *out <= most)
+		return 0;
+	snprintf(text, sizeof(text), "member \"%s\" %s", name,
+		 !value ? "is missing" : "is not an integer in its range");
+	return bad(s, at, text);
+}
+
+static uint64_t maybe_u64(const struct frag_snapshot *s, const struct frag_value *dict,
+			  const char *name)
+{
+	uint64_t value;
+
+	return frag_value_u64(frag_dict_get(&s->values, dict, name), &value) ? value : 0;
+}
+
+static uint32_t frames_of(const struct frag_snapshot *s, const struct frag_value *dict)
+{
+	const struct frag_value *frames = frag_dict_get(&s->values, dict, "frames");
+
+	return frag_list_count(&s->values, frames) ? frag_value_number(&s->values, frames) + 1 : 0;
+}
+
+/* The number of a pool by its pair; 0 for the default. */
+static int find_pool(struct frag_snapshot *s, const struct frag_value *pair, uint32_t *out)
+{
+	uint64_t a, b;
+
+	*out = FRAG_NO_POOL;
+	if (!frag_value_u64(frag_list_at(&s->values, pair, 0), &a)
+	    || !frag_value_u64(frag_list_at(&s->values, pair, 1), &b))
+		return 0;
+	for (uint32_t i = s->pool_count; i-- > 0;) {
+		if (s->pools[i].a == a && s->pools[i].b == b) {
+			*out = i;
+			return 0;
+		}
+	}
+	if (s->pool_count >= 65536)     /* each is looked for among all */
+		return frag_fail(s->err, FRAG_ETRACE, "%s: more than 65536 memory pools",
+				 s->whole.path);
+	if (!frag_grow(&s->pools, &s->pool_capacity, (uint64_t)s->pool_count + 1,
+		       sizeof(*s->pools)))
+		return frag_fail_nomem(s->err);
+	s->pools[s->pool_count].a = a;
+	s->pools[s->pool_count].b = b;
+	*out = s->pool_count++;
+	return 0;
+}
+
+/* The device of this ordinal, made where it is new. */
+static int find_device(struct frag_snapshot *s, const struct place *at, uint64_t ordinal,
+		       struct frag_snap_device **out)
+{
+	struct frag_snap_device *devices;
+
+	if (ordinal >= DEVICES_MOST)
+		return bad(s, at, "a device ordinal of 1024 or more");
+	if (ordinal >= s->device_count) {
+		devices = realloc(s->devices, (size_t)(ordinal + 1) * sizeof(*devices));
+		if (!devices)
+			return frag_fail_nomem(s->err);
+		memset(devices + s->device_count, 0,
+		       (size_t)(ordinal + 1 - s->device_count) * sizeof(*devices));
+		s->devices = devices;
+		s->device_count = (uint32_t)ordinal + 1;
+	}
+	*out = &s->devices[ordinal];
+	return 0;
+}
+
+/* Before 2.1 what was asked for, and where from, stood in the block's history. */
+static void read_old_block(const struct frag_snapshot *s, const struct frag_value *dict,
+			   struct frag_live_block *h)
+{
+	const struct frag_value *last = frag_list_at(&s->values,
+		frag_dict_get(&s->values, dict, "history"), 0);
+
+	if (!h->asked)
+		h->asked = maybe_u64(s, last, "real_size");
+	if (!h->frames)
+		h->frames = frames_of(s, last);
+}
+
+static int read_block(struct frag_snapshot *s, const struct place *at,
+		      const struct frag_value *dict, struct frag_snap_device *d,
+		      const struct frag_region *region, uint64_t *addr)
+{
+	const struct frag_value *state = frag_dict_get(&s->values, dict, "state");
+	struct frag_live_block h = { .stream = region->stream, .pool = region->pool };
+	uint64_t end = region->addr + region->bytes;
+	int rc = see(s, at);
+
+	rc = rc ? rc : need_u64(s, at, dict, "size", SIZE_MOST, &h.bytes);
+	if (rc)
+		return rc;
+	if (!frag_value_u64(frag_dict_get(&s->values, dict, "address"), &h.addr))
+		h.addr = *addr;
+	if (h.addr < *addr || h.addr > end || h.bytes > end - h.addr || h.bytes == 0)
+		return bad(s, at, "a block lies outside its segment, or over the one before it");
+	*addr = h.addr + h.bytes;
+	if (frag_text_is(state, "inactive"))
+		return 0;
+	h.pending = frag_text_is(state, "active_pending_free")
+		|| frag_text_is(state, "active_awaiting_free");
+	if (!h.pending && !frag_text_is(state, "active_allocated"))
+		return bad(s, at, "a block's \"state\" is none of active_allocated,"
+			   " active_pending_free and inactive");
+	h.asked = maybe_u64(s, dict, "requested_size");
+	h.frames = frames_of(s, dict);
+	read_old_block(s, dict, &h);
+	if (h.asked == 0 || h.asked > h.bytes)
+		h.asked = h.bytes;
+	if (!frag_grow(&d->held, &d->held_capacity, (uint64_t)d->held_count + 1,
+		       sizeof(*d->held)))
+		return frag_fail_nomem(s->err);
+	d->held[d->held_count++] = h;
+	return 0;
+}
+
+static int read_segment(struct frag_snapshot *s, const struct place *at,
+			const struct frag_value *dict)
+{
+	const struct frag_value *blocks = frag_dict_get(&s->values, dict, "blocks");
+	const struct frag_value *type = frag_dict_get(&s->values, dict, "segment_type");
+	const struct frag_value *range = frag_dict_get(&s->values, dict, "is_expandable");
+	struct frag_region r = { .known = frag_is(type, FRAG_STRING) };
+	struct frag_snap_device *d;
+	uint64_t addr;
+	int rc = see(s, at);
+
+	rc = rc ? rc : need_u64(s, at, dict, "address", ADDRESS_MOST, &r.addr);
+	rc = rc ? rc : need_u64(s, at, dict, "total_size", SIZE_MOST, &r.bytes);
+	rc = rc ? rc : find_device(s, at, maybe_u64(s, dict, "device"), &d);
+	rc = rc ? rc : find_pool(s, frag_dict_get(&s->values, dict, "segment_pool_id"), &r.pool);
+	if (rc)
+		return rc;
+	if (r.bytes == 0)
+		return bad(s, at, "a segment of no bytes");
+	r.pool = r.pool == FRAG_NO_POOL ? 0 : r.pool;
+	r.stream = maybe_u64(s, dict, "stream");
+	r.large = r.known ? !frag_text_is(type, "small") : r.bytes != FRAG_SMALL_SEGMENT;
+	r.range = frag_is(range, FRAG_TRUTH) && range->as.magnitude;
+	d->any_map = d->any_map || r.range;
+	addr = r.addr;
+	for (uint32_t i = 0; i < frag_list_count(&s->values, blocks) && !rc; i++)
+		rc = read_block(s, at, frag_list_at(&s->values, blocks, i), d, &r, &addr);
+	if (rc)
+		return rc;
+	if (!frag_grow(&d->regions, &d->region_capacity, (uint64_t)d->region_count + 1,
+		       sizeof(*d->regions)))
+		return frag_fail_nomem(s->err);
+	d->regions[d->region_count++] = r;
+	s->has_blocks = true;
+	return 0;
+}
+
+static uint8_t find_action(const struct frag_value *value)
+{
+	static const char *const names[] = {
+		[FRAG_ACT_ALLOC] = "alloc",
+		[FRAG_ACT_FREE_REQUESTED] = "free_requested",
+		[FRAG_ACT_FREE_COMPLETED] = "free_completed",
+		[FRAG_ACT_SEGMENT_ALLOC] = "segment_alloc",
+		[FRAG_ACT_SEGMENT_FREE] = "segment_free",
+		[FRAG_ACT_SEGMENT_MAP] = "segment_map",
+		[FRAG_ACT_SEGMENT_UNMAP] = "segment_unmap",
+		[FRAG_ACT_OOM] = "oom",
+		[FRAG_ACT_SNAPSHOT] = "snapshot",
+		[FRAG_ACT_ANNOTATE] = "annotate",
+	};
+
+	for (uint8_t i = 0; i < FRAG_ACT_OTHER; i++)
+		if (frag_text_is(value, names[i]))
+			return i;
+	return FRAG_ACT_OTHER;
+}
+
+/* Text that the program itself attached to the event. */
+static int read_note(struct frag_snapshot *s, const struct frag_value *dict, uint32_t *note)
+{
+	const struct frag_value *text = frag_dict_get(&s->values, dict, "user_metadata");
+
+	if (!frag_is(text, FRAG_STRING) || !text->length)
+		text = frag_dict_get(&s->values, dict, "category");
+	if (!frag_is(text, FRAG_STRING) || !text->length)
+		return 0;
+	if (!frag_grow(&s->notes, &s->note_capacity, (uint64_t)s->note_count + 1,
+		       sizeof(*s->notes)))
+		return frag_fail_nomem(s->err);
+	s->notes[s->note_count++] = (struct frag_text){ .text = text->as.text,
+							.length = text->length };
+	*note = s->note_count;
+	return 0;
+}
+
+static int read_event(struct frag_snapshot *s, const struct place *at,
+		      const struct frag_value *dict, struct frag_snap_device *d)
+{
+	const struct frag_value *pool = frag_dict_get(&s->values, dict, "pool_id");
+	struct frag_logged e = { .action = find_action(frag_dict_get(&s->values, dict, "action")) };
+	uint64_t t;
+	int rc = see(s, at);
+
+	if (rc)
+		return rc;
+	if (!frag_is(dict, FRAG_DICT) || !frag_dict_get(&s->values, dict, "action"))
+		return bad(s, at, "no event: member \"action\" is missing");
+	if (e.action == FRAG_ACT_OTHER)
+		return 0;
+	rc = need_u64(s, at, dict, "size", SIZE_MOST, &e.size);
+	if (e.action == FRAG_ACT_OOM)
+		e.addr = maybe_u64(s, dict, "device_free");
+	else
+		rc = rc ? rc : need_u64(s, at, dict, "addr", ADDRESS_MOST, &e.addr);
+	pool = pool ? pool : frag_dict_get(&s->values, dict, "segment_pool_id");
+	rc = rc ? rc : find_pool(s, pool, &e.pool);
+	rc = rc ? rc : read_note(s, dict, &e.note);
+	if (rc)
+		return rc;
+	e.stream = maybe_u64(s, dict, "stream");
+	e.frames = frames_of(s, dict);
+	if (frag_value_u64(frag_dict_get(&s->values, dict, "time_us"), &t) && t < SIZE_MOST)
+		e.t = (double)t;
+	else
+		s->has_times = false;
+	if (e.action == FRAG_ACT_SEGMENT_MAP || e.action == FRAG_ACT_SEGMENT_UNMAP)
+		d->any_map = true;
+	if (!frag_grow(&d->log, &d->log_capacity, (uint64_t)d->log_count + 1, sizeof(*d->log)))
+		return frag_fail_nomem(s->err);
+	d->log[d->log_count++] = e;
+	return 0;
+}
+
+static int read_traces(struct frag_snapshot *s, const struct frag_value *traces)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < frag_list_count(&s->values, traces) && !rc; i++) {
+		const struct frag_value *trace = frag_list_at(&s->values, traces, i);
+		struct place at = { .list = "device_traces", .i = i, .two = true };
+		struct frag_snap_device *d = NULL;
+		uint32_t count = frag_list_count(&s->values, trace);
+
+		if (count)
+			rc = find_device(s, &at, i, &d);
+		for (at.j = 0; at.j < count && !rc; at.j++)
+			rc = read_event(s, &at, frag_list_at(&s->values, trace, at.j), d);
+	}
+	return rc;
+}
+
+static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
+{
+	for (uint32_t i = 0; i < frag_list_count(&s->values, list); i++) {
+		const struct frag_value *dict = frag_list_at(&s->values, list, i);
+		const struct frag_value *name = frag_dict_get(&s->values, dict, "name");
+		const struct frag_value *stage = frag_dict_get(&s->values, dict, "stage");
+		struct frag_remark r = {
+			.t = (double)maybe_u64(s, dict, "time_us"),
+			.device = (uint32_t)maybe_u64(s, dict, "device"),
+			.stage = frag_text_is(stage, "START") ? 1 : frag_text_is(stage, "END") ? 2 : 0,
+		};
+		struct place at = { .list = "external_annotations", .i = i };
+		int rc = see(s, &at);
+
+		if (rc)
+			return rc;
+		if (!frag_is(name, FRAG_STRING) || r.device >= s->device_count)
+			continue;
+		r.order = i;
+		r.text = (struct frag_text){ .text = name->as.text, .length = name->length };
+		if (!frag_grow(&s->remarks, &s->remark_capacity, (uint64_t)s->remark_count + 1,
+			       sizeof(*s->remarks)))
+			return frag_fail_nomem(s->err);
+		s->remarks[s->remark_count++] = r;
+	}
+	return 0;
+}
+
+int frag_snapshot_load(struct frag_snapshot *s)
+{
+	const struct frag_value *segments = frag_dict_get(&s->values, &s->root, "segments");
+	const struct frag_value *traces = frag_dict_get(&s->values, &s->root, "device_traces");
+	static const struct place first = { .list = "segments" };
+	struct frag_snap_device *d;
+	int rc = 0;
+
+	if (s->root.kind == FRAG_LIST)          /* what torch.cuda.memory_snapshot() returns */
+		segments = &s->root;
+	if (!frag_is(segments, FRAG_LIST) && !frag_is(traces, FRAG_LIST))
+		return frag_fail(s->err, FRAG_ETRACE, "%s: no snapshot of PyTorch: neither \"segments\""
+				 " nor \"device_traces\" is in it", s->whole.path);
+	s->has_times = true;
+	s->pool_count = 0;
+	if (!frag_grow(&s->pools, &s->pool_capacity, 1, sizeof(*s->pools)))
+		return frag_fail_nomem(s->err);
+	s->pools[0].a = s->pools[0].b = 0;
+	s->pool_count = 1;
+	for (uint32_t i = 0; i < frag_list_count(&s->values, segments) && !rc; i++) {
+		const struct place at = { .list = "segments", .i = i };
+
+		rc = read_segment(s, &at, frag_list_at(&s->values, segments, i));
+	}
+	rc = rc ? rc : read_traces(s, traces);
+	rc = rc ? rc : find_device(s, &first, 0, &d);
+	rc = rc ? rc : read_remarks(s, frag_dict_get(&s->values, &s->root, "external_annotations"));
+	for (uint32_t i = 0; i < s->device_count && !rc; i++)
+		for (uint32_t e = 0; e < s->devices[i].log_count; e++)
+			s->has_history = s->has_history
+				|| s->devices[i].log[e].action <= FRAG_ACT_SEGMENT_UNMAP;
+	return rc;
+}

@@ -1,0 +1,613 @@
+/*
+ * snapshot_plan.c - the records of a snapshot, in their order, with the device
+ * calls that its log shows for each.
+ *
+ * A device call is an outcome, not a request, so none is a record; but where the
+ * log shows memory given back that no request forced, the program had emptied the
+ * cache, and that is one.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/grow.h"
+#include "base/hash.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/spans.h"
+#include "trace/reader.h"
+
+#define BLOCK_UNIT 512
+#define SMALL_ENDS (2 * FRAG_SMALL_SEGMENT)
+#define LARGE_ENDS (UINT64_C(40) << 20)
+#define SMALL_REQUEST (UINT64_C(1) << 20)
+
+/* A device's log on its way forward. */
+struct walk {
+	struct frag_snapshot *s;
+	struct frag_snap_device *d;
+	uint32_t device;
+	struct frag_map live;           /* address -> index in lives */
+	struct life {
+		uint32_t id;
+		bool pending, ended;
+	} *lives;                       /* those of the blocks held come first */
+	uint32_t life_count, life_capacity;
+	struct frag_spans spans;        /* segments; live: their blocks */
+	uint64_t reserved, most_reserved;       /* bytes */
+	uint32_t idle;                  /* segments of pool 0 without blocks, ranges apart */
+	uint32_t pending;               /* blocks */
+	uint32_t completes;             /* the plan's last records are as many completes */
+	uint32_t forced_by;             /* the event behind releases that were forced; 0: none */
+	bool waited;                    /* they belong to the request that comes */
+	uint32_t *next_id;
+};
+
+static bool add(struct walk *w, enum frag_plan_kind kind, uint32_t index, uint32_t id)
+{
+	struct frag_snapshot *s = w->s;
+
+	if (!frag_grow(&s->plan, &s->plan_capacity, (uint64_t)s->plan_count + 1,
+		       sizeof(*s->plan)))
+		return false;
+	s->plan[s->plan_count++] = (struct frag_plan){
+		.kind = (uint8_t)kind, .device = (uint16_t)w->device, .index = index, .id = id,
+		.calls_end = w->d->call_count,
+	};
+	return true;
+}
+
+static bool begin_life(struct walk *w, uint64_t addr, struct life **out)
+{
+	if (!frag_grow(&w->lives, &w->life_capacity, (uint64_t)w->life_count + 1,
+		       sizeof(*w->lives))
+	    || !frag_map_add(&w->live, addr, w->life_count))
+		return false;
+	*out = &w->lives[w->life_count++];
+	**out = (struct life){ .id = (*w->next_id)++ };
+	return true;
+}
+
+static bool is_plain(const struct walk *w, uint32_t span)
+{
+	const struct frag_region *r = &w->d->regions[w->spans.spans[span].what];
+
+	return !r->range && r->pool == 0;
+}
+
+/* One block more or less in the segment that holds the address. */
+static void count_block(struct walk *w, uint64_t addr, bool more)
+{
+	uint32_t span = frag_spans_at(&w->spans, addr);
+	struct frag_span *k;
+
+	if (span == FRAG_NO_SPAN)
+		return;
+	k = &w->spans.spans[span];
+	if (more) {
+		w->idle -= k->live++ == 0 && is_plain(w, span);
+	} else if (k->live) {
+		w->idle += --k->live == 0 && is_plain(w, span);
+	}
+}
+
+static void end_life(struct walk *w, uint64_t addr, uint32_t at)
+{
+	frag_map_remove(&w->live, addr, at);
+	w->pending -= w->lives[at].pending;
+	w->lives[at].ended = true;
+	count_block(w, addr, false);
+}
+
+/* The event's pool, by the segment where it does not say it itself. */
+static void find_pool(struct walk *w, struct frag_logged *e)
+{
+	uint32_t span;
+
+	if (e->pool != FRAG_NO_POOL)
+		return;
+	span = frag_spans_at(&w->spans, e->addr);
+	e->pool = span == FRAG_NO_SPAN ? 0 : w->d->regions[w->spans.spans[span].what].pool;
+}
+
+/*
+ * A request that made the allocator wait for all streams ends the blocks that were
+ * pending itself: their completes come behind it, where they do nothing more.
+ */
+static void put_behind(struct walk *w, uint32_t records)
+{
+	struct frag_plan *first = w->s->plan + w->s->plan_count - records - w->completes;
+	struct frag_plan request[2];
+
+	if (!w->waited)
+		return;
+	memcpy(request, first + w->completes, records * sizeof(*request));
+	memmove(first + records, first, w->completes * sizeof(*first));
+	memcpy(first, request, records * sizeof(*request));
+	for (uint32_t i = 0; i < w->completes; i++) {
+		first[records + i].index = request[0].index;
+		first[records + i].calls_end = request[0].calls_end;
+	}
+	w->waited = false;
+}
+
+/*
+ * A request lands at the lower end of a free block: where a block of the first
+ * state lies below it, that is where this one ends.
+ */
+static void learn_size(struct walk *w, uint64_t addr)
+{
+	struct frag_snap_device *d = w->d;
+	uint32_t low = 0, high = d->held_count;
+	struct frag_spot *place;
+	uint64_t bytes;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (d->held[middle].addr < addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || w->lives[low - 1].ended)
+		return;
+	place = &d->places[low - 1];
+	bytes = addr - d->held[low - 1].addr;
+	if (!place->bytes && bytes < place->room && bytes >= d->held[low - 1].asked)
+		place->bytes = bytes;
+}
+
+static bool walk_alloc(struct walk *w, uint32_t i)
+{
+	struct frag_logged *e = &w->d->log[i];
+	uint32_t at = frag_map_get(&w->live, e->addr);
+	struct life *life;
+
+	if (at != FRAG_MAP_NONE) {      /* its free is not in the log */
+		if (!w->lives[at].pending && !add(w, FRAG_PLAN_FREE, i, w->lives[at].id))
+			return false;
+		if (w->lives[at].pending && !add(w, FRAG_PLAN_COMPLETE, i, w->lives[at].id))
+			return false;
+		end_life(w, e->addr, at);
+		w->completes = 0;
+		w->d->lost++;
+	}
+	find_pool(w, e);
+	learn_size(w, e->addr);
+	w->d->alloc_count++;
+	w->d->homeless += frag_spans_at(&w->spans, e->addr) == FRAG_NO_SPAN;
+	count_block(w, e->addr, true);
+	if (!begin_life(w, e->addr, &life) || !add(w, FRAG_PLAN_ALLOC, i, life->id))
+		return false;
+	put_behind(w, 1);
+	return true;
+}
+
+static bool walk_free(struct walk *w, uint32_t i)
+{
+	const struct frag_logged *e = &w->d->log[i];
+	uint32_t at = frag_map_get(&w->live, e->addr);
+	bool hold = e->role == FRAG_ROLE_HOLD;
+	struct life *life;
+
+	if (at == FRAG_MAP_NONE || (w->lives[at].pending && e->role != FRAG_ROLE_COMPLETE)) {
+		w->d->lost++;
+		return true;
+	}
+	life = &w->lives[at];
+	if (!add(w, hold ? FRAG_PLAN_HOLD : life->pending ? FRAG_PLAN_COMPLETE : FRAG_PLAN_FREE,
+		 i, life->id))
+		return false;
+	if (!hold)
+		end_life(w, e->addr, at);
+	else
+		life->pending = true;
+	w->pending += hold;
+	return true;
+}
+
+static bool note_call(struct walk *w, uint32_t i)
+{
+	struct frag_snap_device *d = w->d;
+	const struct frag_logged *e = &d->log[i];
+
+	if (!frag_grow(&d->calls, &d->call_capacity, (uint64_t)d->call_count + 1,
+		       sizeof(*d->calls)))
+		return false;
+	d->calls[d->call_count++] = (struct frag_logged_call){
+		.addr = e->addr, .bytes = e->size, .stream = e->stream, .event = i,
+		.pool = e->pool, .action = e->action,
+	};
+	return true;
+}
+
+/* The segment joins those that are there. */
+static bool obtain(struct walk *w, uint32_t i)
+{
+	struct frag_snap_device *d = w->d;
+	struct frag_logged *e = &d->log[i];
+	uint32_t above = frag_spans_from(&w->spans, e->addr), span;
+
+	if (above != FRAG_NO_SPAN && w->spans.spans[above].start < e->addr + e->size)
+		return true;
+	if (!frag_grow(&d->regions, &d->region_capacity, (uint64_t)d->region_count + 1,
+		       sizeof(*d->regions)))
+		return false;
+	if (e->pool == FRAG_NO_POOL)
+		e->pool = frag_snapshot_end_pool(d, e->addr);
+	d->regions[d->region_count] = (struct frag_region){
+		.addr = e->addr, .bytes = e->size, .stream = e->stream, .pool = e->pool,
+		.range = e->action == FRAG_ACT_SEGMENT_MAP,
+	};
+	span = frag_spans_add(&w->spans, e->addr, e->addr + e->size, d->region_count++);
+	if (span == FRAG_NO_SPAN)
+		return false;
+	w->idle += is_plain(w, span);
+	w->reserved += e->size;
+	if (w->reserved > w->most_reserved)
+		w->most_reserved = w->reserved;
+	return true;
+}
+
+static bool give_back(struct walk *w, uint32_t i)
+{
+	const struct frag_logged *e = &w->d->log[i];
+	uint32_t span = frag_spans_at(&w->spans, e->addr);
+	uint64_t taken = e->size;
+
+	if (span == FRAG_NO_SPAN)
+		return true;
+	if (e->action == FRAG_ACT_SEGMENT_UNMAP) {
+		if (!frag_spans_cut(&w->spans, e->addr, e->addr + e->size, &taken))
+			return false;
+	} else {
+		w->idle -= w->spans.spans[span].live == 0 && is_plain(w, span);
+		frag_spans_remove(&w->spans, span);
+	}
+	w->reserved -= taken < w->reserved ? taken : w->reserved;
+	return true;
+}
+
+static bool is_release(const struct frag_logged *e)
+{
+	return e->role == FRAG_ROLE_CALL && (e->action == FRAG_ACT_SEGMENT_FREE
+					     || e->action == FRAG_ACT_SEGMENT_UNMAP);
+}
+
+/* What comes behind a group of releases that begins at i; completes may stand between. */
+static uint32_t behind_group(const struct frag_snap_device *d, uint32_t i, bool completes)
+{
+	while (i < d->log_count && (is_release(&d->log[i]) || d->log[i].role == FRAG_ROLE_NONE
+				    || (completes && d->log[i].role == FRAG_ROLE_COMPLETE)))
+		i++;
+	return i;
+}
+
+/* Would something released, from i to next, have served the request? */
+static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t next,
+			const struct frag_logged *request)
+{
+	uint64_t need = (request->size + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT;
+	bool large = need > SMALL_REQUEST;
+
+	for (; i < next; i++) {
+		const struct frag_logged *e = &d->log[i];
+		/* pages are unmapped from inside a free block, whose ends stay */
+		uint64_t ends = e->action == FRAG_ACT_SEGMENT_UNMAP ? large ? LARGE_ENDS
+									    : SMALL_ENDS : 0;
+
+		if (is_release(e) && e->size + ends >= need && e->stream == request->stream
+		    && (ends || (e->size != FRAG_SMALL_SEGMENT) == large))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Was the group of releases at i forced by the request behind it? Not where they
+ * are all that could be released and one of them would have served the request,
+ * nor where the device has held more before or after.
+ */
+static bool was_forced(const struct walk *w, uint32_t i, uint64_t most_reserved)
+{
+	const struct frag_snap_device *d = w->d;
+	uint32_t next = behind_group(d, i, true), request = next, plain = 0;
+
+	if (next == d->log_count)
+		return false;
+	if (d->log[next].role == FRAG_ROLE_OOM)
+		return true;
+	if (d->log[next].action != FRAG_ACT_SEGMENT_ALLOC
+	    && d->log[next].action != FRAG_ACT_SEGMENT_MAP)
+		return false;
+	while (request < d->log_count && d->log[request].role != FRAG_ROLE_ALLOC)
+		request++;
+	if (request == d->log_count)
+		return false;
+	for (uint32_t k = i; k < next; k++) {
+		uint32_t span = frag_spans_at(&w->spans, d->log[k].addr);
+
+		if (!is_release(&d->log[k]))
+			continue;
+		if (d->log[k].action == FRAG_ACT_SEGMENT_UNMAP)
+			plain = w->idle;
+		else if (span != FRAG_NO_SPAN && is_plain(w, span) && plain < w->idle)
+			plain++;
+	}
+	if (plain < w->idle)            /* not all: a choice of the allocator's own */
+		return true;
+	return !would_serve(d, i, next, &d->log[request])
+	       && w->reserved + d->log[next].size > most_reserved;
+}
+
+static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
+{
+	uint32_t first = *i, next = behind_group(w->d, first, false);
+	uint32_t request = behind_group(w->d, first, true);
+	/* one request may release, wait, and release again */
+	bool forced = request == w->forced_by || was_forced(w, first, most_reserved);
+
+	for (; *i < next; (*i)++) {
+		if (!is_release(&w->d->log[*i]))
+			continue;
+		find_pool(w, &w->d->log[*i]);
+		if (!note_call(w, *i) || !give_back(w, *i))
+			return false;
+	}
+	(*i)--;
+	if (forced)
+		w->forced_by = request;
+	w->waited = forced && w->pending == 0;
+	return forced || add(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
+}
+
+/* A request that failed tells what the device can hold. */
+static bool walk_oom(struct walk *w, uint32_t i)
+{
+	const struct frag_logged *e = &w->d->log[i];
+	uint64_t capacity = w->reserved + e->addr;
+	uint32_t id = (*w->next_id)++;
+
+	if (e->addr && (!w->d->capacity || capacity < w->d->capacity))
+		w->d->capacity = capacity;
+	w->d->oom_count++;
+	if (w->d->oom_count == 1)
+		w->d->first_oom = i;
+	if (!add(w, FRAG_PLAN_OOM, i, id) || !add(w, FRAG_PLAN_OOM_FREE, i, id))
+		return false;
+	w->waited = w->pending == 0;
+	put_behind(w, 2);
+	return true;
+}
+
+static bool walk_event(struct walk *w, uint32_t *i, uint64_t most_reserved)
+{
+	const struct frag_logged *e = &w->d->log[*i];
+
+	switch ((enum frag_role)e->role) {
+	case FRAG_ROLE_ALLOC:
+		return walk_alloc(w, *i);
+	case FRAG_ROLE_FREE:
+	case FRAG_ROLE_HOLD:
+	case FRAG_ROLE_COMPLETE:
+		return walk_free(w, *i);
+	case FRAG_ROLE_CALL:
+		if (is_release(e))
+			return walk_release(w, i, most_reserved);
+		return obtain(w, *i) && note_call(w, *i);
+	case FRAG_ROLE_OOM:
+		return walk_oom(w, *i);
+	case FRAG_ROLE_MARK:
+		return add(w, FRAG_PLAN_MARK, *i, 0);
+	case FRAG_ROLE_NONE:
+		break;
+	}
+	return true;
+}
+
+/* Blocks of the first state: each is a request; a pending one is freed at once. */
+static bool walk_held(struct walk *w)
+{
+	const struct frag_snap_device *d = w->d;
+
+	for (uint32_t i = 0; i < d->region_count; i++) {
+		const struct frag_region *r = &d->regions[i];
+		uint32_t span = frag_spans_add(&w->spans, r->addr, r->addr + r->bytes, i);
+
+		if (span == FRAG_NO_SPAN)
+			return false;
+		w->idle += is_plain(w, span);
+		w->reserved += r->bytes;
+	}
+	w->most_reserved = w->reserved;
+	for (uint32_t i = 0; i < d->held_count; i++) {
+		struct life *life;
+
+		count_block(w, d->held[i].addr, true);
+		if (!begin_life(w, d->held[i].addr, &life)
+		    || !add(w, FRAG_PLAN_HELD, i, life->id))
+			return false;
+		life->pending = d->held[i].pending;
+		w->pending += life->pending;
+	}
+	for (uint32_t i = 0; i < d->held_count; i++) {
+		uint32_t at = frag_map_get(&w->live, d->held[i].addr);
+
+		if (d->held[i].pending && !add(w, FRAG_PLAN_HELD_FREE, i, w->lives[at].id))
+			return false;
+	}
+	return true;
+}
+
+/* The most that the log ever shows as reserved. */
+static uint64_t find_most_reserved(const struct frag_snap_device *d)
+{
+	uint64_t now = 0, most;
+
+	for (uint32_t i = 0; i < d->region_count; i++)
+		now += d->regions[i].bytes;
+	most = now;
+	for (uint32_t i = 0; i < d->log_count; i++) {
+		const struct frag_logged *e = &d->log[i];
+
+		if (e->role != FRAG_ROLE_CALL)
+			continue;
+		if (is_release(e))
+			now -= e->size < now ? e->size : now;
+		else
+			now += e->size;
+		most = now > most ? now : most;
+	}
+	return most;
+}
+
+static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next_id, uint64_t seed)
+{
+	struct walk w = { .s = s, .d = &s->devices[device], .device = device, .next_id = next_id };
+	uint64_t most_reserved = find_most_reserved(w.d);
+	bool good;
+
+	frag_spans_init(&w.spans, seed);
+	good = frag_map_init(&w.live, seed) && walk_held(&w);
+	w.d->plan_held = s->plan_count;
+	for (uint32_t i = 0; i < w.d->log_count && good; i++) {
+		const uint32_t before = s->plan_count;
+		const bool complete = w.d->log[i].role == FRAG_ROLE_COMPLETE;
+
+		good = walk_event(&w, &i, most_reserved);
+		if (s->plan_count > before)
+			w.completes = complete ? w.completes + 1 : 0;
+	}
+	if (w.d->capacity && w.d->capacity < w.most_reserved)
+		w.d->capacity = w.most_reserved;
+	frag_map_fini(&w.live);
+	frag_spans_fini(&w.spans);
+	free(w.lives);
+	return good;
+}
+
+double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan *p)
+{
+	const struct frag_snap_device *d = &s->devices[p->device];
+
+	switch ((enum frag_plan_kind)p->kind) {
+	case FRAG_PLAN_HELD:
+	case FRAG_PLAN_HELD_FREE:
+		return s->first_time;
+	case FRAG_PLAN_REMARK:
+		return s->remarks[p->index].t;
+	case FRAG_PLAN_ALLOC:
+	case FRAG_PLAN_FREE:
+	case FRAG_PLAN_HOLD:
+	case FRAG_PLAN_COMPLETE:
+	case FRAG_PLAN_EMPTY_CACHE:
+	case FRAG_PLAN_OOM:
+	case FRAG_PLAN_OOM_FREE:
+	case FRAG_PLAN_MARK:
+		break;
+	}
+	return d->log[p->index].t;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct frag_remark *x = a, *y = b;
+
+	if (x->t != y->t)
+		return x->t < y->t ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* A line of records that keeps its order: a device's, or the remarks. */
+struct line {
+	uint32_t at, end;
+};
+
+/* The line whose next record is the earliest, the first of equals; NULL: all are done. */
+static struct line *earliest(const struct frag_snapshot *s, struct line *lines, uint32_t count)
+{
+	struct line *best = NULL;
+	double t = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		double own;
+
+		if (lines[i].at == lines[i].end)
+			continue;
+		own = s->has_times ? frag_snapshot_time(s, &s->plan[lines[i].at]) : 0;
+		if (best && own >= t)
+			continue;
+		best = &lines[i];
+		t = own;
+	}
+	return best;
+}
+
+/* Blocks that were there first, then all records by their times. */
+static bool merge(struct frag_snapshot *s, struct line *lines, uint32_t count)
+{
+	struct frag_plan *merged = malloc(((size_t)s->plan_count + 1) * sizeof(*merged));
+	struct line *line;
+	uint32_t used = 0;
+
+	if (!merged)
+		return false;
+	for (uint32_t i = 0; i < s->device_count; i++) {
+		struct line *l = &lines[i + 1];
+
+		while (l->at < s->devices[i].plan_held)
+			merged[used++] = s->plan[l->at++];
+	}
+	while ((line = earliest(s, lines, count)) != NULL)
+		merged[used++] = s->plan[line->at++];
+	free(s->plan);
+	s->plan = merged;
+	s->plan_capacity = s->plan_count + 1;
+	return true;
+}
+
+/* Remarks as records, the first line: a mark comes before what happens at its time. */
+static bool plan_remarks(struct frag_snapshot *s)
+{
+	struct walk w = { .s = s, .d = &s->devices[0] };
+
+	if (s->remark_count)
+		qsort(s->remarks, s->remark_count, sizeof(*s->remarks), by_time);
+	for (uint32_t i = 0; i < s->remark_count; i++) {
+		w.device = s->remarks[i].device;
+		w.d = &s->devices[w.device];
+		if (!add(&w, FRAG_PLAN_REMARK, i, 0))
+			return false;
+	}
+	return true;
+}
+
+int frag_snapshot_plan(struct frag_snapshot *s)
+{
+	uint64_t seed = frag_hash_seed();
+	struct line *lines = calloc((size_t)s->device_count + 1, sizeof(*lines));
+	uint32_t next_id = 0;
+	bool good = lines != NULL;
+
+	for (uint32_t i = 0; i < s->device_count; i++)
+		for (uint32_t k = 0; k < s->devices[i].log_count; k++)
+			if (s->first_time == 0 || s->devices[i].log[k].t < s->first_time)
+				s->first_time = s->devices[i].log[k].t;
+	for (uint32_t i = 0; i < s->remark_count; i++)
+		if (s->remarks[i].t < s->first_time)
+			s->first_time = s->remarks[i].t;
+	if (!s->has_times)              /* there is nothing to place them by */
+		s->remark_count = 0;
+	good = good && plan_remarks(s);
+	if (good)
+		lines[0].end = s->plan_count;
+	for (uint32_t i = 0; i < s->device_count && good; i++) {
+		lines[i + 1].at = s->plan_count;
+		good = walk_device(s, i, &next_id, seed);
+		lines[i + 1].end = s->plan_count;
+	}
+	good = good && merge(s, lines, s->device_count + 1);
+	free(lines);
+	return good ? 0 : frag_fail_nomem(s->err);
+}

@@ -1,0 +1,325 @@
+/*
+ * snapshot_rewind.c - the state that a snapshot's history began with.
+ *
+ * The file has the last state and the events that led there. Read backwards, an
+ * alloc takes a block away and a free brings it back; what is left in the end was
+ * there at the beginning. Events that contradict the rest are counted as lost:
+ * a ring that was full, or actions that were not recorded.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/spans.h"
+
+/* Addresses to indexes: at most one entry each. */
+static void forget(struct frag_map *map, uint64_t addr)
+{
+	uint32_t at = frag_map_get(map, addr);
+
+	if (at != FRAG_MAP_NONE)
+		frag_map_remove(map, addr, at);
+}
+
+static bool put(struct frag_map *map, uint64_t addr, uint32_t value)
+{
+	forget(map, addr);
+	return frag_map_add(map, addr, value);
+}
+
+static enum frag_role plain_role(uint8_t action)
+{
+	switch ((enum frag_action)action) {
+	case FRAG_ACT_ALLOC:
+		return FRAG_ROLE_ALLOC;
+	case FRAG_ACT_FREE_REQUESTED:
+		return FRAG_ROLE_HOLD;
+	case FRAG_ACT_FREE_COMPLETED:
+		return FRAG_ROLE_COMPLETE;
+	case FRAG_ACT_SEGMENT_ALLOC:
+	case FRAG_ACT_SEGMENT_FREE:
+	case FRAG_ACT_SEGMENT_MAP:
+	case FRAG_ACT_SEGMENT_UNMAP:
+		return FRAG_ROLE_CALL;
+	case FRAG_ACT_OOM:
+		return FRAG_ROLE_OOM;
+	case FRAG_ACT_SNAPSHOT:
+	case FRAG_ACT_ANNOTATE:
+		return FRAG_ROLE_MARK;
+	case FRAG_ACT_OTHER:
+		break;
+	}
+	return FRAG_ROLE_NONE;
+}
+
+/* A free that was never completed has ended, but for what the last state has as pending. */
+static void end_holds(struct frag_snap_device *d, struct frag_map *open)
+{
+	for (uint32_t i = 0; i < d->held_count; i++)
+		if (d->held[i].pending)
+			forget(open, d->held[i].addr);
+	for (uint32_t i = 0; i < d->log_count; i++)
+		if (d->log[i].role == FRAG_ROLE_HOLD && frag_map_get(open, d->log[i].addr) == i)
+			d->log[i].role = FRAG_ROLE_FREE;
+}
+
+/* Pairs each free that the program asked for with the one that completed it. */
+static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
+{
+	bool asked = false;
+
+	for (uint32_t i = 0; i < d->log_count; i++) {
+		struct frag_logged *e = &d->log[i];
+		uint32_t at;
+
+		e->role = (uint8_t)plain_role(e->action);
+		at = e->role < FRAG_ROLE_CALL ? frag_map_get(open, e->addr) : FRAG_MAP_NONE;
+		if (e->role == FRAG_ROLE_ALLOC && at != FRAG_MAP_NONE) {
+			d->log[at].role = FRAG_ROLE_FREE;
+			forget(open, e->addr);
+		} else if (e->role == FRAG_ROLE_HOLD) {
+			asked = true;
+			if (!put(open, e->addr, i))
+				return false;
+		} else if (e->role == FRAG_ROLE_COMPLETE && at != FRAG_MAP_NONE) {
+			if (at == i - 1) {
+				d->log[at].role = FRAG_ROLE_FREE;
+				e->role = FRAG_ROLE_NONE;
+			}
+			forget(open, e->addr);
+		}
+	}
+	for (uint32_t i = 0; i < d->log_count && !asked; i++)
+		if (d->log[i].role == FRAG_ROLE_COMPLETE)
+			d->log[i].role = FRAG_ROLE_FREE;
+	end_holds(d, open);
+	return true;
+}
+
+static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
+		       const struct frag_logged *e, bool pending)
+{
+	uint32_t at = frag_map_get(live, e->addr);
+
+	if (at != FRAG_MAP_NONE) {      /* what lies there now came unseen */
+		d->held[at].gone = true;
+		d->lost++;
+	}
+	if (!frag_grow(&d->held, &d->held_capacity, (uint64_t)d->held_count + 1,
+		       sizeof(*d->held)))
+		return false;
+	d->held[d->held_count] = (struct frag_live_block){
+		.addr = e->addr, .asked = e->size, .stream = e->stream, .pool = e->pool,
+		.pending = pending,
+	};
+	return put(live, e->addr, d->held_count++);
+}
+
+static bool undo_block(struct frag_snap_device *d, struct frag_map *live,
+		       const struct frag_logged *e)
+{
+	uint32_t at = frag_map_get(live, e->addr);
+
+	if (e->role == FRAG_ROLE_FREE || e->role == FRAG_ROLE_COMPLETE)
+		return bring_back(d, live, e, e->role == FRAG_ROLE_COMPLETE);
+	if (e->role == FRAG_ROLE_HOLD && at == FRAG_MAP_NONE)
+		return bring_back(d, live, e, false);
+	if (at == FRAG_MAP_NONE) {
+		d->lost++;
+	} else if (e->role == FRAG_ROLE_HOLD) {
+		d->held[at].pending = false;
+	} else {
+		d->held[at].gone = true;
+		forget(live, e->addr);
+	}
+	return true;
+}
+
+static bool add_region(struct frag_snap_device *d, struct frag_spans *spans,
+		       const struct frag_region *r)
+{
+	uint32_t above = frag_spans_from(spans, r->addr);
+
+	if (above != FRAG_NO_SPAN && spans->spans[above].start < r->addr + r->bytes) {
+		d->lost++;
+		return true;
+	}
+	if (!frag_grow(&d->regions, &d->region_capacity, (uint64_t)d->region_count + 1,
+		       sizeof(*d->regions)))
+		return false;
+	d->regions[d->region_count] = *r;
+	return frag_spans_add(spans, r->addr, r->addr + r->bytes, d->region_count++)
+	       != FRAG_NO_SPAN;
+}
+
+static bool undo_call(struct frag_snap_device *d, struct frag_spans *spans,
+		      const struct frag_logged *e)
+{
+	const struct frag_region back = {
+		.addr = e->addr, .bytes = e->size, .stream = e->stream,
+		.pool = e->pool == FRAG_NO_POOL ? 0 : e->pool,
+		.large = e->size != FRAG_SMALL_SEGMENT,
+		.range = e->action == FRAG_ACT_SEGMENT_UNMAP,
+	};
+	uint64_t taken = 0;
+	uint32_t at;
+
+	if (!e->size) {
+		d->lost++;
+		return true;
+	}
+	if (e->action == FRAG_ACT_SEGMENT_FREE || e->action == FRAG_ACT_SEGMENT_UNMAP)
+		return add_region(d, spans, &back);
+	at = frag_spans_at(spans, e->addr);
+	if (e->action == FRAG_ACT_SEGMENT_MAP) {
+		if (!frag_spans_cut(spans, e->addr, e->addr + e->size, &taken))
+			return false;
+		d->lost += taken != e->size;
+	} else if (at != FRAG_NO_SPAN && spans->spans[at].start == e->addr) {
+		frag_spans_remove(spans, at);
+	} else {
+		d->lost++;
+	}
+	return true;
+}
+
+/* The regions that the spans still have, in order of address. */
+static bool keep_regions(struct frag_snap_device *d, const struct frag_spans *spans)
+{
+	struct frag_region *kept = NULL;
+	uint32_t count = 0, capacity = 0;
+	uint32_t at = frag_spans_from(spans, 0);
+
+	while (at != FRAG_NO_SPAN) {
+		const struct frag_span *span = &spans->spans[at];
+
+		if (!frag_grow(&kept, &capacity, (uint64_t)count + 1, sizeof(*kept))) {
+			free(kept);
+			return false;
+		}
+		kept[count] = d->regions[span->what];
+		kept[count].addr = span->start;
+		kept[count++].bytes = span->end - span->start;
+		at = frag_spans_from(spans, span->end);
+	}
+	free(d->regions);
+	d->regions = kept;
+	d->region_count = count;
+	d->region_capacity = capacity;
+	return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct frag_live_block *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static void keep_held(struct frag_snap_device *d)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < d->held_count; i++)
+		if (!d->held[i].gone)
+			d->held[count++] = d->held[i];
+	d->held_count = 0;
+	if (count)
+		qsort(d->held, count, sizeof(*d->held), by_address);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i && d->held[i].addr == d->held[i - 1].addr)
+			d->lost++;
+		else
+			d->held[d->held_count++] = d->held[i];
+	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct frag_region *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Old logs do not name pools; the last state does. */
+static bool keep_end(struct frag_snap_device *d)
+{
+	size_t bytes = (size_t)d->region_count * sizeof(*d->regions);
+
+	if (!bytes)
+		return true;
+	d->end_regions = malloc(bytes);
+	if (!d->end_regions)
+		return false;
+	memcpy(d->end_regions, d->regions, bytes);
+	d->end_count = d->region_count;
+	qsort(d->end_regions, d->end_count, sizeof(*d->end_regions), by_start);
+	return true;
+}
+
+uint32_t frag_snapshot_end_pool(const struct frag_snap_device *d, uint64_t addr)
+{
+	const struct frag_region key = { .addr = addr };
+	const struct frag_region *found = d->end_count
+		? bsearch(&key, d->end_regions, d->end_count, sizeof(key), by_start) : NULL;
+
+	return found ? found->pool : 0;
+}
+
+static bool undo_all(struct frag_snap_device *d, struct frag_map *live, struct frag_spans *spans)
+{
+	const uint32_t regions = d->region_count;
+
+	for (uint32_t i = 0; i < d->held_count; i++)
+		if (!put(live, d->held[i].addr, i))
+			return false;
+	d->region_count = 0;
+	for (uint32_t i = 0; i < regions; i++) {
+		const struct frag_region r = d->regions[i];
+
+		if (!add_region(d, spans, &r))
+			return false;
+	}
+	for (uint32_t i = d->log_count; i-- > 0;) {
+		const struct frag_logged *e = &d->log[i];
+
+		if (e->role == FRAG_ROLE_CALL ? !undo_call(d, spans, e)
+		    : e->role != FRAG_ROLE_NONE && e->role < FRAG_ROLE_CALL
+		      && !undo_block(d, live, e))
+			return false;
+	}
+	return true;
+}
+
+static bool rewind_device(struct frag_snap_device *d, bool pools, uint64_t seed)
+{
+	struct frag_map open = { .entries = NULL }, live = { .entries = NULL };
+	struct frag_spans spans;
+	bool good;
+
+	frag_spans_init(&spans, seed);
+	good = frag_map_init(&open, seed) && frag_map_init(&live, seed)
+	       && (!pools || keep_end(d))
+	       && give_roles(d, &open) && undo_all(d, &live, &spans) && keep_regions(d, &spans);
+	if (good)
+		keep_held(d);
+	d->start_count = d->region_count;
+	for (uint32_t i = 0; i < d->region_count; i++)
+		d->start_bytes += d->regions[i].bytes;
+	frag_map_fini(&open);
+	frag_map_fini(&live);
+	frag_spans_fini(&spans);
+	return good;
+}
+
+int frag_snapshot_rewind(struct frag_snapshot *s)
+{
+	uint64_t seed = frag_hash_seed();
+
+	for (uint32_t i = 0; i < s->device_count; i++)
+		if (!rewind_device(&s->devices[i], s->pool_count > 1, seed))
+			return frag_fail_nomem(s->err);
+	return 0;
+}

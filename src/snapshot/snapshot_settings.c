@@ -1,0 +1,76 @@
+/* snapshot_settings.c - the allocator's settings that a snapshot was recorded under. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "snapshot/snapshot.h"
+
+static const struct frag_value *setting(const struct frag_snapshot *s, const char *name)
+{
+	return frag_dict_get(&s->values, frag_dict_get(&s->values, &s->root, "allocator_settings"),
+			     name);
+}
+
+bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size)
+{
+	const struct frag_value *text = setting(s, "PYTORCH_CUDA_ALLOC_CONF");
+
+	if (!frag_is(text, FRAG_STRING) || !text->length || text->length >= size)
+		return false;
+	memcpy(buf, text->as.text, text->length);
+	buf[text->length] = '\0';
+	return true;
+}
+
+static void put(char *buf, size_t size, const char *item)
+{
+	size_t used = strlen(buf);
+
+	snprintf(buf + used, size - used, "%s%s", used ? "," : "", item);
+}
+
+/* [1:0,2:4,...] where one of them is set. */
+static void put_roundup(const struct frag_snapshot *s, char *buf, size_t size)
+{
+	const struct frag_value *dict = setting(s, "roundup_power2_divisions");
+	char list[512] = "", item[64];
+	bool any = false;
+
+	for (unsigned mib = 1; mib <= 32768; mib *= 2) {
+		char name[16];
+		uint64_t divisions;
+
+		snprintf(name, sizeof(name), "%u", mib);
+		if (!frag_value_u64(frag_dict_get(&s->values, dict, name), &divisions))
+			return;
+		snprintf(item, sizeof(item), "%u:%" PRIu64, mib, divisions);
+		put(list, sizeof(list), item);
+		any = any || divisions;
+	}
+	if (!any)
+		return;
+	put(buf, size, "roundup_power2_divisions:[");
+	snprintf(buf + strlen(buf), size - strlen(buf), "%s]", list);
+}
+
+void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size)
+{
+	const struct frag_value *expandable = setting(s, "expandable_segments");
+	const struct frag_value *threshold = setting(s, "garbage_collection_threshold");
+	uint64_t max_split;
+	char item[64];
+
+	*buf = '\0';
+	if (frag_is(expandable, FRAG_TRUTH) && expandable->as.magnitude)
+		put(buf, size, "expandable_segments:True");
+	if (frag_value_u64(setting(s, "max_split_size"), &max_split) && max_split >> 63 == 0) {
+		snprintf(item, sizeof(item), "max_split_size_mb:%" PRIu64, max_split >> 20);
+		put(buf, size, item);
+	}
+	if (frag_is(threshold, FRAG_REAL) && threshold->as.real > 0) {
+		snprintf(item, sizeof(item), "garbage_collection_threshold:%.17g",
+			 threshold->as.real);
+		put(buf, size, item);
+	}
+	put_roundup(s, buf, size);
+}

@@ -1,0 +1,499 @@
+/* snapshot_source.c - the plan of a snapshot as a source of records. */
+#include "snapshot/snapshot_source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "snapshot/pickle.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/value_json.h"
+
+#define STRETCH 1024
+#define BEFORE "(before the history)"
+#define NAME_MOST (UINT32_C(1) << 20)   /* bytes of a mark's name */
+#define HANDLE_MOST (UINT64_C(1) << 53)
+
+struct source {
+	struct frag_snapshot s;
+	uint32_t at, last;              /* of the plan: the next record, and the one given */
+	uint32_t stretch_end;
+	bool whole;                     /* the end was told */
+	struct frag_handle *pools;
+	char t_text[STRETCH][FRAG_NUMBER_ROOM];
+};
+
+static int source_refill(void *state, struct frag_error *err)
+{
+	struct source *src = state;
+	uint32_t left = src->s.plan_count - src->at;
+
+	(void)err;
+	src->stretch_end = src->at + (left < STRETCH ? left : STRETCH);
+	return left > 0;
+}
+
+static void put_stream(struct frag_record *rec, uint64_t stream)
+{
+	if (!stream)
+		return;
+	rec->members |= FRAG_HAS_STREAM;
+	/* a handle is a pointer; what is too large for an integer of a trace is cut */
+	rec->stream = (struct frag_handle){ .number = stream % HANDLE_MOST };
+}
+
+static void put_alloc(struct source *src, struct frag_record *rec, const struct frag_plan *p,
+		      uint64_t size, uint64_t stream, uint32_t pool)
+{
+	rec->op = FRAG_OP_ALLOC;
+	rec->members |= FRAG_HAS_SIZE;
+	rec->size = size;
+	put_stream(rec, stream);
+	if (pool && pool != FRAG_NO_POOL) {
+		rec->members |= FRAG_HAS_POOL;
+		rec->pool = src->pools[pool];
+	}
+	if (src->s.device_count > 1) {
+		rec->members |= FRAG_HAS_DEVICE;
+		rec->device = p->device;
+	}
+}
+
+static void put_tag(struct source *src, struct frag_record *rec, uint32_t frames, uint32_t note)
+{
+	rec->tag = frag_snapshot_tag(&src->s, frames, note);
+	if (rec->tag.text)
+		rec->members |= FRAG_HAS_TAG;
+}
+
+static void put_held(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+{
+	const struct frag_snap_device *d = &src->s.devices[p->device];
+	const struct frag_live_block *h = &d->held[p->index];
+
+	put_alloc(src, rec, p, h->asked, h->stream, h->pool);
+	put_tag(src, rec, h->frames, 0);
+	if (!h->frames && src->s.stacks != FRAG_STACKS_NONE) {
+		rec->members |= FRAG_HAS_TAG;
+		rec->tag = (struct frag_text){ .text = BEFORE, .length = sizeof(BEFORE) - 1 };
+	}
+	if (d->places[p->index].initial != UINT32_MAX) {
+		rec->members |= FRAG_HAS_PLACE;
+		rec->place = &d->places[p->index];
+	}
+}
+
+static void put_mark(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+{
+	static const char *const ends[] = { "", " (start)", " (end)" };
+	const struct frag_snapshot *s = &src->s;
+	const struct frag_logged *e;
+	struct frag_text name = { .text = "snapshot", .length = 8 };
+	const char *end = "";
+	char *text;
+
+	if (p->kind == FRAG_PLAN_REMARK) {
+		name = s->remarks[p->index].text;
+		end = ends[s->remarks[p->index].stage];
+	} else {
+		e = &s->devices[p->device].log[p->index];
+		if (e->action == FRAG_ACT_ANNOTATE)
+			name = e->note ? s->notes[e->note - 1] : (struct frag_text){ "annotate", 8 };
+	}
+	if (name.length > NAME_MOST)
+		name.length = NAME_MOST;
+	text = *end ? frag_values_text(&src->s.values, name.length + 8) : NULL;
+	if (text) {
+		memcpy(text, name.text, name.length);
+		memcpy(text + name.length, end, strlen(end));
+		name.text = text;
+		name.length += (uint32_t)strlen(end);
+	}
+	rec->op = FRAG_OP_MARK;
+	rec->members = FRAG_HAS_OP | FRAG_HAS_NAME;
+	rec->text = name;
+	if (s->device_count > 1) {
+		rec->members |= FRAG_HAS_DEVICE;
+		rec->device = p->device;
+	}
+}
+
+static void put_logged(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+{
+	const struct frag_logged *e = &src->s.devices[p->device].log[p->index];
+
+	put_alloc(src, rec, p, e->size, e->stream, e->pool);
+	put_tag(src, rec, e->frames, e->note);
+}
+
+static void put_time(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+{
+	char *text = src->t_text[src->last % STRETCH];
+
+	if (!src->s.has_times || !src->s.has_history)
+		return;
+	rec->t = frag_snapshot_time(&src->s, p);
+	rec->members |= FRAG_HAS_T;
+	rec->t_text.text = text;
+	rec->t_text.length = (uint32_t)(frag_put_u64(text, (uint64_t)rec->t) - text);
+}
+
+static int source_next(void *state, struct frag_record *rec, const char **kind,
+		       struct frag_error *err)
+{
+	struct source *src = state;
+	const struct frag_plan *p;
+
+	(void)kind;
+	(void)err;
+	if (src->at == src->stretch_end)
+		return 0;
+	src->last = src->at++;
+	p = &src->s.plan[src->last];
+	*rec = (struct frag_record){ .members = FRAG_HAS_OP | FRAG_HAS_ID, .id.number = p->id };
+	switch ((enum frag_plan_kind)p->kind) {
+	case FRAG_PLAN_HELD:
+		put_held(src, rec, p);
+		break;
+	case FRAG_PLAN_ALLOC:
+	case FRAG_PLAN_OOM:
+		put_logged(src, rec, p);
+		break;
+	case FRAG_PLAN_HOLD:
+	case FRAG_PLAN_HELD_FREE:
+		rec->members |= FRAG_HAS_PENDING;
+		rec->pending = true;
+		/* fall through */
+	case FRAG_PLAN_FREE:
+	case FRAG_PLAN_OOM_FREE:
+		rec->op = FRAG_OP_FREE;
+		break;
+	case FRAG_PLAN_COMPLETE:
+		rec->op = FRAG_OP_COMPLETE;
+		break;
+	case FRAG_PLAN_EMPTY_CACHE:
+		rec->op = FRAG_OP_EMPTY_CACHE;
+		rec->members = FRAG_HAS_OP;
+		if (src->s.device_count > 1) {
+			rec->members |= FRAG_HAS_DEVICE;
+			rec->device = p->device;
+		}
+		break;
+	case FRAG_PLAN_MARK:
+	case FRAG_PLAN_REMARK:
+		put_mark(src, rec, p);
+		break;
+	}
+	put_time(src, rec, p);
+	return 1;
+}
+
+static void source_where(void *state, char *buf, uint32_t size)
+{
+	const struct source *src = state;
+	const struct frag_plan *p;
+
+	if (src->last >= src->s.plan_count) {
+		snprintf(buf, size, "%s", src->s.whole.path);
+		return;
+	}
+	p = &src->s.plan[src->last];
+	if (p->kind == FRAG_PLAN_HELD || p->kind == FRAG_PLAN_HELD_FREE)
+		snprintf(buf, size, "%s: the state that the history of device %u begins with",
+			 src->s.whole.path, p->device);
+	else if (p->kind == FRAG_PLAN_REMARK)
+		snprintf(buf, size, "%s: external_annotations[%u]", src->s.whole.path,
+			 src->s.remarks[p->index].order);
+	else
+		snprintf(buf, size, "%s: device_traces[%u][%u]", src->s.whole.path, p->device,
+			 p->index);
+}
+
+static bool source_rewind(void *state)
+{
+	struct source *src = state;
+
+	src->at = src->last = src->stretch_end = 0;
+	return true;
+}
+
+static struct frag_initial *source_initial(void *state, uint32_t *count)
+{
+	struct source *src = state;
+
+	*count = src->s.initial_count;
+	return src->s.initial;
+}
+
+static void source_tell(void *state, enum frag_stacks stacks)
+{
+	struct source *src = state;
+
+	src->s.stacks = stacks;
+}
+
+static void source_amount(void *state, uint64_t *read, uint64_t *total)
+{
+	const struct source *src = state;
+	const uint64_t of = src->s.plan_count ? src->s.plan_count : 1;
+
+	/* in records, turned to bytes: the file itself was read at the beginning */
+	*total = src->s.whole.total;
+	*read = (uint64_t)((double)src->s.whole.read * ((double)src->at / (double)of));
+}
+
+static void device_fini(struct frag_snap_device *d)
+{
+	free(d->log);
+	free(d->held);
+	free(d->regions);
+	free(d->calls);
+	free(d->initial);
+	free(d->places);
+	free(d->runs);
+	free(d->end_regions);
+}
+
+static void source_close(void *state)
+{
+	struct source *src = state;
+	struct frag_snapshot *s = &src->s;
+
+	for (uint32_t i = 0; i < s->device_count; i++)
+		device_fini(&s->devices[i]);
+	free(s->devices);
+	free(s->figures);
+	free(s->pools);
+	free(s->notes);
+	free(s->remarks);
+	free(s->tags);
+	free(s->plan);
+	free(s->initial);
+	free(src->pools);
+	frag_values_fini(&s->values);
+	frag_whole_fini(&s->whole);
+	free(src);
+}
+
+static const struct frag_source_ops snapshot_source = {
+	.form = "PyTorch snapshot",
+	.refill = source_refill,
+	.next = source_next,
+	.where = source_where,
+	.rewind = source_rewind,
+	.initial = source_initial,
+	.tell = source_tell,
+	.amount = source_amount,
+	.close = source_close,
+};
+
+/* The same, where it is the property of another trace. */
+static const struct frag_source_ops borrowed_source = {
+	.form = "PyTorch snapshot",
+	.refill = source_refill,
+	.next = source_next,
+	.where = source_where,
+	.rewind = source_rewind,
+	.initial = source_initial,
+	.amount = source_amount,
+};
+
+const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state)
+{
+	const struct source *src = state;
+
+	return ops == &snapshot_source || ops == &borrowed_source ? &src->s : NULL;
+}
+
+const struct frag_source_ops *frag_snapshot_again(void *state)
+{
+	source_rewind(state);
+	return &borrowed_source;
+}
+
+static int name_pools(struct source *src)
+{
+	struct frag_snapshot *s = &src->s;
+
+	src->pools = calloc(s->pool_count, sizeof(*src->pools));
+	if (!src->pools)
+		return frag_fail_nomem(s->err);
+	for (uint32_t i = 1; i < s->pool_count; i++) {
+		src->pools[i] = frag_snapshot_pool_handle(s, i);
+		if (!src->pools[i].text)
+			return frag_fail_nomem(s->err);
+	}
+	return 0;
+}
+
+/* An out-of-memory of the log says what the device could hold. */
+static int make_figures(struct frag_snapshot *s)
+{
+	s->figures = calloc(s->device_count, sizeof(*s->figures));
+	if (!s->figures)
+		return frag_fail_nomem(s->err);
+	for (uint32_t i = 0; i < s->device_count; i++)
+		s->figures[i] = (struct frag_device_figures){
+			.granularity = FRAG_SMALL_SEGMENT, .total = s->devices[i].capacity,
+		};
+	return 0;
+}
+
+static bool looks_full(uint32_t count)
+{
+	return count >= 1000 && (count % 10000 == 0 || (count & (count - 1)) == 0);
+}
+
+static void note_device(const struct frag_snapshot *s, uint32_t i, const struct frag_log *log)
+{
+	const struct frag_snap_device *d = &s->devices[i];
+	char size[FRAG_NUMBER_ROOM], more[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
+
+	if (d->held_count && d->log_count && s->has_history)
+		frag_note(log, "device %u: the history begins in mid-run: %u segments of %s with %u"
+			  " live blocks were there before it%s", i, d->start_count,
+			  frag_size_text(size, d->start_bytes), d->held_count,
+			  looks_full(d->log_count) ? ", and so round a number of events says that"
+			  " older ones were dropped" : "");
+	if (d->lost)
+		frag_note(log, "device %u: %" PRIu64 " events contradict the others, as where some"
+			  " were dropped or not recorded; frees that are missing are taken as done",
+			  i, d->lost);
+	if (d->oom_count)
+		frag_note(log, "device %u: the recording has %u out-of-memory%s, the first for %s with"
+			  " %s free on the device; %s is taken as what it holds"
+			  " (--device-bytes says otherwise)", i, d->oom_count,
+			  d->oom_count == 1 ? "" : "s",
+			  frag_size_text(size, d->log[d->first_oom].size),
+			  frag_size_text(more, d->log[d->first_oom].addr),
+			  d->capacity ? frag_size_text(total, d->capacity) : "no figure");
+}
+
+static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
+{
+	for (uint32_t i = 0; i < s->device_count; i++)
+		note_device(s, i, log);
+	if (!s->has_history)
+		frag_note(log, "the snapshot has no history: only the state at its end, which the"
+			  " run begins with");
+}
+
+static int make(struct source *src)
+{
+	struct frag_snapshot *s = &src->s;
+	int rc = frag_snapshot_load(s);
+
+	rc = rc ? rc : name_pools(src);
+	rc = rc ? rc : frag_snapshot_rewind(s);
+	rc = rc ? rc : frag_snapshot_begin(s);
+	rc = rc ? rc : frag_snapshot_plan(s);
+	return rc ? rc : make_figures(s);
+}
+
+typedef int decode_fn(struct frag_values *values, struct frag_value *root, const char *bytes,
+		      size_t length, const char *what, struct frag_error *err);
+
+static int open_source(struct frag_reading *out, struct frag_input *in,
+		       const struct frag_log *log, bool page, decode_fn *decode,
+		       struct frag_error *err)
+{
+	struct source *src = calloc(1, sizeof(*src));
+	struct frag_snapshot *s;
+	int rc;
+
+	if (!src) {
+		frag_input_close(in);
+		return frag_fail_nomem(err);
+	}
+	s = &src->s;
+	s->err = err;
+	rc = frag_whole_read(&s->whole, in, err);
+	if (!rc && page)
+		rc = frag_whole_unwrap(&s->whole, err);
+	frag_values_init(&s->values, frag_pickle_memory(s->whole.length));
+	rc = rc ? rc : decode(&s->values, &s->root, s->whole.bytes, s->whole.length,
+			      s->whole.path, err);
+	rc = rc ? rc : make(src);
+	if (rc) {
+		source_close(src);
+		return rc;
+	}
+	s->err = NULL;
+	note_all(s, log);
+	*out = (struct frag_reading){
+		.ops = &snapshot_source, .state = src, .form = out->form,
+		.devices = s->figures, .device_count = s->device_count,
+	};
+	return 0;
+}
+
+static int open_pickle(struct frag_reading *out, struct frag_input *in,
+		       const struct frag_log *log, struct frag_error *err)
+{
+	return open_source(out, in, log, false, frag_pickle_read, err);
+}
+
+static int open_page(struct frag_reading *out, struct frag_input *in,
+		     const struct frag_log *log, struct frag_error *err)
+{
+	return open_source(out, in, log, true, frag_pickle_read, err);
+}
+
+static int open_json(struct frag_reading *out, struct frag_input *in,
+		     const struct frag_log *log, struct frag_error *err)
+{
+	return open_source(out, in, log, false, frag_value_json_read, err);
+}
+
+static enum frag_sniff sniff_pickle(const char *bytes, size_t length)
+{
+	if (length < 2)
+		return length && (unsigned char)bytes[0] != 0x80 ? FRAG_SNIFF_NO : FRAG_SNIFF_MORE;
+	return (unsigned char)bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5 ? FRAG_SNIFF_YES
+										  : FRAG_SNIFF_NO;
+}
+
+static enum frag_sniff sniff_page(const char *bytes, size_t length)
+{
+	size_t i = 0;
+
+	while (i < length && (bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\r'
+			      || bytes[i] == '\t'))
+		i++;
+	return i == length ? FRAG_SNIFF_MORE : bytes[i] == '<' ? FRAG_SNIFF_YES : FRAG_SNIFF_NO;
+}
+
+static enum frag_sniff sniff_json(const char *bytes, size_t length)
+{
+	static const char *const ours[] = { "segments", "device_traces", "allocator_settings",
+					    "external_annotations", NULL };
+	static const char *const ours_in_array[] = { "total_size", "segment_type", "blocks", NULL };
+	static const char *const theirs[] = { "op", "events", "format", NULL };
+	enum frag_sniff answer = frag_sniff_json(bytes, length, false, ours, theirs);
+
+	return answer != FRAG_SNIFF_NO ? answer
+		: frag_sniff_json(bytes, length, true, ours_in_array, theirs);
+}
+
+const struct frag_reader frag_reader_pickle = {
+	.name = "PyTorch snapshot, pickle",
+	.summary = "what torch.cuda.memory._dump_snapshot() writes",
+	.sniff = sniff_pickle,
+	.open = open_pickle,
+};
+
+const struct frag_reader frag_reader_snapshot_json = {
+	.name = "PyTorch snapshot, JSON",
+	.summary = "the same as JSON",
+	.sniff = sniff_json,
+	.open = open_json,
+};
+
+const struct frag_reader frag_reader_snapshot_page = {
+	.name = "PyTorch snapshot, web page",
+	.summary = "the same in the page of PyTorch's own viewer",
+	.sniff = sniff_page,
+	.open = open_page,
+};

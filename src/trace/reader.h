@@ -1,0 +1,64 @@
+/*
+ * reader.h - a form that a trace can have, and what readers of forms share.
+ *
+ * A form is one const entry of the table in events/readers.c: a sniff that knows
+ * it by its first bytes, and an open that makes a source of it. Names of files
+ * are never looked at, and bytes come decompressed.
+ */
+#ifndef TRACE_READER_H
+#define TRACE_READER_H
+
+#include "fragsim/trace.h"
+#include "trace/input.h"
+
+/* Sniffs see no more bytes than this, and then have to decide. */
+#define FRAG_SNIFF_MOST ((size_t)64 << 10)
+
+enum frag_sniff {
+	FRAG_SNIFF_NO,
+	FRAG_SNIFF_YES,
+	FRAG_SNIFF_MORE,        /* so few bytes do not tell it */
+};
+
+/* A form that has been opened. */
+struct frag_reading {
+	const struct frag_source_ops *ops;
+	void *state;            /* the reader's own, until ops->close */
+	const char *form;       /* what info.form becomes: the reader's name, mostly */
+	const struct frag_device_figures *devices;      /* borrowed from state */
+	uint32_t device_count;  /* at least 1 */
+	struct frag_text meta;  /* a JSON object, borrowed likewise; NULL: none */
+};
+
+struct frag_reader {
+	const char *name;       /* as `fragsim info` says it */
+	const char *summary;    /* one line, no full stop */
+
+	/* bytes[length] and some bytes behind it are 0 */
+	enum frag_sniff (*sniff)(const char *bytes, size_t length);
+	/*
+	 * Takes the input over, also where it fails: in's window, which holds the
+	 * first bytes, is the reader's from now on. Notes go to the log.
+	 */
+	int (*open)(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
+		    struct frag_error *err);
+};
+
+/* A note for users, where there is a log. */
+void frag_note(const struct frag_log *log, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * For sniffs of JSON: looks at the member names of the first object, which is
+ * the document itself or the first element of an array that is. YES at the first
+ * of `ours`, NO at the first of `theirs`, at the object's end, and where there is
+ * no such object. Both lists are ended by NULL.
+ */
+enum frag_sniff frag_sniff_json(const char *bytes, size_t length, bool in_array,
+				const char *const *ours, const char *const *theirs);
+
+/* For sniffs of what begins with fixed bytes. */
+enum frag_sniff frag_sniff_prefix(const char *bytes, size_t length, const char *prefix,
+				  size_t prefix_length);
+
+#endif
