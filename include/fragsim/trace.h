@@ -111,6 +111,7 @@ struct frag_record {
 	struct frag_text text;  /* value of configure, name of mark */
 	double fraction;        /* value of set_fraction */
 	const struct frag_spot *place; /* alloc: where it lies at the start */
+	uint64_t at;            /* for the source's where() */
 };
 
 /* What a block's tag says where the trace knows whole stacks. */
@@ -133,8 +134,8 @@ struct frag_source_ops {
 	int  (*refill)(void *state, struct frag_error *err);
 	int  (*next)(void *state, struct frag_record *rec, const char **kind,
 		     struct frag_error *err);
-	/* optional: "FILE:LINE:COLUMN" of the record that next gave last */
-	void (*where)(void *state, char *buf, uint32_t size);
+	/* optional: "FILE:LINE:COLUMN" of a record of this stretch, told by its `at` */
+	void (*where)(void *state, uint64_t at, char *buf, uint32_t size);
 	/* optional: back to the first record; false where it cannot be */
 	bool (*rewind)(void *state);
 	/* optional: segments that were there before the first event; the source keeps them */

@@ -8,56 +8,18 @@
 
 #define NONE UINT32_MAX
 
-static bool ids_init(struct frag_ids *ids, uint64_t seed)
+static inline struct frag_found find(const struct frag_lives *l, const struct frag_ids *ids,
+				     const struct frag_handle *id)
 {
-	return frag_map_init(&ids->numbers, seed) && frag_map_init(&ids->texts, seed);
-}
+	uint32_t hash = frag_id_hash(ids, id), at = hash & ids->mask;
 
-static void ids_fini(struct frag_ids *ids)
-{
-	frag_map_fini(&ids->numbers);
-	frag_map_fini(&ids->texts);
-}
+	for (;; at = (at + 1) & ids->mask) {
+		struct frag_id_entry e = ids->entries[at];
 
-static uint64_t text_key(const struct frag_ids *ids, const struct frag_handle *id)
-{
-	return frag_hash_text(id->text, (size_t)id->number, ids->texts.seed);
-}
-
-static uint32_t find_text(const struct frag_lives *l, const struct frag_ids *ids,
-			  const struct frag_handle *id)
-{
-	uint64_t key = text_key(ids, id);
-	uint32_t at = frag_map_home(&ids->texts, key), slot;
-
-	while ((slot = frag_map_next(&ids->texts, key, &at)) != FRAG_MAP_NONE) {
-		const struct frag_handle *other = &l->lives[slot].id;
-
-		if (other->number == id->number
-		    && memcmp(other->text, id->text, (size_t)id->number) == 0)
-			return slot;
+		if (e.slot == NO_SLOT
+		    || (e.hash == hash && frag_same_handle(&l->lives[e.slot].id, id)))
+			return (struct frag_found){ .slot = e.slot, .hash = hash, .at = at };
 	}
-	return NO_SLOT;
-}
-
-static inline uint32_t ids_find(const struct frag_lives *l, const struct frag_ids *ids,
-				const struct frag_handle *id)
-{
-	return id->text ? find_text(l, ids, id) : frag_map_get(&ids->numbers, id->number);
-}
-
-static inline bool ids_add(struct frag_ids *ids, const struct frag_handle *id, uint32_t slot)
-{
-	return id->text ? frag_map_add(&ids->texts, text_key(ids, id), slot)
-			: frag_map_add(&ids->numbers, id->number, slot);
-}
-
-static inline void ids_remove(struct frag_ids *ids, const struct frag_handle *id, uint32_t slot)
-{
-	if (id->text)
-		frag_map_remove(&ids->texts, text_key(ids, id), slot);
-	else
-		frag_map_remove(&ids->numbers, id->number, slot);
 }
 
 bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed)
@@ -66,7 +28,7 @@ bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed)
 	l->busy = malloc(devices * sizeof(*l->busy));
 	for (uint32_t d = 0; l->busy && d < devices; d++)
 		l->busy[d] = NONE;
-	return l->busy && ids_init(&l->live, seed) && ids_init(&l->announced, seed)
+	return l->busy && frag_ids_init(&l->live, seed) && frag_ids_init(&l->announced, seed)
 	       && frag_map_init(&l->recorded, seed) && frag_map_init(&l->queue_of, seed);
 }
 
@@ -84,23 +46,37 @@ void frag_lives_fini(struct frag_lives *l)
 	free(l->queues);
 	free(l->busy);
 	free(l->ended);
-	ids_fini(&l->live);
-	ids_fini(&l->announced);
+	frag_ids_fini(&l->live);
+	frag_ids_fini(&l->announced);
 	frag_map_fini(&l->recorded);
 	frag_map_fini(&l->queue_of);
 }
 
-uint32_t frag_lives_find(const struct frag_lives *l, const struct frag_handle *id)
+struct frag_found frag_lives_find(const struct frag_lives *l, const struct frag_handle *id)
 {
-	return ids_find(l, &l->live, id);
+	return find(l, &l->live, id);
 }
 
-uint32_t frag_lives_announced(const struct frag_lives *l, const struct frag_handle *id)
+struct frag_found frag_lives_announced(const struct frag_lives *l, const struct frag_handle *id)
 {
-	return ids_find(l, &l->announced, id);
+	return find(l, &l->announced, id);
 }
 
-uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id)
+void frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id)
+{
+	frag_ids_expect(&l->live, id);
+}
+
+void frag_lives_approach(const struct frag_lives *l, const struct frag_handle *id)
+{
+	const uint32_t slot = l->live.entries[frag_id_hash(&l->live, id) & l->live.mask].slot;
+
+	if (slot != NO_SLOT)
+		__builtin_prefetch(&l->lives[slot]);
+}
+
+uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,
+			  struct frag_found found)
 {
 	uint32_t slot = l->unused;
 	char *text = NULL;
@@ -116,7 +92,7 @@ uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id)
 		free(text);
 		return NO_SLOT;
 	}
-	if (!ids_add(&l->live, id, slot == NONE ? l->count : slot)) {
+	if (!frag_ids_add(&l->live, found, slot == NONE ? l->count : slot)) {
 		free(text);
 		return NO_SLOT;
 	}
@@ -237,7 +213,7 @@ static bool wait_for_streams(struct frag_lives *l, uint32_t slot)
 		life->recorded = l->cells[c].next;
 		l->cells[c] = (struct frag_cell){ .what = slot, .next = NONE };
 		enqueue(l, q, c);
-		life->streams++;
+		life->waits++;
 	}
 	return true;
 }
@@ -245,32 +221,32 @@ static bool wait_for_streams(struct frag_lives *l, uint32_t slot)
 /* Appends to the queue of this id's blocks that wait for a `complete`. */
 static bool announce(struct frag_lives *l, uint32_t slot)
 {
-	const struct frag_handle *id = &l->lives[slot].id;
-	uint32_t first = frag_lives_announced(l, id);
+	const struct frag_found first = frag_lives_announced(l, &l->lives[slot].id);
 
-	l->lives[slot].announced = true;
+	l->lives[slot].waits++;
 	l->lives[slot].next = NONE;
-	if (first == NO_SLOT) {
-		l->lives[slot].last = slot;
-		return ids_add(&l->announced, id, slot);
+	if (first.slot == NO_SLOT) {
+		l->lives[slot].recorded = slot;
+		return frag_ids_add(&l->announced, first, slot);
 	}
-	l->lives[l->lives[first].last].next = slot;
-	l->lives[first].last = slot;
+	l->lives[l->lives[first.slot].recorded].next = slot;
+	l->lives[first.slot].recorded = slot;
 	return true;
 }
 
-bool frag_lives_free(struct frag_lives *l, uint32_t slot, uint64_t step, bool announced,
+bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t step, bool announced,
 		     bool *waits)
 {
+	const uint32_t slot = found.slot;
 	struct frag_life *life = &l->lives[slot];
 
-	ids_remove(&l->live, &life->id, slot);
+	frag_ids_remove(&l->live, found);
 	life->freed = step;
 	if (life->recorded != NONE && !wait_for_streams(l, slot))
 		return false;
 	if (announced && !announce(l, slot))
 		return false;
-	*waits = life->streams || announced;
+	*waits = life->waits != 0;
 	if (!*waits)
 		recycle(l, slot);
 	return true;
@@ -287,23 +263,21 @@ static bool end(struct frag_lives *l, uint32_t slot)
 	return true;
 }
 
-bool frag_lives_complete(struct frag_lives *l, uint32_t slot)
+bool frag_lives_complete(struct frag_lives *l, struct frag_found found)
 {
-	struct frag_life *life = &l->lives[slot];
-	uint32_t next = life->next;
+	struct frag_life *life = &l->lives[found.slot];
 
-	ids_remove(&l->announced, &life->id, slot);
-	if (next != NONE) {
-		l->lives[next].last = life->last;
-		if (!ids_add(&l->announced, &life->id, next))
-			return false;
+	if (life->next == NONE) {
+		frag_ids_remove(&l->announced, found);
+	} else {
+		l->lives[life->next].recorded = life->recorded;
+		l->announced.entries[found.at].slot = life->next;
 	}
-	life->announced = false;
-	if (life->streams)
+	if (--life->waits)
 		return true;
-	if (!end(l, slot))
+	if (!end(l, found.slot))
 		return false;
-	recycle(l, slot);
+	recycle(l, found.slot);
 	return true;
 }
 
@@ -316,11 +290,9 @@ static bool drain(struct frag_lives *l, uint32_t q, uint64_t step)
 		uint32_t c = queue->head;
 		struct frag_life *life = &l->lives[l->cells[c].what];
 
-		if (--life->streams == 0) {
-			life->synced = step;
-			if (!life->announced && !end(l, l->cells[c].what))
-				return false;
-		}
+		life->synced = step;
+		if (--life->waits == 0 && !end(l, l->cells[c].what))
+			return false;
 		queue->head = l->cells[c].next;
 		drop_cell(l, c);
 	}

@@ -5,21 +5,19 @@
 #ifndef EVENTS_LIVES_H
 #define EVENTS_LIVES_H
 
-#include "trace/names.h"
+#include "events/ids.h"
 
-#define NO_SLOT UINT32_MAX
-
-/* A block from its alloc until nothing waits for it any more. */
+/* A block from its alloc until nothing waits for it any more. 64 bytes, what a free reads first. */
 struct frag_life {
+	struct frag_handle id;  /* text is owned */
+	uint32_t device, tag;
+	uint32_t recorded;      /* live: a list of its streams, or NO_SLOT; announced and the
+				 * first of its id: the last one */
+	uint32_t waits;         /* pending: for so many streams and its `complete` */
+	uint32_t next;          /* announced: the next of this id; unused: the next unused */
+	uint32_t stream;
 	uint64_t birth, freed;  /* steps; freed once it is pending */
 	uint64_t synced;        /* step that ended its last stream, or FRAG_NEVER */
-	struct frag_handle id;  /* text is owned */
-	uint32_t device, stream, tag;
-	uint32_t recorded;      /* live: a list of its streams, or NO_SLOT */
-	uint32_t streams;       /* pending: streams it still waits for */
-	uint32_t next;          /* announced: the next of this id; unused: the next unused */
-	uint32_t last;          /* announced and the first of its id: the last one */
-	bool announced;         /* freed with `pending`: until its `complete` */
 };
 
 /* A stream that a block waits for, or has recorded; a cell of a list. */
@@ -33,10 +31,6 @@ struct frag_queue {
 	uint32_t device, stream;
 	uint32_t head, tail;    /* cells */
 	uint32_t prev_busy, next_busy;  /* other queues of the device that are not empty */
-};
-
-struct frag_ids {
-	struct frag_map numbers, texts;
 };
 
 struct frag_lives {
@@ -58,23 +52,31 @@ struct frag_lives {
 bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed);
 void frag_lives_fini(struct frag_lives *l);
 
-/* The slot of a live id, or NO_SLOT. */
-uint32_t frag_lives_find(const struct frag_lives *l, const struct frag_handle *id);
-/* The oldest block of this id that waits for its `complete`, or NO_SLOT. */
-uint32_t frag_lives_announced(const struct frag_lives *l, const struct frag_handle *id);
+/* The slot of a live id. */
+struct frag_found frag_lives_find(const struct frag_lives *l, const struct frag_handle *id);
+/* The oldest block of this id that waits for its `complete`. */
+struct frag_found frag_lives_announced(const struct frag_lives *l, const struct frag_handle *id);
 
-/* A new block; NO_SLOT where memory is short. */
-uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id);
+/* An event of this id comes soon: fetches what it will read first, and then, nearer, next. */
+void frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id);
+void frag_lives_approach(const struct frag_lives *l, const struct frag_handle *id);
+
+/* A new block, whose id was not found; NO_SLOT where memory is short. */
+uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,
+			  struct frag_found found);
 
 /* The block is also used on this stream. False: memory is short. */
 bool frag_lives_record(struct frag_lives *l, uint32_t slot, uint32_t stream);
 
-/* Its free; *waits: it is pending now, else the slot has ended. False: memory is short. */
-bool frag_lives_free(struct frag_lives *l, uint32_t slot, uint64_t step, bool announced,
+/*
+ * The free of the live block that was found; *waits: it is pending now, else the
+ * slot has ended. False: memory is short.
+ */
+bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t step, bool announced,
 		     bool *waits);
 
-/* Its `complete`; what ends by it is appended to l->ended. False: memory is short. */
-bool frag_lives_complete(struct frag_lives *l, uint32_t slot);
+/* The `complete` of the announced one; what ends by it is appended to l->ended. Likewise. */
+bool frag_lives_complete(struct frag_lives *l, struct frag_found found);
 
 /* A stream of a device, or with FRAG_ALL all of them, is done. Likewise. */
 bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uint64_t step);

@@ -12,9 +12,9 @@
 #include "base/parse.h"
 
 /* An event bad in itself: "WHERE: step N: ..." */
-__attribute__((format(printf, 5, 6)))
-static int flawed(struct frag_trace *t, const char **kind, const char *what,
-		  struct frag_error *err, const char *format, ...)
+__attribute__((format(printf, 6, 7)))
+static int flawed(struct frag_trace *t, const struct frag_record *rec, const char **kind,
+		  const char *what, struct frag_error *err, const char *format, ...)
 {
 	char where[512] = "", text[400];
 	va_list args;
@@ -24,7 +24,7 @@ static int flawed(struct frag_trace *t, const char **kind, const char *what,
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	if (t->source->where)
-		t->source->where(t->state, where, sizeof(where));
+		t->source->where(t->state, rec->at, where, sizeof(where));
 	return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s",
 			 *where ? where : t->info.path, t->step, text);
 }
@@ -46,12 +46,6 @@ static const char *show_id(const struct frag_handle *id, char buf[300])
 	return buf;
 }
 
-static bool same_id(const struct frag_handle *a, const struct frag_handle *b)
-{
-	return !a->text == !b->text && a->number == b->number
-	       && (!a->text || memcmp(a->text, b->text, (size_t)a->number) == 0);
-}
-
 /*
  * What became of an id that is not live, found by reading the input once more
  * from its start: the trace keeps no memory of freed ids.
@@ -70,7 +64,7 @@ static const char *history(struct frag_trace *t, const struct frag_handle *id, c
 
 		while (step < t->step && (rc = t->source->next(t->state, &rec, &kind, &ignored))) {
 			if (rc == 1 && rec.op == FRAG_OP_FREE && rec.members & FRAG_HAS_ID
-			    && same_id(&rec.id, id))
+			    && frag_same_handle(&rec.id, id))
 				freed = step;
 			step++;
 		}
@@ -96,7 +90,7 @@ static int not_live(struct frag_trace *t, const struct frag_record *rec, const c
 	if (copy)
 		id.text = memcpy(copy, id.text, (size_t)id.number);
 	if (t->source->where)
-		t->source->where(t->state, where, sizeof(where));
+		t->source->where(t->state, rec->at, where, sizeof(where));
 	rc = frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s of id %s, which %s",
 		       *where ? where : t->info.path, t->step, frag_op_name(rec->op),
 		       show_id(&id, shown), history(t, &id, past));
@@ -118,7 +112,7 @@ static int need(struct frag_trace *t, const struct frag_record *rec, uint32_t me
 
 	for (size_t i = 0; missing && i < sizeof(names) / sizeof(names[0]); i++)
 		if (missing & names[i].member)
-			return flawed(t, kind, "a missing member", err,
+			return flawed(t, rec, kind, "a missing member", err,
 				      "%s: member \"%s\" is missing", frag_op_name(rec->op),
 				      names[i].name);
 	return 0;
@@ -131,7 +125,7 @@ static int find_device(struct frag_trace *t, const struct frag_record *rec, uint
 	if (!(rec->members & FRAG_HAS_DEVICE))
 		return 0;
 	if (rec->device >= t->info.device_count)
-		return flawed(t, kind, "a device that does not exist", err,
+		return flawed(t, rec, kind, "a device that does not exist", err,
 			      "device %" PRIu64 " does not exist: the trace has %u (0 to %u)",
 			      rec->device, t->info.device_count, t->info.device_count - 1);
 	*device = (uint32_t)rec->device;
@@ -150,8 +144,8 @@ static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint
 static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 			 struct frag_event *ev, const char **kind, struct frag_error *err)
 {
+	struct frag_found found;
 	struct frag_life *life;
-	uint32_t slot;
 	char id[300];
 	int rc = need(t, rec, FRAG_HAS_ID | FRAG_HAS_SIZE, kind, err);
 
@@ -160,19 +154,19 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	if (rc)
 		return rc;
 	if (rec->size >= FRAG_SIZE_LIMIT)
-		return flawed(t, kind, "a value out of range", err,
+		return flawed(t, rec, kind, "a value out of range", err,
 			      "alloc: size %" PRIu64 " is not below 2^53", rec->size);
-	slot = frag_lives_find(&t->lives, &rec->id);
-	if (slot != NO_SLOT)
-		return flawed(t, kind, "an alloc of a live id", err,
+	found = frag_lives_find(&t->lives, &rec->id);
+	if (found.slot != NO_SLOT)
+		return flawed(t, rec, kind, "an alloc of a live id", err,
 			      "alloc of id %s, which is live since step %" PRIu64,
-			      show_id(&rec->id, id), t->lives.lives[slot].birth);
+			      show_id(&rec->id, id), t->lives.lives[found.slot].birth);
 	rc = find_stream(t, rec, &ev->stream, err);
 	if (rec->members & FRAG_HAS_POOL)
 		ev->pool = frag_handles_index(&t->pools, &rec->pool);
 	if (rec->members & FRAG_HAS_TAG)
 		ev->tag = frag_tags_use(&t->tags, rec->tag);
-	ev->slot = frag_lives_begin(&t->lives, &rec->id);
+	ev->slot = frag_lives_begin(&t->lives, &rec->id, found);
 	if (rc || ev->slot == NO_SLOT || ev->pool == UINT32_MAX
 	    || (rec->members & FRAG_HAS_TAG && !ev->tag))
 		return frag_fail_nomem(err);
@@ -192,7 +186,7 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 
 /* The live block that the event names, on its own device. */
 static int find_live(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
-		     const char **kind, struct frag_error *err)
+		     struct frag_found *found, const char **kind, struct frag_error *err)
 {
 	uint32_t device = FRAG_ALL;
 	char id[300];
@@ -202,18 +196,19 @@ static int find_live(struct frag_trace *t, const struct frag_record *rec, struct
 	if (rc)
 		return rc;
 	if (rec->op == FRAG_OP_COMPLETE)
-		ev->slot = frag_lives_announced(&t->lives, &rec->id);
+		*found = frag_lives_announced(&t->lives, &rec->id);
 	else
-		ev->slot = frag_lives_find(&t->lives, &rec->id);
+		*found = frag_lives_find(&t->lives, &rec->id);
+	ev->slot = found->slot;
 	if (ev->slot == NO_SLOT && rec->op == FRAG_OP_COMPLETE)
-		return flawed(t, kind, "a complete of an id that is not pending", err,
+		return flawed(t, rec, kind, "a complete of an id that is not pending", err,
 			      "complete of id %s, but no block of that id is pending on one",
 			      show_id(&rec->id, id));
 	if (ev->slot == NO_SLOT)
 		return not_live(t, rec, kind, err);
 	ev->device = t->lives.lives[ev->slot].device;
 	if (device != FRAG_ALL && device != ev->device)
-		return flawed(t, kind, "a block of another device", err,
+		return flawed(t, rec, kind, "a block of another device", err,
 			      "%s of id %s on device %u, but it was allocated on device %u",
 			      frag_op_name(rec->op), show_id(&rec->id, id), device, ev->device);
 	return 0;
@@ -235,12 +230,13 @@ static int resolve_free(struct frag_trace *t, const struct frag_record *rec,
 			struct frag_event *ev, const char **kind, struct frag_error *err)
 {
 	bool pending = rec->members & FRAG_HAS_PENDING && rec->pending;
-	int rc = find_live(t, rec, ev, kind, err);
+	struct frag_found found;
+	int rc = find_live(t, rec, ev, &found, kind, err);
 
 	rc = rc ? rc : leave_tag(t, t->lives.lives[ev->slot].tag, err);
 	if (rc)
 		return rc;
-	if (!frag_lives_free(&t->lives, ev->slot, t->step, pending, &ev->waits))
+	if (!frag_lives_free(&t->lives, found, t->step, pending, &ev->waits))
 		return frag_fail_nomem(err);
 	t->info.frees++;
 	return 0;
@@ -260,11 +256,12 @@ static int resolve_complete(struct frag_trace *t, const struct frag_record *rec,
 			    struct frag_event *ev, const char **kind, struct frag_error *err)
 {
 	uint32_t first = t->lives.ended_count;
-	int rc = find_live(t, rec, ev, kind, err);
+	struct frag_found found;
+	int rc = find_live(t, rec, ev, &found, kind, err);
 
 	if (rc)
 		return rc;
-	if (!frag_lives_complete(&t->lives, ev->slot))
+	if (!frag_lives_complete(&t->lives, found))
 		return frag_fail_nomem(err);
 	ev->ended_count = t->lives.ended_count - first;
 	return 0;
@@ -273,9 +270,10 @@ static int resolve_complete(struct frag_trace *t, const struct frag_record *rec,
 static int resolve_record_stream(struct frag_trace *t, const struct frag_record *rec,
 				 struct frag_event *ev, const char **kind, struct frag_error *err)
 {
+	struct frag_found found;
 	int rc = need(t, rec, FRAG_HAS_ID | FRAG_HAS_STREAM, kind, err);
 
-	rc = rc ? rc : find_live(t, rec, ev, kind, err);
+	rc = rc ? rc : find_live(t, rec, ev, &found, kind, err);
 	rc = rc ? rc : find_stream(t, rec, &ev->stream, err);
 	if (rc)
 		return rc;
@@ -319,7 +317,7 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 	case FRAG_OP_SET_FRACTION:
 		rc = need(t, rec, FRAG_HAS_VALUE, kind, err);
 		if (!rc && !(rec->fraction >= 0 && rec->fraction <= 1))
-			rc = flawed(t, kind, "a value out of range", err,
+			rc = flawed(t, rec, kind, "a value out of range", err,
 				    "set_fraction: value %g is not from 0 to 1", rec->fraction);
 		ev->fraction = rec->fraction;
 		break;
@@ -336,7 +334,7 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 		break;
 	case FRAG_OPS:
 	default:
-		return flawed(t, kind, "an unknown op", err, "unknown op %d", (int)rec->op);
+		return flawed(t, rec, kind, "an unknown op", err, "unknown op %d", (int)rec->op);
 	}
 	return rc ? rc : find_device(t, rec, &ev->device, kind, err);
 }

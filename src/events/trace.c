@@ -8,7 +8,8 @@
 #include "events/resolve.h"
 #include "events/readers.h"
 
-#define BATCH 1024
+#define BATCH 1024      /* events */
+#define AHEAD 32        /* records; a batch is a multiple of it */
 
 static int copy_devices(struct frag_trace *t, const struct frag_device_figures *devices,
 			uint32_t count, struct frag_error *err)
@@ -262,31 +263,71 @@ static void settle_ended(struct frag_trace *t, uint32_t count)
 	}
 }
 
-/* Fills the batch from the source's present stretch; *count grows. */
+/*
+ * The next records of the stretch, at most `most`. What stopped it: 1, it is full;
+ * 0, the stretch is used up; or what is wrong with the record behind them.
+ */
+static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t most,
+		      uint32_t *count, const char **kind, struct frag_error *err)
+{
+	int rc = 1;
+
+	for (*count = 0; *count < most; ++*count) {
+		rc = t->source->next(t->state, &ahead[*count], kind, err);
+		if (rc != 1)
+			break;
+		if (ahead[*count].members & FRAG_HAS_ID)
+			frag_lives_expect(&t->lives, &ahead[*count].id);
+	}
+	return rc;
+}
+
+/* One record more, or one bad one: -FRAG_E... where that ends the run. */
+static int settle_record(struct frag_trace *t, int rc, const char *kind, struct frag_error *err)
+{
+	if (rc == -FRAG_ETRACE && kind && t->options.lenient) {
+		leave_out(t, kind, err);
+		rc = 0;
+	}
+	t->step += rc == 0;
+	return rc;
+}
+
+/*
+ * Fills the batch from the source's present stretch; *count grows. Ids may lie
+ * anywhere in a table larger than the caches: a few records are decoded ahead,
+ * so that their entries come while others are resolved.
+ */
 static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *err)
 {
-	struct frag_record rec;
-	const char *kind;
-	int rc;
+	struct frag_record ahead[AHEAD];
 
-	while (*count < BATCH) {
-		kind = NULL;
-		rc = t->source->next(t->state, &rec, &kind, err);
-		if (rc == 0) {
-			t->stretch = false;
-			return 0;
+	while (*count <= BATCH - AHEAD && t->stretch) {
+		struct frag_error behind;       /* what is wrong with the record behind them */
+		const char *kind = NULL, *kind_behind = NULL;
+		uint32_t n;
+		int rc, rc_behind = read_ahead(t, ahead, AHEAD, &n, &kind_behind, &behind);
+
+		for (uint32_t i = 0; i < n; i++)
+			if (ahead[i].members & FRAG_HAS_ID)
+				frag_lives_approach(&t->lives, &ahead[i].id);
+		for (uint32_t i = 0; i < n; i++) {
+			rc = frag_resolve(t, &ahead[i], &t->events[*count], &kind, err);
+			if (rc == 0 && t->records)
+				t->records[*count] = ahead[i];
+			*count += rc == 0;
+			rc = settle_record(t, rc, kind, err);
+			if (rc)
+				return rc;
 		}
-		if (rc == 1)
-			rc = frag_resolve(t, &rec, &t->events[*count], &kind, err);
-		if (rc == 0 && t->records)
-			t->records[*count] = rec;
-		if (rc == 0)
-			(*count)++;
-		else if (rc == -FRAG_ETRACE && kind && t->options.lenient)
-			leave_out(t, kind, err);
-		else
-			return rc;
-		t->step++;
+		if (rc_behind < 0) {
+			*err = behind;
+			rc_behind = settle_record(t, rc_behind, kind_behind, err);
+			if (rc_behind)
+				return rc_behind;
+		} else {
+			t->stretch = rc_behind == 1;
+		}
 	}
 	return 0;
 }

@@ -152,7 +152,9 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 		return 0;
 	src->last = src->at++;
 	p = &src->s.plan[src->last];
-	*rec = (struct frag_record){ .members = FRAG_HAS_OP | FRAG_HAS_ID, .id.number = p->id };
+	*rec = (struct frag_record){
+		.members = FRAG_HAS_OP | FRAG_HAS_ID, .id.number = p->id, .at = src->last,
+	};
 	switch ((enum frag_plan_kind)p->kind) {
 	case FRAG_PLAN_HELD:
 		put_held(src, rec, p);
@@ -190,16 +192,16 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 	return 1;
 }
 
-static void source_where(void *state, char *buf, uint32_t size)
+static void source_where(void *state, uint64_t at, char *buf, uint32_t size)
 {
 	const struct source *src = state;
 	const struct frag_plan *p;
 
-	if (src->last >= src->s.plan_count) {
+	if (at >= src->s.plan_count) {
 		snprintf(buf, size, "%s", src->s.whole.path);
 		return;
 	}
-	p = &src->s.plan[src->last];
+	p = &src->s.plan[at];
 	if (p->kind == FRAG_PLAN_HELD || p->kind == FRAG_PLAN_HELD_FREE)
 		snprintf(buf, size, "%s: the state that the history of device %u begins with",
 			 src->s.whole.path, p->device);

@@ -537,16 +537,17 @@ static int fsb_next(void *state, struct frag_record *rec, const char **kind,
 	if (!take_any(f, rec))
 		return frag_fsb_damaged(&f->blocks, err, "event %u of it is not well-formed",
 					f->events - f->left);
+	rec->at = f->events - f->left;
 	f->all_events++;
 	return 1;
 }
 
-static void fsb_where(void *state, char *buf, uint32_t size)
+static void fsb_where(void *state, uint64_t at, char *buf, uint32_t size)
 {
 	const struct fsb *f = state;
 
-	snprintf(buf, size, "%s: block %u, event %u of it", f->blocks.in.path, f->blocks.block,
-		 f->events - f->left);
+	snprintf(buf, size, "%s: block %u, event %" PRIu64 " of it", f->blocks.in.path,
+		 f->blocks.block, at);
 }
 
 static void forget(struct fsb *f)

@@ -95,7 +95,7 @@ static int held_next(void *state, struct frag_record *rec, const char **kind,
 	*rec = (struct frag_record){
 		.members = FRAG_HAS_OP, .op = (enum frag_op)row->op, .size = row->size,
 		.id.number = row->id, .stream.number = row->stream, .t = row->t,
-		.device = row->device,
+		.device = row->device, .at = row->place,
 	};
 	if (row->members & FRAG_ROW_TEXT_ID)
 		rec->id = h->texts.handles[row->id];
@@ -119,12 +119,11 @@ static int held_next(void *state, struct frag_record *rec, const char **kind,
 	return 1;
 }
 
-static void held_where(void *state, char *buf, uint32_t size)
+static void held_where(void *state, uint64_t at, char *buf, uint32_t size)
 {
 	const struct frag_held *h = state;
-	uint64_t place = h->at ? h->rows[h->at - 1].place : 0;
 
-	snprintf(buf, size, "%s: %s %" PRIu64, h->path, h->unit, place);
+	snprintf(buf, size, "%s: %s %" PRIu64, h->path, h->unit, at);
 }
 
 static bool held_rewind(void *state)

@@ -68,11 +68,11 @@ static int refill(struct native *n, struct frag_error *err)
 	return rc;
 }
 
-static void native_where(void *state, char *buf, uint32_t size)
+static void native_where(void *state, uint64_t at, char *buf, uint32_t size)
 {
 	struct native *n = state;
 
-	frag_input_where(&n->in, n->last, n->form == LINES && n->begun, buf, size);
+	frag_input_where(&n->in, (size_t)at, n->form == LINES && n->begun, buf, size);
 }
 
 static int bad_at(struct native *n, const char *at, const char *text, struct frag_error *err)
@@ -80,7 +80,7 @@ static int bad_at(struct native *n, const char *at, const char *text, struct fra
 	char where[512];
 
 	n->last = (size_t)(at - n->in.buf);
-	native_where(n, where, sizeof(where));
+	native_where(n, n->last, where, sizeof(where));
 	if (n->in_events)
 		return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s", where, n->records,
 				 text);
@@ -472,6 +472,7 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 		*kind = flaw.kind;
 		bad_at(n, flaw.at, flaw.text, err);
 	}
+	rec->at = n->last;
 	n->records++;
 	return flaw.kind ? -FRAG_ETRACE : 1;
 }

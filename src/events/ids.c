@@ -1,0 +1,84 @@
+/* ids.c - blocks found by what the trace calls them. */
+#include "events/ids.h"
+
+#include <stdlib.h>
+
+#define FIRST_SIZE 64
+
+static struct frag_id_entry *new_entries(uint64_t size)
+{
+	struct frag_id_entry *entries = malloc((size_t)size * sizeof(*entries));
+
+	for (uint64_t i = 0; entries && i < size; i++)
+		entries[i].slot = NO_SLOT;
+	return entries;
+}
+
+bool frag_ids_init(struct frag_ids *ids, uint64_t seed)
+{
+	*ids = (struct frag_ids){
+		.entries = new_entries(FIRST_SIZE), .mask = FIRST_SIZE - 1, .seed = seed,
+	};
+	return ids->entries != NULL;
+}
+
+void frag_ids_fini(struct frag_ids *ids)
+{
+	free(ids->entries);
+	ids->entries = NULL;
+}
+
+static void place(struct frag_ids *ids, struct frag_id_entry entry)
+{
+	uint32_t at = entry.hash & ids->mask;
+
+	while (ids->entries[at].slot != NO_SLOT)
+		at = (at + 1) & ids->mask;
+	ids->entries[at] = entry;
+}
+
+static bool widen(struct frag_ids *ids)
+{
+	const struct frag_id_entry *old = ids->entries;
+	const uint64_t size = (uint64_t)ids->mask + 1;
+	struct frag_id_entry *entries = size > UINT32_MAX / 2 ? NULL : new_entries(size * 2);
+
+	if (!entries)
+		return false;
+	ids->mask = (uint32_t)(size * 2 - 1);
+	ids->entries = entries;
+	for (uint64_t i = 0; i < size; i++)
+		if (old[i].slot != NO_SLOT)
+			place(ids, old[i]);
+	free((void *)(uintptr_t)old);
+	return true;
+}
+
+bool frag_ids_add(struct frag_ids *ids, struct frag_found found, uint32_t slot)
+{
+	const struct frag_id_entry entry = { .hash = found.hash, .slot = slot };
+
+	if (ids->count++ < ids->mask / 2) {
+		ids->entries[found.at] = entry;
+		return true;
+	}
+	if (!widen(ids))
+		return false;
+	place(ids, entry);
+	return true;
+}
+
+void frag_ids_remove(struct frag_ids *ids, struct frag_found found)
+{
+	const uint32_t mask = ids->mask;
+	uint32_t hole = found.at;
+
+	/* close the gap: an entry may move back as far as its home */
+	for (uint32_t i = (hole + 1) & mask; ids->entries[i].slot != NO_SLOT; i = (i + 1) & mask)
+		if (((i - ids->entries[i].hash) & mask) >= ((i - hole) & mask)) {
+			ids->entries[hole] = ids->entries[i];
+			hole = i;
+		}
+	ids->entries[hole].slot = NO_SLOT;
+	ids->count--;
+}

@@ -1,0 +1,64 @@
+/*
+ * ids.h - blocks found by what the trace calls them.
+ *
+ * Open addressing; an entry is 8 bytes, a hash and a slot, so that the table of
+ * all live blocks stays in a cache as long as it can. Whether the id is the same
+ * is seen in the block's life, which the event needs anyway. The table is at most
+ * half full: an id that is not there is found out in two or three entries.
+ */
+#ifndef EVENTS_IDS_H
+#define EVENTS_IDS_H
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "fragsim/trace.h"
+
+#define NO_SLOT UINT32_MAX
+
+struct frag_life;
+
+struct frag_id_entry {
+	uint32_t hash, slot;    /* NO_SLOT: empty */
+};
+
+struct frag_ids {
+	struct frag_id_entry *entries;  /* a power of two */
+	uint32_t mask, count;
+	uint64_t seed;
+};
+
+/* Where an id is, or would go; until the table changes. */
+struct frag_found {
+	uint32_t slot;          /* NO_SLOT: it is not there */
+	uint32_t hash, at;
+};
+
+bool frag_ids_init(struct frag_ids *ids, uint64_t seed);
+void frag_ids_fini(struct frag_ids *ids);
+
+/* The id that was not found; false where memory is short. */
+bool frag_ids_add(struct frag_ids *ids, struct frag_found found, uint32_t slot);
+/* The id that was found. */
+void frag_ids_remove(struct frag_ids *ids, struct frag_found found);
+
+static inline uint32_t frag_id_hash(const struct frag_ids *ids, const struct frag_handle *id)
+{
+	return id->text ? (uint32_t)frag_hash_text(id->text, (size_t)id->number, ids->seed)
+			: (uint32_t)frag_hash_mix(id->number ^ ids->seed);
+}
+
+static inline bool frag_same_handle(const struct frag_handle *a, const struct frag_handle *b)
+{
+	if (a->number != b->number || !a->text != !b->text)
+		return false;
+	return !a->text || memcmp(a->text, b->text, (size_t)a->number) == 0;
+}
+
+/* Fetches the entry that the id will be looked for in. */
+static inline void frag_ids_expect(const struct frag_ids *ids, const struct frag_handle *id)
+{
+	__builtin_prefetch(&ids->entries[frag_id_hash(ids, id) & ids->mask]);
+}
+
+#endif
