@@ -41,21 +41,11 @@ char *frag_put_i64(char *p, int64_t value)
 	return frag_put_u64(p + 1, (uint64_t)0 - (uint64_t)value);
 }
 
-/*
- * value * scale rounded to the nearest integer as decimal printing rounds it:
- * on the exact binary value, a tie to even. The product of doubles decides,
- * except near a tie, where its own rounding could mislead: there printf does.
- */
-static uint64_t scaled(double value, double scale, int decimals)
+uint64_t frag_scaled_tie(double value, int decimals)
 {
-	double product = value * scale;
-	uint64_t whole = (uint64_t)product;     /* floor() is a call on plain x86-64 */
-	double rest = product - (double)whole;
 	char text[64];
 	char *point;
 
-	if (fabs(rest - 0.5) > 0.0001)
-		return whole + (rest > 0.5);
 	snprintf(text, sizeof(text), "%.*f", decimals, value);
 	point = strchr(text, '.');
 	memmove(point, point + 1, strlen(point));
@@ -69,7 +59,7 @@ char *frag_put_fixed4(char *p, double value)
 
 	if (signbit(value) || !(value < 1e9))
 		return p + snprintf(p, FRAG_NUMBER_ROOM, "%.4f", value);
-	units = scaled(value, 1e4, 4);
+	units = frag_scaled(value, 1e4, 4);
 	part = (uint32_t)(units % 10000);
 	p = frag_put_u64(p, units / 10000);
 	*p++ = '.';
@@ -92,11 +82,6 @@ char *frag_put_double(char *p, double value)
 			break;
 	}
 	return p + length;
-}
-
-uint32_t frag_hundredths(double percent)
-{
-	return (uint32_t)scaled(percent, 1e2, 2);
 }
 
 static char *put_escape(char *p, uint32_t unit)

@@ -2,6 +2,7 @@
 #ifndef BASE_FORMAT_H
 #define BASE_FORMAT_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,8 +27,29 @@ char *frag_put_json(char *p, const char *text, size_t length);
 /* A CSV field, quoted where RFC 4180 wants it. Room: 2 for each byte, and 2. */
 char *frag_put_csv(char *p, const char *text, size_t length);
 
+/*
+ * value * scale, 10 to the power of decimals, rounded to the nearest integer as
+ * decimal printing rounds it: on the exact binary value, a tie to even. value is
+ * from 0 to 1e9. The product of doubles decides, except near a tie, where its own
+ * rounding could mislead: there printf does.
+ */
+uint64_t frag_scaled_tie(double value, int decimals);
+static inline uint64_t frag_scaled(double value, double scale, int decimals)
+{
+	const double product = value * scale;
+	const int64_t whole = (int64_t)product; /* floor() is a call on plain x86-64 */
+	const double rest = product - (double)whole;
+
+	if (fabs(rest - 0.5) > 0.0001)
+		return (uint64_t)(whole + (rest > 0.5));
+	return frag_scaled_tie(value, decimals);
+}
+
 /* The value in hundredths, rounded as printf's %.2f does: 3.125 gives 312. */
-uint32_t frag_hundredths(double percent);
+static inline uint32_t frag_hundredths(double percent)
+{
+	return (uint32_t)frag_scaled(percent, 1e2, 2);
+}
 
 /* A size as PyTorch's format_size prints it: "916.00 MiB", "512 bytes". */
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);

@@ -11,10 +11,16 @@
 
 #define FRAG_SEVERE_PCT 70.0
 
+/* Bytes of a device are below 2^63, where this is one instruction. */
+static inline double frag_real(uint64_t bytes)
+{
+	return (double)(int64_t)bytes;
+}
+
 /* 100 * (1 - part / whole); 0 where whole is 0. */
 static inline double frag_lack_pct(uint64_t part, uint64_t whole)
 {
-	return whole ? 100.0 * (1.0 - (double)part / (double)whole) : 0.0;
+	return whole ? 100.0 * (1.0 - frag_real(part) / frag_real(whole)) : 0.0;
 }
 
 /* Of the policy's own free memory. */
@@ -42,7 +48,7 @@ static inline double frag_internal_pct(uint64_t requested, uint64_t allocated)
 
 static inline double frag_utilization_pct(uint64_t allocated, uint64_t reserved)
 {
-	return reserved ? 100.0 * (double)allocated / (double)reserved : 100.0;
+	return reserved ? 100.0 * frag_real(allocated) / frag_real(reserved) : 100.0;
 }
 
 #endif

@@ -1,15 +1,6 @@
 /* histogram.c - percentages counted to a hundredth, for exact nearest-rank percentiles. */
 #include "metrics/histogram.h"
 
-#include "base/format.h"
-
-void frag_histogram_add(struct frag_histogram *h, double percent)
-{
-	uint32_t at = frag_hundredths(percent);
-
-	h->count[at < FRAG_HUNDREDTHS ? at : FRAG_HUNDREDTHS - 1]++;
-}
-
 double frag_histogram_rank(const struct frag_histogram *h, uint64_t n, uint32_t percent)
 {
 	/* n * percent cannot pass 2^64: there are fewer than 2^57 steps */

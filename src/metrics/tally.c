@@ -1,43 +1,45 @@
 /* tally.c - metrics after each step, and what is kept of them over a run. */
 #include "metrics/tally.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "metrics/fragmentation.h"
 #include "metrics/histogram.h"
 
-static bool series_init(struct frag_series *s)
-{
-	s->histogram = calloc(1, sizeof(*s->histogram));
-	return s->histogram != NULL;
-}
-
 bool frag_tally_init(struct frag_tally *tally)
 {
 	*tally = (struct frag_tally){ .steps = 0 };
-	return series_init(&tally->fi) && series_init(&tally->fi_device)
-	       && series_init(&tally->internal) && series_init(&tally->utilization);
+	for (int i = 0; i < FRAG_SERIES; i++) {
+		tally->series.min[i] = INFINITY;
+		tally->series.max[i] = -INFINITY;
+	}
+	tally->series.histograms = calloc(FRAG_SERIES, sizeof(*tally->series.histograms));
+	return tally->series.histograms != NULL;
 }
 
 void frag_tally_fini(struct frag_tally *tally)
 {
-	free(tally->fi.histogram);
-	free(tally->fi_device.histogram);
-	free(tally->internal.histogram);
-	free(tally->utilization.histogram);
+	free(tally->series.histograms);
 }
 
-static void series_add(struct frag_series *s, double value, uint64_t step, double weight)
+/* weight: how long the last values lasted. */
+static void series_add(struct frag_series *s, const struct frag_metrics *m, double weight)
 {
-	s->weighted += s->last * weight;
-	if (step == 0 || value < s->min)
-		s->min = value;
-	if (step == 0 || value > s->max)
-		s->max = value;
-	s->sum += value;
-	s->last = value;
-	s->severe += value > FRAG_SEVERE_PCT;
-	frag_histogram_add(s->histogram, value);
+	const double values[FRAG_SERIES] = { m->fi, m->fi_device, m->internal, m->utilization };
+
+	for (int i = 0; weight > 0 && i < FRAG_SERIES; i++)
+		s->weighted[i] += s->last[i] * weight;
+	for (int i = 0; i < FRAG_SERIES; i++) {
+		s->min[i] = values[i] < s->min[i] ? values[i] : s->min[i];
+		s->max[i] = values[i] > s->max[i] ? values[i] : s->max[i];
+		s->sum[i] += values[i];
+		s->last[i] = values[i];
+	}
+	for (int i = 0; i < FRAG_SERIES; i++) {
+		s->severe[i] += values[i] > FRAG_SEVERE_PCT;
+		frag_histogram_add(&s->histograms[i], values[i]);
+	}
 }
 
 static void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
@@ -111,34 +113,32 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 
 	read_heap(&tally->now, heap, dev);
 	raise_peaks(&tally->peak, &tally->now, frag_heap_books(heap), dev);
-	series_add(&tally->fi, tally->now.fi, tally->steps, weight);
-	series_add(&tally->fi_device, tally->now.fi_device, tally->steps, weight);
-	series_add(&tally->internal, tally->now.internal, tally->steps, weight);
-	series_add(&tally->utilization, tally->now.utilization, tally->steps, weight);
+	series_add(&tally->series, &tally->now, weight);
 	tally->time += weight;
 	tally->t = now;
 	tally->untimed |= !t;
 	tally->steps++;
 }
 
-static struct frag_distribution distribution(const struct frag_tally *tally,
-					     const struct frag_series *s)
+static struct frag_distribution distribution(const struct frag_tally *tally, int i)
 {
+	const struct frag_series *s = &tally->series;
+	const struct frag_histogram *h = &s->histograms[i];
 	struct frag_distribution d = { .steps = tally->steps };
 
 	if (!d.steps)
 		return d;
-	d.min = s->min;
-	d.max = s->max;
-	d.mean = s->sum / (double)d.steps;
-	d.last = s->last;
-	d.p50 = frag_histogram_rank(s->histogram, d.steps, 50);
-	d.p95 = frag_histogram_rank(s->histogram, d.steps, 95);
-	d.p99 = frag_histogram_rank(s->histogram, d.steps, 99);
-	d.severe_steps = s->severe;
+	d.min = s->min[i];
+	d.max = s->max[i];
+	d.mean = s->sum[i] / (double)d.steps;
+	d.last = s->last[i];
+	d.p50 = frag_histogram_rank(h, d.steps, 50);
+	d.p95 = frag_histogram_rank(h, d.steps, 95);
+	d.p99 = frag_histogram_rank(h, d.steps, 99);
+	d.severe_steps = s->severe[i];
 	d.weighted = !tally->untimed && tally->time > 0;
 	if (d.weighted)
-		d.time_weighted_mean = s->weighted / tally->time;
+		d.time_weighted_mean = s->weighted[i] / tally->time;
 	return d;
 }
 
@@ -148,8 +148,8 @@ void frag_tally_result(const struct frag_tally *tally, struct frag_result *resul
 	result->peak = tally->steps ? tally->peak : tally->now;
 	result->last = tally->now;
 	result->lower_bound = result->peak.requested;
-	result->fi = distribution(tally, &tally->fi);
-	result->fi_device = distribution(tally, &tally->fi_device);
-	result->internal = distribution(tally, &tally->internal);
-	result->utilization = distribution(tally, &tally->utilization);
+	result->fi = distribution(tally, 0);
+	result->fi_device = distribution(tally, 1);
+	result->internal = distribution(tally, 2);
+	result->utilization = distribution(tally, 3);
 }

@@ -7,15 +7,18 @@
 
 struct frag_histogram;
 
+/* The percentages, in the order of struct frag_metrics, side by side for vector units. */
+#define FRAG_SERIES 4
 struct frag_series {
-	double min, max, sum, last, weighted;
-	uint64_t severe;
-	struct frag_histogram *histogram;
+	double min[FRAG_SERIES], max[FRAG_SERIES], sum[FRAG_SERIES], last[FRAG_SERIES];
+	double weighted[FRAG_SERIES];
+	uint64_t severe[FRAG_SERIES];
+	struct frag_histogram *histograms;      /* one each */
 };
 
 struct frag_tally {
 	struct frag_metrics now, peak;
-	struct frag_series fi, fi_device, internal, utilization;
+	struct frag_series series;
 	uint64_t steps;
 	double   t;             /* of the last step */
 	double   time;          /* microseconds weighted so far */
