@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size)
+bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size)
 {
 	uint64_t room = *capacity ? *capacity : 16;
 	void *old, *grown;
 
-	if (need <= *capacity)
-		return true;
 	while (room < need)
 		room *= 2;
 	if (room > UINT32_MAX || room > SIZE_MAX / size)

@@ -11,6 +11,14 @@
  * *capacity. False where memory is short or 2^32 elements would be passed; the
  * array is then as it was.
  */
-bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size);
+static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size);
+
+/* The same where it is known that there is not enough room. */
+bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
+
+static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size)
+{
+	return need <= *capacity || frag_grow_now(array, capacity, need, size);
+}
 
 #endif

@@ -98,8 +98,8 @@ static int not_live(struct frag_trace *t, const struct frag_record *rec, const c
 	return rc;
 }
 
-static int need(struct frag_trace *t, const struct frag_record *rec, uint32_t members,
-		const char **kind, struct frag_error *err)
+static int tell_missing(struct frag_trace *t, const struct frag_record *rec, uint32_t missing,
+			const char **kind, struct frag_error *err)
 {
 	static const struct {
 		uint32_t member;
@@ -108,14 +108,20 @@ static int need(struct frag_trace *t, const struct frag_record *rec, uint32_t me
 		{ FRAG_HAS_ID, "id" }, { FRAG_HAS_SIZE, "size" }, { FRAG_HAS_STREAM, "stream" },
 		{ FRAG_HAS_VALUE, "value" }, { FRAG_HAS_NAME, "name" },
 	};
-	uint32_t missing = members & ~rec->members;
+	size_t i = 0;
 
-	for (size_t i = 0; missing && i < sizeof(names) / sizeof(names[0]); i++)
-		if (missing & names[i].member)
-			return flawed(t, rec, kind, "a missing member", err,
-				      "%s: member \"%s\" is missing", frag_op_name(rec->op),
-				      names[i].name);
-	return 0;
+	while (!(missing & names[i].member))
+		i++;
+	return flawed(t, rec, kind, "a missing member", err, "%s: member \"%s\" is missing",
+		      frag_op_name(rec->op), names[i].name);
+}
+
+static inline int need(struct frag_trace *t, const struct frag_record *rec, uint32_t members,
+		       const char **kind, struct frag_error *err)
+{
+	const uint32_t missing = members & ~rec->members;
+
+	return missing ? tell_missing(t, rec, missing, kind, err) : 0;
 }
 
 /* The explicit device, checked; *device is left alone where none is given. */

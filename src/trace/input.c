@@ -49,15 +49,20 @@ void frag_input_close(struct frag_input *in)
 
 static uint64_t count_lines(const char *p, size_t n)
 {
+	const uint64_t low = FRAG_WORD_ONES * 0x7f;
 	uint64_t lines = 0;
 
-	for (; n >= 8; p += 8, n -= 8) {
-		uint64_t w = frag_word_at(p) ^ FRAG_WORD_ONES * '\n';
-		uint64_t low = FRAG_WORD_ONES * 0x7f;
+	while (n >= 8) {
+		uint64_t sums = 0;      /* of each byte of a word, which holds 255 of them */
 
-		/* the high bit of each byte that is 0, and their sum */
-		w = ~(((w & low) + low) | w | low);
-		lines += (w >> 7) * FRAG_WORD_ONES >> 56;
+		for (size_t words = n / 8 < 255 ? n / 8 : 255; words; words--, p += 8, n -= 8) {
+			const uint64_t w = frag_word_at(p) ^ FRAG_WORD_ONES * '\n';
+
+			/* the high bit of each byte that is 0 */
+			sums += ~(((w & low) + low) | w | low) >> 7;
+		}
+		for (; sums; sums >>= 8)
+			lines += sums & 0xff;
 	}
 	while (n--)
 		lines += *p++ == '\n';

@@ -95,6 +95,24 @@ void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_
 	*total = u->total;
 }
 
+/* What the file has next; *got is 0 at its end only. */
+static int read_file(struct frag_unpacker *u, void *to, size_t room, size_t *got,
+		     struct frag_error *err)
+{
+	ssize_t n = u->eof ? 0 : read(u->fd, to, room);
+
+	*got = 0;
+	/* a signal that is not to end the reading restarts it by itself */
+	if (n < 0 && errno == EINTR)
+		return frag_fail(err, FRAG_EINTERRUPTED, "%s: interrupted", u->path);
+	if (n < 0)
+		return frag_fail(err, FRAG_ETRACE, "%s: %s", u->path, strerror(errno));
+	u->eof = n == 0;
+	u->read += (uint64_t)n;
+	*got = (size_t)n;
+	return 0;
+}
+
 /* Reads until at least `want` bytes are unread, or the file ends. */
 static int fetch(struct frag_unpacker *u, size_t want, struct frag_error *err)
 {
@@ -104,19 +122,12 @@ static int fetch(struct frag_unpacker *u, size_t want, struct frag_error *err)
 	u->end -= u->at;
 	u->at = 0;
 	while (u->end < want) {
-		ssize_t n = read(u->fd, u->chunk + u->end, CHUNK - u->end);
+		size_t n;
+		int rc = read_file(u, u->chunk + u->end, CHUNK - u->end, &n, err);
 
-		/* a signal that is not to end the reading restarts it by itself */
-		if (n < 0 && errno == EINTR)
-			return frag_fail(err, FRAG_EINTERRUPTED, "%s: interrupted", u->path);
-		if (n < 0)
-			return frag_fail(err, FRAG_ETRACE, "%s: %s", u->path, strerror(errno));
-		if (n == 0) {
-			u->eof = true;
-			return 0;
-		}
-		u->end += (size_t)n;
-		u->read += (uint64_t)n;
+		if (rc || u->eof)
+			return rc;
+		u->end += n;
 	}
 	return 0;
 }
@@ -198,10 +209,14 @@ static int read_zstd(struct frag_unpacker *u, char *to, size_t room, size_t *got
 	return 0;
 }
 
-static int read_plain(struct frag_unpacker *u, char *to, size_t room, size_t *got)
+/* What is there of the chunk; behind it the file's bytes need no stop on their way. */
+static int read_plain(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		      struct frag_error *err)
 {
 	size_t n = u->end - u->at;
 
+	if (n == 0)
+		return read_file(u, to, room, got, err);
 	if (n > room)
 		n = room;
 	memcpy(to, u->chunk + u->at, n);
@@ -216,19 +231,22 @@ int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *g
 	*got = 0;
 	while (*got == 0) {
 		size_t before;
-		int rc = fetch(u, u->inside ? 1 : 4, err);
+		int rc;
 
+		if (u->inside && u->kind == PLAIN)
+			return read_plain(u, to, room, got, err);
+		rc = fetch(u, u->inside ? 1 : 4, err);
 		if (rc)
 			return rc;
 		before = u->end - u->at;
-		if (before == 0 && (!u->inside || u->kind == PLAIN))
+		if (before == 0 && !u->inside)
 			return 0;
 		if (!u->inside)
 			rc = recognise(u, err);
 		if (rc)
 			return rc;
 		if (u->kind == PLAIN)
-			return read_plain(u, to, room, got);
+			return read_plain(u, to, room, got, err);
 		rc = u->kind == GZIP ? read_gzip(u, to, room, got, err)
 				     : read_zstd(u, to, room, got, err);
 		if (rc)
