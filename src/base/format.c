@@ -6,6 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many digits: the number of bits says it, but for one. */
+static uint32_t count_digits(uint64_t value)
+{
+	static const uint64_t powers[] = {
+		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+		UINT64_C(10000000000), UINT64_C(100000000000), UINT64_C(1000000000000),
+		UINT64_C(10000000000000), UINT64_C(100000000000000),
+		UINT64_C(1000000000000000), UINT64_C(10000000000000000),
+		UINT64_C(100000000000000000), UINT64_C(1000000000000000000),
+		UINT64_C(10000000000000000000),
+	};
+	const uint32_t bits = 64 - (uint32_t)__builtin_clzll(value | 1);
+	const uint32_t least = bits * 1233 >> 12;       /* log10(2) is 0.30103 */
+
+	return least + (value >= powers[least]);
+}
+
+/* From the last digit to the first, at the place where they stay. */
 char *frag_put_u64(char *p, uint64_t value)
 {
 	static const char pairs[] =
@@ -13,24 +31,19 @@ char *frag_put_u64(char *p, uint64_t value)
 		"25262728293031323334353637383940414243444546474849"
 		"50515253545556575859606162636465666768697071727374"
 		"75767778798081828384858687888990919293949596979899";
-	char digits[20];
-	char *d = digits + sizeof(digits);
-	size_t length;
+	char *const end = p + count_digits(value);
+	char *d = end;
 
 	while (value >= 100) {
 		d -= 2;
 		memcpy(d, pairs + value % 100 * 2, 2);
 		value /= 100;
 	}
-	if (value >= 10) {
-		d -= 2;
-		memcpy(d, pairs + value * 2, 2);
-	} else {
-		*--d = (char)('0' + value);
-	}
-	length = (size_t)(digits + sizeof(digits) - d);
-	memcpy(p, d, length);
-	return p + length;
+	if (value >= 10)
+		memcpy(p, pairs + value * 2, 2);
+	else
+		*p = (char)('0' + value);
+	return end;
 }
 
 char *frag_put_i64(char *p, int64_t value)
