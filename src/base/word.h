@@ -18,4 +18,27 @@ static inline uint64_t frag_word_at(const char *p)
 	return w;
 }
 
+/*
+ * How many decimal digits the eight bytes begin with, and what they are worth.
+ * Digits are told and joined in pairs, without a branch for each: the lengths of
+ * a trace's numbers are nothing that a processor could predict.
+ */
+static inline uint32_t frag_word_digits(uint64_t w, uint64_t *value)
+{
+	const uint64_t digits = w ^ FRAG_WORD_ONES * '0';       /* 0 to 9 each */
+	const uint64_t others = (digits | (digits + FRAG_WORD_ONES * 0x76)) & FRAG_WORD_ONES * 0x80;
+	const uint32_t n = others ? (uint32_t)__builtin_ctzll(others) / 8 : 8;
+	uint64_t x;
+
+	if (n == 0) {
+		*value = 0;
+		return 0;
+	}
+	x = digits << (64 - 8 * n);     /* zeros come before them */
+	x = (x * 10 + (x >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x * 100 + (x >> 16)) & UINT64_C(0x0000ffff0000ffff);
+	*value = (x * 10000 + (x >> 32)) & UINT32_MAX;
+	return n;
+}
+
 #endif

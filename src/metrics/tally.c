@@ -23,23 +23,19 @@ void frag_tally_fini(struct frag_tally *tally)
 	free(tally->series.histograms);
 }
 
-/* weight: how long the last values lasted. */
-static void series_add(struct frag_series *s, const struct frag_metrics *m, double weight)
+/* weight: how long the last value lasted. */
+static inline void add(struct frag_series *s, int i, double value, double weight)
 {
-	const double values[FRAG_SERIES] = { m->fi, m->fi_device, m->internal, m->utilization };
-
-	for (int i = 0; weight > 0 && i < FRAG_SERIES; i++)
+	if (weight > 0)
 		s->weighted[i] += s->last[i] * weight;
-	for (int i = 0; i < FRAG_SERIES; i++) {
-		s->min[i] = values[i] < s->min[i] ? values[i] : s->min[i];
-		s->max[i] = values[i] > s->max[i] ? values[i] : s->max[i];
-		s->sum[i] += values[i];
-		s->last[i] = values[i];
-	}
-	for (int i = 0; i < FRAG_SERIES; i++) {
-		s->severe[i] += values[i] > FRAG_SEVERE_PCT;
-		frag_histogram_add(&s->histograms[i], values[i]);
-	}
+	if (value < s->min[i])
+		s->min[i] = value;
+	if (value > s->max[i])
+		s->max[i] = value;
+	s->sum[i] += value;
+	s->last[i] = value;
+	s->severe[i] += value > FRAG_SEVERE_PCT;
+	frag_histogram_add(&s->histograms[i], value);
 }
 
 static void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
@@ -113,7 +109,10 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 
 	read_heap(&tally->now, heap, dev);
 	raise_peaks(&tally->peak, &tally->now, frag_heap_books(heap), dev);
-	series_add(&tally->series, &tally->now, weight);
+	add(&tally->series, 0, tally->now.fi, weight);
+	add(&tally->series, 1, tally->now.fi_device, weight);
+	add(&tally->series, 2, tally->now.internal, weight);
+	add(&tally->series, 3, tally->now.utilization, weight);
 	tally->time += weight;
 	tally->t = now;
 	tally->untimed |= !t;

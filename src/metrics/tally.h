@@ -7,7 +7,7 @@
 
 struct frag_histogram;
 
-/* The percentages, in the order of struct frag_metrics, side by side for vector units. */
+/* The percentages, in the order of struct frag_metrics. */
 #define FRAG_SERIES 4
 struct frag_series {
 	double min[FRAG_SERIES], max[FRAG_SERIES], sum[FRAG_SERIES], last[FRAG_SERIES];

@@ -224,10 +224,10 @@ static int read_header(struct fsb *f, struct frag_error *err)
 	return 0;
 }
 
-/* Memory for a block's texts, n bytes of them and a NUL behind each. */
+/* Memory for a block's texts, n bytes of them and a NUL behind each; scans look ahead. */
 static char *new_arena(struct fsb *f, uint64_t n, uint64_t count)
 {
-	struct arena *a = malloc(sizeof(*a) + (size_t)(n + count));
+	struct arena *a = malloc(sizeof(*a) + (size_t)(n + count) + FRAG_WINDOW_SLACK);
 
 	if (!a)
 		return NULL;

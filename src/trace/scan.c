@@ -223,20 +223,22 @@ static const char *quick_number(const char *p, double *out)
 		1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
 		1e15,
 	};
-	const char *begin = p, *point;
-	uint64_t mantissa = 0;
+	uint64_t mantissa, fraction;
+	uint32_t whole = frag_scan_digits(p, &mantissa), part = 0;
 
-	for (; *p >= '0' && *p <= '9'; p++)
-		mantissa = mantissa * 10 + (uint64_t)(*p - '0');
-	if (p == begin || (*begin == '0' && p > begin + 1) || p - begin > 15)
+	if (whole == 0 || whole > 15 || (*p == '0' && whole > 1))
 		return NULL;
-	point = p;
-	if (*p == '.')
-		for (p++; *p >= '0' && *p <= '9'; p++)
-			mantissa = mantissa * 10 + (uint64_t)(*p - '0');
-	if (*p == 'e' || *p == 'E' || *p == '\0' || p == point + 1 || p - begin > 16)
+	p += whole;
+	if (*p == '.') {
+		part = frag_scan_digits(p + 1, &fraction);
+		if (part == 0 || whole + part > 15)
+			return NULL;
+		mantissa = mantissa * (uint64_t)tens[part] + fraction;
+		p += 1 + part;
+	}
+	if (*p == 'e' || *p == 'E' || *p == '\0')
 		return NULL;
-	*out = p > point ? (double)mantissa / tens[p - point - 1] : (double)mantissa;
+	*out = part ? (double)mantissa / tens[part] : (double)mantissa;
 	return p;
 }
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/word.h"
 #include "fragsim/trace.h"
 
 #define FRAG_DEPTH_MOST 64
@@ -48,25 +49,39 @@ uint32_t frag_utf8_length(const unsigned char *p);
 const char *frag_scan_number(struct frag_scan *s, const char *p, double *out);
 
 /*
+ * Up to 16 digits, their number and what they are worth; 17 where there are more.
+ * Looks up to 17 bytes ahead.
+ */
+static inline uint32_t frag_scan_digits(const char *p, uint64_t *value)
+{
+	static const uint32_t tens[] = {
+		1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
+	};
+	uint32_t n = frag_word_digits(frag_word_at(p), value), more;
+	uint64_t low;
+
+	if (n < 8)
+		return n;
+	more = frag_word_digits(frag_word_at(p + 8), &low);
+	*value = *value * tens[more] + low;
+	return more == 8 && p[16] >= '0' && p[16] <= '9' ? 17 : 8 + more;
+}
+
+/*
  * An integer below 2^53 without sign, fraction and exponent: its end. NULL
  * without a fail where it is a value of another kind.
  */
 static inline const char *frag_scan_integer(const char *p, uint64_t *out)
 {
-	const char *begin = p;
-	uint64_t value = 0;
-	unsigned digit;
+	uint64_t value;
+	uint32_t n = frag_scan_digits(p, &value);
 
-	while ((digit = (unsigned)(unsigned char)*p - '0') <= 9) {
-		value = value * 10 + digit;
-		p++;
-	}
-	/* 16 digits hold 2^53; so few cannot have wrapped */
-	if (p == begin || p - begin > 16 || value >= UINT64_C(1) << 53
-	    || (*begin == '0' && p - begin > 1) || *p == '.' || *p == 'e' || *p == 'E')
+	/* 16 digits hold 2^53 */
+	if (n == 0 || n > 16 || value >= UINT64_C(1) << 53 || (*p == '0' && n > 1)
+	    || p[n] == '.' || p[n] == 'e' || p[n] == 'E')
 		return NULL;
 	*out = value;
-	return p;
+	return p + n;
 }
 
 /* Any value, itself at this depth (the outermost value is at depth 1). */
