@@ -31,6 +31,7 @@ extern const struct frag_cmd frag_cmd_anonymize;
 extern const struct frag_cmd frag_cmd_convert;
 extern const struct frag_cmd frag_cmd_diff;
 extern const struct frag_cmd frag_cmd_gen;
+extern const struct frag_cmd frag_cmd_help;
 extern const struct frag_cmd frag_cmd_info;
 extern const struct frag_cmd frag_cmd_merge;
 extern const struct frag_cmd frag_cmd_policies;
@@ -39,6 +40,15 @@ extern const struct frag_cmd frag_cmd_run;
 extern const struct frag_cmd frag_cmd_shrink;
 extern const struct frag_cmd frag_cmd_slice;
 extern const struct frag_cmd frag_cmd_verify;
+
+/* All of them, sorted by name, ended by NULL. */
+extern const struct frag_cmd *const frag_commands[];
+
+/* The command of that name; NULL and -FRAG_EUSAGE in err where there is none. */
+const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err);
+
+/* What fragsim --help prints. */
+void frag_print_commands(void);
 
 /*
  * Walks the options of argv; what is no option is moved behind them. set is

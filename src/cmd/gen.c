@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "cmd/command.h"
 #include "gen/gen.h"
 
@@ -102,6 +103,18 @@ static void list(void)
 		printf("%-17s  %s\n", all[i]->name, all[i]->summary);
 }
 
+static int no_scenario(const char *name, struct frag_error *err)
+{
+	const struct frag_scenario *const *all = frag_scenarios();
+	struct frag_near near = frag_near_to(name, strlen(name));
+	char hint[FRAG_HINT_ROOM];
+
+	for (uint32_t i = 0; all[i]; i++)
+		frag_near_offer(&near, all[i]->name);
+	return frag_fail(err, FRAG_EUSAGE, "no scenario \"%.60s\";%s fragsim gen --list lists them",
+			 name, frag_near_hint(&near, "", hint));
+}
+
 static int write_trace(const struct gen *gen, struct frag_error *err)
 {
 	struct frag_outfile out;
@@ -129,8 +142,7 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	if (at) {
 		gen.scenario = frag_scenario_find(argv[at]);
 		if (!gen.scenario)
-			return frag_fail(err, FRAG_EUSAGE, "no scenario \"%.60s\"; fragsim gen --list"
-					 " lists them", argv[at]);
+			return no_scenario(argv[at], err);
 		snprintf(args, sizeof(args), "%s [options]", gen.scenario->name);
 		own.args = args;
 		own.summary = gen.scenario->summary;

@@ -6,17 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/near.h"
 #include "base/outfile.h"
 #include "cmd/command.h"
 #include "fragsim/version.h"
 
 #define GUARDED_MOST 16
 
-static const struct frag_cmd *const commands[] = {
+const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_anonymize,
 	&frag_cmd_convert,
 	&frag_cmd_diff,
 	&frag_cmd_gen,
+	&frag_cmd_help,
 	&frag_cmd_info,
 	&frag_cmd_merge,
 	&frag_cmd_policies,
@@ -94,22 +96,29 @@ int frag_flush_stdout(struct frag_error *err)
 	return frag_fail(err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
 }
 
-static void print_usage(FILE *f)
+void frag_print_commands(void)
 {
 	fputs("usage: fragsim COMMAND [options] ...\n"
 	      "Replays GPU allocation traces under memory allocators and measures fragmentation.\n\n",
-	      f);
-	for (uint32_t i = 0; commands[i]; i++)
-		fprintf(f, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
-	fputs("\nfragsim COMMAND -h lists a command's options; fragsim --version says which this is.\n"
-	      "Manual: fragsim(1), and fragsim-COMMAND(1) for each command.\n", f);
+	      stdout);
+	for (uint32_t i = 0; frag_commands[i]; i++)
+		printf("  %-10s  %s\n", frag_commands[i]->name, frag_commands[i]->summary);
+	fputs("\nfragsim COMMAND -h lists a command's options, fragsim help COMMAND opens its manual;\n"
+	      "fragsim --version says which this is.\n", stdout);
 }
 
-static const struct frag_cmd *find(const char *name)
+const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err)
 {
-	for (uint32_t i = 0; commands[i]; i++)
-		if (strcmp(commands[i]->name, name) == 0)
-			return commands[i];
+	struct frag_near near = frag_near_to(name, strlen(name));
+	char hint[FRAG_HINT_ROOM];
+
+	for (uint32_t i = 0; frag_commands[i]; i++) {
+		if (strcmp(frag_commands[i]->name, name) == 0)
+			return frag_commands[i];
+		frag_near_offer(&near, frag_commands[i]->name);
+	}
+	frag_fail(err, FRAG_EUSAGE, "no command \"%.60s\";%s fragsim --help lists them", name,
+		  frag_near_hint(&near, "", hint));
 	return NULL;
 }
 
@@ -117,27 +126,19 @@ static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct frag_cmd *cmd;
-	static char help_flag[] = "-h";
-	char *help_argv[] = { argv[0], help_flag, NULL };
 
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		puts("fragsim " FRAG_VERSION);
 		return 0;
 	}
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0
-	    || (strcmp(name, "help") == 0 && argc == 2)) {
-		print_usage(stdout);
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+		frag_print_commands();
 		return 0;
 	}
-	cmd = find(strcmp(name, "help") == 0 ? argv[2] : name);
-	if (!cmd && argc < 2)
+	if (argc < 2)
 		return frag_fail(err, FRAG_EUSAGE, "which command? fragsim --help lists them");
-	if (!cmd)
-		return frag_fail(err, FRAG_EUSAGE, "no command \"%.60s\"; fragsim --help lists them",
-				 strcmp(name, "help") == 0 ? argv[2] : name);
-	if (strcmp(name, "help") == 0)
-		return cmd->exec(cmd, 2, help_argv, status, err);
-	return cmd->exec(cmd, argc - 1, argv + 1, status, err);
+	cmd = frag_command_find(name, err);
+	return cmd ? cmd->exec(cmd, argc - 1, argv + 1, status, err) : err->code;
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "cmd/command.h"
 
 #define OPTIONS_MOST 40
@@ -50,6 +51,20 @@ static uint32_t begin_alike(const struct frag_cmd *cmd, const char *word, size_t
 	return count;
 }
 
+/* The option may be a slip of the pen. */
+static int unknown_option(const struct frag_cmd *cmd, const char *word, size_t length,
+			  struct frag_error *err)
+{
+	struct frag_near near = frag_near_to(word + 2, length > 2 ? length - 2 : 0);
+	char hint[FRAG_HINT_ROOM];
+
+	for (const struct frag_opt *o = cmd->opts; o->name; o++)
+		frag_near_offer(&near, o->name);
+	frag_near_offer(&near, "help");
+	return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s;%s fragsim %s -h lists the options",
+			 word, frag_near_hint(&near, "--", hint), cmd->name);
+}
+
 /* What getopt found wrong, in one line. */
 static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at,
 		      struct frag_error *err)
@@ -72,7 +87,7 @@ static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at
 	if (optopt >= LONG)
 		return frag_fail(err, FRAG_EUSAGE, "option %.*s takes no value" TRY,
 				 (int)(length < 60 ? length : 60), word, cmd->name);
-	return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s" TRY, word, cmd->name);
+	return unknown_option(cmd, word, length, err);
 }
 
 static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *shorts)

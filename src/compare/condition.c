@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/near.h"
 #include "base/parse.h"
 
 /* The longer of two that begin alike comes first. */
@@ -74,17 +75,43 @@ static bool parse_change(const char *p, size_t n, struct frag_condition *c)
 	return true;
 }
 
+/* What a path may be, for a hint; frag_result_value() decides. */
+static const char *const all_paths[] = {
+#define METRICS(X)                                                                          \
+	FRAG_METRICS_BEFORE_DEVICE(X) X(device_free) X(process_used) FRAG_METRICS_COUNT(X)
+#define X(name) "peak." #name, "last." #name,
+	METRICS(X)
+#undef X
+#define X(name) "last." #name, #name ".min", #name ".mean", #name ".p50", #name ".p95",     \
+	#name ".p99", #name ".max", #name ".last", #name ".severe_steps",                   \
+	#name ".time_weighted_mean",
+	FRAG_METRICS_PERCENT(X)
+#undef X
+#define X(name) "counts." #name,
+	FRAG_COUNTS(X)
+#undef X
+#define X(name) "prediction." #name,
+	FRAG_PREDICTION(X)
+#undef X
+	"steps", "lower_bound", "oom", "any",
+};
+
 static int check_path(const struct frag_condition *c, struct frag_error *err)
 {
 	const struct frag_result nothing = { .steps = 0 };
+	struct frag_near near = frag_near_to(c->path, strlen(c->path));
+	char hint[FRAG_HINT_ROOM];
 	double value;
 	bool absent;
 
 	if (frag_result_value(&nothing, c->path, &value, &absent))
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': a result has no \"%s\"; there are peak.X,"
+	for (size_t i = 0; i < sizeof(all_paths) / sizeof(all_paths[0]); i++)
+		frag_near_offer(&near, all_paths[i]);
+	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': a result has no \"%s\";%s there are peak.X,"
 			 " last.X, counts.X, fi.X, fi_device.X, internal.X, utilization.X, steps,"
-			 " lower_bound, oom and any", c->text, c->path);
+			 " lower_bound, oom and any", c->text, c->path,
+			 frag_near_hint(&near, "", hint));
 }
 
 /* "PATH OP" of the text; *rest is behind. */

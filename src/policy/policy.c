@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "base/parse.h"
 #include "policy/policies.h"
 
@@ -112,6 +113,19 @@ static const char *list_keys(const struct frag_policy_ops *ops, char *buf, size_
 	return buf[0] ? buf : "none";
 }
 
+static int no_key(const struct frag_policy_ops *ops, const char *text, size_t name,
+		  struct frag_error *err)
+{
+	struct frag_near near = frag_near_to(text, name);
+	char keys[512], hint[FRAG_HINT_ROOM];
+
+	for (uint32_t i = 0; i < param_count(ops); i++)
+		frag_near_offer(&near, ops->params[i].name);
+	return frag_fail(err, FRAG_EUSAGE, "policy %s has no key \"%.*s\";%s its keys are: %s",
+			 ops->name, (int)(name < 64 ? name : 64), text,
+			 frag_near_hint(&near, "", hint), list_keys(ops, keys, sizeof(keys)));
+}
+
 static const char *list_policies(char *buf, size_t size)
 {
 	size_t used = 0;
@@ -176,7 +190,6 @@ static int parse_param(struct frag_choice *choice, const char *text, size_t leng
 	const char *equals = memchr(text, '=', length);
 	size_t name = equals ? (size_t)(equals - text) : length;
 	const char *value = text + name + 1;
-	char keys[512];
 
 	for (uint32_t i = 0; i < param_count(ops); i++) {
 		const struct frag_param_spec *spec = &ops->params[i];
@@ -194,9 +207,7 @@ static int parse_param(struct frag_choice *choice, const char *text, size_t leng
 			return bad_value(choice, spec, value, length - name - 1, err);
 		return 0;
 	}
-	return frag_fail(err, FRAG_EUSAGE, "policy %s has no key \"%.*s\"; its keys are: %s",
-			 ops->name, (int)(name < 64 ? name : 64), text,
-			 list_keys(ops, keys, sizeof(keys)));
+	return no_key(ops, text, name, err);
 }
 
 static void set_defaults(struct frag_choice *choice, uint32_t given)
@@ -226,11 +237,24 @@ int frag_choice_settings(struct frag_choice *choice, const char *text, struct fr
 	return frag_fail(err, FRAG_EUSAGE, "policy %s: %s", choice->ops->name, reason);
 }
 
+static int no_policy(const char *text, size_t name, struct frag_error *err)
+{
+	struct frag_near near = frag_near_to(text, name);
+	char names[512], hint[FRAG_HINT_ROOM];
+
+	for (uint32_t i = 0; policies[i]; i++)
+		frag_near_offer(&near, policies[i]->name);
+	return frag_fail(err, FRAG_EUSAGE, "no policy \"%.*s\";%s there are: %s%s",
+			 (int)(name < 64 ? name : 64), text, frag_near_hint(&near, "", hint),
+			 list_policies(names, sizeof(names)),
+			 memchr(text, '.', name) ? "; a plug-in needs a path: ./NAME.so" : "");
+}
+
 /* The policy that the text begins with, `name` characters: one of ours, or a plug-in's path. */
 static int find_policy(const struct frag_policy_ops **out, const char *text, size_t name,
 		       struct frag_error *err)
 {
-	char names[512], path[sizeof(((struct frag_choice *)0)->text)];
+	char path[sizeof(((struct frag_choice *)0)->text)];
 
 	if (memchr(text, '/', name)) {
 		if (name >= sizeof(path))
@@ -246,10 +270,7 @@ static int find_policy(const struct frag_policy_ops **out, const char *text, siz
 			return 0;
 		}
 	}
-	return frag_fail(err, FRAG_EUSAGE, "no policy \"%.*s\"; there are: %s%s",
-			 (int)(name < 64 ? name : 64), text,
-			 list_policies(names, sizeof(names)),
-			 memchr(text, '.', name) ? "; a plug-in needs a path: ./NAME.so" : "");
+	return no_policy(text, name, err);
 }
 
 int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err)

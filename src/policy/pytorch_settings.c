@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "base/parse.h"
 #include "policy/policies.h"
 
@@ -299,12 +300,20 @@ static const struct {
 
 static int unknown_key(const char *key, size_t length, struct frag_error *err)
 {
+	struct frag_near near = frag_near_to(key, length);
 	int shown = (int)(length < 64 ? length : 64);
+	char hint[FRAG_HINT_ROOM];
 
 	if (length == strlen("block_size") && memcmp(key, "block_size", length) == 0)
 		return frag_fail(err, FRAG_EUSAGE, "PyTorch never had a setting \"block_size\", "
 				 "whatever articles say; max_split_size_mb may be meant");
-	return frag_fail(err, FRAG_EUSAGE, "PyTorch knows no setting \"%.*s\"", shown, key);
+	for (uint32_t i = 0; frag_pytorch_params[i].name; i++)
+		frag_near_offer(&near, frag_pytorch_params[i].name);
+	frag_near_offer(&near, "backend");
+	for (size_t i = 0; i < sizeof(no_effect) / sizeof(no_effect[0]); i++)
+		frag_near_offer(&near, no_effect[i].name);
+	return frag_fail(err, FRAG_EUSAGE, "PyTorch knows no setting \"%.*s\"%s%s", shown, key,
+			 near.best ? ";" : "", frag_near_hint(&near, "", hint));
 }
 
 static int set_backend(const char *value, size_t length, struct frag_error *err)

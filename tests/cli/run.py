@@ -2,7 +2,7 @@
 
     run.py PROGRAM      prints TAP
 
-Each test gets a folder of its own. The tests stand in statuses.py, outputs.py,
+Each test gets a folder of its own. The tests stand in statuses.py, outputs.py, manual.py,
 signals.py and sameness.py; harness.py runs them.
 """
 
@@ -23,7 +23,7 @@ def main(argv: list[str]) -> int:
     if not os.access(harness.PROGRAM, os.X_OK):
         print(f'Bail out! {argv[1]} is not a program')
         return 1
-    import outputs, sameness, signals, statuses     # noqa: E401, F401  (they register tests)
+    import manual, outputs, sameness, signals, statuses     # noqa: E401, F401  (they register tests)
     return harness.run_all()
 
 

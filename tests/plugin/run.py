@@ -25,7 +25,8 @@ TRACES = ('moe_train_dispatch', 'bert_base_infer_varlen')
 SOURCES = {             # of a policy, and what it takes besides
     'bestfit': ['fit'], 'firstfit': ['fit'], 'nextfit': ['fit'], 'worstfit': ['fit'],
     'buddy': ['buddy', 'fit'], 'sizeclass': ['sizeclass', 'fit'], 'direct': ['direct'],
-    'pytorch': ['pytorch', 'pytorch_plant', 'pytorch_settings', 'pytorch_stats', '../base/parse'],
+    'pytorch': ['pytorch', 'pytorch_plant', 'pytorch_settings', 'pytorch_stats', '../base/near',
+                '../base/parse'],
 }
 SETTINGS = [            # each policy, and keys where they lead to other verbs
     'bestfit', 'bestfit:align=4096,pool=64MiB', 'firstfit', 'nextfit:min_split=1MiB', 'worstfit',
@@ -146,7 +147,7 @@ def check_refused(tap: Tap, bench: Bench) -> None:
         ('my-bestfit.so', 2, 'no policy "my-bestfit.so"; there are: bestfit, '),
         ('my-bestfit.so', 2, 'a plug-in needs a path: ./NAME.so'),
         ('./my-bestfit.so:', 2, 'policy my-bestfit has no key ""; its keys are: align, segment'),
-        ('./my-bestfit.so:algn=1', 2, 'policy my-bestfit has no key "algn"; its keys are: align'),
+        ('./my-bestfit.so:algn=1', 2, 'policy my-bestfit has no key "algn"; did you mean align? its keys are: align'),
         ('./my-bestfit.so:align=3', 2, 'policy my-bestfit: align=3 is not a power of two from 1'),
         ('./my-bestfit.so:align=8,align=8', 2, 'policy my-bestfit: align is given twice'),
         ('./my-buddy.so:min=4MiB', 2, 'min=4194304 is larger than segment=2097152'),

@@ -194,7 +194,7 @@ static void test_parse_errors(void **state)
 		const char *text, *says;
 	} cases[] = {
 		{ "", "no policy \"\"; there are: bestfit, buddy, direct, firstfit, nextfit" },
-		{ "bestfi", "no policy \"bestfi\"; there are: " },
+		{ "bestfi", "no policy \"bestfi\"; did you mean bestfit? there are: " },
 		{ "bestfitt", "no policy \"bestfitt\"" },
 		{ "BestFit", "no policy \"BestFit\"" },
 		{ "bestfit,align=1", "no policy \"bestfit,align=1\"" },

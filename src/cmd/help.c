@@ -1,0 +1,77 @@
+/* help.c - fragsim help: the manual of a command, or its options in short. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/terminal.h"
+
+static const struct frag_opt opts[] = { { 0 } };
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	(void)ctx;
+	(void)id;
+	(void)value;
+	(void)err;
+	return 0;
+}
+
+/* What this program ignores, the next one would ignore too. */
+static void exec_man(const char *option, const char *page)
+{
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	execlp("man", "man", option, page, (char *)NULL);
+}
+
+/* Does man find the page? */
+static bool has_page(const char *page)
+{
+	int status, null;
+	pid_t child = fork();
+
+	if (child == 0) {
+		null = open("/dev/null", O_WRONLY);
+		if (null >= 0 && dup2(null, STDOUT_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0)
+			exec_man("-w", page);
+		_exit(127);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
+	       && WEXITSTATUS(status) == 0;
+}
+
+static int help_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		     struct frag_error *err)
+{
+	static char flag[] = "-h";
+	char *flags[] = { argv[0], flag, NULL }, page[64];
+	const struct frag_cmd *other;
+	int rest, rc = frag_options(cmd, argc, argv, NULL, set_option, &rest, err);
+
+	if (rc || !rest)
+		return rc;
+	if (argc - rest > 1)
+		return frag_usage(cmd, "one command at a time", err);
+	if (argc == rest) {
+		frag_print_commands();
+		return 0;
+	}
+	other = frag_command_find(argv[rest], err);
+	if (!other)
+		return err->code;
+	snprintf(page, sizeof(page), "fragsim-%s", other->name);
+	if (frag_terminal_columns(STDOUT_FILENO) && has_page(page))
+		exec_man("--", page);
+	return other->exec(other, 2, flags, status, err);
+}
+
+const struct frag_cmd frag_cmd_help = {
+	.name = "help",
+	.args = "[COMMAND]",
+	.summary = "open the manual of a command, or list the commands",
+	.opts = opts,
+	.exec = help_exec,
+};
