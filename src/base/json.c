@@ -188,3 +188,8 @@ bool frag_json_is_true(struct frag_node_ref node)
 {
 	return cJSON_IsTrue(node.node);
 }
+
+const char *frag_json_library(void)
+{
+	return cJSON_Version();
+}

@@ -75,4 +75,7 @@ const char *frag_json_string(struct frag_node_ref node);
 double frag_json_number(struct frag_node_ref node);
 bool frag_json_is_true(struct frag_node_ref node);
 
+/* The version of the library that the documents are made with. */
+const char *frag_json_library(void);
+
 #endif

@@ -33,6 +33,11 @@ enum frag_packing frag_packing_of(const char *path, size_t *length)
 	return FRAG_PLAIN;
 }
 
+const char *frag_packing_library(enum frag_packing packing)
+{
+	return packing == FRAG_ZSTD ? ZSTD_versionString() : zlibVersion();
+}
+
 struct frag_packer *frag_packer_new(enum frag_packing packing)
 {
 	struct frag_packer *p = calloc(1, sizeof(*p));

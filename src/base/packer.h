@@ -10,6 +10,9 @@ enum frag_packing { FRAG_PLAIN, FRAG_GZIP, FRAG_ZSTD };
 /* By the name's ending: .gz, .zst. *length: of the name without it. */
 enum frag_packing frag_packing_of(const char *path, size_t *length);
 
+/* The version of the library that packs so; not for FRAG_PLAIN. */
+const char *frag_packing_library(enum frag_packing packing);
+
 struct frag_packer;
 
 /* NULL where memory is short. The same bytes give the same packed bytes. */

@@ -6,9 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/near.h"
 #include "base/outfile.h"
+#include "base/packer.h"
 #include "cmd/command.h"
+#include "device/cuda.h"
+#include "fragsim/plugin.h"
 #include "fragsim/version.h"
 
 #define GUARDED_MOST 16
@@ -96,6 +100,20 @@ int frag_flush_stdout(struct frag_error *err)
 	return frag_fail(err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
 }
 
+static void print_version(void)
+{
+	int driver, cuda = 0;
+
+	puts("fragsim " FRAG_VERSION);
+	if (frag_cuda.versions && frag_cuda.versions(&driver, &cuda) == 0)
+		printf("CUDA %d.%d\n", cuda / 1000, cuda % 1000 / 10);
+	else
+		puts(frag_cuda.versions ? "CUDA of an unknown version" : "no CUDA");
+	printf("cJSON %s\nzlib %s\nzstd %s\nplug-ins of version %d\n", frag_json_library(),
+	       frag_packing_library(FRAG_GZIP), frag_packing_library(FRAG_ZSTD),
+	       FRAG_PLUGIN_VERSION);
+}
+
 void frag_print_commands(void)
 {
 	fputs("usage: fragsim COMMAND [options] ...\n"
@@ -128,7 +146,7 @@ static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 	const struct frag_cmd *cmd;
 
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-		puts("fragsim " FRAG_VERSION);
+		print_version();
 		return 0;
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {

@@ -1,3 +1,5 @@
-# version.sh - the program and its version.
-"$FRAGSIM" --version
-"$FRAGSIM" -V
+# version.sh - the program and its version, and what it was built with.
+"$FRAGSIM" --version >long
+"$FRAGSIM" -V >short
+cmp long short
+cat long
