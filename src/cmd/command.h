@@ -28,6 +28,7 @@ struct frag_cmd {
 };
 
 extern const struct frag_cmd frag_cmd_anonymize;
+extern const struct frag_cmd frag_cmd_complete;
 extern const struct frag_cmd frag_cmd_convert;
 extern const struct frag_cmd frag_cmd_diff;
 extern const struct frag_cmd frag_cmd_gen;

@@ -19,6 +19,7 @@
 
 const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_anonymize,
+	&frag_cmd_complete,
 	&frag_cmd_convert,
 	&frag_cmd_diff,
 	&frag_cmd_gen,

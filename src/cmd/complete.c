@@ -1,0 +1,369 @@
+/*
+ * complete.c - fragsim complete: what may stand in the place of an unfinished word.
+ *
+ * The shells' scripts (scripts/completion) ask it. A candidate is a line, with a
+ * tab and a few words of what it is. Lines for the shell begin with a colon:
+ * `:files TAB START` for names of files behind START, which the word begins with,
+ * and `:open` where more may follow at once, so that no blank is to be added.
+ *
+ * All of it comes from the tables that are also parsed and printed: commands,
+ * options, policies and their keys, scenarios, forms, formats. Only the words of
+ * options that take one of two or three stand here again.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "fragsim/policy.h"
+#include "gen/gen.h"
+#include "report/diff.h"
+#include "trace/sinks.h"
+
+#define WORDS_MOST 4
+
+static const struct {
+	const char *option, *words[WORDS_MOST];
+} few_words[] = {
+	{ "keep", { "oom" } },
+	{ "on-oom", { "stop", "continue" } },
+	{ "stacks", { "top", "all", "none" } },
+	{ "summary", { "pytorch" } },
+	{ "ties", { "address", "age", "auto" } },
+};
+
+/* Where the candidates go: those that begin with `typed`, each behind `before`. */
+struct place {
+	const char *before;
+	int before_length;
+	const char *typed;
+};
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* One candidate; `end` is what follows its name at once. */
+static void offer(const struct place *at, const char *name, const char *end, const char *about)
+{
+	if (begins(name, at->typed))
+		printf("%.*s%s%s\t%s\n", at->before_length, at->before, name, end, about);
+}
+
+static void offer_files(const struct place *at)
+{
+	printf(":files\t%.*s\n", at->before_length, at->before);
+}
+
+/* What follows the first n characters of the word that is typed. */
+static struct place behind(const struct place *at, size_t n)
+{
+	return (struct place){
+		.before = at->before, .before_length = (int)(at->typed - at->before) + (int)n,
+		.typed = at->typed + n,
+	};
+}
+
+static bool is(const char *text, size_t length, const char *name)
+{
+	return strlen(name) == length && memcmp(text, name, length) == 0;
+}
+
+/* Is the key among KEY=VALUE,KEY=VALUE of this length? */
+static bool given(const char *settings, size_t length, const char *key, char equals)
+{
+	size_t name = strlen(key);
+
+	for (size_t i = 0; i + name < length; i++)
+		if ((i == 0 || settings[i - 1] == ',') && settings[i + name] == equals
+		    && memcmp(settings + i, key, name) == 0)
+			return true;
+	return false;
+}
+
+/* The last of some settings: a key, or the value of one. */
+static void offer_settings(const struct place *at, const struct frag_policy_ops *ops, char equals)
+{
+	const char *comma = strrchr(at->typed, ','), *value;
+	struct place last = behind(at, comma ? (size_t)(comma - at->typed) + 1 : 0);
+	const char end[] = { equals, '\0' };
+
+	value = strchr(last.typed, equals);
+	for (const struct frag_param_spec *s = ops->params; s && s->name; s++) {
+		struct place in_value;
+
+		if (!value && !given(at->typed, (size_t)(last.typed - at->typed), s->name, equals))
+			offer(&last, s->name, end, s->help);
+		if (!value || s->type != FRAG_PARAM_BOOL
+		    || !is(last.typed, (size_t)(value - last.typed), s->name))
+			continue;
+		in_value = behind(&last, strlen(s->name) + 1);
+		offer(&in_value, equals == ':' ? "True" : "true", "", "");
+		offer(&in_value, equals == ':' ? "False" : "false", "", "");
+	}
+	if (ops->params)
+		puts(":open");
+}
+
+static void offer_policies(const struct place *at)
+{
+	const struct frag_policy_ops *const *all = frag_policies();
+	const char *colon = strchr(at->typed, ':');
+	struct place keys;
+
+	if (!colon && strchr(at->typed, '/')) {
+		offer_files(at);
+		puts(":open");
+		return;
+	}
+	for (uint32_t i = 0; all[i]; i++) {
+		if (!colon) {
+			offer(at, all[i]->name, "", all[i]->summary);
+		} else if (is(at->typed, (size_t)(colon - at->typed), all[i]->name)) {
+			keys = behind(at, (size_t)(colon - at->typed) + 1);
+			offer_settings(&keys, all[i], '=');
+		}
+	}
+	if (!colon)
+		puts(":open");
+}
+
+/* Settings as PyTorch's own: of each policy that reads such. */
+static void offer_alloc_conf(const struct place *at)
+{
+	const struct frag_policy_ops *const *all = frag_policies();
+
+	for (uint32_t i = 0; all[i]; i++)
+		if (all[i]->settings)
+			offer_settings(at, all[i], ':');
+}
+
+static void offer_formats(const struct place *at, const char *end)
+{
+	const char *colon = strchr(at->typed, ':');
+	struct place file;
+
+	if (*end && colon) {
+		file = behind(at, (size_t)(colon - at->typed) + 1);
+		offer_files(&file);
+		return;
+	}
+	for (uint32_t i = 0; frag_diff_formats[i]; i++)
+		offer(at, frag_diff_formats[i]->name, end, "");
+	if (*end)
+		puts(":open");
+}
+
+/* The value of an option. */
+static void offer_values(const struct place *at, const char *option, const char *arg)
+{
+	const struct frag_sink_ops *const *forms = frag_sinks();
+
+	for (size_t i = 0; i < sizeof(few_words) / sizeof(few_words[0]); i++)
+		for (uint32_t k = 0; k < WORDS_MOST && few_words[i].words[k]; k++)
+			if (strcmp(option, few_words[i].option) == 0)
+				offer(at, few_words[i].words[k], "", "");
+	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && forms[i]; i++)
+		offer(at, forms[i]->name, "", "");
+	if (strcmp(arg, "FILE") == 0)
+		offer_files(at);
+	else if (strcmp(arg, "FORMAT") == 0)
+		offer_formats(at, "");
+	else if (strcmp(arg, "FORMAT:FILE") == 0)
+		offer_formats(at, ":");
+	else if (strcmp(option, "policy") == 0)
+		offer_policies(at);
+	else if (strcmp(option, "alloc-conf") == 0)
+		offer_alloc_conf(at);
+}
+
+/* A long option as it was typed, cut short or not; NULL: none, or one of several. */
+static const struct frag_opt *long_option(const struct frag_cmd *cmd, const char *name,
+					  size_t length)
+{
+	const struct frag_opt *found = NULL;
+	uint32_t count = 0;
+
+	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
+		if (strncmp(o->name, name, length) != 0)
+			continue;
+		if (o->name[length] == '\0')
+			return o;
+		found = o;
+		count++;
+	}
+	return count == 1 ? found : NULL;
+}
+
+/* The option whose value the next word is; NULL: of none. */
+static const struct frag_opt *wants_next(const struct frag_cmd *cmd, const char *word)
+{
+	const struct frag_opt *o = NULL;
+
+	if (begins(word, "--"))
+		o = word[2] && !strchr(word, '=') ? long_option(cmd, word + 2, strlen(word + 2)) : NULL;
+	else if (*word == '-')
+		for (const char *p = word + 1; *p; p++) {
+			for (o = cmd->opts; o->name && o->short_name != *p; o++)
+				;
+			/* the rest of the word is its value, or there is no such option */
+			if (!o->name || (o->arg && p[1]))
+				return NULL;
+		}
+	return o && o->arg ? o : NULL;
+}
+
+/* What the words before the last one have settled. */
+struct settled {
+	const struct frag_opt *wanting;         /* the last word is its value */
+	const struct frag_scenario *scenario;
+	uint32_t operands;
+	bool only_operands;                     /* after -- */
+};
+
+static struct settled settle(const struct frag_cmd *cmd, char *const *words, int count)
+{
+	struct settled s = { .wanting = NULL };
+
+	for (int i = 1; i < count - 1; i++) {
+		const bool is_value = s.wanting != NULL;
+
+		s.wanting = NULL;
+		if (is_value)
+			continue;
+		if (!s.only_operands && strcmp(words[i], "--") == 0)
+			s.only_operands = true;
+		else if (!s.only_operands && words[i][0] == '-' && words[i][1])
+			s.wanting = wants_next(cmd, words[i]);
+		else if (s.operands++ == 0 && cmd == &frag_cmd_gen)
+			s.scenario = frag_scenario_find(words[i]);
+	}
+	return s;
+}
+
+static const struct frag_gen_option *scenario_option(const struct frag_scenario *s,
+						     const char *name, size_t length)
+{
+	for (const struct frag_gen_option *o = s ? s->options : NULL; o && o->name; o++)
+		if (is(name, length, o->name))
+			return o;
+	return NULL;
+}
+
+static void offer_options(const struct place *at, const struct frag_cmd *cmd,
+			  const struct frag_scenario *scenario)
+{
+	struct place name = behind(at, 2);
+
+	for (const struct frag_opt *o = cmd->opts; o->name; o++)
+		offer(&name, o->name, "", o->help);
+	for (const struct frag_gen_option *o = scenario ? scenario->options : NULL; o && o->name; o++)
+		offer(&name, o->name, "", o->help);
+	offer(&name, "help", "", "print this and exit");
+}
+
+/* --option=value */
+static void offer_joined(const struct place *at, const struct frag_cmd *cmd,
+			 const struct frag_scenario *scenario)
+{
+	size_t length = strcspn(at->typed, "=");
+	const struct frag_opt *o = long_option(cmd, at->typed + 2, length - 2);
+	const struct frag_gen_option *own = scenario_option(scenario, at->typed + 2, length - 2);
+	struct place value = behind(at, length + 1);
+
+	if (own)
+		for (uint32_t i = 0; own->words && own->words[i]; i++)
+			offer(&value, own->words[i], "", "");
+	else if (o && o->arg)
+		offer_values(&value, o->name, o->arg);
+}
+
+static void offer_commands(const struct place *at)
+{
+	for (uint32_t i = 0; frag_commands[i]; i++)
+		offer(at, frag_commands[i]->name, "", frag_commands[i]->summary);
+}
+
+static void offer_operands(const struct place *at, const struct frag_cmd *cmd, uint32_t before)
+{
+	const struct frag_scenario *const *scenarios = frag_scenarios();
+
+	if (strstr(cmd->args, "TRACE") || strstr(cmd->args, "OUT") || strstr(cmd->args, "SNAPSHOT"))
+		offer_files(at);
+	for (uint32_t i = 0; cmd == &frag_cmd_gen && before == 0 && scenarios[i]; i++)
+		offer(at, scenarios[i]->name, "", scenarios[i]->summary);
+	if (cmd == &frag_cmd_help && before == 0)
+		offer_commands(at);
+}
+
+static void complete_word(const struct place *at, const struct frag_cmd *cmd,
+			  const struct settled *s, const char *last)
+{
+	const struct frag_gen_option *own = !begins(last, "--") ? NULL
+		: scenario_option(s->scenario, last + 2, strlen(last + 2));
+
+	if (s->wanting)
+		offer_values(at, s->wanting->name, s->wanting->arg);
+	else if (own && own->type != FRAG_GEN_FLAG)
+		for (uint32_t i = 0; own->words && own->words[i]; i++)
+			offer(at, own->words[i], "", "");
+	else if (!s->only_operands && begins(at->typed, "--") && strchr(at->typed, '='))
+		offer_joined(at, cmd, s->scenario);
+	else if (!s->only_operands && (begins(at->typed, "--") || strcmp(at->typed, "-") == 0))
+		offer_options(at, cmd, s->scenario);
+	else
+		offer_operands(at, cmd, s->operands);
+}
+
+static void complete_last(char *const *words, int count)
+{
+	const char *word = count ? words[count - 1] : "";
+	/* a single dash is the beginning of two */
+	const char *typed = strcmp(word, "-") == 0 ? "--" : word;
+	const struct place at = { .before = typed, .typed = typed };
+	const struct frag_cmd *cmd;
+	struct settled s;
+
+	if (count > 1) {
+		cmd = frag_command_find(words[0], NULL);
+		if (!cmd)
+			return;
+		s = settle(cmd, words, count);
+		complete_word(&at, cmd, &s, words[count - 2]);
+	} else if (*typed == '-') {
+		offer(&at, "--help", "", "list the commands");
+		offer(&at, "--version", "", "tell the version");
+	} else {
+		offer_commands(&at);
+	}
+}
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	(void)ctx;
+	(void)id;
+	(void)value;
+	(void)err;
+	return 0;
+}
+
+static int complete_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+			 struct frag_error *err)
+{
+	int rest, rc = frag_options(cmd, argc, argv, NULL, set_option, &rest, err);
+
+	(void)status;
+	if (!rc && rest)
+		complete_last(argv + rest, argc - rest);
+	return rc;
+}
+
+static const struct frag_opt opts[] = { { 0 } };
+
+const struct frag_cmd frag_cmd_complete = {
+	.name = "complete",
+	.args = "-- [WORD...]",
+	.summary = "tell a shell what the last word may become",
+	.opts = opts,
+	.exec = complete_exec,
+};
