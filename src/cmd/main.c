@@ -123,7 +123,7 @@ void frag_print_commands(void)
 	for (uint32_t i = 0; frag_commands[i]; i++)
 		printf("  %-10s  %s\n", frag_commands[i]->name, frag_commands[i]->summary);
 	fputs("\nfragsim COMMAND -h lists a command's options, fragsim help COMMAND opens its manual;\n"
-	      "fragsim --version says which this is.\n", stdout);
+	      "fragsim --version says which this is. To begin with: fragsim-tutorial(7).\n", stdout);
 }
 
 const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err)
