@@ -28,6 +28,9 @@ libdir = $(prefix)/lib
 includedir = $(prefix)/include
 mandir = $(prefix)/share/man
 datadir = $(prefix)/share/fragsim
+bashdir = $(prefix)/share/bash-completion/completions
+zshdir = $(prefix)/share/zsh/site-functions
+fishdir = $(prefix)/share/fish/vendor_completions.d
 MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 comma := ,
@@ -182,7 +185,7 @@ TEST_ENV = env --default-signal=INT,HUP,TERM FRAGSIM="$(call full_path,$(PROGRAM
 
 ## check: install what the tests lack, build, run all tests
 check: all $(TEST_PROGRAMS) $(STANDIN)
-	$(call install_to,$(BUILD)/stage)
+	$(call place,install,$(BUILD)/stage)
 	@$(TEST_ENV) prove -j$(JOBS) --failures --comments $(if $(V),-v) --exec '' $(TESTS)
 
 ## check-san: the same under address and undefined-behaviour sanitizers
@@ -211,33 +214,26 @@ fuzz: $(FUZZERS)
 
 # Install ---------------------------------------------------------------------
 # SOURCE:DESTINATION of every file, the one list that both targets read.
-manual = $(mandir)/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+into = $(foreach f,$(call sources,$(1)),$f:$(2)/$(notdir $f))
+section = $(call into,man/*.$(1),$(mandir)/man$(1))
 INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
-	$(SHARED):$(libdir)/$(notdir $(SHARED)) \
-	$(BUILD)/fragsim.pc:$(libdir)/pkgconfig/fragsim.pc \
-	$(foreach f,$(call sources,include/fragsim/*.h),$f:$(includedir)/fragsim/$(notdir $f)) \
-	$(foreach f,$(call sources,man/*.[1-8]),$f:$(call manual,$f)) \
-	$(foreach f,$(call sources,tests/examples/*.c),$f:$(datadir)/examples/$(notdir $f)) \
-	$(foreach f,$(call sources,traces/*),$f:$(datadir)/traces/$(notdir $f)) \
-	$(foreach f,$(call sources,man/*.schema.json),$f:$(datadir)/$(notdir $f))
+	$(SHARED):$(libdir)/$(notdir $(SHARED)) =$(notdir $(SHARED)):$(libdir)/libfragsim.so \
+	scripts/fragsim.pc.in:$(libdir)/pkgconfig/fragsim.pc \
+	$(call into,include/fragsim/*.h,$(includedir)/fragsim) $(foreach n,1 3 5 7,$(call section,$n)) \
+	scripts/completion/fragsim.bash:$(bashdir)/fragsim \
+	scripts/completion/_fragsim:$(zshdir)/_fragsim $(call into,scripts/completion/*.fish,$(fishdir)) \
+	$(call into,man/*.schema.json scripts/record_torch.py,$(datadir)) \
+	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*,$(datadir)/traces)
+place = @DESTDIR="$(2)" prefix="$(prefix)" libdir="$(libdir)" includedir="$(includedir)" \
+	version="$(version)" LIBS="$(LIBS) -pthread" scripts/install.sh $(1) $(INSTALLED)
 
-define install_to
-	@printf '%s\n' 'Name: fragsim' 'Version: $(version)' \
-		'Description: simulator of GPU memory allocators' 'Cflags: -I$(includedir)' \
-		'Libs: -L$(libdir) -lfragsim' 'Libs.private: $(LIBS) -pthread' > $(BUILD)/fragsim.pc
-	$(Q)set -e; for f in $(INSTALLED); do case $$f in $(PROGRAM):*) m=755 ;; *) m=644 ;; esac; \
-		install -D -m $$m "$${f%%:*}" "$(1)$${f#*:}"; done; \
-		ln -sf $(notdir $(SHARED)) "$(1)$(libdir)/libfragsim.so"
-endef
-## install: program, libraries, headers, man pages, schemas, traces, examples, fragsim.pc
+## install: program, libraries, headers, man pages, completions, schemas, traces, examples
 install: all
-	$(call install_to,$(DESTDIR))
+	$(call place,install,$(DESTDIR))
 
 ## uninstall: remove exactly what install put there
 uninstall:
-	$(Q)set -e; for f in $(INSTALLED) :$(libdir)/libfragsim.so; do rm -f "$(DESTDIR)$${f#*:}"; done
-	$(Q)for d in $(includedir)/fragsim $(datadir)/traces $(datadir)/examples $(datadir); do \
-		rmdir "$(DESTDIR)$$d" 2>/dev/null || :; done
+	$(call place,uninstall,$(DESTDIR))
 
 ## clean: remove the build folder
 clean:

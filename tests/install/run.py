@@ -1,0 +1,146 @@
+"""run.py - make install and make uninstall: all of it, where it was told, and nothing else.
+
+    run.py PROGRAM      prints TAP
+
+What `make check` built is installed again, into stages of this test's own.
+"""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PREFIX = 'opt/some-where'
+# what each file of the installation is a copy of; a pattern stands for one at least
+COPIES = {
+    'bin/fragsim': 'build:fragsim',
+    'lib/libfragsim.a': 'build:libfragsim.a',
+    'include/fragsim': 'include/fragsim/*.h',
+    'share/man/man1': 'man/*.1',
+    'share/man/man3': 'man/*.3',
+    'share/man/man5': 'man/*.5',
+    'share/man/man7': 'man/*.7',
+    'share/fragsim': 'man/*.schema.json',
+    'share/fragsim/record_torch.py': 'scripts/record_torch.py',
+    'share/fragsim/examples': 'tests/examples/*.c',
+    'share/fragsim/traces': 'traces/*',
+    'share/bash-completion/completions/fragsim': 'scripts/completion/fragsim.bash',
+    'share/zsh/site-functions/_fragsim': 'scripts/completion/_fragsim',
+    'share/fish/vendor_completions.d/fragsim.fish': 'scripts/completion/fragsim.fish',
+}
+
+number = failed = 0
+
+
+def report(name: str, faults: list[str]) -> None:
+    global number, failed
+    number += 1
+    failed += bool(faults)
+    print(f'{"not " if faults else ""}ok {number} - {name}')
+    for fault in faults:
+        print(f'#   {fault}')
+
+
+def make(build: Path, target: str, *settings: str) -> None:
+    """Nothing is built: `all` counts as done."""
+    sanitizers = os.environ.get('SAN', '')
+    base = build.parent if sanitizers else build
+    env = {k: v for k, v in os.environ.items() if not k.startswith(('MAKE', 'MFLAGS', 'BUILD'))}
+    done = subprocess.run(['make', '-s', '-o', 'all', target, f'BUILD={base}', f'SAN={sanitizers}',
+                           *settings], cwd=ROOT, env=env, capture_output=True, text=True,
+                          check=False, timeout=100)
+    assert done.returncode == 0 and not done.stdout, (target, done.stdout, done.stderr)
+
+
+def found(folder: Path) -> dict[str, bytes]:
+    """What is there, by its path; of a link, where it leads."""
+    return {str(p.relative_to(folder)): os.fsencode(os.readlink(p)) if p.is_symlink()
+            else p.read_bytes() for p in folder.rglob('*') if p.is_symlink() or p.is_file()}
+
+
+def expected(build: Path) -> dict[str, bytes]:
+    out = {}
+    for place, source in COPIES.items():
+        if source.startswith('build:'):
+            out[place] = (build / source[6:]).read_bytes()
+            continue
+        sources = sorted(ROOT.glob(source))
+        assert sources, source
+        for path in sources:
+            out[f'{place}/{path.name}' if '*' in source else place] = path.read_bytes()
+    shared = next(build.glob('libfragsim.so.*'))
+    out[f'lib/{shared.name}'] = shared.read_bytes()
+    out['lib/libfragsim.so'] = shared.name.encode()
+    return out
+
+
+def check_install(build: Path, stage: Path) -> None:
+    make(build, 'install', f'DESTDIR={stage}', f'prefix=/{PREFIX}')
+    got = found(stage / PREFIX)
+    package = got.pop('lib/pkgconfig/fragsim.pc', b'').decode()
+    wanted = expected(build)
+    report('every file of the project that a user needs is installed', [
+        f'{"missing" if x in wanted else "too many"}: {x}' for x in sorted(wanted.keys() ^ got.keys())])
+    report('each is the one it should be',
+           [x for x in wanted if got.get(x, wanted[x]) != wanted[x]])
+    report('nothing lies outside the prefix', [
+        x for x in found(stage) if not x.startswith(PREFIX + '/')])
+    report('pkg-config is told the prefix, not the stage', [
+        x for x in (f'prefix=/{PREFIX}', f'libdir=/{PREFIX}/lib') if x not in package.splitlines()]
+        + ['the stage'] * (str(stage) in package) + re.findall('@.*@', package))
+    report('programs can be run, all else is only read', [
+        f'{p.name}: {stat.S_IMODE(p.stat().st_mode):o}' for p in stage.rglob('*')
+        if p.is_file() and not p.is_symlink()
+        and stat.S_IMODE(p.stat().st_mode) != (0o755 if p.name in ('fragsim', 'record_torch.py')
+                                               and p.parent.name != 'completions' else 0o644)])
+
+
+def check_uninstall(build: Path, stage: Path) -> None:
+    make(build, 'uninstall', f'DESTDIR={stage}', f'prefix=/{PREFIX}')
+    report('uninstall leaves nothing', [str(x) for x in stage.iterdir()])
+
+
+def check_foreign(build: Path, stage: Path) -> None:
+    foreign = ['share/fragsim/traces/mine.ndjson', 'include/fragsim/mine.h', 'bin/other']
+    make(build, 'install', f'DESTDIR={stage}', f'prefix=/{PREFIX}')
+    for name in foreign:
+        (stage / PREFIX / name).write_text('mine\n', encoding='ascii')
+    (stage / PREFIX / 'bin' / 'folder').mkdir()
+    make(build, 'uninstall', f'DESTDIR={stage}', f'prefix=/{PREFIX}')
+    got = found(stage / PREFIX)
+    report('uninstall leaves what is another\'s', [
+        f'{"gone" if x in foreign else "left"}: {x}' for x in sorted(got.keys() ^ set(foreign))])
+    report('also an empty folder', [] if (stage / PREFIX / 'bin' / 'folder').is_dir() else ['gone'])
+
+
+def check_real_prefix(build: Path, prefix: Path) -> None:
+    """Without DESTDIR, where bin, lib and share are the system's."""
+    for name in ('bin', 'lib', 'share/man/man1'):
+        (prefix / name).mkdir(parents=True)
+    make(build, 'install', f'prefix={prefix}', 'DESTDIR=')
+    before = {p for p in prefix.rglob('*') if p.is_dir() and 'fragsim' not in str(p.relative_to(prefix))}
+    make(build, 'uninstall', f'prefix={prefix}', 'DESTDIR=')
+    report('without a stage, the system\'s folders stay', [
+        f'differs: {x}' for x in sorted(map(str, before ^ set(prefix.rglob('*'))))])
+
+
+def main(argv: list[str]) -> int:
+    if len(argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    build = Path(argv[1]).resolve().parent
+    for check in (check_install, check_foreign, check_real_prefix):
+        with tempfile.TemporaryDirectory(prefix='install-') as place:
+            check(build, Path(place))
+            if check is check_install:
+                check_uninstall(build, Path(place))
+    print(f'1..{number}')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))
