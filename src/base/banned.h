@@ -1,6 +1,6 @@
 /*
- * banned.h - calls that fragsim does not make. The Makefile includes it before
- * every file of src/, so that none can forget it.
+ * banned.h - calls that fragsim does not make, machines that it is not made for.
+ * The Makefile includes it before every file of src/, so that none can forget it.
  *
  * Macros rather than a poison pragma: a field named time, in zlib.h for one, is
  * no call.
@@ -12,6 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* Sizes, addresses and counts of bytes are 64 bits; text is read by words. */
+#if __SIZEOF_POINTER__ != 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "fragsim is made for 64-bit little-endian machines: amd64, arm64, riscv64 and the like"
+#endif
 
 #define BANNED(name) fragsim_does_not_call_##name
 

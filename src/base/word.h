@@ -12,9 +12,6 @@ static inline uint64_t frag_word_at(const char *p)
 	uint64_t w;
 
 	memcpy(&w, p, sizeof(w));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	w = __builtin_bswap64(w);
-#endif
 	return w;
 }
 

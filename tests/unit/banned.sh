@@ -1,5 +1,6 @@
 #!/bin/sh
-# banned.sh - a banned call in src/ does not compile, with the flags of this build.
+# banned.sh - a banned call in src/ does not compile, with the flags of this build,
+# and nothing does for a machine that fragsim is not made for.
 set -eu
 
 command=$(sed 's/ : .*//' "$BUILD/flags")
@@ -24,9 +25,28 @@ expect()
 	fi
 }
 
+# machine WORD MACRO VALUE: "refused" or "taken" where the compiler says so of itself.
+machine()
+{
+	number=$((number + 1))
+	said=taken
+	echo "int f(void); int f(void) { return 0; }" |
+		$command -Wno-error -Wno-builtin-macro-redefined "-U$2" "-D$2=$3" -fsyntax-only \
+			-x c - 2>"$log" || said=refused
+	if [ $said = refused ] && ! grep -q "made for 64-bit little-endian" "$log"; then
+		said="refused for another reason"
+	fi
+	if [ "$said" = "$1" ]; then
+		echo "ok $number - $2 is $3: $1"
+	else
+		echo "not ok $number - $2 is $3: $said"
+		failed=1
+	fi
+}
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-echo 1..12
+echo 1..15
 expect refused 'strcpy(p, "")'
 expect refused 'strcat(p, "")'
 expect refused 'sprintf(p, "x")'
@@ -39,4 +59,7 @@ expect refused 'srand(1)'
 expect refused 'time(NULL)'
 expect taken 'snprintf(p, 1, "x")'
 expect taken 'struct { int time; } s = { 0 }; (void)s.time'
+machine refused __BYTE_ORDER__ __ORDER_BIG_ENDIAN__
+machine refused __SIZEOF_POINTER__ 4
+machine taken __SIZEOF_POINTER__ 8
 exit $failed
