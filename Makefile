@@ -49,7 +49,9 @@ PICFLAGS = -fPIC -fvisibility=hidden -include scripts/exports.h
 ALL_CPPFLAGS = -Iinclude -Isrc \
 	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
 	-D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
-ALL_CFLAGS = -std=c11 -pthread $(WARNINGS) $(SANFLAGS) $(CFLAGS)
+# Two builds in different folders and at different times give the same bytes.
+REPRODUCIBLE = -ffile-prefix-map=$(CURDIR)=. -Wdate-time
+ALL_CFLAGS = -std=c11 -pthread $(REPRODUCIBLE) $(WARNINGS) $(SANFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
 LIBS = -lcjson -lzstd -lz -lm
 ALL_LDLIBS = $(LIBS) $(LDLIBS)
@@ -85,7 +87,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 # Rules -----------------------------------------------------------------------
 ## Targets
 .PHONY: all quickstart check check-san check-gpu golden-accept bench fuzz install \
-	uninstall clean help install-packages FORCE
+	uninstall dist clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(SHARED)
 	@:
@@ -234,6 +236,11 @@ install: all
 ## uninstall: remove exactly what install put there
 uninstall:
 	$(call place,uninstall,$(DESTDIR))
+
+## dist: the sources of the last commit, as build/fragsim-VERSION.tar.gz
+dist:
+	@mkdir -p $(BUILD)
+	@scripts/make-dist.sh fragsim-$(version) $(BUILD)
 
 ## clean: remove the build folder
 clean:
