@@ -28,9 +28,7 @@ libdir = $(prefix)/lib
 includedir = $(prefix)/include
 mandir = $(prefix)/share/man
 datadir = $(prefix)/share/fragsim
-bashdir = $(prefix)/share/bash-completion/completions
 zshdir = $(prefix)/share/zsh/site-functions
-fishdir = $(prefix)/share/fish/vendor_completions.d
 MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 comma := ,
@@ -49,7 +47,6 @@ PICFLAGS = -fPIC -fvisibility=hidden -include scripts/exports.h
 ALL_CPPFLAGS = -Iinclude -Isrc \
 	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
 	-D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
-# Two builds in different folders and at different times give the same bytes.
 REPRODUCIBLE = -ffile-prefix-map=$(CURDIR)=. -Wdate-time
 ALL_CFLAGS = -std=c11 -pthread $(REPRODUCIBLE) $(WARNINGS) $(SANFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
@@ -87,7 +84,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 # Rules -----------------------------------------------------------------------
 ## Targets
 .PHONY: all quickstart check check-san check-gpu golden-accept bench fuzz install \
-	uninstall dist clean help install-packages FORCE
+	uninstall dist deb clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(SHARED)
 	@:
@@ -208,11 +205,7 @@ bench: all $(if $(BENCH_OBJECTS),$(BUILD)/bench)
 
 ## fuzz: run each fuzzer for MINUTES; what it finds goes to build/fuzz
 fuzz: $(FUZZERS)
-	@set -e; for f in $(notdir $(FUZZERS)); do n=$${f#fuzz_}; \
-		mkdir -p $(BUILD)/fuzz/corpus/$$n; \
-		$(TEST_ENV) $(BUILD)/fuzz/$$f -max_total_time=$$(($(MINUTES) * 60)) \
-			-artifact_prefix=$(BUILD)/fuzz/$$n- $(FUZZARGS) \
-			$(BUILD)/fuzz/corpus/$$n $$(ls -d tests/fuzz/corpus/$$n 2>/dev/null); done
+	@$(TEST_ENV) FUZZARGS="$(FUZZARGS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
 
 # Install ---------------------------------------------------------------------
 # SOURCE:DESTINATION of every file, the one list that both targets read.
@@ -222,8 +215,9 @@ INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
 	$(SHARED):$(libdir)/$(notdir $(SHARED)) =$(notdir $(SHARED)):$(libdir)/libfragsim.so \
 	scripts/fragsim.pc.in:$(libdir)/pkgconfig/fragsim.pc \
 	$(call into,include/fragsim/*.h,$(includedir)/fragsim) $(foreach n,1 3 5 7,$(call section,$n)) \
-	scripts/completion/fragsim.bash:$(bashdir)/fragsim \
-	scripts/completion/_fragsim:$(zshdir)/_fragsim $(call into,scripts/completion/*.fish,$(fishdir)) \
+	scripts/completion/fragsim.bash:$(prefix)/share/bash-completion/completions/fragsim \
+	$(call into,scripts/completion/*.fish,$(prefix)/share/fish/vendor_completions.d) \
+	scripts/completion/_fragsim:$(zshdir)/_fragsim \
 	$(call into,man/*.schema.json scripts/record_torch.py,$(datadir)) \
 	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*,$(datadir)/traces)
 place = @DESTDIR="$(2)" prefix="$(prefix)" libdir="$(libdir)" includedir="$(includedir)" \
@@ -239,8 +233,11 @@ uninstall:
 
 ## dist: the sources of the last commit, as build/fragsim-VERSION.tar.gz
 dist:
-	@mkdir -p $(BUILD)
 	@scripts/make-dist.sh fragsim-$(version) $(BUILD)
+
+## deb: Debian packages of the last commit, in build/deb, judged by lintian
+deb:
+	@scripts/build-deb.sh $(BUILD)/deb
 
 ## clean: remove the build folder
 clean:

@@ -12,6 +12,7 @@ fi
 if ! git diff --quiet HEAD --; then
 	echo "make-dist: what is not committed is left out" >&2
 fi
+mkdir -p "$2"
 git archive --format=tar --prefix="$1/" HEAD >"$archive.tar"
 gzip -9n <"$archive.tar" >"$archive.part"
 rm -f "$archive.tar"

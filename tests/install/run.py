@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,6 +129,34 @@ def check_real_prefix(build: Path, prefix: Path) -> None:
         f'differs: {x}' for x in sorted(map(str, before ^ set(prefix.rglob('*'))))])
 
 
+def check_packages(build: Path) -> None:
+    """Each file goes into one of the Debian packages; else they cannot be built."""
+    folder = ROOT / 'debian'
+    if not folder.exists():         # a release of the sources has none
+        report('Debian packages # SKIP no debian/', [])
+        return
+    patterns = [line for path in folder.glob('*.install')
+                for line in path.read_text(encoding='ascii').split()]
+    # in Debian zsh looks elsewhere, and libraries lie below the architecture
+    files = [re.sub('zsh/site-functions', 'zsh/vendor-completions', re.sub('^lib/', 'lib/any/', x))
+             for x in [*expected(build), 'lib/pkgconfig/fragsim.pc']]
+    taken = {x: [p for p in patterns if fnmatch(f'usr/{x}', p) or fnmatch(f'usr/{x}', f'{p}/*')]
+             for x in files}
+    report('each file belongs to one Debian package',
+           [f'{x}: {p}' for x, p in taken.items() if len(p) != 1])
+    report('debian names no file that there is not', [
+        p for p in patterns if [p] not in taken.values()])
+    version = re.search('FRAG_VERSION "(.*)"',
+                        (ROOT / 'include/fragsim/version.h').read_text(encoding='ascii'))[1]
+    first = (folder / 'changelog').read_text(encoding='utf-8').splitlines()[0]
+    shared = f'libfragsim.so.{version.rpartition(".")[0]}'
+    report('version and soname are those of debian', [
+        x for x, good in (
+            (first, first.startswith(f'fragsim ({version}-')),
+            (shared, (folder / f'libfragsim{shared[14:]}.symbols').exists()
+             and (build / shared).exists())) if not good])
+
+
 def main(argv: list[str]) -> int:
     if len(argv) != 2:
         print(__doc__, file=sys.stderr)
@@ -138,6 +167,7 @@ def main(argv: list[str]) -> int:
             check(build, Path(place))
             if check is check_install:
                 check_uninstall(build, Path(place))
+    check_packages(build)
     print(f'1..{number}')
     return 1 if failed else 0
 
