@@ -161,8 +161,8 @@ static int spell_out(struct frag_choice *choice, struct frag_error *err)
 					 spec[i].name, value);
 	}
 	if (!rc && used >= sizeof(text))
-		rc = frag_fail(err, FRAG_EUSAGE, "--alloc-conf: more settings than a policy's name"
-			       " can hold");
+		rc = frag_fail(err, FRAG_EUSAGE, "--alloc-conf: spelt out as keys, the settings are more"
+			       " than %zu characters", sizeof(text) - 1);
 	return rc ? rc : frag_choice_parse(choice, text, err);
 }
 
@@ -198,7 +198,7 @@ static int check_outputs(const struct frag_diff_options *o, const struct frag_cm
 				return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",
 						 path);
 	}
-	return standard > 1 ? frag_usage(cmd, "two outputs to standard output", err) : 0;
+	return standard > 1 ? frag_usage(cmd, "two outputs to standard output: only one can be -", err) : 0;
 }
 
 static int check_standard_input(const struct frag_diff_options *o, const struct frag_cmd *cmd,
@@ -229,7 +229,7 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 		return frag_usage(cmd, "which policies (-p) on which traces, or which two results?",
 				  err);
 	if (!simulate && o->run.settings)
-		return frag_usage(cmd, "--alloc-conf is for --policy pytorch", err);
+		return frag_usage(cmd, "--alloc-conf is for policy pytorch: -p pytorch adds it", err);
 	if (o->run.choice_count && !o->baseline && count == 0)
 		return frag_usage(cmd, "which traces?", err);
 	o->files = !simulate;

@@ -180,14 +180,15 @@ int frag_run_settings(struct frag_run_options *run, struct frag_error *err)
 		if (!choice->ops->settings)
 			continue;
 		if (strchr(choice->text, ':'))
-			return frag_fail(err, FRAG_EUSAGE, "--alloc-conf and keys at once: policy "
-					 "%.100s", choice->text);
+			return frag_fail(err, FRAG_EUSAGE, "policy %.100s: --alloc-conf and keys at"
+					 " once; give all settings in one way", choice->text);
 		rc = frag_choice_settings(choice, run->settings, err);
 		if (rc)
 			return rc;
 		readers++;
 	}
-	return readers ? 0 : frag_fail(err, FRAG_EUSAGE, "--alloc-conf is for --policy pytorch");
+	return readers ? 0 : frag_fail(err, FRAG_EUSAGE, "--alloc-conf is for policy pytorch,"
+				     " which is not among the policies: -p pytorch adds it");
 }
 
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
@@ -199,7 +200,7 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		standard += paths[i] && strcmp(paths[i], "-") == 0;
 	if (standard > 1)
-		return frag_usage(cmd, "two outputs to standard output", err);
+		return frag_usage(cmd, "two outputs to standard output: only one can be -", err);
 	run->report = !standard && !run->quiet;
 	if (!run->choice_count) {
 		int rc = add_policy(run, run->settings ? "pytorch" : "bestfit", err);

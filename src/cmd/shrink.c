@@ -43,7 +43,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 				   " wanted", value);
 	case OPT_TRIES:
 		return frag_parse_count(value, strlen(value), &s->reduce.tries_most) ? 0
-		       : frag_fail(err, FRAG_EUSAGE, "--tries %.60s: a number is wanted", value);
+		       : frag_fail(err, FRAG_EUSAGE, "--tries %.60s: a number from 0 is wanted", value);
 	default:
 		return frag_rewrite_set(&s->rewrite, id, value, err);
 	}

@@ -33,17 +33,18 @@ static int set_number(const char *name, const char *value, uint64_t *out, struct
 {
 	if (frag_parse_count(value, strlen(value), out))
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a number is wanted", name, value);
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a number from 0 is wanted", name, value);
 }
 
 static int set_place(struct frag_place *place, int id, const char *value, struct frag_error *err)
 {
 	bool from = id == OPT_FROM_STEP || id == OPT_FROM_MARK || id == OPT_FROM_TIME;
+	const char *word = from ? "from" : "to";
 	char *end;
 
 	if (place->kind != FRAG_PLACE_NONE)
-		return frag_fail(err, FRAG_EUSAGE, "the %s is given twice",
-				 from ? "beginning" : "end");
+		return frag_fail(err, FRAG_EUSAGE, "two %s: one of --%s-step, --%s-mark and --%s-time is"
+				 " wanted", from ? "beginnings" : "ends", word, word, word);
 	if (id == OPT_FROM_STEP || id == OPT_TO_STEP) {
 		place->kind = FRAG_PLACE_STEP;
 		return set_number(from ? "from-step" : "to-step", value, &place->step, err);

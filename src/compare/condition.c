@@ -107,7 +107,8 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 	if (frag_result_value(&nothing, c->path, &value, &absent))
 		return 0;
 	for (size_t i = 0; i < sizeof(all_paths) / sizeof(all_paths[0]); i++)
-		frag_near_offer(&near, all_paths[i]);
+		if (!strchr(all_paths[i], '.') == !strchr(c->path, '.'))
+			frag_near_offer(&near, all_paths[i]);
 	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': a result has no \"%s\";%s there are peak.X,"
 			 " last.X, counts.X, fi.X, fi_device.X, internal.X, utilization.X, steps,"
 			 " lower_bound, oom and any", c->text, c->path,
@@ -118,7 +119,7 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 static int parse_head(struct frag_condition *c, const char *text, const char **rest,
 		      struct frag_error *err)
 {
-	const char *p = skip_space(text);
+	const char *word = skip_space(text), *p = word;
 	size_t length = strcspn(p, " \t<>=!");
 
 	snprintf(c->text, sizeof(c->text), "%s", text);
@@ -140,7 +141,7 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 		return 0;
 	}
 	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': one of > >= < <= == != is wanted after"
-			 " %s", text, c->path);
+			 " %.*s", text, (int)length, word);
 }
 
 int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32_t *count,

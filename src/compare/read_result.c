@@ -542,8 +542,8 @@ static int check_text(const char *path, char *text, size_t length, struct frag_e
 		column = *p == '\n' ? 1 : column + 1;
 		line += *p == '\n';
 	}
-	return frag_fail(err, FRAG_ETRACE, "%s:%zu:%zu: no result, because no JSON: %s", path, line, column,
-			 scan.fail_text);
+	return frag_fail(err, FRAG_ETRACE, "%s:%zu:%zu: no result, because no JSON: %s (a trace is"
+			 " compared under --policy NAME)", path, line, column, scan.fail_text);
 }
 
 int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err)

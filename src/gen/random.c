@@ -25,7 +25,9 @@ static const struct frag_gen_option random_options[] = {
 static int random_check(const uint64_t *option, struct frag_error *err)
 {
 	if (option[MIN_SIZE] > option[MAX_SIZE])
-		return frag_fail(err, FRAG_EUSAGE, "--min-size is above --max-size");
+		return frag_fail(err, FRAG_EUSAGE, "--min-size %llu is above --max-size %llu",
+				 (unsigned long long)option[MIN_SIZE],
+				 (unsigned long long)option[MAX_SIZE]);
 	if (option[SHARED] && option[STREAMS] < 2)
 		return frag_fail(err, FRAG_EUSAGE, "--shared wants --streams of 2 or more");
 	return 0;

@@ -131,7 +131,7 @@ static int check_segment(const struct frag_heap *h, const struct segment *s, str
 	if ((s->idle_at != NONE) != (!live && !s->kept && !s->page)
 	    || (s->idle_at != NONE && (s->idle_at >= h->idle_count
 				       || &h->segments[h->idle[s->idle_at]] != s)))
-		return frag_fail(err, FRAG_ECHECK, "segment %u: idle or not?", s->ordinal);
+		return frag_fail(err, FRAG_ECHECK, "segment %u: it is idle and not listed so, or the reverse", s->ordinal);
 	if (s->idle_at != NONE) {
 		r->sum.releasable += s->bytes;
 		r->idle++;

@@ -71,13 +71,24 @@ static uint32_t find_param(const struct frag_policy_ops *ops, uint32_t n, const 
 	return i;
 }
 
-static bool good_param(const struct frag_policy_ops *ops, uint32_t i)
+/* What is wrong with a key of a table; NULL: nothing. */
+static const char *fault_of(const struct frag_policy_ops *ops, uint32_t i)
 {
 	const struct frag_param_spec *spec = &ops->params[i];
 
-	if (!good_name(spec->name) || !spec->help || find_param(ops, i, spec->name) < i)
-		return false;
-	return spec->same_as ? find_param(ops, i, spec->same_as) < i : fits(spec, spec->fallback);
+	if (!good_name(spec->name))
+		return "its name is not made of a-z, 0-9, _ and -, or begins with no letter";
+	if (find_param(ops, i, spec->name) < i)
+		return "an earlier one has the same name";
+	if (!spec->help)
+		return "it has no help";
+	if (spec->same_as)
+		return find_param(ops, i, spec->same_as) < i ? NULL
+							      : "same_as is no earlier key";
+	if (fits(spec, spec->fallback))
+		return NULL;
+	return spec->type == FRAG_PARAM_OWN ? "a type of its own wants expects, parse and print"
+					    : "its default is not a value that it takes";
 }
 
 int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
@@ -95,9 +106,9 @@ int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 		return frag_fail(err, FRAG_EPOLICY, "policy %s: more than %d parameters",
 				 ops->name, FRAG_PARAMS_MAX);
 	for (uint32_t i = 0; i < param_count(ops); i++)
-		if (!good_param(ops, i))
-			return frag_fail(err, FRAG_EPOLICY, "policy %s: parameter %u is no good",
-					 ops->name, i);
+		if (fault_of(ops, i))
+			return frag_fail(err, FRAG_EPOLICY, "policy %s: key %u, \"%.40s\": %s",
+					 ops->name, i, ops->params[i].name, fault_of(ops, i));
 	return 0;
 }
 
@@ -167,19 +178,23 @@ static bool parse_value(const struct frag_param_spec *spec, const char *text, si
 static int bad_value(const struct frag_choice *choice, const struct frag_param_spec *spec,
 		     const char *text, size_t length, struct frag_error *err)
 {
+	char range[64];
+
 	if (spec->type == FRAG_PARAM_BOOL)
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is neither true nor false",
 				 choice->ops->name, spec->name, (int)length, text);
 	if (spec->type == FRAG_PARAM_OWN)
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is not %s",
 				 choice->ops->name, spec->name, (int)length, text, spec->expects);
-	return frag_fail(err, FRAG_EUSAGE,
-			 "policy %s: %s=%.*s is not a %s%s from %" PRIu64 " to %" PRIu64,
+	if (spec->most)
+		snprintf(range, sizeof(range), "to %" PRIu64, spec->most);
+	else
+		snprintf(range, sizeof(range), "and below 2^53");
+	return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is not %s, from %" PRIu64 " %s",
 			 choice->ops->name, spec->name, (int)length, text,
-			 spec->least == 0 && spec->power_of_two ? "0 or a " : "",
-			 spec->power_of_two ? "power of two"
-			 : spec->type == FRAG_PARAM_SIZE ? "size" : "number",
-			 spec->least, most_of(spec));
+			 spec->power_of_two ? spec->least ? "a power of two" : "0 or a power of two"
+			 : spec->type == FRAG_PARAM_SIZE ? "a size such as 2MiB" : "a number",
+			 spec->least, range);
 }
 
 /* One key=value; *given collects a bit a key. */

@@ -239,7 +239,7 @@ const struct frag_param_spec frag_pytorch_params[] = {
 	{ 0 },
 };
 
-int frag_pytorch_check(const uint64_t *param, struct frag_error *err)
+static int check_limits(const uint64_t *param, const char *before, struct frag_error *err)
 {
 	static const int limited[] = { MAX_SPLIT_MB, MAX_NON_SPLIT_MB };
 
@@ -247,12 +247,17 @@ int frag_pytorch_check(const uint64_t *param, struct frag_error *err)
 		uint64_t mb = param[limited[i]];
 
 		if (mb < param[LARGE_SEGMENT_MB] && (mb || limited[i] != MAX_SPLIT_MB))
-			return frag_fail(err, FRAG_EUSAGE, "%s=%" PRIu64
+			return frag_fail(err, FRAG_EUSAGE, "%s%s=%" PRIu64
 					 " is too small: large_segment_size_mb is %" PRIu64,
-					 frag_pytorch_params[limited[i]].name, mb,
+					 before, frag_pytorch_params[limited[i]].name, mb,
 					 param[LARGE_SEGMENT_MB]);
 	}
 	return 0;
+}
+
+int frag_pytorch_check(const uint64_t *param, struct frag_error *err)
+{
+	return check_limits(param, "policy pytorch: ", err);
 }
 
 static bool is_bool(const char *value, size_t length)
@@ -312,8 +317,9 @@ static int unknown_key(const char *key, size_t length, struct frag_error *err)
 	frag_near_offer(&near, "backend");
 	for (size_t i = 0; i < sizeof(no_effect) / sizeof(no_effect[0]); i++)
 		frag_near_offer(&near, no_effect[i].name);
-	return frag_fail(err, FRAG_EUSAGE, "PyTorch knows no setting \"%.*s\"%s%s", shown, key,
-			 near.best ? ";" : "", frag_near_hint(&near, "", hint));
+	return frag_fail(err, FRAG_EUSAGE, "PyTorch knows no setting \"%.*s\";%s", shown, key,
+			 near.best ? frag_near_hint(&near, "", hint)
+			 : " fragsim policies lists those that have an effect here");
 }
 
 static int set_backend(const char *value, size_t length, struct frag_error *err)
@@ -395,8 +401,8 @@ int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 		if (!memchr(" \t\n\r\f\v", text[i], 6))
 			buf[n++] = text[i];
 	if (n == sizeof(buf) || memchr(buf, '\0', n))
-		return frag_fail(err, FRAG_EUSAGE, "settings of %zu characters: at most %d, and "
-				 "no NUL", length, SETTINGS_ROOM - 1);
+		return frag_fail(err, FRAG_EUSAGE, "settings of %zu characters: %d at most, and no "
+				 "NUL among them, can be read", length, SETTINGS_ROOM - 1);
 	buf[n] = '\0';
 	for (uint32_t i = 0; frag_pytorch_params[i].name; i++)
 		now[i] = param[i];
@@ -406,12 +412,12 @@ int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 		size_t item = frag_setting_length(buf + at);
 
 		rc = item ? set_one(now, &given, buf + at, item, err)
-			  : frag_fail(err, FRAG_EUSAGE, "a setting is missing before the comma");
+			  : frag_fail(err, FRAG_EUSAGE, "a setting is missing before a comma");
 		at += item + (buf[at + item] == ',');
 	}
 	if (!(given & 1U << MAX_NON_SPLIT_MB))
 		now[MAX_NON_SPLIT_MB] = now[LARGE_SEGMENT_MB];
-	rc = rc ? rc : frag_pytorch_check(now, err);
+	rc = rc ? rc : check_limits(now, "", err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; frag_pytorch_params[i].name; i++)

@@ -305,7 +305,7 @@ static int begin(struct native *n, struct frag_error *err)
 	if (memcmp(here(n), "\xef\xbb\xbf", 3) == 0)
 		return bad_at(n, here(n), "not JSON: a byte order mark (EF BB BF)", err);
 	if (*here(n) != '{')
-		return bad_at(n, here(n), "not JSON: a trace begins with {", err);
+		return bad_at(n, here(n), "not JSON: a trace begins with {; fragsim-formats(5) tells what is read", err);
 	rc = scan_header(n, &end, err);
 	if (rc)
 		return rc;

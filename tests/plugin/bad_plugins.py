@@ -99,7 +99,7 @@ WHY = {
     'no-name': LETTERS, 'upper-case': LETTERS, 'digit-first': LETTERS,
     'taken-name': 'fragsim has a policy bestfit of its own: give this one another name',
     'no-alloc': REQUIRED, 'no-index': REQUIRED,
-    'bad-key': 'policy my-liar: parameter 0 is no good',
+    'bad-key': 'policy my-liar: key 0, "A key": its name is not made of a-z, 0-9, _ and -',
     'undefined': 'undefined symbol: nobody_has_this',
 }
 

@@ -148,7 +148,7 @@ def check_refused(tap: Tap, bench: Bench) -> None:
         ('my-bestfit.so', 2, 'a plug-in needs a path: ./NAME.so'),
         ('./my-bestfit.so:', 2, 'policy my-bestfit has no key ""; its keys are: align, segment'),
         ('./my-bestfit.so:algn=1', 2, 'policy my-bestfit has no key "algn"; did you mean align? its keys are: align'),
-        ('./my-bestfit.so:align=3', 2, 'policy my-bestfit: align=3 is not a power of two from 1'),
+        ('./my-bestfit.so:align=3', 2, 'policy my-bestfit: align=3 is not a power of two, from 1'),
         ('./my-bestfit.so:align=8,align=8', 2, 'policy my-bestfit: align is given twice'),
         ('./my-buddy.so:min=4MiB', 2, 'min=4194304 is larger than segment=2097152'),
         ('./' + 600 * 'x', 2, "a plug-in's path has more than 511 characters"),

@@ -1,6 +1,7 @@
 /* test_policy.c - the table of policies, its check, and NAME:key=value. */
 #include "fragsim/policy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,19 +94,27 @@ static void test_bad_params(void **state)
 	static const struct frag_param_spec first = {
 		.name = "first", .type = FRAG_PARAM_SIZE, .fallback = 4, .help = "good",
 	};
-	static const struct frag_param_spec bad[] = {
-		{ .name = "Key", .help = "upper case" },
-		{ .name = "", .help = "no name" },
-		{ .name = "first", .help = "the same name again" },
-		{ .name = "key" },
-		{ .name = "key", .fallback = 1, .least = 2, .help = "below" },
-		{ .name = "key", .fallback = 9, .most = 8, .help = "above" },
-		{ .name = "key", .fallback = UINT64_C(1) << 53, .help = "2^53" },
-		{ .name = "key", .fallback = 12, .power_of_two = true, .help = "no power" },
-		{ .name = "key", .least = 1, .power_of_two = true, .help = "0 is below" },
-		{ .name = "key", .type = FRAG_PARAM_OWN, .help = "who reads it?" },
-		{ .name = "key", .same_as = "key", .help = "as itself" },
-		{ .name = "key", .same_as = "later", .help = "as nothing" },
+	static const char range[] = "key 1, \"key\": its default is not a value that it takes";
+	static const struct {
+		struct frag_param_spec spec;
+		const char *said;
+	} bad[] = {
+		{ { .name = "Key", .help = "upper case" }, "key 1, \"Key\": its name is not made of" },
+		{ { .name = "", .help = "no name" }, "key 1, \"\": its name is not made of a-z" },
+		{ { .name = "first", .help = "the same name again" },
+		  "key 1, \"first\": an earlier one has the same name" },
+		{ { .name = "key" }, "key 1, \"key\": it has no help" },
+		{ { .name = "key", .fallback = 1, .least = 2, .help = "below" }, range },
+		{ { .name = "key", .fallback = 9, .most = 8, .help = "above" }, range },
+		{ { .name = "key", .fallback = UINT64_C(1) << 53, .help = "2^53" }, range },
+		{ { .name = "key", .fallback = 12, .power_of_two = true, .help = "no power" }, range },
+		{ { .name = "key", .least = 1, .power_of_two = true, .help = "0 is below" }, range },
+		{ { .name = "key", .type = FRAG_PARAM_OWN, .help = "who reads it?" },
+		  "key 1, \"key\": a type of its own wants expects, parse and print" },
+		{ { .name = "key", .same_as = "key", .help = "as itself" },
+		  "key 1, \"key\": same_as is no earlier key" },
+		{ { .name = "key", .same_as = "later", .help = "as nothing" },
+		  "key 1, \"key\": same_as is no earlier key" },
 	};
 	struct frag_param_spec params[3] = { first, first, { 0 } };
 	struct frag_policy_ops ops = good();
@@ -113,8 +122,11 @@ static void test_bad_params(void **state)
 	(void)state;
 	ops.params = params;
 	for (uint32_t i = 0; i < LENGTH(bad); i++) {
-		params[1] = bad[i];
-		expect_refused(&ops, "policy skeleton: parameter 1 is no good");
+		char said[160];
+
+		params[1] = bad[i].spec;
+		snprintf(said, sizeof(said), "policy skeleton: %s", bad[i].said);
+		expect_refused(&ops, said);
 	}
 	params[1] = (struct frag_param_spec){
 		.name = "key", .same_as = "first", .least = 1, .power_of_two = true, .help = "good",
@@ -211,14 +223,14 @@ static void test_parse_errors(void **state)
 		{ "bestfit:align", "policy bestfit: align wants a value: align=..." },
 		{ "bestfit:align=1,align=1", "policy bestfit: align is given twice" },
 		{ "bestfit:align=",
-		  "policy bestfit: align= is not a power of two from 1 to 9007199254740991" },
+		  "policy bestfit: align= is not a power of two, from 1 and below 2^53" },
 		{ "bestfit:align=0", "align=0 is not a power of two" },
 		{ "bestfit:align=3", "align=3 is not a power of two" },
 		{ "bestfit:align=-1", "align=-1 is not" },
 		{ "bestfit:align=0x200", "align=0x200 is not" },
 		{ "bestfit:align=512=512", "align=512=512 is not" },
 		{ "bestfit:align=512 ", "align=512  is not" },
-		{ "bestfit:segment=0", "segment=0 is not a size from 1 to 9007199254740991" },
+		{ "bestfit:segment=0", "segment=0 is not a size such as 2MiB, from 1 and below 2^53" },
 		{ "bestfit:segment=9007199254740992", "is not a size" },
 		{ "bestfit:segment=8192T", "is not a size" },
 		{ "bestfit:segment=99999999999999999999999", "is not a size" },
@@ -228,10 +240,10 @@ static void test_parse_errors(void **state)
 		{ "bestfit:release=yes", "release=yes is neither true nor false" },
 		{ "bestfit:release=", "release= is neither true nor false" },
 		{ "bestfit:release=TRUE", "release=TRUE is neither true nor false" },
-		{ "buddy:pool=3", "policy buddy: pool=3 is not a 0 or a power of two from 0" },
+		{ "buddy:pool=3", "policy buddy: pool=3 is not 0 or a power of two, from 0 and below 2^53" },
 		{ "buddy:min=4M", "min=4194304 is larger than segment=2097152" },
 		{ "sizeclass:steps=3",
-		  "policy sizeclass: steps=3 is not a power of two from 1 to 1048576" },
+		  "policy sizeclass: steps=3 is not a power of two, from 1 to 1048576" },
 		{ "sizeclass:steps=1K", "steps=1K is not" },
 		{ "sizeclass:steps=2097152", "steps=2097152 is not" },
 		{ "sizeclass:slab=512K", "max_small=1048576 is larger than slab=524288" },
