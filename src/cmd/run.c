@@ -1,40 +1,18 @@
 /* run.c - fragsim run: a trace under one or more policies. */
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "cmd/judge.h"
-#include "cmd/outputs.h"
-#include "cmd/progress.h"
-#include "cmd/run_options.h"
-#include "cmd/terminal.h"
+#include "cmd/session.h"
 
 struct run {
 	struct frag_run_options options;
 	struct frag_trace *trace;
-	struct frag_sim **sims;
-	uint32_t sim_count;
-	struct frag_chart *charts;      /* one a run: policy by policy, device by device */
-	struct frag_report_run *runs;
-	uint32_t run_count;
-	struct frag_outputs outputs;
-	struct frag_progress progress;
+	struct frag_session session;
 };
-
-static void warn(void *ctx, const char *message)
-{
-	struct run *run = ctx;
-
-	if (run->options.quiet)
-		return;
-	frag_progress_end(&run->progress);
-	fprintf(stderr, "fragsim: warning: %s\n", message);
-}
 
 static int open_trace(struct run *run, const char *path, struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = o->stacks, .log = { .warn = warn, .ctx = run },
+		.lenient = o->lenient, .stacks = o->stacks,
+		.log = { .warn = frag_session_warn, .ctx = &run->session },
 	};
 	int rc = frag_trace_open(&run->trace, path, &options, err);
 
@@ -45,98 +23,41 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 	return rc;
 }
 
-/* A simulation for each policy, watched by a chart for each device. */
 static int make_sims(struct run *run, struct frag_error *err)
 {
-	uint32_t count = run->options.choice_count;
-	uint32_t devices = frag_trace_info(run->trace)->device_count;
-	int rc = 0;
+	const struct frag_run_options *o = &run->options;
+	int rc = frag_session_room(&run->session, frag_trace_info(run->trace)->device_count, err);
 
-	run->sims = calloc(count, sizeof(*run->sims));
-	run->charts = calloc((size_t)count * devices, sizeof(*run->charts));
-	run->runs = calloc((size_t)count * devices, sizeof(*run->runs));
-	if (!run->sims || !run->charts || !run->runs)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < count && !rc; i++) {
-		const struct frag_observer chart = {
-			.step = frag_chart_observe, .ctx = &run->charts[(size_t)i * devices],
-		};
+	for (uint32_t i = 0; i < o->choice_count && !rc; i++) {
+		struct frag_sim *sim;
 
-		rc = frag_sim_new(&run->sims[i], &run->options.choices[i], run->trace,
-				  &run->options.sim, err);
-		if (rc)
-			break;
-		run->sim_count++;
-		if (run->options.report)
-			rc = frag_sim_observe(run->sims[i], &chart);
+		rc = frag_sim_new(&sim, &o->choices[i], run->trace, &o->sim, err);
+		rc = rc ? rc : frag_session_add(&run->session, sim, err);
 	}
-	return rc ? rc : frag_outputs_open(&run->outputs, run->sims, run->options.choices, count,
-					   devices > 1, err);
-}
-
-static void show_progress(void *ctx, const struct frag_trace_info *info)
-{
-	struct run *run = ctx;
-
-	frag_progress_show(&run->progress, info);
-}
-
-static void collect(struct run *run, bool interrupted)
-{
-	for (uint32_t i = 0; i < run->sim_count; i++) {
-		uint32_t devices;
-		const struct frag_result *results = frag_sim_results(run->sims[i], interrupted,
-								     &devices);
-
-		for (uint32_t d = 0; d < devices; d++, run->run_count++)
-			run->runs[run->run_count] = (struct frag_report_run){
-				.result = &results[d], .chart = &run->charts[run->run_count],
-			};
-	}
+	return rc ? rc : frag_session_open(&run->session, err);
 }
 
 static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)
 {
-	const int columns = frag_terminal_columns(STDOUT_FILENO);
-	struct frag_report report = {
-		.colour = frag_terminal_colour(columns), .columns = columns,
-	};
-	struct frag_crew_options crew = {
+	struct frag_session *s = &run->session;
+	const struct frag_crew_options crew = {
 		.threads = run->options.threads, .stop = frag_interrupted,
-		.progress = show_progress, .ctx = run,
+		.progress = frag_session_progress, .ctx = s,
 	};
-	int rc, interrupted = 0;
+	int rc, interrupted;
 
-	run->outputs.steps.path = run->options.steps;
-	run->outputs.placements.path = run->options.placements;
-	run->outputs.json_path = run->options.json;
-	rc = frag_outputs_apart(&run->outputs, path, err);
+	rc = frag_session_begin(s, &run->options, path, err);
 	rc = rc ? rc : open_trace(run, path, err);
 	rc = rc ? rc : make_sims(run, err);
 	if (rc)
 		return rc;
-	frag_progress_begin(&run->progress, !run->options.quiet);
-	rc = frag_crew_run(run->sims, run->sim_count, run->trace, &crew, err);
-	frag_progress_end(&run->progress);
-	if (rc == -FRAG_EINTERRUPTED)
-		interrupted = rc;
-	else if (rc)
+	frag_progress_begin(&s->progress, !run->options.quiet);
+	rc = frag_crew_run(s->sims, s->sim_count, run->trace, &crew, err);
+	frag_progress_end(&s->progress);
+	if (rc && rc != -FRAG_EINTERRUPTED)
 		return rc;
-	collect(run, interrupted != 0);
-	report.trace = frag_trace_info(run->trace);
-	report.runs = run->runs;
-	report.summary = run->options.summary;
-	report.whole_tags = run->options.stacks == FRAG_STACKS_ALL;
-	report.run_count = run->run_count;
-	rc = frag_outputs_finish(&run->outputs, &report, err);
-	if (!rc && run->options.report) {
-		frag_report_text(&report, stdout);
-		rc = frag_flush_stdout(err);
-	}
-	/* no file takes its place before all that can fail has been done */
-	rc = rc ? rc : frag_judge_runs(&run->options, run->runs, run->run_count,
-				       status, err);
-	rc = rc ? rc : frag_outputs_commit(&run->outputs, err);
+	interrupted = rc;
+	rc = frag_session_report(s, run->trace, interrupted != 0, status, err);
 	return rc ? rc : interrupted;
 }
 
@@ -155,13 +76,10 @@ static int run_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 		rc = frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
 	rc = rc ? rc : simulate(&run, argv[rest], status, err);
 out:
-	frag_outputs_fini(&run.outputs);
-	for (uint32_t i = 0; i < run.sim_count; i++)
-		frag_sim_del(run.sims[i]);
+	for (uint32_t i = 0; i < run.session.sim_count; i++)
+		frag_sim_del(run.session.sims[i]);
+	frag_session_fini(&run.session);
 	frag_trace_close(run.trace);
-	free(run.sims);
-	free(run.charts);
-	free(run.runs);
 	frag_run_options_fini(&run.options);
 	return rc;
 }

@@ -1,0 +1,109 @@
+/* session.c - what the commands that run a trace do alike: files, progress, report, judgement. */
+#include "cmd/session.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/judge.h"
+#include "cmd/terminal.h"
+
+int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
+		       const char *path, struct frag_error *err)
+{
+	s->options = options;
+	s->outputs.steps.path = options->steps;
+	s->outputs.placements.path = options->placements;
+	s->outputs.json_path = options->json;
+	return frag_outputs_apart(&s->outputs, path, err);
+}
+
+int frag_session_room(struct frag_session *s, uint32_t devices, struct frag_error *err)
+{
+	size_t count = s->options->choice_count;
+
+	s->device_count = devices;
+	s->sims = calloc(count, sizeof(*s->sims));
+	s->charts = calloc(count * devices, sizeof(*s->charts));
+	s->runs = calloc(count * devices, sizeof(*s->runs));
+	return s->sims && s->charts && s->runs ? 0 : frag_fail_nomem(err);
+}
+
+int frag_session_add(struct frag_session *s, struct frag_sim *sim, struct frag_error *err)
+{
+	const struct frag_observer chart = {
+		.step = frag_chart_observe,
+		.ctx = &s->charts[(size_t)s->sim_count * s->device_count],
+	};
+
+	s->sims[s->sim_count++] = sim;
+	return s->options->report && frag_sim_observe(sim, &chart) ? frag_fail_nomem(err) : 0;
+}
+
+int frag_session_open(struct frag_session *s, struct frag_error *err)
+{
+	return frag_outputs_open(&s->outputs, s->sims, s->options->choices, s->sim_count,
+				 s->device_count > 1, err);
+}
+
+void frag_session_warn(void *ctx, const char *message)
+{
+	struct frag_session *s = ctx;
+
+	if (s->options->quiet)
+		return;
+	frag_progress_end(&s->progress);
+	fprintf(stderr, "fragsim: warning: %s\n", message);
+}
+
+void frag_session_progress(void *ctx, const struct frag_trace_info *info)
+{
+	struct frag_session *s = ctx;
+
+	frag_progress_show(&s->progress, info);
+}
+
+static void collect(struct frag_session *s, bool interrupted)
+{
+	for (uint32_t i = 0; i < s->sim_count; i++) {
+		uint32_t devices;
+		const struct frag_result *results = frag_sim_results(s->sims[i], interrupted,
+								     &devices);
+
+		for (uint32_t d = 0; d < devices; d++, s->run_count++)
+			s->runs[s->run_count] = (struct frag_report_run){
+				.result = &results[d], .chart = &s->charts[s->run_count],
+			};
+	}
+}
+
+int frag_session_report(struct frag_session *s, const struct frag_trace *trace, bool interrupted,
+			int *status, struct frag_error *err)
+{
+	const struct frag_run_options *o = s->options;
+	const int columns = frag_terminal_columns(STDOUT_FILENO);
+	struct frag_report report = {
+		.colour = frag_terminal_colour(columns), .columns = columns,
+		.summary = o->summary, .whole_tags = o->stacks == FRAG_STACKS_ALL,
+		.trace = frag_trace_info(trace), .runs = s->runs,
+	};
+	int rc;
+
+	collect(s, interrupted);
+	report.run_count = s->run_count;
+	rc = frag_outputs_finish(&s->outputs, &report, err);
+	if (!rc && o->report) {
+		frag_report_text(&report, stdout);
+		rc = frag_flush_stdout(err);
+	}
+	/* no file takes its place before all that can fail has been done */
+	rc = rc ? rc : frag_judge_runs(o, s->runs, s->run_count, status, err);
+	return rc ? rc : frag_outputs_commit(&s->outputs, err);
+}
+
+void frag_session_fini(struct frag_session *s)
+{
+	frag_outputs_fini(&s->outputs);
+	free(s->sims);
+	free(s->charts);
+	free(s->runs);
+}

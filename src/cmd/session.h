@@ -1,0 +1,45 @@
+/* session.h - what the commands that run a trace do alike: files, progress, report, judgement. */
+#ifndef CMD_SESSION_H
+#define CMD_SESSION_H
+
+#include "cmd/outputs.h"
+#include "cmd/progress.h"
+#include "cmd/run_options.h"
+
+struct frag_session {
+	const struct frag_run_options *options;         /* borrowed */
+	struct frag_sim **sims;         /* one a policy; borrowed one by one */
+	uint32_t sim_count;
+	uint32_t device_count;
+	struct frag_chart *charts;      /* one a run: policy by policy, device by device */
+	struct frag_report_run *runs;
+	uint32_t run_count;
+	struct frag_outputs outputs;
+	struct frag_progress progress;
+};
+
+/* What is wanted of files: each another one, and none the trace. -FRAG_EUSAGE */
+int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
+		       const char *path, struct frag_error *err);
+
+/* Room for as many policies as the options have, on so many devices. */
+int frag_session_room(struct frag_session *s, uint32_t devices, struct frag_error *err);
+
+/* The next policy's simulation, which a chart watches where there is a report. */
+int frag_session_add(struct frag_session *s, struct frag_sim *sim, struct frag_error *err);
+
+/* All policies are there: opens the files, and lets them be written. */
+int frag_session_open(struct frag_session *s, struct frag_error *err);
+
+/* For a trace's log and for who runs it; ctx is the session. */
+void frag_session_warn(void *ctx, const char *message);
+void frag_session_progress(void *ctx, const struct frag_trace_info *info);
+
+/* Collects the results, writes and prints all, and says what came of it. */
+int frag_session_report(struct frag_session *s, const struct frag_trace *trace, bool interrupted,
+			int *status, struct frag_error *err);
+
+/* Leaves no file behind that was not committed. */
+void frag_session_fini(struct frag_session *s);
+
+#endif

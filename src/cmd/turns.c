@@ -1,0 +1,139 @@
+/* turns.c - the policies of a replay, one after the other on the same GPUs. */
+#include "cmd/turns.h"
+
+#include <stdlib.h>
+
+#include "cmd/witness.h"
+
+/* The first reading of the trace says how many GPUs there must be. */
+static int open_gpus(struct frag_turns *t, struct frag_trace *trace, struct frag_error *err)
+{
+	struct frag_replay_args *args = t->args;
+	uint32_t devices = frag_trace_info(trace)->device_count;
+	struct frag_witness witness;
+	struct frag_gpu_witness look;
+	int rc;
+
+	if (devices > FRAG_REPLAY_GPUS)
+		return frag_fail(err, FRAG_EDEVICE, "%s has %u devices: replay drives %d at most",
+				 t->path, devices, FRAG_REPLAY_GPUS);
+	if (args->gpu_count && args->gpu_count != devices)
+		return frag_fail(err, FRAG_EUSAGE, "--device is given %u times, and %s has %u "
+				 "device%s", args->gpu_count, t->path, devices,
+				 devices == 1 ? "" : "s");
+	for (uint32_t i = 0; i < devices && !args->gpu_count; i++)
+		args->gpus[i] = i;
+	frag_witness_begin(&witness, &look);
+	rc = frag_gpu_open(t->gpus, args->gpus, devices, args->limit, &look, err);
+	frag_witness_end(&witness);
+	t->gpu_count = rc ? 0 : devices;
+	t->device_count = devices;
+	return rc ? rc : frag_session_room(t->session, devices, err);
+}
+
+static int open_turn(struct frag_turns *t, struct frag_turn *turn,
+		     const struct frag_choice *choice, struct frag_error *err)
+{
+	const struct frag_replay_args *args = t->args;
+	const struct frag_trace_options reading = {
+		.lenient = args->run.lenient,
+		.log = {
+			.warn = turn == t->turn ? frag_session_warn : NULL, .ctx = t->session,
+		},
+	};
+	const struct frag_replay_options options = {
+		.on_oom_continue = args->run.sim.on_oom_continue, .check = args->run.sim.check,
+		.verify = args->verify, .pace = args->pace, .stop = frag_interrupted,
+		.progress = frag_session_progress, .ctx = t->session,
+	};
+	int rc = frag_trace_open(&turn->trace, t->path, &reading, err);
+
+	if (rc && frag_interrupted(NULL))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	if (!rc && !t->gpu_count)
+		rc = open_gpus(t, turn->trace, err);
+	rc = rc ? rc : frag_replay_figures(turn->trace, t->gpus, args->limit, err);
+	return rc ? rc : frag_replay_new(&turn->replay, choice, turn->trace, t->gpus, &options,
+					 err);
+}
+
+static void close_turn(struct frag_turn *turn)
+{
+	frag_replay_del(turn->replay);
+	frag_trace_close(turn->trace);
+	*turn = (struct frag_turn){ .trace = NULL };
+}
+
+int frag_turns_open(struct frag_turns *t, struct frag_error *err)
+{
+	const struct frag_run_options *o = &t->args->run;
+	int rc = 0;
+
+	t->turn = calloc(o->choice_count, sizeof(*t->turn));
+	if (!t->turn)
+		return frag_fail_nomem(err);
+	while (t->count < o->choice_count && !rc) {
+		struct frag_turn *turn = &t->turn[t->count];
+
+		rc = open_turn(t, turn, &o->choices[t->count++], err);
+		rc = rc ? rc : frag_session_add(t->session, frag_replay_sim(turn->replay), err);
+	}
+	return rc ? rc : frag_session_open(t->session, err);
+}
+
+/* The further times: only their costs count. */
+static int repeat(struct frag_turns *t, uint32_t i, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint64_t n = 1; n < t->args->repeat && !rc; n++) {
+		struct frag_turn again = { .trace = NULL };
+
+		rc = open_turn(t, &again, &t->args->run.choices[i], err);
+		rc = rc ? rc : frag_replay_run(again.replay, err);
+		if (!rc) {
+			frag_replay_retire(again.replay, false);
+			rc = frag_replay_join(t->turn[i].replay, again.replay, err);
+		}
+		close_turn(&again);
+	}
+	return rc;
+}
+
+int frag_turns_run(struct frag_turns *t, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->count && !rc; i++) {
+		rc = frag_replay_run(t->turn[i].replay, err);
+		if (rc && rc != -FRAG_EINTERRUPTED)
+			return rc;
+		frag_replay_retire(t->turn[i].replay, rc != 0);
+		rc = rc ? rc : repeat(t, i, err);
+	}
+	return rc;
+}
+
+int frag_turns_end(struct frag_turns *t, int rc, struct frag_error *err)
+{
+	const bool good = !rc || rc == -FRAG_EINTERRUPTED;
+	struct frag_error late = { .code = 0 };
+	int closed;
+
+	/* what has not had its turn was interrupted before its first step */
+	for (uint32_t i = 0; i < t->count; i++)
+		if (t->turn[i].replay && good)
+			frag_replay_retire(t->turn[i].replay, true);
+		else
+			close_turn(&t->turn[i]);
+	closed = frag_gpu_close(t->gpus, t->gpu_count, &late);
+	t->gpu_count = 0;
+	return closed && good ? frag_fail(err, FRAG_EDEVICE, "%s", late.message) : rc;
+}
+
+void frag_turns_fini(struct frag_turns *t)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		close_turn(&t->turn[i]);
+	free(t->turn);
+}

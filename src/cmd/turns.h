@@ -1,0 +1,45 @@
+/*
+ * turns.h - the policies of a replay, one after the other on the same GPUs.
+ *
+ * Each reads the trace by itself, because they would take each other's memory
+ * side by side. All are there before the first begins: they write into the same
+ * files.
+ */
+#ifndef CMD_TURNS_H
+#define CMD_TURNS_H
+
+#include "cmd/replay_options.h"
+#include "cmd/session.h"
+#include "replay/pair.h"
+
+struct frag_turn {
+	struct frag_trace *trace;
+	struct frag_replay *replay;
+};
+
+struct frag_turns {
+	struct frag_replay_args *args;  /* borrowed; GPUs that were not given are filled in */
+	struct frag_session *session;   /* borrowed */
+	const char *path;
+	struct frag_gpu *gpus[FRAG_REPLAY_GPUS];
+	uint32_t gpu_count;             /* open */
+	uint32_t device_count;
+	struct frag_turn *turn;
+	uint32_t count;
+};
+
+/* Opens the GPUs, the trace for each policy, and the session's files. */
+int frag_turns_open(struct frag_turns *turns, struct frag_error *err);
+
+/* Replays them. -FRAG_EINTERRUPTED: what is there is good. */
+int frag_turns_run(struct frag_turns *turns, struct frag_error *err);
+
+/*
+ * After that, rc is what came of it: gives the GPUs everything back. Where it
+ * answers 0 or -FRAG_EINTERRUPTED the results remain, if turn[0] has a replay.
+ */
+int frag_turns_end(struct frag_turns *turns, int rc, struct frag_error *err);
+
+void frag_turns_fini(struct frag_turns *turns);
+
+#endif
