@@ -48,7 +48,11 @@ struct frag_device {
 	uint64_t total;         /* bytes; 0: unlimited */
 	uint64_t context, other;        /* bytes */
 	uint64_t granularity;   /* a held run of bytes counts rounded up to this */
-	uint64_t used;          /* bytes held, so rounded */
+	/* what asks for at most small_most bytes (0: nothing) counts rounded up to
+	 * small_granularity, and shares pages of granularity with others of its kind */
+	uint64_t small_most, small_granularity;
+	uint64_t small_used;    /* their bytes, so rounded */
+	uint64_t used;          /* bytes held, so rounded; small ones in whole pages */
 	uint64_t limit;         /* `used` may not pass this; UINT64_MAX: no limit */
 };
 
@@ -59,6 +63,9 @@ int  frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops
 		      uint64_t total, uint64_t context, uint64_t other, uint64_t granularity,
 		      struct frag_error *err);
 void frag_device_close(struct frag_device *dev);
+
+/* What a segment of so many bytes is rounded up to. */
+uint64_t frag_device_round(const struct frag_device *dev, uint64_t bytes);
 
 /* total - context - other - used; only where total is not 0. May be negative. */
 int64_t frag_device_free(const struct frag_device *dev);

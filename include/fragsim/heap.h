@@ -121,6 +121,8 @@ const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *cou
 uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0 if none */
 uint64_t frag_heap_total(const struct frag_heap *h);            /* the device's; 0 unlimited */
 uint64_t frag_heap_granularity(const struct frag_heap *h);      /* the device's */
+/* What the device rounds a segment of so many bytes up to: small ones less than others, maybe. */
+uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes);
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s);
 struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list);

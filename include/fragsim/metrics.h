@@ -107,6 +107,7 @@ struct frag_result {
 	uint32_t device;                /* ordinal */
 	const char *device_name;        /* NULL: none; borrowed from the trace */
 	uint64_t total, context, other, granularity;
+	uint64_t small_most, small_granularity; /* as in frag_device_figures; 0: none */
 	enum frag_run_status status;
 	uint64_t steps;                 /* rows of metrics */
 	struct frag_metrics peak;       /* no percentages */

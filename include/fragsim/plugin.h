@@ -38,6 +38,7 @@
 	X(uint64_t, heap_largest, (const struct frag_heap *h), (h))                         \
 	X(uint64_t, heap_total, (const struct frag_heap *h), (h))                           \
 	X(uint64_t, heap_granularity, (const struct frag_heap *h), (h))                     \
+	X(uint64_t, heap_round, (const struct frag_heap *h, uint64_t bytes), (h, bytes))    \
 	X(struct frag_block_view, heap_look, (const struct frag_heap *h, frag_block b),     \
 	  (h, b))                                                                           \
 	X(struct frag_segment_view, heap_look_segment,                                      \

@@ -183,6 +183,9 @@ struct frag_device_figures {
 	uint64_t total;         /* bytes; 0: unlimited */
 	uint64_t context, other;        /* bytes */
 	uint64_t granularity;   /* bytes, at least 1 */
+	/* requests of at most small_most bytes (0: there are none such) are rounded up to
+	 * small_granularity, and share pages; no trace says so, a device's profile may */
+	uint64_t small_most, small_granularity;
 };
 #define FRAG_GRANULARITY (UINT64_C(2) << 20)    /* of a device that names none */
 
@@ -230,7 +233,10 @@ int frag_trace_from(struct frag_trace **out, const struct frag_source_ops *ops, 
 
 const struct frag_trace_info *frag_trace_info(const struct frag_trace *trace);
 
-/* Replaces a device's figures before the first batch; UINT64_MAX leaves one as it is. */
+/*
+ * Replaces a device's figures before the first batch; UINT64_MAX leaves one as it
+ * is. A granularity that is given holds for small requests too.
+ */
 void frag_trace_override(struct frag_trace *trace, uint64_t total, uint64_t context,
 			 uint64_t other, uint64_t granularity);
 

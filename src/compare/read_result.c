@@ -212,6 +212,10 @@ static void read_device(struct reader *r, const struct at *run, struct frag_run 
 	to->result.context = take_count(r, &at, "context_bytes");
 	to->result.other = take_count(r, &at, "other_bytes");
 	to->result.granularity = take_count(r, &at, "granularity_bytes");
+	if (!has(r, &at, "small_most_bytes"))
+		return;
+	to->result.small_most = take_count(r, &at, "small_most_bytes");
+	to->result.small_granularity = take_count(r, &at, "small_granularity_bytes");
 }
 
 static void put_param(struct reader *r, const struct at *param, FILE *f)

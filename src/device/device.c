@@ -32,6 +32,14 @@ void frag_device_close(struct frag_device *dev)
 	dev->state = NULL;
 }
 
+uint64_t frag_device_round(const struct frag_device *dev, uint64_t bytes)
+{
+	const uint64_t to = bytes <= dev->small_most ? dev->small_granularity : dev->granularity;
+	const uint64_t rest = bytes % to;
+
+	return rest ? bytes + (to - rest) : bytes;
+}
+
 int64_t frag_device_free(const struct frag_device *dev)
 {
 	return (int64_t)(dev->total - dev->context - dev->other - dev->used);

@@ -22,6 +22,9 @@ struct frag_gpu_figures {
 	uint64_t context;       /* bytes that the context of a process takes */
 	bool     context_known; /* a second process saw it; else context is 0 */
 	uint64_t granularity;   /* bytes in which cudaMalloc takes memory */
+	/* what asks for at most small_most (0: nothing) is rounded up to
+	 * small_granularity only, and shares pages of granularity */
+	uint64_t small_most, small_granularity;
 	uint64_t page;          /* the least page of virtual memory; 0: there is none */
 	int      driver, runtime;       /* versions: 13000 is 13.0 */
 };

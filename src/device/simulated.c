@@ -3,7 +3,9 @@
  *
  * Physical pages are fungible, so a segment fits wherever enough bytes are
  * left, and addresses only have to be distinct. Pages of a range are made in
- * their own size, so they count as they are.
+ * their own size, so they count as they are. Small requests, where a device has
+ * such, share pages as closely as can be: how a driver lays them out, and when it
+ * lets a page go that is only partly in use, is not known.
  */
 #include <stdbool.h>
 
@@ -12,14 +14,21 @@
 /* No sum may come near 2^64, on an unlimited device either. */
 #define MOST_BYTES (UINT64_C(1) << 62)
 
-/* Rounded up; what is too much stays too much. */
+/* The pages that small requests of so many bytes in all share. */
+static uint64_t shared_pages(const struct frag_device *dev, uint64_t bytes)
+{
+	return (bytes + dev->granularity - 1) / dev->granularity * dev->granularity;
+}
+
+/* What `used` grows by; what is too much stays too much. */
 static uint64_t held(const struct frag_device *dev, uint64_t bytes)
 {
-	uint64_t rest = bytes % dev->granularity;
-
 	if (bytes > MOST_BYTES)
 		return bytes;
-	return rest ? bytes + (dev->granularity - rest) : bytes;
+	if (bytes > dev->small_most)
+		return frag_device_round(dev, bytes);
+	return shared_pages(dev, dev->small_used + frag_device_round(dev, bytes))
+	       - shared_pages(dev, dev->small_used);
 }
 
 static bool has_room(const struct frag_device *dev, uint64_t bytes)
@@ -43,8 +52,12 @@ static int take(struct frag_device *dev, uint64_t bytes, uint64_t *cost_ns)
 static int simulated_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 			     uint64_t *cost_ns)
 {
+	int rc = take(dev, held(dev, bytes), cost_ns);
+
 	*addr = 0;
-	return take(dev, held(dev, bytes), cost_ns);
+	if (!rc && bytes <= dev->small_most)
+		dev->small_used += frag_device_round(dev, bytes);
+	return rc;
 }
 
 static int simulated_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
@@ -52,6 +65,9 @@ static int simulated_release(struct frag_device *dev, frag_addr addr, uint64_t b
 {
 	(void)addr;
 	*cost_ns = 0;
+	/* first what it shares its pages with has to be without it */
+	if (bytes <= dev->small_most)
+		dev->small_used -= frag_device_round(dev, bytes);
 	dev->used -= held(dev, bytes);
 	return 0;
 }

@@ -27,6 +27,8 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	if (rc)
 		return rc;
 	e->open = true;
+	e->device.small_most = f->small_most;
+	e->device.small_granularity = f->small_granularity;
 	e->device.err = &e->said;
 	e->policy.heap = frag_heap_new(&e->device, ops->index);
 	e->policy.state = ops->state_size ? calloc(1, ops->state_size) : NULL;

@@ -344,6 +344,8 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->context = e->device.context;
 		r->other = e->device.other;
 		r->granularity = e->device.granularity;
+		r->small_most = e->device.small_most;
+		r->small_granularity = e->device.small_granularity;
 		r->status = status_of(sim, d, interrupted);
 		r->counts = e->counts;
 		r->counts.segment_allocs = b->segment_allocs;

@@ -169,7 +169,10 @@ void frag_trace_override(struct frag_trace *t, uint64_t total, uint64_t context,
 		f->total = total == UINT64_MAX ? f->total : total;
 		f->context = context == UINT64_MAX ? f->context : context;
 		f->other = other == UINT64_MAX ? f->other : other;
-		f->granularity = granularity == UINT64_MAX ? f->granularity : granularity;
+		if (granularity == UINT64_MAX)
+			continue;
+		f->granularity = granularity;
+		f->small_most = f->small_granularity = 0;
 	}
 }
 

@@ -84,6 +84,11 @@ uint64_t frag_heap_granularity(const struct frag_heap *h)
 	return h->dev->granularity;
 }
 
+uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes)
+{
+	return frag_device_round(h->dev, bytes);
+}
+
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b)
 {
 	const struct block *k;

@@ -3,7 +3,7 @@
 
 static int direct_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
-	uint64_t bytes = frag_round_up(rq->bytes, frag_heap_granularity(p->heap));
+	uint64_t bytes = frag_heap_round(p->heap, rq->bytes);
 	frag_list list;
 	int rc = frag_heap_list(p->heap, rq->pool, 0, &list);
 

@@ -63,7 +63,8 @@ int frag_replay_figures(struct frag_trace *trace, struct frag_gpu *const *gpus, 
 		figures = (struct frag_device_figures){
 			.total = f->total, .context = f->context,
 			.other = f->total > f->context + most ? f->total - f->context - most : 0,
-			.granularity = f->granularity,
+			.granularity = f->granularity, .small_most = f->small_most,
+			.small_granularity = f->small_granularity,
 		};
 		if (frag_trace_describe(trace, d, &figures, f->name[0] ? f->name : NULL))
 			return frag_fail_nomem(err);

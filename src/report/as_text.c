@@ -47,7 +47,11 @@ static void print_device(const struct frag_result *d, FILE *f)
 		fprintf(f, ", context %s", frag_size_text(a, d->context));
 	if (d->other)
 		fprintf(f, ", other processes %s", frag_size_text(b, d->other));
-	fprintf(f, ", pages of %s\n", frag_size_text(a, d->granularity));
+	fprintf(f, ", pages of %s", frag_size_text(a, d->granularity));
+	if (d->small_most)
+		fprintf(f, ", up to %s in steps of %s", frag_size_text(a, d->small_most),
+			frag_size_text(b, d->small_granularity));
+	putc('\n', f);
 }
 
 /* The devices are those of the first policy's runs. */

@@ -289,7 +289,7 @@ static void print_partings(const struct paper *p, const struct frag_group *g)
 
 static void print_device(const struct paper *p, const struct frag_result *r)
 {
-	char a[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
 	fprintf(p->f, "  device %u: ", r->device);
 	if (r->device_name)
@@ -299,7 +299,11 @@ static void print_device(const struct paper *p, const struct frag_result *r)
 		fprintf(p->f, ", context %s", frag_size_text(a, r->context));
 	if (r->other)
 		fprintf(p->f, ", other processes %s", frag_size_text(a, r->other));
-	fprintf(p->f, ", pages of %s\n", frag_size_text(a, r->granularity));
+	fprintf(p->f, ", pages of %s", frag_size_text(a, r->granularity));
+	if (r->small_most)
+		fprintf(p->f, ", up to %s in steps of %s", frag_size_text(a, r->small_most),
+			frag_size_text(b, r->small_granularity));
+	putc('\n', p->f);
 }
 
 static void print_trace(const struct paper *p, const struct frag_group *g)

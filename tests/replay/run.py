@@ -352,10 +352,10 @@ def corruption(folder):
 def overlapping(folder):
     """--verify names both blocks where two segments are the same memory"""
     trace = write_trace(folder / 't', alloc(7, 2 * MIB), alloc('x', 2 * MIB), free(7))
-    # the first cudaMalloc is the one that measures the granularity
-    got = replay('--verify', '-p', 'direct', trace, alias_at=3)
+    # the first 4 cudaMallocs are those that measure the granularities
+    got = replay('--verify', '-p', 'direct', trace, alias_at=6)
     expect(got, 5, 'the block of id 7, allocated at step 0', 'id "x", allocated at step 1')
-    expect(replay('-p', 'direct', trace, alias_at=3), 0)
+    expect(replay('-p', 'direct', trace, alias_at=6), 0)
 
 
 @test
@@ -396,6 +396,36 @@ def costs(folder):
 
 
 @test
+def small_requests(folder):
+    """small requests that share pages: measured, predicted, and simulated under direct"""
+    # 3 of 512 bytes share a page; 1.5 MiB have one of their own
+    trace = write_trace(folder / 't', alloc(1, 100), alloc(2, 512), alloc(3, 3 * MIB // 2),
+                        alloc(4, 300), free(2))
+    got = replay('-p', 'direct', '--json', folder / 'r', '--placements', folder / 'p', trace,
+                 small=512)
+    expect(got, 0, r'pages of 2\.00 MiB, up to 1024\.00 KiB in steps of 512 bytes',
+           'decisions identical in all 5 steps')
+    one = json.loads((folder / 'r').read_text())['runs'][0]
+    assert one['device']['small_granularity_bytes'] == 512, one['device']
+    assert one['device']['small_most_bytes'] == MIB, one['device']
+    assert one['peak']['reserved'] == 3 * 512 + 2 * MIB, one['peak']
+    assert one['prediction']['used_predicted'] == 4 * MIB, one['prediction']
+    assert one['prediction']['used_measured'] == 4 * MIB, one['prediction']
+    assert one['driver']['segments'] == [
+        {'up_to_bytes': MIB, 'count': 3, 'asked': 1536, 'predicted': 2 * MIB, 'taken': 2 * MIB},
+        {'up_to_bytes': 2 * MIB, 'count': 1, 'asked': 2 * MIB, 'predicted': 2 * MIB,
+         'taken': 2 * MIB}], one['driver']
+    # where the driver does not use freed room again, it takes more than was predicted: of four
+    # of 1 MiB two pages, then one of each is freed, and the next two have a page of their own
+    trace = write_trace(folder / 't', *[alloc(i, MIB) for i in range(4)], free(0), free(2),
+                        alloc(5, MIB), alloc(6, MIB))
+    got = replay('-p', 'direct', '--json', folder / 'r', trace, small=512)
+    expect(got, 0)
+    found = json.loads((folder / 'r').read_text())['runs'][0]['prediction']
+    assert found['used_predicted'] == 4 * MIB and found['used_measured'] == 6 * MIB, found
+
+
+@test
 def schema(folder):
     """the result object is what the schema says"""
     try:
@@ -403,8 +433,9 @@ def schema(folder):
     except ImportError:
         return
     rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())
-    for options in [('-p', 'pytorch', '-p', 'direct'), ('--limit', '8MiB')]:
-        got = replay('--json', '-', *options, usual_trace(folder / 't'))
+    for options, standin in [(('-p', 'pytorch', '-p', 'direct'), {}), (('--limit', '8MiB'), {}),
+                             ((), {'small': 512})]:
+        got = replay('--json', '-', *options, usual_trace(folder / 't'), **standin)
         jsonschema.Draft202012Validator(rules).validate(json.loads(got.out))
 
 

@@ -77,7 +77,7 @@ void standin_drop(struct piece *p)
 
 void standin_unmap(const struct piece *p)
 {
-	if (p->kind == SEGMENT || p->kind == RANGE)
+	if (p->kind == SEGMENT || p->kind == RANGE || p->kind == SHARED)
 		munmap((void *)(uintptr_t)p->at, p->bytes);
 }
 
@@ -396,6 +396,13 @@ cudaError_t cudaMalloc(void **devPtr, size_t size)
 	if (e)
 		return e;
 	mallocs++;
+	if (standin.small && size <= standin.small_most) {
+		p = standin_new_small(rounded(size, standin.small));
+		if (!p)
+			return fail(cudaErrorMemoryAllocation);
+		*devPtr = (void *)(uintptr_t)p->at;
+		return cudaSuccess;
+	}
 	if (!standin_take(held))
 		return fail(cudaErrorMemoryAllocation);
 	at = standin.alias_at && (mallocs == standin.alias_at || mallocs + 1 == standin.alias_at)
@@ -422,6 +429,11 @@ cudaError_t cudaFree(void *devPtr)
 	if (e || !devPtr)
 		return e;
 	catch_up(true, 0, UINT64_MAX);
+	p = standin_find(SMALL, (uint64_t)(uintptr_t)devPtr);
+	if (p) {
+		standin_drop_small(p);
+		return cudaSuccess;
+	}
 	p = standin_find(SEGMENT, (uint64_t)(uintptr_t)devPtr);
 	if (!p) {
 		standin_mistake("cudaFree of what is not held");

@@ -8,14 +8,15 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-enum kind { NOTHING, SEGMENT, RANGE, HANDLE, PAGES, STREAM, EVENT };
+enum kind { NOTHING, SEGMENT, SMALL, SHARED, RANGE, HANDLE, PAGES, STREAM, EVENT };
 
 struct piece {
 	enum kind kind;
 	int gpu;
 	uint64_t at, bytes;
 	uint64_t held;          /* device memory that it takes */
-	uint64_t handle;        /* PAGES: index of what is mapped */
+	uint64_t handle;        /* PAGES: index of what is mapped; SMALL: of its SHARED page */
+	uint64_t used, live;    /* SHARED: bytes from its start, small ones in it */
 	bool mapped, released;  /* HANDLE */
 	uint64_t stream, position;      /* EVENT: recorded behind that much of the stream */
 };
@@ -43,6 +44,10 @@ struct piece *standin_find(enum kind kind, uint64_t at);
 void standin_drop(struct piece *p);
 bool standin_take(uint64_t bytes);
 void standin_unmap(const struct piece *p);
+
+/* Small requests, which share pages; NULL where there is no room. Then one goes again. */
+struct piece *standin_new_small(uint64_t bytes);
+void standin_drop_small(struct piece *p);
 
 /* Memory goes away: was everybody done with it? */
 void standin_unused(uint64_t at, uint64_t bytes);

@@ -84,6 +84,48 @@ static void test_granularity(void **state)
 	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
 }
 
+/* Do small requests share pages? Up to which size, and rounded to what? */
+static void test_small(void **state)
+{
+	static const struct {
+		uint64_t granularity, small, small_most, expected;
+	} cases[] = {
+		{ 2 * MIB, 512, MIB, MIB },
+		{ 2 * MIB, 256, 4096, 4096 },
+		{ 2 * MIB, 4096, 6000, 4096 },  /* found by doublings */
+		{ 2 * MIB, 512, 2 * MIB, MIB }, /* two do not share a page */
+		{ 2 * MIB, 0, MIB, 0 },
+		{ 65536, 1024, 8192, 8192 },
+		{ 65536, 32768, 65536, 0 },     /* few go into a page: not to be told */
+	};
+	struct fixture *f = *state;
+	const uint32_t first = 0;
+
+	assert_int_equal(frag_gpu_close(&f->gpu, 1, &f->err), 0);
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		standin_begin();
+		standin.granularity = cases[i].granularity;
+		standin.small = cases[i].small;
+		standin.small_most = cases[i].small_most;
+		standin.ceiling = 3 * cases[i].granularity > 4 * MIB ? 6 * MIB : 4 * MIB;
+		assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, UINT64_MAX, NULL, NULL), 0);
+		assert_int_equal(frag_gpu_look(f->gpu)->granularity, cases[i].granularity);
+		assert_int_equal(frag_gpu_look(f->gpu)->small_most, cases[i].expected);
+		assert_int_equal(frag_gpu_look(f->gpu)->small_granularity,
+				 cases[i].expected ? cases[i].small : 0);
+		assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
+		assert_int_equal(standin.held, 0);
+		assert_int_equal(standin.mistakes, 0);
+	}
+	/* too little may be taken to find out */
+	standin_begin();
+	standin.small = 512;
+	standin.ceiling = 4 * MIB;
+	assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, 5 * MIB, NULL, NULL), 0);
+	assert_int_equal(frag_gpu_look(f->gpu)->small_most, 0);
+	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
+}
+
 static void test_segments(void **state)
 {
 	struct fixture *f = *state;
@@ -223,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_figures, begin, end),
 		cmocka_unit_test_setup_teardown(test_granularity, begin, end),
+		cmocka_unit_test_setup_teardown(test_small, begin, end),
 		cmocka_unit_test_setup_teardown(test_segments, begin, end),
 		cmocka_unit_test_setup_teardown(test_refused, begin, end),
 		cmocka_unit_test_setup_teardown(test_pages, begin, end),

@@ -323,6 +323,7 @@ static void test_limit(void **state)
 	rig_grow(r, 1);
 	assert_int_equal(frag_heap_total(r->heap), 10 * SEGMENT);
 	assert_int_equal(frag_heap_granularity(r->heap), 512);
+	assert_int_equal(frag_heap_round(r->heap, 513), 1024);
 }
 
 /* The highest figures are those since the step began. */

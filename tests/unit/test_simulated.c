@@ -57,6 +57,44 @@ static void test_granularity(void **state)
 	}
 }
 
+/* Small requests share pages: only the sum of their rounded sizes counts. */
+static void test_small(void **state)
+{
+	(void)state;
+	open_device(10000, 0, 0, 1000);
+	dev.small_most = 300;
+	dev.small_granularity = 100;
+	assert_int_equal(frag_device_round(&dev, 201), 300);
+	assert_int_equal(frag_device_round(&dev, 300), 300);
+	assert_int_equal(frag_device_round(&dev, 301), 1000);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(acquire(201), 0);
+	assert_int_equal(dev.used, 1000);       /* 900 of it */
+	assert_int_equal(acquire(301), 0);
+	assert_int_equal(dev.used, 2000);       /* too large to share */
+	assert_int_equal(acquire(100), 0);
+	assert_int_equal(dev.used, 2000);       /* the page is full */
+	assert_int_equal(acquire(1), 0);
+	assert_int_equal(dev.used, 3000);
+	assert_int_equal(release(201), 0);
+	assert_int_equal(dev.used, 2000);       /* 800 need one page */
+	assert_int_equal(acquire(8000), 0);
+	assert_int_equal(acquire(200), 0);      /* the device is full, its page is not */
+	assert_int_equal(acquire(1), -FRAG_EDEVMEM);
+	assert_int_equal(dev.used, 10000);
+	assert_int_equal(release(200), 0);
+	assert_int_equal(release(8000), 0);
+	assert_int_equal(release(1), 0);
+	assert_int_equal(release(100), 0);
+	assert_int_equal(release(301), 0);
+	assert_int_equal(dev.used, 1000);
+	assert_int_equal(release(201), 0);
+	assert_int_equal(release(201), 0);
+	assert_int_equal(dev.used, 0);
+	assert_int_equal(dev.small_used, 0);
+	frag_device_close(&dev);
+}
+
 /* context + other + used may come to just the total; rounding counts. */
 static void test_capacity(void **state)
 {
@@ -160,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_granularity),
+		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_capacity),
 		cmocka_unit_test(test_refusal_tells),
 		cmocka_unit_test(test_limit),

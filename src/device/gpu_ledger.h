@@ -1,0 +1,61 @@
+/*
+ * gpu_ledger.h - what the files behind gpu.h share: a GPU, and all that is held of it.
+ */
+#ifndef DEVICE_GPU_LEDGER_H
+#define DEVICE_GPU_LEDGER_H
+
+#include "device/gpu.h"
+
+#define FRAG_NO_PIECE UINT32_MAX
+
+/* A segment, or a range with its pages. */
+struct frag_piece {
+	uint64_t at;
+	uint64_t bytes;         /* 0: unused */
+	uint64_t page;          /* of a range, once something was mapped; else 0 */
+	bool range;
+	bool *mapped;           /* of a range: a page each */
+	uint32_t next;          /* unused: the next such */
+};
+
+struct frag_gpu {
+	int ordinal;
+	struct frag_gpu_figures figures;
+	struct frag_piece *pieces;
+	uint32_t piece_count, piece_capacity, unused;
+	void **streams;                 /* NULL in it: the default one, or not made yet */
+	uint32_t stream_count, stream_capacity;
+	void **events;
+	uint32_t event_count, event_capacity;
+	uint32_t *idle_events;          /* indexes that nobody waits for */
+	uint32_t idle_count, idle_capacity;
+	void (*seen)(void *ctx, const struct frag_gpu_call *call);
+	void *ctx;
+	struct frag_error said;         /* the first call that failed */
+};
+
+/* Nanoseconds on a clock that never goes back. */
+uint64_t frag_gpu_now(void);
+
+/* Notes a call that failed, in words; the first one is kept for close. -FRAG_EDEVICE */
+int frag_gpu_failed(struct frag_gpu *g, int code, struct frag_error *err, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Makes it the GPU that calls are about. */
+int frag_gpu_use(struct frag_gpu *g, struct frag_error *err);
+
+/* A place in the ledger; FRAG_NO_PIECE: memory is short. */
+uint32_t frag_gpu_new_piece(struct frag_gpu *g);
+void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i);
+
+/* Gives the mapped pages of the run back; the first failure, and goes on. */
+int frag_gpu_unmap_pages(struct frag_piece *p, uint64_t offset, uint64_t bytes);
+
+/* The trace's stream on this GPU, made at its first use. */
+int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err);
+
+/* Finds the granularities, as far as it takes at most so many bytes. */
+#define FRAG_USUAL_GRANULARITY (UINT64_C(2) << 20)
+int frag_gpu_measure(struct frag_gpu *g, uint64_t most, struct frag_error *err);
+
+#endif

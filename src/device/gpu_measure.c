@@ -1,0 +1,141 @@
+/*
+ * gpu_measure.c - what a GPU does not tell, and a few requests find out.
+ *
+ * Segments are borrowed for a moment, and what is free is asked before and
+ * meanwhile. Another process may take or give something just then: what cannot
+ * be believed is not believed.
+ */
+#include "device/gpu_ledger.h"
+
+#include <inttypes.h>
+
+#include "device/cuda.h"
+
+#define LOANS_MOST 3
+#define LEAST_GRANULARITY 512
+
+struct loan {
+	uint32_t piece[LOANS_MOST];
+	uint32_t count;         /* less than was wanted: the GPU refused */
+	uint64_t at[LOANS_MOST];
+	uint64_t taken;         /* by all of them */
+};
+
+static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, bool *refused,
+		      struct frag_error *err)
+{
+	uint32_t i = frag_gpu_new_piece(g);
+	uint64_t at;
+	int e;
+
+	if (i == FRAG_NO_PIECE)
+		return frag_fail_nomem(err);
+	e = frag_cuda.alloc(bytes, &at);
+	if (!e) {
+		g->pieces[i].at = loan->at[loan->count] = at;
+		g->pieces[i].bytes = bytes;
+		loan->piece[loan->count++] = i;
+		return 0;
+	}
+	frag_gpu_drop_piece(g, i);
+	*refused = e == FRAG_CUDA_NO_MEMORY;
+	if (!*refused)
+		return frag_gpu_failed(g, e, err, "cudaMalloc of %" PRIu64 " bytes", bytes);
+	frag_cuda.clear();
+	return 0;
+}
+
+/* Several segments at once, and back again. What fails in between stays in the ledger. */
+static int borrow(struct frag_gpu *g, uint64_t bytes, uint32_t wanted, struct loan *loan,
+		  struct frag_error *err)
+{
+	uint64_t before, after;
+	bool refused = false;
+	int rc = frag_gpu_free_bytes(g, &before, err), e;
+
+	*loan = (struct loan){ .count = 0 };
+	while (!rc && !refused && loan->count < wanted)
+		rc = borrow_one(g, bytes, loan, &refused, err);
+	rc = rc ? rc : frag_gpu_free_bytes(g, &after, err);
+	if (rc)
+		return rc;
+	loan->taken = before > after ? before - after : 0;
+	for (uint32_t i = 0; i < loan->count; i++) {
+		e = frag_cuda.free(loan->at[i]);
+		if (e)
+			return frag_gpu_failed(g, e, err, "cudaFree of %" PRIu64 " bytes", bytes);
+		frag_gpu_drop_piece(g, loan->piece[i]);
+	}
+	return 0;
+}
+
+static bool is_power(uint64_t n)
+{
+	return n && (n & (n - 1)) == 0;
+}
+
+/* What a segment of one byte more than a round size takes away. */
+static int measure_granularity(struct frag_gpu *g, struct frag_error *err)
+{
+	struct loan loan;
+	int rc = borrow(g, FRAG_USUAL_GRANULARITY + 1, 1, &loan, err);
+	uint64_t over = loan.taken > FRAG_USUAL_GRANULARITY ? loan.taken - FRAG_USUAL_GRANULARITY
+							    : 0;
+
+	if (!rc && loan.count && is_power(over) && over >= LEAST_GRANULARITY
+	    && over <= FRAG_USUAL_GRANULARITY)
+		g->figures.granularity = over;
+	return rc;
+}
+
+/* How far neighbours lie apart; three of them, because two may be in two pages. */
+static uint64_t least_distance(const struct loan *loan)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 1; i < loan->count; i++) {
+		const uint64_t a = loan->at[i - 1], b = loan->at[i];
+		const uint64_t distance = a > b ? a - b : b - a;
+
+		least = distance < least ? distance : least;
+	}
+	return least;
+}
+
+/*
+ * Do small requests share a page? Then three of them take one at the most, and
+ * their addresses say how they are rounded. Two of half a page still share one.
+ */
+static int measure_small(struct frag_gpu *g, struct frag_error *err)
+{
+	struct frag_gpu_figures *f = &g->figures;
+	struct loan loan;
+	int rc = borrow(g, 1, 3, &loan, err);
+	uint64_t grain = least_distance(&loan), most;
+
+	if (rc || loan.count < 3 || loan.taken > f->granularity || !is_power(grain)
+	    || grain > f->granularity / 4)
+		return rc;
+	for (most = grain; 2 * most <= f->granularity / 2; most *= 2) {
+		rc = borrow(g, 2 * most, 2, &loan, err);
+		if (rc)
+			return rc;
+		if (loan.count < 2 || loan.taken > f->granularity)
+			break;
+	}
+	f->small_most = most;
+	f->small_granularity = grain;
+	return 0;
+}
+
+int frag_gpu_measure(struct frag_gpu *g, uint64_t most, struct frag_error *err)
+{
+	int rc = 0;
+
+	g->figures.granularity = FRAG_USUAL_GRANULARITY;
+	if (most >= 2 * FRAG_USUAL_GRANULARITY)
+		rc = measure_granularity(g, err);
+	if (!rc && most >= 3 * g->figures.granularity)
+		rc = measure_small(g, err);
+	return rc;
+}

@@ -1,0 +1,96 @@
+/* gpu_work.c - the work of the trace's streams on a GPU: events, fills, copies. */
+#include "device/gpu_ledger.h"
+
+#include "base/grow.h"
+#include "device/cuda.h"
+
+int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err)
+{
+	int rc = frag_gpu_use(g, err), e;
+
+	*out = NULL;
+	if (rc || stream == 0)
+		return rc;
+	if (!frag_grow(&g->streams, &g->stream_capacity, (uint64_t)stream + 1,
+		       sizeof(*g->streams)))
+		return frag_fail_nomem(err);
+	while (g->stream_count <= stream)
+		g->streams[g->stream_count++] = NULL;
+	if (!g->streams[stream]) {
+		e = frag_cuda.stream_new(&g->streams[stream]);
+		if (e) {
+			g->streams[stream] = NULL;
+			return frag_gpu_failed(g, e, err, "cudaStreamCreateWithFlags");
+		}
+	}
+	*out = g->streams[stream];
+	return 0;
+}
+
+/* An event that nobody waits for. */
+static int idle_event(struct frag_gpu *g, uint32_t *event, struct frag_error *err)
+{
+	int e;
+
+	if (g->idle_count) {
+		*event = g->idle_events[--g->idle_count];
+		return 0;
+	}
+	if (!frag_grow(&g->events, &g->event_capacity, (uint64_t)g->event_count + 1,
+		       sizeof(*g->events))
+	    || !frag_grow(&g->idle_events, &g->idle_capacity, (uint64_t)g->event_count + 1,
+			  sizeof(*g->idle_events)))
+		return frag_fail_nomem(err);
+	e = frag_cuda.event_new(&g->events[g->event_count]);
+	if (e)
+		return frag_gpu_failed(g, e, err, "cudaEventCreateWithFlags");
+	*event = g->event_count++;
+	return 0;
+}
+
+int frag_gpu_mark(struct frag_gpu *g, uint32_t stream, uint32_t *event, struct frag_error *err)
+{
+	void *on;
+	int rc = frag_gpu_stream(g, stream, &on, err), e;
+
+	rc = rc ? rc : idle_event(g, event, err);
+	if (rc)
+		return rc;
+	e = frag_cuda.event_record(g->events[*event], on);
+	if (!e)
+		return 0;
+	g->idle_events[g->idle_count++] = *event;
+	return frag_gpu_failed(g, e, err, "cudaEventRecord");
+}
+
+int frag_gpu_wait(struct frag_gpu *g, uint32_t event, struct frag_error *err)
+{
+	int rc = frag_gpu_use(g, err), e = rc ? 0 : frag_cuda.event_wait(g->events[event]);
+
+	g->idle_events[g->idle_count++] = event;
+	return e ? frag_gpu_failed(g, e, err, "cudaEventSynchronize") : rc;
+}
+
+int frag_gpu_fill(struct frag_gpu *g, uint32_t stream, frag_addr addr, uint64_t offset,
+		  uint64_t bytes, uint32_t word, struct frag_error *err)
+{
+	void *on;
+	int rc = frag_gpu_stream(g, stream, &on, err), e;
+
+	if (rc)
+		return rc;
+	e = frag_cuda.fill(on, g->pieces[addr].at + offset, word, bytes / sizeof(word));
+	return e ? frag_gpu_failed(g, e, err, "cuMemsetD32Async") : 0;
+}
+
+int frag_gpu_fetch(struct frag_gpu *g, uint32_t stream, frag_addr addr, uint64_t offset,
+		   uint64_t bytes, void *to, struct frag_error *err)
+{
+	void *on;
+	int rc = frag_gpu_stream(g, stream, &on, err), e;
+
+	if (rc)
+		return rc;
+	e = frag_cuda.fetch(on, g->pieces[addr].at + offset, to, bytes);
+	return e ? frag_gpu_failed(g, e, err, "cudaMemcpyAsync") : 0;
+}
