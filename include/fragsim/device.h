@@ -12,10 +12,12 @@
 typedef uint64_t frag_addr;     /* opaque: what the device calls a segment */
 
 struct frag_device;
+struct frag_driver_model;       /* what calls of a driver take, as it was measured */
 
 /*
  * Every call returns 0, -FRAG_EDEVMEM (refused: a result) or -FRAG_EDEVICE
- * (failed). cost_ns is what the call took; 0 on a simulated device.
+ * (failed). cost_ns is what the call took; on a simulated device what the model
+ * says, 0 without one.
  */
 struct frag_device_ops {
 	const char *name;
@@ -54,6 +56,9 @@ struct frag_device {
 	uint64_t small_used;    /* their bytes, so rounded */
 	uint64_t used;          /* bytes held, so rounded; small ones in whole pages */
 	uint64_t limit;         /* `used` may not pass this; UINT64_MAX: no limit */
+	/* simulated: borrowed, set after open; NULL: none. And what it came to so far */
+	const struct frag_driver_model *model;
+	uint64_t model_ns, model_calls, model_unknown;  /* calls of which it knows nothing */
 };
 
 extern const struct frag_device_ops frag_device_simulated;

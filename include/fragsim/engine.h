@@ -45,6 +45,8 @@ struct frag_sim_options {
 	bool check;             /* recompute everything after each step */
 	const struct frag_device_ops *device;   /* NULL: the simulated one */
 	void *const *device_ctx;        /* what it gets as ctx, one a device; NULL: nothing */
+	/* of the simulated one: what calls take; borrowed. NULL: nothing */
+	const struct frag_driver_model *model;
 };
 
 struct frag_sim;

@@ -99,6 +99,14 @@ struct frag_prediction {
 	X(used_predicted) X(used_measured) X(free_predicted) X(free_measured) \
 	X(error_bytes) X(error_percent)
 
+/* What the calls of a driver would take: a device's profile says so. Modelled, not measured. */
+struct frag_modelled {
+	bool there;                     /* else there was no profile, and nothing is set */
+	uint64_t driver_ns, calls;
+	uint64_t unmeasured_calls;      /* of kinds that the profile does not have: they count 0 */
+};
+#define FRAG_MODELLED(X) X(driver_ns) X(calls) X(unmeasured_calls)
+
 struct frag_driver_costs;               /* what the calls of a GPU's driver took */
 
 /* One policy on one device. Owns what it points to but ops. */
@@ -121,6 +129,7 @@ struct frag_result {
 	uint32_t mark_count;
 	bool has_stats;                 /* the policy keeps statistics of its own */
 	struct frag_memory_stats stats;
+	struct frag_modelled modelled;
 	struct frag_prediction prediction;
 	const struct frag_driver_costs *costs;  /* NULL: a simulation; borrowed */
 };

@@ -205,3 +205,19 @@ char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 		snprintf(buf, FRAG_NUMBER_ROOM, "%.2f GiB", size / 1073741824);
 	return buf;
 }
+
+char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	double value = (double)ns;
+	int unit = 0, decimals = 0;
+
+	while (unit < 3 && value >= 999.5) {
+		value /= 1000;
+		unit++;
+	}
+	if (unit && value < 99.95)
+		decimals = value < 9.995 ? 2 : 1;
+	snprintf(buf, FRAG_NUMBER_ROOM, "%.*f %s", decimals, value, units[unit]);
+	return buf;
+}

@@ -54,4 +54,7 @@ static inline uint32_t frag_hundredths(double percent)
 /* A size as PyTorch's format_size prints it: "916.00 MiB", "512 bytes". */
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 
+/* 950 ns, 12.3 us, 4.56 ms, 1.23 s: three digits of it. */
+char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns);
+
 #endif

@@ -48,6 +48,7 @@ static int simulate(struct diff *d, struct frag_error *err)
 		.choices = run->choices, .choice_count = run->choice_count, .sim = run->sim,
 		.total = run->total, .context = run->context, .other = run->other,
 		.granularity = run->granularity, .lenient = run->lenient,
+		.profile = run->profile_path ? &run->profile : NULL,
 		.threads = run->threads, .log = { .warn = warn, .ctx = d },
 		.stop = frag_interrupted, .progress = show_progress, .done = trace_done, .ctx = d,
 	};
@@ -92,6 +93,9 @@ static int compare(struct diff *d, const struct frag_cmd *cmd, struct frag_error
 		rc = rc ? rc : frag_diff_outputs_open(&d->outputs, o, err);
 		return rc ? rc : frag_comparison_files(c, err);
 	}
+	rc = frag_run_read_profile(&o->run, err);
+	if (rc)
+		return rc;
 	c->policies = !o->baseline;
 	if (o->baseline) {
 		rc = read_baseline(d, err);

@@ -27,6 +27,8 @@ const struct frag_opt frag_diff_opts[] = {
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", FRAG_OPT_ON_OOM },
 	{ 0, "lenient", NULL, "leave out events that are bad in themselves", FRAG_OPT_LENIENT },
+	{ 0, "profile", "FILE", "simulate the device that replay --write-profile was on",
+	  FRAG_OPT_PROFILE },
 	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)",
 	  FRAG_OPT_DEVICE_BYTES },
 	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it", FRAG_OPT_CONTEXT_BYTES },
@@ -186,6 +188,9 @@ static int check_outputs(const struct frag_diff_options *o, const struct frag_cm
 		const char *path = o->outputs[i].path;
 
 		standard += strcmp(path, "-") == 0;
+		if (o->run.profile_path && frag_same_file(path, o->run.profile_path))
+			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the profile",
+					 path);
 		if (o->baseline && frag_same_file(path, o->baseline))
 			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the baseline",
 					 path);
@@ -206,6 +211,7 @@ static int check_standard_input(const struct frag_diff_options *o, const struct 
 {
 	uint32_t standard = o->baseline && strcmp(o->baseline, "-") == 0;
 
+	standard += o->run.profile_path && strcmp(o->run.profile_path, "-") == 0;
 	for (uint32_t i = 0; i < o->trace_count; i++)
 		standard += strcmp(o->traces[i], "-") == 0;
 	return standard > 1 ? frag_usage(cmd, "standard input can be read only once", err) : 0;
@@ -230,6 +236,8 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 				  err);
 	if (!simulate && o->run.settings)
 		return frag_usage(cmd, "--alloc-conf is for policy pytorch: -p pytorch adds it", err);
+	if (!simulate && o->run.profile_path)
+		return frag_usage(cmd, "--profile is for what is simulated now (-p)", err);
 	if (o->run.choice_count && !o->baseline && count == 0)
 		return frag_usage(cmd, "which traces?", err);
 	o->files = !simulate;

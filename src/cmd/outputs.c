@@ -31,16 +31,23 @@ bool frag_same_file(const char *a, const char *b)
 	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-int frag_outputs_apart(const struct frag_outputs *o, const char *trace, struct frag_error *err)
+int frag_outputs_apart(const struct frag_outputs *o, const char *trace, const char *profile,
+		       struct frag_error *err)
 {
-	const char *const paths[] = { trace, o->steps.path, o->placements.path, o->json_path };
+	static const char *const replaced[] = { "the trace", "the profile" };
+	const char *const paths[] = {
+		trace, profile, o->steps.path, o->placements.path, o->json_path, o->profile_path,
+	};
+	const size_t inputs = sizeof(replaced) / sizeof(replaced[0]);
 
-	for (size_t i = 1; i < sizeof(paths) / sizeof(paths[0]); i++) {
+	for (size_t i = inputs; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		for (size_t k = 0; paths[i] && k < i; k++) {
-			if (paths[k] && frag_same_file(paths[i], paths[k]))
-				return frag_fail(err, FRAG_EUSAGE, "%s: %s", paths[i], k
-						 ? "two outputs to one file"
-						 : "the output would replace the trace");
+			if (!paths[k] || !frag_same_file(paths[i], paths[k]))
+				continue;
+			if (k < inputs)
+				return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace %s",
+						 paths[i], replaced[k]);
+			return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file", paths[i]);
 		}
 	}
 	return 0;
@@ -79,6 +86,19 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 	return rc;
 }
 
+static int open_document(struct frag_outfile *f, const char *path, bool *open,
+			 struct frag_error *err)
+{
+	int rc;
+
+	if (!path)
+		return 0;
+	frag_guard_file(f);
+	rc = frag_outfile_open(f, path, err);
+	*open = !rc;
+	return rc;
+}
+
 int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 		      const struct frag_choice *choices, uint32_t count, bool many_devices,
 		      struct frag_error *err)
@@ -93,12 +113,8 @@ int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 		frag_steps_header(&o->steps.file, count > 1);
 	rc = rc ? rc : open_stream(&o->placements, sims, choices, count, many_devices,
 				   frag_placements_observe, err);
-	if (!rc && o->json_path) {
-		frag_guard_file(&o->json);
-		rc = frag_outfile_open(&o->json, o->json_path, err);
-		o->json_open = !rc;
-	}
-	return rc;
+	rc = rc ? rc : open_document(&o->json, o->json_path, &o->json_open, err);
+	return rc ? rc : open_document(&o->profile, o->profile_path, &o->profile_open, err);
 }
 
 /* Brings the policies' rows together. */
@@ -119,12 +135,16 @@ int frag_outputs_finish(struct frag_outputs *o, const struct frag_report *report
 	rc = rc ? rc : gather(&o->placements, err);
 	if (!rc && o->json_open)
 		rc = frag_report_json(report, &o->json, err);
+	if (!rc && o->profile_open)
+		rc = frag_report_profile(report, &o->profile, err);
 	if (!rc && o->steps.open)
 		rc = frag_outfile_finish(&o->steps.file, err);
 	if (!rc && o->placements.open)
 		rc = frag_outfile_finish(&o->placements.file, err);
 	if (!rc && o->json_open)
 		rc = frag_outfile_finish(&o->json, err);
+	if (!rc && o->profile_open)
+		rc = frag_outfile_finish(&o->profile, err);
 	return rc;
 }
 
@@ -141,7 +161,8 @@ int frag_outputs_commit(struct frag_outputs *o, struct frag_error *err)
 	int rc = commit(&o->steps.file, &o->steps.open, err);
 
 	rc = rc ? rc : commit(&o->placements.file, &o->placements.open, err);
-	return rc ? rc : commit(&o->json, &o->json_open, err);
+	rc = rc ? rc : commit(&o->json, &o->json_open, err);
+	return rc ? rc : commit(&o->profile, &o->profile_open, err);
 }
 
 static void fini(struct frag_stream *s)
@@ -162,5 +183,7 @@ void frag_outputs_fini(struct frag_outputs *o)
 	fini(&o->placements);
 	if (o->json_open)
 		frag_outfile_abandon(&o->json);
+	if (o->profile_open)
+		frag_outfile_abandon(&o->profile);
 	frag_guard_file(NULL);
 }

@@ -18,16 +18,18 @@ struct frag_stream {
 
 struct frag_outputs {
 	struct frag_stream steps, placements;
-	const char *json_path;
-	struct frag_outfile json;
-	bool json_open;
+	const char *json_path, *profile_path;
+	struct frag_outfile json, profile;
+	bool json_open, profile_open;
 };
 
 /* Do the two paths lead to the same regular file, there or not yet? */
 bool frag_same_file(const char *a, const char *b);
 
-/* Is each wanted file another, and none the trace? -FRAG_EUSAGE */
-int frag_outputs_apart(const struct frag_outputs *o, const char *trace, struct frag_error *err);
+/* Is each wanted file another, and none what is read: the trace, a profile (or NULL)?
+ * -FRAG_EUSAGE */
+int frag_outputs_apart(const struct frag_outputs *o, const char *trace, const char *profile,
+		       struct frag_error *err);
 
 /* Opens what is wanted, for these simulations, and makes them write into it. */
 int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,

@@ -9,7 +9,8 @@
 
 #define REPEATS_MOST 1000000
 
-enum { OPT_DEVICE = FRAG_OPT_FIRST_OWN, OPT_LIMIT, OPT_PACE, OPT_REPEAT, OPT_VERIFY };
+enum { OPT_DEVICE = FRAG_OPT_FIRST_OWN, OPT_LIMIT, OPT_PACE, OPT_REPEAT, OPT_VERIFY,
+	OPT_WRITE_PROFILE };
 
 const struct frag_opt frag_replay_opts[] = {
 	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
@@ -26,6 +27,8 @@ const struct frag_opt frag_replay_opts[] = {
 	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
+	{ 0, "write-profile", "FILE", "write what was learned of the GPU, for run --profile",
+	  OPT_WRITE_PROFILE },
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", FRAG_OPT_ON_OOM },
 	{ 0, "lenient", NULL, "leave out events that are bad in themselves", FRAG_OPT_LENIENT },
@@ -105,6 +108,9 @@ int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_err
 		return set_repeat(args, value, err);
 	case OPT_VERIFY:
 		args->verify = true;
+		return 0;
+	case OPT_WRITE_PROFILE:
+		args->run.write_profile = value;
 		return 0;
 	default:
 		return frag_run_set_option(&args->run, id, value, err);

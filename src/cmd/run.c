@@ -18,9 +18,7 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 
 	if (rc && frag_interrupted(NULL))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	if (!rc)
-		frag_trace_override(run->trace, o->total, o->context, o->other, o->granularity);
-	return rc;
+	return rc ? rc : frag_run_figures(o, run->trace, err);
 }
 
 static int make_sims(struct run *run, struct frag_error *err)
@@ -47,6 +45,7 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 	int rc, interrupted;
 
 	rc = frag_session_begin(s, &run->options, path, err);
+	rc = rc ? rc : frag_run_read_profile(&run->options, err);
 	rc = rc ? rc : open_trace(run, path, err);
 	rc = rc ? rc : make_sims(run, err);
 	if (rc)

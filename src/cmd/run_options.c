@@ -24,6 +24,8 @@ const struct frag_opt frag_run_opts[] = {
 	{ 0, "lenient", NULL, "leave out events that are bad in themselves", FRAG_OPT_LENIENT },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it holds: 'peak.reserved > 4GiB'; repeatable",
 	  FRAG_OPT_FAIL_IF },
+	{ 0, "profile", "FILE", "simulate the device that replay --write-profile was on",
+	  FRAG_OPT_PROFILE },
 	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", FRAG_OPT_DEVICE_BYTES },
 	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it", FRAG_OPT_CONTEXT_BYTES },
 	{ 0, "other-bytes", "SIZE", "what other processes hold of it", FRAG_OPT_OTHER_BYTES },
@@ -46,6 +48,7 @@ void frag_run_options_fini(struct frag_run_options *run)
 {
 	free(run->choices);
 	free(run->conditions);
+	frag_profile_fini(&run->profile);
 }
 
 static int add_policy(struct frag_run_options *run, const char *text, struct frag_error *err)
@@ -155,6 +158,9 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 		return add_condition(run, value, err);
 	case FRAG_OPT_THREADS:
 		return set_threads(run, value, err);
+	case FRAG_OPT_PROFILE:
+		run->profile_path = value;
+		return 0;
 	case FRAG_OPT_DEVICE_BYTES:
 		return set_size(&run->total, "device-bytes", value, 0, err);
 	case FRAG_OPT_CONTEXT_BYTES:
@@ -191,22 +197,43 @@ int frag_run_settings(struct frag_run_options *run, struct frag_error *err)
 				     " which is not among the policies: -p pytorch adds it");
 }
 
+int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err)
+{
+	int rc;
+
+	if (!run->profile_path)
+		return 0;
+	rc = frag_profile_read(&run->profile, run->profile_path, err);
+	run->sim.model = &run->profile.model;
+	return rc;
+}
+
+int frag_run_figures(const struct frag_run_options *run, struct frag_trace *trace,
+		     struct frag_error *err)
+{
+	int rc = run->profile_path ? frag_profile_apply(&run->profile, trace, err) : 0;
+
+	if (!rc)
+		frag_trace_override(trace, run->total, run->context, run->other,
+				    run->granularity);
+	return rc;
+}
+
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,
 			   struct frag_error *err)
 {
 	int standard = 0;
-	const char *const paths[] = { run->steps, run->placements, run->json };
+	const char *const paths[] = {
+		run->steps, run->placements, run->json, run->write_profile,
+	};
+	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		standard += paths[i] && strcmp(paths[i], "-") == 0;
 	if (standard > 1)
 		return frag_usage(cmd, "two outputs to standard output: only one can be -", err);
 	run->report = !standard && !run->quiet;
-	if (!run->choice_count) {
-		int rc = add_policy(run, run->settings ? "pytorch" : "bestfit", err);
-
-		if (rc)
-			return rc;
-	}
-	return frag_run_settings(run, err);
+	if (!run->choice_count)
+		rc = add_policy(run, run->settings ? "pytorch" : "bestfit", err);
+	return rc ? rc : frag_run_settings(run, err);
 }

@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 #include "fragsim/engine.h"
 #include "compare/condition.h"
+#include "compare/profile.h"
 
 /* Options of run; other commands that simulate take some of them. */
 enum {
@@ -12,6 +13,7 @@ enum {
 	FRAG_OPT_ON_OOM, FRAG_OPT_LENIENT, FRAG_OPT_CHECK, FRAG_OPT_DEVICE_BYTES,
 	FRAG_OPT_CONTEXT_BYTES, FRAG_OPT_OTHER_BYTES, FRAG_OPT_GRANULARITY, FRAG_OPT_FAIL_IF,
 	FRAG_OPT_THREADS, FRAG_OPT_ALLOC_CONF, FRAG_OPT_SUMMARY, FRAG_OPT_STACKS,
+	FRAG_OPT_PROFILE,
 	FRAG_OPT_FIRST_OWN,     /* from here on: another command's own */
 };
 
@@ -23,6 +25,9 @@ struct frag_run_options {
 	struct frag_sim_options sim;
 	uint64_t total, context, other, granularity;    /* UINT64_MAX: the trace's */
 	const char *steps, *placements, *json;          /* paths; NULL: not wanted */
+	const char *write_profile;      /* likewise; of replay */
+	const char *profile_path;       /* NULL: the trace's devices */
+	struct frag_profile profile;    /* where there is a path, once the options are checked */
 	uint32_t threads;
 	const char *settings;   /* of PyTorch's allocator; NULL: not given */
 	enum frag_stacks stacks;
@@ -42,6 +47,13 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 
 /* Applies --alloc-conf, where it was given, to the policies that read such. */
 int frag_run_settings(struct frag_run_options *run, struct frag_error *err);
+
+/* Reads the profile, where one was given: the simulations have its device's model then. */
+int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err);
+
+/* The profile's, and what options say of them wins: the devices of a trace. */
+int frag_run_figures(const struct frag_run_options *run, struct frag_trace *trace,
+		     struct frag_error *err);
 
 /* After the last option: what does not go together, and the defaults. */
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,

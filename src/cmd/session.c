@@ -2,6 +2,7 @@
 #include "cmd/session.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/judge.h"
@@ -14,7 +15,12 @@ int frag_session_begin(struct frag_session *s, const struct frag_run_options *op
 	s->outputs.steps.path = options->steps;
 	s->outputs.placements.path = options->placements;
 	s->outputs.json_path = options->json;
-	return frag_outputs_apart(&s->outputs, path, err);
+	s->outputs.profile_path = options->write_profile;
+	if (options->profile_path && strcmp(path, "-") == 0
+	    && strcmp(options->profile_path, "-") == 0)
+		return frag_fail(err, FRAG_EUSAGE, "standard input can be read only once: the trace "
+				 "or the profile");
+	return frag_outputs_apart(&s->outputs, path, options->profile_path, err);
 }
 
 int frag_session_room(struct frag_session *s, uint32_t devices, struct frag_error *err)
@@ -84,7 +90,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	struct frag_report report = {
 		.colour = frag_terminal_colour(columns), .columns = columns,
 		.summary = o->summary, .whole_tags = o->stacks == FRAG_STACKS_ALL,
-		.trace = frag_trace_info(trace), .runs = s->runs,
+		.trace = frag_trace_info(trace), .runs = s->runs, .gpu = &s->gpu,
 	};
 	int rc;
 

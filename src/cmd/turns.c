@@ -21,14 +21,20 @@ static int open_gpus(struct frag_turns *t, struct frag_trace *trace, struct frag
 		return frag_fail(err, FRAG_EUSAGE, "--device is given %u times, and %s has %u "
 				 "device%s", args->gpu_count, t->path, devices,
 				 devices == 1 ? "" : "s");
+	if (args->run.write_profile && devices > 1)
+		return frag_fail(err, FRAG_EUSAGE, "--write-profile is for one GPU, and %s has %u "
+				 "devices", t->path, devices);
 	for (uint32_t i = 0; i < devices && !args->gpu_count; i++)
 		args->gpus[i] = i;
 	frag_witness_begin(&witness, &look);
 	rc = frag_gpu_open(t->gpus, args->gpus, devices, args->limit, &look, err);
 	frag_witness_end(&witness);
-	t->gpu_count = rc ? 0 : devices;
+	if (rc)
+		return rc;
+	t->gpu_count = devices;
 	t->device_count = devices;
-	return rc ? rc : frag_session_room(t->session, devices, err);
+	t->session->gpu = *frag_gpu_look(t->gpus[0]);
+	return frag_session_room(t->session, devices, err);
 }
 
 static int open_turn(struct frag_turns *t, struct frag_turn *turn,

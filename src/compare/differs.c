@@ -109,6 +109,9 @@ bool frag_tell_runs(char **text, const struct frag_run *base, const struct frag_
 	tell_size(&l, "small requests", a->small_most, b->small_most);
 	tell_size(&l, "granularity of small requests", a->small_granularity,
 		  b->small_granularity);
+	if (a->modelled.there != b->modelled.there)
+		fprintf(l.f, "time in the driver: %s\n", b->modelled.there
+			? "modelled, before not" : "not modelled, before it was");
 	if (a->status == FRAG_RUN_INTERRUPTED || b->status == FRAG_RUN_INTERRUPTED)
 		fprintf(l.f, "interrupted: %s\n", a->status != b->status
 			? b->status == FRAG_RUN_INTERRUPTED ? "the new one" : "the base" : "both");

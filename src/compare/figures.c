@@ -41,6 +41,7 @@ const struct frag_figure frag_figures[FRAG_FIGURES] = {
 	[FRAG_RETRIES] = { .path = "counts.retries", .unit = FRAG_NUMBER, .decides = true },
 	[FRAG_DEVICE_CALLS] = { .path = "device_calls", .unit = FRAG_NUMBER,
 				.value = device_calls },
+	[FRAG_DRIVER_TIME] = { .path = "modelled.driver_ns", .unit = FRAG_NANOSECONDS },
 };
 
 bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,

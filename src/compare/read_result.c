@@ -228,6 +228,20 @@ static void read_counts(struct frag_reader *r, const struct frag_at *run, struct
 #undef X
 }
 
+static void read_modelled(struct frag_reader *r, const struct frag_at *run,
+			  struct frag_modelled *to)
+{
+	struct frag_at at;
+
+	to->there = frag_has(r, run, "modelled");
+	if (!to->there)
+		return;
+	at = frag_take_object(r, run, "modelled");
+#define X(name) to->name = frag_take_count(r, &at, #name);
+	FRAG_MODELLED(X)
+#undef X
+}
+
 /* [from, reserved, allocated] */
 static void read_stretch(struct frag_reader *r, const struct frag_at *at, struct frag_stretch *to)
 {
@@ -290,6 +304,7 @@ static void read_run(struct frag_reader *r, const struct frag_at *at, struct fra
 	FRAG_METRICS_PERCENT(X)
 #undef X
 	read_counts(r, at, &res->counts);
+	read_modelled(r, at, &res->modelled);
 	read_first_oom(r, at, res);
 	/* a result has marks, a baseline courses */
 	if (!frag_has(r, at, "course"))

@@ -69,6 +69,8 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 
 	if (rc && job_stops(job))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	if (!rc && s->profile)
+		rc = frag_profile_apply(s->profile, job->trace, err);
 	if (rc)
 		return rc;
 	frag_trace_override(job->trace, s->total, s->context, s->other, s->granularity);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "device/driver.h"
 #include "fragsim/device.h"
 
 struct frag_gpu;
@@ -27,10 +28,6 @@ struct frag_gpu_figures {
 	uint64_t small_most, small_granularity;
 	uint64_t page;          /* the least page of virtual memory; 0: there is none */
 	int      driver, runtime;       /* versions: 13000 is 13.0 */
-};
-
-enum frag_gpu_kind {
-	FRAG_GPU_MALLOC, FRAG_GPU_FREE, FRAG_GPU_MAP, FRAG_GPU_UNMAP, FRAG_GPU_KINDS
 };
 
 /* A call that the GPU has answered. */

@@ -9,6 +9,7 @@
  */
 #include <stdbool.h>
 
+#include "device/driver.h"
 #include "fragsim/device.h"
 
 /* No sum may come near 2^64, on an unlimited device either. */
@@ -40,9 +41,21 @@ static bool has_room(const struct frag_device *dev, uint64_t bytes)
 	return dev->total == 0 || dev->context + dev->other + used <= dev->total;
 }
 
-static int take(struct frag_device *dev, uint64_t bytes, uint64_t *cost_ns)
+/* What a driver would take for the call, refused or not. */
+static void charge(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
+		   uint64_t *cost_ns)
 {
 	*cost_ns = 0;
+	if (!dev->model)
+		return;
+	dev->model_calls++;
+	if (!frag_driver_model_look(dev->model, kind, bytes, cost_ns))
+		dev->model_unknown++;
+	dev->model_ns += *cost_ns;
+}
+
+static int take(struct frag_device *dev, uint64_t bytes)
+{
 	if (!has_room(dev, bytes))
 		return -FRAG_EDEVMEM;
 	dev->used += bytes;
@@ -52,8 +65,9 @@ static int take(struct frag_device *dev, uint64_t bytes, uint64_t *cost_ns)
 static int simulated_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 			     uint64_t *cost_ns)
 {
-	int rc = take(dev, held(dev, bytes), cost_ns);
+	int rc = take(dev, held(dev, bytes));
 
+	charge(dev, FRAG_GPU_MALLOC, bytes, cost_ns);
 	*addr = 0;
 	if (!rc && bytes <= dev->small_most)
 		dev->small_used += frag_device_round(dev, bytes);
@@ -64,7 +78,7 @@ static int simulated_release(struct frag_device *dev, frag_addr addr, uint64_t b
 			     uint64_t *cost_ns)
 {
 	(void)addr;
-	*cost_ns = 0;
+	charge(dev, FRAG_GPU_FREE, bytes, cost_ns);
 	/* first what it shares its pages with has to be without it */
 	if (bytes <= dev->small_most)
 		dev->small_used -= frag_device_round(dev, bytes);
@@ -95,7 +109,8 @@ static int simulated_map(struct frag_device *dev, frag_addr addr, uint64_t offse
 	(void)addr;
 	(void)offset;
 	(void)page;
-	return take(dev, bytes, cost_ns);
+	charge(dev, FRAG_GPU_MAP, bytes, cost_ns);
+	return take(dev, bytes);
 }
 
 static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset,
@@ -104,7 +119,7 @@ static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t off
 	(void)addr;
 	(void)offset;
 	(void)page;
-	*cost_ns = 0;
+	charge(dev, FRAG_GPU_UNMAP, bytes, cost_ns);
 	dev->used -= bytes;
 	return 0;
 }

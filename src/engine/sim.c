@@ -46,6 +46,7 @@ static int open_engines(struct frag_sim *sim, struct frag_error *err)
 			frag_engine_fini(e);
 			return rc;
 		}
+		e->device.model = sim->options.model;
 		if (sim->options.device_ctx)
 			e->device.ctx = sim->options.device_ctx[sim->device_count];
 	}
@@ -346,6 +347,11 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->granularity = e->device.granularity;
 		r->small_most = e->device.small_most;
 		r->small_granularity = e->device.small_granularity;
+		r->modelled = (struct frag_modelled){
+			.there = e->device.model != NULL, .driver_ns = e->device.model_ns,
+			.calls = e->device.model_calls,
+			.unmeasured_calls = e->device.model_unknown,
+		};
 		r->status = status_of(sim, d, interrupted);
 		r->counts = e->counts;
 		r->counts.segment_allocs = b->segment_allocs;

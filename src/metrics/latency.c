@@ -6,7 +6,6 @@
 #define FINE_BITS 5
 #define FINE (1u << FINE_BITS)          /* buckets a doubling */
 #define BUCKETS ((64 - FINE_BITS + 1) * FINE)
-#define FIRST_CLASS_BITS 20
 
 /* Below FINE each value has its own bucket. */
 static uint32_t bucket_of(uint64_t ns)
@@ -79,19 +78,20 @@ uint64_t frag_latency_rank(const struct frag_latency *l, uint32_t percent)
 	return l->max_ns;
 }
 
-uint32_t frag_size_class(uint64_t bytes)
+bool frag_driver_costs_merge(struct frag_driver_costs *to, const struct frag_driver_costs *from)
 {
-	uint32_t which = 0;
+	bool good = true;
 
-	while (which < FRAG_SIZE_CLASSES - 1 && bytes > UINT64_C(1) << (FIRST_CLASS_BITS + which))
-		which++;
-	return which;
-}
-
-uint64_t frag_size_class_most(uint32_t which)
-{
-	return which == FRAG_SIZE_CLASSES - 1 ? UINT64_MAX
-					      : UINT64_C(1) << (FIRST_CLASS_BITS + which);
+	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
+		for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
+			good = frag_latency_merge(&to->calls[kind][i], &from->calls[kind][i])
+			       && good;
+		to->segments[i].count += from->segments[i].count;
+		to->segments[i].asked += from->segments[i].asked;
+		to->segments[i].predicted += from->segments[i].predicted;
+		to->segments[i].taken += from->segments[i].taken;
+	}
+	return good;
 }
 
 void frag_driver_costs_fini(struct frag_driver_costs *costs)

@@ -18,12 +18,6 @@ struct frag_latency {
 	uint32_t *buckets;              /* NULL: none yet */
 };
 
-/* Sizes up to 1 MiB, then up to each doubling; the last class has no bound. */
-#define FRAG_SIZE_CLASSES 22
-uint32_t frag_size_class(uint64_t bytes);
-/* The largest size of the class; UINT64_MAX for the last. */
-uint64_t frag_size_class_most(uint32_t which);
-
 /* Device memory that the segments of a class took, at cudaMalloc. */
 struct frag_taking {
 	uint64_t count, asked;          /* bytes, as all below */
@@ -42,6 +36,8 @@ bool frag_latency_merge(struct frag_latency *to, const struct frag_latency *from
 /* Nearest rank; 0 where there is nothing. */
 uint64_t frag_latency_rank(const struct frag_latency *l, uint32_t percent);
 
+/* Adds all of `from`; false where memory is short. */
+bool frag_driver_costs_merge(struct frag_driver_costs *to, const struct frag_driver_costs *from);
 void frag_driver_costs_fini(struct frag_driver_costs *costs);
 
 #endif

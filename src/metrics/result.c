@@ -93,6 +93,20 @@ static bool prediction_value(const struct frag_prediction *p, const char *key, d
 	return false;
 }
 
+static bool modelled_value(const struct frag_modelled *m, const char *key, double *value,
+			   bool *absent)
+{
+	*absent = !m->there;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)m->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_MODELLED(X)
+#undef X
+	return false;
+}
+
 /* What follows "head." in the path; NULL where it does not begin so. */
 static const char *below(const char *path, const char *head)
 {
@@ -120,6 +134,8 @@ bool frag_result_value(const struct frag_result *result, const char *path, doubl
 #undef X
 	if ((key = below(path, "prediction")))
 		return prediction_value(&result->prediction, key, value, absent);
+	if ((key = below(path, "modelled")))
+		return modelled_value(&result->modelled, key, value, absent);
 	*value = (double)result->steps;
 	if (strcmp(path, "steps") == 0)
 		return true;

@@ -358,22 +358,6 @@ void frag_replay_retire(struct frag_replay *r, bool interrupted)
 	}
 }
 
-static bool join_costs(struct frag_driver_costs *to, const struct frag_driver_costs *from)
-{
-	bool good = true;
-
-	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
-		for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
-			good = frag_latency_merge(&to->calls[kind][i], &from->calls[kind][i])
-			       && good;
-		to->segments[i].count += from->segments[i].count;
-		to->segments[i].asked += from->segments[i].asked;
-		to->segments[i].predicted += from->segments[i].predicted;
-		to->segments[i].taken += from->segments[i].taken;
-	}
-	return good;
-}
-
 /* The worse of the two stands. */
 static void join_prediction(struct frag_prediction *to, const struct frag_prediction *from)
 {
@@ -387,7 +371,7 @@ static void join_prediction(struct frag_prediction *to, const struct frag_predic
 int frag_replay_join(struct frag_replay *to, const struct frag_replay *from, struct frag_error *err)
 {
 	for (uint32_t d = 0; d < to->device_count; d++) {
-		if (!join_costs(&to->measures[d].costs, &from->measures[d].costs))
+		if (!frag_driver_costs_merge(&to->measures[d].costs, &from->measures[d].costs))
 			return frag_fail_nomem(err);
 		join_prediction(&to->predictions[d], &from->predictions[d]);
 		frag_sim_measured(to->real.sim, d, &to->predictions[d], &to->measures[d].costs);

@@ -155,6 +155,15 @@ static void put_stats(struct frag_node_ref run, const struct frag_result *r)
 #undef X
 }
 
+static void put_modelled(struct frag_node_ref in, const struct frag_modelled *m)
+{
+	struct frag_node_ref o = frag_json_object(in, "modelled");
+
+#define X(name) frag_json_u64(o, #name, m->name);
+	FRAG_MODELLED(X)
+#undef X
+}
+
 static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 {
 	struct frag_node_ref run = frag_json_object(runs, NULL), counts;
@@ -175,6 +184,8 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 #undef X
 	if (r->has_stats)
 		put_stats(run, r);
+	if (r->modelled.there)
+		put_modelled(run, &r->modelled);
 	if (r->prediction.there)
 		frag_json_measured(run, r);
 	put_ooms(run, r);

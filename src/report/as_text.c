@@ -162,6 +162,29 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 	}
 }
 
+/* The devices are all the profile's. */
+static void print_modelled(const struct frag_report *r, int width, FILE *f)
+{
+	const char *device = r->runs[0].result->device_name;
+	char name[600], time[FRAG_NUMBER_ROOM];
+
+	if (!r->runs[0].result->modelled.there)
+		return;
+	fprintf(f, "\ntime in the driver, modelled from the profile of %s\n%-*s  %10s  %10s\n",
+		device ? device : "a device without a name", width, "", "time", "calls");
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_modelled *m = &r->runs[i].result->modelled;
+
+		run_name(r, r->runs[i].result, name, sizeof(name));
+		fprintf(f, "%-*s  %10s  %10" PRIu64, width, name, frag_time_text(time, m->driver_ns),
+			m->calls);
+		if (m->unmeasured_calls)
+			fprintf(f, "  without %" PRIu64 " that the profile knows nothing of",
+				m->unmeasured_calls);
+		putc('\n', f);
+	}
+}
+
 static bool is_worse(const struct frag_mark *a, const struct frag_mark *b)
 {
 	return a->metrics.fi_device > b->metrics.fi_device;
@@ -282,6 +305,7 @@ void frag_report_text(const struct frag_report *report, FILE *f)
 	print_memory(report, width, f);
 	print_indices(report, width, f);
 	print_counts(report, width, f);
+	print_modelled(report, width, f);
 	for (uint32_t i = 0; i < report->run_count; i++) {
 		print_run(report, &report->runs[i], f);
 		if (report->summary && report->runs[i].result->has_stats)

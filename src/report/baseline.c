@@ -80,6 +80,21 @@ static void put_counts(FILE *f, const struct frag_counts *counts)
 	fputs("},\n", f);
 }
 
+static void put_modelled(FILE *f, const struct frag_modelled *m)
+{
+	const char *before = "";
+
+	if (!m->there)
+		return;
+	fputs("     \"modelled\": {", f);
+#define X(name)                                                         \
+	fprintf(f, "%s\"" #name "\": %" PRIu64, before, m->name);       \
+	before = ", ";
+	FRAG_MODELLED(X)
+#undef X
+	fputs("},\n", f);
+}
+
 static void put_oom(FILE *f, const struct frag_result *r)
 {
 	fputs("     \"oom\": [", f);
@@ -161,6 +176,7 @@ static int put_run(FILE *f, const struct frag_run *run)
 	FRAG_METRICS_PERCENT(X)
 #undef X
 	put_counts(f, &r->counts);
+	put_modelled(f, &r->modelled);
 	put_oom(f, r);
 	put_course(f, &run->course);
 	fputc('}', f);

@@ -51,6 +51,9 @@ const char *frag_group_path(const struct frag_group *group);
 /* "bestfit", "bestfit @1" on another device than the first. */
 void frag_run_name(char *buf, size_t size, const struct frag_run *run);
 
+/* Does a run of the group say what the driver would take? */
+bool frag_any_modelled(const struct frag_group *group);
+
 /* Did more than one trace have runs? */
 bool frag_many_traces(const struct frag_comparison *c);
 

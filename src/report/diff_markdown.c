@@ -50,26 +50,32 @@ static void print_group(FILE *f, const struct frag_group *g)
 	static const char *const titles[] = {
 		"policy", "peak reserved", "peak allocated", "over bound, %", "efficiency, %",
 		"fi_device mean", "p95", "max", "fi mean", "severe steps", "OOMs", "device calls",
-		NULL,
 	};
+	static const char modelled[] = "time in the driver, modelled";
 	static const enum frag_figure_name figures[] = {
 		FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
 		FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
-		FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_DEVICE_CALLS,
+		FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_DEVICE_CALLS, FRAG_DRIVER_TIME,
 	};
+	enum { MOST = sizeof(figures) / sizeof(figures[0]) };
+	/* the last one only where there is such */
+	const size_t count = frag_any_modelled(g) ? MOST : MOST - 1;
+	const char *heads[MOST + 2] = { NULL };
 	char name[600];
 
 	fputs("\n### ", f);
 	put_text(f, frag_group_path(g));
 	fprintf(f, "\n\n%" PRIu64 " events, content `%s`%s\n\n", g->runs->events, g->runs->content,
 		g->runs->complete ? "" : ", not read to its end");
-	put_head(f, titles, 1);
+	memcpy(heads, titles, sizeof(titles));
+	heads[MOST] = count == MOST ? modelled : NULL;
+	put_head(f, heads, 1);
 	for (uint32_t i = 0; i < g->count; i++) {
 		frag_run_name(name, sizeof(name), g->pair[i].run);
 		fputs("| ", f);
 		put_text(f, name);
 		putc(' ', f);
-		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
+		for (size_t k = 0; k < count; k++)
 			put_change(f, figures[k], &g->pair[i]);
 		fputs("|\n", f);
 	}

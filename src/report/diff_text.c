@@ -199,6 +199,9 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 		{ FRAG_RETRIES, "retries", 7, 5, 0 },
 		{ FRAG_DEVICE_CALLS, "calls", 6, 7, 0 },
 	};
+	static const struct cell modelled[] = {
+		{ FRAG_DRIVER_TIME, "time in the driver, modelled", 11, 12, 8 },
+	};
 	static const struct cell indices[] = {
 		{ FRAG_FI_DEVICE_MEAN, "fi_device mean", 6, 7, 0 },
 		{ FRAG_FI_DEVICE_P95, "p95", 6, 7, 0 },
@@ -209,6 +212,8 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 
 	print_table(p, g, memory, sizeof(memory) / sizeof(memory[0]));
 	print_table(p, g, cost, sizeof(cost) / sizeof(cost[0]));
+	if (frag_any_modelled(g))
+		print_table(p, g, modelled, sizeof(modelled) / sizeof(modelled[0]));
 	print_table(p, g, indices, sizeof(indices) / sizeof(indices[0]));
 }
 

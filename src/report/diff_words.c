@@ -9,6 +9,8 @@ const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, do
 {
 	if (unit == FRAG_BYTES)
 		return frag_size_text(buf, (uint64_t)value);
+	if (unit == FRAG_NANOSECONDS)
+		return frag_time_text(buf, (uint64_t)value);
 	snprintf(buf, FRAG_NUMBER_ROOM, unit == FRAG_POINTS ? "%.2f" : "%.0f", value);
 	return buf;
 }
@@ -81,6 +83,14 @@ void frag_run_name(char *buf, size_t size, const struct frag_run *run)
 		snprintf(buf, size, "%s @%u", run->policy, run->result.device);
 	else
 		snprintf(buf, size, "%s", run->policy);
+}
+
+bool frag_any_modelled(const struct frag_group *group)
+{
+	for (uint32_t i = 0; i < group->count; i++)
+		if (group->pair[i].run && group->pair[i].run->result.modelled.there)
+			return true;
+	return false;
 }
 
 bool frag_many_traces(const struct frag_comparison *c)

@@ -6,28 +6,6 @@
 #include "base/format.h"
 #include "metrics/latency.h"
 
-static const char *const kinds[FRAG_GPU_KINDS] = {
-	[FRAG_GPU_MALLOC] = "cudaMalloc", [FRAG_GPU_FREE] = "cudaFree",
-	[FRAG_GPU_MAP] = "map", [FRAG_GPU_UNMAP] = "unmap",
-};
-
-/* 950 ns, 12.3 us, 4.56 ms, 1.23 s: three digits of it. */
-static const char *time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns)
-{
-	static const char *const units[] = { "ns", "us", "ms", "s" };
-	double value = (double)ns;
-	int unit = 0, decimals = 0;
-
-	while (unit < 3 && value >= 999.5) {
-		value /= 1000;
-		unit++;
-	}
-	if (unit && value < 99.95)
-		decimals = value < 9.995 ? 2 : 1;
-	snprintf(buf, FRAG_NUMBER_ROOM, "%.*f %s", decimals, value, units[unit]);
-	return buf;
-}
-
 static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
 {
 	uint64_t most = frag_size_class_most(which);
@@ -80,10 +58,10 @@ static void print_call(const char *kind, uint32_t which, const struct frag_laten
 	char class[FRAG_NUMBER_ROOM], t[6][FRAG_NUMBER_ROOM];
 
 	fprintf(f, "  %-10s %8s %8" PRIu64 " %9s %9s %9s %9s %9s %9s\n", kind,
-		class_text(class, which), l->count, time_text(t[0], l->total_ns),
-		time_text(t[1], l->min_ns), time_text(t[2], frag_latency_rank(l, 50)),
-		time_text(t[3], frag_latency_rank(l, 95)),
-		time_text(t[4], frag_latency_rank(l, 99)), time_text(t[5], l->max_ns));
+		class_text(class, which), l->count, frag_time_text(t[0], l->total_ns),
+		frag_time_text(t[1], l->min_ns), frag_time_text(t[2], frag_latency_rank(l, 50)),
+		frag_time_text(t[3], frag_latency_rank(l, 95)),
+		frag_time_text(t[4], frag_latency_rank(l, 99)), frag_time_text(t[5], l->max_ns));
 }
 
 static void print_calls(const struct frag_driver_costs *c, FILE *f)
@@ -98,7 +76,8 @@ static void print_calls(const struct frag_driver_costs *c, FILE *f)
 				fprintf(f, "  %-10s %8s %8s %9s %9s %9s %9s %9s %9s\n", "calls",
 					"up to", "count", "total", "min", "p50", "p95", "p99", "max");
 			head = true;
-			print_call(kinds[kind], i, &c->calls[kind][i], f);
+			print_call(frag_gpu_kind_name((enum frag_gpu_kind)kind), i,
+				   &c->calls[kind][i], f);
 		}
 	}
 }
@@ -163,6 +142,16 @@ static void put_call(struct frag_node_ref list, const char *kind, uint32_t which
 	frag_json_u64(o, "max_ns", l->max_ns);
 }
 
+void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c)
+{
+	struct frag_node_ref list = frag_json_array(in, "calls");
+
+	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
+		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++)
+			put_call(list, frag_gpu_kind_name((enum frag_gpu_kind)kind), i,
+				 &c->calls[kind][i]);
+}
+
 static void put_segments(struct frag_node_ref driver, const struct frag_driver_costs *c)
 {
 	struct frag_node_ref list = frag_json_array(driver, "segments"), o;
@@ -208,13 +197,10 @@ static void put_prediction(struct frag_node_ref o, const struct frag_prediction 
 
 void frag_json_measured(struct frag_node_ref run, const struct frag_result *r)
 {
-	struct frag_node_ref driver, list;
+	struct frag_node_ref driver;
 
 	put_prediction(frag_json_object(run, "prediction"), &r->prediction);
 	driver = frag_json_object(run, "driver");
-	list = frag_json_array(driver, "calls");
-	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
-		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++)
-			put_call(list, kinds[kind], i, &r->costs->calls[kind][i]);
+	frag_json_calls(driver, r->costs);
 	put_segments(driver, r->costs);
 }

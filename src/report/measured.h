@@ -10,6 +10,9 @@
 /* Nothing where the run was a simulation. */
 void frag_report_measured(const struct frag_result *run, FILE *f);
 
+/* A member: what each kind of call took, by size. */
+void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c);
+
 /* Members of a RUN: prediction, driver. */
 void frag_json_measured(struct frag_node_ref run, const struct frag_result *r);
 

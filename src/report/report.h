@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/outfile.h"
+#include "device/gpu.h"
 #include "fragsim/engine.h"
 #include "events/survey.h"
 #include "report/chart.h"
@@ -24,6 +25,7 @@ struct frag_report {
 	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */
+	const struct frag_gpu_figures *gpu;     /* of a replay on one; NULL: none */
 };
 
 /* The text report of `run`. */
@@ -35,6 +37,10 @@ void frag_report_pytorch(const struct frag_result *run, FILE *f);
 /* The result object of SPEC 7. */
 int frag_report_json(const struct frag_report *report, struct frag_outfile *f,
 		     struct frag_error *err);
+
+/* What the runs of a replay, on report->gpu, have learned of it. */
+int frag_report_profile(const struct frag_report *report, struct frag_outfile *out,
+			struct frag_error *err);
 
 /* All policies with their keys, as text and as JSON. */
 void frag_report_policies(FILE *f);

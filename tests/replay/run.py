@@ -426,6 +426,59 @@ def small_requests(folder):
 
 
 @test
+def profile(folder):
+    """--write-profile says what was learned; run --profile then simulates that GPU"""
+    trace = write_trace(folder / 't', alloc(1, 1000), alloc(2, 3 * MIB), free(1), free(2),
+                        alloc(3, 3 * MIB))
+    path = folder / 'p'
+    got = replay('-q', '-p', 'direct', '-p', 'bestfit', '--repeat', 2, '--write-profile', path,
+                 trace, slow_us=50, small=512)
+    expect(got, 0)
+    written = json.loads(path.read_text())
+    import jsonschema
+    rules = json.loads((REPO / 'man' / 'fragsim-profile.schema.json').read_text())
+    jsonschema.Draft202012Validator(rules).validate(written)
+    assert written['device'] == {
+        'name': 'stand-in 0', 'total_bytes': 4 << 30, 'context_bytes': 256 * MIB,
+        'granularity_bytes': 2 * MIB, 'small_granularity_bytes': 512, 'small_most_bytes': MIB,
+        'page_bytes': 2 * MIB, 'driver_version': 13000, 'runtime_version': 13000}, written
+    # of each policy twice: direct asks for 512 bytes and twice for 4 MiB and gives the first two
+    # back; bestfit asks for 2 and 4 MiB
+    calls = {(c['call'], c['up_to_bytes']): c for c in written['calls']}
+    assert {key: c['count'] for key, c in calls.items()} == {
+        ('cudaMalloc', MIB): 2, ('cudaMalloc', 2 * MIB): 2, ('cudaMalloc', 4 * MIB): 6,
+        ('cudaFree', MIB): 2, ('cudaFree', 4 * MIB): 2}, calls
+    assert all(c['min_ns'] >= 50000 for c in calls.values()), calls
+    a, b = [run(command, '-p', 'direct', '--placements', '-', *more, trace, program=program,
+                small=512)
+            for command, program, more in [('run', PROGRAM, ('--profile', path)),
+                                           ('replay', None, ())]]
+    assert a.out == b.out and a.out, (a, b)
+    got = run('run', '-p', 'direct', '--json', '-', '--profile', path, trace, program=PROGRAM)
+    model = json.loads(got.out)['runs'][0]['modelled']
+    assert model['calls'] == 5 and model['unmeasured_calls'] == 0, model
+    mean = {key: c['total_ns'] / c['count'] for key, c in calls.items()}
+    wanted = (mean['cudaMalloc', MIB] + 2 * mean['cudaMalloc', 4 * MIB] + mean['cudaFree', MIB]
+              + mean['cudaFree', 4 * MIB])
+    assert abs(model['driver_ns'] - wanted) <= 5, (model, wanted)   # each is rounded
+
+
+@test
+def profile_refused(folder):
+    """a profile is of one GPU, and a file of its own; a failed replay leaves none"""
+    two = write_trace(folder / 'two', alloc(1, 1000, device=1), devices=2)
+    expect(replay('--write-profile', folder / 'p', two, gpus=2), 2, '--write-profile is for one GPU')
+    trace = usual_trace(folder / 't')
+    expect(replay('-q', '--write-profile', folder / 'p', '--json', folder / 'p', trace), 2,
+           'two outputs to one file')
+    expect(replay('--write-profile', '-', '--json', '-', trace), 2, 'two outputs to standard output')
+    expect(replay('-q', '--write-profile', folder / 'p', trace, fail_at=70), 5)
+    assert not (folder / 'p').exists()
+    got = replay('--write-profile', '-', trace)
+    assert json.loads(got.out)['format'] == 'fragsim-profile', got
+
+
+@test
 def schema(folder):
     """the result object is what the schema says"""
     try:
