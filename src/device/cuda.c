@@ -225,6 +225,11 @@ static int cuda_stream_del(void *stream)
 	return (int)cudaStreamDestroy(stream);
 }
 
+static int cuda_stream_wait(void *stream)
+{
+	return (int)cudaStreamSynchronize(stream);
+}
+
 static int cuda_event_new(void **event)
 {
 	cudaEvent_t made = NULL;
@@ -286,6 +291,7 @@ const struct frag_cuda_calls frag_cuda = {
 	.open_up = cuda_open_up,
 	.stream_new = cuda_stream_new,
 	.stream_del = cuda_stream_del,
+	.stream_wait = cuda_stream_wait,
 	.event_new = cuda_event_new,
 	.event_record = cuda_event_record,
 	.event_wait = cuda_event_wait,

@@ -40,6 +40,7 @@ struct frag_cuda_calls {
 
 	int (*stream_new)(void **stream);       /* NULL is the default stream */
 	int (*stream_del)(void *stream);
+	int (*stream_wait)(void *stream);
 	int (*event_new)(void **event);
 	int (*event_record)(void *event, void *stream);
 	int (*event_wait)(void *event);

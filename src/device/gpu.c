@@ -227,7 +227,8 @@ static int gpu_unreserve(struct frag_device *dev, frag_addr addr, uint64_t bytes
 	return 0;
 }
 
-static int map_pages(const struct frag_gpu *g, struct frag_piece *p, uint64_t offset, uint64_t bytes)
+static int map_pages(const struct frag_gpu *g, struct frag_piece *p, uint64_t offset,
+		     uint64_t bytes)
 {
 	int e = 0;
 

@@ -75,8 +75,10 @@ int frag_gpu_free_bytes(struct frag_gpu *gpu, uint64_t *bytes, struct frag_error
 /*
  * The work of the trace's streams: dense indexes, 0 is the default stream. mark
  * makes an event behind all that is queued now, wait waits for it and gives it
- * back. fill queues, in words of 4 bytes; fetch waits for the stream.
+ * back. sync waits for all that is queued on the stream (UINT32_MAX: on all).
+ * fill queues, in words of 4 bytes; fetch waits for the stream.
  */
+int frag_gpu_sync(struct frag_gpu *gpu, uint32_t stream, struct frag_error *err);
 int frag_gpu_mark(struct frag_gpu *gpu, uint32_t stream, uint32_t *event, struct frag_error *err);
 int frag_gpu_wait(struct frag_gpu *gpu, uint32_t event, struct frag_error *err);
 int frag_gpu_fill(struct frag_gpu *gpu, uint32_t stream, frag_addr addr, uint64_t offset,

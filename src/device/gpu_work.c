@@ -71,6 +71,24 @@ int frag_gpu_wait(struct frag_gpu *g, uint32_t event, struct frag_error *err)
 	return e ? frag_gpu_failed(g, e, err, "cudaEventSynchronize") : rc;
 }
 
+int frag_gpu_sync(struct frag_gpu *g, uint32_t stream, struct frag_error *err)
+{
+	const bool all = stream == UINT32_MAX;
+	int rc, e;
+
+	/* a stream that nobody has used has nothing queued */
+	if (!all && stream && (stream >= g->stream_count || !g->streams[stream]))
+		return 0;
+	rc = frag_gpu_use(g, err);
+	if (rc)
+		return rc;
+	e = all ? frag_cuda.wait() : frag_cuda.stream_wait(stream ? g->streams[stream] : NULL);
+	if (e)
+		return frag_gpu_failed(g, e, err, all ? "cudaDeviceSynchronize"
+				       : "cudaStreamSynchronize");
+	return 0;
+}
+
 int frag_gpu_fill(struct frag_gpu *g, uint32_t stream, frag_addr addr, uint64_t offset,
 		  uint64_t bytes, uint32_t word, struct frag_error *err)
 {

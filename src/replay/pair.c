@@ -159,7 +159,7 @@ static int make(struct frag_replay *r, const struct frag_choice *choice, struct 
 	rc = rc ? rc : make_side(&r->twin, r, choice, &frag_device_simulated, err);
 	if (rc)
 		return rc;
-	r->work = frag_work_new(r->real.sim, r->gpus, r->options.verify);
+	r->work = frag_work_new(r->real.sim, r->gpus, r->device_count, r->options.verify);
 	if (!r->work)
 		return frag_fail_nomem(err);
 	observer.ctx = r->work;

@@ -43,6 +43,7 @@ struct mark {
 struct frag_work {
 	struct frag_sim *sim;
 	struct frag_gpu *const *gpus;
+	uint32_t gpu_count;
 	bool verify;
 	struct block *blocks;           /* by slot */
 	uint32_t block_count, block_capacity;
@@ -50,7 +51,8 @@ struct frag_work {
 	uint32_t first_mark, mark_count;
 };
 
-struct frag_work *frag_work_new(struct frag_sim *sim, struct frag_gpu *const *gpus, bool verify)
+struct frag_work *frag_work_new(struct frag_sim *sim, struct frag_gpu *const *gpus,
+				uint32_t gpu_count, bool verify)
 {
 	struct frag_work *w = calloc(1, sizeof(*w));
 
@@ -58,6 +60,7 @@ struct frag_work *frag_work_new(struct frag_sim *sim, struct frag_gpu *const *gp
 		return NULL;
 	w->sim = sim;
 	w->gpus = gpus;
+	w->gpu_count = gpu_count;
 	w->verify = verify;
 	return w;
 }
@@ -317,8 +320,21 @@ static int freed(struct frag_work *w, const struct frag_event *ev, struct frag_e
 	return rc ? rc : mark_block(w, b, err);
 }
 
+/* What the program waited for is waited for: on a real stream, before it is believed. */
+static int synced(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t d = 0; d < w->gpu_count && !rc; d++)
+		if (ev->device == FRAG_ALL || ev->device == d)
+			rc = frag_gpu_sync(w->gpus[d], ev->stream, err);
+	return rc;
+}
+
 int frag_work_before(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
 {
+	if (ev->op == FRAG_OP_SYNC)
+		return synced(w, ev, err);
 	return ev->op == FRAG_OP_FREE ? freed(w, ev, err) : 0;
 }
 

@@ -16,7 +16,8 @@
 struct frag_work;
 
 /* sim and gpus are borrowed. NULL where memory is short. */
-struct frag_work *frag_work_new(struct frag_sim *sim, struct frag_gpu *const *gpus, bool verify);
+struct frag_work *frag_work_new(struct frag_sim *sim, struct frag_gpu *const *gpus,
+				uint32_t gpu_count, bool verify);
 /* Before the policy sees the event: it may give back at once what is freed.
  * -FRAG_EDEVICE for corruption: both blocks are named */
 int frag_work_before(struct frag_work *work, const struct frag_event *ev, struct frag_error *err);

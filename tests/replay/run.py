@@ -325,6 +325,39 @@ def waits(folder):
 
 
 @test
+def sync(folder):
+    """a sync of the trace waits for the real stream, a mark for nothing"""
+    def calls(*events):
+        # the free leaves a mark on stream 1, so that there is a stream to wait for
+        trace = write_trace(folder / 't', alloc(1, 1000, stream=1), free(1), *events)
+        got = replay('-q', '--verify', trace, print=1)
+        expect(got, 0)
+        return int(re.search(r'(\d+) calls', got.err)[1])
+
+    none = calls({'op': 'mark', 'name': 'm'})
+    # choose the GPU, and wait
+    assert calls({'op': 'sync'}) == none + 2
+    assert calls({'op': 'sync', 'stream': 1}) == none + 2
+    # nothing was queued on this one
+    assert calls({'op': 'sync', 'stream': 5}) == none
+
+
+@test
+def initial(folder):
+    """blocks that were there when the trace began have a pattern as others"""
+    sys.path.insert(0, str(REPO / 'tests' / 'snapshot'))
+    import snaps
+    (folder / 't').write_text(json.dumps(snaps.basic()))
+    options = ['-p', 'pytorch', '--verify', folder / 't']
+    got = replay(*options)
+    expect(got, 0, 'decisions identical in all')
+    # 6 MiB are freed and looked at in 8 places; at the end comes the block of 100 bytes that
+    # was there at the beginning
+    expect(replay(*options, corrupt_at=9), 5, 'corruption on device 0: the block of id [^,]*, '
+           'allocated at step 0, holds [0-9a-f]* at byte 0 of 512')
+
+
+@test
 def verify(folder):
     """--verify passes where nothing is wrong, under every policy"""
     trace = folder / 'trace'

@@ -260,6 +260,34 @@ static void test_streams(void **state)
 	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
 }
 
+/* A stream is waited for, and no other; or all of them. */
+static void test_sync(void **state)
+{
+	struct fixture *f = *state;
+	frag_addr a;
+	uint64_t cost, calls;
+	uint32_t words[2];
+
+	assert_int_equal(f->dev.ops->acquire(&f->dev, MIB, &a, &cost), 0);
+	assert_int_equal(frag_gpu_fill(f->gpu, 2, a, 0, 4, 0xabcd, NULL), 0);
+	assert_int_equal(frag_gpu_fill(f->gpu, 3, a, 4, 4, 0xabcd, NULL), 0);
+	assert_int_equal(frag_gpu_sync(f->gpu, 3, NULL), 0);
+	assert_int_equal(frag_gpu_fetch(f->gpu, 0, a, 0, 8, words, NULL), 0);
+	assert_int_equal(words[0], 0);
+	assert_int_equal(words[1], 0xabcd);
+	assert_int_equal(frag_gpu_sync(f->gpu, UINT32_MAX, NULL), 0);
+	assert_int_equal(frag_gpu_fetch(f->gpu, 0, a, 0, 8, words, NULL), 0);
+	assert_int_equal(words[0], 0xabcd);
+	/* nobody has used these streams */
+	calls = standin.calls;
+	assert_int_equal(frag_gpu_sync(f->gpu, 1, NULL), 0);
+	assert_int_equal(frag_gpu_sync(f->gpu, 9, NULL), 0);
+	assert_int_equal(standin.calls, calls);
+	assert_int_equal(frag_gpu_sync(f->gpu, 0, NULL), 0);
+	assert_true(standin.calls > calls);
+	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +301,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_broken, begin, end),
 		cmocka_unit_test_setup_teardown(test_stuck, begin, end),
 		cmocka_unit_test_setup_teardown(test_streams, begin, end),
+		cmocka_unit_test_setup_teardown(test_sync, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
