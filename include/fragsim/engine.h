@@ -71,9 +71,10 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
  */
 void frag_sim_retire(struct frag_sim *sim, bool interrupted);
 
-/* For who drives a device that can be measured: part of its results. costs is borrowed. */
+/* For who drives a device that can be measured: part of its results. costs and probes are
+ * borrowed. */
 void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
-		       const struct frag_driver_costs *costs);
+		       const struct frag_driver_costs *costs, const struct frag_probes *probes);
 
 /* What the device calls the segment of the block in a slot, which must hold one. */
 frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot);

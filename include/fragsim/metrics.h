@@ -107,6 +107,22 @@ struct frag_modelled {
 };
 #define FRAG_MODELLED(X) X(driver_ns) X(calls) X(unmeasured_calls)
 
+/* The largest single cudaMalloc that a GPU would have given, after a step. */
+struct frag_probe {
+	uint64_t step;
+	char *mark;                     /* as JSON text with its quotes; NULL: at none */
+	uint64_t free;                  /* bytes that could have been, in whole pages */
+	uint64_t largest;               /* bytes in one piece */
+	double   fi;                    /* percent of free that this piece is not */
+};
+#define FRAG_PROBES_MOST 10000
+
+struct frag_probes {
+	struct frag_probe *probe;       /* the first of them */
+	uint32_t kept;
+	uint64_t count;                 /* of all; 0: nobody asked */
+};
+
 struct frag_driver_costs;               /* what the calls of a GPU's driver took */
 
 /* One policy on one device. Owns what it points to but ops. */
@@ -132,6 +148,7 @@ struct frag_result {
 	struct frag_modelled modelled;
 	struct frag_prediction prediction;
 	const struct frag_driver_costs *costs;  /* NULL: a simulation; borrowed */
+	const struct frag_probes *probes;       /* likewise */
 };
 
 void frag_result_fini(struct frag_result *result);

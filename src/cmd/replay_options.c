@@ -10,7 +10,7 @@
 #define REPEATS_MOST 1000000
 
 enum { OPT_DEVICE = FRAG_OPT_FIRST_OWN, OPT_LIMIT, OPT_PACE, OPT_REPEAT, OPT_VERIFY,
-	OPT_WRITE_PROFILE };
+	OPT_WRITE_PROFILE, OPT_PROBE };
 
 const struct frag_opt frag_replay_opts[] = {
 	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
@@ -24,6 +24,8 @@ const struct frag_opt frag_replay_opts[] = {
 	{ 0, "repeat", "N", "replay N times, for the costs (1)", OPT_REPEAT },
 	{ 0, "verify", NULL, "fill each block with a pattern, and look whether it stays",
 	  OPT_VERIFY },
+	{ 0, "probe", "WHEN", "find the largest cudaMalloc there is: at marks, or every N steps",
+	  OPT_PROBE },
 	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
@@ -93,6 +95,17 @@ static int set_repeat(struct frag_replay_args *args, const char *value, struct f
 			 REPEATS_MOST);
 }
 
+static int set_probe(struct frag_replay_args *args, const char *value, struct frag_error *err)
+{
+	args->probe_marks = strcmp(value, "marks") == 0;
+	args->probe_every = 0;
+	if (args->probe_marks || (frag_parse_count(value, strlen(value), &args->probe_every)
+				  && args->probe_every))
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--probe %.60s: marks, or a number of steps from 1 on, is "
+			 "wanted", value);
+}
+
 int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct frag_replay_args *args = ctx;
@@ -109,6 +122,8 @@ int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_err
 	case OPT_VERIFY:
 		args->verify = true;
 		return 0;
+	case OPT_PROBE:
+		return set_probe(args, value, err);
 	case OPT_WRITE_PROFILE:
 		args->run.write_profile = value;
 		return 0;

@@ -14,6 +14,8 @@ struct frag_replay_args {
 	uint64_t repeat;        /* at least 1 */
 	double pace;            /* 0: as fast as possible */
 	bool verify;
+	bool probe_marks;
+	uint64_t probe_every;   /* steps; 0: not */
 };
 
 extern const struct frag_opt frag_replay_opts[];

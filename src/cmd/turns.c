@@ -37,8 +37,9 @@ static int open_gpus(struct frag_turns *t, struct frag_trace *trace, struct frag
 	return frag_session_room(t->session, devices, err);
 }
 
+/* Of several times the same only the first one is probed. */
 static int open_turn(struct frag_turns *t, struct frag_turn *turn,
-		     const struct frag_choice *choice, struct frag_error *err)
+		     const struct frag_choice *choice, bool first, struct frag_error *err)
 {
 	const struct frag_replay_args *args = t->args;
 	const struct frag_trace_options reading = {
@@ -50,6 +51,8 @@ static int open_turn(struct frag_turns *t, struct frag_turn *turn,
 	const struct frag_replay_options options = {
 		.on_oom_continue = args->run.sim.on_oom_continue, .check = args->run.sim.check,
 		.verify = args->verify, .pace = args->pace, .stop = frag_interrupted,
+		.probe_marks = args->probe_marks && first,
+		.probe_every = first ? args->probe_every : 0,
 		.progress = frag_session_progress, .ctx = t->session,
 	};
 	int rc = frag_trace_open(&turn->trace, t->path, &reading, err);
@@ -81,7 +84,7 @@ int frag_turns_open(struct frag_turns *t, struct frag_error *err)
 	while (t->count < o->choice_count && !rc) {
 		struct frag_turn *turn = &t->turn[t->count];
 
-		rc = open_turn(t, turn, &o->choices[t->count++], err);
+		rc = open_turn(t, turn, &o->choices[t->count++], true, err);
 		rc = rc ? rc : frag_session_add(t->session, frag_replay_sim(turn->replay), err);
 	}
 	return rc ? rc : frag_session_open(t->session, err);
@@ -95,7 +98,7 @@ static int repeat(struct frag_turns *t, uint32_t i, struct frag_error *err)
 	for (uint64_t n = 1; n < t->args->repeat && !rc; n++) {
 		struct frag_turn again = { .trace = NULL };
 
-		rc = open_turn(t, &again, &t->args->run.choices[i], err);
+		rc = open_turn(t, &again, &t->args->run.choices[i], false, err);
 		rc = rc ? rc : frag_replay_run(again.replay, err);
 		if (!rc) {
 			frag_replay_retire(again.replay, false);

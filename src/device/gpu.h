@@ -73,6 +73,13 @@ void frag_gpu_watch(struct frag_gpu *gpu,
 int frag_gpu_free_bytes(struct frag_gpu *gpu, uint64_t *bytes, struct frag_error *err);
 
 /*
+ * The largest single segment that the GPU gives now, up to `most` bytes and to a
+ * multiple of the granularity; 0: none. It is given back at once, and nobody who
+ * watches sees it.
+ */
+int frag_gpu_probe(struct frag_gpu *gpu, uint64_t most, uint64_t *largest, struct frag_error *err);
+
+/*
  * The work of the trace's streams: dense indexes, 0 is the default stream. mark
  * makes an event behind all that is queued now, wait waits for it and gives it
  * back. sync waits for all that is queued on the stream (UINT32_MAX: on all).

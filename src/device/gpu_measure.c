@@ -45,13 +45,27 @@ static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, boo
 	return 0;
 }
 
-/* Several segments at once, and back again. What fails in between stays in the ledger. */
+/* What fails in between stays in the ledger. */
+static int give_back(struct frag_gpu *g, uint64_t bytes, const struct loan *loan,
+		     struct frag_error *err)
+{
+	for (uint32_t i = 0; i < loan->count; i++) {
+		int e = frag_cuda.free(loan->at[i]);
+
+		if (e)
+			return frag_gpu_failed(g, e, err, "cudaFree of %" PRIu64 " bytes", bytes);
+		frag_gpu_drop_piece(g, loan->piece[i]);
+	}
+	return 0;
+}
+
+/* Several segments at once, and back again. */
 static int borrow(struct frag_gpu *g, uint64_t bytes, uint32_t wanted, struct loan *loan,
 		  struct frag_error *err)
 {
 	uint64_t before, after;
 	bool refused = false;
-	int rc = frag_gpu_free_bytes(g, &before, err), e;
+	int rc = frag_gpu_free_bytes(g, &before, err);
 
 	*loan = (struct loan){ .count = 0 };
 	while (!rc && !refused && loan->count < wanted)
@@ -60,13 +74,7 @@ static int borrow(struct frag_gpu *g, uint64_t bytes, uint32_t wanted, struct lo
 	if (rc)
 		return rc;
 	loan->taken = before > after ? before - after : 0;
-	for (uint32_t i = 0; i < loan->count; i++) {
-		e = frag_cuda.free(loan->at[i]);
-		if (e)
-			return frag_gpu_failed(g, e, err, "cudaFree of %" PRIu64 " bytes", bytes);
-		frag_gpu_drop_piece(g, loan->piece[i]);
-	}
-	return 0;
+	return give_back(g, bytes, loan, err);
 }
 
 static bool is_power(uint64_t n)
@@ -137,5 +145,37 @@ int frag_gpu_measure(struct frag_gpu *g, uint64_t most, struct frag_error *err)
 		rc = measure_granularity(g, err);
 	if (!rc && most >= 3 * g->figures.granularity)
 		rc = measure_small(g, err);
+	return rc;
+}
+
+/* Is there a segment of so many bytes? */
+static int try_one(struct frag_gpu *g, uint64_t bytes, bool *good, struct frag_error *err)
+{
+	struct loan loan = { .count = 0 };
+	bool refused;
+	int rc = borrow_one(g, bytes, &loan, &refused, err);
+
+	*good = loan.count > 0;
+	return rc ? rc : give_back(g, bytes, &loan, err);
+}
+
+int frag_gpu_probe(struct frag_gpu *g, uint64_t most, uint64_t *largest, struct frag_error *err)
+{
+	const uint64_t unit = g->figures.granularity;
+	uint64_t given = 0, refused = most / unit + 1, at = most / unit;
+	int rc = frag_gpu_use(g, err);
+
+	/* all of it first: on most GPUs that is the end */
+	while (!rc && given + 1 < refused) {
+		bool good;
+
+		rc = try_one(g, at * unit, &good, err);
+		if (good)
+			given = at;
+		else
+			refused = at;
+		at = given + (refused - given) / 2;
+	}
+	*largest = given * unit;
 	return rc;
 }

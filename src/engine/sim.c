@@ -378,10 +378,11 @@ void frag_sim_retire(struct frag_sim *sim, bool interrupted)
 }
 
 void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
-		       const struct frag_driver_costs *costs)
+		       const struct frag_driver_costs *costs, const struct frag_probes *probes)
 {
 	sim->results[device].prediction = *p;
 	sim->results[device].costs = costs;
+	sim->results[device].probes = probes;
 }
 
 frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot)

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/format.h"
+#include "base/grow.h"
+#include "metrics/fragmentation.h"
 #include "replay/work.h"
 
 #define LONGEST_SLEEP_NS 100000000      /* then it is asked again whether to stop */
@@ -18,6 +21,7 @@ struct deed {
 	bool placed;
 	uint32_t segment, call_count;
 	uint64_t offset, bytes, calls;  /* calls: all of them, as one number */
+	int64_t left;                   /* of what may be taken; not compared */
 };
 
 /* One of the two simulations. */
@@ -30,6 +34,7 @@ struct side {
 struct measure {
 	uint64_t free_first, free_last, free_least;
 	struct frag_driver_costs costs;
+	struct frag_probes probes;
 	bool short_of_memory;
 };
 
@@ -98,6 +103,7 @@ static int note_deed(void *ctx, const struct frag_step *step, struct frag_error 
 		.done = true, .status = step->status, .placed = step->placed,
 		.segment = step->segment, .offset = step->offset, .bytes = step->bytes,
 		.call_count = step->call_count, .calls = sum_calls(step),
+		.left = step->metrics->device_free,
 	};
 	return 0;
 }
@@ -238,6 +244,52 @@ static void keep_pace(struct frag_replay *r, const struct frag_event *ev)
 	}
 }
 
+/* Of what is free on the GPU and may be taken: how much comes in one piece? */
+static int probe(struct frag_replay *r, uint32_t d, const struct frag_event *ev,
+		 struct frag_error *err)
+{
+	struct frag_probes *all = &r->measures[d].probes;
+	const uint64_t unit = frag_gpu_look(r->gpus[d])->granularity;
+	const int64_t left = r->real.deeds[d].left;
+	struct frag_probe p = { .step = ev->step };
+	uint32_t capacity = all->kept;
+	int rc = frag_gpu_free_bytes(r->gpus[d], &p.free, err);
+
+	if (!rc && (left < 0 || p.free > (uint64_t)left))
+		p.free = left < 0 ? 0 : (uint64_t)left;
+	p.free -= p.free % unit;
+	rc = rc ? rc : frag_gpu_probe(r->gpus[d], p.free, &p.largest, err);
+	p.fi = frag_index_pct(p.largest, p.free);
+	all->count++;
+	if (rc || all->kept == FRAG_PROBES_MOST)
+		return rc;
+	if ((capacity & (capacity - 1)) == 0
+	    && !frag_grow(&all->probe, &capacity, (uint64_t)capacity + 1, sizeof(*all->probe)))
+		return frag_fail_nomem(err);
+	if (ev->op == FRAG_OP_MARK) {
+		p.mark = malloc((size_t)ev->text.length * 6 + 3);
+		if (!p.mark)
+			return frag_fail_nomem(err);
+		*frag_put_json(p.mark, ev->text.text, ev->text.length) = '\0';
+	}
+	all->probe[all->kept++] = p;
+	return 0;
+}
+
+static int probe_all(struct frag_replay *r, const struct frag_event *ev, struct frag_error *err)
+{
+	const uint64_t every = r->options.probe_every;
+	int rc = 0;
+
+	if (!(r->options.probe_marks && ev->op == FRAG_OP_MARK)
+	    && !(every && (ev->step + 1) % every == 0))
+		return 0;
+	for (uint32_t d = 0; d < r->device_count && !rc; d++)
+		if (r->real.deeds[d].done)
+			rc = probe(r, d, ev, err);
+	return rc;
+}
+
 static void compare(struct frag_replay *r, uint64_t step)
 {
 	for (uint32_t d = 0; d < r->device_count; d++) {
@@ -266,7 +318,7 @@ static int step_both(struct frag_replay *r, const struct frag_batch *batch, stru
 	rc = rc ? rc : frag_sim_feed(r->twin.sim, batch, err);
 	if (!rc && batch->count)
 		compare(r, batch->events->step);
-	return rc;
+	return rc || !batch->count ? rc : probe_all(r, batch->events, err);
 }
 
 static int feed(struct frag_replay *r, const struct frag_batch *batch, struct frag_error *err)
@@ -354,7 +406,8 @@ void frag_replay_retire(struct frag_replay *r, bool interrupted)
 	twins = frag_sim_results(r->twin.sim, interrupted, &count);
 	for (uint32_t d = 0; d < count; d++) {
 		fill_prediction(&r->predictions[d], &r->measures[d], &twins[d], &reals[d]);
-		frag_sim_measured(r->real.sim, d, &r->predictions[d], &r->measures[d].costs);
+		frag_sim_measured(r->real.sim, d, &r->predictions[d], &r->measures[d].costs,
+				  &r->measures[d].probes);
 	}
 }
 
@@ -374,7 +427,8 @@ int frag_replay_join(struct frag_replay *to, const struct frag_replay *from, str
 		if (!frag_driver_costs_merge(&to->measures[d].costs, &from->measures[d].costs))
 			return frag_fail_nomem(err);
 		join_prediction(&to->predictions[d], &from->predictions[d]);
-		frag_sim_measured(to->real.sim, d, &to->predictions[d], &to->measures[d].costs);
+		frag_sim_measured(to->real.sim, d, &to->predictions[d], &to->measures[d].costs,
+				  &to->measures[d].probes);
 	}
 	return 0;
 }
@@ -387,8 +441,12 @@ void frag_replay_del(struct frag_replay *r)
 	frag_sim_del(r->real.sim);
 	frag_sim_del(r->twin.sim);
 	frag_work_del(r->work);
-	for (uint32_t d = 0; d < r->device_count && r->measures; d++)
+	for (uint32_t d = 0; d < r->device_count && r->measures; d++) {
 		frag_driver_costs_fini(&r->measures[d].costs);
+		for (uint32_t i = 0; i < r->measures[d].probes.kept; i++)
+			free(r->measures[d].probes.probe[i].mark);
+		free(r->measures[d].probes.probe);
+	}
 	free(r->real.deeds);
 	free(r->twin.deeds);
 	free(r->measures);

@@ -15,6 +15,8 @@
 struct frag_replay_options {
 	bool on_oom_continue, check;    /* as in frag_sim_options */
 	bool verify;                    /* each block is filled, and looked at */
+	bool probe_marks;               /* look for the largest segment at each mark ... */
+	uint64_t probe_every;           /* ... or after every so many steps; 0: not */
 	double pace;                    /* times the trace's own; 0: as fast as possible */
 	bool (*stop)(void *ctx);        /* optional: asked before each event */
 	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */

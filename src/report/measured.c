@@ -2,9 +2,12 @@
 #include "report/measured.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "metrics/latency.h"
+
+#define PROBES_SHOWN 5
 
 static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
 {
@@ -103,6 +106,44 @@ static void print_segments(const struct frag_driver_costs *c, FILE *f)
 	}
 }
 
+/* The probes with the highest index, earlier ones before later ones; how many they are. */
+static uint32_t worst_probes(const struct frag_probes *all, const struct frag_probe **worst)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < all->kept; i++) {
+		uint32_t at = count;
+
+		while (at > 0 && all->probe[i].fi > worst[at - 1]->fi)
+			at--;
+		if (at == PROBES_SHOWN)
+			continue;
+		count += count < PROBES_SHOWN;
+		memmove(&worst[at + 1], &worst[at], (count - at - 1) * sizeof(*worst));
+		worst[at] = &all->probe[i];
+	}
+	return count;
+}
+
+static void print_probes(const struct frag_probes *all, FILE *f)
+{
+	const struct frag_probe *worst[PROBES_SHOWN];
+	uint32_t count = worst_probes(all, worst);
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	if (!count)
+		return;
+	fprintf(f, "  %-10s %8s %13s %13s %9s  %s\n", "probes", "step", "free", "in one piece",
+		"index, %", "mark");
+	for (uint32_t i = 0; i < count; i++)
+		fprintf(f, "  %-10s %8" PRIu64 " %13s %13s %9.2f%s%.60s\n", "", worst[i]->step,
+			frag_size_text(a, worst[i]->free), frag_size_text(b, worst[i]->largest),
+			worst[i]->fi, worst[i]->mark ? "  " : "",
+			worst[i]->mark ? worst[i]->mark : "");
+	if (all->count > count)
+		fprintf(f, "  these have the highest index of %" PRIu64 " probes\n", all->count);
+}
+
 void frag_report_measured(const struct frag_result *run, FILE *f)
 {
 	if (!run->prediction.there)
@@ -112,6 +153,7 @@ void frag_report_measured(const struct frag_result *run, FILE *f)
 	print_prediction(&run->prediction, f);
 	print_calls(run->costs, f);
 	print_segments(run->costs, f);
+	print_probes(run->probes, f);
 }
 
 static void put_class(struct frag_node_ref o, uint32_t which)
@@ -195,6 +237,23 @@ static void put_prediction(struct frag_node_ref o, const struct frag_prediction 
 	frag_json_fixed4(o, "error_percent", p->error_percent);
 }
 
+static void put_probes(struct frag_node_ref run, const struct frag_probes *all)
+{
+	struct frag_node_ref list, o;
+
+	if (!all->count)
+		return;
+	list = frag_json_array(run, "probes");
+	for (uint32_t i = 0; i < all->kept; i++) {
+		o = frag_json_object(list, NULL);
+		frag_json_u64(o, "step", all->probe[i].step);
+		frag_json_raw(o, "mark", all->probe[i].mark);
+		frag_json_u64(o, "free_bytes", all->probe[i].free);
+		frag_json_u64(o, "largest_bytes", all->probe[i].largest);
+		frag_json_fixed4(o, "fi", all->probe[i].fi);
+	}
+}
+
 void frag_json_measured(struct frag_node_ref run, const struct frag_result *r)
 {
 	struct frag_node_ref driver;
@@ -203,4 +262,5 @@ void frag_json_measured(struct frag_node_ref run, const struct frag_result *r)
 	driver = frag_json_object(run, "driver");
 	frag_json_calls(driver, r->costs);
 	put_segments(driver, r->costs);
+	put_probes(run, r->probes);
 }

@@ -211,7 +211,7 @@ def every_call_fails(folder):
     """each call failing in its turn ends in status 5, and leaks nothing"""
     trace = small_trace(folder / 't')
     for policy in ('bestfit', 'direct', 'pytorch:expandable_segments=True'):
-        options = ['-q', '--verify', '-p', policy, trace]
+        options = ['-q', '--verify', '--probe', 4, '-p', policy, trace]
         calls = int(re.search(r'(\d+) calls', replay(*options, print=1).err)[1])
         assert calls > 60, calls
         step = 5 if SAN else 1
@@ -429,6 +429,44 @@ def costs(folder):
 
 
 @test
+def probes(folder):
+    """--probe finds the largest piece at marks or every N steps, within the limit"""
+    mark = {'op': 'mark', 'name': 'a "b"'}
+    trace = write_trace(folder / 't', alloc(1, 3 * MIB), mark, alloc(2, 20 * MIB), free(1), mark,
+                        alloc(3, MIB))
+    options = ['-p', 'direct', '--limit', '101MiB', '--json', folder / 'r']
+
+    def probed(*more, **standin):
+        got = replay(*options, *more, trace, ceiling=101 * MIB, **standin)
+        expect(got, 0)
+        return json.loads((folder / 'r').read_text())['runs'][0], got.out
+
+    # 4 MiB are held at the first mark, 20 at the second; of 97 and 81 MiB whole pages count
+    one, out = probed('--probe', 'marks')
+    assert one['probes'] == [
+        {'step': 1, 'mark': 'a "b"', 'free_bytes': 96 * MIB, 'largest_bytes': 96 * MIB, 'fi': 0},
+        {'step': 4, 'mark': 'a "b"', 'free_bytes': 80 * MIB, 'largest_bytes': 80 * MIB, 'fi': 0}
+    ], one['probes']
+    plain, _ = probed()
+    assert 'probes' not in plain and plain['prediction'] == one['prediction'], plain
+    assert [c['count'] for c in plain['driver']['calls']] == [
+        c['count'] for c in one['driver']['calls']]
+    # after steps 1, 3 and 5; never more than 24 MiB in one piece
+    one, out = probed('--probe', 2, '--repeat', 2, piece=24 * MIB)
+    assert [(p['step'], p['mark'], p['free_bytes'] // MIB, p['largest_bytes'] // MIB, p['fi'])
+            for p in one['probes']] == [(1, 'a "b"', 96, 24, 75), (3, None, 80, 24, 70),
+                                        (5, None, 78, 24, 69.2308)], one['probes']
+    assert re.search(r'probes +step +free +in one piece +index, % +mark\n'
+                     r' +1 +96\.00 MiB +24\.00 MiB +75\.00  "a ', out), out
+    # the GPU says that 101 MiB are free, and has 61; 22 are held at the end
+    one, out = probed('--probe', 6, total=(256 + 61) * MIB, lie=40 * MIB)
+    assert one['probes'] == [{'step': 5, 'mark': None, 'free_bytes': 78 * MIB,
+                              'largest_bytes': 38 * MIB, 'fi': 51.2821}], one['probes']
+    for value in ('0', 'mark', '-1', '1.5'):
+        expect(replay('--probe', value, trace), 2, '--probe')
+
+
+@test
 def small_requests(folder):
     """small requests that share pages: measured, predicted, and simulated under direct"""
     # 3 of 512 bytes share a page; 1.5 MiB have one of their own
@@ -520,7 +558,7 @@ def schema(folder):
         return
     rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())
     for options, standin in [(('-p', 'pytorch', '-p', 'direct'), {}), (('--limit', '8MiB'), {}),
-                             ((), {'small': 512})]:
+                             ((), {'small': 512}), (('--probe', '1'), {})]:
         got = replay('--json', '-', *options, usual_trace(folder / 't'), **standin)
         jsonschema.Draft202012Validator(rules).validate(json.loads(got.out))
 

@@ -403,7 +403,7 @@ cudaError_t cudaMalloc(void **devPtr, size_t size)
 		*devPtr = (void *)(uintptr_t)p->at;
 		return cudaSuccess;
 	}
-	if (!standin_take(held))
+	if ((standin.piece && size > standin.piece) || !standin_take(held))
 		return fail(cudaErrorMemoryAllocation);
 	at = standin.alias_at && (mallocs == standin.alias_at || mallocs + 1 == standin.alias_at)
 		? map_alias(bytes)

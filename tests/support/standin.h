@@ -25,6 +25,7 @@
 	X(granularity, 2 << 20)                                               \
 	X(small, 0)                     /* small requests are rounded to this, and share pages */ \
 	X(small_most, 1 << 20)          /* ... up to this size; small 0: none do */ \
+	X(piece, 0)                     /* no cudaMalloc above this succeeds; 0: no bound */ \
 	X(pages, 2 << 20)               /* of virtual memory; 0: there is none */ \
 	X(driver, 13000)                /* 0: no driver */                    \
 	X(lie, 0)                       /* bytes that are told free and are not */ \

@@ -288,6 +288,33 @@ static void test_sync(void **state)
 	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
 }
 
+/* By bisection, up to what may be taken; nothing stays, and nobody sees it. */
+static void test_probe(void **state)
+{
+	static const struct {
+		uint64_t piece, most, want;     /* MiB; piece 0: all that is free */
+	} cases[] = {
+		{ 0, 100, 100 }, { 0, 101, 100 }, { 0, 1, 0 }, { 0, 0, 0 }, { 10, 100, 10 },
+		{ 11, 100, 10 }, { 97, 100, 96 }, { 98, 100, 98 }, { 1, 100, 0 }, { 2, 100, 2 },
+	};
+	struct fixture *f = *state;
+	uint64_t got, calls;
+
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		standin.piece = cases[i].piece * MIB;
+		standin.ceiling = cases[i].most ? cases[i].most * MIB : 1;
+		assert_int_equal(frag_gpu_probe(f->gpu, cases[i].most * MIB, &got, &f->err), 0);
+		assert_int_equal(got, cases[i].want * MIB);
+		assert_int_equal(standin.held, f->before);
+	}
+	/* one cudaMalloc and one cudaFree where all of it comes at once */
+	standin.piece = 0;
+	calls = standin.calls;
+	assert_int_equal(frag_gpu_probe(f->gpu, 50 * MIB, &got, &f->err), 0);
+	assert_int_equal(standin.calls, calls + 3);
+	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +329,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stuck, begin, end),
 		cmocka_unit_test_setup_teardown(test_streams, begin, end),
 		cmocka_unit_test_setup_teardown(test_sync, begin, end),
+		cmocka_unit_test_setup_teardown(test_probe, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
