@@ -25,6 +25,7 @@ struct frag_device_ops {
 	size_t state_size;      /* the core allocates and frees it, zeroed */
 
 	int  (*open)(struct frag_device *dev, struct frag_error *err);          /* optional */
+	void (*ready)(struct frag_device *dev); /* optional: ctx is set; before the first call */
 	void (*close)(struct frag_device *dev);                                 /* optional */
 	int  (*acquire)(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 			uint64_t *cost_ns);
@@ -42,10 +43,17 @@ struct frag_device_ops {
 		      uint64_t page, uint64_t *cost_ns);
 };
 
+/* A device whose memory comes from a pool of its own: what that says, in bytes. */
+struct frag_device_pool {
+	uint64_t reserved, used;
+	uint64_t top_reserved;  /* the most so far */
+};
+
 struct frag_device {
 	const struct frag_device_ops *ops;
 	void    *state;
 	void    *ctx;           /* the user's, for ops that want one; set after open */
+	const struct frag_device_pool *pool;    /* NULL: a heap knows all that is reserved */
 	struct frag_error *err; /* likewise: for a call that fails and knows why; may be NULL */
 	uint64_t total;         /* bytes; 0: unlimited */
 	uint64_t context, other;        /* bytes */

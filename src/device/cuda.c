@@ -211,6 +211,81 @@ static int cuda_open_up(int gpu, uint64_t at, uint64_t bytes)
 	return rc;
 }
 
+/* Before 12.2 a pool had no bound, and could take a shared GPU whole. */
+#if CUDART_VERSION >= 12020
+
+static int cuda_pool_new(int gpu, uint64_t most, void **pool)
+{
+	const struct cudaMemPoolProps props = {
+		.allocType = cudaMemAllocationTypePinned, .handleTypes = cudaMemHandleTypeNone,
+		.location = { .type = cudaMemLocationTypeDevice, .id = gpu }, .maxSize = most,
+	};
+	cudaMemPool_t made = NULL;
+	cudaError_t e = cudaMemPoolCreate(&made, &props);
+
+	*pool = made;
+	if (e)
+		return (int)e;
+	e = cudaDeviceSetMemPool(gpu, made);
+	if (e)
+		cudaMemPoolDestroy(made);
+	return (int)e;
+}
+
+static int cuda_pool_del(void *pool)
+{
+	return (int)cudaMemPoolDestroy(pool);
+}
+
+static enum cudaMemPoolAttr attribute(enum frag_cuda_pool_value what)
+{
+	static const enum cudaMemPoolAttr attributes[] = {
+		[FRAG_CUDA_POOL_THRESHOLD] = cudaMemPoolAttrReleaseThreshold,
+		[FRAG_CUDA_POOL_EVENTS] = cudaMemPoolReuseFollowEventDependencies,
+		[FRAG_CUDA_POOL_OPPORTUNISTIC] = cudaMemPoolReuseAllowOpportunistic,
+		[FRAG_CUDA_POOL_INTERNAL] = cudaMemPoolReuseAllowInternalDependencies,
+		[FRAG_CUDA_POOL_RESERVED] = cudaMemPoolAttrReservedMemCurrent,
+		[FRAG_CUDA_POOL_USED] = cudaMemPoolAttrUsedMemCurrent,
+	};
+
+	return attributes[what];
+}
+
+/* The switches are ints, the rest 64 bits. */
+static int cuda_pool_set(void *pool, enum frag_cuda_pool_value what, uint64_t value)
+{
+	int flag = value != 0;
+	void *from = what == FRAG_CUDA_POOL_THRESHOLD ? (void *)&value : (void *)&flag;
+
+	return (int)cudaMemPoolSetAttribute(pool, attribute(what), from);
+}
+
+static int cuda_pool_get(void *pool, enum frag_cuda_pool_value what, uint64_t *value)
+{
+	return (int)cudaMemPoolGetAttribute(pool, attribute(what), value);
+}
+
+static int cuda_pool_trim(void *pool)
+{
+	return (int)cudaMemPoolTrimTo(pool, 0);
+}
+
+static int cuda_async_alloc(uint64_t bytes, void *stream, uint64_t *at)
+{
+	void *p = NULL;
+	cudaError_t e = cudaMallocAsync(&p, bytes, stream);
+
+	*at = (uint64_t)(uintptr_t)p;
+	return (int)e;
+}
+
+static int cuda_async_free(uint64_t at, void *stream)
+{
+	return (int)cudaFreeAsync((void *)(uintptr_t)at, stream);
+}
+
+#endif
+
 static int cuda_stream_new(void **stream)
 {
 	cudaStream_t s = NULL;
@@ -289,6 +364,15 @@ const struct frag_cuda_calls frag_cuda = {
 	.map = cuda_map,
 	.unmap = cuda_unmap,
 	.open_up = cuda_open_up,
+#if CUDART_VERSION >= 12020
+	.pool_new = cuda_pool_new,
+	.pool_del = cuda_pool_del,
+	.pool_set = cuda_pool_set,
+	.pool_get = cuda_pool_get,
+	.pool_trim = cuda_pool_trim,
+	.async_alloc = cuda_async_alloc,
+	.async_free = cuda_async_free,
+#endif
 	.stream_new = cuda_stream_new,
 	.stream_del = cuda_stream_del,
 	.stream_wait = cuda_stream_wait,

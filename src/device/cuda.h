@@ -16,6 +16,13 @@
 #define FRAG_CUDA_NO_GPU 100
 #define FRAG_CUDA_NOT_SUPPORTED 801
 
+/* What a pool can be told, and tells: numbers of bytes, or 0 and 1. */
+enum frag_cuda_pool_value {
+	FRAG_CUDA_POOL_THRESHOLD,       /* of what is released at a wait */
+	FRAG_CUDA_POOL_EVENTS, FRAG_CUDA_POOL_OPPORTUNISTIC, FRAG_CUDA_POOL_INTERNAL,
+	FRAG_CUDA_POOL_RESERVED, FRAG_CUDA_POOL_USED,
+};
+
 struct frag_cuda_calls {
 	const char *(*words)(int error);
 	void (*clear)(void);            /* an error that was dealt with */
@@ -37,6 +44,15 @@ struct frag_cuda_calls {
 	int (*map)(int gpu, uint64_t at, uint64_t bytes);       /* one page, new */
 	int (*unmap)(uint64_t at, uint64_t bytes);              /* one page */
 	int (*open_up)(int gpu, uint64_t at, uint64_t bytes);   /* for reading and writing */
+
+	/* The driver's own pools. NULL, all of them: this toolkit cannot bound one. */
+	int (*pool_new)(int gpu, uint64_t most, void **pool);   /* async_alloc takes it now */
+	int (*pool_del)(void *pool);
+	int (*pool_set)(void *pool, enum frag_cuda_pool_value what, uint64_t value);
+	int (*pool_get)(void *pool, enum frag_cuda_pool_value what, uint64_t *value);
+	int (*pool_trim)(void *pool);
+	int (*async_alloc)(uint64_t bytes, void *stream, uint64_t *at);
+	int (*async_free)(uint64_t at, void *stream);
 
 	int (*stream_new)(void **stream);       /* NULL is the default stream */
 	int (*stream_del)(void *stream);

@@ -8,6 +8,8 @@ const char *frag_gpu_kind_name(enum frag_gpu_kind kind)
 	static const char *const names[FRAG_GPU_KINDS] = {
 		[FRAG_GPU_MALLOC] = "cudaMalloc", [FRAG_GPU_FREE] = "cudaFree",
 		[FRAG_GPU_MAP] = "map", [FRAG_GPU_UNMAP] = "unmap",
+		[FRAG_GPU_MALLOC_ASYNC] = "cudaMallocAsync",
+		[FRAG_GPU_FREE_ASYNC] = "cudaFreeAsync",
 	};
 
 	return names[kind];

@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 enum frag_gpu_kind {
-	FRAG_GPU_MALLOC, FRAG_GPU_FREE, FRAG_GPU_MAP, FRAG_GPU_UNMAP, FRAG_GPU_KINDS
+	FRAG_GPU_MALLOC, FRAG_GPU_FREE, FRAG_GPU_MAP, FRAG_GPU_UNMAP, FRAG_GPU_MALLOC_ASYNC,
+	FRAG_GPU_FREE_ASYNC, FRAG_GPU_KINDS
 };
 
-/* cudaMalloc, cudaFree, map, unmap */
+/* cudaMalloc, cudaFree, map, unmap, cudaMallocAsync, cudaFreeAsync */
 const char *frag_gpu_kind_name(enum frag_gpu_kind kind);
 
 /* Sizes up to 1 MiB, then up to each doubling; the last class has no bound. */

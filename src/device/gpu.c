@@ -52,9 +52,8 @@ int frag_gpu_free_bytes(struct frag_gpu *g, uint64_t *bytes, struct frag_error *
 	return e ? frag_gpu_failed(g, e, err, "cudaMemGetInfo") : 0;
 }
 
-/* Tells who watches; what is free is asked for only then. */
-static int tell(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes, uint64_t held,
-		uint64_t cost_ns, bool refused)
+int frag_gpu_tell(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes, uint64_t held,
+		  uint64_t cost_ns, bool refused)
 {
 	struct frag_gpu *g = dev->ctx;
 	struct frag_gpu_call call = {
@@ -114,14 +113,14 @@ static int obtain(struct frag_device *dev, uint64_t bytes, uint64_t held, frag_a
 		g->pieces[i].bytes = bytes;
 		*addr = i;
 		/* where it fails nobody will know the piece: close gives it back */
-		return tell(dev, FRAG_GPU_MALLOC, bytes, held, *cost_ns, false);
+		return frag_gpu_tell(dev, FRAG_GPU_MALLOC, bytes, held, *cost_ns, false);
 	}
 	frag_gpu_drop_piece(g, i);
 	if (e != FRAG_CUDA_NO_MEMORY)
 		return frag_gpu_failed(g, e, dev->err, "cudaMalloc of %" PRIu64 " bytes", bytes);
 	/* not to be found again by the next call that asks */
 	frag_cuda.clear();
-	rc = tell(dev, FRAG_GPU_MALLOC, bytes, held, *cost_ns, true);
+	rc = frag_gpu_tell(dev, FRAG_GPU_MALLOC, bytes, held, *cost_ns, true);
 	return rc ? rc : -FRAG_EDEVMEM;
 }
 
@@ -149,7 +148,8 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	int rc = frag_gpu_use(g, dev->err), e;
 
 	*cost_ns = 0;
-	if (rc)
+	/* a heap that is deleted gives back once more what failed only behind the call */
+	if (rc || !g->pieces[addr].bytes)
 		return rc;
 	begin = frag_gpu_now();
 	e = frag_cuda.free(g->pieces[addr].at);
@@ -158,7 +158,7 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 		return frag_gpu_failed(g, e, dev->err, "cudaFree of %" PRIu64 " bytes", bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
 	frag_device_simulated.release(dev, 0, bytes, &nothing);
-	return tell(dev, FRAG_GPU_FREE, bytes, 0, *cost_ns, false);
+	return frag_gpu_tell(dev, FRAG_GPU_FREE, bytes, 0, *cost_ns, false);
 }
 
 /* Ranges ----------------------------------------------------------------- */
@@ -277,7 +277,7 @@ static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uin
 		rc = frag_gpu_failed(g, e, dev->err, "mapping %" PRIu64 " bytes", bytes);
 	else if (e)
 		frag_cuda.clear();
-	rc = rc ? rc : tell(dev, FRAG_GPU_MAP, bytes, bytes, *cost_ns, e != 0);
+	rc = rc ? rc : frag_gpu_tell(dev, FRAG_GPU_MAP, bytes, bytes, *cost_ns, e != 0);
 	if (rc && !e)
 		frag_gpu_unmap_pages(p, offset, bytes);
 	if (rc || e)
@@ -305,7 +305,7 @@ static int gpu_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset, u
 	if (e)
 		return frag_gpu_failed(g, e, dev->err, "unmapping %" PRIu64 " bytes", bytes);
 	frag_device_simulated.unmap(dev, addr, offset, bytes, page, &nothing);
-	return tell(dev, FRAG_GPU_UNMAP, bytes, 0, *cost_ns, false);
+	return frag_gpu_tell(dev, FRAG_GPU_UNMAP, bytes, 0, *cost_ns, false);
 }
 
 const struct frag_gpu_figures *frag_gpu_look(const struct frag_gpu *g)

@@ -79,6 +79,23 @@ int frag_gpu_free_bytes(struct frag_gpu *gpu, uint64_t *bytes, struct frag_error
  */
 int frag_gpu_probe(struct frag_gpu *gpu, uint64_t most, uint64_t *largest, struct frag_error *err);
 
+/* How the driver's own pool is made; the last three are its reuse switches. */
+struct frag_gpu_pool_options {
+	uint64_t threshold;             /* bytes that it keeps when somebody waits */
+	bool events, opportunistic, internal;
+};
+
+/*
+ * Opens a pool that holds at most so many bytes, for frag_device_gpu_pool; closes
+ * it, when nobody uses that device any more. on says which of the trace's streams
+ * the next request is made on; trim waits for all, and gives back what is unused.
+ */
+int frag_gpu_pool_open(struct frag_gpu *gpu, uint64_t most,
+		       const struct frag_gpu_pool_options *options, struct frag_error *err);
+int frag_gpu_pool_close(struct frag_gpu *gpu, struct frag_error *err);
+void frag_gpu_pool_on(struct frag_gpu *gpu, uint32_t stream);
+int frag_gpu_pool_trim(struct frag_gpu *gpu, struct frag_error *err);
+
 /*
  * The work of the trace's streams: dense indexes, 0 is the default stream. mark
  * makes an event behind all that is queued now, wait waits for it and gives it
@@ -95,5 +112,8 @@ int frag_gpu_fetch(struct frag_gpu *gpu, uint32_t stream, frag_addr addr, uint64
 
 /* A device whose ctx is a struct frag_gpu, with the figures that were found. */
 extern const struct frag_device_ops frag_device_gpu;
+
+/* The same, where segments come from the pool that is open on the GPU. */
+extern const struct frag_device_ops frag_device_gpu_pool;
 
 #endif

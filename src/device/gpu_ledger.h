@@ -14,6 +14,8 @@ struct frag_piece {
 	uint64_t bytes;         /* 0: unused */
 	uint64_t page;          /* of a range, once something was mapped; else 0 */
 	bool range;
+	bool pooled;            /* of the driver's pool, on this stream */
+	uint32_t stream;
 	bool *mapped;           /* of a range: a page each */
 	uint32_t next;          /* unused: the next such */
 };
@@ -31,6 +33,10 @@ struct frag_gpu {
 	uint32_t idle_count, idle_capacity;
 	void (*seen)(void *ctx, const struct frag_gpu_call *call);
 	void *ctx;
+	void *pool;                     /* the driver's own; NULL: none is open */
+	struct frag_device_pool books;  /* what it says */
+	struct frag_device *pool_user;  /* whose `used` follows it; NULL: nobody's */
+	uint32_t pool_stream;           /* of the next request */
 	struct frag_error said;         /* the first call that failed */
 };
 
@@ -53,6 +59,13 @@ int frag_gpu_unmap_pages(struct frag_piece *p, uint64_t offset, uint64_t bytes);
 
 /* The trace's stream on this GPU, made at its first use. */
 int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err);
+
+/* Tells who watches; what is free is asked for only then. */
+int frag_gpu_tell(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes, uint64_t held,
+		  uint64_t cost_ns, bool refused);
+
+/* Asks the pool again, where there is one: a wait may have changed what it holds. */
+int frag_gpu_pool_look(struct frag_gpu *g, struct frag_error *err);
 
 /* Finds the granularities, as far as it takes at most so many bytes. */
 #define FRAG_USUAL_GRANULARITY (UINT64_C(2) << 20)

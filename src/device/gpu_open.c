@@ -86,11 +86,12 @@ static void give_back(struct frag_gpu *g)
 	bool good = frag_cuda.use(g->ordinal) == 0;
 
 	for (uint32_t i = 0; i < g->piece_count; i++) {
-		if (!g->pieces[i].bytes)
+		if (!g->pieces[i].bytes || g->pieces[i].pooled)
 			continue;
 		good = free_piece(&g->pieces[i]) && good;
 		free(g->pieces[i].mapped);
 	}
+	good = frag_gpu_pool_close(g, NULL) == 0 && good;
 	for (uint32_t i = 0; i < g->event_count; i++)
 		good = frag_cuda.event_del(g->events[i]) == 0 && good;
 	for (uint32_t i = 0; i < g->stream_count; i++)

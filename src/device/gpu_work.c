@@ -68,7 +68,9 @@ int frag_gpu_wait(struct frag_gpu *g, uint32_t event, struct frag_error *err)
 	int rc = frag_gpu_use(g, err), e = rc ? 0 : frag_cuda.event_wait(g->events[event]);
 
 	g->idle_events[g->idle_count++] = event;
-	return e ? frag_gpu_failed(g, e, err, "cudaEventSynchronize") : rc;
+	if (rc || e)
+		return e ? frag_gpu_failed(g, e, err, "cudaEventSynchronize") : rc;
+	return frag_gpu_pool_look(g, err);
 }
 
 int frag_gpu_sync(struct frag_gpu *g, uint32_t stream, struct frag_error *err)
@@ -86,7 +88,7 @@ int frag_gpu_sync(struct frag_gpu *g, uint32_t stream, struct frag_error *err)
 	if (e)
 		return frag_gpu_failed(g, e, err, all ? "cudaDeviceSynchronize"
 				       : "cudaStreamSynchronize");
-	return 0;
+	return frag_gpu_pool_look(g, err);
 }
 
 int frag_gpu_fill(struct frag_gpu *g, uint32_t stream, frag_addr addr, uint64_t offset,

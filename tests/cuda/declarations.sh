@@ -65,6 +65,19 @@ SAME(cudaErrorInvalidResourceHandle, 400);
 SAME(cudaErrorSymbolNotFound, 500);
 SAME(cudaErrorIllegalAddress, 700);
 SAME(cudaErrorUnknown, 999);
+SAME(sizeof(struct cudaMemPoolProps), 88);
+SAME(offsetof(struct cudaMemPoolProps, handleTypes), 4);
+SAME(offsetof(struct cudaMemPoolProps, location), 8);
+SAME(offsetof(struct cudaMemPoolProps, maxSize), 24);
+SAME(cudaMemAllocationTypePinned, 1);
+SAME(cudaMemHandleTypeNone, 0);
+SAME(cudaMemLocationTypeDevice, 1);
+SAME(cudaMemPoolReuseFollowEventDependencies, 1);
+SAME(cudaMemPoolReuseAllowOpportunistic, 2);
+SAME(cudaMemPoolReuseAllowInternalDependencies, 3);
+SAME(cudaMemPoolAttrReleaseThreshold, 4);
+SAME(cudaMemPoolAttrReservedMemCurrent, 5);
+SAME(cudaMemPoolAttrUsedMemCurrent, 7);
 SAME(cudaStreamNonBlocking, 1);
 SAME(cudaEventDisableTiming, 2);
 SAME(cudaEnableDefault, 0);
@@ -82,6 +95,7 @@ for where in $headers; do
 	compile src/device/cuda.c "$where"
 	compile tests/support/standin.c "$where"
 	compile tests/support/standin_driver.c "$where"
+	compile tests/support/standin_pool.c "$where"
 done
 if [ "$headers" = tests/support/cuda ]; then
 	number=$((number + 1))

@@ -77,7 +77,7 @@ void standin_drop(struct piece *p)
 
 void standin_unmap(const struct piece *p)
 {
-	if (p->kind == SEGMENT || p->kind == RANGE || p->kind == SHARED)
+	if (p->kind == SEGMENT || p->kind == RANGE || p->kind == SHARED || p->kind == POOLED)
 		munmap((void *)(uintptr_t)p->at, p->bytes);
 }
 
@@ -125,6 +125,7 @@ void standin_begin(void)
 		wipe(gpu);
 	memset(processes, 0, HOST_PAGE);
 	memset(context, 0, sizeof(context));
+	standin_forget_pools();
 	standin = (struct standin){
 #define X(field, first) .field = first,
 		STANDIN_FIELDS(X)
@@ -184,16 +185,16 @@ cudaError_t standin_enter(void)
 	return last;
 }
 
-static cudaError_t fail(cudaError_t e)
+cudaError_t standin_fail(cudaError_t e)
 {
 	return last = e;
 }
 
 /* The first call that needs it makes the context of the standin_current GPU. */
-static cudaError_t need_context(void)
+cudaError_t standin_need_context(void)
 {
 	if (!standin.driver)
-		return fail(cudaErrorInsufficientDriver);
+		return standin_fail(cudaErrorInsufficientDriver);
 	if (!context[standin_current])
 		own()->taken[standin_current] += standin.context;
 	context[standin_current] = true;
@@ -238,6 +239,11 @@ bool standin_take(uint64_t bytes)
 	return true;
 }
 
+void standin_untake(int gpu, uint64_t bytes)
+{
+	own()->taken[gpu] -= bytes;
+}
+
 static uint64_t rounded(uint64_t bytes, uint64_t to)
 {
 	return (bytes + to - 1) / to * to;
@@ -265,13 +271,18 @@ static void catch_up(bool all, uint64_t stream, uint64_t upto)
 		work_count--;
 }
 
+void standin_finish_stream(uint64_t stream)
+{
+	catch_up(false, stream, UINT64_MAX);
+}
+
 /* Memory goes away: was everybody done with it? */
 void standin_unused(uint64_t at, uint64_t bytes)
 {
 	for (uint64_t i = 0; i < work_count; i++)
 		if (!works[i].done && works[i].at < at + bytes
 		    && works[i].at + works[i].words * 4 > at)
-			standin_mistake("pages were unmapped while a stream used them");
+			standin_mistake("memory went away while a stream used it");
 }
 
 /* Runtime ------------------------------------------------------------------ */
@@ -302,8 +313,8 @@ cudaError_t cudaGetDeviceCount(int *count)
 		return e;
 	*count = (int)standin.gpus;
 	if ((int)standin.driver < CUDART_VERSION)
-		return fail(cudaErrorInsufficientDriver);
-	return standin.gpus ? cudaSuccess : fail(cudaErrorNoDevice);
+		return standin_fail(cudaErrorInsufficientDriver);
+	return standin.gpus ? cudaSuccess : standin_fail(cudaErrorNoDevice);
 }
 
 cudaError_t cudaSetDevice(int device)
@@ -313,9 +324,9 @@ cudaError_t cudaSetDevice(int device)
 	if (e)
 		return e;
 	if (device < 0 || (uint64_t)device >= standin.gpus)
-		return fail(cudaErrorInvalidDevice);
+		return standin_fail(cudaErrorInvalidDevice);
 	standin_current = device;
-	return need_context();
+	return standin_need_context();
 }
 
 cudaError_t cudaDeviceReset(void)
@@ -332,10 +343,12 @@ cudaError_t cudaDeviceSynchronize(void)
 {
 	cudaError_t e = standin_enter();
 
-	e = e ? e : need_context();
-	if (!e)
-		catch_up(true, 0, UINT64_MAX);
-	return e;
+	e = e ? e : standin_need_context();
+	if (e)
+		return e;
+	catch_up(true, 0, UINT64_MAX);
+	standin_settle_pools();
+	return cudaSuccess;
 }
 
 cudaError_t cudaGetLastError(void)
@@ -361,7 +374,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 	cudaError_t e = standin_enter();
 	uint64_t used;
 
-	e = e ? e : need_context();
+	e = e ? e : standin_need_context();
 	if (e)
 		return e;
 	used = taken_by_all(standin_current) + standin.other;
@@ -392,26 +405,26 @@ cudaError_t cudaMalloc(void **devPtr, size_t size)
 	struct piece *p;
 	void *at;
 
-	e = e ? e : need_context();
+	e = e ? e : standin_need_context();
 	if (e)
 		return e;
 	mallocs++;
 	if (standin.small && size <= standin.small_most) {
 		p = standin_new_small(rounded(size, standin.small));
 		if (!p)
-			return fail(cudaErrorMemoryAllocation);
+			return standin_fail(cudaErrorMemoryAllocation);
 		*devPtr = (void *)(uintptr_t)p->at;
 		return cudaSuccess;
 	}
 	if ((standin.piece && size > standin.piece) || !standin_take(held))
-		return fail(cudaErrorMemoryAllocation);
+		return standin_fail(cudaErrorMemoryAllocation);
 	at = standin.alias_at && (mallocs == standin.alias_at || mallocs + 1 == standin.alias_at)
 		? map_alias(bytes)
 		: mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED) {
 		own()->taken[standin_current] -= held;
-		return fail(cudaErrorMemoryAllocation);
+		return standin_fail(cudaErrorMemoryAllocation);
 	}
 	p = standin_new(SEGMENT);
 	p->at = (uint64_t)(uintptr_t)at;
@@ -437,7 +450,7 @@ cudaError_t cudaFree(void *devPtr)
 	p = standin_find(SEGMENT, (uint64_t)(uintptr_t)devPtr);
 	if (!p) {
 		standin_mistake("cudaFree of what is not held");
-		return fail(cudaErrorInvalidValue);
+		return standin_fail(cudaErrorInvalidValue);
 	}
 	standin_unmap(p);
 	standin_drop(p);
@@ -452,7 +465,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
 	if (e)
 		return e;
 	if (kind != cudaMemcpyDeviceToHost)
-		return fail(cudaErrorInvalidValue);
+		return standin_fail(cudaErrorInvalidValue);
 	catch_up(false, (uint64_t)(uintptr_t)stream, UINT64_MAX);
 	if (++copies == standin.corrupt_at)
 		*(unsigned char *)(uintptr_t)src ^= DAMAGE;
@@ -485,7 +498,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 	p = standin_find(STREAM, (uint64_t)(uintptr_t)stream);
 	if (!p) {
 		standin_mistake("cudaStreamDestroy of what is no stream");
-		return fail(cudaErrorInvalidResourceHandle);
+		return standin_fail(cudaErrorInvalidResourceHandle);
 	}
 	catch_up(false, p->at, UINT64_MAX);
 	standin_drop(p);
@@ -496,9 +509,11 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
 	cudaError_t e = standin_enter();
 
-	if (!e)
-		catch_up(false, (uint64_t)(uintptr_t)stream, UINT64_MAX);
-	return e;
+	if (e)
+		return e;
+	catch_up(false, (uint64_t)(uintptr_t)stream, UINT64_MAX);
+	standin_settle_pools();
+	return cudaSuccess;
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
@@ -525,7 +540,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 	p = standin_find(EVENT, (uint64_t)(uintptr_t)event);
 	if (!p || (stream && !standin_find(STREAM, (uint64_t)(uintptr_t)stream))) {
 		standin_mistake("cudaEventRecord of what is no event, or on no stream");
-		return fail(cudaErrorInvalidResourceHandle);
+		return standin_fail(cudaErrorInvalidResourceHandle);
 	}
 	p->stream = (uint64_t)(uintptr_t)stream;
 	p->position = ++position;
@@ -542,9 +557,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 	p = standin_find(EVENT, (uint64_t)(uintptr_t)event);
 	if (!p) {
 		standin_mistake("cudaEventSynchronize of what is no event");
-		return fail(cudaErrorInvalidResourceHandle);
+		return standin_fail(cudaErrorInvalidResourceHandle);
 	}
 	catch_up(false, p->stream, p->position);
+	standin_settle_pools();
 	return cudaSuccess;
 }
 
@@ -558,7 +574,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 	p = standin_find(EVENT, (uint64_t)(uintptr_t)event);
 	if (!p) {
 		standin_mistake("cudaEventDestroy of what is no event");
-		return fail(cudaErrorInvalidResourceHandle);
+		return standin_fail(cudaErrorInvalidResourceHandle);
 	}
 	standin_drop(p);
 	return cudaSuccess;

@@ -26,6 +26,7 @@
 	X(small, 0)                     /* small requests are rounded to this, and share pages */ \
 	X(small_most, 1 << 20)          /* ... up to this size; small 0: none do */ \
 	X(piece, 0)                     /* no cudaMalloc above this succeeds; 0: no bound */ \
+	X(chunk, 8 << 20)               /* in which a pool of the driver takes memory */ \
 	X(pages, 2 << 20)               /* of virtual memory; 0: there is none */ \
 	X(driver, 13000)                /* 0: no driver */                    \
 	X(lie, 0)                       /* bytes that are told free and are not */ \
@@ -47,6 +48,7 @@ struct standin {
 	uint64_t calls;
 	uint64_t held;          /* pieces in the ledger: segments, ranges, pages, streams, events */
 	uint64_t resets;
+	uint64_t switches;      /* of pools that were turned on: a byte for each */
 	uint64_t mistakes;
 };
 

@@ -315,6 +315,63 @@ static void test_probe(void **state)
 	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
 }
 
+/* The driver's own pool: what it says, its bound, and that nothing stays. */
+static void test_pool(void **state)
+{
+	static const struct frag_gpu_pool_options options = {
+		.threshold = 8 * MIB, .events = true, .internal = true,
+	};
+	struct fixture *f = *state;
+	struct frag_device dev;
+	frag_addr a, b, c;
+	uint64_t cost, left;
+
+	/* 100 MiB are ours; the stand-in's pool takes chunks of 8 MiB */
+	assert_int_equal(frag_gpu_pool_open(f->gpu, 100 * MIB, &options, &f->err), 0);
+	assert_int_equal(standin.switches, 0x010001);   /* the first and the third */
+	assert_int_equal(frag_device_open(&dev, &frag_device_gpu_pool, 1024 * MIB, 0, 924 * MIB,
+					  2 * MIB, NULL), 0);
+	dev.ctx = f->gpu;
+	dev.ops->ready(&dev);
+	assert_non_null(dev.pool);
+	frag_gpu_pool_on(f->gpu, 3);
+	assert_int_equal(dev.ops->acquire(&dev, 20 * MIB, &a, &cost), 0);
+	assert_int_equal(dev.pool->reserved, 24 * MIB);
+	assert_int_equal(dev.pool->used, 20 * MIB);
+	assert_int_equal(dev.used, 24 * MIB);
+	frag_gpu_pool_on(f->gpu, 0);
+	assert_int_equal(dev.ops->acquire(&dev, 1, &b, &cost), 0);
+	assert_int_equal(dev.pool->used, 20 * MIB + 512);
+	assert_int_equal(dev.pool->reserved, 24 * MIB);
+	/* 96 MiB are the chunks that fit, 76 of them are unused; and then what is not ours */
+	assert_int_equal(dev.ops->acquire(&dev, 76 * MIB, &c, &cost), -FRAG_EDEVMEM);
+	left = standin.calls;
+	assert_int_equal(dev.ops->acquire(&dev, 80 * MIB, &c, &cost), -FRAG_EDEVMEM);
+	assert_int_equal(standin.calls, left);
+	assert_int_equal(dev.ops->acquire(&dev, 75 * MIB, &c, &cost), 0);
+	assert_int_equal(dev.pool->reserved, 96 * MIB);
+	/* freed memory is kept until somebody waits, and then the threshold */
+	assert_int_equal(dev.ops->release(&dev, a, 20 * MIB, &cost), 0);
+	assert_int_equal(dev.ops->release(&dev, c, 75 * MIB, &cost), 0);
+	assert_int_equal(dev.pool->reserved, 96 * MIB);
+	assert_int_equal(dev.pool->used, 512);
+	assert_int_equal(frag_gpu_sync(f->gpu, 3, &f->err), 0);
+	assert_int_equal(dev.pool->reserved, 8 * MIB);
+	assert_int_equal(dev.used, 8 * MIB);
+	assert_int_equal(dev.ops->release(&dev, b, 1, &cost), 0);
+	assert_int_equal(frag_gpu_pool_trim(f->gpu, &f->err), 0);
+	assert_int_equal(dev.pool->reserved, 0);
+	assert_int_equal(dev.pool->top_reserved, 96 * MIB);
+	assert_int_equal(frag_gpu_pool_close(f->gpu, &f->err), 0);
+	/* what is forgotten in another pool goes when the GPU is closed */
+	assert_int_equal(frag_gpu_pool_open(f->gpu, 100 * MIB, &options, &f->err), 0);
+	assert_int_equal(dev.pool->top_reserved, 0);
+	frag_gpu_pool_on(f->gpu, 4);
+	assert_int_equal(dev.ops->acquire(&dev, MIB, &a, &cost), 0);
+	assert_int_equal(frag_gpu_close(&f->gpu, 1, &f->err), 0);
+	frag_device_close(&dev);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +387,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_streams, begin, end),
 		cmocka_unit_test_setup_teardown(test_sync, begin, end),
 		cmocka_unit_test_setup_teardown(test_probe, begin, end),
+		cmocka_unit_test_setup_teardown(test_pool, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
