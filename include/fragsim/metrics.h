@@ -17,8 +17,14 @@ struct frag_metrics {
 	uint64_t segments, blocks;      /* counts */
 	int64_t  device_free;           /* only where limited */
 	bool     limited;               /* the device has a capacity */
+	/* memory is in a pool of the device's own: largest_free, releasable, stranded, fi and
+	 * fi_device are not known */
+	bool     opaque;
 	double   fi, fi_device, internal, utilization;  /* percent */
 };
+
+/* Is it one of those that are not known where memory is opaque? */
+bool frag_metric_is_opaque(const char *name);
 
 /* The bytes and counts in the order of the outputs, device_free apart. */
 #define FRAG_METRICS_BEFORE_DEVICE(X)                                         \

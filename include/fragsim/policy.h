@@ -161,6 +161,10 @@ const struct frag_policy_ops *const *frag_policies(void);
 /* -FRAG_EUSAGE with what there is, where name, key or value is unknown or out of range. */
 int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err);
 
+/* The same where the table is known, and may be in no list: text begins with its name. */
+int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops,
+		   const char *text, struct frag_error *err);
+
 /* Parameters from a settings string, for a policy that reads such. -FRAG_EUSAGE */
 int frag_choice_settings(struct frag_choice *choice, const char *text, struct frag_error *err);
 

@@ -17,11 +17,18 @@ struct frag_opt {
 	int id;                 /* the command's own */
 };
 
+/* An option that only another command has, and what to say of it. */
+struct frag_foreign {
+	const char *name;       /* NULL ends the table */
+	const char *words;
+};
+
 struct frag_cmd {
 	const char *name;
 	const char *args;       /* for the usage line */
 	const char *summary;    /* one line, no full stop */
 	const struct frag_opt *opts;
+	const struct frag_foreign *foreign;     /* optional */
 	/* 0 or -FRAG_E...; *status may be raised to an exit status that is no error */
 	int (*exec)(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		    struct frag_error *err);

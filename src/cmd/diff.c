@@ -174,5 +174,6 @@ const struct frag_cmd frag_cmd_diff = {
 	.args = "[options] [TRACE...]; or BASE.json NEW.json",
 	.summary = "compare policies on traces, runs, or what is simulated now with a baseline",
 	.opts = frag_diff_opts,
+	.foreign = frag_run_foreign,
 	.exec = diff_exec,
 };

@@ -87,6 +87,9 @@ static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at
 	if (optopt >= LONG)
 		return frag_fail(err, FRAG_EUSAGE, "option %.*s takes no value" TRY,
 				 (int)(length < 60 ? length : 60), word, cmd->name);
+	for (const struct frag_foreign *f = cmd->foreign; f && f->name && length > 2; f++)
+		if (strlen(f->name) == length - 2 && strncmp(word + 2, f->name, length - 2) == 0)
+			return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s: %s", word, f->words);
 	return unknown_option(cmd, word, length, err);
 }
 

@@ -10,13 +10,16 @@
 #define REPEATS_MOST 1000000
 
 enum { OPT_DEVICE = FRAG_OPT_FIRST_OWN, OPT_LIMIT, OPT_PACE, OPT_REPEAT, OPT_VERIFY,
-	OPT_WRITE_PROFILE, OPT_PROBE };
+	OPT_WRITE_PROFILE, OPT_PROBE,
+	OPT_ALLOCATOR };
 
 const struct frag_opt frag_replay_opts[] = {
 	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
 	  OPT_DEVICE },
 	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (bestfit)",
 	  FRAG_OPT_POLICY },
+	{ 0, "allocator", "NAME", "cuda-async[:key=value,...], the driver's own pool; repeatable",
+	  OPT_ALLOCATOR },
 	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch",
 	  FRAG_OPT_ALLOC_CONF },
 	{ 0, "limit", "SIZE", "most memory to take of each GPU (90 % of what is free)", OPT_LIMIT },
@@ -122,6 +125,9 @@ int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_err
 	case OPT_VERIFY:
 		args->verify = true;
 		return 0;
+	case OPT_ALLOCATOR:
+		args->pool = true;
+		return frag_run_add_allocator(&args->run, value, err);
 	case OPT_PROBE:
 		return set_probe(args, value, err);
 	case OPT_WRITE_PROFILE:

@@ -14,6 +14,7 @@ struct frag_replay_args {
 	uint64_t repeat;        /* at least 1 */
 	double pace;            /* 0: as fast as possible */
 	bool verify;
+	bool pool;              /* one of the policies is the driver's own pool */
 	bool probe_marks;
 	uint64_t probe_every;   /* steps; 0: not */
 };

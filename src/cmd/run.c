@@ -88,5 +88,6 @@ const struct frag_cmd frag_cmd_run = {
 	.args = "[options] TRACE",
 	.summary = "simulate a trace under one or more policies",
 	.opts = frag_run_opts,
+	.foreign = frag_run_foreign,
 	.exec = run_exec,
 };

@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "base/parse.h"
+#include "replay/pool.h"
 
 const struct frag_opt frag_run_opts[] = {
 	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (bestfit)",
@@ -36,6 +37,15 @@ const struct frag_opt frag_run_opts[] = {
 	{ 0 },
 };
 
+#define POOL "cuda-async"
+#define ONLY_IN_REPLAY "is the GPU driver's own pool, which nothing simulates: it exists only in " \
+	"fragsim replay --allocator " POOL
+
+const struct frag_foreign frag_run_foreign[] = {
+	{ "allocator", "what it names " ONLY_IN_REPLAY },
+	{ NULL, NULL },
+};
+
 void frag_run_options_init(struct frag_run_options *run)
 {
 	*run = (struct frag_run_options){
@@ -51,12 +61,32 @@ void frag_run_options_fini(struct frag_run_options *run)
 	frag_profile_fini(&run->profile);
 }
 
+static bool is_pool(const char *text)
+{
+	const size_t length = strlen(POOL);
+
+	return strncmp(text, POOL, length) == 0 && (!text[length] || text[length] == ':');
+}
+
 static int add_policy(struct frag_run_options *run, const char *text, struct frag_error *err)
 {
+	if (is_pool(text))
+		return frag_fail(err, FRAG_EUSAGE, "--policy %.60s: that " ONLY_IN_REPLAY, text);
 	if (!frag_grow(&run->choices, &run->choice_capacity, (uint64_t)run->choice_count + 1,
 		       sizeof(*run->choices)))
 		return frag_fail_nomem(err);
 	return frag_choice_parse(&run->choices[run->choice_count++], text, err);
+}
+
+int frag_run_add_allocator(struct frag_run_options *run, const char *text, struct frag_error *err)
+{
+	if (!is_pool(text))
+		return frag_fail(err, FRAG_EUSAGE, "--allocator %.60s: there is only " POOL ", the "
+				 "driver's own pool; policies are for --policy", text);
+	if (!frag_grow(&run->choices, &run->choice_capacity, (uint64_t)run->choice_count + 1,
+		       sizeof(*run->choices)))
+		return frag_fail_nomem(err);
+	return frag_choice_of(&run->choices[run->choice_count++], &frag_replay_pool, text, err);
 }
 
 static int add_condition(struct frag_run_options *run, const char *text, struct frag_error *err)

@@ -39,11 +39,18 @@ struct frag_run_options {
 
 extern const struct frag_opt frag_run_opts[];
 
+/* What commands that simulate say of options that only a replay has. */
+extern const struct frag_foreign frag_run_foreign[];
+
 void frag_run_options_init(struct frag_run_options *run);
 void frag_run_options_fini(struct frag_run_options *run);
 
 /* For frag_options(). */
 int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error *err);
+
+/* The driver's own pool, after the policies that were given so far; for a replay. */
+int frag_run_add_allocator(struct frag_run_options *run, const char *text,
+			   struct frag_error *err);
 
 /* Applies --alloc-conf, where it was given, to the policies that read such. */
 int frag_run_settings(struct frag_run_options *run, struct frag_error *err);

@@ -40,13 +40,20 @@ static int64_t take_signed(struct frag_reader *r, const struct frag_at *in, cons
 static void read_metrics(struct frag_reader *r, const struct frag_at *at, struct frag_metrics *m,
 			 bool percents)
 {
-#define X(name) m->name = frag_take_count(r, at, #name);
+	m->opaque = frag_is_null(r, at, "largest_free");
+#define X(name)                                                               \
+	if (!m->opaque || !frag_metric_is_opaque(#name))                      \
+		m->name = frag_take_count(r, at, #name);
 	FRAG_METRICS_BEFORE_DEVICE(X)
+#undef X
+#define X(name) m->name = frag_take_count(r, at, #name);
 	X(process_used)
 	FRAG_METRICS_COUNT(X)
 #undef X
 	if (percents) {
-#define X(name) m->name = take_percent(r, at, #name);
+#define X(name)                                                               \
+		if (!m->opaque || !frag_metric_is_opaque(#name))              \
+			m->name = take_percent(r, at, #name);
 		FRAG_METRICS_PERCENT(X)
 #undef X
 	}

@@ -58,6 +58,12 @@ static void word_advice(struct frag_oom *oom, const struct frag_metrics *m,
 
 	if (m->largest_free > piece)
 		piece = m->largest_free;
+	if (m->opaque) {
+		snprintf(oom->advice, sizeof(oom->advice), "%s reserved but unused in the driver's own "
+			 "pool; how it lies there nobody tells.",
+			 frag_size_text(held, m->reserved - m->allocated));
+		return;
+	}
 	missing = oom->tried > piece ? oom->tried - piece : 0;
 	word_obstacle(obstacle, sizeof(obstacle), oom, device, missing);
 	if (missing)

@@ -49,6 +49,8 @@ static int open_engines(struct frag_sim *sim, struct frag_error *err)
 		e->device.model = sim->options.model;
 		if (sim->options.device_ctx)
 			e->device.ctx = sim->options.device_ctx[sim->device_count];
+		if (device->ready)
+			device->ready(&e->device);
 	}
 	return 0;
 }

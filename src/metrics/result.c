@@ -24,9 +24,22 @@ void frag_result_fini(struct frag_result *result)
 	free(result->marks);
 }
 
+bool frag_metric_is_opaque(const char *name)
+{
+	static const char *const names[] = {
+		"largest_free", "releasable", "stranded", "fi", "fi_device",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static bool metrics_value(const struct frag_metrics *m, const char *key, bool percents,
 			  double *value, bool *absent)
 {
+	*absent = m->opaque && frag_metric_is_opaque(key);
 #define X(name)                                                               \
 	if (strcmp(key, #name) == 0) {                                        \
 		*value = (double)m->name;                                     \

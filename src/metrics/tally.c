@@ -38,6 +38,17 @@ static inline void add(struct frag_series *s, int i, double value, double weight
 	frag_histogram_add(&s->histograms[i], value);
 }
 
+/* How memory lies in a pool of the device's own nobody knows, only how much there is. */
+static void read_pool(struct frag_metrics *m, const struct frag_device_pool *pool)
+{
+	m->allocated = m->active = pool->used;
+	m->reserved = pool->reserved;
+	m->free = pool->reserved > pool->used ? pool->reserved - pool->used : 0;
+	m->largest_free = m->releasable = m->stranded = m->waste = 0;
+	m->fi = m->fi_device = 0;
+	m->opaque = true;
+}
+
 static void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
 		      const struct frag_device *dev)
 {
@@ -61,6 +72,8 @@ static void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
 	device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
 	m->fi = frag_index_pct(m->largest_free, m->free);
 	m->fi_device = frag_index_device_pct(m->largest_free, m->free, m->releasable, device_free);
+	if (dev->pool)
+		read_pool(m, dev->pool);
 	m->internal = frag_internal_pct(m->requested, m->allocated);
 	m->utilization = frag_utilization_pct(m->allocated, m->reserved);
 }
@@ -86,7 +99,7 @@ static void raise_peaks(struct frag_metrics *peak, const struct frag_metrics *no
 	if (now->device_free > peak->device_free)
 		peak->device_free = now->device_free;
 	/* these three count within a step too */
-	raise(&peak->reserved, b->top_reserved);
+	raise(&peak->reserved, dev->pool ? dev->pool->top_reserved : b->top_reserved);
 	raise(&peak->segments, b->top_segments);
 	raise(&peak->process_used, dev->context + b->top_used);
 }
@@ -96,7 +109,7 @@ void frag_tally_begin(struct frag_tally *tally, const struct frag_heap *heap,
 {
 	read_heap(&tally->now, heap, dev);
 	tally->peak = (struct frag_metrics){
-		.limited = tally->now.limited,
+		.limited = tally->now.limited, .opaque = tally->now.opaque,
 		.device_free = tally->now.limited ? INT64_MIN : 0,
 	};
 }
@@ -149,6 +162,8 @@ void frag_tally_result(const struct frag_tally *tally, struct frag_result *resul
 	result->lower_bound = result->peak.requested;
 	result->fi = distribution(tally, 0);
 	result->fi_device = distribution(tally, 1);
+	if (tally->now.opaque)
+		result->fi = result->fi_device = (struct frag_distribution){ .steps = 0 };
 	result->internal = distribution(tally, 2);
 	result->utilization = distribution(tally, 3);
 }

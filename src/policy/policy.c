@@ -288,17 +288,14 @@ static int find_policy(const struct frag_policy_ops **out, const char *text, siz
 	return no_policy(text, name, err);
 }
 
-int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err)
+int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops, const char *text,
+		   struct frag_error *err)
 {
-	size_t name = strcspn(text, ":");
-	const char *p = text + name;
+	const char *p = text + strcspn(text, ":");
 	uint32_t given = 0;
 	int rc;
 
-	*choice = (struct frag_choice){ .ops = NULL };
-	rc = find_policy(&choice->ops, text, name, err);
-	if (rc)
-		return rc;
+	*choice = (struct frag_choice){ .ops = ops };
 	if (strlen(text) >= sizeof(choice->text))
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: more than %zu characters",
 				 choice->ops->name, sizeof(choice->text) - 1);
@@ -313,6 +310,14 @@ int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_
 	}
 	set_defaults(choice, given);
 	return choice->ops->check ? choice->ops->check(choice->param, err) : 0;
+}
+
+int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err)
+{
+	const struct frag_policy_ops *ops;
+	int rc = find_policy(&ops, text, strcspn(text, ":"), err);
+
+	return rc ? rc : frag_choice_of(choice, ops, text, err);
 }
 
 int frag_policy_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, bool again,

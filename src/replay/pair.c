@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/grow.h"
 #include "metrics/fragmentation.h"
+#include "replay/pool.h"
 #include "replay/work.h"
 
 #define LONGEST_SLEEP_NS 100000000      /* then it is asked again whether to stop */
@@ -50,6 +51,8 @@ struct frag_replay {
 	struct timespec begun;
 	double first_t;
 	bool has_first_t, retired;
+	bool pooled;                    /* the driver's own pool: there is no twin */
+	struct frag_gpu_pool_options pool;
 };
 
 int frag_replay_figures(struct frag_trace *trace, struct frag_gpu *const *gpus, uint64_t limit,
@@ -161,8 +164,11 @@ static int make(struct frag_replay *r, const struct frag_choice *choice, struct 
 	r->predictions = calloc(r->device_count, sizeof(*r->predictions));
 	if (!r->measures || !r->predictions)
 		return frag_fail_nomem(err);
-	rc = make_side(&r->real, r, choice, &frag_device_gpu, err);
-	rc = rc ? rc : make_side(&r->twin, r, choice, &frag_device_simulated, err);
+	rc = make_side(&r->real, r, choice,
+		       r->pooled ? &frag_device_gpu_pool : &frag_device_gpu, err);
+	/* nobody knows how the driver's own pool decides */
+	if (!rc && !r->pooled)
+		rc = make_side(&r->twin, r, choice, &frag_device_simulated, err);
 	if (rc)
 		return rc;
 	r->work = frag_work_new(r->real.sim, r->gpus, r->device_count, r->options.verify);
@@ -185,6 +191,9 @@ int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
 	r->gpus = gpus;
 	r->options = *options;
 	r->device_count = frag_trace_info(trace)->device_count;
+	r->pooled = choice->ops == &frag_replay_pool;
+	if (r->pooled)
+		r->pool = frag_replay_pool_options(choice);
 	rc = make(r, choice, err);
 	if (rc) {
 		frag_replay_del(r);
@@ -197,6 +206,21 @@ int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
 struct frag_sim *frag_replay_sim(struct frag_replay *r)
 {
 	return r->real.sim;
+}
+
+/* Of each GPU as much as the figures leave. */
+static int open_pools(struct frag_replay *r, struct frag_error *err)
+{
+	const struct frag_trace_info *info = frag_trace_info(r->trace);
+	int rc = 0;
+
+	for (uint32_t d = 0; d < r->device_count && r->pooled && !rc; d++) {
+		const struct frag_device_figures *f = &info->devices[d];
+
+		rc = frag_gpu_pool_open(r->gpus[d], f->total - f->context - f->other, &r->pool,
+					err);
+	}
+	return rc;
 }
 
 static int begin_measures(struct frag_replay *r, struct frag_error *err)
@@ -311,12 +335,14 @@ static int step_both(struct frag_replay *r, const struct frag_batch *batch, stru
 	int rc = 0;
 
 	memset(r->real.deeds, 0, r->device_count * sizeof(*r->real.deeds));
-	memset(r->twin.deeds, 0, r->device_count * sizeof(*r->twin.deeds));
+	if (!r->pooled)
+		memset(r->twin.deeds, 0, r->device_count * sizeof(*r->twin.deeds));
 	if (batch->count)
 		rc = frag_work_before(r->work, batch->events, err);
 	rc = rc ? rc : frag_sim_feed(r->real.sim, batch, err);
-	rc = rc ? rc : frag_sim_feed(r->twin.sim, batch, err);
-	if (!rc && batch->count)
+	if (!rc && !r->pooled)
+		rc = frag_sim_feed(r->twin.sim, batch, err);
+	if (!rc && batch->count && !r->pooled)
 		compare(r, batch->events->step);
 	return rc || !batch->count ? rc : probe_all(r, batch->events, err);
 }
@@ -330,7 +356,8 @@ static int feed(struct frag_replay *r, const struct frag_batch *batch, struct fr
 	for (uint32_t i = 0; i < batch->count && !rc; i++) {
 		const struct frag_batch one = { .events = &batch->events[i], .count = 1 };
 
-		if (frag_sim_stopped(r->real.sim) && frag_sim_stopped(r->twin.sim))
+		if (frag_sim_stopped(r->real.sim)
+		    && (r->pooled || frag_sim_stopped(r->twin.sim)))
 			return 0;
 		keep_pace(r, one.events);
 		if (stopped(r))
@@ -344,6 +371,8 @@ int frag_replay_run(struct frag_replay *r, struct frag_error *err)
 {
 	struct frag_batch batch = { .count = 1 };
 	int rc = begin_measures(r, err);
+
+	rc = rc ? rc : open_pools(r, err);
 
 	while (!rc && batch.count) {
 		rc = frag_trace_next(r->trace, &batch, err);
@@ -393,19 +422,35 @@ static void fill_prediction(struct frag_prediction *p, const struct measure *m,
 		: p->error_bytes ? 100 : 0;
 }
 
+/* The GPUs get everything back; what fails is told when they are closed. */
+static void retire_real(struct frag_replay *r, bool interrupted)
+{
+	/* what is freed there and then may not be in use on any stream */
+	for (uint32_t d = 0; d < r->device_count && r->pooled; d++)
+		frag_gpu_sync(r->gpus[d], UINT32_MAX, NULL);
+	frag_sim_retire(r->real.sim, interrupted);
+	for (uint32_t d = 0; d < r->device_count && r->pooled; d++)
+		frag_gpu_pool_close(r->gpus[d], NULL);
+}
+
 void frag_replay_retire(struct frag_replay *r, bool interrupted)
 {
-	const struct frag_result *twins, *reals;
+	const struct frag_result *twins = NULL, *reals;
 	uint32_t count;
 
+	if (r->retired)
+		return;
 	stop_looking(r);
 	r->retired = true;
-	frag_sim_retire(r->real.sim, interrupted);
-	frag_sim_retire(r->twin.sim, interrupted);
+	retire_real(r, interrupted);
+	if (!r->pooled) {
+		frag_sim_retire(r->twin.sim, interrupted);
+		twins = frag_sim_results(r->twin.sim, interrupted, &count);
+	}
 	reals = frag_sim_results(r->real.sim, interrupted, &count);
-	twins = frag_sim_results(r->twin.sim, interrupted, &count);
 	for (uint32_t d = 0; d < count; d++) {
-		fill_prediction(&r->predictions[d], &r->measures[d], &twins[d], &reals[d]);
+		if (twins)
+			fill_prediction(&r->predictions[d], &r->measures[d], &twins[d], &reals[d]);
 		frag_sim_measured(r->real.sim, d, &r->predictions[d], &r->measures[d].costs,
 				  &r->measures[d].probes);
 	}
@@ -438,6 +483,8 @@ void frag_replay_del(struct frag_replay *r)
 	if (!r)
 		return;
 	stop_looking(r);
+	if (r->real.sim && r->pooled && !r->retired)
+		retire_real(r, true);
 	frag_sim_del(r->real.sim);
 	frag_sim_del(r->twin.sim);
 	frag_work_del(r->work);

@@ -299,12 +299,20 @@ static int allocated(struct frag_work *w, const struct frag_step *step, struct f
 	return rc;
 }
 
-/* With verify the use is a real one: the same pattern again. */
+/*
+ * With verify the use is a real one: the same pattern again. In a pool of the
+ * driver's the block is there only once its own stream has come so far.
+ */
 static int used(struct frag_work *w, struct block *b, uint32_t stream, struct frag_error *err)
 {
+	int rc;
+
 	if (!use_on(b, stream))
 		return frag_fail_nomem(err);
-	return w->verify ? fill(w, b, stream, err) : 0;
+	if (!w->verify)
+		return 0;
+	rc = frag_gpu_sync(w->gpus[b->run.gpu], b->streams[0], err);
+	return rc ? rc : fill(w, b, stream, err);
 }
 
 static int freed(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
@@ -331,11 +339,37 @@ static int synced(struct frag_work *w, const struct frag_event *ev, struct frag_
 	return rc;
 }
 
+static int trimmed(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t d = 0; d < w->gpu_count && !rc; d++)
+		if (ev->device == FRAG_ALL || ev->device == d)
+			rc = frag_gpu_pool_trim(w->gpus[d], err);
+	return rc;
+}
+
 int frag_work_before(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
 {
-	if (ev->op == FRAG_OP_SYNC)
+	switch ((enum frag_op)ev->op) {
+	case FRAG_OP_ALLOC:
+		frag_gpu_pool_on(w->gpus[ev->device], ev->stream);
+		return 0;
+	case FRAG_OP_FREE:
+		return freed(w, ev, err);
+	case FRAG_OP_SYNC:
 		return synced(w, ev, err);
-	return ev->op == FRAG_OP_FREE ? freed(w, ev, err) : 0;
+	case FRAG_OP_EMPTY_CACHE:
+		return trimmed(w, ev, err);
+	case FRAG_OP_COMPLETE:
+	case FRAG_OP_RECORD_STREAM:
+	case FRAG_OP_SET_FRACTION:
+	case FRAG_OP_CONFIGURE:
+	case FRAG_OP_MARK:
+	case FRAG_OPS:
+		break;
+	}
+	return 0;
 }
 
 int frag_work_observe(void *work, const struct frag_step *step, struct frag_error *err)

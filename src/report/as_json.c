@@ -9,8 +9,14 @@
 
 static void put_metrics(struct frag_node_ref in, const struct frag_metrics *m, bool percents)
 {
-#define X(name) frag_json_u64(in, #name, m->name);
+#define X(name)                                                               \
+	if (m->opaque && frag_metric_is_opaque(#name))                        \
+		frag_json_null(in, #name);                                    \
+	else                                                                  \
+		frag_json_u64(in, #name, m->name);
 	FRAG_METRICS_BEFORE_DEVICE(X)
+#undef X
+#define X(name) frag_json_u64(in, #name, m->name);
 	if (m->limited)
 		frag_json_i64(in, "device_free", m->device_free);
 	else
@@ -19,7 +25,11 @@ static void put_metrics(struct frag_node_ref in, const struct frag_metrics *m, b
 	FRAG_METRICS_COUNT(X)
 #undef X
 	if (percents) {
-#define X(name) frag_json_fixed4(in, #name, m->name);
+#define X(name)                                                               \
+		if (m->opaque && frag_metric_is_opaque(#name))                \
+			frag_json_null(in, #name);                            \
+		else                                                          \
+			frag_json_fixed4(in, #name, m->name);
 		FRAG_METRICS_PERCENT(X)
 #undef X
 	}
@@ -186,7 +196,7 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 		put_stats(run, r);
 	if (r->modelled.there)
 		put_modelled(run, &r->modelled);
-	if (r->prediction.there)
+	if (r->costs)
 		frag_json_measured(run, r);
 	put_ooms(run, r);
 	put_marks(run, r);

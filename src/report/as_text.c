@@ -109,8 +109,13 @@ static void print_memory(const struct frag_report *r, int width, FILE *f)
 	}
 }
 
-static void print_percent(const struct frag_report *r, double value, FILE *f)
+/* known: of a pool of the driver's it is not. */
+static void print_percent(const struct frag_report *r, bool known, double value, FILE *f)
 {
+	if (!known) {
+		fprintf(f, " %6s", "-");
+		return;
+	}
 	fprintf(f, " %s%6.2f%s", value > SEVERE_PCT ? ink(r, YELLOW) : "", value,
 		value > SEVERE_PCT ? ink(r, PLAIN) : "");
 }
@@ -127,15 +132,16 @@ static void print_indices(const struct frag_report *r, int width, FILE *f)
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_distribution *both[] = { &run->fi_device, &run->fi };
+		const bool known = !run->last.opaque;
 
 		run_name(r, run, name, sizeof(name));
 		fprintf(f, "%-*s", width, name);
 		for (int k = 0; k < 2; k++) {
 			fputs(k ? "  " : " ", f);
-			print_percent(r, both[k]->mean, f);
-			print_percent(r, both[k]->p95, f);
-			print_percent(r, both[k]->max, f);
-			print_percent(r, both[k]->last, f);
+			print_percent(r, known, both[k]->mean, f);
+			print_percent(r, known, both[k]->p95, f);
+			print_percent(r, known, both[k]->max, f);
+			print_percent(r, known, both[k]->last, f);
 		}
 		fprintf(f, "  %8" PRIu64 "\n", run->fi_device.severe_steps);
 	}
@@ -221,12 +227,19 @@ static void print_marks(const struct frag_result *run, FILE *f)
 		return;
 	fprintf(f, "  %10s  %9s  %6s  %11s  %11s  %s\n", "step", "fi_device", "fi", "reserved",
 		"allocated", "mark");
-	for (uint32_t i = 0; i < count; i++)
-		fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f  %11s  %11s  %.60s\n", worst[i]->step,
-			worst[i]->metrics.fi_device, worst[i]->metrics.fi,
-			frag_size_text(a, worst[i]->metrics.reserved),
-			frag_size_text(b, worst[i]->metrics.allocated), worst[i]->name);
-	if (run->mark_count > MARKS_SHOWN)
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_metrics *m = &worst[i]->metrics;
+
+		if (m->opaque)
+			fprintf(f, "  %10" PRIu64 "  %9s  %6s", worst[i]->step, "-", "-");
+		else
+			fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", worst[i]->step, m->fi_device, m->fi);
+		fprintf(f, "  %11s  %11s  %.60s\n", frag_size_text(a, m->reserved),
+			frag_size_text(b, m->allocated), worst[i]->name);
+	}
+	if (run->mark_count > MARKS_SHOWN && run->last.opaque)
+		fprintf(f, "  the first of %u marks\n", run->mark_count);
+	else if (run->mark_count > MARKS_SHOWN)
 		fprintf(f, "  these have the highest fi_device of %u marks\n", run->mark_count);
 }
 

@@ -33,6 +33,7 @@ int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_erro
 	};
 
 	(void)err;
+	c->opaque = step->metrics->opaque;
 	if (c->width == 0)
 		c->width = 1;
 	if (c->count == 0 || c->in_last == c->width) {
@@ -107,8 +108,9 @@ void frag_chart_print(const struct frag_chart *c, int terminal, FILE *f)
 	fprintf(f, "  %12s +", "0");
 	for (uint32_t x = 0; x < columns; x++)
 		fputc('-', f);
-	fprintf(f, "\n  %12s  ", "fi_device/10");
-	for (uint32_t x = 0; x < columns; x++) {
+	if (!c->opaque)
+		fprintf(f, "\n  %12s  ", "fi_device/10");
+	for (uint32_t x = 0; x < columns && !c->opaque; x++) {
 		int tenth = (int)(column(c, columns, x).fi_device / 10);
 
 		fputc('0' + (tenth > 9 ? 9 : tenth), f);

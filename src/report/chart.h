@@ -17,6 +17,7 @@ struct frag_chart {
 	uint32_t count;                 /* stretches in use */
 	uint64_t width;                 /* steps in each but the last */
 	uint64_t in_last;
+	bool opaque;                    /* fi_device is not known */
 	struct frag_chart_stretch stretch[FRAG_CHART_MOST];
 };
 

@@ -60,7 +60,7 @@ static void print_call(const char *kind, uint32_t which, const struct frag_laten
 {
 	char class[FRAG_NUMBER_ROOM], t[6][FRAG_NUMBER_ROOM];
 
-	fprintf(f, "  %-10s %8s %8" PRIu64 " %9s %9s %9s %9s %9s %9s\n", kind,
+	fprintf(f, "  %-15s %8s %8" PRIu64 " %9s %9s %9s %9s %9s %9s\n", kind,
 		class_text(class, which), l->count, frag_time_text(t[0], l->total_ns),
 		frag_time_text(t[1], l->min_ns), frag_time_text(t[2], frag_latency_rank(l, 50)),
 		frag_time_text(t[3], frag_latency_rank(l, 95)),
@@ -76,7 +76,7 @@ static void print_calls(const struct frag_driver_costs *c, FILE *f)
 			if (!c->calls[kind][i].count)
 				continue;
 			if (!head)
-				fprintf(f, "  %-10s %8s %8s %9s %9s %9s %9s %9s %9s\n", "calls",
+				fprintf(f, "  %-15s %8s %8s %9s %9s %9s %9s %9s %9s\n", "calls",
 					"up to", "count", "total", "min", "p50", "p95", "p99", "max");
 			head = true;
 			print_call(frag_gpu_kind_name((enum frag_gpu_kind)kind), i,
@@ -146,11 +146,14 @@ static void print_probes(const struct frag_probes *all, FILE *f)
 
 void frag_report_measured(const struct frag_result *run, FILE *f)
 {
-	if (!run->prediction.there)
+	if (!run->costs)
 		return;
 	fprintf(f, "\n%s on device %u, %s\n", run->choice.text, run->device,
 		run->device_name ? run->device_name : "without a name");
-	print_prediction(&run->prediction, f);
+	if (run->prediction.there)
+		print_prediction(&run->prediction, f);
+	else
+		fputs("  the driver's own pool: nothing predicts it\n", f);
 	print_calls(run->costs, f);
 	print_segments(run->costs, f);
 	print_probes(run->probes, f);
@@ -258,7 +261,8 @@ void frag_json_measured(struct frag_node_ref run, const struct frag_result *r)
 {
 	struct frag_node_ref driver;
 
-	put_prediction(frag_json_object(run, "prediction"), &r->prediction);
+	if (r->prediction.there)
+		put_prediction(frag_json_object(run, "prediction"), &r->prediction);
 	driver = frag_json_object(run, "driver");
 	frag_json_calls(driver, r->costs);
 	put_segments(driver, r->costs);

@@ -35,14 +35,22 @@ static char *put_t(char *p, const struct frag_event *ev)
 
 static char *put_metrics_csv(char *p, const struct frag_metrics *m)
 {
-#define X(name) p = frag_put_u64(p, m->name); *p++ = ',';
+#define X(name)                                                               \
+	if (!m->opaque || !frag_metric_is_opaque(#name))                      \
+		p = frag_put_u64(p, m->name);                                 \
+	*p++ = ',';
 	FRAG_METRICS_BEFORE_DEVICE(X)
+#undef X
+#define X(name) p = frag_put_u64(p, m->name); *p++ = ',';
 	if (m->limited)
 		p = frag_put_i64(p, m->device_free);
 	*p++ = ',';
 	X(process_used)
 #undef X
-#define X(name) p = frag_put_fixed4(p, m->name); *p++ = ',';
+#define X(name)                                                               \
+	if (!m->opaque || !frag_metric_is_opaque(#name))                      \
+		p = frag_put_fixed4(p, m->name);                              \
+	*p++ = ',';
 	FRAG_METRICS_PERCENT(X)
 #undef X
 	p = frag_put_u64(p, m->segments);
@@ -80,13 +88,21 @@ static char *put_csv(char *p, const struct frag_rows *rows, const struct frag_st
 
 static char *put_metrics_json(char *p, const struct frag_metrics *m)
 {
-#define X(name) p = PUT(p, ",\"" #name "\":"); p = frag_put_u64(p, m->name);
+#define X(name)                                                               \
+	p = PUT(p, ",\"" #name "\":");                                        \
+	p = m->opaque && frag_metric_is_opaque(#name) ? PUT(p, "null")        \
+						      : frag_put_u64(p, m->name);
 	FRAG_METRICS_BEFORE_DEVICE(X)
+#undef X
+#define X(name) p = PUT(p, ",\"" #name "\":"); p = frag_put_u64(p, m->name);
 	p = PUT(p, ",\"device_free\":");
 	p = m->limited ? frag_put_i64(p, m->device_free) : PUT(p, "null");
 	X(process_used)
 #undef X
-#define X(name) p = PUT(p, ",\"" #name "\":"); p = frag_put_fixed4(p, m->name);
+#define X(name)                                                               \
+	p = PUT(p, ",\"" #name "\":");                                        \
+	p = m->opaque && frag_metric_is_opaque(#name) ? PUT(p, "null")        \
+						      : frag_put_fixed4(p, m->name);
 	FRAG_METRICS_PERCENT(X)
 #undef X
 #define X(name) p = PUT(p, ",\"" #name "\":"); p = frag_put_u64(p, m->name);

@@ -19,6 +19,7 @@ REPO = Path(__file__).resolve().parents[2]
 RANDOM_TRACE = REPO / 'tests' / 'property' / 'random_trace.py'
 MIB = 1 << 20
 SAN = bool(os.environ.get('SAN'))
+POOL = ['--allocator', 'cuda-async']    # the driver's own
 POLICIES = ['bestfit', 'bestfit:pool=3MiB,release=false', 'firstfit:segment=64KiB,align=1',
             'nextfit:segment=1MiB', 'worstfit:segment=300000', 'buddy', 'buddy:min=64,pool=1MiB',
             'sizeclass', 'sizeclass:slab=64KiB,segment=64KiB,max_small=16KiB', 'direct', 'pytorch',
@@ -210,8 +211,9 @@ def recorded(folder):
 def every_call_fails(folder):
     """each call failing in its turn ends in status 5, and leaks nothing"""
     trace = small_trace(folder / 't')
-    for policy in ('bestfit', 'direct', 'pytorch:expandable_segments=True'):
-        options = ['-q', '--verify', '--probe', 4, '-p', policy, trace]
+    for policy in (['-p', 'bestfit'], ['-p', 'direct'],
+                   ['-p', 'pytorch:expandable_segments=True'], POOL):
+        options = ['-q', '--verify', '--probe', 4, *policy, trace]
         calls = int(re.search(r'(\d+) calls', replay(*options, print=1).err)[1])
         assert calls > 60, calls
         step = 5 if SAN else 1
@@ -244,8 +246,8 @@ def tolerated_calls(options):
 def every_refusal(folder):
     """each call refused for lack of memory in its turn leaks nothing"""
     trace = small_trace(folder / 't')
-    for policy in ('bestfit', 'pytorch:expandable_segments=True'):
-        options = ['-q', '-p', policy, '--on-oom', 'continue', trace]
+    for policy in (['-p', 'bestfit'], ['-p', 'pytorch:expandable_segments=True'], POOL):
+        options = ['-q', *policy, '--on-oom', 'continue', trace]
         calls = int(re.search(r'(\d+) calls', replay(*options, print=1).err)[1])
         statuses = [replay(*options, fail_at=k, error=2).status for k in range(1, calls + 1)]
         assert set(statuses) <= {0, 3, 5} and {0, 5} <= set(statuses), statuses
@@ -255,13 +257,13 @@ def every_refusal(folder):
 def interrupted(folder):
     """Ctrl-C at any call gives everything back, with what was measured so far"""
     trace = usual_trace(folder / 't')
-    for policy in ('bestfit', 'pytorch:expandable_segments=True'):
-        calls = int(re.search(r'(\d+) calls', replay('-p', policy, trace, print=1).err)[1])
+    for policy in (['-p', 'bestfit'], ['-p', 'pytorch:expandable_segments=True'], POOL):
+        calls = int(re.search(r'(\d+) calls', replay(*policy, trace, print=1).err)[1])
         seen = 0
         for k in range(1, calls + 1, 3):
             out = folder / 'result'
             out.unlink(missing_ok=True)
-            got = replay('-q', '-p', policy, '--json', out, trace, interrupt_at=k)
+            got = replay('-q', *policy, '--json', out, trace, interrupt_at=k)
             assert got.status in (0, 130), f'call {k}: {got}'
             if got.status == 130 and out.exists():
                 seen += json.loads(out.read_text())['runs'][0]['status'] == 'interrupted'
@@ -494,6 +496,102 @@ def small_requests(folder):
     expect(got, 0)
     found = json.loads((folder / 'r').read_text())['runs'][0]['prediction']
     assert found['used_predicted'] == 4 * MIB and found['used_measured'] == 6 * MIB, found
+
+
+def pool_rows(folder, events, *options, **standin):
+    """requested, allocated, reserved (MiB) of each step in the driver's own pool"""
+    trace = write_trace(folder / 't', *events)
+    got = replay('-q', *options, '--steps', folder / 's.csv', trace, **standin)
+    expect(got, 0)
+    head, *rows = [line.split(',') for line in (folder / 's.csv').read_text().splitlines()]
+    return [[round(int(row[head.index(name)]) / MIB, 2)
+             for name in ('requested', 'allocated', 'reserved')] for row in rows], rows, head
+
+
+@test
+def pool(folder):
+    """--allocator cuda-async: reserved and used are what the driver's pool says"""
+    events = [alloc(1, 3 * MIB), alloc(2, 20 * MIB, stream=1), free(1), free(2),
+              {'op': 'sync', 'stream': 1}, alloc(3, MIB), {'op': 'mark', 'name': 'm'}, free(3),
+              {'op': 'empty_cache'}]
+    # the stand-in's pool takes chunks of 8 MiB: 3 MiB one, 23 three; a wait leaves the threshold
+    wanted = [[3, 3, 8], [23, 23, 24], [20, 20, 24], [0, 0, 24], [0, 0, 0], [1, 1, 8], [1, 1, 8],
+              [0, 0, 8], [0, 0, 0]]
+    got, rows, head = pool_rows(folder, events, *POOL)
+    assert got == wanted, got
+    for name in ('largest_free', 'releasable', 'stranded', 'fi', 'fi_device'):
+        assert {row[head.index(name)] for row in rows} == {''}, name
+    got, _, _ = pool_rows(folder, events, '--allocator', 'cuda-async:release_threshold=16MiB')
+    wanted[4:8] = [[0, 0, 16], [1, 1, 16], [1, 1, 16], [0, 0, 16]]
+    assert got == wanted, got
+    # a block that is used on another stream goes back when that is over
+    got, _, _ = pool_rows(folder, [
+        alloc(1, 3 * MIB), {'op': 'record_stream', 'id': 1, 'stream': 2}, free(1),
+        {'op': 'sync', 'stream': 2}], '--verify', *POOL)
+    assert got == [[3, 3, 8], [3, 3, 8], [0, 3, 8], [0, 0, 8]], got
+
+
+@test
+def pool_result(folder):
+    """its result beside that of a policy, which diff and the schema take too"""
+    trace = usual_trace(folder / 't')
+    text = replay('-p', 'bestfit', *POOL, '--allocator', 'cuda-async:allow_opportunistic=false',
+                  '--json', folder / 'r', '--repeat', 2, '--write-profile', folder / 'p', trace)
+    expect(text, 0, "the driver's own pool: nothing predicts it",
+           r'cuda-async +- +- +- +- +- +- +- +- +0\n', r'cudaMallocAsync +4 MiB +2 ')
+    result = json.loads((folder / 'r').read_text())
+    import jsonschema
+    rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())
+    jsonschema.Draft202012Validator(rules).validate(result)
+    policy, one, other = result['runs']
+    assert policy['prediction'] and 'prediction' not in one, one
+    assert one['policy']['params'] == {
+        'release_threshold': 0, 'follow_event_dependencies': True, 'allow_opportunistic': True,
+        'allow_internal_dependencies': True}, one['policy']
+    assert other['policy']['params']['allow_opportunistic'] is False, other['policy']
+    # at the end live 700000 bytes, in steps of 512, and 30 MiB; of chunks of 8 MiB these are 4
+    assert one['peak']['requested'] == 700000 + 30 * MIB, one['peak']
+    assert one['peak']['allocated'] == 1368 * 512 + 30 * MIB, one['peak']
+    assert one['peak']['reserved'] == 32 * MIB and one['peak']['largest_free'] is None, one['peak']
+    assert one['last']['fi'] is None and one['marks'][0]['fi_device'] is None, one
+    assert one['counts']['segment_allocs'] == 5 and one['counts']['ooms'] == 0, one['counts']
+    calls = {(c['call'], c['up_to_bytes'] // MIB): c['count'] for c in one['driver']['calls']}
+    # twice each; what lives to the end is given back unseen
+    assert calls == {('cudaMallocAsync', 1): 4, ('cudaMallocAsync', 4): 2,
+                     ('cudaMallocAsync', 8): 2, ('cudaMallocAsync', 32): 2,
+                     ('cudaFreeAsync', 1): 2, ('cudaFreeAsync', 4): 2, ('cudaFreeAsync', 8): 2
+                     }, calls
+    expect(run('diff', folder / 'r', folder / 'r', program=PROGRAM), 0, '3 runs compared: 3 same')
+    expect(run('run', '-q', '--profile', folder / 'p', trace, program=PROGRAM), 0)
+
+
+@test
+def pool_bounds(folder):
+    """the pool stays below the limit too; corruption in it is found; its words"""
+    # of 20 MiB two chunks of 8 fit: 12 MiB do, 18 do not
+    trace = write_trace(folder / 't', alloc(1, 12 * MIB), free(1), alloc(2, 18 * MIB), alloc(3, MIB))
+    got = replay(*POOL, '--limit', '20MiB', '--on-oom', 'continue', '--json', folder / 'r', trace,
+                 ceiling=20 * MIB)
+    expect(got, 3, 'reserved in total by cuda-async', "how it lies there nobody tells")
+    one = json.loads((folder / 'r').read_text())['runs'][0]
+    assert one['counts']['ooms'] == 1 and one['peak']['reserved'] == 16 * MIB, one
+    trace = usual_trace(folder / 't')
+    expect(replay('--verify', *POOL, trace), 0)
+    expect(replay('--verify', *POOL, trace, corrupt_at=1), 5, 'corruption on device 0')
+    two = write_trace(folder / 'two', alloc(1, 3 * MIB), alloc(2, 9 * MIB, device=1),
+                      {'op': 'empty_cache'}, free(1), {'op': 'sync'}, devices=2)
+    got = replay(*POOL, '--json', '-', two, gpus=2)
+    assert [r['peak']['reserved'] for r in json.loads(got.out)['runs']] == [8 * MIB, 16 * MIB], got
+    for arguments, words in [
+            ([*POOL, '--placements', '-'], 'does not tell where it puts a block'),
+            (['--allocator', 'pytorch'], 'there is only cuda-async'),
+            (['--allocator', 'cuda-async:pool=1'], 'has no key "pool"; its keys are: release_thr'),
+            (['-p', 'cuda-async'], 'exists only in fragsim replay --allocator cuda-async')]:
+        expect(replay(*arguments, trace), 2, words)
+    for arguments in ('run', *POOL), ('run', '-p', 'cuda-async:release_threshold=1'), \
+                     ('diff', '-p', 'bestfit', *POOL):
+        expect(run(*arguments, trace, program=PROGRAM), 2,
+               'exists only in fragsim replay --allocator cuda-async')
 
 
 @test
