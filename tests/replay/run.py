@@ -569,7 +569,8 @@ def pool_result(folder):
 def pool_bounds(folder):
     """the pool stays below the limit too; corruption in it is found; its words"""
     # of 20 MiB two chunks of 8 fit: 12 MiB do, 18 do not
-    trace = write_trace(folder / 't', alloc(1, 12 * MIB), free(1), alloc(2, 18 * MIB), alloc(3, MIB))
+    trace = write_trace(folder / 't', alloc(1, 12 * MIB), free(1), alloc(2, 18 * MIB),
+                        alloc(3, MIB))
     got = replay(*POOL, '--limit', '20MiB', '--on-oom', 'continue', '--json', folder / 'r', trace,
                  ceiling=20 * MIB)
     expect(got, 3, 'reserved in total by cuda-async', "how it lies there nobody tells")
@@ -636,11 +637,13 @@ def profile(folder):
 def profile_refused(folder):
     """a profile is of one GPU, and a file of its own; a failed replay leaves none"""
     two = write_trace(folder / 'two', alloc(1, 1000, device=1), devices=2)
-    expect(replay('--write-profile', folder / 'p', two, gpus=2), 2, '--write-profile is for one GPU')
+    expect(replay('--write-profile', folder / 'p', two, gpus=2), 2,
+           '--write-profile is for one GPU')
     trace = usual_trace(folder / 't')
     expect(replay('-q', '--write-profile', folder / 'p', '--json', folder / 'p', trace), 2,
            'two outputs to one file')
-    expect(replay('--write-profile', '-', '--json', '-', trace), 2, 'two outputs to standard output')
+    expect(replay('--write-profile', '-', '--json', '-', trace), 2,
+           'two outputs to standard output')
     expect(replay('-q', '--write-profile', folder / 'p', trace, fail_at=70), 5)
     assert not (folder / 'p').exists()
     got = replay('--write-profile', '-', trace)
