@@ -26,7 +26,7 @@ static int put_place(char *buf, size_t size, const struct frag_at *at)
 	return used + snprintf(buf + used, size - (size_t)used, "[%u]", at->index);
 }
 
-void frag_bad(struct frag_reader *r, const struct frag_at *at, const char *wanted)
+void frag_bad(struct frag_members *r, const struct frag_at *at, const char *wanted)
 {
 	char place[400] = "";
 
@@ -37,13 +37,13 @@ void frag_bad(struct frag_reader *r, const struct frag_at *at, const char *wante
 			  wanted);
 }
 
-void frag_bad_memory(struct frag_reader *r)
+void frag_bad_memory(struct frag_members *r)
 {
 	if (!r->rc)
 		r->rc = frag_fail_nomem(r->err);
 }
 
-struct frag_at frag_take(struct frag_reader *r, const struct frag_at *in, const char *key,
+struct frag_at frag_take(struct frag_members *r, const struct frag_at *in, const char *key,
 		      enum frag_json_kind kind, const char *wanted)
 {
 	struct frag_at at = { .up = in, .key = key };
@@ -63,19 +63,19 @@ struct frag_at frag_take(struct frag_reader *r, const struct frag_at *in, const 
 	return at;
 }
 
-struct frag_at frag_take_object(struct frag_reader *r, const struct frag_at *in, const char *key)
+struct frag_at frag_take_object(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	return frag_take(r, in, key, FRAG_JSON_OBJECT, "an object is wanted");
 }
 
-bool frag_has(struct frag_reader *r, const struct frag_at *in, const char *key)
+bool frag_has(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_node_ref ignored;
 
 	return !r->rc && frag_json_member(in->node, key, &ignored) > 0;
 }
 
-bool frag_is_null(struct frag_reader *r, const struct frag_at *in, const char *key)
+bool frag_is_null(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_node_ref node;
 
@@ -83,7 +83,7 @@ bool frag_is_null(struct frag_reader *r, const struct frag_at *in, const char *k
 	       && frag_json_kind(node) == FRAG_JSON_NULL;
 }
 
-char *frag_take_text(struct frag_reader *r, const struct frag_at *in, const char *key)
+char *frag_take_text(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_STRING, "a string is wanted");
 	char *copy = r->rc ? NULL : strdup(frag_json_string(at.node));
@@ -93,7 +93,7 @@ char *frag_take_text(struct frag_reader *r, const struct frag_at *in, const char
 	return copy;
 }
 
-uint64_t frag_as_count(struct frag_reader *r, const struct frag_at *at)
+uint64_t frag_as_count(struct frag_members *r, const struct frag_at *at)
 {
 	double value = r->rc ? 0 : frag_json_number(at->node);
 
@@ -103,7 +103,7 @@ uint64_t frag_as_count(struct frag_reader *r, const struct frag_at *at)
 	return 0;
 }
 
-uint64_t frag_take_count(struct frag_reader *r, const struct frag_at *in, const char *key)
+uint64_t frag_take_count(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER,
 			    "an integer from 0 and below 2^53 is wanted");
@@ -117,7 +117,7 @@ struct frag_at frag_element(const struct frag_at *list, struct frag_node_ref nod
 	return (struct frag_at){ .up = list, .index = index, .node = node };
 }
 
-uint32_t frag_length_of(struct frag_reader *r, const struct frag_at *list)
+uint32_t frag_length_of(struct frag_members *r, const struct frag_at *list)
 {
 	uint32_t n = 0;
 
@@ -128,7 +128,7 @@ uint32_t frag_length_of(struct frag_reader *r, const struct frag_at *list)
 	return n;
 }
 
-void frag_want_object(struct frag_reader *r, const struct frag_at *at)
+void frag_want_object(struct frag_members *r, const struct frag_at *at)
 {
 	if (!r->rc && frag_json_kind(at->node) != FRAG_JSON_OBJECT)
 		frag_bad(r, at, "an object is wanted");
@@ -164,14 +164,14 @@ static int check_text(const char *path, const char *what, char *text, size_t len
 			 column, what, scan.fail_text);
 }
 
-struct frag_at frag_reader_open(struct frag_reader *r, struct frag_json *doc, const char *path,
+struct frag_at frag_members_open(struct frag_members *r, struct frag_json *doc, const char *path,
 				const char *what, struct frag_error *err)
 {
 	struct frag_at root = { .up = NULL };
 	size_t length = 0;
 	char *text = NULL;
 
-	*r = (struct frag_reader){
+	*r = (struct frag_members){
 		.path = strcmp(path, "-") == 0 ? "standard input" : path, .err = err,
 	};
 	*doc = (struct frag_json){ .root = NULL };

@@ -22,7 +22,7 @@ struct frag_at {
 	struct frag_node_ref node;
 };
 
-struct frag_reader {
+struct frag_members {
 	const char *path;
 	struct frag_error *err;
 	int rc;                 /* the first failure; nothing is read after it */
@@ -30,32 +30,32 @@ struct frag_reader {
 
 /* Reads a whole file ("-": standard input), of which `what` says what it should be; the root.
  * The document is to be ended in any case. */
-struct frag_at frag_reader_open(struct frag_reader *r, struct frag_json *doc, const char *path,
+struct frag_at frag_members_open(struct frag_members *r, struct frag_json *doc, const char *path,
 				const char *what, struct frag_error *err);
 
 /* What is wanted at the place is not there: -FRAG_ETRACE. */
-void frag_bad(struct frag_reader *r, const struct frag_at *at, const char *wanted);
-void frag_bad_memory(struct frag_reader *r);
+void frag_bad(struct frag_members *r, const struct frag_at *at, const char *wanted);
+void frag_bad_memory(struct frag_members *r);
 
 /* The member, of the kind that is wanted. */
-struct frag_at frag_take(struct frag_reader *r, const struct frag_at *in, const char *key,
+struct frag_at frag_take(struct frag_members *r, const struct frag_at *in, const char *key,
 			 enum frag_json_kind kind, const char *wanted);
-struct frag_at frag_take_object(struct frag_reader *r, const struct frag_at *in, const char *key);
+struct frag_at frag_take_object(struct frag_members *r, const struct frag_at *in, const char *key);
 /* A copy, the caller's. */
-char *frag_take_text(struct frag_reader *r, const struct frag_at *in, const char *key);
+char *frag_take_text(struct frag_members *r, const struct frag_at *in, const char *key);
 /* An integer from 0 and below 2^53. */
-uint64_t frag_take_count(struct frag_reader *r, const struct frag_at *in, const char *key);
-uint64_t frag_as_count(struct frag_reader *r, const struct frag_at *at);
+uint64_t frag_take_count(struct frag_members *r, const struct frag_at *in, const char *key);
+uint64_t frag_as_count(struct frag_members *r, const struct frag_at *at);
 
 /* Questions that are no failure. */
-bool frag_has(struct frag_reader *r, const struct frag_at *in, const char *key);
-bool frag_is_null(struct frag_reader *r, const struct frag_at *in, const char *key);
+bool frag_has(struct frag_members *r, const struct frag_at *in, const char *key);
+bool frag_is_null(struct frag_members *r, const struct frag_at *in, const char *key);
 
 /* Of an array. */
 struct frag_at frag_element(const struct frag_at *list, struct frag_node_ref node,
 			    uint32_t index);
-uint32_t frag_length_of(struct frag_reader *r, const struct frag_at *list);
+uint32_t frag_length_of(struct frag_members *r, const struct frag_at *list);
 
-void frag_want_object(struct frag_reader *r, const struct frag_at *at);
+void frag_want_object(struct frag_members *r, const struct frag_at *at);
 
 #endif

@@ -6,13 +6,13 @@
 
 #include "compare/members.h"
 
-static bool is_given(struct frag_reader *r, const struct frag_at *in, const char *key)
+static bool is_given(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	return frag_has(r, in, key) && !frag_is_null(r, in, key);
 }
 
 /* From 1 on. */
-static uint64_t take_size(struct frag_reader *r, const struct frag_at *in, const char *key)
+static uint64_t take_size(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	uint64_t value = frag_take_count(r, in, key);
 
@@ -21,7 +21,7 @@ static uint64_t take_size(struct frag_reader *r, const struct frag_at *in, const
 	return value;
 }
 
-static void read_small(struct frag_reader *r, const struct frag_at *device,
+static void read_small(struct frag_members *r, const struct frag_at *device,
 		       struct frag_device_figures *f)
 {
 	const char *const most = "small_most_bytes", *const grain = "small_granularity_bytes";
@@ -40,7 +40,7 @@ static void read_small(struct frag_reader *r, const struct frag_at *device,
 			 "a multiple of small_granularity_bytes is wanted");
 }
 
-static void read_device(struct frag_reader *r, const struct frag_at *root,
+static void read_device(struct frag_members *r, const struct frag_at *root,
 			struct frag_device_figures *f)
 {
 	struct frag_at at = frag_take_object(r, root, "device");
@@ -60,7 +60,7 @@ static void read_device(struct frag_reader *r, const struct frag_at *root,
 		read_small(r, &at, f);
 }
 
-static enum frag_gpu_kind take_kind(struct frag_reader *r, const struct frag_at *call)
+static enum frag_gpu_kind take_kind(struct frag_members *r, const struct frag_at *call)
 {
 	struct frag_at at = frag_take(r, call, "call", FRAG_JSON_STRING, "a string is wanted");
 
@@ -72,7 +72,7 @@ static enum frag_gpu_kind take_kind(struct frag_reader *r, const struct frag_at 
 	return FRAG_GPU_MALLOC;
 }
 
-static uint32_t take_class(struct frag_reader *r, const struct frag_at *call)
+static uint32_t take_class(struct frag_members *r, const struct frag_at *call)
 {
 	uint64_t most;
 
@@ -87,7 +87,7 @@ static uint32_t take_class(struct frag_reader *r, const struct frag_at *call)
 	return 0;
 }
 
-static void read_call(struct frag_reader *r, const struct frag_at *at, struct frag_driver_model *m)
+static void read_call(struct frag_members *r, const struct frag_at *at, struct frag_driver_model *m)
 {
 	enum frag_gpu_kind kind;
 	uint32_t class;
@@ -101,7 +101,7 @@ static void read_call(struct frag_reader *r, const struct frag_at *at, struct fr
 	m->total_ns[kind][class] = frag_take_count(r, at, "total_ns");
 }
 
-static void read_document(struct frag_reader *r, const struct frag_at *root,
+static void read_document(struct frag_members *r, const struct frag_at *root,
 			  struct frag_profile *profile)
 {
 	struct frag_at format, list;
@@ -131,9 +131,9 @@ static void read_document(struct frag_reader *r, const struct frag_at *root,
 
 int frag_profile_read(struct frag_profile *profile, const char *path, struct frag_error *err)
 {
-	struct frag_reader r;
+	struct frag_members r;
 	struct frag_json doc;
-	struct frag_at root = frag_reader_open(&r, &doc, path, "profile", err);
+	struct frag_at root = frag_members_open(&r, &doc, path, "profile", err);
 
 	*profile = (struct frag_profile){ .figures = { .name = NULL } };
 	if (!r.rc)

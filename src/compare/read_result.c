@@ -15,7 +15,7 @@
 #include "base/parse.h"
 #include "compare/members.h"
 
-static double take_percent(struct frag_reader *r, const struct frag_at *in, const char *key)
+static double take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER,
 				      "a number from 0 to 100 is wanted");
@@ -26,7 +26,7 @@ static double take_percent(struct frag_reader *r, const struct frag_at *in, cons
 	return value;
 }
 
-static int64_t take_signed(struct frag_reader *r, const struct frag_at *in, const char *key)
+static int64_t take_signed(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, "an integer or null is wanted");
 	double value = r->rc ? 0 : frag_json_number(at.node);
@@ -37,7 +37,7 @@ static int64_t take_signed(struct frag_reader *r, const struct frag_at *in, cons
 	return 0;
 }
 
-static void read_metrics(struct frag_reader *r, const struct frag_at *at, struct frag_metrics *m,
+static void read_metrics(struct frag_members *r, const struct frag_at *at, struct frag_metrics *m,
 			 bool percents)
 {
 	m->opaque = frag_is_null(r, at, "largest_free");
@@ -62,7 +62,7 @@ static void read_metrics(struct frag_reader *r, const struct frag_at *at, struct
 		m->device_free = take_signed(r, at, "device_free");
 }
 
-static void read_distribution(struct frag_reader *r, const struct frag_at *run, const char *key,
+static void read_distribution(struct frag_members *r, const struct frag_at *run, const char *key,
 			      struct frag_distribution *d, uint64_t steps)
 {
 	struct frag_at at = frag_take_object(r, run, key);
@@ -81,7 +81,7 @@ static void read_distribution(struct frag_reader *r, const struct frag_at *run, 
 #undef X
 }
 
-static void read_device(struct frag_reader *r, const struct frag_at *run, struct frag_run *to)
+static void read_device(struct frag_members *r, const struct frag_at *run, struct frag_run *to)
 {
 	struct frag_at at = frag_take_object(r, run, "device");
 	uint64_t ordinal;
@@ -105,7 +105,7 @@ static void read_device(struct frag_reader *r, const struct frag_at *run, struct
 	to->result.small_granularity = frag_take_count(r, &at, "small_granularity_bytes");
 }
 
-static void put_param(struct frag_reader *r, const struct frag_at *param, FILE *f)
+static void put_param(struct frag_members *r, const struct frag_at *param, FILE *f)
 {
 	switch (frag_json_kind(param->node)) {
 	case FRAG_JSON_BOOL:
@@ -124,7 +124,7 @@ static void put_param(struct frag_reader *r, const struct frag_at *param, FILE *
 	}
 }
 
-static void read_policy(struct frag_reader *r, const struct frag_at *run, struct frag_run *to)
+static void read_policy(struct frag_members *r, const struct frag_at *run, struct frag_run *to)
 {
 	struct frag_at at = frag_take_object(r, run, "policy");
 	struct frag_at params = frag_take_object(r, &at, "params");
@@ -151,7 +151,7 @@ static void read_policy(struct frag_reader *r, const struct frag_at *run, struct
 	to->params = m.text;
 }
 
-static void read_status(struct frag_reader *r, const struct frag_at *run, struct frag_result *to)
+static void read_status(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
 {
 	struct frag_at at = frag_take(r, run, "status", FRAG_JSON_STRING,
 				      "ok, oom or interrupted is wanted");
@@ -164,7 +164,7 @@ static void read_status(struct frag_reader *r, const struct frag_at *run, struct
 	frag_bad(r, &at, "ok, oom or interrupted is wanted");
 }
 
-static void read_first_oom(struct frag_reader *r, const struct frag_at *run, struct frag_result *to)
+static void read_first_oom(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
 {
 	struct frag_at list = frag_take(r, run, "oom", FRAG_JSON_ARRAY, "an array is wanted"), at, cause;
 
@@ -186,7 +186,7 @@ static void read_first_oom(struct frag_reader *r, const struct frag_at *run, str
 }
 
 /* A mark's name as JSON with its quotes. */
-static char *take_json_text(struct frag_reader *r, const struct frag_at *in, const char *key)
+static char *take_json_text(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	char *text = frag_take_text(r, in, key), *json;
 
@@ -201,7 +201,7 @@ static char *take_json_text(struct frag_reader *r, const struct frag_at *in, con
 	return json;
 }
 
-static void read_marks(struct frag_reader *r, const struct frag_at *run, struct frag_result *to)
+static void read_marks(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
 {
 	struct frag_at list = frag_take(r, run, "marks", FRAG_JSON_ARRAY, "an array is wanted");
 	uint32_t count = frag_length_of(r, &list);
@@ -226,7 +226,7 @@ static void read_marks(struct frag_reader *r, const struct frag_at *run, struct 
 	}
 }
 
-static void read_counts(struct frag_reader *r, const struct frag_at *run, struct frag_counts *to)
+static void read_counts(struct frag_members *r, const struct frag_at *run, struct frag_counts *to)
 {
 	struct frag_at at = frag_take_object(r, run, "counts");
 
@@ -235,7 +235,7 @@ static void read_counts(struct frag_reader *r, const struct frag_at *run, struct
 #undef X
 }
 
-static void read_modelled(struct frag_reader *r, const struct frag_at *run,
+static void read_modelled(struct frag_members *r, const struct frag_at *run,
 			  struct frag_modelled *to)
 {
 	struct frag_at at;
@@ -250,7 +250,7 @@ static void read_modelled(struct frag_reader *r, const struct frag_at *run,
 }
 
 /* [from, reserved, allocated] */
-static void read_stretch(struct frag_reader *r, const struct frag_at *at, struct frag_stretch *to)
+static void read_stretch(struct frag_members *r, const struct frag_at *at, struct frag_stretch *to)
 {
 	uint64_t *const values[] = { &to->from, &to->reserved, &to->allocated };
 	uint32_t i = 0;
@@ -269,7 +269,7 @@ static void read_stretch(struct frag_reader *r, const struct frag_at *at, struct
 		frag_bad(r, at, "an array of three integers is wanted");
 }
 
-static void read_course(struct frag_reader *r, const struct frag_at *run, struct frag_course *to)
+static void read_course(struct frag_members *r, const struct frag_at *run, struct frag_course *to)
 {
 	struct frag_at at = frag_take_object(r, run, "course"), list;
 
@@ -292,7 +292,7 @@ static void read_course(struct frag_reader *r, const struct frag_at *run, struct
 	}
 }
 
-static void read_run(struct frag_reader *r, const struct frag_at *at, struct frag_run *to)
+static void read_run(struct frag_members *r, const struct frag_at *at, struct frag_run *to)
 {
 	struct frag_result *res = &to->result;
 	struct frag_at peak, last;
@@ -323,7 +323,7 @@ static void read_run(struct frag_reader *r, const struct frag_at *at, struct fra
 }
 
 /* `at` says what the trace is, `with` has its runs: in a result they stand apart. */
-static void read_runs(struct frag_reader *r, const struct frag_at *at, const struct frag_at *with,
+static void read_runs(struct frag_members *r, const struct frag_at *at, const struct frag_at *with,
 		      struct frag_run_set *set)
 {
 	struct frag_runs *runs = frag_run_set_add(set);
@@ -358,7 +358,7 @@ static void read_runs(struct frag_reader *r, const struct frag_at *at, const str
 		frag_bad(r, &list, "at least one run is wanted");
 }
 
-static void read_traces(struct frag_reader *r, const struct frag_at *root, struct frag_run_set *set)
+static void read_traces(struct frag_members *r, const struct frag_at *root, struct frag_run_set *set)
 {
 	struct frag_at list = frag_take(r, root, "traces", FRAG_JSON_ARRAY, "an array is wanted");
 	uint32_t index = 0;
@@ -374,7 +374,7 @@ static void read_traces(struct frag_reader *r, const struct frag_at *root, struc
 	}
 }
 
-static void read_document(struct frag_reader *r, const struct frag_at *root,
+static void read_document(struct frag_members *r, const struct frag_at *root,
 			  struct frag_run_set *set)
 {
 	struct frag_at format, tool, trace;
@@ -405,9 +405,10 @@ static void read_document(struct frag_reader *r, const struct frag_at *root,
 
 int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err)
 {
-	struct frag_reader r;
+	struct frag_members r;
 	struct frag_json doc;
-	struct frag_at root = frag_reader_open(&r, &doc, path, "result", err);
+	struct frag_at root = frag_members_open(&r, &doc, path,
+					"result (a trace is compared under --policy NAME)", err);
 
 	if (!r.rc && !(set->path = strdup(path)))
 		frag_bad_memory(&r);
