@@ -23,7 +23,7 @@ _fragsim()
 		:open) compopt -o nospace ;;
 		*) COMPREPLY+=("${candidate#"$cut"}") ;;
 		esac
-	done < <("$1" complete -- "${words[@]:1}" 2>/dev/null)
+	done < <("${1/#\~\//$HOME/}" complete -- "${words[@]:1}" 2>/dev/null)
 }
 
 complete -F _fragsim fragsim

@@ -5,7 +5,8 @@ function __fragsim_complete
     set -l words (commandline -opc)
     # the unfinished word, without its quotes where they can be taken off
     set -a words (string unescape -- (commandline -ct); or commandline -ct)
-    for line in (command $words[1] complete -- $words[2..-1] 2>/dev/null)
+    set -l program (string replace -r '^~/' "$HOME/" -- $words[1])
+    for line in (command $program complete -- $words[2..-1] 2>/dev/null)
         set -l fields (string split \t -- $line)
         switch $fields[1]
             case ':files'

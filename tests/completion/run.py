@@ -180,6 +180,7 @@ TYPED = [
     ('fragsim diff -o markdown:trac', 'fragsim diff -o markdown:trace.ndjson '),
     ('fragsim info ./a\\ b/c', 'fragsim info ./a\\ b/cde '),
     ('./fragsim gen qk', './fragsim gen qkv '),
+    ('~/fragsim gen qk', '~/fragsim gen qkv '),
 ]
 
 BASH_RC = r'''
