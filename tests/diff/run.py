@@ -211,8 +211,10 @@ def check_formats(tap: Tap, stage: Stage, compared: dict, paths: list[str]) -> N
 
     text = printed('text')
     tap.result('text: 100 columns, no blank at an end, no colour in a pipe',
+               # a path is as long as it is
                [line for line in text.splitlines()
-                if len(line) > 100 or line != line.rstrip() or '\033' in line])
+                if (len(line) > 100 and not line.startswith(tuple(paths)))
+                or line != line.rstrip() or '\033' in line])
     tap.result('markdown: whole tables', table_faults(printed('markdown')))
     lines = list(csv.DictReader(io.StringIO(printed('csv'))))
     wanted = [(trace['trace']['path'], pair['run']['policy'], name, str(pair['device']))
