@@ -124,6 +124,48 @@ static int obtain(struct frag_device *dev, uint64_t bytes, uint64_t held, frag_a
 	return rc ? rc : -FRAG_EDEVMEM;
 }
 
+/*
+ * The ledger packs small segments as closely as can be; a driver may not, and take
+ * more. How much more is seen around each call, so that the limit holds all the
+ * same.
+ */
+static int note_packing(struct frag_device *dev, uint64_t before, int64_t grown)
+{
+	struct frag_gpu *g = dev->ctx;
+	uint64_t after;
+	int rc = frag_gpu_free_bytes(g, &after, dev->err);
+
+	if (!rc)
+		g->loose += (int64_t)(before - after) - grown;
+	return rc;
+}
+
+/* Would a call that takes so much pass the limit, because packing is loose? */
+static bool is_loose(const struct frag_device *dev, uint64_t bytes)
+{
+	const struct frag_gpu *g = dev->ctx;
+
+	return g->loose > 0 && dev->total && dev->context + dev->other + dev->used
+	       + (uint64_t)g->loose + bytes > dev->total;
+}
+
+/* Only a driver that packs small segments is watched so. */
+static int obtain_watched(struct frag_device *dev, uint64_t bytes, uint64_t held, frag_addr *addr,
+			  uint64_t *cost_ns)
+{
+	uint64_t before;
+	int rc;
+
+	if (!dev->small_most)
+		return obtain(dev, bytes, held, addr, cost_ns);
+	/* `used` has it already; a small one may need a page of its own */
+	if (is_loose(dev, bytes <= dev->small_most ? dev->granularity - held : 0))
+		return -FRAG_EDEVMEM;
+	rc = frag_gpu_free_bytes(dev->ctx, &before, dev->err);
+	rc = rc ? rc : obtain(dev, bytes, held, addr, cost_ns);
+	return rc ? rc : note_packing(dev, before, (int64_t)held);
+}
+
 static int gpu_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 		       uint64_t *cost_ns)
 {
@@ -134,7 +176,7 @@ static int gpu_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 	if (rc)
 		return rc;
 	rc = frag_gpu_use(dev->ctx, dev->err);
-	rc = rc ? rc : obtain(dev, bytes, dev->used - before, addr, cost_ns);
+	rc = rc ? rc : obtain_watched(dev, bytes, dev->used - before, addr, cost_ns);
 	if (rc)
 		frag_device_simulated.release(dev, 0, bytes, &nothing);
 	return rc;
@@ -144,12 +186,17 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 		       uint64_t *cost_ns)
 {
 	struct frag_gpu *g = dev->ctx;
-	uint64_t begin, nothing;
+	const uint64_t used = dev->used;
+	uint64_t begin, nothing, before = 0;
 	int rc = frag_gpu_use(g, dev->err), e;
 
 	*cost_ns = 0;
 	/* a heap that is deleted gives back once more what failed only behind the call */
 	if (rc || !g->pieces[addr].bytes)
+		return rc;
+	if (dev->small_most)
+		rc = frag_gpu_free_bytes(g, &before, dev->err);
+	if (rc)
 		return rc;
 	begin = frag_gpu_now();
 	e = frag_cuda.free(g->pieces[addr].at);
@@ -158,7 +205,9 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 		return frag_gpu_failed(g, e, dev->err, "cudaFree of %" PRIu64 " bytes", bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
 	frag_device_simulated.release(dev, 0, bytes, &nothing);
-	return frag_gpu_tell(dev, FRAG_GPU_FREE, bytes, 0, *cost_ns, false);
+	if (dev->small_most)
+		rc = note_packing(dev, before, (int64_t)(dev->used - used));
+	return rc ? rc : frag_gpu_tell(dev, FRAG_GPU_FREE, bytes, 0, *cost_ns, false);
 }
 
 /* Ranges ----------------------------------------------------------------- */
@@ -267,6 +316,8 @@ static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uin
 
 	*cost_ns = 0;
 	rc = rc ? rc : prepare(g, p, page, dev->err);
+	if (!rc && is_loose(dev, bytes))
+		rc = -FRAG_EDEVMEM;
 	rc = rc ? rc : frag_device_simulated.map(dev, addr, offset, bytes, page, &nothing);
 	if (rc)
 		return rc;
@@ -316,6 +367,8 @@ const struct frag_gpu_figures *frag_gpu_look(const struct frag_gpu *g)
 void frag_gpu_watch(struct frag_gpu *g,
 		    void (*seen)(void *ctx, const struct frag_gpu_call *call), void *ctx)
 {
+	/* nothing is held yet, or any more */
+	g->loose = 0;
 	g->seen = seen;
 	g->ctx = ctx;
 }

@@ -25,6 +25,7 @@ struct frag_gpu {
 	struct frag_gpu_figures figures;
 	struct frag_piece *pieces;
 	uint32_t piece_count, piece_capacity, unused;
+	int64_t loose;                  /* bytes that small segments take beyond the ledger's */
 	void **streams;                 /* NULL in it: the default one, or not made yet */
 	uint32_t stream_count, stream_capacity;
 	void **events;

@@ -311,6 +311,23 @@ def limit_holds(folder):
                       ceiling=100 * MIB), 3)
 
 
+@test
+def loose_packing(folder):
+    """the limit holds where the driver packs small segments worse than the ledger"""
+    # pairs of 1 MiB share pages, which half stay in use: 25 pages where 13 would do; of 60 MiB
+    # 5 pages are left for what is larger, or for 9 more: the tenth might need a page of its own
+    events = [alloc(i, MIB) for i in range(50)] + [free(i) for i in range(0, 50, 2)]
+    for more, ooms in [([alloc(100 + i, MIB) for i in range(20)], 11),
+                       ([alloc(100, 10 * MIB)], 0), ([alloc(100, 12 * MIB)], 1)]:
+        trace = write_trace(folder / 't', *events, *more)
+        got = replay('-p', 'direct', '--limit', '60MiB', '--on-oom', 'continue', '--json',
+                     folder / 'r', trace, small=512, ceiling=60 * MIB)
+        expect(got, 3 if ooms else 0)
+        one = json.loads((folder / 'r').read_text())['runs'][0]
+        assert one['counts']['ooms'] == ooms, (ooms, one['counts'], one['prediction'])
+        assert one['prediction']['oom_step_predicted'] is None, one['prediction']
+
+
 # ---- streams, patterns
 
 @test
