@@ -57,6 +57,12 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 		 struct frag_error *err);
 int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer);
 
+/*
+ * Every device begins with what is there before the first step: a policy's own
+ * pool, segments of frag_trace_initial(). The first batch does it where nobody did.
+ */
+int frag_sim_begin(struct frag_sim *sim, struct frag_error *err);
+
 /* Feeds a batch. Nothing where the simulation has stopped at an OOM. */
 int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct frag_error *err);
 bool frag_sim_stopped(const struct frag_sim *sim);
@@ -75,6 +81,10 @@ void frag_sim_retire(struct frag_sim *sim, bool interrupted);
  * borrowed. */
 void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
 		       const struct frag_driver_costs *costs, const struct frag_probes *probes);
+
+/* For questions: a device's heap, until the run is retired; the block in a slot, or none. */
+const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device);
+frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot);
 
 /* What the device calls the segment of the block in a slot, which must hold one. */
 frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot);

@@ -24,7 +24,9 @@ struct frag_sim {
 	struct frag_observer observers[FRAG_OBSERVERS_MOST];
 	uint32_t observer_count;
 	uint32_t stopped;               /* devices whose run an OOM has ended */
-	bool begun, retired;
+	bool begun;                     /* the devices are */
+	bool fed;                       /* a batch was */
+	bool retired;
 };
 
 static int open_engines(struct frag_sim *sim, struct frag_error *err)
@@ -233,12 +235,14 @@ static int step_everywhere(struct frag_sim *sim, const struct frag_event *ev,
 	return rc;
 }
 
-/* Every device begins. An initial pool that is refused is an OOM at step 0. */
-static int begin(struct frag_sim *sim, struct frag_error *err)
+/* An initial pool that is refused is an OOM at step 0. */
+int frag_sim_begin(struct frag_sim *sim, struct frag_error *err)
 {
 	uint32_t count;
 	const struct frag_initial *initial = frag_trace_initial(sim->trace, &count);
 
+	if (sim->begun)
+		return 0;
 	sim->begun = true;
 	for (uint32_t d = 0; d < sim->device_count; d++) {
 		int rc = frag_engine_begin(&sim->engines[d], err);
@@ -307,11 +311,11 @@ static void look_ahead(const struct frag_sim *sim, const struct frag_batch *batc
 
 int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct frag_error *err)
 {
+	int rc = frag_sim_begin(sim, err);
 	uint32_t i = 0;
-	int rc = 0;
 
-	if (!sim->begun) {
-		rc = begin(sim, err);
+	if (!sim->fed) {
+		sim->fed = true;
 		if (!rc && batch->count)
 			rc = feed(sim, &batch->events[i++], err);
 		stop_refused(sim);
@@ -385,6 +389,17 @@ void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_
 	sim->results[device].prediction = *p;
 	sim->results[device].costs = costs;
 	sim->results[device].probes = probes;
+}
+
+const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device)
+{
+	return sim->engines[device].policy.heap;
+}
+
+frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot)
+{
+	return slot < sim->slot_count && sim->slots[slot].block < SLOT_FIRST_STATE
+		? sim->slots[slot].block : FRAG_NO_BLOCK;
 }
 
 frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot)
