@@ -40,6 +40,7 @@ struct walk {
 	uint32_t completes;             /* the plan's last records are as many completes */
 	uint32_t forced_by;             /* the event behind releases that were forced; 0: none */
 	bool waited;                    /* they belong to the request that comes */
+	bool gained;                    /* which has obtained something already */
 	uint32_t *next_id;
 };
 
@@ -345,8 +346,8 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
 {
 	uint32_t first = *i, next = behind_group(w->d, first, false);
 	uint32_t request = behind_group(w->d, first, true);
-	/* one request may release, wait, and release again */
-	bool forced = request == w->forced_by || was_forced(w, first, most_reserved);
+	/* one request may obtain some pages, release, wait, and release again */
+	bool forced = w->gained || request == w->forced_by || was_forced(w, first, most_reserved);
 
 	for (; *i < next; (*i)++) {
 		if (!is_release(&w->d->log[*i]))
@@ -385,6 +386,10 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t most_reserved)
 {
 	const struct frag_logged *e = &w->d->log[*i];
 
+	if (e->role == FRAG_ROLE_CALL && !is_release(e))
+		w->gained = true;
+	else if (e->role == FRAG_ROLE_ALLOC || e->role == FRAG_ROLE_OOM)
+		w->gained = false;
 	switch ((enum frag_role)e->role) {
 	case FRAG_ROLE_ALLOC:
 		return walk_alloc(w, *i);
