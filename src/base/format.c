@@ -170,6 +170,25 @@ char *frag_put_json(char *p, const char *text, size_t length)
 	return p;
 }
 
+char *frag_put_utf8(char *p, const char *text, size_t length)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + length;
+
+	while (s < end) {
+		const unsigned char *from = s;
+		uint32_t code = *s < 0x80 ? *s++ : code_point(&s, end);
+
+		if (code == 0xfffd && s == from + 1) {
+			memcpy(p, "\xef\xbf\xbd", 3);
+			p += 3;
+			continue;
+		}
+		memcpy(p, from, (size_t)(s - from));
+		p += s - from;
+	}
+	return p;
+}
+
 char *frag_put_csv(char *p, const char *text, size_t length)
 {
 	size_t i;

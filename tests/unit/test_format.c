@@ -297,6 +297,28 @@ static void test_sizes(void **state)
 		assert_string_equal(frag_size_text(got, cases[i].bytes), cases[i].want);
 }
 
+static void test_utf8(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{ "plain", "plain" },
+		{ "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
+		{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
+		{ "\xef\xbf\xbd", "\xef\xbf\xbd" },     /* U+FFFD itself */
+		{ "\xc3", "\xef\xbf\xbd" },             /* cut off */
+		{ "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },     /* a surrogate */
+		{ "\xc0\xaf/", "\xef\xbf\xbd\xef\xbf\xbd/" },   /* longer than need be */
+	};
+	char got[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		*frag_put_utf8(got, cases[i].text, strlen(cases[i].text)) = '\0';
+		assert_string_equal(got, cases[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_json_of_broken_utf8),
 		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_sizes),
 	};
 
