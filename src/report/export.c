@@ -1,0 +1,77 @@
+/* export.c - the table of forms for other people's viewers, and what they share. */
+#include "report/export.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TIME_MOST 9007199254740992.0    /* 2^53 */
+
+static const struct frag_export_ops *const forms[] = {
+	&frag_export_snapshot,
+	&frag_export_perfetto,
+	NULL,
+};
+
+const struct frag_export_ops *frag_export_named(const char *name)
+{
+	for (uint32_t i = 0; forms[i]; i++)
+		if (strcmp(forms[i]->name, name) == 0)
+			return forms[i];
+	return NULL;
+}
+
+const struct frag_export_ops *frag_export_ending(const char *path, size_t length)
+{
+	for (uint32_t i = 0; forms[i]; i++) {
+		size_t n = forms[i]->ending ? strlen(forms[i]->ending) : 0;
+
+		if (n && length > n && memcmp(path + length - n, forms[i]->ending, n) == 0)
+			return forms[i];
+	}
+	return NULL;
+}
+
+int frag_export_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	struct frag_export *x = ctx;
+	const struct frag_event *ev = step->event;
+
+	if (!x->begun)
+		x->by_time = (ev->members & FRAG_HAS_T) != 0;
+	x->begun = true;
+	if (ev->members & FRAG_HAS_T)
+		x->t = ev->t;
+	if (step->status == FRAG_STEP_OOM && x->ooms++ == 0) {
+		x->first_oom = ev->step;
+		x->first_oom_device = step->device;
+	}
+	return x->ops->step(x, step, err);
+}
+
+uint64_t frag_export_time(const struct frag_export *x, const struct frag_event *ev)
+{
+	if (!x->by_time)
+		return ev->step;
+	return x->t > 0 && x->t < TIME_MOST ? (uint64_t)x->t : 0;
+}
+
+const char *frag_export_time_name(const struct frag_export *x)
+{
+	return x->by_time ? "t" : "step";
+}
+
+bool frag_export_param(const struct frag_choice *choice, uint32_t i, char *buf, size_t size)
+{
+	const struct frag_param_spec *spec = choice->ops->params ? &choice->ops->params[i] : NULL;
+
+	if (!spec || !spec->name)
+		return false;
+	if (spec->type == FRAG_PARAM_OWN)
+		spec->print(choice->param[i], buf, size);
+	else if (spec->type == FRAG_PARAM_BOOL)
+		snprintf(buf, size, "%s", choice->param[i] ? "true" : "false");
+	else
+		snprintf(buf, size, "%" PRIu64, choice->param[i]);
+	return true;
+}
