@@ -1,34 +1,121 @@
-/* convert.c - fragsim convert: writes a trace in another form. */
+/* convert.c - fragsim convert: writes a trace, or a run of it, in another form. */
+#include <string.h>
+
+#include "cmd/export_run.h"
 #include "cmd/rewrite.h"
 
-static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
+/* The options of a run stand behind our own. */
+#define RUN(id) (FRAG_REWRITE_OWN + (id))
+
+static const struct frag_opt opts[] = {
+	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto",
+	  FRAG_REWRITE_TO },
+	{ 'p', "policy", "NAME", "of a run: placement policy, NAME[:key=value,...] (bestfit)",
+	  RUN(FRAG_OPT_POLICY) },
+	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch",
+	  RUN(FRAG_OPT_ALLOC_CONF) },
+	{ 0, "stacks", "WHAT", "of a snapshot's stacks: top frame, all, or none as tags (top)",
+	  RUN(FRAG_OPT_STACKS) },
+	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",
+	  RUN(FRAG_OPT_ON_OOM) },
+	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)",
+	  RUN(FRAG_OPT_DEVICE_BYTES) },
+	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it",
+	  RUN(FRAG_OPT_CONTEXT_BYTES) },
+	{ 0, "other-bytes", "SIZE", "what other processes hold of it", RUN(FRAG_OPT_OTHER_BYTES) },
+	{ 0, "granularity", "SIZE", "pages in which the device gives memory",
+	  RUN(FRAG_OPT_GRANULARITY) },
+	{ 0, "lenient", NULL, "leave out events that are bad in themselves",
+	  FRAG_REWRITE_LENIENT },
+	{ 'q', "quiet", NULL, "no warnings", FRAG_REWRITE_QUIET },
+	{ 0 },
+};
+
+struct convert {
+	struct frag_rewrite rewrite;
+	struct frag_run_options run;
+	const struct frag_export_ops *form;     /* NULL: the trace itself is written */
+	const char *run_option;                 /* the last one that was given, or NULL */
+};
+
+static int set_form(struct convert *c, const char *value, struct frag_error *err)
+{
+	c->form = frag_export_named(value);
+	c->rewrite.form = frag_sink_named(value);
+	if (c->form || c->rewrite.form)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: lines, object, fsb, minimalloc, rmm, snapshot"
+			 " or perfetto is wanted", value);
+}
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
-	return frag_rewrite_set(ctx, id, value, err);
+	struct convert *c = ctx;
+
+	if (id == FRAG_REWRITE_TO)
+		return set_form(c, value, err);
+	if (id < FRAG_REWRITE_OWN)
+		return frag_rewrite_set(&c->rewrite, id, value, err);
+	for (const struct frag_opt *o = opts; o->name; o++)
+		if (o->id == id)
+			c->run_option = o->name;
+	return frag_run_set_option(&c->run, id - FRAG_REWRITE_OWN, value, err);
+}
+
+/* The form that OUT's name stands for, where it is one of a run. */
+static void find_run_form(struct convert *c, const char *path)
+{
+	size_t length;
+
+	c->rewrite.packing = frag_packing_of(path, &length);
+	if (!c->form && !c->rewrite.form)
+		c->form = frag_export_ending(path, length);
+}
+
+static int convert(struct convert *c, const struct frag_cmd *cmd, const char *from,
+		   const char *to, struct frag_error *err)
+{
+	int rc;
+
+	find_run_form(c, to);
+	if (!c->form && c->run_option)
+		return frag_fail(err, FRAG_EUSAGE, "--%s is for a run: --to snapshot or perfetto",
+				 c->run_option);
+	if (!c->form) {
+		rc = frag_rewrite_find_form(&c->rewrite, to, err);
+		return rc ? rc : frag_rewrite(&c->rewrite, from, to, err);
+	}
+	if (c->run.choice_count > 1)
+		return frag_fail(err, FRAG_EUSAGE, "--policy %.100s: %s holds one run, so one policy",
+				 c->run.choices[1].text, c->form->name);
+	c->run.lenient = c->rewrite.lenient;
+	c->run.quiet = c->rewrite.quiet;
+	rc = frag_run_options_check(&c->run, cmd, err);
+	return rc ? rc : frag_export_run(c->form, c->rewrite.packing, &c->run, from, to, err);
 }
 
 static int convert_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 			struct frag_error *err)
 {
-	struct frag_rewrite r = { .form = NULL };
+	struct convert c = { .form = NULL };
 	int rest, rc;
 
 	(void)status;
-	rc = frag_options(cmd, argc, argv, &r, set_option, &rest, err);
-	if (rc || !rest)
-		return rc;
-	if (argc - rest != 2)
-		return frag_usage(cmd, argc - rest < 2 ? "IN and OUT are wanted" : "too many files",
-				  err);
-	rc = frag_rewrite_find_form(&r, argv[rest + 1], err);
-	return rc ? rc : frag_rewrite(&r, argv[rest], argv[rest + 1], err);
+	frag_run_options_init(&c.run);
+	rc = frag_options(cmd, argc, argv, &c, set_option, &rest, err);
+	if (!rc && rest && argc - rest != 2)
+		rc = frag_usage(cmd, argc - rest < 2 ? "IN and OUT are wanted" : "too many files",
+				err);
+	else if (!rc && rest)
+		rc = convert(&c, cmd, argv[rest], argv[rest + 1], err);
+	frag_run_options_fini(&c.run);
+	return rc;
 }
 
 const struct frag_cmd frag_cmd_convert = {
 	.name = "convert",
 	.args = "[options] IN OUT",
-	.summary = "write a trace in another form",
+	.summary = "write a trace, or a run of it, in another form",
 	.opts = opts,
 	.exec = convert_exec,
 };

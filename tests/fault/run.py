@@ -48,6 +48,7 @@ class Scene:
     outputs: tuple = ('--steps', '--placements')
     threads: int = 1        # several would allocate in any order
     diff: tuple = ()        # not run, but diff with these words ...
+    convert: tuple = ()     # ... or convert
     files: tuple = ()       # ... which writes these
     fine: int = 3           # the end of a run without a fault
 
@@ -89,6 +90,15 @@ SCENES = [
           diff=('-b', 'base.json', '-q', '-o', 'csv:o.txt')),
     Scene('allocation for a baseline', 'alloc', 6, NOMEM, fine=0, files=('made.json',),
           diff=('-b', 'made.json', '--update-baseline', '-p', 'pytorch', '-q', 'trace.ndjson')),
+    *[Scene(f'{name} in convert to {form}', call, 6, words, fine=0, files=('o.out',),
+            convert=('-q', '--to', form, '-p', policy, '--on-oom', 'continue', 'trace.ndjson',
+                     'o.out'))
+      for name, call, words, form, policy in (
+          ('allocation', 'alloc', NOMEM, 'snapshot', 'pytorch'),
+          ('allocation', 'alloc', NOMEM, 'perfetto', 'buddy'),
+          ('write', 'write', ('No space left',), 'snapshot', 'bestfit'))],
+    Scene('file beside a snapshot', 'open', 6, ('Too many open files',), fine=0,
+          files=('o.out',), convert=('-q', '--to', 'snapshot', 'trace.ndjson', 'o.out')),
     Scene('read of a result', 'read', 4, ('Input/output error',), fine=0, files=('o.txt',),
           diff=('base.json', 'new.json', '-q', '-o', 'csv:o.txt')),
     # without them the first thread does all the work
@@ -134,6 +144,8 @@ class Stage:
     def command(self, scene: Scene) -> list[str]:
         if scene.diff:
             return [self.program, 'diff', '--threads', str(scene.threads), *scene.diff]
+        if scene.convert:
+            return [self.program, 'convert', *scene.convert]
         policies = [word for name in scene.policies for word in ('-p', name)]
         outputs = [word for option in scene.outputs for word in (option, OUTPUTS[option])]
         return [self.program, 'run', '--threads', str(scene.threads), '--on-oom',

@@ -1,0 +1,93 @@
+/* export_run.c - convert, where what is written is a run of the trace. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cmd/export_run.h"
+
+struct job {
+	const struct frag_run_options *options;
+	struct frag_trace *trace;
+	struct frag_sim *sim;
+	struct frag_outfile out;
+	struct frag_export x;
+};
+
+static void warn(void *ctx, const char *message)
+{
+	const struct job *job = ctx;
+
+	if (!job->options->quiet)
+		fprintf(stderr, "fragsim: warning: %s\n", message);
+}
+
+static int open_all(struct job *job, enum frag_packing packing, const char *from, const char *to,
+		    struct frag_error *err)
+{
+	const struct frag_run_options *o = job->options;
+	const struct frag_trace_options options = {
+		.lenient = o->lenient, .stacks = o->stacks, .log = { .warn = warn, .ctx = job },
+	};
+	int rc = frag_trace_open(&job->trace, from, &options, err);
+
+	if (rc)
+		return rc;
+	frag_trace_override(job->trace, o->total, o->context, o->other, o->granularity);
+	rc = frag_sim_new(&job->sim, &o->choices[0], job->trace, &o->sim, err);
+	rc = rc ? rc : frag_outfile_open(&job->out, to, err);
+	return rc ? rc : frag_outfile_pack(&job->out, packing, err);
+}
+
+static int simulate(struct job *job, struct frag_error *err)
+{
+	const struct frag_observer watch = { .step = frag_export_observe, .ctx = &job->x };
+	const struct frag_crew_options crew = { .threads = 1, .stop = frag_interrupted };
+	int rc = frag_sim_begin(job->sim, err);
+
+	job->x.out = &job->out;
+	job->x.trace = job->trace;
+	job->x.sim = job->sim;
+	job->x.choice = &job->options->choices[0];
+	job->x.goes_on = job->options->sim.on_oom_continue;
+	rc = rc ? rc : job->x.ops->begin(&job->x, err);
+	rc = rc ? rc : frag_sim_observe(job->sim, &watch);
+	rc = rc ? rc : frag_crew_run(&job->sim, 1, job->trace, &crew, err);
+	return rc ? rc : job->x.ops->end(&job->x, err);
+}
+
+/* It is no failure of the conversion; but the viewer's user would wonder. */
+static void tell_oom(struct job *job)
+{
+	const struct frag_export *x = &job->x;
+	char message[400];
+
+	if (!x->ooms)
+		return;
+	snprintf(message, sizeof(message), "policy %.100s: out of memory at step %" PRIu64
+		 " on device %" PRIu32 "%s", x->choice->text, x->first_oom, x->first_oom_device,
+		 x->goes_on ? "" : ": the run of that device ends there (--on-oom continue goes on)");
+	warn(job, message);
+}
+
+int frag_export_run(const struct frag_export_ops *form, enum frag_packing packing,
+		    const struct frag_run_options *options, const char *from, const char *to,
+		    struct frag_error *err)
+{
+	struct job job = { .options = options, .out.fd = -1, .x.ops = form };
+	int rc = open_all(&job, packing, from, to, err);
+
+	if (!rc) {
+		frag_guard_file(&job.out);
+		rc = simulate(&job, err);
+	}
+	rc = rc ? rc : frag_outfile_commit(&job.out, err);
+	if (!rc)
+		tell_oom(&job);
+	frag_guard_file(NULL);
+	form->fini(&job.x);
+	frag_outfile_abandon(&job.out);
+	frag_sim_del(job.sim);
+	frag_trace_close(job.trace);
+	if (rc && frag_interrupted(NULL))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return rc;
+}
