@@ -46,7 +46,7 @@ FUZZFLAGS = $(call sanitize,address$(comma)undefined) -fsanitize=fuzzer-no-link
 PICFLAGS = -fPIC -fvisibility=hidden -include scripts/exports.h
 ALL_CPPFLAGS = -Iinclude -Isrc \
 	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
-	-D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
+	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
 REPRODUCIBLE = -ffile-prefix-map=$(CURDIR)=. -Wdate-time
 ALL_CFLAGS = -std=c11 -pthread $(REPRODUCIBLE) $(WARNINGS) $(SANFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANFLAGS) $(CFLAGS) $(LDFLAGS)

@@ -1,6 +1,4 @@
 /* standin.c - in place of CUDA's runtime and driver: GPUs made of host memory. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-
 #include "support/standin.h"
 
 #include <signal.h>

@@ -1,6 +1,4 @@
 /* standin_driver.c - the driver's calls: virtual memory, made of the host's. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-
 #include "support/standin.h"
 
 #include <stdio.h>

@@ -1,0 +1,24 @@
+/* large.c - memory for megabytes, with few page faults. */
+#include "base/large.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+#define LARGE ((size_t)1 << 20)
+
+void *frag_large_new(size_t *size)
+{
+	void *memory;
+
+	if (*size < LARGE || *size > SIZE_MAX - HUGE_PAGE)
+		return malloc(*size);
+	*size = (*size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	if (posix_memalign(&memory, HUGE_PAGE, *size) != 0)
+		return NULL;
+#ifdef MADV_HUGEPAGE
+	madvise(memory, *size, MADV_HUGEPAGE);  /* an advice: small pages do as well */
+#endif
+	return memory;
+}
