@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/large.h"
 #include "trace/unpack.h"
 
 void frag_whole_fini(struct frag_whole *w)
@@ -15,17 +16,20 @@ void frag_whole_fini(struct frag_whole *w)
 
 static int widen(struct frag_whole *w, size_t *capacity, struct frag_error *err)
 {
-	size_t wider = *capacity * 2;
+	/* a file that is not packed says how long it is */
+	size_t wider = (w->total > *capacity ? w->total : *capacity * 2) + FRAG_WINDOW_SLACK + 1;
 	char *bytes;
 
 	if (w->length >= FRAG_WHOLE_MOST)
 		return frag_fail(err, FRAG_ETRACE, "%s: more than %u GiB of a form that has to be"
 				 " held in memory", w->path, (unsigned)(FRAG_WHOLE_MOST >> 30));
-	bytes = realloc(w->bytes, wider + FRAG_WINDOW_SLACK);
+	bytes = frag_large_new(&wider);
 	if (!bytes)
 		return frag_fail_nomem(err);
+	memcpy(bytes, w->bytes, w->length);
+	free(w->bytes);
 	w->bytes = bytes;
-	*capacity = wider;
+	*capacity = wider - FRAG_WINDOW_SLACK;
 	return 0;
 }
 
@@ -36,6 +40,7 @@ int frag_whole_read(struct frag_whole *w, struct frag_input *in, struct frag_err
 
 	*w = (struct frag_whole){ .path = in->path, .bytes = in->buf, .length = in->end };
 	in->path = in->buf = NULL;
+	frag_unpacker_amount(in->unpacker, &w->read, &w->total);
 	while (!rc && !in->eof && got) {
 		if (w->length == capacity)
 			rc = widen(w, &capacity, err);
