@@ -12,11 +12,15 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/hash.h"
+#include "base/word.h"
 
 #define MARKS_MOST FRAG_VALUES_DEEP
 #define MEMORY_LEAST ((uint64_t)16 << 20)
 #define MEMORY_A_BYTE 64        /* two of them may be a list, in the memo and on the stack */
 #define HOLE UINT32_MAX         /* in the memo */
+#define SEEN 1024               /* a power of two */
+#define NO_DEPTH UINT8_MAX
 
 enum opcode {
 	MARK = '(', STOP = '.', BINFLOAT = 'G', BININT = 'J', BININT1 = 'K', BININT2 = 'M',
@@ -49,6 +53,23 @@ static const struct {
 	{ 0x90, false, "ADDITEMS" }, { 0x91, false, "FROZENSET" },
 };
 
+/*
+ * A list that was made by one mark and references alone, as every stack is. Stacks
+ * end alike, in the program's outer frames, and so do their bytes: where the rest
+ * of a list has stood before, it is not read again, and not kept again.
+ */
+struct run {
+	uint32_t begin, end;    /* bytes of its MARK and its APPENDS */
+	uint32_t list, count;   /* its value, and items of it that are the run's */
+	uint8_t depth;          /* of each item */
+};
+
+/* A reference of a run, by what follows it. */
+struct seen {
+	uint32_t behind;        /* the byte behind it; 0: none */
+	uint32_t run, item;     /* items of the run up to and with it */
+};
+
 struct pickle {
 	struct frag_values *values;
 	const unsigned char *begin, *at, *end;
@@ -60,6 +81,14 @@ struct pickle {
 	uint32_t memoized;
 	uint32_t marks[MARKS_MOST];     /* heights of the stack */
 	uint32_t mark_count;
+	const unsigned char *marked;    /* the last MARK */
+	const unsigned char *before;    /* the opcode before op, references apart */
+	bool listing;           /* the last mark is that of an empty list, and on top */
+	struct run *runs;
+	uint32_t run_count, run_capacity;
+	struct seen *seen;      /* NULL: lists are not shared */
+	uint32_t seen_from;     /* what lies before this byte may mean something else now */
+	const unsigned char *quiet;     /* up to here nothing is looked for */
 	struct frag_error *err;
 };
 
@@ -125,21 +154,22 @@ static int make_room(struct pickle *p, uint32_t **table, uint32_t *capacity,
 	return 0;
 }
 
-static int push_number(struct pickle *p, uint32_t number)
+static inline int push_number(struct pickle *p, uint32_t number)
 {
-	int rc = make_room(p, &p->stack, &p->capacity, (uint64_t)p->count + 1);
+	int rc = p->count < p->capacity ? 0
+		: make_room(p, &p->stack, &p->capacity, (uint64_t)p->count + 1);
 
 	if (!rc)
 		p->stack[p->count++] = number;
 	return rc;
 }
 
-static int push(struct pickle *p, const struct frag_value *value)
+static inline int push(struct pickle *p, const struct frag_value *value)
 {
 	uint32_t number;
-	int rc = added(p, frag_values_new(p->values, value, &number));
+	enum frag_add rc = frag_values_new(p->values, value, &number);
 
-	return rc ? rc : push_number(p, number);
+	return rc != FRAG_ADDED ? added(p, rc) : push_number(p, number);
 }
 
 /* The height below which values belong to an outer mark. */
@@ -159,10 +189,14 @@ static const unsigned char *take(struct pickle *p, size_t n)
 	return at;
 }
 
-static uint64_t little(const unsigned char *bytes, size_t n)
+static inline uint64_t little(const struct pickle *p, const unsigned char *bytes, size_t n)
 {
 	uint64_t value = 0;
 
+	if (p->end - bytes >= 8) {
+		value = frag_word_at((const char *)bytes);
+		return n < 8 ? value & ((UINT64_C(1) << 8 * n) - 1) : value;
+	}
 	while (n--)
 		value = value << 8 | bytes[n];
 	return value;
@@ -185,14 +219,14 @@ static int push_plain(struct pickle *p, enum frag_kind kind, uint64_t truth)
 }
 
 /* An integer of n bytes, little-endian; signed where it is. */
-static int read_integer(struct pickle *p, size_t n, bool is_signed)
+static inline int read_integer(struct pickle *p, size_t n, bool is_signed)
 {
 	const unsigned char *bytes = take(p, n);
 	uint64_t value;
 
 	if (!bytes)
 		return truncated(p);
-	value = little(bytes, n);
+	value = little(p, bytes, n);
 	if (!is_signed || n == 0 || !(bytes[n - 1] & 0x80))
 		return push_integer(p, value, false);
 	if (n < 8)
@@ -211,7 +245,7 @@ static int read_long(struct pickle *p)
 		return read_integer(p, *n, true);
 	if (*n == 9 && p->end - p->at >= 9 && p->at[8] == 0) {
 		p->at += 9;
-		return push_integer(p, little(p->at - 9, 8), false);
+		return push_integer(p, little(p, p->at - 9, 8), false);
 	}
 	return bad(p, (size_t)(p->end - p->at) < *n ? "truncated: an integer ends the file"
 						    : "an integer of more than 64 bits");
@@ -235,7 +269,7 @@ static int read_text(struct pickle *p, size_t prefix)
 {
 	const unsigned char *bytes = take(p, prefix);
 	struct frag_value value = { .kind = FRAG_STRING };
-	uint64_t length = bytes ? little(bytes, prefix) : 0;
+	uint64_t length = bytes ? little(p, bytes, prefix) : 0;
 
 	if (!bytes || length > (uint64_t)(p->end - p->at))
 		return truncated(p);
@@ -251,9 +285,16 @@ static int read_frame(struct pickle *p)
 {
 	const unsigned char *bytes = take(p, 8);
 
-	if (!bytes || little(bytes, 8) > (uint64_t)(p->end - p->at))
+	if (!bytes || little(p, bytes, 8) > (uint64_t)(p->end - p->at))
 		return truncated(p);
 	return 0;
+}
+
+static bool is_empty_list(const struct pickle *p, uint32_t number)
+{
+	const struct frag_value *value = &p->values->table[number];
+
+	return value->kind == FRAG_LIST && value->length == 0;
 }
 
 static int mark(struct pickle *p)
@@ -261,6 +302,8 @@ static int mark(struct pickle *p)
 	if (p->mark_count == MARKS_MOST)
 		return added(p, FRAG_ADD_TOO_DEEP);
 	p->marks[p->mark_count++] = p->count;
+	p->marked = p->op;
+	p->listing = p->seen && p->count && is_empty_list(p, p->stack[p->count - 1]);
 	return 0;
 }
 
@@ -269,6 +312,36 @@ static int empty(struct pickle *p, enum frag_kind kind)
 	const struct frag_value value = { .kind = (uint8_t)kind };
 
 	return push(p, &value);
+}
+
+/* The depth of all these values, or NO_DEPTH where they differ. */
+static uint8_t same_depth(const struct pickle *p, const uint32_t *items, uint32_t n)
+{
+	uint8_t depth = n ? p->values->table[items[0]].depth : NO_DEPTH;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (p->values->table[items[i]].depth != depth)
+			return NO_DEPTH;
+	return depth;
+}
+
+/* The list may be a run, if the opcode at end is its last: then others may share it. */
+static int note_run(struct pickle *p, uint32_t list, uint8_t depth, uint32_t count,
+		    const unsigned char *end)
+{
+	uint32_t before = p->run_capacity;
+
+	if (depth == NO_DEPTH || p->before != p->marked)
+		return 0;
+	if (!frag_grow(&p->runs, &p->run_capacity, (uint64_t)p->run_count + 1, sizeof(*p->runs)))
+		return frag_fail_nomem(p->err);
+	if (!frag_values_take(p->values, (uint64_t)(p->run_capacity - before) * sizeof(*p->runs)))
+		return added(p, FRAG_ADD_TOO_MUCH);
+	p->runs[p->run_count++] = (struct run){
+		.begin = (uint32_t)(p->marked - p->begin), .end = (uint32_t)(end - p->begin),
+		.list = list, .count = count, .depth = depth,
+	};
+	return 0;
 }
 
 /* The n values on top become items of the box below them, and go. */
@@ -294,11 +367,16 @@ static int join(struct pickle *p, enum frag_kind kind, uint32_t n)
 static int join_marked(struct pickle *p, enum frag_kind kind)
 {
 	uint32_t n;
+	int rc = 0;
 
 	if (!p->mark_count)
 		return bad(p, "no mark on the stack");
 	n = p->count - p->marks[--p->mark_count];
-	return join(p, kind, n);
+	if (p->listing && kind == FRAG_LIST)
+		rc = note_run(p, p->stack[p->count - n - 1],
+			      same_depth(p, p->stack + p->count - n, n), n, p->op);
+	p->listing = false;
+	return rc ? rc : join(p, kind, n);
 }
 
 static int make_tuple(struct pickle *p, uint32_t n)
@@ -325,7 +403,7 @@ static int make_marked_tuple(struct pickle *p)
 	return make_tuple(p, n);
 }
 
-static int memoize(struct pickle *p, uint64_t index)
+static inline int memoize(struct pickle *p, uint64_t index)
 {
 	int rc;
 
@@ -334,12 +412,15 @@ static int memoize(struct pickle *p, uint64_t index)
 	/* who writes memo numbers in order has one for every two bytes at most */
 	if (index > (uint64_t)(p->op - p->begin))
 		return bad(p, "a memo number larger than so short a pickle can have");
-	rc = make_room(p, &p->memo, &p->memo_capacity, index + 1);
+	rc = index < p->memo_capacity ? 0
+		: make_room(p, &p->memo, &p->memo_capacity, index + 1);
 	if (rc)
 		return rc;
 	while (p->memo_count <= index)
 		p->memo[p->memo_count++] = HOLE;
 	p->memoized += p->memo[index] == HOLE;
+	if (p->memo[index] != HOLE)
+		p->seen_from = (uint32_t)(p->op - p->begin);
 	p->memo[index] = p->stack[p->count - 1];
 	return 0;
 }
@@ -352,7 +433,7 @@ static int use_memo(struct pickle *p, size_t n, bool put)
 
 	if (!bytes)
 		return truncated(p);
-	index = little(bytes, n);
+	index = little(p, bytes, n);
 	if (put)
 		return memoize(p, index);
 	if (index >= p->memo_count || p->memo[index] == HOLE)
@@ -360,24 +441,86 @@ static int use_memo(struct pickle *p, size_t n, bool put)
 	return push_number(p, p->memo[index]);
 }
 
+/* How many bytes from a and from b on are the same, n at most. */
+static size_t same_bytes(const unsigned char *a, const unsigned char *b, size_t n)
+{
+	size_t i = 0;
+
+	if (memcmp(a, b, n) == 0)
+		return n;
+	while (n - i >= 8 && frag_word_at((const char *)a + i) == frag_word_at((const char *)b + i))
+		i += 8;
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
+/* The place for the reference of this number, by what stands behind it. */
+static struct seen *find_seen(const struct pickle *p, uint32_t index, const unsigned char *at)
+{
+	return &p->seen[frag_hash_mix(frag_word_at((const char *)at) + index) % SEEN];
+}
+
+/*
+ * Does the list end as the one of the reference did? *end, behind its end. What
+ * was compared in vain is not compared again: each byte is looked at twice at most.
+ */
+static bool ends_alike(struct pickle *p, const struct seen *seen, const unsigned char *at,
+		       const unsigned char **end)
+{
+	const struct run *run = &p->runs[seen->run];
+	size_t rest, same;
+
+	if (seen->behind <= p->seen_from || seen->run >= p->run_count
+	    || seen->behind <= run->begin || seen->behind > run->end)
+		return false;
+	rest = run->end + 1 - seen->behind;
+	if ((size_t)(p->end - at) < rest)
+		return false;
+	same = same_bytes(at, p->begin + seen->behind, rest);
+	*end = at + same;
+	p->quiet = *end;
+	return same == rest;
+}
+
+/* The list ends like that run from the item on: its own are the values above the mark. */
+static int share(struct pickle *p, const struct seen *seen, const unsigned char *end)
+{
+	const struct run run = p->runs[seen->run];
+	uint32_t ground_at = ground(p), n = p->count - ground_at;
+	uint32_t list = p->stack[ground_at - 1];
+	int rc = note_run(p, list, run.depth, n + run.count - seen->item, end - 1);
+
+	rc = rc ? rc : added(p, frag_values_share(p->values, list, p->stack + ground_at, n,
+						  run.list, seen->item, run.count,
+						  (uint8_t)(run.depth + 1)));
+	p->count = ground_at;
+	p->mark_count--;
+	p->listing = false;
+	p->at = end;
+	return rc;
+}
+
 /*
  * Most of a snapshot is frames of stacks, each a number of the memo: those of the
  * short forms that are plainly good are pushed here, the rest is left to step().
  */
-static void get_many(struct pickle *p)
+static int get_many(struct pickle *p)
 {
-	const unsigned char *at = p->at, *last = p->end - 5;
+	const unsigned char *at = p->at, *last = p->end - 16, *end;
 	const uint32_t *memo = p->memo, memo_count = p->memo_count;
 	uint32_t *to = p->stack + p->count, *full = p->stack + p->capacity;
+	const uint32_t *first = p->stack + ground(p);
 
 	while (to < full && at <= last) {
 		uint32_t index, length;
+		struct seen *seen;
 
 		if (*at == BINGET) {
 			index = at[1];
 			length = 2;
 		} else if (*at == LONG_BINGET) {
-			index = (uint32_t)little(at + 1, 4);
+			index = (uint32_t)little(p, at + 1, 4);
 			length = 5;
 		} else {
 			break;
@@ -386,9 +529,74 @@ static void get_many(struct pickle *p)
 			break;
 		*to++ = memo[index];
 		at += length;
+		if (!p->listing || at < p->quiet)
+			continue;
+		seen = find_seen(p, index, at);
+		if (seen->behind && ends_alike(p, seen, at, &end)) {
+			p->count = (uint32_t)(to - p->stack);
+			if (same_depth(p, first, (uint32_t)(to - first)) == p->runs[seen->run].depth)
+				return share(p, seen, end);
+		}
+		*seen = (struct seen){ .behind = (uint32_t)(at - p->begin), .run = p->run_count,
+				       .item = (uint32_t)(to - first) };
 	}
 	p->count = (uint32_t)(to - p->stack);
 	p->at = at;
+	return 0;
+}
+
+/* An integer of the short forms that is not negative; NULL: something else. */
+static inline const unsigned char *plain_integer(const struct pickle *p, const unsigned char *at,
+						 uint64_t *out)
+{
+	size_t n = at[1];
+
+	if (*at == LONG1 && n - 1 < 8 && !(at[1 + n] & 0x80)) {
+		*out = little(p, at + 2, n);
+		return at + 2 + n;
+	}
+	if (*at != BININT1 && *at != BININT2)
+		return NULL;
+	n = *at == BININT1 ? 1 : 2;
+	*out = little(p, at + 1, n);
+	return at + 1 + n;
+}
+
+/*
+ * The rest is events: a key, which is a number of the memo, and an integer or
+ * another number of the memo. What is plainly good of it is done here.
+ */
+static void get_members(struct pickle *p)
+{
+	struct frag_values *v = p->values;
+	const unsigned char *at = p->at, *last = p->end - 16, *behind;
+	uint32_t *to = p->stack + p->count, *full = p->stack + p->capacity;
+	uint32_t number = v->count, index;
+	uint64_t magnitude;
+
+	while (to + 1 < full && number < v->capacity && at <= last) {
+		if (*at == BINGET)
+			index = at[1];
+		else if (*at == LONG_BINGET)
+			index = (uint32_t)little(p, at + 1, 4);
+		else
+			break;
+		if (index >= p->memo_count || p->memo[index] == HOLE)
+			break;
+		*to++ = p->memo[index];
+		at += *at == BINGET ? 2 : 5;
+		behind = at <= last ? plain_integer(p, at, &magnitude) : NULL;
+		if (!behind)
+			continue;
+		v->table[number] = (struct frag_value){
+			.kind = FRAG_INTEGER, .as.magnitude = magnitude,
+		};
+		*to++ = number++;
+		at = behind;
+	}
+	p->count = (uint32_t)(to - p->stack);
+	p->at = at;
+	v->count = number;
 }
 
 static int step(struct pickle *p)
@@ -466,8 +674,15 @@ static int run(struct pickle *p, struct frag_value *root)
 	int rc = begin(p);
 
 	while (!rc) {
-		if (p->capacity && p->end - p->at >= 5)
-			get_many(p);
+		p->before = p->op;
+		if (p->end - p->at >= 16 && (*p->at == BINGET || *p->at == LONG_BINGET)) {
+			if (!p->listing)
+				get_members(p);
+			else
+				rc = get_many(p);
+			if (rc)
+				break;
+		}
 		p->op = p->at;
 		if (p->at == p->end)
 			return truncated(p);
@@ -492,8 +707,13 @@ int frag_pickle_read(struct frag_values *values, struct frag_value *root, const 
 		.values = values, .begin = begin_at, .at = begin_at, .op = begin_at,
 		.end = begin_at + length, .what = what, .err = err,
 	};
-	int rc = run(&p, root);
+	int rc;
 
+	/* where memory is short, all is read as it stands */
+	p.seen = length < UINT32_MAX ? calloc(SEEN, sizeof(*p.seen)) : NULL;
+	rc = run(&p, root);
+	free(p.seen);
+	free(p.runs);
 	free(p.stack);
 	free(p.memo);
 	return rc;

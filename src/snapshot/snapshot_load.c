@@ -36,10 +36,9 @@ static int see(struct frag_snapshot *s, const struct place *at)
 }
 
 static int need_u64(const struct frag_snapshot *s, const struct place *at,
-		    const struct frag_value *dict, const char *name, uint64_t most, uint64_t *out)
+		    const struct frag_value *value, const char *name, uint64_t most, uint64_t *out)
 {
 	char text[160];
-	const struct frag_value *value = frag_dict_get(&s->values, dict, name);
 
 	if (frag_value_u64(value, out) && *out <= most)
 		return 0;
@@ -48,20 +47,38 @@ static int need_u64(const struct frag_snapshot *s, const struct place *at,
 	return bad(s, at, text);
 }
 
-static uint64_t maybe_u64(const struct frag_snapshot *s, const struct frag_value *dict,
-			  const char *name)
+static uint64_t maybe_u64(const struct frag_value *value)
 {
-	uint64_t value;
+	uint64_t number;
 
-	return frag_value_u64(frag_dict_get(&s->values, dict, name), &value) ? value : 0;
+	return frag_value_u64(value, &number) ? number : 0;
 }
 
-static uint32_t frames_of(const struct frag_snapshot *s, const struct frag_value *dict)
+static uint32_t frames_of(const struct frag_snapshot *s, const struct frag_value *frames)
 {
-	const struct frag_value *frames = frag_dict_get(&s->values, dict, "frames");
-
 	return frag_list_count(&s->values, frames) ? frag_value_number(&s->values, frames) + 1 : 0;
 }
+
+/* Members of a block. */
+enum { BLOCK_ADDRESS, BLOCK_SIZE, BLOCK_ASKED, BLOCK_STATE, BLOCK_FRAMES, BLOCK_HISTORY,
+       BLOCK_MEMBERS };
+static const char *const block_members[BLOCK_MEMBERS] = {
+	"address", "size", "requested_size", "state", "frames", "history",
+};
+
+/* Members of an event. */
+enum { EVENT_ACTION, EVENT_ADDR, EVENT_SIZE, EVENT_FREE, EVENT_STREAM, EVENT_TIME, EVENT_FRAMES,
+       EVENT_POOL, EVENT_SEGMENT_POOL, EVENT_NOTE, EVENT_CATEGORY, EVENT_MEMBERS };
+static const char *const event_members[EVENT_MEMBERS] = {
+	"action", "addr", "size", "device_free", "stream", "time_us", "frames", "pool_id",
+	"segment_pool_id", "user_metadata", "category",
+};
+
+struct load {
+	struct frag_snapshot *s;
+	struct frag_layouts blocks, events;
+	const struct frag_value *actions[FRAG_ACT_OTHER];       /* that were last seen */
+};
 
 /* The number of a pool by its pair; 0 for the default. */
 static int find_pool(struct frag_snapshot *s, const struct frag_value *pair, uint32_t *out)
@@ -112,31 +129,33 @@ static int find_device(struct frag_snapshot *s, const struct place *at, uint64_t
 }
 
 /* Before 2.1 what was asked for, and where from, stood in the block's history. */
-static void read_old_block(const struct frag_snapshot *s, const struct frag_value *dict,
+static void read_old_block(const struct frag_snapshot *s, const struct frag_value *history,
 			   struct frag_live_block *h)
 {
-	const struct frag_value *last = frag_list_at(&s->values,
-		frag_dict_get(&s->values, dict, "history"), 0);
+	const struct frag_value *last = frag_list_at(&s->values, history, 0);
 
 	if (!h->asked)
-		h->asked = maybe_u64(s, last, "real_size");
+		h->asked = maybe_u64(frag_dict_get(&s->values, last, "real_size"));
 	if (!h->frames)
-		h->frames = frames_of(s, last);
+		h->frames = frames_of(s, frag_dict_get(&s->values, last, "frames"));
 }
 
-static int read_block(struct frag_snapshot *s, const struct place *at,
+static int read_block(struct load *load, const struct place *at,
 		      const struct frag_value *dict, struct frag_snap_device *d,
 		      const struct frag_region *region, uint64_t *addr)
 {
-	const struct frag_value *state = frag_dict_get(&s->values, dict, "state");
+	struct frag_snapshot *s = load->s;
+	const struct frag_value *m[BLOCK_MEMBERS], *state;
 	struct frag_live_block h = { .stream = region->stream, .pool = region->pool };
 	uint64_t end = region->addr + region->bytes;
 	int rc = see(s, at);
 
-	rc = rc ? rc : need_u64(s, at, dict, "size", SIZE_MOST, &h.bytes);
+	frag_dict_members(&s->values, dict, &load->blocks, m);
+	state = m[BLOCK_STATE];
+	rc = rc ? rc : need_u64(s, at, m[BLOCK_SIZE], "size", SIZE_MOST, &h.bytes);
 	if (rc)
 		return rc;
-	if (!frag_value_u64(frag_dict_get(&s->values, dict, "address"), &h.addr))
+	if (!frag_value_u64(m[BLOCK_ADDRESS], &h.addr))
 		h.addr = *addr;
 	if (h.addr < *addr || h.addr > end || h.bytes > end - h.addr || h.bytes == 0)
 		return bad(s, at, "a block lies outside its segment, or over the one before it");
@@ -148,9 +167,9 @@ static int read_block(struct frag_snapshot *s, const struct place *at,
 	if (!h.pending && !frag_text_is(state, "active_allocated"))
 		return bad(s, at, "a block's \"state\" is none of active_allocated,"
 			   " active_pending_free and inactive");
-	h.asked = maybe_u64(s, dict, "requested_size");
-	h.frames = frames_of(s, dict);
-	read_old_block(s, dict, &h);
+	h.asked = maybe_u64(m[BLOCK_ASKED]);
+	h.frames = frames_of(s, m[BLOCK_FRAMES]);
+	read_old_block(s, m[BLOCK_HISTORY], &h);
 	if (h.asked == 0 || h.asked > h.bytes)
 		h.asked = h.bytes;
 	if (!frag_grow(&d->held, &d->held_capacity, (uint64_t)d->held_count + 1,
@@ -160,9 +179,9 @@ static int read_block(struct frag_snapshot *s, const struct place *at,
 	return 0;
 }
 
-static int read_segment(struct frag_snapshot *s, const struct place *at,
-			const struct frag_value *dict)
+static int read_segment(struct load *load, const struct place *at, const struct frag_value *dict)
 {
+	struct frag_snapshot *s = load->s;
 	const struct frag_value *blocks = frag_dict_get(&s->values, dict, "blocks");
 	const struct frag_value *type = frag_dict_get(&s->values, dict, "segment_type");
 	const struct frag_value *range = frag_dict_get(&s->values, dict, "is_expandable");
@@ -171,22 +190,25 @@ static int read_segment(struct frag_snapshot *s, const struct place *at,
 	uint64_t addr;
 	int rc = see(s, at);
 
-	rc = rc ? rc : need_u64(s, at, dict, "address", ADDRESS_MOST, &r.addr);
-	rc = rc ? rc : need_u64(s, at, dict, "total_size", SIZE_MOST, &r.bytes);
-	rc = rc ? rc : find_device(s, at, maybe_u64(s, dict, "device"), &d);
+	rc = rc ? rc : need_u64(s, at, frag_dict_get(&s->values, dict, "address"), "address",
+				ADDRESS_MOST, &r.addr);
+	rc = rc ? rc : need_u64(s, at, frag_dict_get(&s->values, dict, "total_size"),
+				"total_size", SIZE_MOST, &r.bytes);
+	rc = rc ? rc : find_device(s, at, maybe_u64(frag_dict_get(&s->values, dict, "device")),
+				   &d);
 	rc = rc ? rc : find_pool(s, frag_dict_get(&s->values, dict, "segment_pool_id"), &r.pool);
 	if (rc)
 		return rc;
 	if (r.bytes == 0)
 		return bad(s, at, "a segment of no bytes");
 	r.pool = r.pool == FRAG_NO_POOL ? 0 : r.pool;
-	r.stream = maybe_u64(s, dict, "stream");
+	r.stream = maybe_u64(frag_dict_get(&s->values, dict, "stream"));
 	r.large = r.known ? !frag_text_is(type, "small") : r.bytes != FRAG_SMALL_SEGMENT;
 	r.range = frag_is(range, FRAG_TRUTH) && range->as.magnitude;
 	d->any_map = d->any_map || r.range;
 	addr = r.addr;
 	for (uint32_t i = 0; i < frag_list_count(&s->values, blocks) && !rc; i++)
-		rc = read_block(s, at, frag_list_at(&s->values, blocks, i), d, &r, &addr);
+		rc = read_block(load, at, frag_list_at(&s->values, blocks, i), d, &r, &addr);
 	if (rc)
 		return rc;
 	if (!frag_grow(&d->regions, &d->region_capacity, (uint64_t)d->region_count + 1,
@@ -197,7 +219,7 @@ static int read_segment(struct frag_snapshot *s, const struct place *at,
 	return 0;
 }
 
-static uint8_t find_action(const struct frag_value *value)
+static uint8_t find_action(struct load *load, const struct frag_value *value)
 {
 	static const char *const names[] = {
 		[FRAG_ACT_ALLOC] = "alloc",
@@ -213,18 +235,23 @@ static uint8_t find_action(const struct frag_value *value)
 	};
 
 	for (uint8_t i = 0; i < FRAG_ACT_OTHER; i++)
-		if (frag_text_is(value, names[i]))
+		if (load->actions[i] == value)
 			return i;
+	for (uint8_t i = 0; i < FRAG_ACT_OTHER; i++) {
+		if (frag_text_is(value, names[i])) {
+			load->actions[i] = value;
+			return i;
+		}
+	}
 	return FRAG_ACT_OTHER;
 }
 
 /* Text that the program itself attached to the event. */
-static int read_note(struct frag_snapshot *s, const struct frag_value *dict, uint32_t *note)
+static int read_note(struct frag_snapshot *s, const struct frag_value *text,
+		     const struct frag_value *category, uint32_t *note)
 {
-	const struct frag_value *text = frag_dict_get(&s->values, dict, "user_metadata");
-
 	if (!frag_is(text, FRAG_STRING) || !text->length)
-		text = frag_dict_get(&s->values, dict, "category");
+		text = category;
 	if (!frag_is(text, FRAG_STRING) || !text->length)
 		return 0;
 	if (!frag_grow(&s->notes, &s->note_capacity, (uint64_t)s->note_count + 1,
@@ -236,33 +263,35 @@ static int read_note(struct frag_snapshot *s, const struct frag_value *dict, uin
 	return 0;
 }
 
-static int read_event(struct frag_snapshot *s, const struct place *at,
-		      const struct frag_value *dict, struct frag_snap_device *d)
+static int read_event(struct load *load, const struct place *at, const struct frag_value *dict,
+		      struct frag_snap_device *d)
 {
-	const struct frag_value *pool = frag_dict_get(&s->values, dict, "pool_id");
-	struct frag_logged e = { .action = find_action(frag_dict_get(&s->values, dict, "action")) };
+	struct frag_snapshot *s = load->s;
+	const struct frag_value *m[EVENT_MEMBERS];
+	struct frag_logged e = { .frames = 0 };
 	uint64_t t;
 	int rc = see(s, at);
 
 	if (rc)
 		return rc;
-	if (!frag_is(dict, FRAG_DICT) || !frag_dict_get(&s->values, dict, "action"))
+	frag_dict_members(&s->values, dict, &load->events, m);
+	if (!m[EVENT_ACTION])
 		return bad(s, at, "no event: member \"action\" is missing");
+	e.action = find_action(load, m[EVENT_ACTION]);
 	if (e.action == FRAG_ACT_OTHER)
 		return 0;
-	rc = need_u64(s, at, dict, "size", SIZE_MOST, &e.size);
+	rc = need_u64(s, at, m[EVENT_SIZE], "size", SIZE_MOST, &e.size);
 	if (e.action == FRAG_ACT_OOM)
-		e.addr = maybe_u64(s, dict, "device_free");
+		e.addr = maybe_u64(m[EVENT_FREE]);
 	else
-		rc = rc ? rc : need_u64(s, at, dict, "addr", ADDRESS_MOST, &e.addr);
-	pool = pool ? pool : frag_dict_get(&s->values, dict, "segment_pool_id");
-	rc = rc ? rc : find_pool(s, pool, &e.pool);
-	rc = rc ? rc : read_note(s, dict, &e.note);
+		rc = rc ? rc : need_u64(s, at, m[EVENT_ADDR], "addr", ADDRESS_MOST, &e.addr);
+	rc = rc ? rc : find_pool(s, m[EVENT_POOL] ? m[EVENT_POOL] : m[EVENT_SEGMENT_POOL], &e.pool);
+	rc = rc ? rc : read_note(s, m[EVENT_NOTE], m[EVENT_CATEGORY], &e.note);
 	if (rc)
 		return rc;
-	e.stream = maybe_u64(s, dict, "stream");
-	e.frames = frames_of(s, dict);
-	if (frag_value_u64(frag_dict_get(&s->values, dict, "time_us"), &t) && t < SIZE_MOST)
+	e.stream = maybe_u64(m[EVENT_STREAM]);
+	e.frames = frames_of(s, m[EVENT_FRAMES]);
+	if (frag_value_u64(m[EVENT_TIME], &t) && t < SIZE_MOST)
 		e.t = (double)t;
 	else
 		s->has_times = false;
@@ -274,8 +303,9 @@ static int read_event(struct frag_snapshot *s, const struct place *at,
 	return 0;
 }
 
-static int read_traces(struct frag_snapshot *s, const struct frag_value *traces)
+static int read_traces(struct load *load, const struct frag_value *traces)
 {
+	struct frag_snapshot *s = load->s;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < frag_list_count(&s->values, traces) && !rc; i++) {
@@ -287,7 +317,7 @@ static int read_traces(struct frag_snapshot *s, const struct frag_value *traces)
 		if (count)
 			rc = find_device(s, &at, i, &d);
 		for (at.j = 0; at.j < count && !rc; at.j++)
-			rc = read_event(s, &at, frag_list_at(&s->values, trace, at.j), d);
+			rc = read_event(load, &at, frag_list_at(&s->values, trace, at.j), d);
 	}
 	return rc;
 }
@@ -299,8 +329,8 @@ static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 		const struct frag_value *name = frag_dict_get(&s->values, dict, "name");
 		const struct frag_value *stage = frag_dict_get(&s->values, dict, "stage");
 		struct frag_remark r = {
-			.t = (double)maybe_u64(s, dict, "time_us"),
-			.device = (uint32_t)maybe_u64(s, dict, "device"),
+			.t = (double)maybe_u64(frag_dict_get(&s->values, dict, "time_us")),
+			.device = (uint32_t)maybe_u64(frag_dict_get(&s->values, dict, "device")),
 			.stage = frag_text_is(stage, "START") ? 1 : frag_text_is(stage, "END") ? 2 : 0,
 		};
 		struct place at = { .list = "external_annotations", .i = i };
@@ -325,6 +355,10 @@ int frag_snapshot_load(struct frag_snapshot *s)
 	const struct frag_value *segments = frag_dict_get(&s->values, &s->root, "segments");
 	const struct frag_value *traces = frag_dict_get(&s->values, &s->root, "device_traces");
 	static const struct place first = { .list = "segments" };
+	struct load load = {
+		.s = s, .blocks = { .names = block_members, .count = BLOCK_MEMBERS },
+		.events = { .names = event_members, .count = EVENT_MEMBERS },
+	};
 	struct frag_snap_device *d;
 	int rc = 0;
 
@@ -342,9 +376,9 @@ int frag_snapshot_load(struct frag_snapshot *s)
 	for (uint32_t i = 0; i < frag_list_count(&s->values, segments) && !rc; i++) {
 		const struct place at = { .list = "segments", .i = i };
 
-		rc = read_segment(s, &at, frag_list_at(&s->values, segments, i));
+		rc = read_segment(&load, &at, frag_list_at(&s->values, segments, i));
 	}
-	rc = rc ? rc : read_traces(s, traces);
+	rc = rc ? rc : read_traces(&load, traces);
 	rc = rc ? rc : find_device(s, &first, 0, &d);
 	rc = rc ? rc : read_remarks(s, frag_dict_get(&s->values, &s->root, "external_annotations"));
 	for (uint32_t i = 0; i < s->device_count && !rc; i++)

@@ -414,7 +414,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	rc = frag_whole_read(&s->whole, in, err);
 	if (!rc && page)
 		rc = frag_whole_unwrap(&s->whole, err);
-	frag_values_init(&s->values, frag_pickle_memory(s->whole.length));
+	frag_values_init(&s->values, s->whole.length, frag_pickle_memory(s->whole.length));
 	rc = rc ? rc : decode(&s->values, &s->root, s->whole.bytes, s->whole.length,
 			      s->whole.path, err);
 	rc = rc ? rc : make(src);

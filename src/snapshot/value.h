@@ -31,6 +31,7 @@ struct frag_value {
 	uint8_t kind;           /* enum frag_kind */
 	bool    minus;          /* INTEGER: as = -magnitude */
 	uint8_t depth;          /* LIST, DICT: 1 where it holds no other */
+	bool    shared;         /* LIST: its last items are those of another list */
 	uint32_t length;        /* STRING: bytes; LIST, DICT: items */
 	union {
 		uint64_t magnitude;     /* INTEGER; TRUTH: 0 or 1 */
@@ -44,19 +45,41 @@ struct frag_values {
 	struct frag_value *table;       /* by number; it moves while values are added */
 	uint32_t count, capacity;
 	struct frag_chunk *chunks;      /* where items lie */
+	size_t expected;                /* bytes of the file that they come from */
 	uint64_t bytes, most;           /* taken so far, and allowed */
 	uint64_t cells;                 /* items added so far */
 };
 
-/* Nothing is taken yet. most: bytes of memory that may be. */
-void frag_values_init(struct frag_values *v, uint64_t most);
+/* Nothing is taken yet. bytes: of the file; most: of memory that may be taken. */
+void frag_values_init(struct frag_values *v, size_t bytes, uint64_t most);
 void frag_values_fini(struct frag_values *v);
 
 enum frag_add { FRAG_ADDED, FRAG_ADD_NOMEM, FRAG_ADD_TOO_MUCH, FRAG_ADD_TOO_DEEP };
 
+/* Makes room for more values. */
+enum frag_add frag_values_widen(struct frag_values *v);
+
 /* A new value; of a box, an empty one. */
-enum frag_add frag_values_new(struct frag_values *v, const struct frag_value *value,
-			      uint32_t *out);
+static inline enum frag_add frag_values_new(struct frag_values *v, const struct frag_value *value,
+					    uint32_t *out)
+{
+	enum frag_add rc = v->count < v->capacity ? FRAG_ADDED : frag_values_widen(v);
+
+	*out = v->count;
+	if (rc != FRAG_ADDED)
+		return rc;
+	v->table[v->count] = *value;
+	v->table[v->count++].depth = value->kind == FRAG_LIST || value->kind == FRAG_DICT;
+	return FRAG_ADDED;
+}
+
+/*
+ * Items for an empty list: these, and behind them items [first, end) of another
+ * list, which are not copied. depth: the list's own.
+ */
+enum frag_add frag_values_share(struct frag_values *v, uint32_t list, const uint32_t *items,
+				uint32_t count, uint32_t other, uint32_t first, uint32_t end,
+				uint8_t depth);
 /* Adds items to a box; of a dict, keys and values in turn. */
 enum frag_add frag_values_add(struct frag_values *v, uint32_t box, const uint32_t *items,
 			      uint32_t count);
@@ -72,6 +95,28 @@ const struct frag_value *frag_list_at(const struct frag_values *v, const struct 
 /* The member's value, the last where it stands twice; NULL where there is none. */
 const struct frag_value *frag_dict_get(const struct frag_values *v, const struct frag_value *dict,
 				       const char *name);
+
+/*
+ * Members of many dicts, by the places where they stand: dicts that have the same
+ * keys, as Python shares them, are searched once.
+ */
+#define FRAG_LAYOUTS 4
+#define FRAG_MEMBERS_MOST 16
+struct frag_layouts {
+	const char *const *names;       /* count of them */
+	uint32_t count;
+	uint32_t next;                  /* to be replaced */
+	struct frag_layout {
+		const uint32_t *items;  /* of the dict that was searched */
+		uint32_t length;
+		uint32_t at[FRAG_MEMBERS_MOST]; /* of the items; UINT32_MAX: not there */
+	} layouts[FRAG_LAYOUTS];
+};
+
+/* Each member as frag_dict_get() finds it. */
+void frag_dict_members(const struct frag_values *v, const struct frag_value *dict,
+		       struct frag_layouts *layouts, const struct frag_value **out);
+
 /* Its number. */
 uint32_t frag_value_number(const struct frag_values *v, const struct frag_value *value);
 bool frag_is(const struct frag_value *value, enum frag_kind kind);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "snapshot/pickle.h"
+#include "support/random.h"
 #include "support/unit.h"
 
 #define READ(values, root, bytes, err)                                        \
@@ -21,7 +22,7 @@ static void test_kinds(void **state)
 	uint64_t n;
 
 	(void)state;
-	frag_values_init(&v, 1 << 20);
+	frag_values_init(&v, 64, 1 << 20);
 	assert_int_equal(READ(&v, &root, bytes, &err), 0);
 	list = frag_dict_get(&v, &root, "a");
 	assert_int_equal(frag_list_count(&v, list), 8);
@@ -51,7 +52,7 @@ static void test_twice(void **state)
 	uint64_t n;
 
 	(void)state;
-	frag_values_init(&v, 1 << 20);
+	frag_values_init(&v, 64, 1 << 20);
 	assert_int_equal(READ(&v, &root, bytes, &err), 0);
 	assert_true(frag_value_u64(frag_dict_get(&v, &root, "a"), &n) && n == 2);
 	frag_values_fini(&v);
@@ -74,7 +75,7 @@ static void test_shared(void **state)
 		memcpy(p, "h\0", 2);
 	memcpy(p, "e.", 2);
 	p += 2;
-	frag_values_init(&v, frag_pickle_memory((uint64_t)(p - bytes)));
+	frag_values_init(&v, (size_t)(p - bytes), frag_pickle_memory((uint64_t)(p - bytes)));
 	assert_int_equal(frag_pickle_read(&v, &root, bytes, (size_t)(p - bytes), "s", &err), 0);
 	assert_int_equal(frag_list_count(&v, &root), times + 1);
 	assert_ptr_equal(frag_list_at(&v, &root, 0), frag_list_at(&v, &root, times));
@@ -82,6 +83,119 @@ static void test_shared(void **state)
 	assert_true(v.bytes < 16 * (uint64_t)times);
 	frag_values_fini(&v);
 	free(bytes);
+}
+
+/* Lists that end alike, and what they should hold: a model that shares nothing. */
+#define NUMBERS 40
+#define LISTS 400
+#define LONGEST 60
+#define ROOM (LISTS * (LONGEST + 8) * 5 + 1024)
+
+struct tails {
+	unsigned char bytes[ROOM], *p;
+	uint32_t meant[NUMBERS];                /* by number of the memo */
+	uint32_t items[LISTS][LONGEST + 1];
+	uint32_t numbers[LISTS][LONGEST];       /* of the memo; those of later appends have none */
+	uint32_t counts[LISTS], marked[LISTS];  /* items; those before the first APPENDS */
+	uint32_t at[LISTS], outer;              /* where in the outer list; and its length */
+	uint64_t random;
+};
+
+/* BININT1 and BINPUT: another meaning for a number of the memo. */
+static void put_meaning(struct tails *t, uint32_t number, uint32_t value)
+{
+	const unsigned char op[] = { 'K', (unsigned char)value, 'q', (unsigned char)number };
+
+	memcpy(t->p, op, sizeof(op));
+	t->p += sizeof(op);
+	t->meant[number] = value;
+	t->outer++;
+}
+
+/* Each number is written in one way only, as a pickler does. */
+static void put_number(struct tails *t, uint32_t number)
+{
+	const unsigned char op[] = { 'j', (unsigned char)number, 0, 0, 0 };
+
+	if (number % 3 == 0) {
+		memcpy(t->p, op, sizeof(op));
+		t->p += sizeof(op);
+	} else {
+		*t->p++ = 'h';
+		*t->p++ = (unsigned char)number;
+	}
+}
+
+/* A few numbers of its own, then the rest of an older one, byte for byte. */
+static void put_list(struct tails *t, uint32_t i)
+{
+	uint32_t own = 1 + (uint32_t)random_below(&t->random, 5), n = 0, tail = 0, from = 0;
+
+	if (i && random_below(&t->random, 8)) {
+		from = (uint32_t)random_below(&t->random, i);
+		tail = (uint32_t)random_below(&t->random, t->marked[from] + 1);
+	}
+	if (own + tail > LONGEST)
+		tail = LONGEST - own;
+	for (; n < own; n++)
+		t->numbers[i][n] = (uint32_t)random_below(&t->random, NUMBERS);
+	for (; n < own + tail; n++)
+		t->numbers[i][n] = t->numbers[from][t->marked[from] - (own + tail - n)];
+	*t->p++ = ']';
+	*t->p++ = '(';
+	for (uint32_t k = 0; k < n; k++) {
+		put_number(t, t->numbers[i][k]);
+		t->items[i][k] = t->meant[t->numbers[i][k]];
+	}
+	*t->p++ = 'e';
+	t->marked[i] = t->counts[i] = n;
+	if (random_below(&t->random, 10) == 0) {
+		memcpy(t->p, "K\xffa", 3);
+		t->p += 3;
+		t->items[i][t->counts[i]++] = 255;
+	}
+	t->at[i] = t->outer++;
+}
+
+static void test_tails(void **state)
+{
+	struct tails *t = calloc(1, sizeof(*t));
+	struct frag_error err = { .message = "" };
+	struct frag_values v;
+	struct frag_value root;
+	uint64_t n, cells = 0;
+
+	(void)state;
+	assert_non_null(t);
+	memcpy(t->bytes, "\x80\x04](", 4);
+	t->p = t->bytes + 4;
+	t->random = 1;
+	for (uint32_t i = 0; i < NUMBERS; i++)
+		put_meaning(t, i, i);
+	for (uint32_t i = 0; i < LISTS; i++) {
+		put_list(t, i);
+		if (random_below(&t->random, 40) == 0)
+			put_meaning(t, (uint32_t)random_below(&t->random, NUMBERS), 100 + i % 100);
+	}
+	*t->p++ = 'e';
+	*t->p++ = '.';
+	n = (uint64_t)(t->p - t->bytes);
+	frag_values_init(&v, n, frag_pickle_memory(n));
+	assert_int_equal(frag_pickle_read(&v, &root, (char *)t->bytes, n, "s", &err), 0);
+	assert_int_equal(frag_list_count(&v, &root), t->outer);
+	for (uint32_t i = 0; i < LISTS; i++) {
+		const struct frag_value *list = frag_list_at(&v, &root, t->at[i]);
+
+		assert_int_equal(frag_list_count(&v, list), t->counts[i]);
+		assert_int_equal(list->depth, 1);
+		cells += list->shared;
+		for (uint32_t k = 0; k < t->counts[i]; k++)
+			assert_true(frag_value_u64(frag_list_at(&v, list, k), &n)
+				    && n == t->items[i][k]);
+	}
+	assert_true(cells > LISTS / 4);         /* else this tests nothing */
+	frag_values_fini(&v);
+	free(t);
 }
 
 /* What is allowed is not passed, whatever asks for it. */
@@ -95,7 +209,7 @@ static void test_memory(void **state)
 	(void)state;
 	memset(bytes, ']', sizeof(bytes));
 	memcpy(bytes, "\x80\x04", 2);
-	frag_values_init(&v, 20000);
+	frag_values_init(&v, sizeof(bytes), 20000);
 	assert_int_equal(frag_pickle_read(&v, &root, bytes, sizeof(bytes), "s", &err),
 			 -FRAG_ETRACE);
 	assert_non_null(strstr(err.message, "more lists, dicts and references"));
@@ -109,6 +223,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_tails),
 		cmocka_unit_test(test_memory),
 	};
 
