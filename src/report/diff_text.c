@@ -160,9 +160,10 @@ static void print_trimmed(struct paper *p, const struct frag_pair *pair, const s
 	struct paper row = *p;
 	struct frag_memory m;
 
-	p->failed |= !frag_memory_open(&m);
-	if (p->failed)
+	if (p->failed || !frag_memory_open(&m)) {
+		p->failed = true;
 		return;
+	}
 	row.f = m.f;
 	if (pair)
 		print_row(&row, pair, cells, count);
