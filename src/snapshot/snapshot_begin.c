@@ -269,12 +269,11 @@ static bool begin_device(struct begin *b)
 {
 	struct frag_snap_device *d = b->d;
 
-	b->runs = calloc((size_t)d->region_count + 1, sizeof(*b->runs));
+	d->runs = b->runs = calloc((size_t)d->region_count + 1, sizeof(*b->runs));
 	b->initial_of = calloc((size_t)d->region_count + 1, sizeof(*b->initial_of));
 	d->places = calloc((size_t)d->held_count + 1, sizeof(*d->places));
 	if (!b->runs || !b->initial_of || !d->places)
 		return false;
-	d->runs = b->runs;
 	for (uint32_t i = 0; i < d->region_count; i++) {
 		b->initial_of[i] = NOWHERE;
 		if (d->regions[i].range)
