@@ -14,13 +14,13 @@
 
 #define HOST_PAGE UINT64_C(4096)
 #define DAMAGE 0x40
+#define MOST ((size_t)1 << 20)    /* of each table: address space, not memory */
 
 struct standin standin;
 struct piece *standin_pieces;    /* index 0 is never used: a handle of 0 is no handle */
 uint64_t standin_piece_count;
-static uint64_t piece_capacity;
 static struct work *works;
-static uint64_t work_count, work_capacity;
+static uint64_t work_count;
 int standin_current;
 static cudaError_t last, stuck;
 static bool context[STANDIN_GPUS];
@@ -157,8 +157,6 @@ static void __attribute__((destructor)) end_program(void)
 			(unsigned long long)standin.held);
 	if (is_program && (standin.held || standin.mistakes))
 		_exit(STANDIN_STATUS);
-	free(standin_pieces);
-	free(works);
 }
 
 /* Every call begins here: what it answers without doing anything, or success. */
@@ -199,18 +197,26 @@ cudaError_t standin_need_context(void)
 	return cudaSuccess;
 }
 
+/* A GPU's memory is none of the process's: a failing malloc must not be felt here. */
+static void *table(size_t each)
+{
+	void *at = mmap(NULL, MOST * each, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		abort();
+	return at;
+}
+
 struct piece *standin_new(enum kind kind)
 {
 	uint64_t i = 1;
 
 	while (i < standin_piece_count && standin_pieces[i].kind != NOTHING)
 		i++;
-	if (i >= piece_capacity) {
-		piece_capacity = piece_capacity ? 2 * piece_capacity : 256;
-		standin_pieces = realloc(standin_pieces, piece_capacity * sizeof(*standin_pieces));
-		if (!standin_pieces)
-			abort();
-	}
+	standin_pieces = standin_pieces ? standin_pieces : table(sizeof(*standin_pieces));
+	if (i >= MOST)
+		abort();
 	if (i == standin_piece_count)
 		standin_piece_count++;
 	standin_pieces[i] = (struct piece){ .kind = kind, .gpu = standin_current };
@@ -584,12 +590,9 @@ CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUst
 
 	if (e)
 		return (CUresult)e;
-	if (work_count == work_capacity) {
-		work_capacity = work_capacity ? 2 * work_capacity : 256;
-		works = realloc(works, work_capacity * sizeof(*works));
-		if (!works)
-			abort();
-	}
+	works = works ? works : table(sizeof(*works));
+	if (work_count == MOST)
+		abort();
 	works[work_count++] = (struct work){
 		.stream = (uint64_t)(uintptr_t)hStream, .position = ++position, .at = dstDevice,
 		.words = N, .word = ui,
