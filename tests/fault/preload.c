@@ -4,13 +4,15 @@
  * FAULT_CALL names the kind: alloc (malloc, calloc, realloc), read, write,
  * rename, open (of a file beside another) or thread; FAULT_AT the number of
  * the first that fails, from 1; FAULT_ALL lets the later ones fail too. Where
- * FAULT_AT was reached, the file FAULT_MARK comes to be.
+ * FAULT_AT was reached, the file FAULT_MARK comes to be. Into the file FAULT_LIVE
+ * goes, at the end, how many blocks of memory were never freed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -20,9 +22,10 @@
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
+void __libc_free(void *old);
 
 static const char *kind;
-static long at, calls;
+static long at, calls, live;
 static bool all;
 
 /* the first in the process: nothing that the program does is missed */
@@ -33,6 +36,20 @@ __attribute__((constructor)) static void begin(void)
 	all = getenv("FAULT_ALL") != NULL;
 	at = number ? strtol(number, NULL, 10) : 0;
 	kind = getenv("FAULT_CALL");
+}
+
+/* The last in the process, but for what the C library frees itself. */
+__attribute__((destructor)) static void end(void)
+{
+	const char *path = getenv("FAULT_LIVE");
+	long fd = path ? syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600)
+		       : -1;
+	char text[24];
+
+	if (fd < 0)
+		return;
+	syscall(SYS_write, fd, text, (size_t)snprintf(text, sizeof(text), "%ld", live));
+	syscall(SYS_close, fd);
 }
 
 static void leave_mark(void)
@@ -59,19 +76,40 @@ static bool fails(const char *call, int number)
 	return true;
 }
 
+static void *counted(void *block)
+{
+	__atomic_add_fetch(&live, block != NULL, __ATOMIC_RELAXED);
+	return block;
+}
+
 void *malloc(size_t size)
 {
-	return fails("alloc", ENOMEM) ? NULL : __libc_malloc(size);
+	return fails("alloc", ENOMEM) ? NULL : counted(__libc_malloc(size));
 }
 
 void *calloc(size_t count, size_t size)
 {
-	return fails("alloc", ENOMEM) ? NULL : __libc_calloc(count, size);
+	return fails("alloc", ENOMEM) ? NULL : counted(__libc_calloc(count, size));
 }
 
 void *realloc(void *old, size_t size)
 {
-	return fails("alloc", ENOMEM) ? NULL : __libc_realloc(old, size);
+	void *block;
+
+	if (fails("alloc", ENOMEM))
+		return NULL;
+	block = __libc_realloc(old, size);
+	/* a block that moved is one as before; of size 0 it is freed */
+	if (!old)
+		return counted(block);
+	__atomic_sub_fetch(&live, !block && !size, __ATOMIC_RELAXED);
+	return block;
+}
+
+void free(void *block)
+{
+	__atomic_sub_fetch(&live, block != NULL, __ATOMIC_RELAXED);
+	__libc_free(block);
 }
 
 ssize_t read(int fd, void *to, size_t n)

@@ -1,10 +1,12 @@
-"""run.py - fail the k-th allocation, read, write, ... of a run, for k = 1, 2, ... until it succeeds.
+"""run.py - fail the k-th allocation, read, write, ... of a run, k = 1, 2, ... until it succeeds.
 
     run.py PROGRAM      prints TAP
 
 Each run must end with the status that the manual gives, one line on standard error, every
-output as it was before, and without a crash. preload.c makes the calls fail; it is compiled
-here, into a folder that goes away. A sanitizer has its own malloc, so that this is skipped there.
+output as it was before, no memory that was never freed, and without a crash. commands.py has the
+runs; behind the first ALL calls of a run only some are made to fail, ever farther apart.
+preload.c makes them fail; it is compiled here, into a folder that goes away. A sanitizer has its
+own malloc, so that this is skipped there.
 """
 
 import os
@@ -13,119 +15,37 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+
+from commands import SCENES, Scene, write_inputs
 
 PATIENCE = 60.0
 OLD = b'what stood here before\n'
-OUTPUTS = {'--steps': 's.csv', '--placements': 'p.ndjson', '--json': 'r.json'}
-# a bit of everything: strings, streams, pools, pending blocks, devices, an OOM, a mark
-TRACE = '''{"format":"fragsim-trace","version":1,"devices":[{"name":"a","total_bytes":"8MiB"},{}]}
-{"op":"alloc","id":"x","size":"3MiB","tag":"weights","stream":"copy"}
-{"op":"alloc","id":2,"size":1000,"pool":"graph","device":1}
-{"op":"record_stream","id":"x","stream":4}
-{"op":"mark","name":"middle"}
-{"op":"free","id":"x"}
-{"op":"alloc","id":3,"size":"6MiB","tag":"input"}
-{"op":"sync"}
-{"op":"alloc","id":4,"size":5000}
-{"op":"free","id":2,"pending":true}
-{"op":"complete","id":2}
-{"op":"empty_cache"}
-'''
-
-
-@dataclass(frozen=True)
-class Scene:
-    name: str
-    call: str               # what fails
-    status: int             # the end where it does
-    words: tuple            # one of them is in the line
-    args: tuple = ()
-    all: bool = False       # the later calls fail, too
-    trace: str = 'trace.ndjson'
-    policies: tuple = ('bestfit',)
-    outputs: tuple = ('--steps', '--placements')
-    threads: int = 1        # several would allocate in any order
-    diff: tuple = ()        # not run, but diff with these words ...
-    convert: tuple = ()     # ... or convert
-    files: tuple = ()       # ... which writes these
-    fine: int = 3           # the end of a run without a fault
-
-
-NOMEM = ('out of host memory', 'Cannot allocate memory')
-EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
-         'pytorch')
-SCENES = [
-    *[Scene(f'allocation under {name}', 'alloc', 6, NOMEM, policies=(name,)) for name in EVERY],
-    Scene('allocation of three policies', 'alloc', 6, NOMEM, policies=EVERY[3:6]),
-    Scene('allocation and all later ones', 'alloc', 6, NOMEM, all=True, outputs=('--steps',)),
-    Scene('allocation for the result', 'alloc', 6, NOMEM, outputs=('--json',)),
-    Scene('allocation for gzip', 'alloc', 6, NOMEM, trace='trace.gz'),
-    Scene('allocation for zstd', 'alloc', 6, NOMEM, trace='trace.zst'),
-    Scene('allocation for an object', 'alloc', 6, NOMEM, trace='object.json'),
-    Scene('allocation with --lenient', 'alloc', 6, NOMEM, ('-q', '--lenient'), trace='flawed.ndjson'),
-    Scene('allocation with --check', 'alloc', 6, NOMEM, ('--check',)),
-    Scene('allocation for the report', 'alloc', 6, NOMEM, ('--summary', 'pytorch'), outputs=(),
-          policies=('bestfit', 'pytorch')),
-    Scene('read', 'read', 4, ('Input/output error',)),
-    Scene('read of gzip', 'read', 4, ('Input/output error',), trace='trace.gz'),
-    Scene('write', 'write', 6, ('No space left',)),
-    Scene('write and all later ones', 'write', 6, ('No space left',), all=True),
-    Scene('write or spool of two policies', 'write', 6, ('No space left',),
-          policies=('bestfit', 'buddy')),
-    Scene('write of all outputs', 'write', 6, ('No space left',), outputs=tuple(OUTPUTS)),
-    Scene('file beside an output', 'open', 6, ('Too many open files',),
-          policies=('bestfit', 'buddy'), outputs=tuple(OUTPUTS)),
-    Scene('rename', 'rename', 6, ('Permission denied',), outputs=('--json',)),
-    Scene('allocation in diff of policies', 'alloc', 6, NOMEM, fine=0, files=('o.txt',),
-          diff=('-p', 'bestfit', '-p', 'pytorch', 'trace.ndjson', 'trace.gz', '-q', '-o',
-                'text:o.txt')),
-    *[Scene(f'allocation in diff as {name}', 'alloc', 6, NOMEM, fine=0, files=('o.txt',),
-            diff=('-p', 'bestfit', 'trace.ndjson', '-q', '-o', f'{name}:o.txt'))
-      for name in ('markdown', 'json', 'junit', 'github', 'csv')],
-    Scene('allocation in diff of results', 'alloc', 6, NOMEM, fine=0, files=('o.txt',),
-          diff=('base.json', 'new.json', '-o', 'text:o.txt', '--fail-if', 'peak.reserved < 1')),
-    Scene('allocation in diff of a baseline', 'alloc', 6, NOMEM, fine=0, files=('o.txt',),
-          diff=('-b', 'base.json', '-q', '-o', 'csv:o.txt')),
-    Scene('allocation for a baseline', 'alloc', 6, NOMEM, fine=0, files=('made.json',),
-          diff=('-b', 'made.json', '--update-baseline', '-p', 'pytorch', '-q', 'trace.ndjson')),
-    *[Scene(f'{name} in convert to {form}', call, 6, words, fine=0, files=('o.out',),
-            convert=('-q', '--to', form, '-p', policy, '--on-oom', 'continue', 'trace.ndjson',
-                     'o.out'))
-      for name, call, words, form, policy in (
-          ('allocation', 'alloc', NOMEM, 'snapshot', 'pytorch'),
-          ('allocation', 'alloc', NOMEM, 'perfetto', 'buddy'),
-          ('write', 'write', ('No space left',), 'snapshot', 'bestfit'))],
-    Scene('file beside a snapshot', 'open', 6, ('Too many open files',), fine=0,
-          files=('o.out',), convert=('-q', '--to', 'snapshot', 'trace.ndjson', 'o.out')),
-    Scene('read of a result', 'read', 4, ('Input/output error',), fine=0, files=('o.txt',),
-          diff=('base.json', 'new.json', '-q', '-o', 'csv:o.txt')),
-    # without them the first thread does all the work
-    Scene('start of a thread', 'thread', 3, (), policies=EVERY, threads=7),
-]
+ALL = 60                # calls that fail each; then every 8th part further
+OWN = ('mark', 'live')  # files of preload.c
 
 
 def prepare(folder: Path, program: str) -> None:
     """The traces, and two results; a baseline to begin with."""
-    (folder / 'trace.ndjson').write_text(TRACE, encoding='ascii')
-    lines = TRACE.splitlines()
-    (folder / 'object.json').write_text(
-        f'{lines[0][:-1]},"events":[{",".join(lines[1:])}]}}', encoding='ascii')
-    (folder / 'flawed.ndjson').write_text(TRACE + '{"op":"free","id":99}\n', encoding='ascii')
+    write_inputs(folder)
     for command, name in (('gzip', 'trace.gz'), ('zstd', 'trace.zst')):
         with open(folder / name, 'wb') as to:
             subprocess.run([command, '-qc', str(folder / 'trace.ndjson')], stdout=to, check=True)
-
-
+    subprocess.run([program, 'convert', 'trace.ndjson', 'trace.fsb'], cwd=folder, check=True)
     for policy, name in (('bestfit', 'base.json'), ('buddy', 'new.json')):
         subprocess.run([program, 'run', '-q', '-p', policy, '--json', name, 'trace.ndjson'],
                        cwd=folder, check=False)
     shutil.copy(folder / 'base.json', folder / 'made.json')
 
 
+def content(path: Path) -> object:
+    """Of the one long input, what would show that it was touched."""
+    at = path.stat()
+    return path.read_bytes() if at.st_size < 1 << 16 else (at.st_ino, at.st_size, at.st_mtime_ns)
+
+
 def contents(folder: Path) -> dict:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != 'mark'}
+    return {path.name: content(path) for path in folder.iterdir() if path.name not in OWN}
 
 
 class Stage:
@@ -135,61 +55,71 @@ class Stage:
         self.folder, self.library, self.program = folder, library, program
         self.wanted: dict[Path, bytes] = {}      # what the run without a fault makes
         self.report = b''                       # and prints
+        self.live = -1                          # and does not free
         # a baseline is read before it is written
         self.old = {'made.json': (folder / 'made.json').read_bytes()}
 
-    def outputs(self, scene: Scene) -> list[Path]:
-        return [self.folder / x for x in scene.files or [OUTPUTS[y] for y in scene.outputs]]
-
-    def command(self, scene: Scene) -> list[str]:
-        if scene.diff:
-            return [self.program, 'diff', '--threads', str(scene.threads), *scene.diff]
-        if scene.convert:
-            return [self.program, 'convert', *scene.convert]
-        policies = [word for name in scene.policies for word in ('-p', name)]
-        outputs = [word for option in scene.outputs for word in (option, OUTPUTS[option])]
-        return [self.program, 'run', '--threads', str(scene.threads), '--on-oom',
-                'continue', *policies, *outputs, *scene.args, scene.trace]
-
     def play(self, scene: Scene, number: int):
-        """The run in which this call fails; whether there was one; what ended."""
-        mark = self.folder / 'mark'
+        """The run in which this call fails; whether there was one; blocks left; what ended."""
+        mark, live = (self.folder / name for name in OWN)
         mark.unlink(missing_ok=True)
+        live.unlink(missing_ok=True)
         env = {**os.environ, 'LD_PRELOAD': str(self.library), 'FAULT_CALL': scene.call,
-               'FAULT_AT': str(number), 'FAULT_MARK': str(mark)}
+               'FAULT_AT': str(number), 'FAULT_MARK': str(mark), 'FAULT_LIVE': str(live),
+               'FRAGSIM_STANDIN': 'gpus=2'}
         if scene.all:
             env['FAULT_ALL'] = '1'
-        done = subprocess.run(self.command(scene), cwd=self.folder, env=env, check=False,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
-        return mark.exists(), done
+        done = subprocess.run([self.program, *scene.command], cwd=self.folder, env=env,
+                              check=False, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=PATIENCE)
+        return mark.exists(), int(live.read_text()) if live.exists() else None, done
 
     def whole(self, scene: Scene, done: subprocess.CompletedProcess) -> bool:
         """Is all as it should be? The C library may do without what it was refused."""
-        if not self.wanted:
-            self.wanted = {path: path.read_bytes() for path in self.outputs(scene)}
-        self.report = self.report or done.stdout
+        if scene.timed:
+            return done.stderr == b'' and all(path.read_bytes() != OLD for path in self.wanted)
         return done.stderr == b'' and done.stdout == self.report and all(
             path.read_bytes() == wanted != OLD for path, wanted in self.wanted.items())
 
+    def reset(self, scene: Scene) -> None:
+        for name in scene.files:
+            (self.folder / name).write_bytes(self.old.get(name, OLD))
+
+    def first(self, scene: Scene) -> str:
+        """The run without a fault, which says what is right; what is wrong with it."""
+        self.reset(scene)
+        there, live, done = self.play(scene, 10**9)
+        self.wanted = {self.folder / name: (self.folder / name).read_bytes()
+                       for name in scene.files}
+        self.report, self.live = done.stdout, live
+        if there or done.returncode != scene.fine or not self.whole(scene, done):
+            return f'without a fault: {done.returncode} {done.stderr!r}'
+        # the C library's own, for what is printed
+        if live is None or live > bool(done.stdout):
+            return f'without a fault: {live} blocks of memory are left'
+        return ''
+
     def fault(self, scene: Scene, number: int) -> tuple[bool, str]:
         """Was there such a call, and what is wrong with how the run ended?"""
-        for path in self.outputs(scene):
-            path.write_bytes(self.old.get(path.name, OLD))
+        self.reset(scene)
         before = contents(self.folder)
-        there, done = self.play(scene, number)
+        there, live, done = self.play(scene, number)
         said = done.stderr.decode(errors='backslashreplace')
-        if not there:
-            whole = done.returncode == scene.fine and self.whole(scene, done)
-            return False, '' if whole else f'without a fault: {done.returncode} {said}'
+        if done.returncode < 0 or live is None:
+            return there, f'it crashed: {done.returncode} {said}'
+        if live > self.live:
+            return there, f'{live} blocks of memory are left, not {self.live}: {said!r}'
         if done.returncode == scene.fine and self.whole(scene, done):
-            return True, ''
-        if done.returncode != scene.status:
-            return True, f'status {done.returncode}, not {scene.status}: {said!r}'
+            return there, ''
+        if not there:
+            return False, f'without a fault: {done.returncode} {said!r}'
+        if done.returncode != scene.end:
+            return True, f'status {done.returncode}, not {scene.end}: {said!r}'
         lines = said.splitlines()
         if len(lines) != 1 or not lines[0].startswith('fragsim: '):
             return True, f'{len(lines)} lines: {said!r}'
-        if not any(word in said for word in scene.words):
-            return True, f'nothing of {scene.words}: {said!r}'
+        if not any(word in said for word in scene.said):
+            return True, f'nothing of {scene.said}: {said!r}'
         after = contents(self.folder)
         if before != after:
             return True, f'files {sorted(after)} differ from before'
@@ -200,19 +130,18 @@ def judge(scene: Scene, library: Path, program: str) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory(prefix='fragsim-fault-') as name:
         prepare(Path(name), program)
         stage = Stage(Path(name), library, program)
-        # so large a number is never reached
-        wrong = stage.fault(scene, 10**9)[1]
-        number = 0
-        while not wrong:
-            number += 1
+        wrong = stage.first(scene)
+        number, failed, there = 1, 0, True
+        while there and not wrong:
             there, wrong = stage.fault(scene, number)
-            if not there:
-                break
+            failed += there
+            if there and not wrong:
+                number += 1 if number < ALL else number // 8
     if wrong:
         return False, f'number {number}: {wrong}'
-    if number < 2:
-        return False, 'nothing failed: the library was not loaded'
-    return True, f'{number - 1} calls'
+    if not failed:
+        return False, 'nothing failed: there is no such call'
+    return True, f'{failed} of {number - 1} calls' if number > ALL else f'{failed} calls'
 
 
 def compile_library(folder: Path) -> Path | None:

@@ -1,0 +1,190 @@
+"""commands.py - what run.py makes fail: runs of every command, and their ends where a call does."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / 'snapshot'))
+import snaps  # noqa: E402
+
+OUTPUTS = {'--steps': 's.csv', '--placements': 'p.ndjson', '--json': 'r.json'}
+# a bit of everything: strings, streams, pools, pending blocks, devices, an OOM, marks, times
+TRACE = '''{"format":"fragsim-trace","version":1,"devices":[{"name":"a","total_bytes":"8MiB"},{}]}
+{"op":"alloc","id":"x","size":"3MiB","tag":"weights","stream":"copy"}
+{"op":"alloc","id":2,"size":1000,"pool":"graph","device":1}
+{"op":"record_stream","id":"x","stream":4}
+{"op":"mark","name":"middle"}
+{"op":"free","id":"x"}
+{"op":"alloc","id":3,"size":"6MiB","tag":"input"}
+{"op":"sync"}
+{"op":"alloc","id":4,"size":5000}
+{"op":"free","id":2,"pending":true}
+{"op":"complete","id":2}
+{"op":"empty_cache"}
+'''
+# what the forms of other people can hold
+SIMPLE = '''{"op":"alloc","id":1,"size":4096,"t":1}
+{"op":"alloc","id":2,"size":512,"t":2}
+{"op":"free","id":1,"t":3}
+{"op":"free","id":2,"t":4}
+'''
+RMM = '''Thread,Time,Action,Pointer,Size,Stream
+1,10:00:00.000001,allocate,0x7f00,1000,0x0
+1,10:00:00.000002,allocate,0x7e00,2000,0x55
+1,10:00:00.000003,free,0x7f00,1000,0x0
+'''
+MINIMALLOC = 'id,lower,upper,size\n1,0,2,4\nb,2,4,8\n3,3,8,16\n'
+KINETO = '''{"schemaVersion":1,"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"aten::empty","pid":1,"tid":7,"ts":0,"dur":9},
+{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":7,"ts":1.5,
+ "args":{"Bytes":512,"Addr":4096,"Device Type":1,"Device Id":0}},
+{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":7,"ts":2.5,
+ "args":{"Bytes":-512,"Addr":4096,"Device Type":1,"Device Id":0}}]}
+'''
+
+NOMEM = ('out of host memory', 'Cannot allocate memory')
+# call: the end where it fails, and what is said
+ENDS = {'alloc': (6, NOMEM), 'read': (4, ('Input/output error',)), 'write': (6, ('No space left',)),
+        'open': (6, ('Too many open files',)), 'rename': (6, ('Permission denied',)),
+        'thread': (3, ())}
+EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
+         'pytorch')
+
+
+@dataclass(frozen=True)
+class Scene:
+    name: str
+    call: str               # what fails
+    command: tuple
+    files: tuple = ()       # that it writes
+    fine: int = 0           # the end of a run without a fault
+    all: bool = False       # the later calls fail, too
+    status: int | None = None       # the end with one, if not that of ENDS
+    words: tuple = ()
+    timed: bool = False     # what it writes tells times, and is never twice the same
+
+    @property
+    def end(self) -> int:
+        return ENDS[self.call][0] if self.status is None else self.status
+
+    @property
+    def said(self) -> tuple:
+        return self.words or ENDS[self.call][1]
+
+
+def run(name: str, call: str, *args, policies=('bestfit',), outputs=('--steps', '--placements'),
+        trace='trace.ndjson', threads=1, fine=3, **more) -> Scene:
+    """A run; several threads would allocate in any order."""
+    words = [word for policy in policies for word in ('-p', policy)]
+    words += [word for option in outputs for word in (option, OUTPUTS[option])]
+    return Scene(name, call, ('run', '--threads', str(threads), '--on-oom', 'continue', *words,
+                              *args, trace), tuple(OUTPUTS[x] for x in outputs), fine, **more)
+
+
+def diff(name: str, call: str, *args, file='o.txt') -> Scene:
+    return Scene(name, call, ('diff', '--threads', '1', *args), (file,))
+
+
+RUNS = [
+    *[run(f'allocation under {name}', 'alloc', policies=(name,)) for name in EVERY],
+    run('allocation of three policies', 'alloc', policies=EVERY[3:6]),
+    run('allocation and all later ones', 'alloc', all=True, outputs=('--steps',)),
+    run('allocation for the result', 'alloc', outputs=('--json',)),
+    run('allocation for gzip', 'alloc', trace='trace.gz'),
+    run('allocation for zstd', 'alloc', trace='trace.zst'),
+    run('allocation for an object', 'alloc', trace='object.json'),
+    run('allocation with --lenient', 'alloc', '-q', '--lenient', trace='flawed.ndjson'),
+    run('allocation with --check', 'alloc', '--check'),
+    run('allocation for the report', 'alloc', '--summary', 'pytorch', outputs=(),
+        policies=('bestfit', 'pytorch')),
+    run('read', 'read'),
+    run('read of gzip', 'read', trace='trace.gz'),
+    run('read of a long trace', 'read', trace='long.ndjson', outputs=('--json',), fine=0),
+    run('write', 'write'),
+    run('write of long outputs', 'write', trace='long.ndjson', fine=0),
+    run('write and all later ones', 'write', all=True),
+    run('write or spool of two policies', 'write', policies=('bestfit', 'buddy')),
+    run('write of all outputs', 'write', outputs=tuple(OUTPUTS)),
+    run('file beside an output', 'open', policies=('bestfit', 'buddy'), outputs=tuple(OUTPUTS)),
+    run('rename', 'rename', outputs=('--json',)),
+    # without them the first thread does all the work
+    run('start of a thread', 'thread', policies=EVERY, threads=7),
+    diff('allocation in diff of policies', 'alloc', '-p', 'bestfit', '-p', 'pytorch',
+         'trace.ndjson', 'trace.gz', '-q', '-o', 'text:o.txt'),
+    *[diff(f'allocation in diff as {name}', 'alloc', '-p', 'bestfit', 'trace.ndjson', '-q', '-o',
+           f'{name}:o.txt') for name in ('markdown', 'json', 'junit', 'github', 'csv')],
+    diff('allocation in diff of results', 'alloc', 'base.json', 'new.json', '-o', 'text:o.txt',
+         '--fail-if', 'peak.reserved < 1'),
+    diff('allocation in diff of a baseline', 'alloc', '-b', 'base.json', '-q', '-o', 'csv:o.txt'),
+    diff('allocation for a baseline', 'alloc', '-b', 'made.json', '--update-baseline', '-p',
+         'pytorch', '-q', 'trace.ndjson', file='made.json'),
+    diff('read of a result', 'read', 'base.json', 'new.json', '-q', '-o', 'csv:o.txt'),
+]
+
+
+def each(command: tuple, calls: str, files: tuple = (), name: str = '', **more) -> list:
+    """The same command for several calls."""
+    return [Scene(f'{call} in {name or " ".join(command)}', call, command, files, **more)
+            for call in calls.split()]
+
+
+# of several files, what was renamed before the one that fails stays: there is no way back
+FILES = 'alloc read write open rename'
+COMMANDS = [
+    *[scene for form in ('lines', 'object', 'fsb')
+      for scene in each(('convert', '-q', '-t', form, 'trace.ndjson', 'o.out'), FILES, ('o.out',))],
+    *[scene for form in ('rmm', 'minimalloc')
+      for scene in each(('convert', '-q', '-t', form, 'simple.ndjson', 'o.out'), FILES,
+                        ('o.out',))],
+    *[scene for packed in ('o.ndjson.gz', 'o.ndjson.zst', 'o.fsb')
+      for scene in each(('convert', '-q', 'trace.ndjson', packed), 'alloc write', (packed,))],
+    *[scene for source in ('trace.fsb', 'rmm.csv', 'mini.csv', 'kineto.json', 'snap.pickle',
+                           'snap.json', 'snap.html')
+      for scene in each(('convert', '-q', source, 'o.ndjson'), 'alloc read', ('o.ndjson',))],
+    *[scene for form, policy in (('snapshot', 'pytorch'), ('perfetto', 'buddy'))
+      for scene in each(('convert', '-q', '-t', form, '-p', policy, '--on-oom', 'continue',
+                         'trace.ndjson', 'o.out'), FILES, ('o.out',))],
+    *each(('slice', '-q', '--from-step', '3', '--to-step', '8', 'trace.ndjson', 'o.ndjson'), FILES,
+          ('o.ndjson',)),
+    *each(('slice', '-q', '--from-mark', 'middle', '--device', '1', 'trace.ndjson', 'o.fsb'),
+          'alloc write', ('o.fsb',)),
+    *each(('anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('info', 'trace.ndjson'), 'alloc read'),
+    *each(('info', '-q', '--json', 'o.json', 'trace.ndjson'), FILES, ('o.json',)),
+    *each(('verify', '-q', 'snap.pickle'), 'alloc read'),
+    *each(('policies', '--json', 'o.json'), 'alloc write open rename', ('o.json',)),
+    *each(('gen', 'pipeline', '--layers', '2', '--stages', '2', '--iterations', '1', '-o',
+           'o.ndjson'), 'alloc write open rename',
+          ('o.ndjson',)),
+    *each(('gen', 'training', '--layers', '1', '--iterations', '1', '--object'), 'alloc write'),
+    *each(('replay', '-q', '--verify', '-p', 'pytorch', '--steps', 's.csv', '--placements',
+           'p.ndjson', '--json', 'r.json', '-d', '0', '-d', '1', 'trace.ndjson'),
+          'alloc read write open',
+          ('s.csv', 'p.ndjson', 'r.json'), 'replay', timed=True),
+    *each(('replay', '-q', '--json', 'r.json', 'simple.ndjson'), 'rename', ('r.json',), timed=True),
+    *each(('replay', '-p', 'bestfit', '--repeat', '2', 'simple.ndjson'), 'alloc read', timed=True),
+    *each(('run', '-q', '--stacks', 'all', '-p', 'pytorch', '--placements', 'p.ndjson',
+           'snap.pickle'),
+          'alloc', ('p.ndjson',)),
+]
+SCENES = RUNS + COMMANDS
+
+
+def write_inputs(folder: Path) -> None:
+    """All traces but the compressed ones."""
+    lines = TRACE.splitlines()
+    pickled = snaps.pickled(snaps.basic())
+    for name, text in (
+            ('trace.ndjson', TRACE), ('simple.ndjson', SIMPLE), ('rmm.csv', RMM),
+            ('long.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i}}}\n'
+                                    for i in range(30000))),
+            ('mini.csv', MINIMALLOC), ('kineto.json', KINETO),
+            ('object.json', f'{lines[0][:-1]},"events":[{",".join(lines[1:])}]}}'),
+            ('flawed.ndjson', TRACE + '{"op":"free","id":99}\n'),
+            ('snap.json', json.dumps(snaps.basic()))):
+        (folder / name).write_text(text, encoding='ascii')
+    (folder / 'snap.pickle').write_bytes(pickled)
+    (folder / 'snap.html').write_bytes(snaps.page(pickled))
