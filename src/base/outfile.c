@@ -193,6 +193,9 @@ FILE *frag_outfile_stream(struct frag_outfile *f)
 	int fd = dup(f->fd);
 	FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
 
+	/* EINVAL: it is not open for writing, as where standard output was closed */
+	if (!stream)
+		f->failed = errno == EINVAL ? EBADF : errno;
 	if (!stream && fd >= 0)
 		close(fd);
 	flush(f);

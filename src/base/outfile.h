@@ -52,7 +52,7 @@ void frag_outfile_write(struct frag_outfile *f, const void *bytes, size_t n);
 
 /*
  * The file as a stream, for who prints; nothing else writes until its end, which
- * notes what failed. NULL: no memory.
+ * notes what failed. NULL: frag_outfile_status() says why.
  */
 FILE *frag_outfile_stream(struct frag_outfile *f);
 void frag_outfile_stream_end(struct frag_outfile *f, FILE *stream);

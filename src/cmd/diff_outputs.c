@@ -41,7 +41,7 @@ static int print_into(struct frag_outfile *to, const struct frag_diff_format *fo
 	int rc;
 
 	if (!f)
-		return frag_fail_nomem(err);
+		return frag_outfile_status(to, err);
 	rc = format ? format->print(diff, f, err)
 		    : frag_baseline_print(&diff->comparison->now, f, err);
 	frag_outfile_stream_end(to, f);
