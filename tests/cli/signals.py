@@ -154,3 +154,39 @@ def interrupted_twice_is_the_same(folder):
     equal(result['trace']['content'], whole['trace']['content'], 'content')
     result['runs'][0]['status'] = 'ok'
     equal(result['runs'], whole['runs'], 'runs')
+
+
+READERS = {
+    'convert': ('convert', '-', 'out.ndjson'),
+    'slice': ('slice', '--to-step', '5000', '-', 'out.ndjson'),
+    'anonymize': ('anonymize', '-', 'out.ndjson'),
+    'info': ('info', '--json', 'out.ndjson', '-'),
+}
+
+
+@cases(*(f'{signal} {name}' for name in READERS for signal in ('SIGINT', 'SIGTERM')))
+def readers_end(folder, case):
+    """interrupted while it waits for its input, it ends with 130 and touches no file"""
+    number, name = case.split()
+    (folder / 'out.ndjson').write_bytes(OLD)
+    with untouched(folder), started(folder, *READERS[name]) as process:
+        feed(process, HEADER % '' + requests(2000))
+        process.send_signal(getattr(signal, number))
+        out = ended(process, by_itself=True)
+    equal((out.status, out.out, out.err), (130, b'', b''), 'status and outputs')
+
+
+@cases('SIGINT', 'SIGTERM')
+def writers_end(folder, name):
+    """a scenario that nobody reads on ends with a second signal, at once"""
+    number = getattr(signal, name)
+    reader, writer = os.pipe()
+    with started(folder, 'gen', 'random', '--events', '1000000', stdout=writer) as process:
+        until(lambda: unread(reader) > 0 and asleep(process), 'it waits for its reader')
+        process.send_signal(number)
+        until(lambda: process.poll() is not None or asleep(process), 'it ends or waits again')
+        if process.poll() is None:
+            process.send_signal(number)
+        equal(ended(process).status in (130, 128 + number), True, 'status being of a signal')
+    os.close(reader)
+    os.close(writer)
