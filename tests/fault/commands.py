@@ -47,7 +47,9 @@ NOMEM = ('out of host memory', 'Cannot allocate memory')
 # call: the end where it fails, and what is said
 ENDS = {'alloc': (6, NOMEM), 'read': (4, ('Input/output error',)), 'write': (6, ('No space left',)),
         'open': (6, ('Too many open files',)), 'rename': (6, ('Permission denied',)),
-        'thread': (3, ())}
+        'thread': (3, ()), 'shrink': (4, ('',)), 'garble': (4, ('',))}
+# what happens to the input, not to the program
+SPOILS = ('shrink', 'garble')
 EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
          'pytorch')
 
@@ -170,7 +172,24 @@ COMMANDS = [
            'snap.pickle'),
           'alloc', ('p.ndjson',)),
 ]
-SCENES = RUNS + COMMANDS
+# long.ndjson is read in pieces; a snapshot, and what is behind an object's events, before all else
+SPOILED = [
+    *[scene for source in ('long.ndjson', 'long.gz', 'object.json', 'trace.ndjson', 'trace.fsb',
+                           'mini.csv', 'kineto.json', 'snap.pickle', 'snap.json', 'snap.html')
+      for scene in each(('convert', '-q', source, 'o.ndjson'), 'shrink garble', ('o.ndjson',))],
+    # half a log of RMM is a log
+    *each(('convert', '-q', 'rmm.csv', 'o.ndjson'), 'garble', ('o.ndjson',)),
+    *each(('run', '-q', '-p', 'buddy', '--steps', 's.csv', '--json', 'r.json', 'long.ndjson'),
+          'shrink garble', ('s.csv', 'r.json')),
+    *each(('diff', '-q', '-p', 'buddy', '-o', 'text:o.txt', 'long.ndjson', 'object.json'),
+          'shrink garble', ('o.txt',)),
+    *each(('diff', '-q', '-o', 'text:o.txt', 'base.json', 'new.json'), 'shrink garble',
+          ('o.txt',)),
+    *each(('merge', '-q', 'long.ndjson', 'trace.ndjson', 'o.ndjson'), 'shrink garble',
+          ('o.ndjson',)),
+    *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'shrink garble', ('o.ndjson',)),
+]
+SCENES = RUNS + COMMANDS + SPOILED
 
 
 def write_inputs(folder: Path) -> None:

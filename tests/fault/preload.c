@@ -2,8 +2,9 @@
  * preload.c - a library to be loaded before all others, in which one call fails.
  *
  * FAULT_CALL names the kind: alloc (malloc, calloc, realloc), read, write,
- * rename, open (of a file beside another) or thread; FAULT_AT the number of
- * the first that fails, from 1; FAULT_ALL lets the later ones fail too. Where
+ * rename, open (of a file beside another) or thread; shrink and garble are reads
+ * before which the file loses its second half, or gets other bytes there. FAULT_AT
+ * is the number of the first that fails, from 1; FAULT_ALL lets the later ones fail too. Where
  * FAULT_AT was reached, the file FAULT_MARK comes to be. Into the file FAULT_LIVE
  * goes, at the end, how many blocks of memory were never freed.
  */
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -112,8 +114,30 @@ void free(void *block)
 	__libc_free(block);
 }
 
+/* What another program may do to a file while it is read. */
+static void spoil(int fd, bool cut)
+{
+	char path[40];
+	struct stat st;
+	long own;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY);
+	if (own < 0 || fstat((int)own, &st) != 0 || !S_ISREG(st.st_mode))
+		return;
+	if (cut)
+		syscall(SYS_ftruncate, own, st.st_size / 2);
+	for (off_t at = st.st_size / 2; !cut && at < st.st_size; at++)
+		syscall(SYS_pwrite64, own, "\x05", 1L, at);
+	syscall(SYS_close, own);
+}
+
 ssize_t read(int fd, void *to, size_t n)
 {
+	if (fails("shrink", errno))
+		spoil(fd, true);
+	if (fails("garble", errno))
+		spoil(fd, false);
 	return fails("read", EIO) ? -1 : syscall(SYS_read, fd, to, n);
 }
 

@@ -17,7 +17,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from commands import SCENES, Scene, write_inputs
+from commands import SCENES, SPOILS, Scene, write_inputs
 
 PATIENCE = 60.0
 OLD = b'what stood here before\n'
@@ -28,9 +28,11 @@ OWN = ('mark', 'live')  # files of preload.c
 def prepare(folder: Path, program: str) -> None:
     """The traces, and two results; a baseline to begin with."""
     write_inputs(folder)
-    for command, name in (('gzip', 'trace.gz'), ('zstd', 'trace.zst')):
+    for command, source, name in (('gzip', 'trace.ndjson', 'trace.gz'),
+                                  ('gzip', 'long.ndjson', 'long.gz'),
+                                  ('zstd', 'trace.ndjson', 'trace.zst')):
         with open(folder / name, 'wb') as to:
-            subprocess.run([command, '-qc', str(folder / 'trace.ndjson')], stdout=to, check=True)
+            subprocess.run([command, '-qc', str(folder / source)], stdout=to, check=True)
     subprocess.run([program, 'convert', 'trace.ndjson', 'trace.fsb'], cwd=folder, check=True)
     for policy, name in (('bestfit', 'base.json'), ('buddy', 'new.json')):
         subprocess.run([program, 'run', '-q', '-p', policy, '--json', name, 'trace.ndjson'],
@@ -58,6 +60,7 @@ class Stage:
         self.live = -1                          # and does not free
         # a baseline is read before it is written
         self.old = {'made.json': (folder / 'made.json').read_bytes()}
+        self.inputs = {path: path.read_bytes() for path in folder.iterdir()}
 
     def play(self, scene: Scene, number: int):
         """The run in which this call fails; whether there was one; blocks left; what ended."""
@@ -84,6 +87,9 @@ class Stage:
     def reset(self, scene: Scene) -> None:
         for name in scene.files:
             (self.folder / name).write_bytes(self.old.get(name, OLD))
+        if scene.call in SPOILS:
+            for path, was in self.inputs.items():
+                path.write_bytes(was)
 
     def first(self, scene: Scene) -> str:
         """The run without a fault, which says what is right; what is wrong with it."""
@@ -121,6 +127,9 @@ class Stage:
         if not any(word in said for word in scene.said):
             return True, f'nothing of {scene.said}: {said!r}'
         after = contents(self.folder)
+        if scene.call in SPOILS:
+            before, after = ({name: x[name] for name in scene.files if name in x}
+                             for x in (before, after))
         if before != after:
             return True, f'files {sorted(after)} differ from before'
         return True, ''
