@@ -5,8 +5,6 @@
  * the simplest pool that does what the documents promise, and tells it. What it
  * holds above its threshold goes when somebody waits.
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-
 #include "support/standin.h"
 
 #include <string.h>

@@ -5,8 +5,6 @@
  * again, and the page goes when the last one in it does: so it can take more than
  * the closest packing, which is what a simulation assumes.
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-
 #include "support/standin.h"
 
 #include <stddef.h>
