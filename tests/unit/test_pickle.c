@@ -150,7 +150,7 @@ static void put_list(struct tails *t, uint32_t i)
 	*t->p++ = 'e';
 	t->marked[i] = t->counts[i] = n;
 	if (random_below(&t->random, 10) == 0) {
-		memcpy(t->p, "K\xffa", 3);
+		memcpy(t->p, "K\377a", 3);
 		t->p += 3;
 		t->items[i][t->counts[i]++] = 255;
 	}
