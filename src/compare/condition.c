@@ -93,6 +93,9 @@ static const char *const all_paths[] = {
 #define X(name) "prediction." #name,
 	FRAG_PREDICTION(X)
 #undef X
+#define X(name) "modelled." #name,
+	FRAG_MODELLED(X)
+#undef X
 	"steps", "lower_bound", "oom", "any",
 };
 
