@@ -12,24 +12,10 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/hash.h"
-#include "base/word.h"
+#include "snapshot/pickle_machine.h"
 
-#define MARKS_MOST FRAG_VALUES_DEEP
 #define MEMORY_LEAST ((uint64_t)16 << 20)
 #define MEMORY_A_BYTE 64        /* two of them may be a list, in the memo and on the stack */
-#define HOLE UINT32_MAX         /* in the memo */
-#define SEEN 1024               /* a power of two */
-#define NO_DEPTH UINT8_MAX
-
-enum opcode {
-	MARK = '(', STOP = '.', BINFLOAT = 'G', BININT = 'J', BININT1 = 'K', BININT2 = 'M',
-	NONE = 'N', BINUNICODE = 'X', EMPTY_LIST = ']', APPEND = 'a', APPENDS = 'e', BINGET = 'h',
-	LONG_BINGET = 'j', BINPUT = 'q', LONG_BINPUT = 'r', SETITEM = 's', TUPLE = 't',
-	SETITEMS = 'u', EMPTY_DICT = '}', EMPTY_TUPLE = ')', PROTO = 0x80, TUPLE1 = 0x85,
-	TUPLE2 = 0x86, TUPLE3 = 0x87, NEWTRUE = 0x88, NEWFALSE = 0x89, LONG1 = 0x8a,
-	SHORT_BINUNICODE = 0x8c, BINUNICODE8 = 0x8d, MEMOIZE = 0x94, FRAME = 0x95,
-};
 
 /* What is refused by name: the first kind is why this reader exists. */
 static const struct {
@@ -53,76 +39,38 @@ static const struct {
 	{ 0x90, false, "ADDITEMS" }, { 0x91, false, "FROZENSET" },
 };
 
-/*
- * A list that was made by one mark and references alone, as every stack is. Stacks
- * end alike, in the program's outer frames, and so do their bytes: where the rest
- * of a list has stood before, it is not read again, and not kept again.
- */
-struct run {
-	uint32_t begin, end;    /* bytes of its MARK and its APPENDS */
-	uint32_t list, count;   /* its value, and items of it that are the run's */
-	uint8_t depth;          /* of each item */
-};
-
-/* A reference of a run, by what follows it. */
-struct seen {
-	uint32_t behind;        /* the byte behind it; 0: none */
-	uint32_t run, item;     /* items of the run up to and with it */
-};
-
-struct pickle {
-	struct frag_values *values;
-	const unsigned char *begin, *at, *end;
-	const unsigned char *op;        /* the opcode that is being done */
-	const char *what;
-	uint32_t *stack, *memo;         /* numbers of values */
-	uint32_t count, capacity;       /* of the stack */
-	uint32_t memo_count, memo_capacity;
-	uint32_t memoized;
-	uint32_t marks[MARKS_MOST];     /* heights of the stack */
-	uint32_t mark_count;
-	const unsigned char *marked;    /* the last MARK */
-	const unsigned char *before;    /* the opcode before op, references apart */
-	bool listing;           /* the last mark is that of an empty list, and on top */
-	struct run *runs;
-	uint32_t run_count, run_capacity;
-	struct seen *seen;      /* NULL: lists are not shared */
-	uint32_t seen_from;     /* what lies before this byte may mean something else now */
-	const unsigned char *quiet;     /* up to here nothing is looked for */
-	struct frag_error *err;
-};
-
 uint64_t frag_pickle_memory(uint64_t bytes)
 {
 	return bytes < UINT64_MAX / MEMORY_A_BYTE / 2 ? MEMORY_LEAST + bytes * MEMORY_A_BYTE
 						       : UINT64_MAX;
 }
 
-static int bad(const struct pickle *p, const char *text)
+int frag_pickle_bad(const struct pickle *p, const char *text)
 {
 	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: %s", p->what,
 			 (size_t)(p->op - p->begin), text);
+}
+
+int frag_pickle_added(const struct pickle *p, enum frag_add rc)
+{
+	switch (rc) {
+	case FRAG_ADDED:
+		return 0;
+	case FRAG_ADD_TOO_MUCH:
+		return frag_pickle_bad(p, "more lists, dicts and references than a snapshot"
+				       " of this size has");
+	case FRAG_ADD_TOO_DEEP:
+		return frag_pickle_bad(p, "lists and dicts nested deeper than 64");
+	case FRAG_ADD_NOMEM:
+		break;
+	}
+	return frag_fail_nomem(p->err);
 }
 
 static int truncated(const struct pickle *p)
 {
 	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: truncated: the pickle ends here",
 			 p->what, (size_t)(p->end - p->begin));
-}
-
-static int added(const struct pickle *p, enum frag_add rc)
-{
-	switch (rc) {
-	case FRAG_ADDED:
-		return 0;
-	case FRAG_ADD_TOO_MUCH:
-		return bad(p, "more lists, dicts and references than a snapshot of this size has");
-	case FRAG_ADD_TOO_DEEP:
-		return bad(p, "lists and dicts nested deeper than 64");
-	case FRAG_ADD_NOMEM:
-		break;
-	}
-	return frag_fail_nomem(p->err);
 }
 
 static int refuse(const struct pickle *p)
@@ -150,7 +98,7 @@ static int make_room(struct pickle *p, uint32_t **table, uint32_t *capacity,
 	if (!frag_grow(table, capacity, need, sizeof(**table)))
 		return frag_fail_nomem(p->err);
 	if (!frag_values_take(p->values, (uint64_t)(*capacity - before) * sizeof(**table)))
-		return added(p, FRAG_ADD_TOO_MUCH);
+		return frag_pickle_added(p, FRAG_ADD_TOO_MUCH);
 	return 0;
 }
 
@@ -169,13 +117,7 @@ static inline int push(struct pickle *p, const struct frag_value *value)
 	uint32_t number;
 	enum frag_add rc = frag_values_new(p->values, value, &number);
 
-	return rc != FRAG_ADDED ? added(p, rc) : push_number(p, number);
-}
-
-/* The height below which values belong to an outer mark. */
-static uint32_t ground(const struct pickle *p)
-{
-	return p->mark_count ? p->marks[p->mark_count - 1] : 0;
+	return rc != FRAG_ADDED ? frag_pickle_added(p, rc) : push_number(p, number);
 }
 
 /* The next n bytes as a little-endian number; NULL where they are not there. */
@@ -187,19 +129,6 @@ static const unsigned char *take(struct pickle *p, size_t n)
 		return NULL;
 	p->at += n;
 	return at;
-}
-
-static inline uint64_t little(const struct pickle *p, const unsigned char *bytes, size_t n)
-{
-	uint64_t value = 0;
-
-	if (p->end - bytes >= 8) {
-		value = frag_word_at((const char *)bytes);
-		return n < 8 ? value & ((UINT64_C(1) << 8 * n) - 1) : value;
-	}
-	while (n--)
-		value = value << 8 | bytes[n];
-	return value;
 }
 
 static int push_integer(struct pickle *p, uint64_t magnitude, bool minus)
@@ -226,7 +155,7 @@ static inline int read_integer(struct pickle *p, size_t n, bool is_signed)
 
 	if (!bytes)
 		return truncated(p);
-	value = little(p, bytes, n);
+	value = frag_pickle_little(p, bytes, n);
 	if (!is_signed || n == 0 || !(bytes[n - 1] & 0x80))
 		return push_integer(p, value, false);
 	if (n < 8)
@@ -245,10 +174,11 @@ static int read_long(struct pickle *p)
 		return read_integer(p, *n, true);
 	if (*n == 9 && p->end - p->at >= 9 && p->at[8] == 0) {
 		p->at += 9;
-		return push_integer(p, little(p, p->at - 9, 8), false);
+		return push_integer(p, frag_pickle_little(p, p->at - 9, 8), false);
 	}
-	return bad(p, (size_t)(p->end - p->at) < *n ? "truncated: an integer ends the file"
-						    : "an integer of more than 64 bits");
+	return frag_pickle_bad(p, (size_t)(p->end - p->at) < *n
+			       ? "truncated: an integer ends the file"
+			       : "an integer of more than 64 bits");
 }
 
 static int read_real(struct pickle *p)
@@ -269,12 +199,12 @@ static int read_text(struct pickle *p, size_t prefix)
 {
 	const unsigned char *bytes = take(p, prefix);
 	struct frag_value value = { .kind = FRAG_STRING };
-	uint64_t length = bytes ? little(p, bytes, prefix) : 0;
+	uint64_t length = bytes ? frag_pickle_little(p, bytes, prefix) : 0;
 
 	if (!bytes || length > (uint64_t)(p->end - p->at))
 		return truncated(p);
 	if (length > UINT32_MAX)
-		return bad(p, "a string of more than 4 GiB");
+		return frag_pickle_bad(p, "a string of more than 4 GiB");
 	value.length = (uint32_t)length;
 	value.as.text = (const char *)p->at;
 	p->at += length;
@@ -285,7 +215,7 @@ static int read_frame(struct pickle *p)
 {
 	const unsigned char *bytes = take(p, 8);
 
-	if (!bytes || little(p, bytes, 8) > (uint64_t)(p->end - p->at))
+	if (!bytes || frag_pickle_little(p, bytes, 8) > (uint64_t)(p->end - p->at))
 		return truncated(p);
 	return 0;
 }
@@ -299,8 +229,8 @@ static bool is_empty_list(const struct pickle *p, uint32_t number)
 
 static int mark(struct pickle *p)
 {
-	if (p->mark_count == MARKS_MOST)
-		return added(p, FRAG_ADD_TOO_DEEP);
+	if (p->mark_count == FRAG_PICKLE_MARKS)
+		return frag_pickle_added(p, FRAG_ADD_TOO_DEEP);
 	p->marks[p->mark_count++] = p->count;
 	p->marked = p->op;
 	p->listing = p->seen && p->count && is_empty_list(p, p->stack[p->count - 1]);
@@ -314,51 +244,21 @@ static int empty(struct pickle *p, enum frag_kind kind)
 	return push(p, &value);
 }
 
-/* The depth of all these values, or NO_DEPTH where they differ. */
-static uint8_t same_depth(const struct pickle *p, const uint32_t *items, uint32_t n)
-{
-	uint8_t depth = n ? p->values->table[items[0]].depth : NO_DEPTH;
-
-	for (uint32_t i = 1; i < n; i++)
-		if (p->values->table[items[i]].depth != depth)
-			return NO_DEPTH;
-	return depth;
-}
-
-/* The list may be a run, if the opcode at end is its last: then others may share it. */
-static int note_run(struct pickle *p, uint32_t list, uint8_t depth, uint32_t count,
-		    const unsigned char *end)
-{
-	uint32_t before = p->run_capacity;
-
-	if (depth == NO_DEPTH || p->before != p->marked)
-		return 0;
-	if (!frag_grow(&p->runs, &p->run_capacity, (uint64_t)p->run_count + 1, sizeof(*p->runs)))
-		return frag_fail_nomem(p->err);
-	if (!frag_values_take(p->values, (uint64_t)(p->run_capacity - before) * sizeof(*p->runs)))
-		return added(p, FRAG_ADD_TOO_MUCH);
-	p->runs[p->run_count++] = (struct run){
-		.begin = (uint32_t)(p->marked - p->begin), .end = (uint32_t)(end - p->begin),
-		.list = list, .count = count, .depth = depth,
-	};
-	return 0;
-}
-
 /* The n values on top become items of the box below them, and go. */
 static int join(struct pickle *p, enum frag_kind kind, uint32_t n)
 {
 	uint32_t box;
 	int rc;
 
-	if (p->count - ground(p) < n + 1 || p->count < n + 1)
-		return bad(p, "the stack holds too little for it");
+	if (p->count - frag_pickle_ground(p) < n + 1 || p->count < n + 1)
+		return frag_pickle_bad(p, "the stack holds too little for it");
 	box = p->stack[p->count - n - 1];
 	if (p->values->table[box].kind != kind)
-		return bad(p, kind == FRAG_LIST ? "items for something that is no list"
+		return frag_pickle_bad(p, kind == FRAG_LIST ? "items for something that is no list"
 						: "members for something that is no dict");
 	if (kind == FRAG_DICT && n % 2)
-		return bad(p, "a key without a value");
-	rc = added(p, frag_values_add(p->values, box, p->stack + p->count - n, n));
+		return frag_pickle_bad(p, "a key without a value");
+	rc = frag_pickle_added(p, frag_values_add(p->values, box, p->stack + p->count - n, n));
 	p->count -= n;
 	return rc;
 }
@@ -370,11 +270,11 @@ static int join_marked(struct pickle *p, enum frag_kind kind)
 	int rc = 0;
 
 	if (!p->mark_count)
-		return bad(p, "no mark on the stack");
+		return frag_pickle_bad(p, "no mark on the stack");
 	n = p->count - p->marks[--p->mark_count];
 	if (p->listing && kind == FRAG_LIST)
-		rc = note_run(p, p->stack[p->count - n - 1],
-			      same_depth(p, p->stack + p->count - n, n), n, p->op);
+		rc = frag_pickle_note_run(p, p->stack[p->count - n - 1],
+			      frag_pickle_depth(p, p->stack + p->count - n, n), n, p->op);
 	p->listing = false;
 	return rc ? rc : join(p, kind, n);
 }
@@ -385,10 +285,11 @@ static int make_tuple(struct pickle *p, uint32_t n)
 	uint32_t tuple;
 	int rc;
 
-	if (p->count - ground(p) < n)
-		return bad(p, "the stack holds too little for it");
-	rc = added(p, frag_values_new(p->values, &empty_tuple, &tuple));
-	rc = rc ? rc : added(p, frag_values_add(p->values, tuple, p->stack + p->count - n, n));
+	if (p->count - frag_pickle_ground(p) < n)
+		return frag_pickle_bad(p, "the stack holds too little for it");
+	rc = frag_pickle_added(p, frag_values_new(p->values, &empty_tuple, &tuple));
+	rc = rc ? rc : frag_pickle_added(p, frag_values_add(p->values, tuple,
+							    p->stack + p->count - n, n));
 	p->count -= n;
 	return rc ? rc : push_number(p, tuple);
 }
@@ -398,7 +299,7 @@ static int make_marked_tuple(struct pickle *p)
 	uint32_t n;
 
 	if (!p->mark_count)
-		return bad(p, "no mark on the stack");
+		return frag_pickle_bad(p, "no mark on the stack");
 	n = p->count - p->marks[--p->mark_count];
 	return make_tuple(p, n);
 }
@@ -407,19 +308,19 @@ static inline int memoize(struct pickle *p, uint64_t index)
 {
 	int rc;
 
-	if (p->count == ground(p))
-		return bad(p, "nothing on the stack for the memo");
+	if (p->count == frag_pickle_ground(p))
+		return frag_pickle_bad(p, "nothing on the stack for the memo");
 	/* who writes memo numbers in order has one for every two bytes at most */
 	if (index > (uint64_t)(p->op - p->begin))
-		return bad(p, "a memo number larger than so short a pickle can have");
+		return frag_pickle_bad(p, "a memo number larger than so short a pickle can have");
 	rc = index < p->memo_capacity ? 0
 		: make_room(p, &p->memo, &p->memo_capacity, index + 1);
 	if (rc)
 		return rc;
 	while (p->memo_count <= index)
-		p->memo[p->memo_count++] = HOLE;
-	p->memoized += p->memo[index] == HOLE;
-	if (p->memo[index] != HOLE)
+		p->memo[p->memo_count++] = FRAG_PICKLE_HOLE;
+	p->memoized += p->memo[index] == FRAG_PICKLE_HOLE;
+	if (p->memo[index] != FRAG_PICKLE_HOLE)
 		p->seen_from = (uint32_t)(p->op - p->begin);
 	p->memo[index] = p->stack[p->count - 1];
 	return 0;
@@ -433,170 +334,12 @@ static int use_memo(struct pickle *p, size_t n, bool put)
 
 	if (!bytes)
 		return truncated(p);
-	index = little(p, bytes, n);
+	index = frag_pickle_little(p, bytes, n);
 	if (put)
 		return memoize(p, index);
-	if (index >= p->memo_count || p->memo[index] == HOLE)
-		return bad(p, "a memo number that was never given");
+	if (index >= p->memo_count || p->memo[index] == FRAG_PICKLE_HOLE)
+		return frag_pickle_bad(p, "a memo number that was never given");
 	return push_number(p, p->memo[index]);
-}
-
-/* How many bytes from a and from b on are the same, n at most. */
-static size_t same_bytes(const unsigned char *a, const unsigned char *b, size_t n)
-{
-	size_t i = 0;
-
-	if (memcmp(a, b, n) == 0)
-		return n;
-	while (n - i >= 8 && frag_word_at((const char *)a + i) == frag_word_at((const char *)b + i))
-		i += 8;
-	while (i < n && a[i] == b[i])
-		i++;
-	return i;
-}
-
-/* The place for the reference of this number, by what stands behind it. */
-static struct seen *find_seen(const struct pickle *p, uint32_t index, const unsigned char *at)
-{
-	return &p->seen[frag_hash_mix(frag_word_at((const char *)at) + index) % SEEN];
-}
-
-/*
- * Does the list end as the one of the reference did? *end, behind its end. What
- * was compared in vain is not compared again: each byte is looked at twice at most.
- */
-static bool ends_alike(struct pickle *p, const struct seen *seen, const unsigned char *at,
-		       const unsigned char **end)
-{
-	const struct run *run = &p->runs[seen->run];
-	size_t rest, same;
-
-	if (seen->behind <= p->seen_from || seen->run >= p->run_count
-	    || seen->behind <= run->begin || seen->behind > run->end)
-		return false;
-	rest = run->end + 1 - seen->behind;
-	if ((size_t)(p->end - at) < rest)
-		return false;
-	same = same_bytes(at, p->begin + seen->behind, rest);
-	*end = at + same;
-	p->quiet = *end;
-	return same == rest;
-}
-
-/* The list ends like that run from the item on: its own are the values above the mark. */
-static int share(struct pickle *p, const struct seen *seen, const unsigned char *end)
-{
-	const struct run run = p->runs[seen->run];
-	uint32_t ground_at = ground(p), n = p->count - ground_at;
-	uint32_t list = p->stack[ground_at - 1];
-	int rc = note_run(p, list, run.depth, n + run.count - seen->item, end - 1);
-
-	rc = rc ? rc : added(p, frag_values_share(p->values, list, p->stack + ground_at, n,
-						  run.list, seen->item, run.count,
-						  (uint8_t)(run.depth + 1)));
-	p->count = ground_at;
-	p->mark_count--;
-	p->listing = false;
-	p->at = end;
-	return rc;
-}
-
-/*
- * Most of a snapshot is frames of stacks, each a number of the memo: those of the
- * short forms that are plainly good are pushed here, the rest is left to step().
- */
-static int get_many(struct pickle *p)
-{
-	const unsigned char *at = p->at, *last = p->end - 16, *end;
-	const uint32_t *memo = p->memo, memo_count = p->memo_count;
-	uint32_t *to = p->stack + p->count, *full = p->stack + p->capacity;
-	const uint32_t *first = p->stack + ground(p);
-
-	while (to < full && at <= last) {
-		uint32_t index, length;
-		struct seen *seen;
-
-		if (*at == BINGET) {
-			index = at[1];
-			length = 2;
-		} else if (*at == LONG_BINGET) {
-			index = (uint32_t)little(p, at + 1, 4);
-			length = 5;
-		} else {
-			break;
-		}
-		if (index >= memo_count || memo[index] == HOLE)
-			break;
-		*to++ = memo[index];
-		at += length;
-		if (!p->listing || at < p->quiet)
-			continue;
-		seen = find_seen(p, index, at);
-		if (seen->behind && ends_alike(p, seen, at, &end)) {
-			p->count = (uint32_t)(to - p->stack);
-			if (same_depth(p, first, (uint32_t)(to - first)) == p->runs[seen->run].depth)
-				return share(p, seen, end);
-		}
-		*seen = (struct seen){ .behind = (uint32_t)(at - p->begin), .run = p->run_count,
-				       .item = (uint32_t)(to - first) };
-	}
-	p->count = (uint32_t)(to - p->stack);
-	p->at = at;
-	return 0;
-}
-
-/* An integer of the short forms that is not negative; NULL: something else. */
-static inline const unsigned char *plain_integer(const struct pickle *p, const unsigned char *at,
-						 uint64_t *out)
-{
-	size_t n = at[1];
-
-	if (*at == LONG1 && n - 1 < 8 && !(at[1 + n] & 0x80)) {
-		*out = little(p, at + 2, n);
-		return at + 2 + n;
-	}
-	if (*at != BININT1 && *at != BININT2)
-		return NULL;
-	n = *at == BININT1 ? 1 : 2;
-	*out = little(p, at + 1, n);
-	return at + 1 + n;
-}
-
-/*
- * The rest is events: a key, which is a number of the memo, and an integer or
- * another number of the memo. What is plainly good of it is done here.
- */
-static void get_members(struct pickle *p)
-{
-	struct frag_values *v = p->values;
-	const unsigned char *at = p->at, *last = p->end - 16, *behind;
-	uint32_t *to = p->stack + p->count, *full = p->stack + p->capacity;
-	uint32_t number = v->count, index;
-	uint64_t magnitude;
-
-	while (to + 1 < full && number < v->capacity && at <= last) {
-		if (*at == BINGET)
-			index = at[1];
-		else if (*at == LONG_BINGET)
-			index = (uint32_t)little(p, at + 1, 4);
-		else
-			break;
-		if (index >= p->memo_count || p->memo[index] == HOLE)
-			break;
-		*to++ = p->memo[index];
-		at += *at == BINGET ? 2 : 5;
-		behind = at <= last ? plain_integer(p, at, &magnitude) : NULL;
-		if (!behind)
-			continue;
-		v->table[number] = (struct frag_value){
-			.kind = FRAG_INTEGER, .as.magnitude = magnitude,
-		};
-		*to++ = number++;
-		at = behind;
-	}
-	p->count = (uint32_t)(to - p->stack);
-	p->at = at;
-	v->count = number;
 }
 
 static int step(struct pickle *p)
@@ -664,9 +407,9 @@ static int begin(struct pickle *p)
 	if (p->end - p->at < 2)
 		return truncated(p);
 	if (p->at[0] != PROTO || p->at[1] < 2 || p->at[1] > 5)
-		return bad(p, "no pickle of a protocol from 2 to 5");
+		return frag_pickle_bad(p, "no pickle of a protocol from 2 to 5");
 	p->at += 2;
-	return 0;
+	return make_room(p, &p->stack, &p->capacity, 1);
 }
 
 static int run(struct pickle *p, struct frag_value *root)
@@ -677,9 +420,9 @@ static int run(struct pickle *p, struct frag_value *root)
 		p->before = p->op;
 		if (p->end - p->at >= 16 && (*p->at == BINGET || *p->at == LONG_BINGET)) {
 			if (!p->listing)
-				get_members(p);
+				frag_pickle_get_members(p);
 			else
-				rc = get_many(p);
+				rc = frag_pickle_get_many(p);
 			if (rc)
 				break;
 		}
@@ -694,7 +437,7 @@ static int run(struct pickle *p, struct frag_value *root)
 	if (rc)
 		return rc;
 	if (p->count != 1 || p->mark_count)
-		return bad(p, "the pickle ends with other than one object on its stack");
+		return frag_pickle_bad(p, "the pickle ends with other than one object on its stack");
 	*root = p->values->table[p->stack[0]];
 	return 0;
 }
@@ -710,7 +453,7 @@ int frag_pickle_read(struct frag_values *values, struct frag_value *root, const 
 	int rc;
 
 	/* where memory is short, all is read as it stands */
-	p.seen = length < UINT32_MAX ? calloc(SEEN, sizeof(*p.seen)) : NULL;
+	p.seen = length < UINT32_MAX ? calloc(FRAG_PICKLE_SEEN, sizeof(*p.seen)) : NULL;
 	rc = run(&p, root);
 	free(p.seen);
 	free(p.runs);
