@@ -1,8 +1,10 @@
 /*
  * bench.c - how fast everything is, in one run: `make bench`.
  *
- * bench [--quick] [--json FILE]; files go below $BUILD (default: build) and are
- * deleted. The table goes to standard output, JSON to FILE ($BUILD/bench.json).
+ * bench [--quick] [--json FILE] [--snapshot FILE]; files go below $BUILD (default:
+ * build) and are deleted. The table goes to standard output, JSON to FILE
+ * ($BUILD/bench.json). A snapshot of PyTorch that is named is loaded beside one that
+ * is made up.
  */
 #include "bench/bench.h"
 
@@ -27,6 +29,7 @@ struct bench {
 	struct bench_measure measures[BENCH_MEASURES_MOST];
 	const char *build;
 	const char *json;
+	const char *snapshot;
 	bool quick;
 };
 
@@ -192,10 +195,27 @@ static bool parse(struct bench *b, int argc, char **argv)
 			b->quick = true;
 		else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
 			b->json = argv[++i];
+		else if (strcmp(argv[i], "--snapshot") == 0 && i + 1 < argc)
+			b->snapshot = argv[++i];
 		else
 			return false;
 	}
 	return true;
+}
+
+static int load_snapshots(struct bench *b, struct frag_error *err)
+{
+	struct bench_snapshot *s = b->report.snapshots;
+	char *path = path_in(b->build, "bench-snapshot.pickle");
+	int rc = path ? 0 : frag_fail_nomem(err);
+
+	fprintf(stderr, "snapshots\n");
+	rc = rc ? rc : bench_snapshot(s++, path, true, b->quick, err);
+	if (b->snapshot && !rc)
+		rc = bench_snapshot(s++, b->snapshot, false, b->quick, err);
+	b->report.snapshot_count = (uint32_t)(s - b->report.snapshots);
+	free(path);
+	return rc;
 }
 
 static int run_all(struct bench *b, struct frag_error *err)
@@ -213,6 +233,7 @@ static int run_all(struct bench *b, struct frag_error *err)
 			cases[i].plan.name, cases[i].plan.spec.events / M);
 		rc = run_case(b, &cases[i], err);
 	}
+	rc = rc ? rc : load_snapshots(b, err);
 	b->report.cases = cases;
 	b->report.case_count = count;
 	if (!rc) {
@@ -233,7 +254,7 @@ int main(int argc, char **argv)
 	if (argc > 2 && strcmp(argv[1], "--child") == 0)
 		return bench_whole_child(argc - 2, argv + 2);
 	if (!parse(&b, argc, argv)) {
-		fprintf(stderr, "usage: bench [--quick] [--json FILE]\n");
+		fprintf(stderr, "usage: bench [--quick] [--json FILE] [--snapshot FILE]\n");
 		return frag_error_status(-FRAG_EUSAGE);
 	}
 	rc = run_all(&b, &err);

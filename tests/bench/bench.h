@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "bench/workload.h"
 #include "fragsim/engine.h"
 
@@ -67,11 +68,23 @@ struct bench_case {
 	struct bench_series series[BENCH_MEASURES_MOST];
 };
 
+/* What loading a snapshot costs; nanoseconds of the processor. */
+struct bench_snapshot {
+	const char *name;
+	uint64_t bytes;
+	uint64_t python_ns, values_ns, open_ns;
+	uint64_t memory;        /* peak bytes of a run of it, the program and all */
+	uint32_t repeats;
+};
+#define BENCH_SNAPSHOTS_MOST 2
+
 struct bench_report {
 	const struct bench_measure *measures;
 	uint32_t measure_count;
 	const struct bench_case *cases;
 	uint32_t case_count;
+	struct bench_snapshot snapshots[BENCH_SNAPSHOTS_MOST];
+	uint32_t snapshot_count;
 	char processor[128];
 	char compiler[128];
 	long processors;
@@ -115,8 +128,16 @@ int bench_whole_lines(const struct bench_measure *m, struct bench_subject *s,
 		      struct bench_sample *out, struct frag_error *err);
 int bench_whole_object(const struct bench_measure *m, struct bench_subject *s,
 		       struct bench_sample *out, struct frag_error *err);
+/* The peak of memory of a process that runs the trace under bestfit. */
+int bench_whole_memory(const char *path, uint64_t *memory, struct frag_error *err);
 /* What that process does: argv is TRACE THREADS POLICY... Its exit status. */
 int bench_whole_child(int argc, char **argv);
+
+/* snapshot.c. made: the file is made for this, and deleted. */
+int bench_snapshot(struct bench_snapshot *s, const char *path, bool made, bool quick,
+		   struct frag_error *err);
+void bench_snapshot_table(const struct bench_snapshot *s, FILE *f);
+void bench_snapshot_json(const struct bench_snapshot *s, struct frag_node_ref in);
 
 /* figures.c: what came out, as a table and as JSON. */
 double bench_least(const struct bench_series *series);  /* ns an event */

@@ -153,6 +153,8 @@ void bench_table(const struct bench_report *r, FILE *f)
 				break;
 		put_block(r, r->cases + i, next - i, f);
 	}
+	for (uint32_t i = 0; i < r->snapshot_count; i++)
+		bench_snapshot_table(&r->snapshots[i], f);
 }
 
 static void put_series(const struct bench_report *r, const struct bench_case *c, uint32_t i,
@@ -201,6 +203,9 @@ int bench_json(const struct bench_report *r, const char *path, struct frag_error
 	cases = frag_json_array(root, "cases");
 	for (uint32_t i = 0; i < r->case_count; i++)
 		put_case(r, &r->cases[i], frag_json_object(cases, NULL));
+	cases = frag_json_array(root, "snapshots");
+	for (uint32_t i = 0; i < r->snapshot_count; i++)
+		bench_snapshot_json(&r->snapshots[i], frag_json_object(cases, NULL));
 	rc = frag_outfile_open(&f, path, err);
 	if (!rc) {
 		rc = frag_json_write(&doc, &f, err);

@@ -142,6 +142,16 @@ static int run_child(const char *const *argv, struct found *f, struct frag_error
 	return 0;
 }
 
+int bench_whole_memory(const char *path, uint64_t *memory, struct frag_error *err)
+{
+	const char *const argv[] = { "bench", "--child", path, "1", "bestfit", NULL };
+	struct found f = { .ns = 0 };
+	int rc = run_child(argv, &f, err);
+
+	*memory = f.memory;
+	return rc;
+}
+
 static int whole(const struct bench_measure *m, const struct bench_subject *s, const char *path,
 		 struct bench_sample *out, struct frag_error *err)
 {
