@@ -17,6 +17,7 @@
 #include "fragsim/policy.h"
 #include "gen/gen.h"
 #include "report/diff.h"
+#include "report/export.h"
 #include "trace/sinks.h"
 
 #define WORDS_MOST 4
@@ -155,7 +156,8 @@ static void offer_formats(const struct place *at, const char *end)
 }
 
 /* The value of an option. */
-static void offer_values(const struct place *at, const char *option, const char *arg)
+static void offer_values(const struct place *at, const struct frag_cmd *cmd, const char *option,
+			 const char *arg)
 {
 	const struct frag_sink_ops *const *forms = frag_sinks();
 
@@ -165,6 +167,10 @@ static void offer_values(const struct place *at, const char *option, const char 
 				offer(at, few_words[i].words[k], "", "");
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && forms[i]; i++)
 		offer(at, forms[i]->name, "", "");
+	if (strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert) {
+		offer(at, frag_export_perfetto.name, "", frag_export_perfetto.summary);
+		offer(at, frag_export_snapshot.name, "", frag_export_snapshot.summary);
+	}
 	if (strcmp(arg, "FILE") == 0)
 		offer_files(at);
 	else if (strcmp(arg, "FORMAT") == 0)
@@ -275,7 +281,7 @@ static void offer_joined(const struct place *at, const struct frag_cmd *cmd,
 		for (uint32_t i = 0; own->words && own->words[i]; i++)
 			offer(&value, own->words[i], "", "");
 	else if (o && o->arg)
-		offer_values(&value, o->name, o->arg);
+		offer_values(&value, cmd, o->name, o->arg);
 }
 
 static void offer_commands(const struct place *at)
@@ -303,7 +309,7 @@ static void complete_word(const struct place *at, const struct frag_cmd *cmd,
 		: scenario_option(s->scenario, last + 2, strlen(last + 2));
 
 	if (s->wanting)
-		offer_values(at, s->wanting->name, s->wanting->arg);
+		offer_values(at, cmd, s->wanting->name, s->wanting->arg);
 	else if (own && own->type != FRAG_GEN_FLAG)
 		for (uint32_t i = 0; own->words && own->words[i]; i++)
 			offer(at, own->words[i], "", "");
