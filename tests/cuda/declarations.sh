@@ -18,7 +18,7 @@ failed=0
 compile()
 {
 	number=$((number + 1))
-	if $CC -std=c11 -D_XOPEN_SOURCE=700 -Iinclude -Isrc -Itests -isystem "$2" \
+	if $CC -std=c11 -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -Iinclude -Isrc -Itests -isystem "$2" \
 		-Werror=incompatible-pointer-types -fsyntax-only "$1" 2>"$folder/out"; then
 		echo "ok $number - $1 compiles with $2"
 	else

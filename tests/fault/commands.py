@@ -146,7 +146,7 @@ COMMANDS = [
       for scene in each(('convert', '-q', source, 'o.ndjson'), 'alloc read', ('o.ndjson',))],
     *[scene for form, policy in (('snapshot', 'pytorch'), ('perfetto', 'buddy'))
       for scene in each(('convert', '-q', '-t', form, '-p', policy, '--on-oom', 'continue',
-                         'trace.ndjson', 'o.out'), FILES, ('o.out',))],
+                         'trace.ndjson', 'o.out'), 'alloc write open rename', ('o.out',))],
     *each(('slice', '-q', '--from-step', '3', '--to-step', '8', 'trace.ndjson', 'o.ndjson'), FILES,
           ('o.ndjson',)),
     *each(('slice', '-q', '--from-mark', 'middle', '--device', '1', 'trace.ndjson', 'o.fsb'),
