@@ -29,7 +29,8 @@
 struct shape {
 	struct frag_record rec;
 	uint64_t last_id;
-	uint64_t has_size, has_time, has_tag;   /* masks, for plain ones */
+	uint64_t has_size, has_tag;     /* masks, for plain ones */
+	bool has_time;
 	uint8_t time, texts;
 	bool plain;
 };
@@ -294,7 +295,7 @@ static bool take_shape(struct fsb *f, struct cursor *c, struct shape *shape)
 	*shape = (struct shape){
 		.time = (uint8_t)time, .texts = (uint8_t)texts,
 		.has_size = members & FRAG_HAS_SIZE ? UINT64_MAX : 0,
-		.has_time = members & FRAG_HAS_T ? UINT64_MAX : 0,
+		.has_time = members & FRAG_HAS_T,
 		.has_tag = members & FRAG_HAS_TAG ? UINT64_MAX : 0,
 		.plain = members & FRAG_HAS_ID && !(members & ~(uint64_t)PLAIN)
 			 && !(texts & FRAG_FSB_TEXT_ID) && time <= FRAG_FSB_DECIMAL,
@@ -430,9 +431,9 @@ static bool take_number_text(struct fsb *f, uint64_t number, struct frag_record 
 	return end == text->text + text->length && value == rec->t;
 }
 
-static void take_change(struct fsb *f, struct frag_record *rec, uint64_t mask)
+static inline void take_change(struct fsb *f, struct frag_record *rec)
 {
-	uint64_t change = take_masked(&f->columns[FRAG_FSB_TIMES], mask);
+	uint64_t change = take_value(&f->columns[FRAG_FSB_TIMES]);
 
 	f->last_time = (int64_t)((uint64_t)f->last_time + (uint64_t)frag_unzigzag(change));
 	rec->t = f->unit == 1 ? (double)f->last_time : (double)f->last_time / f->unit;
@@ -442,7 +443,7 @@ static bool take_time(struct fsb *f, uint8_t kind, struct frag_record *rec)
 {
 	rec->t_text = (struct frag_text){ .text = NULL };
 	if (kind == FRAG_FSB_DECIMAL) {
-		take_change(f, rec, UINT64_MAX);
+		take_change(f, rec);
 		return true;
 	}
 	if (!take_double(&f->columns[FRAG_FSB_DOUBLES], &rec->t))
@@ -492,7 +493,8 @@ static bool take_event(struct fsb *f, struct shape *shape, struct frag_record *r
 
 /*
  * An event of id, and perhaps size, stream, time and tag: nearly all are such.
- * Which of these it has takes no branches either.
+ * Which of these it has takes no branches, but for the time: a trace has it
+ * everywhere, or nowhere.
  */
 static inline bool take_plain(struct fsb *f, struct shape *shape, struct frag_record *rec)
 {
@@ -507,7 +509,8 @@ static inline bool take_plain(struct fsb *f, struct shape *shape, struct frag_re
 							      UINT64_MAX));
 	rec->id.number = shape->last_id;
 	rec->size = take_masked(&f->columns[FRAG_FSB_SIZES], shape->has_size);
-	take_change(f, rec, shape->has_time);
+	if (shape->has_time)
+		take_change(f, rec);
 	tag = take_masked(&f->columns[FRAG_FSB_TEXTS], shape->has_tag);
 	rec->tag = f->texts[tag < f->text_count ? tag : 0];
 	return ((tag < f->text_count) | !shape->has_tag) & (shape->last_id < FRAG_SIZE_LIMIT)

@@ -17,7 +17,8 @@
 #define M UINT64_C(1000000)
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define BIT(kind) (1u << (kind))
-#define READING (BIT(BENCH_BOUND) | BIT(BENCH_READ) | BIT(BENCH_DECODE) | BIT(BENCH_IDS))
+#define READING                                                               \
+	(BIT(BENCH_BOUND) | BIT(BENCH_READ) | BIT(BENCH_DECODE) | BIT(BENCH_BINARY) | BIT(BENCH_IDS))
 #define ALL (BIT(BENCH_KINDS) - 1)
 #define LONG (READING | BIT(BENCH_LINES))
 #define ONLY_POLICIES (BIT(BENCH_BOUND) | BIT(BENCH_FEED) | BIT(BENCH_LINES))
@@ -56,6 +57,7 @@ static const struct bench_measure before[] = {
 	{ BENCH_BOUND, "bound: find line ends", { NULL }, 0, bench_bound },
 	{ BENCH_READ, "just read the bytes", { NULL }, 0, bench_read },
 	{ BENCH_DECODE, "decode", { NULL }, 0, bench_decode },
+	{ BENCH_BINARY, "decode the binary form", { NULL }, 0, bench_binary },
 	{ BENCH_IDS, "decode, ids", { NULL }, 0, bench_ids },
 };
 
@@ -123,6 +125,8 @@ static int prepare(struct bench_subject *s, const struct bench_case *c, struct f
 {
 	int rc = bench_write_traces(s, c->plan.kinds & NEED_LINES, c->plan.kinds & BIT(BENCH_OBJECT), err);
 
+	if (!rc && c->plan.kinds & BIT(BENCH_BINARY))
+		rc = bench_write_binary(s, err);
 	return rc || !(c->plan.kinds & NEED_TAPE) ? rc : bench_tape_new(&s->tape, &c->plan.spec, err);
 }
 
@@ -152,15 +156,19 @@ static int run_case(const struct bench *b, struct bench_case *c, struct frag_err
 
 	s.lines = path_in(b->build, "bench-lines.ndjson");
 	s.object = path_in(b->build, "bench-object.json");
+	s.binary = path_in(b->build, "bench-binary.fsb");
 	s.window = malloc(BENCH_WINDOW);
-	rc = s.lines && s.object && s.window ? prepare(&s, c, err) : frag_fail_nomem(err);
+	rc = s.lines && s.object && s.binary && s.window ? prepare(&s, c, err) : frag_fail_nomem(err);
 	rc = rc ? rc : repeat(b, c, &s, err);
 	if (s.lines)
 		unlink(s.lines);
 	if (s.object)
 		unlink(s.object);
+	if (s.binary)
+		unlink(s.binary);
 	bench_tape_del(s.tape);
 	free(s.window);
+	free(s.binary);
 	free(s.object);
 	free(s.lines);
 	return rc;

@@ -22,7 +22,7 @@ struct bench_subject {
 	struct bench_spec spec;
 	uint64_t allocs, peak;  /* what the workload holds: results must agree */
 	uint64_t lines_bytes;   /* of the lines form */
-	char *lines, *object;   /* paths; the files are there where a measure needs them */
+	char *lines, *object, *binary;  /* paths; the files are there where a measure needs them */
 	char *window;           /* BENCH_WINDOW bytes, to read through */
 	struct bench_tape *tape;        /* resolved events; NULL where none are needed */
 };
@@ -36,8 +36,8 @@ struct bench_sample {
 };
 
 enum bench_kind {
-	BENCH_BOUND, BENCH_READ, BENCH_DECODE, BENCH_IDS, BENCH_FEED, BENCH_ROWS, BENCH_LINES,
-	BENCH_OBJECT, BENCH_THREADS,
+	BENCH_BOUND, BENCH_READ, BENCH_DECODE, BENCH_BINARY, BENCH_IDS, BENCH_FEED, BENCH_ROWS,
+	BENCH_LINES, BENCH_OBJECT, BENCH_THREADS,
 	BENCH_KINDS
 };
 
@@ -100,8 +100,9 @@ uint64_t bench_wall(void);
 /* Two figures that should be equal; -FRAG_ECHECK */
 int bench_agree(uint64_t a, uint64_t b, const char *what, struct frag_error *err);
 
-/* traces.c: the files. A NULL path is left out. */
+/* traces.c: the files; the binary one is made from the lines. */
 int bench_write_traces(struct bench_subject *s, bool lines, bool object, struct frag_error *err);
+int bench_write_binary(const struct bench_subject *s, struct frag_error *err);
 
 /* tape.c: events that were resolved once, to be fed again and again. */
 struct bench_tape;
@@ -119,6 +120,8 @@ int bench_bound(const struct bench_measure *m, struct bench_subject *s, struct b
 int bench_read(const struct bench_measure *m, struct bench_subject *s, struct bench_sample *out,
 	       struct frag_error *err);
 int bench_decode(const struct bench_measure *m, struct bench_subject *s,
+		 struct bench_sample *out, struct frag_error *err);
+int bench_binary(const struct bench_measure *m, struct bench_subject *s,
 		 struct bench_sample *out, struct frag_error *err);
 int bench_ids(const struct bench_measure *m, struct bench_subject *s, struct bench_sample *out,
 	      struct frag_error *err);

@@ -104,15 +104,14 @@ static int drain(struct frag_reading *r, uint64_t *records, uint64_t *bytes,
 	return rc;
 }
 
-int bench_decode(const struct bench_measure *m, struct bench_subject *s,
-		 struct bench_sample *out, struct frag_error *err)
+static int decode(const char *path, struct bench_subject *s, struct bench_sample *out,
+		  struct frag_error *err)
 {
 	uint64_t begin = bench_now(), bytes = 0;
 	const struct frag_log log = { .warn = NULL };
 	struct frag_reading r;
-	int rc = frag_reading_open(&r, s->lines, &log, err);
+	int rc = frag_reading_open(&r, path, &log, err);
 
-	(void)m;
 	if (rc)
 		return rc;
 	rc = drain(&r, &out->events, &bytes, err);
@@ -122,6 +121,20 @@ int bench_decode(const struct bench_measure *m, struct bench_subject *s,
 	if (!rc && bytes < s->peak)
 		rc = frag_fail(err, FRAG_ECHECK, "sizes add up to less than their peak");
 	return rc;
+}
+
+int bench_decode(const struct bench_measure *m, struct bench_subject *s,
+		 struct bench_sample *out, struct frag_error *err)
+{
+	(void)m;
+	return decode(s->lines, s, out, err);
+}
+
+int bench_binary(const struct bench_measure *m, struct bench_subject *s,
+		 struct bench_sample *out, struct frag_error *err)
+{
+	(void)m;
+	return decode(s->binary, s, out, err);
 }
 
 int bench_ids(const struct bench_measure *m, struct bench_subject *s, struct bench_sample *out,

@@ -1,9 +1,10 @@
-/* traces.c - a workload as files: the lines form, and the object form on one line. */
+/* traces.c - a workload as files: the lines form, the object form on one line, the binary form. */
 #include <string.h>
 
 #include "base/format.h"
 #include "base/outfile.h"
 #include "bench/bench.h"
+#include "trace/sinks.h"
 
 #define EVENT_ROOM 256
 #define PUT(p, literal) ((char *)memcpy((p), (literal), sizeof(literal) - 1) + sizeof(literal) - 1)
@@ -81,4 +82,35 @@ int bench_write_traces(struct bench_subject *s, bool lines, bool object, struct 
 	int rc = lines ? write_trace(s, s->lines, true, err) : 0;
 
 	return rc || !object ? rc : write_trace(s, s->object, false, err);
+}
+
+static int copy(struct frag_trace *trace, struct frag_sink *sink, struct frag_error *err)
+{
+	struct frag_batch batch = { .count = 1 };
+	int rc = sink->ops->begin(sink, frag_trace_info(trace), err);
+
+	while (!rc && batch.count) {
+		rc = frag_trace_next(trace, &batch, err);
+		for (uint32_t i = 0; !rc && i < batch.count; i++)
+			rc = sink->ops->event(sink, &batch.records[i], &batch.events[i], err);
+	}
+	return rc ? rc : sink->ops->end(sink, err);
+}
+
+int bench_write_binary(const struct bench_subject *s, struct frag_error *err)
+{
+	const struct frag_trace_options options = { .records = true };
+	struct frag_outfile out = { .fd = -1 };
+	struct frag_sink sink = { .ops = frag_sink_named("fsb"), .out = &out };
+	struct frag_trace *trace = NULL;
+	int rc = frag_trace_open(&trace, s->lines, &options, err);
+
+	rc = rc ? rc : frag_outfile_open(&out, s->binary, err);
+	rc = rc ? rc : copy(trace, &sink, err);
+	rc = rc ? rc : frag_outfile_commit(&out, err);
+	if (sink.state)
+		sink.ops->fini(&sink);
+	frag_outfile_abandon(&out);
+	frag_trace_close(trace);
+	return rc;
 }
