@@ -10,12 +10,12 @@
 static const struct frag_opt opts[] = {
 	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto",
 	  FRAG_REWRITE_TO },
+	{ 0, "stacks", "WHAT", "of a snapshot's stacks: top frame, all, or none as tags (top)",
+	  RUN(FRAG_OPT_STACKS) },
 	{ 'p', "policy", "NAME", "of a run: placement policy, NAME[:key=value,...] (bestfit)",
 	  RUN(FRAG_OPT_POLICY) },
 	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch",
 	  RUN(FRAG_OPT_ALLOC_CONF) },
-	{ 0, "stacks", "WHAT", "of a snapshot's stacks: top frame, all, or none as tags (top)",
-	  RUN(FRAG_OPT_STACKS) },
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",
 	  RUN(FRAG_OPT_ON_OOM) },
 	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)",
@@ -57,7 +57,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	if (id < FRAG_REWRITE_OWN)
 		return frag_rewrite_set(&c->rewrite, id, value, err);
 	for (const struct frag_opt *o = opts; o->name; o++)
-		if (o->id == id)
+		if (o->id == id && id != RUN(FRAG_OPT_STACKS))
 			c->run_option = o->name;
 	return frag_run_set_option(&c->run, id - FRAG_REWRITE_OWN, value, err);
 }
@@ -82,6 +82,7 @@ static int convert(struct convert *c, const struct frag_cmd *cmd, const char *fr
 		return frag_fail(err, FRAG_EUSAGE, "--%s is for a run: --to snapshot or perfetto",
 				 c->run_option);
 	if (!c->form) {
+		c->rewrite.stacks = c->run.stacks;
 		rc = frag_rewrite_find_form(&c->rewrite, to, err);
 		return rc ? rc : frag_rewrite(&c->rewrite, from, to, err);
 	}

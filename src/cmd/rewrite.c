@@ -91,7 +91,7 @@ static void tell_losses(struct frag_rewrite *r, const struct frag_sink *sink, co
 int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.lenient = r->lenient, .records = true,
+		.lenient = r->lenient, .records = true, .stacks = r->stacks,
 		.log = { .warn = frag_rewrite_warn, .ctx = r },
 	};
 	struct frag_outfile out = { .fd = -1 };
