@@ -98,7 +98,7 @@ static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *sh
 	uint32_t n = 0;
 
 	*shorts++ = ':';
-	for (; cmd->opts[n].name && n < OPTIONS_MOST - 2; n++) {
+	for (; n < OPTIONS_MOST - 2 && cmd->opts[n].name; n++) {
 		const struct frag_opt *o = &cmd->opts[n];
 
 		longs[n] = (struct option){

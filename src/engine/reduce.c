@@ -210,7 +210,7 @@ int frag_reduce(struct frag_reduce *r, bool *failed, bool *least, struct frag_er
 {
 	uint32_t *number = malloc(((size_t)r->groups + 1) * sizeof(*number));
 	uint32_t length;
-	uint64_t oom;
+	uint64_t oom = UINT64_MAX;
 	int rc;
 
 	*failed = *least = false;

@@ -42,10 +42,11 @@ struct frag_copied *frag_record_copy(const struct frag_record *rec, uint64_t ste
 				+ (r.pool.text ? r.pool.number : 0))
 		       + r.t_text.length + r.tag.length + r.text.length;
 	struct frag_copied *c = malloc(sizeof(*c) + texts + 1);
-	char *p = (char *)(c + 1);
+	char *p;
 
 	if (!c)
 		return NULL;
+	p = (char *)(c + 1);
 	*c = (struct frag_copied){ .step = step, .rec = r };
 	move(&c->rec.id.text, r.id.number, &p);
 	move(&c->rec.stream.text, r.stream.number, &p);

@@ -56,7 +56,7 @@ extern const struct frag_sink_ops frag_sink_fsb;
 
 static inline uint64_t frag_zigzag(int64_t value)
 {
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+	return (uint64_t)value << 1 ^ -(uint64_t)(value < 0);
 }
 
 static inline int64_t frag_unzigzag(uint64_t value)
