@@ -84,7 +84,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 # Rules -----------------------------------------------------------------------
 ## Targets
 .PHONY: all quickstart check check-san check-gpu golden-accept bench fuzz install \
-	uninstall dist deb clean help install-packages FORCE
+	coverage analyse uninstall dist deb clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(SHARED)
 	@:
@@ -110,7 +110,6 @@ $(SHARED): scripts/exports.map $(PIC_LIB) $(BUILD)/objects
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
 	$(call say,FUZZLD)
 	$(Q)$(FUZZ_CC) $(ALL_LDFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LDLIBS)
-
 define compile
 	$(call say,$(1))
 	@mkdir -p $(@D)
@@ -123,10 +122,8 @@ $(BUILD)/pic/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
 $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
 	$(call compile,FUZZ_CC,$(FUZZFLAGS))
 
-# These two are rewritten only when their text changes: a new flag rebuilds
-# everything, a file that came or went the archives.
-$(BUILD)/flags: text = $(CC) $(CUDA_HOME) $(COMPILE) : $(ALL_LDFLAGS) $(ALL_LDLIBS) : \
-	$(FUZZ_CC) $(PICFLAGS)
+# Rewritten only when their text changes: flags rebuild everything, objects the archives.
+$(BUILD)/flags: text = $(CC) $(FUZZ_CC) $(CUDA_HOME) $(COMPILE) $(ALL_LDFLAGS) $(ALL_LDLIBS)
 $(BUILD)/objects: text = $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS)
 $(BUILD)/flags $(BUILD)/objects: FORCE
 	@mkdir -p $(@D)
@@ -170,7 +167,6 @@ python = /usr/bin/python3 -B
 compare = $(python) tests/property/compare.py $(PROGRAM) $(1) \
 	$(shell seq $(1) $(PROPERTY_SEEDS) | head -n 50 | wc -l)
 golden_areas = $(sort $(patsubst tests/golden/%/,%,$(dir $(wildcard tests/golden/*/*.sh))))
-GPU_TESTS = $(call sources,tests/gpu/*.sh)
 TESTS = scripts/check-rooms.sh scripts/check-help.sh $(TEST_PROGRAMS) \
 	$(foreach f,$(call sources,tests/*/run.py),"$(python) $f $(PROGRAM)") \
 	$(foreach first,$(shell seq 1 50 $(PROPERTY_SEEDS)),"$(call compare,$(first))") \
@@ -193,7 +189,7 @@ check-san:
 
 ## check-gpu: the tests that need a GPU (they skip, and say so, without one)
 check-gpu: all
-	@$(if $(GPU_TESTS),$(TEST_ENV) prove -v --exec '' $(GPU_TESTS),echo no GPU tests)
+	@$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)
 
 ## golden-accept: make what the program prints now the expected output
 golden-accept: all
@@ -206,6 +202,10 @@ bench: all $(if $(BENCH_OBJECTS),$(BUILD)/bench)
 ## fuzz: run each fuzzer for MINUTES; what it finds goes to build/fuzz
 fuzz: $(FUZZERS)
 	@$(TEST_ENV) FUZZARGS="$(FUZZARGS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
+
+## coverage: which lines and branches of src/ the tests reach; takes minutes
+## analyse: cppcheck, clang-tidy, gcc -fanalyzer and valgrind over all of it; takes minutes
+coverage analyse: ; @CC="$(CC)" BUILD="$(BUILD)" scripts/$@.sh
 
 # Install ---------------------------------------------------------------------
 # SOURCE:DESTINATION of every file, the one list that both targets read.

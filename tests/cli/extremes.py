@@ -20,7 +20,7 @@ def bounded(size: int):
 @test
 def long_pipe(folder):
     """ten million events through a pipe, in bounded memory"""
-    count = 100_000 if SAN else 10_000_000
+    count = 100_000 if SAN or os.environ.get('COVERAGE') else 10_000_000
     with subprocess.Popen([harness.PROGRAM, 'gen', 'random', '--events', str(count)],
                           stdout=subprocess.PIPE) as writer:
         out = run(folder, 'run', '-q', '--fail-if', f'steps < {count}', '-',

@@ -57,7 +57,8 @@ class Stage:
 def compiler() -> list[str]:
     sanitizers = os.environ.get('SAN')
     return [*(os.environ.get('CC') or 'cc').split(),
-            *([f'-fsanitize={sanitizers}'] if sanitizers else [])]
+            *([f'-fsanitize={sanitizers}'] if sanitizers else []),
+            *(['--coverage'] if os.environ.get('COVERAGE') else [])]
 
 
 def declared(stage: Stage) -> set[str]:
