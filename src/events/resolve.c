@@ -347,14 +347,15 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 
 static void note_time(struct frag_trace *t, const struct frag_record *rec)
 {
-	char message[160];
+	char message[640];
 
 	if (!(rec->members & FRAG_HAS_T))
 		return;
 	if (t->any_t && rec->t < t->last_t && !t->warned_t) {
 		t->warned_t = true;
-		snprintf(message, sizeof(message), "time runs backwards at step %" PRIu64
-			 " (t %g after %g); the order in the file is what counts", t->step,
+		snprintf(message, sizeof(message), "%.400s: time runs backwards at step %" PRIu64
+			 " (t %g after %g); the order in the file is what counts",
+			 strcmp(t->info.path, "-") == 0 ? "standard input" : t->info.path, t->step,
 			 rec->t, t->last_t);
 		if (t->options.log.warn)
 			t->options.log.warn(t->options.log.ctx, message);
