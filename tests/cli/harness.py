@@ -131,8 +131,8 @@ def started(folder: Path, *args, **how):
     """A run that goes on meanwhile; whatever happens, it does not outlive the test."""
     how.setdefault('stdin', subprocess.PIPE)
     how.setdefault('stdout', subprocess.PIPE)
-    with subprocess.Popen([PROGRAM, *map(str, args)], cwd=folder, stderr=subprocess.PIPE,
-                          **how) as process:
+    how.setdefault('stderr', subprocess.PIPE)
+    with subprocess.Popen([PROGRAM, *map(str, args)], cwd=folder, **how) as process:
         try:
             yield process
         finally:
@@ -174,7 +174,7 @@ def ended(process: subprocess.Popen, by_itself: bool = False) -> Outcome:
     if by_itself:
         process.wait(timeout=PATIENCE)
     out, err = process.communicate(timeout=PATIENCE)
-    return Outcome(process.returncode, out or b'', err)
+    return Outcome(process.returncode, out or b'', err or b'')
 
 
 def judge(number: int, function) -> tuple[bool, str]:

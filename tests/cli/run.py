@@ -3,7 +3,7 @@
     run.py PROGRAM      prints TAP
 
 Each test gets a folder of its own. The tests stand in statuses.py, outputs.py, manual.py,
-signals.py, extremes.py and sameness.py; harness.py runs them.
+signals.py, extremes.py, telling.py and sameness.py; harness.py runs them.
 """
 
 import os
@@ -23,7 +23,8 @@ def main(argv: list[str]) -> int:
     if not os.access(harness.PROGRAM, os.X_OK):
         print(f'Bail out! {argv[1]} is not a program')
         return 1
-    import extremes, manual, outputs, sameness, signals, statuses   # noqa: E401, F401
+    # they register their tests
+    import extremes, manual, outputs, sameness, signals, statuses, telling  # noqa: E401, F401
     return harness.run_all()
 
 
