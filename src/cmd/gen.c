@@ -122,10 +122,12 @@ static int write_trace(const struct gen *gen, struct frag_error *err)
 
 	if (rc)
 		return rc;
+	frag_guard_file(&out);
 	rc = frag_scenario_write(gen->scenario, gen->option, gen->object, &out, frag_interrupted,
 				 NULL, err);
 	rc = rc ? rc : frag_outfile_commit(&out, err);
 	frag_outfile_abandon(&out);
+	frag_guard_file(NULL);
 	/* whoever read it has seen enough: run does after an out-of-memory */
 	return rc == -FRAG_EPIPE ? 0 : rc;
 }

@@ -64,9 +64,11 @@ static int write_json(const struct info *info, const struct frag_survey *survey,
 
 	if (rc)
 		return rc;
+	frag_guard_file(&out);
 	rc = frag_report_info_json(survey, trace, &out, err);
 	rc = rc ? rc : frag_outfile_commit(&out, err);
 	frag_outfile_abandon(&out);
+	frag_guard_file(NULL);
 	return rc;
 }
 

@@ -36,9 +36,11 @@ static int policies_exec(const struct frag_cmd *cmd, int argc, char **argv, int 
 	rc = frag_outfile_open(&out, json, err);
 	if (rc)
 		return rc;
+	frag_guard_file(&out);
 	rc = frag_report_policies_json(&out, err);
 	rc = rc ? rc : frag_outfile_commit(&out, err);
 	frag_outfile_abandon(&out);
+	frag_guard_file(NULL);
 	return rc;
 }
 

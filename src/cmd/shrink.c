@@ -73,6 +73,7 @@ static int write_rest(struct shrink *s, const struct frag_trace_info *info, cons
 
 	if (rc)
 		return rc;
+	frag_guard_file(&out);
 	rc = frag_outfile_pack(&out, s->rewrite.packing, err);
 	rc = rc ? rc : sink.ops->begin(&sink, info, err);
 	for (uint32_t i = 0; i < s->reduce.count && !rc; i++)
@@ -82,6 +83,7 @@ static int write_rest(struct shrink *s, const struct frag_trace_info *info, cons
 	if (sink.ops->fini && sink.state)
 		sink.ops->fini(&sink);
 	frag_outfile_abandon(&out);
+	frag_guard_file(NULL);
 	return rc;
 }
 
