@@ -47,9 +47,12 @@ NOMEM = ('out of host memory', 'Cannot allocate memory')
 # call: the end where it fails, and what is said
 ENDS = {'alloc': (6, NOMEM), 'read': (4, ('Input/output error',)), 'write': (6, ('No space left',)),
         'open': (6, ('Too many open files',)), 'rename': (6, ('Permission denied',)),
-        'thread': (3, ()), 'shrink': (4, ('',)), 'garble': (4, ('',))}
+        'thread': (3, ()), 'shrink': (4, ('',)), 'garble': (4, ('',)),
+        'once': (130, ()), 'twice': (130, ())}
 # what happens to the input, not to the program
 SPOILS = ('shrink', 'garble')
+# the second SIGINT ends the program by itself
+SIGNALS = {'once': (130,), 'twice': (130, -2)}
 EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
          'pytorch')
 
@@ -189,7 +192,22 @@ SPOILED = [
           ('o.ndjson',)),
     *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'shrink garble', ('o.ndjson',)),
 ]
-SCENES = RUNS + COMMANDS + SPOILED
+# a run writes what there is; what makes a file makes the whole of it, or nothing
+INTERRUPTED = [
+    *each(('convert', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('convert', '-q', 'snap.pickle', 'o.fsb'), 'once twice', ('o.fsb',)),
+    *each(('slice', '-q', '--from-step', '20000', 'long.ndjson', 'o.ndjson'), 'once twice',
+          ('o.ndjson',)),
+    *each(('anonymize', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('merge', '-q', 'trace.ndjson', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('info', '-q', '--json', 'o.json', 'long.ndjson'), 'once twice', ('o.json',)),
+    *each(('gen', 'training', '--layers', '1', '--iterations', '5', '-o', 'o.ndjson'),
+          'once twice', ('o.ndjson',)),
+    *each(('diff', '-b', 'made.json', '--update-baseline', '-p', 'buddy', '-q', 'long.ndjson',
+           'object.json'), 'once twice', ('made.json',)),
+]
+SCENES = RUNS + COMMANDS + SPOILED + INTERRUPTED
 
 
 def write_inputs(folder: Path) -> None:

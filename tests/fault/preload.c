@@ -3,7 +3,9 @@
  *
  * FAULT_CALL names the kind: alloc (malloc, calloc, realloc), read, write,
  * rename, open (of a file beside another) or thread; shrink and garble are reads
- * before which the file loses its second half, or gets other bytes in its middle.
+ * before which the file loses its second half, or gets other bytes in its middle;
+ * once and twice are reads, writes, openings and renamings before which so many
+ * SIGINT come.
  * FAULT_AT is the number of the first that fails, from 1; FAULT_ALL lets the later
  * ones fail too. Where FAULT_AT was reached, the file FAULT_MARK comes to be. Into
  * the file FAULT_LIVE goes, at the end, how many blocks of memory were never freed.
@@ -12,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +87,19 @@ static void *counted(void *block)
 	return block;
 }
 
+static void interrupt(void)
+{
+	const int number = errno;
+
+	if (fails("once", number))
+		raise(SIGINT);
+	if (fails("twice", number)) {
+		raise(SIGINT);
+		raise(SIGINT);
+	}
+	errno = number;
+}
+
 void *malloc(size_t size)
 {
 	return fails("alloc", ENOMEM) ? NULL : counted(__libc_malloc(size));
@@ -134,6 +150,7 @@ static void spoil(int fd, bool cut)
 
 ssize_t read(int fd, void *to, size_t n)
 {
+	interrupt();
 	if (fails("shrink", errno))
 		spoil(fd, true);
 	if (fails("garble", errno))
@@ -143,11 +160,13 @@ ssize_t read(int fd, void *to, size_t n)
 
 ssize_t write(int fd, const void *from, size_t n)
 {
+	interrupt();
 	return fails("write", ENOSPC) ? -1 : syscall(SYS_write, fd, from, n);
 }
 
 int rename(const char *from, const char *to)
 {
+	interrupt();
 	return fails("rename", EACCES) ? -1
 		: (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
@@ -156,6 +175,7 @@ int mkstemp64(char *name)
 {
 	char *end = name + strlen(name) - 1;
 
+	interrupt();
 	if (fails("open", EMFILE))
 		return -1;
 	/* one letter is enough where nobody else makes files */
