@@ -123,7 +123,7 @@ $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
 	$(call compile,FUZZ_CC,$(FUZZFLAGS))
 
 # Rewritten only when their text changes: flags rebuild everything, objects the archives.
-$(BUILD)/flags: text = $(CC) $(FUZZ_CC) $(CUDA_HOME) $(COMPILE) $(ALL_LDFLAGS) $(ALL_LDLIBS)
+$(BUILD)/flags: text = $(CC) $(COMPILE) : $(ALL_LDFLAGS) $(ALL_LDLIBS) : $(CUDA_HOME) $(FUZZ_CC) $(PICFLAGS)
 $(BUILD)/objects: text = $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS)
 $(BUILD)/flags $(BUILD)/objects: FORCE
 	@mkdir -p $(@D)
