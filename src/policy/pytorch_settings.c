@@ -129,7 +129,7 @@ static bool parse_interval(const char *text, size_t length, uint64_t *table, uin
 {
 	const char *colon = memchr(text, ':', length);
 	size_t key = colon ? (size_t)(colon - text) : 0;
-	uint32_t from = *next ? *next - 1 : 0, to;
+	uint32_t from, to;
 	uint64_t mb, code;
 
 	if (!colon || !parse_divisions(colon + 1, length - key - 1, true, &code))

@@ -42,7 +42,7 @@ static char *begin_event(struct perfetto *s, char *p, const char *kind, uint32_t
 static void note_time(struct frag_export *x, const struct frag_event *ev)
 {
 	struct perfetto *s = x->state;
-	char *end = s->time;
+	char *end;
 
 	if (!x->by_time)
 		end = frag_put_u64(s->time, ev->step);
