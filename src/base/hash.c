@@ -19,7 +19,22 @@ uint64_t frag_hash_seed(void)
 
 uint64_t frag_hash_text(const char *text, size_t length, uint64_t seed)
 {
+	const uint64_t factor = frag_hash_factor(seed);
 	uint64_t hash = seed ^ (uint64_t)length * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t word;
+
+	for (; length >= 8; length -= 8, text += 8) {
+		memcpy(&word, text, 8);
+		hash = frag_hash_fold(hash ^ word, factor);
+	}
+	word = 0;
+	memcpy(&word, text, length);
+	return frag_hash_fold(hash ^ word, factor);
+}
+
+uint64_t frag_hash_content(const char *text, size_t length, uint64_t salt)
+{
+	uint64_t hash = salt ^ (uint64_t)length * UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t word;
 
 	for (; length >= 8; length -= 8, text += 8) {

@@ -30,8 +30,10 @@ struct frag_map {
 /* A seed that an input's author cannot know. */
 uint64_t frag_hash_seed(void);
 
-/* 64 bits of a string. */
+/* 64 bits of a string, for a table: who does not know the seed cannot make two collide. */
 uint64_t frag_hash_text(const char *text, size_t length, uint64_t seed);
+/* The same for what has to be the same everywhere and for ever, and keeps nobody out. */
+uint64_t frag_hash_content(const char *text, size_t length, uint64_t salt);
 
 bool frag_map_init(struct frag_map *map, uint64_t seed);
 void frag_map_fini(struct frag_map *map);
@@ -49,13 +51,33 @@ static inline uint64_t frag_hash_mix(uint64_t x)
 	return x;
 }
 
+/* A factor that only the seed's owner knows. */
+static inline uint64_t frag_hash_factor(uint64_t seed)
+{
+	return (seed ^ UINT64_C(0xa0761d6478bd642f)) * UINT64_C(0xe7037ed1a0b428db) | 1;
+}
+
+/* Both halves of the product: each bit of a moves many of the result, which ones b decides. */
+static inline uint64_t frag_hash_fold(uint64_t a, uint64_t b)
+{
+	__extension__ typedef unsigned __int128 wide;
+	const wide product = (wide)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t frag_hash_key(uint64_t key, uint64_t seed)
+{
+	return frag_hash_fold(key ^ seed, frag_hash_factor(seed));
+}
+
 /*
  * The first entry of the key at or after *at, which starts as
  * frag_map_home(); FRAG_MAP_NONE where there is no more.
  */
 static inline uint32_t frag_map_home(const struct frag_map *map, uint64_t key)
 {
-	return (uint32_t)frag_hash_mix(key ^ map->seed) & map->mask;
+	return (uint32_t)frag_hash_key(key, map->seed) & map->mask;
 }
 
 static inline uint32_t frag_map_next(const struct frag_map *map, uint64_t key, uint32_t *at)

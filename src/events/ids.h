@@ -45,7 +45,7 @@ void frag_ids_remove(struct frag_ids *ids, struct frag_found found);
 static inline uint32_t frag_id_hash(const struct frag_ids *ids, const struct frag_handle *id)
 {
 	return id->text ? (uint32_t)frag_hash_text(id->text, (size_t)id->number, ids->seed)
-			: (uint32_t)frag_hash_mix(id->number ^ ids->seed);
+			: (uint32_t)frag_hash_key(id->number, ids->seed);
 }
 
 static inline bool frag_same_handle(const struct frag_handle *a, const struct frag_handle *b)

@@ -366,7 +366,7 @@ static void note_time(struct frag_trace *t, const struct frag_record *rec)
 
 static uint64_t handle_content(const struct frag_handle *h)
 {
-	return h->text ? ~frag_hash_text(h->text, (size_t)h->number, 0) : h->number;
+	return h->text ? ~frag_hash_content(h->text, (size_t)h->number, 0) : h->number;
 }
 
 /* Mixes the event's members into the identity of the trace: an odd multiplier for each. */
@@ -390,7 +390,7 @@ static void note_content(struct frag_trace *t, const struct frag_record *rec,
 	if (ev->tag)
 		x += t->tags.tags[ev->tag].content * UINT64_C(0x589965cc75374cc3);
 	else if (rec->members & FRAG_HAS_TAG)
-		x += frag_hash_text(rec->tag.text, rec->tag.length, 0);
+		x += frag_hash_content(rec->tag.text, rec->tag.length, 0);
 	if (rec->members & FRAG_HAS_DEVICE)
 		x += (rec->device + 1) * UINT64_C(0x1d8e4e27c47d124f);
 	if (rec->members & FRAG_HAS_POOL)
@@ -398,7 +398,7 @@ static void note_content(struct frag_trace *t, const struct frag_record *rec,
 	if (rec->members & FRAG_HAS_PENDING)
 		x += rec->pending;
 	if (ev->text.text)
-		x += frag_hash_text(ev->text.text, ev->text.length, 1);
+		x += frag_hash_content(ev->text.text, ev->text.length, 1);
 	if (rec->op == FRAG_OP_SET_FRACTION) {
 		memcpy(&bits, &rec->fraction, sizeof(bits));
 		x += bits * UINT64_C(0x3c79ac492ba7b653);

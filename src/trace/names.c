@@ -109,7 +109,7 @@ static uint32_t add_tag(struct frag_tags *t, struct frag_text text, uint64_t has
 	memcpy(copy, text.text, text.length);
 	t->tags[i] = (struct frag_tag){
 		.text = copy, .length = text.length, .users = 1, .hash = hash,
-		.content = frag_hash_text(text.text, text.length, 0),
+		.content = frag_hash_content(text.text, text.length, 0),
 	};
 	return i;
 }
