@@ -69,7 +69,7 @@ static inline uint32_t frag_scan_digits(const char *p, uint64_t *value)
 
 /*
  * An integer below 2^53 without sign, fraction and exponent: its end. NULL
- * without a fail where it is a value of another kind.
+ * without a fail where it is a value of another kind. Looks ahead likewise.
  */
 static inline const char *frag_scan_integer(const char *p, uint64_t *out)
 {

@@ -471,12 +471,16 @@ static void test_integers(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < LENGTH(cases); i++) {
 		uint64_t value = 77;
-		const char *end = frag_scan_integer(cases[i].text, &value);
+		struct window w;
+		const char *end;
 
+		open_window(&w, cases[i].text, strlen(cases[i].text));
+		end = frag_scan_integer(w.begin, &value);
 		if (!cases[i].length)
 			assert_null(end);
 		else
-			assert_ptr_equal(end, cases[i].text + cases[i].length);
+			assert_ptr_equal(end, w.begin + cases[i].length);
+		free(w.memory);
 		assert_true(value == (cases[i].length ? cases[i].value : 77));
 	}
 }
