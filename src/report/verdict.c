@@ -10,20 +10,6 @@
 #define EVENTS_BEFORE 3
 #define EVENTS_BEHIND 1
 
-static const char *const action_names[] = {
-	[FRAG_ACT_ALLOC] = "alloc",
-	[FRAG_ACT_FREE_REQUESTED] = "free_requested",
-	[FRAG_ACT_FREE_COMPLETED] = "free_completed",
-	[FRAG_ACT_SEGMENT_ALLOC] = "segment_alloc",
-	[FRAG_ACT_SEGMENT_FREE] = "segment_free",
-	[FRAG_ACT_SEGMENT_MAP] = "segment_map",
-	[FRAG_ACT_SEGMENT_UNMAP] = "segment_unmap",
-	[FRAG_ACT_OOM] = "oom",
-	[FRAG_ACT_SNAPSHOT] = "snapshot",
-	[FRAG_ACT_ANNOTATE] = "annotate",
-	[FRAG_ACT_OTHER] = "other",
-};
-
 static const char *const decision_names[] = {
 	[FRAG_DECIDED_ADDRESS] = "a block's address",
 	[FRAG_DECIDED_ALLOC] = "a segment obtained",
@@ -79,7 +65,7 @@ static void put_event(const struct frag_snap_device *d, uint32_t i, bool this, F
 	char size[FRAG_NUMBER_ROOM];
 
 	fprintf(f, "  %c [%" PRIu32 "] %-14s 0x%" PRIx64 " %s", this ? '>' : ' ', i,
-		action_names[e->action], e->addr, frag_size_text(size, e->size));
+		frag_action_name((enum frag_action)e->action), e->addr, frag_size_text(size, e->size));
 	if (e->stream)
 		fprintf(f, ", stream 0x%" PRIx64, e->stream);
 	if (e->pool && e->pool != FRAG_NO_POOL)

@@ -30,6 +30,9 @@ enum frag_action {
 	FRAG_ACT_OTHER,         /* unknown: left out */
 };
 
+/* As PyTorch writes it: "segment_alloc". */
+const char *frag_action_name(enum frag_action action);
+
 /* What an event of the log means once its neighbours are known. */
 enum frag_role {
 	FRAG_ROLE_NONE,         /* says nothing new */

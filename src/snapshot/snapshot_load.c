@@ -219,7 +219,7 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 	return 0;
 }
 
-static uint8_t find_action(struct load *load, const struct frag_value *value)
+const char *frag_action_name(enum frag_action action)
 {
 	static const char *const names[] = {
 		[FRAG_ACT_ALLOC] = "alloc",
@@ -232,13 +232,19 @@ static uint8_t find_action(struct load *load, const struct frag_value *value)
 		[FRAG_ACT_OOM] = "oom",
 		[FRAG_ACT_SNAPSHOT] = "snapshot",
 		[FRAG_ACT_ANNOTATE] = "annotate",
+		[FRAG_ACT_OTHER] = "other",
 	};
 
+	return names[action];
+}
+
+static uint8_t find_action(struct load *load, const struct frag_value *value)
+{
 	for (uint8_t i = 0; i < FRAG_ACT_OTHER; i++)
 		if (load->actions[i] == value)
 			return i;
 	for (uint8_t i = 0; i < FRAG_ACT_OTHER; i++) {
-		if (frag_text_is(value, names[i])) {
+		if (frag_text_is(value, frag_action_name((enum frag_action)i))) {
 			load->actions[i] = value;
 			return i;
 		}
