@@ -55,10 +55,4 @@ static inline bool frag_same_handle(const struct frag_handle *a, const struct fr
 	return !a->text || memcmp(a->text, b->text, (size_t)a->number) == 0;
 }
 
-/* Fetches the entry that the id will be looked for in. */
-static inline void frag_ids_expect(const struct frag_ids *ids, const struct frag_handle *id)
-{
-	__builtin_prefetch(&ids->entries[frag_id_hash(ids, id) & ids->mask]);
-}
-
 #endif

@@ -62,14 +62,17 @@ struct frag_found frag_lives_announced(const struct frag_lives *l, const struct 
 	return find(l, &l->announced, id);
 }
 
-void frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id)
+uint32_t frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id)
 {
-	frag_ids_expect(&l->live, id);
+	const uint32_t hash = frag_id_hash(&l->live, id);
+
+	__builtin_prefetch(&l->live.entries[hash & l->live.mask]);
+	return hash;
 }
 
-void frag_lives_approach(const struct frag_lives *l, const struct frag_handle *id)
+void frag_lives_approach(const struct frag_lives *l, uint32_t hash)
 {
-	const uint32_t slot = l->live.entries[frag_id_hash(&l->live, id) & l->live.mask].slot;
+	const uint32_t slot = l->live.entries[hash & l->live.mask].slot;
 
 	if (slot != NO_SLOT)
 		__builtin_prefetch(&l->lives[slot]);

@@ -57,9 +57,12 @@ struct frag_found frag_lives_find(const struct frag_lives *l, const struct frag_
 /* The oldest block of this id that waits for its `complete`. */
 struct frag_found frag_lives_announced(const struct frag_lives *l, const struct frag_handle *id);
 
-/* An event of this id comes soon: fetches what it will read first, and then, nearer, next. */
-void frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id);
-void frag_lives_approach(const struct frag_lives *l, const struct frag_handle *id);
+/*
+ * An event of this id comes soon: fetches what it will read first, and then,
+ * nearer, by the hash that the first one answers, what next.
+ */
+uint32_t frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id);
+void frag_lives_approach(const struct frag_lives *l, uint32_t hash);
 
 /* A new block, whose id was not found; NO_SLOT where memory is short. */
 uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,

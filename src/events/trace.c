@@ -267,21 +267,24 @@ static void settle_ended(struct frag_trace *t, uint32_t count)
 }
 
 /*
- * The next records of the stretch, at most `most`. What stopped it: 1, it is full;
+ * The next records of the stretch, at most AHEAD. What stopped it: 1, it is full;
  * 0, the stretch is used up; or what is wrong with the record behind them.
  */
-static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t most,
-		      uint32_t *count, const char **kind, struct frag_error *err)
+static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t *count,
+		      const char **kind, struct frag_error *err)
 {
+	uint32_t hashes[AHEAD], ids = 0;
 	int rc = 1;
 
-	for (*count = 0; *count < most; ++*count) {
+	for (*count = 0; *count < AHEAD; ++*count) {
 		rc = t->source->next(t->state, &ahead[*count], kind, err);
 		if (rc != 1)
 			break;
 		if (ahead[*count].members & FRAG_HAS_ID)
-			frag_lives_expect(&t->lives, &ahead[*count].id);
+			hashes[ids++] = frag_lives_expect(&t->lives, &ahead[*count].id);
 	}
+	for (uint32_t i = 0; i < ids; i++)
+		frag_lives_approach(&t->lives, hashes[i]);
 	return rc;
 }
 
@@ -307,14 +310,13 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 
 	while (*count <= BATCH - AHEAD && t->stretch) {
 		struct frag_error behind;       /* what is wrong with the record behind them */
-		const char *kind = NULL, *kind_behind = NULL;
+		const char *kind_behind = NULL;
 		uint32_t n;
-		int rc, rc_behind = read_ahead(t, ahead, AHEAD, &n, &kind_behind, &behind);
+		int rc, rc_behind = read_ahead(t, ahead, &n, &kind_behind, &behind);
 
-		for (uint32_t i = 0; i < n; i++)
-			if (ahead[i].members & FRAG_HAS_ID)
-				frag_lives_approach(&t->lives, &ahead[i].id);
 		for (uint32_t i = 0; i < n; i++) {
+			const char *kind = NULL;
+
 			rc = frag_resolve(t, &ahead[i], &t->events[*count], &kind, err);
 			if (rc == 0 && t->records)
 				t->records[*count] = ahead[i];
