@@ -16,23 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from tap import Tap  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MIB = 1 << 20
 STRICT = ['-std=c11', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Werror']
-
-
-class Tap:
-    def __init__(self) -> None:
-        self.number = self.failed = 0
-
-    def result(self, name: str, *faults: object) -> None:
-        wrong = [x for x in faults if x]
-        self.number += 1
-        self.failed += bool(wrong)
-        print(f'{"not " if wrong else ""}ok {self.number} - {name}')
-        for x in wrong:
-            print('#   ' + str(x).strip().replace('\n', '\n#   '))
 
 
 class Stage:

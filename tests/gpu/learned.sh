@@ -6,33 +6,8 @@
 set -eu
 
 cd "$(dirname "$0")/../.."
-program=${FRAGSIM:-build/fragsim}
-trace=${TRACES:-traces}/resnet50_train_bs32_fp32.ndjson.gz
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-number=0
-failed=0
-
-echo '{"op":"alloc","id":1,"size":1000}' >"$folder/first.ndjson"
-status=0
-why=$("$program" replay -q "$folder/first.ndjson" 2>&1) || status=$?
-if [ "$status" -eq 5 ]; then
-	echo "1..0 # SKIP ${why#fragsim: }"
-	exit 0
-fi
-
-# report STATUS TITLE: one test, good where STATUS is 0; its output is in $folder/out.
-report()
-{
-	number=$((number + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $number - $2"
-		return
-	fi
-	echo "not ok $number - $2"
-	tail -n 20 "$folder/out" | sed 's/^/#   /'
-	failed=1
-}
+. tests/gpu/begin.inc
+trace=$traces/resnet50_train_bs32_fp32.ndjson.gz
 
 # good TITLE COMMAND...: one test, good where the command is.
 good()

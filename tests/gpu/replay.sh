@@ -7,33 +7,7 @@
 set -eu
 
 cd "$(dirname "$0")/../.."
-program=${FRAGSIM:-build/fragsim}
-traces=${TRACES:-traces}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-number=0
-failed=0
-
-echo '{"op":"alloc","id":1,"size":1000}' >"$folder/first.ndjson"
-status=0
-why=$("$program" replay -q "$folder/first.ndjson" 2>&1) || status=$?
-if [ "$status" -eq 5 ]; then
-	echo "1..0 # SKIP ${why#fragsim: }"
-	exit 0
-fi
-
-# report STATUS TITLE: one test, good where STATUS is 0; its output is in $folder/out.
-report()
-{
-	number=$((number + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $number - $2"
-		return
-	fi
-	echo "not ok $number - $2"
-	tail -n 20 "$folder/out" | sed 's/^/#   /'
-	failed=1
-}
+. tests/gpu/begin.inc
 
 # figure NAME: of the device, as replay found it, from the result of the last one.
 figure()

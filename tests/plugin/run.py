@@ -19,6 +19,8 @@ import jsonschema
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bad_plugins  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from tap import Tap  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TRACES = ('moe_train_dispatch', 'bert_base_infer_varlen')
@@ -33,19 +35,6 @@ SETTINGS = [            # each policy, and keys where they lead to other verbs
     'buddy:min=1024', 'sizeclass:slab=4MiB', 'direct', 'pytorch',
     'pytorch:expandable_segments=True', 'pytorch:max_split_size_mb=64,roundup_power2_divisions=4',
 ]
-
-
-class Tap:
-    def __init__(self) -> None:
-        self.number = self.failed = 0
-
-    def result(self, name: str, *faults: object) -> None:
-        wrong = [x for x in faults if x]
-        self.number += 1
-        self.failed += bool(wrong)
-        print(f'{"not " if wrong else ""}ok {self.number} - {name}')
-        for x in wrong:
-            print('#   ' + str(x).strip().replace('\n', '\n#   '))
 
 
 class Bench:

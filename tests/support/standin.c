@@ -477,6 +477,25 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
 	return cudaSuccess;
 }
 
+/* Begins a call about a piece that should be there; without it, *out is NULL and the call fails. */
+static cudaError_t enter_about(enum kind kind, const void *handle, const char *call,
+			       struct piece **out)
+{
+	char what[80];
+	cudaError_t e = standin_enter();
+
+	*out = NULL;
+	if (e)
+		return e;
+	*out = standin_find(kind, (uint64_t)(uintptr_t)handle);
+	if (*out)
+		return cudaSuccess;
+	snprintf(what, sizeof(what), "%s of what is no %s", call,
+		 kind == STREAM ? "stream" : "event");
+	standin_mistake(what);
+	return standin_fail(cudaErrorInvalidResourceHandle);
+}
+
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 {
 	cudaError_t e = standin_enter();
@@ -495,15 +514,10 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
 	struct piece *p;
-	cudaError_t e = standin_enter();
+	cudaError_t e = enter_about(STREAM, stream, "cudaStreamDestroy", &p);
 
 	if (e)
 		return e;
-	p = standin_find(STREAM, (uint64_t)(uintptr_t)stream);
-	if (!p) {
-		standin_mistake("cudaStreamDestroy of what is no stream");
-		return standin_fail(cudaErrorInvalidResourceHandle);
-	}
 	catch_up(false, p->at, UINT64_MAX);
 	standin_drop(p);
 	return cudaSuccess;
@@ -554,15 +568,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
 	struct piece *p;
-	cudaError_t e = standin_enter();
+	cudaError_t e = enter_about(EVENT, event, "cudaEventSynchronize", &p);
 
 	if (e)
 		return e;
-	p = standin_find(EVENT, (uint64_t)(uintptr_t)event);
-	if (!p) {
-		standin_mistake("cudaEventSynchronize of what is no event");
-		return standin_fail(cudaErrorInvalidResourceHandle);
-	}
 	catch_up(false, p->stream, p->position);
 	standin_settle_pools();
 	return cudaSuccess;
@@ -571,15 +580,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
 	struct piece *p;
-	cudaError_t e = standin_enter();
+	cudaError_t e = enter_about(EVENT, event, "cudaEventDestroy", &p);
 
 	if (e)
 		return e;
-	p = standin_find(EVENT, (uint64_t)(uintptr_t)event);
-	if (!p) {
-		standin_mistake("cudaEventDestroy of what is no event");
-		return standin_fail(cudaErrorInvalidResourceHandle);
-	}
 	standin_drop(p);
 	return cudaSuccess;
 }
