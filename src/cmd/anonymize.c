@@ -101,11 +101,9 @@ static int anonymize_exec(const struct frag_cmd *cmd, int argc, char **argv, int
 	(void)status;
 	a.rewrite.ctx = &a;
 	rc = frag_options(cmd, argc, argv, &a, set_option, &rest, err);
+	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (rc || !rest)
 		return rc;
-	if (argc - rest != 2)
-		return frag_usage(cmd, argc - rest < 2 ? "IN and OUT are wanted" : "too many files",
-				  err);
 	rc = frag_rewrite_find_form(&a.rewrite, argv[rest + 1], err);
 	if (rc)
 		return rc;

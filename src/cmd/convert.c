@@ -104,10 +104,8 @@ static int convert_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 	(void)status;
 	frag_run_options_init(&c.run);
 	rc = frag_options(cmd, argc, argv, &c, set_option, &rest, err);
-	if (!rc && rest && argc - rest != 2)
-		rc = frag_usage(cmd, argc - rest < 2 ? "IN and OUT are wanted" : "too many files",
-				err);
-	else if (!rc && rest)
+	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
+	if (!rc && rest)
 		rc = convert(&c, cmd, argv[rest], argv[rest + 1], err);
 	frag_run_options_fini(&c.run);
 	return rc;

@@ -26,6 +26,13 @@ int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct f
 	return 0;
 }
 
+int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error *err)
+{
+	if (count == 2)
+		return 0;
+	return frag_usage(cmd, count < 2 ? "IN and OUT are wanted" : "too many files", err);
+}
+
 int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err)
 {
 	size_t length;

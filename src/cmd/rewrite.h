@@ -32,6 +32,9 @@ struct frag_rewrite {
 /* One of the options above; -FRAG_EUSAGE */
 int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err);
 
+/* Are the words behind the options IN and OUT? -FRAG_EUSAGE */
+int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error *err);
+
 /* The form and packing that OUT's name stands for, unless one was given. -FRAG_EUSAGE */
 int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err);
 

@@ -143,11 +143,9 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	frag_reduce_init(&s.reduce);
 	s.reduce.tries_most = 10000;
 	rc = frag_options(cmd, argc, argv, &s, set_option, &rest, err);
+	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (rc || !rest)
 		return rc;
-	if (argc - rest != 2)
-		return frag_usage(cmd, argc - rest < 2 ? "IN and OUT are wanted" : "too many files",
-				  err);
 	rc = frag_choice_parse(&s.choice, s.policy, err);
 	rc = rc ? rc : frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
 	if (!rc && !s.rewrite.form->lossless)

@@ -142,11 +142,9 @@ static int slice_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	s.rewrite.ctx = &s;
 	frag_cut_init(&s.cut);
 	rc = frag_options(cmd, argc, argv, &s, set_option, &rest, err);
+	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (rc || !rest)
 		return rc;
-	if (argc - rest != 2)
-		return frag_usage(cmd, argc - rest < 2 ? "IN and OUT are wanted" : "too many files",
-				  err);
 	rc = frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
 	rc = rc ? rc : frag_rewrite(&s.rewrite, argv[rest], argv[rest + 1], err);
 	frag_cut_fini(&s.cut);
