@@ -81,9 +81,15 @@ void frag_device_close(struct frag_device *dev);
 uint64_t frag_device_round(const struct frag_device *dev, uint64_t bytes);
 
 /* total - context - other - used; only where total is not 0. May be negative. */
-int64_t frag_device_free(const struct frag_device *dev);
+static inline int64_t frag_device_free(const struct frag_device *dev)
+{
+	return (int64_t)(dev->total - dev->context - dev->other - dev->used);
+}
 
 /* context + used: what the process holds. */
-uint64_t frag_device_process(const struct frag_device *dev);
+static inline uint64_t frag_device_process(const struct frag_device *dev)
+{
+	return dev->context + dev->used;
+}
 
 #endif

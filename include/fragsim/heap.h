@@ -59,6 +59,13 @@ struct frag_segment_view {
 	bool kept;              /* an initial pool: never released */
 };
 
+/* What a policy has answered a request with. */
+struct frag_allocation {
+	uint64_t offset, bytes; /* within the segment */
+	uint64_t asked;
+	uint32_t ordinal, pool; /* of the segment */
+};
+
 struct frag_list_view {
 	uint32_t pool, which;
 	uint32_t count;         /* free blocks */
@@ -125,6 +132,8 @@ uint64_t frag_heap_granularity(const struct frag_heap *h);      /* the device's 
 uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes);
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s);
+/* False where b is no allocated block. */
+bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct frag_allocation *out);
 struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list);
 
 /* What the device calls the segment of b, which must be a block. */

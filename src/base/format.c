@@ -70,7 +70,7 @@ char *frag_put_fixed4(char *p, double value)
 	uint64_t units;
 	uint32_t part;
 
-	if (signbit(value) || !(value < 1e9))
+	if (signbit(value) || !(value < 1e7))
 		return p + snprintf(p, FRAG_NUMBER_ROOM, "%.4f", value);
 	units = frag_scaled(value, 1e4, 4);
 	part = (uint32_t)(units % 10000);

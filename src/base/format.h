@@ -33,18 +33,18 @@ char *frag_put_csv(char *p, const char *text, size_t length);
 /*
  * value * scale, 10 to the power of decimals, rounded to the nearest integer as
  * decimal printing rounds it: on the exact binary value, a tie to even. value is
- * from 0 to 1e9. The product of doubles decides, except near a tie, where its own
- * rounding could mislead: there printf does.
+ * from 0 to 1e7. The product of doubles decides, except near a tie, where its own
+ * rounding could mislead: there printf does. Adding 1.5 * 2^52 leaves no place
+ * behind the point, which rounds faster than a way through an integer.
  */
 uint64_t frag_scaled_tie(double value, int decimals);
 static inline uint64_t frag_scaled(double value, double scale, int decimals)
 {
 	const double product = value * scale;
-	const int64_t whole = (int64_t)product; /* floor() is a call on plain x86-64 */
-	const double rest = product - (double)whole;
+	const double nearest = product + 0x1.8p52 - 0x1.8p52;
 
-	if (fabs(rest - 0.5) > 0.0001)
-		return (uint64_t)(whole + (rest > 0.5));
+	if (fabs(product - nearest) < 0.4999)
+		return (uint64_t)(int64_t)nearest;
 	return frag_scaled_tie(value, decimals);
 }
 

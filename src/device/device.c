@@ -39,13 +39,3 @@ uint64_t frag_device_round(const struct frag_device *dev, uint64_t bytes)
 
 	return rest ? bytes + (to - rest) : bytes;
 }
-
-int64_t frag_device_free(const struct frag_device *dev)
-{
-	return (int64_t)(dev->total - dev->context - dev->other - dev->used);
-}
-
-uint64_t frag_device_process(const struct frag_device *dev)
-{
-	return dev->context + dev->used;
-}

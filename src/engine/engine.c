@@ -35,6 +35,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	if (!e->policy.heap || (ops->state_size && !e->policy.state)
 	    || !frag_tally_init(&e->tally))
 		return frag_fail_nomem(err);
+	e->books = frag_heap_books(e->policy.heap);
 	return 0;
 }
 
@@ -162,13 +163,12 @@ static int put_back(struct frag_engine *e, const struct frag_spot *place,
 	return rc;
 }
 
-/* Has one more block been allocated, and is it the one that the policy answered? */
+/* One more block is allocated, as was asked, and it is the one that the policy answered. */
 static bool truthful(const struct frag_engine *e, const struct frag_request *rq,
-		     const struct frag_block_view *k, uint32_t blocks_before)
+		     const struct frag_allocation *a, uint32_t blocks_before)
 {
-	return frag_heap_books(e->policy.heap)->blocks == blocks_before + 1
-	       && k->state == FRAG_ALLOCATED && k->asked == rq->bytes && k->bytes >= rq->bytes
-	       && frag_heap_look_segment(e->policy.heap, k->segment).pool == rq->pool;
+	return e->books->blocks == blocks_before + 1 && a->asked == rq->bytes
+	       && a->bytes >= rq->bytes && a->pool == rq->pool;
 }
 
 static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slot,
@@ -178,9 +178,8 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
 		.stream_order = ev->stream_order,
 	};
-	const uint32_t blocks_before = frag_heap_books(e->policy.heap)->blocks;
-	struct frag_block_view k;
-	uint32_t calls;
+	const uint32_t blocks_before = e->books->blocks;
+	struct frag_allocation a;
 	int rc;
 
 	e->counts.allocs++;
@@ -188,15 +187,13 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 		.block = SLOT_EMPTY, .tag = ev->tag, .birth = ev->step, .device = ev->device,
 	};
 	if (!rq.bytes) {
-		e->counts.hits++;
 		step->placed = true;
 		return 0;
 	}
 	rc = put_back(e, ev->place, &rq, &slot->block);
 	if (!rc && slot->block == FRAG_NO_BLOCK)
 		rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
-	if (rc == -FRAG_EDEVMEM
-	    && frag_heap_books(e->policy.heap)->blocks == blocks_before) {
+	if (rc == -FRAG_EDEVMEM && e->books->blocks == blocks_before) {
 		slot->block = SLOT_FAILED;
 		step->status = FRAG_STEP_OOM;
 		e->counts.ooms++;
@@ -204,26 +201,23 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 	}
 	if (rc)
 		return explain(e, rc, err);
-	k = frag_heap_look(e->policy.heap, slot->block);
-	if (!truthful(e, &rq, &k, blocks_before))
+	if (!frag_heap_look_allocated(e->policy.heap, slot->block, &a)
+	    || !truthful(e, &rq, &a, blocks_before))
 		return explain(e, -FRAG_EPOLICY, err);
 	step->placed = true;
-	step->segment = frag_heap_look_segment(e->policy.heap, k.segment).ordinal;
-	step->offset = k.offset;
-	step->bytes = k.bytes;
-	frag_heap_calls(e->policy.heap, &calls);
-	e->counts.hits += calls == 0;
+	step->segment = a.ordinal;
+	step->offset = a.offset;
+	step->bytes = a.bytes;
 	return 0;
 }
 
 /* The policy frees an allocated block: one less there must be. */
 static int free_live(struct frag_engine *e, frag_block b)
 {
-	const struct frag_books *books = frag_heap_books(e->policy.heap);
-	const uint32_t blocks_before = books->blocks;
+	const uint32_t blocks_before = e->books->blocks;
 	int rc = e->policy.ops->free(&e->policy, b);
 
-	return !rc && books->blocks + 1 != blocks_before ? -FRAG_EPOLICY : rc;
+	return !rc && e->books->blocks + 1 != blocks_before ? -FRAG_EPOLICY : rc;
 }
 
 static int run_free(struct frag_engine *e, const struct frag_event *ev,
@@ -348,4 +342,5 @@ void frag_engine_settle(struct frag_engine *e, const struct frag_event *ev, stru
 			ev->members & FRAG_HAS_T ? &ev->t : NULL);
 	step->metrics = &e->tally.now;
 	step->calls = frag_heap_calls(e->policy.heap, &step->call_count);
+	e->counts.hits += step->placed && step->call_count == 0;
 }

@@ -27,6 +27,7 @@ struct frag_plant {
 struct frag_engine {
 	struct frag_device device;
 	struct frag_policy policy;
+	const struct frag_books *books; /* its heap's */
 	struct frag_error said;         /* why the policy failed, where it said so */
 	struct frag_tally tally;
 	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */

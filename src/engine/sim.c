@@ -23,6 +23,7 @@ struct frag_sim {
 	uint32_t slot_count, slot_capacity;
 	struct frag_observer observers[FRAG_OBSERVERS_MOST];
 	uint32_t observer_count;
+	bool watched;                   /* by observers, or for --check */
 	uint32_t stopped;               /* devices whose run an OOM has ended */
 	bool begun;                     /* the devices are */
 	bool fed;                       /* a batch was */
@@ -69,6 +70,7 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 	sim->choice = *choice;
 	if (options)
 		sim->options = *options;
+	sim->watched = sim->options.check;
 	sim->trace = trace;
 	rc = rc ? rc : open_engines(sim, err);
 	if (rc) {
@@ -99,6 +101,7 @@ int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer)
 	if (sim->observer_count == FRAG_OBSERVERS_MOST)
 		return -FRAG_ENOMEM;
 	sim->observers[sim->observer_count++] = *observer;
+	sim->watched = true;
 	return 0;
 }
 
@@ -189,6 +192,8 @@ static int conclude(struct frag_sim *sim, uint32_t d, struct frag_step *step,
 	int rc = 0;
 
 	frag_engine_settle(&sim->engines[d], ev, step);
+	if (!sim->watched && ev->op != FRAG_OP_MARK)
+		return 0;
 	if (sim->options.check)
 		rc = check_step(sim, d, ev, err);
 	for (uint32_t i = 0; i < sim->observer_count && !rc; i++)
@@ -278,14 +283,14 @@ static int make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err
 	return 0;
 }
 
-static int feed(struct frag_sim *sim, const struct frag_event *ev, struct frag_error *err)
+static inline int feed(struct frag_sim *sim, const struct frag_event *ev, struct frag_error *err)
 {
-	int rc = 0;
+	if (ev->op == FRAG_OP_ALLOC && ev->slot >= sim->slot_count) {
+		int rc = make_slot(sim, ev->slot, err);
 
-	if (ev->op == FRAG_OP_ALLOC && ev->slot >= sim->slot_count)
-		rc = make_slot(sim, ev->slot, err);
-	if (rc)
-		return rc;
+		if (rc)
+			return rc;
+	}
 	return ev->device == FRAG_ALL ? step_everywhere(sim, ev, err)
 				      : step_on(sim, ev->device, ev, err);
 }
@@ -341,7 +346,7 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 	*count = sim->device_count;
 	for (uint32_t d = 0; d < sim->device_count && !sim->retired; d++) {
 		struct frag_result *r = &sim->results[d];
-		const struct frag_engine *e = &sim->engines[d];
+		struct frag_engine *e = &sim->engines[d];
 		const struct frag_books *b = frag_heap_books(e->policy.heap);
 
 		r->choice = sim->choice;

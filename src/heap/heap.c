@@ -120,6 +120,22 @@ struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_
 	};
 }
 
+bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct frag_allocation *out)
+{
+	const struct segment *g;
+	const struct block *k;
+
+	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
+		return false;
+	k = &h->blocks[b];
+	g = &h->segments[k->segment];
+	*out = (struct frag_allocation){
+		.offset = k->offset, .bytes = k->bytes, .asked = k->asked,
+		.ordinal = g->ordinal, .pool = g->pool,
+	};
+	return true;
+}
+
 struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list)
 {
 	const struct frag_free_list *l;

@@ -222,14 +222,34 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 	}
 }
 
-void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-		      const struct frag_entry *e)
+/* Into a leaf that has room: without a call, as there are few entries to move. */
+static inline void insert_here(struct frag_node *leaf, enum frag_order order,
+			       const struct frag_entry *e)
+{
+	uint32_t i = leaf->count++;
+
+	for (; i > 0 && before(e, &leaf->low[i - 1], order); i--)
+		leaf->low[i] = leaf->low[i - 1];
+	leaf->low[i] = *e;
+}
+
+/* Out of a leaf. */
+static inline void remove_here(struct frag_node *leaf, enum frag_order order,
+			       const struct frag_entry *e)
+{
+	uint32_t i = rank(leaf, e, order);
+
+	leaf->count--;
+	for (; i < leaf->count; i++)
+		leaf->low[i] = leaf->low[i + 1];
+}
+
+static void insert_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			 const struct frag_entry *e)
 {
 	struct path path;
 	uint32_t leaf, upper = 0, into, at;
 
-	if (!*root)
-		*root = new_node(pool, true);
 	leaf = into = descend(pool, *root, e, order, &path);
 	at = rank(&pool->nodes[leaf], e, order);
 	if (pool->nodes[leaf].count == FRAG_FANOUT) {
@@ -244,6 +264,20 @@ void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order 
 	add_child(pool, root, order, &path, leaf, upper);
 	if (order == FRAG_BY_ADDRESS || at == 0 || upper)
 		describe_path(pool, &path, order);
+}
+
+void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      const struct frag_entry *e)
+{
+	struct frag_node *top;
+
+	if (!*root)
+		*root = new_node(pool, true);
+	top = &pool->nodes[*root];
+	if (top->leaf && top->count < FRAG_FANOUT)
+		insert_here(top, order, e);
+	else
+		insert_below(pool, root, order, e);
 }
 
 /* Merges child `at` of a node with a neighbour where both fit well into one. */
@@ -266,8 +300,8 @@ static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum f
 	describe(pool, parent, left, order);
 }
 
-void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-		      const struct frag_entry *e)
+static void remove_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			 const struct frag_entry *e)
 {
 	struct path path;
 	uint32_t n = descend(pool, *root, e, order, &path);
@@ -295,6 +329,21 @@ void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order 
 		*root = pool->nodes[old].leaf || !pool->nodes[old].count
 			? 0 : pool->nodes[old].child[0];
 		drop_node(pool, old);
+	}
+}
+
+void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      const struct frag_entry *e)
+{
+	struct frag_node *top = &pool->nodes[*root];
+
+	if (!top->leaf) {
+		remove_below(pool, root, order, e);
+	} else if (top->count > 1) {
+		remove_here(top, order, e);
+	} else {
+		drop_node(pool, *root);
+		*root = 0;
 	}
 }
 

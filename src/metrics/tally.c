@@ -1,41 +1,19 @@
 /* tally.c - metrics after each step, and what is kept of them over a run. */
 #include "metrics/tally.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "metrics/fragmentation.h"
-#include "metrics/histogram.h"
 
 bool frag_tally_init(struct frag_tally *tally)
 {
-	*tally = (struct frag_tally){ .steps = 0 };
-	for (int i = 0; i < FRAG_SERIES; i++) {
-		tally->series.min[i] = INFINITY;
-		tally->series.max[i] = -INFINITY;
-	}
-	tally->series.histograms = calloc(FRAG_SERIES, sizeof(*tally->series.histograms));
-	return tally->series.histograms != NULL;
+	*tally = (struct frag_tally){ .series = frag_series_new() };
+	return tally->series != NULL;
 }
 
 void frag_tally_fini(struct frag_tally *tally)
 {
-	free(tally->series.histograms);
-}
-
-/* weight: how long the last value lasted. */
-static inline void add(struct frag_series *s, int i, double value, double weight)
-{
-	if (weight > 0)
-		s->weighted[i] += s->last[i] * weight;
-	if (value < s->min[i])
-		s->min[i] = value;
-	if (value > s->max[i])
-		s->max[i] = value;
-	s->sum[i] += value;
-	s->last[i] = value;
-	s->severe[i] += value > FRAG_SEVERE_PCT;
-	frag_histogram_add(&s->histograms[i], value);
+	free(tally->series);
 }
 
 /* How memory lies in a pool of the device's own nobody knows, only how much there is. */
@@ -122,10 +100,7 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 
 	read_heap(&tally->now, heap, dev);
 	raise_peaks(&tally->peak, &tally->now, frag_heap_books(heap), dev);
-	add(&tally->series, 0, tally->now.fi, weight);
-	add(&tally->series, 1, tally->now.fi_device, weight);
-	add(&tally->series, 2, tally->now.internal, weight);
-	add(&tally->series, 3, tally->now.utilization, weight);
+	frag_series_add(tally->series, &tally->now, weight);
 	tally->time += weight;
 	tally->t = now;
 	tally->untimed |= !t;
@@ -134,28 +109,15 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 
 static struct frag_distribution distribution(const struct frag_tally *tally, int i)
 {
-	const struct frag_series *s = &tally->series;
-	const struct frag_histogram *h = &s->histograms[i];
-	struct frag_distribution d = { .steps = tally->steps };
-
-	if (!d.steps)
-		return d;
-	d.min = s->min[i];
-	d.max = s->max[i];
-	d.mean = s->sum[i] / (double)d.steps;
-	d.last = s->last[i];
-	d.p50 = frag_histogram_rank(h, d.steps, 50);
-	d.p95 = frag_histogram_rank(h, d.steps, 95);
-	d.p99 = frag_histogram_rank(h, d.steps, 99);
-	d.severe_steps = s->severe[i];
-	d.weighted = !tally->untimed && tally->time > 0;
-	if (d.weighted)
-		d.time_weighted_mean = s->weighted[i] / tally->time;
-	return d;
+	if (!tally->steps)
+		return (struct frag_distribution){ .steps = 0 };
+	return frag_series_describe(tally->series, i, tally->steps,
+				    tally->untimed ? 0 : tally->time);
 }
 
-void frag_tally_result(const struct frag_tally *tally, struct frag_result *result)
+void frag_tally_result(struct frag_tally *tally, struct frag_result *result)
 {
+	frag_series_settle(tally->series);
 	result->steps = tally->steps;
 	result->peak = tally->steps ? tally->peak : tally->now;
 	result->last = tally->now;

@@ -4,21 +4,11 @@
 
 #include "fragsim/heap.h"
 #include "fragsim/metrics.h"
-
-struct frag_histogram;
-
-/* The percentages, in the order of struct frag_metrics. */
-#define FRAG_SERIES 4
-struct frag_series {
-	double min[FRAG_SERIES], max[FRAG_SERIES], sum[FRAG_SERIES], last[FRAG_SERIES];
-	double weighted[FRAG_SERIES];
-	uint64_t severe[FRAG_SERIES];
-	struct frag_histogram *histograms;      /* one each */
-};
+#include "metrics/series.h"
 
 struct frag_tally {
 	struct frag_metrics now, peak;
-	struct frag_series series;
+	struct frag_series *series;
 	uint64_t steps;
 	double   t;             /* of the last step */
 	double   time;          /* microseconds weighted so far */
@@ -37,6 +27,6 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 		     const struct frag_device *dev, const double *t);
 
 /* Fills the result's peak, last, steps and distributions. */
-void frag_tally_result(const struct frag_tally *tally, struct frag_result *result);
+void frag_tally_result(struct frag_tally *tally, struct frag_result *result);
 
 #endif
