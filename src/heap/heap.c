@@ -194,24 +194,13 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 	return block_of(frag_index_find(&h->index, list, h->index.lists[list].largest));
 }
 
-static struct frag_entry entry_of(const struct frag_heap *h, uint32_t b)
-{
-	const struct block *k = &h->blocks[b];
-	const struct segment *s = &h->segments[k->segment];
-
-	return (struct frag_entry){
-		.size = frag_fit_size(s, k), .offset = k->offset,
-		.ordinal = s->order, .block = b,
-	};
-}
-
 frag_block frag_heap_after(const struct frag_heap *h, frag_block b)
 {
 	struct frag_entry key;
 
 	if (!exists(h, b))
 		return FRAG_NO_BLOCK;
-	key = entry_of(h, b);
+	key = frag_entry_of(h, b);
 	key.offset++;
 	return block_of(frag_index_at_least(&h->index, h->segments[h->blocks[b].segment].list,
 					    &key));
@@ -223,7 +212,7 @@ frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
 
 	if (!exists(h, b))
 		return FRAG_NO_BLOCK;
-	key = entry_of(h, b);
+	key = frag_entry_of(h, b);
 	return block_of(frag_index_before(&h->index, h->segments[h->blocks[b].segment].list,
 					  &key));
 }
@@ -243,7 +232,7 @@ frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, fr
 	if (list >= h->gaps.count || (b != FRAG_NO_BLOCK && !exists(h, b)))
 		return FRAG_NO_BLOCK;
 	if (b != FRAG_NO_BLOCK) {
-		key = entry_of(h, b);
+		key = frag_entry_of(h, b);
 		key.offset++;
 	}
 	return block_of(frag_index_at_least(&h->gaps, list, &key));
@@ -276,15 +265,6 @@ void frag_drop_block(struct frag_heap *h, uint32_t b)
 	h->unused_block = b;
 }
 
-bool frag_room(struct frag_heap *h, uint32_t blocks)
-{
-	return frag_index_reserve(&h->index) && frag_index_reserve(&h->gaps)
-	       && frag_grow(&h->blocks, &h->block_capacity, (uint64_t)h->block_count + blocks,
-			    sizeof(*h->blocks))
-	       && frag_grow(&h->calls, &h->call_capacity, (uint64_t)h->call_count + 2,
-			    sizeof(*h->calls));
-}
-
 void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
 		    uint64_t offset, uint64_t bytes)
 {
@@ -305,61 +285,16 @@ void frag_note_tops(struct frag_heap *h)
 
 void frag_gap_in(struct frag_heap *h, uint32_t b)
 {
-	const struct frag_entry e = entry_of(h, b);
+	const struct frag_entry e = frag_entry_of(h, b);
 
 	frag_index_insert(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
 }
 
 void frag_gap_out(struct frag_heap *h, uint32_t b)
 {
-	const struct frag_entry e = entry_of(h, b);
+	const struct frag_entry e = frag_entry_of(h, b);
 
 	frag_index_remove(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
-}
-
-/* What the books say of a free block. */
-static void book(struct frag_heap *h, uint32_t b, bool in)
-{
-	const struct block *k = &h->blocks[b];
-	const struct segment *s = &h->segments[k->segment];
-	uint64_t pages = s->page ? frag_whole_pages(s, k->offset, k->bytes) : 0;
-
-	h->books.free += in ? k->bytes : -k->bytes;
-	h->books.releasable += in ? pages : -pages;
-}
-
-void frag_list_in(struct frag_heap *h, uint32_t b)
-{
-	const struct frag_entry e = entry_of(h, b);
-
-	h->blocks[b].state = FRAG_FREE;
-	book(h, b, true);
-	frag_index_insert(&h->index, h->segments[h->blocks[b].segment].list, &e);
-}
-
-void frag_list_out(struct frag_heap *h, uint32_t b)
-{
-	const struct frag_entry e = entry_of(h, b);
-
-	book(h, b, false);
-	frag_index_remove(&h->index, h->segments[h->blocks[b].segment].list, &e);
-}
-
-struct lifted frag_list_lift(struct frag_heap *h, uint32_t b)
-{
-	book(h, b, false);
-	return (struct lifted){
-		.entry = entry_of(h, b), .list = h->segments[h->blocks[b].segment].list,
-	};
-}
-
-void frag_list_land(struct frag_heap *h, const struct lifted *from, uint32_t b)
-{
-	const struct frag_entry e = entry_of(h, b);
-
-	h->blocks[b].state = FRAG_FREE;
-	book(h, b, true);
-	frag_index_replace(&h->index, from->list, &from->entry, &e);
 }
 
 void frag_idle_enter(struct frag_heap *h, uint32_t s)

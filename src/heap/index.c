@@ -33,7 +33,7 @@ static inline uint32_t bin_of(uint64_t size)
 	if (size < BINS_OCTAVE)
 		return (uint32_t)size;
 	octave = highest_bit(size) - BINS_OCTAVE_BITS;
-	return (octave + 1) * BINS_OCTAVE + (uint32_t)(size >> octave & (BINS_OCTAVE - 1));
+	return octave * BINS_OCTAVE + (uint32_t)(size >> octave);
 }
 
 /* The first bin at or after `bin` that is not empty; BINS if none. */
@@ -135,10 +135,13 @@ static bool widen(struct frag_index *x, uint32_t count)
 uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint32_t which)
 {
 	uint64_t key = (uint64_t)pool << 32 | which;
-	uint32_t list = frag_map_get(&x->by_key, key);
+	uint32_t list = x->recent;
 
-	if (list != FRAG_MAP_NONE)
+	if (list < x->count && x->lists[list].pool == pool && x->lists[list].which == which)
 		return list;
+	list = frag_map_get(&x->by_key, key);
+	if (list != FRAG_MAP_NONE)
+		return x->recent = list;
 	if (!frag_grow(&x->lists, &x->capacity, (uint64_t)x->count + 1, sizeof(*x->lists))
 	    || !widen(x, x->count + 1) || !frag_map_add(&x->by_key, key, x->count))
 		return UINT32_MAX;

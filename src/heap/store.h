@@ -2,6 +2,7 @@
 #ifndef HEAP_STORE_H
 #define HEAP_STORE_H
 
+#include "base/grow.h"
 #include "fragsim/heap.h"
 #include "heap/index.h"
 
@@ -88,7 +89,14 @@ void frag_drop_block(struct frag_heap *h, uint32_t b);
  * Makes room for n more blocks, a list insertion and a device call, so that what
  * follows cannot fail half way.
  */
-bool frag_room(struct frag_heap *h, uint32_t blocks);
+static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
+{
+	return frag_index_reserve(&h->index) && frag_index_reserve(&h->gaps)
+	       && frag_grow(&h->blocks, &h->block_capacity, (uint64_t)h->block_count + blocks,
+			    sizeof(*h->blocks))
+	       && frag_grow(&h->calls, &h->call_capacity, (uint64_t)h->call_count + 2,
+			    sizeof(*h->calls));
+}
 
 void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
 		    uint64_t offset, uint64_t bytes);
@@ -101,9 +109,53 @@ void frag_gap_out(struct frag_heap *h, uint32_t b);
 /* A pending block has ended. */
 void frag_held_leave(struct frag_heap *h, uint32_t b);
 
+static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_t b)
+{
+	const struct block *k = &h->blocks[b];
+	const struct segment *s = &h->segments[k->segment];
+
+	return (struct frag_entry){
+		.size = frag_fit_size(s, k), .offset = k->offset,
+		.ordinal = s->order, .block = b,
+	};
+}
+
+/* What the books say of a free block that comes, and of one that goes. */
+static inline void frag_book_in(struct frag_heap *h, const struct segment *s,
+				const struct block *k)
+{
+	h->books.free += k->bytes;
+	if (s->page)
+		h->books.releasable += frag_whole_pages(s, k->offset, k->bytes);
+}
+
+static inline void frag_book_out(struct frag_heap *h, const struct segment *s,
+				 const struct block *k)
+{
+	h->books.free -= k->bytes;
+	if (s->page)
+		h->books.releasable -= frag_whole_pages(s, k->offset, k->bytes);
+}
+
 /* A free block into and out of its list; the books' `free` and `releasable` follow. */
-void frag_list_in(struct frag_heap *h, uint32_t b);
-void frag_list_out(struct frag_heap *h, uint32_t b);
+static inline void frag_list_in(struct frag_heap *h, uint32_t b)
+{
+	const struct frag_entry e = frag_entry_of(h, b);
+	const struct segment *s = &h->segments[h->blocks[b].segment];
+
+	h->blocks[b].state = FRAG_FREE;
+	frag_book_in(h, s, &h->blocks[b]);
+	frag_index_insert(&h->index, s->list, &e);
+}
+
+static inline void frag_list_out(struct frag_heap *h, uint32_t b)
+{
+	const struct frag_entry e = frag_entry_of(h, b);
+	const struct segment *s = &h->segments[h->blocks[b].segment];
+
+	frag_book_out(h, s, &h->blocks[b]);
+	frag_index_remove(&h->index, s->list, &e);
+}
 
 /*
  * The same where another free block is to take its place by address: lift leaves
@@ -114,8 +166,23 @@ struct lifted {
 	struct frag_entry entry;
 	uint32_t list;
 };
-struct lifted frag_list_lift(struct frag_heap *h, uint32_t b);
-void frag_list_land(struct frag_heap *h, const struct lifted *from, uint32_t b);
+
+static inline struct lifted frag_list_lift(struct frag_heap *h, uint32_t b)
+{
+	const struct segment *s = &h->segments[h->blocks[b].segment];
+
+	frag_book_out(h, s, &h->blocks[b]);
+	return (struct lifted){ .entry = frag_entry_of(h, b), .list = s->list };
+}
+
+static inline void frag_list_land(struct frag_heap *h, const struct lifted *from, uint32_t b)
+{
+	const struct frag_entry e = frag_entry_of(h, b);
+
+	h->blocks[b].state = FRAG_FREE;
+	frag_book_in(h, &h->segments[h->blocks[b].segment], &h->blocks[b]);
+	frag_index_replace(&h->index, from->list, &from->entry, &e);
+}
 
 void frag_idle_enter(struct frag_heap *h, uint32_t s);
 void frag_idle_leave(struct frag_heap *h, uint32_t s);

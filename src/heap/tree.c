@@ -14,16 +14,13 @@
 
 #include "base/grow.h"
 
-#define MAX_HEIGHT 16   /* nodes stay a quarter full: 4^16 entries */
-#define SPARE_NODES (2 * (MAX_HEIGHT + 1))      /* for two insertions */
-
 struct step {
 	uint32_t node;
 	uint32_t at;
 };
 
 struct path {
-	struct step steps[MAX_HEIGHT];
+	struct step steps[FRAG_TREE_HEIGHT];
 	uint32_t depth;
 };
 
@@ -39,14 +36,13 @@ void frag_nodes_fini(struct frag_nodes *pool)
 	pool->nodes = NULL;
 }
 
-bool frag_nodes_reserve(struct frag_nodes *pool)
+bool frag_nodes_widen(struct frag_nodes *pool)
 {
-	return pool->used + SPARE_NODES <= pool->capacity
-	       || frag_grow(&pool->nodes, &pool->capacity, (uint64_t)pool->used + SPARE_NODES,
-			    sizeof(*pool->nodes));
+	return frag_grow(&pool->nodes, &pool->capacity, (uint64_t)pool->used + FRAG_SPARE_NODES,
+			 sizeof(*pool->nodes));
 }
 
-static uint32_t new_node(struct frag_nodes *pool, bool leaf)
+uint32_t frag_nodes_take(struct frag_nodes *pool, bool leaf)
 {
 	uint32_t n = pool->unused;
 
@@ -59,31 +55,10 @@ static uint32_t new_node(struct frag_nodes *pool, bool leaf)
 	return n;
 }
 
-static void drop_node(struct frag_nodes *pool, uint32_t n)
+void frag_nodes_drop(struct frag_nodes *pool, uint32_t n)
 {
 	pool->nodes[n].child[0] = pool->unused;
 	pool->unused = n;
-}
-
-static inline bool before(const struct frag_entry *a, const struct frag_entry *b,
-			  enum frag_order order)
-{
-	if (order == FRAG_BY_SIZE && a->size != b->size)
-		return a->size < b->size;
-	if (a->ordinal != b->ordinal)
-		return a->ordinal < b->ordinal;
-	return a->offset < b->offset;
-}
-
-/* How many of the node's entries come before the key. */
-static inline uint32_t rank(const struct frag_node *n, const struct frag_entry *key,
-			    enum frag_order order)
-{
-	uint32_t i = 0;
-
-	while (i < n->count && before(&n->low[i], key, order))
-		i++;
-	return i;
 }
 
 /* The child in which the key belongs: the last one that does not begin after it. */
@@ -92,7 +67,7 @@ static inline uint32_t child_for(const struct frag_node *n, const struct frag_en
 {
 	uint32_t i = n->count - 1;
 
-	while (i > 0 && before(key, &n->low[i], order))
+	while (i > 0 && frag_before(key, &n->low[i], order))
 		i--;
 	return i;
 }
@@ -181,7 +156,7 @@ static void append(struct frag_node *to, const struct frag_node *from, uint32_t 
 /* Splits a full node in two; the upper half is returned. */
 static uint32_t split_node(struct frag_nodes *pool, uint32_t n)
 {
-	uint32_t upper = new_node(pool, pool->nodes[n].leaf);
+	uint32_t upper = frag_nodes_take(pool, pool->nodes[n].leaf);
 
 	append(&pool->nodes[upper], &pool->nodes[n], FRAG_FANOUT / 2, FRAG_FANOUT / 2);
 	pool->nodes[n].count = FRAG_FANOUT / 2;
@@ -197,7 +172,7 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 		uint32_t above = 0;
 
 		if (path->depth == 0) {
-			*root = new_node(pool, false);
+			*root = frag_nodes_take(pool, false);
 			pool->nodes[*root].count = 2;
 			pool->nodes[*root].child[0] = lower;
 			pool->nodes[*root].child[1] = upper;
@@ -222,36 +197,14 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 	}
 }
 
-/* Into a leaf that has room: without a call, as there are few entries to move. */
-static inline void insert_here(struct frag_node *leaf, enum frag_order order,
-			       const struct frag_entry *e)
-{
-	uint32_t i = leaf->count++;
-
-	for (; i > 0 && before(e, &leaf->low[i - 1], order); i--)
-		leaf->low[i] = leaf->low[i - 1];
-	leaf->low[i] = *e;
-}
-
-/* Out of a leaf. */
-static inline void remove_here(struct frag_node *leaf, enum frag_order order,
-			       const struct frag_entry *e)
-{
-	uint32_t i = rank(leaf, e, order);
-
-	leaf->count--;
-	for (; i < leaf->count; i++)
-		leaf->low[i] = leaf->low[i + 1];
-}
-
-static void insert_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-			 const struct frag_entry *e)
+void frag_tree_insert_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			    const struct frag_entry *e)
 {
 	struct path path;
 	uint32_t leaf, upper = 0, into, at;
 
 	leaf = into = descend(pool, *root, e, order, &path);
-	at = rank(&pool->nodes[leaf], e, order);
+	at = frag_node_rank(&pool->nodes[leaf], e, order);
 	if (pool->nodes[leaf].count == FRAG_FANOUT) {
 		upper = split_node(pool, leaf);
 		if (at > FRAG_FANOUT / 2) {
@@ -264,20 +217,6 @@ static void insert_below(struct frag_nodes *pool, frag_root *root, enum frag_ord
 	add_child(pool, root, order, &path, leaf, upper);
 	if (order == FRAG_BY_ADDRESS || at == 0 || upper)
 		describe_path(pool, &path, order);
-}
-
-void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-		      const struct frag_entry *e)
-{
-	struct frag_node *top;
-
-	if (!*root)
-		*root = new_node(pool, true);
-	top = &pool->nodes[*root];
-	if (top->leaf && top->count < FRAG_FANOUT)
-		insert_here(top, order, e);
-	else
-		insert_below(pool, root, order, e);
 }
 
 /* Merges child `at` of a node with a neighbour where both fit well into one. */
@@ -295,17 +234,17 @@ static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum f
 		return;
 	append(&pool->nodes[parent->child[left]], &pool->nodes[parent->child[right]], 0,
 	       pool->nodes[parent->child[right]].count);
-	drop_node(pool, parent->child[right]);
+	frag_nodes_drop(pool, parent->child[right]);
 	close_gap(parent, right);
 	describe(pool, parent, left, order);
 }
 
-static void remove_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-			 const struct frag_entry *e)
+void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			    const struct frag_entry *e)
 {
 	struct path path;
 	uint32_t n = descend(pool, *root, e, order, &path);
-	uint32_t at = rank(&pool->nodes[n], e, order);
+	uint32_t at = frag_node_rank(&pool->nodes[n], e, order);
 	bool renew = order == FRAG_BY_ADDRESS || at == 0;
 
 	close_gap(&pool->nodes[n], at);
@@ -313,7 +252,7 @@ static void remove_below(struct frag_nodes *pool, frag_root *root, enum frag_ord
 		struct step s = path.steps[--path.depth];
 
 		if (pool->nodes[n].count == 0) {
-			drop_node(pool, n);
+			frag_nodes_drop(pool, n);
 			close_gap(&pool->nodes[s.node], s.at);
 			renew = true;
 		} else {
@@ -328,22 +267,7 @@ static void remove_below(struct frag_nodes *pool, frag_root *root, enum frag_ord
 
 		*root = pool->nodes[old].leaf || !pool->nodes[old].count
 			? 0 : pool->nodes[old].child[0];
-		drop_node(pool, old);
-	}
-}
-
-void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-		      const struct frag_entry *e)
-{
-	struct frag_node *top = &pool->nodes[*root];
-
-	if (!top->leaf) {
-		remove_below(pool, root, order, e);
-	} else if (top->count > 1) {
-		remove_here(top, order, e);
-	} else {
-		drop_node(pool, *root);
-		*root = 0;
+		frag_nodes_drop(pool, old);
 	}
 }
 
@@ -353,7 +277,7 @@ void frag_tree_resize(struct frag_nodes *pool, frag_root root, const struct frag
 	struct path path;
 	uint32_t leaf = descend(pool, root, old, FRAG_BY_ADDRESS, &path);
 
-	pool->nodes[leaf].low[rank(&pool->nodes[leaf], old, FRAG_BY_ADDRESS)] = *now;
+	pool->nodes[leaf].low[frag_node_rank(&pool->nodes[leaf], old, FRAG_BY_ADDRESS)] = *now;
 	describe_path(pool, &path, FRAG_BY_ADDRESS);
 }
 
@@ -371,7 +295,7 @@ const struct frag_entry *frag_tree_at_least(const struct frag_nodes *pool, frag_
 		if (at + 1 < n->count)
 			next = &n->low[at + 1];
 	}
-	at = rank(n, key, order);
+	at = frag_node_rank(n, key, order);
 	return at < n->count ? &n->low[at] : next;
 }
 
@@ -383,7 +307,7 @@ const struct frag_entry *frag_tree_before(const struct frag_nodes *pool, frag_ro
 
 	if (!root)
 		return NULL;
-	for (n = &pool->nodes[root]; (at = rank(n, key, order)) > 0 && !n->leaf;
+	for (n = &pool->nodes[root]; (at = frag_node_rank(n, key, order)) > 0 && !n->leaf;
 	     n = &pool->nodes[n->child[at - 1]])
 		;
 	return at > 0 ? &n->low[at - 1] : NULL;
@@ -432,7 +356,7 @@ const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root 
 		return NULL;
 	leaf = descend(pool, root, from, FRAG_BY_ADDRESS, &path);
 	found = fit_below(pool, &pool->nodes[leaf],
-			  rank(&pool->nodes[leaf], from, FRAG_BY_ADDRESS), bytes);
+			  frag_node_rank(&pool->nodes[leaf], from, FRAG_BY_ADDRESS), bytes);
 	while (!found && path.depth > 0) {
 		const struct step *s = &path.steps[--path.depth];
 

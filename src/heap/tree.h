@@ -42,17 +42,91 @@ typedef uint32_t frag_root;     /* 0: an empty tree */
 bool frag_nodes_init(struct frag_nodes *pool);
 void frag_nodes_fini(struct frag_nodes *pool);
 
+/* Of two insertions into trees as high as they can be. */
+#define FRAG_TREE_HEIGHT 16     /* nodes stay a quarter full: 4^16 entries */
+#define FRAG_SPARE_NODES (2 * (FRAG_TREE_HEIGHT + 1))
+
+/* Makes room for FRAG_SPARE_NODES. False: memory is short. */
+bool frag_nodes_widen(struct frag_nodes *pool);
+
 /*
  * Makes sure that the next two insertions will find the nodes that they need, so
  * that insertion itself cannot fail.
  */
-bool frag_nodes_reserve(struct frag_nodes *pool);
+static inline bool frag_nodes_reserve(struct frag_nodes *pool)
+{
+	return pool->used + FRAG_SPARE_NODES <= pool->capacity || frag_nodes_widen(pool);
+}
 
-void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-		      const struct frag_entry *e);
+uint32_t frag_nodes_take(struct frag_nodes *pool, bool leaf);
+void frag_nodes_drop(struct frag_nodes *pool, uint32_t n);
+
+static inline bool frag_before(const struct frag_entry *a, const struct frag_entry *b,
+			       enum frag_order order)
+{
+	if (order == FRAG_BY_SIZE && a->size != b->size)
+		return a->size < b->size;
+	if (a->ordinal != b->ordinal)
+		return a->ordinal < b->ordinal;
+	return a->offset < b->offset;
+}
+
+/* How many of the node's entries come before the key. */
+static inline uint32_t frag_node_rank(const struct frag_node *n, const struct frag_entry *key,
+				      enum frag_order order)
+{
+	uint32_t i = 0;
+
+	while (i < n->count && frag_before(&n->low[i], key, order))
+		i++;
+	return i;
+}
+
+/* Where the tree is more than one leaf with room. */
+void frag_tree_insert_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			    const struct frag_entry *e);
+void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			    const struct frag_entry *e);
+
+/* Most trees are one leaf, and most changes are done with it here, without a call. */
+static inline void frag_tree_insert(struct frag_nodes *pool, frag_root *root,
+				    enum frag_order order, const struct frag_entry *e)
+{
+	struct frag_node *top;
+	uint32_t i;
+
+	if (!*root)
+		*root = frag_nodes_take(pool, true);
+	top = &pool->nodes[*root];
+	if (!top->leaf || top->count == FRAG_FANOUT) {
+		frag_tree_insert_below(pool, root, order, e);
+		return;
+	}
+	for (i = top->count++; i > 0 && frag_before(e, &top->low[i - 1], order); i--)
+		top->low[i] = top->low[i - 1];
+	top->low[i] = *e;
+}
+
 /* The entry must be there. */
-void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-		      const struct frag_entry *e);
+static inline void frag_tree_remove(struct frag_nodes *pool, frag_root *root,
+				    enum frag_order order, const struct frag_entry *e)
+{
+	struct frag_node *top = &pool->nodes[*root];
+	uint32_t i;
+
+	if (!top->leaf) {
+		frag_tree_remove_below(pool, root, order, e);
+		return;
+	}
+	if (top->count == 1) {
+		frag_nodes_drop(pool, *root);
+		*root = 0;
+		return;
+	}
+	i = frag_node_rank(top, e, order);
+	for (top->count--; i < top->count; i++)
+		top->low[i] = top->low[i + 1];
+}
 
 /*
  * By address: the block has another size now, and maybe another address, with no
