@@ -42,6 +42,12 @@ static const char *here(struct native *n)
 	return n->in.buf + n->at;
 }
 
+/* White space within a line. */
+static inline bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
 /* The scanner over the present window. */
 static void aim(struct native *n, bool one_line)
 {
@@ -280,7 +286,7 @@ static int end_header(struct native *n, struct frag_error *err)
 		const char *p = here(n);
 		int rc = 0;
 
-		while (*p == ' ' || *p == '\t' || *p == '\r')
+		while (is_space(*p))
 			p++;
 		n->at = (size_t)(p - n->in.buf);
 		if (*p == '\n')
@@ -379,7 +385,7 @@ static int native_refill(void *state, struct frag_error *err)
 	if (rc < 0)
 		return rc;
 	/* what came with the header does not wait for what comes next */
-	n->asked = true;
+	n->asked = n->in_events = true;
 	aim(n, n->form == LINES);
 	return 1;
 }
@@ -413,11 +419,11 @@ static int next_element(struct native *n, struct frag_error *err)
 }
 
 /* Lines form: past blank lines. 1; 0 where the window or the input ends. */
-static int next_line(struct native *n, struct frag_error *err)
+static inline int next_line(struct native *n, struct frag_error *err)
 {
 	const char *p = here(n);
 
-	while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
+	while ((unsigned char)*p <= ' ' && (*p == '\n' || is_space(*p)))
 		p++;
 	n->at = (size_t)(p - n->in.buf);
 	if (p < n->scan.end)
@@ -431,11 +437,13 @@ static int next_line(struct native *n, struct frag_error *err)
 }
 
 /* Behind an event of the lines form nothing but white space may stand on its line. */
-static const char *end_line(struct native *n, const char *p)
+static inline const char *end_line(struct native *n, const char *p)
 {
-	while (*p == ' ' || *p == '\t' || *p == '\r')
+	while (is_space(*p))
 		p++;
-	if (*p == '\n' || (p == n->scan.end && n->in.eof))
+	if (*p == '\n')
+		return p + 1;
+	if (p == n->scan.end && n->in.eof)
 		return p;
 	return frag_scan_bad(&n->scan, p, "bytes after the event on its line");
 }
@@ -451,7 +459,6 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	*kind = NULL;
 	if (n->ended || n->closed)
 		return 0;
-	n->in_events = true;
 	rc = n->form == LINES ? next_line(n, err) : next_element(n, err);
 	if (rc != 1)
 		return rc;
