@@ -14,6 +14,9 @@
 
 #define MEMBERS 11
 
+/* Once for each usual member, so that what depends on the member is settled here. */
+#define ALWAYS __attribute__((always_inline))
+
 static const char *const member_names[MEMBERS] = {
 	"op", "id", "size", "stream", "t", "tag", "device", "pool", "pending", "value", "name",
 };
@@ -123,11 +126,23 @@ static bool numeric(const char *p)
 	return *p == '-' || (*p >= '0' && *p <= '9');
 }
 
-static const char *scan_op(struct frag_scan *s, const char *p, struct frag_record *rec,
-			   struct flaws *flaws)
+static const char *scan_op_name(struct frag_scan *s, const char *p, struct frag_record *rec,
+				struct flaws *flaws)
 {
 	struct frag_text text;
 
+	p = scan_text(s, p, &text);
+	if (p && !frag_op_parse(text, &rec->op)) {
+		flaws->op = text;
+		rec->op = FRAG_OPS;
+	}
+	return p;
+}
+
+/* The usual two without a call. */
+static inline const char *scan_op(struct frag_scan *s, const char *p, struct frag_record *rec,
+				  struct flaws *flaws)
+{
 	if (memcmp(p, "\"alloc\"", 7) == 0) {
 		rec->op = FRAG_OP_ALLOC;
 		return p + 7;
@@ -136,12 +151,7 @@ static const char *scan_op(struct frag_scan *s, const char *p, struct frag_recor
 		rec->op = FRAG_OP_FREE;
 		return p + 6;
 	}
-	p = scan_text(s, p, &text);
-	if (p && !frag_op_parse(text, &rec->op)) {
-		flaws->op = text;
-		rec->op = FRAG_OPS;
-	}
-	return p;
+	return scan_op_name(s, p, rec, flaws);
 }
 
 static const char *scan_t(struct frag_scan *s, const char *p, struct frag_record *rec)
@@ -174,7 +184,7 @@ static const char *scan_value(struct frag_scan *s, const char *p, struct frag_re
 	return scan_text(s, p, &rec->text);
 }
 
-static const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
+ALWAYS static inline const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
 			       struct frag_record *rec, struct flaws *flaws)
 {
 	switch ((enum frag_member)member) {
@@ -206,36 +216,6 @@ static const char *scan_member(struct frag_scan *s, const char *p, uint32_t memb
 	return NULL;
 }
 
-/* The member of this name, p behind the quote; 0 where the name needs a closer look. */
-static inline uint32_t quick_member(const char *p, uint32_t *length)
-{
-#define MEMBER(text, member)                                                  \
-	if (memcmp(p, text "\"", sizeof(text)) == 0) {                        \
-		*length = sizeof(text);                                       \
-		return member;                                                \
-	}
-	switch (*p) {
-	case 'o':
-		MEMBER("op", FRAG_HAS_OP)
-		break;
-	case 'i':
-		MEMBER("id", FRAG_HAS_ID)
-		break;
-	case 's':
-		MEMBER("size", FRAG_HAS_SIZE)
-		MEMBER("stream", FRAG_HAS_STREAM)
-		break;
-	case 't':
-		MEMBER("t", FRAG_HAS_T)
-		MEMBER("tag", FRAG_HAS_TAG)
-		break;
-	default:
-		break;
-	}
-#undef MEMBER
-	return 0;
-}
-
 static uint32_t named_member(struct frag_text name)
 {
 	for (uint32_t i = 0; i < MEMBERS; i++)
@@ -245,23 +225,9 @@ static uint32_t named_member(struct frag_text name)
 	return 0;
 }
 
-/* A member's name and colon, up to its value; *member is 0 for an unknown one. */
-static inline const char *scan_name(struct frag_scan *s, const char *p, uint32_t *member)
+/* The colon behind a name, up to the value. */
+static inline const char *scan_colon(struct frag_scan *s, const char *p)
 {
-	struct frag_text name;
-	uint32_t length;
-
-	if (*p != '"')
-		return frag_scan_bad(s, p, "a member's name is expected here");
-	*member = quick_member(p + 1, &length);
-	if (*member) {
-		p += 1 + length;
-	} else {
-		p = frag_scan_string(s, p + 1, &name);
-		if (!p)
-			return NULL;
-		*member = named_member(name);
-	}
 	if (*p != ':') {
 		p = frag_scan_space(s, p);
 		if (!p || *p != ':')
@@ -335,15 +301,14 @@ static void judge(const struct frag_scan *s, const struct frag_record *rec, stru
 	}
 }
 
-/* One member: its name, and its value where it is one that counts. */
-static inline const char *scan_pair(struct frag_scan *s, const char *p, uint32_t depth,
-				    struct frag_record *rec, struct flaws *flaws)
+/* The value of a member that counts; p is behind its name. */
+ALWAYS static inline const char *scan_rest(struct frag_scan *s, const char *p, uint32_t member,
+				    uint32_t depth, struct frag_record *rec, struct flaws *flaws)
 {
-	uint32_t member = 0;
-	const char *value = scan_name(s, p, &member);
+	const char *value = scan_colon(s, p);
 
-	if (!value || !member)
-		return value ? frag_scan_skip(s, value, depth + 1) : NULL;
+	if (!value)
+		return NULL;
 	if ((rec->members | flaws->mistyped) & member) {
 		flaws->repeated |= member;
 		flaws->at[bit_index(member)] = value;
@@ -361,6 +326,54 @@ static inline const char *scan_pair(struct frag_scan *s, const char *p, uint32_t
 	flaws->mistyped |= member;
 	flaws->at[bit_index(member)] = value;
 	return frag_scan_skip(s, value, depth + 1);
+}
+
+/* A member whose name needs a closer look: a rare one, an unknown one, one with escapes. */
+static const char *scan_other(struct frag_scan *s, const char *p, uint32_t depth,
+			      struct frag_record *rec, struct flaws *flaws)
+{
+	struct frag_text name;
+	uint32_t member;
+
+	if (*p != '"')
+		return frag_scan_bad(s, p, "a member's name is expected here");
+	p = frag_scan_string(s, p + 1, &name);
+	if (!p)
+		return NULL;
+	member = named_member(name);
+	if (member)
+		return scan_rest(s, p, member, depth, rec, flaws);
+	p = scan_colon(s, p);
+	return p ? frag_scan_skip(s, p, depth + 1) : NULL;
+}
+
+/* One member. The usual ones have code of their own each, with its place in scan_member(). */
+static inline const char *scan_pair(struct frag_scan *s, const char *p, uint32_t depth,
+				    struct frag_record *rec, struct flaws *flaws)
+{
+#define MEMBER(text, member)                                                            \
+	if (memcmp(p, "\"" text "\"", sizeof(text) + 1) == 0)                           \
+		return scan_rest(s, p + sizeof(text) + 1, member, depth, rec, flaws);
+	switch (p[1]) {
+	case 'o':
+		MEMBER("op", FRAG_HAS_OP)
+		break;
+	case 'i':
+		MEMBER("id", FRAG_HAS_ID)
+		break;
+	case 's':
+		MEMBER("size", FRAG_HAS_SIZE)
+		MEMBER("stream", FRAG_HAS_STREAM)
+		break;
+	case 't':
+		MEMBER("t", FRAG_HAS_T)
+		MEMBER("tag", FRAG_HAS_TAG)
+		break;
+	default:
+		break;
+	}
+#undef MEMBER
+	return scan_other(s, p, depth, rec, flaws);
 }
 
 const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,

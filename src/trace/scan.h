@@ -75,10 +75,13 @@ static inline const char *frag_scan_integer(const char *p, uint64_t *out)
 {
 	uint64_t value;
 	uint32_t n = frag_scan_digits(p, &value);
+	char next;
 
 	/* 16 digits hold 2^53 */
-	if (n == 0 || n > 16 || value >= UINT64_C(1) << 53 || (*p == '0' && n > 1)
-	    || p[n] == '.' || p[n] == 'e' || p[n] == 'E')
+	if (n == 0 || n > 16 || value >= UINT64_C(1) << 53 || (*p == '0' && n > 1))
+		return NULL;
+	next = p[n];
+	if (next != ',' && next != '}' && (next == '.' || next == 'e' || next == 'E'))
 		return NULL;
 	*out = value;
 	return p + n;
