@@ -54,17 +54,14 @@ static bool widen(struct frag_ids *ids)
 	return true;
 }
 
-bool frag_ids_add(struct frag_ids *ids, struct frag_found found, uint32_t slot)
+bool frag_ids_add_wider(struct frag_ids *ids, struct frag_found found, uint32_t slot)
 {
 	const struct frag_id_entry entry = { .hash = found.hash, .slot = slot };
 
-	if (ids->count++ < ids->mask / 2) {
-		ids->entries[found.at] = entry;
-		return true;
-	}
 	if (!widen(ids))
 		return false;
 	place(ids, entry);
+	ids->count++;
 	return true;
 }
 

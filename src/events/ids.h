@@ -37,8 +37,19 @@ struct frag_found {
 bool frag_ids_init(struct frag_ids *ids, uint64_t seed);
 void frag_ids_fini(struct frag_ids *ids);
 
+/* The table is half full: into one of twice the size. */
+bool frag_ids_add_wider(struct frag_ids *ids, struct frag_found found, uint32_t slot);
+
 /* The id that was not found; false where memory is short. */
-bool frag_ids_add(struct frag_ids *ids, struct frag_found found, uint32_t slot);
+static inline bool frag_ids_add(struct frag_ids *ids, struct frag_found found, uint32_t slot)
+{
+	if (ids->count >= ids->mask / 2)
+		return frag_ids_add_wider(ids, found, slot);
+	ids->count++;
+	ids->entries[found.at] = (struct frag_id_entry){ .hash = found.hash, .slot = slot };
+	return true;
+}
+
 /* The id that was found. */
 void frag_ids_remove(struct frag_ids *ids, struct frag_found found);
 

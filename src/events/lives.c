@@ -8,20 +8,6 @@
 
 #define NONE UINT32_MAX
 
-static inline struct frag_found find(const struct frag_lives *l, const struct frag_ids *ids,
-				     const struct frag_handle *id)
-{
-	uint32_t hash = frag_id_hash(ids, id), at = hash & ids->mask;
-
-	for (;; at = (at + 1) & ids->mask) {
-		struct frag_id_entry e = ids->entries[at];
-
-		if (e.slot == NO_SLOT
-		    || (e.hash == hash && frag_same_handle(&l->lives[e.slot].id, id)))
-			return (struct frag_found){ .slot = e.slot, .hash = hash, .at = at };
-	}
-}
-
 bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed)
 {
 	*l = (struct frag_lives){ .unused = NONE, .unused_cell = NONE };
@@ -50,32 +36,6 @@ void frag_lives_fini(struct frag_lives *l)
 	frag_ids_fini(&l->announced);
 	frag_map_fini(&l->recorded);
 	frag_map_fini(&l->queue_of);
-}
-
-struct frag_found frag_lives_find(const struct frag_lives *l, const struct frag_handle *id)
-{
-	return find(l, &l->live, id);
-}
-
-struct frag_found frag_lives_announced(const struct frag_lives *l, const struct frag_handle *id)
-{
-	return find(l, &l->announced, id);
-}
-
-uint32_t frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id)
-{
-	const uint32_t hash = frag_id_hash(&l->live, id);
-
-	__builtin_prefetch(&l->live.entries[hash & l->live.mask]);
-	return hash;
-}
-
-void frag_lives_approach(const struct frag_lives *l, uint32_t hash)
-{
-	const uint32_t slot = l->live.entries[hash & l->live.mask].slot;
-
-	if (slot != NO_SLOT)
-		__builtin_prefetch(&l->lives[slot]);
 }
 
 uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,

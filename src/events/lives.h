@@ -52,17 +52,54 @@ struct frag_lives {
 bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed);
 void frag_lives_fini(struct frag_lives *l);
 
+static inline struct frag_found frag_lives_find_in(const struct frag_lives *l,
+						   const struct frag_ids *ids,
+						   const struct frag_handle *id)
+{
+	uint32_t hash = frag_id_hash(ids, id), at = hash & ids->mask;
+
+	for (;; at = (at + 1) & ids->mask) {
+		struct frag_id_entry e = ids->entries[at];
+
+		if (e.slot == NO_SLOT
+		    || (e.hash == hash && frag_same_handle(&l->lives[e.slot].id, id)))
+			return (struct frag_found){ .slot = e.slot, .hash = hash, .at = at };
+	}
+}
+
 /* The slot of a live id. */
-struct frag_found frag_lives_find(const struct frag_lives *l, const struct frag_handle *id);
+static inline struct frag_found frag_lives_find(const struct frag_lives *l,
+						const struct frag_handle *id)
+{
+	return frag_lives_find_in(l, &l->live, id);
+}
+
 /* The oldest block of this id that waits for its `complete`. */
-struct frag_found frag_lives_announced(const struct frag_lives *l, const struct frag_handle *id);
+static inline struct frag_found frag_lives_announced(const struct frag_lives *l,
+						     const struct frag_handle *id)
+{
+	return frag_lives_find_in(l, &l->announced, id);
+}
 
 /*
  * An event of this id comes soon: fetches what it will read first, and then,
  * nearer, by the hash that the first one answers, what next.
  */
-uint32_t frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id);
-void frag_lives_approach(const struct frag_lives *l, uint32_t hash);
+static inline uint32_t frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id)
+{
+	const uint32_t hash = frag_id_hash(&l->live, id);
+
+	__builtin_prefetch(&l->live.entries[hash & l->live.mask]);
+	return hash;
+}
+
+static inline void frag_lives_approach(const struct frag_lives *l, uint32_t hash)
+{
+	const uint32_t slot = l->live.entries[hash & l->live.mask].slot;
+
+	if (slot != NO_SLOT)
+		__builtin_prefetch(&l->lives[slot]);
+}
 
 /* A new block, whose id was not found; NO_SLOT where memory is short. */
 uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,

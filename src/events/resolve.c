@@ -369,6 +369,26 @@ static uint64_t handle_content(const struct frag_handle *h)
 	return h->text ? ~frag_hash_content(h->text, (size_t)h->number, 0) : h->number;
 }
 
+/* Of the members that few events have. */
+static uint64_t rare_content(const struct frag_record *rec, const struct frag_event *ev)
+{
+	uint64_t x = 0, bits;
+
+	if (rec->members & FRAG_HAS_DEVICE)
+		x += (rec->device + 1) * UINT64_C(0x1d8e4e27c47d124f);
+	if (rec->members & FRAG_HAS_POOL)
+		x += handle_content(&rec->pool) * UINT64_C(0xeb44accab455d165);
+	if (rec->members & FRAG_HAS_PENDING)
+		x += rec->pending;
+	if (ev->text.text)
+		x += frag_hash_content(ev->text.text, ev->text.length, 1);
+	if (rec->op == FRAG_OP_SET_FRACTION) {
+		memcpy(&bits, &rec->fraction, sizeof(bits));
+		x += bits * UINT64_C(0x3c79ac492ba7b653);
+	}
+	return x;
+}
+
 /* Mixes the event's members into the identity of the trace: an odd multiplier for each. */
 static void note_content(struct frag_trace *t, const struct frag_record *rec,
 			 const struct frag_event *ev)
@@ -391,18 +411,9 @@ static void note_content(struct frag_trace *t, const struct frag_record *rec,
 		x += t->tags.tags[ev->tag].content * UINT64_C(0x589965cc75374cc3);
 	else if (rec->members & FRAG_HAS_TAG)
 		x += frag_hash_content(rec->tag.text, rec->tag.length, 0);
-	if (rec->members & FRAG_HAS_DEVICE)
-		x += (rec->device + 1) * UINT64_C(0x1d8e4e27c47d124f);
-	if (rec->members & FRAG_HAS_POOL)
-		x += handle_content(&rec->pool) * UINT64_C(0xeb44accab455d165);
-	if (rec->members & FRAG_HAS_PENDING)
-		x += rec->pending;
-	if (ev->text.text)
-		x += frag_hash_content(ev->text.text, ev->text.length, 1);
-	if (rec->op == FRAG_OP_SET_FRACTION) {
-		memcpy(&bits, &rec->fraction, sizeof(bits));
-		x += bits * UINT64_C(0x3c79ac492ba7b653);
-	}
+	if (rec->members & (FRAG_HAS_DEVICE | FRAG_HAS_POOL | FRAG_HAS_PENDING | FRAG_HAS_VALUE
+			    | FRAG_HAS_NAME))
+		x += rare_content(rec, ev);
 	x = (x ^ t->info.content) * UINT64_C(0xff51afd7ed558ccd);
 	t->info.content = x ^ x >> 32;
 }
