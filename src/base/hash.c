@@ -17,6 +17,22 @@ uint64_t frag_hash_seed(void)
 	return seed;
 }
 
+/* Fewer than 8 bytes as one word, another one for each other text of this length. */
+static inline uint64_t short_word(const char *text, size_t length)
+{
+	uint32_t first, last;
+
+	if (length >= 4) {
+		memcpy(&first, text, 4);
+		memcpy(&last, text + length - 4, 4);
+		return (uint64_t)last << 32 | first;
+	}
+	if (length == 0)
+		return 0;
+	return (uint64_t)(unsigned char)text[0] | (uint64_t)(unsigned char)text[length / 2] << 8
+	       | (uint64_t)(unsigned char)text[length - 1] << 16;
+}
+
 uint64_t frag_hash_text(const char *text, size_t length, uint64_t seed)
 {
 	const uint64_t factor = frag_hash_factor(seed);
@@ -27,9 +43,7 @@ uint64_t frag_hash_text(const char *text, size_t length, uint64_t seed)
 		memcpy(&word, text, 8);
 		hash = frag_hash_fold(hash ^ word, factor);
 	}
-	word = 0;
-	memcpy(&word, text, length);
-	return frag_hash_fold(hash ^ word, factor);
+	return frag_hash_fold(hash ^ short_word(text, length), factor);
 }
 
 uint64_t frag_hash_content(const char *text, size_t length, uint64_t salt)

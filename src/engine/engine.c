@@ -295,6 +295,21 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 	return explain(e, rc, err);
 }
 
+static inline void settle(struct frag_engine *e, const struct frag_event *ev,
+			  struct frag_step *step)
+{
+	frag_tally_step(&e->tally, e->policy.heap, &e->device,
+			ev->members & FRAG_HAS_T ? &ev->t : NULL);
+	step->metrics = &e->tally.now;
+	step->calls = frag_heap_calls(e->policy.heap, &step->call_count);
+	e->counts.hits += step->placed && step->call_count == 0;
+}
+
+void frag_engine_settle(struct frag_engine *e, const struct frag_event *ev, struct frag_step *step)
+{
+	settle(e, ev, step);
+}
+
 int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step, struct frag_error *err)
 {
@@ -332,15 +347,9 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 	case FRAG_OPS:
 		break;
 	}
+	if (rc)
+		return rc;
 	e->counts.skipped += step->status == FRAG_STEP_SKIPPED;
-	return rc;
-}
-
-void frag_engine_settle(struct frag_engine *e, const struct frag_event *ev, struct frag_step *step)
-{
-	frag_tally_step(&e->tally, e->policy.heap, &e->device,
-			ev->members & FRAG_HAS_T ? &ev->t : NULL);
-	step->metrics = &e->tally.now;
-	step->calls = frag_heap_calls(e->policy.heap, &step->call_count);
-	e->counts.hits += step->placed && step->call_count == 0;
+	settle(e, ev, step);
+	return 0;
 }

@@ -56,13 +56,13 @@ int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_
 		      uint32_t count, struct frag_error *err);
 
 /*
- * Runs the event on this device: fills step's status and place. slots is indexed
- * by the event's slot and those that it ends.
+ * Runs the event on this device, and fills the whole step but its device. slots
+ * is indexed by the event's slot and those that it ends.
  */
 int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step, struct frag_error *err);
 
-/* After the step's effects: metrics, calls. Also for the step of a refused pool. */
+/* Metrics and calls of a step that did nothing, as its pool had been refused. */
 void frag_engine_settle(struct frag_engine *e, const struct frag_event *ev,
 			struct frag_step *step);
 

@@ -184,16 +184,12 @@ static int check_step(const struct frag_sim *sim, uint32_t d, const struct frag_
 			 sim->choice.text, d, ev->step, first.message);
 }
 
-/* What follows every step on a device, a refused pool's among them. */
-static int conclude(struct frag_sim *sim, uint32_t d, struct frag_step *step,
-		    struct frag_error *err)
+/* Those who want to know of every step, a refused pool's among them; and marks. */
+static int tell(struct frag_sim *sim, uint32_t d, struct frag_step *step, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
 	int rc = 0;
 
-	frag_engine_settle(&sim->engines[d], ev, step);
-	if (!sim->watched && ev->op != FRAG_OP_MARK)
-		return 0;
 	if (sim->options.check)
 		rc = check_step(sim, d, ev, err);
 	for (uint32_t i = 0; i < sim->observer_count && !rc; i++)
@@ -209,20 +205,28 @@ static void stop(struct frag_sim *sim, uint32_t d)
 	sim->stopped++;
 }
 
+static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step,
+			struct frag_error *err)
+{
+	step->status = FRAG_STEP_OOM;
+	frag_engine_settle(&sim->engines[d], step->event, step);
+	return tell(sim, d, step, err);
+}
+
 static int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 		   struct frag_error *err)
 {
+	struct frag_engine *e = &sim->engines[d];
 	struct frag_step step = { .event = ev, .device = d };
 	int rc;
 
-	if (sim->engines[d].stopped)
+	if (e->stopped)
 		return 0;
-	if (sim->engines[d].refused) {
-		step.status = FRAG_STEP_OOM;
-		return conclude(sim, d, &step, err);
-	}
-	rc = frag_engine_step(&sim->engines[d], ev, sim->slots, &step, err);
-	rc = rc ? rc : conclude(sim, d, &step, err);
+	if (e->refused)
+		return step_refused(sim, d, &step, err);
+	rc = frag_engine_step(e, ev, sim->slots, &step, err);
+	if (!rc && (sim->watched || ev->op == FRAG_OP_MARK))
+		rc = tell(sim, d, &step, err);
 	if (rc || step.status != FRAG_STEP_OOM)
 		return rc;
 	if (!sim->options.on_oom_continue)

@@ -27,7 +27,7 @@ static void read_pool(struct frag_metrics *m, const struct frag_device_pool *poo
 	m->opaque = true;
 }
 
-static void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
+static inline void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
 		      const struct frag_device *dev)
 {
 	const struct frag_books *b = frag_heap_books(heap);
@@ -62,7 +62,7 @@ static inline void raise(uint64_t *peak, uint64_t value)
 		*peak = value;
 }
 
-static void raise_peaks(struct frag_metrics *peak, const struct frag_metrics *now,
+static inline void raise_peaks(struct frag_metrics *peak, const struct frag_metrics *now,
 			const struct frag_books *b, const struct frag_device *dev)
 {
 	raise(&peak->requested, now->requested);
