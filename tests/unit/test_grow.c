@@ -41,7 +41,7 @@ static void test_enough_is_enough(void **state)
 	free(array);
 }
 
-/* More than 2^32 elements, or more bytes than there are addresses: as it was. */
+/* More than 2^31 elements, or more bytes than there are addresses: as it was. */
 static void test_refusal(void **state)
 {
 	char *array = NULL, *before;
@@ -53,7 +53,8 @@ static void test_refusal(void **state)
 	before = array;
 	room = capacity;
 	assert_false(frag_grow(&array, &capacity, UINT64_C(1) << 32, 1));
-	assert_false(frag_grow(&array, &capacity, (UINT64_C(1) << 32) + 1, 1));
+	assert_false(frag_grow(&array, &capacity, (UINT64_C(1) << 31) + 1, 1));
+	assert_false(frag_grow(&array, &capacity, UINT64_MAX, 1));
 	assert_false(frag_grow(&array, &capacity, 1 << 20, SIZE_MAX / 1024));
 	assert_ptr_equal(array, before);
 	assert_int_equal(capacity, room);
