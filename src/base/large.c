@@ -6,13 +6,12 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-#define LARGE ((size_t)1 << 20)
 
 void *frag_large_new(size_t *size)
 {
 	void *memory;
 
-	if (*size < LARGE || *size > SIZE_MAX - HUGE_PAGE)
+	if (*size < FRAG_LARGE || *size > SIZE_MAX - HUGE_PAGE)
 		return malloc(*size);
 	*size = (*size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
 	if (posix_memalign(&memory, HUGE_PAGE, *size) != 0)

@@ -4,9 +4,12 @@
 
 #include <stddef.h>
 
+#define FRAG_LARGE ((size_t)1 << 20)
+
 /*
- * At least *size bytes, and in *size how many there are; from 1 MiB on in huge
- * pages where the system has them, as each small one costs a fault. For free().
+ * At least *size bytes, and in *size how many there are; from FRAG_LARGE on in
+ * huge pages where the system has them, as each small one costs a fault, and a walk
+ * through its tables where memory is used at random. For free().
  */
 void *frag_large_new(size_t *size);
 

@@ -3,11 +3,14 @@
 
 #include <stdlib.h>
 
+#include "base/large.h"
+
 #define FIRST_SIZE 64
 
 static struct frag_id_entry *new_entries(uint64_t size)
 {
-	struct frag_id_entry *entries = malloc((size_t)size * sizeof(*entries));
+	size_t bytes = (size_t)size * sizeof(struct frag_id_entry);
+	struct frag_id_entry *entries = frag_large_new(&bytes);
 
 	for (uint64_t i = 0; entries && i < size; i++)
 		entries[i].slot = NO_SLOT;
