@@ -132,6 +132,8 @@ uint64_t frag_heap_granularity(const struct frag_heap *h);      /* the device's 
 uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes);
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s);
+/* Of the expandable range that b lies in; 0 where it lies in none. */
+uint64_t frag_heap_page(const struct frag_heap *h, frag_block b);
 /* False where b is no allocated block. */
 bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct frag_allocation *out);
 struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list);

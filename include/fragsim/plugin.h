@@ -45,6 +45,7 @@
 	  (const struct frag_heap *h, frag_segment s), (h, s))                              \
 	X(struct frag_list_view, heap_look_list,                                            \
 	  (const struct frag_heap *h, frag_list list), (h, list))                           \
+	X(uint64_t, heap_page, (const struct frag_heap *h, frag_block b), (h, b))           \
 	X(int, heap_list,                                                                   \
 	  (struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out),             \
 	  (h, pool, which, out))                                                            \

@@ -120,6 +120,11 @@ struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_
 	};
 }
 
+uint64_t frag_heap_page(const struct frag_heap *h, frag_block b)
+{
+	return exists(h, b) ? h->segments[h->blocks[b].segment].page : 0;
+}
+
 bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct frag_allocation *out)
 {
 	const struct segment *g;

@@ -115,7 +115,7 @@ static struct frag_distribution distribution(const struct frag_tally *tally, int
 				    tally->untimed ? 0 : tally->time);
 }
 
-void frag_tally_result(struct frag_tally *tally, struct frag_result *result)
+void frag_tally_result(const struct frag_tally *tally, struct frag_result *result)
 {
 	frag_series_settle(tally->series);
 	result->steps = tally->steps;

@@ -27,6 +27,6 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 		     const struct frag_device *dev, const double *t);
 
 /* Fills the result's peak, last, steps and distributions. */
-void frag_tally_result(struct frag_tally *tally, struct frag_result *result);
+void frag_tally_result(const struct frag_tally *tally, struct frag_result *result);
 
 #endif

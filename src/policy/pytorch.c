@@ -73,7 +73,7 @@ static bool collects(const struct pytorch *t)
 
 bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
 {
-	return frag_heap_look_segment(h, frag_heap_look(h, b).segment).page != 0;
+	return frag_heap_page(h, b) != 0;
 }
 
 int frag_pytorch_list(struct frag_policy *p, const struct frag_request *rq, bool large,
@@ -319,7 +319,7 @@ static int grow_range(struct frag_policy *p, const struct want *w, frag_block *o
 		rc = new_range(p, w, page, &b);
 	if (rc)
 		return rc;
-	page = frag_heap_look_segment(p->heap, frag_heap_look(p->heap, b).segment).page;
+	page = frag_heap_page(p->heap, b);
 	if (frag_heap_look(p->heap, b).state == FRAG_UNMAPPED)
 		rc = map_pages(p->heap, b, w->need, page, &b);
 	while (!rc) {

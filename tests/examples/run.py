@@ -60,9 +60,10 @@ def declared(stage: Stage) -> set[str]:
         text = re.sub(r'/\*.*?\*/|^\s*#.*?[^\\]$', '', path.read_text(encoding='utf-8'),
                       flags=re.S | re.M)
         depth = 0               # what stands in braces is a structure
-        top = ''.join(c for c in text if (depth := depth + (c == '{') - (c == '}')) == 0)
+        top = ''.join(';' if c == '}' else c for c in text
+                      if (depth := depth + (c == '{') - (c == '}')) == 0)
         for statement in top.split(';'):
-            if 'typedef' in statement:
+            if 'typedef' in statement or 'static inline' in statement:
                 continue
             found = re.search(r'\b(frag_\w+)\s*\(', statement) \
                 or re.search(r'extern [^(]*\b(frag_\w+)\s*$', statement)
