@@ -18,28 +18,17 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from tap import Tap  # noqa: E402
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / 'scripts' / 'completion'
 PATIENCE = 60.0         # seconds until something counts as hanging
 PROGRAM = Path()
 DUMP = '\x18'           # the key that writes down the line, Ctrl-X
 
-number = failed = 0
-
-
-def report(name: str, faults: list[str]) -> None:
-    global number, failed
-    number += 1
-    failed += bool(faults)
-    print(f'{"not " if faults else ""}ok {number} - {name}')
-    for fault in faults:
-        print(f'#   {fault}')
-
-
-def skip(name: str, why: str) -> None:
-    global number
-    number += 1
-    print(f'ok {number} - {name} # SKIP {why}')
+TAP = Tap()
+report, skip = TAP.result, TAP.skip
 
 
 def equal(name: str, got: object, wanted: object) -> None:
@@ -305,8 +294,7 @@ def main(argv: list[str]) -> int:
     check_cases()
     for shell in ('bash', 'zsh', 'fish'):
         check_shell(shell)
-    print(f'1..{number}')
-    return 1 if failed else 0
+    return TAP.finish()
 
 
 if __name__ == '__main__':

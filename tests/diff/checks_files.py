@@ -7,7 +7,8 @@ import signal
 import subprocess
 from collections.abc import Iterator
 
-from stage import PATIENCE, ROOT, Stage, Tap
+from stage import PATIENCE, ROOT, Stage
+from tap import Tap
 
 try:
     import jsonschema

@@ -6,7 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from stage import PATIENCE, ROOT, Stage, Tap
+from stage import PATIENCE, ROOT, Stage
+from tap import Tap
 
 MIB = 1 << 20
 

@@ -20,9 +20,11 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 import checks_files  # noqa: E402
 import checks_gate  # noqa: E402
-from stage import ROOT, Stage, Tap  # noqa: E402
+from stage import ROOT, Stage  # noqa: E402
+from tap import Tap  # noqa: E402
 
 POLICIES = ('bestfit', 'buddy', 'pytorch:expandable_segments=true', 'firstfit:min_split=64KiB')
 FORMATS = ('text', 'markdown', 'json', 'junit', 'github', 'csv')

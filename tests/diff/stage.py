@@ -9,29 +9,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 60.0
 
 
-class Tap:
-    """Numbers and prints results."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.failed = 0
-
-    def result(self, name: str, faults: list[str]) -> None:
-        self.number += 1
-        self.failed += bool(faults)
-        print(f'{"not " if faults else ""}ok {self.number} - {name.replace("#", "")}', flush=True)
-        for fault in faults[:10]:
-            print('#   ' + str(fault).replace('\n', ' ')[:400])
-
-    def skip(self, name: str, why: str) -> None:
-        self.number += 1
-        print(f'ok {self.number} - {name} # SKIP {why}')
-
-    def finish(self) -> int:
-        print(f'1..{self.number}')
-        return 1 if self.failed else 0
-
-
 class Stage:
     def __init__(self, folder: Path, program: Path) -> None:
         self.folder, self.program = folder, program

@@ -27,6 +27,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from tap import Tap  # noqa: E402
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 TIME_LIMIT = 60         # seconds
 
@@ -45,25 +48,6 @@ class Trace:
 
 
 Item = Example | Trace
-
-
-class Tap:
-    """Numbers and prints results."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.failed = 0
-
-    def result(self, name: str, faults: list[str]) -> None:
-        self.number += 1
-        self.failed += bool(faults)
-        print(f'{"not " if faults else ""}ok {self.number} - {name.replace("#", "")[:120]}')
-        for fault in faults:
-            print('#   ' + fault.rstrip('\n'))
-
-    def finish(self) -> int:
-        print(f'1..{self.number}')
-        return 1 if self.failed else 0
 
 
 def examples_of(block: list[str], line: int, prompt: bool) -> list[Item]:

@@ -185,8 +185,7 @@ def main(argv: list[str]) -> int:
             (['direct'], 0, f'direct reserved {6 * MIB} bytes\n', ''),
             (['buddy:min=7'], 2, '', 'min=7 is not a power of two'),
         ])
-    print(f'1..{tap.number}')
-    return 1 if tap.failed else 0
+    return tap.finish()
 
 
 if __name__ == '__main__':

@@ -21,11 +21,12 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "property")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "property"), str(HERE.parent / "support")]
 
 from random_policies import random_options              # noqa: E402
 from random_trace import random_trace                   # noqa: E402
 from recount import opcodes, recount                    # noqa: E402
+from tap import Tap                                     # noqa: E402
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
 TRACES = Path(os.environ.get("TRACES") or HERE.parent.parent / "traces")
@@ -33,16 +34,8 @@ SAN = bool(os.environ.get("SAN"))
 GOLDENS = HERE.parent / "pytorch"
 SEEDS = 20 if SAN else 60
 
-number = failed = 0
-
-
-def report(name, faults):
-    global number, failed
-    number += 1
-    failed += bool(faults)
-    print(f'{"not " if faults else ""}ok {number} - {name}')
-    for fault in faults[:6]:
-        print("# " + str(fault).replace("\n", " ")[:400])
+TAP = Tap()
+report = TAP.result
 
 
 def fragsim(*args, **more):
@@ -597,8 +590,7 @@ def main():
         test_viewer()
         test_random()
         os.chdir("/")
-    print(f"1..{number}")
-    sys.exit(failed > 0)
+    sys.exit(TAP.finish())
 
 
 main()

@@ -18,20 +18,15 @@ import tempfile
 import zlib
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from tap import Tap  # noqa: E402
+
 PROGRAM = sys.argv[1]
 SAN = bool(os.environ.get('SAN'))
 HEADER = 'Thread,Time,Action,Pointer,Size,Stream\n'
 
-number = failed = 0
-
-
-def report(name: str, faults: list) -> None:
-    global number, failed
-    number += 1
-    failed += bool(faults)
-    print(f'{"not " if faults else ""}ok {number} - {name}')
-    for fault in faults[:8]:
-        print('# ' + str(fault).replace('\n', ' ')[:400])
+TAP = Tap()
+report = TAP.result
 
 
 def fragsim(*args: object, stdin: bytes = b'') -> subprocess.CompletedProcess:
@@ -883,8 +878,7 @@ def main() -> int:
     finally:
         os.chdir('/')
         shutil.rmtree(folder)
-    print(f'1..{number}')
-    return failed != 0
+    return TAP.finish()
 
 
 sys.exit(main())

@@ -12,6 +12,10 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from tap import Tap  # noqa: E402
 
 PROGRAM = sys.argv[1]
 SAN = bool(os.environ.get('SAN'))
@@ -70,16 +74,8 @@ SHAPES = [
     ('multitask', '', 'pytorch', '--isolate', 'pytorch'),
 ]
 
-number = failed = 0
-
-
-def report(name: str, faults: list, skip: str = '') -> None:
-    global number, failed
-    number += 1
-    failed += bool(faults)
-    print(f'{"not " if faults else ""}ok {number} - {name}{skip and " # SKIP " + skip}')
-    for fault in faults[:10]:
-        print('# ' + str(fault).replace('\n', ' ')[:300])
+TAP = Tap()
+report = TAP.result
 
 
 def piped(gen: str, run: str) -> tuple:
@@ -161,14 +157,13 @@ def check_steps() -> None:
 def main() -> int:
     for name, gen, run, status, wanted, length in CASES:
         if SAN and length:
-            report(f'{name} {gen}'.strip(), [], 'too long under sanitizers')
+            TAP.skip(f'{name} {gen}'.strip(), 'too long under sanitizers')
         else:
             judge_case(name, gen, run, status, wanted)
     for shape in SHAPES:
         judge_shape(*shape)
     check_steps()
-    print(f'1..{number}')
-    return 1 if failed else 0
+    return TAP.finish()
 
 
 sys.exit(main())

@@ -19,6 +19,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from tap import Tap  # noqa: E402
+
 PROGRAM = sys.argv[1]
 SAN = bool(os.environ.get('SAN'))
 MASK = (1 << 64) - 1
@@ -39,16 +42,8 @@ SMALL = {
 POLICIES = ('bestfit', 'firstfit:align=256', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
             'pytorch', 'pytorch:expandable_segments=true')
 
-number = failed = 0
-
-
-def report(name: str, faults: list) -> None:
-    global number, failed
-    number += 1
-    failed += bool(faults)
-    print(f'{"not " if faults else ""}ok {number} - {name}')
-    for fault in faults[:10]:
-        print('# ' + str(fault).replace('\n', ' ')[:300])
+TAP = Tap()
+report = TAP.result
 
 
 def equal(what: str, got: object, wanted: object) -> list:
@@ -559,8 +554,7 @@ def main() -> int:
         check_policies(folder)
     finally:
         shutil.rmtree(folder)
-    print(f'1..{number}')
-    return 1 if failed else 0
+    return TAP.finish()
 
 
 sys.exit(main())

@@ -14,6 +14,9 @@ import tempfile
 from fnmatch import fnmatch
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from tap import Tap  # noqa: E402
+
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = 'opt/some-where'
 # what each file of the installation is a copy of; a pattern stands for one at least
@@ -34,16 +37,8 @@ COPIES = {
     'share/fish/vendor_completions.d/fragsim.fish': 'scripts/completion/fragsim.fish',
 }
 
-number = failed = 0
-
-
-def report(name: str, faults: list[str]) -> None:
-    global number, failed
-    number += 1
-    failed += bool(faults)
-    print(f'{"not " if faults else ""}ok {number} - {name}')
-    for fault in faults:
-        print(f'#   {fault}')
+TAP = Tap()
+report = TAP.result
 
 
 def make(build: Path, target: str, *settings: str) -> None:
@@ -168,8 +163,7 @@ def main(argv: list[str]) -> int:
             if check is check_install:
                 check_uninstall(build, Path(place))
     check_packages(build)
-    print(f'1..{number}')
-    return 1 if failed else 0
+    return TAP.finish()
 
 
 if __name__ == '__main__':

@@ -180,8 +180,7 @@ def main(argv: list[str]) -> int:
         check_equal(tap, bench)
         check_refused(tap, bench)
         check_caught(tap, bench)
-    print(f'1..{tap.number}')
-    return 1 if tap.failed else 0
+    return tap.finish()
 
 
 if __name__ == '__main__':

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import jsonschema
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from tap import Tap  # noqa: E402
+
 REPO = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 PROFILE = {
@@ -28,16 +31,9 @@ TRACE = [{'op': 'alloc', 'id': 1, 'size': MIB}, {'op': 'alloc', 'id': 2, 'size':
          {'op': 'alloc', 'id': 3, 'size': 20 * MIB}, {'op': 'free', 'id': 1},
          {'op': 'alloc', 'id': 4, 'size': 100 * MIB}]
 TIME, CALLS = 3 + 3 + 1000 + 10 + 1000, 5
-number = failed = 0
 
-
-def check(title, faults):
-    global number, failed
-    number += 1
-    failed += bool(faults)
-    print(f'{"not ok" if faults else "ok"} {number} - {title}')
-    for fault in faults:
-        print(f'#   {fault}')
+TAP = Tap()
+check = TAP.result
 
 
 def run(program, *arguments):
@@ -233,8 +229,7 @@ def main(argv):
         trace = write(folder / 'trace', '\n'.join(map(json.dumps, TRACE)))
         for part in (check_run, check_figures, check_diff, check_bad):
             part(argv[1], folder, trace)
-    print(f'1..{number}')
-    return failed > 0
+    return TAP.finish()
 
 
 if __name__ == '__main__':

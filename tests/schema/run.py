@@ -21,7 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 import mutants  # noqa: E402
+from tap import Tap  # noqa: E402
 
 try:
     import jsonschema
@@ -59,29 +61,6 @@ SMALL = (
     ('a device that is full from the start', NEGATIVE, (), 0, 1),
     ('a bad event skipped', [*TOO_LARGE[:2], {'op': 'bogus'}], ('--lenient', '--quiet'), 0, 1),
 )
-
-
-class Tap:
-    """Numbers and prints results."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.failed = 0
-
-    def result(self, name: str, faults: list[str]) -> None:
-        self.number += 1
-        self.failed += bool(faults)
-        print(f'{"not " if faults else ""}ok {self.number} - {name}')
-        for fault in faults[:10]:
-            print('# ' + fault.replace('\n', ' ')[:300])
-
-    def skip(self, name: str, why: str) -> None:
-        self.number += 1
-        print(f'ok {self.number} - {name} # SKIP {why}')
-
-    def finish(self) -> int:
-        print(f'1..{self.number}')
-        return 1 if self.failed else 0
 
 
 def is_integer(_checker: object, value: object) -> bool:
