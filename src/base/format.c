@@ -1,4 +1,4 @@
-/* format.c - numbers and strings as fragsim writes them, without stdio. */
+/* format.c - numbers and strings as fragsim writes them, into memory. */
 #include "base/format.h"
 
 #include <math.h>
@@ -81,6 +81,14 @@ char *frag_put_fixed4(char *p, double value)
 	*p++ = (char)('0' + part / 10 % 10);
 	*p++ = (char)('0' + part % 10);
 	return p;
+}
+
+double frag_fixed4(double value)
+{
+	char text[FRAG_NUMBER_ROOM];
+
+	*frag_put_fixed4(text, value) = '\0';
+	return strtod(text, NULL);
 }
 
 char *frag_put_double(char *p, double value)

@@ -1,4 +1,4 @@
-/* format.h - numbers and strings as fragsim writes them, without stdio. */
+/* format.h - numbers and strings as fragsim writes them, into memory. */
 #ifndef BASE_FORMAT_H
 #define BASE_FORMAT_H
 
@@ -12,8 +12,12 @@
 /* Each writes at p, without a NUL, and returns the place after it. */
 char *frag_put_u64(char *p, uint64_t value);
 char *frag_put_i64(char *p, int64_t value);
+
 /* A percentage or another small double, exactly as printf's %.4f. */
 char *frag_put_fixed4(char *p, double value);
+
+/* The value that is read back from that. */
+double frag_fixed4(double value);
 
 /* Any finite double, in as few digits as read back to it. */
 char *frag_put_double(char *p, double value);

@@ -71,15 +71,16 @@ static inline uint64_t frag_hash_key(uint64_t key, uint64_t seed)
 	return frag_hash_fold(key ^ seed, frag_hash_factor(seed));
 }
 
-/*
- * The first entry of the key at or after *at, which starts as
- * frag_map_home(); FRAG_MAP_NONE where there is no more.
- */
+/* The place where the search for a key begins. */
 static inline uint32_t frag_map_home(const struct frag_map *map, uint64_t key)
 {
 	return (uint32_t)frag_hash_key(key, map->seed) & map->mask;
 }
 
+/*
+ * The value of the first entry of the key at or after *at, which starts as
+ * frag_map_home() and moves behind it; FRAG_MAP_NONE where there is no more.
+ */
 static inline uint32_t frag_map_next(const struct frag_map *map, uint64_t key, uint32_t *at)
 {
 	uint32_t i = *at;

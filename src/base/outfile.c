@@ -194,7 +194,7 @@ FILE *frag_outfile_stream(struct frag_outfile *f)
 	FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
 
 	/* EINVAL: it is not open for writing, as where standard output was closed */
-	if (!stream)
+	if (!stream && !f->failed)
 		f->failed = errno == EINVAL ? EBADF : errno;
 	if (!stream && fd >= 0)
 		close(fd);

@@ -2,7 +2,6 @@
 #include "compare/figures.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/format.h"
 
@@ -47,7 +46,6 @@ const struct frag_figure frag_figures[FRAG_FIGURES] = {
 bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,
 		       double *value)
 {
-	char text[FRAG_NUMBER_ROOM];
 	bool absent = false;
 
 	if (!result)
@@ -56,10 +54,8 @@ bool frag_figure_value(const struct frag_figure *figure, const struct frag_resul
 		*value = figure->value(result);
 	else if (!frag_result_value(result, figure->path, value, &absent) || absent)
 		return false;
-	if (figure->unit == FRAG_POINTS) {
-		*frag_put_fixed4(text, *value) = '\0';
-		*value = strtod(text, NULL);
-	}
+	if (figure->unit == FRAG_POINTS)
+		*value = frag_fixed4(*value);
 	return true;
 }
 

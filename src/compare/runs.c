@@ -163,17 +163,9 @@ bool frag_run_keep(struct frag_run *run, const struct frag_result *result)
 	       && (!result->device_name || run->device_name);
 }
 
-static double rounded(double value)
-{
-	char text[FRAG_NUMBER_ROOM];
-
-	*frag_put_fixed4(text, value) = '\0';
-	return strtod(text, NULL);
-}
-
 static void round_distribution(struct frag_distribution *d)
 {
-#define X(name) d->name = rounded(d->name);
+#define X(name) d->name = frag_fixed4(d->name);
 	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last) X(time_weighted_mean)
 #undef X
 }
@@ -182,8 +174,8 @@ void frag_run_round(struct frag_run *run)
 {
 	struct frag_result *r = &run->result;
 
-#define X(name)                                 \
-	r->last.name = rounded(r->last.name);   \
+#define X(name)                                   \
+	r->last.name = frag_fixed4(r->last.name); \
 	round_distribution(&r->name);
 	FRAG_METRICS_PERCENT(X)
 #undef X

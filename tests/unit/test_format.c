@@ -21,6 +21,8 @@ static void check_fixed4(double value)
 	*frag_put_fixed4(got, value) = '\0';
 	snprintf(want, sizeof(want), "%.4f", value);
 	assert_string_equal(got, want);
+	if (!isnan(value))
+		assert_true(frag_fixed4(value) == strtod(want, NULL));
 }
 
 static void check_hundredths(double percent)
