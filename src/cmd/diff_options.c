@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "cmd/outputs.h"
+#include "compare/params.h"
 
 enum {
 	OPT_BASELINE = FRAG_OPT_FIRST_OWN, OPT_UPDATE, OPT_GATE, OPT_FORMAT, OPT_OUTPUT,
@@ -155,12 +156,8 @@ static int spell_out(struct frag_choice *choice, struct frag_error *err)
 
 		if (param[i] == usual.param[i])
 			continue;
-		if (spec[i].type == FRAG_PARAM_OWN)
-			spec[i].print(param[i], value, sizeof(value));
-		else
-			snprintf(value, sizeof(value), "%llu", (unsigned long long)param[i]);
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", before,
-					 spec[i].name, value);
+					 spec[i].name, frag_param_text(&spec[i], param[i], value));
 	}
 	if (!rc && used >= sizeof(text))
 		rc = frag_fail(err, FRAG_EUSAGE, "--alloc-conf: spelt out as keys, the settings are more"

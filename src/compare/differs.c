@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/memory.h"
 #include "compare/pairing.h"
+#include "compare/params.h"
 
 /* NULL where there are none. */
 static bool end(struct frag_memory *l, char **text)
@@ -70,8 +71,8 @@ static void tell_params(struct frag_memory *l, const char *keys, const char *oth
 {
 	for (const char *p = keys; *p;) {
 		size_t key = strcspn(p, "="), mine, theirs = 0;
-		const char *value = frag_run_param(keys, p, key, &mine);
-		const char *there = frag_run_param(other, p, key, &theirs);
+		const char *value = frag_params_find(keys, p, key, &mine);
+		const char *there = frag_params_find(other, p, key, &theirs);
 
 		if (!value)
 			return;

@@ -1,14 +1,12 @@
 /* runs.c - runs to be compared: made from results, and released. */
 #include "compare/runs.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/format.h"
 #include "base/grow.h"
-#include "base/memory.h"
+#include "compare/params.h"
 
 /* Whole escapes only, and both halves of a pair of surrogates or none. */
 void frag_where_json_name(char *to, size_t size, const char *json)
@@ -56,52 +54,6 @@ struct frag_runs *frag_run_set_add(struct frag_run_set *set)
 	runs = &set->trace[set->count++];
 	memset(runs, 0, sizeof(*runs));
 	return runs;
-}
-
-/* "align=512,segment=2097152": every key with its value. */
-static char *params_text(const struct frag_choice *choice)
-{
-	const struct frag_param_spec *spec = choice->ops->params;
-	struct frag_memory m;
-
-	if (!frag_memory_open(&m))
-		return NULL;
-	for (uint32_t i = 0; spec && spec[i].name; i++) {
-		char value[FRAG_PARAM_TEXT];
-
-		if (spec[i].type == FRAG_PARAM_OWN)
-			spec[i].print(choice->param[i], value, sizeof(value));
-		else if (spec[i].type == FRAG_PARAM_BOOL)
-			snprintf(value, sizeof(value), "%s", choice->param[i] ? "true" : "false");
-		else
-			snprintf(value, sizeof(value), "%" PRIu64, choice->param[i]);
-		fprintf(m.f, "%s%s=%s", i ? "," : "", spec[i].name, value);
-	}
-	return frag_memory_close(&m) ? m.text : NULL;
-}
-
-/* A key begins the text or follows a comma, and '=' follows it: no value holds ",key=". */
-const char *frag_run_param(const char *params, const char *key, size_t key_length, size_t *length)
-{
-	for (const char *p = params; *p;) {
-		size_t n = strcspn(p, "=");
-		const char *value = p + n + (p[n] == '=');
-		const char *end = value;
-
-		/* a comma in a value, as in a list, is not followed by a key */
-		for (;;) {
-			end += strcspn(end, ",");
-			if (!*end || end[1 + strcspn(end + 1, ",=")] == '=')
-				break;
-			end++;
-		}
-		if (n == key_length && strncmp(p, key, n) == 0) {
-			*length = (size_t)(end - value);
-			return value;
-		}
-		p = *end ? end + 1 : end;
-	}
-	return NULL;
 }
 
 static bool keep_marks(struct frag_result *to, const struct frag_result *from)
@@ -154,7 +106,7 @@ bool frag_run_keep(struct frag_run *run, const struct frag_result *result)
 		return false;
 	run->policy = strdup(result->choice.text);
 	run->name = strdup(result->choice.ops->name);
-	run->params = params_text(&result->choice);
+	run->params = frag_params_text(&result->choice);
 	if (result->device_name)
 		run->device_name = strdup(result->device_name);
 	run->result.device_name = run->device_name;

@@ -70,10 +70,6 @@ void frag_run_round(struct frag_run *run);
 /* What is of no use any more when its pair is made. */
 void frag_run_drop_marks(struct frag_run *run);
 
-/* The value of a key in params: its text up to the next key; NULL: no such key. */
-const char *frag_run_param(const char *params, const char *key, size_t key_length,
-			   size_t *length);
-
 void frag_run_set_fini(struct frag_run_set *set);
 
 #endif

@@ -235,7 +235,7 @@ static int perfetto_end(struct frag_export *x, struct frag_error *err)
 		p = frag_put_json(p, x->choice->ops->name, strlen(x->choice->ops->name));
 		frag_outfile_used(x->out, PUT(p, ",\"params\":{"));
 	}
-	for (uint32_t i = 0; frag_export_param(x->choice, i, value, sizeof(value)); i++) {
+	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++) {
 		const char *name = x->choice->ops->params[i].name;
 
 		p = frag_outfile_room(x->out, (strlen(name) + strlen(value)) * 6 + 16);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "compare/params.h"
 #include "fragsim/version.h"
 #include "report/diff.h"
 
@@ -143,7 +143,7 @@ static int put_policy(FILE *f, const struct frag_run *run)
 	fputs(", \"params\": {", f);
 	for (const char *p = run->params; *p;) {
 		size_t key = strcspn(p, "="), length;
-		const char *value = frag_run_param(run->params, p, key, &length);
+		const char *value = frag_params_find(run->params, p, key, &length);
 
 		fprintf(f, "%s\"%.*s\": ", p == run->params ? "" : ", ", (int)key, p);
 		rc |= put_param(f, value, length);

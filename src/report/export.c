@@ -1,9 +1,9 @@
 /* export.c - the table of forms for other people's viewers, and what they share. */
 #include "report/export.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "compare/params.h"
 
 #define TIME_MOST 9007199254740992.0    /* 2^53 */
 
@@ -61,17 +61,12 @@ const char *frag_export_time_name(const struct frag_export *x)
 	return x->by_time ? "t" : "step";
 }
 
-bool frag_export_param(const struct frag_choice *choice, uint32_t i, char *buf, size_t size)
+bool frag_export_param(const struct frag_choice *choice, uint32_t i, char buf[FRAG_PARAM_TEXT])
 {
 	const struct frag_param_spec *spec = choice->ops->params ? &choice->ops->params[i] : NULL;
 
 	if (!spec || !spec->name)
 		return false;
-	if (spec->type == FRAG_PARAM_OWN)
-		spec->print(choice->param[i], buf, size);
-	else if (spec->type == FRAG_PARAM_BOOL)
-		snprintf(buf, size, "%s", choice->param[i] ? "true" : "false");
-	else
-		snprintf(buf, size, "%" PRIu64, choice->param[i]);
+	frag_param_text(spec, choice->param[i], buf);
 	return true;
 }

@@ -55,6 +55,6 @@ uint64_t frag_export_time(const struct frag_export *x, const struct frag_event *
 const char *frag_export_time_name(const struct frag_export *x);
 
 /* The i-th parameter of the policy, as text. False behind the last one. */
-bool frag_export_param(const struct frag_choice *choice, uint32_t i, char *buf, size_t size);
+bool frag_export_param(const struct frag_choice *choice, uint32_t i, char buf[FRAG_PARAM_TEXT]);
 
 #endif

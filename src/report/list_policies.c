@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "compare/params.h"
 #include "report/report.h"
 
 /* 2097152 as 2MiB, where that is exact: as one would write it. */
@@ -24,14 +25,10 @@ static void print_param(const struct frag_param_spec *spec, FILE *f)
 
 	if (spec->same_as)
 		snprintf(value, sizeof(value), "%s", spec->same_as);
-	else if (spec->type == FRAG_PARAM_BOOL)
-		snprintf(value, sizeof(value), "%s", spec->fallback ? "true" : "false");
-	else if (spec->type == FRAG_PARAM_COUNT)
-		snprintf(value, sizeof(value), "%" PRIu64, spec->fallback);
-	else if (spec->type == FRAG_PARAM_OWN)
-		spec->print(spec->fallback, value, sizeof(value));
-	else
+	else if (spec->type == FRAG_PARAM_SIZE)
 		short_size(spec->fallback, value);
+	else
+		frag_param_text(spec, spec->fallback, value);
 	fprintf(f, "    %s=%-*s  %s%s\n", spec->name, (int)(20 - strlen(spec->name)), value,
 		spec->help, !spec->power_of_two ? "" : spec->least ? " (a power of two)"
 						       : " (a power of two, or 0)");

@@ -49,7 +49,7 @@ static void write_conf(const struct frag_choice *choice, char *buf, size_t size)
 
 	*buf = '\0';
 	for (uint32_t i = 0; choice->ops->settings
-	     && frag_export_param(choice, i, value, sizeof(value)); i++) {
+	     && frag_export_param(choice, i, value); i++) {
 		const struct frag_param_spec *spec = &choice->ops->params[i];
 
 		if (is_default(choice, i) || used >= size)
@@ -113,7 +113,7 @@ static void put_origin(const struct frag_export *x)
 	frag_snap_text(x->out, "policy");
 	frag_snap_text(x->out, x->choice->ops->name);
 	begin_dict(x->out, "params");
-	for (uint32_t i = 0; frag_export_param(x->choice, i, value, sizeof(value)); i++) {
+	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++) {
 		frag_snap_text(x->out, x->choice->ops->params[i].name);
 		frag_snap_text(x->out, value);
 	}

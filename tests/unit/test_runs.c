@@ -1,37 +1,7 @@
-/* test_runs.c - keys of a policy as text, and names cut to the room that there is. */
+/* test_runs.c - names cut to the room that there is. */
 #include "support/unit.h"
 
-#include <string.h>
-
 #include "compare/runs.h"
-
-static void keys_and_values(void **state)
-{
-	/* a list in a value has commas of its own */
-	static const char params[] = "align=512,list=[256:1,512:2],release=true,empty=,last=a,b";
-	static const struct {
-		const char *key, *value;
-	} wanted[] = {
-		{ "align", "512" }, { "list", "[256:1,512:2]" }, { "release", "true" },
-		{ "empty", "" }, { "last", "a,b" }, { "lis", NULL }, { "512", NULL },
-		{ "alignx", NULL },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		size_t length = 0;
-		const char *value = frag_run_param(params, wanted[i].key, strlen(wanted[i].key),
-						   &length);
-
-		if (!wanted[i].value) {
-			assert_null(value);
-			continue;
-		}
-		assert_non_null(value);
-		assert_int_equal(length, strlen(wanted[i].value));
-		assert_memory_equal(value, wanted[i].value, length);
-	}
-}
 
 /* The whole of an escape or nothing: what is left has to be JSON still. */
 static void names_are_cut_between_escapes(void **state)
@@ -57,7 +27,6 @@ static void names_are_cut_between_escapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_and_values),
 		cmocka_unit_test(names_are_cut_between_escapes),
 	};
 
