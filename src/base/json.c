@@ -79,6 +79,22 @@ void frag_json_null(struct frag_node_ref in, const char *key)
 	add(in, key, cJSON_CreateNull());
 }
 
+void frag_json_u64_or_null(struct frag_node_ref in, const char *key, bool there, uint64_t value)
+{
+	if (there)
+		frag_json_u64(in, key, value);
+	else
+		frag_json_null(in, key);
+}
+
+void frag_json_fixed4_or_null(struct frag_node_ref in, const char *key, bool there, double value)
+{
+	if (there)
+		frag_json_fixed4(in, key, value);
+	else
+		frag_json_null(in, key);
+}
+
 void frag_json_text(struct frag_node_ref in, const char *key, const char *text)
 {
 	char *json = text ? malloc(strlen(text) * 6 + 3) : NULL;

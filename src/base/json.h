@@ -38,6 +38,9 @@ void frag_json_i64(struct frag_node_ref in, const char *key, int64_t value);
 void frag_json_fixed4(struct frag_node_ref in, const char *key, double value);
 void frag_json_bool(struct frag_node_ref in, const char *key, bool value);
 void frag_json_null(struct frag_node_ref in, const char *key);
+/* null where it is not there. */
+void frag_json_u64_or_null(struct frag_node_ref in, const char *key, bool there, uint64_t value);
+void frag_json_fixed4_or_null(struct frag_node_ref in, const char *key, bool there, double value);
 /* A C string; NULL gives null. */
 void frag_json_text(struct frag_node_ref in, const char *key, const char *text);
 /* Text that is JSON already; NULL gives null. */

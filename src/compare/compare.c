@@ -6,7 +6,19 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/path.h"
 #include "compare/pairing.h"
+
+struct frag_change frag_pair_change(const struct frag_figure *figure, const struct frag_pair *pair)
+{
+	return frag_figure_change(figure, pair->base ? &pair->base->result : NULL,
+				  pair->run ? &pair->run->result : NULL);
+}
+
+const char *frag_group_path(const struct frag_group *group)
+{
+	return frag_input_name(group->runs ? group->runs->path : group->base->path);
+}
 
 int frag_comparison_begin(struct frag_comparison *c, uint32_t traces, struct frag_error *err)
 {

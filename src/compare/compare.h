@@ -19,6 +19,10 @@ struct frag_pair {
 	char *conditions;               /* what differs in them, one a line; NULL: nothing */
 };
 
+/* A figure of the two, as far as they are there. */
+struct frag_change frag_pair_change(const struct frag_figure *figure,
+				    const struct frag_pair *pair);
+
 /* One trace. */
 struct frag_group {
 	struct frag_runs *runs;         /* NULL: the base has it only */
@@ -27,6 +31,9 @@ struct frag_group {
 	uint32_t count;
 	char *conditions;               /* as above, of the trace */
 };
+
+/* The trace's name for a message; the base's where there is no other. */
+const char *frag_group_path(const struct frag_group *group);
 
 struct frag_comparison {
 	bool policies;                  /* the first policy is the base of the others */

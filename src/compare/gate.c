@@ -31,12 +31,17 @@ void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
 {
 	const struct frag_runs *runs = group->runs ? group->runs : group->base;
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
-	const char *path = strcmp(runs->path, "-") == 0 ? "standard input" : runs->path;
+	const char *path = frag_group_path(group);
 
 	if (many_devices(runs))
 		snprintf(buf, size, "%s, %s on device %u", path, run->policy, run->result.device);
 	else
 		snprintf(buf, size, "%s, %s", path, run->policy);
+}
+
+bool frag_gate_begins_text(const struct frag_gate *gate, uint32_t i)
+{
+	return i == 0 || strcmp(gate->conditions[i].text, gate->conditions[i - 1].text) != 0;
 }
 
 const char *frag_broken_text(const struct frag_broken *broken)

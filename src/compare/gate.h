@@ -23,6 +23,9 @@ struct frag_gate {
 /* What --gate stands for, ended by NULL. */
 extern const char *const frag_gate_defaults[];
 
+/* Is this the first of the conditions that its text stands for? `any` is several. */
+bool frag_gate_begins_text(const struct frag_gate *gate, uint32_t i);
+
 /* Holds all pairs to all conditions. -FRAG_EUSAGE where a path has no value. */
 int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 		    struct frag_error *err);

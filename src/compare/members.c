@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "compare/text_file.h"
 #include "trace/scan.h"
 
@@ -172,7 +173,7 @@ struct frag_at frag_members_open(struct frag_members *r, struct frag_json *doc, 
 	char *text = NULL;
 
 	*r = (struct frag_members){
-		.path = strcmp(path, "-") == 0 ? "standard input" : path, .err = err,
+		.path = frag_input_name(path), .err = err,
 	};
 	*doc = (struct frag_json){ .root = NULL };
 	r->rc = frag_text_file(&text, &length, path, err);

@@ -3,12 +3,7 @@
 
 #include <string.h>
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
+#include "base/path.h"
 
 struct frag_runs *frag_find_trace(const struct frag_run_set *set, const struct frag_runs *like)
 {
@@ -23,7 +18,7 @@ struct frag_runs *frag_find_trace(const struct frag_run_set *set, const struct f
 		    && strcmp(set->trace[i].content, like->content) == 0)
 			return &set->trace[i];
 	for (uint32_t i = 0; i < set->count; i++) {
-		if (strcmp(file_name(set->trace[i].path), file_name(like->path)) == 0) {
+		if (strcmp(frag_file_name(set->trace[i].path), frag_file_name(like->path)) == 0) {
 			named = &set->trace[i];
 			alike++;
 		}

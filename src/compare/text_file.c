@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/path.h"
 
 #define FIRST_ROOM ((size_t)64 << 10)
 #define SLACK 64        /* zeros, which the scanner looks ahead into */
@@ -40,7 +43,7 @@ static int read_all(int fd, char **text, size_t *length)
 
 int frag_text_file(char **text, size_t *length, const char *path, struct frag_error *err)
 {
-	const int standard = strcmp(path, "-") == 0;
+	const bool standard = strcmp(path, "-") == 0;
 	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	int number;
 
@@ -55,6 +58,5 @@ int frag_text_file(char **text, size_t *length, const char *path, struct frag_er
 	*text = NULL;
 	if (number == ENOMEM)
 		return frag_fail_nomem(err);
-	return frag_fail(err, FRAG_ETRACE, "%s: %s", standard ? "standard input" : path,
-			 strerror(number));
+	return frag_fail(err, FRAG_ETRACE, "%s: %s", frag_input_name(path), strerror(number));
 }

@@ -1,9 +1,7 @@
 /* as_json.c - the result object of SPEC 7, and the list of policies. */
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "fragsim/version.h"
+#include "report/head.h"
 #include "report/measured.h"
 #include "report/report.h"
 
@@ -35,23 +33,15 @@ static void put_metrics(struct frag_node_ref in, const struct frag_metrics *m, b
 	}
 }
 
-static void put_optional(struct frag_node_ref in, const char *key, bool there, double value)
-{
-	if (there)
-		frag_json_fixed4(in, key, value);
-	else
-		frag_json_null(in, key);
-}
-
 static void put_distribution(struct frag_node_ref in, const char *key,
 			     const struct frag_distribution *d)
 {
 	struct frag_node_ref o = frag_json_object(in, key);
 
-#define X(name) put_optional(o, #name, d->steps > 0, d->name);
+#define X(name) frag_json_fixed4_or_null(o, #name, d->steps > 0, d->name);
 	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last)
 #undef X
-	put_optional(o, "time_weighted_mean", d->weighted, d->time_weighted_mean);
+	frag_json_fixed4_or_null(o, "time_weighted_mean", d->weighted, d->time_weighted_mean);
 	frag_json_u64(o, "severe_steps", d->severe_steps);
 }
 
@@ -204,18 +194,12 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 
 static void put_head(struct frag_node_ref root, const struct frag_trace_info *trace)
 {
-	struct frag_node_ref tool, o;
-	char content[32];
+	struct frag_node_ref o;
 
-	frag_json_text(root, "format", "fragsim-result");
-	frag_json_u64(root, "version", 1);
-	tool = frag_json_object(root, "tool");
-	frag_json_text(tool, "name", "fragsim");
-	frag_json_text(tool, "version", FRAG_VERSION);
+	frag_document_tool(root);
 	o = frag_json_object(root, "trace");
 	frag_json_text(o, "path", trace->path);
-	snprintf(content, sizeof(content), "%016" PRIx64, trace->content);
-	frag_json_text(o, "content", content);
+	frag_document_content(o, "content", trace->content);
 	frag_json_u64(o, "events", trace->events);
 	frag_json_u64(o, "allocs", trace->allocs);
 	frag_json_u64(o, "frees", trace->frees);
@@ -226,7 +210,7 @@ int frag_report_json(const struct frag_report *report, struct frag_outfile *f,
 		     struct frag_error *err)
 {
 	struct frag_json doc;
-	struct frag_node_ref root = frag_json_begin(&doc), runs;
+	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-result"), runs;
 	int rc;
 
 	put_head(root, report->trace);
@@ -262,11 +246,9 @@ int frag_report_policies_json(struct frag_outfile *f, struct frag_error *err)
 {
 	const struct frag_policy_ops *const *policies = frag_policies();
 	struct frag_json doc;
-	struct frag_node_ref root = frag_json_begin(&doc), list, o, params;
+	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-policies"), list, o, params;
 	int rc;
 
-	frag_json_text(root, "format", "fragsim-policies");
-	frag_json_u64(root, "version", 1);
 	list = frag_json_array(root, "policies");
 	for (uint32_t i = 0; policies[i]; i++) {
 		o = frag_json_object(list, NULL);

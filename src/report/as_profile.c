@@ -1,17 +1,8 @@
 /* as_profile.c - what a replay has learned of a device, for later simulations. */
-#include "base/json.h"
-#include "fragsim/version.h"
 #include "metrics/latency.h"
+#include "report/head.h"
 #include "report/measured.h"
 #include "report/report.h"
-
-static void put_or_null(struct frag_node_ref in, const char *key, bool there, uint64_t value)
-{
-	if (there)
-		frag_json_u64(in, key, value);
-	else
-		frag_json_null(in, key);
-}
 
 static void put_device(struct frag_node_ref root, const struct frag_gpu_figures *f)
 {
@@ -19,11 +10,11 @@ static void put_device(struct frag_node_ref root, const struct frag_gpu_figures 
 
 	frag_json_text(o, "name", f->name[0] ? f->name : NULL);
 	frag_json_u64(o, "total_bytes", f->total);
-	put_or_null(o, "context_bytes", f->context_known, f->context);
+	frag_json_u64_or_null(o, "context_bytes", f->context_known, f->context);
 	frag_json_u64(o, "granularity_bytes", f->granularity);
-	put_or_null(o, "small_granularity_bytes", f->small_most > 0, f->small_granularity);
-	put_or_null(o, "small_most_bytes", f->small_most > 0, f->small_most);
-	put_or_null(o, "page_bytes", f->page > 0, f->page);
+	frag_json_u64_or_null(o, "small_granularity_bytes", f->small_most > 0, f->small_granularity);
+	frag_json_u64_or_null(o, "small_most_bytes", f->small_most > 0, f->small_most);
+	frag_json_u64_or_null(o, "page_bytes", f->page > 0, f->page);
 	frag_json_u64(o, "driver_version", (uint64_t)f->driver);
 	frag_json_u64(o, "runtime_version", (uint64_t)f->runtime);
 }
@@ -33,7 +24,7 @@ int frag_report_profile(const struct frag_report *report, struct frag_outfile *o
 {
 	struct frag_driver_costs costs = { .calls = { { { .count = 0 } } } };
 	struct frag_json doc;
-	struct frag_node_ref root = frag_json_begin(&doc), tool;
+	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-profile");
 	bool good = true;
 	int rc;
 
@@ -41,11 +32,7 @@ int frag_report_profile(const struct frag_report *report, struct frag_outfile *o
 		if (report->runs[i].result->costs)
 			good = frag_driver_costs_merge(&costs, report->runs[i].result->costs)
 			       && good;
-	frag_json_text(root, "format", "fragsim-profile");
-	frag_json_u64(root, "version", 1);
-	tool = frag_json_object(root, "tool");
-	frag_json_text(tool, "name", "fragsim");
-	frag_json_text(tool, "version", FRAG_VERSION);
+	frag_document_tool(root);
 	put_device(root, report->gpu);
 	frag_json_calls(root, &costs);
 	rc = good ? frag_json_write(&doc, out, err) : frag_fail_nomem(err);

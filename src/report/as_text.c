@@ -3,22 +3,20 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/path.h"
+#include "report/ink.h"
 #include "report/measured.h"
 #include "report/report.h"
+#include "report/worst.h"
 
-#define MARKS_SHOWN 5
 #define OOMS_SHOWN 5
 #define RUNS_WITH_CHART 4
 #define SEVERE_PCT 70.0
 #define WRAPPED_LEAST 30        /* columns; in fewer it is not worth it */
 
-enum { PLAIN, BOLD, RED, YELLOW };
-
-static const char *ink(const struct frag_report *r, int which)
+static const char *ink(const struct frag_report *r, enum frag_ink which)
 {
-	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[31m", "\033[33m" };
-
-	return r->colour ? codes[which] : "";
+	return frag_ink(r->colour, which);
 }
 
 static void print_trace(const struct frag_report *r, FILE *f)
@@ -26,17 +24,17 @@ static void print_trace(const struct frag_report *r, FILE *f)
 	const struct frag_trace_info *t = r->trace;
 
 	fprintf(f, "%s%s%s: %" PRIu64 " events, %" PRIu64 " allocs, %" PRIu64 " frees (%s form)%s\n",
-		ink(r, BOLD), strcmp(t->path, "-") == 0 ? "standard input" : t->path, ink(r, PLAIN), t->events, t->allocs, t->frees, t->form,
-		t->whole ? "" : ", not read to its end");
+		ink(r, FRAG_INK_BOLD), frag_input_name(t->path), ink(r, FRAG_INK_PLAIN), t->events, t->allocs,
+		t->frees, t->form, t->whole ? "" : ", not read to its end");
 	if (t->skipped)
 		fprintf(f, "  %" PRIu64 " bad events left out\n", t->skipped);
 }
 
-static void print_device(const struct frag_result *d, FILE *f)
+void frag_report_device(const struct frag_result *d, const char *indent, FILE *f)
 {
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
-	fprintf(f, "device %u: ", d->device);
+	fprintf(f, "%sdevice %u: ", indent, d->device);
 	if (d->device_name)
 		fprintf(f, "%s, ", d->device_name);
 	if (d->total)
@@ -58,7 +56,7 @@ static void print_device(const struct frag_result *d, FILE *f)
 static void print_devices(const struct frag_report *r, FILE *f)
 {
 	for (uint32_t i = 0; i < r->run_count && r->runs[i].result->device == i; i++)
-		print_device(r->runs[i].result, f);
+		frag_report_device(r->runs[i].result, "", f);
 }
 
 static bool many_devices(const struct frag_report *r)
@@ -116,8 +114,10 @@ static void print_percent(const struct frag_report *r, bool known, double value,
 		fprintf(f, " %6s", "-");
 		return;
 	}
-	fprintf(f, " %s%6.2f%s", value > SEVERE_PCT ? ink(r, YELLOW) : "", value,
-		value > SEVERE_PCT ? ink(r, PLAIN) : "");
+	if (value > SEVERE_PCT)
+		fprintf(f, " %s%6.2f%s", ink(r, FRAG_INK_YELLOW), value, ink(r, FRAG_INK_PLAIN));
+	else
+		fprintf(f, " %6.2f", value);
 }
 
 static void print_indices(const struct frag_report *r, int width, FILE *f)
@@ -163,8 +163,8 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 			"  %5" PRIu64 "  %s%s%s\n", width, name, c->segment_allocs,
 			c->segment_frees, run->peak.segments,
 			c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
-			c->retries, c->ooms, bad ? ink(r, RED) : "",
-			frag_run_status_name(run->status), bad ? ink(r, PLAIN) : "");
+			c->retries, c->ooms, bad ? ink(r, FRAG_INK_RED) : "",
+			frag_run_status_name(run->status), bad ? ink(r, FRAG_INK_PLAIN) : "");
 	}
 }
 
@@ -191,36 +191,17 @@ static void print_modelled(const struct frag_report *r, int width, FILE *f)
 	}
 }
 
-static bool is_worse(const struct frag_mark *a, const struct frag_mark *b)
+static double mark_index(const void *list, uint32_t i)
 {
-	return a->metrics.fi_device > b->metrics.fi_device;
-}
+	const struct frag_mark *marks = list;
 
-/* The marks with the highest index, earlier ones before later ones; how many they are. */
-static uint32_t worst_marks(const struct frag_result *run, const struct frag_mark **worst)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < run->mark_count; i++) {
-		const struct frag_mark *mark = &run->marks[i];
-		uint32_t at = count;
-
-		while (at > 0 && is_worse(mark, worst[at - 1]))
-			at--;
-		if (at == MARKS_SHOWN)
-			continue;
-		if (count < MARKS_SHOWN)
-			count++;
-		memmove(&worst[at + 1], &worst[at], (count - at - 1) * sizeof(*worst));
-		worst[at] = mark;
-	}
-	return count;
+	return marks[i].metrics.fi_device;
 }
 
 static void print_marks(const struct frag_result *run, FILE *f)
 {
-	const struct frag_mark *worst[MARKS_SHOWN];
-	uint32_t count = worst_marks(run, worst);
+	uint32_t worst[FRAG_WORST_MOST];
+	uint32_t count = frag_worst(worst, run->marks, run->mark_count, mark_index);
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
 	if (!count)
@@ -228,18 +209,19 @@ static void print_marks(const struct frag_result *run, FILE *f)
 	fprintf(f, "  %10s  %9s  %6s  %11s  %11s  %s\n", "step", "fi_device", "fi", "reserved",
 		"allocated", "mark");
 	for (uint32_t i = 0; i < count; i++) {
-		const struct frag_metrics *m = &worst[i]->metrics;
+		const struct frag_mark *mark = &run->marks[worst[i]];
+		const struct frag_metrics *m = &mark->metrics;
 
 		if (m->opaque)
-			fprintf(f, "  %10" PRIu64 "  %9s  %6s", worst[i]->step, "-", "-");
+			fprintf(f, "  %10" PRIu64 "  %9s  %6s", mark->step, "-", "-");
 		else
-			fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", worst[i]->step, m->fi_device, m->fi);
+			fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", mark->step, m->fi_device, m->fi);
 		fprintf(f, "  %11s  %11s  %.60s\n", frag_size_text(a, m->reserved),
-			frag_size_text(b, m->allocated), worst[i]->name);
+			frag_size_text(b, m->allocated), mark->name);
 	}
-	if (run->mark_count > MARKS_SHOWN && run->last.opaque)
+	if (run->mark_count > count && run->last.opaque)
 		fprintf(f, "  the first of %u marks\n", run->mark_count);
-	else if (run->mark_count > MARKS_SHOWN)
+	else if (run->mark_count > count)
 		fprintf(f, "  these have the highest fi_device of %u marks\n", run->mark_count);
 }
 
@@ -278,7 +260,7 @@ static void print_holder(const struct frag_report *r, const struct frag_holder *
 
 static void print_oom(const struct frag_report *r, const struct frag_oom *oom, FILE *f)
 {
-	fprintf(f, "  %sOOM at step %" PRIu64 "%s", ink(r, RED), oom->step, ink(r, PLAIN));
+	fprintf(f, "  %sOOM at step %" PRIu64 "%s", ink(r, FRAG_INK_RED), oom->step, ink(r, FRAG_INK_PLAIN));
 	if (oom->id)
 		fprintf(f, ", id %.60s, %" PRIu64 " bytes", oom->id, oom->size);
 	fprintf(f, ", cause: %s\n", oom->fragmentation ? "fragmentation" : "capacity");
@@ -297,7 +279,7 @@ static void print_run(const struct frag_report *r, const struct frag_report_run 
 	if (!chart && !result->oom_count && !(result->mark_count && r->run_count == 1))
 		return;
 	run_name(r, result, name, sizeof(name));
-	fprintf(f, "\n%s%s%s over its %" PRIu64 " steps\n", ink(r, BOLD), name, ink(r, PLAIN),
+	fprintf(f, "\n%s%s%s over its %" PRIu64 " steps\n", ink(r, FRAG_INK_BOLD), name, ink(r, FRAG_INK_PLAIN),
 		result->steps);
 	if (chart)
 		frag_chart_print(run->chart, r->columns, f);

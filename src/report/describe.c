@@ -3,15 +3,11 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/json.h"
+#include "base/path.h"
+#include "report/head.h"
 #include "report/report.h"
 
 #define BAR 24
-
-static const char *name_of(const struct frag_trace_info *t)
-{
-	return strcmp(t->path, "-") == 0 ? "standard input" : t->path;
-}
 
 /* Printable; what is not ASCII as an escape. */
 static void print_text(const char *text, size_t length, FILE *f)
@@ -152,7 +148,7 @@ static void print_oddities(const struct frag_survey *s, FILE *f)
 
 void frag_report_info(const struct frag_survey *s, const struct frag_trace_info *t, FILE *f)
 {
-	fprintf(f, "%s: %s form\n", name_of(t), t->form);
+	fprintf(f, "%s: %s form\n", frag_input_name(t->path), t->form);
 	if (t->meta.text) {
 		fputs("meta: ", f);
 		fwrite(t->meta.text, 1, t->meta.length, f);
@@ -220,16 +216,13 @@ int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_i
 			  struct frag_outfile *out, struct frag_error *err)
 {
 	struct frag_json doc;
-	struct frag_node_ref root = frag_json_begin(&doc), ops;
-	char content[17], number[FRAG_NUMBER_ROOM];
+	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-info"), ops;
+	char number[FRAG_NUMBER_ROOM];
 	int rc;
 
-	snprintf(content, sizeof(content), "%016" PRIx64, t->content);
-	frag_json_text(root, "format", "fragsim-info");
-	frag_json_u64(root, "version", 1);
 	frag_json_text(root, "path", t->path);
 	frag_json_text(root, "form", t->form);
-	frag_json_text(root, "content", content);
+	frag_document_content(root, "content", t->content);
 	frag_json_raw(root, "meta", t->meta.text);
 	frag_json_u64(root, "events", t->events);
 	frag_json_u64(root, "left_out", t->skipped);

@@ -46,13 +46,18 @@ const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_where *
 /* "reserved 4.00 MiB (+2.00 MiB), allocated 2.00 MiB (=)" */
 const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where *where);
 
-/* The trace's path; the base's where there is no other. */
-const char *frag_group_path(const struct frag_group *group);
 /* "bestfit", "bestfit @1" on another device than the first. */
 void frag_run_name(char *buf, size_t size, const struct frag_run *run);
 
 /* Does a run of the group say what the driver would take? */
 bool frag_any_modelled(const struct frag_group *group);
+
+/*
+ * The next of several lines, as much of it as there is room for, and *lines behind
+ * it. False: there is none; *lines may be NULL.
+ */
+#define FRAG_LINE_ROOM 1024
+bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM]);
 
 /* Did more than one trace have runs? */
 bool frag_many_traces(const struct frag_comparison *c);

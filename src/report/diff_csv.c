@@ -28,8 +28,7 @@ static bool put_row(FILE *f, const struct frag_group *g, const struct frag_pair 
 		    const struct frag_figure *figure)
 {
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
-	const struct frag_change c = frag_figure_change(figure,
-		pair->base ? &pair->base->result : NULL, pair->run ? &pair->run->result : NULL);
+	const struct frag_change c = frag_pair_change(figure, pair);
 	const bool both = c.has_base && c.has_value;
 
 	if (!put_field(f, frag_group_path(g)) || !put_field(f, run->policy))

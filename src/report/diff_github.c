@@ -44,15 +44,11 @@ static void put_broken(FILE *f, const struct frag_broken *broken)
 /* A file of which conditions differ: what follows compares different things. */
 static void put_conditions(FILE *f, const char *file, const char *name, const char *lines)
 {
-	char message[1024];
+	char line[FRAG_LINE_ROOM], message[FRAG_LINE_ROOM + 512];
 
-	while (lines && *lines) {
-		const size_t n = strcspn(lines, "\n");
-
-		snprintf(message, sizeof(message), "%.400s%s%.*s", name, *name ? ": " : "", (int)n,
-			 lines);
+	while (frag_next_line(&lines, line)) {
+		snprintf(message, sizeof(message), "%.400s%s%s", name, *name ? ": " : "", line);
 		put_line(f, "warning", file, "fragsim: conditions differ", message);
-		lines += n + (lines[n] == '\n');
 	}
 }
 

@@ -1,9 +1,8 @@
 /* diff_json.c - a comparison as a JSON object, see fragsim-diff(1). */
 #include <string.h>
 
-#include "base/json.h"
-#include "fragsim/version.h"
 #include "report/diff_formats.h"
+#include "report/head.h"
 
 static void put_value(struct frag_node_ref in, const char *key, enum frag_unit unit, bool there,
 		      double value)
@@ -22,9 +21,7 @@ static void put_figures(struct frag_node_ref in, const struct frag_pair *pair)
 
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
-		const struct frag_change c = frag_figure_change(figure,
-			pair->base ? &pair->base->result : NULL,
-			pair->run ? &pair->run->result : NULL);
+		const struct frag_change c = frag_pair_change(figure, pair);
 		const bool both = c.has_base && c.has_value;
 
 		o = frag_json_object(figures, figure->path);
@@ -69,15 +66,10 @@ static void put_place(struct frag_node_ref in, const char *key, const struct fra
 static void put_lines(struct frag_node_ref in, const char *key, const char *lines)
 {
 	struct frag_node_ref list = frag_json_array(in, key);
-	char line[1024];
+	char line[FRAG_LINE_ROOM];
 
-	while (lines && *lines) {
-		const size_t n = strcspn(lines, "\n");
-
-		snprintf(line, sizeof(line), "%.*s", (int)(n < 1000 ? n : 1000), lines);
+	while (frag_next_line(&lines, line))
 		frag_json_text(list, NULL, line);
-		lines += n + (lines[n] == '\n');
-	}
 }
 
 static void put_side(struct frag_node_ref in, const char *key, const struct frag_run *run)
@@ -153,7 +145,7 @@ static void put_gate(struct frag_node_ref root, const struct frag_gate *gate)
 
 	list = frag_json_array(o, "conditions");
 	for (uint32_t i = 0; i < gate->condition_count; i++)
-		if (!i || strcmp(gate->conditions[i].text, gate->conditions[i - 1].text) != 0)
+		if (frag_gate_begins_text(gate, i))
 			frag_json_text(list, NULL, gate->conditions[i].text);
 	list = frag_json_array(o, "broken");
 	for (uint32_t i = 0; i < gate->count; i++) {
@@ -172,13 +164,7 @@ static void put_gate(struct frag_node_ref root, const struct frag_gate *gate)
 
 static void put_head(struct frag_node_ref root, const struct frag_comparison *c)
 {
-	struct frag_node_ref tool;
-
-	frag_json_text(root, "format", "fragsim-comparison");
-	frag_json_u64(root, "version", 1);
-	tool = frag_json_object(root, "tool");
-	frag_json_text(tool, "name", "fragsim");
-	frag_json_text(tool, "version", FRAG_VERSION);
+	frag_document_tool(root);
 	frag_json_text(root, "of", c->policies ? "policies" : "runs");
 	frag_json_text(root, "base", c->base.path);
 	frag_json_text(root, "new", c->now.path);
@@ -190,7 +176,8 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
 	const struct frag_comparison *c = diff->comparison;
 	struct frag_json doc;
-	struct frag_node_ref root = frag_json_begin(&doc), traces, o, pairs;
+	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-comparison");
+	struct frag_node_ref traces, o, pairs;
 	int rc;
 
 	put_head(root, c);

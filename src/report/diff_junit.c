@@ -52,9 +52,7 @@ static void put_figures(FILE *f, const struct frag_pair *pair)
 	fputs("   <system-out>", f);
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
-		const struct frag_change c = frag_figure_change(figure,
-			pair->base ? &pair->base->result : NULL,
-			pair->run ? &pair->run->result : NULL);
+		const struct frag_change c = frag_pair_change(figure, pair);
 
 		if (!c.has_value)
 			continue;

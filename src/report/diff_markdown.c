@@ -31,8 +31,7 @@ static void put_head(FILE *f, const char *const *titles, uint32_t left)
 static void put_change(FILE *f, enum frag_figure_name name, const struct frag_pair *pair)
 {
 	const struct frag_figure *figure = &frag_figures[name];
-	const struct frag_change c = frag_figure_change(figure, pair->base ? &pair->base->result
-							: NULL, &pair->run->result);
+	const struct frag_change c = frag_pair_change(figure, pair);
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
 
 	fprintf(f, "| %s", c.has_value ? frag_figure_text(a, figure->unit, c.value) : "-");
@@ -114,17 +113,14 @@ static void print_summary(const struct frag_diff *diff, FILE *f)
 
 static void print_lines(FILE *f, const char *what, const char *lines)
 {
-	while (lines && *lines) {
-		const size_t n = strcspn(lines, "\n");
-		char line[1024];
+	char line[FRAG_LINE_ROOM];
 
-		snprintf(line, sizeof(line), "%.*s", (int)(n < 1000 ? n : 1000), lines);
+	while (frag_next_line(&lines, line)) {
 		fputs("- ", f);
 		put_text(f, what);
 		fputs(*what ? ": " : "", f);
 		put_text(f, line);
 		putc('\n', f);
-		lines += n + (lines[n] == '\n');
 	}
 }
 
@@ -158,8 +154,7 @@ static void print_changes(FILE *f, const struct frag_group *g, const struct frag
 	frag_run_name(name, sizeof(name), pair->run);
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
-		const struct frag_change c = frag_figure_change(figure, &pair->base->result,
-								&pair->run->result);
+		const struct frag_change c = frag_pair_change(figure, pair);
 		const bool strong = figure->decides && c.verdict == FRAG_WORSE;
 
 		if (c.verdict == FRAG_SAME || !c.has_base || !c.has_value)
@@ -241,9 +236,8 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 		return;
 	fputs(gate->count ? "\n**Broken:**\n\n" : "\nNothing is broken. Bad would be", f);
 	for (uint32_t i = 0; i < gate->condition_count && !gate->count; i++) {
-		if (i && strcmp(gate->conditions[i].text, gate->conditions[i - 1].text) == 0)
-			continue;
-		fprintf(f, "%s `%s`", i ? "," : ":", gate->conditions[i].text);
+		if (frag_gate_begins_text(gate, i))
+			fprintf(f, "%s `%s`", i ? "," : ":", gate->conditions[i].text);
 	}
 	if (!gate->count)
 		putc('\n', f);

@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "report/diff_formats.h"
+#include "report/ink.h"
+#include "report/report.h"
 
 #define NAME_MOST 20            /* columns of a policy's name; longer ones get a number */
 #define NAME_ROOM 600
 #define TRACE_MOST 28           /* columns of a trace's name in the summary */
 #define TOLD_MOST 16            /* policies whose parting and course are told */
-
-enum { PLAIN, BOLD, RED, GREEN, YELLOW };
 
 struct paper {
 	const struct frag_diff *diff;
@@ -21,41 +22,37 @@ struct paper {
 	bool failed;            /* memory was short */
 };
 
-static const char *ink(const struct paper *p, int which)
+static const char *ink(const struct paper *p, enum frag_ink which)
 {
-	static const char *const codes[] = {
-		"\033[0m", "\033[1m", "\033[31m", "\033[32m", "\033[33m",
-	};
-
-	return p->diff->colour ? codes[which] : "";
+	return frag_ink(p->diff->colour, which);
 }
 
-static int ink_of(enum frag_verdict verdict)
+static enum frag_ink ink_of(enum frag_verdict verdict)
 {
 	switch (verdict) {
 	case FRAG_BETTER:
-		return GREEN;
+		return FRAG_INK_GREEN;
 	case FRAG_WORSE:
-		return RED;
+		return FRAG_INK_RED;
 	case FRAG_MIXED:
-		return YELLOW;
+		return FRAG_INK_YELLOW;
 	case FRAG_SAME:
 	case FRAG_CHANGED:
 		break;
 	}
-	return PLAIN;
+	return FRAG_INK_PLAIN;
 }
 
 /* A text of so many columns, in the colour of its verdict. */
 static void put_inked(const struct paper *p, int width, const char *text, enum frag_verdict verdict)
 {
-	const int colour = ink_of(verdict);
+	const enum frag_ink colour = ink_of(verdict);
 
-	if (colour == PLAIN)
+	if (colour == FRAG_INK_PLAIN)
 		fprintf(p->f, "%*s", width, text);
 	else
 		fprintf(p->f, "%*s%s%s%s", width > (int)strlen(text) ? width - (int)strlen(text)
-			: 0, "", ink(p, colour), text, ink(p, PLAIN));
+			: 0, "", ink(p, colour), text, ink(p, FRAG_INK_PLAIN));
 }
 
 /* "3 pytorch:expanda.." where the whole does not fit; the list of policies has it. */
@@ -112,8 +109,7 @@ struct cell {
 static void print_cell(const struct paper *p, const struct cell *cell, const struct frag_pair *pair)
 {
 	const struct frag_figure *figure = &frag_figures[cell->figure];
-	const struct frag_change c = frag_figure_change(figure, pair->base ? &pair->base->result
-							: NULL, &pair->run->result);
+	const struct frag_change c = frag_pair_change(figure, pair);
 	char text[FRAG_NUMBER_ROOM];
 	const bool both = c.has_base && c.has_value;
 
@@ -267,8 +263,8 @@ static void print_place(const struct paper *p, const char *verb, const struct fr
 static void print_oom(const struct paper *p, const struct frag_result *r)
 {
 	if (r->oom_count)
-		fprintf(p->f, "    %sout of memory%s at step %" PRIu64 ", cause: %s\n", ink(p, RED),
-			ink(p, PLAIN), r->ooms[0].step,
+		fprintf(p->f, "    %sout of memory%s at step %" PRIu64 ", cause: %s\n", ink(p, FRAG_INK_RED),
+			ink(p, FRAG_INK_PLAIN), r->ooms[0].step,
 			r->ooms[0].fragmentation ? "fragmentation" : "capacity");
 }
 
@@ -293,44 +289,23 @@ static void print_partings(const struct paper *p, const struct frag_group *g)
 	}
 }
 
-static void print_device(const struct paper *p, const struct frag_result *r)
-{
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
-
-	fprintf(p->f, "  device %u: ", r->device);
-	if (r->device_name)
-		fprintf(p->f, "%s, ", r->device_name);
-	fputs(r->total ? frag_size_text(a, r->total) : "unlimited", p->f);
-	if (r->context)
-		fprintf(p->f, ", context %s", frag_size_text(a, r->context));
-	if (r->other)
-		fprintf(p->f, ", other processes %s", frag_size_text(a, r->other));
-	fprintf(p->f, ", pages of %s", frag_size_text(a, r->granularity));
-	if (r->small_most)
-		fprintf(p->f, ", up to %s in steps of %s", frag_size_text(a, r->small_most),
-			frag_size_text(b, r->small_granularity));
-	putc('\n', p->f);
-}
-
 static void print_trace(const struct paper *p, const struct frag_group *g)
 {
 	const struct frag_runs *runs = g->runs;
 
-	fprintf(p->f, "\n%s%s%s: %" PRIu64 " events, content %s%s\n", ink(p, BOLD),
-		frag_group_path(g), ink(p, PLAIN), runs->events, runs->content,
+	fprintf(p->f, "\n%s%s%s: %" PRIu64 " events, content %s%s\n", ink(p, FRAG_INK_BOLD),
+		frag_group_path(g), ink(p, FRAG_INK_PLAIN), runs->events, runs->content,
 		runs->complete ? "" : ", not read to its end");
 	for (uint32_t i = 0; i < g->count && g->pair[i].run->result.device == i; i++)
-		print_device(p, &g->pair[i].run->result);
+		frag_report_device(&g->pair[i].run->result, "  ", p->f);
 }
 
 /* A trace's file name without what follows its first dot, cut in the middle. */
 static const char *short_trace(char buf[NAME_ROOM], const struct frag_group *g)
 {
-	const char *path = frag_group_path(g), *slash = strrchr(path, '/');
-	size_t n;
+	const char *path = frag_file_name(frag_group_path(g));
+	size_t n = strcspn(path, ".");
 
-	path = slash ? slash + 1 : path;
-	n = strcspn(path, ".");
 	n = n ? n : strlen(path);
 	if (n <= TRACE_MOST)
 		snprintf(buf, NAME_ROOM, "%.*s", (int)n, path);
@@ -347,7 +322,7 @@ static void print_summary(const struct paper *p)
 	if (!frag_many_traces(p->diff->comparison))
 		return;
 	fprintf(p->f, "\n%sover all traces%s: geometric means of peak reserved, against the first and"
-		" the lower bound\n\n  %-*s  %11s  %13s  %10s  %14s\n", ink(p, BOLD), ink(p, PLAIN),
+		" the lower bound\n\n  %-*s  %11s  %13s  %10s  %14s\n", ink(p, FRAG_INK_BOLD), ink(p, FRAG_INK_PLAIN),
 		p->width, "policy", "survives", "peak reserved", "over bound", "fi_device mean");
 	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
 		const struct frag_standing *s = &p->diff->standings[i];
@@ -401,12 +376,10 @@ static void print_policies(struct paper *p)
 
 static void print_lines(const struct paper *p, const char *indent, const char *lines)
 {
-	while (lines && *lines) {
-		const int n = (int)strcspn(lines, "\n");
+	char line[FRAG_LINE_ROOM];
 
-		fprintf(p->f, "%s%.*s\n", indent, n, lines);
-		lines += n + (lines[n] == '\n');
-	}
+	while (frag_next_line(&lines, line))
+		fprintf(p->f, "%s%s\n", indent, line);
 }
 
 static void print_figures(const struct paper *p, const struct frag_pair *pair)
@@ -416,8 +389,7 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 	fprintf(p->f, "    %-22s  %13s  %13s  %13s\n", "", "before", "now", "difference");
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
-		struct frag_change c = frag_figure_change(figure, &pair->base->result,
-							  &pair->run->result);
+		const struct frag_change c = frag_pair_change(figure, pair);
 
 		if (c.verdict == FRAG_SAME)
 			continue;
@@ -479,9 +451,9 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 	}
 	if (pair->verdict == FRAG_SAME && !pair->conditions)
 		return;
-	fprintf(p->f, "\n%s%s%s: %s%s%s\n", ink(p, BOLD), name, ink(p, PLAIN),
-		ink_of(pair->verdict) == PLAIN ? "" : ink(p, ink_of(pair->verdict)), frag_verdict_name(pair->verdict),
-		ink_of(pair->verdict) == PLAIN ? "" : ink(p, PLAIN));
+	fprintf(p->f, "\n%s%s%s: ", ink(p, FRAG_INK_BOLD), name, ink(p, FRAG_INK_PLAIN));
+	put_inked(p, 0, frag_verdict_name(pair->verdict), pair->verdict);
+	putc('\n', p->f);
 	print_lines(p, "    differs: ", pair->conditions);
 	if (pair->verdict == FRAG_SAME)
 		return;
@@ -498,8 +470,8 @@ static void print_head(const struct paper *p)
 	char text[256];
 
 	frag_outcome_text(text, sizeof(text), p->diff);
-	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, BOLD), c->now.path ? c->now.path : "now",
-		ink(p, PLAIN), c->base.path, text);
+	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, FRAG_INK_BOLD), c->now.path ? c->now.path : "now",
+		ink(p, FRAG_INK_PLAIN), c->base.path, text);
 	print_lines(p, "  differs: ", c->conditions);
 	for (uint32_t i = 0; i < c->count; i++) {
 		if (!c->group[i].conditions)
@@ -527,10 +499,8 @@ static void print_conditions(const struct paper *p)
 
 	fprintf(p->f, "\nbad is:");
 	for (uint32_t i = 0; i < gate->condition_count; i++) {
-		/* `any` stands for several */
-		if (i && strcmp(gate->conditions[i].text, gate->conditions[i - 1].text) == 0)
-			continue;
-		fprintf(p->f, "%s %s", i ? "," : "", gate->conditions[i].text);
+		if (frag_gate_begins_text(gate, i))
+			fprintf(p->f, "%s %s", i ? "," : "", gate->conditions[i].text);
 	}
 	putc('\n', p->f);
 }
@@ -556,8 +526,7 @@ static void print_better_pair(const struct paper *p, const struct frag_group *g,
 
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
-		const struct frag_change change = frag_figure_change(figure, &pair->base->result,
-								     &pair->run->result);
+		const struct frag_change change = frag_pair_change(figure, pair);
 
 		if (!figure->decides || change.verdict != FRAG_BETTER)
 			continue;
@@ -575,7 +544,7 @@ static void print_better(const struct paper *p)
 
 	if (!frag_any_better(p->diff))
 		return;
-	fprintf(p->f, "%sbetter than before%s:\n", ink(p, GREEN), ink(p, PLAIN));
+	fprintf(p->f, "%sbetter than before%s:\n", ink(p, FRAG_INK_GREEN), ink(p, FRAG_INK_PLAIN));
 	for (uint32_t i = 0; i < c->count; i++)
 		for (uint32_t k = 0; k < c->group[i].count; k++)
 			if (c->group[i].pair[k].run && c->group[i].pair[k].base)
@@ -595,9 +564,9 @@ static void print_gate(const struct paper *p)
 	else if (frag_any_better(p->diff))
 		putc('\n', p->f);
 	if (gate->count)
-		fprintf(p->f, "%sbroken%s:\n", ink(p, RED), ink(p, PLAIN));
+		fprintf(p->f, "%sbroken%s:\n", ink(p, FRAG_INK_RED), ink(p, FRAG_INK_PLAIN));
 	else if (gate->condition_count)
-		fprintf(p->f, "%snothing is broken%s\n", ink(p, GREEN), ink(p, PLAIN));
+		fprintf(p->f, "%snothing is broken%s\n", ink(p, FRAG_INK_GREEN), ink(p, FRAG_INK_PLAIN));
 	for (uint32_t i = 0; i < gate->count; i++) {
 		print_name_once(p, gate->broken[i].group, gate->broken[i].pair, &last);
 		fprintf(p->f, "    %s\n", frag_broken_text(&gate->broken[i]));

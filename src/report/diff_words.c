@@ -70,19 +70,24 @@ const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where
 	return buf;
 }
 
-const char *frag_group_path(const struct frag_group *group)
-{
-	const char *path = group->runs ? group->runs->path : group->base->path;
-
-	return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
 void frag_run_name(char *buf, size_t size, const struct frag_run *run)
 {
 	if (run->result.device)
 		snprintf(buf, size, "%s @%u", run->policy, run->result.device);
 	else
 		snprintf(buf, size, "%s", run->policy);
+}
+
+bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM])
+{
+	size_t n;
+
+	if (!*lines || !**lines)
+		return false;
+	n = strcspn(*lines, "\n");
+	snprintf(line, FRAG_LINE_ROOM, "%.*s", (int)(n < FRAG_LINE_ROOM ? n : FRAG_LINE_ROOM), *lines);
+	*lines += n + ((*lines)[n] == '\n');
+	return true;
 }
 
 bool frag_any_modelled(const struct frag_group *group)

@@ -2,12 +2,10 @@
 #include "report/measured.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/format.h"
 #include "metrics/latency.h"
-
-#define PROBES_SHOWN 5
+#include "report/worst.h"
 
 static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
 {
@@ -106,40 +104,30 @@ static void print_segments(const struct frag_driver_costs *c, FILE *f)
 	}
 }
 
-/* The probes with the highest index, earlier ones before later ones; how many they are. */
-static uint32_t worst_probes(const struct frag_probes *all, const struct frag_probe **worst)
+static double probe_index(const void *list, uint32_t i)
 {
-	uint32_t count = 0;
+	const struct frag_probes *all = list;
 
-	for (uint32_t i = 0; i < all->kept; i++) {
-		uint32_t at = count;
-
-		while (at > 0 && all->probe[i].fi > worst[at - 1]->fi)
-			at--;
-		if (at == PROBES_SHOWN)
-			continue;
-		count += count < PROBES_SHOWN;
-		memmove(&worst[at + 1], &worst[at], (count - at - 1) * sizeof(*worst));
-		worst[at] = &all->probe[i];
-	}
-	return count;
+	return all->probe[i].fi;
 }
 
 static void print_probes(const struct frag_probes *all, FILE *f)
 {
-	const struct frag_probe *worst[PROBES_SHOWN];
-	uint32_t count = worst_probes(all, worst);
+	uint32_t worst[FRAG_WORST_MOST];
+	uint32_t count = frag_worst(worst, all, all->kept, probe_index);
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
 	if (!count)
 		return;
 	fprintf(f, "  %-10s %8s %13s %13s %9s  %s\n", "probes", "step", "free", "in one piece",
 		"index, %", "mark");
-	for (uint32_t i = 0; i < count; i++)
-		fprintf(f, "  %-10s %8" PRIu64 " %13s %13s %9.2f%s%.60s\n", "", worst[i]->step,
-			frag_size_text(a, worst[i]->free), frag_size_text(b, worst[i]->largest),
-			worst[i]->fi, worst[i]->mark ? "  " : "",
-			worst[i]->mark ? worst[i]->mark : "");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_probe *p = &all->probe[worst[i]];
+
+		fprintf(f, "  %-10s %8" PRIu64 " %13s %13s %9.2f%s%.60s\n", "", p->step,
+			frag_size_text(a, p->free), frag_size_text(b, p->largest), p->fi,
+			p->mark ? "  " : "", p->mark ? p->mark : "");
+	}
 	if (all->count > count)
 		fprintf(f, "  these have the highest index of %" PRIu64 " probes\n", all->count);
 }
@@ -161,10 +149,8 @@ void frag_report_measured(const struct frag_result *run, FILE *f)
 
 static void put_class(struct frag_node_ref o, uint32_t which)
 {
-	if (which < FRAG_SIZE_CLASSES - 1)
-		frag_json_u64(o, "up_to_bytes", frag_size_class_most(which));
-	else
-		frag_json_null(o, "up_to_bytes");
+	frag_json_u64_or_null(o, "up_to_bytes", which < FRAG_SIZE_CLASSES - 1,
+			      frag_size_class_most(which));
 }
 
 static void put_call(struct frag_node_ref list, const char *kind, uint32_t which,
@@ -215,18 +201,10 @@ static void put_segments(struct frag_node_ref driver, const struct frag_driver_c
 	}
 }
 
-static void put_step(struct frag_node_ref o, const char *key, bool there, uint64_t step)
-{
-	if (there)
-		frag_json_u64(o, key, step);
-	else
-		frag_json_null(o, key);
-}
-
 static void put_prediction(struct frag_node_ref o, const struct frag_prediction *p)
 {
 	frag_json_bool(o, "differs", p->differs);
-	put_step(o, "first_difference", p->differs, p->first_difference);
+	frag_json_u64_or_null(o, "first_difference", p->differs, p->first_difference);
 	frag_json_u64(o, "steps", p->steps);
 	frag_json_u64(o, "reserved_predicted", p->reserved_predicted);
 	frag_json_u64(o, "reserved_measured", p->reserved_measured);
@@ -234,8 +212,8 @@ static void put_prediction(struct frag_node_ref o, const struct frag_prediction 
 	frag_json_u64(o, "used_measured", p->used_measured);
 	frag_json_i64(o, "free_predicted", p->free_predicted);
 	frag_json_i64(o, "free_measured", p->free_measured);
-	put_step(o, "oom_step_predicted", p->oom_predicted, p->oom_step_predicted);
-	put_step(o, "oom_step_measured", p->oom_measured, p->oom_step_measured);
+	frag_json_u64_or_null(o, "oom_step_predicted", p->oom_predicted, p->oom_step_predicted);
+	frag_json_u64_or_null(o, "oom_step_measured", p->oom_measured, p->oom_step_measured);
 	frag_json_i64(o, "error_bytes", p->error_bytes);
 	frag_json_fixed4(o, "error_percent", p->error_percent);
 }

@@ -28,6 +28,9 @@ struct frag_report {
 	const struct frag_gpu_figures *gpu;     /* of a replay on one; NULL: none */
 };
 
+/* A line: what a run's device is; for the text reports of `run` and `diff`. */
+void frag_report_device(const struct frag_result *run, const char *indent, FILE *f);
+
 /* The text report of `run`. */
 void frag_report_text(const struct frag_report *report, FILE *f);
 

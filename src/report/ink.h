@@ -1,0 +1,21 @@
+/* ink.h - colours of a terminal. */
+#ifndef REPORT_INK_H
+#define REPORT_INK_H
+
+#include <stdbool.h>
+
+enum frag_ink {
+	FRAG_INK_PLAIN, FRAG_INK_BOLD, FRAG_INK_RED, FRAG_INK_GREEN, FRAG_INK_YELLOW
+};
+
+/* What is printed to write in this ink from here on; "" without colour. */
+static inline const char *frag_ink(bool colour, enum frag_ink which)
+{
+	static const char *const codes[] = {
+		"\033[0m", "\033[1m", "\033[31m", "\033[32m", "\033[33m",
+	};
+
+	return colour ? codes[which] : "";
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* worst.h - those of many that a report shows: the highest. */
+#ifndef REPORT_WORST_H
+#define REPORT_WORST_H
+
+#include <stdint.h>
+
+#define FRAG_WORST_MOST 5
+
+/*
+ * The indexes of the elements with the highest value, earlier ones before later
+ * ones of equals; how many they are.
+ */
+uint32_t frag_worst(uint32_t worst[FRAG_WORST_MOST], const void *list, uint32_t count,
+		    double (*value)(const void *list, uint32_t i));
+
+#endif
