@@ -7,8 +7,6 @@
 
 #include "fragsim/error.h"
 
-struct frag_outfile;
-
 struct frag_opt {
 	char short_name;        /* 0: none */
 	const char *name;       /* without the dashes; NULL ends the table */
@@ -16,6 +14,10 @@ struct frag_opt {
 	const char *help;       /* one line, no full stop */
 	int id;                 /* the command's own */
 };
+
+/* A row that most tables of options have. */
+#define FRAG_LENIENT_ROW(id)                                                                   \
+	{ 0, "lenient", NULL, "leave out events that are bad in themselves", (id) }
 
 /* An option that only another command has, and what to say of it. */
 struct frag_foreign {
@@ -59,13 +61,33 @@ const struct frag_cmd *frag_command_find(const char *name, struct frag_error *er
 void frag_print_commands(void);
 
 /*
- * Walks the options of argv; what is no option is moved behind them. set is
- * called for each, value NULL where it takes none. *rest is the index of the
+ * Walks the options of argv; what is no option is moved behind them. set (NULL:
+ * there are none) is called for each, value NULL where it takes none. *rest is the index of the
  * first operand, or 0 where -h was answered and nothing is left to do.
  */
 int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		 int (*set)(void *ctx, int id, const char *value, struct frag_error *err),
 		 int *rest, struct frag_error *err);
+
+/*
+ * Values of options, by their names without the dashes: bytes, a number from
+ * least to most, the index of one of the words, which NULL ends. -FRAG_EUSAGE with
+ * what is wanted.
+ */
+#define FRAG_COUNT_MOST ((UINT64_C(1) << 53) - 1)
+int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t least,
+		     struct frag_error *err);
+int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t least,
+		      uint64_t most, struct frag_error *err);
+int frag_option_word(int *out, const char *name, const char *value, const char *const *words,
+		     struct frag_error *err);
+
+/* The words that options take, each in the file that reads them. */
+extern const char *const frag_keep_words[];
+extern const char *const frag_on_oom_words[];
+extern const char *const frag_stacks_words[];
+extern const char *const frag_summary_words[];
+extern const char *const frag_ties_words[];
 
 /* -FRAG_EUSAGE with the command's usage in one line. */
 int frag_usage(const struct frag_cmd *cmd, const char *what, struct frag_error *err);
@@ -73,10 +95,7 @@ int frag_usage(const struct frag_cmd *cmd, const char *what, struct frag_error *
 /* Flushes standard output: 0, -FRAG_EPIPE or -FRAG_EOUTPUT for all that went there. */
 int frag_flush_stdout(struct frag_error *err);
 
-/* Not to be left half written where a second signal ends the program; NULL forgets all. */
-void frag_guard_file(const struct frag_outfile *f);
-
-/* Set by SIGHUP, SIGINT and SIGTERM; a second one ends the program at once. */
-bool frag_interrupted(void *ctx);
+/* The `warn` of a frag_log: a line on standard error, unless *ctx, a bool, says quiet. */
+void frag_warn(void *quiet, const char *message);
 
 #endif

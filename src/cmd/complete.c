@@ -7,8 +7,8 @@
  * and `:open` where more may follow at once, so that no blank is to be added.
  *
  * All of it comes from the tables that are also parsed and printed: commands,
- * options, policies and their keys, scenarios, forms, formats. Only the words of
- * options that take one of two or three stand here again.
+ * options and the words that some of them take, policies and their keys,
+ * scenarios, forms, formats.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,16 +20,15 @@
 #include "report/export.h"
 #include "trace/sinks.h"
 
-#define WORDS_MOST 4
-
 static const struct {
-	const char *option, *words[WORDS_MOST];
+	const char *option;
+	const char *const *words;
 } few_words[] = {
-	{ "keep", { "oom" } },
-	{ "on-oom", { "stop", "continue" } },
-	{ "stacks", { "top", "all", "none" } },
-	{ "summary", { "pytorch" } },
-	{ "ties", { "address", "age", "auto" } },
+	{ "keep", frag_keep_words },
+	{ "on-oom", frag_on_oom_words },
+	{ "stacks", frag_stacks_words },
+	{ "summary", frag_summary_words },
+	{ "ties", frag_ties_words },
 };
 
 /* Where the candidates go: those that begin with `typed`, each behind `before`. */
@@ -162,7 +161,7 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd, con
 	const struct frag_sink_ops *const *forms = frag_sinks();
 
 	for (size_t i = 0; i < sizeof(few_words) / sizeof(few_words[0]); i++)
-		for (uint32_t k = 0; k < WORDS_MOST && few_words[i].words[k]; k++)
+		for (uint32_t k = 0; few_words[i].words[k]; k++)
 			if (strcmp(option, few_words[i].option) == 0)
 				offer(at, few_words[i].words[k], "", "");
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && forms[i]; i++)
@@ -207,7 +206,8 @@ static const struct frag_opt *wants_next(const struct frag_cmd *cmd, const char 
 	const struct frag_opt *o = NULL;
 
 	if (begins(word, "--"))
-		o = word[2] && !strchr(word, '=') ? long_option(cmd, word + 2, strlen(word + 2)) : NULL;
+		o = word[2] && !strchr(word, '=')
+			? long_option(cmd, word + 2, strlen(word + 2)) : NULL;
 	else if (*word == '-')
 		for (const char *p = word + 1; *p; p++) {
 			for (o = cmd->opts; o->name && o->short_name != *p; o++)
@@ -263,7 +263,8 @@ static void offer_options(const struct place *at, const struct frag_cmd *cmd,
 
 	for (const struct frag_opt *o = cmd->opts; o->name; o++)
 		offer(&name, o->name, "", o->help);
-	for (const struct frag_gen_option *o = scenario ? scenario->options : NULL; o && o->name; o++)
+	for (const struct frag_gen_option *o = scenario ? scenario->options : NULL; o && o->name;
+	     o++)
 		offer(&name, o->name, "", o->help);
 	offer(&name, "help", "", "print this and exit");
 }
@@ -344,19 +345,10 @@ static void complete_last(char *const *words, int count)
 	}
 }
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	(void)ctx;
-	(void)id;
-	(void)value;
-	(void)err;
-	return 0;
-}
-
 static int complete_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 			 struct frag_error *err)
 {
-	int rest, rc = frag_options(cmd, argc, argv, NULL, set_option, &rest, err);
+	int rest, rc = frag_options(cmd, argc, argv, NULL, NULL, &rest, err);
 
 	(void)status;
 	if (!rc && rest)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cmd/diff_outputs.h"
+#include "cmd/interrupt.h"
 #include "cmd/progress.h"
 #include "compare/read_result.h"
 #include "compare/sweep.h"
@@ -18,12 +19,13 @@ struct diff {
 	struct frag_progress progress;
 };
 
+/* The line of the progress, where there is one, gives way. */
 static void warn(void *ctx, const char *message)
 {
 	struct diff *d = ctx;
 
-	if (!d->options.run.quiet)
-		fprintf(stderr, "fragsim: warning: %s\n", message);
+	frag_progress_end(&d->progress);
+	frag_warn(&d->options.run.quiet, message);
 }
 
 static void show_progress(void *ctx, uint32_t done, uint32_t count)

@@ -1,10 +1,10 @@
 /* diff_outputs.c - the files that a comparison writes. */
 #include "cmd/diff_outputs.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/interrupt.h"
 #include "cmd/terminal.h"
 #include "report/diff_formats.h"
 
@@ -48,14 +48,6 @@ static int print_into(struct frag_outfile *to, const struct frag_diff_format *fo
 	return rc ? rc : frag_outfile_finish(to, err);
 }
 
-static bool wants_colour(void)
-{
-	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-
-	return frag_terminal_columns(STDOUT_FILENO) && !(no_colour && *no_colour)
-	       && !(terminal && strcmp(terminal, "dumb") == 0);
-}
-
 /* Text where nothing else was asked for. */
 static int print_standard(const struct frag_diff_options *o, struct frag_diff *diff,
 			  struct frag_error *err)
@@ -72,7 +64,7 @@ static int print_standard(const struct frag_diff_options *o, struct frag_diff *d
 	rc = frag_outfile_open(&standard, "-", err);
 	if (rc)
 		return rc;
-	diff->colour = wants_colour();
+	diff->colour = frag_terminal_colour(frag_terminal_columns(STDOUT_FILENO));
 	rc = print_into(&standard, format, diff, err);
 	diff->colour = false;
 	frag_outfile_abandon(&standard);

@@ -3,29 +3,23 @@
 #include <stdio.h>
 
 #include "cmd/export_run.h"
+#include "cmd/interrupt.h"
 
 struct job {
 	const struct frag_run_options *options;
+	bool quiet;
 	struct frag_trace *trace;
 	struct frag_sim *sim;
 	struct frag_outfile out;
 	struct frag_export x;
 };
 
-static void warn(void *ctx, const char *message)
-{
-	const struct job *job = ctx;
-
-	if (!job->options->quiet)
-		fprintf(stderr, "fragsim: warning: %s\n", message);
-}
-
 static int open_all(struct job *job, enum frag_packing packing, const char *from, const char *to,
 		    struct frag_error *err)
 {
 	const struct frag_run_options *o = job->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = o->stacks, .log = { .warn = warn, .ctx = job },
+		.lenient = o->lenient, .stacks = o->stacks, .log = { .warn = frag_warn, .ctx = &job->quiet },
 	};
 	int rc = frag_trace_open(&job->trace, from, &options, err);
 
@@ -65,29 +59,28 @@ static void tell_oom(struct job *job)
 	snprintf(message, sizeof(message), "policy %.100s: out of memory at step %" PRIu64
 		 " on device %" PRIu32 "%s", x->choice->text, x->first_oom, x->first_oom_device,
 		 x->goes_on ? "" : ": the run of that device ends there (--on-oom continue goes on)");
-	warn(job, message);
+	frag_warn(&job->quiet, message);
 }
 
 int frag_export_run(const struct frag_export_ops *form, enum frag_packing packing,
 		    const struct frag_run_options *options, const char *from, const char *to,
 		    struct frag_error *err)
 {
-	struct job job = { .options = options, .out.fd = -1, .x.ops = form };
-	int rc = open_all(&job, packing, from, to, err);
+	struct job job = {
+		.options = options, .quiet = options->quiet, .out.fd = -1, .x.ops = form,
+	};
+	int rc;
 
-	if (!rc) {
-		frag_guard_file(&job.out);
-		rc = simulate(&job, err);
-	}
+	frag_guard_file(&job.out);
+	rc = open_all(&job, packing, from, to, err);
+	rc = rc ? rc : simulate(&job, err);
 	rc = rc ? rc : frag_outfile_commit(&job.out, err);
 	if (!rc)
 		tell_oom(&job);
-	frag_guard_file(NULL);
 	form->fini(&job.x);
 	frag_outfile_abandon(&job.out);
+	frag_guard_file(NULL);
 	frag_sim_del(job.sim);
 	frag_trace_close(job.trace);
-	if (rc && frag_interrupted(NULL))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return rc;
+	return frag_or_interrupted(rc, err);
 }

@@ -10,6 +10,7 @@
 
 #include "base/near.h"
 #include "cmd/command.h"
+#include "cmd/interrupt.h"
 #include "gen/gen.h"
 
 enum { OPT_OBJECT, OPT_OUTPUT, OPT_LIST, OWN_OPTIONS };
@@ -17,7 +18,8 @@ enum { OPT_OBJECT, OPT_OUTPUT, OPT_LIST, OWN_OPTIONS };
 
 static const struct frag_opt own_opts[] = {
 	[OPT_OBJECT] = { 0, "object", NULL, "write the object form, not lines", OPT_OBJECT },
-	[OPT_OUTPUT] = { 'o', "output", "FILE", "write to FILE (- is standard output)", OPT_OUTPUT },
+	[OPT_OUTPUT] = { 'o', "output", "FILE", "write to FILE (- is standard output)",
+			 OPT_OUTPUT },
 	[OPT_LIST] = { 'l', "list", NULL, "list the scenarios", OPT_LIST },
 	[OWN_OPTIONS] = { 0 },
 };
@@ -115,19 +117,18 @@ static int no_scenario(const char *name, struct frag_error *err)
 			 name, frag_near_hint(&near, "", hint));
 }
 
-static int write_trace(const struct gen *gen, struct frag_error *err)
+static int write_trace(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
-	struct frag_outfile out;
-	int rc = frag_outfile_open(&out, gen->output, err);
+	const struct gen *gen = ctx;
 
-	if (rc)
-		return rc;
-	frag_guard_file(&out);
-	rc = frag_scenario_write(gen->scenario, gen->option, gen->object, &out, frag_interrupted,
-				 NULL, err);
-	rc = rc ? rc : frag_outfile_commit(&out, err);
-	frag_outfile_abandon(&out);
-	frag_guard_file(NULL);
+	return frag_scenario_write(gen->scenario, gen->option, gen->object, out, frag_interrupted,
+				   NULL, err);
+}
+
+static int write_out(struct gen *gen, struct frag_error *err)
+{
+	int rc = frag_write_file(gen->output, write_trace, gen, err);
+
 	/* whoever read it has seen enough: run does after an out-of-memory */
 	return rc == -FRAG_EPIPE ? 0 : rc;
 }
@@ -162,7 +163,7 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	}
 	if (!gen.scenario)
 		return frag_usage(&own, "which scenario? --list lists them", err);
-	return write_trace(&gen, err);
+	return write_out(&gen, err);
 }
 
 const struct frag_cmd frag_cmd_gen = {

@@ -10,15 +10,6 @@
 
 static const struct frag_opt opts[] = { { 0 } };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
-{
-	(void)ctx;
-	(void)id;
-	(void)value;
-	(void)err;
-	return 0;
-}
-
 /* What this program ignores, the next one would ignore too. */
 static void exec_man(const char *option, const char *page)
 {
@@ -49,7 +40,7 @@ static int help_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	static char flag[] = "-h";
 	char *flags[] = { argv[0], flag, NULL }, page[64];
 	const struct frag_cmd *other;
-	int rest, rc = frag_options(cmd, argc, argv, NULL, set_option, &rest, err);
+	int rest, rc = frag_options(cmd, argc, argv, NULL, NULL, &rest, err);
 
 	if (rc || !rest)
 		return rc;

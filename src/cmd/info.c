@@ -1,14 +1,13 @@
 /* info.c - fragsim info: what a trace is. */
-#include <stdio.h>
-
 #include "cmd/command.h"
+#include "cmd/interrupt.h"
 #include "report/report.h"
 
 enum { OPT_JSON = 1, OPT_LENIENT, OPT_QUIET };
 
 static const struct frag_opt opts[] = {
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", OPT_JSON },
-	{ 0, "lenient", NULL, "leave out events that are bad in themselves", OPT_LENIENT },
+	FRAG_LENIENT_ROW(OPT_LENIENT),
 	{ 'q', "quiet", NULL, "no warnings", OPT_QUIET },
 	{ 0 },
 };
@@ -32,14 +31,6 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	return 0;
 }
 
-static void warn(void *ctx, const char *message)
-{
-	const struct info *info = ctx;
-
-	if (!info->quiet)
-		fprintf(stderr, "fragsim: warning: %s\n", message);
-}
-
 static int look(struct frag_survey *survey, struct frag_trace *trace, struct frag_error *err)
 {
 	struct frag_batch batch;
@@ -56,28 +47,25 @@ static int look(struct frag_survey *survey, struct frag_trace *trace, struct fra
 	return rc;
 }
 
-static int write_json(const struct info *info, const struct frag_survey *survey,
-		      const struct frag_trace_info *trace, struct frag_error *err)
-{
-	struct frag_outfile out;
-	int rc = frag_outfile_open(&out, info->json, err);
+struct found {
+	const struct frag_survey *survey;
+	const struct frag_trace_info *trace;
+};
 
-	if (rc)
-		return rc;
-	frag_guard_file(&out);
-	rc = frag_report_info_json(survey, trace, &out, err);
-	rc = rc ? rc : frag_outfile_commit(&out, err);
-	frag_outfile_abandon(&out);
-	frag_guard_file(NULL);
-	return rc;
+static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
+{
+	const struct found *found = ctx;
+
+	return frag_report_info_json(found->survey, found->trace, out, err);
 }
 
 static int tell(struct info *info, const char *path, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.lenient = info->lenient, .log = { .warn = warn, .ctx = info },
+		.lenient = info->lenient, .log = { .warn = frag_warn, .ctx = &info->quiet },
 	};
 	struct frag_survey survey;
+	struct found found = { .survey = &survey };
 	struct frag_trace *trace;
 	int rc = frag_trace_open(&trace, path, &options, err);
 
@@ -85,16 +73,15 @@ static int tell(struct info *info, const char *path, struct frag_error *err)
 		bool made = frag_survey_init(&survey, frag_trace_info(trace)->device_count);
 
 		rc = made ? look(&survey, trace, err) : frag_fail_nomem(err);
+		found.trace = frag_trace_info(trace);
 		if (!rc && info->json)
-			rc = write_json(info, &survey, frag_trace_info(trace), err);
+			rc = frag_write_file(info->json, write_json, &found, err);
 		else if (!rc)
-			frag_report_info(&survey, frag_trace_info(trace), stdout);
+			frag_report_info(&survey, found.trace, stdout);
 		frag_survey_fini(&survey);
 		frag_trace_close(trace);
 	}
-	if (rc && frag_interrupted(NULL))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return rc;
+	return frag_or_interrupted(rc, err);
 }
 
 static int info_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,

@@ -1,21 +1,18 @@
 /* main.c - finds the command, runs it, and turns what comes back into an exit status. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/near.h"
-#include "base/outfile.h"
 #include "base/packer.h"
 #include "cmd/command.h"
+#include "cmd/interrupt.h"
 #include "device/cuda.h"
 #include "fragsim/plugin.h"
 #include "fragsim/version.h"
-
-#define GUARDED_MOST 16
 
 const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_anonymize,
@@ -34,51 +31,6 @@ const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_verify,
 	NULL,
 };
-
-static volatile sig_atomic_t signals;
-
-static const struct frag_outfile *volatile guarded[GUARDED_MOST];
-static volatile sig_atomic_t guarded_count;
-
-void frag_guard_file(const struct frag_outfile *f)
-{
-	if (!f)
-		guarded_count = 0;
-	else if (guarded_count < GUARDED_MOST)
-		guarded[guarded_count++] = f;
-}
-
-static void on_signal(int number)
-{
-	if (!signals++)
-		return;
-	for (int i = 0; i < guarded_count; i++)
-		if (guarded[i]->temporary)
-			unlink(guarded[i]->temporary);
-	_exit(128 + number);
-}
-
-bool frag_interrupted(void *ctx)
-{
-	(void)ctx;
-	return signals != 0;
-}
-
-static void catch_signals(void)
-{
-	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
-	struct sigaction act = { .sa_handler = on_signal }, old;
-
-	sigemptyset(&act.sa_mask);
-	/* what the caller ignores (nohup; a shell for work in the background) stays ignored */
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &act, NULL);
-	act.sa_handler = SIG_IGN;
-	/* both show as errors of the write */
-	sigaction(SIGPIPE, &act, NULL);
-	sigaction(SIGXFSZ, &act, NULL);
-}
 
 /*
  * A closed standard stream would give its number to the next file that is
@@ -99,6 +51,14 @@ int frag_flush_stdout(struct frag_error *err)
 	if (errno == EPIPE)
 		return frag_fail(err, FRAG_EPIPE, "standard output: its reader has gone");
 	return frag_fail(err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
+}
+
+void frag_warn(void *quiet, const char *message)
+{
+	const bool *silent = quiet;
+
+	if (!*silent)
+		fprintf(stderr, "fragsim: warning: %s\n", message);
 }
 
 static void print_version(void)
@@ -167,7 +127,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	hold_standard_streams();
-	catch_signals();
+	frag_catch_signals();
 	rc = dispatch(argc, argv, &status, &err);
 	rc = rc ? rc : frag_flush_stdout(&err);
 	if (rc && rc != -FRAG_EPIPE && rc != -FRAG_EINTERRUPTED)

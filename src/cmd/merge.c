@@ -9,11 +9,11 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	return frag_rewrite_set(ctx, id, value, err);
 }
 
-static int write_all(struct frag_ranks *ranks, struct frag_sink *sink, const char *path,
-		     struct frag_error *err)
+static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
+	struct frag_ranks *ranks = ctx;
 	const struct frag_trace_info head = {
-		.path = path, .devices = ranks->devices, .device_count = ranks->device_count,
+		.path = sink->out->path, .devices = ranks->devices, .device_count = ranks->device_count,
 	};
 	int rc = sink->ops->begin(sink, &head, err);
 
@@ -31,27 +31,13 @@ static int merge(struct frag_rewrite *r, struct frag_ranks *ranks, char **paths,
 {
 	const struct frag_trace_options options = {
 		.lenient = r->lenient, .records = true,
-		.log = { .warn = frag_rewrite_warn, .ctx = r },
+		.log = { .warn = frag_warn, .ctx = &r->quiet },
 	};
-	const char *to = paths[ranks->count];
-	struct frag_outfile out = { .fd = -1 };
-	struct frag_sink sink = { .ops = r->form, .out = &out };
 	int rc = 0;
 
 	for (uint32_t i = 0; i < ranks->count && !rc; i++)
 		rc = frag_ranks_open(ranks, i, paths[i], &options, err);
-	rc = rc ? rc : frag_outfile_open(&out, to, err);
-	rc = rc ? rc : frag_outfile_pack(&out, r->packing, err);
-	if (!rc) {
-		frag_guard_file(&out);
-		rc = write_all(ranks, &sink, to, err);
-	}
-	rc = rc ? rc : frag_outfile_commit(&out, err);
-	frag_guard_file(NULL);
-	if (sink.ops->fini && sink.state)
-		sink.ops->fini(&sink);
-	frag_outfile_abandon(&out);
-	return rc;
+	return rc ? rc : frag_rewrite_into(r, paths[0], paths[ranks->count], write_all, ranks, err);
 }
 
 static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
@@ -76,9 +62,7 @@ static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	rc = frag_ranks_init(&ranks, (uint32_t)(argc - rest - 1)) ? 0 : frag_fail_nomem(err);
 	rc = rc ? rc : merge(&r, &ranks, argv + rest, err);
 	frag_ranks_fini(&ranks);
-	if (rc && frag_interrupted(NULL))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return rc;
+	return frag_or_interrupted(rc, err);
 }
 
 const struct frag_cmd frag_cmd_merge = {

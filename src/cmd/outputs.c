@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/command.h"
+#include "cmd/interrupt.h"
 
 static enum frag_rows_form form_of(const char *path)
 {

@@ -1,9 +1,12 @@
 /* policies.c - fragsim policies: what there is to choose from. */
 #include "cmd/command.h"
+#include "cmd/interrupt.h"
 #include "report/report.h"
 
+enum { OPT_JSON = 1 };
+
 static const struct frag_opt opts[] = {
-	{ 0, "json", "FILE", "write them as JSON (- is standard output)", 'j' },
+	{ 0, "json", "FILE", "write them as JSON (- is standard output)", OPT_JSON },
 	{ 0 },
 };
 
@@ -17,11 +20,16 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	return 0;
 }
 
+static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
+{
+	(void)ctx;
+	return frag_report_policies_json(out, err);
+}
+
 static int policies_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 			 struct frag_error *err)
 {
 	const char *json = NULL;
-	struct frag_outfile out;
 	int rest, rc = frag_options(cmd, argc, argv, &json, set_option, &rest, err);
 
 	(void)status;
@@ -33,15 +41,7 @@ static int policies_exec(const struct frag_cmd *cmd, int argc, char **argv, int 
 		frag_report_policies(stdout);
 		return 0;
 	}
-	rc = frag_outfile_open(&out, json, err);
-	if (rc)
-		return rc;
-	frag_guard_file(&out);
-	rc = frag_report_policies_json(&out, err);
-	rc = rc ? rc : frag_outfile_commit(&out, err);
-	frag_outfile_abandon(&out);
-	frag_guard_file(NULL);
-	return rc;
+	return frag_write_file(json, write_json, NULL, err);
 }
 
 const struct frag_cmd frag_cmd_policies = {

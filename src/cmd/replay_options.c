@@ -9,9 +9,10 @@
 
 #define REPEATS_MOST 1000000
 
-enum { OPT_DEVICE = FRAG_OPT_FIRST_OWN, OPT_LIMIT, OPT_PACE, OPT_REPEAT, OPT_VERIFY,
-	OPT_WRITE_PROFILE, OPT_PROBE,
-	OPT_ALLOCATOR };
+enum {
+	OPT_DEVICE = FRAG_OPT_FIRST_OWN, OPT_LIMIT, OPT_PACE, OPT_REPEAT, OPT_VERIFY,
+	OPT_WRITE_PROFILE, OPT_PROBE, OPT_ALLOCATOR,
+};
 
 const struct frag_opt frag_replay_opts[] = {
 	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
@@ -20,8 +21,7 @@ const struct frag_opt frag_replay_opts[] = {
 	  FRAG_OPT_POLICY },
 	{ 0, "allocator", "NAME", "cuda-async[:key=value,...], the driver's own pool; repeatable",
 	  OPT_ALLOCATOR },
-	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch",
-	  FRAG_OPT_ALLOC_CONF },
+	FRAG_ALLOC_CONF_ROW(0),
 	{ 0, "limit", "SIZE", "most memory to take of each GPU (90 % of what is free)", OPT_LIMIT },
 	{ 0, "pace", "FACTOR", "follow the trace's times, FACTOR times as fast", OPT_PACE },
 	{ 0, "repeat", "N", "replay N times, for the costs (1)", OPT_REPEAT },
@@ -35,8 +35,8 @@ const struct frag_opt frag_replay_opts[] = {
 	{ 0, "write-profile", "FILE", "write what was learned of the GPU, for run --profile",
 	  OPT_WRITE_PROFILE },
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
-	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", FRAG_OPT_ON_OOM },
-	{ 0, "lenient", NULL, "leave out events that are bad in themselves", FRAG_OPT_LENIENT },
+	FRAG_ON_OOM_ROW(0),
+	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	{ 0, "fail-if", "CONDITION",
 	  "exit with 1 if it holds: 'prediction.error_percent > 1'; repeatable",
 	  FRAG_OPT_FAIL_IF },
@@ -59,23 +59,15 @@ void frag_replay_args_fini(struct frag_replay_args *args)
 static int add_gpu(struct frag_replay_args *args, const char *value, struct frag_error *err)
 {
 	uint64_t n;
+	int rc = frag_option_count(&n, "device", value, 0, FRAG_REPLAY_GPUS - 1, err);
 
-	if (!frag_parse_count(value, strlen(value), &n) || n >= FRAG_REPLAY_GPUS)
-		return frag_fail(err, FRAG_EUSAGE, "--device %.60s: the number of a GPU is wanted, "
-				 "from 0 and below %d", value, FRAG_REPLAY_GPUS);
+	if (rc)
+		return rc;
 	for (uint32_t i = 0; i < args->gpu_count; i++)
 		if (args->gpus[i] == n)
 			return frag_fail(err, FRAG_EUSAGE, "--device %.60s: given twice", value);
 	args->gpus[args->gpu_count++] = (uint32_t)n;
 	return 0;
-}
-
-static int set_limit(struct frag_replay_args *args, const char *value, struct frag_error *err)
-{
-	if (frag_parse_size(value, strlen(value), true, &args->limit))
-		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--limit %.60s: a size such as 4.5GiB, below 2^53 bytes, "
-			 "is wanted", value);
 }
 
 static int set_pace(struct frag_replay_args *args, const char *value, struct frag_error *err)
@@ -87,15 +79,6 @@ static int set_pace(struct frag_replay_args *args, const char *value, struct fra
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--pace %.60s: a factor above 0 is wanted; 1 is the "
 			 "trace's own time, 10 ten times as fast", value);
-}
-
-static int set_repeat(struct frag_replay_args *args, const char *value, struct frag_error *err)
-{
-	if (frag_parse_count(value, strlen(value), &args->repeat) && args->repeat
-	    && args->repeat <= REPEATS_MOST)
-		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--repeat %.60s: a number from 1 to %d is wanted", value,
-			 REPEATS_MOST);
 }
 
 static int set_probe(struct frag_replay_args *args, const char *value, struct frag_error *err)
@@ -117,11 +100,11 @@ int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_err
 	case OPT_DEVICE:
 		return add_gpu(args, value, err);
 	case OPT_LIMIT:
-		return set_limit(args, value, err);
+		return frag_option_size(&args->limit, "limit", value, 0, err);
 	case OPT_PACE:
 		return set_pace(args, value, err);
 	case OPT_REPEAT:
-		return set_repeat(args, value, err);
+		return frag_option_count(&args->repeat, "repeat", value, 1, REPEATS_MOST, err);
 	case OPT_VERIFY:
 		args->verify = true;
 		return 0;

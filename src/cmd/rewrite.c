@@ -4,14 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void frag_rewrite_warn(void *rewrite, const char *message)
-{
-	const struct frag_rewrite *r = rewrite;
-
-	if (!r->quiet)
-		fprintf(stderr, "fragsim: warning: %s\n", message);
-}
-
 int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err)
 {
 	if (id == FRAG_REWRITE_LENIENT)
@@ -61,10 +53,17 @@ static int one_batch(struct frag_rewrite *r, const struct frag_batch *batch,
 	return rc;
 }
 
+struct copy {
+	struct frag_rewrite *rewrite;
+	struct frag_trace *trace;
+};
+
 /* The trace is read to its end also behind the last event, for its validity. */
-static int copy(struct frag_rewrite *r, struct frag_trace *trace, struct frag_sink *sink,
-		struct frag_error *err)
+static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
+	const struct copy *c = ctx;
+	struct frag_rewrite *r = c->rewrite;
+	struct frag_trace *trace = c->trace;
 	struct frag_trace_info head = *frag_trace_info(trace);
 	struct frag_batch batch;
 	bool last = false;
@@ -83,44 +82,50 @@ static int copy(struct frag_rewrite *r, struct frag_trace *trace, struct frag_si
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
-static void tell_losses(struct frag_rewrite *r, const struct frag_sink *sink, const char *path)
+static void tell_losses(struct frag_rewrite *r, const struct frag_sink *sink, const char *from)
 {
 	char losses[400], message[600];
 
 	frag_sink_losses(sink, losses, sizeof(losses));
 	if (!*losses)
 		return;
-	snprintf(message, sizeof(message), "%.100s: the form %s has no place for: %s", path,
+	snprintf(message, sizeof(message), "%.100s: the form %s has no place for: %s", from,
 		 sink->ops->name, losses);
-	frag_rewrite_warn(r, message);
+	frag_warn(&r->quiet, message);
+}
+
+int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
+		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
+		      void *ctx, struct frag_error *err)
+{
+	struct frag_outfile out = { .fd = -1 };
+	struct frag_sink sink = { .ops = r->form, .out = &out };
+	int rc;
+
+	frag_guard_file(&out);
+	rc = frag_outfile_open(&out, to, err);
+	rc = rc ? rc : frag_outfile_pack(&out, r->packing, err);
+	rc = rc ? rc : write(ctx, &sink, err);
+	rc = rc ? rc : frag_outfile_commit(&out, err);
+	if (!rc)
+		tell_losses(r, &sink, from);
+	if (sink.ops->fini && sink.state)
+		sink.ops->fini(&sink);
+	frag_outfile_abandon(&out);
+	frag_guard_file(NULL);
+	return rc;
 }
 
 int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
 		.lenient = r->lenient, .records = true, .stacks = r->stacks,
-		.log = { .warn = frag_rewrite_warn, .ctx = r },
+		.log = { .warn = frag_warn, .ctx = &r->quiet },
 	};
-	struct frag_outfile out = { .fd = -1 };
-	struct frag_sink sink = { .ops = r->form, .out = &out };
-	struct frag_trace *trace = NULL;
-	int rc = frag_trace_open(&trace, from, &options, err);
+	struct copy c = { .rewrite = r };
+	int rc = frag_trace_open(&c.trace, from, &options, err);
 
-	rc = rc ? rc : frag_outfile_open(&out, to, err);
-	rc = rc ? rc : frag_outfile_pack(&out, r->packing, err);
-	if (!rc) {
-		frag_guard_file(&out);
-		rc = copy(r, trace, &sink, err);
-	}
-	rc = rc ? rc : frag_outfile_commit(&out, err);
-	if (!rc)
-		tell_losses(r, &sink, from);
-	frag_guard_file(NULL);
-	if (sink.ops->fini && sink.state)
-		sink.ops->fini(&sink);
-	frag_outfile_abandon(&out);
-	frag_trace_close(trace);
-	if (rc && frag_interrupted(NULL))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return rc;
+	rc = rc ? rc : frag_rewrite_into(r, from, to, copy, &c, err);
+	frag_trace_close(c.trace);
+	return frag_or_interrupted(rc, err);
 }

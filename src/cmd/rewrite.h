@@ -3,14 +3,14 @@
 #define CMD_REWRITE_H
 
 #include "cmd/command.h"
+#include "cmd/interrupt.h"
 #include "trace/sinks.h"
 
 /* The options that all of them have, to stand at the head of their tables. */
 #define FRAG_REWRITE_OPTS                                                                     \
 	{ 't', "to", "FORM", "lines, object, fsb, minimalloc or rmm (by OUT's ending)",       \
 	  FRAG_REWRITE_TO },                                                                  \
-	{ 0, "lenient", NULL, "leave out events that are bad in themselves",                  \
-	  FRAG_REWRITE_LENIENT },                                                             \
+	FRAG_LENIENT_ROW(FRAG_REWRITE_LENIENT),                                               \
 	{ 'q', "quiet", NULL, "no warnings", FRAG_REWRITE_QUIET }
 enum { FRAG_REWRITE_TO = 1, FRAG_REWRITE_LENIENT, FRAG_REWRITE_QUIET, FRAG_REWRITE_OWN };
 
@@ -38,9 +38,16 @@ int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error 
 /* The form and packing that OUT's name stands for, unless one was given. -FRAG_EUSAGE */
 int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err);
 
+/* Reads the trace and writes it, event by event. */
 int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struct frag_error *err);
 
-/* Of every command's own messages too, unless they are not wanted. */
-void frag_rewrite_warn(void *rewrite, const char *message);
+/*
+ * A trace that one function writes, from the sink's begin to its end, into a file
+ * of the form: opened, guarded, packed, and in its place when that is done. What
+ * the form has lost of `from` is told.
+ */
+int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
+		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
+		      void *ctx, struct frag_error *err);
 
 #endif

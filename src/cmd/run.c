@@ -1,4 +1,5 @@
 /* run.c - fragsim run: a trace under one or more policies. */
+#include "cmd/interrupt.h"
 #include "cmd/session.h"
 
 struct run {
@@ -16,8 +17,7 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 	};
 	int rc = frag_trace_open(&run->trace, path, &options, err);
 
-	if (rc && frag_interrupted(NULL))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	rc = frag_or_interrupted(rc, err);
 	return rc ? rc : frag_run_figures(o, run->trace, err);
 }
 

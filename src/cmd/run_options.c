@@ -5,38 +5,32 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/parse.h"
 #include "replay/pool.h"
 
 const struct frag_opt frag_run_opts[] = {
 	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (bestfit)",
 	  FRAG_OPT_POLICY },
-	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch",
-	  FRAG_OPT_ALLOC_CONF },
+	FRAG_ALLOC_CONF_ROW(0),
 	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
 	  FRAG_OPT_SUMMARY },
-	{ 0, "stacks", "WHAT", "of a snapshot's stacks: top frame, all, or none as tags (top)",
-	  FRAG_OPT_STACKS },
+	FRAG_STACKS_ROW(0),
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
-	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)", FRAG_OPT_ON_OOM },
-	{ 0, "lenient", NULL, "leave out events that are bad in themselves", FRAG_OPT_LENIENT },
+	FRAG_ON_OOM_ROW(0),
+	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it holds: 'peak.reserved > 4GiB'; repeatable",
 	  FRAG_OPT_FAIL_IF },
-	{ 0, "profile", "FILE", "simulate the device that replay --write-profile was on",
-	  FRAG_OPT_PROFILE },
-	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", FRAG_OPT_DEVICE_BYTES },
-	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it", FRAG_OPT_CONTEXT_BYTES },
-	{ 0, "other-bytes", "SIZE", "what other processes hold of it", FRAG_OPT_OTHER_BYTES },
-	{ 0, "granularity", "SIZE", "pages in which the device gives memory", FRAG_OPT_GRANULARITY },
+	FRAG_PROFILE_ROW(0),
+	FRAG_DEVICE_ROWS(0),
 	{ 0, "threads", "N", "threads for several policies (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
 	  FRAG_OPT_CHECK },
 	{ 0 },
 };
 
+#define THREADS_MOST 1024
 #define POOL "cuda-async"
 #define ONLY_IN_REPLAY "is the GPU driver's own pool, which nothing simulates: it exists only in " \
 	"fragsim replay --allocator " POOL
@@ -106,51 +100,36 @@ static int add_condition(struct frag_run_options *run, const char *text, struct 
 	return rc;
 }
 
-static int set_size(uint64_t *size, const char *name, const char *value, uint64_t least,
-		    struct frag_error *err)
-{
-	if (frag_parse_size(value, strlen(value), true, size) && *size >= least)
-		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a size such as 4.5GiB, from %u and below 2^53"
-			 " bytes, is wanted", name, value, (unsigned)least);
-}
+const char *const frag_on_oom_words[] = { "stop", "continue", NULL };
+const char *const frag_stacks_words[] = {
+	[FRAG_STACKS_TOP] = "top", [FRAG_STACKS_ALL] = "all", [FRAG_STACKS_NONE] = "none", NULL,
+};
+const char *const frag_summary_words[] = { "pytorch", NULL };
 
-static int set_on_oom(struct frag_run_options *run, const char *value, struct frag_error *err)
+static int set_word(struct frag_run_options *run, int id, const char *value, struct frag_error *err)
 {
-	run->sim.on_oom_continue = strcmp(value, "continue") == 0;
-	if (run->sim.on_oom_continue || strcmp(value, "stop") == 0)
-		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--on-oom %.60s: stop or continue is wanted", value);
-}
+	int i = 0, rc;
 
-static int set_stacks(struct frag_run_options *run, const char *value, struct frag_error *err)
-{
-	static const char *const names[] = {
-		[FRAG_STACKS_TOP] = "top", [FRAG_STACKS_ALL] = "all", [FRAG_STACKS_NONE] = "none",
-	};
-
-	for (int i = FRAG_STACKS_TOP; i <= FRAG_STACKS_NONE; i++) {
+	switch (id) {
+	case FRAG_OPT_SUMMARY:
+		run->summary = true;
+		return frag_option_word(&i, "summary", value, frag_summary_words, err);
+	case FRAG_OPT_STACKS:
+		rc = frag_option_word(&i, "stacks", value, frag_stacks_words, err);
 		run->stacks = (enum frag_stacks)i;
-		if (strcmp(value, names[i]) == 0)
-			return 0;
+		return rc;
+	default:
+		rc = frag_option_word(&i, "on-oom", value, frag_on_oom_words, err);
+		run->sim.on_oom_continue = i == 1;
+		return rc;
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--stacks %.60s: top, all or none is wanted", value);
-}
-
-static int set_threads(struct frag_run_options *run, const char *value, struct frag_error *err)
-{
-	uint64_t n;
-
-	if (!frag_parse_count(value, strlen(value), &n) || n > 1024)
-		return frag_fail(err, FRAG_EUSAGE, "--threads %.60s: a number from 0 to 1024 is wanted",
-				 value);
-	run->threads = (uint32_t)n;
-	return 0;
 }
 
 int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct frag_run_options *run = ctx;
+	uint64_t n = 0;
+	int rc;
 
 	switch (id) {
 	case FRAG_OPT_POLICY:
@@ -159,11 +138,9 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 		run->settings = value;
 		return 0;
 	case FRAG_OPT_SUMMARY:
-		run->summary = true;
-		return strcmp(value, "pytorch") == 0 ? 0
-		       : frag_fail(err, FRAG_EUSAGE, "--summary %.60s: pytorch is wanted", value);
 	case FRAG_OPT_STACKS:
-		return set_stacks(run, value, err);
+	case FRAG_OPT_ON_OOM:
+		return set_word(run, id, value, err);
 	case FRAG_OPT_STEPS:
 		run->steps = value;
 		return 0;
@@ -176,8 +153,6 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_QUIET:
 		run->quiet = true;
 		return 0;
-	case FRAG_OPT_ON_OOM:
-		return set_on_oom(run, value, err);
 	case FRAG_OPT_LENIENT:
 		run->lenient = true;
 		return 0;
@@ -187,18 +162,20 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_FAIL_IF:
 		return add_condition(run, value, err);
 	case FRAG_OPT_THREADS:
-		return set_threads(run, value, err);
+		rc = frag_option_count(&n, "threads", value, 0, THREADS_MOST, err);
+		run->threads = (uint32_t)n;
+		return rc;
 	case FRAG_OPT_PROFILE:
 		run->profile_path = value;
 		return 0;
 	case FRAG_OPT_DEVICE_BYTES:
-		return set_size(&run->total, "device-bytes", value, 0, err);
+		return frag_option_size(&run->total, "device-bytes", value, 0, err);
 	case FRAG_OPT_CONTEXT_BYTES:
-		return set_size(&run->context, "context-bytes", value, 0, err);
+		return frag_option_size(&run->context, "context-bytes", value, 0, err);
 	case FRAG_OPT_OTHER_BYTES:
-		return set_size(&run->other, "other-bytes", value, 0, err);
+		return frag_option_size(&run->other, "other-bytes", value, 0, err);
 	default:
-		return set_size(&run->granularity, "granularity", value, 1, err);
+		return frag_option_size(&run->granularity, "granularity", value, 1, err);
 	}
 }
 

@@ -37,6 +37,29 @@ struct frag_run_options {
 	bool report;            /* the text report is to be printed */
 };
 
+/* Rows that several tables of options have; base is added to the ids above. */
+#define FRAG_ALLOC_CONF_ROW(base)                                                              \
+	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch", \
+	  (base) + FRAG_OPT_ALLOC_CONF }
+#define FRAG_STACKS_ROW(base)                                                                  \
+	{ 0, "stacks", "WHAT", "of a snapshot's stacks: top frame, all, or none as tags (top)",    \
+	  (base) + FRAG_OPT_STACKS }
+#define FRAG_ON_OOM_ROW(base)                                                                  \
+	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",                   \
+	  (base) + FRAG_OPT_ON_OOM }
+#define FRAG_PROFILE_ROW(base)                                                                 \
+	{ 0, "profile", "FILE", "simulate the device that replay --write-profile was on",          \
+	  (base) + FRAG_OPT_PROFILE }
+#define FRAG_DEVICE_ROWS(base)                                                                 \
+	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)",                     \
+	  (base) + FRAG_OPT_DEVICE_BYTES },                                                        \
+	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it",                         \
+	  (base) + FRAG_OPT_CONTEXT_BYTES },                                                       \
+	{ 0, "other-bytes", "SIZE", "what other processes hold of it",                             \
+	  (base) + FRAG_OPT_OTHER_BYTES },                                                         \
+	{ 0, "granularity", "SIZE", "pages in which the device gives memory",                      \
+	  (base) + FRAG_OPT_GRANULARITY }
+
 extern const struct frag_opt frag_run_opts[];
 
 /* What commands that simulate say of options that only a replay has. */

@@ -18,8 +18,8 @@ int frag_session_begin(struct frag_session *s, const struct frag_run_options *op
 	s->outputs.profile_path = options->write_profile;
 	if (options->profile_path && strcmp(path, "-") == 0
 	    && strcmp(options->profile_path, "-") == 0)
-		return frag_fail(err, FRAG_EUSAGE, "standard input can be read only once: the trace "
-				 "or the profile");
+		return frag_fail(err, FRAG_EUSAGE, "standard input can be read only once: the trace"
+				 " or the profile");
 	return frag_outputs_apart(&s->outputs, path, options->profile_path, err);
 }
 
@@ -54,11 +54,11 @@ int frag_session_open(struct frag_session *s, struct frag_error *err)
 void frag_session_warn(void *ctx, const char *message)
 {
 	struct frag_session *s = ctx;
+	bool quiet = s->options->quiet;
 
-	if (s->options->quiet)
-		return;
-	frag_progress_end(&s->progress);
-	fprintf(stderr, "fragsim: warning: %s\n", message);
+	if (!quiet)
+		frag_progress_end(&s->progress);
+	frag_warn(&quiet, message);
 }
 
 void frag_session_progress(void *ctx, const struct frag_trace_info *info)

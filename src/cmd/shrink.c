@@ -1,9 +1,8 @@
 /* shrink.c - fragsim shrink: the least of a trace that still runs out of memory. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/parse.h"
+#include "base/path.h"
 #include "cmd/rewrite.h"
 #include "engine/reduce.h"
 
@@ -24,26 +23,27 @@ struct shrink {
 	const char *policy;
 	uint64_t total;
 	struct frag_reduce reduce;
+	const struct frag_trace_info *info;
 };
+
+const char *const frag_keep_words[] = { "oom", NULL };
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct shrink *s = ctx;
+	int what;
 
 	switch (id) {
 	case OPT_KEEP:
-		return strcmp(value, "oom") == 0 ? 0
-		       : frag_fail(err, FRAG_EUSAGE, "--keep %.60s: oom is wanted", value);
+		return frag_option_word(&what, "keep", value, frag_keep_words, err);
 	case OPT_POLICY:
 		s->policy = value;
 		return 0;
 	case OPT_DEVICE_BYTES:
-		return frag_parse_size(value, strlen(value), true, &s->total) ? 0
-		       : frag_fail(err, FRAG_EUSAGE, "--device-bytes %.60s: a size such as 4.5GiB is"
-				   " wanted", value);
+		return frag_option_size(&s->total, "device-bytes", value, 0, err);
 	case OPT_TRIES:
-		return frag_parse_count(value, strlen(value), &s->reduce.tries_most) ? 0
-		       : frag_fail(err, FRAG_EUSAGE, "--tries %.60s: a number from 0 is wanted", value);
+		return frag_option_count(&s->reduce.tries_most, "tries", value, 0, FRAG_COUNT_MOST,
+					 err);
 	default:
 		return frag_rewrite_set(&s->rewrite, id, value, err);
 	}
@@ -63,54 +63,40 @@ static int read_trace(struct shrink *s, struct frag_trace *trace, struct frag_er
 	return rc;
 }
 
-static int write_rest(struct shrink *s, const struct frag_trace_info *info, const char *to,
-		      struct frag_error *err)
+static int write_rest(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
-	struct frag_outfile out;
-	struct frag_sink sink = { .ops = s->rewrite.form, .out = &out };
+	const struct shrink *s = ctx;
 	const struct frag_event ev = { .op = 0 };
-	int rc = frag_outfile_open(&out, to, err);
+	int rc = sink->ops->begin(sink, s->info, err);
 
-	if (rc)
-		return rc;
-	frag_guard_file(&out);
-	rc = frag_outfile_pack(&out, s->rewrite.packing, err);
-	rc = rc ? rc : sink.ops->begin(&sink, info, err);
 	for (uint32_t i = 0; i < s->reduce.count && !rc; i++)
-		rc = sink.ops->event(&sink, &s->reduce.events[i].copy->rec, &ev, err);
-	rc = rc ? rc : sink.ops->end(&sink, err);
-	rc = rc ? rc : frag_outfile_commit(&out, err);
-	if (sink.ops->fini && sink.state)
-		sink.ops->fini(&sink);
-	frag_outfile_abandon(&out);
-	frag_guard_file(NULL);
-	return rc;
+		rc = sink->ops->event(sink, &s->reduce.events[i].copy->rec, &ev, err);
+	return rc ? rc : sink->ops->end(sink, err);
 }
 
 static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 		  struct frag_error *err)
 {
-	const struct frag_trace_info *info;
 	bool failed, least;
 	char note[120];
 	int rc;
 
 	frag_trace_override(trace, s->total, UINT64_MAX, UINT64_MAX, UINT64_MAX);
 	rc = read_trace(s, trace, err);
-	info = frag_trace_info(trace);
+	s->info = frag_trace_info(trace);
 	s->reduce.choice = &s->choice;
-	s->reduce.devices = info->devices;
-	s->reduce.device_count = info->device_count;
+	s->reduce.devices = s->info->devices;
+	s->reduce.device_count = s->info->device_count;
 	s->reduce.stop = frag_interrupted;
 	rc = rc ? rc : frag_reduce(&s->reduce, &failed, &least, err);
 	if (!rc && !failed)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no out-of-memory under %s; --device-bytes"
-				 " makes the device smaller", info->path, s->choice.text);
-	rc = rc ? rc : write_rest(s, info, to, err);
+				 " makes the device smaller", frag_input_name(s->info->path), s->choice.text);
+	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->info->path, to, write_rest, s, err);
 	if (!rc && !least) {
 		snprintf(note, sizeof(note), "ended after %" PRIu64 " simulations; --tries N lets it"
 			 " go on", s->reduce.tries);
-		frag_rewrite_warn(&s->rewrite, note);
+		frag_warn(&s->rewrite.quiet, note);
 	}
 	return rc;
 }
@@ -119,7 +105,7 @@ static int shrink(struct shrink *s, const char *from, const char *to, struct fra
 {
 	const struct frag_trace_options options = {
 		.lenient = s->rewrite.lenient, .records = true,
-		.log = { .warn = frag_rewrite_warn, .ctx = &s->rewrite },
+		.log = { .warn = frag_warn, .ctx = &s->rewrite.quiet },
 	};
 	struct frag_trace *trace;
 	int rc = frag_trace_open(&trace, from, &options, err);
@@ -128,9 +114,7 @@ static int shrink(struct shrink *s, const char *from, const char *to, struct fra
 		rc = reduce(s, trace, to, err);
 		frag_trace_close(trace);
 	}
-	if (rc && frag_interrupted(NULL))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return rc;
+	return frag_or_interrupted(rc, err);
 }
 
 static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,

@@ -1,9 +1,7 @@
 /* slice.c - fragsim slice: a stretch of a trace as a trace of its own. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/parse.h"
 #include "cmd/rewrite.h"
 #include "events/cut.h"
 
@@ -29,13 +27,6 @@ struct slice {
 	struct frag_cut cut;
 };
 
-static int set_number(const char *name, const char *value, uint64_t *out, struct frag_error *err)
-{
-	if (frag_parse_count(value, strlen(value), out))
-		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a number from 0 is wanted", name, value);
-}
-
 static int set_place(struct frag_place *place, int id, const char *value, struct frag_error *err)
 {
 	bool from = id == OPT_FROM_STEP || id == OPT_FROM_MARK || id == OPT_FROM_TIME;
@@ -47,7 +38,8 @@ static int set_place(struct frag_place *place, int id, const char *value, struct
 				 " wanted", from ? "beginnings" : "ends", word, word, word);
 	if (id == OPT_FROM_STEP || id == OPT_TO_STEP) {
 		place->kind = FRAG_PLACE_STEP;
-		return set_number(from ? "from-step" : "to-step", value, &place->step, err);
+		return frag_option_count(&place->step, from ? "from-step" : "to-step", value, 0,
+					 FRAG_COUNT_MOST, err);
 	}
 	if (id == OPT_FROM_MARK || id == OPT_TO_MARK) {
 		place->kind = FRAG_PLACE_MARK;
@@ -78,8 +70,8 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	case OPT_TO_TIME:
 		return set_place(&s->cut.to, id, value, err);
 	case OPT_DEVICE:
-		rc = set_number("device", value, &device, err);
-		s->cut.device = device < FRAG_ALL ? (uint32_t)device : FRAG_ALL - 1;
+		rc = frag_option_count(&device, "device", value, 0, FRAG_ALL - 1, err);
+		s->cut.device = (uint32_t)device;
 		return rc;
 	default:
 		return frag_rewrite_set(&s->rewrite, id, value, err);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "cmd/interrupt.h"
 #include "cmd/witness.h"
 
 /* The first reading of the trace says how many GPUs there must be. */
@@ -57,8 +58,7 @@ static int open_turn(struct frag_turns *t, struct frag_turn *turn,
 	};
 	int rc = frag_trace_open(&turn->trace, t->path, &reading, err);
 
-	if (rc && frag_interrupted(NULL))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	rc = frag_or_interrupted(rc, err);
 	if (!rc && !t->gpu_count)
 		rc = open_gpus(t, turn->trace, err);
 	rc = rc ? rc : frag_replay_figures(turn->trace, t->gpus, args->limit, err);

@@ -1,15 +1,13 @@
 /* verify.c - fragsim verify: a snapshot's recorded decisions against ours. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/parse.h"
 #include "cmd/command.h"
 #include "engine/verifier.h"
 #include "events/recorded.h"
 #include "report/verdict.h"
 
 enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES };
-enum ties { TIES_AUTO, TIES_ADDRESS, TIES_AGE };
+enum ties { TIES_ADDRESS, TIES_AGE, TIES_AUTO };
 
 #define SETTINGS_MOST 4096
 
@@ -29,34 +27,29 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
+const char *const frag_ties_words[] = {
+	[TIES_ADDRESS] = "address", [TIES_AGE] = "age", [TIES_AUTO] = "auto", NULL,
+};
+
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
-	static const char *const ties[] = { "auto", "address", "age" };
 	struct verify_options *o = ctx;
+	int ties = TIES_AUTO, rc = 0;
 
-	if (id == OPT_ALLOC_CONF)
+	switch (id) {
+	case OPT_ALLOC_CONF:
 		o->settings = value;
-	if (id == OPT_DEVICE_BYTES && !frag_parse_size(value, strlen(value), true, &o->total))
-		return frag_fail(err, FRAG_EUSAGE, "--device-bytes %.60s: a size such as 80GiB is"
-				 " wanted", value);
-	if (id == OPT_QUIET)
-		o->quiet = true;
-	if (id != OPT_TIES)
 		return 0;
-	for (int i = TIES_AUTO; i <= TIES_AGE; i++) {
-		o->ties = (enum ties)i;
-		if (strcmp(value, ties[i]) == 0)
-			return 0;
+	case OPT_DEVICE_BYTES:
+		return frag_option_size(&o->total, "device-bytes", value, 0, err);
+	case OPT_TIES:
+		rc = frag_option_word(&ties, "ties", value, frag_ties_words, err);
+		o->ties = (enum ties)ties;
+		return rc;
+	default:
+		o->quiet = true;
+		return 0;
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--ties %.60s: address, age or auto is wanted", value);
-}
-
-static void warn(void *ctx, const char *message)
-{
-	const struct verify_options *o = ctx;
-
-	if (!o->quiet)
-		fprintf(stderr, "fragsim: warning: %s\n", message);
 }
 
 /* The policy under the settings that the recording ran with. */
@@ -79,7 +72,7 @@ static int choose(struct verify_options *o, const struct frag_trace *trace,
 			return 0;
 		snprintf(message, sizeof(message), "the snapshot's own settings are not understood"
 			 " (%.900s); the values beside them are taken", err->message);
-		warn(o, message);
+		frag_warn(&o->quiet, message);
 	}
 	frag_snapshot_settings_values(s, settings, SETTINGS_MOST);
 	return *settings ? frag_choice_settings(choice, settings, err) : 0;
@@ -104,7 +97,7 @@ static int compare(const struct verify_options *o, const struct frag_trace *trac
 static int verify(const char *path, struct verify_options *o, int *status, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.stacks = FRAG_STACKS_NONE, .log = { .warn = warn, .ctx = o },
+		.stacks = FRAG_STACKS_NONE, .log = { .warn = frag_warn, .ctx = &o->quiet },
 	};
 	char settings[SETTINGS_MOST];
 	struct frag_verdict verdict;
@@ -127,7 +120,7 @@ static int verify(const char *path, struct verify_options *o, int *status, struc
 static int verify_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		       struct frag_error *err)
 {
-	struct verify_options o = { .settings = NULL };
+	struct verify_options o = { .ties = TIES_AUTO };
 	int rest, rc = frag_options(cmd, argc, argv, &o, set_option, &rest, err);
 
 	if (rc || !rest)

@@ -75,7 +75,7 @@ int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t 
 		      const char *text, struct frag_error *err)
 {
 	const struct frag_gen_option *o = &s->options[index];
-	char most[32] = "and below 2^53";
+	char most[32] = "to 2^53-1";
 	uint64_t value = 1;
 	bool good;
 

@@ -1,0 +1,73 @@
+/* interrupt.c - signals: the work ends in good order, and no file stays half written. */
+#include "cmd/interrupt.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define GUARDED_MOST 16
+
+static volatile sig_atomic_t signals;
+
+static const struct frag_outfile *volatile guarded[GUARDED_MOST];
+static volatile sig_atomic_t guarded_count;
+
+void frag_guard_file(const struct frag_outfile *f)
+{
+	if (!f)
+		guarded_count = 0;
+	else if (guarded_count < GUARDED_MOST)
+		guarded[guarded_count++] = f;
+}
+
+static void on_signal(int number)
+{
+	if (!signals++)
+		return;
+	for (int i = 0; i < guarded_count; i++)
+		if (guarded[i]->temporary)
+			unlink(guarded[i]->temporary);
+	_exit(128 + number);
+}
+
+bool frag_interrupted(void *ctx)
+{
+	(void)ctx;
+	return signals != 0;
+}
+
+int frag_or_interrupted(int rc, struct frag_error *err)
+{
+	return rc && signals ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : rc;
+}
+
+void frag_catch_signals(void)
+{
+	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+	struct sigaction act = { .sa_handler = on_signal }, old;
+
+	sigemptyset(&act.sa_mask);
+	/* what the caller ignores (nohup; a shell for work in the background) stays ignored */
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &act, NULL);
+	act.sa_handler = SIG_IGN;
+	/* both show as errors of the write */
+	sigaction(SIGPIPE, &act, NULL);
+	sigaction(SIGXFSZ, &act, NULL);
+}
+
+int frag_write_file(const char *path,
+		    int (*write)(void *ctx, struct frag_outfile *out, struct frag_error *err),
+		    void *ctx, struct frag_error *err)
+{
+	struct frag_outfile out = { .fd = -1 };
+	int rc;
+
+	frag_guard_file(&out);
+	rc = frag_outfile_open(&out, path, err);
+	rc = rc ? rc : write(ctx, &out, err);
+	rc = rc ? rc : frag_outfile_commit(&out, err);
+	frag_outfile_abandon(&out);
+	frag_guard_file(NULL);
+	return rc;
+}
