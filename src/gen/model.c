@@ -1,9 +1,6 @@
 /* model.c - the tensors of a transformer, as a training step allocates them. */
 #include "gen/model.h"
 
-#define ACTIVATION 2            /* bytes an element */
-#define WEIGHT 4
-
 struct part {
 	const char *tag;
 	uint8_t times;          /* of BLH, or of B*heads*LL */
@@ -29,13 +26,14 @@ static const struct part parts[] = {
 
 uint64_t frag_shape_rows(const struct frag_shape *s)
 {
-	return s->batch * s->length * s->hidden * ACTIVATION;
+	return s->batch * s->length * s->hidden * FRAG_ACTIVATION_BYTES;
 }
 
 static uint64_t part_bytes(const struct part *part, const struct frag_shape *s)
 {
 	if (part->square)
-		return part->times * s->batch * s->heads * s->length * s->length * ACTIVATION;
+		return part->times * s->batch * s->heads * s->length * s->length
+		       * FRAG_ACTIVATION_BYTES;
 	return part->times * frag_shape_rows(s);
 }
 
@@ -44,8 +42,8 @@ static uint64_t weight_bytes(const struct frag_shape *s, uint32_t which)
 	static const uint64_t squares[FRAG_LAYER_WEIGHTS] = { 3, 1, 4, 4, 0 };
 
 	if (squares[which])
-		return squares[which] * s->hidden * s->hidden * WEIGHT;
-	return 4 * s->hidden * WEIGHT;
+		return squares[which] * s->hidden * s->hidden * FRAG_WEIGHT_BYTES;
+	return 4 * s->hidden * FRAG_WEIGHT_BYTES;
 }
 
 void frag_model_weights(struct frag_gen *g, const struct frag_shape *s, const char *tag,
@@ -97,7 +95,7 @@ uint64_t frag_model_backward(struct frag_gen *g, const struct frag_shape *s, uin
 
 uint64_t frag_model_loss(struct frag_gen *g, const struct frag_shape *s, uint64_t vocab)
 {
-	uint64_t bytes = s->batch * s->length * vocab * ACTIVATION;
+	uint64_t bytes = s->batch * s->length * vocab * FRAG_ACTIVATION_BYTES;
 	uint64_t logits = frag_gen_alloc(g, bytes, "logits");
 	uint64_t copy = frag_gen_alloc(g, 2 * bytes, "log softmax");
 	uint64_t loss = frag_gen_alloc(g, 4, "loss");

@@ -13,6 +13,8 @@
 #include "gen/gen.h"
 
 #define FRAG_LAYER_WEIGHTS 5
+#define FRAG_WEIGHT_BYTES 4     /* of one number: weights, gradients, optimiser states */
+#define FRAG_ACTIVATION_BYTES 2
 
 /* Bounds that keep every size below 2^53. */
 #define FRAG_LENGTH_MOST 32768

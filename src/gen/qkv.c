@@ -12,8 +12,6 @@
 
 enum { BATCHES, LAYERS, BATCH, LENGTH, JITTER, HIDDEN, COMPRESS, SEED };
 
-#define ELEMENT 2               /* bytes */
-
 static const struct frag_device_figures four_gib = {
 	.total = UINT64_C(4) << 30, .granularity = 2 << 20,
 };
@@ -35,7 +33,7 @@ static const struct frag_gen_option qkv_options[] = {
 static void batch(struct frag_gen *g, uint64_t length)
 {
 	const uint64_t *o = g->option;
-	uint64_t word = o[BATCH] * o[HIDDEN] * ELEMENT;
+	uint64_t word = o[BATCH] * o[HIDDEN] * FRAG_ACTIVATION_BYTES;
 	uint64_t kept = (length + o[COMPRESS] - 1) / o[COMPRESS];
 	struct frag_gen_ids pass = { .ids = NULL };
 

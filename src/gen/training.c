@@ -13,6 +13,12 @@ struct step {
 	struct frag_gen_ids gradients;  /* of the weights */
 };
 
+/* The weights of the embedding, or whatever is shaped like them. */
+static uint64_t embedding_bytes(const struct frag_training *t)
+{
+	return t->vocab * t->shape.hidden * FRAG_WEIGHT_BYTES;
+}
+
 static void pause(struct frag_gen *g, const struct frag_training *t)
 {
 	if (t->pause)
@@ -90,7 +96,7 @@ static void backward(struct frag_gen *g, struct step *s)
 	if (!t->checkpoint)
 		frag_gen_free(g, frag_gen_pop(&s->inputs));
 	frag_gen_push(g, &s->gradients,
-		      frag_gen_alloc(g, t->vocab * t->shape.hidden * 4, "weight gradient"));
+		      frag_gen_alloc(g, embedding_bytes(t), "weight gradient"));
 	frag_gen_free(g, gradient);
 }
 
@@ -104,7 +110,7 @@ static void optimise(struct frag_gen *g, const struct frag_training *t, struct f
 		frag_model_update(g, &t->shape);
 	}
 	for (uint32_t i = 0; states && i < 2; i++)
-		frag_gen_push(g, states, frag_gen_alloc(g, t->vocab * t->shape.hidden * 4,
+		frag_gen_push(g, states, frag_gen_alloc(g, embedding_bytes(t),
 							"optimiser state"));
 }
 
@@ -128,7 +134,7 @@ void frag_training_tell(struct frag_gen *g, struct frag_training *t)
 {
 	struct frag_gen_ids stays = { .ids = NULL };
 
-	frag_gen_push(g, &stays, frag_gen_alloc(g, t->vocab * t->shape.hidden * 4, "weight"));
+	frag_gen_push(g, &stays, frag_gen_alloc(g, embedding_bytes(t), "weight"));
 	for (uint64_t l = 0; l < t->layers && frag_gen_going(g); l++)
 		frag_model_weights(g, &t->shape, "weight", &stays);
 	for (uint64_t i = 0; i < t->iterations && frag_gen_going(g); i++) {
