@@ -15,9 +15,9 @@ struct frag_device;
 struct frag_driver_model;       /* what calls of a driver take, as it was measured */
 
 /*
- * Every call returns 0, -FRAG_EDEVMEM (refused: a result) or -FRAG_EDEVICE
- * (failed). cost_ns is what the call took; on a simulated device what the model
- * says, 0 without one.
+ * Every call returns 0, -FRAG_EDEVMEM (refused: a result), -FRAG_EDEVICE (failed)
+ * or -FRAG_ENOMEM (the host's memory is short). cost_ns is what the call took; on
+ * a simulated device what the model says, 0 without one.
  */
 struct frag_device_ops {
 	const char *name;

@@ -8,7 +8,6 @@
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-
 #include <string.h>
 
 _Static_assert(FRAG_CUDA_NO_MEMORY == (int)cudaErrorMemoryAllocation, "as CUDA has it");
@@ -20,7 +19,7 @@ _Static_assert(FRAG_CUDA_NOT_SUPPORTED == (int)CUDA_ERROR_NOT_SUPPORTED, "as CUD
 /* The version of the interface that is meant: the first one with virtual memory. */
 #define DRIVER_INTERFACE 10020
 
-/* A call of the driver by its name, into *call; false where it has none. */
+/* A call of the driver by its name, into *call; FRAG_CUDA_NOT_SUPPORTED where it has none. */
 static int look_up(const char *name, void *call)
 {
 	enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -39,7 +38,7 @@ static int look_up(const char *name, void *call)
 	return found == cudaDriverEntryPointSuccess && at ? 0 : FRAG_CUDA_NOT_SUPPORTED;
 }
 
-/* DRIVER(call, answer, arguments...): looks the call up once, and makes it. */
+/* Looks the driver's call of this name up once, and makes it; rc is what it answers. */
 #define DRIVER(name, parameters, arguments, rc)                               \
 	do {                                                                  \
 		static CUresult (*call) parameters;                           \

@@ -231,7 +231,8 @@ static int gpu_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 	e = frag_cuda.reserve(bytes, &at);
 	if (e) {
 		frag_gpu_drop_piece(g, i);
-		return frag_gpu_failed(g, e, dev->err, "cuMemAddressReserve of %" PRIu64 " bytes", bytes);
+		return frag_gpu_failed(g, e, dev->err, "cuMemAddressReserve of %" PRIu64 " bytes",
+				       bytes);
 	}
 	g->pieces[i].at = at;
 	g->pieces[i].bytes = bytes;
@@ -271,7 +272,8 @@ static int gpu_unreserve(struct frag_device *dev, frag_addr addr, uint64_t bytes
 	e = p->page ? frag_gpu_unmap_pages(p, 0, bytes) : 0;
 	e = e ? e : frag_cuda.unreserve(p->at, bytes);
 	if (e)
-		return frag_gpu_failed(g, e, dev->err, "cuMemAddressFree of %" PRIu64 " bytes", bytes);
+		return frag_gpu_failed(g, e, dev->err, "cuMemAddressFree of %" PRIu64 " bytes",
+				       bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
 	return 0;
 }

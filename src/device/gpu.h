@@ -55,8 +55,9 @@ struct frag_gpu_witness {
 bool frag_gpu_glance(uint32_t ordinal, uint64_t *bytes);
 
 /*
- * Opens them all or none, and takes at most `most` bytes of each meanwhile. The witness (NULL: none) must be there before this
- * process has spoken to CUDA. -FRAG_EDEVICE, also in a build without CUDA.
+ * Opens them all or none, and takes at most `most` bytes of each meanwhile. The
+ * witness (NULL: none) must be there before this process has spoken to CUDA.
+ * -FRAG_EDEVICE, also in a build without CUDA.
  */
 int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t most,
 		  const struct frag_gpu_witness *witness, struct frag_error *err);
@@ -87,8 +88,9 @@ struct frag_gpu_pool_options {
 
 /*
  * Opens a pool that holds at most so many bytes, for frag_device_gpu_pool; closes
- * it, when nobody uses that device any more. on says which of the trace's streams
- * the next request is made on; trim waits for all, and gives back what is unused.
+ * it, when nobody uses that device any more: both -FRAG_EDEVICE. `on` says which
+ * of the trace's streams the next request is made on; `trim` waits for all, and
+ * gives back what is unused.
  */
 int frag_gpu_pool_open(struct frag_gpu *gpu, uint64_t most,
 		       const struct frag_gpu_pool_options *options, struct frag_error *err);

@@ -23,7 +23,8 @@ static int no_gpu(int e, struct frag_error *err)
 		return frag_fail(err, FRAG_EDEVICE, "no NVIDIA driver was found on this machine; "
 				 "fragsim run simulates without one");
 	if (e == FRAG_CUDA_OLD_DRIVER)
-		return frag_fail(err, FRAG_EDEVICE, "the NVIDIA driver is for CUDA %d.%d, older than "
+		return frag_fail(err, FRAG_EDEVICE,
+				 "the NVIDIA driver is for CUDA %d.%d, older than "
 				 "the %d.%d that this fragsim was built with: update the driver",
 				 driver / 1000, driver % 1000 / 10, runtime / 1000,
 				 runtime % 1000 / 10);
@@ -42,7 +43,8 @@ static int check_ordinals(const uint32_t *ordinals, uint32_t count, struct frag_
 		return no_gpu(e, err);
 	for (uint32_t i = 0; i < count; i++)
 		if (ordinals[i] >= (uint32_t)there)
-			return frag_fail(err, FRAG_EDEVICE, "there is no GPU %u: this machine has %d, "
+			return frag_fail(err, FRAG_EDEVICE,
+					 "there is no GPU %u: this machine has %d, "
 					 "numbered from 0", ordinals[i], there);
 	return 0;
 }
@@ -99,7 +101,8 @@ static void give_back(struct frag_gpu *g)
 	if (good)
 		return;
 	if (!g->said.code)
-		frag_fail(&g->said, FRAG_EDEVICE, "GPU %d: giving everything back one by one failed; "
+		frag_fail(&g->said, FRAG_EDEVICE,
+			  "GPU %d: giving everything back one by one failed; "
 			  "its context was reset", g->ordinal);
 	frag_cuda.clear();
 	frag_cuda.use(g->ordinal);
@@ -122,7 +125,8 @@ int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t cou
 	int rc;
 
 	if (!frag_cuda.count)
-		return frag_fail(err, FRAG_EDEVICE, "this fragsim was built without CUDA; to change "
+		return frag_fail(err, FRAG_EDEVICE,
+				 "this fragsim was built without CUDA; to change "
 				 "that, install the CUDA toolkit and build with make WITH_CUDA=yes "
 				 "CUDA_HOME=/usr/local/cuda");
 	rc = check_ordinals(ordinals, count, err);

@@ -53,8 +53,10 @@ int frag_gpu_pool_open(struct frag_gpu *g, uint64_t most, const struct frag_gpu_
 	int rc, e;
 
 	if (!frag_cuda.pool_new)
-		return frag_fail(err, FRAG_EDEVICE, "this fragsim was built with a CUDA before 12.2, "
-				 "where a pool of the driver has no bound: build it with a newer one");
+		return frag_fail(err, FRAG_EDEVICE,
+				 "this fragsim was built with a CUDA before 12.2, "
+				 "where a pool of the driver has no bound: build it with a newer"
+				 " one");
 	rc = frag_gpu_use(g, err);
 	if (rc)
 		return rc;
@@ -168,7 +170,8 @@ static int request(struct frag_device *dev, uint64_t bytes, frag_addr *addr, uin
 	}
 	frag_gpu_drop_piece(g, i);
 	if (e != FRAG_CUDA_NO_MEMORY)
-		return frag_gpu_failed(g, e, dev->err, "cudaMallocAsync of %" PRIu64 " bytes", bytes);
+		return frag_gpu_failed(g, e, dev->err, "cudaMallocAsync of %" PRIu64 " bytes",
+				       bytes);
 	frag_cuda.clear();
 	return -FRAG_EDEVMEM;
 }

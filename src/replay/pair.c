@@ -373,7 +373,6 @@ int frag_replay_run(struct frag_replay *r, struct frag_error *err)
 	int rc = begin_measures(r, err);
 
 	rc = rc ? rc : open_pools(r, err);
-
 	while (!rc && batch.count) {
 		rc = frag_trace_next(r->trace, &batch, err);
 		if (stopped(r))
