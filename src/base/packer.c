@@ -106,7 +106,8 @@ static bool put_zstd(struct frag_packer *p, const void *bytes, size_t n, bool la
 	do {
 		ZSTD_outBuffer to = { .dst = p->chunk, .size = CHUNK };
 
-		rest = ZSTD_compressStream2(p->zstd, &to, &from, last ? ZSTD_e_end : ZSTD_e_continue);
+		rest = ZSTD_compressStream2(p->zstd, &to, &from,
+					    last ? ZSTD_e_end : ZSTD_e_continue);
 		if (ZSTD_isError(rest))
 			return false;
 		out(ctx, p->chunk, to.pos);

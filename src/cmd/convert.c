@@ -34,7 +34,8 @@ static int set_form(struct convert *c, const char *value, struct frag_error *err
 	c->rewrite.form = frag_sink_named(value);
 	if (c->form || c->rewrite.form)
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: lines, object, fsb, minimalloc, rmm, snapshot"
+	return frag_fail(err, FRAG_EUSAGE,
+			 "--to %.60s: lines, object, fsb, minimalloc, rmm, snapshot"
 			 " or perfetto is wanted", value);
 }
 
@@ -77,7 +78,8 @@ static int convert(struct convert *c, const struct frag_cmd *cmd, const char *fr
 		return rc ? rc : frag_rewrite(&c->rewrite, from, to, err);
 	}
 	if (c->run.choice_count > 1)
-		return frag_fail(err, FRAG_EUSAGE, "--policy %.100s: %s holds one run, so one policy",
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--policy %.100s: %s holds one run, so one policy",
 				 c->run.choices[1].text, c->form->name);
 	c->run.lenient = c->rewrite.lenient;
 	c->run.quiet = c->rewrite.quiet;

@@ -153,7 +153,8 @@ static int spell_out(struct frag_choice *choice, struct frag_error *err)
 					 spec[i].name, frag_param_text(&spec[i], param[i], value));
 	}
 	if (!rc && used >= sizeof(text))
-		rc = frag_fail(err, FRAG_EUSAGE, "--alloc-conf: spelt out as keys, the settings are more"
+		rc = frag_fail(err, FRAG_EUSAGE,
+			       "--alloc-conf: spelt out as keys, the settings are more"
 			       " than %zu characters", sizeof(text) - 1);
 	return rc ? rc : frag_choice_parse(choice, text, err);
 }
@@ -179,21 +180,25 @@ static int check_outputs(const struct frag_diff_options *o, const struct frag_cm
 
 		standard += strcmp(path, "-") == 0;
 		if (o->run.profile_path && frag_same_file(path, o->run.profile_path))
-			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the profile",
+			return frag_fail(err, FRAG_EUSAGE,
+					 "%s: the output would replace the profile",
 					 path);
 		if (o->baseline && frag_same_file(path, o->baseline))
-			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the baseline",
+			return frag_fail(err, FRAG_EUSAGE,
+					 "%s: the output would replace the baseline",
 					 path);
 		for (uint32_t k = 0; k < o->trace_count; k++)
 			if (frag_same_file(path, o->traces[k]))
-				return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace %s",
+				return frag_fail(err, FRAG_EUSAGE,
+						 "%s: the output would replace %s",
 						 path, o->files ? "the result" : "the trace");
 		for (uint32_t k = 0; k < i; k++)
 			if (frag_same_file(path, o->outputs[k].path))
 				return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",
 						 path);
 	}
-	return standard > 1 ? frag_usage(cmd, "two outputs to standard output: only one can be -", err) : 0;
+	return standard > 1 ? frag_usage(cmd, "two outputs to standard output: only one can be -",
+					 err) : 0;
 }
 
 static int check_standard_input(const struct frag_diff_options *o, const struct frag_cmd *cmd,
@@ -207,8 +212,8 @@ static int check_standard_input(const struct frag_diff_options *o, const struct 
 	return standard > 1 ? frag_usage(cmd, "standard input can be read only once", err) : 0;
 }
 
-int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd, char **operands,
-			    int count, struct frag_error *err)
+int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,
+			    char **operands, int count, struct frag_error *err)
 {
 	const bool simulate = o->run.choice_count || o->baseline;
 	int rc = 0;
@@ -225,7 +230,8 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 		return frag_usage(cmd, "which policies (-p) on which traces, or which two results?",
 				  err);
 	if (!simulate && o->run.settings)
-		return frag_usage(cmd, "--alloc-conf is for policy pytorch: -p pytorch adds it", err);
+		return frag_usage(cmd, "--alloc-conf is for policy pytorch: -p pytorch adds it",
+				  err);
 	if (!simulate && o->run.profile_path)
 		return frag_usage(cmd, "--profile is for what is simulated now (-p)", err);
 	if (o->run.choice_count && !o->baseline && count == 0)
@@ -271,7 +277,8 @@ int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cm
 	for (uint32_t i = 0; i < base->count && !own_traces && !rc; i++)
 		rc = add_trace(o, base->trace[i].path, err);
 	if (!rc && (!o->run.choice_count || !o->trace_count))
-		rc = frag_usage(cmd, "the baseline has no runs: which policies (-p) on which traces?",
+		rc = frag_usage(cmd,
+				"the baseline has no runs: which policies (-p) on which traces?",
 				err);
 	return rc ? rc : check_outputs(o, cmd, err);
 }

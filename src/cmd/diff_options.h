@@ -34,8 +34,8 @@ void frag_diff_options_fini(struct frag_diff_options *o);
 int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error *err);
 
 /* After the last option, with the operands: what does not go together. */
-int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd, char **operands,
-			    int count, struct frag_error *err);
+int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,
+			    char **operands, int count, struct frag_error *err);
 
 /* Policies and traces that were not given are those of the baseline. */
 int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cmd *cmd,

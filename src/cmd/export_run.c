@@ -19,7 +19,8 @@ static int open_all(struct job *job, enum frag_packing packing, const char *from
 {
 	const struct frag_run_options *o = job->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = o->stacks, .log = { .warn = frag_warn, .ctx = &job->quiet },
+		.lenient = o->lenient, .stacks = o->stacks,
+		.log = { .warn = frag_warn, .ctx = &job->quiet },
 	};
 	int rc = frag_trace_open(&job->trace, from, &options, err);
 
@@ -58,7 +59,8 @@ static void tell_oom(struct job *job)
 		return;
 	snprintf(message, sizeof(message), "policy %.100s: out of memory at step %" PRIu64
 		 " on device %" PRIu32 "%s", x->choice->text, x->first_oom, x->first_oom_device,
-		 x->goes_on ? "" : ": the run of that device ends there (--on-oom continue goes on)");
+		 x->goes_on ? ""
+			    : ": the run of that device ends there (--on-oom continue goes on)");
 	frag_warn(&job->quiet, message);
 }
 

@@ -77,13 +77,12 @@ static void print_version(void)
 
 void frag_print_commands(void)
 {
-	fputs("usage: fragsim COMMAND [options] ...\n"
-	      "Replays GPU allocation traces under memory allocators and measures fragmentation.\n\n",
-	      stdout);
+	puts("usage: fragsim COMMAND [options] ...\n"
+	     "Replays GPU allocation traces under memory allocators and measures fragmentation.\n");
 	for (uint32_t i = 0; frag_commands[i]; i++)
 		printf("  %-10s  %s\n", frag_commands[i]->name, frag_commands[i]->summary);
-	fputs("\nfragsim COMMAND -h lists a command's options, fragsim help COMMAND opens its manual;\n"
-	      "fragsim --version says which this is. To begin with: fragsim-tutorial(7).\n", stdout);
+	puts("\nfragsim COMMAND -h lists a command's options, fragsim help COMMAND opens its"
+	     " manual;\nfragsim --version says which this is. To begin with: fragsim-tutorial(7).");
 }
 
 const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err)

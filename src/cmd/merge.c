@@ -13,7 +13,8 @@ static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
 	struct frag_ranks *ranks = ctx;
 	const struct frag_trace_info head = {
-		.path = sink->out->path, .devices = ranks->devices, .device_count = ranks->device_count,
+		.path = sink->out->path, .devices = ranks->devices,
+		.device_count = ranks->device_count,
 	};
 	int rc = sink->ops->begin(sink, &head, err);
 

@@ -61,7 +61,8 @@ static int unknown_option(const struct frag_cmd *cmd, const char *word, size_t l
 	for (const struct frag_opt *o = cmd->opts; o->name; o++)
 		frag_near_offer(&near, o->name);
 	frag_near_offer(&near, "help");
-	return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s;%s fragsim %s -h lists the options",
+	return frag_fail(err, FRAG_EUSAGE,
+			 "unknown option %.60s;%s fragsim %s -h lists the options",
 			 word, frag_near_hint(&near, "--", hint), cmd->name);
 }
 
@@ -79,7 +80,8 @@ static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at
 		return frag_fail(err, FRAG_EUSAGE, found == ':' ? "option -%c wants a value" TRY
 				 : "unknown option -%c" TRY, optopt, cmd->name);
 	if (found == ':')
-		return frag_fail(err, FRAG_EUSAGE, "option %.60s wants a value" TRY, word, cmd->name);
+		return frag_fail(err, FRAG_EUSAGE, "option %.60s wants a value" TRY, word,
+				 cmd->name);
 	alike = length > 2 ? begin_alike(cmd, word + 2, length - 2, names, sizeof(names)) : 0;
 	if (alike > 1 && optopt == 0)
 		return frag_fail(err, FRAG_EUSAGE, "option %.60s may be%s" TRY, word, names,
@@ -89,7 +91,8 @@ static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at
 				 (int)(length < 60 ? length : 60), word, cmd->name);
 	for (const struct frag_foreign *f = cmd->foreign; f && f->name && length > 2; f++)
 		if (strlen(f->name) == length - 2 && strncmp(word + 2, f->name, length - 2) == 0)
-			return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s: %s", word, f->words);
+			return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s: %s", word,
+					 f->words);
 	return unknown_option(cmd, word, length, err);
 }
 

@@ -45,7 +45,8 @@ int frag_outputs_apart(const struct frag_outputs *o, const char *trace, const ch
 			if (!paths[k] || !frag_same_file(paths[i], paths[k]))
 				continue;
 			if (k < inputs)
-				return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace %s",
+				return frag_fail(err, FRAG_EUSAGE,
+						 "%s: the output would replace %s",
 						 paths[i], replaced[k]);
 			return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file", paths[i]);
 		}

@@ -10,7 +10,8 @@ static int replay(struct frag_turns *t, int *status, struct frag_error *err)
 	int rc, done;
 
 	if (t->args->pool && o->placements)
-		return frag_fail(err, FRAG_EUSAGE, "--placements and --allocator at once: the driver's "
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--placements and --allocator at once: the driver's "
 				 "own pool does not tell where it puts a block");
 	if (strcmp(t->path, "-") == 0 && (o->choice_count > 1 || t->args->repeat > 1))
 		return frag_fail(err, FRAG_EUSAGE, "standard input can be read once only: one "

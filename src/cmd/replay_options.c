@@ -88,7 +88,8 @@ static int set_probe(struct frag_replay_args *args, const char *value, struct fr
 	if (args->probe_marks || (frag_parse_count(value, strlen(value), &args->probe_every)
 				  && args->probe_every))
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--probe %.60s: marks, or a number of steps from 1 on, is "
+	return frag_fail(err, FRAG_EUSAGE,
+			 "--probe %.60s: marks, or a number of steps from 1 on, is "
 			 "wanted", value);
 }
 

@@ -13,7 +13,8 @@ int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct f
 	else
 		r->form = frag_sink_named(value);
 	if (id == FRAG_REWRITE_TO && !r->form)
-		return frag_fail(err, FRAG_EUSAGE, "--to %.60s: lines, object, fsb, minimalloc or rmm"
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--to %.60s: lines, object, fsb, minimalloc or rmm"
 				 " is wanted", value);
 	return 0;
 }
@@ -36,7 +37,8 @@ int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag
 					 : frag_sink_ending(path, length);
 	if (r->form)
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "%s: no form has a name that ends so (.ndjson, .json, .fsb,"
+	return frag_fail(err, FRAG_EUSAGE,
+			 "%s: no form has a name that ends so (.ndjson, .json, .fsb,"
 			 " each also with .gz or .zst); --to says which one", path);
 }
 

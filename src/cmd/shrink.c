@@ -91,10 +91,12 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	rc = rc ? rc : frag_reduce(&s->reduce, &failed, &least, err);
 	if (!rc && !failed)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no out-of-memory under %s; --device-bytes"
-				 " makes the device smaller", frag_input_name(s->info->path), s->choice.text);
+				 " makes the device smaller", frag_input_name(s->info->path),
+				 s->choice.text);
 	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->info->path, to, write_rest, s, err);
 	if (!rc && !least) {
-		snprintf(note, sizeof(note), "ended after %" PRIu64 " simulations; --tries N lets it"
+		snprintf(note, sizeof(note),
+			 "ended after %" PRIu64 " simulations; --tries N lets it"
 			 " go on", s->reduce.tries);
 		frag_warn(&s->rewrite.quiet, note);
 	}

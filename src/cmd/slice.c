@@ -34,7 +34,8 @@ static int set_place(struct frag_place *place, int id, const char *value, struct
 	char *end;
 
 	if (place->kind != FRAG_PLACE_NONE)
-		return frag_fail(err, FRAG_EUSAGE, "two %s: one of --%s-step, --%s-mark and --%s-time is"
+		return frag_fail(err, FRAG_EUSAGE,
+				 "two %s: one of --%s-step, --%s-mark and --%s-time is"
 				 " wanted", from ? "beginnings" : "ends", word, word, word);
 	if (id == OPT_FROM_STEP || id == OPT_TO_STEP) {
 		place->kind = FRAG_PLACE_STEP;
@@ -106,7 +107,8 @@ static int no_such(const struct frag_place *place, const char *which, struct fra
 		return frag_fail(err, FRAG_EUSAGE, "--%s-mark: no mark \"%.100s\"%s", which,
 				 place->mark, *which == 't' ? " behind the beginning" : "");
 	if (place->kind == FRAG_PLACE_STEP)
-		return frag_fail(err, FRAG_EUSAGE, "--%s-step %" PRIu64 ": the trace has ended before",
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--%s-step %" PRIu64 ": the trace has ended before",
 				 which, place->step);
 	return frag_fail(err, FRAG_EUSAGE, "--%s-time %g: no event has that time or a later one",
 			 which, place->t);

@@ -112,7 +112,8 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 	for (size_t i = 0; i < sizeof(all_paths) / sizeof(all_paths[0]); i++)
 		if (!strchr(all_paths[i], '.') == !strchr(c->path, '.'))
 			frag_near_offer(&near, all_paths[i]);
-	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': a result has no \"%s\";%s there are peak.X,"
+	return frag_fail(err, FRAG_EUSAGE,
+			 "--fail-if '%s': a result has no \"%s\";%s there are peak.X,"
 			 " last.X, counts.X, fi.X, fi_device.X, internal.X, utilization.X, steps,"
 			 " lower_bound, oom and any", c->text, c->path,
 			 frag_near_hint(&near, "", hint));
@@ -127,7 +128,8 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 
 	snprintf(c->text, sizeof(c->text), "%s", text);
 	if (length == 0 || length >= sizeof(c->path))
-		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': PATH OP VALUE is wanted, as in"
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--fail-if '%.100s': PATH OP VALUE is wanted, as in"
 				 " 'peak.reserved > 4GiB'", text);
 	memcpy(c->path, p, length);
 	c->path[length] = '\0';
@@ -143,7 +145,8 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 		*rest = skip_space(p + n);
 		return 0;
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': one of > >= < <= == != is wanted after"
+	return frag_fail(err, FRAG_EUSAGE,
+			 "--fail-if '%.100s': one of > >= < <= == != is wanted after"
 			 " %.*s", text, (int)length, word);
 }
 
@@ -162,7 +165,8 @@ int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32
 	else
 		good = parse_bound(value, trimmed(value), &c.bound);
 	if (!good)
-		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': \"%.40s\" is neither a number"
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--fail-if '%.100s': \"%.40s\" is neither a number"
 				 " nor a size", text, value);
 	*count = 1;
 	out[0] = c;
@@ -221,7 +225,8 @@ static int value_of(const struct frag_condition *c, const struct frag_result *ru
 	bool absent;
 
 	if (!frag_result_value(run, c->path, value, &absent) || absent)
-		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': %s has no value in the run of %s",
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--fail-if '%s': %s has no value in the run of %s",
 				 c->text, c->path, who);
 	*value = as_shown(*value, text);
 	return 0;

@@ -67,7 +67,8 @@ static void tell_size(struct frag_memory *l, const char *what, uint64_t base, ui
 }
 
 /* Every key of `keys` that has another value, or none, in `other`. */
-static void tell_params(struct frag_memory *l, const char *keys, const char *other, bool keys_are_new)
+static void tell_params(struct frag_memory *l, const char *keys, const char *other,
+			bool keys_are_new)
 {
 	for (const char *p = keys; *p;) {
 		size_t key = strcspn(p, "="), mine, theirs = 0;
@@ -80,7 +81,8 @@ static void tell_params(struct frag_memory *l, const char *keys, const char *oth
 			fprintf(l->f, "policy key %.*s: %.*s, before there was none\n", (int)key, p,
 				(int)mine, value);
 		else if (keys_are_new && (mine != theirs || memcmp(value, there, mine) != 0))
-			fprintf(l->f, "policy key %.*s: %.*s, before %.*s\n", (int)key, p, (int)mine,
+			fprintf(l->f, "policy key %.*s: %.*s, before %.*s\n", (int)key, p,
+				(int)mine,
 				value, (int)theirs, there);
 		else if (!keys_are_new && !there)
 			fprintf(l->f, "policy key %.*s: there is none, before %.*s\n", (int)key, p,

@@ -164,9 +164,11 @@ static void read_status(struct frag_members *r, const struct frag_at *run, struc
 	frag_bad(r, &at, "ok, oom or interrupted is wanted");
 }
 
-static void read_first_oom(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
+static void read_first_oom(struct frag_members *r, const struct frag_at *run,
+			   struct frag_result *to)
 {
-	struct frag_at list = frag_take(r, run, "oom", FRAG_JSON_ARRAY, "an array is wanted"), at, cause;
+	struct frag_at list = frag_take(r, run, "oom", FRAG_JSON_ARRAY, "an array is wanted");
+	struct frag_at at, cause;
 
 	if (!frag_length_of(r, &list))
 		return;
@@ -358,7 +360,8 @@ static void read_runs(struct frag_members *r, const struct frag_at *at, const st
 		frag_bad(r, &list, "at least one run is wanted");
 }
 
-static void read_traces(struct frag_members *r, const struct frag_at *root, struct frag_run_set *set)
+static void read_traces(struct frag_members *r, const struct frag_at *root,
+			struct frag_run_set *set)
 {
 	struct frag_at list = frag_take(r, root, "traces", FRAG_JSON_ARRAY, "an array is wanted");
 	uint32_t index = 0;
@@ -381,7 +384,8 @@ static void read_document(struct frag_members *r, const struct frag_at *root,
 	bool baseline;
 
 	if (frag_json_kind(root->node) != FRAG_JSON_OBJECT) {
-		frag_bad(r, root, "an object is wanted: a result of `fragsim run --json`, or a baseline");
+		frag_bad(r, root,
+			 "an object is wanted: a result of `fragsim run --json`, or a baseline");
 		return;
 	}
 	format = frag_take(r, root, "format", FRAG_JSON_STRING, "a string is wanted");
@@ -392,7 +396,8 @@ static void read_document(struct frag_members *r, const struct frag_at *root,
 		frag_bad(r, &format, "fragsim-result or fragsim-baseline is wanted (a trace is"
 		    " compared under --policy NAME)");
 	if (frag_take_count(r, root, "version") != 1)
-		frag_bad(r, &(struct frag_at){ .up = root, .key = "version" }, "this fragsim reads version 1");
+		frag_bad(r, &(struct frag_at){ .up = root, .key = "version" },
+			 "this fragsim reads version 1");
 	tool = frag_take_object(r, root, "tool");
 	set->version = frag_take_text(r, &tool, "version");
 	if (baseline) {

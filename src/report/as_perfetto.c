@@ -228,7 +228,8 @@ static int perfetto_end(struct frag_export *x, struct frag_error *err)
 	char *p = frag_outfile_room(x->out, LINE_ROOM * 2 + sizeof(x->choice->text) * 6);
 
 	if (p) {
-		p = PUT(p, "\n],\"otherData\":{\"producer\":\"fragsim " FRAG_VERSION "\",\"time\":\"");
+		p = PUT(p,
+			"\n],\"otherData\":{\"producer\":\"fragsim " FRAG_VERSION "\",\"time\":\"");
 		p = x->by_time ? PUT(p, "t of the trace, in microseconds")
 			       : PUT(p, "steps: the trace has no times");
 		p = PUT(p, "\",\"policy\":");

@@ -93,7 +93,8 @@ static int enter_segment(struct frag_snapshot_out *s, struct frag_snap_log *log,
 	uint32_t i = log->unused;
 
 	if (bytes > LAST_ADDR - s->next_addr)
-		return frag_fail(err, FRAG_EOUTPUT, "%s: segment %" PRIu32 " of %" PRIu64 " bytes: a"
+		return frag_fail(err, FRAG_EOUTPUT,
+				 "%s: segment %" PRIu32 " of %" PRIu64 " bytes: a"
 				 " snapshot has no addresses left, for none is used twice",
 				 s->x->out->path, seg->ordinal, seg->bytes);
 	if (i != NO_SEGMENT)

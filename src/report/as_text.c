@@ -23,8 +23,9 @@ static void print_trace(const struct frag_report *r, FILE *f)
 {
 	const struct frag_trace_info *t = r->trace;
 
-	fprintf(f, "%s%s%s: %" PRIu64 " events, %" PRIu64 " allocs, %" PRIu64 " frees (%s form)%s\n",
-		ink(r, FRAG_INK_BOLD), frag_input_name(t->path), ink(r, FRAG_INK_PLAIN), t->events, t->allocs,
+	fprintf(f,
+		"%s%s%s: %" PRIu64 " events, %" PRIu64 " allocs, %" PRIu64 " frees (%s form)%s\n",
+		ink(r, INK_BOLD), frag_input_name(t->path), ink(r, INK_PLAIN), t->events, t->allocs,
 		t->frees, t->form, t->whole ? "" : ", not read to its end");
 	if (t->skipped)
 		fprintf(f, "  %" PRIu64 " bad events left out\n", t->skipped);
@@ -115,7 +116,7 @@ static void print_percent(const struct frag_report *r, bool known, double value,
 		return;
 	}
 	if (value > SEVERE_PCT)
-		fprintf(f, " %s%6.2f%s", ink(r, FRAG_INK_YELLOW), value, ink(r, FRAG_INK_PLAIN));
+		fprintf(f, " %s%6.2f%s", ink(r, INK_YELLOW), value, ink(r, INK_PLAIN));
 	else
 		fprintf(f, " %6.2f", value);
 }
@@ -163,8 +164,8 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 			"  %5" PRIu64 "  %s%s%s\n", width, name, c->segment_allocs,
 			c->segment_frees, run->peak.segments,
 			c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
-			c->retries, c->ooms, bad ? ink(r, FRAG_INK_RED) : "",
-			frag_run_status_name(run->status), bad ? ink(r, FRAG_INK_PLAIN) : "");
+			c->retries, c->ooms, bad ? ink(r, INK_RED) : "",
+			frag_run_status_name(run->status), bad ? ink(r, INK_PLAIN) : "");
 	}
 }
 
@@ -182,8 +183,8 @@ static void print_modelled(const struct frag_report *r, int width, FILE *f)
 		const struct frag_modelled *m = &r->runs[i].result->modelled;
 
 		run_name(r, r->runs[i].result, name, sizeof(name));
-		fprintf(f, "%-*s  %10s  %10" PRIu64, width, name, frag_time_text(time, m->driver_ns),
-			m->calls);
+		fprintf(f, "%-*s  %10s  %10" PRIu64, width, name,
+			frag_time_text(time, m->driver_ns), m->calls);
 		if (m->unmeasured_calls)
 			fprintf(f, "  without %" PRIu64 " that the profile knows nothing of",
 				m->unmeasured_calls);
@@ -215,7 +216,8 @@ static void print_marks(const struct frag_result *run, FILE *f)
 		if (m->opaque)
 			fprintf(f, "  %10" PRIu64 "  %9s  %6s", mark->step, "-", "-");
 		else
-			fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", mark->step, m->fi_device, m->fi);
+			fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", mark->step, m->fi_device,
+				m->fi);
 		fprintf(f, "  %11s  %11s  %.60s\n", frag_size_text(a, m->reserved),
 			frag_size_text(b, m->allocated), mark->name);
 	}
@@ -254,13 +256,14 @@ static void print_holder(const struct frag_report *r, const struct frag_holder *
 	snprintf(text, sizeof(text), "%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
 		 ", %.*s", frag_size_text(size, holder->bytes), holder->blocks,
 		 holder->blocks == 1 ? "" : "s", holder->oldest,
-		 r->whole_tags ? (int)sizeof(text) : 60, holder->tag ? holder->tag : "without a tag");
+		 r->whole_tags ? (int)sizeof(text) : 60,
+		 holder->tag ? holder->tag : "without a tag");
 	print_wrapped(r, head, text, f);
 }
 
 static void print_oom(const struct frag_report *r, const struct frag_oom *oom, FILE *f)
 {
-	fprintf(f, "  %sOOM at step %" PRIu64 "%s", ink(r, FRAG_INK_RED), oom->step, ink(r, FRAG_INK_PLAIN));
+	fprintf(f, "  %sOOM at step %" PRIu64 "%s", ink(r, INK_RED), oom->step, ink(r, INK_PLAIN));
 	if (oom->id)
 		fprintf(f, ", id %.60s, %" PRIu64 " bytes", oom->id, oom->size);
 	fprintf(f, ", cause: %s\n", oom->fragmentation ? "fragmentation" : "capacity");
@@ -279,7 +282,8 @@ static void print_run(const struct frag_report *r, const struct frag_report_run 
 	if (!chart && !result->oom_count && !(result->mark_count && r->run_count == 1))
 		return;
 	run_name(r, result, name, sizeof(name));
-	fprintf(f, "\n%s%s%s over its %" PRIu64 " steps\n", ink(r, FRAG_INK_BOLD), name, ink(r, FRAG_INK_PLAIN),
+	fprintf(f, "\n%s%s%s over its %" PRIu64 " steps\n", ink(r, INK_BOLD), name, ink(r,
+											INK_PLAIN),
 		result->steps);
 	if (chart)
 		frag_chart_print(run->chart, r->columns, f);

@@ -31,16 +31,16 @@ static enum frag_ink ink_of(enum frag_verdict verdict)
 {
 	switch (verdict) {
 	case FRAG_BETTER:
-		return FRAG_INK_GREEN;
+		return INK_GREEN;
 	case FRAG_WORSE:
-		return FRAG_INK_RED;
+		return INK_RED;
 	case FRAG_MIXED:
-		return FRAG_INK_YELLOW;
+		return INK_YELLOW;
 	case FRAG_SAME:
 	case FRAG_CHANGED:
 		break;
 	}
-	return FRAG_INK_PLAIN;
+	return INK_PLAIN;
 }
 
 /* A text of so many columns, in the colour of its verdict. */
@@ -48,11 +48,11 @@ static void put_inked(const struct paper *p, int width, const char *text, enum f
 {
 	const enum frag_ink colour = ink_of(verdict);
 
-	if (colour == FRAG_INK_PLAIN)
+	if (colour == INK_PLAIN)
 		fprintf(p->f, "%*s", width, text);
 	else
 		fprintf(p->f, "%*s%s%s%s", width > (int)strlen(text) ? width - (int)strlen(text)
-			: 0, "", ink(p, colour), text, ink(p, FRAG_INK_PLAIN));
+			: 0, "", ink(p, colour), text, ink(p, INK_PLAIN));
 }
 
 /* "3 pytorch:expanda.." where the whole does not fit; the list of policies has it. */
@@ -263,8 +263,8 @@ static void print_place(const struct paper *p, const char *verb, const struct fr
 static void print_oom(const struct paper *p, const struct frag_result *r)
 {
 	if (r->oom_count)
-		fprintf(p->f, "    %sout of memory%s at step %" PRIu64 ", cause: %s\n", ink(p, FRAG_INK_RED),
-			ink(p, FRAG_INK_PLAIN), r->ooms[0].step,
+		fprintf(p->f, "    %sout of memory%s at step %" PRIu64 ", cause: %s\n",
+			ink(p, INK_RED), ink(p, INK_PLAIN), r->ooms[0].step,
 			r->ooms[0].fragmentation ? "fragmentation" : "capacity");
 }
 
@@ -293,8 +293,8 @@ static void print_trace(const struct paper *p, const struct frag_group *g)
 {
 	const struct frag_runs *runs = g->runs;
 
-	fprintf(p->f, "\n%s%s%s: %" PRIu64 " events, content %s%s\n", ink(p, FRAG_INK_BOLD),
-		frag_group_path(g), ink(p, FRAG_INK_PLAIN), runs->events, runs->content,
+	fprintf(p->f, "\n%s%s%s: %" PRIu64 " events, content %s%s\n", ink(p, INK_BOLD),
+		frag_group_path(g), ink(p, INK_PLAIN), runs->events, runs->content,
 		runs->complete ? "" : ", not read to its end");
 	for (uint32_t i = 0; i < g->count && g->pair[i].run->result.device == i; i++)
 		frag_report_device(&g->pair[i].run->result, "  ", p->f);
@@ -321,9 +321,10 @@ static void print_summary(const struct paper *p)
 
 	if (!frag_many_traces(p->diff->comparison))
 		return;
-	fprintf(p->f, "\n%sover all traces%s: geometric means of peak reserved, against the first and"
-		" the lower bound\n\n  %-*s  %11s  %13s  %10s  %14s\n", ink(p, FRAG_INK_BOLD), ink(p, FRAG_INK_PLAIN),
-		p->width, "policy", "survives", "peak reserved", "over bound", "fi_device mean");
+	fprintf(p->f,
+		"\n%sover all traces%s: geometric means of peak reserved, against the first and"
+		" the lower bound\n\n  %-*s  %11s  %13s  %10s  %14s\n", ink(p, INK_BOLD),
+		ink(p, INK_PLAIN), p->width, "policy", "survives", "peak reserved", "over bound", "fi_device mean");
 	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
 		const struct frag_standing *s = &p->diff->standings[i];
 
@@ -394,7 +395,8 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 		if (c.verdict == FRAG_SAME)
 			continue;
 		fprintf(p->f, "    %-22s", figure->path);
-		fprintf(p->f, "  %13s", c.has_base ? frag_figure_text(a, figure->unit, c.base) : "-");
+		fprintf(p->f, "  %13s", c.has_base ? frag_figure_text(a, figure->unit,
+								      c.base) : "-");
 		fprintf(p->f, "  %13s  ",
 			c.has_value ? frag_figure_text(a, figure->unit, c.value) : "-");
 		put_inked(p, 13, frag_difference_text(a, figure->unit, c.difference), c.verdict);
@@ -451,7 +453,7 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 	}
 	if (pair->verdict == FRAG_SAME && !pair->conditions)
 		return;
-	fprintf(p->f, "\n%s%s%s: ", ink(p, FRAG_INK_BOLD), name, ink(p, FRAG_INK_PLAIN));
+	fprintf(p->f, "\n%s%s%s: ", ink(p, INK_BOLD), name, ink(p, INK_PLAIN));
 	put_inked(p, 0, frag_verdict_name(pair->verdict), pair->verdict);
 	putc('\n', p->f);
 	print_lines(p, "    differs: ", pair->conditions);
@@ -470,8 +472,8 @@ static void print_head(const struct paper *p)
 	char text[256];
 
 	frag_outcome_text(text, sizeof(text), p->diff);
-	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, FRAG_INK_BOLD), c->now.path ? c->now.path : "now",
-		ink(p, FRAG_INK_PLAIN), c->base.path, text);
+	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, INK_BOLD), c->now.path ? c->now.path : "now",
+		ink(p, INK_PLAIN), c->base.path, text);
 	print_lines(p, "  differs: ", c->conditions);
 	for (uint32_t i = 0; i < c->count; i++) {
 		if (!c->group[i].conditions)
@@ -544,7 +546,7 @@ static void print_better(const struct paper *p)
 
 	if (!frag_any_better(p->diff))
 		return;
-	fprintf(p->f, "%sbetter than before%s:\n", ink(p, FRAG_INK_GREEN), ink(p, FRAG_INK_PLAIN));
+	fprintf(p->f, "%sbetter than before%s:\n", ink(p, INK_GREEN), ink(p, INK_PLAIN));
 	for (uint32_t i = 0; i < c->count; i++)
 		for (uint32_t k = 0; k < c->group[i].count; k++)
 			if (c->group[i].pair[k].run && c->group[i].pair[k].base)
@@ -564,9 +566,9 @@ static void print_gate(const struct paper *p)
 	else if (frag_any_better(p->diff))
 		putc('\n', p->f);
 	if (gate->count)
-		fprintf(p->f, "%sbroken%s:\n", ink(p, FRAG_INK_RED), ink(p, FRAG_INK_PLAIN));
+		fprintf(p->f, "%sbroken%s:\n", ink(p, INK_RED), ink(p, INK_PLAIN));
 	else if (gate->condition_count)
-		fprintf(p->f, "%snothing is broken%s\n", ink(p, FRAG_INK_GREEN), ink(p, FRAG_INK_PLAIN));
+		fprintf(p->f, "%snothing is broken%s\n", ink(p, INK_GREEN), ink(p, INK_PLAIN));
 	for (uint32_t i = 0; i < gate->count; i++) {
 		print_name_once(p, gate->broken[i].group, gate->broken[i].pair, &last);
 		fprintf(p->f, "    %s\n", frag_broken_text(&gate->broken[i]));

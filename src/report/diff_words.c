@@ -63,7 +63,8 @@ const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where
 
 	snprintf(buf, FRAG_PLACE_ROOM, "reserved %s (%s), allocated %s (%s)",
 		 frag_size_text(a, w->reserved),
-		 frag_difference_text(b, FRAG_BYTES, (double)w->reserved - (double)w->base_reserved),
+		 frag_difference_text(b, FRAG_BYTES,
+				      (double)w->reserved - (double)w->base_reserved),
 		 frag_size_text(c, w->allocated),
 		 frag_difference_text(d, FRAG_BYTES,
 				      (double)w->allocated - (double)w->base_allocated));
@@ -85,7 +86,8 @@ bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM])
 	if (!*lines || !**lines)
 		return false;
 	n = strcspn(*lines, "\n");
-	snprintf(line, FRAG_LINE_ROOM, "%.*s", (int)(n < FRAG_LINE_ROOM ? n : FRAG_LINE_ROOM), *lines);
+	snprintf(line, FRAG_LINE_ROOM, "%.*s", (int)(n < FRAG_LINE_ROOM ? n : FRAG_LINE_ROOM),
+		 *lines);
 	*lines += n + ((*lines)[n] == '\n');
 	return true;
 }

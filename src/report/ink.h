@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 enum frag_ink {
-	FRAG_INK_PLAIN, FRAG_INK_BOLD, FRAG_INK_RED, FRAG_INK_GREEN, FRAG_INK_YELLOW
+	INK_PLAIN, INK_BOLD, INK_RED, INK_GREEN, INK_YELLOW
 };
 
 /* What is printed to write in this ink from here on; "" without colour. */

@@ -45,5 +45,6 @@ void frag_report_policies(FILE *f)
 		for (uint32_t k = 0; spec && spec[k].name; k++)
 			print_param(&spec[k], f);
 	}
-	fputs("\nWritten NAME or NAME:key=value,key=value. The values shown are the defaults.\n", f);
+	fputs("\nWritten NAME or NAME:key=value,key=value. The values shown are the defaults.\n",
+	      f);
 }

@@ -75,7 +75,8 @@ static void print_calls(const struct frag_driver_costs *c, FILE *f)
 				continue;
 			if (!head)
 				fprintf(f, "  %-15s %8s %8s %9s %9s %9s %9s %9s %9s\n", "calls",
-					"up to", "count", "total", "min", "p50", "p95", "p99", "max");
+					"up to", "count", "total", "min", "p50", "p95", "p99",
+					"max");
 			head = true;
 			print_call(frag_gpu_kind_name((enum frag_gpu_kind)kind), i,
 				   &c->calls[kind][i], f);

@@ -65,7 +65,8 @@ static void put_event(const struct frag_snap_device *d, uint32_t i, bool this, F
 	char size[FRAG_NUMBER_ROOM];
 
 	fprintf(f, "  %c [%" PRIu32 "] %-14s 0x%" PRIx64 " %s", this ? '>' : ' ', i,
-		frag_action_name((enum frag_action)e->action), e->addr, frag_size_text(size, e->size));
+		frag_action_name((enum frag_action)e->action), e->addr, frag_size_text(size,
+										       e->size));
 	if (e->stream)
 		fprintf(f, ", stream 0x%" PRIx64, e->stream);
 	if (e->pool && e->pool != FRAG_NO_POOL)
@@ -101,7 +102,8 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 		frag_trace_info(trace)->path, *settings ? settings : "default settings",
 		v->by_age ? "older" : "lower");
 	if (v->guessed)
-		fprintf(f, "the age of %" PRIu64 " segments from before the history is told by where"
+		fprintf(f,
+			"the age of %" PRIu64 " segments from before the history is told by where"
 			" blocks went\n", v->guessed);
 	put_scores(v->score, f);
 	for (int i = 0; i < FRAG_DECISIONS; i++)
