@@ -1,5 +1,6 @@
 /* describe.c - what a trace is, for people and as JSON. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/format.h"
@@ -18,12 +19,28 @@ static void print_text(const char *text, size_t length, FILE *f)
 	fwrite(buf, 1, (size_t)(end - buf), f);
 }
 
+#define SPAN_MOST 1e15          /* microseconds: nanoseconds beyond have no 64 bits */
+
+/* "2.50 s": how long it is from one time of a trace to another, which may lie before it. */
+static const char *span_text(char buf[FRAG_NUMBER_ROOM], double us)
+{
+	char text[FRAG_NUMBER_ROOM];
+
+	if (!(fabs(us) < SPAN_MOST)) {
+		snprintf(buf, FRAG_NUMBER_ROOM, "%g s", us / 1e6);
+		return buf;
+	}
+	frag_time_text(text, (uint64_t)(fabs(us) * 1e3 + 0.5));
+	snprintf(buf, FRAG_NUMBER_ROOM, "%s%.30s", us < 0 ? "-" : "", text);
+	return buf;
+}
+
 static void print_events(const struct frag_survey *s, const struct frag_trace_info *t, FILE *f)
 {
 	const char *between = "";
+	char span[FRAG_NUMBER_ROOM];
 
-	fprintf(f, "%" PRIu64 " event%s: ", t->events,
-		t->events == 1 ? "" : "s");
+	fprintf(f, "%" PRIu64 " event%s: ", t->events, t->events == 1 ? "" : "s");
 	for (uint32_t op = 0; op < FRAG_OPS; op++) {
 		if (!s->ops[op])
 			continue;
@@ -38,8 +55,8 @@ static void print_events(const struct frag_survey *s, const struct frag_trace_in
 		s->streams == 1 ? "" : "s", s->pools, s->pools == 1 ? "" : "s",
 		s->sizes_seen.count, s->sizes_seen.count == 1 ? "" : "s");
 	if (s->with_t)
-		fprintf(f, "time: %g s from the first to the last of %" PRIu64 " times\n",
-			(s->last_t - s->first_t) / 1e6, s->with_t);
+		fprintf(f, "time: %s from the first to the last of %" PRIu64 " times\n",
+			span_text(span, s->last_t - s->first_t), s->with_t);
 	else
 		fputs("time: none\n", f);
 }

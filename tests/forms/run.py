@@ -662,6 +662,16 @@ def test_info() -> None:
     if [d['allocs'] for d in got['devices']] != [2, 1] or got['devices'][0]['context_bytes'] != 7:
         faults.append(got['devices'])
     report('info: streams, pools, devices, meta', faults)
+    # in the unit that a person would take, three digits of it
+    faults = []
+    for first, last, words in ((0, 9, '9.00 us'), (1, 1.012, '12 ns'), (5, 2500005, '2.50 s'),
+                               (12.5, 1012.5, '1.00 ms'), (7, 7, '0 ns'), (9, 0, '-9.00 us'),
+                               (0, 3.6e9, '3600 s'), (0, 1e300, '1e+294 s')):
+        text = '\n'.join(json.dumps({'op': 'sync', 't': t}) for t in (first, last))
+        got = fragsim('info', '-q', write('a.ndjson', text)).stdout.decode()
+        if f'\ntime: {words} from the first to the last of 2 times\n' not in got:
+            faults.append(f'{first} to {last}: {got}')
+    report('info: the time that a trace takes', faults)
     done = fragsim('info', write('bad', '{"op":"alloc","id":1}\n'))
     report('info: a bad trace', [] if done.returncode == 4 and not done.stdout else [done])
 
