@@ -18,13 +18,13 @@ static int fail(const struct frag_outfile *f, int number, struct frag_error *err
 	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", name, strerror(number));
 }
 
-/* The temporary's name, if it has one, is not to be used any more. */
-static void forget(struct frag_outfile *f)
+/* A name, if there is one, is not to be used any more. */
+static void forget(char *volatile *name)
 {
-	char *name = f->temporary;
+	char *old = *name;
 
-	f->temporary = NULL;
-	free(name);
+	*name = NULL;
+	free(old);
 }
 
 static bool start(struct frag_outfile *f, const char *path)
@@ -121,7 +121,7 @@ int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
 	number = open_beside(spool, name);
 	if (!number) {
 		unlink(spool->temporary);
-		forget(spool);
+		forget(&spool->temporary);
 		return 0;
 	}
 	rc = fail(spool, number, err);
@@ -267,28 +267,86 @@ int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err)
 	return frag_outfile_status(f, err);
 }
 
+/* The file that stands in the place gets a second name, to come back by. */
+static void set_aside(struct frag_outfile *f)
+{
+	const size_t n = strlen(f->temporary);
+	char *name = malloc(n + 2);
+
+	f->fresh = access(f->final, F_OK) != 0;
+	if (!name)
+		return;
+	memcpy(name, f->temporary, n);
+	memcpy(name + n, "~", 2);
+	if (link(f->final, name) == 0)
+		f->aside = name;
+	else
+		free(name);
+}
+
+static int take_place(struct frag_outfile *f, bool with_others, struct frag_error *err)
+{
+	if (!f->temporary)
+		return 0;
+	if (with_others)
+		set_aside(f);
+	if (rename(f->temporary, f->final) != 0)
+		f->failed = errno;
+	else
+		forget(&f->temporary);
+	return frag_outfile_status(f, err);
+}
+
+/* It had taken its place, but another one could not. */
+static void give_place_back(struct frag_outfile *f)
+{
+	if (f->aside && rename(f->aside, f->final) == 0)
+		forget(&f->aside);
+	else if (f->fresh)
+		unlink(f->final);
+}
+
+int frag_outfile_commit_all(struct frag_outfile *const *files, uint32_t count,
+			    struct frag_error *err)
+{
+	uint32_t placed = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < count && !rc; i++)
+		if (files[i]->path)
+			rc = frag_outfile_finish(files[i], err);
+	while (placed < count && !rc) {
+		rc = take_place(files[placed], count > 1, err);
+		placed += !rc;
+	}
+	for (uint32_t i = 0; i < placed && rc; i++)
+		give_place_back(files[i]);
+	for (uint32_t i = 0; i < count; i++)
+		frag_outfile_abandon(files[i]);
+	return rc;
+}
+
 int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err)
 {
-	int rc = frag_outfile_finish(f, err);
+	return frag_outfile_commit_all(&f, 1, err);
+}
 
-	if (!rc && f->temporary && rename(f->temporary, f->final) != 0) {
-		f->failed = errno;
-		rc = frag_outfile_status(f, err);
-	}
-	if (!rc)
-		forget(f);
-	frag_outfile_abandon(f);
-	return rc;
+void frag_outfile_drop(const struct frag_outfile *f)
+{
+	if (f->temporary)
+		unlink(f->temporary);
+	if (f->aside)
+		unlink(f->aside);
 }
 
 void frag_outfile_abandon(struct frag_outfile *f)
 {
 	if (f->buf && f->fd >= 0 && f->fd != STDOUT_FILENO)
 		close(f->fd);
-	if (f->temporary)
-		unlink(f->temporary);
+	frag_outfile_drop(f);
 	frag_packer_del(f->packer);
-	forget(f);
+	forget(&f->temporary);
+	forget(&f->aside);
 	free(f->final);
 	free(f->path);
 	free(f->buf);

@@ -2,7 +2,8 @@
  * outfile.h - files that are whole or not there.
  *
  * A file is written beside its destination and renamed into place when it is
- * whole; an existing one is never harmed by a failure. What is no regular file
+ * whole; an existing one is never harmed by a failure. Several take their places
+ * together. What is no regular file
  * (standard output, a device, a pipe) is written as it comes. The first failure
  * sticks: later calls do nothing, and frag_outfile_commit() tells it.
  */
@@ -11,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/packer.h"
@@ -22,7 +24,10 @@ struct frag_outfile {
 	char  *path;            /* as given, for messages */
 	char  *final;           /* NULL where it is written as it comes */
 	char  *volatile temporary;      /* NULL where nothing is to be removed; a signal
-					 * handler may read it */
+					 * handler may read it, and the next one */
+	char  *volatile aside;          /* the old file's second name while others of a
+					 * commit take their places; or NULL */
+	bool   fresh;                   /* it took its place, and there was no file */
 	char  *buf;
 	size_t used, capacity;
 	int    fd;
@@ -69,6 +74,17 @@ int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err);
 
 /* Finishes what is not finished, and renames it into place. On failure nothing is left. */
 int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err);
+
+/*
+ * The same for several, of which a zeroed one is none: all take their places, or
+ * none does. Where one cannot, those before it get their old files back; only a
+ * file system without hard links has no way to.
+ */
+int frag_outfile_commit_all(struct frag_outfile *const *files, uint32_t count,
+			    struct frag_error *err);
+
+/* For a signal handler: nothing is left that is not whole. */
+void frag_outfile_drop(const struct frag_outfile *f);
 
 /* Closes without a trace; fine on a zeroed or a committed file. */
 void frag_outfile_abandon(struct frag_outfile *f);

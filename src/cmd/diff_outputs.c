@@ -13,12 +13,8 @@
 static int open_file(struct frag_diff_outputs *outputs, uint32_t i, const char *path,
 		     struct frag_error *err)
 {
-	int rc;
-
 	frag_guard_file(&outputs->files[i]);
-	rc = frag_outfile_open(&outputs->files[i], path, err);
-	outputs->open[i] = !rc;
-	return rc;
+	return frag_outfile_open(&outputs->files[i], path, err);
 }
 
 int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
@@ -71,35 +67,27 @@ static int print_standard(const struct frag_diff_options *o, struct frag_diff *d
 	return rc;
 }
 
-static int commit(struct frag_diff_outputs *outputs, uint32_t i, struct frag_error *err)
-{
-	if (!outputs->open[i])
-		return 0;
-	outputs->open[i] = false;
-	return frag_outfile_commit(&outputs->files[i], err);
-}
-
 int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
 			    struct frag_diff *diff, struct frag_error *err)
 {
+	struct frag_outfile *files[BASELINE + 1];
 	int rc = 0;
 
 	for (uint32_t i = 0; i < o->output_count && !rc; i++)
 		rc = print_into(&outputs->files[i], o->outputs[i].format, diff, err);
 	if (!rc && diff->updated)
 		rc = print_into(&outputs->files[BASELINE], NULL, diff, err);
+	else
+		frag_outfile_abandon(&outputs->files[BASELINE]);
 	rc = rc ? rc : print_standard(o, diff, err);
-	for (uint32_t i = 0; i < o->output_count && !rc; i++)
-		rc = commit(outputs, i, err);
-	if (!rc && diff->updated)
-		rc = commit(outputs, BASELINE, err);
-	return rc;
+	for (uint32_t i = 0; i <= BASELINE; i++)
+		files[i] = &outputs->files[i];
+	return rc ? rc : frag_outfile_commit_all(files, BASELINE + 1, err);
 }
 
 void frag_diff_outputs_fini(struct frag_diff_outputs *outputs)
 {
 	for (uint32_t i = 0; i <= BASELINE; i++)
-		if (outputs->open[i])
-			frag_outfile_abandon(&outputs->files[i]);
+		frag_outfile_abandon(&outputs->files[i]);
 	frag_guard_file(NULL);
 }

@@ -7,7 +7,6 @@
 
 struct frag_diff_outputs {
 	struct frag_outfile files[FRAG_DIFF_OUTPUTS_MOST + 1];  /* the baseline is the last */
-	bool open[FRAG_DIFF_OUTPUTS_MOST + 1];
 };
 
 /* Opens all that is wanted, so that what cannot be written is known before the work. */

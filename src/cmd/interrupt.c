@@ -24,8 +24,7 @@ static void on_signal(int number)
 	if (!signals++)
 		return;
 	for (int i = 0; i < guarded_count; i++)
-		if (guarded[i]->temporary)
-			unlink(guarded[i]->temporary);
+		frag_outfile_drop(guarded[i]);
 	_exit(128 + number);
 }
 

@@ -12,6 +12,8 @@
 
 #include "cmd/interrupt.h"
 
+#define FILES(o) { &(o)->steps.file, &(o)->placements.file, &(o)->json, &(o)->profile }
+
 static enum frag_rows_form form_of(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -69,7 +71,6 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 		return frag_fail_nomem(err);
 	frag_guard_file(&s->file);
 	rc = frag_outfile_open(&s->file, s->path, err);
-	s->open = !rc;
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		struct frag_outfile *out = i ? &s->spools[i - 1] : &s->file;
 		struct frag_observer observer = { .step = observe, .ctx = &s->rows[i] };
@@ -87,17 +88,12 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 	return rc;
 }
 
-static int open_document(struct frag_outfile *f, const char *path, bool *open,
-			 struct frag_error *err)
+static int open_document(struct frag_outfile *f, const char *path, struct frag_error *err)
 {
-	int rc;
-
 	if (!path)
 		return 0;
 	frag_guard_file(f);
-	rc = frag_outfile_open(f, path, err);
-	*open = !rc;
-	return rc;
+	return frag_outfile_open(f, path, err);
 }
 
 int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
@@ -114,8 +110,8 @@ int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 		frag_steps_header(&o->steps.file, count > 1);
 	rc = rc ? rc : open_stream(&o->placements, sims, choices, count, many_devices,
 				   frag_placements_observe, err);
-	rc = rc ? rc : open_document(&o->json, o->json_path, &o->json_open, err);
-	return rc ? rc : open_document(&o->profile, o->profile_path, &o->profile_open, err);
+	rc = rc ? rc : open_document(&o->json, o->json_path, err);
+	return rc ? rc : open_document(&o->profile, o->profile_path, err);
 }
 
 /* Brings the policies' rows together. */
@@ -131,39 +127,25 @@ static int gather(struct frag_stream *s, struct frag_error *err)
 int frag_outputs_finish(struct frag_outputs *o, const struct frag_report *report,
 			struct frag_error *err)
 {
+	struct frag_outfile *const files[] = FILES(o);
 	int rc = gather(&o->steps, err);
 
 	rc = rc ? rc : gather(&o->placements, err);
-	if (!rc && o->json_open)
+	if (!rc && o->json.path)
 		rc = frag_report_json(report, &o->json, err);
-	if (!rc && o->profile_open)
+	if (!rc && o->profile.path)
 		rc = frag_report_profile(report, &o->profile, err);
-	if (!rc && o->steps.open)
-		rc = frag_outfile_finish(&o->steps.file, err);
-	if (!rc && o->placements.open)
-		rc = frag_outfile_finish(&o->placements.file, err);
-	if (!rc && o->json_open)
-		rc = frag_outfile_finish(&o->json, err);
-	if (!rc && o->profile_open)
-		rc = frag_outfile_finish(&o->profile, err);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++)
+		if (files[i]->path)
+			rc = frag_outfile_finish(files[i], err);
 	return rc;
-}
-
-static int commit(struct frag_outfile *f, bool *open, struct frag_error *err)
-{
-	if (!*open)
-		return 0;
-	*open = false;
-	return frag_outfile_commit(f, err);
 }
 
 int frag_outputs_commit(struct frag_outputs *o, struct frag_error *err)
 {
-	int rc = commit(&o->steps.file, &o->steps.open, err);
+	struct frag_outfile *const files[] = FILES(o);
 
-	rc = rc ? rc : commit(&o->placements.file, &o->placements.open, err);
-	rc = rc ? rc : commit(&o->json, &o->json_open, err);
-	return rc ? rc : commit(&o->profile, &o->profile_open, err);
+	return frag_outfile_commit_all(files, sizeof(files) / sizeof(files[0]), err);
 }
 
 static void fini(struct frag_stream *s)
@@ -172,8 +154,7 @@ static void fini(struct frag_stream *s)
 		frag_rows_fini(&s->rows[i]);
 	for (uint32_t i = 1; i < s->count; i++)
 		frag_outfile_abandon(&s->spools[i - 1]);
-	if (s->open)
-		frag_outfile_abandon(&s->file);
+	frag_outfile_abandon(&s->file);
 	free(s->spools);
 	free(s->rows);
 }
@@ -182,9 +163,7 @@ void frag_outputs_fini(struct frag_outputs *o)
 {
 	fini(&o->steps);
 	fini(&o->placements);
-	if (o->json_open)
-		frag_outfile_abandon(&o->json);
-	if (o->profile_open)
-		frag_outfile_abandon(&o->profile);
+	frag_outfile_abandon(&o->json);
+	frag_outfile_abandon(&o->profile);
 	frag_guard_file(NULL);
 }

@@ -13,14 +13,13 @@ struct frag_stream {
 	struct frag_outfile *spools;    /* count - 1 */
 	struct frag_rows *rows;         /* count */
 	uint32_t count;
-	bool open;
 };
 
+/* A file that is not open is zeroed. */
 struct frag_outputs {
 	struct frag_stream steps, placements;
 	const char *json_path, *profile_path;
 	struct frag_outfile json, profile;
-	bool json_open, profile_open;
 };
 
 /* Do the two paths lead to the same regular file, there or not yet? */

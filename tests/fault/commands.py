@@ -112,7 +112,7 @@ RUNS = [
     run('write or spool of two policies', 'write', policies=('bestfit', 'buddy')),
     run('write of all outputs', 'write', outputs=tuple(OUTPUTS)),
     run('file beside an output', 'open', policies=('bestfit', 'buddy'), outputs=tuple(OUTPUTS)),
-    run('rename', 'rename', outputs=('--json',)),
+    run('rename', 'rename', outputs=tuple(OUTPUTS)),
     # without them the first thread does all the work
     run('start of a thread', 'thread', policies=EVERY, threads=7),
     diff('allocation in diff of policies', 'alloc', '-p', 'bestfit', '-p', 'pytorch',
@@ -134,7 +134,6 @@ def each(command: tuple, calls: str, files: tuple = (), name: str = '', **more) 
             for call in calls.split()]
 
 
-# of several files, what was renamed before the one that fails stays: there is no way back
 FILES = 'alloc read write open rename'
 COMMANDS = [
     *[scene for form in ('lines', 'object', 'fsb')
@@ -167,9 +166,11 @@ COMMANDS = [
     *each(('gen', 'training', '--layers', '1', '--iterations', '1', '--object'), 'alloc write'),
     *each(('replay', '-q', '--verify', '-p', 'pytorch', '--steps', 's.csv', '--placements',
            'p.ndjson', '--json', 'r.json', '-d', '0', '-d', '1', 'trace.ndjson'),
-          'alloc read write open',
+          'alloc read write open rename',
           ('s.csv', 'p.ndjson', 'r.json'), 'replay', timed=True),
-    *each(('replay', '-q', '--json', 'r.json', 'simple.ndjson'), 'rename', ('r.json',), timed=True),
+    *each(('diff', '-q', '-o', 'csv:o.txt', '-o', 'json:o.json', '-b', 'made.json',
+           '--update-baseline', '-p', 'bestfit', 'trace.ndjson'), 'rename',
+          ('o.txt', 'o.json', 'made.json'), 'diff with outputs and a baseline'),
     *each(('replay', '-p', 'bestfit', '--repeat', '2', 'simple.ndjson'), 'alloc read', timed=True),
     *each(('run', '-q', '--stacks', 'all', '-p', 'pytorch', '--placements', 'p.ndjson',
            'snap.pickle'),

@@ -350,6 +350,43 @@ static void test_spool_of_a_device(void **state)
 	assert_int_equal(files_count(state), 0);
 }
 
+/* The last one cannot take its place: the others come back, as they were or not at all. */
+static void test_all_or_none(void **state)
+{
+	const char *old = files_path(state, "old"), *fresh = files_path(state, "fresh");
+	const char *blocked = files_path(state, "blocked");
+	struct frag_outfile a, b, c, none = { .path = NULL };
+	struct frag_outfile *const files[] = { &a, &none, &b, &c };
+	struct frag_error err;
+
+	files_write(old, "before", 6);
+	assert_int_equal(chmod(old, 0640), 0);
+	for (int round = 0; round < 2; round++) {
+		a = opened(old);
+		b = opened(fresh);
+		c = opened(blocked);
+		write_text(&a, "a");
+		write_text(&b, "b");
+		write_text(&c, "c");
+		if (round == 0)
+			assert_int_equal(mkdir(blocked, 0700), 0);
+		assert_int_equal(frag_outfile_commit_all(files, 4, &err),
+				 round == 0 ? -FRAG_EOUTPUT : 0);
+		assert_true(files_holds(old, round == 0 ? "before" : "a"));
+		assert_int_equal(mode_of(old), 0640);
+		if (round == 0) {
+			assert_non_null(strstr(err.message, "blocked"));
+			assert_int_equal(access(fresh, F_OK), -1);
+			assert_int_equal(files_count(state), 2);
+			assert_int_equal(rmdir(blocked), 0);
+			continue;
+		}
+		assert_true(files_holds(fresh, "b"));
+		assert_true(files_holds(blocked, "c"));
+		assert_int_equal(files_count(state), 3);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +396,7 @@ int main(void)
 		FILES(test_link),
 		FILES(test_full_disk),
 		FILES(test_failing_commit),
+		FILES(test_all_or_none),
 		FILES(test_refused_paths),
 		FILES(test_gone_reader),
 		FILES(test_standard_output),
