@@ -98,7 +98,8 @@ int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_erro
 	number = open_path(f);
 	if (!number)
 		return 0;
-	rc = fail(f, number, err);
+	/* an input that is not there sounds the same */
+	rc = frag_fail(err, FRAG_EOUTPUT, "%s: cannot be written: %s", path, strerror(number));
 	frag_outfile_abandon(f);
 	return rc;
 }

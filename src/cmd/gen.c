@@ -139,15 +139,16 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	struct gen gen = { .output = "-" };
 	struct frag_cmd own = *cmd;
 	int at = scenario_at(argc, argv), rest, rc;
-	char args[64];
+	char name[64];
 
 	(void)status;
 	if (at) {
 		gen.scenario = frag_scenario_find(argv[at]);
 		if (!gen.scenario)
 			return no_scenario(argv[at], err);
-		snprintf(args, sizeof(args), "%s [options]", gen.scenario->name);
-		own.args = args;
+		snprintf(name, sizeof(name), "gen %s", gen.scenario->name);
+		own.name = name;
+		own.args = "[options]";
 		own.summary = gen.scenario->summary;
 	}
 	build_options(&gen);

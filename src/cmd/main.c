@@ -100,6 +100,17 @@ const struct frag_cmd *frag_command_find(const char *name, struct frag_error *er
 	return NULL;
 }
 
+static int unknown_option(const char *name, struct frag_error *err)
+{
+	struct frag_near near = frag_near_to(name, strlen(name));
+	char hint[FRAG_HINT_ROOM];
+
+	frag_near_offer(&near, "--help");
+	frag_near_offer(&near, "--version");
+	return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s;%s a command comes first:"
+			 " fragsim --help lists them", name, frag_near_hint(&near, "", hint));
+}
+
 static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -115,6 +126,8 @@ static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 	}
 	if (argc < 2)
 		return frag_fail(err, FRAG_EUSAGE, "which command? fragsim --help lists them");
+	if (*name == '-')
+		return unknown_option(name, err);
 	cmd = frag_command_find(name, err);
 	return cmd ? cmd->exec(cmd, argc - 1, argv + 1, status, err) : err->code;
 }

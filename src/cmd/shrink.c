@@ -96,8 +96,8 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->info->path, to, write_rest, s, err);
 	if (!rc && !least) {
 		snprintf(note, sizeof(note),
-			 "ended after %" PRIu64 " simulations; --tries N lets it"
-			 " go on", s->reduce.tries);
+			 "ended after %" PRIu64 " simulation%s; --tries N lets it"
+			 " go on", s->reduce.tries, s->reduce.tries == 1 ? "" : "s");
 		frag_warn(&s->rewrite.quiet, note);
 	}
 	return rc;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/path.h"
 #include "cmd/rewrite.h"
 #include "events/cut.h"
 
@@ -86,8 +87,9 @@ static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 	if (s->cut.device == FRAG_ALL)
 		return 0;
 	if (s->cut.device >= info->device_count)
-		return frag_fail(err, FRAG_EUSAGE, "--device %u: %s has devices 0 to %u",
-				 s->cut.device, info->path, info->device_count - 1);
+		return frag_fail(err, FRAG_EUSAGE, "--device %u: %s has %u device%s, numbered from"
+				 " 0", s->cut.device, frag_input_name(info->path),
+				 info->device_count, info->device_count == 1 ? "" : "s");
 	info->devices += s->cut.device;
 	info->device_count = 1;
 	return 0;
@@ -104,8 +106,9 @@ static int event(void *ctx, struct frag_sink *sink, const struct frag_record *re
 static int no_such(const struct frag_place *place, const char *which, struct frag_error *err)
 {
 	if (place->kind == FRAG_PLACE_MARK)
-		return frag_fail(err, FRAG_EUSAGE, "--%s-mark: no mark \"%.100s\"%s", which,
-				 place->mark, *which == 't' ? " behind the beginning" : "");
+		return frag_fail(err, FRAG_EUSAGE, "--%s-mark: no mark \"%.100s\"%s; fragsim info"
+				 " lists them", which, place->mark,
+				 *which == 't' ? " behind the beginning" : "");
 	if (place->kind == FRAG_PLACE_STEP)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--%s-step %" PRIu64 ": the trace has ended before",
@@ -126,6 +129,20 @@ static int end(void *ctx, struct frag_error *err)
 	return 0;
 }
 
+/* A stretch that ends before it begins is a slip. */
+static int check_order(const struct frag_cut *c, struct frag_error *err)
+{
+	if (c->from.kind != c->to.kind)
+		return 0;
+	if (c->from.kind == FRAG_PLACE_STEP && c->to.step <= c->from.step)
+		return frag_fail(err, FRAG_EUSAGE, "--to-step %" PRIu64 " is not behind --from-step %"
+				 PRIu64, c->to.step, c->from.step);
+	if (c->from.kind == FRAG_PLACE_TIME && c->to.t <= c->from.t)
+		return frag_fail(err, FRAG_EUSAGE, "--to-time %g is not behind --from-time %g",
+				 c->to.t, c->from.t);
+	return 0;
+}
+
 static int slice_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		      struct frag_error *err)
 {
@@ -139,7 +156,8 @@ static int slice_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (rc || !rest)
 		return rc;
-	rc = frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
+	rc = check_order(&s.cut, err);
+	rc = rc ? rc : frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
 	rc = rc ? rc : frag_rewrite(&s.rewrite, argv[rest], argv[rest + 1], err);
 	frag_cut_fini(&s.cut);
 	return rc;

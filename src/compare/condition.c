@@ -222,12 +222,17 @@ static int value_of(const struct frag_condition *c, const struct frag_result *ru
 		    const char *who, double *value, char text[FRAG_NUMBER_ROOM],
 		    struct frag_error *err)
 {
+	const char *advice = "";
 	bool absent;
 
+	if (strncmp(c->path, "modelled.", strlen("modelled.")) == 0)
+		advice = "; --profile FILE gives it one";
+	else if (strncmp(c->path, "prediction.", strlen("prediction.")) == 0)
+		advice = "; fragsim replay gives it one";
 	if (!frag_result_value(run, c->path, value, &absent) || absent)
 		return frag_fail(err, FRAG_EUSAGE,
-				 "--fail-if '%s': %s has no value in the run of %s",
-				 c->text, c->path, who);
+				 "--fail-if '%s': %s has no value in the run of %s%s", c->text,
+				 c->path, who, advice);
 	*value = as_shown(*value, text);
 	return 0;
 }

@@ -11,6 +11,8 @@
 #include "compare/text_file.h"
 #include "trace/scan.h"
 
+#define COUNT_WANTED "an integer from 0 to 2^53-1 is wanted"
+
 /* "runs[0].peak.reserved" */
 static int put_place(char *buf, size_t size, const struct frag_at *at)
 {
@@ -34,7 +36,7 @@ void frag_bad(struct frag_members *r, const struct frag_at *at, const char *want
 	if (r->rc)
 		return;
 	put_place(place, sizeof(place), at);
-	r->rc = frag_fail(r->err, FRAG_ETRACE, "%s: %s: %s", r->path, *place ? place : "the whole",
+	r->rc = frag_fail(r->err, FRAG_ETRACE, "%s: %s%s%s", r->path, place, *place ? ": " : "",
 			  wanted);
 }
 
@@ -100,14 +102,14 @@ uint64_t frag_as_count(struct frag_members *r, const struct frag_at *at)
 
 	if (value >= 0 && value < (double)FRAG_SIZE_LIMIT && value == floor(value))
 		return (uint64_t)value;
-	frag_bad(r, at, "an integer from 0 and below 2^53 is wanted");
+	frag_bad(r, at, COUNT_WANTED);
 	return 0;
 }
 
 uint64_t frag_take_count(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER,
-			    "an integer from 0 and below 2^53 is wanted");
+			    COUNT_WANTED);
 
 	return frag_as_count(r, &at);
 }
@@ -127,6 +129,31 @@ uint32_t frag_length_of(struct frag_members *r, const struct frag_at *list)
 	for (struct frag_node_ref e = frag_json_first(list->node); e.node; e = frag_json_next(e))
 		n++;
 	return n;
+}
+
+uint32_t frag_take_format(struct frag_members *r, const struct frag_at *root,
+			  const char *const *formats, const char *wanted)
+{
+	const struct frag_at version = { .up = root, .key = "version" };
+	struct frag_at format = { .up = root, .key = "format" };
+	uint32_t i = 0;
+
+	if (r->rc)
+		return 0;
+	if (frag_json_kind(root->node) != FRAG_JSON_OBJECT)
+		frag_bad(r, root, wanted);
+	else if (!frag_has(r, root, format.key))
+		frag_bad(r, &format, wanted);
+	if (r->rc)
+		return 0;
+	format = frag_take(r, root, format.key, FRAG_JSON_STRING, "a string is wanted");
+	while (!r->rc && formats[i] && strcmp(frag_json_string(format.node), formats[i]) != 0)
+		i++;
+	if (!formats[i])
+		frag_bad(r, &format, wanted);
+	if (frag_take_count(r, root, version.key) != 1)
+		frag_bad(r, &version, "this fragsim reads version 1");
+	return i;
 }
 
 void frag_want_object(struct frag_members *r, const struct frag_at *at)

@@ -56,6 +56,13 @@ struct frag_at frag_element(const struct frag_at *list, struct frag_node_ref nod
 			    uint32_t index);
 uint32_t frag_length_of(struct frag_members *r, const struct frag_at *list);
 
+/*
+ * Is the root an object of one of these formats (NULL ends them), of version 1? The
+ * index; wanted says what the file should be: "a baseline is wanted".
+ */
+uint32_t frag_take_format(struct frag_members *r, const struct frag_at *root,
+			  const char *const *formats, const char *wanted);
+
 void frag_want_object(struct frag_members *r, const struct frag_at *at);
 
 #endif

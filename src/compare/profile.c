@@ -104,19 +104,14 @@ static void read_call(struct frag_members *r, const struct frag_at *at, struct f
 static void read_document(struct frag_members *r, const struct frag_at *root,
 			  struct frag_profile *profile)
 {
-	struct frag_at format, list;
+	static const char *const formats[] = { "fragsim-profile", NULL };
+	struct frag_at list;
 	uint32_t index = 0;
 
-	if (frag_json_kind(root->node) != FRAG_JSON_OBJECT) {
-		frag_bad(r, root, "an object is wanted: what fragsim replay --write-profile wrote");
+	frag_take_format(r, root, formats,
+			 "a profile is wanted, which fragsim replay --write-profile writes");
+	if (r->rc)
 		return;
-	}
-	format = frag_take(r, root, "format", FRAG_JSON_STRING, "a string is wanted");
-	if (!r->rc && strcmp(frag_json_string(format.node), "fragsim-profile") != 0)
-		frag_bad(r, &format, "fragsim-profile is wanted");
-	if (frag_take_count(r, root, "version") != 1)
-		frag_bad(r, &(struct frag_at){ .up = root, .key = "version" },
-			 "this fragsim reads version 1");
 	read_device(r, root, &profile->figures);
 	list = frag_take(r, root, "calls", FRAG_JSON_ARRAY, "an array is wanted");
 	if (r->rc)

@@ -380,27 +380,20 @@ static void read_traces(struct frag_members *r, const struct frag_at *root,
 static void read_document(struct frag_members *r, const struct frag_at *root,
 			  struct frag_run_set *set)
 {
-	struct frag_at format, tool, trace;
-	bool baseline;
+	enum { RESULT, BASELINE };
+	static const char *const formats[] = {
+		[RESULT] = "fragsim-result", [BASELINE] = "fragsim-baseline", NULL,
+	};
+	const uint32_t format = frag_take_format(r, root, formats, "a result of fragsim run --json"
+						 " or a baseline is wanted; a trace is compared"
+						 " under --policy NAME");
+	struct frag_at tool, trace;
 
-	if (frag_json_kind(root->node) != FRAG_JSON_OBJECT) {
-		frag_bad(r, root,
-			 "an object is wanted: a result of `fragsim run --json`, or a baseline");
-		return;
-	}
-	format = frag_take(r, root, "format", FRAG_JSON_STRING, "a string is wanted");
 	if (r->rc)
 		return;
-	baseline = strcmp(frag_json_string(format.node), "fragsim-baseline") == 0;
-	if (!baseline && strcmp(frag_json_string(format.node), "fragsim-result") != 0)
-		frag_bad(r, &format, "fragsim-result or fragsim-baseline is wanted (a trace is"
-		    " compared under --policy NAME)");
-	if (frag_take_count(r, root, "version") != 1)
-		frag_bad(r, &(struct frag_at){ .up = root, .key = "version" },
-			 "this fragsim reads version 1");
 	tool = frag_take_object(r, root, "tool");
 	set->version = frag_take_text(r, &tool, "version");
-	if (baseline) {
+	if (format == BASELINE) {
 		read_traces(r, root, set);
 		return;
 	}

@@ -65,10 +65,10 @@ static int set_word(const struct frag_gen_option *o, uint64_t *value, const char
 			*value = i;
 			return 0;
 		}
-		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
-					 o->words[i]);
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
+					 !i ? "" : o->words[i + 1] ? ", " : " or ", o->words[i]);
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: one of %s is wanted", o->name, text, all);
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is wanted", o->name, text, all);
 }
 
 int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t index,

@@ -479,7 +479,7 @@ def check_output(folder: Path) -> None:
 def check_usage() -> None:
     cases = {
         '': 'which scenario', 'nosuch': 'no scenario "nosuch"', 'random training': 'too many',
-        '--list tiny': 'too many', 'random --sizes square': 'one of log, uniform, mixed is wanted',
+        '--list tiny': 'too many', 'random --sizes square': 'log, uniform or mixed is wanted',
         'random --live 0': 'a number from 1 to 10000000 is wanted', 'random --events 1.5': 'a number',
         'random --min-size 1.5': 'a size from 1 to 2^53-1 is wanted', 'tiny --count 3': '--count',
         'random --shared 5': '--streams', 'random --min-size 2K --max-size 1K': '--min-size',

@@ -172,15 +172,15 @@ def bad_profiles():
     device, call = ['device'], ['calls', 1]
     yield '', ':1:1: no profile, because no JSON: there is nothing in it'
     yield '{"format":', ':1:11: no profile, because no JSON: it ends in the middle'
-    yield '[]', ': the whole: an object is wanted'
-    yield changed([], 'format', 'fragsim-result'), ': format: fragsim-profile is wanted'
+    yield '[]', ': a profile is wanted, which '
+    yield changed([], 'format', 'fragsim-result'), ': format: a profile is wanted, which fragsim replay'
     yield changed([], 'version', 2), ': version: this fragsim reads version 1'
     yield changed([], 'device', None), ': device: this member is missing'
     yield changed([], 'device', []), ': device: an object is wanted'
     yield changed([], 'calls', None), ': calls: this member is missing'
     yield changed(device, 'name', 5), ': device.name: a string is wanted'
     yield changed(device, 'total_bytes', 0), ': device.total_bytes: at least 1 is wanted'
-    yield changed(device, 'total_bytes', 1.5), ': device.total_bytes: an integer from 0 and below'
+    yield changed(device, 'total_bytes', 1.5), ': device.total_bytes: an integer from 0 to 2^53-1 is wanted'
     yield changed(device, 'granularity_bytes', -1), ': device.granularity_bytes: an integer'
     yield (changed(device, 'context_bytes', 101 * MIB),
            ': device.context_bytes: at most total_bytes is wanted')

@@ -8,6 +8,8 @@ while IFS= read -r options; do
 done <<'EOF'
 rnu a
 help Polices
+--versoin
+--verbose run a
 run --stpes a.csv a
 run --polycy=bestfit a
 run --halp
