@@ -135,8 +135,8 @@ static int check_order(const struct frag_cut *c, struct frag_error *err)
 	if (c->from.kind != c->to.kind)
 		return 0;
 	if (c->from.kind == FRAG_PLACE_STEP && c->to.step <= c->from.step)
-		return frag_fail(err, FRAG_EUSAGE, "--to-step %" PRIu64 " is not behind --from-step %"
-				 PRIu64, c->to.step, c->from.step);
+		return frag_fail(err, FRAG_EUSAGE, "--to-step %" PRIu64 " is not behind --from-step"
+				 " %" PRIu64, c->to.step, c->from.step);
 	if (c->from.kind == FRAG_PLACE_TIME && c->to.t <= c->from.t)
 		return frag_fail(err, FRAG_EUSAGE, "--to-time %g is not behind --from-time %g",
 				 c->to.t, c->from.t);

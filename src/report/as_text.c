@@ -13,6 +13,8 @@
 #define RUNS_WITH_CHART 4
 #define SEVERE_PCT 70.0
 #define WRAPPED_LEAST 30        /* columns; in fewer it is not worth it */
+#define FIGURES 69              /* columns of a table behind the name */
+#define NAME_ROOM 600           /* a policy as it was written, and a device */
 
 static const char *ink(const struct frag_report *r, enum frag_ink which)
 {
@@ -74,22 +76,40 @@ static void run_name(const struct frag_report *r, const struct frag_result *run,
 		snprintf(buf, size, "%s", run->choice.text);
 }
 
+/* As wide as the longest name, or as the terminal has room for beside the figures. */
 static int name_width(const struct frag_report *r)
 {
-	char name[sizeof(r->runs[0].result->choice.text) + 16];
-	size_t width = strlen("index, %");
+	const size_t least = strlen("index, %");
+	const size_t room = r->columns > FIGURES ? (size_t)(r->columns - FIGURES) : 0;
+	size_t width = least;
+	char name[NAME_ROOM];
 
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		run_name(r, r->runs[i].result, name, sizeof(name));
 		if (strlen(name) > width)
 			width = strlen(name);
 	}
+	if (r->columns && width > room)
+		width = room > least ? room : least;
 	return (int)width;
+}
+
+/* The first column of a row; a name that is too long for it has a line of its own. */
+static void print_name(const struct frag_report *r, const struct frag_result *run, int width,
+		       FILE *f)
+{
+	char name[NAME_ROOM];
+
+	run_name(r, run, name, sizeof(name));
+	if (strlen(name) > (size_t)width)
+		fprintf(f, "%s\n%*s", name, width, "");
+	else
+		fprintf(f, "%-*s", width, name);
 }
 
 static void print_memory(const struct frag_report *r, int width, FILE *f)
 {
-	char name[600], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
 	char d[FRAG_NUMBER_ROOM];
 
 	fprintf(f, "\n%-*s  %12s  %12s  %12s  %8s  %12s\n", width, "policy", "peak asked",
@@ -99,8 +119,8 @@ static void print_memory(const struct frag_report *r, int width, FILE *f)
 		double over = run->lower_bound ? 100.0 * ((double)run->peak.reserved
 				/ (double)run->lower_bound - 1) : 0;
 
-		run_name(r, run, name, sizeof(name));
-		fprintf(f, "%-*s  %12s  %12s  %13s  %+7.2f%%  %12s\n", width, name,
+		print_name(r, run, width, f);
+		fprintf(f, "  %12s  %12s  %13s  %+7.2f%%  %12s\n",
 			frag_size_text(a, run->peak.requested),
 			frag_size_text(b, run->peak.allocated),
 			frag_size_text(c, run->peak.reserved), over,
@@ -123,8 +143,6 @@ static void print_percent(const struct frag_report *r, bool known, double value,
 
 static void print_indices(const struct frag_report *r, int width, FILE *f)
 {
-	char name[600];
-
 	fprintf(f, "\n%-*s  %-27s   %-27s  %8s\n%-*s", width, "index, %", "fi_device", "fi",
 		"severe", width, "");
 	for (int i = 0; i < 2; i++)
@@ -135,8 +153,7 @@ static void print_indices(const struct frag_report *r, int width, FILE *f)
 		const struct frag_distribution *both[] = { &run->fi_device, &run->fi };
 		const bool known = !run->last.opaque;
 
-		run_name(r, run, name, sizeof(name));
-		fprintf(f, "%-*s", width, name);
+		print_name(r, run, width, f);
 		for (int k = 0; k < 2; k++) {
 			fputs(k ? "  " : " ", f);
 			print_percent(r, known, both[k]->mean, f);
@@ -150,8 +167,6 @@ static void print_indices(const struct frag_report *r, int width, FILE *f)
 
 static void print_counts(const struct frag_report *r, int width, FILE *f)
 {
-	char name[600];
-
 	fprintf(f, "\n%-*s  %8s  %8s  %8s  %7s  %7s  %5s  %s\n", width, "segments",
 		"obtained", "released", "at most", "hits", "retries", "OOMs", "status");
 	for (uint32_t i = 0; i < r->run_count; i++) {
@@ -159,10 +174,10 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 		const struct frag_counts *c = &run->counts;
 		bool bad = run->status != FRAG_RUN_OK;
 
-		run_name(r, run, name, sizeof(name));
-		fprintf(f, "%-*s  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
-			"  %5" PRIu64 "  %s%s%s\n", width, name, c->segment_allocs,
-			c->segment_frees, run->peak.segments,
+		print_name(r, run, width, f);
+		fprintf(f, "  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
+			"  %5" PRIu64 "  %s%s%s\n", c->segment_allocs, c->segment_frees,
+			run->peak.segments,
 			c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
 			c->retries, c->ooms, bad ? ink(r, INK_RED) : "",
 			frag_run_status_name(run->status), bad ? ink(r, INK_PLAIN) : "");
@@ -173,7 +188,7 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 static void print_modelled(const struct frag_report *r, int width, FILE *f)
 {
 	const char *device = r->runs[0].result->device_name;
-	char name[600], time[FRAG_NUMBER_ROOM];
+	char time[FRAG_NUMBER_ROOM];
 
 	if (!r->runs[0].result->modelled.there)
 		return;
@@ -182,9 +197,8 @@ static void print_modelled(const struct frag_report *r, int width, FILE *f)
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_modelled *m = &r->runs[i].result->modelled;
 
-		run_name(r, r->runs[i].result, name, sizeof(name));
-		fprintf(f, "%-*s  %10s  %10" PRIu64, width, name,
-			frag_time_text(time, m->driver_ns), m->calls);
+		print_name(r, r->runs[i].result, width, f);
+		fprintf(f, "  %10s  %10" PRIu64, frag_time_text(time, m->driver_ns), m->calls);
 		if (m->unmeasured_calls)
 			fprintf(f, "  without %" PRIu64 " that the profile knows nothing of",
 				m->unmeasured_calls);
@@ -277,14 +291,13 @@ static void print_run(const struct frag_report *r, const struct frag_report_run 
 {
 	const struct frag_result *result = run->result;
 	bool chart = run->chart && run->chart->count && r->run_count <= RUNS_WITH_CHART;
-	char name[600];
+	char name[NAME_ROOM];
 
 	if (!chart && !result->oom_count && !(result->mark_count && r->run_count == 1))
 		return;
 	run_name(r, result, name, sizeof(name));
-	fprintf(f, "\n%s%s%s over its %" PRIu64 " steps\n", ink(r, INK_BOLD), name, ink(r,
-											INK_PLAIN),
-		result->steps);
+	fprintf(f, "\n%s%s%s over its %" PRIu64 " steps\n", ink(r, INK_BOLD), name,
+		ink(r, INK_PLAIN), result->steps);
 	if (chart)
 		frag_chart_print(run->chart, r->columns, f);
 	if (r->run_count <= RUNS_WITH_CHART)

@@ -324,7 +324,8 @@ static void print_summary(const struct paper *p)
 	fprintf(p->f,
 		"\n%sover all traces%s: geometric means of peak reserved, against the first and"
 		" the lower bound\n\n  %-*s  %11s  %13s  %10s  %14s\n", ink(p, INK_BOLD),
-		ink(p, INK_PLAIN), p->width, "policy", "survives", "peak reserved", "over bound", "fi_device mean");
+		ink(p, INK_PLAIN), p->width, "policy", "survives", "peak reserved", "over bound",
+		"fi_device mean");
 	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
 		const struct frag_standing *s = &p->diff->standings[i];
 

@@ -53,6 +53,40 @@ def progress(folder, columns):
     equal((lines[-2].strip(), lines[-1]), (b'', b''), 'what is left in the end')
 
 
+LONG = 'pytorch:expandable_segments=true,max_split_size_mb=64'
+
+
+def tables(folder, columns):
+    """The tables of two policies on a terminal of so many columns; 0: on none."""
+    words = ('run', '-p', 'bestfit', '-p', LONG, 'good.ndjson')
+    env = {**os.environ, 'NO_COLOR': '1'}
+    if columns:
+        mine, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 50, columns, 0, 0))
+        out = run(folder, *words, stdout=theirs, env=env)
+        os.close(theirs)
+        text = everything(mine).decode().replace('\r\n', '\n')
+        os.close(mine)
+    else:
+        out = run(folder, *words, env=env)
+        text = out.out.decode()
+    equal(out.status, 0, 'status')
+    return text[text.index('\npolicy'):text.index('\n\nbestfit over')]
+
+
+@cases(60, 80, 100, 130, 200)
+def narrow_tables(folder, columns):
+    """the tables fit a terminal of 80 columns and more; a name that is too long has a line"""
+    write(folder, good=GOOD)
+    plain, fitted = tables(folder, 0), tables(folder, columns)
+    equal(plain.count(LONG + '  '), 3, 'rows of the long name')
+    widest = max(map(len, fitted.splitlines()))
+    assert widest <= max(columns, 80), f'{widest} columns of {columns}'
+    # the same words, wherever the lines are broken
+    equal(fitted.split(), plain.split(), 'words')
+    equal(fitted.count(LONG + '\n'), 3 if columns < len(LONG) + 69 else 0, 'lines of a name')
+
+
 # each is refused by PyTorch, too, but for what stands behind `backend`; the words are ours
 SETTINGS = {
     'block_size:5': 'never had', 'nokey:1': '"nokey"', 'max_split_size_mb': 'wants a value',
