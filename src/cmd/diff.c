@@ -59,6 +59,11 @@ static int simulate(struct diff *d, struct frag_error *err)
 
 	if (rc)
 		return rc;
+#define X(name)                                                               \
+	c->now.given.has_##name = run->name != UINT64_MAX;                    \
+	c->now.given.name = run->name;
+	FRAG_GIVEN(X)
+#undef X
 	frag_progress_begin(&d->progress, !run->quiet);
 	rc = frag_sweep_run(&sweep, &c->now, err);
 	frag_progress_end(&d->progress);

@@ -274,6 +274,11 @@ int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cm
 		rc = add_policies(o, base, err);
 		rc = rc ? rc : check_settings(o, err);
 	}
+#define X(name)                                                               \
+	if (o->run.name == UINT64_MAX && base->given.has_##name)              \
+		o->run.name = base->given.name;
+	FRAG_GIVEN(X)
+#undef X
 	for (uint32_t i = 0; i < base->count && !own_traces && !rc; i++)
 		rc = add_trace(o, base->trace[i].path, err);
 	if (!rc && (!o->run.choice_count || !o->trace_count))

@@ -37,7 +37,7 @@ int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error
 int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			    char **operands, int count, struct frag_error *err);
 
-/* Policies and traces that were not given are those of the baseline. */
+/* Policies, traces and devices' figures that were not given are those of the baseline. */
 int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			       const struct frag_run_set *base, struct frag_error *err);
 

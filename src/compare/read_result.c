@@ -360,6 +360,27 @@ static void read_runs(struct frag_members *r, const struct frag_at *at, const st
 		frag_bad(r, &list, "at least one run is wanted");
 }
 
+/* Members that are there only where an option was given. */
+static void read_given(struct frag_members *r, const struct frag_at *root, struct frag_given *to)
+{
+	struct frag_at at;
+
+	if (!frag_has(r, root, "given"))
+		return;
+	at = frag_take_object(r, root, "given");
+	if (r->rc)
+		return;
+#define X(name)                                                               \
+	to->has_##name = frag_has(r, &at, #name "_bytes");                    \
+	if (to->has_##name)                                                   \
+		to->name = frag_take_count(r, &at, #name "_bytes");
+	FRAG_GIVEN(X)
+#undef X
+	if (to->has_granularity && !to->granularity)
+		frag_bad(r, &(struct frag_at){ .up = &at, .key = "granularity_bytes" },
+			 "at least 1 is wanted");
+}
+
 static void read_traces(struct frag_members *r, const struct frag_at *root,
 			struct frag_run_set *set)
 {
@@ -394,6 +415,7 @@ static void read_document(struct frag_members *r, const struct frag_at *root,
 	tool = frag_take_object(r, root, "tool");
 	set->version = frag_take_text(r, &tool, "version");
 	if (format == BASELINE) {
+		read_given(r, root, &set->given);
 		read_traces(r, root, set);
 		return;
 	}

@@ -49,10 +49,19 @@ struct frag_runs {
 	uint32_t count, capacity;
 };
 
+/* Figures of all devices that options gave, in bytes; the others are the traces' own. */
+#define FRAG_GIVEN(X) X(total) X(context) X(other) X(granularity)
+struct frag_given {
+#define X(name) bool has_##name; uint64_t name;
+	FRAG_GIVEN(X)
+#undef X
+};
+
 /* Of one file, or of one sweep. */
 struct frag_run_set {
 	char *path;                     /* NULL: simulated now */
 	char *version;                  /* of the tool */
+	struct frag_given given;        /* of a sweep, and of a baseline */
 	struct frag_runs *trace;
 	uint32_t count, capacity;
 };

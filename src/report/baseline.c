@@ -202,13 +202,30 @@ static int put_trace(FILE *f, const struct frag_runs *runs)
 	return rc;
 }
 
+/* What a later run has to be given, too; nothing where it was nothing. */
+static void put_given(FILE *f, const struct frag_given *given)
+{
+	const char *before = " \"given\": {";
+
+#define X(name)                                                                         \
+	if (given->has_##name) {                                                        \
+		fprintf(f, "%s\"" #name "_bytes\": %" PRIu64, before, given->name);     \
+		before = ", ";                                                          \
+	}
+	FRAG_GIVEN(X)
+#undef X
+	if (*before == ',')
+		fputs("},\n", f);
+}
+
 int frag_baseline_print(const struct frag_run_set *set, FILE *f, struct frag_error *err)
 {
 	int rc = 0;
 
 	fputs("{\"format\": \"fragsim-baseline\", \"version\": 1,\n"
-	      " \"tool\": {\"name\": \"fragsim\", \"version\": \"" FRAG_VERSION "\"},\n"
-	      " \"traces\": [\n", f);
+	      " \"tool\": {\"name\": \"fragsim\", \"version\": \"" FRAG_VERSION "\"},\n", f);
+	put_given(f, &set->given);
+	fputs(" \"traces\": [\n", f);
 	for (uint32_t i = 0; i < set->count; i++) {
 		rc |= put_trace(f, &set->trace[i]);
 		fputs(i + 1 < set->count ? ",\n" : "\n", f);

@@ -224,6 +224,41 @@ def check_baseline(tap: Tap, stage: Stage) -> None:
                   9 if os.environ.get('SAN') else 2)
 
 
+def check_given(tap: Tap, stage: Stage) -> None:
+    """Figures that were given hold again; an option on the command line wins."""
+    trace = stage.trace('small', EVENTS)
+    figures = ('--device-bytes', '64MiB', '--context-bytes', '0', '--granularity', '4MiB')
+    wanted = {'total_bytes': 64 << 20, 'context_bytes': 0, 'granularity_bytes': 4 << 20}
+
+    def conditions(*args: str) -> list:
+        return stage.json('diff', '-b', 'given.json', *args)['traces'][0]['runs'][0]['conditions']
+    stage.run('diff', '-q', '-b', 'given.json', '--update-baseline', '-p', 'direct', *figures,
+              trace)
+    made = (stage.folder / 'given.json').read_bytes()
+    document = stage.read('given.json')
+    plain, other = conditions(), conditions('--device-bytes', '80MiB', '--granularity', '2MiB')
+    stage.run('diff', '-q', '-b', 'given.json', '--update-baseline')
+    tap.result('figures that were given are kept in a baseline, and hold again',
+               document['given'] != wanted and document['given'], plain,
+               [] if len(other) == 2 and 'total' in other[0] and 'granularity' in other[1]
+               else [other],
+               [] if (stage.folder / 'given.json').read_bytes() == made else ['made anew'])
+    if jsonschema:
+        schema = json.loads((ROOT / 'man' / 'fragsim-baseline.schema.json').read_text())
+        tap.result('the schema takes figures that were given',
+                   [e.message for e in
+                    jsonschema.Draft202012Validator(schema).iter_errors(document)])
+    faults = []
+    for key, value, words in (('total_bytes', -1, 'given.total_bytes: an integer'),
+                              ('granularity_bytes', 0, 'given.granularity_bytes: at least 1'),
+                              ('other_bytes', '5', 'given.other_bytes: an integer')):
+        document['given'] = {key: value}
+        (stage.folder / 'bad.json').write_text(json.dumps(document), encoding='utf-8')
+        done = stage.run('diff', '-b', 'bad.json', statuses=(4,))
+        faults += [] if words in done.stderr else [done.stderr]
+    tap.result('figures that cannot be are refused', faults)
+
+
 def check_settings(tap: Tap, stage: Stage) -> None:
     trace = stage.trace('small', EVENTS)
     stage.run('diff', '-q', '-b', 'conf.json', '--update-baseline', '-p', 'pytorch', '--alloc-conf',
@@ -308,6 +343,7 @@ def check(tap: Tap, stage: Stage) -> None:
                   9 if os.environ.get('SAN') else 2)
     check_damage(tap, stage, base)
     check_baseline(tap, stage)
+    check_given(tap, stage)
     check_settings(tap, stage)
     check_untouched(tap, stage)
     check_failing_writes(tap, stage)
