@@ -42,14 +42,17 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -W
 	-Wcast-qual -Wswitch-enum $(if $(WERROR),-Werror)
 sanitize = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANFLAGS = $(if $(SAN),$(call sanitize,$(SAN)))
-FUZZFLAGS = $(call sanitize,address$(comma)undefined) -fsanitize=fuzzer-no-link
+FUZZFLAGS = $(call sanitize,address$(comma)undefined) -fsanitize=fuzzer-no-link -U_FORTIFY_SOURCE
 PICFLAGS = -fPIC -fvisibility=hidden -include scripts/exports.h
-ALL_CPPFLAGS = -Iinclude -Isrc \
+# As dpkg-buildflags has it. Sanitizers look for themselves; _FORTIFY_SOURCE wants -O.
+FORTIFY = $(if $(findstring FORTIFY,$(CPPFLAGS)$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+HARDENING = $(if $(SAN),,-fPIE -fstack-protector-strong -Werror=format-security \
+	$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(FORTIFY)))
+ALL_CPPFLAGS = $(HARDENING) -Iinclude -Isrc \
 	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
 	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
-REPRODUCIBLE = -ffile-prefix-map=$(CURDIR)=. -Wdate-time
-ALL_CFLAGS = -std=c11 -pthread $(REPRODUCIBLE) $(WARNINGS) $(SANFLAGS) $(CFLAGS)
-ALL_LDFLAGS = -pthread $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
+ALL_CFLAGS = -std=c11 -pthread -ffile-prefix-map=$(CURDIR)=. -Wdate-time $(WARNINGS) $(SANFLAGS) $(CFLAGS)
+ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
 LIBS = -lcjson -lzstd -lz -lm
 ALL_LDLIBS = $(LIBS) $(LDLIBS)
 COMPILE = $(ALL_CPPFLAGS) $(ALL_CFLAGS)
@@ -95,7 +98,7 @@ $(TEST_PROGRAMS): %: %.o $(SUPPORT) $(LIBRARY)
 $(REPLAYS): $(BUILD)/tests/fuzz/replay.o
 $(PROGRAM) $(STANDIN) $(BUILD)/bench $(TEST_PROGRAMS):
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(if $(filter \
+	$(Q)$(CC) $(if $(SAN),,-pie) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(if $(filter \
 		$@,$(TEST_PROGRAMS)),-lcmocka) $(if $(filter $(CUDA_OBJECTS),$^),$(CUDA_LIBS)) $(ALL_LDLIBS)
 $(BUILD)/src/device/cuda.o: override CPPFLAGS += -isystem $(CUDA_HOME)/include
 $(LIBRARY): $(LIB_OBJECTS)
@@ -232,16 +235,13 @@ uninstall:
 	$(call place,uninstall,$(DESTDIR))
 
 ## dist: the sources of the last commit, as build/fragsim-VERSION.tar.gz
-dist:
-	@scripts/make-dist.sh fragsim-$(version) $(BUILD)
+dist: ; @scripts/make-dist.sh fragsim-$(version) $(BUILD)
 
 ## deb: Debian packages of the last commit, in build/deb, judged by lintian
-deb:
-	@scripts/build-deb.sh $(BUILD)/deb
+deb: ; @scripts/build-deb.sh $(BUILD)/deb
 
 ## clean: remove the build folder
-clean:
-	$(Q)rm -rf $(BUILD)
+clean: ; $(Q)rm -rf $(BUILD)
 
 # Help ------------------------------------------------------------------------
 ## help: this list
