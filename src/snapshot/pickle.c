@@ -3,7 +3,8 @@
  *
  * A pickle is a program for a small stack machine. Each opcode of the table
  * pushes a value, or joins values on the stack to a box. The memo maps numbers
- * to values, so what the file shares stays shared. Nothing recurses.
+ * to values, so what the file shares stays shared. Nothing recurses. The file
+ * comes through a window: what is kept of it is copied.
  */
 #include "snapshot/pickle.h"
 
@@ -12,9 +13,11 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/hash.h"
 #include "snapshot/pickle_machine.h"
 
 #define MEMORY_LEAST ((uint64_t)16 << 20)
+#define FRAG_PICKLE_MOST ((uint64_t)4 << 30)    /* bytes, decompressed */
 #define MEMORY_A_BYTE 64        /* two of them may be a list, in the memo and on the stack */
 
 /* What is refused by name: the first kind is why this reader exists. */
@@ -47,8 +50,8 @@ uint64_t frag_pickle_memory(uint64_t bytes)
 
 int frag_pickle_bad(const struct pickle *p, const char *text)
 {
-	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: %s", p->what,
-			 (size_t)(p->op - p->begin), text);
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": %s", p->what,
+			 frag_pickle_place(p), text);
 }
 
 int frag_pickle_added(const struct pickle *p, enum frag_add rc)
@@ -69,22 +72,51 @@ int frag_pickle_added(const struct pickle *p, enum frag_add rc)
 
 static int truncated(const struct pickle *p)
 {
-	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: truncated: the pickle ends here",
-			 p->what, (size_t)(p->end - p->begin));
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": truncated: the pickle ends"
+			 " here", p->what, p->before + (uint64_t)(p->end - p->begin));
 }
 
 static int refuse(const struct pickle *p)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (refused[i].opcode == *p->op)
-			return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: opcode %s %s", p->what,
-					 (size_t)(p->op - p->begin), refused[i].name,
+			return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": opcode %s %s",
+					 p->what, frag_pickle_place(p), refused[i].name,
 					 refused[i].runs
 					 ? "could name a class or call a function: a snapshot has"
 					   " only data, and nothing of this file was run"
 					 : "stands in no snapshot");
-	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %zu: 0x%02x is no opcode of a pickle",
-			 p->what, (size_t)(p->op - p->begin), *p->op);
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": 0x%02x is no opcode of a"
+			 " pickle", p->what, frag_pickle_place(p), *p->op);
+}
+
+/* Moves the window on, the opcode first in it; 0 also where the file has no more. */
+static int move_window(struct pickle *p)
+{
+	const size_t done = (size_t)(p->at - p->op), used = (size_t)(p->op - p->begin);
+	int rc = frag_input_fill(p->in, used, p->err);
+
+	p->before += used;
+	p->begin = p->op = (const unsigned char *)p->in->buf;
+	p->at = p->begin + done;
+	p->end = p->begin + p->in->end;
+	if (rc < 0)
+		return rc;
+	if (p->before + p->in->end > FRAG_PICKLE_MOST)
+		return frag_fail(p->err, FRAG_ETRACE, "%s: more than %u GiB of a snapshot", p->what,
+				 (unsigned)(FRAG_PICKLE_MOST >> 30));
+	p->values->most = frag_pickle_memory(p->before + p->in->end);
+	return 0;
+}
+
+/* Bytes from p->at on: at least n, or all that the file has. */
+static int fetch(struct pickle *p, uint64_t n)
+{
+	int rc = 0;
+
+	while (!rc && (uint64_t)(p->end - p->at) < n && p->in && !p->in->eof)
+		rc = move_window(p);
+	return rc;
 }
 
 /* Grows one of the machine's own tables, which count as memory of the values. */
@@ -147,6 +179,22 @@ static int push_plain(struct pickle *p, enum frag_kind kind, uint64_t truth)
 	return push(p, &value);
 }
 
+/* The same small integer is one value, however often it stands there. */
+static int read_small(struct pickle *p)
+{
+	const unsigned char *byte = take(p, 1);
+	int rc;
+
+	if (!byte)
+		return truncated(p);
+	if (p->small[*byte])
+		return push_number(p, p->small[*byte] - 1);
+	rc = push_integer(p, *byte, false);
+	if (!rc)
+		p->small[*byte] = p->stack[p->count - 1] + 1;
+	return rc;
+}
+
 /* An integer of n bytes, little-endian; signed where it is. */
 static inline int read_integer(struct pickle *p, size_t n, bool is_signed)
 {
@@ -200,31 +248,36 @@ static int read_text(struct pickle *p, size_t prefix)
 	const unsigned char *bytes = take(p, prefix);
 	struct frag_value value = { .kind = FRAG_STRING };
 	uint64_t length = bytes ? frag_pickle_little(p, bytes, prefix) : 0;
+	int rc;
 
-	if (!bytes || length > (uint64_t)(p->end - p->at))
+	if (!bytes)
+		return truncated(p);
+	rc = fetch(p, length);
+	if (rc)
+		return rc;
+	if (length > (uint64_t)(p->end - p->at))
 		return truncated(p);
 	if (length > UINT32_MAX)
 		return frag_pickle_bad(p, "a string of more than 4 GiB");
 	value.length = (uint32_t)length;
-	value.as.text = (const char *)p->at;
+	rc = frag_pickle_added(p, frag_values_keep(p->values, p->at, value.length,
+						   &value.as.text));
 	p->at += length;
-	return push(p, &value);
+	return rc ? rc : push(p, &value);
 }
 
+/* That the file has as many bytes is seen at its end. */
 static int read_frame(struct pickle *p)
 {
 	const unsigned char *bytes = take(p, 8);
+	uint64_t length = bytes ? frag_pickle_little(p, bytes, 8) : 0;
+	uint64_t from = p->before + (uint64_t)(p->at - p->begin);
 
-	if (!bytes || frag_pickle_little(p, bytes, 8) > (uint64_t)(p->end - p->at))
+	if (!bytes)
 		return truncated(p);
+	length = length < UINT64_MAX - from ? length : UINT64_MAX - from;
+	p->frames_end = from + length > p->frames_end ? from + length : p->frames_end;
 	return 0;
-}
-
-static bool is_empty_list(const struct pickle *p, uint32_t number)
-{
-	const struct frag_value *value = &p->values->table[number];
-
-	return value->kind == FRAG_LIST && value->length == 0;
 }
 
 static int mark(struct pickle *p)
@@ -232,8 +285,6 @@ static int mark(struct pickle *p)
 	if (p->mark_count == FRAG_PICKLE_MARKS)
 		return frag_pickle_added(p, FRAG_ADD_TOO_DEEP);
 	p->marks[p->mark_count++] = p->count;
-	p->marked = p->op;
-	p->listing = p->seen && p->count && is_empty_list(p, p->stack[p->count - 1]);
 	return 0;
 }
 
@@ -263,20 +314,12 @@ static int join(struct pickle *p, enum frag_kind kind, uint32_t n)
 	return rc;
 }
 
-/* The same for all values down to the last mark. */
-static int join_marked(struct pickle *p, enum frag_kind kind)
+int frag_pickle_join(struct pickle *p, enum frag_kind kind)
 {
-	uint32_t n;
-	int rc = 0;
-
 	if (!p->mark_count)
 		return frag_pickle_bad(p, "no mark on the stack");
-	n = p->count - p->marks[--p->mark_count];
-	if (p->listing && kind == FRAG_LIST)
-		rc = frag_pickle_note_run(p, p->stack[p->count - n - 1],
-			      frag_pickle_depth(p, p->stack + p->count - n, n), n, p->op);
-	p->listing = false;
-	return rc ? rc : join(p, kind, n);
+	p->mark_count--;
+	return join(p, kind, p->count - p->marks[p->mark_count]);
 }
 
 static int make_tuple(struct pickle *p, uint32_t n)
@@ -311,7 +354,7 @@ static inline int memoize(struct pickle *p, uint64_t index)
 	if (p->count == frag_pickle_ground(p))
 		return frag_pickle_bad(p, "nothing on the stack for the memo");
 	/* who writes memo numbers in order has one for every two bytes at most */
-	if (index > (uint64_t)(p->op - p->begin))
+	if (index > frag_pickle_place(p))
 		return frag_pickle_bad(p, "a memo number larger than so short a pickle can have");
 	rc = index < p->memo_capacity ? 0
 		: make_room(p, &p->memo, &p->memo_capacity, index + 1);
@@ -320,8 +363,8 @@ static inline int memoize(struct pickle *p, uint64_t index)
 	while (p->memo_count <= index)
 		p->memo[p->memo_count++] = FRAG_PICKLE_HOLE;
 	p->memoized += p->memo[index] == FRAG_PICKLE_HOLE;
-	if (p->memo[index] != FRAG_PICKLE_HOLE)
-		p->seen_from = (uint32_t)(p->op - p->begin);
+	if (p->memo[index] != FRAG_PICKLE_HOLE && p->plain)
+		frag_pickle_forget(p->plain);
 	p->memo[index] = p->stack[p->count - 1];
 	return 0;
 }
@@ -357,7 +400,7 @@ static int step(struct pickle *p)
 	case BININT:
 		return read_integer(p, 4, true);
 	case BININT1:
-		return read_integer(p, 1, false);
+		return read_small(p);
 	case BININT2:
 		return read_integer(p, 2, false);
 	case LONG1:
@@ -378,11 +421,11 @@ static int step(struct pickle *p)
 	case APPEND:
 		return join(p, FRAG_LIST, 1);
 	case APPENDS:
-		return join_marked(p, FRAG_LIST);
+		return frag_pickle_join(p, FRAG_LIST);
 	case SETITEM:
 		return join(p, FRAG_DICT, 2);
 	case SETITEMS:
-		return join_marked(p, FRAG_DICT);
+		return frag_pickle_join(p, FRAG_DICT);
 	case TUPLE1:
 	case TUPLE2:
 	case TUPLE3:
@@ -417,15 +460,11 @@ static int run(struct pickle *p, struct frag_value *root)
 	int rc = begin(p);
 
 	while (!rc) {
-		p->before = p->op;
-		if (p->end - p->at >= 16 && (*p->at == BINGET || *p->at == LONG_BINGET)) {
-			if (!p->listing)
-				frag_pickle_get_members(p);
-			else
-				rc = frag_pickle_get_many(p);
-			if (rc)
-				break;
-		}
+		p->op = p->at;
+		rc = fetch(p, FRAG_PICKLE_AHEAD);
+		rc = rc ? rc : frag_pickle_plain(p);
+		if (rc)
+			break;
 		p->op = p->at;
 		if (p->at == p->end)
 			return truncated(p);
@@ -442,6 +481,36 @@ static int run(struct pickle *p, struct frag_value *root)
 	return 0;
 }
 
+/* What a file has behind the object; a packed one says at its end whether it is whole. */
+static int skip_rest(struct pickle *p)
+{
+	int rc = 0;
+
+	while (!rc && p->in && !p->in->eof) {
+		p->op = p->at = p->end;
+		rc = move_window(p);
+	}
+	if (!rc && p->frames_end > p->before + (uint64_t)(p->end - p->begin))
+		return truncated(p);
+	return rc;
+}
+
+static int read_all(struct pickle *p, struct frag_value *root)
+{
+	int rc;
+
+	p->plain = calloc(1, sizeof(*p->plain));
+	p->seed = frag_hash_seed();
+	rc = run(p, root);
+	rc = rc ? rc : skip_rest(p);
+	if (p->plain)
+		free(p->plain->runs.runs);
+	free(p->plain);
+	free(p->stack);
+	free(p->memo);
+	return rc;
+}
+
 int frag_pickle_read(struct frag_values *values, struct frag_value *root, const char *bytes,
 		     size_t length, const char *what, struct frag_error *err)
 {
@@ -450,14 +519,24 @@ int frag_pickle_read(struct frag_values *values, struct frag_value *root, const 
 		.values = values, .begin = begin_at, .at = begin_at, .op = begin_at,
 		.end = begin_at + length, .what = what, .err = err,
 	};
+
+	return read_all(&p, root);
+}
+
+int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
+		       struct frag_input *in, struct frag_error *err)
+{
+	const unsigned char *begin_at = (const unsigned char *)in->buf;
+	struct pickle p = {
+		.values = values, .begin = begin_at, .at = begin_at, .op = begin_at,
+		.end = begin_at + in->end, .in = in, .what = in->path, .err = err,
+	};
+	uint64_t read, total;
 	int rc;
 
-	/* where memory is short, all is read as it stands */
-	p.seen = length < UINT32_MAX ? calloc(FRAG_PICKLE_SEEN, sizeof(*p.seen)) : NULL;
-	rc = run(&p, root);
-	free(p.seen);
-	free(p.runs);
-	free(p.stack);
-	free(p.memo);
-	return rc;
+	frag_input_amount(in, &read, &total);
+	frag_values_init(values, (size_t)total, frag_pickle_memory(in->end));
+	in->by_byte = true;
+	rc = fetch(&p, 2);
+	return rc ? rc : read_all(&p, root);
 }

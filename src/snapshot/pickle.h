@@ -9,6 +9,7 @@
 #define SNAPSHOT_PICKLE_H
 
 #include "snapshot/value.h"
+#include "trace/input.h"
 
 /* Memory that values out of so many bytes may take. */
 uint64_t frag_pickle_memory(uint64_t bytes);
@@ -19,5 +20,11 @@ uint64_t frag_pickle_memory(uint64_t bytes);
  */
 int frag_pickle_read(struct frag_values *values, struct frag_value *root, const char *bytes,
 		     size_t length, const char *what, struct frag_error *err);
+/*
+ * The same out of an input from its window on, which is read to its end and is not
+ * kept. The values begin empty, and may take memory for the bytes that were read.
+ */
+int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
+		       struct frag_input *in, struct frag_error *err);
 
 #endif

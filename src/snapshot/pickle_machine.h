@@ -1,17 +1,17 @@
 /*
- * pickle_machine.h - the state of the pickle reader: pickle.c does the opcodes,
- * pickle_refs.c the references, of which most of a snapshot is made.
+ * pickle_machine.h - the state of the pickle reader: pickle.c does any opcode,
+ * pickle_plain.c those that most of a snapshot is made of.
  */
 #ifndef SNAPSHOT_PICKLE_MACHINE_H
 #define SNAPSHOT_PICKLE_MACHINE_H
 
 #include "base/word.h"
 #include "snapshot/value.h"
+#include "trace/input.h"
 
 #define FRAG_PICKLE_MARKS FRAG_VALUES_DEEP
 #define FRAG_PICKLE_HOLE UINT32_MAX     /* in the memo */
-#define FRAG_PICKLE_SEEN 1024           /* a power of two */
-#define FRAG_PICKLE_NO_DEPTH UINT8_MAX
+#define FRAG_PICKLE_AHEAD ((size_t)16 << 10)    /* bytes in the window, where there are so many */
 
 enum opcode {
 	MARK = '(', STOP = '.', BINFLOAT = 'G', BININT = 'J', BININT1 = 'K', BININT2 = 'M',
@@ -23,26 +23,50 @@ enum opcode {
 };
 
 /*
- * A list that was made by one mark and references alone, as every stack is. Stacks
- * end alike, in the program's outer frames, and so do their bytes: where the rest
- * of a list has stood before, it is not read again, and not kept again.
+ * A list that was made by one mark and references alone, as every stack is. The same
+ * stacks come again and again, and in the same order: where the bytes of a list have
+ * stood before, they are not read again, and its items not kept again.
  */
-struct run {
-	uint32_t begin, end;    /* bytes of its MARK and its APPENDS */
-	uint32_t list, count;   /* its value, and items of it that are the run's */
-	uint8_t depth;          /* of each item */
+struct frag_run {
+	const unsigned char *bytes;     /* a copy, from behind the MARK up to the APPENDS */
+	uint32_t *items;
+	uint32_t length, count;         /* bytes, items */
+	uint32_t next;                  /* the run that came behind it; itself: none */
+	uint8_t depth;                  /* of the list */
 };
 
-/* A reference of a run, by what follows it. */
-struct seen {
-	uint32_t behind;        /* the byte behind it; 0: none */
-	uint32_t run, item;     /* items of the run up to and with it */
+#define FRAG_PICKLE_RUNS 4096           /* a power of two: places by hash */
+struct frag_runs {
+	struct frag_run *runs;
+	uint32_t count, capacity;
+	uint32_t last;                  /* the one that came last */
+	uint32_t by_hash[FRAG_PICKLE_RUNS];     /* plus 1 */
+};
+
+/* The keys of a dict as they stand in the file: each a number of the memo. */
+struct frag_template {
+	uint32_t shape, count;          /* count 0: there is none */
+	struct {
+		uint64_t word, mask;    /* the opcode's bytes */
+		uint32_t length, number;        /* the opcode's, and the value's */
+	} keys[FRAG_SHAPE_KEYS];
+};
+
+#define FRAG_TEMPLATES 61               /* places by the first word: a prime number */
+
+/* What pickle_plain.c knows of the file. */
+struct frag_plain {
+	struct frag_runs runs;
+	struct frag_template templates[FRAG_TEMPLATES], made;
 };
 
 struct pickle {
 	struct frag_values *values;
-	const unsigned char *begin, *at, *end;
+	const unsigned char *begin, *at, *end;  /* a window over the file */
 	const unsigned char *op;        /* the opcode that is being done */
+	struct frag_input *in;          /* fills the window; NULL: it is all there is */
+	uint64_t before;                /* bytes that have left the window */
+	uint64_t frames_end;            /* the file has to have so many bytes */
 	const char *what;
 	uint32_t *stack, *memo;         /* numbers of values */
 	uint32_t count, capacity;       /* of the stack */
@@ -50,14 +74,9 @@ struct pickle {
 	uint32_t memoized;
 	uint32_t marks[FRAG_PICKLE_MARKS];     /* heights of the stack */
 	uint32_t mark_count;
-	const unsigned char *marked;    /* the last MARK */
-	const unsigned char *before;    /* the opcode before op, references apart */
-	bool listing;           /* the last mark is that of an empty list, and on top */
-	struct run *runs;
-	uint32_t run_count, run_capacity;
-	struct seen *seen;      /* NULL: lists are not shared */
-	uint32_t seen_from;     /* what lies before this byte may mean something else now */
-	const unsigned char *quiet;     /* up to here nothing is looked for */
+	uint32_t small[256];            /* numbers of the values of BININT1, plus 1 */
+	struct frag_plain *plain;       /* NULL: memory is short, all is read as it stands */
+	uint64_t seed;
 	struct frag_error *err;
 };
 
@@ -82,25 +101,26 @@ static inline uint64_t frag_pickle_little(const struct pickle *p, const unsigned
 	return value;
 }
 
+/* Where the opcode stands in the file. */
+static inline uint64_t frag_pickle_place(const struct pickle *p)
+{
+	return p->before + (uint64_t)(p->op - p->begin);
+}
+
 /* -FRAG_ETRACE, with the place of the opcode. */
 int frag_pickle_bad(const struct pickle *p, const char *text);
 /* 0, or the message for what a value could not be added for. */
 int frag_pickle_added(const struct pickle *p, enum frag_add rc);
-
-/* The depth of all these values, or FRAG_PICKLE_NO_DEPTH where they differ. */
-uint8_t frag_pickle_depth(const struct pickle *p, const uint32_t *items, uint32_t n);
-/*
- * The list may be a run, if the opcode at end is its last: then others may share
- * it. count: its items; depth: of each.
- */
-int frag_pickle_note_run(struct pickle *p, uint32_t list, uint8_t depth, uint32_t count,
-			 const unsigned char *end);
+/* All values down to the last mark become items of the box below it, and go. */
+int frag_pickle_join(struct pickle *p, enum frag_kind kind);
 
 /*
- * From a reference on, those that are plainly good; the rest is left to the
- * opcodes one by one. Of a list, and of whatever else.
+ * From p->at on, opcodes that are plainly good, as long as they come; the first one
+ * that is not, or that is not of the common ones, is left to who can say what is wrong.
  */
-int  frag_pickle_get_many(struct pickle *p);
-void frag_pickle_get_members(struct pickle *p);
+int frag_pickle_plain(struct pickle *p);
+
+/* A number of the memo means something else from now on: so may runs and templates. */
+void frag_pickle_forget(struct frag_plain *plain);
 
 #endif

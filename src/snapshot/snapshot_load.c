@@ -56,7 +56,7 @@ static uint64_t maybe_u64(const struct frag_value *value)
 
 static uint32_t frames_of(const struct frag_snapshot *s, const struct frag_value *frames)
 {
-	return frag_list_count(&s->values, frames) ? frag_value_number(&s->values, frames) + 1 : 0;
+	return frag_list_count(frames) ? frag_value_number(&s->values, frames) + 1 : 0;
 }
 
 /* Members of a block. */
@@ -207,7 +207,7 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 	r.range = frag_is(range, FRAG_TRUTH) && range->as.magnitude;
 	d->any_map = d->any_map || r.range;
 	addr = r.addr;
-	for (uint32_t i = 0; i < frag_list_count(&s->values, blocks) && !rc; i++)
+	for (uint32_t i = 0; i < frag_list_count(blocks) && !rc; i++)
 		rc = read_block(load, at, frag_list_at(&s->values, blocks, i), d, &r, &addr);
 	if (rc)
 		return rc;
@@ -309,19 +309,32 @@ static int read_event(struct load *load, const struct place *at, const struct fr
 	return 0;
 }
 
+/* Room for a whole log at once; but never for more than see() will let through. */
+static bool expect(const struct frag_snapshot *s, struct frag_snap_device *d, uint32_t count)
+{
+	uint64_t left = s->values.cells + 1 - s->seen;
+	uint64_t need = (uint64_t)d->log_count + (count < left ? count : left);
+
+	if (need <= d->log_capacity || need > UINT32_MAX)
+		return true;
+	return frag_grow(&d->log, &d->log_capacity, need, sizeof(*d->log));
+}
+
 static int read_traces(struct load *load, const struct frag_value *traces)
 {
 	struct frag_snapshot *s = load->s;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < frag_list_count(&s->values, traces) && !rc; i++) {
+	for (uint32_t i = 0; i < frag_list_count(traces) && !rc; i++) {
 		const struct frag_value *trace = frag_list_at(&s->values, traces, i);
 		struct place at = { .list = "device_traces", .i = i, .two = true };
 		struct frag_snap_device *d = NULL;
-		uint32_t count = frag_list_count(&s->values, trace);
+		uint32_t count = frag_list_count(trace);
 
 		if (count)
 			rc = find_device(s, &at, i, &d);
+		if (!rc && count && !expect(s, d, count))
+			rc = frag_fail_nomem(s->err);
 		for (at.j = 0; at.j < count && !rc; at.j++)
 			rc = read_event(load, &at, frag_list_at(&s->values, trace, at.j), d);
 	}
@@ -330,7 +343,7 @@ static int read_traces(struct load *load, const struct frag_value *traces)
 
 static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 {
-	for (uint32_t i = 0; i < frag_list_count(&s->values, list); i++) {
+	for (uint32_t i = 0; i < frag_list_count(list); i++) {
 		const struct frag_value *dict = frag_list_at(&s->values, list, i);
 		const struct frag_value *name = frag_dict_get(&s->values, dict, "name");
 		const struct frag_value *stage = frag_dict_get(&s->values, dict, "stage");
@@ -379,7 +392,7 @@ int frag_snapshot_load(struct frag_snapshot *s)
 		return frag_fail_nomem(s->err);
 	s->pools[0].a = s->pools[0].b = 0;
 	s->pool_count = 1;
-	for (uint32_t i = 0; i < frag_list_count(&s->values, segments) && !rc; i++) {
+	for (uint32_t i = 0; i < frag_list_count(segments) && !rc; i++) {
 		const struct place at = { .list = "segments", .i = i };
 
 		rc = read_segment(&load, &at, frag_list_at(&s->values, segments, i));

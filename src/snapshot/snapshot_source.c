@@ -394,12 +394,11 @@ static int make(struct source *src)
 	return rc ? rc : make_figures(s);
 }
 
-typedef int decode_fn(struct frag_values *values, struct frag_value *root, const char *bytes,
-		      size_t length, const char *what, struct frag_error *err);
+/* Takes the input over; what is needed of it later goes to s->whole. */
+typedef int take_fn(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err);
 
 static int open_source(struct frag_reading *out, struct frag_input *in,
-		       const struct frag_log *log, bool page, decode_fn *decode,
-		       struct frag_error *err)
+		       const struct frag_log *log, take_fn *take, struct frag_error *err)
 {
 	struct source *src = calloc(1, sizeof(*src));
 	struct frag_snapshot *s;
@@ -411,12 +410,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	}
 	s = &src->s;
 	s->err = err;
-	rc = frag_whole_read(&s->whole, in, err);
-	if (!rc && page)
-		rc = frag_whole_unwrap(&s->whole, err);
-	frag_values_init(&s->values, s->whole.length, frag_pickle_memory(s->whole.length));
-	rc = rc ? rc : decode(&s->values, &s->root, s->whole.bytes, s->whole.length,
-			      s->whole.path, err);
+	rc = take(s, in, err);
 	rc = rc ? rc : make(src);
 	if (rc) {
 		source_close(src);
@@ -431,22 +425,56 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	return 0;
 }
 
+static int take_pickle(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err)
+{
+	int rc = frag_pickle_stream(&s->values, &s->root, in, err);
+
+	frag_input_amount(in, &s->whole.read, &s->whole.total);
+	s->whole.path = in->path;
+	in->path = NULL;
+	frag_input_close(in);
+	return rc;
+}
+
+static int take_page(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err)
+{
+	struct frag_whole *w = &s->whole;
+	int rc = frag_whole_read(w, in, err);
+
+	rc = rc ? rc : frag_whole_unwrap(w, err);
+	frag_values_init(&s->values, w->length, frag_pickle_memory(w->length));
+	rc = rc ? rc : frag_pickle_read(&s->values, &s->root, w->bytes, w->length, w->path, err);
+	free(w->bytes);
+	w->bytes = NULL;
+	return rc;
+}
+
+static int take_json(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err)
+{
+	struct frag_whole *w = &s->whole;
+	int rc = frag_whole_read(w, in, err);
+
+	frag_values_init(&s->values, w->length, frag_pickle_memory(w->length));
+	return rc ? rc : frag_value_json_read(&s->values, &s->root, w->bytes, w->length, w->path,
+					      err);
+}
+
 static int open_pickle(struct frag_reading *out, struct frag_input *in,
 		       const struct frag_log *log, struct frag_error *err)
 {
-	return open_source(out, in, log, false, frag_pickle_read, err);
+	return open_source(out, in, log, take_pickle, err);
 }
 
 static int open_page(struct frag_reading *out, struct frag_input *in,
 		     const struct frag_log *log, struct frag_error *err)
 {
-	return open_source(out, in, log, true, frag_pickle_read, err);
+	return open_source(out, in, log, take_page, err);
 }
 
 static int open_json(struct frag_reading *out, struct frag_input *in,
 		     const struct frag_log *log, struct frag_error *err)
 {
-	return open_source(out, in, log, false, frag_value_json_read, err);
+	return open_source(out, in, log, take_json, err);
 }
 
 static enum frag_sniff sniff_pickle(const char *bytes, size_t length)

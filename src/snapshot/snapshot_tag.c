@@ -199,7 +199,7 @@ struct frag_text frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uin
 		s->tags = calloc((size_t)s->values.count + 1, sizeof(*s->tags));
 	if (frames && s->tags) {
 		const struct frag_value *list = &s->values.table[frames - 1];
-		uint32_t count = frag_list_count(&s->values, list);
+		uint32_t count = frag_list_count(list);
 
 		if (!s->tags[frames].text)
 			s->tags[frames] = s->stacks == FRAG_STACKS_ALL ? all_of(s, list, count)

@@ -6,16 +6,19 @@
 
 #include "base/large.h"
 
-#define CHUNK ((size_t)1 << 18)         /* bytes; eight times as many of large files */
+#define CHUNK ((size_t)1 << 16)         /* bytes; for large files LARGE_CHUNK */
+#define LARGE_CHUNK ((size_t)2 << 20)
 #define LARGE_FILE ((size_t)1 << 20)
-#define BYTES_A_VALUE 24                /* of a file, about: the table grows if need be */
-#define BOX_FIRST 1                     /* the cell before the items holds their capacity */
-#define TAIL_CELLS 2                    /* hold a pointer */
+#define BYTES_A_VALUE 40                /* of a file, about: the table grows if need be */
+#define VALUES_FIRST 512
+#define CELLS_A_VALUE 2                 /* likewise */
+#define BOX_FIRST 1                     /* the cell before the items: their capacity, or a shape */
+#define PROBES 4
 
 struct frag_chunk {
 	struct frag_chunk *next;
 	size_t used, size;      /* cells */
-	uint32_t cells[];
+	_Alignas(struct frag_value) uint32_t cells[];
 };
 
 void frag_values_init(struct frag_values *v, size_t bytes, uint64_t most)
@@ -31,7 +34,9 @@ void frag_values_fini(struct frag_values *v)
 		free(v->chunks);
 		v->chunks = next;
 	}
-	free(v->table);
+	if (v->own_table)
+		free(v->table);
+	free(v->shapes);
 	*v = (struct frag_values){ .table = NULL };
 }
 
@@ -43,23 +48,34 @@ bool frag_values_take(struct frag_values *v, uint64_t bytes)
 	return true;
 }
 
+static struct frag_chunk *new_chunk(size_t cells)
+{
+	struct frag_chunk *c;
+	size_t bytes = sizeof(*c) + cells * sizeof(c->cells[0]);
+
+	c = frag_large_new(&bytes);
+	if (c) {
+		c->next = NULL;
+		c->used = 0;
+		c->size = (bytes - sizeof(*c)) / sizeof(c->cells[0]);
+	}
+	return c;
+}
+
 /* So many cells; what does not fit beside others gets a chunk of its own. */
 static uint32_t *room(struct frag_values *v, size_t count)
 {
 	struct frag_chunk *c = v->chunks;
-	size_t usual = (c || v->expected >= LARGE_FILE ? CHUNK << 3 : CHUNK) / sizeof(uint32_t);
-	size_t size = count > usual / 4 ? count : usual;
 
 	if (!c || c->size - c->used < count) {
-		size_t bytes = sizeof(*c) + size * sizeof(c->cells[0]);
+		size_t usual = v->expected >= LARGE_FILE ? LARGE_CHUNK : CHUNK;
+		size_t cells = (usual - sizeof(*c)) / sizeof(c->cells[0]);
 
-		c = frag_large_new(&bytes);
+		c = new_chunk(count > cells / 4 ? count : cells);
 		if (!c)
 			return NULL;
-		c->used = 0;
-		c->size = size = (bytes - sizeof(*c)) / sizeof(c->cells[0]);
 		/* behind the first where that has more left */
-		if (v->chunks && v->chunks->size - v->chunks->used > size - count) {
+		if (v->chunks && v->chunks->size - v->chunks->used > c->size - count) {
 			c->next = v->chunks->next;
 			v->chunks->next = c;
 		} else {
@@ -71,49 +87,113 @@ static uint32_t *room(struct frag_values *v, size_t count)
 	return c->cells + c->used - count;
 }
 
+/* The first table and the first chunk are one piece of memory: a huge page may do for both. */
+static struct frag_value *first_table(struct frag_values *v, size_t count)
+{
+	const size_t table = count * sizeof(struct frag_value) / sizeof(uint32_t);
+	struct frag_chunk *c = new_chunk(table + count * CELLS_A_VALUE);
+
+	if (!c)
+		return NULL;
+	c->used = table;
+	v->chunks = c;
+	return (struct frag_value *)(void *)c->cells;
+}
+
+/* By the length of the file, but a small part of what is allowed yet. */
+static uint64_t first_capacity(const struct frag_values *v)
+{
+	uint64_t need = v->expected / BYTES_A_VALUE;
+	uint64_t most = (v->most - v->bytes) / sizeof(*v->table) / 4;
+
+	return (need < most ? need : most) + VALUES_FIRST;
+}
+
 enum frag_add frag_values_widen(struct frag_values *v)
 {
-	uint64_t need = v->capacity ? (uint64_t)v->capacity * 2 : v->expected / BYTES_A_VALUE + 64;
+	uint64_t need = v->capacity ? (uint64_t)v->capacity * 2 : first_capacity(v);
 	size_t bytes = (size_t)need * sizeof(*v->table), before = v->capacity * sizeof(*v->table);
 	struct frag_value *table;
 
 	if (need >= UINT32_MAX || !frag_values_take(v, bytes - before))
 		return FRAG_ADD_TOO_MUCH;
-	table = frag_large_new(&bytes);
+	table = before ? frag_large_new(&bytes) : first_table(v, (size_t)need);
 	if (!table)
 		return FRAG_ADD_NOMEM;
 	if (before)
 		memcpy(table, v->table, before);
-	free(v->table);
+	if (v->own_table)
+		free(v->table);
 	v->table = table;
+	v->own_table = before > 0;
 	v->capacity = (uint32_t)need;
 	return FRAG_ADDED;
 }
 
-/* Items that are the list's own; of a shared one their number stands in its first cell. */
-static uint32_t own_count(const struct frag_value *box)
+/* The shape of a dict, or NULL. */
+static const struct frag_shape *shape_of(const struct frag_values *v,
+					 const struct frag_value *dict)
 {
-	return box->shared ? box->as.items[-BOX_FIRST] : box->length;
+	return dict->shared ? &v->shapes[dict->as.items[-BOX_FIRST]] : NULL;
 }
 
-/* Behind the own items of a shared list stands where its others are. */
-static const uint32_t *tail_of(const struct frag_value *list)
+static bool is_shape(const struct frag_shape *shape, const uint32_t *items, uint32_t count)
 {
-	const uint32_t *tail;
+	uint32_t i = 0;
 
-	memcpy(&tail, list->as.items + own_count(list), sizeof(tail));
-	return tail;
+	if (shape->count * 2 != count)
+		return false;
+	while (i < shape->count && shape->keys[i] == items[2 * i])
+		i++;
+	return i == shape->count;
 }
 
-static void copy_items(uint32_t *to, const struct frag_value *box)
+/* Keys that are strings and few may be a shape. */
+static bool make_shape(const struct frag_values *v, struct frag_shape *shape,
+		       const uint32_t *items, uint32_t count)
 {
-	uint32_t own = own_count(box);
+	for (uint32_t i = 0; i < count; i += 2)
+		if (v->table[items[i]].kind != FRAG_STRING)
+			return false;
+	for (uint32_t i = 0; i < count; i += 2)
+		shape->keys[i / 2] = items[i];
+	shape->count = count / 2;
+	return true;
+}
 
-	if (!box->length)
+/* The shape of these keys and values, made where it is new; FRAG_SHAPES: there is none. */
+static uint32_t find_shape(struct frag_values *v, const uint32_t *items, uint32_t count)
+{
+	const uint32_t home = (items[0] + items[count - 2]) * 31 + count;
+
+	if (count / 2 > FRAG_SHAPE_KEYS)
+		return FRAG_SHAPES;
+	if (!v->shapes)
+		v->shapes = calloc(FRAG_SHAPES, sizeof(*v->shapes));
+	for (uint32_t i = 0; i < PROBES && v->shapes; i++) {
+		struct frag_shape *shape = &v->shapes[(home + i) % FRAG_SHAPES];
+
+		if (is_shape(shape, items, count)
+		    || (!shape->count && make_shape(v, shape, items, count)))
+			return (home + i) % FRAG_SHAPES;
+	}
+	return FRAG_SHAPES;
+}
+
+/* The items as they stand in the file. */
+static void copy_items(const struct frag_values *v, uint32_t *to, const struct frag_value *box)
+{
+	const struct frag_shape *shape = box->kind == FRAG_DICT ? shape_of(v, box) : NULL;
+
+	if (!shape) {
+		if (box->length)
+			memcpy(to, box->as.items, box->length * sizeof(*to));
 		return;
-	memcpy(to, box->as.items, own * sizeof(*to));
-	if (own < box->length)
-		memcpy(to + own, tail_of(box), (box->length - own) * sizeof(*to));
+	}
+	for (uint32_t i = 0; i < shape->count; i++) {
+		to[2 * i] = shape->keys[i];
+		to[2 * i + 1] = box->as.items[i];
+	}
 }
 
 /* At first just what is asked for: most boxes are filled at once. */
@@ -133,9 +213,47 @@ static enum frag_add widen(struct frag_values *v, struct frag_value *box, uint64
 	if (!items)
 		return FRAG_ADD_NOMEM;
 	*items = (uint32_t)size;
-	copy_items(items + BOX_FIRST, box);
+	copy_items(v, items + BOX_FIRST, box);
 	box->as.items = items + BOX_FIRST;
 	box->shared = false;
+	
+	return FRAG_ADDED;
+}
+
+/* The depth of a box that gets these values too; more than FRAG_VALUES_DEEP: too deep. */
+static inline uint8_t depth_with(const struct frag_values *v, uint8_t depth,
+				 const uint32_t *items, uint32_t count, uint32_t step)
+{
+	for (uint32_t i = 0; i < count; i += step) {
+		uint8_t deeper = (uint8_t)(v->table[items[i]].depth + 1);
+
+		depth = deeper > depth ? deeper : depth;
+	}
+	return depth;
+}
+
+enum frag_add frag_values_fill(struct frag_values *v, uint32_t to, uint32_t shape,
+			       const uint32_t *items, uint32_t count)
+{
+	struct frag_value *dict = &v->table[to];
+	uint8_t depth = depth_with(v, dict->depth, items + 1, count - 1, 2);
+	uint32_t *cells;
+
+	if (depth > FRAG_VALUES_DEEP)
+		return FRAG_ADD_TOO_DEEP;
+	if (!frag_values_take(v, (count / 2 + BOX_FIRST) * sizeof(*cells)))
+		return FRAG_ADD_TOO_MUCH;
+	cells = room(v, count / 2 + BOX_FIRST);
+	if (!cells)
+		return FRAG_ADD_NOMEM;
+	*cells++ = shape;
+	for (uint32_t i = 0; i < count / 2; i++)
+		cells[i] = items[2 * i + 1];
+	dict->as.items = cells;
+	dict->shared = true;
+	dict->depth = depth;
+	dict->length = count;
+	v->cells += count;
 	return FRAG_ADDED;
 }
 
@@ -143,91 +261,69 @@ enum frag_add frag_values_add(struct frag_values *v, uint32_t to, const uint32_t
 			      uint32_t count)
 {
 	struct frag_value *box = &v->table[to];
-	enum frag_add rc = count ? widen(v, box, (uint64_t)box->length + count) : FRAG_ADDED;
-	uint8_t deepest = 0;
+	uint32_t shape = FRAG_SHAPES;
+	enum frag_add rc;
+	uint8_t depth;
 
-	if (rc != FRAG_ADDED || !count)
-		return rc;
-	for (uint32_t i = 0; i < count; i++) {
-		uint8_t depth = v->table[items[i]].depth;
-
-		deepest = depth > deepest ? depth : deepest;
-	}
-	if (deepest >= FRAG_VALUES_DEEP)
+	if (!count)
+		return FRAG_ADDED;
+	if (box->kind == FRAG_DICT && !box->length)
+		shape = find_shape(v, items, count);
+	if (shape != FRAG_SHAPES)
+		return frag_values_fill(v, to, shape, items, count);
+	depth = depth_with(v, box->depth, items, count, 1);
+	if (depth > FRAG_VALUES_DEEP)
 		return FRAG_ADD_TOO_DEEP;
-	if (deepest >= box->depth)
-		box->depth = (uint8_t)(deepest + 1);
+	rc = widen(v, box, (uint64_t)box->length + count);
+	if (rc != FRAG_ADDED)
+		return rc;
 	memcpy(box->as.items + box->length, items, count * sizeof(*items));
+	box->depth = depth;
 	box->length += count;
 	v->cells += count;
 	return FRAG_ADDED;
 }
 
-/*
- * Where more is the list's own than is not, all of it becomes its own: then others
- * share that, and what is copied for the next ones stays short.
- */
-enum frag_add frag_values_share(struct frag_values *v, uint32_t to, const uint32_t *items,
-				uint32_t count, uint32_t other, uint32_t first, uint32_t end,
-				uint8_t depth)
+void frag_values_share(struct frag_values *v, uint32_t to, uint32_t *items, uint32_t count,
+		       uint8_t depth)
 {
-	const struct frag_value *source = &v->table[other];
-	uint32_t own = source->shared ? own_count(source) : first;
-	uint32_t copied = first < own ? own - first : 0, rest = end - first - copied;
-	const uint32_t *tail = (source->shared ? tail_of(source) : source->as.items)
-			       + (first + copied - (source->shared ? own : 0));
-	bool flat = count + copied > rest;
-	uint64_t size = (uint64_t)count + copied + (flat ? rest : TAIL_CELLS);
 	struct frag_value *list = &v->table[to];
-	uint32_t *cells;
 
-	if (size >= UINT32_MAX - BOX_FIRST
-	    || !frag_values_take(v, (size + BOX_FIRST) * sizeof(*cells)))
-		return FRAG_ADD_TOO_MUCH;
-	cells = room(v, (size_t)size + BOX_FIRST);
-	if (!cells)
-		return FRAG_ADD_NOMEM;
-	*cells = count + copied + (flat ? rest : 0);
-	list->as.items = cells += BOX_FIRST;
-	memcpy(cells, items, count * sizeof(*cells));
-	memcpy(cells + count, source->as.items + first, copied * sizeof(*cells));
-	if (flat)
-		memcpy(cells + count + copied, tail, rest * sizeof(*cells));
-	else
-		memcpy(cells + count + copied, &tail, sizeof(tail));
-	list->length = count + copied + rest;
-	list->shared = !flat;
+	list->as.items = items;
+	list->length = count;
+	list->shared = true;
 	list->depth = depth;
-	v->cells += list->length;
-	return FRAG_ADDED;
+	v->cells += count;
 }
 
-char *frag_values_text(struct frag_values *v, uint32_t length)
+static enum frag_add new_text(struct frag_values *v, uint32_t length, char **out)
 {
 	size_t count = (size_t)length / sizeof(uint32_t) + 1;
 	void *cells;
 
 	if (!frag_values_take(v, count * sizeof(uint32_t)))
-		return NULL;
+		return FRAG_ADD_TOO_MUCH;
 	cells = room(v, count);
-	return cells;
+	*out = cells;
+	return cells ? FRAG_ADDED : FRAG_ADD_NOMEM;
 }
 
-uint32_t frag_list_count(const struct frag_values *v, const struct frag_value *list)
+enum frag_add frag_values_keep(struct frag_values *v, const void *bytes, uint32_t length,
+			       const char **out)
 {
-	(void)v;
-	return list && list->kind == FRAG_LIST ? list->length : 0;
+	char *text;
+	enum frag_add rc = new_text(v, length, &text);
+
+	if (rc == FRAG_ADDED)
+		*out = memcpy(text, bytes, length);
+	return rc;
 }
 
-const struct frag_value *frag_list_at(const struct frag_values *v, const struct frag_value *list,
-				      uint32_t i)
+char *frag_values_text(struct frag_values *v, uint32_t length)
 {
-	uint32_t own;
+	char *text;
 
-	if (i >= frag_list_count(v, list))
-		return NULL;
-	own = own_count(list);
-	return &v->table[i < own ? list->as.items[i] : tail_of(list)[i - own]];
+	return new_text(v, length, &text) == FRAG_ADDED ? text : NULL;
 }
 
 bool frag_text_is(const struct frag_value *value, const char *text)
@@ -236,80 +332,59 @@ bool frag_text_is(const struct frag_value *value, const char *text)
 	       && memcmp(value->as.text, text, value->length) == 0;
 }
 
-/* Where the value of the member stands among the items. */
-static uint32_t find_member(const struct frag_values *v, const struct frag_value *dict,
-			    const char *name)
+/* The last key of this name; UINT32_MAX: there is none. */
+static uint32_t find_key(const struct frag_values *v, const uint32_t *keys, uint32_t count,
+			 uint32_t apart, const char *name)
 {
-	for (uint32_t i = dict->length; i >= 2; i -= 2)
-		if (frag_text_is(&v->table[dict->as.items[i - 2]], name))
-			return i - 1;
+	for (uint32_t i = count; i-- > 0;)
+		if (frag_text_is(&v->table[keys[(size_t)i * apart]], name))
+			return i;
 	return UINT32_MAX;
 }
 
 const struct frag_value *frag_dict_get(const struct frag_values *v, const struct frag_value *dict,
 				       const char *name)
 {
-	uint32_t at = dict && dict->kind == FRAG_DICT ? find_member(v, dict, name) : UINT32_MAX;
+	const struct frag_shape *shape;
+	uint32_t at;
 
-	return at != UINT32_MAX ? &v->table[dict->as.items[at]] : NULL;
+	if (!dict || dict->kind != FRAG_DICT)
+		return NULL;
+	shape = shape_of(v, dict);
+	at = shape ? find_key(v, shape->keys, shape->count, 1, name)
+		   : find_key(v, dict->as.items, dict->length / 2, 2, name);
+	if (at == UINT32_MAX)
+		return NULL;
+	return &v->table[dict->as.items[shape ? at : at * 2 + 1]];
 }
 
-static bool same_keys(const struct frag_layout *l, const struct frag_value *dict)
+static void learn_layout(const struct frag_values *v, const struct frag_shape *shape,
+			 const struct frag_layouts *layouts, struct frag_layout *l)
 {
-	uint32_t i = 0;
-
-	if (l->length != dict->length)
-		return false;
-	while (i < l->length && l->items[i] == dict->as.items[i])
-		i += 2;
-	return i >= l->length;
-}
-
-static const struct frag_layout *find_layout(const struct frag_values *v,
-					     const struct frag_value *dict,
-					     struct frag_layouts *layouts)
-{
-	struct frag_layout *l;
-
-	for (uint32_t i = 0; i < FRAG_LAYOUTS; i++)
-		if (same_keys(&layouts->layouts[i], dict))
-			return &layouts->layouts[i];
-	l = &layouts->layouts[layouts->next++ % FRAG_LAYOUTS];
-	l->items = dict->as.items;
-	l->length = dict->length;
+	l->known = true;
 	for (uint32_t i = 0; i < layouts->count; i++)
-		l->at[i] = find_member(v, dict, layouts->names[i]);
-	return l;
+		l->at[i] = (uint8_t)find_key(v, shape->keys, shape->count, 1, layouts->names[i]);
 }
 
 void frag_dict_members(const struct frag_values *v, const struct frag_value *dict,
 		       struct frag_layouts *layouts, const struct frag_value **out)
 {
-	const struct frag_layout *l;
+	const struct frag_shape *shape = frag_is(dict, FRAG_DICT) ? shape_of(v, dict) : NULL;
+	struct frag_layout *l;
 
-	memset(out, 0, layouts->count * sizeof(*out));
-	if (!dict || dict->kind != FRAG_DICT || !dict->length)
+	if (!shape) {
+		for (uint32_t i = 0; i < layouts->count; i++)
+			out[i] = frag_dict_get(v, dict, layouts->names[i]);
 		return;
-	l = find_layout(v, dict, layouts);
+	}
+	l = &layouts->layouts[shape - v->shapes];
+	if (!l->known)
+		learn_layout(v, shape, layouts, l);
 	for (uint32_t i = 0; i < layouts->count; i++)
-		if (l->at[i] != UINT32_MAX)
-			out[i] = &v->table[dict->as.items[l->at[i]]];
+		out[i] = l->at[i] != UINT8_MAX ? &v->table[dict->as.items[l->at[i]]] : NULL;
 }
 
 uint32_t frag_value_number(const struct frag_values *v, const struct frag_value *value)
 {
 	return (uint32_t)(value - v->table);
-}
-
-bool frag_is(const struct frag_value *value, enum frag_kind kind)
-{
-	return value && value->kind == kind;
-}
-
-bool frag_value_u64(const struct frag_value *value, uint64_t *out)
-{
-	if (!frag_is(value, FRAG_INTEGER) || value->minus)
-		return false;
-	*out = value->as.magnitude;
-	return true;
 }

@@ -98,10 +98,12 @@ static void count_to(struct frag_input *in, size_t at)
 
 static void drop(struct frag_input *in, size_t used)
 {
-	count_to(in, used);
-	in->lines_before = in->lines;
-	in->line_start = in->start;
-	in->counted = 0;
+	if (!in->by_byte) {
+		count_to(in, used);
+		in->lines_before = in->lines;
+		in->line_start = in->start;
+		in->counted = 0;
+	}
 	memmove(in->buf, in->buf + used, in->end - used);
 	in->before += used;
 	in->end -= used;

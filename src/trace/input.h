@@ -31,6 +31,7 @@ struct frag_input {
 	uint64_t lines, start;  /* as lines_before and line_start */
 	bool     eof;           /* nothing comes after the window */
 	bool     rewindable;
+	bool     by_byte;       /* lines are not counted, and no place is asked for */
 	struct frag_unpacker *unpacker;
 };
 

@@ -1,6 +1,10 @@
 /* test_pickle.c - values out of pickles: what is shared stays shared, and what it takes. */
+#define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "snapshot/pickle.h"
 #include "support/random.h"
@@ -25,7 +29,7 @@ static void test_kinds(void **state)
 	frag_values_init(&v, 64, 1 << 20);
 	assert_int_equal(READ(&v, &root, bytes, &err), 0);
 	list = frag_dict_get(&v, &root, "a");
-	assert_int_equal(frag_list_count(&v, list), 8);
+	assert_int_equal(frag_list_count(list), 8);
 	assert_true(frag_value_u64(frag_list_at(&v, list, 0), &n) && n == 1);
 	assert_false(frag_value_u64(frag_list_at(&v, list, 1), &n));
 	assert_true(frag_list_at(&v, list, 1)->minus);
@@ -77,7 +81,7 @@ static void test_shared(void **state)
 	p += 2;
 	frag_values_init(&v, (size_t)(p - bytes), frag_pickle_memory((uint64_t)(p - bytes)));
 	assert_int_equal(frag_pickle_read(&v, &root, bytes, (size_t)(p - bytes), "s", &err), 0);
-	assert_int_equal(frag_list_count(&v, &root), times + 1);
+	assert_int_equal(frag_list_count(&root), times + 1);
 	assert_ptr_equal(frag_list_at(&v, &root, 0), frag_list_at(&v, &root, times));
 	assert_int_equal(v.count, 2);
 	assert_true(v.bytes < 16 * (uint64_t)times);
@@ -85,118 +89,308 @@ static void test_shared(void **state)
 	free(bytes);
 }
 
-/* Lists that end alike, and what they should hold: a model that shares nothing. */
-#define NUMBERS 40
-#define LISTS 400
-#define LONGEST 60
-#define ROOM (LISTS * (LONGEST + 8) * 5 + 1024)
+/*
+ * Lists and dicts as a snapshot has them: most as others before them, in the same
+ * order, but never quite all. What they should hold is known from a model that
+ * shares nothing. The pickle is longer than a reader's window, so it cuts some.
+ */
+#define NUMBERS 40              /* of the memo, that mean integers; then come those of strings */
+#define NAMES 20
+#define BOXES 12000
+#define MOST 60                 /* numbers of a list */
+#define MEMBERS 6
+#define CYCLE 30                /* so many lists come again and again */
 
-struct tails {
-	unsigned char bytes[ROOM], *p;
-	uint32_t meant[NUMBERS];                /* by number of the memo */
-	uint32_t items[LISTS][LONGEST + 1];
-	uint32_t numbers[LISTS][LONGEST];       /* of the memo; those of later appends have none */
-	uint32_t counts[LISTS], marked[LISTS];  /* items; those before the first APPENDS */
-	uint32_t at[LISTS], outer;              /* where in the outer list; and its length */
+struct box {
+	bool dict;
+	uint32_t at;                    /* in the outer list */
+	uint32_t count, marked;         /* items; those that came between MARK and APPENDS */
+	uint32_t items[MOST + 1];       /* integers; of a dict: the values of members */
+	uint32_t refs[MOST];            /* numbers of the memo; of a dict: those of its keys */
+	uint32_t names[MEMBERS];        /* what these meant */
+	uint32_t list;                  /* behind the members comes one with this box as a list */
+};
+
+struct model {
+	unsigned char *bytes, *p;
+	uint32_t meant[NUMBERS + NAMES];
+	struct box boxes[BOXES];
+	uint32_t count, outer;
+	uint32_t lists[CYCLE], list_count;      /* the last ones */
 	uint64_t random;
 };
 
-/* BININT1 and BINPUT: another meaning for a number of the memo. */
-static void put_meaning(struct tails *t, uint32_t number, uint32_t value)
+static uint32_t below(struct model *m, uint32_t n)
 {
-	const unsigned char op[] = { 'K', (unsigned char)value, 'q', (unsigned char)number };
+	return (uint32_t)random_below(&m->random, n);
+}
 
-	memcpy(t->p, op, sizeof(op));
-	t->p += sizeof(op);
-	t->meant[number] = value;
-	t->outer++;
+static void put(struct model *m, const void *bytes, size_t n)
+{
+	memcpy(m->p, bytes, n);
+	m->p += n;
+}
+
+/* Another meaning for a number of the memo; of a string: a letter. */
+static void put_meaning(struct model *m, uint32_t number, uint32_t value)
+{
+	const unsigned char integer[] = { 'K', (unsigned char)value, 'q', (unsigned char)number };
+	const unsigned char text[] = { 0x8c, 1, (unsigned char)value, 'q', (unsigned char)number };
+
+	if (number < NUMBERS)
+		put(m, integer, sizeof(integer));
+	else
+		put(m, text, sizeof(text));
+	m->meant[number] = value;
+	m->outer++;
 }
 
 /* Each number is written in one way only, as a pickler does. */
-static void put_number(struct tails *t, uint32_t number)
+static void put_number(struct model *m, uint32_t number)
 {
-	const unsigned char op[] = { 'j', (unsigned char)number, 0, 0, 0 };
+	const unsigned char get[] = { 'j', (unsigned char)number, 0, 0, 0, 'h', (unsigned char)number };
 
-	if (number % 3 == 0) {
-		memcpy(t->p, op, sizeof(op));
-		t->p += sizeof(op);
-	} else {
-		*t->p++ = 'h';
-		*t->p++ = (unsigned char)number;
+	put(m, number % 3 ? get + 5 : get, number % 3 ? 2 : 5);
+}
+
+/* An integer in one of its forms. */
+static void put_integer(struct model *m, uint32_t n)
+{
+	const unsigned char le[] = { (unsigned char)n, (unsigned char)(n >> 8),
+				     (unsigned char)(n >> 16), 0 };
+	static const char forms[][3] = { "K", "M", "J", "\x8a\3" };
+	static const size_t bytes[] = { 1, 2, 4, 3 };
+	uint32_t form = n < 256 ? 0 : n < 65536 ? 1 : n % 2 ? 2 : 3;
+
+	put(m, forms[form], form == 3 ? 2 : 1);
+	put(m, le, bytes[form]);
+}
+
+/* One that was there, or with one number changed, or another one. */
+static void put_list(struct model *m, struct box *b)
+{
+	const struct box *old = &m->boxes[m->lists[below(m, 20) ? m->list_count % CYCLE : 0]];
+	uint32_t how = below(m, 10);
+
+	m->lists[m->list_count++ % CYCLE] = (uint32_t)(b - m->boxes);
+	b->marked = b->count = how && old->marked ? old->marked : 1 + below(m, MOST);
+	for (uint32_t i = 0; i < b->count; i++)
+		b->refs[i] = how && i < old->marked ? old->refs[i] : below(m, NUMBERS);
+	if (how == 1)
+		b->refs[below(m, b->count)] = below(m, NUMBERS);
+	put(m, "](", 2);
+	for (uint32_t i = 0; i < b->count; i++) {
+		put_number(m, b->refs[i]);
+		b->items[i] = m->meant[b->refs[i]];
+	}
+	put(m, "e", 1);
+	if (below(m, 10) == 0) {
+		put(m, "K\377a", 3);
+		b->items[b->count++] = 255;
 	}
 }
 
-/* A few numbers of its own, then the rest of an older one, byte for byte. */
-static void put_list(struct tails *t, uint32_t i)
+/* Keys of one kind of dicts, at times with others among them or fewer. */
+static void put_dict(struct model *m, struct box *b, struct box *list)
 {
-	uint32_t own = 1 + (uint32_t)random_below(&t->random, 5), n = 0, tail = 0, from = 0;
+	uint32_t kind = below(m, 4);
 
-	if (i && random_below(&t->random, 8)) {
-		from = i - 1 - (uint32_t)random_below(&t->random, i < 30 ? i : 30);
-		tail = t->marked[from];
-		tail -= (uint32_t)random_below(&t->random, tail < 6 ? tail + 1 : 6);
+	b->dict = true;
+	b->count = 1 + kind + below(m, 8) / 7;
+	put(m, "}(", 2);
+	for (uint32_t i = 0; i < b->count; i++) {
+		b->refs[i] = NUMBERS + (kind * 3 + i + below(m, 16) / 15) % NAMES;
+		b->names[i] = m->meant[b->refs[i]];
+		put_number(m, b->refs[i]);
+		b->items[i] = below(m, 3) ? below(m, 1000) : below(m, 1 << 23);
+		if (below(m, 3)) {
+			put_integer(m, b->items[i]);
+		} else {
+			uint32_t number = below(m, NUMBERS);
+
+			b->items[i] = m->meant[number];
+			put_number(m, number);
+		}
 	}
-	if (own + tail > LONGEST)
-		tail = LONGEST - own;
-	for (; n < own; n++)
-		t->numbers[i][n] = (uint32_t)random_below(&t->random, NUMBERS);
-	for (; n < own + tail; n++)
-		t->numbers[i][n] = t->numbers[from][t->marked[from] - (own + tail - n)];
-	*t->p++ = ']';
-	*t->p++ = '(';
-	for (uint32_t k = 0; k < n; k++) {
-		put_number(t, t->numbers[i][k]);
-		t->items[i][k] = t->meant[t->numbers[i][k]];
+	if (list) {
+		put(m, "X\4\0\0\0list", 9);
+		put_list(m, list);
 	}
-	*t->p++ = 'e';
-	t->marked[i] = t->counts[i] = n;
-	if (random_below(&t->random, 10) == 0) {
-		memcpy(t->p, "K\377a", 3);
-		t->p += 3;
-		t->items[i][t->counts[i]++] = 255;
-	}
-	t->at[i] = t->outer++;
+	put(m, "u", 1);
 }
 
-static void test_tails(void **state)
+static struct model *new_model(void)
 {
-	struct tails *t = calloc(1, sizeof(*t));
+	struct model *m = calloc(1, sizeof(*m));
+	struct box *b;
+
+	assert_non_null(m);
+	m->bytes = malloc((size_t)BOXES * (MOST * 5 + 64));
+	assert_non_null(m->bytes);
+	m->p = m->bytes;
+	m->random = 1;
+	put(m, "\x80\x04](", 4);
+	for (uint32_t i = 0; i < NUMBERS + NAMES; i++)
+		put_meaning(m, i, i + 40);
+	while (m->count < BOXES - 1) {
+		bool dict = below(m, 2), list = dict && below(m, 2);
+
+		b = &m->boxes[m->count++];
+		b->at = m->outer++;
+		if (dict)
+			put_dict(m, b, list ? &m->boxes[m->count] : NULL);
+		else
+			put_list(m, b);
+		if (list) {
+			b->list = m->count;
+			m->boxes[m->count++].at = UINT32_MAX;
+		}
+		if (below(m, 300) == 0)
+			put_meaning(m, below(m, NUMBERS + NAMES), 33 + m->count % 90);
+	}
+	put(m, "e.", 2);
+	return m;
+}
+
+static void check_list(const struct frag_values *v, const struct frag_value *list,
+		       const struct box *b)
+{
+	uint64_t n;
+
+	assert_int_equal(frag_list_count(list), b->count);
+	assert_int_equal(list->depth, 1);
+	for (uint32_t i = 0; i < b->count; i++)
+		assert_true(frag_value_u64(frag_list_at(v, list, i), &n) && n == b->items[i]);
+}
+
+/* As Python does: of keys that are the same the last one counts. */
+static void check_dict(const struct frag_values *v, const struct frag_value *dict,
+		       const struct box *b, const struct box *list)
+{
+	uint64_t n;
+
+	for (unsigned char c = ' '; c < 127; c++) {
+		const char name[] = { (char)c, 0 };
+		const struct frag_value *found = frag_dict_get(v, dict, name);
+		uint32_t after = b->count;
+
+		while (after > 0 && b->names[after - 1] != c)
+			after--;
+		assert_int_equal(!found, !after);
+		if (after)
+			assert_true(frag_value_u64(found, &n) && n == b->items[after - 1]);
+	}
+	if (list)
+		check_list(v, frag_dict_get(v, dict, "list"), list);
+	else
+		assert_null(frag_dict_get(v, dict, "list"));
+	assert_int_equal(dict->depth, list ? 2 : 1);
+}
+
+static void check_model(const struct model *m, const struct frag_values *v,
+			const struct frag_value *root)
+{
+	uint64_t lists = 0, dicts = 0;
+
+	assert_int_equal(frag_list_count(root), m->outer);
+	for (uint32_t i = 0; i < m->count; i++) {
+		const struct box *b = &m->boxes[i];
+		const struct frag_value *value;
+
+		if (b->at == UINT32_MAX)
+			continue;
+		value = frag_list_at(v, root, b->at);
+		assert_int_equal(value->kind, b->dict ? FRAG_DICT : FRAG_LIST);
+		lists += !b->dict && value->shared;
+		dicts += b->dict && value->shared;
+		if (b->dict)
+			check_dict(v, value, b, b->list ? &m->boxes[b->list] : NULL);
+		else
+			check_list(v, value, b);
+	}
+	assert_true(lists > 200 && dicts > 200);        /* else this tests nothing */
+}
+
+static void del_model(struct model *m)
+{
+	free(m->bytes);
+	free(m);
+}
+
+static void test_boxes(void **state)
+{
+	struct model *m = new_model();
+	size_t length = (size_t)(m->p - m->bytes);
 	struct frag_error err = { .message = "" };
 	struct frag_values v;
 	struct frag_value root;
-	uint64_t n, shared = 0;
 
 	(void)state;
-	assert_non_null(t);
-	memcpy(t->bytes, "\x80\x04](", 4);
-	t->p = t->bytes + 4;
-	t->random = 1;
-	for (uint32_t i = 0; i < NUMBERS; i++)
-		put_meaning(t, i, i);
-	for (uint32_t i = 0; i < LISTS; i++) {
-		put_list(t, i);
-		if (random_below(&t->random, 40) == 0)
-			put_meaning(t, (uint32_t)random_below(&t->random, NUMBERS), 100 + i % 100);
-	}
-	*t->p++ = 'e';
-	*t->p++ = '.';
-	n = (uint64_t)(t->p - t->bytes);
-	frag_values_init(&v, n, frag_pickle_memory(n));
-	assert_int_equal(frag_pickle_read(&v, &root, (char *)t->bytes, n, "s", &err), 0);
-	assert_int_equal(frag_list_count(&v, &root), t->outer);
-	for (uint32_t i = 0; i < LISTS; i++) {
-		const struct frag_value *list = frag_list_at(&v, &root, t->at[i]);
-
-		assert_int_equal(frag_list_count(&v, list), t->counts[i]);
-		assert_int_equal(list->depth, 1);
-		shared += list->shared;
-		for (uint32_t k = 0; k < t->counts[i]; k++)
-			assert_true(frag_value_u64(frag_list_at(&v, list, k), &n)
-				    && n == t->items[i][k]);
-	}
-	assert_true(shared > 20);      /* else this tests nothing */
+	frag_values_init(&v, length, frag_pickle_memory(length));
+	assert_int_equal(frag_pickle_read(&v, &root, (char *)m->bytes, length, "s", &err), 0);
+	check_model(m, &v, &root);
 	frag_values_fini(&v);
-	free(t);
+	del_model(m);
+}
+
+/* The same bytes through a window, which is smaller. */
+static int stream(struct frag_values *v, struct frag_value *root, const void *bytes, size_t length,
+		  struct frag_error *err)
+{
+	int fd = memfd_create("pickle", MFD_CLOEXEC), rc;
+	struct frag_input in;
+	char path[40];
+
+	assert_true(length > 2 * FRAG_WINDOW_FIRST);
+	assert_true(fd >= 0 && write(fd, bytes, length) == (ssize_t)length);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_int_equal(frag_input_open(&in, path, err), 0);
+	rc = frag_pickle_stream(v, root, &in, err);
+	frag_input_close(&in);
+	close(fd);
+	return rc;
+}
+
+static void test_stream(void **state)
+{
+	struct model *m = new_model();
+	struct frag_error err = { .message = "" };
+	struct frag_values v;
+	struct frag_value root;
+
+	(void)state;
+	assert_int_equal(stream(&v, &root, m->bytes, (size_t)(m->p - m->bytes), &err), 0);
+	check_model(m, &v, &root);
+	frag_values_fini(&v);
+	del_model(m);
+}
+
+/* A text that is longer than the window; and one that has all bytes but the last. */
+static void test_long_text(void **state)
+{
+	const uint32_t length = 700001;
+	unsigned char *bytes = malloc(length + 32);
+	struct frag_error err = { .message = "" };
+	struct frag_values v;
+	struct frag_value root;
+	const struct frag_value *text;
+
+	(void)state;
+	assert_non_null(bytes);
+	memcpy(bytes, "\x80\x04]K\7aX\x61\xae\x0a\0", 11);
+	for (uint32_t i = 0; i < length; i++)
+		bytes[11 + i] = (unsigned char)('a' + i % 23);
+	memcpy(bytes + 11 + length, "a.", 2);
+	assert_int_equal(stream(&v, &root, bytes, 13 + length, &err), 0);
+	assert_int_equal(frag_list_count(&root), 2);
+	text = frag_list_at(&v, &root, 1);
+	assert_true(frag_is(text, FRAG_STRING) && text->length == length);
+	assert_memory_equal(text->as.text, bytes + 11, length);
+	frag_values_fini(&v);
+	assert_int_equal(stream(&v, &root, bytes, 10 + length, &err), -FRAG_ETRACE);
+	assert_non_null(strstr(err.message, "byte 700011: truncated"));
+	frag_values_fini(&v);
+	free(bytes);
 }
 
 /* What is allowed is not passed, whatever asks for it. */
@@ -224,7 +418,9 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_tails),
+		cmocka_unit_test(test_boxes),
+		cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_long_text),
 		cmocka_unit_test(test_memory),
 	};
 
