@@ -310,7 +310,7 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
  * are all that could be released and one of them would have served the request,
  * nor where the device has held more before or after.
  */
-static bool was_forced(const struct walk *w, uint32_t i, uint64_t most_reserved)
+static bool was_forced(struct walk *w, uint32_t i, uint64_t most_reserved)
 {
 	const struct frag_snap_device *d = w->d;
 	uint32_t next = behind_group(d, i, true), request = next, plain = 0;
@@ -549,6 +549,14 @@ static struct line *earliest(const struct frag_snapshot *s, struct line *lines, 
 	return best;
 }
 
+static bool is_one_line(const struct frag_snapshot *s, const struct line *lines, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (lines[i].end - lines[i].at == s->plan_count)
+			return true;
+	return false;
+}
+
 /* Blocks that were there first, then all records by their times. */
 static bool merge(struct frag_snapshot *s, struct line *lines, uint32_t count)
 {
@@ -612,7 +620,8 @@ int frag_snapshot_plan(struct frag_snapshot *s)
 		good = walk_device(s, i, &next_id, seed);
 		lines[i + 1].end = s->plan_count;
 	}
-	good = good && merge(s, lines, s->device_count + 1);
+	good = good && (is_one_line(s, lines, s->device_count + 1)
+			|| merge(s, lines, s->device_count + 1));
 	free(lines);
 	return good ? 0 : frag_fail_nomem(s->err);
 }

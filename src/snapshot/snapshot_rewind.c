@@ -29,6 +29,14 @@ static bool put(struct frag_map *map, uint64_t addr, uint32_t value)
 	return frag_map_add(map, addr, value);
 }
 
+/* Most frees are completed at once: the two are one. */
+static bool is_done_at_once(const struct frag_snap_device *d, uint32_t i)
+{
+	return d->log[i].action == FRAG_ACT_FREE_REQUESTED && i + 1 < d->log_count
+	       && d->log[i + 1].action == FRAG_ACT_FREE_COMPLETED
+	       && d->log[i + 1].addr == d->log[i].addr;
+}
+
 static enum frag_role plain_role(uint8_t action)
 {
 	switch ((enum frag_action)action) {
@@ -79,15 +87,17 @@ static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 		if (e->role == FRAG_ROLE_ALLOC && at != FRAG_MAP_NONE) {
 			d->log[at].role = FRAG_ROLE_FREE;
 			forget(open, e->addr);
+		} else if (is_done_at_once(d, i)) {
+			asked = true;
+			e->role = FRAG_ROLE_FREE;
+			d->log[++i].role = FRAG_ROLE_NONE;
+			if (at != FRAG_MAP_NONE)
+				forget(open, e->addr);
 		} else if (e->role == FRAG_ROLE_HOLD) {
 			asked = true;
 			if (!put(open, e->addr, i))
 				return false;
 		} else if (e->role == FRAG_ROLE_COMPLETE && at != FRAG_MAP_NONE) {
-			if (at == i - 1) {
-				d->log[at].role = FRAG_ROLE_FREE;
-				e->role = FRAG_ROLE_NONE;
-			}
 			forget(open, e->addr);
 		}
 	}
@@ -114,7 +124,9 @@ static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
 		.addr = e->addr, .asked = e->size, .stream = e->stream, .pool = e->pool,
 		.pending = pending,
 	};
-	return put(live, e->addr, d->held_count++);
+	if (at != FRAG_MAP_NONE)
+		return put(live, e->addr, d->held_count++);
+	return frag_map_add(live, e->addr, d->held_count++);
 }
 
 static bool undo_block(struct frag_snap_device *d, struct frag_map *live,
@@ -132,7 +144,7 @@ static bool undo_block(struct frag_snap_device *d, struct frag_map *live,
 		d->held[at].pending = false;
 	} else {
 		d->held[at].gone = true;
-		forget(live, e->addr);
+		frag_map_remove(live, e->addr, at);
 	}
 	return true;
 }

@@ -100,11 +100,17 @@ uint32_t frag_spans_from(const struct frag_spans *s, uint64_t addr)
 	return found;
 }
 
-uint32_t frag_spans_at(const struct frag_spans *s, uint64_t addr)
+uint32_t frag_spans_at(struct frag_spans *s, uint64_t addr)
 {
-	uint32_t span = frag_spans_from(s, addr);
+	uint32_t span = s->last;
 
-	return span != NONE && s->spans[span].start <= addr ? span : NONE;
+	if (span < s->count && s->spans[span].start <= addr && addr < s->spans[span].end)
+		return span;
+	span = frag_spans_from(s, addr);
+	if (span == NONE || s->spans[span].start > addr)
+		return NONE;
+	s->last = span;
+	return span;
 }
 
 void frag_spans_remove(struct frag_spans *s, uint32_t span)
@@ -115,6 +121,7 @@ void frag_spans_remove(struct frag_spans *s, uint32_t span)
 		at = s->spans[span].start < s->spans[*at].start ? &s->spans[*at].lower
 								 : &s->spans[*at].upper;
 	*at = join(s, s->spans[span].lower, s->spans[span].upper);
+	s->spans[span].end = s->spans[span].start;      /* holds nothing any more */
 	s->spans[span].lower = s->unused;
 	s->unused = span;
 }

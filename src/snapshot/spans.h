@@ -21,6 +21,7 @@ struct frag_span {
 struct frag_spans {
 	struct frag_span *spans;
 	uint32_t count, capacity, unused, root;
+	uint32_t last;          /* found by the last frag_spans_at() */
 	uint64_t seed;
 };
 
@@ -32,7 +33,7 @@ uint32_t frag_spans_add(struct frag_spans *s, uint64_t start, uint64_t end, uint
 /* The first that ends behind addr: it holds addr, or lies above it. */
 uint32_t frag_spans_from(const struct frag_spans *s, uint64_t addr);
 /* The one that holds addr, or FRAG_NO_SPAN. */
-uint32_t frag_spans_at(const struct frag_spans *s, uint64_t addr);
+uint32_t frag_spans_at(struct frag_spans *s, uint64_t addr);
 void frag_spans_remove(struct frag_spans *s, uint32_t span);
 
 /*

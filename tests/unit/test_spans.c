@@ -9,7 +9,7 @@
 #define NOBODY 0xff
 
 /* Every question, for every address. */
-static void compare(const struct frag_spans *s, const uint8_t *map)
+static void compare(struct frag_spans *s, const uint8_t *map)
 {
 	for (uint64_t addr = 0; addr < BYTES; addr++) {
 		uint32_t at = frag_spans_at(s, addr), from = frag_spans_from(s, addr);
