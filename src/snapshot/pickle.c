@@ -447,12 +447,15 @@ static int step(struct pickle *p)
 
 static int begin(struct pickle *p)
 {
+	int rc;
+
 	if (p->end - p->at < 2)
 		return truncated(p);
 	if (p->at[0] != PROTO || p->at[1] < 2 || p->at[1] > 5)
 		return frag_pickle_bad(p, "no pickle of a protocol from 2 to 5");
 	p->at += 2;
-	return make_room(p, &p->stack, &p->capacity, 1);
+	rc = frag_pickle_added(p, frag_values_widen(p->values));
+	return rc ? rc : make_room(p, &p->stack, &p->capacity, 1);
 }
 
 static int run(struct pickle *p, struct frag_value *root)
