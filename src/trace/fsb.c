@@ -368,6 +368,7 @@ static int begin_events(struct fsb *f, struct cursor *c, struct frag_error *err)
 	rc = rc ? rc : read_shapes(f, c, err);
 	rc = rc ? rc : read_columns(f, c, err);
 	f->left = f->events = rc ? 0 : (uint32_t)events;
+	f->all_events += f->events;
 	return rc;
 }
 
@@ -541,7 +542,6 @@ static int fsb_next(void *state, struct frag_record *rec, const char **kind,
 		return frag_fsb_damaged(&f->blocks, err, "event %u of it is not well-formed",
 					f->events - f->left);
 	rec->at = f->events - f->left;
-	f->all_events++;
 	return 1;
 }
 

@@ -26,6 +26,7 @@ static uint32_t load32(const unsigned char *p)
 bool frag_fsb_blocks_init(struct frag_fsb_blocks *b, struct frag_input *in)
 {
 	*b = (struct frag_fsb_blocks){ .in = *in };
+	b->in.by_byte = true;
 	b->zstd = ZSTD_createDCtx();
 	return b->zstd != NULL;
 }
