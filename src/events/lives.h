@@ -81,6 +81,12 @@ static inline struct frag_found frag_lives_announced(const struct frag_lives *l,
 	return frag_lives_find_in(l, &l->announced, id);
 }
 
+/* Are they more than the nearer caches hold? Else the hints below cost more than they save. */
+static inline bool frag_lives_are_far(const struct frag_lives *l)
+{
+	return l->count > 8192;         /* half a megabyte */
+}
+
 /*
  * An event of this id comes soon: fetches what it will read first, and then,
  * nearer, by the hash that the first one answers, what next.
@@ -95,10 +101,13 @@ static inline uint32_t frag_lives_expect(const struct frag_lives *l, const struc
 
 static inline void frag_lives_approach(const struct frag_lives *l, uint32_t hash)
 {
-	const uint32_t slot = l->live.entries[hash & l->live.mask].slot;
+	const struct frag_id_entry *entries = l->live.entries;
+	uint32_t at = hash & l->live.mask;
 
-	if (slot != NO_SLOT)
-		__builtin_prefetch(&l->lives[slot]);
+	while (entries[at].slot != NO_SLOT && entries[at].hash != hash)
+		at = (at + 1) & l->live.mask;
+	if (entries[at].slot != NO_SLOT)
+		__builtin_prefetch(&l->lives[entries[at].slot]);
 }
 
 /* A new block, whose id was not found; NO_SLOT where memory is short. */

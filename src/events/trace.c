@@ -273,6 +273,7 @@ static void settle_ended(struct frag_trace *t, uint32_t count)
 static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t *count,
 		      const char **kind, struct frag_error *err)
 {
+	const bool far = frag_lives_are_far(&t->lives);
 	uint32_t hashes[AHEAD], ids = 0;
 	int rc = 1;
 
@@ -280,7 +281,7 @@ static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t 
 		rc = t->source->next(t->state, &ahead[*count], kind, err);
 		if (rc != 1)
 			break;
-		if (ahead[*count].members & FRAG_HAS_ID)
+		if (far && ahead[*count].members & FRAG_HAS_ID)
 			hashes[ids++] = frag_lives_expect(&t->lives, &ahead[*count].id);
 	}
 	for (uint32_t i = 0; i < ids; i++)
