@@ -59,6 +59,7 @@ enum frag_member {
 	FRAG_HAS_NAME = 1 << 10,
 	FRAG_HAS_PLACE = 1 << 11,
 };
+#define FRAG_HAS_WRITTEN (FRAG_HAS_PLACE - 1)   /* what a trace can say; the rest a source knows */
 
 /*
  * Where a block of the state that a trace begins with lies. A source may know

@@ -393,7 +393,7 @@ static uint64_t rare_content(const struct frag_record *rec, const struct frag_ev
 static void note_content(struct frag_trace *t, const struct frag_record *rec,
 			 const struct frag_event *ev)
 {
-	uint64_t x = ((uint64_t)(rec->members & ~(uint32_t)FRAG_HAS_PLACE) << 8 | (uint64_t)rec->op)
+	uint64_t x = ((uint64_t)(rec->members & FRAG_HAS_WRITTEN) << 8 | (uint64_t)rec->op)
 		     * UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t bits;
 

@@ -23,7 +23,7 @@
 #define TEXTS_MOST (8 * FRAG_FSB_EVENTS_MOST)
 #define PLAIN (FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_T \
 	       | FRAG_HAS_TAG)
-#define OTHER_MEMBERS (~(uint32_t)(FRAG_HAS_NAME * 2 - 1))
+#define OTHER_MEMBERS (~(uint32_t)FRAG_HAS_WRITTEN)
 
 /* What events of a shape have in common, as a record to begin with. */
 struct shape {

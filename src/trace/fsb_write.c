@@ -336,7 +336,7 @@ static bool put_event(struct fsb *f, const struct frag_record *rec)
 	struct shape *shape;
 
 	memset(&key, 0, sizeof(key));
-	key.members = rec->members;
+	key.members = rec->members & FRAG_HAS_WRITTEN;
 	key.op = (uint8_t)rec->op;
 	key.pending = rec->members & FRAG_HAS_PENDING && rec->pending;
 	key.device = rec->members & FRAG_HAS_DEVICE ? rec->device : 0;

@@ -115,6 +115,11 @@ def states():
     same("the block from before comes first", ops(rows), [
         ("alloc", 0, 100), ("alloc", 1, 300 * K), ("alloc", 2, 6 * M), ("alloc", 3, 3 * M),
         ("free", 2, None), ("alloc", 4, 2 * M + 1)], err)
+    path = os.path.join(FOLDER.name, "basic.fsb")
+    call("convert", "-q", NAME, name=path)
+    rc, out, told = call("run", "-q", "--json", "-", name=path)
+    same("the binary form of it is the same trace", rc or json.loads(out)["trace"]["content"],
+         result["trace"]["content"], told)
     one = result["runs"][0]
     same("its segment is there before the first step",
          [r["reserved"] for r in rows], [2 * M, 2 * M, 22 * M, 22 * M, 22 * M, 22 * M])
