@@ -58,6 +58,7 @@ enum frag_member {
 	FRAG_HAS_VALUE = 1 << 9,
 	FRAG_HAS_NAME = 1 << 10,
 	FRAG_HAS_PLACE = 1 << 11,
+	FRAG_HAS_STACK = 1 << 12,
 };
 #define FRAG_HAS_WRITTEN (FRAG_HAS_PLACE - 1)   /* what a trace can say; the rest a source knows */
 
@@ -103,6 +104,7 @@ struct frag_record {
 	uint32_t members;       /* enum frag_member */
 	enum frag_op op;
 	bool pending;
+	uint32_t stack;         /* alloc: who asked, for the source's frame() */
 	struct frag_handle id, stream, pool;
 	uint64_t size;          /* bytes */
 	uint64_t device;        /* ordinal */
@@ -115,12 +117,19 @@ struct frag_record {
 	uint64_t at;            /* for the source's where() */
 };
 
-/* What a block's tag says where the trace knows whole stacks. */
+/* What is told of a block where the trace knows the stack that asked for it. */
 enum frag_stacks {
-	FRAG_STACKS_TOP,        /* the innermost frame that is not the framework's own */
-	FRAG_STACKS_ALL,        /* every frame, the innermost first */
-	FRAG_STACKS_NONE,       /* nothing */
+	FRAG_STACKS_TOP,        /* the tag: the innermost frame that is not the framework's own */
+	FRAG_STACKS_ALL,        /* the tag, and the whole stack beside it */
+	FRAG_STACKS_NONE,       /* neither */
 };
+
+/* A frame of a stack; text NULL: not known. */
+struct frag_frame {
+	struct frag_text file, name;
+	uint64_t line;          /* 0: none, as of native code */
+};
+#define FRAG_FRAMES_MOST 1024   /* that anybody tells of a stack, from the innermost on */
 
 /*
  * A source of records: a file format, or a program. refill makes the next
@@ -141,8 +150,13 @@ struct frag_source_ops {
 	bool (*rewind)(void *state);
 	/* optional: segments that were there before the first event; the source keeps them */
 	struct frag_initial *(*initial)(void *state, uint32_t *count);
-	/* optional: what the tags of the records to come say */
+	/* optional: what of stacks the records to come tell */
 	void (*tell)(void *state, enum frag_stacks stacks);
+	/*
+	 * optional: the frame at *at, which is a record's stack at first; *at becomes the
+	 * frame that called it, or 0. Stacks stay as long as the source does.
+	 */
+	void (*frame)(void *state, uint64_t *at, struct frag_frame *frame);
 	/* optional: bytes read so far, and in all (0: unknown) */
 	void (*amount)(void *state, uint64_t *read, uint64_t *total);
 	void (*close)(void *state);     /* optional */
@@ -193,7 +207,7 @@ struct frag_device_figures {
 struct frag_trace_options {
 	bool lenient;           /* skip and count events that are bad in themselves */
 	bool records;           /* batches give the records as well */
-	enum frag_stacks stacks;        /* what tags say, of a source that has whole stacks */
+	enum frag_stacks stacks;        /* what is told of a source that has whole stacks */
 	struct frag_log log;    /* warnings */
 };
 
@@ -215,6 +229,7 @@ struct frag_batch {
 	const struct frag_event *events;
 	uint32_t count;         /* 0 at the end of the trace */
 	const struct frag_record *records;      /* of each event; NULL where not asked for */
+	const uint32_t *stacks;         /* likewise, for frag_trace_frame(), of allocs; 0: none */
 };
 
 struct frag_trace;
@@ -256,6 +271,12 @@ bool frag_trace_is_stream(const struct frag_trace *trace);
 
 /* Text of a tag of a block that is live or was within this batch. */
 struct frag_text frag_trace_tag(const struct frag_trace *trace, uint32_t tag);
+
+/*
+ * Frame by frame through a stack of the trace, the innermost first: *at is the stack's
+ * number before the first call, and the function's own then. False behind the last one.
+ */
+bool frag_trace_frame(const struct frag_trace *trace, uint64_t *at, struct frag_frame *frame);
 
 /* NULL is fine. */
 void frag_trace_close(struct frag_trace *trace);

@@ -25,6 +25,7 @@ struct frag_trace {
 	struct frag_lives lives;
 	struct frag_event *events;      /* of this batch */
 	struct frag_record *records;    /* likewise; NULL: not asked for */
+	uint32_t *stacks;               /* likewise */
 	char *meta;
 	uint32_t *left;                 /* tags of blocks that this batch freed */
 	uint32_t left_count, left_capacity;

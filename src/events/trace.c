@@ -73,8 +73,11 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 	t->events = malloc(BATCH * sizeof(*t->events));
 	if (t->options.records)
 		t->records = malloc(BATCH * sizeof(*t->records));
+	if (t->options.stacks == FRAG_STACKS_ALL && ops->frame)
+		t->stacks = malloc(BATCH * sizeof(*t->stacks));
 	rc = copy_devices(t, devices, device_count, err);
 	if (!rc && (!t->path || !t->events || (t->options.records && !t->records)
+		    || (t->options.stacks == FRAG_STACKS_ALL && ops->frame && !t->stacks)
 		    || !frag_handles_init(&t->streams, seed)
 		    || !frag_handles_init(&t->pools, seed) || !frag_tags_init(&t->tags, seed)
 		    || !frag_lives_init(&t->lives, device_count, seed)))
@@ -146,6 +149,7 @@ void frag_trace_close(struct frag_trace *t)
 	free(t->path);
 	free(t->events);
 	free(t->records);
+	free(t->stacks);
 	free(t->meta);
 	free(t->left);
 	frag_handles_fini(&t->streams);
@@ -210,6 +214,14 @@ struct frag_text frag_trace_tag(const struct frag_trace *t, uint32_t tag)
 		return (struct frag_text){ .text = NULL };
 	return (struct frag_text){ .text = t->tags.tags[tag].text,
 				   .length = t->tags.tags[tag].length };
+}
+
+bool frag_trace_frame(const struct frag_trace *t, uint64_t *at, struct frag_frame *frame)
+{
+	if (!*at || !t->stacks)
+		return false;
+	t->source->frame(t->state, at, frame);
+	return true;
 }
 
 /* Counts a bad event that is left out. */
@@ -321,6 +333,9 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 			rc = frag_resolve(t, &ahead[i], &t->events[*count], &kind, err);
 			if (rc == 0 && t->records)
 				t->records[*count] = ahead[i];
+			if (rc == 0 && t->stacks)
+				t->stacks[*count] = ahead[i].members & FRAG_HAS_STACK
+						    ? ahead[i].stack : 0;
 			*count += rc == 0;
 			rc = settle_record(t, rc, kind, err);
 			if (rc)
@@ -363,6 +378,6 @@ int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_
 	if (t->source->amount)
 		t->source->amount(t->state, &t->info.bytes, &t->info.total_bytes);
 	*batch = (struct frag_batch){ .events = t->events, .count = count,
-				       .records = t->records };
+				       .records = t->records, .stacks = t->stacks };
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "fragsim/trace.h"
 #include "snapshot/value.h"
+#include "trace/stacks.h"
 #include "trace/whole.h"
 
 #define FRAG_NO_POOL UINT32_MAX
@@ -152,6 +153,8 @@ struct frag_snapshot {
 	uint32_t remark_count, remark_capacity;
 	struct frag_text *tags;         /* by number of list plus 1: of stacks, once asked for */
 	enum frag_stacks stacks;
+	struct frag_stack_table table;       /* whole ones, made as they are asked for */
+	uint32_t *stack_of, *frame_of;  /* its numbers, by number of list, and of dict */
 	struct frag_plan *plan;
 	uint32_t plan_count, plan_capacity;
 	struct frag_initial *initial;   /* of all devices */
@@ -180,10 +183,13 @@ int frag_snapshot_plan(struct frag_snapshot *s);
 double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan *p);
 
 /*
- * The tag for a stack: its innermost frame that is not the framework's own, or
- * all of it; and behind it the note. text NULL: nothing to say.
+ * The tag for a stack: its innermost frame that is not the framework's own; and
+ * behind it the note. text NULL: nothing to say.
  */
 struct frag_text frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note);
+
+/* The whole stack's number in the table; 0: none, or too much of it; UINT32_MAX: no memory. */
+uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames);
 
 /* The settings string that it was recorded under; false where there is none. */
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size);

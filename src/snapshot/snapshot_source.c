@@ -66,6 +66,9 @@ static void put_tag(struct source *src, struct frag_record *rec, uint32_t frames
 	rec->tag = frag_snapshot_tag(&src->s, frames, note);
 	if (rec->tag.text)
 		rec->members |= FRAG_HAS_TAG;
+	rec->stack = frag_snapshot_stack(&src->s, frames);
+	if (rec->stack)
+		rec->members |= FRAG_HAS_STACK;
 }
 
 static void put_held(struct source *src, struct frag_record *rec, const struct frag_plan *p)
@@ -147,7 +150,6 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 	const struct frag_plan *p;
 
 	(void)kind;
-	(void)err;
 	if (src->at == src->stretch_end)
 		return 0;
 	src->last = src->at++;
@@ -189,7 +191,7 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 		break;
 	}
 	put_time(src, rec, p);
-	return 1;
+	return rec->stack == UINT32_MAX ? frag_fail_nomem(err) : 1;
 }
 
 static void source_where(void *state, uint64_t at, char *buf, uint32_t size)
@@ -236,6 +238,13 @@ static void source_tell(void *state, enum frag_stacks stacks)
 	src->s.stacks = stacks;
 }
 
+static void source_frame(void *state, uint64_t *at, struct frag_frame *frame)
+{
+	const struct source *src = state;
+
+	frag_stacks_at(&src->s.table, at, frame);
+}
+
 static void source_amount(void *state, uint64_t *read, uint64_t *total)
 {
 	const struct source *src = state;
@@ -271,6 +280,9 @@ static void source_close(void *state)
 	free(s->notes);
 	free(s->remarks);
 	free(s->tags);
+	free(s->stack_of);
+	free(s->frame_of);
+	frag_stacks_fini(&s->table);
 	free(s->plan);
 	free(s->initial);
 	free(src->pools);
@@ -287,6 +299,7 @@ static const struct frag_source_ops snapshot_source = {
 	.rewind = source_rewind,
 	.initial = source_initial,
 	.tell = source_tell,
+	.frame = source_frame,
 	.amount = source_amount,
 	.close = source_close,
 };

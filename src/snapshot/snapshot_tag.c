@@ -1,5 +1,5 @@
 /*
- * snapshot_tag.c - what a stack says of a block, in one line.
+ * snapshot_tag.c - what a stack says of a block, in one line and in whole.
  *
  * A frame is the framework's own where it is native code, which has no line of a
  * Python file, and where its file lies in a folder of PyTorch. The rule stands in
@@ -12,7 +12,7 @@
 #include "snapshot/snapshot.h"
 
 #define FRAME_MOST 240          /* bytes of one frame's text */
-#define FRAMES_MOST 256
+#define STACK_MEMORY 64         /* bytes that one frame of a table may take */
 
 struct frame {
 	const struct frag_value *file, *name;
@@ -148,29 +148,6 @@ static struct frag_text top_of(struct frag_snapshot *s, const struct frag_value 
 	return keep(s, text, put_frame(text, &top));
 }
 
-/* Every frame, the innermost first. */
-static struct frag_text all_of(struct frag_snapshot *s, const struct frag_value *list,
-			       uint32_t count)
-{
-	size_t used = 0, shown = count < FRAMES_MOST ? count : FRAMES_MOST;
-	char *text = malloc(shown * (FRAME_MOST + 64) + 1);
-	struct frag_text kept = { .text = NULL };
-
-	for (uint32_t i = 0; i < shown && text; i++) {
-		struct frame f = frame_at(s, list, i);
-
-		if (i) {
-			memcpy(text + used, " < ", 3);
-			used += 3;
-		}
-		used += put_frame(text + used, &f);
-	}
-	if (text)
-		kept = keep(s, text, used);
-	free(text);
-	return kept;
-}
-
 static struct frag_text with_note(struct frag_snapshot *s, struct frag_text tag, uint32_t note)
 {
 	const struct frag_text *n = &s->notes[note - 1];
@@ -202,9 +179,70 @@ struct frag_text frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uin
 		uint32_t count = frag_list_count(list);
 
 		if (!s->tags[frames].text)
-			s->tags[frames] = s->stacks == FRAG_STACKS_ALL ? all_of(s, list, count)
-								       : top_of(s, list, count);
+			s->tags[frames] = top_of(s, list, count);
 		tag = s->tags[frames];
 	}
 	return note ? with_note(s, tag, note) : tag;
+}
+
+static struct frag_text text_of(const struct frag_value *text)
+{
+	return text ? (struct frag_text){ .text = text->as.text, .length = text->length }
+		    : (struct frag_text){ .text = NULL };
+}
+
+/* The number of item i of the list, a frame, in the table. */
+static uint32_t frame_number(struct frag_snapshot *s, const struct frag_value *list, uint32_t i)
+{
+	const struct frag_value *dict = frag_list_at(&s->values, list, i);
+	uint32_t *number = &s->frame_of[frag_value_number(&s->values, dict)];
+	const struct frame f = frame_at(s, list, i);
+	const struct frag_frame frame = {
+		.file = text_of(f.file), .name = text_of(f.name), .line = f.line,
+	};
+
+	if (!*number)
+		*number = frag_stacks_frame(&s->table, &frame);
+	return *number;
+}
+
+static bool begin_table(struct frag_snapshot *s)
+{
+	const size_t count = (size_t)s->values.count + 1;
+
+	if (s->stack_of)
+		return true;
+	if (!s->frame_of && !frag_stacks_init(&s->table, frag_hash_seed()))
+		return false;
+	s->frame_of = calloc(count, sizeof(*s->frame_of));
+	s->stack_of = s->frame_of ? calloc(count, sizeof(*s->stack_of)) : NULL;
+	return s->stack_of != NULL;
+}
+
+/*
+ * From the outermost frame on, so that stacks that end alike share it. What is new
+ * in the table is booked: a small file of lists that share their items could fill
+ * the memory.
+ */
+uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames)
+{
+	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
+	uint32_t count = frag_list_count(list), stack = 0;
+
+	if (s->stacks != FRAG_STACKS_ALL || !count)
+		return 0;
+	if (!begin_table(s))
+		return UINT32_MAX;
+	if (s->stack_of[frames])
+		return s->stack_of[frames];
+	for (uint32_t i = count < FRAG_FRAMES_MOST ? count : FRAG_FRAMES_MOST; i; i--) {
+		const uint32_t before = s->table.count, frame = frame_number(s, list, i - 1);
+
+		stack = frame ? frag_stacks_push(&s->table, frame, stack) : 0;
+		if (!stack)
+			return UINT32_MAX;
+		if (s->table.count > before && !frag_values_take(&s->values, STACK_MEMORY))
+			return 0;
+	}
+	return s->stack_of[frames] = stack;
 }

@@ -211,6 +211,7 @@ ALWAYS static inline const char *scan_member(struct frag_scan *s, const char *p,
 	case FRAG_HAS_NAME:
 		return scan_text(s, p, &rec->text);
 	case FRAG_HAS_PLACE:
+	case FRAG_HAS_STACK:
 		break;
 	}
 	return NULL;

@@ -1,0 +1,87 @@
+/* stacks.c - stacks in a table, each frame and each common end once. */
+#include "trace/stacks.h"
+
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed)
+{
+	*s = (struct frag_stack_table){ .frame_count = 1, .count = 1 };
+	return frag_handles_init(&s->texts, seed) && frag_map_init(&s->frame_map, seed)
+	       && frag_map_init(&s->map, seed)
+	       && frag_grow(&s->frames, &s->frame_capacity, 1, sizeof(*s->frames))
+	       && frag_grow(&s->stacks, &s->capacity, 1, sizeof(*s->stacks));
+}
+
+void frag_stacks_fini(struct frag_stack_table *s)
+{
+	frag_handles_fini(&s->texts);
+	frag_map_fini(&s->frame_map);
+	frag_map_fini(&s->map);
+	free(s->frames);
+	free(s->stacks);
+}
+
+/* UINT32_MAX where memory is short. */
+static uint32_t text_number(struct frag_stack_table *s, struct frag_text text)
+{
+	const struct frag_handle handle = { .text = text.text, .number = text.length };
+
+	return text.text && text.length ? frag_handles_intern(&s->texts, &handle) : 0;
+}
+
+uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame)
+{
+	const struct frag_stack_frame f = {
+		.file = text_number(s, frame->file), .name = text_number(s, frame->name),
+		.line = frame->line,
+	};
+	const uint64_t key = frag_hash_mix((uint64_t)f.file << 32 | f.name) + f.line;
+	uint32_t at = frag_map_home(&s->frame_map, key), i;
+
+	if (f.file == UINT32_MAX || f.name == UINT32_MAX)
+		return 0;
+	while ((i = frag_map_next(&s->frame_map, key, &at)) != FRAG_MAP_NONE)
+		if (s->frames[i].file == f.file && s->frames[i].name == f.name
+		    && s->frames[i].line == f.line)
+			return i;
+	if (!frag_grow(&s->frames, &s->frame_capacity, (uint64_t)s->frame_count + 1,
+		       sizeof(*s->frames))
+	    || !frag_map_add(&s->frame_map, key, s->frame_count))
+		return 0;
+	s->frames[s->frame_count] = f;
+	return s->frame_count++;
+}
+
+uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t below)
+{
+	const uint64_t key = (uint64_t)frame << 32 | below;
+	uint32_t i = frag_map_get(&s->map, key);
+
+	if (i != FRAG_MAP_NONE)
+		return i;
+	if (!frag_grow(&s->stacks, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->stacks))
+	    || !frag_map_add(&s->map, key, s->count))
+		return 0;
+	s->stacks[s->count] = (struct frag_stack){ .frame = frame, .below = below };
+	return s->count++;
+}
+
+static struct frag_text text_of(const struct frag_stack_table *s, uint32_t number)
+{
+	const struct frag_handle *text = &s->texts.handles[number];
+
+	return (struct frag_text){ .text = text->text, .length = (uint32_t)text->number };
+}
+
+void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame)
+{
+	const struct frag_stack *stack = &s->stacks[*at];
+	const struct frag_stack_frame *f = &s->frames[stack->frame];
+
+	*frame = (struct frag_frame){
+		.file = text_of(s, f->file), .name = text_of(s, f->name), .line = f->line,
+	};
+	*at = stack->below;
+}

@@ -1,0 +1,44 @@
+/*
+ * stacks.h - the stacks that blocks were asked for on, in a table: each text, each
+ * frame, and each end that several stacks have in common stands in it once.
+ *
+ * A stack is known by a number from 1 on: its innermost frame, and the number of
+ * the stack below it. So equal stacks have equal numbers, and every number comes
+ * behind those that it needs.
+ */
+#ifndef TRACE_STACKS_H
+#define TRACE_STACKS_H
+
+#include "trace/names.h"
+
+/* Numbers are from 1 on; 0 is none. */
+struct frag_stack_frame {
+	uint32_t file, name;    /* texts */
+	uint64_t line;
+};
+
+struct frag_stack {
+	uint32_t frame;         /* the innermost one */
+	uint32_t below;         /* the stack that it stands on */
+};
+
+struct frag_stack_table {
+	struct frag_handles texts;
+	struct frag_stack_frame *frames;
+	struct frag_stack *stacks;
+	uint32_t frame_count, frame_capacity;   /* with number 0 */
+	uint32_t count, capacity;               /* likewise */
+	struct frag_map frame_map, map;
+};
+
+bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed);
+void frag_stacks_fini(struct frag_stack_table *s);
+
+/* Their numbers, new ones where they are not there yet; 0 where memory is short. */
+uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame);
+uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t below);
+
+/* The frame at *at, which becomes the stack below; as frag_source_ops.frame. */
+void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame);
+
+#endif
