@@ -18,7 +18,7 @@ struct frag_rewrite {
 	const struct frag_sink_ops *form;       /* NULL: by the name's ending */
 	enum frag_packing packing;
 	bool lenient, quiet;
-	enum frag_stacks stacks;        /* what tags say, of a trace that has whole stacks */
+	enum frag_stacks stacks;        /* what is told of a trace that has whole stacks */
 	/* optional: the head that is written, a copy of the trace's */
 	int (*head)(void *ctx, struct frag_trace_info *info, struct frag_error *err);
 	/* optional: what becomes of an event; the default is to write it. 1: it was the last */

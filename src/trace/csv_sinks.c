@@ -61,6 +61,7 @@ static void lose(struct frag_sink *s, const struct frag_record *rec, bool stream
 	s->lost[FRAG_LOSS_IDS] += alloc;
 	s->lost[FRAG_LOSS_POOLS] += alloc && rec->members & FRAG_HAS_POOL;
 	s->lost[FRAG_LOSS_TAGS] += (rec->members & FRAG_HAS_TAG) != 0;
+	s->lost[FRAG_LOSS_STACKS] += (rec->members & FRAG_HAS_STACK) != 0;
 	s->lost[FRAG_LOSS_STREAMS] += block && rec->members & FRAG_HAS_STREAM
 				      && (!streams || rec->stream.text);
 	s->lost[FRAG_LOSS_TIMES] += block && rec->members & FRAG_HAS_T && !times;

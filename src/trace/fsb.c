@@ -6,7 +6,7 @@
  * made so that one runs past its end finds the slack behind them all, and is
  * refused when the block is used up.
  */
-#include "trace/fsb_block.h"
+#include "trace/fsb_stacks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,6 +61,7 @@ struct fsb {
 	struct shape *shapes;
 	uint32_t shape_count, shape_capacity;
 	struct column columns[FRAG_FSB_COLUMNS];
+	struct frag_fsb_stacks stacks;
 	uint32_t left, events;  /* of this block: still to give, in all */
 	double unit;            /* what this block's times are divided by */
 	int64_t last_time;
@@ -378,7 +379,23 @@ static int end_events(struct fsb *f, struct frag_error *err)
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
 		if (f->columns[i].p != f->columns[i].end)
 			return frag_fsb_damaged(&f->blocks, err, "column %u is longer than its events", i);
+	if (f->stacks.at != f->stacks.count)
+		return frag_fsb_damaged(&f->blocks, err, "stacks of more allocs than it has");
+	f->stacks.at = f->stacks.count = 0;
 	return 0;
+}
+
+/* Stacks stand before their events. */
+static int read_stacks(struct fsb *f, uint32_t *kind, struct cursor *payload,
+		       struct frag_error *err)
+{
+	int rc = frag_fsb_stacks_read(&f->stacks, &f->blocks, payload->p,
+				      (uint32_t)(payload->end - payload->p), err);
+
+	rc = rc ? rc : next_block(f, kind, payload, err);
+	if (!rc && *kind != FRAG_FSB_EVENTS)
+		rc = frag_fsb_damaged(&f->blocks, err, "events are expected behind their stacks");
+	return rc;
 }
 
 static int end_file(struct fsb *f, struct cursor *c, struct frag_error *err)
@@ -405,6 +422,8 @@ static int fsb_refill(void *state, struct frag_error *err)
 	rc = f->events ? end_events(f, err) : 0;
 	f->events = 0;
 	rc = rc ? rc : next_block(f, &kind, &payload, err);
+	if (!rc && kind == FRAG_FSB_STACKS)
+		rc = read_stacks(f, &kind, &payload, err);
 	if (rc)
 		return rc;
 	if (kind == FRAG_FSB_END)
@@ -541,6 +560,10 @@ static int fsb_next(void *state, struct frag_record *rec, const char **kind,
 	if (!take_any(f, rec))
 		return frag_fsb_damaged(&f->blocks, err, "event %u of it is not well-formed",
 					f->events - f->left);
+	if (f->stacks.at < f->stacks.count && rec->op == FRAG_OP_ALLOC) {
+		rec->stack = f->stacks.of[f->stacks.at++];
+		rec->members |= rec->stack ? FRAG_HAS_STACK : 0;
+	}
 	rec->at = f->events - f->left;
 	return 1;
 }
@@ -562,6 +585,7 @@ static void forget(struct fsb *f)
 		free(a);
 	}
 	f->text_count = f->shape_count = 0;
+	frag_fsb_stacks_fini(&f->stacks);
 }
 
 static int begin(struct fsb *f, struct frag_error *err)
@@ -593,6 +617,20 @@ static void fsb_amount(void *state, uint64_t *read, uint64_t *total)
 	frag_input_amount(&f->blocks.in, read, total);
 }
 
+static void fsb_tell(void *state, enum frag_stacks stacks)
+{
+	struct fsb *f = state;
+
+	f->blocks.stacks = stacks == FRAG_STACKS_ALL;
+}
+
+static void fsb_frame(void *state, uint64_t *at, struct frag_frame *frame)
+{
+	const struct fsb *f = state;
+
+	frag_stacks_at(&f->stacks.table, at, frame);
+}
+
 static void fsb_close(void *state)
 {
 	struct fsb *f = state;
@@ -611,6 +649,8 @@ static const struct frag_source_ops fsb_source = {
 	.next = fsb_next,
 	.where = fsb_where,
 	.rewind = fsb_rewind,
+	.tell = fsb_tell,
+	.frame = fsb_frame,
 	.amount = fsb_amount,
 	.close = fsb_close,
 };

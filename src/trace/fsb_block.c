@@ -128,7 +128,8 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		b->at += FRAG_FSB_HEAD_LENGTH + (size_t)packed;
 		if (load32(head + 16) != frag_fsb_checksum(head, head + FRAG_FSB_HEAD_LENGTH, packed))
 			return frag_fsb_damaged(b, err, "its checksum does not agree");
-		if (*kind != FRAG_FSB_HEADER && *kind != FRAG_FSB_EVENTS && *kind != FRAG_FSB_END) {
+		if (*kind != FRAG_FSB_HEADER && *kind != FRAG_FSB_EVENTS && *kind != FRAG_FSB_END
+		    && !(*kind == FRAG_FSB_STACKS && b->stacks)) {
 			if (must_know(*kind))
 				return frag_fsb_damaged(b, err, "of a kind, %#x, that this"
 							" version does not know", *kind);

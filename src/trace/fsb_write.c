@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "base/grow.h"
-#include "trace/fsb.h"
+#include "trace/fsb_stacks.h"
 #include "trace/names.h"
 
 #define ZSTD_LEVEL 15
@@ -55,11 +55,12 @@ struct fsb {
 	uint32_t shape_count, shape_capacity, shapes_out;
 	struct frag_map shape_map;
 	struct column columns[FRAG_FSB_COLUMNS];
+	struct frag_fsb_stacks stacks;
 	struct pending_time *times;
 	uint32_t time_count, time_capacity;
 	uint32_t digits;        /* behind the point, the most of this block's times */
 	double largest;         /* of them, without its sign */
-	uint64_t text_bytes;    /* of this block's new texts */
+	uint64_t text_bytes;    /* of this block's new texts and stacks */
 	uint32_t events;        /* of this block */
 	uint64_t all_events;
 	uint32_t block;         /* number of the next one */
@@ -154,6 +155,7 @@ static void fsb_fini(struct frag_sink *s)
 		return;
 	frag_handles_fini(&f->texts);
 	frag_map_fini(&f->shape_map);
+	frag_fsb_stacks_fini(&f->stacks);
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
 		free(f->columns[i].values);
 	free(f->shapes);
@@ -428,11 +430,28 @@ static void put_column(struct bytes *b, struct column *c)
 	c->bits = 0;
 }
 
+/* The stacks of the events to come. */
+static int put_stacks(struct fsb *f, struct frag_error *err)
+{
+	const size_t size = frag_fsb_stacks_size(&f->stacks);
+	char *p = room(&f->payload, size);
+
+	if (!p)
+		return frag_fail_nomem(err);
+	frag_fsb_stacks_put(&f->stacks, p);
+	f->payload.length += (uint32_t)size;
+	return put_block(f, FRAG_FSB_STACKS, err);
+}
+
 static int put_events(struct fsb *f, struct frag_error *err)
 {
 	struct bytes *b = &f->payload;
 	uint32_t texts = f->texts.count;
+	int rc = f->stacks.any ? put_stacks(f, err) : 0;
 
+	if (rc)
+		return rc;
+	f->stacks.count = 0;
 	put_times(f);
 	put_varint(b, f->events);
 	put_varint(b, texts - f->texts_out);
@@ -454,13 +473,22 @@ static int put_events(struct fsb *f, struct frag_error *err)
 	return put_block(f, FRAG_FSB_EVENTS, err);
 }
 
+static bool note_stack(struct fsb *f, const struct frag_record *rec)
+{
+	const uint32_t stack = rec->members & FRAG_HAS_STACK ? rec->stack : 0;
+
+	if (rec->op != FRAG_OP_ALLOC || !f->sink->trace)
+		return true;
+	return frag_fsb_stacks_note(&f->stacks, f->sink->trace, stack, &f->text_bytes);
+}
+
 static int fsb_event(struct frag_sink *s, const struct frag_record *rec,
 		     const struct frag_event *ev, struct frag_error *err)
 {
 	struct fsb *f = s->state;
 
 	(void)ev;
-	if (!put_event(f, rec))
+	if (!put_event(f, rec) || !note_stack(f, rec))
 		return frag_fail_nomem(err);
 	f->events++;
 	if (f->events < FRAG_FSB_EVENTS_MOST && f->text_bytes < TEXT_BYTES_MOST)

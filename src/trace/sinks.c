@@ -40,6 +40,7 @@ static int json_event(struct frag_sink *s, const struct frag_record *rec,
 		      const struct frag_event *ev, struct frag_error *err)
 {
 	(void)ev;
+	s->lost[FRAG_LOSS_STACKS] += (rec->members & FRAG_HAS_STACK) != 0;
 	frag_writer_event(s->state, rec);
 	return frag_outfile_status(s->out, err);
 }

@@ -18,6 +18,7 @@
 	X(STREAMS, "stream", "streams")                                       \
 	X(POOLS, "pool", "pools")                                             \
 	X(TAGS, "tag", "tags")                                                \
+	X(STACKS, "stack", "stacks")                                          \
 	X(PENDING, "pending free", "pending frees")                           \
 	X(DEVICES, "figure of a device", "figures of devices")                \
 	X(META, "\"meta\"", "\"meta\"")                                       \
@@ -34,6 +35,7 @@ enum frag_loss {
 struct frag_sink {
 	const struct frag_sink_ops *ops;
 	struct frag_outfile *out;       /* borrowed */
+	const struct frag_trace *trace; /* whose stacks the records name; NULL: they name none */
 	void *state;
 	uint64_t lost[FRAG_LOSS_COUNT];
 };

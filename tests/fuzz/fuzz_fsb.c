@@ -1,7 +1,7 @@
 /*
  * fuzz_fsb.c - any bytes through the reader fsb, and any payloads: the first byte
- * says whether the rest is a file, or the payload of a block of events that is
- * put into one with all its checksums right.
+ * says whether the rest is a file, or the payload of a block of events, or of the
+ * stacks of two allocs, that is put into one with all its checksums right.
  */
 #include "fuzz/one_reader.h"
 
@@ -34,22 +34,34 @@ static size_t put_block(size_t at, uint32_t kind, uint32_t number, const void *p
 	return at + FRAG_FSB_HEAD_LENGTH + length;
 }
 
-/* HEAD of one device, the payload, and DONE for the number of events that it claims. */
-static size_t wrap(const uint8_t *payload, size_t n)
+/* Two events: alloc of ids 1 and 2, 8 bytes each. */
+static const unsigned char two[] = {
+	2, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 2, 0, 0, 0, 0, 0, 0, 2, 2, 8, 8,
+};
+
+/*
+ * HEAD of one device, the payload, and DONE for the number of events that it claims;
+ * or where the payload is one of stacks, for those of two.
+ */
+static size_t wrap(const uint8_t *payload, size_t n, bool stacks)
 {
 	static const unsigned char head[] = { 1, 1, 0, 0, 0, 0, 1, 0 };
+	const unsigned char *events = stacks ? two : payload;
+	uint32_t number = 1;
 	size_t at = FRAG_FSB_MAGIC_LENGTH;
 
 	memcpy(file, FRAG_FSB_MAGIC, FRAG_FSB_MAGIC_LENGTH);
 	at = put_block(at, FRAG_FSB_HEADER, 0, head, sizeof(head));
-	at = put_block(at, FRAG_FSB_EVENTS, 1, payload, n);
-	return put_block(at, FRAG_FSB_END, 2, payload, n ? 1 : 0);
+	if (stacks)
+		at = put_block(at, FRAG_FSB_STACKS, number++, payload, n);
+	at = put_block(at, FRAG_FSB_EVENTS, number++, events, stacks ? sizeof(two) : n);
+	return put_block(at, FRAG_FSB_END, number, events, stacks || n ? 1 : 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size == 0 || size > ROOM / 2 || data[0] == 'f')
 		return fuzz_reader(&frag_reader_fsb, data + (size != 0), size - (size != 0));
-	size = wrap(data + 1, size - 1);
+	size = wrap(data + 1, size - 1, data[0] == 's');
 	return fuzz_reader(&frag_reader_fsb, file, size);
 }

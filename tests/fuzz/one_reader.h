@@ -20,13 +20,27 @@ static void must(bool good, const char *what, const struct frag_error *err)
 {
 	if (good)
 		return;
-	fprintf(stderr, "%s: %s\n", what, err->message);
+	fprintf(stderr, "%s: %s\n", what, err ? err->message : "no");
 	abort();
+}
+
+/* Every stack ends, and its texts are there. */
+static void read_stack(const struct frag_trace *trace, uint64_t at)
+{
+	struct frag_frame frame;
+	uint64_t before = at;
+
+	while (frag_trace_frame(trace, &at, &frame)) {
+		must(at < before, "a stack that stands on itself", NULL);
+		must(!frame.name.length || frame.name.text[frame.name.length - 1] != '\xff', "a name",
+		     NULL);
+		before = at;
+	}
 }
 
 static int read_all(struct frag_reading *r, struct frag_error *err)
 {
-	const struct frag_trace_options options = { .lenient = false };
+	const struct frag_trace_options options = { .stacks = FRAG_STACKS_ALL };
 	struct frag_trace *trace;
 	struct frag_batch batch;
 	int rc = frag_trace_from(&trace, r->ops, r->state, r->devices, r->device_count, &options,
@@ -34,9 +48,11 @@ static int read_all(struct frag_reading *r, struct frag_error *err)
 
 	if (rc)
 		return rc;
-	do
+	do {
 		rc = frag_trace_next(trace, &batch, err);
-	while (!rc && batch.count);
+		for (uint32_t i = 0; !rc && batch.stacks && i < batch.count; i++)
+			read_stack(trace, batch.stacks[i]);
+	} while (!rc && batch.count);
 	frag_trace_close(trace);
 	return rc;
 }

@@ -1,0 +1,294 @@
+/*
+ * fsb_stacks.c - whole stacks in the binary form, read and written.
+ *
+ * A payload is columns of integers of 4 bytes, then the bytes of texts. What it
+ * numbers goes on where the block before it ended, in the order of the table.
+ */
+#include "trace/fsb_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "trace/scan.h"
+
+#define CELL 4                          /* bytes */
+#define NEW_MOST (UINT32_C(1) << 20)    /* texts, frames or stacks of one block */
+
+enum count { TEXTS, FRAMES, STACKS, ALLOCS, COUNTS };
+
+void frag_fsb_stacks_fini(struct frag_fsb_stacks *s)
+{
+	if (s->begun)
+		frag_stacks_fini(&s->table);
+	frag_map_fini(&s->known);
+	free(s->of);
+	*s = (struct frag_fsb_stacks){ .of = NULL };
+}
+
+static bool begin(struct frag_fsb_stacks *s)
+{
+	if (s->begun)
+		return true;
+	s->begun = true;
+	s->texts_out = s->frames_out = s->stacks_out = 1;
+	return frag_stacks_init(&s->table, frag_hash_seed())
+	       && frag_map_init(&s->known, frag_hash_seed());
+}
+
+/* Reading. A column is read cell by cell; that it is there has been seen before. */
+static uint32_t take(const unsigned char **p)
+{
+	const unsigned char *c = *p;
+
+	*p += CELL;
+	return (uint32_t)c[0] | (uint32_t)c[1] << 8 | (uint32_t)c[2] << 16 | (uint32_t)c[3] << 24;
+}
+
+/* Are the columns, and the texts behind them, just as long as the payload? */
+static bool fits(const unsigned char *p, uint64_t left, const uint32_t n[COUNTS])
+{
+	uint64_t cells = (uint64_t)n[TEXTS] + 3 * (uint64_t)n[FRAMES] + 2 * (uint64_t)n[STACKS]
+			 + n[ALLOCS];
+
+	if (n[TEXTS] > NEW_MOST || n[FRAMES] > NEW_MOST || n[STACKS] > NEW_MOST
+	    || n[ALLOCS] > FRAG_FSB_EVENTS_MOST || cells * CELL > left)
+		return false;
+	left -= cells * CELL;
+	for (uint32_t i = 0; i < n[TEXTS]; i++) {
+		uint32_t length = take(&p);
+
+		if (length > left)
+			return false;
+		left -= length;
+	}
+	return left == 0;
+}
+
+static bool good_utf8(const unsigned char *p, const unsigned char *end)
+{
+	while (p < end) {
+		uint32_t length = *p < 0x80 ? 1 : frag_utf8_length(p);
+
+		if (length == 0)
+			return false;
+		p += length;
+	}
+	return p == end;
+}
+
+/* New ones only: what is in the table already has no second number. */
+static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
+		      const unsigned char *text, uint32_t n)
+{
+	for (; n; n--) {
+		const uint32_t length = take(&lengths), number = s->table.texts.count;
+		const struct frag_handle handle = { .text = (const char *)text, .number = length };
+		uint32_t got;
+
+		if (!length || !good_utf8(text, text + length))
+			return -FRAG_ETRACE;
+		got = frag_handles_intern(&s->table.texts, &handle);
+		if (got != number)
+			return got == UINT32_MAX ? -FRAG_ENOMEM : -FRAG_ETRACE;
+		text += length;
+	}
+	return 0;
+}
+
+static bool set_text(const struct frag_fsb_stacks *s, uint32_t number, struct frag_text *out)
+{
+	const struct frag_handle *texts = s->table.texts.handles;
+
+	if (number >= s->table.texts.count)
+		return false;
+	*out = (struct frag_text){ .text = texts[number].text,
+				   .length = (uint32_t)texts[number].number };
+	return true;
+}
+
+/* Files, lines and names, a column each. */
+static int read_frames(struct frag_fsb_stacks *s, const unsigned char *files, uint32_t n)
+{
+	const unsigned char *lines = files + (size_t)n * CELL, *names = lines + (size_t)n * CELL;
+
+	for (; n; n--) {
+		struct frag_frame frame = { .line = take(&lines) };
+		const uint32_t number = s->table.frame_count;
+		uint32_t got;
+
+		if (!set_text(s, take(&files), &frame.file)
+		    || !set_text(s, take(&names), &frame.name))
+			return -FRAG_ETRACE;
+		got = frag_stacks_frame(&s->table, &frame);
+		if (got != number)
+			return got ? -FRAG_ETRACE : -FRAG_ENOMEM;
+	}
+	return 0;
+}
+
+/* Innermost frames, and how far before a stack the one is that it stands on. */
+static int read_stacks(struct frag_fsb_stacks *s, const unsigned char *frames, uint32_t n)
+{
+	const unsigned char *distances = frames + (size_t)n * CELL;
+
+	for (; n; n--) {
+		const uint32_t frame = take(&frames), distance = take(&distances);
+		const uint32_t number = s->table.count;
+		uint32_t got;
+
+		if (!frame || frame >= s->table.frame_count || distance >= number)
+			return -FRAG_ETRACE;
+		got = frag_stacks_push(&s->table, frame, distance ? number - distance : 0);
+		if (got != number)
+			return got ? -FRAG_ETRACE : -FRAG_ENOMEM;
+	}
+	return 0;
+}
+
+static int read_allocs(struct frag_fsb_stacks *s, const unsigned char *p, uint32_t n)
+{
+	s->at = s->count = 0;
+	if (!frag_grow(&s->of, &s->capacity, (uint64_t)n + 1, sizeof(*s->of)))
+		return -FRAG_ENOMEM;
+	for (; s->count < n; s->count++) {
+		s->of[s->count] = take(&p);
+		if (s->of[s->count] >= s->table.count)
+			return -FRAG_ETRACE;
+	}
+	return 0;
+}
+
+int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks *b,
+			 const unsigned char *payload, uint32_t bytes, struct frag_error *err)
+{
+	const unsigned char *p = payload, *column[COUNTS + 1];
+	uint32_t n[COUNTS];
+	int rc = 0;
+
+	if (!begin(s))
+		return frag_fail_nomem(err);
+	if (bytes < COUNTS * CELL)
+		return frag_fsb_damaged(b, err, "stacks that are not well-formed");
+	for (int i = 0; i < COUNTS; i++)
+		n[i] = take(&p);
+	if (!fits(p, bytes - COUNTS * CELL, n))
+		return frag_fsb_damaged(b, err, "stacks that are not as long as the block");
+	column[TEXTS] = p;
+	column[FRAMES] = column[TEXTS] + (size_t)n[TEXTS] * CELL;
+	column[STACKS] = column[FRAMES] + (size_t)n[FRAMES] * 3 * CELL;
+	column[ALLOCS] = column[STACKS] + (size_t)n[STACKS] * 2 * CELL;
+	column[COUNTS] = column[ALLOCS] + (size_t)n[ALLOCS] * CELL;
+	rc = read_texts(s, column[TEXTS], column[COUNTS], n[TEXTS]);
+	rc = rc ? rc : read_frames(s, column[FRAMES], n[FRAMES]);
+	rc = rc ? rc : read_stacks(s, column[STACKS], n[STACKS]);
+	rc = rc ? rc : read_allocs(s, column[ALLOCS], n[ALLOCS]);
+	if (rc == -FRAG_ENOMEM)
+		return frag_fail_nomem(err);
+	return rc ? frag_fsb_damaged(b, err, "stacks that are not well-formed") : 0;
+}
+
+/* Writing. */
+
+/* The source's stack in our table; from the outermost frame on, as it stands there. */
+static uint32_t copy_stack(struct frag_fsb_stacks *s, const struct frag_trace *trace, uint64_t at)
+{
+	uint32_t frames[FRAG_FRAMES_MOST], count = 0, stack = 0;
+	struct frag_frame frame;
+
+	while (count < FRAG_FRAMES_MOST && frag_trace_frame(trace, &at, &frame)) {
+		/* no file has so many lines */
+		frame.line = frame.line > UINT32_MAX ? UINT32_MAX : frame.line;
+		frames[count] = frag_stacks_frame(&s->table, &frame);
+		if (!frames[count++])
+			return 0;
+	}
+	while (count) {
+		stack = frag_stacks_push(&s->table, frames[--count], stack);
+		if (!stack)
+			return 0;
+	}
+	return stack;
+}
+
+/* What these numbers and all behind them take in a file. */
+static size_t bytes_from(const struct frag_stack_table *t, uint32_t text, uint32_t frame,
+			 uint32_t stack)
+{
+	size_t bytes = (size_t)(t->frame_count - frame) * 3 * CELL
+		       + (size_t)(t->count - stack) * 2 * CELL;
+
+	for (; text < t->texts.count; text++)
+		bytes += CELL + (size_t)t->texts.handles[text].number;
+	return bytes;
+}
+
+bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_trace *trace,
+			  uint32_t stack, uint64_t *bytes)
+{
+	uint32_t number = 0;
+
+	if (!begin(s) || !frag_grow(&s->of, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->of)))
+		return false;
+	if (stack)
+		number = frag_map_get(&s->known, stack);
+	if (number == FRAG_MAP_NONE) {
+		const struct frag_stack_table *t = &s->table;
+		const uint32_t texts = t->texts.count, frames = t->frame_count, stacks = t->count;
+
+		number = copy_stack(s, trace, stack);
+		if (!number || !frag_map_add(&s->known, stack, number))
+			return false;
+		*bytes += bytes_from(t, texts, frames, stacks);
+	}
+	s->any = s->any || number;
+	s->of[s->count++] = number;
+	return true;
+}
+
+size_t frag_fsb_stacks_size(const struct frag_fsb_stacks *s)
+{
+	return bytes_from(&s->table, s->texts_out, s->frames_out, s->stacks_out)
+	       + (COUNTS + (size_t)s->count) * CELL;
+}
+
+static char *put(char *p, uint32_t value)
+{
+	for (int i = 0; i < CELL; i++)
+		*p++ = (char)(value >> 8 * i);
+	return p;
+}
+
+void frag_fsb_stacks_put(struct frag_fsb_stacks *s, char *p)
+{
+	const struct frag_stack_table *t = &s->table;
+	const uint32_t texts = t->texts.count;
+
+	p = put(p, texts - s->texts_out);
+	p = put(p, t->frame_count - s->frames_out);
+	p = put(p, t->count - s->stacks_out);
+	p = put(p, s->count);
+	for (uint32_t i = s->texts_out; i < texts; i++)
+		p = put(p, (uint32_t)t->texts.handles[i].number);
+	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
+		p = put(p, t->frames[i].file);
+	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
+		p = put(p, (uint32_t)t->frames[i].line);
+	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
+		p = put(p, t->frames[i].name);
+	for (uint32_t i = s->stacks_out; i < t->count; i++)
+		p = put(p, t->stacks[i].frame);
+	for (uint32_t i = s->stacks_out; i < t->count; i++)
+		p = put(p, t->stacks[i].below ? i - t->stacks[i].below : 0);
+	for (uint32_t i = 0; i < s->count; i++)
+		p = put(p, s->of[i]);
+	for (uint32_t i = s->texts_out; i < texts; i++) {
+		memcpy(p, t->texts.handles[i].text, (size_t)t->texts.handles[i].number);
+		p += t->texts.handles[i].number;
+	}
+	s->texts_out = texts;
+	s->frames_out = t->frame_count;
+	s->stacks_out = t->count;
+	s->count = 0;
+	s->any = false;
+}
