@@ -30,6 +30,7 @@ struct frag_step {
 	enum frag_step_status status;
 	bool placed;                            /* the next three are set */
 	uint32_t segment;                       /* ordinal */
+	uint32_t stack;                         /* alloc: for frag_trace_frame(); 0: none */
 	uint64_t offset, bytes;
 };
 

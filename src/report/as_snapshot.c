@@ -30,13 +30,34 @@ struct entry {
 	uint64_t addr;          /* oom: bytes free on the device */
 	uint64_t size, stream;
 	uint32_t pool;
-	struct frag_text tag, note;
+	struct frag_snap_asker asker;
+	struct frag_text note;
 };
 
 /* Streams that have names instead of numbers are put above all that have one. */
 static uint64_t stream_of(uint64_t order)
 {
 	return order < NUMBER_MOST ? order : order - NUMBER_MOST / 2;
+}
+
+static struct frag_snap_asker asker_of(const struct frag_snapshot_out *s, uint32_t tag,
+				       uint32_t stack)
+{
+	return (struct frag_snap_asker){
+		.tag = frag_trace_tag(s->x->trace, tag), .stack = stack,
+	};
+}
+
+/* What the program attached, which stands in braces behind the frame of a tag. */
+static struct frag_text note_of(const struct frag_snap_asker *asker)
+{
+	const struct frag_text tag = asker->tag;
+
+	for (uint32_t i = 0; asker->stack && i + 3 < tag.length; i++)
+		if (tag.text[i] == ' ' && tag.text[i + 1] == '{' && tag.text[tag.length - 1] == '}')
+			return (struct frag_text){ .text = tag.text + i + 2,
+						   .length = tag.length - i - 3 };
+	return (struct frag_text){ .text = NULL };
 }
 
 static int open_log(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err)
@@ -46,7 +67,8 @@ static int open_log(struct frag_snapshot_out *s, uint32_t device, struct frag_er
 	if (log->open)
 		return 0;
 	log->open = true;
-	return frag_snap_part_open(&log->part, device == 0 ? s->x->out : NULL, s->x->out, err);
+	return frag_snap_part_open(&log->part, s->x->trace, device == 0 ? s->x->out : NULL,
+				   s->x->out, err);
 }
 
 static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct frag_event *ev,
@@ -54,8 +76,8 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 {
 	struct frag_snap_part *part = &s->logs[device].part;
 	int rc = open_log(s, device, err);
-	char *p = rc ? NULL : frag_snap_room(part, EVENT_ROOM + frag_snap_frames_room(e->tag)
-					     + (size_t)e->note.length * 3);
+	char *p = rc ? NULL : frag_snap_room(part, EVENT_ROOM + (size_t)e->note.length * 3
+					     + frag_snap_frames_room(part, &e->asker));
 
 	if (!p)
 		return rc ? rc : frag_outfile_status(part->out, err);
@@ -69,7 +91,7 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 	p = frag_snap_number(part, p, FRAG_SNAP_TIME, frag_export_time(s->x, ev));
 	if (e->pool)
 		p = frag_snap_pool(part, p, e->pool);
-	p = frag_snap_frames(part, p, e->tag);
+	p = frag_snap_frames(part, p, &e->asker);
 	if (e->note.text) {
 		p = frag_snap_word(part, p, FRAG_SNAP_NOTE);
 		p = frag_pickle_text(p, e->note.text, e->note.length);
@@ -132,7 +154,7 @@ static int put_segment_entry(struct frag_snapshot_out *s, const struct frag_step
 	};
 
 	if (ev->op == FRAG_OP_ALLOC)
-		e.tag = frag_trace_tag(s->x->trace, ev->tag);
+		e.asker = asker_of(s, ev->tag, step->stack);
 	if (s->logs[step->device].beginning)
 		return 0;
 	return put_entry(s, step->device, ev, &e, err);
@@ -228,7 +250,7 @@ static int make_live(struct frag_snapshot_out *s, const struct frag_step *step,
 	s->lives[ev->slot] = (struct frag_snap_live){
 		.addr = (seg ? seg->base : 0) + step->offset, .bytes = step->bytes,
 		.asked = ev->bytes, .stream = stream_of(ev->stream_order), .pool = ev->pool,
-		.device = step->device, .tag = ev->tag, .there = true,
+		.device = step->device, .tag = ev->tag, .stack = step->stack, .there = true,
 	};
 	return 0;
 }
@@ -239,13 +261,15 @@ static int put_alloc(struct frag_snapshot_out *s, const struct frag_step *step,
 	const struct frag_event *ev = step->event;
 	struct entry e = {
 		.action = FRAG_SNAP_ALLOC, .size = ev->bytes, .pool = ev->pool,
-		.stream = stream_of(ev->stream_order), .tag = frag_trace_tag(s->x->trace, ev->tag),
+		.stream = stream_of(ev->stream_order),
+		.asker = asker_of(s, ev->tag, step->stack),
 	};
 	int rc = make_live(s, step, err);
 
 	if (rc || !s->lives[ev->slot].there || s->logs[step->device].beginning)
 		return rc;
 	e.addr = s->lives[ev->slot].addr;
+	e.note = note_of(&e.asker);
 	return put_entry(s, step->device, ev, &e, err);
 }
 
@@ -280,7 +304,7 @@ static int put_free(struct frag_snapshot_out *s, const struct frag_step *step,
 	e.size = k->asked;
 	e.stream = k->stream;
 	e.pool = k->pool;
-	e.tag = frag_trace_tag(s->x->trace, k->tag);
+	e.asker = asker_of(s, k->tag, k->stack);
 	rc = put_entry(s, step->device, ev, &e, err);
 	if (rc || ev->waits)
 		return rc ? rc : hold(s, step, k, err);
@@ -300,7 +324,7 @@ static int put_oom(struct frag_snapshot_out *s, const struct frag_step *step,
 		.addr = step->metrics->limited && step->metrics->device_free > 0
 			? (uint64_t)step->metrics->device_free : 0,
 		.size = asked ? ev->bytes : frag_heap_books(heap)->tried,
-		.tag = frag_trace_tag(s->x->trace, asked ? ev->tag : 0),
+		.asker = asker_of(s, asked ? ev->tag : 0, step->stack),
 	};
 
 	return put_entry(s, step->device, ev, &e, err);
@@ -470,9 +494,9 @@ static void snapshot_fini(struct frag_export *x)
 static int open_parts(struct frag_snapshot_out *s, struct frag_error *err)
 {
 	struct frag_outfile *out = s->x->out;
-	int rc = frag_snap_part_open(&s->notes, NULL, out, err);
+	int rc = frag_snap_part_open(&s->notes, s->x->trace, NULL, out, err);
 
-	return rc ? rc : frag_snap_part_open(&s->last, NULL, out, err);
+	return rc ? rc : frag_snap_part_open(&s->last, s->x->trace, NULL, out, err);
 }
 
 static int snapshot_begin(struct frag_export *x, struct frag_error *err)

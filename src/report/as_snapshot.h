@@ -18,7 +18,7 @@ struct frag_snap_segment {
 /* What a slot of the trace holds. */
 struct frag_snap_live {
 	uint64_t addr, bytes, asked, stream;
-	uint32_t device, pool, tag;
+	uint32_t device, pool, tag, stack;
 	bool there;
 };
 

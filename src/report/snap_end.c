@@ -78,7 +78,7 @@ static void gather_lives(struct state *st)
 }
 
 /* What the block at this address was allocated for. */
-static struct frag_text tag_at(const struct state *st, uint64_t addr)
+static struct frag_snap_asker asker_at(const struct state *st, uint64_t addr)
 {
 	uint32_t low = 0, high = st->live_count;
 
@@ -91,8 +91,11 @@ static struct frag_text tag_at(const struct state *st, uint64_t addr)
 			high = middle;
 	}
 	if (low == st->live_count || st->lives[low]->addr != addr)
-		return (struct frag_text){ .text = NULL };
-	return frag_trace_tag(st->s->x->trace, st->lives[low]->tag);
+		return (struct frag_snap_asker){ .stack = 0 };
+	return (struct frag_snap_asker){
+		.tag = frag_trace_tag(st->s->x->trace, st->lives[low]->tag),
+		.stack = st->lives[low]->stack,
+	};
 }
 
 /* A hole is a part of a range; what fills no slot of a slab is a block that is not used. */
@@ -136,12 +139,12 @@ static void put_block(const struct state *st, const struct run *run, struct frag
 	struct frag_snap_part *part = &st->s->last;
 	const bool live = k->state == FRAG_ALLOCATED, active = live || k->state == FRAG_PENDING;
 	const uint64_t addr = run->seg->base + k->offset;
-	struct frag_text tag = { .text = NULL };
+	struct frag_snap_asker asker = { .stack = 0 };
 	char *p;
 
 	if (live)
-		tag = tag_at(st, addr);
-	p = frag_snap_room(part, BLOCK_ROOM + frag_snap_frames_room(tag));
+		asker = asker_at(st, addr);
+	p = frag_snap_room(part, BLOCK_ROOM + frag_snap_frames_room(part, &asker));
 	if (!p)
 		return;
 	p = frag_snap_item(list, p);
@@ -151,7 +154,7 @@ static void put_block(const struct state *st, const struct run *run, struct frag
 	p = frag_snap_number(part, p, FRAG_SNAP_REQUESTED, active ? k->asked : 0);
 	p = frag_snap_words(part, p, FRAG_SNAP_STATE, live ? FRAG_SNAP_LIVE
 			    : active ? FRAG_SNAP_PENDING : FRAG_SNAP_INACTIVE);
-	p = frag_snap_frames(part, p, tag);
+	p = frag_snap_frames(part, p, &asker);
 	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_SETITEMS));
 }
 
@@ -176,7 +179,7 @@ static void put_head(const struct state *st, const struct run *run)
 	p = frag_snap_pool(part, p, run->seg->pool);
 	p = frag_snap_word(part, p, FRAG_SNAP_RANGE);
 	p = frag_pickle_bool(p, run->range);
-	p = frag_snap_frames(part, p, (struct frag_text){ .text = NULL });
+	p = frag_snap_frames(part, p, &(struct frag_snap_asker){ .stack = 0 });
 	p = frag_snap_word(part, p, FRAG_SNAP_BLOCKS);
 	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_LIST));
 }

@@ -43,9 +43,11 @@ void frag_snap_text(struct frag_outfile *out, const char *text)
 		frag_outfile_used(out, frag_pickle_text(p, text, length));
 }
 
-int frag_snap_part_open(struct frag_snap_part *part, struct frag_outfile *out,
-			const struct frag_outfile *beside, struct frag_error *err)
+int frag_snap_part_open(struct frag_snap_part *part, const struct frag_trace *trace,
+			struct frag_outfile *out, const struct frag_outfile *beside,
+			struct frag_error *err)
 {
+	part->trace = trace;
 	if (!frag_map_init(&part->map, 0))
 		return frag_fail_nomem(err);
 	if (!out) {
@@ -156,27 +158,37 @@ static size_t find_file(const char *text, size_t length, uint64_t *line)
 	return at - digits - 1;
 }
 
-static char *put_frame(struct frag_snap_part *part, char *p, const char *text, size_t length)
+/* file NULL: the word for what is no file. */
+static char *put_frame(struct frag_snap_part *part, char *p, const struct frag_frame *f)
 {
-	uint64_t line;
-	size_t file = find_file(text, length, &line), name = 0;
-
 	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
 	p = frag_snap_word(part, p, FRAG_SNAP_FILE);
-	if (file) {
-		p = frag_pickle_text(p, text, file);
-		name = (size_t)((const char *)memchr(text, ' ', length) - text) + 1;
-	} else {
-		line = 0;
+	if (f->file.text)
+		p = frag_pickle_text(p, f->file.text, f->file.length);
+	else
 		p = frag_snap_word(part, p, FRAG_SNAP_TAG);
-	}
-	p = frag_snap_number(part, p, FRAG_SNAP_LINE, line);
+	p = frag_snap_number(part, p, FRAG_SNAP_LINE, f->line);
 	p = frag_snap_word(part, p, FRAG_SNAP_NAME);
-	p = frag_pickle_text(p, text + name, length - name);
+	p = frag_pickle_text(p, f->name.text, f->name.length);
 	return frag_pickle_op(p, FRAG_PICKLE_SETITEMS);
 }
 
-static char *put_stack(struct frag_snap_part *part, char *p, struct frag_text tag)
+static struct frag_frame frame_of(const char *text, size_t length)
+{
+	struct frag_frame f = { .name = { .text = text, .length = (uint32_t)length } };
+	const size_t file = find_file(text, length, &f.line);
+
+	if (!file) {
+		f.line = 0;
+		return f;
+	}
+	f.file = (struct frag_text){ .text = text, .length = (uint32_t)file };
+	f.name.text = (const char *)memchr(text, ' ', length) + 1;
+	f.name.length = (uint32_t)(text + length - f.name.text);
+	return f;
+}
+
+static char *put_tag(struct frag_snap_part *part, char *p, struct frag_text tag)
 {
 	const char *next = tag.text, *end = tag.text + tag.length;
 	struct frag_snap_list list = { 0 };
@@ -184,37 +196,59 @@ static char *put_stack(struct frag_snap_part *part, char *p, struct frag_text ta
 	p = frag_pickle_op(p, FRAG_PICKLE_LIST);
 	while (next) {
 		const char *frame = next, *frame_end;
+		struct frag_frame f;
 
 		next = find_end(frame, end, &frame_end);
-		p = put_frame(part, frag_snap_item(&list, p), frame, (size_t)(frame_end - frame));
+		f = frame_of(frame, (size_t)(frame_end - frame));
+		p = put_frame(part, frag_snap_item(&list, p), &f);
 	}
 	return frag_snap_list_end(&list, p);
 }
 
-static uint32_t find_stack(const struct frag_snap_part *part, struct frag_text tag, uint64_t hash)
+static char *put_stack(struct frag_snap_part *part, char *p, uint64_t at)
+{
+	struct frag_snap_list list = { 0 };
+	struct frag_frame f;
+
+	p = frag_pickle_op(p, FRAG_PICKLE_LIST);
+	for (uint32_t i = 0; i < FRAG_FRAMES_MOST && frag_trace_frame(part->trace, &at, &f); i++) {
+		f.file.text = f.file.text ? f.file.text : "";
+		f.name.text = f.name.text ? f.name.text : "";
+		p = put_frame(part, frag_snap_item(&list, p), &f);
+	}
+	return frag_snap_list_end(&list, p);
+}
+
+static uint32_t find_stack(const struct frag_snap_part *part,
+			   const struct frag_snap_asker *asker, uint64_t hash)
 {
 	uint32_t at = frag_map_home(&part->map, hash), i;
 
 	while ((i = frag_map_next(&part->map, hash, &at)) != FRAG_MAP_NONE) {
 		const struct frag_snap_stack *s = &part->stacks[i];
 
-		if (s->length == tag.length && memcmp(s->text, tag.text, tag.length) == 0)
+		if (s->number != asker->stack)
+			continue;
+		if (s->number || (s->length == asker->tag.length
+				  && memcmp(s->text, asker->tag.text, s->length) == 0))
 			return i;
 	}
 	return FRAG_MAP_NONE;
 }
 
-/* A number for the stack, from the oldest where all are given; none where it is long. */
-static uint32_t number_stack(struct frag_snap_part *part, struct frag_text tag, uint64_t hash)
+/* A number for the frames, from the oldest where all are given; none where a tag is long. */
+static uint32_t number_stack(struct frag_snap_part *part, const struct frag_snap_asker *asker,
+			     uint64_t hash)
 {
 	const bool full = part->stack_count == STACKS_MOST;
+	const uint32_t length = asker->stack ? 0 : asker->tag.length;
 	uint32_t i = full ? part->oldest : part->stack_count;
 	struct frag_snap_stack *s;
 	char *copy;
 
-	if (tag.length > STACK_MOST)
+	if (length > STACK_MOST)
 		return FRAG_MAP_NONE;
-	copy = malloc((size_t)tag.length + 1);
+	copy = malloc((size_t)length + 1);
 	if (!copy || !frag_grow(&part->stacks, &part->stack_capacity, (uint64_t)i + 1,
 				sizeof(*part->stacks))
 	    || !frag_map_add(&part->map, hash, i)) {
@@ -230,36 +264,46 @@ static uint32_t number_stack(struct frag_snap_part *part, struct frag_text tag, 
 	} else {
 		part->stack_count++;
 	}
-	memcpy(copy, tag.text, tag.length);
-	*s = (struct frag_snap_stack){ .text = copy, .hash = hash, .length = tag.length };
+	if (length)
+		memcpy(copy, asker->tag.text, length);
+	*s = (struct frag_snap_stack){ .text = copy, .hash = hash, .length = length,
+				       .number = asker->stack };
 	return i;
 }
 
-char *frag_snap_frames(struct frag_snap_part *part, char *p, struct frag_text tag)
+char *frag_snap_frames(struct frag_snap_part *part, char *p, const struct frag_snap_asker *asker)
 {
+	const struct frag_text tag = asker->tag;
 	uint64_t hash;
 	uint32_t i;
 
 	p = frag_snap_word(part, p, FRAG_SNAP_FRAMES);
-	if (!tag.text || !tag.length)
+	if (!asker->stack && (!tag.text || !tag.length))
 		return frag_pickle_op(p, FRAG_PICKLE_LIST);
-	hash = frag_hash_text(tag.text, tag.length, 0);
-	i = find_stack(part, tag, hash);
+	hash = asker->stack ? frag_hash_mix(asker->stack) : frag_hash_text(tag.text, tag.length, 0);
+	i = find_stack(part, asker, hash);
 	if (i != FRAG_MAP_NONE)
 		return frag_pickle_get(p, FIRST_STACK + i);
-	p = put_stack(part, p, tag);
-	i = number_stack(part, tag, hash);
+	p = asker->stack ? put_stack(part, p, asker->stack) : put_tag(part, p, tag);
+	i = number_stack(part, asker, hash);
 	return i == FRAG_MAP_NONE ? p : frag_pickle_put(p, FIRST_STACK + i);
 }
 
-size_t frag_snap_frames_room(struct frag_text tag)
+size_t frag_snap_frames_room(const struct frag_snap_part *part,
+			     const struct frag_snap_asker *asker)
 {
-	const char *next = tag.text, *frame_end;
-	size_t frames = 0;
+	const char *next = asker->tag.text, *frame_end;
+	size_t frames = 0, bytes = asker->tag.length;
+	uint64_t at = asker->stack;
+	struct frag_frame f;
 
 	while (next) {
-		next = find_end(next, tag.text + tag.length, &frame_end);
+		next = find_end(next, asker->tag.text + asker->tag.length, &frame_end);
 		frames++;
 	}
-	return frames * FRAME_ROOM + (size_t)tag.length * 3 + 64;
+	while (frames < FRAG_FRAMES_MOST && frag_trace_frame(part->trace, &at, &f)) {
+		bytes += (size_t)f.file.length + f.name.length;
+		frames++;
+	}
+	return frames * FRAME_ROOM + bytes * 3 + 64;
 }

@@ -48,13 +48,15 @@ struct frag_snap_list {
 
 struct frag_snap_part {
 	struct frag_outfile *out;       /* the file itself, or the spool below */
+	const struct frag_trace *trace; /* borrowed: whose stacks are written */
 	struct frag_outfile spool;
 	struct frag_snap_list list;     /* what the part is */
 	uint64_t known;                 /* words that have their number: a bit each */
 	struct frag_snap_stack {
-		char *text;
+		char *text;             /* a tag that frames are made of */
 		uint64_t hash;
 		uint32_t length;
+		uint32_t number;        /* a stack of the trace; 0: it is a tag */
 	} *stacks;                      /* those that have one; the number of the first is fixed */
 	uint32_t stack_count, stack_capacity;
 	uint32_t oldest;                /* the next to lose its number, once all are given */
@@ -66,8 +68,9 @@ void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode);
 void frag_snap_text(struct frag_outfile *out, const char *text);
 
 /* Writes into `out`, or where that is NULL into a spool that lies beside `beside`. */
-int frag_snap_part_open(struct frag_snap_part *part, struct frag_outfile *out,
-			const struct frag_outfile *beside, struct frag_error *err);
+int frag_snap_part_open(struct frag_snap_part *part, const struct frag_trace *trace,
+			struct frag_outfile *out, const struct frag_outfile *beside,
+			struct frag_error *err);
 
 /* Appends what is in the spool, if there is one, and ends the list. */
 int frag_snap_part_end(struct frag_snap_part *part, struct frag_outfile *out,
@@ -90,11 +93,18 @@ char *frag_snap_words(struct frag_snap_part *part, char *p, enum frag_snap_word 
 char *frag_snap_pool(struct frag_snap_part *part, char *p, uint32_t pool);
 #define FRAG_SNAP_POOL_ROOM (FRAG_SNAP_WORD_ROOM + 2 * FRAG_PICKLE_ROOM)
 
+/* Who asked for a block: its tag, and its whole stack where the trace has it. */
+struct frag_snap_asker {
+	struct frag_text tag;   /* text NULL: nobody known */
+	uint32_t stack;         /* of the part's trace; 0: none */
+};
+
 /*
- * The frames that a tag is made of, with their key: "FILE:LINE NAME" is a frame,
- * " < " stands between two; anything else is a name. text NULL: there are none.
+ * Frames, with their key: those of the stack; else what the tag is made of:
+ * "FILE:LINE NAME" is a frame, " < " stands between two; anything else is a name.
  */
-char *frag_snap_frames(struct frag_snap_part *part, char *p, struct frag_text tag);
-size_t frag_snap_frames_room(struct frag_text tag);
+char *frag_snap_frames(struct frag_snap_part *part, char *p, const struct frag_snap_asker *asker);
+size_t frag_snap_frames_room(const struct frag_snap_part *part,
+			     const struct frag_snap_asker *asker);
 
 #endif
