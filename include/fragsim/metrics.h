@@ -53,11 +53,22 @@ struct frag_counts {
 enum frag_run_status { FRAG_RUN_OK, FRAG_RUN_OOM, FRAG_RUN_INTERRUPTED };
 const char *frag_run_status_name(enum frag_run_status status);
 
+/* Blocks of one stack among those of a tag. */
+struct frag_holder_stack {
+	char    *frames;        /* a line for each, the innermost first, as text of JSON */
+	uint64_t bytes, blocks;
+	uint64_t oldest;        /* step of birth */
+};
+#define FRAG_HOLDER_STACKS_MOST 3
+
 /* Who held memory at an OOM: live and pending blocks by tag. */
 struct frag_holder {
 	char    *tag;           /* NULL: blocks without one */
 	uint64_t bytes, blocks;
 	uint64_t oldest;        /* step of birth */
+	/* where whole stacks are asked for: the largest, and how many there are */
+	struct frag_holder_stack stacks[FRAG_HOLDER_STACKS_MOST];
+	uint32_t stack_count, all_stacks;
 };
 #define FRAG_HOLDERS_MOST 5
 

@@ -89,7 +89,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	struct frag_report report = {
 		.colour = frag_terminal_colour(columns), .columns = columns,
-		.summary = o->summary, .whole_tags = o->stacks == FRAG_STACKS_ALL,
+		.summary = o->summary,
 		.trace = frag_trace_info(trace), .runs = s->runs, .gpu = &s->gpu,
 	};
 	int rc;

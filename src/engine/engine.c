@@ -184,7 +184,8 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 
 	e->counts.allocs++;
 	*slot = (struct frag_slot){
-		.block = SLOT_EMPTY, .tag = ev->tag, .birth = ev->step, .device = ev->device,
+		.block = SLOT_EMPTY, .tag = ev->tag, .stack = step->stack, .birth = ev->step,
+		.device = ev->device,
 	};
 	if (!rq.bytes) {
 		step->placed = true;

@@ -9,7 +9,7 @@
 struct frag_slot {
 	frag_block block;       /* or one of the states below */
 	bool pending;           /* the block is; a policy may have freed it since */
-	uint32_t tag;
+	uint32_t tag, stack;    /* for frag_trace_tag(), frag_trace_frame() */
 	uint64_t birth;         /* step */
 	uint32_t device;        /* ordinal */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/grow.h"
 
 static void word_message(struct frag_oom *oom, const struct frag_engine *e, uint32_t device)
 {
@@ -77,17 +78,19 @@ static void word_advice(struct frag_oom *oom, const struct frag_metrics *m,
 		 m->fi, m->fi_device, end);
 }
 
-/* What the blocks of one tag hold. */
+/* What the blocks of one tag hold, or of one stack of a tag. */
 struct share {
 	uint64_t bytes, blocks, oldest;
-	uint32_t tag;
+	uint32_t tag, stack;
 };
 
 static int by_tag(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
-	return x->tag < y->tag ? -1 : x->tag > y->tag;
+	if (x->tag != y->tag)
+		return x->tag < y->tag ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -99,65 +102,189 @@ static int by_bytes(const void *a, const void *b)
 	return x->oldest < y->oldest ? -1 : x->oldest > y->oldest;
 }
 
-/* One share for each live block of the device. */
-static uint32_t list_blocks(struct share *shares, const struct frag_engine *e, uint32_t device,
-			    const struct frag_slot *slots, uint32_t slot_count)
+/* Whose blocks they are: those of a device. */
+struct blocks {
+	const struct frag_engine *engine;
+	uint32_t device;
+	const struct frag_slot *slots;
+	uint32_t slot_count;
+	const struct frag_trace *trace;
+};
+
+/* Of slot i, if it is one of them. */
+static bool find_block(const struct blocks *from, uint32_t i, struct frag_block_view *out)
 {
+	const struct frag_slot *slot = &from->slots[i];
+	const struct frag_heap *heap = from->engine->policy.heap;
+
+	if (slot->block >= SLOT_FIRST_STATE || slot->device != from->device
+	    || (slot->pending && !frag_heap_holds(heap, slot->block, i)))
+		return false;
+	*out = frag_heap_look(heap, slot->block);
+	return true;
+}
+
+/* One share for each of the live blocks. */
+static uint32_t list_blocks(struct share *shares, const struct blocks *from)
+{
+	struct frag_block_view block;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < slot_count; i++) {
-		if (slots[i].block >= SLOT_FIRST_STATE || slots[i].device != device
-		    || (slots[i].pending
-			&& !frag_heap_holds(e->policy.heap, slots[i].block, i)))
-			continue;
-		shares[n++] = (struct share){
-			.bytes = frag_heap_look(e->policy.heap, slots[i].block).bytes,
-			.blocks = 1, .oldest = slots[i].birth, .tag = slots[i].tag,
-		};
-	}
+	for (uint32_t i = 0; i < from->slot_count; i++)
+		if (find_block(from, i, &block))
+			shares[n++] = (struct share){
+				.bytes = block.bytes, .blocks = 1, .oldest = from->slots[i].birth,
+				.tag = from->slots[i].tag, .stack = from->slots[i].stack,
+			};
 	return n;
 }
 
-/* Sums shares of one tag; returns how many tags there are. */
-static uint32_t sum_by_tag(struct share *shares, uint32_t count)
+/* Sums the sorted shares of one tag, or of one stack, into `to`, which may be `from`. */
+static uint32_t sum(const struct share *from, uint32_t count, struct share *to, bool whole_tags)
 {
 	uint32_t n = 0;
 
-	qsort(shares, count, sizeof(*shares), by_tag);
 	for (uint32_t i = 0; i < count; i++) {
-		struct share *to = n ? &shares[n - 1] : NULL;
+		struct share *last = n ? &to[n - 1] : NULL;
 
-		if (!to || to->tag != shares[i].tag) {
-			shares[n++] = shares[i];
+		if (!last || last->tag != from[i].tag
+		    || (!whole_tags && last->stack != from[i].stack)) {
+			to[n++] = from[i];
 			continue;
 		}
-		to->bytes += shares[i].bytes;
-		to->blocks++;
-		if (shares[i].oldest < to->oldest)
-			to->oldest = shares[i].oldest;
+		last->bytes += from[i].bytes;
+		last->blocks += from[i].blocks;
+		if (from[i].oldest < last->oldest)
+			last->oldest = from[i].oldest;
 	}
 	return n;
 }
 
-static int name_holders(struct frag_oom *oom, const struct share *shares, uint32_t count,
+/* As between the quotes of JSON. Room: 6 for each byte, and 2. */
+static char *put_part(char *p, const char *text, size_t length)
+{
+	char *end = frag_put_json(p, text, length);
+
+	memmove(p, p + 1, (size_t)(end - p) - 2);
+	return end - 2;
+}
+
+/* "/home/me/model.py:42 forward", or of native code "name (library.so)". */
+static char *put_frame(char *p, const struct frag_frame *f)
+{
+	const char *file = f->file.text;
+	size_t length = f->file.length;
+
+	if (f->line) {
+		p = put_part(p, file, length);
+		*p++ = ':';
+		p = frag_put_u64(p, f->line);
+		*p++ = ' ';
+	}
+	p = put_part(p, f->name.text, f->name.length);
+	if (f->line || !length || *file == '?')
+		return p;
+	for (const char *slash; (slash = memchr(file, '/', length)) != NULL; file = slash + 1)
+		length -= (size_t)(slash + 1 - file);
+	*p++ = ' ';
+	*p++ = '(';
+	p = put_part(p, file, length);
+	*p++ = ')';
+	return p;
+}
+
+/* The frames of a stack, a line each; NULL where memory is short. */
+static char *put_frames(const struct frag_trace *trace, uint64_t at)
+{
+	uint32_t used = 0, capacity = 0, count = 0;
+	struct frag_frame frame;
+	char *text = NULL, *p;
+
+	while (count++ < FRAG_FRAMES_MOST && frag_trace_frame(trace, &at, &frame)) {
+		const uint64_t most = 6 * ((uint64_t)frame.file.length + frame.name.length);
+
+		if (!frag_grow(&text, &capacity, used + most + FRAG_NUMBER_ROOM + 16, 1)) {
+			free(text);
+			return NULL;
+		}
+		p = put_frame(text + used, &frame);
+		*p++ = '\n';
+		*p = '\0';
+		used = (uint32_t)(p - text);
+	}
+	return text;
+}
+
+/* The largest of the stacks that have the holder's tag, which stand side by side. */
+static bool name_stacks(struct frag_holder *holder, struct share *stacks, uint32_t count,
 			const struct frag_trace *trace)
 {
-	for (uint32_t i = 0; i < count && i < FRAG_HOLDERS_MOST; i++) {
-		struct frag_holder *holder = &oom->holders[oom->holder_count++];
-		struct frag_text tag = frag_trace_tag(trace, shares[i].tag);
+	qsort(stacks, count, sizeof(*stacks), by_bytes);
+	for (uint32_t i = 0; i < count; i++) {
+		struct frag_holder_stack *to = &holder->stacks[holder->stack_count];
 
-		*holder = (struct frag_holder){
-			.bytes = shares[i].bytes, .blocks = shares[i].blocks,
-			.oldest = shares[i].oldest,
-		};
-		if (!tag.text)
+		holder->all_stacks += stacks[i].stack != 0;
+		if (!stacks[i].stack || holder->stack_count == FRAG_HOLDER_STACKS_MOST)
 			continue;
-		holder->tag = malloc((size_t)tag.length * 6 + 3);
-		if (!holder->tag)
-			return -FRAG_ENOMEM;
-		*frag_put_json(holder->tag, tag.text, tag.length) = '\0';
+		*to = (struct frag_holder_stack){
+			.frames = put_frames(trace, stacks[i].stack), .bytes = stacks[i].bytes,
+			.blocks = stacks[i].blocks, .oldest = stacks[i].oldest,
+		};
+		if (!to->frames)
+			return false;
+		holder->stack_count++;
 	}
+	return true;
+}
+
+/* The share of a tag, and its stacks among these, which are sorted by tag. */
+static int name_holder(struct frag_holder *holder, const struct share *share,
+		       struct share *stacks, uint32_t count, const struct frag_trace *trace)
+{
+	const struct frag_text tag = frag_trace_tag(trace, share->tag);
+	uint32_t first = 0, end;
+
+	*holder = (struct frag_holder){
+		.bytes = share->bytes, .blocks = share->blocks, .oldest = share->oldest,
+	};
+	while (stacks[first].tag != share->tag)
+		first++;
+	for (end = first; end < count && stacks[end].tag == share->tag;)
+		end++;
+	if (!name_stacks(holder, stacks + first, end - first, trace))
+		return -FRAG_ENOMEM;
+	if (!tag.text)
+		return 0;
+	holder->tag = malloc((size_t)tag.length * 6 + 3);
+	if (!holder->tag)
+		return -FRAG_ENOMEM;
+	*frag_put_json(holder->tag, tag.text, tag.length) = '\0';
 	return 0;
+}
+
+/* Who holds these blocks: by tag, and within a tag by stack. */
+static int find_holders(struct frag_holder *holders, uint32_t *count, const struct blocks *from)
+{
+	struct share *stacks = malloc(2 * ((size_t)from->slot_count + 1) * sizeof(*stacks));
+	struct share *tags = stacks + from->slot_count + 1;
+	uint32_t stack_count, tag_count;
+	int rc = 0;
+
+	if (!stacks)
+		return -FRAG_ENOMEM;
+	stack_count = list_blocks(stacks, from);
+	if (stack_count)
+		qsort(stacks, stack_count, sizeof(*stacks), by_tag);
+	stack_count = sum(stacks, stack_count, stacks, false);
+	tag_count = sum(stacks, stack_count, tags, true);
+	if (tag_count)
+		qsort(tags, tag_count, sizeof(*tags), by_bytes);
+	for (uint32_t i = 0; i < tag_count && i < FRAG_HOLDERS_MOST && !rc; i++) {
+		rc = name_holder(&holders[i], &tags[i], stacks, stack_count, from->trace);
+		*count = i + 1;
+	}
+	free(stacks);
+	return rc;
 }
 
 int frag_oom_explain(struct frag_oom *oom, const struct frag_engine *e, uint32_t device,
@@ -165,19 +292,16 @@ int frag_oom_explain(struct frag_oom *oom, const struct frag_engine *e, uint32_t
 		     const struct frag_trace *trace, struct frag_error *err)
 {
 	const struct frag_metrics *m = &e->tally.now;
-	struct share *shares = malloc(((size_t)slot_count + 1) * sizeof(*shares));
-	uint32_t count;
+	struct blocks from = {
+		.engine = e, .device = device, .slots = slots, .slot_count = slot_count,
+		.trace = trace,
+	};
 	int rc;
 
-	if (!shares)
-		return frag_fail_nomem(err);
 	oom->tried = frag_heap_books(e->policy.heap)->tried;
 	oom->fragmentation = (int64_t)m->free + m->device_free >= (int64_t)oom->tried;
 	word_message(oom, e, device);
 	word_advice(oom, m, &e->device);
-	count = sum_by_tag(shares, list_blocks(shares, e, device, slots, slot_count));
-	qsort(shares, count, sizeof(*shares), by_bytes);
-	rc = name_holders(oom, shares, count, trace);
-	free(shares);
+	rc = find_holders(oom->holders, &oom->holder_count, &from);
 	return rc ? frag_fail_nomem(err) : 0;
 }

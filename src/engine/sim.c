@@ -137,8 +137,8 @@ static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *e
 	if (!r->ooms)
 		return frag_fail_nomem(err);
 	oom = &r->ooms[r->oom_count++];
-	rc = frag_oom_explain(oom, &sim->engines[d], d, sim->slots, sim->slot_count, sim->trace,
-			      err);
+	rc = frag_oom_explain(oom, &sim->engines[d], d, sim->slots, sim->slot_count,
+			      sim->trace, err);
 	if (rc)
 		return rc;
 	oom->step = ev ? ev->step : 0;
@@ -213,11 +213,11 @@ static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step
 	return tell(sim, d, step, err);
 }
 
-static int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
+static int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev, uint32_t stack,
 		   struct frag_error *err)
 {
 	struct frag_engine *e = &sim->engines[d];
-	struct frag_step step = { .event = ev, .device = d };
+	struct frag_step step = { .event = ev, .device = d, .stack = stack };
 	int rc;
 
 	if (e->stopped)
@@ -240,7 +240,7 @@ static int step_everywhere(struct frag_sim *sim, const struct frag_event *ev,
 	int rc = 0;
 
 	for (uint32_t d = 0; d < sim->device_count && !rc; d++)
-		rc = step_on(sim, d, ev, err);
+		rc = step_on(sim, d, ev, 0, err);
 	return rc;
 }
 
@@ -287,16 +287,20 @@ static int make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err
 	return 0;
 }
 
-static inline int feed(struct frag_sim *sim, const struct frag_event *ev, struct frag_error *err)
+static inline int feed(struct frag_sim *sim, const struct frag_batch *batch, uint32_t i,
+		       struct frag_error *err)
 {
+	const struct frag_event *ev = &batch->events[i];
+
 	if (ev->op == FRAG_OP_ALLOC && ev->slot >= sim->slot_count) {
 		int rc = make_slot(sim, ev->slot, err);
 
 		if (rc)
 			return rc;
 	}
-	return ev->device == FRAG_ALL ? step_everywhere(sim, ev, err)
-				      : step_on(sim, ev->device, ev, err);
+	return ev->device == FRAG_ALL
+		? step_everywhere(sim, ev, err)
+		: step_on(sim, ev->device, ev, batch->stacks ? batch->stacks[i] : 0, err);
 }
 
 /*
@@ -326,12 +330,12 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 	if (!sim->fed) {
 		sim->fed = true;
 		if (!rc && batch->count)
-			rc = feed(sim, &batch->events[i++], err);
+			rc = feed(sim, batch, i++, err);
 		stop_refused(sim);
 	}
 	for (; i < batch->count && !rc && !frag_sim_stopped(sim); i++) {
 		look_ahead(sim, batch, i);
-		rc = feed(sim, &batch->events[i], err);
+		rc = feed(sim, batch, i, err);
 	}
 	return rc;
 }

@@ -11,12 +11,21 @@ const char *frag_run_status_name(enum frag_run_status status)
 	return names[status];
 }
 
+static void holder_fini(struct frag_holder *holder)
+{
+	for (uint32_t i = 0; i < holder->stack_count; i++)
+		free(holder->stacks[i].frames);
+	free(holder->tag);
+}
+
 void frag_result_fini(struct frag_result *result)
 {
 	for (uint32_t i = 0; i < result->oom_count; i++) {
-		for (uint32_t k = 0; k < result->ooms[i].holder_count; k++)
-			free(result->ooms[i].holders[k].tag);
-		free(result->ooms[i].id);
+		struct frag_oom *oom = &result->ooms[i];
+
+		for (uint32_t k = 0; k < oom->holder_count; k++)
+			holder_fini(&oom->holders[k]);
+		free(oom->id);
 	}
 	for (uint32_t i = 0; i < result->mark_count; i++)
 		free(result->marks[i].name);

@@ -262,17 +262,51 @@ static void print_wrapped(const struct frag_report *r, const char *head, const c
 	}
 }
 
+/* Frames are not wrapped: who looks for one wants its line in one piece. */
+static void print_frames(const char *frames, FILE *f)
+{
+	while (*frames) {
+		size_t n = strcspn(frames, "\n");
+
+		fprintf(f, "%14s%.*s\n", "", (int)n, frames);
+		frames += n + 1;
+	}
+}
+
+static void print_stacks(const struct frag_holder *holder, FILE *f)
+{
+	uint64_t bytes = holder->bytes, blocks = holder->blocks;
+	char size[FRAG_NUMBER_ROOM];
+
+	for (uint32_t i = 0; i < holder->stack_count; i++) {
+		const struct frag_holder_stack *stack = &holder->stacks[i];
+
+		/* one that all of them have needs no figures of its own */
+		if (stack->blocks != holder->blocks)
+			fprintf(f, "%12s%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
+				":\n", "", frag_size_text(size, stack->bytes), stack->blocks,
+				stack->blocks == 1 ? "" : "s", stack->oldest);
+		print_frames(stack->frames, f);
+		bytes -= stack->bytes;
+		blocks -= stack->blocks;
+	}
+	if (holder->stack_count && blocks)
+		fprintf(f, "%12s%s in %" PRIu64 " block%s of other stacks, %u in all\n", "",
+			frag_size_text(size, bytes), blocks, blocks == 1 ? "" : "s",
+			holder->all_stacks);
+}
+
 static void print_holder(const struct frag_report *r, const struct frag_holder *holder,
 			 const char *head, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM], text[4096];
+	char size[FRAG_NUMBER_ROOM], text[512];
 
 	snprintf(text, sizeof(text), "%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
-		 ", %.*s", frag_size_text(size, holder->bytes), holder->blocks,
+		 ", %.60s", frag_size_text(size, holder->bytes), holder->blocks,
 		 holder->blocks == 1 ? "" : "s", holder->oldest,
-		 r->whole_tags ? (int)sizeof(text) : 60,
 		 holder->tag ? holder->tag : "without a tag");
 	print_wrapped(r, head, text, f);
+	print_stacks(holder, f);
 }
 
 static void print_oom(const struct frag_report *r, const struct frag_oom *oom, FILE *f)

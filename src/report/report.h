@@ -21,7 +21,6 @@ struct frag_report {
 	const struct frag_trace_info *trace;
 	const struct frag_report_run *runs;
 	uint32_t run_count;
-	bool whole_tags;        /* a tag may be a whole stack: do not cut it */
 	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */

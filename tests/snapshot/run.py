@@ -300,13 +300,6 @@ def words():
          held(), ['held: 5.00 MiB in 1 block, the oldest from step 0, "model.py:42 forward"'])
     same("--stacks none", held("--stacks", "none"),
          ["held: 5.00 MiB in 1 block, the oldest from step 0, without a tag"])
-    ok(held("--stacks", "all") and "functional.py:7 empty < model.py:42 forward < train.py:9"
-       in held("--stacks", "all")[0], "--stacks all", held("--stacks", "all"))
-    path = os.path.join(FOLDER.name, "whole.fsb")
-    call("convert", "-q", "--stacks", "all", NAME, name=path)
-    rc, out, err = call("convert", "-q", path, name="-")
-    ok('functional.py:7 empty < model.py:42 forward < train.py:9' in out,
-       "convert --stacks all keeps them in the binary form", out, err)
 
     log = Log().segment(LARGE, 20 * M).alloc(LARGE, 5 * M).add("oom", 3 * M, 30 * M)
     log.free(LARGE, 5 * M)

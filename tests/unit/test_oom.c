@@ -6,6 +6,7 @@
 
 #include "support/faulty_device.h"
 #include "support/play.h"
+#include "support/records.h"
 #include "support/unit.h"
 
 #define KIB UINT64_C(1024)
@@ -186,6 +187,93 @@ static void test_holders(void **state)
 	play_close(&p);
 }
 
+/* Stack 10 n + m is the frames n and m, of which a file and a line belong to the odd ones. */
+static void stacked_frame(void *state, uint64_t *at, struct frag_frame *frame)
+{
+	static const char *const names[] = { "", "f", "g \"h\"", "main", "native" };
+	static const char *const files[] = { "", "/home/me/a.py", "/lib/libg.so", "b.py", "??" };
+	const uint64_t n = *at >= 10 ? *at / 10 : *at;
+
+	(void)state;
+	*frame = (struct frag_frame){
+		.name = records_text(names[n]), .file = records_text(files[n]),
+		.line = n % 2 ? n * 11 : 0,
+	};
+	*at = *at >= 10 ? *at % 10 : 0;
+}
+
+#define STACKED(name, bytes, what, on)                                        \
+	{ RECORD_OF(FRAG_OP_ALLOC, FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_TAG \
+		    | FRAG_HAS_STACK),                                        \
+	  .id = { .number = name }, .size = bytes, .stack = on,               \
+	  .tag = { what, sizeof(what) - 1 } }
+
+static void run_stacked(enum frag_stacks stacks, struct frag_sim **sim, struct frag_trace **trace)
+{
+	static const struct frag_record all[] = {
+		STACKED(1, 100, "t", 13), STACKED(2, 300, "t", 23), STACKED(3, 150, "t", 13),
+		STACKED(4, 20, "t", 4), STACKED(5, 10, "t", 3), STACKED(6, 9000, "u", 13),
+		ALLOC_TAGGED(7, 40, "t"), STACKED(8, 9000, "u", 13),
+	};
+	static struct records records;
+	const struct frag_trace_options options = { .stacks = stacks };
+	const struct frag_choice choice = play_choose("direct");
+	struct frag_source_ops ops = records_source;
+	static struct frag_source_ops kept;
+	struct frag_batch batch;
+	struct frag_error err;
+
+	ops.frame = stacked_frame;
+	kept = ops;
+	records = (struct records){ .records = all, .count = LENGTH(all) };
+	assert_int_equal(frag_trace_from(trace, &kept, &records, &small, 1, &options, &err), 0);
+	assert_int_equal(frag_sim_new(sim, &choice, *trace, NULL, &err), 0);
+	do {
+		assert_int_equal(frag_trace_next(*trace, &batch, &err), 0);
+		assert_int_equal(frag_sim_feed(*sim, &batch, &err), 0);
+	} while (batch.count);
+}
+
+/* Of one tag the three stacks that hold the most, each with its frames; no stack is none. */
+static void test_stacks(void **state)
+{
+	static const struct {
+		const char *frames;
+		uint64_t bytes, blocks, oldest;
+	} want[] = {
+		{ "g \\\"h\\\" (libg.so)\nb.py:33 main\n", 300, 1, 1 },
+		{ "/home/me/a.py:11 f\nb.py:33 main\n", 250, 2, 0 },
+		{ "native\n", 20, 1, 3 },
+	};
+	const struct frag_holder *holder;
+	struct frag_trace *trace;
+	struct frag_sim *sim;
+	uint32_t devices;
+
+	(void)state;
+	run_stacked(FRAG_STACKS_ALL, &sim, &trace);
+	holder = &frag_sim_results(sim, false, &devices)->ooms[0].holders[1];
+	assert_string_equal(holder->tag, "\"t\"");
+	assert_int_equal(holder->bytes, 620);
+	assert_int_equal(holder->all_stacks, 4);
+	assert_int_equal(holder->stack_count, LENGTH(want));
+	for (uint32_t i = 0; i < LENGTH(want); i++) {
+		assert_string_equal(holder->stacks[i].frames, want[i].frames);
+		assert_int_equal(holder->stacks[i].bytes, want[i].bytes);
+		assert_int_equal(holder->stacks[i].blocks, want[i].blocks);
+		assert_int_equal(holder->stacks[i].oldest, want[i].oldest);
+	}
+	frag_sim_del(sim);
+	frag_trace_close(trace);
+
+	run_stacked(FRAG_STACKS_TOP, &sim, &trace);
+	holder = &frag_sim_results(sim, false, &devices)->ooms[0].holders[1];
+	assert_int_equal(holder->bytes, 620);
+	assert_int_equal(holder->stack_count, 0);
+	frag_sim_del(sim);
+	frag_trace_close(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_cause),
 		cmocka_unit_test(test_unlimited),
 		cmocka_unit_test(test_holders),
+		cmocka_unit_test(test_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
