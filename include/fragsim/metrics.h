@@ -72,6 +72,17 @@ struct frag_holder {
 };
 #define FRAG_HOLDERS_MOST 5
 
+/* The least that had to be freed for the request, and who held it. */
+struct frag_hole {
+	uint64_t live;          /* bytes of it */
+	uint64_t bytes;         /* that come of it in one piece; 0: nothing would do */
+	uint64_t offset;
+	uint32_t segment;       /* ordinal */
+	bool whole;             /* the segment could be given back then */
+	struct frag_holder holders[FRAG_HOLDERS_MOST];
+	uint32_t holder_count;
+};
+
 struct frag_oom {
 	uint64_t step;
 	char    *id;            /* as JSON: 7 or "text"; NULL: none */
@@ -82,6 +93,7 @@ struct frag_oom {
 	char     advice[512];   /* and for a person */
 	struct frag_holder holders[FRAG_HOLDERS_MOST];  /* the largest first */
 	uint32_t holder_count;
+	struct frag_hole hole;
 };
 #define FRAG_OOMS_MOST 100
 

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/grow.h"
+#include "engine/hole.h"
 
 static void word_message(struct frag_oom *oom, const struct frag_engine *e, uint32_t device)
 {
@@ -102,10 +103,11 @@ static int by_bytes(const void *a, const void *b)
 	return x->oldest < y->oldest ? -1 : x->oldest > y->oldest;
 }
 
-/* Whose blocks they are: those of a device. */
+/* Whose blocks they are: those of a device, or of a part of one of its segments. */
 struct blocks {
 	const struct frag_engine *engine;
 	uint32_t device;
+	const struct frag_window *window;       /* NULL: all */
 	const struct frag_slot *slots;
 	uint32_t slot_count;
 	const struct frag_trace *trace;
@@ -116,12 +118,14 @@ static bool find_block(const struct blocks *from, uint32_t i, struct frag_block_
 {
 	const struct frag_slot *slot = &from->slots[i];
 	const struct frag_heap *heap = from->engine->policy.heap;
+	const struct frag_window *w = from->window;
 
 	if (slot->block >= SLOT_FIRST_STATE || slot->device != from->device
 	    || (slot->pending && !frag_heap_holds(heap, slot->block, i)))
 		return false;
 	*out = frag_heap_look(heap, slot->block);
-	return true;
+	return !w || (out->segment == w->segment && out->offset >= w->offset
+		      && out->offset - w->offset < w->bytes);
 }
 
 /* One share for each of the live blocks. */
@@ -287,7 +291,45 @@ static int find_holders(struct frag_holder *holders, uint32_t *count, const stru
 	return rc;
 }
 
+/* What the device has left, with what could be given back. */
+static uint64_t left_over(const struct frag_engine *e)
+{
+	const struct frag_metrics *m = &e->tally.now;
+	const struct frag_device *d = &e->device;
+	uint64_t left = UINT64_MAX;
+
+	if (m->limited)
+		left = m->device_free > 0 ? (uint64_t)m->device_free : 0;
+	if (d->limit != UINT64_MAX && (d->limit < d->used || d->limit - d->used < left))
+		left = d->limit > d->used ? d->limit - d->used : 0;
+	return left == UINT64_MAX ? left : left + m->releasable;
+}
+
+/* What would have to be freed at least, and whose that is. */
+static int find_hole(struct frag_hole *hole, const struct frag_event *ev, struct blocks *from)
+{
+	const struct frag_heap *heap = from->engine->policy.heap;
+	struct frag_window w;
+	struct frag_wish wish = {
+		.tried = frag_heap_books(heap)->tried, .left = left_over(from->engine),
+	};
+
+	if (!ev)
+		return 0;
+	wish.bytes = ev->bytes;
+	wish.pool = ev->pool;
+	if (!frag_window_find(heap, &wish, &w))
+		return 0;
+	*hole = (struct frag_hole){
+		.bytes = w.bytes, .live = w.live, .segment = w.ordinal, .offset = w.offset,
+		.whole = w.whole,
+	};
+	from->window = &w;
+	return find_holders(hole->holders, &hole->holder_count, from);
+}
+
 int frag_oom_explain(struct frag_oom *oom, const struct frag_engine *e, uint32_t device,
+		     const struct frag_event *ev,
 		     const struct frag_slot *slots, uint32_t slot_count,
 		     const struct frag_trace *trace, struct frag_error *err)
 {
@@ -303,5 +345,7 @@ int frag_oom_explain(struct frag_oom *oom, const struct frag_engine *e, uint32_t
 	word_message(oom, e, device);
 	word_advice(oom, m, &e->device);
 	rc = find_holders(oom->holders, &oom->holder_count, &from);
+	if (!rc && oom->fragmentation && !m->opaque)
+		rc = find_hole(&oom->hole, ev, &from);
 	return rc ? frag_fail_nomem(err) : 0;
 }

@@ -137,7 +137,7 @@ static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *e
 	if (!r->ooms)
 		return frag_fail_nomem(err);
 	oom = &r->ooms[r->oom_count++];
-	rc = frag_oom_explain(oom, &sim->engines[d], d, sim->slots, sim->slot_count,
+	rc = frag_oom_explain(oom, &sim->engines[d], d, ev, sim->slots, sim->slot_count,
 			      sim->trace, err);
 	if (rc)
 		return rc;

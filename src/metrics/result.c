@@ -25,6 +25,8 @@ void frag_result_fini(struct frag_result *result)
 
 		for (uint32_t k = 0; k < oom->holder_count; k++)
 			holder_fini(&oom->holders[k]);
+		for (uint32_t k = 0; k < oom->hole.holder_count; k++)
+			holder_fini(&oom->hole.holders[k]);
 		free(oom->id);
 	}
 	for (uint32_t i = 0; i < result->mark_count; i++)

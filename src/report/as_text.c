@@ -309,6 +309,26 @@ static void print_holder(const struct frag_report *r, const struct frag_holder *
 	print_stacks(holder, f);
 }
 
+/* The least that would have to be freed, and who holds that. */
+static void print_hole(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
+{
+	char size[FRAG_NUMBER_ROOM], live[FRAG_NUMBER_ROOM], text[256];
+
+	if (!hole->bytes)
+		return;
+	frag_size_text(size, hole->bytes);
+	frag_size_text(live, hole->live);
+	if (hole->whole)
+		snprintf(text, sizeof(text), "%s, which would give back segment %u, %s", live,
+			 hole->segment, size);
+	else
+		snprintf(text, sizeof(text), "%s, which would leave %s in one piece in segment %u"
+			 " from byte %" PRIu64 " on", live, size, hole->segment, hole->offset);
+	print_wrapped(r, "    least to free: ", text, f);
+	for (uint32_t i = 0; i < hole->holder_count; i++)
+		print_holder(r, &hole->holders[i], "          ", f);
+}
+
 static void print_oom(const struct frag_report *r, const struct frag_oom *oom, FILE *f)
 {
 	fprintf(f, "  %sOOM at step %" PRIu64 "%s", ink(r, INK_RED), oom->step, ink(r, INK_PLAIN));
@@ -319,6 +339,7 @@ static void print_oom(const struct frag_report *r, const struct frag_oom *oom, F
 	print_wrapped(r, "    ", oom->advice, f);
 	for (uint32_t i = 0; i < oom->holder_count; i++)
 		print_holder(r, &oom->holders[i], i ? "          " : "    held: ", f);
+	print_hole(r, &oom->hole, f);
 }
 
 static void print_run(const struct frag_report *r, const struct frag_report_run *run, FILE *f)

@@ -187,6 +187,50 @@ static void test_holders(void **state)
 	play_close(&p);
 }
 
+/* What was the least to be freed: 4 KiB were tried for 3, and 2 KiB are the device's. */
+static void test_hole(void **state)
+{
+	static const struct frag_record two[] = { TWO_HOLES, ALLOC(5, 3 * KIB) };
+	static const struct frag_record large[] = { TWO_HOLES, ALLOC(5, 6 * KIB) };
+	/* 4 KiB of the device, 512 bytes in one segment and 1 KiB in the other; 8 are tried */
+	static const struct frag_record far[] = {
+		ALLOC_TAGGED(1, KIB, "more"), ALLOC(2, 3 * KIB), ALLOC_TAGGED(3, 512, "pin"),
+		ALLOC(4, 3584), FREE(2), FREE(4), ALLOC(5, 5 * KIB),
+	};
+	static const struct frag_device_figures twelve = { .total = 12 * KIB, .granularity = 1 };
+	const struct frag_hole *hole;
+	struct play p;
+
+	(void)state;
+	faulty_begin(0, 0);
+	hole = &play(&p, "bestfit:segment=4K", two, LENGTH(two), &small)->hole;
+	assert_false(hole->whole);
+	assert_int_equal(hole->segment, 0);
+	assert_int_equal(hole->offset, 0);
+	assert_int_equal(hole->bytes, 4 * KIB);
+	assert_int_equal(hole->live, 2 * KIB);
+	assert_int_equal(hole->holder_count, 1);
+	assert_string_equal(hole->holders[0].tag, "\"b\"");
+	assert_int_equal(hole->holders[0].bytes, 2 * KIB);
+	assert_int_equal(hole->holders[0].blocks, 1);
+	assert_int_equal(hole->holders[0].oldest, 1);
+	play_close(&p);
+
+	faulty_begin(0, 0);
+	hole = &play(&p, "bestfit:segment=4K", large, LENGTH(large), &small)->hole;
+	assert_int_equal(hole->bytes, 0);
+	play_close(&p);
+
+	faulty_begin(0, 0);
+	hole = &play(&p, "bestfit:segment=4K", far, LENGTH(far), &twelve)->hole;
+	assert_true(hole->whole);
+	assert_int_equal(hole->segment, 1);
+	assert_int_equal(hole->bytes, 4 * KIB);
+	assert_int_equal(hole->live, 512);
+	assert_string_equal(hole->holders[0].tag, "\"pin\"");
+	play_close(&p);
+}
+
 /* Stack 10 n + m is the frames n and m, of which a file and a line belong to the odd ones. */
 static void stacked_frame(void *state, uint64_t *at, struct frag_frame *frame)
 {
@@ -282,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_cause),
 		cmocka_unit_test(test_unlimited),
 		cmocka_unit_test(test_holders),
+		cmocka_unit_test(test_hole),
 		cmocka_unit_test(test_stacks),
 	};
 
