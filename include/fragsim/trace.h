@@ -207,6 +207,8 @@ struct frag_device_figures {
 struct frag_trace_options {
 	bool lenient;           /* skip and count events that are bad in themselves */
 	bool records;           /* batches give the records as well */
+	bool meta;              /* info.meta also where a file has it behind the events, at the
+				 * price of reading it twice */
 	enum frag_stacks stacks;        /* what is told of a source that has whole stacks */
 	struct frag_log log;    /* warnings */
 };

@@ -62,7 +62,8 @@ static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *er
 static int tell(struct info *info, const char *path, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.lenient = info->lenient, .log = { .warn = frag_warn, .ctx = &info->quiet },
+		.lenient = info->lenient, .meta = true,
+		.log = { .warn = frag_warn, .ctx = &info->quiet },
 	};
 	struct frag_survey survey;
 	struct found found = { .survey = &survey };

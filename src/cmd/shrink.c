@@ -106,7 +106,7 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 static int shrink(struct shrink *s, const char *from, const char *to, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.lenient = s->rewrite.lenient, .records = true,
+		.lenient = s->rewrite.lenient, .records = true, .meta = true,
 		.log = { .warn = frag_warn, .ctx = &s->rewrite.quiet },
 	};
 	struct frag_trace *trace;

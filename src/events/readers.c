@@ -43,8 +43,8 @@ static const struct frag_reader *ask(const struct frag_input *in)
 	return NULL;
 }
 
-int frag_reading_open(struct frag_reading *out, const char *path, const struct frag_log *log,
-		      struct frag_error *err)
+int frag_reading_open(struct frag_reading *out, const char *path, bool any_meta,
+		      const struct frag_log *log, struct frag_error *err)
 {
 	const struct frag_reader *reader;
 	struct frag_input in;
@@ -60,7 +60,7 @@ int frag_reading_open(struct frag_reading *out, const char *path, const struct f
 		frag_input_close(&in);
 		return rc;
 	}
-	*out = (struct frag_reading){ .form = reader->name };
+	*out = (struct frag_reading){ .form = reader->name, .any_meta = any_meta };
 	return reader->open(out, &in, log, err);
 }
 

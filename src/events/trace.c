@@ -111,7 +111,8 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 {
 	const struct frag_log silent = { .warn = NULL };
 	struct frag_reading r;
-	int rc = frag_reading_open(&r, path, options ? &options->log : &silent, err);
+	int rc = frag_reading_open(&r, path, options && options->meta,
+				   options ? &options->log : &silent, err);
 
 	if (rc)
 		return rc;

@@ -35,6 +35,7 @@ struct native {
 	bool expect_event;      /* object form: behind a comma */
 	bool looked_behind;     /* members behind the events are known already */
 	bool open_header;       /* they are not, and could not be looked at (a pipe) */
+	bool any_meta;          /* they are wanted for the sake of meta alone */
 };
 
 static const char *here(struct native *n)
@@ -242,6 +243,15 @@ static int check_header(struct native *n, struct frag_error *err)
 #define ALL_BEFORE (FRAG_HEADER_FORMAT | FRAG_HEADER_VERSION)
 #define ANY_DEVICE (FRAG_HEADER_DEVICE | FRAG_HEADER_DEVICES)
 
+/* Is all there that may be needed before the first event? */
+static bool has_all(const struct native *n)
+{
+	uint32_t members = n->header.members;
+
+	return (members & ALL_BEFORE) == ALL_BEFORE && members & ANY_DEVICE
+	       && (members & FRAG_HEADER_META || !n->any_meta || !n->in.rewindable);
+}
+
 /* The object form, n->at behind the bracket of `events`. */
 static int begin_object(struct native *n, struct frag_error *err)
 {
@@ -251,7 +261,7 @@ static int begin_object(struct native *n, struct frag_error *err)
 	int rc;
 
 	n->form = OBJECT;
-	if ((members & ALL_BEFORE) == ALL_BEFORE && members & ANY_DEVICE)
+	if (has_all(n))
 		return check_header(n, err);
 	if (!n->in.rewindable) {
 		n->open_header = true;
@@ -539,6 +549,7 @@ static int native_open(struct frag_reading *out, struct frag_input *in,
 		return frag_fail_nomem(err);
 	}
 	n->in = *in;
+	n->any_meta = out->any_meta;
 	n->scratch = malloc(n->in.capacity);
 	n->scratch_size = n->in.capacity;
 	rc = n->scratch ? begin(n, err) : frag_fail_nomem(err);

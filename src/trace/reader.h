@@ -28,6 +28,7 @@ struct frag_reading {
 	const struct frag_device_figures *devices;      /* borrowed from state */
 	uint32_t device_count;  /* at least 1 */
 	struct frag_text meta;  /* a JSON object, borrowed likewise; NULL: none */
+	bool any_meta;          /* before it is opened: meta is wanted from wherever it stands */
 };
 
 struct frag_reader {

@@ -110,7 +110,7 @@ static int decode(const char *path, struct bench_subject *s, struct bench_sample
 	uint64_t begin = bench_now(), bytes = 0;
 	const struct frag_log log = { .warn = NULL };
 	struct frag_reading r;
-	int rc = frag_reading_open(&r, path, &log, err);
+	int rc = frag_reading_open(&r, path, false, &log, err);
 
 	if (rc)
 		return rc;

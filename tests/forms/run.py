@@ -330,6 +330,19 @@ def test_round_trips() -> None:
         if len(told) != 1:
             faults.append(f'content: {told}')
         report(f'there and back: {title}', faults)
+    meta = {'from': [1, 'b']}
+    late = json.dumps({'format': 'fragsim-trace', 'version': 1, 'device': {'total_bytes': 9},
+                       'events': [alloc(1, 5)], 'meta': meta})
+    head, got, told = events(late)
+    faults = [] if (head.get('meta'), got, told) == (meta, [alloc(1, 5)], '') else [head, got, told]
+    for name in ('late.fsb', 'late.json.gz', 'late.ndjson'):
+        fragsim('convert', 'in', name)
+        if f'meta: {json.dumps(meta)}' not in fragsim('info', name).stdout.decode():
+            faults.append(f'{name} has lost it')
+    head = json.loads(fragsim('convert', '-', '-', stdin=late.encode()).stdout.splitlines()[0])
+    if 'meta' in head:
+        faults.append(f'of a pipe: {head}')
+    report('a meta behind the events is kept, of a file', faults)
     gz = Path('b.ndjson.gz').read_bytes()
     report('gzip without a time and a name', [] if gz[3:8] == b'\0' * 5 else [gz[:12]])
     size = len(Path('c.fsb').read_bytes())
