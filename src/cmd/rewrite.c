@@ -71,7 +71,7 @@ static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	bool last = false;
 	int rc = r->head ? r->head(r->ctx, &head, err) : 0;
 
-	sink->trace = trace;
+	sink->trace = r->stacks == FRAG_STACKS_ALL ? trace : NULL;
 	rc = rc ? rc : sink->ops->begin(sink, &head, err);
 	while (!rc) {
 		rc = frag_trace_next(trace, &batch, err);
