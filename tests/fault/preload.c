@@ -1,8 +1,8 @@
 /*
  * preload.c - a library to be loaded before all others, in which one call fails.
  *
- * FAULT_CALL names the kind: alloc (malloc, calloc, realloc), read, write,
- * rename, open (of a file beside another) or thread; shrink and garble are reads
+ * FAULT_CALL names the kind: alloc (malloc, calloc, realloc, posix_memalign), read,
+ * write, rename, open (of a file beside another) or thread; shrink and garble are reads
  * before which the file loses its second half, or gets other bytes in its middle;
  * once and twice are reads, writes, openings and renamings before which so many
  * SIGINT come.
@@ -27,6 +27,7 @@
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *old);
 
 static const char *kind;
@@ -122,6 +123,19 @@ void *realloc(void *old, size_t size)
 		return counted(block);
 	__atomic_sub_fetch(&live, !block && !size, __ATOMIC_RELAXED);
 	return block;
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size)
+{
+	void *block;
+
+	if (fails("alloc", ENOMEM))
+		return ENOMEM;
+	block = counted(__libc_memalign(alignment, size));
+	if (!block)
+		return ENOMEM;
+	*out = block;
+	return 0;
 }
 
 void free(void *block)
