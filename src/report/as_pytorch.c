@@ -13,30 +13,36 @@ static void print_rule(char c, FILE *f)
 	fputs("|\n", f);
 }
 
-/* The unit follows from `scale`, the figure of all pools, so that a column has one. */
-static void print_bytes(int64_t n, int64_t scale, FILE *f)
+/*
+ * Divides n by step as often as brings `scale`, the figure of all pools, below three
+ * quarters of step squared, so that a column has one unit. How often: the unit.
+ */
+static int divide(int64_t *n, int64_t scale, int64_t step, int most)
 {
-	static const char *const units[] = { "B  ", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	const double bound = 0.75 * (double)(step * step);
 	double rest = (double)scale;
 	int unit = 0;
 
-	for (; unit < 5 && rest >= 768 * 1024; unit++) {
-		n /= 1024;
-		rest /= 1024;
+	for (; unit < most && rest >= bound; unit++) {
+		*n /= step;
+		rest /= (double)step;
 	}
+	return unit;
+}
+
+static void print_bytes(int64_t n, int64_t scale, FILE *f)
+{
+	static const char *const units[] = { "B  ", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	const int unit = divide(&n, scale, 1024, 5);
+
 	fprintf(f, " | %6" PRId64 " %s", n, units[unit]);
 }
 
 static void print_count(int64_t n, int64_t scale, FILE *f)
 {
 	static const char units[] = " KM";
-	double rest = (double)scale;
-	int unit = 0;
+	const int unit = divide(&n, scale, 1000, 2);
 
-	for (; unit < 2 && rest >= 750 * 1000; unit++) {
-		n /= 1000;
-		rest /= 1000;
-	}
 	fprintf(f, " | %7" PRId64 " %c ", n, units[unit]);
 }
 

@@ -67,14 +67,18 @@ static void put_distribution(FILE *f, const char *key, const struct frag_distrib
 	fprintf(f, "\"severe_steps\": %" PRIu64 "},\n", d->severe_steps);
 }
 
+/* A member; *before is what stands before the next one. */
+static void put_number(FILE *f, const char **before, const char *key, uint64_t value)
+{
+	fprintf(f, "%s\"%s\": %" PRIu64, *before, key, value);
+	*before = ", ";
+}
+
 static void put_counts(FILE *f, const struct frag_counts *counts)
 {
-	const char *before = "";
+	const char *before = "     \"counts\": {";
 
-	fputs("     \"counts\": {", f);
-#define X(name)                                                         \
-	fprintf(f, "%s\"" #name "\": %" PRIu64, before, counts->name);  \
-	before = ", ";
+#define X(name) put_number(f, &before, #name, counts->name);
 	FRAG_COUNTS(X)
 #undef X
 	fputs("},\n", f);
@@ -82,14 +86,11 @@ static void put_counts(FILE *f, const struct frag_counts *counts)
 
 static void put_modelled(FILE *f, const struct frag_modelled *m)
 {
-	const char *before = "";
+	const char *before = "     \"modelled\": {";
 
 	if (!m->there)
 		return;
-	fputs("     \"modelled\": {", f);
-#define X(name)                                                         \
-	fprintf(f, "%s\"" #name "\": %" PRIu64, before, m->name);       \
-	before = ", ";
+#define X(name) put_number(f, &before, #name, m->name);
 	FRAG_MODELLED(X)
 #undef X
 	fputs("},\n", f);
@@ -207,11 +208,9 @@ static void put_given(FILE *f, const struct frag_given *given)
 {
 	const char *before = " \"given\": {";
 
-#define X(name)                                                                         \
-	if (given->has_##name) {                                                        \
-		fprintf(f, "%s\"" #name "_bytes\": %" PRIu64, before, given->name);     \
-		before = ", ";                                                          \
-	}
+#define X(name)                                                               \
+	if (given->has_##name)                                                \
+		put_number(f, &before, #name "_bytes", given->name);
 	FRAG_GIVEN(X)
 #undef X
 	if (*before == ',')

@@ -496,19 +496,27 @@ static cudaError_t enter_about(enum kind kind, const void *handle, const char *c
 	return standin_fail(cudaErrorInvalidResourceHandle);
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
+/* A stream or an event, whose handle is a number; 0 where the call fails. */
+static cudaError_t create(enum kind kind, uint64_t *handle)
 {
 	cudaError_t e = standin_enter();
-	struct piece *p;
 
-	if (e)
-		return e;
+	*handle = e ? 0 : ++position;
+	if (!e)
+		standin_new(kind)->at = *handle;
+	return e;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
+{
+	uint64_t handle;
+	cudaError_t e = create(STREAM, &handle);
+
 	if (flags != cudaStreamNonBlocking)
 		standin_mistake("a stream that the default stream waits for");
-	p = standin_new(STREAM);
-	p->at = ++position;
-	*pStream = (cudaStream_t)(uintptr_t)p->at;
-	return cudaSuccess;
+	if (!e)
+		*pStream = (cudaStream_t)(uintptr_t)handle;
+	return e;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -536,16 +544,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 {
-	cudaError_t e = standin_enter();
-	struct piece *p;
+	uint64_t handle;
+	cudaError_t e = create(EVENT, &handle);
 
 	(void)flags;
-	if (e)
-		return e;
-	p = standin_new(EVENT);
-	p->at = ++position;
-	*event = (cudaEvent_t)(uintptr_t)p->at;
-	return cudaSuccess;
+	if (!e)
+		*event = (cudaEvent_t)(uintptr_t)handle;
+	return e;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)

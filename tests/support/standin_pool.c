@@ -27,13 +27,16 @@ static uint64_t rounded(uint64_t bytes, uint64_t to)
 	return (bytes + to - 1) / to * to;
 }
 
-static struct piece *find_pool(cudaMemPool_t pool)
+/* Begins a call about a pool; *out is NULL where the call fails. */
+static cudaError_t enter_pool(cudaMemPool_t pool, struct piece **out)
 {
-	struct piece *p = standin_find(POOL, (uint64_t)(uintptr_t)pool);
+	cudaError_t e = standin_enter();
 
-	if (!p)
-		standin_mistake("what is no pool");
-	return p;
+	*out = e ? NULL : standin_find(POOL, (uint64_t)(uintptr_t)pool);
+	if (e || *out)
+		return e;
+	standin_mistake("what is no pool");
+	return standin_fail(cudaErrorInvalidValue);
 }
 
 /* Keeps that much at the least, and what is in use. */
@@ -75,14 +78,11 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolPr
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
 {
-	cudaError_t e = standin_enter();
 	struct piece *p;
+	cudaError_t e = enter_pool(memPool, &p);
 
 	if (e)
 		return e;
-	p = find_pool(memPool);
-	if (!p)
-		return standin_fail(cudaErrorInvalidValue);
 	for (uint64_t i = 1; i < standin_piece_count; i++)
 		if (standin_pieces[i].kind == POOLED && standin_pieces[i].handle == p->at)
 			standin_mistake("a pool was destroyed with memory in use");
@@ -94,27 +94,23 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
 {
-	cudaError_t e = standin_enter();
+	struct piece *p;
+	cudaError_t e = enter_pool(memPool, &p);
 
 	if (e)
 		return e;
-	if (!find_pool(memPool))
-		return standin_fail(cudaErrorInvalidValue);
 	current[device] = (uint64_t)(uintptr_t)memPool;
 	return cudaSuccess;
 }
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
 {
-	cudaError_t e = standin_enter();
 	struct piece *p;
+	cudaError_t e = enter_pool(memPool, &p);
 	int flag = 0;
 
 	if (e)
 		return e;
-	p = find_pool(memPool);
-	if (!p)
-		return standin_fail(cudaErrorInvalidValue);
 	if (attr == cudaMemPoolAttrReleaseThreshold) {
 		memcpy(&p->threshold, value, sizeof(p->threshold));
 		return cudaSuccess;
@@ -128,14 +124,11 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr 
 
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
 {
-	cudaError_t e = standin_enter();
-	const struct piece *p;
+	struct piece *p;
+	cudaError_t e = enter_pool(memPool, &p);
 
 	if (e)
 		return e;
-	p = find_pool(memPool);
-	if (!p)
-		return standin_fail(cudaErrorInvalidValue);
 	memcpy(value, attr == cudaMemPoolAttrReservedMemCurrent ? &p->held : &p->used,
 	       sizeof(p->held));
 	return cudaSuccess;
@@ -143,14 +136,11 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr 
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
 {
-	cudaError_t e = standin_enter();
 	struct piece *p;
+	cudaError_t e = enter_pool(memPool, &p);
 
 	if (e)
 		return e;
-	p = find_pool(memPool);
-	if (!p)
-		return standin_fail(cudaErrorInvalidValue);
 	shrink(p, minBytesToKeep);
 	return cudaSuccess;
 }
