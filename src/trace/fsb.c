@@ -333,7 +333,7 @@ static int read_shapes(struct fsb *f, struct cursor *c, struct frag_error *err)
 
 static int read_columns(struct fsb *f, struct cursor *c, struct frag_error *err)
 {
-	uint64_t digits = take(c), lengths[FRAG_FSB_COLUMNS], sum = 0;
+	uint64_t digits = take(c), first = take(c), lengths[FRAG_FSB_COLUMNS], sum = 0;
 
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
 		uint64_t width = take(c);
@@ -348,7 +348,7 @@ static int read_columns(struct fsb *f, struct cursor *c, struct frag_error *err)
 	if (digits > FRAG_FSB_DIGITS_MOST || sum != (uint64_t)(c->end - c->p))
 		return frag_fsb_damaged(&f->blocks, err, "columns that are not as long as the block");
 	f->unit = frag_fsb_tens[digits];
-	f->last_time = 0;
+	f->last_time = frag_unzigzag(first);
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
 		f->columns[i].p = c->p;
 		c->p += lengths[i];

@@ -14,7 +14,7 @@
 
 #define FRAG_FSB_MAGIC "\x8f" "fsb\r\n\x1a\n"
 #define FRAG_FSB_MAGIC_LENGTH 8
-#define FRAG_FSB_VERSION 1
+#define FRAG_FSB_VERSION 2
 
 /* A block's head: kind, number, bytes, packed bytes, CRC-32 of these and of what follows. */
 #define FRAG_FSB_HEAD_LENGTH 20

@@ -9,7 +9,7 @@
 #include "trace/fsb_stacks.h"
 #include "trace/names.h"
 
-#define ZSTD_LEVEL 15
+#define ZSTD_LEVEL 1            /* higher ones pack a little more, and are read more slowly */
 #define LARGEST 9e15            /* below 2^53, with room for rounding */
 /* A block ends where it has so many bytes of new texts. */
 #define TEXT_BYTES_MOST (UINT32_C(4) << 20)
@@ -370,19 +370,22 @@ static bool put_event(struct fsb *f, const struct frag_record *rec)
 	return !(rec->members & FRAG_HAS_TAG) || put_text(f, rec->tag);
 }
 
-/* Times as differences, now that the unit is known. */
-static void put_times(struct fsb *f)
+/* Times as differences, now that the unit is known; the first, of which they are. */
+static int64_t put_times(struct fsb *f)
 {
-	int64_t last = 0;
+	int64_t last = 0, first = 0;
 
 	for (uint32_t i = 0; i < f->time_count; i++) {
 		int64_t value = f->times[i].mantissa;
 
 		for (uint32_t d = f->times[i].digits; d < f->digits; d++)
 			value *= 10;
+		if (i == 0)
+			first = last = value;
 		add(&f->columns[FRAG_FSB_TIMES], frag_zigzag(value - last));
 		last = value;
 	}
+	return first;
 }
 
 static void put_shapes(struct fsb *f)
@@ -447,12 +450,13 @@ static int put_events(struct fsb *f, struct frag_error *err)
 {
 	struct bytes *b = &f->payload;
 	uint32_t texts = f->texts.count;
+	int64_t first_time;
 	int rc = f->stacks.any ? put_stacks(f, err) : 0;
 
 	if (rc)
 		return rc;
 	f->stacks.count = 0;
-	put_times(f);
+	first_time = put_times(f);
 	put_varint(b, f->events);
 	put_varint(b, texts - f->texts_out);
 	for (uint32_t i = f->texts_out; i < texts; i++)
@@ -462,6 +466,7 @@ static int put_events(struct fsb *f, struct frag_error *err)
 			  (size_t)f->texts.handles[f->texts_out].number);
 	put_shapes(f);
 	put_varint(b, f->digits);
+	put_varint(b, frag_zigzag(first_time));
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
 		put_column_head(b, &f->columns[i]);
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)

@@ -405,7 +405,7 @@ class Decoder:
             self.at += n
         for _ in range(self.take()):
             self.shapes.append([self.take() for _ in range(8)] + [0])
-        self.unit, heads = 10 ** self.take(), []
+        self.unit, first, heads = 10 ** self.take(), self.take(), []
         for _ in range(6):
             heads.append((self.take(), self.take()))
         self.columns = []
@@ -415,7 +415,7 @@ class Decoder:
                                  for i in range(0, n, width)] if width else None)
             self.at += n
         assert self.at == len(data)
-        self.last = 0
+        self.last = first >> 1 ^ -(first & 1)
         for _ in range(count):
             self.event()
         assert not any(self.columns)
@@ -519,10 +519,10 @@ def test_damage() -> None:
         head = struct.pack('<4sIII', kind, index, len(payload), len(packed))
         return head + struct.pack('<I', zlib.crc32(head + packed)) + packed
 
-    magic, header = data[:8], b'\x01\x01\0\0\0\0\x01\0'
+    magic, header = data[:8], b'\x02\x01\0\0\0\0\x01\0'
     good = [(b'HEAD', header), (b'DONE', b'\0')]
     shape = bytes([1, 0, 3, 0, 0, 0, 0, 0, 0])      # one, of alloc: op and id, no size
-    one = b'\x01\0' + shape + b'\0'                  # one event, no texts
+    one = b'\x01\0' + shape + b'\0\0'                # one event, no texts, no times
 
     def made(*list_: tuple) -> bytes:
         return magic + b''.join(block(k, i, p) for i, (k, p) in enumerate(list_))
@@ -534,8 +534,8 @@ def test_damage() -> None:
     for name, text, pattern in (
             ('a kind that has to be known', made(good[0], (b'NEWS', b'x'), good[1]),
              'block 1 .*a kind, 0x5357454e'),
-            ('a later version', made((b'HEAD', b'\x02' + header[1:]), good[1]), 'version 2'),
-            ('no devices', made((b'HEAD', b'\x01\0\0'), good[1]), '0 devices'),
+            ('a later version', made((b'HEAD', b'\x03' + header[1:]), good[1]), 'version 3'),
+            ('no devices', made((b'HEAD', b'\x02\0\0'), good[1]), '0 devices'),
             ('no header', made((b'DONE', b'\0')), 'the header is expected'),
             ('two headers', made(good[0], good[0], good[1]), 'a second header'),
             ('meta that is no JSON', made((b'HEAD', header[:-1] + b'\x03{x'), good[1]), 'header'),
@@ -543,14 +543,14 @@ def test_damage() -> None:
             ('an event without its size', made(good[0], (b'EVTS', one + b'\0\0\x01\x01' + b'\0' * 8
                                                          + b'\x02'), (b'DONE', b'\x01')),
              '"size" is missing'),
-            ('a column too long', made(good[0], (b'EVTS', b'\0\0\0\0\x01\x09' + b'\0' * 10),
+            ('a column too long', made(good[0], (b'EVTS', b'\0\0\0\0\0\x01\x09' + b'\0' * 10),
                                        good[1]), 'column'),
-            ('a column too wide', made(good[0], (b'EVTS', b'\0\0\0\0\x09\0' + b'\0' * 10),
+            ('a column too wide', made(good[0], (b'EVTS', b'\0\0\0\0\0\x09\0' + b'\0' * 10),
                                        good[1]), 'column'),
-            ('a shape that is not there', made(good[0], (b'EVTS', b'\x01\0\0\0\x01\x01' + b'\0' * 10
+            ('a shape that is not there', made(good[0], (b'EVTS', b'\x01\0\0\0\0\x01\x01' + b'\0' * 10
                                                          + b'\0'), (b'DONE', b'\x01')),
              'event 1 of it'),
-            ('a text that is no UTF-8', made(good[0], (b'EVTS', b'\0\x01\x01\xff\0\0' + b'\0' * 12),
+            ('a text that is no UTF-8', made(good[0], (b'EVTS', b'\0\x01\x01\xff\0\0\0' + b'\0' * 12),
                                              good[1]), 'no UTF-8'),
             ('cells that nobody reads', made(good[0], (b'EVTS', one + b'\0\0\x01\x02' + b'\0' * 8
                                                        + b'\x02\x02'), (b'DONE', b'\x01')),

@@ -36,7 +36,7 @@ static size_t put_block(size_t at, uint32_t kind, uint32_t number, const void *p
 
 /* Two events: alloc of ids 1 and 2, 8 bytes each. */
 static const unsigned char two[] = {
-	2, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 2, 0, 0, 0, 0, 0, 0, 2, 2, 8, 8,
+	2, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 2, 0, 0, 0, 0, 0, 0, 2, 2, 8, 8,
 };
 
 /*
@@ -45,7 +45,7 @@ static const unsigned char two[] = {
  */
 static size_t wrap(const uint8_t *payload, size_t n, bool stacks)
 {
-	static const unsigned char head[] = { 1, 1, 0, 0, 0, 0, 1, 0 };
+	static const unsigned char head[] = { FRAG_FSB_VERSION, 1, 0, 0, 0, 0, 1, 0 };
 	const unsigned char *events = stacks ? two : payload;
 	uint32_t number = 1;
 	size_t at = FRAG_FSB_MAGIC_LENGTH;
