@@ -144,6 +144,12 @@ struct frag_source_ops {
 	int  (*refill)(void *state, struct frag_error *err);
 	int  (*next)(void *state, struct frag_record *rec, const char **kind,
 		     struct frag_error *err);
+	/*
+	 * optional: next for up to `most` records. 1: there were so many; 0: the stretch
+	 * is used up; -FRAG_E...: what is wrong with the record behind the *count
+	 */
+	int  (*many)(void *state, struct frag_record *recs, uint32_t most, uint32_t *count,
+		     const char **kind, struct frag_error *err);
 	/* optional: "FILE:LINE:COLUMN" of a record of this stretch, told by its `at` */
 	void (*where)(void *state, uint64_t at, char *buf, uint32_t size);
 	/* optional: back to the first record; false where it cannot be */

@@ -283,20 +283,31 @@ static void settle_ended(struct frag_trace *t, uint32_t count)
  * The next records of the stretch, at most AHEAD. What stopped it: 1, it is full;
  * 0, the stretch is used up; or what is wrong with the record behind them.
  */
+static int take_records(struct frag_trace *t, struct frag_record *ahead, uint32_t *count,
+			const char **kind, struct frag_error *err)
+{
+	int rc = 1;
+
+	if (t->source->many)
+		return t->source->many(t->state, ahead, AHEAD, count, kind, err);
+	for (*count = 0; *count < AHEAD; ++*count) {
+		rc = t->source->next(t->state, &ahead[*count], kind, err);
+		if (rc != 1)
+			break;
+	}
+	return rc;
+}
+
 static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t *count,
 		      const char **kind, struct frag_error *err)
 {
 	const bool far = frag_lives_are_far(&t->lives);
 	uint32_t hashes[AHEAD], ids = 0;
-	int rc = 1;
+	int rc = take_records(t, ahead, count, kind, err);
 
-	for (*count = 0; *count < AHEAD; ++*count) {
-		rc = t->source->next(t->state, &ahead[*count], kind, err);
-		if (rc != 1)
-			break;
-		if (far && ahead[*count].members & FRAG_HAS_ID)
-			hashes[ids++] = frag_lives_expect(&t->lives, &ahead[*count].id);
-	}
+	for (uint32_t i = 0; i < *count && far; i++)
+		if (ahead[i].members & FRAG_HAS_ID)
+			hashes[ids++] = frag_lives_expect(&t->lives, &ahead[i].id);
 	for (uint32_t i = 0; i < ids; i++)
 		frag_lives_approach(&t->lives, hashes[i]);
 	return rc;

@@ -82,18 +82,18 @@ static uint64_t take(struct cursor *c)
 	return 0;
 }
 
-/* The next integer of a column, where mask is all ones; where it is 0, nothing is taken. */
-static inline uint64_t take_masked(struct column *c, uint64_t mask)
+/* The next integer of a column. */
+static inline uint64_t look(const struct column *c)
 {
-	uint64_t value = frag_word_at((const char *)c->p) & c->mask & mask;
-
-	c->p += c->width & mask;
-	return value;
+	return frag_word_at((const char *)c->p) & c->mask;
 }
 
 static inline uint64_t take_value(struct column *c)
 {
-	return take_masked(c, UINT64_MAX);
+	uint64_t value = look(c);
+
+	c->p += c->width;
+	return value;
 }
 
 /* A column of doubles has their bits. */
@@ -451,19 +451,17 @@ static bool take_number_text(struct fsb *f, uint64_t number, struct frag_record 
 	return end == text->text + text->length && value == rec->t;
 }
 
-static inline void take_change(struct fsb *f, struct frag_record *rec)
+static inline int64_t add_change(int64_t time, uint64_t change)
 {
-	uint64_t change = take_value(&f->columns[FRAG_FSB_TIMES]);
-
-	f->last_time = (int64_t)((uint64_t)f->last_time + (uint64_t)frag_unzigzag(change));
-	rec->t = f->unit == 1 ? (double)f->last_time : (double)f->last_time / f->unit;
+	return (int64_t)((uint64_t)time + (uint64_t)frag_unzigzag(change));
 }
 
 static bool take_time(struct fsb *f, uint8_t kind, struct frag_record *rec)
 {
 	rec->t_text = (struct frag_text){ .text = NULL };
 	if (kind == FRAG_FSB_DECIMAL) {
-		take_change(f, rec);
+		f->last_time = add_change(f->last_time, take_value(&f->columns[FRAG_FSB_TIMES]));
+		rec->t = (double)f->last_time / f->unit;
 		return true;
 	}
 	if (!take_double(&f->columns[FRAG_FSB_DOUBLES], &rec->t))
@@ -512,60 +510,111 @@ static bool take_event(struct fsb *f, struct shape *shape, struct frag_record *r
 }
 
 /*
- * An event of id, and perhaps size, stream, time and tag: nearly all are such.
- * Which of these it has takes no branches, but for the time: a trace has it
- * everywhere, or nowhere.
+ * Events of id, and perhaps size, stream, time and tag, as long as they come and are
+ * good: nearly all are such. Which of these one has takes no branches, but for the
+ * time: a trace has it everywhere, or nowhere. Where the columns stand is kept in
+ * registers. Returns how many there were.
  */
-static inline bool take_plain(struct fsb *f, struct shape *shape, struct frag_record *rec)
+static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t most)
 {
-	uint64_t tag;
+	struct column shapes = f->columns[FRAG_FSB_SHAPES], ids = f->columns[FRAG_FSB_IDS];
+	struct column sizes = f->columns[FRAG_FSB_SIZES], times = f->columns[FRAG_FSB_TIMES];
+	struct column texts = f->columns[FRAG_FSB_TEXTS];
+	const uint64_t shape_count = f->shape_count, text_count = f->text_count;
+	const double unit = f->unit;
+	int64_t time = f->last_time;
+	uint32_t n;
 
-	rec->members = shape->rec.members;
-	rec->op = shape->rec.op;
-	rec->stream = shape->rec.stream;
-	rec->id.text = NULL;
-	rec->t_text = (struct frag_text){ .text = NULL };
-	shape->last_id += (uint64_t)frag_unzigzag(take_masked(&f->columns[FRAG_FSB_IDS],
-							      UINT64_MAX));
-	rec->id.number = shape->last_id;
-	rec->size = take_masked(&f->columns[FRAG_FSB_SIZES], shape->has_size);
-	if (shape->has_time)
-		take_change(f, rec);
-	tag = take_masked(&f->columns[FRAG_FSB_TEXTS], shape->has_tag);
-	rec->tag = f->texts[tag < f->text_count ? tag : 0];
-	return ((tag < f->text_count) | !shape->has_tag) & (shape->last_id < FRAG_SIZE_LIMIT)
-	       & (rec->size < FRAG_SIZE_LIMIT);
+	for (n = 0; n < most; n++) {
+		struct frag_record *rec = &recs[n];
+		uint64_t number = look(&shapes), id, size, tag;
+		struct shape *shape;
+
+		if (number >= shape_count || !f->shapes[number].plain)
+			break;
+		shape = &f->shapes[number];
+		id = shape->last_id + (uint64_t)frag_unzigzag(look(&ids));
+		size = look(&sizes) & shape->has_size;
+		tag = look(&texts) & shape->has_tag;
+		if ((id >= FRAG_SIZE_LIMIT) | (size >= FRAG_SIZE_LIMIT)
+		    | ((tag >= text_count) & (shape->has_tag != 0)))
+			break;
+		shape->last_id = id;
+		shapes.p += shapes.width;
+		ids.p += ids.width;
+		sizes.p += sizes.width & shape->has_size;
+		texts.p += texts.width & shape->has_tag;
+		rec->members = shape->rec.members;
+		rec->op = shape->rec.op;
+		rec->stream = shape->rec.stream;
+		rec->id = (struct frag_handle){ .number = id };
+		rec->size = size;
+		rec->t_text = (struct frag_text){ .text = NULL };
+		rec->tag = f->texts[tag];
+		rec->at = f->events - f->left + n + 1;
+		if (shape->has_time) {
+			time = add_change(time, take_value(&times));
+			rec->t = unit == 1 ? (double)time : (double)time / unit;
+		}
+	}
+	f->columns[FRAG_FSB_SHAPES] = shapes;
+	f->columns[FRAG_FSB_IDS] = ids;
+	f->columns[FRAG_FSB_SIZES] = sizes;
+	f->columns[FRAG_FSB_TIMES] = times;
+	f->columns[FRAG_FSB_TEXTS] = texts;
+	f->last_time = time;
+	return n;
 }
 
-static inline bool take_any(struct fsb *f, struct frag_record *rec)
+static bool take_any(struct fsb *f, struct frag_record *rec)
 {
 	uint64_t number = take_value(&f->columns[FRAG_FSB_SHAPES]);
-	struct shape *shape;
 
-	if (number >= f->shape_count)
-		return false;
-	shape = &f->shapes[number];
-	return shape->plain ? take_plain(f, shape, rec) : take_event(f, shape, rec);
+	return number < f->shape_count && take_event(f, &f->shapes[number], rec);
+}
+
+/* Allocs have the numbers of their stacks, in their order. */
+static void put_stacks(struct fsb *f, struct frag_record *recs, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && f->stacks.at < f->stacks.count; i++) {
+		if (recs[i].op != FRAG_OP_ALLOC)
+			continue;
+		recs[i].stack = f->stacks.of[f->stacks.at++];
+		recs[i].members |= recs[i].stack ? FRAG_HAS_STACK : 0;
+	}
+}
+
+static int fsb_many(void *state, struct frag_record *recs, uint32_t most, uint32_t *count,
+		    const char **kind, struct frag_error *err)
+{
+	struct fsb *f = state;
+
+	(void)kind;
+	*count = 0;
+	while (*count < most && f->left) {
+		uint32_t room = most - *count;
+		uint32_t given = take_plain(f, recs + *count, room < f->left ? room : f->left);
+
+		if (given == 0) {
+			if (!take_any(f, &recs[*count]))
+				return frag_fsb_damaged(&f->blocks, err, "event %u of it is not"
+							" well-formed", f->events - f->left + 1);
+			recs[*count].at = f->events - f->left + 1;
+			given = 1;
+		}
+		put_stacks(f, recs + *count, given);
+		*count += given;
+		f->left -= given;
+	}
+	return *count == most;
 }
 
 static int fsb_next(void *state, struct frag_record *rec, const char **kind,
 		    struct frag_error *err)
 {
-	struct fsb *f = state;
+	uint32_t count;
 
-	(void)kind;
-	if (f->left == 0)
-		return 0;
-	f->left--;
-	if (!take_any(f, rec))
-		return frag_fsb_damaged(&f->blocks, err, "event %u of it is not well-formed",
-					f->events - f->left);
-	if (f->stacks.at < f->stacks.count && rec->op == FRAG_OP_ALLOC) {
-		rec->stack = f->stacks.of[f->stacks.at++];
-		rec->members |= rec->stack ? FRAG_HAS_STACK : 0;
-	}
-	rec->at = f->events - f->left;
-	return 1;
+	return fsb_many(state, rec, 1, &count, kind, err);
 }
 
 static void fsb_where(void *state, uint64_t at, char *buf, uint32_t size)
@@ -647,6 +696,7 @@ static const struct frag_source_ops fsb_source = {
 	.form = "fsb",
 	.refill = fsb_refill,
 	.next = fsb_next,
+	.many = fsb_many,
 	.where = fsb_where,
 	.rewind = fsb_rewind,
 	.tell = fsb_tell,

@@ -7,6 +7,8 @@
 #include "bench/bench.h"
 #include "events/readers.h"
 
+#define AHEAD 32                /* records */
+
 struct pass {
 	uint64_t bytes, lines;
 	uint64_t read_ns, search_ns;
@@ -84,20 +86,36 @@ int bench_read(const struct bench_measure *m, struct bench_subject *s, struct be
 	return rc;
 }
 
+/* By as many at a time as a trace takes them. */
+static int take_records(struct frag_reading *r, struct frag_record *recs, uint32_t *count,
+			struct frag_error *err)
+{
+	const char *kind;
+	int rc = 1;
+
+	if (r->ops->many)
+		return r->ops->many(r->state, recs, AHEAD, count, &kind, err);
+	for (*count = 0; *count < AHEAD && rc == 1; *count += rc == 1)
+		rc = r->ops->next(r->state, &recs[*count], &kind, err);
+	return rc;
+}
+
 /* Sizes are added up, so that decoding cannot be left out. */
 static int drain(struct frag_reading *r, uint64_t *records, uint64_t *bytes,
 		 struct frag_error *err)
 {
-	struct frag_record rec;
-	const char *kind;
+	struct frag_record recs[AHEAD];
+	uint32_t count;
 	int rc;
 
 	while ((rc = r->ops->refill(r->state, err)) == 1) {
-		while ((rc = r->ops->next(r->state, &rec, &kind, err)) == 1) {
-			(*records)++;
-			if (rec.members & FRAG_HAS_SIZE)
-				*bytes += rec.size;
-		}
+		do {
+			rc = take_records(r, recs, &count, err);
+			*records += count;
+			for (uint32_t i = 0; i < count; i++)
+				if (recs[i].members & FRAG_HAS_SIZE)
+					*bytes += recs[i].size;
+		} while (rc == 1);
 		if (rc)
 			break;
 	}
