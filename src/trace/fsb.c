@@ -19,7 +19,6 @@
 #include "trace/header.h"
 #include "trace/scan.h"
 
-#define META_SLACK 16
 #define TEXTS_MOST (8 * FRAG_FSB_EVENTS_MOST)
 #define PLAIN (FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_T \
 	       | FRAG_HAS_TAG)
@@ -38,10 +37,6 @@ struct shape {
 struct arena {
 	struct arena *next;
 	char bytes[];
-};
-
-struct cursor {
-	const unsigned char *p, *end;
 };
 
 /* A column: integers of the same number of bytes, the lowest first. */
@@ -68,20 +63,6 @@ struct fsb {
 	uint64_t all_events;
 };
 
-/* A varint: seven bits a byte, the lowest first; at most ten bytes. */
-static uint64_t take(struct cursor *c)
-{
-	uint64_t value = 0;
-
-	for (int shift = 0; shift < 64 && c->p < c->end; shift += 7) {
-		value |= (uint64_t)(*c->p & 0x7f) << shift;
-		if (*c->p++ < 0x80)
-			return value;
-	}
-	c->p = c->end + 1;
-	return 0;
-}
-
 /* The next integer of a column. */
 static inline uint64_t look(const struct column *c)
 {
@@ -106,124 +87,16 @@ static bool take_double(struct column *c, double *out)
 }
 
 /* The next block; its payload as a cursor. */
-static int next_block(struct fsb *f, uint32_t *kind, struct cursor *payload,
+static int next_block(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *payload,
 		      struct frag_error *err)
 {
 	uint32_t bytes;
 	int rc = frag_fsb_next(&f->blocks, kind, &bytes, err);
 
 	if (!rc)
-		*payload = (struct cursor){ .p = f->blocks.payload,
+		*payload = (struct frag_fsb_cursor){ .p = f->blocks.payload,
 					    .end = f->blocks.payload + bytes };
 	return rc;
-}
-
-static bool good_utf8(const unsigned char *p, uint64_t n)
-{
-	const unsigned char *end = p + n;
-
-	while (p < end) {
-		uint32_t length = *p < 0x80 ? 1 : frag_utf8_length(p);
-
-		if (length == 0)
-			return false;
-		p += length;
-	}
-	return p == end;
-}
-
-/* Are there n bytes more, and are they text? */
-static bool has_text(const struct cursor *c, uint64_t n)
-{
-	return c->p <= c->end && n <= (uint64_t)(c->end - c->p) && good_utf8(c->p, n);
-}
-
-/* A length, one more than it is, or 0 for no text; then the text. */
-static bool take_optional(struct cursor *c, char **out, uint64_t *length, bool *nomem)
-{
-	uint64_t n = take(c);
-
-	*out = NULL;
-	*length = n - (n != 0);
-	if (n == 0)
-		return true;
-	if (!has_text(c, n - 1))
-		return false;
-	*out = calloc((size_t)n + META_SLACK, 1);
-	*nomem = !*out;
-	if (*out)
-		memcpy(*out, c->p, (size_t)n - 1);
-	c->p += n - 1;
-	return *out != NULL;
-}
-
-static bool take_size(struct cursor *c, uint64_t *out)
-{
-	*out = take(c);
-	return c->p <= c->end && *out < FRAG_SIZE_LIMIT;
-}
-
-static bool take_device(struct fsb *f, struct cursor *c)
-{
-	struct frag_device_figures *d;
-	uint64_t length;
-
-	f->header.nomem = !frag_grow(&f->header.devices, &f->header.device_capacity,
-				     (uint64_t)f->header.device_count + 1,
-				     sizeof(*f->header.devices));
-	if (f->header.nomem)
-		return false;
-	d = &f->header.devices[f->header.device_count++];
-	*d = (struct frag_device_figures){ .name = NULL };
-	return take_optional(c, &d->name, &length, &f->header.nomem)
-	       && (!d->name || strlen(d->name) == length)
-	       && take_size(c, &d->total) && take_size(c, &d->context)
-	       && take_size(c, &d->other) && take_size(c, &d->granularity) && d->granularity != 0;
-}
-
-/* A JSON object; it is printed as it stands, so it has to be one. */
-static bool good_meta(const char *meta, uint64_t length, bool *nomem)
-{
-	struct frag_scan scan = { .end = meta + length, .scratch = malloc((size_t)length + 1) };
-	char *scratch = scan.scratch;
-	bool good;
-
-	*nomem = !scratch;
-	good = scratch && *meta == '{' && frag_scan_skip(&scan, meta, 2) == scan.end;
-	free(scratch);
-	return good;
-}
-
-static int read_header(struct fsb *f, struct frag_error *err)
-{
-	struct cursor c;
-	uint64_t version, devices, length = 0;
-	uint32_t kind;
-	bool good = true;
-	int rc = next_block(f, &kind, &c, err);
-
-	if (rc < 0)
-		return rc;
-	if (kind != FRAG_FSB_HEADER)
-		return frag_fsb_damaged(&f->blocks, err, "the header is expected here");
-	version = take(&c);
-	if (version != FRAG_FSB_VERSION)
-		return frag_fsb_damaged(&f->blocks, err, "version %" PRIu64 ", but this fragsim reads version %d",
-			       version, FRAG_FSB_VERSION);
-	devices = take(&c);
-	if (devices == 0 || devices > FRAG_DEVICES_MOST)
-		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " devices, not 1 to %d", devices,
-			       FRAG_DEVICES_MOST);
-	for (uint64_t i = 0; i < devices && good; i++)
-		good = take_device(f, &c);
-	good = good && take_optional(&c, &f->header.meta, &length, &f->header.nomem)
-	       && (!f->header.meta || good_meta(f->header.meta, length, &f->header.nomem));
-	f->header.meta_length = (uint32_t)length;
-	if (f->header.nomem)
-		return frag_fail_nomem(err);
-	if (!good || c.p != c.end)
-		return frag_fsb_damaged(&f->blocks, err, "a header that is not well-formed");
-	return 0;
 }
 
 /* Memory for a block's texts, n bytes of them and a NUL behind each; scans look ahead. */
@@ -239,9 +112,9 @@ static char *new_arena(struct fsb *f, uint64_t n, uint64_t count)
 }
 
 /* This block's new texts: their lengths, then their bytes. */
-static int read_texts(struct fsb *f, struct cursor *c, struct frag_error *err)
+static int read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t count = take(c), sum = 0;
+	uint64_t count = frag_fsb_take(c), sum = 0;
 	struct frag_text *texts;
 	char *to;
 
@@ -253,7 +126,7 @@ static int read_texts(struct fsb *f, struct cursor *c, struct frag_error *err)
 	texts = f->texts + f->text_count;
 	texts[count] = (struct frag_text){ .text = NULL };
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t n = take(c);
+		uint64_t n = frag_fsb_take(c);
 
 		sum += n;
 		if (c->p > c->end || n > FRAG_FSB_BLOCK_MOST || sum > (uint64_t)(c->end - c->p))
@@ -264,7 +137,7 @@ static int read_texts(struct fsb *f, struct cursor *c, struct frag_error *err)
 	if (count && !to)
 		return frag_fail_nomem(err);
 	for (uint64_t i = 0; i < count; i++) {
-		if (!has_text(c, texts[i].length))
+		if (!frag_fsb_has_text(c, texts[i].length))
 			return frag_fsb_damaged(&f->blocks, err, "text %u is no UTF-8", f->text_count);
 		texts[i].text = memcpy(to, c->p, texts[i].length);
 		to[texts[i].length] = '\0';
@@ -288,10 +161,10 @@ static bool set_handle(const struct fsb *f, bool is_text, uint64_t value, struct
 	return value < FRAG_SIZE_LIMIT;
 }
 
-static bool take_shape(struct fsb *f, struct cursor *c, struct shape *shape)
+static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *shape)
 {
-	uint64_t op = take(c), members = take(c), time = take(c), texts = take(c);
-	uint64_t pending = take(c), stream = take(c), pool = take(c), device = take(c);
+	uint64_t op = frag_fsb_take(c), members = frag_fsb_take(c), time = frag_fsb_take(c), texts = frag_fsb_take(c);
+	uint64_t pending = frag_fsb_take(c), stream = frag_fsb_take(c), pool = frag_fsb_take(c), device = frag_fsb_take(c);
 
 	*shape = (struct shape){
 		.time = (uint8_t)time, .texts = (uint8_t)texts,
@@ -317,9 +190,9 @@ static bool take_shape(struct fsb *f, struct cursor *c, struct shape *shape)
 	       && set_handle(f, texts & FRAG_FSB_TEXT_POOL, pool, &shape->rec.pool);
 }
 
-static int read_shapes(struct fsb *f, struct cursor *c, struct frag_error *err)
+static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t count = take(c);
+	uint64_t count = frag_fsb_take(c);
 
 	if (c->p > c->end || count > FRAG_FSB_EVENTS_MOST)
 		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " shapes, more than a block may have", count);
@@ -331,14 +204,14 @@ static int read_shapes(struct fsb *f, struct cursor *c, struct frag_error *err)
 	return 0;
 }
 
-static int read_columns(struct fsb *f, struct cursor *c, struct frag_error *err)
+static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t digits = take(c), first = take(c), lengths[FRAG_FSB_COLUMNS], sum = 0;
+	uint64_t digits = frag_fsb_take(c), first = frag_fsb_take(c), lengths[FRAG_FSB_COLUMNS], sum = 0;
 
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
-		uint64_t width = take(c);
+		uint64_t width = frag_fsb_take(c);
 
-		lengths[i] = take(c);
+		lengths[i] = frag_fsb_take(c);
 		if (c->p > c->end || width > 8 || lengths[i] > (uint64_t)(c->end - c->p))
 			return frag_fsb_damaged(&f->blocks, err, "a column that is not well-formed");
 		f->columns[i].width = (uint32_t)width;
@@ -357,9 +230,9 @@ static int read_columns(struct fsb *f, struct cursor *c, struct frag_error *err)
 	return 0;
 }
 
-static int begin_events(struct fsb *f, struct cursor *c, struct frag_error *err)
+static int begin_events(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t events = take(c);
+	uint64_t events = frag_fsb_take(c);
 	int rc;
 
 	if (c->p > c->end || events > FRAG_FSB_EVENTS_MOST)
@@ -386,7 +259,7 @@ static int end_events(struct fsb *f, struct frag_error *err)
 }
 
 /* Stacks stand before their events. */
-static int read_stacks(struct fsb *f, uint32_t *kind, struct cursor *payload,
+static int read_stacks(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *payload,
 		       struct frag_error *err)
 {
 	int rc = frag_fsb_stacks_read(&f->stacks, &f->blocks, payload->p,
@@ -398,9 +271,9 @@ static int read_stacks(struct fsb *f, uint32_t *kind, struct cursor *payload,
 	return rc;
 }
 
-static int end_file(struct fsb *f, struct cursor *c, struct frag_error *err)
+static int end_file(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t events = take(c);
+	uint64_t events = frag_fsb_take(c);
 
 	if (events != f->all_events || c->p != c->end)
 		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " events in all, but there were %"
@@ -413,7 +286,7 @@ static int end_file(struct fsb *f, struct cursor *c, struct frag_error *err)
 static int fsb_refill(void *state, struct frag_error *err)
 {
 	struct fsb *f = state;
-	struct cursor payload = { .p = NULL };
+	struct frag_fsb_cursor payload = { .p = NULL };
 	uint32_t kind = 0;
 	int rc;
 
@@ -641,7 +514,9 @@ static int begin(struct fsb *f, struct frag_error *err)
 {
 	int rc = frag_fsb_begin(&f->blocks, err);
 
-	return rc ? rc : read_header(f, err);
+	if (rc)
+		return rc;
+	return frag_fsb_read_header(&f->blocks, &f->header, err);
 }
 
 static bool fsb_rewind(void *state)

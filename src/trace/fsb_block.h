@@ -7,6 +7,8 @@
 /* Behind a payload: bytes that may be read, and mean nothing. */
 #define FRAG_FSB_SLACK (24 * FRAG_FSB_EVENTS_MOST + 16)
 
+struct frag_header;
+
 struct frag_fsb_blocks {
 	struct frag_input in;
 	size_t at;              /* the window is used up to here */
@@ -18,6 +20,20 @@ struct frag_fsb_blocks {
 	uint32_t payload_capacity;
 	struct ZSTD_DCtx_s *zstd;
 };
+
+/* What is left of a payload; p is behind end where more was asked for. */
+struct frag_fsb_cursor {
+	const unsigned char *p, *end;
+};
+
+/* A varint: seven bits a byte, the lowest first; at most ten bytes. */
+uint64_t frag_fsb_take(struct frag_fsb_cursor *c);
+/* Are there n bytes more, and are they text? */
+bool frag_fsb_has_text(const struct frag_fsb_cursor *c, uint64_t n);
+
+/* The first block; what is there of the header when it fails is the caller's all the same. */
+int frag_fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h,
+			 struct frag_error *err);
 
 /* Takes the input over, also on failure, which is a lack of memory. */
 bool frag_fsb_blocks_init(struct frag_fsb_blocks *b, struct frag_input *in);
