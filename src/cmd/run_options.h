@@ -42,7 +42,8 @@ struct frag_run_options {
 	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch", \
 	  (base) + FRAG_OPT_ALLOC_CONF }
 #define FRAG_STACKS_ROW(base)                                                                  \
-	{ 0, "stacks", "WHAT", "of stacks: top frame as the tag, all frames beside it, none (top)",    \
+	{ 0, "stacks", "WHAT",                                                                     \
+	  "of stacks: top frame as the tag, all frames beside it, none (top)",                     \
 	  (base) + FRAG_OPT_STACKS }
 #define FRAG_ON_OOM_ROW(base)                                                                  \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",                   \

@@ -67,7 +67,8 @@ int frag_replay_figures(struct frag_trace *trace, struct frag_gpu *const *gpus, 
 
 		if (most > f->free)
 			return frag_fail(err, FRAG_EUSAGE, "--limit %" PRIu64 ": only %" PRIu64
-					 " bytes of GPU %u are free", limit, f->free, d);
+					 " bytes are free on the GPU of device %u", limit, f->free,
+					 d);
 		figures = (struct frag_device_figures){
 			.total = f->total, .context = f->context,
 			.other = f->total > f->context + most ? f->total - f->context - most : 0,

@@ -136,6 +136,9 @@ def real_program(folder):
 def usage(folder):
     """wrong usage is refused"""
     trace = usual_trace(folder / 't')
+    # of the trace's device: which GPU that is, --device says
+    expect(replay('--limit', '100TiB', '--device', '1', trace, gpus=2), 2,
+           r'--limit 109951162777600: only \d+ bytes are free on the GPU of device 0')
     for arguments in [('--limit', 'much'), ('--limit', '100TiB'), ('--pace', '0'),
                       ('--pace', 'fast'), ('--repeat', '0'), ('--device', 'a'),
                       ('--device', '0', '--device', '0'), ('--device', '0', '--device', '1'),
