@@ -26,14 +26,15 @@ static inline frag_pair choose(frag_pair_bits mask, frag_pair a, frag_pair b)
 /*
  * One step of two series. Rounding to hundredths is that of frag_hundredths(): the
  * lowest bits of a double that has 1.5 * 2^52 added to it are the integer. Near a
- * tie, and above 100, the slow way decides.
+ * tie, and outside 0 to 100, the slow way decides.
  */
 static inline void count_pair(struct frag_histogram h[2], frag_pair value)
 {
 	const frag_pair product = value * 1e2;
 	const frag_pair shifted = product + 0x1.8p52;
 	const frag_pair rest = product - (shifted - 0x1.8p52);
-	const frag_pair_bits odd = (rest > 0.4999) | (rest < -0.4999) | (value > 100.0);
+	const frag_pair_bits odd = (rest > 0.4999) | (rest < -0.4999) | (value > 100.0)
+				   | (value < 0.0);
 	const frag_pair_bits at = (frag_pair_bits)shifted - INT64_C(0x4338000000000000);
 	const int64_t any = odd[0] | odd[1];
 
