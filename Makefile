@@ -200,7 +200,7 @@ golden-accept: all
 
 ## bench: measure speed; prints a table and JSON
 bench: all $(if $(BENCH_OBJECTS),$(BUILD)/bench)
-	@$(if $(BENCH_OBJECTS),$(TEST_ENV) -u MALLOC_PERTURB_ $(BUILD)/bench $(BENCHFLAGS),echo no benchmarks)
+	@$(if $(BENCH_OBJECTS),$(TEST_ENV) env -u MALLOC_PERTURB_ $(BUILD)/bench $(BENCHFLAGS),echo no benchmarks)
 
 ## fuzz: run each fuzzer for MINUTES; what it finds goes to build/fuzz
 fuzz: $(FUZZERS)
