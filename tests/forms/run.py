@@ -579,6 +579,13 @@ def test_convert() -> None:
         if loss not in done.stderr.decode():
             faults.append(f'{loss} not in {done.stderr!r}')
     report('to minimalloc', faults)
+    # longer than what is read or written at once
+    write('place.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i % 999}}}\n'
+                                  for i in range(40000)))
+    fragsim('convert', 'place.ndjson', 'other.ndjson')
+    done = fragsim('convert', 'place.ndjson', 'place.ndjson')
+    report('a trace in its own place', [] if not done.stderr and done.returncode == 0 and Path(
+        'place.ndjson').read_bytes() == Path('other.ndjson').read_bytes() else [done.stderr])
     for form in ('rmm', 'minimalloc'):
         # the first time, times begin at 0, and steps lose what is no alloc and no free
         fragsim('convert', '-q', '-t', form, 'a.ndjson', 'a.csv')
