@@ -317,7 +317,8 @@ int frag_outfile_commit_all(struct frag_outfile *const *files, uint32_t count,
 		if (files[i]->path)
 			rc = frag_outfile_finish(files[i], err);
 	while (placed < count && !rc) {
-		rc = take_place(files[placed], count > 1, err);
+		if (files[placed]->path)
+			rc = take_place(files[placed], count > 1, err);
 		placed += !rc;
 	}
 	for (uint32_t i = 0; i < placed && rc; i++)
