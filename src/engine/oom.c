@@ -270,12 +270,13 @@ static int name_holder(struct frag_holder *holder, const struct share *share,
 static int find_holders(struct frag_holder *holders, uint32_t *count, const struct blocks *from)
 {
 	struct share *stacks = malloc(2 * ((size_t)from->slot_count + 1) * sizeof(*stacks));
-	struct share *tags = stacks + from->slot_count + 1;
+	struct share *tags;
 	uint32_t stack_count, tag_count;
 	int rc = 0;
 
 	if (!stacks)
 		return -FRAG_ENOMEM;
+	tags = stacks + from->slot_count + 1;
 	stack_count = list_blocks(stacks, from);
 	if (stack_count)
 		qsort(stacks, stack_count, sizeof(*stacks), by_tag);
@@ -306,12 +307,14 @@ static uint64_t left_over(const struct frag_engine *e)
 }
 
 /* What would have to be freed at least, and whose that is. */
-static int find_hole(struct frag_hole *hole, const struct frag_event *ev, struct blocks *from)
+static int find_hole(struct frag_hole *hole, const struct frag_event *ev,
+		     const struct blocks *all)
 {
-	const struct frag_heap *heap = from->engine->policy.heap;
+	const struct frag_heap *heap = all->engine->policy.heap;
+	struct blocks within = *all;
 	struct frag_window w;
 	struct frag_wish wish = {
-		.tried = frag_heap_books(heap)->tried, .left = left_over(from->engine),
+		.tried = frag_heap_books(heap)->tried, .left = left_over(all->engine),
 	};
 
 	if (!ev)
@@ -324,8 +327,8 @@ static int find_hole(struct frag_hole *hole, const struct frag_event *ev, struct
 		.bytes = w.bytes, .live = w.live, .segment = w.ordinal, .offset = w.offset,
 		.whole = w.whole,
 	};
-	from->window = &w;
-	return find_holders(hole->holders, &hole->holder_count, from);
+	within.window = &w;
+	return find_holders(hole->holders, &hole->holder_count, &within);
 }
 
 int frag_oom_explain(struct frag_oom *oom, const struct frag_engine *e, uint32_t device,
@@ -334,7 +337,7 @@ int frag_oom_explain(struct frag_oom *oom, const struct frag_engine *e, uint32_t
 		     const struct frag_trace *trace, struct frag_error *err)
 {
 	const struct frag_metrics *m = &e->tally.now;
-	struct blocks from = {
+	const struct blocks from = {
 		.engine = e, .device = device, .slots = slots, .slot_count = slot_count,
 		.trace = trace,
 	};
