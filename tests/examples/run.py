@@ -73,7 +73,7 @@ def declared(stage: Stage) -> set[str]:
 
 
 def check_exports(tap: Tap, stage: Stage) -> None:
-    version = re.search(r'"(\d+\.\d+)', (stage.include / 'version.h').read_text())[1]
+    version = re.search(r'FRAG_ABI (\d+)', (stage.include / 'version.h').read_text())[1]
     shared = stage.lib / f'libfragsim.so.{version}'
     shown = stage.run('nm', '-D', '--defined-only', str(shared)).stdout.split('\n')
     names = {line.split()[2].split('@')[0] for line in shown if line and ' A ' not in line}

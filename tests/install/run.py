@@ -141,10 +141,10 @@ def check_packages(build: Path) -> None:
            [f'{x}: {p}' for x, p in taken.items() if len(p) != 1])
     report('debian names no file that there is not', [
         p for p in patterns if [p] not in taken.values()])
-    version = re.search('FRAG_VERSION "(.*)"',
-                        (ROOT / 'include/fragsim/version.h').read_text(encoding='ascii'))[1]
+    header = (ROOT / 'include/fragsim/version.h').read_text(encoding='ascii')
+    version = re.search('FRAG_VERSION "(.*)"', header)[1]
     first = (folder / 'changelog').read_text(encoding='utf-8').splitlines()[0]
-    shared = f'libfragsim.so.{version.rpartition(".")[0]}'
+    shared = f'libfragsim.so.{re.search("FRAG_ABI (.*)", header)[1]}'
     report('version and soname are those of debian', [
         x for x, good in (
             (first, first.startswith(f'fragsim ({version}-')),
