@@ -32,7 +32,7 @@ PROGRAM = str(Path(sys.argv[1]).resolve())
 TRACES = Path(os.environ.get("TRACES") or HERE.parent.parent / "traces")
 SAN = bool(os.environ.get("SAN"))
 GOLDENS = HERE.parent / "pytorch"
-SEEDS = 20 if SAN else 60
+SEEDS = 20 if SAN else 40
 
 TAP = Tap()
 report = TAP.result
@@ -42,8 +42,13 @@ def fragsim(*args, **more):
     return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, check=False, **more)
 
 
+def parse(text):
+    """All lines of JSON at once, which takes half the time."""
+    return json.loads(f"[{','.join(text.splitlines())}]")
+
+
 def lines_of(path):
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+    return parse(Path(path).read_text())
 
 
 def unpickled(path):
@@ -53,7 +58,7 @@ def unpickled(path):
 def trace_events(path):
     """The trace's events, in the simplest form."""
     done = fragsim("convert", "-q", "--to", "lines", path, "-")
-    return [json.loads(line) for line in done.stdout.splitlines()][1:]
+    return parse(done.stdout.decode())[1:]
 
 
 def ran(path, policy, *options):
