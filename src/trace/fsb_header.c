@@ -25,23 +25,9 @@ uint64_t frag_fsb_take(struct frag_fsb_cursor *c)
 	return 0;
 }
 
-static bool good_utf8(const unsigned char *p, uint64_t n)
-{
-	const unsigned char *end = p + n;
-
-	while (p < end) {
-		uint32_t length = *p < 0x80 ? 1 : frag_utf8_length(p);
-
-		if (length == 0)
-			return false;
-		p += length;
-	}
-	return p == end;
-}
-
 bool frag_fsb_has_text(const struct frag_fsb_cursor *c, uint64_t n)
 {
-	return c->p <= c->end && n <= (uint64_t)(c->end - c->p) && good_utf8(c->p, n);
+	return c->p <= c->end && n <= (uint64_t)(c->end - c->p) && frag_utf8_is(c->p, n);
 }
 
 /* A length, one more than it is, or 0 for no text; then the text. */

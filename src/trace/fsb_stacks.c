@@ -65,18 +65,6 @@ static bool fits(const unsigned char *p, uint64_t left, const uint32_t n[COUNTS]
 	return left == 0;
 }
 
-static bool good_utf8(const unsigned char *p, const unsigned char *end)
-{
-	while (p < end) {
-		uint32_t length = *p < 0x80 ? 1 : frag_utf8_length(p);
-
-		if (length == 0)
-			return false;
-		p += length;
-	}
-	return p == end;
-}
-
 /* New ones only: what is in the table already has no second number. */
 static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
 		      const unsigned char *text, uint32_t n)
@@ -86,7 +74,7 @@ static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
 		const struct frag_handle handle = { .text = (const char *)text, .number = length };
 		uint32_t got;
 
-		if (!length || !good_utf8(text, text + length))
+		if (!length || !frag_utf8_is(text, length))
 			return -FRAG_ETRACE;
 		got = frag_handles_intern(&s->table.texts, &handle);
 		if (got != number)

@@ -62,6 +62,20 @@ uint32_t frag_utf8_length(const unsigned char *p)
 	return more + 1;
 }
 
+bool frag_utf8_is(const unsigned char *p, uint64_t n)
+{
+	const unsigned char *end = p + n;
+
+	while (p < end) {
+		uint32_t length = *p < 0x80 ? 1 : frag_utf8_length(p);
+
+		if (length == 0)
+			return false;
+		p += length;
+	}
+	return p == end;
+}
+
 /* Four hexadecimal digits; -1 where they are not. */
 static int32_t hex4(const char *p)
 {

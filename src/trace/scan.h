@@ -45,6 +45,9 @@ const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_tex
 /* Length of a well-formed UTF-8 sequence of two to four bytes; 0 where it is not. */
 uint32_t frag_utf8_length(const unsigned char *p);
 
+/* Are these n bytes UTF-8, whole? Looks up to three bytes further. */
+bool frag_utf8_is(const unsigned char *p, uint64_t n);
+
 /* p is at a digit or '-'. out may be NULL. *out may be infinite. */
 const char *frag_scan_number(struct frag_scan *s, const char *p, double *out);
 
