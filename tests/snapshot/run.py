@@ -15,9 +15,11 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "support")]
 from snaps import (BASE, FRAMES, K, LARGE, M, SMALL, Jit, Log, basic, block, hole, page, pickled,
                    segment, snapshot)
+from tap import Tap
 
 PROGRAM = sys.argv[1]
 SAN = os.environ.get("SAN")
@@ -25,17 +27,8 @@ FOLDER = tempfile.TemporaryDirectory()
 NAME = os.path.join(FOLDER.name, "s")
 MEMORY = 1 << 30
 SECONDS = 60
-count = failures = 0
-
-
-def ok(good, title, *why):
-    global count, failures
-    count += 1
-    failures += not good
-    print(f"{'' if good else 'not '}ok {count} - {title}")
-    if not good:
-        for line in why:
-            print("#", str(line).replace("\n", "\n# "))
+TAP = Tap()
+ok = TAP.ok
 
 
 def bound():
@@ -500,6 +493,5 @@ def scrambled():
 
 for part in (forms, states, pending, layouts, words, differences, malicious, cut_short, scrambled):
     part()
-print(f"1..{count}")
 FOLDER.cleanup()
-sys.exit(failures != 0)
+sys.exit(TAP.finish())

@@ -20,24 +20,16 @@ import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "snapshot"))
+sys.path[:0] = [str(HERE.parent / "snapshot"), str(HERE.parent / "support")]
 from snaps import FRAMES, LARGE, M, Log, block, hole, pickled, segment, snapshot  # noqa: E402
+from tap import Tap  # noqa: E402
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
 REAL = HERE.parents[2] / "shared" / "snapshots"
 SAN = bool(os.environ.get("SAN"))
 EVAL = FRAMES[:3] + [{"name": "<module>", "filename": "/home/me/eval.py", "line": 3}]
-count = failures = 0
-
-
-def ok(good, title, *why):
-    global count, failures
-    count += 1
-    failures += not good
-    print(f"{'' if good else 'not '}ok {count} - {title}")
-    if not good:
-        for line in why:
-            print("#", str(line)[:2000].replace("\n", "\n# "))
+TAP = Tap()
+ok = TAP.ok
 
 
 def same(title, got, wanted, *why):
@@ -358,5 +350,4 @@ with tempfile.TemporaryDirectory() as folder:
     for part in (report, many, binary, damage, large, exported, hostile, real):
         part()
     os.chdir("/")
-print(f"1..{count}")
-sys.exit(failures != 0)
+sys.exit(TAP.finish())

@@ -25,6 +25,21 @@ void rig_end(struct rig *r)
 	frag_device_close(&r->dev);
 }
 
+int rig_setup(void **state)
+{
+	static struct rig rig;
+
+	rig_begin(&rig, 0, 1, &frag_index_size);
+	*state = &rig;
+	return 0;
+}
+
+int rig_teardown(void **state)
+{
+	rig_end(*state);
+	return 0;
+}
+
 void rig_check(const struct rig *r)
 {
 	struct frag_error err = { .code = 0 };

@@ -22,6 +22,10 @@ void rig_begin(struct rig *r, uint64_t total, uint64_t granularity,
 /* Deletes the heap, closes the device; everything must have been given back. */
 void rig_end(struct rig *r);
 
+/* Setup and teardown of a test: *state is a rig without a capacity, its lists by size. */
+int rig_setup(void **state);
+int rig_teardown(void **state);
+
 /* All invariants hold. */
 void rig_check(const struct rig *r);
 

@@ -23,6 +23,10 @@ class Tap:
         for x in wrong[:FAULTS_MOST]:
             print('#   ' + str(x).strip()[:LENGTH_MOST].replace('\n', '\n#   '))
 
+    def ok(self, good: object, name: str, *why: object) -> None:
+        """The same where it is known already; why: what to show where it is not good."""
+        self.result(name, *([] if good else [flat(why) or 'it is not so']))
+
     def skip(self, name: str, why: str) -> None:
         self.number += 1
         print(f'ok {self.number} - {name} # SKIP {why}')

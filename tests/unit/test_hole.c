@@ -11,21 +11,6 @@
 #define SEGMENTS 6
 #define BLOCKS 12               /* of a segment, each of 1 KiB to 4 KiB */
 
-static int begin(void **state)
-{
-	static struct rig rig;
-
-	rig_begin(&rig, 0, 1, &frag_index_size);
-	*state = &rig;
-	return 0;
-}
-
-static int end(void **state)
-{
-	rig_end(*state);
-	return 0;
-}
-
 /* A segment of these blocks, in KiB; a negative one is live. */
 static void lay(struct rig *r, const int *blocks, uint32_t count)
 {
@@ -214,8 +199,8 @@ static void test_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_by_hand, begin, end),
-		cmocka_unit_test_setup_teardown(test_pools_and_slabs, begin, end),
+		cmocka_unit_test_setup_teardown(test_by_hand, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_pools_and_slabs, rig_setup, rig_teardown),
 		cmocka_unit_test(test_random),
 	};
 

@@ -5,21 +5,6 @@
 #define SEGMENT UINT64_C(4096)
 #define PAGE UINT64_C(1000)
 
-static int begin(void **state)
-{
-	static struct rig rig;
-
-	rig_begin(&rig, 0, 1, &frag_index_size);
-	*state = &rig;
-	return 0;
-}
-
-static int end(void **state)
-{
-	rig_end(*state);
-	return 0;
-}
-
 static frag_block reserve(struct rig *r, uint64_t pages)
 {
 	frag_block b = FRAG_NO_BLOCK;
@@ -176,7 +161,7 @@ static void test_failures(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_by_address),
 		T(test_by_rank),
