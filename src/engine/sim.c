@@ -355,7 +355,7 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 	for (uint32_t d = 0; d < sim->device_count && !sim->retired; d++) {
 		struct frag_result *r = &sim->results[d];
 		const struct frag_engine *e = &sim->engines[d];
-		const struct frag_books *b = frag_heap_books(e->policy.heap);
+		const struct frag_books *b = e->books;
 
 		r->choice = sim->choice;
 		r->device = d;

@@ -28,7 +28,7 @@ static void read_pool(struct frag_metrics *m, const struct frag_device_pool *poo
 }
 
 static inline void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
-		      const struct frag_device *dev)
+			     const struct frag_device *dev)
 {
 	const struct frag_books *b = frag_heap_books(heap);
 	uint64_t device_free;
@@ -63,7 +63,7 @@ static inline void raise(uint64_t *peak, uint64_t value)
 }
 
 static inline void raise_peaks(struct frag_metrics *peak, const struct frag_metrics *now,
-			const struct frag_books *b, const struct frag_device *dev)
+			       const struct frag_books *b, const struct frag_device *dev)
 {
 	raise(&peak->requested, now->requested);
 	raise(&peak->allocated, now->allocated);
