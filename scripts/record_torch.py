@@ -340,6 +340,12 @@ def autocast(device: str, enabled: bool):
     return torch.autocast(torch.device(device).type, dtype=torch.bfloat16, enabled=enabled)
 
 
+def placed(model, device: str):
+    """The model on the device. Where nothing has to move, .to() would still swap each parameter
+    with itself, which fake ones refuse."""
+    return model if torch.device(device).type == "cpu" else model.to(device)
+
+
 @contextlib.contextmanager
 def default_dtype(dtype) -> Iterator[None]:
     before = torch.get_default_dtype()
@@ -353,7 +359,7 @@ def default_dtype(dtype) -> Iterator[None]:
 def resnet50(device: str, mark: Mark, steps=3, batch=32, amp=False) -> None:
     import torchvision
 
-    model = torchvision.models.resnet50().to(device)
+    model = placed(torchvision.models.resnet50(), device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, foreach=True)
     for step in range(steps):
         images = torch.empty(batch, 3, 224, 224, device=device)
@@ -381,11 +387,11 @@ def gpt2(device: str, mark: Mark, steps=3, batch=8, length=1024, size="small",
     config.use_cache = False
     # the CPU's flash attention, which saves what the GPU's does, has no dropout
     config.attn_pdrop = 0.1 if attention == "eager" else 0.0
-    model = GPT2LMHeadModel(config).to(device).train()
+    model = placed(GPT2LMHeadModel(config), device).train()
     if checkpoint:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
-    rng = random.Random(0)
+    rng = random.Random(torch.initial_seed())
     for step in range(steps):
         longest = rng.randrange(128, length + 1, 8) if vary else length
         tokens = torch.zeros(batch, longest, dtype=torch.long, device=device)
@@ -407,8 +413,8 @@ def llama(device: str, mark: Mark, requests=1, prompt=512, new=256, batch=4, lay
         max_position_embeddings=8192)
     config._attn_implementation = "sdpa"
     with default_dtype(torch.float16):
-        model = LlamaForCausalLM(config).to(device).eval()
-    rng = random.Random(0)
+        model = placed(LlamaForCausalLM(config), device).eval()
+    rng = random.Random(torch.initial_seed())
     for request in range(requests):
         length = prompt if requests == 1 else rng.randrange(16, 2 * prompt)
         count = new if requests == 1 else rng.randrange(8, 2 * new)
@@ -428,8 +434,8 @@ def bert(device: str, mark: Mark, batches=150, longest=512) -> None:
 
     config = BertConfig()
     config._attn_implementation = "sdpa"
-    model = BertModel(config).to(device).eval()
-    rng = random.Random(1)
+    model = placed(BertModel(config), device).eval()
+    rng = random.Random(torch.initial_seed())
     results = []
     for number in range(batches):
         length = min(longest, max(8, int(rng.lognormvariate(4.6, 0.8))))
@@ -448,13 +454,13 @@ def stable_diffusion(device: str, mark: Mark, steps=4, pixels=(512, 768, 640)) -
     from diffusers import AutoencoderKL, UNet2DConditionModel
 
     with default_dtype(torch.float16):
-        unet = UNet2DConditionModel(
+        unet = placed(UNet2DConditionModel(
             cross_attention_dim=768, attention_head_dim=8,
-            block_out_channels=(320, 640, 1280, 1280)).to(device).eval()
-        vae = AutoencoderKL(
+            block_out_channels=(320, 640, 1280, 1280)), device).eval()
+        vae = placed(AutoencoderKL(
             block_out_channels=(128, 256, 512, 512), latent_channels=4, layers_per_block=2,
             down_block_types=("DownEncoderBlock2D",) * 4,
-            up_block_types=("UpDecoderBlock2D",) * 4).to(device).eval()
+            up_block_types=("UpDecoderBlock2D",) * 4), device).eval()
         for side in pixels:
             latent = torch.zeros(1, 4, side // 8, side // 8, device=device)
             context = torch.zeros(2, 77, 768, device=device)
@@ -491,7 +497,7 @@ def moe(device: str, mark: Mark, steps=4, tokens=8192, width=512, experts=8, lay
                     out = out.index_add(0, row, expert(x[row]) * weight[row, rank, None])
             return x + out
 
-    model = nn.Sequential(*[Mixture() for _ in range(layers)]).to(device)
+    model = placed(nn.Sequential(*[Mixture() for _ in range(layers)]), device)
     optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
     for step in range(steps):
         mark(f"step{step} fwd")
@@ -507,6 +513,7 @@ class Model(NamedTuple):
     options: dict[str, Any] = {}
     grad: bool = True
     device: str = "fake"
+    seed: int = 0  # where --seed gives none
 
 
 MODELS = {
@@ -534,7 +541,7 @@ MODELS = {
         "transformers", gpt2, {"size": "medium", "vary": True, "steps": 12, "amp": True}),
     "bert_base_infer_varlen": Model(
         "BERT base inference, 150 batches of random size and length", "transformers", bert,
-        grad=False),
+        grad=False, seed=1),
     "llama7b_generate_bs4_512_256": Model(
         "LLaMA 7B generation, batch 4, 512 + 256 tokens, growing KV cache", "transformers",
         llama, grad=False),
@@ -587,7 +594,7 @@ def model_command(args: argparse.Namespace) -> None:
     fake = device == "fake"
     # A fake CPU: fake GPU tensors want a driver, and sizes are the same on either.
     device = "cpu" if fake else device
-    seed(args.seed)
+    seed(model.seed if args.seed is None else args.seed)
     from torch._subclasses.fake_tensor import FakeTensorMode
     world = FakeTensorMode() if fake else contextlib.nullcontext()
     output = args.output or f"{args.name}.ndjson.gz"
@@ -639,7 +646,8 @@ def parse_args() -> argparse.Namespace:
     model.add_argument("--list", action="store_true", help="list the models")
     model.add_argument("--device", metavar="fake|cpu|cuda", help="fake: true shapes, no data, no "
                        "GPU (the default, but for the models that the data steers: cpu)")
-    model.add_argument("--seed", type=int, default=0, help="of random numbers (default: 0)")
+    model.add_argument("--seed", type=int, help="of random lengths, batches and weights (default: "
+                       "the model's own, which makes the same trace each time)")
     model.set_defaults(command=model_command)
 
     for command in (run, model):
