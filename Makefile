@@ -89,8 +89,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 .PHONY: all quickstart check check-san check-gpu golden-accept bench fuzz install \
 	coverage analyse uninstall dist deb clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
-all: $(PROGRAM) $(LIBRARY) $(SHARED)
-	@:
+all: $(PROGRAM) $(LIBRARY) $(SHARED) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
 $(STANDIN): $(CMD_OBJECTS) $(BUILD)/tests/support/standin_cuda.o $(SUPPORT) $(LIBRARY)
 $(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
@@ -152,6 +151,7 @@ MISSING = $(strip $(if $(call no_compiler,$(CC)), \
 	$(shell scripts/install-packages.sh -n $(BUILD_PACKAGES)), \
 	$(call no_header,libc6-dev,stdio.h) $(call no_header,zlib1g-dev,zlib.h) \
 	$(call no_header,libzstd-dev,zstd.h) $(call no_header,libcjson-dev,cjson/cJSON.h)))
+## install-packages: install the Debian packages that the build lacks
 install-packages:
 	@scripts/install-packages.sh $(WANTED)
 $(BUILD)/packages: $(BUILD)/flags \
@@ -199,10 +199,10 @@ golden-accept: all
 	@$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 
 ## bench: measure speed; prints a table and JSON
-bench: all $(if $(BENCH_OBJECTS),$(BUILD)/bench)
-	@$(if $(BENCH_OBJECTS),$(TEST_ENV) env -u MALLOC_PERTURB_ $(BUILD)/bench $(BENCHFLAGS),echo no benchmarks)
+bench: all $(BUILD)/bench
+	@$(TEST_ENV) env -u MALLOC_PERTURB_ sh -c '$(BUILD)/bench $(BENCHFLAGS) && $(python) tests/bench/growth.py'
 
-## fuzz: run each fuzzer for MINUTES; what it finds goes to build/fuzz
+## fuzz: run each fuzzer, and random command lines, for MINUTES; finds go to build/fuzz
 fuzz: $(FUZZERS)
 	@$(TEST_ENV) FUZZARGS="$(FUZZARGS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
 
@@ -224,7 +224,7 @@ INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
 	$(call into,man/*.schema.json scripts/record_torch.py,$(datadir)) \
 	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*,$(datadir)/traces)
 place = @DESTDIR="$(2)" prefix="$(prefix)" libdir="$(libdir)" includedir="$(includedir)" \
-	version="$(version)" LIBS="$(LIBS) -pthread" scripts/install.sh $(1) $(INSTALLED)
+	version="$(version)" scripts/install.sh $(1) $(INSTALLED)
 
 ## install: program, libraries, headers, man pages, completions, schemas, traces, examples
 install: all

@@ -1,13 +1,15 @@
 #!/bin/sh
 # check-rooms.sh [ROOT] - the rules of the source tree that no compiler checks,
-# printed as TAP, each breach as FILE:LINE. The room rule reads rooms.txt: a
-# file may include "room/x.h" of its own room and of the rooms listed for it.
-# A public header belongs to the room of its name, or to the one that a line
-# "name.h = room" says, else to base.
+# printed as TAP, each breach as FILE:LINE. The room rules read rooms.txt: a
+# file may include "room/x.h" of its own room and of the rooms listed for it, and
+# its object may use symbols of those alone. A public header belongs to the room
+# of its name, or to the one that a line "name.h = room" says, else to base.
+# Objects are taken from $BUILD (build); without any, their rule is skipped.
 set -eu
 
 rooms=$(cd "$(dirname "$0")" && pwd)/rooms.txt
 cd "${1:-$(dirname "$0")/..}"
+build=${BUILD:-build}
 
 files=$(find src include -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
 if [ -z "$files" ]; then
@@ -15,9 +17,19 @@ if [ -z "$files" ]; then
 	exit 0
 fi
 
+# Which symbol is whose, as lines "ROOM/FILE TYPE SYMBOL", of the objects that have a source.
+symbols=$(mktemp)
+trap 'rm -f "$symbols"' EXIT
+for file in $files; do
+	object=$build/${file%.c}.o
+	if [ "${file%.c}" != "$file" ] && [ -f "$object" ]; then
+		nm -P "$object" | sed -n "s|^\(frag_[A-Za-z0-9_]*\) \([A-Z]\).*|${file#src/} \2 \1|p"
+	fi
+done >"$symbols"
+
 # The names hold no spaces; the last rule below sees to that.
 # shellcheck disable=SC2086
-LC_ALL=C awk -v rooms="$rooms" '
+LC_ALL=C awk -v rooms="$rooms" -v symbols="$symbols" '
 function breach(rule, text)
 {
 	found[rule] = found[rule] "#   " FILENAME ":" FNR ": " text "\n"
@@ -77,6 +89,7 @@ function check_include(path,    to)
 		breach(ROOMS, "includes " path ", which is in no room")
 	else if (to != room && index(allowed[room], " " to " ") == 0)
 		breach(ROOMS, room " includes " path ", which belongs to " to)
+	delete wanted[room " " to]
 	if (FILENAME ~ /^include/ && path !~ /^fragsim\//)
 		breach(PUBLIC, "includes " path)
 }
@@ -91,15 +104,75 @@ BEGIN {
 	QUIET = ++rules; title[QUIET] = "below cmd nothing prints, exits or aborts"
 	FIRST = ++rules; title[FIRST] = "each file begins with its name and what it is for"
 	NAMES = ++rules; title[NAMES] = "files are src/ROOM/NAME or include/fragsim/NAME"
+	DOWN = ++rules; title[DOWN] = "rooms.txt names rooms below alone, and none without need"
+	CALLS = ++rules; title[CALLS] = "objects use symbols of the rooms that rooms.txt allows"
+	FILES = ++rules; title[FILES] = "within a room, files use those before them in rooms.txt"
 
+	FILENAME = rooms
+	FNR = 0
 	while ((getline line < rooms) > 0) {
+		FNR++
 		sub(/#.*/, "", line)
 		if (split(line, part, ":") == 2) {
 			gsub(/[ \t]+/, " ", part[2])
 			allowed[part[1]] = part[2] " "
+			read_room(part[1], part[2])
 		}
 		if (split(line, part, /[ \t]*=[ \t]*/) == 2)
 			home[part[1]] = part[2]
+		if (split(line, part, /[ \t]*<[ \t]*/) == 2)
+			read_order(part[1], part[2])
+	}
+	while ((getline line < symbols) > 0) {
+		split(line, part, " ")
+		objects++
+		if (part[2] == "U")
+			used[part[1] " " part[3]]
+		else
+			owner[part[3]] = part[1]
+	}
+	if (!objects)
+		title[CALLS] = title[CALLS] " # SKIP no objects are built"
+}
+
+# A room of rooms.txt. One that was named above may be defined now, never the reverse.
+function read_room(room, list,    name, n, i)
+{
+	defined[room]
+	n = split(list, name, " ")
+	for (i = 1; i <= n; i++) {
+		if (name[i] in defined)
+			breach(DOWN, room " names " name[i] ", which is not below it")
+		if (name[i] != "-")
+			wanted[room " " name[i]] = FNR
+	}
+}
+
+# "ROOM < FILE FILE ...": each may use those before it, of earlier such lines too.
+function read_order(room, list,    name, n, i)
+{
+	n = split(list, name, " ")
+	for (i = 1; i <= n; i++)
+		rank[room "/" name[i] ".c"] = ++ranked[room]
+}
+
+# One use of a symbol that another file of src/ has.
+function check_call(from, symbol,    to, a, b)
+{
+	if (!(symbol in owner) || owner[symbol] == from)
+		return
+	to = owner[symbol]
+	split(from, a, "/")
+	split(to, b, "/")
+	FILENAME = "src/" from
+	FNR = 1
+	if (a[1] == b[1]) {
+		if ((from in rank) && (!(to in rank) || rank[to] > rank[from]))
+			breach(FILES, "uses " symbol " of " b[2])
+	} else {
+		delete wanted[a[1] " " b[1]]
+		if (index(allowed[a[1]], " " b[1] " ") == 0)
+			breach(CALLS, "uses " symbol " of " b[1])
 	}
 }
 
@@ -116,6 +189,7 @@ FNR == 1 {
 		seen[name] = FILENAME
 	}
 	title_line = $0 == "/*" ? 2 : 1
+	present[room]
 }
 
 FNR == title_line {
@@ -142,6 +216,17 @@ FNR == 701 { breach(LENGTH, "is too long") }
 }
 
 END {
+	for (pair in used) {
+		split(pair, part, " ")
+		check_call(part[1], part[2])
+	}
+	FILENAME = rooms
+	for (pair in wanted) {
+		split(pair, part, " ")
+		FNR = wanted[pair]
+		if (objects && (part[1] in present))
+			breach(DOWN, part[1] " has no need of " part[2])
+	}
 	print "1.." rules
 	for (rule = 1; rule <= rules; rule++) {
 		good = !(rule in found)

@@ -2,10 +2,12 @@
 # fuzz.sh MINUTES FUZZER... - run each fuzzer, FOLDER/fuzz_NAME, for so long. It begins
 # with tests/fuzz/corpus/NAME and what it found before, in FOLDER/corpus/NAME; what
 # breaks it goes to FOLDER/NAME-*. Words of its form stand in tests/fuzz/NAME.dict.
-# FUZZARGS are more arguments of libFuzzer.
+# FUZZARGS are more arguments of libFuzzer. Then come random command lines to a sanitized
+# program, which say their seed and number where one fails.
 set -eu
 
-seconds=$(($1 * 60))
+minutes=$1
+seconds=$((minutes * 60))
 shift
 for fuzzer in "$@"; do
 	folder=${fuzzer%/*}
@@ -24,3 +26,9 @@ for fuzzer in "$@"; do
 	"$fuzzer" -max_total_time=$seconds -artifact_prefix="$folder/$name-" $words ${FUZZARGS-} \
 		"$folder/corpus/$name" $kept
 done
+
+build=${BUILD:-build}
+build=${build%/san-*}
+make --no-print-directory BUILD="$build" SAN=address,undefined all
+/usr/bin/python3 -B tests/commandline/run.py "$build/san-address-undefined/fragsim" \
+	--minutes "$minutes"

@@ -4,12 +4,57 @@
 #ifndef FRAGSIM_DEVICE_H
 #define FRAGSIM_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "fragsim/error.h"
 
 typedef uint64_t frag_addr;     /* opaque: what the device calls a segment */
+
+/* What a device has. A trace suggests it, a profile or options may replace it, a run has it. */
+struct frag_device_figures {
+	char    *name;          /* NULL: none given */
+	uint64_t total;         /* bytes; 0: unlimited */
+	uint64_t context, other;        /* bytes */
+	uint64_t granularity;   /* bytes, at least 1 */
+	/* requests of at most small_most bytes (0: there are none such) are rounded up to
+	 * small_granularity, and share pages; no trace says so, a device's profile may */
+	uint64_t small_most, small_granularity;
+	bool     host;          /* pinned memory of the host: what is said of a GPU is not meant */
+};
+#define FRAG_GRANULARITY (UINT64_C(2) << 20)    /* of a device that names none */
+
+/* The devices of a run, by ordinal. Owns the array and the names. */
+struct frag_devices {
+	struct frag_device_figures *figures;
+	uint32_t count;
+};
+
+/*
+ * Copies figures and names. -FRAG_EUSAGE where a granularity is 0. What this fills must be
+ * released with frag_devices_fini(), also where it fails.
+ */
+int  frag_devices_copy(struct frag_devices *devices, const struct frag_device_figures *figures,
+		       uint32_t count, struct frag_error *err);
+
+/* One device becomes another, of this name, which is copied; NULL: none. -FRAG_ENOMEM */
+int  frag_devices_replace(struct frag_devices *devices, uint32_t ordinal,
+			  const struct frag_device_figures *figures, const char *name,
+			  struct frag_error *err);
+
+/* All devices but the host's become this one. -FRAG_ENOMEM */
+int  frag_devices_become(struct frag_devices *devices, const struct frag_device_figures *figures,
+			 struct frag_error *err);
+
+/*
+ * Sets figures of all devices but the host's; UINT64_MAX leaves one as it is. A granularity
+ * holds for small requests too.
+ */
+void frag_devices_override(struct frag_devices *devices, uint64_t total, uint64_t context,
+			   uint64_t other, uint64_t granularity);
+/* Releases figures and names; one that is zeroed is fine. */
+void frag_devices_fini(struct frag_devices *devices);
 
 struct frag_device;
 struct frag_driver_model;       /* what calls of a driver take, as it was measured */
@@ -23,6 +68,7 @@ struct frag_device_ops {
 	const char *name;
 	const char *summary;
 	size_t state_size;      /* the core allocates and frees it, zeroed */
+	bool plain;             /* a copy of struct frag_device is a second device as it is now */
 
 	int  (*open)(struct frag_device *dev, struct frag_error *err);          /* optional */
 	void (*ready)(struct frag_device *dev); /* optional: ctx is set; before the first call */
@@ -64,18 +110,40 @@ struct frag_device {
 	uint64_t small_used;    /* their bytes, so rounded */
 	uint64_t used;          /* bytes held, so rounded; small ones in whole pages */
 	uint64_t limit;         /* `used` may not pass this; UINT64_MAX: no limit */
+	double   fraction;      /* of the total, that the limit is; 1: there is none */
+	/* with any total in [least, beyond) all so far would have been the same: see
+	 * frag_device_narrow() */
+	uint64_t least, beyond;
 	/* simulated: borrowed, set after open; NULL: none. And what it came to so far */
 	const struct frag_driver_model *model;
 	uint64_t model_ns, model_calls, model_unknown;  /* calls of which it knows nothing */
 };
 
+/* Gives as long as its figures allow; always plain. */
 extern const struct frag_device_ops frag_device_simulated;
 
-/* Opens a device with the figures given; close it with frag_device_close(). */
+/*
+ * Opens a device with the figures given, in bytes, granularity not 0; close it with
+ * frag_device_close(), but not where this fails. -FRAG_EDEVICE, -FRAG_ENOMEM.
+ */
 int  frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops,
 		      uint64_t total, uint64_t context, uint64_t other, uint64_t granularity,
 		      struct frag_error *err);
 void frag_device_close(struct frag_device *dev);
+
+/*
+ * Something was decided that would have been the same for totals in [least, beyond) only: a
+ * grant says least, a refusal beyond. UINT64_MAX in both places: no bound. An unlimited
+ * device counts as one with a total above all others.
+ */
+static inline void frag_device_narrow(struct frag_device *dev, uint64_t least, uint64_t beyond)
+{
+	dev->least = least > dev->least ? least : dev->least;
+	dev->beyond = beyond < dev->beyond ? beyond : dev->beyond;
+}
+
+/* `used` may not pass floor(fraction x total); 1, and an unlimited device: no limit. */
+void frag_device_limit(struct frag_device *dev, double fraction);
 
 /* What a segment of so many bytes is rounded up to. */
 uint64_t frag_device_round(const struct frag_device *dev, uint64_t bytes);

@@ -17,23 +17,27 @@
 #include "fragsim/policy.h"
 #include "fragsim/trace.h"
 
+/* OOM: the request failed. SKIPPED: it is of a block whose request has failed. */
 enum frag_step_status { FRAG_STEP_OK, FRAG_STEP_OOM, FRAG_STEP_SKIPPED };
+/* As in the outputs: "ok", "oom", "skipped". */
 const char *frag_step_status_name(enum frag_step_status status);
 
 /* What a step did on one device. Borrowed, for the length of the call. */
 struct frag_step {
 	const struct frag_event *event;
-	const struct frag_metrics *metrics;     /* after the step */
+	const struct frag_metrics *metrics;     /* after the step; below FRAG_LEVEL_ALL no
+						 * percentages, at FRAG_LEVEL_SURVIVE NULL */
 	const struct frag_call *calls;          /* of the device, in their order */
 	uint32_t call_count;
 	uint32_t device;                        /* ordinal */
 	enum frag_step_status status;
 	bool placed;                            /* the next three are set */
 	uint32_t segment;                       /* ordinal */
-	uint32_t stack;                         /* alloc: for frag_trace_frame(); 0: none */
-	uint64_t offset, bytes;
+	uint32_t stack;                         /* alloc: for frag_symbols_frame(); 0: none */
+	uint64_t offset, bytes;                 /* of the block, within its segment */
 };
 
+/* Called after each step, with each device that it concerns. */
 struct frag_observer {
 	/* 0, or -FRAG_E..., which ends the simulation */
 	int (*step)(void *ctx, const struct frag_step *step, struct frag_error *err);
@@ -41,32 +45,89 @@ struct frag_observer {
 };
 #define FRAG_OBSERVERS_MOST 8
 
+struct frag_sim;
+
+/*
+ * Who looks into an out-of-memory while all is as the failed request left it. The simulation
+ * answers questions, and *oom has everything but holders and hole, which are the hook's to fill;
+ * the result owns them. event: the request; NULL: what the run begins with was refused.
+ */
+struct frag_oom_hook {
+	/* 0, or -FRAG_E..., which ends the simulation */
+	int (*explain)(void *ctx, const struct frag_sim *sim, uint32_t device,
+		       const struct frag_event *event, struct frag_oom *oom,
+		       struct frag_error *err);
+	void *ctx;
+};
+
+/* Finds who holds the memory, by tag and stack, and the least that had to be freed. */
+extern const struct frag_oom_hook frag_oom_explain;
+
 struct frag_sim_options {
 	bool on_oom_continue;   /* a request that fails is counted, and the run goes on */
 	bool check;             /* recompute everything after each step */
+	enum frag_level level;  /* of metrics; an observer sees no others */
+	/* figures of the run's devices, one for each of the trace's; copied. NULL: as it suggests */
+	const struct frag_device_figures *devices;
 	const struct frag_device_ops *device;   /* NULL: the simulated one */
 	void *const *device_ctx;        /* what it gets as ctx, one a device; NULL: nothing */
 	/* of the simulated one: what calls take; borrowed. NULL: nothing */
 	const struct frag_driver_model *model;
+	/* called at each out-of-memory that is kept; borrowed. Never at FRAG_LEVEL_SURVIVE.
+	 * NULL: nobody looks for holders and hole */
+	const struct frag_oom_hook *on_oom;
 };
 
-struct frag_sim;
-
-/* The trace is borrowed: its devices and tags. options may be NULL. */
+/*
+ * The trace is borrowed: its tags and stacks. options may be NULL; what they point to is
+ * borrowed, but for the figures. Release it with frag_sim_del(). -FRAG_EUSAGE, -FRAG_EPOLICY
+ * or -FRAG_EDEVICE where policy or device cannot be used, -FRAG_ENOMEM.
+ */
 int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 		 const struct frag_trace *trace, const struct frag_sim_options *options,
 		 struct frag_error *err);
+/* The same for the events of a tape, which is borrowed. Any number may share it. */
+int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
+		     const struct frag_tape *tape, const struct frag_sim_options *options,
+		     struct frag_error *err);
+/*
+ * One observer more, which is copied; they are called in this order. Before the first batch.
+ * -FRAG_ENOMEM above FRAG_OBSERVERS_MOST.
+ */
 int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer);
 
 /*
+ * The same simulation a second time, as it is now: whatever both are fed from here on, they
+ * do and count by themselves. Nobody observes the copy. -FRAG_EUSAGE where a device is not
+ * plain (frag_device_ops), or the run is over (frag_sim_retire).
+ */
+int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct frag_error *err);
+
+/*
  * Every device begins with what is there before the first step: a policy's own
- * pool, segments of frag_trace_initial(). The first batch does it where nobody did.
+ * pool, the segments that the trace begins with. The first batch does it where nobody did.
  */
 int frag_sim_begin(struct frag_sim *sim, struct frag_error *err);
 
-/* Feeds a batch. Nothing where the simulation has stopped at an OOM. */
+/*
+ * Feeds a batch. Nothing where the simulation has stopped at an OOM. -FRAG_EPOLICY,
+ * -FRAG_EDEVICE, -FRAG_ECHECK, -FRAG_ENOMEM, or what an observer returned: the run is over.
+ */
 int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct frag_error *err);
+/*
+ * Feeds it what is on the tape from the reader's place on, up to event `until`, or to the end
+ * and no further than where the simulation has stopped.
+ */
+int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *reader, uint64_t until,
+		  struct frag_error *err);
+/* Has it stopped at an OOM, on all of its devices? What it is fed then does nothing. */
 bool frag_sim_stopped(const struct frag_sim *sim);
+
+/* What the numbers in the events that it is fed stand for. */
+const struct frag_symbols *frag_sim_symbols(const struct frag_sim *sim);
+
+/* The figures of its devices, by ordinal. */
+const struct frag_devices *frag_sim_devices(const struct frag_sim *sim);
 
 /* One result a device, in order of ordinal; the simulation owns them. */
 const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupted,
@@ -87,10 +148,25 @@ void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_
 const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device);
 frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot);
 
+/* A block that the program holds: allocated, or freed and pending. */
+struct frag_live {
+	struct frag_block_view block;
+	uint32_t slot;
+	uint32_t tag, stack;    /* for frag_symbols_tag(), frag_symbols_frame(); 0: none */
+	uint64_t birth;         /* step */
+	bool pending;
+};
+
+/* Calls visit for each of them on a device, in the order of their slots. */
+void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
+		   void (*visit)(void *ctx, const struct frag_live *live));
+
 /* What the device calls the segment of the block in a slot, which must hold one. */
 frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot);
+/* Releases it with its results, retired or not. NULL is fine. */
 void frag_sim_del(struct frag_sim *sim);
 
+/* How a trace is read for several simulations. */
 struct frag_crew_options {
 	uint32_t threads;       /* 0: as many as processors, and no more than simulations */
 	bool (*stop)(void *ctx);        /* optional: asked between batches */

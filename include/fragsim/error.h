@@ -9,6 +9,7 @@
 #define FRAGSIM_ERROR_H
 
 #include <stdarg.h>
+#include <stdint.h>
 
 /* X(name, exit status of the command line, meaning) */
 #define FRAG_ERRORS(X)                                                        \
@@ -35,7 +36,7 @@ struct frag_error {
 	char message[1024];     /* one line, no line end, no secrets of memory */
 };
 
-/* Notes the failure (err may be NULL) and returns -code. */
+/* Notes the failure (err may be NULL), its text as it may be printed, and returns -code. */
 int frag_fail(struct frag_error *err, enum frag_error_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int frag_vfail(struct frag_error *err, enum frag_error_code code, const char *format, va_list args)
@@ -47,9 +48,15 @@ int frag_fail_nomem(struct frag_error *err);
 /* The exit status that a command ends with for a code (-FRAG_E... or 0). */
 int frag_error_status(int code);
 
+/* Borrowed bytes, not ended by a NUL; text == NULL means absent. UTF-8. */
+struct frag_text {
+	const char *text;
+	uint32_t length;
+};
+
 /* A sink for warnings: one call a line. Every library call that may warn is given one. */
 struct frag_log {
-	void (*warn)(void *ctx, const char *message);
+	void (*warn)(void *ctx, const char *message);   /* no line end in it; NULL: nobody listens */
 	void *ctx;
 };
 

@@ -111,6 +111,12 @@ struct frag_heap;
 
 /* The device is borrowed and must outlive the heap. NULL where memory is short. */
 struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index);
+/*
+ * The same heap a second time: blocks, segments, lists and figures with the same numbers. dev
+ * is a copy of the first one's device, and borrowed. NULL where memory is short.
+ */
+struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_device *dev);
+/* Gives the device everything back. NULL is fine. */
 void frag_heap_del(struct frag_heap *h);
 
 /*
@@ -123,13 +129,26 @@ void frag_heap_by_address(struct frag_heap *h);
 void frag_heap_step(struct frag_heap *h);
 
 /* Questions. */
+/* Borrowed, and kept up to date by every verb. */
 const struct frag_books *frag_heap_books(const struct frag_heap *h);
+/* The device calls of this step, *count of them, in their order; until the next verb. */
 const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *count);
 uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0 if none */
-uint64_t frag_heap_total(const struct frag_heap *h);            /* the device's; 0 unlimited */
+/*
+ * The device's total, 0 where it is unlimited. Who asks decides by it, so the run would be
+ * the same for this total alone (frag_sim_options.devices; `least` and `beyond` of a result).
+ * A policy that asks for each such decision whether the total reaches so many bytes holds for
+ * all totals on the same side, and may use the figure in sums beside it.
+ */
+uint64_t frag_heap_total(const struct frag_heap *h);
+bool frag_heap_total_reaches(const struct frag_heap *h, uint64_t bytes);
+uint64_t frag_heap_total_figure(const struct frag_heap *h);
+/* The totals, [*least, *beyond), for which all so far would have been the same. */
+void frag_heap_total_range(const struct frag_heap *h, uint64_t *least, uint64_t *beyond);
 uint64_t frag_heap_granularity(const struct frag_heap *h);      /* the device's */
 /* What the device rounds a segment of so many bytes up to: small ones less than others, maybe. */
 uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes);
+/* What is known of a block, a segment, a list. A handle of none: 0 bytes. */
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s);
 /* Of the expandable range that b lies in; 0 where it lies in none. */
@@ -182,6 +201,7 @@ frag_block frag_heap_find_ready(const struct frag_heap *h);
 bool frag_heap_holds(const struct frag_heap *h, frag_block b, uint32_t owner);
 
 /* Verbs on whole segments. */
+/* *out: all of a new segment of at least `bytes`, one free block on the list. */
 int frag_heap_grow(struct frag_heap *h, frag_list list, uint64_t bytes, frag_block *out);
 int frag_heap_keep(struct frag_heap *h, frag_block whole);      /* never release it */
 int frag_heap_release(struct frag_heap *h, frag_block whole);   /* segment -> device */
@@ -200,7 +220,7 @@ int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 
 void frag_heap_retried(struct frag_heap *h);            /* counts a second try */
 void frag_heap_tried(struct frag_heap *h, uint64_t bytes);      /* what an OOM will name */
-void frag_heap_limit(struct frag_heap *h, uint64_t bytes);      /* the device's cap */
+void frag_heap_limit(struct frag_heap *h, double fraction);     /* of the device's total */
 
 /*
  * Verbs on blocks. take allocates the lower `keep` bytes of a free block and
@@ -253,6 +273,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 		    frag_block *out);
 
 /* The policy's own bits. */
+/* They are shown in the views, and mean nothing to the heap; 0 at first. */
 void frag_heap_set_list_user(struct frag_heap *h, frag_list list, uint64_t user);
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user);
 void frag_heap_set_segment_user(struct frag_heap *h, frag_segment s, uint32_t user);

@@ -23,6 +23,13 @@ struct frag_metrics {
 	double   fi, fi_device, internal, utilization;  /* percent */
 };
 
+/* How much of the metrics a run keeps; what is not kept costs nothing. */
+enum frag_level {
+	FRAG_LEVEL_ALL,         /* each step's, peaks, distributions, marks */
+	FRAG_LEVEL_PEAKS,       /* each step's but percentages, and peaks */
+	FRAG_LEVEL_SURVIVE,     /* counts, and whether and where memory ran out */
+};
+
 /* Is it one of those that are not known where memory is opaque? */
 bool frag_metric_is_opaque(const char *name);
 
@@ -42,6 +49,7 @@ struct frag_distribution {
 	uint64_t severe_steps;          /* value above 70 */
 };
 
+/* How often each happened in the run; hits: requests that needed no call of the device. */
 struct frag_counts {
 	uint64_t allocs, frees, hits, segment_allocs, segment_frees;
 	uint64_t splits, merges, retries, ooms, skipped;
@@ -51,6 +59,7 @@ struct frag_counts {
 	X(splits) X(merges) X(retries) X(ooms) X(skipped)
 
 enum frag_run_status { FRAG_RUN_OK, FRAG_RUN_OOM, FRAG_RUN_INTERRUPTED };
+/* As in the outputs: "ok", "oom", "interrupted". */
 const char *frag_run_status_name(enum frag_run_status status);
 
 /* Blocks of one stack among those of a tag. */
@@ -89,8 +98,9 @@ struct frag_oom {
 	uint64_t size;          /* requested bytes */
 	uint64_t tried;         /* bytes that the device refused last */
 	bool     fragmentation; /* enough bytes were free; else: too little memory */
-	char     message[512];  /* as PyTorch words it */
-	char     advice[512];   /* and for a person */
+	uint64_t used, limit;   /* bytes of the device then, and what set_fraction allows;
+				 * UINT64_MAX: no limit */
+	struct frag_metrics metrics;    /* then */
 	struct frag_holder holders[FRAG_HOLDERS_MOST];  /* the largest first */
 	uint32_t holder_count;
 	struct frag_hole hole;
@@ -103,6 +113,8 @@ struct frag_mark {
 	struct frag_metrics metrics;
 };
 #define FRAG_MARKS_MOST 10000
+/* Of all devices of a policy together, each counting its own: a mark may hold for 1,024. */
+#define FRAG_MARKS_ALL_MOST (10 * FRAG_MARKS_MOST)
 
 /*
  * A replay: what the simulated device predicted, and what was measured on the
@@ -158,10 +170,14 @@ struct frag_driver_costs;               /* what the calls of a GPU's driver took
 struct frag_result {
 	struct frag_choice choice;
 	uint32_t device;                /* ordinal */
-	const char *device_name;        /* NULL: none; borrowed from the trace */
+	const char *device_name;        /* NULL: none; borrowed from the simulation */
 	uint64_t total, context, other, granularity;
 	uint64_t small_most, small_granularity; /* as in frag_device_figures; 0: none */
 	enum frag_run_status status;
+	/* with any total in [least, beyond) the run would have been the same, event for event;
+	 * beyond UINT64_MAX: no bound. Of a simulated device only */
+	uint64_t least, beyond;
+	enum frag_level level;          /* what of the next fields is kept; the rest is 0 */
 	uint64_t steps;                 /* rows of metrics */
 	struct frag_metrics peak;       /* no percentages */
 	struct frag_metrics last;
@@ -173,6 +189,7 @@ struct frag_result {
 	struct frag_mark *marks;
 	uint32_t mark_count;
 	bool has_stats;                 /* the policy keeps statistics of its own */
+	bool marks_cut;                 /* of all devices there were more than are kept */
 	struct frag_memory_stats stats;
 	struct frag_modelled modelled;
 	struct frag_prediction prediction;
@@ -180,6 +197,7 @@ struct frag_result {
 	const struct frag_probes *probes;       /* likewise */
 };
 
+/* Releases what the result owns, not the result itself; one that is zeroed is fine. */
 void frag_result_fini(struct frag_result *result);
 
 /*

@@ -24,7 +24,7 @@
 #include "fragsim/policy.h"
 
 /* Another number wherever a plug-in would have to be compiled again. */
-#define FRAG_PLUGIN_VERSION 1
+#define FRAG_PLUGIN_VERSION 2
 #define FRAG_PLUGIN_MAGIC "fragsim plug-in"     /* 16 bytes with its NUL */
 
 /*
@@ -37,6 +37,10 @@
 	  (const struct frag_heap *h, uint32_t *count), (h, count))                         \
 	X(uint64_t, heap_largest, (const struct frag_heap *h), (h))                         \
 	X(uint64_t, heap_total, (const struct frag_heap *h), (h))                           \
+	X(bool, heap_total_reaches, (const struct frag_heap *h, uint64_t bytes), (h, bytes)) \
+	X(uint64_t, heap_total_figure, (const struct frag_heap *h), (h))                    \
+	V(heap_total_range, (const struct frag_heap *h, uint64_t *least, uint64_t *beyond), \
+	  (h, least, beyond))                                                               \
 	X(uint64_t, heap_granularity, (const struct frag_heap *h), (h))                     \
 	X(uint64_t, heap_round, (const struct frag_heap *h, uint64_t bytes), (h, bytes))    \
 	X(struct frag_block_view, heap_look, (const struct frag_heap *h, frag_block b),     \
@@ -104,7 +108,7 @@
 	   frag_block *out), (h, b, offset, bytes, out))                                    \
 	V(heap_retried, (struct frag_heap *h), (h))                                         \
 	V(heap_tried, (struct frag_heap *h, uint64_t bytes), (h, bytes))                    \
-	V(heap_limit, (struct frag_heap *h, uint64_t bytes), (h, bytes))                    \
+	V(heap_limit, (struct frag_heap *h, double fraction), (h, fraction))                \
 	V(heap_set_list_user, (struct frag_heap *h, frag_list list, uint64_t user),         \
 	  (h, list, user))                                                                  \
 	V(heap_set_user, (struct frag_heap *h, frag_block b, uint32_t user), (h, b, user))  \
@@ -113,11 +117,13 @@
 	X(int, policy_obtain,                                                               \
 	  (struct frag_policy *p, frag_list list, uint64_t bytes, bool again,               \
 	   frag_block *out), (p, list, bytes, again, out))                                  \
+	X(int, policy_begin_with, (struct frag_policy *p, uint64_t bytes), (p, bytes))       \
 	X(int, fail_nomem, (struct frag_error *err), (err))                                 \
 	X(int, vfail,                                                                       \
 	  (struct frag_error *err, enum frag_error_code code, const char *format,           \
 	   va_list args), (err, code, format, args))
 
+/* The calls above as pointers into the program. */
 struct frag_host_ops {
 #define X(type, name, params, args) type (*name) params;
 #define V(name, params, args) void (*name) params;

@@ -101,7 +101,9 @@ struct frag_planted {
 struct frag_policy {
 	const struct frag_policy_ops *ops;
 	struct frag_heap *heap;         /* borrowed; questions and verbs only */
-	void *state;                    /* ops->state_size zeroed bytes: hints */
+	/* ops->state_size zeroed bytes: hints. Plain: whoever copies a run copies them byte by
+	 * byte, so they hold no pointer, to themselves or to anything that the policy owns */
+	void *state;
 	const uint64_t *param;          /* one value for each of ops->params, in its order */
 	struct frag_error *err;         /* for a hook that fails and knows why: frag_fail() */
 };
@@ -177,5 +179,25 @@ int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
  */
 int frag_policy_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, bool again,
 		       frag_block *out);
+
+/*
+ * For init: a segment in the list 0 of trace pool 0 that is never released; nothing where
+ * bytes is 0.
+ */
+int frag_policy_begin_with(struct frag_policy *p, uint64_t bytes);
+
+/* Rounding, for policies: the smallest multiple of m that is at least x. m is not 0. */
+static inline uint64_t frag_round_up(uint64_t x, uint64_t m)
+{
+	uint64_t rest = x % m;
+
+	return rest ? x + (m - rest) : x;
+}
+
+/* The same where m is known to be a power of two, without a division. */
+static inline uint64_t frag_round_up_pow2(uint64_t x, uint64_t m)
+{
+	return (x + m - 1) & ~(m - 1);
+}
 
 #endif

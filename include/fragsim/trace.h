@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fragsim/device.h"
 #include "fragsim/error.h"
 
 #define FRAG_ALL UINT32_MAX                     /* every device; every stream */
@@ -32,12 +33,6 @@ enum frag_op {
 
 /* As in the trace: "alloc", "free", ... */
 const char *frag_op_name(enum frag_op op);
-
-/* Borrowed bytes, not ended by a NUL; text == NULL means absent. UTF-8. */
-struct frag_text {
-	const char *text;
-	uint32_t length;
-};
 
 /* What a trace calls a block, a stream or a pool: an integer or a string. */
 struct frag_handle {
@@ -72,14 +67,14 @@ enum frag_member {
  */
 struct frag_spot {
 	uint32_t initial;       /* which of the initial segments */
-	uint64_t offset;
+	uint64_t offset;        /* bytes, from the start of the segment */
 	uint64_t bytes;         /* of the block; 0: not known */
 	uint64_t room;          /* bytes up to the next block, or the end */
 };
 
 /* A run of bytes of an expandable range that have memory. */
 struct frag_extent {
-	uint64_t offset, bytes;
+	uint64_t offset, bytes; /* from the start of the range */
 };
 
 /* A segment that was there before the first event. */
@@ -91,7 +86,7 @@ struct frag_initial {
 	uint64_t bytes;                 /* of a range: up to its last byte that was ever used */
 	bool     large;                 /* for requests above the small ones */
 	bool     range;                 /* expandable, with the memory of these runs */
-	const struct frag_extent *runs;
+	const struct frag_extent *runs; /* rising, apart; the source keeps them */
 	uint32_t run_count;
 	uint64_t address;               /* where the recording had it */
 };
@@ -103,7 +98,7 @@ struct frag_initial {
 struct frag_record {
 	uint32_t members;       /* enum frag_member */
 	enum frag_op op;
-	bool pending;
+	bool pending;           /* free: the block is in use until its `complete` */
 	uint32_t stack;         /* alloc: who asked, for the source's frame() */
 	struct frag_handle id, stream, pool;
 	uint64_t size;          /* bytes */
@@ -140,7 +135,7 @@ struct frag_frame {
  * is, in words ("a mistyped member"): --lenient then leaves it out.
  */
 struct frag_source_ops {
-	const char *form;
+	const char *form;       /* frag_trace_info.form, where nobody knows better */
 	int  (*refill)(void *state, struct frag_error *err);
 	int  (*next)(void *state, struct frag_record *rec, const char **kind,
 		     struct frag_error *err);
@@ -170,58 +165,64 @@ struct frag_source_ops {
 
 /* A validated event. Policies see op, slot, bytes, stream and pool of it. */
 struct frag_event {
-	uint64_t step;
+	uint64_t step;          /* its number in the trace, from 0; bad events count */
 	uint64_t bytes;         /* alloc: as the program asked */
 	uint32_t slot;          /* alloc, free, complete, record_stream: dense, recycled */
 	uint32_t device;        /* ordinal, or FRAG_ALL */
 	uint32_t stream;        /* dense, 0 is stream 0 of device 0; sync: or FRAG_ALL */
 	uint32_t pool;          /* dense, 0 is the default pool */
 	uint64_t stream_order;  /* alloc: the stream's number; strings come behind all numbers */
-	uint32_t tag;           /* alloc: index for frag_trace_tag(); 0: none */
+	uint32_t tag;           /* alloc: for frag_symbols_tag(); 0: none */
 	uint32_t members;       /* enum frag_member: what the trace gave */
 	uint8_t  op;            /* enum frag_op */
 	bool     waits;         /* free: the block stays pending until a later event ends it */
 	uint32_t ended_count;
 	const struct frag_ended *ended; /* pending blocks that this step ends, in the order
 					 * in which they were freed */
-	struct frag_handle id;
+	struct frag_handle id;  /* as the trace calls the block; where members says so */
 	struct frag_text text;  /* mark: its name; configure: its value */
-	struct frag_text t_text;
-	double t;
-	double fraction;        /* set_fraction */
+	struct frag_text t_text;        /* t as the trace wrote it; none: of length 0 */
+	double t;               /* microseconds; where members says so */
+	double fraction;        /* set_fraction: 0 to 1, of the device's total */
 	const struct frag_spot *place; /* alloc: where it lies at the start; NULL: anywhere */
 };
 
+/* A pending block that a step ends. */
 struct frag_ended {
-	uint32_t slot;
+	uint32_t slot;          /* may be given to a new block by a later event */
 	uint64_t synced;        /* step of the sync that ended its last stream; or
 				 * FRAG_NEVER: it waited for its `complete` only */
 };
 #define FRAG_NEVER UINT64_MAX
 
-struct frag_device_figures {
-	char    *name;          /* NULL: none given */
-	uint64_t total;         /* bytes; 0: unlimited */
-	uint64_t context, other;        /* bytes */
-	uint64_t granularity;   /* bytes, at least 1 */
-	/* requests of at most small_most bytes (0: there are none such) are rounded up to
-	 * small_granularity, and share pages; no trace says so, a device's profile may */
-	uint64_t small_most, small_granularity;
+/* Pinned host memory, as a snapshot of PyTorch may have it beside the devices. */
+struct frag_host_memory {
+	uint64_t events;        /* with those of its segments; 0 and no live_bytes: none recorded */
+	uint64_t peak_bytes;    /* the most that was allocated at a time */
+	uint64_t live_bytes, live;      /* allocated at the end; so many blocks */
 };
-#define FRAG_GRANULARITY (UINT64_C(2) << 20)    /* of a device that names none */
 
 struct frag_trace_options {
 	bool lenient;           /* skip and count events that are bad in themselves */
 	bool records;           /* batches give the records as well */
 	bool meta;              /* info.meta also where a file has it behind the events, at the
 				 * price of reading it twice */
+	bool host;              /* pinned host memory is a device too, behind the others */
 	enum frag_stacks stacks;        /* what is told of a source that has whole stacks */
 	struct frag_log log;    /* warnings */
+	/*
+	 * optional: does each policy that the trace is for take the next settings, those of a
+	 * configure? -FRAG_EUSAGE with the reason makes the event a bad one. Where it is
+	 * skipped it stays a step, as other policies ignore it anyway, but has no value any
+	 * more; of batches with records it is left out as any other.
+	 */
+	int (*configured)(void *ctx, const char *text, size_t length, struct frag_error *err);
+	void *configured_ctx;
 };
 
 /* What is known of the trace; counts grow as it is read. */
 struct frag_trace_info {
-	const char *path;
+	const char *path;       /* as it was opened */
 	const char *form;       /* "lines", "object", or the source's name */
 	uint64_t events, allocs, frees; /* of valid events so far */
 	uint64_t skipped;       /* bad events left out (lenient) */
@@ -230,19 +231,54 @@ struct frag_trace_info {
 	uint64_t content;       /* identifies the decoded events read so far */
 	struct frag_text meta;  /* a JSON object, on one line, ended by a NUL; NULL: none */
 	uint32_t device_count;
-	const struct frag_device_figures *devices;
+	const struct frag_device_figures *devices;      /* suggested: a run may have others */
+	struct frag_host_memory host;   /* whether or not it is a device of the trace */
 };
 
+/*
+ * What the numbers in events stand for, and what there was before the first of them.
+ * Whoever hands out events has one; who consumes them needs to know no more of it.
+ */
+struct frag_symbols {
+	const void *of;
+	struct frag_text (*tag)(const void *of, uint32_t tag);
+	bool (*frame)(const void *of, uint64_t *at, struct frag_frame *frame);
+	/* segments from before the first event, for policies that can begin with them */
+	const struct frag_initial *initial;
+	uint32_t initial_count;
+};
+
+/* Text of the tag of a block that is live or was within this batch; NULL: none. */
+static inline struct frag_text frag_symbols_tag(const struct frag_symbols *s, uint32_t tag)
+{
+	return s->tag(s->of, tag);
+}
+
+/*
+ * Frame by frame through a stack, the innermost first: *at is the stack's number before
+ * the first call, and the function's own then. False behind the last one.
+ */
+static inline bool frag_symbols_frame(const struct frag_symbols *s, uint64_t *at,
+				      struct frag_frame *frame)
+{
+	return s->frame(s->of, at, frame);
+}
+
+/* Some events in their order, borrowed. */
 struct frag_batch {
 	const struct frag_event *events;
 	uint32_t count;         /* 0 at the end of the trace */
 	const struct frag_record *records;      /* of each event; NULL where not asked for */
-	const uint32_t *stacks;         /* likewise, for frag_trace_frame(), of allocs; 0: none */
+	const uint32_t *stacks;         /* likewise, for frag_symbols_frame(), of allocs; 0: none */
 };
 
 struct frag_trace;
 
-/* Opens a file, or standard input ("-"), whatever the form and compression. options may be NULL. */
+/*
+ * Opens a file, or standard input ("-"), whatever the form and compression. options may be
+ * NULL. Close it with frag_trace_close(). -FRAG_ETRACE, -FRAG_EINTERRUPTED, -FRAG_ENOMEM; *out
+ * is not set then.
+ */
 int frag_trace_open(struct frag_trace **out, const char *path,
 		    const struct frag_trace_options *options, struct frag_error *err);
 
@@ -255,38 +291,65 @@ int frag_trace_from(struct frag_trace **out, const struct frag_source_ops *ops, 
 		    const struct frag_device_figures *devices, uint32_t device_count,
 		    const struct frag_trace_options *options, struct frag_error *err);
 
+/* What is known of it so far; lives as long as the trace, and follows it as it is read. */
 const struct frag_trace_info *frag_trace_info(const struct frag_trace *trace);
 
 /*
- * Replaces a device's figures before the first batch; UINT64_MAX leaves one as it
- * is. A granularity that is given holds for small requests too.
+ * The next events, none at the end; they and what they borrow stay valid until the next call.
+ * -FRAG_ETRACE for bad input, -FRAG_EINTERRUPTED, -FRAG_ENOMEM: nothing can be read any more.
  */
-void frag_trace_override(struct frag_trace *trace, uint64_t total, uint64_t context,
-			 uint64_t other, uint64_t granularity);
-
-/* Gives one device other figures, before the first batch; the name is copied, NULL: none. */
-int frag_trace_describe(struct frag_trace *trace, uint32_t device,
-			const struct frag_device_figures *figures, const char *name);
-
-/* The next events; they and what they borrow stay valid until the next call. */
 int frag_trace_next(struct frag_trace *trace, struct frag_batch *batch, struct frag_error *err);
-
-/* Segments that were there before the first event, for policies that can begin with them. */
-const struct frag_initial *frag_trace_initial(const struct frag_trace *trace, uint32_t *count);
 
 /* True where the input cannot be read twice: reading on costs its producer time. */
 bool frag_trace_is_stream(const struct frag_trace *trace);
 
-/* Text of a tag of a block that is live or was within this batch. */
-struct frag_text frag_trace_tag(const struct frag_trace *trace, uint32_t tag);
+/* What the numbers in its events stand for; lives as long as the trace. */
+const struct frag_symbols *frag_trace_symbols(const struct frag_trace *trace);
+
+/* Closes the source, and releases what the trace has handed out. NULL is fine. */
+void frag_trace_close(struct frag_trace *trace);
 
 /*
- * Frame by frame through a stack of the trace, the innermost first: *at is the stack's
- * number before the first call, and the function's own then. False behind the last one.
+ * A tape: all events of a trace in memory, validated and resolved, some 20 to 30 bytes each.
+ * It is written once, and read as often as one likes, by several threads side by side. Text
+ * of times is not kept (t_text), nor are records; tags and stacks have numbers that are never
+ * given to others.
  */
-bool frag_trace_frame(const struct frag_trace *trace, uint64_t *at, struct frag_frame *frame);
+struct frag_tape;
 
-/* NULL is fine. */
-void frag_trace_close(struct frag_trace *trace);
+/* While it is read. */
+struct frag_tape_options {
+	bool (*stop)(void *ctx);        /* optional: asked before each batch */
+	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
+	void *ctx;
+};
+
+/*
+ * Reads the trace to its end. It is borrowed and must outlive the tape, which asks it for
+ * stacks and for the segments that it begins with. options may be NULL. What reading the
+ * trace returns, -FRAG_EINTERRUPTED, -FRAG_ENOMEM.
+ */
+int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
+		  const struct frag_tape_options *options, struct frag_error *err);
+/* Of the trace that it was read from, at its end. */
+const struct frag_trace_info *frag_tape_info(const struct frag_tape *tape);
+/* What the numbers in its events stand for: its own tags, not those of the trace. */
+const struct frag_symbols *frag_tape_symbols(const struct frag_tape *tape);
+uint64_t frag_tape_bytes(const struct frag_tape *tape);         /* that the events take */
+void frag_tape_del(struct frag_tape *tape);                     /* NULL is fine */
+
+/*
+ * A place on a tape: the number of the event that is read next, 0 at first. next fills a batch
+ * with events from there on, but none at or behind `until`; it is empty at that place and at
+ * the end, and stays valid until the next call. NULL: memory is short.
+ */
+struct frag_tape_reader;
+struct frag_tape_reader *frag_tape_reader_new(const struct frag_tape *tape);
+void frag_tape_next(struct frag_tape_reader *reader, uint64_t until, struct frag_batch *batch);
+/* On to any event, or back; behind the last one, to the end. Costs little, wherever it is. */
+void frag_tape_seek(struct frag_tape_reader *reader, uint64_t event);
+/* The number of the event that is read next. */
+uint64_t frag_tape_at(const struct frag_tape_reader *reader);
+void frag_tape_reader_del(struct frag_tape_reader *reader);     /* NULL is fine */
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,16 @@
 #define atoi(...) BANNED(atoi)
 #undef atol
 #define atol(...) BANNED(atol)
+#undef vsnprintf
+#define vsnprintf(...) BANNED(vsnprintf)        /* frag_vsnprintf() knows no locale */
+#undef strtod
+#define strtod(...) BANNED(strtod)      /* frag_strtod() knows no locale */
+#undef strtof
+#define strtof(...) BANNED(strtof)
+#undef atof
+#define atof(...) BANNED(atof)
+#undef setlocale
+#define setlocale(...) BANNED(setlocale)
 #undef rand
 #define rand() BANNED(rand)
 #undef srand

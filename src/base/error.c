@@ -5,11 +5,14 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/print.h"
+#include "base/printable.h"
 
 int frag_vfail(struct frag_error *err, enum frag_error_code code, const char *format, va_list args)
 {
 	if (err) {
-		vsnprintf(err->message, sizeof(err->message), format, args);
+		/* names of files and values that were read are in it */
+		frag_vformat_printable(err->message, sizeof(err->message), format, args);
 		err->code = -(int)code;
 	}
 	return -(int)code;

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
+#include "base/print.h"
+#include "base/printable.h"
+
 /* How many digits: the number of bits says it, but for one. */
 static uint32_t count_digits(uint64_t value)
 {
@@ -54,12 +58,27 @@ char *frag_put_i64(char *p, int64_t value)
 	return frag_put_u64(p + 1, (uint64_t)0 - (uint64_t)value);
 }
 
+char *frag_put_wide(char *p, frag_wide value)
+{
+	const uint64_t unit = UINT64_C(10000000000000000000);
+	const uint64_t low = (uint64_t)(value % unit);
+
+	if (value <= UINT64_MAX)
+		return frag_put_u64(p, (uint64_t)value);
+	p = frag_put_wide(p, value / unit);
+	memset(p, '0', 19);
+	p += 19;
+	frag_put_u64(p - count_digits(low), low);
+	return p;
+}
+
 uint64_t frag_scaled_tie(double value, int decimals)
 {
 	char text[64];
 	char *point;
 
-	snprintf(text, sizeof(text), "%.*f", decimals, value);
+	FRAG_ASSERT(value >= 0 && value <= 1e7 && decimals > 0);
+	frag_snprintf(text, sizeof(text), "%.*f", decimals, value);
 	point = strchr(text, '.');
 	memmove(point, point + 1, strlen(point));
 	return strtoull(text, NULL, 10);
@@ -71,7 +90,7 @@ char *frag_put_fixed4(char *p, double value)
 	uint32_t part;
 
 	if (signbit(value) || !(value < 1e7))
-		return p + snprintf(p, FRAG_NUMBER_ROOM, "%.4f", value);
+		return p + frag_snprintf(p, FRAG_NUMBER_ROOM, "%.4f", value);
 	units = frag_scaled(value, 1e4, 4);
 	part = (uint32_t)(units % 10000);
 	p = frag_put_u64(p, units / 10000);
@@ -88,7 +107,7 @@ double frag_fixed4(double value)
 	char text[FRAG_NUMBER_ROOM];
 
 	*frag_put_fixed4(text, value) = '\0';
-	return strtod(text, NULL);
+	return frag_strtod(text, NULL);
 }
 
 char *frag_put_double(char *p, double value)
@@ -98,14 +117,24 @@ char *frag_put_double(char *p, double value)
 	if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value && !signbit(value))
 		return frag_put_u64(p, (uint64_t)value);
 	for (int digits = 15; digits <= 17; digits++) {
-		length = snprintf(p, FRAG_NUMBER_ROOM, "%.*g", digits, value);
-		if (strtod(p, NULL) == value)
+		length = frag_snprintf(p, FRAG_NUMBER_ROOM, "%.*g", digits, value);
+		if (frag_strtod(p, NULL) == value)
 			break;
 	}
 	return p + length;
 }
 
-static char *put_escape(char *p, uint32_t unit)
+/* "##[" and "##vso[", wherever in a line: the bracket is what can be escaped. */
+bool frag_opens_command(const char *begin, const char *bracket)
+{
+	const char *p = bracket;
+
+	while (p > begin && ((p[-1] >= 'a' && p[-1] <= 'z') || (p[-1] >= 'A' && p[-1] <= 'Z')))
+		p--;
+	return p - begin >= 2 && p[-1] == '#' && p[-2] == '#';
+}
+
+char *frag_put_unit(char *p, uint32_t unit)
 {
 	static const char hex[] = "0123456789abcdef";
 
@@ -117,18 +146,19 @@ static char *put_escape(char *p, uint32_t unit)
 }
 
 /*
- * One code point of UTF-8 from *s on; moves *s behind it. A byte that begins
- * none (in a file's name, say) counts as U+FFFD.
+ * Table 3-7 of Unicode's chapter 3. On any flaw one byte alone is consumed, so
+ * that decoding finds its way back at the next one.
  */
-static uint32_t code_point(const unsigned char **s, const unsigned char *end)
+uint32_t frag_code_point(const char **s, const char *end)
 {
 	static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *q = *s;
+	const unsigned char *q = (const unsigned char *)*s;
 	int more = q[0] >= 0xf0 ? 3 : q[0] >= 0xe0 ? 2 : 1;
 	uint32_t code = q[0] & (0x3fU >> more);
 
+	FRAG_ASSERT(*s < end && (unsigned char)**s >= 0x80);
 	(*s)++;
-	if (q[0] < 0xc2 || q[0] > 0xf4 || end - q <= more)
+	if (q[0] < 0xc2 || q[0] > 0xf4 || end - *s < more)
 		return 0xfffd;
 	for (int i = 1; i <= more; i++) {
 		if ((q[i] & 0xc0) != 0x80)
@@ -142,14 +172,24 @@ static uint32_t code_point(const unsigned char **s, const unsigned char *end)
 	return code;
 }
 
+/* A text of no bytes may be NULL, to which C adds not even 0. */
+static const char *end_of(const char *text, size_t length)
+{
+	return length ? text + length : text;
+}
+
+/*
+ * The output is ASCII whatever the text is, so no reader can take its encoding for
+ * another one. Beyond U+FFFF a pair of surrogates is written.
+ */
 char *frag_put_json(char *p, const char *text, size_t length)
 {
 	static const char short_forms[] = "b\bf\fn\nr\rt\t\"\"\\\\";
-	const unsigned char *s = (const unsigned char *)text, *end = s + length;
+	const char *s = text, *end = end_of(s, length);
 
 	*p++ = '"';
 	while (s < end) {
-		uint32_t code = *s;
+		uint32_t code = (unsigned char)*s;
 		const char *form = NULL;
 
 		for (const char *f = short_forms; *f && !form; f += 2)
@@ -159,19 +199,20 @@ char *frag_put_json(char *p, const char *text, size_t length)
 			*p++ = '\\';
 			*p++ = *form;
 			s++;
-		} else if (code >= 0x20 && code < 0x7f) {
+		} else if (code >= 0x20 && code < 0x7f
+			   && (code != '[' || !frag_opens_command(text, s))) {
 			*p++ = (char)code;
 			s++;
 		} else if (code < 0x80) {
-			p = put_escape(p, code);
+			p = frag_put_unit(p, code);
 			s++;
 		} else {
-			code = code_point(&s, end);
+			code = frag_code_point(&s, end);
 			if (code >= 0x10000) {
-				p = put_escape(p, 0xd800 + ((code - 0x10000) >> 10));
+				p = frag_put_unit(p, 0xd800 + ((code - 0x10000) >> 10));
 				code = 0xdc00 + (code & 0x3ff);
 			}
-			p = put_escape(p, code);
+			p = frag_put_unit(p, code);
 		}
 	}
 	*p++ = '"';
@@ -180,11 +221,12 @@ char *frag_put_json(char *p, const char *text, size_t length)
 
 char *frag_put_utf8(char *p, const char *text, size_t length)
 {
-	const unsigned char *s = (const unsigned char *)text, *end = s + length;
+	const char *s = text, *end = end_of(s, length);
 
 	while (s < end) {
-		const unsigned char *from = s;
-		uint32_t code = *s < 0x80 ? *s++ : code_point(&s, end);
+		const char *from = s;
+		uint32_t code = (unsigned char)*s < 0x80 ? (unsigned char)*s++
+							 : frag_code_point(&s, end);
 
 		if (code == 0xfffd && s == from + 1) {
 			memcpy(p, "\xef\xbf\xbd", 3);
@@ -197,6 +239,7 @@ char *frag_put_utf8(char *p, const char *text, size_t length)
 	return p;
 }
 
+/* RFC 4180: quotes only where a field needs them, and each quote inside twice. */
 char *frag_put_csv(char *p, const char *text, size_t length)
 {
 	size_t i;
@@ -205,7 +248,8 @@ char *frag_put_csv(char *p, const char *text, size_t length)
 		if (text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n')
 			break;
 	if (i == length) {
-		memcpy(p, text, length);
+		if (length)
+			memcpy(p, text, length);
 		return p + length;
 	}
 	*p++ = '"';
@@ -225,11 +269,19 @@ char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 	if (bytes <= UINT64_C(1) << 10)
 		snprintf(buf, FRAG_NUMBER_ROOM, "%llu bytes", (unsigned long long)bytes);
 	else if (bytes <= UINT64_C(1) << 20)
-		snprintf(buf, FRAG_NUMBER_ROOM, "%.2f KiB", size / 1024);
+		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f KiB", size / 1024);
 	else if (bytes <= UINT64_C(1) << 30)
-		snprintf(buf, FRAG_NUMBER_ROOM, "%.2f MiB", size / 1048576);
+		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f MiB", size / 1048576);
 	else
-		snprintf(buf, FRAG_NUMBER_ROOM, "%.2f GiB", size / 1073741824);
+		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f GiB", size / 1073741824);
+	return buf;
+}
+
+char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes)
+{
+	if (bytes <= UINT64_MAX)
+		return frag_size_text(buf, (uint64_t)bytes);
+	frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f GiB", (double)bytes / 1073741824);
 	return buf;
 }
 
@@ -245,6 +297,6 @@ char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns)
 	}
 	if (unit && value < 99.95)
 		decimals = value < 9.995 ? 2 : 1;
-	snprintf(buf, FRAG_NUMBER_ROOM, "%.*f %s", decimals, value, units[unit]);
+	frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.*f %s", decimals, value, units[unit]);
 	return buf;
 }

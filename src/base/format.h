@@ -3,6 +3,7 @@
 #define BASE_FORMAT_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,11 @@
 char *frag_put_u64(char *p, uint64_t value);
 char *frag_put_i64(char *p, int64_t value);
 
+/* Sums of many sizes, which 64 bits may not hold; and their room. */
+__extension__ typedef unsigned __int128 frag_wide;
+#define FRAG_WIDE_ROOM 40
+char *frag_put_wide(char *p, frag_wide value);
+
 /* A percentage or another small double, exactly as printf's %.4f. */
 char *frag_put_fixed4(char *p, double value);
 
@@ -22,9 +28,22 @@ double frag_fixed4(double value);
 /* Any finite double, in as few digits as read back to it. */
 char *frag_put_double(char *p, double value);
 
+/* Does the text end, with the '[' that follows, as a command in a log begins? */
+bool frag_opens_command(const char *begin, const char *bracket);
+
+/*
+ * One code point of UTF-8 from *s on, which is no ASCII; moves *s behind it. A byte
+ * that begins none (in a file's name, say) counts as U+FFFD.
+ */
+uint32_t frag_code_point(const char **s, const char *end);
+
+/* \u0041: a unit of UTF-16 as JSON escapes it. */
+char *frag_put_unit(char *p, uint32_t unit);
+
 /*
  * A JSON string with its quotes; everything outside printable ASCII becomes an
- * escape, and what is no UTF-8 U+FFFD. Room: 6 for each byte of text, and 2.
+ * escape, and so does what frag_opens_command() says; what is no UTF-8 becomes U+FFFD.
+ * Room: 6 for each byte of text, and 2.
  */
 char *frag_put_json(char *p, const char *text, size_t length);
 
@@ -60,6 +79,7 @@ static inline uint32_t frag_hundredths(double percent)
 
 /* A size as PyTorch's format_size prints it: "916.00 MiB", "512 bytes". */
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
+char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes);
 
 /* 950 ns, 12.3 us, 4.56 ms, 1.23 s: three digits of it. */
 char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns);

@@ -4,16 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/large.h"
 
 #define ELEMENTS_MOST (UINT64_C(1) << 31)       /* the last power of two in 32 bits */
 
+/*
+ * From FRAG_LARGE on, realloc() cannot be used: it does not keep the alignment of
+ * huge pages.
+ */
 bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size)
 {
 	uint64_t room = *capacity ? *capacity : 16;
 	size_t bytes;
 	void *old, *grown;
 
+	FRAG_ASSERT(size > 0 && need > *capacity);
 	if (need > ELEMENTS_MOST)
 		return false;
 	while (room < need)
@@ -33,4 +39,18 @@ bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size)
 	memcpy(array, &grown, sizeof(grown));
 	*capacity = (uint32_t)room;
 	return true;
+}
+
+bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size)
+{
+	size_t bytes = (size_t)(used + spare) * size;
+	void *from, *copy = NULL;
+
+	memcpy(&from, array, sizeof(from));
+	if (bytes)
+		copy = frag_large_new(&bytes);
+	if (copy && used)
+		memcpy(copy, from, (size_t)used * size);
+	memcpy(array, &copy, sizeof(copy));
+	return copy || !(used + spare);
 }

@@ -16,6 +16,13 @@ static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, siz
 /* The same where it is known that there is not enough room. */
 bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
 
+/*
+ * *array, borrowed until now, becomes an array of one's own: a copy of the first `used`
+ * elements, with room for `spare` more. NULL where that is nothing, and where memory is
+ * short: false.
+ */
+bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size);
+
 static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size)
 {
 	return need <= *capacity || frag_grow_now(array, capacity, need, size);

@@ -6,6 +6,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/bug.h"
+#include "base/grow.h"
+
 #define FIRST_SIZE 64
 
 uint64_t frag_hash_seed(void)
@@ -77,6 +80,11 @@ void frag_map_fini(struct frag_map *map)
 	map->entries = NULL;
 }
 
+bool frag_map_copy(struct frag_map *map)
+{
+	return frag_array_copy(&map->entries, (uint64_t)map->mask + 1, 0, sizeof(*map->entries));
+}
+
 static void place(struct frag_map *map, uint64_t key, uint32_t value)
 {
 	uint32_t i = frag_map_home(map, key);
@@ -108,6 +116,7 @@ static bool rehash(struct frag_map *map)
 
 bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value)
 {
+	FRAG_ASSERT(map->entries && value != FRAG_MAP_NONE);
 	if ((uint64_t)map->count * 4 >= ((uint64_t)map->mask + 1) * 3 && !rehash(map))
 		return false;
 	place(map, key, value);
@@ -115,11 +124,16 @@ bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value)
 	return true;
 }
 
+/*
+ * Linear probing without tombstones (Knuth, TAOCP 3, 6.4, algorithm R): the gap is
+ * closed at once, so a search still ends at the first empty place.
+ */
 void frag_map_remove(struct frag_map *map, uint64_t key, uint32_t value)
 {
 	uint32_t hole = frag_map_home(map, key);
 	uint32_t i;
 
+	FRAG_ASSERT(map->count > 0);
 	while (map->entries[hole].key != key || map->entries[hole].value != value
 	       || !map->entries[hole].full)
 		hole = (hole + 1) & map->mask;

@@ -37,6 +37,8 @@ uint64_t frag_hash_content(const char *text, size_t length, uint64_t salt);
 
 bool frag_map_init(struct frag_map *map, uint64_t seed);
 void frag_map_fini(struct frag_map *map);
+/* *map is a borrowed copy of another one's struct, and becomes a map of its own. */
+bool frag_map_copy(struct frag_map *map);
 
 /* Adds an entry, also where the key is there already. False: memory is short. */
 bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value);

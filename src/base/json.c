@@ -2,10 +2,16 @@
 #include "base/json.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/format.h"
+#include "base/print.h"
+
+#define EXACT 9007199254740992.0        /* 2^53: below, each integer is a double */
 
 struct frag_node_ref frag_json_begin(struct frag_json *doc)
 {
@@ -135,9 +141,52 @@ int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err
 	return 0;
 }
 
+/* Where the next number begins; it does not stand in a string. */
+static const char *next_number(const char *p)
+{
+	for (; *p != '-' && (*p < '0' || *p > '9'); p++)
+		if (*p == '"')
+			for (p++; *p != '"'; p++)
+				p += *p == '\\';
+	return p;
+}
+
+/*
+ * The library makes a double of each number. An integer that is too large for that
+ * keeps its digits beside it: the nodes have the order of the numbers in the text.
+ * As values nest, so do the calls: 64 at most. False: memory is short.
+ */
+static bool keep_digits(struct cJSON *item, const char **p)
+{
+	for (; item; item = item->next) {
+		size_t length;
+
+		if (item->child && !keep_digits(item->child, p))
+			return false;
+		if (!cJSON_IsNumber(item))
+			continue;
+		*p = next_number(*p);
+		length = strspn(*p, "-0123456789");
+		if (fabs(item->valuedouble) >= EXACT && !strchr(".eE", (*p)[length])) {
+			item->valuestring = cJSON_malloc(length + 1);
+			if (!item->valuestring)
+				return false;
+			memcpy(item->valuestring, *p, length);
+			item->valuestring[length] = '\0';
+		}
+		*p += strspn(*p, "+-.eE0123456789");
+	}
+	return true;
+}
+
 struct frag_node_ref frag_json_parse(struct frag_json *doc, const char *text, size_t length)
 {
+	const locale_t before = frag_locale_begin();
+
 	doc->root = cJSON_ParseWithLength(text, length);
+	frag_locale_end(before);
+	if (doc->root && !keep_digits(doc->root, &text))
+		frag_json_end(doc);
 	doc->failed = !doc->root;
 	return (struct frag_node_ref){ .doc = doc, .node = doc->root };
 }
@@ -173,6 +222,7 @@ struct frag_node_ref frag_json_first(struct frag_node_ref parent)
 {
 	const struct cJSON *item = parent.node;
 
+	FRAG_ASSERT(item);
 	return (struct frag_node_ref){ .doc = parent.doc, .node = item->child };
 }
 
@@ -180,6 +230,7 @@ struct frag_node_ref frag_json_next(struct frag_node_ref child)
 {
 	const struct cJSON *item = child.node;
 
+	FRAG_ASSERT(item);
 	return (struct frag_node_ref){ .doc = child.doc, .node = item->next };
 }
 
@@ -187,6 +238,7 @@ const char *frag_json_key(struct frag_node_ref member)
 {
 	const struct cJSON *item = member.node;
 
+	FRAG_ASSERT(item);
 	return item->string;
 }
 
@@ -198,6 +250,22 @@ const char *frag_json_string(struct frag_node_ref node)
 double frag_json_number(struct frag_node_ref node)
 {
 	return cJSON_GetNumberValue(node.node);
+}
+
+bool frag_json_integer(struct frag_node_ref node, int64_t *value)
+{
+	const struct cJSON *item = node.node;
+	const double number = frag_json_number(node);
+
+	if (item->valuestring) {
+		errno = 0;
+		*value = strtoll(item->valuestring, NULL, 10);
+		return errno == 0;
+	}
+	if (!(fabs(number) < EXACT) || number != floor(number))
+		return false;
+	*value = (int64_t)number;
+	return true;
 }
 
 bool frag_json_is_true(struct frag_node_ref node)

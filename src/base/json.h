@@ -52,7 +52,7 @@ int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct 
 /* The same to a stream. */
 int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err);
 
-/* Text that is JSON already. node is NULL where memory is short. */
+/* Text that is JSON already, and a NUL. node is NULL where memory is short. */
 struct frag_node_ref frag_json_parse(struct frag_json *doc, const char *text, size_t length);
 
 enum frag_json_kind {
@@ -76,6 +76,8 @@ const char *frag_json_key(struct frag_node_ref member);
 /* Of a string, a number, a boolean; borrowed. */
 const char *frag_json_string(struct frag_node_ref node);
 double frag_json_number(struct frag_node_ref node);
+/* A number that is an integer of 64 bits, exactly; else false. */
+bool frag_json_integer(struct frag_node_ref node, int64_t *value);
 bool frag_json_is_true(struct frag_node_ref node);
 
 /* The version of the library that the documents are made with. */

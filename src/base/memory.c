@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/bug.h"
+
 bool frag_memory_open(struct frag_memory *m)
 {
 	*m = (struct frag_memory){ .text = NULL };
@@ -14,6 +16,7 @@ bool frag_memory_close(struct frag_memory *m)
 {
 	bool good = ferror(m->f) == 0;
 
+	FRAG_ASSERT(m->f);
 	good &= fclose(m->f) == 0;
 	/* the C library may lose the text in the end, and not say so */
 	if (good && m->text)

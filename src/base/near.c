@@ -19,6 +19,10 @@ static uint32_t least_of(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
+/*
+ * Damerau and Levenshtein: insert, delete, replace, or swap two neighbours, each
+ * once (optimal string alignment). A swap looks two rows back, so three are kept.
+ */
 uint32_t frag_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
 	/* distances of what precedes: two letters of a ago, one ago, and now */

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bug.h"
+#include "base/destination.h"
+
 static int fail(const struct frag_outfile *f, int number, struct frag_error *err)
 {
 	const char *name = strcmp(f->path, "-") == 0 ? "standard output" : f->path;
@@ -35,19 +38,12 @@ static bool start(struct frag_outfile *f, const char *path)
 	return f->path && f->buf;
 }
 
-/* A file of the name pattern beside `path`; the permissions that a new file would have. */
+/* A file of the name pattern beside `path`, for us alone. */
 static int open_beside(struct frag_outfile *f, const char *path)
 {
-	struct stat old;
-	mode_t mask = umask(0);
-	mode_t mode = 0666 & ~mask;
-	char *name;
+	char *name = malloc(strlen(path) + sizeof(".XXXXXX"));
 	int number;
 
-	umask(mask);
-	if (stat(path, &old) == 0)
-		mode = old.st_mode & 07777;
-	name = malloc(strlen(path) + sizeof(".XXXXXX"));
 	if (!name)
 		return ENOMEM;
 	memcpy(name, path, strlen(path));
@@ -60,31 +56,90 @@ static int open_beside(struct frag_outfile *f, const char *path)
 	}
 	f->temporary = name;
 	fcntl(f->fd, F_SETFD, FD_CLOEXEC);
-	fchmod(f->fd, mode);
 	return 0;
 }
 
+/*
+ * The owner and the permissions of the file that is replaced, as far as we may give
+ * them. As where that is written to, nothing stays that would run in its owner's
+ * name; and where its group cannot be kept, ours may do what everybody may.
+ */
+static void look_like(int fd, const struct stat *old)
+{
+	mode_t mode = old->st_mode & 0777;
+
+	if (fchown(fd, old->st_uid, old->st_gid) != 0
+	    && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+		mode = (mode & 0707) | (mode & 07) << 3;
+	fchmod(fd, mode);
+}
+
+static void look_new(int fd)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+}
+
+/*
+ * A descriptor that we were given, once more, so that all who write there go on
+ * behind each other. Those that we opened ourselves are closed on exec.
+ */
+static int share(struct frag_outfile *f, int fd)
+{
+	int flags = fcntl(fd, F_GETFL), ours = fcntl(fd, F_GETFD);
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ours & FD_CLOEXEC)
+		return EBADF;
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return f->fd < 0 ? errno : 0;
+}
+
+static int open_file(struct frag_outfile *f, struct frag_destination *to)
+{
+	int number;
+
+	if (to->there && access(to->name, W_OK) != 0)
+		return errno;
+	f->final = to->name;
+	to->name = NULL;
+	number = open_beside(f, f->final);
+	if (!number && to->there)
+		look_like(f->fd, &to->now);
+	else if (!number)
+		look_new(f->fd);
+	return number;
+}
+
+/*
+ * A regular file, or a new one, is written beside its place; where a link leads to
+ * one, beside what it leads to, so that the link stays.
+ */
 static int open_path(struct frag_outfile *f)
 {
-	struct stat old;
-	bool there = stat(f->path, &old) == 0;
+	struct frag_destination to;
+	int number;
 
 	if (strcmp(f->path, "-") == 0) {
 		f->fd = STDOUT_FILENO;
 		return 0;
 	}
-	if (there && S_ISDIR(old.st_mode))
-		return EISDIR;
 	if (!*f->path)
 		return ENOENT;          /* else only the renaming would find out */
-	if (there && !S_ISREG(old.st_mode)) {
-		f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
-		return f->fd < 0 ? errno : 0;
+	number = frag_destination_find(&to, f->path);
+	if (!number && to.fd >= 0) {
+		number = share(f, to.fd);
+	} else if (!number && to.there && S_ISDIR(to.now.st_mode)) {
+		number = EISDIR;
+	} else if (!number && to.there && !S_ISREG(to.now.st_mode)) {
+		f->fd = open(to.name, O_WRONLY | O_CLOEXEC);
+		number = f->fd < 0 ? errno : 0;
+	} else if (!number) {
+		number = open_file(f, &to);
 	}
-	if (there && access(f->path, W_OK) != 0)
-		return errno;
-	f->final = there ? realpath(f->path, NULL) : strdup(f->path);
-	return f->final ? open_beside(f, f->final) : errno;
+	free(to.name);
+	return number;
 }
 
 int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_error *err)
@@ -104,6 +159,10 @@ int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_erro
 	return rc;
 }
 
+/*
+ * The name is gone at once, so nothing is left whatever ends the program. Beside
+ * the destination there is room for what will be appended there.
+ */
 int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
 		       struct frag_error *err)
 {
@@ -243,6 +302,7 @@ int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool, stru
 
 int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct frag_error *err)
 {
+	FRAG_ASSERT(!f->packer && !f->used);
 	if (packing == FRAG_PLAIN)
 		return 0;
 	f->packer = frag_packer_new(packing);
@@ -258,10 +318,27 @@ static void end_packing(struct frag_outfile *f)
 	f->packer = NULL;
 }
 
+/*
+ * The bytes reach the disk before the name does, or a crash could leave the name
+ * with none of them. Some file systems know no such request.
+ */
+static void sync_bytes(struct frag_outfile *f)
+{
+	int rc;
+
+	do
+		rc = fsync(f->fd);
+	while (rc != 0 && errno == EINTR);
+	if (rc != 0 && errno != EINVAL && errno != ENOTSUP)
+		f->failed = errno;
+}
+
 int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err)
 {
 	flush(f);
 	end_packing(f);
+	if (f->temporary && f->fd >= 0 && !f->failed)
+		sync_bytes(f);
 	if (f->fd >= 0 && f->fd != STDOUT_FILENO && close(f->fd) != 0 && !f->failed)
 		f->failed = errno;
 	f->fd = -1;
@@ -274,6 +351,7 @@ static void set_aside(struct frag_outfile *f)
 	const size_t n = strlen(f->temporary);
 	char *name = malloc(n + 2);
 
+	FRAG_ASSERT(f->temporary && f->final);
 	f->fresh = access(f->final, F_OK) != 0;
 	if (!name)
 		return;
@@ -307,6 +385,10 @@ static void give_place_back(struct frag_outfile *f)
 		unlink(f->final);
 }
 
+/*
+ * All are written out before the first takes its place: what can fail then is a
+ * rename, and that can be undone.
+ */
 int frag_outfile_commit_all(struct frag_outfile *const *files, uint32_t count,
 			    struct frag_error *err)
 {

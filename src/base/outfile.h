@@ -2,9 +2,10 @@
  * outfile.h - files that are whole or not there.
  *
  * A file is written beside its destination and renamed into place when it is
- * whole; an existing one is never harmed by a failure. Several take their places
- * together. What is no regular file
- * (standard output, a device, a pipe) is written as it comes. The first failure
+ * whole and on the disk; an existing one is never harmed by a failure. Several take
+ * their places together. The folder is not synced: after a crash a name leads to the
+ * old bytes or to the new ones. What is no regular file (standard output, a device, a
+ * pipe), and an open descriptor (/dev/fd/3), is written as it comes. The first failure
  * sticks: later calls do nothing, and frag_outfile_commit() tells it.
  */
 #ifndef BASE_OUTFILE_H
@@ -15,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/bug.h"
 #include "base/packer.h"
 #include "fragsim/error.h"
 
@@ -22,7 +24,7 @@
 
 struct frag_outfile {
 	char  *path;            /* as given, for messages */
-	char  *final;           /* NULL where it is written as it comes */
+	char  *final;           /* behind all links; NULL where it is written as it comes */
 	char  *volatile temporary;      /* NULL where nothing is to be removed; a signal
 					 * handler may read it, and the next one */
 	char  *volatile aside;          /* the old file's second name while others of a
@@ -50,6 +52,7 @@ char *frag_outfile_room(struct frag_outfile *f, size_t n);
 
 static inline void frag_outfile_used(struct frag_outfile *f, const char *end)
 {
+	FRAG_ASSERT(end >= f->buf && (size_t)(end - f->buf) <= f->capacity);
 	f->used = (size_t)(end - f->buf);
 }
 

@@ -7,6 +7,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/bug.h"
+
 #define CHUNK ((size_t)128 << 10)
 #define GZIP_LEVEL 6
 #define ZSTD_LEVEL 9
@@ -38,10 +40,15 @@ const char *frag_packing_library(enum frag_packing packing)
 	return packing == FRAG_ZSTD ? ZSTD_versionString() : zlibVersion();
 }
 
+/*
+ * The same bytes always pack alike, and damage is seen: a gzip stream ends in a
+ * checksum anyway, a zstd frame only when asked.
+ */
 struct frag_packer *frag_packer_new(enum frag_packing packing)
 {
 	struct frag_packer *p = calloc(1, sizeof(*p));
 
+	FRAG_ASSERT(packing != FRAG_PLAIN);
 	if (!p)
 		return NULL;
 	p->packing = packing;
@@ -72,6 +79,10 @@ void frag_packer_del(struct frag_packer *p)
 	free(p);
 }
 
+/*
+ * zlib counts in 32 bits, so it gets the input in pieces. Output that filled the
+ * chunk may not be all, so deflate() is asked again.
+ */
 static bool put_gzip(struct frag_packer *p, const void *bytes, size_t n, bool last,
 		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx)
 {

@@ -69,6 +69,10 @@ static bool times_power(const char *p, const char *end, int shift, uint64_t *out
 	return true;
 }
 
+/*
+ * All in integers, so no size is rounded: 1.5K is 1536 bytes, and 0.3K is no size,
+ * as it is no whole number of bytes.
+ */
 bool frag_parse_size(const char *text, size_t length, bool fraction, uint64_t *out)
 {
 	const char *p = text, *end = text + length, *point;

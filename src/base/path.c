@@ -5,6 +5,8 @@
 
 const char *frag_input_name(const char *path)
 {
+	if (!*path)
+		return "\"\"";
 	return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 

@@ -2,7 +2,7 @@
 #ifndef BASE_PATH_H
 #define BASE_PATH_H
 
-/* "standard input" for "-"; else the path itself. */
+/* "standard input" for "-", two quotes for no name at all; else the path itself. */
 const char *frag_input_name(const char *path);
 
 /* What stands behind the last slash; inside the path. */

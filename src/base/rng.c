@@ -1,11 +1,14 @@
 /* rng.c - seeded random numbers, the same on every machine. */
 #include "base/rng.h"
 
+#include "base/bug.h"
+
 uint64_t frag_rng_below(struct frag_rng *r, uint64_t n)
 {
 	uint64_t short_of = (UINT64_C(0) - n) % n;      /* 2^64 mod n */
 	uint64_t x;
 
+	FRAG_ASSERT(n > 0);
 	/* the first 2^64 mod n values would make some results likelier than others */
 	do
 		x = frag_rng_next(r);
@@ -15,6 +18,7 @@ uint64_t frag_rng_below(struct frag_rng *r, uint64_t n)
 
 uint64_t frag_rng_between(struct frag_rng *r, uint64_t least, uint64_t most)
 {
+	FRAG_ASSERT(least <= most);
 	return least + frag_rng_below(r, most - least + 1);
 }
 
@@ -32,6 +36,7 @@ uint64_t frag_rng_magnitude(struct frag_rng *r, uint64_t least, uint64_t most)
 	uint64_t low = log2_of(least), high = log2_of(most), x;
 	uint64_t whole = UINT64_C(1) << low;    /* the first power that is not below least */
 
+	FRAG_ASSERT(0 < least && least <= most && most >> 63 == 0);
 	whole = whole < least ? 2 * whole : whole;
 	if (most < 2 * whole - 1)
 		return frag_rng_between(r, least, most);

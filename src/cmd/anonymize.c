@@ -91,6 +91,10 @@ static int event(void *ctx, struct frag_sink *sink, const struct frag_record *re
 	return sink->ops->event(sink, &r, ev, err);
 }
 
+/*
+ * All tables of words are made before any failure is looked at, so that all can be
+ * released alike.
+ */
 static int anonymize_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 			  struct frag_error *err)
 {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "cmd/command.h"
 #include "fragsim/policy.h"
 #include "gen/gen.h"
@@ -105,7 +106,8 @@ static void offer_settings(const struct place *at, const struct frag_policy_ops 
 		puts(":open");
 }
 
-static void offer_policies(const struct place *at)
+/* Names of policies; where keys may follow, those too. */
+static void offer_policies(const struct place *at, bool keys_follow)
 {
 	const struct frag_policy_ops *const *all = frag_policies();
 	const char *colon = strchr(at->typed, ':');
@@ -113,18 +115,19 @@ static void offer_policies(const struct place *at)
 
 	if (!colon && strchr(at->typed, '/')) {
 		offer_files(at);
-		puts(":open");
+		if (keys_follow)
+			puts(":open");
 		return;
 	}
 	for (uint32_t i = 0; all[i]; i++) {
 		if (!colon) {
 			offer(at, all[i]->name, "", all[i]->summary);
-		} else if (is(at->typed, (size_t)(colon - at->typed), all[i]->name)) {
+		} else if (keys_follow && is(at->typed, (size_t)(colon - at->typed), all[i]->name)) {
 			keys = behind(at, (size_t)(colon - at->typed) + 1);
 			offer_settings(&keys, all[i], '=');
 		}
 	}
-	if (!colon)
+	if (!colon && keys_follow)
 		puts(":open");
 }
 
@@ -177,7 +180,7 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd, con
 	else if (strcmp(arg, "FORMAT:FILE") == 0)
 		offer_formats(at, ":");
 	else if (strcmp(option, "policy") == 0)
-		offer_policies(at);
+		offer_policies(at, true);
 	else if (strcmp(option, "alloc-conf") == 0)
 		offer_alloc_conf(at);
 }
@@ -301,6 +304,8 @@ static void offer_operands(const struct place *at, const struct frag_cmd *cmd, u
 		offer(at, scenarios[i]->name, "", scenarios[i]->summary);
 	if (cmd == &frag_cmd_help && before == 0)
 		offer_commands(at);
+	if (cmd == &frag_cmd_policies)
+		offer_policies(at, false);
 }
 
 static void complete_word(const struct place *at, const struct frag_cmd *cmd,
@@ -322,6 +327,10 @@ static void complete_word(const struct place *at, const struct frag_cmd *cmd,
 		offer_operands(at, cmd, s->operands);
 }
 
+/*
+ * The first word is a command or an option of the program; behind a command its
+ * own table says what may follow.
+ */
 static void complete_last(char *const *words, int count)
 {
 	const char *word = count ? words[count - 1] : "";
@@ -329,8 +338,12 @@ static void complete_last(char *const *words, int count)
 	const char *typed = strcmp(word, "-") == 0 ? "--" : word;
 	const struct place at = { .before = typed, .typed = typed };
 	const struct frag_cmd *cmd;
+	char shown[FRAG_PRINTABLE_ROOM];
 	struct settled s;
 
+	/* a candidate begins with the word, and is a line */
+	if (frag_printable(shown, word) != word)
+		return;
 	if (count > 1) {
 		cmd = frag_command_find(words[0], NULL);
 		if (!cmd)

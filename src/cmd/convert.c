@@ -63,6 +63,10 @@ static void find_run_form(struct convert *c, const char *path)
 		c->form = frag_export_ending(path, length);
 }
 
+/*
+ * A form is one of a trace, or of a run of it: only the second takes the options
+ * of a simulation.
+ */
 static int convert(struct convert *c, const struct frag_cmd *cmd, const char *from,
 		   const char *to, struct frag_error *err)
 {

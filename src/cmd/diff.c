@@ -6,7 +6,7 @@
 #include "cmd/diff_outputs.h"
 #include "cmd/interrupt.h"
 #include "cmd/progress.h"
-#include "compare/read_result.h"
+#include "documents/result_read.h"
 #include "compare/sweep.h"
 #include "fragsim/version.h"
 #include "report/diff_formats.h"
@@ -42,6 +42,10 @@ static int trace_done(void *ctx, uint32_t index, struct frag_runs *runs, struct 
 	return frag_comparison_trace(&d->comparison, index, runs, err);
 }
 
+/*
+ * An interruption leaves a comparison of what was done until then, which is
+ * reported; any other failure leaves none.
+ */
 static int simulate(struct diff *d, struct frag_error *err)
 {
 	const struct frag_run_options *run = &d->options.run;
@@ -50,7 +54,7 @@ static int simulate(struct diff *d, struct frag_error *err)
 		.choices = run->choices, .choice_count = run->choice_count, .sim = run->sim,
 		.total = run->total, .context = run->context, .other = run->other,
 		.granularity = run->granularity, .lenient = run->lenient,
-		.profile = run->profile_path ? &run->profile : NULL,
+		.like = run->profile_path ? &run->profile.figures : NULL,
 		.threads = run->threads, .log = { .warn = warn, .ctx = d },
 		.stop = frag_interrupted, .progress = show_progress, .done = trace_done, .ctx = d,
 	};
@@ -88,6 +92,11 @@ static int read_baseline(struct diff *d, struct frag_error *err)
 	return d->comparison.base.path && d->comparison.base.version ? 0 : frag_fail_nomem(err);
 }
 
+/*
+ * Two files are read and compared; otherwise the policies are simulated now,
+ * against a baseline or among themselves. Outputs are opened before anything long
+ * begins, so that a bad path costs no time.
+ */
 static int compare(struct diff *d, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	struct frag_diff_options *o = &d->options;
@@ -122,10 +131,14 @@ static void tell_broken(const struct diff *d)
 		return;
 	for (uint32_t i = 0; i < d->gate.count; i++) {
 		frag_pair_name(name, sizeof(name), d->gate.broken[i].group, d->gate.broken[i].pair);
-		fprintf(stderr, "fragsim: %s: %s\n", name, frag_broken_text(&d->gate.broken[i]));
+		frag_tell("%s: %s", name, frag_broken_text(&d->gate.broken[i]));
 	}
 }
 
+/*
+ * After an interruption or an update nothing is judged: the first is incomplete,
+ * the second is the new measure.
+ */
 static int report(struct diff *d, int *status, struct frag_error *err)
 {
 	const struct frag_comparison *c = &d->comparison;
@@ -155,6 +168,10 @@ static int report(struct diff *d, int *status, struct frag_error *err)
 	return rc;
 }
 
+/*
+ * The parts are released here whatever failed; each can be released as it was
+ * initialized.
+ */
 static int diff_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		     struct frag_error *err)
 {

@@ -90,10 +90,13 @@ static int add_output(struct frag_diff_options *o, const char *value, struct fra
 
 static int set_gate(struct frag_diff_options *o, struct frag_error *err)
 {
+	uint32_t written = o->run.condition_count;
 	int rc = 0;
 
 	for (uint32_t i = 0; frag_gate_defaults[i] && !o->gate && !rc; i++)
 		rc = frag_run_set_option(&o->run, FRAG_OPT_FAIL_IF, frag_gate_defaults[i], err);
+	while (written < o->run.condition_count)
+		o->run.conditions[written++].implied = true;
 	o->gate = true;
 	return rc;
 }
@@ -212,6 +215,7 @@ static int check_standard_input(const struct frag_diff_options *o, const struct 
 	return standard > 1 ? frag_usage(cmd, "standard input can be read only once", err) : 0;
 }
 
+/* Everything that can be wrong with the command line is found before a trace is read. */
 int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			    char **operands, int count, struct frag_error *err)
 {
@@ -264,6 +268,10 @@ static int add_policies(struct frag_diff_options *o, const struct frag_run_set *
 	return rc;
 }
 
+/*
+ * What was not given comes from the baseline: policies, figures of the device,
+ * traces. So a bare --baseline repeats the runs that it was made of.
+ */
 int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			       const struct frag_run_set *base, struct frag_error *err)
 {

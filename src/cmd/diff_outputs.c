@@ -7,6 +7,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/terminal.h"
 #include "report/diff_formats.h"
+#include "documents/documents.h"
 
 #define BASELINE FRAG_DIFF_OUTPUTS_MOST         /* its place among the files */
 
@@ -39,7 +40,7 @@ static int print_into(struct frag_outfile *to, const struct frag_diff_format *fo
 	if (!f)
 		return frag_outfile_status(to, err);
 	rc = format ? format->print(diff, f, err)
-		    : frag_baseline_print(&diff->comparison->now, f, err);
+		    : frag_baseline_write(&diff->comparison->now, f, err);
 	frag_outfile_stream_end(to, f);
 	return rc ? rc : frag_outfile_finish(to, err);
 }

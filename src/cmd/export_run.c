@@ -4,16 +4,23 @@
 
 #include "cmd/export_run.h"
 #include "cmd/interrupt.h"
+#include "policy/configured.h"
 
 struct job {
 	const struct frag_run_options *options;
 	bool quiet;
 	struct frag_trace *trace;
+	struct frag_devices devices;
 	struct frag_sim *sim;
 	struct frag_outfile out;
 	struct frag_export x;
+	struct frag_configured configured;
 };
 
+/*
+ * The trace and the simulation come before the output, so that a bad input leaves
+ * no file behind.
+ */
 static int open_all(struct job *job, enum frag_packing packing, const char *from, const char *to,
 		    struct frag_error *err)
 {
@@ -21,13 +28,19 @@ static int open_all(struct job *job, enum frag_packing packing, const char *from
 	const struct frag_trace_options options = {
 		.lenient = o->lenient, .stacks = o->stacks,
 		.log = { .warn = frag_warn, .ctx = &job->quiet },
+		.configured = frag_configured_next, .configured_ctx = &job->configured,
 	};
-	int rc = frag_trace_open(&job->trace, from, &options, err);
+	struct frag_sim_options sim = o->sim;
+	int rc;
 
+	if (!frag_configured_init(&job->configured, o->choices, 1))
+		return frag_fail_nomem(err);
+	rc = frag_trace_open(&job->trace, from, &options, err);
+	rc = rc ? rc : frag_run_devices(o, job->trace, &job->devices, err);
 	if (rc)
 		return rc;
-	frag_trace_override(job->trace, o->total, o->context, o->other, o->granularity);
-	rc = frag_sim_new(&job->sim, &o->choices[0], job->trace, &o->sim, err);
+	sim.devices = job->devices.figures;
+	rc = frag_sim_new(&job->sim, &o->choices[0], job->trace, &sim, err);
 	rc = rc ? rc : frag_outfile_open(&job->out, to, err);
 	return rc ? rc : frag_outfile_pack(&job->out, packing, err);
 }
@@ -39,7 +52,6 @@ static int simulate(struct job *job, struct frag_error *err)
 	int rc = frag_sim_begin(job->sim, err);
 
 	job->x.out = &job->out;
-	job->x.trace = job->trace;
 	job->x.sim = job->sim;
 	job->x.choice = &job->options->choices[0];
 	job->x.goes_on = job->options->sim.on_oom_continue;
@@ -64,6 +76,10 @@ static void tell_oom(struct job *job)
 	frag_warn(&job->quiet, message);
 }
 
+/*
+ * The file is guarded before it is opened: a signal at any later moment removes it
+ * unless it is whole.
+ */
 int frag_export_run(const struct frag_export_ops *form, enum frag_packing packing,
 		    const struct frag_run_options *options, const char *from, const char *to,
 		    struct frag_error *err)
@@ -83,6 +99,8 @@ int frag_export_run(const struct frag_export_ops *form, enum frag_packing packin
 	frag_outfile_abandon(&job.out);
 	frag_guard_file(NULL);
 	frag_sim_del(job.sim);
+	frag_devices_fini(&job.devices);
 	frag_trace_close(job.trace);
+	frag_configured_fini(&job.configured);
 	return frag_or_interrupted(rc, err);
 }

@@ -133,6 +133,7 @@ static int write_out(struct gen *gen, struct frag_error *err)
 	return rc == -FRAG_EPIPE ? 0 : rc;
 }
 
+/* The scenario is found before options are parsed, as its own are part of the table. */
 static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		    struct frag_error *err)
 {

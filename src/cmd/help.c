@@ -34,6 +34,10 @@ static bool has_page(const char *page)
 	       && WEXITSTATUS(status) == 0;
 }
 
+/*
+ * On a terminal with the manual installed the manual; exec_man() returns only
+ * where that fails, and then, as everywhere else, the options in short.
+ */
 static int help_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		     struct frag_error *err)
 {

@@ -1,6 +1,7 @@
 /* info.c - fragsim info: what a trace is. */
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
+#include "cmd/outputs.h"
 #include "report/report.h"
 
 enum { OPT_JSON = 1, OPT_LENIENT, OPT_QUIET };
@@ -59,6 +60,10 @@ static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *er
 	return frag_report_info_json(found->survey, found->trace, out, err);
 }
 
+/*
+ * The survey grows with live blocks and different sizes, not with events, so a
+ * trace of any length can be described.
+ */
 static int tell(struct info *info, const char *path, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
@@ -96,6 +101,9 @@ static int info_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 		return rc;
 	if (argc - rest != 1)
 		return frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
+	if (info.json && frag_same_file(info.json, argv[rest]))
+		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
+				 info.json);
 	return tell(&info, argv[rest], err);
 }
 

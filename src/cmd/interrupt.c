@@ -19,12 +19,17 @@ void frag_guard_file(const struct frag_outfile *f)
 		guarded[guarded_count++] = f;
 }
 
+void frag_drop_guarded(void)
+{
+	for (int i = 0; i < guarded_count; i++)
+		frag_outfile_drop(guarded[i]);
+}
+
 static void on_signal(int number)
 {
 	if (!signals++)
 		return;
-	for (int i = 0; i < guarded_count; i++)
-		frag_outfile_drop(guarded[i]);
+	frag_drop_guarded();
 	_exit(128 + number);
 }
 

@@ -23,6 +23,9 @@ int frag_or_interrupted(int rc, struct frag_error *err);
 /* Not to be left half written by a second signal, from its opening on; NULL forgets all. */
 void frag_guard_file(const struct frag_outfile *f);
 
+/* Removes what there is of these so far; a signal handler may do so. */
+void frag_drop_guarded(void);
+
 /*
  * A file that one function writes: opened, guarded, and in its place when that
  * is done. Of a failure nothing is left.

@@ -1,6 +1,7 @@
 /* main.c - finds the command, runs it, and turns what comes back into an exit status. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +9,9 @@
 #include "base/json.h"
 #include "base/near.h"
 #include "base/packer.h"
+#include "base/printable.h"
 #include "cmd/command.h"
+#include "cmd/crash.h"
 #include "cmd/interrupt.h"
 #include "device/cuda.h"
 #include "fragsim/plugin.h"
@@ -53,12 +56,23 @@ int frag_flush_stdout(struct frag_error *err)
 	return frag_fail(err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
 }
 
+void frag_tell(const char *format, ...)
+{
+	char line[2048];
+	va_list args;
+
+	va_start(args, format);
+	frag_vformat_printable(line, sizeof(line), format, args);
+	va_end(args);
+	fprintf(stderr, "fragsim: %s\n", line);
+}
+
 void frag_warn(void *quiet, const char *message)
 {
 	const bool *silent = quiet;
 
 	if (!*silent)
-		fprintf(stderr, "fragsim: warning: %s\n", message);
+		frag_tell("warning: %s", message);
 }
 
 static void print_version(void)
@@ -111,6 +125,10 @@ static int unknown_option(const char *name, struct frag_error *err)
 			 " fragsim --help lists them", name, frag_near_hint(&near, "", hint));
 }
 
+/*
+ * Options of the program itself stand alone in front of a command; everything else
+ * is the command's.
+ */
 static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -140,9 +158,10 @@ int main(int argc, char **argv)
 
 	hold_standard_streams();
 	frag_catch_signals();
+	frag_watch_plugins();
 	rc = dispatch(argc, argv, &status, &err);
 	rc = rc ? rc : frag_flush_stdout(&err);
 	if (rc && rc != -FRAG_EPIPE && rc != -FRAG_EINTERRUPTED)
-		fprintf(stderr, "fragsim: %s\n", err.message);
+		frag_tell("%s", err.message);
 	return rc ? frag_error_status(rc) : status;
 }

@@ -1,6 +1,6 @@
 /* merge.c - fragsim merge: the traces of several ranks as one of several devices. */
 #include "cmd/rewrite.h"
-#include "events/ranks.h"
+#include "transform/ranks.h"
 
 static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
 
@@ -41,6 +41,10 @@ static int merge(struct frag_rewrite *r, struct frag_ranks *ranks, char **paths,
 	return rc ? rc : frag_rewrite_into(r, paths[0], paths[ranks->count], write_all, ranks, err);
 }
 
+/*
+ * The output's form is checked before the inputs are opened: it must keep several
+ * devices apart.
+ */
 static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		      struct frag_error *err)
 {

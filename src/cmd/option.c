@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/near.h"
 #include "cmd/command.h"
 
@@ -96,6 +97,10 @@ static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at
 	return unknown_option(cmd, word, length, err);
 }
 
+/*
+ * getopt_long() gets both its tables from ours. A colon in front makes it report a
+ * missing argument apart from an unknown option.
+ */
 static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *shorts)
 {
 	uint32_t n = 0;
@@ -131,6 +136,11 @@ static const struct frag_opt *find(const struct frag_cmd *cmd, uint32_t count, i
 	return NULL;
 }
 
+/*
+ * Help ends everything: it is printed as soon as it is met, and *rest is 0.
+ * Options are checked one by one as they come, so the message is about the first
+ * bad one.
+ */
 int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		 int (*set)(void *ctx, int id, const char *value, struct frag_error *err),
 		 int *rest, struct frag_error *err)
@@ -140,6 +150,7 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 	uint32_t count = build(cmd, longs, shorts);
 	int found, rc;
 
+	FRAG_ASSERT(cmd->opts && rest);
 	opterr = 0;
 	optind = 1;
 	while ((found = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
@@ -153,6 +164,9 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		o = found == '?' || found == ':' ? NULL : find(cmd, count, found);
 		if (!o)
 			return bad_option(cmd, found, argv, optind - 1, err);
+		if (o->arg && strcmp(o->arg, "FILE") == 0 && !*optarg)
+			return frag_fail(err, FRAG_EUSAGE, "option --%s wants the name of a file"
+					 TRY, o->name, cmd->name);
 		rc = set(ctx, o->id, o->arg ? optarg : NULL, err);
 		if (rc)
 			return rc;

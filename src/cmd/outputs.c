@@ -10,7 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
+#include "base/destination.h"
+#include "base/bug.h"
 #include "cmd/interrupt.h"
+#include "documents/documents.h"
 
 #define FILES(o) { &(o)->steps.file, &(o)->placements.file, &(o)->json, &(o)->profile }
 
@@ -22,17 +26,54 @@ static enum frag_rows_form form_of(const char *path)
 		? FRAG_ROWS_NDJSON : FRAG_ROWS_CSV;
 }
 
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Is a file created where the one name leads the one that the other leads to? */
+static bool same_place(const char *a, const char *b)
+{
+	const char *const names[] = { frag_file_name(a), frag_file_name(b) };
+	struct stat folder[2];
+
+	if (strcmp(names[0], names[1]) != 0)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const char *path = i ? b : a;
+		char *parent = strndup(path, (size_t)(names[i] - path));
+		const bool there = parent && stat(*parent ? parent : ".", &folder[i]) == 0;
+
+		free(parent);
+		if (!there)
+			return strcmp(a, b) == 0;
+	}
+	return same_inode(&folder[0], &folder[1]);
+}
+
 bool frag_same_file(const char *a, const char *b)
 {
-	struct stat x, y;
+	struct frag_destination x, y;
+	bool same = false;
 
 	if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
 		return false;
-	if (stat(a, &x) != 0 || stat(b, &y) != 0)
-		return strcmp(a, b) == 0;
-	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	/* what is wrong with a name, opening it says */
+	(void)frag_destination_find(&x, a);
+	(void)frag_destination_find(&y, b);
+	if (x.there && y.there)
+		same = S_ISREG(x.now.st_mode) && same_inode(&x.now, &y.now);
+	else if (!x.there && !y.there && x.name && y.name)
+		same = same_place(x.name, y.name);
+	free(x.name);
+	free(y.name);
+	return same;
 }
 
+/*
+ * Files are compared as files, not as names: an output must not replace an input
+ * that is still being read, nor another output.
+ */
 int frag_outputs_apart(const struct frag_outputs *o, const char *trace, const char *profile,
 		       struct frag_error *err)
 {
@@ -56,6 +97,10 @@ int frag_outputs_apart(const struct frag_outputs *o, const char *trace, const ch
 	return 0;
 }
 
+/*
+ * The first policy writes into the file, the others into spools. A stream counts
+ * its rows as it goes, so that a failure in the middle releases what there is.
+ */
 static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 		       const struct frag_choice *choices, uint32_t count, bool many_devices,
 		       int (*observe)(void *, const struct frag_step *, struct frag_error *),
@@ -63,6 +108,7 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 {
 	int rc;
 
+	FRAG_ASSERT(count > 0);
 	if (!s->path)
 		return 0;
 	s->spools = calloc(count, sizeof(*s->spools));
@@ -75,15 +121,14 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 		struct frag_outfile *out = i ? &s->spools[i - 1] : &s->file;
 		struct frag_observer observer = { .step = observe, .ctx = &s->rows[i] };
 
+		s->count = i + 1;
 		if (i)
 			rc = frag_outfile_spool(out, &s->file, err);
 		if (!rc && !frag_rows_init(&s->rows[i], out, s->form,
 					   count > 1 ? choices[i].text : NULL, many_devices))
 			rc = frag_fail_nomem(err);
-		if (!rc) {
-			s->count = i + 1;
+		if (!rc)
 			rc = frag_sim_observe(sims[i], &observer);
-		}
 	}
 	return rc;
 }
@@ -124,6 +169,25 @@ static int gather(struct frag_stream *s, struct frag_error *err)
 	return rc;
 }
 
+/* The documents: what all runs came to. */
+static int write_documents(struct frag_outputs *o, const struct frag_report *report,
+			   struct frag_error *err)
+{
+	const struct frag_result **runs = malloc((report->run_count + 1) * sizeof(*runs));
+	int rc = 0;
+
+	if (!runs)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < report->run_count; i++)
+		runs[i] = report->runs[i].result;
+	if (o->json.path)
+		rc = frag_result_write(report->trace, runs, report->run_count, &o->json, err);
+	if (!rc && o->profile.path)
+		rc = frag_profile_write(report->gpu, runs, report->run_count, &o->profile, err);
+	free(runs);
+	return rc;
+}
+
 int frag_outputs_finish(struct frag_outputs *o, const struct frag_report *report,
 			struct frag_error *err)
 {
@@ -131,10 +195,7 @@ int frag_outputs_finish(struct frag_outputs *o, const struct frag_report *report
 	int rc = gather(&o->steps, err);
 
 	rc = rc ? rc : gather(&o->placements, err);
-	if (!rc && o->json.path)
-		rc = frag_report_json(report, &o->json, err);
-	if (!rc && o->profile.path)
-		rc = frag_report_profile(report, &o->profile, err);
+	rc = rc ? rc : write_documents(o, report, err);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++)
 		if (files[i]->path)
 			rc = frag_outfile_finish(files[i], err);

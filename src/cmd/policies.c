@@ -1,7 +1,11 @@
 /* policies.c - fragsim policies: what there is to choose from. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "report/report.h"
+#include "documents/documents.h"
 
 enum { OPT_JSON = 1 };
 
@@ -20,33 +24,74 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	return 0;
 }
 
+struct listed {
+	const struct frag_policy_ops *const *policies;
+};
+
 static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
-	(void)ctx;
-	return frag_report_policies_json(out, err);
+	const struct listed *listed = ctx;
+
+	return frag_policies_write(listed->policies, out, err);
 }
 
+/* Those that are named: built-in ones, or plug-ins by their paths; names ends in NULL. */
+static int find(char *const *names, const struct frag_policy_ops **found, struct frag_error *err)
+{
+	for (; *names; names++) {
+		struct frag_choice choice;
+		int rc;
+
+		if (strchr(*names, ':'))
+			return frag_fail(err, FRAG_EUSAGE, "%.60s: the name alone, its keys are what"
+					 " is listed", *names);
+		rc = frag_choice_parse(&choice, *names, err);
+		if (rc)
+			return rc;
+		*found++ = choice.ops;
+	}
+	return 0;
+}
+
+static int list(const struct frag_policy_ops *const *policies, const char *json,
+		struct frag_error *err)
+{
+	struct listed listed = { .policies = policies };
+
+	if (json)
+		return frag_write_file(json, write_json, &listed, err);
+	frag_report_policies(policies, stdout);
+	return 0;
+}
+
+/*
+ * Policies that are named are looked up first, so that one unknown name prints
+ * nothing of the others.
+ */
 static int policies_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 			 struct frag_error *err)
 {
+	const struct frag_policy_ops **found;
 	const char *json = NULL;
 	int rest, rc = frag_options(cmd, argc, argv, &json, set_option, &rest, err);
 
 	(void)status;
 	if (rc || !rest)
 		return rc;
-	if (rest < argc)
-		return frag_usage(cmd, "too many arguments", err);
-	if (!json) {
-		frag_report_policies(stdout);
-		return 0;
-	}
-	return frag_write_file(json, write_json, NULL, err);
+	if (rest == argc)
+		return list(frag_policies(), json, err);
+	found = calloc((size_t)(argc - rest) + 1, sizeof(*found));
+	if (!found)
+		return frag_fail_nomem(err);
+	rc = find(argv + rest, found, err);
+	rc = rc ? rc : list(found, json, err);
+	free(found);
+	return rc;
 }
 
 const struct frag_cmd frag_cmd_policies = {
 	.name = "policies",
-	.args = "[options]",
+	.args = "[options] [NAME ...]",
 	.summary = "list the allocation policies and their keys",
 	.opts = opts,
 	.exec = policies_exec,

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "cmd/terminal.h"
 
 #define PATIENCE 1.0    /* seconds before it is shown */
@@ -15,7 +16,7 @@
 #define CELLS_LEAST 6
 #define ECHO_ROOM 2     /* columns that the terminal's own ^C takes */
 
-static double now(void)
+double frag_seconds(void)
 {
 	struct timespec t;
 
@@ -26,7 +27,7 @@ static double now(void)
 void frag_progress_begin(struct frag_progress *p, bool wanted)
 {
 	*p = (struct frag_progress){ .wanted = wanted && isatty(STDERR_FILENO) };
-	p->begun = p->last = now();
+	p->begun = p->last = frag_seconds();
 }
 
 /* 42 s, 6 min 9 s, 2 h 5 min */
@@ -45,11 +46,11 @@ static void put_duration(char *buf, size_t size, double seconds)
 static void put_rate(char *buf, size_t size, double rate)
 {
 	if (rate < 1e4)
-		snprintf(buf, size, "%.0f/s", rate);
+		frag_snprintf(buf, size, "%.0f/s", rate);
 	else if (rate < 1e6)
-		snprintf(buf, size, "%.0f k/s", rate / 1e3);
+		frag_snprintf(buf, size, "%.0f k/s", rate / 1e3);
 	else
-		snprintf(buf, size, "%.2f M/s", rate / 1e6);
+		frag_snprintf(buf, size, "%.2f M/s", rate / 1e6);
 }
 
 /* The words; *part is what is done of the whole, or negative where that is unknown. */
@@ -62,8 +63,8 @@ static void put_words(char *buf, size_t size, const struct frag_trace_info *info
 	put_rate(rate, sizeof(rate), (double)info->events / elapsed);
 	if (*part > 0) {
 		put_duration(rest, sizeof(rest), elapsed / *part - elapsed);
-		snprintf(buf, size, "%3.0f%%, %s to go, %" PRIu64 " events, %s", *part * 100, rest,
-			 info->events, rate);
+		frag_snprintf(buf, size, "%3.0f%%, %s to go, %" PRIu64 " events, %s", *part * 100,
+			      rest, info->events, rate);
 	} else {
 		snprintf(buf, size, "%" PRIu64 " events, %s", info->events, rate);
 	}
@@ -81,7 +82,7 @@ static void put_bar(char *buf, int cells, double part)
 
 static bool is_due(struct frag_progress *p, double *elapsed)
 {
-	const double t = p->wanted ? now() : 0;
+	const double t = p->wanted ? frag_seconds() : 0;
 
 	if (!p->wanted || t - p->begun < PATIENCE || t - p->last < INTERVAL)
 		return false;

@@ -13,6 +13,9 @@ struct frag_progress {
 	double begun, last;     /* seconds */
 };
 
+/* Of a clock that is never set back. */
+double frag_seconds(void);
+
 void frag_progress_begin(struct frag_progress *p, bool wanted);
 void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info);
 /* The same for traces, of which so many are done. */

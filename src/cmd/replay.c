@@ -3,6 +3,10 @@
 
 #include "cmd/turns.h"
 
+/*
+ * What cannot work is refused before a GPU is opened. After an interruption there
+ * are results only if a simulation had begun.
+ */
 static int replay(struct frag_turns *t, int *status, struct frag_error *err)
 {
 	const struct frag_run_options *o = &t->args->run;
@@ -30,6 +34,7 @@ static int replay(struct frag_turns *t, int *status, struct frag_error *err)
 	return done ? done : rc;
 }
 
+/* Everything is released here, in the order in which one thing uses another. */
 static int replay_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		       struct frag_error *err)
 {

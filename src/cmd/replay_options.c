@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/print.h"
 
 #define REPEATS_MOST 1000000
 
@@ -74,7 +75,7 @@ static int set_pace(struct frag_replay_args *args, const char *value, struct fra
 {
 	char *end;
 
-	args->pace = strtod(value, &end);
+	args->pace = frag_strtod(value, &end);
 	if (*value && !*end && args->pace > 0 && isfinite(args->pace))
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--pace %.60s: a factor above 0 is wanted; 1 is the "

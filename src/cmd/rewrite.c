@@ -71,7 +71,7 @@ static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	bool last = false;
 	int rc = r->head ? r->head(r->ctx, &head, err) : 0;
 
-	sink->trace = r->stacks == FRAG_STACKS_ALL ? trace : NULL;
+	sink->symbols = r->stacks == FRAG_STACKS_ALL ? frag_trace_symbols(trace) : NULL;
 	rc = rc ? rc : sink->ops->begin(sink, &head, err);
 	while (!rc) {
 		rc = frag_trace_next(trace, &batch, err);
@@ -97,6 +97,10 @@ static void tell_losses(struct frag_rewrite *r, const struct frag_sink *sink, co
 	frag_warn(&r->quiet, message);
 }
 
+/*
+ * The output takes its place only when all is written; losses are reported after
+ * that, as a file that is not there has lost nothing.
+ */
 int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
 		      void *ctx, struct frag_error *err)

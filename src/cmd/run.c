@@ -1,40 +1,64 @@
 /* run.c - fragsim run: a trace under one or more policies. */
 #include "cmd/interrupt.h"
 #include "cmd/session.h"
+#include "policy/configured.h"
 
 struct run {
 	struct frag_run_options options;
 	struct frag_trace *trace;
+	struct frag_devices devices;
 	struct frag_session session;
+	struct frag_configured configured;
 };
+
+/* The host is the last device, where there is one. */
+static void miss_host(struct run *run)
+{
+	const struct frag_trace_info *info = frag_trace_info(run->trace);
+
+	if (!info->devices[info->device_count - 1].host)
+		frag_session_warn(&run->session, "--host: the trace tells nothing of pinned host"
+				  " memory, which a snapshot of PyTorch does that was recorded with"
+				  " record_pinned_host_memory");
+}
 
 static int open_trace(struct run *run, const char *path, struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = o->stacks,
+		.lenient = o->lenient, .stacks = o->stacks, .host = o->host,
 		.log = { .warn = frag_session_warn, .ctx = &run->session },
+		.configured = frag_configured_next, .configured_ctx = &run->configured,
 	};
-	int rc = frag_trace_open(&run->trace, path, &options, err);
+	int rc;
 
+	if (!frag_configured_init(&run->configured, o->choices, o->choice_count))
+		return frag_fail_nomem(err);
+	rc = frag_trace_open(&run->trace, path, &options, err);
 	rc = frag_or_interrupted(rc, err);
-	return rc ? rc : frag_run_figures(o, run->trace, err);
+	if (!rc && o->host)
+		miss_host(run);
+	return rc ? rc : frag_run_devices(o, run->trace, &run->devices, err);
 }
 
 static int make_sims(struct run *run, struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
+	struct frag_sim_options options = o->sim;
 	int rc = frag_session_room(&run->session, frag_trace_info(run->trace)->device_count, err);
 
+	options.devices = run->devices.figures;
+	options.on_oom = &frag_oom_explain;
 	for (uint32_t i = 0; i < o->choice_count && !rc; i++) {
 		struct frag_sim *sim;
 
-		rc = frag_sim_new(&sim, &o->choices[i], run->trace, &o->sim, err);
+		rc = frag_sim_new(&sim, &o->choices[i], run->trace, &options, err);
 		rc = rc ? rc : frag_session_add(&run->session, sim, err);
 	}
 	return rc ? rc : frag_session_open(&run->session, err);
 }
 
+/* An interruption still gives a report of what was simulated, and then is returned. */
 static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)
 {
 	struct frag_session *s = &run->session;
@@ -60,6 +84,10 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 	return rc ? rc : interrupted;
 }
 
+/*
+ * Everything is released here, whatever failed; simulations go before the trace
+ * that they borrow.
+ */
 static int run_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		    struct frag_error *err)
 {
@@ -78,7 +106,9 @@ out:
 	for (uint32_t i = 0; i < run.session.sim_count; i++)
 		frag_sim_del(run.session.sims[i]);
 	frag_session_fini(&run.session);
+	frag_devices_fini(&run.devices);
 	frag_trace_close(run.trace);
+	frag_configured_fini(&run.configured);
 	frag_run_options_fini(&run.options);
 	return rc;
 }

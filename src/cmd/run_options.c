@@ -24,6 +24,8 @@ const struct frag_opt frag_run_opts[] = {
 	  FRAG_OPT_FAIL_IF },
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
+	{ 0, "host", NULL, "simulate a snapshot's pinned host memory too, as a device of its own",
+	  FRAG_OPT_HOST },
 	{ 0, "threads", "N", "threads for several policies (0: one a processor)",
 	  FRAG_OPT_THREADS },
 	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
@@ -169,6 +171,9 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_PROFILE:
 		run->profile_path = value;
 		return 0;
+	case FRAG_OPT_HOST:
+		run->host = true;
+		return 0;
 	case FRAG_OPT_DEVICE_BYTES:
 		return frag_option_size(&run->total, "device-bytes", value, 0, err);
 	case FRAG_OPT_CONTEXT_BYTES:
@@ -216,14 +221,17 @@ int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err)
 	return rc;
 }
 
-int frag_run_figures(const struct frag_run_options *run, struct frag_trace *trace,
-		     struct frag_error *err)
+int frag_run_devices(const struct frag_run_options *run, const struct frag_trace *trace,
+		     struct frag_devices *devices, struct frag_error *err)
 {
-	int rc = run->profile_path ? frag_profile_apply(&run->profile, trace, err) : 0;
+	const struct frag_trace_info *info = frag_trace_info(trace);
+	int rc = frag_devices_copy(devices, info->devices, info->device_count, err);
 
+	if (!rc && run->profile_path)
+		rc = frag_devices_become(devices, &run->profile.figures, err);
 	if (!rc)
-		frag_trace_override(trace, run->total, run->context, run->other,
-				    run->granularity);
+		frag_devices_override(devices, run->total, run->context, run->other,
+				      run->granularity);
 	return rc;
 }
 

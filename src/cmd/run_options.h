@@ -5,7 +5,7 @@
 #include "cmd/command.h"
 #include "fragsim/engine.h"
 #include "compare/condition.h"
-#include "compare/profile.h"
+#include "documents/profile.h"
 
 /* Options of run; other commands that simulate take some of them. */
 enum {
@@ -13,7 +13,7 @@ enum {
 	FRAG_OPT_ON_OOM, FRAG_OPT_LENIENT, FRAG_OPT_CHECK, FRAG_OPT_DEVICE_BYTES,
 	FRAG_OPT_CONTEXT_BYTES, FRAG_OPT_OTHER_BYTES, FRAG_OPT_GRANULARITY, FRAG_OPT_FAIL_IF,
 	FRAG_OPT_THREADS, FRAG_OPT_ALLOC_CONF, FRAG_OPT_SUMMARY, FRAG_OPT_STACKS,
-	FRAG_OPT_PROFILE,
+	FRAG_OPT_PROFILE, FRAG_OPT_HOST,
 	FRAG_OPT_FIRST_OWN,     /* from here on: another command's own */
 };
 
@@ -32,6 +32,7 @@ struct frag_run_options {
 	const char *settings;   /* of PyTorch's allocator; NULL: not given */
 	enum frag_stacks stacks;
 	bool quiet, lenient;
+	bool host;              /* pinned host memory too, where the trace has some */
 	bool has_base;          /* conditions may speak of changes */
 	bool summary;           /* PyTorch's own table in the report */
 	bool report;            /* the text report is to be printed */
@@ -82,9 +83,12 @@ int frag_run_settings(struct frag_run_options *run, struct frag_error *err);
 /* Reads the profile, where one was given: the simulations have its device's model then. */
 int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err);
 
-/* The profile's, and what options say of them wins: the devices of a trace. */
-int frag_run_figures(const struct frag_run_options *run, struct frag_trace *trace,
-		     struct frag_error *err);
+/*
+ * The devices of a run: those that the trace suggests, the profile's in their place, and what
+ * options say above both. frag_devices_fini() releases them, also where this fails.
+ */
+int frag_run_devices(const struct frag_run_options *run, const struct frag_trace *trace,
+		     struct frag_devices *devices, struct frag_error *err);
 
 /* After the last option: what does not go together, and the defaults. */
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,

@@ -1,10 +1,12 @@
 /* session.c - what the commands that run a trace do alike: files, progress, report, judgement. */
 #include "cmd/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bug.h"
 #include "cmd/judge.h"
 #include "cmd/terminal.h"
 
@@ -82,6 +84,24 @@ static void collect(struct frag_session *s, bool interrupted)
 	}
 }
 
+/* Of all policies the same marks are kept, but where an OOM ends one earlier. */
+static void tell_cut_marks(struct frag_session *s)
+{
+	char text[128];
+	bool cut = false;
+
+	for (uint32_t i = 0; i < s->run_count; i++)
+		cut = cut || s->runs[i].result->marks_cut;
+	snprintf(text, sizeof(text), "marks: the first %u of all %u devices are kept, and there"
+		 " are more", FRAG_MARKS_ALL_MOST, s->device_count);
+	if (cut)
+		frag_session_warn(s, text);
+}
+
+/*
+ * Results are taken from the simulations once, so that files, report and exit
+ * status agree.
+ */
 int frag_session_report(struct frag_session *s, const struct frag_trace *trace, bool interrupted,
 			int *status, struct frag_error *err)
 {
@@ -94,8 +114,10 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	};
 	int rc;
 
+	FRAG_ASSERT(o);
 	collect(s, interrupted);
 	report.run_count = s->run_count;
+	tell_cut_marks(s);
 	rc = frag_outputs_finish(&s->outputs, &report, err);
 	if (!rc && o->report) {
 		frag_report_text(&report, stdout);

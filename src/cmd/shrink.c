@@ -3,15 +3,18 @@
 #include <stdio.h>
 
 #include "base/path.h"
+#include "cmd/progress.h"
 #include "cmd/rewrite.h"
-#include "engine/reduce.h"
+#include "search/candidate.h"
+#include "policy/configured.h"
 
-enum { OPT_KEEP = FRAG_REWRITE_OWN, OPT_POLICY, OPT_DEVICE_BYTES, OPT_TRIES };
+enum { OPT_KEEP = FRAG_REWRITE_OWN, OPT_POLICY, OPT_DEVICE_BYTES, OPT_TIME, OPT_TRIES };
 
 static const struct frag_opt opts[] = {
 	{ 0, "keep", "WHAT", "oom: what has to stay (oom)", OPT_KEEP },
 	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (bestfit)", OPT_POLICY },
 	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", OPT_DEVICE_BYTES },
+	{ 0, "time", "SECONDS", "end after so long with the least so far", OPT_TIME },
 	{ 0, "tries", "N", "simulations at most (10000)", OPT_TRIES },
 	FRAG_REWRITE_OPTS,
 	{ 0 },
@@ -22,8 +25,12 @@ struct shrink {
 	struct frag_choice choice;
 	const char *policy;
 	uint64_t total;
+	uint64_t seconds;               /* 0: as long as it takes */
+	double begun;
 	struct frag_reduce reduce;
-	const struct frag_trace_info *info;
+	struct frag_candidate candidate;
+	struct frag_devices devices;
+	struct frag_trace_info head;    /* of what is written */
 };
 
 const char *const frag_keep_words[] = { "oom", NULL };
@@ -41,12 +48,21 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		return 0;
 	case OPT_DEVICE_BYTES:
 		return frag_option_size(&s->total, "device-bytes", value, 0, err);
+	case OPT_TIME:
+		return frag_option_count(&s->seconds, "time", value, 1, FRAG_COUNT_MOST, err);
 	case OPT_TRIES:
 		return frag_option_count(&s->reduce.tries_most, "tries", value, 0, FRAG_COUNT_MOST,
 					 err);
 	default:
 		return frag_rewrite_set(&s->rewrite, id, value, err);
 	}
+}
+
+static bool is_late(void *ctx)
+{
+	const struct shrink *s = ctx;
+
+	return s->seconds && frag_seconds() - s->begun >= (double)s->seconds;
 }
 
 static int read_trace(struct shrink *s, struct frag_trace *trace, struct frag_error *err)
@@ -67,58 +83,94 @@ static int write_rest(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
 	const struct shrink *s = ctx;
 	const struct frag_event ev = { .op = 0 };
-	int rc = sink->ops->begin(sink, s->info, err);
+	int rc = sink->ops->begin(sink, &s->head, err);
 
 	for (uint32_t i = 0; i < s->reduce.count && !rc; i++)
 		rc = sink->ops->event(sink, &s->reduce.events[i].copy->rec, &ev, err);
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
+/* Why the search ended before its end. */
+static void tell_end(struct shrink *s)
+{
+	const uint64_t tries = s->reduce.tries, events = s->reduce.simulated;
+	char note[200];
+
+	snprintf(note, sizeof(note),
+		 "ended after %" PRIu64 " simulation%s of %" PRIu64 " event%s with the least so"
+		 " far; a larger --%s lets it go on", tries, tries == 1 ? "" : "s", events,
+		 events == 1 ? "" : "s", tries < s->reduce.tries_most ? "time" : "tries");
+	frag_warn(&s->rewrite.quiet, note);
+}
+
+/*
+ * The trace is copied once; each trial then takes its events from memory. The
+ * search ends early where --time or --tries say so, and what is left then is
+ * written all the same.
+ */
 static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 		  struct frag_error *err)
 {
 	bool failed, least;
-	char note[120];
 	int rc;
 
-	frag_trace_override(trace, s->total, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	s->begun = frag_seconds();
 	rc = read_trace(s, trace, err);
-	s->info = frag_trace_info(trace);
-	s->reduce.choice = &s->choice;
-	s->reduce.devices = s->info->devices;
-	s->reduce.device_count = s->info->device_count;
-	s->reduce.stop = frag_interrupted;
-	rc = rc ? rc : frag_reduce(&s->reduce, &failed, &least, err);
+	s->head = *frag_trace_info(trace);
+	rc = rc ? rc : frag_devices_copy(&s->devices, s->head.devices, s->head.device_count, err);
+	if (rc)
+		return rc;
+	frag_devices_override(&s->devices, s->total, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	s->head.devices = s->devices.figures;
+	s->candidate = (struct frag_candidate){
+		.choice = &s->choice, .devices = s->devices.figures,
+		.device_count = s->devices.count, .stop = frag_interrupted,
+	};
+	s->reduce.try = frag_candidate_try;
+	s->reduce.try_ctx = &s->candidate;
+	s->reduce.enough = is_late;
+	s->reduce.enough_ctx = s;
+	rc = frag_reduce(&s->reduce, &failed, &least, err);
 	if (!rc && !failed)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no out-of-memory under %s; --device-bytes"
-				 " makes the device smaller", frag_input_name(s->info->path),
+				 " makes the device smaller", frag_input_name(s->head.path),
 				 s->choice.text);
-	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->info->path, to, write_rest, s, err);
-	if (!rc && !least) {
-		snprintf(note, sizeof(note),
-			 "ended after %" PRIu64 " simulation%s; --tries N lets it"
-			 " go on", s->reduce.tries, s->reduce.tries == 1 ? "" : "s");
-		frag_warn(&s->rewrite.quiet, note);
-	}
+	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->head.path, to, write_rest, s, err);
+	if (!rc && !least)
+		tell_end(s);
 	return rc;
 }
 
+/*
+ * Settings in the trace are checked for the policy while it is read, as the trials
+ * would each stumble over them.
+ */
 static int shrink(struct shrink *s, const char *from, const char *to, struct frag_error *err)
 {
+	struct frag_configured configured;
 	const struct frag_trace_options options = {
 		.lenient = s->rewrite.lenient, .records = true, .meta = true,
 		.log = { .warn = frag_warn, .ctx = &s->rewrite.quiet },
+		.configured = frag_configured_next, .configured_ctx = &configured,
 	};
 	struct frag_trace *trace;
-	int rc = frag_trace_open(&trace, from, &options, err);
+	int rc;
 
+	if (!frag_configured_init(&configured, &s->choice, 1))
+		return frag_fail_nomem(err);
+	rc = frag_trace_open(&trace, from, &options, err);
 	if (!rc) {
 		rc = reduce(s, trace, to, err);
 		frag_trace_close(trace);
 	}
+	frag_configured_fini(&configured);
 	return frag_or_interrupted(rc, err);
 }
 
+/*
+ * The form of the output is checked before the search: one that loses events might
+ * lose the failure with them.
+ */
 static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		       struct frag_error *err)
 {
@@ -139,6 +191,7 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 			       s.rewrite.form->name);
 	rc = rc ? rc : shrink(&s, argv[rest], argv[rest + 1], err);
 	frag_reduce_fini(&s.reduce);
+	frag_devices_fini(&s.devices);
 	return rc;
 }
 

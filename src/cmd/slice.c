@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "base/print.h"
 #include "cmd/rewrite.h"
-#include "events/cut.h"
+#include "transform/cut.h"
 
 enum {
 	OPT_FROM_STEP = FRAG_REWRITE_OWN, OPT_TO_STEP, OPT_FROM_MARK, OPT_TO_MARK, OPT_FROM_TIME,
@@ -28,6 +29,10 @@ struct slice {
 	struct frag_cut cut;
 };
 
+/*
+ * A place is one of three kinds, so a second option for the same end contradicts
+ * the first.
+ */
 static int set_place(struct frag_place *place, int id, const char *value, struct frag_error *err)
 {
 	bool from = id == OPT_FROM_STEP || id == OPT_FROM_MARK || id == OPT_FROM_TIME;
@@ -49,7 +54,7 @@ static int set_place(struct frag_place *place, int id, const char *value, struct
 		return 0;
 	}
 	place->kind = FRAG_PLACE_TIME;
-	place->t = strtod(value, &end);
+	place->t = frag_strtod(value, &end);
 	if (*value && !*end && place->t - place->t == 0)
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a time in microseconds is wanted",

@@ -19,8 +19,12 @@ int frag_terminal_columns(int fd)
 
 bool frag_terminal_colour(int columns)
 {
-	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+	const char *never = getenv("NO_COLOR"), *always = getenv("CLICOLOR_FORCE");
+	const char *terminal = getenv("TERM");
 
-	return columns && !(no_colour && *no_colour)
-	       && !(terminal && strcmp(terminal, "dumb") == 0);
+	if (never && *never)
+		return false;
+	if (always && *always && strcmp(always, "0") != 0)
+		return true;
+	return columns && !(terminal && strcmp(terminal, "dumb") == 0);
 }

@@ -7,7 +7,7 @@
 /* How many columns it has; 0 where the descriptor is no terminal. */
 int frag_terminal_columns(int fd);
 
-/* Does one of so many columns want colour? */
+/* Is colour written to one of so many columns? The environment may forbid or force it. */
 bool frag_terminal_colour(int columns);
 
 #endif

@@ -48,20 +48,24 @@ static int open_turn(struct frag_turns *t, struct frag_turn *turn,
 		.log = {
 			.warn = turn == t->turn ? frag_session_warn : NULL, .ctx = t->session,
 		},
+		.configured = frag_configured_next, .configured_ctx = &turn->configured,
 	};
 	const struct frag_replay_options options = {
 		.on_oom_continue = args->run.sim.on_oom_continue, .check = args->run.sim.check,
-		.verify = args->verify, .pace = args->pace, .stop = frag_interrupted,
+		.on_oom = &frag_oom_explain,
+		.verify = args->verify, .pace = args->pace, .limit = args->limit, .stop = frag_interrupted,
 		.probe_marks = args->probe_marks && first,
 		.probe_every = first ? args->probe_every : 0,
 		.progress = frag_session_progress, .ctx = t->session,
 	};
-	int rc = frag_trace_open(&turn->trace, t->path, &reading, err);
+	int rc;
 
+	if (!frag_configured_init(&turn->configured, choice, 1))
+		return frag_fail_nomem(err);
+	rc = frag_trace_open(&turn->trace, t->path, &reading, err);
 	rc = frag_or_interrupted(rc, err);
 	if (!rc && !t->gpu_count)
 		rc = open_gpus(t, turn->trace, err);
-	rc = rc ? rc : frag_replay_figures(turn->trace, t->gpus, args->limit, err);
 	return rc ? rc : frag_replay_new(&turn->replay, choice, turn->trace, t->gpus, &options,
 					 err);
 }
@@ -70,6 +74,7 @@ static void close_turn(struct frag_turn *turn)
 {
 	frag_replay_del(turn->replay);
 	frag_trace_close(turn->trace);
+	frag_configured_fini(&turn->configured);
 	*turn = (struct frag_turn){ .trace = NULL };
 }
 

@@ -10,10 +10,12 @@
 
 #include "cmd/replay_options.h"
 #include "cmd/session.h"
+#include "policy/configured.h"
 #include "replay/pair.h"
 
 struct frag_turn {
 	struct frag_trace *trace;
+	struct frag_configured configured;
 	struct frag_replay *replay;
 };
 

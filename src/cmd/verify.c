@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
-#include "engine/verifier.h"
+#include "verify/verifier.h"
 #include "events/recorded.h"
 #include "report/verdict.h"
 
@@ -94,6 +94,10 @@ static int compare(const struct verify_options *o, const struct frag_trace *trac
 	return rc;
 }
 
+/*
+ * Settings come from the snapshot unless they are given; a difference makes the
+ * exit status 1, as diff does.
+ */
 static int verify(const char *path, struct verify_options *o, int *status, struct frag_error *err)
 {
 	const struct frag_trace_options options = {

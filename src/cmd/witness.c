@@ -70,6 +70,10 @@ static void end_witness(void *ctx)
 	frag_witness_end(ctx);
 }
 
+/*
+ * This process must not have used CUDA yet, as a child could not use it after
+ * that. Where anything fails there is no witness, and the replay does without.
+ */
 void frag_witness_begin(struct frag_witness *w, struct frag_gpu_witness *out)
 {
 	int to[2], from[2];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/bug.h"
 #include "base/path.h"
 #include "compare/pairing.h"
 
@@ -17,25 +17,26 @@ struct frag_change frag_pair_change(const struct frag_figure *figure, const stru
 
 const char *frag_group_path(const struct frag_group *group)
 {
+	FRAG_ASSERT(group->runs || group->base);
 	return frag_input_name(group->runs ? group->runs->path : group->base->path);
 }
 
 int frag_comparison_begin(struct frag_comparison *c, uint32_t traces, struct frag_error *err)
 {
 	c->group = calloc((size_t)traces + c->base.count + 1, sizeof(*c->group));
-	if (!c->group)
+	c->base_list = calloc(1, sizeof(*c->base_list));
+	if (!c->group || !c->base_list || !frag_traces_list(c->base_list, &c->base))
 		return frag_fail_nomem(err);
 	c->count = traces;
 	return 0;
 }
 
-/* The first run of the same device. */
-static struct frag_run *reference(const struct frag_runs *runs, uint32_t i)
+static bool on_many_devices(const struct frag_runs *runs)
 {
-	for (uint32_t k = 0; k < i; k++)
-		if (runs->run[k].result.device == runs->run[i].result.device)
-			return &runs->run[k];
-	return NULL;
+	for (uint32_t i = 0; i < runs->count; i++)
+		if (runs->run[i].result.device)
+			return true;
+	return false;
 }
 
 static bool compare_pair(struct frag_comparison *c, struct frag_group *g, struct frag_pair *pair)
@@ -48,28 +49,57 @@ static bool compare_pair(struct frag_comparison *c, struct frag_group *g, struct
 	return c->policies || frag_tell_runs(&pair->conditions, pair->base, pair->run);
 }
 
+/* What run i is compared with: the first on its device, or its counterpart. */
+static struct frag_run *find_base(const struct frag_comparison *c, const struct frag_group *g,
+				  const struct frag_run_list *now, const struct frag_run_list *base,
+				  uint32_t i)
+{
+	struct frag_run *first;
+
+	if (!c->policies)
+		return g->base ? frag_find_run(base, now, i) : NULL;
+	first = frag_first_run(now, &g->runs->run[i]);
+	return first == &g->runs->run[i] ? NULL : first;
+}
+
+static bool make_pairs(struct frag_comparison *c, struct frag_group *g,
+		       const struct frag_run_list *now, const struct frag_run_list *base)
+{
+	for (; g->count < g->runs->count; g->count++) {
+		struct frag_pair *pair = &g->pair[g->count];
+
+		pair->run = &g->runs->run[g->count];
+		pair->base = find_base(c, g, now, base, g->count);
+		if (pair->base && !compare_pair(c, g, pair))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Each trace writes its own group only, so several may be compared at once. Marks
+ * go when they have been compared: they are most of what a run keeps.
+ */
 int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag_runs *runs,
 			  struct frag_error *err)
 {
 	struct frag_group *g = &c->group[index];
+	struct frag_run_list now = { .runs = NULL }, base = { .runs = NULL };
+	bool good;
 
+	FRAG_ASSERT(index < c->count && !g->pair);
 	g->runs = runs;
-	g->base = c->policies ? NULL : frag_find_trace(&c->base, runs);
+	g->many_devices = on_many_devices(runs);
+	g->base = c->policies ? NULL : frag_find_trace(c->base_list, runs);
 	g->pair = calloc((size_t)runs->count + (g->base ? g->base->count : 0) + 1,
 			 sizeof(*g->pair));
-	if (!g->pair || (g->base && !frag_tell_traces(&g->conditions, g->base, runs)))
+	good = g->pair && (!g->base || frag_tell_traces(&g->conditions, g->base, runs))
+	       && frag_runs_list(&now, runs) && (!g->base || frag_runs_list(&base, g->base))
+	       && make_pairs(c, g, &now, &base);
+	frag_runs_unlist(&now);
+	frag_runs_unlist(&base);
+	if (!good)
 		return frag_fail_nomem(err);
-	for (; g->count < runs->count; g->count++) {
-		struct frag_pair *pair = &g->pair[g->count];
-
-		pair->run = &runs->run[g->count];
-		if (c->policies)
-			pair->base = reference(runs, g->count);
-		else if (g->base)
-			pair->base = frag_find_run(g->base, runs, g->count);
-		if (pair->base && !compare_pair(c, g, pair))
-			return frag_fail_nomem(err);
-	}
 	for (uint32_t i = 0; i < runs->count; i++)
 		frag_run_drop_marks(&runs->run[i]);
 	return 0;
@@ -84,27 +114,50 @@ int frag_comparison_files(struct frag_comparison *c, struct frag_error *err)
 	return rc ? rc : frag_comparison_end(c, true, err);
 }
 
-static bool group_has(const struct frag_group *g, const struct frag_run *run)
+/* The runs of the base that no pair has. False: no memory. */
+static bool add_missing_runs(struct frag_group *g)
 {
-	for (uint32_t i = 0; i < g->count; i++)
-		if (g->pair[i].base == run)
-			return true;
-	return false;
-}
+	const uint32_t paired = g->count;
+	bool *there;
 
-static void add_missing_runs(struct frag_group *g)
-{
-	for (uint32_t i = 0; g->base && i < g->base->count; i++)
-		if (!group_has(g, &g->base->run[i]))
+	if (!g->base)
+		return true;
+	there = calloc((size_t)g->base->count + 1, sizeof(*there));
+	if (!there)
+		return false;
+	for (uint32_t i = 0; i < paired; i++)
+		if (g->pair[i].base)
+			there[g->pair[i].base - g->base->run] = true;
+	for (uint32_t i = 0; i < g->base->count; i++)
+		if (!there[i])
 			g->pair[g->count++] = (struct frag_pair){ .base = &g->base->run[i] };
+	free(there);
+	return true;
 }
 
-static bool is_compared(const struct frag_comparison *c, const struct frag_runs *base)
+/* The traces of the base that no group has. */
+static int add_missing_traces(struct frag_comparison *c, struct frag_error *err)
 {
-	for (uint32_t i = 0; i < c->count; i++)
-		if (c->group[i].base == base)
-			return true;
-	return false;
+	bool *there = calloc((size_t)c->base.count + 1, sizeof(*there));
+	bool good = there != NULL;
+
+	for (uint32_t i = 0; i < c->count && good; i++)
+		if (c->group[i].base)
+			there[c->group[i].base - c->base.trace] = true;
+	for (uint32_t i = 0; i < c->base.count && good; i++) {
+		struct frag_group *g = &c->group[c->count];
+
+		if (there[i])
+			continue;
+		g->base = &c->base.trace[i];
+		g->many_devices = on_many_devices(g->base);
+		g->pair = calloc((size_t)g->base->count + 1, sizeof(*g->pair));
+		good = g->pair != NULL;
+		c->count += good;
+		good = good && add_missing_runs(g);
+	}
+	free(there);
+	return good ? 0 : frag_fail_nomem(err);
 }
 
 /* Traces that an interruption came before. */
@@ -120,29 +173,15 @@ static void drop_empty(struct frag_comparison *c)
 
 int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct frag_error *err)
 {
-	uint32_t count;
-
 	drop_empty(c);
-	count = c->count;
 	if (c->policies)
 		return 0;
 	if (!frag_tell_tools(&c->conditions, &c->base, &c->now))
 		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < count && with_missing; i++)
-		add_missing_runs(&c->group[i]);
-	for (uint32_t i = 0; i < c->base.count && with_missing; i++) {
-		struct frag_group *g = &c->group[c->count];
-
-		if (is_compared(c, &c->base.trace[i]))
-			continue;
-		g->base = &c->base.trace[i];
-		g->pair = calloc((size_t)g->base->count + 1, sizeof(*g->pair));
-		if (!g->pair)
+	for (uint32_t i = 0; i < c->count && with_missing; i++)
+		if (!add_missing_runs(&c->group[i]))
 			return frag_fail_nomem(err);
-		c->count++;
-		add_missing_runs(g);
-	}
-	return 0;
+	return with_missing ? add_missing_traces(c, err) : 0;
 }
 
 void frag_comparison_fini(struct frag_comparison *c)
@@ -155,6 +194,9 @@ void frag_comparison_fini(struct frag_comparison *c)
 	}
 	free(c->group);
 	free(c->conditions);
+	if (c->base_list)
+		frag_traces_unlist(c->base_list);
+	free(c->base_list);
 	frag_run_set_fini(&c->now);
 	frag_run_set_fini(&c->base);
 }
@@ -216,45 +258,87 @@ static void finish(struct frag_standing *s)
 	s->fi_device /= s->ratios;
 }
 
-/* The place of the run's policy in the list; the end where it is new. */
-static uint32_t place_of(const struct frag_standing *list, uint32_t count,
-			 const struct frag_run *run, uint32_t likely)
+static bool stands(const struct frag_comparison *c, const struct frag_pair *pair)
 {
-	if (likely < count && strcmp(list[likely].run->policy, run->policy) == 0)
-		return likely;
-	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(list[i].run->policy, run->policy) == 0)
-			return i;
-	return count;
+	return pair->run && (c->policies || pair->base);
 }
 
-struct frag_standing *frag_comparison_standings(const struct frag_comparison *c, uint32_t *count)
+/* The policies of all runs that are compared, in their order. False: no memory. */
+static bool list_policies(const struct frag_comparison *c, struct frag_lookup *l)
 {
-	struct frag_standing *list = NULL;
-	uint32_t capacity = 0;
+	uint32_t most = 0;
 
-	*count = 0;
-	if (!frag_grow(&list, &capacity, 1, sizeof(*list)))
-		return NULL;
+	for (uint32_t i = 0; i < c->count; i++)
+		most += c->group[i].count;
+	if (!frag_lookup_init(l, most))
+		return false;
+	for (uint32_t i = 0; i < c->count; i++) {
+		for (uint32_t k = 0; k < c->group[i].count; k++) {
+			const struct frag_pair *pair = &c->group[i].pair[k];
+
+			if (!stands(c, pair))
+				continue;
+			l->name[l->count] = (struct frag_name){
+				.text = pair->run->policy, .more = "", .index = l->count,
+			};
+			l->count++;
+		}
+	}
+	frag_lookup_sort(l);
+	return true;
+}
+
+/* place[i]: of the policy that the i-th of the runs that are compared is the first of. */
+static uint32_t gather(const struct frag_comparison *c, const struct frag_lookup *l,
+		       struct frag_standing *list, uint32_t *place)
+{
+	uint32_t count = 0, at = 0;
+
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct frag_group *g = &c->group[i];
 
 		for (uint32_t k = 0; k < g->count; k++) {
-			uint32_t at;
+			struct frag_name name = { .more = "" };
+			uint32_t first;
 
-			if (!g->pair[k].run || (!c->policies && !g->pair[k].base))
+			if (!stands(c, &g->pair[k]))
 				continue;
-			at = place_of(list, *count, g->pair[k].run, k);
-			if (!frag_grow(&list, &capacity, (uint64_t)at + 1, sizeof(*list))) {
-				free(list);
-				return NULL;
+			name.text = g->pair[k].run->policy;
+			first = frag_lookup_find(l, &name, NULL);
+			if (first == at++) {
+				place[first] = count;
+				list[count++] = (struct frag_standing){ .run = NULL };
 			}
-			if (at == *count)
-				list[(*count)++] = (struct frag_standing){ .run = NULL };
-			stand(&list[at], g, &g->pair[k]);
+			stand(&list[place[first]], g, &g->pair[k]);
 		}
+	}
+	return count;
+}
+
+/*
+ * Policies are found by halving a sorted list; the place of a policy is kept at
+ * the number of its first run, so no search goes over all standings.
+ */
+struct frag_standing *frag_comparison_standings(const struct frag_comparison *c, uint32_t *count)
+{
+	struct frag_lookup l = { .name = NULL };
+	struct frag_standing *list = NULL;
+	uint32_t *place = NULL;
+
+	*count = 0;
+	if (list_policies(c, &l)) {
+		list = malloc(((size_t)l.count + 1) * sizeof(*list));
+		place = malloc(((size_t)l.count + 1) * sizeof(*place));
+	}
+	if (list && place) {
+		*count = gather(c, &l, list, place);
+	} else {
+		free(list);
+		list = NULL;
 	}
 	for (uint32_t i = 0; i < *count; i++)
 		finish(&list[i]);
+	free(place);
+	frag_lookup_fini(&l);
 	return list;
 }

@@ -29,6 +29,7 @@ struct frag_group {
 	struct frag_runs *base;         /* the same trace there; NULL: none */
 	struct frag_pair *pair;
 	uint32_t count;
+	bool many_devices;              /* a run is on another than the first */
 	char *conditions;               /* as above, of the trace */
 };
 
@@ -42,6 +43,7 @@ struct frag_comparison {
 	uint32_t count;
 	char *conditions;               /* as above, of the tool */
 	bool interrupted;
+	struct frag_trace_list *base_list;      /* its own */
 };
 
 /*

@@ -1,15 +1,16 @@
 /* condition.c - what is bad: the conditions of --fail-if (SPEC 10). */
 #include "compare/condition.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/format.h"
 #include "base/near.h"
 #include "base/parse.h"
+#include "base/print.h"
 
 /* The longer of two that begin alike comes first. */
 static const struct {
@@ -24,18 +25,23 @@ static const char *const any_paths[FRAG_CONDITIONS_MOST] = {
 	"peak.reserved", "fi_device.mean", "fi_device.max", "counts.ooms", "counts.retries",
 };
 
+#define SPACES " \t\n\v\f\r"
+
 static const char *skip_space(const char *p)
 {
-	while (isspace((unsigned char)*p))
-		p++;
-	return p;
+	return p + strspn(p, SPACES);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
 }
 
 static size_t trimmed(const char *p)
 {
 	size_t n = strlen(p);
 
-	while (n && isspace((unsigned char)p[n - 1]))
+	while (n && strchr(SPACES, p[n - 1]))
 		n--;
 	return n;
 }
@@ -51,12 +57,12 @@ static bool parse_bound(const char *p, size_t n, double *bound)
 		*bound = (double)bytes;
 		return true;
 	}
-	if (n == 0 || n >= sizeof(copy) || !isdigit((unsigned char)*p)
+	if (n == 0 || n >= sizeof(copy) || !is_digit(*p)
 	    || strspn(p, "0123456789.eE+-") < n)
 		return false;
 	memcpy(copy, p, n);
 	copy[n] = '\0';
-	*bound = strtod(copy, &end);
+	*bound = frag_strtod(copy, &end);
 	return *end == '\0' && isfinite(*bound);
 }
 
@@ -65,8 +71,9 @@ static bool parse_change(const char *p, size_t n, struct frag_condition *c)
 {
 	bool percent = p[n - 1] == '%';
 
+	FRAG_ASSERT(n > 0 && (*p == '+' || *p == '-'));
 	c->kind = percent ? FRAG_CHANGE_PERCENT : FRAG_CHANGE;
-	if (percent && !isdigit((unsigned char)p[n - 2]))
+	if (percent && !is_digit(p[n - 2]))
 		return false;
 	if (!parse_bound(p + 1, n - 1 - percent, &c->bound))
 		return false;
@@ -150,6 +157,10 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 			 " %.*s", text, (int)length, word);
 }
 
+/*
+ * `any` stands for several conditions with one text. They are implied: one whose
+ * figure a run does not have says nothing, where one that was written is an error.
+ */
 int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32_t *count,
 			 const char *text, struct frag_error *err)
 {
@@ -173,6 +184,7 @@ int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32
 	if (strcmp(c.path, "any") != 0)
 		return check_path(&c, err);
 	*count = FRAG_CONDITIONS_MOST;
+	c.implied = true;
 	for (uint32_t i = 0; i < FRAG_CONDITIONS_MOST; i++) {
 		out[i] = c;
 		snprintf(out[i].path, sizeof(out[i].path), "%s", any_paths[i]);
@@ -183,12 +195,12 @@ int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32
 /* A value as the result object shows it: whole, or with four decimals. */
 static double as_shown(double value, char text[FRAG_NUMBER_ROOM])
 {
-	if (value == floor(value) && fabs(value) < 9007199254740992.0) {
+	if (value == floor(value) && fabs(value) < 0x1p63) {
 		*frag_put_i64(text, (int64_t)value) = '\0';
 		return value;
 	}
 	*frag_put_fixed4(text, value) = '\0';
-	return strtod(text, NULL);
+	return frag_strtod(text, NULL);
 }
 
 static bool related(double value, enum frag_relation relation, double bound)
@@ -216,6 +228,14 @@ int frag_condition_absolute(const struct frag_condition *c, struct frag_error *e
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s': %.40s is a change, which needs a"
 			 " baseline to compare with", c->text, c->text + strcspn(c->text, "+-"));
+}
+
+static bool has_value(const struct frag_condition *c, const struct frag_result *run)
+{
+	double ignored;
+	bool absent;
+
+	return frag_result_value(run, c->path, &ignored, &absent) && !absent;
 }
 
 static int value_of(const struct frag_condition *c, const struct frag_result *run,
@@ -249,10 +269,14 @@ static void tell_change(char buf[160], double value, double base, const char *ba
 	else if (base == 0)
 		snprintf(buf, 160, ", before 0");
 	else
-		snprintf(buf, 160, ", %s (%.2f%%) %s %s", text,
-			 100 * fabs((value - base) / base), side, base_text);
+		frag_snprintf(buf, 160, ", %s (%.2f%%) %s %s", text,
+			      100 * fabs((value - base) / base), side, base_text);
 }
 
+/*
+ * Value and base are compared as they are shown, so that the verdict can be
+ * checked against the printed result.
+ */
 int frag_condition_holds(const struct frag_condition *c, const struct frag_result *run,
 			 const struct frag_result *base, const char *who,
 			 struct frag_finding *found, struct frag_error *err)
@@ -261,7 +285,10 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 	double bound = c->bound;
 	int rc;
 
+	FRAG_ASSERT(base || c->kind == FRAG_ABSOLUTE);
 	*found = (struct frag_finding){ .condition = c };
+	if (c->implied && !(has_value(c, run) && (!base || has_value(c, base))))
+		return 0;
 	rc = value_of(c, run, who, &found->value, text, err);
 	if (!rc && base) {
 		rc = value_of(c, base, who, &found->base, base_text, err);

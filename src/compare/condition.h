@@ -15,11 +15,12 @@ struct frag_condition {
 	char text[160];         /* as written */
 	enum frag_bound kind;   /* the changes are those against a baseline */
 	double bound;
+	bool implied;           /* nobody wrote this path: without a value it does not hold */
 };
 
 #define FRAG_CONDITIONS_MOST 5  /* that one text can stand for */
 
-/* "any" stands for several: *count of them are set. -FRAG_EUSAGE */
+/* "any" stands for several, which are implied: *count of them are set. -FRAG_EUSAGE */
 int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32_t *count,
 			 const char *text, struct frag_error *err);
 

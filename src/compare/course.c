@@ -1,6 +1,12 @@
 /* course.c - a run over its steps, in a few stretches. */
 #include "compare/course.h"
 
+#include "base/bug.h"
+
+/*
+ * Neighbours become one stretch. Where the count is even, the last one's steps
+ * join a full neighbour's; where it is odd, they stay as they were.
+ */
 static void halve(struct frag_course *c)
 {
 	uint32_t count = 0;
@@ -28,6 +34,7 @@ void frag_course_add(struct frag_course *c, const struct frag_step *step)
 {
 	struct frag_stretch *last;
 
+	FRAG_ASSERT(c->count <= FRAG_COURSE_MOST);
 	if (c->width == 0)
 		c->width = 1;
 	if (c->count == 0 || c->in_last == c->width) {
@@ -46,12 +53,14 @@ void frag_course_add(struct frag_course *c, const struct frag_step *step)
 
 void frag_course_widen(struct frag_course *c, uint64_t width)
 {
+	FRAG_ASSERT(!c->count || c->width);
 	while (c->count && c->width < width)
 		halve(c);
 }
 
 void frag_course_shorten(struct frag_course *c, uint32_t most)
 {
+	FRAG_ASSERT(most > 0);
 	while (c->count > most)
 		halve(c);
 }

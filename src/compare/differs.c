@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "base/printable.h"
 #include "compare/pairing.h"
 #include "compare/params.h"
 
@@ -24,12 +25,14 @@ static bool end(struct frag_memory *l, char **text)
 
 bool frag_tell_tools(char **text, const struct frag_run_set *base, const struct frag_run_set *now)
 {
+	char a[FRAG_PRINTABLE_ROOM], b[FRAG_PRINTABLE_ROOM];
 	struct frag_memory l;
 
 	if (!frag_memory_open(&l))
 		return false;
 	if (strcmp(base->version, now->version) != 0)
-		fprintf(l.f, "fragsim %s, before %s\n", now->version, base->version);
+		fprintf(l.f, "fragsim %s, before %s\n", frag_printable(a, now->version),
+			frag_printable(b, base->version));
 	return end(&l, text);
 }
 
@@ -41,13 +44,14 @@ static void tell_count(struct frag_memory *l, const char *what, uint64_t base, u
 
 bool frag_tell_traces(char **text, const struct frag_runs *base, const struct frag_runs *now)
 {
+	char a[FRAG_PRINTABLE_ROOM], b[FRAG_PRINTABLE_ROOM];
 	struct frag_memory l;
 
 	if (!frag_memory_open(&l))
 		return false;
 	if (strcmp(base->content, now->content) != 0)
-		fprintf(l.f, "the trace itself: content %s, before %s\n", now->content,
-			base->content);
+		fprintf(l.f, "the trace itself: content %s, before %s\n",
+			frag_printable(a, now->content), frag_printable(b, base->content));
 	tell_count(&l, "events", base->events, now->events);
 	tell_count(&l, "allocs", base->allocs, now->allocs);
 	tell_count(&l, "frees", base->frees, now->frees);
@@ -66,10 +70,19 @@ static void tell_size(struct frag_memory *l, const char *what, uint64_t base, ui
 			frag_size_text(a, now), base, frag_size_text(b, base));
 }
 
+/* So much of a text, as a line may hold it. */
+static const char *part(char buf[FRAG_PRINTABLE_ROOM], const char *text, size_t length)
+{
+	frag_format_printable(buf, FRAG_PRINTABLE_ROOM, "%.*s", (int)length, text);
+	return buf;
+}
+
 /* Every key of `keys` that has another value, or none, in `other`. */
 static void tell_params(struct frag_memory *l, const char *keys, const char *other,
 			bool keys_are_new)
 {
+	char k[FRAG_PRINTABLE_ROOM], v[FRAG_PRINTABLE_ROOM], w[FRAG_PRINTABLE_ROOM];
+
 	for (const char *p = keys; *p;) {
 		size_t key = strcspn(p, "="), mine, theirs = 0;
 		const char *value = frag_params_find(keys, p, key, &mine);
@@ -78,29 +91,34 @@ static void tell_params(struct frag_memory *l, const char *keys, const char *oth
 		if (!value)
 			return;
 		if (keys_are_new && !there)
-			fprintf(l->f, "policy key %.*s: %.*s, before there was none\n", (int)key, p,
-				(int)mine, value);
+			fprintf(l->f, "policy key %s: %s, before there was none\n", part(k, p, key),
+				part(v, value, mine));
 		else if (keys_are_new && (mine != theirs || memcmp(value, there, mine) != 0))
-			fprintf(l->f, "policy key %.*s: %.*s, before %.*s\n", (int)key, p,
-				(int)mine,
-				value, (int)theirs, there);
+			fprintf(l->f, "policy key %s: %s, before %s\n", part(k, p, key),
+				part(v, value, mine), part(w, there, theirs));
 		else if (!keys_are_new && !there)
-			fprintf(l->f, "policy key %.*s: there is none, before %.*s\n", (int)key, p,
-				(int)mine, value);
+			fprintf(l->f, "policy key %s: there is none, before %s\n", part(k, p, key),
+				part(v, value, mine));
 		p = value + mine;
 		p += *p == ',';
 	}
 }
 
+/*
+ * Keys are gone through from both sides: once for those that are new or differ,
+ * once for those that only the base has.
+ */
 bool frag_tell_runs(char **text, const struct frag_run *base, const struct frag_run *now)
 {
 	const struct frag_result *a = &base->result, *b = &now->result;
+	char now_text[FRAG_PRINTABLE_ROOM], base_text[FRAG_PRINTABLE_ROOM];
 	struct frag_memory l;
 
 	if (!frag_memory_open(&l))
 		return false;
 	if (strcmp(base->name, now->name) != 0) {
-		fprintf(l.f, "policy: %s, before %s\n", now->policy, base->policy);
+		fprintf(l.f, "policy: %s, before %s\n", frag_printable(now_text, now->policy),
+			frag_printable(base_text, base->policy));
 	} else {
 		tell_params(&l, now->params, base->params, true);
 		tell_params(&l, base->params, now->params, false);

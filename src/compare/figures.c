@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/bug.h"
 #include "base/format.h"
 
 /* How far the peak is above what no policy can do without, in percent of that. */
@@ -59,6 +60,10 @@ bool frag_figure_value(const struct frag_figure *figure, const struct frag_resul
 	return true;
 }
 
+/*
+ * A figure that both lack has not changed; one that only one side has did, but
+ * nobody can say for better or worse.
+ */
 struct frag_change frag_figure_change(const struct frag_figure *figure,
 				      const struct frag_result *base,
 				      const struct frag_result *result)
@@ -84,5 +89,6 @@ const char *frag_verdict_name(enum frag_verdict verdict)
 {
 	static const char *const names[] = { "same", "changed", "better", "worse", "mixed" };
 
+	FRAG_ASSERT((unsigned)verdict <= FRAG_MIXED);
 	return names[verdict];
 }

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
+#include "base/printable.h"
 
 /* A simulation repeats itself exactly, so memory may not grow by a byte; the
  * indices may move a little where that pays elsewhere. */
@@ -18,29 +20,22 @@ const char *const frag_gate_defaults[] = {
 	NULL,
 };
 
-static bool many_devices(const struct frag_runs *runs)
-{
-	for (uint32_t i = 0; i < runs->count; i++)
-		if (runs->run[i].result.device)
-			return true;
-	return false;
-}
-
 void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
 		    const struct frag_pair *pair)
 {
-	const struct frag_runs *runs = group->runs ? group->runs : group->base;
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
 	const char *path = frag_group_path(group);
 
-	if (many_devices(runs))
-		snprintf(buf, size, "%s, %s on device %u", path, run->policy, run->result.device);
+	if (group->many_devices)
+		frag_format_printable(buf, size, "%s, %s on device %u", path, run->policy,
+				      run->result.device);
 	else
-		snprintf(buf, size, "%s, %s", path, run->policy);
+		frag_format_printable(buf, size, "%s, %s", path, run->policy);
 }
 
 bool frag_gate_begins_text(const struct frag_gate *gate, uint32_t i)
 {
+	FRAG_ASSERT(i < gate->condition_count);
 	return i == 0 || strcmp(gate->conditions[i].text, gate->conditions[i - 1].text) != 0;
 }
 
@@ -69,6 +64,10 @@ static bool speaks_of_changes(const struct frag_gate *gate)
 	return false;
 }
 
+/*
+ * Without a counterpart a change cannot be judged, and that breaks the gate once;
+ * conditions without a change are judged all the same.
+ */
 static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
 		      struct frag_broken *broken, struct frag_error *err)
 {

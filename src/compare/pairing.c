@@ -3,57 +3,138 @@
 
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/path.h"
 
-struct frag_runs *frag_find_trace(const struct frag_run_set *set, const struct frag_runs *like)
+/* The names by which a trace may be known; NULL: it has no such. */
+static const char *trace_name(const struct frag_runs *runs, enum frag_trace_key kind)
 {
-	struct frag_runs *named = NULL;
-	uint32_t alike = 0;
+	if (kind == FRAG_TRACE_BY_CONTENT)
+		return runs->content;
+	return kind == FRAG_TRACE_BY_PATH ? runs->path : frag_file_name(runs->path);
+}
 
-	for (uint32_t i = 0; i < set->count; i++)
-		if (strcmp(set->trace[i].path, like->path) == 0)
-			return &set->trace[i];
-	for (uint32_t i = 0; i < set->count; i++)
-		if (like->content && set->trace[i].content
-		    && strcmp(set->trace[i].content, like->content) == 0)
-			return &set->trace[i];
-	for (uint32_t i = 0; i < set->count; i++) {
-		if (strcmp(frag_file_name(set->trace[i].path), frag_file_name(like->path)) == 0) {
-			named = &set->trace[i];
-			alike++;
+bool frag_traces_list(struct frag_trace_list *list, struct frag_run_set *set)
+{
+	list->set = set;
+	for (uint32_t kind = 0; kind < FRAG_TRACE_KEYS; kind++) {
+		struct frag_lookup *l = &list->by[kind];
+
+		if (!frag_lookup_init(l, set->count))
+			return false;
+		for (uint32_t i = 0; i < set->count; i++) {
+			const char *name = trace_name(&set->trace[i], kind);
+
+			if (name)
+				l->name[l->count++] = (struct frag_name){ 0, name, "", i };
 		}
+		frag_lookup_sort(l);
 	}
-	return alike == 1 ? named : NULL;
+	return true;
 }
 
-static bool same_policy(const struct frag_run *a, const struct frag_run *b)
+void frag_traces_unlist(struct frag_trace_list *list)
 {
-	return strcmp(a->name, b->name) == 0 && strcmp(a->params, b->params) == 0;
+	for (uint32_t kind = 0; kind < FRAG_TRACE_KEYS; kind++)
+		frag_lookup_fini(&list->by[kind]);
 }
 
-/* As it is written, else by its keys. */
-static struct frag_run *find_like(const struct frag_runs *runs, const struct frag_run *run)
+struct frag_runs *frag_find_trace(const struct frag_trace_list *list, const struct frag_runs *like)
 {
-	for (uint32_t i = 0; i < runs->count; i++)
-		if (runs->run[i].result.device == run->result.device
-		    && strcmp(runs->run[i].policy, run->policy) == 0)
-			return &runs->run[i];
-	for (uint32_t i = 0; i < runs->count; i++)
-		if (runs->run[i].result.device == run->result.device
-		    && same_policy(&runs->run[i], run))
-			return &runs->run[i];
+	for (uint32_t kind = 0; kind < FRAG_TRACE_KEYS; kind++) {
+		const struct frag_name name = { .text = trace_name(like, kind), .more = "" };
+		bool alone = true;
+		uint32_t i;
+
+		if (!name.text)
+			continue;
+		i = frag_lookup_find(&list->by[kind], &name,
+				     kind == FRAG_TRACE_BY_FILE_NAME ? &alone : NULL);
+		if (i != UINT32_MAX && alone)
+			return &list->set->trace[i];
+	}
 	return NULL;
 }
 
-struct frag_run *frag_find_run(const struct frag_runs *runs, const struct frag_runs *of, uint32_t i)
+/* As it is written; its keys; and any on the device. */
+static struct frag_name run_name(const struct frag_run *run, enum frag_run_key kind)
 {
-	struct frag_run *like = find_like(runs, &of->run[i]);
+	struct frag_name name = { .device = run->result.device, .text = "", .more = "" };
 
+	if (kind == FRAG_RUN_BY_POLICY) {
+		name.text = run->policy;
+	} else if (kind == FRAG_RUN_BY_KEYS) {
+		name.text = run->name;
+		name.more = run->params;
+	}
+	return name;
+}
+
+bool frag_runs_list(struct frag_run_list *list, struct frag_runs *runs)
+{
+	list->runs = runs;
+	for (uint32_t kind = 0; kind < FRAG_RUN_KEYS; kind++) {
+		struct frag_lookup *l = &list->by[kind];
+
+		if (!frag_lookup_init(l, runs->count))
+			return false;
+		for (; l->count < runs->count; l->count++) {
+			l->name[l->count] = run_name(&runs->run[l->count], kind);
+			l->name[l->count].index = l->count;
+		}
+		frag_lookup_sort(l);
+	}
+	return true;
+}
+
+void frag_runs_unlist(struct frag_run_list *list)
+{
+	for (uint32_t kind = 0; kind < FRAG_RUN_KEYS; kind++)
+		frag_lookup_fini(&list->by[kind]);
+}
+
+struct frag_run *frag_first_run(const struct frag_run_list *list, const struct frag_run *like)
+{
+	const struct frag_name name = run_name(like, FRAG_RUN_BY_DEVICE);
+	const uint32_t i = frag_lookup_find(&list->by[FRAG_RUN_BY_DEVICE], &name, NULL);
+
+	return i == UINT32_MAX ? NULL : &list->runs->run[i];
+}
+
+/*
+ * As it is written, else by its keys. Of several that are alike, the first belongs
+ * to the first of those on the other side, the second to the second; the last to all
+ * for which there is none left.
+ */
+static struct frag_run *find_like(const struct frag_run_list *list, const struct frag_run_list *of,
+				  uint32_t i)
+{
+	for (uint32_t kind = FRAG_RUN_BY_POLICY; kind <= FRAG_RUN_BY_KEYS; kind++) {
+		struct frag_name name = run_name(&of->runs->run[i], kind);
+		uint32_t k;
+
+		name.index = i;
+		k = frag_lookup_ranked(&list->by[kind], &name,
+				       frag_lookup_rank(&of->by[kind], &name));
+		if (k != UINT32_MAX)
+			return &list->runs->run[k];
+	}
+	return NULL;
+}
+
+struct frag_run *frag_find_run(const struct frag_run_list *list, const struct frag_run_list *of,
+			       uint32_t i)
+{
+	const struct frag_runs *runs = list->runs;
+	struct frag_run *like = find_like(list, of, i);
+
+	FRAG_ASSERT(i < of->runs->count);
 	if (like)
 		return like;
 	/* other policies on both sides: the first beside the first, and so on */
-	if (runs->count != of->count || runs->run[i].result.device != of->run[i].result.device
-	    || find_like(of, &runs->run[i]))
+	if (runs->count != of->runs->count
+	    || runs->run[i].result.device != of->runs->run[i].result.device
+	    || find_like(of, list, i))
 		return NULL;
 	return &runs->run[i];
 }
@@ -141,6 +222,10 @@ static const struct frag_mark *mark_before(const struct frag_result *r, uint64_t
 	return before;
 }
 
+/*
+ * Widths are powers of two, so stretches of both can be joined to the same
+ * boundaries. Courses from a file that do not fit are compared as far as they do.
+ */
 static void compare_courses(struct frag_pair *pair)
 {
 	struct frag_course a = pair->base->course, b = pair->run->course;
@@ -169,6 +254,7 @@ static void compare_courses(struct frag_pair *pair)
 
 void frag_pair_compare(struct frag_pair *pair, bool same_trace)
 {
+	FRAG_ASSERT(pair->run && pair->base);
 	pair->verdict = verdict_of(&pair->base->result, &pair->run->result);
 	if (!same_trace)
 		return;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 
 struct seen {
@@ -69,6 +70,7 @@ void frag_parting_del(struct frag_parting *p)
 
 static struct watch *watch_of(const struct frag_parting *p, uint32_t i, uint32_t device)
 {
+	FRAG_ASSERT(i < p->count && device < p->devices);
 	return &p->watches[(size_t)i * p->devices + device];
 }
 
@@ -92,6 +94,7 @@ static int observe(void *ctx, const struct frag_step *step, struct frag_error *e
 
 struct frag_observer frag_parting_observer(struct frag_parting *p, uint32_t i)
 {
+	FRAG_ASSERT(i < p->count);
 	return (struct frag_observer){ .step = observe, .ctx = &p->watchers[i] };
 }
 
@@ -134,6 +137,10 @@ static void part(struct watch *watch, const struct watch *first, uint32_t at, co
 	tell_event(watch->where.event, sizeof(watch->where.event), b->event);
 }
 
+/*
+ * A simulation that stopped early has fewer steps: it is compared as far as it
+ * went. A mark is noted behind its own step, so places name the one before them.
+ */
 static void compare_device(struct frag_parting *p, uint32_t device)
 {
 	struct watch *first = watch_of(p, 0, device);

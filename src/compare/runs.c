@@ -4,15 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/format.h"
 #include "base/grow.h"
 #include "compare/params.h"
+#include "metrics/result.h"
 
 /* Whole escapes only, and both halves of a pair of surrogates or none. */
 void frag_where_json_name(char *to, size_t size, const char *json)
 {
 	size_t used = 0, n;
 
+	FRAG_ASSERT(size > 0 && *json == '"');
 	for (const char *p = json + 1; p[0] && p[1]; p += n) {
 		n = p[0] != '\\' ? 1 : p[1] != 'u' ? 2 : 6;
 		if (n == 6 && strchr("dD", p[2]) && strchr("89abAB", p[3]))
@@ -65,12 +68,11 @@ static bool keep_marks(struct frag_result *to, const struct frag_result *from)
 	to->marks = calloc(from->mark_count, sizeof(*to->marks));
 	if (!to->marks)
 		return false;
-	for (uint32_t i = 0; i < from->mark_count; i++) {
-		to->marks[i] = from->marks[i];
-		to->marks[i].name = strdup(from->marks[i].name);
-		if (!to->marks[i].name)
+	while (to->mark_count < from->mark_count) {
+		uint32_t i = to->mark_count++;
+
+		if (!frag_mark_copy(&to->marks[i], &from->marks[i]))
 			return false;
-		to->mark_count++;
 	}
 	return true;
 }
@@ -84,15 +86,14 @@ static bool keep_first_oom(struct frag_result *to, const struct frag_result *fro
 	to->ooms = calloc(1, sizeof(*to->ooms));
 	if (!to->ooms)
 		return false;
-	*to->ooms = from->ooms[0];
-	to->ooms->holder_count = 0;
-	to->ooms->id = NULL;
 	to->oom_count = 1;
-	if (from->ooms->id)
-		to->ooms->id = strdup(from->ooms->id);
-	return !from->ooms->id || to->ooms->id;
+	return frag_oom_copy(to->ooms, from->ooms);
 }
 
+/*
+ * The copy must share nothing with the result before the first return, as
+ * releasing the run would free the result's own.
+ */
 bool frag_run_keep(struct frag_run *run, const struct frag_result *result)
 {
 	bool marks, oom;

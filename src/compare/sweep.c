@@ -8,8 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bug.h"
+#include "base/printable.h"
 #include "compare/parting.h"
 #include "fragsim/version.h"
+#include "policy/configured.h"
 
 /* What becomes of one trace. */
 struct job {
@@ -17,6 +20,8 @@ struct job {
 	struct frag_runs *runs;
 	uint32_t threads;
 	struct frag_trace *trace;
+	struct frag_configured configured;
+	struct frag_devices devices;
 	struct frag_sim **sims;
 	uint32_t sim_count;
 	struct frag_parting *parting;
@@ -35,12 +40,14 @@ struct pool {
 static void gather_warning(void *ctx, const char *message)
 {
 	struct job *job = ctx;
+	char shown[FRAG_PRINTABLE_ROOM];
+	const char *line = frag_printable(shown, message);
 	size_t old = job->warnings ? strlen(job->warnings) : 0;
-	char *more = realloc(job->warnings, old + strlen(message) + 2);
+	char *more = realloc(job->warnings, old + strlen(line) + 2);
 
 	if (!more)
 		return;
-	snprintf(more + old, strlen(message) + 2, "%s\n", message);
+	snprintf(more + old, strlen(line) + 2, "%s\n", line);
 	job->warnings = more;
 }
 
@@ -59,21 +66,45 @@ static bool job_stops(void *ctx)
 	return job->sweep->stop && job->sweep->stop(job->sweep->ctx);
 }
 
+/* What the trace suggests, a profile in its place, and options above both. */
+static int set_devices(struct job *job, struct frag_error *err)
+{
+	const struct frag_sweep *s = job->sweep;
+	const struct frag_trace_info *info = frag_trace_info(job->trace);
+	int rc = frag_devices_copy(&job->devices, info->devices, info->device_count, err);
+
+	if (!rc && s->like)
+		rc = frag_devices_become(&job->devices, s->like, err);
+	if (!rc)
+		frag_devices_override(&job->devices, s->total, s->context, s->other,
+				      s->granularity);
+	return rc;
+}
+
+/*
+ * What is made until a failure stays in the job, and close_job() ends it. A trace
+ * whose opening was interrupted reports that, whatever its reader made of it.
+ */
 static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 {
 	const struct frag_sweep *s = job->sweep;
 	const struct frag_trace_options options = {
 		.lenient = s->lenient, .log = { .warn = gather_warning, .ctx = job },
+		.configured = frag_configured_next, .configured_ctx = &job->configured,
 	};
-	int rc = frag_trace_open(&job->trace, s->traces[index], &options, err);
+	struct frag_sim_options sim = s->sim;
+	int rc;
 
+	if (!frag_configured_init(&job->configured, s->choices, s->choice_count))
+		return frag_fail_nomem(err);
+	rc = frag_trace_open(&job->trace, s->traces[index], &options, err);
 	if (rc && job_stops(job))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	if (!rc && s->profile)
-		rc = frag_profile_apply(s->profile, job->trace, err);
+	if (!rc)
+		rc = set_devices(job, err);
 	if (rc)
 		return rc;
-	frag_trace_override(job->trace, s->total, s->context, s->other, s->granularity);
+	sim.devices = job->devices.figures;
 	job->sims = calloc(s->choice_count, sizeof(*job->sims));
 	job->parting = frag_parting_new(s->choice_count,
 					frag_trace_info(job->trace)->device_count);
@@ -82,7 +113,7 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 	for (uint32_t i = 0; i < s->choice_count && !rc; i++) {
 		const struct frag_observer observer = frag_parting_observer(job->parting, i);
 
-		rc = frag_sim_new(&job->sims[i], &s->choices[i], job->trace, &s->sim, err);
+		rc = frag_sim_new(&job->sims[i], &s->choices[i], job->trace, &sim, err);
 		if (!rc) {
 			job->sim_count++;
 			rc = frag_sim_observe(job->sims[i], &observer);
@@ -91,6 +122,10 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 	return rc;
 }
 
+/*
+ * Figures are copied out, as the simulations go when their trace is done: memory
+ * does not grow with what was simulated.
+ */
 static int keep_runs(struct job *job, bool interrupted, struct frag_error *err)
 {
 	const struct frag_trace_info *info = frag_trace_info(job->trace);
@@ -128,9 +163,15 @@ static void close_job(struct job *job)
 		frag_sim_del(job->sims[i]);
 	free(job->sims);
 	frag_parting_del(job->parting);
+	frag_devices_fini(&job->devices);
 	frag_trace_close(job->trace);
+	frag_configured_fini(&job->configured);
 }
 
+/*
+ * After an interruption the results so far are kept, and the interruption is
+ * returned behind them.
+ */
 static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 {
 	const struct frag_sweep *s = job->sweep;
@@ -168,8 +209,8 @@ static void *work(void *arg)
 
 		pthread_mutex_unlock(&pool->lock);
 		rc = do_job(job, i, &job->err);
-		if (rc)
-			job->err.code = rc;
+		/* messages of events that were left out have been there too */
+		job->err.code = rc;
 		close_job(job);
 		pthread_mutex_lock(&pool->lock);
 		pool->failed |= rc != 0;
@@ -220,6 +261,12 @@ static int prepare(const struct frag_sweep *s, struct frag_run_set *set, struct 
 	return 0;
 }
 
+/*
+ * One worker a trace, as long as there are processors; what is left of them goes
+ * to the policies within each. The caller is a worker too, so a thread that cannot
+ * start costs only time. Warnings and errors come in the order of the traces,
+ * whoever was done first.
+ */
 int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct frag_error *err)
 {
 	const uint32_t threads = processors(s);
@@ -229,6 +276,7 @@ int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct 
 	uint32_t started = 0;
 	int rc = 0;
 
+	FRAG_ASSERT(!set->count);
 	pool.jobs = calloc((size_t)s->trace_count + 1, sizeof(*pool.jobs));
 	if (!others || !pool.jobs || prepare(s, set, pool.jobs, workers ? threads / workers : 1)) {
 		rc = frag_fail_nomem(err);

@@ -8,7 +8,6 @@
 #ifndef COMPARE_SWEEP_H
 #define COMPARE_SWEEP_H
 
-#include "compare/profile.h"
 #include "compare/runs.h"
 
 struct frag_sweep {
@@ -18,7 +17,7 @@ struct frag_sweep {
 	uint32_t choice_count;
 	struct frag_sim_options sim;
 	uint64_t total, context, other, granularity;    /* UINT64_MAX: the trace's */
-	const struct frag_profile *profile;     /* of all devices; NULL: the traces' */
+	const struct frag_device_figures *like; /* all devices are; NULL: the traces' */
 	bool lenient;
 	uint32_t threads;               /* 0: one a processor */
 	struct frag_log log;            /* warnings, in the order of the traces, at the end */

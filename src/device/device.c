@@ -1,6 +1,7 @@
 /* device.c - opening and closing, and the figures that all devices share. */
 #include "fragsim/device.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops, uint64_t total,
@@ -11,7 +12,8 @@ int frag_device_open(struct frag_device *dev, const struct frag_device_ops *ops,
 
 	*dev = (struct frag_device){
 		.ops = ops, .total = total, .context = context, .other = other,
-		.granularity = granularity, .limit = UINT64_MAX,
+		.granularity = granularity, .limit = UINT64_MAX, .fraction = 1,
+		.beyond = UINT64_MAX,
 	};
 	if (ops->state_size) {
 		dev->state = calloc(1, ops->state_size);
@@ -30,6 +32,13 @@ void frag_device_close(struct frag_device *dev)
 		dev->ops->close(dev);
 	free(dev->state);
 	dev->state = NULL;
+}
+
+void frag_device_limit(struct frag_device *dev, double fraction)
+{
+	dev->fraction = fraction;
+	dev->limit = fraction < 1 && dev->total
+		? (uint64_t)floor(fraction * (double)dev->total) : UINT64_MAX;
 }
 
 uint64_t frag_device_round(const struct frag_device *dev, uint64_t bytes)

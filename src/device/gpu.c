@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/grow.h"
+#include "base/print.h"
 #include "device/cuda.h"
 
 uint64_t frag_gpu_now(void)
@@ -25,7 +26,7 @@ int frag_gpu_failed(struct frag_gpu *g, int code, struct frag_error *err, const 
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(call, sizeof(call), format, ap);
+	frag_vsnprintf(call, sizeof(call), format, ap);
 	va_end(ap);
 	frag_cuda.clear();
 	frag_fail(&now, FRAG_EDEVICE, "GPU %d: %s failed: %s (error %d)", g->ordinal, call,

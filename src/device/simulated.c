@@ -7,6 +7,7 @@
  * such, share pages as closely as can be: how a driver lays them out, and when it
  * lets a page go that is only partly in use, is not known.
  */
+#include <math.h>
 #include <stdbool.h>
 
 #include "device/driver.h"
@@ -36,7 +37,7 @@ static bool has_room(const struct frag_device *dev, uint64_t bytes)
 {
 	uint64_t used = dev->used + bytes;
 
-	if (bytes > MOST_BYTES || used > MOST_BYTES || used > dev->limit)
+	if (used > dev->limit)
 		return false;
 	return dev->total == 0 || dev->context + dev->other + used <= dev->total;
 }
@@ -54,10 +55,42 @@ static void charge(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t by
 	dev->model_ns += *cost_ns;
 }
 
+/* The least total whose fraction is so many bytes: by halves, as a product of doubles rounds. */
+static uint64_t total_with_limit(double fraction, uint64_t used)
+{
+	uint64_t low = 0, high = MOST_BYTES;
+
+	if (floor(fraction * (double)high) < (double)used)
+		return UINT64_MAX;
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+
+		if (floor(fraction * (double)middle) < (double)used)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The least total that has room for so many bytes more. */
+static uint64_t total_wanted(const struct frag_device *dev, uint64_t bytes)
+{
+	const uint64_t used = dev->used + bytes, whole = dev->context + dev->other + used;
+	const uint64_t limited = dev->fraction < 1 ? total_with_limit(dev->fraction, used) : 0;
+
+	return limited > whole ? limited : whole;
+}
+
 static int take(struct frag_device *dev, uint64_t bytes)
 {
-	if (!has_room(dev, bytes))
+	if (bytes > MOST_BYTES || dev->used + bytes > MOST_BYTES)
 		return -FRAG_EDEVMEM;
+	if (!has_room(dev, bytes)) {
+		frag_device_narrow(dev, 0, total_wanted(dev, bytes));
+		return -FRAG_EDEVMEM;
+	}
+	frag_device_narrow(dev, total_wanted(dev, bytes), UINT64_MAX);
 	dev->used += bytes;
 	return 0;
 }
@@ -127,6 +160,7 @@ static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t off
 const struct frag_device_ops frag_device_simulated = {
 	.name = "simulated",
 	.summary = "a ledger with the figures of the trace's device",
+	.plain = true,
 	.acquire = simulated_acquire,
 	.release = simulated_release,
 	.reserve = simulated_reserve,

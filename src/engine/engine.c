@@ -2,8 +2,12 @@
 #include "engine/engine.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/grow.h"
+#include "events/ids.h"
+#include "heap/refusal.h"
 
 const char *frag_step_status_name(enum frag_step_status status)
 {
@@ -14,13 +18,14 @@ const char *frag_step_status_name(enum frag_step_status status)
 
 int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 		     const struct frag_device_figures *f, const struct frag_device_ops *device,
-		     struct frag_error *err)
+		     enum frag_level level, struct frag_error *err)
 {
 	const struct frag_policy_ops *ops = choice->ops;
 	int rc;
 
 	*e = (struct frag_engine){
 		.policy = { .ops = ops, .param = choice->param, .err = &e->said },
+		.name = *choice->text ? choice->text : ops->name,
 	};
 	rc = frag_device_open(&e->device, device, f->total, f->context, f->other, f->granularity,
 			      err);
@@ -33,7 +38,26 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	e->policy.heap = frag_heap_new(&e->device, ops->index);
 	e->policy.state = ops->state_size ? calloc(1, ops->state_size) : NULL;
 	if (!e->policy.heap || (ops->state_size && !e->policy.state)
-	    || !frag_tally_init(&e->tally))
+	    || !frag_tally_init(&e->tally, level))
+		return frag_fail_nomem(err);
+	e->books = frag_heap_books(e->policy.heap);
+	return 0;
+}
+
+int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_error *err)
+{
+	const struct frag_policy_ops *ops = e->policy.ops;
+	bool good;
+
+	e->said.code = 0;
+	e->device.err = e->policy.err = &e->said;
+	e->policy.param = param;
+	e->policy.heap = frag_heap_copy(e->policy.heap, &e->device);
+	good = e->policy.heap != NULL;
+	good &= frag_array_copy(&e->policy.state, ops->state_size, 0, 1);
+	good &= frag_array_copy(&e->plants, e->plant_count, 0, sizeof(*e->plants));
+	good &= frag_tally_copy(&e->tally);
+	if (!good)
 		return frag_fail_nomem(err);
 	e->books = frag_heap_books(e->policy.heap);
 	return 0;
@@ -49,25 +73,51 @@ void frag_engine_fini(struct frag_engine *e)
 		frag_device_close(&e->device);
 }
 
-/* A code from policy or heap, with a message: it is a failure here. */
-static int explain(const struct frag_engine *e, int rc, struct frag_error *err)
+/* "step 17 (alloc id 5)": when it was, for a message; ev is NULL before the first step. */
+static const char *when(const struct frag_event *ev, uint32_t device, char *buf, size_t size)
 {
-	if (!rc)
-		return 0;
-	if (e->said.code == rc && rc == -FRAG_EDEVICE)
-		return frag_fail(err, FRAG_EDEVICE, "%s", e->said.message);
+	char id[FRAG_ID_ROOM] = "", on[24] = "";
+
+	if (!ev)
+		return "before the first step";
+	if (ev->members & FRAG_HAS_ID)
+		frag_show_id(&ev->id, id);
+	if (device)
+		snprintf(on, sizeof(on), "device %" PRIu32 ", ", device);
+	snprintf(buf, size, "%sstep %" PRIu64 " (%s%s%s)", on, ev->step,
+		 frag_op_name((enum frag_op)ev->op), *id ? " id " : "", id);
+	return buf;
+}
+
+/* What the policy did wrong: in its own words, or in those of whoever refused it. */
+static int explain_policy(const struct frag_engine *e, int rc, const char *at,
+			  struct frag_error *err)
+{
+	const char *refusal = frag_refusal(e->policy.heap);
+
 	if (e->said.code == rc)
-		return frag_fail(err, (enum frag_error_code)-rc, "policy %s: %s",
-				 e->policy.ops->name, e->said.message);
-	if (rc == -FRAG_EPOLICY)
-		return frag_fail(err, FRAG_EPOLICY, "policy %s asked its heap for the impossible",
-				 e->policy.ops->name);
+		return frag_fail(err, (enum frag_error_code)-rc, "policy %.300s: %s: %.400s",
+				 e->name, at, e->said.message);
+	if (rc == -FRAG_EPOLICY && *refusal)
+		return frag_fail(err, FRAG_EPOLICY, "policy %.300s: %s: %s", e->name, at, refusal);
+	return frag_fail(err, FRAG_EPOLICY, "policy %.300s: %s: answered with code %d, which means"
+			 " nothing here", e->name, at, rc);
+}
+
+/* A code from policy or heap, with a message: it is a failure here. ev as in when(). */
+__attribute__((cold))
+static int explain(const struct frag_engine *e, const struct frag_event *ev, uint32_t device,
+		   int rc, struct frag_error *err)
+{
+	char at[FRAG_ID_ROOM + 100];
+
+	if (rc == -FRAG_EDEVICE && e->said.code == rc)
+		return frag_fail(err, FRAG_EDEVICE, "%s", e->said.message);
 	if (rc == -FRAG_EDEVICE)
 		return frag_fail(err, FRAG_EDEVICE, "device %s failed", e->device.ops->name);
-	if (rc == -FRAG_ENOMEM)
+	if (rc == -FRAG_ENOMEM && e->said.code != rc)
 		return frag_fail_nomem(err);
-	return frag_fail(err, FRAG_EPOLICY, "policy %s answered with code %d, which means "
-			 "nothing here", e->policy.ops->name, rc);
+	return explain_policy(e, rc, when(ev, device, at, sizeof(at)), err);
 }
 
 int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
@@ -78,7 +128,7 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
 	if (e->policy.ops->init)
 		rc = e->policy.ops->init(&e->policy);
 	frag_tally_begin(&e->tally, e->policy.heap, &e->device);
-	return rc == -FRAG_EDEVMEM ? rc : explain(e, rc, err);
+	return rc && rc != -FRAG_EDEVMEM ? explain(e, NULL, 0, rc, err) : rc;
 }
 
 static int plant(struct frag_engine *e, const struct frag_initial *from, struct frag_plant *to)
@@ -124,7 +174,7 @@ int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_
 			rc = plant(e, &initial[i], &e->plants[i]);
 	}
 	frag_tally_begin(&e->tally, e->policy.heap, &e->device);
-	return rc == -FRAG_EDEVMEM ? rc : explain(e, rc, err);
+	return rc && rc != -FRAG_EDEVMEM ? explain(e, NULL, 0, rc, err) : rc;
 }
 
 /* The free block that holds the place; they come in rising order, so from the last one on. */
@@ -163,16 +213,35 @@ static int put_back(struct frag_engine *e, const struct frag_spot *place,
 	return rc;
 }
 
-/* One more block is allocated, as was asked, and it is the one that the policy answered. */
-static bool truthful(const struct frag_engine *e, const struct frag_request *rq,
-		     const struct frag_allocation *a, uint32_t blocks_before)
+/* A hook that did what it says leaves so many allocated blocks. 0, or -FRAG_EPOLICY. */
+static int expect_blocks(const struct frag_engine *e, const char *hook, uint32_t expected)
 {
-	return e->books->blocks == blocks_before + 1 && a->asked == rq->bytes
-	       && a->bytes >= rq->bytes && a->pool == rq->pool;
+	if (e->books->blocks == expected)
+		return 0;
+	return frag_refuse(e->policy.heap, hook, "the number of allocated blocks after it is %" PRIu32
+			   ", not %" PRIu32, e->books->blocks, expected);
+}
+
+/* The answer is a block of its own, as requested. 0, or -FRAG_EPOLICY. */
+static int check_answer(const struct frag_engine *e, const struct frag_request *rq, frag_block b,
+			uint32_t blocks_before, struct frag_allocation *a)
+{
+	static const char hook[] = "alloc";
+
+	if (!frag_heap_look_allocated(e->policy.heap, b, a))
+		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but not allocated");
+	if (a->asked != rq->bytes)
+		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but allocated for"
+					 " %" PRIu64 " bytes, not the %" PRIu64 " requested",
+					 a->asked, rq->bytes);
+	if (a->pool != rq->pool)
+		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but of pool %"
+					 PRIu32 ", not %" PRIu32, a->pool, rq->pool);
+	return expect_blocks(e, hook, blocks_before + 1);
 }
 
 static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slot,
-		     struct frag_step *step, struct frag_error *err)
+		     struct frag_step *step)
 {
 	const struct frag_request rq = {
 		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
@@ -194,17 +263,15 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 	rc = put_back(e, ev->place, &rq, &slot->block);
 	if (!rc && slot->block == FRAG_NO_BLOCK)
 		rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
-	if (rc == -FRAG_EDEVMEM && e->books->blocks == blocks_before) {
+	if (rc == -FRAG_EDEVMEM) {
 		slot->block = SLOT_FAILED;
 		step->status = FRAG_STEP_OOM;
 		e->counts.ooms++;
-		return 0;
+		return expect_blocks(e, "alloc", blocks_before);
 	}
+	rc = rc ? rc : check_answer(e, &rq, slot->block, blocks_before, &a);
 	if (rc)
-		return explain(e, rc, err);
-	if (!frag_heap_look_allocated(e->policy.heap, slot->block, &a)
-	    || !truthful(e, &rq, &a, blocks_before))
-		return explain(e, -FRAG_EPOLICY, err);
+		return rc;
 	step->placed = true;
 	step->segment = a.ordinal;
 	step->offset = a.offset;
@@ -218,11 +285,11 @@ static int free_live(struct frag_engine *e, frag_block b)
 	const uint32_t blocks_before = e->books->blocks;
 	int rc = e->policy.ops->free(&e->policy, b);
 
-	return !rc && e->books->blocks + 1 != blocks_before ? -FRAG_EPOLICY : rc;
+	return rc ? rc : expect_blocks(e, "free", blocks_before - 1);
 }
 
 static int run_free(struct frag_engine *e, const struct frag_event *ev,
-		    struct frag_slot *slot, struct frag_step *step, struct frag_error *err)
+		    struct frag_slot *slot, struct frag_step *step)
 {
 	frag_block b = slot->block;
 
@@ -239,15 +306,15 @@ static int run_free(struct frag_engine *e, const struct frag_event *ev,
 
 		if (!rc && e->policy.ops->held)
 			e->policy.ops->held(&e->policy, b);
-		return explain(e, rc, err);
+		return rc;
 	}
 	slot->block = SLOT_NONE;
-	return explain(e, free_live(e, b), err);
+	return free_live(e, b);
 }
 
 /* Pending blocks that the event ends; a sync may end those of other devices too. */
 static int run_ended(struct frag_engine *e, const struct frag_event *ev, uint32_t device,
-		     struct frag_slot *slots, struct frag_error *err)
+		     struct frag_slot *slots)
 {
 	for (uint32_t i = 0; i < ev->ended_count; i++) {
 		const struct frag_ended *ended = &ev->ended[i];
@@ -264,21 +331,13 @@ static int run_ended(struct frag_engine *e, const struct frag_event *ev, uint32_
 			? e->policy.ops->ended(&e->policy, b, ended->synced)
 			: e->policy.ops->free(&e->policy, b);
 		if (rc)
-			return explain(e, rc, err);
+			return rc;
 	}
 	return 0;
 }
 
-static void cap(struct frag_engine *e, double fraction)
-{
-	uint64_t total = frag_heap_total(e->policy.heap);
-
-	frag_heap_limit(e->policy.heap, fraction < 1 && total
-			? (uint64_t)floor(fraction * (double)total) : UINT64_MAX);
-}
-
 static int run_notice(struct frag_engine *e, const struct frag_event *ev,
-		      enum frag_notice_kind kind, struct frag_error *err)
+		      enum frag_notice_kind kind)
 {
 	const struct frag_notice n = {
 		.kind = kind, .stream = ev->stream, .fraction = ev->fraction,
@@ -292,8 +351,8 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 	if (!rc && !handled && kind == FRAG_NOTICE_EMPTY_CACHE)
 		rc = frag_heap_release_idle(e->policy.heap);
 	if (!rc && !handled && kind == FRAG_NOTICE_SET_FRACTION)
-		cap(e, ev->fraction);
-	return explain(e, rc, err);
+		frag_heap_limit(e->policy.heap, ev->fraction);
+	return rc;
 }
 
 static inline void settle(struct frag_engine *e, const struct frag_event *ev,
@@ -301,7 +360,7 @@ static inline void settle(struct frag_engine *e, const struct frag_event *ev,
 {
 	frag_tally_step(&e->tally, e->policy.heap, &e->device,
 			ev->members & FRAG_HAS_T ? &ev->t : NULL);
-	step->metrics = &e->tally.now;
+	step->metrics = e->tally.level == FRAG_LEVEL_SURVIVE ? NULL : &e->tally.now;
 	step->calls = frag_heap_calls(e->policy.heap, &step->call_count);
 	e->counts.hits += step->placed && step->call_count == 0;
 }
@@ -317,39 +376,45 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 	int rc = 0;
 
 	frag_heap_step(e->policy.heap);
+	e->said.code = 0;
 	e->placing = e->placing && ev->place;
 	switch ((enum frag_op)ev->op) {
 	case FRAG_OP_ALLOC:
-		rc = run_alloc(e, ev, &slots[ev->slot], step, err);
+		rc = run_alloc(e, ev, &slots[ev->slot], step);
 		break;
 	case FRAG_OP_FREE:
-		rc = run_free(e, ev, &slots[ev->slot], step, err);
+		rc = run_free(e, ev, &slots[ev->slot], step);
 		break;
 	case FRAG_OP_COMPLETE:
 	case FRAG_OP_RECORD_STREAM:
 		if (slots[ev->slot].block == SLOT_FAILED)
 			step->status = FRAG_STEP_SKIPPED;
-		rc = run_ended(e, ev, step->device, slots, err);
+		rc = run_ended(e, ev, step->device, slots);
 		break;
 	case FRAG_OP_SYNC:
-		rc = run_ended(e, ev, step->device, slots, err);
-		rc = rc ? rc : run_notice(e, ev, FRAG_NOTICE_SYNC, err);
+		rc = run_ended(e, ev, step->device, slots);
+		rc = rc ? rc : run_notice(e, ev, FRAG_NOTICE_SYNC);
 		break;
 	case FRAG_OP_EMPTY_CACHE:
-		rc = run_notice(e, ev, FRAG_NOTICE_EMPTY_CACHE, err);
+		rc = run_notice(e, ev, FRAG_NOTICE_EMPTY_CACHE);
 		break;
 	case FRAG_OP_SET_FRACTION:
-		rc = run_notice(e, ev, FRAG_NOTICE_SET_FRACTION, err);
+		rc = run_notice(e, ev, FRAG_NOTICE_SET_FRACTION);
 		break;
 	case FRAG_OP_CONFIGURE:
-		rc = run_notice(e, ev, FRAG_NOTICE_CONFIGURE, err);
+		/* without one it was skipped: a policy did not take it */
+		if (ev->members & FRAG_HAS_VALUE)
+			rc = run_notice(e, ev, FRAG_NOTICE_CONFIGURE);
 		break;
 	case FRAG_OP_MARK:
 	case FRAG_OPS:
 		break;
 	}
+	/* settings that the policy does not take: the trace is bad, not the command line */
+	if (rc == -FRAG_EUSAGE && e->said.code == rc)
+		rc = e->said.code = -FRAG_ETRACE;
 	if (rc)
-		return rc;
+		return explain(e, ev, step->device, rc, err);
 	e->counts.skipped += step->status == FRAG_STEP_SKIPPED;
 	settle(e, ev, step);
 	return 0;

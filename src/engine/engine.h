@@ -9,7 +9,7 @@
 struct frag_slot {
 	frag_block block;       /* or one of the states below */
 	bool pending;           /* the block is; a policy may have freed it since */
-	uint32_t tag, stack;    /* for frag_trace_tag(), frag_trace_frame() */
+	uint32_t tag, stack;    /* for frag_symbols_tag(), frag_symbols_frame() */
 	uint64_t birth;         /* step */
 	uint32_t device;        /* ordinal */
 };
@@ -27,6 +27,7 @@ struct frag_plant {
 struct frag_engine {
 	struct frag_device device;
 	struct frag_policy policy;
+	const char *name;               /* the policy's, as it was written; borrowed */
 	const struct frag_books *books; /* its heap's */
 	struct frag_error said;         /* why the policy failed, where it said so */
 	struct frag_tally tally;
@@ -42,7 +43,14 @@ struct frag_engine {
 
 int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 		     const struct frag_device_figures *figures,
-		     const struct frag_device_ops *device, struct frag_error *err);
+		     const struct frag_device_ops *device, enum frag_level level,
+		     struct frag_error *err);
+
+/*
+ * *e is a borrowed copy of another one's struct, on a device that is plain, and becomes an
+ * engine of its own; param: its policy's, of the same choice. Release it also where it fails.
+ */
+int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_error *err);
 void frag_engine_fini(struct frag_engine *e);
 
 /* Before the first step: 0, or -FRAG_EDEVMEM where an initial pool was refused. */

@@ -7,7 +7,8 @@
 #include "base/format.h"
 #include "base/grow.h"
 #include "engine/engine.h"
-#include "engine/oom.h"
+#include "metrics/result.h"
+#include "policy/watch.h"
 
 #define NEAR_AHEAD 4    /* events */
 #define FAR_AHEAD 8
@@ -15,7 +16,8 @@
 struct frag_sim {
 	struct frag_choice choice;
 	struct frag_sim_options options;
-	const struct frag_trace *trace;
+	const struct frag_symbols *symbols;     /* of the events that it is fed */
+	struct frag_devices devices;    /* of this run */
 	struct frag_engine *engines;    /* one a device */
 	struct frag_result *results;    /* likewise; OOMs and marks gather here */
 	uint32_t device_count;
@@ -24,26 +26,31 @@ struct frag_sim {
 	struct frag_observer observers[FRAG_OBSERVERS_MOST];
 	uint32_t observer_count;
 	bool watched;                   /* by observers, or for --check */
+	uint32_t marks;                 /* kept, of all devices */
+	bool marks_cut;                 /* there was no room for one, and none is kept since */
 	uint32_t stopped;               /* devices whose run an OOM has ended */
 	bool begun;                     /* the devices are */
 	bool fed;                       /* a batch was */
 	bool retired;
+	bool plugged;                   /* the policy is a plug-in */
+	uint64_t step;                  /* that is being done; for who reports a crash */
 };
 
 static int open_engines(struct frag_sim *sim, struct frag_error *err)
 {
-	const struct frag_trace_info *info = frag_trace_info(sim->trace);
+	const uint32_t count = sim->devices.count;
 	const struct frag_device_ops *device = sim->options.device ? sim->options.device
 								   : &frag_device_simulated;
 
-	sim->engines = calloc(info->device_count, sizeof(*sim->engines));
-	sim->results = calloc(info->device_count, sizeof(*sim->results));
+	sim->engines = calloc(count, sizeof(*sim->engines));
+	sim->results = calloc(count, sizeof(*sim->results));
 	if (!sim->engines || !sim->results)
 		return frag_fail_nomem(err);
-	for (; sim->device_count < info->device_count; sim->device_count++) {
+	for (; sim->device_count < count; sim->device_count++) {
 		struct frag_engine *e = &sim->engines[sim->device_count];
-		int rc = frag_engine_init(e, &sim->choice, &info->devices[sim->device_count],
-					  device, err);
+		int rc = frag_engine_init(e, &sim->choice,
+					  &sim->devices.figures[sim->device_count], device,
+					  sim->options.level, err);
 
 		if (rc) {
 			frag_engine_fini(e);
@@ -58,9 +65,9 @@ static int open_engines(struct frag_sim *sim, struct frag_error *err)
 	return 0;
 }
 
-int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
-		 const struct frag_trace *trace, const struct frag_sim_options *options,
-		 struct frag_error *err)
+static int make(struct frag_sim **out, const struct frag_choice *choice,
+		const struct frag_trace_info *info, const struct frag_symbols *symbols,
+		const struct frag_sim_options *options, struct frag_error *err)
 {
 	struct frag_sim *sim = calloc(1, sizeof(*sim));
 	int rc = frag_policy_check(choice->ops, err);
@@ -71,7 +78,11 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 	if (options)
 		sim->options = *options;
 	sim->watched = sim->options.check;
-	sim->trace = trace;
+	sim->symbols = symbols;
+	sim->plugged = frag_is_plugin(choice->ops);
+	if (!rc)
+		rc = frag_devices_copy(&sim->devices, sim->options.devices ? sim->options.devices
+				       : info->devices, info->device_count, err);
 	rc = rc ? rc : open_engines(sim, err);
 	if (rc) {
 		frag_sim_del(sim);
@@ -90,10 +101,101 @@ void frag_sim_del(struct frag_sim *sim)
 			frag_engine_fini(&sim->engines[d]);
 		frag_result_fini(&sim->results[d]);
 	}
+	frag_devices_fini(&sim->devices);
 	free(sim->engines);
 	free(sim->results);
 	free(sim->slots);
 	free(sim);
+}
+
+int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
+		 const struct frag_trace *trace, const struct frag_sim_options *options,
+		 struct frag_error *err)
+{
+	return make(out, choice, frag_trace_info(trace), frag_trace_symbols(trace), options, err);
+}
+
+int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
+		     const struct frag_tape *tape, const struct frag_sim_options *options,
+		     struct frag_error *err)
+{
+	return make(out, choice, frag_tape_info(tape), frag_tape_symbols(tape), options, err);
+}
+
+/* As note_mark() makes it: a power of two. */
+static size_t marks_room(uint32_t count)
+{
+	size_t room = 1;
+
+	while (room < count)
+		room *= 2;
+	return room;
+}
+
+/* What has gathered in the results: OOMs and marks. The rest is filled in when asked for. */
+static bool copy_gathered(struct frag_result *to, const struct frag_result *from)
+{
+	bool good = true;
+
+	*to = (struct frag_result){ .device = from->device };
+	if (from->oom_count)
+		to->ooms = calloc(FRAG_OOMS_MOST, sizeof(*to->ooms));
+	for (; to->ooms && to->oom_count < from->oom_count; to->oom_count++)
+		good &= frag_oom_copy(&to->ooms[to->oom_count], &from->ooms[to->oom_count]);
+	if (from->mark_count)
+		to->marks = calloc(marks_room(from->mark_count), sizeof(*to->marks));
+	for (; to->marks && to->mark_count < from->mark_count; to->mark_count++)
+		good &= frag_mark_copy(&to->marks[to->mark_count], &from->marks[to->mark_count]);
+	return good && to->oom_count == from->oom_count && to->mark_count == from->mark_count;
+}
+
+static int copy_engines(struct frag_sim *sim, const struct frag_sim *from, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (; sim->device_count < from->device_count && !rc; sim->device_count++) {
+		struct frag_engine *e = &sim->engines[sim->device_count];
+
+		*e = from->engines[sim->device_count];
+		rc = frag_engine_copy(e, sim->choice.param, err);
+		if (!copy_gathered(&sim->results[sim->device_count],
+				   &from->results[sim->device_count]) && !rc)
+			rc = frag_fail_nomem(err);
+	}
+	return rc;
+}
+
+int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct frag_error *err)
+{
+	struct frag_sim *sim;
+	bool good;
+	int rc;
+
+	if (from->retired || !from->engines[0].device.ops->plain)
+		return frag_fail(err, FRAG_EUSAGE, "a run on device %s cannot be copied",
+				 from->retired ? "that is closed"
+					       : from->engines[0].device.ops->name);
+	sim = malloc(sizeof(*sim));
+	if (!sim)
+		return frag_fail_nomem(err);
+	*sim = *from;
+	sim->observer_count = sim->device_count = 0;
+	sim->watched = sim->options.check;
+	sim->devices = (struct frag_devices){ .count = 0 };
+	sim->engines = calloc(from->device_count, sizeof(*sim->engines));
+	sim->results = calloc(from->device_count, sizeof(*sim->results));
+	good = frag_array_copy(&sim->slots, sim->slot_count, 0, sizeof(*sim->slots));
+	sim->slot_capacity = sim->slot_count;
+	rc = good && sim->engines && sim->results
+		? frag_devices_copy(&sim->devices, from->devices.figures, from->devices.count, err)
+		: frag_fail_nomem(err);
+	rc = rc ? rc : copy_engines(sim, from, err);
+	if (rc) {
+		frag_sim_del(sim);
+		return rc;
+	}
+	*out = sim;
+	return 0;
 }
 
 int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer)
@@ -103,6 +205,19 @@ int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer)
 	sim->observers[sim->observer_count++] = *observer;
 	sim->watched = true;
 	return 0;
+}
+
+/* The hooks of a plug-in are called from here on; before the first step that is NULL. */
+static void watch(const struct frag_sim *sim, const uint64_t *step)
+{
+	if (sim->plugged)
+		frag_plugin_begin(sim->choice.text, step);
+}
+
+static void unwatch(const struct frag_sim *sim)
+{
+	if (sim->plugged)
+		frag_plugin_end();
 }
 
 bool frag_sim_stopped(const struct frag_sim *sim)
@@ -122,13 +237,28 @@ static char *id_text(const struct frag_event *ev)
 	return text;
 }
 
-/* ev is NULL for an initial pool, which nobody asked for by an id. */
+/* What is known without looking further, and keeping it costs little: figures and the cause. */
+static struct frag_oom describe_oom(const struct frag_engine *e, const struct frag_event *ev)
+{
+	const struct frag_metrics *m = &e->tally.now;
+	const uint64_t tried = e->books->tried;
+
+	return (struct frag_oom){
+		.step = ev ? ev->step : 0, .size = ev ? ev->bytes : tried, .tried = tried,
+		.id = ev ? id_text(ev) : NULL, .used = e->device.used, .limit = e->device.limit,
+		.fragmentation = (int64_t)m->free + m->device_free >= (int64_t)tried,
+		.metrics = *m,
+	};
+}
+
+/* ev is NULL for an initial pool, which nobody requested by an id. */
 static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 		    struct frag_error *err)
 {
+	const struct frag_oom_hook *hook = sim->options.on_oom;
+	struct frag_engine *e = &sim->engines[d];
 	struct frag_result *r = &sim->results[d];
 	struct frag_oom *oom;
-	int rc;
 
 	if (r->oom_count == FRAG_OOMS_MOST)
 		return 0;
@@ -136,15 +266,24 @@ static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *e
 		r->ooms = calloc(FRAG_OOMS_MOST, sizeof(*r->ooms));
 	if (!r->ooms)
 		return frag_fail_nomem(err);
+	if (sim->options.level != FRAG_LEVEL_ALL)
+		frag_tally_look(&e->tally, e->policy.heap, &e->device);
 	oom = &r->ooms[r->oom_count++];
-	rc = frag_oom_explain(oom, &sim->engines[d], d, ev, sim->slots, sim->slot_count,
-			      sim->trace, err);
-	if (rc)
-		return rc;
-	oom->step = ev ? ev->step : 0;
-	oom->size = ev ? ev->bytes : oom->tried;
-	oom->id = ev ? id_text(ev) : NULL;
-	return ev && !oom->id ? frag_fail_nomem(err) : 0;
+	*oom = describe_oom(e, ev);
+	if (ev && !oom->id)
+		return frag_fail_nomem(err);
+	if (!hook || sim->options.level == FRAG_LEVEL_SURVIVE)
+		return 0;
+	return hook->explain(hook->ctx, sim, d, ev, oom, err);
+}
+
+/* A mark of every device has room for all of them, or for none. */
+static bool has_room(struct frag_sim *sim, uint32_t d, const struct frag_event *ev)
+{
+	uint32_t more = ev->device == FRAG_ALL ? sim->device_count - d : 1;
+
+	sim->marks_cut = sim->marks_cut || more > FRAG_MARKS_ALL_MOST - sim->marks;
+	return !sim->marks_cut;
 }
 
 static int note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
@@ -153,8 +292,9 @@ static int note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *
 	struct frag_result *r = &sim->results[d];
 	uint32_t capacity = r->mark_count;
 	struct frag_mark *mark;
+	char *end, *fitting;
 
-	if (r->mark_count == FRAG_MARKS_MOST)
+	if (r->mark_count == FRAG_MARKS_MOST || !has_room(sim, d, ev))
 		return 0;
 	if ((capacity & (capacity - 1)) == 0
 	    && !frag_grow(&r->marks, &capacity, (uint64_t)capacity + 1, sizeof(*r->marks)))
@@ -164,8 +304,12 @@ static int note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *
 	mark->name = malloc((size_t)ev->text.length * 6 + 3);
 	if (!mark->name)
 		return frag_fail_nomem(err);
-	*frag_put_json(mark->name, ev->text.text, ev->text.length) = '\0';
+	end = frag_put_json(mark->name, ev->text.text, ev->text.length);
+	*end = '\0';
+	fitting = realloc(mark->name, (size_t)(end - mark->name) + 1);
+	mark->name = fitting ? fitting : mark->name;
 	r->mark_count++;
+	sim->marks++;
 	return 0;
 }
 
@@ -194,7 +338,8 @@ static int tell(struct frag_sim *sim, uint32_t d, struct frag_step *step, struct
 		rc = check_step(sim, d, ev, err);
 	for (uint32_t i = 0; i < sim->observer_count && !rc; i++)
 		rc = sim->observers[i].step(sim->observers[i].ctx, step, err);
-	if (!rc && ev->op == FRAG_OP_MARK && step->status == FRAG_STEP_OK)
+	if (!rc && ev->op == FRAG_OP_MARK && step->status == FRAG_STEP_OK
+	    && sim->options.level == FRAG_LEVEL_ALL)
 		rc = note_mark(sim, d, ev, err);
 	return rc;
 }
@@ -245,19 +390,14 @@ static int step_everywhere(struct frag_sim *sim, const struct frag_event *ev,
 }
 
 /* An initial pool that is refused is an OOM at step 0. */
-int frag_sim_begin(struct frag_sim *sim, struct frag_error *err)
+static int begin(struct frag_sim *sim, struct frag_error *err)
 {
-	uint32_t count;
-	const struct frag_initial *initial = frag_trace_initial(sim->trace, &count);
-
-	if (sim->begun)
-		return 0;
-	sim->begun = true;
 	for (uint32_t d = 0; d < sim->device_count; d++) {
 		int rc = frag_engine_begin(&sim->engines[d], err);
 
 		if (!rc)
-			rc = frag_engine_plant(&sim->engines[d], d, initial, count, err);
+			rc = frag_engine_plant(&sim->engines[d], d, sim->symbols->initial,
+					       sim->symbols->initial_count, err);
 		if (rc == -FRAG_EDEVMEM) {
 			sim->engines[d].refused = true;
 			sim->engines[d].counts.ooms++;
@@ -267,6 +407,19 @@ int frag_sim_begin(struct frag_sim *sim, struct frag_error *err)
 			return rc;
 	}
 	return 0;
+}
+
+int frag_sim_begin(struct frag_sim *sim, struct frag_error *err)
+{
+	int rc;
+
+	if (sim->begun)
+		return 0;
+	sim->begun = true;
+	watch(sim, NULL);
+	rc = begin(sim, err);
+	unwatch(sim);
+	return rc;
 }
 
 /* Step 0 is over: the runs that could not begin end there. */
@@ -292,6 +445,7 @@ static inline int feed(struct frag_sim *sim, const struct frag_batch *batch, uin
 {
 	const struct frag_event *ev = &batch->events[i];
 
+	sim->step = ev->step;
 	if (ev->op == FRAG_OP_ALLOC && ev->slot >= sim->slot_count) {
 		int rc = make_slot(sim, ev->slot, err);
 
@@ -327,6 +481,7 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 	int rc = frag_sim_begin(sim, err);
 	uint32_t i = 0;
 
+	watch(sim, &sim->step);
 	if (!sim->fed) {
 		sim->fed = true;
 		if (!rc && batch->count)
@@ -337,6 +492,20 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 		look_ahead(sim, batch, i);
 		rc = feed(sim, batch, i, err);
 	}
+	unwatch(sim);
+	return rc;
+}
+
+int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *reader, uint64_t until,
+		  struct frag_error *err)
+{
+	struct frag_batch batch;
+	int rc;
+
+	do {
+		frag_tape_next(reader, until, &batch);
+		rc = frag_sim_feed(sim, &batch, err);
+	} while (!rc && batch.count && !frag_sim_stopped(sim));
 	return rc;
 }
 
@@ -349,17 +518,18 @@ static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bo
 
 const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupted, uint32_t *count)
 {
-	const struct frag_trace_info *info = frag_trace_info(sim->trace);
-
 	*count = sim->device_count;
+	watch(sim, &sim->step);
 	for (uint32_t d = 0; d < sim->device_count && !sim->retired; d++) {
 		struct frag_result *r = &sim->results[d];
-		const struct frag_engine *e = &sim->engines[d];
+		struct frag_engine *e = &sim->engines[d];
 		const struct frag_books *b = e->books;
 
+		if (sim->options.level != FRAG_LEVEL_ALL)
+			frag_tally_look(&e->tally, e->policy.heap, &e->device);
 		r->choice = sim->choice;
 		r->device = d;
-		r->device_name = info->devices[d].name;
+		r->device_name = sim->devices.figures[d].name;
 		r->total = e->device.total;
 		r->context = e->device.context;
 		r->other = e->device.other;
@@ -371,6 +541,8 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 			.calls = e->device.model_calls,
 			.unmeasured_calls = e->device.model_unknown,
 		};
+		r->least = e->device.least;
+		r->beyond = e->device.beyond;
 		r->status = status_of(sim, d, interrupted);
 		r->counts = e->counts;
 		r->counts.segment_allocs = b->segment_allocs;
@@ -378,11 +550,13 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->counts.splits = b->splits;
 		r->counts.merges = b->merges;
 		r->counts.retries = b->retries;
+		r->marks_cut = sim->marks_cut;
 		r->has_stats = r->choice.ops->stats != NULL;
 		if (r->has_stats)
 			r->stats = *r->choice.ops->stats(&e->policy);
 		frag_tally_result(&e->tally, r);
 	}
+	unwatch(sim);
 	return sim->results;
 }
 
@@ -404,6 +578,16 @@ void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_
 	sim->results[device].probes = probes;
 }
 
+const struct frag_symbols *frag_sim_symbols(const struct frag_sim *sim)
+{
+	return sim->symbols;
+}
+
+const struct frag_devices *frag_sim_devices(const struct frag_sim *sim)
+{
+	return &sim->devices;
+}
+
 const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device)
 {
 	return sim->engines[device].policy.heap;
@@ -413,6 +597,33 @@ frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot)
 {
 	return slot < sim->slot_count && sim->slots[slot].block < SLOT_FIRST_STATE
 		? sim->slots[slot].block : FRAG_NO_BLOCK;
+}
+
+/* Of slot i, if it holds a block of the device. */
+static bool find_live(const struct frag_sim *sim, uint32_t device, uint32_t i,
+		      struct frag_live *out)
+{
+	const struct frag_slot *slot = &sim->slots[i];
+	const struct frag_heap *heap = sim->engines[device].policy.heap;
+
+	if (slot->block >= SLOT_FIRST_STATE || slot->device != device
+	    || (slot->pending && !frag_heap_holds(heap, slot->block, i)))
+		return false;
+	*out = (struct frag_live){
+		.block = frag_heap_look(heap, slot->block), .slot = i, .tag = slot->tag,
+		.stack = slot->stack, .birth = slot->birth, .pending = slot->pending,
+	};
+	return true;
+}
+
+void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
+		   void (*visit)(void *ctx, const struct frag_live *live))
+{
+	struct frag_live live;
+
+	for (uint32_t i = 0; i < sim->slot_count; i++)
+		if (find_live(sim, device, i, &live))
+			visit(ctx, &live);
 }
 
 frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot)

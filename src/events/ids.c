@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/bug.h"
+#include "base/format.h"
 #include "base/large.h"
 
 #define FIRST_SIZE 64
@@ -29,6 +31,22 @@ void frag_ids_fini(struct frag_ids *ids)
 {
 	free(ids->entries);
 	ids->entries = NULL;
+}
+
+const char *frag_show_id(const struct frag_handle *id, char buf[FRAG_ID_ROOM])
+{
+	if (id->text) {
+		size_t length = id->number < 40 ? (size_t)id->number : 40;
+
+		/* not in the middle of a character */
+		while (length < id->number && length > 0
+		       && ((unsigned char)id->text[length] & 0xc0) == 0x80)
+			length--;
+		*frag_put_json(buf, id->text, length) = '\0';
+	} else {
+		*frag_put_u64(buf, id->number) = '\0';
+	}
+	return buf;
 }
 
 static void place(struct frag_ids *ids, struct frag_id_entry entry)
@@ -73,6 +91,7 @@ void frag_ids_remove(struct frag_ids *ids, struct frag_found found)
 	const uint32_t mask = ids->mask;
 	uint32_t hole = found.at;
 
+	FRAG_ASSERT(found.slot != NO_SLOT && ids->entries[found.at].slot == found.slot);
 	/* close the gap: an entry may move back as far as its home */
 	for (uint32_t i = (hole + 1) & mask; ids->entries[i].slot != NO_SLOT; i = (i + 1) & mask)
 		if (((i - ids->entries[i].hash) & mask) >= ((i - hole) & mask)) {

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/hash.h"
 #include "fragsim/trace.h"
 
@@ -43,6 +44,7 @@ bool frag_ids_add_wider(struct frag_ids *ids, struct frag_found found, uint32_t 
 /* The id that was not found; false where memory is short. */
 static inline bool frag_ids_add(struct frag_ids *ids, struct frag_found found, uint32_t slot)
 {
+	FRAG_ASSERT(found.slot == NO_SLOT && ids->entries[found.at].slot == NO_SLOT);
 	if (ids->count >= ids->mask / 2)
 		return frag_ids_add_wider(ids, found, slot);
 	ids->count++;
@@ -58,6 +60,10 @@ static inline uint32_t frag_id_hash(const struct frag_ids *ids, const struct fra
 	return id->text ? (uint32_t)frag_hash_text(id->text, (size_t)id->number, ids->seed)
 			: (uint32_t)frag_hash_key(id->number, ids->seed);
 }
+
+/* An id as a message shows it: 7, "text", at most some 40 bytes of it. */
+#define FRAG_ID_ROOM 300
+const char *frag_show_id(const struct frag_handle *id, char buf[FRAG_ID_ROOM]);
 
 static inline bool frag_same_handle(const struct frag_handle *a, const struct frag_handle *b)
 {

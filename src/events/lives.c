@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 
 #define NONE UINT32_MAX
@@ -38,6 +39,10 @@ void frag_lives_fini(struct frag_lives *l)
 	frag_map_fini(&l->queue_of);
 }
 
+/*
+ * What can fail comes first and the slot is taken last, so that a lack of memory
+ * leaves ids and slots as they were.
+ */
 uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,
 			  struct frag_found found)
 {
@@ -114,6 +119,7 @@ bool frag_lives_record(struct frag_lives *l, uint32_t slot, uint32_t stream)
 	struct frag_life *life = &l->lives[slot];
 	uint32_t c;
 
+	FRAG_ASSERT(slot < l->count);
 	if (stream == life->stream
 	    || frag_map_get(&l->recorded, pair(slot, stream)) != FRAG_MAP_NONE)
 		return true;
@@ -203,6 +209,7 @@ bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t ste
 	const uint32_t slot = found.slot;
 	struct frag_life *life = &l->lives[slot];
 
+	FRAG_ASSERT(slot < l->count && !life->waits);
 	frag_ids_remove(&l->live, found);
 	life->freed = step;
 	if (life->recorded != NONE && !wait_for_streams(l, slot))
@@ -230,6 +237,7 @@ bool frag_lives_complete(struct frag_lives *l, struct frag_found found)
 {
 	struct frag_life *life = &l->lives[found.slot];
 
+	FRAG_ASSERT(found.slot < l->count && life->waits);
 	if (life->next == NONE) {
 		frag_ids_remove(&l->announced, found);
 	} else {
@@ -294,11 +302,17 @@ static int by_free(const void *a, const void *b)
 	return x->freed < y->freed ? -1 : x->freed > y->freed;
 }
 
+/*
+ * A sync ends blocks queue by queue, but they become reusable in the order of
+ * their frees (fragsim-trace(5)). A step frees one block at most, so the order has
+ * no ties. Slots are recycled only here, as a block may wait in several queues.
+ */
 bool frag_lives_order(struct frag_lives *l, uint32_t first)
 {
 	uint32_t count = l->ended_count - first;
 	struct turn *turns;
 
+	FRAG_ASSERT(first <= l->ended_count);
 	if (count == 1)
 		recycle(l, l->ended[first].slot);
 	if (count <= 1)

@@ -43,8 +43,12 @@ static const struct frag_reader *ask(const struct frag_input *in)
 	return NULL;
 }
 
-int frag_reading_open(struct frag_reading *out, const char *path, bool any_meta,
-		      const struct frag_log *log, struct frag_error *err)
+/*
+ * The window grows until a reader knows its form. That ends at FRAG_SNIFF_MOST, as
+ * the last reader takes whatever no other one knows.
+ */
+int frag_reading_open(struct frag_reading *out, const char *path,
+		      const struct frag_trace_options *options, struct frag_error *err)
 {
 	const struct frag_reader *reader;
 	struct frag_input in;
@@ -60,8 +64,9 @@ int frag_reading_open(struct frag_reading *out, const char *path, bool any_meta,
 		frag_input_close(&in);
 		return rc;
 	}
-	*out = (struct frag_reading){ .form = reader->name, .any_meta = any_meta };
-	return reader->open(out, &in, log, err);
+	*out = (struct frag_reading){ .form = reader->name, .any_meta = options->meta,
+				      .with_host = options->host };
+	return reader->open(out, &in, &options->log, err);
 }
 
 void frag_reading_close(struct frag_reading *r)

@@ -7,12 +7,9 @@
 /* All readers, ended by NULL, in the order in which they are asked. */
 const struct frag_reader *const *frag_readers(void);
 
-/*
- * Opens a file, or standard input ("-"), with the reader that knows its bytes. any_meta:
- * as in frag_reading.
- */
-int frag_reading_open(struct frag_reading *out, const char *path, bool any_meta,
-		      const struct frag_log *log, struct frag_error *err);
+/* Opens a file, or standard input ("-"), with the reader that knows its bytes. */
+int frag_reading_open(struct frag_reading *out, const char *path,
+		      const struct frag_trace_options *options, struct frag_error *err);
 void frag_reading_close(struct frag_reading *r);
 
 #endif

@@ -10,6 +10,29 @@
 #include "base/format.h"
 #include "base/grow.h"
 #include "base/parse.h"
+#include "base/path.h"
+#include "base/print.h"
+#include "input/input.h"
+
+#define LONG_TEXT ((uint64_t)16 << 10)  /* bytes */
+#define BYTES_A_LIFE 128                /* with its place among the ids */
+
+void frag_leave_out(struct frag_trace *t, const char *kind, const struct frag_error *err)
+{
+	struct frag_kind_count *k = t->kinds;
+
+	t->info.skipped++;
+	while (k < t->kinds + t->kind_count && strcmp(k->kind, kind) != 0)
+		k++;
+	if (k == t->kinds + FRAG_KINDS_MOST)
+		return;
+	if (k == t->kinds + t->kind_count) {
+		t->kind_count++;
+		k->kind = kind;
+		snprintf(k->first, sizeof(k->first), "%.383s", err->message);
+	}
+	k->count++;
+}
 
 /* An event bad in itself: "WHERE: step N: ..." */
 __attribute__((format(printf, 6, 7)))
@@ -21,29 +44,12 @@ static int flawed(struct frag_trace *t, const struct frag_record *rec, const cha
 
 	*kind = what;
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	frag_vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	if (t->source->where)
 		t->source->where(t->state, rec->at, where, sizeof(where));
 	return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s",
 			 *where ? where : t->info.path, t->step, text);
-}
-
-/* An id as a message shows it: 7, "text", at most some 40 bytes of it. */
-static const char *show_id(const struct frag_handle *id, char buf[300])
-{
-	if (id->text) {
-		size_t length = id->number < 40 ? (size_t)id->number : 40;
-
-		/* not in the middle of a character */
-		while (length < id->number && length > 0
-		       && ((unsigned char)id->text[length] & 0xc0) == 0x80)
-			length--;
-		*frag_put_json(buf, id->text, length) = '\0';
-	} else {
-		*frag_put_u64(buf, id->number) = '\0';
-	}
-	return buf;
 }
 
 /*
@@ -75,10 +81,11 @@ static const char *history(struct frag_trace *t, const struct frag_handle *id, c
 	return buf;
 }
 
+/* The place comes first, as the history is found by reading the input again. */
 static int not_live(struct frag_trace *t, const struct frag_record *rec, const char **kind,
 		    struct frag_error *err)
 {
-	char shown[300], past[64], where[512] = "";
+	char shown[FRAG_ID_ROOM], past[64], where[512] = "";
 	struct frag_handle id = rec->id;
 	char *copy = id.text ? malloc((size_t)id.number + 1) : NULL;
 	int rc;
@@ -93,7 +100,7 @@ static int not_live(struct frag_trace *t, const struct frag_record *rec, const c
 		t->source->where(t->state, rec->at, where, sizeof(where));
 	rc = frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s of id %s, which %s",
 		       *where ? where : t->info.path, t->step, frag_op_name(rec->op),
-		       show_id(&id, shown), history(t, &id, past));
+		       frag_show_id(&id, shown), history(t, &id, past));
 	free(copy);
 	return rc;
 }
@@ -147,12 +154,16 @@ static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint
 	return *stream == UINT32_MAX ? frag_fail_nomem(err) : 0;
 }
 
+/*
+ * Every check comes before the first change: a bad event must leave the trace as
+ * it was, since a lenient run goes on behind it.
+ */
 static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 			 struct frag_event *ev, const char **kind, struct frag_error *err)
 {
 	struct frag_found found;
 	struct frag_life *life;
-	char id[300];
+	char id[FRAG_ID_ROOM];
 	int rc = need(t, rec, FRAG_HAS_ID | FRAG_HAS_SIZE, kind, err);
 
 	ev->device = 0;
@@ -166,7 +177,7 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	if (found.slot != NO_SLOT)
 		return flawed(t, rec, kind, "an alloc of a live id", err,
 			      "alloc of id %s, which is live since step %" PRIu64,
-			      show_id(&rec->id, id), t->lives.lives[found.slot].birth);
+			      frag_show_id(&rec->id, id), t->lives.lives[found.slot].birth);
 	rc = find_stream(t, rec, &ev->stream, err);
 	if (rec->members & FRAG_HAS_POOL)
 		ev->pool = frag_handles_index(&t->pools, &rec->pool);
@@ -195,7 +206,7 @@ static int find_live(struct frag_trace *t, const struct frag_record *rec, struct
 		     struct frag_found *found, const char **kind, struct frag_error *err)
 {
 	uint32_t device = FRAG_ALL;
-	char id[300];
+	char id[FRAG_ID_ROOM];
 	int rc = need(t, rec, FRAG_HAS_ID, kind, err);
 
 	rc = rc ? rc : find_device(t, rec, &device, kind, err);
@@ -209,14 +220,14 @@ static int find_live(struct frag_trace *t, const struct frag_record *rec, struct
 	if (ev->slot == NO_SLOT && rec->op == FRAG_OP_COMPLETE)
 		return flawed(t, rec, kind, "a complete of an id that is not pending", err,
 			      "complete of id %s, but no block of that id is pending on one",
-			      show_id(&rec->id, id));
+			      frag_show_id(&rec->id, id));
 	if (ev->slot == NO_SLOT)
 		return not_live(t, rec, kind, err);
 	ev->device = t->lives.lives[ev->slot].device;
 	if (device != FRAG_ALL && device != ev->device)
 		return flawed(t, rec, kind, "a block of another device", err,
 			      "%s of id %s on device %u, but it was allocated on device %u",
-			      frag_op_name(rec->op), show_id(&rec->id, id), device, ev->device);
+			      frag_op_name(rec->op), frag_show_id(&rec->id, id), device, ev->device);
 	return 0;
 }
 
@@ -304,6 +315,30 @@ static int resolve_sync(struct frag_trace *t, const struct frag_record *rec,
 	return resolve_ends(t, ev, first, err);
 }
 
+/* Whose device exists, so that nothing else can be wrong with it. */
+static int resolve_configure(struct frag_trace *t, const struct frag_record *rec,
+			     struct frag_event *ev, const char **kind, struct frag_error *err)
+{
+	const struct frag_trace_options *o = &t->options;
+	struct frag_error why = { .code = 0 };
+	int rc;
+
+	if (!o->configured
+	    || !o->configured(o->configured_ctx, rec->text.text, rec->text.length, &why))
+		return 0;
+	rc = flawed(t, rec, kind, "settings that a policy does not take", err, "configure: %s",
+		    why.message);
+	if (!o->lenient || t->records)
+		return rc;
+	frag_leave_out(t, *kind, err);
+	ev->members &= ~(uint32_t)FRAG_HAS_VALUE;
+	return 0;
+}
+
+/*
+ * What an operation must have, and its names as indexes. Whatever is wrong with a
+ * record ends here, so no consumer of events looks for it again.
+ */
 static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		      const char **kind, struct frag_error *err)
 {
@@ -330,7 +365,8 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 	case FRAG_OP_CONFIGURE:
 		rc = need(t, rec, FRAG_HAS_VALUE, kind, err);
 		ev->text = rec->text;
-		break;
+		rc = rc ? rc : find_device(t, rec, &ev->device, kind, err);
+		return rc ? rc : resolve_configure(t, rec, ev, kind, err);
 	case FRAG_OP_MARK:
 		rc = need(t, rec, FRAG_HAS_NAME, kind, err);
 		ev->text = rec->text;
@@ -353,10 +389,9 @@ static void note_time(struct frag_trace *t, const struct frag_record *rec)
 		return;
 	if (t->any_t && rec->t < t->last_t && !t->warned_t) {
 		t->warned_t = true;
-		snprintf(message, sizeof(message), "%.400s: time runs backwards at step %" PRIu64
-			 " (t %g after %g); the order in the file is what counts",
-			 strcmp(t->info.path, "-") == 0 ? "standard input" : t->info.path, t->step,
-			 rec->t, t->last_t);
+		frag_snprintf(message, sizeof(message), "%.400s: time runs backwards at step %"
+			      PRIu64 " (t %g after %g); the order in the file is what counts",
+			      frag_input_name(t->info.path), t->step, rec->t, t->last_t);
 		if (t->options.log.warn)
 			t->options.log.warn(t->options.log.ctx, message);
 	}
@@ -418,6 +453,50 @@ static void note_content(struct frag_trace *t, const struct frag_record *rec,
 	t->info.content = x ^ x >> 32;
 }
 
+/* Bytes of names that may be kept of the record. A mark is kept by each device. */
+static uint64_t text_bytes(const struct frag_trace *t, const struct frag_record *rec,
+			   const struct frag_event *ev)
+{
+	uint64_t bytes = 0;
+
+	if (rec->members & FRAG_HAS_ID && rec->id.text)
+		bytes += rec->id.number;
+	if (rec->members & FRAG_HAS_TAG)
+		bytes += rec->tag.length;
+	if (rec->members & FRAG_HAS_STREAM && rec->stream.text)
+		bytes += rec->stream.number;
+	if (rec->members & FRAG_HAS_POOL && rec->pool.text)
+		bytes += rec->pool.number;
+	if (rec->members & FRAG_HAS_NAME && rec->op == FRAG_OP_MARK)
+		bytes += (uint64_t)rec->text.length
+			 * (ev->device == FRAG_ALL ? t->info.device_count : 1);
+	return bytes;
+}
+
+/*
+ * What a trace keeps, blocks and long names, is bounded by what was read of its file:
+ * a few packed bytes say the same pending free, or 64 MiB of one name, again and
+ * again. Usual names are no matter, as their blocks take more.
+ */
+static int afford(struct frag_trace *t, const struct frag_record *rec,
+		  const struct frag_event *ev, struct frag_error *err)
+{
+	uint64_t bytes = text_bytes(t, rec, ev), read = UINT64_MAX, total = 0, most;
+
+	if (bytes < LONG_TEXT && t->lives.count <= t->lives_afforded)
+		return 0;
+	t->long_text += bytes < LONG_TEXT ? 0 : bytes;
+	if (t->source->amount)
+		t->source->amount(t->state, &read, &total);
+	read = read > total ? read : total;
+	most = frag_kept_most(read);
+	if (t->long_text > most || t->lives.count > (most - t->long_text) / BYTES_A_LIFE)
+		return frag_kept_too_much(t->info.path, read, err);
+	t->lives_afforded = (uint32_t)((most - t->long_text) / BYTES_A_LIFE);
+	return 0;
+}
+
+/* Time and content are noted last: an event that is left out changes neither. */
 int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		 const char **kind, struct frag_error *err)
 {
@@ -428,6 +507,7 @@ int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct fra
 		.device = FRAG_ALL,
 	};
 	rc = resolve_op(t, rec, ev, kind, err);
+	rc = rc ? rc : afford(t, rec, ev, err);
 	if (rc)
 		return rc;
 	if (rec->members & FRAG_HAS_ID)

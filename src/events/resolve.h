@@ -18,7 +18,7 @@ struct frag_trace {
 	void *state;
 	struct frag_trace_options options;
 	struct frag_trace_info info;
-	struct frag_device_figures *devices;
+	struct frag_devices devices;
 	char *path;
 	struct frag_handles streams, pools;
 	struct frag_tags tags;
@@ -29,9 +29,10 @@ struct frag_trace {
 	char *meta;
 	uint32_t *left;                 /* tags of blocks that this batch freed */
 	uint32_t left_count, left_capacity;
-	struct frag_initial *initial;   /* the source's */
-	uint32_t initial_count;
+	struct frag_symbols symbols;
 	uint64_t step;                  /* of the next record */
+	uint64_t long_text;             /* bytes of long names and ids so far */
+	uint32_t lives_afforded;        /* so many at once are known to be no matter */
 	double   last_t;
 	bool     any_t, warned_t;
 	bool     stretch;               /* the source has a stretch that is not used up */
@@ -51,5 +52,8 @@ static inline uint64_t frag_stream_order(const struct frag_handle *name, uint32_
  */
 int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		 const char **kind, struct frag_error *err);
+
+/* Counts a bad event that is left out, and keeps the message of the first of its kind. */
+void frag_leave_out(struct frag_trace *t, const char *kind, const struct frag_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 
 struct frag_survey_block {
@@ -52,10 +53,15 @@ static bool see(struct frag_survey *s, uint32_t index, uint8_t what, uint32_t *s
 	return true;
 }
 
+/*
+ * A slot has one live block at a time, so an array by slot holds every block that
+ * a free may end.
+ */
 static bool note_alloc(struct frag_survey *s, const struct frag_event *ev)
 {
 	struct frag_survey_device *d = &s->devices[ev->device];
 
+	FRAG_ASSERT(ev->device < s->device_count);
 	if (!frag_grow(&s->blocks, &s->block_capacity, (uint64_t)ev->slot + 1, sizeof(*s->blocks))
 	    || !see(s, ev->stream, 1, &s->streams) || !see(s, ev->pool, 2, &s->pools))
 		return false;
@@ -82,6 +88,7 @@ static void note_free(struct frag_survey *s, const struct frag_event *ev)
 	const struct frag_survey_block *b = &s->blocks[ev->slot];
 	struct frag_survey_device *d = &s->devices[b->device];
 
+	FRAG_ASSERT(ev->slot < s->block_capacity);
 	d->live--;
 	d->live_bytes -= b->bytes;
 	count(s->lives, ev->step - b->birth, b->bytes);

@@ -5,6 +5,7 @@
 #ifndef EVENTS_SURVEY_H
 #define EVENTS_SURVEY_H
 
+#include "base/format.h"
 #include "base/hash.h"
 #include "fragsim/trace.h"
 
@@ -12,12 +13,14 @@
 #define FRAG_SURVEY_MARKS 10            /* kept: the first ones */
 
 struct frag_survey_bin {
-	uint64_t count, bytes;
+	uint64_t count;
+	frag_wide bytes;
 };
 
 struct frag_survey_device {
-	uint64_t allocs, live, live_bytes;      /* blocks not freed yet */
-	uint64_t peak_bytes, peak_blocks, peak_step;    /* blocks and step: at the first such */
+	uint64_t allocs, live;          /* blocks not freed yet */
+	frag_wide live_bytes, peak_bytes;
+	uint64_t peak_blocks, peak_step;        /* at the first such */
 };
 
 struct frag_survey_mark {

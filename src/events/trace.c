@@ -4,40 +4,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/hash.h"
+#include "base/printable.h"
 #include "events/resolve.h"
 #include "events/readers.h"
 
 #define BATCH 1024      /* events */
 #define AHEAD 32        /* records; a batch is a multiple of it */
 
-static int copy_devices(struct frag_trace *t, const struct frag_device_figures *devices,
-			uint32_t count, struct frag_error *err)
+static struct frag_text tag_text(const void *of, uint32_t tag)
 {
-	t->devices = calloc(count, sizeof(*t->devices));
-	if (!t->devices)
-		return frag_fail_nomem(err);
-	t->info.devices = t->devices;
-	for (; t->info.device_count < count; t->info.device_count++) {
-		struct frag_device_figures *to = &t->devices[t->info.device_count];
+	const struct frag_trace *t = of;
 
-		if (devices[t->info.device_count].granularity == 0)
-			return frag_fail(err, FRAG_EUSAGE, "device %u: a granularity of 0 bytes",
-					 t->info.device_count);
-		*to = devices[t->info.device_count];
-		if (to->name && !(to->name = strdup(to->name)))
-			return frag_fail_nomem(err);
-	}
-	return 0;
+	if (tag == 0 || tag >= t->tags.count)
+		return (struct frag_text){ .text = NULL };
+	return (struct frag_text){ .text = t->tags.tags[tag].text,
+				   .length = t->tags.tags[tag].length };
+}
+
+static bool stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)
+{
+	const struct frag_trace *t = of;
+
+	if (!*at || !t->stacks)
+		return false;
+	t->source->frame(t->state, at, frame);
+	return true;
 }
 
 /* What the source calls streams and pools of its first segments, as dense indexes. */
 static int name_initial(struct frag_trace *t, struct frag_error *err)
 {
+	struct frag_initial *initial = NULL;
+	uint32_t count = 0;
+
 	if (t->source->initial)
-		t->initial = t->source->initial(t->state, &t->initial_count);
-	for (uint32_t i = 0; i < t->initial_count; i++) {
-		struct frag_initial *seg = &t->initial[i];
+		initial = t->source->initial(t->state, &count);
+	t->symbols = (struct frag_symbols){
+		.of = t, .tag = tag_text, .frame = stack_frame,
+		.initial = initial, .initial_count = count,
+	};
+	for (uint32_t i = 0; i < count; i++) {
+		struct frag_initial *seg = &initial[i];
 
 		seg->stream = frag_handles_index(&t->streams, &seg->stream_name);
 		seg->pool = frag_handles_index(&t->pools, &seg->pool_name);
@@ -48,6 +57,10 @@ static int name_initial(struct frag_trace *t, struct frag_error *err)
 	return 0;
 }
 
+/*
+ * The source is taken over, also where this fails: whatever was made until then is
+ * closed with the trace.
+ */
 static int make(struct frag_trace **out, const struct frag_source_ops *ops, void *state,
 		const char *path, const struct frag_device_figures *devices,
 		uint32_t device_count, const struct frag_trace_options *options,
@@ -75,7 +88,9 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 		t->records = malloc(BATCH * sizeof(*t->records));
 	if (t->options.stacks == FRAG_STACKS_ALL && ops->frame)
 		t->stacks = malloc(BATCH * sizeof(*t->stacks));
-	rc = copy_devices(t, devices, device_count, err);
+	rc = frag_devices_copy(&t->devices, devices, device_count, err);
+	t->info.devices = t->devices.figures;
+	t->info.device_count = t->devices.count;
 	if (!rc && (!t->path || !t->events || (t->options.records && !t->records)
 		    || (t->options.stacks == FRAG_STACKS_ALL && ops->frame && !t->stacks)
 		    || !frag_handles_init(&t->streams, seed)
@@ -91,28 +106,44 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 	return 0;
 }
 
-/* A copy of it, on one line: strings of JSON hold no line ends, what is between may. */
+/*
+ * A copy of it, on one line: strings of JSON hold no line ends, what is between may.
+ * What is not printable is in strings, where its escape means the same.
+ */
 static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_error *err)
 {
+	size_t room = 1;
+	char *line, *end;
+
 	if (!meta.text)
 		return 0;
-	t->meta = malloc((size_t)meta.length + 1);
-	if (!t->meta)
-		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < meta.length; i++)
-		t->meta[i] = (unsigned char)meta.text[i] < ' ' ? ' ' : meta.text[i];
-	t->meta[meta.length] = '\0';
-	t->info.meta = (struct frag_text){ .text = t->meta, .length = meta.length };
+		room += meta.text[i] >= ' ' && meta.text[i] < 0x7f && meta.text[i] != '[' ? 1 : 6;
+	t->meta = malloc(room);
+	line = malloc((size_t)meta.length + 1);
+	if (!t->meta || !line) {
+		free(line);
+		return frag_fail_nomem(err);
+	}
+	for (uint32_t i = 0; i < meta.length; i++)
+		line[i] = (unsigned char)meta.text[i] < ' ' ? ' ' : meta.text[i];
+	end = frag_put_printable(t->meta, line, meta.length);
+	*end = '\0';
+	free(line);
+	t->info.meta = (struct frag_text){ .text = t->meta, .length = (uint32_t)(end - t->meta) };
 	return 0;
 }
 
+/*
+ * make() closes the reading where it fails, so only a failure behind it has
+ * something to undo here.
+ */
 int frag_trace_open(struct frag_trace **out, const char *path,
 		    const struct frag_trace_options *options, struct frag_error *err)
 {
-	const struct frag_log silent = { .warn = NULL };
+	static const struct frag_trace_options plain = { .meta = false };
 	struct frag_reading r;
-	int rc = frag_reading_open(&r, path, options && options->meta,
-				   options ? &options->log : &silent, err);
+	int rc = frag_reading_open(&r, path, options ? options : &plain, err);
 
 	if (rc)
 		return rc;
@@ -120,6 +151,7 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 	if (rc)
 		return rc;
 	(*out)->info.form = r.form;
+	(*out)->info.host = r.host;
 	rc = keep_meta(*out, r.meta, err);
 	if (rc) {
 		frag_trace_close(*out);
@@ -144,9 +176,7 @@ void frag_trace_close(struct frag_trace *t)
 		return;
 	if (t->source->close)
 		t->source->close(t->state);
-	for (uint32_t d = 0; d < t->info.device_count; d++)
-		free(t->devices[d].name);
-	free(t->devices);
+	frag_devices_fini(&t->devices);
 	free(t->path);
 	free(t->events);
 	free(t->records);
@@ -165,41 +195,6 @@ const struct frag_trace_info *frag_trace_info(const struct frag_trace *t)
 	return &t->info;
 }
 
-void frag_trace_override(struct frag_trace *t, uint64_t total, uint64_t context, uint64_t other,
-			 uint64_t granularity)
-{
-	for (uint32_t d = 0; d < t->info.device_count; d++) {
-		struct frag_device_figures *f = &t->devices[d];
-
-		f->total = total == UINT64_MAX ? f->total : total;
-		f->context = context == UINT64_MAX ? f->context : context;
-		f->other = other == UINT64_MAX ? f->other : other;
-		if (granularity == UINT64_MAX)
-			continue;
-		f->granularity = granularity;
-		f->small_most = f->small_granularity = 0;
-	}
-}
-
-const struct frag_initial *frag_trace_initial(const struct frag_trace *t, uint32_t *count)
-{
-	*count = t->initial_count;
-	return t->initial;
-}
-
-int frag_trace_describe(struct frag_trace *t, uint32_t device,
-			const struct frag_device_figures *figures, const char *name)
-{
-	char *copy = name ? strdup(name) : NULL;
-
-	if (name && !copy)
-		return -FRAG_ENOMEM;
-	free(t->devices[device].name);
-	t->devices[device] = *figures;
-	t->devices[device].name = copy;
-	return 0;
-}
-
 bool frag_trace_is_stream(const struct frag_trace *t)
 {
 	uint64_t read = 0, total = 0;
@@ -209,38 +204,9 @@ bool frag_trace_is_stream(const struct frag_trace *t)
 	return total == 0;
 }
 
-struct frag_text frag_trace_tag(const struct frag_trace *t, uint32_t tag)
+const struct frag_symbols *frag_trace_symbols(const struct frag_trace *t)
 {
-	if (tag == 0 || tag >= t->tags.count)
-		return (struct frag_text){ .text = NULL };
-	return (struct frag_text){ .text = t->tags.tags[tag].text,
-				   .length = t->tags.tags[tag].length };
-}
-
-bool frag_trace_frame(const struct frag_trace *t, uint64_t *at, struct frag_frame *frame)
-{
-	if (!*at || !t->stacks)
-		return false;
-	t->source->frame(t->state, at, frame);
-	return true;
-}
-
-/* Counts a bad event that is left out. */
-static void leave_out(struct frag_trace *t, const char *kind, const struct frag_error *err)
-{
-	struct frag_kind_count *k = t->kinds;
-
-	t->info.skipped++;
-	while (k < t->kinds + t->kind_count && strcmp(k->kind, kind) != 0)
-		k++;
-	if (k == t->kinds + FRAG_KINDS_MOST)
-		return;
-	if (k == t->kinds + t->kind_count) {
-		t->kind_count++;
-		k->kind = kind;
-		snprintf(k->first, sizeof(k->first), "%.383s", err->message);
-	}
-	k->count++;
+	return &t->symbols;
 }
 
 static void report_left_out(struct frag_trace *t)
@@ -317,7 +283,7 @@ static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t 
 static int settle_record(struct frag_trace *t, int rc, const char *kind, struct frag_error *err)
 {
 	if (rc == -FRAG_ETRACE && kind && t->options.lenient) {
-		leave_out(t, kind, err);
+		frag_leave_out(t, kind, err);
 		rc = 0;
 	}
 	t->step += rc == 0;
@@ -333,6 +299,7 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 {
 	struct frag_record ahead[AHEAD];
 
+	FRAG_ASSERT(*count <= BATCH);
 	while (*count <= BATCH - AHEAD && t->stretch) {
 		struct frag_error behind;       /* what is wrong with the record behind them */
 		const char *kind_behind = NULL;
@@ -365,12 +332,17 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 	return 0;
 }
 
+/*
+ * An empty batch means the end of the trace, so stretches all of whose events were
+ * left out are passed over.
+ */
 int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err)
 {
 	struct frag_error own;
 	uint32_t count = 0;
 	int rc = 0;
 
+	FRAG_ASSERT(t && batch);
 	err = err ? err : &own;         /* lenient reads the messages of what it leaves out */
 	begin_batch(t);
 	while (!rc && count == 0 && !t->info.whole) {

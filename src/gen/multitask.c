@@ -27,6 +27,10 @@ static void serve(struct frag_gen *g, void *ctx)
 	g->pool = pool;
 }
 
+/*
+ * The service runs in the pauses of the training, between its layers, so each
+ * takes holes that the other leaves. Two seeds keep their sizes independent.
+ */
 static void multitask_tell(struct frag_gen *g)
 {
 	const uint64_t *o = g->option;

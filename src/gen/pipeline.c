@@ -174,6 +174,10 @@ static void place_model(struct frag_gen *g, const struct pipeline *p)
 	free(stays.ids);
 }
 
+/*
+ * Stages and cells are released here even where memory ran short in the middle:
+ * all lists of ids begin as NULL.
+ */
 static void pipeline_tell(struct frag_gen *g)
 {
 	const uint64_t *o = g->option;

@@ -62,6 +62,10 @@ static uint64_t second_stream(const struct frag_gen *g, struct frag_rng *rng)
 	return (g->stream + 1 + frag_rng_below(rng, g->option[STREAMS] - 1)) % g->option[STREAMS];
 }
 
+/*
+ * With n live blocks the next event is a free with probability n / (2 LIVE), so
+ * the walk returns to LIVE from both sides.
+ */
 static void random_tell(struct frag_gen *g)
 {
 	const uint64_t *option = g->option;

@@ -71,6 +71,10 @@ static int set_word(const struct frag_gen_option *o, uint64_t *value, const char
 	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is wanted", o->name, text, all);
 }
 
+/*
+ * The message names the range that the table gives, so an option is defined in one
+ * place.
+ */
 int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t index,
 		      const char *text, struct frag_error *err)
 {
@@ -79,6 +83,7 @@ int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t 
 	uint64_t value = 1;
 	bool good;
 
+	FRAG_ASSERT(text || o->type == FRAG_GEN_FLAG);
 	if (o->type == FRAG_GEN_WORD)
 		return set_word(o, &option[index], text, err);
 	if (o->type == FRAG_GEN_SIZE)

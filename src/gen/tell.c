@@ -28,6 +28,10 @@ static struct frag_record record_of(const struct frag_gen *g, enum frag_op op)
 	return rec;
 }
 
+/*
+ * Ids count up and are never reused, so a scenario may keep one for as long as it
+ * likes.
+ */
 uint64_t frag_gen_alloc(struct frag_gen *g, uint64_t bytes, const char *tag)
 {
 	struct frag_record rec = record_of(g, FRAG_OP_ALLOC);

@@ -1,7 +1,11 @@
 /* block.c - the verbs on blocks: take, give, and the steps that they are made of. */
+#include <inttypes.h>
+
 #include "base/grow.h"
 #include "fragsim/heap.h"
 #include "heap/store.h"
+
+#define TOO_SMALL "is smaller than %" PRIu64 " bytes"
 
 uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 {
@@ -34,7 +38,7 @@ void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
 int frag_heap_pick(struct frag_heap *h, frag_block b)
 {
 	if (!exists(h, b) || h->blocks[b].state != FRAG_FREE)
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, __func__, b, "is not free");
 	frag_list_out(h, b);
 	h->blocks[b].state = FRAG_IN_HAND;
 	return 0;
@@ -43,19 +47,20 @@ int frag_heap_pick(struct frag_heap *h, frag_block b)
 int frag_heap_put(struct frag_heap *h, frag_block b)
 {
 	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND)
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, __func__, b, "is not in hand");
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
 	frag_list_in(h, b);
 	return 0;
 }
 
-int frag_heap_drop(struct frag_heap *h, frag_block b)
+/* What drop is, and how give begins. */
+static int drop(struct frag_heap *h, const char *verb, frag_block b)
 {
 	struct block *k;
 
 	if (!exists(h, b))
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, verb, b, "is no block");
 	k = &h->blocks[b];
 	if (k->state == FRAG_ALLOCATED) {
 		h->books.requested -= k->asked;
@@ -64,7 +69,7 @@ int frag_heap_drop(struct frag_heap *h, frag_block b)
 	} else if (k->state == FRAG_PENDING) {
 		frag_held_leave(h, b);
 	} else {
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, verb, b, "is neither allocated nor pending");
 	}
 	h->books.active -= k->bytes;
 	k->state = FRAG_IN_HAND;
@@ -73,12 +78,19 @@ int frag_heap_drop(struct frag_heap *h, frag_block b)
 	return 0;
 }
 
+int frag_heap_drop(struct frag_heap *h, frag_block b)
+{
+	return drop(h, __func__, b);
+}
+
 int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t asked)
 {
 	struct block *k;
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND || asked > h->blocks[b].bytes)
-		return -FRAG_EPOLICY;
+	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND)
+		return frag_refuse_block(h, __func__, b, "is not in hand");
+	if (asked > h->blocks[b].bytes)
+		return frag_refuse_block(h, __func__, b, TOO_SMALL, asked);
 	k = &h->blocks[b];
 	k->state = FRAG_ALLOCATED;
 	k->asked = asked;
@@ -96,7 +108,7 @@ int frag_heap_hold(struct frag_heap *h, frag_block b, uint32_t owner)
 	struct block *k;
 
 	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, __func__, b, "is not allocated");
 	if (!frag_grow(&h->held, &h->held_capacity, (uint64_t)h->held_count + 1, sizeof(*h->held)))
 		return -FRAG_ENOMEM;
 	k = &h->blocks[b];
@@ -135,7 +147,7 @@ int frag_heap_ready(struct frag_heap *h, frag_block b)
 	uint32_t at;
 
 	if (!exists(h, b) || h->blocks[b].state != FRAG_PENDING)
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, __func__, b, "is not pending");
 	at = h->blocks[b].held_at;
 	if (at < h->ready_count)
 		return 0;
@@ -146,32 +158,19 @@ int frag_heap_ready(struct frag_heap *h, frag_block b)
 	return 0;
 }
 
-frag_block frag_heap_find_pending(const struct frag_heap *h)
-{
-	return h->held_count ? h->held[0].block : FRAG_NO_BLOCK;
-}
-
-frag_block frag_heap_find_ready(const struct frag_heap *h)
-{
-	return h->ready_count ? h->held[0].block : FRAG_NO_BLOCK;
-}
-
-bool frag_heap_holds(const struct frag_heap *h, frag_block b, uint32_t owner)
-{
-	return exists(h, b) && h->blocks[b].state == FRAG_PENDING
-	       && h->held[h->blocks[b].held_at].owner == owner;
-}
-
 int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 {
 	uint64_t grain;
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND || keep == 0
-	    || keep >= h->blocks[b].bytes)
-		return -FRAG_EPOLICY;
+	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND)
+		return frag_refuse_block(h, __func__, b, "is not in hand");
+	if (keep == 0 || keep >= h->blocks[b].bytes)
+		return frag_refuse_block(h, __func__, b, "cannot be split after %" PRIu64 " bytes",
+					 keep);
 	grain = h->segments[h->blocks[b].segment].grain;
 	if (grain && keep % grain)
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, __func__, b, "is made of slots of %" PRIu64
+					 " bytes: it cannot be split after %" PRIu64, grain, keep);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
 	frag_list_in(h, frag_cut(h, b, keep));
@@ -194,13 +193,32 @@ static void absorb(struct frag_heap *h, frag_block *b, uint32_t n)
 
 int frag_heap_absorb(struct frag_heap *h, frag_block *b, frag_block neighbour)
 {
-	if (!exists(h, *b) || h->blocks[*b].state != FRAG_IN_HAND || !exists(h, neighbour)
-	    || h->blocks[neighbour].state != FRAG_FREE
-	    || (h->blocks[*b].prev != neighbour && h->blocks[*b].next != neighbour))
-		return -FRAG_EPOLICY;
+	if (!exists(h, *b) || h->blocks[*b].state != FRAG_IN_HAND)
+		return frag_refuse_block(h, __func__, *b, "is not in hand");
+	if (!exists(h, neighbour) || h->blocks[neighbour].state != FRAG_FREE)
+		return frag_refuse_block(h, __func__, neighbour, "is not free");
+	if (h->blocks[*b].prev != neighbour && h->blocks[*b].next != neighbour)
+		return frag_refuse_block(h, __func__, neighbour, "is no neighbour of block %" PRIu32,
+					 *b);
 	absorb(h, b, neighbour);
 	h->books.merges++;
 	return 0;
+}
+
+/* Which of the sizes of a take does not fit. */
+__attribute__((cold))
+static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint64_t asked,
+		       uint64_t keep)
+{
+	uint64_t grain = h->segments[h->blocks[b].segment].grain;
+
+	if (keep > h->blocks[b].bytes)
+		return frag_refuse_block(h, verb, b, TOO_SMALL, keep);
+	if (asked > keep || keep == 0)
+		return frag_refuse_block(h, verb, b, "cannot serve a request of %" PRIu64
+					 " bytes with %" PRIu64, asked, keep);
+	return frag_refuse_block(h, verb, b, "is made of slots of %" PRIu64 " bytes: it cannot"
+				 " keep %" PRIu64, grain, keep);
 }
 
 int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep)
@@ -209,11 +227,11 @@ int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t 
 	uint64_t bytes;
 
 	if (!exists(h, *b) || h->blocks[*b].state != FRAG_FREE)
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, __func__, *b, "is not free");
 	s = &h->segments[h->blocks[*b].segment];
 	bytes = h->blocks[*b].bytes;
 	if (keep > bytes || asked > keep || keep == 0 || (s->grain && keep != s->grain))
-		return -FRAG_EPOLICY;
+		return refuse_take(h, __func__, *b, asked, keep);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
 	if (keep < bytes) {
@@ -246,7 +264,7 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
-	rc = frag_heap_drop(h, b);
+	rc = drop(h, __func__, b);
 	if (rc)
 		return rc;
 	s = &h->segments[h->blocks[b].segment];

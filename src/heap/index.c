@@ -110,6 +110,22 @@ void frag_index_fini(struct frag_index *x)
 	frag_nodes_fini(&x->nodes);
 }
 
+bool frag_index_copy(struct frag_index *x)
+{
+	bool good = frag_array_copy(&x->nodes.nodes, x->nodes.used, FRAG_SPARE_NODES,
+				    sizeof(*x->nodes.nodes));
+
+	x->nodes.capacity = x->nodes.used + FRAG_SPARE_NODES;
+	good &= frag_map_copy(&x->by_key);
+	good &= frag_array_copy(&x->top, (uint64_t)x->leaves * 2, 0, sizeof(*x->top));
+	good &= frag_array_copy(&x->lists, x->count, 0, sizeof(*x->lists));
+	x->capacity = x->count = x->lists ? x->count : 0;
+	for (uint32_t i = 0; i < x->count; i++)
+		if (x->lists[i].bins)
+			good &= frag_array_copy(&x->lists[i].bins, 1, 0, sizeof(*x->lists[i].bins));
+	return good;
+}
+
 /* Doubles the tournament until it has a leaf for each of `count` lists. */
 static bool widen(struct frag_index *x, uint32_t count)
 {

@@ -43,6 +43,8 @@ struct frag_index {
 
 bool frag_index_init(struct frag_index *x, enum frag_order order);
 void frag_index_fini(struct frag_index *x);
+/* *x is a borrowed copy of another one's struct, and becomes an index of its own. */
+bool frag_index_copy(struct frag_index *x);
 
 /* The list's number, made when new; UINT32_MAX where memory is short. */
 uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint32_t which);

@@ -5,7 +5,12 @@
  * no memory. Free blocks never stand next to each other, nor do unmapped ones.
  */
 #include "fragsim/heap.h"
+
+#include <inttypes.h>
+
 #include "heap/store.h"
+
+#define NO_PAGES "has no whole pages that are %" PRIu64 " bytes at offset %" PRIu64
 
 /* Does [offset, offset + bytes) consist of whole pages inside block b? */
 static bool covers(const struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes)
@@ -40,8 +45,10 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	uint64_t cost;
 	int rc;
 
-	if (!is(h, unmapped, FRAG_UNMAPPED) || !covers(h, unmapped, offset, bytes))
-		return -FRAG_EPOLICY;
+	if (!is(h, unmapped, FRAG_UNMAPPED))
+		return frag_refuse_block(h, __func__, unmapped, "is not unmapped");
+	if (!covers(h, unmapped, offset, bytes))
+		return frag_refuse_block(h, __func__, unmapped, NO_PAGES, bytes, offset);
 	s = &h->segments[h->blocks[unmapped].segment];
 	if (!frag_room(h, 2))
 		return -FRAG_ENOMEM;
@@ -87,8 +94,10 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	uint64_t cost;
 	int rc;
 
-	if (!is(h, b, FRAG_FREE) || !covers(h, b, offset, bytes))
-		return -FRAG_EPOLICY;
+	if (!is(h, b, FRAG_FREE))
+		return frag_refuse_block(h, __func__, b, "is not free");
+	if (!covers(h, b, offset, bytes))
+		return frag_refuse_block(h, __func__, b, NO_PAGES, bytes, offset);
 	s = &h->segments[h->blocks[b].segment];
 	rest = offset + bytes < h->blocks[b].offset + h->blocks[b].bytes;
 	if (!frag_room(h, 2))

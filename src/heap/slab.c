@@ -7,7 +7,12 @@
  * piece that is in no list: it is unmapped to policies, and waste in the books.
  */
 #include "fragsim/heap.h"
+
+#include <inttypes.h>
+
 #include "heap/store.h"
+
+#define NO_LIST "there is no list %" PRIu32 " of pool %" PRIu32
 
 /* Does the list exist, for the pool of this segment? */
 static bool suits(const struct frag_heap *h, frag_list list, const struct segment *s)
@@ -22,11 +27,15 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t grain, frag_
 	uint64_t slots;
 
 	if (!exists(h, whole) || h->blocks[whole].state != FRAG_FREE)
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, __func__, whole, "is not free");
 	s = &h->segments[h->blocks[whole].segment];
-	if (h->blocks[whole].bytes != s->bytes || s->page || s->grain || grain == 0
-	    || grain > s->bytes || !suits(h, list, s))
-		return -FRAG_EPOLICY;
+	if (h->blocks[whole].bytes != s->bytes || s->page || s->grain)
+		return frag_refuse_block(h, __func__, whole, "is no segment that is in one piece");
+	if (grain == 0 || grain > s->bytes)
+		return frag_refuse_block(h, __func__, whole, "has no slots of %" PRIu64 " bytes",
+					 grain);
+	if (!suits(h, list, s))
+		return frag_refuse(h, __func__, NO_LIST, list, s->pool);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
 	frag_list_out(h, whole);
@@ -45,14 +54,14 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 	struct segment *s;
 	uint32_t b;
 
-	if (seg >= h->segment_count)
-		return -FRAG_EPOLICY;
+	if (seg >= h->segment_count || !h->segments[seg].held || !h->segments[seg].grain)
+		return frag_refuse(h, __func__, "segment handle %" PRIu32 " is no carved slab", seg);
 	s = &h->segments[seg];
-	if (!s->held || !s->grain || !suits(h, list, s))
-		return -FRAG_EPOLICY;
+	if (!suits(h, list, s))
+		return frag_refuse(h, __func__, NO_LIST, list, s->pool);
 	b = s->first;
 	if (h->blocks[b].state != FRAG_FREE || h->blocks[b].bytes != s->bytes / s->grain * s->grain)
-		return -FRAG_EPOLICY;
+		return frag_refuse_block(h, __func__, b, "is not all of its slab, and free");
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
 	frag_list_out(h, b);

@@ -1,10 +1,17 @@
-/* store.h - the heap's own tables, for the files of this room only. */
+/*
+ * store.h - the heap's own tables, for the files of this room only.
+ *
+ * The order of the files, each using those before it: tree and index (the free lists),
+ * refusal, store (these tables), questions, block and slab (verbs on blocks), range (pages),
+ * segment, unused (what goes back to the device), heap (the whole), copy, check.
+ */
 #ifndef HEAP_STORE_H
 #define HEAP_STORE_H
 
 #include "base/grow.h"
 #include "fragsim/heap.h"
 #include "heap/index.h"
+#include "heap/refusal.h"
 
 #define NONE UINT32_MAX
 
@@ -55,6 +62,7 @@ struct frag_heap {
 	uint64_t least_page;    /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
 	bool by_address;        /* segments compare by the device's addresses */
+	char refusal[320];      /* the last one of this step, or "" */
 };
 
 /*

@@ -1,5 +1,5 @@
-/* result.c - what a run produced: its release, and its values by path. */
-#include "fragsim/metrics.h"
+/* result.c - what a run produced: its copies, its release, and its values by path. */
+#include "metrics/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,46 @@ const char *frag_run_status_name(enum frag_run_status status)
 	static const char *const names[] = { "ok", "oom", "interrupted" };
 
 	return names[status];
+}
+
+static char *copy_text(const char *text, bool *good)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	*good = *good && !copy == !text;
+	return copy;
+}
+
+static void own_holders(struct frag_holder *holders, uint32_t count, bool *good)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct frag_holder *holder = &holders[i];
+
+		holder->tag = copy_text(holder->tag, good);
+		for (uint32_t k = 0; k < holder->stack_count; k++)
+			holder->stacks[k].frames = copy_text(holder->stacks[k].frames, good);
+	}
+}
+
+/* Goes on where memory is short: no pointer of the source's may stay in the copy. */
+bool frag_oom_copy(struct frag_oom *to, const struct frag_oom *from)
+{
+	bool good = true;
+
+	*to = *from;
+	to->id = copy_text(from->id, &good);
+	own_holders(to->holders, to->holder_count, &good);
+	own_holders(to->hole.holders, to->hole.holder_count, &good);
+	return good;
+}
+
+bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from)
+{
+	bool good = true;
+
+	*to = *from;
+	to->name = copy_text(from->name, &good);
+	return good;
 }
 
 static void holder_fini(struct frag_holder *holder)

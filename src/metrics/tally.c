@@ -3,12 +3,20 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "metrics/fragmentation.h"
 
-bool frag_tally_init(struct frag_tally *tally)
+bool frag_tally_init(struct frag_tally *tally, enum frag_level level)
 {
-	*tally = (struct frag_tally){ .series = frag_series_new() };
-	return tally->series != NULL;
+	*tally = (struct frag_tally){ .level = level };
+	if (level == FRAG_LEVEL_ALL)
+		tally->series = frag_series_new();
+	return tally->series || level != FRAG_LEVEL_ALL;
+}
+
+bool frag_tally_copy(struct frag_tally *tally)
+{
+	return !tally->series || frag_array_copy(&tally->series, 1, 0, sizeof(*tally->series));
 }
 
 void frag_tally_fini(struct frag_tally *tally)
@@ -27,11 +35,11 @@ static void read_pool(struct frag_metrics *m, const struct frag_device_pool *poo
 	m->opaque = true;
 }
 
+/* Bytes and counts. */
 static inline void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
 			     const struct frag_device *dev)
 {
 	const struct frag_books *b = frag_heap_books(heap);
-	uint64_t device_free;
 
 	m->requested = b->requested;
 	m->allocated = b->allocated;
@@ -47,11 +55,19 @@ static inline void read_heap(struct frag_metrics *m, const struct frag_heap *hea
 	m->blocks = b->blocks;
 	m->limited = dev->total != 0;
 	m->device_free = m->limited ? frag_device_free(dev) : 0;
-	device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
-	m->fi = frag_index_pct(m->largest_free, m->free);
-	m->fi_device = frag_index_device_pct(m->largest_free, m->free, m->releasable, device_free);
 	if (dev->pool)
 		read_pool(m, dev->pool);
+}
+
+static inline void find_percentages(struct frag_metrics *m)
+{
+	const uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
+
+	if (!m->opaque) {
+		m->fi = frag_index_pct(m->largest_free, m->free);
+		m->fi_device = frag_index_device_pct(m->largest_free, m->free, m->releasable,
+						     device_free);
+	}
 	m->internal = frag_internal_pct(m->requested, m->allocated);
 	m->utilization = frag_utilization_pct(m->allocated, m->reserved);
 }
@@ -82,10 +98,17 @@ static inline void raise_peaks(struct frag_metrics *peak, const struct frag_metr
 	raise(&peak->process_used, dev->context + b->top_used);
 }
 
+void frag_tally_look(struct frag_tally *tally, const struct frag_heap *heap,
+		     const struct frag_device *dev)
+{
+	read_heap(&tally->now, heap, dev);
+	find_percentages(&tally->now);
+}
+
 void frag_tally_begin(struct frag_tally *tally, const struct frag_heap *heap,
 		      const struct frag_device *dev)
 {
-	read_heap(&tally->now, heap, dev);
+	frag_tally_look(tally, heap, dev);
 	tally->peak = (struct frag_metrics){
 		.limited = tally->now.limited, .opaque = tally->now.opaque,
 		.device_free = tally->now.limited ? INT64_MIN : 0,
@@ -96,10 +119,20 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 		     const struct frag_device *dev, const double *t)
 {
 	double now = t ? *t : tally->t;
-	double weight = tally->steps && now > tally->t ? now - tally->t : 0;
+	double weight = tally->steps && now > tally->t
+		? now * FRAG_TIME_SCALE - tally->t * FRAG_TIME_SCALE : 0;
 
+	if (tally->level == FRAG_LEVEL_SURVIVE) {
+		tally->steps++;
+		return;
+	}
 	read_heap(&tally->now, heap, dev);
 	raise_peaks(&tally->peak, &tally->now, frag_heap_books(heap), dev);
+	if (tally->level == FRAG_LEVEL_PEAKS) {
+		tally->steps++;
+		return;
+	}
+	find_percentages(&tally->now);
 	frag_series_add(tally->series, &tally->now, weight);
 	tally->time += weight;
 	tally->t = now;
@@ -109,7 +142,7 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 
 static struct frag_distribution distribution(const struct frag_tally *tally, int i)
 {
-	if (!tally->steps)
+	if (!tally->steps || !tally->series)
 		return (struct frag_distribution){ .steps = 0 };
 	return frag_series_describe(tally->series, i, tally->steps,
 				    tally->untimed ? 0 : tally->time);
@@ -117,10 +150,15 @@ static struct frag_distribution distribution(const struct frag_tally *tally, int
 
 void frag_tally_result(const struct frag_tally *tally, struct frag_result *result)
 {
-	frag_series_settle(tally->series);
+	if (tally->series)
+		frag_series_settle(tally->series);
+	result->level = tally->level;
 	result->steps = tally->steps;
-	result->peak = tally->steps ? tally->peak : tally->now;
 	result->last = tally->now;
+	if (tally->level == FRAG_LEVEL_SURVIVE)
+		result->peak = (struct frag_metrics){ .limited = tally->now.limited };
+	else
+		result->peak = tally->steps ? tally->peak : tally->now;
 	result->lower_bound = result->peak.requested;
 	result->fi = distribution(tally, 0);
 	result->fi_device = distribution(tally, 1);

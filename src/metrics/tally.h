@@ -6,16 +6,25 @@
 #include "fragsim/metrics.h"
 #include "metrics/series.h"
 
+/*
+ * Times are scaled by it before they are weights: sums of as many as 2^53 then stay
+ * below the largest double, whatever the times are, and a power of two rounds nothing.
+ */
+#define FRAG_TIME_SCALE 0x1p-64
+
 struct frag_tally {
 	struct frag_metrics now, peak;
-	struct frag_series *series;
+	struct frag_series *series;     /* NULL below the level of everything */
+	enum frag_level level;
 	uint64_t steps;
 	double   t;             /* of the last step */
-	double   time;          /* microseconds weighted so far */
+	double   time;          /* weighted so far, times FRAG_TIME_SCALE */
 	bool     untimed;       /* a step had no t */
 };
 
-bool frag_tally_init(struct frag_tally *tally);
+bool frag_tally_init(struct frag_tally *tally, enum frag_level level);
+/* *tally is a borrowed copy of another one's struct, and becomes a tally of its own. */
+bool frag_tally_copy(struct frag_tally *tally);
 void frag_tally_fini(struct frag_tally *tally);
 
 /* Reads the heap as it is before the first step. */
@@ -26,7 +35,11 @@ void frag_tally_begin(struct frag_tally *tally, const struct frag_heap *heap,
 void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 		     const struct frag_device *dev, const double *t);
 
-/* Fills the result's peak, last, steps and distributions. */
+/* Reads the heap as it is now, whatever the level. */
+void frag_tally_look(struct frag_tally *tally, const struct frag_heap *heap,
+		     const struct frag_device *dev);
+
+/* Fills the result's level, peak, last, steps and distributions. */
 void frag_tally_result(const struct frag_tally *tally, struct frag_result *result);
 
 #endif

@@ -22,19 +22,6 @@ static const struct frag_param_spec fit_params[] = {
 
 typedef frag_block choose_fn(struct frag_policy *p, frag_list list, uint64_t need);
 
-int frag_policy_begin_with(struct frag_policy *p, uint64_t bytes)
-{
-	frag_block b;
-	frag_list list;
-	int rc;
-
-	if (!bytes)
-		return 0;
-	rc = frag_heap_list(p->heap, 0, 0, &list);
-	rc = rc ? rc : frag_heap_grow(p->heap, list, bytes, &b);
-	return rc ? rc : frag_heap_keep(p->heap, b);
-}
-
 static int fit_init(struct frag_policy *p)
 {
 	return frag_policy_begin_with(p, p->param[POOL]);

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "policy/policies.h"
+#include "policy/watch.h"
 
 struct plugin {
 	struct plugin *next;
@@ -25,6 +26,36 @@ struct plugin {
 
 static struct plugin *plugins;
 static pthread_mutex_t plugins_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const struct frag_plugin_watch *watch;
+
+void frag_plugin_set_watch(const struct frag_plugin_watch *w)
+{
+	watch = w;
+}
+
+void frag_plugin_begin(const char *name, const uint64_t *step)
+{
+	if (watch)
+		watch->begin(name, step);
+}
+
+void frag_plugin_end(void)
+{
+	if (watch)
+		watch->end();
+}
+
+bool frag_is_plugin(const struct frag_policy_ops *ops)
+{
+	const struct plugin *p;
+
+	pthread_mutex_lock(&plugins_lock);
+	for (p = plugins; p && &p->ops != ops; p = p->next)
+		;
+	pthread_mutex_unlock(&plugins_lock);
+	return p != NULL;
+}
 
 static const struct frag_host_ops host = {
 #define X(type, name, params, args) .name = frag_##name,
@@ -122,13 +153,38 @@ static int check_table(const char *path, const struct frag_policy_ops *ops,
 	return 0;
 }
 
-/* What the loader says; a policy that was not exported has calls that lead nowhere. */
+/* What FRAG_PLUGIN defines: where one of these is missing, that is. */
+static bool exported_defines(const char *symbol)
+{
+	static const char *const names[] = {
+#define X(type, name, params, args) "frag_" #name,
+#define V(name, params, args) "frag_" #name,
+		FRAG_HOST_CALLS(X, V)
+#undef X
+#undef V
+		"frag_fail", "frag_index_address", "frag_index_size",
+	};
+	size_t length = strcspn(symbol, " ,");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == length && memcmp(names[i], symbol, length) == 0)
+			return true;
+	return false;
+}
+
+/* The loader's own reason, without the path that stands before it. */
 static int refuse_load(const char *path, const char *why, struct frag_error *err)
 {
+	static const char missing[] = "undefined symbol: ";
+	const char *symbol;
+
 	if (!why || strstr(why, "out of memory") || strstr(why, strerror(ENOMEM)))
 		return frag_fail_nomem(err);
+	if (strncmp(why, path, strlen(path)) == 0 && strncmp(why + strlen(path), ": ", 2) == 0)
+		why += strlen(path) + 2;
+	symbol = strstr(why, missing);
 	return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: %.400s%s", path, why,
-			 strstr(why, "undefined symbol: frag_") ? ": " EXPORT : "");
+			 symbol && exported_defines(symbol + strlen(missing)) ? ": " EXPORT : "");
 }
 
 static const struct frag_policy_ops *find_loaded(void *handle)
@@ -176,7 +232,10 @@ int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struc
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&plugins_lock);
+	/* what runs when it is loaded is its own, too */
+	frag_plugin_begin(path, NULL);
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	frag_plugin_end();
 	known = handle ? find_loaded(handle) : NULL;
 	if (!handle)
 		rc = refuse_load(path, dlerror(), err);

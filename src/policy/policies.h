@@ -1,4 +1,9 @@
-/* policies.h - the tables that policy.c lists, and what several of them share. */
+/*
+ * policies.h - the tables that policy.c lists, and what several files of this room share.
+ *
+ * The order of the files, each using those before it: obtain, the policies, param (keys),
+ * policy (the list of all, and what a table must have), plugin, choice (a name and its keys).
+ */
 #ifndef POLICY_POLICIES_H
 #define POLICY_POLICIES_H
 
@@ -18,17 +23,10 @@ extern const struct frag_policy_ops frag_policy_worstfit;
 /* The policy of the plug-in in this file; loaded once, and for good. -FRAG_EPOLICY, -FRAG_ENOMEM */
 int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struct frag_error *err);
 
-/* The least multiple of m that is >= x. */
-static inline uint64_t frag_round_up(uint64_t x, uint64_t m)
+/* Are these characters just that word? */
+static inline bool frag_is_word(const char *text, size_t length, const char *word)
 {
-	uint64_t rest = x % m;
-
-	return rest ? x + (m - rest) : x;
-}
-
-static inline uint64_t frag_round_up_pow2(uint64_t x, uint64_t power)
-{
-	return (x + power - 1) & ~(power - 1);
+	return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
 /* The length of the first of several settings; commas in brackets are a value's own. */
@@ -42,8 +40,5 @@ static inline size_t frag_setting_length(const char *text)
 	}
 	return n;
 }
-
-/* The initial pool of SPEC 6.1, in the list of trace pool 0: nothing where bytes is 0. */
-int frag_policy_begin_with(struct frag_policy *p, uint64_t bytes);
 
 #endif

@@ -11,18 +11,15 @@
  * Named after what was measured on the shipped binary: fragsim-policies(7).
  */
 #include <inttypes.h>
-#include <math.h>
 
 #include "policy/policies.h"
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
+#include "policy/pytorch_total.h"
 
 #define SMALL_MOST MIB
 #define EXACT_FROM (10 * MIB)
 #define EXACT_UNIT (2 * MIB)
-#define LEAST_REST 512          /* of a small or expandable block that is split */
-#define LARGE_REST MIB          /* of a large one: the rest must be larger */
-#define ENDLESS (UINT64_C(1) << 52)     /* an unlimited device, where a total is wanted */
 
 /* A request on its way down the ladder. */
 struct want {
@@ -33,26 +30,12 @@ struct want {
 	bool large;
 };
 
-static uint64_t floor_of(double fraction, uint64_t whole)
-{
-	return (uint64_t)(fraction * (double)whole);
-}
-
 static void derive(struct pytorch *t)
 {
 	t->max_split = t->set[MAX_SPLIT_MB] ? t->set[MAX_SPLIT_MB] * MIB : UINT64_MAX;
 	t->non_split = t->set[MAX_NON_SPLIT_MB] * MIB;
 	t->large_segment = t->set[LARGE_SEGMENT_MB] * MIB;
 	t->threshold = frag_pytorch_real(t->set[GC_THRESHOLD]);
-}
-
-static void set_fraction(struct frag_policy *p, double fraction)
-{
-	struct pytorch *t = p->state;
-	uint64_t total = frag_heap_total(p->heap);
-
-	/* to the nearest byte: the one product that PyTorch does not cut off */
-	t->limit = fraction < 1 && total ? (uint64_t)llround(fraction * (double)total) : UINT64_MAX;
 }
 
 static int pytorch_init(struct frag_policy *p)
@@ -62,60 +45,8 @@ static int pytorch_init(struct frag_policy *p)
 	for (uint32_t i = 0; frag_pytorch_params[i].name; i++)
 		t->set[i] = p->param[i];
 	derive(t);
-	set_fraction(p, frag_pytorch_real(t->set[FRACTION]));
+	t->fraction = frag_pytorch_real(t->set[FRACTION]);
 	return 0;
-}
-
-static bool collects(const struct pytorch *t)
-{
-	return t->limit != UINT64_MAX && t->threshold > 0;
-}
-
-bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
-{
-	return frag_heap_page(h, b) != 0;
-}
-
-int frag_pytorch_list(struct frag_policy *p, const struct frag_request *rq, bool large,
-		      frag_list *out)
-{
-	struct pytorch *t = p->state;
-	int rc = 0;
-
-	if (!t->last.known || t->last.stream != rq->stream || t->last.pool != rq->pool) {
-		t->last.known = false;
-		for (uint32_t i = 0; i < 2 && !rc; i++) {
-			rc = frag_heap_list(p->heap, rq->pool, rq->stream * 2 + i,
-					    &t->last.list[i]);
-			if (!rc)
-				frag_heap_set_list_user(p->heap, t->last.list[i],
-							rq->stream_order);
-		}
-		if (rc)
-			return rc;
-		t->last.stream = rq->stream;
-		t->last.pool = rq->pool;
-		t->last.known = true;
-	}
-	*out = t->last.list[large];
-	return 0;
-}
-
-static bool is_large(const struct frag_list_view *list)
-{
-	return list->which & 1;
-}
-
-bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes)
-{
-	return bytes >= t->max_split;
-}
-
-bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list)
-{
-	struct frag_list_view view = frag_heap_look_list(h, list);
-
-	return is_large(&view);
 }
 
 static int give(struct frag_policy *p, frag_block b)
@@ -154,26 +85,6 @@ static void pytorch_held(struct frag_policy *p, frag_block b)
 	frag_stats_freed(&t->stats, &freed, k.bytes);
 }
 
-/* Books the device calls from the first on. */
-void frag_pytorch_book(struct frag_policy *p, uint32_t first)
-{
-	struct pytorch *t = p->state;
-	uint32_t count;
-	const struct frag_call *calls = frag_heap_calls(p->heap, &count);
-
-	for (uint32_t i = first; i < count; i++)
-		frag_stats_call(&t->stats, &calls[i], frag_pytorch_is_large(p->heap, calls[i].list),
-				frag_pytorch_is_oversize(t, calls[i].bytes));
-}
-
-uint32_t frag_pytorch_calls(const struct frag_policy *p)
-{
-	uint32_t count;
-
-	frag_heap_calls(p->heap, &count);
-	return count;
-}
-
 /* What finished since the last request is noticed now. */
 static int poll_streams(struct frag_policy *p, uint64_t tick)
 {
@@ -187,24 +98,55 @@ static int poll_streams(struct frag_policy *p, uint64_t tick)
 	return rc;
 }
 
-/* As much as the block could become: with the unmapped addresses behind it. */
-static uint64_t expandable_bytes(const struct frag_heap *h, frag_block b)
-{
-	struct frag_block_view k = frag_heap_look(h, b), next;
+/* As much as a block could become: with the unmapped addresses behind it. */
+struct reach {
+	uint64_t own, bytes;    /* without them, and with */
+	uint64_t end;           /* at a range's end: where that begins */
+	uint64_t page;
+	bool at_end;            /* the range's length, which the total decides, counts */
+};
 
-	if (k.next == FRAG_NO_BLOCK || !frag_pytorch_in_range(h, b))
-		return k.bytes;
-	next = frag_heap_look(h, k.next);
-	return next.state == FRAG_UNMAPPED ? k.bytes + next.bytes : k.bytes;
+static struct reach reach_of(const struct frag_policy *p, frag_block b)
+{
+	const struct frag_block_view k = frag_heap_look(p->heap, b);
+	struct reach reach = { .own = k.bytes, .bytes = k.bytes };
+	struct frag_block_view next;
+
+	if (k.next == FRAG_NO_BLOCK || !frag_pytorch_in_range(p->heap, b))
+		return reach;
+	next = frag_heap_look(p->heap, k.next);
+	if (next.state != FRAG_UNMAPPED)
+		return reach;
+	reach.bytes += next.bytes;
+	reach.end = next.offset;
+	reach.page = frag_heap_page(p->heap, b);
+	reach.at_end = frag_pytorch_is_end(p, k.next);
+	return reach;
+}
+
+/* Could the first become less than the second, which is no larger by itself? */
+static bool is_less(const struct frag_policy *p, frag_block first, frag_block second)
+{
+	const struct reach a = reach_of(p, first), b = reach_of(p, second);
+
+	if (a.at_end && b.at_end && a.page != b.page)
+		frag_pytorch_pin_total(p);
+	/* the length of the one that is at the end decides, beside what is known of both */
+	if (b.at_end && !a.at_end)
+		return frag_pytorch_range_reaches(p, b.page, a.bytes - b.own + b.end + 1);
+	if (a.at_end && !b.at_end)
+		return b.bytes > a.own
+		       && !frag_pytorch_range_reaches(p, a.page, b.bytes - a.own + a.end);
+	return a.bytes < b.bytes;
 }
 
 /* Holes between blocks are better than the end that can grow. */
-static frag_block prefer_hole(const struct frag_heap *h, frag_block b)
+static frag_block prefer_hole(const struct frag_policy *p, frag_block b)
 {
-	while (frag_pytorch_in_range(h, b)) {
-		frag_block next = frag_heap_after(h, b);
+	while (frag_pytorch_in_range(p->heap, b)) {
+		frag_block next = frag_heap_after(p->heap, b);
 
-		if (next == FRAG_NO_BLOCK || expandable_bytes(h, next) >= expandable_bytes(h, b))
+		if (next == FRAG_NO_BLOCK || !is_less(p, next, b))
 			break;
 		b = next;
 	}
@@ -217,11 +159,11 @@ static frag_block find(struct frag_policy *p, const struct want *w)
 	frag_block b;
 	uint64_t bytes;
 
-	if (collects(t) && w->large && w->rq->pool == 0)
+	if (frag_pytorch_collects(p) && w->large && w->rq->pool == 0)
 		t->searches++;
 	b = frag_heap_find(p->heap, w->list, w->need);
 	if (t->set[EXPANDABLE_SEGMENTS] && b != FRAG_NO_BLOCK)
-		b = prefer_hole(p->heap, b);
+		b = prefer_hole(p, b);
 	else
 		while (b != FRAG_NO_BLOCK && frag_pytorch_in_range(p->heap, b))
 			b = frag_heap_after(p->heap, b);
@@ -233,25 +175,30 @@ static frag_block find(struct frag_policy *p, const struct want *w)
 	return b;
 }
 
-/* The bytes from b on that are free or unmapped; counted no further than enough. */
-static uint64_t run_bytes(const struct frag_heap *h, frag_block b, uint64_t enough)
+/* Do the free and unmapped blocks from `start` on come to so many bytes? */
+static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need)
 {
+	const uint64_t offset = frag_heap_look(p->heap, start).offset;
 	uint64_t bytes = 0;
 
-	while (b != FRAG_NO_BLOCK && bytes < enough) {
-		struct frag_block_view k = frag_heap_look(h, b);
+	for (frag_block b = start; b != FRAG_NO_BLOCK && bytes < need;) {
+		const struct frag_block_view k = frag_heap_look(p->heap, b);
 
 		if (k.state != FRAG_FREE && k.state != FRAG_UNMAPPED)
 			break;
+		if (frag_pytorch_is_end(p, b))
+			return frag_pytorch_range_reaches(p, frag_heap_page(p->heap, b),
+							  offset + need);
 		bytes += k.bytes;
 		b = k.next;
 	}
-	return bytes;
+	return bytes >= need;
 }
 
 /* The lowest place of the list's ranges where the request could grow; or none. */
-static frag_block find_growth(const struct frag_heap *h, const struct want *w)
+static frag_block find_growth(const struct frag_policy *p, const struct want *w)
 {
+	const struct frag_heap *h = p->heap;
 	frag_block u = frag_heap_find_unmapped(h, w->list, FRAG_NO_BLOCK);
 
 	for (; u != FRAG_NO_BLOCK; u = frag_heap_find_unmapped(h, w->list, u)) {
@@ -260,28 +207,10 @@ static frag_block find_growth(const struct frag_heap *h, const struct want *w)
 
 		if (prev != FRAG_NO_BLOCK && frag_heap_look(h, prev).state == FRAG_FREE)
 			start = prev;
-		if (run_bytes(h, start, w->need) >= w->need)
+		if (has_run(p, start, w->need))
 			return start;
 	}
 	return FRAG_NO_BLOCK;
-}
-
-/* Address space that a new range reserves. */
-uint64_t frag_pytorch_range_bytes(const struct frag_policy *p, uint64_t page)
-{
-	const struct pytorch *t = p->state;
-	uint64_t total = frag_heap_total(p->heap);
-	double reserve = frag_pytorch_real(t->set[RESERVE]);
-	uint64_t bytes;
-
-	if (!total || total > ENDLESS)
-		total = ENDLESS;
-	bytes = total + total / 8;
-	if (reserve > 1 << 20 && reserve < (double)bytes)
-		bytes = (uint64_t)reserve;
-	else if (reserve > 0 && reserve * (double)total < (double)bytes)
-		bytes = floor_of(reserve, total);
-	return frag_round_up(bytes ? bytes : 1, page);
 }
 
 static int new_range(struct frag_policy *p, const struct want *w, uint64_t page, frag_block *out)
@@ -289,7 +218,7 @@ static int new_range(struct frag_policy *p, const struct want *w, uint64_t page,
 	uint64_t bytes = frag_pytorch_range_bytes(p, page);
 	int rc = frag_heap_reserve(p->heap, w->list, bytes, page, out);
 
-	if (!rc && bytes < w->need) {
+	if (!rc && !frag_pytorch_range_reaches(p, page, w->need)) {
 		rc = frag_heap_release(p->heap, *out);
 		return rc ? rc : -FRAG_EDEVMEM;
 	}
@@ -311,7 +240,7 @@ static int grow_range(struct frag_policy *p, const struct want *w, frag_block *o
 {
 	const struct pytorch *t = p->state;
 	uint64_t page = w->large ? t->large_segment : SMALL_SEGMENT;
-	frag_block b = find_growth(p->heap, w);
+	frag_block b = find_growth(p, w);
 	struct frag_block_view k;
 	int rc = 0;
 
@@ -328,18 +257,10 @@ static int grow_range(struct frag_policy *p, const struct want *w, frag_block *o
 			break;
 		rc = map_pages(p->heap, k.next, w->need - k.bytes, page, &b);
 	}
+	frag_pytorch_note_mapped(p, b);
 	frag_heap_set_user(p->heap, b, t->searches);
 	*out = b;
 	return rc;
-}
-
-/* What THROW goes by: the fraction of the settings, whatever set_fraction said since. */
-static uint64_t allowed(const struct frag_policy *p)
-{
-	const struct pytorch *t = p->state;
-	uint64_t total = frag_heap_total(p->heap);
-
-	return total ? floor_of(frag_pytorch_real(t->set[FRACTION]), total) : UINT64_MAX;
 }
 
 /* One try to get memory from the device. */
@@ -347,10 +268,11 @@ static int try_device(struct frag_policy *p, const struct want *w, frag_block *o
 {
 	struct pytorch *t = p->state;
 	uint64_t reserved = frag_heap_books(p->heap)->reserved + w->segment;
+	const bool may = frag_pytorch_may_reserve(p, reserved);
 	int rc;
 
-	t->rejected = t->set[THROW] && reserved <= t->limit && reserved > allowed(p);
-	if (t->rejected || reserved > t->limit)
+	t->rejected = t->set[THROW] && may && !frag_pytorch_may_at_first(p, reserved);
+	if (t->rejected || !may)
 		rc = -FRAG_EDEVMEM;
 	else if (t->set[EXPANDABLE_SEGMENTS])
 		rc = grow_range(p, w, out);
@@ -416,7 +338,7 @@ static void rank_block(const struct frag_heap *h, const struct frag_block_view *
 		       const struct frag_segment_view *s, uint64_t rank[FRAG_RANKS])
 {
 	struct frag_list_view list = frag_heap_look_list(h, s->list);
-	uint64_t pool = (uint64_t)list.pool * 2 + (is_large(&list) == (list.pool != 0));
+	uint64_t pool = (uint64_t)list.pool * 2 + (frag_pytorch_is_large(h, s->list) == (list.pool != 0));
 
 	rank[0] = pool * 2 + (s->page != 0);
 	rank[1] = list.user;
@@ -456,9 +378,8 @@ struct sweep {
 
 static bool is_swept(const struct frag_heap *h, const struct frag_segment_view *s)
 {
-	struct frag_list_view list = frag_heap_look_list(h, s->list);
-
-	return list.pool == 0 && is_large(&list) && !s->page;
+	return frag_heap_look_list(h, s->list).pool == 0 && frag_pytorch_is_large(h, s->list)
+	       && !s->page;
 }
 
 static bool rank_old(const struct frag_heap *h, frag_block b, void *ctx, uint64_t rank[FRAG_RANKS])
@@ -481,13 +402,12 @@ static int collect(struct frag_policy *p)
 {
 	const struct pytorch *t = p->state;
 	uint64_t reserved = frag_heap_books(p->heap)->reserved;
-	uint64_t kept = floor_of(t->threshold, t->limit);
 	struct sweep sweep = { .t = t };
 	uint64_t before = 0;
 	frag_segment s;
 	int rc = 0;
 
-	if (reserved <= kept)
+	if (frag_pytorch_may_keep(p, reserved))
 		return 0;
 	for (uint32_t i = 0; (s = frag_heap_find_idle(p->heap, i)) != FRAG_NO_SEGMENT; i++) {
 		struct frag_segment_view g = frag_heap_look_segment(p->heap, s);
@@ -497,7 +417,8 @@ static int collect(struct frag_policy *p)
 		sweep.ages += t->searches - frag_heap_look(p->heap, g.first).user;
 		sweep.count++;
 	}
-	while (!rc && sweep.count && sweep.bytes < reserved - kept) {
+	while (!rc && sweep.count && sweep.bytes < reserved
+	       && !frag_pytorch_may_keep(p, reserved - sweep.bytes)) {
 		before = sweep.bytes;
 		sweep.age = (double)sweep.ages / (double)sweep.count;
 		rc = frag_heap_release_unused(p->heap, rank_old, &sweep);
@@ -512,7 +433,7 @@ static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
 	bool enough;
-	int rc = collects(t) ? collect(p) : 0;
+	int rc = frag_pytorch_collects(p) ? collect(p) : 0;
 
 	rc = rc ? rc : try_device(p, w, out);
 	if (rc != -FRAG_EDEVMEM || t->rejected)
@@ -542,13 +463,6 @@ static int obtain(struct frag_policy *p, const struct want *w, frag_block *out)
 
 	frag_pytorch_book(p, first);
 	return rc;
-}
-
-bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest)
-{
-	if (!large || t->set[EXPANDABLE_SEGMENTS])
-		return rest >= LEAST_REST;
-	return rest > LARGE_REST && need < t->max_split;
 }
 
 static uint64_t segment_for(const struct pytorch *t, uint64_t need)
@@ -605,6 +519,7 @@ static int pytorch_ended(struct frag_policy *p, frag_block b, uint64_t synced)
 static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
 {
 	struct pytorch *t = p->state;
+	const uint64_t reserve = t->set[RESERVE];
 	uint32_t first = frag_pytorch_calls(p);
 	int rc = 0;
 
@@ -615,10 +530,13 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 		frag_pytorch_book(p, first);
 		break;
 	case FRAG_NOTICE_SET_FRACTION:
-		set_fraction(p, n->fraction);
+		t->fraction = n->fraction;
 		break;
 	case FRAG_NOTICE_CONFIGURE:
 		rc = frag_pytorch_settings(t->set, n->text, n->length, p->err);
+		/* ranges that are there keep the length that they were given */
+		if (t->set[RESERVE] != reserve)
+			frag_pytorch_pin_total(p);
 		derive(t);
 		break;
 	case FRAG_NOTICE_SYNC:

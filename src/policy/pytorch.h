@@ -1,4 +1,4 @@
-/* pytorch.h - the state of PyTorch's allocator, and the rules that two files share. */
+/* pytorch.h - the state of PyTorch's allocator, and the rules of pytorch_rules.c. */
 #ifndef POLICY_PYTORCH_H
 #define POLICY_PYTORCH_H
 
@@ -13,7 +13,7 @@ struct pytorch {
 	uint64_t non_split;     /* bytes */
 	uint64_t large_segment; /* bytes; also the page of large ranges */
 	double   threshold;     /* of the garbage collection; 0: off */
-	uint64_t limit;         /* bytes that may be reserved; UINT64_MAX: no limit */
+	double   fraction;      /* of the total, that may be reserved; 1: there is no limit */
 	uint64_t polled;        /* step of the last look at finished streams */
 	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
 	bool     rejected;      /* the request failed without a try */
@@ -34,9 +34,6 @@ bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes);
 
 /* Would so many bytes behind a block become a free block of their own? */
 bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest);
-
-/* Address space that a new range reserves. */
-uint64_t frag_pytorch_range_bytes(const struct frag_policy *p, uint64_t page);
 
 /* The step's device calls so far; and books those from the first on. */
 uint32_t frag_pytorch_calls(const struct frag_policy *p);

@@ -5,6 +5,7 @@
 #include "policy/policies.h"
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
+#include "policy/pytorch_total.h"
 
 /* A range as it was: reserved, and its runs mapped. */
 static int plant_range(struct frag_policy *p, const struct frag_planted *seg, frag_list list,
@@ -14,31 +15,34 @@ static int plant_range(struct frag_policy *p, const struct frag_planted *seg, fr
 	uint64_t page = seg->large ? t->large_segment : SMALL_SEGMENT;
 	uint64_t bytes = frag_pytorch_range_bytes(p, page);
 	frag_block b = FRAG_NO_BLOCK;
+	frag_segment range;
 	int rc;
 
 	*out = FRAG_NO_BLOCK;
 	for (uint32_t i = 0; i < seg->run_count; i++)
 		if (seg->runs[i].offset % page || seg->runs[i].bytes % page)
 			return 0;
-	if (bytes < seg->bytes)
+	if (!frag_pytorch_range_reaches(p, page, seg->bytes))
 		bytes = frag_round_up(seg->bytes, page);
 	rc = frag_heap_reserve(p->heap, list, bytes, page, &b);
+	range = frag_heap_look(p->heap, b).segment;
 	for (uint32_t i = 0; i < seg->run_count && !rc; i++) {
 		frag_block mapped;
 
 		/* the runs rise, so what is not mapped yet is the last block */
 		rc = frag_heap_map(p->heap, b, seg->runs[i].offset, seg->runs[i].bytes, &mapped);
-		if (!rc)
+		if (!rc) {
+			frag_pytorch_note_mapped(p, mapped);
 			b = frag_heap_look(p->heap, mapped).next;
+		}
 	}
 	if (!rc)
-		*out = frag_heap_look_segment(p->heap, frag_heap_look(p->heap, b).segment).first;
+		*out = frag_heap_look_segment(p->heap, range).first;
 	return rc;
 }
 
 int frag_pytorch_plant(struct frag_policy *p, const struct frag_planted *seg, frag_block *out)
 {
-	const struct pytorch *t = p->state;
 	const struct frag_request rq = {
 		.stream = seg->stream, .pool = seg->pool, .stream_order = seg->stream_order,
 	};
@@ -49,7 +53,7 @@ int frag_pytorch_plant(struct frag_policy *p, const struct frag_planted *seg, fr
 
 	for (uint32_t i = 0; i < seg->run_count; i++)
 		bytes += seg->runs[i].bytes;
-	if (!rc && frag_heap_books(p->heap)->reserved + bytes > t->limit) {
+	if (!rc && !frag_pytorch_may_reserve(p, frag_heap_books(p->heap)->reserved + bytes)) {
 		frag_heap_tried(p->heap, bytes);
 		rc = -FRAG_EDEVMEM;
 	}

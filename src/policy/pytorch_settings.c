@@ -9,6 +9,7 @@
 
 #include "base/near.h"
 #include "base/parse.h"
+#include "base/print.h"
 #include "policy/policies.h"
 
 #define UNIT UINT64_C(512)      /* every block is a multiple of it */
@@ -41,7 +42,7 @@ static bool parse_real(const char *text, size_t length, double *out)
 	memcpy(buf, text, length);
 	buf[length] = '\0';
 	errno = 0;
-	*out = strtod(buf, &end);
+	*out = frag_strtod(buf, &end);
 	return *end == '\0' && errno != ERANGE;
 }
 
@@ -82,8 +83,8 @@ static void print_real(uint64_t value, char *buf, size_t size)
 	double x = frag_pytorch_real(value);
 
 	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(buf, size, "%.*g", digits, x);
-		if (bits_of(strtod(buf, NULL)) == value)
+		frag_snprintf(buf, size, "%.*g", digits, x);
+		if (bits_of(frag_strtod(buf, NULL)) == value)
 			break;
 	}
 }

@@ -6,10 +6,16 @@
  */
 #include "policy/pytorch_stats.h"
 
+/* All that ever was may be more than 64 bits hold: what is too much stays the most. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
 static void up(struct frag_stat *s, uint64_t n)
 {
 	s->current += (int64_t)n;
-	s->allocated += n;
+	s->allocated = sum(s->allocated, n);
 	if (s->current > (int64_t)s->peak)
 		s->peak = (uint64_t)s->current;
 }
@@ -17,7 +23,7 @@ static void up(struct frag_stat *s, uint64_t n)
 static void down(struct frag_stat *s, uint64_t n)
 {
 	s->current -= (int64_t)n;
-	s->freed += n;
+	s->freed = sum(s->freed, n);
 }
 
 static void raise(struct frag_pool_stat *s, bool large, uint64_t n)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/bug.h"
 #include "base/format.h"
 #include "base/grow.h"
 #include "metrics/fragmentation.h"
@@ -43,6 +44,7 @@ struct frag_replay {
 	struct frag_trace *trace;
 	struct frag_gpu *const *gpus;
 	struct frag_replay_options options;
+	struct frag_devices devices;    /* of both simulations */
 	uint32_t device_count;
 	struct side real, twin;
 	struct measure *measures;       /* one a device */
@@ -55,19 +57,21 @@ struct frag_replay {
 	struct frag_gpu_pool_options pool;
 };
 
-int frag_replay_figures(struct frag_trace *trace, struct frag_gpu *const *gpus, uint64_t limit,
-			struct frag_error *err)
+/* The devices of the run are the GPUs, with at most `limit` bytes of each. */
+static int set_devices(struct frag_replay *r, struct frag_error *err)
 {
-	const struct frag_trace_info *info = frag_trace_info(trace);
+	const struct frag_trace_info *info = frag_trace_info(r->trace);
+	int rc = frag_devices_copy(&r->devices, info->devices, info->device_count, err);
 
-	for (uint32_t d = 0; d < info->device_count; d++) {
-		const struct frag_gpu_figures *f = frag_gpu_look(gpus[d]);
+	for (uint32_t d = 0; d < r->devices.count && !rc; d++) {
+		const struct frag_gpu_figures *f = frag_gpu_look(r->gpus[d]);
 		struct frag_device_figures figures;
-		uint64_t most = limit == UINT64_MAX ? f->free / 10 * 9 : limit;
+		uint64_t most = r->options.limit == UINT64_MAX ? f->free / 10 * 9
+							       : r->options.limit;
 
 		if (most > f->free)
 			return frag_fail(err, FRAG_EUSAGE, "--limit %" PRIu64 ": only %" PRIu64
-					 " bytes are free on the GPU of device %u", limit, f->free,
+					 " bytes are free on the GPU of device %u", most, f->free,
 					 d);
 		figures = (struct frag_device_figures){
 			.total = f->total, .context = f->context,
@@ -75,10 +79,10 @@ int frag_replay_figures(struct frag_trace *trace, struct frag_gpu *const *gpus, 
 			.granularity = f->granularity, .small_most = f->small_most,
 			.small_granularity = f->small_granularity,
 		};
-		if (frag_trace_describe(trace, d, &figures, f->name[0] ? f->name : NULL))
-			return frag_fail_nomem(err);
+		rc = frag_devices_replace(&r->devices, d, &figures, f->name[0] ? f->name : NULL,
+					  err);
 	}
-	return 0;
+	return rc;
 }
 
 static uint64_t mix(uint64_t sum, uint64_t value)
@@ -144,7 +148,9 @@ static int make_side(struct side *side, struct frag_replay *r, const struct frag
 {
 	const struct frag_sim_options options = {
 		.on_oom_continue = r->options.on_oom_continue, .check = r->options.check,
-		.device = device, .device_ctx = (void *const *)r->gpus,
+		.devices = r->devices.figures, .device = device,
+		.device_ctx = (void *const *)r->gpus,
+		.on_oom = side == &r->real ? r->options.on_oom : NULL,
 	};
 	const struct frag_observer observer = { .step = note_deed, .ctx = side };
 	int rc;
@@ -156,6 +162,10 @@ static int make_side(struct side *side, struct frag_replay *r, const struct frag
 	return rc ? rc : frag_sim_observe(side->sim, &observer);
 }
 
+/*
+ * The side's own observer comes before the work's: it notes what was decided even
+ * where the work then fails.
+ */
 static int make(struct frag_replay *r, const struct frag_choice *choice, struct frag_error *err)
 {
 	struct frag_observer observer = { .step = frag_work_observe };
@@ -179,6 +189,10 @@ static int make(struct frag_replay *r, const struct frag_choice *choice, struct 
 	return frag_sim_observe(r->real.sim, &observer);
 }
 
+/*
+ * The driver's own pool is known by its table, as it is in no list of policies.
+ * Half made, r is undone by frag_replay_del().
+ */
 int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
 		    struct frag_trace *trace, struct frag_gpu *const *gpus,
 		    const struct frag_replay_options *options, struct frag_error *err)
@@ -195,7 +209,8 @@ int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
 	r->pooled = choice->ops == &frag_replay_pool;
 	if (r->pooled)
 		r->pool = frag_replay_pool_options(choice);
-	rc = make(r, choice, err);
+	rc = set_devices(r, err);
+	rc = rc ? rc : make(r, choice, err);
 	if (rc) {
 		frag_replay_del(r);
 		return rc;
@@ -212,11 +227,10 @@ struct frag_sim *frag_replay_sim(struct frag_replay *r)
 /* Of each GPU as much as the figures leave. */
 static int open_pools(struct frag_replay *r, struct frag_error *err)
 {
-	const struct frag_trace_info *info = frag_trace_info(r->trace);
 	int rc = 0;
 
 	for (uint32_t d = 0; d < r->device_count && r->pooled && !rc; d++) {
-		const struct frag_device_figures *f = &info->devices[d];
+		const struct frag_device_figures *f = &r->devices.figures[d];
 
 		rc = frag_gpu_pool_open(r->gpus[d], f->total - f->context - f->other, &r->pool,
 					err);
@@ -317,6 +331,7 @@ static int probe_all(struct frag_replay *r, const struct frag_event *ev, struct 
 
 static void compare(struct frag_replay *r, uint64_t step)
 {
+	FRAG_ASSERT(!r->pooled);
 	for (uint32_t d = 0; d < r->device_count; d++) {
 		struct frag_prediction *p = &r->predictions[d];
 
@@ -368,11 +383,16 @@ static int feed(struct frag_replay *r, const struct frag_batch *batch, struct fr
 	return rc;
 }
 
+/*
+ * Measuring begins before the driver's pools are opened, so what they take counts.
+ * The empty batch at the end is fed too: simulations end by it.
+ */
 int frag_replay_run(struct frag_replay *r, struct frag_error *err)
 {
 	struct frag_batch batch = { .count = 1 };
 	int rc = begin_measures(r, err);
 
+	FRAG_ASSERT(!r->retired);
 	rc = rc ? rc : open_pools(r, err);
 	while (!rc && batch.count) {
 		rc = frag_trace_next(r->trace, &batch, err);
@@ -400,6 +420,10 @@ static uint64_t used_at_most(const struct frag_result *result)
 	return result->peak.process_used - result->context;
 }
 
+/*
+ * The context was on the GPU before the first measurement, so it is no part of
+ * what the run used.
+ */
 static void fill_prediction(struct frag_prediction *p, const struct measure *m,
 			    const struct frag_result *twin, const struct frag_result *real)
 {
@@ -433,6 +457,10 @@ static void retire_real(struct frag_replay *r, bool interrupted)
 		frag_gpu_pool_close(r->gpus[d], NULL);
 }
 
+/*
+ * Watching ends first: giving everything back is no part of the run, so its calls
+ * are not measured.
+ */
 void frag_replay_retire(struct frag_replay *r, bool interrupted)
 {
 	const struct frag_result *twins = NULL, *reals;
@@ -468,6 +496,7 @@ static void join_prediction(struct frag_prediction *to, const struct frag_predic
 
 int frag_replay_join(struct frag_replay *to, const struct frag_replay *from, struct frag_error *err)
 {
+	FRAG_ASSERT(to->retired && from->retired && to->device_count == from->device_count);
 	for (uint32_t d = 0; d < to->device_count; d++) {
 		if (!frag_driver_costs_merge(&to->measures[d].costs, &from->measures[d].costs))
 			return frag_fail_nomem(err);
@@ -478,6 +507,10 @@ int frag_replay_join(struct frag_replay *to, const struct frag_replay *from, str
 	return 0;
 }
 
+/*
+ * Also one that failed half made. A pool of the driver's must be closed while its
+ * simulation still has the blocks.
+ */
 void frag_replay_del(struct frag_replay *r)
 {
 	if (!r)
@@ -494,6 +527,7 @@ void frag_replay_del(struct frag_replay *r)
 			free(r->measures[d].probes.probe[i].mark);
 		free(r->measures[d].probes.probe);
 	}
+	frag_devices_fini(&r->devices);
 	free(r->real.deeds);
 	free(r->twin.deeds);
 	free(r->measures);

@@ -14,9 +14,12 @@
 
 struct frag_replay_options {
 	bool on_oom_continue, check;    /* as in frag_sim_options */
+	const struct frag_oom_hook *on_oom;     /* likewise, of the one on the GPUs */
 	bool verify;                    /* each block is filled, and looked at */
 	bool probe_marks;               /* look for the largest segment at each mark ... */
 	uint64_t probe_every;           /* ... or after every so many steps; 0: not */
+	uint64_t limit;                 /* bytes to take of each GPU at most; UINT64_MAX: 90 % of
+					 * what is free */
 	double pace;                    /* times the trace's own; 0: as fast as possible */
 	bool (*stop)(void *ctx);        /* optional: asked before each event */
 	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
@@ -26,14 +29,9 @@ struct frag_replay_options {
 struct frag_replay;
 
 /*
- * The figures of the trace's devices that the GPUs give: at most `limit` bytes
- * may be taken of each, UINT64_MAX: 90 % of what is free. -FRAG_EUSAGE where
- * that is more than there is.
+ * The trace and its GPUs, one a device, are borrowed. -FRAG_EUSAGE where the limit is more
+ * than a GPU has free.
  */
-int frag_replay_figures(struct frag_trace *trace, struct frag_gpu *const *gpus, uint64_t limit,
-			struct frag_error *err);
-
-/* The trace and its GPUs, one a device, are borrowed. */
 int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
 		    struct frag_trace *trace, struct frag_gpu *const *gpus,
 		    const struct frag_replay_options *options, struct frag_error *err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/format.h"
 #include "base/grow.h"
 #include "base/hash.h"
@@ -81,6 +82,7 @@ void frag_work_del(struct frag_work *w)
 
 static struct mark *mark_at(struct frag_work *w, uint32_t i)
 {
+	FRAG_ASSERT(i < MARKS_MOST);
 	return &w->marks[(w->first_mark + i) % MARKS_MOST];
 }
 
@@ -88,6 +90,7 @@ static int wait_for_oldest(struct frag_work *w, struct frag_error *err)
 {
 	struct mark m = *mark_at(w, 0);
 
+	FRAG_ASSERT(w->mark_count > 0);
 	w->first_mark = (w->first_mark + 1) % MARKS_MOST;
 	w->mark_count--;
 	return frag_gpu_wait(w->gpus[m.run.gpu], m.event, err);
@@ -160,6 +163,7 @@ static uint32_t word_at(const struct pattern *p, uint64_t at)
 {
 	uint64_t key = p->birth * CHUNKS + (at - p->from) / p->chunk + 1;
 
+	FRAG_ASSERT(at >= p->from && at < p->end);
 	return (uint32_t)(frag_hash_mix(frag_hash_mix(key) * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
@@ -214,6 +218,7 @@ static int look_at(struct frag_work *w, const struct block *b, const struct patt
 	int rc = frag_gpu_fetch(w->gpus[b->run.gpu], b->streams[0], b->run.addr, at, bytes, words,
 				err);
 
+	FRAG_ASSERT(bytes <= WINDOW * WINDOWS && b->stream_count > 0);
 	for (uint64_t i = 0; i < bytes / WORD && !rc; i++)
 		if (words[i] != word_at(p, at + i * WORD))
 			rc = corrupt(w, b, at + i * WORD, words[i], word_at(p, at + i * WORD),
@@ -269,6 +274,10 @@ static bool note_id(struct block *b, const struct frag_handle *id)
 	return true;
 }
 
+/*
+ * The bytes may still be in use by who had them before, so that is waited for
+ * first. The block is live at the end only: after a failure nobody checks it.
+ */
 static int allocated(struct frag_work *w, const struct frag_step *step, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
@@ -349,8 +358,14 @@ static int trimmed(struct frag_work *w, const struct frag_event *ev, struct frag
 	return rc;
 }
 
+/*
+ * A free may go to the driver at once, so the bytes are checked before; and what a
+ * sync or an empty_cache stands for must have happened before the policy relies on
+ * it.
+ */
 int frag_work_before(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
 {
+	FRAG_ASSERT(ev->op != FRAG_OP_ALLOC || ev->device < w->gpu_count);
 	switch ((enum frag_op)ev->op) {
 	case FRAG_OP_ALLOC:
 		frag_gpu_pool_on(w->gpus[ev->device], ev->stream);

@@ -83,6 +83,10 @@ static char *put_percent(struct perfetto *s, char *p, uint32_t device, const cha
 	return PUT(put_word(p, text), "}}");
 }
 
+/*
+ * A counter keeps its value until the next event, so what has not changed since
+ * the last step is not written.
+ */
 static int put_counters(struct frag_export *x, uint32_t device, const struct frag_metrics *m,
 			struct frag_error *err)
 {
@@ -133,6 +137,7 @@ static int put_mark(struct frag_export *x, const struct frag_step *step, struct 
 	return frag_outfile_status(x->out, err);
 }
 
+/* An instant event: a viewer shows it across all counters of the device at its time. */
 static int put_oom(struct frag_export *x, const struct frag_step *step, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
@@ -180,7 +185,7 @@ static int perfetto_step(struct frag_export *x, const struct frag_step *step,
 /* A process for each device. */
 static int name_device(struct frag_export *x, uint32_t device, struct frag_error *err)
 {
-	const char *name = frag_trace_info(x->trace)->devices[device].name;
+	const char *name = frag_sim_devices(x->sim)->figures[device].name;
 	const size_t length = name ? strlen(name) : 0;
 	struct perfetto *s = x->state;
 	char *text = malloc(length + 64);
@@ -204,7 +209,7 @@ static int name_device(struct frag_export *x, uint32_t device, struct frag_error
 static int perfetto_begin(struct frag_export *x, struct frag_error *err)
 {
 	static const char head[] = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-	uint32_t devices = frag_trace_info(x->trace)->device_count;
+	uint32_t devices = frag_sim_devices(x->sim)->count;
 	struct perfetto *s = x->state = calloc(1, sizeof(*s));
 	int rc = 0;
 

@@ -67,6 +67,10 @@ static void print_pools(const char *name, const struct frag_pool_stat *s, print_
 	print_row("      from small pool", &s->small, &s->all, print, f);
 }
 
+/*
+ * Line for line what torch.cuda.memory_summary() prints, so that the two can be
+ * put side by side.
+ */
 void frag_report_pytorch(const struct frag_result *run, FILE *f)
 {
 	const struct frag_memory_stats *s = &run->stats;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 
 #define FIRST_ADDR (UINT64_C(1) << 44)
@@ -44,7 +45,7 @@ static struct frag_snap_asker asker_of(const struct frag_snapshot_out *s, uint32
 				       uint32_t stack)
 {
 	return (struct frag_snap_asker){
-		.tag = frag_trace_tag(s->x->trace, tag), .stack = stack,
+		.tag = frag_symbols_tag(frag_sim_symbols(s->x->sim), tag), .stack = stack,
 	};
 }
 
@@ -67,10 +68,14 @@ static int open_log(struct frag_snapshot_out *s, uint32_t device, struct frag_er
 	if (log->open)
 		return 0;
 	log->open = true;
-	return frag_snap_part_open(&log->part, s->x->trace, device == 0 ? s->x->out : NULL,
+	return frag_snap_part_open(&log->part, frag_sim_symbols(s->x->sim), device == 0 ? s->x->out : NULL,
 				   s->x->out, err);
 }
 
+/*
+ * The members of one event. All that may vary in length is part of the room asked
+ * for, so nothing is checked while writing.
+ */
 static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct frag_event *ev,
 		     const struct entry *e, struct frag_error *err)
 {
@@ -79,6 +84,7 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 	char *p = rc ? NULL : frag_snap_room(part, EVENT_ROOM + (size_t)e->note.length * 3
 					     + frag_snap_frames_room(part, &e->asker));
 
+	FRAG_ASSERT(device < s->device_count);
 	if (!p)
 		return rc ? rc : frag_outfile_status(part->out, err);
 	p = frag_snap_item(&part->list, p);
@@ -89,8 +95,7 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 	p = frag_snap_number(part, p, FRAG_SNAP_SIZE, e->size);
 	p = frag_snap_number(part, p, FRAG_SNAP_STREAM, e->stream);
 	p = frag_snap_number(part, p, FRAG_SNAP_TIME, frag_export_time(s->x, ev));
-	if (e->pool)
-		p = frag_snap_pool(part, p, e->pool);
+	p = frag_snap_pool(part, p, FRAG_SNAP_POOL, e->pool);
 	p = frag_snap_frames(part, p, &e->asker);
 	if (e->note.text) {
 		p = frag_snap_word(part, p, FRAG_SNAP_NOTE);
@@ -114,6 +119,7 @@ static int enter_segment(struct frag_snapshot_out *s, struct frag_snap_log *log,
 	uint64_t bytes = (seg->bytes + PAGE - 1) / PAGE * PAGE;
 	uint32_t i = log->unused;
 
+	FRAG_ASSERT(frag_map_get(&log->by_ordinal, seg->ordinal) == FRAG_MAP_NONE);
 	if (bytes > LAST_ADDR - s->next_addr)
 		return frag_fail(err, FRAG_EOUTPUT,
 				 "%s: segment %" PRIu32 " of %" PRIu64 " bytes: a"
@@ -169,6 +175,11 @@ static struct frag_snap_segment obtained(const struct frag_event *ev, const stru
 	};
 }
 
+/*
+ * A range gets its addresses when it is reserved, but PyTorch logs nothing then:
+ * its pages are logged as they are mapped. Calls that restore the first state are
+ * no events.
+ */
 static int put_call(struct frag_snapshot_out *s, const struct frag_step *step,
 		    const struct frag_call *c, struct frag_error *err)
 {
@@ -233,6 +244,10 @@ static int put_completed(struct frag_snapshot_out *s, const struct frag_step *st
 	return rc;
 }
 
+/*
+ * The slot may still hold an earlier block's entry, so it is cleared before it is
+ * known whether this request got a block.
+ */
 static int make_live(struct frag_snapshot_out *s, const struct frag_step *step,
 		     struct frag_error *err)
 {
@@ -289,6 +304,10 @@ static int hold(struct frag_snapshot_out *s, const struct frag_step *step,
 	return 0;
 }
 
+/*
+ * A free is two events, as PyTorch logs it: requested, then completed. The second
+ * follows at once, unless the block is pending.
+ */
 static int put_free(struct frag_snapshot_out *s, const struct frag_step *step,
 		    struct frag_error *err)
 {
@@ -324,6 +343,7 @@ static int put_oom(struct frag_snapshot_out *s, const struct frag_step *step,
 		.addr = step->metrics->limited && step->metrics->device_free > 0
 			? (uint64_t)step->metrics->device_free : 0,
 		.size = asked ? ev->bytes : frag_heap_books(heap)->tried,
+		.pool = asked ? ev->pool : 0,
 		.asker = asker_of(s, asked ? ev->tag : 0, step->stack),
 	};
 
@@ -341,12 +361,15 @@ static bool cut_end(struct frag_text *name, const char *end)
 	return true;
 }
 
-/* A mark is an event, and an annotation, with the stages that the reader makes names of. */
+/*
+ * A mark is an event of no block, whose text viewers show, and an annotation, with the
+ * stages that the reader makes names of.
+ */
 static int put_mark(struct frag_snapshot_out *s, const struct frag_step *step,
 		    struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
-	const struct entry e = { .action = FRAG_SNAP_USER_DEFINED, .note = ev->text };
+	const struct entry e = { .action = FRAG_SNAP_ANNOTATE, .note = ev->text };
 	struct frag_snap_part *part = &s->notes;
 	struct frag_text name = ev->text;
 	const bool start = cut_end(&name, " (start)"), stop = !start && cut_end(&name, " (end)");
@@ -368,6 +391,12 @@ static int put_mark(struct frag_snapshot_out *s, const struct frag_step *step,
 	return frag_outfile_status(part->out, err);
 }
 
+/*
+ * The order within a step is PyTorch's: what the free ended, what a wait
+ * completed, the calls that the request forced, and the request itself. Bytes of
+ * the new block count before completions are looked for, as the metrics count it
+ * already.
+ */
 static int snapshot_step(struct frag_export *x, const struct frag_step *step,
 			 struct frag_error *err)
 {
@@ -428,11 +457,10 @@ static int by_ordinal(const void *a, const void *b)
 static const struct frag_initial *find_initial(const struct frag_snapshot_out *s, uint32_t device,
 					       const struct frag_segment_view *g, uint32_t *at)
 {
-	uint32_t count;
-	const struct frag_initial *list = frag_trace_initial(s->x->trace, &count);
+	const struct frag_symbols *symbols = frag_sim_symbols(s->x->sim);
 
-	while (*at < count) {
-		const struct frag_initial *i = &list[(*at)++];
+	while (*at < symbols->initial_count) {
+		const struct frag_initial *i = &symbols->initial[(*at)++];
 
 		if (i->device == device && i->range == (g->page != 0)
 		    && (i->range || i->bytes == g->bytes))
@@ -441,6 +469,11 @@ static const struct frag_initial *find_initial(const struct frag_snapshot_out *s
 	return NULL;
 }
 
+/*
+ * Segments of the first state in the order of their ordinals, as find_initial()
+ * goes through the trace's own list once. With a policy that restores them, the
+ * blocks of the first state are no events.
+ */
 static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err)
 {
 	struct frag_snap_log *log = &s->logs[device];
@@ -469,6 +502,7 @@ static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct fra
 	return f.failed ? frag_fail_nomem(err) : rc;
 }
 
+/* Also of one that failed half made: devices are counted as they are begun. */
 static void snapshot_fini(struct frag_export *x)
 {
 	struct frag_snapshot_out *s = x->state;
@@ -494,15 +528,19 @@ static void snapshot_fini(struct frag_export *x)
 static int open_parts(struct frag_snapshot_out *s, struct frag_error *err)
 {
 	struct frag_outfile *out = s->x->out;
-	int rc = frag_snap_part_open(&s->notes, s->x->trace, NULL, out, err);
+	int rc = frag_snap_part_open(&s->notes, frag_sim_symbols(s->x->sim), NULL, out, err);
 
-	return rc ? rc : frag_snap_part_open(&s->last, s->x->trace, NULL, out, err);
+	return rc ? rc : frag_snap_part_open(&s->last, frag_sim_symbols(s->x->sim), NULL, out, err);
 }
 
+/*
+ * The head of the file up to the first log. Descriptors of spools are -1 first of
+ * all, so that closing one that was never opened closes nothing.
+ */
 static int snapshot_begin(struct frag_export *x, struct frag_error *err)
 {
 	struct frag_snapshot_out *s = x->state = calloc(1, sizeof(*s));
-	uint32_t devices = frag_trace_info(x->trace)->device_count;
+	uint32_t devices = frag_sim_devices(x->sim)->count;
 	char *p = frag_outfile_room(x->out, 2);
 	int rc = 0;
 
@@ -526,7 +564,7 @@ static int snapshot_begin(struct frag_export *x, struct frag_error *err)
 
 		log->part.spool.fd = -1;
 		log->unused = NO_SEGMENT;
-		if (!frag_map_init(&log->by_ordinal, 0))
+		if (!frag_map_init(&log->by_ordinal, frag_hash_seed()))
 			rc = frag_fail_nomem(err);
 		s->device_count++;
 		rc = rc ? rc : begin_device(s, s->device_count - 1, err);

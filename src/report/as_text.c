@@ -4,8 +4,12 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "base/print.h"
+#include "base/printable.h"
+#include "documents/oom_message.h"
 #include "report/ink.h"
 #include "report/measured.h"
+#include "report/oom_text.h"
 #include "report/report.h"
 #include "report/worst.h"
 
@@ -24,22 +28,23 @@ static const char *ink(const struct frag_report *r, enum frag_ink which)
 static void print_trace(const struct frag_report *r, FILE *f)
 {
 	const struct frag_trace_info *t = r->trace;
+	char path[FRAG_PRINTABLE_ROOM];
 
 	fprintf(f,
 		"%s%s%s: %" PRIu64 " events, %" PRIu64 " allocs, %" PRIu64 " frees (%s form)%s\n",
-		ink(r, INK_BOLD), frag_input_name(t->path), ink(r, INK_PLAIN), t->events, t->allocs,
-		t->frees, t->form, t->whole ? "" : ", not read to its end");
+		ink(r, INK_BOLD), frag_printable(path, frag_input_name(t->path)), ink(r, INK_PLAIN),
+		t->events, t->allocs, t->frees, t->form, t->whole ? "" : ", not read to its end");
 	if (t->skipped)
 		fprintf(f, "  %" PRIu64 " bad events left out\n", t->skipped);
 }
 
 void frag_report_device(const struct frag_result *d, const char *indent, FILE *f)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], name[FRAG_PRINTABLE_ROOM];
 
 	fprintf(f, "%sdevice %u: ", indent, d->device);
 	if (d->device_name)
-		fprintf(f, "%s, ", d->device_name);
+		fprintf(f, "%s, ", frag_printable(name, d->device_name));
 	if (d->total)
 		fprintf(f, "%s", frag_size_text(a, d->total));
 	else
@@ -71,9 +76,9 @@ static void run_name(const struct frag_report *r, const struct frag_result *run,
 		     size_t size)
 {
 	if (many_devices(r))
-		snprintf(buf, size, "%s @%u", run->choice.text, run->device);
+		frag_format_printable(buf, size, "%s @%u", run->choice.text, run->device);
 	else
-		snprintf(buf, size, "%s", run->choice.text);
+		frag_format_printable(buf, size, "%s", run->choice.text);
 }
 
 /* As wide as the longest name, or as the terminal has room for beside the figures. */
@@ -120,11 +125,11 @@ static void print_memory(const struct frag_report *r, int width, FILE *f)
 				/ (double)run->lower_bound - 1) : 0;
 
 		print_name(r, run, width, f);
-		fprintf(f, "  %12s  %12s  %13s  %+7.2f%%  %12s\n",
-			frag_size_text(a, run->peak.requested),
-			frag_size_text(b, run->peak.allocated),
-			frag_size_text(c, run->peak.reserved), over,
-			frag_size_text(d, run->last.reserved));
+		frag_fprintf(f, "  %12s  %12s  %13s  %+7.2f%%  %12s\n",
+			     frag_size_text(a, run->peak.requested),
+			     frag_size_text(b, run->peak.allocated),
+			     frag_size_text(c, run->peak.reserved), over,
+			     frag_size_text(d, run->last.reserved));
 	}
 }
 
@@ -136,9 +141,9 @@ static void print_percent(const struct frag_report *r, bool known, double value,
 		return;
 	}
 	if (value > SEVERE_PCT)
-		fprintf(f, " %s%6.2f%s", ink(r, INK_YELLOW), value, ink(r, INK_PLAIN));
+		frag_fprintf(f, " %s%6.2f%s", ink(r, INK_YELLOW), value, ink(r, INK_PLAIN));
 	else
-		fprintf(f, " %6.2f", value);
+		frag_fprintf(f, " %6.2f", value);
 }
 
 static void print_indices(const struct frag_report *r, int width, FILE *f)
@@ -175,12 +180,12 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 		bool bad = run->status != FRAG_RUN_OK;
 
 		print_name(r, run, width, f);
-		fprintf(f, "  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
-			"  %5" PRIu64 "  %s%s%s\n", c->segment_allocs, c->segment_frees,
-			run->peak.segments,
-			c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
-			c->retries, c->ooms, bad ? ink(r, INK_RED) : "",
-			frag_run_status_name(run->status), bad ? ink(r, INK_PLAIN) : "");
+		frag_fprintf(f, "  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
+			     "  %5" PRIu64 "  %s%s%s\n", c->segment_allocs, c->segment_frees,
+			     run->peak.segments,
+			     c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
+			     c->retries, c->ooms, bad ? ink(r, INK_RED) : "",
+			     frag_run_status_name(run->status), bad ? ink(r, INK_PLAIN) : "");
 	}
 }
 
@@ -188,12 +193,12 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 static void print_modelled(const struct frag_report *r, int width, FILE *f)
 {
 	const char *device = r->runs[0].result->device_name;
-	char time[FRAG_NUMBER_ROOM];
+	char time[FRAG_NUMBER_ROOM], name[FRAG_PRINTABLE_ROOM];
 
 	if (!r->runs[0].result->modelled.there)
 		return;
 	fprintf(f, "\ntime in the driver, modelled from the profile of %s\n%-*s  %10s  %10s\n",
-		device ? device : "a device without a name", width, "", "time", "calls");
+		device ? frag_printable(name, device) : "a device without a name", width, "", "time", "calls");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_modelled *m = &r->runs[i].result->modelled;
 
@@ -213,6 +218,10 @@ static double mark_index(const void *list, uint32_t i)
 	return marks[i].metrics.fi_device;
 }
 
+/*
+ * Of many marks those with the highest fi_device, the highest first: that is where
+ * one would look.
+ */
 static void print_marks(const struct frag_result *run, FILE *f)
 {
 	uint32_t worst[FRAG_WORST_MOST];
@@ -230,8 +239,8 @@ static void print_marks(const struct frag_result *run, FILE *f)
 		if (m->opaque)
 			fprintf(f, "  %10" PRIu64 "  %9s  %6s", mark->step, "-", "-");
 		else
-			fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", mark->step, m->fi_device,
-				m->fi);
+			frag_fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", mark->step, m->fi_device,
+				     m->fi);
 		fprintf(f, "  %11s  %11s  %.60s\n", frag_size_text(a, m->reserved),
 			frag_size_text(b, m->allocated), mark->name);
 	}
@@ -266,9 +275,13 @@ static void print_wrapped(const struct frag_report *r, const char *head, const c
 static void print_frames(const char *frames, FILE *f)
 {
 	while (*frames) {
-		size_t n = strcspn(frames, "\n");
+		const size_t n = strcspn(frames, "\n"), blanks = strspn(frames, " ");
+		const bool colons = strncmp(frames + blanks, "::", 2) == 0;
+		const size_t first = colons ? blanks + 1 : 0;
 
-		fprintf(f, "%14s%.*s\n", "", (int)n, frames);
+		/* the rest of what frag_printable() does has been done: it is JSON */
+		fprintf(f, "%14s%s%.*s\n", "", colons ? "\\u003a" : "", (int)(n - first),
+			frames + first);
 		frames += n + 1;
 	}
 }
@@ -329,19 +342,26 @@ static void print_hole(const struct frag_report *r, const struct frag_hole *hole
 		print_holder(r, &hole->holders[i], "          ", f);
 }
 
-static void print_oom(const struct frag_report *r, const struct frag_oom *oom, FILE *f)
+static void print_oom(const struct frag_report *r, const struct frag_result *run,
+		      const struct frag_oom *oom, FILE *f)
 {
+	char message[FRAG_OOM_MESSAGE_ROOM], advice[FRAG_OOM_ADVICE_ROOM];
+
 	fprintf(f, "  %sOOM at step %" PRIu64 "%s", ink(r, INK_RED), oom->step, ink(r, INK_PLAIN));
 	if (oom->id)
 		fprintf(f, ", id %.60s, %" PRIu64 " bytes", oom->id, oom->size);
 	fprintf(f, ", cause: %s\n", oom->fragmentation ? "fragmentation" : "capacity");
-	print_wrapped(r, "    ", oom->message, f);
-	print_wrapped(r, "    ", oom->advice, f);
+	print_wrapped(r, "    ", frag_oom_message(run, oom, message), f);
+	print_wrapped(r, "    ", frag_oom_advice(oom, advice), f);
 	for (uint32_t i = 0; i < oom->holder_count; i++)
 		print_holder(r, &oom->holders[i], i ? "          " : "    held: ", f);
 	print_hole(r, &oom->hole, f);
 }
 
+/*
+ * A section of its own has only a run with something to show; with many policies
+ * charts and marks would bury the tables.
+ */
 static void print_run(const struct frag_report *r, const struct frag_report_run *run, FILE *f)
 {
 	const struct frag_result *result = run->result;
@@ -358,7 +378,7 @@ static void print_run(const struct frag_report *r, const struct frag_report_run 
 	if (r->run_count <= RUNS_WITH_CHART)
 		print_marks(result, f);
 	for (uint32_t i = 0; i < result->oom_count && i < OOMS_SHOWN; i++)
-		print_oom(r, &result->ooms[i], f);
+		print_oom(r, result, &result->ooms[i], f);
 	if (result->counts.ooms > OOMS_SHOWN)
 		fprintf(f, "  ... %" PRIu64 " OOMs in all\n", result->counts.ooms);
 }

@@ -6,6 +6,7 @@
  */
 #include "report/chart.h"
 
+#include "base/bug.h"
 #include "base/format.h"
 
 #define COLUMNS 64
@@ -23,6 +24,10 @@ static void cover(struct frag_chart_stretch *to, const struct frag_chart_stretch
 		to->fi_device = with->fi_device;
 }
 
+/*
+ * Where the stretches run out, neighbours become one and the width doubles, so the
+ * chart of any trace costs the same.
+ */
 int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
 {
 	struct frag_chart *charts = ctx;
@@ -32,6 +37,7 @@ int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_erro
 		.fi_device = step->metrics->fi_device,
 	};
 
+	FRAG_ASSERT(c->count <= FRAG_CHART_MOST);
 	(void)err;
 	c->opaque = step->metrics->opaque;
 	if (c->width == 0)
@@ -77,6 +83,10 @@ static uint32_t fitting(const struct frag_chart *c, int columns)
 	return c->count < (uint32_t)room ? c->count : (uint32_t)room;
 }
 
+/*
+ * From the top row down. The character says the higher of two facts that are
+ * nested: allocated never exceeds reserved.
+ */
 void frag_chart_print(const struct frag_chart *c, int terminal, FILE *f)
 {
 	uint32_t columns = fitting(c, terminal);

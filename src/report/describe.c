@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/printable.h"
 #include "base/path.h"
-#include "report/head.h"
+#include "base/print.h"
+#include "documents/document_head.h"
 #include "report/report.h"
 
 #define BAR 24
@@ -22,12 +24,15 @@ static void print_text(const char *text, size_t length, FILE *f)
 #define SPAN_MOST 1e15          /* microseconds: nanoseconds beyond have no 64 bits */
 
 /* "2.50 s": how long it is from one time of a trace to another, which may lie before it. */
-static const char *span_text(char buf[FRAG_NUMBER_ROOM], double us)
+static const char *span_text(char buf[FRAG_NUMBER_ROOM], double from, double to)
 {
+	const double us = to - from;
 	char text[FRAG_NUMBER_ROOM];
 
 	if (!(fabs(us) < SPAN_MOST)) {
-		snprintf(buf, FRAG_NUMBER_ROOM, "%g s", us / 1e6);
+		/* the difference may be too large for a double */
+		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%g s",
+			      isfinite(us) ? us / 1e6 : to / 1e6 - from / 1e6);
 		return buf;
 	}
 	frag_time_text(text, (uint64_t)(fabs(us) * 1e3 + 0.5));
@@ -56,29 +61,44 @@ static void print_events(const struct frag_survey *s, const struct frag_trace_in
 		s->sizes_seen.count, s->sizes_seen.count == 1 ? "" : "s");
 	if (s->with_t)
 		fprintf(f, "time: %s from the first to the last of %" PRIu64 " times\n",
-			span_text(span, s->last_t - s->first_t), s->with_t);
+			span_text(span, s->first_t, s->last_t), s->with_t);
 	else
 		fputs("time: none\n", f);
 }
 
 static void print_devices(const struct frag_survey *s, const struct frag_trace_info *t, FILE *f)
 {
-	char text[FRAG_NUMBER_ROOM];
+	char text[FRAG_NUMBER_ROOM], shown[FRAG_PRINTABLE_ROOM];
 
 	for (uint32_t i = 0; i < s->device_count; i++) {
 		const struct frag_survey_device *d = &s->devices[i];
 		const struct frag_device_figures *figures = &t->devices[i];
+		const char *name = figures->name ? frag_printable(shown, figures->name) : "";
 
 		fprintf(f, "device %u: %s%s%s, %" PRIu64 " allocs\n", i,
-			figures->name ? figures->name : "", figures->name ? ", " : "",
+			name, figures->name ? ", " : "",
 			figures->total ? frag_size_text(text, figures->total) : "unlimited",
 			d->allocs);
 		fprintf(f, "  at most %s live, in %" PRIu64 " block%s, at step %" PRIu64 "\n",
-			frag_size_text(text, d->peak_bytes), d->peak_blocks,
+			frag_wide_size_text(text, d->peak_bytes), d->peak_blocks,
 			d->peak_blocks == 1 ? "" : "s", d->peak_step);
 		fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
-			frag_size_text(text, d->live_bytes), d->live, d->live == 1 ? "" : "s");
+			frag_wide_size_text(text, d->live_bytes), d->live, d->live == 1 ? "" : "s");
 	}
+}
+
+/* What a snapshot tells of it, beside the trace. */
+static void print_host(const struct frag_host_memory *host, FILE *f)
+{
+	char text[FRAG_NUMBER_ROOM];
+
+	if (!host->events && !host->live)
+		return;
+	fprintf(f, "pinned host memory: %" PRIu64 " event%s beside the trace, which run --host"
+		" simulates\n", host->events, host->events == 1 ? "" : "s");
+	fprintf(f, "  at most %s live\n", frag_size_text(text, host->peak_bytes));
+	fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
+		frag_size_text(text, host->live_bytes), host->live, host->live == 1 ? "" : "s");
 }
 
 /* The first value of a bin. */
@@ -87,6 +107,10 @@ static uint64_t least(uint32_t bin)
 	return bin ? UINT64_C(1) << (bin - 1) : 0;
 }
 
+/*
+ * Bars are relative to the fullest bin, as the counts of two traces differ by
+ * orders of magnitude.
+ */
 static void print_bins(const struct frag_survey_bin *bins, const char *title, bool sizes, FILE *f)
 {
 	uint64_t most = 0;
@@ -107,7 +131,7 @@ static void print_bins(const struct frag_survey_bin *bins, const char *title, bo
 		else
 			snprintf(from, sizeof(from), "%" PRIu64, least(i));
 		fprintf(f, "%14s %10" PRIu64 " %14s%s%.*s\n", from, bins[i].count,
-			frag_size_text(bytes, bins[i].bytes), length ? "  " : "", length,
+			frag_wide_size_text(bytes, bins[i].bytes), length ? "  " : "", length,
 			"########################");
 	}
 }
@@ -137,6 +161,7 @@ static uint64_t never_freed(const struct frag_survey *s)
 	return live;
 }
 
+/* Nothing of this is an error: it is what surprises whoever recorded the trace. */
 static void print_oddities(const struct frag_survey *s, FILE *f)
 {
 	const struct {
@@ -165,7 +190,9 @@ static void print_oddities(const struct frag_survey *s, FILE *f)
 
 void frag_report_info(const struct frag_survey *s, const struct frag_trace_info *t, FILE *f)
 {
-	fprintf(f, "%s: %s form\n", frag_input_name(t->path), t->form);
+	char path[FRAG_PRINTABLE_ROOM];
+
+	fprintf(f, "%s: %s form\n", frag_printable(path, frag_input_name(t->path)), t->form);
 	if (t->meta.text) {
 		fputs("meta: ", f);
 		fwrite(t->meta.text, 1, t->meta.length, f);
@@ -173,10 +200,19 @@ void frag_report_info(const struct frag_survey *s, const struct frag_trace_info 
 	}
 	print_events(s, t, f);
 	print_devices(s, t, f);
+	print_host(&t->host, f);
 	print_bins(s->sizes, "size, from", true, f);
 	print_bins(s->lives, "life, steps", false, f);
 	print_marks(s, f);
 	print_oddities(s, f);
+}
+
+static void put_wide(struct frag_node_ref in, const char *key, frag_wide value)
+{
+	char text[FRAG_WIDE_ROOM];
+
+	*frag_put_wide(text, value) = '\0';
+	frag_json_raw(in, key, text);
 }
 
 static void bins_json(struct frag_node_ref in, const char *key, const struct frag_survey_bin *bins)
@@ -191,7 +227,7 @@ static void bins_json(struct frag_node_ref in, const char *key, const struct fra
 		bin = frag_json_object(list, NULL);
 		frag_json_u64(bin, "from", least(i));
 		frag_json_u64(bin, "blocks", bins[i].count);
-		frag_json_u64(bin, "bytes", bins[i].bytes);
+		put_wide(bin, "bytes", bins[i].bytes);
 	}
 }
 
@@ -209,12 +245,25 @@ static void devices_json(struct frag_node_ref in, const struct frag_survey *s,
 		frag_json_u64(d, "other_bytes", t->devices[i].other);
 		frag_json_u64(d, "granularity_bytes", t->devices[i].granularity);
 		frag_json_u64(d, "allocs", s->devices[i].allocs);
-		frag_json_u64(d, "peak_live_bytes", s->devices[i].peak_bytes);
+		put_wide(d, "peak_live_bytes", s->devices[i].peak_bytes);
 		frag_json_u64(d, "peak_live_blocks", s->devices[i].peak_blocks);
 		frag_json_u64(d, "peak_step", s->devices[i].peak_step);
-		frag_json_u64(d, "last_live_bytes", s->devices[i].live_bytes);
+		put_wide(d, "last_live_bytes", s->devices[i].live_bytes);
 		frag_json_u64(d, "last_live_blocks", s->devices[i].live);
 	}
+}
+
+static void host_json(struct frag_node_ref in, const struct frag_host_memory *host)
+{
+	struct frag_node_ref o;
+
+	if (!host->events && !host->live)
+		return;
+	o = frag_json_object(in, "host");
+	frag_json_u64(o, "events", host->events);
+	frag_json_u64(o, "peak_live_bytes", host->peak_bytes);
+	frag_json_u64(o, "last_live_bytes", host->live_bytes);
+	frag_json_u64(o, "last_live_blocks", host->live);
 }
 
 static void marks_json(struct frag_node_ref in, const struct frag_survey *s)
@@ -234,6 +283,7 @@ int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_i
 {
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-info"), ops;
+	const double duration = s->last_t - s->first_t;
 	char number[FRAG_NUMBER_ROOM];
 	int rc;
 
@@ -250,9 +300,10 @@ int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_i
 	frag_json_u64(root, "pools", s->pools);
 	frag_json_u64(root, "different_sizes", s->sizes_seen.count);
 	frag_json_u64(root, "times", s->with_t);
-	*frag_put_double(number, s->last_t - s->first_t) = '\0';
-	frag_json_raw(root, "duration", s->with_t ? number : NULL);
+	*frag_put_double(number, duration) = '\0';
+	frag_json_raw(root, "duration", s->with_t && isfinite(duration) ? number : NULL);
 	devices_json(root, s, t);
+	host_json(root, &t->host);
 	bins_json(root, "sizes", s->sizes);
 	bins_json(root, "lives", s->lives);
 	marks_json(root, s);

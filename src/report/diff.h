@@ -28,9 +28,6 @@ struct frag_diff_format {
 /* Sorted by name, ended by NULL. */
 extern const struct frag_diff_format *const frag_diff_formats[];
 
-/* The baseline of what has been simulated now. -FRAG_ENOMEM */
-int frag_baseline_print(const struct frag_run_set *set, FILE *f, struct frag_error *err);
-
 /* Words that several formats share ------------------------------------------- */
 
 /* "4.46 GiB", "12.34", "7" */

@@ -2,13 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
+#include "base/printable.h"
 #include "report/diff_formats.h"
 
 static bool put_field(FILE *f, const char *text)
 {
-	const size_t length = strlen(text);
-	char *field = malloc(2 * length + 2);
+	char shown[FRAG_PRINTABLE_ROOM], *field;
+	size_t length;
 
+	text = frag_printable(shown, text);
+	length = strlen(text);
+	field = malloc(2 * length + 2);
 	if (!field)
 		return false;
 	fwrite(field, 1, (size_t)(frag_put_csv(field, text, length) - field), f);
@@ -20,7 +25,7 @@ static bool put_field(FILE *f, const char *text)
 static void put_value(FILE *f, enum frag_unit unit, bool there, double value)
 {
 	if (there)
-		fprintf(f, unit == FRAG_POINTS ? "%.4f" : "%.0f", value);
+		frag_fprintf(f, unit == FRAG_POINTS ? "%.4f" : "%.0f", value);
 	putc(',', f);
 }
 
@@ -39,7 +44,7 @@ static bool put_row(FILE *f, const struct frag_group *g, const struct frag_pair 
 	put_value(f, figure->unit, c.has_value, c.value);
 	put_value(f, figure->unit, both, c.difference);
 	if (c.has_percent)
-		fprintf(f, "%.4f", c.percent);
+		frag_fprintf(f, "%.4f", c.percent);
 	fprintf(f, ",%s\n", both ? frag_verdict_name(c.verdict) : "");
 	return true;
 }

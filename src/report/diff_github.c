@@ -1,15 +1,18 @@
 /* diff_github.c - a comparison as annotation lines of GitHub Actions. */
 #include <string.h>
 
+#include "base/printable.h"
 #include "report/diff_formats.h"
 
-/* A message may hold anything but line ends and '%'; a property neither ':' nor ','. */
+/* In a message '%' has a meaning of its own, in a property ':' and ',' as well. */
 static void put_escaped(FILE *f, const char *text, bool property)
 {
-	for (; *text; text++) {
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	for (text = frag_printable(shown, text); *text; text++) {
 		const unsigned char c = (unsigned char)*text;
 
-		if (c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ',')))
+		if (c == '%' || (property && (c == ':' || c == ',')))
 			fprintf(f, "%%%02X", c);
 		else
 			putc(c, f);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "report/diff_formats.h"
-#include "report/head.h"
+#include "documents/document_head.h"
 
 static void put_value(struct frag_node_ref in, const char *key, enum frag_unit unit, bool there,
 		      double value)
@@ -12,7 +12,7 @@ static void put_value(struct frag_node_ref in, const char *key, enum frag_unit u
 	else if (unit == FRAG_POINTS)
 		frag_json_fixed4(in, key, value);
 	else
-		frag_json_i64(in, key, (int64_t)value);
+		frag_json_i64(in, key, value < 0x1p63 ? (int64_t)value : INT64_MAX);
 }
 
 static void put_figures(struct frag_node_ref in, const struct frag_pair *pair)
@@ -172,6 +172,7 @@ static void put_head(struct frag_node_ref root, const struct frag_comparison *c)
 	put_lines(root, "conditions", c->conditions);
 }
 
+/* The members that fragsim-diff(1) describes, in its order. */
 static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
 	const struct frag_comparison *c = diff->comparison;

@@ -1,10 +1,29 @@
 /* diff_junit.c - a comparison as JUnit's XML: a suite a trace, a case a run. */
+#include <string.h>
+
+#include "base/printable.h"
 #include "report/diff_formats.h"
 
-/* XML 1.0 has no place for control characters, not even escaped. */
+/* U+FFFE and U+FFFF are text, but no characters of XML. */
+static bool is_no_character(const char *p)
+{
+	return strncmp(p, "\xef\xbf\xbe", 3) == 0 || strncmp(p, "\xef\xbf\xbf", 3) == 0;
+}
+
+/*
+ * XML 1.0 has no place for control characters, not even escaped, nor for what is no
+ * UTF-8: none is left in what is printable. U+FFFD stands for the rest.
+ */
 static void put_xml(FILE *f, const char *text)
 {
-	for (; *text; text++) {
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	for (text = frag_printable(shown, text); *text; text++) {
+		if (is_no_character(text)) {
+			fputs("\xef\xbf\xbd", f);
+			text += 2;
+			continue;
+		}
 		switch (*text) {
 		case '&':
 			fputs("&amp;", f);
@@ -19,7 +38,7 @@ static void put_xml(FILE *f, const char *text)
 			fputs("&quot;", f);
 			break;
 		default:
-			putc((unsigned char)*text < 0x20 ? '?' : *text, f);
+			putc(*text, f);
 		}
 	}
 }
@@ -64,6 +83,10 @@ static void put_figures(FILE *f, const struct frag_pair *pair)
 	fputs("</system-out>\n", f);
 }
 
+/*
+ * A run is a test case: each condition that holds for it is a failure, its figures
+ * are properties.
+ */
 static void put_case(const struct frag_diff *diff, FILE *f, const struct frag_group *g,
 		     const struct frag_pair *pair)
 {
@@ -88,6 +111,10 @@ static void put_case(const struct frag_diff *diff, FILE *f, const struct frag_gr
 	fputs("  </testcase>\n", f);
 }
 
+/*
+ * JUnit wants the counts in front, so the failing cases are counted before they
+ * are written.
+ */
 static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
 	const struct frag_comparison *c = diff->comparison;

@@ -2,6 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/print.h"
+#include "base/printable.h"
 #include "report/diff_formats.h"
 
 #define PLACES_MOST 20          /* pairs whose partings are told */
@@ -9,11 +11,24 @@
 /* Text in a cell: what would end it, or be markup, is escaped. */
 static void put_text(FILE *f, const char *text)
 {
-	for (; *text; text++) {
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	for (text = frag_printable(shown, text); *text; text++) {
 		if (strchr("|\\`*_<>[]#&", *text))
 			putc('\\', f);
-		putc((unsigned char)*text < 0x20 ? ' ' : *text, f);
+		putc(*text, f);
 	}
+}
+
+/* Between backticks nothing is markup but a backtick, which cannot be escaped there. */
+static void put_code(FILE *f, const char *text)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	putc('`', f);
+	for (text = frag_printable(shown, text); *text; text++)
+		putc(*text == '`' ? '\'' : *text, f);
+	putc('`', f);
 }
 
 static void put_head(FILE *f, const char *const *titles, uint32_t left)
@@ -44,6 +59,10 @@ static void put_change(FILE *f, enum frag_figure_name name, const struct frag_pa
 	putc(' ', f);
 }
 
+/*
+ * Against the first policy each cell shows value and difference; the time in the
+ * driver is a column only where a profile gave it.
+ */
 static void print_group(FILE *f, const struct frag_group *g)
 {
 	static const char *const titles[] = {
@@ -64,8 +83,9 @@ static void print_group(FILE *f, const struct frag_group *g)
 
 	fputs("\n### ", f);
 	put_text(f, frag_group_path(g));
-	fprintf(f, "\n\n%" PRIu64 " events, content `%s`%s\n\n", g->runs->events, g->runs->content,
-		g->runs->complete ? "" : ", not read to its end");
+	fprintf(f, "\n\n%" PRIu64 " events, content ", g->runs->events);
+	put_code(f, g->runs->content);
+	fprintf(f, "%s\n\n", g->runs->complete ? "" : ", not read to its end");
 	memcpy(heads, titles, sizeof(titles));
 	heads[MOST] = count == MOST ? modelled : NULL;
 	put_head(f, heads, 1);
@@ -102,10 +122,10 @@ static void print_summary(const struct frag_diff *diff, FILE *f)
 			fputs(" | - | - | - | - | - |\n", f);
 			continue;
 		}
-		fprintf(f, " | %.4fx | %.2f%% | %+.2f | %.4fx ", s->ratio, s->over_bound,
-			s->fi_device, s->best_ratio);
+		frag_fprintf(f, " | %.4fx | %.2f%% | %+.2f | %.4fx ", s->ratio, s->over_bound,
+			     s->fi_device, s->best_ratio);
 		put_text(f, frag_group_path(s->best));
-		fprintf(f, " | %.4fx ", s->worst_ratio);
+		frag_fprintf(f, " | %.4fx ", s->worst_ratio);
 		put_text(f, frag_group_path(s->worst));
 		fputs(" |\n", f);
 	}
@@ -124,6 +144,7 @@ static void print_lines(FILE *f, const char *what, const char *lines)
 	}
 }
 
+/* The heading appears only where at least one line follows it. */
 static void print_conditions(const struct frag_comparison *c, FILE *f)
 {
 	bool any = c->conditions != NULL;
@@ -147,6 +168,10 @@ static void print_conditions(const struct frag_comparison *c, FILE *f)
 	}
 }
 
+/*
+ * Rows of a table for figures that differ; worse ones that decide the verdict
+ * stand out.
+ */
 static void print_changes(FILE *f, const struct frag_group *g, const struct frag_pair *pair)
 {
 	char name[600], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
@@ -227,6 +252,10 @@ static void print_runs(const struct frag_diff *diff, FILE *f)
 				print_changes(f, &c->group[i], &c->group[i].pair[k]);
 }
 
+/*
+ * The conditions are listed only where all hold: else the lines that are broken
+ * quote their own.
+ */
 static void print_gate(const struct frag_diff *diff, FILE *f)
 {
 	const struct frag_gate *gate = diff->gate;
@@ -236,8 +265,10 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 		return;
 	fputs(gate->count ? "\n**Broken:**\n\n" : "\nNothing is broken. Bad would be", f);
 	for (uint32_t i = 0; i < gate->condition_count && !gate->count; i++) {
-		if (frag_gate_begins_text(gate, i))
-			fprintf(f, "%s `%s`", i ? "," : ":", gate->conditions[i].text);
+		if (!frag_gate_begins_text(gate, i))
+			continue;
+		fputs(i ? ", " : ": ", f);
+		put_code(f, gate->conditions[i].text);
 	}
 	if (!gate->count)
 		putc('\n', f);

@@ -5,6 +5,8 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/print.h"
+#include "base/printable.h"
 #include "report/diff_formats.h"
 #include "report/ink.h"
 #include "report/report.h"
@@ -61,7 +63,7 @@ static void label(const struct paper *p, const struct frag_run *run, char buf[NA
 	char name[NAME_ROOM];
 	uint32_t number = 0;
 
-	while (number + 1 < p->diff->standing_count
+	while (p->numbered && number + 1 < p->diff->standing_count
 	       && strcmp(p->diff->standings[number].run->policy, run->policy) != 0)
 		number++;
 	frag_run_name(name, sizeof(name), run);
@@ -70,7 +72,7 @@ static void label(const struct paper *p, const struct frag_run *run, char buf[NA
 	else
 		snprintf(buf, NAME_ROOM, "%.500s", name);
 	if (strlen(buf) > NAME_MOST)
-		memcpy(buf + NAME_MOST - 2, "..", sizeof(".."));
+		frag_format_printable(buf, NAME_ROOM, "%.*s..", NAME_MOST - 2, buf);
 }
 
 /* Policies -------------------------------------------------------------------- */
@@ -93,10 +95,13 @@ static void measure_names(struct paper *p)
 
 static void print_numbers(const struct paper *p)
 {
+	char policy[FRAG_PRINTABLE_ROOM];
+
 	if (!p->numbered)
 		return;
 	for (uint32_t i = 0; i < p->diff->standing_count; i++)
-		fprintf(p->f, "%5" PRIu32 "  %s\n", i + 1, p->diff->standings[i].run->policy);
+		fprintf(p->f, "%5" PRIu32 "  %s\n", i + 1,
+			frag_printable(policy, p->diff->standings[i].run->policy));
 }
 
 /* A value with its difference, and its percent where columns are left for that. */
@@ -268,6 +273,7 @@ static void print_oom(const struct paper *p, const struct frag_result *r)
 			r->ooms[0].fragmentation ? "fragmentation" : "capacity");
 }
 
+/* Said of a few policies only, as a table of places for many would not be read. */
 static void print_partings(const struct paper *p, const struct frag_group *g)
 {
 	char name[NAME_ROOM];
@@ -292,9 +298,11 @@ static void print_partings(const struct paper *p, const struct frag_group *g)
 static void print_trace(const struct paper *p, const struct frag_group *g)
 {
 	const struct frag_runs *runs = g->runs;
+	char path[FRAG_PRINTABLE_ROOM], content[FRAG_PRINTABLE_ROOM];
 
 	fprintf(p->f, "\n%s%s%s: %" PRIu64 " events, content %s%s\n", ink(p, INK_BOLD),
-		frag_group_path(g), ink(p, INK_PLAIN), runs->events, runs->content,
+		frag_printable(path, frag_group_path(g)), ink(p, INK_PLAIN), runs->events,
+		frag_printable(content, runs->content),
 		runs->complete ? "" : ", not read to its end");
 	for (uint32_t i = 0; i < g->count && g->pair[i].run->result.device == i; i++)
 		frag_report_device(&g->pair[i].run->result, "  ", p->f);
@@ -308,13 +316,17 @@ static const char *short_trace(char buf[NAME_ROOM], const struct frag_group *g)
 
 	n = n ? n : strlen(path);
 	if (n <= TRACE_MOST)
-		snprintf(buf, NAME_ROOM, "%.*s", (int)n, path);
+		frag_format_printable(buf, NAME_ROOM, "%.*s", (int)n, path);
 	else
-		snprintf(buf, NAME_ROOM, "%.*s~%.*s", TRACE_MOST / 2 - 1, path, TRACE_MOST / 2,
-			 path + n - TRACE_MOST / 2);
+		frag_format_printable(buf, NAME_ROOM, "%.*s~%.*s", TRACE_MOST / 2 - 1, path,
+				      TRACE_MOST / 2, path + n - TRACE_MOST / 2);
 	return buf;
 }
 
+/*
+ * The first policy is the measure, so it is missing from the second table, where
+ * all ratios would be 1.
+ */
 static void print_summary(const struct paper *p)
 {
 	char name[NAME_ROOM], trace[NAME_ROOM];
@@ -333,8 +345,8 @@ static void print_summary(const struct paper *p)
 		fprintf(p->f, "  %-*s  %4" PRIu32 " of %3" PRIu32, p->width, name, s->survived,
 			s->runs);
 		if (s->ratios)
-			fprintf(p->f, "  %12.4fx  %9.2f%%  %+14.2f\n", s->ratio, s->over_bound,
-				s->fi_device);
+			frag_fprintf(p->f, "  %12.4fx  %9.2f%%  %+14.2f\n", s->ratio, s->over_bound,
+				     s->fi_device);
 		else
 			fprintf(p->f, "  %13s  %10s  %14s\n", "-", "-", "-");
 	}
@@ -346,21 +358,22 @@ static void print_summary(const struct paper *p)
 		if (!s->ratios)
 			continue;
 		label(p, s->run, name);
-		fprintf(p->f, "  %-*s  %7.4fx %-*s", p->width, name, s->best_ratio, TRACE_MOST,
-			short_trace(trace, s->best));
-		fprintf(p->f, "  %7.4fx %s\n", s->worst_ratio, short_trace(trace, s->worst));
+		frag_fprintf(p->f, "  %-*s  %7.4fx %-*s", p->width, name, s->best_ratio, TRACE_MOST,
+			     short_trace(trace, s->best));
+		frag_fprintf(p->f, "  %7.4fx %s\n", s->worst_ratio, short_trace(trace, s->worst));
 	}
 }
 
 static void print_policies(struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
+	char policy[FRAG_PRINTABLE_ROOM];
 
 	fprintf(p->f, "%" PRIu32 " polic%s on %" PRIu32 " trace%s", p->diff->standing_count,
 		p->diff->standing_count == 1 ? "y" : "ies", c->count, c->count == 1 ? "" : "s");
 	if (p->diff->standing_count)
 		fprintf(p->f, "; differences are those from the first, %s",
-			p->diff->standings[0].run->policy);
+			frag_printable(policy, p->diff->standings[0].run->policy));
 	putc('\n', p->f);
 	print_numbers(p);
 	for (uint32_t i = 0; i < c->count; i++) {
@@ -441,6 +454,10 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 		fprintf(p->f, "    %12s  reserved: # by both, + only now, - only before\n", "");
 }
 
+/*
+ * A pair that is the same under the same conditions is not mentioned; it is
+ * counted in the outcome.
+ */
 static void print_pair(const struct paper *p, const struct frag_group *g,
 		       const struct frag_pair *pair)
 {
@@ -470,16 +487,17 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 static void print_head(const struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
-	char text[256];
+	char text[256], now[FRAG_PRINTABLE_ROOM], base[FRAG_PRINTABLE_ROOM];
 
 	frag_outcome_text(text, sizeof(text), p->diff);
-	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, INK_BOLD), c->now.path ? c->now.path : "now",
-		ink(p, INK_PLAIN), c->base.path, text);
+	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, INK_BOLD),
+		c->now.path ? frag_printable(now, c->now.path) : "now", ink(p, INK_PLAIN),
+		frag_printable(base, c->base.path), text);
 	print_lines(p, "  differs: ", c->conditions);
 	for (uint32_t i = 0; i < c->count; i++) {
 		if (!c->group[i].conditions)
 			continue;
-		fprintf(p->f, "  %s\n", frag_group_path(&c->group[i]));
+		fprintf(p->f, "  %s\n", frag_printable(now, frag_group_path(&c->group[i])));
 		print_lines(p, "    differs: ", c->group[i].conditions);
 	}
 }
@@ -499,11 +517,13 @@ static void print_runs(const struct paper *p)
 static void print_conditions(const struct paper *p)
 {
 	const struct frag_gate *gate = p->diff->gate;
+	char text[FRAG_PRINTABLE_ROOM];
 
 	fprintf(p->f, "\nbad is:");
 	for (uint32_t i = 0; i < gate->condition_count; i++) {
 		if (frag_gate_begins_text(gate, i))
-			fprintf(p->f, "%s %s", i ? "," : "", gate->conditions[i].text);
+			fprintf(p->f, "%s %s", i ? "," : "",
+				frag_printable(text, gate->conditions[i].text));
 	}
 	putc('\n', p->f);
 }
@@ -561,6 +581,7 @@ static void print_gate(const struct paper *p)
 {
 	const struct frag_gate *gate = p->diff->gate;
 	const struct frag_pair *last = NULL;
+	char text[FRAG_PRINTABLE_ROOM];
 
 	if (gate->condition_count)
 		print_conditions(p);
@@ -572,11 +593,13 @@ static void print_gate(const struct paper *p)
 		fprintf(p->f, "%snothing is broken%s\n", ink(p, INK_GREEN), ink(p, INK_PLAIN));
 	for (uint32_t i = 0; i < gate->count; i++) {
 		print_name_once(p, gate->broken[i].group, gate->broken[i].pair, &last);
-		fprintf(p->f, "    %s\n", frag_broken_text(&gate->broken[i]));
+		fprintf(p->f, "    %s\n",
+			frag_printable(text, frag_broken_text(&gate->broken[i])));
 	}
 	print_better(p);
 	if (p->diff->updated)
-		fprintf(p->f, "%s is written anew\n", p->diff->comparison->base.path);
+		fprintf(p->f, "%s is written anew\n",
+			frag_printable(text, p->diff->comparison->base.path));
 }
 
 static void print_all(struct paper *p)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/print.h"
+#include "base/printable.h"
 #include "report/diff.h"
 
 const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)
@@ -11,7 +13,7 @@ const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, do
 		return frag_size_text(buf, (uint64_t)value);
 	if (unit == FRAG_NANOSECONDS)
 		return frag_time_text(buf, (uint64_t)value);
-	snprintf(buf, FRAG_NUMBER_ROOM, unit == FRAG_POINTS ? "%.2f" : "%.0f", value);
+	frag_snprintf(buf, FRAG_NUMBER_ROOM, unit == FRAG_POINTS ? "%.2f" : "%.0f", value);
 	return buf;
 }
 
@@ -23,7 +25,7 @@ const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit
 		return memcpy(buf, "=", sizeof("="));
 	/* 0.00 would hide that there is a difference */
 	if (unit == FRAG_POINTS && fabs(value) < 0.005)
-		snprintf(text, sizeof(text), "%.4f", fabs(value));
+		frag_snprintf(text, sizeof(text), "%.4f", fabs(value));
 	else
 		frag_figure_text(text, unit, fabs(value));
 	snprintf(buf, FRAG_NUMBER_ROOM, "%c%.30s", value < 0 ? '-' : '+', text);
@@ -34,8 +36,8 @@ const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_chan
 {
 	buf[0] = '\0';
 	if (change->has_percent && change->difference != 0)
-		snprintf(buf, FRAG_NUMBER_ROOM, fabs(change->percent) < 0.005 ? "%+.4f%%"
-			 : "%+.2f%%", change->percent);
+		frag_snprintf(buf, FRAG_NUMBER_ROOM, fabs(change->percent) < 0.005 ? "%+.4f%%"
+			      : "%+.2f%%", change->percent);
 	return buf;
 }
 
@@ -74,9 +76,9 @@ const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where
 void frag_run_name(char *buf, size_t size, const struct frag_run *run)
 {
 	if (run->result.device)
-		snprintf(buf, size, "%s @%u", run->policy, run->result.device);
+		frag_format_printable(buf, size, "%s @%u", run->policy, run->result.device);
 	else
-		snprintf(buf, size, "%s", run->policy);
+		frag_format_printable(buf, size, "%s", run->policy);
 }
 
 bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM])
@@ -115,6 +117,7 @@ bool frag_any_better(const struct frag_diff *d)
 	       && d->outcome->verdict[FRAG_BETTER] + d->outcome->verdict[FRAG_MIXED] > 0;
 }
 
+/* The worst verdicts first: a reader of one line may stop there. */
 void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 {
 	static const enum frag_verdict order[] = {

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
+#include "base/parse.h"
 #include "compare/params.h"
 
-#define TIME_MOST 9007199254740992.0    /* 2^53 */
+#define TIME_MOST (FRAG_SIZE_LIMIT - 1) /* that readers of a snapshot take, ours among them */
 
 static const struct frag_export_ops *const forms[] = {
 	&frag_export_snapshot,
@@ -53,7 +54,9 @@ uint64_t frag_export_time(const struct frag_export *x, const struct frag_event *
 {
 	if (!x->by_time)
 		return ev->step;
-	return x->t > 0 && x->t < TIME_MOST ? (uint64_t)x->t : 0;
+	if (!(x->t > 0))
+		return 0;
+	return x->t < (double)TIME_MOST ? (uint64_t)x->t : TIME_MOST;
 }
 
 const char *frag_export_time_name(const struct frag_export *x)

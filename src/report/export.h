@@ -14,7 +14,6 @@
 struct frag_export {
 	const struct frag_export_ops *ops;
 	struct frag_outfile *out;               /* borrowed, like all below */
-	const struct frag_trace *trace;
 	const struct frag_sim *sim;
 	const struct frag_choice *choice;       /* the policy that the run is under */
 	bool goes_on;                           /* behind an out-of-memory */
@@ -48,7 +47,7 @@ const struct frag_export_ops *frag_export_ending(const char *path, size_t length
 /* An observer; ctx is the struct frag_export. */
 int frag_export_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
 
-/* Of a step: microseconds, or its number; a whole number that is not negative. */
+/* Of a step: microseconds, or its number; a whole number from 0 to 2^53-1, the nearest. */
 uint64_t frag_export_time(const struct frag_export *x, const struct frag_event *ev);
 
 /* "t" or "step": what the times are. */

@@ -1,7 +1,8 @@
-/* list_policies.c - all policies with their keys, for people. */
+/* list_policies.c - policies with their keys, for people. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "compare/params.h"
 #include "report/report.h"
 
@@ -21,7 +22,7 @@ static const char *short_size(uint64_t bytes, char buf[32])
 
 static void print_param(const struct frag_param_spec *spec, FILE *f)
 {
-	char value[FRAG_PARAM_TEXT];
+	char value[FRAG_PARAM_TEXT], help[FRAG_PRINTABLE_ROOM];
 
 	if (spec->same_as)
 		snprintf(value, sizeof(value), "%s", spec->same_as);
@@ -30,18 +31,19 @@ static void print_param(const struct frag_param_spec *spec, FILE *f)
 	else
 		frag_param_text(spec, spec->fallback, value);
 	fprintf(f, "    %s=%-*s  %s%s\n", spec->name, (int)(20 - strlen(spec->name)), value,
-		spec->help, !spec->power_of_two ? "" : spec->least ? " (a power of two)"
+		frag_printable(help, spec->help), !spec->power_of_two ? "" : spec->least ? " (a power of two)"
 						       : " (a power of two, or 0)");
 }
 
-void frag_report_policies(FILE *f)
+void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f)
 {
-	const struct frag_policy_ops *const *policies = frag_policies();
+	char summary[FRAG_PRINTABLE_ROOM];
 
 	for (uint32_t i = 0; policies[i]; i++) {
 		const struct frag_param_spec *spec = policies[i]->params;
 
-		fprintf(f, "%s%s: %s\n", i ? "\n" : "", policies[i]->name, policies[i]->summary);
+		fprintf(f, "%s%s: %s\n", i ? "\n" : "", policies[i]->name,
+			frag_printable(summary, policies[i]->summary));
 		for (uint32_t k = 0; spec && spec[k].name; k++)
 			print_param(&spec[k], f);
 	}

@@ -65,6 +65,10 @@ static char *put_place(char *p, const struct frag_step *step)
 	return put_member(p, "bytes", step->bytes);
 }
 
+/*
+ * Members that do not apply are left out, so that two runs differ in a line only
+ * where they decided differently.
+ */
 static char *put_line(char *p, const struct frag_rows *rows, const struct frag_step *step)
 {
 	const struct frag_event *ev = step->event;

@@ -36,17 +36,8 @@ void frag_report_text(const struct frag_report *report, FILE *f);
 /* The table that torch.cuda.memory_summary() prints; the run has statistics. */
 void frag_report_pytorch(const struct frag_result *run, FILE *f);
 
-/* The result object of SPEC 7. */
-int frag_report_json(const struct frag_report *report, struct frag_outfile *f,
-		     struct frag_error *err);
-
-/* What the runs of a replay, on report->gpu, have learned of it. */
-int frag_report_profile(const struct frag_report *report, struct frag_outfile *out,
-			struct frag_error *err);
-
-/* All policies with their keys, as text and as JSON. */
-void frag_report_policies(FILE *f);
-int frag_report_policies_json(struct frag_outfile *f, struct frag_error *err);
+/* Policies, ended by NULL, with their keys. */
+void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f);
 
 /* What a trace is. */
 void frag_report_info(const struct frag_survey *survey, const struct frag_trace_info *trace,

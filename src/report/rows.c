@@ -6,6 +6,10 @@
 
 #include "base/format.h"
 
+/*
+ * What all rows of a run begin with is formatted once: only the policy's name
+ * needs escaping, and it never changes.
+ */
 bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_rows_form form,
 		    const char *policy, bool many_devices)
 {

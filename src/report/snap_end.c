@@ -1,6 +1,7 @@
 /* snap_end.c - the segments of a snapshot that is written, with their blocks. */
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "report/as_snapshot.h"
 
@@ -93,7 +94,7 @@ static struct frag_snap_asker asker_at(const struct state *st, uint64_t addr)
 	if (low == st->live_count || st->lives[low]->addr != addr)
 		return (struct frag_snap_asker){ .stack = 0 };
 	return (struct frag_snap_asker){
-		.tag = frag_trace_tag(st->s->x->trace, st->lives[low]->tag),
+		.tag = frag_symbols_tag(frag_sim_symbols(st->s->x->sim), st->lives[low]->tag),
 		.stack = st->lives[low]->stack,
 	};
 }
@@ -133,6 +134,10 @@ static bool find_run(const struct state *st, struct run *run, frag_block b)
 	return any;
 }
 
+/*
+ * Blocks that are not in use have a requested size of 0, as in PyTorch. Who
+ * allocated a pending one is no longer known here; the log has it.
+ */
 static void put_block(const struct state *st, const struct run *run, struct frag_snap_list *list,
 		      const struct frag_block_view *k)
 {
@@ -158,6 +163,10 @@ static void put_block(const struct state *st, const struct run *run, struct frag
 	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_SETITEMS));
 }
 
+/*
+ * A mapped run counts as a segment, as PyTorch lists it; each begins where its
+ * pages do.
+ */
 static void put_head(const struct state *st, const struct run *run)
 {
 	struct frag_snap_part *part = &st->s->last;
@@ -176,7 +185,7 @@ static void put_head(const struct state *st, const struct run *run)
 	p = frag_snap_number(part, p, FRAG_SNAP_STREAM, run->seg->stream);
 	p = frag_snap_words(part, p, FRAG_SNAP_TYPE, run->seg->large ? FRAG_SNAP_LARGE
 								      : FRAG_SNAP_SMALL);
-	p = frag_snap_pool(part, p, run->seg->pool);
+	p = frag_snap_pool(part, p, FRAG_SNAP_SEGMENT_POOL, run->seg->pool);
 	p = frag_snap_word(part, p, FRAG_SNAP_RANGE);
 	p = frag_pickle_bool(p, run->range);
 	p = frag_snap_frames(part, p, &(struct frag_snap_asker){ .stack = 0 });
@@ -225,6 +234,7 @@ int frag_snap_last_state(struct frag_snapshot_out *s, uint32_t device, struct fr
 		.heap = frag_sim_heap(s->x->sim, device),
 	};
 
+	FRAG_ASSERT(device < s->device_count && !s->logs[device].ended);
 	s->logs[device].ended = true;
 	frag_heap_walk(st.heap, &st, gather);
 	gather_lives(&st);

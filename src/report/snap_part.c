@@ -43,12 +43,12 @@ void frag_snap_text(struct frag_outfile *out, const char *text)
 		frag_outfile_used(out, frag_pickle_text(p, text, length));
 }
 
-int frag_snap_part_open(struct frag_snap_part *part, const struct frag_trace *trace,
+int frag_snap_part_open(struct frag_snap_part *part, const struct frag_symbols *symbols,
 			struct frag_outfile *out, const struct frag_outfile *beside,
 			struct frag_error *err)
 {
-	part->trace = trace;
-	if (!frag_map_init(&part->map, 0))
+	part->symbols = symbols;
+	if (!frag_map_init(&part->map, frag_hash_seed()))
 		return frag_fail_nomem(err);
 	if (!out) {
 		int rc = frag_outfile_spool(&part->spool, beside, err);
@@ -119,9 +119,9 @@ char *frag_snap_words(struct frag_snap_part *part, char *p, enum frag_snap_word 
 	return frag_snap_word(part, frag_snap_word(part, p, key), value);
 }
 
-char *frag_snap_pool(struct frag_snap_part *part, char *p, uint32_t pool)
+char *frag_snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word key, uint32_t pool)
 {
-	p = frag_snap_number(part, p, FRAG_SNAP_POOL, 0);
+	p = frag_snap_number(part, p, key, 0);
 	return frag_pickle_op(frag_pickle_u64(p, pool), FRAG_PICKLE_TUPLE2);
 }
 
@@ -211,7 +211,7 @@ static char *put_stack(struct frag_snap_part *part, char *p, uint64_t at)
 	struct frag_frame f;
 
 	p = frag_pickle_op(p, FRAG_PICKLE_LIST);
-	for (uint32_t i = 0; i < FRAG_FRAMES_MOST && frag_trace_frame(part->trace, &at, &f); i++) {
+	for (uint32_t i = 0; i < FRAG_FRAMES_MOST && frag_symbols_frame(part->symbols, &at, &f); i++) {
 		f.file.text = f.file.text ? f.file.text : "";
 		f.name.text = f.name.text ? f.name.text : "";
 		p = put_frame(part, frag_snap_item(&list, p), &f);
@@ -280,7 +280,8 @@ char *frag_snap_frames(struct frag_snap_part *part, char *p, const struct frag_s
 	p = frag_snap_word(part, p, FRAG_SNAP_FRAMES);
 	if (!asker->stack && (!tag.text || !tag.length))
 		return frag_pickle_op(p, FRAG_PICKLE_LIST);
-	hash = asker->stack ? frag_hash_mix(asker->stack) : frag_hash_text(tag.text, tag.length, 0);
+	hash = asker->stack ? frag_hash_mix(asker->stack)
+	       : frag_hash_text(tag.text, tag.length, part->map.seed);
 	i = find_stack(part, asker, hash);
 	if (i != FRAG_MAP_NONE)
 		return frag_pickle_get(p, FIRST_STACK + i);
@@ -301,7 +302,7 @@ size_t frag_snap_frames_room(const struct frag_snap_part *part,
 		next = find_end(next, asker->tag.text + asker->tag.length, &frame_end);
 		frames++;
 	}
-	while (frames < FRAG_FRAMES_MOST && frag_trace_frame(part->trace, &at, &f)) {
+	while (frames < FRAG_FRAMES_MOST && frag_symbols_frame(part->symbols, &at, &f)) {
 		bytes += (size_t)f.file.length + f.name.length;
 		frames++;
 	}

@@ -18,13 +18,14 @@
 	X(ACTION, "action") X(ADDR, "addr") X(SIZE, "size")                   \
 	X(STREAM, "stream") X(TIME, "time_us") X(FRAMES, "frames")            \
 	X(FILE, "filename") X(LINE, "line") X(NAME, "name") X(TAG, "tag")     \
-	X(POOL, "segment_pool_id") X(FREE_ON_DEVICE, "device_free")           \
+	X(POOL, "pool_id") X(SEGMENT_POOL, "segment_pool_id")                 \
+	X(FREE_ON_DEVICE, "device_free")                                      \
 	X(NOTE, "user_metadata") X(DEVICE, "device") X(STAGE, "stage")        \
 	X(ALLOC, "alloc") X(FREE_REQUESTED, "free_requested")                 \
 	X(FREE_COMPLETED, "free_completed")                                   \
 	X(SEGMENT_ALLOC, "segment_alloc") X(SEGMENT_FREE, "segment_free")     \
 	X(SEGMENT_MAP, "segment_map") X(SEGMENT_UNMAP, "segment_unmap")       \
-	X(OOM, "oom") X(USER_DEFINED, "user_defined")                         \
+	X(OOM, "oom") X(ANNOTATE, "annotate")                                 \
 	X(START, "START") X(END, "END")                                       \
 	X(ADDRESS, "address") X(TOTAL, "total_size")                          \
 	X(ALLOCATED, "allocated_size") X(ACTIVE, "active_size")               \
@@ -48,7 +49,7 @@ struct frag_snap_list {
 
 struct frag_snap_part {
 	struct frag_outfile *out;       /* the file itself, or the spool below */
-	const struct frag_trace *trace; /* borrowed: whose stacks are written */
+	const struct frag_symbols *symbols;     /* borrowed: whose stacks are written */
 	struct frag_outfile spool;
 	struct frag_snap_list list;     /* what the part is */
 	uint64_t known;                 /* words that have their number: a bit each */
@@ -68,7 +69,7 @@ void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode);
 void frag_snap_text(struct frag_outfile *out, const char *text);
 
 /* Writes into `out`, or where that is NULL into a spool that lies beside `beside`. */
-int frag_snap_part_open(struct frag_snap_part *part, const struct frag_trace *trace,
+int frag_snap_part_open(struct frag_snap_part *part, const struct frag_symbols *symbols,
 			struct frag_outfile *out, const struct frag_outfile *beside,
 			struct frag_error *err);
 
@@ -90,7 +91,7 @@ char *frag_snap_words(struct frag_snap_part *part, char *p, enum frag_snap_word 
 		      enum frag_snap_word value);
 
 /* The pool as PyTorch names it, with its key. */
-char *frag_snap_pool(struct frag_snap_part *part, char *p, uint32_t pool);
+char *frag_snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word key, uint32_t pool);
 #define FRAG_SNAP_POOL_ROOM (FRAG_SNAP_WORD_ROOM + 2 * FRAG_PICKLE_ROOM)
 
 /* Who asked for a block: its tag, and its whole stack where the trace has it. */

@@ -104,7 +104,7 @@ static void put_device(struct frag_outfile *out, const struct frag_device_figure
 /* Our own: a viewer shows it beside the rest. */
 static void put_origin(const struct frag_export *x)
 {
-	const struct frag_trace_info *info = frag_trace_info(x->trace);
+	const struct frag_devices *devices = frag_sim_devices(x->sim);
 	char value[FRAG_PARAM_TEXT];
 
 	begin_dict(x->out, "fragsim");
@@ -123,8 +123,8 @@ static void put_origin(const struct frag_export *x)
 	frag_snap_text(x->out, "devices");
 	frag_snap_op(x->out, FRAG_PICKLE_LIST);
 	frag_snap_op(x->out, FRAG_PICKLE_MARK);
-	for (uint32_t i = 0; i < info->device_count; i++)
-		put_device(x->out, &info->devices[i]);
+	for (uint32_t i = 0; i < devices->count; i++)
+		put_device(x->out, &devices->figures[i]);
 	frag_snap_op(x->out, FRAG_PICKLE_APPENDS);
 	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
 }

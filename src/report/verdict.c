@@ -4,6 +4,8 @@
 #include <inttypes.h>
 
 #include "base/format.h"
+#include "base/path.h"
+#include "base/printable.h"
 #include "events/recorded.h"
 
 #define SHOWN 3                 /* differences */
@@ -92,14 +94,20 @@ static void put_difference(const struct frag_difference *d, uint32_t number,
 		put_event(dev, i, i == d->event, f);
 }
 
+/*
+ * Private pools are listed apart, as their decisions do not count: see
+ * fragsim-verify(1).
+ */
 void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *trace,
 			 const char *settings, FILE *f)
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+	char path[FRAG_PRINTABLE_ROOM], set[FRAG_PRINTABLE_ROOM];
 	uint64_t apart = 0;
 
 	fprintf(f, "%s under %s, of equal blocks that of the %s segment first\n",
-		frag_trace_info(trace)->path, *settings ? settings : "default settings",
+		frag_printable(path, frag_input_name(frag_trace_info(trace)->path)),
+		*settings ? frag_printable(set, settings) : "default settings",
 		v->by_age ? "older" : "lower");
 	if (v->guessed)
 		fprintf(f,

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "engine/verifier.h"
+#include "verify/verifier.h"
 
 /* The scores, then the first differences with the log around them. */
 void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *trace,

@@ -10,9 +10,9 @@
 #define SNAPSHOT_SNAPSHOT_H
 
 #include "fragsim/trace.h"
-#include "snapshot/value.h"
+#include "input/value.h"
 #include "trace/stacks.h"
-#include "trace/whole.h"
+#include "input/whole.h"
 
 #define FRAG_NO_POOL UINT32_MAX
 #define FRAG_SMALL_SEGMENT (UINT64_C(2) << 20)  /* small pools have no others */
@@ -105,6 +105,7 @@ struct frag_snap_device {
 	uint32_t alloc_count, homeless; /* allocs of the log; those in no segment of it */
 	uint32_t oom_count, first_oom;  /* of the log */
 	bool     any_map;               /* an expandable range */
+	bool     host;                  /* pinned memory of the host */
 };
 
 enum frag_plan_kind {
@@ -136,6 +137,7 @@ struct frag_remark {
 	uint32_t device;
 	uint32_t order;         /* in the file */
 	uint8_t stage;          /* 0 none, 1 begins, 2 ends */
+	bool named;             /* the text says which end */
 };
 
 struct frag_snapshot {
@@ -162,12 +164,17 @@ struct frag_snapshot {
 	double first_time;
 	uint64_t seen;          /* events and blocks, against lists that are shared */
 	bool has_history, has_times, has_blocks;
+	bool with_host;         /* pinned host memory is the last device, where there is any */
 	const struct frag_log *log_to;
 	struct frag_error *err;
 };
 
 /* From the root value: logs, last states, pools. -FRAG_ETRACE */
 int frag_snapshot_load(struct frag_snapshot *s);
+/* What the file tells of pinned host memory, whether or not that is a device. */
+int frag_snapshot_host(const struct frag_snapshot *s, struct frag_host_memory *out);
+/* Is a segment of so many bytes for requests above the small ones? */
+bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes);
 /* From the last state to the first, and what each event of the log means. */
 int frag_snapshot_rewind(struct frag_snapshot *s);
 /* The pool of the last state's segment at this address; 0 where there is none. */
@@ -184,9 +191,11 @@ double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan 
 
 /*
  * The tag for a stack: its innermost frame that is not the framework's own; and
- * behind it the note. text NULL: nothing to say.
+ * behind it the note, where it stands in the room. text NULL: nothing to say.
  */
-struct frag_text frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note);
+#define FRAG_TAG_ROOM 560
+enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
+				char room[FRAG_TAG_ROOM], struct frag_text *tag);
 
 /* The whole stack's number in the table; 0: none, or too much of it; UINT32_MAX: no memory. */
 uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames);
@@ -195,6 +204,12 @@ uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames);
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size);
 /* The same put together from the values that the allocator had; "" for none. */
 void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size);
+
+/* Did the ring that the events were recorded in drop older ones? Few files say it. */
+enum frag_overflow { FRAG_OVERFLOW_UNKNOWN, FRAG_OVERFLOW_NONE, FRAG_OVERFLOWED };
+
+/* most: events that the ring has room for; 0: not known. */
+enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *most);
 
 /* The snapshot that a source reads from; NULL where it reads something else. */
 const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state);

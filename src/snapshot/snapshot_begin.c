@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "snapshot/snapshot.h"
 #include "trace/reader.h"
@@ -156,10 +157,10 @@ struct frag_handle frag_snapshot_pool_handle(struct frag_snapshot *s, uint32_t p
 	struct frag_handle h = { .number = 0 };
 	char *text;
 
+	FRAG_ASSERT(pool < s->pool_count);
 	if (pool == 0)
 		return h;
-	text = frag_values_text(&s->values, 48);
-	if (text) {
+	if (frag_values_text(&s->values, 48, &text) == FRAG_ADDED) {
 		h.number = (uint64_t)snprintf(text, 48, "%" PRIu64 "_%" PRIu64, s->pools[pool].a,
 					      s->pools[pool].b);
 		h.text = text;
@@ -265,6 +266,11 @@ static void place_blocks(struct begin *b)
 	}
 }
 
+/*
+ * Segments of their own come first. Ranges follow once all of them are measured,
+ * as a range is as long as the addresses ever used in it. Places come last, as
+ * they are offsets into both.
+ */
 static bool begin_device(struct begin *b)
 {
 	struct frag_snap_device *d = b->d;
@@ -320,6 +326,7 @@ int frag_snapshot_begin(struct frag_snapshot *s)
 	struct begin *b = calloc(1, sizeof(*b));
 	bool good = b != NULL;
 
+	FRAG_ASSERT(s->err && s->device_count && !s->initial && !s->plan);
 	for (uint32_t i = 0; i < s->device_count && good; i++) {
 		b->s = s;
 		b->d = &s->devices[i];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "snapshot/snapshot.h"
 #include "trace/reader.h"
@@ -10,6 +11,10 @@
 #define DEVICES_MOST 1024
 #define ADDRESS_MOST (UINT64_MAX >> 1)
 #define SIZE_MOST (UINT64_C(1) << 53)
+#define SMALL_REQUEST (UINT64_C(1) << 20)
+/* Memory for an event or block, at the most: the log, what rewinding keeps, the plan. */
+#define MADE_OF_ONE (2 * (sizeof(struct frag_logged) + sizeof(struct frag_live_block)          \
+			  + sizeof(struct frag_plan)))
 
 /* Which element of the file is looked at, for messages. */
 struct place {
@@ -27,9 +32,14 @@ static int bad(const struct frag_snapshot *s, const struct place *at, const char
 			 text);
 }
 
-/* A list that stands in many places would be read as often: no snapshot does that. */
+/*
+ * A list that stands in many places would be read as often: no snapshot does that.
+ * An event that does counts as often as what is made of it.
+ */
 static int see(struct frag_snapshot *s, const struct place *at)
 {
+	if (!frag_values_take(&s->values, MADE_OF_ONE) && s->values.file)
+		return frag_kept_too_much(s->whole.path, s->values.file, s->err);
 	if (s->seen++ < s->values.cells + 1)
 		return 0;
 	return bad(s, at, "more events and blocks than the file holds values: a list is shared");
@@ -140,6 +150,11 @@ static void read_old_block(const struct frag_snapshot *s, const struct frag_valu
 		h->frames = frames_of(s, frag_dict_get(&s->values, last, "frames"));
 }
 
+/*
+ * Blocks rise by address and never overlap: *addr is where the one before ends. A
+ * block without an address, as older versions write it, begins just there. Only
+ * blocks in use are kept; what they leave is free.
+ */
 static int read_block(struct load *load, const struct place *at,
 		      const struct frag_value *dict, struct frag_snap_device *d,
 		      const struct frag_region *region, uint64_t *addr)
@@ -179,13 +194,24 @@ static int read_block(struct load *load, const struct place *at,
 	return 0;
 }
 
-static int read_segment(struct load *load, const struct place *at, const struct frag_value *dict)
+bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes)
+{
+	return d->host ? bytes > SMALL_REQUEST : bytes != FRAG_SMALL_SEGMENT;
+}
+
+/*
+ * The segment bounds its blocks, so it is checked first and kept last. Its kind is
+ * known where the file names it; else the size says it, as small segments have one
+ * size only.
+ */
+static int read_segment(struct load *load, const struct place *at, const struct frag_value *dict,
+			uint64_t ordinal)
 {
 	struct frag_snapshot *s = load->s;
 	const struct frag_value *blocks = frag_dict_get(&s->values, dict, "blocks");
 	const struct frag_value *type = frag_dict_get(&s->values, dict, "segment_type");
 	const struct frag_value *range = frag_dict_get(&s->values, dict, "is_expandable");
-	struct frag_region r = { .known = frag_is(type, FRAG_STRING) };
+	struct frag_region r = { .range = false };
 	struct frag_snap_device *d;
 	uint64_t addr;
 	int rc = see(s, at);
@@ -194,8 +220,7 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 				ADDRESS_MOST, &r.addr);
 	rc = rc ? rc : need_u64(s, at, frag_dict_get(&s->values, dict, "total_size"),
 				"total_size", SIZE_MOST, &r.bytes);
-	rc = rc ? rc : find_device(s, at, maybe_u64(frag_dict_get(&s->values, dict, "device")),
-				   &d);
+	rc = rc ? rc : find_device(s, at, ordinal, &d);
 	rc = rc ? rc : find_pool(s, frag_dict_get(&s->values, dict, "segment_pool_id"), &r.pool);
 	if (rc)
 		return rc;
@@ -203,7 +228,8 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 		return bad(s, at, "a segment of no bytes");
 	r.pool = r.pool == FRAG_NO_POOL ? 0 : r.pool;
 	r.stream = maybe_u64(frag_dict_get(&s->values, dict, "stream"));
-	r.large = r.known ? !frag_text_is(type, "small") : r.bytes != FRAG_SMALL_SEGMENT;
+	r.known = frag_is(type, FRAG_STRING) && !d->host;       /* the host's are all "small" */
+	r.large = r.known ? !frag_text_is(type, "small") : frag_snapshot_is_large(d, r.bytes);
 	r.range = frag_is(range, FRAG_TRUTH) && range->as.magnitude;
 	d->any_map = d->any_map || r.range;
 	addr = r.addr;
@@ -235,6 +261,7 @@ const char *frag_action_name(enum frag_action action)
 		[FRAG_ACT_OTHER] = "other",
 	};
 
+	FRAG_ASSERT((unsigned)action <= FRAG_ACT_OTHER);
 	return names[action];
 }
 
@@ -269,6 +296,12 @@ static int read_note(struct frag_snapshot *s, const struct frag_value *text,
 	return 0;
 }
 
+/*
+ * What a member means depends on the action: an out-of-memory has free bytes in
+ * place of an address. Unknown actions are left out, as a newer PyTorch may add
+ * some. One event without a time takes the times from all, as records are merged
+ * by them.
+ */
 static int read_event(struct load *load, const struct place *at, const struct frag_value *dict,
 		      struct frag_snap_device *d)
 {
@@ -291,6 +324,8 @@ static int read_event(struct load *load, const struct place *at, const struct fr
 		e.addr = maybe_u64(m[EVENT_FREE]);
 	else
 		rc = rc ? rc : need_u64(s, at, m[EVENT_ADDR], "addr", ADDRESS_MOST, &e.addr);
+	if (!rc && e.action == FRAG_ACT_ANNOTATE && !e.addr)
+		return 0;       /* of no block: a mark, which is an external annotation too */
 	rc = rc ? rc : find_pool(s, m[EVENT_POOL] ? m[EVENT_POOL] : m[EVENT_SEGMENT_POOL], &e.pool);
 	rc = rc ? rc : read_note(s, m[EVENT_NOTE], m[EVENT_CATEGORY], &e.note);
 	if (rc)
@@ -313,34 +348,48 @@ static int read_event(struct load *load, const struct place *at, const struct fr
 static bool expect(const struct frag_snapshot *s, struct frag_snap_device *d, uint32_t count)
 {
 	uint64_t left = s->values.cells + 1 - s->seen;
-	uint64_t need = (uint64_t)d->log_count + (count < left ? count : left);
+	uint64_t need, afforded = (s->values.most - s->values.bytes) / sizeof(*d->log);
 
+	left = left < afforded ? left : afforded;
+	need = (uint64_t)d->log_count + (count < left ? count : left);
 	if (need <= d->log_capacity || need > UINT32_MAX)
 		return true;
 	return frag_grow(&d->log, &d->log_capacity, need, sizeof(*d->log));
 }
 
-static int read_traces(struct load *load, const struct frag_value *traces)
+/* at: the log, or its first event where it is one of several. */
+static int read_log(struct load *load, struct place *at, const struct frag_value *log,
+		    uint32_t ordinal)
 {
 	struct frag_snapshot *s = load->s;
+	uint32_t count = frag_list_count(log), *i = at->two ? &at->j : &at->i;
+	struct frag_snap_device *d = NULL;
+	int rc = count ? find_device(s, at, ordinal, &d) : 0;
+
+	if (!rc && count && !expect(s, d, count))
+		rc = frag_fail_nomem(s->err);
+	for (*i = 0; *i < count && !rc; ++*i)
+		rc = read_event(load, at, frag_list_at(&s->values, log, *i), d);
+	return rc;
+}
+
+static int read_traces(struct load *load, const struct frag_value *traces)
+{
 	int rc = 0;
 
 	for (uint32_t i = 0; i < frag_list_count(traces) && !rc; i++) {
-		const struct frag_value *trace = frag_list_at(&s->values, traces, i);
 		struct place at = { .list = "device_traces", .i = i, .two = true };
-		struct frag_snap_device *d = NULL;
-		uint32_t count = frag_list_count(trace);
 
-		if (count)
-			rc = find_device(s, &at, i, &d);
-		if (!rc && count && !expect(s, d, count))
-			rc = frag_fail_nomem(s->err);
-		for (at.j = 0; at.j < count && !rc; at.j++)
-			rc = read_event(load, &at, frag_list_at(&s->values, trace, at.j), d);
+		rc = read_log(load, &at, frag_list_at(&load->s->values, traces, i), i);
 	}
 	return rc;
 }
 
+/*
+ * Annotations are a list of their own, outside of the logs. One of a device that
+ * has neither segments nor events is left out, as no records of that device follow
+ * it.
+ */
 static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 {
 	for (uint32_t i = 0; i < frag_list_count(list); i++) {
@@ -369,6 +418,34 @@ static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 	return 0;
 }
 
+/* Pinned host memory: one log, and segments of no device. */
+static int read_host(struct load *load)
+{
+	struct frag_snapshot *s = load->s;
+	const struct frag_value *segments = frag_dict_get(&s->values, &s->root, "host_segments");
+	const struct frag_value *log = frag_dict_get(&s->values, &s->root, "host_traces");
+	struct place at = { .list = "host_segments" };
+	const uint32_t ordinal = s->device_count;
+	struct frag_snap_device *d;
+	int rc;
+
+	if (!frag_list_count(segments) && !frag_list_count(log))
+		return 0;
+	rc = find_device(s, &at, ordinal, &d);
+	if (rc)
+		return rc;
+	d->host = true;
+	for (; at.i < frag_list_count(segments) && !rc; at.i++)
+		rc = read_segment(load, &at, frag_list_at(&s->values, segments, at.i), ordinal);
+	at.list = "host_traces";
+	return rc ? rc : read_log(load, &at, log, ordinal);
+}
+
+/*
+ * Devices come into being as segments and logs name them, one at least, so that
+ * annotations have all of them before they are read. Pinned host memory is last:
+ * its ordinal is the first that no device has.
+ */
 int frag_snapshot_load(struct frag_snapshot *s)
 {
 	const struct frag_value *segments = frag_dict_get(&s->values, &s->root, "segments");
@@ -381,6 +458,7 @@ int frag_snapshot_load(struct frag_snapshot *s)
 	struct frag_snap_device *d;
 	int rc = 0;
 
+	FRAG_ASSERT(s->err && !s->device_count);
 	if (s->root.kind == FRAG_LIST)          /* what torch.cuda.memory_snapshot() returns */
 		segments = &s->root;
 	if (!frag_is(segments, FRAG_LIST) && !frag_is(traces, FRAG_LIST))
@@ -395,11 +473,16 @@ int frag_snapshot_load(struct frag_snapshot *s)
 	for (uint32_t i = 0; i < frag_list_count(segments) && !rc; i++) {
 		const struct place at = { .list = "segments", .i = i };
 
-		rc = read_segment(&load, &at, frag_list_at(&s->values, segments, i));
+		const struct frag_value *segment = frag_list_at(&s->values, segments, i);
+
+		rc = read_segment(&load, &at, segment,
+				  maybe_u64(frag_dict_get(&s->values, segment, "device")));
 	}
 	rc = rc ? rc : read_traces(&load, traces);
 	rc = rc ? rc : find_device(s, &first, 0, &d);
 	rc = rc ? rc : read_remarks(s, frag_dict_get(&s->values, &s->root, "external_annotations"));
+	if (!rc && s->with_host)
+		rc = read_host(&load);
 	for (uint32_t i = 0; i < s->device_count && !rc; i++)
 		for (uint32_t e = 0; e < s->devices[i].log_count; e++)
 			s->has_history = s->has_history

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/format.h"
 #include "base/grow.h"
 #include "base/hash.h"
@@ -94,6 +95,7 @@ static void count_block(struct walk *w, uint64_t addr, bool more)
 
 static void end_life(struct walk *w, uint64_t addr, uint32_t at)
 {
+	FRAG_ASSERT(at < w->life_count && !w->lives[at].ended);
 	frag_map_remove(&w->live, addr, at);
 	w->pending -= w->lives[at].pending;
 	w->lives[at].ended = true;
@@ -120,6 +122,7 @@ static void put_behind(struct walk *w, uint32_t records)
 	struct frag_plan *first = w->s->plan + w->s->plan_count - records - w->completes;
 	struct frag_plan request[2];
 
+	FRAG_ASSERT(records <= 2 && w->s->plan_count >= records + w->completes);
 	if (!w->waited)
 		return;
 	memcpy(request, first + w->completes, records * sizeof(*request));
@@ -143,6 +146,7 @@ static void learn_size(struct walk *w, uint64_t addr)
 	struct frag_spot *place;
 	uint64_t bytes;
 
+	FRAG_ASSERT(w->life_count >= d->held_count);
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -159,6 +163,10 @@ static void learn_size(struct walk *w, uint64_t addr)
 		place->bytes = bytes;
 }
 
+/*
+ * An alloc at an address in use means that a free is missing. It is made up in
+ * front of the alloc, so that the trace stays valid, and counts as lost.
+ */
 static bool walk_alloc(struct walk *w, uint32_t i)
 {
 	struct frag_logged *e = &w->d->log[i];
@@ -185,6 +193,10 @@ static bool walk_alloc(struct walk *w, uint32_t i)
 	return true;
 }
 
+/*
+ * A free of no live block, or a second request to free a pending one, contradicts
+ * the log: it counts as lost and is no record.
+ */
 static bool walk_free(struct walk *w, uint32_t i)
 {
 	const struct frag_logged *e = &w->d->log[i];
@@ -299,7 +311,7 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
 									    : SMALL_ENDS : 0;
 
 		if (is_release(e) && e->size + ends >= need && e->stream == request->stream
-		    && (ends || (e->size != FRAG_SMALL_SEGMENT) == large))
+		    && (ends || frag_snapshot_is_large(d, e->size) == large))
 			return true;
 	}
 	return false;
@@ -342,6 +354,12 @@ static bool was_forced(struct walk *w, uint32_t i, uint64_t most_reserved)
 	       && w->reserved + d->log[next].size > most_reserved;
 }
 
+/*
+ * Releases in a row are one decision. Where the request behind them forced it,
+ * they are an outcome of that request; else the program emptied the cache, and
+ * that is a record. It is added after the calls are noted, as its calls_end
+ * includes them. Leaves *i at the last of them.
+ */
 static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
 {
 	uint32_t first = *i, next = behind_group(w->d, first, false);
@@ -382,6 +400,11 @@ static bool walk_oom(struct walk *w, uint32_t i)
 	return true;
 }
 
+/*
+ * One event of the log, or a group of releases, of which *i becomes the last.
+ * Memory obtained belongs to the request that comes next: w->gained lasts until
+ * then.
+ */
 static bool walk_event(struct walk *w, uint32_t *i, uint64_t most_reserved)
 {
 	const struct frag_logged *e = &w->d->log[*i];
@@ -467,6 +490,11 @@ static uint64_t find_most_reserved(const struct frag_snap_device *d)
 	return most;
 }
 
+/*
+ * The log forward, from the first state on. The completes that a request may have
+ * forced are those right before it: any other record ends their run. The device
+ * held at least what was once reserved, whatever an out-of-memory said.
+ */
 static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next_id, uint64_t seed)
 {
 	struct walk w = { .s = s, .d = &s->devices[device], .device = device, .next_id = next_id };
@@ -492,10 +520,15 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	return good;
 }
 
+/*
+ * Blocks of the first state are older than any time of the log, so they have its
+ * first.
+ */
 double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan *p)
 {
 	const struct frag_snap_device *d = &s->devices[p->device];
 
+	FRAG_ASSERT(s->has_times && p->device < s->device_count);
 	switch ((enum frag_plan_kind)p->kind) {
 	case FRAG_PLAN_HELD:
 	case FRAG_PLAN_HELD_FREE:
@@ -596,6 +629,11 @@ static bool plan_remarks(struct frag_snapshot *s)
 	return true;
 }
 
+/*
+ * Each device's records keep the order of its log, as blocks depend on it; times
+ * only interleave the devices and the annotations. One counter gives the ids of
+ * all devices, as a trace knows a block by its id alone.
+ */
 int frag_snapshot_plan(struct frag_snapshot *s)
 {
 	uint64_t seed = frag_hash_seed();
@@ -603,6 +641,7 @@ int frag_snapshot_plan(struct frag_snapshot *s)
 	uint32_t next_id = 0;
 	bool good = lines != NULL;
 
+	FRAG_ASSERT(s->err && s->initial && !s->plan);
 	for (uint32_t i = 0; i < s->device_count; i++)
 		for (uint32_t k = 0; k < s->devices[i].log_count; k++)
 			if (s->first_time == 0 || s->devices[i].log[k].t < s->first_time)

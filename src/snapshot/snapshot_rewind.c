@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "snapshot/snapshot.h"
@@ -37,6 +38,10 @@ static bool is_done_at_once(const struct frag_snap_device *d, uint32_t i)
 	       && d->log[i + 1].addr == d->log[i].addr;
 }
 
+/*
+ * By the action alone: a free is pending until a neighbour shows that it was
+ * completed.
+ */
 static enum frag_role plain_role(uint8_t action)
 {
 	switch ((enum frag_action)action) {
@@ -108,6 +113,10 @@ static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 	return true;
 }
 
+/*
+ * The block of a free, live again. Where another has its address, the alloc of
+ * that one is missing from the log: it goes, as blocks cannot overlap.
+ */
 static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
 		       const struct frag_logged *e, bool pending)
 {
@@ -166,13 +175,18 @@ static bool add_region(struct frag_snap_device *d, struct frag_spans *spans,
 	       != FRAG_NO_SPAN;
 }
 
+/*
+ * Backwards, what the device gave goes and what it got back returns. Pages may be
+ * mapped and unmapped in other pieces than they came in, so they are cut out of
+ * the spans; a segment goes only whole. What does not match is lost.
+ */
 static bool undo_call(struct frag_snap_device *d, struct frag_spans *spans,
 		      const struct frag_logged *e)
 {
 	const struct frag_region back = {
 		.addr = e->addr, .bytes = e->size, .stream = e->stream,
 		.pool = e->pool == FRAG_NO_POOL ? 0 : e->pool,
-		.large = e->size != FRAG_SMALL_SEGMENT,
+		.large = frag_snapshot_is_large(d, e->size),
 		.range = e->action == FRAG_ACT_SEGMENT_UNMAP,
 	};
 	uint64_t taken = 0;
@@ -280,6 +294,11 @@ uint32_t frag_snapshot_end_pool(const struct frag_snap_device *d, uint64_t addr)
 	return found ? found->pool : 0;
 }
 
+/*
+ * The last state goes into the map and the spans, then the log is undone from its
+ * end. Regions are added anew, so that those which overlap are left out; the array
+ * is overwritten while it is read, but the writer never overtakes the reader.
+ */
 static bool undo_all(struct frag_snap_device *d, struct frag_map *live, struct frag_spans *spans)
 {
 	const uint32_t regions = d->region_count;
@@ -305,6 +324,11 @@ static bool undo_all(struct frag_snap_device *d, struct frag_map *live, struct f
 	return true;
 }
 
+/*
+ * Roles come before undoing: only what follows a free in the log says whether the
+ * block was pending in between. The last state's regions are copied first, as
+ * undoing overwrites them.
+ */
 static bool rewind_device(struct frag_snap_device *d, bool pools, uint64_t seed)
 {
 	struct frag_map open = { .entries = NULL }, live = { .entries = NULL };
@@ -330,6 +354,7 @@ int frag_snapshot_rewind(struct frag_snapshot *s)
 {
 	uint64_t seed = frag_hash_seed();
 
+	FRAG_ASSERT(s->err && s->device_count && !s->initial && !s->plan);
 	for (uint32_t i = 0; i < s->device_count; i++)
 		if (!rewind_device(&s->devices[i], s->pool_count > 1, seed))
 			return frag_fail_nomem(s->err);

@@ -3,12 +3,33 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/print.h"
+#include "base/bug.h"
 #include "snapshot/snapshot.h"
 
 static const struct frag_value *setting(const struct frag_snapshot *s, const char *name)
 {
 	return frag_dict_get(&s->values, frag_dict_get(&s->values, &s->root, "allocator_settings"),
 			     name);
+}
+
+/* Of the settings; or of the file itself. */
+static const struct frag_value *ring(const struct frag_snapshot *s, const char *name)
+{
+	const struct frag_value *value = setting(s, name);
+
+	return value ? value : frag_dict_get(&s->values, &s->root, name);
+}
+
+enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *most)
+{
+	const struct frag_value *flag = ring(s, "trace_alloc_overflowed");
+
+	if (!frag_value_u64(ring(s, "trace_alloc_max_entries"), most))
+		*most = 0;
+	if (!frag_is(flag, FRAG_TRUTH) && !frag_is(flag, FRAG_INTEGER))
+		return FRAG_OVERFLOW_UNKNOWN;
+	return flag->as.magnitude ? FRAG_OVERFLOWED : FRAG_OVERFLOW_NONE;
 }
 
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size)
@@ -53,6 +74,10 @@ static void put_roundup(const struct frag_snapshot *s, char *buf, size_t size)
 	snprintf(buf + strlen(buf), size - strlen(buf), "%s]", list);
 }
 
+/*
+ * Only settings that differ from the allocator's defaults: an unlimited
+ * max_split_size, say, is written as the largest integer.
+ */
 void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size)
 {
 	const struct frag_value *expandable = setting(s, "expandable_segments");
@@ -60,6 +85,7 @@ void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 	uint64_t max_split;
 	char item[64];
 
+	FRAG_ASSERT(size > 0);
 	*buf = '\0';
 	if (frag_is(expandable, FRAG_TRUTH) && expandable->as.magnitude)
 		put(buf, size, "expandable_segments:True");
@@ -68,8 +94,8 @@ void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 		put(buf, size, item);
 	}
 	if (frag_is(threshold, FRAG_REAL) && threshold->as.real > 0) {
-		snprintf(item, sizeof(item), "garbage_collection_threshold:%.17g",
-			 threshold->as.real);
+		frag_snprintf(item, sizeof(item), "garbage_collection_threshold:%.17g",
+			      threshold->as.real);
 		put(buf, size, item);
 	}
 	put_roundup(s, buf, size);

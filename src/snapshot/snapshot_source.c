@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/format.h"
-#include "snapshot/pickle.h"
+#include "input/pickle.h"
 #include "snapshot/snapshot.h"
-#include "snapshot/value_json.h"
+#include "input/value_json.h"
 
 #define STRETCH 1024
 #define BEFORE "(before the history)"
-#define NAME_MOST (UINT32_C(1) << 20)   /* bytes of a mark's name */
+#define NAME_MOST (UINT32_C(1) << 20)   /* bytes of a mark's name, ... */
+#define END_MOST 8                      /* ... and of the end that it marks */
 #define HANDLE_MOST (UINT64_C(1) << 53)
+#define HOST_PAGE 4096
 
 struct source {
 	struct frag_snapshot s;
@@ -23,6 +26,7 @@ struct source {
 	bool whole;                     /* the end was told */
 	struct frag_handle *pools;
 	char t_text[STRETCH][FRAG_NUMBER_ROOM];
+	char tag_text[STRETCH][FRAG_TAG_ROOM];
 };
 
 static int source_refill(void *state, struct frag_error *err)
@@ -61,23 +65,28 @@ static void put_alloc(struct source *src, struct frag_record *rec, const struct 
 	}
 }
 
-static void put_tag(struct source *src, struct frag_record *rec, uint32_t frames, uint32_t note)
+static enum frag_add put_tag(struct source *src, struct frag_record *rec, uint32_t frames,
+			     uint32_t note)
 {
-	rec->tag = frag_snapshot_tag(&src->s, frames, note);
+	enum frag_add rc = frag_snapshot_tag(&src->s, frames, note,
+					     src->tag_text[src->last % STRETCH], &rec->tag);
+
 	if (rec->tag.text)
 		rec->members |= FRAG_HAS_TAG;
 	rec->stack = frag_snapshot_stack(&src->s, frames);
 	if (rec->stack)
 		rec->members |= FRAG_HAS_STACK;
+	return rec->stack == UINT32_MAX ? FRAG_ADD_NOMEM : rc;
 }
 
-static void put_held(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+static enum frag_add put_held(struct source *src, struct frag_record *rec, const struct frag_plan *p)
 {
 	const struct frag_snap_device *d = &src->s.devices[p->device];
 	const struct frag_live_block *h = &d->held[p->index];
+	enum frag_add rc;
 
 	put_alloc(src, rec, p, h->asked, h->stream, h->pool);
-	put_tag(src, rec, h->frames, 0);
+	rc = put_tag(src, rec, h->frames, 0);
 	if (!h->frames && src->s.stacks != FRAG_STACKS_NONE) {
 		rec->members |= FRAG_HAS_TAG;
 		rec->tag = (struct frag_text){ .text = BEFORE, .length = sizeof(BEFORE) - 1 };
@@ -86,34 +95,51 @@ static void put_held(struct source *src, struct frag_record *rec, const struct f
 		rec->members |= FRAG_HAS_PLACE;
 		rec->place = &d->places[p->index];
 	}
+	return rc;
 }
 
-static void put_mark(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+/* What it is called, with the end that it marks: that is put behind its name once. */
+static enum frag_add name_remark(struct frag_snapshot *s, struct frag_remark *r)
 {
 	static const char *const ends[] = { "", " (start)", " (end)" };
-	const struct frag_snapshot *s = &src->s;
-	const struct frag_logged *e;
-	struct frag_text name = { .text = "snapshot", .length = 8 };
-	const char *end = "";
+	const uint32_t length = r->text.length < NAME_MOST ? r->text.length : NAME_MOST;
+	const uint32_t end = (uint32_t)strlen(ends[r->stage]);
+	enum frag_add rc;
 	char *text;
 
+	if (r->named || !end)
+		return FRAG_ADDED;
+	rc = frag_values_text(&s->values, length + end, &text);
+	if (rc != FRAG_ADDED)
+		return rc;
+	memcpy(text, r->text.text, length);
+	memcpy(text + length, ends[r->stage], end);
+	r->text = (struct frag_text){ .text = text, .length = length + end };
+	r->named = true;
+	return rc;
+}
+
+/* Named by the annotation, by the note of its event, or by the action; cut to NAME_MOST. */
+static enum frag_add put_mark(struct source *src, struct frag_record *rec,
+			      const struct frag_plan *p)
+{
+	struct frag_snapshot *s = &src->s;
+	const struct frag_logged *e;
+	struct frag_text name = { .text = "snapshot", .length = 8 };
+	enum frag_add rc = FRAG_ADDED;
+	uint32_t most = NAME_MOST;
+
 	if (p->kind == FRAG_PLAN_REMARK) {
+		rc = name_remark(s, &s->remarks[p->index]);
 		name = s->remarks[p->index].text;
-		end = ends[s->remarks[p->index].stage];
+		most += s->remarks[p->index].named ? END_MOST : 0;
 	} else {
 		e = &s->devices[p->device].log[p->index];
 		if (e->action == FRAG_ACT_ANNOTATE)
 			name = e->note ? s->notes[e->note - 1] : (struct frag_text){ "annotate", 8 };
 	}
-	if (name.length > NAME_MOST)
-		name.length = NAME_MOST;
-	text = *end ? frag_values_text(&src->s.values, name.length + 8) : NULL;
-	if (text) {
-		memcpy(text, name.text, name.length);
-		memcpy(text + name.length, end, strlen(end));
-		name.text = text;
-		name.length += (uint32_t)strlen(end);
-	}
+	if (name.length > most)
+		name.length = most;
 	rec->op = FRAG_OP_MARK;
 	rec->members = FRAG_HAS_OP | FRAG_HAS_NAME;
 	rec->text = name;
@@ -121,14 +147,15 @@ static void put_mark(struct source *src, struct frag_record *rec, const struct f
 		rec->members |= FRAG_HAS_DEVICE;
 		rec->device = p->device;
 	}
+	return rc;
 }
 
-static void put_logged(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+static enum frag_add put_logged(struct source *src, struct frag_record *rec, const struct frag_plan *p)
 {
 	const struct frag_logged *e = &src->s.devices[p->device].log[p->index];
 
 	put_alloc(src, rec, p, e->size, e->stream, e->pool);
-	put_tag(src, rec, e->frames, e->note);
+	return put_tag(src, rec, e->frames, e->note);
 }
 
 static void put_time(struct source *src, struct frag_record *rec, const struct frag_plan *p)
@@ -140,15 +167,23 @@ static void put_time(struct source *src, struct frag_record *rec, const struct f
 	rec->t = frag_snapshot_time(&src->s, p);
 	rec->members |= FRAG_HAS_T;
 	rec->t_text.text = text;
-	rec->t_text.length = (uint32_t)(frag_put_u64(text, (uint64_t)rec->t) - text);
+	rec->t_text.length = (uint32_t)((rec->t < 0x1p64 ? frag_put_u64(text, (uint64_t)rec->t)
+					 : frag_put_double(text, rec->t)) - text);
 }
 
+/*
+ * One entry of the plan as a record. A block of the first state and a request that
+ * ran out of memory are ordinary allocs; a device is named only where there are
+ * several.
+ */
 static int source_next(void *state, struct frag_record *rec, const char **kind,
 		       struct frag_error *err)
 {
 	struct source *src = state;
+	enum frag_add added = FRAG_ADDED;
 	const struct frag_plan *p;
 
+	FRAG_ASSERT(src->at <= src->stretch_end && src->stretch_end <= src->s.plan_count);
 	(void)kind;
 	if (src->at == src->stretch_end)
 		return 0;
@@ -159,11 +194,11 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 	};
 	switch ((enum frag_plan_kind)p->kind) {
 	case FRAG_PLAN_HELD:
-		put_held(src, rec, p);
+		added = put_held(src, rec, p);
 		break;
 	case FRAG_PLAN_ALLOC:
 	case FRAG_PLAN_OOM:
-		put_logged(src, rec, p);
+		added = put_logged(src, rec, p);
 		break;
 	case FRAG_PLAN_HOLD:
 	case FRAG_PLAN_HELD_FREE:
@@ -187,13 +222,20 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 		break;
 	case FRAG_PLAN_MARK:
 	case FRAG_PLAN_REMARK:
-		put_mark(src, rec, p);
+		added = put_mark(src, rec, p);
 		break;
 	}
 	put_time(src, rec, p);
-	return rec->stack == UINT32_MAX ? frag_fail_nomem(err) : 1;
+	if (added == FRAG_ADD_TOO_MUCH)
+		return frag_fail(err, FRAG_ETRACE, "%s: more text than a snapshot of this size"
+				 " has", src->s.whole.path);
+	return added == FRAG_ADDED ? 1 : frag_fail_nomem(err);
 }
 
+/*
+ * The element of the file that the record comes from, so that a reader can look it
+ * up there. The first state was computed: no element says it.
+ */
 static void source_where(void *state, uint64_t at, char *buf, uint32_t size)
 {
 	const struct source *src = state;
@@ -210,6 +252,8 @@ static void source_where(void *state, uint64_t at, char *buf, uint32_t size)
 	else if (p->kind == FRAG_PLAN_REMARK)
 		snprintf(buf, size, "%s: external_annotations[%u]", src->s.whole.path,
 			 src->s.remarks[p->index].order);
+	else if (src->s.devices[p->device].host)
+		snprintf(buf, size, "%s: host_traces[%u]", src->s.whole.path, p->index);
 	else
 		snprintf(buf, size, "%s: device_traces[%u][%u]", src->s.whole.path, p->device,
 			 p->index);
@@ -267,6 +311,7 @@ static void device_fini(struct frag_snap_device *d)
 	free(d->end_regions);
 }
 
+/* Also ends a source that failed half made: what was not reached is NULL. */
 static void source_close(void *state)
 {
 	struct source *src = state;
@@ -346,12 +391,16 @@ static int name_pools(struct source *src)
 /* An out-of-memory of the log says what the device could hold. */
 static int make_figures(struct frag_snapshot *s)
 {
+	static char host_name[] = "pinned host memory";
+
 	s->figures = calloc(s->device_count, sizeof(*s->figures));
 	if (!s->figures)
 		return frag_fail_nomem(s->err);
 	for (uint32_t i = 0; i < s->device_count; i++)
 		s->figures[i] = (struct frag_device_figures){
-			.granularity = FRAG_SMALL_SEGMENT, .total = s->devices[i].capacity,
+			.granularity = s->devices[i].host ? HOST_PAGE : FRAG_SMALL_SEGMENT,
+			.total = s->devices[i].capacity, .host = s->devices[i].host,
+			.name = s->devices[i].host ? host_name : NULL,
 		};
 	return 0;
 }
@@ -361,7 +410,13 @@ static bool looks_full(uint32_t count)
 	return count >= 1000 && (count % 10000 == 0 || (count & (count - 1)) == 0);
 }
 
-static void note_device(const struct frag_snapshot *s, uint32_t i, const struct frag_log *log)
+/*
+ * What limits the trust in the figures: a history that begins in mid-run,
+ * contradictions, and a device size that is only known from a failed request. A
+ * log that is as long as a usual ring buffer was probably cut.
+ */
+static void note_device(const struct frag_snapshot *s, uint32_t i, bool told,
+			const struct frag_log *log)
 {
 	const struct frag_snap_device *d = &s->devices[i];
 	char size[FRAG_NUMBER_ROOM], more[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
@@ -370,7 +425,7 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, const struct 
 		frag_note(log, "device %u: the history begins in mid-run: %u segments of %s with %u"
 			  " live blocks were there before it%s", i, d->start_count,
 			  frag_size_text(size, d->start_bytes), d->held_count,
-			  looks_full(d->log_count) ? ", and so round a number of events says that"
+			  !told && looks_full(d->log_count) ? ", and so round a number of events says that"
 			  " older ones were dropped" : "");
 	if (d->lost)
 		frag_note(log, "device %u: %" PRIu64 " events contradict the others, as where some"
@@ -386,10 +441,26 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, const struct 
 			  d->capacity ? frag_size_text(total, d->capacity) : "no figure");
 }
 
+static void note_overflow(uint64_t most, const struct frag_log *log)
+{
+	char room[64] = "";
+
+	if (most)
+		snprintf(room, sizeof(room), ", which has room for %" PRIu64 " a device,", most);
+	frag_note(log, "the ring buffer of the recording%s overflowed: older events were dropped, so"
+		  " the history is that of the last ones alone, and peaks before it are unknown"
+		  " (max_entries of _record_memory_history() makes it larger)", room);
+}
+
 static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
 {
+	uint64_t most;
+	const enum frag_overflow overflow = frag_snapshot_overflow(s, &most);
+
+	if (overflow == FRAG_OVERFLOWED)
+		note_overflow(most, log);
 	for (uint32_t i = 0; i < s->device_count; i++)
-		note_device(s, i, log);
+		note_device(s, i, overflow != FRAG_OVERFLOW_UNKNOWN, log);
 	if (!s->has_history)
 		frag_note(log, "the snapshot has no history: only the state at its end, which the"
 			  " run begins with");
@@ -410,10 +481,15 @@ static int make(struct source *src)
 /* Takes the input over; what is needed of it later goes to s->whole. */
 typedef int take_fn(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err);
 
+/*
+ * The input is taken over also where this fails. err is the caller's of this call
+ * alone, so the source does not keep it.
+ */
 static int open_source(struct frag_reading *out, struct frag_input *in,
 		       const struct frag_log *log, take_fn *take, struct frag_error *err)
 {
 	struct source *src = calloc(1, sizeof(*src));
+	struct frag_host_memory host;
 	struct frag_snapshot *s;
 	int rc;
 
@@ -423,8 +499,10 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	}
 	s = &src->s;
 	s->err = err;
+	s->with_host = out->with_host;
 	rc = take(s, in, err);
 	rc = rc ? rc : make(src);
+	rc = rc ? rc : frag_snapshot_host(s, &host);
 	if (rc) {
 		source_close(src);
 		return rc;
@@ -434,6 +512,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	*out = (struct frag_reading){
 		.ops = &snapshot_source, .state = src, .form = out->form,
 		.devices = s->figures, .device_count = s->device_count,
+		.host = host,
 	};
 	return 0;
 }
@@ -455,7 +534,8 @@ static int take_page(struct frag_snapshot *s, struct frag_input *in, struct frag
 	int rc = frag_whole_read(w, in, err);
 
 	rc = rc ? rc : frag_whole_unwrap(w, err);
-	frag_values_init(&s->values, w->length, frag_pickle_memory(w->length));
+	frag_values_init(&s->values, w->length, 0);
+	frag_values_allow(&s->values, w->length, w->read);
 	rc = rc ? rc : frag_pickle_read(&s->values, &s->root, w->bytes, w->length, w->path, err);
 	free(w->bytes);
 	w->bytes = NULL;
@@ -467,7 +547,8 @@ static int take_json(struct frag_snapshot *s, struct frag_input *in, struct frag
 	struct frag_whole *w = &s->whole;
 	int rc = frag_whole_read(w, in, err);
 
-	frag_values_init(&s->values, w->length, frag_pickle_memory(w->length));
+	frag_values_init(&s->values, w->length, 0);
+	frag_values_allow(&s->values, w->length, w->read);
 	return rc ? rc : frag_value_json_read(&s->values, &s->root, w->bytes, w->length, w->path,
 					      err);
 }
@@ -511,7 +592,8 @@ static enum frag_sniff sniff_page(const char *bytes, size_t length)
 static enum frag_sniff sniff_json(const char *bytes, size_t length)
 {
 	static const char *const ours[] = { "segments", "device_traces", "allocator_settings",
-					    "external_annotations", NULL };
+					    "external_annotations", "host_segments", "host_traces",
+					    NULL };
 	static const char *const ours_in_array[] = { "total_size", "segment_type", "blocks", NULL };
 	static const char *const theirs[] = { "op", "events", "format", NULL };
 	enum frag_sniff answer = frag_sniff_json(bytes, length, false, ours, theirs);

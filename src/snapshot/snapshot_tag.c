@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/format.h"
 #include "snapshot/snapshot.h"
 
-#define FRAME_MOST 240          /* bytes of one frame's text */
+#define FRAME_MOST 240          /* bytes of one frame's text, and of a note */
 #define STACK_MEMORY 64         /* bytes that one frame of a table may take */
+
+_Static_assert(2 * FRAME_MOST + 64 <= FRAG_TAG_ROOM, "a tag has room");
 
 struct frame {
 	const struct frag_value *file, *name;
@@ -80,6 +83,16 @@ static bool is_framework(const struct frame *f)
 	return false;
 }
 
+/* How much of the text fits, without a part of a character at the end. */
+static size_t cut(const char *text, size_t length, size_t most)
+{
+	if (length <= most)
+		return length;
+	while (most && ((unsigned char)text[most] & 0xc0) == 0x80)
+		most--;
+	return most;
+}
+
 /* "model.py:42 forward", cut to FRAME_MOST. */
 static size_t put_frame(char *to, const struct frame *f)
 {
@@ -96,30 +109,16 @@ static size_t put_frame(char *to, const struct frame *f)
 		file_length -= (size_t)(slash + 1 - file);
 		file = slash + 1;
 	}
-	length = file_length < FRAME_MOST / 2 ? file_length : FRAME_MOST / 2;
 	if (f->line) {
-		memcpy(to, file, length);
-		used = length;
+		used = cut(file, file_length, FRAME_MOST / 2);
+		memcpy(to, file, used);
 		to[used++] = ':';
 		used = (size_t)(frag_put_u64(to + used, f->line) - to);
 		to[used++] = ' ';
 	}
-	length = FRAME_MOST - used < name_length ? FRAME_MOST - used : name_length;
-	/* not in the middle of a character */
-	while (length < name_length && length && ((unsigned char)name[length] & 0xc0) == 0x80)
-		length--;
+	length = cut(name, name_length, FRAME_MOST - used);
 	memcpy(to + used, name, length);
 	return used + length;
-}
-
-static struct frag_text keep(struct frag_snapshot *s, const char *text, size_t length)
-{
-	char *copy = length ? frag_values_text(&s->values, (uint32_t)length) : NULL;
-
-	if (!copy)
-		return (struct frag_text){ .text = NULL };
-	memcpy(copy, text, length);
-	return (struct frag_text){ .text = copy, .length = (uint32_t)length };
 }
 
 /* The innermost frame of the program; of Python; or the innermost at all. */
@@ -139,50 +138,63 @@ static struct frame find_top(const struct frag_snapshot *s, const struct frag_va
 	return python.file ? python : frame_at(s, list, 0);
 }
 
-static struct frag_text top_of(struct frag_snapshot *s, const struct frag_value *list,
-			       uint32_t count)
+/* The stack's tag, for as long as the snapshot is there. */
+static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *list,
+			    uint32_t count, struct frag_text *out)
 {
-	char text[FRAME_MOST + 64];
+	char text[FRAME_MOST + 64], *copy;
 	struct frame top = find_top(s, list, count);
+	const uint32_t length = (uint32_t)put_frame(text, &top);
+	enum frag_add rc;
 
-	return keep(s, text, put_frame(text, &top));
+	if (!length)
+		return FRAG_ADDED;
+	rc = frag_values_text(&s->values, length, &copy);
+	if (rc == FRAG_ADDED)
+		*out = (struct frag_text){ .text = memcpy(copy, text, length), .length = length };
+	return rc;
 }
 
-static struct frag_text with_note(struct frag_snapshot *s, struct frag_text tag, uint32_t note)
+/* The tag, and the note in braces; or the note alone. */
+static struct frag_text with_note(struct frag_text tag, struct frag_text note,
+				  char room[FRAG_TAG_ROOM])
 {
-	const struct frag_text *n = &s->notes[note - 1];
-	size_t length = n->length < FRAME_MOST ? n->length : FRAME_MOST, used = tag.length;
-	char *text;
+	const size_t length = cut(note.text, note.length, FRAME_MOST);
+	char *p = room;
 
 	if (!tag.text)
-		return keep(s, n->text, length);
-	text = frag_values_text(&s->values, (uint32_t)(used + length + 3));
-	if (!text)
-		return tag;
-	memcpy(text, tag.text, used);
-	memcpy(text + used, " {", 2);
-	memcpy(text + used + 2, n->text, length);
-	text[used + 2 + length] = '}';
-	return (struct frag_text){ .text = text, .length = (uint32_t)(used + length + 3) };
+		return (struct frag_text){ .text = length ? note.text : NULL,
+					   .length = (uint32_t)length };
+	p = (char *)memcpy(p, tag.text, tag.length) + tag.length;
+	p = (char *)memcpy(p, " {", 2) + 2;
+	p = (char *)memcpy(p, note.text, length) + length;
+	*p++ = '}';
+	return (struct frag_text){ .text = room, .length = (uint32_t)(p - room) };
 }
 
-struct frag_text frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note)
+enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
+				char room[FRAG_TAG_ROOM], struct frag_text *tag)
 {
-	struct frag_text tag = { .text = NULL };
+	enum frag_add rc = FRAG_ADDED;
 
+	FRAG_ASSERT(frames <= s->values.count && note <= s->note_count);
+	*tag = (struct frag_text){ .text = NULL };
 	if (s->stacks == FRAG_STACKS_NONE)
-		return tag;
+		return rc;
 	if (!s->tags)
 		s->tags = calloc((size_t)s->values.count + 1, sizeof(*s->tags));
-	if (frames && s->tags) {
+	if (!s->tags)
+		return FRAG_ADD_NOMEM;
+	if (frames) {
 		const struct frag_value *list = &s->values.table[frames - 1];
-		uint32_t count = frag_list_count(list);
 
 		if (!s->tags[frames].text)
-			s->tags[frames] = top_of(s, list, count);
-		tag = s->tags[frames];
+			rc = top_of(s, list, frag_list_count(list), &s->tags[frames]);
+		*tag = s->tags[frames];
 	}
-	return note ? with_note(s, tag, note) : tag;
+	if (note)
+		*tag = with_note(*tag, s->notes[note - 1], room);
+	return rc;
 }
 
 static struct frag_text text_of(const struct frag_value *text)
@@ -229,6 +241,7 @@ uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames)
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
 	uint32_t count = frag_list_count(list), stack = 0;
 
+	FRAG_ASSERT(frames <= s->values.count);
 	if (s->stacks != FRAG_STACKS_ALL || !count)
 		return 0;
 	if (!begin_table(s))

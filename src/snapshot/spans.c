@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "base/hash.h"
 
@@ -68,6 +69,7 @@ uint32_t frag_spans_add(struct frag_spans *s, uint64_t start, uint64_t end, uint
 {
 	uint32_t span = s->unused, below, rest;
 
+	FRAG_ASSERT(start <= end);
 	if (span != NONE) {
 		s->unused = s->spans[span].lower;
 	} else {
@@ -117,6 +119,7 @@ void frag_spans_remove(struct frag_spans *s, uint32_t span)
 {
 	uint32_t *at = &s->root;
 
+	FRAG_ASSERT(span < s->count);
 	while (*at != span)
 		at = s->spans[span].start < s->spans[*at].start ? &s->spans[*at].lower
 								 : &s->spans[*at].upper;

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/format.h"
 #include "base/grow.h"
+#include "base/path.h"
 #include "trace/rmm.h"
 
 #define DAY_US UINT64_C(86400000000)
@@ -35,8 +37,8 @@ static int csv_begin(struct frag_sink *s, const struct frag_trace_info *info, co
 {
 	if (info->device_count > 1)
 		return frag_fail(err, FRAG_EUSAGE, "%s: the form %s holds one device, and the trace"
-				 " has %u; fragsim slice --device takes one of them", info->path,
-				 s->ops->name, info->device_count);
+				 " has %u; fragsim slice --device takes one of them",
+				 frag_input_name(info->path), s->ops->name, info->device_count);
 	s->state = calloc(1, sizeof(struct csv));
 	if (!s->state)
 		return frag_fail_nomem(err);
@@ -74,6 +76,7 @@ static void lose(struct frag_sink *s, const struct frag_record *rec, bool stream
 /* The block of the event's slot, a new one for an alloc. NULL: memory is short. */
 static struct block *block_of(struct csv *c, const struct frag_event *ev)
 {
+	FRAG_ASSERT(ev->op == FRAG_OP_ALLOC || ev->slot < c->count);
 	if (ev->op != FRAG_OP_ALLOC)
 		return &c->blocks[ev->slot];
 	if (!frag_grow(&c->blocks, &c->capacity, (uint64_t)ev->slot + 1, sizeof(*c->blocks)))
@@ -127,6 +130,11 @@ static char *put_hex(char *p, uint64_t value)
 	return p;
 }
 
+/*
+ * RMM knows blocks by pointers: the number of the alloc in units of 256 bytes,
+ * RMM's own alignment, makes one that never comes twice. An event without a time
+ * has that of the one before.
+ */
 static int rmm_event(struct frag_sink *s, const struct frag_record *rec,
 		     const struct frag_event *ev, struct frag_error *err)
 {

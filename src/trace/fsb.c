@@ -6,6 +6,7 @@
  * made so that one runs past its end finds the slack behind them all, and is
  * refused when the block is used up.
  */
+#include "base/bug.h"
 #include "trace/fsb_stacks.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@
 #include "base/parse.h"
 #include "base/word.h"
 #include "trace/header.h"
-#include "trace/scan.h"
+#include "input/scan.h"
 
 #define TEXTS_MOST (8 * FRAG_FSB_EVENTS_MOST)
 #define PLAIN (FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_T \
@@ -161,6 +162,10 @@ static bool set_handle(const struct fsb *f, bool is_text, uint64_t value, struct
 	return value < FRAG_SIZE_LIMIT;
 }
 
+/*
+ * All fields are taken before any is judged: one that is cut off leaves the cursor
+ * behind its end. A shape that passes needs no checks when events use it.
+ */
 static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *shape)
 {
 	uint64_t op = frag_fsb_take(c), members = frag_fsb_take(c), time = frag_fsb_take(c), texts = frag_fsb_take(c);
@@ -204,6 +209,10 @@ static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_err
 	return 0;
 }
 
+/*
+ * The lengths of all columns add up to what is left of the payload, so they cannot
+ * overlap. That a column ends where its events do is seen in end_events().
+ */
 static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
 	uint64_t digits = frag_fsb_take(c), first = frag_fsb_take(c), lengths[FRAG_FSB_COLUMNS], sum = 0;
@@ -283,6 +292,10 @@ static int end_file(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error 
 	return frag_fsb_finish(&f->blocks, err);
 }
 
+/*
+ * The last block is checked to be used up before the next one replaces its
+ * payload, and stacks come in a block of their own in front of their events.
+ */
 static int fsb_refill(void *state, struct frag_error *err)
 {
 	struct fsb *f = state;
@@ -398,6 +411,7 @@ static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t mos
 	int64_t time = f->last_time;
 	uint32_t n;
 
+	FRAG_ASSERT(most <= f->left);
 	for (n = 0; n < most; n++) {
 		struct frag_record *rec = &recs[n];
 		uint64_t number = look(&shapes), id, size, tag;
@@ -457,6 +471,10 @@ static void put_stacks(struct fsb *f, struct frag_record *recs, uint32_t count)
 	}
 }
 
+/*
+ * Plain events in runs. What stops a run, a rare event or a bad one, goes through
+ * take_any(), which can tell the two apart.
+ */
 static int fsb_many(void *state, struct frag_record *recs, uint32_t most, uint32_t *count,
 		    const char **kind, struct frag_error *err)
 {
@@ -545,7 +563,7 @@ static void fsb_tell(void *state, enum frag_stacks stacks)
 {
 	struct fsb *f = state;
 
-	f->blocks.stacks = stacks == FRAG_STACKS_ALL;
+	f->stacks.wanted = stacks == FRAG_STACKS_ALL;
 }
 
 static void fsb_frame(void *state, uint64_t *at, struct frag_frame *frame)
@@ -580,6 +598,10 @@ static const struct frag_source_ops fsb_source = {
 	.close = fsb_close,
 };
 
+/*
+ * Everything that fails from here on is closed with the state, which has taken the
+ * input over.
+ */
 static int fsb_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
 		    struct frag_error *err)
 {

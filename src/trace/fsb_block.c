@@ -9,6 +9,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/bug.h"
+#include "base/print.h"
+
 const double frag_fsb_tens[FRAG_FSB_DIGITS_MOST + 1] = {
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 };
@@ -45,7 +48,7 @@ int frag_fsb_damaged(const struct frag_fsb_blocks *b, struct frag_error *err, co
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	frag_vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	return frag_fail(err, FRAG_ETRACE, "%s: block %u at byte %" PRIu64 ": %s", b->in.path,
 			 b->block, b->block_at, text);
@@ -100,9 +103,15 @@ static bool must_know(uint32_t kind)
 	return !(kind & FRAG_FSB_OPTIONAL);
 }
 
+/*
+ * Number and checksum come before the kind: only a block that is whole may be
+ * passed over because its kind is unknown. Each need() may move the window, so the
+ * head is looked up again.
+ */
 int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		  struct frag_error *err)
 {
+	FRAG_ASSERT(b->zstd && b->at <= b->in.end);
 	for (;;) {
 		const unsigned char *head;
 		uint32_t packed;
@@ -129,7 +138,7 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		if (load32(head + 16) != frag_fsb_checksum(head, head + FRAG_FSB_HEAD_LENGTH, packed))
 			return frag_fsb_damaged(b, err, "its checksum does not agree");
 		if (*kind != FRAG_FSB_HEADER && *kind != FRAG_FSB_EVENTS && *kind != FRAG_FSB_END
-		    && !(*kind == FRAG_FSB_STACKS && b->stacks)) {
+		    && *kind != FRAG_FSB_STACKS) {
 			if (must_know(*kind))
 				return frag_fsb_damaged(b, err, "of a kind, %#x, that this"
 							" version does not know", *kind);

@@ -15,7 +15,6 @@ struct frag_fsb_blocks {
 	uint64_t block_at;      /* byte of the block that is being read */
 	uint32_t block;         /* its number */
 	uint32_t count;         /* read so far */
-	bool stacks;            /* blocks of stacks are wanted, else passed over */
 	unsigned char *payload;
 	uint32_t payload_capacity;
 	struct ZSTD_DCtx_s *zstd;

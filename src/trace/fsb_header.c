@@ -8,7 +8,7 @@
 #include "base/grow.h"
 #include "base/parse.h"
 #include "trace/header.h"
-#include "trace/scan.h"
+#include "input/scan.h"
 
 #define META_SLACK 16
 
@@ -74,18 +74,17 @@ static bool take_device(struct frag_header *h, struct frag_fsb_cursor *c)
 }
 
 /* A JSON object; it is printed as it stands, so it has to be one. */
-static bool good_meta(const char *meta, uint64_t length, bool *nomem)
+static bool good_meta(const char *meta, uint64_t length)
 {
-	struct frag_scan scan = { .end = meta + length, .scratch = malloc((size_t)length + 1) };
-	char *scratch = scan.scratch;
-	bool good;
+	struct frag_scan scan = { .end = meta + length };
 
-	*nomem = !scratch;
-	good = scratch && *meta == '{' && frag_scan_skip(&scan, meta, 2) == scan.end;
-	free(scratch);
-	return good;
+	return *meta == '{' && frag_scan_skip(&scan, meta, 2) == scan.end;
 }
 
+/*
+ * Read to the end or to the first flaw, then judged once; what h has by then is
+ * freed by the caller in either case.
+ */
 int frag_fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h,
 			 struct frag_error *err)
 {
@@ -111,7 +110,7 @@ int frag_fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h,
 	for (uint64_t i = 0; i < devices && good; i++)
 		good = take_device(h, &c);
 	good = good && take_optional(&c, &h->meta, &length, &h->nomem)
-	       && (!h->meta || good_meta(h->meta, length, &h->nomem));
+	       && (!h->meta || good_meta(h->meta, length));
 	h->meta_length = (uint32_t)length;
 	if (h->nomem)
 		return frag_fail_nomem(err);

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
-#include "trace/scan.h"
+#include "input/scan.h"
 
 #define CELL 4                          /* bytes */
 #define NEW_MOST (UINT32_C(1) << 20)    /* texts, frames or stacks of one block */
@@ -23,7 +24,7 @@ void frag_fsb_stacks_fini(struct frag_fsb_stacks *s)
 		frag_stacks_fini(&s->table);
 	frag_map_fini(&s->known);
 	free(s->of);
-	*s = (struct frag_fsb_stacks){ .of = NULL };
+	*s = (struct frag_fsb_stacks){ .wanted = s->wanted };
 }
 
 static bool begin(struct frag_fsb_stacks *s)
@@ -65,6 +66,57 @@ static bool fits(const unsigned char *p, uint64_t left, const uint32_t n[COUNTS]
 	return left == 0;
 }
 
+static bool sound_texts(const unsigned char *lengths, const unsigned char *text, uint32_t n)
+{
+	for (; n; n--) {
+		const uint32_t length = take(&lengths);
+
+		if (!length || !frag_utf8_is(text, length))
+			return false;
+		text += length;
+	}
+	return true;
+}
+
+/* A column of numbers, each from `least` to `most`. */
+static bool within(const unsigned char *p, uint32_t n, uint32_t least, uint64_t most)
+{
+	for (; n; n--) {
+		const uint32_t number = take(&p);
+
+		if (number < least || number > most)
+			return false;
+	}
+	return true;
+}
+
+/* Each stands on one before it. */
+static bool sound_distances(const unsigned char *p, uint32_t n, uint64_t before)
+{
+	for (; n; n--)
+		if (take(&p) > before++)
+			return false;
+	return true;
+}
+
+/* Does each number name what there is? It is counted then. */
+static bool is_sound(struct frag_fsb_stacks *s, const unsigned char *const column[],
+		     const uint32_t n[COUNTS])
+{
+	const size_t frames = (size_t)n[FRAMES] * CELL, stacks = (size_t)n[STACKS] * CELL;
+	const uint64_t before = s->stacks_in;
+
+	s->texts_in += n[TEXTS];
+	s->frames_in += n[FRAMES];
+	s->stacks_in += n[STACKS];
+	return sound_texts(column[TEXTS], column[COUNTS], n[TEXTS])
+	       && within(column[FRAMES], n[FRAMES], 0, s->texts_in)
+	       && within(column[FRAMES] + 2 * frames, n[FRAMES], 0, s->texts_in)
+	       && within(column[STACKS], n[STACKS], 1, s->frames_in)
+	       && sound_distances(column[STACKS] + stacks, n[STACKS], before)
+	       && within(column[ALLOCS], n[ALLOCS], 0, s->stacks_in);
+}
+
 /* New ones only: what is in the table already has no second number. */
 static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
 		      const unsigned char *text, uint32_t n)
@@ -72,11 +124,8 @@ static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
 	for (; n; n--) {
 		const uint32_t length = take(&lengths), number = s->table.texts.count;
 		const struct frag_handle handle = { .text = (const char *)text, .number = length };
-		uint32_t got;
+		const uint32_t got = frag_handles_intern(&s->table.texts, &handle);
 
-		if (!length || !frag_utf8_is(text, length))
-			return -FRAG_ETRACE;
-		got = frag_handles_intern(&s->table.texts, &handle);
 		if (got != number)
 			return got == UINT32_MAX ? -FRAG_ENOMEM : -FRAG_ETRACE;
 		text += length;
@@ -84,15 +133,11 @@ static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
 	return 0;
 }
 
-static bool set_text(const struct frag_fsb_stacks *s, uint32_t number, struct frag_text *out)
+static struct frag_text text_at(const struct frag_fsb_stacks *s, uint32_t number)
 {
-	const struct frag_handle *texts = s->table.texts.handles;
+	const struct frag_handle *text = &s->table.texts.handles[number];
 
-	if (number >= s->table.texts.count)
-		return false;
-	*out = (struct frag_text){ .text = texts[number].text,
-				   .length = (uint32_t)texts[number].number };
-	return true;
+	return (struct frag_text){ .text = text->text, .length = (uint32_t)text->number };
 }
 
 /* Files, lines and names, a column each. */
@@ -101,14 +146,13 @@ static int read_frames(struct frag_fsb_stacks *s, const unsigned char *files, ui
 	const unsigned char *lines = files + (size_t)n * CELL, *names = lines + (size_t)n * CELL;
 
 	for (; n; n--) {
-		struct frag_frame frame = { .line = take(&lines) };
+		const struct frag_frame frame = {
+			.file = text_at(s, take(&files)), .line = take(&lines),
+			.name = text_at(s, take(&names)),
+		};
 		const uint32_t number = s->table.frame_count;
-		uint32_t got;
+		const uint32_t got = frag_stacks_frame(&s->table, &frame);
 
-		if (!set_text(s, take(&files), &frame.file)
-		    || !set_text(s, take(&names), &frame.name))
-			return -FRAG_ETRACE;
-		got = frag_stacks_frame(&s->table, &frame);
 		if (got != number)
 			return got ? -FRAG_ETRACE : -FRAG_ENOMEM;
 	}
@@ -123,11 +167,9 @@ static int read_stacks(struct frag_fsb_stacks *s, const unsigned char *frames, u
 	for (; n; n--) {
 		const uint32_t frame = take(&frames), distance = take(&distances);
 		const uint32_t number = s->table.count;
-		uint32_t got;
+		const uint32_t got = frag_stacks_push(&s->table, frame,
+						      distance ? number - distance : 0);
 
-		if (!frame || frame >= s->table.frame_count || distance >= number)
-			return -FRAG_ETRACE;
-		got = frag_stacks_push(&s->table, frame, distance ? number - distance : 0);
 		if (got != number)
 			return got ? -FRAG_ETRACE : -FRAG_ENOMEM;
 	}
@@ -140,22 +182,34 @@ static int read_allocs(struct frag_fsb_stacks *s, const unsigned char *p, uint32
 	if (!frag_grow(&s->of, &s->capacity, (uint64_t)n + 1, sizeof(*s->of)))
 		return -FRAG_ENOMEM;
 	for (; s->count < n; s->count++) {
-		s->of[s->count] = take(&p);
-		if (s->of[s->count] >= s->table.count)
-			return -FRAG_ETRACE;
+		const uint32_t stack = take(&p);
+
+		s->of[s->count] = s->wanted ? stack : 0;
 	}
 	return 0;
 }
 
+static int fill_table(struct frag_fsb_stacks *s, const unsigned char *const column[],
+		      const uint32_t n[COUNTS])
+{
+	int rc = begin(s) ? 0 : -FRAG_ENOMEM;
+
+	rc = rc ? rc : read_texts(s, column[TEXTS], column[COUNTS], n[TEXTS]);
+	rc = rc ? rc : read_frames(s, column[FRAMES], n[FRAMES]);
+	return rc ? rc : read_stacks(s, column[STACKS], n[STACKS]);
+}
+
+/*
+ * Lengths first, so that no cell has to be checked for being there. Then texts,
+ * frames, stacks, allocs: each refers only to what precedes it.
+ */
 int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks *b,
 			 const unsigned char *payload, uint32_t bytes, struct frag_error *err)
 {
 	const unsigned char *p = payload, *column[COUNTS + 1];
 	uint32_t n[COUNTS];
-	int rc = 0;
+	int rc;
 
-	if (!begin(s))
-		return frag_fail_nomem(err);
 	if (bytes < COUNTS * CELL)
 		return frag_fsb_damaged(b, err, "stacks that are not well-formed");
 	for (int i = 0; i < COUNTS; i++)
@@ -167,9 +221,9 @@ int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks
 	column[STACKS] = column[FRAMES] + (size_t)n[FRAMES] * 3 * CELL;
 	column[ALLOCS] = column[STACKS] + (size_t)n[STACKS] * 2 * CELL;
 	column[COUNTS] = column[ALLOCS] + (size_t)n[ALLOCS] * CELL;
-	rc = read_texts(s, column[TEXTS], column[COUNTS], n[TEXTS]);
-	rc = rc ? rc : read_frames(s, column[FRAMES], n[FRAMES]);
-	rc = rc ? rc : read_stacks(s, column[STACKS], n[STACKS]);
+	rc = is_sound(s, column, n) ? 0 : -FRAG_ETRACE;
+	if (!rc && s->wanted)
+		rc = fill_table(s, column, n);
 	rc = rc ? rc : read_allocs(s, column[ALLOCS], n[ALLOCS]);
 	if (rc == -FRAG_ENOMEM)
 		return frag_fail_nomem(err);
@@ -179,12 +233,13 @@ int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks
 /* Writing. */
 
 /* The source's stack in our table; from the outermost frame on, as it stands there. */
-static uint32_t copy_stack(struct frag_fsb_stacks *s, const struct frag_trace *trace, uint64_t at)
+static uint32_t copy_stack(struct frag_fsb_stacks *s, const struct frag_symbols *symbols,
+			   uint64_t at)
 {
 	uint32_t frames[FRAG_FRAMES_MOST], count = 0, stack = 0;
 	struct frag_frame frame;
 
-	while (count < FRAG_FRAMES_MOST && frag_trace_frame(trace, &at, &frame)) {
+	while (count < FRAG_FRAMES_MOST && frag_symbols_frame(symbols, &at, &frame)) {
 		/* no file has so many lines */
 		frame.line = frame.line > UINT32_MAX ? UINT32_MAX : frame.line;
 		frames[count] = frag_stacks_frame(&s->table, &frame);
@@ -211,7 +266,11 @@ static size_t bytes_from(const struct frag_stack_table *t, uint32_t text, uint32
 	return bytes;
 }
 
-bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_trace *trace,
+/*
+ * A stack is copied at its first alloc and known by its number from then on. What
+ * it will take in the file counts towards the size of the block.
+ */
+bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_symbols *symbols,
 			  uint32_t stack, uint64_t *bytes)
 {
 	uint32_t number = 0;
@@ -224,7 +283,7 @@ bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_trace *tr
 		const struct frag_stack_table *t = &s->table;
 		const uint32_t texts = t->texts.count, frames = t->frame_count, stacks = t->count;
 
-		number = copy_stack(s, trace, stack);
+		number = copy_stack(s, symbols, stack);
 		if (!number || !frag_map_add(&s->known, stack, number))
 			return false;
 		*bytes += bytes_from(t, texts, frames, stacks);
@@ -236,6 +295,7 @@ bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_trace *tr
 
 size_t frag_fsb_stacks_size(const struct frag_fsb_stacks *s)
 {
+	FRAG_ASSERT(s->begun);
 	return bytes_from(&s->table, s->texts_out, s->frames_out, s->stacks_out)
 	       + (COUNTS + (size_t)s->count) * CELL;
 }
@@ -247,11 +307,16 @@ static char *put(char *p, uint32_t value)
 	return p;
 }
 
+/*
+ * The columns in the order of frag_fsb_stacks_read(), each with what is new since
+ * the last block; allocs alone begin at 0 in every block.
+ */
 void frag_fsb_stacks_put(struct frag_fsb_stacks *s, char *p)
 {
 	const struct frag_stack_table *t = &s->table;
 	const uint32_t texts = t->texts.count;
 
+	FRAG_ASSERT(s->begun);
 	p = put(p, texts - s->texts_out);
 	p = put(p, t->frame_count - s->frames_out);
 	p = put(p, t->count - s->stacks_out);

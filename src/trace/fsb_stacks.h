@@ -6,8 +6,10 @@
 #include "trace/stacks.h"
 
 struct frag_fsb_stacks {
+	bool wanted;            /* read: the table is filled; else blocks are checked only */
 	struct frag_stack_table table;
 	bool begun;             /* the table is there */
+	uint64_t texts_in, frames_in, stacks_in;        /* read: those of the file so far */
 	uint32_t *of;           /* of each alloc of a block of events, in order; 0: none */
 	uint32_t count, capacity;
 	uint32_t at;            /* read: the next alloc */
@@ -18,7 +20,11 @@ struct frag_fsb_stacks {
 
 void frag_fsb_stacks_fini(struct frag_fsb_stacks *s);
 
-/* A payload of FRAG_FSB_STACKS. What the table has stays; `of` is new. -FRAG_ETRACE */
+/*
+ * A payload of FRAG_FSB_STACKS. What the table has stays; `of` is new: of zeros where
+ * stacks are not wanted. -FRAG_ETRACE; that something is there twice is seen only in
+ * the table.
+ */
 int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks *b,
 			 const unsigned char *payload, uint32_t bytes, struct frag_error *err);
 
@@ -26,7 +32,7 @@ int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks
  * Notes an alloc for the block to come; stack 0: it has none. *bytes grows by what
  * is new in the table. False: memory is short.
  */
-bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_trace *trace,
+bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_symbols *symbols,
 			  uint32_t stack, uint64_t *bytes);
 
 /* Writes the payload: how long it is; and where there is room for it, the bytes. */

@@ -166,6 +166,10 @@ static void fsb_fini(struct frag_sink *s)
 	free(f);
 }
 
+/*
+ * The table of texts begins with the null handle, which is no text: numbers in the
+ * file count from behind it.
+ */
 static int fsb_begin(struct frag_sink *s, const struct frag_trace_info *info,
 		     struct frag_error *err)
 {
@@ -330,6 +334,11 @@ static bool put_text(struct fsb *f, struct frag_text text)
 	return true;
 }
 
+/*
+ * Columns are filled in the order in which take_event() of the reader takes from
+ * them: of doubles the fraction, then the time; of texts the value, the time, then
+ * the tag.
+ */
 static bool put_event(struct fsb *f, const struct frag_record *rec)
 {
 	struct shape_key key;
@@ -446,6 +455,11 @@ static int put_stacks(struct fsb *f, struct frag_error *err)
 	return put_block(f, FRAG_FSB_STACKS, err);
 }
 
+/*
+ * Only a full block knows the unit of its times, the widths of its columns and
+ * what is new in it. The heads of all columns precede the first, so that a reader
+ * can set all cursors at once.
+ */
 static int put_events(struct fsb *f, struct frag_error *err)
 {
 	struct bytes *b = &f->payload;
@@ -482,9 +496,9 @@ static bool note_stack(struct fsb *f, const struct frag_record *rec)
 {
 	const uint32_t stack = rec->members & FRAG_HAS_STACK ? rec->stack : 0;
 
-	if (rec->op != FRAG_OP_ALLOC || !f->sink->trace)
+	if (rec->op != FRAG_OP_ALLOC || !f->sink->symbols)
 		return true;
-	return frag_fsb_stacks_note(&f->stacks, f->sink->trace, stack, &f->text_bytes);
+	return frag_fsb_stacks_note(&f->stacks, f->sink->symbols, stack, &f->text_bytes);
 }
 
 static int fsb_event(struct frag_sink *s, const struct frag_record *rec,

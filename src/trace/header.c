@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
-#include "trace/document.h"
+#include "input/document.h"
 #include "trace/record.h"
 
 void frag_header_fini(struct frag_header *h)
@@ -71,6 +72,10 @@ static const char *const figure_names[FIGURES] = {
 	"name", "total_bytes", "context_bytes", "other_bytes", "granularity_bytes",
 };
 
+/*
+ * The granularity has a default and divides sizes, so 0 can only come from the
+ * trace and is refused.
+ */
 static const char *scan_figure(struct frag_header *h, struct frag_scan *s, const char *p,
 			       uint32_t which, struct frag_device_figures *f)
 {
@@ -80,6 +85,7 @@ static const char *scan_figure(struct frag_header *h, struct frag_scan *s, const
 	struct frag_text name;
 	const char *q;
 
+	FRAG_ASSERT(which < FIGURES);
 	if (which == NAME) {
 		q = *p == '"' ? frag_scan_string(s, p + 1, &name) : NULL;
 		if (!q)
@@ -96,6 +102,10 @@ static const char *scan_figure(struct frag_header *h, struct frag_scan *s, const
 	return q;
 }
 
+/*
+ * Figures may come in any order, and members that nobody knows are passed over;
+ * but one figure twice is refused, as neither could be trusted.
+ */
 static const char *scan_device(struct frag_header *h, struct frag_scan *s, const char *p,
 			       uint32_t depth)
 {
@@ -182,6 +192,10 @@ static const char *scan_meta(struct frag_header *h, struct frag_scan *s, const c
 	return h->nomem ? NULL : p;
 }
 
+/*
+ * Of `events` only the bracket is taken: what it holds is the source's to read,
+ * window by window.
+ */
 static const char *scan_member(struct frag_header *h, struct frag_scan *s, const char *p,
 			       uint32_t member)
 {
@@ -215,6 +229,11 @@ static uint32_t member_of(struct frag_text name)
 	return 0;
 }
 
+/*
+ * This changes no header, so it may be asked again when more of the object is in
+ * the window: a source learns whether the object is a header or an event before it
+ * keeps anything.
+ */
 const char *frag_header_look(struct frag_scan *s, const char *p, uint32_t *members)
 {
 	bool end = false;
@@ -237,6 +256,10 @@ const char *frag_header_look(struct frag_scan *s, const char *p, uint32_t *membe
 	return p;
 }
 
+/*
+ * Scans up to the events, or to the end of the object. A member of the trace
+ * counts once; `op` is none of them, as unknown members are allowed.
+ */
 const char *frag_header_scan(struct frag_header *h, struct frag_scan *s, const char *p)
 {
 	bool end = false;

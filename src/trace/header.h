@@ -3,7 +3,7 @@
 #define TRACE_HEADER_H
 
 #include "fragsim/trace.h"
-#include "trace/scan.h"
+#include "input/scan.h"
 
 #define FRAG_DEVICES_MOST 1024
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 
 #define DEFAULT_GRANULARITY (UINT64_C(2) << 20)
@@ -49,9 +50,16 @@ struct frag_row *frag_held_add(struct frag_held *h)
 uint32_t frag_held_text(struct frag_held *h, struct frag_text text)
 {
 	const struct frag_handle handle = { .text = text.text, .number = text.length };
-	uint32_t i = frag_handles_intern(&h->texts, &handle);
+	uint32_t before = h->texts.count, i = frag_handles_intern(&h->texts, &handle);
 
+	h->text_bytes += h->texts.count > before ? text.length : 0;
 	return i == UINT32_MAX ? 0 : i;
+}
+
+int frag_held_afford(const struct frag_held *h, const struct frag_input *in, uint64_t more,
+		     struct frag_error *err)
+{
+	return frag_input_afford(in, h->count * sizeof(*h->rows) + h->text_bytes + more, err);
 }
 
 bool frag_held_before(struct frag_held *h, uint32_t more)
@@ -77,6 +85,10 @@ static int held_refill(void *state, struct frag_error *err)
 	return first;
 }
 
+/*
+ * A row is kept small: that an alloc has an id and a size follows from its
+ * operation, and one text serves as tag or as name.
+ */
 static int held_next(void *state, struct frag_record *rec, const char **kind,
 		     struct frag_error *err)
 {
@@ -84,6 +96,7 @@ static int held_next(void *state, struct frag_record *rec, const char **kind,
 	const struct frag_row *row = &h->rows[h->at];
 	struct frag_text text = { .text = NULL };
 
+	FRAG_ASSERT(h->at <= h->count);
 	(void)kind;
 	(void)err;
 	if (h->at == h->count)
@@ -159,11 +172,13 @@ static const struct frag_source_ops held_source = {
 	.close = held_close,
 };
 
+/* The forms that are held say nothing about devices, so each gets the defaults. */
 int frag_held_open(struct frag_reading *out, struct frag_held *h, uint32_t device_count,
 		   const struct frag_input *in, struct frag_error *err)
 {
 	uint64_t total;
 
+	FRAG_ASSERT(device_count > 0);
 	frag_input_amount(in, &h->bytes, &total);
 	h->devices = calloc(device_count, sizeof(*h->devices));
 	if (!h->devices) {

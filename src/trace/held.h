@@ -36,6 +36,7 @@ struct frag_held {
 	uint32_t at;            /* the next row to give */
 	bool asked;
 	struct frag_handles texts;      /* index 0: none */
+	uint64_t text_bytes;            /* of these */
 	struct frag_device_figures *devices;
 	uint32_t device_count;
 	uint64_t bytes;         /* of the file */
@@ -50,6 +51,10 @@ struct frag_row *frag_held_add(struct frag_held *h);
 
 /* The same text has the same number. 0 where memory is short. */
 uint32_t frag_held_text(struct frag_held *h, struct frag_text text);
+
+/* 0 where the rows, the texts and `more` bytes may be kept of the input. -FRAG_ETRACE */
+int frag_held_afford(const struct frag_held *h, const struct frag_input *in, uint64_t more,
+		     struct frag_error *err);
 
 /* Makes room for `more` rows before the first; they are zeroed. False: memory is short. */
 bool frag_held_before(struct frag_held *h, uint32_t more);

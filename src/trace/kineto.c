@@ -138,6 +138,19 @@ static bool keep_op(struct kineto *k, uint32_t text)
 	return true;
 }
 
+/* The moments become rows. */
+static int afford(const struct kineto *k, struct frag_error *err)
+{
+	const uint64_t a_moment = sizeof(*k->moments) + sizeof(struct frag_row);
+
+	return frag_held_afford(k->held, &k->doc.in, k->moment_count * a_moment
+				+ k->op_count * sizeof(*k->ops), err);
+}
+
+/*
+ * The name is borrowed from the window, so it is interned at once; operators
+ * repeat theirs many times.
+ */
 static bool keep(struct kineto *k)
 {
 	const struct frag_kineto_event *ev = &k->event;
@@ -172,6 +185,7 @@ static int read_document(struct kineto *k, struct frag_error *err)
 		rc = frag_document_part(&k->doc, k->in_events ? scan_element : scan_member, k, err);
 		if (!rc && k->has_event && k->event.kind != FRAG_KINETO_OTHER && !keep(k))
 			rc = frag_fail_nomem(err);
+		rc = rc ? rc : afford(k, err);
 		k->has_event = false;
 	}
 	rc = rc ? rc : frag_document_end(&k->doc, err);
@@ -254,6 +268,10 @@ struct devices {
 	uint32_t count;
 };
 
+/*
+ * A trace has one kind of device: the type other than the CPU that has the most
+ * events, and the CPU only where there is no other.
+ */
 static struct devices find_devices(const struct kineto *k)
 {
 	struct devices d = { .cpu_only = true, .count = 1 };
@@ -276,6 +294,10 @@ static struct devices find_devices(const struct kineto *k)
 	return d;
 }
 
+/*
+ * The text is interned before the row is added, so that a lack of memory leaves no
+ * empty row behind.
+ */
 static bool add_mark(struct kineto *k, const struct moment *m, struct frag_row row)
 {
 	struct frag_row *new;
@@ -369,6 +391,10 @@ static void note_devices(const struct kineto *k, const struct devices *d,
 			  k->held->path, d->other_events);
 }
 
+/*
+ * Naming sorts by thread, the ledger needs the order of time, and what is left
+ * from before the profile is known only when all early frees are.
+ */
 static bool make_rows(struct kineto *k, uint32_t *device_count, const struct frag_log *log)
 {
 	struct devices d = find_devices(k);
@@ -398,6 +424,10 @@ static void kineto_fini(struct kineto *k)
 	free(k->ops);
 }
 
+/*
+ * What is held becomes the source's when it is opened; whatever is still in k by
+ * then is freed here.
+ */
 static int kineto_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
 		       struct frag_error *err)
 {

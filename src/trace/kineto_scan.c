@@ -96,6 +96,7 @@ static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const 
 	return q;
 }
 
+/* The first four of the table are required, but a failed request has no address. */
 static const char *scan_args(struct frag_document *d, struct frag_scan *s, const char *begin,
 			     uint32_t depth, struct frag_kineto_event *ev)
 {
@@ -165,6 +166,10 @@ static const char *scan_double(struct frag_scan *s, const char *p, double *out)
 	return p && *out - *out == 0 ? p : NULL;
 }
 
+/*
+ * args are passed over and their place kept: whether they matter is said by name
+ * and phase, which may come later.
+ */
 static const char *scan_member(struct frag_document *d, struct frag_scan *s, const char *p,
 			       struct frag_text name, uint32_t depth, struct outside *o,
 			       struct frag_kineto_event *ev)
@@ -200,6 +205,10 @@ static enum frag_kineto_kind kind_of(const struct outside *o)
 	     : is(o->category, "user_annotation") ? FRAG_KINETO_ANNOTATION : FRAG_KINETO_OTHER;
 }
 
+/*
+ * The kind is known when all members are. Then the args of a memory event are
+ * scanned, the only ones that matter.
+ */
 const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s, const char *begin,
 			     uint32_t depth, struct frag_kineto_event *ev)
 {

@@ -2,7 +2,7 @@
 #ifndef TRACE_KINETO_SCAN_H
 #define TRACE_KINETO_SCAN_H
 
-#include "trace/document.h"
+#include "input/document.h"
 
 enum frag_kineto_kind {
 	FRAG_KINETO_OTHER,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 
 #define NONE UINT32_MAX
@@ -72,11 +73,16 @@ static bool add_row(struct frag_ledger *l, const struct frag_row *like, enum fra
 
 static void drop(struct frag_ledger *l, uint32_t i)
 {
+	FRAG_ASSERT(i < l->count);
 	frag_map_remove(&l->live, l->entries[i].address, i);
 	l->entries[i].next = l->unused;
 	l->unused = i;
 }
 
+/*
+ * An address that is given out again must have been freed: a free that is missing
+ * is made up right before. Ids count the allocs, as addresses return.
+ */
 bool frag_ledger_alloc(struct frag_ledger *l, uint64_t address, const struct frag_row *row)
 {
 	uint32_t i = address ? find(l, address, row->device) : NONE;
@@ -111,6 +117,12 @@ bool frag_ledger_before(struct frag_ledger *l, uint32_t device, uint64_t bytes)
 	return true;
 }
 
+/*
+ * A free without an alloc is of a block from before the log, which
+ * frag_ledger_end() allocates at the beginning: frag_ledger_before() gives it the
+ * id that the row has just used. Null addresses are not told apart, so the latest
+ * one goes.
+ */
 bool frag_ledger_free(struct frag_ledger *l, uint64_t address, const struct frag_row *row)
 {
 	uint32_t i = address ? find(l, address, row->device) : NONE;
@@ -145,6 +157,10 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+/*
+ * What was allocated before the log is known only now; its rows go in front all at
+ * once, with the time and place of the first.
+ */
 bool frag_ledger_end(struct frag_ledger *l, uint8_t members, const struct frag_log *log)
 {
 	struct frag_held *h = l->held;

@@ -14,7 +14,7 @@
 #include "base/grow.h"
 #include "base/parse.h"
 #include "trace/held.h"
-#include "trace/rowfile.h"
+#include "input/rowfile.h"
 
 enum { ID, LOWER, UPPER, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COLUMNS };
 #define REQUIRED 4
@@ -62,6 +62,7 @@ static uint32_t name_of(struct frag_text field)
 	return NAMES;
 }
 
+/* Columns go by name, in any order, with the aliases that the solver itself accepts. */
 static int read_header(struct minimalloc *m, struct frag_error *err)
 {
 	static const char *const required[REQUIRED] = { "id", "lower", "upper", "size" };
@@ -120,12 +121,18 @@ static bool read_id(struct minimalloc *m, struct frag_text field, struct moment 
 	return out->id != 0;
 }
 
+/*
+ * Lifetimes are half open; `end` names the last moment instead, which is one
+ * earlier. An empty lifetime is freed after its alloc, though frees come first
+ * otherwise.
+ */
 static int read_row(struct minimalloc *m, struct frag_text line, struct frag_error *err)
 {
 	struct frag_text f[COLUMNS], by[COLUMNS] = { { .text = NULL } };
 	uint32_t count = frag_rowfile_split(line, f, COLUMNS);
 	struct moment like = { .line = m->file.line };
 	int64_t lower = 0, upper = 0, alignment = 1;
+	int rc;
 	char shown[48];
 
 	if (count != m->fields)
@@ -155,6 +162,10 @@ static int read_row(struct minimalloc *m, struct frag_text line, struct frag_err
 		return frag_rowfile_bad(&m->file, by[ALIGNMENT].text, err,
 					"an alignment is wanted, not \"%s\"",
 					frag_rowfile_show(by[ALIGNMENT], shown));
+	rc = frag_held_afford(m->held, &m->file.in, m->count * sizeof(*m->moments)
+						    + m->count * sizeof(struct frag_row), err);
+	if (rc)
+		return rc;
 	m->aligned += alignment != 1;
 	m->gapped += by[GAPS].length != 0;
 	if (!read_id(m, by[ID], &like) || !add(m, lower, TURN_ALLOC, &like)
@@ -174,6 +185,10 @@ static int in_order(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
+/*
+ * In the order of time, with frees before allocs, so that buffers which only touch
+ * in time can share memory.
+ */
 static int make_rows(struct minimalloc *m, const struct frag_log *log, struct frag_error *err)
 {
 	if (m->count == 0)

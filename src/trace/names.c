@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 
 bool frag_handles_init(struct frag_handles *h, uint64_t seed)
@@ -49,6 +50,10 @@ uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handl
 	return find(h, handle, key_of(h, handle));
 }
 
+/*
+ * Numbers and texts have a map each, as a text's hash may equal a number. The last
+ * number is remembered: most events use the same stream.
+ */
 uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *handle)
 {
 	uint64_t key = key_of(h, handle);
@@ -92,6 +97,7 @@ void frag_tags_fini(struct frag_tags *t)
 	frag_map_fini(&t->map);
 }
 
+/* Numbers that nobody uses any more come first; they are chained through their users. */
 static uint32_t add_tag(struct frag_tags *t, struct frag_text text, uint64_t hash)
 {
 	char *copy = malloc((size_t)text.length + 1);
@@ -119,6 +125,7 @@ uint32_t frag_tags_use(struct frag_tags *t, struct frag_text text)
 	uint64_t hash = frag_hash_text(text.text, text.length, t->seed);
 	uint32_t at = frag_map_home(&t->map, hash), i;
 
+	FRAG_ASSERT(text.text);
 	while ((i = frag_map_next(&t->map, hash, &at)) != FRAG_MAP_NONE) {
 		struct frag_tag *tag = &t->tags[i];
 
@@ -133,6 +140,7 @@ uint32_t frag_tags_use(struct frag_tags *t, struct frag_text text)
 
 void frag_tags_leave(struct frag_tags *t, uint32_t tag)
 {
+	FRAG_ASSERT(!tag || (tag < t->count && t->tags[tag].users));
 	if (tag && --t->tags[tag].users == 0)
 		t->idle++;
 }

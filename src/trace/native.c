@@ -148,10 +148,12 @@ static int scan_header(struct native *n, size_t *end, struct frag_error *err)
 		frag_header_fini(&n->header);
 		aim(n, false);
 		p = frag_header_look(&n->scan, here(n) + 1, &members);
-		if (p && members & FRAG_HEADER_OP && !(members & FRAG_HEADER_FORMAT))
+		if (p && members & FRAG_HEADER_OP && !(members & FRAG_HEADER_FORMAT)) {
 			n->header.members = FRAG_HEADER_OP;
-		else if (p)
+		} else if (p) {
+			aim(n, false);          /* its names come a second time */
 			p = frag_header_scan(&n->header, &n->scan, here(n) + 1);
+		}
 		if (p) {
 			*end = (size_t)(p - n->in.buf);
 			return 0;
@@ -309,6 +311,11 @@ static int end_header(struct native *n, struct frag_error *err)
 	}
 }
 
+/*
+ * The first object decides: with `events` it is the whole trace, else a header on
+ * a line of its own. Where it is an event itself there is no header, and n->at
+ * stays in front of it.
+ */
 static int begin(struct native *n, struct frag_error *err)
 {
 	size_t end;
@@ -378,6 +385,10 @@ static int finish_object(struct native *n, struct frag_error *err)
 	return rc;
 }
 
+/*
+ * A new window may only be read when the records of the last one are used up, as
+ * they borrow from it.
+ */
 static int native_refill(void *state, struct frag_error *err)
 {
 	struct native *n = state;
@@ -458,6 +469,10 @@ static inline const char *end_line(struct native *n, const char *p)
 	return frag_scan_bad(&n->scan, p, "bytes after the event on its line");
 }
 
+/*
+ * A scan that the window cut is no error: the event is left where it begins, and
+ * the next window starts with it.
+ */
 static int native_next(void *state, struct frag_record *rec, const char **kind,
 		       struct frag_error *err)
 {

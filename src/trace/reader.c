@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/print.h"
+
 void frag_note(const struct frag_log *log, const char *format, ...)
 {
 	char message[640];
@@ -13,7 +15,7 @@ void frag_note(const struct frag_log *log, const char *format, ...)
 	if (!log->warn)
 		return;
 	va_start(args, format);
-	vsnprintf(message, sizeof(message), format, args);
+	frag_vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	log->warn(log->ctx, message);
 }

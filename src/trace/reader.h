@@ -9,7 +9,7 @@
 #define TRACE_READER_H
 
 #include "fragsim/trace.h"
-#include "trace/input.h"
+#include "input/input.h"
 
 /* Sniffs see no more bytes than this, and then have to decide. */
 #define FRAG_SNIFF_MOST ((size_t)64 << 10)
@@ -29,6 +29,8 @@ struct frag_reading {
 	uint32_t device_count;  /* at least 1 */
 	struct frag_text meta;  /* a JSON object, borrowed likewise; NULL: none */
 	bool any_meta;          /* before it is opened: meta is wanted from wherever it stands */
+	bool with_host;         /* likewise: pinned host memory is to be a device */
+	struct frag_host_memory host;   /* what there is of it */
 };
 
 struct frag_reader {

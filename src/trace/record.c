@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/parse.h"
 
 #define MEMBERS 11
@@ -56,6 +57,7 @@ static const char *const op_names[FRAG_OPS] = {
 
 const char *frag_op_name(enum frag_op op)
 {
+	FRAG_ASSERT((unsigned)op < FRAG_OPS);
 	return op_names[op];
 }
 
@@ -184,6 +186,10 @@ static const char *scan_value(struct frag_scan *s, const char *p, struct frag_re
 	return scan_text(s, p, &rec->text);
 }
 
+/*
+ * Inlined with a constant member for the usual ones, so that the switch costs
+ * nothing there.
+ */
 ALWAYS static inline const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
 			       struct frag_record *rec, struct flaws *flaws)
 {
@@ -242,6 +248,10 @@ static uint32_t bit_index(uint32_t bit)
 	return (uint32_t)__builtin_ctz(bit);
 }
 
+/*
+ * One flaw is reported. A repeated member comes first, as it is open which of the
+ * two counts; then the op, as it says which members matter at all.
+ */
 static void describe_flaw(const struct frag_scan *s, const struct frag_record *rec,
 			  const struct flaws *flaws, const char *begin, struct frag_flaw *flaw)
 {
@@ -377,6 +387,10 @@ static inline const char *scan_pair(struct frag_scan *s, const char *p, uint32_t
 	return scan_other(s, p, depth, rec, flaws);
 }
 
+/*
+ * What is noted on the way is judged at the end, when the op is known; an object
+ * with nothing noted, as nearly all are, is not judged at all.
+ */
 const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 			     struct frag_record *rec, struct frag_flaw *flaw)
 {

@@ -3,7 +3,7 @@
 #define TRACE_RECORD_H
 
 #include "fragsim/trace.h"
-#include "trace/scan.h"
+#include "input/scan.h"
 
 /* What makes an event bad in itself, though it is good JSON. */
 struct frag_flaw {

@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "base/parse.h"
 #include "trace/ledger.h"
-#include "trace/rowfile.h"
+#include "input/rowfile.h"
 
 #define DAY_US INT64_C(86400000000)
 
@@ -119,6 +119,10 @@ static int bad(struct rmm *r, struct frag_text field, const char *wanted, struct
 				frag_rowfile_show(field, shown));
 }
 
+/*
+ * Fields are checked in the order of the line, so that the message is about the
+ * first that is wrong.
+ */
 static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err)
 {
 	struct frag_text f[FIELDS];
@@ -127,6 +131,7 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 	uint64_t thread, pointer;
 	int64_t micros;
 	bool good;
+	int rc;
 
 	if (count != FIELDS)
 		return frag_rowfile_bad(&r->file, line.text, err, "%u fields where 6 are wanted ("
@@ -143,6 +148,10 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 		return bad(r, f[STREAM], "a stream in hexadecimal digits, below 2^53", err);
 	if (row.stream == 1)    /* cudaStreamLegacy is the null stream's other name */
 		row.stream = 0;
+	rc = frag_held_afford(r->held, &r->file.in, r->ledger.count * sizeof(*r->ledger.entries),
+			      err);
+	if (rc)
+		return rc;
 	row.t = time_of(r, micros);
 	if (is(f[ACTION], "allocate"))
 		good = frag_ledger_alloc(&r->ledger, pointer, &row);
@@ -155,6 +164,10 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 	return good ? 0 : frag_fail_nomem(err);
 }
 
+/*
+ * The ledger ends behind the last row: only then is it known what was allocated
+ * before the log.
+ */
 static int read_rows(struct rmm *r, const struct frag_log *log, struct frag_error *err)
 {
 	struct frag_text line;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "trace/csv_sinks.h"
 #include "trace/fsb.h"
 #include "trace/writer.h"
@@ -111,6 +112,10 @@ const struct frag_sink_ops *frag_sink_ending(const char *path, size_t length)
 	return NULL;
 }
 
+/*
+ * snprintf() returns what it would have written, so `used` may pass the buffer's
+ * size: then the text is cut and the loop ends.
+ */
 void frag_sink_losses(const struct frag_sink *s, char *buf, size_t size)
 {
 	static const char *const words[FRAG_LOSS_COUNT][2] = {
@@ -120,6 +125,7 @@ void frag_sink_losses(const struct frag_sink *s, char *buf, size_t size)
 	};
 	size_t used = 0;
 
+	FRAG_ASSERT(size > 0);
 	*buf = '\0';
 	for (uint32_t i = 0; i < FRAG_LOSS_COUNT && used < size; i++) {
 		if (!s->lost[i])

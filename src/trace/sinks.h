@@ -35,7 +35,7 @@ enum frag_loss {
 struct frag_sink {
 	const struct frag_sink_ops *ops;
 	struct frag_outfile *out;       /* borrowed */
-	const struct frag_trace *trace; /* whose stacks the records name; NULL: they name none */
+	const struct frag_symbols *symbols;     /* for stacks of records; NULL: they name none */
 	void *state;
 	uint64_t lost[FRAG_LOSS_COUNT];
 };

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 
 bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed)
@@ -31,13 +32,15 @@ static uint32_t text_number(struct frag_stack_table *s, struct frag_text text)
 	return text.text && text.length ? frag_handles_intern(&s->texts, &handle) : 0;
 }
 
+/* Texts become numbers first, so two frames are equal where three integers are. */
 uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame)
 {
 	const struct frag_stack_frame f = {
 		.file = text_number(s, frame->file), .name = text_number(s, frame->name),
 		.line = frame->line,
 	};
-	const uint64_t key = frag_hash_mix((uint64_t)f.file << 32 | f.name) + f.line;
+	const uint64_t key = frag_hash_key((uint64_t)f.file << 32 | f.name, s->frame_map.seed)
+			     + f.line;
 	uint32_t at = frag_map_home(&s->frame_map, key), i;
 
 	if (f.file == UINT32_MAX || f.name == UINT32_MAX)
@@ -59,6 +62,7 @@ uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t b
 	const uint64_t key = (uint64_t)frame << 32 | below;
 	uint32_t i = frag_map_get(&s->map, key);
 
+	FRAG_ASSERT(frame && frame < s->frame_count && below < s->count);
 	if (i != FRAG_MAP_NONE)
 		return i;
 	if (!frag_grow(&s->stacks, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->stacks))
@@ -80,6 +84,7 @@ void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_
 	const struct frag_stack *stack = &s->stacks[*at];
 	const struct frag_stack_frame *f = &s->frames[stack->frame];
 
+	FRAG_ASSERT(*at && *at < s->count);
 	*frame = (struct frag_frame){
 		.file = text_of(s, f->file), .name = text_of(s, f->name), .line = f->line,
 	};

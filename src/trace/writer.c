@@ -79,6 +79,10 @@ static bool all_defaults(const struct frag_device_figures *d)
 	return !d->name && !d->total && !d->context && !d->other && d->granularity == GRANULARITY;
 }
 
+/*
+ * Figures that are the defaults are not written, so that a trace without a device
+ * does not gain one.
+ */
 void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool object,
 		       const struct frag_device_figures *devices, uint32_t device_count,
 		       struct frag_text meta, const char *source)
@@ -99,7 +103,8 @@ void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool obj
 			frag_outfile_used(out, frag_put_json(p, source, strlen(source)));
 		put(w, "}");
 	}
-	put(w, object ? ",\"events\":[" : "}\n");
+	if (object)
+		put(w, ",\"events\":[");
 }
 
 static size_t room_of(const struct frag_record *rec)
@@ -140,6 +145,10 @@ static char *put_numbers(char *p, const struct frag_record *rec)
 	return p;
 }
 
+/*
+ * A time that came as text is written as it was, so that reading and writing
+ * changes no digit.
+ */
 static char *put_words(char *p, const struct frag_record *rec)
 {
 	uint32_t has = rec->members;
@@ -169,6 +178,8 @@ void frag_writer_event(struct frag_writer *w, const struct frag_record *rec)
 		return;
 	if (w->object)
 		p = put_word(p, w->events ? ",\n" : "\n");
+	else if (!w->events)
+		p = put_word(p, "}\n");        /* the header */
 	p = put_word(put_word(put_word(p, "{\"op\":\""), frag_op_name(rec->op)), "\"");
 	p = put_words(put_numbers(p, rec), rec);
 	p = put_word(p, w->object ? "}" : "}\n");
@@ -176,8 +187,11 @@ void frag_writer_event(struct frag_writer *w, const struct frag_record *rec)
 	w->events++;
 }
 
+/* A header and nothing else would be no trace; an object without events is one. */
 void frag_writer_end(struct frag_writer *w)
 {
 	if (w->object)
 		put(w, "\n]}\n");
+	else if (!w->events)
+		put(w, ",\"events\":[]}\n");
 }

@@ -28,6 +28,7 @@ void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool obj
 /* One event. A t without its text is written with all its digits. */
 void frag_writer_event(struct frag_writer *w, const struct frag_record *rec);
 
+/* Without an event the lines form ends as an object, which alone can have none. */
 void frag_writer_end(struct frag_writer *w);
 
 #endif

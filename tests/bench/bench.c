@@ -8,6 +8,7 @@
  */
 #include "bench/bench.h"
 
+#include <glob.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 #define LONG (READING | BIT(BENCH_LINES))
 #define ONLY_POLICIES (BIT(BENCH_BOUND) | BIT(BENCH_FEED) | BIT(BENCH_LINES))
 #define NEED_LINES (READING | BIT(BENCH_LINES) | BIT(BENCH_THREADS))
-#define NEED_TAPE (BIT(BENCH_FEED) | BIT(BENCH_ROWS))
+#define NEED_TAPE (BIT(BENCH_FEED) | BIT(BENCH_ROWS) | BIT(BENCH_LEVELS))
 
 struct bench {
 	struct bench_report report;
@@ -54,20 +55,23 @@ static const struct bench_plan quick[] = {
 };
 
 static const struct bench_measure before[] = {
-	{ BENCH_BOUND, "bound: find line ends", { NULL }, 0, bench_bound },
-	{ BENCH_READ, "just read the bytes", { NULL }, 0, bench_read },
-	{ BENCH_DECODE, "decode", { NULL }, 0, bench_decode },
-	{ BENCH_BINARY, "decode the binary form", { NULL }, 0, bench_binary },
-	{ BENCH_IDS, "decode, ids", { NULL }, 0, bench_ids },
+	{ BENCH_BOUND, "bound: find line ends", { NULL }, 0, 0, bench_bound },
+	{ BENCH_READ, "just read the bytes", { NULL }, 0, 0, bench_read },
+	{ BENCH_DECODE, "decode", { NULL }, 0, 0, bench_decode },
+	{ BENCH_BINARY, "decode the binary form", { NULL }, 0, 0, bench_binary },
+	{ BENCH_IDS, "decode, ids", { NULL }, 0, 0, bench_ids },
 };
 
 static const struct bench_measure after[] = {
-	{ BENCH_ROWS, "bestfit, --steps CSV", { "bestfit" }, 0, bench_feed_rows },
-	{ BENCH_LINES, "end to end, lines", { "bestfit" }, 1, bench_whole_lines },
-	{ BENCH_OBJECT, "end to end, object", { "bestfit" }, 1, bench_whole_object },
-	{ BENCH_THREADS, "two policies, 1 thread", { "bestfit", "firstfit" }, 1,
+	{ BENCH_LEVELS, "bestfit, peaks", { "bestfit" }, 0, FRAG_LEVEL_PEAKS, bench_feed },
+	{ BENCH_LEVELS, "bestfit, survive", { "bestfit" }, 0, FRAG_LEVEL_SURVIVE, bench_feed },
+	{ BENCH_LEVELS, "pytorch, survive", { "pytorch" }, 0, FRAG_LEVEL_SURVIVE, bench_feed },
+	{ BENCH_ROWS, "bestfit, --steps CSV", { "bestfit" }, 0, 0, bench_feed_rows },
+	{ BENCH_LINES, "end to end, lines", { "bestfit" }, 1, 0, bench_whole_lines },
+	{ BENCH_OBJECT, "end to end, object", { "bestfit" }, 1, 0, bench_whole_object },
+	{ BENCH_THREADS, "two policies, 1 thread", { "bestfit", "firstfit" }, 1, 0,
 	  bench_whole_lines },
-	{ BENCH_THREADS, "two policies, 2 threads", { "bestfit", "firstfit" }, 2,
+	{ BENCH_THREADS, "two policies, 2 threads", { "bestfit", "firstfit" }, 2, 0,
 	  bench_whole_lines },
 };
 
@@ -104,7 +108,7 @@ static void list_measures(struct bench *b)
 	for (const struct frag_policy_ops *const *p = frag_policies(); *p; p++)
 		if (n + LENGTH(after) + 1 < BENCH_MEASURES_MOST)
 			b->measures[n++] = (struct bench_measure){
-				BENCH_FEED, (*p)->name, { (*p)->name }, 0, bench_feed,
+				BENCH_FEED, (*p)->name, { (*p)->name }, 0, 0, bench_feed,
 			};
 	memcpy(b->measures + n, after, sizeof(after));
 	b->report.measures = b->measures;
@@ -226,6 +230,24 @@ static int load_snapshots(struct bench *b, struct frag_error *err)
 	return rc;
 }
 
+static int run_recorded(struct bench *b, struct frag_error *err)
+{
+	const char *folder = getenv("TRACES");
+	char pattern[1024];
+	glob_t found;
+	int rc = 0;
+
+	snprintf(pattern, sizeof(pattern), "%s/*.gz", folder && *folder ? folder : "traces");
+	if (glob(pattern, 0, NULL, &found))
+		return frag_fail(err, FRAG_ECHECK, "no traces like %s", pattern);
+	fprintf(stderr, "recorded traces\n");
+	for (size_t i = 0; i < found.gl_pathc && i < BENCH_RECORDED_MOST && !rc; i++)
+		rc = bench_recorded(&b->report.recorded[b->report.recorded_count++],
+				    found.gl_pathv[i], b->quick, err);
+	globfree(&found);
+	return rc;
+}
+
 static int run_all(struct bench *b, struct frag_error *err)
 {
 	uint32_t count = b->quick ? LENGTH(quick) : LENGTH(full);
@@ -242,6 +264,7 @@ static int run_all(struct bench *b, struct frag_error *err)
 		rc = run_case(b, &cases[i], err);
 	}
 	rc = rc ? rc : load_snapshots(b, err);
+	rc = rc ? rc : run_recorded(b, err);
 	b->report.cases = cases;
 	b->report.case_count = count;
 	if (!rc) {
@@ -261,6 +284,8 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && strcmp(argv[1], "--child") == 0)
 		return bench_whole_child(argc - 2, argv + 2);
+	if (argc == 4 && strcmp(argv[1], "--rerun") == 0)
+		return bench_rerun((uint32_t)strtoul(argv[2], NULL, 10), argv[3]);
 	if (!parse(&b, argc, argv)) {
 		fprintf(stderr, "usage: bench [--quick] [--json FILE] [--snapshot FILE]\n");
 		return frag_error_status(-FRAG_EUSAGE);

@@ -37,7 +37,7 @@ struct bench_sample {
 
 enum bench_kind {
 	BENCH_BOUND, BENCH_READ, BENCH_DECODE, BENCH_BINARY, BENCH_IDS, BENCH_FEED, BENCH_ROWS,
-	BENCH_LINES, BENCH_OBJECT, BENCH_THREADS,
+	BENCH_LINES, BENCH_OBJECT, BENCH_THREADS, BENCH_LEVELS,
 	BENCH_KINDS
 };
 
@@ -46,6 +46,7 @@ struct bench_measure {
 	const char *name;       /* in the table and the JSON */
 	const char *policies[2];
 	uint32_t threads;
+	enum frag_level level;
 	int (*take)(const struct bench_measure *m, struct bench_subject *s,
 		    struct bench_sample *out, struct frag_error *err);
 };
@@ -78,6 +79,19 @@ struct bench_snapshot {
 };
 #define BENCH_SNAPSHOTS_MOST 2
 
+/* A recorded trace on a tape: read once, run many times. */
+struct bench_recorded {
+	char name[64];
+	uint64_t events, tape_bytes;
+	uint64_t read_ns, all_ns, peaks_ns, survive_ns; /* the last three: a whole run */
+	uint64_t total, oom_ns; /* and one on a device of this size, up to its OOM */
+	uint64_t copy_ns;       /* of a run half way */
+	uint64_t memory_one, memory_many;       /* peak bytes of a process with one run, with
+						 * BENCH_RERUNS */
+};
+#define BENCH_RECORDED_MOST 16
+#define BENCH_RERUNS 1000
+
 struct bench_report {
 	const struct bench_measure *measures;
 	uint32_t measure_count;
@@ -85,6 +99,8 @@ struct bench_report {
 	uint32_t case_count;
 	struct bench_snapshot snapshots[BENCH_SNAPSHOTS_MOST];
 	uint32_t snapshot_count;
+	struct bench_recorded recorded[BENCH_RECORDED_MOST];
+	uint32_t recorded_count;
 	char processor[128];
 	char compiler[128];
 	long processors;
@@ -104,7 +120,7 @@ int bench_agree(uint64_t a, uint64_t b, const char *what, struct frag_error *err
 int bench_write_traces(struct bench_subject *s, bool lines, bool object, struct frag_error *err);
 int bench_write_binary(const struct bench_subject *s, struct frag_error *err);
 
-/* tape.c: events that were resolved once, to be fed again and again. */
+/* tape.c: a workload on a tape, to be fed again and again. */
 struct bench_tape;
 int bench_tape_new(struct bench_tape **out, const struct bench_spec *spec,
 		   struct frag_error *err);
@@ -141,6 +157,14 @@ int bench_snapshot(struct bench_snapshot *s, const char *path, bool made, bool q
 		   struct frag_error *err);
 void bench_snapshot_table(const struct bench_snapshot *s, FILE *f);
 void bench_snapshot_json(const struct bench_snapshot *s, struct frag_node_ref in);
+
+/* recorded.c. path names a trace of traces/ */
+int bench_recorded(struct bench_recorded *r, const char *path, bool quick,
+		   struct frag_error *err);
+/* What the process whose memory is measured does. */
+int bench_rerun(uint32_t runs, const char *path);
+void bench_recorded_table(const struct bench_recorded *r, uint32_t count, FILE *f);
+void bench_recorded_json(const struct bench_recorded *r, struct frag_node_ref in);
 
 /* figures.c: what came out, as a table and as JSON. */
 double bench_least(const struct bench_series *series);  /* ns an event */

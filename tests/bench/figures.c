@@ -155,6 +155,8 @@ void bench_table(const struct bench_report *r, FILE *f)
 	}
 	for (uint32_t i = 0; i < r->snapshot_count; i++)
 		bench_snapshot_table(&r->snapshots[i], f);
+	if (r->recorded_count)
+		bench_recorded_table(r->recorded, r->recorded_count, f);
 }
 
 static void put_series(const struct bench_report *r, const struct bench_case *c, uint32_t i,
@@ -206,6 +208,9 @@ int bench_json(const struct bench_report *r, const char *path, struct frag_error
 	cases = frag_json_array(root, "snapshots");
 	for (uint32_t i = 0; i < r->snapshot_count; i++)
 		bench_snapshot_json(&r->snapshots[i], frag_json_object(cases, NULL));
+	cases = frag_json_array(root, "recorded");
+	for (uint32_t i = 0; i < r->recorded_count; i++)
+		bench_recorded_json(&r->recorded[i], frag_json_object(cases, NULL));
 	rc = frag_outfile_open(&f, path, err);
 	if (!rc) {
 		rc = frag_json_write(&doc, &f, err);

@@ -126,9 +126,9 @@ static int decode(const char *path, struct bench_subject *s, struct bench_sample
 		  struct frag_error *err)
 {
 	uint64_t begin = bench_now(), bytes = 0;
-	const struct frag_log log = { .warn = NULL };
+	const struct frag_trace_options options = { .meta = false };
 	struct frag_reading r;
-	int rc = frag_reading_open(&r, path, false, &log, err);
+	int rc = frag_reading_open(&r, path, &options, err);
 
 	if (rc)
 		return rc;

@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "bench/bench.h"
-#include "snapshot/pickle.h"
+#include "input/pickle.h"
 
 #define LOADS 3                 /* in a row, as load.py has them */
 #define PYTHON "/usr/bin/python3 -B tests/bench/"

@@ -1,33 +1,24 @@
 /*
- * tape.c - events that were resolved once, to be fed again and again.
+ * tape.c - a workload on a tape, to be fed again and again.
  *
- * The workload goes through frag_trace_from(), so there is no JSON; of each
- * event the tape keeps what does not follow from its place. A batch is made from
- * it between two feeds, and only the feeds are timed.
+ * It goes through frag_trace_from(), so there is no JSON. What is measured is a run from the
+ * tape, reading the tape included, as every command pays that has one.
  */
 #include <stdlib.h>
 
-#include "base/format.h"
 #include "base/outfile.h"
 #include "bench/bench.h"
 #include "report/rows.h"
 
 #define BATCH 1024
 
-struct note {
-	uint64_t bytes;         /* 0: a free */
-	uint32_t slot, id, t, tag;
-};
-
 struct bench_tape {
 	struct bench_workload workload;
 	struct bench_op ops[BATCH];     /* the stretch that the trace reads now */
 	uint32_t op_count, op_next;
 	char tags[BATCH][BENCH_TAG_ROOM];
-	char times[BATCH][FRAG_NUMBER_ROOM];
-	struct frag_trace *trace;       /* simulations borrow it */
-	struct note *notes;
-	uint64_t count;
+	struct frag_trace *trace;
+	struct frag_tape *tape;         /* simulations borrow both */
 };
 
 static int tape_refill(void *state, struct frag_error *err)
@@ -79,27 +70,6 @@ static const struct frag_source_ops tape_source = {
 	.next = tape_next,
 };
 
-static int record(struct bench_tape *tape, struct frag_error *err)
-{
-	struct frag_batch batch = { .count = 1 };
-	int rc = 0;
-
-	while (!rc && batch.count) {
-		rc = frag_trace_next(tape->trace, &batch, err);
-		for (uint32_t i = 0; !rc && i < batch.count; i++) {
-			const struct frag_event *ev = &batch.events[i];
-
-			tape->notes[tape->count++] = (struct note){
-				.bytes = ev->op == FRAG_OP_ALLOC ? ev->bytes : 0,
-				.slot = ev->slot, .id = (uint32_t)ev->id.number,
-				.t = ev->members & FRAG_HAS_T ? (uint32_t)ev->t : 0,
-				.tag = ev->tag,
-			};
-		}
-	}
-	return rc ? rc : bench_agree(tape->count, tape->workload.spec.events, "taped events", err);
-}
-
 int bench_tape_new(struct bench_tape **out, const struct bench_spec *spec, struct frag_error *err)
 {
 	static const struct frag_device_figures device = { .granularity = 2 << 20 };
@@ -110,66 +80,38 @@ int bench_tape_new(struct bench_tape **out, const struct bench_spec *spec, struc
 	*out = tape;
 	if (!tape)
 		return frag_fail_nomem(err);
-	tape->notes = malloc((size_t)spec->events * sizeof(*tape->notes));
-	if (!tape->notes || !bench_workload_init(&tape->workload, spec))
+	if (!bench_workload_init(&tape->workload, spec))
 		return frag_fail_nomem(err);
 	rc = frag_trace_from(&tape->trace, &tape_source, tape, &device, 1, &options, err);
-	return rc ? rc : record(tape, err);
+	rc = rc ? rc : frag_tape_new(&tape->tape, tape->trace, NULL, err);
+	return rc ? rc : bench_agree(frag_tape_info(tape->tape)->events, spec->events,
+				     "taped events", err);
 }
 
 void bench_tape_del(struct bench_tape *tape)
 {
 	if (!tape)
 		return;
+	frag_tape_del(tape->tape);
 	frag_trace_close(tape->trace);
 	bench_workload_fini(&tape->workload);
-	free(tape->notes);
 	free(tape);
-}
-
-/* Event `step` of the tape; i is its place in the batch. */
-static struct frag_event play(struct bench_tape *tape, uint64_t step, uint32_t i)
-{
-	const struct note *n = &tape->notes[step];
-	struct frag_event ev = {
-		.step = step, .bytes = n->bytes, .slot = n->slot, .tag = n->tag,
-		.members = FRAG_HAS_OP | FRAG_HAS_ID | (n->bytes ? FRAG_HAS_SIZE : 0),
-		.op = n->bytes ? FRAG_OP_ALLOC : FRAG_OP_FREE, .id.number = n->id,
-	};
-
-	if (n->t) {
-		ev.members |= FRAG_HAS_T;
-		ev.t = n->t;
-		ev.t_text.text = tape->times[i];
-		ev.t_text.length = (uint32_t)(frag_put_u64(tape->times[i], n->t)
-					      - tape->times[i]);
-	}
-	return ev;
 }
 
 /* Feeds the whole tape; what the prelude takes is not counted. */
 static int feed_all(struct bench_tape *tape, struct frag_sim *sim, struct bench_sample *out,
 		    struct frag_error *err)
 {
-	struct frag_event *events = malloc(BATCH * sizeof(*events));
-	struct frag_batch batch = { .events = events };
-	uint64_t prelude = bench_prelude(&tape->workload.spec), begin;
-	int rc = events ? 0 : frag_fail_nomem(err);
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape->tape);
+	const uint64_t prelude = bench_prelude(&tape->workload.spec);
+	uint64_t begin;
+	int rc = reader ? frag_sim_play(sim, reader, prelude, err) : frag_fail_nomem(err);
 
-	for (uint64_t step = 0; !rc && step < tape->count; step += batch.count) {
-		uint64_t left = (step < prelude ? prelude : tape->count) - step;
-
-		batch.count = left < BATCH ? (uint32_t)left : BATCH;
-		for (uint32_t i = 0; i < batch.count; i++)
-			events[i] = play(tape, step + i, i);
-		begin = bench_now();
-		rc = frag_sim_feed(sim, &batch, err);
-		if (step >= prelude) {
-			out->ns += bench_now() - begin;
-			out->events += batch.count;
-		}
-	}
-	free(events);
+	begin = bench_now();
+	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
+	out->ns += bench_now() - begin;
+	out->events += tape->workload.spec.events - prelude;
+	frag_tape_reader_del(reader);
 	return rc;
 }
 
@@ -183,6 +125,8 @@ static int check(struct frag_sim *sim, const struct bench_subject *s, struct fra
 	rc = rc ? rc : bench_agree(r->counts.allocs + r->counts.frees, s->spec.events,
 				   "allocs and frees", err);
 	rc = rc ? rc : bench_agree(r->counts.ooms, 0, "OOMs", err);
+	if (r->level == FRAG_LEVEL_SURVIVE)
+		return rc;
 	return rc ? rc : bench_agree(r->lower_bound, s->peak, "peak of requested bytes", err);
 }
 
@@ -190,12 +134,12 @@ static int feed(const struct bench_measure *m, struct bench_subject *s,
 		const struct frag_observer *observer, struct bench_sample *out,
 		struct frag_error *err)
 {
-	const struct frag_sim_options options = { .on_oom_continue = true };
+	const struct frag_sim_options options = { .on_oom_continue = true, .level = m->level };
 	struct frag_choice choice;
 	struct frag_sim *sim = NULL;
 	int rc = frag_choice_parse(&choice, m->policies[0], err);
 
-	rc = rc ? rc : frag_sim_new(&sim, &choice, s->tape->trace, &options, err);
+	rc = rc ? rc : frag_sim_on_tape(&sim, &choice, s->tape->tape, &options, err);
 	if (!rc && observer)
 		rc = frag_sim_observe(sim, observer);
 	rc = rc ? rc : feed_all(s->tape, sim, out, err);

@@ -64,14 +64,15 @@ def cases(*arguments):
 
 
 def run(folder: Path, *args, **how) -> Outcome:
-    """One run to its end; `how` goes to subprocess, `input` and `close` included."""
+    """One run to its end; `how` goes to subprocess, `input` and `close` included, but `program`."""
+    program = how.pop('program', PROGRAM)
     closed = how.pop('close', ())
     if closed:
         how['preexec_fn'] = lambda: [os.close(fd) for fd in closed]
     how.setdefault('stdout', subprocess.PIPE)
     if 'input' not in how:
         how.setdefault('stdin', subprocess.DEVNULL)
-    done = subprocess.run([PROGRAM, *map(str, args)], cwd=folder, stderr=subprocess.PIPE,
+    done = subprocess.run([program, *map(str, args)], cwd=folder, stderr=subprocess.PIPE,
                           check=False, timeout=PATIENCE, **how)
     return Outcome(done.returncode, done.stdout or b'', done.stderr)
 

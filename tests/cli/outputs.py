@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / 'snapshot'))
 import snaps  # noqa: E402
-from harness import (BAD, FULL, GOOD, OLD, cases, closed_pipe, ended, equal, one_line, run,
-                     started, test, untouched, write)
+from harness import (BAD, FULL, GOOD, OLD, Skip, cases, closed_pipe, ended, equal, one_line,
+                     run, started, test, untouched, write)
 
 FILES = ('--steps', '--placements', '--json')
 # everything that prints on standard output
@@ -237,6 +237,124 @@ def a_fifo_is_written(folder):
     finally:
         os.close(reader)
     assert stat.S_ISFIFO((folder / 'fifo').stat().st_mode), 'the fifo has been replaced'
+
+
+@cases('append', 'truncate')
+def descriptors_are_shared(folder, how):
+    """a name of an open descriptor, a file's too: we write there, and nobody's bytes are lost"""
+    write(folder, good=GOOD)
+    (folder / 'link').symlink_to('/dev/stdout')
+    (folder / 'chain').symlink_to(folder / 'link')
+    wanted = run(folder, 'convert', '-q', '--to', 'lines', 'good.ndjson', '-').out
+    flags = os.O_APPEND if how == 'append' else os.O_TRUNC
+    for name, fd in (('/dev/stdout', 1), ('/dev/fd/1', 1), ('/proc/self/fd/1', 1), ('link', 1),
+                     ('chain', 1), ('/dev/stderr', 2), ('/dev/fd/9', 9)):
+        log = os.open(folder / 'log', os.O_WRONLY | os.O_CREAT | flags)
+        try:
+            os.ftruncate(log, 0)
+            os.write(log, b'old\n')
+            done = run(folder, 'convert', '-q', '--to', 'lines', 'good.ndjson', name,
+                       close_fds=False, preexec_fn=lambda log=log, fd=fd: os.dup2(log, fd))
+            equal((done.status, done.out, done.err), (0, b'', b''), f'the run to {name}')
+            os.write(log, b'new\n')
+            equal((folder / 'log').read_bytes(), b'old\n' + wanted + b'new\n', name)
+            equal((folder / 'log').stat().st_ino, os.fstat(log).st_ino, f'the file of {name}')
+        finally:
+            os.close(log)
+    equal(sorted(path.name for path in folder.iterdir()), ['chain', 'good.ndjson', 'link', 'log'],
+          'files')
+
+
+@test
+def descriptors_that_cannot_be_written(folder):
+    """a descriptor that is not open, or not for writing, or none of those we were given"""
+    write(folder, good=GOOD, full=FULL)
+    for name, close in (('/dev/fd/77', ()), ('/dev/stdout', (1,))):
+        with untouched(folder):
+            done = run(folder, 'run', '-q', '--steps', name, 'good.ndjson', close=close)
+        equal(done.status, 6, f'status of {name}')
+        one_line(done)
+    with open(folder / 'full.ndjson', 'rb') as reading, untouched(folder):
+        done = run(folder, 'run', '-q', '--steps', '/dev/stdin', 'good.ndjson', stdin=reading)
+    equal(done.status, 6, 'status of a descriptor for reading')
+    one_line(done)
+    # whatever numbers our own files have, a name of one is a name of nothing
+    for fd in range(3, 9):
+        with untouched(folder, 's.csv'):
+            done = run(folder, 'run', '-q', '--steps', 's.csv', '--json', f'/dev/fd/{fd}',
+                       'good.ndjson')
+        equal(done.status, 6, f'status of descriptor {fd}')
+
+
+@cases(*FILES)
+def links_that_dangle(folder, option):
+    """the file is created where the links point; they stay"""
+    write(folder, good=GOOD)
+    (folder / 'below').mkdir()
+    (folder / 'link').symlink_to('below/second')
+    (folder / 'below' / 'second').symlink_to('../new')
+    equal(run(folder, 'run', '-q', option, 'link', 'good.ndjson').status, 0, 'status')
+    equal(os.readlink(folder / 'link'), 'below/second', 'the first link')
+    equal(os.readlink(folder / 'below' / 'second'), '../new', 'the second link')
+    assert stat.S_ISREG((folder / 'new').lstat().st_mode), 'what they point to is no file'
+    equal(sorted(path.name for path in folder.iterdir()), ['below', 'good.ndjson', 'link', 'new'],
+          'files')
+    (folder / 'astray').symlink_to('none/x')
+    with untouched(folder):
+        equal(run(folder, 'run', '-q', option, 'astray', 'good.ndjson').status, 6, 'status')
+
+
+@cases(*FILES)
+def links_that_loop(folder, option):
+    """links that lead to each other stay, and are an error"""
+    write(folder, good=GOOD)
+    (folder / 'one').symlink_to('two')
+    (folder / 'two').symlink_to('one')
+    done = run(folder, 'run', '-q', option, 'one', 'good.ndjson')
+    equal(done.status, 6, 'status')
+    one_line(done)
+    assert 'Too many levels of symbolic links' in done.lines[0], done.err
+    equal((os.readlink(folder / 'one'), os.readlink(folder / 'two')), ('two', 'one'), 'links')
+
+
+def as_somebody(groups):
+    """Somebody who owns nothing here, in these groups."""
+    def become():
+        os.setgroups(groups)
+        os.setgid(54321)
+        os.setuid(54321)
+    return become
+
+
+@test
+def owner_of_a_file(folder):
+    """a replaced file keeps its owner where we may give it away, and never runs in his name"""
+    write(folder, good=GOOD)
+    old = folder / 'old'
+
+    def replaced(mode, **how):
+        old.write_bytes(OLD)
+        old.chmod(mode)
+        before = old.stat().st_ino
+        done = run(folder, 'run', '-q', '--json', 'old', 'good.ndjson', **how)
+        equal((done.status, done.err), (0, b''), 'status and errors')
+        now = old.stat()
+        assert now.st_ino != before, 'it was not replaced'
+        return stat.S_IMODE(now.st_mode), now.st_uid, now.st_gid
+
+    equal(replaced(0o7755)[0], 0o755, 'permissions without what runs in a name')
+    if os.geteuid() != 0:
+        raise Skip('root alone gives files away')
+    os.chown(old, 12345, 23456)
+    equal(replaced(0o640), (0o640, 12345, 23456), 'permissions and owner')
+    folder.chmod(0o777)
+    (folder / 'good.ndjson').chmod(0o644)
+    os.chown(old, 12345, 23456)
+    equal(replaced(0o664, preexec_fn=as_somebody([23456])), (0o664, 54321, 23456),
+          'permissions and owner where the group alone can stay')
+    os.chown(old, 12345, 23456)
+    equal(replaced(0o672, preexec_fn=as_somebody([])), (0o622, 54321, 54321),
+          'permissions and owner where nothing can stay')
 
 
 @test

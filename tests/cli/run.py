@@ -3,7 +3,8 @@
     run.py PROGRAM      prints TAP
 
 Each test gets a folder of its own. The tests stand in statuses.py, outputs.py, manual.py,
-signals.py, extremes.py, telling.py and sameness.py; harness.py runs them.
+signals.py, spellings.py, extremes.py, memory.py, telling.py, printable.py and sameness.py;
+harness.py runs them.
 """
 
 import os
@@ -24,7 +25,8 @@ def main(argv: list[str]) -> int:
         print(f'Bail out! {argv[1]} is not a program')
         return 1
     # they register their tests
-    import extremes, manual, outputs, sameness, signals, statuses, telling  # noqa: E401, F401
+    import extremes, manual, memory, outputs, printable, sameness  # noqa: E401, F401
+    import signals, spellings, statuses, telling  # noqa: E401, F401
     return harness.run_all()
 
 

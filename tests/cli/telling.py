@@ -87,6 +87,39 @@ def narrow_tables(folder, columns):
     equal(fitted.count(LONG + '\n'), 3 if columns < len(LONG) + 69 else 0, 'lines of a name')
 
 
+# on a terminal or not, what the environment says, and whether there is colour then
+COLOURS = {
+    'terminal': (True, {}, True),
+    'terminal, NO_COLOR': (True, {'NO_COLOR': '1'}, False),
+    'terminal, NO_COLOR empty': (True, {'NO_COLOR': ''}, True),
+    'terminal, TERM=dumb': (True, {'TERM': 'dumb'}, False),
+    'terminal, TERM=dumb, forced': (True, {'TERM': 'dumb', 'CLICOLOR_FORCE': '1'}, True),
+    'pipe': (False, {}, False),
+    'pipe, forced': (False, {'CLICOLOR_FORCE': '1'}, True),
+    'pipe, forced by a word': (False, {'CLICOLOR_FORCE': 'yes'}, True),
+    'pipe, CLICOLOR_FORCE=0': (False, {'CLICOLOR_FORCE': '0'}, False),
+    'pipe, CLICOLOR_FORCE empty': (False, {'CLICOLOR_FORCE': ''}, False),
+    'pipe, forced, NO_COLOR': (False, {'CLICOLOR_FORCE': '1', 'NO_COLOR': '1'}, False),
+}
+
+
+@cases(*COLOURS)
+def colours(folder, name):
+    """there is colour on a terminal, unless it is forbidden, and elsewhere where it is forced"""
+    terminal, said, wanted = COLOURS[name]
+    env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'CLICOLOR_FORCE')}
+    write(folder, good=GOOD)
+    for words in (('run', 'good.ndjson'), ('diff', '-p', 'direct', '-p', 'bestfit', 'good.ndjson')):
+        mine, theirs = pty.openpty()
+        out = run(folder, *words, env={**env, 'TERM': 'xterm', **said},
+                  **({'stdout': theirs} if terminal else {}))
+        os.close(theirs)
+        text = everything(mine) if terminal else out.out
+        os.close(mine)
+        equal((out.status, bool(text)), (0, True), 'status and output')
+        equal(b'\x1b[' in text, wanted, f'colour of {words[0]}')
+
+
 # each is refused by PyTorch, too, but for what stands behind `backend`; the words are ours
 SETTINGS = {
     'block_size:5': 'never had', 'nokey:1': '"nokey"', 'max_split_size_mb': 'wants a value',
@@ -117,11 +150,102 @@ def refused_setting(folder, setting):
     """a setting that PyTorch's allocator does not take, on the command line and in a trace"""
     write(folder, good=GOOD,
           late=GOOD + json.dumps({'op': 'configure', 'value': setting}) + '\n')
-    for args in (('--alloc-conf', setting, 'good.ndjson'), ('late.ndjson',)):
+    for status, args in ((2, ('--alloc-conf', setting, 'good.ndjson')), (4, ('late.ndjson',))):
         out = run(folder, 'run', '-q', '-p', 'pytorch', *args)
-        equal(out.status, 2, 'status')
+        equal(out.status, status, 'status')
         one_line(out)
         assert SETTINGS[setting] in out.lines[0], out.err
+    assert out.lines[0].startswith('fragsim: late.ndjson:6:1: step 4: configure: '), out.err
+
+
+CONFIGURED = {
+    'run': ('run', '-q', '-p', 'pytorch', 't'),
+    'several policies': ('run', '-q', '-p', 'bestfit', '-p', 'pytorch', 't'),
+    'diff': ('diff', '-q', '-p', 'bestfit', '-p', 'pytorch', 't'),
+    'convert to a snapshot': ('convert', '-q', '-p', 'pytorch', '-t', 'snapshot', 't', 'out'),
+    'convert to perfetto': ('convert', '-q', '-p', 'pytorch', '-t', 'perfetto', 't', 'out'),
+    'shrink': ('shrink', '-q', '-p', 'pytorch', '--device-bytes', '4MiB', '-t', 'lines', 't',
+               'out'),
+}
+SOME = ('{"op":"alloc","id":1,"size":"2MiB"}\n'
+        '{"op":"configure","value":"roundup_power2_divisions:4"}\n'
+        '%s\n{"op":"alloc","id":2,"size":"5MiB"}\n{"op":"free","id":1}\n'
+        '{"op":"alloc","id":3,"size":"600KiB"}\n{"op":"alloc","id":4,"size":"30MiB"}\n')
+NO_SETTING = '{"op":"configure","value":"nokey:1"}'
+
+
+@cases(*CONFIGURED)
+def configured_badly(folder, command):
+    """settings in a trace that pytorch does not take are bad input, which --lenient skips"""
+    args = CONFIGURED[command]
+    (folder / 't').write_text(SOME % NO_SETTING, encoding='ascii')
+    out = run(folder, *args)
+    equal(out.status, 4, 'status')
+    one_line(out)
+    assert out.lines[0].startswith('fragsim: t:3:1: step 2: configure: policy pytorch: '), out.err
+    assert not (folder / 'out').exists(), 'there is an output'
+    plain = tuple(x for x in args if x != '-q')
+    out = run(folder, *plain, '--lenient')
+    equal(out.status, 0, 'status')
+    equal(len(out.lines), 1, 'lines')
+    assert 'left out 1 event: settings that a policy does not take' in out.lines[0], out.err
+    assert 't:3:1: step 2: ' in out.lines[0], out.err
+
+
+@test
+def configured_for_nobody(folder):
+    """settings in a trace are nothing to policies that read none, and to commands without one"""
+    (folder / 't').write_text(SOME % NO_SETTING, encoding='ascii')
+    for args in (('run', '-p', 'bestfit', '-p', 'direct'), ('info',), ('diff', '-p', 'buddy')):
+        equal(run(folder, *args, 't').status, 0, 'status')
+    equal(run(folder, 'convert', '-q', '-t', 'lines', 't', 'out').status, 0, 'status')
+    assert NO_SETTING in (folder / 'out').read_text(encoding='ascii'), 'the event is gone'
+
+
+@test
+def configured_skipped(folder):
+    """skipped settings change nothing: what was set before stays, and other policies' rows"""
+    (folder / 't').write_text(SOME % NO_SETTING, encoding='ascii')
+    # a mark is a step that does nothing either
+    (folder / 'm').write_text(SOME % '{"op":"mark","name":"x"}', encoding='ascii')
+    # later settings build on those that were taken
+    more = '{"op":"configure","value":"large_segment_size_mb:40"}\n'
+    for name in 'tm':
+        with (folder / name).open('a', encoding='ascii') as f:
+            f.write(more + '{"op":"alloc","id":5,"size":"3MiB"}\n')
+    both = [run(folder, 'run', '-q', '--lenient', '-p', 'pytorch', '--placements', '-', x).out
+            for x in 'tm']
+    assert both[0] and both[0] == both[1], both
+    alone, beside = [run(folder, 'run', '-q', '--lenient', *more, '-p', 'bestfit', '--steps', '-',
+                         't').out.decode().splitlines() for more in ((), ('-p', 'pytorch'))]
+    equal([x for x in beside if x.startswith('bestfit,')], ['bestfit,' + x for x in alone[1:]],
+          'rows of bestfit')
+
+
+@test
+def lenient_diff(folder):
+    """diff leaves out bad events as run does"""
+    (folder / 't').write_text(GOOD + '{"op":"nosuch"}\n', encoding='ascii')
+    out = run(folder, 'diff', '--lenient', '-p', 'buddy', 't')
+    equal(out.status, 0, 'status')
+    equal(len(out.lines), 1, 'lines')
+    assert 'left out 1 event: an unknown op' in out.lines[0], out.err
+
+
+@test
+def no_name(folder):
+    """an empty name of a file, and standard input, are told as what they are"""
+    write(folder, good=GOOD)
+    for args, status, words in (
+            (('run', ''), 4, '"": No such file'), (('info', ''), 4, '"": No such file'),
+            (('diff', '', 'good.ndjson'), 4, '"": No such file'),
+            (('run', '--json', '', 'good.ndjson'), 2, 'option --json wants the name of a file'),
+            (('run', '--steps=', 'good.ndjson'), 2, 'option --steps wants the name of a file'),
+            (('verify', '-'), 4, 'standard input: no snapshot of PyTorch')):
+        out = run(folder, *args, input=GOOD.encode())
+        equal(out.status, status, f'status of {args}')
+        one_line(out)
+        assert words in out.lines[0], out.err
 
 
 @test

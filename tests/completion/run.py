@@ -105,7 +105,9 @@ CASES = [
     (['--'], ['--help', '--version']),
     (['nonsense', ''], []),
     (['run', ''], [':files\t']),
-    (['policies', ''], []),
+    (['policies', 'b'], ['bestfit', 'buddy']),
+    (['policies', 'bestfit', 'bestfit:'], []),
+    (['policies', './s'], [':files\t']),
     (['run', '-'], None),       # as `--`
     (['run', '--on-oom=s'], ['--on-oom=stop']),
     (['run', '--on-o', 'c'], ['continue']),             # cut short, as the program takes it

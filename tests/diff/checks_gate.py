@@ -130,6 +130,36 @@ def check_bounds(tap: Tap, stage: Stage) -> None:
     tap.result(f'{len(wrong)} that are none, or have no value', faults)
 
 
+def check_idle_device(tap: Tap, stage: Stage) -> None:
+    """No step takes place on device 1, so that its indices have no value. Nobody who writes --gate
+    or `any` asked for them; who names one did."""
+    here = [{'op': 'alloc', 'id': 1, 'size': '1MiB'}, {'op': 'free', 'id': 1}]
+    there = [{**event, 'id': 2, **({'device': 1} if event['op'] == 'alloc' else {})} for event in here]
+    stage.trace('idle.ndjson', here, devices=[{}, {}])
+    gate = ('diff', '-b', 'idle.json', '--gate')
+    stage.run(*gate[:3], '-q', '--update-baseline', '-p', 'bestfit', '-p', 'pytorch', 'idle.ndjson')
+    faults = []
+    for args, status in (
+            (gate, 0), (('diff', '-p', 'bestfit', '-p', 'buddy', '--gate', 'idle.ndjson'), 0),
+            (('diff', '-b', 'idle.json', '--fail-if', 'any > +0'), 0),
+            (('run', '--fail-if', 'any > 1GiB', 'idle.ndjson'), 0),
+            (('run', '--fail-if', 'any > 1MiB', 'idle.ndjson'), 1),      # 2 MiB are reserved
+            ((*gate, '--fail-if', 'fi_device.max > +5'), 2),
+            (('run', '--fail-if', 'fi_device.max > 70', 'idle.ndjson'), 2)):
+        done = stage.run(*args, statuses=(0, 1, 2))
+        if done.returncode != status:
+            faults.append(f'{args}: {done.returncode}: {done.stderr}')
+    tap.result('a device without a step breaks no gate', faults)
+    stage.trace('idle.ndjson', here + there, devices=[{}, {}])
+    done = stage.run(*gate, statuses=(1,))
+    tap.result('and one that has some now does', [
+        x for x in (f'peak.reserved is {2 * MIB}, before 0',) if x not in done.stdout])
+    stage.run('diff', '-b', 'idle.json', '-q', '--update-baseline')
+    stage.trace('idle.ndjson', here, devices=[{}, {}])
+    stage.run(*gate)
+    tap.result('to have none any more is no worse', [])
+
+
 def check_usage(tap: Tap, stage: Stage) -> None:
     played(stage)
     cases = (
@@ -224,6 +254,7 @@ def check(tap: Tap, stage: Stage) -> None:
     check_policy_change(tap, stage)
     check_new_run(tap, stage)
     check_bounds(tap, stage)
+    check_idle_device(tap, stage)
     check_usage(tap, stage)
     check_workflows(tap, stage)
     check_own_baseline(tap, stage)

@@ -257,6 +257,14 @@ def check_oom(tap: Tap, stage: Stage) -> None:
     text = stage.run('diff', '-p', 'buddy', '-p', 'bestfit:segment=1MiB', path).stdout
     tap.result('text: says where and why', [] if 'out of memory at step 1, cause: capacity' in text
                else text.splitlines())
+    stage.run('run', '-q', '-p', 'buddy', '--json', 'oom.json', path, statuses=(3,))
+    result = stage.read('oom.json')
+    oom = result['runs'][0]['oom'][0]
+    result['runs'][0]['oom'] = [{key: oom[key] for key in ('step', 'id', 'size', 'message', 'cause')}]
+    stage.write('older.json', result)
+    text = stage.run('diff', 'oom.json', 'older.json').stdout
+    tap.result('a result of an older version, whose out-of-memory is told shortly',
+               [] if '1 run compared: 1 same' in text and 'holders' in oom else text.splitlines())
 
 
 def check_devices(tap: Tap, stage: Stage) -> None:

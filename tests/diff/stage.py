@@ -12,7 +12,8 @@ PATIENCE = 60.0
 class Stage:
     def __init__(self, folder: Path, program: Path) -> None:
         self.folder, self.program = folder, program
-        self.env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'COLUMNS')}
+        self.env = {k: v for k, v in os.environ.items()
+                    if k not in ('NO_COLOR', 'CLICOLOR_FORCE', 'COLUMNS')}
 
     def run(self, *args: str, statuses: tuple = (0,)) -> subprocess.CompletedProcess:
         """What the program did; another status than these is an error of the test."""

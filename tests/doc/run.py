@@ -12,6 +12,7 @@ fragsim on the PATH, and a pkg-config that knows the installation in build/stage
   the line `...` stands for any lines. Standard error counts where 2>&1 stands in the example.
 - Rows of a table, `| ... |`, that an example prints have to stand in the page.
 - Of `cat > FILE <<'END'` the lines up to END belong to the example.
+- A page shows the words of its source (rendering.py).
 - Each page fragsim-NAME(N) that is referred to has to exist.
 - A block that begins with { is a trace, and has to be one to the program too. A block that is
   marked ```text, or an .Bd without a `$ `, is a picture: nothing is tried.
@@ -27,6 +28,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import rendering  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 from tap import Tap  # noqa: E402
 
@@ -198,7 +201,8 @@ def furnish(folder: Path, program: Path) -> dict[str, str]:
     (folder / 'examples').symlink_to(ROOT / 'tests' / 'examples')
     (folder / 'build').mkdir()
     (folder / 'build' / 'fragsim').symlink_to(program)
-    env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'COLUMNS')}
+    env = {k: v for k, v in os.environ.items()
+           if k not in ('NO_COLOR', 'CLICOLOR_FORCE', 'COLUMNS')}
     stage = program.parent / 'stage'            # what `make check` installed
     for found in stage.rglob('fragsim.pc'):
         env |= {'PKG_CONFIG_PATH': str(found.parent), 'PKG_CONFIG_SYSROOT_DIR': str(stage)}
@@ -214,6 +218,9 @@ def check(tap: Tap, path: Path, program: Path) -> None:
         f'{page}({number}) is missing'
         for page, number in re.findall(r'\b(fragsim(?:-\w+)?)(?:\(| )([1-8])\b', source)
         if not (ROOT / 'man' / f'{page}.{number}').exists()])
+    if is_page:
+        tap.result(f'{name}: no macro takes a word, and no mark stands alone',
+                   rendering.swallowed(source), rendering.stray(source))
     if is_page and items:
         text = shown(path)
         if text is not None:

@@ -153,6 +153,22 @@ def peaks_of(program: str, trace: str) -> str:
                    for p, run in zip(policies, runs, strict=True))
 
 
+def smallest_of(program: str, trace: str) -> str:
+    """What smallest.c says: on that device the program survives, and on a page less it does not."""
+    def status(total: int) -> int:
+        return subprocess.run([program, 'run', '-q', '-p', 'pytorch', '--context-bytes', '0',
+                               '--device-bytes', str(total), trace], check=False).returncode
+    total = 2 * MIB
+    while status(2 * total):
+        total *= 2
+    # in this trace what survives grows with the device, so halves find it
+    low, high = total // (2 * MIB), total // MIB
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (middle, high) if status(middle * 2 * MIB) else (low, middle)
+    return f'pytorch survives on {high * 2 * MIB} bytes ('
+
+
 def main(argv: list[str]) -> int:
     if len(argv) != 2:
         print(__doc__, file=sys.stderr)
@@ -180,6 +196,17 @@ def main(argv: list[str]) -> int:
         ])
         # 3 and 1 MiB live, then 1 and 2: bestfit fills one segment of 4 MiB and then the 3 MiB
         # that were freed; direct holds 4 + 2 MiB in pages of 2, then 2 + 2
+        # bestfit asks for 4 MiB, direct for 4 and then for 2 beside them: each refusal says what
+        # to try next
+        check_example(tap, stage, folder, 'smallest', [
+            ([str(small)], 0, f'bestfit survives on {4 * MIB} bytes (2 runs)\n', ''),
+            ([str(small), 'direct'], 0, f'direct survives on {6 * MIB} bytes (3 runs)\n', ''),
+            ([str(folder / 'none')], 4, '', 'No such file'),
+            ([str(small), 'nofit'], 2, '', 'nofit'),
+        ])
+        found = stage.run(str(folder / 'smallest-static'), trace, 'pytorch').stdout
+        tap.result('smallest finds what halving finds',
+                   not found.startswith(smallest_of(str(program), trace)) and found)
         check_example(tap, stage, folder, 'own_events', [
             ([], 0, f'bestfit reserved {4 * MIB} bytes\n', ''),
             (['direct'], 0, f'direct reserved {6 * MIB} bytes\n', ''),

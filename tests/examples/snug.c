@@ -18,8 +18,7 @@ static const struct frag_param_spec snug_params[] = {
 /* Answers a request with a block that has become allocated. */
 static int snug_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
-	uint64_t align = p->param[ALIGN];
-	uint64_t need = (rq->bytes + align - 1) / align * align;
+	uint64_t need = frag_round_up(rq->bytes, p->param[ALIGN]);
 	frag_list list;
 	int rc = frag_heap_list(p->heap, rq->pool, 0, &list);
 

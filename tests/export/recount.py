@@ -67,6 +67,8 @@ class Device:
         self.mapped = {}                # start -> end of what has memory, runs apart
         self.ranges = set()
         self.times = []                 # (step, time)
+        self.pools = {}                 # addr -> pool of its block
+        self.numbers = {}               # of pools, by their names
         announced = {e["addr"] for e in self.log if e["action"] == "segment_alloc"}
         mapped = [(e["addr"], e["addr"] + e["size"]) for e in self.log
                   if e["action"] == "segment_map"]
@@ -90,6 +92,16 @@ class Device:
         self.times.append((row["step"], e["time_us"]))
         return e
 
+    def pool_of(self, event):
+        """The default pool is (0, 0), the others are numbered as the trace's allocs name them."""
+        if event.get("pool", 0) == 0:
+            return (0, 0)
+        if not self.numbers:
+            for e in self.events:
+                if e["op"] == "alloc" and e.get("pool", 0) != 0:
+                    self.numbers.setdefault(key(e["pool"]), len(self.numbers) + 1)
+        return (0, self.numbers[key(event["pool"])])
+
     def put(self, addr, size):
         i = bisect.bisect(self.taken, (addr, addr))
         need(i == 0 or self.taken[i - 1][1] <= addr, f"{addr:#x} lies in a block")
@@ -110,7 +122,7 @@ class Device:
             need(addr in self.pending, f"step {row['step']}: {self.next()} where a pending block"
                  f" should be completed: active {self.active}, wanted {row['active']}")
             size, asked = self.pending.pop(addr)
-            self.take(row, "free_completed", size=asked)
+            self.take(row, "free_completed", size=asked, pool_id=self.pools[addr])
             self.active -= size
             self.drop(addr, size)
 
@@ -183,7 +195,8 @@ class Device:
         equal(f"step {row['step']}: address", e["addr"], base + place["offset"])
         if isinstance(event.get("stream", 0), int):
             equal("stream", e["stream"], event.get("stream", 0))
-        equal("a pool of its own", "segment_pool_id" in e, event.get("pool", 0) != 0)
+        equal("pool", e["pool_id"], self.pool_of(event))
+        self.pools[e["addr"]] = e["pool_id"]
         self.put(e["addr"], place["bytes"])
         self.live[key(row["id"])] = (e["addr"], place["bytes"], row["size"])
         self.allocated += place["bytes"]
@@ -195,7 +208,7 @@ class Device:
         if not block:
             return
         addr, size, asked = block
-        self.take(row, "free_requested", addr=addr, size=asked)
+        self.take(row, "free_requested", addr=addr, size=asked, pool_id=self.pools[addr])
         self.allocated -= size
         self.requested -= asked
         self.pending[addr] = (size, asked)
@@ -214,10 +227,11 @@ class Device:
         if op == "alloc" and status == "ok":
             self.allocate(row, place, event)
         elif op == "mark" and status == "ok":
-            self.take(row, "user_defined", user_metadata=event["name"])
+            self.take(row, "annotate", addr=0, user_metadata=event["name"])
         if status == "oom":
             free = row["device_free"]
-            self.take(row, "oom", device_free=max(0, free) if free is not None else 0)
+            self.take(row, "oom", device_free=max(0, free) if free is not None else 0,
+                      pool_id=self.pool_of(event))
         for name in ("requested", "allocated", "active", "reserved"):
             equal(f"step {row['step']}: {name}", getattr(self, name), row[name])
 

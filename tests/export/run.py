@@ -177,7 +177,7 @@ def test_real():
     for name in names[:1] if SAN else names:
         trace = TRACES / f"{name}.ndjson.gz"
         if not trace.exists():
-            report(f"{name} # SKIP no {trace}", [])
+            TAP.skip(name, f"no {trace}")
             continue
         for policy in policies:
             faults = compare_snapshot(trace, policy, "--device-bytes", "12GiB") or []
@@ -252,7 +252,7 @@ def test_by_hand():
     Path("small").write_text(SMALL)
     done = fragsim("convert", "-p", "bestfit", "small", "o.pickle")
     got = dicts(unpickled("o.pickle"))
-    wanted = [("user_defined", 0, 0, 0, 5),
+    wanted = [("annotate", 0, 0, 0, 5),
               ("segment_alloc", base, 2 * mib, 0, 10), ("alloc", base, 1000, 0, 10),
               ("segment_alloc", base + 2 * mib, 4 * mib, 3, 12),
               ("alloc", base + 2 * mib, 3 * mib, 3, 12),
@@ -266,7 +266,7 @@ def test_by_hand():
 
     done = fragsim("convert", "-q", "-p", "bestfit", "--on-oom", "continue", "small", "o.pickle")
     snapshot = unpickled("o.pickle")
-    wanted += [("free_completed", base, 1000, 0, 14), ("user_defined", 0, 0, 0, 16)]
+    wanted += [("free_completed", base, 1000, 0, 14), ("annotate", 0, 0, 0, 16)]
     got = dicts(snapshot)
     report("snapshot: and behind it", [f"got {got}", f"wanted {wanted}"] if got != wanted else [])
 
@@ -544,7 +544,7 @@ def test_viewer():
     path = find_viewer()
     name = "PyTorch's _memory_viz.py reads it"
     if not path:
-        report(f"{name} # SKIP no torch, and FRAGSIM_MEMORY_VIZ does not name the file", [])
+        TAP.skip(name, "no torch, and FRAGSIM_MEMORY_VIZ does not name the file")
         return
     spec = importlib.util.spec_from_file_location("_memory_viz", path)
     viewer = importlib.util.module_from_spec(spec)
@@ -565,6 +565,10 @@ def look(viewer, snapshot, rows):
         if line not in stats:
             faults.append(f"{line} is not in {stats}")
     text = viewer.trace(snapshot)
+    marks = [a["name"] for a in snapshot["external_annotations"]]
+    if [line for line in text.splitlines() if line.startswith("# annotate")] \
+            != [f"# annotate 0: {name}" for name in marks]:
+        faults.append("trace: other marks")
     if text.count(" = cudaMalloc(") != sum(e["action"] == "segment_alloc"
                                            for e in snapshot["device_traces"][0]):
         faults.append("trace: other calls of cudaMalloc")

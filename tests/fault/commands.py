@@ -23,6 +23,11 @@ TRACE = '''{"format":"fragsim-trace","version":1,"devices":[{"name":"a","total_b
 {"op":"complete","id":2}
 {"op":"empty_cache"}
 '''
+# 2 MiB of 3 MiB are free, but not in one piece; whose block is in the way has a tag
+HOLES = '''{"format":"fragsim-trace","version":1,"device":{"total_bytes":"3MiB"}}
+{"op":"alloc","id":1,"size":"1MiB","tag":"weights"}
+{"op":"alloc","id":2,"size":"2MiB"}
+'''
 # what the forms of other people can hold
 SIMPLE = '''{"op":"alloc","id":1,"size":4096,"t":1}
 {"op":"alloc","id":2,"size":512,"t":2}
@@ -47,6 +52,7 @@ NOMEM = ('out of host memory', 'Cannot allocate memory')
 # call: the end where it fails, and what is said
 ENDS = {'alloc': (6, NOMEM), 'read': (4, ('Input/output error',)), 'write': (6, ('No space left',)),
         'open': (6, ('Too many open files',)), 'rename': (6, ('Permission denied',)),
+        'sync': (6, ('Input/output error',)),
         'thread': (3, ()), 'shrink': (4, ('',)), 'garble': (4, ('',)),
         'once': (130, ()), 'twice': (130, ())}
 # what happens to the input, not to the program
@@ -113,10 +119,13 @@ RUNS = [
     run('write of all outputs', 'write', outputs=tuple(OUTPUTS)),
     run('file beside an output', 'open', policies=('bestfit', 'buddy'), outputs=tuple(OUTPUTS)),
     run('rename', 'rename', outputs=tuple(OUTPUTS)),
+    run('sync of all outputs', 'sync', outputs=tuple(OUTPUTS)),
     # without them the first thread does all the work
     run('start of a thread', 'thread', policies=EVERY, threads=7),
     diff('allocation in diff of policies', 'alloc', '-p', 'bestfit', '-p', 'pytorch',
          'trace.ndjson', 'trace.gz', '-q', '-o', 'text:o.txt'),
+    diff('allocation in diff of a run that ends by fragmentation', 'alloc', '-p', 'bestfit',
+         'holes.ndjson', '-q', '-o', 'csv:o.txt'),
     *[diff(f'allocation in diff as {name}', 'alloc', '-p', 'bestfit', 'trace.ndjson', '-q', '-o',
            f'{name}:o.txt') for name in ('markdown', 'json', 'junit', 'github', 'csv')],
     diff('allocation in diff of results', 'alloc', 'base.json', 'new.json', '-o', 'text:o.txt',
@@ -134,7 +143,7 @@ def each(command: tuple, calls: str, files: tuple = (), name: str = '', **more) 
             for call in calls.split()]
 
 
-FILES = 'alloc read write open rename'
+FILES = 'alloc read write sync open rename'
 COMMANDS = [
     *[scene for form in ('lines', 'object', 'fsb')
       for scene in each(('convert', '-q', '-t', form, 'trace.ndjson', 'o.out'), FILES, ('o.out',))],
@@ -214,15 +223,22 @@ SCENES = RUNS + COMMANDS + SPOILED + INTERRUPTED
 def write_inputs(folder: Path) -> None:
     """All traces but the compressed ones."""
     lines = TRACE.splitlines()
-    pickled = snaps.pickled(snaps.basic())
+    snapshot = snaps.basic(frames=snaps.FRAMES)
+    # the first record asks for a tag: a second one would ask again for what there was no memory
+    snapshot['segments'][0]['blocks'][0]['frames'] = snaps.FRAMES
+    snapshot['device_traces'][0][2]['user_metadata'] = 'what the program says'
+    snapshot['external_annotations'] = [
+        {'name': 'step', 'stage': stage, 'device': 0, 'time_us': t}
+        for stage, t in (('START', 1001), ('END', 1004))]
+    pickled = snaps.pickled(snapshot)
     for name, text in (
-            ('trace.ndjson', TRACE), ('simple.ndjson', SIMPLE), ('rmm.csv', RMM),
+            ('trace.ndjson', TRACE), ('holes.ndjson', HOLES), ('simple.ndjson', SIMPLE), ('rmm.csv', RMM),
             ('long.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i}}}\n'
                                     for i in range(30000))),
             ('mini.csv', MINIMALLOC), ('kineto.json', KINETO),
             ('object.json', f'{lines[0][:-1]},"events":[{",".join(lines[1:])}]}}'),
             ('flawed.ndjson', TRACE + '{"op":"free","id":99}\n'),
-            ('snap.json', json.dumps(snaps.basic()))):
+            ('snap.json', json.dumps(snapshot))):
         (folder / name).write_text(text, encoding='ascii')
     (folder / 'snap.pickle').write_bytes(pickled)
     (folder / 'snap.html').write_bytes(snaps.page(pickled))

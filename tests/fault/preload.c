@@ -2,7 +2,7 @@
  * preload.c - a library to be loaded before all others, in which one call fails.
  *
  * FAULT_CALL names the kind: alloc (malloc, calloc, realloc, posix_memalign), read,
- * write, rename, open (of a file beside another) or thread; shrink and garble are reads
+ * write, sync, rename, open (of a file beside another) or thread; shrink and garble are reads
  * before which the file loses its second half, or gets other bytes in its middle;
  * once and twice are reads, writes, openings and renamings before which so many
  * SIGINT come.
@@ -176,6 +176,12 @@ ssize_t write(int fd, const void *from, size_t n)
 {
 	interrupt();
 	return fails("write", ENOSPC) ? -1 : syscall(SYS_write, fd, from, n);
+}
+
+int fsync(int fd)
+{
+	interrupt();
+	return fails("sync", EIO) ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
 int rename(const char *from, const char *to)

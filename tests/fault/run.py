@@ -21,7 +21,7 @@ from commands import SCENES, SIGNALS, SPOILS, Scene, write_inputs
 
 PATIENCE = 60.0
 OLD = b'what stood here before\n'
-ALL = 60                # calls that fail each; then every 8th part further
+ALL = 80                # calls that fail each; then every 8th part further
 OWN = ('mark', 'live')  # files of preload.c
 LEAKS = not os.environ.get('COVERAGE')  # to count lines takes memory, too
 

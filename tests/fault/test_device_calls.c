@@ -115,6 +115,7 @@ static bool survive(const struct frag_choice *choice, const struct frag_record *
 	const struct frag_device_figures device = { .total = 100000 * unit, .granularity = 512 };
 	const struct frag_sim_options options = {
 		.on_oom_continue = true, .check = true, .device = &faulty_device,
+		.on_oom = &frag_oom_explain,
 	};
 	struct play p;
 	bool failed;

@@ -884,11 +884,31 @@ def test_shrink() -> None:
             ('--tries x random.ndjson x.json', 2, 'a number'),
             ('-p none random.ndjson x.json', 2, 'none'),
             ('-t rmm random.ndjson x.json', 2, 'lines, object or fsb'),
-            ('--device-bytes 12MiB --tries 3 random.ndjson -', 0, 'ended after 3 simulations')):
+            ('--time 0 random.ndjson x.json', 2, 'a number from 1'),
+            ('--device-bytes 12MiB --tries 3 random.ndjson -', 0,
+             'ended after 3 simulations of [0-9]+ events .*a larger --tries ')):
         done = fragsim('shrink', *args.split())
         if done.returncode != status or not re.search(pattern, done.stderr.decode()):
             faults.append(f'{args}: {done.returncode} {done.stderr!r}')
     report('shrink: wrong usage, and few tries', faults)
+
+
+def test_shrink_time() -> None:
+    """All blocks are needed, so that 16,000 simulations of as many events would be made."""
+    count, size = 16000, 2 << 20
+    blocks = [{'op': 'alloc', 'id': i, 'size': size} for i in range(count)]
+    write('all.ndjson', '\n'.join(json.dumps(line) for line in [
+        {'format': 'fragsim-trace', 'version': 1, 'device': {'total_bytes': (count - 1) * size}},
+        {'op': 'mark', 'name': 'goes'}, *blocks, {'op': 'free', 'id': 0}]))
+    done = fragsim('shrink', '--time', 1, 'all.ndjson', 'least.ndjson')
+    left = Path('least.ndjson').read_text().splitlines()
+    faults = [] if fails('bestfit', 'least.ndjson') else ['no out-of-memory']
+    if done.returncode or b'a larger --time lets it go on' not in done.stderr:
+        faults.append(f'{done.returncode} {done.stderr!r}')
+    # the header, and all blocks but none of the other events
+    if len(left) != 1 + count:
+        faults.append(f'{len(left)} lines')
+    report('shrink: the time is over, and the least so far is written', faults)
 
 
 def main() -> int:
@@ -909,6 +929,7 @@ def main() -> int:
         test_anonymize()
         test_merge()
         test_shrink()
+        test_shrink_time()
     finally:
         os.chdir('/')
         shutil.rmtree(folder)

@@ -271,7 +271,9 @@ static bool is_pytorchs_own(const struct recount *r, int rc, const struct frag_e
 
 static void play(struct recount *r, struct tape *tape, const struct frag_device_figures *figures)
 {
-	const struct frag_sim_options options = { .on_oom_continue = true, .check = true };
+	const struct frag_sim_options options = {
+		.on_oom_continue = true, .check = true, .on_oom = &frag_oom_explain,
+	};
 	const struct frag_observer observer = { .step = recount_see, .ctx = r };
 	struct frag_batch batch = { .count = 1 };
 	struct frag_error err = { .code = 0 };

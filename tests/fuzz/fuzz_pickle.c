@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/verifier.h"
+#include "verify/verifier.h"
 #include "events/recorded.h"
 #include "fragsim/engine.h"
 
@@ -32,7 +32,9 @@ static void must(bool good, const char *what, const struct frag_error *err)
 
 static struct frag_trace *open_trace(const char *path, unsigned how)
 {
-	const struct frag_trace_options options = { .stacks = (enum frag_stacks)(how % FORMS) };
+	const struct frag_trace_options options = {
+		.stacks = (enum frag_stacks)(how % FORMS), .host = how % 2,
+	};
 	struct frag_error err = { .code = 0 };
 	struct frag_trace *trace;
 	int rc = frag_trace_open(&trace, path, &options, &err);
@@ -45,7 +47,9 @@ static struct frag_trace *open_trace(const char *path, unsigned how)
 /* Every record of it is good, and every metric that a walk over the heap confirms. */
 static void run(const char *path, const char *policy, unsigned how)
 {
-	const struct frag_sim_options options = { .on_oom_continue = true, .check = true };
+	const struct frag_sim_options options = {
+		.on_oom_continue = true, .check = true, .on_oom = &frag_oom_explain,
+	};
 	struct frag_trace *trace = open_trace(path, how);
 	struct frag_error err = { .code = 0 };
 	struct frag_choice choice;
@@ -100,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	must(fd >= 0 && pwrite(fd, data, size, 0) == (ssize_t)size, "cannot write the input", &err);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	trace = open_trace(path, 0);
+	trace = open_trace(path, 1);    /* with the host's memory, which the others may leave out */
 	s = trace ? frag_trace_snapshot(trace) : NULL;
 	if (s) {
 		records = s->plan_count;

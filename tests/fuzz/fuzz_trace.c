@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "fragsim/engine.h"
+#include "documents/documents.h"
 #include "report/report.h"
 #include "report/rows.h"
 
@@ -101,16 +102,24 @@ static void observe(struct watched *w, int (*step)(void *, const struct frag_ste
 static void begin(struct watched *w, const char *policy, unsigned how,
 		  const struct frag_trace *trace)
 {
-	const struct frag_sim_options options = {
-		.on_oom_continue = how & CONTINUE, .check = true,
+	const struct frag_trace_info *info = frag_trace_info(trace);
+	struct frag_sim_options options = {
+		.on_oom_continue = how & CONTINUE, .check = true, .on_oom = &frag_oom_explain,
 	};
 	struct frag_error err = { .code = 0 };
+	struct frag_devices devices;
 	struct frag_choice choice;
-	bool many = frag_trace_info(trace)->device_count > 1;
+	bool many = info->device_count > 1;
 
 	memset(w, 0, sizeof(*w));
+	must(frag_devices_copy(&devices, info->devices, info->device_count, &err) == 0, policy,
+	     &err);
+	if (how & SMALL)
+		frag_devices_override(&devices, SMALL_DEVICE, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	options.devices = devices.figures;
 	must(frag_choice_parse(&choice, policy, &err) == 0, policy, &err);
 	must(frag_sim_new(&w->sim, &choice, trace, &options, &err) == 0, policy, &err);
+	frag_devices_fini(&devices);
 	must(frag_rows_init(&w->csv, &sink, FRAG_ROWS_CSV, policy, many)
 	     && frag_rows_init(&w->ndjson, &sink, FRAG_ROWS_NDJSON, policy, many)
 	     && frag_rows_init(&w->places, &sink, FRAG_ROWS_NDJSON, policy, many), policy, NULL);
@@ -131,6 +140,7 @@ static void end(struct watched *w)
 static void report(struct watched *all, const struct frag_trace *trace)
 {
 	struct frag_report_run runs[POLICIES * DEVICES_MOST];
+	const struct frag_result *kept[POLICIES * DEVICES_MOST];
 	struct frag_report r = { .trace = frag_trace_info(trace), .runs = runs };
 	struct frag_error err = { .code = 0 };
 
@@ -144,7 +154,9 @@ static void report(struct watched *all, const struct frag_trace *trace)
 			};
 	}
 	frag_report_text(&r, nowhere);
-	must(frag_report_json(&r, &sink, &err) == 0, "result", &err);
+	for (uint32_t i = 0; i < r.run_count; i++)
+		kept[i] = runs[i].result;
+	must(frag_result_write(r.trace, kept, r.run_count, &sink, &err) == 0, "result", &err);
 }
 
 /* Reads to the end, the error or the limit, under all policies. */
@@ -191,8 +203,6 @@ static struct outcome outcome_of(const char *path, unsigned how, bool with_polic
 	o.rc = frag_trace_open(&trace, path, &options, &o.err);
 	if (o.rc)
 		return o;
-	if (how & SMALL)
-		frag_trace_override(trace, SMALL_DEVICE, UINT64_MAX, UINT64_MAX, UINT64_MAX);
 	if (with_policies && frag_trace_info(trace)->device_count <= DEVICES_MOST)
 		o.rc = simulate(trace, how, &o.err);
 	o.rc = o.rc ? o.rc : read_on(trace, &o.err);

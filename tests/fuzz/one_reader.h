@@ -25,12 +25,12 @@ static void must(bool good, const char *what, const struct frag_error *err)
 }
 
 /* Every stack ends, and its texts are there. */
-static void read_stack(const struct frag_trace *trace, uint64_t at)
+static void read_stack(const struct frag_symbols *symbols, uint64_t at)
 {
 	struct frag_frame frame;
 	uint64_t before = at;
 
-	while (frag_trace_frame(trace, &at, &frame)) {
+	while (frag_symbols_frame(symbols, &at, &frame)) {
 		must(at < before, "a stack that stands on itself", NULL);
 		must(!frame.name.length || frame.name.text[frame.name.length - 1] != '\xff', "a name",
 		     NULL);
@@ -51,7 +51,7 @@ static int read_all(struct frag_reading *r, struct frag_error *err)
 	do {
 		rc = frag_trace_next(trace, &batch, err);
 		for (uint32_t i = 0; !rc && batch.stacks && i < batch.count; i++)
-			read_stack(trace, batch.stacks[i]);
+			read_stack(frag_trace_symbols(trace), batch.stacks[i]);
 	} while (!rc && batch.count);
 	frag_trace_close(trace);
 	return rc;

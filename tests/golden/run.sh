@@ -22,7 +22,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 TRACES=${TRACES:-$here/../../traces}
 LC_ALL=C TZ=UTC
 export FRAGSIM TRACES LC_ALL TZ
-unset NO_COLOR COLUMNS || :
+unset NO_COLOR CLICOLOR_FORCE COLUMNS || :
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/fragsim-golden.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -1,4 +1,5 @@
-"""run.py - make install and make uninstall: all of it, where it was told, and nothing else.
+"""run.py - make install and make uninstall: all of it, where it was told, and nothing else;
+and what make help lists.
 
     run.py PROGRAM      prints TAP
 
@@ -124,11 +125,42 @@ def check_real_prefix(build: Path, prefix: Path) -> None:
         f'differs: {x}' for x in sorted(map(str, before ^ set(prefix.rglob('*'))))])
 
 
+def check_static(build: Path, stage: Path) -> None:
+    """A static program needs the libraries below, by the names that pkg-config has for them."""
+    make(build, 'install', f'DESTDIR={stage}', f'prefix=/{PREFIX}')
+    folder = stage / PREFIX / 'lib' / 'pkgconfig'
+
+    def ask(*words: str) -> list[str]:
+        done = subprocess.run(['pkg-config', *words], capture_output=True, text=True, check=False,
+                              env={**os.environ, 'PKG_CONFIG_PATH': str(folder)})
+        return done.stdout.split() if done.returncode == 0 else [done.stderr]
+
+    report('pkg-config knows what the library stands on',
+           [f'{x} is missing' for x in ('libcjson', 'libzstd', 'zlib')
+            if x not in ask('--print-requires-private', 'fragsim')])
+    own = [f'-L/{PREFIX}/lib', '-lfragsim']
+    report('the shared library alone names none of it', [str(x) for x in (
+        ask('--libs', 'fragsim'),) if x != own])
+    static = ask('--static', '--libs', 'fragsim')
+    report('a static one gets all of it', [
+        f'{x} is not in {static}' for x in (*own, *ask('--static', '--libs', 'libcjson', 'libzstd', 'zlib'),
+                                            '-lm', '-pthread') if x not in static])
+
+
+def check_help() -> None:
+    makefile = (ROOT / 'Makefile').read_text(encoding='utf-8').replace('\\\n', ' ')
+    targets = re.search(r'^\.PHONY: (.*)$', makefile, re.M)[1].split()
+    shown = subprocess.run(['make', '-s', 'help'], cwd=ROOT, capture_output=True, text=True,
+                           check=True).stdout
+    listed = re.findall(r'^  ([a-z][a-z-]*) {2,}', shown, re.M)
+    report('make help lists every target', [x for x in targets if x != 'FORCE' and x not in listed])
+
+
 def check_packages(build: Path) -> None:
     """Each file goes into one of the Debian packages; else they cannot be built."""
     folder = ROOT / 'debian'
     if not folder.exists():         # a release of the sources has none
-        report('Debian packages # SKIP no debian/', [])
+        TAP.skip('Debian packages', 'no debian/')
         return
     patterns = [line for path in folder.glob('*.install')
                 for line in path.read_text(encoding='ascii').split()]
@@ -157,12 +189,13 @@ def main(argv: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     build = Path(argv[1]).resolve().parent
-    for check in (check_install, check_foreign, check_real_prefix):
+    for check in (check_install, check_foreign, check_real_prefix, check_static):
         with tempfile.TemporaryDirectory(prefix='install-') as place:
             check(build, Path(place))
             if check is check_install:
                 check_uninstall(build, Path(place))
     check_packages(build)
+    check_help()
     return TAP.finish()
 
 

@@ -306,6 +306,9 @@ def json_cases() -> list[Case]:
         out += bad_event(f'size-number-{label(value)}',
                          f'{{"op":"alloc","id":7,"size":{value}}}')
         out += bad_event(f'id-number-{label(value)}', f'{{"op":"alloc","id":{value},"size":5}}')
+    # seen twice: as a size, and because that it is not
+    out += bad_event('size-long-behind-an-escape',
+                     r'{"op":"alloc","id":7,"size":"\n' + 'x' * 1_000_000 + '"}', 'size')
     for value in LITERALS:
         out += bad_event(f'literal-{label(value)}', f'{{"op":"mark","name":"x","y":{value}}}')
     out += bad_event('pending-literal', '{"op":"free","id":1,"pending":truth}')

@@ -29,7 +29,8 @@ TEXTS = (       # name, the inside of a string
     ('line-separators', '\u2028\u2029\x85'.encode()),
     ('looks-like-json', rb'\",\"events\":[{\"op\":\"bogus\"}]}'), ('brackets', b'}]{[,:'),
     ('double-backslash', rb'\\u12'), ('empty', b''), ('long', b'x' * 1_000_000),
-    ('long-escapes', rb'\u00e9' * 100_000), ('odd-borders', b'x' * 63 + rb'\ud83d\ude00' * 9),
+    ('long-escapes', rb'\u00e9' * 100_000), ('long-behind-an-escape', rb'\n' + b'x' * 1_000_000),
+    ('odd-borders', b'x' * 63 + rb'\ud83d\ude00' * 9),
 )
 
 
@@ -43,6 +44,9 @@ def good_cases() -> list[Case]:
         good('lines', text, 3, last=live), good('object', obj, 3, last=live),
         good('lines-on-a-pipe', text, 3, pipe=True, last=live),
         good('object-on-a-pipe', obj, 3, pipe=True, last=live),
+        # more than half of the window that it takes, 2 MiB
+        good('header-name-long-behind-an-escape', document(
+            ALLOC, members=FORMAT + r',"\n' + 'x' * 1_100_000 + '":0'), 1, last=live),
         good('crlf', lines(ALLOC, FREE, ALLOC, end=b'\r\n'), 3, last=live),
         good('blank-lines', lines('', ALLOC, '', ' \t', FREE, '\r', ALLOC, '', ''), 3, last=live),
         good('blank-lines-first', b'\n \r\n' + text, 3, last=live),

@@ -10,6 +10,7 @@ before the first step; plug-ins that lie to the heap are stopped with their name
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,9 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TRACES = ('moe_train_dispatch', 'bert_base_infer_varlen')
 SOURCES = {             # of a policy, and what it takes besides
     'bestfit': ['fit'], 'firstfit': ['fit'], 'nextfit': ['fit'], 'worstfit': ['fit'],
-    'buddy': ['buddy', 'fit'], 'sizeclass': ['sizeclass', 'fit'], 'direct': ['direct'],
-    'pytorch': ['pytorch', 'pytorch_plant', 'pytorch_settings', 'pytorch_stats', '../base/near',
-                '../base/parse'],
+    'buddy': ['buddy'], 'sizeclass': ['sizeclass'], 'direct': ['direct'],
+    'pytorch': ['pytorch', 'pytorch_plant', 'pytorch_rules', 'pytorch_settings', 'pytorch_stats',
+                'pytorch_total', '../base/near', '../base/parse', '../base/print'],
 }
 SETTINGS = [            # each policy, and keys where they lead to other verbs
     'bestfit', 'bestfit:align=4096,pool=64MiB', 'firstfit', 'nextfit:min_split=1MiB', 'worstfit',
@@ -150,6 +151,35 @@ def check_refused(tap: Tap, bench: Bench) -> None:
                    words not in error and error, error.count('\n') != 1 and error)
 
 
+def check_listed(tap: Tap, bench: Bench) -> None:
+    """A plug-in's keys are shown as those of the policy that it copies, and JSON is the same."""
+    def ask(*words: str) -> tuple[int, str, str]:
+        done = subprocess.run([str(bench.program), 'policies', *words], cwd=bench.folder,
+                              capture_output=True, text=True, check=False, timeout=100)
+        return done.returncode, done.stdout, done.stderr
+
+    for policy in ('bestfit', 'pytorch', 'direct'):
+        for words in ((), ('--json', '-')):
+            status, mine, error = ask(*words, f'./my-{policy}.so')
+            _, theirs, _ = ask(*words, policy)
+            tap.result(f'policies {" ".join(words)} ./my-{policy}.so lists its keys',
+                       status and error, len(theirs) < 100 and theirs,
+                       mine.replace(f'my-{policy}', policy) != theirs and mine)
+    both = json.loads(ask('--json', '-', './my-buddy.so', 'direct')[1])['policies']
+    tap.result('those that are named are listed in their order',
+               [x['name'] for x in both] != ['my-buddy', 'direct'] and str(both))
+    whole = json.loads(ask('--json', '-')[1])
+    one = json.loads(ask('--json', '-', 'sizeclass')[1])
+    tap.result('one of them is as in the list of all', one['policies'] !=
+               [x for x in whole['policies'] if x['name'] == 'sizeclass'] and str(one))
+    for words, status, said in ((('./none.so',), 4, 'plug-in ./none.so: No such file'),
+                                (('bestfi',), 2, 'did you mean bestfit?'),
+                                (('bestfit:align=8',), 2, 'the name alone')):
+        got, out, error = ask(*words)
+        tap.result(f'policies {words[0]} is refused', got != status and f'status {got}', out,
+                   said not in error and error)
+
+
 def check_caught(tap: Tap, bench: Bench) -> None:
     events = ''.join(f'{{"op":"{op}","id":{i}{more}}}\n' for op, i, more in (
         ('alloc', 1, ',"size":1000'), ('alloc', 2, ',"size":3000'), ('free', 1, ''),
@@ -158,7 +188,13 @@ def check_caught(tap: Tap, bench: Bench) -> None:
         bench.compile(f'liar-{name}', bad_plugins.liar(body))
         got, out, error = bench.run('-p', f'./liar-{name}.so', '--json', '-', events=events)
         tap.result(f'a plug-in that lies: {name}', got != 4 and f'status {got}', out and 'it wrote a result',
-                   f'fragsim: {words}\n' != error and error)
+                   f'fragsim: policy ./liar-{name}.so: {words}\n' != error and error)
+    trace = ('{"format":"fragsim-trace","version":1,"devices":[{},{}]}\n'
+             '{"op":"alloc","id":"a\\"b","size":1000,"device":1}\n')
+    got, out, error = bench.run('-p', './liar-takes none.so', events=trace)
+    tap.result('its device and an id that is a string are named', got != 4 and f'status {got}',
+               error != 'fragsim: policy ./liar-takes none.so: device 1, step 0 (alloc id "a\\"b"):'
+               ' frag_heap_take: FRAG_NO_BLOCK is no block\n' and error)
     bench.compile('keeper', bad_plugins.liar(bad_plugins.KEEPER))
     got, out, error = bench.run('-p', './keeper.so', '--check', '--json', '-', events=events)
     tap.result('a plug-in that keeps a block in its hand, under --check',
@@ -170,6 +206,54 @@ def check_caught(tap: Tap, bench: Bench) -> None:
                '"my-liar"' not in out and out)
 
 
+def crash_of(bench: Bench, name: str, *arguments: str) -> tuple[int, str, list[str], list[str]]:
+    """Status, output, lines of error, and files that were not there before."""
+    there = set(os.listdir(bench.folder))
+    events = ''.join(f'{{"op":"{op}","id":{i}{more}}}\n' for op, i, more in (
+        ('alloc', 1, ',"size":1000'), ('alloc', 2, ',"size":3000'), ('free', 1, '')))
+    status, out, error = bench.run('-p', f'./{name}.so', *arguments, '--json', 'left.json',
+                                   '--steps', 'left.csv', events=events)
+    return status, out, error.split('\n'), sorted(set(os.listdir(bench.folder)) - there)
+
+
+def check_crashes(tap: Tap, bench: Bench) -> None:
+    """The process dies of the signal, or of what a sanitizer does about it, but not in silence."""
+    for number, (name, body, before, when, signal_name) in enumerate(bad_plugins.CRASHES):
+        file = f'crash-{number}'
+        bench.compile(file, bad_plugins.INCLUDES + before + bad_plugins.liar(body), '-Wno-unknown-warning-option',
+                      '-Wno-infinite-recursion')
+        dies = -getattr(signal, signal_name)
+        # alone, in the first thread; with others, in one of several
+        for threads in ((), ('-p', 'bestfit', '-p', f'./{file}.so:key=1', '--threads', '3')):
+            status, out, lines, left = crash_of(bench, file, *threads)
+            texts = {f'fragsim: plug-in ./{file}.so{key}: {when}crashed with {signal_name}'
+                     for key in ('', ':key=1')}
+            tap.result(f'a plug-in that {name}, {"among others" if threads else "alone"}, is named',
+                       status not in (dies, -signal.SIGABRT if os.environ.get('SAN') else dies)
+                       and f'status {status}',
+                       lines[0] not in texts and lines,
+                       not os.environ.get('SAN') and len(lines) > (3 if threads else 2) and lines,
+                       out, left)
+
+
+def check_names(tap: Tap, bench: Bench) -> None:
+    """A path that would steer a terminal is printed escaped, also by the handler of a crash."""
+    odd = 'a\x1b[1m\nb'
+    shown = r'./a\u001b[1m\nb.so'
+    # the compiler's own messages need a plain name
+    for name, body in (('honest-name', ''), ('crash-name', 'FREE:abort();')):
+        bench.compile(name, bad_plugins.INCLUDES + bad_plugins.liar(body))
+        os.replace(bench.folder / f'{name}.so', bench.folder / f'{odd}.so')
+        status, out, lines, _ = crash_of(bench, odd)
+        if body:
+            tap.result('a crash in a plug-in with an odd name is one line',
+                       lines[0] != f'fragsim: plug-in {shown}: step 2: crashed with SIGABRT' and lines)
+        else:
+            status, out, error = bench.run('-p', f'./{odd}.so', events='{"op":"alloc","id":1,"size":1}\n')
+            tap.result('a report of a plug-in with an odd name', status and f'status {status}', error,
+                       f'\n{shown}' not in out and out, '\x1b' in out and out)
+
+
 def main(argv: list[str]) -> int:
     if len(argv) != 2:
         print(__doc__, file=sys.stderr)
@@ -179,7 +263,10 @@ def main(argv: list[str]) -> int:
         bench = Bench(Path(argv[1]).absolute(), Path(folder))
         check_equal(tap, bench)
         check_refused(tap, bench)
+        check_listed(tap, bench)
         check_caught(tap, bench)
+        check_crashes(tap, bench)
+        check_names(tap, bench)
     return tap.finish()
 
 

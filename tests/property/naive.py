@@ -10,7 +10,8 @@ import argparse
 import json
 import sys
 
-from naive_policies import ALLOCATED, FREE, PENDING, POLICIES, Device, OutOfMemory, parse_policy
+from naive_policies import (ALLOCATED, FREE, PENDING, POLICIES, Device, OutOfMemory, parse_policy,
+                            round_up)
 from naive_trace import read_trace, resolve
 
 # SPEC 4 says that "that policy's run" stops at an OOM, and SPEC 7 that a run is one policy on one
@@ -156,6 +157,7 @@ class Run:
         self.device = device
         self.on_oom_continue = on_oom_continue
         self.blocks = {}        # Allocation -> Block; None for size 0; absent where it failed
+        self.live = {}          # Allocation -> step and tag; of a block, until it is freed
         self.recorded = {}      # Allocation -> streams recorded
         self.pending = []       # in the order of their free
         self.rows = []          # (step, metrics) of every step
@@ -170,14 +172,58 @@ class Run:
             self.record_oom(0, None, params["pool"])
         self.at_start = measure(self.policy)
 
-    def record_oom(self, step, name, size):
+    def record_oom(self, step, name, size, pool=None):
+        """Without a pool it is the initial one."""
         m = measure(self.policy)
         enough = m["free"] + m["device_free"] >= self.policy.asked
         self.policy.counts["ooms"] += 1
         if len(self.ooms) < 100:
             self.ooms.append({"step": step, "id": name, "size": size,
                               "message": oom_message(self.policy, m),
-                              "cause": "fragmentation" if enough else "capacity"})
+                              "cause": "fragmentation" if enough else "capacity",
+                              "tried": self.policy.asked, "limit": self.device.limit(),
+                              "metrics": m, "holders": self.holders(lambda block: True),
+                              "hole": self.hole(size, pool, m) if enough and pool is not None
+                              else None})
+
+    def holders(self, counts):
+        """Who holds those of the blocks that count, by tag."""
+        shares = {}
+        for allocation, (born, tag) in self.live.items():
+            block = self.blocks[allocation]
+            if counts(block):
+                share = shares.setdefault(tag, {"tag": tag, "bytes": 0, "blocks": 0,
+                                                "oldest": born})
+                share["bytes"] += block.bytes
+                share["blocks"] += 1
+        return sorted(shares.values(), key=lambda share: (-share["bytes"], share["oldest"]))[:5]
+
+    def hole(self, size, pool, m):
+        """Of all runs of neighbours, and of all segments that could be given back, the one with
+        the fewest bytes to free."""
+        tried, granularity = self.policy.asked, self.device.granularity
+        left = max(0, self.device.headroom()) + m["releasable"]
+        if left >= tried:
+            return None
+        found = []
+        for segment in self.policy.segments:
+            blocks = segment.blocks
+            runs = [(False, i, k) for k in range(len(blocks)) for i in range(k, -1, -1)
+                    if segment.pool == pool and not segment.slab
+                    and sum(block.bytes for block in blocks[i:k + 1]) >= size]
+            if (not segment.initial and round_up(segment.bytes, granularity)
+                    >= round_up(tried, granularity) - left):
+                runs.append((True, 0, len(blocks) - 1))
+            for whole, first, last in runs:
+                run = blocks[first:last + 1]
+                live = sum(block.bytes for block in run if block.state != FREE)
+                found.append((live, whole, segment.ordinal, last, -first, segment, run))
+        if not found or min(found)[0] == 0:
+            return None
+        live, whole, ordinal, _, _, segment, run = min(found)
+        return {"segment": ordinal, "offset": run[0].offset, "whole": whole, "live": live,
+                "bytes": segment.bytes if whole else sum(block.bytes for block in run),
+                "holders": self.holders(lambda block: any(block is other for other in run))}
 
     def step(self, step):
         """Do one event. Gives (status, metrics, placement line without policy or None)."""
@@ -205,10 +251,12 @@ class Run:
         try:
             block = self.policy.alloc(size, step.allocation.pool) if size else None
         except OutOfMemory:
-            self.record_oom(step.number, step.id, size)
+            self.record_oom(step.number, step.id, size, step.allocation.pool)
             self.stopped = not self.on_oom_continue
             return "oom"
         self.blocks[step.allocation] = block
+        if block:
+            self.live[step.allocation] = (step.number, step.event.get("tag"))
         self.recorded[step.allocation] = set()
         if not self.policy.new:
             self.policy.counts["hits"] += 1
@@ -249,6 +297,7 @@ class Run:
     def free_what_ended(self):
         for pending in [pending for pending in self.pending if pending.ended()]:
             self.pending.remove(pending)
+            self.live.pop(pending.allocation, None)
             if self.blocks[pending.allocation]:
                 self.policy.free(self.blocks[pending.allocation])
 

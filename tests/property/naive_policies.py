@@ -47,14 +47,24 @@ class Device:
     def process_used(self):
         return self.context + self.used()
 
+    def limit(self):
+        """What set_fraction allows; None: all."""
+        if self.total and self.fraction < 1.0:
+            return math.floor(self.fraction * float(self.total))
+        return None
+
+    def headroom(self):
+        """Of a limited device: bytes that it would give."""
+        limit = self.limit()
+        return self.free() if limit is None else min(self.free(), limit - self.used())
+
     def take(self, size):
         """Whether the device gives a segment of so many bytes."""
         used = self.used() + round_up(size, self.granularity)
         if self.total and self.context + self.other + used > self.total:
             return False
-        if self.total and self.fraction < 1.0:
-            if used > math.floor(self.fraction * float(self.total)):
-                return False
+        if self.limit() is not None and used > self.limit():
+            return False
         self.held.append(round_up(size, self.granularity))
         return True
 

@@ -18,7 +18,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "support")]
 from snaps import (BASE, FRAMES, K, LARGE, M, SMALL, Jit, Log, basic, block, hole, page, pickled,
-                   segment, snapshot)
+                   pinned, segment, snapshot)
 from tap import Tap
 
 PROGRAM = sys.argv[1]
@@ -308,6 +308,140 @@ def words():
     ok(rc == 0 and "1 of 1 out-of-memory agree" in out, "and verified", out, err)
 
 
+# What PyTorch 2.15 writes besides ------------------------------------------------
+def written(value):
+    """The value in every protocol and form: name, bytes."""
+    return [*((f"protocol {n}", pickled(value, n)) for n in range(2, 6)),
+            ("the pickler of C++", Jit().data(value)), ("JSON", json.dumps(value).encode())]
+
+
+def ring():
+    value = basic()
+    content = run(value)[0]["trace"]["content"]
+    value["allocator_settings"].update(trace_alloc_overflowed=True, trace_alloc_max_entries=7)
+    for form, data in written(value):
+        result, rows, err = run(data)
+        ok("the ring buffer of the recording, which has room for 7 a device, overflowed" in err
+           and "peaks before it are unknown" in err, f"a ring that overflowed, {form}", err)
+        same(f"and the trace is the same, {form}", result["trace"]["content"], content)
+    ok("overflowed" in call("info")[2], "info tells it too")
+    rc, out, err = verify(value)
+    ok(rc == 0 and "4 of 4 addresses" in out and "overflowed" in err, "so does verify", out, err)
+    del value["allocator_settings"]["trace_alloc_max_entries"]
+    ok("the ring buffer of the recording overflowed:" in run(value)[2], "a ring of unknown size")
+
+    # 1024 events, as many as a ring may have: a hint, unless the file says what happened
+    log = Log()
+    for _ in range(341):
+        log.alloc(LARGE + M, 4 * K).free(LARGE + M, 4 * K)
+    log.add("free_completed", LARGE, 512)
+    hint = "so round a number of events"
+    for flag, told in ((None, False), (False, False), (True, True)):
+        value = snapshot([segment(LARGE, hole(LARGE, 20 * M))], log)
+        if flag is not None:
+            value["allocator_settings"]["trace_alloc_overflowed"] = flag
+        err = run(value)[2]
+        ok(("overflowed" in err) == told and (hint in err) == (flag is None),
+           f"1024 events and overflowed {flag}", len(log.events), err)
+
+
+def with_host():
+    """
+    Beside basic(), of pinned memory: 4 MiB that stay, 2 MiB that were there and are freed; 8 MiB
+    twice in the same place, at the end still in use on a stream; and 1 MiB.
+    """
+    at = BASE + 512 * M
+    log = Log(pool=(0, 0)).segment(at, 8 * M).alloc(at, 8 * M).free(at, 8 * M).alloc(at, 8 * M)
+    log.segment(at + 16 * M, M).alloc(at + 16 * M, M).free(at + 48 * M, 2 * M)
+    log.add("free_requested", at, 8 * M)
+    segments = [pinned(at, 8 * M, "active_pending_free"), pinned(at + 16 * M, M),
+                pinned(at + 48 * M, 2 * M, "inactive"), pinned(at + 32 * M, 4 * M)]
+    return {**basic(), "host_segments": segments, "host_traces": log.events}
+
+
+TOLD = ["pinned host memory: 10 events beside the trace, which run --host simulates",
+        "  at most 15.00 MiB live", "  at the end 5.00 MiB live, in 2 blocks"]
+
+
+def host():
+    plain, plain_rows, _ = run(basic())
+    value = with_host()
+    for form, data in written(value):
+        result, rows, err = run(data)
+        same(f"the host's memory is no part of a run, {form}", (result["runs"], rows),
+             (plain["runs"], plain_rows), err)
+        same(f"info tells of it, {form}", call("info")[1].splitlines()[7:10], TOLD)
+        result, rows, err = run(data, "--host", "--check", "--device-bytes", "100MiB",
+                                "--granularity", "1MiB")
+        runs = result["runs"]
+        same(f"--host: a device of its own, {form}",
+             [(r["device"]["ordinal"], r["device"]["name"], r["device"]["total_bytes"],
+               r["device"]["granularity_bytes"]) for r in runs],
+             [(0, None, 100 * M, M), (1, "pinned host memory", 0, 4 * K)], err)
+        same(f"--host: what it was asked for, {form}",
+             [(r["op"], r["size"]) for r in rows if r["device"] == 1],
+             [("alloc", 4 * M), ("alloc", 2 * M), ("alloc", 8 * M), ("free", None),
+              ("alloc", 8 * M), ("alloc", M), ("free", None), ("free", None)])
+        # to the 6 MiB that were there come a segment of 20 MiB and one of 2
+        same(f"--host: its figures, {form}",
+             [[r[m] for m in ("requested", "reserved", "active")] for r in rows
+              if r["device"] == 1][1::6], [[6 * M, 6 * M, 6 * M], [5 * M, 28 * M, 13 * M]])
+        same(f"--host: its peak, {form}", runs[1]["peak"]["requested"], 15 * M)
+        same(f"--host: the GPU is as it was, {form}",
+             [(r["op"], r["size"], r["reserved"], r["largest_free"]) for r in rows
+              if r["device"] == 0],
+             [(r["op"], r["size"], r["reserved"], r["largest_free"]) for r in plain_rows])
+    same("verify does not count it", verify(value)[:2], verify(basic())[:2])
+    rc, out, err = call("info", "--json", "-", data=pickled(value))
+    same("info --json", json.loads(out).get("host"),
+         {"events": 10, "peak_live_bytes": 15 * M, "last_live_bytes": 5 * M,
+          "last_live_blocks": 2}, err)
+    rc, out, err = call("info", "--json", "-", data=pickled(basic()))
+    ok("host" not in json.loads(out), "and nothing where there is none", out)
+    for policy in ("bestfit", "buddy", "sizeclass", "direct", "pytorch:expandable_segments=true"):
+        result, rows, err = run(value, "--host", "--check", policy=policy)
+        same(f"--host under {policy}", result and result["runs"][1]["peak"]["requested"], 15 * M,
+             err)
+
+
+def host_alone():
+    value = with_host()
+    value.update(segments=[], device_traces=[[]])
+    result, rows, err = run(value, "--host")
+    same("pinned memory alone: all of it is on device 1", {r["device"] for r in rows}, {1}, err)
+    same("pinned memory alone: nothing without --host", run(value)[1], [])
+    value = {**basic(), "host_traces": with_host()["host_traces"]}
+    rc, out, err = call("info", "--json", "-", data=pickled(value))
+    # without the 4 MiB, which no event names
+    same("a log without segments", json.loads(out)["host"],
+         {"events": 10, "peak_live_bytes": 11 * M, "last_live_bytes": M, "last_live_blocks": 1},
+         err)
+    same("a log without segments, simulated",
+         run(value, "--host")[0]["runs"][1]["peak"]["requested"], 11 * M)
+    value = {**basic(), "host_segments": with_host()["host_segments"], "host_traces": []}
+    call("info", data=pickled(value))
+    same("segments without a log", call("info")[1].splitlines()[7:10],
+         [TOLD[0].replace("10 ", "0 "), "  at most 5.00 MiB live", TOLD[2]])
+    err = run(basic(), "--host")[2]
+    ok("--host: the trace tells nothing of pinned host memory" in err, "none there, which is told",
+       err)
+    value = with_host()
+    value["host_traces"][1].pop("size")
+    rc, out, err = call("run", "-q", "--host", data=pickled(value))
+    ok(rc == 4 and 'host_traces[1]: member "size" is missing' in err, "a bad event is named", err)
+    ok(call("run", "-q")[0] == 0, "and does no harm where it is not asked for")
+    most = (1 << 53) - 1
+    value = with_host()
+    value["host_traces"] = Log().alloc(LARGE, most).events * 4096
+    value["host_segments"] = [pinned(LARGE, most)] * 4096
+    rc, out, err = call("info", "--json", "-", data=pickled(value))
+    same("sizes that no sum holds", json.loads(out)["host"]["peak_live_bytes"], (1 << 64) - 1, err)
+    one = [block(LARGE, 512)] * 20000
+    value["host_segments"] = [{**pinned(LARGE, 512), "blocks": one}] * 20000
+    call("info", data=pickled(value))
+    ok(call("info", "-q")[0] == 0, "blocks that are there many thousand times")
+
+
 # Differences ------------------------------------------------------------------------
 def differences():
     for title, at, member, change, what in (
@@ -491,7 +625,7 @@ def scrambled():
     ok(not wrong, "events that contradict each other still make a trace", wrong[:3])
 
 
-for part in (forms, states, pending, layouts, words, differences, malicious, cut_short, scrambled):
+for part in (forms, states, pending, layouts, words, ring, host, host_alone, differences, malicious, cut_short, scrambled):
     part()
 FOLDER.cleanup()
 sys.exit(TAP.finish())

@@ -67,6 +67,12 @@ def segment(addr, *blocks, stream=0, device=0, pool=(0, 0), expandable=False, sm
             "blocks": list(blocks)}
 
 
+def pinned(addr, size, state="active_allocated", pool=(0, 0)):
+    """A segment of pinned host memory as PyTorch 2.15 has it: of no device, one block, and small."""
+    return {**segment(addr, block(addr, size, state=state), device=-1, pool=pool, small=True),
+            "requested_size": size}
+
+
 def snapshot(segments, *logs, settings="", annotations=(), **more):
     whole = {"segments": list(segments), "device_traces": [log.events for log in logs],
              "allocator_settings": {

@@ -74,8 +74,7 @@ static int skeleton_init(struct frag_policy *p)
  */
 static int skeleton_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
-	uint64_t align = p->param[ALIGN];
-	uint64_t need = (rq->bytes + align - 1) / align * align;
+	uint64_t need = frag_round_up_pow2(rq->bytes, p->param[ALIGN]);
 	struct skeleton *s = p->state;
 	uint32_t calls;
 	frag_list list;

@@ -1,6 +1,9 @@
 /* rig.c - a heap on a device of its own, for tests of the verbs. */
 #include "support/rig.h"
 
+#include <string.h>
+
+#include "heap/refusal.h"
 #include "support/faulty_device.h"
 
 void rig_begin(struct rig *r, uint64_t total, uint64_t granularity,
@@ -76,6 +79,7 @@ frag_block rig_give(struct rig *r, frag_block b)
 void rig_refuses(const struct rig *r, int rc)
 {
 	assert_int_equal(rc, -FRAG_EPOLICY);
+	assert_true(strncmp(frag_refusal(r->heap), "frag_heap_", 10) == 0);
 	rig_check(r);
 }
 

@@ -34,7 +34,7 @@ frag_block rig_grow(struct rig *r, uint64_t bytes);
 frag_block rig_take(struct rig *r, frag_block b, uint64_t asked, uint64_t keep);
 frag_block rig_give(struct rig *r, frag_block b);
 
-/* rc must be -FRAG_EPOLICY, and the heap unharmed. */
+/* rc must be -FRAG_EPOLICY, with a reason, and the heap unharmed. */
 void rig_refuses(const struct rig *r, int rc);
 
 /* The block's place, size and state are just these. */

@@ -46,7 +46,7 @@ machine()
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-echo 1..15
+echo 1..20
 expect refused 'strcpy(p, "")'
 expect refused 'strcat(p, "")'
 expect refused 'sprintf(p, "x")'
@@ -55,6 +55,11 @@ expect refused 'strtok(p, "x")'
 expect refused '(void)atoi(p)'
 expect refused '(void)atol(p)'
 expect refused '(void)rand()'
+expect refused '(void)vsnprintf(p, 1, p, v)'
+expect refused '(void)strtod(p, NULL)'
+expect refused '(void)strtof(p, NULL)'
+expect refused '(void)atof(p)'
+expect refused 'setlocale(0, p)'
 expect refused 'srand(1)'
 expect refused 'time(NULL)'
 expect taken 'snprintf(p, 1, "x")'

@@ -63,6 +63,7 @@ static void any_stands_for_five(void **state)
 	for (uint32_t i = 0; i < count; i++) {
 		assert_string_equal(c[i].path, paths[i]);
 		assert_int_equal(c[i].kind, FRAG_CHANGE_PERCENT);
+		assert_true(c[i].implied);
 	}
 }
 
@@ -110,6 +111,27 @@ static void percentages_are_rounded(void **state)
 	assert_int_equal(frag_condition_holds(c, &run, &base, "it", &found, NULL), 0);
 }
 
+/* A run without a step has no index: for a path that somebody wrote, that is wrong usage. */
+static void what_has_no_value(void **state)
+{
+	const struct frag_result none = { .steps = 0 };
+	const struct frag_result some = { .fi = { .steps = 1, .max = 99 } };
+	struct frag_condition c[FRAG_CONDITIONS_MOST];
+	struct frag_finding found;
+	struct frag_error err;
+	uint32_t count;
+
+	(void)state;
+	assert_int_equal(frag_condition_parse(c, &count, "fi.max > +1", &err), 0);
+	assert_false(c->implied);
+	assert_int_equal(frag_condition_holds(c, &none, &some, "it", &found, &err), -FRAG_EUSAGE);
+	assert_int_equal(frag_condition_holds(c, &some, &none, "it", &found, &err), -FRAG_EUSAGE);
+	c->implied = true;
+	assert_int_equal(frag_condition_holds(c, &none, &some, "it", &found, &err), 0);
+	assert_int_equal(frag_condition_holds(c, &some, &none, "it", &found, &err), 0);
+	assert_int_equal(frag_condition_holds(c, &none, &none, "it", &found, &err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +140,7 @@ int main(void)
 		cmocka_unit_test(what_is_none),
 		cmocka_unit_test(changes_are_told_apart),
 		cmocka_unit_test(percentages_are_rounded),
+		cmocka_unit_test(what_has_no_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,55 @@ static void test_figures(void **state)
 	}
 }
 
+static void test_devices(void **state)
+{
+	char name[] = "first";
+	const struct frag_device_figures two[] = {
+		{ .name = name, .total = 1 << 20, .granularity = 512, .small_most = 8,
+		  .small_granularity = 4 },
+		{ .other = 7, .granularity = 1 },
+	};
+	const struct frag_device_figures third = { .total = 3, .granularity = 3 };
+	struct frag_devices d;
+
+	(void)state;
+	assert_int_equal(frag_devices_copy(&d, two, 2, NULL), 0);
+	assert_int_equal(d.count, 2);
+	name[0] = 'F';          /* the copy has its own */
+	assert_string_equal(d.figures[0].name, "first");
+	frag_devices_override(&d, UINT64_MAX, 9, UINT64_MAX, UINT64_MAX);
+	assert_true(d.figures[0].total == 1 << 20 && d.figures[0].context == 9);
+	assert_true(d.figures[0].granularity == 512 && d.figures[0].small_most == 8);
+	assert_true(d.figures[1].total == 0 && d.figures[1].context == 9);
+	assert_true(d.figures[1].other == 7);
+	frag_devices_override(&d, 0, UINT64_MAX, 0, 1);
+	assert_true(d.figures[0].total == 0 && d.figures[0].context == 9);
+	assert_true(d.figures[0].granularity == 1 && d.figures[0].small_most == 0);
+	assert_true(d.figures[1].other == 0);
+	assert_int_equal(frag_devices_replace(&d, 0, &third, "third", NULL), 0);
+	assert_string_equal(d.figures[0].name, "third");
+	assert_int_equal(d.figures[0].total, 3);
+	assert_int_equal(frag_devices_replace(&d, 0, &third, NULL, NULL), 0);
+	assert_null(d.figures[0].name);
+	frag_devices_fini(&d);
+	assert_int_equal(d.count, 0);
+}
+
+static void test_devices_refused(void **state)
+{
+	char name[] = "x";
+	const struct frag_device_figures bad[] = {
+		{ .name = name, .granularity = 1 }, { .name = name, .granularity = 0 },
+	};
+	struct frag_error err = { .code = 0 };
+	struct frag_devices d;
+
+	(void)state;
+	assert_int_equal(frag_devices_copy(&d, bad, 2, &err), -FRAG_EUSAGE);
+	assert_string_equal(err.message, "device 1: a granularity of 0 bytes");
+	frag_devices_fini(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +162,8 @@ int main(void)
 		cmocka_unit_test(test_open_refused),
 		cmocka_unit_test(test_optional),
 		cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_devices_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,7 +303,6 @@ static int odd_end(struct frag_policy *p, frag_block b, uint64_t synced)
 	return frag_heap_hold(p->heap, b, 0);
 }
 
-#define IMPOSSIBLE "policy liar asked its heap for the impossible"
 #define MEANS_NOTHING "which means nothing here"
 
 static const struct {
@@ -315,25 +314,55 @@ static const struct {
 	uint32_t rows;          /* steps that went well */
 	const char *message;
 } liars[] = {
-	{ .alloc = nothing, .message = IMPOSSIBLE },
-	{ .alloc = wild_handle, .message = IMPOSSIBLE },
-	{ .alloc = no_handle, .message = IMPOSSIBLE },
-	{ .alloc = free_block, .message = IMPOSSIBLE },
-	{ .alloc = same_again, .rows = 1, .message = IMPOSSIBLE },
-	{ .alloc = two_blocks, .message = IMPOSSIBLE },
-	{ .alloc = too_small, .message = IMPOSSIBLE },
-	{ .alloc = other_pool, .message = IMPOSSIBLE },
-	{ .alloc = wrong_list, .message = IMPOSSIBLE },
-	{ .alloc = odd_code, .message = "policy liar answered with code 7, " MEANS_NOTHING },
-	{ .alloc = refused_yet_took, .message = MEANS_NOTHING },
-	{ .free = keeps_all, .rows = 2, .message = IMPOSSIBLE },
-	{ .free = frees_twice, .rows = 2, .message = IMPOSSIBLE },
-	{ .free = frees_another, .rows = 2, .message = IMPOSSIBLE },
+	{ .alloc = nothing, .message =
+	    "step 0 (alloc id 1): alloc: FRAG_NO_BLOCK is no block" },
+	{ .alloc = wild_handle, .message =
+	    "step 0 (alloc id 1): alloc: block 123456789: there never was such "
+	    "a block" },
+	{ .alloc = no_handle, .message =
+	    "step 0 (alloc id 1): alloc: FRAG_NO_BLOCK is no block" },
+	{ .alloc = free_block, .message =
+	    "step 0 (alloc id 1): alloc: block 0 (segment 0, offset 0, 1024 "
+	    "bytes, free) is the answer, but not allocated" },
+	{ .alloc = same_again, .rows = 1, .message =
+	    "step 1 (alloc id 2): alloc: the number of allocated blocks "
+	    "after it is 1, not 2" },
+	{ .alloc = two_blocks, .message =
+	    "step 0 (alloc id 1): alloc: the number of allocated blocks "
+	    "after it is 2, not 1" },
+	{ .alloc = too_small, .message =
+	    "step 0 (alloc id 1): alloc: block 0 (segment 0, offset 0, 512 "
+	    "bytes, allocated) is the answer, but allocated for 500 bytes, not "
+	    "the 1000 requested" },
+	{ .alloc = other_pool, .message =
+	    "step 0 (alloc id 1): alloc: block 0 (segment 0, offset 0, 1024 "
+	    "bytes, allocated) is the answer, but of pool 1, not 0" },
+	{ .alloc = wrong_list, .message =
+	    "step 0 (alloc id 1): frag_heap_grow: there is no list 99" },
+	{ .alloc = odd_code, .message =
+	    "policy liar: step 0 (alloc id 1): answered with code 7, " MEANS_NOTHING },
+	{ .alloc = refused_yet_took, .message =
+	    "step 0 (alloc id 1): alloc: the number of allocated blocks "
+	    "after it is 1, not 0" },
+	{ .free = keeps_all, .rows = 2, .message =
+	    "step 2 (free id 1): free: the number of allocated blocks "
+	    "after it is 2, not 1" },
+	{ .free = frees_twice, .rows = 2, .message =
+	    "step 2 (free id 1): frag_heap_give: block 0 (segment 0, offset 0, "
+	    "1024 bytes, free) is neither allocated nor pending" },
+	{ .free = frees_another, .rows = 2, .message =
+	    "step 2 (free id 1): frag_heap_give: block 1000: there never was "
+	    "such a block" },
 	{ .free = refuses_to_free, .rows = 2, .message = MEANS_NOTHING },
-	{ .free = speaks, .rows = 2, .message = "policy liar: block 0 is dear to me" },
-	{ .init = bad_start, .message = IMPOSSIBLE },
+	{ .free = speaks, .rows = 2, .message =
+	    "policy liar: step 2 (free id 1): block 0 is dear to me" },
+	{ .init = bad_start, .message =
+	    "before the first step: frag_heap_release: block 0: there never was"
+	    " such a block" },
 	{ .notice = odd_notice, .rows = 3, .message = MEANS_NOTHING },
-	{ .ended = odd_end, .rows = 6, .message = IMPOSSIBLE },
+	{ .ended = odd_end, .rows = 6, .message =
+	    "step 6 (complete id 3): frag_heap_hold: block 0 (segment 2, offset"
+	    " 0, 1024 bytes, pending) is not allocated" },
 };
 
 static void test_liars(void **state)

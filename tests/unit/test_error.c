@@ -86,6 +86,30 @@ static void test_bugs_abort(void **state)
 	assert_int_equal(child_run(unknown_code), -1);
 }
 
+static int broken_precondition(void)
+{
+	const int held = 1;
+
+	FRAG_ASSERT(held == 2);
+	return 0;
+}
+
+/* Where assertions are on, the condition is looked at once; else never. */
+static void test_assertions(void **state)
+{
+	int looked = 0;
+
+	(void)state;
+	FRAG_ASSERT(++looked == 1);
+#ifdef NDEBUG
+	assert_int_equal(looked, 0);
+	assert_int_equal(child_run(broken_precondition), 0);
+#else
+	assert_int_equal(looked, 1);
+	assert_int_equal(child_run(broken_precondition), -1);
+#endif
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -94,6 +118,7 @@ int main(void)
 		cmocka_unit_test(test_no_listener),
 		cmocka_unit_test(test_long_message),
 		cmocka_unit_test(test_bugs_abort),
+		cmocka_unit_test(test_assertions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

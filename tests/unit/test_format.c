@@ -36,6 +36,46 @@ static void check_hundredths(double percent)
 	assert_int_equal(frag_hundredths(percent), strtoul(want, NULL, 10));
 }
 
+/* Sums from parts that are known: 10^19 times one part, and the other. */
+static void test_wide(void **state)
+{
+	static const struct {
+		uint64_t high, low;
+		const char *text, *size;
+	} cases[] = {
+		{ 0, 0, "0", "0 bytes" },
+		{ 0, UINT64_MAX, "18446744073709551615", "17179869184.00 GiB" },
+		{ 1, 0, "10000000000000000000", "9313225746.15 GiB" },
+		{ 2, 7, "20000000000000000007", "18626451492.31 GiB" },
+		/* 2^100 */
+		{ UINT64_C(126765060022), UINT64_C(8229401496703205376),
+		  "1267650600228229401496703205376", "1180591620717411303424.00 GiB" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const frag_wide value = (frag_wide)cases[i].high * UINT64_C(10000000000000000000)
+					+ cases[i].low;
+		char text[FRAG_WIDE_ROOM], size[FRAG_NUMBER_ROOM];
+
+		*frag_put_wide(text, value) = '\0';
+		assert_string_equal(text, cases[i].text);
+		assert_string_equal(frag_wide_size_text(size, value), cases[i].size);
+	}
+}
+
+/* No bytes may stand nowhere; a sanitizer watches. */
+static void test_nothing(void **state)
+{
+	char text[8];
+
+	(void)state;
+	*frag_put_json(text, NULL, 0) = '\0';
+	assert_string_equal(text, "\"\"");
+	assert_ptr_equal(frag_put_utf8(text, NULL, 0), text);
+	assert_ptr_equal(frag_put_csv(text, NULL, 0), text);
+}
+
 static void check_percent(double percent)
 {
 	check_fixed4(percent);
@@ -330,6 +370,8 @@ int main(void)
 		cmocka_unit_test(test_fixed4_negative_zero),
 		cmocka_unit_test(test_hundredths_by_hand),
 		cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_json_of_broken_utf8),
 		cmocka_unit_test(test_csv),

@@ -1,5 +1,5 @@
 /* test_hole.c - the least to be freed for a request, against all runs of all segments. */
-#include "engine/hole.h"
+#include "explain/hole.h"
 
 #include <stdlib.h>
 

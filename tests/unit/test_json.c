@@ -2,6 +2,7 @@
  * test_json.c - documents as they are written, where the library beneath would
  * print another number or another string.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,46 @@ static void test_failure_sticks(void **state)
 	assert_int_equal(files_count(state), 0);
 }
 
+/* An integer of 64 bits is read with all its digits, and found by its own name. */
+static void test_integers_read(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t value;
+		bool is;
+	} cases[] = {
+		{ "0", 0, true }, { "-0", 0, true }, { "5e2", 500, true }, { "1.5", 0, false },
+		{ "9007199254740991", INT64_C(9007199254740991), true },
+		{ "9007199254740993", INT64_C(9007199254740993), true },
+		{ "-9007199254740993", -INT64_C(9007199254740993), true },
+		{ "9223372036854775807", INT64_MAX, true },
+		{ "-9223372036854775808", INT64_MIN, true },
+		{ "9223372036854775808", 0, false }, { "99999999999999999999999", 0, false },
+		{ "9007199254740993.0", 0, false }, { "1e18", 0, false }, { "1e999", 0, false },
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		struct frag_node_ref root, member;
+		struct frag_json doc;
+		char text[256];
+		int64_t value;
+
+		snprintf(text, sizeof(text), "{\"9223372036854775806\\\"7\":[-1e1,{},%s,"
+			 "[9007199254740995],\"-8\"],\"v\":%s,\"w\":1}", cases[i].text, cases[i].text);
+		root = frag_json_parse(&doc, text, strlen(text));
+		assert_non_null(root.node);
+		assert_int_equal(frag_json_member(root, "v", &member), 1);
+		assert_int_equal(frag_json_kind(member), FRAG_JSON_NUMBER);
+		assert_true(frag_json_integer(member, &value) == cases[i].is);
+		if (cases[i].is)
+			assert_true(value == cases[i].value);
+		assert_int_equal(frag_json_member(root, "w", &member), 1);
+		assert_true(frag_json_integer(member, &value) && value == 1);
+		frag_json_end(&doc);
+	}
+}
+
 #define FILES(test) cmocka_unit_test_setup_teardown(test, files_begin, files_end)
 
 int main(void)
@@ -144,6 +185,7 @@ int main(void)
 		FILES(test_fixed4),
 		FILES(test_strings),
 		FILES(test_failure_sticks),
+		cmocka_unit_test(test_integers_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

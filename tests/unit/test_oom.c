@@ -1,9 +1,10 @@
-/* test_oom.c - what is told of a request that found no memory, against SPEC 9. */
-#include "engine/oom.h"
-
+/* test_oom.c - what is known and said of a request that found no memory. */
 #include <stdio.h>
 #include <string.h>
 
+#include "documents/oom_message.h"
+#include "fragsim/engine.h"
+#include "report/oom_text.h"
 #include "support/faulty_device.h"
 #include "support/play.h"
 #include "support/records.h"
@@ -23,11 +24,14 @@ static const struct frag_oom *play(struct play *p, const char *policy,
 				   const struct frag_record *records, uint32_t count,
 				   const struct frag_device_figures *device)
 {
+	const struct frag_sim_options options = {
+		.check = true, .device = &faulty_device, .on_oom = &frag_oom_explain,
+	};
 	struct frag_choice choice = play_choose(policy);
 	const struct frag_result *result;
 	uint32_t devices;
 
-	assert_int_equal(play_open(p, &choice, records, count, device, 1, NULL), 0);
+	assert_int_equal(play_open(p, &choice, records, count, device, 1, &options), 0);
 	if (play_run(p))
 		fail_msg("%s", p->error.message);
 	result = frag_sim_results(p->sim, false, &devices);
@@ -35,6 +39,15 @@ static const struct frag_oom *play(struct play *p, const char *policy,
 	assert_int_equal(result->counts.ooms, 1);
 	assert_int_equal(result->oom_count, 1);
 	return result->ooms;
+}
+
+static void expect_message(const struct play *p, const char *want)
+{
+	char message[FRAG_OOM_MESSAGE_ROOM];
+	uint32_t devices;
+	const struct frag_result *result = frag_sim_results(p->sim, false, &devices);
+
+	assert_string_equal(frag_oom_message(result, result->ooms, message), want);
 }
 
 static void test_classic_message(void **state)
@@ -62,7 +75,7 @@ static void test_classic_message(void **state)
 		snprintf(want, sizeof(want), "CUDA out of memory. Tried to allocate 916.00 MiB "
 			 "(GPU 0; 6.00 GiB total capacity; 4.47 GiB already allocated; "
 			 "186.44 MiB free; 4.47 GiB reserved in total by %s)", cases[i].name);
-		assert_string_equal(oom->message, want);
+		expect_message(&p, want);
 		assert_int_equal(oom->step, 5);
 		assert_string_equal(oom->id, "6");
 		assert_int_equal(oom->size, 960000000);
@@ -79,9 +92,12 @@ static void test_classic_message(void **state)
 
 static void expect_advice(const struct frag_oom *oom, const char *const *parts)
 {
+	char advice[FRAG_OOM_ADVICE_ROOM];
+
+	frag_oom_advice(oom, advice);
 	for (; *parts; parts++)
-		if (!strstr(oom->advice, *parts))
-			fail_msg("\"%s\" does not say \"%s\"", oom->advice, *parts);
+		if (!strstr(advice, *parts))
+			fail_msg("\"%s\" does not say \"%s\"", advice, *parts);
 }
 
 static void test_fragmentation(void **state)
@@ -101,9 +117,9 @@ static void test_fragmentation(void **state)
 	faulty_begin(0, 0);
 	oom = play(&p, "bestfit:segment=4K", records, LENGTH(records), &small);
 	assert_true(oom->fragmentation);
-	assert_string_equal(oom->message, "CUDA out of memory. Tried to allocate 4.00 KiB (GPU 0; "
-			    "10.00 KiB total capacity; 4.00 KiB already allocated; 2.00 KiB free; "
-			    "8.00 KiB reserved in total by bestfit)");
+	expect_message(&p, "CUDA out of memory. Tried to allocate 4.00 KiB (GPU 0; "
+		       "10.00 KiB total capacity; 4.00 KiB already allocated; 2.00 KiB free; "
+		       "8.00 KiB reserved in total by bestfit)");
 	expect_advice(oom, parts);
 	play_close(&p);
 }
@@ -142,9 +158,8 @@ static void test_unlimited(void **state)
 	(void)state;
 	faulty_begin(3, -FRAG_EDEVMEM); /* open, the first segment, the second */
 	oom = play(&p, "direct", records, LENGTH(records), &unlimited);
-	assert_string_equal(oom->message, "CUDA out of memory. Tried to allocate 500 bytes (GPU 0; "
-			    "1000 bytes already allocated; 1000 bytes reserved in total by "
-			    "direct)");
+	expect_message(&p, "CUDA out of memory. Tried to allocate 500 bytes (GPU 0; "
+		       "1000 bytes already allocated; 1000 bytes reserved in total by direct)");
 	assert_false(oom->fragmentation);
 	play_close(&p);
 }
@@ -261,6 +276,7 @@ static void run_stacked(enum frag_stacks stacks, struct frag_sim **sim, struct f
 	};
 	static struct records records;
 	const struct frag_trace_options options = { .stacks = stacks };
+	const struct frag_sim_options sim_options = { .on_oom = &frag_oom_explain };
 	const struct frag_choice choice = play_choose("direct");
 	struct frag_source_ops ops = records_source;
 	static struct frag_source_ops kept;
@@ -271,7 +287,7 @@ static void run_stacked(enum frag_stacks stacks, struct frag_sim **sim, struct f
 	kept = ops;
 	records = (struct records){ .records = all, .count = LENGTH(all) };
 	assert_int_equal(frag_trace_from(trace, &kept, &records, &small, 1, &options, &err), 0);
-	assert_int_equal(frag_sim_new(sim, &choice, *trace, NULL, &err), 0);
+	assert_int_equal(frag_sim_new(sim, &choice, *trace, &sim_options, &err), 0);
 	do {
 		assert_int_equal(frag_trace_next(*trace, &batch, &err), 0);
 		assert_int_equal(frag_sim_feed(*sim, &batch, &err), 0);
@@ -318,6 +334,74 @@ static void test_stacks(void **state)
 	frag_trace_close(trace);
 }
 
+struct seen {
+	uint32_t calls, live;
+	uint64_t step, pending_bytes;
+};
+
+static void see_live(void *ctx, const struct frag_live *live)
+{
+	struct seen *seen = ctx;
+
+	seen->live++;
+	seen->pending_bytes += live->pending ? live->block.bytes : 0;
+}
+
+static int see_oom(void *ctx, const struct frag_sim *sim, uint32_t device,
+		   const struct frag_event *event, struct frag_oom *oom, struct frag_error *err)
+{
+	struct seen *seen = ctx;
+
+	(void)err;
+	seen->calls++;
+	seen->step = event->step;
+	assert_int_equal(oom->step, event->step);
+	frag_sim_walk(sim, device, seen, see_live);
+	return 0;
+}
+
+/* A hook of one's own is asked after the failed request; where only survival counts, none is. */
+static void test_hook(void **state)
+{
+	static const struct frag_record records[] = {
+		ALLOC(1, 100), ALLOC(2, 200), ALLOC(3, 300), FREE(1), FREE_PENDING(2),
+		ALLOC(4, 20 * KIB),
+	};
+	static const enum frag_level levels[] = {
+		FRAG_LEVEL_ALL, FRAG_LEVEL_PEAKS, FRAG_LEVEL_SURVIVE,
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(levels); i++) {
+		struct seen seen = { .calls = 0 };
+		const struct frag_oom_hook hook = { .explain = see_oom, .ctx = &seen };
+		const struct frag_sim_options options = { .level = levels[i], .on_oom = &hook };
+		const struct frag_choice choice = play_choose("direct");
+		const bool called = levels[i] != FRAG_LEVEL_SURVIVE;
+		struct records source = { .records = records, .count = LENGTH(records) };
+		struct frag_trace *trace;
+		struct frag_error err;
+		struct frag_batch batch;
+		struct frag_sim *sim;
+		uint32_t devices;
+
+		assert_int_equal(frag_trace_from(&trace, &records_source, &source, &small, 1, NULL,
+						 &err), 0);
+		assert_int_equal(frag_sim_new(&sim, &choice, trace, &options, &err), 0);
+		do {
+			assert_int_equal(frag_trace_next(trace, &batch, &err), 0);
+			assert_int_equal(frag_sim_feed(sim, &batch, &err), 0);
+		} while (batch.count);
+		assert_int_equal(frag_sim_results(sim, false, &devices)->oom_count, 1);
+		assert_int_equal(seen.calls, called);
+		assert_int_equal(seen.live, called ? 2 : 0);
+		assert_int_equal(seen.pending_bytes, called ? 200 : 0);
+		assert_int_equal(seen.step, called ? 5 : 0);
+		frag_sim_del(sim);
+		frag_trace_close(trace);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_holders),
 		cmocka_unit_test(test_hole),
 		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_hook),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

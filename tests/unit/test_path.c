@@ -7,7 +7,7 @@ static void test_names(void **state)
 {
 	static const char *const cases[][3] = {
 		{ "-", "standard input", "-" }, { "a/b.json", "a/b.json", "b.json" },
-		{ "--", "--", "--" }, { "", "", "" }, { "/x/", "/x/", "" }, { "/y", "/y", "y" },
+		{ "--", "--", "--" }, { "", "\"\"", "" }, { "/x/", "/x/", "" }, { "/y", "/y", "y" },
 	};
 
 	(void)state;

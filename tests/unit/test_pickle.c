@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "snapshot/pickle.h"
+#include "input/pickle.h"
 #include "support/random.h"
 #include "support/unit.h"
 
@@ -79,7 +79,8 @@ static void test_shared(void **state)
 		memcpy(p, "h\0", 2);
 	memcpy(p, "e.", 2);
 	p += 2;
-	frag_values_init(&v, (size_t)(p - bytes), frag_pickle_memory((uint64_t)(p - bytes)));
+	frag_values_init(&v, (size_t)(p - bytes), 0);
+	frag_values_allow(&v, (uint64_t)(p - bytes), (uint64_t)(p - bytes));
 	assert_int_equal(frag_pickle_read(&v, &root, bytes, (size_t)(p - bytes), "s", &err), 0);
 	assert_int_equal(frag_list_count(&root), times + 1);
 	assert_ptr_equal(frag_list_at(&v, &root, 0), frag_list_at(&v, &root, times));
@@ -326,7 +327,8 @@ static void test_boxes(void **state)
 	struct frag_value root;
 
 	(void)state;
-	frag_values_init(&v, length, frag_pickle_memory(length));
+	frag_values_init(&v, length, 0);
+	frag_values_allow(&v, length, length);
 	assert_int_equal(frag_pickle_read(&v, &root, (char *)m->bytes, length, "s", &err), 0);
 	check_model(m, &v, &root);
 	frag_values_fini(&v);

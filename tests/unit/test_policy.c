@@ -25,6 +25,30 @@ static void test_all_pass_the_check(void **state)
 	assert_int_equal(frag_policy_check(&policy_skeleton, &err), 0);
 }
 
+/* The first multiple from x on, found by counting. */
+static uint64_t count_up(uint64_t x, uint64_t m)
+{
+	while (x % m)
+		x++;
+	return x;
+}
+
+static void test_rounding(void **state)
+{
+	const uint64_t limit = UINT64_C(1) << 53;
+
+	(void)state;
+	for (uint64_t m = 1; m <= 70; m++) {
+		for (uint64_t x = 0; x <= 300; x++) {
+			assert_int_equal(frag_round_up(x, m), count_up(x, m));
+			assert_int_equal(frag_round_up(limit - x, m), count_up(limit - x, m));
+			if ((m & (m - 1)) == 0)
+				assert_int_equal(frag_round_up_pow2(x, m), count_up(x, m));
+		}
+	}
+	assert_int_equal(frag_round_up_pow2(limit - 1, UINT64_C(1) << 52), limit);
+}
+
 static const struct frag_param_spec good_params[] = {
 	{ .name = "size", .type = FRAG_PARAM_SIZE, .fallback = 8, .least = 1, .most = 64,
 	  .power_of_two = true, .help = "a size" },
@@ -343,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_parse_errors),
 		cmocka_unit_test(test_parse_long),
 		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_rounding),
 		cmocka_unit_test(test_skeleton),
 	};
 

@@ -135,7 +135,7 @@ static void test_names(void **state)
 	};
 	struct frag_event events[LENGTH(records)];
 	struct frag_trace *t = resolve_all(records, LENGTH(records), events);
-	struct frag_text tag = frag_trace_tag(t, events[7].tag);
+	struct frag_text tag = frag_symbols_tag(frag_trace_symbols(t), events[7].tag);
 
 	(void)state;
 	assert_int_equal(events[0].stream, 1);
@@ -152,7 +152,7 @@ static void test_names(void **state)
 	assert_int_equal(events[9].tag, events[7].tag);
 	assert_int_equal(tag.length, 4);
 	assert_memory_equal(tag.text, "conv", 4);
-	assert_null(frag_trace_tag(t, 0).text);
+	assert_null(frag_symbols_tag(frag_trace_symbols(t), 0).text);
 	frag_trace_close(t);
 }
 

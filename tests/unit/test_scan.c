@@ -10,7 +10,7 @@
 
 #include "support/random.h"
 #include "support/unit.h"
-#include "trace/scan.h"
+#include "input/scan.h"
 
 #define SLACK 16        /* zeros behind a window, as the scanner wants them */
 #define ROOM 512
@@ -331,6 +331,20 @@ static void test_cut_values(void **state)
 	}
 }
 
+/* What is skipped is looked at only: the scratch stays for what is kept. */
+static void test_skip_leaves_the_scratch(void **state)
+{
+	const char *bytes = "{\"\\u0041\":[\"\\n\",\"\\ud83d\\ude00x\\u00e9\"]}";
+	struct window w;
+
+	(void)state;
+	open_window(&w, bytes, strlen(bytes));
+	w.scan.scratch = NULL;
+	assert_ptr_equal(frag_scan_skip(&w.scan, w.begin, 1), w.scan.end);
+	assert_null(w.scan.scratch);
+	free(w.memory);
+}
+
 /* A number may go on where the window ends. */
 static void test_cut_numbers(void **state)
 {
@@ -599,6 +613,7 @@ int main(void)
 		cmocka_unit_test(test_bad_escapes),
 		cmocka_unit_test(test_strings_in_a_row),
 		cmocka_unit_test(test_cut_values),
+		cmocka_unit_test(test_skip_leaves_the_scratch),
 		cmocka_unit_test(test_cut_numbers),
 		cmocka_unit_test(test_every_short_number),
 		cmocka_unit_test(test_numbers),

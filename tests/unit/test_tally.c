@@ -39,7 +39,7 @@ static void open_tally(struct fixture *f, uint64_t total)
 	rig_begin(&f->rig, total, 1024, &frag_index_size);
 	f->rig.dev.context = CONTEXT;
 	f->rig.dev.other = OTHER;
-	assert_true(frag_tally_init(&f->tally));
+	assert_true(frag_tally_init(&f->tally, FRAG_LEVEL_ALL));
 	frag_tally_begin(&f->tally, f->rig.heap, &f->rig.dev);
 }
 

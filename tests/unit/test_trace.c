@@ -12,7 +12,7 @@
 #include "support/random.h"
 #include "support/records.h"
 #include "support/unit.h"
-#include "trace/input.h"
+#include "input/input.h"
 
 #define FILES(test) cmocka_unit_test_setup_teardown(test, files_begin, files_end)
 #define COUNT 8000              /* as text some windows long */
@@ -108,7 +108,7 @@ static struct frag_record *random_records(uint64_t seed)
 
 static void dump_event(FILE *out, const struct frag_trace *t, const struct frag_event *e)
 {
-	struct frag_text tag = frag_trace_tag(t, e->tag);
+	struct frag_text tag = frag_symbols_tag(frag_trace_symbols(t), e->tag);
 
 	fprintf(out, "%" PRIu64 " %s %x slot %u bytes %" PRIu64 " device %u stream %u pool %u",
 		e->step, frag_op_name((enum frag_op)e->op), e->members, e->slot, e->bytes,
@@ -481,33 +481,6 @@ static void test_tail_at_the_border(void **state)
 	free(text);
 }
 
-static void test_override(void **state)
-{
-	struct records source = { .records = few };
-	const struct frag_trace_options options = options_of(false, NULL);
-	const struct frag_device_figures *f;
-	struct frag_trace_info info;
-	struct frag_trace *t;
-	char *events;
-
-	(void)state;
-	assert_int_equal(frag_trace_from(&t, &records_source, &source, two_devices, 2, &options,
-					 NULL), 0);
-	f = frag_trace_info(t)->devices;
-	assert_ptr_not_equal(f, two_devices);
-	assert_string_equal(f[0].name, "first");
-	frag_trace_override(t, UINT64_MAX, 9, UINT64_MAX, UINT64_MAX);
-	assert_true(f[0].total == 1 << 20 && f[0].context == 9 && f[0].granularity == 512);
-	assert_true(f[1].total == 0 && f[1].context == 9 && f[1].other == 7);
-	frag_trace_override(t, 0, UINT64_MAX, 0, 1);
-	assert_true(f[0].total == 0 && f[0].context == 9 && f[0].granularity == 1);
-	assert_true(f[1].other == 0 && f[1].granularity == 1);
-	events = read_all(t, 0, &info);         /* no records: a trace of no steps */
-	assert_string_equal(events, "");
-	assert_true(info.events == 0);
-	free(events);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -518,7 +491,6 @@ int main(void)
 		cmocka_unit_test(test_time_backwards),
 		cmocka_unit_test(test_failing_source),
 		FILES(test_tail_at_the_border),
-		cmocka_unit_test(test_override),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "support/pack.h"
 #include "support/random.h"
 #include "support/unit.h"
-#include "trace/unpack.h"
+#include "input/unpack.h"
 
 #define FILES(test) cmocka_unit_test_setup_teardown(test, files_begin, files_end)
 

@@ -1,0 +1,76 @@
+/* devices.c - the devices of a run: what each of them has. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fragsim/device.h"
+
+int frag_devices_copy(struct frag_devices *devices, const struct frag_device_figures *figures,
+		      uint32_t count, struct frag_error *err)
+{
+	*devices = (struct frag_devices){ .figures = calloc((size_t)count + 1, sizeof(*figures)) };
+	if (!devices->figures)
+		return frag_fail_nomem(err);
+	for (; devices->count < count; devices->count++) {
+		struct frag_device_figures *to = &devices->figures[devices->count];
+
+		if (figures[devices->count].granularity == 0)
+			return frag_fail(err, FRAG_EUSAGE, "device %u: a granularity of 0 bytes",
+					 devices->count);
+		*to = figures[devices->count];
+		if (to->name && !(to->name = strdup(to->name)))
+			return frag_fail_nomem(err);
+	}
+	return 0;
+}
+
+int frag_devices_replace(struct frag_devices *devices, uint32_t ordinal,
+			 const struct frag_device_figures *figures, const char *name,
+			 struct frag_error *err)
+{
+	struct frag_device_figures *to = &devices->figures[ordinal];
+	char *copy = name ? strdup(name) : NULL;
+
+	if (name && !copy)
+		return frag_fail_nomem(err);
+	free(to->name);
+	*to = *figures;
+	to->name = copy;
+	return 0;
+}
+
+int frag_devices_become(struct frag_devices *devices, const struct frag_device_figures *figures,
+			struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t d = 0; d < devices->count && !rc; d++)
+		if (!devices->figures[d].host)
+			rc = frag_devices_replace(devices, d, figures, figures->name, err);
+	return rc;
+}
+
+void frag_devices_override(struct frag_devices *devices, uint64_t total, uint64_t context,
+			   uint64_t other, uint64_t granularity)
+{
+	for (uint32_t d = 0; d < devices->count; d++) {
+		struct frag_device_figures *f = &devices->figures[d];
+
+		if (f->host)
+			continue;
+		f->total = total == UINT64_MAX ? f->total : total;
+		f->context = context == UINT64_MAX ? f->context : context;
+		f->other = other == UINT64_MAX ? f->other : other;
+		if (granularity == UINT64_MAX)
+			continue;
+		f->granularity = granularity;
+		f->small_most = f->small_granularity = 0;
+	}
+}
+
+void frag_devices_fini(struct frag_devices *devices)
+{
+	for (uint32_t d = 0; d < devices->count; d++)
+		free(devices->figures[d].name);
+	free(devices->figures);
+	*devices = (struct frag_devices){ .figures = NULL };
+}

@@ -1,0 +1,257 @@
+/*
+ * baseline_write.c - what a later comparison is held against, as a file to be committed.
+ *
+ * A line for each group of figures, so that a change of it reads well in a diff;
+ * every figure that a condition may name is there, marks are not.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/print.h"
+#include "compare/params.h"
+#include "fragsim/version.h"
+#include "documents/documents.h"
+#include "input/scan.h"
+
+#define STRETCHES 16
+
+static int put_string(FILE *f, const char *text)
+{
+	char *json;
+
+	if (!text) {
+		fputs("null", f);
+		return 0;
+	}
+	json = malloc(strlen(text) * 6 + 3);
+	if (!json)
+		return -1;
+	*frag_put_json(json, text, strlen(text)) = '\0';
+	fputs(json, f);
+	free(json);
+	return 0;
+}
+
+static void put_metrics(FILE *f, const char *key, const struct frag_metrics *m, bool percents)
+{
+	fprintf(f, "     \"%s\": {", key);
+#define X(name) fprintf(f, "\"" #name "\": %" PRIu64 ", ", m->name);
+	FRAG_METRICS_BEFORE_DEVICE(X)
+	X(process_used)
+	FRAG_METRICS_COUNT(X)
+#undef X
+	if (percents) {
+#define X(name) frag_fprintf(f, "\"" #name "\": %.4f, ", m->name);
+		FRAG_METRICS_PERCENT(X)
+#undef X
+	}
+	if (m->limited)
+		fprintf(f, "\"device_free\": %" PRId64 "},\n", m->device_free);
+	else
+		fputs("\"device_free\": null},\n", f);
+}
+
+static void put_distribution(FILE *f, const char *key, const struct frag_distribution *d)
+{
+	fprintf(f, "     \"%s\": {", key);
+#define X(name)                                                         \
+	if (d->steps)                                                   \
+		frag_fprintf(f, "\"" #name "\": %.4f, ", d->name);      \
+	else                                                            \
+		fputs("\"" #name "\": null, ", f);
+	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last)
+#undef X
+	if (d->weighted)
+		frag_fprintf(f, "\"time_weighted_mean\": %.4f, ", d->time_weighted_mean);
+	else
+		fputs("\"time_weighted_mean\": null, ", f);
+	fprintf(f, "\"severe_steps\": %" PRIu64 "},\n", d->severe_steps);
+}
+
+/* A member; *before is what stands before the next one. */
+static void put_number(FILE *f, const char **before, const char *key, uint64_t value)
+{
+	fprintf(f, "%s\"%s\": %" PRIu64, *before, key, value);
+	*before = ", ";
+}
+
+static void put_counts(FILE *f, const struct frag_counts *counts)
+{
+	const char *before = "     \"counts\": {";
+
+#define X(name) put_number(f, &before, #name, counts->name);
+	FRAG_COUNTS(X)
+#undef X
+	fputs("},\n", f);
+}
+
+static void put_modelled(FILE *f, const struct frag_modelled *m)
+{
+	const char *before = "     \"modelled\": {";
+
+	if (!m->there)
+		return;
+#define X(name) put_number(f, &before, #name, m->name);
+	FRAG_MODELLED(X)
+#undef X
+	fputs("},\n", f);
+}
+
+static void put_oom(FILE *f, const struct frag_result *r)
+{
+	fputs("     \"oom\": [", f);
+	if (r->oom_count)
+		fprintf(f, "{\"step\": %" PRIu64 ", \"size\": %" PRIu64 ", \"cause\": \"%s\"}",
+			r->ooms[0].step, r->ooms[0].size,
+			r->ooms[0].fragmentation ? "fragmentation" : "capacity");
+	fputs("],\n", f);
+}
+
+static void put_course(FILE *f, const struct frag_course *course)
+{
+	struct frag_course c = *course;
+
+	frag_course_shorten(&c, STRETCHES);
+	fprintf(f, "     \"course\": {\"width\": %" PRIu64 ", \"in_last\": %" PRIu64
+		", \"stretches\": [", c.width, c.in_last);
+	for (uint32_t i = 0; i < c.count; i++)
+		fprintf(f, "%s[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", i ? ", " : "",
+			c.stretch[i].from, c.stretch[i].reserved, c.stretch[i].allocated);
+	fputs("]}", f);
+}
+
+/* "true", 512, "text": a value out of "key=value,..." */
+static int put_param(FILE *f, const char *value, size_t length)
+{
+	char text[FRAG_PARAM_TEXT];
+
+	snprintf(text, sizeof(text), "%.*s", (int)length, value);
+	if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0
+	    || (*text && strspn(text, "0123456789") == length && (*text != '0' || length == 1))) {
+		fputs(text, f);
+		return 0;
+	}
+	return put_string(f, text);
+}
+
+/*
+ * Keys come from the text that a run keeps, `key=value,...`, as a run that was
+ * read from a file has no choice any more.
+ */
+static int put_policy(FILE *f, const struct frag_run *run)
+{
+	int rc;
+
+	fputs("    {\"policy\": {\"name\": ", f);
+	rc = put_string(f, run->name);
+	fputs(", \"text\": ", f);
+	rc |= put_string(f, run->policy);
+	fputs(", \"params\": {", f);
+	for (const char *p = run->params; *p;) {
+		size_t key = strcspn(p, "="), length;
+		const char *value = frag_params_find(run->params, p, key, &length);
+
+		fprintf(f, "%s\"%.*s\": ", p == run->params ? "" : ", ", (int)key, p);
+		rc |= put_param(f, value, length);
+		p = value + length;
+		p += *p == ',';
+	}
+	fputs("}},\n", f);
+	return rc;
+}
+
+/*
+ * Written by hand and not through base/json.h: a line for each group keeps a
+ * change of one figure to one line of a diff.
+ */
+static int put_run(FILE *f, const struct frag_run *run)
+{
+	const struct frag_result *r = &run->result;
+	int rc = put_policy(f, run);
+
+	fprintf(f, "     \"device\": {\"ordinal\": %" PRIu32 ", \"name\": ", r->device);
+	rc |= put_string(f, r->device_name);
+	fprintf(f, ", \"total_bytes\": %" PRIu64 ", \"context_bytes\": %" PRIu64
+		", \"other_bytes\": %" PRIu64 ", \"granularity_bytes\": %" PRIu64, r->total,
+		r->context, r->other, r->granularity);
+	if (r->small_most)
+		fprintf(f, ", \"small_granularity_bytes\": %" PRIu64 ", \"small_most_bytes\": %"
+			PRIu64, r->small_granularity, r->small_most);
+	fputs("},\n", f);
+	fprintf(f, "     \"status\": \"%s\", \"steps\": %" PRIu64 ", \"lower_bound\": %" PRIu64
+		",\n", frag_run_status_name(r->status), r->steps, r->lower_bound);
+	put_metrics(f, "peak", &r->peak, false);
+	put_metrics(f, "last", &r->last, true);
+#define X(name) put_distribution(f, #name, &r->name);
+	FRAG_METRICS_PERCENT(X)
+#undef X
+	put_counts(f, &r->counts);
+	put_modelled(f, &r->modelled);
+	put_oom(f, r);
+	put_course(f, &run->course);
+	fputc('}', f);
+	return rc;
+}
+
+/* A name of a file is bytes: where they are no text, a string cannot say which file it was. */
+static void put_path_bytes(FILE *f, const char *path)
+{
+	if (frag_utf8_is((const unsigned char *)path, strlen(path)))
+		return;
+	fputs(", \"path_bytes\": \"", f);
+	for (; *path; path++)
+		fprintf(f, "%02x", (unsigned char)*path);
+	putc('"', f);
+}
+
+static int put_trace(FILE *f, const struct frag_runs *runs)
+{
+	int rc;
+
+	fputs("  {\"path\": ", f);
+	rc = put_string(f, runs->path);
+	put_path_bytes(f, runs->path);
+	fputs(", \"content\": ", f);
+	rc |= put_string(f, runs->content);
+	fprintf(f, ",\n   \"events\": %" PRIu64 ", \"allocs\": %" PRIu64 ", \"frees\": %" PRIu64
+		", \"complete\": %s,\n   \"runs\": [\n", runs->events, runs->allocs, runs->frees,
+		runs->complete ? "true" : "false");
+	for (uint32_t i = 0; i < runs->count; i++) {
+		rc |= put_run(f, &runs->run[i]);
+		fputs(i + 1 < runs->count ? ",\n" : "\n", f);
+	}
+	fputs("   ]}", f);
+	return rc;
+}
+
+/* What a later run has to be given, too; nothing where it was nothing. */
+static void put_given(FILE *f, const struct frag_given *given)
+{
+	const char *before = " \"given\": {";
+
+#define X(name)                                                               \
+	if (given->has_##name)                                                \
+		put_number(f, &before, #name "_bytes", given->name);
+	FRAG_GIVEN(X)
+#undef X
+	if (*before == ',')
+		fputs("},\n", f);
+}
+
+int frag_baseline_write(const struct frag_run_set *set, FILE *f, struct frag_error *err)
+{
+	int rc = 0;
+
+	fputs("{\"format\": \"fragsim-baseline\", \"version\": 1,\n"
+	      " \"tool\": {\"name\": \"fragsim\", \"version\": \"" FRAG_VERSION "\"},\n", f);
+	put_given(f, &set->given);
+	fputs(" \"traces\": [\n", f);
+	for (uint32_t i = 0; i < set->count; i++) {
+		rc |= put_trace(f, &set->trace[i]);
+		fputs(i + 1 < set->count ? ",\n" : "\n", f);
+	}
+	fputs(" ]}\n", f);
+	return rc ? frag_fail_nomem(err) : 0;
+}

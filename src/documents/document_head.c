@@ -1,0 +1,50 @@
+/* document_head.c - how every JSON document of fragsim begins. */
+#include "documents/document_head.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "fragsim/version.h"
+
+struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format)
+{
+	struct frag_node_ref root = frag_json_begin(doc);
+
+	frag_json_text(root, "format", format);
+	frag_json_u64(root, "version", 1);
+	return root;
+}
+
+void frag_document_tool(struct frag_node_ref root)
+{
+	struct frag_node_ref tool = frag_json_object(root, "tool");
+
+	frag_json_text(tool, "name", "fragsim");
+	frag_json_text(tool, "version", FRAG_VERSION);
+}
+
+void frag_document_content(struct frag_node_ref in, const char *key, uint64_t content)
+{
+	char text[17];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, content);
+	frag_json_text(in, key, text);
+}
+
+void frag_json_param(struct frag_node_ref in, const char *key,
+		     const struct frag_param_spec *spec, uint64_t value)
+{
+	char text[FRAG_PARAM_TEXT];
+
+	if (spec->type == FRAG_PARAM_BOOL) {
+		frag_json_bool(in, key, value != 0);
+	} else if (spec->type == FRAG_PARAM_OWN) {
+		spec->print(value, text, sizeof(text));
+		if (text[strspn(text, "0123456789.e+-")] == '\0')
+			frag_json_raw(in, key, text);
+		else
+			frag_json_text(in, key, text);
+	} else {
+		frag_json_u64(in, key, value);
+	}
+}

@@ -1,0 +1,21 @@
+/* document_head.h - how every JSON document of fragsim begins. */
+#ifndef DOCUMENTS_DOCUMENT_HEAD_H
+#define DOCUMENTS_DOCUMENT_HEAD_H
+
+#include "base/json.h"
+#include "fragsim/policy.h"
+
+/* The document's root, with its format and version 1. */
+struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format);
+
+/* What wrote it: a member `tool`. */
+void frag_document_tool(struct frag_node_ref root);
+
+/* A trace's content as 16 digits: a member of this name. */
+void frag_document_content(struct frag_node_ref in, const char *key, uint64_t content);
+
+/* A policy's parameter: a number, true or false, or text where it has a form of its own. */
+void frag_json_param(struct frag_node_ref in, const char *key,
+		     const struct frag_param_spec *spec, uint64_t value);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * documents.h - fragsim's own files, as they are written. Their readers stand beside them:
+ * result_read.h, profile.h. The man pages of section 5 say what is in each.
+ */
+#ifndef DOCUMENTS_DOCUMENTS_H
+#define DOCUMENTS_DOCUMENTS_H
+
+#include <stdio.h>
+
+#include "base/outfile.h"
+#include "compare/runs.h"
+#include "device/gpu.h"
+#include "fragsim/trace.h"
+
+/* The result object: fragsim-result(5). */
+int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *runs,
+		      uint32_t count, struct frag_outfile *out, struct frag_error *err);
+
+/* What the runs of a replay on that GPU have learned of it: fragsim-profile(5). */
+int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_result *const *runs,
+		       uint32_t count, struct frag_outfile *out, struct frag_error *err);
+
+/* The baseline of what has been simulated now: fragsim-diff(1). -FRAG_ENOMEM */
+int frag_baseline_write(const struct frag_run_set *set, FILE *f, struct frag_error *err);
+
+/* Policies, ended by NULL, with their keys. */
+int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,
+			struct frag_error *err);
+
+#endif

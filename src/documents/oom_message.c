@@ -1,0 +1,32 @@
+/* oom_message.c - an out-of-memory in PyTorch's words. */
+#include "documents/oom_message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/format.h"
+
+const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom,
+			     char buf[FRAG_OOM_MESSAGE_ROOM])
+{
+	const struct frag_metrics *m = &oom->metrics;
+	const char *name = run->choice.ops->name;
+	char tried[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM], allocated[FRAG_NUMBER_ROOM];
+	char unused[FRAG_NUMBER_ROOM], reserved[FRAG_NUMBER_ROOM];
+	char capacity[64] = "", left[64] = "";
+
+	if (m->limited) {
+		snprintf(capacity, sizeof(capacity), "%s total capacity; ",
+			 frag_size_text(total, run->total));
+		snprintf(left, sizeof(left), "%s free; ",
+			 frag_size_text(unused, m->device_free > 0 ? (uint64_t)m->device_free : 0));
+	}
+	snprintf(buf, FRAG_OOM_MESSAGE_ROOM,
+		 "CUDA out of memory. Tried to allocate %s (GPU %u; %s%s already allocated; "
+		 "%s%s reserved in total by %s)",
+		 frag_size_text(tried, oom->tried), run->device, capacity,
+		 frag_size_text(allocated, m->allocated), left,
+		 frag_size_text(reserved, m->reserved),
+		 strcmp(name, "pytorch") == 0 ? "PyTorch" : name);
+	return buf;
+}

@@ -1,0 +1,148 @@
+/* profile_read.c - what a replay has learned of a device, out of a file. */
+#include "documents/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "documents/members.h"
+
+static bool is_given(struct frag_members *r, const struct frag_at *in, const char *key)
+{
+	return frag_has(r, in, key) && !frag_is_null(r, in, key);
+}
+
+/* From 1 on. */
+static uint64_t take_size(struct frag_members *r, const struct frag_at *in, const char *key)
+{
+	uint64_t value = frag_take_count(r, in, key);
+
+	if (!value)
+		frag_bad(r, &(struct frag_at){ .up = in, .key = key }, "at least 1 is wanted");
+	return value;
+}
+
+static void read_small(struct frag_members *r, const struct frag_at *device,
+		       struct frag_device_figures *f)
+{
+	const char *const most = "small_most_bytes", *const grain = "small_granularity_bytes";
+
+	if (!is_given(r, device, most) && !is_given(r, device, grain))
+		return;
+	f->small_most = take_size(r, device, most);
+	f->small_granularity = take_size(r, device, grain);
+	if (r->rc)
+		return;
+	if (f->small_most > f->granularity)
+		frag_bad(r, &(struct frag_at){ .up = device, .key = most },
+			 "at most granularity_bytes is wanted");
+	else if (f->small_most % f->small_granularity)
+		frag_bad(r, &(struct frag_at){ .up = device, .key = most },
+			 "a multiple of small_granularity_bytes is wanted");
+}
+
+static void read_device(struct frag_members *r, const struct frag_at *root,
+			struct frag_device_figures *f)
+{
+	struct frag_at at = frag_take_object(r, root, "device");
+
+	if (r->rc)
+		return;
+	if (!frag_is_null(r, &at, "name"))
+		f->name = frag_take_text(r, &at, "name");
+	f->total = take_size(r, &at, "total_bytes");
+	if (!frag_is_null(r, &at, "context_bytes"))
+		f->context = frag_take_count(r, &at, "context_bytes");
+	f->granularity = take_size(r, &at, "granularity_bytes");
+	if (!r->rc && f->context > f->total)
+		frag_bad(r, &(struct frag_at){ .up = &at, .key = "context_bytes" },
+			 "at most total_bytes is wanted");
+	if (!r->rc)
+		read_small(r, &at, f);
+}
+
+static enum frag_gpu_kind take_kind(struct frag_members *r, const struct frag_at *call)
+{
+	struct frag_at at = frag_take(r, call, "call", FRAG_JSON_STRING, "a string is wanted");
+
+	for (int kind = 0; kind < FRAG_GPU_KINDS && !r->rc; kind++)
+		if (strcmp(frag_json_string(at.node), frag_gpu_kind_name((enum frag_gpu_kind)kind))
+		    == 0)
+			return (enum frag_gpu_kind)kind;
+	frag_bad(r, &at, "the name of a call is wanted, such as cudaMalloc");
+	return FRAG_GPU_MALLOC;
+}
+
+static uint32_t take_class(struct frag_members *r, const struct frag_at *call)
+{
+	uint64_t most;
+
+	if (frag_is_null(r, call, "up_to_bytes"))
+		return FRAG_SIZE_CLASSES - 1;
+	most = frag_take_count(r, call, "up_to_bytes");
+	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES - 1; i++)
+		if (frag_size_class_most(i) == most)
+			return i;
+	frag_bad(r, &(struct frag_at){ .up = call, .key = "up_to_bytes" },
+		 "a power of two from 1048576 to 1099511627776, or null, is wanted");
+	return 0;
+}
+
+static void read_call(struct frag_members *r, const struct frag_at *at, struct frag_driver_model *m)
+{
+	enum frag_gpu_kind kind;
+	uint32_t class;
+
+	frag_want_object(r, at);
+	kind = take_kind(r, at);
+	class = take_class(r, at);
+	if (!r->rc && m->count[kind][class])
+		frag_bad(r, at, "these calls of this size stand there twice");
+	m->count[kind][class] = take_size(r, at, "count");
+	m->total_ns[kind][class] = frag_take_count(r, at, "total_ns");
+}
+
+/*
+ * The first failure stays in r and ends each loop, so nothing has to be checked
+ * after a read.
+ */
+static void read_document(struct frag_members *r, const struct frag_at *root,
+			  struct frag_profile *profile)
+{
+	static const char *const formats[] = { "fragsim-profile", NULL };
+	struct frag_at list;
+	uint32_t index = 0;
+
+	frag_take_format(r, root, formats,
+			 "a profile is wanted, which fragsim replay --write-profile writes");
+	if (r->rc)
+		return;
+	read_device(r, root, &profile->figures);
+	list = frag_take(r, root, "calls", FRAG_JSON_ARRAY, "an array is wanted");
+	if (r->rc)
+		return;
+	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
+	     n = frag_json_next(n), index++) {
+		struct frag_at at = frag_element(&list, n, index);
+
+		read_call(r, &at, &profile->model);
+	}
+}
+
+int frag_profile_read(struct frag_profile *profile, const char *path, struct frag_error *err)
+{
+	struct frag_members r;
+	struct frag_json doc;
+	struct frag_at root = frag_members_open(&r, &doc, path, "profile", err);
+
+	*profile = (struct frag_profile){ .figures = { .name = NULL } };
+	if (!r.rc)
+		read_document(&r, &root, profile);
+	frag_json_end(&doc);
+	return r.rc;
+}
+
+void frag_profile_fini(struct frag_profile *profile)
+{
+	free(profile->figures.name);
+	profile->figures.name = NULL;
+}

@@ -1,0 +1,492 @@
+/*
+ * result_read.c - runs out of a file: a result (SPEC 7), or a baseline.
+ *
+ * Every member that a comparison uses has to be there, once, and of its kind.
+ */
+#include "documents/result_read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/memory.h"
+#include "base/print.h"
+#include "documents/members.h"
+
+/* Of a policy's parameters, as text: each is looked for among those of the other run. */
+#define PARAMS_MOST 16384
+
+static double take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
+{
+	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER,
+				      "a number from 0 to 100 is wanted");
+	double value = r->rc ? 0 : frag_json_number(at.node);
+
+	if (value < 0 || value > 100)
+		frag_bad(r, &at, "a number from 0 to 100 is wanted");
+	return value;
+}
+
+static int64_t take_signed(struct frag_members *r, const struct frag_at *in, const char *key)
+{
+	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, "an integer or null is wanted");
+	int64_t value = 0;
+
+	if (!r->rc && !frag_json_integer(at.node, &value))
+		frag_bad(r, &at, "an integer or null is wanted");
+	return value;
+}
+
+static void read_metrics(struct frag_members *r, const struct frag_at *at, struct frag_metrics *m,
+			 bool percents)
+{
+	m->opaque = frag_is_null(r, at, "largest_free");
+#define X(name)                                                               \
+	if (!m->opaque || !frag_metric_is_opaque(#name))                      \
+		m->name = frag_take_sum(r, at, #name);
+	FRAG_METRICS_BEFORE_DEVICE(X)
+#undef X
+	m->process_used = frag_take_sum(r, at, "process_used");
+#define X(name) m->name = frag_take_count(r, at, #name);
+	FRAG_METRICS_COUNT(X)
+#undef X
+	if (percents) {
+#define X(name)                                                               \
+		if (!m->opaque || !frag_metric_is_opaque(#name))              \
+			m->name = take_percent(r, at, #name);
+		FRAG_METRICS_PERCENT(X)
+#undef X
+	}
+	m->limited = !frag_is_null(r, at, "device_free");
+	if (m->limited)
+		m->device_free = take_signed(r, at, "device_free");
+}
+
+static void read_distribution(struct frag_members *r, const struct frag_at *run, const char *key,
+			      struct frag_distribution *d, uint64_t steps)
+{
+	struct frag_at at = frag_take_object(r, run, key);
+
+	if (r->rc)
+		return;
+	d->severe_steps = frag_take_count(r, &at, "severe_steps");
+	d->weighted = !frag_is_null(r, &at, "time_weighted_mean");
+	if (d->weighted)
+		d->time_weighted_mean = take_percent(r, &at, "time_weighted_mean");
+	if (frag_is_null(r, &at, "min"))
+		return;
+	d->steps = steps;
+#define X(name) d->name = take_percent(r, &at, #name);
+	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last)
+#undef X
+}
+
+/*
+ * Figures of small requests are newer than the format, so a file without them is
+ * still whole.
+ */
+static void read_device(struct frag_members *r, const struct frag_at *run, struct frag_run *to)
+{
+	struct frag_at at = frag_take_object(r, run, "device");
+	uint64_t ordinal;
+
+	if (r->rc)
+		return;
+	ordinal = frag_take_count(r, &at, "ordinal");
+	if (ordinal > UINT32_MAX)
+		frag_bad(r, &at, "an ordinal below 2^32 is wanted");
+	to->result.device = (uint32_t)ordinal;
+	if (!frag_is_null(r, &at, "name"))
+		to->device_name = frag_take_text(r, &at, "name");
+	to->result.device_name = to->device_name;
+	to->result.total = frag_take_count(r, &at, "total_bytes");
+	to->result.context = frag_take_count(r, &at, "context_bytes");
+	to->result.other = frag_take_count(r, &at, "other_bytes");
+	to->result.granularity = frag_take_count(r, &at, "granularity_bytes");
+	if (!frag_has(r, &at, "small_most_bytes"))
+		return;
+	to->result.small_most = frag_take_count(r, &at, "small_most_bytes");
+	to->result.small_granularity = frag_take_count(r, &at, "small_granularity_bytes");
+}
+
+static void put_param(struct frag_members *r, const struct frag_at *param, FILE *f)
+{
+	switch (frag_json_kind(param->node)) {
+	case FRAG_JSON_BOOL:
+		fputs(frag_json_is_true(param->node) ? "true" : "false", f);
+		break;
+	case FRAG_JSON_STRING:
+		fputs(frag_json_string(param->node), f);
+		break;
+	case FRAG_JSON_NUMBER:
+		frag_fprintf(f, "%.17g", frag_json_number(param->node));
+		break;
+	case FRAG_JSON_NULL:
+	case FRAG_JSON_ARRAY:
+	case FRAG_JSON_OBJECT:
+		frag_bad(r, param, "a number, a boolean or a string is wanted");
+	}
+}
+
+/*
+ * Keys and values become the text `key=value,...`, in which a simulated run keeps
+ * them too, so that both compare alike.
+ */
+static void read_policy(struct frag_members *r, const struct frag_at *run, struct frag_run *to)
+{
+	struct frag_at at = frag_take_object(r, run, "policy");
+	struct frag_at params = frag_take_object(r, &at, "params");
+	struct frag_memory m;
+
+	to->policy = frag_take_text(r, &at, "text");
+	to->name = frag_take_text(r, &at, "name");
+	if (r->rc)
+		return;
+	if (!frag_memory_open(&m)) {
+		frag_bad_memory(r);
+		return;
+	}
+	for (struct frag_node_ref n = frag_json_first(params.node); n.node;
+	     n = frag_json_next(n)) {
+		struct frag_at param = { .up = &params, .key = frag_json_key(n), .node = n };
+
+		fprintf(m.f, "%s%s=", frag_json_first(params.node).node == n.node ? "" : ",",
+			param.key);
+		put_param(r, &param, m.f);
+	}
+	if (!frag_memory_close(&m))
+		frag_bad_memory(r);
+	else if (m.size > PARAMS_MOST)
+		frag_bad(r, &params, "at most 16 KiB of keys and values are wanted");
+	to->params = m.text;
+}
+
+static void read_status(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
+{
+	struct frag_at at = frag_take(r, run, "status", FRAG_JSON_STRING,
+				      "ok, oom or interrupted is wanted");
+
+	for (int i = FRAG_RUN_OK; i <= FRAG_RUN_INTERRUPTED && !r->rc; i++) {
+		to->status = (enum frag_run_status)i;
+		if (strcmp(frag_json_string(at.node), frag_run_status_name(to->status)) == 0)
+			return;
+	}
+	frag_bad(r, &at, "ok, oom or interrupted is wanted");
+}
+
+static void read_first_oom(struct frag_members *r, const struct frag_at *run,
+			   struct frag_result *to)
+{
+	struct frag_at list = frag_take(r, run, "oom", FRAG_JSON_ARRAY, "an array is wanted");
+	struct frag_at at, cause;
+
+	if (!frag_length_of(r, &list))
+		return;
+	at = frag_element(&list, frag_json_first(list.node), 0);
+	frag_want_object(r, &at);
+	to->ooms = calloc(1, sizeof(*to->ooms));
+	if (!to->ooms) {
+		frag_bad_memory(r);
+		return;
+	}
+	to->oom_count = 1;
+	to->ooms->step = frag_take_count(r, &at, "step");
+	to->ooms->size = frag_take_count(r, &at, "size");
+	cause = frag_take(r, &at, "cause", FRAG_JSON_STRING, "a string is wanted");
+	to->ooms->fragmentation = !r->rc
+				  && strcmp(frag_json_string(cause.node), "fragmentation") == 0;
+}
+
+/* A mark's name as JSON with its quotes. */
+static char *take_json_text(struct frag_members *r, const struct frag_at *in, const char *key)
+{
+	char *text = frag_take_text(r, in, key), *json;
+
+	if (!text)
+		return NULL;
+	json = malloc(strlen(text) * 6 + 3);
+	if (json)
+		*frag_put_json(json, text, strlen(text)) = '\0';
+	else
+		frag_bad_memory(r);
+	free(text);
+	return json;
+}
+
+/*
+ * A mark counts before it is whole: one that fails in the middle is released with
+ * the run.
+ */
+static void read_marks(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
+{
+	struct frag_at list = frag_take(r, run, "marks", FRAG_JSON_ARRAY, "an array is wanted");
+	uint32_t count = frag_length_of(r, &list);
+
+	if (!count)
+		return;
+	to->marks = calloc(count, sizeof(*to->marks));
+	if (!to->marks) {
+		frag_bad_memory(r);
+		return;
+	}
+	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
+	     n = frag_json_next(n)) {
+		struct frag_at at = frag_element(&list, n, to->mark_count);
+		struct frag_mark *mark = &to->marks[to->mark_count];
+
+		frag_want_object(r, &at);
+		mark->name = take_json_text(r, &at, "name");
+		mark->step = frag_take_count(r, &at, "step");
+		read_metrics(r, &at, &mark->metrics, true);
+		to->mark_count++;
+	}
+}
+
+static void read_counts(struct frag_members *r, const struct frag_at *run, struct frag_counts *to)
+{
+	struct frag_at at = frag_take_object(r, run, "counts");
+
+#define X(name) to->name = frag_take_count(r, &at, #name);
+	FRAG_COUNTS(X)
+#undef X
+}
+
+static void read_modelled(struct frag_members *r, const struct frag_at *run,
+			  struct frag_modelled *to)
+{
+	struct frag_at at;
+
+	to->there = frag_has(r, run, "modelled");
+	if (!to->there)
+		return;
+	at = frag_take_object(r, run, "modelled");
+#define X(name) to->name = frag_take_sum(r, &at, #name);
+	FRAG_MODELLED(X)
+#undef X
+}
+
+/* [from, reserved, allocated] */
+static void read_stretch(struct frag_members *r, const struct frag_at *at, struct frag_stretch *to)
+{
+	uint64_t *const values[] = { &to->from, &to->reserved, &to->allocated };
+	uint32_t i = 0;
+
+	if (frag_json_kind(at->node) == FRAG_JSON_ARRAY) {
+		for (struct frag_node_ref n = frag_json_first(at->node); n.node && i < 3;
+		     n = frag_json_next(n), i++) {
+			struct frag_at value = frag_element(at, n, i);
+
+			if (frag_json_kind(n) != FRAG_JSON_NUMBER)
+				break;
+			*values[i] = frag_as_sum(r, &value);
+		}
+	}
+	if (i < 3)
+		frag_bad(r, at, "an array of three integers is wanted");
+}
+
+/*
+ * Checked for what frag_course_widen() relies on: it doubles a width until it is
+ * that of another course.
+ */
+static void read_course(struct frag_members *r, const struct frag_at *run, struct frag_course *to)
+{
+	struct frag_at at = frag_take_object(r, run, "course"), list;
+
+	list = frag_take(r, &at, "stretches", FRAG_JSON_ARRAY, "an array is wanted");
+	to->width = frag_take_count(r, &at, "width");
+	to->in_last = frag_take_count(r, &at, "in_last");
+	if (frag_length_of(r, &list) > FRAG_COURSE_MOST)
+		frag_bad(r, &list, "at most 64 stretches are wanted");
+	/* widening doubles it until it is as wide as another */
+	if (!r->rc && (to->width & (to->width - 1) || (!to->width && frag_length_of(r, &list))))
+		frag_bad(r, &at, "a width that is a power of two is wanted");
+	if (r->rc)
+		return;
+	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
+	     n = frag_json_next(n)) {
+		struct frag_at stretch = frag_element(&list, n, to->count);
+
+		read_stretch(r, &stretch, &to->stretch[to->count]);
+		to->count++;
+	}
+}
+
+/*
+ * Percentages are rounded like those of a simulated run, so that a run equals
+ * itself read back.
+ */
+static void read_run(struct frag_members *r, const struct frag_at *at, struct frag_run *to)
+{
+	struct frag_result *res = &to->result;
+	struct frag_at peak, last;
+
+	frag_want_object(r, at);
+	read_policy(r, at, to);
+	read_device(r, at, to);
+	read_status(r, at, res);
+	res->steps = frag_take_count(r, at, "steps");
+	res->lower_bound = frag_take_sum(r, at, "lower_bound");
+	peak = frag_take_object(r, at, "peak");
+	read_metrics(r, &peak, &res->peak, false);
+	last = frag_take_object(r, at, "last");
+	read_metrics(r, &last, &res->last, true);
+#define X(name) read_distribution(r, at, #name, &res->name, res->steps ? res->steps : 1);
+	FRAG_METRICS_PERCENT(X)
+#undef X
+	read_counts(r, at, &res->counts);
+	read_modelled(r, at, &res->modelled);
+	read_first_oom(r, at, res);
+	/* a result has marks, a baseline courses */
+	if (!frag_has(r, at, "course"))
+		read_marks(r, at, res);
+	else
+		read_course(r, at, &to->course);
+	if (!r->rc)
+		frag_run_round(to);
+}
+
+/* -1: it is no hexadecimal digit. */
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The path's bytes, where they are no text and so no string of JSON could hold them. */
+static void read_path_bytes(struct frag_members *r, const struct frag_at *at,
+			    struct frag_runs *runs)
+{
+	char *hex = frag_take_text(r, at, "path_bytes"), *to = hex;
+
+	if (!hex)
+		return;
+	for (const char *p = hex; digit(p[0]) >= 0 && digit(p[1]) >= 0; p += 2)
+		*to++ = (char)(digit(p[0]) << 4 | digit(p[1]));
+	if (to == hex || hex[2 * (to - hex)] || memchr(hex, '\0', (size_t)(to - hex)))
+		frag_bad(r, &(struct frag_at){ .up = at, .key = "path_bytes" },
+			 "bytes, each two hexadecimal digits, are wanted");
+	*to = '\0';
+	free(runs->path);
+	runs->path = hex;
+}
+
+/* `at` says what the trace is, `with` has its runs: in a result they stand apart. */
+static void read_runs(struct frag_members *r, const struct frag_at *at, const struct frag_at *with,
+		      struct frag_run_set *set)
+{
+	struct frag_runs *runs = frag_run_set_add(set);
+	struct frag_at list, complete;
+	uint32_t index = 0;
+
+	if (!runs) {
+		frag_bad_memory(r);
+		return;
+	}
+	runs->path = frag_take_text(r, at, "path");
+	if (frag_has(r, at, "path_bytes"))
+		read_path_bytes(r, at, runs);
+	runs->content = frag_take_text(r, at, "content");
+	runs->events = frag_take_count(r, at, "events");
+	runs->allocs = frag_take_count(r, at, "allocs");
+	runs->frees = frag_take_count(r, at, "frees");
+	complete = frag_take(r, at, "complete", FRAG_JSON_BOOL, "a boolean is wanted");
+	runs->complete = !r->rc && frag_json_is_true(complete.node);
+	list = frag_take(r, with, "runs", FRAG_JSON_ARRAY, "an array is wanted");
+	if (r->rc)
+		return;
+	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
+	     n = frag_json_next(n), index++) {
+		struct frag_at run_at = frag_element(&list, n, index);
+		struct frag_run *run = frag_runs_add(runs);
+
+		if (run)
+			read_run(r, &run_at, run);
+		else
+			frag_bad_memory(r);
+	}
+	if (!runs->count)
+		frag_bad(r, &list, "at least one run is wanted");
+}
+
+/* Members that are there only where an option was given. */
+static void read_given(struct frag_members *r, const struct frag_at *root, struct frag_given *to)
+{
+	struct frag_at at;
+
+	if (!frag_has(r, root, "given"))
+		return;
+	at = frag_take_object(r, root, "given");
+	if (r->rc)
+		return;
+#define X(name)                                                               \
+	to->has_##name = frag_has(r, &at, #name "_bytes");                    \
+	if (to->has_##name)                                                   \
+		to->name = frag_take_count(r, &at, #name "_bytes");
+	FRAG_GIVEN(X)
+#undef X
+	if (to->has_granularity && !to->granularity)
+		frag_bad(r, &(struct frag_at){ .up = &at, .key = "granularity_bytes" },
+			 "at least 1 is wanted");
+}
+
+static void read_traces(struct frag_members *r, const struct frag_at *root,
+			struct frag_run_set *set)
+{
+	struct frag_at list = frag_take(r, root, "traces", FRAG_JSON_ARRAY, "an array is wanted");
+	uint32_t index = 0;
+
+	if (r->rc)
+		return;
+	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
+	     n = frag_json_next(n), index++) {
+		struct frag_at at = frag_element(&list, n, index);
+
+		frag_want_object(r, &at);
+		read_runs(r, &at, &at, set);
+	}
+}
+
+/*
+ * One run set from either format: a baseline has many traces and the device
+ * figures that options gave, a result one trace.
+ */
+static void read_document(struct frag_members *r, const struct frag_at *root,
+			  struct frag_run_set *set)
+{
+	enum { RESULT, BASELINE };
+	static const char *const formats[] = {
+		[RESULT] = "fragsim-result", [BASELINE] = "fragsim-baseline", NULL,
+	};
+	const uint32_t format = frag_take_format(r, root, formats, "a result of fragsim run --json"
+						 " or a baseline is wanted; a trace is compared"
+						 " under --policy NAME");
+	struct frag_at tool, trace;
+
+	if (r->rc)
+		return;
+	tool = frag_take_object(r, root, "tool");
+	set->version = frag_take_text(r, &tool, "version");
+	if (format == BASELINE) {
+		read_given(r, root, &set->given);
+		read_traces(r, root, set);
+		return;
+	}
+	trace = frag_take_object(r, root, "trace");
+	read_runs(r, &trace, root, set);
+}
+
+int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err)
+{
+	struct frag_members r;
+	struct frag_json doc;
+	struct frag_at root = frag_members_open(&r, &doc, path,
+					"result (a trace is compared under --policy NAME)", err);
+
+	if (!r.rc && !(set->path = strdup(path)))
+		frag_bad_memory(&r);
+	if (!r.rc)
+		read_document(&r, &root, set);
+	frag_json_end(&doc);
+	return r.rc;
+}

@@ -1,0 +1,276 @@
+/* result_write.c - the result object: what was read, and each run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "documents/document_head.h"
+#include "documents/documents.h"
+#include "documents/measured_write.h"
+#include "documents/oom_message.h"
+
+static void put_metrics(struct frag_node_ref in, const struct frag_metrics *m, bool percents)
+{
+#define X(name)                                                               \
+	if (m->opaque && frag_metric_is_opaque(#name))                        \
+		frag_json_null(in, #name);                                    \
+	else                                                                  \
+		frag_json_u64(in, #name, m->name);
+	FRAG_METRICS_BEFORE_DEVICE(X)
+#undef X
+#define X(name) frag_json_u64(in, #name, m->name);
+	if (m->limited)
+		frag_json_i64(in, "device_free", m->device_free);
+	else
+		frag_json_null(in, "device_free");
+	X(process_used)
+	FRAG_METRICS_COUNT(X)
+#undef X
+	if (percents) {
+#define X(name)                                                               \
+		if (m->opaque && frag_metric_is_opaque(#name))                \
+			frag_json_null(in, #name);                            \
+		else                                                          \
+			frag_json_fixed4(in, #name, m->name);
+		FRAG_METRICS_PERCENT(X)
+#undef X
+	}
+}
+
+static void put_distribution(struct frag_node_ref in, const char *key,
+			     const struct frag_distribution *d)
+{
+	struct frag_node_ref o = frag_json_object(in, key);
+
+#define X(name) frag_json_fixed4_or_null(o, #name, d->steps > 0, d->name);
+	X(min) X(mean) X(p50) X(p95) X(p99) X(max) X(last)
+#undef X
+	frag_json_fixed4_or_null(o, "time_weighted_mean", d->weighted, d->time_weighted_mean);
+	frag_json_u64(o, "severe_steps", d->severe_steps);
+}
+
+static void put_policy(struct frag_node_ref in, const struct frag_choice *choice)
+{
+	struct frag_node_ref o = frag_json_object(in, "policy"), params;
+	const struct frag_param_spec *spec = choice->ops->params;
+
+	frag_json_text(o, "name", choice->ops->name);
+	frag_json_text(o, "text", choice->text);
+	params = frag_json_object(o, "params");
+	for (uint32_t i = 0; spec && spec[i].name; i++)
+		frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
+}
+
+static void put_device(struct frag_node_ref in, const struct frag_result *r)
+{
+	struct frag_node_ref o = frag_json_object(in, "device");
+
+	frag_json_u64(o, "ordinal", r->device);
+	frag_json_text(o, "name", r->device_name);
+	frag_json_u64(o, "total_bytes", r->total);
+	frag_json_u64(o, "context_bytes", r->context);
+	frag_json_u64(o, "other_bytes", r->other);
+	frag_json_u64(o, "granularity_bytes", r->granularity);
+	if (!r->small_most)
+		return;
+	frag_json_u64(o, "small_granularity_bytes", r->small_granularity);
+	frag_json_u64(o, "small_most_bytes", r->small_most);
+}
+
+/* A string for each line; they are JSON already. */
+static void put_frames(struct frag_node_ref in, const char *frames)
+{
+	struct frag_node_ref list = frag_json_array(in, "frames");
+	const char *end;
+
+	for (; (end = strchr(frames, '\n')) != NULL; frames = end + 1) {
+		const size_t length = (size_t)(end - frames);
+		char *json = malloc(length + 3);
+
+		if (!json) {
+			in.doc->failed = true;
+			return;
+		}
+		json[0] = json[length + 1] = '"';
+		memcpy(json + 1, frames, length);
+		json[length + 2] = '\0';
+		frag_json_raw(list, NULL, json);
+		free(json);
+	}
+}
+
+static void put_holders(struct frag_node_ref in, const struct frag_holder *holders, uint32_t count)
+{
+	struct frag_node_ref list = frag_json_array(in, "holders"), o, stacks, stack;
+
+	for (const struct frag_holder *h = holders; h < holders + count; h++) {
+		o = frag_json_object(list, NULL);
+		frag_json_raw(o, "tag", h->tag);
+		frag_json_u64(o, "bytes", h->bytes);
+		frag_json_u64(o, "blocks", h->blocks);
+		frag_json_u64(o, "oldest", h->oldest);
+		if (!h->all_stacks)
+			continue;
+		frag_json_u64(o, "all_stacks", h->all_stacks);
+		stacks = frag_json_array(o, "stacks");
+		for (uint32_t k = 0; k < h->stack_count; k++) {
+			stack = frag_json_object(stacks, NULL);
+			put_frames(stack, h->stacks[k].frames);
+			frag_json_u64(stack, "bytes", h->stacks[k].bytes);
+			frag_json_u64(stack, "blocks", h->stacks[k].blocks);
+			frag_json_u64(stack, "oldest", h->stacks[k].oldest);
+		}
+	}
+}
+
+static void put_hole(struct frag_node_ref in, const struct frag_hole *hole)
+{
+	struct frag_node_ref o;
+
+	if (!hole->bytes) {
+		frag_json_null(in, "hole");
+		return;
+	}
+	o = frag_json_object(in, "hole");
+	frag_json_u64(o, "segment", hole->segment);
+	frag_json_u64(o, "offset", hole->offset);
+	frag_json_u64(o, "bytes", hole->bytes);
+	frag_json_u64(o, "live", hole->live);
+	frag_json_bool(o, "whole", hole->whole);
+	put_holders(o, hole->holders, hole->holder_count);
+}
+
+static void put_ooms(struct frag_node_ref in, const struct frag_result *r)
+{
+	struct frag_node_ref list = frag_json_array(in, "oom"), o;
+	char message[FRAG_OOM_MESSAGE_ROOM];
+
+	for (uint32_t i = 0; i < r->oom_count; i++) {
+		const struct frag_oom *oom = &r->ooms[i];
+
+		o = frag_json_object(list, NULL);
+		frag_json_u64(o, "step", oom->step);
+		frag_json_raw(o, "id", oom->id);
+		frag_json_u64(o, "size", oom->size);
+		frag_json_text(o, "message", frag_oom_message(r, oom, message));
+		frag_json_text(o, "cause", oom->fragmentation ? "fragmentation" : "capacity");
+		frag_json_u64(o, "tried", oom->tried);
+		frag_json_u64_or_null(o, "limit", oom->limit != UINT64_MAX, oom->limit);
+		put_metrics(frag_json_object(o, "metrics"), &oom->metrics, true);
+		put_holders(o, oom->holders, oom->holder_count);
+		put_hole(o, &oom->hole);
+	}
+}
+
+static void put_marks(struct frag_node_ref in, const struct frag_result *r)
+{
+	struct frag_node_ref list = frag_json_array(in, "marks"), o;
+
+	for (uint32_t i = 0; i < r->mark_count; i++) {
+		o = frag_json_object(list, NULL);
+		frag_json_raw(o, "name", r->marks[i].name);
+		frag_json_u64(o, "step", r->marks[i].step);
+		put_metrics(o, &r->marks[i].metrics, true);
+	}
+}
+
+static void put_stat(struct frag_node_ref in, const char *key, const struct frag_stat *s)
+{
+	struct frag_node_ref o = frag_json_object(in, key);
+
+	frag_json_i64(o, "current", s->current);
+	frag_json_u64(o, "peak", s->peak);
+	frag_json_u64(o, "allocated", s->allocated);
+	frag_json_u64(o, "freed", s->freed);
+}
+
+static void put_pool_stat(struct frag_node_ref in, const char *key,
+			  const struct frag_pool_stat *s)
+{
+	struct frag_node_ref o = frag_json_object(in, key);
+
+	put_stat(o, "all", &s->all);
+	put_stat(o, "large_pool", &s->large);
+	put_stat(o, "small_pool", &s->small);
+}
+
+/* As torch.cuda.memory_stats_as_nested_dict() names them, whichever policy keeps them. */
+static void put_stats(struct frag_node_ref run, const struct frag_result *r)
+{
+	struct frag_node_ref o = frag_json_object(run, "pytorch");
+
+#define X(name) frag_json_u64(o, #name, r->stats.name);
+	FRAG_STAT_COUNTS(X)
+#undef X
+#define X(name) put_pool_stat(o, #name, &r->stats.name);
+	FRAG_POOL_STATS(X)
+#undef X
+#define X(name) put_stat(o, #name, &r->stats.name);
+	FRAG_PLAIN_STATS(X)
+#undef X
+}
+
+static void put_modelled(struct frag_node_ref in, const struct frag_modelled *m)
+{
+	struct frag_node_ref o = frag_json_object(in, "modelled");
+
+#define X(name) frag_json_u64(o, #name, m->name);
+	FRAG_MODELLED(X)
+#undef X
+}
+
+static void put_run(struct frag_node_ref runs, const struct frag_result *r)
+{
+	struct frag_node_ref run = frag_json_object(runs, NULL), counts;
+
+	put_policy(run, &r->choice);
+	put_device(run, r);
+	frag_json_text(run, "status", frag_run_status_name(r->status));
+	frag_json_u64(run, "steps", r->steps);
+	put_metrics(frag_json_object(run, "peak"), &r->peak, false);
+	put_metrics(frag_json_object(run, "last"), &r->last, true);
+#define X(name) put_distribution(run, #name, &r->name);
+	FRAG_METRICS_PERCENT(X)
+#undef X
+	frag_json_u64(run, "lower_bound", r->lower_bound);
+	counts = frag_json_object(run, "counts");
+#define X(name) frag_json_u64(counts, #name, r->counts.name);
+	FRAG_COUNTS(X)
+#undef X
+	if (r->has_stats)
+		put_stats(run, r);
+	if (r->modelled.there)
+		put_modelled(run, &r->modelled);
+	if (r->costs)
+		frag_json_measured(run, r);
+	put_ooms(run, r);
+	put_marks(run, r);
+}
+
+static void put_head(struct frag_node_ref root, const struct frag_trace_info *trace)
+{
+	struct frag_node_ref o;
+
+	frag_document_tool(root);
+	o = frag_json_object(root, "trace");
+	frag_json_text(o, "path", trace->path);
+	frag_document_content(o, "content", trace->content);
+	frag_json_u64(o, "events", trace->events);
+	frag_json_u64(o, "allocs", trace->allocs);
+	frag_json_u64(o, "frees", trace->frees);
+	frag_json_bool(o, "complete", trace->whole);
+}
+
+int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *results,
+		      uint32_t count, struct frag_outfile *out, struct frag_error *err)
+{
+	struct frag_json doc;
+	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-result"), runs;
+	int rc;
+
+	put_head(root, trace);
+	runs = frag_json_array(root, "runs");
+	for (uint32_t i = 0; i < count; i++)
+		put_run(runs, results[i]);
+	rc = frag_json_write(&doc, out, err);
+	frag_json_end(&doc);
+	return rc;
+}

@@ -1,0 +1,68 @@
+/*
+ * tape.h - the events of a trace in memory, small; for the files of this room only.
+ *
+ * An alloc takes 16 bytes and 8 for its id, a free 16, and 8 more each where the trace has
+ * times. What many events have in common (tag, stack, device, stream, pool, and which members
+ * the trace gave) is a *site*, written down once. A free names its alloc, and so its id. What
+ * is rare (a text, a fraction, pending blocks that end) stands in a list beside, in the order
+ * of events: a reader walks through both.
+ */
+#ifndef EVENTS_TAPE_H
+#define EVENTS_TAPE_H
+
+#include "base/hash.h"
+#include "trace/names.h"
+
+struct frag_tape_site {
+	uint64_t stream_order;
+	uint32_t tag, stack, device, stream, pool, members;
+};
+
+/* The word: operation, flags, and a value of 53 bits: bytes of an alloc, else an alloc. */
+struct frag_tape_event {
+	uint64_t word;
+	uint32_t slot, site;
+};
+#define FRAG_TAPE_OP_BITS 4
+#define FRAG_TAPE_WAITS (UINT64_C(1) << 4)
+#define FRAG_TAPE_RARE (UINT64_C(1) << 5)
+#define FRAG_TAPE_VALUE_SHIFT 6
+
+struct frag_tape_rare {
+	uint32_t event;
+	uint32_t ended_count;
+	uint64_t ended;         /* the first, in the tape's list */
+	struct frag_text text;  /* in the tape's texts: `text` is set when read */
+	uint64_t text_at;
+	double fraction;
+};
+
+/* From this event on, step numbers are event numbers and the difference. */
+struct frag_tape_gap {
+	uint32_t event;
+	uint64_t step;
+};
+
+struct frag_tape {
+	const struct frag_trace *trace; /* borrowed: stacks, first segments, info */
+	struct frag_symbols symbols;
+	struct frag_tape_event *events;
+	uint64_t *ids;                  /* by number of alloc: the integer; or TEXT and its place */
+	double   *times;                /* by event; NULL: the trace has none */
+	struct frag_spot *spots;        /* by number of alloc: the first ones may have a place */
+	struct frag_tape_site *sites;
+	struct frag_tape_rare *rare;
+	struct frag_tape_gap *gaps;
+	uint32_t *allocs_before;        /* of every FRAG_TAPE_STRIDE-th event */
+	struct frag_ended *ended;
+	char *texts;                    /* ids: their length in 8 bytes, and they; other texts */
+	struct frag_tags tags;          /* nobody leaves them */
+	uint32_t count, capacity, alloc_count, alloc_capacity, time_capacity;
+	uint32_t spot_count, spot_capacity, site_count, site_capacity, rare_count, rare_capacity;
+	uint32_t gap_count, gap_capacity, stride_capacity, ended_count, ended_capacity;
+	uint32_t text_bytes, text_capacity;
+};
+#define FRAG_TAPE_STRIDE 4096
+#define FRAG_TAPE_TEXT_ID (UINT64_C(1) << 63)
+
+#endif

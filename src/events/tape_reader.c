@@ -1,0 +1,158 @@
+/* tape_reader.c - a place on a tape, and the events from there on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "events/tape.h"
+
+#define BATCH 128       /* events: they stay in the nearest cache until they are fed */
+
+struct frag_tape_reader {
+	const struct frag_tape *tape;
+	uint32_t next;                  /* event */
+	uint32_t next_rare, next_gap;   /* the first rare one, the first gap at or after it */
+	uint32_t next_alloc;            /* likewise */
+	uint64_t skipped;               /* what its step is ahead of its number */
+	struct frag_event events[BATCH];
+	uint32_t stacks[BATCH];
+};
+
+struct frag_tape_reader *frag_tape_reader_new(const struct frag_tape *tape)
+{
+	struct frag_tape_reader *r = malloc(sizeof(*r));
+
+	if (r) {
+		r->tape = tape;
+		frag_tape_seek(r, 0);
+	}
+	return r;
+}
+
+void frag_tape_reader_del(struct frag_tape_reader *r)
+{
+	free(r);
+}
+
+/* The first rare event at or after the place. */
+static uint32_t find_rare(const struct frag_tape *t, uint32_t event)
+{
+	uint32_t low = 0, high = t->rare_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (t->rare[middle].event < event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_alloc(const struct frag_tape_event *e)
+{
+	return (e->word & ((1 << FRAG_TAPE_OP_BITS) - 1)) == FRAG_OP_ALLOC;
+}
+
+static void take_gap(struct frag_tape_reader *r)
+{
+	const struct frag_tape_gap *gap = &r->tape->gaps[r->next_gap++];
+
+	r->skipped = gap->step - gap->event;
+}
+
+void frag_tape_seek(struct frag_tape_reader *r, uint64_t event)
+{
+	const struct frag_tape *t = r->tape;
+	const uint32_t to = event < t->count ? (uint32_t)event : t->count;
+	uint32_t i = to / FRAG_TAPE_STRIDE * FRAG_TAPE_STRIDE;
+
+	r->next = to;
+	r->next_rare = find_rare(t, to);
+	r->next_alloc = i < t->count ? t->allocs_before[i / FRAG_TAPE_STRIDE] : t->alloc_count;
+	for (; i < to; i++)
+		r->next_alloc += is_alloc(&t->events[i]);
+	r->skipped = 0;
+	for (r->next_gap = 0; r->next_gap < t->gap_count && t->gaps[r->next_gap].event < to;)
+		take_gap(r);
+}
+
+uint64_t frag_tape_at(const struct frag_tape_reader *r)
+{
+	return r->next;
+}
+
+static struct frag_handle id_of(const struct frag_tape *t, uint64_t alloc)
+{
+	uint64_t id = t->ids[alloc], length;
+	const char *text;
+
+	if (!(id & FRAG_TAPE_TEXT_ID))
+		return (struct frag_handle){ .number = id };
+	text = t->texts + (id & ~FRAG_TAPE_TEXT_ID);
+	memcpy(&length, text, sizeof(length));
+	return (struct frag_handle){ .text = text + sizeof(length), .number = length };
+}
+
+static void read_rare(struct frag_tape_reader *r, struct frag_event *ev)
+{
+	const struct frag_tape *t = r->tape;
+	const struct frag_tape_rare *rare = &t->rare[r->next_rare++];
+
+	ev->fraction = rare->fraction;
+	ev->ended_count = rare->ended_count;
+	if (rare->ended_count)
+		ev->ended = &t->ended[rare->ended];
+	if (rare->text.text)
+		ev->text = (struct frag_text){
+			.text = t->texts + rare->text_at, .length = rare->text.length,
+		};
+}
+
+/* Decodes the next event to the i-th of the batch. */
+static inline void read_event(struct frag_tape_reader *r, uint32_t i)
+{
+	const struct frag_tape *t = r->tape;
+	const struct frag_tape_event *from = &t->events[r->next];
+	const struct frag_tape_site *site = &t->sites[from->site];
+	struct frag_event *ev = &r->events[i];
+	const uint64_t value = from->word >> FRAG_TAPE_VALUE_SHIFT;
+
+	if (r->next_gap < t->gap_count && t->gaps[r->next_gap].event == r->next)
+		take_gap(r);
+	*ev = (struct frag_event){
+		.step = r->next + r->skipped, .slot = from->slot, .device = site->device,
+		.stream = site->stream, .pool = site->pool, .stream_order = site->stream_order,
+		.tag = site->tag, .members = site->members, .waits = from->word & FRAG_TAPE_WAITS,
+		.op = from->word & ((1 << FRAG_TAPE_OP_BITS) - 1),
+	};
+	r->stacks[i] = site->stack;
+	if (is_alloc(from)) {
+		const uint32_t alloc = r->next_alloc++;
+
+		ev->bytes = value;
+		ev->id = id_of(t, alloc);
+		if (alloc < t->spot_count && t->spots[alloc].initial != UINT32_MAX)
+			ev->place = &t->spots[alloc];
+	} else if (ev->members & FRAG_HAS_ID) {
+		ev->id = id_of(t, value);
+	}
+	if (ev->members & FRAG_HAS_T)
+		ev->t = t->times[r->next];
+	if (from->word & FRAG_TAPE_RARE)
+		read_rare(r, ev);
+	r->next++;
+}
+
+void frag_tape_next(struct frag_tape_reader *r, uint64_t until, struct frag_batch *batch)
+{
+	const uint32_t end = until < r->tape->count ? (uint32_t)until : r->tape->count;
+	uint32_t count = 0;
+
+	FRAG_ASSERT(r->next <= r->tape->count);
+	while (count < BATCH && r->next < end)
+		read_event(r, count++);
+	*batch = (struct frag_batch){
+		.events = r->events, .count = count, .stacks = r->stacks,
+	};
+}

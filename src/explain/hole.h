@@ -1,0 +1,33 @@
+/* hole.h - what a request lacked: the least that would have to be freed for it. */
+#ifndef EXPLAIN_HOLE_H
+#define EXPLAIN_HOLE_H
+
+#include "fragsim/heap.h"
+
+/* What was asked, and of whom. */
+struct frag_wish {
+	uint64_t bytes;         /* of the program */
+	uint32_t pool;
+	uint64_t tried;         /* of the device, for a segment */
+	uint64_t left;          /* bytes that the device had, or would with what is releasable */
+};
+
+/* Neighbours in a segment. */
+struct frag_window {
+	frag_segment segment;
+	uint32_t ordinal;
+	uint64_t offset, bytes; /* whole blocks */
+	uint64_t live;          /* bytes of those that are allocated or pending */
+	bool whole;             /* the segment, to be given back */
+};
+
+/*
+ * Of all runs of neighbours in a segment of the pool that come to the bytes, and of
+ * all segments that would be enough for the device if they were given back, the one
+ * with the fewest live bytes; of equal ones a run, and the lowest. False where there
+ * is none, and where one needs nothing but the policy's consent.
+ */
+bool frag_window_find(const struct frag_heap *h, const struct frag_wish *wish,
+		      struct frag_window *out);
+
+#endif

@@ -1,0 +1,43 @@
+/* copy.c - a heap as it is now, a second time, over another device. */
+#include <stdlib.h>
+
+#include "heap/store.h"
+
+/*
+ * Room that nobody has used is not copied: arrays grow again where they have to. But each
+ * segment has its place among the idle ones, as becoming idle must not fail.
+ */
+static bool own_tables(struct frag_heap *h)
+{
+	bool good = frag_array_copy(&h->blocks, h->block_count, 0, sizeof(*h->blocks));
+
+	good &= frag_array_copy(&h->segments, h->segment_count, 0, sizeof(*h->segments));
+	good &= frag_array_copy(&h->idle, h->idle_count, h->segment_count - h->idle_count,
+				sizeof(*h->idle));
+	good &= frag_array_copy(&h->held, h->held_count, 0, sizeof(*h->held));
+	good &= frag_array_copy(&h->calls, h->call_count, 0, sizeof(*h->calls));
+	h->block_capacity = h->block_count;
+	h->segment_capacity = h->idle_capacity = h->segment_count;
+	h->held_capacity = h->held_count;
+	h->call_capacity = h->call_count;
+	return good;
+}
+
+struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_device *dev)
+{
+	struct frag_heap *h = malloc(sizeof(*h));
+	bool good;
+
+	if (!h)
+		return NULL;
+	*h = *from;
+	h->dev = dev;
+	good = own_tables(h);
+	good &= frag_index_copy(&h->index);
+	good &= frag_index_copy(&h->gaps);
+	if (good)
+		return h;
+	h->segment_count = 0;   /* nothing of it is the device's */
+	frag_heap_del(h);
+	return NULL;
+}

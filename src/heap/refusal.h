@@ -1,0 +1,26 @@
+/*
+ * refusal.h - why a verb of the heap was refused, for the one line that a user sees.
+ *
+ * Whoever refuses writes it down here, once, and the engine adds policy and step.
+ * A policy that goes on in spite of it loses nothing: the next step forgets it.
+ */
+#ifndef HEAP_REFUSAL_H
+#define HEAP_REFUSAL_H
+
+#include "fragsim/heap.h"
+
+/* Notes that the verb (or hook) broke a rule, as "verb: rule". Returns -FRAG_EPOLICY. */
+int frag_refuse(struct frag_heap *h, const char *verb, const char *rule, ...)
+	__attribute__((cold, format(printf, 3, 4)));
+
+/*
+ * The same with the block that it was about, as "verb: block 12 (segment 3, offset
+ * 4096, 1024 bytes, free) rule". Where that handle is no block, that is the rule.
+ */
+int frag_refuse_block(struct frag_heap *h, const char *verb, frag_block b, const char *rule, ...)
+	__attribute__((cold, format(printf, 4, 5)));
+
+/* The last refusal of this step; "" where there was none. */
+const char *frag_refusal(const struct frag_heap *h);
+
+#endif

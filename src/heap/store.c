@@ -1,0 +1,79 @@
+/* store.c - the heap's tables: records of blocks, gaps, idle segments, calls of the step. */
+#include "heap/store.h"
+
+uint32_t frag_new_block(struct frag_heap *h)
+{
+	uint32_t b = h->unused_block;
+
+	if (b != NONE) {
+		h->unused_block = h->blocks[b].next;
+		return b;
+	}
+	if (!frag_grow(&h->blocks, &h->block_capacity, (uint64_t)h->block_count + 1,
+		       sizeof(*h->blocks)))
+		return NONE;
+	return h->block_count++;
+}
+
+void frag_drop_block(struct frag_heap *h, uint32_t b)
+{
+	h->blocks[b] = (struct block){
+		.segment = h->blocks[b].segment, .next = h->unused_block, .state = FRAG_UNMAPPED,
+	};
+	h->unused_block = b;
+}
+
+void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
+		    uint64_t offset, uint64_t bytes)
+{
+	h->calls[h->call_count++] = (struct frag_call){
+		.kind = kind, .ordinal = s->ordinal, .list = s->list, .offset = offset, .bytes = bytes,
+	};
+}
+
+void frag_note_tops(struct frag_heap *h)
+{
+	if (h->books.reserved > h->books.top_reserved)
+		h->books.top_reserved = h->books.reserved;
+	if (h->books.segments > h->books.top_segments)
+		h->books.top_segments = h->books.segments;
+	if (h->dev->used > h->books.top_used)
+		h->books.top_used = h->dev->used;
+}
+
+void frag_gap_in(struct frag_heap *h, uint32_t b)
+{
+	const struct frag_entry e = frag_entry_of(h, b);
+
+	frag_index_insert(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
+}
+
+void frag_gap_out(struct frag_heap *h, uint32_t b)
+{
+	const struct frag_entry e = frag_entry_of(h, b);
+
+	frag_index_remove(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
+}
+
+void frag_idle_enter(struct frag_heap *h, uint32_t s)
+{
+	if (h->segments[s].page || h->segments[s].kept)
+		return;
+	h->segments[s].idle_at = h->idle_count;
+	h->idle[h->idle_count++] = s;   /* there is room for every segment */
+	h->books.releasable += h->segments[s].bytes;
+}
+
+void frag_idle_leave(struct frag_heap *h, uint32_t s)
+{
+	uint32_t at = h->segments[s].idle_at;
+	uint32_t last;
+
+	if (at == NONE)
+		return;
+	last = h->idle[--h->idle_count];
+	h->idle[at] = last;
+	h->segments[last].idle_at = at;
+	h->segments[s].idle_at = NONE;
+	h->books.releasable -= h->segments[s].bytes;
+}

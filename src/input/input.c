@@ -1,0 +1,226 @@
+/* input.c - a window over the bytes of a trace. */
+#include "input/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/path.h"
+#include "base/word.h"
+#include "input/unpack.h"
+
+/*
+ * The unpacker takes the descriptor over, also where it fails; so closing the
+ * input undoes whatever was reached.
+ */
+int frag_input_open(struct frag_input *in, const char *path, struct frag_error *err)
+{
+	bool standard = strcmp(path, "-") == 0;
+	int fd, rc;
+
+	*in = (struct frag_input){ .capacity = FRAG_WINDOW_FIRST };
+	in->path = strdup(frag_input_name(path));
+	in->buf = malloc(in->capacity + FRAG_WINDOW_SLACK);
+	if (!in->path || !in->buf) {
+		frag_input_close(in);
+		return frag_fail_nomem(err);
+	}
+	fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		rc = frag_fail(err, errno == EINTR ? FRAG_EINTERRUPTED : FRAG_ETRACE, "%s: %s",
+			       in->path, strerror(errno));
+	else
+		rc = frag_unpacker_new(&in->unpacker, fd, in->path, err);
+	if (rc) {
+		frag_input_close(in);
+		return rc;
+	}
+	in->rewindable = frag_unpacker_rewindable(in->unpacker);
+	memset(in->buf, 0, FRAG_WINDOW_SLACK);
+	return 0;
+}
+
+void frag_input_close(struct frag_input *in)
+{
+	frag_unpacker_del(in->unpacker);
+	free(in->path);
+	free(in->buf);
+	*in = (struct frag_input){ .path = NULL };
+}
+
+/* Sixteen bytes, a vector of GCC and clang. */
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+
+static uint64_t count_lines(const char *p, size_t n)
+{
+	uint64_t lines = 0;
+
+	while (n >= sizeof(bytes16)) {
+		size_t rounds = n / sizeof(bytes16) < 255 ? n / sizeof(bytes16) : 255;
+		bytes16 sums = { 0 }, v;        /* of each place, which holds 255 of them */
+
+		for (n -= rounds * sizeof(v); rounds; rounds--, p += sizeof(v)) {
+			memcpy(&v, p, sizeof(v));
+			sums -= (bytes16)(v == '\n');   /* true is -1 */
+		}
+		for (size_t i = 0; i < sizeof(sums); i++)
+			lines += sums[i];
+	}
+	while (n--)
+		lines += *p++ == '\n';
+	return lines;
+}
+
+static const char *last_line_end(const char *p, size_t n)
+{
+	while (n > 0)
+		if (p[--n] == '\n')
+			return p + n;
+	return NULL;
+}
+
+/* Lines up to window byte `at`, on from the place that was asked for last. */
+static void count_to(struct frag_input *in, size_t at)
+{
+	const char *last;
+
+	if (at < in->counted) {
+		in->counted = 0;
+		in->lines = in->lines_before;
+		in->start = in->line_start;
+	}
+	last = last_line_end(in->buf + in->counted, at - in->counted);
+	if (last) {
+		in->lines += count_lines(in->buf + in->counted, at - in->counted);
+		in->start = in->before + (uint64_t)(last - in->buf) + 1;
+	}
+	in->counted = at;
+}
+
+static void drop(struct frag_input *in, size_t used)
+{
+	if (!in->by_byte) {
+		count_to(in, used);
+		in->lines_before = in->lines;
+		in->line_start = in->start;
+		in->counted = 0;
+	}
+	memmove(in->buf, in->buf + used, in->end - used);
+	in->before += used;
+	in->end -= used;
+}
+
+static int widen(struct frag_input *in, struct frag_error *err)
+{
+	char *wider;
+
+	if (in->capacity >= FRAG_WINDOW_MOST)
+		return frag_fail(err, FRAG_ETRACE,
+				 "%s: byte %" PRIu64 ": an event or member longer than %zu MiB",
+				 in->path, in->before, FRAG_WINDOW_MOST >> 20);
+	wider = realloc(in->buf, in->capacity * 2 + FRAG_WINDOW_SLACK);
+	if (!wider)
+		return frag_fail_nomem(err);
+	in->buf = wider;
+	in->capacity *= 2;
+	return 0;
+}
+
+/*
+ * A file fills the window. Of a pipe one read is enough: waiting for more would
+ * hold back events that are there already.
+ */
+int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err)
+{
+	size_t got = 0, before;
+	int rc = 0;
+
+	FRAG_ASSERT(used <= in->end);
+	drop(in, used);
+	before = in->end;
+	if (in->end == in->capacity && !in->eof)
+		rc = widen(in, err);
+	while (!rc && !in->eof && in->end < in->capacity) {
+		rc = frag_unpacker_read(in->unpacker, in->buf + in->end, in->capacity - in->end,
+					&got, err);
+		in->eof = !rc && got == 0;
+		in->end += got;
+		/* of a pipe, what is there is enough */
+		if (!in->rewindable && got)
+			break;
+	}
+	memset(in->buf + in->end, 0, FRAG_WINDOW_SLACK);
+	return rc ? rc : in->end > before;
+}
+
+bool frag_input_rewind(struct frag_input *in)
+{
+	if (!frag_unpacker_rewind(in->unpacker))
+		return false;
+	in->end = 0;
+	in->before = in->lines_before = in->line_start = 0;
+	in->counted = 0;
+	in->lines = in->start = 0;
+	in->eof = false;
+	memset(in->buf, 0, FRAG_WINDOW_SLACK);
+	return true;
+}
+
+void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *total)
+{
+	frag_unpacker_amount(in->unpacker, read, total);
+}
+
+uint64_t frag_kept_most(uint64_t file)
+{
+	if (file >= (FRAG_KEPT_MOST - FRAG_KEPT_LEAST) / FRAG_KEPT_A_BYTE)
+		return FRAG_KEPT_MOST;
+	return FRAG_KEPT_LEAST + file * FRAG_KEPT_A_BYTE;
+}
+
+int frag_kept_too_much(const char *path, uint64_t file, struct frag_error *err)
+{
+	const uint64_t most = frag_kept_most(file);
+
+	if (most == FRAG_KEPT_MOST)
+		return frag_fail(err, FRAG_ETRACE, "%s: would take more than %" PRIu64 " GiB of"
+				 " memory", path, most >> 30);
+	return frag_fail(err, FRAG_ETRACE, "%s: would take more than %" PRIu64 " MiB of memory,"
+			 " too much for a file of %" PRIu64 " bytes (256 MiB, and %u times the"
+			 " file): unpack it first if it is a real one", path, most >> 20, file,
+			 FRAG_KEPT_A_BYTE);
+}
+
+uint64_t frag_input_bytes(const struct frag_input *in)
+{
+	uint64_t read, total;
+
+	frag_unpacker_amount(in->unpacker, &read, &total);
+	return read > total ? read : total;
+}
+
+int frag_input_afford(const struct frag_input *in, uint64_t bytes, struct frag_error *err)
+{
+	const uint64_t file = frag_input_bytes(in);
+
+	return bytes <= frag_kept_most(file) ? 0 : frag_kept_too_much(in->path, file, err);
+}
+
+void frag_input_where(struct frag_input *in, size_t at, bool by_line, char *buf, uint32_t size)
+{
+	uint64_t line;
+
+	FRAG_ASSERT(at <= in->end);
+	count_to(in, at);
+	line = in->lines + 1;
+	if (!by_line && line == 1 && !memchr(in->buf + at, '\n', in->end - at))
+		snprintf(buf, size, "%s: byte %" PRIu64, in->path, in->before + at);
+	else
+		snprintf(buf, size, "%s:%" PRIu64 ":%" PRIu64, in->path, line,
+			 in->before + at - in->start + 1);
+}

@@ -1,0 +1,77 @@
+/*
+ * input.h - the bytes of a file or of standard input, decompressed, through a
+ * window that moves forward.
+ *
+ * The window's bytes are buf[0..end); buf[end] and some bytes behind it are 0,
+ * so that a scanner may stop at a 0 and may read a word too far.
+ */
+#ifndef INPUT_INPUT_H
+#define INPUT_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+#define FRAG_WINDOW_FIRST ((size_t)256 << 10)
+#define FRAG_WINDOW_MOST ((size_t)64 << 20)     /* longest thing that must be seen whole */
+#define FRAG_WINDOW_SLACK 16
+
+struct frag_unpacker;
+
+struct frag_input {
+	char    *path;          /* as given; "-" is standard input */
+	char    *buf;
+	size_t   end, capacity;
+	uint64_t before;        /* bytes that have left the window */
+	uint64_t lines_before;  /* line ends among them */
+	uint64_t line_start;    /* offset of the first byte after the last of these */
+	size_t   counted;       /* of the window: bytes that the next two include as well */
+	uint64_t lines, start;  /* as lines_before and line_start */
+	bool     eof;           /* nothing comes after the window */
+	bool     rewindable;
+	bool     by_byte;       /* lines are not counted, and no place is asked for */
+	struct frag_unpacker *unpacker;
+};
+
+int  frag_input_open(struct frag_input *in, const char *path, struct frag_error *err);
+void frag_input_close(struct frag_input *in);
+
+/*
+ * Drops the first `used` bytes of the window and reads more; the window grows
+ * where nothing could be dropped. 1: more bytes came; 0: eof. -FRAG_ETRACE
+ */
+int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err);
+
+/* Back to the first byte; the window is empty afterwards. False where it cannot be. */
+bool frag_input_rewind(struct frag_input *in);
+
+/*
+ * Memory that what is kept of an input may take: FRAG_KEPT_LEAST, and
+ * FRAG_KEPT_A_BYTE for each byte of the file, packed as it is; FRAG_KEPT_MOST at
+ * most. A few bytes unpack to any number; a real snapshot takes 85 times its file
+ * under gzip, and 220 times under zstd -19.
+ */
+#define FRAG_KEPT_LEAST ((uint64_t)256 << 20)
+#define FRAG_KEPT_A_BYTE 1024
+#define FRAG_KEPT_MOST ((uint64_t)16 << 30)
+uint64_t frag_kept_most(uint64_t file);
+/* -FRAG_ETRACE, for what would need more than that. */
+int frag_kept_too_much(const char *path, uint64_t file, struct frag_error *err);
+
+/* Bytes of the file; of a pipe those that were read so far. */
+uint64_t frag_input_bytes(const struct frag_input *in);
+/* 0 where so many bytes may be kept of the input. -FRAG_ETRACE */
+int frag_input_afford(const struct frag_input *in, uint64_t bytes, struct frag_error *err);
+
+/* Compressed bytes read so far, and the size of the file (0: unknown). */
+void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *total);
+
+/*
+ * "PATH:LINE:COLUMN" of window byte `at`; in a file of one line "PATH: byte N".
+ * Asked for in order, places cost no more than the bytes between them.
+ */
+void frag_input_where(struct frag_input *in, size_t at, bool by_line, char *buf, uint32_t size);
+
+#endif

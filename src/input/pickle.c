@@ -1,0 +1,557 @@
+/*
+ * pickle.c - a reader of Python's pickles that knows data only.
+ *
+ * A pickle is a program for a small stack machine. Each opcode of the table
+ * pushes a value, or joins values on the stack to a box. The memo maps numbers
+ * to values, so what the file shares stays shared. Nothing recurses. The file
+ * comes through a window: what is kept of it is copied.
+ */
+#include "input/pickle.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "input/pickle_machine.h"
+
+#define FRAG_PICKLE_MOST ((uint64_t)4 << 30)    /* bytes, decompressed */
+
+/* What is refused by name: the first kind is why this reader exists. */
+static const struct {
+	unsigned char opcode;
+	bool runs;              /* it could name a class or call a function */
+	const char *name;
+} refused[] = {
+	{ 'c', true, "GLOBAL" }, { 0x93, true, "STACK_GLOBAL" }, { 'R', true, "REDUCE" },
+	{ 'i', true, "INST" }, { 'o', true, "OBJ" }, { 0x81, true, "NEWOBJ" },
+	{ 0x92, true, "NEWOBJ_EX" }, { 'b', true, "BUILD" }, { 0x82, true, "EXT1" },
+	{ 0x83, true, "EXT2" }, { 0x84, true, "EXT4" }, { 'P', true, "PERSID" },
+	{ 'Q', true, "BINPERSID" }, { 0x97, true, "NEXT_BUFFER" },
+	{ 0x98, true, "READONLY_BUFFER" },
+	{ '0', false, "POP" }, { '1', false, "POP_MARK" }, { '2', false, "DUP" },
+	{ 'F', false, "FLOAT" }, { 'I', false, "INT" }, { 'L', false, "LONG" },
+	{ 0x8b, false, "LONG4" }, { 'S', false, "STRING" }, { 'T', false, "BINSTRING" },
+	{ 'U', false, "SHORT_BINSTRING" }, { 'V', false, "UNICODE" }, { 'B', false, "BINBYTES" },
+	{ 'C', false, "SHORT_BINBYTES" }, { 0x8e, false, "BINBYTES8" },
+	{ 0x96, false, "BYTEARRAY8" }, { 'd', false, "DICT" }, { 'l', false, "LIST" },
+	{ 'g', false, "GET" }, { 'p', false, "PUT" }, { 0x8f, false, "EMPTY_SET" },
+	{ 0x90, false, "ADDITEMS" }, { 0x91, false, "FROZENSET" },
+};
+
+int frag_pickle_bad(const struct pickle *p, const char *text)
+{
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": %s", p->what,
+			 frag_pickle_place(p), text);
+}
+
+int frag_pickle_added(const struct pickle *p, enum frag_add rc)
+{
+	switch (rc) {
+	case FRAG_ADDED:
+		return 0;
+	case FRAG_ADD_TOO_MUCH:
+		if (p->values->file)
+			return frag_kept_too_much(p->what, p->values->file, p->err);
+		return frag_pickle_bad(p, "more lists, dicts and references than a snapshot"
+				       " of this size has");
+	case FRAG_ADD_TOO_DEEP:
+		return frag_pickle_bad(p, "lists and dicts nested deeper than 64");
+	case FRAG_ADD_NOMEM:
+		break;
+	}
+	return frag_fail_nomem(p->err);
+}
+
+static int truncated(const struct pickle *p)
+{
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": truncated: the pickle ends"
+			 " here", p->what, p->before + (uint64_t)(p->end - p->begin));
+}
+
+static int refuse(const struct pickle *p)
+{
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (refused[i].opcode == *p->op)
+			return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": opcode %s %s",
+					 p->what, frag_pickle_place(p), refused[i].name,
+					 refused[i].runs
+					 ? "could name a class or call a function: a snapshot has"
+					   " only data, and nothing of this file was run"
+					 : "stands in no snapshot");
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": 0x%02x is no opcode of a"
+			 " pickle", p->what, frag_pickle_place(p), *p->op);
+}
+
+/* Moves the window on, the opcode first in it; 0 also where the file has no more. */
+static int move_window(struct pickle *p)
+{
+	const size_t done = (size_t)(p->at - p->op), used = (size_t)(p->op - p->begin);
+	int rc = frag_input_fill(p->in, used, p->err);
+
+	p->before += used;
+	p->begin = p->op = (const unsigned char *)p->in->buf;
+	p->at = p->begin + done;
+	p->end = p->begin + p->in->end;
+	if (rc < 0)
+		return rc;
+	if (p->before + p->in->end > FRAG_PICKLE_MOST)
+		return frag_fail(p->err, FRAG_ETRACE, "%s: more than %u GiB of a snapshot", p->what,
+				 (unsigned)(FRAG_PICKLE_MOST >> 30));
+	frag_values_allow(p->values, p->before + p->in->end, frag_input_bytes(p->in));
+	return 0;
+}
+
+/* Bytes from p->at on: at least n, or all that the file has. */
+static int fetch(struct pickle *p, uint64_t n)
+{
+	int rc = 0;
+
+	while (!rc && (uint64_t)(p->end - p->at) < n && p->in && !p->in->eof)
+		rc = move_window(p);
+	return rc;
+}
+
+/* Grows one of the machine's own tables, which count as memory of the values. */
+static int make_room(struct pickle *p, uint32_t **table, uint32_t *capacity,
+		     uint64_t need)
+{
+	uint32_t before = *capacity;
+
+	if (need <= before)
+		return 0;
+	if (!frag_grow(table, capacity, need, sizeof(**table)))
+		return frag_fail_nomem(p->err);
+	if (!frag_values_take(p->values, (uint64_t)(*capacity - before) * sizeof(**table)))
+		return frag_pickle_added(p, FRAG_ADD_TOO_MUCH);
+	return 0;
+}
+
+static inline int push_number(struct pickle *p, uint32_t number)
+{
+	int rc = p->count < p->capacity ? 0
+		: make_room(p, &p->stack, &p->capacity, (uint64_t)p->count + 1);
+
+	if (!rc)
+		p->stack[p->count++] = number;
+	return rc;
+}
+
+static inline int push(struct pickle *p, const struct frag_value *value)
+{
+	uint32_t number;
+	enum frag_add rc = frag_values_new(p->values, value, &number);
+
+	return rc != FRAG_ADDED ? frag_pickle_added(p, rc) : push_number(p, number);
+}
+
+/* The next n bytes as a little-endian number; NULL where they are not there. */
+static const unsigned char *take(struct pickle *p, size_t n)
+{
+	const unsigned char *at = p->at;
+
+	if ((size_t)(p->end - at) < n)
+		return NULL;
+	p->at += n;
+	return at;
+}
+
+static int push_integer(struct pickle *p, uint64_t magnitude, bool minus)
+{
+	const struct frag_value value = {
+		.kind = FRAG_INTEGER, .minus = minus, .as.magnitude = magnitude,
+	};
+
+	return push(p, &value);
+}
+
+static int push_plain(struct pickle *p, enum frag_kind kind, uint64_t truth)
+{
+	const struct frag_value value = { .kind = (uint8_t)kind, .as.magnitude = truth };
+
+	return push(p, &value);
+}
+
+/* The same small integer is one value, however often it stands there. */
+static int read_small(struct pickle *p)
+{
+	const unsigned char *byte = take(p, 1);
+	int rc;
+
+	if (!byte)
+		return truncated(p);
+	if (p->small[*byte])
+		return push_number(p, p->small[*byte] - 1);
+	rc = push_integer(p, *byte, false);
+	if (!rc)
+		p->small[*byte] = p->stack[p->count - 1] + 1;
+	return rc;
+}
+
+/* An integer of n bytes, little-endian; signed where it is. */
+static inline int read_integer(struct pickle *p, size_t n, bool is_signed)
+{
+	const unsigned char *bytes = take(p, n);
+	uint64_t value;
+
+	if (!bytes)
+		return truncated(p);
+	value = frag_pickle_little(p, bytes, n);
+	if (!is_signed || n == 0 || !(bytes[n - 1] & 0x80))
+		return push_integer(p, value, false);
+	if (n < 8)
+		value |= UINT64_MAX << 8 * n;
+	return push_integer(p, UINT64_C(0) - value, true);
+}
+
+/* Two's complement of any length; beyond 64 bits nothing in a snapshot goes. */
+static int read_long(struct pickle *p)
+{
+	const unsigned char *n = take(p, 1);
+
+	if (!n)
+		return truncated(p);
+	if (*n <= 8)
+		return read_integer(p, *n, true);
+	if (*n == 9 && p->end - p->at >= 9 && p->at[8] == 0) {
+		p->at += 9;
+		return push_integer(p, frag_pickle_little(p, p->at - 9, 8), false);
+	}
+	return frag_pickle_bad(p, (size_t)(p->end - p->at) < *n
+			       ? "truncated: an integer ends the file"
+			       : "an integer of more than 64 bits");
+}
+
+static int read_real(struct pickle *p)
+{
+	const unsigned char *bytes = take(p, 8);
+	struct frag_value value = { .kind = FRAG_REAL };
+	uint64_t bits = 0;
+
+	if (!bytes)
+		return truncated(p);
+	for (int i = 0; i < 8; i++)
+		bits = bits << 8 | bytes[i];
+	memcpy(&value.as.real, &bits, sizeof(bits));
+	return push(p, &value);
+}
+
+/*
+ * The file must have all bytes before memory is taken for them: a length alone
+ * costs nothing. Fetching may move the window, so the prefix is decoded before.
+ */
+static int read_text(struct pickle *p, size_t prefix)
+{
+	const unsigned char *bytes = take(p, prefix);
+	struct frag_value value = { .kind = FRAG_STRING };
+	uint64_t length = bytes ? frag_pickle_little(p, bytes, prefix) : 0;
+	int rc;
+
+	if (!bytes)
+		return truncated(p);
+	rc = fetch(p, length);
+	if (rc)
+		return rc;
+	if (length > (uint64_t)(p->end - p->at))
+		return truncated(p);
+	if (length > UINT32_MAX)
+		return frag_pickle_bad(p, "a string of more than 4 GiB");
+	value.length = (uint32_t)length;
+	rc = frag_pickle_added(p, frag_values_keep(p->values, p->at, value.length,
+						   &value.as.text));
+	p->at += length;
+	return rc ? rc : push(p, &value);
+}
+
+/* That the file has as many bytes is seen at its end. */
+static int read_frame(struct pickle *p)
+{
+	const unsigned char *bytes = take(p, 8);
+	uint64_t length = bytes ? frag_pickle_little(p, bytes, 8) : 0;
+	uint64_t from = p->before + (uint64_t)(p->at - p->begin);
+
+	if (!bytes)
+		return truncated(p);
+	length = length < UINT64_MAX - from ? length : UINT64_MAX - from;
+	p->frames_end = from + length > p->frames_end ? from + length : p->frames_end;
+	return 0;
+}
+
+static int mark(struct pickle *p)
+{
+	if (p->mark_count == FRAG_PICKLE_MARKS)
+		return frag_pickle_added(p, FRAG_ADD_TOO_DEEP);
+	p->marks[p->mark_count++] = p->count;
+	return 0;
+}
+
+static int empty(struct pickle *p, enum frag_kind kind)
+{
+	const struct frag_value value = { .kind = (uint8_t)kind };
+
+	return push(p, &value);
+}
+
+/* The n values on top become items of the box below them, and go. */
+static int join(struct pickle *p, enum frag_kind kind, uint32_t n)
+{
+	uint32_t box;
+	int rc;
+
+	if (p->count - frag_pickle_ground(p) < n + 1 || p->count < n + 1)
+		return frag_pickle_bad(p, "the stack holds too little for it");
+	box = p->stack[p->count - n - 1];
+	if (p->values->table[box].kind != kind)
+		return frag_pickle_bad(p, kind == FRAG_LIST ? "items for something that is no list"
+						: "members for something that is no dict");
+	if (kind == FRAG_DICT && n % 2)
+		return frag_pickle_bad(p, "a key without a value");
+	rc = frag_pickle_added(p, frag_values_add(p->values, box, p->stack + p->count - n, n));
+	p->count -= n;
+	return rc;
+}
+
+int frag_pickle_join(struct pickle *p, enum frag_kind kind)
+{
+	if (!p->mark_count)
+		return frag_pickle_bad(p, "no mark on the stack");
+	p->mark_count--;
+	return join(p, kind, p->count - p->marks[p->mark_count]);
+}
+
+static int make_tuple(struct pickle *p, uint32_t n)
+{
+	const struct frag_value empty_tuple = { .kind = FRAG_LIST };
+	uint32_t tuple;
+	int rc;
+
+	if (p->count - frag_pickle_ground(p) < n)
+		return frag_pickle_bad(p, "the stack holds too little for it");
+	rc = frag_pickle_added(p, frag_values_new(p->values, &empty_tuple, &tuple));
+	rc = rc ? rc : frag_pickle_added(p, frag_values_add(p->values, tuple,
+							    p->stack + p->count - n, n));
+	p->count -= n;
+	return rc ? rc : push_number(p, tuple);
+}
+
+static int make_marked_tuple(struct pickle *p)
+{
+	uint32_t n;
+
+	if (!p->mark_count)
+		return frag_pickle_bad(p, "no mark on the stack");
+	n = p->count - p->marks[--p->mark_count];
+	return make_tuple(p, n);
+}
+
+/*
+ * The top of the stack under this number. Runs and templates were learned with
+ * what the numbers meant, so one that is given anew makes them invalid.
+ */
+static inline int memoize(struct pickle *p, uint64_t index)
+{
+	int rc;
+
+	if (p->count == frag_pickle_ground(p))
+		return frag_pickle_bad(p, "nothing on the stack for the memo");
+	/* who writes memo numbers in order has one for every two bytes at most */
+	if (index > frag_pickle_place(p))
+		return frag_pickle_bad(p, "a memo number larger than so short a pickle can have");
+	rc = index < p->memo_capacity ? 0
+		: make_room(p, &p->memo, &p->memo_capacity, index + 1);
+	if (rc)
+		return rc;
+	while (p->memo_count <= index)
+		p->memo[p->memo_count++] = FRAG_PICKLE_HOLE;
+	p->memoized += p->memo[index] == FRAG_PICKLE_HOLE;
+	if (p->memo[index] != FRAG_PICKLE_HOLE && p->plain)
+		frag_pickle_forget(p->plain);
+	p->memo[index] = p->stack[p->count - 1];
+	return 0;
+}
+
+/* PUT or GET with a number of n bytes. */
+static int use_memo(struct pickle *p, size_t n, bool put)
+{
+	const unsigned char *bytes = take(p, n);
+	uint64_t index;
+
+	if (!bytes)
+		return truncated(p);
+	index = frag_pickle_little(p, bytes, n);
+	if (put)
+		return memoize(p, index);
+	if (index >= p->memo_count || p->memo[index] == FRAG_PICKLE_HOLE)
+		return frag_pickle_bad(p, "a memo number that was never given");
+	return push_number(p, p->memo[index]);
+}
+
+/*
+ * One opcode, checked in full. What pickle_plain.c does not take comes here, so
+ * messages are written here only.
+ */
+static int step(struct pickle *p)
+{
+	switch (*p->op) {
+	case FRAME:
+		return read_frame(p);
+	case MARK:
+		return mark(p);
+	case NONE:
+		return push_plain(p, FRAG_NULL, 0);
+	case NEWTRUE:
+	case NEWFALSE:
+		return push_plain(p, FRAG_TRUTH, *p->op == NEWTRUE);
+	case BININT:
+		return read_integer(p, 4, true);
+	case BININT1:
+		return read_small(p);
+	case BININT2:
+		return read_integer(p, 2, false);
+	case LONG1:
+		return read_long(p);
+	case BINFLOAT:
+		return read_real(p);
+	case SHORT_BINUNICODE:
+		return read_text(p, 1);
+	case BINUNICODE:
+		return read_text(p, 4);
+	case BINUNICODE8:
+		return read_text(p, 8);
+	case EMPTY_LIST:
+	case EMPTY_TUPLE:
+		return empty(p, FRAG_LIST);
+	case EMPTY_DICT:
+		return empty(p, FRAG_DICT);
+	case APPEND:
+		return join(p, FRAG_LIST, 1);
+	case APPENDS:
+		return frag_pickle_join(p, FRAG_LIST);
+	case SETITEM:
+		return join(p, FRAG_DICT, 2);
+	case SETITEMS:
+		return frag_pickle_join(p, FRAG_DICT);
+	case TUPLE1:
+	case TUPLE2:
+	case TUPLE3:
+		return make_tuple(p, (uint32_t)(*p->op - TUPLE1) + 1);
+	case TUPLE:
+		return make_marked_tuple(p);
+	case MEMOIZE:
+		return memoize(p, p->memoized);
+	case BINPUT:
+	case BINGET:
+		return use_memo(p, 1, *p->op == BINPUT);
+	case LONG_BINPUT:
+	case LONG_BINGET:
+		return use_memo(p, 4, *p->op == LONG_BINPUT);
+	default:
+		return refuse(p);
+	}
+}
+
+static int begin(struct pickle *p)
+{
+	int rc;
+
+	if (p->end - p->at < 2)
+		return truncated(p);
+	if (p->at[0] != PROTO || p->at[1] < 2 || p->at[1] > 5)
+		return frag_pickle_bad(p, "no pickle of a protocol from 2 to 5");
+	p->at += 2;
+	rc = frag_pickle_added(p, frag_values_widen(p->values));
+	return rc ? rc : make_room(p, &p->stack, &p->capacity, 1);
+}
+
+/*
+ * The bulk of the opcodes in pickle_plain.c, then one that it left, in turns.
+ * p->op is set before the window moves, as that keeps everything from the opcode
+ * on.
+ */
+static int run(struct pickle *p, struct frag_value *root)
+{
+	int rc = begin(p);
+
+	while (!rc) {
+		p->op = p->at;
+		rc = fetch(p, FRAG_PICKLE_AHEAD);
+		rc = rc ? rc : frag_pickle_plain(p);
+		if (rc)
+			break;
+		p->op = p->at;
+		if (p->at == p->end)
+			return truncated(p);
+		p->at++;
+		if (*p->op == STOP)
+			break;
+		rc = step(p);
+	}
+	if (rc)
+		return rc;
+	if (p->count != 1 || p->mark_count)
+		return frag_pickle_bad(p, "the pickle ends with other than one object on its stack");
+	*root = p->values->table[p->stack[0]];
+	return 0;
+}
+
+/* What a file has behind the object; a packed one says at its end whether it is whole. */
+static int skip_rest(struct pickle *p)
+{
+	int rc = 0;
+
+	while (!rc && p->in && !p->in->eof) {
+		p->op = p->at = p->end;
+		rc = move_window(p);
+	}
+	if (!rc && p->frames_end > p->before + (uint64_t)(p->end - p->begin))
+		return truncated(p);
+	return rc;
+}
+
+static int read_all(struct pickle *p, struct frag_value *root)
+{
+	int rc;
+
+	p->plain = calloc(1, sizeof(*p->plain));
+	p->seed = frag_hash_seed();
+	rc = run(p, root);
+	rc = rc ? rc : skip_rest(p);
+	if (p->plain)
+		free(p->plain->runs.runs);
+	free(p->plain);
+	free(p->stack);
+	free(p->memo);
+	return rc;
+}
+
+int frag_pickle_read(struct frag_values *values, struct frag_value *root, const char *bytes,
+		     size_t length, const char *what, struct frag_error *err)
+{
+	const unsigned char *begin_at = (const unsigned char *)bytes;
+	struct pickle p = {
+		.values = values, .begin = begin_at, .at = begin_at, .op = begin_at,
+		.end = begin_at + length, .what = what, .err = err,
+	};
+
+	return read_all(&p, root);
+}
+
+int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
+		       struct frag_input *in, struct frag_error *err)
+{
+	const unsigned char *begin_at = (const unsigned char *)in->buf;
+	struct pickle p = {
+		.values = values, .begin = begin_at, .at = begin_at, .op = begin_at,
+		.end = begin_at + in->end, .in = in, .what = in->path, .err = err,
+	};
+	uint64_t read, total;
+	int rc;
+
+	frag_input_amount(in, &read, &total);
+	frag_values_init(values, (size_t)total, 0);
+	frag_values_allow(values, in->end, frag_input_bytes(in));
+	in->by_byte = true;
+	rc = fetch(&p, 2);
+	return rc ? rc : read_all(&p, root);
+}

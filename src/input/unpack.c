@@ -1,0 +1,276 @@
+/*
+ * unpack.c - bytes of a file descriptor, gunzipped or unzstd'ed where they are packed.
+ *
+ * The kind is told by the first bytes, again for each member or frame: several
+ * in a row are one stream, as gzip and zstd themselves read them.
+ */
+#include "input/unpack.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/bug.h"
+
+#define CHUNK ((size_t)128 << 10)
+
+enum kind { UNKNOWN, PLAIN, GZIP, ZSTD };
+
+struct frag_unpacker {
+	int fd;
+	const char *path;       /* borrowed */
+	unsigned char *chunk;
+	size_t at, end;         /* unread bytes of the chunk */
+	uint64_t read;          /* bytes that came from fd */
+	uint64_t total;         /* size of the file, 0 unknown */
+	off_t start;            /* where fd stood; -1: it cannot be sought */
+	enum kind kind;
+	bool inside;            /* a member or frame has begun and not ended */
+	bool eof;
+	bool have_z;
+	z_stream z;
+	ZSTD_DStream *zstd;
+};
+
+/*
+ * The descriptor is taken over, also where this fails. Only a regular file is
+ * rewindable: lseek() succeeds on some devices too, whose bytes are gone once
+ * read.
+ */
+int frag_unpacker_new(struct frag_unpacker **out, int fd, const char *path, struct frag_error *err)
+{
+	struct frag_unpacker *u = calloc(1, sizeof(*u));
+	struct stat st;
+
+	if (!u) {
+		close(fd);
+		return frag_fail_nomem(err);
+	}
+	u->fd = fd;
+	u->path = path;
+	u->start = lseek(fd, 0, SEEK_CUR);
+	u->chunk = malloc(CHUNK);
+	if (!u->chunk) {
+		frag_unpacker_del(u);
+		return frag_fail_nomem(err);
+	}
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > u->start)
+		u->total = (uint64_t)(st.st_size - u->start);
+	else if (u->start >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
+		u->start = -1;
+	*out = u;
+	return 0;
+}
+
+void frag_unpacker_del(struct frag_unpacker *u)
+{
+	if (!u)
+		return;
+	if (u->have_z)
+		inflateEnd(&u->z);
+	ZSTD_freeDStream(u->zstd);
+	if (u->fd != STDIN_FILENO)
+		close(u->fd);
+	free(u->chunk);
+	free(u);
+}
+
+bool frag_unpacker_rewindable(const struct frag_unpacker *u)
+{
+	return u->start >= 0;
+}
+
+bool frag_unpacker_rewind(struct frag_unpacker *u)
+{
+	if (u->start < 0 || lseek(u->fd, u->start, SEEK_SET) < 0)
+		return false;
+	u->at = u->end = 0;
+	u->read = 0;
+	u->kind = UNKNOWN;
+	u->inside = u->eof = false;
+	return true;
+}
+
+void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_t *total)
+{
+	*read = u->read - (u->end - u->at);
+	*total = u->total;
+}
+
+/* What the file has next; *got is 0 at its end only. */
+static int read_file(struct frag_unpacker *u, void *to, size_t room, size_t *got,
+		     struct frag_error *err)
+{
+	ssize_t n = u->eof ? 0 : read(u->fd, to, room);
+
+	*got = 0;
+	/* a signal that is not to end the reading restarts it by itself */
+	if (n < 0 && errno == EINTR)
+		return frag_fail(err, FRAG_EINTERRUPTED, "%s: interrupted", u->path);
+	if (n < 0)
+		return frag_fail(err, FRAG_ETRACE, "%s: %s", u->path, strerror(errno));
+	u->eof = n == 0;
+	u->read += (uint64_t)n;
+	*got = (size_t)n;
+	return 0;
+}
+
+/* Reads until at least `want` bytes are unread, or the file ends. */
+static int fetch(struct frag_unpacker *u, size_t want, struct frag_error *err)
+{
+	if (u->end - u->at >= want || u->eof)
+		return 0;
+	memmove(u->chunk, u->chunk + u->at, u->end - u->at);
+	u->end -= u->at;
+	u->at = 0;
+	while (u->end < want) {
+		size_t n;
+		int rc = read_file(u, u->chunk + u->end, CHUNK - u->end, &n, err);
+
+		if (rc || u->eof)
+			return rc;
+		u->end += n;
+	}
+	return 0;
+}
+
+static int damaged(const struct frag_unpacker *u, const char *what, struct frag_error *err)
+{
+	return frag_fail(err, FRAG_ETRACE, "%s: damaged %s stream near byte %" PRIu64
+			 " of the file: %s", u->path, u->kind == GZIP ? "gzip" : "zstd",
+			 u->read - (u->end - u->at), what);
+}
+
+/* Looks at the magic bytes and makes ready for what they say. */
+static int recognise(struct frag_unpacker *u, struct frag_error *err)
+{
+	enum kind kind = PLAIN;
+	const unsigned char *p = u->chunk + u->at;
+	size_t n = u->end - u->at;
+
+	if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b)
+		kind = GZIP;
+	else if (n >= 4 && ((p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd)
+			    || ((p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d
+				&& p[3] == 0x18)))
+		kind = ZSTD;
+	if (u->kind != UNKNOWN && kind != u->kind)
+		return damaged(u, "other bytes after its end", err);
+	u->kind = kind;
+	u->inside = true;
+	if (kind == GZIP) {
+		if (u->have_z)
+			inflateEnd(&u->z);
+		u->z = (z_stream){ .next_in = NULL };
+		u->have_z = inflateInit2(&u->z, 15 + 16) == Z_OK;
+		return u->have_z ? 0 : frag_fail_nomem(err);
+	}
+	if (kind == ZSTD) {
+		if (!u->zstd)
+			u->zstd = ZSTD_createDStream();
+		if (!u->zstd)
+			return frag_fail_nomem(err);
+		ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
+	}
+	return 0;
+}
+
+/*
+ * Z_BUF_ERROR is no error yet: inflate() wants more input, and the caller knows
+ * whether there is any.
+ */
+static int read_gzip(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		     struct frag_error *err)
+{
+	int rc;
+
+	u->z.next_in = u->chunk + u->at;
+	u->z.avail_in = (uInt)(u->end - u->at);
+	u->z.next_out = (unsigned char *)to;
+	u->z.avail_out = (uInt)(room < CHUNK ? room : CHUNK);
+	rc = inflate(&u->z, Z_NO_FLUSH);
+	*got = (size_t)(u->z.next_out - (unsigned char *)to);
+	u->at = u->end - u->z.avail_in;
+	if (rc == Z_STREAM_END)
+		u->inside = false;
+	else if (rc == Z_MEM_ERROR)
+		return frag_fail_nomem(err);
+	else if (rc != Z_OK && rc != Z_BUF_ERROR)
+		return damaged(u, u->z.msg ? u->z.msg : "not what inflate expects", err);
+	return 0;
+}
+
+static int read_zstd(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		     struct frag_error *err)
+{
+	ZSTD_inBuffer in = { .src = u->chunk, .size = u->end, .pos = u->at };
+	ZSTD_outBuffer out = { .dst = to, .size = room };
+	size_t rc = ZSTD_decompressStream(u->zstd, &out, &in);
+
+	*got = out.pos;
+	u->at = in.pos;
+	if (ZSTD_isError(rc))
+		return damaged(u, ZSTD_getErrorName(rc), err);
+	u->inside = rc != 0;
+	return 0;
+}
+
+/* What is there of the chunk; behind it the file's bytes need no stop on their way. */
+static int read_plain(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		      struct frag_error *err)
+{
+	size_t n = u->end - u->at;
+
+	if (n == 0)
+		return read_file(u, to, room, got, err);
+	if (n > room)
+		n = room;
+	memcpy(to, u->chunk + u->at, n);
+	u->at += n;
+	*got = n;
+	return 0;
+}
+
+/*
+ * A round may consume input and give nothing, a member's header say, so it goes on
+ * until there are bytes or the file ends. Inside a member, no progress with bytes
+ * left, or with none to come, means that the stream is damaged. The longest magic
+ * has 4 bytes.
+ */
+int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *got,
+		       struct frag_error *err)
+{
+	FRAG_ASSERT(room > 0);
+	*got = 0;
+	while (*got == 0) {
+		size_t before;
+		int rc;
+
+		if (u->inside && u->kind == PLAIN)
+			return read_plain(u, to, room, got, err);
+		rc = fetch(u, u->inside ? 1 : 4, err);
+		if (rc)
+			return rc;
+		before = u->end - u->at;
+		if (before == 0 && !u->inside)
+			return 0;
+		if (!u->inside)
+			rc = recognise(u, err);
+		if (rc)
+			return rc;
+		if (u->kind == PLAIN)
+			return read_plain(u, to, room, got, err);
+		rc = u->kind == GZIP ? read_gzip(u, to, room, got, err)
+				     : read_zstd(u, to, room, got, err);
+		if (rc)
+			return rc;
+		if (*got == 0 && u->inside && before == u->end - u->at && (u->eof || before))
+			return damaged(u, "it ends too early", err);
+	}
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* value_json.h - a JSON document as values. */
+#ifndef INPUT_VALUE_JSON_H
+#define INPUT_VALUE_JSON_H
+
+#include "input/value.h"
+
+/*
+ * The document in bytes, behind which a 0 stands; values borrow their text from
+ * there. what names the bytes in messages. -FRAG_ETRACE, -FRAG_ENOMEM
+ */
+int frag_value_json_read(struct frag_values *values, struct frag_value *root, const char *bytes,
+			 size_t length, const char *what, struct frag_error *err);
+
+#endif

@@ -1,0 +1,174 @@
+/* choice.c - how a user names a policy with its keys: NAME:key=value,key=value. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/near.h"
+#include "policy/param.h"
+#include "policy/policies.h"
+#include "policy/watch.h"
+
+/* "align, segment, ...": the names of a table, for a message. */
+static const char *list_keys(const struct frag_policy_ops *ops, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (uint32_t i = 0; i < frag_param_count(ops) && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+					 ops->params[i].name);
+	return buf[0] ? buf : "none";
+}
+
+static int no_key(const struct frag_policy_ops *ops, const char *text, size_t name,
+		  struct frag_error *err)
+{
+	struct frag_near near = frag_near_to(text, name);
+	char keys[512], hint[FRAG_HINT_ROOM];
+
+	for (uint32_t i = 0; i < frag_param_count(ops); i++)
+		frag_near_offer(&near, ops->params[i].name);
+	return frag_fail(err, FRAG_EUSAGE, "policy %s has no key \"%.*s\";%s its keys are: %s",
+			 ops->name, (int)(name < 64 ? name : 64), text,
+			 frag_near_hint(&near, "", hint), list_keys(ops, keys, sizeof(keys)));
+}
+
+static const char *list_policies(char *buf, size_t size)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; frag_policies()[i] && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+					 frag_policies()[i]->name);
+	return buf;
+}
+
+/* One key=value; *given collects a bit a key. */
+static int parse_param(struct frag_choice *choice, const char *text, size_t length,
+		       uint32_t *given, struct frag_error *err)
+{
+	const struct frag_policy_ops *ops = choice->ops;
+	const char *equals = memchr(text, '=', length);
+	size_t name = equals ? (size_t)(equals - text) : length;
+	const char *value = text + name + 1;
+	const uint32_t i = frag_param_find(ops, frag_param_count(ops), text, name);
+
+	if (i == frag_param_count(ops))
+		return no_key(ops, text, name, err);
+	if (!equals)
+		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s wants a value: %s=...",
+				 ops->name, ops->params[i].name, ops->params[i].name);
+	if (*given & 1U << i)
+		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s is given twice",
+				 ops->name, ops->params[i].name);
+	*given |= 1U << i;
+	return frag_param_parse(ops, i, value, length - name - 1, &choice->param[i], err);
+}
+
+static void set_defaults(struct frag_choice *choice, uint32_t given)
+{
+	const struct frag_param_spec *specs = choice->ops->params;
+
+	for (uint32_t i = 0; i < frag_param_count(choice->ops); i++) {
+		if (given & 1U << i)
+			continue;
+		choice->param[i] = specs[i].fallback;
+		if (specs[i].same_as)
+			choice->param[i] = choice->param[frag_param_find(choice->ops, i,
+									 specs[i].same_as,
+									 strlen(specs[i].same_as))];
+	}
+}
+
+int frag_choice_settings(struct frag_choice *choice, const char *text, struct frag_error *err)
+{
+	char reason[401];
+
+	if (!choice->ops->settings)
+		return frag_fail(err, FRAG_EUSAGE, "policy %s reads no settings string",
+				 choice->ops->name);
+	if (!choice->ops->settings(choice->param, text, strlen(text), err))
+		return 0;
+	snprintf(reason, sizeof(reason), "%.400s", err ? err->message : "");
+	return frag_fail(err, FRAG_EUSAGE, "policy %s: %s", choice->ops->name, reason);
+}
+
+static int no_policy(const char *text, size_t name, struct frag_error *err)
+{
+	struct frag_near near = frag_near_to(text, name);
+	char names[512], hint[FRAG_HINT_ROOM];
+
+	for (uint32_t i = 0; frag_policies()[i]; i++)
+		frag_near_offer(&near, frag_policies()[i]->name);
+	return frag_fail(err, FRAG_EUSAGE, "no policy \"%.*s\";%s there are: %s%s",
+			 (int)(name < 64 ? name : 64), text, frag_near_hint(&near, "", hint),
+			 list_policies(names, sizeof(names)),
+			 memchr(text, '.', name) ? "; a plug-in needs a path: ./NAME.so" : "");
+}
+
+/* The policy that the text begins with, `name` characters: one of ours, or a plug-in's path. */
+static int find_policy(const struct frag_policy_ops **out, const char *text, size_t name,
+		       struct frag_error *err)
+{
+	char path[sizeof(((struct frag_choice *)0)->text)];
+
+	if (memchr(text, '/', name)) {
+		if (name >= sizeof(path))
+			return frag_fail(err, FRAG_EUSAGE, "a plug-in's path has more than %zu"
+					 " characters", sizeof(path) - 1);
+		memcpy(path, text, name);
+		path[name] = '\0';
+		return frag_plugin_load(out, path, err);
+	}
+	for (uint32_t i = 0; frag_policies()[i]; i++) {
+		if (frag_is_word(text, name, frag_policies()[i]->name)) {
+			*out = frag_policies()[i];
+			return 0;
+		}
+	}
+	return no_policy(text, name, err);
+}
+
+/* The keys of a choice whose text and table are there. */
+static int parse_params(struct frag_choice *choice, struct frag_error *err)
+{
+	const char *p = choice->text + strcspn(choice->text, ":");
+	uint32_t given = 0;
+	int rc;
+
+	while (*p) {
+		size_t length = frag_setting_length(++p);
+
+		rc = parse_param(choice, p, length, &given, err);
+		if (rc)
+			return rc;
+		p += length;
+	}
+	set_defaults(choice, given);
+	return choice->ops->check ? choice->ops->check(choice->param, err) : 0;
+}
+
+int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops, const char *text,
+		   struct frag_error *err)
+{
+	int rc;
+
+	*choice = (struct frag_choice){ .ops = ops };
+	if (strlen(text) >= sizeof(choice->text))
+		return frag_fail(err, FRAG_EUSAGE, "policy %s: more than %zu characters",
+				 choice->ops->name, sizeof(choice->text) - 1);
+	memcpy(choice->text, text, strlen(text) + 1);
+	if (!frag_is_plugin(ops))
+		return parse_params(choice, err);
+	frag_plugin_begin(choice->text, NULL);
+	rc = parse_params(choice, err);
+	frag_plugin_end();
+	return rc;
+}
+
+int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err)
+{
+	const struct frag_policy_ops *ops;
+	int rc = find_policy(&ops, text, strcspn(text, ":"), err);
+
+	return rc ? rc : frag_choice_of(choice, ops, text, err);
+}

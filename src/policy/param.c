@@ -1,0 +1,101 @@
+/* param.c - the keys of a policy: which there are, and what values they take. */
+#include "policy/param.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "policy/policies.h"
+
+static bool power_of_two(uint64_t x)
+{
+	return x && !(x & (x - 1));
+}
+
+static uint64_t most_of(const struct frag_param_spec *spec)
+{
+	return spec->most ? spec->most : FRAG_SIZE_LIMIT - 1;
+}
+
+bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value)
+{
+	if (spec->type == FRAG_PARAM_OWN)
+		return spec->expects && spec->parse && spec->print;
+	if (value < spec->least || value > most_of(spec))
+		return false;
+	return !spec->power_of_two || power_of_two(value) || (value == 0 && spec->least == 0);
+}
+
+uint32_t frag_param_count(const struct frag_policy_ops *ops)
+{
+	uint32_t n = 0;
+
+	while (ops->params && ops->params[n].name)
+		n++;
+	return n;
+}
+
+uint32_t frag_param_find(const struct frag_policy_ops *ops, uint32_t n, const char *name,
+			 size_t length)
+{
+	uint32_t i = 0;
+
+	while (i < n && !frag_is_word(name, length, ops->params[i].name))
+		i++;
+	return i;
+}
+
+static bool parse_bool(const char *text, size_t length, uint64_t *value)
+{
+	*value = frag_is_word(text, length, "true") || frag_is_word(text, length, "True")
+		 || frag_is_word(text, length, "1");
+	return *value || frag_is_word(text, length, "false") || frag_is_word(text, length, "False")
+	       || frag_is_word(text, length, "0");
+}
+
+static bool parse_value(const struct frag_param_spec *spec, const char *text, size_t length,
+			uint64_t *value)
+{
+	switch (spec->type) {
+	case FRAG_PARAM_BOOL:
+		return parse_bool(text, length, value);
+	case FRAG_PARAM_COUNT:
+		return frag_parse_count(text, length, value) && frag_param_fits(spec, *value);
+	case FRAG_PARAM_OWN:
+		return spec->parse(text, length, value);
+	case FRAG_PARAM_SIZE:
+		break;
+	}
+	return frag_parse_size(text, length, true, value) && frag_param_fits(spec, *value);
+}
+
+static int bad_value(const struct frag_policy_ops *ops, const struct frag_param_spec *spec,
+		     const char *text, size_t length, struct frag_error *err)
+{
+	char range[64];
+
+	if (spec->type == FRAG_PARAM_BOOL)
+		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is neither true nor false",
+				 ops->name, spec->name, (int)length, text);
+	if (spec->type == FRAG_PARAM_OWN)
+		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is not %s",
+				 ops->name, spec->name, (int)length, text, spec->expects);
+	if (spec->most)
+		snprintf(range, sizeof(range), "to %" PRIu64, spec->most);
+	else
+		snprintf(range, sizeof(range), "and below 2^53");
+	return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is not %s, from %" PRIu64 " %s",
+			 ops->name, spec->name, (int)length, text,
+			 spec->power_of_two ? spec->least ? "a power of two" : "0 or a power of two"
+			 : spec->type == FRAG_PARAM_SIZE ? "a size such as 2MiB" : "a number",
+			 spec->least, range);
+}
+
+int frag_param_parse(const struct frag_policy_ops *ops, uint32_t i, const char *text,
+		     size_t length, uint64_t *value, struct frag_error *err)
+{
+	const struct frag_param_spec *spec = &ops->params[i];
+
+	return parse_value(spec, text, length, value) ? 0 : bad_value(ops, spec, text, length, err);
+}

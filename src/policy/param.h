@@ -1,0 +1,20 @@
+/* param.h - the keys of a policy: which there are, and what values they take. */
+#ifndef POLICY_PARAM_H
+#define POLICY_PARAM_H
+
+#include "fragsim/policy.h"
+
+uint32_t frag_param_count(const struct frag_policy_ops *ops);
+
+/* The place of this name among the first n keys; n where it is not one of them. */
+uint32_t frag_param_find(const struct frag_policy_ops *ops, uint32_t n, const char *name,
+			 size_t length);
+
+/* Does the key take this value? Of a type of its own: does it say how values are read? */
+bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value);
+
+/* The value of key i that the text names. -FRAG_EUSAGE with policy, key and what is expected */
+int frag_param_parse(const struct frag_policy_ops *ops, uint32_t i, const char *text,
+		     size_t length, uint64_t *value, struct frag_error *err);
+
+#endif

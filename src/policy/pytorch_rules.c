@@ -1,0 +1,72 @@
+/* pytorch_rules.c - the rules that requests and planted segments share. */
+#include "policy/pytorch.h"
+#include "policy/pytorch_settings.h"
+
+#define LEAST_REST 512          /* of a small or expandable block that is split */
+#define LARGE_REST MIB          /* of a large one: the rest must be larger */
+
+bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
+{
+	return frag_heap_page(h, b) != 0;
+}
+
+int frag_pytorch_list(struct frag_policy *p, const struct frag_request *rq, bool large,
+		      frag_list *out)
+{
+	struct pytorch *t = p->state;
+	int rc = 0;
+
+	if (!t->last.known || t->last.stream != rq->stream || t->last.pool != rq->pool) {
+		t->last.known = false;
+		for (uint32_t i = 0; i < 2 && !rc; i++) {
+			rc = frag_heap_list(p->heap, rq->pool, rq->stream * 2 + i,
+					    &t->last.list[i]);
+			if (!rc)
+				frag_heap_set_list_user(p->heap, t->last.list[i],
+							rq->stream_order);
+		}
+		if (rc)
+			return rc;
+		t->last.stream = rq->stream;
+		t->last.pool = rq->pool;
+		t->last.known = true;
+	}
+	*out = t->last.list[large];
+	return 0;
+}
+
+bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes)
+{
+	return bytes >= t->max_split;
+}
+
+bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list)
+{
+	return frag_heap_look_list(h, list).which & 1;
+}
+
+bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest)
+{
+	if (!large || t->set[EXPANDABLE_SEGMENTS])
+		return rest >= LEAST_REST;
+	return rest > LARGE_REST && need < t->max_split;
+}
+
+uint32_t frag_pytorch_calls(const struct frag_policy *p)
+{
+	uint32_t count;
+
+	frag_heap_calls(p->heap, &count);
+	return count;
+}
+
+void frag_pytorch_book(struct frag_policy *p, uint32_t first)
+{
+	struct pytorch *t = p->state;
+	uint32_t count;
+	const struct frag_call *calls = frag_heap_calls(p->heap, &count);
+
+	for (uint32_t i = first; i < count; i++)
+		frag_stats_call(&t->stats, &calls[i], frag_pytorch_is_large(p->heap, calls[i].list),
+				frag_pytorch_is_oversize(t, calls[i].bytes));
+}

@@ -1,0 +1,153 @@
+/* pytorch_total.c - what PyTorch's allocator takes from the device's total. */
+#include "policy/pytorch_total.h"
+
+#include <math.h>
+
+#include "policy/policies.h"
+#include "policy/pytorch.h"
+#include "policy/pytorch_settings.h"
+
+#define ENDLESS (UINT64_C(1) << 52)     /* an unlimited device, where a total is needed */
+
+/* A figure that rises with the total. */
+typedef uint64_t figure_fn(const struct frag_policy *p, uint64_t total, uint64_t page);
+
+static uint64_t floor_of(double fraction, uint64_t whole)
+{
+	return (uint64_t)(fraction * (double)whole);
+}
+
+/*
+ * The least total for which the figure is so large is found by halves, and asked for; mostly
+ * what was asked before has settled it.
+ */
+static bool reaches(const struct frag_policy *p, figure_fn *figure, uint64_t page, uint64_t bytes)
+{
+	uint64_t low = 1, high = ENDLESS, least, beyond;
+
+	frag_heap_total_range(p->heap, &least, &beyond);
+	if (least && least < ENDLESS && figure(p, least, page) >= bytes)
+		return true;
+	if (beyond <= ENDLESS && figure(p, beyond - 1, page) < bytes)
+		return false;
+	if (figure(p, high, page) < bytes)
+		return false;   /* for no total there is */
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+
+		if (figure(p, middle, page) >= bytes)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return frag_heap_total_reaches(p->heap, low);
+}
+
+/* The same of a limit: an unlimited device has none. */
+static bool within(const struct frag_policy *p, figure_fn *figure, uint64_t bytes)
+{
+	return reaches(p, figure, 0, bytes) || !frag_heap_total_figure(p->heap);
+}
+
+/* To the nearest byte: the one product that PyTorch does not cut off. */
+static uint64_t limit(const struct frag_policy *p, uint64_t total, uint64_t page)
+{
+	const struct pytorch *t = p->state;
+
+	(void)page;
+	return (uint64_t)llround(t->fraction * (double)total);
+}
+
+static uint64_t limit_at_first(const struct frag_policy *p, uint64_t total, uint64_t page)
+{
+	const struct pytorch *t = p->state;
+
+	(void)page;
+	return floor_of(frag_pytorch_real(t->set[FRACTION]), total);
+}
+
+static uint64_t threshold(const struct frag_policy *p, uint64_t total, uint64_t page)
+{
+	const struct pytorch *t = p->state;
+
+	return floor_of(t->threshold, limit(p, total, page));
+}
+
+static uint64_t range(const struct frag_policy *p, uint64_t total, uint64_t page)
+{
+	const struct pytorch *t = p->state;
+	const double reserve = frag_pytorch_real(t->set[RESERVE]);
+	uint64_t bytes = total + total / 8;
+
+	if (reserve > 1 << 20 && reserve < (double)bytes)
+		bytes = (uint64_t)reserve;
+	else if (reserve > 0 && reserve <= 1 << 20 && reserve * (double)total < (double)bytes)
+		bytes = floor_of(reserve, total);
+	return frag_round_up(bytes ? bytes : 1, page);
+}
+
+bool frag_pytorch_may_reserve(const struct frag_policy *p, uint64_t bytes)
+{
+	const struct pytorch *t = p->state;
+
+	return t->fraction >= 1 || within(p, limit, bytes);
+}
+
+bool frag_pytorch_may_at_first(const struct frag_policy *p, uint64_t bytes)
+{
+	return within(p, limit_at_first, bytes);
+}
+
+bool frag_pytorch_may_keep(const struct frag_policy *p, uint64_t bytes)
+{
+	return within(p, threshold, bytes);
+}
+
+/* An unlimited device never collects, one with any limit does. */
+bool frag_pytorch_collects(const struct frag_policy *p)
+{
+	const struct pytorch *t = p->state;
+
+	if (t->fraction >= 1 || t->threshold <= 0)
+		return false;
+	return frag_heap_total_figure(p->heap) || frag_heap_total(p->heap);
+}
+
+uint64_t frag_pytorch_range_bytes(const struct frag_policy *p, uint64_t page)
+{
+	const uint64_t total = frag_heap_total_figure(p->heap);
+
+	return range(p, total && total < ENDLESS ? total : ENDLESS, page);
+}
+
+bool frag_pytorch_range_reaches(const struct frag_policy *p, uint64_t page, uint64_t bytes)
+{
+	return reaches(p, range, page, bytes);
+}
+
+bool frag_pytorch_is_end(const struct frag_policy *p, frag_block b)
+{
+	const struct frag_block_view k = frag_heap_look(p->heap, b);
+	struct frag_segment_view s;
+
+	if (k.state != FRAG_UNMAPPED || k.next != FRAG_NO_BLOCK)
+		return false;
+	s = frag_heap_look_segment(p->heap, k.segment);
+	return s.bytes == frag_pytorch_range_bytes(p, s.page);
+}
+
+void frag_pytorch_note_mapped(const struct frag_policy *p, frag_block b)
+{
+	const struct frag_block_view k = frag_heap_look(p->heap, b);
+	struct frag_segment_view s;
+
+	if (k.next != FRAG_NO_BLOCK || k.state == FRAG_UNMAPPED)
+		return;
+	s = frag_heap_look_segment(p->heap, k.segment);
+	frag_pytorch_range_reaches(p, s.page, s.bytes + 1);
+}
+
+void frag_pytorch_pin_total(const struct frag_policy *p)
+{
+	frag_heap_total(p->heap);
+}

@@ -1,0 +1,458 @@
+"""run.py - random command lines, and what the program makes of them.
+
+    run.py PROGRAM [--lines N | --minutes M] [--seed N] [--only LINE]      prints TAP
+
+Commands, options and the words that options take are asked of the program itself (--help, -h,
+complete), so that new ones join by themselves; the exit statuses that are right stand in the
+manual. Values are good and bad, files of all kinds, among them all that fragsim writes. Each line
+depends on the seed and its number alone; --only runs one again and shows all of it. With
+--minutes the seed is another one each time, unless it is given.
+
+Whatever the line: a status that is documented for its command, and no crash or sanitizer's report;
+where it is 2, 4, 5 or 6 one line on standard error that names something, and a folder that is as it
+was before; else nothing comes or changes in it but what the line names, and an end in good time.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tests' / 'support'))
+from tap import Tap                     # noqa: E402
+
+PATIENCE = 120.0        # seconds until something counts as hanging
+LINES = 200 if os.environ.get('SAN') else 800   # of `make check`
+BATCH = 50              # lines a test of the TAP
+# help opens man(1), whose statuses are its own
+LEFT_OUT = ('help',)
+
+
+# What there is ----------------------------------------------------------------
+
+@dataclass
+class Option:
+    name: str           # with its dashes
+    arg: str            # '': takes none
+    words: list[str]    # that completion knows
+
+
+@dataclass
+class Command:
+    name: str
+    usage: str
+    options: list[Option]
+    statuses: set[int]
+    scenarios: dict[str, list[Option]] = field(default_factory=dict)    # of gen
+
+    @property
+    def writes(self) -> bool:
+        """Is the last operand an output?"""
+        return self.usage.endswith('OUT')
+
+
+def ask(program: str, *args: str) -> str:
+    done = subprocess.run([program, *args], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False, timeout=PATIENCE)
+    if done.returncode:
+        raise SystemExit(f'Bail out! {" ".join(args)}: status {done.returncode}: {done.stderr}')
+    return done.stdout
+
+
+def words_of(program: str, *before: str) -> list[str]:
+    """What may stand there, without what the shell is told."""
+    lines = ask(program, 'complete', '--', *before, '').splitlines()
+    return [x.split('\t')[0] for x in lines if not x.startswith(':')]
+
+
+def options_of(program: str, *before: str) -> list[Option]:
+    found = []
+    for line in ask(program, *before, '-h').splitlines():
+        at = re.match(r'  (?:-(\w), |    )--([\w-]+)(?: (\S+))?\s', line)
+        if not at:
+            continue
+        short, name, arg = at.groups('')
+        words = words_of(program, *before, '--' + name) if arg else []
+        found.append(Option('--' + name, arg, words))
+        if short:
+            found.append(Option('-' + short, arg, words))
+    return found
+
+
+def documented(name: str) -> set[int]:
+    """The exit statuses that the page of a command allows, and the page of all."""
+    def section(page: str) -> str:
+        text = (ROOT / 'man' / page).read_text(encoding='utf-8')
+        return text.split('.Sh EXIT STATUS\n')[1].split('\n.Sh ')[0]
+
+    every = {int(x) for x in re.findall(r'^\.It (\d+)', section('fragsim.1'), re.M)}
+    own = section(f'fragsim-{name}.1')
+    if re.search(r'fragsim 1 :', own):
+        listed = {int(x) for x in re.findall(r'\b\d+\b', own.split('fragsim 1 :')[1])}
+        # `5: there is no GPU` explains one; a list has several
+        every = listed if len(listed) > 1 else every
+    return every - {int(x) for x in re.findall(r'never (\d)', own)}
+
+
+def commands_of(program: str) -> list[Command]:
+    found = []
+    for name in re.findall(r'^  (\w+)  ', ask(program, '--help'), re.M):
+        if name in LEFT_OUT:
+            continue
+        usage = ask(program, name, '-h').splitlines()[0]
+        command = Command(name, usage, options_of(program, name), documented(name))
+        if name == 'gen':
+            command.scenarios = {s: options_of(program, name, s) for s in words_of(program, name)}
+        found.append(command)
+    return found
+
+
+# Files --------------------------------------------------------------------------
+
+HEAD = ('{"format":"fragsim-trace","version":1,"device":{"name":"a \\"quoted\\" \\\\ name",'
+        '"total_bytes":67108864},"meta":{"source":"x\\ty"}}\n')
+EVENTS = ''.join(json.dumps(x) + '\n' for x in [
+    {'op': 'mark', 'name': 'begin "1"\n', 't': 0},
+    {'op': 'alloc', 'id': 1, 'size': '20MiB', 'tag': 'a\\b', 't': 1},
+    {'op': 'alloc', 'id': 'two', 'size': 3000, 'stream': 's', 'tag': 'ü', 't': 2},
+    {'op': 'record_stream', 'id': 'two', 'stream': 7, 't': 3}, {'op': 'free', 'id': 'two', 't': 4},
+    {'op': 'alloc', 'id': 3, 'size': '20MiB', 't': 5}, {'op': 'free', 'id': 1, 't': 6},
+    {'op': 'sync', 't': 7}, {'op': 'empty_cache', 't': 8},
+    {'op': 'configure', 'value': 'max_split_size_mb:32', 't': 9},
+    {'op': 'mark', 'name': 'end', 't': 10}, {'op': 'alloc', 'id': 4, 'size': '30MiB', 't': 11}])
+OOM = '{"op":"alloc","id":5,"size":"40MiB","tag":"last"}\n'
+# the second request finds 1 MiB in its segment and 1 MiB on the device: fragmentation
+SPLIT = ('{"format":"fragsim-trace","version":1,"device":{"total_bytes":3145728}}\n'
+         '{"op":"alloc","id":1,"size":"1MiB","tag":"x"}\n{"op":"mark","name":"m"}\n'
+         '{"op":"alloc","id":2,"size":"2MiB","tag":"y"}\n')
+TWO = ('{"format":"fragsim-trace","version":1,"devices":[{},{"total_bytes":4194304}]}\n'
+       '{"op":"alloc","id":1,"size":100}\n{"op":"alloc","id":2,"size":"3MiB","device":1}\n'
+       '{"op":"mark","name":"m"}\n{"op":"alloc","id":3,"size":"2MiB","device":1}\n')
+WRITTEN = 'new1 new2.ndjson new3.json new4.csv new5.fsb new6.ndjson.gz new7.pickle folder/new8'.split()
+
+
+def make_files(program: str, at: Path) -> None:
+    """Traces good and bad, all that fragsim makes of one, and what is no file."""
+    texts = {
+        'small.ndjson': HEAD + EVENTS, 'oom.ndjson': HEAD + EVENTS + OOM, 'two.ndjson': TWO,
+        'split.ndjson': SPLIT,
+        'bad.ndjson': HEAD + EVENTS + '{"op":"free","id":"never"}\n{"op":"nosuch"}\n',
+        'settings.ndjson': HEAD + EVENTS + '{"op":"configure","value":"nokey:1"}\n',
+        'cut.ndjson': (HEAD + EVENTS)[:-30], 'header.ndjson': HEAD, 'empty': '',
+        'bare.ndjson': '{"op":"alloc","id":1,"size":1}\n', 'text.txt': 'no trace\n',
+        'no.json': '{"format":"fragsim-result","version":1}\n', 'list.json': '[1,2]\n',
+        'odd name ü;\n.ndjson': HEAD + EVENTS, '-dash.ndjson': HEAD + EVENTS,
+        'max.ndjson': '{"op":"alloc","id":0,"size":9007199254740991}\n',
+        'plug.so': 'no library\n', 'mini.csv': 'id,lower,upper,size\nb1,0,4,100\nb2,2,9,50\n',
+        'rmm.csv': 'Thread,Time,Action,Pointer,Size,Stream\n1,00:00:00:000001,allocate,0x1,64,0\n'
+                   '1,00:00:00:000002,free,0x1,64,0\n',
+    }
+    for name, text in texts.items():
+        (at / name).write_text(text, encoding='utf-8')
+    (at / 'folder').mkdir()
+    (at / 'folder' / 'old').write_text('old\n', encoding='ascii')
+    (at / 'link').symlink_to('small.ndjson')
+    (at / 'dangling').symlink_to('nowhere')
+    (at / 'loop').symlink_to('loop')
+    (at / 'bytes').write_bytes(bytes(range(256)) * 8)
+    (at / 'two.gz').write_bytes(gzip.compress(TWO.encode(), mtime=0))
+    (at / 'torn.gz').write_bytes(gzip.compress(TWO.encode(), mtime=0)[:-9])
+    makes = [['convert', '-q', '-t', form, 'oom.ndjson', f'of.{form}'] for form in
+             ('lines', 'object', 'fsb', 'minimalloc', 'rmm', 'snapshot', 'perfetto')]
+    makes += [['run', '-q', '-p', 'bestfit', '-p', 'pytorch', '--json', 'result.json', '--steps',
+               'rows.csv', '--placements', 'places.ndjson', 'oom.ndjson'],
+              ['run', '-q', '-p', 'buddy', '--json', 'other.json', 'oom.ndjson'],
+              ['run', '-q', '--json', 'two.json', 'two.ndjson'],
+              ['diff', '-q', '-b', 'baseline.json', '--update-baseline', '-p', 'pytorch',
+               'oom.ndjson', 'two.ndjson'],
+              ['info', '--json', 'info.json', 'oom.ndjson'],
+              ['policies', '--json', 'policies.json'],
+              ['convert', '-q', '-t', 'object', 'two.ndjson', 'two.json.zst']]
+    makes += [['diff', '-q', '-p', 'bestfit', '-p', 'buddy', '-o', f'{form}:diff.{form}',
+               'oom.ndjson'] for form in words_of(program, 'diff', '--format')]
+    for args in makes:
+        done = subprocess.run([program, *args], cwd=at, stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False, timeout=PATIENCE)
+        if done.returncode not in (0, 1, 3):
+            raise SystemExit(f'Bail out! {args}: status {done.returncode}: {done.stderr.decode()}')
+
+
+def state_of(folder: Path) -> dict:
+    """Every name below the folder, with what shows that it was touched."""
+    seen = {}
+    for path in sorted(folder.rglob('*')):
+        at = path.lstat()
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            seen[name] = os.readlink(path)
+        elif path.is_dir():
+            seen[name] = at.st_mode
+        else:
+            seen[name] = (at.st_mode, path.read_bytes())
+    return seen
+
+
+# Lines ---------------------------------------------------------------------------
+
+# of each kind those that are good mostly, and those that are not
+SIZES = ('0 512 4096 1MiB 2MiB 4.5MiB 50MiB 64MiB 6GiB 1T 9007199254740991'.split(),
+         ['1', '9007199254740992', '-1', '1e3', '0.3K', '1k', '5B', '0x10', '', ' 1', '1 ',
+          '18446744073709551616', '9' * 40])
+COUNTS = ('0 1 2 3 7 20'.split(), ['-1', '1.5', '+1', '1e1', '0x1', 'abc', '4294967296', '',
+                                   '18446744073709551616'])
+SMALL = ('1 2 3 7 20 60'.split(), ['0', '-1', '1.5', 'abc', ''])
+REALS = ('0 1 0.5 2.5 11'.split(), ['-1', '1e300', '1e999', 'nan', 'inf', 'x', ''])
+PATHS = ('peak.reserved fi.mean fi_device.max counts.retries oom any steps lower_bound last.free '
+         'internal.p95'.split(), ['prediction.error_percent', 'modelled.driver_ns', 'nosuch', 'peak.fi'])
+BOUNDS = (['1', '70', '1e5', '2MiB', '0'], ['+2%', '-5', '+0', '+', '', '1k'])
+RELATIONS = ('> >= < <= == !='.split(), ['=', '=>', ''])
+SETTINGS = ('max_split_size_mb:32 expandable_segments:True roundup_power2_divisions:4 '
+            'garbage_collection_threshold:0.8 roundup_power2_divisions:[256:1,512:2,>:4]'.split(),
+            ['nokey:1', 'max_split_size_mb:x', 'backend:cudaMallocAsync', 'a', ',', ''])
+NAMES = (['end', 'begin "1"\n'], ['nosuch', '', 'x' * 300, '\x1b[1m'])
+NORMAL = 0.6            # so many lines have good values only; they may not go together all the same
+JUNK = ('', '-', '--', '--nosuch', '-Z', '--=', '-p', '--json=', 'nosuch', '=', ':', 'ü', '\x1b',
+        'a\nb', '%s%n', '..', '/', '/dev/null', 'x' * 5000)
+
+
+class Dice(random.Random):
+    """What falls for one line."""
+    def __init__(self, seed: str) -> None:
+        super().__init__(seed)
+        self.normal = self.random() < NORMAL
+
+    def pick(self, kinds: tuple[list, list]):
+        return self.choice(kinds[0] if self.normal or self.random() < 0.5 else kinds[1])
+
+
+class Maker:
+    def __init__(self, program: str, commands: list[Command], files: list[str]) -> None:
+        self.commands, self.files = commands, files
+        self.policies = words_of(program, 'run', '-p')
+        self.keys = {x: words_of(program, 'run', '-p', x + ':') for x in self.policies}
+
+    def policy(self, rng: Dice) -> str:
+        name = rng.pick((self.policies, ['nosuch', './plug.so', '/nowhere.so', 'bestfit:']))
+        if rng.random() < 0.6 or not self.keys.get(name):
+            return name
+        keys = [rng.choice(self.keys[name]) + rng.choice([rng.pick(SIZES), 'true', '0.5', '4'])
+                for _ in range(rng.randint(1, 2))]
+        return ','.join([keys[0], *(x.split(':', 1)[1] for x in keys[1:])])
+
+    def condition(self, rng: Dice) -> str:
+        blank = rng.choice(['', ' '])
+        return (rng.pick(PATHS) + blank + rng.pick(RELATIONS) + blank + rng.pick(BOUNDS))
+
+    def file(self, rng: Dice) -> str:
+        return rng.choice(rng.pick(([self.files, WRITTEN, ['-']],
+                                    [['nosuch', 'folder/nosuch/x', '']])))
+
+    def value(self, rng: Dice, option: Option, small: bool) -> str:
+        if option.words and option.arg != 'NAME' and (rng.normal or rng.random() < 0.8):
+            word = rng.choice(option.words)
+            return word + self.file(rng) if word.endswith(':') else word
+        kinds = {
+            'SIZE': SIZES, 'N': SMALL if small else COUNTS, 'T': REALS, 'FACTOR': REALS,
+            'STRING': SETTINGS, 'NAME': NAMES,
+        }
+        if option.name in ('-p', '--policy'):
+            return self.policy(rng)
+        if option.arg == 'FILE':
+            return self.file(rng)
+        if option.arg == 'CONDITION':
+            return self.condition(rng)
+        if option.arg in kinds and (rng.normal or rng.random() < 0.9):
+            return rng.pick(kinds[option.arg])
+        return rng.choice(JUNK)
+
+    def options(self, rng: Dice, options: list[Option], most: int, small: bool) -> list[str]:
+        out = []
+        for _ in range(rng.randint(0, most)):
+            o = rng.choice(options)
+            if not o.arg:
+                # what asks for help does nothing else
+                if o.name not in ('-h', '--help', '-l', '--list') or rng.random() < 0.1:
+                    out.append(o.name)
+            elif not o.name.startswith('--'):
+                out += [o.name, self.value(rng, o, small)]
+            elif rng.random() < 0.5:
+                out += [o.name, self.value(rng, o, small)]
+            else:
+                out.append(f'{o.name}={self.value(rng, o, small)}')
+        return out
+
+    def operands(self, rng: Dice, command: Command) -> list[str]:
+        least = 2 if command.writes else 1
+        count = least if rng.normal or rng.random() < 0.85 else rng.randint(0, 4)
+        if command.name == 'diff' and rng.random() < 0.4:
+            return [rng.pick((['result.json', 'other.json', 'two.json', 'baseline.json'],
+                              self.files)) for _ in range(2)]
+        out = [self.file(rng) for _ in range(count)]
+        if out and (rng.normal or rng.random() < 0.6):
+            out[0] = rng.choice(['small.ndjson', 'oom.ndjson', 'split.ndjson', 'two.ndjson',
+                                 'of.fsb', 'of.snapshot'])
+        if command.writes and out and rng.random() < 0.7:
+            out[-1] = rng.choice([*WRITTEN, '-'])
+        return out
+
+    def line(self, rng: Dice) -> list[str]:
+        command = rng.choice(self.commands)
+        options, words = command.options, []
+        if command.scenarios:
+            scenario = rng.pick((list(command.scenarios), ['nosuch']))
+            options = command.scenarios.get(scenario, options)
+            words = [scenario]
+            # some scenarios are long by themselves
+            if any(o.name == '--events' for o in options):
+                words += ['--events', '50']
+        elif command.name == 'complete':
+            words = ['--', *self.line(rng)] if rng.random() < 0.7 else []
+        elif command.name != 'policies':
+            words = self.operands(rng, command)
+        words += self.options(rng, options, 3 if rng.normal else 6, bool(command.scenarios))
+        while not rng.normal and rng.random() < 0.2:
+            words.insert(rng.randint(0, len(words)), rng.choice(JUNK))
+        name = command.name if rng.normal or rng.random() < 0.97 else rng.choice(JUNK)
+        return [x.replace('\0', '') for x in [name, *words]]
+
+
+# Judgement -----------------------------------------------------------------------
+
+# through a link its target is written
+LINKS = {'small.ndjson': 'link', 'nowhere': 'dangling'}
+
+
+def named_by(args: list[str], name: str) -> bool:
+    """May a run of this line write a file of this name?"""
+    names = [name, LINKS.get(name, name)]
+    return any(x in (y, x[:2] + y) or x.endswith(('=' + y, ':' + y)) for x in args for y in names)
+
+
+def tells(args: list[str], status: int, line: str) -> bool:
+    """Does the line say what it is about: a word of the command line, or of the usage?"""
+    if status == 6 or 'usage: ' in line or 'lists' in line or 'which command?' in line:
+        return True
+    words = [w for x in args for w in (x, *re.split(r'[=:,]', x)) if w.strip('-')]
+    shown = [json.dumps(w, ensure_ascii=False)[1:-1] for w in words] + words
+    return ('standard input' in line or any(w[:40] in line for w in shown)
+            or any(x in line for x in ('--', 'driver', 'CUDA', 'policy', '\\u003a', '""', 'two outputs')))
+
+
+def judge(command: Command | None, args: list[str], status: int, err: bytes, before: dict,
+          after: dict) -> list[str]:
+    faults = []
+    text = err.decode('utf-8', 'replace')
+    allowed = command.statuses if command else {0, 2}
+    if status not in allowed:
+        faults.append(f'status {status}, and documented are {sorted(allowed)}: {text[:1500]}')
+    errors = [x for x in text.split('\n')[:-1] if not x.startswith('fragsim: warning: ')]
+    changed = sorted(x for x in before.keys() | after.keys() if before.get(x) != after.get(x))
+    if status in (2, 4, 5, 6):
+        if len(errors) != 1 or not errors[0].startswith('fragsim: ') or len(errors[0]) < 20:
+            faults.append(f'status {status}, and on standard error {text[:600]!r}')
+        elif not tells(args, status, errors[0]):
+            faults.append(f'status {status} by a line that names nothing: {errors[0]!r}')
+        faults += [f'status {status}, and {x} is not as it was' for x in changed]
+        return faults
+    # a condition that holds and a baseline that is not kept say so on a line each
+    if status in (0, 3) and errors:
+        faults.append(f'status {status}, and on standard error {text[:600]!r}')
+    faults += [f'{x} changed, and the line does not name it' for x in changed
+               if not named_by(args, x)]
+    return faults
+
+
+class Runner:
+    def __init__(self, program: str, seed: int, root: Path) -> None:
+        self.program, self.seed = program, seed
+        self.master = root / 'master'
+        self.master.mkdir()
+        make_files(program, self.master)
+        commands = commands_of(program)
+        self.by_name = {c.name: c for c in commands}
+        names = sorted(x for x in state_of(self.master))
+        self.maker = Maker(program, commands, names)
+        self.state = state_of(self.master)
+        self.env = {**os.environ, 'COLUMNS': '100'}
+        self.seen: dict[tuple, int] = {}
+
+    def folder(self, root: Path) -> Path:
+        shutil.copytree(self.master, root, symlinks=True)
+        return root
+
+    def one(self, number: int, folder: Path, show: bool = False) -> list[str]:
+        rng = Dice(f'{self.seed}:{number}')
+        args = self.maker.line(rng)
+        stdin = rng.choice(['small.ndjson', 'oom.ndjson', 'empty', 'result.json', 'of.fsb'])
+        with open(self.master / stdin, 'rb') as given:
+            try:
+                done = subprocess.run([self.program, *args], cwd=folder, stdin=given,
+                                      capture_output=True, check=False, timeout=PATIENCE,
+                                      env=self.env)
+            except subprocess.TimeoutExpired:
+                return [f'line {number}: {args}: no end after {PATIENCE:g} s']
+        after = state_of(folder)
+        if after != self.state:
+            shutil.rmtree(folder)
+            self.folder(folder)
+        command = self.by_name.get(args[0])
+        if show:
+            print(f'# {args}\n# < {stdin}: status {done.returncode}\n{done.stdout.decode()[:2000]}'
+                  f'{done.stderr.decode()}')
+        key = (args[0] if command else '', done.returncode)
+        self.seen[key] = self.seen.get(key, 0) + 1
+        return [f'seed {self.seed}, line {number}: {args}: {x}' for x in
+                judge(command, args, done.returncode, done.stderr, self.state, after)]
+
+
+def main() -> int:
+    parse = argparse.ArgumentParser(usage=__doc__)
+    parse.add_argument('program', type=os.path.abspath)
+    parse.add_argument('--lines', type=int, default=LINES)
+    parse.add_argument('--minutes', type=float)
+    parse.add_argument('--seed', type=int)
+    parse.add_argument('--only', type=int)
+    args = parse.parse_args()
+    if args.seed is None:
+        args.seed = int(time.time()) if args.minutes else 1
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix='fragsim-lines-') as root, \
+            ThreadPoolExecutor(2) as pool:
+        runner = Runner(args.program, args.seed, Path(root))
+        if args.only is not None:
+            tap.result('one line', runner.one(args.only, runner.folder(Path(root) / 'o'), True))
+            return tap.finish()
+        folders = [runner.folder(Path(root) / str(i)) for i in range(2)]
+        end = time.monotonic() + 60 * args.minutes if args.minutes else None
+        first = 0
+        while time.monotonic() < end if end else first < args.lines:
+            halves = [range(first + i, first + BATCH, 2) for i in range(2)]
+            jobs = [pool.submit(lambda h=h, f=f: [x for n in h for x in runner.one(n, f)])
+                    for h, f in zip(halves, folders)]
+            tap.result(f'command lines {first} to {first + BATCH - 1} of seed {args.seed}',
+                       [x for job in jobs for x in job.result()])
+            first += BATCH
+        good = {c for c, status in runner.seen if status in (0, 1, 3)}
+        bad = {c for c, status in runner.seen if status in (2, 4, 5)}
+        # replay has no GPU here
+        tap.result('of each command some lines do what they say, and some are refused',
+                   [f'{c}: {sorted(runner.seen.items())}' for c in runner.by_name
+                    if (c not in bad and c != 'complete') or (c not in good and c != 'replay')])
+        for (command, status), count in sorted(runner.seen.items()):
+            print(f'# {command or "(none)"}: status {status}: {count}')
+        return tap.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

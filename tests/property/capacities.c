@@ -1,0 +1,169 @@
+/*
+ * capacities.c - for which capacities a run is the same run: by brute force.
+ *
+ * Random traces are run on many capacities, and what was decided in each is summed up in one
+ * number. A run says [least, beyond): every capacity within must have its number; and where
+ * nothing but the device's answers counts, every one outside must have another.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fragsim/engine.h"
+#include "support/random.h"
+#include "support/random_events.h"
+#include "support/records.h"
+#include "support/unit.h"
+
+#define TRACES 12               /* a policy */
+#define CAPACITIES 120          /* a trace */
+#define EVENTS 300
+#define MIB (UINT64_C(1) << 20)
+
+struct outcome {
+	uint64_t total, least, beyond;
+	uint64_t sum;           /* of all decisions */
+};
+
+static void mix(uint64_t *sum, uint64_t value)
+{
+	*sum = (*sum ^ value) * UINT64_C(0x100000001b3);
+	*sum ^= *sum >> 29;
+}
+
+/* Of a new range all but its length, which is the total's and decides nothing by itself. */
+static int sum_up(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	uint64_t *sum = ctx;
+
+	(void)err;
+	mix(sum, step->event->step);
+	mix(sum, step->status);
+	mix(sum, step->placed);
+	mix(sum, step->segment);
+	mix(sum, step->offset);
+	mix(sum, step->bytes);
+	for (uint32_t i = 0; i < step->call_count; i++) {
+		mix(sum, step->calls[i].kind);
+		mix(sum, step->calls[i].ordinal);
+		mix(sum, step->calls[i].offset);
+		if (step->calls[i].kind != FRAG_CALL_NEW_RANGE
+		    && step->calls[i].kind != FRAG_CALL_RELEASE_RANGE)
+			mix(sum, step->calls[i].bytes);
+	}
+	return 0;
+}
+
+static struct outcome run(const struct frag_choice *choice, const struct frag_tape *tape,
+			  const struct frag_device_figures *device, bool goes_on)
+{
+	const struct frag_sim_options options = { .devices = device, .on_oom_continue = goes_on };
+	struct outcome o = { .total = device->total, .sum = UINT64_C(0xcbf29ce484222325) };
+	const struct frag_observer observer = { .step = sum_up, .ctx = &o.sum };
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	struct frag_error err = { .code = 0 };
+	const struct frag_result *result;
+	struct frag_sim *sim;
+	uint32_t count;
+
+	assert_non_null(reader);
+	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
+	assert_int_equal(frag_sim_observe(sim, &observer), 0);
+	if (frag_sim_play(sim, reader, UINT64_MAX, &err))
+		fail_msg("%s", err.message);
+	result = frag_sim_results(sim, false, &count);
+	o.least = result->least;
+	o.beyond = result->beyond;
+	/* an initial pool, granted or refused, is no step's */
+	mix(&o.sum, result->counts.ooms);
+	mix(&o.sum, result->peak.reserved);
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+	return o;
+}
+
+/* What one run says of all others. `exact`: its bounds cannot be wider. */
+static void compare(const struct outcome *o, const struct outcome *all, bool exact,
+		    const char *policy, uint64_t seed)
+{
+	if (o->total && (o->total < o->least || o->total >= o->beyond))
+		fail_msg("%s, seed %lu: %lu is not in its own [%lu, %lu)", policy,
+			 (unsigned long)seed, (unsigned long)o->total, (unsigned long)o->least,
+			 (unsigned long)o->beyond);
+	for (uint32_t i = 0; i < CAPACITIES; i++) {
+		const bool within = all[i].total >= o->least && all[i].total < o->beyond;
+		const bool same = all[i].sum == o->sum;
+
+		if (within ? !same : exact && same)
+			fail_msg("%s, seed %lu: a run on %lu says [%lu, %lu), and on %lu it is %s",
+				 policy, (unsigned long)seed, (unsigned long)o->total,
+				 (unsigned long)o->least, (unsigned long)o->beyond,
+				 (unsigned long)all[i].total, same ? "the same" : "another");
+	}
+}
+
+static void test_intervals(void **state)
+{
+	struct frag_error err = { .code = 0 };
+	static struct outcome all[CAPACITIES];
+
+	(void)state;
+	for (uint32_t p = 0; random_policies[p]; p++) {
+		/* that PyTorch goes by its fraction before the device answers is not exact */
+		const bool exact = strncmp(random_policies[p], "pytorch", 7) != 0;
+		uint32_t others = 0;
+
+		for (uint64_t seed = 0; seed < TRACES; seed++) {
+			uint64_t random = seed * 77 + p;
+			struct frag_device_figures device = {
+				.granularity = random_below(&random, 4) ? 2 * MIB : 1,
+				.context = random_below(&random, 3) * 5000000,
+				.other = random_below(&random, 2) * 3 * MIB,
+			};
+			const bool goes_on = seed % 3;
+			struct random_events r;
+			struct records source;
+			struct frag_choice choice;
+			struct frag_trace *trace;
+			struct frag_tape *tape;
+			struct outcome unlimited;
+
+			random_events_init(&r, random, EVENTS, 1);
+			assert_int_equal(frag_choice_parse(&choice, random_policies[p], &err), 0);
+			trace = random_events_open(&r, &source, &device);
+			assert_int_equal(frag_tape_new(&tape, trace, NULL, &err), 0);
+			unlimited = run(&choice, tape, &device, goes_on);
+			for (uint32_t i = 0; i < CAPACITIES; i++) {
+				device.total = device.context + device.other
+					       + (1 + random_below(&random, 200)) * 2 * MIB;
+				if (i % 3 == 0)
+					device.total += random_below(&random, MIB);
+				/* the very edges of what others said */
+				if (i % 3 == 1 && all[i - 1].beyond != UINT64_MAX)
+					device.total = all[i - 1].beyond - (i & 2) / 2;
+				if (i % 3 == 2 && all[i - 2].least > 1)
+					device.total = all[i - 2].least - (i & 1);
+				if (device.total <= device.context + device.other)
+					device.total = device.context + device.other + 1;
+				all[i] = run(&choice, tape, &device, goes_on);
+			}
+			for (uint32_t i = 0; i < CAPACITIES; i++) {
+				compare(&all[i], all, exact, random_policies[p], seed);
+				others += all[i].sum != all[0].sum;
+			}
+			if (unlimited.beyond == UINT64_MAX)
+				compare(&unlimited, all, exact, random_policies[p], seed);
+			frag_tape_del(tape);
+			frag_trace_close(trace);
+			random_events_fini(&r);
+		}
+		/* runs that never differ would prove nothing */
+		assert_true(others > TRACES * CAPACITIES / 4);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_intervals) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
