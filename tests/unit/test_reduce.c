@@ -65,7 +65,7 @@ static void fill(struct frag_reduce *r, struct rule *rule)
 			.members = FRAG_HAS_ID, .op = i % 2 ? FRAG_OP_FREE : FRAG_OP_ALLOC,
 			.id.number = i / 2,
 		};
-		const struct frag_event ev = { .op = rec.op, .slot = i / 2, .step = i };
+		const struct frag_event ev = { .op = (uint8_t)rec.op, .slot = i / 2, .step = i };
 
 		if (rec.op == FRAG_OP_ALLOC || i / 2 % rule->stays)
 			assert_true(frag_reduce_add(r, &rec, &ev));
