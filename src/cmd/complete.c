@@ -162,6 +162,7 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd, con
 			 const char *arg)
 {
 	const struct frag_sink_ops *const *forms = frag_sinks();
+	const struct frag_export_ops *const *runs = frag_exports();
 
 	for (size_t i = 0; i < sizeof(few_words) / sizeof(few_words[0]); i++)
 		for (uint32_t k = 0; few_words[i].words[k]; k++)
@@ -169,10 +170,8 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd, con
 				offer(at, few_words[i].words[k], "", "");
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && forms[i]; i++)
 		offer(at, forms[i]->name, "", "");
-	if (strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert) {
-		offer(at, frag_export_perfetto.name, "", frag_export_perfetto.summary);
-		offer(at, frag_export_snapshot.name, "", frag_export_snapshot.summary);
-	}
+	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert && runs[i]; i++)
+		offer(at, runs[i]->name, "", runs[i]->summary);
 	if (strcmp(arg, "FILE") == 0)
 		offer_files(at);
 	else if (strcmp(arg, "FORMAT") == 0)

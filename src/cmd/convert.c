@@ -1,6 +1,7 @@
 /* convert.c - fragsim convert: writes a trace, or a run of it, in another form. */
 #include <string.h>
 
+#include "base/listed.h"
 #include "cmd/export_run.h"
 #include "cmd/rewrite.h"
 
@@ -28,15 +29,37 @@ struct convert {
 	const char *run_option;                 /* the last one that was given, or NULL */
 };
 
+static void list_run_forms(struct frag_listed *names)
+{
+	for (uint32_t i = 0; frag_exports()[i]; i++)
+		frag_listed_add(names, frag_exports()[i]->name);
+}
+
+static int no_form(const char *value, struct frag_error *err)
+{
+	struct frag_listed names = { .used = 0 };
+
+	for (uint32_t i = 0; frag_sinks()[i]; i++)
+		frag_listed_add(&names, frag_sinks()[i]->name);
+	list_run_forms(&names);
+	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: %s is wanted", value,
+			 frag_listed_text(&names, " or "));
+}
+
+static int needs_run_form(const char *option, struct frag_error *err)
+{
+	struct frag_listed names = { .used = 0 };
+
+	list_run_forms(&names);
+	return frag_fail(err, FRAG_EUSAGE, "--%s is for a run: --to %s", option,
+			 frag_listed_text(&names, " or "));
+}
+
 static int set_form(struct convert *c, const char *value, struct frag_error *err)
 {
 	c->form = frag_export_named(value);
 	c->rewrite.form = frag_sink_named(value);
-	if (c->form || c->rewrite.form)
-		return 0;
-	return frag_fail(err, FRAG_EUSAGE,
-			 "--to %.60s: lines, object, fsb, minimalloc, rmm, snapshot"
-			 " or perfetto is wanted", value);
+	return c->form || c->rewrite.form ? 0 : no_form(value, err);
 }
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
@@ -74,8 +97,7 @@ static int convert(struct convert *c, const struct frag_cmd *cmd, const char *fr
 
 	find_run_form(c, to);
 	if (!c->form && c->run_option)
-		return frag_fail(err, FRAG_EUSAGE, "--%s is for a run: --to snapshot or perfetto",
-				 c->run_option);
+		return needs_run_form(c->run_option, err);
 	if (!c->form) {
 		c->rewrite.stacks = c->run.stacks;
 		rc = frag_rewrite_find_form(&c->rewrite, to, err);

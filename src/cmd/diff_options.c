@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/listed.h"
 #include "cmd/outputs.h"
 #include "compare/params.h"
 
@@ -58,14 +59,12 @@ static const struct frag_diff_format *find_format(const char *name, size_t lengt
 
 static int no_format(const char *option, const char *value, struct frag_error *err)
 {
-	char names[128] = "";
-	size_t used = 0;
+	struct frag_listed names = { .used = 0 };
 
-	for (uint32_t i = 0; frag_diff_formats[i] && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-					 frag_diff_formats[i]->name);
+	for (uint32_t i = 0; frag_diff_formats[i]; i++)
+		frag_listed_add(&names, frag_diff_formats[i]->name);
 	return frag_fail(err, FRAG_EUSAGE, "%s %.60s: no such format; there are: %s", option, value,
-			 names);
+			 frag_listed_text(&names, ", "));
 }
 
 static int add_output(struct frag_diff_options *o, const char *value, struct frag_error *err)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/listed.h"
 #include "base/parse.h"
 #include "cmd/command.h"
 
@@ -32,16 +33,15 @@ int frag_option_count(uint64_t *out, const char *name, const char *value, uint64
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,
 		     struct frag_error *err)
 {
-	char all[128] = "";
-	size_t used = 0;
+	struct frag_listed all = { .used = 0 };
 
 	for (int i = 0; words[i]; i++) {
 		if (strcmp(value, words[i]) == 0) {
 			*out = i;
 			return 0;
 		}
-		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
-					 !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+		frag_listed_add(&all, words[i]);
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is wanted", name, value, all);
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is wanted", name, value,
+			 frag_listed_text(&all, " or "));
 }

@@ -4,6 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/listed.h"
+
+static int no_form(const char *value, struct frag_error *err)
+{
+	struct frag_listed names = { .used = 0 };
+
+	for (uint32_t i = 0; frag_sinks()[i]; i++)
+		frag_listed_add(&names, frag_sinks()[i]->name);
+	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: %s is wanted", value,
+			 frag_listed_text(&names, " or "));
+}
+
 int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err)
 {
 	if (id == FRAG_REWRITE_LENIENT)
@@ -12,11 +24,7 @@ int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct f
 		r->quiet = true;
 	else
 		r->form = frag_sink_named(value);
-	if (id == FRAG_REWRITE_TO && !r->form)
-		return frag_fail(err, FRAG_EUSAGE,
-				 "--to %.60s: lines, object, fsb, minimalloc or rmm"
-				 " is wanted", value);
-	return 0;
+	return id == FRAG_REWRITE_TO && !r->form ? no_form(value, err) : 0;
 }
 
 int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error *err)
@@ -24,6 +32,19 @@ int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error 
 	if (count == 2)
 		return 0;
 	return frag_usage(cmd, count < 2 ? "IN and OUT are wanted" : "too many files", err);
+}
+
+static int no_ending(const char *path, struct frag_error *err)
+{
+	struct frag_listed endings = { .used = 0 };
+
+	for (uint32_t i = 0; frag_sinks()[i]; i++)
+		if (frag_sinks()[i]->ending)
+			frag_listed_add(&endings, frag_sinks()[i]->ending);
+	return frag_fail(err, FRAG_EUSAGE,
+			 "%s: no form has a name that ends so (%s,"
+			 " each also with .gz or .zst); --to says which one", path,
+			 frag_listed_text(&endings, ", "));
 }
 
 int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err)
@@ -35,11 +56,7 @@ int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag
 		return 0;
 	r->form = strcmp(path, "-") == 0 ? frag_sink_named("lines")
 					 : frag_sink_ending(path, length);
-	if (r->form)
-		return 0;
-	return frag_fail(err, FRAG_EUSAGE,
-			 "%s: no form has a name that ends so (.ndjson, .json, .fsb,"
-			 " each also with .gz or .zst); --to says which one", path);
+	return r->form ? 0 : no_ending(path, err);
 }
 
 static int one_batch(struct frag_rewrite *r, const struct frag_batch *batch,

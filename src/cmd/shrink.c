@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/listed.h"
 #include "base/path.h"
 #include "cmd/progress.h"
 #include "cmd/rewrite.h"
@@ -167,6 +168,17 @@ static int shrink(struct shrink *s, const char *from, const char *to, struct fra
 	return frag_or_interrupted(rc, err);
 }
 
+static int lossy_form(const char *name, struct frag_error *err)
+{
+	struct frag_listed names = { .used = 0 };
+
+	for (uint32_t i = 0; frag_sinks()[i]; i++)
+		if (frag_sinks()[i]->lossless)
+			frag_listed_add(&names, frag_sinks()[i]->name);
+	return frag_fail(err, FRAG_EUSAGE, "--to %s: %s is wanted", name,
+			 frag_listed_text(&names, " or "));
+}
+
 /*
  * The form of the output is checked before the search: one that loses events might
  * lose the failure with them.
@@ -187,8 +199,7 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	rc = frag_choice_parse(&s.choice, s.policy, err);
 	rc = rc ? rc : frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
 	if (!rc && !s.rewrite.form->lossless)
-		rc = frag_fail(err, FRAG_EUSAGE, "--to %s: lines, object or fsb is wanted",
-			       s.rewrite.form->name);
+		rc = lossy_form(s.rewrite.form->name, err);
 	rc = rc ? rc : shrink(&s, argv[rest], argv[rest + 1], err);
 	frag_reduce_fini(&s.reduce);
 	frag_devices_fini(&s.devices);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/listed.h"
 #include "base/parse.h"
 #include "gen/scenarios.h"
 
@@ -57,18 +58,17 @@ void frag_scenario_defaults(const struct frag_scenario *s, uint64_t *option)
 static int set_word(const struct frag_gen_option *o, uint64_t *value, const char *text,
 		    struct frag_error *err)
 {
-	char all[256] = "";
-	size_t used = 0;
+	struct frag_listed all = { .used = 0 };
 
 	for (uint32_t i = 0; o->words[i]; i++) {
 		if (strcmp(o->words[i], text) == 0) {
 			*value = i;
 			return 0;
 		}
-		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
-					 !i ? "" : o->words[i + 1] ? ", " : " or ", o->words[i]);
+		frag_listed_add(&all, o->words[i]);
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is wanted", o->name, text, all);
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is wanted", o->name, text,
+			 frag_listed_text(&all, " or "));
 }
 
 /*

@@ -14,6 +14,11 @@ static const struct frag_export_ops *const forms[] = {
 	NULL,
 };
 
+const struct frag_export_ops *const *frag_exports(void)
+{
+	return forms;
+}
+
 const struct frag_export_ops *frag_export_named(const char *name)
 {
 	for (uint32_t i = 0; forms[i]; i++)

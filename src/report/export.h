@@ -40,6 +40,9 @@ struct frag_export_ops {
 
 extern const struct frag_export_ops frag_export_snapshot, frag_export_perfetto;
 
+/* All forms, ended by NULL. */
+const struct frag_export_ops *const *frag_exports(void);
+
 /* By name; by a file's name without .gz and .zst. NULL: there is none. */
 const struct frag_export_ops *frag_export_named(const char *name);
 const struct frag_export_ops *frag_export_ending(const char *path, size_t length);
