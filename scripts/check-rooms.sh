@@ -192,6 +192,11 @@ FNR == 1 {
 	present[room]
 }
 
+# A room whose files have an order names all of them there.
+FNR == 1 && (room in ranked) && name ~ /\.c$/ && !((room "/" name) in rank) {
+	breach(FILES, "is in no line \"" room " < ...\" of scripts/rooms.txt")
+}
+
 FNR == title_line {
 	start = (FNR == 1 ? "/* " : " * ") name " - "
 	if (substr($0, 1, length(start)) != start)

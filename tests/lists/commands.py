@@ -1,0 +1,52 @@
+"""commands.py - each command of src/cmd is where a command has to be."""
+import re
+
+import tree
+from tap import Tap
+from whole import partial
+
+TITLE = 'Add a command'
+
+
+def check(tap: Tap) -> None:
+    found = tree.entries('frag_cmd', 'cmd')
+    listed = re.findall(r'^  (\w+)  ', tree.fragsim('--help'), re.M)
+    section = tree.Section(TITLE)
+    for x in found:
+        section.need(x.symbol == f'frag_cmd_{x.name}' and x.file == f'src/cmd/{x.name}.c', x.file,
+                     f'{x.symbol} is the command {x.name}: file and table have its name', 1)
+        section.need(f'extern const struct frag_cmd {x.symbol};' in tree.text('src/cmd/command.h'),
+                     'src/cmd/command.h', f'{x.symbol} of {x.file} is not declared', 2)
+        section.need(x.name in listed, 'src/cmd/main.c',
+                     f'frag_commands[] does not have {x.symbol} of {x.file}', 2)
+    section.need(listed == sorted(listed), 'src/cmd/main.c',
+                 f'frag_commands[] is not sorted: {listed}', 2)
+    tap.result('commands: each table of src/cmd is declared and listed', section.take(),
+               len(found) < 10 and f'only {len(found)} tables were found')
+
+    for x in found:
+        section.need((tree.ROOT / f'man/fragsim-{x.name}.1').is_file(), f'man/fragsim-{x.name}.1',
+                     'is missing', 3)
+        section.need(f'.It Cm {x.name}\n' in tree.text('man/fragsim.1')
+                     and f'.Xr fragsim-{x.name} 1' in tree.text('man/fragsim.1'), 'man/fragsim.1',
+                     f'no .It Cm {x.name} with .Xr fragsim-{x.name} 1', 3)
+    tap.result('commands: each has a page, and fragsim(1) names it', section.take())
+
+    for page in tree.files('man/*.[1-8]'):
+        name, number = page.removeprefix('man/').rsplit('.', 1)
+        section.need(f'{name}({number})' in tree.text('README.md'), 'README.md',
+                     f'the table of pages does not have {name}({number})', 3)
+    tap.result('commands: README names each page', section.take())
+
+    for x in found:
+        section.need(tree.files(f'tests/golden/cli/help-{x.name}.sh'),
+                     f'tests/golden/cli/help-{x.name}.sh', f'no case shows {x.name} -h', 5)
+        section.need(re.search(rf'`{x.name}`|fragsim(?: |-){x.name}\b', tree.text('CHANGELOG.md')),
+                     'CHANGELOG.md', f'no word of fragsim {x.name}', 5)
+    tap.result('commands: each has a golden of -h, and a line for users', section.take())
+    # replay needs a GPU, or what stands in for one: most leave it to its own tests
+    of_traces = [x.name for x in found if x.name != 'replay'
+                 and re.search(r'TRACE|IN|SNAPSHOT', tree.fragsim(x.name, '-h').split('\n')[0])]
+    tap.result('commands: whoever goes through all that read a trace has each',
+               [f'{file}: has all such commands but {name} (CONTRIBUTING, {TITLE}, step 5)'
+                for file, name in partial(of_traces)])
