@@ -17,6 +17,7 @@ import forms  # noqa: E402
 import headers  # noqa: E402
 import policies  # noqa: E402
 import readers  # noqa: E402
+import scenarios  # noqa: E402
 import steps  # noqa: E402
 import tree  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -28,7 +29,7 @@ def main(argv: list[str]) -> int:
         return 2
     tree.PROGRAM = Path(argv[1]).resolve()
     tap = Tap()
-    for part in (policies, commands, readers, forms, headers, steps):
+    for part in (policies, commands, readers, forms, scenarios, headers, steps):
         part.check(tap)
     return tap.finish()
 
