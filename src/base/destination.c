@@ -77,6 +77,10 @@ static int resolve(struct frag_destination *d)
 	return ELOOP;
 }
 
+/*
+ * Symbolic links are followed to the file that will be replaced, which may not exist yet; a
+ * file that no name leads to any more can only be written in place.
+ */
 int frag_destination_find(struct frag_destination *d, const char *path)
 {
 	struct stat named;

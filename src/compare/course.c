@@ -30,6 +30,10 @@ static void halve(struct frag_course *c)
 	c->width *= 2;
 }
 
+/*
+ * Each stretch covers `width` steps. When all are taken, neighbours are joined in pairs and the
+ * width doubles, so the space is fixed, however many steps come.
+ */
 void frag_course_add(struct frag_course *c, const struct frag_step *step)
 {
 	struct frag_stretch *last;

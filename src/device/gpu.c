@@ -183,6 +183,10 @@ static int gpu_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 	return rc;
 }
 
+/*
+ * What the GPU freed, the simulated device frees too. Where small requests share pages, the
+ * bytes that became free are compared with its prediction.
+ */
 static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 		       uint64_t *cost_ns)
 {
@@ -213,6 +217,7 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 
 /* Ranges ----------------------------------------------------------------- */
 
+/* A range takes addresses only, no memory, so the simulated device is not asked. */
 static int gpu_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 		       uint64_t *cost_ns)
 {
@@ -309,6 +314,10 @@ static int prepare(struct frag_gpu *g, struct frag_piece *p, uint64_t page, stru
 	return 0;
 }
 
+/*
+ * The simulated device decides first, so that both worlds refuse the same requests. Where the
+ * GPU then refuses, or the event cannot be recorded, what was done is undone in both.
+ */
 static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
 		   uint64_t page, uint64_t *cost_ns)
 {
@@ -339,6 +348,10 @@ static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uin
 	return rc ? rc : e ? -FRAG_EDEVMEM : 0;
 }
 
+/*
+ * Only memory that no kernel uses any more may be unmapped, so the GPU is waited for, outside
+ * of the time that is measured.
+ */
 static int gpu_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset, uint64_t bytes,
 		     uint64_t page, uint64_t *cost_ns)
 {

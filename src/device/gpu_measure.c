@@ -21,6 +21,10 @@ struct loan {
 	uint64_t taken;         /* by all of them */
 };
 
+/*
+ * A refusal for lack of memory is an answer, noted in *refused; only another failure is an
+ * error.
+ */
 static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, bool *refused,
 		      struct frag_error *err)
 {
@@ -159,6 +163,10 @@ static int try_one(struct frag_gpu *g, uint64_t bytes, bool *good, struct frag_e
 	return rc ? rc : give_back(g, bytes, &loan, err);
 }
 
+/*
+ * A binary search in units of the granularity, between the largest size that was granted and
+ * the smallest that was refused.
+ */
 int frag_gpu_probe(struct frag_gpu *g, uint64_t most, uint64_t *largest, struct frag_error *err)
 {
 	const uint64_t unit = g->figures.granularity;

@@ -49,6 +49,10 @@ static int check_ordinals(const uint32_t *ordinals, uint32_t count, struct frag_
 	return 0;
 }
 
+/*
+ * The context that this process makes takes memory before the process can ask for any figure,
+ * so the witness, another process, says what was free before and what is free after.
+ */
 static int begin_gpu(struct frag_gpu *g, uint64_t most, const struct frag_gpu_witness *w,
 		     struct frag_error *err)
 {
@@ -118,6 +122,10 @@ static void del_gpu(struct frag_gpu *g)
 	free(g);
 }
 
+/*
+ * Each GPU is measured as it is opened, but what is free counts only when the witness, whose
+ * context takes memory too, has gone.
+ */
 int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t most,
 		  const struct frag_gpu_witness *witness, struct frag_error *err)
 {

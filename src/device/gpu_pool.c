@@ -47,6 +47,7 @@ static int set_up(struct frag_gpu *g, const struct frag_gpu_pool_options *o,
 	return e ? frag_gpu_failed(g, e, err, "cudaMemPoolSetAttribute") : look(g, err);
 }
 
+/* The pool is one of our own, with a bound, as the default pool of a device has none. */
 int frag_gpu_pool_open(struct frag_gpu *g, uint64_t most, const struct frag_gpu_pool_options *o,
 		       struct frag_error *err)
 {
@@ -194,6 +195,10 @@ static int pool_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr
 	return told ? told : rc;
 }
 
+/*
+ * The memory goes back to the pool in the order of its stream, without waiting; whether the
+ * pool then returns any to the device is seen afterwards, in its statistics.
+ */
 static int pool_release(struct frag_device *dev, frag_addr addr, uint64_t bytes, uint64_t *cost_ns)
 {
 	struct frag_gpu *g = dev->ctx;

@@ -4,6 +4,10 @@
 #include "base/grow.h"
 #include "device/cuda.h"
 
+/*
+ * Streams are made when they are first used; stream 0 is the default stream, which CUDA has
+ * already.
+ */
 int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err)
 {
 	int rc = frag_gpu_use(g, err), e;

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 
+/* The sentence of PyTorch's own error, with the name of the policy in place of PyTorch's. */
 const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom,
 			     char buf[FRAG_OOM_MESSAGE_ROOM])
 {

@@ -175,6 +175,7 @@ static void read_status(struct frag_members *r, const struct frag_at *run, struc
 	frag_bad(r, &at, "ok, oom or interrupted is wanted");
 }
 
+/* Only the first is kept: a comparison asks where a run first failed. */
 static void read_first_oom(struct frag_members *r, const struct frag_at *run,
 			   struct frag_result *to)
 {

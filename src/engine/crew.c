@@ -91,6 +91,11 @@ static bool stopped(const struct frag_crew_options *options)
 	return options->stop && options->stop(options->ctx);
 }
 
+/*
+ * A batch is read when all workers are done with the one before. When every simulation has
+ * stopped, a file is read on, because its identity and validity are those of the whole; a
+ * stream is not.
+ */
 static int read_and_feed(struct crew *crew, struct frag_trace *trace,
 			 const struct frag_crew_options *options, struct frag_error *err)
 {
@@ -130,6 +135,7 @@ static uint32_t thread_count(const struct frag_crew_options *options, uint32_t s
 	return threads < sims ? threads : sims;
 }
 
+/* Workers are started once and wait at each batch; simulations are not tied to a thread. */
 int frag_crew_run(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
 		  const struct frag_crew_options *options, struct frag_error *err)
 {

@@ -16,6 +16,7 @@ const char *frag_step_status_name(enum frag_step_status status)
 	return names[status];
 }
 
+/* What was made before a failure stays in *e, for frag_engine_fini(). */
 int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 		     const struct frag_device_figures *f, const struct frag_device_ops *device,
 		     enum frag_level level, struct frag_error *err)
@@ -131,6 +132,10 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
 	return rc && rc != -FRAG_EDEVMEM ? explain(e, NULL, 0, rc, err) : rc;
 }
 
+/*
+ * One segment from before the first event. A policy that has no place for it answers with no
+ * block, and the run goes on without it.
+ */
 static int plant(struct frag_engine *e, const struct frag_initial *from, struct frag_plant *to)
 {
 	struct frag_planted seg = {
@@ -154,6 +159,10 @@ static int plant(struct frag_engine *e, const struct frag_initial *from, struct 
 	return rc;
 }
 
+/*
+ * Where the device refuses one of them, that one and those behind it are left out; it is no
+ * error.
+ */
 int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_initial *initial,
 		      uint32_t count, struct frag_error *err)
 {
@@ -240,6 +249,10 @@ static int check_answer(const struct frag_engine *e, const struct frag_request *
 	return expect_blocks(e, hook, blocks_before + 1);
 }
 
+/*
+ * A block that the trace knows from before its first event is handed out where it was; else the
+ * policy chooses. What it returns is compared with the heap before the step reports it.
+ */
 static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slot,
 		     struct frag_step *step)
 {
@@ -288,6 +301,10 @@ static int free_live(struct frag_engine *e, frag_block b)
 	return rc ? rc : expect_blocks(e, "free", blocks_before - 1);
 }
 
+/*
+ * A block that streams still use becomes pending, and is the policy's again only when they are
+ * done.
+ */
 static int run_free(struct frag_engine *e, const struct frag_event *ev,
 		    struct frag_slot *slot, struct frag_step *step)
 {
@@ -370,6 +387,10 @@ void frag_engine_settle(struct frag_engine *e, const struct frag_event *ev, stru
 	settle(e, ev, step);
 }
 
+/*
+ * One event, by its op. Whatever a policy answers, the totals are read and the peaks kept at
+ * the end of the step, also of one that was skipped.
+ */
 int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step, struct frag_error *err)
 {

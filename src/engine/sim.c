@@ -65,6 +65,10 @@ static int open_engines(struct frag_sim *sim, struct frag_error *err)
 	return 0;
 }
 
+/*
+ * The tables of the policy are checked before anything else uses them: it may come from a
+ * plug-in.
+ */
 static int make(struct frag_sim **out, const struct frag_choice *choice,
 		const struct frag_trace_info *info, const struct frag_symbols *symbols,
 		const struct frag_sim_options *options, struct frag_error *err)
@@ -165,6 +169,10 @@ static int copy_engines(struct frag_sim *sim, const struct frag_sim *from, struc
 	return rc;
 }
 
+/*
+ * All that a run changes is copied; what it only reads, the symbols of the trace, is shared.
+ * Observers are not copied: they belong to whoever watches the original.
+ */
 int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct frag_error *err)
 {
 	struct frag_sim *sim;
@@ -286,6 +294,7 @@ static bool has_room(struct frag_sim *sim, uint32_t d, const struct frag_event *
 	return !sim->marks_cut;
 }
 
+/* The array grows when its count reaches a power of two, so it needs no capacity of its own. */
 static int note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 		     struct frag_error *err)
 {
@@ -358,6 +367,7 @@ static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step
 	return tell(sim, d, step, err);
 }
 
+/* A device that has stopped ignores the rest of the trace; the others go on. */
 static int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev, uint32_t stack,
 		   struct frag_error *err)
 {
@@ -516,6 +526,10 @@ static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bo
 	return sim->engines[d].counts.ooms ? FRAG_RUN_OOM : FRAG_RUN_OK;
 }
 
+/*
+ * The results are filled in anew at each call, so they can be asked for in the middle of a run
+ * too.
+ */
 const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupted, uint32_t *count)
 {
 	*count = sim->device_count;

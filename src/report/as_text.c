@@ -38,6 +38,10 @@ static void print_trace(const struct frag_report *r, FILE *f)
 		fprintf(f, "  %" PRIu64 " bad events left out\n", t->skipped);
 }
 
+/*
+ * A figure that the trace does not give is left out, but for the capacity: without one it is
+ * unlimited.
+ */
 void frag_report_device(const struct frag_result *d, const char *indent, FILE *f)
 {
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], name[FRAG_PRINTABLE_ROOM];
@@ -286,6 +290,7 @@ static void print_frames(const char *frames, FILE *f)
 	}
 }
 
+/* The stacks that are not shown are summed up in the last line. */
 static void print_stacks(const struct frag_holder *holder, FILE *f)
 {
 	uint64_t bytes = holder->bytes, blocks = holder->blocks;

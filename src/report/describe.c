@@ -278,6 +278,7 @@ static void marks_json(struct frag_node_ref in, const struct frag_survey *s)
 	}
 }
 
+/* Every member is always there; null stands for what the trace does not have. */
 int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_info *t,
 			  struct frag_outfile *out, struct frag_error *err)
 {

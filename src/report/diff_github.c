@@ -65,6 +65,10 @@ static void put_pair(FILE *f, const struct frag_group *g, const struct frag_pair
 	put_conditions(f, frag_group_path(g), name, pair->conditions);
 }
 
+/*
+ * Conditions that differ come first, as they may explain the rest; then what broke, then the
+ * outcome.
+ */
 static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
 	const struct frag_comparison *c = diff->comparison;

@@ -117,6 +117,7 @@ static void put_trace(struct frag_node_ref in, const char *key, const struct fra
 	frag_json_bool(o, "complete", runs->complete);
 }
 
+/* Ratios are null for a policy that has no run to compare with the first one's. */
 static void put_standings(struct frag_node_ref root, const struct frag_diff *diff)
 {
 	struct frag_node_ref list = frag_json_array(root, "summary"), o;
@@ -139,6 +140,7 @@ static void put_standings(struct frag_node_ref root, const struct frag_diff *dif
 	}
 }
 
+/* Several conditions may come from one text, which is listed once. */
 static void put_gate(struct frag_node_ref root, const struct frag_gate *gate)
 {
 	struct frag_node_ref o = frag_json_object(root, "gate"), list, broken;

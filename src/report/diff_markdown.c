@@ -100,6 +100,7 @@ static void print_group(FILE *f, const struct frag_group *g)
 	}
 }
 
+/* Only where there are several traces: of one, the table above says the same. */
 static void print_summary(const struct frag_diff *diff, FILE *f)
 {
 	static const char *const titles[] = {
@@ -278,6 +279,10 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 	}
 }
 
+/*
+ * Between policies the first is the reference, and tables go by trace; between two results each
+ * run is compared with its own earlier one, and one table has them all.
+ */
 static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
 	const struct frag_comparison *c = diff->comparison;

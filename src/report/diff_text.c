@@ -188,6 +188,7 @@ static void print_table(struct paper *p, const struct frag_group *g, const struc
 		print_trimmed(p, &g->pair[i], cells, count);
 }
 
+/* A table has as many figures as fit side by side in a terminal of 100 columns. */
 static void print_tables(struct paper *p, const struct frag_group *g)
 {
 	static const struct cell memory[] = {

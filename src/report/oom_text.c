@@ -22,6 +22,10 @@ static void put_obstacle(char *buf, size_t size, const struct frag_oom *oom, uin
 		snprintf(buf, size, "Enough bytes were free, but the policy did not give them back");
 }
 
+/*
+ * What is missing is measured against the largest piece there could be: what the device has
+ * left, with all that could be released, or the largest free block.
+ */
 const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM])
 {
 	const struct frag_metrics *m = &oom->metrics;

@@ -172,6 +172,7 @@ static struct frag_text with_note(struct frag_text tag, struct frag_text note,
 	return (struct frag_text){ .text = room, .length = (uint32_t)(p - room) };
 }
 
+/* Thousands of events share a stack, so the tag of each list of frames is made once and kept. */
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
 				char room[FRAG_TAG_ROOM], struct frag_text *tag)
 {
