@@ -53,8 +53,7 @@ def check_whole_lists(tap: Tap) -> None:
     for command, option in (('convert', 'to'), ('diff', 'format')):
         names = tree.offered(command, f'--{option}', '')
         tap.result(f'forms: whoever goes through all of {command} --{option} has each',
-                   [f'{file}: has all of {", ".join(names)} but {name}'
-                    f' (CONTRIBUTING, {TITLE}, step 4)' for file, name in partial(names)])
+                   [f'{x} (CONTRIBUTING, {TITLE}, step 4)' for x in partial(names)])
 
 
 def homes_of(option: str, takes: str) -> str:

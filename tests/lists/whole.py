@@ -1,4 +1,6 @@
 """whole.py - lists in tests, scripts and pages that were whole until something was added."""
+from collections.abc import Callable
+
 import tree
 
 # generated, or the sources themselves, which are compared in other ways
@@ -15,11 +17,13 @@ def texts() -> dict[str, str]:
     return out
 
 
-def partial(names: list[str]) -> list[tuple[str, str]]:
-    """Each file that names all of these but one, and that one."""
-    found = []
+def partial(names: list[str], apart: Callable[[str, str], bool] = lambda file, name: False,
+            ) -> list[str]:
+    """Complaints: for each name the files that have all of these but that one."""
+    lacking: dict[str, list[str]] = {}
     for file, content in texts().items():
         missing = [x for x in names if not tree.has_word(x, content)]
-        if len(missing) == 1:
-            found.append((file, missing[0]))
-    return found
+        if len(missing) == 1 and not apart(file, missing[0]):
+            lacking.setdefault(missing[0], []).append(file)
+    return [f'{", ".join(files)}: all of {", ".join(names)} but {name}'
+            for name, files in lacking.items()]
