@@ -80,6 +80,7 @@ struct frag_list_view {
  */
 struct frag_books {
 	uint64_t requested, allocated, active, reserved, free, releasable;      /* bytes */
+	uint64_t holes;         /* free blocks; of a carved slab, free slots */
 	uint32_t segments, blocks;
 	uint32_t top_segments;
 	uint64_t top_reserved, top_used;                                        /* bytes */

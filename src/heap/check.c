@@ -38,6 +38,7 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 	if (e->size == key.size && e->ordinal == s->order && e->offset > b->offset)
 		return wrong(err, s, b, "a lower free block that its list does not find");
 	r->sum.free += b->bytes;
+	r->sum.holes += frag_holes_of(s, b);
 	r->listed[s->list]++;
 	if (key.size > r->largest)
 		r->largest = key.size;
@@ -158,6 +159,7 @@ static int compare(const struct frag_heap *h, const struct recount *r, struct fr
 	rc = rc ? rc : differs(err, "active", kept->active, sum->active);
 	rc = rc ? rc : differs(err, "reserved", kept->reserved, sum->reserved);
 	rc = rc ? rc : differs(err, "free", kept->free, sum->free);
+	rc = rc ? rc : differs(err, "number of free blocks", kept->holes, sum->holes);
 	rc = rc ? rc : differs(err, "largest_free", frag_heap_largest(h), r->largest);
 	rc = rc ? rc : differs(err, "releasable", kept->releasable, sum->releasable);
 	rc = rc ? rc : differs(err, "segments", kept->segments, sum->segments);

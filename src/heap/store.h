@@ -80,6 +80,12 @@ static inline uint64_t frag_fit_size(const struct segment *s, const struct block
 	return s->grain ? s->grain : b->bytes;
 }
 
+/* How many free blocks a run of them is: of a carved slab, its slots. */
+static inline uint64_t frag_holes_of(const struct segment *s, const struct block *b)
+{
+	return s->grain ? b->bytes / s->grain : 1;
+}
+
 /* Bytes of the whole pages of an expandable range that lie within a run. */
 static inline uint64_t frag_whole_pages(const struct segment *s, uint64_t offset, uint64_t bytes)
 {
@@ -133,6 +139,7 @@ static inline void frag_book_in(struct frag_heap *h, const struct segment *s,
 				const struct block *k)
 {
 	h->books.free += k->bytes;
+	h->books.holes += frag_holes_of(s, k);
 	if (s->page)
 		h->books.releasable += frag_whole_pages(s, k->offset, k->bytes);
 }
@@ -141,11 +148,12 @@ static inline void frag_book_out(struct frag_heap *h, const struct segment *s,
 				 const struct block *k)
 {
 	h->books.free -= k->bytes;
+	h->books.holes -= frag_holes_of(s, k);
 	if (s->page)
 		h->books.releasable -= frag_whole_pages(s, k->offset, k->bytes);
 }
 
-/* A free block into and out of its list; the books' `free` and `releasable` follow. */
+/* A free block into and out of its list; the books follow. */
 static inline void frag_list_in(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_entry_of(h, b);

@@ -138,6 +138,9 @@ static void add_block(struct frag_books *sum, const struct map *m, const struct 
 	}
 	sum->active += is_live((uint8_t)spot->state) ? spot->bytes : 0;
 	sum->free += spot->state == FRAG_FREE ? spot->bytes : 0;
+	for (uint64_t i = 0; spot->state == FRAG_FREE && i < spot->bytes;
+	     i += m->grain ? m->grain : spot->bytes)
+		sum->holes++;
 	sum->reserved += page && spot->state != FRAG_UNMAPPED ? spot->bytes : 0;
 	for (uint64_t i = 0; page && i < m->bytes; i += page)
 		if (spot->state == FRAG_FREE && i >= spot->offset
@@ -190,6 +193,7 @@ static void compare(struct world *w)
 	assert_int_equal(kept->active, sum.active);
 	assert_int_equal(kept->reserved, sum.reserved);
 	assert_int_equal(kept->free, sum.free);
+	assert_int_equal(kept->holes, sum.holes);
 	assert_int_equal(kept->releasable, sum.releasable);
 	assert_int_equal(kept->segments, sum.segments);
 	assert_int_equal(kept->blocks, sum.blocks);

@@ -191,6 +191,7 @@ static void reserved(struct scene *s) { s->h->books.reserved--; }
 static void free_bytes(struct scene *s) { s->h->books.free++; }
 static void releasable(struct scene *s) { s->h->books.releasable--; }
 static void segments(struct scene *s) { s->h->books.segments++; }
+static void holes(struct scene *s) { s->h->books.holes++; }
 static void blocks(struct scene *s) { s->h->books.blocks--; }
 
 static const struct {
@@ -236,6 +237,8 @@ static const struct {
 	{ reserved, "reserved is 19455 in the books and 19456 by count" },
 	/* 1024 + 8192 + 2048 + 3000 + 1024 */
 	{ free_bytes, "free is 15289 in the books and 15288 by count" },
+	/* the same five, of which the fourth is three slots */
+	{ holes, "number of free blocks is 8 in the books and 7 by count" },
 	{ releasable, "releasable is 9215 in the books and 9216 by count" },
 	{ segments, "segments is 6 in the books and 5 by count" },
 	{ blocks, "blocks is 2 in the books and 3 by count" },

@@ -49,6 +49,7 @@ static void test_carve(void **state)
 	assert_int_equal(s.mapped, SLAB);
 	assert_int_equal(books->reserved, SLAB);
 	assert_int_equal(books->free, 4 * GRAIN);
+	assert_int_equal(books->holes, 4);
 	assert_int_equal(books->splits, 0);
 	/* a slot counts as a block, and the slab is found under its list only */
 	assert_int_equal(frag_heap_largest(f->rig.heap), GRAIN);
@@ -71,8 +72,10 @@ static void test_slots(void **state)
 	}
 	assert_int_equal(frag_heap_find(r->heap, f->slots, GRAIN), FRAG_NO_BLOCK);
 	assert_int_equal(frag_heap_books(r->heap)->requested, 10 + 11 + 12 + 13);
+	assert_int_equal(frag_heap_books(r->heap)->holes, 0);
 	rig_give(r, b[2]);
 	rig_give(r, b[1]);
+	assert_int_equal(frag_heap_books(r->heap)->holes, 2);
 	b[1] = rig_take(r, frag_heap_find(r->heap, f->slots, GRAIN), GRAIN, GRAIN);
 	rig_expect(r, b[1], GRAIN, GRAIN, FRAG_ALLOCATED);
 	assert_int_equal(frag_heap_books(r->heap)->splits, 0);
@@ -95,6 +98,7 @@ static void test_uncarve(void **state)
 	rig_expect(r, b, 0, SLAB, FRAG_FREE);
 	assert_int_equal(frag_heap_find(r->heap, f->slots, 1), FRAG_NO_BLOCK);
 	assert_int_equal(frag_heap_books(r->heap)->free, SLAB);
+	assert_int_equal(frag_heap_books(r->heap)->holes, 1);
 	rig_refuses(r, frag_heap_uncarve(r->heap, s, r->list));
 }
 
