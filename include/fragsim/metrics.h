@@ -9,19 +9,89 @@
 
 #include "fragsim/policy.h"
 
-/* After a step, on one device, under one policy. Bytes unless said otherwise. */
-struct frag_metrics {
-	uint64_t requested, allocated, active, reserved;
-	uint64_t free, largest_free, releasable, stranded, waste;
-	uint64_t process_used;
-	uint64_t segments, blocks;      /* counts */
-	int64_t  device_free;           /* only where limited */
-	bool     limited;               /* the device has a capacity */
-	/* memory is in a pool of the device's own: largest_free, releasable, stranded, fi and
-	 * fi_device are not known */
-	bool     opaque;
-	double   fi, fi_device, internal, utilization;  /* percent */
+/*
+ * Every metric, once: X(name, unit, since, peak, pool, rows, diff, text). The members of struct
+ * frag_metrics, rows of steps, results, baselines, their readers, conditions, the figures of
+ * comparisons and what --columns takes follow from it.
+ *   unit   BYTES; SIGNED: bytes that may be below 0, only of a device with a capacity; COUNT;
+ *          PERCENT: with a distribution over the steps (struct frag_result) and no peak
+ *   since  the edition of results and baselines that had it first: older ones do not know it
+ *   peak   STEP: the largest after a step; WITHIN: within a step too; NONE
+ *   pool   KNOWN of memory in a pool of the driver's own, or HIDDEN there
+ *   rows   ALWAYS in rows of steps, in this order, or ASKED for by --columns
+ *   diff   FIGURE: comparisons show the peak; APART: they do not, or by themselves
+ * A new one goes to the end. src/metrics/tally.c counts it, after each step.
+ */
+#define FRAG_METRICS(X)                                                                     \
+	X(requested, BYTES, 1, STEP, KNOWN, ALWAYS, APART,                                  \
+	  "requested sizes of the allocated blocks")                                        \
+	X(allocated, BYTES, 1, STEP, KNOWN, ALWAYS, APART, "sizes of the allocated blocks") \
+	X(active, BYTES, 1, STEP, KNOWN, ALWAYS, APART, "allocated, and pending blocks")    \
+	X(reserved, BYTES, 1, WITHIN, KNOWN, ALWAYS, APART, "segments obtained from the device") \
+	X(free, BYTES, 1, STEP, KNOWN, ALWAYS, APART, "sizes of the free blocks")           \
+	X(largest_free, BYTES, 1, STEP, HIDDEN, ALWAYS, APART, "the largest free block")    \
+	X(releasable, BYTES, 1, STEP, HIDDEN, ALWAYS, APART,                                \
+	  "segments that could be given back to the device")                                \
+	X(stranded, BYTES, 1, STEP, HIDDEN, ALWAYS, APART,                                  \
+	  "free, not releasable: live blocks pin it down")                                  \
+	X(waste, BYTES, 1, STEP, KNOWN, ALWAYS, APART, "in no block: tails of slabs")       \
+	X(device_free, SIGNED, 1, STEP, KNOWN, ALWAYS, APART, "what the device has left")   \
+	X(process_used, BYTES, 1, WITHIN, KNOWN, ALWAYS, APART,                             \
+	  "what the process holds of the device")                                           \
+	X(fi, PERCENT, 1, NONE, HIDDEN, ALWAYS, APART,                                      \
+	  "fragmentation index of the policy's free memory")                                \
+	X(fi_device, PERCENT, 1, NONE, HIDDEN, ALWAYS, APART,                               \
+	  "fragmentation index of all free memory")                                         \
+	X(internal, PERCENT, 1, NONE, KNOWN, ALWAYS, APART, "internal fragmentation")       \
+	X(utilization, PERCENT, 1, NONE, KNOWN, ALWAYS, APART, "allocated of reserved")     \
+	X(segments, COUNT, 1, WITHIN, KNOWN, ALWAYS, APART, "segments held")                \
+	X(blocks, COUNT, 1, STEP, KNOWN, ALWAYS, APART, "allocated blocks")                 \
+	X(holes, COUNT, 2, STEP, HIDDEN, ASKED, FIGURE, "free blocks")                      \
+	X(lost, BYTES, 2, STEP, HIDDEN, ASKED, FIGURE,                                      \
+	  "reserved, neither requested nor releasable")
+
+enum frag_metric_unit {
+	FRAG_METRIC_BYTES, FRAG_METRIC_SIGNED, FRAG_METRIC_COUNT, FRAG_METRIC_PERCENT,
 };
+enum frag_metric_peak { FRAG_PEAK_STEP, FRAG_PEAK_WITHIN, FRAG_PEAK_NONE };
+
+/* What the table says of one. */
+struct frag_metric {
+	const char *name;
+	const char *text;               /* a few words of what it is */
+	enum frag_metric_unit unit;
+	enum frag_metric_peak peak;
+	uint32_t index;                 /* in the table */
+	uint32_t since;
+	uint32_t at;                    /* its offset in struct frag_metrics: 8 bytes */
+	uint32_t distribution;          /* of a percentage: its offset in struct frag_result */
+	bool hidden;                    /* in a pool of the driver's own */
+	bool asked;                     /* for rows of steps */
+	bool figure;                    /* its peak is compared */
+};
+
+#define FRAG_METRIC_ONE(...) 1 +
+enum { FRAG_METRIC_ALL = FRAG_METRICS(FRAG_METRIC_ONE) 0 };
+
+/* All of them, FRAG_METRIC_ALL, and behind the last one without a name. */
+const struct frag_metric *frag_metric_table(void);
+
+#define FRAG_METRIC_TYPE_BYTES uint64_t
+#define FRAG_METRIC_TYPE_SIGNED int64_t
+#define FRAG_METRIC_TYPE_COUNT uint64_t
+#define FRAG_METRIC_TYPE_PERCENT double
+#define FRAG_METRIC_MEMBER(name, unit, ...) FRAG_METRIC_TYPE_##unit name;
+
+/* After a step, on one device, under one policy: a member each, by its name. */
+struct frag_metrics {
+	FRAG_METRICS(FRAG_METRIC_MEMBER)
+	bool limited;                   /* the device has a capacity, and so device_free */
+	bool opaque;                    /* memory is in a pool of the driver's own */
+	uint32_t unread;                /* a bit for each that the file which this is from lacks */
+};
+
+/* Does this metric have a value here? False where it is hidden, unlimited or unread. */
+bool frag_metric_known(const struct frag_metrics *m, const struct frag_metric *metric);
 
 /* How much of the metrics a run keeps; what is not kept costs nothing. */
 enum frag_level {
@@ -29,16 +99,6 @@ enum frag_level {
 	FRAG_LEVEL_PEAKS,       /* each step's but percentages, and peaks */
 	FRAG_LEVEL_SURVIVE,     /* counts, and whether and where memory ran out */
 };
-
-/* Is it one of those that are not known where memory is opaque? */
-bool frag_metric_is_opaque(const char *name);
-
-/* The bytes and counts in the order of the outputs, device_free apart. */
-#define FRAG_METRICS_BEFORE_DEVICE(X)                                         \
-	X(requested) X(allocated) X(active) X(reserved) X(free)               \
-	X(largest_free) X(releasable) X(stranded) X(waste)
-#define FRAG_METRICS_PERCENT(X) X(fi) X(fi_device) X(internal) X(utilization)
-#define FRAG_METRICS_COUNT(X) X(segments) X(blocks)
 
 /* A percentage over the steps of a run. */
 struct frag_distribution {
@@ -48,6 +108,12 @@ struct frag_distribution {
 	double time_weighted_mean;
 	uint64_t severe_steps;          /* value above 70 */
 };
+
+#define FRAG_METRIC_SPREAD_BYTES(name)
+#define FRAG_METRIC_SPREAD_SIGNED(name)
+#define FRAG_METRIC_SPREAD_COUNT(name)
+#define FRAG_METRIC_SPREAD_PERCENT(name) struct frag_distribution name;
+#define FRAG_METRIC_SPREAD(name, unit, ...) FRAG_METRIC_SPREAD_##unit(name)
 
 /* How often each happened in the run; hits: requests that needed no call of the device. */
 struct frag_counts {
@@ -181,7 +247,7 @@ struct frag_result {
 	uint64_t steps;                 /* rows of metrics */
 	struct frag_metrics peak;       /* no percentages */
 	struct frag_metrics last;
-	struct frag_distribution fi, fi_device, internal, utilization;
+	FRAG_METRICS(FRAG_METRIC_SPREAD)        /* of each percentage, by its name */
 	uint64_t lower_bound;           /* the peak of requested */
 	struct frag_counts counts;
 	struct frag_oom *ooms;

@@ -17,6 +17,7 @@
 #include "cmd/command.h"
 #include "fragsim/policy.h"
 #include "gen/gen.h"
+#include "report/columns.h"
 #include "report/diff.h"
 #include "report/export.h"
 #include "trace/sinks.h"
@@ -141,6 +142,20 @@ static void offer_alloc_conf(const struct place *at)
 			offer_settings(at, all[i], ':');
 }
 
+/* The last of some columns, none that is there already. */
+static void offer_columns(const struct place *at)
+{
+	const char *comma = strrchr(at->typed, ',');
+	struct place last = behind(at, comma ? (size_t)(comma - at->typed) + 1 : 0);
+
+	if (!comma)
+		offer(&last, "all", "", "every column there is");
+	for (uint32_t i = 0; i < FRAG_COLUMN_ALL; i++)
+		if (!given(at->typed, (size_t)(last.typed - at->typed), frag_column_name(i), ','))
+			offer(&last, frag_column_name(i), "", frag_column_text(i));
+	puts(":open");
+}
+
 static void offer_formats(const struct place *at, const char *end)
 {
 	const char *colon = strchr(at->typed, ':');
@@ -178,6 +193,8 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd, con
 		offer_formats(at, "");
 	else if (strcmp(arg, "FORMAT:FILE") == 0)
 		offer_formats(at, ":");
+	else if (strcmp(option, "columns") == 0)
+		offer_columns(at);
 	else if (strcmp(option, "policy") == 0)
 		offer_policies(at, true);
 	else if (strcmp(option, "alloc-conf") == 0)

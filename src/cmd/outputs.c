@@ -124,7 +124,7 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 		s->count = i + 1;
 		if (i)
 			rc = frag_outfile_spool(out, &s->file, err);
-		if (!rc && !frag_rows_init(&s->rows[i], out, s->form,
+		if (!rc && !frag_rows_init(&s->rows[i], out, s->form, s->columns,
 					   count > 1 ? choices[i].text : NULL, many_devices))
 			rc = frag_fail_nomem(err);
 		if (!rc)
@@ -152,7 +152,7 @@ int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 	o->placements.form = FRAG_ROWS_NDJSON;
 	rc = open_stream(&o->steps, sims, choices, count, many_devices, frag_steps_observe, err);
 	if (!rc && o->steps.path && o->steps.form == FRAG_ROWS_CSV)
-		frag_steps_header(&o->steps.file, count > 1);
+		frag_steps_header(&o->steps.file, o->steps.columns, count > 1);
 	rc = rc ? rc : open_stream(&o->placements, sims, choices, count, many_devices,
 				   frag_placements_observe, err);
 	rc = rc ? rc : open_document(&o->json, o->json_path, err);

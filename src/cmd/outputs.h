@@ -12,6 +12,7 @@ struct frag_stream {
 	struct frag_outfile file;
 	struct frag_outfile *spools;    /* count - 1 */
 	struct frag_rows *rows;         /* count */
+	const struct frag_columns *columns;     /* of steps; borrowed */
 	uint32_t count;
 };
 

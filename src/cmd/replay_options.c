@@ -31,6 +31,7 @@ const struct frag_opt frag_replay_opts[] = {
 	{ 0, "probe", "WHEN", "find the largest cudaMalloc there is: at marks, or every N steps",
 	  OPT_PROBE },
 	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
+	FRAG_COLUMNS_ROW(0),
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
 	{ 0, "write-profile", "FILE", "write what was learned of the GPU, for run --profile",

@@ -12,6 +12,7 @@ const struct frag_opt frag_run_opts[] = {
 	  FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
 	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
+	FRAG_COLUMNS_ROW(0),
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
@@ -47,7 +48,7 @@ void frag_run_options_init(struct frag_run_options *run)
 {
 	*run = (struct frag_run_options){
 		.total = UINT64_MAX, .context = UINT64_MAX, .other = UINT64_MAX,
-		.granularity = UINT64_MAX,
+		.granularity = UINT64_MAX, .columns = frag_columns_usual(),
 	};
 }
 
@@ -147,6 +148,9 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_STEPS:
 		run->steps = value;
 		return 0;
+	case FRAG_OPT_COLUMNS:
+		run->has_columns = true;
+		return frag_columns_parse(&run->columns, value, err);
 	case FRAG_OPT_PLACEMENTS:
 		run->placements = value;
 		return 0;
@@ -248,6 +252,9 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 		standard += paths[i] && strcmp(paths[i], "-") == 0;
 	if (standard > 1)
 		return frag_usage(cmd, "two outputs to standard output: only one can be -", err);
+	if (run->has_columns && !run->steps)
+		return frag_usage(cmd, "--columns chooses the columns of the file of --steps, which"
+				  " is not there", err);
 	run->report = !standard && !run->quiet;
 	if (!run->choice_count)
 		rc = add_policy(run, run->settings ? "pytorch" : "bestfit", err);

@@ -6,6 +6,7 @@
 #include "fragsim/engine.h"
 #include "compare/condition.h"
 #include "documents/profile.h"
+#include "report/columns.h"
 
 /* Options of run; other commands that simulate take some of them. */
 enum {
@@ -13,7 +14,7 @@ enum {
 	FRAG_OPT_ON_OOM, FRAG_OPT_LENIENT, FRAG_OPT_CHECK, FRAG_OPT_DEVICE_BYTES,
 	FRAG_OPT_CONTEXT_BYTES, FRAG_OPT_OTHER_BYTES, FRAG_OPT_GRANULARITY, FRAG_OPT_FAIL_IF,
 	FRAG_OPT_THREADS, FRAG_OPT_ALLOC_CONF, FRAG_OPT_SUMMARY, FRAG_OPT_STACKS,
-	FRAG_OPT_PROFILE, FRAG_OPT_HOST,
+	FRAG_OPT_PROFILE, FRAG_OPT_HOST, FRAG_OPT_COLUMNS,
 	FRAG_OPT_FIRST_OWN,     /* from here on: another command's own */
 };
 
@@ -25,6 +26,7 @@ struct frag_run_options {
 	struct frag_sim_options sim;
 	uint64_t total, context, other, granularity;    /* UINT64_MAX: the trace's */
 	const char *steps, *placements, *json;          /* paths; NULL: not wanted */
+	struct frag_columns columns;    /* of steps */
 	const char *write_profile;      /* likewise; of replay */
 	const char *profile_path;       /* NULL: the trace's devices */
 	struct frag_profile profile;    /* where there is a path, once the options are checked */
@@ -32,6 +34,7 @@ struct frag_run_options {
 	const char *settings;   /* of PyTorch's allocator; NULL: not given */
 	enum frag_stacks stacks;
 	bool quiet, lenient;
+	bool has_columns;       /* they were chosen */
 	bool host;              /* pinned host memory too, where the trace has some */
 	bool has_base;          /* conditions may speak of changes */
 	bool summary;           /* PyTorch's own table in the report */
@@ -42,6 +45,9 @@ struct frag_run_options {
 #define FRAG_ALLOC_CONF_ROW(base)                                                              \
 	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch", \
 	  (base) + FRAG_OPT_ALLOC_CONF }
+#define FRAG_COLUMNS_ROW(base)                                                                 \
+	{ 0, "columns", "NAME,...", "the columns of --steps; all: every metric there is",          \
+	  (base) + FRAG_OPT_COLUMNS }
 #define FRAG_STACKS_ROW(base)                                                                  \
 	{ 0, "stacks", "WHAT",                                                                     \
 	  "of stacks: top frame as the tag, all frames beside it, none (top)",                     \

@@ -15,6 +15,7 @@ int frag_session_begin(struct frag_session *s, const struct frag_run_options *op
 {
 	s->options = options;
 	s->outputs.steps.path = options->steps;
+	s->outputs.steps.columns = &options->columns;
 	s->outputs.placements.path = options->placements;
 	s->outputs.json_path = options->json;
 	s->outputs.profile_path = options->write_profile;

@@ -11,6 +11,7 @@
 #include "base/near.h"
 #include "base/parse.h"
 #include "base/print.h"
+#include "metrics/result.h"
 
 /* The longer of two that begin alike comes first. */
 static const struct {
@@ -82,18 +83,26 @@ static bool parse_change(const char *p, size_t n, struct frag_condition *c)
 	return true;
 }
 
-/* What a path may be, for a hint; frag_result_value() decides. */
-static const char *const all_paths[] = {
-#define METRICS(X)                                                                          \
-	FRAG_METRICS_BEFORE_DEVICE(X) X(device_free) X(process_used) FRAG_METRICS_COUNT(X)
-#define X(name) "peak." #name, "last." #name,
-	METRICS(X)
-#undef X
-#define X(name) "last." #name, #name ".min", #name ".mean", #name ".p50", #name ".p95",     \
+/* The paths of a metric, by its unit. */
+#define PATHS_BYTES(name) "peak." #name, "last." #name,
+#define PATHS_SIGNED(name) PATHS_BYTES(name)
+#define PATHS_COUNT(name) PATHS_BYTES(name)
+#define PATHS_PERCENT(name)                                                                 \
+	"last." #name, #name ".min", #name ".mean", #name ".p50", #name ".p95",             \
 	#name ".p99", #name ".max", #name ".last", #name ".severe_steps",                   \
 	#name ".time_weighted_mean",
-	FRAG_METRICS_PERCENT(X)
-#undef X
+#define PATHS(name, unit, ...) PATHS_##unit(name)
+
+/* " fi.X," for each percentage */
+#define HEAD_BYTES(name)
+#define HEAD_SIGNED(name)
+#define HEAD_COUNT(name)
+#define HEAD_PERCENT(name) " " #name ".X,"
+#define HEAD(name, unit, ...) HEAD_##unit(name)
+
+/* What a path may be, for a hint; frag_result_value() decides. */
+static const char *const all_paths[] = {
+	FRAG_METRICS(PATHS)
 #define X(name) "counts." #name,
 	FRAG_COUNTS(X)
 #undef X
@@ -121,8 +130,8 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 			frag_near_offer(&near, all_paths[i]);
 	return frag_fail(err, FRAG_EUSAGE,
 			 "--fail-if '%s': a result has no \"%s\";%s there are peak.X,"
-			 " last.X, counts.X, fi.X, fi_device.X, internal.X, utilization.X, steps,"
-			 " lower_bound, oom and any", c->text, c->path,
+			 " last.X, counts.X," FRAG_METRICS(HEAD) " steps, lower_bound, oom and"
+			 " any", c->text, c->path,
 			 frag_near_hint(&near, "", hint));
 }
 
@@ -238,21 +247,29 @@ static bool has_value(const struct frag_condition *c, const struct frag_result *
 	return frag_result_value(run, c->path, &ignored, &absent) && !absent;
 }
 
-static int value_of(const struct frag_condition *c, const struct frag_result *run,
+/* How a run comes to a value that it does not have; base: it is the one compared with. */
+static const char *advice(const struct frag_condition *c, const struct frag_result *run, bool base)
+{
+	if (strncmp(c->path, "modelled.", strlen("modelled.")) == 0)
+		return "; --profile FILE gives it one";
+	if (strncmp(c->path, "prediction.", strlen("prediction.")) == 0)
+		return "; fragsim replay gives it one";
+	if (!frag_result_unread(run, c->path))
+		return "";
+	return base ? "; what it is compared with is older than this metric and has to be written"
+		      " anew" : "; its file is older than this metric and has to be written anew";
+}
+
+static int value_of(const struct frag_condition *c, const struct frag_result *run, bool base,
 		    const char *who, double *value, char text[FRAG_NUMBER_ROOM],
 		    struct frag_error *err)
 {
-	const char *advice = "";
 	bool absent;
 
-	if (strncmp(c->path, "modelled.", strlen("modelled.")) == 0)
-		advice = "; --profile FILE gives it one";
-	else if (strncmp(c->path, "prediction.", strlen("prediction.")) == 0)
-		advice = "; fragsim replay gives it one";
 	if (!frag_result_value(run, c->path, value, &absent) || absent)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--fail-if '%s': %s has no value in the run of %s%s", c->text,
-				 c->path, who, advice);
+				 c->path, who, advice(c, run, base));
 	*value = as_shown(*value, text);
 	return 0;
 }
@@ -289,9 +306,12 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 	*found = (struct frag_finding){ .condition = c };
 	if (c->implied && !(has_value(c, run) && (!base || has_value(c, base))))
 		return 0;
-	rc = value_of(c, run, who, &found->value, text, err);
+	/* a bound that is no change can be judged beside an older file too */
+	if (c->kind == FRAG_ABSOLUTE && base && frag_result_unread(base, c->path))
+		base = NULL;
+	rc = value_of(c, run, false, who, &found->value, text, err);
 	if (!rc && base) {
-		rc = value_of(c, base, who, &found->base, base_text, err);
+		rc = value_of(c, base, true, who, &found->base, base_text, err);
 		found->has_base = true;
 	}
 	if (rc)

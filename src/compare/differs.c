@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "compare/pairing.h"
 #include "compare/params.h"
+#include "metrics/metric.h"
 
 /* NULL where there are none. */
 static bool end(struct frag_memory *l, char **text)
@@ -23,6 +24,23 @@ static bool end(struct frag_memory *l, char **text)
 	return true;
 }
 
+/* Figures that the file of a set, older than their metrics, does not have. */
+static void tell_unread(struct frag_memory *l, const struct frag_run_set *set)
+{
+	char path[FRAG_PRINTABLE_ROOM];
+	const char *before = "not compared: ";
+
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
+		if (!k->figure || !(set->unread & frag_metric_bit(k)))
+			continue;
+		fprintf(l->f, "%speak.%s", before, k->name);
+		before = ", ";
+	}
+	if (*before == ',')
+		fprintf(l->f, ", which %s is too old to have\n",
+			frag_printable(path, set->path ? set->path : ""));
+}
+
 bool frag_tell_tools(char **text, const struct frag_run_set *base, const struct frag_run_set *now)
 {
 	char a[FRAG_PRINTABLE_ROOM], b[FRAG_PRINTABLE_ROOM];
@@ -33,6 +51,8 @@ bool frag_tell_tools(char **text, const struct frag_run_set *base, const struct 
 	if (strcmp(base->version, now->version) != 0)
 		fprintf(l.f, "fragsim %s, before %s\n", frag_printable(a, now->version),
 			frag_printable(b, base->version));
+	tell_unread(&l, base);
+	tell_unread(&l, now);
 	return end(&l, text);
 }
 

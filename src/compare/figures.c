@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
+#include "metrics/result.h"
 
 /* How far the peak is above what no policy can do without, in percent of that. */
 static double over_bound(const struct frag_result *r)
@@ -26,6 +27,12 @@ static double device_calls(const struct frag_result *r)
 	return (double)(r->counts.segment_allocs + r->counts.segment_frees);
 }
 
+#define UNIT_BYTES FRAG_BYTES
+#define UNIT_COUNT FRAG_NUMBER
+#define ENTRY_APART(name, of)
+#define ENTRY_FIGURE(name, of) { .path = "peak." #name, .unit = UNIT_##of },
+#define ENTRY(name, unit, since, peak, pool, rows, diff, text) ENTRY_##diff(name, unit)
+
 const struct frag_figure frag_figures[FRAG_FIGURES] = {
 	[FRAG_PEAK_RESERVED] = { .path = "peak.reserved", .unit = FRAG_BYTES, .decides = true },
 	[FRAG_PEAK_ALLOCATED] = { .path = "peak.allocated", .unit = FRAG_BYTES },
@@ -42,6 +49,7 @@ const struct frag_figure frag_figures[FRAG_FIGURES] = {
 	[FRAG_DEVICE_CALLS] = { .path = "device_calls", .unit = FRAG_NUMBER,
 				.value = device_calls },
 	[FRAG_DRIVER_TIME] = { .path = "modelled.driver_ns", .unit = FRAG_NANOSECONDS },
+	FRAG_METRICS(ENTRY)
 };
 
 bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,
@@ -60,9 +68,15 @@ bool frag_figure_value(const struct frag_figure *figure, const struct frag_resul
 	return true;
 }
 
+static bool is_unread(const struct frag_figure *figure, const struct frag_result *result)
+{
+	return result && frag_result_unread(result, figure->path);
+}
+
 /*
  * A figure that both lack has not changed; one that only one side has did, but
- * nobody can say for better or worse.
+ * nobody can say for better or worse. One that the other's file is too old for is
+ * not compared.
  */
 struct frag_change frag_figure_change(const struct frag_figure *figure,
 				      const struct frag_result *base,
@@ -73,7 +87,8 @@ struct frag_change frag_figure_change(const struct frag_figure *figure,
 	c.has_base = frag_figure_value(figure, base, &c.base);
 	c.has_value = frag_figure_value(figure, result, &c.value);
 	if (!c.has_base || !c.has_value) {
-		c.verdict = c.has_base == c.has_value ? FRAG_SAME : FRAG_CHANGED;
+		c.verdict = c.has_base == c.has_value || is_unread(figure, base)
+			    || is_unread(figure, result) ? FRAG_SAME : FRAG_CHANGED;
 		return c;
 	}
 	c.difference = c.value - c.base;

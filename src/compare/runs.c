@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/grow.h"
 #include "compare/params.h"
+#include "metrics/metric.h"
 #include "metrics/result.h"
 
 /* Whole escapes only, and both halves of a pair of surrogates or none. */
@@ -127,11 +128,15 @@ void frag_run_round(struct frag_run *run)
 {
 	struct frag_result *r = &run->result;
 
-#define X(name)                                   \
-	r->last.name = frag_fixed4(r->last.name); \
-	round_distribution(&r->name);
-	FRAG_METRICS_PERCENT(X)
-#undef X
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
+		union frag_metric_value value = frag_metric_get(&r->last, k);
+
+		if (k->unit != FRAG_METRIC_PERCENT)
+			continue;
+		value.d = frag_fixed4(value.d);
+		frag_metric_set(&r->last, k, value);
+		round_distribution(frag_metric_distribution(r, k));
+	}
 }
 
 void frag_run_drop_marks(struct frag_run *run)

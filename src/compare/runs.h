@@ -61,6 +61,7 @@ struct frag_given {
 struct frag_run_set {
 	char *path;                     /* NULL: simulated now */
 	char *version;                  /* of the tool */
+	uint32_t unread;                /* a bit for each metric that the file lacks somewhere */
 	struct frag_given given;        /* of a sweep, and of a baseline */
 	struct frag_runs *trace;
 	uint32_t count, capacity;

@@ -13,6 +13,7 @@
 #include "compare/params.h"
 #include "fragsim/version.h"
 #include "documents/documents.h"
+#include "documents/metrics_order.h"
 #include "input/scan.h"
 
 #define STRETCHES 16
@@ -34,23 +35,39 @@ static int put_string(FILE *f, const char *text)
 	return 0;
 }
 
+static void put_metric(FILE *f, const struct frag_metrics *m, const struct frag_metric *metric)
+{
+	const union frag_metric_value value = frag_metric_get(m, metric);
+
+	fprintf(f, "\"%s\": ", metric->name);
+	if (!frag_metric_known(m, metric)) {
+		fputs("null", f);
+		return;
+	}
+	switch (metric->unit) {
+	case FRAG_METRIC_BYTES:
+	case FRAG_METRIC_COUNT:
+		fprintf(f, "%" PRIu64, value.u);
+		break;
+	case FRAG_METRIC_SIGNED:
+		fprintf(f, "%" PRId64, value.i);
+		break;
+	case FRAG_METRIC_PERCENT:
+		frag_fprintf(f, "%.4f", value.d);
+		break;
+	}
+}
+
 static void put_metrics(FILE *f, const char *key, const struct frag_metrics *m, bool percents)
 {
+	const struct frag_metrics_order order = frag_baseline_order(percents);
+
 	fprintf(f, "     \"%s\": {", key);
-#define X(name) fprintf(f, "\"" #name "\": %" PRIu64 ", ", m->name);
-	FRAG_METRICS_BEFORE_DEVICE(X)
-	X(process_used)
-	FRAG_METRICS_COUNT(X)
-#undef X
-	if (percents) {
-#define X(name) frag_fprintf(f, "\"" #name "\": %.4f, ", m->name);
-		FRAG_METRICS_PERCENT(X)
-#undef X
+	for (uint32_t i = 0; i < order.count; i++) {
+		fputs(i ? ", " : "", f);
+		put_metric(f, m, order.metric[i]);
 	}
-	if (m->limited)
-		fprintf(f, "\"device_free\": %" PRId64 "},\n", m->device_free);
-	else
-		fputs("\"device_free\": null},\n", f);
+	fputs("},\n", f);
 }
 
 static void put_distribution(FILE *f, const char *key, const struct frag_distribution *d)
@@ -184,9 +201,9 @@ static int put_run(FILE *f, const struct frag_run *run)
 		",\n", frag_run_status_name(r->status), r->steps, r->lower_bound);
 	put_metrics(f, "peak", &r->peak, false);
 	put_metrics(f, "last", &r->last, true);
-#define X(name) put_distribution(f, #name, &r->name);
-	FRAG_METRICS_PERCENT(X)
-#undef X
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
+		if (k->unit == FRAG_METRIC_PERCENT)
+			put_distribution(f, k->name, frag_metric_distribution_of(r, k));
 	put_counts(f, &r->counts);
 	put_modelled(f, &r->modelled);
 	put_oom(f, r);

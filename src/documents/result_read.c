@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/print.h"
 #include "documents/members.h"
+#include "documents/metrics_order.h"
 
 /* Of a policy's parameters, as text: each is looked for among those of the other run. */
 #define PARAMS_MOST 16384
@@ -38,36 +39,59 @@ static int64_t take_signed(struct frag_members *r, const struct frag_at *in, con
 	return value;
 }
 
+static union frag_metric_value read_metric(struct frag_members *r, const struct frag_at *at,
+					   const struct frag_metric *metric)
+{
+	union frag_metric_value value = { .u = 0 };
+
+	switch (metric->unit) {
+	case FRAG_METRIC_BYTES:
+		value.u = frag_take_sum(r, at, metric->name);
+		break;
+	case FRAG_METRIC_COUNT:
+		value.u = frag_take_count(r, at, metric->name);
+		break;
+	case FRAG_METRIC_SIGNED:
+		value.i = take_signed(r, at, metric->name);
+		break;
+	case FRAG_METRIC_PERCENT:
+		value.d = take_percent(r, at, metric->name);
+		break;
+	}
+	return value;
+}
+
+/*
+ * A metric that came after the first edition may be missing: the file is older than
+ * it, and it is not known. One that no device without a capacity has, or no pool of
+ * the driver's own, is null there.
+ */
 static void read_metrics(struct frag_members *r, const struct frag_at *at, struct frag_metrics *m,
 			 bool percents)
 {
+	const struct frag_metrics_order order = frag_baseline_order(percents);
+
 	m->opaque = frag_is_null(r, at, "largest_free");
-#define X(name)                                                               \
-	if (!m->opaque || !frag_metric_is_opaque(#name))                      \
-		m->name = frag_take_sum(r, at, #name);
-	FRAG_METRICS_BEFORE_DEVICE(X)
-#undef X
-	m->process_used = frag_take_sum(r, at, "process_used");
-#define X(name) m->name = frag_take_count(r, at, #name);
-	FRAG_METRICS_COUNT(X)
-#undef X
-	if (percents) {
-#define X(name)                                                               \
-		if (!m->opaque || !frag_metric_is_opaque(#name))              \
-			m->name = take_percent(r, at, #name);
-		FRAG_METRICS_PERCENT(X)
-#undef X
-	}
 	m->limited = !frag_is_null(r, at, "device_free");
-	if (m->limited)
-		m->device_free = take_signed(r, at, "device_free");
+	for (uint32_t i = 0; i < order.count && !r->rc; i++) {
+		const struct frag_metric *k = order.metric[i];
+
+		if (k->since > 1 && !frag_has(r, at, k->name))
+			m->unread |= frag_metric_bit(k);
+		else if (frag_metric_known(m, k))
+			frag_metric_set(m, k, read_metric(r, at, k));
+	}
 }
 
+/* newer: than the first edition, so that the file may lack it. */
 static void read_distribution(struct frag_members *r, const struct frag_at *run, const char *key,
-			      struct frag_distribution *d, uint64_t steps)
+			      struct frag_distribution *d, uint64_t steps, bool newer)
 {
-	struct frag_at at = frag_take_object(r, run, key);
+	struct frag_at at;
 
+	if (newer && !frag_has(r, run, key))
+		return;
+	at = frag_take_object(r, run, key);
 	if (r->rc)
 		return;
 	d->severe_steps = frag_take_count(r, &at, "severe_steps");
@@ -333,9 +357,10 @@ static void read_run(struct frag_members *r, const struct frag_at *at, struct fr
 	read_metrics(r, &peak, &res->peak, false);
 	last = frag_take_object(r, at, "last");
 	read_metrics(r, &last, &res->last, true);
-#define X(name) read_distribution(r, at, #name, &res->name, res->steps ? res->steps : 1);
-	FRAG_METRICS_PERCENT(X)
-#undef X
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
+		if (k->unit == FRAG_METRIC_PERCENT)
+			read_distribution(r, at, k->name, frag_metric_distribution(res, k),
+					  res->steps ? res->steps : 1, k->since > 1);
 	read_counts(r, at, &res->counts);
 	read_modelled(r, at, &res->modelled);
 	read_first_oom(r, at, res);
@@ -401,10 +426,12 @@ static void read_runs(struct frag_members *r, const struct frag_at *at, const st
 		struct frag_at run_at = frag_element(&list, n, index);
 		struct frag_run *run = frag_runs_add(runs);
 
-		if (run)
-			read_run(r, &run_at, run);
-		else
+		if (!run) {
 			frag_bad_memory(r);
+			return;
+		}
+		read_run(r, &run_at, run);
+		set->unread |= run->result.peak.unread | run->result.last.unread;
 	}
 	if (!runs->count)
 		frag_bad(r, &list, "at least one run is wanted");

@@ -5,34 +5,38 @@
 #include "documents/document_head.h"
 #include "documents/documents.h"
 #include "documents/measured_write.h"
+#include "documents/metrics_order.h"
 #include "documents/oom_message.h"
+
+static void put_metric(struct frag_node_ref in, const struct frag_metrics *m,
+		       const struct frag_metric *metric)
+{
+	const union frag_metric_value value = frag_metric_get(m, metric);
+
+	if (!frag_metric_known(m, metric)) {
+		frag_json_null(in, metric->name);
+		return;
+	}
+	switch (metric->unit) {
+	case FRAG_METRIC_BYTES:
+	case FRAG_METRIC_COUNT:
+		frag_json_u64(in, metric->name, value.u);
+		break;
+	case FRAG_METRIC_SIGNED:
+		frag_json_i64(in, metric->name, value.i);
+		break;
+	case FRAG_METRIC_PERCENT:
+		frag_json_fixed4(in, metric->name, value.d);
+		break;
+	}
+}
 
 static void put_metrics(struct frag_node_ref in, const struct frag_metrics *m, bool percents)
 {
-#define X(name)                                                               \
-	if (m->opaque && frag_metric_is_opaque(#name))                        \
-		frag_json_null(in, #name);                                    \
-	else                                                                  \
-		frag_json_u64(in, #name, m->name);
-	FRAG_METRICS_BEFORE_DEVICE(X)
-#undef X
-#define X(name) frag_json_u64(in, #name, m->name);
-	if (m->limited)
-		frag_json_i64(in, "device_free", m->device_free);
-	else
-		frag_json_null(in, "device_free");
-	X(process_used)
-	FRAG_METRICS_COUNT(X)
-#undef X
-	if (percents) {
-#define X(name)                                                               \
-		if (m->opaque && frag_metric_is_opaque(#name))                \
-			frag_json_null(in, #name);                            \
-		else                                                          \
-			frag_json_fixed4(in, #name, m->name);
-		FRAG_METRICS_PERCENT(X)
-#undef X
-	}
+	const struct frag_metrics_order order = frag_result_order(percents);
+
+	for (uint32_t i = 0; i < order.count; i++)
+		put_metric(in, m, order.metric[i]);
 }
 
 static void put_distribution(struct frag_node_ref in, const char *key,
@@ -227,9 +231,9 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 	frag_json_u64(run, "steps", r->steps);
 	put_metrics(frag_json_object(run, "peak"), &r->peak, false);
 	put_metrics(frag_json_object(run, "last"), &r->last, true);
-#define X(name) put_distribution(run, #name, &r->name);
-	FRAG_METRICS_PERCENT(X)
-#undef X
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
+		if (k->unit == FRAG_METRIC_PERCENT)
+			put_distribution(run, k->name, frag_metric_distribution_of(r, k));
 	frag_json_u64(run, "lower_bound", r->lower_bound);
 	counts = frag_json_object(run, "counts");
 #define X(name) frag_json_u64(counts, #name, r->counts.name);

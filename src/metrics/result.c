@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metrics/metric.h"
+
 const char *frag_run_status_name(enum frag_run_status status)
 {
 	static const char *const names[] = { "ok", "oom", "interrupted" };
@@ -75,38 +77,15 @@ void frag_result_fini(struct frag_result *result)
 	free(result->marks);
 }
 
-bool frag_metric_is_opaque(const char *name)
-{
-	static const char *const names[] = {
-		"largest_free", "releasable", "stranded", "fi", "fi_device",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
 static bool metrics_value(const struct frag_metrics *m, const char *key, bool percents,
 			  double *value, bool *absent)
 {
-	*absent = m->opaque && frag_metric_is_opaque(key);
-#define X(name)                                                               \
-	if (strcmp(key, #name) == 0) {                                        \
-		*value = (double)m->name;                                     \
-		return true;                                                  \
-	}
-	FRAG_METRICS_BEFORE_DEVICE(X)
-	X(process_used)
-	FRAG_METRICS_COUNT(X)
-	if (percents) {
-		FRAG_METRICS_PERCENT(X)
-	}
-#undef X
-	if (strcmp(key, "device_free") != 0)
+	const struct frag_metric *metric = frag_metric_find(key, strlen(key));
+
+	if (!metric || (metric->unit == FRAG_METRIC_PERCENT && !percents))
 		return false;
-	*absent = !m->limited;
-	*value = (double)m->device_free;
+	*absent = !frag_metric_known(m, metric);
+	*value = frag_metric_number(m, metric);
 	return true;
 }
 
@@ -179,9 +158,21 @@ static const char *below(const char *path, const char *head)
 	return strncmp(path, head, length) == 0 && path[length] == '.' ? path + length + 1 : NULL;
 }
 
+/* The percentage that the path begins with; *key is what follows its dot. */
+static const struct frag_metric *percentage(const char *path, const char **key)
+{
+	const char *dot = strchr(path, '.');
+	const struct frag_metric *metric = dot ? frag_metric_find(path, (size_t)(dot - path))
+					       : NULL;
+
+	*key = dot ? dot + 1 : NULL;
+	return metric && metric->unit == FRAG_METRIC_PERCENT ? metric : NULL;
+}
+
 bool frag_result_value(const struct frag_result *result, const char *path, double *value,
 		       bool *absent)
 {
+	const struct frag_metric *metric;
 	const char *key;
 
 	*absent = false;
@@ -191,11 +182,9 @@ bool frag_result_value(const struct frag_result *result, const char *path, doubl
 		return metrics_value(&result->last, key, true, value, absent);
 	if ((key = below(path, "counts")))
 		return counts_value(&result->counts, key, value);
-#define X(name)                                                               \
-	if ((key = below(path, #name)))                                       \
-		return distribution_value(&result->name, key, value, absent);
-	FRAG_METRICS_PERCENT(X)
-#undef X
+	if ((metric = percentage(path, &key)))
+		return distribution_value(frag_metric_distribution_of(result, metric), key, value,
+					  absent);
 	if ((key = below(path, "prediction")))
 		return prediction_value(&result->prediction, key, value, absent);
 	if ((key = below(path, "modelled")))
@@ -205,4 +194,19 @@ bool frag_result_value(const struct frag_result *result, const char *path, doubl
 		return true;
 	*value = (double)result->lower_bound;
 	return strcmp(path, "lower_bound") == 0;
+}
+
+/* A file may also lack the distribution of a percentage: none of it is there then. */
+bool frag_result_unread(const struct frag_result *result, const char *path)
+{
+	const struct frag_metric *metric;
+	const char *key = below(path, "peak");
+	const struct frag_metrics *m = key ? &result->peak : &result->last;
+
+	key = key ? key : below(path, "last");
+	if (key)
+		metric = frag_metric_find(key, strlen(key));
+	else
+		metric = percentage(path, &key);
+	return metric && (m->unread & frag_metric_bit(metric)) != 0;
 }

@@ -11,4 +11,7 @@
 bool frag_oom_copy(struct frag_oom *to, const struct frag_oom *from);
 bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from);
 
+/* Is it the path of a metric that the file lacks which this result was read from? */
+bool frag_result_unread(const struct frag_result *result, const char *path);
+
 #endif

@@ -6,6 +6,14 @@
 
 #include "metrics/fragmentation.h"
 
+#define IS_BYTES 0
+#define IS_SIGNED 0
+#define IS_COUNT 0
+#define IS_PERCENT 1
+#define PERCENTAGE(name, unit, ...) IS_##unit +
+_Static_assert(FRAG_METRICS(PERCENTAGE) 0 == FRAG_SERIES,
+	       "frag_series_add() takes every percentage of the table, in its order");
+
 struct frag_series *frag_series_new(void)
 {
 	struct frag_series *s = calloc(1, sizeof(*s));

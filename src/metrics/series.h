@@ -11,7 +11,7 @@
 #include "fragsim/metrics.h"
 #include "metrics/histogram.h"
 
-/* fi, fi_device, internal, utilization: as in struct frag_metrics. */
+/* The percentages in the order of the table of metrics; frag_series_add() names them. */
 #define FRAG_SERIES 4
 #define FRAG_SERIES_WAITING 64
 

@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "metrics/fragmentation.h"
+#include "metrics/metric.h"
 
 bool frag_tally_init(struct frag_tally *tally, enum frag_level level)
 {
@@ -30,9 +31,11 @@ static void read_pool(struct frag_metrics *m, const struct frag_device_pool *poo
 	m->allocated = m->active = pool->used;
 	m->reserved = pool->reserved;
 	m->free = pool->reserved > pool->used ? pool->reserved - pool->used : 0;
-	m->largest_free = m->releasable = m->stranded = m->waste = 0;
-	m->fi = m->fi_device = 0;
+	m->waste = 0;
 	m->opaque = true;
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
+		if (k->hidden)
+			frag_metric_set(m, k, (union frag_metric_value){ .u = 0 });
 }
 
 /* Bytes and counts. */
@@ -53,6 +56,9 @@ static inline void read_heap(struct frag_metrics *m, const struct frag_heap *hea
 	m->process_used = frag_device_process(dev);
 	m->segments = b->segments;
 	m->blocks = b->blocks;
+	m->holes = b->holes;
+	m->lost = b->reserved > b->requested + b->releasable
+		  ? b->reserved - b->requested - b->releasable : 0;
 	m->limited = dev->total != 0;
 	m->device_free = m->limited ? frag_device_free(dev) : 0;
 	if (dev->pool)
@@ -72,27 +78,24 @@ static inline void find_percentages(struct frag_metrics *m)
 	m->utilization = frag_utilization_pct(m->allocated, m->reserved);
 }
 
+#define RAISE_NONE(name)
+#define RAISE_WITHIN(name)
+#define RAISE_STEP(name)                                                      \
+	if (now->name > peak->name)                                           \
+		peak->name = now->name;
+#define RAISE(name, unit, since, how, ...) RAISE_##how(name)
+
 static inline void raise(uint64_t *peak, uint64_t value)
 {
 	if (value > *peak)
 		*peak = value;
 }
 
+/* After a step; those that count within a step too have their highest in the books. */
 static inline void raise_peaks(struct frag_metrics *peak, const struct frag_metrics *now,
 			       const struct frag_books *b, const struct frag_device *dev)
 {
-	raise(&peak->requested, now->requested);
-	raise(&peak->allocated, now->allocated);
-	raise(&peak->active, now->active);
-	raise(&peak->free, now->free);
-	raise(&peak->largest_free, now->largest_free);
-	raise(&peak->releasable, now->releasable);
-	raise(&peak->stranded, now->stranded);
-	raise(&peak->waste, now->waste);
-	raise(&peak->blocks, now->blocks);
-	if (now->device_free > peak->device_free)
-		peak->device_free = now->device_free;
-	/* these three count within a step too */
+	FRAG_METRICS(RAISE)
 	raise(&peak->reserved, dev->pool ? dev->pool->top_reserved : b->top_reserved);
 	raise(&peak->segments, b->top_segments);
 	raise(&peak->process_used, dev->context + b->top_used);
@@ -140,16 +143,18 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 	tally->steps++;
 }
 
-static struct frag_distribution distribution(const struct frag_tally *tally, int i)
+static struct frag_distribution distribution(const struct frag_tally *tally, uint32_t i)
 {
 	if (!tally->steps || !tally->series)
 		return (struct frag_distribution){ .steps = 0 };
-	return frag_series_describe(tally->series, i, tally->steps,
+	return frag_series_describe(tally->series, (int)i, tally->steps,
 				    tally->untimed ? 0 : tally->time);
 }
 
 void frag_tally_result(const struct frag_tally *tally, struct frag_result *result)
 {
+	uint32_t series = 0;
+
 	if (tally->series)
 		frag_series_settle(tally->series);
 	result->level = tally->level;
@@ -160,10 +165,12 @@ void frag_tally_result(const struct frag_tally *tally, struct frag_result *resul
 	else
 		result->peak = tally->steps ? tally->peak : tally->now;
 	result->lower_bound = result->peak.requested;
-	result->fi = distribution(tally, 0);
-	result->fi_device = distribution(tally, 1);
-	if (tally->now.opaque)
-		result->fi = result->fi_device = (struct frag_distribution){ .steps = 0 };
-	result->internal = distribution(tally, 2);
-	result->utilization = distribution(tally, 3);
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
+		if (k->unit != FRAG_METRIC_PERCENT)
+			continue;
+		*frag_metric_distribution(result, k) = distribution(tally, series++);
+		if (!frag_metric_known(&tally->now, k))
+			*frag_metric_distribution(result, k) =
+				(struct frag_distribution){ .steps = 0 };
+	}
 }

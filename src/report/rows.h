@@ -9,24 +9,38 @@
 
 #include "base/outfile.h"
 #include "fragsim/engine.h"
+#include "report/columns.h"
 
 enum frag_rows_form { FRAG_ROWS_CSV, FRAG_ROWS_NDJSON };
+
+/* A column: what stands before its value is the same in each row. */
+struct frag_cell {
+	char before[24];
+	uint8_t before_length;
+	uint8_t column;
+	const struct frag_metric *metric;       /* NULL: one of the step's own */
+};
 
 struct frag_rows {
 	struct frag_outfile *out;       /* borrowed */
 	enum frag_rows_form form;
 	bool many_devices;
+	struct frag_cell cells[FRAG_COLUMN_ALL];        /* of steps, one a column */
+	uint32_t cell_count;
 	char *prefix;                   /* the policy's column or member; may be empty */
 	size_t prefix_length;
 };
 
-/* policy NULL: there is only one, and it is not named. False: memory is short. */
+/*
+ * columns: of steps, else NULL; policy NULL: there is only one, and it is not named.
+ * False: memory is short.
+ */
 bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_rows_form form,
-		    const char *policy, bool many_devices);
+		    const struct frag_columns *columns, const char *policy, bool many_devices);
 void frag_rows_fini(struct frag_rows *rows);
 
 /* The first line of a CSV of steps. */
-void frag_steps_header(struct frag_outfile *out, bool policy);
+void frag_steps_header(struct frag_outfile *out, const struct frag_columns *columns, bool policy);
 
 /* Observers; ctx is the struct frag_rows. */
 int frag_steps_observe(void *ctx, const struct frag_step *step, struct frag_error *err);

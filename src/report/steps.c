@@ -1,25 +1,28 @@
 /* steps.c - a row of metrics a step, as CSV or NDJSON. */
+#include <string.h>
+
+#include "metrics/metric.h"
 #include "report/put.h"
 #include "report/rows.h"
 
-/* All numbers of a row, with their names as NDJSON; ids and times come on top. */
-#define ROW_ROOM 1024
+/* A number, with the column's name as NDJSON; ids and times come on top. */
+#define COLUMN_ROOM 48
 
-void frag_steps_header(struct frag_outfile *out, bool policy)
+void frag_steps_header(struct frag_outfile *out, const struct frag_columns *columns, bool policy)
 {
-	static const char header[] =
-		"step,t,device,op,id,size,status,requested,allocated,active,reserved,free,"
-		"largest_free,releasable,stranded,waste,device_free,process_used,fi,fi_device,"
-		"internal,utilization,segments,blocks\n";
-
 	if (policy)
 		frag_outfile_write(out, "policy,", 7);
-	frag_outfile_write(out, header, sizeof(header) - 1);
+	for (uint32_t i = 0; i < columns->count; i++) {
+		const char *name = frag_column_name(columns->at[i]);
+
+		frag_outfile_write(out, name, strlen(name));
+		frag_outfile_write(out, i + 1 < columns->count ? "," : "\n", 1);
+	}
 }
 
 static size_t room(const struct frag_rows *rows, const struct frag_event *ev)
 {
-	size_t n = ROW_ROOM + rows->prefix_length;
+	size_t n = (FRAG_COLUMN_ALL + 1) * COLUMN_ROOM + rows->prefix_length;
 
 	if (ev->id.text)
 		n += (size_t)ev->id.number * 6;
@@ -33,106 +36,95 @@ static char *put_t(char *p, const struct frag_event *ev)
 			       : frag_put_double(p, ev->t);
 }
 
-static char *put_metrics_csv(char *p, const struct frag_metrics *m)
+static char *put_name(char *p, const char *name, bool json)
 {
-#define X(name)                                                               \
-	if (!m->opaque || !frag_metric_is_opaque(#name))                      \
-		p = frag_put_u64(p, m->name);                                 \
-	*p++ = ',';
-	FRAG_METRICS_BEFORE_DEVICE(X)
-#undef X
-#define X(name) p = frag_put_u64(p, m->name); *p++ = ',';
-	if (m->limited)
-		p = frag_put_i64(p, m->device_free);
-	*p++ = ',';
-	X(process_used)
-#undef X
-#define X(name)                                                               \
-	if (!m->opaque || !frag_metric_is_opaque(#name))                      \
-		p = frag_put_fixed4(p, m->name);                              \
-	*p++ = ',';
-	FRAG_METRICS_PERCENT(X)
-#undef X
-	p = frag_put_u64(p, m->segments);
-	*p++ = ',';
-	p = frag_put_u64(p, m->blocks);
-	*p++ = '\n';
+	if (json)
+		*p++ = '"';
+	p = put_word(p, name);
+	if (json)
+		*p++ = '"';
 	return p;
 }
 
-static char *put_csv(char *p, const struct frag_rows *rows, const struct frag_step *step)
+static char *put_id(char *p, const struct frag_handle *id, bool json)
+{
+	if (json || !id->text)
+		return put_handle_json(p, id);
+	return frag_put_csv(p, id->text, (size_t)id->number);
+}
+
+/* What has no value: CSV leaves its place empty. */
+static char *put_nothing(char *p, bool json)
+{
+	return json ? PUT(p, "null") : p;
+}
+
+static char *put_of_step(char *p, const struct frag_step *step, enum frag_column column, bool json)
 {
 	const struct frag_event *ev = step->event;
 
-	p = put_bytes(p, rows->prefix, rows->prefix_length);
-	p = frag_put_u64(p, ev->step);
-	*p++ = ',';
-	if (ev->members & FRAG_HAS_T)
-		p = put_t(p, ev);
-	*p++ = ',';
-	p = frag_put_u64(p, step->device);
-	*p++ = ',';
-	p = put_word(p, frag_op_name((enum frag_op)ev->op));
-	*p++ = ',';
-	if (shows_id(ev))
-		p = ev->id.text ? frag_put_csv(p, ev->id.text, (size_t)ev->id.number)
-				: frag_put_u64(p, ev->id.number);
-	*p++ = ',';
-	if (shows_size(ev))
-		p = frag_put_u64(p, ev->bytes);
-	*p++ = ',';
-	p = put_word(p, frag_step_status_name(step->status));
-	*p++ = ',';
-	return put_metrics_csv(p, step->metrics);
+	switch (column) {
+	case FRAG_COLUMN_STEP:
+		return frag_put_u64(p, ev->step);
+	case FRAG_COLUMN_T:
+		return ev->members & FRAG_HAS_T ? put_t(p, ev) : put_nothing(p, json);
+	case FRAG_COLUMN_DEVICE:
+		return frag_put_u64(p, step->device);
+	case FRAG_COLUMN_OP:
+		return put_name(p, frag_op_name((enum frag_op)ev->op), json);
+	case FRAG_COLUMN_ID:
+		return shows_id(ev) ? put_id(p, &ev->id, json) : put_nothing(p, json);
+	case FRAG_COLUMN_SIZE:
+		return shows_size(ev) ? frag_put_u64(p, ev->bytes) : put_nothing(p, json);
+	case FRAG_COLUMN_STATUS:
+	case FRAG_COLUMN_METRICS:
+	case FRAG_COLUMN_ALL:
+		break;
+	}
+	return put_name(p, frag_step_status_name(step->status), json);
 }
 
-static char *put_metrics_json(char *p, const struct frag_metrics *m)
+static char *put_metric(char *p, const struct frag_metrics *m, const struct frag_metric *metric,
+			bool json)
 {
-#define X(name)                                                               \
-	p = PUT(p, ",\"" #name "\":");                                        \
-	p = m->opaque && frag_metric_is_opaque(#name) ? PUT(p, "null")        \
-						      : frag_put_u64(p, m->name);
-	FRAG_METRICS_BEFORE_DEVICE(X)
-#undef X
-#define X(name) p = PUT(p, ",\"" #name "\":"); p = frag_put_u64(p, m->name);
-	p = PUT(p, ",\"device_free\":");
-	p = m->limited ? frag_put_i64(p, m->device_free) : PUT(p, "null");
-	X(process_used)
-#undef X
-#define X(name)                                                               \
-	p = PUT(p, ",\"" #name "\":");                                        \
-	p = m->opaque && frag_metric_is_opaque(#name) ? PUT(p, "null")        \
-						      : frag_put_fixed4(p, m->name);
-	FRAG_METRICS_PERCENT(X)
-#undef X
-#define X(name) p = PUT(p, ",\"" #name "\":"); p = frag_put_u64(p, m->name);
-	FRAG_METRICS_COUNT(X)
-#undef X
-	return p;
+	const union frag_metric_value value = frag_metric_get(m, metric);
+
+	if (!is_known(m, metric))
+		return put_nothing(p, json);
+	switch (metric->unit) {
+	case FRAG_METRIC_BYTES:
+	case FRAG_METRIC_COUNT:
+		return frag_put_u64(p, value.u);
+	case FRAG_METRIC_SIGNED:
+		return frag_put_i64(p, value.i);
+	case FRAG_METRIC_PERCENT:
+		break;
+	}
+	return frag_put_fixed4(p, value.d);
 }
 
-static char *put_json(char *p, const struct frag_rows *rows, const struct frag_step *step)
+static char *put_cell(char *p, const struct frag_cell *cell, const struct frag_step *step,
+		      bool json)
 {
-	const struct frag_event *ev = step->event;
+	/* all of it, as a copy of a known length is an instruction or two */
+	memcpy(p, cell->before, sizeof(cell->before));
+	p += cell->before_length;
+	if (cell->metric)
+		return put_metric(p, step->metrics, cell->metric, json);
+	return put_of_step(p, step, (enum frag_column)cell->column, json);
+}
 
-	*p++ = '{';
+static char *put_row(char *p, const struct frag_rows *rows, const struct frag_step *step)
+{
+	const bool json = rows->form == FRAG_ROWS_NDJSON;
+
+	if (json)
+		*p++ = '{';
 	p = put_bytes(p, rows->prefix, rows->prefix_length);
-	p = put_member(p, "step", ev->step);
-	p = PUT(p, ",\"t\":");
-	p = ev->members & FRAG_HAS_T ? put_t(p, ev) : PUT(p, "null");
-	p = PUT(p, ",\"device\":");
-	p = frag_put_u64(p, step->device);
-	p = PUT(p, ",\"op\":\"");
-	p = put_word(p, frag_op_name((enum frag_op)ev->op));
-	p = PUT(p, "\",\"id\":");
-	p = shows_id(ev) ? put_handle_json(p, &ev->id) : PUT(p, "null");
-	p = PUT(p, ",\"size\":");
-	p = shows_size(ev) ? frag_put_u64(p, ev->bytes) : PUT(p, "null");
-	p = PUT(p, ",\"status\":\"");
-	p = put_word(p, frag_step_status_name(step->status));
-	*p++ = '"';
-	p = put_metrics_json(p, step->metrics);
-	*p++ = '}';
+	for (uint32_t i = 0; i < rows->cell_count; i++)
+		p = put_cell(p, &rows->cells[i], step, json);
+	if (json)
+		*p++ = '}';
 	*p++ = '\n';
 	return p;
 }
@@ -143,7 +135,6 @@ int frag_steps_observe(void *ctx, const struct frag_step *step, struct frag_erro
 	char *p = frag_outfile_room(rows->out, room(rows, step->event));
 
 	if (p)
-		frag_outfile_used(rows->out, rows->form == FRAG_ROWS_CSV
-				  ? put_csv(p, rows, step) : put_json(p, rows, step));
+		frag_outfile_used(rows->out, put_row(p, rows, step));
 	return rows->out->failed ? frag_outfile_status(rows->out, err) : 0;
 }

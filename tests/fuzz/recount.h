@@ -422,6 +422,11 @@ static void recount_always(struct recount *r, uint32_t device, const struct frag
 		     "sums that cannot be");
 	recount_same(r, "stranded", m->stranded, m->free - m->releasable);
 	recount_same(r, "waste", m->waste, reserved - m->active - m->free);
+	recount_same(r, "lost", m->lost, reserved > requested + m->releasable
+		     ? reserved - requested - m->releasable : 0);
+	recount_must(m->holes ? m->holes * m->largest_free >= m->free
+				&& m->largest_free + m->holes - 1 <= m->free : m->free == 0,
+		     "so many free blocks cannot be");
 	recount_must(m->limited == (d->figures.total != 0), "limited or not?");
 	if (!d->ranges)
 		recount_same(r, "process_used", m->process_used, d->figures.context + used);

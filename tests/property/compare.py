@@ -9,6 +9,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import random
 import shlex
 import subprocess
 import sys
@@ -26,6 +27,13 @@ class Difference(Exception):
     """The first difference that was found, as lines for a person."""
 
 
+def random_columns(seed):
+    """None: those that every row has; or all of them, or some in any order."""
+    rng = random.Random("columns %d" % seed)
+    some = rng.sample(naive.ALL_COLUMNS, rng.randint(1, len(naive.ALL_COLUMNS)))
+    return rng.choice([None, naive.ALL_COLUMNS, some])
+
+
 def read(path):
     with open(path, "rb") as file:
         return file.read().decode("utf-8")
@@ -37,8 +45,11 @@ def run_program(program, seed, trace, folder):
     path = os.path.join(folder, "trace")
     with open(path, "wb") as file:
         file.write(trace)
+    columns = random_columns(seed)
     command = [program, "run", "--quiet", *random_options(seed), "--steps", names["steps.csv"],
-               "--placements", names["places.ndjson"], "--json", names["result"], path]
+               "--placements", names["places.ndjson"], "--json", names["result"],
+               *(["--columns", "all" if columns == naive.ALL_COLUMNS else ",".join(columns)]
+                 if columns else []), path]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=TIME_LIMIT, check=False)
     if done.returncode not in (0, 3) or done.stderr or done.stdout:
@@ -103,7 +114,7 @@ def compare_seed(program, seed, folder):
     trace = random_trace(seed)
     steps, places, result = naive.simulate(trace, random_policies(seed),
                                            random_on_oom(seed) == "continue",
-                                           random_overrides(seed))
+                                           random_overrides(seed), random_columns(seed))
     result = json.loads(json.dumps(result))     # plain integers instead of those with their text
     out = run_program(program, seed, trace, folder)
     compare_lines("steps", out[1], steps)

@@ -22,8 +22,10 @@ BYTE_METRICS = ["requested", "allocated", "active", "reserved", "free", "largest
                 "releasable", "stranded", "waste", "device_free", "process_used"]
 PERCENTAGES = ["fi", "fi_device", "internal", "utilization"]
 COUNT_METRICS = ["segments", "blocks"]
+LATER_METRICS = ["holes", "lost"]       # in rows only where they are asked for
 STEP_COLUMNS = (["step", "t", "device", "op", "id", "size", "status"]
                 + BYTE_METRICS + PERCENTAGES + COUNT_METRICS)
+ALL_COLUMNS = STEP_COLUMNS + LATER_METRICS
 
 
 # ---- the metrics (SPEC 5) -----------------------------------------------------------------------
@@ -60,6 +62,8 @@ def measure(policy):
         m["utilization"] = 100.0 * float(m["allocated"]) / float(m["reserved"])
     m["segments"] = len(policy.segments)
     m["blocks"] = len(allocated)
+    m["holes"] = len(free)
+    m["lost"] = max(0, m["reserved"] - m["requested"] - m["releasable"])
     return m
 
 
@@ -341,7 +345,7 @@ class Run:
     def peaks(self):
         series = [m for _, m in self.rows] or [self.at_start]
         peak = {}
-        for name in BYTE_METRICS + COUNT_METRICS:
+        for name in BYTE_METRICS + COUNT_METRICS + LATER_METRICS:
             values = [m[name] for m in series]
             peak[name] = None if values[0] is None else max(values)
         for name, high in self.policy.high.items():
@@ -382,11 +386,11 @@ def csv_field(value):
     return text
 
 
-def csv_row(policy_text, step, device, status, m):
-    t = None if step.t is None else step.t.text
+def csv_row(policy_text, columns, step, device, status, m):
+    row = {"step": step.number, "t": None if step.t is None else step.t.text, "device": device,
+           "op": step.op, "id": step.id, "size": step.size, "status": status, **m}
     fields = [] if policy_text is None else [policy_text]
-    fields += [step.number, t, device, step.op, step.id, step.size, status]
-    fields += [m[name] for name in BYTE_METRICS + PERCENTAGES + COUNT_METRICS]
+    fields += [row[name] for name in columns]
     return ",".join(csv_field(field) for field in fields) + "\n"
 
 
@@ -399,7 +403,7 @@ def placement_row(policy_text, line, several_devices):
     return json.dumps(line, separators=(",", ":")) + "\n"
 
 
-def simulate_policy(text, column, steps, figures, on_oom_continue):
+def simulate_policy(text, column, columns, steps, figures, on_oom_continue):
     """One policy on every device: its runs, rows and placement lines."""
     runs = [Run(text, Device(n, f), on_oom_continue) for n, f in enumerate(figures)]
     rows, lines = [], []
@@ -408,7 +412,7 @@ def simulate_policy(text, column, steps, figures, on_oom_continue):
             if run.stopped or (not run.started and step.number > 0):
                 continue
             status, m, line = run.step(step)
-            rows.append(csv_row(column, step, run.device.ordinal, status, m))
+            rows.append(csv_row(column, columns, step, run.device.ordinal, status, m))
             if line:
                 lines.append(placement_row(column, line, len(runs) > 1))
         if OOM_STOPS_ALL_DEVICES and any(run.stopped or not run.started for run in runs):
@@ -417,21 +421,24 @@ def simulate_policy(text, column, steps, figures, on_oom_continue):
     return [run.result() for run in runs], rows, lines
 
 
-def simulate(data, policies, on_oom_continue=False, overrides=None):
+def simulate(data, policies, on_oom_continue=False, overrides=None, columns=None):
     """Everything `fragsim run` would write of a trace, which is given as the bytes of its file.
 
     Gives the steps as CSV, the placements, and the result with the runs, policy by policy and for
-    each in the order of its devices. `overrides` replaces members of every device.
+    each in the order of its devices. `overrides` replaces members of every device; `columns` are those
+    of the steps, in their order.
     """
     header, events = read_trace(data)
     figures = [{**device, **(overrides or {})}
                for device in header.get("devices") or [header.get("device", {})]]
     steps = resolve(events, len(figures))
     several = len(policies) > 1
-    header_row = ",".join((["policy"] if several else []) + STEP_COLUMNS) + "\n"
+    columns = columns or STEP_COLUMNS
+    header_row = ",".join((["policy"] if several else []) + columns) + "\n"
     runs, rows, lines = [], [header_row], []
     for text in policies:
-        more = simulate_policy(text, text if several else None, steps, figures, on_oom_continue)
+        more = simulate_policy(text, text if several else None, columns, steps, figures,
+                               on_oom_continue)
         for whole, part in zip((runs, rows, lines), more):
             whole += part
     trace = {"events": len(steps), "allocs": len([s for s in steps if s.op == "alloc"]),
@@ -464,15 +471,18 @@ def main():
         parser.add_argument("--" + name, metavar="FILE")
     for name in ("device-bytes", "context-bytes", "other-bytes", "granularity"):
         parser.add_argument("--" + name, metavar="N")
+    parser.add_argument("--columns", metavar="NAME,...", help="of the steps; all of them: all")
     parser.add_argument("trace", metavar="TRACE")
     args = parser.parse_args()
     overrides = {"total_bytes": args.device_bytes, "context_bytes": args.context_bytes,
                  "other_bytes": args.other_bytes, "granularity_bytes": args.granularity}
     overrides = {key: value for key, value in overrides.items() if value is not None}
+    columns = args.columns and (ALL_COLUMNS if args.columns == "all"
+                                else args.columns.split(","))
     with open(args.trace, "rb") as file:
         data = file.read()
     steps, placements, result = simulate(data, args.policy or ["bestfit"],
-                                         args.on_oom == "continue", overrides)
+                                         args.on_oom == "continue", overrides, columns)
     write(args.steps, steps)
     write(args.placements, placements)
     write(args.json, json.dumps(four_decimals(result), indent=1, ensure_ascii=False) + "\n")

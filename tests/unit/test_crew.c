@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fragsim/engine.h"
+#include "metrics/metric.h"
 #include "support/random.h"
 #include "support/records.h"
 #include "support/unit.h"
@@ -50,14 +51,9 @@ struct run {
 
 static int put_metrics(char *to, int used, const struct frag_metrics *m)
 {
-#define X(name) used += snprintf(to + used, (size_t)(OUTCOME - used), #name " %" PRIu64 " ", \
-				 m->name);
-	FRAG_METRICS_BEFORE_DEVICE(X)
-	FRAG_METRICS_COUNT(X)
-#undef X
-#define X(name) used += snprintf(to + used, (size_t)(OUTCOME - used), #name " %a ", m->name);
-	FRAG_METRICS_PERCENT(X)
-#undef X
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
+		used += snprintf(to + used, (size_t)(OUTCOME - used), "%s %a ", k->name,
+				 frag_metric_number(m, k));
 	return used;
 }
 

@@ -1,9 +1,10 @@
 /* test_result.c - the values of a result by their paths, and its release. */
-#include "fragsim/metrics.h"
+#include "metrics/result.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "metrics/metric.h"
 #include "support/unit.h"
 
 /* Every value is another one, so that no path can answer for its neighbour. */
@@ -16,7 +17,7 @@ static struct frag_result sample(void)
 			.requested = 11, .allocated = 12, .active = 13, .reserved = 14,
 			.free = 15, .largest_free = 16, .releasable = 17, .stranded = 18,
 			.waste = 19, .process_used = 20, .segments = 21, .blocks = 22,
-			.device_free = -23, .limited = true,
+			.device_free = -23, .limited = true, .holes = 24, .lost = 25,
 		},
 		.last = {
 			.requested = 31, .allocated = 32, .active = 33, .reserved = 34,
@@ -24,6 +25,7 @@ static struct frag_result sample(void)
 			.waste = 39, .process_used = 40, .segments = 41, .blocks = 42,
 			.device_free = 43, .limited = true,
 			.fi = 44.5, .fi_device = 45.5, .internal = 46.5, .utilization = 47.5,
+			.holes = 48, .lost = 49,
 		},
 		.fi = {
 			.steps = 1, .min = 51, .mean = 52, .p50 = 53, .p95 = 54, .p99 = 55,
@@ -50,7 +52,8 @@ static const struct {
 	{ "peak.reserved", 14 }, { "peak.free", 15 }, { "peak.largest_free", 16 },
 	{ "peak.releasable", 17 }, { "peak.stranded", 18 }, { "peak.waste", 19 },
 	{ "peak.process_used", 20 }, { "peak.segments", 21 }, { "peak.blocks", 22 },
-	{ "peak.device_free", -23 },
+	{ "peak.device_free", -23 }, { "peak.holes", 24 }, { "peak.lost", 25 },
+	{ "last.holes", 48 }, { "last.lost", 49 },
 	{ "last.requested", 31 }, { "last.allocated", 32 }, { "last.active", 33 },
 	{ "last.reserved", 34 }, { "last.free", 35 }, { "last.largest_free", 36 },
 	{ "last.releasable", 37 }, { "last.stranded", 38 }, { "last.waste", 39 },
@@ -130,6 +133,46 @@ static void test_absent(void **state)
 	assert_false(is_absent(&r, "fi.severe_steps"));
 }
 
+static uint32_t bit(const char *name)
+{
+	return frag_metric_bit(frag_metric_find(name, strlen(name)));
+}
+
+/* What the file that a result is from does not have: in the object where it is missing only. */
+static void test_unread(void **state)
+{
+	struct frag_result r = sample();
+
+	(void)state;
+	assert_false(frag_result_unread(&r, "peak.holes"));
+	r.peak.unread = bit("holes");
+	r.last.unread = bit("lost") | bit("fi");
+	assert_true(frag_result_unread(&r, "peak.holes"));
+	assert_true(is_absent(&r, "peak.holes"));
+	assert_false(frag_result_unread(&r, "peak.lost"));
+	assert_false(is_absent(&r, "peak.lost"));
+	assert_true(frag_result_unread(&r, "last.lost"));
+	assert_false(frag_result_unread(&r, "last.holes"));
+	assert_true(frag_result_unread(&r, "fi.max"));
+	assert_false(frag_result_unread(&r, "fi_device.max"));
+	assert_false(frag_result_unread(&r, "counts.ooms"));
+	assert_false(frag_result_unread(&r, "steps"));
+}
+
+/* In a pool of the driver's own. */
+static void test_opaque(void **state)
+{
+	struct frag_result r = sample();
+
+	(void)state;
+	r.last.opaque = true;
+	assert_true(is_absent(&r, "last.holes"));
+	assert_true(is_absent(&r, "last.lost"));
+	assert_true(is_absent(&r, "last.fi"));
+	assert_false(is_absent(&r, "last.reserved"));
+	assert_false(frag_result_unread(&r, "last.holes"));
+}
+
 static void test_status_names(void **state)
 {
 	(void)state;
@@ -164,6 +207,8 @@ int main(void)
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_no_such_path),
 		cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_opaque),
 		cmocka_unit_test(test_status_names),
 		cmocka_unit_test(test_fini),
 	};

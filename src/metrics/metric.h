@@ -1,0 +1,56 @@
+/* metric.h - one metric of the table: its value, its peak's way, its distribution. */
+#ifndef METRICS_METRIC_H
+#define METRICS_METRIC_H
+
+#include <string.h>
+
+#include "fragsim/metrics.h"
+
+/* As the unit says: u of bytes and counts, i of signed ones, d of a percentage. */
+union frag_metric_value {
+	uint64_t u;
+	int64_t i;
+	double d;
+};
+
+static inline union frag_metric_value frag_metric_get(const struct frag_metrics *m,
+						      const struct frag_metric *metric)
+{
+	union frag_metric_value value;
+
+	memcpy(&value, (const char *)m + metric->at, sizeof(value));
+	return value;
+}
+
+static inline void frag_metric_set(struct frag_metrics *m, const struct frag_metric *metric,
+				   union frag_metric_value value)
+{
+	memcpy((char *)m + metric->at, &value, sizeof(value));
+}
+
+static inline uint32_t frag_metric_bit(const struct frag_metric *metric)
+{
+	return UINT32_C(1) << metric->index;
+}
+
+/* frag_metric_known() where it is asked for each value of each row. */
+static inline bool is_known(const struct frag_metrics *m, const struct frag_metric *metric)
+{
+	return !(metric->hidden && m->opaque)
+	       && (metric->unit != FRAG_METRIC_SIGNED || m->limited)
+	       && !(m->unread & frag_metric_bit(metric));
+}
+
+/* Whatever its unit, as a number. */
+double frag_metric_number(const struct frag_metrics *m, const struct frag_metric *metric);
+
+/* Of a percentage: how it was distributed over the steps. */
+struct frag_distribution *frag_metric_distribution(struct frag_result *result,
+						   const struct frag_metric *metric);
+const struct frag_distribution *frag_metric_distribution_of(const struct frag_result *result,
+							    const struct frag_metric *metric);
+
+/* By its name, of so many characters; NULL: there is none. */
+const struct frag_metric *frag_metric_find(const char *name, size_t length);
+
+#endif
