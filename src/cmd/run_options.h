@@ -46,7 +46,7 @@ struct frag_run_options {
 	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch", \
 	  (base) + FRAG_OPT_ALLOC_CONF }
 #define FRAG_COLUMNS_ROW(base)                                                                 \
-	{ 0, "columns", "NAME,...", "the columns of --steps; all: every metric there is",          \
+	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",                  \
 	  (base) + FRAG_OPT_COLUMNS }
 #define FRAG_STACKS_ROW(base)                                                                  \
 	{ 0, "stacks", "WHAT",                                                                     \

@@ -24,21 +24,22 @@ static bool end(struct frag_memory *l, char **text)
 	return true;
 }
 
-/* Figures that the file of a set, older than their metrics, does not have. */
+/* Figures that a set does not have because its file is older than their metrics. */
 static void tell_unread(struct frag_memory *l, const struct frag_run_set *set)
 {
 	char path[FRAG_PRINTABLE_ROOM];
-	const char *before = "not compared: ";
+	const char *before = NULL;
 
 	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
 		if (!k->figure || !(set->unread & frag_metric_bit(k)))
 			continue;
-		fprintf(l->f, "%speak.%s", before, k->name);
-		before = ", ";
+		if (!before)
+			fprintf(l->f, "%s is older than", frag_printable(path, set->path));
+		fprintf(l->f, "%s peak.%s", before ? before : "", k->name);
+		before = ",";
 	}
-	if (*before == ',')
-		fprintf(l->f, ", which %s is too old to have\n",
-			frag_printable(path, set->path ? set->path : ""));
+	if (before)
+		fputs(": not compared\n", l->f);
 }
 
 bool frag_tell_tools(char **text, const struct frag_run_set *base, const struct frag_run_set *now)

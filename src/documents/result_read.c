@@ -61,22 +61,33 @@ static union frag_metric_value read_metric(struct frag_members *r, const struct 
 	return value;
 }
 
+/* The edition that an object of metrics is of: that of the newest one that it has. */
+static uint32_t edition_of(struct frag_members *r, const struct frag_at *at)
+{
+	uint32_t edition = 1;
+
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
+		if (k->since > edition && frag_has(r, at, k->name))
+			edition = k->since;
+	return edition;
+}
+
 /*
- * A metric that came after the first edition may be missing: the file is older than
- * it, and it is not known. One that no device without a capacity has, or no pool of
- * the driver's own, is null there.
+ * A metric that is newer than the object is not known. One that no device without a
+ * capacity has, or no pool of the driver's own, is null there.
  */
 static void read_metrics(struct frag_members *r, const struct frag_at *at, struct frag_metrics *m,
 			 bool percents)
 {
 	const struct frag_metrics_order order = frag_baseline_order(percents);
+	const uint32_t edition = edition_of(r, at);
 
 	m->opaque = frag_is_null(r, at, "largest_free");
 	m->limited = !frag_is_null(r, at, "device_free");
 	for (uint32_t i = 0; i < order.count && !r->rc; i++) {
 		const struct frag_metric *k = order.metric[i];
 
-		if (k->since > 1 && !frag_has(r, at, k->name))
+		if (k->since > edition)
 			m->unread |= frag_metric_bit(k);
 		else if (frag_metric_known(m, k))
 			frag_metric_set(m, k, read_metric(r, at, k));

@@ -24,7 +24,7 @@ EVENTS = [
 UNUSED = ('tool.name', 'message', 'pytorch')
 # of many sizes, each below 2^53
 SUMS = ('requested', 'allocated', 'active', 'reserved', 'free', 'largest_free', 'releasable',
-        'stranded', 'waste', 'process_used', 'lower_bound', 'driver_ns', 'calls',
+        'stranded', 'waste', 'lost', 'process_used', 'lower_bound', 'driver_ns', 'calls',
         'unmeasured_calls')
 
 
