@@ -117,6 +117,10 @@ CASES = [
     (['run', '-qp', 'wor'], ['worstfit', ':open']),
     (['run', '-pbuddy', ''], [':files\t']),
     (['run', '--threads', ''], []),
+    (['run', '--columns', 'h'], ['holes', ':open']),
+    (['run', '--columns=step,h'], ['--columns=step,holes', ':open']),
+    (['replay', '--columns', 'holes,step,h'], [':open']),       # each only once
+    (['run', '--columns', 'step,al'], ['step,allocated', ':open']),     # all stands alone
     (['run', '--steps', 'a'], [':files\t']),
     (['run', '--steps=a'], [':files\t--steps=']),
     (['run', '-p', './own'], [':files\t', ':open']),

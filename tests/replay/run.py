@@ -521,7 +521,7 @@ def small_requests(folder):
 def pool_rows(folder, events, *options, **standin):
     """requested, allocated, reserved (MiB) of each step in the driver's own pool"""
     trace = write_trace(folder / 't', *events)
-    got = replay('-q', *options, '--steps', folder / 's.csv', trace, **standin)
+    got = replay('-q', *options, '--steps', folder / 's.csv', '--columns', 'all', trace, **standin)
     expect(got, 0)
     head, *rows = [line.split(',') for line in (folder / 's.csv').read_text().splitlines()]
     return [[round(int(row[head.index(name)]) / MIB, 2)
@@ -539,7 +539,7 @@ def pool(folder):
               [0, 0, 8], [0, 0, 0]]
     got, rows, head = pool_rows(folder, events, *POOL)
     assert got == wanted, got
-    for name in ('largest_free', 'releasable', 'stranded', 'fi', 'fi_device'):
+    for name in ('largest_free', 'releasable', 'stranded', 'fi', 'fi_device', 'holes', 'lost'):
         assert {row[head.index(name)] for row in rows} == {''}, name
     got, _, _ = pool_rows(folder, events, '--allocator', 'cuda-async:release_threshold=16MiB')
     wanted[4:8] = [[0, 0, 16], [1, 1, 16], [1, 1, 16], [0, 0, 16]]
@@ -600,7 +600,9 @@ def pool_bounds(folder):
     jsonschema.Draft202012Validator(rules).validate(result)
     one = result['runs'][0]
     assert one['counts']['ooms'] == 1 and one['peak']['reserved'] == 16 * MIB, one
-    assert one['oom'][0]['metrics']['stranded'] is None and one['oom'][0]['hole'] is None, one
+    metrics = one['oom'][0]['metrics']
+    assert [metrics[x] for x in ('stranded', 'holes', 'lost')] == [None] * 3, one
+    assert one['oom'][0]['hole'] is None, one
     assert one['oom'][0]['holders'] == [], one
     trace = usual_trace(folder / 't')
     expect(replay('--verify', *POOL, trace), 0)
