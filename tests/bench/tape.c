@@ -157,6 +157,7 @@ int bench_feed(const struct bench_measure *m, struct bench_subject *s, struct be
 int bench_feed_rows(const struct bench_measure *m, struct bench_subject *s,
 		    struct bench_sample *out, struct frag_error *err)
 {
+	const struct frag_columns columns = frag_columns_usual();
 	struct frag_outfile f;
 	struct frag_rows rows;
 	const struct frag_observer observer = { .step = frag_steps_observe, .ctx = &rows };
@@ -164,9 +165,10 @@ int bench_feed_rows(const struct bench_measure *m, struct bench_subject *s,
 
 	if (rc)
 		return rc;
-	rc = frag_rows_init(&rows, &f, FRAG_ROWS_CSV, NULL, false) ? 0 : frag_fail_nomem(err);
+	rc = frag_rows_init(&rows, &f, FRAG_ROWS_CSV, &columns, NULL, false)
+	     ? 0 : frag_fail_nomem(err);
 	if (!rc) {
-		frag_steps_header(&f, false);
+		frag_steps_header(&f, &columns, false);
 		rc = feed(m, s, &observer, out, err);
 	}
 	frag_rows_fini(&rows);

@@ -109,6 +109,7 @@ static void begin(struct watched *w, const char *policy, unsigned how,
 	};
 	struct frag_error err = { .code = 0 };
 	struct frag_devices devices;
+	struct frag_columns all;
 	struct frag_choice choice;
 	bool many = info->device_count > 1;
 
@@ -121,9 +122,11 @@ static void begin(struct watched *w, const char *policy, unsigned how,
 	must(frag_choice_parse(&choice, policy, &err) == 0, policy, &err);
 	must(frag_sim_new(&w->sim, &choice, trace, &options, &err) == 0, policy, &err);
 	frag_devices_fini(&devices);
-	must(frag_rows_init(&w->csv, &sink, FRAG_ROWS_CSV, policy, many)
-	     && frag_rows_init(&w->ndjson, &sink, FRAG_ROWS_NDJSON, policy, many)
-	     && frag_rows_init(&w->places, &sink, FRAG_ROWS_NDJSON, policy, many), policy, NULL);
+	must(frag_columns_parse(&all, "all", &err) == 0, policy, &err);
+	must(frag_rows_init(&w->csv, &sink, FRAG_ROWS_CSV, &all, policy, many)
+	     && frag_rows_init(&w->ndjson, &sink, FRAG_ROWS_NDJSON, &all, policy, many)
+	     && frag_rows_init(&w->places, &sink, FRAG_ROWS_NDJSON, NULL, policy, many),
+	     policy, NULL);
 	observe(w, frag_steps_observe, &w->csv);
 	observe(w, frag_steps_observe, &w->ndjson);
 	observe(w, frag_placements_observe, &w->places);
