@@ -6,7 +6,9 @@
  * unmapped (address space without memory, in an expandable range), or for the
  * length of one decision in the policy's hand. Free blocks stand in free lists,
  * one for each (pool, which) that the policy asks for; `which` is the policy's
- * own number: a stream, a kind of slab, or just 0.
+ * own number: a stream, a kind of slab, or just 0. They stand in the list that
+ * their segment was obtained for, unless the policy sorts them (frag_heap_sort_by),
+ * and in each list in the order of the policy's index.
  *
  * Questions never change anything. Verbs are the only way to change memory:
  * each checks its arguments and updates the books and the lists. A verb returns
@@ -28,6 +30,7 @@ typedef uint32_t frag_list;     /* a free list */
 
 #define FRAG_NO_BLOCK UINT32_MAX
 #define FRAG_NO_SEGMENT UINT32_MAX
+#define FRAG_NO_LIST UINT32_MAX
 
 enum frag_state {
 	FRAG_FREE,
@@ -39,7 +42,7 @@ enum frag_state {
 
 struct frag_block_view {
 	uint64_t offset, bytes; /* within the segment */
-	uint64_t asked;         /* what the program asked for; allocated and pending blocks */
+	uint64_t asked;         /* what the program asked for; of allocated and pending blocks */
 	frag_segment segment;
 	frag_block prev, next;  /* neighbours by address, or FRAG_NO_BLOCK */
 	uint32_t user;          /* the policy's own */
@@ -51,7 +54,7 @@ struct frag_segment_view {
 	uint64_t grain;         /* slot size of a carved slab; else 0 */
 	uint64_t page;          /* of an expandable range; else 0 */
 	frag_block first;
-	frag_list list;         /* where its free blocks stand */
+	frag_list list;         /* where its free blocks stand, unless the policy sorts them */
 	uint32_t ordinal;       /* order of creation, never reused */
 	uint32_t pool;
 	uint32_t live;          /* allocated and pending blocks */
@@ -107,6 +110,8 @@ struct frag_call {
 struct frag_index_ops;
 extern const struct frag_index_ops frag_index_size;     /* by size, then address */
 extern const struct frag_index_ops frag_index_address;  /* by address, knows the largest */
+extern const struct frag_index_ops frag_index_key;      /* by a key of the policy's, then address;
+							 * knows the largest */
 
 struct frag_heap;
 
@@ -125,6 +130,32 @@ void frag_heap_del(struct frag_heap *h);
  * the device gives, all below 2^32, in place of their ordinals.
  */
 void frag_heap_by_address(struct frag_heap *h);
+
+/*
+ * How a policy sorts free blocks: which of the lists of its segment's pool a free block
+ * stands in, and its key (frag_index_key). The heap asks when a block becomes free, and
+ * again when a free one has other bytes or another place: after a merge, and of what a
+ * split or a take leaves. It asks in the midst of a verb, so what a hook is shown are
+ * copies, and no heap; state and param are the policy's own. Every answer is good: a list
+ * (pool, which) that was never asked for is made. Both must be plain functions of what
+ * they are given: of the block itself, say, or of a counter in the state.
+ */
+typedef uint32_t frag_which_fn(const void *state, const uint64_t *param,
+			       const struct frag_segment_view *s, const struct frag_block_view *b);
+typedef uint64_t frag_key_fn(const void *state, const uint64_t *param,
+			     const struct frag_segment_view *s, const struct frag_block_view *b);
+struct frag_sorter {
+	frag_which_fn *which;   /* NULL: the segment's list */
+	frag_key_fn *key;       /* NULL: 0; only frag_index_key looks at it */
+	const void *state;      /* borrowed, as is the next */
+	const uint64_t *param;
+};
+
+/*
+ * Before the first segment, and on a copy before its first verb, with the same hooks: the
+ * engine does so for the policy's `which` and `key`.
+ */
+void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by);
 
 /* Begins a step: forgets the device calls and the highest figures of the last one. */
 void frag_heap_step(struct frag_heap *h);
@@ -167,23 +198,44 @@ void frag_heap_expect(const struct frag_heap *h, frag_block b);
 /* The free list for (pool, which): made at the first asking. -FRAG_ENOMEM */
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
 
+/* Where a free block stands, and its key (0 without keys). Else FRAG_NO_LIST, and 0. */
+frag_list frag_heap_list_of(const struct frag_heap *h, frag_block b);
+uint64_t frag_heap_key(const struct frag_heap *h, frag_block b);
+
 /*
  * The first block of the list, in the order of its index, that holds bytes:
- * the smallest and among equals the lowest (frag_index_size), or the lowest
- * (frag_index_address). A slot of a carved slab counts as a block.
+ * the smallest and among equals the lowest (frag_index_size), the lowest
+ * (frag_index_address), or that of the least key and among equals the lowest
+ * (frag_index_key). A slot of a carved slab counts as a block. 0 bytes: the first
+ * of all.
  */
 frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t bytes);
+
+/*
+ * The last block, in that order, that holds bytes: the largest and among equals the
+ * highest, the highest, or that of the highest key and among equals the highest. Of
+ * carved slabs it may be a run of slots: frag_heap_take_upper() takes the last one.
+ */
+frag_block frag_heap_find_last(const struct frag_heap *h, frag_list list, uint64_t bytes);
 
 /* The same among addresses at or after (ordinal, offset); frag_index_address only. */
 frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64_t bytes,
 			       uint32_t ordinal, uint64_t offset);
 
-/* The largest block of the list, the lowest of equals; frag_index_size only. */
+/* The same among keys of at least `key`; frag_index_key only. */
+frag_block frag_heap_find_key(const struct frag_heap *h, frag_list list, uint64_t bytes,
+			      uint64_t key);
+
+/* The largest block of the list, the first of equals in the order of its index. */
 frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list);
 
-/* In the order of size: the block behind b, and before it; the last one smaller than bytes. */
+/*
+ * In the order of its list: the block behind b, and before it. Where the policy sorts, b
+ * must be free; else it may be any block, and stands where it would if it were.
+ */
 frag_block frag_heap_after(const struct frag_heap *h, frag_block b);
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b);
+/* The last one smaller than bytes; frag_index_size only. */
 frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uint64_t bytes);
 
 /* Of the list's ranges, by address: the first unmapped block behind b, or of all. */
@@ -225,13 +277,16 @@ void frag_heap_limit(struct frag_heap *h, double fraction);     /* of the device
 
 /*
  * Verbs on blocks. take allocates the lower `keep` bytes of a free block and
- * leaves the rest free; of a carved slab it takes one slot. give frees an
+ * leaves the rest free; of a carved slab it takes one slot, the first. take_upper
+ * is the same at the other end: *b is afterwards the upper part, and what is left
+ * below keeps the handle that *b was. give frees an
  * allocated or pending block and merges it with its free neighbours; *out (may
  * be NULL) is the free block that resulted. hold turns an allocated block into
  * a pending one, for an owner known to the caller; ready notes that what it
  * waited for is over, for a policy that frees it later.
  */
 int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep);
+int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep);
 int frag_heap_hold(struct frag_heap *h, frag_block b, uint32_t owner);
 int frag_heap_ready(struct frag_heap *h, frag_block b);
 int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
@@ -241,7 +296,8 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
  * pick and drop bring a block into the hand, from free and from allocated or
  * pending; split cuts a block in hand, the upper part becomes free; absorb
  * joins a free neighbour to the block in hand, whose handle afterwards is *b;
- * assign and put end it, as allocated and as free.
+ * assign and put end it, as allocated and as free. Where the policy sorts, pick and
+ * put have it asked again where a free block belongs.
  */
 int frag_heap_pick(struct frag_heap *h, frag_block b);
 int frag_heap_drop(struct frag_heap *h, frag_block b);

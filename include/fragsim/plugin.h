@@ -53,11 +53,18 @@
 	X(int, heap_list,                                                                   \
 	  (struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out),             \
 	  (h, pool, which, out))                                                            \
+	X(frag_list, heap_list_of, (const struct frag_heap *h, frag_block b), (h, b))       \
+	X(uint64_t, heap_key, (const struct frag_heap *h, frag_block b), (h, b))            \
 	X(frag_block, heap_find,                                                            \
 	  (const struct frag_heap *h, frag_list list, uint64_t bytes), (h, list, bytes))    \
 	X(frag_block, heap_find_from,                                                       \
 	  (const struct frag_heap *h, frag_list list, uint64_t bytes, uint32_t ordinal,     \
 	   uint64_t offset), (h, list, bytes, ordinal, offset))                             \
+	X(frag_block, heap_find_last,                                                       \
+	  (const struct frag_heap *h, frag_list list, uint64_t bytes), (h, list, bytes))    \
+	X(frag_block, heap_find_key,                                                        \
+	  (const struct frag_heap *h, frag_list list, uint64_t bytes, uint64_t key),        \
+	  (h, list, bytes, key))                                                            \
 	X(frag_block, heap_find_largest,                                                    \
 	  (const struct frag_heap *h, frag_list list), (h, list))                           \
 	X(frag_block, heap_after, (const struct frag_heap *h, frag_block b), (h, b))        \
@@ -78,6 +85,9 @@
 	X(int, heap_release_unused,                                                         \
 	  (struct frag_heap *h, frag_rank_fn *rank, void *ctx), (h, rank, ctx))             \
 	X(int, heap_take,                                                                   \
+	  (struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep),              \
+	  (h, b, asked, keep))                                                              \
+	X(int, heap_take_upper,                                                             \
 	  (struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep),              \
 	  (h, b, asked, keep))                                                              \
 	X(int, heap_ready, (struct frag_heap *h, frag_block b), (h, b))                     \
@@ -176,6 +186,7 @@ struct frag_plugin {
 	struct frag_index_ops { const char *name; };                                        \
 	FRAG_PLUGIN_HIDDEN const struct frag_index_ops frag_index_size = { "size" };        \
 	FRAG_PLUGIN_HIDDEN const struct frag_index_ops frag_index_address = { "address" };  \
+	FRAG_PLUGIN_HIDDEN const struct frag_index_ops frag_index_key = { "key" };          \
 	extern const struct frag_plugin frag_plugin;                                        \
 	__attribute__((visibility("default"))) const struct frag_plugin frag_plugin = {     \
 		FRAG_PLUGIN_MAGIC, FRAG_PLUGIN_VERSION, { FRAG_PLUGIN_SIZES },              \

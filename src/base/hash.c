@@ -114,6 +114,15 @@ static bool rehash(struct frag_map *map)
 	return true;
 }
 
+bool frag_map_reserve(struct frag_map *map, uint32_t n)
+{
+	/* as frag_map_add() sees it at the last of them */
+	while (((uint64_t)map->count + n - 1) * 4 >= ((uint64_t)map->mask + 1) * 3)
+		if (!rehash(map))
+			return false;
+	return true;
+}
+
 bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value)
 {
 	FRAG_ASSERT(map->entries && value != FRAG_MAP_NONE);

@@ -42,6 +42,8 @@ bool frag_map_copy(struct frag_map *map);
 
 /* Adds an entry, also where the key is there already. False: memory is short. */
 bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value);
+/* Makes sure that n more can be added without memory. False: it is short. */
+bool frag_map_reserve(struct frag_map *map, uint32_t n);
 /* Removes the entry of this key and value, which must be there. */
 void frag_map_remove(struct frag_map *map, uint64_t key, uint32_t value);
 

@@ -16,6 +16,17 @@ const char *frag_step_status_name(enum frag_step_status status)
 	return names[status];
 }
 
+/* The heap asks the policy where free blocks go; it looks at this engine's own state. */
+static void sort(struct frag_engine *e)
+{
+	const struct frag_sorter by = {
+		.which = e->policy.ops->which, .key = e->policy.ops->key,
+		.state = e->policy.state, .param = e->policy.param,
+	};
+
+	frag_heap_sort_by(e->policy.heap, &by);
+}
+
 /* What was made before a failure stays in *e, for frag_engine_fini(). */
 int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 		     const struct frag_device_figures *f, const struct frag_device_ops *device,
@@ -42,6 +53,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	    || !frag_tally_init(&e->tally, level))
 		return frag_fail_nomem(err);
 	e->books = frag_heap_books(e->policy.heap);
+	sort(e);
 	return 0;
 }
 
@@ -61,6 +73,7 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 	if (!good)
 		return frag_fail_nomem(err);
 	e->books = frag_heap_books(e->policy.heap);
+	sort(e);
 	return 0;
 }
 

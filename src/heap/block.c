@@ -221,30 +221,51 @@ static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint
 				 " keep %" PRIu64, grain, keep);
 }
 
-int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep)
+/* Cuts a free block in two: one part lands free, the other, in hand, is returned. */
+static inline uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
+{
+	const struct lifted whole = frag_list_lift(h, b);
+	uint32_t other;
+
+	h->blocks[b].state = FRAG_IN_HAND;
+	other = frag_cut(h, b, upper ? h->blocks[b].bytes - keep : keep);
+	frag_list_land(h, &whole, upper ? b : other);
+	return upper ? other : b;
+}
+
+/* take and take_upper. */
+static inline int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t asked,
+		       uint64_t keep, bool upper)
 {
 	const struct segment *s;
 	uint64_t bytes;
 
 	if (!exists(h, *b) || h->blocks[*b].state != FRAG_FREE)
-		return frag_refuse_block(h, __func__, *b, "is not free");
+		return frag_refuse_block(h, verb, *b, "is not free");
 	s = &h->segments[h->blocks[*b].segment];
 	bytes = h->blocks[*b].bytes;
 	if (keep > bytes || asked > keep || keep == 0 || (s->grain && keep != s->grain))
-		return refuse_take(h, __func__, *b, asked, keep);
+		return refuse_take(h, verb, *b, asked, keep);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
 	if (keep < bytes) {
-		const struct lifted whole = frag_list_lift(h, *b);
-
-		h->blocks[*b].state = FRAG_IN_HAND;
-		frag_list_land(h, &whole, frag_cut(h, *b, keep));
+		*b = part(h, *b, keep, upper);
 		h->books.splits += !s->grain;
 	} else {
 		frag_list_out(h, *b);
 		h->blocks[*b].state = FRAG_IN_HAND;
 	}
 	return frag_heap_assign(h, *b, asked);
+}
+
+int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep)
+{
+	return take(h, __func__, b, asked, keep, false);
+}
+
+int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep)
+{
+	return take(h, __func__, b, asked, keep, true);
 }
 
 /* Fuses two neighbours, one of them free, into a free block in the place of that one. */

@@ -24,24 +24,29 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 		      struct recount *r, struct frag_error *err)
 {
 	const struct block *b = &h->blocks[at];
-	const struct frag_entry key = {
-		.size = frag_fit_size(s, b), .offset = b->offset, .ordinal = s->order,
-	};
+	const uint64_t size = frag_fit_size(s, b);
+	const uint32_t list = h->sorted ? b->list : s->list;
+	const struct frag_entry key = h->sorted ? frag_sorted_entry(h, at) : frag_entry_of(h, at);
+	const bool exact = h->sorted || h->index.order != FRAG_BY_SIZE;
 	const struct frag_entry *e;
 
-	if (h->index.order == FRAG_BY_ADDRESS)
-		e = frag_index_find_from(&h->index, s->list, key.size, &key);
+	if (list >= h->index.count || h->index.lists[list].pool != s->pool)
+		return wrong(err, s, b, "a free block in a list of another pool");
+	if (!exact)
+		e = frag_index_find(&h->index, list, size);
+	else if (h->index.order == FRAG_BY_SIZE)
+		e = frag_index_at_least(&h->index, list, &key);
 	else
-		e = frag_index_find(&h->index, s->list, key.size);
-	if (!e || e->size < key.size || (h->index.order == FRAG_BY_ADDRESS && e->block != at))
+		e = frag_index_find_from(&h->index, list, size, &key);
+	if (!e || e->size < key.size || (exact && e->block != at))
 		return wrong(err, s, b, "a free block that its list does not find");
 	if (e->size == key.size && e->ordinal == s->order && e->offset > b->offset)
 		return wrong(err, s, b, "a lower free block that its list does not find");
 	r->sum.free += b->bytes;
 	r->sum.holes += frag_holes_of(s, b);
-	r->listed[s->list]++;
-	if (key.size > r->largest)
-		r->largest = key.size;
+	r->listed[list]++;
+	if (size > r->largest)
+		r->largest = size;
 	if (s->page)
 		r->sum.releasable += frag_whole_pages(s, b->offset, b->bytes);
 	return 0;

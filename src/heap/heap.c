@@ -13,6 +13,7 @@ struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index
 		return NULL;
 	h->dev = dev;
 	h->unused_block = h->unused_segment = NONE;
+	h->sorted = index->order == FRAG_BY_KEY;
 	if (!frag_index_init(&h->index, index->order)
 	    || !frag_index_init(&h->gaps, FRAG_BY_ADDRESS)) {
 		frag_heap_del(h);

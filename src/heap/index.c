@@ -148,6 +148,19 @@ static bool widen(struct frag_index *x, uint32_t count)
 	return true;
 }
 
+bool frag_index_reserve_lists(struct frag_index *x, uint32_t n)
+{
+	const uint64_t count = (uint64_t)x->count + n;
+
+	if (!frag_grow(&x->lists, &x->capacity, count, sizeof(*x->lists))
+	    || !frag_map_reserve(&x->by_key, n))
+		return false;
+	while (x->leaves < count)
+		if (!widen(x, x->leaves + 1))
+			return false;
+	return true;
+}
+
 uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint32_t which)
 {
 	uint64_t key = (uint64_t)pool << 32 | which;
@@ -182,22 +195,28 @@ static void set_largest(struct frag_index *x, uint32_t list, uint64_t largest)
 	}
 }
 
+/* By size: the last entry of a list; NULL if none. */
+static const struct frag_entry *last_of(const struct frag_index *x, const struct frag_free_list *l)
+{
+	uint32_t word;
+
+	if (!l->bins)
+		return frag_tree_last(&x->nodes, l->root);
+	if (!l->bins->summary)
+		return NULL;
+	word = highest_bit(l->bins->summary);
+	return frag_tree_last(&x->nodes,
+			      l->bins->root[word * 64 + highest_bit(l->bins->full[word])]);
+}
+
 static uint64_t measure_largest(const struct frag_index *x, const struct frag_free_list *l)
 {
 	const struct frag_entry *last;
-	uint32_t word;
 
-	if (x->order == FRAG_BY_ADDRESS)
-		return frag_tree_largest(&x->nodes, l->root);
-	if (!l->bins) {
-		last = frag_tree_last(&x->nodes, l->root);
-		return last ? last->size : 0;
-	}
-	if (!l->bins->summary)
-		return 0;
-	word = highest_bit(l->bins->summary);
-	return frag_tree_last(&x->nodes, l->bins->root[word * 64 + highest_bit(l->bins->full[word])])
-		->size;
+	if (x->order != FRAG_BY_SIZE)
+		return frag_tree_largest(&x->nodes, l->root, x->order);
+	last = last_of(x, l);
+	return last ? last->size : 0;
 }
 
 /* Moves a list's entries from one tree to bins; without memory it stays a tree. */
@@ -261,7 +280,30 @@ void frag_index_replace(struct frag_index *x, uint32_t list, const struct frag_e
 		return;
 	}
 	frag_tree_resize(&x->nodes, l->root, old, now);
-	largest = frag_tree_largest(&x->nodes, l->root);
+	largest = frag_tree_largest(&x->nodes, l->root, FRAG_BY_ADDRESS);
+	if (largest != l->largest)
+		set_largest(x, list, largest);
+}
+
+void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e,
+			     uint64_t bytes)
+{
+	struct frag_free_list *l = &x->lists[list];
+
+	frag_tree_insert_keyed(&x->nodes, &l->root, e, bytes);
+	l->count++;
+	if (bytes > l->largest)
+		set_largest(x, list, bytes);
+}
+
+void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e)
+{
+	struct frag_free_list *l = &x->lists[list];
+	uint64_t largest;
+
+	frag_tree_remove_below(&x->nodes, &l->root, FRAG_BY_KEY, e);
+	l->count--;
+	largest = measure_largest(x, l);
 	if (largest != l->largest)
 		set_largest(x, list, largest);
 }
@@ -269,13 +311,25 @@ void frag_index_replace(struct frag_index *x, uint32_t list, const struct frag_e
 const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes)
 {
 	const struct frag_free_list *l = &x->lists[list];
-	const struct frag_entry key = { .size = bytes };
+	const struct frag_entry key = { .size = x->order == FRAG_BY_SIZE ? bytes : 0 };
 
 	if (bytes > l->largest)
 		return NULL;
-	if (x->order == FRAG_BY_ADDRESS)
-		return frag_tree_fit(&x->nodes, l->root, &key, bytes);
+	if (x->order != FRAG_BY_SIZE)
+		return frag_tree_fit(&x->nodes, l->root, x->order, &key, bytes);
 	return frag_index_at_least(x, list, &key);
+}
+
+const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
+					      uint64_t bytes)
+{
+	const struct frag_free_list *l = &x->lists[list];
+
+	if (bytes > l->largest)
+		return NULL;
+	if (x->order != FRAG_BY_SIZE)
+		return frag_tree_fit_last(&x->nodes, l->root, x->order, bytes);
+	return last_of(x, l);
 }
 
 const struct frag_entry *frag_index_at_least(const struct frag_index *x, uint32_t list,
@@ -317,8 +371,10 @@ const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32
 {
 	const struct frag_free_list *l = &x->lists[list];
 
-	return bytes > l->largest ? NULL : frag_tree_fit(&x->nodes, l->root, from, bytes);
+	return bytes > l->largest ? NULL
+				  : frag_tree_fit(&x->nodes, l->root, x->order, from, bytes);
 }
 
 const struct frag_index_ops frag_index_size = { .name = "size", .order = FRAG_BY_SIZE };
 const struct frag_index_ops frag_index_address = { .name = "address", .order = FRAG_BY_ADDRESS };
+const struct frag_index_ops frag_index_key = { .name = "key", .order = FRAG_BY_KEY };

@@ -55,12 +55,24 @@ static inline bool frag_index_reserve(struct frag_index *x)
 	return frag_nodes_reserve(&x->nodes);
 }
 
+/* The same for n lists that are new. */
+bool frag_index_reserve_lists(struct frag_index *x, uint32_t n);
+
+/* insert, remove and replace: by size and by address. */
 void frag_index_insert(struct frag_index *x, uint32_t list, const struct frag_entry *e);
 void frag_index_remove(struct frag_index *x, uint32_t list, const struct frag_entry *e);
 /* An entry becomes another one, with no third between the two in the order of address. */
 void frag_index_replace(struct frag_index *x, uint32_t list, const struct frag_entry *old,
 			const struct frag_entry *now);
+/* By key; the entry has this size. */
+void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e,
+			     uint64_t bytes);
+void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e);
+
+/* In the list's order, the first and the last that hold bytes. */
 const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes);
+const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
+					      uint64_t bytes);
 
 /* In the list's order: the first at or after the key, the last before it. */
 const struct frag_entry *frag_index_at_least(const struct frag_index *x, uint32_t list,
@@ -68,6 +80,7 @@ const struct frag_entry *frag_index_at_least(const struct frag_index *x, uint32_
 const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
 					   const struct frag_entry *key);
 
+/* By address or key: the first at or after `from` that holds bytes. */
 const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,
 					      uint64_t bytes, const struct frag_entry *from);
 

@@ -151,6 +151,22 @@ frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64
 	return block_of(frag_index_find_from(&h->index, list, bytes, &from));
 }
 
+frag_block frag_heap_find_key(const struct frag_heap *h, frag_list list, uint64_t bytes,
+			      uint64_t key)
+{
+	const struct frag_entry from = { .size = key };
+
+	if (list >= h->index.count || h->index.order != FRAG_BY_KEY)
+		return FRAG_NO_BLOCK;
+	return block_of(frag_index_find_from(&h->index, list, bytes, &from));
+}
+
+frag_block frag_heap_find_last(const struct frag_heap *h, frag_list list, uint64_t bytes)
+{
+	return list < h->index.count ? block_of(frag_index_find_last(&h->index, list, bytes))
+				     : FRAG_NO_BLOCK;
+}
+
 frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 {
 	if (list >= h->index.count)
@@ -158,35 +174,57 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 	return block_of(frag_index_find(&h->index, list, h->index.lists[list].largest));
 }
 
+/* Where a block is in the order of which list; only a free one is anywhere if the policy sorts. */
+static bool position(const struct frag_heap *h, frag_block b, frag_list *list,
+		     struct frag_entry *key)
+{
+	if (!exists(h, b) || (h->sorted && h->blocks[b].state != FRAG_FREE))
+		return false;
+	*list = h->sorted ? h->blocks[b].list : h->segments[h->blocks[b].segment].list;
+	*key = h->sorted ? frag_sorted_entry(h, b) : frag_entry_of(h, b);
+	return true;
+}
+
 frag_block frag_heap_after(const struct frag_heap *h, frag_block b)
 {
 	struct frag_entry key;
+	frag_list list;
 
-	if (!exists(h, b))
+	if (!position(h, b, &list, &key))
 		return FRAG_NO_BLOCK;
-	key = frag_entry_of(h, b);
 	key.offset++;
-	return block_of(frag_index_at_least(&h->index, h->segments[h->blocks[b].segment].list,
-					    &key));
+	return block_of(frag_index_at_least(&h->index, list, &key));
 }
 
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
 {
 	struct frag_entry key;
+	frag_list list;
 
-	if (!exists(h, b))
+	if (!position(h, b, &list, &key))
 		return FRAG_NO_BLOCK;
-	key = frag_entry_of(h, b);
-	return block_of(frag_index_before(&h->index, h->segments[h->blocks[b].segment].list,
-					  &key));
+	return block_of(frag_index_before(&h->index, list, &key));
+}
+
+frag_list frag_heap_list_of(const struct frag_heap *h, frag_block b)
+{
+	if (!exists(h, b) || h->blocks[b].state != FRAG_FREE)
+		return FRAG_NO_LIST;
+	return h->sorted ? h->blocks[b].list : h->segments[h->blocks[b].segment].list;
+}
+
+uint64_t frag_heap_key(const struct frag_heap *h, frag_block b)
+{
+	return exists(h, b) && h->blocks[b].state == FRAG_FREE && h->sorted ? h->blocks[b].key : 0;
 }
 
 frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uint64_t bytes)
 {
 	const struct frag_entry key = { .size = bytes };
 
-	return list < h->index.count ? block_of(frag_index_before(&h->index, list, &key))
-				     : FRAG_NO_BLOCK;
+	if (list >= h->index.count || h->index.order != FRAG_BY_SIZE)
+		return FRAG_NO_BLOCK;
+	return block_of(frag_index_before(&h->index, list, &key));
 }
 
 frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b)

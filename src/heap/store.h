@@ -2,8 +2,8 @@
  * store.h - the heap's own tables, for the files of this room only.
  *
  * The order of the files, each using those before it: tree and index (the free lists),
- * refusal, store (these tables), questions, block and slab (verbs on blocks), range (pages),
- * segment, unused (what goes back to the device), heap (the whole), copy, check.
+ * refusal, store (these tables), questions, sort (lists and keys of the policy's own), block
+ * and slab (verbs on blocks), range (pages), segment, unused (what goes back to the device), heap (the whole), copy, check.
  */
 #ifndef HEAP_STORE_H
 #define HEAP_STORE_H
@@ -17,11 +17,17 @@
 
 struct block {
 	uint64_t offset, bytes;
-	uint64_t asked;
+	union {
+		uint64_t asked;         /* allocated and pending */
+		uint64_t key;           /* free, where the policy sorts */
+	};
 	uint32_t segment;
 	uint32_t prev, next;    /* by address; next also chains unused records */
 	uint32_t user;
-	uint32_t held_at;       /* pending: its place in heap.held */
+	union {
+		uint32_t held_at;       /* pending: its place in heap.held */
+		uint32_t list;          /* free, where the policy sorts: where it is */
+	};
 	uint8_t state;          /* enum frag_state */
 };
 
@@ -61,6 +67,8 @@ struct frag_heap {
 	uint32_t call_count, call_capacity;
 	uint64_t least_page;    /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
+	struct frag_sorter sorter;
+	bool sorted;            /* blocks have lists and keys of their own: sort.c */
 	bool by_address;        /* segments compare by the device's addresses */
 	char refusal[320];      /* the last one of this step, or "" */
 };
@@ -100,6 +108,14 @@ uint32_t frag_new_block(struct frag_heap *h);
 void frag_drop_block(struct frag_heap *h, uint32_t b);
 
 /*
+ * Where the policy sorts: room for the lists that a verb may need, and a free block
+ * into and out of the list that the policy says, the books apart. sort.c
+ */
+bool frag_sorted_room(struct frag_heap *h);
+void frag_sorted_in(struct frag_heap *h, uint32_t b);
+void frag_sorted_out(struct frag_heap *h, uint32_t b);
+
+/*
  * Makes room for n more blocks, a list insertion and a device call, so that what
  * follows cannot fail half way.
  */
@@ -109,7 +125,8 @@ static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 	       && frag_grow(&h->blocks, &h->block_capacity, (uint64_t)h->block_count + blocks,
 			    sizeof(*h->blocks))
 	       && frag_grow(&h->calls, &h->call_capacity, (uint64_t)h->call_count + 2,
-			    sizeof(*h->calls));
+			    sizeof(*h->calls))
+	       && (!h->sorted || frag_sorted_room(h));
 }
 
 void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
@@ -153,6 +170,16 @@ static inline void frag_book_out(struct frag_heap *h, const struct segment *s,
 		h->books.releasable -= frag_whole_pages(s, k->offset, k->bytes);
 }
 
+/* The entry of a free block in the policy's order. */
+static inline struct frag_entry frag_sorted_entry(const struct frag_heap *h, uint32_t b)
+{
+	struct frag_entry e = frag_entry_of(h, b);
+
+	if (h->index.order == FRAG_BY_KEY)
+		e.size = h->blocks[b].key;
+	return e;
+}
+
 /* A free block into and out of its list; the books follow. */
 static inline void frag_list_in(struct frag_heap *h, uint32_t b)
 {
@@ -161,7 +188,10 @@ static inline void frag_list_in(struct frag_heap *h, uint32_t b)
 
 	h->blocks[b].state = FRAG_FREE;
 	frag_book_in(h, s, &h->blocks[b]);
-	frag_index_insert(&h->index, s->list, &e);
+	if (h->sorted)
+		frag_sorted_in(h, b);
+	else
+		frag_index_insert(&h->index, s->list, &e);
 }
 
 static inline void frag_list_out(struct frag_heap *h, uint32_t b)
@@ -170,13 +200,16 @@ static inline void frag_list_out(struct frag_heap *h, uint32_t b)
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	frag_book_out(h, s, &h->blocks[b]);
-	frag_index_remove(&h->index, s->list, &e);
+	if (h->sorted)
+		frag_sorted_out(h, b);
+	else
+		frag_index_remove(&h->index, s->list, &e);
 }
 
 /*
  * The same where another free block is to take its place by address: lift leaves
  * the entry where it is, land makes it that of b; between them the blocks may be
- * cut or fused.
+ * cut or fused. Where the policy sorts, b may belong elsewhere: it leaves and enters.
  */
 struct lifted {
 	struct frag_entry entry;
@@ -188,6 +221,8 @@ static inline struct lifted frag_list_lift(struct frag_heap *h, uint32_t b)
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	frag_book_out(h, s, &h->blocks[b]);
+	if (h->sorted)
+		frag_sorted_out(h, b);
 	return (struct lifted){ .entry = frag_entry_of(h, b), .list = s->list };
 }
 
@@ -197,7 +232,10 @@ static inline void frag_list_land(struct frag_heap *h, const struct lifted *from
 
 	h->blocks[b].state = FRAG_FREE;
 	frag_book_in(h, &h->segments[h->blocks[b].segment], &h->blocks[b]);
-	frag_index_replace(&h->index, from->list, &from->entry, &e);
+	if (h->sorted)
+		frag_sorted_in(h, b);
+	else
+		frag_index_replace(&h->index, from->list, &from->entry, &e);
 }
 
 void frag_idle_enter(struct frag_heap *h, uint32_t s);

@@ -72,12 +72,18 @@ static inline uint32_t child_for(const struct frag_node *n, const struct frag_en
 	return i;
 }
 
-static uint64_t largest_in(const struct frag_node *n)
+/* Not by size: the largest size at or below the node's entry i. */
+static inline uint64_t size_at(const struct frag_node *n, uint32_t i, enum frag_order order)
+{
+	return n->leaf && order == FRAG_BY_ADDRESS ? n->low[i].size : n->largest[i];
+}
+
+static uint64_t largest_in(const struct frag_node *n, enum frag_order order)
 {
 	uint64_t largest = 0;
 
 	for (uint32_t i = 0; i < n->count; i++) {
-		uint64_t size = n->leaf ? n->low[i].size : n->largest[i];
+		uint64_t size = size_at(n, i, order);
 
 		if (size > largest)
 			largest = size;
@@ -92,8 +98,8 @@ static void describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t
 	const struct frag_node *child = &pool->nodes[parent->child[at]];
 
 	parent->low[at] = child->low[0];
-	if (order == FRAG_BY_ADDRESS)
-		parent->largest[at] = largest_in(child);
+	if (order != FRAG_BY_SIZE)
+		parent->largest[at] = largest_in(child, order);
 }
 
 static void describe_path(struct frag_nodes *pool, const struct path *path, enum frag_order order)
@@ -118,47 +124,54 @@ static uint32_t descend(const struct frag_nodes *pool, frag_root root,
 	return n;
 }
 
-static void open_gap(struct frag_node *n, uint32_t at)
+/* Does the node use `largest`? Inner nodes always keep it in step with their children. */
+static inline bool has_sizes(const struct frag_node *n, enum frag_order order)
+{
+	return !n->leaf || order == FRAG_BY_KEY;
+}
+
+static void open_gap(struct frag_node *n, uint32_t at, enum frag_order order)
 {
 	uint32_t rest = n->count - at;
 
 	memmove(&n->low[at + 1], &n->low[at], rest * sizeof(n->low[0]));
-	if (!n->leaf) {
+	if (has_sizes(n, order))
 		memmove(&n->largest[at + 1], &n->largest[at], rest * sizeof(n->largest[0]));
+	if (!n->leaf)
 		memmove(&n->child[at + 1], &n->child[at], rest * sizeof(n->child[0]));
-	}
 	n->count++;
 }
 
-static void close_gap(struct frag_node *n, uint32_t at)
+static void close_gap(struct frag_node *n, uint32_t at, enum frag_order order)
 {
 	uint32_t rest = --n->count - at;
 
 	memmove(&n->low[at], &n->low[at + 1], rest * sizeof(n->low[0]));
-	if (!n->leaf) {
+	if (has_sizes(n, order))
 		memmove(&n->largest[at], &n->largest[at + 1], rest * sizeof(n->largest[0]));
+	if (!n->leaf)
 		memmove(&n->child[at], &n->child[at + 1], rest * sizeof(n->child[0]));
-	}
 }
 
 /* Moves count entries of a node to the end of another. */
-static void append(struct frag_node *to, const struct frag_node *from, uint32_t at, uint32_t count)
+static void append(struct frag_node *to, const struct frag_node *from, uint32_t at, uint32_t count,
+		   enum frag_order order)
 {
 	memcpy(&to->low[to->count], &from->low[at], count * sizeof(to->low[0]));
-	if (!to->leaf) {
+	if (has_sizes(to, order))
 		memcpy(&to->largest[to->count], &from->largest[at],
 		       count * sizeof(to->largest[0]));
+	if (!to->leaf)
 		memcpy(&to->child[to->count], &from->child[at], count * sizeof(to->child[0]));
-	}
 	to->count += count;
 }
 
 /* Splits a full node in two; the upper half is returned. */
-static uint32_t split_node(struct frag_nodes *pool, uint32_t n)
+static uint32_t split_node(struct frag_nodes *pool, uint32_t n, enum frag_order order)
 {
 	uint32_t upper = frag_nodes_take(pool, pool->nodes[n].leaf);
 
-	append(&pool->nodes[upper], &pool->nodes[n], FRAG_FANOUT / 2, FRAG_FANOUT / 2);
+	append(&pool->nodes[upper], &pool->nodes[n], FRAG_FANOUT / 2, FRAG_FANOUT / 2, order);
 	pool->nodes[n].count = FRAG_FANOUT / 2;
 	return upper;
 }
@@ -183,22 +196,23 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 		s = &path->steps[--path->depth];
 		describe(pool, &pool->nodes[s->node], s->at, order);
 		if (pool->nodes[s->node].count == FRAG_FANOUT) {
-			above = split_node(pool, s->node);
+			above = split_node(pool, s->node, order);
 			lower = s->node;
 			if (s->at >= FRAG_FANOUT / 2) {
 				s->node = above;
 				s->at -= FRAG_FANOUT / 2;
 			}
 		}
-		open_gap(&pool->nodes[s->node], s->at + 1);
+		open_gap(&pool->nodes[s->node], s->at + 1, order);
 		pool->nodes[s->node].child[s->at + 1] = upper;
 		describe(pool, &pool->nodes[s->node], s->at + 1, order);
 		upper = above;
 	}
 }
 
-void frag_tree_insert_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-			    const struct frag_entry *e)
+/* bytes: by key, the size of the entry. */
+static inline void insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			  const struct frag_entry *e, uint64_t bytes)
 {
 	struct path path;
 	uint32_t leaf, upper = 0, into, at;
@@ -206,17 +220,33 @@ void frag_tree_insert_below(struct frag_nodes *pool, frag_root *root, enum frag_
 	leaf = into = descend(pool, *root, e, order, &path);
 	at = frag_node_rank(&pool->nodes[leaf], e, order);
 	if (pool->nodes[leaf].count == FRAG_FANOUT) {
-		upper = split_node(pool, leaf);
+		upper = split_node(pool, leaf, order);
 		if (at > FRAG_FANOUT / 2) {
 			into = upper;
 			at -= FRAG_FANOUT / 2;
 		}
 	}
-	open_gap(&pool->nodes[into], at);
+	open_gap(&pool->nodes[into], at, order);
 	pool->nodes[into].low[at] = *e;
+	if (order == FRAG_BY_KEY)
+		pool->nodes[into].largest[at] = bytes;
 	add_child(pool, root, order, &path, leaf, upper);
-	if (order == FRAG_BY_ADDRESS || at == 0 || upper)
+	if (order != FRAG_BY_SIZE || at == 0 || upper)
 		describe_path(pool, &path, order);
+}
+
+void frag_tree_insert_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			    const struct frag_entry *e)
+{
+	insert(pool, root, order, e, 0);
+}
+
+void frag_tree_insert_keyed(struct frag_nodes *pool, frag_root *root, const struct frag_entry *e,
+			    uint64_t bytes)
+{
+	if (!*root)
+		*root = frag_nodes_take(pool, true);
+	insert(pool, root, FRAG_BY_KEY, e, bytes);
 }
 
 /* Merges child `at` of a node with a neighbour where both fit well into one. */
@@ -233,9 +263,9 @@ static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum f
 	    > FRAG_FANOUT * 3 / 4)
 		return;
 	append(&pool->nodes[parent->child[left]], &pool->nodes[parent->child[right]], 0,
-	       pool->nodes[parent->child[right]].count);
+	       pool->nodes[parent->child[right]].count, order);
 	frag_nodes_drop(pool, parent->child[right]);
-	close_gap(parent, right);
+	close_gap(parent, right, order);
 	describe(pool, parent, left, order);
 }
 
@@ -245,15 +275,15 @@ void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_
 	struct path path;
 	uint32_t n = descend(pool, *root, e, order, &path);
 	uint32_t at = frag_node_rank(&pool->nodes[n], e, order);
-	bool renew = order == FRAG_BY_ADDRESS || at == 0;
+	bool renew = order != FRAG_BY_SIZE || at == 0;
 
-	close_gap(&pool->nodes[n], at);
+	close_gap(&pool->nodes[n], at, order);
 	while (path.depth > 0 && (renew || pool->nodes[n].count <= FRAG_FANOUT / 4)) {
 		struct step s = path.steps[--path.depth];
 
 		if (pool->nodes[n].count == 0) {
 			frag_nodes_drop(pool, n);
-			close_gap(&pool->nodes[s.node], s.at);
+			close_gap(&pool->nodes[s.node], s.at, order);
 			renew = true;
 		} else {
 			describe(pool, &pool->nodes[s.node], s.at, order);
@@ -331,10 +361,11 @@ const struct frag_entry *frag_tree_last(const struct frag_nodes *pool, frag_root
 
 /* The first entry below n, from child or entry `at` on, that is large enough. */
 static const struct frag_entry *fit_below(const struct frag_nodes *pool,
-					  const struct frag_node *n, uint32_t at, uint64_t bytes)
+					  const struct frag_node *n, enum frag_order order,
+					  uint32_t at, uint64_t bytes)
 {
 	for (;;) {
-		while (at < n->count && (n->leaf ? n->low[at].size : n->largest[at]) < bytes)
+		while (at < n->count && size_at(n, at, order) < bytes)
 			at++;
 		if (at == n->count)
 			return NULL;
@@ -346,7 +377,8 @@ static const struct frag_entry *fit_below(const struct frag_nodes *pool,
 }
 
 const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root root,
-				       const struct frag_entry *from, uint64_t bytes)
+				       enum frag_order order, const struct frag_entry *from,
+				       uint64_t bytes)
 {
 	const struct frag_entry *found;
 	struct path path;
@@ -354,18 +386,37 @@ const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root 
 
 	if (!root)
 		return NULL;
-	leaf = descend(pool, root, from, FRAG_BY_ADDRESS, &path);
-	found = fit_below(pool, &pool->nodes[leaf],
-			  frag_node_rank(&pool->nodes[leaf], from, FRAG_BY_ADDRESS), bytes);
+	leaf = descend(pool, root, from, order, &path);
+	found = fit_below(pool, &pool->nodes[leaf], order,
+			  frag_node_rank(&pool->nodes[leaf], from, order), bytes);
 	while (!found && path.depth > 0) {
 		const struct step *s = &path.steps[--path.depth];
 
-		found = fit_below(pool, &pool->nodes[s->node], s->at + 1, bytes);
+		found = fit_below(pool, &pool->nodes[s->node], order, s->at + 1, bytes);
 	}
 	return found;
 }
 
-uint64_t frag_tree_largest(const struct frag_nodes *pool, frag_root root)
+const struct frag_entry *frag_tree_fit_last(const struct frag_nodes *pool, frag_root root,
+					    enum frag_order order, uint64_t bytes)
 {
-	return root ? largest_in(&pool->nodes[root]) : 0;
+	const struct frag_node *n = root ? &pool->nodes[root] : NULL;
+
+	while (n) {
+		uint32_t at = n->count;
+
+		while (at > 0 && size_at(n, at - 1, order) < bytes)
+			at--;
+		if (at == 0)
+			return NULL;
+		if (n->leaf)
+			return &n->low[at - 1];
+		n = &pool->nodes[n->child[at - 1]];
+	}
+	return NULL;
+}
+
+uint64_t frag_tree_largest(const struct frag_nodes *pool, frag_root root, enum frag_order order)
+{
+	return root ? largest_in(&pool->nodes[root], order) : 0;
 }

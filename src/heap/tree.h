@@ -1,9 +1,13 @@
 /*
  * tree.h - an ordered set of free blocks: a B-tree over a shared pool of nodes.
  *
- * Two orders: by size, then address; and by address, where each inner node also
- * knows the largest block below each child, so that the lowest block of at
- * least n bytes is found on one way down. All operations are O(log n).
+ * Three orders: by size, then address; by address; and by a key, then address. In
+ * the last two each inner node also knows the largest block below each child, so
+ * that the first block of at least n bytes is found on one way down. All operations
+ * are O(log n).
+ *
+ * By key, an entry has the key where others have their size, and the size stands
+ * beside it in the leaf: so no order pays for what it does not need.
  */
 #ifndef HEAP_TREE_H
 #define HEAP_TREE_H
@@ -13,13 +17,13 @@
 
 /* A free block as the index sees it. (ordinal, offset) is its address. */
 struct frag_entry {
-	uint64_t size;
+	uint64_t size;          /* FRAG_BY_KEY: the key */
 	uint64_t offset;
 	uint32_t ordinal;
 	uint32_t block;
 };
 
-enum frag_order { FRAG_BY_SIZE, FRAG_BY_ADDRESS };
+enum frag_order { FRAG_BY_SIZE, FRAG_BY_ADDRESS, FRAG_BY_KEY };
 
 #define FRAG_FANOUT 16
 
@@ -27,7 +31,8 @@ struct frag_node {
 	uint32_t count;
 	bool leaf;
 	struct frag_entry low[FRAG_FANOUT];     /* entries; of an inner node, each child's lowest */
-	uint64_t largest[FRAG_FANOUT];          /* inner, by address: largest size below */
+	uint64_t largest[FRAG_FANOUT];          /* inner, not by size: largest size below;
+						 * leaf by key: the entry's own */
 	uint32_t child[FRAG_FANOUT];            /* inner; of an unused node [0] is the next unused */
 };
 
@@ -64,7 +69,7 @@ void frag_nodes_drop(struct frag_nodes *pool, uint32_t n);
 static inline bool frag_before(const struct frag_entry *a, const struct frag_entry *b,
 			       enum frag_order order)
 {
-	if (order == FRAG_BY_SIZE && a->size != b->size)
+	if (order != FRAG_BY_ADDRESS && a->size != b->size)
 		return a->size < b->size;
 	if (a->ordinal != b->ordinal)
 		return a->ordinal < b->ordinal;
@@ -88,7 +93,14 @@ void frag_tree_insert_below(struct frag_nodes *pool, frag_root *root, enum frag_
 void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 			    const struct frag_entry *e);
 
-/* Most trees are one leaf, and most changes are done with it here, without a call. */
+/* By key; the entry has this size. Its removal is frag_tree_remove_below(). */
+void frag_tree_insert_keyed(struct frag_nodes *pool, frag_root *root, const struct frag_entry *e,
+			    uint64_t bytes);
+
+/*
+ * By size and by address. Most trees are one leaf, and most changes are done with it
+ * here, without a call.
+ */
 static inline void frag_tree_insert(struct frag_nodes *pool, frag_root *root,
 				    enum frag_order order, const struct frag_entry *e)
 {
@@ -107,7 +119,7 @@ static inline void frag_tree_insert(struct frag_nodes *pool, frag_root *root,
 	top->low[i] = *e;
 }
 
-/* The entry must be there. */
+/* By size and by address. The entry must be there. */
 static inline void frag_tree_remove(struct frag_nodes *pool, frag_root *root,
 				    enum frag_order order, const struct frag_entry *e)
 {
@@ -146,11 +158,16 @@ const struct frag_entry *frag_tree_before(const struct frag_nodes *pool, frag_ro
 const struct frag_entry *frag_tree_first(const struct frag_nodes *pool, frag_root root);
 const struct frag_entry *frag_tree_last(const struct frag_nodes *pool, frag_root root);
 
-/* By address: the first at or after `from` (by its address) with size >= bytes. */
+/* By address or key: the first at or after `from` with size >= bytes. */
 const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root root,
-				       const struct frag_entry *from, uint64_t bytes);
+				       enum frag_order order, const struct frag_entry *from,
+				       uint64_t bytes);
 
-/* By address: the largest size in the tree, 0 if empty. */
-uint64_t frag_tree_largest(const struct frag_nodes *pool, frag_root root);
+/* By address or key: the last one with size >= bytes. */
+const struct frag_entry *frag_tree_fit_last(const struct frag_nodes *pool, frag_root root,
+					    enum frag_order order, uint64_t bytes);
+
+/* By address or key: the largest size in the tree, 0 if empty. */
+uint64_t frag_tree_largest(const struct frag_nodes *pool, frag_root root, enum frag_order order);
 
 #endif

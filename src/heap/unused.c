@@ -68,7 +68,9 @@ static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
 /* Only blocks of a page or more can hold a whole one. */
 static bool add_pages(const struct frag_heap *h, struct turns *t, uint32_t list)
 {
-	const struct frag_entry key = { .size = h->least_page };
+	const struct frag_entry key = {
+		.size = h->index.order == FRAG_BY_SIZE ? h->least_page : 0,
+	};
 	const struct frag_entry *e = frag_index_at_least(&h->index, list, &key);
 	uint32_t b = e ? e->block : NONE;
 
@@ -94,12 +96,14 @@ static int give_pages(struct frag_heap *h, uint32_t b)
 int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 {
 	struct turns t = { .rank = rank, .ctx = ctx };
+	/* free blocks of a range are in its own list, or wherever the policy sorts them */
+	const uint32_t lists = h->sorted && h->gaps.count ? h->index.count : h->gaps.count;
 	bool room = true;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < h->idle_count && room; i++)
 		room = add(h, &t, h->segments[h->idle[i]].first);
-	for (uint32_t i = 0; i < h->gaps.count && room; i++)
+	for (uint32_t i = 0; i < lists && room; i++)
 		room = add_pages(h, &t, i);
 	if (!room)
 		rc = -FRAG_ENOMEM;

@@ -136,6 +136,8 @@ static const struct frag_index_ops *index_of(const struct frag_policy_ops *ops)
 		return &frag_index_size;
 	if (index && index->name && strcmp(index->name, "address") == 0)
 		return &frag_index_address;
+	if (index && index->name && strcmp(index->name, "key") == 0)
+		return &frag_index_key;
 	return NULL;
 }
 
@@ -162,7 +164,7 @@ static bool exported_defines(const char *symbol)
 		FRAG_HOST_CALLS(X, V)
 #undef X
 #undef V
-		"frag_fail", "frag_index_address", "frag_index_size",
+		"frag_fail", "frag_index_address", "frag_index_key", "frag_index_size",
 	};
 	size_t length = strcspn(symbol, " ,");
 

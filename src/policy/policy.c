@@ -61,6 +61,9 @@ int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 	if (!ops->summary || !ops->index || !ops->alloc || !ops->free)
 		return frag_fail(err, FRAG_EPOLICY,
 				 "policy %s: summary, index, alloc and free are required", ops->name);
+	if (!ops->key != (ops->index != &frag_index_key))
+		return frag_fail(err, FRAG_EPOLICY, "policy %s: key and frag_index_key go together",
+				 ops->name);
 	if (frag_param_count(ops) > FRAG_PARAMS_MAX)
 		return frag_fail(err, FRAG_EPOLICY, "policy %s: more than %d parameters",
 				 ops->name, FRAG_PARAMS_MAX);

@@ -30,28 +30,43 @@ static bool lower(const struct frag_entry *a, const struct frag_entry *b)
 	return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : a->offset < b->offset;
 }
 
-/* Is a the better answer to "which one holds bytes" than b? */
-static bool better(const struct frag_entry *a, const struct frag_entry *b, enum frag_order order)
+/* Does a come before b in that order? */
+static bool before(const struct frag_entry *a, const struct frag_entry *b, enum frag_order order)
 {
-	if (order == FRAG_BY_SIZE && a->size != b->size)
+	if (order != FRAG_BY_ADDRESS && a->size != b->size)
 		return a->size < b->size;
 	return lower(a, b);
 }
 
-static const struct frag_entry *naive_find(const struct fixture *f, uint32_t list, uint64_t bytes,
-					   const struct frag_entry *from)
+/* By key, `size` is the key, and the test makes the size of the address. */
+static uint64_t bytes_of(const struct fixture *f, const struct frag_entry *e)
 {
+	return f->index.order == FRAG_BY_KEY ? 1 + e->offset * 31 % 997 : e->size;
+}
+
+/* The first of the list, or the last, at or after `from` that holds bytes. */
+static const struct frag_entry *naive(const struct fixture *f, uint32_t list, uint64_t bytes,
+				      const struct frag_entry *from, bool last)
+{
+	const enum frag_order order = f->index.order;
 	const struct frag_entry *best = NULL;
 
 	for (uint32_t i = 0; i < f->count; i++) {
 		const struct frag_entry *e = &f->rows[i].entry;
 
-		if (f->rows[i].list != list || e->size < bytes || (from && lower(e, from)))
+		if (f->rows[i].list != list || bytes_of(f, e) < bytes
+		    || (from && before(e, from, order)))
 			continue;
-		if (!best || better(e, best, f->index.order))
+		if (!best || (last ? before(best, e, order) : before(e, best, order)))
 			best = e;
 	}
 	return best;
+}
+
+static const struct frag_entry *naive_find(const struct fixture *f, uint32_t list, uint64_t bytes,
+					   const struct frag_entry *from)
+{
+	return naive(f, list, bytes, from, false);
 }
 
 /* list UINT32_MAX: over all lists. */
@@ -61,8 +76,8 @@ static uint64_t naive_largest(const struct fixture *f, uint32_t list)
 
 	for (uint32_t i = 0; i < f->count; i++)
 		if ((list == UINT32_MAX || f->rows[i].list == list)
-		    && f->rows[i].entry.size > largest)
-			largest = f->rows[i].entry.size;
+		    && bytes_of(f, &f->rows[i].entry) > largest)
+			largest = bytes_of(f, &f->rows[i].entry);
 	return largest;
 }
 
@@ -109,7 +124,11 @@ static void insert(struct fixture *f, uint32_t bits)
 		return;
 	f->count++;
 	assert_true(frag_index_reserve(&f->index));
-	frag_index_insert(&f->index, row->list, &row->entry);
+	if (f->index.order == FRAG_BY_KEY)
+		frag_index_insert_keyed(&f->index, row->list, &row->entry,
+					bytes_of(f, &row->entry));
+	else
+		frag_index_insert(&f->index, row->list, &row->entry);
 }
 
 static void remove_any(struct fixture *f)
@@ -119,7 +138,10 @@ static void remove_any(struct fixture *f)
 	if (!f->count)
 		return;
 	i = (uint32_t)random_below(&f->random, f->count);
-	frag_index_remove(&f->index, f->rows[i].list, &f->rows[i].entry);
+	if (f->index.order == FRAG_BY_KEY)
+		frag_index_remove_keyed(&f->index, f->rows[i].list, &f->rows[i].entry);
+	else
+		frag_index_remove(&f->index, f->rows[i].list, &f->rows[i].entry);
 	f->rows[i] = f->rows[--f->count];
 }
 
@@ -139,6 +161,7 @@ static void ask(struct fixture *f, uint32_t bits)
 	uint32_t list = (uint32_t)random_below(&f->random, f->lists);
 	uint64_t bytes = random_size(&f->random, bits);
 	const struct frag_entry from = {
+		.size = f->index.order == FRAG_BY_KEY ? random_size(&f->random, bits) : 0,
 		.ordinal = (uint32_t)random_below(&f->random, 100),
 		.offset = random_below(&f->random, 5000),
 	};
@@ -146,7 +169,10 @@ static void ask(struct fixture *f, uint32_t bits)
 	expect_entry(frag_index_find(&f->index, list, bytes), naive_find(f, list, bytes, NULL));
 	assert_int_equal(f->index.lists[list].largest, naive_largest(f, list));
 	assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
-	if (f->index.order == FRAG_BY_ADDRESS)
+	expect_entry(frag_index_find_last(&f->index, list, bytes),
+		     naive(f, list, bytes, NULL, true));
+	expect_entry(frag_index_at_least(&f->index, list, &from), naive(f, list, 0, &from, false));
+	if (f->index.order != FRAG_BY_SIZE)
 		expect_entry(frag_index_find_from(&f->index, list, bytes, &from),
 			     naive_find(f, list, bytes, &from));
 }
@@ -183,6 +209,7 @@ static void test_random(void **state)
 	for (uint32_t i = 0; i < LENGTH(cases); i++) {
 		churn(FRAG_BY_SIZE, cases[i].lists, cases[i].bits, i);
 		churn(FRAG_BY_ADDRESS, cases[i].lists, cases[i].bits, 50 + i);
+		churn(FRAG_BY_KEY, cases[i].lists, cases[i].bits, 100 + i);
 	}
 }
 

@@ -28,7 +28,7 @@ struct fixture {
 
 static int compare(const struct frag_entry *a, const struct frag_entry *b, enum frag_order order)
 {
-	if (order == FRAG_BY_SIZE && a->size != b->size)
+	if (order != FRAG_BY_ADDRESS && a->size != b->size)
 		return a->size < b->size ? -1 : 1;
 	if (a->ordinal != b->ordinal)
 		return a->ordinal < b->ordinal ? -1 : 1;
@@ -73,13 +73,19 @@ static bool model_has_address(const struct model *m, const struct frag_entry *e)
 	return false;
 }
 
+/* By key, `size` is the key, and the test makes the size of the block's number. */
+static uint64_t bytes_of(const struct model *m, const struct frag_entry *e)
+{
+	return m->order == FRAG_BY_KEY ? 1 + e->block % 1000 * 77 : e->size;
+}
+
 static uint64_t model_largest(const struct model *m)
 {
 	uint64_t largest = 0;
 
 	for (uint32_t i = 0; i < m->count; i++)
-		if (m->entries[i].size > largest)
-			largest = m->entries[i].size;
+		if (bytes_of(m, &m->entries[i]) > largest)
+			largest = bytes_of(m, &m->entries[i]);
 	return largest;
 }
 
@@ -87,9 +93,17 @@ static const struct frag_entry *model_fit(const struct model *m, const struct fr
 					  uint64_t bytes)
 {
 	for (uint32_t i = 0; i < m->count; i++)
-		if (m->entries[i].size >= bytes
-		    && compare(&m->entries[i], from, FRAG_BY_ADDRESS) >= 0)
+		if (bytes_of(m, &m->entries[i]) >= bytes
+		    && compare(&m->entries[i], from, m->order) >= 0)
 			return &m->entries[i];
+	return NULL;
+}
+
+static const struct frag_entry *model_fit_last(const struct model *m, uint64_t bytes)
+{
+	for (uint32_t i = m->count; i > 0; i--)
+		if (bytes_of(m, &m->entries[i - 1]) >= bytes)
+			return &m->entries[i - 1];
 	return NULL;
 }
 
@@ -128,7 +142,10 @@ static void insert(struct fixture *f, uint64_t few)
 	if (f->model.count == MOST || model_has_address(&f->model, &e))
 		return;
 	assert_true(frag_nodes_reserve(&f->nodes));
-	frag_tree_insert(&f->nodes, &f->root, f->model.order, &e);
+	if (f->model.order == FRAG_BY_KEY)
+		frag_tree_insert_keyed(&f->nodes, &f->root, &e, bytes_of(&f->model, &e));
+	else
+		frag_tree_insert(&f->nodes, &f->root, f->model.order, &e);
 	model_insert(&f->model, &e);
 }
 
@@ -136,7 +153,10 @@ static void remove_at(struct fixture *f, uint32_t at)
 {
 	struct frag_entry e = f->model.entries[at];
 
-	frag_tree_remove(&f->nodes, &f->root, f->model.order, &e);
+	if (f->model.order == FRAG_BY_KEY)
+		frag_tree_remove_below(&f->nodes, &f->root, FRAG_BY_KEY, &e);
+	else
+		frag_tree_remove(&f->nodes, &f->root, f->model.order, &e);
 	model_remove(&f->model, at);
 }
 
@@ -161,17 +181,23 @@ static void ask(struct fixture *f, uint64_t few)
 	struct model *m = &f->model;
 	struct frag_entry key = random_entry(f, few);
 	uint32_t at = model_place(m, &key);
+	uint64_t bytes;
 
 	expect_entry(frag_tree_at_least(&f->nodes, f->root, m->order, &key),
 		     at < m->count ? &m->entries[at] : NULL);
 	expect_entry(frag_tree_first(&f->nodes, f->root), m->count ? &m->entries[0] : NULL);
 	expect_entry(frag_tree_last(&f->nodes, f->root),
 		     m->count ? &m->entries[m->count - 1] : NULL);
-	if (m->order != FRAG_BY_ADDRESS)
+	expect_entry(frag_tree_before(&f->nodes, f->root, m->order, &key),
+		     at ? &m->entries[at - 1] : NULL);
+	if (m->order == FRAG_BY_SIZE)
 		return;
-	assert_int_equal(frag_tree_largest(&f->nodes, f->root), model_largest(m));
-	expect_entry(frag_tree_fit(&f->nodes, f->root, &key, key.size),
-		     model_fit(m, &key, key.size));
+	bytes = bytes_of(m, &key);
+	assert_int_equal(frag_tree_largest(&f->nodes, f->root, m->order), model_largest(m));
+	expect_entry(frag_tree_fit(&f->nodes, f->root, m->order, &key, bytes),
+		     model_fit(m, &key, bytes));
+	expect_entry(frag_tree_fit_last(&f->nodes, f->root, m->order, bytes),
+		     model_fit_last(m, bytes));
 }
 
 /* All entries in order, each found by asking for what comes after the one before. */
@@ -221,6 +247,7 @@ static void test_random(void **state)
 	for (uint32_t i = 0; i < LENGTH(sizes); i++) {
 		churn(FRAG_BY_SIZE, sizes[i], i);
 		churn(FRAG_BY_ADDRESS, sizes[i], 100 + i);
+		churn(FRAG_BY_KEY, sizes[i], 200 + i);
 	}
 }
 
@@ -248,6 +275,8 @@ static void test_drains(void **state)
 	drain_from(FRAG_BY_SIZE, false);
 	drain_from(FRAG_BY_ADDRESS, true);
 	drain_from(FRAG_BY_ADDRESS, false);
+	drain_from(FRAG_BY_KEY, true);
+	drain_from(FRAG_BY_KEY, false);
 }
 
 static void test_empty(void **state)
@@ -259,8 +288,9 @@ static void test_empty(void **state)
 	assert_null(frag_tree_first(&f->nodes, f->root));
 	assert_null(frag_tree_last(&f->nodes, f->root));
 	assert_null(frag_tree_at_least(&f->nodes, f->root, FRAG_BY_SIZE, &key));
-	assert_null(frag_tree_fit(&f->nodes, f->root, &key, 0));
-	assert_int_equal(frag_tree_largest(&f->nodes, f->root), 0);
+	assert_null(frag_tree_fit(&f->nodes, f->root, FRAG_BY_ADDRESS, &key, 0));
+	assert_null(frag_tree_fit_last(&f->nodes, f->root, FRAG_BY_KEY, 0));
+	assert_int_equal(frag_tree_largest(&f->nodes, f->root, FRAG_BY_ADDRESS), 0);
 	end(f);
 }
 
