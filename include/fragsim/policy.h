@@ -15,7 +15,20 @@
 #include "fragsim/error.h"
 #include "fragsim/heap.h"
 
-enum frag_param_type { FRAG_PARAM_SIZE, FRAG_PARAM_COUNT, FRAG_PARAM_BOOL, FRAG_PARAM_OWN };
+enum frag_param_type {
+	FRAG_PARAM_SIZE, FRAG_PARAM_COUNT, FRAG_PARAM_BOOL, FRAG_PARAM_OWN, FRAG_PARAM_FILE,
+};
+
+/*
+ * The file that a key names. It was read when the choice was made, and stays as it was then:
+ * all runs of the choice, in whatever threads, see the same bytes.
+ */
+struct frag_file {
+	const char *path;       /* as the user wrote it */
+	const void *bytes;      /* aligned as by malloc */
+	uint64_t length;
+};
+#define FRAG_FILE_MOST (UINT64_C(256) << 20)    /* bytes; a larger file is refused */
 
 struct frag_param_spec {
 	const char *name;
@@ -29,8 +42,16 @@ struct frag_param_spec {
 	const char *expects;
 	bool (*parse)(const char *text, size_t length, uint64_t *value);
 	void (*print)(uint64_t value, char *buf, size_t size);
+	/*
+	 * FRAG_PARAM_FILE, which has no default but none, optional: checks the file, and makes
+	 * of it what the policy will see in its place (*bytes, by malloc, and *length): an array
+	 * of structs, say, for a policy's state can hold no such thing. What it refuses it says
+	 * with frag_fail(), without key and path: FRAG_EUSAGE, or FRAG_ETRACE for bad content.
+	 */
+	int (*load)(const struct frag_file *file, void **bytes, uint64_t *length,
+		    struct frag_error *err);
 };
-#define FRAG_PARAM_TEXT 256     /* room for what print writes */
+#define FRAG_PARAM_TEXT 512     /* room for what print writes, and for a path */
 
 struct frag_request {
 	uint64_t bytes;                 /* > 0, as the program asked */
@@ -104,9 +125,16 @@ struct frag_policy {
 	/* ops->state_size zeroed bytes: hints. Plain: whoever copies a run copies them byte by
 	 * byte, so they hold no pointer, to themselves or to anything that the policy owns */
 	void *state;
-	const uint64_t *param;          /* one value for each of ops->params, in its order */
+	/* one value for each of ops->params, in its order; see frag_param_file() for a file's */
+	const uint64_t *param;
 	struct frag_error *err;         /* for a hook that fails and knows why: frag_fail() */
 };
+
+/* The value of a FRAG_PARAM_FILE key. NULL: none was named. */
+static inline const struct frag_file *frag_param_file(uint64_t value)
+{
+	return (const struct frag_file *)(uintptr_t)value;
+}
 
 struct frag_policy_ops {
 	const char *name;               /* as on the command line */
@@ -125,7 +153,7 @@ struct frag_policy_ops {
 
 	/* optional: parameters that do not fit together are refused here */
 	int (*check)(const uint64_t *param, struct frag_error *err);
-	/* optional: parameters from a settings string in the program's own syntax */
+	/* optional: parameters from a settings string in the program's own syntax; no files */
 	int (*settings)(uint64_t *param, const char *text, size_t length, struct frag_error *err);
 	/* optional: before the first event; may obtain what the policy wants to begin with */
 	int (*init)(struct frag_policy *p);
@@ -157,7 +185,10 @@ struct frag_policy_ops {
 	const struct frag_memory_stats *(*stats)(const struct frag_policy *p);
 };
 
-/* A policy with its parameters, as a user writes it: NAME:key=value,key=value. */
+/*
+ * A policy with its parameters, as a user writes it: NAME:key=value,key=value. The files that it
+ * names are its own; a copy of it, a simulation and a result borrow them.
+ */
 #define FRAG_PARAMS_MAX 16
 struct frag_choice {
 	const struct frag_policy_ops *ops;
@@ -168,12 +199,18 @@ struct frag_choice {
 /* All policies, sorted by name, ended by NULL. */
 const struct frag_policy_ops *const *frag_policies(void);
 
-/* -FRAG_EUSAGE with what there is, where name, key or value is unknown or out of range. */
+/*
+ * -FRAG_EUSAGE with what there is, where name, key or value is unknown or out of range, or a file
+ * cannot be read; then there is nothing to give back.
+ */
 int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err);
 
 /* The same where the table is known, and may be in no list: text begins with its name. */
 int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops,
 		   const char *text, struct frag_error *err);
+
+/* Gives its files back, after all that was made of the choice. Once; without files it does nothing. */
+void frag_choice_fini(struct frag_choice *choice);
 
 /* Parameters from a settings string, for a policy that reads such. -FRAG_EUSAGE */
 int frag_choice_settings(struct frag_choice *choice, const char *text, struct frag_error *err);

@@ -54,6 +54,8 @@ void frag_run_options_init(struct frag_run_options *run)
 
 void frag_run_options_fini(struct frag_run_options *run)
 {
+	for (uint32_t i = 0; i < run->choice_count; i++)
+		frag_choice_fini(&run->choices[i]);
 	free(run->choices);
 	free(run->conditions);
 	frag_profile_fini(&run->profile);

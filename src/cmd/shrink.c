@@ -203,6 +203,7 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	rc = rc ? rc : shrink(&s, argv[rest], argv[rest + 1], err);
 	frag_reduce_fini(&s.reduce);
 	frag_devices_fini(&s.devices);
+	frag_choice_fini(&s.choice);
 	return rc;
 }
 

@@ -12,6 +12,8 @@ const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
 {
 	if (spec->type == FRAG_PARAM_OWN)
 		spec->print(value, buf, FRAG_PARAM_TEXT);
+	else if (spec->type == FRAG_PARAM_FILE)
+		snprintf(buf, FRAG_PARAM_TEXT, "%s", value ? frag_param_file(value)->path : "");
 	else if (spec->type == FRAG_PARAM_BOOL)
 		snprintf(buf, FRAG_PARAM_TEXT, "%s", value ? "true" : "false");
 	else

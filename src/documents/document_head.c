@@ -38,6 +38,8 @@ void frag_json_param(struct frag_node_ref in, const char *key,
 
 	if (spec->type == FRAG_PARAM_BOOL) {
 		frag_json_bool(in, key, value != 0);
+	} else if (spec->type == FRAG_PARAM_FILE) {
+		frag_json_text(in, key, value ? frag_param_file(value)->path : "");
 	} else if (spec->type == FRAG_PARAM_OWN) {
 		spec->print(value, text, sizeof(text));
 		if (text[strspn(text, "0123456789.e+-")] == '\0')

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "policy/file.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/watch.h"
@@ -147,9 +148,20 @@ static int parse_params(struct frag_choice *choice, struct frag_error *err)
 	return choice->ops->check ? choice->ops->check(choice->param, err) : 0;
 }
 
+void frag_choice_fini(struct frag_choice *choice)
+{
+	for (uint32_t i = 0; choice->ops && i < frag_param_count(choice->ops); i++) {
+		if (choice->ops->params[i].type != FRAG_PARAM_FILE)
+			continue;
+		frag_file_close(choice->param[i]);
+		choice->param[i] = 0;
+	}
+}
+
 int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops, const char *text,
 		   struct frag_error *err)
 {
+	bool plugin;
 	int rc;
 
 	*choice = (struct frag_choice){ .ops = ops };
@@ -157,11 +169,14 @@ int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: more than %zu characters",
 				 choice->ops->name, sizeof(choice->text) - 1);
 	memcpy(choice->text, text, strlen(text) + 1);
-	if (!frag_is_plugin(ops))
-		return parse_params(choice, err);
-	frag_plugin_begin(choice->text, NULL);
+	plugin = frag_is_plugin(ops);
+	if (plugin)
+		frag_plugin_begin(choice->text, NULL);
 	rc = parse_params(choice, err);
-	frag_plugin_end();
+	if (plugin)
+		frag_plugin_end();
+	if (rc)
+		frag_choice_fini(choice);
 	return rc;
 }
 
@@ -170,5 +185,6 @@ int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_
 	const struct frag_policy_ops *ops;
 	int rc = find_policy(&ops, text, strcspn(text, ":"), err);
 
+	*choice = (struct frag_choice){ .ops = NULL };
 	return rc ? rc : frag_choice_of(choice, ops, text, err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "policy/file.h"
 #include "policy/policies.h"
 
 static bool power_of_two(uint64_t x)
@@ -22,6 +23,8 @@ bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value)
 {
 	if (spec->type == FRAG_PARAM_OWN)
 		return spec->expects && spec->parse && spec->print;
+	if (spec->type == FRAG_PARAM_FILE)
+		return value == 0;
 	if (value < spec->least || value > most_of(spec))
 		return false;
 	return !spec->power_of_two || power_of_two(value) || (value == 0 && spec->least == 0);
@@ -65,6 +68,7 @@ static bool parse_value(const struct frag_param_spec *spec, const char *text, si
 	case FRAG_PARAM_OWN:
 		return spec->parse(text, length, value);
 	case FRAG_PARAM_SIZE:
+	case FRAG_PARAM_FILE:
 		break;
 	}
 	return frag_parse_size(text, length, true, value) && frag_param_fits(spec, *value);
@@ -97,5 +101,7 @@ int frag_param_parse(const struct frag_policy_ops *ops, uint32_t i, const char *
 {
 	const struct frag_param_spec *spec = &ops->params[i];
 
+	if (spec->type == FRAG_PARAM_FILE)
+		return frag_file_open(ops, spec, text, length, value, err);
 	return parse_value(spec, text, length, value) ? 0 : bad_value(ops, spec, text, length, err);
 }

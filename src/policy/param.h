@@ -10,10 +10,16 @@ uint32_t frag_param_count(const struct frag_policy_ops *ops);
 uint32_t frag_param_find(const struct frag_policy_ops *ops, uint32_t n, const char *name,
 			 size_t length);
 
-/* Does the key take this value? Of a type of its own: does it say how values are read? */
+/*
+ * Does the key take this value? Of a type of its own: does it say how values are read? Of a
+ * file: is it none?
+ */
 bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value);
 
-/* The value of key i that the text names. -FRAG_EUSAGE with policy, key and what is expected */
+/*
+ * The value of key i that the text names; a file is the caller's to close.
+ * -FRAG_EUSAGE with policy, key and what is expected; -FRAG_ETRACE, -FRAG_ENOMEM
+ */
 int frag_param_parse(const struct frag_policy_ops *ops, uint32_t i, const char *text,
 		     size_t length, uint64_t *value, struct frag_error *err);
 

@@ -30,6 +30,17 @@ static bool good_name(const char *name)
 	return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
 }
 
+static const char *same_as_fault(const struct frag_policy_ops *ops, uint32_t i)
+{
+	const char *as = ops->params[i].same_as;
+	const uint32_t at = frag_param_find(ops, i, as, strlen(as));
+
+	if (at == i)
+		return "same_as is no earlier key";
+	return ops->params[at].type == FRAG_PARAM_FILE ? "a file is never that of another key"
+						       : NULL;
+}
+
 /* What is wrong with a key of a table; NULL: nothing. */
 static const char *fault_of(const struct frag_policy_ops *ops, uint32_t i)
 {
@@ -41,11 +52,14 @@ static const char *fault_of(const struct frag_policy_ops *ops, uint32_t i)
 		return "an earlier one has the same name";
 	if (!spec->help)
 		return "it has no help";
+	if (spec->same_as && spec->type == FRAG_PARAM_FILE)
+		return "a file is never that of another key";
 	if (spec->same_as)
-		return frag_param_find(ops, i, spec->same_as, strlen(spec->same_as)) < i
-			? NULL : "same_as is no earlier key";
+		return same_as_fault(ops, i);
 	if (frag_param_fits(spec, spec->fallback))
 		return NULL;
+	if (spec->type == FRAG_PARAM_FILE)
+		return "a file has no default";
 	return spec->type == FRAG_PARAM_OWN ? "a type of its own wants expects, parse and print"
 					    : "its default is not a value that it takes";
 }

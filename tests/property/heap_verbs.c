@@ -5,6 +5,9 @@
  * verb may do follows from the map alone; after each one the blocks, the books
  * and what the lists find must be as the map says, and a verb that the map
  * forbids must have been refused without a trace.
+ *
+ * Some worlds are sorted: there lists and keys of free blocks are functions of what
+ * the map knows, so the judge says anew, after each verb, where every block belongs.
  */
 #include <stdlib.h>
 
@@ -17,6 +20,7 @@
 #define TOTAL 500
 #define GRANULARITY 4
 #define LISTS 3
+#define LATE 7                  /* a list of pool 0 that only free blocks make */
 #define HANDLES 700             /* more than there are bytes to make them of */
 
 struct cell {
@@ -28,7 +32,7 @@ struct cell {
 struct map {
 	bool held, kept;
 	frag_segment handle;
-	uint32_t ordinal;
+	uint32_t ordinal, pool;
 	uint64_t bytes, grain, page;
 	uint32_t list;
 	struct cell cells[MOST];
@@ -46,12 +50,47 @@ struct world {
 	frag_list lists[LISTS];
 	struct map maps[SEGMENTS];
 	struct spot of[HANDLES];        /* by handle; map NULL: no such block */
-	bool by_address;
+	const struct kind *kind;
 	uint32_t ordinals;
 	uint64_t random;
 };
 
+/* How a world's lists are kept. */
+struct kind {
+	const struct frag_index_ops *index;
+	bool has_which;
+};
+
 static const uint32_t pools[LISTS] = { 0, 0, 1 };
+
+static uint32_t which_of(uint32_t pool, uint64_t bytes)
+{
+	static const uint32_t whiches[] = { 0, 1, LATE };
+
+	return pool ? 2 : whiches[bytes % 3];
+}
+
+/* Few, so that there are equals; the sizes of neighbours and of neighbours merged differ. */
+static uint64_t key_of(uint32_t ordinal, uint64_t offset, uint64_t bytes)
+{
+	return (ordinal * 5 + offset * 3 + bytes * 7) % 11;
+}
+
+static uint32_t which_hook(const void *state, const uint64_t *param,
+			   const struct frag_segment_view *s, const struct frag_block_view *b)
+{
+	assert_int_equal(b->state, FRAG_FREE);
+	assert_int_equal(*(const int *)state, *param);
+	return which_of(s->pool, b->bytes);
+}
+
+static uint64_t key_hook(const void *state, const uint64_t *param,
+			 const struct frag_segment_view *s, const struct frag_block_view *b)
+{
+	assert_int_equal(b->state, FRAG_FREE);
+	assert_int_equal(*(const int *)state, *param);
+	return key_of(s->ordinal, b->offset, b->bytes);
+}
 
 static uint64_t below(struct world *w, uint64_t n)
 {
@@ -201,39 +240,114 @@ static void compare(struct world *w)
 	rig_check(&w->rig);
 }
 
+static uint64_t size_of(const struct spot *s)
+{
+	return s->map->grain ? s->map->grain : s->bytes;
+}
+
+static uint64_t key(const struct spot *s)
+{
+	return key_of(s->map->ordinal, s->offset, s->bytes);
+}
+
 static bool comes_before(const struct world *w, const struct spot *a, const struct spot *b)
 {
-	uint64_t a_size = a->map->grain ? a->map->grain : a->bytes;
-	uint64_t b_size = b->map->grain ? b->map->grain : b->bytes;
+	uint64_t a_size = size_of(a), b_size = size_of(b), a_key = key(a), b_key = key(b);
 
-	if (!w->by_address && a_size != b_size)
+	if (w->kind->index == &frag_index_key && a_key != b_key)
+		return a_key < b_key;
+	if (w->kind->index == &frag_index_size && a_size != b_size)
 		return a_size < b_size;
 	if (a->map != b->map)
 		return a->map->ordinal < b->map->ordinal;
 	return a->offset < b->offset;
 }
 
-/* What the list finds, and the largest block of all, by looking at every block. */
-static void compare_find(struct world *w)
+/* Is it a free block that stands in list l? That of LISTS is (pool 0, LATE). */
+static bool stands_in(const struct world *w, const struct spot *s, uint32_t l)
 {
-	uint32_t l = (uint32_t)below(w, LISTS);
-	uint64_t bytes = below(w, MOST + 2), largest = 0;
-	frag_block best = FRAG_NO_BLOCK;
+	if (!s->map || s->state != FRAG_FREE)
+		return false;
+	if (!w->kind->has_which)
+		return l < LISTS && s->map->list == w->lists[l];
+	return s->map->pool == (l < LISTS ? pools[l] : 0)
+	       && which_of(s->map->pool, s->bytes) == (l < LISTS ? l : LATE);
+}
+
+/* Of the blocks of list l that hold bytes: the first, or the last; of those behind `from` alone. */
+static frag_block best(const struct world *w, uint32_t l, uint64_t bytes, const struct spot *from,
+		       bool last)
+{
+	frag_block found = FRAG_NO_BLOCK;
 
 	for (uint32_t b = 0; b < HANDLES; b++) {
 		const struct spot *s = &w->of[b];
-		uint64_t size;
 
-		if (!s->map || s->state != FRAG_FREE)
+		if (!stands_in(w, s, l) || size_of(s) < bytes || (from && s == from)
+		    || (from && (last ? comes_before(w, from, s) : comes_before(w, s, from))))
 			continue;
-		size = s->map->grain ? s->map->grain : s->bytes;
-		largest = size > largest ? size : largest;
-		if (s->map->list == w->lists[l] && size >= bytes
-		    && (best == FRAG_NO_BLOCK || comes_before(w, s, &w->of[best])))
-			best = b;
+		if (found == FRAG_NO_BLOCK || (last ? comes_before(w, &w->of[found], s)
+						    : comes_before(w, s, &w->of[found])))
+			found = b;
 	}
-	assert_int_equal(frag_heap_find(w->rig.heap, w->lists[l], bytes), best);
-	assert_int_equal(frag_heap_largest(w->rig.heap), largest);
+	return found;
+}
+
+/* The first of list l with at least that key, and bytes. */
+static frag_block best_from_key(const struct world *w, uint32_t l, uint64_t bytes, uint64_t least)
+{
+	frag_block found = FRAG_NO_BLOCK;
+
+	for (uint32_t b = 0; b < HANDLES; b++)
+		if (stands_in(w, &w->of[b], l) && size_of(&w->of[b]) >= bytes
+		    && key(&w->of[b]) >= least
+		    && (found == FRAG_NO_BLOCK || comes_before(w, &w->of[b], &w->of[found])))
+			found = b;
+	return found;
+}
+
+/* Each free block: its list, its key, and who stands beside it. */
+static void compare_places(const struct world *w, frag_list list, uint32_t l)
+{
+	for (uint32_t b = 0; b < HANDLES; b++) {
+		const struct spot *s = &w->of[b];
+
+		if (!s->map || s->state != FRAG_FREE) {
+			assert_int_equal(frag_heap_list_of(w->rig.heap, b), FRAG_NO_LIST);
+			assert_int_equal(frag_heap_key(w->rig.heap, b), 0);
+			continue;
+		}
+		assert_int_equal(frag_heap_list_of(w->rig.heap, b) == list, stands_in(w, s, l));
+		assert_int_equal(frag_heap_key(w->rig.heap, b),
+				 w->kind->index == &frag_index_key ? key(s) : 0);
+		if (!stands_in(w, s, l))
+			continue;
+		assert_int_equal(frag_heap_after(w->rig.heap, b), best(w, l, 0, s, false));
+		assert_int_equal(frag_heap_before(w->rig.heap, b), best(w, l, 0, s, true));
+	}
+}
+
+/* What the list finds, and the largest block of all, by looking at every block. */
+static void compare_find(struct world *w)
+{
+	uint32_t l = (uint32_t)below(w, LISTS + w->kind->has_which);
+	uint64_t bytes = below(w, MOST + 2), largest = 0, least = below(w, 12);
+	const struct frag_heap *h = w->rig.heap;
+	frag_list list;
+
+	assert_int_equal(frag_heap_list(w->rig.heap, l < LISTS ? pools[l] : 0, l < LISTS ? l : LATE,
+					&list), 0);
+	for (uint32_t b = 0; b < HANDLES; b++)
+		if (w->of[b].map && w->of[b].state == FRAG_FREE && size_of(&w->of[b]) > largest)
+			largest = size_of(&w->of[b]);
+	assert_int_equal(frag_heap_largest(h), largest);
+	assert_int_equal(frag_heap_find(h, list, bytes), best(w, l, bytes, NULL, false));
+	assert_int_equal(frag_heap_find(h, list, 0), best(w, l, 0, NULL, false));
+	assert_int_equal(frag_heap_find_last(h, list, bytes), best(w, l, bytes, NULL, true));
+	assert_int_equal(frag_heap_find_key(h, list, bytes, least),
+			 w->kind->index == &frag_index_key ? best_from_key(w, l, bytes, least)
+							   : FRAG_NO_BLOCK);
+	compare_places(w, list, l);
 }
 
 /* The verb did what the map allows: 0, or refused it. */
@@ -257,6 +371,18 @@ static void take(struct world *w, frag_block b, const struct spot *s)
 	bool legal = is(s, FRAG_FREE) && keep && keep <= s->bytes && asked <= keep
 		     && (!s->map->grain || keep == s->map->grain);
 
+	if (below(w, 2)) {
+		const frag_block was = b;
+
+		if (!expect(frag_heap_take_upper(w->rig.heap, &b, asked, keep), legal))
+			return;
+		fill(s->map, s->offset + s->bytes - keep, keep, FRAG_ALLOCATED, asked);
+		/* what is left keeps its handle; the one that was taken is the upper part */
+		assert_int_equal(b == was, keep == s->bytes);
+		assert_int_equal(frag_heap_look(w->rig.heap, b).offset,
+				 s->offset + s->bytes - keep);
+		return;
+	}
 	if (!expect(frag_heap_take(w->rig.heap, &b, asked, keep), legal))
 		return;
 	fill(s->map, s->offset, keep, FRAG_ALLOCATED, asked);
@@ -480,7 +606,7 @@ static void obtain(struct world *w, bool range)
 	*m = (struct map){
 		.held = true, .handle = frag_heap_look(w->rig.heap, b).segment,
 		.ordinal = w->ordinals++, .bytes = bytes, .page = range ? PAGE : 0,
-		.list = w->lists[l],
+		.list = w->lists[l], .pool = pools[l],
 	};
 	fill(m, 0, bytes, range ? FRAG_UNMAPPED : FRAG_FREE, 0);
 	assert_int_equal(frag_heap_look_segment(w->rig.heap, m->handle).ordinal, m->ordinal);
@@ -557,14 +683,22 @@ static void random_verb(struct world *w)
 	}
 }
 
-static void run(uint64_t seed, bool by_address)
+static void run(uint64_t seed, const struct kind *kind)
 {
+	int state = 17;
+	const uint64_t param = 17;
+	const struct frag_sorter by = {
+		.which = kind->has_which ? which_hook : NULL,
+		.key = kind->index == &frag_index_key ? key_hook : NULL,
+		.state = &state, .param = &param,
+	};
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
 	w->random = seed;
-	w->by_address = by_address;
-	rig_begin(&w->rig, TOTAL, GRANULARITY, by_address ? &frag_index_address : &frag_index_size);
+	w->kind = kind;
+	rig_begin(&w->rig, TOTAL, GRANULARITY, kind->index);
+	frag_heap_sort_by(w->rig.heap, &by);
 	for (uint32_t l = 0; l < LISTS; l++)
 		assert_int_equal(frag_heap_list(w->rig.heap, pools[l], l, &w->lists[l]), 0);
 	for (uint32_t i = 0; i < 600; i++) {
@@ -578,18 +712,39 @@ static void run(uint64_t seed, bool by_address)
 	free(w);
 }
 
+static void run_all(uint64_t first, const struct frag_index_ops *index, bool has_which)
+{
+	const struct kind kind = { .index = index, .has_which = has_which };
+
+	for (uint64_t seed = first; seed < first + 60; seed++)
+		run(seed, &kind);
+}
+
 static void test_by_size(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 60; seed++)
-		run(seed, false);
+	run_all(1, &frag_index_size, false);
 }
 
 static void test_by_address(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1001; seed <= 1060; seed++)
-		run(seed, true);
+	run_all(1001, &frag_index_address, false);
+}
+
+static void test_by_key(void **state)
+{
+	(void)state;
+	run_all(2001, &frag_index_key, false);
+}
+
+/* Several lists for the blocks of one segment, in each order. */
+static void test_sorted(void **state)
+{
+	(void)state;
+	run_all(3001, &frag_index_size, true);
+	run_all(4001, &frag_index_address, true);
+	run_all(5001, &frag_index_key, true);
 }
 
 int main(void)
@@ -597,6 +752,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_size),
 		cmocka_unit_test(test_by_address),
+		cmocka_unit_test(test_by_key),
+		cmocka_unit_test(test_sorted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
