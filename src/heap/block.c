@@ -5,6 +5,9 @@
 #include "fragsim/heap.h"
 #include "heap/store.h"
 
+/* Of takes and gives, which are most of the verbs, each has its own copy. */
+#define HOT static inline __attribute__((always_inline))
+
 #define TOO_SMALL "is smaller than %" PRIu64 " bytes"
 
 uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
@@ -221,20 +224,45 @@ static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint
 				 " keep %" PRIu64, grain, keep);
 }
 
-/* Cuts a free block in two: one part lands free, the other, in hand, is returned. */
-static inline uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
+/* part, and below join, where the policy sorts. */
+__attribute__((noinline))
+static uint32_t part_sorted(struct frag_heap *h, uint32_t b, uint64_t cut, bool upper)
 {
-	const struct lifted whole = frag_list_lift(h, b);
 	uint32_t other;
 
+	frag_list_out(h, b);
 	h->blocks[b].state = FRAG_IN_HAND;
-	other = frag_cut(h, b, upper ? h->blocks[b].bytes - keep : keep);
+	other = frag_cut(h, b, cut);
+	frag_list_in(h, upper ? b : other);
+	return upper ? other : b;
+}
+
+__attribute__((noinline))
+static void join_sorted(struct frag_heap *h, uint32_t lower, uint32_t upper, uint32_t listed)
+{
+	frag_list_out(h, listed);
+	frag_fuse(h, lower, upper);
+	frag_list_in(h, lower);
+}
+
+/* Cuts a free block in two: one part is free then, the other, in hand, is returned. */
+HOT uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
+{
+	const uint64_t cut = upper ? h->blocks[b].bytes - keep : keep;
+	struct lifted whole;
+	uint32_t other;
+
+	if (h->sorted)
+		return part_sorted(h, b, cut, upper);
+	whole = frag_list_lift(h, b);
+	h->blocks[b].state = FRAG_IN_HAND;
+	other = frag_cut(h, b, cut);
 	frag_list_land(h, &whole, upper ? b : other);
 	return upper ? other : b;
 }
 
 /* take and take_upper. */
-static inline int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t asked,
+HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t asked,
 		       uint64_t keep, bool upper)
 {
 	const struct segment *s;
@@ -269,10 +297,15 @@ int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t asked, uin
 }
 
 /* Fuses two neighbours, one of them free, into a free block in the place of that one. */
-static void join(struct frag_heap *h, uint32_t lower, uint32_t upper, uint32_t listed)
+HOT void join(struct frag_heap *h, uint32_t lower, uint32_t upper, uint32_t listed)
 {
-	const struct lifted place = frag_list_lift(h, listed);
+	struct lifted place;
 
+	if (h->sorted) {
+		join_sorted(h, lower, upper, listed);
+		return;
+	}
+	place = frag_list_lift(h, listed);
 	frag_fuse(h, lower, upper);
 	frag_list_land(h, &place, lower);
 }

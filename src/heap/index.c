@@ -311,12 +311,13 @@ void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct f
 const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes)
 {
 	const struct frag_free_list *l = &x->lists[list];
-	const struct frag_entry key = { .size = x->order == FRAG_BY_SIZE ? bytes : 0 };
+	static const struct frag_entry first = { .size = 0 };
+	const struct frag_entry key = { .size = bytes };
 
 	if (bytes > l->largest)
 		return NULL;
 	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_fit(&x->nodes, l->root, x->order, &key, bytes);
+		return frag_tree_fit(&x->nodes, l->root, x->order, &first, bytes);
 	return frag_index_at_least(x, list, &key);
 }
 

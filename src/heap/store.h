@@ -209,7 +209,7 @@ static inline void frag_list_out(struct frag_heap *h, uint32_t b)
 /*
  * The same where another free block is to take its place by address: lift leaves
  * the entry where it is, land makes it that of b; between them the blocks may be
- * cut or fused. Where the policy sorts, b may belong elsewhere: it leaves and enters.
+ * cut or fused. Not where the policy sorts: there b may belong elsewhere.
  */
 struct lifted {
 	struct frag_entry entry;
@@ -221,8 +221,6 @@ static inline struct lifted frag_list_lift(struct frag_heap *h, uint32_t b)
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	frag_book_out(h, s, &h->blocks[b]);
-	if (h->sorted)
-		frag_sorted_out(h, b);
 	return (struct lifted){ .entry = frag_entry_of(h, b), .list = s->list };
 }
 
@@ -232,10 +230,7 @@ static inline void frag_list_land(struct frag_heap *h, const struct lifted *from
 
 	h->blocks[b].state = FRAG_FREE;
 	frag_book_in(h, &h->segments[h->blocks[b].segment], &h->blocks[b]);
-	if (h->sorted)
-		frag_sorted_in(h, b);
-	else
-		frag_index_replace(&h->index, from->list, &from->entry, &e);
+	frag_index_replace(&h->index, from->list, &from->entry, &e);
 }
 
 void frag_idle_enter(struct frag_heap *h, uint32_t s);

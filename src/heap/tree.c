@@ -14,6 +14,9 @@
 
 #include "base/grow.h"
 
+/* Whoever knows the order has a copy that knows it too. */
+#define HOT static inline __attribute__((always_inline))
+
 struct step {
 	uint32_t node;
 	uint32_t at;
@@ -92,8 +95,8 @@ static uint64_t largest_in(const struct frag_node *n, enum frag_order order)
 }
 
 /* Renews what the parent's entry `at` says of its child. */
-static void describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
-		     enum frag_order order)
+HOT void describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
+		  enum frag_order order)
 {
 	const struct frag_node *child = &pool->nodes[parent->child[at]];
 
@@ -102,15 +105,15 @@ static void describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t
 		parent->largest[at] = largest_in(child, order);
 }
 
-static void describe_path(struct frag_nodes *pool, const struct path *path, enum frag_order order)
+HOT void describe_path(struct frag_nodes *pool, const struct path *path, enum frag_order order)
 {
 	for (uint32_t d = path->depth; d-- > 0;)
 		describe(pool, &pool->nodes[path->steps[d].node], path->steps[d].at, order);
 }
 
 /* Walks down to the leaf for the key; the path holds the inner nodes passed. */
-static uint32_t descend(const struct frag_nodes *pool, frag_root root,
-			const struct frag_entry *key, enum frag_order order, struct path *path)
+HOT uint32_t descend(const struct frag_nodes *pool, frag_root root, const struct frag_entry *key,
+		     enum frag_order order, struct path *path)
 {
 	uint32_t n = root;
 
@@ -211,8 +214,8 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 }
 
 /* bytes: by key, the size of the entry. */
-static inline void insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-			  const struct frag_entry *e, uint64_t bytes)
+HOT void insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		const struct frag_entry *e, uint64_t bytes)
 {
 	struct path path;
 	uint32_t leaf, upper = 0, into, at;
@@ -360,9 +363,8 @@ const struct frag_entry *frag_tree_last(const struct frag_nodes *pool, frag_root
 }
 
 /* The first entry below n, from child or entry `at` on, that is large enough. */
-static const struct frag_entry *fit_below(const struct frag_nodes *pool,
-					  const struct frag_node *n, enum frag_order order,
-					  uint32_t at, uint64_t bytes)
+HOT const struct frag_entry *fit_below(const struct frag_nodes *pool, const struct frag_node *n,
+				       enum frag_order order, uint32_t at, uint64_t bytes)
 {
 	for (;;) {
 		while (at < n->count && size_at(n, at, order) < bytes)
@@ -376,9 +378,9 @@ static const struct frag_entry *fit_below(const struct frag_nodes *pool,
 	}
 }
 
-const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root root,
-				       enum frag_order order, const struct frag_entry *from,
-				       uint64_t bytes)
+HOT const struct frag_entry *fit(const struct frag_nodes *pool, frag_root root,
+				 enum frag_order order, const struct frag_entry *from,
+				 uint64_t bytes)
 {
 	const struct frag_entry *found;
 	struct path path;
@@ -395,6 +397,14 @@ const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root 
 		found = fit_below(pool, &pool->nodes[s->node], order, s->at + 1, bytes);
 	}
 	return found;
+}
+
+const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root root,
+				       enum frag_order order, const struct frag_entry *from,
+				       uint64_t bytes)
+{
+	return order == FRAG_BY_KEY ? fit(pool, root, FRAG_BY_KEY, from, bytes)
+				    : fit(pool, root, FRAG_BY_ADDRESS, from, bytes);
 }
 
 const struct frag_entry *frag_tree_fit_last(const struct frag_nodes *pool, frag_root root,
