@@ -151,6 +151,62 @@ def check_refused(tap: Tap, bench: Bench) -> None:
                    words not in error and error, error.count('\n') != 1 and error)
 
 
+def check_reach(tap: Tap, bench: Bench) -> None:
+    """Policies that sort free blocks, use both ends, and read a file, as plug-ins."""
+    for name in ('tlsf', 'twoended'):
+        source = (ROOT / 'tests' / 'support' / f'policy_{name}.c').read_text(encoding='utf-8')
+        bench.compile(name, source.replace('fragsim/policy.h', 'fragsim/plugin.h')
+                      + f'FRAG_PLUGIN(policy_{name});\n')
+    trace = str(ROOT / 'traces' / 'resnet50_train_bs32_fp32.ndjson.gz')
+    for policy in ('./tlsf.so:steps=16', './twoended.so:large=1MiB'):
+        for limit in ([], ['--device-bytes', '1GiB', '--on-oom', 'continue']):
+            status, text, error = bench.run('-p', policy, '-p', 'bestfit', '--check', '--json', '-', *limit, trace=trace)
+            mine, theirs = json.loads(text or '{"runs":[0,0]}')['runs']
+            tap.result(f'{policy} {" ".join(limit)}'.strip() + ' is sound at every step',
+                       status not in (0, 3) and error, not mine and 'no result',
+                       mine and mine['steps'] != theirs['steps'] and f'{mine["steps"]} steps')
+
+    # 1000 and 3000 bytes are small, but for the list; a segment has 2 MiB
+    events = ''.join(f'{{"op":"alloc","id":{i},"size":{size}}}\n'
+                     for i, size in enumerate((1000, 3000, 70000, 1000)))
+    (bench.folder / 'sizes').write_text('5\n1000\n', encoding='utf-8')
+    for keys, want in (('', [0, 1024, 2097152 - 70144, 4096]),
+                       (':list=sizes', [2097152 - 1024, 0, 2097152 - 1024 - 70144,
+                                        2097152 - 1024 - 70144 - 1024])):
+        status, text, error = bench.run('-p', f'./twoended.so{keys}', '--placements', '-', '--check',
+                                        events=events)
+        got = [json.loads(line)['offset'] for line in text.splitlines()]
+        tap.result(f'./twoended.so{keys} has the two ends filled as its file says',
+                   status and error, got != want and f'{got}, not {want}')
+    status, text, error = bench.run(*'-p ./twoended.so:list=sizes -p ./twoended.so -p'
+                                    ' ./twoended.so:list=./sizes,align=8 --threads 3 --json -'.split(), events=events)
+    got = [run['policy']['params']['list'] for run in json.loads(text or '{"runs":[]}')['runs']]
+    tap.result('results show the path of a file', status and error, got != ['sizes', '', './sizes'] and got)
+    check_files(tap, bench, events)
+
+
+def check_files(tap: Tap, bench: Bench, events: str) -> None:
+    """A file that cannot be used is one line."""
+    (bench.folder / 'bad').write_text('5\n-3\n', encoding='utf-8')
+    (bench.folder / 'empty').touch()
+    with open(bench.folder / 'large', 'wb') as file:
+        file.truncate((256 << 20) + 1)
+    os.mkfifo(bench.folder / 'pipe')
+    for path, status, words in (
+            ('none', 2, 'No such file or directory'), ('.', 2, 'not a regular file'),
+            ('pipe', 2, 'not a regular file'), ('bad', 4, 'line 2 is no size in bytes'),
+            ('large', 2, '268435457 bytes; at most 268435456 are read'),
+            ('empty', 0, ''), ('', 0, '')):
+        got, out, error = bench.run('-p', f'./twoended.so:list={path}', '-q', events=events)
+        tap.result(f'a key that names the file "{path}"', got != status and f'status {got}', out,
+                   error != (words and f'fragsim: policy twoended: list={path}: {words}\n') and error)
+    got, out, error = bench.run('-p', './twoended.so:list=sizes,list=sizes', '-q', events=events)
+    tap.result('a file that is named twice is refused', got != 2 and f'status {got}', 'is given twice' not in error and error)
+    done = subprocess.run([str(bench.program), 'policies', './twoended.so'], cwd=bench.folder, capture_output=True,
+                          text=True, check=False, timeout=100)
+    tap.result('the list of its keys has the file', '    list= ' not in done.stdout and done.stdout + done.stderr)
+
+
 def check_listed(tap: Tap, bench: Bench) -> None:
     """A plug-in's keys are shown as those of the policy that it copies, and JSON is the same."""
     def ask(*words: str) -> tuple[int, str, str]:
@@ -263,6 +319,7 @@ def main(argv: list[str]) -> int:
         bench = Bench(Path(argv[1]).absolute(), Path(folder))
         check_equal(tap, bench)
         check_refused(tap, bench)
+        check_reach(tap, bench)
         check_listed(tap, bench)
         check_caught(tap, bench)
         check_crashes(tap, bench)

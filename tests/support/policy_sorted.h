@@ -1,0 +1,13 @@
+/* policy_sorted.h - policies for tests: one that sorts free blocks, one that uses both ends. */
+#ifndef SUPPORT_POLICY_SORTED_H
+#define SUPPORT_POLICY_SORTED_H
+
+#include "fragsim/policy.h"
+
+/* Keys: align, steps, segment. */
+extern const struct frag_policy_ops policy_tlsf;
+
+/* Keys: align, large, segment, list (a file of sizes). */
+extern const struct frag_policy_ops policy_twoended;
+
+#endif
