@@ -13,6 +13,7 @@
 #include "support/play.h"
 #include "support/policy_ranges.h"
 #include "support/policy_skeleton.h"
+#include "support/policy_sorted.h"
 #include "support/random.h"
 #include "support/unit.h"
 
@@ -36,6 +37,8 @@ static const struct player {
 	{ .text = "pytorch:expandable_segments=true", .unit = 1024 },
 	{ .ops = &policy_skeleton, .unit = 1 },
 	{ .ops = &policy_ranges, .unit = 1 },
+	{ .ops = &policy_tlsf, .unit = 1024 },
+	{ .ops = &policy_twoended, .unit = 1024 },
 };
 
 /* The live ids of the trace and those freed with pending. */

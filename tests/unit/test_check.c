@@ -298,12 +298,101 @@ static void test_by_address(void **state)
 	frag_device_close(&dev);
 }
 
+static uint32_t by_sixteens(const void *state, const uint64_t *param,
+			    const struct frag_segment_view *s, const struct frag_block_view *b)
+{
+	(void)state;
+	(void)param;
+	(void)s;
+	return (uint32_t)(b->bytes / 16);
+}
+
+static uint64_t from_above(const void *state, const uint64_t *param,
+			   const struct frag_segment_view *s, const struct frag_block_view *b)
+{
+	(void)state;
+	(void)param;
+	(void)s;
+	return 1000 - b->offset;
+}
+
+/* A segment of 40 bytes: 8 free, 8 taken, 8 free, 8 taken, 8 free; and where the policy sorts. */
+static struct frag_heap *sorted_heap(struct frag_device *dev, const struct frag_index_ops *index,
+				     frag_block at[5])
+{
+	const struct frag_sorter by = { .which = by_sixteens, .key = from_above };
+	struct frag_heap *h = frag_heap_new(dev, index);
+	frag_list list;
+
+	assert_non_null(h);
+	frag_heap_sort_by(h, &by);
+	assert_int_equal(frag_heap_list(h, 0, 0, &list), 0);
+	assert_int_equal(frag_heap_list(h, 1, 0, &list), 0);
+	list = 0;
+	assert_int_equal(frag_heap_grow(h, list, 40, &at[0]), 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		at[i + 1] = at[i];
+		assert_int_equal(frag_heap_take(h, &at[i + 1], 8, 8), 0);
+		at[i] = at[i + 1];
+		at[i + 1] = frag_heap_look(h, at[i]).next;
+	}
+	assert_int_equal(frag_heap_give(h, at[0], NULL), 0);
+	assert_int_equal(frag_heap_give(h, at[2], NULL), 0);
+	assert_int_equal(frag_heap_check(h, NULL), 0);
+	return h;
+}
+
+/* What the heap keeps of a free block where the policy sorts, spoilt one by one. */
+static void test_sorted(void **state)
+{
+	static const struct frag_index_ops *const orders[] = {
+		&frag_index_size, &frag_index_address, &frag_index_key,
+	};
+	static const struct {
+		uint32_t list;
+		uint64_t key;   /* more than it is */
+		const char *message;
+	} wrong[] = {
+		{ 1, 0, "a free block in a list of another pool" },
+		{ 99, 0, "a free block in a list of another pool" },
+		/* those of 16 bytes and more, of which there are none now */
+		{ 2, 0, "a free block that its list does not find" },
+		{ 0, 1, "a free block that its list does not find" },
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(orders) * LENGTH(wrong); i++) {
+		const uint32_t case_at = i % LENGTH(wrong);
+		struct frag_error err = { .code = 0 };
+		struct frag_device dev;
+		struct frag_heap *h;
+		frag_block at[5];
+
+		assert_int_equal(frag_device_open(&dev, &frag_device_simulated, 0, 0, 0, 1, NULL), 0);
+		h = sorted_heap(&dev, orders[i / LENGTH(wrong)], at);
+		h->blocks[at[2]].list = wrong[case_at].list;
+		h->blocks[at[2]].key += wrong[case_at].key;
+		/* only an order by key has keys to be wrong */
+		if (wrong[case_at].key && h->index.order != FRAG_BY_KEY) {
+			assert_int_equal(frag_heap_check(h, &err), 0);
+		} else {
+			assert_int_equal(frag_heap_check(h, &err), -FRAG_ECHECK);
+			if (!strstr(err.message, wrong[case_at].message))
+				fail_msg("expected \"%s\", got \"%s\"", wrong[case_at].message,
+					 err.message);
+		}
+		frag_heap_del(h);
+		frag_device_close(&dev);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sound),
 		cmocka_unit_test(test_each_clause),
 		cmocka_unit_test(test_by_address),
+		cmocka_unit_test(test_sorted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

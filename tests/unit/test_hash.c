@@ -114,6 +114,30 @@ static void test_round_the_end(void **state)
 	}
 }
 
+/* What was reserved is there: the table stays where it is, however many are in it before. */
+static void test_reserve(void **state)
+{
+	(void)state;
+	for (uint32_t before = 0; before < 200; before++) {
+		for (uint32_t n = 1; n < 200; n += 7) {
+			const struct frag_map_entry *entries;
+			struct frag_map map;
+
+			assert_true(frag_map_init(&map, 3));
+			for (uint32_t i = 0; i < before; i++)
+				assert_true(frag_map_add(&map, i, i));
+			assert_true(frag_map_reserve(&map, n));
+			entries = map.entries;
+			for (uint32_t i = before; i < before + n; i++)
+				assert_true(frag_map_add(&map, i, i));
+			assert_ptr_equal(map.entries, entries);
+			for (uint32_t i = 0; i < before + n; i++)
+				assert_int_equal(frag_map_get(&map, i), i);
+			frag_map_fini(&map);
+		}
+	}
+}
+
 static void test_grows(void **state)
 {
 	struct frag_map map;
@@ -246,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_equal_keys),
 		cmocka_unit_test(test_round_the_end),
+		cmocka_unit_test(test_reserve),
 		cmocka_unit_test(test_grows),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_text_at_any_address),

@@ -274,6 +274,28 @@ static void test_lists_have_keys(void **state)
 	frag_index_fini(&index);
 }
 
+/* Lists that were reserved are made without memory. */
+static void test_reserved_lists(void **state)
+{
+	(void)state;
+	for (uint32_t before = 0; before < 70; before++) {
+		struct frag_index index;
+		const void *lists, *top;
+
+		assert_true(frag_index_init(&index, FRAG_BY_SIZE));
+		for (uint32_t i = 0; i < before; i++)
+			assert_int_equal(frag_index_list(&index, 0, i), i);
+		assert_true(frag_index_reserve_lists(&index, 9));
+		lists = index.lists;
+		top = index.top;
+		for (uint32_t i = before; i < before + 9; i++)
+			assert_int_equal(frag_index_list(&index, 0, i), i);
+		assert_ptr_equal(index.lists, lists);
+		assert_ptr_equal(index.top, top);
+		frag_index_fini(&index);
+	}
+}
+
 /* New lists come while old ones hold blocks: the tournament must carry these over. */
 static void test_largest_over_many_lists(void **state)
 {
@@ -331,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_bin_borders),
 		cmocka_unit_test(test_largest_over_many_lists),
+		cmocka_unit_test(test_reserved_lists),
 		cmocka_unit_test(test_many_equal_sizes),
 	};
 

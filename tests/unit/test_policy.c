@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "support/faulty_device.h"
+#include "support/files.h"
 #include "support/play.h"
 #include "support/policy_skeleton.h"
+#include "support/policy_sorted.h"
 #include "support/unit.h"
 
 static void test_all_pass_the_check(void **state)
@@ -91,6 +93,14 @@ static void test_bad_slots(void **state)
 	expect_refused(&ops, "policy skeleton: summary, index, alloc and free are required");
 	ops = good(), ops.index = NULL;
 	expect_refused(&ops, "are required");
+	ops = good(), ops.index = &frag_index_key;
+	expect_refused(&ops, "policy skeleton: key and frag_index_key go together");
+	ops = good(), ops.key = policy_tlsf.key;
+	expect_refused(&ops, "policy skeleton: key and frag_index_key go together");
+	ops.index = &frag_index_key;
+	assert_int_equal(frag_policy_check(&ops, NULL), 0);
+	ops = good(), ops.which = policy_tlsf.which;
+	assert_int_equal(frag_policy_check(&ops, NULL), 0);
 	ops = good(), ops.alloc = NULL;
 	expect_refused(&ops, "are required");
 	ops = good(), ops.free = NULL;
@@ -135,6 +145,10 @@ static void test_bad_params(void **state)
 		{ { .name = "key", .least = 1, .power_of_two = true, .help = "0 is below" }, range },
 		{ { .name = "key", .type = FRAG_PARAM_OWN, .help = "who reads it?" },
 		  "key 1, \"key\": a type of its own wants expects, parse and print" },
+		{ { .name = "key", .type = FRAG_PARAM_FILE, .fallback = 1, .help = "which?" },
+		  "key 1, \"key\": a file has no default" },
+		{ { .name = "key", .type = FRAG_PARAM_FILE, .same_as = "first", .help = "a size?" },
+		  "key 1, \"key\": a file is never that of another key" },
 		{ { .name = "key", .same_as = "key", .help = "as itself" },
 		  "key 1, \"key\": same_as is no earlier key" },
 		{ { .name = "key", .same_as = "later", .help = "as nothing" },
@@ -152,6 +166,12 @@ static void test_bad_params(void **state)
 		snprintf(said, sizeof(said), "policy skeleton: %s", bad[i].said);
 		expect_refused(&ops, said);
 	}
+	params[0] = (struct frag_param_spec){
+		.name = "first", .type = FRAG_PARAM_FILE, .help = "a file",
+	};
+	params[1] = (struct frag_param_spec){ .name = "key", .same_as = "first", .help = "it too" };
+	expect_refused(&ops, "key 1, \"key\": a file is never that of another key");
+	params[0] = first;
 	params[1] = (struct frag_param_spec){
 		.name = "key", .same_as = "first", .least = 1, .power_of_two = true, .help = "good",
 	};
@@ -354,6 +374,67 @@ static void test_settings(void **state)
 	assert_string_equal(err.message, "policy direct reads no settings string");
 }
 
+/* The choice reads the file, the policy's hook makes what the policy sees of it. */
+static void test_file(void **state)
+{
+	const char *path = files_path(state, "sizes");
+	struct frag_error err = { .code = 0 };
+	struct frag_policy_ops raw = policy_twoended;
+	struct frag_param_spec params[2] = {
+		{ .name = "list", .type = FRAG_PARAM_FILE, .help = "as it is" }, { 0 },
+	};
+	const struct frag_file *file;
+	struct frag_choice c;
+	char text[400];
+
+	files_write(path, "5\n4096\n", 7);
+	snprintf(text, sizeof(text), "twoended:list=%s,align=8", path);
+	assert_int_equal(frag_choice_of(&c, &policy_twoended, text, &err), 0);
+	file = frag_param_file(c.param[3]);
+	assert_string_equal(file->path, path);
+	assert_int_equal(file->length, 16);
+	assert_int_equal(((const uint64_t *)file->bytes)[0], 5);
+	assert_int_equal(((const uint64_t *)file->bytes)[1], 4096);
+	frag_choice_fini(&c);
+	assert_null(frag_param_file(c.param[3]));
+	raw.params = params;
+	*strchr(text, ',') = '\0';
+	assert_int_equal(frag_choice_of(&c, &raw, text, &err), 0);
+	/* as it was when the choice was made, whatever becomes of it */
+	assert_int_equal(remove(path), 0);
+	file = frag_param_file(c.param[0]);
+	assert_int_equal(file->length, 7);
+	assert_memory_equal(file->bytes, "5\n4096\n", 7);
+	frag_choice_fini(&c);
+	assert_int_equal(frag_choice_of(&c, &raw, "twoended", &err), 0);
+	assert_null(frag_param_file(c.param[0]));
+	frag_choice_fini(&c);
+}
+
+/* What cannot be used is refused, and what was read before it is given back. */
+static void test_file_refused(void **state)
+{
+	const char *path = files_path(state, "bad"), *good_path = files_path(state, "good");
+	struct frag_error err = { .code = 0 };
+	char text[400], says[400];
+	struct frag_choice c;
+
+	files_write(path, "5\n", 2);
+	files_write(good_path, "5\n", 2);
+	snprintf(text, sizeof(text), "twoended:list=%s,align=3", good_path);
+	assert_int_equal(frag_choice_of(&c, &policy_twoended, text, &err), -FRAG_EUSAGE);
+	assert_non_null(strstr(err.message, "align=3 is not a power of two"));
+	frag_choice_fini(&c);
+	files_write(path, "5\nx\n", 4);
+	snprintf(text, sizeof(text), "twoended:list=%s", path);
+	snprintf(says, sizeof(says), "policy twoended: list=%s: line 2 is no size in bytes", path);
+	assert_int_equal(frag_choice_of(&c, &policy_twoended, text, &err), -FRAG_ETRACE);
+	assert_string_equal(err.message, says);
+	assert_int_equal(frag_choice_of(&c, &policy_twoended, "twoended:list=/no/such", &err),
+			 -FRAG_EUSAGE);
+	assert_string_equal(err.message, "policy twoended: list=/no/such: No such file or directory");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +450,8 @@ int main(void)
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_rounding),
 		cmocka_unit_test(test_skeleton),
+		cmocka_unit_test_setup_teardown(test_file, files_begin, files_end),
+		cmocka_unit_test_setup_teardown(test_file_refused, files_begin, files_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
