@@ -55,6 +55,22 @@ static int skeleton_settings(uint64_t *param, const char *text, size_t length,
 }
 
 /*
+ * Optional, called by the heap in the midst of a verb, whenever a block has become free
+ * or a free one has changed: the number of its list, among those of its pool. Here all
+ * are in list 0, as without it. `key` is called at the same moments, and orders each list
+ * of a policy whose index is frag_index_key; a policy with another index has none.
+ */
+static uint32_t skeleton_which(const void *state, const uint64_t *param,
+			       const struct frag_segment_view *s, const struct frag_block_view *b)
+{
+	(void)state;
+	(void)param;
+	(void)s;
+	(void)b;
+	return 0;
+}
+
+/*
  * Optional, called on each device before the first event: obtains what the
  * policy wants to begin with. 0, -FRAG_EDEVMEM (an OOM at step 0), or a verb's code.
  */
@@ -149,6 +165,7 @@ const struct frag_policy_ops policy_skeleton = {
 	.summary = "a template",
 	.params = skeleton_params,
 	.index = &frag_index_address,
+	.which = skeleton_which,
 	.state_size = sizeof(struct skeleton),
 	.check = skeleton_check,
 	.settings = skeleton_settings,
