@@ -6,6 +6,7 @@
 #include "cmd/interrupt.h"
 #include "report/report.h"
 #include "documents/documents.h"
+#include "policy/policies.h"
 
 enum { OPT_JSON = 1 };
 
@@ -39,16 +40,15 @@ static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *er
 static int find(char *const *names, const struct frag_policy_ops **found, struct frag_error *err)
 {
 	for (; *names; names++) {
-		struct frag_choice choice;
 		int rc;
 
 		if (strchr(*names, ':'))
 			return frag_fail(err, FRAG_EUSAGE, "%.60s: the name alone, its keys are what"
 					 " is listed", *names);
-		rc = frag_choice_parse(&choice, *names, err);
+		/* a choice of it may need keys */
+		rc = frag_policy_named(found++, *names, strlen(*names), err);
 		if (rc)
 			return rc;
-		*found++ = choice.ops;
 	}
 	return 0;
 }

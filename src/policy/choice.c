@@ -106,9 +106,8 @@ static int no_policy(const char *text, size_t name, struct frag_error *err)
 			 memchr(text, '.', name) ? "; a plug-in needs a path: ./NAME.so" : "");
 }
 
-/* The policy that the text begins with, `name` characters: one of ours, or a plug-in's path. */
-static int find_policy(const struct frag_policy_ops **out, const char *text, size_t name,
-		       struct frag_error *err)
+int frag_policy_named(const struct frag_policy_ops **out, const char *text, size_t name,
+		      struct frag_error *err)
 {
 	char path[sizeof(((struct frag_choice *)0)->text)];
 
@@ -183,7 +182,7 @@ int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops
 int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_error *err)
 {
 	const struct frag_policy_ops *ops;
-	int rc = find_policy(&ops, text, strcspn(text, ":"), err);
+	int rc = frag_policy_named(&ops, text, strcspn(text, ":"), err);
 
 	*choice = (struct frag_choice){ .ops = NULL };
 	return rc ? rc : frag_choice_of(choice, ops, text, err);

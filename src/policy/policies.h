@@ -20,6 +20,10 @@ extern const struct frag_policy_ops frag_policy_pytorch;
 extern const struct frag_policy_ops frag_policy_sizeclass;
 extern const struct frag_policy_ops frag_policy_worstfit;
 
+/* The policy that the first `name` characters say: one of ours, or a plug-in's path. -FRAG_EUSAGE */
+int frag_policy_named(const struct frag_policy_ops **out, const char *text, size_t name,
+		      struct frag_error *err);
+
 /* The policy of the plug-in in this file; loaded once, and for good. -FRAG_EPOLICY, -FRAG_ENOMEM */
 int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struct frag_error *err);
 

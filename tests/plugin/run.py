@@ -221,6 +221,11 @@ def check_listed(tap: Tap, bench: Bench) -> None:
             tap.result(f'policies {" ".join(words)} ./my-{policy}.so lists its keys',
                        status and error, len(theirs) < 100 and theirs,
                        mine.replace(f'my-{policy}', policy) != theirs and mine)
+    bench.compile('picky', '#include "fragsim/plugin.h"\nstatic int picky(const uint64_t *param, struct frag_error *err)\n'
+                  '{ return param ? frag_fail(err, FRAG_EUSAGE, "a key is required") : 0; }\n'
+                  + bad_plugins.policy(SLOT='my_alloc, .check = picky') + bad_plugins.EXPORT)
+    status, mine, error = ask('./picky.so')
+    tap.result('a policy that does not go without keys is listed', status and error, '    key=0 ' not in mine and mine)
     both = json.loads(ask('--json', '-', './my-buddy.so', 'direct')[1])['policies']
     tap.result('those that are named are listed in their order',
                [x['name'] for x in both] != ['my-buddy', 'direct'] and str(both))
