@@ -53,6 +53,8 @@ int  frag_devices_become(struct frag_devices *devices, const struct frag_device_
  */
 void frag_devices_override(struct frag_devices *devices, uint64_t total, uint64_t context,
 			   uint64_t other, uint64_t granularity);
+/* -FRAG_EUSAGE where context and other processes hold all that one of them has. */
+int frag_devices_have_room(const struct frag_devices *devices, struct frag_error *err);
 /* Releases figures and names; one that is zeroed is fine. */
 void frag_devices_fini(struct frag_devices *devices);
 

@@ -1,6 +1,7 @@
 /* parse.c - sizes and numbers as people write them. */
 #include "base/parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* At least one digit; false where the value passes 10^18. */
@@ -94,6 +95,73 @@ bool frag_parse_size(const char *text, size_t length, bool fraction, uint64_t *o
 		return false;
 	*out = (whole << shift) + part;
 	return true;
+}
+
+/* The letter of a unit in either case, alone or with B, i or iB behind it; 0: none. */
+static char unit_of(const char *p, const char *end)
+{
+	static const char letters[] = "kmgtp";
+	const char *at = p < end ? memchr(letters, *p | 0x20, sizeof(letters) - 1) : NULL;
+
+	if (!at)
+		return 0;
+	p++;
+	p += p < end && (*p | 0x20) == 'i';
+	p += p < end && (*p | 0x20) == 'b';
+	return p == end ? (char)(*at & ~0x20) : 0;
+}
+
+/* Digits, and a point with more of them, from p on: where they end. */
+static const char *number_end(const char *p, const char *end)
+{
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	if (p < end && *p == '.')
+		p++;
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	return p;
+}
+
+/* Of a number with a unit that is no unit here, or with none where it wants one. */
+static void advise(char buf[FRAG_ADVICE_ROOM], const char *text, const char *number_ends,
+		   const char *unit, const char *end)
+{
+	const int n = (int)(number_ends - text);
+	const char letter = unit_of(unit, end), unit_meant = letter ? letter : 'G';
+	char meant[32];
+	uint64_t bytes;
+
+	snprintf(meant, sizeof(meant), "%.*s%ciB", n, text, unit_meant);
+	if (letter == 'P')
+		snprintf(buf, FRAG_ADVICE_ROOM, "the largest unit is TiB");
+	else if (!letter && unit != end)
+		return;
+	else if (!frag_parse_size(meant, strlen(meant), true, &bytes))
+		snprintf(buf, FRAG_ADVICE_ROOM, "%s", memchr(text, '.', (size_t)n)
+			 ? "it is no whole number of bytes" : "it is not below 2^53 bytes");
+	else if (!letter)
+		snprintf(buf, FRAG_ADVICE_ROOM, "it is no whole number of bytes; use %s", meant);
+	else
+		snprintf(buf, FRAG_ADVICE_ROOM, "use %s, or bytes", meant);
+}
+
+/*
+ * A decimal unit, a small letter and a blank each are a size that somebody meant:
+ * it is written as it is wanted, with the number that stands there.
+ */
+const char *frag_size_advice(char buf[FRAG_ADVICE_ROOM], const char *text, size_t length)
+{
+	const char *end = text + length, *number_ends = number_end(text, end), *unit = number_ends;
+
+	buf[0] = '\0';
+	while (unit < end && *unit == ' ')
+		unit++;
+	if (length && (*text == '-' || *text == '+'))
+		snprintf(buf, FRAG_ADVICE_ROOM, "a size has no sign");
+	else if (number_ends > text && number_ends - text <= 20)
+		advise(buf, text, number_ends, unit, end);
+	return buf;
 }
 
 bool frag_parse_count(const char *text, size_t length, uint64_t *out)

@@ -14,6 +14,13 @@
  */
 bool frag_parse_size(const char *text, size_t length, bool fraction, uint64_t *out);
 
+/*
+ * What to write in place of a text that is no such size, where that can be told:
+ * "use 80GiB, or bytes" of 80GB; "" where it cannot. It is buf.
+ */
+#define FRAG_ADVICE_ROOM 128
+const char *frag_size_advice(char buf[FRAG_ADVICE_ROOM], const char *text, size_t length);
+
 /* Decimal digits only, the value below 2^53. */
 bool frag_parse_count(const char *text, size_t length, uint64_t *out);
 

@@ -8,13 +8,52 @@
 #include "base/parse.h"
 #include "cmd/command.h"
 
+#define BARE_LEAST (UINT64_C(64) << 20)         /* from here on a capacity needs no unit */
+
+/* As of traces and policies; and here a B may say that bytes are meant. */
+static bool parse_size(const char *value, uint64_t *out)
+{
+	size_t length = strlen(value);
+
+	if (length > 1 && value[length - 1] == 'B' && frag_parse_count(value, length - 1, out))
+		return true;
+	return frag_parse_size(value, length, true, out);
+}
+
 int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t least,
 		     struct frag_error *err)
 {
-	if (frag_parse_size(value, strlen(value), true, out) && *out >= least)
+	char advice[FRAG_ADVICE_ROOM];
+
+	if (!parse_size(value, out)) {
+		frag_size_advice(advice, value, strlen(value));
+		return frag_fail(err, FRAG_EUSAGE, "--%s: invalid size '%.60s'; %s", name, value,
+				 *advice ? advice : "a size such as 4.5GiB is wanted, or bytes");
+	}
+	if (*out >= least)
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a size such as 4.5GiB, from %" PRIu64
-			 " and below 2^53 bytes, is wanted", name, value, least);
+	return frag_fail(err, FRAG_EUSAGE, "--%s: '%.60s' is too small; a size from %" PRIu64
+			 " byte%s on is wanted", name, value, least, least == 1 ? "" : "s");
+}
+
+/* 80 is meant to be 80GiB more often than 80 bytes, so that has to be said. */
+int frag_option_capacity(uint64_t *out, const char *name, const char *value,
+			 struct frag_error *err)
+{
+	int rc;
+
+	if (*value == '-')
+		return frag_fail(err, FRAG_EUSAGE, "--%s: invalid size '%.60s'; 0 is unlimited, and"
+				 " nothing is less", name, value);
+	rc = frag_option_size(out, name, value, 0, err);
+	if (rc || !*out || *out >= BARE_LEAST || strspn(value, "0123456789.") < strlen(value))
+		return rc;
+	if (*out < 1024)
+		return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " byte%s; write %"
+				 PRIu64 "GiB, or %" PRIu64 "B if you mean bytes", name, value, *out,
+				 *out == 1 ? "" : "s", *out, *out);
+	return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " bytes, less than 64 MiB;"
+			 " write %" PRIu64 "B if you mean bytes", name, value, *out, *out);
 }
 
 int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t least,

@@ -181,7 +181,7 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 		run->host = true;
 		return 0;
 	case FRAG_OPT_DEVICE_BYTES:
-		return frag_option_size(&run->total, "device-bytes", value, 0, err);
+		return frag_option_capacity(&run->total, "device-bytes", value, err);
 	case FRAG_OPT_CONTEXT_BYTES:
 		return frag_option_size(&run->context, "context-bytes", value, 0, err);
 	case FRAG_OPT_OTHER_BYTES:
@@ -235,10 +235,13 @@ int frag_run_devices(const struct frag_run_options *run, const struct frag_trace
 
 	if (!rc && run->profile_path)
 		rc = frag_devices_become(devices, &run->profile.figures, err);
-	if (!rc)
-		frag_devices_override(devices, run->total, run->context, run->other,
-				      run->granularity);
-	return rc;
+	if (rc)
+		return rc;
+	frag_devices_override(devices, run->total, run->context, run->other, run->granularity);
+	/* what a trace says of itself is simulated as it is */
+	if ((run->total & run->context & run->other) == UINT64_MAX)
+		return 0;
+	return frag_devices_have_room(devices, err);
 }
 
 int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *cmd,

@@ -48,7 +48,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		s->policy = value;
 		return 0;
 	case OPT_DEVICE_BYTES:
-		return frag_option_size(&s->total, "device-bytes", value, 0, err);
+		return frag_option_capacity(&s->total, "device-bytes", value, err);
 	case OPT_TIME:
 		return frag_option_count(&s->seconds, "time", value, 1, FRAG_COUNT_MOST, err);
 	case OPT_TRIES:
@@ -122,6 +122,10 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	if (rc)
 		return rc;
 	frag_devices_override(&s->devices, s->total, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	if (s->total != UINT64_MAX)
+		rc = frag_devices_have_room(&s->devices, err);
+	if (rc)
+		return rc;
 	s->head.devices = s->devices.figures;
 	s->candidate = (struct frag_candidate){
 		.choice = &s->choice, .devices = s->devices.figures,

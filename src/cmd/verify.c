@@ -41,7 +41,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		o->settings = value;
 		return 0;
 	case OPT_DEVICE_BYTES:
-		return frag_option_size(&o->total, "device-bytes", value, 0, err);
+		return frag_option_capacity(&o->total, "device-bytes", value, err);
 	case OPT_TIES:
 		rc = frag_option_word(&ties, "ties", value, frag_ties_words, err);
 		o->ties = (enum ties)ties;

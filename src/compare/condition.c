@@ -175,19 +175,23 @@ int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32
 {
 	struct frag_condition c = { .bound = 0 };
 	const char *value = "";
+	char advice[FRAG_ADVICE_ROOM];
+	size_t sign;
 	bool good;
 	int rc = parse_head(&c, text, &value, err);
 
 	if (rc)
 		return rc;
-	if (*value == '+' || *value == '-')
+	sign = *value == '+' || *value == '-';
+	if (sign)
 		good = parse_change(value, trimmed(value), &c);
 	else
 		good = parse_bound(value, trimmed(value), &c.bound);
+	frag_size_advice(advice, value + sign, trimmed(value) - sign);
 	if (!good)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--fail-if '%.100s': \"%.40s\" is neither a number"
-				 " nor a size", text, value);
+				 " nor a size%s%s", text, value, *advice ? "; " : "", advice);
 	*count = 1;
 	out[0] = c;
 	if (strcmp(c.path, "any") != 0)

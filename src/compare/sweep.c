@@ -75,10 +75,12 @@ static int set_devices(struct job *job, struct frag_error *err)
 
 	if (!rc && s->like)
 		rc = frag_devices_become(&job->devices, s->like, err);
-	if (!rc)
-		frag_devices_override(&job->devices, s->total, s->context, s->other,
-				      s->granularity);
-	return rc;
+	if (rc)
+		return rc;
+	frag_devices_override(&job->devices, s->total, s->context, s->other, s->granularity);
+	if ((s->total & s->context & s->other) == UINT64_MAX)
+		return 0;
+	return frag_devices_have_room(&job->devices, err);
 }
 
 /*

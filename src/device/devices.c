@@ -1,7 +1,9 @@
 /* devices.c - the devices of a run: what each of them has. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "fragsim/device.h"
 
 int frag_devices_copy(struct frag_devices *devices, const struct frag_device_figures *figures,
@@ -65,6 +67,25 @@ void frag_devices_override(struct frag_devices *devices, uint64_t total, uint64_
 		f->granularity = granularity;
 		f->small_most = f->small_granularity = 0;
 	}
+}
+
+int frag_devices_have_room(const struct frag_devices *devices, struct frag_error *err)
+{
+	char total[FRAG_NUMBER_ROOM], context[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
+
+	for (uint32_t d = 0; d < devices->count; d++) {
+		const struct frag_device_figures *f = &devices->figures[d];
+
+		/* sums of two sizes below 2^53 */
+		if (f->host || !f->total || f->context + f->other < f->total)
+			continue;
+		return frag_fail(err, FRAG_EUSAGE, "device %" PRIu32 " has %s, and context (%s) and"
+				 " other processes (%s) leave nothing of it", d,
+				 frag_size_text(total, f->total),
+				 frag_size_text(context, f->context),
+				 frag_size_text(other, f->other));
+	}
+	return 0;
 }
 
 void frag_devices_fini(struct frag_devices *devices)

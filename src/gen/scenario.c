@@ -79,7 +79,7 @@ int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t 
 		      const char *text, struct frag_error *err)
 {
 	const struct frag_gen_option *o = &s->options[index];
-	char most[32] = "to 2^53-1";
+	char most[32] = "to 2^53-1", advice[FRAG_ADVICE_ROOM] = "";
 	uint64_t value = 1;
 	bool good;
 
@@ -90,12 +90,14 @@ int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t 
 		good = frag_parse_size(text, strlen(text), true, &value);
 	else
 		good = o->type == FRAG_GEN_FLAG || frag_parse_count(text, strlen(text), &value);
+	if (o->type == FRAG_GEN_SIZE && !good)
+		frag_size_advice(advice, text, strlen(text));
 	if (o->most < FRAG_GEN_MOST)
 		snprintf(most, sizeof(most), "to %llu", (unsigned long long)o->most);
 	if (o->type != FRAG_GEN_FLAG && (!good || value < o->least || value > o->most))
-		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s from %llu %s is wanted",
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s from %llu %s is wanted%s%s",
 				 o->name, text, o->type == FRAG_GEN_SIZE ? "a size" : "a number",
-				 (unsigned long long)o->least, most);
+				 (unsigned long long)o->least, most, *advice ? "; " : "", advice);
 	option[index] = value;
 	return 0;
 }

@@ -77,8 +77,10 @@ static bool parse_value(const struct frag_param_spec *spec, const char *text, si
 static int bad_value(const struct frag_policy_ops *ops, const struct frag_param_spec *spec,
 		     const char *text, size_t length, struct frag_error *err)
 {
-	char range[64];
+	char range[64], advice[FRAG_ADVICE_ROOM] = "";
 
+	if (spec->type == FRAG_PARAM_SIZE && !frag_parse_size(text, length, true, &(uint64_t){ 0 }))
+		frag_size_advice(advice, text, length);
 	if (spec->type == FRAG_PARAM_BOOL)
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is neither true nor false",
 				 ops->name, spec->name, (int)length, text);
@@ -89,11 +91,11 @@ static int bad_value(const struct frag_policy_ops *ops, const struct frag_param_
 		snprintf(range, sizeof(range), "to %" PRIu64, spec->most);
 	else
 		snprintf(range, sizeof(range), "and below 2^53");
-	return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is not %s, from %" PRIu64 " %s",
+	return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is not %s, from %" PRIu64 " %s%s%s",
 			 ops->name, spec->name, (int)length, text,
 			 spec->power_of_two ? spec->least ? "a power of two" : "0 or a power of two"
 			 : spec->type == FRAG_PARAM_SIZE ? "a size such as 2MiB" : "a number",
-			 spec->least, range);
+			 spec->least, range, *advice ? "; " : "", advice);
 }
 
 int frag_param_parse(const struct frag_policy_ops *ops, uint32_t i, const char *text,

@@ -58,6 +58,31 @@ def statuses(folder, name):
     equal(out.out, b'', 'standard output')
 
 
+@cases('0', '512B', '4K', '4KiB', '3MiB', '67108864', '64MiB', '1.5GiB')
+def capacities_that_say_what_they_are(folder, size):
+    """a device of few bytes says its unit; 0 is unlimited"""
+    write(folder, good='{"op":"alloc","id":1,"size":512}\n')
+    out = run(folder, 'run', '-q', '-p', 'direct', '--device-bytes', size, '--granularity', '1B',
+              'good.ndjson')
+    equal((out.status, out.lines), (0, []), 'status and errors')
+
+
+@test
+def no_room_in_the_header(folder):
+    """of a trace that says so itself, a device without room is an out-of-memory"""
+    head = '{"format":"fragsim-trace","version":1,"device":{"total_bytes":100,"context_bytes":100}}\n'
+    write(folder, full=head + '{"op":"alloc","id":1,"size":1}\n')
+    equal(run(folder, 'run', '-q', 'full.ndjson').status, 3, 'status')
+    equal(run(folder, 'run', '-q', '--granularity', '4KiB', 'full.ndjson').status, 3,
+          'status with another granularity')
+    for command in ('run', 'diff', 'shrink', 'convert'):
+        rest = {'diff': ('-p', 'bestfit'), 'convert': ('--to', 'perfetto')}.get(command, ())
+        out = run(folder, command, *rest, '--device-bytes', '100B', 'full.ndjson',
+                  *(('out',) if command in ('shrink', 'convert') else ()))
+        equal(out.status, 2, f'status of {command}')
+        one_line(out)
+
+
 @cases(0, 3, 1)
 def before_interrupted(folder, otherwise):
     """an interrupt goes before what the run would have ended with"""
@@ -110,9 +135,24 @@ HELPFUL = {
     ('-p', 'best'): ('best', 'bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass',
                      'direct'),
     ('-p', ''): ('bestfit', 'direct'),
-    ('--device-bytes', '5KB'): ('--device-bytes', '5KB', 'size'),
-    ('--device-bytes', '-1'): ('--device-bytes', '-1'),
-    ('--device-bytes', '1e9'): ('--device-bytes', '1e9'),
+    ('--device-bytes', '5KB'): ('--device-bytes', '5KB', 'size', 'use 5KiB'),
+    ('--device-bytes', '80GB'): ("--device-bytes: invalid size '80GB'; use 80GiB, or bytes",),
+    ('--device-bytes', '80g'): ("'80g'", 'use 80GiB'),
+    ('--device-bytes', '16 GiB'): ("'16 GiB'", 'use 16GiB'),
+    ('--device-bytes', '1.5'): ("'1.5'", 'no whole number of bytes', 'use 1.5GiB'),
+    ('--device-bytes', '64PiB'): ("'64PiB'", 'TiB'),
+    ('--device-bytes', '-1'): ('--device-bytes', "'-1'", '0 is unlimited'),
+    ('--device-bytes', '1e9'): ('--device-bytes', '1e9', 'such as 4.5GiB'),
+    # what is meant to be GiB mostly; 64 MiB is 67,108,864 bytes
+    ('--device-bytes', '80'): ("'80' is 80 bytes; write 80GiB, or 80B if you mean bytes",),
+    ('--device-bytes', '80.0'): ('80 bytes', '80B'),
+    ('--device-bytes', '67108863'): ('67108863 bytes', '64 MiB', '67108863B'),
+    ('--device-bytes', '400MiB', '--context-bytes', '300MiB', '--other-bytes', '100MiB'):
+        ('device 0', '400.00 MiB', '300.00 MiB', '100.00 MiB', 'context'),
+    ('--device-bytes', '400MiB', '--context-bytes', '401MiB'): ('device 0', '401.00 MiB'),
+    ('--context-bytes', '80GB'): ('--context-bytes', "'80GB'", 'use 80GiB'),
+    ('-p', 'bestfit:segment=8MB'): ('8MB', 'use 8MiB'),
+    ('--fail-if', 'peak.reserved > 4GB'): ('4GB', 'use 4GiB'),
     ('--granularity', '0'): ('--granularity', '0'),
     ('--on-oom', 'die'): ('--on-oom', 'die', 'stop', 'continue'),
     ('-p', 'bestfit', '--alloc-conf', 'x:1'): ('--alloc-conf', 'pytorch'),

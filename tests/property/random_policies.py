@@ -86,14 +86,14 @@ def random_policies(seed):
 
 
 def random_overrides(seed):
-    """What replaces the figures of every device of the trace: mostly nothing."""
+    """What replaces the figures of every device of the trace: mostly nothing. Context and others
+    leave something of the total, so they come with it: a command line that says otherwise is
+    refused."""
     rng = random.Random("overrides %d" % seed)
     overrides = {}
-    if rng.random() < 0.1:
+    if rng.random() < 0.15:
         overrides["total_bytes"] = rng.choice([0, 8 * MIB, 64 * MIB, 300 * KIB])
-    if rng.random() < 0.05:
         overrides["context_bytes"] = rng.choice([0, 100 * KIB])
-    if rng.random() < 0.05:
         overrides["other_bytes"] = rng.choice([0, 100 * KIB])
     if rng.random() < 0.1:
         overrides["granularity_bytes"] = rng.choice([1, 4096, 2 * MIB, 999])
@@ -114,7 +114,7 @@ def random_options(seed):
     for text in random_policies(seed):
         options += ["--policy", text]
     for key, value in random_overrides(seed).items():
-        options += [OPTION[key], str(value)]
+        options += [OPTION[key], "%dB" % value]
     return options
 
 

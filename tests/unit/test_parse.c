@@ -49,6 +49,30 @@ static const char *const refused_fractions[] = {
 	"0.0000000000000000000000000000000000000000000000000000000000000000000001T",
 };
 
+static const struct { const char *text, *advice; } advised[] = {
+	{ "80GB", "use 80GiB, or bytes" }, { "80g", "use 80GiB, or bytes" },
+	{ "16 GiB", "use 16GiB, or bytes" }, { "4.5 gb", "use 4.5GiB, or bytes" },
+	{ "7kIb", "use 7KiB, or bytes" }, { "512m", "use 512MiB, or bytes" },
+	{ "2tb", "use 2TiB, or bytes" }, { "1.5", "it is no whole number of bytes; use 1.5GiB" },
+	{ "0.1K", "it is no whole number of bytes" }, { "8192T", "it is not below 2^53 bytes" },
+	{ "9007199254740992", "it is not below 2^53 bytes" }, { "3PiB", "the largest unit is TiB" },
+	{ "-1", "a size has no sign" }, { "+1GiB", "a size has no sign" },
+	{ "", "" }, { "GiB", "" }, { "1e9", "" }, { "0x10", "" }, { "much", "" }, { "1GiBs", "" },
+	{ "99999999999999999999999999", "" },
+};
+
+static void test_advice(void **state)
+{
+	char buf[FRAG_ADVICE_ROOM];
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(advised); i++)
+		assert_string_equal(frag_size_advice(buf, advised[i].text,
+						     strlen(advised[i].text)), advised[i].advice);
+	/* nothing behind the length is looked at */
+	assert_string_equal(frag_size_advice(buf, "80GB", 3), "use 80GiB, or bytes");
+}
+
 static bool parse(const char *text, bool fraction, uint64_t *bytes)
 {
 	return frag_parse_size(text, strlen(text), fraction, bytes);
@@ -167,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_sizes),
+		cmocka_unit_test(test_advice),
 		cmocka_unit_test(test_fractions),
 		cmocka_unit_test(test_junk),
 		cmocka_unit_test(test_length_counts),
