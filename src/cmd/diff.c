@@ -155,6 +155,8 @@ static int report(struct diff *d, int *status, struct frag_error *err)
 	if (!rc && judged) {
 		d->gate.conditions = d->options.run.conditions;
 		d->gate.condition_count = d->options.run.condition_count;
+		d->gate.same_traces = d->options.gate;
+		d->gate.new_traces = d->options.new_traces;
 		rc = frag_gate_judge(&d->gate, c, err);
 	}
 	rc = rc ? rc : frag_diff_outputs_write(&d->outputs, &d->options, &diff, err);

@@ -11,7 +11,7 @@
 #include "compare/params.h"
 
 enum {
-	OPT_BASELINE = FRAG_OPT_FIRST_OWN, OPT_UPDATE, OPT_GATE, OPT_FORMAT, OPT_OUTPUT,
+	OPT_BASELINE = FRAG_OPT_FIRST_OWN, OPT_UPDATE, OPT_GATE, OPT_FORMAT, OPT_OUTPUT, OPT_NEW_TRACES,
 };
 
 const struct frag_opt frag_diff_opts[] = {
@@ -21,6 +21,8 @@ const struct frag_opt frag_diff_opts[] = {
 	{ 'b', "baseline", "FILE", "compare what is simulated now with this", OPT_BASELINE },
 	{ 0, "update-baseline", NULL, "write what is simulated now to the baseline", OPT_UPDATE },
 	{ 0, "gate", NULL, "exit with 1 if it got worse: conditions for CI, printed", OPT_GATE },
+	{ 0, "allow-new-traces", NULL, "a trace that is new, or has changed, breaks no --gate",
+	  OPT_NEW_TRACES },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it holds: 'peak.reserved > +2%'; repeatable",
 	  FRAG_OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)", OPT_FORMAT },
@@ -94,8 +96,8 @@ static int set_gate(struct frag_diff_options *o, struct frag_error *err)
 
 	for (uint32_t i = 0; frag_gate_defaults[i] && !o->gate && !rc; i++)
 		rc = frag_run_set_option(&o->run, FRAG_OPT_FAIL_IF, frag_gate_defaults[i], err);
-	while (written < o->run.condition_count)
-		o->run.conditions[written++].implied = true;
+	for (; written < o->run.condition_count; written++)
+		o->run.conditions[written].implied = o->run.conditions[written].of_gate = true;
 	o->gate = true;
 	return rc;
 }
@@ -113,6 +115,9 @@ int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error
 		return 0;
 	case OPT_GATE:
 		return set_gate(o, err);
+	case OPT_NEW_TRACES:
+		o->new_traces = true;
+		return 0;
 	case OPT_FORMAT:
 		o->format = find_format(value, strlen(value));
 		return o->format ? 0 : no_format("--format", value, err);
@@ -229,6 +234,8 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 		return frag_usage(cmd, "--update-baseline wants --baseline FILE", err);
 	if (o->update && strcmp(o->baseline, "-") == 0)
 		return frag_usage(cmd, "a baseline on standard input cannot be written", err);
+	if (o->new_traces && !o->gate && !o->run.condition_count)
+		return frag_usage(cmd, "--allow-new-traces is for --gate or --fail-if", err);
 	if (!simulate && count != 2)
 		return frag_usage(cmd, "which policies (-p) on which traces, or which two results?",
 				  err);

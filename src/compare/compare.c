@@ -91,6 +91,9 @@ int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag
 	g->runs = runs;
 	g->many_devices = on_many_devices(runs);
 	g->base = c->policies ? NULL : frag_find_trace(c->base_list, runs);
+	/* of what was not read to its end nobody can say */
+	g->changed = g->base && g->base->complete && runs->complete
+		     && strcmp(g->base->content, runs->content) != 0;
 	g->pair = calloc((size_t)runs->count + (g->base ? g->base->count : 0) + 1,
 			 sizeof(*g->pair));
 	good = g->pair && (!g->base || frag_tell_traces(&g->conditions, g->base, runs))

@@ -30,6 +30,7 @@ struct frag_group {
 	struct frag_pair *pair;
 	uint32_t count;
 	bool many_devices;              /* a run is on another than the first */
+	bool changed;                   /* the base has this trace with another content */
 	char *conditions;               /* as above, of the trace */
 };
 

@@ -16,6 +16,7 @@ struct frag_condition {
 	enum frag_bound kind;   /* the changes are those against a baseline */
 	double bound;
 	bool implied;           /* nobody wrote this path: without a value it does not hold */
+	bool of_gate;           /* --gate's own: a change is judged of comparable runs only */
 };
 
 #define FRAG_CONDITIONS_MOST 5  /* that one text can stand for */

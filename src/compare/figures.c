@@ -36,15 +36,17 @@ static double device_calls(const struct frag_result *r)
 const struct frag_figure frag_figures[FRAG_FIGURES] = {
 	[FRAG_PEAK_RESERVED] = { .path = "peak.reserved", .unit = FRAG_BYTES, .decides = true },
 	[FRAG_PEAK_ALLOCATED] = { .path = "peak.allocated", .unit = FRAG_BYTES },
-	[FRAG_OVER_BOUND] = { .path = "over_bound", .unit = FRAG_POINTS, .value = over_bound },
+	[FRAG_OVER_BOUND] = { .path = "over_bound", .unit = FRAG_POINTS, .of_peaks = true,
+			      .value = over_bound },
 	[FRAG_EFFICIENCY] = { .path = "efficiency", .unit = FRAG_POINTS, .more_is_better = true,
-			      .value = efficiency },
+			      .of_peaks = true, .value = efficiency },
 	[FRAG_FI_DEVICE_MEAN] = { .path = "fi_device.mean", .unit = FRAG_POINTS, .decides = true },
 	[FRAG_FI_DEVICE_P95] = { .path = "fi_device.p95", .unit = FRAG_POINTS },
 	[FRAG_FI_DEVICE_MAX] = { .path = "fi_device.max", .unit = FRAG_POINTS, .decides = true },
 	[FRAG_FI_MEAN] = { .path = "fi.mean", .unit = FRAG_POINTS },
 	[FRAG_SEVERE_STEPS] = { .path = "fi_device.severe_steps", .unit = FRAG_NUMBER },
-	[FRAG_OOMS] = { .path = "counts.ooms", .unit = FRAG_NUMBER, .decides = true },
+	[FRAG_OOMS] = { .path = "counts.ooms", .unit = FRAG_NUMBER, .decides = true,
+			.of_end = true },
 	[FRAG_RETRIES] = { .path = "counts.retries", .unit = FRAG_NUMBER, .decides = true },
 	[FRAG_DEVICE_CALLS] = { .path = "device_calls", .unit = FRAG_NUMBER,
 				.value = device_calls },
@@ -73,6 +75,14 @@ static bool is_unread(const struct frag_figure *figure, const struct frag_result
 	return result && frag_result_unread(result, figure->path);
 }
 
+bool frag_results_comparable(const struct frag_result *base, const struct frag_result *result)
+{
+	if (base->status == FRAG_RUN_OK && result->status == FRAG_RUN_OK)
+		return true;
+	return base->status == result->status && base->steps == result->steps
+	       && base->counts.ooms == result->counts.ooms;
+}
+
 /*
  * A figure that both lack has not changed; one that only one side has did, but
  * nobody can say for better or worse. One that the other's file is too old for is
@@ -89,6 +99,11 @@ struct frag_change frag_figure_change(const struct frag_figure *figure,
 	if (!c.has_base || !c.has_value) {
 		c.verdict = c.has_base == c.has_value || is_unread(figure, base)
 			    || is_unread(figure, result) ? FRAG_SAME : FRAG_CHANGED;
+		return c;
+	}
+	c.compared = figure->of_end || frag_results_comparable(base, result);
+	if (!c.compared) {
+		c.verdict = c.base == c.value ? FRAG_SAME : FRAG_CHANGED;
 		return c;
 	}
 	c.difference = c.value - c.base;

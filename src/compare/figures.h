@@ -19,6 +19,8 @@ struct frag_figure {
 	enum frag_unit unit;
 	bool more_is_better;
 	bool decides;           /* a pair's verdict follows from these, SPEC 10's `any` */
+	bool of_end;            /* how a run ended: compared whether it finished or not */
+	bool of_peaks;          /* made of peaks: says nothing where those are cut */
 	/* NULL: the value at the path */
 	double (*value)(const struct frag_result *result);
 };
@@ -37,15 +39,22 @@ enum frag_figure_name {
 };
 extern const struct frag_figure frag_figures[FRAG_FIGURES];
 
+/*
+ * Went both equally far? The figures of a run that ended early are those of its beginning:
+ * they can be held against one that ended at the same step, and no other.
+ */
+bool frag_results_comparable(const struct frag_result *base, const struct frag_result *result);
+
 /* As it is shown: percentages with four decimals. False: it has none here. */
 bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,
 		       double *value);
 
 struct frag_change {
 	bool has_base, has_value;
+	bool compared;          /* both are there, and the runs are comparable */
 	double base, value;
-	double difference;      /* both are there */
-	bool has_percent;       /* both are there, and the base is not 0 */
+	double difference;      /* compared */
+	bool has_percent;       /* compared, and the base is not 0 */
 	double percent;         /* of the base */
 	enum frag_verdict verdict;
 };

@@ -1,6 +1,7 @@
 /* gate.c - a comparison held to conditions: what broke. */
 #include "compare/gate.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,12 @@ const char *const frag_gate_defaults[] = {
 void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
 		    const struct frag_pair *pair)
 {
-	const struct frag_run *run = pair->run ? pair->run : pair->base;
+	const struct frag_run *run = !pair ? NULL : pair->run ? pair->run : pair->base;
 	const char *path = frag_group_path(group);
 
-	if (group->many_devices)
+	if (!run)
+		frag_format_printable(buf, size, "%s", path);
+	else if (group->many_devices)
 		frag_format_printable(buf, size, "%s, %s on device %u", path, run->policy,
 				      run->result.device);
 	else
@@ -47,6 +50,21 @@ const char *frag_broken_text(const struct frag_broken *broken)
 				 : "the baseline has this run, and now it is missing";
 }
 
+bool frag_gate_judges(const struct frag_gate *gate)
+{
+	return gate->condition_count || gate->same_traces;
+}
+
+void frag_changed_text(char *buf, size_t size, const struct frag_group *group)
+{
+	const struct frag_runs *now = group->runs, *base = group->base;
+
+	FRAG_ASSERT(group->changed);
+	frag_format_printable(buf, size, "the trace has changed: %" PRIu64 " events, before %" PRIu64
+			      "; content %.200s, before %.200s", now->events, base->events,
+			      now->content, base->content);
+}
+
 static int add(struct frag_gate *gate, const struct frag_broken *broken, struct frag_error *err)
 {
 	if (!frag_grow(&gate->broken, &gate->capacity, (uint64_t)gate->count + 1,
@@ -65,6 +83,18 @@ static bool speaks_of_changes(const struct frag_gate *gate)
 }
 
 /*
+ * Is there a change to be judged? What --gate asks of peaks and indices is not asked of a
+ * run that ended early: of it only that it did.
+ */
+static bool can_change(const struct frag_condition *condition, const struct frag_pair *pair)
+{
+	if (!pair->base)
+		return false;
+	return !condition->of_gate || strcmp(condition->path, "counts.ooms") == 0
+	       || frag_results_comparable(&pair->base->result, &pair->run->result);
+}
+
+/*
  * Without a counterpart a change cannot be judged, and that breaks the gate once;
  * conditions without a change are judged all the same.
  */
@@ -75,7 +105,8 @@ static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
 	char who[1024];
 	int rc = 0;
 
-	broken->alone = !pair->run || (!pair->base && !c->policies);
+	broken->alone = !pair->run || (!pair->base && !c->policies
+				       && !(gate->new_traces && !broken->group->base));
 	if (broken->alone && speaks_of_changes(gate))
 		rc = add(gate, broken, err);
 	broken->alone = false;
@@ -85,7 +116,7 @@ static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
 	for (uint32_t i = 0; i < gate->condition_count && !rc; i++) {
 		const struct frag_condition *condition = &gate->conditions[i];
 
-		if (condition->kind != FRAG_ABSOLUTE && !pair->base)
+		if (condition->kind != FRAG_ABSOLUTE && !can_change(condition, pair))
 			continue;
 		rc = frag_condition_holds(condition, &pair->run->result,
 					  pair->base ? &pair->base->result : NULL, who,
@@ -96,10 +127,27 @@ static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
 	return rc;
 }
 
+static int judge_traces(struct frag_gate *gate, const struct frag_comparison *c,
+			struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < c->count && !rc; i++) {
+		struct frag_broken broken = { .group = &c->group[i] };
+
+		if (!c->group[i].changed || gate->new_traces)
+			continue;
+		frag_changed_text(broken.found.line, sizeof(broken.found.line), &c->group[i]);
+		rc = add(gate, &broken, err);
+		gate->traces++;
+	}
+	return rc;
+}
+
 int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 		    struct frag_error *err)
 {
-	int rc = 0;
+	int rc = gate->same_traces ? judge_traces(gate, c, err) : 0;
 
 	for (uint32_t i = 0; i < c->count && !rc; i++) {
 		for (uint32_t k = 0; k < c->group[i].count && !rc; k++) {
@@ -107,7 +155,14 @@ int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 				.group = &c->group[i], .pair = &c->group[i].pair[k],
 			};
 
+			const uint32_t before = gate->count;
+
 			rc = judge_pair(gate, c, &broken, err);
+			if (rc || gate->count == before)
+				continue;
+			gate->runs++;
+			if (broken.pair->run && broken.pair->base)
+				gate->verdict[broken.pair->verdict]++;
 		}
 	}
 	return rc;

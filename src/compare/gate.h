@@ -5,19 +5,27 @@
 #include "compare/compare.h"
 #include "compare/condition.h"
 
-/* One condition that holds for one run; or a run that has nothing to be judged by. */
+/*
+ * One condition that holds for one run; a run that has nothing to be judged by; or a trace
+ * that is another one now.
+ */
 struct frag_broken {
 	const struct frag_group *group;
-	const struct frag_pair *pair;
+	const struct frag_pair *pair;   /* NULL: the trace itself */
 	bool alone;             /* a change is asked for, and one side is missing */
-	struct frag_finding found;      /* of a run that is not alone */
+	struct frag_finding found;      /* of a run that is not alone; of a trace the line only */
 };
 
 struct frag_gate {
 	const struct frag_condition *conditions;        /* borrowed */
 	uint32_t condition_count;
-	struct frag_broken *broken;
+	bool same_traces;       /* a trace whose content has changed is broken */
+	bool new_traces;        /* one that the base does not have is not */
+	struct frag_broken *broken;     /* traces first */
 	uint32_t count, capacity;
+	uint32_t traces;        /* of those, how many are traces */
+	uint32_t runs;          /* how many runs are broken */
+	uint32_t verdict[FRAG_MIXED + 1];       /* of those that are compared */
 };
 
 /* What --gate stands for, ended by NULL. */
@@ -31,7 +39,14 @@ int frag_gate_judge(struct frag_gate *gate, const struct frag_comparison *c,
 		    struct frag_error *err);
 void frag_gate_fini(struct frag_gate *gate);
 
-/* "traces/x.ndjson.gz, bestfit"; of several devices "... on device 1": what a line is about. */
+/* "x.ndjson is another trace: 5 events, before 10, ...", without the name. */
+void frag_changed_text(char *buf, size_t size, const struct frag_group *group);
+
+/* Is there something to be held to? */
+bool frag_gate_judges(const struct frag_gate *gate);
+
+/* "traces/x.ndjson.gz, bestfit"; of several devices "... on device 1": what a line is about.
+ * Of a trace itself, pair NULL, its name. */
 void frag_pair_name(char *buf, size_t size, const struct frag_group *group,
 		    const struct frag_pair *pair);
 

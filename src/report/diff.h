@@ -32,6 +32,11 @@ extern const struct frag_diff_format *const frag_diff_formats[];
 
 /* "4.46 GiB", "12.34", "7" */
 const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
+/* The same of a run; ">=4.46 GiB" where it ended early, "-" where its end hides the figure. */
+const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_figure *figure,
+				 const struct frag_run *run);
+/* "ok", "OOM", "interrupted". */
+const char *frag_run_status_word(const struct frag_run *run);
 /* With its sign; "=" where it is 0. */
 const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
 /* "+12.11%"; "" where there is none to speak of. */
@@ -62,7 +67,17 @@ bool frag_many_traces(const struct frag_comparison *c);
 /* Better than before in what decides, in one run at least? */
 bool frag_any_better(const struct frag_diff *diff);
 
-/* The line that says how it all came out; "3 runs compared: 1 worse, 2 same". */
+/* Why figures of the two are not compared: one ended where the other did not; "" where they are. */
+#define FRAG_REASON_ROOM 256
+const char *frag_unfinished_text(char buf[FRAG_REASON_ROOM], const struct frag_pair *pair);
+
+/* "passed" or "broken"; NULL where nothing is judged. */
+const char *frag_gate_word(const struct frag_diff *diff);
+
+/*
+ * The line that says how it all came out; "3 runs compared: 1 worse, 2 same", and where there
+ * is a gate "broken: 3 runs compared: 1 broken, 2 same".
+ */
 void frag_outcome_text(char *buf, size_t size, const struct frag_diff *diff);
 
 #endif

@@ -34,7 +34,6 @@ static bool put_row(FILE *f, const struct frag_group *g, const struct frag_pair 
 {
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
 	const struct frag_change c = frag_pair_change(figure, pair);
-	const bool both = c.has_base && c.has_value;
 
 	if (!put_field(f, frag_group_path(g)) || !put_field(f, run->policy))
 		return false;
@@ -42,10 +41,25 @@ static bool put_row(FILE *f, const struct frag_group *g, const struct frag_pair 
 		pair->run ? frag_run_status_name(pair->run->result.status) : "", figure->path);
 	put_value(f, figure->unit, c.has_base, c.base);
 	put_value(f, figure->unit, c.has_value, c.value);
-	put_value(f, figure->unit, both, c.difference);
+	put_value(f, figure->unit, c.compared, c.difference);
 	if (c.has_percent)
 		frag_fprintf(f, "%.4f", c.percent);
-	fprintf(f, ",%s\n", both ? frag_verdict_name(c.verdict) : "");
+	fprintf(f, ",%s\n", c.compared ? frag_verdict_name(c.verdict)
+		: c.has_base && c.has_value ? "unfinished" : "");
+	return true;
+}
+
+/* A row of the trace itself, in front of its runs. */
+static bool put_changed(FILE *f, const struct frag_diff *diff, const struct frag_group *g)
+{
+	if (!g->changed)
+		return true;
+	if (!put_field(f, frag_group_path(g)))
+		return false;
+	fputs(",,,content,", f);
+	if (!put_field(f, g->base->content) || !put_field(f, g->runs->content))
+		return false;
+	fprintf(f, ",,%s\n", diff->gate->traces ? "broken" : "changed");
 	return true;
 }
 
@@ -54,12 +68,15 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 	const struct frag_comparison *c = diff->comparison;
 
 	fputs("trace,policy,device,status,figure,base,value,difference,percent,verdict\n", f);
-	for (uint32_t i = 0; i < c->count; i++)
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (!put_changed(f, diff, &c->group[i]))
+			return frag_fail_nomem(err);
 		for (uint32_t k = 0; k < c->group[i].count; k++)
 			for (uint32_t n = 0; n < FRAG_FIGURES; n++)
 				if (!put_row(f, &c->group[i], &c->group[i].pair[k],
 					     &frag_figures[n]))
 					return frag_fail_nomem(err);
+	}
 	return 0;
 }
 

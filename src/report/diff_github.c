@@ -65,6 +65,21 @@ static void put_pair(FILE *f, const struct frag_group *g, const struct frag_pair
 	put_conditions(f, frag_group_path(g), name, pair->conditions);
 }
 
+/* Traces that are others now come before everything that compares what they gave. */
+static void put_changed(const struct frag_diff *diff, FILE *f)
+{
+	const struct frag_comparison *c = diff->comparison;
+	char text[FRAG_LINE_ROOM];
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (!c->group[i].changed)
+			continue;
+		frag_changed_text(text, sizeof(text), &c->group[i]);
+		put_line(f, diff->gate->traces ? "error" : "warning", frag_group_path(&c->group[i]),
+			 "fragsim: another trace than before", text);
+	}
+}
+
 /*
  * Conditions that differ come first, as they may explain the rest; then what broke, then the
  * outcome.
@@ -72,9 +87,10 @@ static void put_pair(FILE *f, const struct frag_group *g, const struct frag_pair
 static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
 	const struct frag_comparison *c = diff->comparison;
-	char text[256];
+	char text[512];
 
 	(void)err;
+	put_changed(diff, f);
 	put_conditions(f, NULL, "", c->conditions);
 	for (uint32_t i = 0; i < c->count; i++) {
 		put_conditions(f, frag_group_path(&c->group[i]), frag_group_path(&c->group[i]),
@@ -82,7 +98,7 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 		for (uint32_t k = 0; k < c->group[i].count; k++)
 			put_pair(f, &c->group[i], &c->group[i].pair[k]);
 	}
-	for (uint32_t i = 0; i < diff->gate->count; i++)
+	for (uint32_t i = diff->gate->traces; i < diff->gate->count; i++)
 		put_broken(f, &diff->gate->broken[i]);
 	frag_outcome_text(text, sizeof(text), diff);
 	put_line(f, "notice", NULL, "fragsim", text);

@@ -22,14 +22,13 @@ static void put_figures(struct frag_node_ref in, const struct frag_pair *pair)
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
-		const bool both = c.has_base && c.has_value;
 
 		o = frag_json_object(figures, figure->path);
 		put_value(o, "base", figure->unit, c.has_base, c.base);
 		put_value(o, "value", figure->unit, c.has_value, c.value);
-		put_value(o, "difference", figure->unit, both, c.difference);
+		put_value(o, "difference", figure->unit, c.compared, c.difference);
 		put_value(o, "percent", FRAG_POINTS, c.has_percent, c.percent);
-		frag_json_text(o, "verdict", both ? frag_verdict_name(c.verdict) : NULL);
+		frag_json_text(o, "verdict", c.compared ? frag_verdict_name(c.verdict) : NULL);
 	}
 }
 
@@ -90,12 +89,15 @@ static void put_pair(struct frag_node_ref list, const struct frag_pair *pair)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
+	char reason[FRAG_REASON_ROOM];
 
 	frag_json_u64(o, "device", run->result.device);
 	put_side(o, "base", pair->base);
 	put_side(o, "run", pair->run);
 	frag_json_text(o, "verdict", pair->run && pair->base ? frag_verdict_name(pair->verdict)
 		       : NULL);
+	frag_unfinished_text(reason, pair);
+	frag_json_text(o, "not_compared", *reason ? reason : NULL);
 	put_lines(o, "conditions", pair->conditions);
 	put_figures(o, pair);
 	put_place(o, "first", &pair->first);
@@ -140,28 +142,37 @@ static void put_standings(struct frag_node_ref root, const struct frag_diff *dif
 	}
 }
 
-/* Several conditions may come from one text, which is listed once. */
-static void put_gate(struct frag_node_ref root, const struct frag_gate *gate)
+static void put_broken(struct frag_node_ref list, const struct frag_broken *b)
 {
-	struct frag_node_ref o = frag_json_object(root, "gate"), list, broken;
+	struct frag_node_ref o = frag_json_object(list, NULL);
+	const struct frag_run *run = !b->pair ? NULL : b->pair->run ? b->pair->run : b->pair->base;
+	const struct frag_condition *held = run && !b->alone ? b->found.condition : NULL;
 
+	frag_json_text(o, "trace", frag_group_path(b->group));
+	frag_json_text(o, "policy", run ? run->policy : NULL);
+	if (run)
+		frag_json_u64(o, "device", run->result.device);
+	else
+		frag_json_null(o, "device");
+	frag_json_text(o, "condition", held ? held->text : NULL);
+	frag_json_text(o, "path", held ? held->path : NULL);
+	frag_json_text(o, "message", frag_broken_text(b));
+}
+
+/* Several conditions may come from one text, which is listed once. */
+static void put_gate(struct frag_node_ref root, const struct frag_diff *diff)
+{
+	const struct frag_gate *gate = diff->gate;
+	struct frag_node_ref o = frag_json_object(root, "gate"), list;
+
+	frag_json_text(o, "verdict", frag_gate_word(diff));
 	list = frag_json_array(o, "conditions");
 	for (uint32_t i = 0; i < gate->condition_count; i++)
 		if (frag_gate_begins_text(gate, i))
 			frag_json_text(list, NULL, gate->conditions[i].text);
 	list = frag_json_array(o, "broken");
-	for (uint32_t i = 0; i < gate->count; i++) {
-		const struct frag_broken *b = &gate->broken[i];
-		const struct frag_run *run = b->pair->run ? b->pair->run : b->pair->base;
-
-		broken = frag_json_object(list, NULL);
-		frag_json_text(broken, "trace", frag_group_path(b->group));
-		frag_json_text(broken, "policy", run->policy);
-		frag_json_u64(broken, "device", run->result.device);
-		frag_json_text(broken, "condition", b->alone ? NULL : b->found.condition->text);
-		frag_json_text(broken, "path", b->alone ? NULL : b->found.condition->path);
-		frag_json_text(broken, "message", frag_broken_text(b));
-	}
+	for (uint32_t i = 0; i < gate->count; i++)
+		put_broken(list, &gate->broken[i]);
 }
 
 static void put_head(struct frag_node_ref root, const struct frag_comparison *c)
@@ -184,7 +195,7 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 	int rc;
 
 	put_head(root, c);
-	put_gate(root, diff->gate);
+	put_gate(root, diff);
 	put_standings(root, diff);
 	traces = frag_json_array(root, "traces");
 	for (uint32_t i = 0; i < c->count; i++) {
@@ -193,6 +204,7 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 		o = frag_json_object(traces, NULL);
 		put_trace(o, "base", g->base);
 		put_trace(o, "trace", g->runs);
+		frag_json_bool(o, "changed", g->changed);
 		put_lines(o, "conditions", g->conditions);
 		pairs = frag_json_array(o, "runs");
 		for (uint32_t k = 0; k < g->count; k++)

@@ -54,10 +54,16 @@ static uint32_t failures_of(const struct frag_diff *diff, const struct frag_grou
 	return n;
 }
 
+/* A trace that has changed is a case of its own, in front of its runs. */
+static uint32_t cases_of(const struct frag_group *g)
+{
+	return g->count + g->changed;
+}
+
 /* Cases with a failure, which is how a suite counts them. */
 static uint32_t bad_cases(const struct frag_diff *diff, const struct frag_group *g)
 {
-	uint32_t n = 0;
+	uint32_t n = g->changed && diff->gate->traces;
 
 	for (uint32_t i = 0; i < g->count; i++)
 		n += failures_of(diff, g, &g->pair[i]) > 0;
@@ -66,17 +72,21 @@ static uint32_t bad_cases(const struct frag_diff *diff, const struct frag_group 
 
 static void put_figures(FILE *f, const struct frag_pair *pair)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	const struct frag_run *run = pair->run ? pair->run : pair->base;
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], reason[FRAG_REASON_ROOM];
 
-	fputs("   <system-out>", f);
+	fprintf(f, "   <system-out>status: %s\n", frag_run_status_word(run));
+	if (*frag_unfinished_text(reason, pair))
+		fprintf(f, "%s\n", reason);
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
 
 		if (!c.has_value)
 			continue;
-		fprintf(f, "%s: %s", figure->path, frag_figure_text(a, figure->unit, c.value));
-		if (c.has_base && c.difference != 0)
+		fprintf(f, "%s: ", figure->path);
+		put_xml(f, frag_run_figure_text(a, figure, run));
+		if (c.compared && c.difference != 0)
 			fprintf(f, " (%s)", frag_difference_text(b, figure->unit, c.difference));
 		putc('\n', f);
 	}
@@ -111,6 +121,20 @@ static void put_case(const struct frag_diff *diff, FILE *f, const struct frag_gr
 	fputs("  </testcase>\n", f);
 }
 
+static void put_changed(const struct frag_diff *diff, FILE *f, const struct frag_group *g)
+{
+	char text[FRAG_LINE_ROOM];
+
+	frag_changed_text(text, sizeof(text), g);
+	fputs("  <testcase classname=\"", f);
+	put_xml(f, frag_group_path(g));
+	fputs("\" name=\"the trace itself\">\n", f);
+	fputs(diff->gate->traces ? "   <failure message=\"" : "   <system-out>", f);
+	put_xml(f, text);
+	fputs(diff->gate->traces ? "\"/>\n" : "</system-out>\n", f);
+	fputs("  </testcase>\n", f);
+}
+
 /*
  * JUnit wants the counts in front, so the failing cases are counted before they
  * are written.
@@ -122,7 +146,7 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 
 	(void)err;
 	for (uint32_t i = 0; i < c->count; i++) {
-		cases += c->group[i].count;
+		cases += cases_of(&c->group[i]);
 		bad += bad_cases(diff, &c->group[i]);
 	}
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -132,7 +156,9 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 
 		fputs(" <testsuite name=\"", f);
 		put_xml(f, frag_group_path(g));
-		fprintf(f, "\" tests=\"%u\" failures=\"%u\">\n", g->count, bad_cases(diff, g));
+		fprintf(f, "\" tests=\"%u\" failures=\"%u\">\n", cases_of(g), bad_cases(diff, g));
+		if (g->changed)
+			put_changed(diff, f, g);
 		for (uint32_t k = 0; k < g->count; k++)
 			put_case(diff, f, g, &g->pair[k]);
 		fputs(" </testsuite>\n", f);

@@ -49,8 +49,8 @@ static void put_change(FILE *f, enum frag_figure_name name, const struct frag_pa
 	const struct frag_change c = frag_pair_change(figure, pair);
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
 
-	fprintf(f, "| %s", c.has_value ? frag_figure_text(a, figure->unit, c.value) : "-");
-	if (c.has_base && c.has_value && c.difference != 0) {
+	fprintf(f, "| %s", frag_run_figure_text(a, figure, pair->run));
+	if (c.compared && c.difference != 0) {
 		frag_percent_text(d, &c);
 		fprintf(f, " (%s%s%s)", frag_difference_text(b, figure->unit, c.difference),
 			figure->unit == FRAG_BYTES && *d ? ", " : "",
@@ -66,7 +66,7 @@ static void put_change(FILE *f, enum frag_figure_name name, const struct frag_pa
 static void print_group(FILE *f, const struct frag_group *g)
 {
 	static const char *const titles[] = {
-		"policy", "peak reserved", "peak allocated", "over bound, %", "efficiency, %",
+		"status", "policy", "peak reserved", "peak allocated", "over bound, %", "efficiency, %",
 		"fi_device mean", "p95", "max", "fi mean", "severe steps", "OOMs", "device calls",
 	};
 	static const char modelled[] = "time in the driver, modelled";
@@ -78,7 +78,7 @@ static void print_group(FILE *f, const struct frag_group *g)
 	enum { MOST = sizeof(figures) / sizeof(figures[0]) };
 	/* the last one only where there is such */
 	const size_t count = frag_any_modelled(g) ? MOST : MOST - 1;
-	const char *heads[MOST + 2] = { NULL };
+	const char *heads[MOST + 3] = { NULL };
 	char name[600];
 
 	fputs("\n### ", f);
@@ -87,11 +87,11 @@ static void print_group(FILE *f, const struct frag_group *g)
 	put_code(f, g->runs->content);
 	fprintf(f, "%s\n\n", g->runs->complete ? "" : ", not read to its end");
 	memcpy(heads, titles, sizeof(titles));
-	heads[MOST] = count == MOST ? modelled : NULL;
-	put_head(f, heads, 1);
+	heads[MOST + 1] = count == MOST ? modelled : NULL;
+	put_head(f, heads, 2);
 	for (uint32_t i = 0; i < g->count; i++) {
 		frag_run_name(name, sizeof(name), g->pair[i].run);
-		fputs("| ", f);
+		fprintf(f, "| %s | ", frag_run_status_word(g->pair[i].run));
 		put_text(f, name);
 		putc(' ', f);
 		for (size_t k = 0; k < count; k++)
@@ -169,6 +169,16 @@ static void print_conditions(const struct frag_comparison *c, FILE *f)
 	}
 }
 
+/* The cells that a row begins with. */
+static void put_cells(FILE *f, const struct frag_group *g, const char *name)
+{
+	fputs("| ", f);
+	put_text(f, frag_group_path(g));
+	fputs(" | ", f);
+	put_text(f, name);
+	fputs(" | ", f);
+}
+
 /*
  * Rows of a table for figures that differ; worse ones that decide the verdict
  * stand out.
@@ -178,6 +188,11 @@ static void print_changes(FILE *f, const struct frag_group *g, const struct frag
 	char name[600], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
 
 	frag_run_name(name, sizeof(name), pair->run);
+	if (pair->base->result.status != pair->run->result.status) {
+		put_cells(f, g, name);
+		fprintf(f, "status | %s | %s | | | |\n", frag_run_status_word(pair->base),
+			frag_run_status_word(pair->run));
+	}
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
@@ -185,13 +200,14 @@ static void print_changes(FILE *f, const struct frag_group *g, const struct frag
 
 		if (c.verdict == FRAG_SAME || !c.has_base || !c.has_value)
 			continue;
-		fputs("| ", f);
-		put_text(f, frag_group_path(g));
-		fputs(" | ", f);
-		put_text(f, name);
-		fprintf(f, " | %s | %s", figure->path, frag_figure_text(a, figure->unit, c.base));
-		fprintf(f, " | %s | %s", frag_figure_text(a, figure->unit, c.value),
-			frag_difference_text(b, figure->unit, c.difference));
+		put_cells(f, g, name);
+		fprintf(f, "%s | %s", figure->path, frag_run_figure_text(a, figure, pair->base));
+		fprintf(f, " | %s | ", frag_run_figure_text(a, figure, pair->run));
+		if (!c.compared) {
+			fputs("| | not compared |\n", f);
+			continue;
+		}
+		fputs(frag_difference_text(b, figure->unit, c.difference), f);
 		fprintf(f, " | %s | %s%s%s |\n", frag_percent_text(d, &c), strong ? "**" : "",
 			frag_verdict_name(c.verdict), strong ? "**" : "");
 	}
@@ -262,9 +278,9 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 	const struct frag_gate *gate = diff->gate;
 	char name[1024];
 
-	if (!gate->condition_count)
+	if (!frag_gate_word(diff))
 		return;
-	fputs(gate->count ? "\n**Broken:**\n\n" : "\nNothing is broken. Bad would be", f);
+	fputs(gate->count ? "\n**Broken:**\n\n" : "\n**Passed.** Bad would be", f);
 	for (uint32_t i = 0; i < gate->condition_count && !gate->count; i++) {
 		if (!frag_gate_begins_text(gate, i))
 			continue;
@@ -279,6 +295,22 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 	}
 }
 
+/* What follows is then of another program than before. */
+static void print_changed(const struct frag_comparison *c, FILE *f)
+{
+	char text[FRAG_LINE_ROOM];
+	uint32_t told = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (!c->group[i].changed)
+			continue;
+		if (told++ == 0)
+			fputs("\n**Another trace than before:**\n\n", f);
+		frag_changed_text(text, sizeof(text), &c->group[i]);
+		print_lines(f, frag_group_path(&c->group[i]), text);
+	}
+}
+
 /*
  * Between policies the first is the reference, and tables go by trace; between two results each
  * run is compared with its own earlier one, and one table has them all.
@@ -286,7 +318,7 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 {
 	const struct frag_comparison *c = diff->comparison;
-	char text[256];
+	char text[512];
 
 	(void)err;
 	frag_outcome_text(text, sizeof(text), diff);
@@ -300,6 +332,7 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 	} else {
 		fprintf(f, "%s.\n", text);
 	}
+	print_changed(c, f);
 	print_gate(diff, f);
 	for (uint32_t i = 0; i < c->count && c->policies; i++)
 		if (c->group[i].count)

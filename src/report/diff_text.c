@@ -8,10 +8,11 @@
 #include "base/print.h"
 #include "base/printable.h"
 #include "report/diff_formats.h"
+#include "report/diff_gate.h"
 #include "report/ink.h"
 #include "report/report.h"
 
-#define NAME_MOST 20            /* columns of a policy's name; longer ones get a number */
+#define NAME_MOST 18            /* columns of a policy's name; longer ones get a number */
 #define NAME_ROOM 600
 #define TRACE_MOST 28           /* columns of a trace's name in the summary */
 #define TOLD_MOST 16            /* policies whose parting and course are told */
@@ -21,6 +22,7 @@ struct paper {
 	FILE *f;
 	bool numbered;          /* names are too long for the columns */
 	int width;              /* of names */
+	int status_width;
 	bool failed;            /* memory was short */
 };
 
@@ -81,6 +83,7 @@ static void measure_names(struct paper *p)
 {
 	char name[NAME_ROOM];
 
+	p->status_width = (int)strlen(p->diff->comparison->interrupted ? "interrupted" : "status");
 	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
 		frag_run_name(name, sizeof(name), p->diff->standings[i].run);
 		p->numbered |= strlen(name) > NAME_MOST - 4;
@@ -111,25 +114,41 @@ struct cell {
 	int value, difference, percent; /* widths */
 };
 
+/* The first of the tables: it says how each run ended, before anything else. */
+static const struct cell memory[] = {
+	{ FRAG_PEAK_RESERVED, "peak reserved", 12, 12, 8 },
+	{ FRAG_PEAK_ALLOCATED, "peak allocated", 12, 12, 8 },
+};
+
+static void print_status(const struct paper *p, const struct frag_run *run)
+{
+	const char *word = frag_run_status_word(run);
+	const int rest = p->status_width - (int)strlen(word);
+
+	fprintf(p->f, "  %s%s%s%*s", ink(p, run->result.status == FRAG_RUN_OOM ? INK_RED
+					  : INK_PLAIN), word, ink(p, INK_PLAIN),
+		rest > 0 ? rest : 0, "");
+}
+
 static void print_cell(const struct paper *p, const struct cell *cell, const struct frag_pair *pair)
 {
 	const struct frag_figure *figure = &frag_figures[cell->figure];
 	const struct frag_change c = frag_pair_change(figure, pair);
 	char text[FRAG_NUMBER_ROOM];
-	const bool both = c.has_base && c.has_value;
 
-	fprintf(p->f, "  %*s ", cell->value, c.has_value
-		? frag_figure_text(text, figure->unit, c.value) : "-");
-	put_inked(p, cell->difference, both ? frag_difference_text(text, figure->unit, c.difference)
+	fprintf(p->f, "  %*s ", cell->value, frag_run_figure_text(text, figure, pair->run));
+	put_inked(p, cell->difference, c.compared ? frag_difference_text(text, figure->unit, c.difference)
 		  : "", c.verdict);
 	if (cell->percent) {
 		putc(' ', p->f);
-		put_inked(p, cell->percent, both ? frag_percent_text(text, &c) : "", c.verdict);
+		put_inked(p, cell->percent, c.compared ? frag_percent_text(text, &c) : "", c.verdict);
 	}
 }
 
 static void print_titles(const struct paper *p, const struct cell *cells, uint32_t count)
 {
+	if (cells == memory)
+		fprintf(p->f, "  %-*s", p->status_width, "status");
 	fprintf(p->f, "  %-*s", p->width, "policy");
 	for (uint32_t i = 0; i < count; i++) {
 		const int rest = cells[i].difference + 1
@@ -148,6 +167,8 @@ static void print_row(const struct paper *p, const struct frag_pair *pair,
 {
 	char name[NAME_ROOM];
 
+	if (cells == memory)
+		print_status(p, pair->run);
 	label(p, pair->run, name);
 	fprintf(p->f, "  %-*s", p->width, name);
 	for (uint32_t i = 0; i < count; i++)
@@ -191,10 +212,6 @@ static void print_table(struct paper *p, const struct frag_group *g, const struc
 /* A table has as many figures as fit side by side in a terminal of 100 columns. */
 static void print_tables(struct paper *p, const struct frag_group *g)
 {
-	static const struct cell memory[] = {
-		{ FRAG_PEAK_RESERVED, "peak reserved", 11, 12, 8 },
-		{ FRAG_PEAK_ALLOCATED, "peak allocated", 11, 12, 8 },
-	};
 	static const struct cell cost[] = {
 		{ FRAG_OVER_BOUND, "over bound, %", 7, 8, 0 },
 		{ FRAG_EFFICIENCY, "efficiency, %", 6, 7, 0 },
@@ -279,6 +296,8 @@ static void print_partings(const struct paper *p, const struct frag_group *g)
 {
 	char name[NAME_ROOM];
 
+	char reason[FRAG_REASON_ROOM];
+
 	if (g->count > TOLD_MOST)
 		return;
 	for (uint32_t i = 0; i < g->count; i++) {
@@ -291,6 +310,8 @@ static void print_partings(const struct paper *p, const struct frag_group *g)
 		fprintf(p->f, "%s  %s%s\n", i <= 1 || !pair->base ? "\n" : "", name, parts
 			|| !pair->base ? "" : " does as the first does, step by step");
 		print_oom(p, &pair->run->result);
+		if (*frag_unfinished_text(reason, pair))
+			fprintf(p->f, "    %s\n", reason);
 		print_place(p, "parts from the first at", &pair->first);
 		print_place(p, "is farthest from it at", &pair->largest);
 	}
@@ -365,11 +386,21 @@ static void print_summary(const struct paper *p)
 	}
 }
 
+/* The verdict, in front of everything. */
+static void put_word(const struct paper *p, const char *word)
+{
+	fprintf(p->f, "%s%s%s: ", ink(p, p->diff->gate->count ? INK_RED : INK_GREEN), word,
+		ink(p, INK_PLAIN));
+}
+
 static void print_policies(struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
+	const char *word = frag_gate_word(p->diff);
 	char policy[FRAG_PRINTABLE_ROOM];
 
+	if (word)
+		put_word(p, word);
 	fprintf(p->f, "%" PRIu32 " polic%s on %" PRIu32 " trace%s", p->diff->standing_count,
 		p->diff->standing_count == 1 ? "y" : "ies", c->count, c->count == 1 ? "" : "s");
 	if (p->diff->standing_count)
@@ -398,11 +429,20 @@ static void print_lines(const struct paper *p, const char *indent, const char *l
 		fprintf(p->f, "%s%s\n", indent, line);
 }
 
+/* How the runs ended is the first of what differs. */
+static void print_statuses(const struct paper *p, const struct frag_pair *pair)
+{
+	if (pair->base->result.status != pair->run->result.status)
+		fprintf(p->f, "    %-22s  %13s  %13s\n", "status", frag_run_status_word(pair->base),
+			frag_run_status_word(pair->run));
+}
+
 static void print_figures(const struct paper *p, const struct frag_pair *pair)
 {
 	char a[FRAG_NUMBER_ROOM];
 
 	fprintf(p->f, "    %-22s  %13s  %13s  %13s\n", "", "before", "now", "difference");
+	print_statuses(p, pair);
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
@@ -410,10 +450,13 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 		if (c.verdict == FRAG_SAME)
 			continue;
 		fprintf(p->f, "    %-22s", figure->path);
-		fprintf(p->f, "  %13s", c.has_base ? frag_figure_text(a, figure->unit,
-								      c.base) : "-");
-		fprintf(p->f, "  %13s  ",
-			c.has_value ? frag_figure_text(a, figure->unit, c.value) : "-");
+		fprintf(p->f, "  %13s", frag_run_figure_text(a, figure, pair->base));
+		fprintf(p->f, "  %13s", frag_run_figure_text(a, figure, pair->run));
+		if (c.has_base && c.has_value && !c.compared) {
+			putc('\n', p->f);
+			continue;
+		}
+		fputs("  ", p->f);
 		put_inked(p, 13, frag_difference_text(a, figure->unit, c.difference), c.verdict);
 		fprintf(p->f, "  %10s  ", frag_percent_text(a, &c));
 		put_inked(p, 0, frag_verdict_name(c.verdict), c.verdict);
@@ -462,7 +505,7 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 static void print_pair(const struct paper *p, const struct frag_group *g,
 		       const struct frag_pair *pair)
 {
-	char name[1024];
+	char name[1024], reason[FRAG_REASON_ROOM];
 
 	frag_pair_name(name, sizeof(name), g, pair);
 	if (!pair->run || !pair->base) {
@@ -478,6 +521,8 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 	print_lines(p, "    differs: ", pair->conditions);
 	if (pair->verdict == FRAG_SAME)
 		return;
+	if (*frag_unfinished_text(reason, pair))
+		fprintf(p->f, "    %s\n", reason);
 	print_figures(p, pair);
 	print_oom(p, &pair->run->result);
 	print_place(p, "they part first at", &pair->first);
@@ -485,22 +530,34 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 	print_both(p, pair);
 }
 
+static void print_trace_lines(const struct paper *p, const struct frag_group *g)
+{
+	char path[FRAG_PRINTABLE_ROOM];
+
+	if (!g->conditions)
+		return;
+	fprintf(p->f, "  %s%s\n", frag_printable(path, frag_group_path(g)),
+		g->changed ? " is another trace than before" : "");
+	print_lines(p, "    differs: ", g->conditions);
+}
+
+/* Traces that have changed come first: what follows then compares different things. */
 static void print_head(const struct paper *p)
 {
 	const struct frag_comparison *c = p->diff->comparison;
-	char text[256], now[FRAG_PRINTABLE_ROOM], base[FRAG_PRINTABLE_ROOM];
+	char text[512], now[FRAG_PRINTABLE_ROOM], base[FRAG_PRINTABLE_ROOM];
 
 	frag_outcome_text(text, sizeof(text), p->diff);
 	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, INK_BOLD),
 		c->now.path ? frag_printable(now, c->now.path) : "now", ink(p, INK_PLAIN),
 		frag_printable(base, c->base.path), text);
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->group[i].changed)
+			print_trace_lines(p, &c->group[i]);
 	print_lines(p, "  differs: ", c->conditions);
-	for (uint32_t i = 0; i < c->count; i++) {
-		if (!c->group[i].conditions)
-			continue;
-		fprintf(p->f, "  %s\n", frag_printable(now, frag_group_path(&c->group[i])));
-		print_lines(p, "    differs: ", c->group[i].conditions);
-	}
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!c->group[i].changed)
+			print_trace_lines(p, &c->group[i]);
 }
 
 static void print_runs(const struct paper *p)
@@ -513,96 +570,6 @@ static void print_runs(const struct paper *p)
 			print_pair(p, &c->group[i], &c->group[i].pair[k]);
 }
 
-/* What broke ------------------------------------------------------------------ */
-
-static void print_conditions(const struct paper *p)
-{
-	const struct frag_gate *gate = p->diff->gate;
-	char text[FRAG_PRINTABLE_ROOM];
-
-	fprintf(p->f, "\nbad is:");
-	for (uint32_t i = 0; i < gate->condition_count; i++) {
-		if (frag_gate_begins_text(gate, i))
-			fprintf(p->f, "%s %s", i ? "," : "",
-				frag_printable(text, gate->conditions[i].text));
-	}
-	putc('\n', p->f);
-}
-
-/* A pair's name stands over the first line that is about it. */
-static void print_name_once(const struct paper *p, const struct frag_group *g,
-			    const struct frag_pair *pair, const struct frag_pair **last)
-{
-	char name[1024];
-
-	if (*last == pair)
-		return;
-	*last = pair;
-	frag_pair_name(name, sizeof(name), g, pair);
-	fprintf(p->f, "  %s\n", name);
-}
-
-static void print_better_pair(const struct paper *p, const struct frag_group *g,
-			      const struct frag_pair *pair)
-{
-	const struct frag_pair *last = NULL;
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
-
-	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
-		const struct frag_figure *figure = &frag_figures[i];
-		const struct frag_change change = frag_pair_change(figure, pair);
-
-		if (!figure->decides || change.verdict != FRAG_BETTER)
-			continue;
-		print_name_once(p, g, pair, &last);
-		fprintf(p->f, "    %s is %s, before %s (%s)\n", figure->path,
-			frag_figure_text(a, figure->unit, change.value),
-			frag_figure_text(b, figure->unit, change.base),
-			frag_difference_text(c, figure->unit, change.difference));
-	}
-}
-
-static void print_better(const struct paper *p)
-{
-	const struct frag_comparison *c = p->diff->comparison;
-
-	if (!frag_any_better(p->diff))
-		return;
-	fprintf(p->f, "%sbetter than before%s:\n", ink(p, INK_GREEN), ink(p, INK_PLAIN));
-	for (uint32_t i = 0; i < c->count; i++)
-		for (uint32_t k = 0; k < c->group[i].count; k++)
-			if (c->group[i].pair[k].run && c->group[i].pair[k].base)
-				print_better_pair(p, &c->group[i], &c->group[i].pair[k]);
-	/* not where it would take in what is broken, too */
-	if (!c->now.path && !p->diff->updated && !p->diff->gate->count)
-		fputs("  --update-baseline makes this the new measure\n", p->f);
-}
-
-static void print_gate(const struct paper *p)
-{
-	const struct frag_gate *gate = p->diff->gate;
-	const struct frag_pair *last = NULL;
-	char text[FRAG_PRINTABLE_ROOM];
-
-	if (gate->condition_count)
-		print_conditions(p);
-	else if (frag_any_better(p->diff))
-		putc('\n', p->f);
-	if (gate->count)
-		fprintf(p->f, "%sbroken%s:\n", ink(p, INK_RED), ink(p, INK_PLAIN));
-	else if (gate->condition_count)
-		fprintf(p->f, "%snothing is broken%s\n", ink(p, INK_GREEN), ink(p, INK_PLAIN));
-	for (uint32_t i = 0; i < gate->count; i++) {
-		print_name_once(p, gate->broken[i].group, gate->broken[i].pair, &last);
-		fprintf(p->f, "    %s\n",
-			frag_printable(text, frag_broken_text(&gate->broken[i])));
-	}
-	print_better(p);
-	if (p->diff->updated)
-		fprintf(p->f, "%s is written anew\n",
-			frag_printable(text, p->diff->comparison->base.path));
-}
-
 static void print_all(struct paper *p)
 {
 	if (p->diff->comparison->interrupted)
@@ -611,7 +578,7 @@ static void print_all(struct paper *p)
 		print_policies(p);
 	else
 		print_runs(p);
-	print_gate(p);
+	frag_diff_text_gate(p->diff, p->f);
 }
 
 static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)

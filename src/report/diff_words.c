@@ -1,8 +1,10 @@
 /* diff_words.c - words that several formats of a comparison share. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/print.h"
 #include "base/printable.h"
 #include "report/diff.h"
@@ -14,6 +16,54 @@ const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, do
 	if (unit == FRAG_NANOSECONDS)
 		return frag_time_text(buf, (uint64_t)value);
 	frag_snprintf(buf, FRAG_NUMBER_ROOM, unit == FRAG_POINTS ? "%.2f" : "%.0f", value);
+	return buf;
+}
+
+const char *frag_run_status_word(const struct frag_run *run)
+{
+	return run->result.status == FRAG_RUN_OOM ? "OOM"
+	       : frag_run_status_name(run->result.status);
+}
+
+const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_figure *figure,
+				 const struct frag_run *run)
+{
+	const bool whole = run->result.status == FRAG_RUN_OK;
+	char text[FRAG_NUMBER_ROOM];
+	double value;
+
+	if (!frag_figure_value(figure, &run->result, &value) || (figure->of_peaks && !whole))
+		return memcpy(buf, "-", sizeof("-"));
+	if (whole || figure->unit == FRAG_POINTS || figure->unit == FRAG_NUMBER)
+		return frag_figure_text(buf, figure->unit, value);
+	snprintf(buf, FRAG_NUMBER_ROOM, ">=%.29s", frag_figure_text(text, figure->unit, value));
+	return buf;
+}
+
+/* "out of memory at step 7", "interrupted after 12 steps", "finished". */
+static const char *end_text(char buf[96], const struct frag_run *run)
+{
+	const struct frag_result *r = &run->result;
+
+	if (r->status == FRAG_RUN_OK)
+		snprintf(buf, 96, "finished");
+	else if (r->status == FRAG_RUN_OOM && r->oom_count)
+		snprintf(buf, 96, "out of memory at step %" PRIu64, r->ooms[0].step);
+	else
+		snprintf(buf, 96, r->status == FRAG_RUN_OOM ? "out of memory within %" PRIu64
+			 " steps" : "interrupted after %" PRIu64 " steps", r->steps);
+	return buf;
+}
+
+const char *frag_unfinished_text(char buf[FRAG_REASON_ROOM], const struct frag_pair *pair)
+{
+	char now[96], before[96];
+
+	buf[0] = '\0';
+	if (pair->run && pair->base
+	    && !frag_results_comparable(&pair->base->result, &pair->run->result))
+		snprintf(buf, FRAG_REASON_ROOM, "figures not compared: %s, the base %s", end_text(now, pair->run),
+			 end_text(before, pair->base));
 	return buf;
 }
 
@@ -117,27 +167,56 @@ bool frag_any_better(const struct frag_diff *d)
 	       && d->outcome->verdict[FRAG_BETTER] + d->outcome->verdict[FRAG_MIXED] > 0;
 }
 
-/* The worst verdicts first: a reader of one line may stop there. */
+const char *frag_gate_word(const struct frag_diff *d)
+{
+	if (d->updated || d->comparison->interrupted || !frag_gate_judges(d->gate))
+		return NULL;
+	return d->gate->count ? "broken" : "passed";
+}
+
+/* The worst verdicts first: a reader of one line may stop there. What a gate lets pass is
+ * not called worse without saying so. */
 void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 {
 	static const enum frag_verdict order[] = {
 		FRAG_WORSE, FRAG_MIXED, FRAG_BETTER, FRAG_CHANGED, FRAG_SAME,
 	};
 	const struct frag_outcome *o = d->outcome;
-	const char *before = ": ";
-	size_t used = (size_t)snprintf(buf, size, "%" PRIu32 " run%s compared", o->compared,
-				       o->compared == 1 ? "" : "s");
+	const struct frag_gate *gate = d->gate;
+	const char *word = frag_gate_word(d), *before = ": ";
+	struct frag_memory m;
+	uint32_t changed = 0;
 
+	buf[0] = '\0';
+	if (!frag_memory_open(&m))
+		return;
+	fprintf(m.f, "%s%s%" PRIu32 " run%s compared", word ? word : "", word ? ": " : "",
+		o->compared, o->compared == 1 ? "" : "s");
+	if (word && gate->runs) {
+		fprintf(m.f, ": %" PRIu32 " broken", gate->runs);
+		before = ", ";
+	}
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		if (!o->verdict[order[i]])
+		const uint32_t n = o->verdict[order[i]] - (word ? gate->verdict[order[i]] : 0);
+		const bool bad = order[i] == FRAG_WORSE || order[i] == FRAG_MIXED;
+
+		if (!n)
 			continue;
-		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu32 " %s", before,
-					 o->verdict[order[i]], frag_verdict_name(order[i]));
+		fprintf(m.f, "%s%" PRIu32 " %s%s", before, n, frag_verdict_name(order[i]),
+			word && bad ? " within the bounds" : "");
 		before = ", ";
 	}
 	if (o->added)
-		used += (size_t)snprintf(buf + used, size - used, "; %" PRIu32 " not in the base",
-					 o->added);
+		fprintf(m.f, "; %" PRIu32 " not in the base", o->added);
 	if (o->missing)
-		snprintf(buf + used, size - used, "; %" PRIu32 " only in the base", o->missing);
+		fprintf(m.f, "; %" PRIu32 " only in the base", o->missing);
+	for (uint32_t i = 0; i < d->comparison->count; i++)
+		changed += d->comparison->group[i].changed;
+	if (changed)
+		fprintf(m.f, "; %" PRIu32 " trace%s changed", changed, changed == 1 ? " has"
+			: "s have");
+	if (!frag_memory_close(&m))
+		return;
+	snprintf(buf, size, "%s", m.text);
+	free(m.text);
 }

@@ -65,9 +65,9 @@ def check_better(tap: Tap, stage: Stage) -> None:
     stage.run('diff', '-q', '-b', 'repo.json', '--update-baseline', '-p', 'bestfit',
               'model.ndjson')
     commit(stage, neighbours(4))
-    done = stage.run('diff', '-b', 'repo.json', '--gate')
+    done = stage.run('diff', '-b', 'repo.json', '--gate', '--allow-new-traces')
     tap.result('a pull request that helps passes, and is named', [
-        x for x in ('nothing is broken', 'better than before:',
+        x for x in ('passed: nothing is broken', 'better than before:',
                     'peak.reserved is 8.00 MiB, before 10.00 MiB (-2.00 MiB)',
                     '--update-baseline') if x not in done.stdout])
     stage.run('diff', '-q', '-b', 'repo.json', '--update-baseline')
@@ -130,13 +130,99 @@ def check_bounds(tap: Tap, stage: Stage) -> None:
     tap.result(f'{len(wrong)} that are none, or have no value', faults)
 
 
+def cut(stage: Stage, name: str = 'model.ndjson') -> None:
+    """Half of what the trace had."""
+    lines = (stage.folder / name).read_text(encoding='utf-8').splitlines(keepends=True)
+    (stage.folder / name).write_text(''.join(lines[:1 + len(lines) // 2]), encoding='utf-8')
+
+
+def check_changed_trace(tap: Tap, stage: Stage) -> None:
+    """Of 14 events seven allocs of 1 MiB are left: nothing grows, so that every bound is kept, and
+    it is another program all the same."""
+    commit(stage, neighbours(4))
+    stage.run('diff', '-q', '-b', 'repo.json', '--update-baseline', '-p', 'bestfit', 'model.ndjson')
+    stage.run('run', '-q', '-p', 'bestfit', '--json', 'before.json', 'model.ndjson', statuses=(0,))
+    cut(stage)
+    stage.run('run', '-q', '-p', 'bestfit', '--json', 'after.json', 'model.ndjson')
+    words = 'the trace has changed: 7 events, before 14; content '
+    ways = {'a baseline': ('-b', 'repo.json'), 'two results': ('before.json', 'after.json')}
+    for way, args in ways.items():
+        text = stage.run('diff', *args, '--gate', statuses=(1,)).stdout
+        head = text.splitlines()
+        tap.result(f'a trace that was cut breaks the gate, and is said first: {way}', [
+            text for holds in (
+                'broken: 1 run compared: 1 ' in head[0], 'passed' not in text,
+                head[1] == '  model.ndjson is another trace than before',
+                words in text.split('broken:')[-1], 'nothing is broken' not in text) if not holds])
+        found = stage.json('diff', *args, '--gate')
+        entry = found['gate']['broken'][:1]
+        tap.result(f'in JSON: {way}', [str(entry)] if found['gate']['verdict'] != 'broken'
+                   or len(found['gate']['broken']) != 1 or not found['traces'][0]['changed']
+                   or entry[0]['policy'] is not None or not entry[0]['message'].startswith(words)
+                   else [])
+        for name, wanted in (
+                ('github', '::error file=model.ndjson,title=fragsim%3A another trace than before::'
+                 + words), ('markdown', '**Another trace than before:**'),
+                ('junit', '<failure message="' + words), ('csv', 'model.ndjson,,,,content,')):
+            done = stage.run('diff', *args, '--gate', '--format', name, statuses=(1,))
+            lines = done.stdout.splitlines()
+            place = {'github': 0, 'markdown': 4, 'junit': 4, 'csv': 1}[name]
+            tap.result(f'{name} says it first, and standard error: {way}', [
+                line for line, word in ((lines[place], wanted), (done.stderr, words))
+                if word not in line])
+        for name in ('text', 'markdown', 'json', 'junit', 'github', 'csv'):
+            done = stage.run('diff', *args, '--gate', '--allow-new-traces', '--format', name)
+            tap.result(f'--allow-new-traces lets it pass: {way}, {name}', [
+                done.stdout] if 'broken' in done.stdout.replace('nothing is broken', '').replace(
+                    '"broken":\t[]', '') else [])
+        stage.run('diff', *args, '--fail-if', 'any > +0%')
+    stage.trace('second.ndjson', neighbours(2))
+    commit(stage, neighbours(4))
+    both = ('diff', '-b', 'repo.json', '--gate', '-p', 'bestfit', 'model.ndjson', 'second.ndjson')
+    stage.run(*both, statuses=(1,))
+    done = stage.run(*both, '--allow-new-traces')
+    tap.result('nor does one that the baseline does not have', [
+        x for x in ('passed: 1 run compared: 1 same; 1 not in the base',) if x not in done.stdout])
+    done = stage.run('diff', '--allow-new-traces', 'before.json', 'after.json', statuses=(2,))
+    tap.result('there has to be a gate', [] if '--gate' in done.stderr else [done.stderr])
+
+
+def check_one_verdict(tap: Tap, stage: Stage) -> None:
+    """A result whose index is half a point worse is within the bounds of the gate, which are one
+    point: that is one verdict, not two."""
+    commit(stage, neighbours(4))
+    stage.run('run', '-q', '-p', 'bestfit', '--json', 'before.json', 'model.ndjson')
+    result = stage.read('before.json')
+    result['runs'][0]['fi_device']['mean'] += 0.5
+    stage.write('after.json', result)
+    plain = stage.run('diff', 'before.json', 'after.json').stdout
+    tap.result('without a gate: what it is', [] if plain.splitlines()[0].endswith(
+        ': 1 run compared: 1 worse') else [plain])
+    text = stage.run('diff', '--gate', 'before.json', 'after.json').stdout
+    tap.result('worse and within the bounds is said in one breath', [
+        x for x in ('after.json with before.json: passed: 1 run compared: 1 worse within the bounds',
+                    'passed: 1 run is worse, within these bounds') if x not in text]
+        + ['nothing is broken'] * ('nothing is broken' in text))
+    result['runs'][0]['fi_device']['mean'] += 1
+    stage.write('after.json', result)
+    text = stage.run('diff', '--gate', 'before.json', 'after.json', statuses=(1,)).stdout
+    tap.result('and beyond them', [x for x in ('broken: 1 run compared: 1 broken\n',) if x not in text]
+               + ['passed'] * ('passed' in text))
+    for name, verdict, status in (('before.json', 'passed', (0,)), ('after.json', 'broken', (1,))):
+        found = stage.json('diff', '--gate', 'before.json', name)['gate']['verdict']
+        lines = [stage.run('diff', '--gate', '--format', form, 'before.json', name,
+                           statuses=status).stdout for form in ('markdown', 'github')]
+        tap.result(f'markdown, github and JSON: {verdict}', [
+            str(x) for x in (found, *lines) if verdict not in x])
+
+
 def check_idle_device(tap: Tap, stage: Stage) -> None:
     """No step takes place on device 1, so that its indices have no value. Nobody who writes --gate
     or `any` asked for them; who names one did."""
     here = [{'op': 'alloc', 'id': 1, 'size': '1MiB'}, {'op': 'free', 'id': 1}]
     there = [{**event, 'id': 2, **({'device': 1} if event['op'] == 'alloc' else {})} for event in here]
     stage.trace('idle.ndjson', here, devices=[{}, {}])
-    gate = ('diff', '-b', 'idle.json', '--gate')
+    gate = ('diff', '-b', 'idle.json', '--gate', '--allow-new-traces')
     stage.run(*gate[:3], '-q', '--update-baseline', '-p', 'bestfit', '-p', 'pytorch', 'idle.ndjson')
     faults = []
     for args, status in (
@@ -253,6 +339,8 @@ def check(tap: Tap, stage: Stage) -> None:
     check_better(tap, stage)
     check_policy_change(tap, stage)
     check_new_run(tap, stage)
+    check_changed_trace(tap, stage)
+    check_one_verdict(tap, stage)
     check_bounds(tap, stage)
     check_idle_device(tap, stage)
     check_usage(tap, stage)

@@ -269,6 +269,54 @@ def check_oom(tap: Tap, stage: Stage) -> None:
                [] if '1 run compared: 1 same' in text and 'holders' in oom else text.splitlines())
 
 
+def check_unfinished(tap: Tap, stage: Stage) -> None:
+    """Two blocks of 3 MiB on 6 MiB: buddy takes 4 MiB for the first and ends at the second, direct
+    has 6 MiB at its peak. So the run that failed has the lower peak, and is no better for it."""
+    path = stage.trace('ends', [{'op': 'alloc', 'id': i, 'size': '3MiB'} for i in (1, 2)],
+                       {'total_bytes': '6MiB', 'granularity_bytes': '1MiB'})
+    text = stage.run('diff', '-p', 'direct', '-p', 'buddy', path).stdout.splitlines()
+    rows = [x.split() for x in text if x.split()[:1] in (['ok'], ['OOM'], ['status'])]
+    tap.result('status is the first column, and a peak that was cut is a least', [
+        str(rows)] if [rows[0][:2], rows[1][:4], rows[2]] != [
+            ['status', 'policy'], ['ok', 'direct', '6.00', 'MiB'],
+            ['OOM', 'buddy', '>=4.00', 'MiB', '>=4.00', 'MiB']] else [])
+    reason = 'figures not compared: out of memory at step 1, the base finished'
+    tap.result('and why', [x for x in (f'    {reason}',) if x not in text])
+    pair = stage.json('diff', '-p', 'direct', '-p', 'buddy', path)['traces'][0]['runs'][1]
+    figures = pair['figures']
+    wanted = {'base': 6 << 20, 'value': 4 << 20, 'difference': None, 'percent': None, 'verdict': None}
+    tap.result('JSON has the values and compares none but the out-of-memories', [
+        str(x) for x in (pair,) if figures['peak.reserved'] != wanted or pair['verdict'] != 'worse'
+        or pair['not_compared'] != reason or figures['counts.ooms'] != {
+            'base': 0, 'value': 1, 'difference': 1, 'percent': None, 'verdict': 'worse'}])
+    lines = list(csv.DictReader(io.StringIO(stage.run(
+        'diff', '-p', 'direct', '-p', 'buddy', '--format', 'csv', path).stdout)))
+    row = next(x for x in lines if x['policy'] == 'buddy' and x['figure'] == 'peak.reserved')
+    tap.result('CSV', [] if (row['status'], row['base'], row['value'], row['difference'],
+                             row['percent'], row['verdict'])
+               == ('oom', str(6 << 20), str(4 << 20), '', '', 'unfinished') else [str(row)])
+    shown = {name: stage.run('diff', '-p', 'direct', '-p', 'buddy', '--format', name, path).stdout
+             for name in ('markdown', 'junit')}
+    tap.result('markdown and JUnit', [
+        f'{name}: {word}' for name, word in (
+            ('markdown', '| OOM | buddy | >=4.00 MiB | >=4.00 MiB | - | - |'),
+            ('junit', 'status: OOM'), ('junit', 'peak.reserved: &gt;=4.00 MiB\n'), ('junit', reason))
+        if word not in shown[name]])
+    stage.run('run', '-q', '-p', 'buddy', '--json', 'failed.json', path, statuses=(3,))
+    stage.run('run', '-q', '-p', 'direct', '--json', 'finished.json', path)
+    for base, new, verdict, status in (('finished.json', 'failed.json', 'worse', 1),
+                                       ('failed.json', 'finished.json', 'better', 0),
+                                       ('failed.json', 'failed.json', 'same', 0)):
+        text = stage.run('diff', '--gate', base, new, statuses=(0, 1))
+        found = stage.json('diff', base, new)['traces'][0]['runs'][0]['verdict']
+        tap.result(f'two results: {new} is {verdict}, and the gate knows it', [
+            found, text.stdout] if found != verdict or text.returncode != status else [])
+    # what somebody wrote is judged as it stands there: 6 MiB are above 4
+    stage.run('diff', 'failed.json', 'finished.json', '--fail-if', 'peak.reserved > +0%',
+              statuses=(1,))
+    tap.result('a condition that was written holds as ever', [])
+
+
 def check_devices(tap: Tap, stage: Stage) -> None:
     """Two devices: on the second the policies part one event later."""
     path = stage.trace('devices', [
@@ -319,6 +367,7 @@ def main(argv: list[str]) -> int:
         check_threads(tap, stage, paths)
         check_formats(tap, stage, compared, paths)
         check_oom(tap, stage)
+        check_unfinished(tap, stage)
         check_devices(tap, stage)
         check_order(tap, stage, paths)
         checks_files.check(tap, stage)
