@@ -1,6 +1,6 @@
 #!/bin/sh
 # check-help.sh - the manual and the program say the same; prints TAP. Each page
-# passes mandoc's lint, each command has a page, and the long options that
+# passes mandoc's lint, style included, each command has a page, and the long options that
 # `fragsim COMMAND -h` lists are those of the page's .It lines. A scenario of gen
 # has a section .Ss of its name, with those that `fragsim gen SCENARIO -h` lists
 # besides. FRAGSIM names the program.
@@ -81,10 +81,25 @@ check_scenarios()
 	done
 }
 
+# What lint says of a page. Which manuals are found, and how old their index is, depends on
+# the machine: of our own that is asked here.
+lint()
+{
+	mandoc -Tlint -W style "$1" 2>/dev/null | grep -v 'STYLE: referenced manual not found' || :
+	sed -n 's/^\.Xr \(fragsim[^ ]*\) \([1-8]\).*/\1.\2/p' "$1" | LC_ALL=C sort -u |
+		while IFS= read -r name; do
+			[ -f "man/$name" ] || echo "$1: there is no man/$name"
+		done
+}
+
 for page in man/*.[1-8]; do
-	if [ -f "$page" ]; then
+	if [ -f "$page" ] && ! command -v mandoc >/dev/null; then
+		number=$((number + 1))
+		echo "ok $number - $page # SKIP mandoc is not installed"
+	elif [ -f "$page" ]; then
+		text=$(lint "$page")
 		status=0
-		text=$(mandoc -Tlint -Wwarning "$page" 2>&1) || status=$?
+		[ -z "$text" ] || status=1
 		report "$status" "$page" "$text"
 	fi
 done

@@ -19,14 +19,28 @@ struct frag_opt {
 #define FRAG_LENIENT_ROW(id)                                                                   \
 	{ 0, "lenient", NULL, "leave out events that are bad in themselves", (id) }
 
+/* Of commands that print colour; main.c takes it in front of a command too. */
+#define FRAG_COLOR_ROW(id)                                                                     \
+	{ 0, "color", "WHAT", "auto, always or never (auto: on a terminal)", (id) }
+
+/* --color */
+int frag_option_color(const char *value, struct frag_error *err);
+
 /* An option that only another command has, and what to say of it. */
 struct frag_foreign {
 	const char *name;       /* NULL ends the table */
 	const char *words;
 };
 
+/* What a command is for: the groups that help and completion show, in this order. */
+enum frag_job {
+	FRAG_JOB_SIMULATE, FRAG_JOB_COMPARE, FRAG_JOB_LOOK, FRAG_JOB_TRACES, FRAG_JOBS
+};
+extern const char *const frag_job_names[FRAG_JOBS];
+
 struct frag_cmd {
 	const char *name;
+	enum frag_job job;
 	const char *args;       /* for the usage line */
 	const char *summary;    /* one line, no full stop */
 	const struct frag_opt *opts;
@@ -85,6 +99,7 @@ int frag_option_word(int *out, const char *name, const char *value, const char *
 		     struct frag_error *err);
 
 /* The words that options take, each in the file that reads them. */
+extern const char *const frag_color_words[];
 extern const char *const frag_keep_words[];
 extern const char *const frag_on_oom_words[];
 extern const char *const frag_stacks_words[];

@@ -26,6 +26,7 @@ static const struct {
 	const char *option;
 	const char *const *words;
 } few_words[] = {
+	{ "color", frag_color_words },
 	{ "keep", frag_keep_words },
 	{ "on-oom", frag_on_oom_words },
 	{ "stacks", frag_stacks_words },
@@ -55,6 +56,12 @@ static void offer(const struct place *at, const char *name, const char *end, con
 static void offer_files(const struct place *at)
 {
 	printf(":files\t%.*s\n", at->before_length, at->before);
+}
+
+static void offer_words(const struct place *at, const char *const *words)
+{
+	for (uint32_t k = 0; words[k]; k++)
+		offer(at, words[k], "", "");
 }
 
 /* What follows the first n characters of the word that is typed. */
@@ -180,9 +187,8 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd, con
 	const struct frag_export_ops *const *runs = frag_exports();
 
 	for (size_t i = 0; i < sizeof(few_words) / sizeof(few_words[0]); i++)
-		for (uint32_t k = 0; few_words[i].words[k]; k++)
-			if (strcmp(option, few_words[i].option) == 0)
-				offer(at, few_words[i].words[k], "", "");
+		if (strcmp(option, few_words[i].option) == 0)
+			offer_words(at, few_words[i].words);
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && forms[i]; i++)
 		offer(at, forms[i]->name, "", "");
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert && runs[i]; i++)
@@ -306,8 +312,10 @@ static void offer_joined(const struct place *at, const struct frag_cmd *cmd,
 
 static void offer_commands(const struct place *at)
 {
-	for (uint32_t i = 0; frag_commands[i]; i++)
-		offer(at, frag_commands[i]->name, "", frag_commands[i]->summary);
+	for (int job = 0; job < FRAG_JOBS; job++)
+		for (uint32_t i = 0; frag_commands[i]; i++)
+			if ((int)frag_commands[i]->job == job)
+				offer(at, frag_commands[i]->name, "", frag_commands[i]->summary);
 }
 
 static void offer_operands(const struct place *at, const struct frag_cmd *cmd, uint32_t before)
@@ -355,18 +363,34 @@ static void complete_last(char *const *words, int count)
 	const struct place at = { .before = typed, .typed = typed };
 	const struct frag_cmd *cmd;
 	char shown[FRAG_PRINTABLE_ROOM];
+	struct place joined;
 	struct settled s;
 
 	/* a candidate begins with the word, and is a line */
 	if (frag_printable(shown, word) != word)
 		return;
-	if (count > 1) {
+	/* an option of the program, and its value where that is a word of its own */
+	while (count > 1 && (strcmp(words[0], "--color") == 0 || begins(words[0], "--color="))) {
+		const int taken = strcmp(words[0], "--color") == 0 ? 2 : 1;
+
+		if (count == taken) {
+			offer_words(&at, frag_color_words);
+			return;
+		}
+		words += taken;
+		count -= taken;
+	}
+	if (count == 1 && begins(typed, "--color=")) {
+		joined = behind(&at, strlen("--color="));
+		offer_words(&joined, frag_color_words);
+	} else if (count > 1) {
 		cmd = frag_command_find(words[0], NULL);
 		if (!cmd)
 			return;
 		s = settle(cmd, words, count);
 		complete_word(&at, cmd, &s, words[count - 2]);
 	} else if (*typed == '-') {
+		offer(&at, "--color", "", "auto, always or never");
 		offer(&at, "--help", "", "list the commands");
 		offer(&at, "--version", "", "tell the version");
 	} else {
@@ -389,6 +413,7 @@ static const struct frag_opt opts[] = { { 0 } };
 
 const struct frag_cmd frag_cmd_complete = {
 	.name = "complete",
+	.job = FRAG_JOB_LOOK,
 	.args = "-- [WORD...]",
 	.summary = "tell a shell what the last word may become",
 	.opts = opts,

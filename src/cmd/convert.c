@@ -131,6 +131,7 @@ static int convert_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 
 const struct frag_cmd frag_cmd_convert = {
 	.name = "convert",
+	.job = FRAG_JOB_TRACES,
 	.args = "[options] IN OUT",
 	.summary = "write a trace, or a run of it, in another form",
 	.opts = opts,

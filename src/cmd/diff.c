@@ -197,6 +197,7 @@ out:
 
 const struct frag_cmd frag_cmd_diff = {
 	.name = "diff",
+	.job = FRAG_JOB_COMPARE,
 	.args = "[options] [TRACE...]; or BASE.json NEW.json",
 	.summary = "compare policies on traces, runs, or what is simulated now with a baseline",
 	.opts = frag_diff_opts,

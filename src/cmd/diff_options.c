@@ -27,6 +27,7 @@ const struct frag_opt frag_diff_opts[] = {
 	  FRAG_OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)", OPT_FORMAT },
 	{ 'o', "output", "FORMAT:FILE", "write it to a file too; repeatable", OPT_OUTPUT },
+	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_ON_OOM_ROW(0),
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),

@@ -109,6 +109,7 @@ static int info_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 
 const struct frag_cmd frag_cmd_info = {
 	.name = "info",
+	.job = FRAG_JOB_LOOK,
 	.args = "[options] TRACE",
 	.summary = "tell what a trace is",
 	.opts = opts,

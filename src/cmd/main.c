@@ -35,6 +35,13 @@ const struct frag_cmd *const frag_commands[] = {
 	NULL,
 };
 
+const char *const frag_job_names[FRAG_JOBS] = {
+	[FRAG_JOB_SIMULATE] = "simulate",
+	[FRAG_JOB_COMPARE] = "compare",
+	[FRAG_JOB_LOOK] = "look",
+	[FRAG_JOB_TRACES] = "make and change traces",
+};
+
 /*
  * A closed standard stream would give its number to the next file that is
  * opened, and the report would go there. Its place is held by something that
@@ -92,9 +99,14 @@ static void print_version(void)
 void frag_print_commands(void)
 {
 	puts("usage: fragsim COMMAND [options] ...\n"
-	     "Replays GPU allocation traces under memory allocators and measures fragmentation.\n");
-	for (uint32_t i = 0; frag_commands[i]; i++)
-		printf("  %-10s  %s\n", frag_commands[i]->name, frag_commands[i]->summary);
+	     "Replays GPU allocation traces under memory allocators and measures fragmentation.");
+	for (int job = 0; job < FRAG_JOBS; job++) {
+		printf("\n%s\n", frag_job_names[job]);
+		for (uint32_t i = 0; frag_commands[i]; i++)
+			if ((int)frag_commands[i]->job == job)
+				printf("  %-10s  %s\n", frag_commands[i]->name,
+				       frag_commands[i]->summary);
+	}
 	puts("\nfragsim COMMAND -h lists a command's options, fragsim help COMMAND opens its"
 	     " manual;\nfragsim --version says which this is. To begin with: fragsim-tutorial(7).");
 }
@@ -119,21 +131,53 @@ static int unknown_option(const char *name, struct frag_error *err)
 	struct frag_near near = frag_near_to(name, strlen(name));
 	char hint[FRAG_HINT_ROOM];
 
+	frag_near_offer(&near, "--color");
 	frag_near_offer(&near, "--help");
 	frag_near_offer(&near, "--version");
 	return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s;%s a command comes first:"
 			 " fragsim --help lists them", name, frag_near_hint(&near, "", hint));
 }
 
+/* --color WHAT and --color=WHAT, of every command; *taken words are theirs. */
+static int set_color(int argc, char **argv, int *taken, struct frag_error *err)
+{
+	int rc = 0;
+
+	*taken = 0;
+	while (!rc && *taken + 1 < argc) {
+		const char *word = argv[*taken + 1];
+
+		if (strncmp(word, "--color=", strlen("--color=")) == 0) {
+			rc = frag_option_color(word + strlen("--color="), err);
+			*taken += 1;
+		} else if (strcmp(word, "--color") == 0 && *taken + 2 < argc) {
+			rc = frag_option_color(argv[*taken + 2], err);
+			*taken += 2;
+		} else if (strcmp(word, "--color") == 0) {
+			rc = frag_fail(err, FRAG_EUSAGE, "option --color wants a value: auto,"
+				       " always or never");
+		} else {
+			break;
+		}
+	}
+	return rc;
+}
+
 /*
- * Options of the program itself stand alone in front of a command; everything else
- * is the command's.
+ * Options of the program itself stand in front of a command; everything else is the
+ * command's.
  */
 static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 {
-	const char *name = argc > 1 ? argv[1] : "";
 	const struct frag_cmd *cmd;
+	const char *name;
+	int taken, rc = set_color(argc, argv, &taken, err);
 
+	if (rc)
+		return rc;
+	argc -= taken;
+	argv += taken;
+	name = argc > 1 ? argv[1] : "";
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		print_version();
 		return 0;

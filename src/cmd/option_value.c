@@ -7,6 +7,7 @@
 #include "base/listed.h"
 #include "base/parse.h"
 #include "cmd/command.h"
+#include "cmd/terminal.h"
 
 #define BARE_LEAST (UINT64_C(64) << 20)         /* from here on a capacity needs no unit */
 
@@ -67,6 +68,19 @@ int frag_option_count(uint64_t *out, const char *name, const char *value, uint64
 		snprintf(last, sizeof(last), "%" PRIu64, most);
 	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a number from %" PRIu64 " to %s is wanted",
 			 name, value, least, last);
+}
+
+const char *const frag_color_words[] = {
+	[FRAG_COLOR_AUTO] = "auto", [FRAG_COLOR_ALWAYS] = "always", [FRAG_COLOR_NEVER] = "never",
+	NULL,
+};
+
+int frag_option_color(const char *value, struct frag_error *err)
+{
+	int i = FRAG_COLOR_AUTO, rc = frag_option_word(&i, "color", value, frag_color_words, err);
+
+	frag_terminal_set_color((enum frag_color)i);
+	return rc;
 }
 
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,

@@ -115,6 +115,7 @@ out:
 
 const struct frag_cmd frag_cmd_run = {
 	.name = "run",
+	.job = FRAG_JOB_SIMULATE,
 	.args = "[options] TRACE",
 	.summary = "simulate a trace under one or more policies",
 	.opts = frag_run_opts,

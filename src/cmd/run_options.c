@@ -18,6 +18,7 @@ const struct frag_opt frag_run_opts[] = {
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
 	  FRAG_OPT_SUMMARY },
 	FRAG_STACKS_ROW(0),
+	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_ON_OOM_ROW(0),
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
@@ -177,6 +178,8 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_PROFILE:
 		run->profile_path = value;
 		return 0;
+	case FRAG_OPT_COLOR:
+		return frag_option_color(value, err);
 	case FRAG_OPT_HOST:
 		run->host = true;
 		return 0;

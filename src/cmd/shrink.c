@@ -213,6 +213,7 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 
 const struct frag_cmd frag_cmd_shrink = {
 	.name = "shrink",
+	.job = FRAG_JOB_TRACES,
 	.args = "[options] IN OUT",
 	.summary = "write the least of a trace that still runs out of memory",
 	.opts = opts,

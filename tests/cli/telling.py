@@ -103,6 +103,50 @@ COLOURS = {
 }
 
 
+# what --color says goes before all that
+SAID = {
+    'terminal, never': (True, {'CLICOLOR_FORCE': '1'}, 'never', False),
+    'terminal, auto': (True, {}, 'auto', True),
+    'terminal, auto, NO_COLOR': (True, {'NO_COLOR': '1'}, 'auto', False),
+    'pipe, always': (False, {'NO_COLOR': '1'}, 'always', True),
+    'pipe, auto': (False, {}, 'auto', False),
+    'pipe, auto, forced': (False, {'CLICOLOR_FORCE': '1'}, 'auto', True),
+}
+
+
+@cases(*SAID)
+def said_colours(folder, name):
+    """--color, in front of a command or among its options, goes before the environment"""
+    terminal, said, when, wanted = SAID[name]
+    env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'CLICOLOR_FORCE')}
+    write(folder, good=GOOD)
+    for words in (('--color', when, 'run', 'good.ndjson'), ('run', f'--color={when}', 'good.ndjson'),
+                  (f'--color={when}', 'diff', '-p', 'direct', '-p', 'bestfit', 'good.ndjson'),
+                  ('diff', '-p', 'direct', '-p', 'bestfit', 'good.ndjson', '--color', when),
+                  ('--color', 'always', '--color', 'never', 'run', 'good.ndjson', '--color', when)):
+        mine, theirs = pty.openpty()
+        out = run(folder, *words, env={**env, 'TERM': 'xterm', **said},
+                  **({'stdout': theirs} if terminal else {}))
+        os.close(theirs)
+        text = everything(mine) if terminal else out.out
+        os.close(mine)
+        equal((out.status, bool(text)), (0, True), 'status and output')
+        equal(b'\x1b[' in text, wanted, f'colour of {words}')
+    run(folder, '--color', 'always', 'run', '--json', 'r.json', 'good.ndjson')
+    equal('\x1b' in (folder / 'r.json').read_text(encoding='utf-8'), False, 'colour in a file')
+
+
+@test
+def wrong_colours(folder):
+    """another word is wrong usage, and --color is nothing without a command"""
+    for words in (('--color', 'sometimes', 'run', 'x'), ('--color=', 'run', 'x'), ('--color',),
+                  ('--color', 'never'), ('run', '--color', 'x', 'y'), ('--colour', 'never', 'run')):
+        out = run(folder, *words)
+        equal((out.status, out.out, len(out.lines)), (2, b'', 1), f'outcome of {words}')
+    for words in (('--color', 'never', '--version'), ('--color=always', '-V'), ('-V',)):
+        equal(run(folder, *words).out.split()[:1], [b'fragsim'], f'version of {words}')
+
+
 @cases(*COLOURS)
 def colours(folder, name):
     """there is colour on a terminal, unless it is forbidden, and elsewhere where it is forced"""

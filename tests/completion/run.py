@@ -102,7 +102,12 @@ def check_words() -> None:
 # words that are there, and what the last one may become
 CASES = [
     (['po'], ['policies']),
-    (['--'], ['--help', '--version']),
+    (['--'], ['--color', '--help', '--version']),
+    (['--color', ''], ['auto', 'always', 'never']),
+    (['--color=n'], ['--color=never']),
+    (['--color', 'never', '--color=auto', 'po'], ['policies']),
+    (['--color', 'never', 'run', '--on-oom=s'], ['--on-oom=stop']),
+    (['--colored', 'po'], []),
     (['nonsense', ''], []),
     (['run', ''], [':files\t']),
     (['policies', 'b'], ['bestfit', 'buddy']),
