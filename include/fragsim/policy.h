@@ -194,7 +194,14 @@ struct frag_choice {
 	const struct frag_policy_ops *ops;
 	uint64_t param[FRAG_PARAMS_MAX];
 	char text[512];         /* as it was written */
+	char label[256];        /* the settings string that it was given; "": none */
 };
+
+/* What a report calls it: its settings as one pastes them, else its text. */
+static inline const char *frag_choice_label(const struct frag_choice *choice)
+{
+	return *choice->label ? choice->label : choice->text;
+}
 
 /* All policies, sorted by name, ended by NULL. */
 const struct frag_policy_ops *const *frag_policies(void);

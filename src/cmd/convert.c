@@ -14,7 +14,8 @@ static const struct frag_opt opts[] = {
 	FRAG_STACKS_ROW(FRAG_REWRITE_OWN),
 	{ 'p', "policy", "NAME", "of a run: placement policy, NAME[:key=value,...] (bestfit)",
 	  RUN(FRAG_OPT_POLICY) },
-	FRAG_ALLOC_CONF_ROW(FRAG_REWRITE_OWN),
+	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_ALLOC_CONF, for policy pytorch",
+	  RUN(FRAG_OPT_ALLOC_CONF) },
 	FRAG_ON_OOM_ROW(FRAG_REWRITE_OWN),
 	FRAG_DEVICE_ROWS(FRAG_REWRITE_OWN),
 	FRAG_LENIENT_ROW(FRAG_REWRITE_LENIENT),
@@ -107,6 +108,10 @@ static int convert(struct convert *c, const struct frag_cmd *cmd, const char *fr
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--policy %.100s: %s holds one run, so one policy",
 				 c->run.choices[1].text, c->form->name);
+	if (c->run.setting_count > 1)
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--alloc-conf %.100s: %s holds one run, so one string of settings",
+				 c->run.settings[1], c->form->name);
 	c->run.lenient = c->rewrite.lenient;
 	c->run.quiet = c->rewrite.quiet;
 	rc = frag_run_options_check(&c->run, cmd, err);

@@ -8,7 +8,6 @@
 #include "base/grow.h"
 #include "base/listed.h"
 #include "cmd/outputs.h"
-#include "compare/params.h"
 
 enum {
 	OPT_BASELINE = FRAG_OPT_FIRST_OWN, OPT_UPDATE, OPT_GATE, OPT_FORMAT, OPT_OUTPUT, OPT_NEW_TRACES,
@@ -138,45 +137,6 @@ static int add_trace(struct frag_diff_options *o, const char *path, struct frag_
 	return 0;
 }
 
-/* Settings are spelt out as keys, so that the policy's text says all of it. */
-static int spell_out(struct frag_choice *choice, struct frag_error *err)
-{
-	const struct frag_param_spec *spec = choice->ops->params;
-	const uint64_t *param = choice->param;
-	struct frag_choice usual;
-	/* settings come with no keys: the text is the name */
-	const size_t name = strlen(choice->text);
-	size_t used = name;
-	char text[sizeof(choice->text)];
-	int rc = frag_choice_parse(&usual, choice->text, err);
-
-	memcpy(text, choice->text, sizeof(text));
-	for (uint32_t i = 0; !rc && spec && spec[i].name && used < sizeof(text); i++) {
-		const char *before = used == name ? ":" : ",";
-		char value[FRAG_PARAM_TEXT];
-
-		if (param[i] == usual.param[i])
-			continue;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", before,
-					 spec[i].name, frag_param_text(&spec[i], param[i], value));
-	}
-	if (!rc && used >= sizeof(text))
-		rc = frag_fail(err, FRAG_EUSAGE,
-			       "--alloc-conf: spelt out as keys, the settings are more"
-			       " than %zu characters", sizeof(text) - 1);
-	return rc ? rc : frag_choice_parse(choice, text, err);
-}
-
-static int check_settings(struct frag_diff_options *o, struct frag_error *err)
-{
-	int rc = frag_run_settings(&o->run, err);
-
-	for (uint32_t i = 0; o->run.settings && i < o->run.choice_count && !rc; i++)
-		if (o->run.choices[i].ops->settings)
-			rc = spell_out(&o->run.choices[i], err);
-	return rc;
-}
-
 /* Each output another file, none of them an input; one at most to standard output. */
 static int check_outputs(const struct frag_diff_options *o, const struct frag_cmd *cmd,
 			 struct frag_error *err)
@@ -224,8 +184,12 @@ static int check_standard_input(const struct frag_diff_options *o, const struct 
 int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			    char **operands, int count, struct frag_error *err)
 {
-	const bool simulate = o->run.choice_count || o->baseline;
+	bool simulate;
 	int rc = 0;
+
+	if (o->run.setting_count && !o->run.choice_count && !o->baseline)
+		rc = frag_run_set_option(&o->run, FRAG_OPT_POLICY, "pytorch", err);
+	simulate = o->run.choice_count || o->baseline;
 
 	for (int i = 0; i < count && !rc; i++)
 		rc = add_trace(o, operands[i], err);
@@ -240,9 +204,6 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	if (!simulate && count != 2)
 		return frag_usage(cmd, "which policies (-p) on which traces, or which two results?",
 				  err);
-	if (!simulate && o->run.settings)
-		return frag_usage(cmd, "--alloc-conf is for policy pytorch: -p pytorch adds it",
-				  err);
 	if (!simulate && o->run.profile_path)
 		return frag_usage(cmd, "--profile is for what is simulated now (-p)", err);
 	if (o->run.choice_count && !o->baseline && count == 0)
@@ -250,8 +211,8 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	o->files = !simulate;
 	rc = check_standard_input(o, cmd, err);
 	rc = rc ? rc : check_outputs(o, cmd, err);
-	return rc || o->files || (o->run.settings && !o->run.choice_count) ? rc
-		: check_settings(o, err);
+	return rc || o->files || (o->run.setting_count && !o->run.choice_count) ? rc
+		: frag_run_settings(&o->run, true, err);
 }
 
 static bool has_policy(const struct frag_run_options *run, const char *text)
@@ -287,7 +248,7 @@ int frag_diff_options_complete(struct frag_diff_options *o, const struct frag_cm
 
 	if (!o->run.choice_count) {
 		rc = add_policies(o, base, err);
-		rc = rc ? rc : check_settings(o, err);
+		rc = rc ? rc : frag_run_settings(&o->run, true, err);
 	}
 #define X(name)                                                               \
 	if (o->run.name == UINT64_MAX && base->given.has_##name)              \

@@ -1,10 +1,12 @@
 /* run_options.c - the options of fragsim run. */
 #include "cmd/run_options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
+#include "compare/params.h"
 #include "replay/pool.h"
 
 const struct frag_opt frag_run_opts[] = {
@@ -59,6 +61,7 @@ void frag_run_options_fini(struct frag_run_options *run)
 		frag_choice_fini(&run->choices[i]);
 	free(run->choices);
 	free(run->conditions);
+	free(run->settings);
 	frag_profile_fini(&run->profile);
 }
 
@@ -132,6 +135,15 @@ static int set_word(struct frag_run_options *run, int id, const char *value, str
 	}
 }
 
+static int add_setting(struct frag_run_options *run, const char *text, struct frag_error *err)
+{
+	if (!frag_grow(&run->settings, &run->setting_capacity, (uint64_t)run->setting_count + 1,
+		       sizeof(*run->settings)))
+		return frag_fail_nomem(err);
+	run->settings[run->setting_count++] = text;
+	return 0;
+}
+
 int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct frag_run_options *run = ctx;
@@ -142,8 +154,7 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_POLICY:
 		return add_policy(run, value, err);
 	case FRAG_OPT_ALLOC_CONF:
-		run->settings = value;
-		return 0;
+		return add_setting(run, value, err);
 	case FRAG_OPT_SUMMARY:
 	case FRAG_OPT_STACKS:
 	case FRAG_OPT_ON_OOM:
@@ -194,29 +205,88 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	}
 }
 
-/* --alloc-conf is one way to give settings, keys are the other. */
-int frag_run_settings(struct frag_run_options *run, struct frag_error *err)
+/* Settings are spelt out as keys, so that the policy's text says all of it. */
+static int spell_out(struct frag_choice *choice, struct frag_error *err)
 {
-	uint32_t readers = 0;
+	const struct frag_param_spec *spec = choice->ops->params;
+	const uint64_t *param = choice->param;
+	struct frag_choice usual;
+	/* settings come with no keys: the text is the name */
+	const size_t name = strlen(choice->text);
+	size_t used = name;
+	char text[sizeof(choice->text)];
+	int rc = frag_choice_parse(&usual, choice->text, err);
 
-	if (!run->settings)
-		return 0;
-	for (uint32_t i = 0; i < run->choice_count; i++) {
-		struct frag_choice *choice = &run->choices[i];
-		int rc;
+	memcpy(text, choice->text, sizeof(text));
+	for (uint32_t i = 0; !rc && spec && spec[i].name && used < sizeof(text); i++) {
+		const char *before = used == name ? ":" : ",";
+		char value[FRAG_PARAM_TEXT];
 
-		if (!choice->ops->settings)
+		if (param[i] == usual.param[i])
 			continue;
-		if (strchr(choice->text, ':'))
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", before,
+					 spec[i].name, frag_param_text(&spec[i], param[i], value));
+	}
+	if (!rc && used >= sizeof(text))
+		rc = frag_fail(err, FRAG_EUSAGE,
+			       "--alloc-conf: spelt out as keys, the settings are more"
+			       " than %zu characters", sizeof(text) - 1);
+	return rc ? rc : frag_choice_parse(choice, text, err);
+}
+
+/* The choice under one of the settings. */
+static int set_one(struct frag_choice *choice, const char *settings, bool keys,
+		   struct frag_error *err)
+{
+	int rc = frag_choice_settings(choice, settings, err);
+
+	rc = rc || !keys ? rc : spell_out(choice, err);
+	snprintf(choice->label, sizeof(choice->label), "%s", *settings ? settings : "default");
+	return rc;
+}
+
+/* --alloc-conf is one way to give settings, keys are the other. */
+static int count_readers(const struct frag_run_options *run, uint32_t *readers,
+			 struct frag_error *err)
+{
+	*readers = 0;
+	for (uint32_t i = 0; i < run->choice_count; i++) {
+		const struct frag_choice *choice = &run->choices[i];
+
+		if (choice->ops->settings && strchr(choice->text, ':'))
 			return frag_fail(err, FRAG_EUSAGE, "policy %.100s: --alloc-conf and keys at"
 					 " once; give all settings in one way", choice->text);
-		rc = frag_choice_settings(choice, run->settings, err);
-		if (rc)
-			return rc;
-		readers++;
+		*readers += choice->ops->settings != NULL;
 	}
-	return readers ? 0 : frag_fail(err, FRAG_EUSAGE, "--alloc-conf is for policy pytorch,"
-				     " which is not among the policies: -p pytorch adds it");
+	return *readers ? 0 : frag_fail(err, FRAG_EUSAGE, "--alloc-conf is for policy pytorch,"
+					" which is not among the policies: -p pytorch adds it");
+}
+
+/* From the last choice to the first, each goes to where its runs will end. */
+int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error *err)
+{
+	const uint32_t n = run->setting_count;
+	uint32_t readers, to;
+	int rc = n ? count_readers(run, &readers, err) : 0;
+
+	if (rc || !n)
+		return rc;
+	to = run->choice_count + readers * (n - 1);
+	if (!frag_grow(&run->choices, &run->choice_capacity, to, sizeof(*run->choices)))
+		return frag_fail_nomem(err);
+	for (uint32_t i = run->choice_count; i-- > 0 && !rc;) {
+		const struct frag_choice plain = run->choices[i];
+		const uint32_t runs = plain.ops->settings ? n : 1;
+
+		for (uint32_t k = runs; k-- > 0 && !rc;) {
+			run->choices[--to] = plain;
+			if (plain.ops->settings)
+				rc = set_one(&run->choices[to], run->settings[k], keys || n > 1,
+					     err);
+		}
+	}
+	run->choice_count += readers * (n - 1);
+	return rc;
 }
 
 int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err)
@@ -265,6 +335,6 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 				  " is not there", err);
 	run->report = !standard && !run->quiet;
 	if (!run->choice_count)
-		rc = add_policy(run, run->settings ? "pytorch" : "bestfit", err);
-	return rc ? rc : frag_run_settings(run, err);
+		rc = add_policy(run, run->setting_count ? "pytorch" : "bestfit", err);
+	return rc ? rc : frag_run_settings(run, false, err);
 }

@@ -32,7 +32,8 @@ struct frag_run_options {
 	const char *profile_path;       /* NULL: the trace's devices */
 	struct frag_profile profile;    /* where there is a path, once the options are checked */
 	uint32_t threads;
-	const char *settings;   /* of PyTorch's allocator; NULL: not given */
+	const char **settings;  /* of PyTorch's allocator, as --alloc-conf gave them */
+	uint32_t setting_count, setting_capacity;
 	enum frag_stacks stacks;
 	bool quiet, lenient;
 	bool has_columns;       /* they were chosen */
@@ -44,7 +45,7 @@ struct frag_run_options {
 
 /* Rows that several tables of options have; base is added to the ids above. */
 #define FRAG_ALLOC_CONF_ROW(base)                                                              \
-	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_CUDA_ALLOC_CONF, for policy pytorch", \
+	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_ALLOC_CONF: a run of pytorch; repeatable", \
 	  (base) + FRAG_OPT_ALLOC_CONF }
 #define FRAG_COLUMNS_ROW(base)                                                                 \
 	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",                  \
@@ -84,8 +85,11 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 int frag_run_add_allocator(struct frag_run_options *run, const char *text,
 			   struct frag_error *err);
 
-/* Applies --alloc-conf, where it was given, to the policies that read such. */
-int frag_run_settings(struct frag_run_options *run, struct frag_error *err);
+/*
+ * A run for each --alloc-conf, where there is one, in place of each policy that reads such.
+ * With `keys`, and where there are several, the policy's text has them as keys.
+ */
+int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error *err);
 
 /* Reads the profile, where one was given: the simulations have its device's model then. */
 int frag_run_read_profile(struct frag_run_options *run, struct frag_error *err);

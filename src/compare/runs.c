@@ -107,13 +107,15 @@ bool frag_run_keep(struct frag_run *run, const struct frag_result *result)
 	if (!marks || !oom)
 		return false;
 	run->policy = strdup(result->choice.text);
+	if (*result->choice.label)
+		run->label = strdup(result->choice.label);
 	run->name = strdup(result->choice.ops->name);
 	run->params = frag_params_text(&result->choice);
 	if (result->device_name)
 		run->device_name = strdup(result->device_name);
 	run->result.device_name = run->device_name;
 	frag_run_round(run);
-	return run->policy && run->name && run->params
+	return run->policy && run->name && run->params && (!*result->choice.label || run->label)
 	       && (!result->device_name || run->device_name);
 }
 
@@ -155,6 +157,7 @@ static void runs_fini(struct frag_runs *runs)
 
 		frag_result_fini(&run->result);
 		free(run->policy);
+		free(run->label);
 		free(run->name);
 		free(run->params);
 		free(run->device_name);

@@ -31,6 +31,7 @@ void frag_where_json_name(char *to, size_t size, const char *json);
 
 struct frag_run {
 	char *policy;                   /* as it was written */
+	char *label;                    /* what a report calls it; NULL: the policy */
 	char *name;                     /* of the policy alone */
 	char *params;                   /* every key with its value: "align=512,..." */
 	char *device_name;              /* NULL: none */

@@ -48,7 +48,7 @@ const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_where *
 /* "reserved 4.00 MiB (+2.00 MiB), allocated 2.00 MiB (=)" */
 const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where *where);
 
-/* "bestfit", "bestfit @1" on another device than the first. */
+/* "bestfit", "bestfit @1" on another device than the first; of --alloc-conf its string. */
 void frag_run_name(char *buf, size_t size, const struct frag_run *run);
 
 /* Does a run of the group say what the driver would take? */

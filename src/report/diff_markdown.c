@@ -326,8 +326,9 @@ static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
 	if (c->interrupted)
 		fputs("**Interrupted**: this is what was done until then.\n\n", f);
 	if (c->policies && diff->standing_count) {
+		frag_run_name(text, sizeof(text), diff->standings[0].run);
 		fputs("Differences are those from the first policy, ", f);
-		put_text(f, diff->standings[0].run->policy);
+		put_text(f, text);
 		fputs(".\n", f);
 	} else {
 		fprintf(f, "%s.\n", text);

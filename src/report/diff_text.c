@@ -96,6 +96,11 @@ static void measure_names(struct paper *p)
 		p->width = (int)strlen("policy");
 }
 
+static const char *policy_name(const struct frag_run *run)
+{
+	return run->label ? run->label : run->policy;
+}
+
 static void print_numbers(const struct paper *p)
 {
 	char policy[FRAG_PRINTABLE_ROOM];
@@ -104,7 +109,7 @@ static void print_numbers(const struct paper *p)
 		return;
 	for (uint32_t i = 0; i < p->diff->standing_count; i++)
 		fprintf(p->f, "%5" PRIu32 "  %s\n", i + 1,
-			frag_printable(policy, p->diff->standings[i].run->policy));
+			frag_printable(policy, policy_name(p->diff->standings[i].run)));
 }
 
 /* A value with its difference, and its percent where columns are left for that. */
@@ -405,7 +410,7 @@ static void print_policies(struct paper *p)
 		p->diff->standing_count == 1 ? "y" : "ies", c->count, c->count == 1 ? "" : "s");
 	if (p->diff->standing_count)
 		fprintf(p->f, "; differences are those from the first, %s",
-			frag_printable(policy, p->diff->standings[0].run->policy));
+			frag_printable(policy, policy_name(p->diff->standings[0].run)));
 	putc('\n', p->f);
 	print_numbers(p);
 	for (uint32_t i = 0; i < c->count; i++) {

@@ -125,10 +125,12 @@ const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where
 
 void frag_run_name(char *buf, size_t size, const struct frag_run *run)
 {
+	const char *name = run->label ? run->label : run->policy;
+
 	if (run->result.device)
-		frag_format_printable(buf, size, "%s @%u", run->policy, run->result.device);
+		frag_format_printable(buf, size, "%s @%u", name, run->result.device);
 	else
-		frag_format_printable(buf, size, "%s", run->policy);
+		frag_format_printable(buf, size, "%s", name);
 }
 
 bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM])

@@ -164,6 +164,54 @@ def colours(folder, name):
         equal(b'\x1b[' in text, wanted, f'colour of {words[0]}')
 
 
+STRINGS = ('', 'expandable_segments:True,max_split_size_mb:128', 'roundup_power2_divisions:4')
+KEYS = ('pytorch', 'pytorch:expandable_segments=true,max_split_size_mb=128',
+        'pytorch:roundup_power2_divisions=4')
+
+
+def confs():
+    """Each of them as an --alloc-conf."""
+    return [word for text in STRINGS for word in ('--alloc-conf', text)]
+
+
+@test
+def several_settings(folder):
+    """each --alloc-conf is the run that its keys are, named by its text as one pastes it"""
+    write(folder, good=GOOD)
+    named = ('default', *STRINGS[1:])
+    text = run(folder, 'run', *confs(), 'good.ndjson').out.decode()
+    equal([x.split()[0] for x in text.split('\n\n')[1].splitlines()], ['policy', *named], 'names')
+    text = run(folder, 'run', '--alloc-conf', STRINGS[1], 'good.ndjson').out.decode()
+    equal(text.split('\n\n')[1].splitlines()[1].split()[0], STRINGS[1], 'name of a single one')
+    for option, name in (('--steps', 'steps.csv'), ('--json', 'json'), ('--placements', 'places')):
+        keys = [word for text in KEYS for word in ('-p', text)]
+        run(folder, 'run', '-q', *keys, option, name, 'good.ndjson')
+        wanted = (folder / name).read_bytes()
+        run(folder, 'run', '-q', *confs(), option, name, 'good.ndjson')
+        equal((folder / name).read_bytes() == wanted, True, f'{option} is that of the keys')
+    # in place of each pytorch, among the others; a single one leaves the policy's name as it is
+    for words, wanted in (
+            (('-p', 'direct', '-p', 'pytorch', '-p', 'buddy', *confs()), ['direct', *KEYS, 'buddy']),
+            (('-p', 'pytorch', '--alloc-conf', STRINGS[1]), ['pytorch']),
+            (('-p', 'pytorch', '-p', 'pytorch', *confs()), [*KEYS, *KEYS])):
+        out = run(folder, 'run', '-q', '--json', '-', *words, 'good.ndjson')
+        equal([x['policy']['text'] for x in json.loads(out.out)['runs']], wanted, 'policies')
+    out = run(folder, 'diff', *confs(), 'good.ndjson').out.decode()
+    equal(out.splitlines()[:4], ['3 policies on 1 trace; differences are those from the first, default',
+                                 *(f'    {i}  {x}' for i, x in enumerate(named, 1))], 'diff')
+    out = run(folder, 'diff', *confs(), '--format', 'json', 'good.ndjson')
+    equal([x['run']['policy'] for x in json.loads(out.out)['traces'][0]['runs']], list(KEYS),
+          'policies of diff')
+    for words in (('run', *confs(), '-p', 'direct', 'good.ndjson'),
+                  ('run', *confs(), '-p', KEYS[1], 'good.ndjson'),
+                  ('run', '--alloc-conf', '', '--alloc-conf', 'nokey:1', 'good.ndjson'),
+                  ('convert', *confs(), '--to', 'perfetto', 'good.ndjson', 'out'),
+                  ('diff', *confs(), '-p', 'direct', 'good.ndjson')):
+        out = run(folder, *words)
+        equal((out.status, out.out), (2, b''), f'outcome of {words}')
+        one_line(out)
+
+
 # each is refused by PyTorch, too, but for what stands behind `backend`; the words are ours
 SETTINGS = {
     'block_size:5': 'never had', 'nokey:1': '"nokey"', 'max_split_size_mb': 'wants a value',
