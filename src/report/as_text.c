@@ -80,9 +80,10 @@ static void run_name(const struct frag_report *r, const struct frag_result *run,
 		     size_t size)
 {
 	if (many_devices(r))
-		frag_format_printable(buf, size, "%s @%u", run->choice.text, run->device);
+		frag_format_printable(buf, size, "%s @%u", frag_choice_label(&run->choice),
+				      run->device);
 	else
-		frag_format_printable(buf, size, "%s", run->choice.text);
+		frag_format_printable(buf, size, "%s", frag_choice_label(&run->choice));
 }
 
 /* As wide as the longest name, or as the terminal has room for beside the figures. */
