@@ -80,7 +80,8 @@ int frag_devices_have_room(const struct frag_devices *devices, struct frag_error
 		if (f->host || !f->total || f->context + f->other < f->total)
 			continue;
 		return frag_fail(err, FRAG_EUSAGE, "device %" PRIu32 " has %s, and context (%s) and"
-				 " other processes (%s) leave nothing of it", d,
+				 " other processes (%s) leave nothing of it: --device-bytes,"
+				 " --context-bytes, --other-bytes", d,
 				 frag_size_text(total, f->total),
 				 frag_size_text(context, f->context),
 				 frag_size_text(other, f->other));
