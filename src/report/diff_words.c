@@ -34,7 +34,7 @@ const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_f
 
 	if (!frag_figure_value(figure, &run->result, &value) || (figure->of_peaks && !whole))
 		return memcpy(buf, "-", sizeof("-"));
-	if (whole || figure->unit == FRAG_POINTS || figure->unit == FRAG_NUMBER)
+	if (whole || figure->unit != FRAG_BYTES)
 		return frag_figure_text(buf, figure->unit, value);
 	snprintf(buf, FRAG_NUMBER_ROOM, ">=%.29s", frag_figure_text(text, figure->unit, value));
 	return buf;
