@@ -350,7 +350,7 @@ def long_setting(folder):
     assert '4095 at most' in out.lines[0], out.err
 
 
-# of the two runs, one was on a device of 2 GiB, one of 1 GiB
+# of the two runs, one was on a device of 2 GiB, one of 1 GiB; csv and junit have figures alone
 CONDITIONS = {
     'text': 'device total: 2147483648 (2.00 GiB), before 1073741824 (1024.00 MiB)',
     'markdown': '**The conditions differ:**',
