@@ -12,7 +12,7 @@ static const struct frag_opt opts[] = {
 	{ 't', "to", "FORM", "lines, object, fsb, minimalloc, rmm; of a run: snapshot, perfetto",
 	  FRAG_REWRITE_TO },
 	FRAG_STACKS_ROW(FRAG_REWRITE_OWN),
-	{ 'p', "policy", "NAME", "of a run: placement policy, NAME[:key=value,...] (bestfit)",
+	{ 'p', "policy", "NAME", "of a run: placement policy, NAME[:key=value,...] (by the trace)",
 	  RUN(FRAG_OPT_POLICY) },
 	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_ALLOC_CONF, for policy pytorch",
 	  RUN(FRAG_OPT_ALLOC_CONF) },

@@ -1,13 +1,14 @@
 /* export_run.c - convert, where what is written is a run of the trace. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/export_run.h"
 #include "cmd/interrupt.h"
-#include "policy/configured.h"
+#include "cmd/recorded_policy.h"
 
 struct job {
-	const struct frag_run_options *options;
+	struct frag_run_options *options;
 	bool quiet;
 	struct frag_trace *trace;
 	struct frag_devices devices;
@@ -33,9 +34,11 @@ static int open_all(struct job *job, enum frag_packing packing, const char *from
 	struct frag_sim_options sim = o->sim;
 	int rc;
 
-	if (!frag_configured_init(&job->configured, o->choices, 1))
+	if (!frag_configured_init(&job->configured, o->choices, o->choice_count))
 		return frag_fail_nomem(err);
 	rc = frag_trace_open(&job->trace, from, &options, err);
+	rc = rc ? rc : frag_run_default(job->options, job->trace, &job->configured, &options.log,
+					err);
 	rc = rc ? rc : frag_run_devices(o, job->trace, &job->devices, err);
 	if (rc)
 		return rc;
@@ -61,6 +64,20 @@ static int simulate(struct job *job, struct frag_error *err)
 	return rc ? rc : job->x.ops->end(&job->x, err);
 }
 
+/* The file says it too, but nobody looks there first. */
+static void tell_policy(const struct job *job)
+{
+	const struct frag_choice *given = &job->options->choices[0];
+	struct frag_choice choice = *given;
+	struct frag_error unused;
+
+	if (job->quiet)
+		return;
+	if (strchr(given->text, ':') || frag_spell_out(&choice, &unused))
+		choice = *given;
+	frag_tell("exported a run under %s", choice.text);
+}
+
 /* It is no failure of the conversion; but the viewer's user would wonder. */
 static void tell_oom(struct job *job)
 {
@@ -81,7 +98,7 @@ static void tell_oom(struct job *job)
  * unless it is whole.
  */
 int frag_export_run(const struct frag_export_ops *form, enum frag_packing packing,
-		    const struct frag_run_options *options, const char *from, const char *to,
+		    struct frag_run_options *options, const char *from, const char *to,
 		    struct frag_error *err)
 {
 	struct job job = {
@@ -93,8 +110,10 @@ int frag_export_run(const struct frag_export_ops *form, enum frag_packing packin
 	rc = open_all(&job, packing, from, to, err);
 	rc = rc ? rc : simulate(&job, err);
 	rc = rc ? rc : frag_outfile_commit(&job.out, err);
-	if (!rc)
+	if (!rc) {
+		tell_policy(&job);
 		tell_oom(&job);
+	}
 	form->fini(&job.x);
 	frag_outfile_abandon(&job.out);
 	frag_guard_file(NULL);

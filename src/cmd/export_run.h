@@ -6,9 +6,9 @@
 #include "cmd/run_options.h"
 #include "report/export.h"
 
-/* Runs the trace under the options' one policy, and writes that. */
+/* Runs the trace under the options' one policy, or that of its kind, and writes that. */
 int frag_export_run(const struct frag_export_ops *form, enum frag_packing packing,
-		    const struct frag_run_options *options, const char *from, const char *to,
+		    struct frag_run_options *options, const char *from, const char *to,
 		    struct frag_error *err);
 
 #endif

@@ -18,7 +18,7 @@ enum {
 const struct frag_opt frag_replay_opts[] = {
 	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
 	  OPT_DEVICE },
-	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (bestfit)",
+	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (by the trace)",
 	  FRAG_OPT_POLICY },
 	{ 0, "allocator", "NAME", "cuda-async[:key=value,...], the driver's own pool; repeatable",
 	  OPT_ALLOCATOR },

@@ -1,7 +1,7 @@
 /* run.c - fragsim run: a trace under one or more policies. */
 #include "cmd/interrupt.h"
+#include "cmd/recorded_policy.h"
 #include "cmd/session.h"
-#include "policy/configured.h"
 
 struct run {
 	struct frag_run_options options;
@@ -36,6 +36,8 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 		return frag_fail_nomem(err);
 	rc = frag_trace_open(&run->trace, path, &options, err);
 	rc = frag_or_interrupted(rc, err);
+	rc = rc ? rc : frag_run_default(&run->options, run->trace, &run->configured, &options.log,
+					err);
 	if (!rc && o->host)
 		miss_host(run);
 	return rc ? rc : frag_run_devices(o, run->trace, &run->devices, err);

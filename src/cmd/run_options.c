@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "compare/params.h"
+#include "cmd/recorded_policy.h"
 #include "replay/pool.h"
 
 const struct frag_opt frag_run_opts[] = {
-	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (bestfit)",
+	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (by the trace)",
 	  FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
 	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
@@ -205,42 +205,13 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	}
 }
 
-/* Settings are spelt out as keys, so that the policy's text says all of it. */
-static int spell_out(struct frag_choice *choice, struct frag_error *err)
-{
-	const struct frag_param_spec *spec = choice->ops->params;
-	const uint64_t *param = choice->param;
-	struct frag_choice usual;
-	/* settings come with no keys: the text is the name */
-	const size_t name = strlen(choice->text);
-	size_t used = name;
-	char text[sizeof(choice->text)];
-	int rc = frag_choice_parse(&usual, choice->text, err);
-
-	memcpy(text, choice->text, sizeof(text));
-	for (uint32_t i = 0; !rc && spec && spec[i].name && used < sizeof(text); i++) {
-		const char *before = used == name ? ":" : ",";
-		char value[FRAG_PARAM_TEXT];
-
-		if (param[i] == usual.param[i])
-			continue;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", before,
-					 spec[i].name, frag_param_text(&spec[i], param[i], value));
-	}
-	if (!rc && used >= sizeof(text))
-		rc = frag_fail(err, FRAG_EUSAGE,
-			       "--alloc-conf: spelt out as keys, the settings are more"
-			       " than %zu characters", sizeof(text) - 1);
-	return rc ? rc : frag_choice_parse(choice, text, err);
-}
-
 /* The choice under one of the settings. */
 static int set_one(struct frag_choice *choice, const char *settings, bool keys,
 		   struct frag_error *err)
 {
 	int rc = frag_choice_settings(choice, settings, err);
 
-	rc = rc || !keys ? rc : spell_out(choice, err);
+	rc = rc || !keys ? rc : frag_spell_out(choice, err);
 	snprintf(choice->label, sizeof(choice->label), "%s", *settings ? settings : "default");
 	return rc;
 }
@@ -334,7 +305,7 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 		return frag_usage(cmd, "--columns chooses the columns of the file of --steps, which"
 				  " is not there", err);
 	run->report = !standard && !run->quiet;
-	if (!run->choice_count)
-		rc = add_policy(run, run->setting_count ? "pytorch" : "bestfit", err);
+	if (!run->choice_count && run->setting_count)
+		rc = add_policy(run, "pytorch", err);
 	return rc ? rc : frag_run_settings(run, false, err);
 }

@@ -5,15 +5,15 @@
 #include "base/listed.h"
 #include "base/path.h"
 #include "cmd/progress.h"
+#include "cmd/recorded_policy.h"
 #include "cmd/rewrite.h"
 #include "search/candidate.h"
-#include "policy/configured.h"
 
 enum { OPT_KEEP = FRAG_REWRITE_OWN, OPT_POLICY, OPT_DEVICE_BYTES, OPT_TIME, OPT_TRIES };
 
 static const struct frag_opt opts[] = {
 	{ 0, "keep", "WHAT", "oom: what has to stay (oom)", OPT_KEEP },
-	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (bestfit)", OPT_POLICY },
+	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)", OPT_POLICY },
 	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", OPT_DEVICE_BYTES },
 	{ 0, "time", "SECONDS", "end after so long with the least so far", OPT_TIME },
 	{ 0, "tries", "N", "simulations at most (10000)", OPT_TRIES },
@@ -24,7 +24,7 @@ static const struct frag_opt opts[] = {
 struct shrink {
 	struct frag_rewrite rewrite;
 	struct frag_choice choice;
-	const char *policy;
+	const char *policy;             /* NULL: that of the trace's kind */
 	uint64_t total;
 	uint64_t seconds;               /* 0: as long as it takes */
 	double begun;
@@ -91,6 +91,13 @@ static int write_rest(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
+/* What is left is no recording of PyTorch's any more, and has another default policy then. */
+static void tell_policy(const struct shrink *s)
+{
+	if (s->head.pytorch && !s->rewrite.quiet)
+		frag_tell("shrunk under %s", s->choice.text);
+}
+
 /* Why the search ended before its end. */
 static void tell_end(struct shrink *s)
 {
@@ -141,9 +148,21 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 				 " makes the device smaller", frag_input_name(s->head.path),
 				 s->choice.text);
 	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->head.path, to, write_rest, s, err);
+	if (!rc && !s->policy)
+		tell_policy(s);
 	if (!rc && !least)
 		tell_end(s);
 	return rc;
+}
+
+static int choose(struct shrink *s, const struct frag_trace *trace,
+		  struct frag_configured *configured, const struct frag_log *log,
+		  struct frag_error *err)
+{
+	int rc = frag_choose_policy(&s->choice, trace, log, err);
+
+	frag_configured_fini(configured);
+	return rc || frag_configured_init(configured, &s->choice, 1) ? rc : frag_fail_nomem(err);
 }
 
 /*
@@ -161,11 +180,13 @@ static int shrink(struct shrink *s, const char *from, const char *to, struct fra
 	struct frag_trace *trace;
 	int rc;
 
-	if (!frag_configured_init(&configured, &s->choice, 1))
+	if (!frag_configured_init(&configured, &s->choice, s->policy ? 1 : 0))
 		return frag_fail_nomem(err);
 	rc = frag_trace_open(&trace, from, &options, err);
 	if (!rc) {
-		rc = reduce(s, trace, to, err);
+		if (!s->policy)
+			rc = choose(s, trace, &configured, &options.log, err);
+		rc = rc ? rc : reduce(s, trace, to, err);
 		frag_trace_close(trace);
 	}
 	frag_configured_fini(&configured);
@@ -190,7 +211,7 @@ static int lossy_form(const char *name, struct frag_error *err)
 static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		       struct frag_error *err)
 {
-	struct shrink s = { .policy = "bestfit", .total = UINT64_MAX };
+	struct shrink s = { .total = UINT64_MAX };
 	int rest, rc;
 
 	(void)status;
@@ -200,7 +221,7 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (rc || !rest)
 		return rc;
-	rc = frag_choice_parse(&s.choice, s.policy, err);
+	rc = s.policy ? frag_choice_parse(&s.choice, s.policy, err) : 0;
 	rc = rc ? rc : frag_rewrite_find_form(&s.rewrite, argv[rest + 1], err);
 	if (!rc && !s.rewrite.form->lossless)
 		rc = lossy_form(s.rewrite.form->name, err);

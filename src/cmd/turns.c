@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cmd/interrupt.h"
+#include "cmd/recorded_policy.h"
 #include "cmd/witness.h"
 
 /* The first reading of the trace says how many GPUs there must be. */
@@ -40,9 +41,10 @@ static int open_gpus(struct frag_turns *t, struct frag_trace *trace, struct frag
 
 /* Of several times the same only the first one is probed. */
 static int open_turn(struct frag_turns *t, struct frag_turn *turn,
-		     const struct frag_choice *choice, bool first, struct frag_error *err)
+		     uint32_t i, bool first, struct frag_error *err)
 {
-	const struct frag_replay_args *args = t->args;
+	struct frag_replay_args *args = t->args;
+	const bool given = i < args->run.choice_count;
 	const struct frag_trace_options reading = {
 		.lenient = args->run.lenient,
 		.log = {
@@ -60,14 +62,16 @@ static int open_turn(struct frag_turns *t, struct frag_turn *turn,
 	};
 	int rc;
 
-	if (!frag_configured_init(&turn->configured, choice, 1))
+	if (!frag_configured_init(&turn->configured, given ? &args->run.choices[i] : NULL, given))
 		return frag_fail_nomem(err);
 	rc = frag_trace_open(&turn->trace, t->path, &reading, err);
 	rc = frag_or_interrupted(rc, err);
+	rc = rc ? rc : frag_run_default(&args->run, turn->trace, &turn->configured, &reading.log,
+					err);
 	if (!rc && !t->gpu_count)
 		rc = open_gpus(t, turn->trace, err);
-	return rc ? rc : frag_replay_new(&turn->replay, choice, turn->trace, t->gpus, &options,
-					 err);
+	return rc ? rc : frag_replay_new(&turn->replay, &args->run.choices[i], turn->trace,
+					 t->gpus, &options, err);
 }
 
 static void close_turn(struct frag_turn *turn)
@@ -80,16 +84,17 @@ static void close_turn(struct frag_turn *turn)
 
 int frag_turns_open(struct frag_turns *t, struct frag_error *err)
 {
-	const struct frag_run_options *o = &t->args->run;
+	/* where none is given, the trace says which it is */
+	const uint32_t count = t->args->run.choice_count ? t->args->run.choice_count : 1;
 	int rc = 0;
 
-	t->turn = calloc(o->choice_count, sizeof(*t->turn));
+	t->turn = calloc(count, sizeof(*t->turn));
 	if (!t->turn)
 		return frag_fail_nomem(err);
-	while (t->count < o->choice_count && !rc) {
+	while (t->count < count && !rc) {
 		struct frag_turn *turn = &t->turn[t->count];
 
-		rc = open_turn(t, turn, &o->choices[t->count++], true, err);
+		rc = open_turn(t, turn, t->count++, true, err);
 		rc = rc ? rc : frag_session_add(t->session, frag_replay_sim(turn->replay), err);
 	}
 	return rc ? rc : frag_session_open(t->session, err);
@@ -103,7 +108,7 @@ static int repeat(struct frag_turns *t, uint32_t i, struct frag_error *err)
 	for (uint64_t n = 1; n < t->args->repeat && !rc; n++) {
 		struct frag_turn again = { .trace = NULL };
 
-		rc = open_turn(t, &again, &t->args->run.choices[i], false, err);
+		rc = open_turn(t, &again, i, false, err);
 		rc = rc ? rc : frag_replay_run(again.replay, err);
 		if (!rc) {
 			frag_replay_retire(again.replay, false);

@@ -1,15 +1,13 @@
 /* verify.c - fragsim verify: a snapshot's recorded decisions against ours. */
 #include <stdio.h>
 
-#include "cmd/command.h"
+#include "cmd/recorded_policy.h"
 #include "verify/verifier.h"
 #include "events/recorded.h"
 #include "report/verdict.h"
 
 enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES };
 enum ties { TIES_ADDRESS, TIES_AGE, TIES_AUTO };
-
-#define SETTINGS_MOST 4096
 
 struct verify_options {
 	const char *settings;   /* NULL: the snapshot's own */
@@ -56,26 +54,16 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 static int choose(struct verify_options *o, const struct frag_trace *trace,
 		  struct frag_choice *choice, char *settings, struct frag_error *err)
 {
-	const struct frag_snapshot *s = frag_trace_snapshot(trace);
-	char message[1200];
+	const struct frag_log log = { .warn = frag_warn, .ctx = &o->quiet };
 	int rc = frag_choice_parse(choice, "pytorch", err);
 
 	*settings = '\0';
-	if (rc || !s)
-		return rc;
-	if (o->settings) {
-		snprintf(settings, SETTINGS_MOST, "%s", o->settings);
-		return frag_choice_settings(choice, settings, err);
-	}
-	if (frag_snapshot_settings(s, settings, SETTINGS_MOST)) {
-		if (frag_choice_settings(choice, settings, err) == 0)
-			return 0;
-		snprintf(message, sizeof(message), "the snapshot's own settings are not understood"
-			 " (%.900s); the values beside them are taken", err->message);
-		frag_warn(&o->quiet, message);
-	}
-	frag_snapshot_settings_values(s, settings, SETTINGS_MOST);
-	return *settings ? frag_choice_settings(choice, settings, err) : 0;
+	if (rc || !o->settings)
+		return rc ? rc : frag_recorded_settings(choice, trace, settings, &log, err);
+	if (!frag_trace_snapshot(trace))
+		return 0;
+	snprintf(settings, FRAG_SETTINGS_MOST, "%s", o->settings);
+	return frag_choice_settings(choice, settings, err);
 }
 
 /* Older releases go by address, newer ones by age; the file seldom says which it is. */
@@ -103,7 +91,7 @@ static int verify(const char *path, struct verify_options *o, int *status, struc
 	const struct frag_trace_options options = {
 		.stacks = FRAG_STACKS_NONE, .log = { .warn = frag_warn, .ctx = &o->quiet },
 	};
-	char settings[SETTINGS_MOST];
+	char settings[FRAG_SETTINGS_MOST];
 	struct frag_verdict verdict;
 	struct frag_choice choice;
 	struct frag_trace *trace;

@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "events/resolve.h"
 #include "events/readers.h"
@@ -134,6 +135,27 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 	return 0;
 }
 
+/* Did scripts/record_torch.py write the trace, as its header says? */
+static int find_recorder(struct frag_trace *t, struct frag_error *err)
+{
+	struct frag_node_ref root, name;
+	struct frag_json doc;
+
+	if (!t->info.meta.text)
+		return 0;
+	root = frag_json_parse(&doc, t->info.meta.text, t->info.meta.length);
+	if (!root.node) {
+		frag_json_end(&doc);
+		return frag_fail_nomem(err);
+	}
+	if (frag_json_member(root, "recorder", &name)
+	    && frag_json_kind(name) == FRAG_JSON_STRING
+	    && strcmp(frag_json_string(name), "record_torch.py") == 0)
+		t->info.pytorch = true;
+	frag_json_end(&doc);
+	return 0;
+}
+
 /*
  * make() closes the reading where it fails, so only a failure behind it has
  * something to undo here.
@@ -152,7 +174,9 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 		return rc;
 	(*out)->info.form = r.form;
 	(*out)->info.host = r.host;
+	(*out)->info.pytorch = r.pytorch;
 	rc = keep_meta(*out, r.meta, err);
+	rc = rc ? rc : find_recorder(*out, err);
 	if (rc) {
 		frag_trace_close(*out);
 		*out = NULL;

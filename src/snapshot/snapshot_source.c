@@ -512,7 +512,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	*out = (struct frag_reading){
 		.ops = &snapshot_source, .state = src, .form = out->form,
 		.devices = s->figures, .device_count = s->device_count,
-		.host = host,
+		.host = host, .pytorch = true,
 	};
 	return 0;
 }

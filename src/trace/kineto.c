@@ -449,6 +449,7 @@ static int kineto_open(struct frag_reading *out, struct frag_input *in, const st
 		held = k.held;
 		k.held = NULL;
 		rc = frag_held_open(out, held, device_count, &k.doc.in, err);
+		out->pytorch = true;
 	}
 	kineto_fini(&k);
 	return rc;

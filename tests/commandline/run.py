@@ -356,7 +356,8 @@ def judge(command: Command | None, args: list[str], status: int, err: bytes, bef
     allowed = command.statuses if command else {0, 2}
     if status not in allowed:
         faults.append(f'status {status}, and documented are {sorted(allowed)}: {text[:1500]}')
-    errors = [x for x in text.split('\n')[:-1] if not x.startswith('fragsim: warning: ')]
+    notes = 'fragsim: warning: ', 'fragsim: exported a run under ', 'fragsim: shrunk under '
+    errors = [x for x in text.split('\n')[:-1] if not x.startswith(notes)]
     changed = sorted(x for x in before.keys() | after.keys() if before.get(x) != after.get(x))
     if status in (2, 4, 5, 6):
         if len(errors) != 1 or not errors[0].startswith('fragsim: ') or len(errors[0]) < 20:

@@ -1,0 +1,96 @@
+/* recorded_policy.c - the policy that a trace is simulated under where none was given. */
+#include "cmd/recorded_policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "compare/params.h"
+#include "events/recorded.h"
+#include "trace/reader.h"
+
+#define FOR_PYTORCH "pytorch"
+#define FOR_OTHERS "bestfit"
+
+int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			   char text[FRAG_SETTINGS_MOST], const struct frag_log *log,
+			   struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+
+	*text = '\0';
+	if (!s)
+		return 0;
+	if (frag_snapshot_settings(s, text, FRAG_SETTINGS_MOST)) {
+		if (frag_choice_settings(choice, text, err) == 0)
+			return 0;
+		frag_note(log, "the snapshot's own settings are not understood (%.900s); the values"
+			  " beside them are taken", err->message);
+	}
+	frag_snapshot_settings_values(s, text, FRAG_SETTINGS_MOST);
+	return *text ? frag_choice_settings(choice, text, err) : 0;
+}
+
+int frag_spell_out(struct frag_choice *choice, struct frag_error *err)
+{
+	const struct frag_param_spec *spec = choice->ops->params;
+	const uint64_t *param = choice->param;
+	struct frag_choice usual;
+	/* settings come with no keys: the text is the name */
+	const size_t name = strlen(choice->text);
+	size_t used = name;
+	char text[sizeof(choice->text)];
+	int rc = frag_choice_parse(&usual, choice->text, err);
+
+	memcpy(text, choice->text, sizeof(text));
+	for (uint32_t i = 0; !rc && spec && spec[i].name && used < sizeof(text); i++) {
+		const char *before = used == name ? ":" : ",";
+		char value[FRAG_PARAM_TEXT];
+
+		if (param[i] == usual.param[i])
+			continue;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", before,
+					 spec[i].name, frag_param_text(&spec[i], param[i], value));
+	}
+	if (!rc && used >= sizeof(text))
+		rc = frag_fail(err, FRAG_EUSAGE,
+			       "--alloc-conf: spelt out as keys, the settings are more"
+			       " than %zu characters", sizeof(text) - 1);
+	return rc ? rc : frag_choice_parse(choice, text, err);
+}
+
+/* Settings that are too long to be spelt out are in force, and in the result, all the same. */
+int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trace,
+		       const struct frag_log *log, struct frag_error *err)
+{
+	const bool pytorch = frag_trace_info(trace)->pytorch;
+	int rc = frag_choice_parse(choice, pytorch ? FOR_PYTORCH : FOR_OTHERS, err);
+	char text[FRAG_SETTINGS_MOST];
+	struct frag_choice plain;
+	struct frag_error unused;
+
+	if (!rc && pytorch)
+		rc = frag_recorded_settings(choice, trace, text, log, err);
+	plain = *choice;
+	if (!rc && frag_spell_out(choice, &unused))
+		*choice = plain;
+	return rc;
+}
+
+int frag_run_default(struct frag_run_options *run, const struct frag_trace *trace,
+		     struct frag_configured *configured, const struct frag_log *log,
+		     struct frag_error *err)
+{
+	int rc;
+
+	if (run->choice_count)
+		return 0;
+	if (!frag_grow(&run->choices, &run->choice_capacity, 1, sizeof(*run->choices)))
+		return frag_fail_nomem(err);
+	rc = frag_choose_policy(&run->choices[0], trace, log, err);
+	if (rc)
+		return rc;
+	run->choice_count = 1;
+	frag_configured_fini(configured);
+	return frag_configured_init(configured, run->choices, 1) ? 0 : frag_fail_nomem(err);
+}

@@ -1,0 +1,34 @@
+/* recorded_policy.h - the policy that a trace is simulated under where none was given. */
+#ifndef CMD_RECORDED_POLICY_H
+#define CMD_RECORDED_POLICY_H
+
+#include "cmd/run_options.h"
+#include "policy/configured.h"
+
+#define FRAG_SETTINGS_MOST 4096
+
+/*
+ * The settings that a snapshot was recorded under, given to a choice of pytorch: its string,
+ * or where that cannot be read, as a note says, the values beside it. text becomes what was
+ * given, "" for nothing. A trace that is no snapshot has none.
+ */
+int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			   char text[FRAG_SETTINGS_MOST], const struct frag_log *log,
+			   struct frag_error *err);
+
+/* Settings are spelt out as keys, so that the policy's text says all of it. -FRAG_EUSAGE */
+int frag_spell_out(struct frag_choice *choice, struct frag_error *err);
+
+/* pytorch, as it was recorded, for what PyTorch recorded; bestfit for every other trace. */
+int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trace,
+		       const struct frag_log *log, struct frag_error *err);
+
+/*
+ * The same for a run that was given no policy; it does nothing for others. The trace is open,
+ * and nothing of it has been read; configured follows its settings from there on.
+ */
+int frag_run_default(struct frag_run_options *run, const struct frag_trace *trace,
+		     struct frag_configured *configured, const struct frag_log *log,
+		     struct frag_error *err);
+
+#endif

@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+"""run.py - what PyTorch recorded, run again: the default policy and the answers that depend on it.
+
+usage: run.py PROGRAM
+
+The expectations are arithmetic on small snapshots, which are written for the purpose.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "snapshot"), str(HERE.parent / "support")]
+from snaps import (K, LARGE, M, SMALL, Log, basic, block, hole, pickled, segment,  # noqa: E402
+                   snapshot)
+from tap import Tap                                     # noqa: E402
+
+PROGRAM = str(Path(sys.argv[1]).resolve())
+SECONDS = 60
+TAP = Tap()
+ok = TAP.ok
+
+
+def call(*args):
+    p = subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=SECONDS,
+                       check=False)
+    return p.returncode, p.stdout, p.stderr
+
+
+def same(title, got, wanted, *why):
+    ok(got == wanted, title, f"got    {got}", f"wanted {wanted}", *why)
+
+
+def write(name, value):
+    Path(name).write_bytes(value if isinstance(value, bytes) else
+                           value.encode() if isinstance(value, str) else pickled(value))
+
+
+def result(name, *args):
+    rc, out, err = call("run", "-q", "--json", "-", *args, name)
+    ok(rc in (0, 3), f"{name}: it runs", err)
+    return json.loads(out)["runs"] if rc in (0, 3) else []
+
+
+def policy(name, *args):
+    return result(name, *args)[0]["policy"]
+
+
+# The default policy -----------------------------------------------------------------
+LINES = '{"op":"alloc","id":1,"size":4096}\n'
+HEADER = '{"format":"fragsim-trace","version":1,"meta":%s}\n'
+PROFILE = json.dumps({"schemaVersion": 1, "traceEvents": [
+    {"ph": "i", "name": "[memory]", "tid": 1, "ts": 11.5,
+     "args": {"Bytes": 1024, "Addr": 4096, "Device Type": 1, "Device Id": 0}}]})
+
+
+def defaults():
+    write("snap", basic())
+    got = policy("snap")
+    same("a snapshot runs under pytorch", (got["name"], got["text"]), ("pytorch", "pytorch"))
+    value = basic()
+    value["allocator_settings"]["PYTORCH_CUDA_ALLOC_CONF"] = \
+        "expandable_segments:True,garbage_collection_threshold:0.5"
+    write("set", value)
+    got = policy("set")
+    same("with the settings that it names",
+         (got["params"]["expandable_segments"], got["params"]["garbage_collection_threshold"]),
+         (True, 0.5))
+    same("spelt out", got["text"],
+         "pytorch:expandable_segments=true,garbage_collection_threshold=0.5")
+    value["allocator_settings"].update(PYTORCH_CUDA_ALLOC_CONF="", max_split_size=64 * M)
+    write("values", value)
+    same("or with their values", policy("values")["params"]["max_split_size_mb"], 64)
+    value["allocator_settings"].update(PYTORCH_CUDA_ALLOC_CONF="no_such:1")
+    write("odd", value)
+    same("or with their values, where the string is not understood",
+         policy("odd")["params"]["max_split_size_mb"], 64)
+    _, _, err = call("run", "odd")
+    ok("own settings are not understood" in err, "which is told", err)
+    same("a policy that is given counts", policy("set", "-p", "buddy")["name"], "buddy")
+    got = policy("set", "--alloc-conf", "max_split_size_mb:128")
+    same("and so do settings, in place of the snapshot's",
+         (got["name"], got["params"]["expandable_segments"], got["params"]["max_split_size_mb"]),
+         ("pytorch", False, 128))
+
+    write("profile", PROFILE)
+    same("a profile runs under pytorch", policy("profile")["text"], "pytorch")
+    write("ours", HEADER % '{"source":"x","recorder":"record_torch.py"}' + LINES)
+    same("and so does what record_torch.py recorded", policy("ours")["text"], "pytorch")
+    call("convert", "ours", "ours.fsb")
+    same("in the binary form too", policy("ours.fsb")["text"], "pytorch")
+    for meta in ('{"recorder":"another"}', '{"recorder":5}', '{"source":"record_torch.py"}'):
+        write("other", HEADER % meta + LINES)
+        same(f"a trace of {meta} runs under bestfit", policy("other")["text"], "bestfit")
+    write("bare", LINES)
+    same("a trace without a header runs under bestfit", policy("bare")["text"], "bestfit")
+
+    conf = HEADER % '{"recorder":"record_torch.py"}' + '{"op":"configure","value":"no_such:1"}\n'
+    write("conf", conf + LINES)
+    rc, _, err = call("run", "conf")
+    ok(rc == 4 and "no_such" in err, "settings in such a trace are checked for pytorch", err)
+
+
+def exports():
+    for name, wanted in (("set", "pytorch:expandable_segments=true,garbage_collection_threshold=0.5"),
+                         ("bare", "bestfit")):
+        rc, _, err = call("convert", name, "o.pickle")
+        ok(rc == 0 and f"fragsim: exported a run under {wanted}\n" in err,
+           f"an export of {name} names its policy", err)
+        rc, _, err = call("convert", "--to", "perfetto", name, "o.json")
+        other = json.loads(Path("o.json").read_text())["otherData"]
+        same("and the file does", other["policy"], wanted.split(":")[0], err)
+    rc, _, err = call("convert", "--alloc-conf", "max_split_size_mb:64", "bare", "o.pickle")
+    same("settings that are given are told", err,
+         "fragsim: exported a run under pytorch:max_split_size_mb=64\n")
+    rc, _, err = call("convert", "-p", "buddy:min=4KiB", "bare", "o.pickle")
+    same("a policy as it was written", err, "fragsim: exported a run under buddy:min=4KiB\n")
+    rc, _, err = call("convert", "-q", "set", "o.pickle")
+    same("nothing with -q", (rc, err), (0, ""))
+    rc, _, err = call("convert", "bare", "o.fsb")
+    same("nothing where a trace is written", (rc, err), (0, ""))
+
+    # 8 MiB: a segment of 20 for 3 MiB under pytorch, of 4 under bestfit
+    write("big", HEADER % '{"recorder":"record_torch.py"}' + LINES
+          + '{"op":"alloc","id":2,"size":3145728}\n')
+    rc, _, err = call("shrink", "--device-bytes", "8MiB", "big", "less.fsb")
+    ok(rc == 0 and err.startswith("fragsim: shrunk under pytorch\n"),
+       "shrink has the same default, and tells it", rc, err)
+    rc, _, err = call("shrink", "-p", "bestfit", "--device-bytes", "8MiB", "big", "less.fsb")
+    ok(rc == 2 and "no out-of-memory under bestfit" in err, "or the policy that is given", err)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    for part in (defaults, exports):
+        part()
+    os.chdir(HERE)
+sys.exit(TAP.finish())
