@@ -175,6 +175,9 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 	(*out)->info.form = r.form;
 	(*out)->info.host = r.host;
 	(*out)->info.pytorch = r.pytorch;
+	(*out)->info.ends_at_oom = r.ends_at_oom;
+	(*out)->info.oom_step = r.oom_step;
+	(*out)->info.oom_bytes = r.oom_bytes;
 	rc = keep_meta(*out, r.meta, err);
 	rc = rc ? rc : find_recorder(*out, err);
 	if (rc) {

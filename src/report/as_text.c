@@ -28,7 +28,7 @@ static const char *ink(const struct frag_report *r, enum frag_ink which)
 static void print_trace(const struct frag_report *r, FILE *f)
 {
 	const struct frag_trace_info *t = r->trace;
-	char path[FRAG_PRINTABLE_ROOM];
+	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
 
 	fprintf(f,
 		"%s%s%s: %" PRIu64 " events, %" PRIu64 " allocs, %" PRIu64 " frees (%s form)%s\n",
@@ -36,6 +36,9 @@ static void print_trace(const struct frag_report *r, FILE *f)
 		t->events, t->allocs, t->frees, t->form, t->whole ? "" : ", not read to its end");
 	if (t->skipped)
 		fprintf(f, "  %" PRIu64 " bad events left out\n", t->skipped);
+	if (t->ends_at_oom)
+		fprintf(f, "  recording ends here: at its own out-of-memory, %s at step %" PRIu64
+			"\n", frag_size_text(size, t->oom_bytes), t->oom_step);
 }
 
 /*

@@ -104,6 +104,7 @@ struct frag_snap_device {
 	uint32_t plan_held;             /* the plan's records before the log's first */
 	uint32_t alloc_count, homeless; /* allocs of the log; those in no segment of it */
 	uint32_t oom_count, first_oom;  /* of the log */
+	uint32_t last_oom;              /* of the log: no request follows; else UINT32_MAX */
 	bool     any_map;               /* an expandable range */
 	bool     host;                  /* pinned memory of the host */
 };
@@ -117,7 +118,7 @@ enum frag_plan_kind {
 	FRAG_PLAN_COMPLETE,
 	FRAG_PLAN_EMPTY_CACHE,
 	FRAG_PLAN_OOM,          /* the request that failed ... */
-	FRAG_PLAN_OOM_FREE,     /* ... and is over, where it does not fail here */
+	FRAG_PLAN_OOM_FREE,     /* ... and is over, as the program went on without it */
 	FRAG_PLAN_MARK,
 	FRAG_PLAN_REMARK,       /* a mark of the annotations: index is one of them */
 };

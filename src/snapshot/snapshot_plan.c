@@ -381,10 +381,15 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
 	return forced || add(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
 }
 
-/* A request that failed tells what the device can hold. */
+/*
+ * A request that failed tells what the device can hold. The program that asked again
+ * later went on without the block; where it never did, this is where the recording
+ * ends, and the block is as live as any other then.
+ */
 static bool walk_oom(struct walk *w, uint32_t i)
 {
 	const struct frag_logged *e = &w->d->log[i];
+	const uint32_t records = i == w->d->last_oom ? 1 : 2;
 	uint64_t capacity = w->reserved + e->addr;
 	uint32_t id = (*w->next_id)++;
 
@@ -393,10 +398,12 @@ static bool walk_oom(struct walk *w, uint32_t i)
 	w->d->oom_count++;
 	if (w->d->oom_count == 1)
 		w->d->first_oom = i;
-	if (!add(w, FRAG_PLAN_OOM, i, id) || !add(w, FRAG_PLAN_OOM_FREE, i, id))
+	if (!add(w, FRAG_PLAN_OOM, i, id))
+		return false;
+	if (records > 1 && !add(w, FRAG_PLAN_OOM_FREE, i, id))
 		return false;
 	w->waited = w->pending == 0;
-	put_behind(w, 2);
+	put_behind(w, records);
 	return true;
 }
 
@@ -490,6 +497,17 @@ static uint64_t find_most_reserved(const struct frag_snap_device *d)
 	return most;
 }
 
+/* The log's last request, where that is one that failed. */
+static uint32_t find_last_oom(const struct frag_snap_device *d)
+{
+	uint32_t i = d->log_count;
+
+	while (i > 0 && d->log[i - 1].role != FRAG_ROLE_ALLOC
+	       && d->log[i - 1].role != FRAG_ROLE_OOM)
+		i--;
+	return i > 0 && d->log[i - 1].role == FRAG_ROLE_OOM ? i - 1 : UINT32_MAX;
+}
+
 /*
  * The log forward, from the first state on. The completes that a request may have
  * forced are those right before it: any other record ends their run. The device
@@ -501,6 +519,7 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	uint64_t most_reserved = find_most_reserved(w.d);
 	bool good;
 
+	w.d->last_oom = find_last_oom(w.d);
 	frag_spans_init(&w.spans, seed);
 	good = frag_map_init(&w.live, seed) && walk_held(&w);
 	w.d->plan_held = s->plan_count;

@@ -478,6 +478,21 @@ static int make(struct source *src)
 	return rc ? rc : make_figures(s);
 }
 
+/* The last request of all devices, where it failed. */
+static void find_end(const struct frag_snapshot *s, struct frag_reading *out)
+{
+	for (uint32_t i = 0; i < s->plan_count; i++) {
+		const struct frag_plan *p = &s->plan[i];
+		const struct frag_snap_device *d = &s->devices[p->device];
+
+		if (p->kind != FRAG_PLAN_OOM || p->index != d->last_oom)
+			continue;
+		out->ends_at_oom = true;
+		out->oom_step = i;
+		out->oom_bytes = d->log[p->index].size;
+	}
+}
+
 /* Takes the input over; what is needed of it later goes to s->whole. */
 typedef int take_fn(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err);
 
@@ -514,6 +529,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 		.devices = s->figures, .device_count = s->device_count,
 		.host = host, .pytorch = true,
 	};
+	find_end(s, out);
 	return 0;
 }
 

@@ -31,6 +31,8 @@ struct frag_reading {
 	bool any_meta;          /* before it is opened: meta is wanted from wherever it stands */
 	bool with_host;         /* likewise: pinned host memory is to be a device */
 	struct frag_host_memory host;   /* what there is of it */
+	bool ends_at_oom;       /* as in frag_trace_info; likewise the step and its bytes */
+	uint64_t oom_step, oom_bytes;
 	bool pytorch;           /* PyTorch's own recording: its allocator served the requests */
 };
 

@@ -133,9 +133,71 @@ def exports():
     ok(rc == 2 and "no out-of-memory under bestfit" in err, "or the policy that is given", err)
 
 
+# A recording that ends at its out-of-memory -----------------------------------------
+def ends():
+    """5 MiB of 20 are live, 30 are refused with 3 free: the device has 23."""
+    def log():
+        return Log().segment(LARGE, 20 * M).alloc(LARGE, 5 * M).add("oom", 3 * M, 30 * M)
+
+    def steps(name, *args):
+        rc, out, err = call("run", "--steps", "s.ndjson", *args, name)
+        with open("s.ndjson", encoding="ascii") as f:
+            rows = [json.loads(line) for line in f]
+        return rc, out, [(r["op"], r["status"], r["requested"]) for r in rows]
+
+    told = "recording ends here: at its own out-of-memory, 30.00 MiB at step 1\n"
+    live = segment(LARGE, block(LARGE, 5 * M), hole(LARGE + 5 * M, 15 * M))
+    write("end", snapshot([live], log()))
+    rc, out, rows = steps("end")
+    same("a snapshot that ends at its out-of-memory has one", (rc, rows),
+         (3, [("alloc", "ok", 5 * M), ("alloc", "oom", 5 * M)]))
+    ok(told in out, "and its report says that it ends", out)
+    rc, out, rows = steps("end", "--device-bytes", "1GiB")
+    same("a device that holds the request still holds it at the end", (rc, rows),
+         (0, [("alloc", "ok", 5 * M), ("alloc", "ok", 35 * M)]))
+    ok(told in out, "which is where the recording ends all the same", out)
+    same("35 MiB are the least that a policy must reserve",
+         result("end", "--device-bytes", "0", "-p", "direct")[0]["lower_bound"], 35 * M)
+    rc, out, err = call("verify", "end")
+    ok(rc == 0 and "1 of 1 addresses, 1 of 1 device allocations agree" in out
+       and "1 of 1 out-of-memory agree" in out, "verify agrees", out, err)
+
+    # the stack unwinds: blocks go, none comes
+    write("unwinds", snapshot([segment(LARGE, hole(LARGE, 20 * M))], log().free(LARGE, 5 * M)))
+    rc, out, rows = steps("unwinds", "--device-bytes", "1GiB")
+    same("frees behind it are no going on", (rc, rows[1:], told in out),
+         (0, [("alloc", "ok", 35 * M), ("free", "ok", 30 * M)], True))
+
+    # the program goes on without it, with a smaller request
+    write("goes", snapshot([segment(LARGE, block(LARGE, 5 * M), block(LARGE + 5 * M, 6 * M),
+                                    hole(LARGE + 11 * M, 9 * M))],
+                           log().alloc(LARGE + 5 * M, 6 * M)))
+    rc, out, rows = steps("goes", "--device-bytes", "1GiB")
+    same("a program that asks again went on without the block", (rc, rows[1:], told in out),
+         (0, [("alloc", "ok", 35 * M), ("free", "ok", 5 * M), ("alloc", "ok", 11 * M)], False))
+    rc, out, err = call("verify", "goes")
+    ok(rc == 0 and "2 of 2 addresses" in out, "and verify agrees", out, err)
+
+    # twice the same: the first try is over when the second comes
+    write("twice", snapshot([live], log().add("oom", 3 * M, 30 * M)))
+    rc, out, rows = steps("twice", "--device-bytes", "1GiB")
+    same("of two tries one is held", (rc, rows[1:], told.replace("step 1", "step 3") in out),
+         (0, [("alloc", "ok", 35 * M), ("free", "ok", 5 * M), ("alloc", "ok", 35 * M)], True))
+
+    # a second device goes on
+    other = segment(LARGE + 96 * M, block(LARGE + 96 * M, 4 * M), hole(LARGE + 100 * M, 16 * M),
+                    device=1)
+    late = Log()
+    for event in Log().segment(LARGE + 96 * M, 20 * M).alloc(LARGE + 96 * M, 4 * M).events:
+        late.events.append({**event, "time_us": event["time_us"] + 100})
+    write("two", snapshot([live, other], log(), late))
+    rc, out, rows = steps("two", "--device-bytes", "1GiB")
+    same("each device ends by itself", (rc, len(rows), told in out), (0, 3, True), out)
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (defaults, exports):
+    for part in (defaults, exports, ends):
         part()
     os.chdir(HERE)
 sys.exit(TAP.finish())

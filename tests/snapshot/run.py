@@ -295,17 +295,19 @@ def words():
          ["held: 5.00 MiB in 1 block, the oldest from step 0, without a tag"])
 
     log = Log().segment(LARGE, 20 * M).alloc(LARGE, 5 * M).add("oom", 3 * M, 30 * M)
-    log.free(LARGE, 5 * M)
+    log.free(LARGE, 5 * M).alloc(LARGE, 2 * M).free(LARGE, 2 * M)
     value = snapshot([segment(LARGE, hole(LARGE, 20 * M))], log)
     result, rows, err = run(value, "--on-oom", "continue")
     ok("1 out-of-memory, the first for 30.00 MiB with 3.00 MiB free" in err,
        "a recorded out-of-memory is told", err)
     same("and happens again on a device of that size",
          [(r["op"], r["status"]) for r in rows],
-         [("alloc", "ok"), ("alloc", "oom"), ("free", "skipped"), ("free", "ok")])
+         [("alloc", "ok"), ("alloc", "oom"), ("free", "skipped"), ("free", "ok"),
+          ("alloc", "ok"), ("free", "ok")])
     same("whose capacity it tells", result["runs"][0]["device"]["total_bytes"], 23 * M)
     rc, out, err = verify(value)
-    ok(rc == 0 and "1 of 1 out-of-memory agree" in out, "and verified", out, err)
+    ok(rc == 0 and "2 of 2 addresses" in out and "1 of 1 out-of-memory agree" in out,
+       "and verified", out, err)
 
 
 # What PyTorch 2.15 writes besides ------------------------------------------------
