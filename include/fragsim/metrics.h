@@ -232,6 +232,14 @@ struct frag_probes {
 
 struct frag_driver_costs;               /* what the calls of a GPU's driver took */
 
+/* What the trace had on a device before its first event; 0 where it says nothing of it. */
+struct frag_beginning {
+	uint64_t segments;              /* bytes of them */
+	uint64_t live;                  /* bytes of the blocks in them, as requested */
+	bool as_requests;               /* the segments did not fit: the run begins with nothing,
+					 * and each block is a request as any */
+};
+
 /* One policy on one device. Owns what it points to but ops. */
 struct frag_result {
 	struct frag_choice choice;
@@ -239,6 +247,7 @@ struct frag_result {
 	const char *device_name;        /* NULL: none; borrowed from the simulation */
 	uint64_t total, context, other, granularity;
 	uint64_t small_most, small_granularity; /* as in frag_device_figures; 0: none */
+	struct frag_beginning beginning;
 	enum frag_run_status status;
 	/* with any total in [least, beyond) the run would have been the same, event for event;
 	 * beyond UINT64_MAX: no bound. Of a simulated device only */

@@ -89,6 +89,7 @@ struct frag_initial {
 	const struct frag_extent *runs; /* rising, apart; the source keeps them */
 	uint32_t run_count;
 	uint64_t address;               /* where the recording had it */
+	uint64_t live;                  /* bytes of its blocks, as requested */
 };
 
 /*

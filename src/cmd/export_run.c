@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/beginning.h"
 #include "cmd/export_run.h"
 #include "cmd/interrupt.h"
 #include "cmd/recorded_policy.h"
@@ -64,6 +65,16 @@ static int simulate(struct job *job, struct frag_error *err)
 	return rc ? rc : job->x.ops->end(&job->x, err);
 }
 
+static void tell_beginnings(struct job *job)
+{
+	const struct frag_log log = { .warn = frag_warn, .ctx = &job->quiet };
+	uint32_t count;
+	const struct frag_result *results = frag_sim_results(job->sim, false, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		frag_tell_beginning(&results[i], true, &log);
+}
+
 /* The file says it too, but nobody looks there first. */
 static void tell_policy(const struct job *job)
 {
@@ -111,6 +122,7 @@ int frag_export_run(const struct frag_export_ops *form, enum frag_packing packin
 	rc = rc ? rc : simulate(&job, err);
 	rc = rc ? rc : frag_outfile_commit(&job.out, err);
 	if (!rc) {
+		tell_beginnings(&job);
 		tell_policy(&job);
 		tell_oom(&job);
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "cmd/beginning.h"
 #include "cmd/judge.h"
 #include "cmd/terminal.h"
 
@@ -99,6 +100,14 @@ static void tell_cut_marks(struct frag_session *s)
 		frag_session_warn(s, text);
 }
 
+static void tell_beginnings(struct frag_session *s)
+{
+	const struct frag_log log = { .warn = frag_session_warn, .ctx = s };
+
+	for (uint32_t i = 0; i < s->run_count; i++)
+		frag_tell_beginning(s->runs[i].result, i < s->device_count, &log);
+}
+
 /*
  * Results are taken from the simulations once, so that files, report and exit
  * status agree.
@@ -119,6 +128,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	collect(s, interrupted);
 	report.run_count = s->run_count;
 	tell_cut_marks(s);
+	tell_beginnings(s);
 	rc = frag_outputs_finish(&s->outputs, &report, err);
 	if (!rc && o->report) {
 		frag_report_text(&report, stdout);

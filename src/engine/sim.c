@@ -36,31 +36,41 @@ struct frag_sim {
 	uint64_t step;                  /* that is being done; for who reports a crash */
 };
 
+/* Leaves nothing behind where it fails. */
+static int open_engine(struct frag_sim *sim, uint32_t d, struct frag_error *err)
+{
+	const struct frag_device_ops *device = sim->options.device ? sim->options.device
+								   : &frag_device_simulated;
+	struct frag_engine *e = &sim->engines[d];
+	int rc = frag_engine_init(e, &sim->choice, &sim->devices.figures[d], device,
+				  sim->options.level, err);
+
+	if (rc) {
+		frag_engine_fini(e);
+		*e = (struct frag_engine){ .open = false };
+		return rc;
+	}
+	e->device.model = sim->options.model;
+	if (sim->options.device_ctx)
+		e->device.ctx = sim->options.device_ctx[d];
+	if (device->ready)
+		device->ready(&e->device);
+	return 0;
+}
+
 static int open_engines(struct frag_sim *sim, struct frag_error *err)
 {
 	const uint32_t count = sim->devices.count;
-	const struct frag_device_ops *device = sim->options.device ? sim->options.device
-								   : &frag_device_simulated;
 
 	sim->engines = calloc(count, sizeof(*sim->engines));
 	sim->results = calloc(count, sizeof(*sim->results));
 	if (!sim->engines || !sim->results)
 		return frag_fail_nomem(err);
 	for (; sim->device_count < count; sim->device_count++) {
-		struct frag_engine *e = &sim->engines[sim->device_count];
-		int rc = frag_engine_init(e, &sim->choice,
-					  &sim->devices.figures[sim->device_count], device,
-					  sim->options.level, err);
+		int rc = open_engine(sim, sim->device_count, err);
 
-		if (rc) {
-			frag_engine_fini(e);
+		if (rc)
 			return rc;
-		}
-		e->device.model = sim->options.model;
-		if (sim->options.device_ctx)
-			e->device.ctx = sim->options.device_ctx[sim->device_count];
-		if (device->ready)
-			device->ready(&e->device);
 	}
 	return 0;
 }
@@ -141,7 +151,7 @@ static bool copy_gathered(struct frag_result *to, const struct frag_result *from
 {
 	bool good = true;
 
-	*to = (struct frag_result){ .device = from->device };
+	*to = (struct frag_result){ .device = from->device, .beginning = from->beginning };
 	if (from->oom_count)
 		to->ooms = calloc(FRAG_OOMS_MOST, sizeof(*to->ooms));
 	for (; to->ooms && to->oom_count < from->oom_count; to->oom_count++)
@@ -399,15 +409,56 @@ static int step_everywhere(struct frag_sim *sim, const struct frag_event *ev,
 	return rc;
 }
 
+/* What the trace had on the device before its first event. */
+static struct frag_beginning find_beginning(const struct frag_sim *sim, uint32_t d)
+{
+	struct frag_beginning b = { .segments = 0 };
+
+	for (uint32_t i = 0; i < sim->symbols->initial_count; i++) {
+		const struct frag_initial *seg = &sim->symbols->initial[i];
+
+		if (seg->device != d)
+			continue;
+		b.live += seg->live;
+		b.segments += seg->range ? 0 : seg->bytes;
+		for (uint32_t k = 0; k < seg->run_count; k++)
+			b.segments += seg->runs[k].bytes;
+	}
+	return b;
+}
+
+/*
+ * The device has no room for the segments that the trace begins with, though maybe for
+ * their blocks: they come as requests to an engine that begins with nothing. On a device
+ * with room for the segments the run would have been another one.
+ */
+static int begin_with_nothing(struct frag_sim *sim, uint32_t d, struct frag_error *err)
+{
+	struct frag_engine *e = &sim->engines[d];
+	const uint64_t beyond = e->device.beyond;
+	int rc;
+
+	sim->results[d].beginning.as_requests = true;
+	frag_engine_fini(e);
+	rc = open_engine(sim, d, err);
+	if (rc)
+		return rc;
+	frag_device_narrow(&e->device, 0, beyond);
+	return frag_engine_begin(e, err);
+}
+
 /* An initial pool that is refused is an OOM at step 0. */
 static int begin(struct frag_sim *sim, struct frag_error *err)
 {
 	for (uint32_t d = 0; d < sim->device_count; d++) {
 		int rc = frag_engine_begin(&sim->engines[d], err);
 
-		if (!rc)
+		sim->results[d].beginning = find_beginning(sim, d);
+		if (!rc) {
 			rc = frag_engine_plant(&sim->engines[d], d, sim->symbols->initial,
 					       sim->symbols->initial_count, err);
+			rc = rc == -FRAG_EDEVMEM ? begin_with_nothing(sim, d, err) : rc;
+		}
 		if (rc == -FRAG_EDEVMEM) {
 			sim->engines[d].refused = true;
 			sim->engines[d].counts.ooms++;

@@ -259,6 +259,7 @@ static void place_blocks(struct begin *b)
 		end = next < end ? next : end;
 		if (b->initial_of[k] == NOWHERE || h->asked > end - h->addr)
 			continue;
+		d->initial[b->initial_of[k]].live += h->asked;
 		*place = (struct frag_spot){
 			.initial = b->initial_of[k], .bytes = h->bytes, .room = end - h->addr,
 			.offset = h->addr - d->initial[b->initial_of[k]].address,

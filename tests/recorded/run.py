@@ -195,9 +195,57 @@ def ends():
     same("each device ends by itself", (rc, len(rows), told in out), (0, 3, True), out)
 
 
+# A device that is smaller than what the recording begins with --------------------------
+def begins():
+    """Three segments of 20 MiB, in each a live block of 12 MiB, and 1 MiB asked for later."""
+    starts = [LARGE + i * 64 * M for i in range(3)]
+    segments = [segment(s, block(s, 12 * M), hole(s + 12 * M, 8 * M)) for s in starts[:2]]
+    segments.append(segment(starts[2], block(starts[2], 12 * M),
+                            block(starts[2] + 12 * M, 2 * M), hole(starts[2] + 14 * M, 6 * M)))
+    write("begun", snapshot(segments, Log().alloc(starts[2] + 12 * M, 2 * M)))
+
+    def run(device, *args):
+        rc, out, err = call("run", "--device-bytes", device, "--json", "-", *args, "begun")
+        return rc, json.loads(out)["runs"], err
+
+    rc, runs, err = run("60MiB")
+    same("a device with room for the segments begins with them",
+         (rc, runs[0]["peak"]["reserved"], "begins with segments" in err), (0, 60 * M, False))
+    # each block has a segment of 12 MiB; the 2 MiB have one of 20 where that fits
+    rc, runs, err = run("58MiB")
+    same("one without has the blocks as requests",
+         (rc, runs[0]["peak"]["reserved"], runs[0]["counts"]["ooms"]), (0, 56 * M, 0))
+    ok("warning: policy pytorch, device 0: the recording begins with segments of 60.00 MiB, of"
+       " which 36.00 MiB are live, and the device has 58.00 MiB for them: the live blocks are"
+       " ordinary requests here" in err, "and says so", err)
+    rc, _, err = call("convert", "--device-bytes", "58MiB", "begun", "o.pickle")
+    ok(rc == 0 and "ordinary requests here" in err, "an export says it too", err)
+    rc, out, err = call("run", "o.pickle")
+    ok(rc == 0 and "begins in mid-run" not in err, "whose history begins with nothing", err)
+    rc, out, err = call("verify", "o.pickle")
+    ok(rc == 0 and "4 of 4 addresses" in out, "and is verified", out, err)
+
+    # 36 MiB in 32: the third block fails; the second where pages are of 20 MiB
+    words = ("warning: device 0: 36.00 MiB are live before the recording begins, in segments of"
+             " 60.00 MiB, and the device has 32.00 MiB for them: no setting makes that fit")
+    rc, runs, err = run("42MiB", "--context-bytes", "10MiB", "-p", "pytorch", "-p", "bestfit",
+                        "-p", "pytorch:expandable_segments=true")
+    same("a device that cannot hold the blocks fails at one of them",
+         [(r["oom"][0]["step"], r["oom"][0]["cause"]) for r in runs], [(2, "capacity"), (2, "capacity"), (1, "fragmentation")])
+    ok("24.00 MiB already allocated" in runs[0]["oom"][0]["message"],
+       "with those before it allocated", runs[0]["oom"])
+    ok(err.count(words) == 1 and "ordinary requests" not in err,
+       "and the reason is told once", err)
+    rc, runs, err = run("0", "-p", "pytorch:per_process_memory_fraction=0.5")
+    ok(rc == 0 and "begins with" not in err, "a fraction of an unlimited device is none", err)
+    rc, runs, err = run("100MiB", "-p", "pytorch:per_process_memory_fraction=0.5")
+    ok(runs[0]["oom"][0]["step"] == 3 and "and the policy does not take so much" in err,
+       "a limit of the policy's own is told as that", err, runs[0]["oom"])
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (defaults, exports, ends):
+    for part in (defaults, exports, ends, begins):
         part()
     os.chdir(HERE)
 sys.exit(TAP.finish())

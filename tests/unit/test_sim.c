@@ -357,6 +357,103 @@ static void test_device_does_not_open(void **state)
 	play_close(&p);
 }
 
+#define MIB (KIB * KIB)
+
+/* A recording that begins with two segments of 20 MiB, in each a block of 12 MiB. */
+struct begun {
+	struct frag_initial initial[2];
+	struct frag_spot places[2];
+	uint32_t at;
+};
+
+static int begun_refill(void *state, struct frag_error *err)
+{
+	(void)err;
+	return ((struct begun *)state)->at == 0;
+}
+
+static int begun_next(void *state, struct frag_record *rec, const char **kind,
+		      struct frag_error *err)
+{
+	struct begun *b = state;
+
+	(void)kind;
+	(void)err;
+	if (b->at == 2)
+		return 0;
+	*rec = (struct frag_record)ALLOC(b->at, 12 * MIB);
+	rec->members |= FRAG_HAS_PLACE;
+	rec->place = &b->places[b->at++];
+	return 1;
+}
+
+static struct frag_initial *begun_initial(void *state, uint32_t *count)
+{
+	*count = 2;
+	return ((struct begun *)state)->initial;
+}
+
+static const struct frag_source_ops begun_ops = {
+	.form = "begun", .refill = begun_refill, .next = begun_next, .initial = begun_initial,
+};
+
+/* The result of pytorch on a device of so many MiB, or of a copy that is made halfway. */
+static struct frag_result run_begun(uint64_t mib, bool copied)
+{
+	const struct frag_device_figures device = { .total = mib * MIB, .granularity = 2 * MIB };
+	const struct frag_choice choice = play_choose("pytorch");
+	struct begun b = { .at = 0 };
+	struct frag_trace *trace;
+	struct frag_sim *sim, *copy = NULL;
+	struct frag_result result;
+	struct frag_batch batch;
+	struct frag_error err;
+	uint32_t count;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		b.initial[i] = (struct frag_initial){ .bytes = 20 * MIB, .large = true,
+						      .live = 12 * MIB };
+		b.places[i] = (struct frag_spot){ .initial = i, .bytes = 12 * MIB,
+						  .room = 20 * MIB };
+	}
+	assert_int_equal(frag_trace_from(&trace, &begun_ops, &b, &device, 1, NULL, &err), 0);
+	assert_int_equal(frag_sim_new(&sim, &choice, trace, NULL, &err), 0);
+	assert_int_equal(frag_sim_begin(sim, &err), 0);
+	if (copied)
+		assert_int_equal(frag_sim_copy(&copy, sim, &err), 0);
+	assert_int_equal(frag_trace_next(trace, &batch, &err), 0);
+	assert_int_equal(batch.count, 2);
+	assert_int_equal(frag_sim_feed(copied ? copy : sim, &batch, &err), 0);
+	result = *frag_sim_results(copied ? copy : sim, false, &count);
+	assert_int_equal(result.beginning.segments, 40 * MIB);
+	assert_int_equal(result.beginning.live, 24 * MIB);
+	assert_int_equal(result.status, FRAG_RUN_OK);
+	assert_int_equal(result.counts.retries, 0);
+	frag_sim_del(sim);
+	frag_sim_del(copy);
+	frag_trace_close(trace);
+	return result;
+}
+
+/* Where the segments do not fit, the blocks take 12 MiB each, up to where the segments would. */
+static void test_beginning_that_does_not_fit(void **state)
+{
+	struct frag_result r = run_begun(40, false);
+
+	(void)state;
+	assert_false(r.beginning.as_requests);
+	assert_int_equal(r.last.reserved, 40 * MIB);
+	assert_int_equal(r.least, 40 * MIB);
+	for (int copied = 0; copied < 2; copied++) {
+		r = run_begun(38, copied);
+		assert_true(r.beginning.as_requests);
+		assert_int_equal(r.peak.reserved, 24 * MIB);
+		assert_int_equal(r.counts.segment_allocs, 2);
+		assert_int_equal(r.least, 24 * MIB);
+		assert_int_equal(r.beyond, 40 * MIB);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_observers),
 		cmocka_unit_test(test_device_does_not_open),
+		cmocka_unit_test(test_beginning_that_does_not_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
