@@ -262,7 +262,33 @@ char *frag_put_csv(char *p, const char *text, size_t length)
 	return p;
 }
 
+/* Two decimals; what they would round up to 1024 is one of the next unit. */
+static char *size_text(char buf[FRAG_NUMBER_ROOM], double size)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", NULL };
+	uint32_t unit = 0;
+
+	for (size /= 1024; size >= 1023.995 && units[unit + 1]; unit++)
+		size /= 1024;
+	frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f %s", size, units[unit]);
+	return buf;
+}
+
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
+{
+	if (bytes >= 1024)
+		return size_text(buf, (double)bytes);
+	snprintf(buf, FRAG_NUMBER_ROOM, "%u byte%s", (unsigned)bytes, bytes == 1 ? "" : "s");
+	return buf;
+}
+
+char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes)
+{
+	return bytes <= UINT64_MAX ? frag_size_text(buf, (uint64_t)bytes)
+				   : size_text(buf, (double)bytes);
+}
+
+char *frag_pytorch_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 {
 	double size = (double)bytes;
 
@@ -274,14 +300,6 @@ char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f MiB", size / 1048576);
 	else
 		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f GiB", size / 1073741824);
-	return buf;
-}
-
-char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes)
-{
-	if (bytes <= UINT64_MAX)
-		return frag_size_text(buf, (uint64_t)bytes);
-	frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f GiB", (double)bytes / 1073741824);
 	return buf;
 }
 

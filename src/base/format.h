@@ -77,9 +77,15 @@ static inline uint32_t frag_hundredths(double percent)
 	return (uint32_t)frag_scaled(percent, 1e2, 2);
 }
 
-/* A size as PyTorch's format_size prints it: "916.00 MiB", "512 bytes". */
+/* A size for people: "1 byte", "916.00 MiB", "1.00 GiB"; up to PiB. */
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes);
+
+/*
+ * The same as PyTorch's format_size prints it, for its messages: "1 bytes", and a unit goes
+ * up to 1024 of it: "1024.00 MiB".
+ */
+char *frag_pytorch_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 
 /* 950 ns, 12.3 us, 4.56 ms, 1.23 s: three digits of it. */
 char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns);

@@ -18,16 +18,16 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
 
 	if (m->limited) {
 		snprintf(capacity, sizeof(capacity), "%s total capacity; ",
-			 frag_size_text(total, run->total));
+			 frag_pytorch_size_text(total, run->total));
 		snprintf(left, sizeof(left), "%s free; ",
-			 frag_size_text(unused, m->device_free > 0 ? (uint64_t)m->device_free : 0));
+			 frag_pytorch_size_text(unused, m->device_free > 0 ? (uint64_t)m->device_free : 0));
 	}
 	snprintf(buf, FRAG_OOM_MESSAGE_ROOM,
 		 "CUDA out of memory. Tried to allocate %s (GPU %u; %s%s already allocated; "
 		 "%s%s reserved in total by %s)",
-		 frag_size_text(tried, oom->tried), run->device, capacity,
-		 frag_size_text(allocated, m->allocated), left,
-		 frag_size_text(reserved, m->reserved),
+		 frag_pytorch_size_text(tried, oom->tried), run->device, capacity,
+		 frag_pytorch_size_text(allocated, m->allocated), left,
+		 frag_pytorch_size_text(reserved, m->reserved),
 		 strcmp(name, "pytorch") == 0 ? "PyTorch" : name);
 	return buf;
 }

@@ -352,9 +352,9 @@ def long_setting(folder):
 
 # of the two runs, one was on a device of 2 GiB, one of 1 GiB; csv and junit have figures alone
 CONDITIONS = {
-    'text': 'device total: 2147483648 (2.00 GiB), before 1073741824 (1024.00 MiB)',
+    'text': 'device total: 2147483648 (2.00 GiB), before 1073741824 (1.00 GiB)',
     'markdown': '**The conditions differ:**',
-    'json': '"device total: 2147483648 (2.00 GiB), before 1073741824 (1024.00 MiB)"',
+    'json': '"device total: 2147483648 (2.00 GiB), before 1073741824 (1.00 GiB)"',
     'github': '::warning file=good.ndjson,title=fragsim%3A conditions differ::',
 }
 

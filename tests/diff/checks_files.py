@@ -68,7 +68,7 @@ def check_conditions(tap: Tap, stage: Stage) -> None:
         ('the end', lambda x: x['trace'].update(complete=False),
          'not read to its end: the base'),
         ('the device', lambda x: x['runs'][0]['device'].update(total_bytes=1 << 30),
-         'device total: 0 (0 bytes), before 1073741824 (1024.00 MiB)'),
+         'device total: 0 (0 bytes), before 1073741824 (1.00 GiB)'),
         ('a key', lambda x: x['runs'][0]['policy']['params'].update(align=256),
          'policy key align: 512, before 256'),
         ('a key that is new', lambda x: x['runs'][0]['policy']['params'].pop('align'),

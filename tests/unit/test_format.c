@@ -44,12 +44,12 @@ static void test_wide(void **state)
 		const char *text, *size;
 	} cases[] = {
 		{ 0, 0, "0", "0 bytes" },
-		{ 0, UINT64_MAX, "18446744073709551615", "17179869184.00 GiB" },
-		{ 1, 0, "10000000000000000000", "9313225746.15 GiB" },
-		{ 2, 7, "20000000000000000007", "18626451492.31 GiB" },
+		{ 0, UINT64_MAX, "18446744073709551615", "16384.00 PiB" },
+		{ 1, 0, "10000000000000000000", "8881.78 PiB" },
+		{ 2, 7, "20000000000000000007", "17763.57 PiB" },
 		/* 2^100 */
 		{ UINT64_C(126765060022), UINT64_C(8229401496703205376),
-		  "1267650600228229401496703205376", "1180591620717411303424.00 GiB" },
+		  "1267650600228229401496703205376", "1125899906842624.00 PiB" },
 	};
 
 	(void)state;
@@ -320,7 +320,7 @@ static void test_csv(void **state)
 }
 
 /* SPEC 9: up to 1024 bytes, up to 2^20 KiB, up to 2^30 MiB, else GiB. */
-static void test_sizes(void **state)
+static void test_pytorch_sizes(void **state)
 {
 	static const struct {
 		uint64_t bytes;
@@ -331,6 +331,28 @@ static void test_sizes(void **state)
 		{ UINT64_C(916) << 20, "916.00 MiB" }, { 1 << 30, "1024.00 MiB" },
 		{ (1 << 30) + 1, "1.00 GiB" }, { UINT64_C(6) << 30, "6.00 GiB" },
 		{ (UINT64_C(1) << 53) - 1, "8388608.00 GiB" },
+	};
+	char got[FRAG_NUMBER_ROOM];
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(cases); i++)
+		assert_string_equal(frag_pytorch_size_text(got, cases[i].bytes), cases[i].want);
+}
+
+/* A unit begins at 1 of it, or where two decimals would say 1024 of the one below. */
+static void test_sizes(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *want;
+	} cases[] = {
+		{ 0, "0 bytes" }, { 1, "1 byte" }, { 2, "2 bytes" }, { 1023, "1023 bytes" },
+		{ 1024, "1.00 KiB" }, { 1536, "1.50 KiB" }, { 1048570, "1023.99 KiB" },
+		{ 1048571, "1.00 MiB" }, { 1 << 20, "1.00 MiB" }, { UINT64_C(916) << 20, "916.00 MiB" },
+		{ 1 << 30, "1.00 GiB" }, { UINT64_C(80) << 30, "80.00 GiB" },
+		{ UINT64_C(1) << 40, "1.00 TiB" }, { UINT64_C(3) << 39, "1.50 TiB" },
+		{ UINT64_C(1) << 50, "1.00 PiB" }, { (UINT64_C(1) << 53) - 1, "8.00 PiB" },
+		{ UINT64_C(1) << 60, "1024.00 PiB" },
 	};
 	char got[FRAG_NUMBER_ROOM];
 
@@ -376,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_json_of_broken_utf8),
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_pytorch_sizes),
 		cmocka_unit_test(test_sizes),
 	};
 
