@@ -2,6 +2,7 @@
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
+#include "events/recorded.h"
 #include "report/report.h"
 
 enum { OPT_JSON = 1, OPT_LENIENT, OPT_QUIET };
@@ -51,13 +52,14 @@ static int look(struct frag_survey *survey, struct frag_trace *trace, struct fra
 struct found {
 	const struct frag_survey *survey;
 	const struct frag_trace_info *trace;
+	const struct frag_snapshot *snapshot;   /* NULL: it is none */
 };
 
 static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
 	const struct found *found = ctx;
 
-	return frag_report_info_json(found->survey, found->trace, out, err);
+	return frag_report_info_json(found->survey, found->trace, found->snapshot, out, err);
 }
 
 /*
@@ -80,10 +82,11 @@ static int tell(struct info *info, const char *path, struct frag_error *err)
 
 		rc = made ? look(&survey, trace, err) : frag_fail_nomem(err);
 		found.trace = frag_trace_info(trace);
+		found.snapshot = frag_trace_snapshot(trace);
 		if (!rc && info->json)
 			rc = frag_write_file(info->json, write_json, &found, err);
 		else if (!rc)
-			frag_report_info(&survey, found.trace, stdout);
+			frag_report_info(&survey, found.trace, found.snapshot, stdout);
 		frag_survey_fini(&survey);
 		frag_trace_close(trace);
 	}

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/print.h"
 #include "documents/document_head.h"
+#include "report/describe_snapshot.h"
 #include "report/report.h"
 
 #define BAR 24
@@ -66,7 +67,8 @@ static void print_events(const struct frag_survey *s, const struct frag_trace_in
 		fputs("time: none\n", f);
 }
 
-static void print_devices(const struct frag_survey *s, const struct frag_trace_info *t, FILE *f)
+static void print_devices(const struct frag_survey *s, const struct frag_trace_info *t,
+			  const struct frag_snapshot *snapshot, FILE *f)
 {
 	char text[FRAG_NUMBER_ROOM], shown[FRAG_PRINTABLE_ROOM];
 
@@ -84,6 +86,8 @@ static void print_devices(const struct frag_survey *s, const struct frag_trace_i
 			d->peak_blocks == 1 ? "" : "s", d->peak_step);
 		fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
 			frag_wide_size_text(text, d->live_bytes), d->live, d->live == 1 ? "" : "s");
+		if (snapshot)
+			frag_describe_recorded(snapshot, i, f);
 	}
 }
 
@@ -188,7 +192,8 @@ static void print_oddities(const struct frag_survey *s, FILE *f)
 	}
 }
 
-void frag_report_info(const struct frag_survey *s, const struct frag_trace_info *t, FILE *f)
+void frag_report_info(const struct frag_survey *s, const struct frag_trace_info *t,
+		      const struct frag_snapshot *snapshot, FILE *f)
 {
 	char path[FRAG_PRINTABLE_ROOM];
 
@@ -199,7 +204,9 @@ void frag_report_info(const struct frag_survey *s, const struct frag_trace_info 
 		fputc('\n', f);
 	}
 	print_events(s, t, f);
-	print_devices(s, t, f);
+	if (snapshot)
+		frag_describe_snapshot(snapshot, f);
+	print_devices(s, t, snapshot, f);
 	print_host(&t->host, f);
 	print_bins(s->sizes, "size, from", true, f);
 	print_bins(s->lives, "life, steps", false, f);
@@ -280,7 +287,7 @@ static void marks_json(struct frag_node_ref in, const struct frag_survey *s)
 
 /* Every member is always there; null stands for what the trace does not have. */
 int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_info *t,
-			  struct frag_outfile *out, struct frag_error *err)
+			  const struct frag_snapshot *snapshot, struct frag_outfile *out, struct frag_error *err)
 {
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-info"), ops;
@@ -303,6 +310,8 @@ int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_i
 	frag_json_u64(root, "times", s->with_t);
 	*frag_put_double(number, duration) = '\0';
 	frag_json_raw(root, "duration", s->with_t && isfinite(duration) ? number : NULL);
+	if (snapshot)
+		frag_describe_json(root, snapshot);
 	devices_json(root, s, t);
 	host_json(root, &t->host);
 	bins_json(root, "sizes", s->sizes);

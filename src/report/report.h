@@ -39,10 +39,12 @@ void frag_report_pytorch(const struct frag_result *run, FILE *f);
 /* Policies, ended by NULL, with their keys. */
 void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f);
 
-/* What a trace is. */
+/* What a trace is. snapshot: what it was read from; NULL: no snapshot. */
+struct frag_snapshot;
 void frag_report_info(const struct frag_survey *survey, const struct frag_trace_info *trace,
-		      FILE *f);
+		      const struct frag_snapshot *snapshot, FILE *f);
 int frag_report_info_json(const struct frag_survey *survey, const struct frag_trace_info *trace,
-			  struct frag_outfile *out, struct frag_error *err);
+			  const struct frag_snapshot *snapshot, struct frag_outfile *out,
+			  struct frag_error *err);
 
 #endif

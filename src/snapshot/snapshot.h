@@ -95,6 +95,7 @@ struct frag_snap_device {
 	uint32_t initial_count, initial_capacity;
 	struct frag_spot *places;      /* one for each block held */
 	struct frag_extent *runs;          /* of the ranges among initial */
+	uint64_t end_reserved, end_allocated;   /* bytes, as the last state has them */
 	uint64_t capacity;              /* bytes, as an out-of-memory tells; 0: unknown */
 	uint64_t lost;                  /* contradictions: events that are not in the log */
 	struct frag_region *end_regions;        /* of the last state, by address; where pools matter */
@@ -205,6 +206,22 @@ uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames);
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size);
 /* The same put together from the values that the allocator had; "" for none. */
 void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size);
+
+/* Are there any values of the allocator's settings? */
+bool frag_snapshot_has_settings(const struct frag_snapshot *s);
+
+/* Bytes, as the recording had them; a block's are its request's, rounded, but at the end. */
+struct frag_recorded {
+	uint64_t peak_reserved, end_reserved;
+	uint64_t peak_allocated, end_allocated;
+};
+
+void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
+			    struct frag_recorded *out);
+
+/* Members that may say a version, ended by NULL; false: the file has none of this name. */
+extern const char *const frag_snapshot_version_names[];
+bool frag_snapshot_version(const struct frag_snapshot *s, uint32_t which, char *buf, size_t size);
 
 /* Did the ring that the events were recorded in drop older ones? Few files say it. */
 enum frag_overflow { FRAG_OVERFLOW_UNKNOWN, FRAG_OVERFLOW_NONE, FRAG_OVERFLOWED };

@@ -191,6 +191,7 @@ static int read_block(struct load *load, const struct place *at,
 		       sizeof(*d->held)))
 		return frag_fail_nomem(s->err);
 	d->held[d->held_count++] = h;
+	d->end_allocated += h.pending ? 0 : h.bytes;
 	return 0;
 }
 
@@ -241,6 +242,7 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 		       sizeof(*d->regions)))
 		return frag_fail_nomem(s->err);
 	d->regions[d->region_count++] = r;
+	d->end_reserved += r.bytes;
 	s->has_blocks = true;
 	return 0;
 }

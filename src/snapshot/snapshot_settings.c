@@ -13,6 +13,11 @@ static const struct frag_value *setting(const struct frag_snapshot *s, const cha
 			     name);
 }
 
+bool frag_snapshot_has_settings(const struct frag_snapshot *s)
+{
+	return frag_is(frag_dict_get(&s->values, &s->root, "allocator_settings"), FRAG_DICT);
+}
+
 /* Of the settings; or of the file itself. */
 static const struct frag_value *ring(const struct frag_snapshot *s, const char *name)
 {

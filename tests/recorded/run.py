@@ -243,9 +243,77 @@ def begins():
        "a limit of the policy's own is told as that", err, runs[0]["oom"])
 
 
+# What info tells of a snapshot ----------------------------------------------------------
+def informs():
+    def info(value):
+        write("i", value)
+        rc, out, err = call("info", "i")
+        ok(rc == 0, "info", err)
+        return out, json.loads(call("info", "-q", "--json", "-", "i")[1]).get("recording")
+
+    # 512 bytes, 300 KiB, 6 MiB and 3 MiB at the most; 2 MiB and 512 for the 6 at the end
+    value = basic()
+    value["allocator_settings"].update(PYTORCH_CUDA_ALLOC_CONF="max_split_size_mb:64",
+                                       trace_alloc_overflowed=True, trace_alloc_max_entries=7,
+                                       fragsim={"version": "9.8"})
+    value["torch_version"] = "2.15.0"
+    peak, end = 512 + 300 * K + 9 * M, 512 + 300 * K + 2 * M + 512 + 3 * M
+    out, recording = info(value)
+    for line in ("torch_version: 2.15.0\n", "fragsim: 9.8\n", "settings: max_split_size_mb:64\n",
+                 "ring buffer: room for 7 events a device, overflowed: older events are lost\n",
+                 "  recorded: at most 22.00 MiB reserved, at the end 22.00 MiB\n",
+                 "  recorded: at most 9.29 MiB allocated, at the end 5.29 MiB\n",
+                 "  history: 7 events, which begin in mid-run with 1 segment of 2.00 MiB and 1 live"
+                 " block\n"):
+        ok(line in out, f"info: {line.strip()}", out)
+    same("the same as JSON", recording, {
+        "settings": "max_split_size_mb:64", "versions": {"torch_version": "2.15.0",
+                                                         "fragsim": "9.8"},
+        "history": True, "overflowed": True, "max_entries": 7, "devices": [{
+            "peak_reserved_bytes": 22 * M, "last_reserved_bytes": 22 * M,
+            "peak_allocated_bytes": peak, "last_allocated_bytes": end, "history_events": 7,
+            "contradictions": 0, "first_segments": 1, "first_segment_bytes": 2 * M,
+            "first_live_blocks": 1, "ooms": 0, "first_oom": None, "ends_at_oom": False}]})
+
+    out, recording = info(basic())
+    ok("settings: default\n" in out and "ring buffer" not in out and "version" not in out,
+       "what the file does not say is not told", out)
+    value = basic()
+    value["allocator_settings"]["expandable_segments"] = True
+    out, recording = info(value)
+    same("values tell the settings where no string does", recording["settings"],
+         "expandable_segments:True")
+    del value["allocator_settings"]
+    out, recording = info(value)
+    ok("settings: not in the file\n" in out and recording["settings"] is None,
+       "settings that are not in the file", out)
+
+    # a segment that came and went, and a pending block
+    log = Log().segment(LARGE, 20 * M).alloc(LARGE, 15 * M)
+    log.add("free_requested", LARGE, 15 * M).segment(LARGE + 64 * M, 12 * M)
+    log.alloc(LARGE + 64 * M, 12 * M).add("free_completed", LARGE, 15 * M)
+    log.add("segment_free", LARGE, 20 * M).add("oom", M, 40 * M)
+    out, recording = info(snapshot([segment(LARGE + 64 * M, block(LARGE + 64 * M, 12 * M))], log))
+    got = recording["devices"][0]
+    same("memory that comes and goes",
+         [got[f"{when}_{what}_bytes"] for what in ("reserved", "allocated")
+          for when in ("peak", "last")], [32 * M, 12 * M, 15 * M, 12 * M])
+    same("an out-of-memory", (got["ooms"], got["first_oom"], got["ends_at_oom"]),
+         (1, {"size": 40 * M, "device_free": M}, True))
+    ok("  1 out-of-memory, the first for 40.00 MiB with 1.00 MiB free on the device, where the"
+       " recording ends\n" in out, "in words", out)
+    value = basic()
+    value["device_traces"] = []
+    out, recording = info(value)
+    ok("  history: none, only the state at the end\n" in out and not recording["history"],
+       "no history", out)
+    write("i", LINES)
+    ok("recorded" not in call("info", "i")[1], "nothing of it for other traces")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (defaults, exports, ends, begins):
+    for part in (defaults, exports, ends, begins, informs):
         part()
     os.chdir(HERE)
 sys.exit(TAP.finish())
