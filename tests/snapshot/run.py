@@ -372,7 +372,7 @@ def host():
         result, rows, err = run(data)
         same(f"the host's memory is no part of a run, {form}", (result["runs"], rows),
              (plain["runs"], plain_rows), err)
-        same(f"info tells of it, {form}", call("info")[1].splitlines()[7:10], TOLD)
+        same(f"info tells of it, {form}", call("info")[1].splitlines()[11:14], TOLD)
         result, rows, err = run(data, "--host", "--check", "--device-bytes", "100MiB",
                                 "--granularity", "1MiB")
         runs = result["runs"]
@@ -422,7 +422,7 @@ def host_alone():
          run(value, "--host")[0]["runs"][1]["peak"]["requested"], 11 * M)
     value = {**basic(), "host_segments": with_host()["host_segments"], "host_traces": []}
     call("info", data=pickled(value))
-    same("segments without a log", call("info")[1].splitlines()[7:10],
+    same("segments without a log", call("info")[1].splitlines()[11:14],
          [TOLD[0].replace("10 ", "0 "), "  at most 5.00 MiB live", TOLD[2]])
     err = run(basic(), "--host")[2]
     ok("--host: the trace tells nothing of pinned host memory" in err, "none there, which is told",
