@@ -118,6 +118,7 @@ enum frag_stacks {
 	FRAG_STACKS_TOP,        /* the tag: the innermost frame that is not the framework's own */
 	FRAG_STACKS_ALL,        /* the tag, and the whole stack beside it */
 	FRAG_STACKS_NONE,       /* neither */
+	FRAG_STACKS_PYTHON,     /* the tag, and beside it those frames that are the program's own */
 };
 
 /* A frame of a stack; text NULL: not known. */
@@ -152,7 +153,7 @@ struct frag_source_ops {
 	bool (*rewind)(void *state);
 	/* optional: segments that were there before the first event; the source keeps them */
 	struct frag_initial *(*initial)(void *state, uint32_t *count);
-	/* optional: what of stacks the records to come tell */
+	/* optional: what of stacks the records to come tell; never FRAG_STACKS_PYTHON */
 	void (*tell)(void *state, enum frag_stacks stacks);
 	/*
 	 * optional: the frame at *at, which is a record's stack at first; *at becomes the

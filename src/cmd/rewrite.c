@@ -88,7 +88,8 @@ static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	bool last = false;
 	int rc = r->head ? r->head(r->ctx, &head, err) : 0;
 
-	sink->symbols = r->stacks == FRAG_STACKS_ALL ? frag_trace_symbols(trace) : NULL;
+	sink->symbols = r->stacks == FRAG_STACKS_ALL || r->stacks == FRAG_STACKS_PYTHON
+			? frag_trace_symbols(trace) : NULL;
 	rc = rc ? rc : sink->ops->begin(sink, &head, err);
 	while (!rc) {
 		rc = frag_trace_next(trace, &batch, err);

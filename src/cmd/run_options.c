@@ -112,7 +112,8 @@ static int add_condition(struct frag_run_options *run, const char *text, struct 
 
 const char *const frag_on_oom_words[] = { "stop", "continue", NULL };
 const char *const frag_stacks_words[] = {
-	[FRAG_STACKS_TOP] = "top", [FRAG_STACKS_ALL] = "all", [FRAG_STACKS_NONE] = "none", NULL,
+	[FRAG_STACKS_TOP] = "top", [FRAG_STACKS_ALL] = "all", [FRAG_STACKS_NONE] = "none",
+	[FRAG_STACKS_PYTHON] = "python", NULL,
 };
 const char *const frag_summary_words[] = { "pytorch", NULL };
 

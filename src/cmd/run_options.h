@@ -52,7 +52,7 @@ struct frag_run_options {
 	  (base) + FRAG_OPT_COLUMNS }
 #define FRAG_STACKS_ROW(base)                                                                  \
 	{ 0, "stacks", "WHAT",                                                                     \
-	  "of stacks: top frame as the tag, all frames beside it, none (top)",                     \
+	  "of stacks: top frame as the tag; beside it python, the program's, or all; none (top)",  \
 	  (base) + FRAG_OPT_STACKS }
 #define FRAG_ON_OOM_ROW(base)                                                                  \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",                   \

@@ -3,6 +3,7 @@
 #define EVENTS_RESOLVE_H
 
 #include "events/lives.h"
+#include "events/own_stacks.h"
 #include "trace/names.h"
 
 /* Bad events that were left out, by kind. */
@@ -26,6 +27,7 @@ struct frag_trace {
 	struct frag_event *events;      /* of this batch */
 	struct frag_record *records;    /* likewise; NULL: not asked for */
 	uint32_t *stacks;               /* likewise */
+	struct frag_own_stacks own;     /* FRAG_STACKS_PYTHON: theirs are the numbers */
 	char *meta;
 	uint32_t *left;                 /* tags of blocks that this batch freed */
 	uint32_t left_count, left_capacity;

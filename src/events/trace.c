@@ -30,7 +30,10 @@ static bool stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)
 
 	if (!*at || !t->stacks)
 		return false;
-	t->source->frame(t->state, at, frame);
+	if (t->own.frames)
+		frag_stacks_at(&t->own.table, at, frame);
+	else
+		t->source->frame(t->state, at, frame);
 	return true;
 }
 
@@ -67,6 +70,8 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 		uint32_t device_count, const struct frag_trace_options *options,
 		struct frag_error *err)
 {
+	const bool python = options && options->stacks == FRAG_STACKS_PYTHON;
+	const bool whole = ops->frame && (python || (options && options->stacks == FRAG_STACKS_ALL));
 	struct frag_trace *t = calloc(1, sizeof(*t));
 	uint64_t seed = frag_hash_seed();
 	int rc;
@@ -81,19 +86,20 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 	if (options)
 		t->options = *options;
 	if (ops->tell)
-		ops->tell(state, t->options.stacks);
+		ops->tell(state, python ? FRAG_STACKS_ALL : t->options.stacks);
 	t->path = strdup(path);
 	t->info = (struct frag_trace_info){ .path = t->path, .form = ops->form };
 	t->events = malloc(BATCH * sizeof(*t->events));
 	if (t->options.records)
 		t->records = malloc(BATCH * sizeof(*t->records));
-	if (t->options.stacks == FRAG_STACKS_ALL && ops->frame)
+	if (whole)
 		t->stacks = malloc(BATCH * sizeof(*t->stacks));
 	rc = frag_devices_copy(&t->devices, devices, device_count, err);
 	t->info.devices = t->devices.figures;
 	t->info.device_count = t->devices.count;
 	if (!rc && (!t->path || !t->events || (t->options.records && !t->records)
-		    || (t->options.stacks == FRAG_STACKS_ALL && ops->frame && !t->stacks)
+		    || (whole && !t->stacks)
+		    || (whole && python && !frag_own_stacks_init(&t->own, seed))
 		    || !frag_handles_init(&t->streams, seed)
 		    || !frag_handles_init(&t->pools, seed) || !frag_tags_init(&t->tags, seed)
 		    || !frag_lives_init(&t->lives, device_count, seed)))
@@ -208,6 +214,7 @@ void frag_trace_close(struct frag_trace *t)
 	free(t->events);
 	free(t->records);
 	free(t->stacks);
+	frag_own_stacks_fini(&t->own);
 	free(t->meta);
 	free(t->left);
 	frag_handles_fini(&t->streams);
@@ -317,6 +324,15 @@ static int settle_record(struct frag_trace *t, int rc, const char *kind, struct 
 	return rc;
 }
 
+/* The record tells the program's own frames. */
+static bool own_stack(struct frag_trace *t, struct frag_record *rec)
+{
+	if (!(rec->members & FRAG_HAS_STACK) || !rec->stack)
+		return true;
+	rec->stack = frag_own_stacks_number(&t->own, rec->stack, t->source, t->state);
+	return rec->stack != 0;
+}
+
 /*
  * Fills the batch from the source's present stretch; *count grows. Ids may lie
  * anywhere in a table larger than the caches: a few records are decoded ahead,
@@ -336,6 +352,8 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 		for (uint32_t i = 0; i < n; i++) {
 			const char *kind = NULL;
 
+			if (t->own.frames && !own_stack(t, &ahead[i]))
+				return frag_fail_nomem(err);
 			rc = frag_resolve(t, &ahead[i], &t->events[*count], &kind, err);
 			if (rc == 0 && t->records)
 				t->records[*count] = ahead[i];

@@ -1,16 +1,11 @@
-/*
- * snapshot_tag.c - what a stack says of a block, in one line and in whole.
- *
- * A frame is the framework's own where it is native code, which has no line of a
- * Python file, and where its file lies in a folder of PyTorch. The rule stands in
- * fragsim-formats(5).
- */
+/* snapshot_tag.c - what a stack says of a block, in one line and in whole. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bug.h"
 #include "base/format.h"
 #include "snapshot/snapshot.h"
+#include "trace/frames.h"
 
 #define FRAME_MOST 240          /* bytes of one frame's text, and of a note */
 #define STACK_MEMORY 64         /* bytes that one frame of a table may take */
@@ -40,47 +35,10 @@ static struct frame frame_at(const struct frag_snapshot *s, const struct frag_va
 	return f;
 }
 
-static bool begins(const struct frag_value *text, const char *with)
+static struct frag_text text_of(const struct frag_value *text)
 {
-	size_t n = strlen(with);
-
-	return text->length >= n && memcmp(text->as.text, with, n) == 0;
-}
-
-static bool is_python(const struct frame *f)
-{
-	const struct frag_value *file = f->file;
-
-	if (!file || f->line == 0)
-		return false;
-	return (file->length > 3 && memcmp(file->as.text + file->length - 3, ".py", 3) == 0)
-	       || (begins(file, "<") && !begins(file, "<frozen") && !begins(file, "<eval_with_key"));
-}
-
-static bool is_framework_folder(const char *folder, size_t length)
-{
-	static const char *const folders[] = { "torch", "functorch", "torchgen", "triton" };
-
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		if (strlen(folders[i]) == length && memcmp(folders[i], folder, length) == 0)
-			return true;
-	return false;
-}
-
-static bool is_framework(const struct frame *f)
-{
-	const char *p, *end, *slash;
-
-	if (!is_python(f))
-		return true;
-	p = f->file->as.text;
-	end = p + f->file->length;
-	while ((slash = memchr(p, '/', (size_t)(end - p))) != NULL) {
-		if (is_framework_folder(p, (size_t)(slash - p)))
-			return true;
-		p = slash + 1;
-	}
-	return false;
+	return text ? (struct frag_text){ .text = text->as.text, .length = text->length }
+		    : (struct frag_text){ .text = NULL };
 }
 
 /* How much of the text fits, without a part of a character at the end. */
@@ -129,10 +87,11 @@ static struct frame find_top(const struct frag_snapshot *s, const struct frag_va
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct frame f = frame_at(s, list, i);
+		const enum frag_origin origin = frag_frame_origin(text_of(f.file), f.line);
 
-		if (!is_framework(&f))
+		if (origin > FRAG_ORIGIN_TORCH)
 			return f;
-		if (!python.file && is_python(&f))
+		if (!python.file && origin == FRAG_ORIGIN_TORCH)
 			python = f;
 	}
 	return python.file ? python : frame_at(s, list, 0);
@@ -196,12 +155,6 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 	if (note)
 		*tag = with_note(*tag, s->notes[note - 1], room);
 	return rc;
-}
-
-static struct frag_text text_of(const struct frag_value *text)
-{
-	return text ? (struct frag_text){ .text = text->as.text, .length = text->length }
-		    : (struct frag_text){ .text = NULL };
 }
 
 /* The number of item i of the list, a frame, in the table. */

@@ -84,6 +84,11 @@ def report():
              "              /home/me/eval.py:3 <module>", plain[1]]
     same("the innermost own frame, as ever", held("full"), plain)
     same("--stacks all: who called it, of equal stacks once", held("full", "--stacks", "all"), whole)
+    own = [plain[0], "            8.00 MiB in 2 blocks, the oldest from step 0:", text[2],
+           "              /home/me/train.py:9 <module>",
+           "            2.00 MiB in 1 block, the oldest from step 1:", text[2],
+           "              /home/me/eval.py:3 <module>", plain[1]]
+    same("--stacks python: the program's own frames", held("full", "--stacks", "python"), own)
     ok("14.00 MiB in 4 blocks, the oldest from step 0, without a tag"
        in held("full", "--stacks", "none")[0], "--stacks none", held("full", "--stacks", "none"))
     outputs = [call("run", "-q", "-p", "pytorch", "--device-bytes", "21MiB", "--json", "-",
@@ -101,6 +106,9 @@ def report():
     call("convert", "-q", "--stacks", "all", "full", "full.fsb")
     same("the binary form has them", held("full.fsb", "--stacks", "all"), whole)
     same("and passes over them", held("full.fsb"), plain)
+    same("or over all but the program's own", held("full.fsb", "--stacks", "python"), own)
+    call("convert", "-q", "--stacks", "python", "full", "own.fsb")
+    same("it has no others where none were asked for", held("own.fsb", "--stacks", "all"), own)
     call("convert", "-q", "full", "top.fsb")
     same("it has none where none were asked for", held("top.fsb", "--stacks", "all"), plain)
 
@@ -117,6 +125,34 @@ def report():
     same("odd frames in the result object",
          json.loads(output)["runs"][0]["oom"][0]["holders"][0]["stacks"][0]["frames"],
          ['a\tb.py:2 f "x"\n', "g (libg.so)", ""])
+
+
+def frame(filename, line=1, name="f"):
+    return {"filename": filename, "line": line, "name": name}
+
+
+def origins():
+    """Of one stack at a time, what is left of it: the program's, packages', PyTorch's, or all."""
+    program = [frame("/home/me/lib/model.py", 2), frame("train.py", 3), frame("<stdin>", 4),
+               frame("/srv/python3.11/x.py", 5), frame("/home/me/my_record_torch.py", 6)]
+    package = [frame("/v/lib/python3.11/site-packages/transformers/m.py"),
+               frame("/usr/lib/python3/dist-packages/n.py"), frame("/usr/lib64/python3.12/runpy.py"),
+               frame("/home/me/record_torch.py"), frame("python3.10/runpy.py")]
+    torch = [frame("/v/site-packages/torch/nn/linear.py"), frame("/home/me/triton/k.py")]
+    native = [frame("??", 0), frame("libtorch.so", 0), frame("<frozen-runpy>", 8)]
+    for title, frames, wanted in (
+            ("the program's", [*native, *torch, *program, *package], program),
+            ("packages', where there are none", [*torch, package[0], *native, *package[1:]], package),
+            ("PyTorch's, where there are none either", [*native, *torch], torch),
+            ("all, where all are native", native, native)):
+        log = Log(frames=frames).segment(LARGE, 20 * M).alloc(LARGE, 20 * M)
+        write("one", snapshot([segment(LARGE, block(LARGE, 20 * M))],
+                              log.alloc(LARGE + 64 * M, 20 * M)))
+        output = call("run", "-q", "-p", "pytorch", "--device-bytes", "21MiB", "--json", "-",
+                      "--stacks", "python", "one")[1]
+        stack = json.loads(output)["runs"][0]["oom"][0]["holders"][0]["stacks"][0]["frames"]
+        same(f"frames of {title}", [line.split(" ")[0].split(":")[0] for line in stack],
+             [f["filename"] if f["line"] else f["name"] for f in wanted])
 
 
 def many():
@@ -362,7 +398,7 @@ def real():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (report, many, binary, damage, large, exported, hostile, real):
+    for part in (report, origins, many, binary, damage, large, exported, hostile, real):
         part()
     os.chdir("/")
 sys.exit(TAP.finish())
