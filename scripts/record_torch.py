@@ -2,7 +2,8 @@
 """record_torch.py - record what a PyTorch program allocates, as a fragsim trace.
 
 A dispatch hook sees every operator. A storage that an operator makes is an `alloc`, its death is a
-`free`; a mark names a point of the program and is part of the tags that follow it. Three ways in:
+`free`; a mark names a point of the program and is part of the tags that follow it. A tag is the
+operator, the innermost line of code outside torch, and the mark. Three ways in:
 
   record_torch.py run -o out.ndjson.gz train.py --epochs 1     a program of your own, really run
   record_torch.py model resnet50_train_bs32_fp32 -o FILE       a full-size model on fake tensors
@@ -18,6 +19,7 @@ the program's own. What was born before the recording counts from its first use.
 """
 import argparse
 import contextlib
+import functools
 import importlib
 import itertools
 import json
@@ -197,7 +199,7 @@ class Recorder(TorchDispatchMode):
         death = weakref.finalize(storage, self._died, id(storage))
         death.atexit = False
         self.live[id(storage)] = Live(event["id"], size, place, {}, death)
-        self._event(size, **event, tag=f"{op} | {self.phase}")
+        self._event(size, **event, tag=f"{op}{source_line()} | {self.phase}")
 
     def _died(self, key: int) -> None:
         block = self.live.pop(key)
@@ -227,6 +229,32 @@ class Recorder(TorchDispatchMode):
             if stream.query():
                 del self.waiting[where]
                 self._event(0, op="sync", stream=where[1], **place)
+
+
+@functools.cache
+def is_program(path: str) -> bool:
+    """Is a file a program's or a model's, and neither torch's nor Python's own?"""
+    folders = path.split("/")[:-1]
+    if path.startswith(("<frozen", "<eval_with_key")) \
+            or not {"torch", "functorch", "torchgen", "triton"}.isdisjoint(folders):
+        return False
+    library = os.path.dirname(os.__file__) + "/"
+    return not path.startswith(library) or "site-packages" in folders or "dist-packages" in folders
+
+
+def source_line() -> str:
+    """" model.py:42", the innermost line outside torch and the hook; "" where there is none, as
+    in a thread of autograd's own."""
+    frame = sys._getframe(1)
+    while frame:
+        code = frame.f_code
+        if is_program(code.co_filename) and code not in HOOK:
+            return f" {os.path.basename(code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+HOOK = {getattr(member, "__code__", None) for member in vars(Recorder).values()}
 
 
 def storage_of(tensor):
