@@ -236,7 +236,7 @@ def exact(folder: Path) -> None:
     same('last_live_bytes', info['devices'][0]['last_live_bytes'], 0)
     same('bytes of the sizes', [x['bytes'] for x in info['sizes']], [2100 * MOST])
     same('bytes of the lives', sum(x['bytes'] for x in info['lives']), 2100 * MOST)
-    if f'at most {2100 * MOST / 2**30:.2f} GiB live' not in run('info', 'more').stdout.decode():
+    if f'at most {2100 * MOST / 2**50:.2f} PiB live' not in run('info', 'more').stdout.decode():
         raise Wrong('the text of info')
 
 
