@@ -172,6 +172,8 @@ struct frag_crew_options {
 	bool (*stop)(void *ctx);        /* optional: asked between batches */
 	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
 	void *ctx;
+	/* optional; borrowed: every event goes onto it too, so a stream is read on as well */
+	struct frag_tape_writer *tape;
 };
 
 /*

@@ -337,10 +337,26 @@ struct frag_tape_options {
  */
 int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
 		  const struct frag_tape_options *options, struct frag_error *err);
+/*
+ * The same batch by batch, for who feeds the events to others too: each is written before the
+ * next one is asked for. A tape that would take more than `most` bytes is given up (0: any
+ * number is fine). NULL: memory is short.
+ */
+struct frag_tape_writer;
+struct frag_tape_writer *frag_tape_writer_new(const struct frag_trace *trace, uint64_t most);
+int frag_tape_write(struct frag_tape_writer *writer, const struct frag_batch *batch,
+		    struct frag_error *err);        /* -FRAG_ENOMEM */
+/* The tape, the caller's from now on; NULL where it was given up. Once, after the last batch. */
+struct frag_tape *frag_tape_finish(struct frag_tape_writer *writer);
+void frag_tape_writer_del(struct frag_tape_writer *writer);     /* NULL is fine */
+
 /* Of the trace that it was read from, at its end. */
 const struct frag_trace_info *frag_tape_info(const struct frag_tape *tape);
 /* What the numbers in its events stand for: its own tags, not those of the trace. */
 const struct frag_symbols *frag_tape_symbols(const struct frag_tape *tape);
+/* The number of the event that is step `step`, or of the first one behind it: events that were
+ * left out have a step, and no number. */
+uint64_t frag_tape_event(const struct frag_tape *tape, uint64_t step);
 uint64_t frag_tape_bytes(const struct frag_tape *tape);         /* that the events take */
 void frag_tape_del(struct frag_tape *tape);                     /* NULL is fine */
 

@@ -112,13 +112,15 @@ static int read_and_feed(struct crew *crew, struct frag_trace *trace,
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 		if (rc)
 			return rc;
+		if (options->tape)
+			rc = frag_tape_write(options->tape, &batch, err);
 		/* an empty trace still has its end told to the simulations */
-		if (!idle)
+		if (!rc && !idle)
 			rc = feed_all(crew, &batch, err);
 		if (rc || batch.count == 0)
 			return rc;
 		idle = all_stopped(crew);
-		if (idle && frag_trace_is_stream(trace))
+		if (idle && !options->tape && frag_trace_is_stream(trace))
 			return 0;
 		if (options->progress)
 			options->progress(options->ctx, frag_trace_info(trace));

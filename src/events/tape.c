@@ -9,8 +9,9 @@
 _Static_assert(FRAG_OPS <= 1 << FRAG_TAPE_OP_BITS, "an operation must fit its bits");
 
 /* What is needed while the tape is written. */
-struct writer {
-	struct frag_tape *tape;
+struct frag_tape_writer {
+	struct frag_tape *tape;         /* NULL: it became too large, and was given up */
+	uint64_t most;                  /* bytes that it may take; 0: any number */
 	struct frag_map sites;          /* hash of a site -> its number */
 	uint32_t recent;                /* the site of the event before: often this one's too */
 	uint32_t *alloc_of;             /* by slot: the number of the alloc that has it */
@@ -34,7 +35,7 @@ static uint64_t hash_site(const struct frag_tape_site *s, uint64_t seed)
 }
 
 /* The site's number, made when new; UINT32_MAX where memory is short. */
-static uint32_t intern_site(struct writer *w, const struct frag_tape_site *site)
+static uint32_t intern_site(struct frag_tape_writer *w, const struct frag_tape_site *site)
 {
 	struct frag_tape *t = w->tape;
 	const uint64_t hash = hash_site(site, w->sites.seed);
@@ -65,7 +66,7 @@ static bool add_text(struct frag_tape *t, const char *text, uint64_t length)
 }
 
 /* A new alloc's id, and where it lies if the trace begins with it. */
-static bool add_alloc(struct writer *w, const struct frag_event *ev)
+static bool add_alloc(struct frag_tape_writer *w, const struct frag_event *ev)
 {
 	struct frag_tape *t = w->tape;
 	uint64_t id = ev->id.number;
@@ -163,7 +164,7 @@ static bool add_stride(struct frag_tape *t)
  * The parts beside the array refer to this event by t->count, so the count grows
  * last. Nothing is undone where memory is short, as the tape is then deleted.
  */
-static bool add_event(struct writer *w, const struct frag_event *ev, uint32_t stack,
+static bool add_event(struct frag_tape_writer *w, const struct frag_event *ev, uint32_t stack,
 		      struct frag_text tag)
 {
 	struct frag_tape *t = w->tape;
@@ -196,7 +197,7 @@ static bool add_event(struct writer *w, const struct frag_event *ev, uint32_t st
 	return t->events[t->count++].site != UINT32_MAX;
 }
 
-static int add_batch(struct writer *w, const struct frag_batch *batch,
+static int add_batch(struct frag_tape_writer *w, const struct frag_batch *batch,
 		     const struct frag_symbols *symbols, struct frag_error *err)
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
@@ -265,6 +266,55 @@ static struct frag_tape *make(const struct frag_trace *trace)
 	return NULL;
 }
 
+struct frag_tape_writer *frag_tape_writer_new(const struct frag_trace *trace, uint64_t most)
+{
+	struct frag_tape_writer *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->most = most;
+	w->tape = make(trace);
+	if (w->tape && frag_map_init(&w->sites, frag_hash_seed()))
+		return w;
+	frag_tape_writer_del(w);
+	return NULL;
+}
+
+void frag_tape_writer_del(struct frag_tape_writer *w)
+{
+	if (!w)
+		return;
+	frag_tape_del(w->tape);
+	frag_map_fini(&w->sites);
+	free(w->alloc_of);
+	free(w);
+}
+
+int frag_tape_write(struct frag_tape_writer *w, const struct frag_batch *batch,
+		    struct frag_error *err)
+{
+	int rc;
+
+	if (!w->tape)
+		return 0;
+	rc = add_batch(w, batch, frag_trace_symbols(w->tape->trace), err);
+	if (!rc && w->most && frag_tape_bytes(w->tape) > w->most) {
+		frag_tape_del(w->tape);
+		w->tape = NULL;
+	}
+	return rc;
+}
+
+struct frag_tape *frag_tape_finish(struct frag_tape_writer *w)
+{
+	struct frag_tape *tape = w->tape;
+
+	if (tape)
+		trim_all(tape);
+	w->tape = NULL;
+	return tape;
+}
+
 /*
  * Each batch is copied before the next one is asked for, as the trace may then
  * reuse the numbers of tags that no block has any more.
@@ -272,31 +322,24 @@ static struct frag_tape *make(const struct frag_trace *trace)
 int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
 		  const struct frag_tape_options *options, struct frag_error *err)
 {
-	struct writer w = { .tape = make(trace) };
+	struct frag_tape_writer *w = frag_tape_writer_new(trace, 0);
 	struct frag_batch batch;
 	int rc = 0;
 
-	if (!w.tape || !frag_map_init(&w.sites, frag_hash_seed())) {
-		frag_tape_del(w.tape);
+	if (!w)
 		return frag_fail_nomem(err);
-	}
 	do {
 		if (options && options->stop && options->stop(options->ctx))
 			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 		rc = rc ? rc : frag_trace_next(trace, &batch, err);
-		rc = rc ? rc : add_batch(&w, &batch, frag_trace_symbols(trace), err);
+		rc = rc ? rc : frag_tape_write(w, &batch, err);
 		if (!rc && options && options->progress)
 			options->progress(options->ctx, frag_trace_info(trace));
 	} while (!rc && batch.count);
-	frag_map_fini(&w.sites);
-	free(w.alloc_of);
-	if (rc) {
-		frag_tape_del(w.tape);
-		return rc;
-	}
-	trim_all(w.tape);
-	*out = w.tape;
-	return 0;
+	if (!rc)
+		*out = frag_tape_finish(w);
+	frag_tape_writer_del(w);
+	return rc;
 }
 
 void frag_tape_del(struct frag_tape *t)
@@ -334,4 +377,26 @@ uint64_t frag_tape_bytes(const struct frag_tape *t)
 	       + t->spot_count * sizeof(*t->spots) + t->site_count * sizeof(*t->sites)
 	       + t->rare_count * sizeof(*t->rare) + t->gap_count * sizeof(*t->gaps)
 	       + t->ended_count * sizeof(*t->ended) + t->text_bytes;
+}
+
+/* Between two gaps steps run along with the numbers. */
+uint64_t frag_tape_event(const struct frag_tape *t, uint64_t step)
+{
+	uint32_t low = 0, high = t->gap_count;
+	uint64_t event, end = t->count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (t->gaps[middle].step <= step)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return 0;
+	if (low < t->gap_count)
+		end = t->gaps[low].event;
+	event = t->gaps[low - 1].event + (step - t->gaps[low - 1].step);
+	return event < end ? event : end;
 }
