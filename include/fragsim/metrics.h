@@ -256,6 +256,13 @@ struct frag_result {
 	uint64_t steps;                 /* rows of metrics */
 	struct frag_metrics peak;       /* no percentages */
 	struct frag_metrics last;
+	/* of the steps of the trace with the peak of reserved the one with the most allocated,
+	 * and the bytes and counts after it */
+	uint64_t peak_step;
+	struct frag_metrics at_peak;
+	/* steps with fi_device above 70 while all free bytes come to 1 % of
+	 * what is reserved, or more: with fewer the index says little */
+	uint64_t severe_steps;
 	FRAG_METRICS(FRAG_METRIC_SPREAD)        /* of each percentage, by its name */
 	uint64_t lower_bound;           /* the peak of requested */
 	struct frag_counts counts;

@@ -30,7 +30,8 @@ static int replay(struct frag_turns *t, int *status, struct frag_error *err)
 	rc = frag_turns_end(t, rc, err);
 	if (rc && (rc != -FRAG_EINTERRUPTED || !s->sim_count))
 		return rc;
-	done = frag_session_report(s, t->turn[0].trace, true, status, err);
+	frag_session_collect(s, true);
+	done = frag_session_report(s, t->turn[0].trace, status, err);
 	return done ? done : rc;
 }
 

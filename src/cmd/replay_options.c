@@ -37,6 +37,7 @@ const struct frag_opt frag_replay_opts[] = {
 	{ 0, "write-profile", "FILE", "write what was learned of the GPU, for run --profile",
 	  OPT_WRITE_PROFILE },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
+	{ 'v', "verbose", NULL, "with every figure, charts and marks", FRAG_OPT_VERBOSE },
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_ON_OOM_ROW(0),
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),

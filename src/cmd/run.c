@@ -1,4 +1,5 @@
 /* run.c - fragsim run: a trace under one or more policies. */
+#include "cmd/answers.h"
 #include "cmd/interrupt.h"
 #include "cmd/recorded_policy.h"
 #include "cmd/session.h"
@@ -8,6 +9,7 @@ struct run {
 	struct frag_trace *trace;
 	struct frag_devices devices;
 	struct frag_session session;
+	struct frag_answers answers;
 	struct frag_configured configured;
 };
 
@@ -43,46 +45,68 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 	return rc ? rc : frag_run_devices(o, run->trace, &run->devices, err);
 }
 
-static int make_sims(struct run *run, struct frag_error *err)
+static struct frag_sim_options sim_options(const struct run *run)
 {
-	const struct frag_run_options *o = &run->options;
-	struct frag_sim_options options = o->sim;
-	int rc = frag_session_room(&run->session, frag_trace_info(run->trace)->device_count, err);
+	struct frag_sim_options options = run->options.sim;
 
 	options.devices = run->devices.figures;
 	options.on_oom = &frag_oom_explain;
+	return options;
+}
+
+static int make_sims(struct run *run, struct frag_error *err)
+{
+	const struct frag_run_options *o = &run->options;
+	const struct frag_sim_options options = sim_options(run);
+	int rc = frag_session_room(&run->session, frag_trace_info(run->trace)->device_count, err);
+
 	for (uint32_t i = 0; i < o->choice_count && !rc; i++) {
 		struct frag_sim *sim;
 
 		rc = frag_sim_new(&sim, &o->choices[i], run->trace, &options, err);
 		rc = rc ? rc : frag_session_add(&run->session, sim, err);
 	}
+	rc = rc ? rc : frag_answers_begin(&run->answers, &run->session, run->trace, err);
 	return rc ? rc : frag_session_open(&run->session, err);
+}
+
+static int read_trace(struct run *run, struct frag_error *err)
+{
+	struct frag_session *s = &run->session;
+	const struct frag_crew_options crew = {
+		.threads = run->options.threads, .stop = frag_interrupted,
+		.progress = frag_session_progress, .ctx = s, .tape = run->answers.writer,
+	};
+	int rc;
+
+	frag_progress_begin(&s->progress, !run->options.quiet);
+	rc = frag_crew_run(s->sims, s->sim_count, run->trace, &crew, err);
+	frag_progress_end(&s->progress);
+	return rc;
 }
 
 /* An interruption still gives a report of what was simulated, and then is returned. */
 static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)
 {
 	struct frag_session *s = &run->session;
-	const struct frag_crew_options crew = {
-		.threads = run->options.threads, .stop = frag_interrupted,
-		.progress = frag_session_progress, .ctx = s,
-	};
+	struct frag_sim_options options;
 	int rc, interrupted;
 
 	rc = frag_session_begin(s, &run->options, path, err);
 	rc = rc ? rc : frag_run_read_profile(&run->options, err);
 	rc = rc ? rc : open_trace(run, path, err);
 	rc = rc ? rc : make_sims(run, err);
-	if (rc)
-		return rc;
-	frag_progress_begin(&s->progress, !run->options.quiet);
-	rc = frag_crew_run(s->sims, s->sim_count, run->trace, &crew, err);
-	frag_progress_end(&s->progress);
-	if (rc && rc != -FRAG_EINTERRUPTED)
-		return rc;
-	interrupted = rc;
-	rc = frag_session_report(s, run->trace, interrupted != 0, status, err);
+	interrupted = rc ? rc : read_trace(run, err);
+	if (interrupted && (rc || interrupted != -FRAG_EINTERRUPTED))
+		return interrupted;
+	frag_session_collect(s, interrupted != 0);
+	options = sim_options(run);
+	/* who interrupts the search for answers still has the figures */
+	if (!interrupted)
+		interrupted = frag_answers_find(&run->answers, s, &options, err);
+	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
+		return interrupted;
+	rc = frag_session_report(s, run->trace, status, err);
 	return rc ? rc : interrupted;
 }
 
@@ -108,6 +132,7 @@ out:
 	for (uint32_t i = 0; i < run.session.sim_count; i++)
 		frag_sim_del(run.session.sims[i]);
 	frag_session_fini(&run.session);
+	frag_answers_fini(&run.answers);
 	frag_devices_fini(&run.devices);
 	frag_trace_close(run.trace);
 	frag_configured_fini(&run.configured);

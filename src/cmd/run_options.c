@@ -21,6 +21,7 @@ const struct frag_opt frag_run_opts[] = {
 	  FRAG_OPT_SUMMARY },
 	FRAG_STACKS_ROW(0),
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
+	{ 'v', "verbose", NULL, "with every figure, charts and marks", FRAG_OPT_VERBOSE },
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_ON_OOM_ROW(0),
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
@@ -174,6 +175,9 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 		return 0;
 	case FRAG_OPT_QUIET:
 		run->quiet = true;
+		return 0;
+	case FRAG_OPT_VERBOSE:
+		run->verbose = true;
 		return 0;
 	case FRAG_OPT_LENIENT:
 		run->lenient = true;

@@ -15,7 +15,7 @@ enum {
 	FRAG_OPT_CONTEXT_BYTES, FRAG_OPT_OTHER_BYTES, FRAG_OPT_GRANULARITY, FRAG_OPT_FAIL_IF,
 	FRAG_OPT_THREADS, FRAG_OPT_ALLOC_CONF, FRAG_OPT_SUMMARY, FRAG_OPT_STACKS,
 	FRAG_OPT_PROFILE, FRAG_OPT_HOST, FRAG_OPT_COLUMNS,
-	FRAG_OPT_COLOR,
+	FRAG_OPT_COLOR, FRAG_OPT_VERBOSE,
 	FRAG_OPT_FIRST_OWN,     /* from here on: another command's own */
 };
 
@@ -37,6 +37,7 @@ struct frag_run_options {
 	enum frag_stacks stacks;
 	bool quiet, lenient;
 	bool has_columns;       /* they were chosen */
+	bool verbose;           /* the figures behind the answers too */
 	bool host;              /* pinned host memory too, where the trace has some */
 	bool has_base;          /* conditions may speak of changes */
 	bool summary;           /* PyTorch's own table in the report */

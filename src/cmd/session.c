@@ -72,7 +72,11 @@ void frag_session_progress(void *ctx, const struct frag_trace_info *info)
 	frag_progress_show(&s->progress, info);
 }
 
-static void collect(struct frag_session *s, bool interrupted)
+/*
+ * Results are taken from the simulations once, so that files, report and exit
+ * status agree.
+ */
+void frag_session_collect(struct frag_session *s, bool interrupted)
 {
 	for (uint32_t i = 0; i < s->sim_count; i++) {
 		uint32_t devices;
@@ -108,24 +112,19 @@ static void tell_beginnings(struct frag_session *s)
 		frag_tell_beginning(s->runs[i].result, i < s->device_count, &log);
 }
 
-/*
- * Results are taken from the simulations once, so that files, report and exit
- * status agree.
- */
-int frag_session_report(struct frag_session *s, const struct frag_trace *trace, bool interrupted,
-			int *status, struct frag_error *err)
+int frag_session_report(struct frag_session *s, const struct frag_trace *trace, int *status,
+			struct frag_error *err)
 {
 	const struct frag_run_options *o = s->options;
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	struct frag_report report = {
 		.colour = frag_terminal_colour(columns), .columns = columns,
-		.summary = o->summary,
+		.summary = o->summary, .verbose = o->verbose, .answers = s->answers,
 		.trace = frag_trace_info(trace), .runs = s->runs, .gpu = &s->gpu,
 	};
 	int rc;
 
 	FRAG_ASSERT(o);
-	collect(s, interrupted);
 	report.run_count = s->run_count;
 	tell_cut_marks(s);
 	tell_beginnings(s);

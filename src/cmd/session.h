@@ -14,6 +14,7 @@ struct frag_session {
 	struct frag_chart *charts;      /* one a run: policy by policy, device by device */
 	struct frag_report_run *runs;
 	uint32_t run_count;
+	const struct frag_answer *answers;      /* one a run; borrowed. NULL: nobody asked */
 	struct frag_gpu_figures gpu;    /* of the first GPU of a replay */
 	struct frag_outputs outputs;
 	struct frag_progress progress;
@@ -36,8 +37,11 @@ int frag_session_open(struct frag_session *s, struct frag_error *err);
 void frag_session_warn(void *ctx, const char *message);
 void frag_session_progress(void *ctx, const struct frag_trace_info *info);
 
-/* Collects the results, writes and prints all, and says what came of it. */
-int frag_session_report(struct frag_session *s, const struct frag_trace *trace, bool interrupted,
+/* Collects the results of the simulations, which are over. */
+void frag_session_collect(struct frag_session *s, bool interrupted);
+
+/* After that: writes and prints all, and says what came of it. */
+int frag_session_report(struct frag_session *s, const struct frag_trace *trace,
 			int *status, struct frag_error *err);
 
 /* Leaves no file behind that was not committed. */

@@ -388,7 +388,7 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 static inline void settle(struct frag_engine *e, const struct frag_event *ev,
 			  struct frag_step *step)
 {
-	frag_tally_step(&e->tally, e->policy.heap, &e->device,
+	frag_tally_step(&e->tally, e->policy.heap, &e->device, ev->step,
 			ev->members & FRAG_HAS_T ? &ev->t : NULL);
 	step->metrics = e->tally.level == FRAG_LEVEL_SURVIVE ? NULL : &e->tally.now;
 	step->calls = frag_heap_calls(e->policy.heap, &step->call_count);

@@ -3,230 +3,7 @@
  *
  * It is called by the simulation, which it only asks.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/format.h"
-#include "base/grow.h"
-#include "explain/hole.h"
-#include "fragsim/engine.h"
-
-/* What the blocks of one tag hold, or of one stack of a tag. */
-struct share {
-	uint64_t bytes, blocks, oldest;
-	uint32_t tag, stack;
-};
-
-static int by_tag(const void *a, const void *b)
-{
-	const struct share *x = a, *y = b;
-
-	if (x->tag != y->tag)
-		return x->tag < y->tag ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-	const struct share *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->oldest < y->oldest ? -1 : x->oldest > y->oldest;
-}
-
-/* The blocks that a device's program holds, when the request failed. */
-struct scene {
-	const struct frag_symbols *symbols;
-	struct frag_live *live;
-	uint32_t count, capacity;
-	bool failed;            /* host memory was short */
-};
-
-static void keep_live(void *ctx, const struct frag_live *live)
-{
-	struct scene *scene = ctx;
-
-	if (scene->failed || !frag_grow(&scene->live, &scene->capacity,
-					(uint64_t)scene->count + 1, sizeof(*scene->live)))
-		scene->failed = true;
-	else
-		scene->live[scene->count++] = *live;
-}
-
-static bool is_within(const struct frag_block_view *block, const struct frag_window *w)
-{
-	return block->segment == w->segment && block->offset >= w->offset
-	       && block->offset - w->offset < w->bytes;
-}
-
-/* One share for each of the live blocks, or for each of those in the window. */
-static uint32_t list_shares(struct share *shares, const struct scene *scene,
-			    const struct frag_window *window)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < scene->count; i++) {
-		const struct frag_live *live = &scene->live[i];
-
-		if (!window || is_within(&live->block, window))
-			shares[n++] = (struct share){
-				.bytes = live->block.bytes, .blocks = 1, .oldest = live->birth,
-				.tag = live->tag, .stack = live->stack,
-			};
-	}
-	return n;
-}
-
-/* Sums the sorted shares of one tag, or of one stack, into `to`, which may be `from`. */
-static uint32_t sum(const struct share *from, uint32_t count, struct share *to, bool whole_tags)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		struct share *last = n ? &to[n - 1] : NULL;
-
-		if (!last || last->tag != from[i].tag
-		    || (!whole_tags && last->stack != from[i].stack)) {
-			to[n++] = from[i];
-			continue;
-		}
-		last->bytes += from[i].bytes;
-		last->blocks += from[i].blocks;
-		if (from[i].oldest < last->oldest)
-			last->oldest = from[i].oldest;
-	}
-	return n;
-}
-
-/* As between the quotes of JSON. Room: 6 for each byte, and 2. */
-static char *put_part(char *p, const char *text, size_t length)
-{
-	char *end = frag_put_json(p, text, length);
-
-	memmove(p, p + 1, (size_t)(end - p) - 2);
-	return end - 2;
-}
-
-/* "/home/me/model.py:42 forward", or of native code "name (library.so)". */
-static char *put_frame(char *p, const struct frag_frame *f)
-{
-	const char *file = f->file.text;
-	size_t length = f->file.length;
-
-	if (f->line) {
-		p = put_part(p, file, length);
-		*p++ = ':';
-		p = frag_put_u64(p, f->line);
-		*p++ = ' ';
-	}
-	p = put_part(p, f->name.text, f->name.length);
-	if (f->line || !length || *file == '?')
-		return p;
-	for (const char *slash; (slash = memchr(file, '/', length)) != NULL; file = slash + 1)
-		length -= (size_t)(slash + 1 - file);
-	*p++ = ' ';
-	*p++ = '(';
-	p = put_part(p, file, length);
-	*p++ = ')';
-	return p;
-}
-
-/* The frames of a stack, a line each; NULL where memory is short. */
-static char *put_frames(const struct frag_symbols *symbols, uint64_t at)
-{
-	uint32_t used = 0, capacity = 0, count = 0;
-	struct frag_frame frame;
-	char *text = NULL, *p;
-
-	while (count++ < FRAG_FRAMES_MOST && frag_symbols_frame(symbols, &at, &frame)) {
-		const uint64_t most = 6 * ((uint64_t)frame.file.length + frame.name.length);
-
-		if (!frag_grow(&text, &capacity, used + most + FRAG_NUMBER_ROOM + 16, 1)) {
-			free(text);
-			return NULL;
-		}
-		p = put_frame(text + used, &frame);
-		*p++ = '\n';
-		*p = '\0';
-		used = (uint32_t)(p - text);
-	}
-	return text;
-}
-
-/* The largest of the stacks that have the holder's tag, which stand side by side. */
-static bool name_stacks(struct frag_holder *holder, struct share *stacks, uint32_t count,
-			const struct frag_symbols *symbols)
-{
-	qsort(stacks, count, sizeof(*stacks), by_bytes);
-	for (uint32_t i = 0; i < count; i++) {
-		struct frag_holder_stack *to = &holder->stacks[holder->stack_count];
-
-		holder->all_stacks += stacks[i].stack != 0;
-		if (!stacks[i].stack || holder->stack_count == FRAG_HOLDER_STACKS_MOST)
-			continue;
-		*to = (struct frag_holder_stack){
-			.frames = put_frames(symbols, stacks[i].stack), .bytes = stacks[i].bytes,
-			.blocks = stacks[i].blocks, .oldest = stacks[i].oldest,
-		};
-		if (!to->frames)
-			return false;
-		holder->stack_count++;
-	}
-	return true;
-}
-
-/* The share of a tag, and its stacks among these, which are sorted by tag. */
-static int name_holder(struct frag_holder *holder, const struct share *share,
-		       struct share *stacks, uint32_t count, const struct frag_symbols *symbols)
-{
-	const struct frag_text tag = frag_symbols_tag(symbols, share->tag);
-	uint32_t first = 0, end;
-
-	*holder = (struct frag_holder){
-		.bytes = share->bytes, .blocks = share->blocks, .oldest = share->oldest,
-	};
-	while (stacks[first].tag != share->tag)
-		first++;
-	for (end = first; end < count && stacks[end].tag == share->tag;)
-		end++;
-	if (!name_stacks(holder, stacks + first, end - first, symbols))
-		return -FRAG_ENOMEM;
-	if (!tag.text)
-		return 0;
-	holder->tag = malloc((size_t)tag.length * 6 + 3);
-	if (!holder->tag)
-		return -FRAG_ENOMEM;
-	*frag_put_json(holder->tag, tag.text, tag.length) = '\0';
-	return 0;
-}
-
-/* Who holds the blocks, all or those in the window: by tag, and within a tag by stack. */
-static int find_holders(struct frag_holder *holders, uint32_t *count, const struct scene *scene,
-			const struct frag_window *window)
-{
-	struct share *stacks = malloc(2 * ((size_t)scene->count + 1) * sizeof(*stacks));
-	struct share *tags;
-	uint32_t stack_count, tag_count;
-	int rc = 0;
-
-	if (!stacks)
-		return -FRAG_ENOMEM;
-	tags = stacks + scene->count + 1;
-	stack_count = list_shares(stacks, scene, window);
-	if (stack_count)
-		qsort(stacks, stack_count, sizeof(*stacks), by_tag);
-	stack_count = sum(stacks, stack_count, stacks, false);
-	tag_count = sum(stacks, stack_count, tags, true);
-	if (tag_count)
-		qsort(tags, tag_count, sizeof(*tags), by_bytes);
-	for (uint32_t i = 0; i < tag_count && i < FRAG_HOLDERS_MOST && !rc; i++) {
-		rc = name_holder(&holders[i], &tags[i], stacks, stack_count, scene->symbols);
-		*count = i + 1;
-	}
-	free(stacks);
-	return rc;
-}
+#include "explain/holders.h"
 
 /* What the device has left, with what could be given back. */
 static uint64_t left_over(const struct frag_oom *oom)
@@ -243,7 +20,7 @@ static uint64_t left_over(const struct frag_oom *oom)
 
 /* What would have to be freed at least, and whose that is. */
 static int find_hole(struct frag_oom *oom, const struct frag_heap *heap,
-		     const struct frag_event *ev, const struct scene *scene)
+		     const struct frag_event *ev, const struct frag_scene *scene)
 {
 	const struct frag_wish wish = {
 		.bytes = ev->bytes, .pool = ev->pool, .tried = oom->tried,
@@ -257,22 +34,20 @@ static int find_hole(struct frag_oom *oom, const struct frag_heap *heap,
 		.bytes = w.bytes, .live = w.live, .segment = w.ordinal, .offset = w.offset,
 		.whole = w.whole,
 	};
-	return find_holders(oom->hole.holders, &oom->hole.holder_count, scene, &w);
+	return frag_scene_holders(scene, &w, oom->hole.holders, &oom->hole.holder_count);
 }
 
 static int explain(void *ctx, const struct frag_sim *sim, uint32_t device,
 		   const struct frag_event *ev, struct frag_oom *oom, struct frag_error *err)
 {
-	struct scene scene = { .symbols = frag_sim_symbols(sim) };
-	int rc;
+	struct frag_scene scene;
+	int rc = frag_scene_init(&scene, sim, device);
 
 	(void)ctx;
-	frag_sim_walk(sim, device, &scene, keep_live);
-	rc = scene.failed ? -FRAG_ENOMEM
-			  : find_holders(oom->holders, &oom->holder_count, &scene, NULL);
+	rc = rc ? rc : frag_scene_holders(&scene, NULL, oom->holders, &oom->holder_count);
 	if (!rc && ev && oom->fragmentation && !oom->metrics.opaque)
 		rc = find_hole(oom, frag_sim_heap(sim, device), ev, &scene);
-	free(scene.live);
+	frag_scene_fini(&scene);
 	return rc ? frag_fail_nomem(err) : 0;
 }
 

@@ -53,11 +53,13 @@ bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from)
 	return good;
 }
 
-static void holder_fini(struct frag_holder *holder)
+void frag_holders_fini(struct frag_holder *holders, uint32_t count)
 {
-	for (uint32_t i = 0; i < holder->stack_count; i++)
-		free(holder->stacks[i].frames);
-	free(holder->tag);
+	for (uint32_t k = 0; k < count; k++) {
+		for (uint32_t i = 0; i < holders[k].stack_count; i++)
+			free(holders[k].stacks[i].frames);
+		free(holders[k].tag);
+	}
 }
 
 void frag_result_fini(struct frag_result *result)
@@ -65,10 +67,8 @@ void frag_result_fini(struct frag_result *result)
 	for (uint32_t i = 0; i < result->oom_count; i++) {
 		struct frag_oom *oom = &result->ooms[i];
 
-		for (uint32_t k = 0; k < oom->holder_count; k++)
-			holder_fini(&oom->holders[k]);
-		for (uint32_t k = 0; k < oom->hole.holder_count; k++)
-			holder_fini(&oom->hole.holders[k]);
+		frag_holders_fini(oom->holders, oom->holder_count);
+		frag_holders_fini(oom->hole.holders, oom->hole.holder_count);
 		free(oom->id);
 	}
 	for (uint32_t i = 0; i < result->mark_count; i++)

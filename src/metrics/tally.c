@@ -118,9 +118,19 @@ void frag_tally_begin(struct frag_tally *tally, const struct frag_heap *heap,
 	};
 }
 
-void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
-		     const struct frag_device *dev, const double *t)
+/* Of few free bytes the index is noise, as early in a run, when little is reserved. */
+static inline bool is_severe(const struct frag_metrics *m)
 {
+	const uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
+
+	return m->fi_device > FRAG_SEVERE_PCT
+	       && (double)(m->free + device_free) >= 0.01 * (double)m->reserved;
+}
+
+void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
+		     const struct frag_device *dev, uint64_t step, const double *t)
+{
+	const uint64_t highest = tally->peak.reserved;
 	double now = t ? *t : tally->t;
 	double weight = tally->steps && now > tally->t
 		? now * FRAG_TIME_SCALE - tally->t * FRAG_TIME_SCALE : 0;
@@ -131,11 +141,17 @@ void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
 	}
 	read_heap(&tally->now, heap, dev);
 	raise_peaks(&tally->peak, &tally->now, frag_heap_books(heap), dev);
+	if (tally->peak.reserved > highest
+	    || (tally->now.reserved == highest && tally->now.allocated > tally->at_peak.allocated)) {
+		tally->peak_step = step;
+		tally->at_peak = tally->now;
+	}
 	if (tally->level == FRAG_LEVEL_PEAKS) {
 		tally->steps++;
 		return;
 	}
 	find_percentages(&tally->now);
+	tally->severe += is_severe(&tally->now);
 	frag_series_add(tally->series, &tally->now, weight);
 	tally->time += weight;
 	tally->t = now;
@@ -159,6 +175,9 @@ void frag_tally_result(const struct frag_tally *tally, struct frag_result *resul
 		frag_series_settle(tally->series);
 	result->level = tally->level;
 	result->steps = tally->steps;
+	result->peak_step = tally->peak_step;
+	result->at_peak = tally->at_peak;
+	result->severe_steps = tally->severe;
 	result->last = tally->now;
 	if (tally->level == FRAG_LEVEL_SURVIVE)
 		result->peak = (struct frag_metrics){ .limited = tally->now.limited };

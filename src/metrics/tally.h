@@ -17,6 +17,9 @@ struct frag_tally {
 	struct frag_series *series;     /* NULL below the level of everything */
 	enum frag_level level;
 	uint64_t steps;
+	uint64_t peak_step;     /* see frag_result */
+	struct frag_metrics at_peak;    /* no percentages */
+	uint64_t severe;        /* steps, see frag_result */
 	double   t;             /* of the last step */
 	double   time;          /* weighted so far, times FRAG_TIME_SCALE */
 	bool     untimed;       /* a step had no t */
@@ -31,9 +34,9 @@ void frag_tally_fini(struct frag_tally *tally);
 void frag_tally_begin(struct frag_tally *tally, const struct frag_heap *heap,
 		      const struct frag_device *dev);
 
-/* A step has ended, at time *t (microseconds; NULL where the trace has none). */
+/* The trace's step has ended, at time *t (microseconds; NULL where the trace has none). */
 void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
-		     const struct frag_device *dev, const double *t);
+		     const struct frag_device *dev, uint64_t step, const double *t);
 
 /* Reads the heap as it is now, whatever the level. */
 void frag_tally_look(struct frag_tally *tally, const struct frag_heap *heap,

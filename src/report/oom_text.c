@@ -1,10 +1,16 @@
 /* oom_text.c - an out-of-memory, for a person. */
 #include "report/oom_text.h"
 
-#include <stdio.h>
+#include <inttypes.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/print.h"
+#include "documents/oom_message.h"
+#include "report/ink.h"
+#include "report/layout.h"
+
+#define HOLDERS_SHOWN 3         /* of those that are known, unless all is */
 
 /* What was in the way, in short. missing: of the largest piece that could be had. */
 static void put_obstacle(char *buf, size_t size, const struct frag_oom *oom, uint64_t missing)
@@ -55,4 +61,123 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 		      frag_size_text(stranded, m->stranded),
 		      frag_size_text(largest, m->largest_free), m->fi, m->fi_device, end);
 	return buf;
+}
+
+/* Frames are not wrapped: who looks for one wants its line in one piece. */
+static void print_frames(const char *frames, FILE *f)
+{
+	while (*frames) {
+		const size_t n = strcspn(frames, "\n"), blanks = strspn(frames, " ");
+		const bool colons = strncmp(frames + blanks, "::", 2) == 0;
+		const size_t first = colons ? blanks + 1 : 0;
+
+		/* the rest of what frag_printable() does has been done: it is JSON */
+		fprintf(f, "%14s%s%.*s\n", "", colons ? "\\u003a" : "", (int)(n - first),
+			frames + first);
+		frames += n + 1;
+	}
+}
+
+static void print_stacks(const struct frag_holder *holder, FILE *f)
+{
+	uint64_t bytes = holder->bytes, blocks = holder->blocks;
+	char size[FRAG_NUMBER_ROOM];
+
+	for (uint32_t i = 0; i < holder->stack_count; i++) {
+		const struct frag_holder_stack *stack = &holder->stacks[i];
+
+		/* one that all of them have needs no figures of its own */
+		if (stack->blocks != holder->blocks)
+			fprintf(f, "%12s%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
+				":\n", "", frag_size_text(size, stack->bytes), stack->blocks,
+				stack->blocks == 1 ? "" : "s", stack->oldest);
+		print_frames(stack->frames, f);
+		bytes -= stack->bytes;
+		blocks -= stack->blocks;
+	}
+	if (holder->stack_count && blocks)
+		fprintf(f, "%12s%s in %" PRIu64 " block%s of other stacks, %u in all\n", "",
+			frag_size_text(size, bytes), blocks, blocks == 1 ? "" : "s",
+			holder->all_stacks);
+}
+
+/* long_form: with the age of the oldest block. */
+static void print_holder(const struct frag_report *r, const struct frag_holder *holder,
+			 const char *head, bool long_form, FILE *f)
+{
+	char text[512];
+
+	frag_holder_text(holder, long_form, text);
+	frag_print_wrapped(r, head, text, f);
+	print_stacks(holder, f);
+}
+
+const char *frag_holder_text(const struct frag_holder *holder, bool long_form,
+			     char buf[FRAG_HOLDER_ROOM])
+{
+	char size[FRAG_NUMBER_ROOM], age[64] = " of";
+
+	if (long_form)
+		snprintf(age, sizeof(age), ", the oldest from step %" PRIu64 ",", holder->oldest);
+	snprintf(buf, FRAG_HOLDER_ROOM, "%s in %" PRIu64 " block%s%s %.60s",
+		 frag_size_text(size, holder->bytes), holder->blocks,
+		 holder->blocks == 1 ? "" : "s", age,
+		 holder->tag ? holder->tag : long_form ? "without a tag" : "no tag");
+	return buf;
+}
+
+void frag_print_holders(const struct frag_report *r, const struct frag_holder *holders,
+			uint32_t count, FILE *f)
+{
+	const uint32_t most = r->verbose ? FRAG_HOLDERS_MOST : HOLDERS_SHOWN;
+
+	for (uint32_t i = 0; i < count && i < most; i++)
+		print_holder(r, &holders[i], i ? "          " : "  held    ", r->verbose, f);
+}
+
+const char *frag_hole_text(const struct frag_hole *hole, char buf[FRAG_HOLE_ROOM])
+{
+	char size[FRAG_NUMBER_ROOM], live[FRAG_NUMBER_ROOM];
+
+	frag_size_text(size, hole->bytes);
+	frag_size_text(live, hole->live);
+	if (hole->whole)
+		snprintf(buf, FRAG_HOLE_ROOM, "keep segment %u, %s, which could be given back",
+			 hole->segment, size);
+	else
+		snprintf(buf, FRAG_HOLE_ROOM, "keep %s from being one piece in segment %u, from byte"
+			 " %" PRIu64 " on", size, hole->segment, hole->offset);
+	return buf;
+}
+
+/* The least that would have to be freed, and who holds that. */
+static void print_hole(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
+{
+	char live[FRAG_NUMBER_ROOM], what[FRAG_HOLE_ROOM], text[FRAG_HOLE_ROOM + 64];
+
+	if (!hole->bytes)
+		return;
+	snprintf(text, sizeof(text), "%s %s", frag_size_text(live, hole->live),
+		 frag_hole_text(hole, what));
+	frag_print_wrapped(r, "  pinned  ", text, f);
+	for (uint32_t i = 0; i < hole->holder_count; i++)
+		print_holder(r, &hole->holders[i], "          ", true, f);
+}
+
+void frag_print_oom(const struct frag_report *r, const struct frag_result *run,
+		    const struct frag_oom *oom, FILE *f)
+{
+	char message[FRAG_OOM_MESSAGE_ROOM], advice[FRAG_OOM_ADVICE_ROOM];
+
+	fprintf(f, "%sOOM at step %" PRIu64 "%s", frag_ink(r->colour, INK_RED), oom->step,
+		frag_ink(r->colour, INK_PLAIN));
+	if (oom->id)
+		fprintf(f, ", id %.60s, %" PRIu64 " bytes", oom->id, oom->size);
+	fprintf(f, ", cause: %s\n", oom->fragmentation ? "fragmentation" : "capacity");
+	frag_print_wrapped(r, "  ", frag_oom_message_now(run, oom, message), f);
+	if (r->verbose)
+		frag_print_wrapped(r, "  ", frag_oom_advice(oom, advice), f);
+	frag_print_holders(r, oom->holders, oom->holder_count, f);
+	if (r->verbose)
+		print_hole(r, &oom->hole, f);
 }

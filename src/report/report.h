@@ -10,6 +10,7 @@
 #include "fragsim/engine.h"
 #include "events/survey.h"
 #include "report/chart.h"
+#include "search/answer.h"
 
 /* A run with the chart that watched it. */
 struct frag_report_run {
@@ -22,6 +23,8 @@ struct frag_report {
 	const struct frag_report_run *runs;
 	uint32_t run_count;
 	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
+	bool verbose;           /* the figures behind the answers too */
+	const struct frag_answer *answers;      /* one a run; NULL: nobody looked for them */
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */
 	const struct frag_gpu_figures *gpu;     /* of a replay on one; NULL: none */

@@ -58,7 +58,7 @@ LONG = 'pytorch:expandable_segments=true,max_split_size_mb=64'
 
 def tables(folder, columns):
     """The tables of two policies on a terminal of so many columns; 0: on none."""
-    words = ('run', '-p', 'bestfit', '-p', LONG, 'good.ndjson')
+    words = ('run', '-v', '-p', 'bestfit', '-p', LONG, 'good.ndjson')
     env = {**os.environ, 'NO_COLOR': '1'}
     if columns:
         mine, theirs = pty.openpty()
@@ -71,7 +71,7 @@ def tables(folder, columns):
         out = run(folder, *words, env=env)
         text = out.out.decode()
     equal(out.status, 0, 'status')
-    return text[text.index('\npolicy'):text.index('\n\nbestfit over')]
+    return text[text.index('\nstatus'):text.index('\n\nbestfit over')]
 
 
 @cases(60, 80, 100, 130, 200)
@@ -79,12 +79,13 @@ def narrow_tables(folder, columns):
     """the tables fit a terminal of 80 columns and more; a name that is too long has a line"""
     write(folder, good=GOOD)
     plain, fitted = tables(folder, 0), tables(folder, columns)
-    equal(plain.count(LONG + '  '), 3, 'rows of the long name')
+    equal(plain.count(LONG + '  '), 4, 'rows of the long name')
     widest = max(map(len, fitted.splitlines()))
     assert widest <= max(columns, 80), f'{widest} columns of {columns}'
     # the same words, wherever the lines are broken
     equal(fitted.split(), plain.split(), 'words')
-    equal(fitted.count(LONG + '\n'), 3 if columns < len(LONG) + 69 else 0, 'lines of a name')
+    lines = (3 if columns < len(LONG) + 69 else 0) + (columns < len(LONG) + 50)
+    equal(fitted.count(LONG + '\n'), lines, 'lines of a name')
 
 
 # on a terminal or not, what the environment says, and whether there is colour then
@@ -180,9 +181,9 @@ def several_settings(folder):
     write(folder, good=GOOD)
     named = ('default', *STRINGS[1:])
     text = run(folder, 'run', *confs(), 'good.ndjson').out.decode()
-    equal([x.split()[0] for x in text.split('\n\n')[1].splitlines()], ['policy', *named], 'names')
+    equal([x.split()[1] for x in text.split('\n\n')[1].splitlines()], ['setting', *named], 'names')
     text = run(folder, 'run', '--alloc-conf', STRINGS[1], 'good.ndjson').out.decode()
-    equal(text.split('\n\n')[1].splitlines()[1].split()[0], STRINGS[1], 'name of a single one')
+    equal(text.split('\n\n')[1].splitlines()[1].split()[1], STRINGS[1], 'name of a single one')
     for option, name in (('--steps', 'steps.csv'), ('--json', 'json'), ('--placements', 'places')):
         keys = [word for text in KEYS for word in ('-p', text)]
         run(folder, 'run', '-q', *keys, option, name, 'good.ndjson')

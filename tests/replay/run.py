@@ -555,7 +555,7 @@ def pool(folder):
 def pool_result(folder):
     """its result beside that of a policy, which diff and the schema take too"""
     trace = usual_trace(folder / 't')
-    text = replay('-p', 'bestfit', *POOL, '--allocator', 'cuda-async:allow_opportunistic=false',
+    text = replay('-v', '-p', 'bestfit', *POOL, '--allocator', 'cuda-async:allow_opportunistic=false',
                   '--json', folder / 'r', '--repeat', 2, '--write-profile', folder / 'p', trace)
     expect(text, 0, "the driver's own pool: nothing predicts it",
            r'cuda-async +- +- +- +- +- +- +- +- +0\n', r'cudaMallocAsync +4 MiB +2 ')
@@ -591,9 +591,9 @@ def pool_bounds(folder):
     # of 20 MiB two chunks of 8 fit: 12 MiB do, 18 do not
     trace = write_trace(folder / 't', alloc(1, 12 * MIB), free(1), alloc(2, 18 * MIB),
                         alloc(3, MIB))
-    got = replay(*POOL, '--limit', '20MiB', '--on-oom', 'continue', '--json', folder / 'r', trace,
+    got = replay('-v', *POOL, '--limit', '20MiB', '--on-oom', 'continue', '--json', folder / 'r', trace,
                  ceiling=20 * MIB)
-    expect(got, 3, 'reserved in total by cuda-async', "how it lies there nobody tells")
+    expect(got, 3, 'is reserved by cuda-async but unallocated', "how it lies there nobody tells")
     result = json.loads((folder / 'r').read_text())
     import jsonschema
     rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())

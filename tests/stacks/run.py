@@ -67,14 +67,14 @@ def full():
 def held(name, *args):
     rc, out, err = call("run", "-p", "pytorch", "--device-bytes", "21MiB", *args, name)
     lines = out.splitlines()
-    first = [i for i, line in enumerate(lines) if line.startswith("    held: ")]
+    first = [i for i, line in enumerate(lines) if line.startswith("  held    ")]
     return lines[first[0]:] if rc == 3 and first else [err]
 
 
 def report():
     write("full", full())
-    plain = ['    held: 10.00 MiB in 3 blocks, the oldest from step 0, "model.py:42 forward"',
-             "          4.00 MiB in 1 block, the oldest from step 3, without a tag"]
+    plain = ['  held    10.00 MiB in 3 blocks of "model.py:42 forward"',
+             "          4.00 MiB in 1 block of no tag"]
     text = ["              torch::unwind::unwind()",
             "              /opt/site-packages/torch/functional.py:7 empty",
             "              /home/me/model.py:42 forward"]
@@ -89,7 +89,7 @@ def report():
            "            2.00 MiB in 1 block, the oldest from step 1:", text[2],
            "              /home/me/eval.py:3 <module>", plain[1]]
     same("--stacks python: the program's own frames", held("full", "--stacks", "python"), own)
-    ok("14.00 MiB in 4 blocks, the oldest from step 0, without a tag"
+    ok("14.00 MiB in 4 blocks of no tag"
        in held("full", "--stacks", "none")[0], "--stacks none", held("full", "--stacks", "none"))
     outputs = [call("run", "-q", "-p", "pytorch", "--device-bytes", "21MiB", "--json", "-",
                     "--stacks", stacks, "full")[1] for stacks in ("top", "all")]
@@ -118,7 +118,7 @@ def report():
                    .segment(LARGE, 20 * M).alloc(LARGE, 20 * M).alloc(LARGE + 64 * M, 20 * M))
     same("one stack of all blocks has no figures of its own; odd frames",
          held(write("one", one), "--stacks", "all"),
-         ['    held: 20.00 MiB in 1 block, the oldest from step 0, "a\\tb.py:2 f \\"x\\"\\n"',
+         ['  held    20.00 MiB in 1 block of "a\\tb.py:2 f \\"x\\"\\n"',
           '              a\\tb.py:2 f \\"x\\"\\n', "              g (libg.so)", "              "])
     output = call("run", "-q", "-p", "pytorch", "--device-bytes", "21MiB", "--json", "-",
                   "--stacks", "all", "one")[1]
@@ -168,7 +168,7 @@ def many():
                  "--stacks", "all")
     same("of many stacks the largest three, and the sum of the others",
          [line.strip() for line in lines if " in " in line],
-         ['held: 15.00 MiB in 5 blocks, the oldest from step 0, "model.py:42 forward"',
+         ['held    15.00 MiB in 5 blocks of "model.py:42 forward"',
           "4.00 MiB in 1 block, the oldest from step 4:",
           "3.50 MiB in 1 block, the oldest from step 3:",
           "3.00 MiB in 1 block, the oldest from step 2:",

@@ -145,7 +145,7 @@ static void expect_same(const struct frag_metrics *got, const struct frag_metric
 /* Ends a step: the tally's metrics are just those of the walk. */
 static void settle(struct fixture *f, double t)
 {
-	frag_tally_step(&f->tally, f->rig.heap, &f->rig.dev, isnan(t) ? NULL : &t);
+	frag_tally_step(&f->tally, f->rig.heap, &f->rig.dev, 0, isnan(t) ? NULL : &t);
 	f->want = count(f);
 	expect_same(&f->tally.now, &f->want, true);
 	assert_int_equal(f->tally.now.limited, f->rig.dev.total != 0);
@@ -343,9 +343,9 @@ static void test_within_a_step(void **state)
 	open_tally(&f, 0);
 	frag_heap_step(f.rig.heap);
 	assert_int_equal(frag_heap_release(f.rig.heap, rig_grow(&f.rig, 3 * SEGMENT)), 0);
-	frag_tally_step(&f.tally, f.rig.heap, &f.rig.dev, NULL);
+	frag_tally_step(&f.tally, f.rig.heap, &f.rig.dev, 0, NULL);
 	frag_heap_step(f.rig.heap);
-	frag_tally_step(&f.tally, f.rig.heap, &f.rig.dev, NULL);
+	frag_tally_step(&f.tally, f.rig.heap, &f.rig.dev, 0, NULL);
 	frag_tally_result(&f.tally, &r);
 	assert_int_equal(r.peak.reserved, 3 * SEGMENT);
 	assert_int_equal(r.peak.segments, 1);

@@ -2,9 +2,9 @@
 # forbids it (a tenth of 20 GiB), or the policy keeps what it has.
 status=0
 printf '%s\n' '{"op":"set_fraction","value":0.1}' '{"op":"alloc","id":1,"size":"3GiB"}' |
-	"$FRAGSIM" run --device-bytes 20GiB - || status=$?
+	"$FRAGSIM" run -v --device-bytes 20GiB - || status=$?
 echo "exit status $status"
 printf '%s\n' '{"op":"alloc","id":1,"size":"3GiB"}' '{"op":"free","id":1}' \
 	'{"op":"alloc","id":2,"size":"8GiB"}' |
-	"$FRAGSIM" run --device-bytes 10GiB --policy bestfit:release=false - || status=$?
+	"$FRAGSIM" run -v --device-bytes 10GiB --policy bestfit:release=false - || status=$?
 echo "exit status $status"

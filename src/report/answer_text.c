@@ -1,0 +1,422 @@
+/* answer_text.c - the answers that a report begins with: does it fit, why not, what to do. */
+#include "report/answer_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/print.h"
+#include "report/ink.h"
+#include "report/layout.h"
+#include "report/oom_text.h"
+
+#define OOMS_SHOWN 5
+#define FAILED_SHOWN 3          /* runs, unless all is */
+#define FIGURES 50              /* columns of the table beside the name, status among them */
+#define TIGHT 1.05              /* of what is live; a device with less than that is tight */
+
+static const struct frag_answer *answer_of(const struct frag_report *r, uint32_t i)
+{
+	return r->answers ? &r->answers[i] : NULL;
+}
+
+/* What the device has for the policy. */
+static uint64_t usable(const struct frag_result *run)
+{
+	const uint64_t taken = run->context + run->other;
+
+	return run->total > taken ? run->total - taken : 0;
+}
+
+/* ", NAME": the last mark at or before the step; "" where there is none. */
+static const char *mark_text(const struct frag_result *run, uint64_t step, char buf[128])
+{
+	uint32_t low = 0, high = run->mark_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (run->marks[middle].step <= step)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*buf = '\0';
+	if (low)
+		snprintf(buf, 128, ", %.60s", run->marks[low - 1].name);
+	return buf;
+}
+
+static double percent(uint64_t part, uint64_t of)
+{
+	return of ? 100.0 * (double)part / (double)of : 0;
+}
+
+static const char *status_word(const struct frag_result *run)
+{
+	if (run->status == FRAG_RUN_INTERRUPTED)
+		return "interrupted";
+	if (run->status == FRAG_RUN_OOM)
+		return "OOM";
+	return run->total ? "fits" : "ok";
+}
+
+/* The table's first column. */
+static int status_width(const struct frag_report *r)
+{
+	size_t width = strlen("status");
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		if (strlen(status_word(r->runs[i].result)) > width)
+			width = strlen(status_word(r->runs[i].result));
+	return (int)width;
+}
+
+/* Does no layout hold the trace, not even a perfect one? */
+static bool is_hopeless(const struct frag_result *run, const struct frag_answer *a)
+{
+	return a && run->total && a->requested > usable(run);
+}
+
+static bool is_tight(const struct frag_result *run, const struct frag_answer *a)
+{
+	const uint64_t live = a ? a->allocated > a->requested ? a->allocated : a->requested : 0;
+
+	return live && run->total && (double)usable(run) < TIGHT * (double)live;
+}
+
+/* Was it set_fraction that refused? */
+static bool is_limit(const struct frag_oom *oom)
+{
+	return oom->limit != UINT64_MAX && oom->used + oom->tried > oom->limit;
+}
+
+/* The request that failed, against what was free. */
+static void print_cause(const struct frag_report *r, const struct frag_result *run,
+			const struct frag_answer *a, FILE *f)
+{
+	const struct frag_oom *oom = &run->ooms[0];
+	const struct frag_metrics *m = &oom->metrics;
+	const uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
+	const uint64_t whole = device_free + m->releasable;
+	const uint64_t piece = m->largest_free > whole ? m->largest_free : whole;
+	char tried[FRAG_NUMBER_ROOM], room[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
+	char limit[FRAG_NUMBER_ROOM];
+
+	frag_size_text(tried, oom->tried);
+	frag_size_text(room, m->free + device_free);
+	if (is_limit(oom))
+		frag_print_row(r, "cause", f, "limit: %s more needed, and set_fraction allows"
+			       " %s in all", tried, frag_size_text(limit, oom->limit));
+	else if (oom->fragmentation && piece >= oom->tried)
+		frag_print_row(r, "cause", f, "fragmentation: %s needed, and %s free in one piece,"
+			       " but the policy does not give it back", tried,
+			       frag_size_text(largest, piece));
+	else if (oom->fragmentation)
+		frag_print_row(r, "cause", f, "%sfragmentation: %s needed in one piece, %s free,"
+			       " largest piece %s", is_hopeless(run, a) ? "of this request, " : "", tried,
+			       room, frag_size_text(largest, piece));
+	else
+		frag_print_row(r, "cause", f, "capacity: %s needed, %s free in whatever pieces",
+			       tried, room);
+}
+
+/* What the whole trace needs of a device. */
+static void print_needs(const struct frag_report *r, const struct frag_result *run,
+			const struct frag_answer *a, FILE *f)
+{
+	const uint64_t floor = a->requested + run->context + run->other;
+	char smallest[FRAG_NUMBER_ROOM], least[FRAG_NUMBER_ROOM], cost[FRAG_NUMBER_ROOM];
+	char total[FRAG_NUMBER_ROOM];
+
+	if (!a->requested || !run->total)
+		return;
+	frag_size_text(least, floor);
+	if (is_hopeless(run, a))
+		frag_print_row(r, "needs", f, "no allocator setting can make this trace fit: it"
+			       " needs at least %s, the device has %s", least,
+			       frag_size_text(total, run->total));
+	else if (a->smallest && is_limit(&run->ooms[0]))
+		frag_print_row(r, "needs", f, "%s, of which set_fraction allows a part",
+			       frag_size_text(smallest, a->smallest));
+	else if (a->smallest)
+		frag_print_row(r, "needs", f, "%s; without fragmentation %s (costs %s, %.1f %%)",
+			       frag_size_text(smallest, a->smallest), least,
+			       frag_size_text(cost, a->smallest - floor),
+			       percent(a->smallest - floor, a->requested));
+	else
+		frag_print_row(r, "needs", f, "more than %s; without fragmentation %s",
+			       frag_size_text(smallest, a->failing - 1), least);
+}
+
+/* A device that has little more than what is live leaves no room for fragmentation. */
+static void print_tight(const struct frag_report *r, const struct frag_result *run,
+			const struct frag_answer *a, FILE *f)
+{
+	const uint64_t live = a->allocated > a->requested ? a->allocated : a->requested;
+	char room[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
+
+	if (is_tight(run, a) && !is_hopeless(run, a))
+		frag_print_row(r, "tight", f, "%s for blocks that come to %s at their peak: less than"
+			       " 5 %% more", frag_size_text(room, usable(run)),
+			       frag_size_text(bytes, live));
+}
+
+/* The blocks that were in the way where the fewest bytes were. */
+static void print_pinned(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
+{
+	char live[FRAG_NUMBER_ROOM], what[FRAG_HOLE_ROOM];
+	const struct frag_holder *first = &hole->holders[0];
+
+	if (!hole->bytes || !hole->holder_count)
+		return;
+	frag_print_row(r, "pinned", f, "%s of %.60s%s %s", frag_size_text(live, hole->live),
+		       first->tag ? first->tag : "no tag",
+		       hole->holder_count > 1 ? " and others" : "", frag_hole_text(hole, what));
+}
+
+static void print_remedy(const struct frag_report *r, const struct frag_result *run,
+			 const struct frag_answer *a, FILE *f)
+{
+	char size[FRAG_NUMBER_ROOM];
+
+	if (!a)
+		return;
+	if (a->remedy.conf && run->status == FRAG_RUN_OOM)
+		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s", a->remedy.conf);
+	else if (a->remedy.conf)
+		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s, which reserves %s",
+			       a->remedy.conf, frag_size_text(size, a->remedy.reserved));
+	else if (a->remedies && run->status == FRAG_RUN_OOM)
+		frag_print_row(r, "try", f, "a larger device, or less memory: none of %u other"
+			       " settings of PyTorch's allocator fits either", a->remedies);
+	else if (is_hopeless(run, a))
+		frag_print_row(r, "try", f, "a larger device, or less memory at a time: `held` below"
+			       " names who has most");
+}
+
+static void print_pins(const struct frag_report *r, const struct frag_moment *m, FILE *f)
+{
+	char stranded[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
+
+	for (uint32_t i = 0; i < m->pin_count && (r->verbose || i < 2); i++) {
+		const struct frag_pin *pin = &m->pins[i];
+
+		frag_print_row(r, i ? "" : "pinned", f, "%s free in %u %s%s, by %s in %" PRIu64
+			       " block%s of %.60s%s", frag_size_text(stranded, pin->stranded),
+			       pin->places, m->ranges ? "place" : "segment",
+			       pin->places == 1 ? "" : "s", frag_size_text(bytes, pin->bytes),
+			       pin->blocks, pin->blocks == 1 ? "" : "s",
+			       pin->tag ? pin->tag : "no tag", pin->alone ? "" : ", and others");
+	}
+}
+
+/* What fragmentation and rounding cost at the peak, and at most. */
+static void print_lost(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	const uint64_t lost = run->at_peak.lost;
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
+
+	if (run->last.opaque)
+		return;
+	frag_print_row(r, "lost", f, "%s of that to fragmentation and rounding, %.1f %% (at most %s"
+		       " in the run); %s requested at most", frag_size_text(a, lost),
+		       percent(lost, run->at_peak.reserved), frag_size_text(b, run->peak.lost),
+		       frag_size_text(c, run->peak.requested));
+}
+
+static void print_head_of_one(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	char name[FRAG_RUN_NAME_ROOM], mark[128], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	char text[FRAG_RUN_NAME_ROOM + 256];
+	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
+	const char *head, *colour = frag_ink(r->colour, INK_GREEN);
+
+	frag_report_name(r, run, name);
+	if (oom) {
+		head = "DOES NOT FIT: ";
+		colour = frag_ink(r->colour, INK_RED);
+		snprintf(text, sizeof(text), "%s runs out of memory at step %" PRIu64 " of %" PRIu64
+			 "%s", name, oom->step, r->trace->events,
+			 mark_text(run, oom->step, mark));
+	} else if (run->status == FRAG_RUN_INTERRUPTED) {
+		head = "INTERRUPTED: ";
+		colour = frag_ink(r->colour, INK_YELLOW);
+		snprintf(text, sizeof(text), "%s after %" PRIu64 " steps, with %s reserved at most",
+			 name, run->steps, frag_size_text(a, run->peak.reserved));
+	} else {
+		head = run->total ? "FITS: " : "NO LIMIT: ";
+		snprintf(text, sizeof(text), "%s reserves %s%s%s at step %" PRIu64 " of %" PRIu64
+			 "%s", name, frag_size_text(a, run->peak.reserved),
+			 run->total ? " of " : "",
+			 run->total ? frag_size_text(b, usable(run)) : "", run->peak_step,
+			 r->trace->events, mark_text(run, run->peak_step, mark));
+	}
+	fputs(colour, f);
+	frag_print_wrapped(r, head, text, f);
+	fputs(frag_ink(r->colour, INK_PLAIN), f);
+}
+
+/* Of many runs: how many fit, and which of those needs least. */
+static void print_head_of_all(const struct frag_report *r, FILE *f)
+{
+	uint32_t ooms = 0, cut = 0, best = UINT32_MAX;
+	char name[FRAG_RUN_NAME_ROOM], size[FRAG_NUMBER_ROOM], text[FRAG_RUN_NAME_ROOM + 256];
+	const char *head;
+	bool limited = false;
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+
+		ooms += run->status == FRAG_RUN_OOM;
+		cut += run->status == FRAG_RUN_INTERRUPTED;
+		limited = limited || run->total;
+		if (run->status == FRAG_RUN_OK
+		    && (best == UINT32_MAX
+			|| run->peak.reserved < r->runs[best].result->peak.reserved))
+			best = i;
+	}
+	if (best != UINT32_MAX)
+		frag_report_name(r, r->runs[best].result, name);
+	if (cut)
+		snprintf(text, sizeof(text), "%u of %u runs", cut, r->run_count);
+	else if (best == UINT32_MAX)
+		snprintf(text, sizeof(text), "none of %u runs", r->run_count);
+	else if (!ooms)
+		snprintf(text, sizeof(text), "all %u runs; %s reserves least, %s", r->run_count,
+			 name, frag_size_text(size, r->runs[best].result->peak.reserved));
+	else
+		snprintf(text, sizeof(text), "%u of %u runs; %s reserves least, %s",
+			 r->run_count - ooms, r->run_count, name,
+			 frag_size_text(size, r->runs[best].result->peak.reserved));
+	head = cut ? "INTERRUPTED: " : ooms == r->run_count ? "DOES NOT FIT: "
+	       : ooms ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ";
+	fputs(frag_ink(r->colour, ooms || cut ? INK_RED : INK_GREEN), f);
+	frag_print_wrapped(r, head, text, f);
+	fputs(frag_ink(r->colour, INK_PLAIN), f);
+}
+
+/* The rows below the verdict on a run. */
+static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
+{
+	const struct frag_result *run = r->runs[i].result;
+	const struct frag_answer *a = answer_of(r, i);
+
+	if (run->oom_count) {
+		print_cause(r, run, a, f);
+		if (a) {
+			print_needs(r, run, a, f);
+			print_tight(r, run, a, f);
+		}
+		print_pinned(r, &run->ooms[0].hole, f);
+	} else if (run->status == FRAG_RUN_OK) {
+		print_lost(r, run, f);
+		if (a && a->has_peak) {
+			print_pins(r, &a->peak, f);
+			frag_print_holders(r, a->peak.holders, a->peak.holder_count, f);
+		}
+	}
+	print_remedy(r, run, a, f);
+	if (!run->total && run->status == FRAG_RUN_OK)
+		frag_print_row(r, "next", f, "--device-bytes SIZE --context-bytes SIZE: does it fit"
+			       " that GPU?");
+}
+
+void frag_print_verdict(const struct frag_report *r, FILE *f)
+{
+	if (r->run_count != 1) {
+		print_head_of_all(r, f);
+		return;
+	}
+	print_head_of_one(r, r->runs[0].result, f);
+	print_reasons(r, 0, f);
+}
+
+/* requested and reserved: peaks; UINT64_MAX: not known. */
+static void print_setting(const struct frag_report *r, const char *status, const char *name,
+			  int width, uint64_t requested, uint64_t reserved, uint64_t lost, FILE *f)
+{
+	const uint64_t figures[] = { requested, reserved, lost };
+	const bool bad = strcmp(status, "OOM") == 0;
+	char size[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "%s%-*s%s  ", bad ? frag_ink(r->colour, INK_RED) : "", status_width(r), status,
+		bad ? frag_ink(r->colour, INK_PLAIN) : "");
+	if (strlen(name) > (size_t)width)
+		fprintf(f, "%s\n%*s", name, width + status_width(r) + 2, "");
+	else
+		fprintf(f, "%-*s", width, name);
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		fprintf(f, "  %12s", figures[i] == UINT64_MAX ? "-"
+			: frag_size_text(size, figures[i]));
+	putc('\n', f);
+}
+
+static bool has_remedy(const struct frag_report *r, uint32_t i)
+{
+	const struct frag_answer *a = answer_of(r, i);
+
+	return a && a->remedy.conf;
+}
+
+void frag_print_settings(const struct frag_report *r, FILE *f)
+{
+	size_t least = strlen("setting");
+	int width;
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		if (has_remedy(r, i) && strlen(r->answers[i].remedy.conf) > least)
+			least = strlen(r->answers[i].remedy.conf);
+	width = frag_name_width(r, least, FIGURES);
+	fprintf(f, "\n%-*s  %-*s  %12s  %12s  %12s\n", status_width(r), "status", width, "setting",
+		"requested", "reserved", "lost");
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const struct frag_answer *a = answer_of(r, i);
+		const bool whole = run->status == FRAG_RUN_OK;
+		const uint64_t requested = whole ? run->peak.requested
+						 : a && a->requested ? a->requested : UINT64_MAX;
+		char name[FRAG_RUN_NAME_ROOM];
+
+		frag_report_name(r, run, name);
+		print_setting(r, status_word(run), name, width, requested,
+			      whole ? run->peak.reserved : UINT64_MAX,
+			      whole && !run->last.opaque ? run->at_peak.lost
+							 : UINT64_MAX, f);
+		if (has_remedy(r, i))
+			print_setting(r, run->total ? "fits" : "ok", a->remedy.conf, width,
+				      a->remedy.requested, a->remedy.reserved, a->remedy.lost, f);
+	}
+}
+
+static void print_ooms(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	const uint32_t most = r->verbose ? OOMS_SHOWN : 1;
+
+	for (uint32_t i = 0; i < run->oom_count && i < most; i++)
+		frag_print_oom(r, run, &run->ooms[i], f);
+	if (run->counts.ooms > most)
+		fprintf(f, "... %" PRIu64 " out-of-memories in all\n", run->counts.ooms);
+}
+
+void frag_print_details(const struct frag_report *r, FILE *f)
+{
+	uint32_t shown = 0;
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+
+		if (!run->oom_count)
+			continue;
+		if (shown++ == FAILED_SHOWN && !r->verbose) {
+			fputs("\n... and further runs that ran out of memory (--verbose)\n", f);
+			return;
+		}
+		putc('\n', f);
+		if (r->run_count > 1) {
+			print_head_of_one(r, run, f);
+			print_reasons(r, i, f);
+		}
+		print_ooms(r, run, f);
+	}
+}

@@ -1,0 +1,83 @@
+/* layout.c - rows of the text report. */
+#include "report/layout.h"
+
+#include <string.h>
+
+#include "base/print.h"
+#include "base/printable.h"
+
+#define WRAPPED_LEAST 30        /* columns; in fewer it is not worth it */
+#define ROW_ROOM 2048
+
+void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f)
+{
+	const int indent = (int)strlen(head);
+	size_t room = r->columns > WRAPPED_LEAST ? (size_t)(r->columns - indent) : SIZE_MAX;
+
+	while (*text) {
+		size_t n = strlen(text);
+
+		if (n > room) {
+			for (n = room; n > 0 && text[n] != ' '; n--)
+				;
+			n = n ? n : room;
+		}
+		fprintf(f, "%*s%.*s\n", indent, head, (int)n, text);
+		text += n;
+		text += strspn(text, " ");
+		head = "";
+	}
+}
+
+void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
+		    const char *format, ...)
+{
+	char head[32], text[ROW_ROOM];
+	va_list args;
+
+	va_start(args, format);
+	frag_vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	snprintf(head, sizeof(head), "  %-8s", label);
+	frag_print_wrapped(r, head, text, f);
+}
+
+static bool many_devices(const struct frag_report *r)
+{
+	return r->run_count > 1 && r->runs[1].result->device > 0;
+}
+
+void frag_report_name(const struct frag_report *r, const struct frag_result *run,
+		   char buf[FRAG_RUN_NAME_ROOM])
+{
+	if (many_devices(r))
+		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s @%u", frag_choice_label(&run->choice),
+				      run->device);
+	else
+		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s", frag_choice_label(&run->choice));
+}
+
+int frag_name_width(const struct frag_report *r, size_t least, size_t figures)
+{
+	const size_t columns = r->columns > 0 ? (size_t)r->columns : 0;
+	const size_t room = columns > figures ? columns - figures : 0;
+	size_t width = least;
+	char name[FRAG_RUN_NAME_ROOM];
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		frag_report_name(r, r->runs[i].result, name);
+		if (strlen(name) > width)
+			width = strlen(name);
+	}
+	if (columns && width > room)
+		width = room > least ? room : least;
+	return (int)width;
+}
+
+void frag_print_name(const char *name, int width, FILE *f)
+{
+	if (strlen(name) > (size_t)width)
+		fprintf(f, "%s\n%*s", name, width, "");
+	else
+		fprintf(f, "%-*s", width, name);
+}

@@ -1,0 +1,27 @@
+/* layout.h - rows of the text report: a head, and words that fit the terminal. */
+#ifndef REPORT_LAYOUT_H
+#define REPORT_LAYOUT_H
+
+#include "report/report.h"
+
+/* Words behind a head, in lines that fit the terminal; elsewhere in one line. */
+void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f);
+
+/* "  label   text", likewise. */
+void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
+		    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#define FRAG_RUN_NAME_ROOM 600  /* a policy as it was written, and a device */
+/* What a run is called where it stands beside others; in buf. */
+void frag_report_name(const struct frag_report *r, const struct frag_result *run,
+		   char buf[FRAG_RUN_NAME_ROOM]);
+
+/*
+ * The first column of tables: as wide as `least` and the longest name, or as the terminal has
+ * room for beside so many columns of figures.
+ */
+int frag_name_width(const struct frag_report *r, size_t least, size_t figures);
+/* A name in it; one that is too long has a line of its own. */
+void frag_print_name(const char *name, int width, FILE *f);
+
+#endif

@@ -1,0 +1,10 @@
+/* tables_text.h - the figures behind the text report. */
+#ifndef REPORT_TABLES_TEXT_H
+#define REPORT_TABLES_TEXT_H
+
+#include "report/report.h"
+
+/* Peaks, indices and counts of each run, its course over the steps, and its worst marks. */
+void frag_report_tables(const struct frag_report *r, FILE *f);
+
+#endif

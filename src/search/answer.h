@@ -1,0 +1,48 @@
+/*
+ * answer.h - what a run leaves open, found by simulating its tape again: what the whole trace
+ * needs, which device or setting would have done, who was there at the peak.
+ */
+#ifndef SEARCH_ANSWER_H
+#define SEARCH_ANSWER_H
+
+#include "explain/moment.h"
+
+/* A setting that was tried in place of the run's own, on the same device. */
+struct frag_remedy {
+	const char *conf;               /* as PyTorch takes it; NULL: there is none */
+	uint64_t requested, reserved;   /* peaks */
+	uint64_t lost;                  /* at the peak of reserved */
+};
+
+/* Of one policy on one device. Bytes. */
+struct frag_answer {
+	/* the peaks of the whole trace where nothing limits the device; 0: not known */
+	uint64_t requested, allocated;
+	/* where memory ran out: the least larger device on which this run survives; 0: none was
+	 * found, and those below `failing` do not */
+	uint64_t smallest, failing;
+	struct frag_moment peak;        /* of a run that did not fail, after peak_step */
+	bool has_peak;
+	struct frag_remedy remedy;
+	uint32_t remedies;              /* settings that were tried */
+};
+
+/* What was simulated, and how the answers may look for more. */
+struct frag_inquiry {
+	const struct frag_tape *tape;
+	const struct frag_sim_options *options; /* of the run, with its devices */
+	bool remedies;                  /* look for another setting, too */
+	bool (*stop)(void *ctx);        /* optional: asked between runs */
+	void *ctx;
+};
+
+/*
+ * The answers to a run's result at FRAG_LEVEL_ALL; to be released also where this fails. The
+ * search for a larger device ends after a number of events, never by the clock.
+ * -FRAG_ENOMEM, -FRAG_EINTERRUPTED; a setting with which a simulation fails is no remedy.
+ */
+int frag_answer_init(struct frag_answer *answer, const struct frag_inquiry *inquiry,
+		     const struct frag_result *run, struct frag_error *err);
+void frag_answer_fini(struct frag_answer *answer);      /* one that is zeroed is fine */
+
+#endif

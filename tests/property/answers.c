@@ -1,0 +1,269 @@
+/*
+ * answers.c - what a report says beyond the figures of a run: by brute force.
+ *
+ * Random traces are run on devices that some of them run out of. The smallest larger device is
+ * looked for page by page; what the whole trace needs, from its events; who pins free memory, by
+ * going through all pairs of blocks.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/answer.h"
+#include "support/random.h"
+#include "support/random_events.h"
+#include "support/records.h"
+#include "support/unit.h"
+
+#define TRACES 16               /* a policy */
+#define EVENTS 300
+#define MIB (UINT64_C(1) << 20)
+#define PAGE (2 * MIB)
+#define BLOCKS_MOST 512
+#define TAGS_MOST 64
+
+struct outcome {
+	enum frag_run_status status;
+	uint64_t peak_reserved;
+};
+
+static struct outcome run(const struct frag_choice *choice, const struct frag_tape *tape,
+			  const struct frag_device_figures *device)
+{
+	const struct frag_sim_options options = { .devices = device, .level = FRAG_LEVEL_PEAKS };
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	struct frag_error err = { .code = 0 };
+	struct outcome o;
+	struct frag_sim *sim;
+	uint32_t count;
+
+	assert_non_null(reader);
+	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
+	assert_int_equal(frag_sim_play(sim, reader, UINT64_MAX, &err), 0);
+	o.status = frag_sim_results(sim, false, &count)->status;
+	o.peak_reserved = frag_sim_results(sim, false, &count)->peak.reserved;
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+	return o;
+}
+
+/* The most bytes that are requested at a time; a pending block is none any more. */
+static uint64_t requested_peak(const struct frag_tape *tape)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	uint64_t *bytes = calloc(EVENTS + 1, sizeof(*bytes)), now = 0, most = 0;
+	struct frag_batch batch;
+
+	assert_non_null(reader);
+	assert_non_null(bytes);
+	do {
+		frag_tape_next(reader, UINT64_MAX, &batch);
+		for (uint32_t i = 0; i < batch.count; i++) {
+			const struct frag_event *ev = &batch.events[i];
+
+			if (ev->op == FRAG_OP_ALLOC) {
+				bytes[ev->slot] = ev->bytes;
+				now += ev->bytes;
+			} else if (ev->op == FRAG_OP_FREE) {
+				now -= bytes[ev->slot];
+			}
+			most = now > most ? now : most;
+		}
+	} while (batch.count);
+	free(bytes);
+	frag_tape_reader_del(reader);
+	return most;
+}
+
+struct block {
+	uint64_t bytes;
+	uint32_t ordinal, tag;
+	bool live, free, range, kept;
+};
+
+struct picture {
+	const struct frag_sim *sim;
+	struct block block[BLOCKS_MOST];
+	uint32_t count;
+};
+
+struct lookup {
+	const struct frag_block_view *view;
+	uint32_t tag;
+};
+
+static void find_tag(void *ctx, const struct frag_live *live)
+{
+	struct lookup *l = ctx;
+
+	if (live->block.segment == l->view->segment && live->block.offset == l->view->offset)
+		l->tag = live->tag;
+}
+
+static void draw(void *ctx, const struct frag_segment_view *seg, const struct frag_block_view *b)
+{
+	struct picture *p = ctx;
+	struct lookup l = { .view = b };
+	bool live;
+
+	if (!b)
+		return;
+	assert_true(p->count < BLOCKS_MOST);
+	live = b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING;
+	if (live)
+		frag_sim_walk(p->sim, 0, &l, find_tag);
+	p->block[p->count++] = (struct block){
+		.bytes = b->bytes, .ordinal = seg->ordinal, .tag = l.tag, .live = live,
+		.free = b->state == FRAG_FREE,
+		.range = seg->page != 0, .kept = seg->kept,
+	};
+}
+
+/* Free bytes in segments that have live blocks, and those that one tag alone pins. */
+static void expect_pins(const struct frag_sim *sim, const struct frag_moment *m)
+{
+	static struct picture p;
+	uint64_t stranded = 0, alone[TAGS_MOST] = { 0 }, best = 0;
+
+	p = (struct picture){ .sim = sim };
+	frag_heap_walk(frag_sim_heap(sim, 0), &p, draw);
+	for (uint32_t i = 0; i < p.count; i++) {
+		uint32_t tag = UINT32_MAX;
+		bool pinned = false, shared = false;
+
+		if (p.block[i].range)
+			return;         /* by pages: test_moment has those */
+		if (!p.block[i].free || p.block[i].kept)
+			continue;
+		for (uint32_t k = 0; k < p.count; k++) {
+			const struct block *other = &p.block[k];
+
+			if (other->ordinal != p.block[i].ordinal || !other->live)
+				continue;
+			shared = shared || (pinned && tag != other->tag);
+			pinned = true;
+			tag = other->tag;
+		}
+		stranded += pinned ? p.block[i].bytes : 0;
+		assert_true(!pinned || tag < TAGS_MOST);
+		if (pinned && !shared)
+			alone[tag] += p.block[i].bytes;
+	}
+	assert_int_equal(m->stranded, stranded);
+	for (uint32_t t = 0; t < TAGS_MOST; t++)
+		best = alone[t] > best ? alone[t] : best;
+	if (!stranded) {
+		assert_int_equal(m->pin_count, 0);
+		return;
+	}
+	assert_true(m->pin_count > 0);
+	assert_int_equal(m->pins[0].alone, best > 0);
+	if (best)
+		assert_int_equal(m->pins[0].stranded, best);
+	for (uint32_t i = 1; i < m->pin_count; i++)
+		assert_true(m->pins[i].stranded <= m->pins[i - 1].stranded);
+}
+
+static uint32_t failed, fitting, found;
+
+/* One trace under one policy on one device. */
+static void compare(const struct frag_choice *choice, const struct frag_tape *tape,
+		    struct frag_device_figures device)
+{
+	const struct frag_sim_options options = { .devices = &device };
+	const struct frag_inquiry inquiry = {
+		.tape = tape, .options = &options, .remedies = true,
+	};
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	struct frag_error err = { .code = 0 };
+	const struct frag_result *result;
+	struct frag_answer a;
+	struct frag_sim *sim;
+	uint32_t count;
+
+	assert_non_null(reader);
+	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
+	assert_int_equal(frag_sim_play(sim, reader, UINT64_MAX, &err), 0);
+	result = frag_sim_results(sim, false, &count);
+	assert_int_equal(frag_answer_init(&a, &inquiry, result, &err), 0);
+	assert_int_equal(a.requested, requested_peak(tape));
+	if (result->status == FRAG_RUN_OOM) {
+		struct outcome o;
+
+		failed++;
+		do {
+			device.total += PAGE;
+			o = run(choice, tape, &device);
+		} while (o.status == FRAG_RUN_OOM);
+		assert_int_equal(a.smallest, device.total);
+		assert_false(a.has_peak);
+	} else {
+		struct frag_tape_reader *again = frag_tape_reader_new(tape);
+		struct frag_sim *then;
+
+		fitting++;
+		assert_true(a.has_peak);
+		assert_non_null(again);
+		assert_int_equal(frag_sim_on_tape(&then, choice, tape, &options, &err), 0);
+		assert_int_equal(frag_sim_play(then, again,
+					       frag_tape_event(tape, result->peak_step) + 1,
+					       &err), 0);
+		expect_pins(then, &a.peak);
+		frag_sim_del(then);
+		frag_tape_reader_del(again);
+	}
+	if (a.remedy.conf) {
+		struct frag_choice other;
+		struct outcome o;
+
+		found++;
+		device.total = result->total;
+		assert_int_equal(frag_choice_parse(&other, "pytorch", &err), 0);
+		assert_int_equal(frag_choice_settings(&other, a.remedy.conf, &err), 0);
+		o = run(&other, tape, &device);
+		assert_int_equal(o.status, FRAG_RUN_OK);
+		assert_int_equal(o.peak_reserved, a.remedy.reserved);
+	}
+	frag_answer_fini(&a);
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+}
+
+static void test_answers(void **state)
+{
+	struct frag_error err = { .code = 0 };
+
+	(void)state;
+	for (uint32_t p = 0; random_policies[p]; p++) {
+		for (uint64_t seed = 0; seed < TRACES; seed++) {
+			uint64_t random = seed * 91 + p;
+			struct frag_device_figures device = {
+				.granularity = PAGE, .context = random_below(&random, 3) * 5000000,
+			};
+			struct random_events r;
+			struct records source;
+			struct frag_choice choice;
+			struct frag_trace *trace;
+			struct frag_tape *tape;
+
+			random_events_init(&r, random, EVENTS, 1);
+			assert_int_equal(frag_choice_parse(&choice, random_policies[p], &err), 0);
+			trace = random_events_open(&r, &source, &device);
+			assert_int_equal(frag_tape_new(&tape, trace, NULL, &err), 0);
+			device.total = device.context + (1 + random_below(&random, 700)) * PAGE;
+			compare(&choice, tape, device);
+			frag_tape_del(tape);
+			frag_trace_close(trace);
+			random_events_fini(&r);
+		}
+	}
+	/* else this would prove nothing */
+	print_message("# %u failed, %u fit, %u remedies\n", failed, fitting, found);
+	assert_true(failed > 50 && fitting > 50 && found > 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_answers) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
