@@ -42,7 +42,7 @@ enum frag_state {
 
 struct frag_block_view {
 	uint64_t offset, bytes; /* within the segment */
-	uint64_t asked;         /* what the program asked for; of allocated and pending blocks */
+	uint64_t requested;     /* what the program requested; of allocated and pending blocks */
 	frag_segment segment;
 	frag_block prev, next;  /* neighbours by address, or FRAG_NO_BLOCK */
 	uint32_t user;          /* the policy's own */
@@ -65,7 +65,7 @@ struct frag_segment_view {
 /* What a policy has answered a request with. */
 struct frag_allocation {
 	uint64_t offset, bytes; /* within the segment */
-	uint64_t asked;
+	uint64_t requested;
 	uint32_t ordinal, pool; /* of the segment */
 };
 
@@ -285,8 +285,8 @@ void frag_heap_limit(struct frag_heap *h, double fraction);     /* of the device
  * a pending one, for an owner known to the caller; ready notes that what it
  * waited for is over, for a policy that frees it later.
  */
-int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep);
-int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep);
+int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep);
+int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep);
 int frag_heap_hold(struct frag_heap *h, frag_block b, uint32_t owner);
 int frag_heap_ready(struct frag_heap *h, frag_block b);
 int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
@@ -303,7 +303,7 @@ int frag_heap_pick(struct frag_heap *h, frag_block b);
 int frag_heap_drop(struct frag_heap *h, frag_block b);
 int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep);
 int frag_heap_absorb(struct frag_heap *h, frag_block *b, frag_block neighbour);
-int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t asked);
+int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested);
 int frag_heap_put(struct frag_heap *h, frag_block b);
 
 /*
@@ -319,8 +319,8 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment s, frag_list list);
  * Expandable ranges: reserve obtains address space as one unmapped block; map
  * gives memory to `bytes` at `offset` of an unmapped block, in whole pages, and
  * leaves a free block (merged with free neighbours); unmap takes the pages of a
- * part of a free block away again, and leaves an unmapped one. A range without mapped pages is released
- * with frag_heap_release.
+ * part of a free block away again, and leaves an unmapped one. A range without
+ * mapped pages is released with frag_heap_release.
  */
 int frag_heap_reserve(struct frag_heap *h, frag_list list, uint64_t bytes, uint64_t page,
 		      frag_block *out);

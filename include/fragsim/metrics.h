@@ -66,7 +66,7 @@ struct frag_metric {
 	uint32_t at;                    /* its offset in struct frag_metrics: 8 bytes */
 	uint32_t distribution;          /* of a percentage: its offset in struct frag_result */
 	bool hidden;                    /* in a pool of the driver's own */
-	bool asked;                     /* for rows of steps */
+	bool requested;                 /* for rows of steps */
 	bool figure;                    /* its peak is compared */
 };
 

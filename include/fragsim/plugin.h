@@ -85,11 +85,11 @@
 	X(int, heap_release_unused,                                                         \
 	  (struct frag_heap *h, frag_rank_fn *rank, void *ctx), (h, rank, ctx))             \
 	X(int, heap_take,                                                                   \
-	  (struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep),              \
-	  (h, b, asked, keep))                                                              \
+	  (struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep),          \
+	  (h, b, requested, keep))                                                          \
 	X(int, heap_take_upper,                                                             \
-	  (struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep),              \
-	  (h, b, asked, keep))                                                              \
+	  (struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep),          \
+	  (h, b, requested, keep))                                                          \
 	X(int, heap_ready, (struct frag_heap *h, frag_block b), (h, b))                     \
 	X(int, heap_give, (struct frag_heap *h, frag_block b, frag_block *out),             \
 	  (h, b, out))                                                                      \
@@ -99,8 +99,8 @@
 	  (h, b, keep))                                                                     \
 	X(int, heap_absorb,                                                                 \
 	  (struct frag_heap *h, frag_block *b, frag_block neighbour), (h, b, neighbour))    \
-	X(int, heap_assign, (struct frag_heap *h, frag_block b, uint64_t asked),            \
-	  (h, b, asked))                                                                    \
+	X(int, heap_assign, (struct frag_heap *h, frag_block b, uint64_t requested),        \
+	  (h, b, requested))                                                                \
 	X(int, heap_put, (struct frag_heap *h, frag_block b), (h, b))                       \
 	X(int, heap_carve,                                                                  \
 	  (struct frag_heap *h, frag_block whole, uint64_t grain, frag_list list,           \

@@ -54,7 +54,7 @@ struct frag_param_spec {
 #define FRAG_PARAM_TEXT 512     /* room for what print writes, and for a path */
 
 struct frag_request {
-	uint64_t bytes;                 /* > 0, as the program asked */
+	uint64_t bytes;                 /* > 0, as the program requested it */
 	uint32_t stream, pool;          /* dense indexes, not handles */
 	uint64_t tick;                  /* step number: the only clock */
 	uint64_t stream_order;          /* of streams among themselves: by handle */
@@ -216,7 +216,10 @@ int frag_choice_parse(struct frag_choice *choice, const char *text, struct frag_
 int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops,
 		   const char *text, struct frag_error *err);
 
-/* Gives its files back, after all that was made of the choice. Once; without files it does nothing. */
+/*
+ * Gives its files back, after all that was made of the choice. Once; without files it does
+ * nothing.
+ */
 void frag_choice_fini(struct frag_choice *choice);
 
 /* Parameters from a settings string, for a policy that reads such. -FRAG_EUSAGE */

@@ -168,7 +168,7 @@ struct frag_source_ops {
 /* A validated event. Policies see op, slot, bytes, stream and pool of it. */
 struct frag_event {
 	uint64_t step;          /* its number in the trace, from 0; bad events count */
-	uint64_t bytes;         /* alloc: as the program asked */
+	uint64_t bytes;         /* alloc: as the program requested it */
 	uint32_t slot;          /* alloc, free, complete, record_stream: dense, recycled */
 	uint32_t device;        /* ordinal, or FRAG_ALL */
 	uint32_t stream;        /* dense, 0 is stream 0 of device 0; sync: or FRAG_ALL */

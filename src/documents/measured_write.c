@@ -51,7 +51,7 @@ static void put_segments(struct frag_node_ref driver, const struct frag_driver_c
 		o = frag_json_object(list, NULL);
 		put_class(o, i);
 		frag_json_u64(o, "count", t->count);
-		frag_json_u64(o, "asked", t->asked);
+		frag_json_u64(o, "asked", t->requested);
 		frag_json_u64(o, "predicted", t->predicted);
 		frag_json_u64(o, "taken", t->taken);
 	}

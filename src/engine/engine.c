@@ -252,10 +252,10 @@ static int check_answer(const struct frag_engine *e, const struct frag_request *
 
 	if (!frag_heap_look_allocated(e->policy.heap, b, a))
 		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but not allocated");
-	if (a->asked != rq->bytes)
+	if (a->requested != rq->bytes)
 		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but allocated for"
 					 " %" PRIu64 " bytes, not the %" PRIu64 " requested",
-					 a->asked, rq->bytes);
+					 a->requested, rq->bytes);
 	if (a->pool != rq->pool)
 		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but of pool %"
 					 PRIu32 ", not %" PRIu32, a->pool, rq->pool);

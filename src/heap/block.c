@@ -66,7 +66,7 @@ static int drop(struct frag_heap *h, const char *verb, frag_block b)
 		return frag_refuse_block(h, verb, b, "is no block");
 	k = &h->blocks[b];
 	if (k->state == FRAG_ALLOCATED) {
-		h->books.requested -= k->asked;
+		h->books.requested -= k->requested;
 		h->books.allocated -= k->bytes;
 		h->books.blocks--;
 	} else if (k->state == FRAG_PENDING) {
@@ -86,18 +86,18 @@ int frag_heap_drop(struct frag_heap *h, frag_block b)
 	return drop(h, __func__, b);
 }
 
-int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t asked)
+int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
 {
 	struct block *k;
 
 	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND)
 		return frag_refuse_block(h, __func__, b, "is not in hand");
-	if (asked > h->blocks[b].bytes)
-		return frag_refuse_block(h, __func__, b, TOO_SMALL, asked);
+	if (requested > h->blocks[b].bytes)
+		return frag_refuse_block(h, __func__, b, TOO_SMALL, requested);
 	k = &h->blocks[b];
 	k->state = FRAG_ALLOCATED;
-	k->asked = asked;
-	h->books.requested += asked;
+	k->requested = requested;
+	h->books.requested += requested;
 	h->books.allocated += k->bytes;
 	h->books.active += k->bytes;
 	h->books.blocks++;
@@ -118,7 +118,7 @@ int frag_heap_hold(struct frag_heap *h, frag_block b, uint32_t owner)
 	k->state = FRAG_PENDING;
 	k->held_at = h->held_count;
 	h->held[h->held_count++] = (struct held){ .block = b, .owner = owner };
-	h->books.requested -= k->asked;
+	h->books.requested -= k->requested;
 	h->books.allocated -= k->bytes;
 	h->books.blocks--;
 	return 0;
@@ -210,16 +210,16 @@ int frag_heap_absorb(struct frag_heap *h, frag_block *b, frag_block neighbour)
 
 /* Which of the sizes of a take does not fit. */
 __attribute__((cold))
-static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint64_t asked,
+static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint64_t requested,
 		       uint64_t keep)
 {
 	uint64_t grain = h->segments[h->blocks[b].segment].grain;
 
 	if (keep > h->blocks[b].bytes)
 		return frag_refuse_block(h, verb, b, TOO_SMALL, keep);
-	if (asked > keep || keep == 0)
+	if (requested > keep || keep == 0)
 		return frag_refuse_block(h, verb, b, "cannot serve a request of %" PRIu64
-					 " bytes with %" PRIu64, asked, keep);
+					 " bytes with %" PRIu64, requested, keep);
 	return frag_refuse_block(h, verb, b, "is made of slots of %" PRIu64 " bytes: it cannot"
 				 " keep %" PRIu64, grain, keep);
 }
@@ -262,7 +262,7 @@ HOT uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
 }
 
 /* take and take_upper. */
-HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t asked,
+HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requested,
 		       uint64_t keep, bool upper)
 {
 	const struct segment *s;
@@ -272,8 +272,8 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t aske
 		return frag_refuse_block(h, verb, *b, "is not free");
 	s = &h->segments[h->blocks[*b].segment];
 	bytes = h->blocks[*b].bytes;
-	if (keep > bytes || asked > keep || keep == 0 || (s->grain && keep != s->grain))
-		return refuse_take(h, verb, *b, asked, keep);
+	if (keep > bytes || requested > keep || keep == 0 || (s->grain && keep != s->grain))
+		return refuse_take(h, verb, *b, requested, keep);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
 	if (keep < bytes) {
@@ -283,17 +283,17 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t aske
 		frag_list_out(h, *b);
 		h->blocks[*b].state = FRAG_IN_HAND;
 	}
-	return frag_heap_assign(h, *b, asked);
+	return frag_heap_assign(h, *b, requested);
 }
 
-int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep)
+int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
 {
-	return take(h, __func__, b, asked, keep, false);
+	return take(h, __func__, b, requested, keep, false);
 }
 
-int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t asked, uint64_t keep)
+int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
 {
-	return take(h, __func__, b, asked, keep, true);
+	return take(h, __func__, b, requested, keep, true);
 }
 
 /* Fuses two neighbours, one of them free, into a free block in the place of that one. */

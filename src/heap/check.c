@@ -87,9 +87,9 @@ static int check_block(const struct frag_heap *h, const struct segment *s, uint3
 	case FRAG_FREE:
 		return check_free(h, s, at, r, err);
 	case FRAG_ALLOCATED:
-		if (b->asked > b->bytes)
-			return wrong(err, s, b, "asked for more than the block holds");
-		r->sum.requested += b->asked;
+		if (b->requested > b->bytes)
+			return wrong(err, s, b, "requested more than the block has");
+		r->sum.requested += b->requested;
 		r->sum.allocated += b->bytes;
 		r->sum.active += b->bytes;
 		r->sum.blocks++;

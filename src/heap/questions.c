@@ -65,7 +65,7 @@ struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b)
 		};
 	k = &h->blocks[b];
 	return (struct frag_block_view){
-		.offset = k->offset, .bytes = k->bytes, .asked = k->asked,
+		.offset = k->offset, .bytes = k->bytes, .requested = k->requested,
 		.segment = k->segment, .prev = k->prev, .next = k->next,
 		.user = k->user, .state = (enum frag_state)k->state,
 	};
@@ -100,7 +100,7 @@ bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct fr
 	k = &h->blocks[b];
 	g = &h->segments[k->segment];
 	*out = (struct frag_allocation){
-		.offset = k->offset, .bytes = k->bytes, .asked = k->asked,
+		.offset = k->offset, .bytes = k->bytes, .requested = k->requested,
 		.ordinal = g->ordinal, .pool = g->pool,
 	};
 	return true;

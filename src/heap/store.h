@@ -3,7 +3,8 @@
  *
  * The order of the files, each using those before it: tree and index (the free lists),
  * refusal, store (these tables), questions, sort (lists and keys of the policy's own), block
- * and slab (verbs on blocks), range (pages), segment, unused (what goes back to the device), heap (the whole), copy, check.
+ * and slab (verbs on blocks), range (pages), segment, unused (what goes back to the device),
+ * heap (the whole), copy, check.
  */
 #ifndef HEAP_STORE_H
 #define HEAP_STORE_H
@@ -18,7 +19,7 @@
 struct block {
 	uint64_t offset, bytes;
 	union {
-		uint64_t asked;         /* allocated and pending */
+		uint64_t requested;     /* allocated and pending */
 		uint64_t key;           /* free, where the policy sorts */
 	};
 	uint32_t segment;

@@ -99,7 +99,7 @@ static int end_list(struct pickle *p, const unsigned char *at, const unsigned ch
 }
 
 /* The number that an opcode asks the memo for, and its length; 0: it asks for none. */
-HOT size_t asked(const unsigned char *at, uint32_t *number)
+HOT size_t reference_length(const unsigned char *at, uint32_t *number)
 {
 	if (*at == BINGET) {
 		*number = at[1];
@@ -132,7 +132,7 @@ static int read_list(struct pickle *p, const unsigned char *last)
 			return 0;
 		}
 	}
-	while (at <= last && to < full && (length = asked(at, &number)) != 0) {
+	while (at <= last && to < full && (length = reference_length(at, &number)) != 0) {
 		if (number >= p->memo_count || p->memo[number] == FRAG_PICKLE_HOLE)
 			return 0;
 		*to++ = p->memo[number];
@@ -176,7 +176,7 @@ HOT uint32_t known(const struct pickle *p, const unsigned char *at, size_t *leng
 	*length = 2;
 	if (*at == BININT1)
 		return p->small[at[1]] - 1;     /* 0 becomes a hole */
-	*length = asked(at, &number);
+	*length = reference_length(at, &number);
 	return number < p->memo_count ? p->memo[number] : FRAG_PICKLE_HOLE;
 }
 

@@ -87,7 +87,7 @@ bool frag_driver_costs_merge(struct frag_driver_costs *to, const struct frag_dri
 			good = frag_latency_merge(&to->calls[kind][i], &from->calls[kind][i])
 			       && good;
 		to->segments[i].count += from->segments[i].count;
-		to->segments[i].asked += from->segments[i].asked;
+		to->segments[i].requested += from->segments[i].requested;
 		to->segments[i].predicted += from->segments[i].predicted;
 		to->segments[i].taken += from->segments[i].taken;
 	}

@@ -20,7 +20,7 @@ struct frag_latency {
 
 /* Device memory that the segments of a class took, at cudaMalloc. */
 struct frag_taking {
-	uint64_t count, asked;          /* bytes, as all below */
+	uint64_t count, requested;      /* bytes, as all below */
 	uint64_t predicted, taken;
 };
 

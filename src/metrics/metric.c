@@ -59,7 +59,7 @@ static const struct frag_metric table[FRAG_METRIC_ALL + 1] = {
 	.name = #key, .text = words, .unit = FRAG_METRIC_##of,                \
 	.peak = FRAG_PEAK_##how, .index = INDEX_##key, .since = edition,      \
 	.at = offsetof(struct frag_metrics, key), .distribution = AT_##of(key), \
-	.hidden = pool, .asked = rows, .figure = diff,                        \
+	.hidden = pool, .requested = rows, .figure = diff,                    \
 },
 	FRAG_METRICS(X)
 #undef X

@@ -69,7 +69,7 @@ static int give(struct frag_policy *p, frag_block b)
 	now = frag_heap_look(p->heap, b);
 	freed.merged = (uint32_t)(now.prev != was.prev) + (now.next != was.next);
 	freed.split = now.prev != FRAG_NO_BLOCK || now.next != FRAG_NO_BLOCK;
-	frag_stats_ended(&t->stats, &freed, was.asked, was.bytes, now.bytes);
+	frag_stats_ended(&t->stats, &freed, was.requested, was.bytes, now.bytes);
 	return 0;
 }
 
@@ -492,8 +492,12 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 		return rc;
 	k = frag_heap_look(p->heap, *out);
 	found = (struct frag_stat_alloc){
-		.large = w.large, .range = frag_pytorch_in_range(p->heap, *out), .asked = rq->bytes,
-		.found = k.bytes, .taken = frag_pytorch_splits(t, w.large, w.need, k.bytes - w.need) ? w.need : k.bytes,
+		.large = w.large,
+		.range = frag_pytorch_in_range(p->heap, *out),
+		.requested = rq->bytes,
+		.found = k.bytes,
+		.taken = frag_pytorch_splits(t, w.large, w.need, k.bytes - w.need) ? w.need
+										   : k.bytes,
 		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
 	};
 	rc = frag_heap_take(p->heap, out, rq->bytes, found.taken);

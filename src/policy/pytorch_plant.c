@@ -101,8 +101,12 @@ int frag_pytorch_place(struct frag_policy *p, const struct frag_request *rq, fra
 	if (taken < rq->bytes)
 		return 0;
 	found = (struct frag_stat_alloc){
-		.large = large, .range = frag_pytorch_in_range(p->heap, hole), .asked = rq->bytes,
-		.found = k.bytes, .taken = taken, .oversize = frag_pytorch_is_oversize(t, taken),
+		.large = large,
+		.range = frag_pytorch_in_range(p->heap, hole),
+		.requested = rq->bytes,
+		.found = k.bytes,
+		.taken = taken,
+		.oversize = frag_pytorch_is_oversize(t, taken),
 		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
 		.apart = offset > k.offset && offset + taken < end,
 	};

@@ -52,7 +52,7 @@ void frag_stats_alloc(struct frag_memory_stats *stats, const struct frag_stat_al
 
 	raise(&stats->allocation, a->large, 1);
 	raise(&stats->allocated_bytes, a->large, a->taken);
-	raise(&stats->requested_bytes, a->large, a->asked);
+	raise(&stats->requested_bytes, a->large, a->requested);
 	raise(&stats->active, a->large, 1);
 	raise(&stats->active_bytes, a->large, a->taken);
 	if (a->oversize)
@@ -73,9 +73,9 @@ void frag_stats_freed(struct frag_memory_stats *stats, const struct frag_stat_fr
 }
 
 void frag_stats_ended(struct frag_memory_stats *stats, const struct frag_stat_free *f,
-		      uint64_t asked, uint64_t bytes, uint64_t now)
+		      uint64_t requested, uint64_t bytes, uint64_t now)
 {
-	lower(&stats->requested_bytes, f->large, asked);
+	lower(&stats->requested_bytes, f->large, requested);
 	lower(&stats->active, f->large, 1);
 	lower(&stats->active_bytes, f->large, bytes);
 	if (f->range)

@@ -9,7 +9,7 @@
 
 /* A request served: the free block found, and what of it was taken. */
 struct frag_stat_alloc {
-	uint64_t asked, found, taken;   /* bytes */
+	uint64_t requested, found, taken; /* bytes */
 	bool large, range, oversize;
 	bool split;             /* the block found was part of a segment */
 	bool apart;             /* what is left of it lies on both sides */
@@ -30,7 +30,7 @@ void frag_stats_freed(struct frag_memory_stats *stats, const struct frag_stat_fr
 
 /* ... and nothing uses it any more; it is part of a free block of `now` bytes. */
 void frag_stats_ended(struct frag_memory_stats *stats, const struct frag_stat_free *f,
-		      uint64_t asked, uint64_t bytes, uint64_t now);
+		      uint64_t requested, uint64_t bytes, uint64_t now);
 
 void frag_stats_call(struct frag_memory_stats *stats, const struct frag_call *call, bool large,
 		     bool oversize);

@@ -134,7 +134,7 @@ static void see_call(void *ctx, const struct frag_gpu_call *call)
 		struct frag_taking *t = &m->costs.segments[class];
 
 		t->count++;
-		t->asked += call->bytes;
+		t->requested += call->bytes;
 		t->predicted += call->held;
 		t->taken += m->free_last > call->free ? m->free_last - call->free : 0;
 	}

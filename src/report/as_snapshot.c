@@ -31,7 +31,7 @@ struct entry {
 	uint64_t addr;          /* oom: bytes free on the device */
 	uint64_t size, stream;
 	uint32_t pool;
-	struct frag_snap_asker asker;
+	struct frag_snap_requester requester;
 	struct frag_text note;
 };
 
@@ -41,20 +41,20 @@ static uint64_t stream_of(uint64_t order)
 	return order < NUMBER_MOST ? order : order - NUMBER_MOST / 2;
 }
 
-static struct frag_snap_asker asker_of(const struct frag_snapshot_out *s, uint32_t tag,
-				       uint32_t stack)
+static struct frag_snap_requester requester_of(const struct frag_snapshot_out *s, uint32_t tag,
+					       uint32_t stack)
 {
-	return (struct frag_snap_asker){
+	return (struct frag_snap_requester){
 		.tag = frag_symbols_tag(frag_sim_symbols(s->x->sim), tag), .stack = stack,
 	};
 }
 
 /* What the program attached, which stands in braces behind the frame of a tag. */
-static struct frag_text note_of(const struct frag_snap_asker *asker)
+static struct frag_text note_of(const struct frag_snap_requester *requester)
 {
-	const struct frag_text tag = asker->tag;
+	const struct frag_text tag = requester->tag;
 
-	for (uint32_t i = 0; asker->stack && i + 3 < tag.length; i++)
+	for (uint32_t i = 0; requester->stack && i + 3 < tag.length; i++)
 		if (tag.text[i] == ' ' && tag.text[i + 1] == '{' && tag.text[tag.length - 1] == '}')
 			return (struct frag_text){ .text = tag.text + i + 2,
 						   .length = tag.length - i - 3 };
@@ -82,7 +82,7 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 	struct frag_snap_part *part = &s->logs[device].part;
 	int rc = open_log(s, device, err);
 	char *p = rc ? NULL : frag_snap_room(part, EVENT_ROOM + (size_t)e->note.length * 3
-					     + frag_snap_frames_room(part, &e->asker));
+					     + frag_snap_frames_room(part, &e->requester));
 
 	FRAG_ASSERT(device < s->device_count);
 	if (!p)
@@ -96,7 +96,7 @@ static int put_entry(struct frag_snapshot_out *s, uint32_t device, const struct 
 	p = frag_snap_number(part, p, FRAG_SNAP_STREAM, e->stream);
 	p = frag_snap_number(part, p, FRAG_SNAP_TIME, frag_export_time(s->x, ev));
 	p = frag_snap_pool(part, p, FRAG_SNAP_POOL, e->pool);
-	p = frag_snap_frames(part, p, &e->asker);
+	p = frag_snap_frames(part, p, &e->requester);
 	if (e->note.text) {
 		p = frag_snap_word(part, p, FRAG_SNAP_NOTE);
 		p = frag_pickle_text(p, e->note.text, e->note.length);
@@ -160,7 +160,7 @@ static int put_segment_entry(struct frag_snapshot_out *s, const struct frag_step
 	};
 
 	if (ev->op == FRAG_OP_ALLOC)
-		e.asker = asker_of(s, ev->tag, step->stack);
+		e.requester = requester_of(s, ev->tag, step->stack);
 	if (s->logs[step->device].beginning)
 		return 0;
 	return put_entry(s, step->device, ev, &e, err);
@@ -229,7 +229,7 @@ static int put_completed(struct frag_snapshot_out *s, const struct frag_step *st
 	for (uint32_t i = 0; i < log->pending_count && !rc; i++) {
 		const struct frag_snap_pending b = log->pending[i];
 		const struct entry e = {
-			.action = FRAG_SNAP_FREE_COMPLETED, .addr = b.addr, .size = b.asked,
+			.action = FRAG_SNAP_FREE_COMPLETED, .addr = b.addr, .size = b.requested,
 			.stream = b.stream, .pool = b.pool,
 		};
 
@@ -264,7 +264,7 @@ static int make_live(struct frag_snapshot_out *s, const struct frag_step *step,
 	seg = frag_snap_segment(&s->logs[step->device], step->segment);
 	s->lives[ev->slot] = (struct frag_snap_live){
 		.addr = (seg ? seg->base : 0) + step->offset, .bytes = step->bytes,
-		.asked = ev->bytes, .stream = stream_of(ev->stream_order), .pool = ev->pool,
+		.requested = ev->bytes, .stream = stream_of(ev->stream_order), .pool = ev->pool,
 		.device = step->device, .tag = ev->tag, .stack = step->stack, .there = true,
 	};
 	return 0;
@@ -277,14 +277,14 @@ static int put_alloc(struct frag_snapshot_out *s, const struct frag_step *step,
 	struct entry e = {
 		.action = FRAG_SNAP_ALLOC, .size = ev->bytes, .pool = ev->pool,
 		.stream = stream_of(ev->stream_order),
-		.asker = asker_of(s, ev->tag, step->stack),
+		.requester = requester_of(s, ev->tag, step->stack),
 	};
 	int rc = make_live(s, step, err);
 
 	if (rc || !s->lives[ev->slot].there || s->logs[step->device].beginning)
 		return rc;
 	e.addr = s->lives[ev->slot].addr;
-	e.note = note_of(&e.asker);
+	e.note = note_of(&e.requester);
 	return put_entry(s, step->device, ev, &e, err);
 }
 
@@ -297,7 +297,7 @@ static int hold(struct frag_snapshot_out *s, const struct frag_step *step,
 		       sizeof(*log->pending)))
 		return frag_fail_nomem(err);
 	log->pending[log->pending_count++] = (struct frag_snap_pending){
-		.addr = k->addr, .bytes = k->bytes, .asked = k->asked, .stream = k->stream,
+		.addr = k->addr, .bytes = k->bytes, .requested = k->requested, .stream = k->stream,
 		.pool = k->pool, .slot = step->event->slot,
 		.block = frag_sim_block(s->x->sim, step->event->slot),
 	};
@@ -320,10 +320,10 @@ static int put_free(struct frag_snapshot_out *s, const struct frag_step *step,
 		return 0;
 	k->there = false;
 	e.addr = k->addr;
-	e.size = k->asked;
+	e.size = k->requested;
 	e.stream = k->stream;
 	e.pool = k->pool;
-	e.asker = asker_of(s, k->tag, k->stack);
+	e.requester = requester_of(s, k->tag, k->stack);
 	rc = put_entry(s, step->device, ev, &e, err);
 	if (rc || ev->waits)
 		return rc ? rc : hold(s, step, k, err);
@@ -337,14 +337,14 @@ static int put_oom(struct frag_snapshot_out *s, const struct frag_step *step,
 {
 	const struct frag_event *ev = step->event;
 	const struct frag_heap *heap = frag_sim_heap(s->x->sim, step->device);
-	const bool asked = ev->op == FRAG_OP_ALLOC;
+	const bool requested = ev->op == FRAG_OP_ALLOC;
 	const struct entry e = {
 		.action = FRAG_SNAP_OOM, .stream = stream_of(ev->stream_order),
 		.addr = step->metrics->limited && step->metrics->device_free > 0
 			? (uint64_t)step->metrics->device_free : 0,
-		.size = asked ? ev->bytes : frag_heap_books(heap)->tried,
-		.pool = asked ? ev->pool : 0,
-		.asker = asker_of(s, asked ? ev->tag : 0, step->stack),
+		.size = requested ? ev->bytes : frag_heap_books(heap)->tried,
+		.pool = requested ? ev->pool : 0,
+		.requester = requester_of(s, requested ? ev->tag : 0, step->stack),
 	};
 
 	return put_entry(s, step->device, ev, &e, err);

@@ -17,14 +17,14 @@ struct frag_snap_segment {
 
 /* What a slot of the trace holds. */
 struct frag_snap_live {
-	uint64_t addr, bytes, asked, stream;
+	uint64_t addr, bytes, requested, stream;
 	uint32_t device, pool, tag, stack;
 	bool there;
 };
 
 /* Freed by the program, and still in use. */
 struct frag_snap_pending {
-	uint64_t addr, bytes, asked, stream;
+	uint64_t addr, bytes, requested, stream;
 	uint32_t pool, slot;
 	frag_block block;
 };

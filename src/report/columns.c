@@ -33,12 +33,12 @@ const char *frag_column_text(uint32_t i)
 }
 
 /* The columns in the order of their numbers, those that are asked for among them or not. */
-static struct frag_columns in_order(bool asked)
+static struct frag_columns in_order(bool requested)
 {
 	struct frag_columns columns = { .count = 0 };
 
 	for (uint32_t i = 0; i < FRAG_COLUMN_ALL; i++)
-		if (asked || i < FRAG_COLUMN_METRICS || !frag_column_metric(i)->asked)
+		if (requested || i < FRAG_COLUMN_METRICS || !frag_column_metric(i)->requested)
 			columns.at[columns.count++] = (uint8_t)i;
 	return columns;
 }

@@ -79,7 +79,7 @@ static void gather_lives(struct state *st)
 }
 
 /* What the block at this address was allocated for. */
-static struct frag_snap_asker asker_at(const struct state *st, uint64_t addr)
+static struct frag_snap_requester requester_at(const struct state *st, uint64_t addr)
 {
 	uint32_t low = 0, high = st->live_count;
 
@@ -92,8 +92,8 @@ static struct frag_snap_asker asker_at(const struct state *st, uint64_t addr)
 			high = middle;
 	}
 	if (low == st->live_count || st->lives[low]->addr != addr)
-		return (struct frag_snap_asker){ .stack = 0 };
-	return (struct frag_snap_asker){
+		return (struct frag_snap_requester){ .stack = 0 };
+	return (struct frag_snap_requester){
 		.tag = frag_symbols_tag(frag_sim_symbols(st->s->x->sim), st->lives[low]->tag),
 		.stack = st->lives[low]->stack,
 	};
@@ -129,7 +129,7 @@ static bool find_run(const struct state *st, struct run *run, frag_block b)
 		if (!live && k.state != FRAG_PENDING)
 			continue;
 		run->active += k.bytes;
-		run->requested += k.asked;
+		run->requested += k.requested;
 	}
 	return any;
 }
@@ -144,22 +144,22 @@ static void put_block(const struct state *st, const struct run *run, struct frag
 	struct frag_snap_part *part = &st->s->last;
 	const bool live = k->state == FRAG_ALLOCATED, active = live || k->state == FRAG_PENDING;
 	const uint64_t addr = run->seg->base + k->offset;
-	struct frag_snap_asker asker = { .stack = 0 };
+	struct frag_snap_requester requester = { .stack = 0 };
 	char *p;
 
 	if (live)
-		asker = asker_at(st, addr);
-	p = frag_snap_room(part, BLOCK_ROOM + frag_snap_frames_room(part, &asker));
+		requester = requester_at(st, addr);
+	p = frag_snap_room(part, BLOCK_ROOM + frag_snap_frames_room(part, &requester));
 	if (!p)
 		return;
 	p = frag_snap_item(list, p);
 	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
 	p = frag_snap_number(part, p, FRAG_SNAP_ADDRESS, addr);
 	p = frag_snap_number(part, p, FRAG_SNAP_SIZE, k->bytes);
-	p = frag_snap_number(part, p, FRAG_SNAP_REQUESTED, active ? k->asked : 0);
+	p = frag_snap_number(part, p, FRAG_SNAP_REQUESTED, active ? k->requested : 0);
 	p = frag_snap_words(part, p, FRAG_SNAP_STATE, live ? FRAG_SNAP_LIVE
 			    : active ? FRAG_SNAP_PENDING : FRAG_SNAP_INACTIVE);
-	p = frag_snap_frames(part, p, &asker);
+	p = frag_snap_frames(part, p, &requester);
 	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_SETITEMS));
 }
 
@@ -188,7 +188,7 @@ static void put_head(const struct state *st, const struct run *run)
 	p = frag_snap_pool(part, p, FRAG_SNAP_SEGMENT_POOL, run->seg->pool);
 	p = frag_snap_word(part, p, FRAG_SNAP_RANGE);
 	p = frag_pickle_bool(p, run->range);
-	p = frag_snap_frames(part, p, &(struct frag_snap_asker){ .stack = 0 });
+	p = frag_snap_frames(part, p, &(struct frag_snap_requester){ .stack = 0 });
 	p = frag_snap_word(part, p, FRAG_SNAP_BLOCKS);
 	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_LIST));
 }

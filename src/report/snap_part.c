@@ -220,28 +220,28 @@ static char *put_stack(struct frag_snap_part *part, char *p, uint64_t at)
 }
 
 static uint32_t find_stack(const struct frag_snap_part *part,
-			   const struct frag_snap_asker *asker, uint64_t hash)
+			   const struct frag_snap_requester *requester, uint64_t hash)
 {
 	uint32_t at = frag_map_home(&part->map, hash), i;
 
 	while ((i = frag_map_next(&part->map, hash, &at)) != FRAG_MAP_NONE) {
 		const struct frag_snap_stack *s = &part->stacks[i];
 
-		if (s->number != asker->stack)
+		if (s->number != requester->stack)
 			continue;
-		if (s->number || (s->length == asker->tag.length
-				  && memcmp(s->text, asker->tag.text, s->length) == 0))
+		if (s->number || (s->length == requester->tag.length
+				  && memcmp(s->text, requester->tag.text, s->length) == 0))
 			return i;
 	}
 	return FRAG_MAP_NONE;
 }
 
 /* A number for the frames, from the oldest where all are given; none where a tag is long. */
-static uint32_t number_stack(struct frag_snap_part *part, const struct frag_snap_asker *asker,
-			     uint64_t hash)
+static uint32_t number_stack(struct frag_snap_part *part,
+			     const struct frag_snap_requester *requester, uint64_t hash)
 {
 	const bool full = part->stack_count == STACKS_MOST;
-	const uint32_t length = asker->stack ? 0 : asker->tag.length;
+	const uint32_t length = requester->stack ? 0 : requester->tag.length;
 	uint32_t i = full ? part->oldest : part->stack_count;
 	struct frag_snap_stack *s;
 	char *copy;
@@ -265,41 +265,42 @@ static uint32_t number_stack(struct frag_snap_part *part, const struct frag_snap
 		part->stack_count++;
 	}
 	if (length)
-		memcpy(copy, asker->tag.text, length);
+		memcpy(copy, requester->tag.text, length);
 	*s = (struct frag_snap_stack){ .text = copy, .hash = hash, .length = length,
-				       .number = asker->stack };
+				       .number = requester->stack };
 	return i;
 }
 
-char *frag_snap_frames(struct frag_snap_part *part, char *p, const struct frag_snap_asker *asker)
+char *frag_snap_frames(struct frag_snap_part *part, char *p,
+		       const struct frag_snap_requester *requester)
 {
-	const struct frag_text tag = asker->tag;
+	const struct frag_text tag = requester->tag;
 	uint64_t hash;
 	uint32_t i;
 
 	p = frag_snap_word(part, p, FRAG_SNAP_FRAMES);
-	if (!asker->stack && (!tag.text || !tag.length))
+	if (!requester->stack && (!tag.text || !tag.length))
 		return frag_pickle_op(p, FRAG_PICKLE_LIST);
-	hash = asker->stack ? frag_hash_mix(asker->stack)
+	hash = requester->stack ? frag_hash_mix(requester->stack)
 	       : frag_hash_text(tag.text, tag.length, part->map.seed);
-	i = find_stack(part, asker, hash);
+	i = find_stack(part, requester, hash);
 	if (i != FRAG_MAP_NONE)
 		return frag_pickle_get(p, FIRST_STACK + i);
-	p = asker->stack ? put_stack(part, p, asker->stack) : put_tag(part, p, tag);
-	i = number_stack(part, asker, hash);
+	p = requester->stack ? put_stack(part, p, requester->stack) : put_tag(part, p, tag);
+	i = number_stack(part, requester, hash);
 	return i == FRAG_MAP_NONE ? p : frag_pickle_put(p, FIRST_STACK + i);
 }
 
 size_t frag_snap_frames_room(const struct frag_snap_part *part,
-			     const struct frag_snap_asker *asker)
+			     const struct frag_snap_requester *requester)
 {
-	const char *next = asker->tag.text, *frame_end;
-	size_t frames = 0, bytes = asker->tag.length;
-	uint64_t at = asker->stack;
+	const char *next = requester->tag.text, *frame_end;
+	size_t frames = 0, bytes = requester->tag.length;
+	uint64_t at = requester->stack;
 	struct frag_frame f;
 
 	while (next) {
-		next = find_end(next, asker->tag.text + asker->tag.length, &frame_end);
+		next = find_end(next, requester->tag.text + requester->tag.length, &frame_end);
 		frames++;
 	}
 	while (frames < FRAG_FRAMES_MOST && frag_symbols_frame(part->symbols, &at, &f)) {

@@ -95,7 +95,7 @@ char *frag_snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word k
 #define FRAG_SNAP_POOL_ROOM (FRAG_SNAP_WORD_ROOM + 2 * FRAG_PICKLE_ROOM)
 
 /* Who asked for a block: its tag, and its whole stack where the trace has it. */
-struct frag_snap_asker {
+struct frag_snap_requester {
 	struct frag_text tag;   /* text NULL: nobody known */
 	uint32_t stack;         /* of the part's trace; 0: none */
 };
@@ -104,8 +104,9 @@ struct frag_snap_asker {
  * Frames, with their key: those of the stack; else what the tag is made of:
  * "FILE:LINE NAME" is a frame, " < " stands between two; anything else is a name.
  */
-char *frag_snap_frames(struct frag_snap_part *part, char *p, const struct frag_snap_asker *asker);
+char *frag_snap_frames(struct frag_snap_part *part, char *p,
+		       const struct frag_snap_requester *requester);
 size_t frag_snap_frames_room(const struct frag_snap_part *part,
-			     const struct frag_snap_asker *asker);
+			     const struct frag_snap_requester *requester);
 
 #endif

@@ -5,16 +5,16 @@
 struct reading {
 	const struct frag_reduce *reduce;
 	uint32_t at;                    /* the next event */
-	bool asked;
+	bool started;
 };
 
 static int source_refill(void *state, struct frag_error *err)
 {
 	struct reading *r = state;
-	bool first = !r->asked;
+	bool first = !r->started;
 
 	(void)err;
-	r->asked = true;
+	r->started = true;
 	return first;
 }
 

@@ -59,7 +59,7 @@ struct frag_logged {
 
 /* A block of a state: the last one, or the first. */
 struct frag_live_block {
-	uint64_t addr, asked;
+	uint64_t addr, requested;
 	uint64_t bytes;         /* 0: not known */
 	uint64_t stream;
 	uint32_t frames, pool;

@@ -69,7 +69,7 @@ static bool gather_hints(struct begin *b)
 		    && !add_hint(b, d->regions[i].addr, d->regions[i].large))
 			return false;
 	for (uint32_t i = 0; i < d->held_count; i++)
-		if (!add_hint(b, d->held[i].addr, d->held[i].asked > SMALL_REQUEST))
+		if (!add_hint(b, d->held[i].addr, d->held[i].requested > SMALL_REQUEST))
 			return false;
 	for (uint32_t i = 0; i < d->log_count; i++)
 		if (d->log[i].role == FRAG_ROLE_ALLOC
@@ -257,9 +257,9 @@ static void place_blocks(struct begin *b)
 			;
 		end = d->regions[last].addr + d->regions[last].bytes;
 		end = next < end ? next : end;
-		if (b->initial_of[k] == NOWHERE || h->asked > end - h->addr)
+		if (b->initial_of[k] == NOWHERE || h->requested > end - h->addr)
 			continue;
-		d->initial[b->initial_of[k]].live += h->asked;
+		d->initial[b->initial_of[k]].live += h->requested;
 		*place = (struct frag_spot){
 			.initial = b->initial_of[k], .bytes = h->bytes, .room = end - h->addr,
 			.offset = h->addr - d->initial[b->initial_of[k]].address,

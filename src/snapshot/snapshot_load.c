@@ -70,7 +70,7 @@ static uint32_t frames_of(const struct frag_snapshot *s, const struct frag_value
 }
 
 /* Members of a block. */
-enum { BLOCK_ADDRESS, BLOCK_SIZE, BLOCK_ASKED, BLOCK_STATE, BLOCK_FRAMES, BLOCK_HISTORY,
+enum { BLOCK_ADDRESS, BLOCK_SIZE, BLOCK_REQUESTED, BLOCK_STATE, BLOCK_FRAMES, BLOCK_HISTORY,
        BLOCK_MEMBERS };
 static const char *const block_members[BLOCK_MEMBERS] = {
 	"address", "size", "requested_size", "state", "frames", "history",
@@ -144,8 +144,8 @@ static void read_old_block(const struct frag_snapshot *s, const struct frag_valu
 {
 	const struct frag_value *last = frag_list_at(&s->values, history, 0);
 
-	if (!h->asked)
-		h->asked = maybe_u64(frag_dict_get(&s->values, last, "real_size"));
+	if (!h->requested)
+		h->requested = maybe_u64(frag_dict_get(&s->values, last, "real_size"));
 	if (!h->frames)
 		h->frames = frames_of(s, frag_dict_get(&s->values, last, "frames"));
 }
@@ -182,11 +182,11 @@ static int read_block(struct load *load, const struct place *at,
 	if (!h.pending && !frag_text_is(state, "active_allocated"))
 		return bad(s, at, "a block's \"state\" is none of active_allocated,"
 			   " active_pending_free and inactive");
-	h.asked = maybe_u64(m[BLOCK_ASKED]);
+	h.requested = maybe_u64(m[BLOCK_REQUESTED]);
 	h.frames = frames_of(s, m[BLOCK_FRAMES]);
 	read_old_block(s, m[BLOCK_HISTORY], &h);
-	if (h.asked == 0 || h.asked > h.bytes)
-		h.asked = h.bytes;
+	if (h.requested == 0 || h.requested > h.bytes)
+		h.requested = h.bytes;
 	if (!frag_grow(&d->held, &d->held_capacity, (uint64_t)d->held_count + 1,
 		       sizeof(*d->held)))
 		return frag_fail_nomem(s->err);

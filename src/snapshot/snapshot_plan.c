@@ -159,7 +159,7 @@ static void learn_size(struct walk *w, uint64_t addr)
 		return;
 	place = &d->places[low - 1];
 	bytes = addr - d->held[low - 1].addr;
-	if (!place->bytes && bytes < place->room && bytes >= d->held[low - 1].asked)
+	if (!place->bytes && bytes < place->room && bytes >= d->held[low - 1].requested)
 		place->bytes = bytes;
 }
 

@@ -35,7 +35,7 @@ void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
 
 	FRAG_ASSERT(device < s->device_count);
 	for (uint32_t i = 0; i < d->held_count; i++)
-		allocated += d->held[i].pending ? 0 : rounded(d->held[i].asked);
+		allocated += d->held[i].pending ? 0 : rounded(d->held[i].requested);
 	*out = (struct frag_recorded){
 		.peak_reserved = reserved, .end_reserved = d->end_reserved,
 		.peak_allocated = allocated, .end_allocated = d->end_allocated,

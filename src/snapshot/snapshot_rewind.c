@@ -81,7 +81,7 @@ static void end_holds(struct frag_snap_device *d, struct frag_map *open)
 /* Pairs each free that the program asked for with the one that completed it. */
 static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 {
-	bool asked = false;
+	bool requested = false;
 
 	for (uint32_t i = 0; i < d->log_count; i++) {
 		struct frag_logged *e = &d->log[i];
@@ -93,20 +93,20 @@ static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 			d->log[at].role = FRAG_ROLE_FREE;
 			forget(open, e->addr);
 		} else if (is_done_at_once(d, i)) {
-			asked = true;
+			requested = true;
 			e->role = FRAG_ROLE_FREE;
 			d->log[++i].role = FRAG_ROLE_NONE;
 			if (at != FRAG_MAP_NONE)
 				forget(open, e->addr);
 		} else if (e->role == FRAG_ROLE_HOLD) {
-			asked = true;
+			requested = true;
 			if (!put(open, e->addr, i))
 				return false;
 		} else if (e->role == FRAG_ROLE_COMPLETE && at != FRAG_MAP_NONE) {
 			forget(open, e->addr);
 		}
 	}
-	for (uint32_t i = 0; i < d->log_count && !asked; i++)
+	for (uint32_t i = 0; i < d->log_count && !requested; i++)
 		if (d->log[i].role == FRAG_ROLE_COMPLETE)
 			d->log[i].role = FRAG_ROLE_FREE;
 	end_holds(d, open);
@@ -130,7 +130,7 @@ static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
 		       sizeof(*d->held)))
 		return false;
 	d->held[d->held_count] = (struct frag_live_block){
-		.addr = e->addr, .asked = e->size, .stream = e->stream, .pool = e->pool,
+		.addr = e->addr, .requested = e->size, .stream = e->stream, .pool = e->pool,
 		.pending = pending,
 	};
 	if (at != FRAG_MAP_NONE)

@@ -85,7 +85,7 @@ static enum frag_add put_held(struct source *src, struct frag_record *rec, const
 	const struct frag_live_block *h = &d->held[p->index];
 	enum frag_add rc;
 
-	put_alloc(src, rec, p, h->asked, h->stream, h->pool);
+	put_alloc(src, rec, p, h->requested, h->stream, h->pool);
 	rc = put_tag(src, rec, h->frames, 0);
 	if (!h->frames && src->s.stacks != FRAG_STACKS_NONE) {
 		rec->members |= FRAG_HAS_TAG;

@@ -78,10 +78,10 @@ bool frag_held_before(struct frag_held *h, uint32_t more)
 static int held_refill(void *state, struct frag_error *err)
 {
 	struct frag_held *h = state;
-	bool first = !h->asked;
+	bool first = !h->reading;
 
 	(void)err;
-	h->asked = true;
+	h->reading = true;
 	return first;
 }
 
@@ -144,7 +144,7 @@ static bool held_rewind(void *state)
 	struct frag_held *h = state;
 
 	h->at = 0;
-	h->asked = false;
+	h->reading = false;
 	return true;
 }
 

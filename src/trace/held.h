@@ -34,7 +34,7 @@ struct frag_held {
 	struct frag_row *rows;
 	uint32_t count, capacity;
 	uint32_t at;            /* the next row to give */
-	bool asked;
+	bool reading;
 	struct frag_handles texts;      /* index 0: none */
 	uint64_t text_bytes;            /* of these */
 	struct frag_device_figures *devices;

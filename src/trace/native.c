@@ -28,7 +28,7 @@ struct native {
 	bool in_events;         /* trouble now is that of an event */
 	struct frag_header header;
 	enum form form;
-	bool asked;             /* events have been asked for */
+	bool reading;           /* events have been asked for */
 	bool begun;             /* an element of the array, or an event, was seen */
 	bool closed;            /* the array's bracket was seen, what follows it not yet */
 	bool ended;             /* nothing is left to read */
@@ -401,12 +401,12 @@ static int native_refill(void *state, struct frag_error *err)
 		return finish_object(n, err);
 	/* a window that holds more than one event is not used up: what next left is
 	 * the beginning of one */
-	if (n->asked && !n->in.eof)
+	if (n->reading && !n->in.eof)
 		rc = refill(n, err);
 	if (rc < 0)
 		return rc;
 	/* what came with the header does not wait for what comes next */
-	n->asked = n->in_events = true;
+	n->reading = n->in_events = true;
 	aim(n, n->form == LINES);
 	return 1;
 }

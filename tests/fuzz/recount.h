@@ -40,7 +40,7 @@ struct recount_policy {
 enum recount_state { RECOUNT_LIVE, RECOUNT_WAITING, RECOUNT_GONE };
 
 struct recount_block {
-	uint64_t asked, bytes, offset;
+	uint64_t requested, bytes, offset;
 	uint32_t id, device, segment;
 	unsigned stream, recorded;      /* a number; a bit for each */
 	enum recount_state state;
@@ -184,7 +184,7 @@ static void recount_free(struct recount *r, struct recount_block *b, bool pendin
 	b->announced = pending;
 	b->state = RECOUNT_WAITING;
 	recount_settle(b);
-	if (b->state == RECOUNT_WAITING && b->placed && b->asked && r->policy
+	if (b->state == RECOUNT_WAITING && b->placed && b->requested && r->policy
 	    && r->policy->notices_late)
 		r->devices[b->device].late = true;
 }
@@ -205,7 +205,9 @@ static void recount_event(struct recount *r, const struct frag_record *rec)
 	if (rec->op == FRAG_OP_ALLOC) {
 		r->touched = r->block_count;
 		r->blocks[r->block_count++] = (struct recount_block){
-			.asked = rec->size, .id = (uint32_t)rec->at, .device = (uint32_t)rec->device,
+			.requested = rec->size,
+			.id = (uint32_t)rec->at,
+			.device = (uint32_t)rec->device,
 			.stream = recount_number(&rec->stream),
 		};
 	} else if (rec->op == FRAG_OP_FREE) {
@@ -259,7 +261,7 @@ static void recount_calls(struct recount_device *d, const struct frag_step *step
 /* Does the block take up memory, as far as is known? */
 static bool recount_lies(const struct recount_block *b)
 {
-	return b->placed && b->asked && b->state != RECOUNT_GONE;
+	return b->placed && b->requested && b->state != RECOUNT_GONE;
 }
 
 static void recount_place(struct recount *r, struct recount_block *b, const struct frag_step *step,
@@ -270,14 +272,14 @@ static void recount_place(struct recount *r, struct recount_block *b, const stru
 	struct recount_segment *s;
 
 	b->placed = step->placed;
-	if (!b->placed || !b->asked)
+	if (!b->placed || !b->requested)
 		return;
 	b->segment = step->segment;
 	b->offset = step->offset;
 	b->bytes = step->bytes;
 	recount_must(b->segment < d->segment_count, "placed where no segment is");
 	s = &d->segments[b->segment];
-	recount_must(s->held && b->bytes >= b->asked && b->bytes <= s->mapped
+	recount_must(s->held && b->bytes >= b->requested && b->bytes <= s->mapped
 		     && b->offset <= s->bytes - b->bytes, "placed outside of its segment");
 	recount_must(s->pool == -1 || s->pool == pool, "placed in another pool's segment");
 	s->pool = pool;
@@ -398,7 +400,7 @@ static void recount_always(struct recount *r, uint32_t device, const struct frag
 
 		if (!recount_lies(b) || b->device != device || b->state != RECOUNT_LIVE)
 			continue;
-		requested += b->asked;
+		requested += b->requested;
 		allocated += b->bytes;
 		blocks++;
 	}

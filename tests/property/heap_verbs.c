@@ -26,7 +26,7 @@
 struct cell {
 	uint8_t state;
 	bool start;
-	uint64_t asked;         /* at a start */
+	uint64_t requested;     /* at a start */
 };
 
 struct map {
@@ -118,12 +118,12 @@ static uint64_t length(const struct map *m, uint64_t offset)
 }
 
 static void fill(struct map *m, uint64_t offset, uint64_t bytes, enum frag_state state,
-		 uint64_t asked)
+		 uint64_t requested)
 {
 	for (uint64_t i = offset; i < offset + bytes; i++)
 		m->cells[i] = (struct cell){ .state = (uint8_t)state };
 	m->cells[offset].start = true;
-	m->cells[offset].asked = asked;
+	m->cells[offset].requested = requested;
 	if (offset + bytes < m->bytes)
 		m->cells[offset + bytes].start = true;
 }
@@ -171,7 +171,7 @@ static void add_block(struct frag_books *sum, const struct map *m, const struct 
 	uint64_t page = m->page;
 
 	if (spot->state == FRAG_ALLOCATED) {
-		sum->requested += m->cells[spot->offset].asked;
+		sum->requested += m->cells[spot->offset].requested;
 		sum->allocated += spot->bytes;
 		sum->blocks++;
 	}
@@ -205,7 +205,7 @@ static void compare_segment(struct world *w, struct map *m, struct frag_books *s
 		assert_int_equal(k.state, spot.state);
 		assert_int_equal(k.segment, m->handle);
 		if (is_live((uint8_t)k.state))
-			assert_int_equal(k.asked, m->cells[at].asked);
+			assert_int_equal(k.requested, m->cells[at].requested);
 		w->of[b] = spot;
 		add_block(sum, m, &spot);
 		at += spot.bytes;
@@ -367,25 +367,25 @@ static void take(struct world *w, frag_block b, const struct spot *s)
 	uint64_t most = s->map ? s->bytes + 2 : MOST;
 	uint64_t keep = s->map && s->map->grain && below(w, 4) ? s->map->grain
 									  : size_below(w, most);
-	uint64_t asked = below(w, keep + 2);
-	bool legal = is(s, FRAG_FREE) && keep && keep <= s->bytes && asked <= keep
+	uint64_t requested = below(w, keep + 2);
+	bool legal = is(s, FRAG_FREE) && keep && keep <= s->bytes && requested <= keep
 		     && (!s->map->grain || keep == s->map->grain);
 
 	if (below(w, 2)) {
 		const frag_block was = b;
 
-		if (!expect(frag_heap_take_upper(w->rig.heap, &b, asked, keep), legal))
+		if (!expect(frag_heap_take_upper(w->rig.heap, &b, requested, keep), legal))
 			return;
-		fill(s->map, s->offset + s->bytes - keep, keep, FRAG_ALLOCATED, asked);
+		fill(s->map, s->offset + s->bytes - keep, keep, FRAG_ALLOCATED, requested);
 		/* what is left keeps its handle; the one that was taken is the upper part */
 		assert_int_equal(b == was, keep == s->bytes);
 		assert_int_equal(frag_heap_look(w->rig.heap, b).offset,
 				 s->offset + s->bytes - keep);
 		return;
 	}
-	if (!expect(frag_heap_take(w->rig.heap, &b, asked, keep), legal))
+	if (!expect(frag_heap_take(w->rig.heap, &b, requested, keep), legal))
 		return;
-	fill(s->map, s->offset, keep, FRAG_ALLOCATED, asked);
+	fill(s->map, s->offset, keep, FRAG_ALLOCATED, requested);
 }
 
 static void give(struct world *w, frag_block b, const struct spot *s)
@@ -403,7 +403,7 @@ static void hold(struct world *w, frag_block b, const struct spot *s)
 	if (!expect(frag_heap_hold(w->rig.heap, b, owner), is(s, FRAG_ALLOCATED)))
 		return;
 	s->map->cells[s->offset].state = FRAG_PENDING;
-	fill(s->map, s->offset, s->bytes, FRAG_PENDING, s->map->cells[s->offset].asked);
+	fill(s->map, s->offset, s->bytes, FRAG_PENDING, s->map->cells[s->offset].requested);
 	assert_true(frag_heap_holds(w->rig.heap, b, owner));
 	if (below(w, 2))
 		expect(frag_heap_ready(w->rig.heap, b), true);
@@ -412,10 +412,11 @@ static void hold(struct world *w, frag_block b, const struct spot *s)
 /* The block in hand ends as allocated or as free. */
 static void lay_down(struct world *w, frag_block b, struct spot s)
 {
-	uint64_t asked = below(w, s.bytes + 3);
+	uint64_t requested = below(w, s.bytes + 3);
 
-	if (below(w, 2) && expect(frag_heap_assign(w->rig.heap, b, asked), asked <= s.bytes)) {
-		fill(s.map, s.offset, s.bytes, FRAG_ALLOCATED, asked);
+	if (below(w, 2)
+	    && expect(frag_heap_assign(w->rig.heap, b, requested), requested <= s.bytes)) {
+		fill(s.map, s.offset, s.bytes, FRAG_ALLOCATED, requested);
 		return;
 	}
 	expect(frag_heap_put(w->rig.heap, b), true);

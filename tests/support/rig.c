@@ -60,9 +60,9 @@ frag_block rig_grow(struct rig *r, uint64_t bytes)
 	return b;
 }
 
-frag_block rig_take(struct rig *r, frag_block b, uint64_t asked, uint64_t keep)
+frag_block rig_take(struct rig *r, frag_block b, uint64_t requested, uint64_t keep)
 {
-	assert_int_equal(frag_heap_take(r->heap, &b, asked, keep), 0);
+	assert_int_equal(frag_heap_take(r->heap, &b, requested, keep), 0);
 	rig_check(r);
 	return b;
 }

@@ -31,7 +31,7 @@ void rig_check(const struct rig *r);
 
 /* Each of these must succeed, and leaves a heap that rig_check() finds right. */
 frag_block rig_grow(struct rig *r, uint64_t bytes);
-frag_block rig_take(struct rig *r, frag_block b, uint64_t asked, uint64_t keep);
+frag_block rig_take(struct rig *r, frag_block b, uint64_t requested, uint64_t keep);
 frag_block rig_give(struct rig *r, frag_block b);
 
 /* rc must be -FRAG_EPOLICY, with a reason, and the heap unharmed. */

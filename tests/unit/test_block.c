@@ -31,7 +31,7 @@ static void test_take_splits(void **state)
 
 	rig_expect(r, b, 0, 1024, FRAG_ALLOCATED);
 	rig_expect(r, k.next, 1024, SEGMENT - 1024, FRAG_FREE);
-	assert_int_equal(k.asked, 1000);
+	assert_int_equal(k.requested, 1000);
 	assert_int_equal(k.prev, FRAG_NO_BLOCK);
 	assert_int_equal(frag_heap_look(r->heap, k.next).prev, b);
 	assert_int_equal(frag_heap_look(r->heap, k.next).next, FRAG_NO_BLOCK);
@@ -60,7 +60,7 @@ static void test_take_whole(void **state)
 static void test_take_misused(void **state)
 {
 	static const struct {
-		uint64_t asked, keep;
+		uint64_t requested, keep;
 	} cases[] = {
 		{ 1, SEGMENT + 1 },     /* more than there is */
 		{ 513, 512 },           /* less than was asked for */
@@ -72,7 +72,7 @@ static void test_take_misused(void **state)
 	frag_block none = FRAG_NO_BLOCK, far = NO_SUCH;
 
 	for (uint32_t i = 0; i < LENGTH(cases); i++)
-		rig_refuses(r, frag_heap_take(r->heap, &b, cases[i].asked, cases[i].keep));
+		rig_refuses(r, frag_heap_take(r->heap, &b, cases[i].requested, cases[i].keep));
 	rig_expect(r, b, 0, SEGMENT, FRAG_FREE);
 	rig_refuses(r, frag_heap_take(r->heap, &none, 1, 512));
 	rig_refuses(r, frag_heap_take(r->heap, &far, 1, 512));
@@ -138,7 +138,7 @@ static void test_hold(void **state)
 	assert_int_equal(frag_heap_hold(r->heap, b, 0), 0);
 	rig_check(r);
 	rig_expect(r, b, 0, 512, FRAG_PENDING);
-	assert_int_equal(frag_heap_look(r->heap, b).asked, 500);
+	assert_int_equal(frag_heap_look(r->heap, b).requested, 500);
 	assert_int_equal(books(r)->requested, 0);
 	assert_int_equal(books(r)->allocated, 0);
 	assert_int_equal(books(r)->active, 512);

@@ -101,7 +101,7 @@ static void live_count(struct scene *s) { segment(s, s->live)->live++; }
 static void mapped(struct scene *s) { segment(s, s->page)->mapped += PAGE; }
 
 /* Blocks in a state that cannot be. */
-static void asked(struct scene *s) { block(s, s->live)->asked = 1025; }
+static void requested_too_much(struct scene *s) { block(s, s->live)->requested = 1025; }
 static void in_hand(struct scene *s) { block(s, s->live)->state = FRAG_IN_HAND; }
 static void no_range(struct scene *s) { block(s, s->live)->state = FRAG_UNMAPPED; }
 static void tail_inside(struct scene *s) { block(s, s->slot)->state = FRAG_UNMAPPED; }
@@ -206,7 +206,7 @@ static const struct {
 	{ cut_short, "segment 0: its blocks do not add up" },
 	{ live_count, "segment 0: its blocks do not add up" },
 	{ mapped, "segment 4: its blocks do not add up" },
-	{ asked, "asked for more than the block holds" },
+	{ requested_too_much, "requested more than the block has" },
 	{ in_hand, "left in the policy's hand" },
 	{ no_range, "unmapped in a segment that is no range" },
 	{ tail_inside, "a slab's tail where no tail can be" },

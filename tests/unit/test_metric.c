@@ -19,7 +19,7 @@ static void test_entries(void **state)
 		assert_ptr_equal(frag_metric_find(k->name, strlen(k->name)), k);
 		/* a new one goes to the end, and is no column that the first edition had */
 		assert_true(k->since >= (i ? table[i - 1].since : 1));
-		assert_int_equal(k->asked, k->since > 1);
+		assert_int_equal(k->requested, k->since > 1);
 		/* a percentage has a distribution, everything else a peak */
 		assert_int_equal(k->unit == FRAG_METRIC_PERCENT, k->peak == FRAG_PEAK_NONE);
 		assert_int_equal(k->unit == FRAG_METRIC_PERCENT, k->distribution != 0);

@@ -62,7 +62,7 @@ static void add_block(void *ctx, const struct frag_segment_view *s,
 		return;
 	}
 	if (b->state == FRAG_ALLOCATED) {
-		m->requested += b->asked;
+		m->requested += b->requested;
 		m->allocated += b->bytes;
 		m->blocks++;
 	}
@@ -158,8 +158,8 @@ static void settle(struct fixture *f, double t)
 
 static void allocate(struct fixture *f)
 {
-	uint64_t asked = 1 + random_below(&f->random, 3 * SEGMENT / 2);
-	uint64_t keep = (asked + 255) / 256 * 256;
+	uint64_t requested = 1 + random_below(&f->random, 3 * SEGMENT / 2);
+	uint64_t keep = (requested + 255) / 256 * 256;
 	frag_block b = frag_heap_find(f->rig.heap, f->rig.list, keep);
 
 	if (f->live_count == LENGTH(f->live))
@@ -167,7 +167,7 @@ static void allocate(struct fixture *f)
 	if (b == FRAG_NO_BLOCK && frag_heap_grow(f->rig.heap, f->rig.list,
 						 keep > SEGMENT ? keep : SEGMENT, &b))
 		return;
-	f->live[f->live_count++] = rig_take(&f->rig, b, asked, keep);
+	f->live[f->live_count++] = rig_take(&f->rig, b, requested, keep);
 }
 
 static void give_or_hold(struct fixture *f)

@@ -96,13 +96,13 @@ static void test_by_rank(void **state)
 		{ FRAG_CALL_UNMAP, 3, PAGE, 2 * PAGE },
 	};
 	struct rig *r = *state;
-	uint32_t asked = 0;
+	uint32_t requested = 0;
 
 	lay_out(r);
-	assert_int_equal(frag_heap_release_unused(r->heap, largest_first, &asked), 0);
+	assert_int_equal(frag_heap_release_unused(r->heap, largest_first, &requested), 0);
 	rig_check(r);
 	expect_calls(r, want, LENGTH(want));
-	assert_int_equal(asked, 4);
+	assert_int_equal(requested, 4);
 	assert_int_equal(frag_heap_books(r->heap)->releasable, SEGMENT);
 }
 
