@@ -250,8 +250,8 @@ frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i);
  */
 frag_block frag_heap_find_pending(const struct frag_heap *h);
 frag_block frag_heap_find_ready(const struct frag_heap *h);
-/* Is b still the block that this owner holds pending? */
-bool frag_heap_holds(const struct frag_heap *h, frag_block b, uint32_t owner);
+/* Is b still the pending block of this owner? */
+bool frag_heap_is_pending(const struct frag_heap *h, frag_block b, uint32_t owner);
 
 /* Verbs on whole segments. */
 /* *out: all of a new segment of at least `bytes`, one free block on the list. */
@@ -281,13 +281,13 @@ void frag_heap_limit(struct frag_heap *h, double fraction);     /* of the device
  * is the same at the other end: *b is afterwards the upper part, and what is left
  * below keeps the handle that *b was. give frees an
  * allocated or pending block and merges it with its free neighbours; *out (may
- * be NULL) is the free block that resulted. hold turns an allocated block into
- * a pending one, for an owner known to the caller; ready notes that what it
+ * be NULL) is the free block that resulted. defer_free turns an allocated
+ * block into a pending one, for an owner known to the caller; ready notes that what it
  * waited for is over, for a policy that frees it later.
  */
 int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep);
 int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep);
-int frag_heap_hold(struct frag_heap *h, frag_block b, uint32_t owner);
+int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner);
 int frag_heap_ready(struct frag_heap *h, frag_block b);
 int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
 

@@ -175,7 +175,7 @@ struct frag_policy_ops {
 	/* required: b is allocated or pending, and nothing uses it any more */
 	int (*free)(struct frag_policy *p, frag_block b);
 	/* optional: b was freed, and is pending now, because something still uses it */
-	void (*held)(struct frag_policy *p, frag_block b);
+	void (*deferred)(struct frag_policy *p, frag_block b);
 	/* optional: b, pending, has been waited for; default: free. synced as in frag_ended */
 	int (*ended)(struct frag_policy *p, frag_block b, uint64_t synced);
 	/* optional: *handled = false leaves the default, which releases what is idle

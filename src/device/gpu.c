@@ -53,12 +53,16 @@ int frag_gpu_free_bytes(struct frag_gpu *g, uint64_t *bytes, struct frag_error *
 	return e ? frag_gpu_failed(g, e, err, "cudaMemGetInfo") : 0;
 }
 
-int frag_gpu_tell(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes, uint64_t held,
-		  uint64_t cost_ns, bool refused)
+int frag_gpu_tell(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
+		  uint64_t counted, uint64_t cost_ns, bool refused)
 {
 	struct frag_gpu *g = dev->ctx;
 	struct frag_gpu_call call = {
-		.kind = kind, .refused = refused, .bytes = bytes, .cost_ns = cost_ns, .held = held,
+		.kind = kind,
+		.refused = refused,
+		.bytes = bytes,
+		.cost_ns = cost_ns,
+		.counted = counted,
 	};
 	int rc;
 
@@ -96,7 +100,7 @@ void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i)
 /* Segments --------------------------------------------------------------- */
 
 /* What the GPU says; *cost_ns is how long it took to. */
-static int obtain(struct frag_device *dev, uint64_t bytes, uint64_t held, frag_addr *addr,
+static int obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted, frag_addr *addr,
 		  uint64_t *cost_ns)
 {
 	struct frag_gpu *g = dev->ctx;
@@ -114,14 +118,14 @@ static int obtain(struct frag_device *dev, uint64_t bytes, uint64_t held, frag_a
 		g->pieces[i].bytes = bytes;
 		*addr = i;
 		/* where it fails nobody will know the piece: close gives it back */
-		return frag_gpu_tell(dev, FRAG_GPU_MALLOC, bytes, held, *cost_ns, false);
+		return frag_gpu_tell(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, false);
 	}
 	frag_gpu_drop_piece(g, i);
 	if (e != FRAG_CUDA_NO_MEMORY)
 		return frag_gpu_failed(g, e, dev->err, "cudaMalloc of %" PRIu64 " bytes", bytes);
 	/* not to be found again by the next call that asks */
 	frag_cuda.clear();
-	rc = frag_gpu_tell(dev, FRAG_GPU_MALLOC, bytes, held, *cost_ns, true);
+	rc = frag_gpu_tell(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, true);
 	return rc ? rc : -FRAG_EDEVMEM;
 }
 
@@ -151,20 +155,20 @@ static bool is_loose(const struct frag_device *dev, uint64_t bytes)
 }
 
 /* Only a driver that packs small segments is watched so. */
-static int obtain_watched(struct frag_device *dev, uint64_t bytes, uint64_t held, frag_addr *addr,
-			  uint64_t *cost_ns)
+static int obtain_watched(struct frag_device *dev, uint64_t bytes, uint64_t counted,
+			  frag_addr *addr, uint64_t *cost_ns)
 {
 	uint64_t before;
 	int rc;
 
 	if (!dev->small_most)
-		return obtain(dev, bytes, held, addr, cost_ns);
+		return obtain(dev, bytes, counted, addr, cost_ns);
 	/* `used` has it already; a small one may need a page of its own */
-	if (is_loose(dev, bytes <= dev->small_most ? dev->granularity - held : 0))
+	if (is_loose(dev, bytes <= dev->small_most ? dev->granularity - counted : 0))
 		return -FRAG_EDEVMEM;
 	rc = frag_gpu_free_bytes(dev->ctx, &before, dev->err);
-	rc = rc ? rc : obtain(dev, bytes, held, addr, cost_ns);
-	return rc ? rc : note_packing(dev, before, (int64_t)held);
+	rc = rc ? rc : obtain(dev, bytes, counted, addr, cost_ns);
+	return rc ? rc : note_packing(dev, before, (int64_t)counted);
 }
 
 static int gpu_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,

@@ -35,7 +35,7 @@ struct frag_gpu_call {
 	enum frag_gpu_kind kind;
 	bool     refused;       /* for lack of memory */
 	uint64_t bytes, cost_ns;
-	uint64_t held;          /* bytes that the ledger counts for it */
+	uint64_t counted;       /* bytes that the ledger counts for it */
 	uint64_t free;          /* by the GPU, after it */
 };
 

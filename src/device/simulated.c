@@ -23,7 +23,7 @@ static uint64_t shared_pages(const struct frag_device *dev, uint64_t bytes)
 }
 
 /* What `used` grows by; what is too much stays too much. */
-static uint64_t held(const struct frag_device *dev, uint64_t bytes)
+static uint64_t counted(const struct frag_device *dev, uint64_t bytes)
 {
 	if (bytes > MOST_BYTES)
 		return bytes;
@@ -98,7 +98,7 @@ static int take(struct frag_device *dev, uint64_t bytes)
 static int simulated_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 			     uint64_t *cost_ns)
 {
-	int rc = take(dev, held(dev, bytes));
+	int rc = take(dev, counted(dev, bytes));
 
 	charge(dev, FRAG_GPU_MALLOC, bytes, cost_ns);
 	*addr = 0;
@@ -115,7 +115,7 @@ static int simulated_release(struct frag_device *dev, frag_addr addr, uint64_t b
 	/* first what it shares its pages with has to be without it */
 	if (bytes <= dev->small_most)
 		dev->small_used -= frag_device_round(dev, bytes);
-	dev->used -= held(dev, bytes);
+	dev->used -= counted(dev, bytes);
 	return 0;
 }
 

@@ -332,10 +332,10 @@ static int run_free(struct frag_engine *e, const struct frag_event *ev,
 		return 0;
 	slot->pending = ev->waits;
 	if (ev->waits) {
-		int rc = frag_heap_hold(e->policy.heap, b, ev->slot);
+		int rc = frag_heap_defer_free(e->policy.heap, b, ev->slot);
 
-		if (!rc && e->policy.ops->held)
-			e->policy.ops->held(&e->policy, b);
+		if (!rc && e->policy.ops->deferred)
+			e->policy.ops->deferred(&e->policy, b);
 		return rc;
 	}
 	slot->block = SLOT_NONE;
@@ -355,7 +355,7 @@ static int run_ended(struct frag_engine *e, const struct frag_event *ev, uint32_
 			continue;
 		slots[ended->slot].block = SLOT_NONE;
 		/* a policy's last resort may have waited for it already */
-		if (!frag_heap_holds(e->policy.heap, b, ended->slot))
+		if (!frag_heap_is_pending(e->policy.heap, b, ended->slot))
 			continue;
 		rc = e->policy.ops->ended
 			? e->policy.ops->ended(&e->policy, b, ended->synced)

@@ -672,7 +672,7 @@ static bool find_live(const struct frag_sim *sim, uint32_t device, uint32_t i,
 	const struct frag_heap *heap = sim->engines[device].policy.heap;
 
 	if (slot->block >= SLOT_FIRST_STATE || slot->device != device
-	    || (slot->pending && !frag_heap_holds(heap, slot->block, i)))
+	    || (slot->pending && !frag_heap_is_pending(heap, slot->block, i)))
 		return false;
 	*out = (struct frag_live){
 		.block = frag_heap_look(heap, slot->block), .slot = i, .tag = slot->tag,

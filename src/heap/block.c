@@ -70,7 +70,7 @@ static int drop(struct frag_heap *h, const char *verb, frag_block b)
 		h->books.allocated -= k->bytes;
 		h->books.blocks--;
 	} else if (k->state == FRAG_PENDING) {
-		frag_held_leave(h, b);
+		frag_pending_remove(h, b);
 	} else {
 		return frag_refuse_block(h, verb, b, "is neither allocated nor pending");
 	}
@@ -106,18 +106,19 @@ int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
 	return 0;
 }
 
-int frag_heap_hold(struct frag_heap *h, frag_block b, uint32_t owner)
+int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 {
 	struct block *k;
 
 	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
 		return frag_refuse_block(h, __func__, b, "is not allocated");
-	if (!frag_grow(&h->held, &h->held_capacity, (uint64_t)h->held_count + 1, sizeof(*h->held)))
+	if (!frag_grow(&h->pending, &h->pending_capacity, (uint64_t)h->pending_count + 1,
+		       sizeof(*h->pending)))
 		return -FRAG_ENOMEM;
 	k = &h->blocks[b];
 	k->state = FRAG_PENDING;
-	k->held_at = h->held_count;
-	h->held[h->held_count++] = (struct held){ .block = b, .owner = owner };
+	k->pending_at = h->pending_count;
+	h->pending[h->pending_count++] = (struct pending){ .block = b, .owner = owner };
 	h->books.requested -= k->requested;
 	h->books.allocated -= k->bytes;
 	h->books.blocks--;
@@ -125,39 +126,39 @@ int frag_heap_hold(struct frag_heap *h, frag_block b, uint32_t owner)
 }
 
 /* Over an entry that nobody needs any more. */
-static void move_held(struct frag_heap *h, uint32_t from, uint32_t to)
+static void move_pending(struct frag_heap *h, uint32_t from, uint32_t to)
 {
 	if (from == to)
 		return;
-	h->held[to] = h->held[from];
-	h->blocks[h->held[to].block].held_at = to;
+	h->pending[to] = h->pending[from];
+	h->blocks[h->pending[to].block].pending_at = to;
 }
 
-void frag_held_leave(struct frag_heap *h, uint32_t b)
+void frag_pending_remove(struct frag_heap *h, uint32_t b)
 {
-	uint32_t hole = h->blocks[b].held_at;
+	uint32_t hole = h->blocks[b].pending_at;
 
 	if (hole < h->ready_count) {
-		move_held(h, --h->ready_count, hole);
+		move_pending(h, --h->ready_count, hole);
 		hole = h->ready_count;
 	}
-	move_held(h, --h->held_count, hole);
+	move_pending(h, --h->pending_count, hole);
 }
 
 int frag_heap_ready(struct frag_heap *h, frag_block b)
 {
-	struct held mine;
+	struct pending mine;
 	uint32_t at;
 
 	if (!exists(h, b) || h->blocks[b].state != FRAG_PENDING)
 		return frag_refuse_block(h, __func__, b, "is not pending");
-	at = h->blocks[b].held_at;
+	at = h->blocks[b].pending_at;
 	if (at < h->ready_count)
 		return 0;
-	mine = h->held[at];
-	move_held(h, h->ready_count, at);
-	h->held[h->ready_count] = mine;
-	h->blocks[b].held_at = h->ready_count++;
+	mine = h->pending[at];
+	move_pending(h, h->ready_count, at);
+	h->pending[h->ready_count] = mine;
+	h->blocks[b].pending_at = h->ready_count++;
 	return 0;
 }
 

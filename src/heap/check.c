@@ -95,8 +95,8 @@ static int check_block(const struct frag_heap *h, const struct segment *s, uint3
 		r->sum.blocks++;
 		break;
 	case FRAG_PENDING:
-		if (b->held_at >= h->held_count || h->held[b->held_at].block != at)
-			return wrong(err, s, b, "pending, but nobody holds it");
+		if (b->pending_at >= h->pending_count || h->pending[b->pending_at].block != at)
+			return wrong(err, s, b, "pending, but not in the table of pending blocks");
 		r->sum.active += b->bytes;
 		r->pending++;
 		break;
@@ -170,7 +170,7 @@ static int compare(const struct frag_heap *h, const struct recount *r, struct fr
 	rc = rc ? rc : differs(err, "segments", kept->segments, sum->segments);
 	rc = rc ? rc : differs(err, "blocks", kept->blocks, sum->blocks);
 	rc = rc ? rc : differs(err, "number of idle segments", h->idle_count, r->idle);
-	rc = rc ? rc : differs(err, "number of pending blocks", h->held_count, r->pending);
+	rc = rc ? rc : differs(err, "number of pending blocks", h->pending_count, r->pending);
 	for (uint32_t i = 0; i < h->index.count && !rc; i++)
 		rc = differs(err, "length of a free list", h->index.lists[i].count, r->listed[i]);
 	for (uint32_t i = 0; i < h->gaps.count && !rc; i++)
@@ -187,7 +187,7 @@ int frag_heap_check(const struct frag_heap *h, struct frag_error *err)
 		return frag_fail_nomem(err);
 	r.gaps = r.listed + h->index.count;
 	for (uint32_t s = 0; s < h->segment_count && !rc; s++)
-		if (h->segments[s].held)
+		if (h->segments[s].in_use)
 			rc = check_segment(h, &h->segments[s], &r, err);
 	if (!rc)
 		rc = compare(h, &r, err);

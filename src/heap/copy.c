@@ -14,11 +14,11 @@ static bool own_tables(struct frag_heap *h)
 	good &= frag_array_copy(&h->segments, h->segment_count, 0, sizeof(*h->segments));
 	good &= frag_array_copy(&h->idle, h->idle_count, h->segment_count - h->idle_count,
 				sizeof(*h->idle));
-	good &= frag_array_copy(&h->held, h->held_count, 0, sizeof(*h->held));
+	good &= frag_array_copy(&h->pending, h->pending_count, 0, sizeof(*h->pending));
 	good &= frag_array_copy(&h->calls, h->call_count, 0, sizeof(*h->calls));
 	h->block_capacity = h->block_count;
 	h->segment_capacity = h->idle_capacity = h->segment_count;
-	h->held_capacity = h->held_count;
+	h->pending_capacity = h->pending_count;
 	h->call_capacity = h->call_count;
 	return good;
 }

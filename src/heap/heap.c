@@ -29,9 +29,9 @@ void frag_heap_del(struct frag_heap *h)
 	if (!h)
 		return;
 	for (uint32_t s = 0; s < h->segment_count; s++) {
-		if (h->segments[s].held && h->segments[s].page)
+		if (h->segments[s].in_use && h->segments[s].page)
 			frag_range_close(h, s);
-		else if (h->segments[s].held)
+		else if (h->segments[s].in_use)
 			h->dev->ops->release(h->dev, h->segments[s].addr, h->segments[s].bytes,
 					     &cost);
 	}
@@ -40,7 +40,7 @@ void frag_heap_del(struct frag_heap *h)
 	free(h->blocks);
 	free(h->segments);
 	free(h->idle);
-	free(h->held);
+	free(h->pending);
 	free(h->calls);
 	free(h);
 }

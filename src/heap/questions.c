@@ -75,7 +75,7 @@ struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_
 {
 	const struct segment *g;
 
-	if (s >= h->segment_count || !h->segments[s].held)
+	if (s >= h->segment_count || !h->segments[s].in_use)
 		return (struct frag_segment_view){ .first = FRAG_NO_BLOCK };
 	g = &h->segments[s];
 	return (struct frag_segment_view){
@@ -247,18 +247,18 @@ frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i)
 
 frag_block frag_heap_find_pending(const struct frag_heap *h)
 {
-	return h->held_count ? h->held[0].block : FRAG_NO_BLOCK;
+	return h->pending_count ? h->pending[0].block : FRAG_NO_BLOCK;
 }
 
 frag_block frag_heap_find_ready(const struct frag_heap *h)
 {
-	return h->ready_count ? h->held[0].block : FRAG_NO_BLOCK;
+	return h->ready_count ? h->pending[0].block : FRAG_NO_BLOCK;
 }
 
-bool frag_heap_holds(const struct frag_heap *h, frag_block b, uint32_t owner)
+bool frag_heap_is_pending(const struct frag_heap *h, frag_block b, uint32_t owner)
 {
 	return exists(h, b) && h->blocks[b].state == FRAG_PENDING
-	       && h->held[h->blocks[b].held_at].owner == owner;
+	       && h->pending[h->blocks[b].pending_at].owner == owner;
 }
 
 void frag_heap_walk(const struct frag_heap *h, void *ctx,
@@ -268,7 +268,7 @@ void frag_heap_walk(const struct frag_heap *h, void *ctx,
 	for (uint32_t s = 0; s < h->segment_count; s++) {
 		struct frag_segment_view g;
 
-		if (!h->segments[s].held)
+		if (!h->segments[s].in_use)
 			continue;
 		g = frag_heap_look_segment(h, s);
 		visit(ctx, &g, NULL);

@@ -26,7 +26,7 @@ static uint32_t new_segment(struct frag_heap *h)
 
 static void drop_segment(struct frag_heap *h, uint32_t s)
 {
-	h->segments[s].held = false;
+	h->segments[s].in_use = false;
 	h->segments[s].first = h->unused_segment;
 	h->unused_segment = s;
 }
@@ -45,7 +45,7 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 		.bytes = bytes, .mapped = page ? 0 : bytes, .page = page, .addr = addr,
 		.first = b, .list = list, .pool = h->index.lists[list].pool,
 		.order = h->by_address ? (uint32_t)addr : h->next_ordinal,
-		.ordinal = h->next_ordinal, .idle_at = NONE, .held = true,
+		.ordinal = h->next_ordinal, .idle_at = NONE, .in_use = true,
 	};
 	h->next_ordinal++;
 	h->blocks[b] = (struct block){

@@ -54,7 +54,7 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 	struct segment *s;
 	uint32_t b;
 
-	if (seg >= h->segment_count || !h->segments[seg].held || !h->segments[seg].grain)
+	if (seg >= h->segment_count || !h->segments[seg].in_use || !h->segments[seg].grain)
 		return frag_refuse(h, __func__, "segment handle %" PRIu32 " is no carved slab", seg);
 	s = &h->segments[seg];
 	if (!suits(h, list, s))

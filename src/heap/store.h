@@ -26,14 +26,14 @@ struct block {
 	uint32_t prev, next;    /* by address; next also chains unused records */
 	uint32_t user;
 	union {
-		uint32_t held_at;       /* pending: its place in heap.held */
+		uint32_t pending_at;    /* pending: its place in heap.pending */
 		uint32_t list;          /* free, where the policy sorts: where it is */
 	};
 	uint8_t state;          /* enum frag_state */
 };
 
 /* A pending block. */
-struct held {
+struct pending {
 	uint32_t block;
 	uint32_t owner;
 };
@@ -48,7 +48,7 @@ struct segment {
 	uint32_t live;
 	uint32_t user;
 	uint32_t idle_at;       /* its place in heap.idle, or NONE */
-	bool kept, held;
+	bool kept, in_use;
 };
 
 struct frag_heap {
@@ -59,12 +59,12 @@ struct frag_heap {
 	struct block *blocks;
 	struct segment *segments;
 	uint32_t *idle;         /* segments that could be released, in no order */
-	struct held *held;      /* pending blocks: the ready ones, then the others */
+	struct pending *pending; /* pending blocks: the ready ones, then the others */
 	struct frag_call *calls;        /* of this step */
 	uint32_t block_count, block_capacity, unused_block;
 	uint32_t segment_count, segment_capacity, unused_segment;
 	uint32_t idle_count, idle_capacity;
-	uint32_t held_count, held_capacity, ready_count;
+	uint32_t pending_count, pending_capacity, ready_count;
 	uint32_t call_count, call_capacity;
 	uint64_t least_page;    /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
@@ -139,7 +139,7 @@ void frag_gap_in(struct frag_heap *h, uint32_t b);
 void frag_gap_out(struct frag_heap *h, uint32_t b);
 
 /* A pending block has ended. */
-void frag_held_leave(struct frag_heap *h, uint32_t b);
+void frag_pending_remove(struct frag_heap *h, uint32_t b);
 
 static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_t b)
 {

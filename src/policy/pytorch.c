@@ -73,7 +73,7 @@ static int give(struct frag_policy *p, frag_block b)
 	return 0;
 }
 
-static void pytorch_held(struct frag_policy *p, frag_block b)
+static void pytorch_deferred(struct frag_policy *p, frag_block b)
 {
 	struct pytorch *t = p->state;
 	struct frag_block_view k = frag_heap_look(p->heap, b);
@@ -569,7 +569,7 @@ const struct frag_policy_ops frag_policy_pytorch = {
 	.place = frag_pytorch_place,
 	.alloc = pytorch_alloc,
 	.free = give,
-	.held = pytorch_held,
+	.deferred = pytorch_deferred,
 	.ended = pytorch_ended,
 	.notice = pytorch_notice,
 	.stats = pytorch_stats,

@@ -135,7 +135,7 @@ static void see_call(void *ctx, const struct frag_gpu_call *call)
 
 		t->count++;
 		t->requested += call->bytes;
-		t->predicted += call->held;
+		t->predicted += call->counted;
 		t->taken += m->free_last > call->free ? m->free_last - call->free : 0;
 	}
 	m->free_last = call->free;

@@ -184,7 +184,7 @@ static int put_call(struct frag_snapshot_out *s, const struct frag_step *step,
 		    const struct frag_call *c, struct frag_error *err)
 {
 	struct frag_snap_log *log = &s->logs[step->device];
-	struct frag_snap_segment seg = obtained(step->event, c), *held;
+	struct frag_snap_segment seg = obtained(step->event, c), *known;
 	int rc;
 
 	if (c->kind == FRAG_CALL_NEW_RANGE && seg.bytes > RANGE_MOST)
@@ -193,23 +193,23 @@ static int put_call(struct frag_snapshot_out *s, const struct frag_step *step,
 		rc = enter_segment(s, log, &seg, err);
 		if (rc || c->kind == FRAG_CALL_NEW_RANGE)
 			return rc;
-		held = frag_snap_segment(log, c->ordinal);
-		return put_segment_entry(s, step, held, c, FRAG_SNAP_SEGMENT_ALLOC, err);
+		known = frag_snap_segment(log, c->ordinal);
+		return put_segment_entry(s, step, known, c, FRAG_SNAP_SEGMENT_ALLOC, err);
 	}
-	held = frag_snap_segment(log, c->ordinal);
-	if (!held)
+	known = frag_snap_segment(log, c->ordinal);
+	if (!known)
 		return 0;
-	if (c->kind == FRAG_CALL_MAP && c->offset + c->bytes > held->bytes)
+	if (c->kind == FRAG_CALL_MAP && c->offset + c->bytes > known->bytes)
 		return frag_fail(err, FRAG_EOUTPUT, "%s: step %" PRIu64 ": segment %" PRIu32 ": an"
 				 " expandable range of more than 64 TiB has no place among the"
 				 " addresses of a snapshot", s->x->out->path, step->event->step,
 				 c->ordinal);
 	if (c->kind == FRAG_CALL_MAP)
-		return put_segment_entry(s, step, held, c, FRAG_SNAP_SEGMENT_MAP, err);
+		return put_segment_entry(s, step, known, c, FRAG_SNAP_SEGMENT_MAP, err);
 	if (c->kind == FRAG_CALL_UNMAP)
-		return put_segment_entry(s, step, held, c, FRAG_SNAP_SEGMENT_UNMAP, err);
+		return put_segment_entry(s, step, known, c, FRAG_SNAP_SEGMENT_UNMAP, err);
 	rc = c->kind == FRAG_CALL_RELEASE
-		? put_segment_entry(s, step, held, c, FRAG_SNAP_SEGMENT_FREE, err) : 0;
+		? put_segment_entry(s, step, known, c, FRAG_SNAP_SEGMENT_FREE, err) : 0;
 	leave_segment(log, c->ordinal);
 	return rc;
 }
@@ -233,7 +233,7 @@ static int put_completed(struct frag_snapshot_out *s, const struct frag_step *st
 			.stream = b.stream, .pool = b.pool,
 		};
 
-		if (frag_heap_holds(heap, b.block, b.slot)) {
+		if (frag_heap_is_pending(heap, b.block, b.slot)) {
 			log->pending[kept++] = b;
 			continue;
 		}
@@ -288,8 +288,8 @@ static int put_alloc(struct frag_snapshot_out *s, const struct frag_step *step,
 	return put_entry(s, step->device, ev, &e, err);
 }
 
-static int hold(struct frag_snapshot_out *s, const struct frag_step *step,
-		const struct frag_snap_live *k, struct frag_error *err)
+static int defer_free(struct frag_snapshot_out *s, const struct frag_step *step,
+		      const struct frag_snap_live *k, struct frag_error *err)
 {
 	struct frag_snap_log *log = &s->logs[step->device];
 
@@ -326,7 +326,7 @@ static int put_free(struct frag_snapshot_out *s, const struct frag_step *step,
 	e.requester = requester_of(s, k->tag, k->stack);
 	rc = put_entry(s, step->device, ev, &e, err);
 	if (rc || ev->waits)
-		return rc ? rc : hold(s, step, k, err);
+		return rc ? rc : defer_free(s, step, k, err);
 	s->logs[step->device].active -= k->bytes;
 	e.action = FRAG_SNAP_FREE_COMPLETED;
 	return put_entry(s, step->device, ev, &e, err);

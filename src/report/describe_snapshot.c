@@ -54,11 +54,11 @@ static void print_history(const struct frag_snapshot *s, const struct frag_snap_
 		return;
 	}
 	fprintf(f, "  history: %" PRIu32 " event%s", d->log_count, d->log_count == 1 ? "" : "s");
-	if (d->start_count || d->held_count)
+	if (d->start_count || d->first_live_count)
 		fprintf(f, ", which begin in mid-run with %" PRIu32 " segment%s of %s and %" PRIu32
 			" live block%s", d->start_count, d->start_count == 1 ? "" : "s",
-			frag_size_text(size, d->start_bytes), d->held_count,
-			d->held_count == 1 ? "" : "s");
+			frag_size_text(size, d->start_bytes), d->first_live_count,
+			d->first_live_count == 1 ? "" : "s");
 	fputc('\n', f);
 	if (d->lost)
 		fprintf(f, "  %" PRIu64 " event%s the others\n", d->lost,
@@ -115,7 +115,7 @@ static void device_json(struct frag_node_ref list, const struct frag_snapshot *s
 	frag_json_u64(o, "contradictions", d->lost);
 	frag_json_u64(o, "first_segments", d->start_count);
 	frag_json_u64(o, "first_segment_bytes", d->start_bytes);
-	frag_json_u64(o, "first_live_blocks", d->held_count);
+	frag_json_u64(o, "first_live_blocks", d->first_live_count);
 	oom_json(o, d);
 	frag_json_bool(o, "ends_at_oom", d->oom_count && d->last_oom != UINT32_MAX);
 }

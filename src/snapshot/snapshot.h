@@ -39,7 +39,7 @@ enum frag_role {
 	FRAG_ROLE_NONE,         /* says nothing new */
 	FRAG_ROLE_ALLOC,
 	FRAG_ROLE_FREE,         /* and at once reusable */
-	FRAG_ROLE_HOLD,         /* freed, but still in use */
+	FRAG_ROLE_DEFER,        /* freed, but still in use */
 	FRAG_ROLE_COMPLETE,     /* no longer in use */
 	FRAG_ROLE_CALL,         /* of the device */
 	FRAG_ROLE_OOM,
@@ -85,8 +85,8 @@ struct frag_logged_call {
 struct frag_snap_device {
 	struct frag_logged *log;
 	uint32_t log_count, log_capacity;
-	struct frag_live_block *held;         /* live blocks of the last state, then of the first */
-	uint32_t held_count, held_capacity;
+	struct frag_live_block *first_live;   /* live blocks of the last state, then of the first */
+	uint32_t first_live_count, first_live_capacity;
 	struct frag_region *regions;    /* segments; likewise */
 	uint32_t region_count, region_capacity;
 	struct frag_logged_call *calls; /* in the order of the log */
@@ -102,7 +102,7 @@ struct frag_snap_device {
 	uint32_t end_count;
 	uint32_t start_count;           /* of regions: those of the first state */
 	uint64_t start_bytes;
-	uint32_t plan_held;             /* the plan's records before the log's first */
+	uint32_t plan_initial;          /* the plan's records before the log's first */
 	uint32_t alloc_count, homeless; /* allocs of the log; those in no segment of it */
 	uint32_t oom_count, first_oom;  /* of the log */
 	uint32_t last_oom;              /* of the log: no request follows; else UINT32_MAX */
@@ -111,11 +111,11 @@ struct frag_snap_device {
 };
 
 enum frag_plan_kind {
-	FRAG_PLAN_HELD,         /* alloc of a block of the first state */
-	FRAG_PLAN_HELD_FREE,    /* its free, where it was pending then */
+	FRAG_PLAN_INITIAL,      /* alloc of a block of the first state */
+	FRAG_PLAN_INITIAL_FREE, /* its free, where it was pending then */
 	FRAG_PLAN_ALLOC,
 	FRAG_PLAN_FREE,
-	FRAG_PLAN_HOLD,
+	FRAG_PLAN_DEFER,
 	FRAG_PLAN_COMPLETE,
 	FRAG_PLAN_EMPTY_CACHE,
 	FRAG_PLAN_OOM,          /* the request that failed ... */

@@ -68,8 +68,8 @@ static bool gather_hints(struct begin *b)
 		if (d->regions[i].range && d->regions[i].known
 		    && !add_hint(b, d->regions[i].addr, d->regions[i].large))
 			return false;
-	for (uint32_t i = 0; i < d->held_count; i++)
-		if (!add_hint(b, d->held[i].addr, d->held[i].requested > SMALL_REQUEST))
+	for (uint32_t i = 0; i < d->first_live_count; i++)
+		if (!add_hint(b, d->first_live[i].addr, d->first_live[i].requested > SMALL_REQUEST))
 			return false;
 	for (uint32_t i = 0; i < d->log_count; i++)
 		if (d->log[i].role == FRAG_ROLE_ALLOC
@@ -235,10 +235,11 @@ static void place_blocks(struct begin *b)
 	struct frag_snap_device *d = b->d;
 	uint32_t k = 0;
 
-	for (uint32_t i = 0; i < d->held_count; i++) {
-		struct frag_live_block *h = &d->held[i];
+	for (uint32_t i = 0; i < d->first_live_count; i++) {
+		struct frag_live_block *h = &d->first_live[i];
 		struct frag_spot *place = &d->places[i];
-		uint64_t end, next = i + 1 < d->held_count ? d->held[i + 1].addr : UINT64_MAX;
+		uint64_t end,
+			next = i + 1 < d->first_live_count ? d->first_live[i + 1].addr : UINT64_MAX;
 		uint32_t last;
 
 		*place = (struct frag_spot){ .initial = NOWHERE };
@@ -278,7 +279,7 @@ static bool begin_device(struct begin *b)
 
 	d->runs = b->runs = calloc((size_t)d->region_count + 1, sizeof(*b->runs));
 	b->initial_of = calloc((size_t)d->region_count + 1, sizeof(*b->initial_of));
-	d->places = calloc((size_t)d->held_count + 1, sizeof(*d->places));
+	d->places = calloc((size_t)d->first_live_count + 1, sizeof(*d->places));
 	if (!b->runs || !b->initial_of || !d->places)
 		return false;
 	for (uint32_t i = 0; i < d->region_count; i++) {
@@ -313,7 +314,7 @@ static int join_devices(struct frag_snapshot *s)
 	for (uint32_t i = 0; i < s->device_count; i++) {
 		struct frag_snap_device *d = &s->devices[i];
 
-		for (uint32_t k = 0; k < d->held_count; k++)
+		for (uint32_t k = 0; k < d->first_live_count; k++)
 			if (d->places[k].initial != NOWHERE)
 				d->places[k].initial += s->initial_count;
 		for (uint32_t k = 0; k < d->initial_count; k++)

@@ -187,10 +187,10 @@ static int read_block(struct load *load, const struct place *at,
 	read_old_block(s, m[BLOCK_HISTORY], &h);
 	if (h.requested == 0 || h.requested > h.bytes)
 		h.requested = h.bytes;
-	if (!frag_grow(&d->held, &d->held_capacity, (uint64_t)d->held_count + 1,
-		       sizeof(*d->held)))
+	if (!frag_grow(&d->first_live, &d->first_live_capacity, (uint64_t)d->first_live_count + 1,
+		       sizeof(*d->first_live)))
 		return frag_fail_nomem(s->err);
-	d->held[d->held_count++] = h;
+	d->first_live[d->first_live_count++] = h;
 	d->end_allocated += h.pending ? 0 : h.bytes;
 	return 0;
 }

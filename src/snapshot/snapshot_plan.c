@@ -142,15 +142,15 @@ static void put_behind(struct walk *w, uint32_t records)
 static void learn_size(struct walk *w, uint64_t addr)
 {
 	struct frag_snap_device *d = w->d;
-	uint32_t low = 0, high = d->held_count;
+	uint32_t low = 0, high = d->first_live_count;
 	struct frag_spot *place;
 	uint64_t bytes;
 
-	FRAG_ASSERT(w->life_count >= d->held_count);
+	FRAG_ASSERT(w->life_count >= d->first_live_count);
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (d->held[middle].addr < addr)
+		if (d->first_live[middle].addr < addr)
 			low = middle + 1;
 		else
 			high = middle;
@@ -158,8 +158,8 @@ static void learn_size(struct walk *w, uint64_t addr)
 	if (low == 0 || w->lives[low - 1].ended)
 		return;
 	place = &d->places[low - 1];
-	bytes = addr - d->held[low - 1].addr;
-	if (!place->bytes && bytes < place->room && bytes >= d->held[low - 1].requested)
+	bytes = addr - d->first_live[low - 1].addr;
+	if (!place->bytes && bytes < place->room && bytes >= d->first_live[low - 1].requested)
 		place->bytes = bytes;
 }
 
@@ -201,7 +201,7 @@ static bool walk_free(struct walk *w, uint32_t i)
 {
 	const struct frag_logged *e = &w->d->log[i];
 	uint32_t at = frag_map_get(&w->live, e->addr);
-	bool hold = e->role == FRAG_ROLE_HOLD;
+	bool deferred = e->role == FRAG_ROLE_DEFER;
 	struct life *life;
 
 	if (at == FRAG_MAP_NONE || (w->lives[at].pending && e->role != FRAG_ROLE_COMPLETE)) {
@@ -209,14 +209,17 @@ static bool walk_free(struct walk *w, uint32_t i)
 		return true;
 	}
 	life = &w->lives[at];
-	if (!add(w, hold ? FRAG_PLAN_HOLD : life->pending ? FRAG_PLAN_COMPLETE : FRAG_PLAN_FREE,
+	if (!add(w,
+		 deferred	 ? FRAG_PLAN_DEFER
+		 : life->pending ? FRAG_PLAN_COMPLETE
+				 : FRAG_PLAN_FREE,
 		 i, life->id))
 		return false;
-	if (!hold)
+	if (!deferred)
 		end_life(w, e->addr, at);
 	else
 		life->pending = true;
-	w->pending += hold;
+	w->pending += deferred;
 	return true;
 }
 
@@ -424,7 +427,7 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t most_reserved)
 	case FRAG_ROLE_ALLOC:
 		return walk_alloc(w, *i);
 	case FRAG_ROLE_FREE:
-	case FRAG_ROLE_HOLD:
+	case FRAG_ROLE_DEFER:
 	case FRAG_ROLE_COMPLETE:
 		return walk_free(w, *i);
 	case FRAG_ROLE_CALL:
@@ -442,7 +445,7 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t most_reserved)
 }
 
 /* Blocks of the first state: each is a request; a pending one is freed at once. */
-static bool walk_held(struct walk *w)
+static bool walk_first_live(struct walk *w)
 {
 	const struct frag_snap_device *d = w->d;
 
@@ -456,20 +459,20 @@ static bool walk_held(struct walk *w)
 		w->reserved += r->bytes;
 	}
 	w->most_reserved = w->reserved;
-	for (uint32_t i = 0; i < d->held_count; i++) {
+	for (uint32_t i = 0; i < d->first_live_count; i++) {
 		struct life *life;
 
-		count_block(w, d->held[i].addr, true);
-		if (!begin_life(w, d->held[i].addr, &life)
-		    || !add(w, FRAG_PLAN_HELD, i, life->id))
+		count_block(w, d->first_live[i].addr, true);
+		if (!begin_life(w, d->first_live[i].addr, &life)
+		    || !add(w, FRAG_PLAN_INITIAL, i, life->id))
 			return false;
-		life->pending = d->held[i].pending;
+		life->pending = d->first_live[i].pending;
 		w->pending += life->pending;
 	}
-	for (uint32_t i = 0; i < d->held_count; i++) {
-		uint32_t at = frag_map_get(&w->live, d->held[i].addr);
+	for (uint32_t i = 0; i < d->first_live_count; i++) {
+		uint32_t at = frag_map_get(&w->live, d->first_live[i].addr);
 
-		if (d->held[i].pending && !add(w, FRAG_PLAN_HELD_FREE, i, w->lives[at].id))
+		if (d->first_live[i].pending && !add(w, FRAG_PLAN_INITIAL_FREE, i, w->lives[at].id))
 			return false;
 	}
 	return true;
@@ -521,8 +524,8 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 
 	w.d->last_oom = find_last_oom(w.d);
 	frag_spans_init(&w.spans, seed);
-	good = frag_map_init(&w.live, seed) && walk_held(&w);
-	w.d->plan_held = s->plan_count;
+	good = frag_map_init(&w.live, seed) && walk_first_live(&w);
+	w.d->plan_initial = s->plan_count;
 	for (uint32_t i = 0; i < w.d->log_count && good; i++) {
 		const uint32_t before = s->plan_count;
 		const bool complete = w.d->log[i].role == FRAG_ROLE_COMPLETE;
@@ -549,14 +552,14 @@ double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan 
 
 	FRAG_ASSERT(s->has_times && p->device < s->device_count);
 	switch ((enum frag_plan_kind)p->kind) {
-	case FRAG_PLAN_HELD:
-	case FRAG_PLAN_HELD_FREE:
+	case FRAG_PLAN_INITIAL:
+	case FRAG_PLAN_INITIAL_FREE:
 		return s->first_time;
 	case FRAG_PLAN_REMARK:
 		return s->remarks[p->index].t;
 	case FRAG_PLAN_ALLOC:
 	case FRAG_PLAN_FREE:
-	case FRAG_PLAN_HOLD:
+	case FRAG_PLAN_DEFER:
 	case FRAG_PLAN_COMPLETE:
 	case FRAG_PLAN_EMPTY_CACHE:
 	case FRAG_PLAN_OOM:
@@ -621,7 +624,7 @@ static bool merge(struct frag_snapshot *s, struct line *lines, uint32_t count)
 	for (uint32_t i = 0; i < s->device_count; i++) {
 		struct line *l = &lines[i + 1];
 
-		while (l->at < s->devices[i].plan_held)
+		while (l->at < s->devices[i].plan_initial)
 			merged[used++] = s->plan[l->at++];
 	}
 	while ((line = earliest(s, lines, count)) != NULL)

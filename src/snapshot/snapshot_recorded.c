@@ -34,8 +34,8 @@ void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
 	uint64_t reserved = d->start_bytes, allocated = 0;
 
 	FRAG_ASSERT(device < s->device_count);
-	for (uint32_t i = 0; i < d->held_count; i++)
-		allocated += d->held[i].pending ? 0 : rounded(d->held[i].requested);
+	for (uint32_t i = 0; i < d->first_live_count; i++)
+		allocated += d->first_live[i].pending ? 0 : rounded(d->first_live[i].requested);
 	*out = (struct frag_recorded){
 		.peak_reserved = reserved, .end_reserved = d->end_reserved,
 		.peak_allocated = allocated, .end_allocated = d->end_allocated,
@@ -47,7 +47,7 @@ void frag_snapshot_recorded(const struct frag_snapshot *s, uint32_t device,
 			change(&reserved, e->size, e->action == FRAG_ACT_SEGMENT_ALLOC
 			       || e->action == FRAG_ACT_SEGMENT_MAP, &out->peak_reserved);
 		else if (e->role == FRAG_ROLE_ALLOC || e->role == FRAG_ROLE_FREE
-			 || e->role == FRAG_ROLE_HOLD)
+			 || e->role == FRAG_ROLE_DEFER)
 			change(&allocated, rounded(e->size), e->role == FRAG_ROLE_ALLOC,
 			       &out->peak_allocated);
 	}

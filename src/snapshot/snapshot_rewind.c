@@ -48,7 +48,7 @@ static enum frag_role plain_role(uint8_t action)
 	case FRAG_ACT_ALLOC:
 		return FRAG_ROLE_ALLOC;
 	case FRAG_ACT_FREE_REQUESTED:
-		return FRAG_ROLE_HOLD;
+		return FRAG_ROLE_DEFER;
 	case FRAG_ACT_FREE_COMPLETED:
 		return FRAG_ROLE_COMPLETE;
 	case FRAG_ACT_SEGMENT_ALLOC:
@@ -68,13 +68,13 @@ static enum frag_role plain_role(uint8_t action)
 }
 
 /* A free that was never completed has ended, but for what the last state has as pending. */
-static void end_holds(struct frag_snap_device *d, struct frag_map *open)
+static void end_deferred(struct frag_snap_device *d, struct frag_map *open)
 {
-	for (uint32_t i = 0; i < d->held_count; i++)
-		if (d->held[i].pending)
-			forget(open, d->held[i].addr);
+	for (uint32_t i = 0; i < d->first_live_count; i++)
+		if (d->first_live[i].pending)
+			forget(open, d->first_live[i].addr);
 	for (uint32_t i = 0; i < d->log_count; i++)
-		if (d->log[i].role == FRAG_ROLE_HOLD && frag_map_get(open, d->log[i].addr) == i)
+		if (d->log[i].role == FRAG_ROLE_DEFER && frag_map_get(open, d->log[i].addr) == i)
 			d->log[i].role = FRAG_ROLE_FREE;
 }
 
@@ -98,7 +98,7 @@ static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 			d->log[++i].role = FRAG_ROLE_NONE;
 			if (at != FRAG_MAP_NONE)
 				forget(open, e->addr);
-		} else if (e->role == FRAG_ROLE_HOLD) {
+		} else if (e->role == FRAG_ROLE_DEFER) {
 			requested = true;
 			if (!put(open, e->addr, i))
 				return false;
@@ -109,7 +109,7 @@ static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 	for (uint32_t i = 0; i < d->log_count && !requested; i++)
 		if (d->log[i].role == FRAG_ROLE_COMPLETE)
 			d->log[i].role = FRAG_ROLE_FREE;
-	end_holds(d, open);
+	end_deferred(d, open);
 	return true;
 }
 
@@ -123,19 +123,19 @@ static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
 	uint32_t at = frag_map_get(live, e->addr);
 
 	if (at != FRAG_MAP_NONE) {      /* what lies there now came unseen */
-		d->held[at].gone = true;
+		d->first_live[at].gone = true;
 		d->lost++;
 	}
-	if (!frag_grow(&d->held, &d->held_capacity, (uint64_t)d->held_count + 1,
-		       sizeof(*d->held)))
+	if (!frag_grow(&d->first_live, &d->first_live_capacity, (uint64_t)d->first_live_count + 1,
+		       sizeof(*d->first_live)))
 		return false;
-	d->held[d->held_count] = (struct frag_live_block){
+	d->first_live[d->first_live_count] = (struct frag_live_block){
 		.addr = e->addr, .requested = e->size, .stream = e->stream, .pool = e->pool,
 		.pending = pending,
 	};
 	if (at != FRAG_MAP_NONE)
-		return put(live, e->addr, d->held_count++);
-	return frag_map_add(live, e->addr, d->held_count++);
+		return put(live, e->addr, d->first_live_count++);
+	return frag_map_add(live, e->addr, d->first_live_count++);
 }
 
 static bool undo_block(struct frag_snap_device *d, struct frag_map *live,
@@ -145,14 +145,14 @@ static bool undo_block(struct frag_snap_device *d, struct frag_map *live,
 
 	if (e->role == FRAG_ROLE_FREE || e->role == FRAG_ROLE_COMPLETE)
 		return bring_back(d, live, e, e->role == FRAG_ROLE_COMPLETE);
-	if (e->role == FRAG_ROLE_HOLD && at == FRAG_MAP_NONE)
+	if (e->role == FRAG_ROLE_DEFER && at == FRAG_MAP_NONE)
 		return bring_back(d, live, e, false);
 	if (at == FRAG_MAP_NONE) {
 		d->lost++;
-	} else if (e->role == FRAG_ROLE_HOLD) {
-		d->held[at].pending = false;
+	} else if (e->role == FRAG_ROLE_DEFER) {
+		d->first_live[at].pending = false;
 	} else {
-		d->held[at].gone = true;
+		d->first_live[at].gone = true;
 		frag_map_remove(live, e->addr, at);
 	}
 	return true;
@@ -244,21 +244,21 @@ static int by_address(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static void keep_held(struct frag_snap_device *d)
+static void keep_first_live(struct frag_snap_device *d)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < d->held_count; i++)
-		if (!d->held[i].gone)
-			d->held[count++] = d->held[i];
-	d->held_count = 0;
+	for (uint32_t i = 0; i < d->first_live_count; i++)
+		if (!d->first_live[i].gone)
+			d->first_live[count++] = d->first_live[i];
+	d->first_live_count = 0;
 	if (count)
-		qsort(d->held, count, sizeof(*d->held), by_address);
+		qsort(d->first_live, count, sizeof(*d->first_live), by_address);
 	for (uint32_t i = 0; i < count; i++) {
-		if (i && d->held[i].addr == d->held[i - 1].addr)
+		if (i && d->first_live[i].addr == d->first_live[i - 1].addr)
 			d->lost++;
 		else
-			d->held[d->held_count++] = d->held[i];
+			d->first_live[d->first_live_count++] = d->first_live[i];
 	}
 }
 
@@ -303,8 +303,8 @@ static bool undo_all(struct frag_snap_device *d, struct frag_map *live, struct f
 {
 	const uint32_t regions = d->region_count;
 
-	for (uint32_t i = 0; i < d->held_count; i++)
-		if (!put(live, d->held[i].addr, i))
+	for (uint32_t i = 0; i < d->first_live_count; i++)
+		if (!put(live, d->first_live[i].addr, i))
 			return false;
 	d->region_count = 0;
 	for (uint32_t i = 0; i < regions; i++) {
@@ -340,7 +340,7 @@ static bool rewind_device(struct frag_snap_device *d, bool pools, uint64_t seed)
 	       && (!pools || keep_end(d))
 	       && give_roles(d, &open) && undo_all(d, &live, &spans) && keep_regions(d, &spans);
 	if (good)
-		keep_held(d);
+		keep_first_live(d);
 	d->start_count = d->region_count;
 	for (uint32_t i = 0; i < d->region_count; i++)
 		d->start_bytes += d->regions[i].bytes;

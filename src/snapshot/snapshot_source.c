@@ -79,10 +79,11 @@ static enum frag_add put_tag(struct source *src, struct frag_record *rec, uint32
 	return rec->stack == UINT32_MAX ? FRAG_ADD_NOMEM : rc;
 }
 
-static enum frag_add put_held(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
+				    const struct frag_plan *p)
 {
 	const struct frag_snap_device *d = &src->s.devices[p->device];
-	const struct frag_live_block *h = &d->held[p->index];
+	const struct frag_live_block *h = &d->first_live[p->index];
 	enum frag_add rc;
 
 	put_alloc(src, rec, p, h->requested, h->stream, h->pool);
@@ -193,15 +194,15 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 		.members = FRAG_HAS_OP | FRAG_HAS_ID, .id.number = p->id, .at = src->last,
 	};
 	switch ((enum frag_plan_kind)p->kind) {
-	case FRAG_PLAN_HELD:
-		added = put_held(src, rec, p);
+	case FRAG_PLAN_INITIAL:
+		added = put_first_live(src, rec, p);
 		break;
 	case FRAG_PLAN_ALLOC:
 	case FRAG_PLAN_OOM:
 		added = put_logged(src, rec, p);
 		break;
-	case FRAG_PLAN_HOLD:
-	case FRAG_PLAN_HELD_FREE:
+	case FRAG_PLAN_DEFER:
+	case FRAG_PLAN_INITIAL_FREE:
 		rec->members |= FRAG_HAS_PENDING;
 		rec->pending = true;
 		/* fall through */
@@ -246,7 +247,7 @@ static void source_where(void *state, uint64_t at, char *buf, uint32_t size)
 		return;
 	}
 	p = &src->s.plan[at];
-	if (p->kind == FRAG_PLAN_HELD || p->kind == FRAG_PLAN_HELD_FREE)
+	if (p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE)
 		snprintf(buf, size, "%s: the state that the history of device %u begins with",
 			 src->s.whole.path, p->device);
 	else if (p->kind == FRAG_PLAN_REMARK)
@@ -302,7 +303,7 @@ static void source_amount(void *state, uint64_t *read, uint64_t *total)
 static void device_fini(struct frag_snap_device *d)
 {
 	free(d->log);
-	free(d->held);
+	free(d->first_live);
 	free(d->regions);
 	free(d->calls);
 	free(d->initial);
@@ -421,10 +422,10 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool told,
 	const struct frag_snap_device *d = &s->devices[i];
 	char size[FRAG_NUMBER_ROOM], more[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
 
-	if (d->held_count && d->log_count && s->has_history)
+	if (d->first_live_count && d->log_count && s->has_history)
 		frag_note(log, "device %u: the history begins in mid-run: %u segments of %s with %u"
 			  " live blocks were there before it%s", i, d->start_count,
-			  frag_size_text(size, d->start_bytes), d->held_count,
+			  frag_size_text(size, d->start_bytes), d->first_live_count,
 			  !told && looks_full(d->log_count) ? ", and so round a number of events says that"
 			  " older ones were dropped" : "");
 	if (d->lost)

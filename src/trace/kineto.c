@@ -38,7 +38,7 @@ struct operator {
 
 struct kineto {
 	struct frag_document doc;
-	struct frag_held *held;
+	struct frag_buffered *buffered;
 	struct moment *moments;
 	uint32_t moment_count, moment_capacity;
 	struct operator *ops;
@@ -143,8 +143,8 @@ static int afford(const struct kineto *k, struct frag_error *err)
 {
 	const uint64_t a_moment = sizeof(*k->moments) + sizeof(struct frag_row);
 
-	return frag_held_afford(k->held, &k->doc.in, k->moment_count * a_moment
-				+ k->op_count * sizeof(*k->ops), err);
+	return frag_buffered_afford(k->buffered, &k->doc.in, k->moment_count * a_moment
+				    + k->op_count * sizeof(*k->ops), err);
 }
 
 /*
@@ -155,7 +155,7 @@ static bool keep(struct kineto *k)
 {
 	const struct frag_kineto_event *ev = &k->event;
 	bool named = ev->kind == FRAG_KINETO_OP || ev->kind == FRAG_KINETO_ANNOTATION;
-	uint32_t text = named ? frag_held_text(k->held, ev->name) : 0;
+	uint32_t text = named ? frag_buffered_text(k->buffered, ev->name) : 0;
 
 	if (named && !text)
 		return false;
@@ -307,13 +307,13 @@ static bool add_mark(struct kineto *k, const struct moment *m, struct frag_row r
 	if (m->kind == FRAG_KINETO_OOM) {
 		end = frag_put_u64(name + strlen(name), m->bytes);
 		memcpy(end, " bytes", 7);
-		row.text = frag_held_text(k->held, (struct frag_text){
+		row.text = frag_buffered_text(k->buffered, (struct frag_text){
 			.text = name, .length = (uint32_t)strlen(name),
 		});
 		if (!row.text)
 			return false;
 	}
-	new = frag_held_add(k->held);
+	new = frag_buffered_add(k->buffered);
 	if (!new)
 		return false;
 	row.op = FRAG_OP_MARK;
@@ -370,7 +370,7 @@ static bool add_rest(struct kineto *k, struct frag_ledger *ledger, const struct 
 		if (total <= early || total >> 53)
 			continue;
 		frag_note(log, "%s: device %u held %" PRIu64 " bytes from before the profile that it"
-			  " never frees: one block here", k->held->path, device, total - early);
+			  " never frees: one block here", k->buffered->path, device, total - early);
 		if (!frag_ledger_before(ledger, device, total - early))
 			return false;
 	}
@@ -382,13 +382,13 @@ static void note_devices(const struct kineto *k, const struct devices *d,
 {
 	if (d->cpu_only && k->moment_count)
 		frag_note(log, "%s: only allocations of the CPU: they are device 0 here",
-			  k->held->path);
+			  k->buffered->path);
 	if (d->cpu_events)
-		frag_note(log, "%s: %" PRIu64 " memory events of the CPU left out", k->held->path,
-			  d->cpu_events);
+		frag_note(log, "%s: %" PRIu64 " memory events of the CPU left out",
+			  k->buffered->path, d->cpu_events);
 	if (d->other_events)
 		frag_note(log, "%s: %" PRIu64 " memory events of further kinds of devices left out",
-			  k->held->path, d->other_events);
+			  k->buffered->path, d->other_events);
 }
 
 /*
@@ -406,7 +406,7 @@ static bool make_rows(struct kineto *k, uint32_t *device_count, const struct fra
 	if (k->moment_count)
 		qsort(k->moments, k->moment_count, sizeof(*k->moments), by_time);
 	note_devices(k, &d, log);
-	good = frag_ledger_init(&ledger, k->held);
+	good = frag_ledger_init(&ledger, k->buffered);
 	for (uint32_t i = 0; i < k->moment_count && good; i++)
 		good = add_row(k, &ledger, &k->moments[i], &d);
 	good = good && add_rest(k, &ledger, &d, log)
@@ -419,7 +419,7 @@ static bool make_rows(struct kineto *k, uint32_t *device_count, const struct fra
 static void kineto_fini(struct kineto *k)
 {
 	frag_document_fini(&k->doc);
-	frag_held_del(k->held);
+	frag_buffered_del(k->buffered);
 	free(k->moments);
 	free(k->ops);
 }
@@ -432,23 +432,23 @@ static int kineto_open(struct frag_reading *out, struct frag_input *in, const st
 		       struct frag_error *err)
 {
 	struct kineto k = { .bare = false };
-	struct frag_held *held;
+	struct frag_buffered *buffered;
 	uint32_t device_count = 1;
 	int rc = frag_document_init(&k.doc, in, err);
 
 	if (rc)
 		return rc;
-	k.held = frag_held_new(k.doc.in.path, "byte");
-	rc = k.held ? read_document(&k, err) : frag_fail_nomem(err);
+	k.buffered = frag_buffered_new(k.doc.in.path, "byte");
+	rc = k.buffered ? read_document(&k, err) : frag_fail_nomem(err);
 	if (!rc && !make_rows(&k, &device_count, log))
 		rc = frag_fail_nomem(err);
-	if (!rc && k.held->count == 0)
+	if (!rc && k.buffered->count == 0)
 		rc = frag_fail(err, FRAG_ETRACE, "%s: no memory events: the profile was made without"
 			       " profile_memory=True", k.doc.in.path);
 	if (!rc) {
-		held = k.held;
-		k.held = NULL;
-		rc = frag_held_open(out, held, device_count, &k.doc.in, err);
+		buffered = k.buffered;
+		k.buffered = NULL;
+		rc = frag_buffered_open(out, buffered, device_count, &k.doc.in, err);
 		out->pytorch = true;
 	}
 	kineto_fini(&k);

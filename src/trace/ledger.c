@@ -9,9 +9,9 @@
 
 #define NONE UINT32_MAX
 
-bool frag_ledger_init(struct frag_ledger *l, struct frag_held *held)
+bool frag_ledger_init(struct frag_ledger *l, struct frag_buffered *buffered)
 {
-	*l = (struct frag_ledger){ .held = held, .unused = NONE, .nowhere = NONE };
+	*l = (struct frag_ledger){ .buffered = buffered, .unused = NONE, .nowhere = NONE };
 	return frag_map_init(&l->live, frag_hash_seed());
 }
 
@@ -59,7 +59,7 @@ static uint32_t new_entry(struct frag_ledger *l)
 static bool add_row(struct frag_ledger *l, const struct frag_row *like, enum frag_op op,
 		    uint64_t id)
 {
-	struct frag_row copy = *like, *row = frag_held_add(l->held);
+	struct frag_row copy = *like, *row = frag_buffered_add(l->buffered);
 
 	if (!row)
 		return false;
@@ -163,13 +163,13 @@ static const char *plural(uint64_t count)
  */
 bool frag_ledger_end(struct frag_ledger *l, uint8_t members, const struct frag_log *log)
 {
-	struct frag_held *h = l->held;
+	struct frag_buffered *h = l->buffered;
 
 	struct frag_row first = { .members = 0 };
 
 	if (h->count)
 		first = h->rows[0];
-	if (!frag_held_before(h, l->before_count))
+	if (!frag_buffered_before(h, l->before_count))
 		return false;
 	for (uint32_t i = 0; i < l->before_count; i++)
 		h->rows[i] = (struct frag_row){

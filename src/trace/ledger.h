@@ -10,7 +10,7 @@
 #ifndef TRACE_LEDGER_H
 #define TRACE_LEDGER_H
 
-#include "trace/held.h"
+#include "trace/buffered.h"
 
 struct frag_ledger_entry {
 	uint64_t address;
@@ -25,7 +25,7 @@ struct frag_ledger_before {
 };
 
 struct frag_ledger {
-	struct frag_held *held;         /* where the rows go; borrowed */
+	struct frag_buffered *buffered; /* where the rows go; borrowed */
 	struct frag_map live;           /* address -> entry */
 	struct frag_ledger_entry *entries;
 	uint32_t count, capacity, unused;
@@ -39,7 +39,7 @@ struct frag_ledger {
 	uint64_t ignored;       /* frees of the address 0 that are of nothing */
 };
 
-bool frag_ledger_init(struct frag_ledger *l, struct frag_held *held);
+bool frag_ledger_init(struct frag_ledger *l, struct frag_buffered *buffered);
 void frag_ledger_fini(struct frag_ledger *l);
 
 /* Add rows like the one given, whose id they set. False where memory is short. */

@@ -13,7 +13,7 @@
 
 #include "base/grow.h"
 #include "base/parse.h"
-#include "trace/held.h"
+#include "trace/buffered.h"
 #include "input/rowfile.h"
 
 enum { ID, LOWER, UPPER, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COLUMNS };
@@ -43,7 +43,7 @@ struct moment {
 
 struct minimalloc {
 	struct frag_rowfile file;
-	struct frag_held *held;
+	struct frag_buffered *buffered;
 	uint32_t column[COLUMNS];       /* of each field: which column it is */
 	uint32_t fields;
 	bool inclusive;                 /* the column is `end`, and its times are the last ones */
@@ -117,7 +117,7 @@ static bool read_id(struct minimalloc *m, struct frag_text field, struct moment 
 	    && (field.length == 1 || *field.text != '0'))
 		return true;
 	out->text_id = true;
-	out->id = frag_held_text(m->held, field);
+	out->id = frag_buffered_text(m->buffered, field);
 	return out->id != 0;
 }
 
@@ -162,7 +162,7 @@ static int read_row(struct minimalloc *m, struct frag_text line, struct frag_err
 		return frag_rowfile_bad(&m->file, by[ALIGNMENT].text, err,
 					"an alignment is wanted, not \"%s\"",
 					frag_rowfile_show(by[ALIGNMENT], shown));
-	rc = frag_held_afford(m->held, &m->file.in, m->count * sizeof(*m->moments)
+	rc = frag_buffered_afford(m->buffered, &m->file.in, m->count * sizeof(*m->moments)
 						    + m->count * sizeof(struct frag_row), err);
 	if (rc)
 		return rc;
@@ -192,11 +192,11 @@ static int in_order(const void *a, const void *b)
 static int make_rows(struct minimalloc *m, const struct frag_log *log, struct frag_error *err)
 {
 	if (m->count == 0)
-		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", m->held->path);
+		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", m->buffered->path);
 	qsort(m->moments, m->count, sizeof(*m->moments), in_order);
 	for (uint32_t i = 0; i < m->count; i++) {
 		const struct moment *from = &m->moments[i];
-		struct frag_row *row = frag_held_add(m->held);
+		struct frag_row *row = frag_buffered_add(m->buffered);
 		bool alloc = from->turn == TURN_ALLOC;
 
 		if (!row)
@@ -210,13 +210,13 @@ static int make_rows(struct minimalloc *m, const struct frag_log *log, struct fr
 	}
 	if (m->aligned)
 		frag_note(log, "%s: the alignments of %" PRIu64 " buffers left out: a trace has none",
-			  m->held->path, m->aligned);
+			  m->buffered->path, m->aligned);
 	if (m->gapped)
 		frag_note(log, "%s: the gaps of %" PRIu64 " buffers left out: they live through them",
-			  m->held->path, m->gapped);
+			  m->buffered->path, m->gapped);
 	if (m->placed)
 		frag_note(log, "%s: the column \"offset\" left out: policies place the buffers",
-			  m->held->path);
+			  m->buffered->path);
 	return 0;
 }
 
@@ -241,12 +241,12 @@ static int minimalloc_open(struct frag_reading *out, struct frag_input *in,
 	struct minimalloc m = { .file = { .in = *in } };
 	int rc;
 
-	m.held = frag_held_new(in->path, "line");
-	rc = m.held ? read_all(&m, log, err) : frag_fail_nomem(err);
+	m.buffered = frag_buffered_new(in->path, "line");
+	rc = m.buffered ? read_all(&m, log, err) : frag_fail_nomem(err);
 	if (!rc)
-		rc = frag_held_open(out, m.held, 1, &m.file.in, err);
+		rc = frag_buffered_open(out, m.buffered, 1, &m.file.in, err);
 	else
-		frag_held_del(m.held);
+		frag_buffered_del(m.buffered);
 	free(m.moments);
 	frag_input_close(&m.file.in);
 	return rc;

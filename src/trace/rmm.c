@@ -20,7 +20,7 @@ enum { THREAD, TIME, ACTION, POINTER, SIZE, STREAM, FIELDS };
 
 struct rmm {
 	struct frag_rowfile file;
-	struct frag_held *held;
+	struct frag_buffered *buffered;
 	struct frag_ledger ledger;
 	int64_t first, last;    /* microseconds; of the first row, and of the last */
 	int64_t days;
@@ -101,11 +101,11 @@ static bool add_failure(struct rmm *r, struct frag_row row)
 
 	memcpy(end, " bytes", 7);
 	row.op = FRAG_OP_MARK;
-	row.text = frag_held_text(r->held, (struct frag_text){
+	row.text = frag_buffered_text(r->buffered, (struct frag_text){
 		.text = name, .length = (uint32_t)strlen(name),
 	});
 	row.members = FRAG_ROW_T;
-	new = row.text ? frag_held_add(r->held) : NULL;
+	new = row.text ? frag_buffered_add(r->buffered) : NULL;
 	if (new)
 		*new = row;
 	return new != NULL;
@@ -148,8 +148,8 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 		return bad(r, f[STREAM], "a stream in hexadecimal digits, below 2^53", err);
 	if (row.stream == 1)    /* cudaStreamLegacy is the null stream's other name */
 		row.stream = 0;
-	rc = frag_held_afford(r->held, &r->file.in, r->ledger.count * sizeof(*r->ledger.entries),
-			      err);
+	rc = frag_buffered_afford(r->buffered, &r->file.in,
+				  r->ledger.count * sizeof(*r->ledger.entries), err);
 	if (rc)
 		return rc;
 	row.t = time_of(r, micros);
@@ -186,8 +186,8 @@ static int read_rows(struct rmm *r, const struct frag_log *log, struct frag_erro
 	}
 	if (rc < 0)
 		return rc;
-	if (r->held->count == 0)
-		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", r->held->path);
+	if (r->buffered->count == 0)
+		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", r->buffered->path);
 	return frag_ledger_end(&r->ledger, 0, log) ? 0 : frag_fail_nomem(err);
 }
 
@@ -197,16 +197,16 @@ static int rmm_open(struct frag_reading *out, struct frag_input *in, const struc
 	struct rmm r = { .file = { .in = *in } };
 	int rc;
 
-	r.held = frag_held_new(in->path, "line");
-	if (r.held && frag_ledger_init(&r.ledger, r.held))
+	r.buffered = frag_buffered_new(in->path, "line");
+	if (r.buffered && frag_ledger_init(&r.ledger, r.buffered))
 		rc = read_rows(&r, log, err);
 	else
 		rc = frag_fail_nomem(err);
 	frag_ledger_fini(&r.ledger);
 	if (!rc)
-		rc = frag_held_open(out, r.held, 1, &r.file.in, err);
+		rc = frag_buffered_open(out, r.buffered, 1, &r.file.in, err);
 	else
-		frag_held_del(r.held);
+		frag_buffered_del(r.buffered);
 	frag_input_close(&r.file.in);
 	return rc;
 }

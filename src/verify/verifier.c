@@ -179,8 +179,8 @@ static void judge_step(struct verify *v, const struct frag_plan *p, const struct
 		.in_run = step->placed, .simulated = step->placed ? address_of(l, step) : FRAG_NOWHERE,
 	};
 
-	if (p->kind == FRAG_PLAN_HELD) {
-		v->out->unplaced += !step->placed || diff.simulated != d->held[p->index].addr;
+	if (p->kind == FRAG_PLAN_INITIAL) {
+		v->out->unplaced += !step->placed || diff.simulated != d->first_live[p->index].addr;
 	} else if (p->kind == FRAG_PLAN_ALLOC) {
 		diff.recorded = d->log[p->index].addr;
 		if (diff.recorded != diff.simulated && !l->apart)
@@ -199,8 +199,8 @@ static bool is_private(const struct frag_snapshot *s, const struct frag_plan *p)
 
 	if (p->kind == FRAG_PLAN_REMARK)
 		return false;
-	pool = p->kind == FRAG_PLAN_HELD || p->kind == FRAG_PLAN_HELD_FREE
-		? d->held[p->index].pool : d->log[p->index].pool;
+	pool = p->kind == FRAG_PLAN_INITIAL || p->kind == FRAG_PLAN_INITIAL_FREE
+		? d->first_live[p->index].pool : d->log[p->index].pool;
 	return pool != 0 && pool != FRAG_NO_POOL;
 }
 

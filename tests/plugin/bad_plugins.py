@@ -83,7 +83,7 @@ MISFITS = [
     ('no-index', policy(INDEX='NULL') + EXPORT, ()),
     ('bad-key', policy(KEY='A key') + EXPORT, ()),
     ('no-key-hook', policy(INDEX='&frag_index_key') + EXPORT, ()),
-    ('not-for-plugins', policy(ALLOC='rc = frag_heap_hold(h, *out, 0);') + EXPORT, ()),
+    ('not-for-plugins', policy(ALLOC='rc = frag_heap_defer_free(h, *out, 0);') + EXPORT, ()),
     ('near-miss', policy(ALLOC='extern int frag_heap_tak(void); rc = frag_heap_tak();') + EXPORT,
      ()),
     ('undefined', policy(ALLOC='extern int nobody_has_this(void); rc = nobody_has_this();')
@@ -105,7 +105,7 @@ WHY = {
     'no-alloc': REQUIRED, 'no-index': REQUIRED,
     'no-key-hook': 'policy my-liar: key and frag_index_key go together',
     'bad-key': 'policy my-liar: key 0, "A key": its name is not made of a-z, 0-9, _ and -',
-    'not-for-plugins': 'plug-in ./not-for-plugins.so: undefined symbol: frag_heap_hold\n',
+    'not-for-plugins': 'plug-in ./not-for-plugins.so: undefined symbol: frag_heap_defer_free\n',
     'near-miss': 'plug-in ./near-miss.so: undefined symbol: frag_heap_tak\n',
     'undefined': 'plug-in ./undefined.so: undefined symbol: nobody_has_this\n',
 }

@@ -400,11 +400,11 @@ static void hold(struct world *w, frag_block b, const struct spot *s)
 {
 	uint32_t owner = (uint32_t)below(w, 5);
 
-	if (!expect(frag_heap_hold(w->rig.heap, b, owner), is(s, FRAG_ALLOCATED)))
+	if (!expect(frag_heap_defer_free(w->rig.heap, b, owner), is(s, FRAG_ALLOCATED)))
 		return;
 	s->map->cells[s->offset].state = FRAG_PENDING;
 	fill(s->map, s->offset, s->bytes, FRAG_PENDING, s->map->cells[s->offset].requested);
-	assert_true(frag_heap_holds(w->rig.heap, b, owner));
+	assert_true(frag_heap_is_pending(w->rig.heap, b, owner));
 	if (below(w, 2))
 		expect(frag_heap_ready(w->rig.heap, b), true);
 }

@@ -124,7 +124,7 @@ static int skeleton_free(struct frag_policy *p, frag_block b)
  * Optional, called for each free that must wait, when b has become pending: for
  * policies that keep count of such blocks.
  */
-static void skeleton_held(struct frag_policy *p, frag_block b)
+static void skeleton_deferred(struct frag_policy *p, frag_block b)
 {
 	(void)p;
 	(void)b;
@@ -172,7 +172,7 @@ const struct frag_policy_ops policy_skeleton = {
 	.init = skeleton_init,
 	.alloc = skeleton_alloc,
 	.free = skeleton_free,
-	.held = skeleton_held,
+	.deferred = skeleton_deferred,
 	.ended = skeleton_ended,
 	.notice = skeleton_notice,
 	.stats = skeleton_stats,

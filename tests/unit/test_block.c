@@ -130,12 +130,12 @@ static void test_give_misused(void **state)
 	rig_expect(r, b, 0, SEGMENT, FRAG_FREE);
 }
 
-static void test_hold(void **state)
+static void test_defer_free(void **state)
 {
 	struct rig *r = *state;
 	frag_block b = rig_take(r, rig_grow(r, SEGMENT), 500, 512);
 
-	assert_int_equal(frag_heap_hold(r->heap, b, 0), 0);
+	assert_int_equal(frag_heap_defer_free(r->heap, b, 0), 0);
 	rig_check(r);
 	rig_expect(r, b, 0, 512, FRAG_PENDING);
 	assert_int_equal(frag_heap_look(r->heap, b).requested, 500);
@@ -144,13 +144,13 @@ static void test_hold(void **state)
 	assert_int_equal(books(r)->active, 512);
 	assert_int_equal(books(r)->blocks, 0);
 	assert_int_equal(books(r)->releasable, 0);
-	rig_refuses(r, frag_heap_hold(r->heap, b, 0));
+	rig_refuses(r, frag_heap_defer_free(r->heap, b, 0));
 	b = rig_give(r, b);
 	rig_expect(r, b, 0, SEGMENT, FRAG_FREE);
 	assert_int_equal(books(r)->active, 0);
 	assert_int_equal(books(r)->releasable, SEGMENT);
-	rig_refuses(r, frag_heap_hold(r->heap, b, 0));
-	rig_refuses(r, frag_heap_hold(r->heap, FRAG_NO_BLOCK, 0));
+	rig_refuses(r, frag_heap_defer_free(r->heap, b, 0));
+	rig_refuses(r, frag_heap_defer_free(r->heap, FRAG_NO_BLOCK, 0));
 }
 
 /* Who holds what, and who is ready; the last one of a table takes a hole. */
@@ -163,11 +163,11 @@ static void test_pending(void **state)
 	for (uint32_t i = 0; i < 5; i++) {
 		b[i] = rig_take(r, rest, 512, 512);
 		rest = frag_heap_look(r->heap, b[i]).next;
-		assert_false(frag_heap_holds(r->heap, b[i], 10 + i));
-		assert_int_equal(frag_heap_hold(r->heap, b[i], 10 + i), 0);
+		assert_false(frag_heap_is_pending(r->heap, b[i], 10 + i));
+		assert_int_equal(frag_heap_defer_free(r->heap, b[i], 10 + i), 0);
 		rig_check(r);
-		assert_true(frag_heap_holds(r->heap, b[i], 10 + i));
-		assert_false(frag_heap_holds(r->heap, b[i], 9 + i));
+		assert_true(frag_heap_is_pending(r->heap, b[i], 10 + i));
+		assert_false(frag_heap_is_pending(r->heap, b[i], 9 + i));
 	}
 	assert_int_not_equal(frag_heap_find_pending(r->heap), FRAG_NO_BLOCK);
 	assert_int_equal(frag_heap_find_ready(r->heap), FRAG_NO_BLOCK);
@@ -182,7 +182,7 @@ static void test_pending(void **state)
 	rig_give(r, b[0]);
 	assert_int_equal(frag_heap_find_ready(r->heap), b[1]);
 	for (uint32_t i = 1; i < 5; i++)
-		assert_int_equal(frag_heap_holds(r->heap, b[i], 10 + i), i != 3);
+		assert_int_equal(frag_heap_is_pending(r->heap, b[i], 10 + i), i != 3);
 	rig_give(r, b[1]);
 	assert_int_equal(frag_heap_find_ready(r->heap), FRAG_NO_BLOCK);
 	rig_give(r, b[4]);
@@ -191,8 +191,8 @@ static void test_pending(void **state)
 	assert_int_equal(frag_heap_find_pending(r->heap), FRAG_NO_BLOCK);
 	rig_refuses(r, frag_heap_ready(r->heap, b[2]));
 	rig_refuses(r, frag_heap_ready(r->heap, NO_SUCH));
-	assert_false(frag_heap_holds(r->heap, NO_SUCH, 10));
-	assert_false(frag_heap_holds(r->heap, b[2], 12));
+	assert_false(frag_heap_is_pending(r->heap, NO_SUCH, 10));
+	assert_false(frag_heap_is_pending(r->heap, b[2], 12));
 }
 
 /* take in its single steps, and then give in its own. */
@@ -304,7 +304,7 @@ static void test_dead_handles(void **state)
 	rig_refuses(r, frag_heap_split(r->heap, dead, 1));
 	rig_refuses(r, frag_heap_put(r->heap, dead));
 	rig_refuses(r, frag_heap_assign(r->heap, dead, 0));
-	rig_refuses(r, frag_heap_hold(r->heap, dead, 0));
+	rig_refuses(r, frag_heap_defer_free(r->heap, dead, 0));
 	rig_refuses(r, frag_heap_give(r->heap, dead, NULL));
 	rig_refuses(r, frag_heap_take(r->heap, &same, 1, 512));
 	rig_refuses(r, frag_heap_absorb(r->heap, &same, out));
@@ -354,7 +354,7 @@ int main(void)
 		T(test_take_misused),
 		T(test_give_merges),
 		T(test_give_misused),
-		T(test_hold),
+		T(test_defer_free),
 		T(test_pending),
 		T(test_steps),
 		T(test_absorb_below),

@@ -54,7 +54,7 @@ static void begin(struct scene *s)
 	s->live = take(s, grow(s, SEGMENT), 1024);
 	s->pending = take(s, next(s, s->live), 1024);
 	s->free = next(s, take(s, next(s, s->pending), 1024));
-	assert_int_equal(frag_heap_hold(s->h, s->pending, 0), 0);
+	assert_int_equal(frag_heap_defer_free(s->h, s->pending, 0), 0);
 	s->idle = grow(s, 2 * SEGMENT);
 	s->kept = grow(s, SEGMENT / 2);
 	assert_int_equal(frag_heap_keep(s->h, s->kept), 0);
@@ -172,9 +172,9 @@ static void gap_twice(struct scene *s)
 	frag_index_insert(&s->h->gaps, s->list, &e);
 }
 
-static void unheld(struct scene *s) { block(s, s->pending)->held_at = 1; }
-static void held_wrong(struct scene *s) { s->h->held[0].block = s->live; }
-static void held_many(struct scene *s) { s->h->held_count++; }
+static void not_pending(struct scene *s) { block(s, s->pending)->pending_at = 1; }
+static void pending_wrong(struct scene *s) { s->h->pending[0].block = s->live; }
+static void pending_many(struct scene *s) { s->h->pending_count++; }
 
 /* Idle segments. */
 static void kept(struct scene *s) { segment(s, s->idle)->kept = true; }
@@ -218,9 +218,9 @@ static const struct {
 	{ listed_larger, "largest_free is 8193 in the books and 8192 by count" },
 	{ gap_unknown, "an unmapped block that the gaps do not know" },
 	{ gap_twice, "number of gaps is 2 in the books and 1 by count" },
-	{ unheld, "pending, but nobody holds it" },
-	{ held_wrong, "pending, but nobody holds it" },
-	{ held_many, "number of pending blocks is 2 in the books and 1 by count" },
+	{ not_pending, "pending, but not in the table of pending blocks" },
+	{ pending_wrong, "pending, but not in the table of pending blocks" },
+	{ pending_many, "number of pending blocks is 2 in the books and 1 by count" },
 	{ pool, "segment 0: its free list is of another pool" },
 	{ foreign_list, "segment 0: its free list is of another pool" },
 	{ no_list, "segment 0: its free list is of another pool" },

@@ -300,7 +300,7 @@ static int odd_end(struct frag_policy *p, frag_block b, uint64_t synced)
 {
 	(void)b;
 	(void)synced;
-	return frag_heap_hold(p->heap, b, 0);
+	return frag_heap_defer_free(p->heap, b, 0);
 }
 
 #define MEANS_NOTHING "which means nothing here"
@@ -361,7 +361,7 @@ static const struct {
 	    " such a block" },
 	{ .notice = odd_notice, .rows = 3, .message = MEANS_NOTHING },
 	{ .ended = odd_end, .rows = 6, .message =
-	    "step 6 (complete id 3): frag_heap_hold: block 0 (segment 2, offset"
+	    "step 6 (complete id 3): frag_heap_defer_free: block 0 (segment 2, offset"
 	    " 0, 1024 bytes, pending) is not allocated" },
 };
 

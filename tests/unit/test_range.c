@@ -199,7 +199,7 @@ static void test_map_beside_live(void **state)
 	rig_expect(&f->rig, map(f, 0, 1), 0, PAGE, FRAG_FREE);
 	rig_expect(&f->rig, map(f, 2, 1), 2 * PAGE, PAGE, FRAG_FREE);
 	expect_blocks(f, "f1a1f1u5");
-	assert_int_equal(frag_heap_hold(f->rig.heap, b, 0), 0);
+	assert_int_equal(frag_heap_defer_free(f->rig.heap, b, 0), 0);
 	expect_blocks(f, "f1p1f1u5");
 	rig_expect(&f->rig, rig_give(&f->rig, b), 0, 3 * PAGE, FRAG_FREE);
 	expect_blocks(f, "f3u5");
@@ -300,7 +300,7 @@ static void test_unmap_misused(void **state)
 	rig_refuses(r, frag_heap_unmap(r->heap, plain, 0, PAGE, &out));
 	rig_refuses(r, frag_heap_unmap(r->heap, NO_SUCH, 0, PAGE, &out));
 	rig_refuses(r, frag_heap_unmap(r->heap, FRAG_NO_BLOCK, 0, PAGE, &out));
-	assert_int_equal(frag_heap_hold(r->heap, live, 0), 0);
+	assert_int_equal(frag_heap_defer_free(r->heap, live, 0), 0);
 	rig_refuses(r, frag_heap_unmap(r->heap, live, 0, PAGE, &out));
 	unmap(f, 1, 3);
 	/* the half page beside the live block keeps its memory */
@@ -405,7 +405,7 @@ static void test_del(void **state)
 	frag_block b = rig_take(r, map(f, 1, 3), 1, 5);
 
 	rig_take(r, frag_heap_look(r->heap, b).next, 1, PAGE);
-	assert_int_equal(frag_heap_hold(r->heap, b, 0), 0);
+	assert_int_equal(frag_heap_defer_free(r->heap, b, 0), 0);
 	map(f, 5, 1);
 	rig_take(r, map(f, 7, 1), 1, PAGE);
 	assert_int_equal(frag_heap_reserve(r->heap, r->list, PAGE, PAGE, &b), 0);

@@ -55,10 +55,12 @@ static void test_states(void **state)
 	       "frag_heap_give: " FREE "is neither allocated nor pending");
 	expect(r, frag_heap_drop(h, rest),
 	       "frag_heap_drop: " FREE "is neither allocated nor pending");
-	expect(r, frag_heap_hold(h, rest, 0), "frag_heap_hold: " FREE "is not allocated");
+	expect(r, frag_heap_defer_free(h, rest, 0),
+	       "frag_heap_defer_free: " FREE "is not allocated");
 	expect(r, frag_heap_map(h, rest, 512, 512, &b), "frag_heap_map: " FREE "is not unmapped");
-	assert_int_equal(frag_heap_hold(h, b, 0), 0);
-	expect(r, frag_heap_hold(h, b, 0), "frag_heap_hold: block 0 (segment 0, offset 0, 512 bytes,"
+	assert_int_equal(frag_heap_defer_free(h, b, 0), 0);
+	expect(r, frag_heap_defer_free(h, b, 0),
+	       "frag_heap_defer_free: block 0 (segment 0, offset 0, 512 bytes,"
 	       " pending) is not allocated");
 	rig_give(r, b);
 }

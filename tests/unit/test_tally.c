@@ -170,14 +170,14 @@ static void allocate(struct fixture *f)
 	f->live[f->live_count++] = rig_take(&f->rig, b, requested, keep);
 }
 
-static void give_or_hold(struct fixture *f)
+static void give_or_defer(struct fixture *f)
 {
 	uint32_t at;
 
 	if (!f->live_count)
 		return;
 	at = (uint32_t)random_below(&f->random, f->live_count);
-	if (random_below(&f->random, 3) == 0 && !frag_heap_hold(f->rig.heap, f->live[at], 0))
+	if (random_below(&f->random, 3) == 0 && !frag_heap_defer_free(f->rig.heap, f->live[at], 0))
 		return;
 	rig_give(&f->rig, f->live[at]);
 	f->live[at] = f->live[--f->live_count];
@@ -193,7 +193,7 @@ static void random_step(struct fixture *f)
 		if (what < 10)
 			allocate(f);
 		else if (what < 19)
-			give_or_hold(f);
+			give_or_defer(f);
 		else
 			assert_int_equal(frag_heap_release_idle(f->rig.heap), 0);
 		raise_within(f);

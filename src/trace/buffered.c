@@ -1,5 +1,5 @@
-/* held.c - events that are held in memory, compactly. */
-#include "trace/held.h"
+/* buffered.c - events of a file in memory, compactly. */
+#include "trace/buffered.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 
 #define DEFAULT_GRANULARITY (UINT64_C(2) << 20)
 
-struct frag_held *frag_held_new(const char *path, const char *unit)
+struct frag_buffered *frag_buffered_new(const char *path, const char *unit)
 {
-	struct frag_held *h = calloc(1, sizeof(*h));
+	struct frag_buffered *h = calloc(1, sizeof(*h));
 
 	if (!h)
 		return NULL;
@@ -21,11 +21,11 @@ struct frag_held *frag_held_new(const char *path, const char *unit)
 	h->path = strdup(path);
 	if (h->path && frag_handles_init(&h->texts, frag_hash_seed()))
 		return h;
-	frag_held_del(h);
+	frag_buffered_del(h);
 	return NULL;
 }
 
-void frag_held_del(struct frag_held *h)
+void frag_buffered_del(struct frag_buffered *h)
 {
 	if (!h)
 		return;
@@ -36,7 +36,7 @@ void frag_held_del(struct frag_held *h)
 	free(h);
 }
 
-struct frag_row *frag_held_add(struct frag_held *h)
+struct frag_row *frag_buffered_add(struct frag_buffered *h)
 {
 	struct frag_row *row;
 
@@ -47,7 +47,7 @@ struct frag_row *frag_held_add(struct frag_held *h)
 	return row;
 }
 
-uint32_t frag_held_text(struct frag_held *h, struct frag_text text)
+uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text)
 {
 	const struct frag_handle handle = { .text = text.text, .number = text.length };
 	uint32_t before = h->texts.count, i = frag_handles_intern(&h->texts, &handle);
@@ -56,13 +56,13 @@ uint32_t frag_held_text(struct frag_held *h, struct frag_text text)
 	return i == UINT32_MAX ? 0 : i;
 }
 
-int frag_held_afford(const struct frag_held *h, const struct frag_input *in, uint64_t more,
-		     struct frag_error *err)
+int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
+			 struct frag_error *err)
 {
 	return frag_input_afford(in, h->count * sizeof(*h->rows) + h->text_bytes + more, err);
 }
 
-bool frag_held_before(struct frag_held *h, uint32_t more)
+bool frag_buffered_before(struct frag_buffered *h, uint32_t more)
 {
 	if (!frag_grow(&h->rows, &h->capacity, (uint64_t)h->count + more, sizeof(*h->rows)))
 		return false;
@@ -75,9 +75,9 @@ bool frag_held_before(struct frag_held *h, uint32_t more)
 }
 
 /* All that there is, once. */
-static int held_refill(void *state, struct frag_error *err)
+static int buffered_refill(void *state, struct frag_error *err)
 {
-	struct frag_held *h = state;
+	struct frag_buffered *h = state;
 	bool first = !h->reading;
 
 	(void)err;
@@ -89,10 +89,10 @@ static int held_refill(void *state, struct frag_error *err)
  * A row is kept small: that an alloc has an id and a size follows from its
  * operation, and one text serves as tag or as name.
  */
-static int held_next(void *state, struct frag_record *rec, const char **kind,
-		     struct frag_error *err)
+static int buffered_next(void *state, struct frag_record *rec, const char **kind,
+			 struct frag_error *err)
 {
-	struct frag_held *h = state;
+	struct frag_buffered *h = state;
 	const struct frag_row *row = &h->rows[h->at];
 	struct frag_text text = { .text = NULL };
 
@@ -132,49 +132,49 @@ static int held_next(void *state, struct frag_record *rec, const char **kind,
 	return 1;
 }
 
-static void held_where(void *state, uint64_t at, char *buf, uint32_t size)
+static void buffered_where(void *state, uint64_t at, char *buf, uint32_t size)
 {
-	const struct frag_held *h = state;
+	const struct frag_buffered *h = state;
 
 	snprintf(buf, size, "%s: %s %" PRIu64, h->path, h->unit, at);
 }
 
-static bool held_rewind(void *state)
+static bool buffered_rewind(void *state)
 {
-	struct frag_held *h = state;
+	struct frag_buffered *h = state;
 
 	h->at = 0;
 	h->reading = false;
 	return true;
 }
 
-static void held_amount(void *state, uint64_t *read, uint64_t *total)
+static void buffered_amount(void *state, uint64_t *read, uint64_t *total)
 {
-	const struct frag_held *h = state;
+	const struct frag_buffered *h = state;
 
 	/* it was read before the first event; what is told is how far the events are */
 	*total = h->bytes;
 	*read = h->count ? (uint64_t)((double)h->bytes * h->at / h->count) : h->bytes;
 }
 
-static void held_close(void *state)
+static void buffered_close(void *state)
 {
-	frag_held_del(state);
+	frag_buffered_del(state);
 }
 
-static const struct frag_source_ops held_source = {
-	.form = "held",
-	.refill = held_refill,
-	.next = held_next,
-	.where = held_where,
-	.rewind = held_rewind,
-	.amount = held_amount,
-	.close = held_close,
+static const struct frag_source_ops buffered_source = {
+	.form = "buffered",
+	.refill = buffered_refill,
+	.next = buffered_next,
+	.where = buffered_where,
+	.rewind = buffered_rewind,
+	.amount = buffered_amount,
+	.close = buffered_close,
 };
 
 /* The forms that are held say nothing about devices, so each gets the defaults. */
-int frag_held_open(struct frag_reading *out, struct frag_held *h, uint32_t device_count,
-		   const struct frag_input *in, struct frag_error *err)
+int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
+		       const struct frag_input *in, struct frag_error *err)
 {
 	uint64_t total;
 
@@ -182,14 +182,14 @@ int frag_held_open(struct frag_reading *out, struct frag_held *h, uint32_t devic
 	frag_input_amount(in, &h->bytes, &total);
 	h->devices = calloc(device_count, sizeof(*h->devices));
 	if (!h->devices) {
-		frag_held_del(h);
+		frag_buffered_del(h);
 		return frag_fail_nomem(err);
 	}
 	h->device_count = device_count;
 	for (uint32_t i = 0; i < device_count; i++)
 		h->devices[i].granularity = DEFAULT_GRANULARITY;
 	*out = (struct frag_reading){
-		.ops = &held_source, .state = h, .form = out->form,
+		.ops = &buffered_source, .state = h, .form = out->form,
 		.devices = h->devices, .device_count = device_count,
 	};
 	return 0;

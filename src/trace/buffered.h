@@ -1,9 +1,9 @@
 /*
- * held.h - events that are held in memory, compactly: for forms that have to be
+ * buffered.h - events of a file in memory, compactly: for forms that have to be
  * seen whole before the first event is known.
  */
-#ifndef TRACE_HELD_H
-#define TRACE_HELD_H
+#ifndef TRACE_BUFFERED_H
+#define TRACE_BUFFERED_H
 
 #include "trace/names.h"
 #include "trace/reader.h"
@@ -22,13 +22,13 @@ struct frag_row {
 	uint64_t stream;        /* as a number */
 	uint64_t place;         /* line, or byte, in the file */
 	double   t;             /* microseconds */
-	uint32_t text;          /* tag of an alloc, name of a mark; see frag_held_text() */
+	uint32_t text;          /* tag of an alloc, name of a mark; see frag_buffered_text() */
 	uint16_t device;
 	uint8_t  op;            /* enum frag_op */
 	uint8_t  members;       /* FRAG_ROW_... */
 };
 
-struct frag_held {
+struct frag_buffered {
 	char *path;
 	const char *unit;       /* of places: "line", "byte" */
 	struct frag_row *rows;
@@ -43,27 +43,27 @@ struct frag_held {
 };
 
 /* NULL where memory is short. */
-struct frag_held *frag_held_new(const char *path, const char *unit);
-void frag_held_del(struct frag_held *h);
+struct frag_buffered *frag_buffered_new(const char *path, const char *unit);
+void frag_buffered_del(struct frag_buffered *h);
 
 /* A new row, zeroed, at the end; NULL where memory is short. It may move at the next. */
-struct frag_row *frag_held_add(struct frag_held *h);
+struct frag_row *frag_buffered_add(struct frag_buffered *h);
 
 /* The same text has the same number. 0 where memory is short. */
-uint32_t frag_held_text(struct frag_held *h, struct frag_text text);
+uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text);
 
 /* 0 where the rows, the texts and `more` bytes may be kept of the input. -FRAG_ETRACE */
-int frag_held_afford(const struct frag_held *h, const struct frag_input *in, uint64_t more,
-		     struct frag_error *err);
+int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
+			 struct frag_error *err);
 
 /* Makes room for `more` rows before the first; they are zeroed. False: memory is short. */
-bool frag_held_before(struct frag_held *h, uint32_t more);
+bool frag_buffered_before(struct frag_buffered *h, uint32_t more);
 
 /*
  * So many devices, with all defaults; then the rows as a source that owns h, also
  * on failure. in only says how much was read, and stays the caller's.
  */
-int frag_held_open(struct frag_reading *out, struct frag_held *h, uint32_t device_count,
-		   const struct frag_input *in, struct frag_error *err);
+int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
+		       const struct frag_input *in, struct frag_error *err);
 
 #endif
