@@ -20,7 +20,7 @@
  *   pool   KNOWN of memory in a pool of the driver's own, or HIDDEN there
  *   rows   ALWAYS in rows of steps, in this order, or ASKED for by --columns
  *   diff   FIGURE: comparisons show the peak; APART: they do not, or by themselves
- * A new one goes to the end. src/metrics/tally.c counts it, after each step.
+ * A new one goes to the end. src/metrics/run_metrics.c counts it, after each step.
  */
 #define FRAG_METRICS(X)                                                                     \
 	X(requested, BYTES, 1, STEP, KNOWN, ALWAYS, APART,                                  \

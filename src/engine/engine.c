@@ -50,7 +50,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	e->policy.heap = frag_heap_new(&e->device, ops->index);
 	e->policy.state = ops->state_size ? calloc(1, ops->state_size) : NULL;
 	if (!e->policy.heap || (ops->state_size && !e->policy.state)
-	    || !frag_tally_init(&e->tally, level))
+	    || !frag_run_metrics_init(&e->metrics, level))
 		return frag_fail_nomem(err);
 	e->books = frag_heap_books(e->policy.heap);
 	sort(e);
@@ -69,7 +69,7 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 	good = e->policy.heap != NULL;
 	good &= frag_array_copy(&e->policy.state, ops->state_size, 0, 1);
 	good &= frag_array_copy(&e->plants, e->plant_count, 0, sizeof(*e->plants));
-	good &= frag_tally_copy(&e->tally);
+	good &= frag_run_metrics_copy(&e->metrics);
 	if (!good)
 		return frag_fail_nomem(err);
 	e->books = frag_heap_books(e->policy.heap);
@@ -79,7 +79,7 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 
 void frag_engine_fini(struct frag_engine *e)
 {
-	frag_tally_fini(&e->tally);
+	frag_run_metrics_fini(&e->metrics);
 	free(e->policy.state);
 	free(e->plants);
 	frag_heap_del(e->policy.heap);
@@ -141,7 +141,7 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
 	frag_heap_step(e->policy.heap);
 	if (e->policy.ops->init)
 		rc = e->policy.ops->init(&e->policy);
-	frag_tally_begin(&e->tally, e->policy.heap, &e->device);
+	frag_run_metrics_begin(&e->metrics, e->policy.heap, &e->device);
 	return rc && rc != -FRAG_EDEVMEM ? explain(e, NULL, 0, rc, err) : rc;
 }
 
@@ -195,7 +195,7 @@ int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_
 		if (initial[i].device == device)
 			rc = plant(e, &initial[i], &e->plants[i]);
 	}
-	frag_tally_begin(&e->tally, e->policy.heap, &e->device);
+	frag_run_metrics_begin(&e->metrics, e->policy.heap, &e->device);
 	return rc && rc != -FRAG_EDEVMEM ? explain(e, NULL, 0, rc, err) : rc;
 }
 
@@ -388,9 +388,9 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 static inline void settle(struct frag_engine *e, const struct frag_event *ev,
 			  struct frag_step *step)
 {
-	frag_tally_step(&e->tally, e->policy.heap, &e->device, ev->step,
-			ev->members & FRAG_HAS_T ? &ev->t : NULL);
-	step->metrics = e->tally.level == FRAG_LEVEL_SURVIVE ? NULL : &e->tally.now;
+	frag_run_metrics_step(&e->metrics, e->policy.heap, &e->device, ev->step,
+			      ev->members & FRAG_HAS_T ? &ev->t : NULL);
+	step->metrics = e->metrics.level == FRAG_LEVEL_SURVIVE ? NULL : &e->metrics.now;
 	step->calls = frag_heap_calls(e->policy.heap, &step->call_count);
 	e->counts.hits += step->placed && step->call_count == 0;
 }

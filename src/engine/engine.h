@@ -3,7 +3,7 @@
 #define ENGINE_ENGINE_H
 
 #include "fragsim/engine.h"
-#include "metrics/tally.h"
+#include "metrics/run_metrics.h"
 
 /* What a slot of the trace holds under this policy. */
 struct frag_slot {
@@ -30,7 +30,7 @@ struct frag_engine {
 	const char *name;               /* the policy's, as it was written; borrowed */
 	const struct frag_books *books; /* its heap's */
 	struct frag_error said;         /* why the policy failed, where it said so */
-	struct frag_tally tally;
+	struct frag_run_metrics metrics;
 	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */
 	struct frag_plant *plants;      /* by number of initial segment */
 	uint32_t plant_count;

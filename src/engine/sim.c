@@ -258,7 +258,7 @@ static char *id_text(const struct frag_event *ev)
 /* What is known without looking further, and keeping it costs little: figures and the cause. */
 static struct frag_oom describe_oom(const struct frag_engine *e, const struct frag_event *ev)
 {
-	const struct frag_metrics *m = &e->tally.now;
+	const struct frag_metrics *m = &e->metrics.now;
 	const uint64_t tried = e->books->tried;
 
 	return (struct frag_oom){
@@ -285,7 +285,7 @@ static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *e
 	if (!r->ooms)
 		return frag_fail_nomem(err);
 	if (sim->options.level != FRAG_LEVEL_ALL)
-		frag_tally_look(&e->tally, e->policy.heap, &e->device);
+		frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
 	oom = &r->ooms[r->oom_count++];
 	*oom = describe_oom(e, ev);
 	if (ev && !oom->id)
@@ -319,7 +319,7 @@ static int note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *
 	    && !frag_grow(&r->marks, &capacity, (uint64_t)capacity + 1, sizeof(*r->marks)))
 		return frag_fail_nomem(err);
 	mark = &r->marks[r->mark_count];
-	*mark = (struct frag_mark){ .step = ev->step, .metrics = sim->engines[d].tally.now };
+	*mark = (struct frag_mark){ .step = ev->step, .metrics = sim->engines[d].metrics.now };
 	mark->name = malloc((size_t)ev->text.length * 6 + 3);
 	if (!mark->name)
 		return frag_fail_nomem(err);
@@ -591,7 +591,7 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		const struct frag_books *b = e->books;
 
 		if (sim->options.level != FRAG_LEVEL_ALL)
-			frag_tally_look(&e->tally, e->policy.heap, &e->device);
+			frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
 		r->choice = sim->choice;
 		r->device = d;
 		r->device_name = sim->devices.figures[d].name;
@@ -619,7 +619,7 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->has_stats = r->choice.ops->stats != NULL;
 		if (r->has_stats)
 			r->stats = *r->choice.ops->stats(&e->policy);
-		frag_tally_result(&e->tally, r);
+		frag_run_metrics_result(&e->metrics, r);
 	}
 	unwatch(sim);
 	return sim->results;

@@ -1,5 +1,5 @@
-/* tally.c - metrics after each step, and what is kept of them over a run. */
-#include "metrics/tally.h"
+/* run_metrics.c - metrics after each step, and what is kept of them over a run. */
+#include "metrics/run_metrics.h"
 
 #include <stdlib.h>
 
@@ -7,22 +7,23 @@
 #include "metrics/fragmentation.h"
 #include "metrics/metric.h"
 
-bool frag_tally_init(struct frag_tally *tally, enum frag_level level)
+bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level)
 {
-	*tally = (struct frag_tally){ .level = level };
+	*metrics = (struct frag_run_metrics){ .level = level };
 	if (level == FRAG_LEVEL_ALL)
-		tally->series = frag_series_new();
-	return tally->series || level != FRAG_LEVEL_ALL;
+		metrics->series = frag_series_new();
+	return metrics->series || level != FRAG_LEVEL_ALL;
 }
 
-bool frag_tally_copy(struct frag_tally *tally)
+bool frag_run_metrics_copy(struct frag_run_metrics *metrics)
 {
-	return !tally->series || frag_array_copy(&tally->series, 1, 0, sizeof(*tally->series));
+	return !metrics->series
+	       || frag_array_copy(&metrics->series, 1, 0, sizeof(*metrics->series));
 }
 
-void frag_tally_fini(struct frag_tally *tally)
+void frag_run_metrics_fini(struct frag_run_metrics *metrics)
 {
-	free(tally->series);
+	free(metrics->series);
 }
 
 /* How memory lies in a pool of the device's own nobody knows, only how much there is. */
@@ -101,20 +102,20 @@ static inline void raise_peaks(struct frag_metrics *peak, const struct frag_metr
 	raise(&peak->process_used, dev->context + b->top_used);
 }
 
-void frag_tally_look(struct frag_tally *tally, const struct frag_heap *heap,
-		     const struct frag_device *dev)
+void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_heap *heap,
+			   const struct frag_device *dev)
 {
-	read_heap(&tally->now, heap, dev);
-	find_percentages(&tally->now);
+	read_heap(&metrics->now, heap, dev);
+	find_percentages(&metrics->now);
 }
 
-void frag_tally_begin(struct frag_tally *tally, const struct frag_heap *heap,
-		      const struct frag_device *dev)
+void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_heap *heap,
+			    const struct frag_device *dev)
 {
-	frag_tally_look(tally, heap, dev);
-	tally->peak = (struct frag_metrics){
-		.limited = tally->now.limited, .opaque = tally->now.opaque,
-		.device_free = tally->now.limited ? INT64_MIN : 0,
+	frag_run_metrics_look(metrics, heap, dev);
+	metrics->peak = (struct frag_metrics){
+		.limited = metrics->now.limited, .opaque = metrics->now.opaque,
+		.device_free = metrics->now.limited ? INT64_MIN : 0,
 	};
 }
 
@@ -127,68 +128,69 @@ static inline bool is_severe(const struct frag_metrics *m)
 	       && (double)(m->free + device_free) >= 0.01 * (double)m->reserved;
 }
 
-void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
-		     const struct frag_device *dev, uint64_t step, const double *t)
+void frag_run_metrics_step(struct frag_run_metrics *metrics, const struct frag_heap *heap,
+			   const struct frag_device *dev, uint64_t step, const double *t)
 {
-	const uint64_t highest = tally->peak.reserved;
-	double now = t ? *t : tally->t;
-	double weight = tally->steps && now > tally->t
-		? now * FRAG_TIME_SCALE - tally->t * FRAG_TIME_SCALE : 0;
+	const uint64_t highest = metrics->peak.reserved;
+	double now = t ? *t : metrics->t;
+	double weight = metrics->steps && now > metrics->t
+		? now * FRAG_TIME_SCALE - metrics->t * FRAG_TIME_SCALE : 0;
 
-	if (tally->level == FRAG_LEVEL_SURVIVE) {
-		tally->steps++;
+	if (metrics->level == FRAG_LEVEL_SURVIVE) {
+		metrics->steps++;
 		return;
 	}
-	read_heap(&tally->now, heap, dev);
-	raise_peaks(&tally->peak, &tally->now, frag_heap_books(heap), dev);
-	if (tally->peak.reserved > highest
-	    || (tally->now.reserved == highest && tally->now.allocated > tally->at_peak.allocated)) {
-		tally->peak_step = step;
-		tally->at_peak = tally->now;
+	read_heap(&metrics->now, heap, dev);
+	raise_peaks(&metrics->peak, &metrics->now, frag_heap_books(heap), dev);
+	if (metrics->peak.reserved > highest
+	    || (metrics->now.reserved == highest
+		&& metrics->now.allocated > metrics->at_peak.allocated)) {
+		metrics->peak_step = step;
+		metrics->at_peak = metrics->now;
 	}
-	if (tally->level == FRAG_LEVEL_PEAKS) {
-		tally->steps++;
+	if (metrics->level == FRAG_LEVEL_PEAKS) {
+		metrics->steps++;
 		return;
 	}
-	find_percentages(&tally->now);
-	tally->severe += is_severe(&tally->now);
-	frag_series_add(tally->series, &tally->now, weight);
-	tally->time += weight;
-	tally->t = now;
-	tally->untimed |= !t;
-	tally->steps++;
+	find_percentages(&metrics->now);
+	metrics->severe += is_severe(&metrics->now);
+	frag_series_add(metrics->series, &metrics->now, weight);
+	metrics->time += weight;
+	metrics->t = now;
+	metrics->untimed |= !t;
+	metrics->steps++;
 }
 
-static struct frag_distribution distribution(const struct frag_tally *tally, uint32_t i)
+static struct frag_distribution distribution(const struct frag_run_metrics *metrics, uint32_t i)
 {
-	if (!tally->steps || !tally->series)
+	if (!metrics->steps || !metrics->series)
 		return (struct frag_distribution){ .steps = 0 };
-	return frag_series_describe(tally->series, (int)i, tally->steps,
-				    tally->untimed ? 0 : tally->time);
+	return frag_series_describe(metrics->series, (int)i, metrics->steps,
+				    metrics->untimed ? 0 : metrics->time);
 }
 
-void frag_tally_result(const struct frag_tally *tally, struct frag_result *result)
+void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag_result *result)
 {
 	uint32_t series = 0;
 
-	if (tally->series)
-		frag_series_settle(tally->series);
-	result->level = tally->level;
-	result->steps = tally->steps;
-	result->peak_step = tally->peak_step;
-	result->at_peak = tally->at_peak;
-	result->severe_steps = tally->severe;
-	result->last = tally->now;
-	if (tally->level == FRAG_LEVEL_SURVIVE)
-		result->peak = (struct frag_metrics){ .limited = tally->now.limited };
+	if (metrics->series)
+		frag_series_settle(metrics->series);
+	result->level = metrics->level;
+	result->steps = metrics->steps;
+	result->peak_step = metrics->peak_step;
+	result->at_peak = metrics->at_peak;
+	result->severe_steps = metrics->severe;
+	result->last = metrics->now;
+	if (metrics->level == FRAG_LEVEL_SURVIVE)
+		result->peak = (struct frag_metrics){ .limited = metrics->now.limited };
 	else
-		result->peak = tally->steps ? tally->peak : tally->now;
+		result->peak = metrics->steps ? metrics->peak : metrics->now;
 	result->lower_bound = result->peak.requested;
 	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
 		if (k->unit != FRAG_METRIC_PERCENT)
 			continue;
-		*frag_metric_distribution(result, k) = distribution(tally, series++);
-		if (!frag_metric_known(&tally->now, k))
+		*frag_metric_distribution(result, k) = distribution(metrics, series++);
+		if (!frag_metric_known(&metrics->now, k))
 			*frag_metric_distribution(result, k) =
 				(struct frag_distribution){ .steps = 0 };
 	}

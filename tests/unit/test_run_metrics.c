@@ -1,8 +1,8 @@
 /*
- * test_tally.c - metrics after each step, and what is kept of a run, against
+ * test_run_metrics.c - metrics after each step, and what is kept of a run, against
  * counts over all blocks and formulas of SPEC 5 written down again.
  */
-#include "metrics/tally.h"
+#include "metrics/run_metrics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct series {
 
 struct fixture {
 	struct rig rig;
-	struct frag_tally tally;
+	struct frag_run_metrics metrics;
 	struct frag_metrics want, peak;
 	struct series fi, fi_device, internal, utilization;
 	double t[STEPS];
@@ -33,19 +33,19 @@ struct fixture {
 	uint64_t random;
 };
 
-static void open_tally(struct fixture *f, uint64_t total)
+static void open_metrics(struct fixture *f, uint64_t total)
 {
 	memset(f, 0, sizeof(*f));
 	rig_begin(&f->rig, total, 1024, &frag_index_size);
 	f->rig.dev.context = CONTEXT;
 	f->rig.dev.other = OTHER;
-	assert_true(frag_tally_init(&f->tally, FRAG_LEVEL_ALL));
-	frag_tally_begin(&f->tally, f->rig.heap, &f->rig.dev);
+	assert_true(frag_run_metrics_init(&f->metrics, FRAG_LEVEL_ALL));
+	frag_run_metrics_begin(&f->metrics, f->rig.heap, &f->rig.dev);
 }
 
-static void close_tally(struct fixture *f)
+static void close_metrics(struct fixture *f)
 {
-	frag_tally_fini(&f->tally);
+	frag_run_metrics_fini(&f->metrics);
 	rig_end(&f->rig);
 }
 
@@ -142,13 +142,13 @@ static void expect_same(const struct frag_metrics *got, const struct frag_metric
 #undef X
 }
 
-/* Ends a step: the tally's metrics are just those of the walk. */
+/* Ends a step: the run metrics's metrics are just those of the walk. */
 static void settle(struct fixture *f, double t)
 {
-	frag_tally_step(&f->tally, f->rig.heap, &f->rig.dev, 0, isnan(t) ? NULL : &t);
+	frag_run_metrics_step(&f->metrics, f->rig.heap, &f->rig.dev, 0, isnan(t) ? NULL : &t);
 	f->want = count(f);
-	expect_same(&f->tally.now, &f->want, true);
-	assert_int_equal(f->tally.now.limited, f->rig.dev.total != 0);
+	expect_same(&f->metrics.now, &f->want, true);
+	assert_int_equal(f->metrics.now.limited, f->rig.dev.total != 0);
 	raise_after(f);
 #define X(name) f->name.value[f->steps] = f->want.name;
 	PERCENTAGES(X)
@@ -257,7 +257,7 @@ static void expect_result(const struct fixture *f)
 {
 	struct frag_result r = { .steps = 0 };
 
-	frag_tally_result(&f->tally, &r);
+	frag_run_metrics_result(&f->metrics, &r);
 	assert_int_equal(r.steps, f->steps);
 	expect_same(&r.peak, &f->peak, false);
 	expect_same(&r.last, &f->want, true);
@@ -288,14 +288,14 @@ static void run(uint64_t total, enum clock clock, uint64_t seed)
 	struct fixture *f = malloc(sizeof(*f));
 
 	assert_non_null(f);
-	open_tally(f, total);
+	open_metrics(f, total);
 	f->random = seed;
 	while (f->steps < STEPS) {
 		random_step(f);
 		settle(f, tick(f, clock));
 	}
 	expect_result(f);
-	close_tally(f);
+	close_metrics(f);
 	free(f);
 }
 
@@ -319,10 +319,10 @@ static void test_no_steps(void **state)
 	struct frag_result r = { .steps = 0 };
 
 	(void)state;
-	open_tally(&f, 20 * SEGMENT);
+	open_metrics(&f, 20 * SEGMENT);
 	rig_grow(&f.rig, SEGMENT);
-	frag_tally_begin(&f.tally, f.rig.heap, &f.rig.dev);
-	frag_tally_result(&f.tally, &r);
+	frag_run_metrics_begin(&f.metrics, f.rig.heap, &f.rig.dev);
+	frag_run_metrics_result(&f.metrics, &r);
 	assert_int_equal(r.steps, 0);
 	assert_int_equal(r.last.reserved, SEGMENT);
 	assert_int_equal(r.peak.reserved, SEGMENT);
@@ -330,7 +330,7 @@ static void test_no_steps(void **state)
 	assert_int_equal(r.peak.device_free, 20 * SEGMENT - CONTEXT - OTHER - SEGMENT);
 	assert_int_equal(r.fi.steps, 0);
 	assert_int_equal(r.utilization.steps, 0);
-	close_tally(&f);
+	close_metrics(&f);
 }
 
 /* A segment obtained and released in one step counts for the peaks of that step. */
@@ -340,19 +340,19 @@ static void test_within_a_step(void **state)
 	struct frag_result r = { .steps = 0 };
 
 	(void)state;
-	open_tally(&f, 0);
+	open_metrics(&f, 0);
 	frag_heap_step(f.rig.heap);
 	assert_int_equal(frag_heap_release(f.rig.heap, rig_grow(&f.rig, 3 * SEGMENT)), 0);
-	frag_tally_step(&f.tally, f.rig.heap, &f.rig.dev, 0, NULL);
+	frag_run_metrics_step(&f.metrics, f.rig.heap, &f.rig.dev, 0, NULL);
 	frag_heap_step(f.rig.heap);
-	frag_tally_step(&f.tally, f.rig.heap, &f.rig.dev, 0, NULL);
-	frag_tally_result(&f.tally, &r);
+	frag_run_metrics_step(&f.metrics, f.rig.heap, &f.rig.dev, 0, NULL);
+	frag_run_metrics_result(&f.metrics, &r);
 	assert_int_equal(r.peak.reserved, 3 * SEGMENT);
 	assert_int_equal(r.peak.segments, 1);
 	assert_int_equal(r.peak.process_used, CONTEXT + 3 * SEGMENT);
 	assert_int_equal(r.peak.free, 0);
 	assert_int_equal(r.last.reserved, 0);
-	close_tally(&f);
+	close_metrics(&f);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
-/* tally.h - metrics after each step, and what is kept of them over a run. */
-#ifndef METRICS_TALLY_H
-#define METRICS_TALLY_H
+/* run_metrics.h - metrics after each step, and what is kept of them over a run. */
+#ifndef METRICS_RUN_METRICS_H
+#define METRICS_RUN_METRICS_H
 
 #include "fragsim/heap.h"
 #include "fragsim/metrics.h"
@@ -12,7 +12,7 @@
  */
 #define FRAG_TIME_SCALE 0x1p-64
 
-struct frag_tally {
+struct frag_run_metrics {
 	struct frag_metrics now, peak;
 	struct frag_series *series;     /* NULL below the level of everything */
 	enum frag_level level;
@@ -25,24 +25,24 @@ struct frag_tally {
 	bool     untimed;       /* a step had no t */
 };
 
-bool frag_tally_init(struct frag_tally *tally, enum frag_level level);
-/* *tally is a borrowed copy of another one's struct, and becomes a tally of its own. */
-bool frag_tally_copy(struct frag_tally *tally);
-void frag_tally_fini(struct frag_tally *tally);
+bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level);
+/* *tally is a borrowed copy of another one's struct, and becomes one of its own. */
+bool frag_run_metrics_copy(struct frag_run_metrics *metrics);
+void frag_run_metrics_fini(struct frag_run_metrics *metrics);
 
 /* Reads the heap as it is before the first step. */
-void frag_tally_begin(struct frag_tally *tally, const struct frag_heap *heap,
-		      const struct frag_device *dev);
+void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_heap *heap,
+			    const struct frag_device *dev);
 
 /* The trace's step has ended, at time *t (microseconds; NULL where the trace has none). */
-void frag_tally_step(struct frag_tally *tally, const struct frag_heap *heap,
-		     const struct frag_device *dev, uint64_t step, const double *t);
+void frag_run_metrics_step(struct frag_run_metrics *metrics, const struct frag_heap *heap,
+			   const struct frag_device *dev, uint64_t step, const double *t);
 
 /* Reads the heap as it is now, whatever the level. */
-void frag_tally_look(struct frag_tally *tally, const struct frag_heap *heap,
-		     const struct frag_device *dev);
+void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_heap *heap,
+			   const struct frag_device *dev);
 
 /* Fills the result's level, peak, last, steps and distributions. */
-void frag_tally_result(const struct frag_tally *tally, struct frag_result *result);
+void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag_result *result);
 
 #endif
