@@ -11,7 +11,7 @@
  * and in each list in the order of the policy's index.
  *
  * Questions never change anything. Verbs are the only way to change memory:
- * each checks its arguments and updates the books and the lists. A verb returns
+ * each checks its arguments and updates the totals and the lists. A verb returns
  * 0, -FRAG_EPOLICY (the policy asked for the impossible; nothing changed),
  * -FRAG_EDEVMEM, -FRAG_EDEVICE or -FRAG_ENOMEM.
  */
@@ -81,7 +81,7 @@ struct frag_list_view {
  * highest of reserved, segments and device bytes are since the last
  * frag_heap_step(); the counters since the beginning.
  */
-struct frag_books {
+struct frag_totals {
 	uint64_t requested, allocated, active, reserved, free, releasable;      /* bytes */
 	uint64_t holes;         /* free blocks; of a carved slab, free slots */
 	uint32_t segments, blocks;
@@ -162,7 +162,7 @@ void frag_heap_step(struct frag_heap *h);
 
 /* Questions. */
 /* Borrowed, and kept up to date by every verb. */
-const struct frag_books *frag_heap_books(const struct frag_heap *h);
+const struct frag_totals *frag_heap_totals(const struct frag_heap *h);
 /* The device calls of this step, *count of them, in their order; until the next verb. */
 const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *count);
 uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0 if none */
@@ -336,7 +336,7 @@ void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user);
 void frag_heap_set_segment_user(struct frag_heap *h, frag_segment s, uint32_t user);
 
 /*
- * Recomputes everything from the blocks alone and compares it with the books
+ * Recomputes everything from the blocks alone and compares it with the totals
  * and the lists: 0, or -FRAG_ECHECK with the first difference. Slow.
  */
 int frag_heap_check(const struct frag_heap *h, struct frag_error *err);

@@ -32,7 +32,7 @@
  * the same for those that return nothing. heap.h and policy.h say what they do.
  */
 #define FRAG_HOST_CALLS(X, V)                                                               \
-	X(const struct frag_books *, heap_books, (const struct frag_heap *h), (h))          \
+	X(const struct frag_totals *, heap_totals, (const struct frag_heap *h), (h))        \
 	X(const struct frag_call *, heap_calls,                                             \
 	  (const struct frag_heap *h, uint32_t *count), (h, count))                         \
 	X(uint64_t, heap_largest, (const struct frag_heap *h), (h))                         \
@@ -148,7 +148,7 @@ struct frag_host_ops {
 	sizeof(struct frag_policy), sizeof(struct frag_param_spec),                         \
 	sizeof(struct frag_request), sizeof(struct frag_notice),                            \
 	sizeof(struct frag_block_view), sizeof(struct frag_segment_view),                   \
-	sizeof(struct frag_list_view), sizeof(struct frag_books),                           \
+	sizeof(struct frag_list_view), sizeof(struct frag_totals),                          \
 	sizeof(struct frag_call), sizeof(struct frag_memory_stats),                         \
 	sizeof(struct frag_file), sizeof(struct frag_error)
 #define FRAG_PLUGIN_SIZE_COUNT 14

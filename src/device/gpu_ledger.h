@@ -35,7 +35,7 @@ struct frag_gpu {
 	void (*seen)(void *ctx, const struct frag_gpu_call *call);
 	void *ctx;
 	void *pool;                     /* the driver's own; NULL: none is open */
-	struct frag_device_pool books;  /* what it says */
+	struct frag_device_pool pool_totals; /* what it says */
 	struct frag_device *pool_user;  /* whose `used` follows it; NULL: nobody's */
 	uint32_t pool_stream;           /* of the next request */
 	struct frag_error said;         /* the first call that failed */

@@ -14,7 +14,7 @@
 /* What the pool says now. */
 static int look(struct frag_gpu *g, struct frag_error *err)
 {
-	struct frag_device_pool *b = &g->books;
+	struct frag_device_pool *b = &g->pool_totals;
 	int e = frag_cuda.pool_get(g->pool, FRAG_CUDA_POOL_RESERVED, &b->reserved);
 
 	e = e ? e : frag_cuda.pool_get(g->pool, FRAG_CUDA_POOL_USED, &b->used);
@@ -66,7 +66,7 @@ int frag_gpu_pool_open(struct frag_gpu *g, uint64_t most, const struct frag_gpu_
 		g->pool = NULL;
 		return frag_gpu_failed(g, e, err, "making a pool of the driver");
 	}
-	g->books = (struct frag_device_pool){ .reserved = 0 };
+	g->pool_totals = (struct frag_device_pool){ .reserved = 0 };
 	return set_up(g, o, err);
 }
 
@@ -131,7 +131,7 @@ static void pool_ready(struct frag_device *dev)
 {
 	struct frag_gpu *g = dev->ctx;
 
-	dev->pool = &g->books;
+	dev->pool = &g->pool_totals;
 }
 
 /* What is in use stays below what may be taken, whatever the pool makes of its bound. */

@@ -52,7 +52,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	if (!e->policy.heap || (ops->state_size && !e->policy.state)
 	    || !frag_run_metrics_init(&e->metrics, level))
 		return frag_fail_nomem(err);
-	e->books = frag_heap_books(e->policy.heap);
+	e->totals = frag_heap_totals(e->policy.heap);
 	sort(e);
 	return 0;
 }
@@ -72,7 +72,7 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 	good &= frag_run_metrics_copy(&e->metrics);
 	if (!good)
 		return frag_fail_nomem(err);
-	e->books = frag_heap_books(e->policy.heap);
+	e->totals = frag_heap_totals(e->policy.heap);
 	sort(e);
 	return 0;
 }
@@ -238,10 +238,10 @@ static int put_back(struct frag_engine *e, const struct frag_spot *place,
 /* A hook that did what it says leaves so many allocated blocks. 0, or -FRAG_EPOLICY. */
 static int expect_blocks(const struct frag_engine *e, const char *hook, uint32_t expected)
 {
-	if (e->books->blocks == expected)
+	if (e->totals->blocks == expected)
 		return 0;
 	return frag_refuse(e->policy.heap, hook, "the number of allocated blocks after it is %" PRIu32
-			   ", not %" PRIu32, e->books->blocks, expected);
+			   ", not %" PRIu32, e->totals->blocks, expected);
 }
 
 /* The answer is a block of its own, as requested. 0, or -FRAG_EPOLICY. */
@@ -273,7 +273,7 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
 		.stream_order = ev->stream_order,
 	};
-	const uint32_t blocks_before = e->books->blocks;
+	const uint32_t blocks_before = e->totals->blocks;
 	struct frag_allocation a;
 	int rc;
 
@@ -308,7 +308,7 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 /* The policy frees an allocated block: one less there must be. */
 static int free_live(struct frag_engine *e, frag_block b)
 {
-	const uint32_t blocks_before = e->books->blocks;
+	const uint32_t blocks_before = e->totals->blocks;
 	int rc = e->policy.ops->free(&e->policy, b);
 
 	return rc ? rc : expect_blocks(e, "free", blocks_before - 1);

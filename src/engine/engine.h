@@ -28,7 +28,7 @@ struct frag_engine {
 	struct frag_device device;
 	struct frag_policy policy;
 	const char *name;               /* the policy's, as it was written; borrowed */
-	const struct frag_books *books; /* its heap's */
+	const struct frag_totals *totals; /* its heap's */
 	struct frag_error said;         /* why the policy failed, where it said so */
 	struct frag_run_metrics metrics;
 	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */

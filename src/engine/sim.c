@@ -259,7 +259,7 @@ static char *id_text(const struct frag_event *ev)
 static struct frag_oom describe_oom(const struct frag_engine *e, const struct frag_event *ev)
 {
 	const struct frag_metrics *m = &e->metrics.now;
-	const uint64_t tried = e->books->tried;
+	const uint64_t tried = e->totals->tried;
 
 	return (struct frag_oom){
 		.step = ev ? ev->step : 0, .size = ev ? ev->bytes : tried, .tried = tried,
@@ -588,7 +588,7 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 	for (uint32_t d = 0; d < sim->device_count && !sim->retired; d++) {
 		struct frag_result *r = &sim->results[d];
 		struct frag_engine *e = &sim->engines[d];
-		const struct frag_books *b = e->books;
+		const struct frag_totals *b = e->totals;
 
 		if (sim->options.level != FRAG_LEVEL_ALL)
 			frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);

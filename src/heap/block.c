@@ -66,15 +66,15 @@ static int drop(struct frag_heap *h, const char *verb, frag_block b)
 		return frag_refuse_block(h, verb, b, "is no block");
 	k = &h->blocks[b];
 	if (k->state == FRAG_ALLOCATED) {
-		h->books.requested -= k->requested;
-		h->books.allocated -= k->bytes;
-		h->books.blocks--;
+		h->totals.requested -= k->requested;
+		h->totals.allocated -= k->bytes;
+		h->totals.blocks--;
 	} else if (k->state == FRAG_PENDING) {
 		frag_pending_remove(h, b);
 	} else {
 		return frag_refuse_block(h, verb, b, "is neither allocated nor pending");
 	}
-	h->books.active -= k->bytes;
+	h->totals.active -= k->bytes;
 	k->state = FRAG_IN_HAND;
 	if (--h->segments[k->segment].live == 0)
 		frag_idle_enter(h, k->segment);
@@ -97,10 +97,10 @@ int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
 	k = &h->blocks[b];
 	k->state = FRAG_ALLOCATED;
 	k->requested = requested;
-	h->books.requested += requested;
-	h->books.allocated += k->bytes;
-	h->books.active += k->bytes;
-	h->books.blocks++;
+	h->totals.requested += requested;
+	h->totals.allocated += k->bytes;
+	h->totals.active += k->bytes;
+	h->totals.blocks++;
 	if (h->segments[k->segment].live++ == 0)
 		frag_idle_leave(h, k->segment);
 	return 0;
@@ -119,9 +119,9 @@ int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 	k->state = FRAG_PENDING;
 	k->pending_at = h->pending_count;
 	h->pending[h->pending_count++] = (struct pending){ .block = b, .owner = owner };
-	h->books.requested -= k->requested;
-	h->books.allocated -= k->bytes;
-	h->books.blocks--;
+	h->totals.requested -= k->requested;
+	h->totals.allocated -= k->bytes;
+	h->totals.blocks--;
 	return 0;
 }
 
@@ -178,7 +178,7 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
 	frag_list_in(h, frag_cut(h, b, keep));
-	h->books.splits++;
+	h->totals.splits++;
 	return 0;
 }
 
@@ -205,7 +205,7 @@ int frag_heap_absorb(struct frag_heap *h, frag_block *b, frag_block neighbour)
 		return frag_refuse_block(h, __func__, neighbour, "is no neighbour of block %" PRIu32,
 					 *b);
 	absorb(h, b, neighbour);
-	h->books.merges++;
+	h->totals.merges++;
 	return 0;
 }
 
@@ -279,7 +279,7 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requ
 		return -FRAG_ENOMEM;
 	if (keep < bytes) {
 		*b = part(h, *b, keep, upper);
-		h->books.splits += !s->grain;
+		h->totals.splits += !s->grain;
 	} else {
 		frag_list_out(h, *b);
 		h->blocks[*b].state = FRAG_IN_HAND;
@@ -328,14 +328,14 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 	if (prev != NONE && h->blocks[prev].state == FRAG_FREE) {
 		if (next != NONE && h->blocks[next].state == FRAG_FREE) {
 			absorb(h, &b, next);
-			h->books.merges += !s->grain;
+			h->totals.merges += !s->grain;
 		}
 		join(h, prev, b, prev);
 		b = prev;
-		h->books.merges += !s->grain;
+		h->totals.merges += !s->grain;
 	} else if (next != NONE && h->blocks[next].state == FRAG_FREE) {
 		join(h, b, next, next);
-		h->books.merges += !s->grain;
+		h->totals.merges += !s->grain;
 	} else {
 		frag_list_in(h, b);
 	}

@@ -6,7 +6,7 @@
 #include "heap/store.h"
 
 struct recount {
-	struct frag_books sum;
+	struct frag_totals sum;
 	uint64_t largest;
 	uint32_t *listed;       /* free blocks of each list */
 	uint32_t *gaps;         /* unmapped blocks of its ranges */
@@ -151,13 +151,13 @@ static int differs(struct frag_error *err, const char *what, uint64_t kept, uint
 {
 	if (kept == counted)
 		return 0;
-	return frag_fail(err, FRAG_ECHECK, "%s is %" PRIu64 " in the books and %" PRIu64
+	return frag_fail(err, FRAG_ECHECK, "%s is %" PRIu64 " in the totals and %" PRIu64
 			 " by count", what, kept, counted);
 }
 
 static int compare(const struct frag_heap *h, const struct recount *r, struct frag_error *err)
 {
-	const struct frag_books *kept = &h->books, *sum = &r->sum;
+	const struct frag_totals *kept = &h->totals, *sum = &r->sum;
 	int rc = differs(err, "requested", kept->requested, sum->requested);
 
 	rc = rc ? rc : differs(err, "allocated", kept->allocated, sum->allocated);

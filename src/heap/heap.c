@@ -54,9 +54,9 @@ void frag_heap_step(struct frag_heap *h)
 {
 	h->call_count = 0;
 	h->refusal[0] = '\0';
-	h->books.top_reserved = h->books.reserved;
-	h->books.top_segments = h->books.segments;
-	h->books.top_used = h->dev->used;
+	h->totals.top_reserved = h->totals.reserved;
+	h->totals.top_segments = h->totals.segments;
+	h->totals.top_used = h->dev->used;
 }
 
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)
@@ -90,10 +90,10 @@ void frag_heap_limit(struct frag_heap *h, double fraction)
 
 void frag_heap_retried(struct frag_heap *h)
 {
-	h->books.retries++;
+	h->totals.retries++;
 }
 
 void frag_heap_tried(struct frag_heap *h, uint64_t bytes)
 {
-	h->books.tried = bytes;
+	h->totals.tried = bytes;
 }

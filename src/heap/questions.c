@@ -3,9 +3,9 @@
 
 #include "heap/store.h"
 
-const struct frag_books *frag_heap_books(const struct frag_heap *h)
+const struct frag_totals *frag_heap_totals(const struct frag_heap *h)
 {
-	return &h->books;
+	return &h->totals;
 }
 
 const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *count)

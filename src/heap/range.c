@@ -54,7 +54,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 		return -FRAG_ENOMEM;
 	rc = h->dev->ops->map(h->dev, s->addr, offset, bytes, s->page, &cost);
 	if (rc) {
-		h->books.tried = bytes;
+		h->totals.tried = bytes;
 		return rc;
 	}
 	frag_gap_out(h, unmapped);
@@ -66,7 +66,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 		frag_gap_in(h, unmapped);
 	h->blocks[b].state = FRAG_IN_HAND;
 	s->mapped += bytes;
-	h->books.reserved += bytes;
+	h->totals.reserved += bytes;
 	frag_note_call(h, FRAG_CALL_MAP, s, offset, bytes);
 	frag_note_tops(h);
 	n = h->blocks[b].next;
@@ -113,7 +113,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 		frag_list_in(h, h->blocks[b].next);
 	h->blocks[b].state = FRAG_UNMAPPED;
 	s->mapped -= bytes;
-	h->books.reserved -= bytes;
+	h->totals.reserved -= bytes;
 	frag_note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
 	n = h->blocks[b].next;
 	if (is(h, n, FRAG_UNMAPPED)) {

@@ -52,9 +52,9 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 		.bytes = bytes, .segment = s, .prev = NONE, .next = NONE,
 		.state = FRAG_UNMAPPED,
 	};
-	h->books.segments++;
-	h->books.segment_allocs++;
-	h->books.reserved += g->mapped;
+	h->totals.segments++;
+	h->totals.segment_allocs++;
+	h->totals.reserved += g->mapped;
 	frag_note_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g, 0, bytes);
 	if (page) {
 		frag_gap_in(h, b);
@@ -89,7 +89,7 @@ static int obtain(struct frag_heap *h, const char *verb, frag_list list, uint64_
 		  : h->dev->ops->acquire(h->dev, bytes, &addr, &cost);
 	if (rc) {
 		drop_segment(h, s);
-		h->books.tried = bytes;
+		h->totals.tried = bytes;
 		return rc;
 	}
 	*out = enter(h, s, addr, list, bytes, page);
@@ -170,9 +170,9 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	if (h->blocks[whole].next != NONE)
 		frag_fuse(h, whole, h->blocks[whole].next);     /* a slab's tail */
 	frag_idle_leave(h, s);
-	h->books.segments--;
-	h->books.segment_frees++;
-	h->books.reserved -= g->mapped;
+	h->totals.segments--;
+	h->totals.segment_frees++;
+	h->totals.reserved -= g->mapped;
 	frag_note_call(h, g->page ? FRAG_CALL_RELEASE_RANGE : FRAG_CALL_RELEASE, g, 0, g->bytes);
 	frag_drop_block(h, whole);
 	drop_segment(h, s);

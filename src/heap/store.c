@@ -33,12 +33,12 @@ void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct 
 
 void frag_note_tops(struct frag_heap *h)
 {
-	if (h->books.reserved > h->books.top_reserved)
-		h->books.top_reserved = h->books.reserved;
-	if (h->books.segments > h->books.top_segments)
-		h->books.top_segments = h->books.segments;
-	if (h->dev->used > h->books.top_used)
-		h->books.top_used = h->dev->used;
+	if (h->totals.reserved > h->totals.top_reserved)
+		h->totals.top_reserved = h->totals.reserved;
+	if (h->totals.segments > h->totals.top_segments)
+		h->totals.top_segments = h->totals.segments;
+	if (h->dev->used > h->totals.top_used)
+		h->totals.top_used = h->dev->used;
 }
 
 void frag_gap_in(struct frag_heap *h, uint32_t b)
@@ -61,7 +61,7 @@ void frag_idle_enter(struct frag_heap *h, uint32_t s)
 		return;
 	h->segments[s].idle_at = h->idle_count;
 	h->idle[h->idle_count++] = s;   /* there is room for every segment */
-	h->books.releasable += h->segments[s].bytes;
+	h->totals.releasable += h->segments[s].bytes;
 }
 
 void frag_idle_leave(struct frag_heap *h, uint32_t s)
@@ -75,5 +75,5 @@ void frag_idle_leave(struct frag_heap *h, uint32_t s)
 	h->idle[at] = last;
 	h->segments[last].idle_at = at;
 	h->segments[s].idle_at = NONE;
-	h->books.releasable -= h->segments[s].bytes;
+	h->totals.releasable -= h->segments[s].bytes;
 }

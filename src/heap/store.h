@@ -55,7 +55,7 @@ struct frag_heap {
 	struct frag_device *dev;
 	struct frag_index index;
 	struct frag_index gaps; /* unmapped blocks of ranges, by address; the same lists */
-	struct frag_books books;
+	struct frag_totals totals;
 	struct block *blocks;
 	struct segment *segments;
 	uint32_t *idle;         /* segments that could be released, in no order */
@@ -110,7 +110,7 @@ void frag_drop_block(struct frag_heap *h, uint32_t b);
 
 /*
  * Where the policy sorts: room for the lists that a verb may need, and a free block
- * into and out of the list that the policy says, the books apart. sort.c
+ * into and out of the list that the policy says, the totals apart. sort.c
  */
 bool frag_sorted_room(struct frag_heap *h);
 void frag_sorted_in(struct frag_heap *h, uint32_t b);
@@ -152,23 +152,23 @@ static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_
 	};
 }
 
-/* What the books say of a free block that comes, and of one that goes. */
-static inline void frag_book_in(struct frag_heap *h, const struct segment *s,
-				const struct block *k)
+/* What the totals say of a free block that comes, and of one that goes. */
+static inline void frag_totals_add_free(struct frag_heap *h, const struct segment *s,
+					const struct block *k)
 {
-	h->books.free += k->bytes;
-	h->books.holes += frag_holes_of(s, k);
+	h->totals.free += k->bytes;
+	h->totals.holes += frag_holes_of(s, k);
 	if (s->page)
-		h->books.releasable += frag_whole_pages(s, k->offset, k->bytes);
+		h->totals.releasable += frag_whole_pages(s, k->offset, k->bytes);
 }
 
-static inline void frag_book_out(struct frag_heap *h, const struct segment *s,
-				 const struct block *k)
+static inline void frag_totals_remove_free(struct frag_heap *h, const struct segment *s,
+					   const struct block *k)
 {
-	h->books.free -= k->bytes;
-	h->books.holes -= frag_holes_of(s, k);
+	h->totals.free -= k->bytes;
+	h->totals.holes -= frag_holes_of(s, k);
 	if (s->page)
-		h->books.releasable -= frag_whole_pages(s, k->offset, k->bytes);
+		h->totals.releasable -= frag_whole_pages(s, k->offset, k->bytes);
 }
 
 /* The entry of a free block in the policy's order. */
@@ -181,14 +181,14 @@ static inline struct frag_entry frag_sorted_entry(const struct frag_heap *h, uin
 	return e;
 }
 
-/* A free block into and out of its list; the books follow. */
+/* A free block into and out of its list; the totals follow. */
 static inline void frag_list_in(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_entry_of(h, b);
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	h->blocks[b].state = FRAG_FREE;
-	frag_book_in(h, s, &h->blocks[b]);
+	frag_totals_add_free(h, s, &h->blocks[b]);
 	if (h->sorted)
 		frag_sorted_in(h, b);
 	else
@@ -200,7 +200,7 @@ static inline void frag_list_out(struct frag_heap *h, uint32_t b)
 	const struct frag_entry e = frag_entry_of(h, b);
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
-	frag_book_out(h, s, &h->blocks[b]);
+	frag_totals_remove_free(h, s, &h->blocks[b]);
 	if (h->sorted)
 		frag_sorted_out(h, b);
 	else
@@ -221,7 +221,7 @@ static inline struct lifted frag_list_lift(struct frag_heap *h, uint32_t b)
 {
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
-	frag_book_out(h, s, &h->blocks[b]);
+	frag_totals_remove_free(h, s, &h->blocks[b]);
 	return (struct lifted){ .entry = frag_entry_of(h, b), .list = s->list };
 }
 
@@ -230,7 +230,7 @@ static inline void frag_list_land(struct frag_heap *h, const struct lifted *from
 	const struct frag_entry e = frag_entry_of(h, b);
 
 	h->blocks[b].state = FRAG_FREE;
-	frag_book_in(h, &h->segments[h->blocks[b].segment], &h->blocks[b]);
+	frag_totals_add_free(h, &h->segments[h->blocks[b].segment], &h->blocks[b]);
 	frag_index_replace(&h->index, from->list, &from->entry, &e);
 }
 

@@ -43,7 +43,7 @@ static void read_pool(struct frag_metrics *m, const struct frag_device_pool *poo
 static inline void read_heap(struct frag_metrics *m, const struct frag_heap *heap,
 			     const struct frag_device *dev)
 {
-	const struct frag_books *b = frag_heap_books(heap);
+	const struct frag_totals *b = frag_heap_totals(heap);
 
 	m->requested = b->requested;
 	m->allocated = b->allocated;
@@ -92,9 +92,9 @@ static inline void raise(uint64_t *peak, uint64_t value)
 		*peak = value;
 }
 
-/* After a step; those that count within a step too have their highest in the books. */
+/* After a step; those that count within a step too have their highest in the totals. */
 static inline void raise_peaks(struct frag_metrics *peak, const struct frag_metrics *now,
-			       const struct frag_books *b, const struct frag_device *dev)
+			       const struct frag_totals *b, const struct frag_device *dev)
 {
 	FRAG_METRICS(RAISE)
 	raise(&peak->reserved, dev->pool ? dev->pool->top_reserved : b->top_reserved);
@@ -141,7 +141,7 @@ void frag_run_metrics_step(struct frag_run_metrics *metrics, const struct frag_h
 		return;
 	}
 	read_heap(&metrics->now, heap, dev);
-	raise_peaks(&metrics->peak, &metrics->now, frag_heap_books(heap), dev);
+	raise_peaks(&metrics->peak, &metrics->now, frag_heap_totals(heap), dev);
 	if (metrics->peak.reserved > highest
 	    || (metrics->now.reserved == highest
 		&& metrics->now.allocated > metrics->at_peak.allocated)) {

@@ -267,7 +267,7 @@ static int grow_range(struct frag_policy *p, const struct want *w, frag_block *o
 static int try_device(struct frag_policy *p, const struct want *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
-	uint64_t reserved = frag_heap_books(p->heap)->reserved + w->segment;
+	uint64_t reserved = frag_heap_totals(p->heap)->reserved + w->segment;
 	const bool may = frag_pytorch_may_reserve(p, reserved);
 	int rc;
 
@@ -401,7 +401,7 @@ static bool rank_old(const struct frag_heap *h, frag_block b, void *ctx, uint64_
 static int collect(struct frag_policy *p)
 {
 	const struct pytorch *t = p->state;
-	uint64_t reserved = frag_heap_books(p->heap)->reserved;
+	uint64_t reserved = frag_heap_totals(p->heap)->reserved;
 	struct sweep sweep = { .t = t };
 	uint64_t before = 0;
 	frag_segment s;
@@ -461,7 +461,7 @@ static int obtain(struct frag_policy *p, const struct want *w, frag_block *out)
 	uint32_t first = frag_pytorch_calls(p);
 	int rc = climb(p, w, out);
 
-	frag_pytorch_book(p, first);
+	frag_pytorch_count_splits(p, first);
 	return rc;
 }
 
@@ -531,7 +531,7 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 	switch (n->kind) {
 	case FRAG_NOTICE_EMPTY_CACHE:
 		rc = flush(p, n->tick);
-		frag_pytorch_book(p, first);
+		frag_pytorch_count_splits(p, first);
 		break;
 	case FRAG_NOTICE_SET_FRACTION:
 		t->fraction = n->fraction;

@@ -37,7 +37,7 @@ bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uin
 
 /* The step's device calls so far; and books those from the first on. */
 uint32_t frag_pytorch_calls(const struct frag_policy *p);
-void frag_pytorch_book(struct frag_policy *p, uint32_t first);
+void frag_pytorch_count_splits(struct frag_policy *p, uint32_t first);
 
 /* As in frag_policy_ops. */
 int frag_pytorch_plant(struct frag_policy *p, const struct frag_planted *seg, frag_block *out);

@@ -53,7 +53,7 @@ int frag_pytorch_plant(struct frag_policy *p, const struct frag_planted *seg, fr
 
 	for (uint32_t i = 0; i < seg->run_count; i++)
 		bytes += seg->runs[i].bytes;
-	if (!rc && !frag_pytorch_may_reserve(p, frag_heap_books(p->heap)->reserved + bytes)) {
+	if (!rc && !frag_pytorch_may_reserve(p, frag_heap_totals(p->heap)->reserved + bytes)) {
 		frag_heap_tried(p->heap, bytes);
 		rc = -FRAG_EDEVMEM;
 	}
@@ -61,7 +61,7 @@ int frag_pytorch_plant(struct frag_policy *p, const struct frag_planted *seg, fr
 		rc = plant_range(p, seg, list, out);
 	else if (!rc)
 		rc = frag_heap_grow(p->heap, list, seg->bytes, out);
-	frag_pytorch_book(p, first);
+	frag_pytorch_count_splits(p, first);
 	return rc;
 }
 

@@ -60,7 +60,7 @@ uint32_t frag_pytorch_calls(const struct frag_policy *p)
 	return count;
 }
 
-void frag_pytorch_book(struct frag_policy *p, uint32_t first)
+void frag_pytorch_count_splits(struct frag_policy *p, uint32_t first)
 {
 	struct pytorch *t = p->state;
 	uint32_t count;

@@ -141,7 +141,7 @@ static int put_mark(struct frag_export *x, const struct frag_step *step, struct 
 static int put_oom(struct frag_export *x, const struct frag_step *step, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
-	const struct frag_books *books = frag_heap_books(frag_sim_heap(x->sim, step->device));
+	const struct frag_totals *totals = frag_heap_totals(frag_sim_heap(x->sim, step->device));
 	char *p = frag_outfile_room(x->out, LINE_ROOM + (ev->id.text ? (size_t)ev->id.number * 6
 							  : 0));
 
@@ -159,7 +159,7 @@ static int put_oom(struct frag_export *x, const struct frag_step *step, struct f
 		p = put_member(p, "size", ev->bytes);
 	}
 	*p++ = ',';
-	p = put_member(p, "tried", books->tried);
+	p = put_member(p, "tried", totals->tried);
 	if (step->metrics->limited) {
 		p = PUT(p, ",\"device_free\":");
 		p = frag_put_i64(p, step->metrics->device_free);

@@ -342,7 +342,7 @@ static int put_oom(struct frag_snapshot_out *s, const struct frag_step *step,
 		.action = FRAG_SNAP_OOM, .stream = stream_of(ev->stream_order),
 		.addr = step->metrics->limited && step->metrics->device_free > 0
 			? (uint64_t)step->metrics->device_free : 0,
-		.size = requested ? ev->bytes : frag_heap_books(heap)->tried,
+		.size = requested ? ev->bytes : frag_heap_totals(heap)->tried,
 		.pool = requested ? ev->pool : 0,
 		.requester = requester_of(s, requested ? ev->tag : 0, step->stack),
 	};

@@ -2,7 +2,7 @@
  * heap_verbs.c - random verbs, sensible or not, against a map of every byte.
  *
  * The map knows of each byte what it is and whether a block begins there. What a
- * verb may do follows from the map alone; after each one the blocks, the books
+ * verb may do follows from the map alone; after each one the blocks, the totals
  * and what the lists find must be as the map says, and a verb that the map
  * forbids must have been refused without a trace.
  *
@@ -166,7 +166,7 @@ static uint64_t used(const struct world *w)
 	return sum;
 }
 
-static void add_block(struct frag_books *sum, const struct map *m, const struct spot *spot)
+static void add_block(struct frag_totals *sum, const struct map *m, const struct spot *spot)
 {
 	uint64_t page = m->page;
 
@@ -188,7 +188,7 @@ static void add_block(struct frag_books *sum, const struct map *m, const struct 
 }
 
 /* Walks the heap's blocks of one segment beside the map; notes who has which handle. */
-static void compare_segment(struct world *w, struct map *m, struct frag_books *sum)
+static void compare_segment(struct world *w, struct map *m, struct frag_totals *sum)
 {
 	frag_block b = frag_heap_look_segment(w->rig.heap, m->handle).first;
 
@@ -219,8 +219,8 @@ static void compare_segment(struct world *w, struct map *m, struct frag_books *s
 
 static void compare(struct world *w)
 {
-	const struct frag_books *kept = frag_heap_books(w->rig.heap);
-	struct frag_books sum = { .free = 0 };
+	const struct frag_totals *kept = frag_heap_totals(w->rig.heap);
+	struct frag_totals sum = { .free = 0 };
 
 	for (uint32_t b = 0; b < HANDLES; b++)
 		w->of[b].map = NULL;

@@ -18,9 +18,9 @@ static int end(void **state)
 	return 0;
 }
 
-static const struct frag_books *books(const struct rig *r)
+static const struct frag_totals *totals(const struct rig *r)
 {
-	return frag_heap_books(r->heap);
+	return frag_heap_totals(r->heap);
 }
 
 static void test_take_splits(void **state)
@@ -35,13 +35,13 @@ static void test_take_splits(void **state)
 	assert_int_equal(k.prev, FRAG_NO_BLOCK);
 	assert_int_equal(frag_heap_look(r->heap, k.next).prev, b);
 	assert_int_equal(frag_heap_look(r->heap, k.next).next, FRAG_NO_BLOCK);
-	assert_int_equal(books(r)->splits, 1);
-	assert_int_equal(books(r)->requested, 1000);
-	assert_int_equal(books(r)->allocated, 1024);
-	assert_int_equal(books(r)->active, 1024);
-	assert_int_equal(books(r)->free, SEGMENT - 1024);
-	assert_int_equal(books(r)->releasable, 0);
-	assert_int_equal(books(r)->blocks, 1);
+	assert_int_equal(totals(r)->splits, 1);
+	assert_int_equal(totals(r)->requested, 1000);
+	assert_int_equal(totals(r)->allocated, 1024);
+	assert_int_equal(totals(r)->active, 1024);
+	assert_int_equal(totals(r)->free, SEGMENT - 1024);
+	assert_int_equal(totals(r)->releasable, 0);
+	assert_int_equal(totals(r)->blocks, 1);
 	assert_int_equal(frag_heap_largest(r->heap), SEGMENT - 1024);
 }
 
@@ -51,8 +51,8 @@ static void test_take_whole(void **state)
 	frag_block b = rig_take(r, rig_grow(r, SEGMENT), 1, SEGMENT);
 
 	rig_expect(r, b, 0, SEGMENT, FRAG_ALLOCATED);
-	assert_int_equal(books(r)->splits, 0);
-	assert_int_equal(books(r)->free, 0);
+	assert_int_equal(totals(r)->splits, 0);
+	assert_int_equal(totals(r)->free, 0);
 	assert_int_equal(frag_heap_largest(r->heap), 0);
 	assert_int_equal(frag_heap_find(r->heap, r->list, 1), FRAG_NO_BLOCK);
 }
@@ -78,7 +78,7 @@ static void test_take_misused(void **state)
 	rig_refuses(r, frag_heap_take(r->heap, &far, 1, 512));
 	b = rig_take(r, b, 1, 512);
 	rig_refuses(r, frag_heap_take(r->heap, &b, 1, 512));
-	assert_int_equal(books(r)->blocks, 1);
+	assert_int_equal(totals(r)->blocks, 1);
 }
 
 /* Four blocks of 1024; which of the second's neighbours are free when it is given. */
@@ -107,10 +107,10 @@ static void test_give_merges(void **state)
 			rig_give(r, b[0]);
 		if (cases[i].next)
 			rig_give(r, b[2]);
-		before = books(r)->merges;
+		before = totals(r)->merges;
 		out = rig_give(r, b[1]);
 		rig_expect(r, out, cases[i].offset, cases[i].bytes, FRAG_FREE);
-		assert_int_equal(books(r)->merges - before, cases[i].merges);
+		assert_int_equal(totals(r)->merges - before, cases[i].merges);
 		/* nothing of this segment may serve the next case */
 		rig_take(r, out, 1, cases[i].bytes);
 	}
@@ -139,16 +139,16 @@ static void test_defer_free(void **state)
 	rig_check(r);
 	rig_expect(r, b, 0, 512, FRAG_PENDING);
 	assert_int_equal(frag_heap_look(r->heap, b).requested, 500);
-	assert_int_equal(books(r)->requested, 0);
-	assert_int_equal(books(r)->allocated, 0);
-	assert_int_equal(books(r)->active, 512);
-	assert_int_equal(books(r)->blocks, 0);
-	assert_int_equal(books(r)->releasable, 0);
+	assert_int_equal(totals(r)->requested, 0);
+	assert_int_equal(totals(r)->allocated, 0);
+	assert_int_equal(totals(r)->active, 512);
+	assert_int_equal(totals(r)->blocks, 0);
+	assert_int_equal(totals(r)->releasable, 0);
 	rig_refuses(r, frag_heap_defer_free(r->heap, b, 0));
 	b = rig_give(r, b);
 	rig_expect(r, b, 0, SEGMENT, FRAG_FREE);
-	assert_int_equal(books(r)->active, 0);
-	assert_int_equal(books(r)->releasable, SEGMENT);
+	assert_int_equal(totals(r)->active, 0);
+	assert_int_equal(totals(r)->releasable, SEGMENT);
 	rig_refuses(r, frag_heap_defer_free(r->heap, b, 0));
 	rig_refuses(r, frag_heap_defer_free(r->heap, FRAG_NO_BLOCK, 0));
 }
@@ -202,7 +202,7 @@ static void test_steps(void **state)
 	frag_block b = rig_grow(r, SEGMENT), upper;
 
 	assert_int_equal(frag_heap_pick(r->heap, b), 0);
-	assert_int_equal(books(r)->free, 0);
+	assert_int_equal(totals(r)->free, 0);
 	assert_int_equal(frag_heap_find(r->heap, r->list, 1), FRAG_NO_BLOCK);
 	assert_int_equal(frag_heap_split(r->heap, b, 1024), 0);
 	rig_expect(r, b, 0, 1024, FRAG_IN_HAND);
@@ -213,14 +213,14 @@ static void test_steps(void **state)
 	rig_check(r);
 	assert_int_equal(frag_heap_drop(r->heap, b), 0);
 	rig_expect(r, b, 0, 1024, FRAG_IN_HAND);
-	assert_int_equal(books(r)->active, 0);
+	assert_int_equal(totals(r)->active, 0);
 	assert_int_equal(frag_heap_absorb(r->heap, &b, upper), 0);
 	rig_expect(r, b, 0, SEGMENT, FRAG_IN_HAND);
 	assert_int_equal(frag_heap_put(r->heap, b), 0);
 	rig_check(r);
 	rig_expect(r, b, 0, SEGMENT, FRAG_FREE);
-	assert_int_equal(books(r)->splits, 1);
-	assert_int_equal(books(r)->merges, 1);
+	assert_int_equal(totals(r)->splits, 1);
+	assert_int_equal(totals(r)->merges, 1);
 }
 
 /* The block in hand is the upper one: its handle afterwards is the neighbour's place. */
@@ -237,7 +237,7 @@ static void test_absorb_below(void **state)
 	rig_expect(r, b, 0, 1024, FRAG_IN_HAND);
 	assert_int_equal(frag_heap_put(r->heap, b), 0);
 	rig_check(r);
-	assert_int_equal(books(r)->free, SEGMENT);
+	assert_int_equal(totals(r)->free, SEGMENT);
 }
 
 /* Without absorb, neighbours stay apart: buddies need that. */
@@ -252,7 +252,7 @@ static void test_put_does_not_merge(void **state)
 	rig_check(r);
 	rig_expect(r, b, 0, 2048, FRAG_FREE);
 	assert_int_equal(frag_heap_largest(r->heap), 2048);
-	assert_int_equal(books(r)->merges, 0);
+	assert_int_equal(totals(r)->merges, 0);
 }
 
 static void test_steps_misused(void **state)

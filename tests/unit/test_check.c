@@ -184,15 +184,15 @@ static void idle_wrong(struct scene *s) { s->h->idle[segment(s, s->idle)->idle_a
 static void idle_many(struct scene *s) { s->h->idle[s->h->idle_count++] = 0; }
 
 /* Books. */
-static void requested(struct scene *s) { s->h->books.requested++; }
-static void allocated(struct scene *s) { s->h->books.allocated--; }
-static void active(struct scene *s) { s->h->books.active++; }
-static void reserved(struct scene *s) { s->h->books.reserved--; }
-static void free_bytes(struct scene *s) { s->h->books.free++; }
-static void releasable(struct scene *s) { s->h->books.releasable--; }
-static void segments(struct scene *s) { s->h->books.segments++; }
-static void holes(struct scene *s) { s->h->books.holes++; }
-static void blocks(struct scene *s) { s->h->books.blocks--; }
+static void requested(struct scene *s) { s->h->totals.requested++; }
+static void allocated(struct scene *s) { s->h->totals.allocated--; }
+static void active(struct scene *s) { s->h->totals.active++; }
+static void reserved(struct scene *s) { s->h->totals.reserved--; }
+static void free_bytes(struct scene *s) { s->h->totals.free++; }
+static void releasable(struct scene *s) { s->h->totals.releasable--; }
+static void segments(struct scene *s) { s->h->totals.segments++; }
+static void holes(struct scene *s) { s->h->totals.holes++; }
+static void blocks(struct scene *s) { s->h->totals.blocks--; }
 
 static const struct {
 	void (*spoil)(struct scene *s);
@@ -214,13 +214,13 @@ static const struct {
 	{ half_slot, "no whole number of slots" },
 	{ unlisted, "a free block that its list does not find" },
 	{ higher_listed, "a lower free block that its list does not find" },
-	{ listed_twice, "length of a free list is 5 in the books and 4 by count" },
-	{ listed_larger, "largest_free is 8193 in the books and 8192 by count" },
+	{ listed_twice, "length of a free list is 5 in the totals and 4 by count" },
+	{ listed_larger, "largest_free is 8193 in the totals and 8192 by count" },
 	{ gap_unknown, "an unmapped block that the gaps do not know" },
-	{ gap_twice, "number of gaps is 2 in the books and 1 by count" },
+	{ gap_twice, "number of gaps is 2 in the totals and 1 by count" },
 	{ not_pending, "pending, but not in the table of pending blocks" },
 	{ pending_wrong, "pending, but not in the table of pending blocks" },
-	{ pending_many, "number of pending blocks is 2 in the books and 1 by count" },
+	{ pending_many, "number of pending blocks is 2 in the totals and 1 by count" },
 	{ pool, "segment 0: its free list is of another pool" },
 	{ foreign_list, "segment 0: its free list is of another pool" },
 	{ no_list, "segment 0: its free list is of another pool" },
@@ -228,20 +228,20 @@ static const struct {
 	{ not_kept, "segment 2: it is idle and not listed so, or the reverse" },
 	{ forgotten, "segment 1: it is idle and not listed so, or the reverse" },
 	{ idle_wrong, "segment 1: it is idle and not listed so, or the reverse" },
-	{ idle_many, "number of idle segments is 2 in the books and 1 by count" },
+	{ idle_many, "number of idle segments is 2 in the totals and 1 by count" },
 	/* two live blocks of 1024 and a slot of 1000, each asked for one less */
-	{ requested, "requested is 3046 in the books and 3045 by count" },
-	{ allocated, "allocated is 3047 in the books and 3048 by count" },
-	{ active, "active is 4073 in the books and 4072 by count" },
+	{ requested, "requested is 3046 in the totals and 3045 by count" },
+	{ allocated, "allocated is 3047 in the totals and 3048 by count" },
+	{ active, "active is 4073 in the totals and 4072 by count" },
 	/* 4096 + 8192 + 2048 + 4096, and a page of the range */
-	{ reserved, "reserved is 19455 in the books and 19456 by count" },
+	{ reserved, "reserved is 19455 in the totals and 19456 by count" },
 	/* 1024 + 8192 + 2048 + 3000 + 1024 */
-	{ free_bytes, "free is 15289 in the books and 15288 by count" },
+	{ free_bytes, "free is 15289 in the totals and 15288 by count" },
 	/* the same five, of which the fourth is three slots */
-	{ holes, "number of free blocks is 8 in the books and 7 by count" },
-	{ releasable, "releasable is 9215 in the books and 9216 by count" },
-	{ segments, "segments is 6 in the books and 5 by count" },
-	{ blocks, "blocks is 2 in the books and 3 by count" },
+	{ holes, "number of free blocks is 8 in the totals and 7 by count" },
+	{ releasable, "releasable is 9215 in the totals and 9216 by count" },
+	{ segments, "segments is 6 in the totals and 5 by count" },
+	{ blocks, "blocks is 2 in the totals and 3 by count" },
 };
 
 static void test_sound(void **state)

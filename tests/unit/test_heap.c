@@ -49,17 +49,17 @@ static void test_grow(void **state)
 {
 	struct rig *r = *state;
 	frag_block b = rig_grow(r, 700);
-	const struct frag_books *books = frag_heap_books(r->heap);
+	const struct frag_totals *totals = frag_heap_totals(r->heap);
 
 	rig_expect(r, b, 0, 700, FRAG_FREE);
-	assert_int_equal(books->reserved, 700);
-	assert_int_equal(books->free, 700);
-	assert_int_equal(books->releasable, 700);
-	assert_int_equal(books->segments, 1);
-	assert_int_equal(books->segment_allocs, 1);
+	assert_int_equal(totals->reserved, 700);
+	assert_int_equal(totals->free, 700);
+	assert_int_equal(totals->releasable, 700);
+	assert_int_equal(totals->segments, 1);
+	assert_int_equal(totals->segment_allocs, 1);
 	assert_int_equal(r->dev.used, 1024);
-	assert_int_equal(books->top_used, 1024);
-	assert_int_equal(books->top_reserved, 700);
+	assert_int_equal(totals->top_used, 1024);
+	assert_int_equal(totals->top_reserved, 700);
 	expect_call(r, 0, FRAG_CALL_NEW, 0, 700);
 	frag_heap_step(r->heap);
 	assert_int_equal(call_count(r), 0);
@@ -74,7 +74,7 @@ static void test_grow_misused(void **state)
 	rig_refuses(r, frag_heap_grow(r->heap, r->list + 1, 512, &b));
 	rig_refuses(r, frag_heap_grow(r->heap, UINT32_MAX, 512, &b));
 	assert_int_equal(r->dev.used, 0);
-	assert_int_equal(frag_heap_books(r->heap)->segment_allocs, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->segment_allocs, 0);
 }
 
 /* No size is so large that the sum comes out small. */
@@ -89,7 +89,7 @@ static void test_grow_refused(void **state)
 
 	for (uint32_t i = 0; i < LENGTH(sizes); i++) {
 		assert_int_equal(frag_heap_grow(r->heap, r->list, sizes[i], &b), -FRAG_EDEVMEM);
-		assert_int_equal(frag_heap_books(r->heap)->tried, sizes[i]);
+		assert_int_equal(frag_heap_totals(r->heap)->tried, sizes[i]);
 		rig_check(r);
 	}
 	assert_int_equal(call_count(r), 0);
@@ -114,9 +114,9 @@ static void test_release(void **state)
 	rig_check(r);
 	expect_call(r, 0, FRAG_CALL_RELEASE, 0, SEGMENT);
 	assert_int_equal(r->dev.used, SEGMENT);
-	assert_int_equal(frag_heap_books(r->heap)->segments, 1);
-	assert_int_equal(frag_heap_books(r->heap)->top_segments, 2);
-	assert_int_equal(frag_heap_books(r->heap)->segment_frees, 1);
+	assert_int_equal(frag_heap_totals(r->heap)->segments, 1);
+	assert_int_equal(frag_heap_totals(r->heap)->top_segments, 2);
+	assert_int_equal(frag_heap_totals(r->heap)->segment_frees, 1);
 	rig_refuses(r, frag_heap_release(r->heap, b));
 	rig_refuses(r, frag_heap_release(r->heap, FRAG_NO_BLOCK));
 	rig_refuses(r, frag_heap_release(r->heap, NO_SUCH));
@@ -136,7 +136,7 @@ static void test_release_idle(void **state)
 	for (uint32_t i = 0; i < LENGTH(order); i++)
 		rig_give(r, b[order[i]]);
 	frag_heap_step(r->heap);
-	assert_int_equal(frag_heap_books(r->heap)->releasable, 4 * SEGMENT);
+	assert_int_equal(frag_heap_totals(r->heap)->releasable, 4 * SEGMENT);
 	assert_int_equal(frag_heap_release_idle(r->heap), 0);
 	rig_check(r);
 	assert_int_equal(call_count(r), 4);
@@ -163,13 +163,13 @@ static void test_keep(void **state)
 	assert_int_equal(frag_heap_keep(r->heap, b), 0);
 	rig_check(r);
 	assert_true(segment_of(r, b).kept);
-	assert_int_equal(frag_heap_books(r->heap)->releasable, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->releasable, 0);
 	rig_refuses(r, frag_heap_release(r->heap, b));
 	assert_int_equal(frag_heap_release_idle(r->heap), 0);
 	rig_expect(r, b, 0, SEGMENT, FRAG_FREE);
 	/* nor does it become releasable after use */
 	b = rig_give(r, rig_take(r, b, 1, SEGMENT));
-	assert_int_equal(frag_heap_books(r->heap)->releasable, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->releasable, 0);
 }
 
 /* One list a (pool, which), always the same; each finds its own blocks only. */
@@ -330,19 +330,19 @@ static void test_limit(void **state)
 static void test_tops(void **state)
 {
 	struct rig *r = *state;
-	const struct frag_books *books = frag_heap_books(r->heap);
+	const struct frag_totals *totals = frag_heap_totals(r->heap);
 	frag_block b = rig_grow(r, SEGMENT);
 
 	assert_int_equal(frag_heap_release(r->heap, b), 0);
 	rig_grow(r, 512);
-	assert_int_equal(books->top_reserved, SEGMENT);
-	assert_int_equal(books->top_used, SEGMENT);
-	assert_int_equal(books->top_segments, 1);
+	assert_int_equal(totals->top_reserved, SEGMENT);
+	assert_int_equal(totals->top_used, SEGMENT);
+	assert_int_equal(totals->top_segments, 1);
 	frag_heap_step(r->heap);
-	assert_int_equal(books->top_reserved, 512);
-	assert_int_equal(books->top_used, 512);
+	assert_int_equal(totals->top_reserved, 512);
+	assert_int_equal(totals->top_used, 512);
 	frag_heap_retried(r->heap);
-	assert_int_equal(books->retries, 1);
+	assert_int_equal(totals->retries, 1);
 }
 
 struct count {
@@ -391,7 +391,7 @@ static void test_release_fails(void **state)
 	faulty.fail_at = faulty.calls + 2;
 	assert_int_equal(frag_heap_release_idle(r->heap), -FRAG_EDEVICE);
 	rig_check(r);
-	assert_int_equal(frag_heap_books(r->heap)->segments, 1);
+	assert_int_equal(frag_heap_totals(r->heap)->segments, 1);
 	faulty.fail_at = faulty.calls + 1;
 	assert_int_equal(frag_heap_grow(r->heap, r->list, 512, &b), -FRAG_EDEVICE);
 	rig_check(r);

@@ -90,7 +90,7 @@ static void expect_blocks(struct fixture *f, const char *want)
 	assert_string_equal(got, want);
 	assert_int_equal(faulty.mapped, mapped);
 	assert_int_equal(frag_heap_look_segment(f->rig.heap, f->range).mapped, mapped);
-	assert_int_equal(frag_heap_books(f->rig.heap)->reserved, mapped);
+	assert_int_equal(frag_heap_totals(f->rig.heap)->reserved, mapped);
 	assert_int_equal(f->rig.dev.used, mapped);
 	assert_int_equal(faulty.mistakes, 0);
 }
@@ -111,14 +111,14 @@ static void expect_last_call(struct fixture *f, enum frag_call_kind kind, uint64
 static void test_reserve(void **state)
 {
 	struct fixture *f = *state;
-	const struct frag_books *books = frag_heap_books(f->rig.heap);
+	const struct frag_totals *totals = frag_heap_totals(f->rig.heap);
 
 	expect_blocks(f, "u8");
 	expect_last_call(f, FRAG_CALL_NEW_RANGE, 0, PAGES);
-	assert_int_equal(books->segments, 1);
-	assert_int_equal(books->segment_allocs, 1);
-	assert_int_equal(books->free, 0);
-	assert_int_equal(books->releasable, 0);
+	assert_int_equal(totals->segments, 1);
+	assert_int_equal(totals->segment_allocs, 1);
+	assert_int_equal(totals->free, 0);
+	assert_int_equal(totals->releasable, 0);
 	assert_int_equal(frag_heap_look_segment(f->rig.heap, f->range).page, PAGE);
 	assert_int_equal(frag_heap_find(f->rig.heap, f->rig.list, 1), FRAG_NO_BLOCK);
 }
@@ -147,23 +147,23 @@ static void test_reserve_misused(void **state)
 static void test_map(void **state)
 {
 	struct fixture *f = *state;
-	const struct frag_books *books = frag_heap_books(f->rig.heap);
+	const struct frag_totals *totals = frag_heap_totals(f->rig.heap);
 	frag_block b = map(f, 0, 2);
 
 	expect_blocks(f, "f2u6");
 	expect_last_call(f, FRAG_CALL_MAP, 0, 2);
 	rig_expect(&f->rig, b, 0, 2 * PAGE, FRAG_FREE);
-	assert_int_equal(books->free, 2 * PAGE);
-	assert_int_equal(books->releasable, 2 * PAGE);
-	assert_int_equal(books->top_reserved, 2 * PAGE);
+	assert_int_equal(totals->free, 2 * PAGE);
+	assert_int_equal(totals->releasable, 2 * PAGE);
+	assert_int_equal(totals->top_reserved, 2 * PAGE);
 	assert_int_equal(frag_heap_find(f->rig.heap, f->rig.list, 2 * PAGE), b);
 	/* growth of a free block at the end */
 	b = map(f, 2, 1);
 	rig_expect(&f->rig, b, 0, 3 * PAGE, FRAG_FREE);
 	expect_blocks(f, "f3u5");
 	expect_last_call(f, FRAG_CALL_MAP, 2, 1);
-	assert_int_equal(books->segments, 1);
-	assert_int_equal(books->segment_allocs, 1);
+	assert_int_equal(totals->segments, 1);
+	assert_int_equal(totals->segment_allocs, 1);
 }
 
 /* Pages in the middle of nothing, at its end, and the holes between. */
@@ -181,12 +181,12 @@ static void test_map_holes(void **state)
 	expect_blocks(f, "u2f4u1f1");
 	rig_expect(&f->rig, map(f, 6, 1), 2 * PAGE, 6 * PAGE, FRAG_FREE);
 	expect_blocks(f, "u2f6");
-	assert_int_equal(frag_heap_books(f->rig.heap)->releasable, 6 * PAGE);
+	assert_int_equal(frag_heap_totals(f->rig.heap)->releasable, 6 * PAGE);
 	/* the device has no seventh page */
 	assert_int_equal(frag_heap_map(f->rig.heap, at(f, 0), PAGE, PAGE, &(frag_block){ 0 }),
 			 -FRAG_EDEVMEM);
 	rig_check(&f->rig);
-	assert_int_equal(frag_heap_books(f->rig.heap)->tried, PAGE);
+	assert_int_equal(frag_heap_totals(f->rig.heap)->tried, PAGE);
 	expect_blocks(f, "u2f6");
 }
 
@@ -280,7 +280,7 @@ static void test_unmap_beside(void **state)
 	expect_blocks(f, "u3a1u1f1u2");
 	rig_give(r, at(f, 3));
 	expect_blocks(f, "u3f1u1f1u2");
-	assert_int_equal(frag_heap_books(r->heap)->merges, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->merges, 0);
 }
 
 static void test_unmap_misused(void **state)
@@ -306,7 +306,7 @@ static void test_unmap_misused(void **state)
 	/* the half page beside the live block keeps its memory */
 	rig_expect(r, at(f, 1), PAGE, 7 * PAGE, FRAG_UNMAPPED);
 	assert_int_equal(frag_heap_look_segment(r->heap, f->range).mapped, PAGE);
-	assert_int_equal(frag_heap_books(r->heap)->free, PAGE / 2 + PAGE);
+	assert_int_equal(frag_heap_totals(r->heap)->free, PAGE / 2 + PAGE);
 }
 
 /* Of a free block only the pages that lie whole in it could be given back. */
@@ -314,19 +314,19 @@ static void test_releasable(void **state)
 {
 	struct fixture *f = *state;
 	struct rig *r = &f->rig;
-	const struct frag_books *books = frag_heap_books(r->heap);
+	const struct frag_totals *totals = frag_heap_totals(r->heap);
 	frag_block a = rig_take(r, map(f, 0, 4), 1, PAGE + 1);
 	frag_block rest = frag_heap_look(r->heap, a).next, b;
 
-	assert_int_equal(books->releasable, 2 * PAGE);
+	assert_int_equal(totals->releasable, 2 * PAGE);
 	b = rig_take(r, rest, 1, 2 * PAGE - 2); /* to one byte before the end of page 3 */
-	assert_int_equal(books->free, PAGE + 1);
-	assert_int_equal(books->releasable, PAGE);
+	assert_int_equal(totals->free, PAGE + 1);
+	assert_int_equal(totals->releasable, PAGE);
 	b = rig_take(r, frag_heap_look(r->heap, b).next, 1, 2);
-	assert_int_equal(books->releasable, 0);
-	assert_int_equal(books->free, PAGE - 1);
+	assert_int_equal(totals->releasable, 0);
+	assert_int_equal(totals->free, PAGE - 1);
 	rig_give(r, a);
-	assert_int_equal(books->releasable, PAGE);
+	assert_int_equal(totals->releasable, PAGE);
 }
 
 /* Only a range without memory can go; it takes an ordinal like every segment. */
@@ -344,8 +344,8 @@ static void test_release(void **state)
 	assert_int_equal(frag_heap_release(r->heap, at(f, 0)), 0);
 	rig_check(r);
 	expect_last_call(f, FRAG_CALL_RELEASE_RANGE, 0, PAGES);
-	assert_int_equal(frag_heap_books(r->heap)->segments, 0);
-	assert_int_equal(frag_heap_books(r->heap)->segment_frees, 1);
+	assert_int_equal(frag_heap_totals(r->heap)->segments, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->segment_frees, 1);
 	assert_int_equal(faulty.held, 0);
 	b = rig_grow(r, PAGE);
 	f->range = frag_heap_look(r->heap, b).segment;
@@ -391,7 +391,7 @@ static void test_granularity(void **state)
 	assert_int_equal(frag_heap_map(r.heap, b, 0, 4000, &out), -FRAG_EDEVMEM);
 	assert_int_equal(frag_heap_map(r.heap, b, 0, 3000, &out), 0);
 	assert_int_equal(r.dev.used, 3000);
-	assert_int_equal(frag_heap_books(r.heap)->reserved, 3000);
+	assert_int_equal(frag_heap_totals(r.heap)->reserved, 3000);
 	assert_int_equal(frag_heap_unmap(r.heap, out, 1000, 1000, &b), 0);
 	assert_int_equal(r.dev.used, 2000);
 	rig_end(&r);

@@ -40,17 +40,17 @@ static void test_carve(void **state)
 {
 	struct fixture *f = *state;
 	frag_block b = carve(f, GRAIN);
-	const struct frag_books *books = frag_heap_books(f->rig.heap);
+	const struct frag_totals *totals = frag_heap_totals(f->rig.heap);
 	struct frag_segment_view s;
 
 	s = frag_heap_look_segment(f->rig.heap, frag_heap_look(f->rig.heap, b).segment);
 	assert_int_equal(s.grain, GRAIN);
 	assert_int_equal(s.list, f->slots);
 	assert_int_equal(s.mapped, SLAB);
-	assert_int_equal(books->reserved, SLAB);
-	assert_int_equal(books->free, 4 * GRAIN);
-	assert_int_equal(books->holes, 4);
-	assert_int_equal(books->splits, 0);
+	assert_int_equal(totals->reserved, SLAB);
+	assert_int_equal(totals->free, 4 * GRAIN);
+	assert_int_equal(totals->holes, 4);
+	assert_int_equal(totals->splits, 0);
 	/* a slot counts as a block, and the slab is found under its list only */
 	assert_int_equal(frag_heap_largest(f->rig.heap), GRAIN);
 	assert_int_equal(frag_heap_find(f->rig.heap, f->slots, GRAIN), b);
@@ -71,15 +71,15 @@ static void test_slots(void **state)
 		rig_expect(r, b[i], i * GRAIN, GRAIN, FRAG_ALLOCATED);
 	}
 	assert_int_equal(frag_heap_find(r->heap, f->slots, GRAIN), FRAG_NO_BLOCK);
-	assert_int_equal(frag_heap_books(r->heap)->requested, 10 + 11 + 12 + 13);
-	assert_int_equal(frag_heap_books(r->heap)->holes, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->requested, 10 + 11 + 12 + 13);
+	assert_int_equal(frag_heap_totals(r->heap)->holes, 0);
 	rig_give(r, b[2]);
 	rig_give(r, b[1]);
-	assert_int_equal(frag_heap_books(r->heap)->holes, 2);
+	assert_int_equal(frag_heap_totals(r->heap)->holes, 2);
 	b[1] = rig_take(r, frag_heap_find(r->heap, f->slots, GRAIN), GRAIN, GRAIN);
 	rig_expect(r, b[1], GRAIN, GRAIN, FRAG_ALLOCATED);
-	assert_int_equal(frag_heap_books(r->heap)->splits, 0);
-	assert_int_equal(frag_heap_books(r->heap)->merges, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->splits, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->merges, 0);
 }
 
 static void test_uncarve(void **state)
@@ -91,14 +91,14 @@ static void test_uncarve(void **state)
 
 	rig_refuses(r, frag_heap_uncarve(r->heap, s, r->list));
 	rig_give(r, b);
-	assert_int_equal(frag_heap_books(r->heap)->releasable, SLAB);
+	assert_int_equal(frag_heap_totals(r->heap)->releasable, SLAB);
 	assert_int_equal(frag_heap_uncarve(r->heap, s, r->list), 0);
 	rig_check(r);
 	b = frag_heap_find(r->heap, r->list, SLAB);
 	rig_expect(r, b, 0, SLAB, FRAG_FREE);
 	assert_int_equal(frag_heap_find(r->heap, f->slots, 1), FRAG_NO_BLOCK);
-	assert_int_equal(frag_heap_books(r->heap)->free, SLAB);
-	assert_int_equal(frag_heap_books(r->heap)->holes, 1);
+	assert_int_equal(frag_heap_totals(r->heap)->free, SLAB);
+	assert_int_equal(frag_heap_totals(r->heap)->holes, 1);
 	rig_refuses(r, frag_heap_uncarve(r->heap, s, r->list));
 }
 
@@ -112,7 +112,7 @@ static void test_no_tail(void **state)
 	rig_expect(r, rig_take(r, b, 1, SLAB), 0, SLAB, FRAG_ALLOCATED);
 	b = carve(f, SLAB / 4);
 	assert_int_equal(frag_heap_look(r->heap, b).next, FRAG_NO_BLOCK);
-	assert_int_equal(frag_heap_books(r->heap)->free, SLAB);
+	assert_int_equal(frag_heap_totals(r->heap)->free, SLAB);
 }
 
 static void test_carve_misused(void **state)
@@ -193,12 +193,12 @@ static void test_release_carved(void **state)
 	b = rig_give(r, b);
 	assert_int_equal(frag_heap_release(r->heap, b), 0);
 	rig_check(r);
-	assert_int_equal(frag_heap_books(r->heap)->reserved, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->reserved, 0);
 	carve(f, GRAIN);
 	carve(f, SLAB / 2);
 	assert_int_equal(frag_heap_release_idle(r->heap), 0);
 	rig_check(r);
-	assert_int_equal(frag_heap_books(r->heap)->segments, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->segments, 0);
 	assert_int_equal(r->dev.used, 0);
 }
 

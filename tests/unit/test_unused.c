@@ -64,13 +64,13 @@ static void test_by_address(void **state)
 	struct rig *r = *state;
 
 	lay_out(r);
-	/* what will go is what the books call releasable */
-	assert_int_equal(frag_heap_books(r->heap)->releasable, 2 * SEGMENT + 5 * PAGE);
+	/* what will go is what the totals call releasable */
+	assert_int_equal(frag_heap_totals(r->heap)->releasable, 2 * SEGMENT + 5 * PAGE);
 	assert_int_equal(frag_heap_release_idle(r->heap), 0);
 	rig_check(r);
 	expect_calls(r, want, LENGTH(want));
-	assert_int_equal(frag_heap_books(r->heap)->releasable, 0);
-	assert_int_equal(frag_heap_books(r->heap)->segments, 2);
+	assert_int_equal(frag_heap_totals(r->heap)->releasable, 0);
+	assert_int_equal(frag_heap_totals(r->heap)->segments, 2);
 	assert_int_equal(r->dev.used, SEGMENT + 4 * PAGE);
 	assert_int_equal(frag_heap_release_idle(r->heap), 0);
 	expect_calls(r, want, LENGTH(want));
@@ -103,7 +103,7 @@ static void test_by_rank(void **state)
 	rig_check(r);
 	expect_calls(r, want, LENGTH(want));
 	assert_int_equal(requested, 4);
-	assert_int_equal(frag_heap_books(r->heap)->releasable, SEGMENT);
+	assert_int_equal(frag_heap_totals(r->heap)->releasable, SEGMENT);
 }
 
 /* Several runs of pages in one range, which goes with the last of them. */
@@ -134,7 +134,7 @@ static void test_index_by_address(void **state)
 	lay_out(&r);
 	assert_int_equal(frag_heap_release_idle(r.heap), 0);
 	rig_check(&r);
-	assert_int_equal(frag_heap_books(r.heap)->releasable, 0);
+	assert_int_equal(frag_heap_totals(r.heap)->releasable, 0);
 	assert_int_equal(r.dev.used, SEGMENT + 4 * PAGE);
 	rig_end(&r);
 }
@@ -154,7 +154,7 @@ static void test_failures(void **state)
 		rig_check(&r);
 		assert_int_equal(frag_heap_release_idle(r.heap), 0);
 		rig_check(&r);
-		assert_int_equal(frag_heap_books(r.heap)->releasable, 0);
+		assert_int_equal(frag_heap_totals(r.heap)->releasable, 0);
 		rig_end(&r);
 	}
 }
