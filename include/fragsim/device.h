@@ -94,7 +94,7 @@ struct frag_device_ops {
 /* A device whose memory comes from a pool of its own: what that says, in bytes. */
 struct frag_device_pool {
 	uint64_t reserved, used;
-	uint64_t top_reserved;  /* the most so far */
+	uint64_t peak_reserved; /* the most so far */
 };
 
 struct frag_device {

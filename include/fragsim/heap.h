@@ -78,15 +78,15 @@ struct frag_list_view {
 
 /*
  * The sums that the metrics of SPEC 5 are made of, kept by the verbs. The
- * highest of reserved, segments and device bytes are since the last
+ * step peaks of reserved, segments and device bytes are since the last
  * frag_heap_step(); the counters since the beginning.
  */
 struct frag_totals {
 	uint64_t requested, allocated, active, reserved, free, releasable;      /* bytes */
 	uint64_t holes;         /* free blocks; of a carved slab, free slots */
 	uint32_t segments, blocks;
-	uint32_t top_segments;
-	uint64_t top_reserved, top_used;                                        /* bytes */
+	uint32_t step_peak_segments;
+	uint64_t step_peak_reserved, step_peak_used;                            /* bytes */
 	uint64_t splits, merges, retries, segment_allocs, segment_frees;
 	uint64_t tried;         /* bytes that the device refused last */
 };
@@ -157,7 +157,7 @@ struct frag_sorter {
  */
 void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by);
 
-/* Begins a step: forgets the device calls and the highest figures of the last one. */
+/* Begins a step: forgets the device calls and the peaks of the last one. */
 void frag_heap_step(struct frag_heap *h);
 
 /* Questions. */

@@ -20,8 +20,8 @@ static int look(struct frag_gpu *g, struct frag_error *err)
 	e = e ? e : frag_cuda.pool_get(g->pool, FRAG_CUDA_POOL_USED, &b->used);
 	if (e)
 		return frag_gpu_failed(g, e, err, "cudaMemPoolGetAttribute");
-	if (b->reserved > b->top_reserved)
-		b->top_reserved = b->reserved;
+	if (b->reserved > b->peak_reserved)
+		b->peak_reserved = b->reserved;
 	if (g->pool_user)
 		g->pool_user->used = b->reserved;
 	return 0;

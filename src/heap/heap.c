@@ -54,9 +54,9 @@ void frag_heap_step(struct frag_heap *h)
 {
 	h->call_count = 0;
 	h->refusal[0] = '\0';
-	h->totals.top_reserved = h->totals.reserved;
-	h->totals.top_segments = h->totals.segments;
-	h->totals.top_used = h->dev->used;
+	h->totals.step_peak_reserved = h->totals.reserved;
+	h->totals.step_peak_segments = h->totals.segments;
+	h->totals.step_peak_used = h->dev->used;
 }
 
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)

@@ -68,7 +68,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	s->mapped += bytes;
 	h->totals.reserved += bytes;
 	frag_note_call(h, FRAG_CALL_MAP, s, offset, bytes);
-	frag_note_tops(h);
+	frag_note_step_peaks(h);
 	n = h->blocks[b].next;
 	if (is(h, n, FRAG_FREE)) {
 		frag_list_out(h, n);

@@ -64,7 +64,7 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 		frag_list_in(h, b);
 		frag_idle_enter(h, s);
 	}
-	frag_note_tops(h);
+	frag_note_step_peaks(h);
 	return b;
 }
 

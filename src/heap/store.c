@@ -31,14 +31,14 @@ void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct 
 	};
 }
 
-void frag_note_tops(struct frag_heap *h)
+void frag_note_step_peaks(struct frag_heap *h)
 {
-	if (h->totals.reserved > h->totals.top_reserved)
-		h->totals.top_reserved = h->totals.reserved;
-	if (h->totals.segments > h->totals.top_segments)
-		h->totals.top_segments = h->totals.segments;
-	if (h->dev->used > h->totals.top_used)
-		h->totals.top_used = h->dev->used;
+	if (h->totals.reserved > h->totals.step_peak_reserved)
+		h->totals.step_peak_reserved = h->totals.reserved;
+	if (h->totals.segments > h->totals.step_peak_segments)
+		h->totals.step_peak_segments = h->totals.segments;
+	if (h->dev->used > h->totals.step_peak_used)
+		h->totals.step_peak_used = h->dev->used;
 }
 
 void frag_gap_in(struct frag_heap *h, uint32_t b)

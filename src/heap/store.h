@@ -132,7 +132,7 @@ static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 
 void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
 		    uint64_t offset, uint64_t bytes);
-void frag_note_tops(struct frag_heap *h);
+void frag_note_step_peaks(struct frag_heap *h);
 
 /* An unmapped block of a range into and out of the gaps of its list. */
 void frag_gap_in(struct frag_heap *h, uint32_t b);

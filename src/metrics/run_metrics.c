@@ -97,9 +97,9 @@ static inline void raise_peaks(struct frag_metrics *peak, const struct frag_metr
 			       const struct frag_totals *b, const struct frag_device *dev)
 {
 	FRAG_METRICS(RAISE)
-	raise(&peak->reserved, dev->pool ? dev->pool->top_reserved : b->top_reserved);
-	raise(&peak->segments, b->top_segments);
-	raise(&peak->process_used, dev->context + b->top_used);
+	raise(&peak->reserved, dev->pool ? dev->pool->peak_reserved : b->step_peak_reserved);
+	raise(&peak->segments, b->step_peak_segments);
+	raise(&peak->process_used, dev->context + b->step_peak_used);
 }
 
 void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_heap *heap,

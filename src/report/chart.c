@@ -90,23 +90,23 @@ static uint32_t fitting(const struct frag_chart *c, int columns)
 void frag_chart_print(const struct frag_chart *c, int terminal, FILE *f)
 {
 	uint32_t columns = fitting(c, terminal);
-	uint64_t top = 0;
+	uint64_t peak = 0;
 	char label[FRAG_NUMBER_ROOM];
 
 	if (!c->count)
 		return;
 	for (uint32_t i = 0; i < c->count; i++)
-		if (c->stretch[i].reserved > top)
-			top = c->stretch[i].reserved;
-	if (!top) {
+		if (c->stretch[i].reserved > peak)
+			peak = c->stretch[i].reserved;
+	if (!peak) {
 		fprintf(f, "  nothing was ever reserved\n");
 		return;
 	}
 	for (uint32_t row = ROWS; row > 0; row--) {
 		/* a cell is filled where the value reaches its middle */
-		double level = (double)top * ((double)row - 0.5) / ROWS;
+		double level = (double)peak * ((double)row - 0.5) / ROWS;
 
-		fprintf(f, "  %12s |", row == ROWS ? frag_size_text(label, top) : "");
+		fprintf(f, "  %12s |", row == ROWS ? frag_size_text(label, peak) : "");
 		for (uint32_t x = 0; x < columns; x++) {
 			struct frag_chart_stretch s = column(c, columns, x);
 

@@ -246,23 +246,23 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 static void print_courses(const struct paper *p, const struct frag_group *g)
 {
 	static const char ramp[] = " .:-=+*#%@";
-	char name[NAME_ROOM], top_text[FRAG_NUMBER_ROOM];
-	uint64_t top = 0;
+	char name[NAME_ROOM], peak_text[FRAG_NUMBER_ROOM];
+	uint64_t peak = 0;
 
 	for (uint32_t i = 0; i < g->count; i++)
-		if (g->pair[i].run->result.peak.reserved > top)
-			top = g->pair[i].run->result.peak.reserved;
-	if (!top || g->count > TOLD_MOST || !g->pair[0].run->course.count)
+		if (g->pair[i].run->result.peak.reserved > peak)
+			peak = g->pair[i].run->result.peak.reserved;
+	if (!peak || g->count > TOLD_MOST || !g->pair[0].run->course.count)
 		return;
 	fprintf(p->f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
-		frag_size_text(top_text, top), ramp[sizeof(ramp) - 2]);
+		frag_size_text(peak_text, peak), ramp[sizeof(ramp) - 2]);
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct frag_course *c = &g->pair[i].run->course;
 
 		label(p, g->pair[i].run, name);
 		fprintf(p->f, "  %-*s  |", p->width, name);
 		for (uint32_t k = 0; k < c->count; k++) {
-			const double part = (double)c->stretch[k].reserved / (double)top;
+			const double part = (double)c->stretch[k].reserved / (double)peak;
 			int level = (int)(part * (double)(sizeof(ramp) - 2) + 0.5);
 
 			putc(ramp[level < (int)sizeof(ramp) - 1 ? level : (int)sizeof(ramp) - 2],
@@ -475,20 +475,20 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 	enum { ROWS = 8, COLUMNS = FRAG_COURSE_MOST };
 	struct frag_course a = pair->base->course, b = pair->run->course;
 	char text[FRAG_NUMBER_ROOM];
-	uint64_t top = 0;
+	uint64_t peak = 0;
 
 	frag_course_widen(&a, b.width);
 	frag_course_widen(&b, a.width);
 	if (!a.count || a.count != b.count)
 		return;
 	for (uint32_t i = 0; i < a.count; i++) {
-		top = a.stretch[i].reserved > top ? a.stretch[i].reserved : top;
-		top = b.stretch[i].reserved > top ? b.stretch[i].reserved : top;
+		peak = a.stretch[i].reserved > peak ? a.stretch[i].reserved : peak;
+		peak = b.stretch[i].reserved > peak ? b.stretch[i].reserved : peak;
 	}
-	for (uint32_t row = ROWS; row > 0 && top; row--) {
-		const double level = (double)top * ((double)row - 0.5) / ROWS;
+	for (uint32_t row = ROWS; row > 0 && peak; row--) {
+		const double level = (double)peak * ((double)row - 0.5) / ROWS;
 
-		fprintf(p->f, "    %12s |", row == ROWS ? frag_size_text(text, top) : "");
+		fprintf(p->f, "    %12s |", row == ROWS ? frag_size_text(text, peak) : "");
 		for (uint32_t i = 0; i < a.count; i++) {
 			const bool before = (double)a.stretch[i].reserved >= level;
 			const bool now = (double)b.stretch[i].reserved >= level;
@@ -499,7 +499,7 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 		}
 		putc('\n', p->f);
 	}
-	if (top)
+	if (peak)
 		fprintf(p->f, "    %12s  reserved: # by both, + only now, - only before\n", "");
 }
 

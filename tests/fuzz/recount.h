@@ -63,7 +63,7 @@ struct recount_device {
 	bool late;                      /* a pending block may be there, or not */
 	bool ranges;
 	uint64_t steps, allocs, hits, frees, ooms, skipped, got, gave;
-	uint64_t top_requested, top_allocated, top_free, top_blocks;
+	uint64_t peak_requested, peak_allocated, peak_free, peak_blocks;
 };
 
 struct recount {
@@ -384,9 +384,9 @@ static void recount_percentages(const struct recount *r, const struct frag_metri
 		      ? 100 * (double)m->allocated / (double)m->reserved : 100);
 }
 
-static void recount_raise(uint64_t *top, uint64_t value)
+static void recount_raise(uint64_t *peak, uint64_t value)
 {
-	*top = value > *top ? value : *top;
+	*peak = value > *peak ? value : *peak;
 }
 
 /* What must hold however late a policy notices what has ended. */
@@ -439,10 +439,10 @@ static void recount_always(struct recount *r, uint32_t device, const struct frag
 			     d->figures.total - d->figures.other - m->process_used);
 	}
 	recount_percentages(r, m);
-	recount_raise(&d->top_requested, requested);
-	recount_raise(&d->top_allocated, allocated);
-	recount_raise(&d->top_blocks, blocks);
-	recount_raise(&d->top_free, m->free);
+	recount_raise(&d->peak_requested, requested);
+	recount_raise(&d->peak_allocated, allocated);
+	recount_raise(&d->peak_blocks, blocks);
+	recount_raise(&d->peak_free, m->free);
 }
 
 /* The free memory, where it is known what is allocated or pending. */
@@ -527,10 +527,10 @@ static void recount_results(struct recount *r, struct frag_sim *sim)
 		/* a pool may be refused without any step */
 		if (d->dead || !d->steps)
 			continue;
-		recount_same(r, "lower_bound", got->lower_bound, d->top_requested);
-		recount_same(r, "peak.allocated", got->peak.allocated, d->top_allocated);
-		recount_same(r, "peak.free", got->peak.free, d->top_free);
-		recount_same(r, "peak.blocks", got->peak.blocks, d->top_blocks);
+		recount_same(r, "lower_bound", got->lower_bound, d->peak_requested);
+		recount_same(r, "peak.allocated", got->peak.allocated, d->peak_allocated);
+		recount_same(r, "peak.free", got->peak.free, d->peak_free);
+		recount_same(r, "peak.blocks", got->peak.blocks, d->peak_blocks);
 		recount_same(r, "allocs", got->counts.allocs, d->allocs);
 		recount_same(r, "hits", got->counts.hits, d->hits);
 		recount_same(r, "frees", got->counts.frees, d->frees);

@@ -361,11 +361,11 @@ static void test_pool(void **state)
 	assert_int_equal(dev.ops->release(&dev, b, 1, &cost), 0);
 	assert_int_equal(frag_gpu_pool_trim(f->gpu, &f->err), 0);
 	assert_int_equal(dev.pool->reserved, 0);
-	assert_int_equal(dev.pool->top_reserved, 96 * MIB);
+	assert_int_equal(dev.pool->peak_reserved, 96 * MIB);
 	assert_int_equal(frag_gpu_pool_close(f->gpu, &f->err), 0);
 	/* what is forgotten in another pool goes when the GPU is closed */
 	assert_int_equal(frag_gpu_pool_open(f->gpu, 100 * MIB, &options, &f->err), 0);
-	assert_int_equal(dev.pool->top_reserved, 0);
+	assert_int_equal(dev.pool->peak_reserved, 0);
 	frag_gpu_pool_on(f->gpu, 4);
 	assert_int_equal(dev.ops->acquire(&dev, MIB, &a, &cost), 0);
 	assert_int_equal(frag_gpu_close(&f->gpu, 1, &f->err), 0);

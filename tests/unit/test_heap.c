@@ -58,8 +58,8 @@ static void test_grow(void **state)
 	assert_int_equal(totals->segments, 1);
 	assert_int_equal(totals->segment_allocs, 1);
 	assert_int_equal(r->dev.used, 1024);
-	assert_int_equal(totals->top_used, 1024);
-	assert_int_equal(totals->top_reserved, 700);
+	assert_int_equal(totals->step_peak_used, 1024);
+	assert_int_equal(totals->step_peak_reserved, 700);
 	expect_call(r, 0, FRAG_CALL_NEW, 0, 700);
 	frag_heap_step(r->heap);
 	assert_int_equal(call_count(r), 0);
@@ -115,7 +115,7 @@ static void test_release(void **state)
 	expect_call(r, 0, FRAG_CALL_RELEASE, 0, SEGMENT);
 	assert_int_equal(r->dev.used, SEGMENT);
 	assert_int_equal(frag_heap_totals(r->heap)->segments, 1);
-	assert_int_equal(frag_heap_totals(r->heap)->top_segments, 2);
+	assert_int_equal(frag_heap_totals(r->heap)->step_peak_segments, 2);
 	assert_int_equal(frag_heap_totals(r->heap)->segment_frees, 1);
 	rig_refuses(r, frag_heap_release(r->heap, b));
 	rig_refuses(r, frag_heap_release(r->heap, FRAG_NO_BLOCK));
@@ -327,7 +327,7 @@ static void test_limit(void **state)
 }
 
 /* The highest figures are those since the step began. */
-static void test_tops(void **state)
+static void test_step_peaks(void **state)
 {
 	struct rig *r = *state;
 	const struct frag_totals *totals = frag_heap_totals(r->heap);
@@ -335,12 +335,12 @@ static void test_tops(void **state)
 
 	assert_int_equal(frag_heap_release(r->heap, b), 0);
 	rig_grow(r, 512);
-	assert_int_equal(totals->top_reserved, SEGMENT);
-	assert_int_equal(totals->top_used, SEGMENT);
-	assert_int_equal(totals->top_segments, 1);
+	assert_int_equal(totals->step_peak_reserved, SEGMENT);
+	assert_int_equal(totals->step_peak_used, SEGMENT);
+	assert_int_equal(totals->step_peak_segments, 1);
 	frag_heap_step(r->heap);
-	assert_int_equal(totals->top_reserved, 512);
-	assert_int_equal(totals->top_used, 512);
+	assert_int_equal(totals->step_peak_reserved, 512);
+	assert_int_equal(totals->step_peak_used, 512);
 	frag_heap_retried(r->heap);
 	assert_int_equal(totals->retries, 1);
 }
@@ -418,7 +418,7 @@ int main(void)
 		T(test_find_by_size),
 		T(test_neighbours_in_order),
 		T(test_limit),
-		T(test_tops),
+		T(test_step_peaks),
 		T(test_walk),
 		T(test_release_fails),
 		cmocka_unit_test(test_find_by_address),

@@ -155,7 +155,7 @@ static void test_map(void **state)
 	rig_expect(&f->rig, b, 0, 2 * PAGE, FRAG_FREE);
 	assert_int_equal(totals->free, 2 * PAGE);
 	assert_int_equal(totals->releasable, 2 * PAGE);
-	assert_int_equal(totals->top_reserved, 2 * PAGE);
+	assert_int_equal(totals->step_peak_reserved, 2 * PAGE);
 	assert_int_equal(frag_heap_find(f->rig.heap, f->rig.list, 2 * PAGE), b);
 	/* growth of a free block at the end */
 	b = map(f, 2, 1);
