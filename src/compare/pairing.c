@@ -226,12 +226,12 @@ static const struct frag_mark *mark_before(const struct frag_result *r, uint64_t
  * Widths are powers of two, so stretches of both can be joined to the same
  * boundaries. Courses from a file that do not fit are compared as far as they do.
  */
-static void compare_courses(struct frag_pair *pair)
+static void compare_timelines(struct frag_pair *pair)
 {
-	struct frag_course a = pair->base->course, b = pair->run->course;
+	struct frag_timeline a = pair->base->timeline, b = pair->run->timeline;
 
-	frag_course_widen(&a, b.width);
-	frag_course_widen(&b, a.width);
+	frag_timeline_widen(&a, b.width);
+	frag_timeline_widen(&b, a.width);
 	for (uint32_t i = 0; i < a.count && i < b.count; i++) {
 		const struct frag_mark *mark = mark_before(&pair->run->result, b.stretch[i].from);
 		struct frag_where place = {
@@ -259,7 +259,7 @@ void frag_pair_compare(struct frag_pair *pair, bool same_trace)
 	if (!same_trace)
 		return;
 	compare_marks(pair);
-	if (pair->base->course.count && pair->run->course.count
+	if (pair->base->timeline.count && pair->run->timeline.count
 	    && pair->first.kind == FRAG_WHERE_NOWHERE)
-		compare_courses(pair);
+		compare_timelines(pair);
 }

@@ -21,7 +21,7 @@ struct watch {
 	uint32_t count, capacity;
 	bool parted;
 	struct frag_where where;
-	struct frag_course course;
+	struct frag_timeline timeline;
 };
 
 struct watcher {
@@ -79,7 +79,7 @@ static int observe(void *ctx, const struct frag_step *step, struct frag_error *e
 	const struct watcher *w = ctx;
 	struct watch *watch = watch_of(w->parting, w->simulation, step->device);
 
-	frag_course_add(&watch->course, step);
+	frag_timeline_add(&watch->timeline, step);
 	if (watch->parted || w->parting->count < 2)
 		return 0;
 	if (!frag_grow(&watch->seen, &watch->capacity, (uint64_t)watch->count + 1,
@@ -188,8 +188,8 @@ const struct frag_where *frag_parting_where(const struct frag_parting *p, uint32
 	return &watch_of(p, i, device)->where;
 }
 
-const struct frag_course *frag_parting_course(const struct frag_parting *p, uint32_t i,
-					      uint32_t device)
+const struct frag_timeline *frag_parting_timeline(const struct frag_parting *p, uint32_t i,
+						  uint32_t device)
 {
-	return &watch_of(p, i, device)->course;
+	return &watch_of(p, i, device)->timeline;
 }

@@ -16,16 +16,16 @@ struct frag_parting;
 struct frag_parting *frag_parting_new(uint32_t count, uint32_t devices);
 void frag_parting_del(struct frag_parting *parting);
 
-/* The observer of simulation i; it keeps the courses, too. */
+/* The observer of simulation i; it keeps the timelines, too. */
 struct frag_observer frag_parting_observer(struct frag_parting *parting, uint32_t i);
 
 /* Between two batches. */
 void frag_parting_compare(struct frag_parting *parting);
 
-/* Where simulation i parted from the first on the device, and its course. */
+/* Where simulation i parted from the first on the device, and its timeline. */
 const struct frag_where *frag_parting_where(const struct frag_parting *parting, uint32_t i,
 					    uint32_t device);
-const struct frag_course *frag_parting_course(const struct frag_parting *parting, uint32_t i,
-					      uint32_t device);
+const struct frag_timeline *frag_parting_timeline(const struct frag_parting *parting, uint32_t i,
+						  uint32_t device);
 
 #endif

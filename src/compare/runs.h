@@ -5,7 +5,7 @@
 #ifndef COMPARE_RUNS_H
 #define COMPARE_RUNS_H
 
-#include "compare/course.h"
+#include "compare/timeline.h"
 #include "fragsim/metrics.h"
 
 enum frag_where_kind {
@@ -36,7 +36,7 @@ struct frag_run {
 	char *params;                   /* every key with its value: "align=512,..." */
 	char *device_name;              /* NULL: none */
 	struct frag_result result;      /* its choice is not set, its OOMs are the first only */
-	struct frag_course course;
+	struct frag_timeline timeline;
 	struct frag_where parted;       /* from the first policy of the same sweep */
 };
 

@@ -153,7 +153,7 @@ static int keep_runs(struct job *job, bool interrupted, struct frag_error *err)
 			if (!run || !frag_run_keep(run, &results[d]))
 				return frag_fail_nomem(err);
 			run->parted = *frag_parting_where(job->parting, i, d);
-			run->course = *frag_parting_course(job->parting, i, d);
+			run->timeline = *frag_parting_timeline(job->parting, i, d);
 		}
 	}
 	return 0;

@@ -126,11 +126,11 @@ static void put_oom(FILE *f, const struct frag_result *r)
 	fputs("],\n", f);
 }
 
-static void put_course(FILE *f, const struct frag_course *course)
+static void put_timeline(FILE *f, const struct frag_timeline *timeline)
 {
-	struct frag_course c = *course;
+	struct frag_timeline c = *timeline;
 
-	frag_course_shorten(&c, STRETCHES);
+	frag_timeline_shorten(&c, STRETCHES);
 	fprintf(f, "     \"course\": {\"width\": %" PRIu64 ", \"in_last\": %" PRIu64
 		", \"stretches\": [", c.width, c.in_last);
 	for (uint32_t i = 0; i < c.count; i++)
@@ -207,7 +207,7 @@ static int put_run(FILE *f, const struct frag_run *run)
 	put_counts(f, &r->counts);
 	put_modelled(f, &r->modelled);
 	put_oom(f, r);
-	put_course(f, &run->course);
+	put_timeline(f, &run->timeline);
 	fputc('}', f);
 	return rc;
 }

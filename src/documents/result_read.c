@@ -323,17 +323,18 @@ static void read_stretch(struct frag_members *r, const struct frag_at *at, struc
 }
 
 /*
- * Checked for what frag_course_widen() relies on: it doubles a width until it is
+ * Checked for what frag_timeline_widen() relies on: it doubles a width until it is
  * that of another course.
  */
-static void read_course(struct frag_members *r, const struct frag_at *run, struct frag_course *to)
+static void read_timeline(struct frag_members *r, const struct frag_at *run,
+			  struct frag_timeline *to)
 {
 	struct frag_at at = frag_take_object(r, run, "course"), list;
 
 	list = frag_take(r, &at, "stretches", FRAG_JSON_ARRAY, "an array is wanted");
 	to->width = frag_take_count(r, &at, "width");
 	to->in_last = frag_take_count(r, &at, "in_last");
-	if (frag_length_of(r, &list) > FRAG_COURSE_MOST)
+	if (frag_length_of(r, &list) > FRAG_TIMELINE_MOST)
 		frag_bad(r, &list, "at most 64 stretches are wanted");
 	/* widening doubles it until it is as wide as another */
 	if (!r->rc && (to->width & (to->width - 1) || (!to->width && frag_length_of(r, &list))))
@@ -375,11 +376,11 @@ static void read_run(struct frag_members *r, const struct frag_at *at, struct fr
 	read_counts(r, at, &res->counts);
 	read_modelled(r, at, &res->modelled);
 	read_first_oom(r, at, res);
-	/* a result has marks, a baseline courses */
+	/* a result has marks, a baseline timelines */
 	if (!frag_has(r, at, "course"))
 		read_marks(r, at, res);
 	else
-		read_course(r, at, &to->course);
+		read_timeline(r, at, &to->timeline);
 	if (!r->rc)
 		frag_run_round(to);
 }

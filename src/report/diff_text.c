@@ -243,7 +243,7 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 }
 
 /* How much was reserved, a character a stretch; the same scale for all runs. */
-static void print_courses(const struct paper *p, const struct frag_group *g)
+static void print_timelines(const struct paper *p, const struct frag_group *g)
 {
 	static const char ramp[] = " .:-=+*#%@";
 	char name[NAME_ROOM], peak_text[FRAG_NUMBER_ROOM];
@@ -252,12 +252,12 @@ static void print_courses(const struct paper *p, const struct frag_group *g)
 	for (uint32_t i = 0; i < g->count; i++)
 		if (g->pair[i].run->result.peak.reserved > peak)
 			peak = g->pair[i].run->result.peak.reserved;
-	if (!peak || g->count > TOLD_MOST || !g->pair[0].run->course.count)
+	if (!peak || g->count > TOLD_MOST || !g->pair[0].run->timeline.count)
 		return;
 	fprintf(p->f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
 		frag_size_text(peak_text, peak), ramp[sizeof(ramp) - 2]);
 	for (uint32_t i = 0; i < g->count; i++) {
-		const struct frag_course *c = &g->pair[i].run->course;
+		const struct frag_timeline *c = &g->pair[i].run->timeline;
 
 		label(p, g->pair[i].run, name);
 		fprintf(p->f, "  %-*s  |", p->width, name);
@@ -418,7 +418,7 @@ static void print_policies(struct paper *p)
 			continue;
 		print_trace(p, &c->group[i]);
 		print_tables(p, &c->group[i]);
-		print_courses(p, &c->group[i]);
+		print_timelines(p, &c->group[i]);
 		print_partings(p, &c->group[i]);
 	}
 	print_summary(p);
@@ -472,13 +472,13 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 /* Both runs over the steps: what one reserves more than the other shows. */
 static void print_both(const struct paper *p, const struct frag_pair *pair)
 {
-	enum { ROWS = 8, COLUMNS = FRAG_COURSE_MOST };
-	struct frag_course a = pair->base->course, b = pair->run->course;
+	enum { ROWS = 8, COLUMNS = FRAG_TIMELINE_MOST };
+	struct frag_timeline a = pair->base->timeline, b = pair->run->timeline;
 	char text[FRAG_NUMBER_ROOM];
 	uint64_t peak = 0;
 
-	frag_course_widen(&a, b.width);
-	frag_course_widen(&b, a.width);
+	frag_timeline_widen(&a, b.width);
+	frag_timeline_widen(&b, a.width);
 	if (!a.count || a.count != b.count)
 		return;
 	for (uint32_t i = 0; i < a.count; i++) {

@@ -4,7 +4,7 @@
 
 #include "report/report.h"
 
-/* Peaks, indices and counts of each run, its course over the steps, and its worst marks. */
+/* Peaks, indices and counts of each run, its timeline over the steps, and its worst marks. */
 void frag_report_tables(const struct frag_report *r, FILE *f);
 
 #endif

@@ -138,7 +138,7 @@ def check_course(tap: Tap, stage: Stage, name: str, path: str) -> None:
         if stretches != wanted or len(parts) > 16 or width & (width - 1) \
                 or run['course']['in_last'] != len(parts[-1]):
             faults.append(f'{run["policy"]["text"]}: {width}: {stretches}')
-    tap.result(f'the course of {name}', faults)
+    tap.result(f'the timeline of {name}', faults)
 
 
 def check_largest(tap: Tap, compared: dict, results: list[dict]) -> None:

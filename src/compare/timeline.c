@@ -1,5 +1,5 @@
-/* course.c - a run over its steps, in a few stretches. */
-#include "compare/course.h"
+/* timeline.c - a run over its steps, in a few stretches. */
+#include "compare/timeline.h"
 
 #include "base/bug.h"
 
@@ -7,7 +7,7 @@
  * Neighbours become one stretch. Where the count is even, the last one's steps
  * join a full neighbour's; where it is odd, they stay as they were.
  */
-static void halve(struct frag_course *c)
+static void halve(struct frag_timeline *c)
 {
 	uint32_t count = 0;
 
@@ -34,15 +34,15 @@ static void halve(struct frag_course *c)
  * Each stretch covers `width` steps. When all are taken, neighbours are joined in pairs and the
  * width doubles, so the space is fixed, however many steps come.
  */
-void frag_course_add(struct frag_course *c, const struct frag_step *step)
+void frag_timeline_add(struct frag_timeline *c, const struct frag_step *step)
 {
 	struct frag_stretch *last;
 
-	FRAG_ASSERT(c->count <= FRAG_COURSE_MOST);
+	FRAG_ASSERT(c->count <= FRAG_TIMELINE_MOST);
 	if (c->width == 0)
 		c->width = 1;
 	if (c->count == 0 || c->in_last == c->width) {
-		if (c->count == FRAG_COURSE_MOST)
+		if (c->count == FRAG_TIMELINE_MOST)
 			halve(c);
 		c->stretch[c->count++] = (struct frag_stretch){ .from = step->event->step };
 		c->in_last = 0;
@@ -55,14 +55,14 @@ void frag_course_add(struct frag_course *c, const struct frag_step *step)
 		last->allocated = step->metrics->allocated;
 }
 
-void frag_course_widen(struct frag_course *c, uint64_t width)
+void frag_timeline_widen(struct frag_timeline *c, uint64_t width)
 {
 	FRAG_ASSERT(!c->count || c->width);
 	while (c->count && c->width < width)
 		halve(c);
 }
 
-void frag_course_shorten(struct frag_course *c, uint32_t most)
+void frag_timeline_shorten(struct frag_timeline *c, uint32_t most)
 {
 	FRAG_ASSERT(most > 0);
 	while (c->count > most)
