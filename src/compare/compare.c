@@ -44,8 +44,8 @@ static bool compare_pair(struct frag_comparison *c, struct frag_group *g, struct
 	const bool same_trace = c->policies || strcmp(g->runs->content, g->base->content) == 0;
 
 	frag_pair_compare(pair, same_trace);
-	if (c->policies && pair->run->parted.kind != FRAG_WHERE_NOWHERE)
-		pair->first = pair->run->parted;
+	if (c->policies && pair->run->diverged.kind != FRAG_WHERE_NOWHERE)
+		pair->first = pair->run->diverged;
 	return c->policies || frag_tell_runs(&pair->conditions, pair->base, pair->run);
 }
 

@@ -37,7 +37,7 @@ struct frag_run {
 	char *device_name;              /* NULL: none */
 	struct frag_result result;      /* its choice is not set, its OOMs are the first only */
 	struct frag_timeline timeline;
-	struct frag_where parted;       /* from the first policy of the same sweep */
+	struct frag_where diverged;     /* from the first policy of the same sweep */
 };
 
 /* Of one trace. */

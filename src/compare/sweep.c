@@ -10,7 +10,7 @@
 
 #include "base/bug.h"
 #include "base/printable.h"
-#include "compare/parting.h"
+#include "compare/divergence.h"
 #include "fragsim/version.h"
 #include "policy/configured.h"
 
@@ -24,7 +24,7 @@ struct job {
 	struct frag_devices devices;
 	struct frag_sim **sims;
 	uint32_t sim_count;
-	struct frag_parting *parting;
+	struct frag_divergence *divergence;
 	char *warnings;                 /* one a line; NULL: none */
 	struct frag_error err;
 };
@@ -56,7 +56,7 @@ static void compare_batch(void *ctx, const struct frag_trace_info *info)
 	struct job *job = ctx;
 
 	(void)info;
-	frag_parting_compare(job->parting);
+	frag_divergence_compare(job->divergence);
 }
 
 static bool job_stops(void *ctx)
@@ -108,12 +108,12 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 		return rc;
 	sim.devices = job->devices.figures;
 	job->sims = calloc(s->choice_count, sizeof(*job->sims));
-	job->parting = frag_parting_new(s->choice_count,
-					frag_trace_info(job->trace)->device_count);
-	if (!job->sims || !job->parting)
+	job->divergence = frag_divergence_new(s->choice_count,
+					      frag_trace_info(job->trace)->device_count);
+	if (!job->sims || !job->divergence)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < s->choice_count && !rc; i++) {
-		const struct frag_observer observer = frag_parting_observer(job->parting, i);
+		const struct frag_observer observer = frag_divergence_observer(job->divergence, i);
 
 		rc = frag_sim_new(&job->sims[i], &s->choices[i], job->trace, &sim, err);
 		if (!rc) {
@@ -152,8 +152,8 @@ static int keep_runs(struct job *job, bool interrupted, struct frag_error *err)
 
 			if (!run || !frag_run_keep(run, &results[d]))
 				return frag_fail_nomem(err);
-			run->parted = *frag_parting_where(job->parting, i, d);
-			run->timeline = *frag_parting_timeline(job->parting, i, d);
+			run->diverged = *frag_divergence_where(job->divergence, i, d);
+			run->timeline = *frag_divergence_timeline(job->divergence, i, d);
 		}
 	}
 	return 0;
@@ -164,7 +164,7 @@ static void close_job(struct job *job)
 	for (uint32_t i = 0; i < job->sim_count; i++)
 		frag_sim_del(job->sims[i]);
 	free(job->sims);
-	frag_parting_del(job->parting);
+	frag_divergence_del(job->divergence);
 	frag_devices_fini(&job->devices);
 	frag_trace_close(job->trace);
 	frag_configured_fini(&job->configured);
@@ -191,7 +191,7 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 	else if (rc)
 		return rc;
 	/* a pipe that nobody reads on ends without a report of its last batch */
-	frag_parting_compare(job->parting);
+	frag_divergence_compare(job->divergence);
 	rc = keep_runs(job, interrupted != 0, err);
 	rc = rc || !s->done ? rc : s->done(s->ctx, index, job->runs, err);
 	return rc ? rc : interrupted;

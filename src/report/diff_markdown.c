@@ -220,11 +220,11 @@ static void print_place(FILE *f, const struct frag_group *g, const struct frag_p
 	frag_pair_name(name, sizeof(name), g, pair);
 	fputs("- ", f);
 	put_text(f, name);
-	fputs(": part at ", f);
+	fputs(": diverge at ", f);
 	put_text(f, frag_place_text(text, &pair->first));
 	fprintf(f, ", %s", frag_place_values(text, &pair->first));
 	if (pair->largest.kind != FRAG_WHERE_NOWHERE) {
-		fputs("; farthest apart at ", f);
+		fputs("; differ most at ", f);
 		put_text(f, frag_place_text(text, &pair->largest));
 		fprintf(f, ", %s", frag_place_values(text, &pair->largest));
 	}
@@ -242,7 +242,7 @@ static void print_places(const struct frag_comparison *c, FILE *f)
 			if (pair->first.kind == FRAG_WHERE_NOWHERE || told == PLACES_MOST)
 				continue;
 			if (told++ == 0)
-				fputs("\n<details><summary>Where they part</summary>\n\n", f);
+				fputs("\n<details><summary>Where they diverge</summary>\n\n", f);
 			print_place(f, &c->group[i], pair);
 		}
 	}

@@ -297,7 +297,7 @@ static void print_oom(const struct paper *p, const struct frag_result *r)
 }
 
 /* Said of a few policies only, as a table of places for many would not be read. */
-static void print_partings(const struct paper *p, const struct frag_group *g)
+static void print_divergences(const struct paper *p, const struct frag_group *g)
 {
 	char name[NAME_ROOM];
 
@@ -317,8 +317,8 @@ static void print_partings(const struct paper *p, const struct frag_group *g)
 		print_oom(p, &pair->run->result);
 		if (*frag_unfinished_text(reason, pair))
 			fprintf(p->f, "    %s\n", reason);
-		print_place(p, "parts from the first at", &pair->first);
-		print_place(p, "is farthest from it at", &pair->largest);
+		print_place(p, "diverges from the first at", &pair->first);
+		print_place(p, "differs most from it at", &pair->largest);
 	}
 }
 
@@ -419,7 +419,7 @@ static void print_policies(struct paper *p)
 		print_trace(p, &c->group[i]);
 		print_tables(p, &c->group[i]);
 		print_timelines(p, &c->group[i]);
-		print_partings(p, &c->group[i]);
+		print_divergences(p, &c->group[i]);
 	}
 	print_summary(p);
 }
@@ -530,8 +530,8 @@ static void print_pair(const struct paper *p, const struct frag_group *g,
 		fprintf(p->f, "    %s\n", reason);
 	print_figures(p, pair);
 	print_oom(p, &pair->run->result);
-	print_place(p, "they part first at", &pair->first);
-	print_place(p, "they are farthest apart at", &pair->largest);
+	print_place(p, "they diverge first at", &pair->first);
+	print_place(p, "they differ most at", &pair->largest);
 	print_both(p, pair);
 }
 

@@ -83,7 +83,7 @@ def check_conditions(tap: Tap, stage: Stage) -> None:
         change(changed)
         text = stage.run('diff', stage.write('changed.json', changed), base).stdout
         # said before the first figure is
-        head = text.split('difference\n')[0].split('    they part')[0]
+        head = text.split('difference\n')[0].split('    they diverge')[0]
         tap.result(f'a condition that differs: {name}', [] if words in head else [text])
 
 

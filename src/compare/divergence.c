@@ -1,5 +1,5 @@
-/* parting.c - where simulations of one trace, side by side, stop being alike. */
-#include "compare/parting.h"
+/* divergence.c - where simulations of one trace, side by side, stop being the same. */
+#include "compare/divergence.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,26 +19,26 @@ struct seen {
 struct watch {
 	struct seen *seen;      /* of the steps of this batch */
 	uint32_t count, capacity;
-	bool parted;
+	bool diverged;
 	struct frag_where where;
 	struct frag_timeline timeline;
 };
 
 struct watcher {
-	struct frag_parting *parting;
+	struct frag_divergence *divergence;
 	uint32_t simulation;
 };
 
-struct frag_parting {
+struct frag_divergence {
 	uint32_t count, devices;
 	struct watch *watches;  /* simulation by simulation, device by device */
 	struct watcher *watchers;
 	char (*mark)[128];      /* the last one on each device */
 };
 
-struct frag_parting *frag_parting_new(uint32_t count, uint32_t devices)
+struct frag_divergence *frag_divergence_new(uint32_t count, uint32_t devices)
 {
-	struct frag_parting *p = calloc(1, sizeof(*p));
+	struct frag_divergence *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -48,15 +48,15 @@ struct frag_parting *frag_parting_new(uint32_t count, uint32_t devices)
 	p->watchers = calloc((size_t)count + 1, sizeof(*p->watchers));
 	p->mark = calloc((size_t)devices + 1, sizeof(*p->mark));
 	if (!p->watches || !p->watchers || !p->mark) {
-		frag_parting_del(p);
+		frag_divergence_del(p);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		p->watchers[i] = (struct watcher){ .parting = p, .simulation = i };
+		p->watchers[i] = (struct watcher){ .divergence = p, .simulation = i };
 	return p;
 }
 
-void frag_parting_del(struct frag_parting *p)
+void frag_divergence_del(struct frag_divergence *p)
 {
 	if (!p)
 		return;
@@ -68,7 +68,7 @@ void frag_parting_del(struct frag_parting *p)
 	free(p);
 }
 
-static struct watch *watch_of(const struct frag_parting *p, uint32_t i, uint32_t device)
+static struct watch *watch_of(const struct frag_divergence *p, uint32_t i, uint32_t device)
 {
 	FRAG_ASSERT(i < p->count && device < p->devices);
 	return &p->watches[(size_t)i * p->devices + device];
@@ -77,10 +77,10 @@ static struct watch *watch_of(const struct frag_parting *p, uint32_t i, uint32_t
 static int observe(void *ctx, const struct frag_step *step, struct frag_error *err)
 {
 	const struct watcher *w = ctx;
-	struct watch *watch = watch_of(w->parting, w->simulation, step->device);
+	struct watch *watch = watch_of(w->divergence, w->simulation, step->device);
 
 	frag_timeline_add(&watch->timeline, step);
-	if (watch->parted || w->parting->count < 2)
+	if (watch->diverged || w->divergence->count < 2)
 		return 0;
 	if (!frag_grow(&watch->seen, &watch->capacity, (uint64_t)watch->count + 1,
 		       sizeof(*watch->seen)))
@@ -92,7 +92,7 @@ static int observe(void *ctx, const struct frag_step *step, struct frag_error *e
 	return 0;
 }
 
-struct frag_observer frag_parting_observer(struct frag_parting *p, uint32_t i)
+struct frag_observer frag_divergence_observer(struct frag_divergence *p, uint32_t i)
 {
 	FRAG_ASSERT(i < p->count);
 	return (struct frag_observer){ .step = observe, .ctx = &p->watchers[i] };
@@ -127,7 +127,7 @@ static void part(struct watch *watch, const struct watch *first, uint32_t at, co
 {
 	const struct seen *a = &first->seen[at], *b = &watch->seen[at];
 
-	watch->parted = true;
+	watch->diverged = true;
 	watch->where = (struct frag_where){
 		.kind = FRAG_WHERE_STEP, .step = b->event->step, .last = b->event->step,
 		.base_reserved = a->reserved, .base_allocated = a->allocated,
@@ -141,7 +141,7 @@ static void part(struct watch *watch, const struct watch *first, uint32_t at, co
  * A simulation that stopped early has fewer steps: it is compared as far as it
  * went. A mark is noted behind its own step, so places name the one before them.
  */
-static void compare_device(struct frag_parting *p, uint32_t device)
+static void compare_device(struct frag_divergence *p, uint32_t device)
 {
 	struct watch *first = watch_of(p, 0, device);
 
@@ -151,8 +151,8 @@ static void compare_device(struct frag_parting *p, uint32_t device)
 		for (uint32_t i = 1; i < p->count; i++) {
 			struct watch *watch = watch_of(p, i, device);
 
-			/* as many steps as the first has, until they part */
-			if (!watch->parted && at < watch->count
+			/* as many steps as the first has, until they diverge */
+			if (!watch->diverged && at < watch->count
 			    && !alike(&first->seen[at], &watch->seen[at]))
 				part(watch, first, at, p->mark[device]);
 		}
@@ -164,17 +164,17 @@ static void compare_device(struct frag_parting *p, uint32_t device)
 		watch_of(p, i, device)->count = 0;
 }
 
-/* When all the others have parted, the first needs no watching either. */
-static void rest(struct frag_parting *p, uint32_t device)
+/* When all the others have diverged, the first needs no watching either. */
+static void rest(struct frag_divergence *p, uint32_t device)
 {
 	bool all = true;
 
 	for (uint32_t i = 1; i < p->count; i++)
-		all &= watch_of(p, i, device)->parted;
-	watch_of(p, 0, device)->parted = all;
+		all &= watch_of(p, i, device)->diverged;
+	watch_of(p, 0, device)->diverged = all;
 }
 
-void frag_parting_compare(struct frag_parting *p)
+void frag_divergence_compare(struct frag_divergence *p)
 {
 	for (uint32_t d = 0; d < p->devices; d++) {
 		compare_device(p, d);
@@ -182,14 +182,14 @@ void frag_parting_compare(struct frag_parting *p)
 	}
 }
 
-const struct frag_where *frag_parting_where(const struct frag_parting *p, uint32_t i,
-					    uint32_t device)
+const struct frag_where *frag_divergence_where(const struct frag_divergence *p, uint32_t i,
+					       uint32_t device)
 {
 	return &watch_of(p, i, device)->where;
 }
 
-const struct frag_timeline *frag_parting_timeline(const struct frag_parting *p, uint32_t i,
-						  uint32_t device)
+const struct frag_timeline *frag_divergence_timeline(const struct frag_divergence *p, uint32_t i,
+						     uint32_t device)
 {
 	return &watch_of(p, i, device)->timeline;
 }
