@@ -1,5 +1,5 @@
 /* gpu.c - a GPU as a device: segments, and ranges with their pages. */
-#include "device/gpu_ledger.h"
+#include "device/gpu_state.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -130,7 +130,7 @@ static int obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted, fra
 }
 
 /*
- * The ledger packs small segments as closely as can be; a driver may not, and take
+ * The figures pack small segments as closely as possible; a driver may not, and take
  * more. How much more is seen around each call, so that the limit holds all the
  * same.
  */
@@ -303,7 +303,7 @@ static int map_pages(const struct frag_gpu *g, struct frag_piece *p, uint64_t of
 	return e;
 }
 
-/* The ledger of a range's pages is made when the first ones come. */
+/* The table of a range's pages is made when the first ones come. */
 static int prepare(struct frag_gpu *g, struct frag_piece *p, uint64_t page, struct frag_error *err)
 {
 	if (p->page)

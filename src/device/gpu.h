@@ -1,7 +1,7 @@
 /*
  * gpu.h - the GPUs of this machine, as devices that a policy can be replayed on.
  *
- * A GPU keeps a ledger of all that was obtained through it, and gives it back at
+ * A GPU keeps a table of all that was obtained through it, and gives it back at
  * the latest when it is closed, whatever has failed before. What a simulated
  * device of the same figures would refuse is refused before the GPU is asked: so
  * the limit holds that the figures' `other` sets.
@@ -35,7 +35,7 @@ struct frag_gpu_call {
 	enum frag_gpu_kind kind;
 	bool     refused;       /* for lack of memory */
 	uint64_t bytes, cost_ns;
-	uint64_t counted;       /* bytes that the ledger counts for it */
+	uint64_t counted;       /* bytes that the figures counts for it */
 	uint64_t free;          /* by the GPU, after it */
 };
 

@@ -5,7 +5,7 @@
  * meanwhile. Another process may take or give something just then: what cannot
  * be believed is not believed.
  */
-#include "device/gpu_ledger.h"
+#include "device/gpu_state.h"
 
 #include <inttypes.h>
 
@@ -49,7 +49,7 @@ static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, boo
 	return 0;
 }
 
-/* What fails in between stays in the ledger. */
+/* What fails in between stays in the figures. */
 static int give_back(struct frag_gpu *g, uint64_t bytes, const struct loan *loan,
 		     struct frag_error *err)
 {

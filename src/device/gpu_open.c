@@ -1,5 +1,5 @@
 /* gpu_open.c - GPUs are opened, and what was found is told; they are closed, and nothing stays. */
-#include "device/gpu_ledger.h"
+#include "device/gpu_state.h"
 
 #include <stdlib.h>
 
@@ -75,7 +75,7 @@ static int begin_gpu(struct frag_gpu *g, uint64_t most, const struct frag_gpu_wi
 	return frag_gpu_measure(g, most, err);
 }
 
-/* Closing: what is still in the ledger goes, whatever has failed before. */
+/* Closing: what is still in the table goes, whatever has failed before. */
 
 static bool free_piece(struct frag_piece *p)
 {

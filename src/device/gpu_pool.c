@@ -5,7 +5,7 @@
  * What the pool holds for them, and how that lies, is its own: it tells how much
  * it has reserved, and how much of that is used.
  */
-#include "device/gpu_ledger.h"
+#include "device/gpu_state.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* gpu_work.c - the work of the trace's streams on a GPU: events, fills, copies. */
-#include "device/gpu_ledger.h"
+#include "device/gpu_state.h"
 
 #include "base/grow.h"
 #include "device/cuda.h"

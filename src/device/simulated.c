@@ -1,5 +1,5 @@
 /*
- * simulated.c - the simulated device: a ledger of what is held (SPEC 3).
+ * simulated.c - the simulated device: counts what is in use (SPEC 3).
  *
  * Physical pages are fungible, so a segment fits wherever enough bytes are
  * left, and addresses only have to be distinct. Pages of a range are made in
@@ -159,7 +159,7 @@ static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t off
 
 const struct frag_device_ops frag_device_simulated = {
 	.name = "simulated",
-	.summary = "a ledger with the figures of the trace's device",
+	.summary = "the figures of the trace's device, simulated",
 	.plain = true,
 	.acquire = simulated_acquire,
 	.release = simulated_release,

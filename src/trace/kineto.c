@@ -14,7 +14,7 @@
 #include "base/format.h"
 #include "base/grow.h"
 #include "trace/kineto_scan.h"
-#include "trace/ledger.h"
+#include "trace/address_map.h"
 
 /* An event that is kept. place: its byte in the file. */
 struct moment {
@@ -321,7 +321,7 @@ static bool add_mark(struct kineto *k, const struct moment *m, struct frag_row r
 	return true;
 }
 
-static bool add_row(struct kineto *k, struct frag_ledger *ledger, const struct moment *m,
+static bool add_row(struct kineto *k, struct frag_address_map *addresses, const struct moment *m,
 		    const struct devices *d)
 {
 	struct frag_row row = {
@@ -337,8 +337,8 @@ static bool add_row(struct kineto *k, struct frag_ledger *ledger, const struct m
 		row.members |= FRAG_ROW_DEVICE;
 	if (m->kind == FRAG_KINETO_OOM)
 		return add_mark(k, m, row);
-	return m->is_free ? frag_ledger_free(ledger, m->address, &row)
-			  : frag_ledger_alloc(ledger, m->address, &row);
+	return m->is_free ? frag_address_map_free(addresses, m->address, &row)
+			  : frag_address_map_alloc(addresses, m->address, &row);
 }
 
 static const struct moment *first_of(const struct kineto *k, uint32_t type, uint32_t device)
@@ -354,7 +354,7 @@ static const struct moment *first_of(const struct kineto *k, uint32_t type, uint
  * What the device held before the first event and no event frees: the first
  * event's total tells it. It counts as one block.
  */
-static bool add_rest(struct kineto *k, struct frag_ledger *ledger, const struct devices *d,
+static bool add_rest(struct kineto *k, struct frag_address_map *addresses, const struct devices *d,
 		     const struct frag_log *log)
 {
 	for (uint32_t device = 0; device < d->count; device++) {
@@ -365,13 +365,14 @@ static bool add_rest(struct kineto *k, struct frag_ledger *ledger, const struct 
 			continue;
 		total = m->is_free ? m->allocated + m->bytes
 		      : m->allocated > m->bytes ? m->allocated - m->bytes : 0;
-		for (uint32_t i = 0; i < ledger->before_count; i++)
-			early += ledger->before[i].device == device ? ledger->before[i].size : 0;
+		for (uint32_t i = 0; i < addresses->before_count; i++)
+			early += addresses->before[i].device == device ? addresses->before[i].size
+								       : 0;
 		if (total <= early || total >> 53)
 			continue;
 		frag_note(log, "%s: device %u held %" PRIu64 " bytes from before the profile that it"
 			  " never frees: one block here", k->buffered->path, device, total - early);
-		if (!frag_ledger_before(ledger, device, total - early))
+		if (!frag_address_map_before(addresses, device, total - early))
 			return false;
 	}
 	return true;
@@ -392,13 +393,13 @@ static void note_devices(const struct kineto *k, const struct devices *d,
 }
 
 /*
- * Naming sorts by thread, the ledger needs the order of time, and what is left
+ * Naming sorts by thread, the address map needs the order of time, and what is left
  * from before the profile is known only when all early frees are.
  */
 static bool make_rows(struct kineto *k, uint32_t *device_count, const struct frag_log *log)
 {
 	struct devices d = find_devices(k);
-	struct frag_ledger ledger;
+	struct frag_address_map addresses;
 	bool good;
 
 	if (!name_all(k))
@@ -406,12 +407,12 @@ static bool make_rows(struct kineto *k, uint32_t *device_count, const struct fra
 	if (k->moment_count)
 		qsort(k->moments, k->moment_count, sizeof(*k->moments), by_time);
 	note_devices(k, &d, log);
-	good = frag_ledger_init(&ledger, k->buffered);
+	good = frag_address_map_init(&addresses, k->buffered);
 	for (uint32_t i = 0; i < k->moment_count && good; i++)
-		good = add_row(k, &ledger, &k->moments[i], &d);
-	good = good && add_rest(k, &ledger, &d, log)
-	       && frag_ledger_end(&ledger, d.count > 1 ? FRAG_ROW_DEVICE : 0, log);
-	frag_ledger_fini(&ledger);
+		good = add_row(k, &addresses, &k->moments[i], &d);
+	good = good && add_rest(k, &addresses, &d, log)
+	       && frag_address_map_end(&addresses, d.count > 1 ? FRAG_ROW_DEVICE : 0, log);
+	frag_address_map_fini(&addresses);
 	*device_count = d.count;
 	return good;
 }

@@ -11,7 +11,7 @@
 
 #include "base/format.h"
 #include "base/parse.h"
-#include "trace/ledger.h"
+#include "trace/address_map.h"
 #include "input/rowfile.h"
 
 #define DAY_US INT64_C(86400000000)
@@ -21,7 +21,7 @@ enum { THREAD, TIME, ACTION, POINTER, SIZE, STREAM, FIELDS };
 struct rmm {
 	struct frag_rowfile file;
 	struct frag_buffered *buffered;
-	struct frag_ledger ledger;
+	struct frag_address_map addresses;
 	int64_t first, last;    /* microseconds; of the first row, and of the last */
 	int64_t days;
 	bool any;
@@ -149,14 +149,14 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 	if (row.stream == 1)    /* cudaStreamLegacy is the null stream's other name */
 		row.stream = 0;
 	rc = frag_buffered_afford(r->buffered, &r->file.in,
-				  r->ledger.count * sizeof(*r->ledger.entries), err);
+				  r->addresses.count * sizeof(*r->addresses.entries), err);
 	if (rc)
 		return rc;
 	row.t = time_of(r, micros);
 	if (is(f[ACTION], "allocate"))
-		good = frag_ledger_alloc(&r->ledger, pointer, &row);
+		good = frag_address_map_alloc(&r->addresses, pointer, &row);
 	else if (is(f[ACTION], "free"))
-		good = frag_ledger_free(&r->ledger, pointer, &row);
+		good = frag_address_map_free(&r->addresses, pointer, &row);
 	else if (is(f[ACTION], "allocate failure"))
 		good = add_failure(r, row);
 	else
@@ -165,7 +165,7 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 }
 
 /*
- * The ledger ends behind the last row: only then is it known what was allocated
+ * The address map ends behind the last row: only then is it known what was allocated
  * before the log.
  */
 static int read_rows(struct rmm *r, const struct frag_log *log, struct frag_error *err)
@@ -188,7 +188,7 @@ static int read_rows(struct rmm *r, const struct frag_log *log, struct frag_erro
 		return rc;
 	if (r->buffered->count == 0)
 		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", r->buffered->path);
-	return frag_ledger_end(&r->ledger, 0, log) ? 0 : frag_fail_nomem(err);
+	return frag_address_map_end(&r->addresses, 0, log) ? 0 : frag_fail_nomem(err);
 }
 
 static int rmm_open(struct frag_reading *out, struct frag_input *in, const struct frag_log *log,
@@ -198,11 +198,11 @@ static int rmm_open(struct frag_reading *out, struct frag_input *in, const struc
 	int rc;
 
 	r.buffered = frag_buffered_new(in->path, "line");
-	if (r.buffered && frag_ledger_init(&r.ledger, r.buffered))
+	if (r.buffered && frag_address_map_init(&r.addresses, r.buffered))
 		rc = read_rows(&r, log, err);
 	else
 		rc = frag_fail_nomem(err);
-	frag_ledger_fini(&r.ledger);
+	frag_address_map_fini(&r.addresses);
 	if (!rc)
 		rc = frag_buffered_open(out, r.buffered, 1, &r.file.in, err);
 	else

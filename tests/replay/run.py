@@ -316,7 +316,7 @@ def limit_holds(folder):
 
 @test
 def loose_packing(folder):
-    """the limit holds where the driver packs small segments worse than the ledger"""
+    """the limit holds where the driver packs small segments worse than the figures"""
     # pairs of 1 MiB share pages, which half stay in use: 25 pages where 13 would do; of 60 MiB
     # 5 pages are left for what is larger, or for 9 more: the tenth might need a page of its own
     events = [alloc(i, MIB) for i in range(50)] + [free(i) for i in range(0, 50, 2)]

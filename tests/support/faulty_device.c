@@ -1,4 +1,4 @@
-/* faulty_device.c - the simulated device, failing one call, with a ledger. */
+/* faulty_device.c - the simulated device, failing one call, with a table. */
 #include "support/faulty_device.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ static uint64_t overlap(frag_addr addr, uint64_t offset, uint64_t bytes)
 	return sum;
 }
 
-/* Takes the segment or range out of the ledger; it must be there just so. */
+/* Takes the segment or range out of the figures; it must be there just so. */
 static void leave(enum kind kind, frag_addr addr, uint64_t bytes)
 {
 	for (uint32_t i = 0; i < PIECES; i++) {

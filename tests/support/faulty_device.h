@@ -1,7 +1,7 @@
 /*
- * faulty_device.h - the simulated device, failing one call, with a ledger.
+ * faulty_device.h - the simulated device, failing one call, with a table.
  *
- * The ledger knows each segment, range and mapped page by an address of its
+ * The figures knows each segment, range and mapped page by an address of its
  * own, so that what is given back twice, in part or never is seen.
  */
 #ifndef SUPPORT_FAULTY_DEVICE_H

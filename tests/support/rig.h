@@ -15,7 +15,7 @@ struct rig {
 	frag_list list;         /* of pool 0, which 0 */
 };
 
-/* The faulty device, which keeps a ledger, with this capacity and granularity. */
+/* The faulty device, which keeps a table, with this capacity and granularity. */
 void rig_begin(struct rig *r, uint64_t total, uint64_t granularity,
 	       const struct frag_index_ops *index);
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "support/standin_ledger.h"
+#include "support/standin_state.h"
 
 #define HOST_PAGE UINT64_C(4096)
 #define DAMAGE 0x40

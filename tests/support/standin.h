@@ -1,11 +1,11 @@
 /*
  * standin.h - in place of CUDA's runtime and driver: GPUs made of host memory.
  *
- * It keeps a ledger of everything that was obtained, and notes each call that no
+ * It keeps a table of everything that was obtained, and notes each call that no
  * honest user makes. What is queued on a stream is done only when somebody waits
  * for it, so a missing wait shows as wrong bytes. The program fragsim-standin is
  * linked to it; there the environment variable FRAGSIM_STANDIN sets the fields
- * below, "fail_at=3 error=700", and a ledger that is not empty at the end, or a
+ * below, "fail_at=3 error=700", and a table that is not empty at the end, or a
  * mistake, turns the exit status into STANDIN_STATUS.
  */
 #ifndef SUPPORT_STANDIN_H
@@ -46,7 +46,7 @@ struct standin {
 #undef X
 	/* What came of it. */
 	uint64_t calls;
-	uint64_t held;          /* pieces in the ledger: segments, ranges, pages, streams, events */
+	uint64_t held; /* pieces in the figures: segments, ranges, pages, streams, events */
 	uint64_t resets;
 	uint64_t switches;      /* of pools that were turned on: a byte for each */
 	uint64_t mistakes;

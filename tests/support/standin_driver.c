@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "support/standin_ledger.h"
+#include "support/standin_state.h"
 
 CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 {

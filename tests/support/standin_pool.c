@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "support/standin_ledger.h"
+#include "support/standin_state.h"
 
 #define GRAIN 512
 #define HOST_PAGE UINT64_C(4096)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include "support/standin_ledger.h"
+#include "support/standin_state.h"
 
 static struct piece *page_with_room(uint64_t bytes)
 {

@@ -1,4 +1,4 @@
-/* test_gpu.c - a GPU as a device: its ledger, its limit, its pages, on the stand-in. */
+/* test_gpu.c - a GPU as a device: its table, its limit, its pages, on the stand-in. */
 #include "device/gpu.h"
 
 #include <string.h>

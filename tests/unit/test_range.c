@@ -68,7 +68,7 @@ static void unmap(struct fixture *f, uint64_t page, uint64_t pages)
 
 /*
  * The range as a word: for each block a letter (u unmapped, f free, a allocated,
- * p pending) and its size in pages. The device's ledger must say the same.
+ * p pending) and its size in pages. The device's figures must say the same.
  */
 static void expect_blocks(struct fixture *f, const char *want)
 {
@@ -397,7 +397,7 @@ static void test_granularity(void **state)
 	rig_end(&r);
 }
 
-/* Whatever stands in a range when the heap ends: rig_end() asks the ledger. */
+/* Whatever stands in a range when the heap ends: rig_end() asks the figures. */
 static void test_del(void **state)
 {
 	struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* test_simulated.c - the simulated device's ledger, against SPEC 3. */
+/* test_simulated.c - the figures of the simulated device, against SPEC 3. */
 #include "fragsim/device.h"
 #include "support/unit.h"
 

@@ -1,6 +1,6 @@
-/* standin_ledger.h - what the two halves of the stand-in share: see standin.h. */
-#ifndef SUPPORT_STANDIN_LEDGER_H
-#define SUPPORT_STANDIN_LEDGER_H
+/* standin_state.h - what the two halves of the stand-in share: see standin.h. */
+#ifndef SUPPORT_STANDIN_STATE_H
+#define SUPPORT_STANDIN_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ void standin_mistake(const char *what);
 /* Every call begins here: what it answers without doing anything, or success. */
 cudaError_t standin_enter(void);
 
-/* The ledger; take is for memory of the current GPU: false where it has not that much. */
+/* The figures; take is for memory of the current GPU: false where it has not that much. */
 struct piece *standin_new(enum kind kind);
 struct piece *standin_find(enum kind kind, uint64_t at);
 void standin_drop(struct piece *p);

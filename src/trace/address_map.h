@@ -1,5 +1,5 @@
 /*
- * ledger.h - allocations that a log names by address, as events with ids.
+ * address_map.h - allocations that a log names by address, as events with ids.
  *
  * An address is used again and again, and a log may begin late or have gaps. So
  * each allocation gets a number of its own as its id: the order in which the log
@@ -7,31 +7,31 @@
  * its first event; what it allocates at an address that is still in use is
  * preceded by the free that is missing.
  */
-#ifndef TRACE_LEDGER_H
-#define TRACE_LEDGER_H
+#ifndef TRACE_ADDRESS_MAP_H
+#define TRACE_ADDRESS_MAP_H
 
 #include "trace/buffered.h"
 
-struct frag_ledger_entry {
+struct frag_address_map_entry {
 	uint64_t address;
 	uint64_t id;
 	uint32_t device;
 	uint32_t next;          /* unused entries; live ones of no address */
 };
 
-struct frag_ledger_before {
+struct frag_address_map_before {
 	uint64_t id, size;
 	uint32_t device;
 };
 
-struct frag_ledger {
+struct frag_address_map {
 	struct frag_buffered *buffered; /* where the rows go; borrowed */
 	struct frag_map live;           /* address -> entry */
-	struct frag_ledger_entry *entries;
+	struct frag_address_map_entry *entries;
 	uint32_t count, capacity, unused;
 	uint32_t nowhere;               /* live blocks of address 0, a list */
 	uint64_t next_id;
-	struct frag_ledger_before *before;
+	struct frag_address_map_before *before;
 	uint32_t before_count, before_capacity;
 	uint64_t early;         /* frees of what was allocated before the log */
 	uint64_t early_bytes;
@@ -39,17 +39,19 @@ struct frag_ledger {
 	uint64_t ignored;       /* frees of the address 0 that are of nothing */
 };
 
-bool frag_ledger_init(struct frag_ledger *l, struct frag_buffered *buffered);
-void frag_ledger_fini(struct frag_ledger *l);
+bool frag_address_map_init(struct frag_address_map *l, struct frag_buffered *buffered);
+void frag_address_map_fini(struct frag_address_map *l);
 
 /* Add rows like the one given, whose id they set. False where memory is short. */
-bool frag_ledger_alloc(struct frag_ledger *l, uint64_t address, const struct frag_row *row);
-bool frag_ledger_free(struct frag_ledger *l, uint64_t address, const struct frag_row *row);
+bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
+			    const struct frag_row *row);
+bool frag_address_map_free(struct frag_address_map *l, uint64_t address,
+			   const struct frag_row *row);
 
 /* Bytes that were live before the log and that it does not mention. */
-bool frag_ledger_before(struct frag_ledger *l, uint32_t device, uint64_t bytes);
+bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes);
 
 /* Puts what comes before in its place, and notes what was found. False: memory is short. */
-bool frag_ledger_end(struct frag_ledger *l, uint8_t members, const struct frag_log *log);
+bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log);
 
 #endif

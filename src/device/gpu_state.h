@@ -1,8 +1,8 @@
 /*
- * gpu_ledger.h - what the files behind gpu.h share: a GPU, and all that is taken of it.
+ * gpu_state.h - what the files behind gpu.h share: a GPU, and all that is taken of it.
  */
-#ifndef DEVICE_GPU_LEDGER_H
-#define DEVICE_GPU_LEDGER_H
+#ifndef DEVICE_GPU_STATE_H
+#define DEVICE_GPU_STATE_H
 
 #include "device/gpu.h"
 
@@ -25,7 +25,7 @@ struct frag_gpu {
 	struct frag_gpu_figures figures;
 	struct frag_piece *pieces;
 	uint32_t piece_count, piece_capacity, unused;
-	int64_t loose;                  /* bytes that small segments take beyond the ledger's */
+	int64_t loose;                  /* bytes that small segments take beyond what is counted */
 	void **streams;                 /* NULL in it: the default one, or not made yet */
 	uint32_t stream_count, stream_capacity;
 	void **events;
@@ -51,7 +51,7 @@ int frag_gpu_failed(struct frag_gpu *g, int code, struct frag_error *err, const 
 /* Makes it the GPU that calls are about. */
 int frag_gpu_use(struct frag_gpu *g, struct frag_error *err);
 
-/* A place in the ledger; FRAG_NO_PIECE: memory is short. */
+/* A place in the table of pieces; FRAG_NO_PIECE: memory is short. */
 uint32_t frag_gpu_new_piece(struct frag_gpu *g);
 void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i);
 

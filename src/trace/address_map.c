@@ -1,5 +1,5 @@
-/* ledger.c - allocations that a log names by address, as events with ids. */
-#include "trace/ledger.h"
+/* address_map.c - allocations that a log names by address, as events with ids. */
+#include "trace/address_map.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 
 #define NONE UINT32_MAX
 
-bool frag_ledger_init(struct frag_ledger *l, struct frag_buffered *buffered)
+bool frag_address_map_init(struct frag_address_map *l, struct frag_buffered *buffered)
 {
-	*l = (struct frag_ledger){ .buffered = buffered, .unused = NONE, .nowhere = NONE };
+	*l = (struct frag_address_map){ .buffered = buffered, .unused = NONE, .nowhere = NONE };
 	return frag_map_init(&l->live, frag_hash_seed());
 }
 
-void frag_ledger_fini(struct frag_ledger *l)
+void frag_address_map_fini(struct frag_address_map *l)
 {
 	frag_map_fini(&l->live);
 	free(l->entries);
@@ -23,7 +23,7 @@ void frag_ledger_fini(struct frag_ledger *l)
 }
 
 /* The live entry of an address of a device, or NONE. */
-static uint32_t find(const struct frag_ledger *l, uint64_t address, uint32_t device)
+static uint32_t find(const struct frag_address_map *l, uint64_t address, uint32_t device)
 {
 	uint32_t at = frag_map_home(&l->live, address), i;
 
@@ -34,7 +34,7 @@ static uint32_t find(const struct frag_ledger *l, uint64_t address, uint32_t dev
 }
 
 /* Likewise of those without an address; *link is what points to it. */
-static uint32_t *find_nowhere(struct frag_ledger *l, uint32_t device)
+static uint32_t *find_nowhere(struct frag_address_map *l, uint32_t device)
 {
 	uint32_t *link = &l->nowhere;
 
@@ -43,7 +43,7 @@ static uint32_t *find_nowhere(struct frag_ledger *l, uint32_t device)
 	return link;
 }
 
-static uint32_t new_entry(struct frag_ledger *l)
+static uint32_t new_entry(struct frag_address_map *l)
 {
 	uint32_t i = l->unused;
 
@@ -56,7 +56,7 @@ static uint32_t new_entry(struct frag_ledger *l)
 	return l->count++;
 }
 
-static bool add_row(struct frag_ledger *l, const struct frag_row *like, enum frag_op op,
+static bool add_row(struct frag_address_map *l, const struct frag_row *like, enum frag_op op,
 		    uint64_t id)
 {
 	struct frag_row copy = *like, *row = frag_buffered_add(l->buffered);
@@ -71,7 +71,7 @@ static bool add_row(struct frag_ledger *l, const struct frag_row *like, enum fra
 	return true;
 }
 
-static void drop(struct frag_ledger *l, uint32_t i)
+static void drop(struct frag_address_map *l, uint32_t i)
 {
 	FRAG_ASSERT(i < l->count);
 	frag_map_remove(&l->live, l->entries[i].address, i);
@@ -83,7 +83,8 @@ static void drop(struct frag_ledger *l, uint32_t i)
  * An address that is given out again must have been freed: a free that is missing
  * is made up right before. Ids count the allocs, as addresses return.
  */
-bool frag_ledger_alloc(struct frag_ledger *l, uint64_t address, const struct frag_row *row)
+bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
+			    const struct frag_row *row)
 {
 	uint32_t i = address ? find(l, address, row->device) : NONE;
 
@@ -96,7 +97,7 @@ bool frag_ledger_alloc(struct frag_ledger *l, uint64_t address, const struct fra
 	i = new_entry(l);
 	if (i == NONE)
 		return false;
-	l->entries[i] = (struct frag_ledger_entry){
+	l->entries[i] = (struct frag_address_map_entry){
 		.address = address, .device = row->device, .id = l->next_id++, .next = l->nowhere,
 	};
 	if (!address)
@@ -106,12 +107,12 @@ bool frag_ledger_alloc(struct frag_ledger *l, uint64_t address, const struct fra
 	return add_row(l, row, FRAG_OP_ALLOC, l->entries[i].id);
 }
 
-bool frag_ledger_before(struct frag_ledger *l, uint32_t device, uint64_t bytes)
+bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes)
 {
 	if (!frag_grow(&l->before, &l->before_capacity, (uint64_t)l->before_count + 1,
 		       sizeof(*l->before)))
 		return false;
-	l->before[l->before_count++] = (struct frag_ledger_before){
+	l->before[l->before_count++] = (struct frag_address_map_before){
 		.id = l->next_id++, .size = bytes, .device = device,
 	};
 	return true;
@@ -119,11 +120,11 @@ bool frag_ledger_before(struct frag_ledger *l, uint32_t device, uint64_t bytes)
 
 /*
  * A free without an alloc is of a block from before the log, which
- * frag_ledger_end() allocates at the beginning: frag_ledger_before() gives it the
+ * frag_address_map_end() allocates at the beginning: frag_address_map_before() gives it the
  * id that the row has just used. Null addresses are not told apart, so the latest
  * one goes.
  */
-bool frag_ledger_free(struct frag_ledger *l, uint64_t address, const struct frag_row *row)
+bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const struct frag_row *row)
 {
 	uint32_t i = address ? find(l, address, row->device) : NONE;
 
@@ -149,7 +150,7 @@ bool frag_ledger_free(struct frag_ledger *l, uint64_t address, const struct frag
 	l->early++;
 	l->early_bytes += row->size;
 	return add_row(l, row, FRAG_OP_FREE, l->next_id)
-	       && frag_ledger_before(l, row->device, row->size);
+	       && frag_address_map_before(l, row->device, row->size);
 }
 
 static const char *plural(uint64_t count)
@@ -161,7 +162,7 @@ static const char *plural(uint64_t count)
  * What was allocated before the log is known only now; its rows go in front all at
  * once, with the time and place of the first.
  */
-bool frag_ledger_end(struct frag_ledger *l, uint8_t members, const struct frag_log *log)
+bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log)
 {
 	struct frag_buffered *h = l->buffered;
 
@@ -178,9 +179,10 @@ bool frag_ledger_end(struct frag_ledger *l, uint8_t members, const struct frag_l
 			.members = (uint8_t)(members | (first.members & FRAG_ROW_T)),
 		};
 	if (l->early)
-		frag_note(log, "%s: %" PRIu64 " free%s, %" PRIu64 " bytes in all, of what was allocated"
-			  " before the log: allocated at its beginning here", h->path, l->early,
-			  plural(l->early), l->early_bytes);
+		frag_note(log,
+			  "%s: %" PRIu64 " free%s, %" PRIu64 " bytes in all, of what was allocated"
+			  " before the log: allocated at its beginning here",
+			  h->path, l->early, plural(l->early), l->early_bytes);
 	if (l->missing)
 		frag_note(log, "%s: %" PRIu64 " free%s missing: what was there is freed here just"
 			  " before its address is given out again", h->path, l->missing,
