@@ -67,7 +67,10 @@ struct frag_sim_options {
 	bool on_oom_continue;   /* a request that fails is counted, and the run goes on */
 	bool check;             /* recompute everything after each step */
 	enum frag_level level;  /* of metrics; an observer sees no others */
-	/* figures of the run's devices, one for each of the trace's; copied. NULL: as it suggests */
+	/*
+	 * figures of the run's devices, one for each of the trace's; copied. NULL: as it
+	 * suggests
+	 */
 	const struct frag_device_figures *devices;
 	const struct frag_device_ops *device;   /* NULL: the simulated one */
 	void *const *device_ctx;        /* what it gets as ctx, one a device; NULL: nothing */
@@ -79,9 +82,10 @@ struct frag_sim_options {
 };
 
 /*
- * The trace is borrowed: its tags and stacks; and files that the choice names. options may be NULL; what they point to is
- * borrowed, but for the figures. Release it with frag_sim_del(). -FRAG_EUSAGE, -FRAG_EPOLICY
- * or -FRAG_EDEVICE where policy or device cannot be used, -FRAG_ENOMEM.
+ * The trace is borrowed: its tags and stacks; and files that the choice names. options may
+ * be NULL; what they point to is borrowed, but for the figures. Release it with
+ * frag_sim_del(). -FRAG_EUSAGE, -FRAG_EPOLICY or -FRAG_EDEVICE where policy or device cannot
+ * be used, -FRAG_ENOMEM.
  */
 int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 		 const struct frag_trace *trace, const struct frag_sim_options *options,
@@ -167,7 +171,7 @@ frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t
 void frag_sim_del(struct frag_sim *sim);
 
 /* How a trace is read for several simulations. */
-struct frag_crew_options {
+struct frag_worker_options {
 	uint32_t threads;       /* 0: as many as processors, and no more than simulations */
 	bool (*stop)(void *ctx);        /* optional: asked between batches */
 	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
@@ -182,7 +186,7 @@ struct frag_crew_options {
  * read on, for its validity, a stream is not. -FRAG_EINTERRUPTED when stop said
  * so: the results so far are good. options may be NULL.
  */
-int frag_crew_run(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
-		  const struct frag_crew_options *options, struct frag_error *err);
+int frag_workers_run(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
+		     const struct frag_worker_options *options, struct frag_error *err);
 
 #endif

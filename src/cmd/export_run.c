@@ -52,7 +52,7 @@ static int open_all(struct job *job, enum frag_packing packing, const char *from
 static int simulate(struct job *job, struct frag_error *err)
 {
 	const struct frag_observer watch = { .step = frag_export_observe, .ctx = &job->x };
-	const struct frag_crew_options crew = { .threads = 1, .stop = frag_interrupted };
+	const struct frag_worker_options workers = { .threads = 1, .stop = frag_interrupted };
 	int rc = frag_sim_begin(job->sim, err);
 
 	job->x.out = &job->out;
@@ -61,7 +61,7 @@ static int simulate(struct job *job, struct frag_error *err)
 	job->x.goes_on = job->options->sim.on_oom_continue;
 	rc = rc ? rc : job->x.ops->begin(&job->x, err);
 	rc = rc ? rc : frag_sim_observe(job->sim, &watch);
-	rc = rc ? rc : frag_crew_run(&job->sim, 1, job->trace, &crew, err);
+	rc = rc ? rc : frag_workers_run(&job->sim, 1, job->trace, &workers, err);
 	return rc ? rc : job->x.ops->end(&job->x, err);
 }
 

@@ -73,14 +73,14 @@ static int make_sims(struct run *run, struct frag_error *err)
 static int read_trace(struct run *run, struct frag_error *err)
 {
 	struct frag_session *s = &run->session;
-	const struct frag_crew_options crew = {
+	const struct frag_worker_options workers = {
 		.threads = run->options.threads, .stop = frag_interrupted,
 		.progress = frag_session_progress, .ctx = s, .tape = run->answers.writer,
 	};
 	int rc;
 
 	frag_progress_begin(&s->progress, !run->options.quiet);
-	rc = frag_crew_run(s->sims, s->sim_count, run->trace, &crew, err);
+	rc = frag_workers_run(s->sims, s->sim_count, run->trace, &workers, err);
 	frag_progress_end(&s->progress);
 	return rc;
 }

@@ -177,7 +177,7 @@ static void close_job(struct job *job)
 static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 {
 	const struct frag_sweep *s = job->sweep;
-	const struct frag_crew_options crew = {
+	const struct frag_worker_options workers = {
 		.threads = job->threads, .stop = job_stops, .progress = compare_batch, .ctx = job,
 	};
 	int rc, interrupted = 0;
@@ -185,7 +185,7 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 	if (job_stops(job))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	rc = open_job(job, index, err);
-	rc = rc ? rc : frag_crew_run(job->sims, job->sim_count, job->trace, &crew, err);
+	rc = rc ? rc : frag_workers_run(job->sims, job->sim_count, job->trace, &workers, err);
 	if (rc == -FRAG_EINTERRUPTED)
 		interrupted = rc;
 	else if (rc)
@@ -272,20 +272,21 @@ static int prepare(const struct frag_sweep *s, struct frag_run_set *set, struct 
 int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct frag_error *err)
 {
 	const uint32_t threads = processors(s);
-	const uint32_t workers = threads < s->trace_count ? threads : s->trace_count;
+	const uint32_t threads_used = threads < s->trace_count ? threads : s->trace_count;
 	struct pool pool = { .sweep = s };
-	pthread_t *others = calloc((size_t)workers + 1, sizeof(*others));
+	pthread_t *others = calloc((size_t)threads_used + 1, sizeof(*others));
 	uint32_t started = 0;
 	int rc = 0;
 
 	FRAG_ASSERT(!set->count);
 	pool.jobs = calloc((size_t)s->trace_count + 1, sizeof(*pool.jobs));
-	if (!others || !pool.jobs || prepare(s, set, pool.jobs, workers ? threads / workers : 1)) {
+	if (!others || !pool.jobs
+	    || prepare(s, set, pool.jobs, threads_used ? threads / threads_used : 1)) {
 		rc = frag_fail_nomem(err);
 		goto out;
 	}
 	pthread_mutex_init(&pool.lock, NULL);
-	while (started + 1 < workers
+	while (started + 1 < threads_used
 	       && pthread_create(&others[started], NULL, work, &pool) == 0)
 		started++;
 	work(&pool);

@@ -57,7 +57,7 @@ static int run(const char *path, uint32_t threads, char **policies, struct found
 	       struct frag_error *err)
 {
 	const struct frag_trace_options options = { .lenient = false };
-	const struct frag_crew_options crew = { .threads = threads };
+	const struct frag_worker_options workers = { .threads = threads };
 	uint64_t begin = bench_now(), wall = bench_wall();
 	struct frag_sim *sims[2];
 	struct frag_trace *trace;
@@ -67,7 +67,7 @@ static int run(const char *path, uint32_t threads, char **policies, struct found
 	if (rc)
 		return rc;
 	rc = make_sims(sims, &count, policies, trace, err);
-	rc = rc ? rc : frag_crew_run(sims, count, trace, &crew, err);
+	rc = rc ? rc : frag_workers_run(sims, count, trace, &workers, err);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frag_result *r = frag_sim_results(sims[i], false, &devices);
 

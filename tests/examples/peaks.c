@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 			rc = frag_sim_new(&sims[i], &choice, trace, NULL, &err);
 	}
 	if (!rc)
-		rc = frag_crew_run(sims, 2, trace, NULL, &err);
+		rc = frag_workers_run(sims, 2, trace, NULL, &err);
 	for (int i = 0; i < 2 && !rc; i++)
 		printf("%s reserved %" PRIu64 " bytes\n", policies[i],
 		       frag_sim_results(sims[i], false, &devices)[0].peak.reserved);

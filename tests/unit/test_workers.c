@@ -1,5 +1,5 @@
 /*
- * test_crew.c - several simulations over one trace, and several such runs at once
+ * test_workers.c - several simulations over one trace, and several such runs at once
  * in threads of one program: each result is the one that it has alone.
  */
 #include <inttypes.h>
@@ -59,10 +59,11 @@ static int put_metrics(char *to, int used, const struct frag_metrics *m)
 
 static int put_distribution(char *to, int used, const struct frag_distribution *d)
 {
-	return used + snprintf(to + used, (size_t)(OUTCOME - used),
-			       "%" PRIu64 " steps %a %a %a %a %a %a %a, severe %" PRIu64 " ", d->steps,
-			       d->min, d->mean, d->p50, d->p95, d->p99, d->max, d->last,
-			       d->severe_steps);
+	return used
+	       + snprintf(to + used, (size_t)(OUTCOME - used),
+			  "%" PRIu64 " steps %a %a %a %a %a %a %a, severe %" PRIu64 " ", d->steps,
+			  d->min, d->mean, d->p50, d->p95, d->p99, d->max, d->last,
+			  d->severe_steps);
 }
 
 /* What is compared: all that the run produced, as text. */
@@ -80,12 +81,12 @@ static void note(char *to, const struct frag_result *r, uint64_t content)
 #undef X
 }
 
-/* A whole run of the library: its own trace, choices, simulations, crew and results. */
+/* A whole run of the library: its own trace, choices, simulations, workers and results. */
 static void *play(void *arg)
 {
 	struct run *run = arg;
 	struct records source = { .records = run->records, .count = EVENTS };
-	const struct frag_crew_options crew = { .threads = run->threads };
+	const struct frag_worker_options workers = { .threads = run->threads };
 	struct frag_sim *sims[POLICIES] = { NULL };
 	struct frag_trace *trace = NULL;
 	struct frag_choice choice;
@@ -98,7 +99,7 @@ static void *play(void *arg)
 			run->rc = frag_sim_new(&sims[i], &choice, trace, NULL, &run->err);
 	}
 	if (!run->rc)
-		run->rc = frag_crew_run(sims, POLICIES, trace, &crew, &run->err);
+		run->rc = frag_workers_run(sims, POLICIES, trace, &workers, &run->err);
 	for (uint32_t i = 0; i < POLICIES; i++) {
 		if (!run->rc)
 			note(run->outcomes[i], frag_sim_results(sims[i], false, &devices),
@@ -171,8 +172,9 @@ static void test_bad_devices(void **state)
 	struct frag_error err;
 
 	(void)state;
-	assert_int_equal(frag_trace_from(&trace, &records_source, &source, &no_pages, 1, NULL, &err),
-			 -FRAG_EUSAGE);
+	assert_int_equal(
+		frag_trace_from(&trace, &records_source, &source, &no_pages, 1, NULL, &err),
+		-FRAG_EUSAGE);
 	assert_string_equal(err.message, "device 0: a granularity of 0 bytes");
 	assert_int_equal(source.closed, 1);
 	assert_int_equal(frag_trace_from(&trace, &records_source, &source, NULL, 0, NULL, &err), 0);
