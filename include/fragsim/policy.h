@@ -108,12 +108,12 @@ struct frag_memory_stats {
 };
 
 /* A segment that was there before the first event (frag_initial in trace.h). */
-struct frag_planted {
+struct frag_restored_segment {
 	uint64_t bytes;
 	uint32_t stream, pool;          /* dense indexes */
 	uint64_t stream_order;
 	bool     large, range;
-	const struct frag_planted_run {
+	const struct frag_restored_run {
 		uint64_t offset, bytes;
 	} *runs;                        /* of a range: what has memory */
 	uint32_t run_count;
@@ -162,14 +162,15 @@ struct frag_policy_ops {
 	 * block of it, or FRAG_NO_BLOCK where under these parameters it could not be
 	 * there: its blocks are requests as any then.
 	 */
-	int (*plant)(struct frag_policy *p, const struct frag_planted *seg, frag_block *out);
+	int (*restore_segment)(struct frag_policy *p, const struct frag_restored_segment *seg,
+			       frag_block *out);
 	/*
-	 * with plant: allocates at `offset` of `hole`, a free block of such a segment.
+	 * with restore_segment: allocates at `offset` of `hole`, a free block of such a segment.
 	 * bytes is the block's own size or 0, room what it may take at most. *out as of
 	 * alloc, or FRAG_NO_BLOCK where it cannot lie there.
 	 */
-	int (*place)(struct frag_policy *p, const struct frag_request *rq, frag_block hole,
-		     uint64_t offset, uint64_t bytes, uint64_t room, frag_block *out);
+	int (*restore_block)(struct frag_policy *p, const struct frag_request *rq, frag_block hole,
+			     uint64_t offset, uint64_t bytes, uint64_t room, frag_block *out);
 	/* required: *out is an allocated block of at least rq->bytes, or -FRAG_EDEVMEM */
 	int (*alloc)(struct frag_policy *p, const struct frag_request *rq, frag_block *out);
 	/* required: b is allocated or pending, and nothing uses it any more */

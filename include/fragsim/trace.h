@@ -61,8 +61,8 @@ enum frag_member {
  * Where a block of the state that a trace begins with lies. A source may know
  * the segments that were there before the first event (frag_source_ops.initial);
  * their blocks are its first records, `alloc` with a place each, segment by
- * segment in rising order. A policy that can begin in mid-run (frag_policy_ops.plant)
- * obtains the segments before step 0 and puts those blocks where they lay; to every
+ * segment in rising order. A policy that can begin in mid-run (frag_policy_ops.restore_segment)
+ * obtains the segments before step 0 and restores those blocks at their offsets; to every
  * other one they are requests as any.
  */
 struct frag_spot {

@@ -103,7 +103,7 @@ static int verify(const char *path, struct verify_options *o, int *status, struc
 	rc = rc ? rc : compare(o, trace, &choice, &verdict, err);
 	if (!rc && !o->quiet)
 		frag_report_verdict(&verdict, trace, settings, stdout);
-	if (!rc && (verdict.difference_count || verdict.unplaced))
+	if (!rc && (verdict.difference_count || verdict.not_restored))
 		*status = 1;
 	frag_trace_close(trace);
 	return rc;

@@ -68,7 +68,7 @@ int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_e
 	e->policy.heap = frag_heap_copy(e->policy.heap, &e->device);
 	good = e->policy.heap != NULL;
 	good &= frag_array_copy(&e->policy.state, ops->state_size, 0, 1);
-	good &= frag_array_copy(&e->plants, e->plant_count, 0, sizeof(*e->plants));
+	good &= frag_array_copy(&e->restored, e->restored_count, 0, sizeof(*e->restored));
 	good &= frag_run_metrics_copy(&e->metrics);
 	if (!good)
 		return frag_fail_nomem(err);
@@ -81,7 +81,7 @@ void frag_engine_fini(struct frag_engine *e)
 {
 	frag_run_metrics_fini(&e->metrics);
 	free(e->policy.state);
-	free(e->plants);
+	free(e->restored);
 	frag_heap_del(e->policy.heap);
 	if (e->open)
 		frag_device_close(&e->device);
@@ -149,22 +149,23 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err)
  * One segment from before the first event. A policy that has no place for it answers with no
  * block, and the run goes on without it.
  */
-static int plant(struct frag_engine *e, const struct frag_initial *from, struct frag_plant *to)
+static int restore_segment(struct frag_engine *e, const struct frag_initial *from,
+			   struct frag_restored *to)
 {
-	struct frag_planted seg = {
+	struct frag_restored_segment seg = {
 		.bytes = from->bytes, .stream = from->stream, .pool = from->pool,
 		.stream_order = from->stream_order, .large = from->large, .range = from->range,
 		.run_count = from->run_count,
 	};
-	struct frag_planted_run *runs = calloc((size_t)from->run_count + 1, sizeof(*runs));
+	struct frag_restored_run *runs = calloc((size_t)from->run_count + 1, sizeof(*runs));
 	int rc;
 
 	if (!runs)
 		return -FRAG_ENOMEM;
 	for (uint32_t i = 0; i < from->run_count; i++)
-		runs[i] = (struct frag_planted_run){ from->runs[i].offset, from->runs[i].bytes };
+		runs[i] = (struct frag_restored_run){ from->runs[i].offset, from->runs[i].bytes };
 	seg.runs = runs;
-	rc = e->policy.ops->plant(&e->policy, &seg, &to->at);
+	rc = e->policy.ops->restore_segment(&e->policy, &seg, &to->at);
 	free(runs);
 	if (!rc && to->at != FRAG_NO_BLOCK)
 		to->ordinal = frag_heap_look_segment(e->policy.heap,
@@ -176,24 +177,24 @@ static int plant(struct frag_engine *e, const struct frag_initial *from, struct 
  * Where the device refuses one of them, that one and those behind it are left out; it is no
  * error.
  */
-int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_initial *initial,
-		      uint32_t count, struct frag_error *err)
+int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct frag_initial *initial,
+			uint32_t count, struct frag_error *err)
 {
 	int rc = 0;
 
-	if (!count || !e->policy.ops->plant)
+	if (!count || !e->policy.ops->restore_segment)
 		return 0;
-	e->plants = malloc(count * sizeof(*e->plants));
-	if (!e->plants)
+	e->restored = malloc(count * sizeof(*e->restored));
+	if (!e->restored)
 		return frag_fail_nomem(err);
-	e->plant_count = count;
-	e->placing = true;
+	e->restored_count = count;
+	e->restoring_blocks = true;
 	for (uint32_t i = 0; i < count; i++)
-		e->plants[i].at = FRAG_NO_BLOCK;
+		e->restored[i].at = FRAG_NO_BLOCK;
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		e->planting = i;
+		e->restoring = i;
 		if (initial[i].device == device)
-			rc = plant(e, &initial[i], &e->plants[i]);
+			rc = restore_segment(e, &initial[i], &e->restored[i]);
 	}
 	frag_run_metrics_begin(&e->metrics, e->policy.heap, &e->device);
 	return rc && rc != -FRAG_EDEVMEM ? explain(e, NULL, 0, rc, err) : rc;
@@ -202,7 +203,7 @@ int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_
 /* The free block that holds the place; they come in rising order, so from the last one on. */
 static frag_block find_hole(const struct frag_engine *e, const struct frag_spot *place)
 {
-	frag_block b = e->plants[place->initial].at;
+	frag_block b = e->restored[place->initial].at;
 
 	while (b != FRAG_NO_BLOCK) {
 		const struct frag_block_view k = frag_heap_look(e->policy.heap, b);
@@ -217,21 +218,21 @@ static frag_block find_hole(const struct frag_engine *e, const struct frag_spot 
 }
 
 /* Where the block lay when the trace began; FRAG_NO_BLOCK where it cannot lie there. */
-static int put_back(struct frag_engine *e, const struct frag_spot *place,
-		    const struct frag_request *rq, frag_block *out)
+static int restore_block(struct frag_engine *e, const struct frag_spot *place,
+			 const struct frag_request *rq, frag_block *out)
 {
 	frag_block hole = FRAG_NO_BLOCK;
 	int rc;
 
 	*out = FRAG_NO_BLOCK;
-	if (e->placing && place && place->initial < e->plant_count)
+	if (e->restoring_blocks && place && place->initial < e->restored_count)
 		hole = find_hole(e, place);
 	if (hole == FRAG_NO_BLOCK)
 		return 0;
-	rc = e->policy.ops->place(&e->policy, rq, hole, place->offset, place->bytes, place->room,
-				  out);
+	rc = e->policy.ops->restore_block(&e->policy, rq, hole, place->offset, place->bytes,
+					  place->room, out);
 	if (*out != FRAG_NO_BLOCK)
-		e->plants[place->initial].at = *out;
+		e->restored[place->initial].at = *out;
 	return rc;
 }
 
@@ -286,7 +287,7 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 		step->placed = true;
 		return 0;
 	}
-	rc = put_back(e, ev->place, &rq, &slot->block);
+	rc = restore_block(e, ev->place, &rq, &slot->block);
 	if (!rc && slot->block == FRAG_NO_BLOCK)
 		rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
 	if (rc == -FRAG_EDEVMEM) {
@@ -411,7 +412,7 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 
 	frag_heap_step(e->policy.heap);
 	e->said.code = 0;
-	e->placing = e->placing && ev->place;
+	e->restoring_blocks = e->restoring_blocks && ev->place;
 	switch ((enum frag_op)ev->op) {
 	case FRAG_OP_ALLOC:
 		rc = run_alloc(e, ev, &slots[ev->slot], step);

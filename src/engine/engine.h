@@ -19,7 +19,7 @@ struct frag_slot {
 #define SLOT_FIRST_STATE SLOT_FAILED    /* blocks are below */
 
 /* An initial segment as the policy has it. */
-struct frag_plant {
+struct frag_restored {
 	frag_block at;          /* where to look for the next hole; or FRAG_NO_BLOCK */
 	uint32_t ordinal;       /* of the segment */
 };
@@ -32,10 +32,10 @@ struct frag_engine {
 	struct frag_error said;         /* why the policy failed, where it said so */
 	struct frag_run_metrics metrics;
 	struct frag_counts counts;      /* allocs, frees, hits, ooms, skipped */
-	struct frag_plant *plants;      /* by number of initial segment */
-	uint32_t plant_count;
-	uint32_t planting;              /* the number of the one that is being obtained */
-	bool placing;                   /* nothing but their blocks has come so far */
+	struct frag_restored *restored; /* by number of initial segment */
+	uint32_t restored_count;
+	uint32_t restoring;             /* the number of the one that is being obtained */
+	bool restoring_blocks;          /* nothing but their blocks has come so far */
 	bool open;                      /* the device is */
 	bool refused;                   /* its initial pool was */
 	bool stopped;                   /* by an OOM */
@@ -60,8 +60,8 @@ int frag_engine_begin(struct frag_engine *e, struct frag_error *err);
  * Then, where the policy can: the segments that the trace begins with. 0, or
  * -FRAG_EDEVMEM where the device refused one.
  */
-int frag_engine_plant(struct frag_engine *e, uint32_t device, const struct frag_initial *initial,
-		      uint32_t count, struct frag_error *err);
+int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct frag_initial *initial,
+			uint32_t count, struct frag_error *err);
 
 /*
  * Runs the event on this device, and fills the whole step but its device. slots

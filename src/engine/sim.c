@@ -455,8 +455,8 @@ static int begin(struct frag_sim *sim, struct frag_error *err)
 
 		sim->results[d].beginning = find_beginning(sim, d);
 		if (!rc) {
-			rc = frag_engine_plant(&sim->engines[d], d, sim->symbols->initial,
-					       sim->symbols->initial_count, err);
+			rc = frag_engine_restore(&sim->engines[d], d, sim->symbols->initial,
+						 sim->symbols->initial_count, err);
 			rc = rc == -FRAG_EDEVMEM ? begin_with_nothing(sim, d, err) : rc;
 		}
 		if (rc == -FRAG_EDEVMEM) {

@@ -40,8 +40,10 @@ uint32_t frag_pytorch_calls(const struct frag_policy *p);
 void frag_pytorch_count_splits(struct frag_policy *p, uint32_t first);
 
 /* As in frag_policy_ops. */
-int frag_pytorch_plant(struct frag_policy *p, const struct frag_planted *seg, frag_block *out);
-int frag_pytorch_place(struct frag_policy *p, const struct frag_request *rq, frag_block hole,
-		       uint64_t offset, uint64_t bytes, uint64_t room, frag_block *out);
+int frag_pytorch_restore_segment(struct frag_policy *p, const struct frag_restored_segment *seg,
+				 frag_block *out);
+int frag_pytorch_restore_block(struct frag_policy *p, const struct frag_request *rq,
+			       frag_block hole, uint64_t offset, uint64_t bytes, uint64_t room,
+			       frag_block *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* pytorch_rules.c - the rules that requests and planted segments share. */
+/* pytorch_rules.c - the rules that requests and restored segments share. */
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
 

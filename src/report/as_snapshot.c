@@ -496,7 +496,7 @@ static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct fra
 		if (f.list[i].page && seg.bytes > RANGE_MOST)
 			seg.bytes = RANGE_MOST;
 		rc = enter_segment(s, log, &seg, err);
-		log->beginning = s->x->choice->ops->plant != NULL;
+		log->beginning = s->x->choice->ops->restore_segment != NULL;
 	}
 	free(f.list);
 	return f.failed ? frag_fail_nomem(err) : rc;

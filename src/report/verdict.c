@@ -120,9 +120,9 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 		fputs("in private pools, which do not count: ", f);
 		put_scores(v->apart, f);
 	}
-	if (v->unplaced)
-		fprintf(f, "%" PRIu64 " blocks that were there before the history could not be put"
-			" back where they lay\n", v->unplaced);
+	if (v->not_restored)
+		fprintf(f, "%" PRIu64 " blocks that were there before the history could not be"
+			" restored at their addresses\n", v->not_restored);
 	for (uint32_t i = 0; i < v->difference_count && i < SHOWN; i++)
 		put_difference(&v->differences[i], i + 1, s, f);
 	if (v->difference_count > SHOWN)

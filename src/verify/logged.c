@@ -114,7 +114,7 @@ static int enter_new(struct frag_logged_device *l, uint64_t address, frag_addr *
 
 static int begin_with(struct frag_logged_device *l, frag_addr *addr)
 {
-	uint32_t i = l->engine->planting;
+	uint32_t i = l->engine->restoring;
 	uint64_t address = l->snapshot->initial[i].address;
 
 	FRAG_ASSERT(l->beginning && i < l->snapshot->initial_count);

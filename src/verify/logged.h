@@ -44,7 +44,7 @@ struct frag_verdict {
 	struct frag_score apart[FRAG_DECISIONS];        /* of private pools */
 	struct frag_difference differences[FRAG_DIFFERENCES_MOST];
 	uint64_t difference_count;      /* of the default pool; kept are the first */
-	uint64_t unplaced;              /* blocks of the first state that could not be put back */
+	uint64_t not_restored;          /* blocks of the first state that could not be put back */
 	uint64_t guessed;               /* ages of initial segments, told by where blocks went */
 	bool by_age;                    /* of two equal segments the older came first */
 };

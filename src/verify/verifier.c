@@ -94,8 +94,8 @@ static int open_device(struct verify *v, const struct frag_choice *choice, struc
 		return frag_fail_nomem(err);
 	frag_heap_by_address(v->engines[i].policy.heap);
 	rc = frag_engine_begin(&v->engines[i], err);
-	rc = rc ? rc : frag_engine_plant(&v->engines[i], i, v->snapshot->initial,
-					 v->snapshot->initial_count, err);
+	rc = rc ? rc : frag_engine_restore(&v->engines[i], i, v->snapshot->initial,
+					   v->snapshot->initial_count, err);
 	l->beginning = false;
 	return rc;
 }
@@ -180,7 +180,8 @@ static void judge_step(struct verify *v, const struct frag_plan *p, const struct
 	};
 
 	if (p->kind == FRAG_PLAN_INITIAL) {
-		v->out->unplaced += !step->placed || diff.simulated != d->first_live[p->index].addr;
+		v->out->not_restored +=
+			!step->placed || diff.simulated != d->first_live[p->index].addr;
 	} else if (p->kind == FRAG_PLAN_ALLOC) {
 		diff.recorded = d->log[p->index].addr;
 		if (diff.recorded != diff.simulated && !l->apart)

@@ -28,7 +28,7 @@ TRACES = ('moe_train_dispatch', 'bert_base_infer_varlen')
 SOURCES = {             # of a policy, and what it takes besides
     'bestfit': ['fit'], 'firstfit': ['fit'], 'nextfit': ['fit'], 'worstfit': ['fit'],
     'buddy': ['buddy'], 'sizeclass': ['sizeclass'], 'direct': ['direct'],
-    'pytorch': ['pytorch', 'pytorch_plant', 'pytorch_rules', 'pytorch_settings', 'pytorch_stats',
+    'pytorch': ['pytorch', 'pytorch_restore', 'pytorch_rules', 'pytorch_settings', 'pytorch_stats',
                 'pytorch_total', '../base/near', '../base/parse', '../base/print'],
 }
 SETTINGS = [            # each policy, and keys where they lead to other verbs

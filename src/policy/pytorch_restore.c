@@ -1,5 +1,5 @@
 /*
- * pytorch_plant.c - PyTorch's allocator as it was in the middle of a program:
+ * pytorch_restore.c - PyTorch's allocator as it was in the middle of a program:
  * segments that are there before the first request, and blocks at known places.
  */
 #include "policy/policies.h"
@@ -8,8 +8,8 @@
 #include "policy/pytorch_total.h"
 
 /* A range as it was: reserved, and its runs mapped. */
-static int plant_range(struct frag_policy *p, const struct frag_planted *seg, frag_list list,
-		       frag_block *out)
+static int restore_range(struct frag_policy *p, const struct frag_restored_segment *seg,
+			 frag_list list, frag_block *out)
 {
 	const struct pytorch *t = p->state;
 	uint64_t page = seg->large ? t->large_segment : SMALL_SEGMENT;
@@ -41,7 +41,8 @@ static int plant_range(struct frag_policy *p, const struct frag_planted *seg, fr
 	return rc;
 }
 
-int frag_pytorch_plant(struct frag_policy *p, const struct frag_planted *seg, frag_block *out)
+int frag_pytorch_restore_segment(struct frag_policy *p, const struct frag_restored_segment *seg,
+				 frag_block *out)
 {
 	const struct frag_request rq = {
 		.stream = seg->stream, .pool = seg->pool, .stream_order = seg->stream_order,
@@ -58,7 +59,7 @@ int frag_pytorch_plant(struct frag_policy *p, const struct frag_planted *seg, fr
 		rc = -FRAG_EDEVMEM;
 	}
 	if (!rc && seg->range)
-		rc = plant_range(p, seg, list, out);
+		rc = restore_range(p, seg, list, out);
 	else if (!rc)
 		rc = frag_heap_grow(p->heap, list, seg->bytes, out);
 	frag_pytorch_count_splits(p, first);
@@ -80,8 +81,9 @@ static int cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
 	return rc ? rc : frag_heap_put(p->heap, below);
 }
 
-int frag_pytorch_place(struct frag_policy *p, const struct frag_request *rq, frag_block hole,
-		       uint64_t offset, uint64_t bytes, uint64_t room, frag_block *out)
+int frag_pytorch_restore_block(struct frag_policy *p, const struct frag_request *rq,
+			       frag_block hole, uint64_t offset, uint64_t bytes, uint64_t room,
+			       frag_block *out)
 {
 	struct pytorch *t = p->state;
 	const struct frag_block_view k = frag_heap_look(p->heap, hole);
