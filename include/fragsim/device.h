@@ -44,8 +44,8 @@ int  frag_devices_replace(struct frag_devices *devices, uint32_t ordinal,
 			  struct frag_error *err);
 
 /* All devices but the host's become this one. -FRAG_ENOMEM */
-int  frag_devices_become(struct frag_devices *devices, const struct frag_device_figures *figures,
-			 struct frag_error *err);
+int frag_devices_replace_all(struct frag_devices *devices,
+			     const struct frag_device_figures *figures, struct frag_error *err);
 
 /*
  * Sets figures of all devices but the host's; UINT64_MAX leaves one as it is. A granularity

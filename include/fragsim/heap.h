@@ -4,7 +4,7 @@
  * A segment is what one device call obtained; its blocks tile it from offset 0.
  * A block is free, allocated, pending (freed, but still in use on a stream),
  * unmapped (address space without memory, in an expandable range), or for the
- * length of one decision in the policy's hand. Free blocks stand in free lists,
+ * length of one decision detached, for the policy to work on. Free blocks stand in free lists,
  * one for each (pool, which) that the policy asks for; `which` is the policy's
  * own number: a stream, a kind of slab, or just 0. They stand in the list that
  * their segment was obtained for, unless the policy sorts them (frag_heap_sort_by),
@@ -37,7 +37,7 @@ enum frag_state {
 	FRAG_ALLOCATED,
 	FRAG_PENDING,
 	FRAG_UNMAPPED,
-	FRAG_IN_HAND,
+	FRAG_DETACHED,
 };
 
 struct frag_block_view {
@@ -193,7 +193,7 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 frag_addr frag_heap_address(const struct frag_heap *h, frag_block b);
 
 /* A hint: b is about to be used. */
-void frag_heap_expect(const struct frag_heap *h, frag_block b);
+void frag_heap_prefetch(const struct frag_heap *h, frag_block b);
 
 /* The free list for (pool, which): made at the first asking. -FRAG_ENOMEM */
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
@@ -271,7 +271,7 @@ typedef bool frag_rank_fn(const struct frag_heap *h, frag_block b, void *ctx,
 			  uint64_t rank[FRAG_RANKS]);
 int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx);
 
-void frag_heap_retried(struct frag_heap *h);            /* counts a second try */
+void frag_heap_count_retry(struct frag_heap *h);        /* counts a second try */
 void frag_heap_tried(struct frag_heap *h, uint64_t bytes);      /* what an OOM will name */
 void frag_heap_limit(struct frag_heap *h, double fraction);     /* of the device's total */
 
@@ -293,18 +293,18 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
 
 /*
  * The steps of take and give one by one, for policies with rules of their own:
- * pick and drop bring a block into the hand, from free and from allocated or
- * pending; split cuts a block in hand, the upper part becomes free; absorb
- * joins a free neighbour to the block in hand, whose handle afterwards is *b;
- * assign and put end it, as allocated and as free. Where the policy sorts, pick and
- * put have it asked again where a free block belongs.
+ * detach_free and detach_live take a block out, from free and from allocated or
+ * pending; split cuts a detached block, the upper part becomes free; merge
+ * joins a free neighbour to the detached block, whose handle afterwards is *b;
+ * assign and insert end it, as allocated and as free. Where the policy sorts,
+ * pick and put have it asked again where a free block belongs.
  */
-int frag_heap_pick(struct frag_heap *h, frag_block b);
-int frag_heap_drop(struct frag_heap *h, frag_block b);
+int frag_heap_detach_free(struct frag_heap *h, frag_block b);
+int frag_heap_detach_live(struct frag_heap *h, frag_block b);
 int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep);
-int frag_heap_absorb(struct frag_heap *h, frag_block *b, frag_block neighbour);
+int frag_heap_merge(struct frag_heap *h, frag_block *b, frag_block neighbour);
 int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested);
-int frag_heap_put(struct frag_heap *h, frag_block b);
+int frag_heap_insert(struct frag_heap *h, frag_block b);
 
 /*
  * carve turns a segment that is one free block into equal slots of `grain`

@@ -93,15 +93,15 @@
 	X(int, heap_ready, (struct frag_heap *h, frag_block b), (h, b))                     \
 	X(int, heap_give, (struct frag_heap *h, frag_block b, frag_block *out),             \
 	  (h, b, out))                                                                      \
-	X(int, heap_pick, (struct frag_heap *h, frag_block b), (h, b))                      \
-	X(int, heap_drop, (struct frag_heap *h, frag_block b), (h, b))                      \
+	X(int, heap_detach_free, (struct frag_heap *h, frag_block b), (h, b))               \
+	X(int, heap_detach_live, (struct frag_heap *h, frag_block b), (h, b))               \
 	X(int, heap_split, (struct frag_heap *h, frag_block b, uint64_t keep),              \
 	  (h, b, keep))                                                                     \
-	X(int, heap_absorb,                                                                 \
+	X(int, heap_merge,                                                                  \
 	  (struct frag_heap *h, frag_block *b, frag_block neighbour), (h, b, neighbour))    \
 	X(int, heap_assign, (struct frag_heap *h, frag_block b, uint64_t requested),        \
 	  (h, b, requested))                                                                \
-	X(int, heap_put, (struct frag_heap *h, frag_block b), (h, b))                       \
+	X(int, heap_insert, (struct frag_heap *h, frag_block b), (h, b))                    \
 	X(int, heap_carve,                                                                  \
 	  (struct frag_heap *h, frag_block whole, uint64_t grain, frag_list list,           \
 	   frag_block *out), (h, whole, grain, list, out))                                  \
@@ -116,7 +116,7 @@
 	X(int, heap_unmap,                                                                  \
 	  (struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes,              \
 	   frag_block *out), (h, b, offset, bytes, out))                                    \
-	V(heap_retried, (struct frag_heap *h), (h))                                         \
+	V(heap_count_retry, (struct frag_heap *h), (h))                                     \
 	V(heap_tried, (struct frag_heap *h, uint64_t bytes), (h, bytes))                    \
 	V(heap_limit, (struct frag_heap *h, double fraction), (h, fraction))                \
 	V(heap_set_list_user, (struct frag_heap *h, frag_list list, uint64_t user),         \

@@ -283,7 +283,7 @@ int frag_run_devices(const struct frag_run_options *run, const struct frag_trace
 	int rc = frag_devices_copy(devices, info->devices, info->device_count, err);
 
 	if (!rc && run->profile_path)
-		rc = frag_devices_become(devices, &run->profile.figures, err);
+		rc = frag_devices_replace_all(devices, &run->profile.figures, err);
 	if (rc)
 		return rc;
 	frag_devices_override(devices, run->total, run->context, run->other, run->granularity);

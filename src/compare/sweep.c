@@ -74,7 +74,7 @@ static int set_devices(struct job *job, struct frag_error *err)
 	int rc = frag_devices_copy(&job->devices, info->devices, info->device_count, err);
 
 	if (!rc && s->like)
-		rc = frag_devices_become(&job->devices, s->like, err);
+		rc = frag_devices_replace_all(&job->devices, s->like, err);
 	if (rc)
 		return rc;
 	frag_devices_override(&job->devices, s->total, s->context, s->other, s->granularity);

@@ -40,8 +40,8 @@ int frag_devices_replace(struct frag_devices *devices, uint32_t ordinal,
 	return 0;
 }
 
-int frag_devices_become(struct frag_devices *devices, const struct frag_device_figures *figures,
-			struct frag_error *err)
+int frag_devices_replace_all(struct frag_devices *devices,
+			     const struct frag_device_figures *figures, struct frag_error *err)
 {
 	int rc = 0;
 

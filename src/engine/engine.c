@@ -237,7 +237,7 @@ static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 }
 
 /* A hook that did what it says leaves so many allocated blocks. 0, or -FRAG_EPOLICY. */
-static int expect_blocks(const struct frag_engine *e, const char *hook, uint32_t expected)
+static int prefetch_blocks(const struct frag_engine *e, const char *hook, uint32_t expected)
 {
 	if (e->totals->blocks == expected)
 		return 0;
@@ -260,7 +260,7 @@ static int check_answer(const struct frag_engine *e, const struct frag_request *
 	if (a->pool != rq->pool)
 		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but of pool %"
 					 PRIu32 ", not %" PRIu32, a->pool, rq->pool);
-	return expect_blocks(e, hook, blocks_before + 1);
+	return prefetch_blocks(e, hook, blocks_before + 1);
 }
 
 /*
@@ -294,7 +294,7 @@ static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct 
 		slot->block = SLOT_FAILED;
 		step->status = FRAG_STEP_OOM;
 		e->counts.ooms++;
-		return expect_blocks(e, "alloc", blocks_before);
+		return prefetch_blocks(e, "alloc", blocks_before);
 	}
 	rc = rc ? rc : check_answer(e, &rq, slot->block, blocks_before, &a);
 	if (rc)
@@ -312,7 +312,7 @@ static int free_live(struct frag_engine *e, frag_block b)
 	const uint32_t blocks_before = e->totals->blocks;
 	int rc = e->policy.ops->free(&e->policy, b);
 
-	return rc ? rc : expect_blocks(e, "free", blocks_before - 1);
+	return rc ? rc : prefetch_blocks(e, "free", blocks_before - 1);
 }
 
 /*

@@ -533,8 +533,8 @@ static void look_ahead(const struct frag_sim *sim, const struct frag_batch *batc
 		__builtin_prefetch(&sim->slots[ev->slot]);
 	ev = &batch->events[i + NEAR_AHEAD];
 	if (ev->op == FRAG_OP_FREE && ev->slot < sim->slot_count && ev->device != FRAG_ALL)
-		frag_heap_expect(sim->engines[ev->device].policy.heap,
-				 sim->slots[ev->slot].block);
+		frag_heap_prefetch(sim->engines[ev->device].policy.heap,
+				   sim->slots[ev->slot].block);
 }
 
 int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct frag_error *err)

@@ -91,7 +91,7 @@ static inline bool frag_lives_are_far(const struct frag_lives *l)
  * An event of this id comes soon: fetches what it will read first, and then,
  * nearer, by the hash that the first one answers, what next.
  */
-static inline uint32_t frag_lives_expect(const struct frag_lives *l, const struct frag_handle *id)
+static inline uint32_t frag_lives_prefetch(const struct frag_lives *l, const struct frag_handle *id)
 {
 	const uint32_t hash = frag_id_hash(&l->live, id);
 

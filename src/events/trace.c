@@ -307,7 +307,7 @@ static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t 
 
 	for (uint32_t i = 0; i < *count && far; i++)
 		if (ahead[i].members & FRAG_HAS_ID)
-			hashes[ids++] = frag_lives_expect(&t->lives, &ahead[i].id);
+			hashes[ids++] = frag_lives_prefetch(&t->lives, &ahead[i].id);
 	for (uint32_t i = 0; i < ids; i++)
 		frag_lives_approach(&t->lives, hashes[i]);
 	return rc;

@@ -35,30 +35,30 @@ void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
 	k->next = h->blocks[upper].next;
 	if (k->next != NONE)
 		h->blocks[k->next].prev = lower;
-	frag_drop_block(h, upper);
+	frag_release_record(h, upper);
 }
 
-int frag_heap_pick(struct frag_heap *h, frag_block b)
+int frag_heap_detach_free(struct frag_heap *h, frag_block b)
 {
 	if (!exists(h, b) || h->blocks[b].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, b, "is not free");
 	frag_list_out(h, b);
-	h->blocks[b].state = FRAG_IN_HAND;
+	h->blocks[b].state = FRAG_DETACHED;
 	return 0;
 }
 
-int frag_heap_put(struct frag_heap *h, frag_block b)
+int frag_heap_insert(struct frag_heap *h, frag_block b)
 {
-	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND)
-		return frag_refuse_block(h, __func__, b, "is not in hand");
+	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
+		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
 	frag_list_in(h, b);
 	return 0;
 }
 
-/* What drop is, and how give begins. */
-static int drop(struct frag_heap *h, const char *verb, frag_block b)
+/* What detach_live does, and how give begins. */
+static int detach_live(struct frag_heap *h, const char *verb, frag_block b)
 {
 	struct block *k;
 
@@ -75,23 +75,23 @@ static int drop(struct frag_heap *h, const char *verb, frag_block b)
 		return frag_refuse_block(h, verb, b, "is neither allocated nor pending");
 	}
 	h->totals.active -= k->bytes;
-	k->state = FRAG_IN_HAND;
+	k->state = FRAG_DETACHED;
 	if (--h->segments[k->segment].live == 0)
 		frag_idle_enter(h, k->segment);
 	return 0;
 }
 
-int frag_heap_drop(struct frag_heap *h, frag_block b)
+int frag_heap_detach_live(struct frag_heap *h, frag_block b)
 {
-	return drop(h, __func__, b);
+	return detach_live(h, __func__, b);
 }
 
 int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
 {
 	struct block *k;
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND)
-		return frag_refuse_block(h, __func__, b, "is not in hand");
+	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
+		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (requested > h->blocks[b].bytes)
 		return frag_refuse_block(h, __func__, b, TOO_SMALL, requested);
 	k = &h->blocks[b];
@@ -166,8 +166,8 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 {
 	uint64_t grain;
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_IN_HAND)
-		return frag_refuse_block(h, __func__, b, "is not in hand");
+	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
+		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (keep == 0 || keep >= h->blocks[b].bytes)
 		return frag_refuse_block(h, __func__, b, "cannot be split after %" PRIu64 " bytes",
 					 keep);
@@ -182,29 +182,29 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 	return 0;
 }
 
-/* absorb without its checks: joins free neighbour n to block *b in hand. */
-static void absorb(struct frag_heap *h, frag_block *b, uint32_t n)
+/* merge without its checks: joins free neighbour n to the detached block *b. */
+static void merge(struct frag_heap *h, frag_block *b, uint32_t n)
 {
 	frag_list_out(h, n);
 	if (h->blocks[n].offset < h->blocks[*b].offset) {
 		frag_fuse(h, n, *b);
 		*b = n;
-		h->blocks[n].state = FRAG_IN_HAND;
+		h->blocks[n].state = FRAG_DETACHED;
 	} else {
 		frag_fuse(h, *b, n);
 	}
 }
 
-int frag_heap_absorb(struct frag_heap *h, frag_block *b, frag_block neighbour)
+int frag_heap_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 {
-	if (!exists(h, *b) || h->blocks[*b].state != FRAG_IN_HAND)
-		return frag_refuse_block(h, __func__, *b, "is not in hand");
+	if (!exists(h, *b) || h->blocks[*b].state != FRAG_DETACHED)
+		return frag_refuse_block(h, __func__, *b, "is not detached");
 	if (!exists(h, neighbour) || h->blocks[neighbour].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, neighbour, "is not free");
 	if (h->blocks[*b].prev != neighbour && h->blocks[*b].next != neighbour)
 		return frag_refuse_block(h, __func__, neighbour, "is no neighbour of block %" PRIu32,
 					 *b);
-	absorb(h, b, neighbour);
+	merge(h, b, neighbour);
 	h->totals.merges++;
 	return 0;
 }
@@ -232,7 +232,7 @@ static uint32_t part_sorted(struct frag_heap *h, uint32_t b, uint64_t cut, bool 
 	uint32_t other;
 
 	frag_list_out(h, b);
-	h->blocks[b].state = FRAG_IN_HAND;
+	h->blocks[b].state = FRAG_DETACHED;
 	other = frag_cut(h, b, cut);
 	frag_list_in(h, upper ? b : other);
 	return upper ? other : b;
@@ -246,7 +246,7 @@ static void join_sorted(struct frag_heap *h, uint32_t lower, uint32_t upper, uin
 	frag_list_in(h, lower);
 }
 
-/* Cuts a free block in two: one part is free then, the other, in hand, is returned. */
+/* Cuts a free block in two: one part is free then, the other, detached, is returned. */
 HOT uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
 {
 	const uint64_t cut = upper ? h->blocks[b].bytes - keep : keep;
@@ -256,7 +256,7 @@ HOT uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
 	if (h->sorted)
 		return part_sorted(h, b, cut, upper);
 	whole = frag_list_lift(h, b);
-	h->blocks[b].state = FRAG_IN_HAND;
+	h->blocks[b].state = FRAG_DETACHED;
 	other = frag_cut(h, b, cut);
 	frag_list_land(h, &whole, upper ? b : other);
 	return upper ? other : b;
@@ -282,7 +282,7 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requ
 		h->totals.splits += !s->grain;
 	} else {
 		frag_list_out(h, *b);
-		h->blocks[*b].state = FRAG_IN_HAND;
+		h->blocks[*b].state = FRAG_DETACHED;
 	}
 	return frag_heap_assign(h, *b, requested);
 }
@@ -319,7 +319,7 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
-	rc = drop(h, __func__, b);
+	rc = detach_live(h, __func__, b);
 	if (rc)
 		return rc;
 	s = &h->segments[h->blocks[b].segment];
@@ -327,7 +327,7 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 	next = h->blocks[b].next;
 	if (prev != NONE && h->blocks[prev].state == FRAG_FREE) {
 		if (next != NONE && h->blocks[next].state == FRAG_FREE) {
-			absorb(h, &b, next);
+			merge(h, &b, next);
 			h->totals.merges += !s->grain;
 		}
 		join(h, prev, b, prev);

@@ -102,8 +102,8 @@ static int check_block(const struct frag_heap *h, const struct segment *s, uint3
 		break;
 	case FRAG_UNMAPPED:
 		return check_unmapped(h, s, at, r, err);
-	case FRAG_IN_HAND:
-		return wrong(err, s, b, "left in the policy's hand");
+	case FRAG_DETACHED:
+		return wrong(err, s, b, "left detached");
 	}
 	return 0;
 }

@@ -88,7 +88,7 @@ void frag_heap_limit(struct frag_heap *h, double fraction)
 	frag_device_limit(h->dev, fraction);
 }
 
-void frag_heap_retried(struct frag_heap *h)
+void frag_heap_count_retry(struct frag_heap *h)
 {
 	h->totals.retries++;
 }

@@ -124,7 +124,7 @@ frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)
 	return h->segments[h->blocks[b].segment].addr;
 }
 
-void frag_heap_expect(const struct frag_heap *h, frag_block b)
+void frag_heap_prefetch(const struct frag_heap *h, frag_block b)
 {
 	if (b < h->block_count)
 		__builtin_prefetch(&h->blocks[b]);

@@ -64,7 +64,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 		frag_gap_in(h, n);
 	if (b != unmapped)
 		frag_gap_in(h, unmapped);
-	h->blocks[b].state = FRAG_IN_HAND;
+	h->blocks[b].state = FRAG_DETACHED;
 	s->mapped += bytes;
 	h->totals.reserved += bytes;
 	frag_note_call(h, FRAG_CALL_MAP, s, offset, bytes);

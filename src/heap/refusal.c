@@ -41,7 +41,7 @@ static int describe(struct frag_heap *h, const char *verb, frag_block b)
 {
 	static const char *const states[] = {
 		[FRAG_FREE] = "free", [FRAG_ALLOCATED] = "allocated", [FRAG_PENDING] = "pending",
-		[FRAG_UNMAPPED] = "unmapped", [FRAG_IN_HAND] = "in hand",
+		[FRAG_UNMAPPED] = "unmapped", [FRAG_DETACHED] = "detached",
 	};
 	const struct block *k = &h->blocks[b];
 

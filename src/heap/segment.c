@@ -174,7 +174,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	h->totals.segment_frees++;
 	h->totals.reserved -= g->mapped;
 	frag_note_call(h, g->page ? FRAG_CALL_RELEASE_RANGE : FRAG_CALL_RELEASE, g, 0, g->bytes);
-	frag_drop_block(h, whole);
+	frag_release_record(h, whole);
 	drop_segment(h, s);
 	return 0;
 }

@@ -15,7 +15,7 @@ uint32_t frag_new_block(struct frag_heap *h)
 	return h->block_count++;
 }
 
-void frag_drop_block(struct frag_heap *h, uint32_t b)
+void frag_release_record(struct frag_heap *h, uint32_t b)
 {
 	h->blocks[b] = (struct block){
 		.segment = h->blocks[b].segment, .next = h->unused_block, .state = FRAG_UNMAPPED,

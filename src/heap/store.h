@@ -106,7 +106,7 @@ static inline uint64_t frag_whole_pages(const struct segment *s, uint64_t offset
 
 /* A new block record; NONE where memory is short. Existing pointers die. */
 uint32_t frag_new_block(struct frag_heap *h);
-void frag_drop_block(struct frag_heap *h, uint32_t b);
+void frag_release_record(struct frag_heap *h, uint32_t b);
 
 /*
  * Where the policy sorts: room for the lists that a verb may need, and a free block

@@ -21,7 +21,7 @@ int frag_policy_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, bo
 
 	if (rc != -FRAG_EDEVMEM || !again)
 		return rc;
-	frag_heap_retried(p->heap);
+	frag_heap_count_retry(p->heap);
 	rc = frag_heap_release_idle(p->heap);
 	return rc ? rc : frag_heap_grow(p->heap, list, bytes, out);
 }

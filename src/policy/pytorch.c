@@ -449,7 +449,7 @@ static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
 	rc = flush(p, w->rq->tick);
 	if (rc)
 		return rc;
-	frag_heap_retried(p->heap);
+	frag_heap_count_retry(p->heap);
 	t->stats.num_alloc_retries++;
 	rc = try_device(p, w, out);
 	t->stats.num_ooms += rc == -FRAG_EDEVMEM && !t->rejected;

@@ -75,10 +75,10 @@ static int cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
 
 	if (!keep)
 		return 0;
-	rc = frag_heap_pick(p->heap, below);
+	rc = frag_heap_detach_free(p->heap, below);
 	rc = rc ? rc : frag_heap_split(p->heap, below, keep);
 	*hole = frag_heap_look(p->heap, below).next;
-	return rc ? rc : frag_heap_put(p->heap, below);
+	return rc ? rc : frag_heap_insert(p->heap, below);
 }
 
 int frag_pytorch_restore_block(struct frag_policy *p, const struct frag_request *rq,

@@ -409,7 +409,7 @@ static void hold(struct world *w, frag_block b, const struct spot *s)
 		expect(frag_heap_ready(w->rig.heap, b), true);
 }
 
-/* The block in hand ends as allocated or as free. */
+/* The block detached ends as allocated or as free. */
 static void lay_down(struct world *w, frag_block b, struct spot s)
 {
 	uint64_t requested = below(w, s.bytes + 3);
@@ -419,7 +419,7 @@ static void lay_down(struct world *w, frag_block b, struct spot s)
 		fill(s.map, s.offset, s.bytes, FRAG_ALLOCATED, requested);
 		return;
 	}
-	expect(frag_heap_put(w->rig.heap, b), true);
+	expect(frag_heap_insert(w->rig.heap, b), true);
 	fill(s.map, s.offset, s.bytes, FRAG_FREE, 0);
 }
 
@@ -428,7 +428,7 @@ static void pick(struct world *w, frag_block b, const struct spot *found)
 	struct spot s = *found;
 	uint64_t keep;
 
-	if (!expect(frag_heap_pick(w->rig.heap, b), is(&s, FRAG_FREE)))
+	if (!expect(frag_heap_detach_free(w->rig.heap, b), is(&s, FRAG_FREE)))
 		return;
 	keep = size_below(w, s.bytes + 3);
 	if (expect(frag_heap_split(w->rig.heap, b, keep),
@@ -450,11 +450,11 @@ static void drop(struct world *w, frag_block b, const struct spot *found)
 	struct spot s = *found, n;
 	frag_block other;
 
-	if (!expect(frag_heap_drop(w->rig.heap, b), s.map && is_live((uint8_t)s.state)))
+	if (!expect(frag_heap_detach_live(w->rig.heap, b), s.map && is_live((uint8_t)s.state)))
 		return;
 	other = below(w, 4) ? frag_heap_look(w->rig.heap, b).next : (frag_block)below(w, HANDLES);
 	n = other < HANDLES ? w->of[other] : (struct spot){ .map = NULL };
-	if (expect(frag_heap_absorb(w->rig.heap, &b, other),
+	if (expect(frag_heap_merge(w->rig.heap, &b, other),
 		   is(&n, FRAG_FREE) && touches(&s, &n))) {
 		s.offset = n.offset < s.offset ? n.offset : s.offset;
 		s.bytes += n.bytes;

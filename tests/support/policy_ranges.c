@@ -112,7 +112,7 @@ static int ranges_alloc(struct frag_policy *p, const struct frag_request *rq, fr
 	if (*out == FRAG_NO_BLOCK)
 		rc = expand(p, list, &r->range[rq->pool], need, out);
 	if (rc == -FRAG_EDEVMEM) {
-		frag_heap_retried(p->heap);
+		frag_heap_count_retry(p->heap);
 		rc = unmap_all(p);
 		rc = rc ? rc : expand(p, list, &r->range[rq->pool], need, out);
 	}

@@ -201,54 +201,54 @@ static void test_steps(void **state)
 	struct rig *r = *state;
 	frag_block b = rig_grow(r, SEGMENT), upper;
 
-	assert_int_equal(frag_heap_pick(r->heap, b), 0);
+	assert_int_equal(frag_heap_detach_free(r->heap, b), 0);
 	assert_int_equal(totals(r)->free, 0);
 	assert_int_equal(frag_heap_find(r->heap, r->list, 1), FRAG_NO_BLOCK);
 	assert_int_equal(frag_heap_split(r->heap, b, 1024), 0);
-	rig_expect(r, b, 0, 1024, FRAG_IN_HAND);
+	rig_expect(r, b, 0, 1024, FRAG_DETACHED);
 	upper = frag_heap_look(r->heap, b).next;
 	rig_expect(r, upper, 1024, SEGMENT - 1024, FRAG_FREE);
 	assert_int_equal(frag_heap_find(r->heap, r->list, 1), upper);
 	assert_int_equal(frag_heap_assign(r->heap, b, 1024), 0);
 	rig_check(r);
-	assert_int_equal(frag_heap_drop(r->heap, b), 0);
-	rig_expect(r, b, 0, 1024, FRAG_IN_HAND);
+	assert_int_equal(frag_heap_detach_live(r->heap, b), 0);
+	rig_expect(r, b, 0, 1024, FRAG_DETACHED);
 	assert_int_equal(totals(r)->active, 0);
-	assert_int_equal(frag_heap_absorb(r->heap, &b, upper), 0);
-	rig_expect(r, b, 0, SEGMENT, FRAG_IN_HAND);
-	assert_int_equal(frag_heap_put(r->heap, b), 0);
+	assert_int_equal(frag_heap_merge(r->heap, &b, upper), 0);
+	rig_expect(r, b, 0, SEGMENT, FRAG_DETACHED);
+	assert_int_equal(frag_heap_insert(r->heap, b), 0);
 	rig_check(r);
 	rig_expect(r, b, 0, SEGMENT, FRAG_FREE);
 	assert_int_equal(totals(r)->splits, 1);
 	assert_int_equal(totals(r)->merges, 1);
 }
 
-/* The block in hand is the upper one: its handle afterwards is the neighbour's place. */
-static void test_absorb_below(void **state)
+/* The block detached is the upper one: its handle afterwards is the neighbour's place. */
+static void test_merge_below(void **state)
 {
 	struct rig *r = *state;
 	frag_block low = rig_take(r, rig_grow(r, SEGMENT), 512, 512);
 	frag_block b = rig_take(r, frag_heap_look(r->heap, low).next, 512, 512);
 
 	rig_give(r, low);
-	assert_int_equal(frag_heap_drop(r->heap, b), 0);
+	assert_int_equal(frag_heap_detach_live(r->heap, b), 0);
 	low = frag_heap_look(r->heap, b).prev;
-	assert_int_equal(frag_heap_absorb(r->heap, &b, low), 0);
-	rig_expect(r, b, 0, 1024, FRAG_IN_HAND);
-	assert_int_equal(frag_heap_put(r->heap, b), 0);
+	assert_int_equal(frag_heap_merge(r->heap, &b, low), 0);
+	rig_expect(r, b, 0, 1024, FRAG_DETACHED);
+	assert_int_equal(frag_heap_insert(r->heap, b), 0);
 	rig_check(r);
 	assert_int_equal(totals(r)->free, SEGMENT);
 }
 
 /* Without absorb, neighbours stay apart: buddies need that. */
-static void test_put_does_not_merge(void **state)
+static void test_insert_does_not_merge(void **state)
 {
 	struct rig *r = *state;
 	frag_block b = rig_grow(r, SEGMENT);
 
-	assert_int_equal(frag_heap_pick(r->heap, b), 0);
+	assert_int_equal(frag_heap_detach_free(r->heap, b), 0);
 	assert_int_equal(frag_heap_split(r->heap, b, 2048), 0);
-	assert_int_equal(frag_heap_put(r->heap, b), 0);
+	assert_int_equal(frag_heap_insert(r->heap, b), 0);
 	rig_check(r);
 	rig_expect(r, b, 0, 2048, FRAG_FREE);
 	assert_int_equal(frag_heap_largest(r->heap), 2048);
@@ -262,29 +262,29 @@ static void test_steps_misused(void **state)
 	frag_block free = frag_heap_look(r->heap, a).next, other = rig_grow(r, SEGMENT);
 	frag_block far = NO_SUCH;
 
-	rig_refuses(r, frag_heap_pick(r->heap, a));
-	rig_refuses(r, frag_heap_pick(r->heap, NO_SUCH));
-	rig_refuses(r, frag_heap_drop(r->heap, free));
-	rig_refuses(r, frag_heap_drop(r->heap, NO_SUCH));
+	rig_refuses(r, frag_heap_detach_free(r->heap, a));
+	rig_refuses(r, frag_heap_detach_free(r->heap, NO_SUCH));
+	rig_refuses(r, frag_heap_detach_live(r->heap, free));
+	rig_refuses(r, frag_heap_detach_live(r->heap, NO_SUCH));
 	rig_refuses(r, frag_heap_split(r->heap, free, 512));
 	rig_refuses(r, frag_heap_split(r->heap, NO_SUCH, 512));
-	rig_refuses(r, frag_heap_put(r->heap, free));
-	rig_refuses(r, frag_heap_put(r->heap, a));
-	rig_refuses(r, frag_heap_put(r->heap, NO_SUCH));
+	rig_refuses(r, frag_heap_insert(r->heap, free));
+	rig_refuses(r, frag_heap_insert(r->heap, a));
+	rig_refuses(r, frag_heap_insert(r->heap, NO_SUCH));
 	rig_refuses(r, frag_heap_assign(r->heap, free, 1));
 	rig_refuses(r, frag_heap_assign(r->heap, NO_SUCH, 1));
-	rig_refuses(r, frag_heap_absorb(r->heap, &a, free));
-	rig_refuses(r, frag_heap_absorb(r->heap, &far, free));
+	rig_refuses(r, frag_heap_merge(r->heap, &a, free));
+	rig_refuses(r, frag_heap_merge(r->heap, &far, free));
 
-	assert_int_equal(frag_heap_drop(r->heap, a), 0);
+	assert_int_equal(frag_heap_detach_live(r->heap, a), 0);
 	assert_int_equal(frag_heap_split(r->heap, a, 0), -FRAG_EPOLICY);
 	assert_int_equal(frag_heap_split(r->heap, a, 512), -FRAG_EPOLICY);
 	assert_int_equal(frag_heap_assign(r->heap, a, 513), -FRAG_EPOLICY);
-	assert_int_equal(frag_heap_absorb(r->heap, &a, a), -FRAG_EPOLICY);
-	assert_int_equal(frag_heap_absorb(r->heap, &a, other), -FRAG_EPOLICY);
-	assert_int_equal(frag_heap_absorb(r->heap, &a, NO_SUCH), -FRAG_EPOLICY);
-	assert_int_equal(frag_heap_absorb(r->heap, &a, FRAG_NO_BLOCK), -FRAG_EPOLICY);
-	assert_int_equal(frag_heap_put(r->heap, a), 0);
+	assert_int_equal(frag_heap_merge(r->heap, &a, a), -FRAG_EPOLICY);
+	assert_int_equal(frag_heap_merge(r->heap, &a, other), -FRAG_EPOLICY);
+	assert_int_equal(frag_heap_merge(r->heap, &a, NO_SUCH), -FRAG_EPOLICY);
+	assert_int_equal(frag_heap_merge(r->heap, &a, FRAG_NO_BLOCK), -FRAG_EPOLICY);
+	assert_int_equal(frag_heap_insert(r->heap, a), 0);
 	rig_check(r);
 }
 
@@ -299,15 +299,15 @@ static void test_dead_handles(void **state)
 	out = rig_give(r, dead);
 	rig_expect(r, out, 0, SEGMENT, FRAG_FREE);
 	assert_int_not_equal(out, dead);
-	rig_refuses(r, frag_heap_pick(r->heap, dead));
-	rig_refuses(r, frag_heap_drop(r->heap, dead));
+	rig_refuses(r, frag_heap_detach_free(r->heap, dead));
+	rig_refuses(r, frag_heap_detach_live(r->heap, dead));
 	rig_refuses(r, frag_heap_split(r->heap, dead, 1));
-	rig_refuses(r, frag_heap_put(r->heap, dead));
+	rig_refuses(r, frag_heap_insert(r->heap, dead));
 	rig_refuses(r, frag_heap_assign(r->heap, dead, 0));
 	rig_refuses(r, frag_heap_defer_free(r->heap, dead, 0));
 	rig_refuses(r, frag_heap_give(r->heap, dead, NULL));
 	rig_refuses(r, frag_heap_take(r->heap, &same, 1, 512));
-	rig_refuses(r, frag_heap_absorb(r->heap, &same, out));
+	rig_refuses(r, frag_heap_merge(r->heap, &same, out));
 	rig_refuses(r, frag_heap_release(r->heap, dead));
 	rig_refuses(r, frag_heap_keep(r->heap, dead));
 	rig_refuses(r, frag_heap_carve(r->heap, dead, 512, r->list, &same));
@@ -323,7 +323,7 @@ static void test_dead_free_neighbour(void **state)
 	frag_block dead = frag_heap_look(r->heap, b).next;
 
 	rig_give(r, b);
-	rig_refuses(r, frag_heap_pick(r->heap, dead));
+	rig_refuses(r, frag_heap_detach_free(r->heap, dead));
 	rig_refuses(r, frag_heap_take(r->heap, &dead, 1, 512));
 	rig_refuses(r, frag_heap_release(r->heap, dead));
 }
@@ -357,8 +357,8 @@ int main(void)
 		T(test_defer_free),
 		T(test_pending),
 		T(test_steps),
-		T(test_absorb_below),
-		T(test_put_does_not_merge),
+		T(test_merge_below),
+		T(test_insert_does_not_merge),
 		T(test_steps_misused),
 		T(test_dead_handles),
 		T(test_dead_free_neighbour),

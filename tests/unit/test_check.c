@@ -102,7 +102,7 @@ static void mapped(struct scene *s) { segment(s, s->page)->mapped += PAGE; }
 
 /* Blocks in a state that cannot be. */
 static void requested_too_much(struct scene *s) { block(s, s->live)->requested = 1025; }
-static void in_hand(struct scene *s) { block(s, s->live)->state = FRAG_IN_HAND; }
+static void detached(struct scene *s) { block(s, s->live)->state = FRAG_DETACHED; }
 static void no_range(struct scene *s) { block(s, s->live)->state = FRAG_UNMAPPED; }
 static void tail_inside(struct scene *s) { block(s, s->slot)->state = FRAG_UNMAPPED; }
 
@@ -207,7 +207,7 @@ static const struct {
 	{ live_count, "segment 0: its blocks do not add up" },
 	{ mapped, "segment 4: its blocks do not add up" },
 	{ requested_too_much, "requested more than the block has" },
-	{ in_hand, "left in the policy's hand" },
+	{ detached, "left detached" },
 	{ no_range, "unmapped in a segment that is no range" },
 	{ tail_inside, "a slab's tail where no tail can be" },
 	{ half_page, "unmapped in parts of pages" },

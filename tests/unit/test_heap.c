@@ -341,7 +341,7 @@ static void test_step_peaks(void **state)
 	frag_heap_step(r->heap);
 	assert_int_equal(totals->step_peak_reserved, 512);
 	assert_int_equal(totals->step_peak_used, 512);
-	frag_heap_retried(r->heap);
+	frag_heap_count_retry(r->heap);
 	assert_int_equal(totals->retries, 1);
 }
 

@@ -228,7 +228,7 @@ static void test_map_misused(void **state)
 	rig_refuses(r, frag_heap_map(r->heap, plain, 0, PAGE, &out));
 	rig_refuses(r, frag_heap_map(r->heap, NO_SUCH, 0, PAGE, &out));
 	rig_refuses(r, frag_heap_map(r->heap, FRAG_NO_BLOCK, 0, PAGE, &out));
-	rig_refuses(r, frag_heap_pick(r->heap, hole));
+	rig_refuses(r, frag_heap_detach_free(r->heap, hole));
 	rig_refuses(r, frag_heap_take(r->heap, &hole, 1, PAGE));
 	rig_refuses(r, frag_heap_give(r->heap, hole, NULL));
 	rig_refuses(r, frag_heap_carve(r->heap, free, PAGE, r->list, &out));
@@ -269,9 +269,9 @@ static void test_unmap_beside(void **state)
 	frag_block low = map(f, 0, 6);
 
 	/* two free neighbours that a policy left apart */
-	assert_int_equal(frag_heap_pick(r->heap, low), 0);
+	assert_int_equal(frag_heap_detach_free(r->heap, low), 0);
 	assert_int_equal(frag_heap_split(r->heap, low, 3 * PAGE), 0);
-	assert_int_equal(frag_heap_put(r->heap, low), 0);
+	assert_int_equal(frag_heap_insert(r->heap, low), 0);
 	expect_blocks(f, "f3f3u2");
 	unmap(f, 0, 3);
 	expect_blocks(f, "u3f3u2");

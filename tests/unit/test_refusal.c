@@ -25,8 +25,8 @@ static void test_no_block(void **state)
 	expect(r, frag_heap_give(r->heap, NO_SUCH, NULL),
 	       "frag_heap_give: block 1000000: there never was such a block");
 	rig_give(r, b);
-	expect(r, frag_heap_pick(r->heap, upper),
-	       "frag_heap_pick: block 1: it was merged into another one, or released");
+	expect(r, frag_heap_detach_free(r->heap, upper),
+	       "frag_heap_detach_free: block 1: it was merged into another one, or released");
 	/* it is forgotten with its step */
 	frag_heap_step(r->heap);
 	assert_string_equal(frag_refusal(r->heap), "");
@@ -43,18 +43,18 @@ static void test_states(void **state)
 	frag_block rest = frag_heap_look(h, b).next;
 
 	expect(r, frag_heap_take(h, &b, 1, 1), "frag_heap_take: " TAKEN "is not free");
-	expect(r, frag_heap_pick(h, b), "frag_heap_pick: " TAKEN "is not free");
-	expect(r, frag_heap_put(h, b), "frag_heap_put: " TAKEN "is not in hand");
-	expect(r, frag_heap_assign(h, b, 1), "frag_heap_assign: " TAKEN "is not in hand");
-	expect(r, frag_heap_split(h, b, 1), "frag_heap_split: " TAKEN "is not in hand");
-	expect(r, frag_heap_absorb(h, &b, rest), "frag_heap_absorb: " TAKEN "is not in hand");
+	expect(r, frag_heap_detach_free(h, b), "frag_heap_detach_free: " TAKEN "is not free");
+	expect(r, frag_heap_insert(h, b), "frag_heap_insert: " TAKEN "is not detached");
+	expect(r, frag_heap_assign(h, b, 1), "frag_heap_assign: " TAKEN "is not detached");
+	expect(r, frag_heap_split(h, b, 1), "frag_heap_split: " TAKEN "is not detached");
+	expect(r, frag_heap_merge(h, &b, rest), "frag_heap_merge: " TAKEN "is not detached");
 	expect(r, frag_heap_ready(h, b), "frag_heap_ready: " TAKEN "is not pending");
 	expect(r, frag_heap_release(h, b), "frag_heap_release: " TAKEN "is not all of its segment");
 	expect(r, frag_heap_keep(h, b), "frag_heap_keep: " TAKEN "is not all of a segment, and free");
 	expect(r, frag_heap_give(h, rest, NULL),
 	       "frag_heap_give: " FREE "is neither allocated nor pending");
-	expect(r, frag_heap_drop(h, rest),
-	       "frag_heap_drop: " FREE "is neither allocated nor pending");
+	expect(r, frag_heap_detach_live(h, rest),
+	       "frag_heap_detach_live: " FREE "is neither allocated nor pending");
 	expect(r, frag_heap_defer_free(h, rest, 0),
 	       "frag_heap_defer_free: " FREE "is not allocated");
 	expect(r, frag_heap_map(h, rest, 512, 512, &b), "frag_heap_map: " FREE "is not unmapped");
@@ -82,16 +82,16 @@ static void test_sizes(void **state)
 	       "frag_heap_take: " WHOLE "cannot serve a request of 0 bytes with 0");
 	expect(r, frag_heap_unmap(h, b, 0, 512, &out), "frag_heap_unmap: " WHOLE
 	       "has no whole pages that are 512 bytes at offset 0");
-	assert_int_equal(frag_heap_pick(h, b), 0);
-#define HAND "block 0 (segment 0, offset 0, 4096 bytes, in hand) "
+	assert_int_equal(frag_heap_detach_free(h, b), 0);
+#define DETACHED "block 0 (segment 0, offset 0, 4096 bytes, detached) "
 	expect(r, frag_heap_split(h, b, 4096),
-	       "frag_heap_split: " HAND "cannot be split after 4096 bytes");
+	       "frag_heap_split: " DETACHED "cannot be split after 4096 bytes");
 	expect(r, frag_heap_assign(h, b, 5000),
-	       "frag_heap_assign: " HAND "is smaller than 5000 bytes");
-	expect(r, frag_heap_absorb(h, &b, other), "frag_heap_absorb: block 1 (segment 1, offset 0,"
+	       "frag_heap_assign: " DETACHED "is smaller than 5000 bytes");
+	expect(r, frag_heap_merge(h, &b, other), "frag_heap_merge: block 1 (segment 1, offset 0,"
 	       " 4096 bytes, free) is no neighbour of block 0");
-	expect(r, frag_heap_release(h, b), "frag_heap_release: " HAND "is not free");
-	assert_int_equal(frag_heap_put(h, b), 0);
+	expect(r, frag_heap_release(h, b), "frag_heap_release: " DETACHED "is not free");
+	assert_int_equal(frag_heap_insert(h, b), 0);
 	assert_int_equal(frag_heap_keep(h, b), 0);
 	expect(r, frag_heap_release(h, b),
 	       "frag_heap_release: " WHOLE "is of a segment that is kept");
@@ -118,12 +118,12 @@ static void test_slabs(void **state)
 	       "is made of slots of 1024 bytes: it cannot keep 512");
 	expect(r, frag_heap_uncarve(h, 0, other),
 	       "frag_heap_uncarve: there is no list 1 of pool 0");
-	assert_int_equal(frag_heap_pick(h, b), 0);
-	expect(r, frag_heap_split(h, b, 512), "frag_heap_split: " HAND
+	assert_int_equal(frag_heap_detach_free(h, b), 0);
+	expect(r, frag_heap_split(h, b, 512), "frag_heap_split: " DETACHED
 	       "is made of slots of 1024 bytes: it cannot be split after 512");
 	expect(r, frag_heap_uncarve(h, 0, r->list),
-	       "frag_heap_uncarve: " HAND "is not all of its slab, and free");
-	assert_int_equal(frag_heap_put(h, b), 0);
+	       "frag_heap_uncarve: " DETACHED "is not all of its slab, and free");
+	assert_int_equal(frag_heap_insert(h, b), 0);
 }
 
 static void test_ranges(void **state)

@@ -149,11 +149,11 @@ static void test_uncarve_misused(void **state)
 	rig_refuses(r, frag_heap_uncarve(r->heap, NO_SUCH, r->list));
 	rig_refuses(r, frag_heap_uncarve(r->heap, FRAG_NO_SEGMENT, r->list));
 	rig_refuses(r, frag_heap_uncarve(r->heap, frag_heap_look(r->heap, plain).segment, r->list));
-	/* a slot in the policy's hand is neither free nor live */
-	assert_int_equal(frag_heap_pick(r->heap, b), 0);
+	/* a slot detached is neither free nor live */
+	assert_int_equal(frag_heap_detach_free(r->heap, b), 0);
 	assert_int_equal(frag_heap_uncarve(r->heap, s, r->list), -FRAG_EPOLICY);
 	assert_int_equal(frag_heap_split(r->heap, b, GRAIN), 0);
-	assert_int_equal(frag_heap_put(r->heap, b), 0);
+	assert_int_equal(frag_heap_insert(r->heap, b), 0);
 	/* two runs that were not joined are no whole slab */
 	rig_refuses(r, frag_heap_uncarve(r->heap, s, r->list));
 }
@@ -168,11 +168,11 @@ static void test_slots_misused(void **state)
 	rig_refuses(r, frag_heap_take(r->heap, &b, 1, GRAIN - 1));
 	rig_refuses(r, frag_heap_take(r->heap, &b, 1, 2 * GRAIN));
 	rig_expect(r, tail, 4 * GRAIN, SLAB - 4 * GRAIN, FRAG_UNMAPPED);
-	rig_refuses(r, frag_heap_pick(r->heap, tail));
+	rig_refuses(r, frag_heap_detach_free(r->heap, tail));
 	rig_refuses(r, frag_heap_give(r->heap, tail, NULL));
 	rig_refuses(r, frag_heap_map(r->heap, tail, 4 * GRAIN, SLAB - 4 * GRAIN, &out));
 	rig_refuses(r, frag_heap_unmap(r->heap, b, 0, GRAIN, &out));
-	assert_int_equal(frag_heap_pick(r->heap, b), 0);
+	assert_int_equal(frag_heap_detach_free(r->heap, b), 0);
 	assert_int_equal(frag_heap_split(r->heap, b, GRAIN / 2), -FRAG_EPOLICY);
 	assert_int_equal(frag_heap_split(r->heap, b, GRAIN), 0);
 	assert_int_equal(frag_heap_assign(r->heap, b, 1), 0);
