@@ -244,17 +244,17 @@ static const struct frag_opt *wants_next(const struct frag_cmd *cmd, const char 
 	return o && o->arg ? o : NULL;
 }
 
-/* What the words before the last one have settled. */
-struct settled {
+/* What the words before the last one have decided. */
+struct context {
 	const struct frag_opt *wanting;         /* the last word is its value */
 	const struct frag_scenario *scenario;
 	uint32_t operands;
 	bool only_operands;                     /* after -- */
 };
 
-static struct settled settle(const struct frag_cmd *cmd, char *const *words, int count)
+static struct context find_context(const struct frag_cmd *cmd, char *const *words, int count)
 {
-	struct settled s = { .wanting = NULL };
+	struct context s = { .wanting = NULL };
 
 	for (int i = 1; i < count - 1; i++) {
 		const bool is_value = s.wanting != NULL;
@@ -333,7 +333,7 @@ static void offer_operands(const struct place *at, const struct frag_cmd *cmd, u
 }
 
 static void complete_word(const struct place *at, const struct frag_cmd *cmd,
-			  const struct settled *s, const char *last)
+			  const struct context *s, const char *last)
 {
 	const struct frag_gen_option *own = !begins(last, "--") ? NULL
 		: scenario_option(s->scenario, last + 2, strlen(last + 2));
@@ -364,7 +364,7 @@ static void complete_last(char *const *words, int count)
 	const struct frag_cmd *cmd;
 	char shown[FRAG_PRINTABLE_ROOM];
 	struct place joined;
-	struct settled s;
+	struct context s;
 
 	/* a candidate begins with the word, and is a line */
 	if (frag_printable(shown, word) != word)
@@ -387,7 +387,7 @@ static void complete_last(char *const *words, int count)
 		cmd = frag_command_find(words[0], NULL);
 		if (!cmd)
 			return;
-		s = settle(cmd, words, count);
+		s = find_context(cmd, words, count);
 		complete_word(&at, cmd, &s, words[count - 2]);
 	} else if (*typed == '-') {
 		offer(&at, "--color", "", "auto, always or never");

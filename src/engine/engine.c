@@ -386,8 +386,8 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 	return rc;
 }
 
-static inline void settle(struct frag_engine *e, const struct frag_event *ev,
-			  struct frag_step *step)
+static inline void finish_step(struct frag_engine *e, const struct frag_event *ev,
+			       struct frag_step *step)
 {
 	frag_run_metrics_step(&e->metrics, e->policy.heap, &e->device, ev->step,
 			      ev->members & FRAG_HAS_T ? &ev->t : NULL);
@@ -396,9 +396,10 @@ static inline void settle(struct frag_engine *e, const struct frag_event *ev,
 	e->counts.hits += step->placed && step->call_count == 0;
 }
 
-void frag_engine_settle(struct frag_engine *e, const struct frag_event *ev, struct frag_step *step)
+void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev,
+			     struct frag_step *step)
 {
-	settle(e, ev, step);
+	finish_step(e, ev, step);
 }
 
 /*
@@ -451,6 +452,6 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 	if (rc)
 		return explain(e, ev, step->device, rc, err);
 	e->counts.skipped += step->status == FRAG_STEP_SKIPPED;
-	settle(e, ev, step);
+	finish_step(e, ev, step);
 	return 0;
 }

@@ -71,7 +71,7 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 		     struct frag_step *step, struct frag_error *err);
 
 /* Metrics and calls of a step that did nothing, as its pool had been refused. */
-void frag_engine_settle(struct frag_engine *e, const struct frag_event *ev,
-			struct frag_step *step);
+void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev,
+			     struct frag_step *step);
 
 #endif

@@ -373,7 +373,7 @@ static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step
 			struct frag_error *err)
 {
 	step->status = FRAG_STEP_OOM;
-	frag_engine_settle(&sim->engines[d], step->event, step);
+	frag_engine_finish_step(&sim->engines[d], step->event, step);
 	return tell(sim, d, step, err);
 }
 

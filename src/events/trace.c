@@ -267,7 +267,7 @@ static void begin_batch(struct frag_trace *t)
 }
 
 /* Now that the array of the ended stands still, each event gets its part of it. */
-static void settle_ended(struct frag_trace *t, uint32_t count)
+static void finish_ended(struct frag_trace *t, uint32_t count)
 {
 	const struct frag_ended *ended = t->lives.ended;
 
@@ -314,7 +314,7 @@ static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t 
 }
 
 /* One record more, or one bad one: -FRAG_E... where that ends the run. */
-static int settle_record(struct frag_trace *t, int rc, const char *kind, struct frag_error *err)
+static int finish_record(struct frag_trace *t, int rc, const char *kind, struct frag_error *err)
 {
 	if (rc == -FRAG_ETRACE && kind && t->options.lenient) {
 		frag_leave_out(t, kind, err);
@@ -361,13 +361,13 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 				t->stacks[*count] = ahead[i].members & FRAG_HAS_STACK
 						    ? ahead[i].stack : 0;
 			*count += rc == 0;
-			rc = settle_record(t, rc, kind, err);
+			rc = finish_record(t, rc, kind, err);
 			if (rc)
 				return rc;
 		}
 		if (rc_behind < 0) {
 			*err = behind;
-			rc_behind = settle_record(t, rc_behind, kind_behind, err);
+			rc_behind = finish_record(t, rc_behind, kind_behind, err);
 			if (rc_behind)
 				return rc_behind;
 		} else {
@@ -403,7 +403,7 @@ int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_
 		return rc;
 	if (t->info.whole && count == 0)
 		report_left_out(t);
-	settle_ended(t, count);
+	finish_ended(t, count);
 	if (t->source->amount)
 		t->source->amount(t->state, &t->info.bytes, &t->info.total_bytes);
 	*batch = (struct frag_batch){ .events = t->events, .count = count,

@@ -174,7 +174,7 @@ void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag
 	uint32_t series = 0;
 
 	if (metrics->series)
-		frag_series_settle(metrics->series);
+		frag_series_flush(metrics->series);
 	result->level = metrics->level;
 	result->steps = metrics->steps;
 	result->peak_step = metrics->peak_step;

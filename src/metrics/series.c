@@ -56,7 +56,7 @@ static inline void count_pair(struct frag_histogram h[2], frag_pair value)
 }
 
 /* The figures of two series stay in registers through the loop. */
-static void settle_half(struct frag_series *s, int half)
+static void flush_half(struct frag_series *s, int half)
 {
 	frag_pair min = s->min[half], max = s->max[half], sum = s->sum[half];
 	frag_pair last = s->last[half], weighted = s->weighted[half];
@@ -81,10 +81,10 @@ static void settle_half(struct frag_series *s, int half)
 	s->severe[half] = severe;
 }
 
-void frag_series_settle(struct frag_series *s)
+void frag_series_flush(struct frag_series *s)
 {
-	settle_half(s, 0);
-	settle_half(s, 1);
+	flush_half(s, 0);
+	flush_half(s, 1);
 	s->waiting_count = 0;
 }
 

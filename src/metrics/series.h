@@ -33,7 +33,7 @@ struct frag_series {
 struct frag_series *frag_series_new(void);
 
 /* Counts those that wait; before anything below is asked. */
-void frag_series_settle(struct frag_series *s);
+void frag_series_flush(struct frag_series *s);
 
 /* A step's percentages; weight: how long those of the step before lasted. */
 static inline void frag_series_add(struct frag_series *s, const struct frag_metrics *m,
@@ -45,7 +45,7 @@ static inline void frag_series_add(struct frag_series *s, const struct frag_metr
 	s->waiting[at][1] = (frag_pair){ m->internal, m->utilization };
 	s->weight[at] = weight;
 	if (at + 1 == FRAG_SERIES_WAITING)
-		frag_series_settle(s);
+		frag_series_flush(s);
 }
 
 /* Of series i over `steps` steps, at least one; time: the sum of the weights, 0 where unknown. */

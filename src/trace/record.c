@@ -15,7 +15,7 @@
 
 #define MEMBERS 11
 
-/* Once for each usual member, so that what depends on the member is settled here. */
+/* Once for each usual member, so that what depends on the member is decided here. */
 #define ALWAYS __attribute__((always_inline))
 
 static const char *const member_names[MEMBERS] = {

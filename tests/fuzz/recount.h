@@ -147,7 +147,7 @@ static unsigned recount_number(const struct frag_handle *h)
 	return h->text ? 16 + (unsigned)h->text[0] % 16 : (unsigned)h->number;
 }
 
-static void recount_settle(struct recount_block *b)
+static void recount_finish(struct recount_block *b)
 {
 	if (b->state == RECOUNT_WAITING && !b->announced && !b->recorded)
 		b->state = RECOUNT_GONE;
@@ -165,7 +165,7 @@ static void recount_sync(struct recount *r, const struct frag_record *rec)
 			b->recorded &= ~(1U << recount_number(&rec->stream));
 		else
 			b->recorded = 0;
-		recount_settle(b);
+		recount_finish(b);
 	}
 }
 
@@ -183,7 +183,7 @@ static void recount_free(struct recount *r, struct recount_block *b, bool pendin
 {
 	b->announced = pending;
 	b->state = RECOUNT_WAITING;
-	recount_settle(b);
+	recount_finish(b);
 	if (b->state == RECOUNT_WAITING && b->placed && b->requested && r->policy
 	    && r->policy->notices_late)
 		r->devices[b->device].late = true;
@@ -214,7 +214,7 @@ static void recount_event(struct recount *r, const struct frag_record *rec)
 		recount_free(r, b, rec->members & FRAG_HAS_PENDING);
 	} else if (rec->op == FRAG_OP_COMPLETE) {
 		b->announced = false;
-		recount_settle(b);
+		recount_finish(b);
 	} else if (rec->op == FRAG_OP_RECORD_STREAM) {
 		if (recount_number(&rec->stream) != b->stream)
 			b->recorded |= 1U << recount_number(&rec->stream);

@@ -351,7 +351,7 @@ cudaError_t cudaDeviceSynchronize(void)
 	if (e)
 		return e;
 	catch_up(true, 0, UINT64_MAX);
-	standin_settle_pools();
+	standin_finish_pools();
 	return cudaSuccess;
 }
 
@@ -538,7 +538,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 	if (e)
 		return e;
 	catch_up(false, (uint64_t)(uintptr_t)stream, UINT64_MAX);
-	standin_settle_pools();
+	standin_finish_pools();
 	return cudaSuccess;
 }
 
@@ -578,7 +578,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 	if (e)
 		return e;
 	catch_up(false, p->stream, p->position);
-	standin_settle_pools();
+	standin_finish_pools();
 	return cudaSuccess;
 }
 

@@ -100,7 +100,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 }
 
 /* Memory without a mapping and without a handle goes. */
-static void settle(struct piece *p)
+static void finish(struct piece *p)
 {
 	if (p->released && !p->mapped)
 		standin_drop(p);
@@ -119,7 +119,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	p->released = true;
-	settle(p);
+	finish(p);
 	return CUDA_SUCCESS;
 }
 
@@ -160,7 +160,7 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 	standin_unused(ptr, size);
 	memory = standin_find(HANDLE, p->handle);
 	memory->mapped = false;
-	settle(memory);
+	finish(memory);
 	if (mmap((void *)(uintptr_t)ptr, size, PROT_NONE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
 		abort();

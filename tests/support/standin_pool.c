@@ -50,7 +50,7 @@ static void shrink(struct piece *pool, uint64_t keep)
 	pool->held = want;
 }
 
-void standin_settle_pools(void)
+void standin_finish_pools(void)
 {
 	for (uint64_t i = 1; i < standin_piece_count; i++)
 		if (standin_pieces[i].kind == POOL && standin_pieces[i].gpu == standin_current)

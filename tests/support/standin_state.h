@@ -54,7 +54,7 @@ struct piece *standin_new_small(uint64_t bytes);
 void standin_drop_small(struct piece *p);
 
 /* Somebody waited: pools let go of what is above their threshold. */
-void standin_settle_pools(void);
+void standin_finish_pools(void);
 void standin_forget_pools(void);
 
 /* All that is queued on the stream is done. */

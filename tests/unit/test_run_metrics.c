@@ -143,7 +143,7 @@ static void expect_same(const struct frag_metrics *got, const struct frag_metric
 }
 
 /* Ends a step: the run metrics's metrics are just those of the walk. */
-static void settle(struct fixture *f, double t)
+static void finish_step(struct fixture *f, double t)
 {
 	frag_run_metrics_step(&f->metrics, f->rig.heap, &f->rig.dev, 0, isnan(t) ? NULL : &t);
 	f->want = count(f);
@@ -292,7 +292,7 @@ static void run(uint64_t total, enum clock clock, uint64_t seed)
 	f->random = seed;
 	while (f->steps < STEPS) {
 		random_step(f);
-		settle(f, tick(f, clock));
+		finish_step(f, tick(f, clock));
 	}
 	expect_result(f);
 	close_metrics(f);

@@ -76,7 +76,7 @@ static void expect_all(const struct steps *steps)
 
 		frag_series_add(s, &m, steps->weight[k]);
 	}
-	frag_series_settle(s);
+	frag_series_flush(s);
 	for (int i = 0; i < FRAG_SERIES; i++)
 		expect_series(steps, s, i);
 	free(s);
