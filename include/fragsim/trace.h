@@ -153,8 +153,8 @@ struct frag_source_ops {
 	bool (*rewind)(void *state);
 	/* optional: segments that were there before the first event; the source keeps them */
 	struct frag_initial *(*initial)(void *state, uint32_t *count);
-	/* optional: what of stacks the records to come tell; never FRAG_STACKS_PYTHON */
-	void (*tell)(void *state, enum frag_stacks stacks);
+	/* optional: what records to come have of stacks; never FRAG_STACKS_PYTHON */
+	void (*select_stacks)(void *state, enum frag_stacks stacks);
 	/*
 	 * optional: the frame at *at, which is a record's stack at first; *at becomes the
 	 * frame that called it, or 0. Stacks stay as long as the source does.

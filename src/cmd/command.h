@@ -116,7 +116,7 @@ int frag_flush_stdout(struct frag_error *err);
  * "fragsim: ..." as one line on standard error, whatever it quotes. All that commands tell
  * there goes this way, but for the progress.
  */
-void frag_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void frag_print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The `warn` of a frag_log: a line on standard error, unless *ctx, a bool, says quiet. */
 void frag_warn(void *quiet, const char *message);

@@ -122,7 +122,7 @@ static int compare(struct diff *d, const struct frag_cmd *cmd, struct frag_error
 }
 
 /* What broke, for who does not see the text. */
-static void tell_broken(const struct diff *d)
+static void report_broken(const struct diff *d)
 {
 	const struct frag_diff_format *format = d->options.format;
 	char name[1024];
@@ -131,7 +131,7 @@ static void tell_broken(const struct diff *d)
 		return;
 	for (uint32_t i = 0; i < d->gate.count; i++) {
 		frag_pair_name(name, sizeof(name), d->gate.broken[i].group, d->gate.broken[i].pair);
-		frag_tell("%s: %s", name, frag_broken_text(&d->gate.broken[i]));
+		frag_print_message("%s: %s", name, frag_broken_text(&d->gate.broken[i]));
 	}
 }
 
@@ -162,7 +162,7 @@ static int report(struct diff *d, int *status, struct frag_error *err)
 	rc = rc ? rc : frag_diff_outputs_write(&d->outputs, &d->options, &diff, err);
 	free(standings);
 	if (!rc) {
-		tell_broken(d);
+		report_broken(d);
 		*status = d->gate.count ? 1 : 0;
 	}
 	if (!rc && c->interrupted)

@@ -65,7 +65,7 @@ static int simulate(struct job *job, struct frag_error *err)
 	return rc ? rc : job->x.ops->end(&job->x, err);
 }
 
-static void tell_beginnings(struct job *job)
+static void report_beginnings(struct job *job)
 {
 	const struct frag_log log = { .warn = frag_warn, .ctx = &job->quiet };
 	uint32_t count;
@@ -76,7 +76,7 @@ static void tell_beginnings(struct job *job)
 }
 
 /* The file says it too, but nobody looks there first. */
-static void tell_policy(const struct job *job)
+static void report_policy(const struct job *job)
 {
 	const struct frag_choice *given = &job->options->choices[0];
 	struct frag_choice choice = *given;
@@ -86,11 +86,11 @@ static void tell_policy(const struct job *job)
 		return;
 	if (strchr(given->text, ':') || frag_spell_out(&choice, &unused))
 		choice = *given;
-	frag_tell("exported a run under %s", choice.text);
+	frag_print_message("exported a run under %s", choice.text);
 }
 
 /* It is no failure of the conversion; but the viewer's user would wonder. */
-static void tell_oom(struct job *job)
+static void report_oom(struct job *job)
 {
 	const struct frag_export *x = &job->x;
 	char message[400];
@@ -122,9 +122,9 @@ int frag_export_run(const struct frag_export_ops *form, enum frag_packing packin
 	rc = rc ? rc : simulate(&job, err);
 	rc = rc ? rc : frag_outfile_commit(&job.out, err);
 	if (!rc) {
-		tell_beginnings(&job);
-		tell_policy(&job);
-		tell_oom(&job);
+		report_beginnings(&job);
+		report_policy(&job);
+		report_oom(&job);
 	}
 	form->fini(&job.x);
 	frag_outfile_abandon(&job.out);

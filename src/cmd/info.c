@@ -66,7 +66,7 @@ static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *er
  * The survey grows with live blocks and different sizes, not with events, so a
  * trace of any length can be described.
  */
-static int tell(struct info *info, const char *path, struct frag_error *err)
+static int report(struct info *info, const char *path, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
 		.lenient = info->lenient, .meta = true,
@@ -107,7 +107,7 @@ static int info_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	if (info.json && frag_same_file(info.json, argv[rest]))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
 				 info.json);
-	return tell(&info, argv[rest], err);
+	return report(&info, argv[rest], err);
 }
 
 const struct frag_cmd frag_cmd_info = {

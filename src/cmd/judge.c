@@ -16,8 +16,8 @@ static int judge_run(const struct frag_run_options *o, const struct frag_result 
 		if (rc < 0)
 			return rc;
 		if (rc)
-			frag_tell("%s, device %u: %s", result->choice.text, result->device,
-				  found.line);
+			frag_print_message("%s, device %u: %s", result->choice.text, result->device,
+					   found.line);
 		*status = rc ? 1 : *status;
 	}
 	return 0;

@@ -63,7 +63,7 @@ int frag_flush_stdout(struct frag_error *err)
 	return frag_fail(err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
 }
 
-void frag_tell(const char *format, ...)
+void frag_print_message(const char *format, ...)
 {
 	char line[2048];
 	va_list args;
@@ -79,7 +79,7 @@ void frag_warn(void *quiet, const char *message)
 	const bool *silent = quiet;
 
 	if (!*silent)
-		frag_tell("warning: %s", message);
+		frag_print_message("warning: %s", message);
 }
 
 static void print_version(void)
@@ -206,6 +206,6 @@ int main(int argc, char **argv)
 	rc = dispatch(argc, argv, &status, &err);
 	rc = rc ? rc : frag_flush_stdout(&err);
 	if (rc && rc != -FRAG_EPIPE && rc != -FRAG_EINTERRUPTED)
-		frag_tell("%s", err.message);
+		frag_print_message("%s", err.message);
 	return rc ? frag_error_status(rc) : status;
 }

@@ -103,7 +103,7 @@ static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
-static void tell_losses(struct frag_rewrite *r, const struct frag_sink *sink, const char *from)
+static void report_losses(struct frag_rewrite *r, const struct frag_sink *sink, const char *from)
 {
 	char losses[400], message[600];
 
@@ -133,7 +133,7 @@ int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 	rc = rc ? rc : write(ctx, &sink, err);
 	rc = rc ? rc : frag_outfile_commit(&out, err);
 	if (!rc)
-		tell_losses(r, &sink, from);
+		report_losses(r, &sink, from);
 	if (sink.ops->fini && sink.state)
 		sink.ops->fini(&sink);
 	frag_outfile_abandon(&out);

@@ -91,7 +91,7 @@ void frag_session_collect(struct frag_session *s, bool interrupted)
 }
 
 /* Of all policies the same marks are kept, but where an OOM ends one earlier. */
-static void tell_cut_marks(struct frag_session *s)
+static void report_cut_marks(struct frag_session *s)
 {
 	char text[128];
 	bool cut = false;
@@ -104,7 +104,7 @@ static void tell_cut_marks(struct frag_session *s)
 		frag_session_warn(s, text);
 }
 
-static void tell_beginnings(struct frag_session *s)
+static void report_beginnings(struct frag_session *s)
 {
 	const struct frag_log log = { .warn = frag_session_warn, .ctx = s };
 
@@ -126,8 +126,8 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 
 	FRAG_ASSERT(o);
 	report.run_count = s->run_count;
-	tell_cut_marks(s);
-	tell_beginnings(s);
+	report_cut_marks(s);
+	report_beginnings(s);
 	rc = frag_outputs_finish(&s->outputs, &report, err);
 	if (!rc && o->report) {
 		frag_report_text(&report, stdout);

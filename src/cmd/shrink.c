@@ -92,14 +92,14 @@ static int write_rest(void *ctx, struct frag_sink *sink, struct frag_error *err)
 }
 
 /* What is left is no recording of PyTorch's any more, and has another default policy then. */
-static void tell_policy(const struct shrink *s)
+static void report_policy(const struct shrink *s)
 {
 	if (s->head.pytorch && !s->rewrite.quiet)
-		frag_tell("shrunk under %s", s->choice.text);
+		frag_print_message("shrunk under %s", s->choice.text);
 }
 
 /* Why the search ended before its end. */
-static void tell_end(struct shrink *s)
+static void report_end(struct shrink *s)
 {
 	const uint64_t tries = s->reduce.tries, events = s->reduce.simulated;
 	char note[200];
@@ -149,9 +149,9 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 				 s->choice.text);
 	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->head.path, to, write_rest, s, err);
 	if (!rc && !s->policy)
-		tell_policy(s);
+		report_policy(s);
 	if (!rc && !least)
-		tell_end(s);
+		report_end(s);
 	return rc;
 }
 

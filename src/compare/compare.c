@@ -46,7 +46,7 @@ static bool compare_pair(struct frag_comparison *c, struct frag_group *g, struct
 	frag_pair_compare(pair, same_trace);
 	if (c->policies && pair->run->diverged.kind != FRAG_WHERE_NOWHERE)
 		pair->first = pair->run->diverged;
-	return c->policies || frag_tell_runs(&pair->conditions, pair->base, pair->run);
+	return c->policies || frag_describe_runs(&pair->conditions, pair->base, pair->run);
 }
 
 /* What run i is compared with: the first on its device, or its counterpart. */
@@ -96,7 +96,7 @@ int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag
 		     && strcmp(g->base->content, runs->content) != 0;
 	g->pair = calloc((size_t)runs->count + (g->base ? g->base->count : 0) + 1,
 			 sizeof(*g->pair));
-	good = g->pair && (!g->base || frag_tell_traces(&g->conditions, g->base, runs))
+	good = g->pair && (!g->base || frag_describe_traces(&g->conditions, g->base, runs))
 	       && frag_runs_list(&now, runs) && (!g->base || frag_runs_list(&base, g->base))
 	       && make_pairs(c, g, &now, &base);
 	frag_runs_unlist(&now);
@@ -179,7 +179,7 @@ int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct fra
 	drop_empty(c);
 	if (c->policies)
 		return 0;
-	if (!frag_tell_tools(&c->conditions, &c->base, &c->now))
+	if (!frag_describe_tools(&c->conditions, &c->base, &c->now))
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < c->count && with_missing; i++)
 		if (!add_missing_runs(&c->group[i]))

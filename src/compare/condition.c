@@ -279,7 +279,7 @@ static int value_of(const struct frag_condition *c, const struct frag_result *ru
 }
 
 /* "512 (12.50%) above 4096": how the value stands to the base. */
-static void tell_change(char buf[160], double value, double base, const char *base_text)
+static void describe_change(char buf[160], double value, double base, const char *base_text)
 {
 	char text[FRAG_NUMBER_ROOM];
 	const char *side = value > base ? "above" : "below";
@@ -327,7 +327,7 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 	if (!related(found->value, c->relation, bound))
 		return 0;
 	if (base)
-		tell_change(change, found->value, found->base, base_text);
+		describe_change(change, found->value, found->base, base_text);
 	snprintf(found->line, sizeof(found->line), "%s is %s%s, which fails '%s'", c->path, text,
 		 change, c->text);
 	return 1;

@@ -25,7 +25,7 @@ static bool end(struct frag_memory *l, char **text)
 }
 
 /* Figures that a set does not have because its file is older than their metrics. */
-static void tell_unread(struct frag_memory *l, const struct frag_run_set *set)
+static void describe_unread(struct frag_memory *l, const struct frag_run_set *set)
 {
 	char path[FRAG_PRINTABLE_ROOM];
 	const char *before = NULL;
@@ -42,7 +42,8 @@ static void tell_unread(struct frag_memory *l, const struct frag_run_set *set)
 		fputs(": not compared\n", l->f);
 }
 
-bool frag_tell_tools(char **text, const struct frag_run_set *base, const struct frag_run_set *now)
+bool frag_describe_tools(char **text, const struct frag_run_set *base,
+			 const struct frag_run_set *now)
 {
 	char a[FRAG_PRINTABLE_ROOM], b[FRAG_PRINTABLE_ROOM];
 	struct frag_memory l;
@@ -52,18 +53,18 @@ bool frag_tell_tools(char **text, const struct frag_run_set *base, const struct 
 	if (strcmp(base->version, now->version) != 0)
 		fprintf(l.f, "fragsim %s, before %s\n", frag_printable(a, now->version),
 			frag_printable(b, base->version));
-	tell_unread(&l, base);
-	tell_unread(&l, now);
+	describe_unread(&l, base);
+	describe_unread(&l, now);
 	return end(&l, text);
 }
 
-static void tell_count(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
+static void describe_count(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
 {
 	if (base != now)
 		fprintf(l->f, "%s: %" PRIu64 ", before %" PRIu64 "\n", what, now, base);
 }
 
-bool frag_tell_traces(char **text, const struct frag_runs *base, const struct frag_runs *now)
+bool frag_describe_traces(char **text, const struct frag_runs *base, const struct frag_runs *now)
 {
 	char a[FRAG_PRINTABLE_ROOM], b[FRAG_PRINTABLE_ROOM];
 	struct frag_memory l;
@@ -73,16 +74,16 @@ bool frag_tell_traces(char **text, const struct frag_runs *base, const struct fr
 	if (strcmp(base->content, now->content) != 0)
 		fprintf(l.f, "the trace itself: content %s, before %s\n",
 			frag_printable(a, now->content), frag_printable(b, base->content));
-	tell_count(&l, "events", base->events, now->events);
-	tell_count(&l, "allocs", base->allocs, now->allocs);
-	tell_count(&l, "frees", base->frees, now->frees);
+	describe_count(&l, "events", base->events, now->events);
+	describe_count(&l, "allocs", base->allocs, now->allocs);
+	describe_count(&l, "frees", base->frees, now->frees);
 	if (!now->complete || !base->complete)
 		fprintf(l.f, "not read to its end: %s\n", !base->complete && !now->complete
 			? "both" : now->complete ? "the base" : "the new one");
 	return end(&l, text);
 }
 
-static void tell_size(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
+static void describe_size(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
 {
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
@@ -99,8 +100,8 @@ static const char *part(char buf[FRAG_PRINTABLE_ROOM], const char *text, size_t 
 }
 
 /* Every key of `keys` that has another value, or none, in `other`. */
-static void tell_params(struct frag_memory *l, const char *keys, const char *other,
-			bool keys_are_new)
+static void describe_params(struct frag_memory *l, const char *keys, const char *other,
+			    bool keys_are_new)
 {
 	char k[FRAG_PRINTABLE_ROOM], v[FRAG_PRINTABLE_ROOM], w[FRAG_PRINTABLE_ROOM];
 
@@ -129,7 +130,7 @@ static void tell_params(struct frag_memory *l, const char *keys, const char *oth
  * Keys are gone through from both sides: once for those that are new or differ,
  * once for those that only the base has.
  */
-bool frag_tell_runs(char **text, const struct frag_run *base, const struct frag_run *now)
+bool frag_describe_runs(char **text, const struct frag_run *base, const struct frag_run *now)
 {
 	const struct frag_result *a = &base->result, *b = &now->result;
 	char now_text[FRAG_PRINTABLE_ROOM], base_text[FRAG_PRINTABLE_ROOM];
@@ -141,16 +142,16 @@ bool frag_tell_runs(char **text, const struct frag_run *base, const struct frag_
 		fprintf(l.f, "policy: %s, before %s\n", frag_printable(now_text, now->policy),
 			frag_printable(base_text, base->policy));
 	} else {
-		tell_params(&l, now->params, base->params, true);
-		tell_params(&l, base->params, now->params, false);
+		describe_params(&l, now->params, base->params, true);
+		describe_params(&l, base->params, now->params, false);
 	}
-	tell_size(&l, "total", a->total, b->total);
-	tell_size(&l, "context", a->context, b->context);
-	tell_size(&l, "other processes", a->other, b->other);
-	tell_size(&l, "granularity", a->granularity, b->granularity);
-	tell_size(&l, "small requests", a->small_most, b->small_most);
-	tell_size(&l, "granularity of small requests", a->small_granularity,
-		  b->small_granularity);
+	describe_size(&l, "total", a->total, b->total);
+	describe_size(&l, "context", a->context, b->context);
+	describe_size(&l, "other processes", a->other, b->other);
+	describe_size(&l, "granularity", a->granularity, b->granularity);
+	describe_size(&l, "small requests", a->small_most, b->small_most);
+	describe_size(&l, "granularity of small requests", a->small_granularity,
+		      b->small_granularity);
 	if (a->modelled.there != b->modelled.there)
 		fprintf(l.f, "time in the driver: %s\n", b->modelled.there
 			? "modelled, before not" : "not modelled, before it was");

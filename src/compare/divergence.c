@@ -105,7 +105,7 @@ static bool alike(const struct seen *a, const struct seen *b)
 }
 
 /* "alloc of 4096 bytes, id 7" */
-static void tell_event(char *buf, size_t size, const struct frag_event *ev)
+static void describe_event(char *buf, size_t size, const struct frag_event *ev)
 {
 	char name[64];
 	int used = snprintf(buf, size, "%s", frag_op_name((enum frag_op)ev->op));
@@ -134,7 +134,7 @@ static void part(struct watch *watch, const struct watch *first, uint32_t at, co
 		.reserved = b->reserved, .allocated = b->allocated,
 	};
 	snprintf(watch->where.mark, sizeof(watch->where.mark), "%s", mark);
-	tell_event(watch->where.event, sizeof(watch->where.event), b->event);
+	describe_event(watch->where.event, sizeof(watch->where.event), b->event);
 }
 
 /*

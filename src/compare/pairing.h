@@ -41,9 +41,9 @@ struct frag_run *frag_find_run(const struct frag_run_list *list, const struct fr
 void frag_pair_compare(struct frag_pair *pair, bool same_trace);
 
 /* What differs in the conditions, a line each; *text NULL: nothing. False: no memory. */
-bool frag_tell_tools(char **text, const struct frag_run_set *base,
-		     const struct frag_run_set *now);
-bool frag_tell_traces(char **text, const struct frag_runs *base, const struct frag_runs *now);
-bool frag_tell_runs(char **text, const struct frag_run *base, const struct frag_run *now);
+bool frag_describe_tools(char **text, const struct frag_run_set *base,
+			 const struct frag_run_set *now);
+bool frag_describe_traces(char **text, const struct frag_runs *base, const struct frag_runs *now);
+bool frag_describe_runs(char **text, const struct frag_run *base, const struct frag_run *now);
 
 #endif

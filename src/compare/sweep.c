@@ -224,7 +224,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void tell_warnings(const struct frag_sweep *s, struct job *job)
+static void report_warnings(const struct frag_sweep *s, struct job *job)
 {
 	for (char *line = job->warnings; line && *line;) {
 		char *end = strchr(line, '\n');
@@ -294,7 +294,7 @@ int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct 
 		pthread_join(others[i], NULL);
 	pthread_mutex_destroy(&pool.lock);
 	for (uint32_t i = 0; i < s->trace_count; i++) {
-		tell_warnings(s, &pool.jobs[i]);
+		report_warnings(s, &pool.jobs[i]);
 		/* an interruption may have hidden nothing worse than itself */
 		if (pool.jobs[i].err.code && (!rc || rc == -FRAG_EINTERRUPTED)) {
 			*err = pool.jobs[i].err;

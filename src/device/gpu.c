@@ -53,8 +53,8 @@ int frag_gpu_free_bytes(struct frag_gpu *g, uint64_t *bytes, struct frag_error *
 	return e ? frag_gpu_failed(g, e, err, "cudaMemGetInfo") : 0;
 }
 
-int frag_gpu_tell(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
-		  uint64_t counted, uint64_t cost_ns, bool refused)
+int frag_gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
+		    uint64_t counted, uint64_t cost_ns, bool refused)
 {
 	struct frag_gpu *g = dev->ctx;
 	struct frag_gpu_call call = {
@@ -118,14 +118,14 @@ static int obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted, fra
 		g->pieces[i].bytes = bytes;
 		*addr = i;
 		/* where it fails nobody will know the piece: close gives it back */
-		return frag_gpu_tell(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, false);
+		return frag_gpu_notify(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, false);
 	}
 	frag_gpu_drop_piece(g, i);
 	if (e != FRAG_CUDA_NO_MEMORY)
 		return frag_gpu_failed(g, e, dev->err, "cudaMalloc of %" PRIu64 " bytes", bytes);
 	/* not to be found again by the next call that asks */
 	frag_cuda.clear();
-	rc = frag_gpu_tell(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, true);
+	rc = frag_gpu_notify(dev, FRAG_GPU_MALLOC, bytes, counted, *cost_ns, true);
 	return rc ? rc : -FRAG_EDEVMEM;
 }
 
@@ -216,7 +216,7 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	frag_device_simulated.release(dev, 0, bytes, &nothing);
 	if (dev->small_most)
 		rc = note_packing(dev, before, (int64_t)(dev->used - used));
-	return rc ? rc : frag_gpu_tell(dev, FRAG_GPU_FREE, bytes, 0, *cost_ns, false);
+	return rc ? rc : frag_gpu_notify(dev, FRAG_GPU_FREE, bytes, 0, *cost_ns, false);
 }
 
 /* Ranges ----------------------------------------------------------------- */
@@ -344,7 +344,7 @@ static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uin
 		rc = frag_gpu_failed(g, e, dev->err, "mapping %" PRIu64 " bytes", bytes);
 	else if (e)
 		frag_cuda.clear();
-	rc = rc ? rc : frag_gpu_tell(dev, FRAG_GPU_MAP, bytes, bytes, *cost_ns, e != 0);
+	rc = rc ? rc : frag_gpu_notify(dev, FRAG_GPU_MAP, bytes, bytes, *cost_ns, e != 0);
 	if (rc && !e)
 		frag_gpu_unmap_pages(p, offset, bytes);
 	if (rc || e)
@@ -376,7 +376,7 @@ static int gpu_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset, u
 	if (e)
 		return frag_gpu_failed(g, e, dev->err, "unmapping %" PRIu64 " bytes", bytes);
 	frag_device_simulated.unmap(dev, addr, offset, bytes, page, &nothing);
-	return frag_gpu_tell(dev, FRAG_GPU_UNMAP, bytes, 0, *cost_ns, false);
+	return frag_gpu_notify(dev, FRAG_GPU_UNMAP, bytes, 0, *cost_ns, false);
 }
 
 const struct frag_gpu_figures *frag_gpu_look(const struct frag_gpu *g)

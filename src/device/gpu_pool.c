@@ -181,7 +181,7 @@ static int pool_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr
 			uint64_t *cost_ns)
 {
 	struct frag_gpu *g = dev->ctx;
-	int rc, told;
+	int rc, notified;
 
 	*cost_ns = 0;
 	/* of several devices on this GPU, one after the other, it is this one's turn */
@@ -191,8 +191,8 @@ static int pool_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr
 	rc = request(dev, bytes, addr, cost_ns);
 	if (rc && rc != -FRAG_EDEVMEM)
 		return rc;
-	told = frag_gpu_tell(dev, FRAG_GPU_MALLOC_ASYNC, bytes, 0, *cost_ns, rc != 0);
-	return told ? told : rc;
+	notified = frag_gpu_notify(dev, FRAG_GPU_MALLOC_ASYNC, bytes, 0, *cost_ns, rc != 0);
+	return notified ? notified : rc;
 }
 
 /*
@@ -217,7 +217,7 @@ static int pool_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 		return frag_gpu_failed(g, e, dev->err, "cudaFreeAsync of %" PRIu64 " bytes", bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
 	rc = look(g, dev->err);
-	return rc ? rc : frag_gpu_tell(dev, FRAG_GPU_FREE_ASYNC, bytes, 0, *cost_ns, false);
+	return rc ? rc : frag_gpu_notify(dev, FRAG_GPU_FREE_ASYNC, bytes, 0, *cost_ns, false);
 }
 
 const struct frag_device_ops frag_device_gpu_pool = {

@@ -62,8 +62,8 @@ int frag_gpu_unmap_pages(struct frag_piece *p, uint64_t offset, uint64_t bytes);
 int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err);
 
 /* Tells who watches; what is free is asked for only then. */
-int frag_gpu_tell(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
-		  uint64_t counted, uint64_t cost_ns, bool refused);
+int frag_gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
+		    uint64_t counted, uint64_t cost_ns, bool refused);
 
 /* Asks the pool again, where there is one: a wait may have changed what it holds. */
 int frag_gpu_pool_look(struct frag_gpu *g, struct frag_error *err);

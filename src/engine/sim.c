@@ -348,7 +348,7 @@ static int check_step(const struct frag_sim *sim, uint32_t d, const struct frag_
 }
 
 /* Those who want to know of every step, a refused pool's among them; and marks. */
-static int tell(struct frag_sim *sim, uint32_t d, struct frag_step *step, struct frag_error *err)
+static int notify(struct frag_sim *sim, uint32_t d, struct frag_step *step, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
 	int rc = 0;
@@ -374,7 +374,7 @@ static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step
 {
 	step->status = FRAG_STEP_OOM;
 	frag_engine_finish_step(&sim->engines[d], step->event, step);
-	return tell(sim, d, step, err);
+	return notify(sim, d, step, err);
 }
 
 /* A device that has stopped ignores the rest of the trace; the others go on. */
@@ -391,7 +391,7 @@ static int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev
 		return step_refused(sim, d, &step, err);
 	rc = frag_engine_step(e, ev, sim->slots, &step, err);
 	if (!rc && (sim->watched || ev->op == FRAG_OP_MARK))
-		rc = tell(sim, d, &step, err);
+		rc = notify(sim, d, &step, err);
 	if (rc || step.status != FRAG_STEP_OOM)
 		return rc;
 	if (!sim->options.on_oom_continue)

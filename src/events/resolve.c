@@ -105,8 +105,8 @@ static int not_live(struct frag_trace *t, const struct frag_record *rec, const c
 	return rc;
 }
 
-static int tell_missing(struct frag_trace *t, const struct frag_record *rec, uint32_t missing,
-			const char **kind, struct frag_error *err)
+static int report_missing(struct frag_trace *t, const struct frag_record *rec, uint32_t missing,
+			  const char **kind, struct frag_error *err)
 {
 	static const struct {
 		uint32_t member;
@@ -128,7 +128,7 @@ static inline int need(struct frag_trace *t, const struct frag_record *rec, uint
 {
 	const uint32_t missing = members & ~rec->members;
 
-	return missing ? tell_missing(t, rec, missing, kind, err) : 0;
+	return missing ? report_missing(t, rec, missing, kind, err) : 0;
 }
 
 /* The explicit device, checked; *device is left alone where none is given. */

@@ -85,8 +85,8 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 	t->state = state;
 	if (options)
 		t->options = *options;
-	if (ops->tell)
-		ops->tell(state, python ? FRAG_STACKS_ALL : t->options.stacks);
+	if (ops->select_stacks)
+		ops->select_stacks(state, python ? FRAG_STACKS_ALL : t->options.stacks);
 	t->path = strdup(path);
 	t->info = (struct frag_trace_info){ .path = t->path, .form = ops->form };
 	t->events = malloc(BATCH * sizeof(*t->events));

@@ -22,7 +22,7 @@ static const struct frag_gen_option one_float_options[] = OPTIONS(8388608, 4);
 static const struct frag_gen_option two_mib_options[] = OPTIONS(2048, 2097152);
 static const struct frag_gen_option mib_plus_one_options[] = OPTIONS(2048, 1048580);
 
-static void equals_tell(struct frag_gen *g)
+static void equals_emit(struct frag_gen *g)
 {
 	for (uint64_t i = 0; i < g->option[COUNT] && frag_gen_going(g); i++)
 		frag_gen_alloc(g, g->option[SIZE], NULL);
@@ -34,26 +34,26 @@ const struct frag_scenario frag_scenario_min_block = {
 	.name = "min-block",
 	.summary = "tensors of 129 floats: a block of 1 KiB for 516 bytes",
 	.options = min_block_options,
-	.tell = equals_tell,
+	.emit = equals_emit,
 };
 
 const struct frag_scenario frag_scenario_one_float = {
 	.name = "one-float",
 	.summary = "tensors of one float: 128 times their size",
 	.options = one_float_options,
-	.tell = equals_tell,
+	.emit = equals_emit,
 };
 
 const struct frag_scenario frag_scenario_two_mib = {
 	.name = "two-mib",
 	.summary = "tensors of 2 MiB: ten fill a segment of 20 MiB",
 	.options = two_mib_options,
-	.tell = equals_tell,
+	.emit = equals_emit,
 };
 
 const struct frag_scenario frag_scenario_mib_plus_one = {
 	.name = "mib-plus-one",
 	.summary = "tensors of 1 MiB and one float: 19 to a segment of 20 MiB",
 	.options = mib_plus_one_options,
-	.tell = equals_tell,
+	.emit = equals_emit,
 };

@@ -41,7 +41,7 @@ struct frag_scenario {
 	const char *per_device; /* the option that says how many devices; NULL: one */
 	/* optional: options that do not fit together are refused here. -FRAG_EUSAGE */
 	int (*check)(const uint64_t *option, struct frag_error *err);
-	void (*tell)(struct frag_gen *g);
+	void (*emit)(struct frag_gen *g);
 };
 
 struct frag_gen {

@@ -121,7 +121,7 @@ static const struct frag_gen_option inference_options[] = {
 	{ 0 },
 };
 
-static void inference_tell(struct frag_gen *g)
+static void inference_emit(struct frag_gen *g)
 {
 	const uint64_t *o = g->option;
 	struct frag_serving s = {
@@ -140,5 +140,5 @@ const struct frag_scenario frag_scenario_inference = {
 	.name = "inference",
 	.summary = "text generation: prompts of varying length, growing caches",
 	.options = inference_options,
-	.tell = inference_tell,
+	.emit = inference_emit,
 };

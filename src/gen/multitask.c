@@ -31,7 +31,7 @@ static void serve(struct frag_gen *g, void *ctx)
  * The service runs in the pauses of the training, between its layers, so each
  * takes holes that the other leaves. Two seeds keep their sizes independent.
  */
-static void multitask_tell(struct frag_gen *g)
+static void multitask_emit(struct frag_gen *g)
 {
 	const uint64_t *o = g->option;
 	struct beside b = {
@@ -51,7 +51,7 @@ static void multitask_tell(struct frag_gen *g)
 	g->pool = o[ISOLATE] ? SERVING_POOL : 0;
 	frag_serving_begin(g, &b.serving);
 	g->pool = o[ISOLATE] ? TRAINING_POOL : 0;
-	frag_training_tell(g, &t);
+	frag_training_emit(g, &t);
 	frag_serving_fini(&b.serving);
 }
 
@@ -83,5 +83,5 @@ const struct frag_scenario frag_scenario_multitask = {
 	.summary = "training and text generation interleaved on one device",
 	.options = multitask_options,
 	.device = &eight_gib,
-	.tell = multitask_tell,
+	.emit = multitask_emit,
 };

@@ -178,7 +178,7 @@ static void place_model(struct frag_gen *g, const struct pipeline *p)
  * Stages and cells are released here even where memory ran short in the middle:
  * all lists of ids begin as NULL.
  */
-static void pipeline_tell(struct frag_gen *g)
+static void pipeline_emit(struct frag_gen *g)
 {
 	const uint64_t *o = g->option;
 	uint64_t cells = o[STAGES] * o[MICRO_BATCHES];
@@ -248,7 +248,7 @@ const struct frag_scenario frag_scenario_pipeline = {
 	.summary = "training in stages over several devices",
 	.options = pipeline_options,
 	.per_device = "stages",
-	.tell = pipeline_tell,
+	.emit = pipeline_emit,
 };
 
 const struct frag_scenario frag_scenario_uneven_pipeline = {
@@ -257,5 +257,5 @@ const struct frag_scenario frag_scenario_uneven_pipeline = {
 	.options = uneven_pipeline_options,
 	.device = &sixteen_gb,
 	.per_device = "stages",
-	.tell = pipeline_tell,
+	.emit = pipeline_emit,
 };

@@ -44,7 +44,7 @@ static void batch(struct frag_gen *g, uint64_t length)
 	frag_gen_free_all(g, &pass);
 }
 
-static void qkv_tell(struct frag_gen *g)
+static void qkv_emit(struct frag_gen *g)
 {
 	const uint64_t *o = g->option;
 	struct frag_rng rng = { .state = o[SEED] };
@@ -60,5 +60,5 @@ const struct frag_scenario frag_scenario_qkv = {
 	.summary = "large tensors that pass and small ones that stay, interleaved",
 	.options = qkv_options,
 	.device = &four_gib,
-	.tell = qkv_tell,
+	.emit = qkv_emit,
 };

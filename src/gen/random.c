@@ -66,7 +66,7 @@ static uint64_t second_stream(const struct frag_gen *g, struct frag_rng *rng)
  * With n live blocks the next event is a free with probability n / (2 LIVE), so
  * the walk returns to LIVE from both sides.
  */
-static void random_tell(struct frag_gen *g)
+static void random_emit(struct frag_gen *g)
 {
 	const uint64_t *option = g->option;
 	struct frag_rng rng = { .state = option[SEED] };
@@ -96,5 +96,5 @@ const struct frag_scenario frag_scenario_random = {
 	.summary = "random sizes and lifetimes, about so many live blocks",
 	.options = random_options,
 	.check = random_check,
-	.tell = random_tell,
+	.emit = random_emit,
 };

@@ -161,7 +161,7 @@ int frag_scenario_write(const struct frag_scenario *s, const uint64_t *option, b
 	if (rc)
 		return rc;
 	begin(&g, s, object, out);
-	s->tell(&g);
+	s->emit(&g);
 	frag_writer_end(&g.writer);
 	if (g.no_memory)
 		return frag_fail_nomem(err);

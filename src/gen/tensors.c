@@ -19,7 +19,7 @@ static const struct frag_gen_option six_options[] = {
 	{ 0 },
 };
 
-static void six_tell(struct frag_gen *g)
+static void six_emit(struct frag_gen *g)
 {
 	for (uint64_t i = 0; i < g->option[SIX_COUNT] && frag_gen_going(g); i++)
 		frag_gen_alloc(g, g->option[SIX_SIZE], "tensor");
@@ -35,7 +35,7 @@ static const struct frag_gen_option rebind_options[] = {
 	{ 0 },
 };
 
-static void rebind_tell(struct frag_gen *g)
+static void rebind_emit(struct frag_gen *g)
 {
 	uint64_t old = frag_gen_alloc(g, g->option[REBIND_SIZE], "x");
 
@@ -53,23 +53,23 @@ static void rebind_tell(struct frag_gen *g)
 	frag_gen_empty_cache(g);
 }
 
-static void tiny_tell(struct frag_gen *g)
+static void tiny_emit(struct frag_gen *g)
 {
 	frag_gen_alloc(g, 24, "tensor");
 }
 
-static void one_tensor_tell(struct frag_gen *g)
+static void one_tensor_emit(struct frag_gen *g)
 {
 	frag_gen_alloc(g, TENSOR, "tensor");
 }
 
-static void small_after_large_tell(struct frag_gen *g)
+static void small_after_large_emit(struct frag_gen *g)
 {
 	frag_gen_free(g, frag_gen_alloc(g, TENSOR, "large"));
 	frag_gen_alloc(g, 240000, "small");
 }
 
-static void grow_tell(struct frag_gen *g)
+static void grow_emit(struct frag_gen *g)
 {
 	frag_gen_free(g, frag_gen_alloc(g, TENSOR, "large"));
 	frag_gen_alloc(g, 2160000000, "larger");
@@ -83,7 +83,7 @@ static const struct frag_gen_option leak_options[] = {
 	{ 0 },
 };
 
-static void leak_tell(struct frag_gen *g)
+static void leak_emit(struct frag_gen *g)
 {
 	for (uint64_t i = 0; i < g->option[LEAK_STEPS] && frag_gen_going(g); i++)
 		frag_gen_alloc(g, g->option[LEAK_SIZE], "list item");
@@ -98,7 +98,7 @@ static const struct frag_gen_option alternating_options[] = {
 	{ 0 },
 };
 
-static void alternating_tell(struct frag_gen *g)
+static void alternating_emit(struct frag_gen *g)
 {
 	for (uint64_t i = 0; i < g->option[ALTERNATING_ROUNDS] && frag_gen_going(g); i++) {
 		uint64_t large = frag_gen_alloc(g, g->option[ALTERNATING_LARGE], "large");
@@ -114,7 +114,7 @@ const struct frag_scenario frag_scenario_six_tensors = {
 	.summary = "six live tensors of 960 MB on 6 GiB: the sixth does not fit",
 	.options = six_options,
 	.device = &six_gib,
-	.tell = six_tell,
+	.emit = six_emit,
 };
 
 const struct frag_scenario frag_scenario_rebind = {
@@ -122,7 +122,7 @@ const struct frag_scenario frag_scenario_rebind = {
 	.summary = "one name bound again and again: two tensors live at a time",
 	.options = rebind_options,
 	.device = &six_gib,
-	.tell = rebind_tell,
+	.emit = rebind_emit,
 };
 
 const struct frag_scenario frag_scenario_tiny = {
@@ -130,7 +130,7 @@ const struct frag_scenario frag_scenario_tiny = {
 	.summary = "six floats: what the first tensor costs",
 	.options = no_options,
 	.device = &six_gib,
-	.tell = tiny_tell,
+	.emit = tiny_emit,
 };
 
 const struct frag_scenario frag_scenario_one_tensor = {
@@ -138,7 +138,7 @@ const struct frag_scenario frag_scenario_one_tensor = {
 	.summary = "one tensor of 960 MB",
 	.options = no_options,
 	.device = &six_gib,
-	.tell = one_tensor_tell,
+	.emit = one_tensor_emit,
 };
 
 const struct frag_scenario frag_scenario_small_after_large = {
@@ -146,7 +146,7 @@ const struct frag_scenario frag_scenario_small_after_large = {
 	.summary = "960 MB dropped, then 240 KB: does the cached block help?",
 	.options = no_options,
 	.device = &six_gib,
-	.tell = small_after_large_tell,
+	.emit = small_after_large_emit,
 };
 
 const struct frag_scenario frag_scenario_grow = {
@@ -154,7 +154,7 @@ const struct frag_scenario frag_scenario_grow = {
 	.summary = "960 MB dropped, then 2.16 GB: the cached block is too small",
 	.options = no_options,
 	.device = &six_gib,
-	.tell = grow_tell,
+	.emit = grow_emit,
 };
 
 const struct frag_scenario frag_scenario_append_leak = {
@@ -162,12 +162,12 @@ const struct frag_scenario frag_scenario_append_leak = {
 	.summary = "a list that keeps every tensor, until memory is full",
 	.options = leak_options,
 	.device = &six_gib,
-	.tell = leak_tell,
+	.emit = leak_emit,
 };
 
 const struct frag_scenario frag_scenario_alternating = {
 	.name = "alternating",
 	.summary = "100 MB and 4 MB, both dropped, again and again",
 	.options = alternating_options,
-	.tell = alternating_tell,
+	.emit = alternating_emit,
 };

@@ -135,7 +135,7 @@ static void iteration(struct frag_gen *g, struct frag_training *t, struct frag_g
 	free(s.inputs.ids);
 }
 
-void frag_training_tell(struct frag_gen *g, struct frag_training *t)
+void frag_training_emit(struct frag_gen *g, struct frag_training *t)
 {
 	struct frag_gen_ids stays = { .ids = NULL };
 
@@ -186,7 +186,7 @@ static const struct frag_device_figures eight_gib = {
 	.granularity = 2 << 20,
 };
 
-static void training_tell(struct frag_gen *g)
+static void training_emit(struct frag_gen *g)
 {
 	const uint64_t *o = g->option;
 	struct frag_training t = {
@@ -196,14 +196,14 @@ static void training_tell(struct frag_gen *g)
 			   .length = o[LENGTH] },
 	};
 
-	frag_training_tell(g, &t);
+	frag_training_emit(g, &t);
 }
 
 const struct frag_scenario frag_scenario_training = {
 	.name = "training",
 	.summary = "training steps of a transformer",
 	.options = training_options,
-	.tell = training_tell,
+	.emit = training_emit,
 };
 
 const struct frag_scenario frag_scenario_checkpointing = {
@@ -211,5 +211,5 @@ const struct frag_scenario frag_scenario_checkpointing = {
 	.summary = "training with activation checkpointing, batches of varying length",
 	.options = checkpointing_options,
 	.device = &eight_gib,
-	.tell = training_tell,
+	.emit = training_emit,
 };

@@ -16,6 +16,6 @@ struct frag_training {
 	void *ctx;
 };
 
-void frag_training_tell(struct frag_gen *g, struct frag_training *t);
+void frag_training_emit(struct frag_gen *g, struct frag_training *t);
 
 #endif

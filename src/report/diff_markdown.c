@@ -233,20 +233,20 @@ static void print_place(FILE *f, const struct frag_group *g, const struct frag_p
 
 static void print_places(const struct frag_comparison *c, FILE *f)
 {
-	uint32_t told = 0;
+	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		for (uint32_t k = 0; k < c->group[i].count; k++) {
 			const struct frag_pair *pair = &c->group[i].pair[k];
 
-			if (pair->first.kind == FRAG_WHERE_NOWHERE || told == PLACES_MOST)
+			if (pair->first.kind == FRAG_WHERE_NOWHERE || shown == PLACES_MOST)
 				continue;
-			if (told++ == 0)
+			if (shown++ == 0)
 				fputs("\n<details><summary>Where they diverge</summary>\n\n", f);
 			print_place(f, &c->group[i], pair);
 		}
 	}
-	if (told)
+	if (shown)
 		fputs("\n</details>\n", f);
 }
 
@@ -299,12 +299,12 @@ static void print_gate(const struct frag_diff *diff, FILE *f)
 static void print_changed(const struct frag_comparison *c, FILE *f)
 {
 	char text[FRAG_LINE_ROOM];
-	uint32_t told = 0;
+	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		if (!c->group[i].changed)
 			continue;
-		if (told++ == 0)
+		if (shown++ == 0)
 			fputs("\n**Another trace than before:**\n\n", f);
 		frag_changed_text(text, sizeof(text), &c->group[i]);
 		print_lines(f, frag_group_path(&c->group[i]), text);

@@ -15,7 +15,7 @@
 #define NAME_MOST 18            /* columns of a policy's name; longer ones get a number */
 #define NAME_ROOM 600
 #define TRACE_MOST 28           /* columns of a trace's name in the summary */
-#define TOLD_MOST 16            /* policies whose parting and course are told */
+#define SHOWN_MOST 16           /* policies whose parting and course are told */
 
 struct paper {
 	const struct frag_diff *diff;
@@ -252,7 +252,7 @@ static void print_timelines(const struct paper *p, const struct frag_group *g)
 	for (uint32_t i = 0; i < g->count; i++)
 		if (g->pair[i].run->result.peak.reserved > peak)
 			peak = g->pair[i].run->result.peak.reserved;
-	if (!peak || g->count > TOLD_MOST || !g->pair[0].run->timeline.count)
+	if (!peak || g->count > SHOWN_MOST || !g->pair[0].run->timeline.count)
 		return;
 	fprintf(p->f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
 		frag_size_text(peak_text, peak), ramp[sizeof(ramp) - 2]);
@@ -303,7 +303,7 @@ static void print_divergences(const struct paper *p, const struct frag_group *g)
 
 	char reason[FRAG_REASON_ROOM];
 
-	if (g->count > TOLD_MOST)
+	if (g->count > SHOWN_MOST)
 		return;
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct frag_pair *pair = &g->pair[i];

@@ -276,7 +276,7 @@ static struct frag_initial *source_initial(void *state, uint32_t *count)
 	return src->s.initial;
 }
 
-static void source_tell(void *state, enum frag_stacks stacks)
+static void source_select_stacks(void *state, enum frag_stacks stacks)
 {
 	struct source *src = state;
 
@@ -344,7 +344,7 @@ static const struct frag_source_ops snapshot_source = {
 	.where = source_where,
 	.rewind = source_rewind,
 	.initial = source_initial,
-	.tell = source_tell,
+	.select_stacks = source_select_stacks,
 	.frame = source_frame,
 	.amount = source_amount,
 	.close = source_close,
@@ -416,18 +416,22 @@ static bool looks_full(uint32_t count)
  * contradictions, and a device size that is only known from a failed request. A
  * log that is as long as a usual ring buffer was probably cut.
  */
-static void note_device(const struct frag_snapshot *s, uint32_t i, bool told,
+static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			const struct frag_log *log)
 {
 	const struct frag_snap_device *d = &s->devices[i];
 	char size[FRAG_NUMBER_ROOM], more[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
 
 	if (d->first_live_count && d->log_count && s->has_history)
-		frag_note(log, "device %u: the history begins in mid-run: %u segments of %s with %u"
-			  " live blocks were there before it%s", i, d->start_count,
-			  frag_size_text(size, d->start_bytes), d->first_live_count,
-			  !told && looks_full(d->log_count) ? ", and so round a number of events says that"
-			  " older ones were dropped" : "");
+		frag_note(log,
+			  "device %u: the history begins in mid-run: %u segments of %s with %u"
+			  " live blocks were there before it%s",
+			  i, d->start_count, frag_size_text(size, d->start_bytes),
+			  d->first_live_count,
+			  !noted && looks_full(d->log_count)
+				  ? ", and so round a number of events says that"
+				    " older ones were dropped"
+				  : "");
 	if (d->lost)
 		frag_note(log, "device %u: %" PRIu64 " events contradict the others, as where some"
 			  " were dropped or not recorded; frees that are missing are taken as done",

@@ -559,7 +559,7 @@ static void fsb_amount(void *state, uint64_t *read, uint64_t *total)
 	frag_input_amount(&f->blocks.in, read, total);
 }
 
-static void fsb_tell(void *state, enum frag_stacks stacks)
+static void fsb_select_stacks(void *state, enum frag_stacks stacks)
 {
 	struct fsb *f = state;
 
@@ -592,7 +592,7 @@ static const struct frag_source_ops fsb_source = {
 	.many = fsb_many,
 	.where = fsb_where,
 	.rewind = fsb_rewind,
-	.tell = fsb_tell,
+	.select_stacks = fsb_select_stacks,
 	.frame = fsb_frame,
 	.amount = fsb_amount,
 	.close = fsb_close,

@@ -215,7 +215,7 @@ static struct outcome outcome_of(const char *path, unsigned how, bool with_polic
 	return o;
 }
 
-static void must_be_told(const struct outcome *o)
+static void must_be_reported(const struct outcome *o)
 {
 	must(o->rc == 0 || o->rc == -FRAG_ETRACE, "neither good nor bad input", &o->err);
 	must(o->rc == 0 || (o->err.code == o->rc && *o->err.message
@@ -292,11 +292,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += size != 0;
 	size -= size != 0;
 	file = of_file(data, size, how);
-	must_be_told(&file);
+	must_be_reported(&file);
 	if (size > STREAM_MOST)
 		return 0;
 	stream = of_stream(data, size, how);
-	must_be_told(&stream);
+	must_be_reported(&stream);
 	must_agree(&file, &stream);
 	return 0;
 }

@@ -118,7 +118,7 @@ static void test_capacity(void **state)
 }
 
 /* A refusal leaves the figures that say how much there is. */
-static void test_refusal_tells(void **state)
+static void test_refusal_message(void **state)
 {
 	(void)state;
 	open_device(10000, 0, 0, 1);
@@ -200,7 +200,7 @@ int main(void)
 		cmocka_unit_test(test_granularity),
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_capacity),
-		cmocka_unit_test(test_refusal_tells),
+		cmocka_unit_test(test_refusal_message),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_unlimited),
 		cmocka_unit_test(test_virtual_memory),

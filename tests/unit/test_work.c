@@ -18,11 +18,11 @@ static const struct frag_record records[] = {
 };
 #define AT_SYNC 3
 
-static void feed(struct play *p, struct frag_work *work, const struct frag_event *ev, bool told)
+static void feed(struct play *p, struct frag_work *work, const struct frag_event *ev, bool notified)
 {
 	const struct frag_batch one = { .events = ev, .count = 1 };
 
-	if (told)
+	if (notified)
 		assert_int_equal(frag_work_before(work, ev, &p->error), 0);
 	assert_int_equal(frag_sim_feed(p->sim, &one, &p->error), 0);
 }

@@ -1,4 +1,4 @@
-/* tell.c - what a scenario says, as records of the trace. */
+/* emit.c - what a scenario says, as records of the trace. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ uint64_t frag_gen_alloc(struct frag_gen *g, uint64_t bytes, const char *tag)
 	return g->next_id++;
 }
 
-static void tell_of_block(struct frag_gen *g, enum frag_op op, uint64_t id)
+static void emit_of_block(struct frag_gen *g, enum frag_op op, uint64_t id)
 {
 	const struct frag_record rec = {
 		.members = FRAG_HAS_OP | FRAG_HAS_ID, .op = op, .id.number = id,
@@ -68,7 +68,7 @@ static void tell_of_block(struct frag_gen *g, enum frag_op op, uint64_t id)
 
 void frag_gen_free(struct frag_gen *g, uint64_t id)
 {
-	tell_of_block(g, FRAG_OP_FREE, id);
+	emit_of_block(g, FRAG_OP_FREE, id);
 }
 
 void frag_gen_record_stream(struct frag_gen *g, uint64_t id, uint64_t stream)
