@@ -18,9 +18,9 @@ struct frag_device_figures {
 	uint64_t total;         /* bytes; 0: unlimited */
 	uint64_t context, other;        /* bytes */
 	uint64_t granularity;   /* bytes, at least 1 */
-	/* requests of at most small_most bytes (0: there are none such) are rounded up to
+	/* requests of at most small_max bytes (0: there are none such) are rounded up to
 	 * small_granularity, and share pages; no trace says so, a device's profile may */
-	uint64_t small_most, small_granularity;
+	uint64_t small_max, small_granularity;
 	bool     host;          /* pinned memory of the host: what is said of a GPU is not meant */
 };
 #define FRAG_GRANULARITY (UINT64_C(2) << 20)    /* of a device that names none */
@@ -106,9 +106,9 @@ struct frag_device {
 	uint64_t total;         /* bytes; 0: unlimited */
 	uint64_t context, other;        /* bytes */
 	uint64_t granularity;   /* a held run of bytes counts rounded up to this */
-	/* what asks for at most small_most bytes (0: nothing) counts rounded up to
+	/* what asks for at most small_max bytes (0: nothing) counts rounded up to
 	 * small_granularity, and shares pages of granularity with others of its kind */
-	uint64_t small_most, small_granularity;
+	uint64_t small_max, small_granularity;
 	uint64_t small_used;    /* their bytes, so rounded */
 	uint64_t used;          /* bytes held, so rounded; small ones in whole pages */
 	uint64_t limit;         /* `used` may not pass this; UINT64_MAX: no limit */

@@ -43,7 +43,7 @@ struct frag_observer {
 	int (*step)(void *ctx, const struct frag_step *step, struct frag_error *err);
 	void *ctx;
 };
-#define FRAG_OBSERVERS_MOST 8
+#define FRAG_OBSERVERS_MAX 8
 
 struct frag_sim;
 
@@ -96,7 +96,7 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 		     struct frag_error *err);
 /*
  * One observer more, which is copied; they are called in this order. Before the first batch.
- * -FRAG_ENOMEM above FRAG_OBSERVERS_MOST.
+ * -FRAG_ENOMEM above FRAG_OBSERVERS_MAX.
  */
 int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer);
 

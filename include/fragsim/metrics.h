@@ -134,7 +134,7 @@ struct frag_holder_stack {
 	uint64_t bytes, blocks;
 	uint64_t oldest;        /* step of birth */
 };
-#define FRAG_HOLDER_STACKS_MOST 3
+#define FRAG_HOLDER_STACKS_MAX 3
 
 /* Who held memory at an OOM: live and pending blocks by tag. */
 struct frag_holder {
@@ -142,10 +142,10 @@ struct frag_holder {
 	uint64_t bytes, blocks;
 	uint64_t oldest;        /* step of birth */
 	/* where whole stacks are asked for: the largest, and how many there are */
-	struct frag_holder_stack stacks[FRAG_HOLDER_STACKS_MOST];
+	struct frag_holder_stack stacks[FRAG_HOLDER_STACKS_MAX];
 	uint32_t stack_count, all_stacks;
 };
-#define FRAG_HOLDERS_MOST 5
+#define FRAG_HOLDERS_MAX 5
 
 /* The least that had to be freed for the request, and who held it. */
 struct frag_hole {
@@ -154,7 +154,7 @@ struct frag_hole {
 	uint64_t offset;
 	uint32_t segment;       /* ordinal */
 	bool whole;             /* the segment could be given back then */
-	struct frag_holder holders[FRAG_HOLDERS_MOST];
+	struct frag_holder holders[FRAG_HOLDERS_MAX];
 	uint32_t holder_count;
 };
 
@@ -167,20 +167,20 @@ struct frag_oom {
 	uint64_t used, limit;   /* bytes of the device then, and what set_fraction allows;
 				 * UINT64_MAX: no limit */
 	struct frag_metrics metrics;    /* then */
-	struct frag_holder holders[FRAG_HOLDERS_MOST];  /* the largest first */
+	struct frag_holder holders[FRAG_HOLDERS_MAX];   /* the largest first */
 	uint32_t holder_count;
 	struct frag_hole hole;
 };
-#define FRAG_OOMS_MOST 100
+#define FRAG_OOMS_MAX 100
 
 struct frag_mark {
 	char    *name;          /* as JSON text with its quotes */
 	uint64_t step;
 	struct frag_metrics metrics;
 };
-#define FRAG_MARKS_MOST 10000
+#define FRAG_MARKS_MAX 10000
 /* Of all devices of a policy together, each counting its own: a mark may hold for 1,024. */
-#define FRAG_MARKS_ALL_MOST (10 * FRAG_MARKS_MOST)
+#define FRAG_MARKS_ALL_MAX (10 * FRAG_MARKS_MAX)
 
 /*
  * A replay: what the simulated device predicted, and what was measured on the
@@ -222,7 +222,7 @@ struct frag_probe {
 	uint64_t largest;               /* bytes in one piece */
 	double   fi;                    /* percent of free that this piece is not */
 };
-#define FRAG_PROBES_MOST 10000
+#define FRAG_PROBES_MAX 10000
 
 struct frag_probes {
 	struct frag_probe *probe;       /* the first of them */
@@ -246,7 +246,7 @@ struct frag_result {
 	uint32_t device;                /* ordinal */
 	const char *device_name;        /* NULL: none; borrowed from the simulation */
 	uint64_t total, context, other, granularity;
-	uint64_t small_most, small_granularity; /* as in frag_device_figures; 0: none */
+	uint64_t small_max, small_granularity;  /* as in frag_device_figures; 0: none */
 	struct frag_beginning beginning;
 	enum frag_run_status status;
 	/* with any total in [least, beyond) the run would have been the same, event for event;

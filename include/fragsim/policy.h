@@ -28,15 +28,15 @@ struct frag_file {
 	const void *bytes;      /* aligned as by malloc */
 	uint64_t length;
 };
-#define FRAG_FILE_MOST (UINT64_C(256) << 20)    /* bytes; a larger file is refused */
+#define FRAG_FILE_MAX (UINT64_C(256) << 20)     /* bytes; a larger file is refused */
 
 struct frag_param_spec {
 	const char *name;
 	enum frag_param_type type;
 	uint64_t fallback;      /* the default ... */
 	const char *same_as;    /* ... or the value of this earlier key */
-	uint64_t least, most;   /* inclusive; most 0: just below 2^53 */
-	bool power_of_two;      /* 0 is let through where least is 0 */
+	uint64_t min, max;      /* inclusive; max 0: just below 2^53 */
+	bool power_of_two;      /* 0 is let through where min is 0 */
 	const char *help;       /* one line, no full stop */
 	/* FRAG_PARAM_OWN: what a value looks like, and its text to and from 64 bits */
 	const char *expects;

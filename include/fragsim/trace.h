@@ -126,7 +126,7 @@ struct frag_frame {
 	struct frag_text file, name;
 	uint64_t line;          /* 0: none, as of native code */
 };
-#define FRAG_FRAMES_MOST 1024   /* that anybody tells of a stack, from the innermost on */
+#define FRAG_FRAMES_MAX 1024    /* that anybody tells of a stack, from the innermost on */
 
 /*
  * A source of records: a file format, or a program. refill makes the next
@@ -145,7 +145,7 @@ struct frag_source_ops {
 	 * optional: next for up to `most` records. 1: there were so many; 0: the stretch
 	 * is used up; -FRAG_E...: what is wrong with the record behind the *count
 	 */
-	int  (*many)(void *state, struct frag_record *recs, uint32_t most, uint32_t *count,
+	int  (*many)(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
 		     const char **kind, struct frag_error *err);
 	/* optional: "FILE:LINE:COLUMN" of a record of this stretch, told by its `at` */
 	void (*where)(void *state, uint64_t at, char *buf, uint32_t size);
@@ -343,7 +343,7 @@ int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
  * number is fine). NULL: memory is short.
  */
 struct frag_tape_writer;
-struct frag_tape_writer *frag_tape_writer_new(const struct frag_trace *trace, uint64_t most);
+struct frag_tape_writer *frag_tape_writer_new(const struct frag_trace *trace, uint64_t max);
 int frag_tape_write(struct frag_tape_writer *writer, const struct frag_batch *batch,
 		    struct frag_error *err);        /* -FRAG_ENOMEM */
 /* The tape, the caller's from now on; NULL where it was given up. Once, after the last batch. */

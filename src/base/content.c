@@ -30,7 +30,7 @@ static int fill(int fd, char *to, uint64_t size, uint64_t *length, struct frag_e
 	return 0;
 }
 
-static int take_in(int fd, uint64_t most, void **bytes, uint64_t *length, struct frag_error *err)
+static int take_in(int fd, uint64_t max, void **bytes, uint64_t *length, struct frag_error *err)
 {
 	struct stat st;
 	int rc;
@@ -39,9 +39,9 @@ static int take_in(int fd, uint64_t most, void **bytes, uint64_t *length, struct
 		return refuse(errno, err);
 	if (!S_ISREG(st.st_mode))
 		return frag_fail(err, FRAG_EUSAGE, "not a regular file");
-	if ((uint64_t)st.st_size > most)
+	if ((uint64_t)st.st_size > max)
 		return frag_fail(err, FRAG_EUSAGE, "%" PRIu64 " bytes; at most %" PRIu64
-				 " are read", (uint64_t)st.st_size, most);
+				 " are read", (uint64_t)st.st_size, max);
 	*bytes = malloc((size_t)st.st_size + 1);
 	if (!*bytes)
 		return frag_fail_nomem(err);
@@ -53,7 +53,7 @@ static int take_in(int fd, uint64_t most, void **bytes, uint64_t *length, struct
 	return rc;
 }
 
-int frag_content_read(const char *path, uint64_t most, void **bytes, uint64_t *length,
+int frag_content_read(const char *path, uint64_t max, void **bytes, uint64_t *length,
 		      struct frag_error *err)
 {
 	/* whatever the path names, opening it must not wait for a writer */
@@ -61,7 +61,7 @@ int frag_content_read(const char *path, uint64_t most, void **bytes, uint64_t *l
 
 	if (fd < 0)
 		return refuse(errno, err);
-	rc = take_in(fd, most, bytes, length, err);
+	rc = take_in(fd, max, bytes, length, err);
 	close(fd);
 	return rc;
 }

@@ -10,7 +10,7 @@
  * *bytes: the content of the regular file, `most` bytes at most; the caller's to free, and never
  * NULL. -FRAG_EUSAGE, the message without the path; -FRAG_ENOMEM
  */
-int frag_content_read(const char *path, uint64_t most, void **bytes, uint64_t *length,
+int frag_content_read(const char *path, uint64_t max, void **bytes, uint64_t *length,
 		      struct frag_error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINKS_MOST 40           /* as the kernel has it */
+#define LINKS_MAX 40            /* as the kernel has it */
 
 /* The descriptor of ours that stands behind a name such as /proc/self/fd/3; -1: none does. */
 static int descriptor_of(const char *name)
@@ -64,7 +64,7 @@ static int follow(char **name)
 /* Behind the links, but not behind those of our descriptors. */
 static int resolve(struct frag_destination *d)
 {
-	for (int links = 0; links <= LINKS_MOST; links++) {
+	for (int links = 0; links <= LINKS_MAX; links++) {
 		int number;
 
 		d->fd = descriptor_of(d->name);

@@ -22,9 +22,9 @@ static uint32_t count_digits(uint64_t value)
 		UINT64_C(10000000000000000000),
 	};
 	const uint32_t bits = 64 - (uint32_t)__builtin_clzll(value | 1);
-	const uint32_t least = bits * 1233 >> 12;       /* log10(2) is 0.30103 */
+	const uint32_t min = bits * 1233 >> 12;         /* log10(2) is 0.30103 */
 
-	return least + (value >= powers[least]);
+	return min + (value >= powers[min]);
 }
 
 /* From the last digit to the first, at the place where they stay. */
@@ -151,7 +151,7 @@ char *frag_put_unit(char *p, uint32_t unit)
  */
 uint32_t frag_code_point(const char **s, const char *end)
 {
-	static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
+	static const uint32_t min[] = { 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *q = (const unsigned char *)*s;
 	int more = q[0] >= 0xf0 ? 3 : q[0] >= 0xe0 ? 2 : 1;
 	uint32_t code = q[0] & (0x3fU >> more);
@@ -166,7 +166,7 @@ uint32_t frag_code_point(const char **s, const char *end)
 		code = code << 6 | (q[i] & 0x3fU);
 	}
 	/* written longer than need be, a surrogate, or beyond Unicode */
-	if (code < least[more] || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff)
+	if (code < min[more] || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff)
 		return 0xfffd;
 	*s += more;
 	return code;

@@ -7,7 +7,7 @@
 #include "base/bug.h"
 #include "base/large.h"
 
-#define ELEMENTS_MOST (UINT64_C(1) << 31)       /* the last power of two in 32 bits */
+#define ELEMENTS_MAX (UINT64_C(1) << 31)        /* the last power of two in 32 bits */
 
 /*
  * From FRAG_LARGE on, realloc() cannot be used: it does not keep the alignment of
@@ -20,7 +20,7 @@ bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size)
 	void *old, *grown;
 
 	FRAG_ASSERT(size > 0 && need > *capacity);
-	if (need > ELEMENTS_MOST)
+	if (need > ELEMENTS_MAX)
 		return false;
 	while (room < need)
 		room *= 2;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LETTERS_MOST 63
+#define LETTERS_MAX 63
 
 static char plain(char c)
 {
@@ -14,7 +14,7 @@ static char plain(char c)
 	return c == '_' ? '-' : c;
 }
 
-static uint32_t least_of(uint32_t a, uint32_t b)
+static uint32_t min_of(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -26,9 +26,9 @@ static uint32_t least_of(uint32_t a, uint32_t b)
 uint32_t frag_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
 	/* distances of what precedes: two letters of a ago, one ago, and now */
-	uint32_t rows[3][LETTERS_MOST + 1] = { { 0 } };
-	uint32_t n = (uint32_t)(a_length < LETTERS_MOST ? a_length : LETTERS_MOST);
-	uint32_t m = (uint32_t)(b_length < LETTERS_MOST ? b_length : LETTERS_MOST);
+	uint32_t rows[3][LETTERS_MAX + 1] = { { 0 } };
+	uint32_t n = (uint32_t)(a_length < LETTERS_MAX ? a_length : LETTERS_MAX);
+	uint32_t m = (uint32_t)(b_length < LETTERS_MAX ? b_length : LETTERS_MAX);
 
 	for (uint32_t j = 0; j <= m; j++)
 		rows[0][j] = j;
@@ -40,10 +40,10 @@ uint32_t frag_distance(const char *a, size_t a_length, const char *b, size_t b_l
 		for (uint32_t j = 1; j <= m; j++) {
 			bool same = plain(a[i - 1]) == plain(b[j - 1]);
 
-			now[j] = least_of(last[j - 1] + !same, least_of(last[j], now[j - 1]) + 1);
+			now[j] = min_of(last[j - 1] + !same, min_of(last[j], now[j - 1]) + 1);
 			if (i > 1 && j > 1 && plain(a[i - 1]) == plain(b[j - 2])
 			    && plain(a[i - 2]) == plain(b[j - 1]))
-				now[j] = least_of(now[j], before[j - 2] + 1);
+				now[j] = min_of(now[j], before[j - 2] + 1);
 		}
 	}
 	return rows[n % 3][m];
@@ -53,7 +53,7 @@ struct frag_near frag_near_to(const char *word, size_t length)
 {
 	uint32_t enough = (uint32_t)(length < 9 ? length / 3 : 3);
 
-	return (struct frag_near){ .word = word, .length = length, .least = enough + 1 };
+	return (struct frag_near){ .word = word, .length = length, .distance = enough + 1 };
 }
 
 void frag_near_offer(struct frag_near *near, const char *name)
@@ -69,8 +69,8 @@ void frag_near_offer(struct frag_near *near, const char *name)
 	    && distance == length - near->length
 	    && frag_distance(near->word, near->length, name, near->length) == 0)
 		distance = 1;
-	if (distance < near->least) {
-		near->least = distance;
+	if (distance < near->distance) {
+		near->distance = distance;
 		near->best = name;
 	}
 }

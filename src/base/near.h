@@ -11,7 +11,7 @@ struct frag_near {
 	const char *word;       /* as it was written; not ended by a NUL */
 	size_t length;
 	const char *best;       /* of the words offered; NULL: none is near enough */
-	uint32_t least;         /* its distance */
+	uint32_t distance;      /* its distance */
 };
 
 /*

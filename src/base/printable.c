@@ -9,7 +9,7 @@
 #include "base/print.h"
 
 /* Most that a code point becomes: \u2028 */
-#define ESCAPE_MOST 6
+#define ESCAPE_MAX 6
 
 static bool is_control(uint32_t code)
 {
@@ -59,7 +59,7 @@ static struct walk walk_over(const char *text, size_t length)
 }
 
 /* The next character: itself, or its escape. How many bytes that are. */
-static size_t step(struct walk *w, char to[ESCAPE_MOST])
+static size_t step(struct walk *w, char to[ESCAPE_MAX])
 {
 	const char *from = w->at;
 	const bool leading = w->leading;
@@ -93,7 +93,7 @@ char *frag_put_printable(char *p, const char *text, size_t length)
 static bool is_plain(const char *text, size_t length)
 {
 	struct walk w = walk_over(text, length);
-	char one[ESCAPE_MOST];
+	char one[ESCAPE_MAX];
 
 	while (w.at < w.end) {
 		const char *from = w.at;
@@ -106,10 +106,10 @@ static bool is_plain(const char *text, size_t length)
 }
 
 /* Whole characters and escapes only, as many as there is room for. */
-static void put_most(char *buf, size_t size, const char *text)
+static void put_truncated(char *buf, size_t size, const char *text)
 {
 	struct walk w = walk_over(text, strlen(text));
-	char one[ESCAPE_MOST];
+	char one[ESCAPE_MAX];
 	size_t used = 0;
 
 	while (w.at < w.end) {
@@ -127,7 +127,7 @@ const char *frag_printable(char buf[FRAG_PRINTABLE_ROOM], const char *text)
 {
 	if (is_plain(text, strlen(text)))
 		return text;
-	put_most(buf, FRAG_PRINTABLE_ROOM, text);
+	put_truncated(buf, FRAG_PRINTABLE_ROOM, text);
 	return buf;
 }
 
@@ -136,7 +136,7 @@ void frag_vformat_printable(char *buf, size_t size, const char *format, va_list 
 	char raw[4096];
 
 	frag_vsnprintf(raw, sizeof(raw), format, args);
-	put_most(buf, size, raw);
+	put_truncated(buf, size, raw);
 }
 
 void frag_format_printable(char *buf, size_t size, const char *format, ...)

@@ -16,10 +16,10 @@ uint64_t frag_rng_below(struct frag_rng *r, uint64_t n)
 	return x % n;
 }
 
-uint64_t frag_rng_between(struct frag_rng *r, uint64_t least, uint64_t most)
+uint64_t frag_rng_between(struct frag_rng *r, uint64_t min, uint64_t max)
 {
-	FRAG_ASSERT(least <= most);
-	return least + frag_rng_below(r, most - least + 1);
+	FRAG_ASSERT(min <= max);
+	return min + frag_rng_below(r, max - min + 1);
 }
 
 static uint32_t log2_of(uint64_t x)
@@ -31,19 +31,19 @@ static uint32_t log2_of(uint64_t x)
 	return log;
 }
 
-uint64_t frag_rng_magnitude(struct frag_rng *r, uint64_t least, uint64_t most)
+uint64_t frag_rng_magnitude(struct frag_rng *r, uint64_t min, uint64_t max)
 {
-	uint64_t low = log2_of(least), high = log2_of(most), x;
+	uint64_t low = log2_of(min), high = log2_of(max), x;
 	uint64_t whole = UINT64_C(1) << low;    /* the first power that is not below least */
 
-	FRAG_ASSERT(0 < least && least <= most && most >> 63 == 0);
-	whole = whole < least ? 2 * whole : whole;
-	if (most < 2 * whole - 1)
-		return frag_rng_between(r, least, most);
+	FRAG_ASSERT(0 < min && min <= max && max >> 63 == 0);
+	whole = whole < min ? 2 * whole : whole;
+	if (max < 2 * whole - 1)
+		return frag_rng_between(r, min, max);
 	do {
 		uint64_t power = UINT64_C(1) << frag_rng_between(r, low, high);
 
 		x = power + frag_rng_below(r, power);
-	} while (x < least || x > most);
+	} while (x < min || x > max);
 	return x;
 }

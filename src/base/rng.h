@@ -28,7 +28,7 @@ static inline uint64_t frag_rng_next(struct frag_rng *r)
 uint64_t frag_rng_below(struct frag_rng *r, uint64_t n);
 
 /* From least to most, both included, each as likely. */
-uint64_t frag_rng_between(struct frag_rng *r, uint64_t least, uint64_t most);
+uint64_t frag_rng_between(struct frag_rng *r, uint64_t min, uint64_t max);
 
 /*
  * From least to most, small and large magnitudes as likely: first a power of
@@ -36,7 +36,7 @@ uint64_t frag_rng_between(struct frag_rng *r, uint64_t least, uint64_t most);
  * until one is in the range. Where the range holds no such stretch whole, each
  * number of it is as likely. 0 < least <= most < 2^63.
  */
-uint64_t frag_rng_magnitude(struct frag_rng *r, uint64_t least, uint64_t most);
+uint64_t frag_rng_magnitude(struct frag_rng *r, uint64_t min, uint64_t max);
 
 /* True in so many of a hundred cases. */
 static inline bool frag_rng_percent(struct frag_rng *r, uint64_t percent)

@@ -6,7 +6,7 @@
 #include "cmd/interrupt.h"
 
 /* Of events that are kept: some ten million of them. */
-#define TAPE_MOST (UINT64_C(256) << 20)
+#define TAPE_MAX (UINT64_C(256) << 20)
 
 int frag_answers_begin(struct frag_answers *a, const struct frag_session *s,
 		       const struct frag_trace *trace, struct frag_error *err)
@@ -14,7 +14,7 @@ int frag_answers_begin(struct frag_answers *a, const struct frag_session *s,
 	*a = (struct frag_answers){ .count = 0 };
 	if (!s->options->report)
 		return 0;
-	a->writer = frag_tape_writer_new(trace, TAPE_MOST);
+	a->writer = frag_tape_writer_new(trace, TAPE_MAX);
 	return a->writer ? 0 : frag_fail_nomem(err);
 }
 

@@ -88,13 +88,13 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
  * of which few need a unit, a number from least to most, the index of one of the words,
  * which NULL ends. -FRAG_EUSAGE with what is wanted.
  */
-#define FRAG_COUNT_MOST ((UINT64_C(1) << 53) - 1)
-int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t least,
+#define FRAG_COUNT_MAX ((UINT64_C(1) << 53) - 1)
+int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t min,
 		     struct frag_error *err);
 int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 			 struct frag_error *err);
-int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t least,
-		      uint64_t most, struct frag_error *err);
+int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t min,
+		      uint64_t max, struct frag_error *err);
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,
 		     struct frag_error *err);
 

@@ -80,9 +80,9 @@ static int add_output(struct frag_diff_options *o, const char *value, struct fra
 	format = find_format(value, (size_t)(colon - value));
 	if (!format)
 		return no_format("--output", value, err);
-	if (o->output_count == FRAG_DIFF_OUTPUTS_MOST)
+	if (o->output_count == FRAG_DIFF_OUTPUTS_MAX)
 		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: at most %d are possible", value,
-				 FRAG_DIFF_OUTPUTS_MOST);
+				 FRAG_DIFF_OUTPUTS_MAX);
 	o->outputs[o->output_count++] = (struct frag_diff_output){
 		.format = format, .path = colon + 1,
 	};

@@ -6,7 +6,7 @@
 #include "compare/compare.h"
 #include "report/diff.h"
 
-#define FRAG_DIFF_OUTPUTS_MOST 12
+#define FRAG_DIFF_OUTPUTS_MAX 12
 
 struct frag_diff_output {
 	const struct frag_diff_format *format;
@@ -19,7 +19,7 @@ struct frag_diff_options {
 	bool update, gate;
 	bool new_traces;        /* --allow-new-traces */
 	const struct frag_diff_format *format;  /* of standard output; NULL: not given */
-	struct frag_diff_output outputs[FRAG_DIFF_OUTPUTS_MOST];
+	struct frag_diff_output outputs[FRAG_DIFF_OUTPUTS_MAX];
 	uint32_t output_count;
 	const char **traces;
 	uint32_t trace_count, trace_capacity;

@@ -9,7 +9,7 @@
 #include "report/diff_formats.h"
 #include "documents/documents.h"
 
-#define BASELINE FRAG_DIFF_OUTPUTS_MOST         /* its place among the files */
+#define BASELINE FRAG_DIFF_OUTPUTS_MAX          /* its place among the files */
 
 static int open_file(struct frag_diff_outputs *outputs, uint32_t i, const char *path,
 		     struct frag_error *err)

@@ -6,7 +6,7 @@
 #include "cmd/diff_options.h"
 
 struct frag_diff_outputs {
-	struct frag_outfile files[FRAG_DIFF_OUTPUTS_MOST + 1];  /* the baseline is the last */
+	struct frag_outfile files[FRAG_DIFF_OUTPUTS_MAX + 1];   /* the baseline is the last */
 };
 
 /* Opens all that is wanted, so that what cannot be written is known before the work. */

@@ -4,18 +4,18 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define GUARDED_MOST 16
+#define GUARDED_MAX 16
 
 static volatile sig_atomic_t signals;
 
-static const struct frag_outfile *volatile guarded[GUARDED_MOST];
+static const struct frag_outfile *volatile guarded[GUARDED_MAX];
 static volatile sig_atomic_t guarded_count;
 
 void frag_guard_file(const struct frag_outfile *f)
 {
 	if (!f)
 		guarded_count = 0;
-	else if (guarded_count < GUARDED_MOST)
+	else if (guarded_count < GUARDED_MAX)
 		guarded[guarded_count++] = f;
 }
 

@@ -7,9 +7,9 @@
 #include "base/near.h"
 #include "cmd/command.h"
 
-#define OPTIONS_MOST 40
+#define OPTIONS_MAX 40
 #define LONG 256        /* what getopt_long answers for the first long option */
-#define LONG_HELP (LONG + OPTIONS_MOST)
+#define LONG_HELP (LONG + OPTIONS_MAX)
 #define TRY "; fragsim %s -h lists the options"
 
 static void print_help(const struct frag_cmd *cmd)
@@ -106,7 +106,7 @@ static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *sh
 	uint32_t n = 0;
 
 	*shorts++ = ':';
-	for (; n < OPTIONS_MOST - 2 && cmd->opts[n].name; n++) {
+	for (; n < OPTIONS_MAX - 2 && cmd->opts[n].name; n++) {
 		const struct frag_opt *o = &cmd->opts[n];
 
 		longs[n] = (struct option){
@@ -145,8 +145,8 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		 int (*set)(void *ctx, int id, const char *value, struct frag_error *err),
 		 int *rest, struct frag_error *err)
 {
-	struct option longs[OPTIONS_MOST];
-	char shorts[2 * OPTIONS_MOST + 4];
+	struct option longs[OPTIONS_MAX];
+	char shorts[2 * OPTIONS_MAX + 4];
 	uint32_t count = build(cmd, longs, shorts);
 	int found, rc;
 

@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/terminal.h"
 
-#define BARE_LEAST (UINT64_C(64) << 20)         /* from here on a capacity needs no unit */
+#define BARE_MIN (UINT64_C(64) << 20)           /* from here on a capacity needs no unit */
 
 /* As of traces and policies; and here a B may say that bytes are meant. */
 static bool parse_size(const char *value, uint64_t *out)
@@ -21,7 +21,7 @@ static bool parse_size(const char *value, uint64_t *out)
 	return frag_parse_size(value, length, true, out);
 }
 
-int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t least,
+int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t min,
 		     struct frag_error *err)
 {
 	char advice[FRAG_ADVICE_ROOM];
@@ -31,10 +31,10 @@ int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_
 		return frag_fail(err, FRAG_EUSAGE, "--%s: invalid size '%.60s'; %s", name, value,
 				 *advice ? advice : "a size such as 4.5GiB is wanted, or bytes");
 	}
-	if (*out >= least)
+	if (*out >= min)
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--%s: '%.60s' is too small; a size from %" PRIu64
-			 " byte%s on is wanted", name, value, least, least == 1 ? "" : "s");
+			 " byte%s on is wanted", name, value, min, min == 1 ? "" : "s");
 }
 
 /* 80 is meant to be 80GiB more often than 80 bytes, so that has to be said. */
@@ -47,7 +47,7 @@ int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 		return frag_fail(err, FRAG_EUSAGE, "--%s: invalid size '%.60s'; 0 is unlimited, and"
 				 " nothing is less", name, value);
 	rc = frag_option_size(out, name, value, 0, err);
-	if (rc || !*out || *out >= BARE_LEAST || strspn(value, "0123456789.") < strlen(value))
+	if (rc || !*out || *out >= BARE_MIN || strspn(value, "0123456789.") < strlen(value))
 		return rc;
 	if (*out < 1024)
 		return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " byte%s; write %"
@@ -57,17 +57,17 @@ int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 			 " write %" PRIu64 "B if you mean bytes", name, value, *out, *out);
 }
 
-int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t least,
-		      uint64_t most, struct frag_error *err)
+int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t min,
+		      uint64_t max, struct frag_error *err)
 {
 	char last[FRAG_NUMBER_ROOM] = "2^53-1";
 
-	if (frag_parse_count(value, strlen(value), out) && *out >= least && *out <= most)
+	if (frag_parse_count(value, strlen(value), out) && *out >= min && *out <= max)
 		return 0;
-	if (most < FRAG_COUNT_MOST)
-		snprintf(last, sizeof(last), "%" PRIu64, most);
+	if (max < FRAG_COUNT_MAX)
+		snprintf(last, sizeof(last), "%" PRIu64, max);
 	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a number from %" PRIu64 " to %s is wanted",
-			 name, value, least, last);
+			 name, value, min, last);
 }
 
 const char *const frag_color_words[] = {

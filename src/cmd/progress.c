@@ -13,7 +13,7 @@
 #define PATIENCE 1.0    /* seconds before it is shown */
 #define INTERVAL 0.2
 #define CELLS 30
-#define CELLS_LEAST 6
+#define CELLS_MIN 6
 #define ECHO_ROOM 2     /* columns that the terminal's own ^C takes */
 
 double frag_seconds(void)
@@ -99,7 +99,7 @@ static void show(struct frag_progress *p, char *words, double part)
 	/* a line that reached the last column, with a ^C echoed behind it, would wrap */
 	room = frag_terminal_columns(STDERR_FILENO) - 1 - ECHO_ROOM;
 	cells = room - (int)strlen(words) - (int)strlen("[] ");
-	if (part >= 0 && cells >= CELLS_LEAST)
+	if (part >= 0 && cells >= CELLS_MIN)
 		put_bar(bar, cells < CELLS ? cells : CELLS, part);
 	while ((int)strlen(words) > room && strrchr(words, ','))
 		*strrchr(words, ',') = '\0';

@@ -13,7 +13,7 @@
 #define FOR_OTHERS "bestfit"
 
 int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
-			   char text[FRAG_SETTINGS_MOST], const struct frag_log *log,
+			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
 			   struct frag_error *err)
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(trace);
@@ -21,13 +21,13 @@ int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *
 	*text = '\0';
 	if (!s)
 		return 0;
-	if (frag_snapshot_settings(s, text, FRAG_SETTINGS_MOST)) {
+	if (frag_snapshot_settings(s, text, FRAG_SETTINGS_MAX)) {
 		if (frag_choice_settings(choice, text, err) == 0)
 			return 0;
 		frag_note(log, "the snapshot's own settings are not understood (%.900s); the values"
 			  " beside them are taken", err->message);
 	}
-	frag_snapshot_settings_values(s, text, FRAG_SETTINGS_MOST);
+	frag_snapshot_settings_values(s, text, FRAG_SETTINGS_MAX);
 	return *text ? frag_choice_settings(choice, text, err) : 0;
 }
 
@@ -65,7 +65,7 @@ int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trac
 {
 	const bool pytorch = frag_trace_info(trace)->pytorch;
 	int rc = frag_choice_parse(choice, pytorch ? FOR_PYTORCH : FOR_OTHERS, err);
-	char text[FRAG_SETTINGS_MOST];
+	char text[FRAG_SETTINGS_MAX];
 	struct frag_choice plain;
 	struct frag_error unused;
 

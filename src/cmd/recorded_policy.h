@@ -5,7 +5,7 @@
 #include "cmd/run_options.h"
 #include "policy/configured.h"
 
-#define FRAG_SETTINGS_MOST 4096
+#define FRAG_SETTINGS_MAX 4096
 
 /*
  * The settings that a snapshot was recorded under, given to a choice of pytorch: its string,
@@ -13,7 +13,7 @@
  * given, "" for nothing. A trace that is no snapshot has none.
  */
 int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
-			   char text[FRAG_SETTINGS_MOST], const struct frag_log *log,
+			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
 			   struct frag_error *err);
 
 /* Settings are spelt out as keys, so that the policy's text says all of it. -FRAG_EUSAGE */

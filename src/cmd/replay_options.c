@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "base/print.h"
 
-#define REPEATS_MOST 1000000
+#define REPEATS_MAX 1000000
 
 enum {
 	OPT_DEVICE = FRAG_OPT_FIRST_OWN, OPT_LIMIT, OPT_PACE, OPT_REPEAT, OPT_VERIFY,
@@ -109,7 +109,7 @@ int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_err
 	case OPT_PACE:
 		return set_pace(args, value, err);
 	case OPT_REPEAT:
-		return frag_option_count(&args->repeat, "repeat", value, 1, REPEATS_MOST, err);
+		return frag_option_count(&args->repeat, "repeat", value, 1, REPEATS_MAX, err);
 	case OPT_VERIFY:
 		args->verify = true;
 		return 0;

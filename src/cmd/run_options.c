@@ -38,7 +38,7 @@ const struct frag_opt frag_run_opts[] = {
 	{ 0 },
 };
 
-#define THREADS_MOST 1024
+#define THREADS_MAX 1024
 #define POOL "cuda-async"
 #define ONLY_IN_REPLAY "is the GPU driver's own pool, which nothing simulates: it exists only in " \
 	"fragsim replay --allocator " POOL
@@ -100,7 +100,7 @@ static int add_condition(struct frag_run_options *run, const char *text, struct 
 	int rc;
 
 	if (!frag_grow(&run->conditions, &run->condition_capacity,
-		       (uint64_t)run->condition_count + FRAG_CONDITIONS_MOST,
+		       (uint64_t)run->condition_count + FRAG_CONDITIONS_MAX,
 		       sizeof(*run->conditions)))
 		return frag_fail_nomem(err);
 	rc = frag_condition_parse(run->conditions + run->condition_count, &count, text, err);
@@ -188,7 +188,7 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_FAIL_IF:
 		return add_condition(run, value, err);
 	case FRAG_OPT_THREADS:
-		rc = frag_option_count(&n, "threads", value, 0, THREADS_MOST, err);
+		rc = frag_option_count(&n, "threads", value, 0, THREADS_MAX, err);
 		run->threads = (uint32_t)n;
 		return rc;
 	case FRAG_OPT_PROFILE:

@@ -99,7 +99,7 @@ static void report_cut_marks(struct frag_session *s)
 	for (uint32_t i = 0; i < s->run_count; i++)
 		cut = cut || s->runs[i].result->marks_cut;
 	snprintf(text, sizeof(text), "marks: the first %u of all %u devices are kept, and there"
-		 " are more", FRAG_MARKS_ALL_MOST, s->device_count);
+		 " are more", FRAG_MARKS_ALL_MAX, s->device_count);
 	if (cut)
 		frag_session_warn(s, text);
 }

@@ -50,9 +50,9 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	case OPT_DEVICE_BYTES:
 		return frag_option_capacity(&s->total, "device-bytes", value, err);
 	case OPT_TIME:
-		return frag_option_count(&s->seconds, "time", value, 1, FRAG_COUNT_MOST, err);
+		return frag_option_count(&s->seconds, "time", value, 1, FRAG_COUNT_MAX, err);
 	case OPT_TRIES:
-		return frag_option_count(&s->reduce.tries_most, "tries", value, 0, FRAG_COUNT_MOST,
+		return frag_option_count(&s->reduce.tries_max, "tries", value, 0, FRAG_COUNT_MAX,
 					 err);
 	default:
 		return frag_rewrite_set(&s->rewrite, id, value, err);
@@ -107,7 +107,7 @@ static void report_end(struct shrink *s)
 	snprintf(note, sizeof(note),
 		 "ended after %" PRIu64 " simulation%s of %" PRIu64 " event%s with the least so"
 		 " far; a larger --%s lets it go on", tries, tries == 1 ? "" : "s", events,
-		 events == 1 ? "" : "s", tries < s->reduce.tries_most ? "time" : "tries");
+		 events == 1 ? "" : "s", tries < s->reduce.tries_max ? "time" : "tries");
 	frag_warn(&s->rewrite.quiet, note);
 }
 
@@ -119,7 +119,7 @@ static void report_end(struct shrink *s)
 static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 		  struct frag_error *err)
 {
-	bool failed, least;
+	bool failed, minimal;
 	int rc;
 
 	s->begun = frag_seconds();
@@ -142,7 +142,7 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	s->reduce.try_ctx = &s->candidate;
 	s->reduce.enough = is_late;
 	s->reduce.enough_ctx = s;
-	rc = frag_reduce(&s->reduce, &failed, &least, err);
+	rc = frag_reduce(&s->reduce, &failed, &minimal, err);
 	if (!rc && !failed)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no out-of-memory under %s; --device-bytes"
 				 " makes the device smaller", frag_input_name(s->head.path),
@@ -150,7 +150,7 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	rc = rc ? rc : frag_rewrite_into(&s->rewrite, s->head.path, to, write_rest, s, err);
 	if (!rc && !s->policy)
 		report_policy(s);
-	if (!rc && !least)
+	if (!rc && !minimal)
 		report_end(s);
 	return rc;
 }
@@ -216,7 +216,7 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 
 	(void)status;
 	frag_reduce_init(&s.reduce);
-	s.reduce.tries_most = 10000;
+	s.reduce.tries_max = 10000;
 	rc = frag_options(cmd, argc, argv, &s, set_option, &rest, err);
 	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (rc || !rest)

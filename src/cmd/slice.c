@@ -46,7 +46,7 @@ static int set_place(struct frag_place *place, int id, const char *value, struct
 	if (id == OPT_FROM_STEP || id == OPT_TO_STEP) {
 		place->kind = FRAG_PLACE_STEP;
 		return frag_option_count(&place->step, from ? "from-step" : "to-step", value, 0,
-					 FRAG_COUNT_MOST, err);
+					 FRAG_COUNT_MAX, err);
 	}
 	if (id == OPT_FROM_MARK || id == OPT_TO_MARK) {
 		place->kind = FRAG_PLACE_MARK;

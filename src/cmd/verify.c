@@ -62,7 +62,7 @@ static int choose(struct verify_options *o, const struct frag_trace *trace,
 		return rc ? rc : frag_recorded_settings(choice, trace, settings, &log, err);
 	if (!frag_trace_snapshot(trace))
 		return 0;
-	snprintf(settings, FRAG_SETTINGS_MOST, "%s", o->settings);
+	snprintf(settings, FRAG_SETTINGS_MAX, "%s", o->settings);
 	return frag_choice_settings(choice, settings, err);
 }
 
@@ -91,7 +91,7 @@ static int verify(const char *path, struct verify_options *o, int *status, struc
 	const struct frag_trace_options options = {
 		.stacks = FRAG_STACKS_NONE, .log = { .warn = frag_warn, .ctx = &o->quiet },
 	};
-	char settings[FRAG_SETTINGS_MOST];
+	char settings[FRAG_SETTINGS_MAX];
 	struct frag_verdict verdict;
 	struct frag_choice choice;
 	struct frag_trace *trace;

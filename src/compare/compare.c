@@ -269,11 +269,11 @@ static bool stands(const struct frag_comparison *c, const struct frag_pair *pair
 /* The policies of all runs that are compared, in their order. False: no memory. */
 static bool list_policies(const struct frag_comparison *c, struct frag_lookup *l)
 {
-	uint32_t most = 0;
+	uint32_t max = 0;
 
 	for (uint32_t i = 0; i < c->count; i++)
-		most += c->group[i].count;
-	if (!frag_lookup_init(l, most))
+		max += c->group[i].count;
+	if (!frag_lookup_init(l, max))
 		return false;
 	for (uint32_t i = 0; i < c->count; i++) {
 		for (uint32_t k = 0; k < c->group[i].count; k++) {

@@ -22,7 +22,7 @@ static const struct {
 	{ ">", FRAG_GT }, { "<", FRAG_LT },
 };
 
-static const char *const any_paths[FRAG_CONDITIONS_MOST] = {
+static const char *const any_paths[FRAG_CONDITIONS_MAX] = {
 	"peak.reserved", "fi_device.mean", "fi_device.max", "counts.ooms", "counts.retries",
 };
 
@@ -170,7 +170,7 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
  * `any` stands for several conditions with one text. They are implied: one whose
  * figure a run does not have says nothing, where one that was written is an error.
  */
-int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32_t *count,
+int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MAX], uint32_t *count,
 			 const char *text, struct frag_error *err)
 {
 	struct frag_condition c = { .bound = 0 };
@@ -196,9 +196,9 @@ int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32
 	out[0] = c;
 	if (strcmp(c.path, "any") != 0)
 		return check_path(&c, err);
-	*count = FRAG_CONDITIONS_MOST;
+	*count = FRAG_CONDITIONS_MAX;
 	c.implied = true;
-	for (uint32_t i = 0; i < FRAG_CONDITIONS_MOST; i++) {
+	for (uint32_t i = 0; i < FRAG_CONDITIONS_MAX; i++) {
 		out[i] = c;
 		snprintf(out[i].path, sizeof(out[i].path), "%s", any_paths[i]);
 	}

@@ -19,10 +19,10 @@ struct frag_condition {
 	bool of_gate;           /* --gate's own: a change is judged of comparable runs only */
 };
 
-#define FRAG_CONDITIONS_MOST 5  /* that one text can stand for */
+#define FRAG_CONDITIONS_MAX 5   /* that one text can stand for */
 
 /* "any" stands for several, which are implied: *count of them are set. -FRAG_EUSAGE */
-int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MOST], uint32_t *count,
+int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MAX], uint32_t *count,
 			 const char *text, struct frag_error *err);
 
 /* -FRAG_EUSAGE where the condition is a change, for who has no baseline. */

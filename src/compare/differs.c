@@ -149,7 +149,7 @@ bool frag_describe_runs(char **text, const struct frag_run *base, const struct f
 	describe_size(&l, "context", a->context, b->context);
 	describe_size(&l, "other processes", a->other, b->other);
 	describe_size(&l, "granularity", a->granularity, b->granularity);
-	describe_size(&l, "small requests", a->small_most, b->small_most);
+	describe_size(&l, "small requests", a->small_max, b->small_max);
 	describe_size(&l, "granularity of small requests", a->small_granularity,
 		      b->small_granularity);
 	if (a->modelled.there != b->modelled.there)

@@ -20,10 +20,10 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-bool frag_lookup_init(struct frag_lookup *l, uint32_t most)
+bool frag_lookup_init(struct frag_lookup *l, uint32_t max)
 {
 	l->count = 0;
-	l->name = malloc(((size_t)most + 1) * sizeof(*l->name));
+	l->name = malloc(((size_t)max + 1) * sizeof(*l->name));
 	return l->name != NULL;
 }
 

@@ -18,7 +18,7 @@ struct frag_lookup {
 };
 
 /* Room for so many names; they are put in at name[count++], in any order. False: no memory. */
-bool frag_lookup_init(struct frag_lookup *l, uint32_t most);
+bool frag_lookup_init(struct frag_lookup *l, uint32_t max);
 void frag_lookup_fini(struct frag_lookup *l);
 
 /* After the last name, before the first question. */

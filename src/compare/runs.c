@@ -32,9 +32,9 @@ void frag_where_json_name(char *to, size_t size, const char *json)
 void frag_where_name(char *to, size_t size, const char *text, size_t length)
 {
 	char json[6 * 192 + 3];
-	const size_t most = size - 1 < 192 ? size - 1 : 192;
+	const size_t max = size - 1 < 192 ? size - 1 : 192;
 
-	*frag_put_json(json, text, length < most ? length : most) = '\0';
+	*frag_put_json(json, text, length < max ? length : max) = '\0';
 	frag_where_json_name(to, size, json);
 }
 

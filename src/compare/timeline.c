@@ -38,11 +38,11 @@ void frag_timeline_add(struct frag_timeline *c, const struct frag_step *step)
 {
 	struct frag_stretch *last;
 
-	FRAG_ASSERT(c->count <= FRAG_TIMELINE_MOST);
+	FRAG_ASSERT(c->count <= FRAG_TIMELINE_MAX);
 	if (c->width == 0)
 		c->width = 1;
 	if (c->count == 0 || c->in_last == c->width) {
-		if (c->count == FRAG_TIMELINE_MOST)
+		if (c->count == FRAG_TIMELINE_MAX)
 			halve(c);
 		c->stretch[c->count++] = (struct frag_stretch){ .from = step->event->step };
 		c->in_last = 0;
@@ -62,9 +62,9 @@ void frag_timeline_widen(struct frag_timeline *c, uint64_t width)
 		halve(c);
 }
 
-void frag_timeline_shorten(struct frag_timeline *c, uint32_t most)
+void frag_timeline_shorten(struct frag_timeline *c, uint32_t max)
 {
-	FRAG_ASSERT(most > 0);
-	while (c->count > most)
+	FRAG_ASSERT(max > 0);
+	while (c->count > max)
 		halve(c);
 }

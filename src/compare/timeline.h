@@ -6,7 +6,7 @@
 
 #include "fragsim/engine.h"
 
-#define FRAG_TIMELINE_MOST 64   /* stretches */
+#define FRAG_TIMELINE_MAX 64    /* stretches */
 
 struct frag_stretch {
 	uint64_t from;                  /* its first step */
@@ -18,7 +18,7 @@ struct frag_timeline {
 	uint64_t width;                 /* steps of the device in each but the last */
 	uint64_t in_last;
 	uint32_t count;                 /* 0: not known */
-	struct frag_stretch stretch[FRAG_TIMELINE_MOST];
+	struct frag_stretch stretch[FRAG_TIMELINE_MAX];
 };
 
 void frag_timeline_add(struct frag_timeline *timeline, const struct frag_step *step);
@@ -27,6 +27,6 @@ void frag_timeline_add(struct frag_timeline *timeline, const struct frag_step *s
 void frag_timeline_widen(struct frag_timeline *timeline, uint64_t width);
 
 /* Joins neighbours until there are at most so many. */
-void frag_timeline_shorten(struct frag_timeline *timeline, uint32_t most);
+void frag_timeline_shorten(struct frag_timeline *timeline, uint32_t max);
 
 #endif

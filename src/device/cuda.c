@@ -213,11 +213,11 @@ static int cuda_open_up(int gpu, uint64_t at, uint64_t bytes)
 /* Before 12.2 a pool had no bound, and could take a shared GPU whole. */
 #if CUDART_VERSION >= 12020
 
-static int cuda_pool_new(int gpu, uint64_t most, void **pool)
+static int cuda_pool_new(int gpu, uint64_t max, void **pool)
 {
 	const struct cudaMemPoolProps props = {
 		.allocType = cudaMemAllocationTypePinned, .handleTypes = cudaMemHandleTypeNone,
-		.location = { .type = cudaMemLocationTypeDevice, .id = gpu }, .maxSize = most,
+		.location = { .type = cudaMemLocationTypeDevice, .id = gpu }, .maxSize = max,
 	};
 	cudaMemPool_t made = NULL;
 	cudaError_t e = cudaMemPoolCreate(&made, &props);

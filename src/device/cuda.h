@@ -46,7 +46,7 @@ struct frag_cuda_calls {
 	int (*open_up)(int gpu, uint64_t at, uint64_t bytes);   /* for reading and writing */
 
 	/* The driver's own pools. NULL, all of them: this toolkit cannot bound one. */
-	int (*pool_new)(int gpu, uint64_t most, void **pool);   /* async_alloc takes it now */
+	int (*pool_new)(int gpu, uint64_t max, void **pool);    /* async_alloc takes it now */
 	int (*pool_del)(void *pool);
 	int (*pool_set)(void *pool, enum frag_cuda_pool_value what, uint64_t value);
 	int (*pool_get)(void *pool, enum frag_cuda_pool_value what, uint64_t *value);

@@ -43,7 +43,7 @@ void frag_device_limit(struct frag_device *dev, double fraction)
 
 uint64_t frag_device_round(const struct frag_device *dev, uint64_t bytes)
 {
-	const uint64_t to = bytes <= dev->small_most ? dev->small_granularity : dev->granularity;
+	const uint64_t to = bytes <= dev->small_max ? dev->small_granularity : dev->granularity;
 	const uint64_t rest = bytes % to;
 
 	return rest ? bytes + (to - rest) : bytes;

@@ -65,7 +65,7 @@ void frag_devices_override(struct frag_devices *devices, uint64_t total, uint64_
 		if (granularity == UINT64_MAX)
 			continue;
 		f->granularity = granularity;
-		f->small_most = f->small_granularity = 0;
+		f->small_max = f->small_granularity = 0;
 	}
 }
 

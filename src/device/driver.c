@@ -24,7 +24,7 @@ uint32_t frag_size_class(uint64_t bytes)
 	return which;
 }
 
-uint64_t frag_size_class_most(uint32_t which)
+uint64_t frag_size_class_max(uint32_t which)
 {
 	return which == FRAG_SIZE_CLASSES - 1 ? UINT64_MAX
 					      : UINT64_C(1) << (FIRST_CLASS_BITS + which);

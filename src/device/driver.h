@@ -19,7 +19,7 @@ const char *frag_gpu_kind_name(enum frag_gpu_kind kind);
 #define FRAG_SIZE_CLASSES 22
 uint32_t frag_size_class(uint64_t bytes);
 /* The largest size of the class; UINT64_MAX for the last. */
-uint64_t frag_size_class_most(uint32_t which);
+uint64_t frag_size_class_max(uint32_t which);
 
 /* What was measured on a GPU: a call takes as long as its kind and size did in the mean. */
 struct frag_driver_model {

@@ -161,10 +161,10 @@ static int obtain_watched(struct frag_device *dev, uint64_t bytes, uint64_t coun
 	uint64_t before;
 	int rc;
 
-	if (!dev->small_most)
+	if (!dev->small_max)
 		return obtain(dev, bytes, counted, addr, cost_ns);
 	/* `used` has it already; a small one may need a page of its own */
-	if (is_loose(dev, bytes <= dev->small_most ? dev->granularity - counted : 0))
+	if (is_loose(dev, bytes <= dev->small_max ? dev->granularity - counted : 0))
 		return -FRAG_EDEVMEM;
 	rc = frag_gpu_free_bytes(dev->ctx, &before, dev->err);
 	rc = rc ? rc : obtain(dev, bytes, counted, addr, cost_ns);
@@ -203,7 +203,7 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	/* a heap that is deleted gives back once more what failed only behind the call */
 	if (rc || !g->pieces[addr].bytes)
 		return rc;
-	if (dev->small_most)
+	if (dev->small_max)
 		rc = frag_gpu_free_bytes(g, &before, dev->err);
 	if (rc)
 		return rc;
@@ -214,7 +214,7 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 		return frag_gpu_failed(g, e, dev->err, "cudaFree of %" PRIu64 " bytes", bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
 	frag_device_simulated.release(dev, 0, bytes, &nothing);
-	if (dev->small_most)
+	if (dev->small_max)
 		rc = note_packing(dev, before, (int64_t)(dev->used - used));
 	return rc ? rc : frag_gpu_notify(dev, FRAG_GPU_FREE, bytes, 0, *cost_ns, false);
 }

@@ -23,9 +23,9 @@ struct frag_gpu_figures {
 	uint64_t context;       /* bytes that the context of a process takes */
 	bool     context_known; /* a second process saw it; else context is 0 */
 	uint64_t granularity;   /* bytes in which cudaMalloc takes memory */
-	/* what asks for at most small_most (0: nothing) is rounded up to
+	/* what asks for at most small_max (0: nothing) is rounded up to
 	 * small_granularity only, and shares pages of granularity */
-	uint64_t small_most, small_granularity;
+	uint64_t small_max, small_granularity;
 	uint64_t page;          /* the least page of virtual memory; 0: there is none */
 	int      driver, runtime;       /* versions: 13000 is 13.0 */
 };
@@ -59,7 +59,7 @@ bool frag_gpu_glance(uint32_t ordinal, uint64_t *bytes);
  * witness (NULL: none) must be there before this process has spoken to CUDA.
  * -FRAG_EDEVICE, also in a build without CUDA.
  */
-int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t most,
+int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t max,
 		  const struct frag_gpu_witness *witness, struct frag_error *err);
 
 /* Gives everything back. -FRAG_EDEVICE with the first call since open that failed. */
@@ -78,7 +78,7 @@ int frag_gpu_free_bytes(struct frag_gpu *gpu, uint64_t *bytes, struct frag_error
  * multiple of the granularity; 0: none. It is given back at once, and nobody who
  * watches sees it.
  */
-int frag_gpu_probe(struct frag_gpu *gpu, uint64_t most, uint64_t *largest, struct frag_error *err);
+int frag_gpu_probe(struct frag_gpu *gpu, uint64_t max, uint64_t *largest, struct frag_error *err);
 
 /* How the driver's own pool is made; the last three are its reuse switches. */
 struct frag_gpu_pool_options {
@@ -92,7 +92,7 @@ struct frag_gpu_pool_options {
  * of the trace's streams the next request is made on; `trim` waits for all, and
  * gives back what is unused.
  */
-int frag_gpu_pool_open(struct frag_gpu *gpu, uint64_t most,
+int frag_gpu_pool_open(struct frag_gpu *gpu, uint64_t max,
 		       const struct frag_gpu_pool_options *options, struct frag_error *err);
 int frag_gpu_pool_close(struct frag_gpu *gpu, struct frag_error *err);
 void frag_gpu_pool_on(struct frag_gpu *gpu, uint32_t stream);

@@ -11,13 +11,13 @@
 
 #include "device/cuda.h"
 
-#define LOANS_MOST 3
-#define LEAST_GRANULARITY 512
+#define LOANS_MAX 3
+#define MIN_GRANULARITY 512
 
 struct loan {
-	uint32_t piece[LOANS_MOST];
+	uint32_t piece[LOANS_MAX];
 	uint32_t count;         /* less than was wanted: the GPU refused */
-	uint64_t at[LOANS_MOST];
+	uint64_t at[LOANS_MAX];
 	uint64_t taken;         /* by all of them */
 };
 
@@ -94,24 +94,24 @@ static int measure_granularity(struct frag_gpu *g, struct frag_error *err)
 	uint64_t over = loan.taken > FRAG_USUAL_GRANULARITY ? loan.taken - FRAG_USUAL_GRANULARITY
 							    : 0;
 
-	if (!rc && loan.count && is_power(over) && over >= LEAST_GRANULARITY
+	if (!rc && loan.count && is_power(over) && over >= MIN_GRANULARITY
 	    && over <= FRAG_USUAL_GRANULARITY)
 		g->figures.granularity = over;
 	return rc;
 }
 
 /* How far neighbours lie apart; three of them, because two may be in two pages. */
-static uint64_t least_distance(const struct loan *loan)
+static uint64_t min_distance(const struct loan *loan)
 {
-	uint64_t least = UINT64_MAX;
+	uint64_t min = UINT64_MAX;
 
 	for (uint32_t i = 1; i < loan->count; i++) {
 		const uint64_t a = loan->at[i - 1], b = loan->at[i];
 		const uint64_t distance = a > b ? a - b : b - a;
 
-		least = distance < least ? distance : least;
+		min = distance < min ? distance : min;
 	}
-	return least;
+	return min;
 }
 
 /*
@@ -123,31 +123,31 @@ static int measure_small(struct frag_gpu *g, struct frag_error *err)
 	struct frag_gpu_figures *f = &g->figures;
 	struct loan loan;
 	int rc = borrow(g, 1, 3, &loan, err);
-	uint64_t grain = least_distance(&loan), most;
+	uint64_t grain = min_distance(&loan), max;
 
 	if (rc || loan.count < 3 || loan.taken > f->granularity || !is_power(grain)
 	    || grain > f->granularity / 4)
 		return rc;
-	for (most = grain; 2 * most <= f->granularity / 2; most *= 2) {
-		rc = borrow(g, 2 * most, 2, &loan, err);
+	for (max = grain; 2 * max <= f->granularity / 2; max *= 2) {
+		rc = borrow(g, 2 * max, 2, &loan, err);
 		if (rc)
 			return rc;
 		if (loan.count < 2 || loan.taken > f->granularity)
 			break;
 	}
-	f->small_most = most;
+	f->small_max = max;
 	f->small_granularity = grain;
 	return 0;
 }
 
-int frag_gpu_measure(struct frag_gpu *g, uint64_t most, struct frag_error *err)
+int frag_gpu_measure(struct frag_gpu *g, uint64_t max, struct frag_error *err)
 {
 	int rc = 0;
 
 	g->figures.granularity = FRAG_USUAL_GRANULARITY;
-	if (most >= 2 * FRAG_USUAL_GRANULARITY)
+	if (max >= 2 * FRAG_USUAL_GRANULARITY)
 		rc = measure_granularity(g, err);
-	if (!rc && most >= 3 * g->figures.granularity)
+	if (!rc && max >= 3 * g->figures.granularity)
 		rc = measure_small(g, err);
 	return rc;
 }
@@ -167,10 +167,10 @@ static int try_one(struct frag_gpu *g, uint64_t bytes, bool *good, struct frag_e
  * A binary search in units of the granularity, between the largest size that was granted and
  * the smallest that was refused.
  */
-int frag_gpu_probe(struct frag_gpu *g, uint64_t most, uint64_t *largest, struct frag_error *err)
+int frag_gpu_probe(struct frag_gpu *g, uint64_t max, uint64_t *largest, struct frag_error *err)
 {
 	const uint64_t unit = g->figures.granularity;
-	uint64_t given = 0, refused = most / unit + 1, at = most / unit;
+	uint64_t given = 0, refused = max / unit + 1, at = max / unit;
 	int rc = frag_gpu_use(g, err);
 
 	/* all of it first: on most GPUs that is the end */

@@ -53,7 +53,7 @@ static int check_ordinals(const uint32_t *ordinals, uint32_t count, struct frag_
  * The context that this process makes takes memory before the process can ask for any figure,
  * so the witness, another process, says what was free before and what is free after.
  */
-static int begin_gpu(struct frag_gpu *g, uint64_t most, const struct frag_gpu_witness *w,
+static int begin_gpu(struct frag_gpu *g, uint64_t max, const struct frag_gpu_witness *w,
 		     struct frag_error *err)
 {
 	struct frag_gpu_figures *f = &g->figures;
@@ -72,7 +72,7 @@ static int begin_gpu(struct frag_gpu *g, uint64_t most, const struct frag_gpu_wi
 		f->name[0] = '\0';
 	if (frag_cuda.page(g->ordinal, &f->page))
 		f->page = 0;
-	return frag_gpu_measure(g, most, err);
+	return frag_gpu_measure(g, max, err);
 }
 
 /* Closing: what is still in the table goes, whatever has failed before. */
@@ -126,7 +126,7 @@ static void del_gpu(struct frag_gpu *g)
  * Each GPU is measured as it is opened, but what is free counts only when the witness, whose
  * context takes memory too, has gone.
  */
-int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t most,
+int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t max,
 		  const struct frag_gpu_witness *witness, struct frag_error *err)
 {
 	uint32_t opened = 0;
@@ -148,7 +148,7 @@ int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t cou
 		g->ordinal = (int)ordinals[opened];
 		g->unused = FRAG_NO_PIECE;
 		gpus[opened++] = g;
-		rc = begin_gpu(g, most, witness, err);
+		rc = begin_gpu(g, max, witness, err);
 	}
 	if (witness)
 		witness->end(witness->ctx);

@@ -48,7 +48,7 @@ static int set_up(struct frag_gpu *g, const struct frag_gpu_pool_options *o,
 }
 
 /* The pool is one of our own, with a bound, as the default pool of a device has none. */
-int frag_gpu_pool_open(struct frag_gpu *g, uint64_t most, const struct frag_gpu_pool_options *o,
+int frag_gpu_pool_open(struct frag_gpu *g, uint64_t max, const struct frag_gpu_pool_options *o,
 		       struct frag_error *err)
 {
 	int rc, e;
@@ -61,7 +61,7 @@ int frag_gpu_pool_open(struct frag_gpu *g, uint64_t most, const struct frag_gpu_
 	rc = frag_gpu_use(g, err);
 	if (rc)
 		return rc;
-	e = frag_cuda.pool_new(g->ordinal, most, &g->pool);
+	e = frag_cuda.pool_new(g->ordinal, max, &g->pool);
 	if (e) {
 		g->pool = NULL;
 		return frag_gpu_failed(g, e, err, "making a pool of the driver");
@@ -138,10 +138,10 @@ static void pool_ready(struct frag_device *dev)
 static bool may_take(const struct frag_device *dev, uint64_t bytes)
 {
 	const uint64_t used = dev->pool->used;
-	uint64_t most = dev->total - dev->context - dev->other;
+	uint64_t max = dev->total - dev->context - dev->other;
 
-	most = dev->limit < most ? dev->limit : most;
-	return used <= most && bytes <= most - used;
+	max = dev->limit < max ? dev->limit : max;
+	return used <= max && bytes <= max - used;
 }
 
 /* One request, answered or refused. */

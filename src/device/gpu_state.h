@@ -70,6 +70,6 @@ int frag_gpu_pool_look(struct frag_gpu *g, struct frag_error *err);
 
 /* Finds the granularities, as far as it takes at most so many bytes. */
 #define FRAG_USUAL_GRANULARITY (UINT64_C(2) << 20)
-int frag_gpu_measure(struct frag_gpu *g, uint64_t most, struct frag_error *err);
+int frag_gpu_measure(struct frag_gpu *g, uint64_t max, struct frag_error *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include "fragsim/device.h"
 
 /* No sum may come near 2^64, on an unlimited device either. */
-#define MOST_BYTES (UINT64_C(1) << 62)
+#define MAX_BYTES (UINT64_C(1) << 62)
 
 /* The pages that small requests of so many bytes in all share. */
 static uint64_t shared_pages(const struct frag_device *dev, uint64_t bytes)
@@ -25,9 +25,9 @@ static uint64_t shared_pages(const struct frag_device *dev, uint64_t bytes)
 /* What `used` grows by; what is too much stays too much. */
 static uint64_t counted(const struct frag_device *dev, uint64_t bytes)
 {
-	if (bytes > MOST_BYTES)
+	if (bytes > MAX_BYTES)
 		return bytes;
-	if (bytes > dev->small_most)
+	if (bytes > dev->small_max)
 		return frag_device_round(dev, bytes);
 	return shared_pages(dev, dev->small_used + frag_device_round(dev, bytes))
 	       - shared_pages(dev, dev->small_used);
@@ -58,7 +58,7 @@ static void charge(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t by
 /* The least total whose fraction is so many bytes: by halves, as a product of doubles rounds. */
 static uint64_t total_with_limit(double fraction, uint64_t used)
 {
-	uint64_t low = 0, high = MOST_BYTES;
+	uint64_t low = 0, high = MAX_BYTES;
 
 	if (floor(fraction * (double)high) < (double)used)
 		return UINT64_MAX;
@@ -84,7 +84,7 @@ static uint64_t total_wanted(const struct frag_device *dev, uint64_t bytes)
 
 static int take(struct frag_device *dev, uint64_t bytes)
 {
-	if (bytes > MOST_BYTES || dev->used + bytes > MOST_BYTES)
+	if (bytes > MAX_BYTES || dev->used + bytes > MAX_BYTES)
 		return -FRAG_EDEVMEM;
 	if (!has_room(dev, bytes)) {
 		frag_device_narrow(dev, 0, total_wanted(dev, bytes));
@@ -102,7 +102,7 @@ static int simulated_acquire(struct frag_device *dev, uint64_t bytes, frag_addr 
 
 	charge(dev, FRAG_GPU_MALLOC, bytes, cost_ns);
 	*addr = 0;
-	if (!rc && bytes <= dev->small_most)
+	if (!rc && bytes <= dev->small_max)
 		dev->small_used += frag_device_round(dev, bytes);
 	return rc;
 }
@@ -113,7 +113,7 @@ static int simulated_release(struct frag_device *dev, frag_addr addr, uint64_t b
 	(void)addr;
 	charge(dev, FRAG_GPU_FREE, bytes, cost_ns);
 	/* first what it shares its pages with has to be without it */
-	if (bytes <= dev->small_most)
+	if (bytes <= dev->small_max)
 		dev->small_used -= frag_device_round(dev, bytes);
 	dev->used -= counted(dev, bytes);
 	return 0;

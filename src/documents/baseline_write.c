@@ -193,9 +193,9 @@ static int put_run(FILE *f, const struct frag_run *run)
 	fprintf(f, ", \"total_bytes\": %" PRIu64 ", \"context_bytes\": %" PRIu64
 		", \"other_bytes\": %" PRIu64 ", \"granularity_bytes\": %" PRIu64, r->total,
 		r->context, r->other, r->granularity);
-	if (r->small_most)
+	if (r->small_max)
 		fprintf(f, ", \"small_granularity_bytes\": %" PRIu64 ", \"small_most_bytes\": %"
-			PRIu64, r->small_granularity, r->small_most);
+			PRIu64, r->small_granularity, r->small_max);
 	fputs("},\n", f);
 	fprintf(f, "     \"status\": \"%s\", \"steps\": %" PRIu64 ", \"lower_bound\": %" PRIu64
 		",\n", frag_run_status_name(r->status), r->steps, r->lower_bound);

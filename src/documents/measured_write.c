@@ -6,7 +6,7 @@
 static void put_class(struct frag_node_ref o, uint32_t which)
 {
 	frag_json_u64_or_null(o, "up_to_bytes", which < FRAG_SIZE_CLASSES - 1,
-			      frag_size_class_most(which));
+			      frag_size_class_max(which));
 }
 
 static void put_call(struct frag_node_ref list, const char *kind, uint32_t which,

@@ -97,14 +97,14 @@ char *frag_take_text(struct frag_members *r, const struct frag_at *in, const cha
 	return copy;
 }
 
-static uint64_t as_natural(struct frag_members *r, const struct frag_at *at, int64_t most,
+static uint64_t as_natural(struct frag_members *r, const struct frag_at *at, int64_t max,
 			   const char *wanted)
 {
 	int64_t value;
 
 	if (r->rc)
 		return 0;
-	if (frag_json_integer(at->node, &value) && value >= 0 && value <= most)
+	if (frag_json_integer(at->node, &value) && value >= 0 && value <= max)
 		return (uint64_t)value;
 	frag_bad(r, at, wanted);
 	return 0;

@@ -16,7 +16,7 @@ static void put_param(struct frag_node_ref list, const struct frag_param_spec *s
 	if (spec->type == FRAG_PARAM_OWN)
 		frag_json_text(o, "expects", spec->expects);
 	if (spec->type == FRAG_PARAM_SIZE || spec->type == FRAG_PARAM_COUNT) {
-		frag_json_u64(o, "least", spec->least);
+		frag_json_u64(o, "least", spec->min);
 		frag_json_bool(o, "power_of_two", spec->power_of_two);
 	}
 	frag_json_text(o, "help", spec->help);

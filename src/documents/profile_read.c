@@ -24,19 +24,19 @@ static uint64_t take_size(struct frag_members *r, const struct frag_at *in, cons
 static void read_small(struct frag_members *r, const struct frag_at *device,
 		       struct frag_device_figures *f)
 {
-	const char *const most = "small_most_bytes", *const grain = "small_granularity_bytes";
+	const char *const max = "small_most_bytes", *const grain = "small_granularity_bytes";
 
-	if (!is_given(r, device, most) && !is_given(r, device, grain))
+	if (!is_given(r, device, max) && !is_given(r, device, grain))
 		return;
-	f->small_most = take_size(r, device, most);
+	f->small_max = take_size(r, device, max);
 	f->small_granularity = take_size(r, device, grain);
 	if (r->rc)
 		return;
-	if (f->small_most > f->granularity)
-		frag_bad(r, &(struct frag_at){ .up = device, .key = most },
+	if (f->small_max > f->granularity)
+		frag_bad(r, &(struct frag_at){ .up = device, .key = max },
 			 "at most granularity_bytes is wanted");
-	else if (f->small_most % f->small_granularity)
-		frag_bad(r, &(struct frag_at){ .up = device, .key = most },
+	else if (f->small_max % f->small_granularity)
+		frag_bad(r, &(struct frag_at){ .up = device, .key = max },
 			 "a multiple of small_granularity_bytes is wanted");
 }
 
@@ -74,13 +74,13 @@ static enum frag_gpu_kind take_kind(struct frag_members *r, const struct frag_at
 
 static uint32_t take_class(struct frag_members *r, const struct frag_at *call)
 {
-	uint64_t most;
+	uint64_t max;
 
 	if (frag_is_null(r, call, "up_to_bytes"))
 		return FRAG_SIZE_CLASSES - 1;
-	most = frag_take_count(r, call, "up_to_bytes");
+	max = frag_take_count(r, call, "up_to_bytes");
 	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES - 1; i++)
-		if (frag_size_class_most(i) == most)
+		if (frag_size_class_max(i) == max)
 			return i;
 	frag_bad(r, &(struct frag_at){ .up = call, .key = "up_to_bytes" },
 		 "a power of two from 1048576 to 1099511627776, or null, is wanted");

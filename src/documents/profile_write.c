@@ -12,9 +12,9 @@ static void put_device(struct frag_node_ref root, const struct frag_gpu_figures 
 	frag_json_u64(o, "total_bytes", f->total);
 	frag_json_u64_or_null(o, "context_bytes", f->context_known, f->context);
 	frag_json_u64(o, "granularity_bytes", f->granularity);
-	frag_json_u64_or_null(o, "small_granularity_bytes", f->small_most > 0,
+	frag_json_u64_or_null(o, "small_granularity_bytes", f->small_max > 0,
 			      f->small_granularity);
-	frag_json_u64_or_null(o, "small_most_bytes", f->small_most > 0, f->small_most);
+	frag_json_u64_or_null(o, "small_most_bytes", f->small_max > 0, f->small_max);
 	frag_json_u64_or_null(o, "page_bytes", f->page > 0, f->page);
 	frag_json_u64(o, "driver_version", (uint64_t)f->driver);
 	frag_json_u64(o, "runtime_version", (uint64_t)f->runtime);

@@ -16,7 +16,7 @@
 #include "documents/metrics_order.h"
 
 /* Of a policy's parameters, as text: each is looked for among those of the other run. */
-#define PARAMS_MOST 16384
+#define PARAMS_MAX 16384
 
 static double take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
 {
@@ -141,7 +141,7 @@ static void read_device(struct frag_members *r, const struct frag_at *run, struc
 	to->result.granularity = frag_take_count(r, &at, "granularity_bytes");
 	if (!frag_has(r, &at, "small_most_bytes"))
 		return;
-	to->result.small_most = frag_take_count(r, &at, "small_most_bytes");
+	to->result.small_max = frag_take_count(r, &at, "small_most_bytes");
 	to->result.small_granularity = frag_take_count(r, &at, "small_granularity_bytes");
 }
 
@@ -192,7 +192,7 @@ static void read_policy(struct frag_members *r, const struct frag_at *run, struc
 	}
 	if (!frag_memory_close(&m))
 		frag_bad_memory(r);
-	else if (m.size > PARAMS_MOST)
+	else if (m.size > PARAMS_MAX)
 		frag_bad(r, &params, "at most 16 KiB of keys and values are wanted");
 	to->params = m.text;
 }
@@ -334,7 +334,7 @@ static void read_timeline(struct frag_members *r, const struct frag_at *run,
 	list = frag_take(r, &at, "stretches", FRAG_JSON_ARRAY, "an array is wanted");
 	to->width = frag_take_count(r, &at, "width");
 	to->in_last = frag_take_count(r, &at, "in_last");
-	if (frag_length_of(r, &list) > FRAG_TIMELINE_MOST)
+	if (frag_length_of(r, &list) > FRAG_TIMELINE_MAX)
 		frag_bad(r, &list, "at most 64 stretches are wanted");
 	/* widening doubles it until it is as wide as another */
 	if (!r->rc && (to->width & (to->width - 1) || (!to->width && frag_length_of(r, &list))))

@@ -73,10 +73,10 @@ static void put_device(struct frag_node_ref in, const struct frag_result *r)
 	frag_json_u64(o, "context_bytes", r->context);
 	frag_json_u64(o, "other_bytes", r->other);
 	frag_json_u64(o, "granularity_bytes", r->granularity);
-	if (!r->small_most)
+	if (!r->small_max)
 		return;
 	frag_json_u64(o, "small_granularity_bytes", r->small_granularity);
-	frag_json_u64(o, "small_most_bytes", r->small_most);
+	frag_json_u64(o, "small_most_bytes", r->small_max);
 }
 
 /* A string for each line; they are JSON already. */

@@ -44,7 +44,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	if (rc)
 		return rc;
 	e->open = true;
-	e->device.small_most = f->small_most;
+	e->device.small_max = f->small_max;
 	e->device.small_granularity = f->small_granularity;
 	e->device.err = &e->said;
 	e->policy.heap = frag_heap_new(&e->device, ops->index);

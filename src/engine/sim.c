@@ -23,7 +23,7 @@ struct frag_sim {
 	uint32_t device_count;
 	struct frag_slot *slots;
 	uint32_t slot_count, slot_capacity;
-	struct frag_observer observers[FRAG_OBSERVERS_MOST];
+	struct frag_observer observers[FRAG_OBSERVERS_MAX];
 	uint32_t observer_count;
 	bool watched;                   /* by observers, or for --check */
 	uint32_t marks;                 /* kept, of all devices */
@@ -153,7 +153,7 @@ static bool copy_gathered(struct frag_result *to, const struct frag_result *from
 
 	*to = (struct frag_result){ .device = from->device, .beginning = from->beginning };
 	if (from->oom_count)
-		to->ooms = calloc(FRAG_OOMS_MOST, sizeof(*to->ooms));
+		to->ooms = calloc(FRAG_OOMS_MAX, sizeof(*to->ooms));
 	for (; to->ooms && to->oom_count < from->oom_count; to->oom_count++)
 		good &= frag_oom_copy(&to->ooms[to->oom_count], &from->ooms[to->oom_count]);
 	if (from->mark_count)
@@ -218,7 +218,7 @@ int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct fra
 
 int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer)
 {
-	if (sim->observer_count == FRAG_OBSERVERS_MOST)
+	if (sim->observer_count == FRAG_OBSERVERS_MAX)
 		return -FRAG_ENOMEM;
 	sim->observers[sim->observer_count++] = *observer;
 	sim->watched = true;
@@ -278,10 +278,10 @@ static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *e
 	struct frag_result *r = &sim->results[d];
 	struct frag_oom *oom;
 
-	if (r->oom_count == FRAG_OOMS_MOST)
+	if (r->oom_count == FRAG_OOMS_MAX)
 		return 0;
 	if (!r->ooms)
-		r->ooms = calloc(FRAG_OOMS_MOST, sizeof(*r->ooms));
+		r->ooms = calloc(FRAG_OOMS_MAX, sizeof(*r->ooms));
 	if (!r->ooms)
 		return frag_fail_nomem(err);
 	if (sim->options.level != FRAG_LEVEL_ALL)
@@ -300,7 +300,7 @@ static bool has_room(struct frag_sim *sim, uint32_t d, const struct frag_event *
 {
 	uint32_t more = ev->device == FRAG_ALL ? sim->device_count - d : 1;
 
-	sim->marks_cut = sim->marks_cut || more > FRAG_MARKS_ALL_MOST - sim->marks;
+	sim->marks_cut = sim->marks_cut || more > FRAG_MARKS_ALL_MAX - sim->marks;
 	return !sim->marks_cut;
 }
 
@@ -313,7 +313,7 @@ static int note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *
 	struct frag_mark *mark;
 	char *end, *fitting;
 
-	if (r->mark_count == FRAG_MARKS_MOST || !has_room(sim, d, ev))
+	if (r->mark_count == FRAG_MARKS_MAX || !has_room(sim, d, ev))
 		return 0;
 	if ((capacity & (capacity - 1)) == 0
 	    && !frag_grow(&r->marks, &capacity, (uint64_t)capacity + 1, sizeof(*r->marks)))
@@ -599,7 +599,7 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->context = e->device.context;
 		r->other = e->device.other;
 		r->granularity = e->device.granularity;
-		r->small_most = e->device.small_most;
+		r->small_max = e->device.small_max;
 		r->small_granularity = e->device.small_granularity;
 		r->modelled = (struct frag_modelled){
 			.there = e->device.model != NULL, .driver_ns = e->device.model_ns,

@@ -11,7 +11,7 @@ bool frag_own_stacks_init(struct frag_own_stacks *s, uint64_t seed)
 	*s = (struct frag_own_stacks){ .frames = NULL };
 	if (!frag_stacks_init(&s->table, seed) || !frag_map_init(&s->number, seed))
 		return false;
-	s->frames = malloc(FRAG_FRAMES_MOST * sizeof(*s->frames));
+	s->frames = malloc(FRAG_FRAMES_MAX * sizeof(*s->frames));
 	return s->frames != NULL;
 }
 
@@ -30,7 +30,7 @@ static uint32_t read_stack(struct frag_own_stacks *s, uint64_t at,
 	uint32_t count = 0;
 
 	*best = FRAG_ORIGIN_NATIVE;
-	while (at && count < FRAG_FRAMES_MOST) {
+	while (at && count < FRAG_FRAMES_MAX) {
 		struct frag_frame *f = &s->frames[count++];
 		enum frag_origin origin;
 

@@ -30,7 +30,7 @@ const struct frag_reader *const *frag_readers(void)
 /* The first reader that says yes; NULL where one before it has to see more. */
 static const struct frag_reader *ask(const struct frag_input *in)
 {
-	bool last = in->eof || in->end >= FRAG_SNIFF_MOST;
+	bool last = in->eof || in->end >= FRAG_SNIFF_MAX;
 
 	for (const struct frag_reader *const *r = readers; *r; r++) {
 		enum frag_sniff answer = (*r)->sniff(in->buf, in->end);
@@ -44,7 +44,7 @@ static const struct frag_reader *ask(const struct frag_input *in)
 }
 
 /*
- * The window grows until a reader knows its form. That ends at FRAG_SNIFF_MOST, as
+ * The window grows until a reader knows its form. That ends at FRAG_SNIFF_MAX, as
  * the last reader takes whatever no other one knows.
  */
 int frag_reading_open(struct frag_reading *out, const char *path,

@@ -24,7 +24,7 @@ void frag_leave_out(struct frag_trace *t, const char *kind, const struct frag_er
 	t->info.skipped++;
 	while (k < t->kinds + t->kind_count && strcmp(k->kind, kind) != 0)
 		k++;
-	if (k == t->kinds + FRAG_KINDS_MOST)
+	if (k == t->kinds + FRAG_KINDS_MAX)
 		return;
 	if (k == t->kinds + t->kind_count) {
 		t->kind_count++;
@@ -481,7 +481,7 @@ static uint64_t text_bytes(const struct frag_trace *t, const struct frag_record 
 static int afford(struct frag_trace *t, const struct frag_record *rec,
 		  const struct frag_event *ev, struct frag_error *err)
 {
-	uint64_t bytes = text_bytes(t, rec, ev), read = UINT64_MAX, total = 0, most;
+	uint64_t bytes = text_bytes(t, rec, ev), read = UINT64_MAX, total = 0, max;
 
 	if (bytes < LONG_TEXT && t->lives.count <= t->lives_afforded)
 		return 0;
@@ -489,10 +489,10 @@ static int afford(struct frag_trace *t, const struct frag_record *rec,
 	if (t->source->amount)
 		t->source->amount(t->state, &read, &total);
 	read = read > total ? read : total;
-	most = frag_kept_most(read);
-	if (t->long_text > most || t->lives.count > (most - t->long_text) / BYTES_A_LIFE)
+	max = frag_kept_max(read);
+	if (t->long_text > max || t->lives.count > (max - t->long_text) / BYTES_A_LIFE)
 		return frag_kept_too_much(t->info.path, read, err);
-	t->lives_afforded = (uint32_t)((most - t->long_text) / BYTES_A_LIFE);
+	t->lives_afforded = (uint32_t)((max - t->long_text) / BYTES_A_LIFE);
 	return 0;
 }
 

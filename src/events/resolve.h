@@ -7,7 +7,7 @@
 #include "trace/names.h"
 
 /* Bad events that were left out, by kind. */
-#define FRAG_KINDS_MOST 32
+#define FRAG_KINDS_MAX 32
 struct frag_kind_count {
 	const char *kind;
 	uint64_t count;
@@ -38,7 +38,7 @@ struct frag_trace {
 	double   last_t;
 	bool     any_t, warned_t;
 	bool     stretch;               /* the source has a stretch that is not used up */
-	struct frag_kind_count kinds[FRAG_KINDS_MOST];
+	struct frag_kind_count kinds[FRAG_KINDS_MAX];
 	uint32_t kind_count;
 };
 

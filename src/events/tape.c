@@ -11,7 +11,7 @@ _Static_assert(FRAG_OPS <= 1 << FRAG_TAPE_OP_BITS, "an operation must fit its bi
 /* What is needed while the tape is written. */
 struct frag_tape_writer {
 	struct frag_tape *tape;         /* NULL: it became too large, and was given up */
-	uint64_t most;                  /* bytes that it may take; 0: any number */
+	uint64_t max;                   /* bytes that it may take; 0: any number */
 	struct frag_map sites;          /* hash of a site -> its number */
 	uint32_t recent;                /* the site of the event before: often this one's too */
 	uint32_t *alloc_of;             /* by slot: the number of the alloc that has it */
@@ -266,13 +266,13 @@ static struct frag_tape *make(const struct frag_trace *trace)
 	return NULL;
 }
 
-struct frag_tape_writer *frag_tape_writer_new(const struct frag_trace *trace, uint64_t most)
+struct frag_tape_writer *frag_tape_writer_new(const struct frag_trace *trace, uint64_t max)
 {
 	struct frag_tape_writer *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
-	w->most = most;
+	w->max = max;
 	w->tape = make(trace);
 	if (w->tape && frag_map_init(&w->sites, frag_hash_seed()))
 		return w;
@@ -298,7 +298,7 @@ int frag_tape_write(struct frag_tape_writer *w, const struct frag_batch *batch,
 	if (!w->tape)
 		return 0;
 	rc = add_batch(w, batch, frag_trace_symbols(w->tape->trace), err);
-	if (!rc && w->most && frag_tape_bytes(w->tape) > w->most) {
+	if (!rc && w->max && frag_tape_bytes(w->tape) > w->max) {
 		frag_tape_del(w->tape);
 		w->tape = NULL;
 	}

@@ -148,10 +148,10 @@ static char *put_frames(const struct frag_symbols *symbols, uint64_t at)
 	struct frag_frame frame;
 	char *text = NULL, *p;
 
-	while (count++ < FRAG_FRAMES_MOST && frag_symbols_frame(symbols, &at, &frame)) {
-		const uint64_t most = 6 * ((uint64_t)frame.file.length + frame.name.length);
+	while (count++ < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
+		const uint64_t max = 6 * ((uint64_t)frame.file.length + frame.name.length);
 
-		if (!frag_grow(&text, &capacity, used + most + FRAG_NUMBER_ROOM + 16, 1)) {
+		if (!frag_grow(&text, &capacity, used + max + FRAG_NUMBER_ROOM + 16, 1)) {
 			free(text);
 			return NULL;
 		}
@@ -172,7 +172,7 @@ static bool name_stacks(struct frag_holder *holder, struct share *stacks, uint32
 		struct frag_holder_stack *to = &holder->stacks[holder->stack_count];
 
 		holder->all_stacks += stacks[i].stack != 0;
-		if (!stacks[i].stack || holder->stack_count == FRAG_HOLDER_STACKS_MOST)
+		if (!stacks[i].stack || holder->stack_count == FRAG_HOLDER_STACKS_MAX)
 			continue;
 		*to = (struct frag_holder_stack){
 			.frames = put_frames(symbols, stacks[i].stack), .bytes = stacks[i].bytes,
@@ -236,7 +236,7 @@ int frag_scene_holders(const struct frag_scene *scene, const struct frag_window 
 	tag_count = sum(stacks, stack_count, tags, true);
 	if (tag_count)
 		qsort(tags, tag_count, sizeof(*tags), by_bytes);
-	for (uint32_t i = 0; i < tag_count && i < FRAG_HOLDERS_MOST && !rc; i++) {
+	for (uint32_t i = 0; i < tag_count && i < FRAG_HOLDERS_MAX && !rc; i++) {
 		rc = name_holder(&holders[i], &tags[i], stacks, stack_count, scene->symbols);
 		*count = i + 1;
 	}

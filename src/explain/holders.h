@@ -17,7 +17,7 @@ int frag_scene_init(struct frag_scene *scene, const struct frag_sim *sim, uint32
 void frag_scene_fini(struct frag_scene *scene);
 
 /*
- * The tags that hold most, at most FRAG_HOLDERS_MOST, of all blocks or of those in the window.
+ * The tags that hold most, at most FRAG_HOLDERS_MAX, of all blocks or of those in the window.
  * Whose array it is releases what the holders own, also where this fails. -FRAG_ENOMEM
  */
 int frag_scene_holders(const struct frag_scene *scene, const struct frag_window *window,

@@ -232,7 +232,7 @@ static int keep_pins(struct frag_moment *moment, const struct frag_symbols *symb
 	alone = shares[0].alone.stranded > 0;
 	if (!alone)
 		qsort(shares, count, sizeof(*shares), by_shared);
-	for (uint32_t i = 0; i < count && i < FRAG_PINS_MOST; i++) {
+	for (uint32_t i = 0; i < count && i < FRAG_PINS_MAX; i++) {
 		struct frag_pin *to = &moment->pins[i];
 
 		if (alone && !shares[i].alone.stranded)

@@ -17,13 +17,13 @@ struct frag_pin {
 	uint32_t places;        /* segments; in a range, free blocks */
 	bool     alone;         /* no other tag has blocks there; else others pin them as well */
 };
-#define FRAG_PINS_MOST 3
+#define FRAG_PINS_MAX 3
 
 struct frag_moment {
-	struct frag_holder holders[FRAG_HOLDERS_MOST];  /* the largest first */
+	struct frag_holder holders[FRAG_HOLDERS_MAX];   /* the largest first */
 	uint32_t holder_count;
 	/* the tags that pin most by themselves; where none does, those that do with others */
-	struct frag_pin pins[FRAG_PINS_MOST];
+	struct frag_pin pins[FRAG_PINS_MAX];
 	uint32_t pin_count;
 	uint64_t stranded;      /* free bytes that are pinned */
 	uint32_t places;        /* that have some */

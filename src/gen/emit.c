@@ -36,7 +36,7 @@ uint64_t frag_gen_alloc(struct frag_gen *g, uint64_t bytes, const char *tag)
 {
 	struct frag_record rec = record_of(g, FRAG_OP_ALLOC);
 
-	if (bytes > FRAG_GEN_MOST)
+	if (bytes > FRAG_GEN_MAX)
 		FRAG_BUG("a scenario's option lets a block grow too large");
 	rec.members |= FRAG_HAS_ID | FRAG_HAS_SIZE;
 	rec.id.number = g->next_id;

@@ -10,9 +10,9 @@ enum { COUNT, SIZE, THEN };
 
 #define OPTIONS(count, size)                                                                       \
 	{                                                                                          \
-		{ "count", FRAG_GEN_COUNT, count, 1, FRAG_GEN_MOST, "how many tensors", NULL },    \
-		{ "size", FRAG_GEN_SIZE, size, 0, FRAG_GEN_MOST, "bytes of each", NULL },          \
-		{ "then", FRAG_GEN_SIZE, 0, 0, FRAG_GEN_MOST,                                      \
+		{ "count", FRAG_GEN_COUNT, count, 1, FRAG_GEN_MAX, "how many tensors", NULL },     \
+		{ "size", FRAG_GEN_SIZE, size, 0, FRAG_GEN_MAX, "bytes of each", NULL },           \
+		{ "then", FRAG_GEN_SIZE, 0, 0, FRAG_GEN_MAX,                                       \
 		  "one more request of so many bytes; 0: none", NULL },                            \
 		{ 0 },                                                                             \
 	}

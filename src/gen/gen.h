@@ -23,13 +23,13 @@ struct frag_gen_option {
 	const char *name;       /* without the dashes; NULL ends the table */
 	enum frag_gen_type type;
 	uint64_t fallback;      /* WORD: the index of one of words */
-	uint64_t least, most;   /* inclusive; COUNT and SIZE only */
+	uint64_t min, max;      /* inclusive; COUNT and SIZE only */
 	const char *help;       /* one line, no full stop */
 	const char *const *words;       /* WORD: ended by NULL */
 };
 
 #define FRAG_GEN_OPTIONS_MAX 16
-#define FRAG_GEN_MOST ((UINT64_C(1) << 53) - 1)
+#define FRAG_GEN_MAX ((UINT64_C(1) << 53) - 1)
 
 struct frag_gen;
 

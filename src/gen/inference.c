@@ -110,14 +110,14 @@ void frag_serving_fini(struct frag_serving *s)
 enum { REQUESTS, CONCURRENT, LAYERS, HIDDEN, PROMPT, WORDS, GROW, SEED };
 
 static const struct frag_gen_option inference_options[] = {
-	{ "requests", FRAG_GEN_COUNT, 50, 1, FRAG_GEN_MOST, "sequences in all", NULL },
+	{ "requests", FRAG_GEN_COUNT, 50, 1, FRAG_GEN_MAX, "sequences in all", NULL },
 	{ "concurrent", FRAG_GEN_COUNT, 8, 1, 65536, "sequences at a time", NULL },
 	{ "layers", FRAG_GEN_COUNT, 12, 1, 10000, "layers of the model", NULL },
-	{ "hidden", FRAG_GEN_COUNT, 768, 1, FRAG_HIDDEN_MOST, "hidden size", NULL },
+	{ "hidden", FRAG_GEN_COUNT, 768, 1, FRAG_HIDDEN_MAX, "hidden size", NULL },
 	{ "prompt", FRAG_GEN_COUNT, 1024, 1, 1048576, "words of the longest prompt", NULL },
 	{ "words", FRAG_GEN_COUNT, 64, 1, 1048576, "words of the longest answer", NULL },
 	{ "grow", FRAG_GEN_COUNT, 1, 1, 1048576, "words by which a full cache grows", NULL },
-	{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MOST, "where the random numbers begin", NULL },
+	{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MAX, "where the random numbers begin", NULL },
 	{ 0 },
 };
 

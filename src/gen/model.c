@@ -112,7 +112,7 @@ uint64_t frag_model_loss(struct frag_gen *g, const struct frag_shape *s, uint64_
 uint64_t frag_model_length(struct frag_rng *rng, uint64_t length, uint64_t jitter)
 {
 	uint64_t spread = length * jitter / 100;
-	uint64_t least = length - spread;
+	uint64_t min = length - spread;
 
-	return frag_rng_between(rng, least ? least : 1, length + spread);
+	return frag_rng_between(rng, min ? min : 1, length + spread);
 }

@@ -17,11 +17,11 @@
 #define FRAG_ACTIVATION_BYTES 2
 
 /* Bounds that keep every size below 2^53. */
-#define FRAG_LENGTH_MOST 32768
-#define FRAG_BATCH_MOST 1024
-#define FRAG_HEADS_MOST 128
-#define FRAG_HIDDEN_MOST 65536
-#define FRAG_VOCAB_MOST 1048576
+#define FRAG_LENGTH_MAX 32768
+#define FRAG_BATCH_MAX 1024
+#define FRAG_HEADS_MAX 128
+#define FRAG_HIDDEN_MAX 65536
+#define FRAG_VOCAB_MAX 1048576
 
 struct frag_shape {
 	uint64_t hidden, heads, batch, length;

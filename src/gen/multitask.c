@@ -61,20 +61,20 @@ static const struct frag_device_figures eight_gib = {
 
 static const struct frag_gen_option multitask_options[] = {
 	{ "isolate", FRAG_GEN_FLAG, 0, 0, 1, "each task in a pool of its own", NULL },
-	{ "iterations", FRAG_GEN_COUNT, 6, 1, FRAG_GEN_MOST, "training steps", NULL },
+	{ "iterations", FRAG_GEN_COUNT, 6, 1, FRAG_GEN_MAX, "training steps", NULL },
 	{ "layers", FRAG_GEN_COUNT, 12, 1, 10000, "layers of both models", NULL },
-	{ "hidden", FRAG_GEN_COUNT, 1024, 1, FRAG_HIDDEN_MOST, "hidden size of both", NULL },
-	{ "batch", FRAG_GEN_COUNT, 8, 1, FRAG_BATCH_MOST, "sequences a batch", NULL },
-	{ "length", FRAG_GEN_COUNT, 1024, 1, FRAG_LENGTH_MOST, "words a sequence", NULL },
+	{ "hidden", FRAG_GEN_COUNT, 1024, 1, FRAG_HIDDEN_MAX, "hidden size of both", NULL },
+	{ "batch", FRAG_GEN_COUNT, 8, 1, FRAG_BATCH_MAX, "sequences a batch", NULL },
+	{ "length", FRAG_GEN_COUNT, 1024, 1, FRAG_LENGTH_MAX, "words a sequence", NULL },
 	{ "jitter", FRAG_GEN_COUNT, 0, 0, 99, "percent by which a batch is shorter or longer",
 	  NULL },
-	{ "requests", FRAG_GEN_COUNT, 200, 1, FRAG_GEN_MOST, "sequences to generate", NULL },
+	{ "requests", FRAG_GEN_COUNT, 200, 1, FRAG_GEN_MAX, "sequences to generate", NULL },
 	{ "concurrent", FRAG_GEN_COUNT, 8, 1, 65536, "sequences at a time", NULL },
 	{ "prompt", FRAG_GEN_COUNT, 4096, 1, 1048576, "words of the longest prompt", NULL },
 	{ "words", FRAG_GEN_COUNT, 16, 1, 1048576, "words of the longest answer", NULL },
 	{ "grow", FRAG_GEN_COUNT, 64, 1, 1048576, "words by which a full cache grows", NULL },
 	{ "steps", FRAG_GEN_COUNT, 1, 1, 1000000, "words generated for each layer trained", NULL },
-	{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MOST, "where the random numbers begin", NULL },
+	{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MAX, "where the random numbers begin", NULL },
 	{ 0 },
 };
 

@@ -17,16 +17,16 @@ static const struct frag_device_figures four_gib = {
 };
 
 static const struct frag_gen_option qkv_options[] = {
-	{ "batches", FRAG_GEN_COUNT, 60, 1, FRAG_GEN_MOST, "how many batches", NULL },
+	{ "batches", FRAG_GEN_COUNT, 60, 1, FRAG_GEN_MAX, "how many batches", NULL },
 	{ "layers", FRAG_GEN_COUNT, 12, 1, 10000, "layers of the model", NULL },
-	{ "batch", FRAG_GEN_COUNT, 8, 1, FRAG_BATCH_MOST, "sequences a batch", NULL },
-	{ "length", FRAG_GEN_COUNT, 1024, 1, FRAG_LENGTH_MOST, "words a sequence", NULL },
+	{ "batch", FRAG_GEN_COUNT, 8, 1, FRAG_BATCH_MAX, "sequences a batch", NULL },
+	{ "length", FRAG_GEN_COUNT, 1024, 1, FRAG_LENGTH_MAX, "words a sequence", NULL },
 	{ "jitter", FRAG_GEN_COUNT, 40, 0, 99, "percent by which a batch is shorter or longer",
 	  NULL },
-	{ "hidden", FRAG_GEN_COUNT, 2048, 1, FRAG_HIDDEN_MOST, "hidden size", NULL },
-	{ "compress", FRAG_GEN_COUNT, 64, 1, FRAG_LENGTH_MOST,
+	{ "hidden", FRAG_GEN_COUNT, 2048, 1, FRAG_HIDDEN_MAX, "hidden size", NULL },
+	{ "compress", FRAG_GEN_COUNT, 64, 1, FRAG_LENGTH_MAX,
 	  "words that become one in what is kept", NULL },
-	{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MOST, "where the random numbers begin", NULL },
+	{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MAX, "where the random numbers begin", NULL },
 	{ 0 },
 };
 

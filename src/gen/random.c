@@ -11,14 +11,14 @@ enum { LOG, UNIFORM, MIXED };
 static const char *const size_words[] = { "log", "uniform", "mixed", NULL };
 
 static const struct frag_gen_option random_options[] = {
-	{ "events", FRAG_GEN_COUNT, 100000, 1, FRAG_GEN_MOST, "how many events", NULL },
+	{ "events", FRAG_GEN_COUNT, 100000, 1, FRAG_GEN_MAX, "how many events", NULL },
 	{ "live", FRAG_GEN_COUNT, 1000, 1, 10000000, "live blocks, about", NULL },
 	{ "sizes", FRAG_GEN_WORD, LOG, 0, 0, "how sizes are distributed", size_words },
-	{ "min-size", FRAG_GEN_SIZE, 512, 1, FRAG_GEN_MOST, "smallest request", NULL },
-	{ "max-size", FRAG_GEN_SIZE, 32 * MIB, 1, FRAG_GEN_MOST, "largest request", NULL },
+	{ "min-size", FRAG_GEN_SIZE, 512, 1, FRAG_GEN_MAX, "smallest request", NULL },
+	{ "max-size", FRAG_GEN_SIZE, 32 * MIB, 1, FRAG_GEN_MAX, "largest request", NULL },
 	{ "streams", FRAG_GEN_COUNT, 1, 1, 1000000, "how many streams", NULL },
 	{ "shared", FRAG_GEN_COUNT, 0, 0, 100, "percent of blocks used on a second stream", NULL },
-	{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MOST, "where the random numbers begin", NULL },
+	{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MAX, "where the random numbers begin", NULL },
 	{ 0 },
 };
 
@@ -35,17 +35,17 @@ static int random_check(const uint64_t *option, struct frag_error *err)
 
 static uint64_t size(const uint64_t *option, struct frag_rng *rng)
 {
-	uint64_t least = option[MIN_SIZE], most = option[MAX_SIZE];
-	uint64_t border = most < MIB ? most : least > MIB ? least : MIB;
+	uint64_t min = option[MIN_SIZE], max = option[MAX_SIZE];
+	uint64_t border = max < MIB ? max : min > MIB ? min : MIB;
 
 	if (option[SIZES] == UNIFORM)
-		return frag_rng_between(rng, least, most);
+		return frag_rng_between(rng, min, max);
 	if (option[SIZES] == LOG)
-		return frag_rng_magnitude(rng, least, most);
+		return frag_rng_magnitude(rng, min, max);
 	/* mixed: nine in ten are small */
 	if (frag_rng_below(rng, 10))
-		return frag_rng_magnitude(rng, least, border);
-	return frag_rng_magnitude(rng, border, most);
+		return frag_rng_magnitude(rng, min, border);
+	return frag_rng_magnitude(rng, border, max);
 }
 
 static void free_one(struct frag_gen *g, struct frag_rng *rng, struct frag_gen_ids *live)

@@ -10,7 +10,7 @@
 #include "gen/scenarios.h"
 
 #define GRANULARITY (UINT64_C(2) << 20)
-#define DEVICES_MOST 64
+#define DEVICES_MAX 64
 
 static const struct frag_scenario *const scenarios[] = {
 	&frag_scenario_alternating,
@@ -79,7 +79,7 @@ int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t 
 		      const char *text, struct frag_error *err)
 {
 	const struct frag_gen_option *o = &s->options[index];
-	char most[32] = "to 2^53-1", advice[FRAG_ADVICE_ROOM] = "";
+	char max[32] = "to 2^53-1", advice[FRAG_ADVICE_ROOM] = "";
 	uint64_t value = 1;
 	bool good;
 
@@ -92,12 +92,12 @@ int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t 
 		good = o->type == FRAG_GEN_FLAG || frag_parse_count(text, strlen(text), &value);
 	if (o->type == FRAG_GEN_SIZE && !good)
 		frag_size_advice(advice, text, strlen(text));
-	if (o->most < FRAG_GEN_MOST)
-		snprintf(most, sizeof(most), "to %llu", (unsigned long long)o->most);
-	if (o->type != FRAG_GEN_FLAG && (!good || value < o->least || value > o->most))
+	if (o->max < FRAG_GEN_MAX)
+		snprintf(max, sizeof(max), "to %llu", (unsigned long long)o->max);
+	if (o->type != FRAG_GEN_FLAG && (!good || value < o->min || value > o->max))
 		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s from %llu %s is wanted%s%s",
 				 o->name, text, o->type == FRAG_GEN_SIZE ? "a size" : "a number",
-				 (unsigned long long)o->least, most, *advice ? "; " : "", advice);
+				 (unsigned long long)o->min, max, *advice ? "; " : "", advice);
 	option[index] = value;
 	return 0;
 }
@@ -135,11 +135,11 @@ static uint32_t device_count(const struct frag_scenario *s, const uint64_t *opti
 static void begin(struct frag_gen *g, const struct frag_scenario *s, bool object,
 		  struct frag_outfile *out)
 {
-	struct frag_device_figures devices[DEVICES_MOST];
+	struct frag_device_figures devices[DEVICES_MAX];
 	uint32_t count = device_count(s, g->option);
 	char source[1024];
 
-	if (count > DEVICES_MOST)
+	if (count > DEVICES_MAX)
 		FRAG_BUG("more devices than there is room for");
 	for (uint32_t i = 0; i < count; i++) {
 		devices[i] = (struct frag_device_figures){ .granularity = GRANULARITY };

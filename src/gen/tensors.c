@@ -14,8 +14,8 @@ static const struct frag_gen_option no_options[] = { { 0 } };
 enum { SIX_COUNT, SIX_SIZE };
 
 static const struct frag_gen_option six_options[] = {
-	{ "count", FRAG_GEN_COUNT, 6, 1, FRAG_GEN_MOST, "how many tensors", NULL },
-	{ "size", FRAG_GEN_SIZE, TENSOR, 0, FRAG_GEN_MOST, "bytes of each", NULL },
+	{ "count", FRAG_GEN_COUNT, 6, 1, FRAG_GEN_MAX, "how many tensors", NULL },
+	{ "size", FRAG_GEN_SIZE, TENSOR, 0, FRAG_GEN_MAX, "bytes of each", NULL },
 	{ 0 },
 };
 
@@ -28,8 +28,8 @@ static void six_emit(struct frag_gen *g)
 enum { REBIND_COUNT, REBIND_SIZE, REBIND_DELETE };
 
 static const struct frag_gen_option rebind_options[] = {
-	{ "count", FRAG_GEN_COUNT, 6, 1, FRAG_GEN_MOST, "how often the name is bound", NULL },
-	{ "size", FRAG_GEN_SIZE, TENSOR, 0, FRAG_GEN_MOST, "bytes of each tensor", NULL },
+	{ "count", FRAG_GEN_COUNT, 6, 1, FRAG_GEN_MAX, "how often the name is bound", NULL },
+	{ "size", FRAG_GEN_SIZE, TENSOR, 0, FRAG_GEN_MAX, "bytes of each tensor", NULL },
 	{ "delete-first", FRAG_GEN_FLAG, 0, 0, 1, "delete the old tensor, then make the new",
 	  NULL },
 	{ 0 },
@@ -78,8 +78,8 @@ static void grow_emit(struct frag_gen *g)
 enum { LEAK_STEPS, LEAK_SIZE };
 
 static const struct frag_gen_option leak_options[] = {
-	{ "steps", FRAG_GEN_COUNT, 100, 1, FRAG_GEN_MOST, "how many tensors are appended", NULL },
-	{ "size", FRAG_GEN_SIZE, 96000000, 0, FRAG_GEN_MOST, "bytes of each", NULL },
+	{ "steps", FRAG_GEN_COUNT, 100, 1, FRAG_GEN_MAX, "how many tensors are appended", NULL },
+	{ "size", FRAG_GEN_SIZE, 96000000, 0, FRAG_GEN_MAX, "bytes of each", NULL },
 	{ 0 },
 };
 
@@ -92,9 +92,9 @@ static void leak_emit(struct frag_gen *g)
 enum { ALTERNATING_ROUNDS, ALTERNATING_LARGE, ALTERNATING_SMALL };
 
 static const struct frag_gen_option alternating_options[] = {
-	{ "rounds", FRAG_GEN_COUNT, 10, 1, FRAG_GEN_MOST, "how often", NULL },
-	{ "large", FRAG_GEN_SIZE, 100000000, 0, FRAG_GEN_MOST, "bytes of the large tensor", NULL },
-	{ "small", FRAG_GEN_SIZE, 4000000, 0, FRAG_GEN_MOST, "bytes of the small tensor", NULL },
+	{ "rounds", FRAG_GEN_COUNT, 10, 1, FRAG_GEN_MAX, "how often", NULL },
+	{ "large", FRAG_GEN_SIZE, 100000000, 0, FRAG_GEN_MAX, "bytes of the large tensor", NULL },
+	{ "small", FRAG_GEN_SIZE, 4000000, 0, FRAG_GEN_MAX, "bytes of the small tensor", NULL },
 	{ 0 },
 };
 

@@ -156,21 +156,21 @@ enum {
 #define OPTIONS(layers, iterations, checkpoint, jitter, batch, length, hidden, heads, vocab)       \
 	{                                                                                          \
 		{ "layers", FRAG_GEN_COUNT, layers, 1, 10000, "layers of the model", NULL },       \
-		{ "iterations", FRAG_GEN_COUNT, iterations, 1, FRAG_GEN_MOST, "training steps",    \
+		{ "iterations", FRAG_GEN_COUNT, iterations, 1, FRAG_GEN_MAX, "training steps",     \
 		  NULL },                                                                          \
 		{ "checkpoint", FRAG_GEN_COUNT, checkpoint, 0, 10000,                              \
 		  "keep only the input of every so many layers; 0: keep all", NULL },              \
 		{ "jitter", FRAG_GEN_COUNT, jitter, 0, 99,                                         \
 		  "percent by which a batch is shorter or longer", NULL },                         \
-		{ "batch", FRAG_GEN_COUNT, batch, 1, FRAG_BATCH_MOST, "sequences a batch", NULL }, \
-		{ "length", FRAG_GEN_COUNT, length, 1, FRAG_LENGTH_MOST, "words a sequence",       \
+		{ "batch", FRAG_GEN_COUNT, batch, 1, FRAG_BATCH_MAX, "sequences a batch", NULL },  \
+		{ "length", FRAG_GEN_COUNT, length, 1, FRAG_LENGTH_MAX, "words a sequence",        \
 		  NULL },                                                                          \
-		{ "hidden", FRAG_GEN_COUNT, hidden, 1, FRAG_HIDDEN_MOST, "hidden size", NULL },    \
-		{ "heads", FRAG_GEN_COUNT, heads, 0, FRAG_HEADS_MOST,                              \
+		{ "hidden", FRAG_GEN_COUNT, hidden, 1, FRAG_HIDDEN_MAX, "hidden size", NULL },     \
+		{ "heads", FRAG_GEN_COUNT, heads, 0, FRAG_HEADS_MAX,                               \
 		  "attention heads; 0: fused attention", NULL },                                   \
-		{ "vocab", FRAG_GEN_COUNT, vocab, 1, FRAG_VOCAB_MOST, "words that there are",      \
+		{ "vocab", FRAG_GEN_COUNT, vocab, 1, FRAG_VOCAB_MAX, "words that there are",       \
 		  NULL },                                                                          \
-		{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MOST,                                     \
+		{ "seed", FRAG_GEN_COUNT, 1, 0, FRAG_GEN_MAX,                                      \
 		  "where the random numbers begin", NULL },                                        \
 		{ 0 },                                                                             \
 	}

@@ -318,7 +318,7 @@ const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t li
 		return NULL;
 	if (x->order != FRAG_BY_SIZE)
 		return frag_tree_fit(&x->nodes, l->root, x->order, &first, bytes);
-	return frag_index_at_least(x, list, &key);
+	return frag_index_lower_bound(x, list, &key);
 }
 
 const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
@@ -333,17 +333,17 @@ const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32
 	return last_of(x, l);
 }
 
-const struct frag_entry *frag_index_at_least(const struct frag_index *x, uint32_t list,
-					     const struct frag_entry *key)
+const struct frag_entry *frag_index_lower_bound(const struct frag_index *x, uint32_t list,
+						const struct frag_entry *key)
 {
 	const struct frag_free_list *l = &x->lists[list];
 	const struct frag_entry *found;
 	uint32_t bin;
 
 	if (!l->bins)
-		return frag_tree_at_least(&x->nodes, l->root, x->order, key);
+		return frag_tree_lower_bound(&x->nodes, l->root, x->order, key);
 	bin = bin_of(key->size);
-	found = frag_tree_at_least(&x->nodes, l->bins->root[bin], FRAG_BY_SIZE, key);
+	found = frag_tree_lower_bound(&x->nodes, l->bins->root[bin], FRAG_BY_SIZE, key);
 	if (found)
 		return found;
 	bin = next_full(l->bins, bin + 1);

@@ -75,8 +75,8 @@ const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32
 					      uint64_t bytes);
 
 /* In the list's order: the first at or after the key, the last before it. */
-const struct frag_entry *frag_index_at_least(const struct frag_index *x, uint32_t list,
-					     const struct frag_entry *key);
+const struct frag_entry *frag_index_lower_bound(const struct frag_index *x, uint32_t list,
+						const struct frag_entry *key);
 const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
 					   const struct frag_entry *key);
 

@@ -193,7 +193,7 @@ frag_block frag_heap_after(const struct frag_heap *h, frag_block b)
 	if (!position(h, b, &list, &key))
 		return FRAG_NO_BLOCK;
 	key.offset++;
-	return block_of(frag_index_at_least(&h->index, list, &key));
+	return block_of(frag_index_lower_bound(&h->index, list, &key));
 }
 
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
@@ -237,7 +237,7 @@ frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, fr
 		key = frag_entry_of(h, b);
 		key.offset++;
 	}
-	return block_of(frag_index_at_least(&h->gaps, list, &key));
+	return block_of(frag_index_lower_bound(&h->gaps, list, &key));
 }
 
 frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i)

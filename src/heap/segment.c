@@ -58,8 +58,8 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 	frag_note_call(h, page ? FRAG_CALL_NEW_RANGE : FRAG_CALL_NEW, g, 0, bytes);
 	if (page) {
 		frag_gap_in(h, b);
-		if (page < h->least_page || h->least_page == 0)
-			h->least_page = page;
+		if (page < h->min_page || h->min_page == 0)
+			h->min_page = page;
 	} else {
 		frag_list_in(h, b);
 		frag_idle_enter(h, s);

@@ -66,7 +66,7 @@ struct frag_heap {
 	uint32_t idle_count, idle_capacity;
 	uint32_t pending_count, pending_capacity, ready_count;
 	uint32_t call_count, call_capacity;
-	uint64_t least_page;    /* of all ranges so far; 0: there was none */
+	uint64_t min_page;      /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
 	struct frag_sorter sorter;
 	bool sorted;            /* blocks have lists and keys of their own: sort.c */

@@ -314,8 +314,8 @@ void frag_tree_resize(struct frag_nodes *pool, frag_root root, const struct frag
 	describe_path(pool, &path, FRAG_BY_ADDRESS);
 }
 
-const struct frag_entry *frag_tree_at_least(const struct frag_nodes *pool, frag_root root,
-					    enum frag_order order, const struct frag_entry *key)
+const struct frag_entry *frag_tree_lower_bound(const struct frag_nodes *pool, frag_root root,
+					       enum frag_order order, const struct frag_entry *key)
 {
 	const struct frag_entry *next = NULL;
 	const struct frag_node *n;

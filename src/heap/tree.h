@@ -148,8 +148,8 @@ void frag_tree_resize(struct frag_nodes *pool, frag_root root, const struct frag
 		      const struct frag_entry *now);
 
 /* The first entry at or after the key, in the tree's order; NULL if none. */
-const struct frag_entry *frag_tree_at_least(const struct frag_nodes *pool, frag_root root,
-					    enum frag_order order, const struct frag_entry *key);
+const struct frag_entry *frag_tree_lower_bound(const struct frag_nodes *pool, frag_root root,
+					       enum frag_order order, const struct frag_entry *key);
 
 /* The last entry before the key, in the tree's order; NULL if none. */
 const struct frag_entry *frag_tree_before(const struct frag_nodes *pool, frag_root root,

@@ -69,9 +69,9 @@ static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
 static bool add_pages(const struct frag_heap *h, struct turns *t, uint32_t list)
 {
 	const struct frag_entry key = {
-		.size = h->index.order == FRAG_BY_SIZE ? h->least_page : 0,
+		.size = h->index.order == FRAG_BY_SIZE ? h->min_page : 0,
 	};
-	const struct frag_entry *e = frag_index_at_least(&h->index, list, &key);
+	const struct frag_entry *e = frag_index_lower_bound(&h->index, list, &key);
 	uint32_t b = e ? e->block : NONE;
 
 	for (; b != NONE; b = frag_heap_after(h, b))

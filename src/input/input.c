@@ -119,10 +119,10 @@ static int widen(struct frag_input *in, struct frag_error *err)
 {
 	char *wider;
 
-	if (in->capacity >= FRAG_WINDOW_MOST)
+	if (in->capacity >= FRAG_WINDOW_MAX)
 		return frag_fail(err, FRAG_ETRACE,
 				 "%s: byte %" PRIu64 ": an event or member longer than %zu MiB",
-				 in->path, in->before, FRAG_WINDOW_MOST >> 20);
+				 in->path, in->before, FRAG_WINDOW_MAX >> 20);
 	wider = realloc(in->buf, in->capacity * 2 + FRAG_WINDOW_SLACK);
 	if (!wider)
 		return frag_fail_nomem(err);
@@ -176,23 +176,23 @@ void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *to
 	frag_unpacker_amount(in->unpacker, read, total);
 }
 
-uint64_t frag_kept_most(uint64_t file)
+uint64_t frag_kept_max(uint64_t file)
 {
-	if (file >= (FRAG_KEPT_MOST - FRAG_KEPT_LEAST) / FRAG_KEPT_A_BYTE)
-		return FRAG_KEPT_MOST;
-	return FRAG_KEPT_LEAST + file * FRAG_KEPT_A_BYTE;
+	if (file >= (FRAG_KEPT_MAX - FRAG_KEPT_MIN) / FRAG_KEPT_A_BYTE)
+		return FRAG_KEPT_MAX;
+	return FRAG_KEPT_MIN + file * FRAG_KEPT_A_BYTE;
 }
 
 int frag_kept_too_much(const char *path, uint64_t file, struct frag_error *err)
 {
-	const uint64_t most = frag_kept_most(file);
+	const uint64_t max = frag_kept_max(file);
 
-	if (most == FRAG_KEPT_MOST)
+	if (max == FRAG_KEPT_MAX)
 		return frag_fail(err, FRAG_ETRACE, "%s: would take more than %" PRIu64 " GiB of"
-				 " memory", path, most >> 30);
+				 " memory", path, max >> 30);
 	return frag_fail(err, FRAG_ETRACE, "%s: would take more than %" PRIu64 " MiB of memory,"
 			 " too much for a file of %" PRIu64 " bytes (256 MiB, and %u times the"
-			 " file): unpack it first if it is a real one", path, most >> 20, file,
+			 " file): unpack it first if it is a real one", path, max >> 20, file,
 			 FRAG_KEPT_A_BYTE);
 }
 
@@ -208,7 +208,7 @@ int frag_input_afford(const struct frag_input *in, uint64_t bytes, struct frag_e
 {
 	const uint64_t file = frag_input_bytes(in);
 
-	return bytes <= frag_kept_most(file) ? 0 : frag_kept_too_much(in->path, file, err);
+	return bytes <= frag_kept_max(file) ? 0 : frag_kept_too_much(in->path, file, err);
 }
 
 void frag_input_where(struct frag_input *in, size_t at, bool by_line, char *buf, uint32_t size)

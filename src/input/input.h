@@ -15,7 +15,7 @@
 #include "fragsim/error.h"
 
 #define FRAG_WINDOW_FIRST ((size_t)256 << 10)
-#define FRAG_WINDOW_MOST ((size_t)64 << 20)     /* longest thing that must be seen whole */
+#define FRAG_WINDOW_MAX ((size_t)64 << 20)      /* longest thing that must be seen whole */
 #define FRAG_WINDOW_SLACK 16
 
 struct frag_unpacker;
@@ -48,15 +48,15 @@ int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err);
 bool frag_input_rewind(struct frag_input *in);
 
 /*
- * Memory that what is kept of an input may take: FRAG_KEPT_LEAST, and
- * FRAG_KEPT_A_BYTE for each byte of the file, packed as it is; FRAG_KEPT_MOST at
+ * Memory that what is kept of an input may take: FRAG_KEPT_MIN, and
+ * FRAG_KEPT_A_BYTE for each byte of the file, packed as it is; FRAG_KEPT_MAX at
  * most. A few bytes unpack to any number; a real snapshot takes 85 times its file
  * under gzip, and 220 times under zstd -19.
  */
-#define FRAG_KEPT_LEAST ((uint64_t)256 << 20)
+#define FRAG_KEPT_MIN ((uint64_t)256 << 20)
 #define FRAG_KEPT_A_BYTE 1024
-#define FRAG_KEPT_MOST ((uint64_t)16 << 30)
-uint64_t frag_kept_most(uint64_t file);
+#define FRAG_KEPT_MAX ((uint64_t)16 << 30)
+uint64_t frag_kept_max(uint64_t file);
 /* -FRAG_ETRACE, for what would need more than that. */
 int frag_kept_too_much(const char *path, uint64_t file, struct frag_error *err);
 

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "input/pickle_machine.h"
 
-#define FRAG_PICKLE_MOST ((uint64_t)4 << 30)    /* bytes, decompressed */
+#define FRAG_PICKLE_MAX ((uint64_t)4 << 30)     /* bytes, decompressed */
 
 /* What is refused by name: the first kind is why this reader exists. */
 static const struct {
@@ -96,9 +96,9 @@ static int move_window(struct pickle *p)
 	p->end = p->begin + p->in->end;
 	if (rc < 0)
 		return rc;
-	if (p->before + p->in->end > FRAG_PICKLE_MOST)
+	if (p->before + p->in->end > FRAG_PICKLE_MAX)
 		return frag_fail(p->err, FRAG_ETRACE, "%s: more than %u GiB of a snapshot", p->what,
-				 (unsigned)(FRAG_PICKLE_MOST >> 30));
+				 (unsigned)(FRAG_PICKLE_MAX >> 30));
 	frag_values_allow(p->values, p->before + p->in->end, frag_input_bytes(p->in));
 	return 0;
 }

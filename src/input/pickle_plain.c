@@ -14,7 +14,7 @@
 
 #define HOT static inline __attribute__((always_inline))
 #define SLACK 16                /* the longest of these opcodes, and a word more */
-#define RUN_LEAST 16            /* bytes; shorter lists are soon read */
+#define RUN_MIN 16              /* bytes; shorter lists are soon read */
 
 void frag_pickle_forget(struct frag_plain *plain)
 {
@@ -85,7 +85,7 @@ static int end_list(struct pickle *p, const unsigned char *at, const unsigned ch
 		    uint32_t list, const uint32_t *items, uint32_t count)
 {
 	const size_t length = (size_t)(behind - at);
-	uint32_t *place = length >= RUN_LEAST ? place_of(p, at, length) : NULL;
+	uint32_t *place = length >= RUN_MIN ? place_of(p, at, length) : NULL;
 	const struct frag_run *run = place && *place ? is_run(p, *place - 1, at) : NULL;
 	int rc;
 

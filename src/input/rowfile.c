@@ -55,7 +55,7 @@ int frag_rowfile_bad(struct frag_rowfile *f, const char *at, struct frag_error *
 			 (size_t)(at - (f->in.buf + f->begin)) + 1, text);
 }
 
-uint32_t frag_rowfile_split(struct frag_text line, struct frag_text *fields, uint32_t most)
+uint32_t frag_rowfile_split(struct frag_text line, struct frag_text *fields, uint32_t max)
 {
 	const char *p = line.text, *end = p + line.length;
 	uint32_t count = 0;
@@ -64,7 +64,7 @@ uint32_t frag_rowfile_split(struct frag_text line, struct frag_text *fields, uin
 		const char *comma = memchr(p, ',', (size_t)(end - p));
 		const char *stop = comma ? comma : end;
 
-		if (count < most)
+		if (count < max)
 			fields[count] = (struct frag_text){
 				.text = p, .length = (uint32_t)(stop - p),
 			};

@@ -23,7 +23,7 @@ int frag_rowfile_bad(struct frag_rowfile *f, const char *at, struct frag_error *
  * Splits a line at its commas; nothing is quoted. How many fields there are,
  * also where these are more than `most`.
  */
-uint32_t frag_rowfile_split(struct frag_text line, struct frag_text *fields, uint32_t most);
+uint32_t frag_rowfile_split(struct frag_text line, struct frag_text *fields, uint32_t max);
 
 /* Decimal digits with or without a sign, below 2^53. */
 bool frag_rowfile_integer(struct frag_text field, int64_t *out);

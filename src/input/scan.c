@@ -362,13 +362,13 @@ static const char *member_name(struct frag_scan *s, const char *p)
  */
 const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth)
 {
-	bool object[FRAG_DEPTH_MOST + 1];
+	bool object[FRAG_DEPTH_MAX + 1];
 	uint32_t open = 0;
 
 	FRAG_ASSERT(depth > 0);
 	for (;;) {
 		if (*p == '{' || *p == '[') {
-			if (depth + open > FRAG_DEPTH_MOST)
+			if (depth + open > FRAG_DEPTH_MAX)
 				return frag_scan_bad(s, p, "nested deeper than 64");
 			object[open++] = *p == '{';
 			p = frag_scan_space(s, p + 1);

@@ -15,7 +15,7 @@
 #include "base/word.h"
 #include "fragsim/error.h"
 
-#define FRAG_DEPTH_MOST 64
+#define FRAG_DEPTH_MAX 64
 
 enum frag_scan_fail { FRAG_SCAN_FINE, FRAG_SCAN_MORE, FRAG_SCAN_BAD };
 

@@ -16,7 +16,7 @@
 #define CELLS_A_VALUE 2                 /* likewise */
 #define BOX_FIRST 1                     /* the cell before the items: their capacity, or a shape */
 #define PROBES 4
-#define MEMORY_LEAST ((uint64_t)16 << 20)
+#define MEMORY_MIN ((uint64_t)16 << 20)
 #define MEMORY_A_BYTE 64        /* two of them may be a list, in the memo and on the stack */
 
 struct frag_chunk {
@@ -25,21 +25,21 @@ struct frag_chunk {
 	_Alignas(struct frag_value) uint32_t cells[];
 };
 
-void frag_values_init(struct frag_values *v, size_t bytes, uint64_t most)
+void frag_values_init(struct frag_values *v, size_t bytes, uint64_t max)
 {
-	*v = (struct frag_values){ .expected = bytes, .most = most };
+	*v = (struct frag_values){ .expected = bytes, .max = max };
 }
 
 void frag_values_allow(struct frag_values *v, uint64_t unpacked, uint64_t file)
 {
-	const uint64_t kept = frag_kept_most(file);
+	const uint64_t kept = frag_kept_max(file);
 
-	v->most = unpacked < (UINT64_MAX - MEMORY_LEAST) / MEMORY_A_BYTE
-		? MEMORY_LEAST + unpacked * MEMORY_A_BYTE : UINT64_MAX;
+	v->max = unpacked < (UINT64_MAX - MEMORY_MIN) / MEMORY_A_BYTE
+		? MEMORY_MIN + unpacked * MEMORY_A_BYTE : UINT64_MAX;
 	v->file = 0;
-	if (v->most <= kept)
+	if (v->max <= kept)
 		return;
-	v->most = kept;
+	v->max = kept;
 	v->file = file;
 }
 
@@ -59,8 +59,8 @@ void frag_values_fini(struct frag_values *v)
 
 bool frag_values_take(struct frag_values *v, uint64_t bytes)
 {
-	FRAG_ASSERT(v->bytes <= v->most);
-	if (bytes > v->most - v->bytes)
+	FRAG_ASSERT(v->bytes <= v->max);
+	if (bytes > v->max - v->bytes)
 		return false;
 	v->bytes += bytes;
 	return true;
@@ -122,9 +122,9 @@ static struct frag_value *first_table(struct frag_values *v, size_t count)
 static uint64_t first_capacity(const struct frag_values *v)
 {
 	uint64_t need = v->expected / BYTES_A_VALUE;
-	uint64_t most = (v->most - v->bytes) / sizeof(*v->table) / 4;
+	uint64_t max = (v->max - v->bytes) / sizeof(*v->table) / 4;
 
-	return (need < most ? need : most) + VALUES_FIRST;
+	return (need < max ? need : max) + VALUES_FIRST;
 }
 
 /*
@@ -400,7 +400,7 @@ void frag_dict_members(const struct frag_values *v, const struct frag_value *dic
 	const struct frag_shape *shape = frag_is(dict, FRAG_DICT) ? shape_of(v, dict) : NULL;
 	struct frag_layout *l;
 
-	FRAG_ASSERT(layouts->count <= FRAG_MEMBERS_MOST);
+	FRAG_ASSERT(layouts->count <= FRAG_MEMBERS_MAX);
 	if (!shape) {
 		for (uint32_t i = 0; i < layouts->count; i++)
 			out[i] = frag_dict_get(v, dict, layouts->names[i]);

@@ -58,13 +58,13 @@ struct frag_values {
 	struct frag_chunk *chunks;      /* where items lie */
 	struct frag_shape *shapes;      /* FRAG_SHAPES; NULL before the first dict */
 	size_t expected;                /* bytes of the file that they come from; 0: unknown */
-	uint64_t bytes, most;           /* taken so far, and allowed */
+	uint64_t bytes, max;            /* taken so far, and allowed */
 	uint64_t file;                  /* its bytes as it is packed, where these allow the less */
 	uint64_t cells;                 /* items added so far */
 };
 
 /* Nothing is taken yet. bytes: of the file; most: of memory that may be taken. */
-void frag_values_init(struct frag_values *v, size_t bytes, uint64_t most);
+void frag_values_init(struct frag_values *v, size_t bytes, uint64_t max);
 /* What may be taken: as much as `unpacked` bytes can need, and a file of `file` bytes may. */
 void frag_values_allow(struct frag_values *v, uint64_t unpacked, uint64_t file);
 void frag_values_fini(struct frag_values *v);
@@ -137,13 +137,13 @@ const struct frag_value *frag_dict_get(const struct frag_values *v, const struct
 				       const char *name);
 
 /* Members of many dicts, by the places where they stand: each shape is searched once. */
-#define FRAG_MEMBERS_MOST 16
+#define FRAG_MEMBERS_MAX 16
 struct frag_layouts {
-	const char *const *names;       /* count of them, FRAG_MEMBERS_MOST at most */
+	const char *const *names;       /* count of them, FRAG_MEMBERS_MAX at most */
 	uint32_t count;
 	struct frag_layout {
 		bool known;
-		uint8_t at[FRAG_MEMBERS_MOST];  /* of the shape's values; UINT8_MAX: not there */
+		uint8_t at[FRAG_MEMBERS_MAX];   /* of the shape's values; UINT8_MAX: not there */
 	} layouts[FRAG_SHAPES];
 };
 

@@ -23,11 +23,11 @@ static int widen(struct frag_whole *w, const struct frag_input *in, size_t *capa
 	const uint64_t file = frag_input_bytes(in);
 	char *bytes;
 
-	if (w->length > frag_kept_most(file) / 2)       /* old bytes and new ones */
+	if (w->length > frag_kept_max(file) / 2)        /* old bytes and new ones */
 		return frag_kept_too_much(w->path, file, err);
-	if (w->length >= FRAG_WHOLE_MOST)
+	if (w->length >= FRAG_WHOLE_MAX)
 		return frag_fail(err, FRAG_ETRACE, "%s: more than %u GiB of a form that has to be"
-				 " held in memory", w->path, (unsigned)(FRAG_WHOLE_MOST >> 30));
+				 " held in memory", w->path, (unsigned)(FRAG_WHOLE_MAX >> 30));
 	bytes = frag_large_new(&wider);
 	if (!bytes)
 		return frag_fail_nomem(err);

@@ -4,7 +4,7 @@
 
 #include "input/input.h"
 
-#define FRAG_WHOLE_MOST ((uint64_t)4 << 30)     /* bytes, decompressed */
+#define FRAG_WHOLE_MAX ((uint64_t)4 << 30)      /* bytes, decompressed */
 
 struct frag_whole {
 	char  *path;

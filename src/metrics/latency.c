@@ -19,7 +19,7 @@ static uint32_t bucket_of(uint64_t ns)
 }
 
 /* The highest value of a bucket. */
-static uint64_t bucket_most(uint32_t i)
+static uint64_t bucket_max(uint32_t i)
 {
 	uint32_t shift = i < FINE ? 0 : (i >> FINE_BITS) - 1;
 
@@ -72,7 +72,7 @@ uint64_t frag_latency_rank(const struct frag_latency *l, uint32_t percent)
 		seen += l->buckets[i];
 		if (seen < rank || seen == 0)
 			continue;
-		value = bucket_most(i);
+		value = bucket_max(i);
 		return value < l->max_ns ? value : l->max_ns;
 	}
 	return l->max_ns;

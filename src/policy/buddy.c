@@ -6,9 +6,9 @@
 enum { MIN, SEGMENT, POOL };
 
 static const struct frag_param_spec buddy_params[] = {
-	{ .name = "min", .type = FRAG_PARAM_SIZE, .fallback = 512, .least = 1,
+	{ .name = "min", .type = FRAG_PARAM_SIZE, .fallback = 512, .min = 1,
 	  .power_of_two = true, .help = "the smallest block" },
-	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .least = 1,
+	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .min = 1,
 	  .power_of_two = true, .help = "the smallest segment" },
 	{ .name = "pool", .type = FRAG_PARAM_SIZE, .fallback = 0, .power_of_two = true,
 	  .help = "bytes obtained before the first step and never released" },

@@ -59,7 +59,7 @@ int frag_file_open(const struct frag_policy_ops *ops, const struct frag_param_sp
 	o = named(text, length);
 	if (!o)
 		return frag_fail_nomem(err);
-	rc = frag_content_read(o->path, FRAG_FILE_MOST, &o->bytes, &o->file.length, &why);
+	rc = frag_content_read(o->path, FRAG_FILE_MAX, &o->bytes, &o->file.length, &why);
 	o->file.bytes = o->bytes;
 	if (!rc && spec->load)
 		rc = digest(o, spec, &why);

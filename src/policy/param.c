@@ -14,9 +14,9 @@ static bool power_of_two(uint64_t x)
 	return x && !(x & (x - 1));
 }
 
-static uint64_t most_of(const struct frag_param_spec *spec)
+static uint64_t max_of(const struct frag_param_spec *spec)
 {
-	return spec->most ? spec->most : FRAG_SIZE_LIMIT - 1;
+	return spec->max ? spec->max : FRAG_SIZE_LIMIT - 1;
 }
 
 bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value)
@@ -25,9 +25,9 @@ bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value)
 		return spec->expects && spec->parse && spec->print;
 	if (spec->type == FRAG_PARAM_FILE)
 		return value == 0;
-	if (value < spec->least || value > most_of(spec))
+	if (value < spec->min || value > max_of(spec))
 		return false;
-	return !spec->power_of_two || power_of_two(value) || (value == 0 && spec->least == 0);
+	return !spec->power_of_two || power_of_two(value) || (value == 0 && spec->min == 0);
 }
 
 uint32_t frag_param_count(const struct frag_policy_ops *ops)
@@ -87,15 +87,15 @@ static int bad_value(const struct frag_policy_ops *ops, const struct frag_param_
 	if (spec->type == FRAG_PARAM_OWN)
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is not %s",
 				 ops->name, spec->name, (int)length, text, spec->expects);
-	if (spec->most)
-		snprintf(range, sizeof(range), "to %" PRIu64, spec->most);
+	if (spec->max)
+		snprintf(range, sizeof(range), "to %" PRIu64, spec->max);
 	else
 		snprintf(range, sizeof(range), "and below 2^53");
 	return frag_fail(err, FRAG_EUSAGE, "policy %s: %s=%.*s is not %s, from %" PRIu64 " %s%s%s",
 			 ops->name, spec->name, (int)length, text,
-			 spec->power_of_two ? spec->least ? "a power of two" : "0 or a power of two"
+			 spec->power_of_two ? spec->min ? "a power of two" : "0 or a power of two"
 			 : spec->type == FRAG_PARAM_SIZE ? "a size such as 2MiB" : "a number",
-			 spec->least, range, *advice ? "; " : "", advice);
+			 spec->min, range, *advice ? "; " : "", advice);
 }
 
 int frag_param_parse(const struct frag_policy_ops *ops, uint32_t i, const char *text,

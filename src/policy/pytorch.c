@@ -17,7 +17,7 @@
 #include "policy/pytorch_settings.h"
 #include "policy/pytorch_total.h"
 
-#define SMALL_MOST MIB
+#define SMALL_MAX MIB
 #define EXACT_FROM (10 * MIB)
 #define EXACT_UNIT (2 * MIB)
 
@@ -467,7 +467,7 @@ static int obtain(struct frag_policy *p, const struct want *w, frag_block *out)
 
 static uint64_t segment_for(const struct pytorch *t, uint64_t need)
 {
-	if (need <= SMALL_MOST)
+	if (need <= SMALL_MAX)
 		return SMALL_SEGMENT;
 	return need < EXACT_FROM ? t->large_segment : frag_round_up(need, EXACT_UNIT);
 }
@@ -480,7 +480,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 	struct frag_block_view k;
 	int rc = poll_streams(p, rq->tick);
 
-	w.large = w.need > SMALL_MOST;
+	w.large = w.need > SMALL_MAX;
 	w.segment = segment_for(t, w.need);
 	rc = rc ? rc : frag_pytorch_list(p, rq, w.large, &w.list);
 	if (rc)

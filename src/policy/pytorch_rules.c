@@ -2,7 +2,7 @@
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
 
-#define LEAST_REST 512          /* of a small or expandable block that is split */
+#define MIN_REST 512            /* of a small or expandable block that is split */
 #define LARGE_REST MIB          /* of a large one: the rest must be larger */
 
 bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
@@ -48,7 +48,7 @@ bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list)
 bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest)
 {
 	if (!large || t->set[EXPANDABLE_SEGMENTS])
-		return rest >= LEAST_REST;
+		return rest >= MIN_REST;
 	return rest > LARGE_REST && need < t->max_split;
 }
 

@@ -14,7 +14,7 @@
 
 #define UNIT UINT64_C(512)      /* every block is a multiple of it */
 #define INTERVALS 16            /* sizes from 1 MiB and from each doubling of it */
-#define MOST_DIVISIONS_LOG2 15
+#define MAX_DIVISIONS_LOG2 15
 #define SETTINGS_ROOM 4096
 
 double frag_pytorch_real(uint64_t bits)
@@ -122,7 +122,7 @@ static bool parse_divisions(const char *text, size_t length, bool may_be_0, uint
 	if (!frag_parse_count(text, length, &n) || (n == 0 ? !may_be_0 : !power_of_two(n)))
 		return false;
 	*code = n ? log2_of(n) : 0;
-	return *code <= MOST_DIVISIONS_LOG2;
+	return *code <= MAX_DIVISIONS_LOG2;
 }
 
 /* One "MB:DIVISIONS" of a list; *next is the interval behind the last one named. */
@@ -215,14 +215,14 @@ const struct frag_param_spec frag_pytorch_params[] = {
 		.help = "part of the allowed memory from which on old blocks go back; 0: never" },
 	[LARGE_SEGMENT_MB] = {
 		.name = "large_segment_size_mb", .type = FRAG_PARAM_COUNT,
-		.fallback = 20, .least = 11, .most = 1 << 20,
+		.fallback = 20, .min = 11, .max = 1 << 20,
 		.help = "segments for requests between 1 and 10 MiB" },
 	[MAX_NON_SPLIT_MB] = {
 		.name = "max_non_split_rounding_mb", .type = FRAG_PARAM_COUNT,
-		.same_as = "large_segment_size_mb", .least = 11, .most = UINT32_MAX,
+		.same_as = "large_segment_size_mb", .min = 11, .max = UINT32_MAX,
 		.help = "how much larger a block may be that is not split" },
 	[MAX_SPLIT_MB] = {
-		.name = "max_split_size_mb", .type = FRAG_PARAM_COUNT, .most = UINT32_MAX,
+		.name = "max_split_size_mb", .type = FRAG_PARAM_COUNT, .max = UINT32_MAX,
 		.help = "blocks this large are not split; 0: all are" },
 	[FRACTION] = {
 		.name = "per_process_memory_fraction", .type = FRAG_PARAM_OWN,
@@ -341,8 +341,8 @@ static bool set_value(uint64_t *param, uint32_t i, const char *value, size_t len
 	if (spec->type == FRAG_PARAM_OWN)
 		return spec->parse(value, length, &param[i]);
 	if (spec->type == FRAG_PARAM_COUNT)
-		return frag_parse_count(value, length, &param[i]) && param[i] >= spec->least
-		       && param[i] > 0 && param[i] <= spec->most;
+		return frag_parse_count(value, length, &param[i]) && param[i] >= spec->min
+		       && param[i] > 0 && param[i] <= spec->max;
 	param[i] = length == 4;
 	return is_bool(value, length);
 }
@@ -371,7 +371,7 @@ static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t le
 			return frag_fail(err, FRAG_EUSAGE, "%s:%.*s is not a whole number from %"
 					 PRIu64 " to %" PRIu64, spec->name,
 					 (int)(n < 64 ? n : 64), value,
-					 spec->least ? spec->least : 1, spec->most);
+					 spec->min ? spec->min : 1, spec->max);
 		return frag_fail(err, FRAG_EUSAGE, "%s:%.*s is not %s", spec->name,
 				 (int)(n < 64 ? n : 64), value,
 				 spec->type == FRAG_PARAM_BOOL ? "True or False" : spec->expects);

@@ -12,15 +12,15 @@ enum { QUANTUM, STEPS, MAX_SMALL, SLAB, SEGMENT };
 enum { SLOTS, EMPTY_SLABS, LARGE };
 
 static const struct frag_param_spec sizeclass_params[] = {
-	{ .name = "quantum", .type = FRAG_PARAM_SIZE, .fallback = 512, .least = 1,
+	{ .name = "quantum", .type = FRAG_PARAM_SIZE, .fallback = 512, .min = 1,
 	  .power_of_two = true, .help = "the smallest class, and the step of the first ones" },
-	{ .name = "steps", .type = FRAG_PARAM_COUNT, .fallback = 4, .least = 1, .most = 1 << 20,
+	{ .name = "steps", .type = FRAG_PARAM_COUNT, .fallback = 4, .min = 1, .max = 1 << 20,
 	  .power_of_two = true, .help = "classes in each doubling" },
-	{ .name = "max_small", .type = FRAG_PARAM_SIZE, .fallback = 1 << 20, .least = 1,
+	{ .name = "max_small", .type = FRAG_PARAM_SIZE, .fallback = 1 << 20, .min = 1,
 	  .help = "classes up to this one live in slabs" },
-	{ .name = "slab", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .least = 1,
+	{ .name = "slab", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .min = 1,
 	  .help = "bytes of a slab" },
-	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .least = 1,
+	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .min = 1,
 	  .help = "large segments are multiples of this" },
 	{ 0 },
 };

@@ -34,7 +34,7 @@ struct side {
 
 /* What a GPU's calls show. */
 struct measure {
-	uint64_t free_first, free_last, free_least;
+	uint64_t free_first, free_last, free_min;
 	struct frag_driver_costs costs;
 	struct frag_probes probes;
 	bool short_of_memory;
@@ -66,17 +66,17 @@ static int set_devices(struct frag_replay *r, struct frag_error *err)
 	for (uint32_t d = 0; d < r->devices.count && !rc; d++) {
 		const struct frag_gpu_figures *f = frag_gpu_look(r->gpus[d]);
 		struct frag_device_figures figures;
-		uint64_t most = r->options.limit == UINT64_MAX ? f->free / 10 * 9
+		uint64_t max = r->options.limit == UINT64_MAX ? f->free / 10 * 9
 							       : r->options.limit;
 
-		if (most > f->free)
+		if (max > f->free)
 			return frag_fail(err, FRAG_EUSAGE, "--limit %" PRIu64 ": only %" PRIu64
-					 " bytes are free on the GPU of device %u", most, f->free,
+					 " bytes are free on the GPU of device %u", max, f->free,
 					 d);
 		figures = (struct frag_device_figures){
 			.total = f->total, .context = f->context,
-			.other = f->total > f->context + most ? f->total - f->context - most : 0,
-			.granularity = f->granularity, .small_most = f->small_most,
+			.other = f->total > f->context + max ? f->total - f->context - max : 0,
+			.granularity = f->granularity, .small_max = f->small_max,
 			.small_granularity = f->small_granularity,
 		};
 		rc = frag_devices_replace(&r->devices, d, &figures, f->name[0] ? f->name : NULL,
@@ -139,8 +139,8 @@ static void see_call(void *ctx, const struct frag_gpu_call *call)
 		t->taken += m->free_last > call->free ? m->free_last - call->free : 0;
 	}
 	m->free_last = call->free;
-	if (call->free < m->free_least)
-		m->free_least = call->free;
+	if (call->free < m->free_min)
+		m->free_min = call->free;
 }
 
 static int make_side(struct side *side, struct frag_replay *r, const struct frag_choice *choice,
@@ -247,7 +247,7 @@ static int begin_measures(struct frag_replay *r, struct frag_error *err)
 		struct measure *m = &r->measures[d];
 
 		rc = frag_gpu_free_bytes(r->gpus[d], &m->free_first, err);
-		m->free_last = m->free_least = m->free_first;
+		m->free_last = m->free_min = m->free_first;
 		frag_gpu_watch(r->gpus[d], see_call, m);
 	}
 	return rc;
@@ -300,7 +300,7 @@ static int probe(struct frag_replay *r, uint32_t d, const struct frag_event *ev,
 	rc = rc ? rc : frag_gpu_probe(r->gpus[d], p.free, &p.largest, err);
 	p.fi = frag_index_pct(p.largest, p.free);
 	all->count++;
-	if (rc || all->kept == FRAG_PROBES_MOST)
+	if (rc || all->kept == FRAG_PROBES_MAX)
 		return rc;
 	if ((capacity & (capacity - 1)) == 0
 	    && !frag_grow(&all->probe, &capacity, (uint64_t)capacity + 1, sizeof(*all->probe)))
@@ -415,7 +415,7 @@ static void stop_looking(struct frag_replay *r)
 		frag_gpu_watch(r->gpus[d], NULL, NULL);
 }
 
-static uint64_t used_at_most(const struct frag_result *result)
+static uint64_t used_at_max(const struct frag_result *result)
 {
 	return result->peak.process_used - result->context;
 }
@@ -432,10 +432,10 @@ static void fill_prediction(struct frag_prediction *p, const struct measure *m,
 		return;
 	p->reserved_predicted = twin->peak.reserved;
 	p->reserved_measured = real->peak.reserved;
-	p->used_predicted = used_at_most(twin);
-	p->used_measured = m->free_first - m->free_least;
+	p->used_predicted = used_at_max(twin);
+	p->used_measured = m->free_first - m->free_min;
 	p->free_predicted = (int64_t)(m->free_first - p->used_predicted);
-	p->free_measured = (int64_t)m->free_least;
+	p->free_measured = (int64_t)m->free_min;
 	p->oom_predicted = twin->oom_count > 0;
 	p->oom_measured = real->oom_count > 0;
 	p->oom_step_predicted = p->oom_predicted ? twin->ooms[0].step : 0;

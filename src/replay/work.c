@@ -13,10 +13,10 @@
 
 /* Freed runs with an event that nobody has waited for. More would make each
  * allocation look at many; the oldest are long over when there are that many. */
-#define MARKS_MOST 256
+#define MARKS_MAX 256
 #define WORD ((uint64_t)sizeof(uint32_t))
 #define CHUNKS 64               /* stretches of one block, each with a word of its own */
-#define CHUNK_LEAST 512         /* bytes */
+#define CHUNK_MIN 512           /* bytes */
 #define WINDOW 64               /* bytes that are looked at in one place */
 #define WINDOWS 8
 
@@ -48,7 +48,7 @@ struct frag_work {
 	bool verify;
 	struct block *blocks;           /* by slot */
 	uint32_t block_count, block_capacity;
-	struct mark marks[MARKS_MOST];  /* a ring, the oldest first */
+	struct mark marks[MARKS_MAX];   /* a ring, the oldest first */
 	uint32_t first_mark, mark_count;
 };
 
@@ -82,8 +82,8 @@ void frag_work_del(struct frag_work *w)
 
 static struct mark *mark_at(struct frag_work *w, uint32_t i)
 {
-	FRAG_ASSERT(i < MARKS_MOST);
-	return &w->marks[(w->first_mark + i) % MARKS_MOST];
+	FRAG_ASSERT(i < MARKS_MAX);
+	return &w->marks[(w->first_mark + i) % MARKS_MAX];
 }
 
 static int wait_for_oldest(struct frag_work *w, struct frag_error *err)
@@ -91,7 +91,7 @@ static int wait_for_oldest(struct frag_work *w, struct frag_error *err)
 	struct mark m = *mark_at(w, 0);
 
 	FRAG_ASSERT(w->mark_count > 0);
-	w->first_mark = (w->first_mark + 1) % MARKS_MOST;
+	w->first_mark = (w->first_mark + 1) % MARKS_MAX;
 	w->mark_count--;
 	return frag_gpu_wait(w->gpus[m.run.gpu], m.event, err);
 }
@@ -130,7 +130,7 @@ static int mark_block(struct frag_work *w, const struct block *b, struct frag_er
 	for (uint32_t i = 0; i < b->stream_count && !rc; i++) {
 		struct mark m = { .run = b->run };
 
-		if (w->mark_count == MARKS_MOST)
+		if (w->mark_count == MARKS_MAX)
 			rc = wait_for_oldest(w, err);
 		rc = rc ? rc : frag_gpu_mark(w->gpus[b->run.gpu], b->streams[i], &m.event, err);
 		if (!rc)
@@ -154,7 +154,7 @@ static struct pattern pattern_of(const struct block *b)
 	p.end = (b->run.offset + b->run.bytes) / WORD * WORD;
 	p.end = p.end > p.from ? p.end : p.from;
 	p.chunk = (p.end - p.from) / CHUNKS / WORD * WORD + WORD;
-	p.chunk = p.chunk > CHUNK_LEAST ? p.chunk : CHUNK_LEAST;
+	p.chunk = p.chunk > CHUNK_MIN ? p.chunk : CHUNK_MIN;
 	return p;
 }
 

@@ -126,27 +126,27 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 			const struct frag_answer *a, FILE *f)
 {
 	const uint64_t floor = a->requested + run->context + run->other;
-	char smallest[FRAG_NUMBER_ROOM], least[FRAG_NUMBER_ROOM], cost[FRAG_NUMBER_ROOM];
+	char smallest[FRAG_NUMBER_ROOM], min[FRAG_NUMBER_ROOM], cost[FRAG_NUMBER_ROOM];
 	char total[FRAG_NUMBER_ROOM];
 
 	if (!a->requested || !run->total)
 		return;
-	frag_size_text(least, floor);
+	frag_size_text(min, floor);
 	if (is_hopeless(run, a))
 		frag_print_row(r, "needs", f, "no allocator setting can make this trace fit: it"
-			       " needs at least %s, the device has %s", least,
+			       " needs at least %s, the device has %s", min,
 			       frag_size_text(total, run->total));
 	else if (a->smallest && is_limit(&run->ooms[0]))
 		frag_print_row(r, "needs", f, "%s, of which set_fraction allows a part",
 			       frag_size_text(smallest, a->smallest));
 	else if (a->smallest)
 		frag_print_row(r, "needs", f, "%s; without fragmentation %s (costs %s, %.1f %%)",
-			       frag_size_text(smallest, a->smallest), least,
+			       frag_size_text(smallest, a->smallest), min,
 			       frag_size_text(cost, a->smallest - floor),
 			       percent(a->smallest - floor, a->requested));
 	else
 		frag_print_row(r, "needs", f, "more than %s; without fragmentation %s",
-			       frag_size_text(smallest, a->failing - 1), least);
+			       frag_size_text(smallest, a->failing - 1), min);
 }
 
 /* A device that has little more than what is live leaves no room for fragmentation. */
@@ -361,13 +361,13 @@ static bool has_remedy(const struct frag_report *r, uint32_t i)
 
 void frag_print_settings(const struct frag_report *r, FILE *f)
 {
-	size_t least = strlen("setting");
+	size_t min = strlen("setting");
 	int width;
 
 	for (uint32_t i = 0; i < r->run_count; i++)
-		if (has_remedy(r, i) && strlen(r->answers[i].remedy.conf) > least)
-			least = strlen(r->answers[i].remedy.conf);
-	width = frag_name_width(r, least, FIGURES);
+		if (has_remedy(r, i) && strlen(r->answers[i].remedy.conf) > min)
+			min = strlen(r->answers[i].remedy.conf);
+	width = frag_name_width(r, min, FIGURES);
 	fprintf(f, "\n%-*s  %-*s  %12s  %12s  %12s\n", status_width(r), "status", width, "setting",
 		"requested", "reserved", "lost");
 	for (uint32_t i = 0; i < r->run_count; i++) {
@@ -391,11 +391,11 @@ void frag_print_settings(const struct frag_report *r, FILE *f)
 
 static void print_ooms(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
-	const uint32_t most = r->verbose ? OOMS_SHOWN : 1;
+	const uint32_t max = r->verbose ? OOMS_SHOWN : 1;
 
-	for (uint32_t i = 0; i < run->oom_count && i < most; i++)
+	for (uint32_t i = 0; i < run->oom_count && i < max; i++)
 		frag_print_oom(r, run, &run->ooms[i], f);
-	if (run->counts.ooms > most)
+	if (run->counts.ooms > max)
 		fprintf(f, "... %" PRIu64 " out-of-memories in all\n", run->counts.ooms);
 }
 

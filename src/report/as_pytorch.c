@@ -17,13 +17,13 @@ static void print_rule(char c, FILE *f)
  * Divides n by step as often as brings `scale`, the figure of all pools, below three
  * quarters of step squared, so that a column has one unit. How often: the unit.
  */
-static int divide(int64_t *n, int64_t scale, int64_t step, int most)
+static int divide(int64_t *n, int64_t scale, int64_t step, int max)
 {
 	const double bound = 0.75 * (double)(step * step);
 	double rest = (double)scale;
 	int unit = 0;
 
-	for (; unit < most && rest >= bound; unit++) {
+	for (; unit < max && rest >= bound; unit++) {
 		*n /= step;
 		rest /= (double)step;
 	}

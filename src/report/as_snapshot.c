@@ -19,9 +19,9 @@
 #define FIRST_ADDR (UINT64_C(1) << 44)
 #define LAST_ADDR (UINT64_C(1) << 62)
 #define PAGE (UINT64_C(2) << 20)                /* segments begin at multiples of it */
-#define RANGE_MOST (UINT64_C(1) << 46)          /* addresses of one expandable range */
-#define SMALL_MOST (UINT64_C(1) << 20)          /* bytes: PyTorch's small requests */
-#define NUMBER_MOST (UINT64_C(1) << 53)
+#define RANGE_MAX (UINT64_C(1) << 46)           /* addresses of one expandable range */
+#define SMALL_MAX (UINT64_C(1) << 20)           /* bytes: PyTorch's small requests */
+#define NUMBER_MAX (UINT64_C(1) << 53)
 #define NO_SEGMENT UINT32_MAX
 #define EVENT_ROOM 512          /* without its frames and its note */
 
@@ -38,7 +38,7 @@ struct entry {
 /* Streams that have names instead of numbers are put above all that have one. */
 static uint64_t stream_of(uint64_t order)
 {
-	return order < NUMBER_MOST ? order : order - NUMBER_MOST / 2;
+	return order < NUMBER_MAX ? order : order - NUMBER_MAX / 2;
 }
 
 static struct frag_snap_requester requester_of(const struct frag_snapshot_out *s, uint32_t tag,
@@ -171,7 +171,7 @@ static struct frag_snap_segment obtained(const struct frag_event *ev, const stru
 {
 	return (struct frag_snap_segment){
 		.ordinal = c->ordinal, .bytes = c->bytes, .pool = ev->pool,
-		.stream = stream_of(ev->stream_order), .large = ev->bytes > SMALL_MOST,
+		.stream = stream_of(ev->stream_order), .large = ev->bytes > SMALL_MAX,
 	};
 }
 
@@ -187,8 +187,8 @@ static int put_call(struct frag_snapshot_out *s, const struct frag_step *step,
 	struct frag_snap_segment seg = obtained(step->event, c), *known;
 	int rc;
 
-	if (c->kind == FRAG_CALL_NEW_RANGE && seg.bytes > RANGE_MOST)
-		seg.bytes = RANGE_MOST;
+	if (c->kind == FRAG_CALL_NEW_RANGE && seg.bytes > RANGE_MAX)
+		seg.bytes = RANGE_MAX;
 	if (c->kind == FRAG_CALL_NEW || c->kind == FRAG_CALL_NEW_RANGE) {
 		rc = enter_segment(s, log, &seg, err);
 		if (rc || c->kind == FRAG_CALL_NEW_RANGE)
@@ -493,8 +493,8 @@ static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct fra
 			.stream = from ? stream_of(from->stream_order) : 0,
 		};
 
-		if (f.list[i].page && seg.bytes > RANGE_MOST)
-			seg.bytes = RANGE_MOST;
+		if (f.list[i].page && seg.bytes > RANGE_MAX)
+			seg.bytes = RANGE_MAX;
 		rc = enter_segment(s, log, &seg, err);
 		log->beginning = s->x->choice->ops->restore_segment != NULL;
 	}

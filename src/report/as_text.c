@@ -13,7 +13,7 @@
 #include "report/tables_text.h"
 
 #define MODELLED_FIGURES 30     /* columns beside the name, */
-#define MODELLED_LEAST 8        /* and that it has at least */
+#define MODELLED_MIN 8          /* and that it has at least */
 
 static const char *ink(const struct frag_report *r, enum frag_ink which)
 {
@@ -56,8 +56,8 @@ void frag_report_device(const struct frag_result *d, const char *indent, FILE *f
 	if (d->other)
 		fprintf(f, ", other processes %s", frag_size_text(b, d->other));
 	fprintf(f, ", pages of %s", frag_size_text(a, d->granularity));
-	if (d->small_most)
-		fprintf(f, ", up to %s in steps of %s", frag_size_text(a, d->small_most),
+	if (d->small_max)
+		fprintf(f, ", up to %s in steps of %s", frag_size_text(a, d->small_max),
 			frag_size_text(b, d->small_granularity));
 	putc('\n', f);
 }
@@ -73,7 +73,7 @@ static void print_devices(const struct frag_report *r, FILE *f)
 static void print_modelled(const struct frag_report *r, FILE *f)
 {
 	const char *device = r->runs[0].result->device_name;
-	const int width = frag_name_width(r, MODELLED_LEAST, MODELLED_FIGURES);
+	const int width = frag_name_width(r, MODELLED_MIN, MODELLED_FIGURES);
 	char time[FRAG_NUMBER_ROOM], name[FRAG_PRINTABLE_ROOM], run_name[FRAG_RUN_NAME_ROOM];
 
 	if (!r->runs[0].result->modelled.there)

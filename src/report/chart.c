@@ -10,7 +10,7 @@
 #include "base/format.h"
 
 #define COLUMNS 64
-#define COLUMNS_LEAST 16
+#define COLUMNS_MIN 16
 #define LABEL 16        /* columns that stand before the picture */
 #define ROWS 8
 
@@ -37,18 +37,18 @@ int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_erro
 		.fi_device = step->metrics->fi_device,
 	};
 
-	FRAG_ASSERT(c->count <= FRAG_CHART_MOST);
+	FRAG_ASSERT(c->count <= FRAG_CHART_MAX);
 	(void)err;
 	c->opaque = step->metrics->opaque;
 	if (c->width == 0)
 		c->width = 1;
 	if (c->count == 0 || c->in_last == c->width) {
-		if (c->count == FRAG_CHART_MOST) {
-			for (uint32_t i = 0; i < FRAG_CHART_MOST / 2; i++) {
+		if (c->count == FRAG_CHART_MAX) {
+			for (uint32_t i = 0; i < FRAG_CHART_MAX / 2; i++) {
 				c->stretch[i] = c->stretch[2 * i];
 				cover(&c->stretch[i], &c->stretch[2 * i + 1]);
 			}
-			c->count = FRAG_CHART_MOST / 2;
+			c->count = FRAG_CHART_MAX / 2;
 			c->width *= 2;
 		}
 		c->stretch[c->count++] = (struct frag_chart_stretch){ .reserved = 0 };
@@ -76,8 +76,8 @@ static uint32_t fitting(const struct frag_chart *c, int columns)
 {
 	int room = columns ? columns - LABEL : COLUMNS;
 
-	if (room < COLUMNS_LEAST)
-		room = COLUMNS_LEAST;
+	if (room < COLUMNS_MIN)
+		room = COLUMNS_MIN;
 	if (room > 2 * COLUMNS)
 		room = 2 * COLUMNS;
 	return c->count < (uint32_t)room ? c->count : (uint32_t)room;

@@ -6,7 +6,7 @@
 
 #include "fragsim/engine.h"
 
-#define FRAG_CHART_MOST 256     /* stretches; twice that many steps share one, and so on */
+#define FRAG_CHART_MAX 256      /* stretches; twice that many steps share one, and so on */
 
 struct frag_chart_stretch {
 	uint64_t reserved, allocated;   /* the highest in it */
@@ -18,7 +18,7 @@ struct frag_chart {
 	uint64_t width;                 /* steps in each but the last */
 	uint64_t in_last;
 	bool opaque;                    /* fi_device is not known */
-	struct frag_chart_stretch stretch[FRAG_CHART_MOST];
+	struct frag_chart_stretch stretch[FRAG_CHART_MAX];
 };
 
 /* Observer; ctx is an array of struct frag_chart, one a device. */

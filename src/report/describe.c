@@ -22,7 +22,7 @@ static void print_text(const char *text, size_t length, FILE *f)
 	fwrite(buf, 1, (size_t)(end - buf), f);
 }
 
-#define SPAN_MOST 1e15          /* microseconds: nanoseconds beyond have no 64 bits */
+#define SPAN_MAX 1e15           /* microseconds: nanoseconds beyond have no 64 bits */
 
 /* "2.50 s": how long it is from one time of a trace to another, which may lie before it. */
 static const char *span_text(char buf[FRAG_NUMBER_ROOM], double from, double to)
@@ -30,7 +30,7 @@ static const char *span_text(char buf[FRAG_NUMBER_ROOM], double from, double to)
 	const double us = to - from;
 	char text[FRAG_NUMBER_ROOM];
 
-	if (!(fabs(us) < SPAN_MOST)) {
+	if (!(fabs(us) < SPAN_MAX)) {
 		/* the difference may be too large for a double */
 		frag_snprintf(buf, FRAG_NUMBER_ROOM, "%g s",
 			      isfinite(us) ? us / 1e6 : to / 1e6 - from / 1e6);
@@ -106,7 +106,7 @@ static void print_host(const struct frag_host_memory *host, FILE *f)
 }
 
 /* The first value of a bin. */
-static uint64_t least(uint32_t bin)
+static uint64_t min(uint32_t bin)
 {
 	return bin ? UINT64_C(1) << (bin - 1) : 0;
 }
@@ -117,23 +117,23 @@ static uint64_t least(uint32_t bin)
  */
 static void print_bins(const struct frag_survey_bin *bins, const char *title, bool sizes, FILE *f)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 
 	for (uint32_t i = 0; i < FRAG_SURVEY_BINS; i++)
-		most = bins[i].count > most ? bins[i].count : most;
-	if (!most)
+		max = bins[i].count > max ? bins[i].count : max;
+	if (!max)
 		return;
 	fprintf(f, "\n%-14s %10s %14s\n", title, "blocks", "bytes");
 	for (uint32_t i = 0; i < FRAG_SURVEY_BINS; i++) {
 		char from[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
-		int length = (int)((double)bins[i].count / (double)most * BAR + 0.5);
+		int length = (int)((double)bins[i].count / (double)max * BAR + 0.5);
 
 		if (!bins[i].count)
 			continue;
 		if (sizes)
-			frag_size_text(from, least(i));
+			frag_size_text(from, min(i));
 		else
-			snprintf(from, sizeof(from), "%" PRIu64, least(i));
+			snprintf(from, sizeof(from), "%" PRIu64, min(i));
 		fprintf(f, "%14s %10" PRIu64 " %14s%s%.*s\n", from, bins[i].count,
 			frag_wide_size_text(bytes, bins[i].bytes), length ? "  " : "", length,
 			"########################");
@@ -232,7 +232,7 @@ static void bins_json(struct frag_node_ref in, const char *key, const struct fra
 		if (!bins[i].count)
 			continue;
 		bin = frag_json_object(list, NULL);
-		frag_json_u64(bin, "from", least(i));
+		frag_json_u64(bin, "from", min(i));
 		frag_json_u64(bin, "blocks", bins[i].count);
 		put_wide(bin, "bytes", bins[i].bytes);
 	}

@@ -19,14 +19,14 @@ static const char *find_settings(const struct frag_snapshot *s, char buf[SETTING
 
 static void print_ring(const struct frag_snapshot *s, FILE *f)
 {
-	uint64_t most;
-	const enum frag_overflow overflow = frag_snapshot_overflow(s, &most);
+	uint64_t max;
+	const enum frag_overflow overflow = frag_snapshot_overflow(s, &max);
 
 	if (overflow == FRAG_OVERFLOW_UNKNOWN)
 		return;
 	fputs("ring buffer: ", f);
-	if (most)
-		fprintf(f, "room for %" PRIu64 " events a device, ", most);
+	if (max)
+		fprintf(f, "room for %" PRIu64 " events a device, ", max);
 	fputs(overflow == FRAG_OVERFLOWED ? "overflowed: older events are lost\n"
 					  : "not overflowed\n", f);
 }
@@ -124,8 +124,8 @@ void frag_describe_json(struct frag_node_ref root, const struct frag_snapshot *s
 {
 	struct frag_node_ref o = frag_json_object(root, "recording"), list;
 	char settings[SETTINGS_ROOM], version[64];
-	uint64_t most;
-	const enum frag_overflow overflow = frag_snapshot_overflow(s, &most);
+	uint64_t max;
+	const enum frag_overflow overflow = frag_snapshot_overflow(s, &max);
 
 	frag_json_text(o, "settings", find_settings(s, settings));
 	list = frag_json_object(o, "versions");
@@ -137,7 +137,7 @@ void frag_describe_json(struct frag_node_ref root, const struct frag_snapshot *s
 		frag_json_null(o, "overflowed");
 	else
 		frag_json_bool(o, "overflowed", overflow == FRAG_OVERFLOWED);
-	frag_json_u64_or_null(o, "max_entries", most != 0, most);
+	frag_json_u64_or_null(o, "max_entries", max != 0, max);
 	list = frag_json_array(o, "devices");
 	for (uint32_t i = 0; i < s->device_count; i++)
 		device_json(list, s, i);

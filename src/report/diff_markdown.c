@@ -6,7 +6,7 @@
 #include "base/printable.h"
 #include "report/diff_formats.h"
 
-#define PLACES_MOST 20          /* pairs whose partings are told */
+#define PLACES_MAX 20           /* pairs whose partings are told */
 
 /* Text in a cell: what would end it, or be markup, is escaped. */
 static void put_text(FILE *f, const char *text)
@@ -75,10 +75,10 @@ static void print_group(FILE *f, const struct frag_group *g)
 		FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
 		FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_DEVICE_CALLS, FRAG_DRIVER_TIME,
 	};
-	enum { MOST = sizeof(figures) / sizeof(figures[0]) };
+	enum { MAX = sizeof(figures) / sizeof(figures[0]) };
 	/* the last one only where there is such */
-	const size_t count = frag_any_modelled(g) ? MOST : MOST - 1;
-	const char *heads[MOST + 3] = { NULL };
+	const size_t count = frag_any_modelled(g) ? MAX : MAX - 1;
+	const char *heads[MAX + 3] = { NULL };
 	char name[600];
 
 	fputs("\n### ", f);
@@ -87,7 +87,7 @@ static void print_group(FILE *f, const struct frag_group *g)
 	put_code(f, g->runs->content);
 	fprintf(f, "%s\n\n", g->runs->complete ? "" : ", not read to its end");
 	memcpy(heads, titles, sizeof(titles));
-	heads[MOST + 1] = count == MOST ? modelled : NULL;
+	heads[MAX + 1] = count == MAX ? modelled : NULL;
 	put_head(f, heads, 2);
 	for (uint32_t i = 0; i < g->count; i++) {
 		frag_run_name(name, sizeof(name), g->pair[i].run);
@@ -239,7 +239,7 @@ static void print_places(const struct frag_comparison *c, FILE *f)
 		for (uint32_t k = 0; k < c->group[i].count; k++) {
 			const struct frag_pair *pair = &c->group[i].pair[k];
 
-			if (pair->first.kind == FRAG_WHERE_NOWHERE || shown == PLACES_MOST)
+			if (pair->first.kind == FRAG_WHERE_NOWHERE || shown == PLACES_MAX)
 				continue;
 			if (shown++ == 0)
 				fputs("\n<details><summary>Where they diverge</summary>\n\n", f);

@@ -12,10 +12,10 @@
 #include "report/ink.h"
 #include "report/report.h"
 
-#define NAME_MOST 18            /* columns of a policy's name; longer ones get a number */
+#define NAME_MAX 18             /* columns of a policy's name; longer ones get a number */
 #define NAME_ROOM 600
-#define TRACE_MOST 28           /* columns of a trace's name in the summary */
-#define SHOWN_MOST 16           /* policies whose parting and course are told */
+#define TRACE_MAX 28            /* columns of a trace's name in the summary */
+#define SHOWN_MAX 16            /* policies whose parting and course are told */
 
 struct paper {
 	const struct frag_diff *diff;
@@ -73,8 +73,8 @@ static void label(const struct paper *p, const struct frag_run *run, char buf[NA
 		snprintf(buf, NAME_ROOM, "%" PRIu32 " %.500s", number + 1, name);
 	else
 		snprintf(buf, NAME_ROOM, "%.500s", name);
-	if (strlen(buf) > NAME_MOST)
-		frag_format_printable(buf, NAME_ROOM, "%.*s..", NAME_MOST - 2, buf);
+	if (strlen(buf) > NAME_MAX)
+		frag_format_printable(buf, NAME_ROOM, "%.*s..", NAME_MAX - 2, buf);
 }
 
 /* Policies -------------------------------------------------------------------- */
@@ -86,12 +86,12 @@ static void measure_names(struct paper *p)
 	p->status_width = (int)strlen(p->diff->comparison->interrupted ? "interrupted" : "status");
 	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
 		frag_run_name(name, sizeof(name), p->diff->standings[i].run);
-		p->numbered |= strlen(name) > NAME_MOST - 4;
+		p->numbered |= strlen(name) > NAME_MAX - 4;
 		if ((int)strlen(name) + 4 > p->width)
 			p->width = (int)strlen(name) + 4;
 	}
-	if (p->width > NAME_MOST)
-		p->width = NAME_MOST;
+	if (p->width > NAME_MAX)
+		p->width = NAME_MAX;
 	if (p->width < (int)strlen("policy"))
 		p->width = (int)strlen("policy");
 }
@@ -252,7 +252,7 @@ static void print_timelines(const struct paper *p, const struct frag_group *g)
 	for (uint32_t i = 0; i < g->count; i++)
 		if (g->pair[i].run->result.peak.reserved > peak)
 			peak = g->pair[i].run->result.peak.reserved;
-	if (!peak || g->count > SHOWN_MOST || !g->pair[0].run->timeline.count)
+	if (!peak || g->count > SHOWN_MAX || !g->pair[0].run->timeline.count)
 		return;
 	fprintf(p->f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
 		frag_size_text(peak_text, peak), ramp[sizeof(ramp) - 2]);
@@ -303,7 +303,7 @@ static void print_divergences(const struct paper *p, const struct frag_group *g)
 
 	char reason[FRAG_REASON_ROOM];
 
-	if (g->count > SHOWN_MOST)
+	if (g->count > SHOWN_MAX)
 		return;
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct frag_pair *pair = &g->pair[i];
@@ -342,11 +342,11 @@ static const char *short_trace(char buf[NAME_ROOM], const struct frag_group *g)
 	size_t n = strcspn(path, ".");
 
 	n = n ? n : strlen(path);
-	if (n <= TRACE_MOST)
+	if (n <= TRACE_MAX)
 		frag_format_printable(buf, NAME_ROOM, "%.*s", (int)n, path);
 	else
-		frag_format_printable(buf, NAME_ROOM, "%.*s~%.*s", TRACE_MOST / 2 - 1, path,
-				      TRACE_MOST / 2, path + n - TRACE_MOST / 2);
+		frag_format_printable(buf, NAME_ROOM, "%.*s~%.*s", TRACE_MAX / 2 - 1, path,
+				      TRACE_MAX / 2, path + n - TRACE_MAX / 2);
 	return buf;
 }
 
@@ -377,7 +377,7 @@ static void print_summary(const struct paper *p)
 		else
 			fprintf(p->f, "  %13s  %10s  %14s\n", "-", "-", "-");
 	}
-	fprintf(p->f, "\n  %-*s  %-*s  %s\n", p->width, "policy", TRACE_MOST + 9, "best trace",
+	fprintf(p->f, "\n  %-*s  %-*s  %s\n", p->width, "policy", TRACE_MAX + 9, "best trace",
 		"worst trace");
 	for (uint32_t i = 1; i < p->diff->standing_count; i++) {
 		const struct frag_standing *s = &p->diff->standings[i];
@@ -385,7 +385,7 @@ static void print_summary(const struct paper *p)
 		if (!s->ratios)
 			continue;
 		label(p, s->run, name);
-		frag_fprintf(p->f, "  %-*s  %7.4fx %-*s", p->width, name, s->best_ratio, TRACE_MOST,
+		frag_fprintf(p->f, "  %-*s  %7.4fx %-*s", p->width, name, s->best_ratio, TRACE_MAX,
 			     short_trace(trace, s->best));
 		frag_fprintf(p->f, "  %7.4fx %s\n", s->worst_ratio, short_trace(trace, s->worst));
 	}
@@ -472,7 +472,7 @@ static void print_figures(const struct paper *p, const struct frag_pair *pair)
 /* Both runs over the steps: what one reserves more than the other shows. */
 static void print_both(const struct paper *p, const struct frag_pair *pair)
 {
-	enum { ROWS = 8, COLUMNS = FRAG_TIMELINE_MOST };
+	enum { ROWS = 8, COLUMNS = FRAG_TIMELINE_MAX };
 	struct frag_timeline a = pair->base->timeline, b = pair->run->timeline;
 	char text[FRAG_NUMBER_ROOM];
 	uint64_t peak = 0;

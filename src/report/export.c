@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "compare/params.h"
 
-#define TIME_MOST (FRAG_SIZE_LIMIT - 1) /* that readers of a snapshot take, ours among them */
+#define TIME_MAX (FRAG_SIZE_LIMIT - 1)  /* that readers of a snapshot take, ours among them */
 
 static const struct frag_export_ops *const forms[] = {
 	&frag_export_snapshot,
@@ -61,7 +61,7 @@ uint64_t frag_export_time(const struct frag_export *x, const struct frag_event *
 		return ev->step;
 	if (!(x->t > 0))
 		return 0;
-	return x->t < (double)TIME_MOST ? (uint64_t)x->t : TIME_MOST;
+	return x->t < (double)TIME_MAX ? (uint64_t)x->t : TIME_MAX;
 }
 
 const char *frag_export_time_name(const struct frag_export *x)

@@ -6,13 +6,13 @@
 #include "base/print.h"
 #include "base/printable.h"
 
-#define WRAPPED_LEAST 30        /* columns; in fewer it is not worth it */
+#define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */
 #define ROW_ROOM 2048
 
 void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f)
 {
 	const int indent = (int)strlen(head);
-	size_t room = r->columns > WRAPPED_LEAST ? (size_t)(r->columns - indent) : SIZE_MAX;
+	size_t room = r->columns > WRAPPED_MIN ? (size_t)(r->columns - indent) : SIZE_MAX;
 
 	while (*text) {
 		size_t n = strlen(text);
@@ -57,11 +57,11 @@ void frag_report_name(const struct frag_report *r, const struct frag_result *run
 		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s", frag_choice_label(&run->choice));
 }
 
-int frag_name_width(const struct frag_report *r, size_t least, size_t figures)
+int frag_name_width(const struct frag_report *r, size_t min, size_t figures)
 {
 	const size_t columns = r->columns > 0 ? (size_t)r->columns : 0;
 	const size_t room = columns > figures ? columns - figures : 0;
-	size_t width = least;
+	size_t width = min;
 	char name[FRAG_RUN_NAME_ROOM];
 
 	for (uint32_t i = 0; i < r->run_count; i++) {
@@ -70,7 +70,7 @@ int frag_name_width(const struct frag_report *r, size_t least, size_t figures)
 			width = strlen(name);
 	}
 	if (columns && width > room)
-		width = room > least ? room : least;
+		width = room > min ? room : min;
 	return (int)width;
 }
 

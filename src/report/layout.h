@@ -20,7 +20,7 @@ void frag_report_name(const struct frag_report *r, const struct frag_result *run
  * The first column of tables: as wide as `least` and the longest name, or as the terminal has
  * room for beside so many columns of figures.
  */
-int frag_name_width(const struct frag_report *r, size_t least, size_t figures);
+int frag_name_width(const struct frag_report *r, size_t min, size_t figures);
 /* A name in it; one that is too long has a line of its own. */
 void frag_print_name(const char *name, int width, FILE *f);
 

@@ -31,8 +31,10 @@ static void print_param(const struct frag_param_spec *spec, FILE *f)
 	else
 		frag_param_text(spec, spec->fallback, value);
 	fprintf(f, "    %s=%-*s  %s%s\n", spec->name, (int)(20 - strlen(spec->name)), value,
-		frag_printable(help, spec->help), !spec->power_of_two ? "" : spec->least ? " (a power of two)"
-						       : " (a power of two, or 0)");
+		frag_printable(help, spec->help),
+		!spec->power_of_two ? ""
+		: spec->min	    ? " (a power of two)"
+				    : " (a power of two, or 0)");
 }
 
 void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f)

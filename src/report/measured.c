@@ -11,14 +11,14 @@
 
 static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
 {
-	uint64_t most = frag_size_class_most(which);
+	uint64_t max = frag_size_class_max(which);
 
-	if (most == UINT64_MAX)
+	if (max == UINT64_MAX)
 		snprintf(buf, FRAG_NUMBER_ROOM, "more");
-	else if (most < UINT64_C(1) << 30)
-		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " MiB", most >> 20);
+	else if (max < UINT64_C(1) << 30)
+		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " MiB", max >> 20);
 	else
-		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " GiB", most >> 30);
+		snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " GiB", max >> 30);
 	return buf;
 }
 
@@ -117,7 +117,7 @@ static double probe_index(const void *list, uint32_t i)
 /* Of many probes those with the highest index, as with marks. */
 static void print_probes(const struct frag_probes *all, FILE *f)
 {
-	uint32_t worst[FRAG_WORST_MOST];
+	uint32_t worst[FRAG_WORST_MAX];
 	uint32_t count = frag_worst(worst, all, all->kept, probe_index);
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 

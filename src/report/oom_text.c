@@ -129,9 +129,9 @@ const char *frag_holder_text(const struct frag_holder *holder, bool long_form,
 void frag_print_holders(const struct frag_report *r, const struct frag_holder *holders,
 			uint32_t count, FILE *f)
 {
-	const uint32_t most = r->verbose ? FRAG_HOLDERS_MOST : HOLDERS_SHOWN;
+	const uint32_t max = r->verbose ? FRAG_HOLDERS_MAX : HOLDERS_SHOWN;
 
-	for (uint32_t i = 0; i < count && i < most; i++)
+	for (uint32_t i = 0; i < count && i < max; i++)
 		print_holder(r, &holders[i], i ? "          " : "  held    ", r->verbose, f);
 }
 

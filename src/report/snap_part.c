@@ -10,8 +10,8 @@
 
 #define BATCH 1000              /* items: as many as Python writes at once */
 #define FIRST_STACK 64          /* memo number; the words are below */
-#define STACKS_MOST 4096        /* that have a number at the same time */
-#define STACK_MOST 8192         /* bytes: a longer one is written each time */
+#define STACKS_MAX 4096         /* that have a number at the same time */
+#define STACK_MAX 8192          /* bytes: a longer one is written each time */
 #define FRAME_ROOM (4 * FRAG_SNAP_WORD_ROOM + 2 * FRAG_PICKLE_ROOM + 16)
 #define BETWEEN " < "
 
@@ -211,7 +211,8 @@ static char *put_stack(struct frag_snap_part *part, char *p, uint64_t at)
 	struct frag_frame f;
 
 	p = frag_pickle_op(p, FRAG_PICKLE_LIST);
-	for (uint32_t i = 0; i < FRAG_FRAMES_MOST && frag_symbols_frame(part->symbols, &at, &f); i++) {
+	for (uint32_t i = 0; i < FRAG_FRAMES_MAX && frag_symbols_frame(part->symbols, &at, &f);
+	     i++) {
 		f.file.text = f.file.text ? f.file.text : "";
 		f.name.text = f.name.text ? f.name.text : "";
 		p = put_frame(part, frag_snap_item(&list, p), &f);
@@ -240,13 +241,13 @@ static uint32_t find_stack(const struct frag_snap_part *part,
 static uint32_t number_stack(struct frag_snap_part *part,
 			     const struct frag_snap_requester *requester, uint64_t hash)
 {
-	const bool full = part->stack_count == STACKS_MOST;
+	const bool full = part->stack_count == STACKS_MAX;
 	const uint32_t length = requester->stack ? 0 : requester->tag.length;
 	uint32_t i = full ? part->oldest : part->stack_count;
 	struct frag_snap_stack *s;
 	char *copy;
 
-	if (length > STACK_MOST)
+	if (length > STACK_MAX)
 		return FRAG_MAP_NONE;
 	copy = malloc((size_t)length + 1);
 	if (!copy || !frag_grow(&part->stacks, &part->stack_capacity, (uint64_t)i + 1,
@@ -260,7 +261,7 @@ static uint32_t number_stack(struct frag_snap_part *part,
 	if (full) {
 		frag_map_remove(&part->map, s->hash, i);
 		free(s->text);
-		part->oldest = (i + 1) % STACKS_MOST;
+		part->oldest = (i + 1) % STACKS_MAX;
 	} else {
 		part->stack_count++;
 	}
@@ -303,7 +304,7 @@ size_t frag_snap_frames_room(const struct frag_snap_part *part,
 		next = find_end(next, requester->tag.text + requester->tag.length, &frame_end);
 		frames++;
 	}
-	while (frames < FRAG_FRAMES_MOST && frag_symbols_frame(part->symbols, &at, &f)) {
+	while (frames < FRAG_FRAMES_MAX && frag_symbols_frame(part->symbols, &at, &f)) {
 		bytes += (size_t)f.file.length + f.name.length;
 		frames++;
 	}

@@ -119,7 +119,7 @@ static double mark_index(const void *list, uint32_t i)
  */
 static void print_marks(const struct frag_result *run, FILE *f)
 {
-	uint32_t worst[FRAG_WORST_MOST];
+	uint32_t worst[FRAG_WORST_MAX];
 	uint32_t count = frag_worst(worst, run->marks, run->mark_count, mark_index);
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-uint32_t frag_worst(uint32_t worst[FRAG_WORST_MOST], const void *list, uint32_t count,
+uint32_t frag_worst(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
 		    double (*value)(const void *list, uint32_t i))
 {
 	uint32_t kept = 0;
@@ -14,9 +14,9 @@ uint32_t frag_worst(uint32_t worst[FRAG_WORST_MOST], const void *list, uint32_t 
 
 		while (at > 0 && now > value(list, worst[at - 1]))
 			at--;
-		if (at == FRAG_WORST_MOST)
+		if (at == FRAG_WORST_MAX)
 			continue;
-		kept += kept < FRAG_WORST_MOST;
+		kept += kept < FRAG_WORST_MAX;
 		memmove(&worst[at + 1], &worst[at], (kept - at - 1) * sizeof(*worst));
 		worst[at] = i;
 	}

@@ -4,13 +4,13 @@
 
 #include <stdint.h>
 
-#define FRAG_WORST_MOST 5
+#define FRAG_WORST_MAX 5
 
 /*
  * The indexes of the elements with the highest value, earlier ones before later
  * ones of equals; how many they are.
  */
-uint32_t frag_worst(uint32_t worst[FRAG_WORST_MOST], const void *list, uint32_t count,
+uint32_t frag_worst(uint32_t worst[FRAG_WORST_MAX], const void *list, uint32_t count,
 		    double (*value)(const void *list, uint32_t i));
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Events that a search may simulate: some seconds. */
-#define EVENTS_MOST (UINT64_C(1) << 25)
+#define EVENTS_MAX (UINT64_C(1) << 25)
 /* Where less than this part of what is requested is lost, no other setting is looked for. */
 #define WORTH_IT 0.05
 
@@ -81,11 +81,11 @@ static int find_needs(struct frag_answer *a, const struct frag_inquiry *q,
 }
 
 /* The least total that is a whole number of the device's pages beside others, and not below. */
-static uint64_t next_total(const struct frag_result *run, uint64_t least)
+static uint64_t next_total(const struct frag_result *run, uint64_t minimal)
 {
 	const uint64_t taken = run->context + run->other;
 
-	return least <= taken ? taken : taken + frag_round_up(least - taken, run->granularity);
+	return minimal <= taken ? taken : taken + frag_round_up(minimal - taken, run->granularity);
 }
 
 /*
@@ -102,7 +102,7 @@ static int find_smallest(struct frag_answer *a, const struct frag_inquiry *q,
 
 	if (r.beyond < floor)
 		r.beyond = floor;
-	while (!rc && events < EVENTS_MOST && r.beyond < UINT64_C(1) << 53) {
+	while (!rc && events < EVENTS_MAX && r.beyond < UINT64_C(1) << 53) {
 		const uint64_t total = next_total(run, r.beyond);
 
 		rc = try(q, run, &run->choice, total, FRAG_LEVEL_SURVIVE, &r, err);

@@ -18,7 +18,7 @@
 
 void frag_reduce_init(struct frag_reduce *r)
 {
-	*r = (struct frag_reduce){ .tries_most = UINT64_MAX };
+	*r = (struct frag_reduce){ .tries_max = UINT64_MAX };
 }
 
 void frag_reduce_fini(struct frag_reduce *r)
@@ -152,7 +152,7 @@ static bool put_in_order(struct frag_reduce *r, uint32_t *over)
 
 static bool may_go_on(struct frag_reduce *r)
 {
-	r->ended = r->ended || r->tries >= r->tries_most
+	r->ended = r->ended || r->tries >= r->tries_max
 		   || (r->enough && r->enough(r->enough_ctx));
 	return !r->ended;
 }
@@ -179,7 +179,7 @@ static int try_without(struct frag_reduce *r, uint32_t at, uint32_t count, bool 
 	return rc;
 }
 
-static uint32_t least_of(uint32_t a, uint32_t b)
+static uint32_t min_of(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -197,7 +197,7 @@ static int sweep(struct frag_reduce *r, uint32_t length, struct frag_error *err)
 
 	while (at < r->left_count && !rc && !r->ended) {
 		struct frag_reduce_group *first = &r->group[r->left[at]];
-		const uint32_t left = r->left_count, count = least_of(length, left - at);
+		const uint32_t left = r->left_count, count = min_of(length, left - at);
 		const bool known = fails == 1 || (count == 1 && first->needed == r->version);
 		bool gone = false;
 
@@ -229,7 +229,7 @@ static int sweep(struct frag_reduce *r, uint32_t length, struct frag_error *err)
  * The first trial takes everything behind the out-of-memory away. Sweeps follow
  * until one changes nothing: then every group was needed in just what is left.
  */
-int frag_reduce(struct frag_reduce *r, bool *failed, bool *least, struct frag_error *err)
+int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_error *err)
 {
 	struct frag_trial trial;
 	uint64_t before = 0;
@@ -237,7 +237,7 @@ int frag_reduce(struct frag_reduce *r, bool *failed, bool *least, struct frag_er
 	int rc;
 
 	FRAG_ASSERT(r->try && !r->left);
-	*failed = *least = false;
+	*failed = *minimal = false;
 	r->left = malloc(((size_t)r->groups + 1) * sizeof(*r->left));
 	if (!r->left)
 		return frag_fail_nomem(err);
@@ -256,6 +256,6 @@ int frag_reduce(struct frag_reduce *r, bool *failed, bool *least, struct frag_er
 		before = r->version;
 		rc = sweep(r, length, err);
 	}
-	*least = !rc && !r->ended;
+	*minimal = !rc && !r->ended;
 	return rc;
 }

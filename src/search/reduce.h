@@ -42,7 +42,7 @@ struct frag_reduce {
 	bool (*enough)(void *ctx);      /* optional: has the search to end as it is? Once is
 					 * for ever */
 	void *enough_ctx;
-	uint64_t tries, tries_most;     /* so far, and how many there may be */
+	uint64_t tries, tries_max;      /* so far, and how many there may be */
 	uint64_t simulated;             /* events, in all tries */
 	/* its own */
 	struct frag_reduce_event *events;
@@ -68,7 +68,7 @@ bool frag_reduce_add(struct frag_reduce *r, const struct frag_record *rec,
  * Leaves out what can be left out. *failed: there was an out-of-memory at all.
  * *least: nothing more can go, not even one block or event.
  */
-int frag_reduce(struct frag_reduce *r, bool *failed, bool *least, struct frag_error *err);
+int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_error *err);
 
 /* What is left, event by event: the index of the next one at or after i, or count. */
 uint32_t frag_reduce_next(const struct frag_reduce *r, uint32_t i);

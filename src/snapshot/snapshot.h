@@ -227,7 +227,7 @@ bool frag_snapshot_version(const struct frag_snapshot *s, uint32_t which, char *
 enum frag_overflow { FRAG_OVERFLOW_UNKNOWN, FRAG_OVERFLOW_NONE, FRAG_OVERFLOWED };
 
 /* most: events that the ring has room for; 0: not known. */
-enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *most);
+enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *max);
 
 /* The snapshot that a source reads from; NULL where it reads something else. */
 const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state);

@@ -14,8 +14,8 @@
 #include "snapshot/snapshot.h"
 #include "trace/reader.h"
 
-#define RANGES_MOST 512         /* each event is looked for among them */
-#define RANGE_BYTES_MOST (UINT64_C(1) << 50)
+#define RANGES_MAX 512          /* each event is looked for among them */
+#define RANGE_BYTES_MAX (UINT64_C(1) << 50)
 #define SMALL_REQUEST (UINT64_C(1) << 20)
 #define NOWHERE UINT32_MAX
 
@@ -37,7 +37,7 @@ struct begin {
 	uint32_t device;
 	struct hint *hints;
 	uint32_t hint_count, hint_capacity;
-	struct range ranges[RANGES_MOST];
+	struct range ranges[RANGES_MAX];
 	uint32_t range_count;
 	struct frag_extent *runs;          /* one for each region that is a run */
 	uint32_t *initial_of;           /* one for each region */
@@ -107,7 +107,7 @@ static struct range *find_range(struct begin *b, uint64_t stream, uint32_t pool,
 	while (r < b->ranges + b->range_count
 	       && (r->stream != stream || r->pool != pool || r->large != large))
 		r++;
-	if (r == b->ranges + RANGES_MOST)
+	if (r == b->ranges + RANGES_MAX)
 		return NULL;
 	if (r == b->ranges + b->range_count) {
 		b->range_count++;
@@ -211,7 +211,7 @@ static bool make_ranges(struct begin *b)
 
 			if (!r->range || r->stream != range->stream || r->pool != range->pool
 			    || r->large != range->large
-			    || range->end - range->first > RANGE_BYTES_MOST)
+			    || range->end - range->first > RANGE_BYTES_MAX)
 				continue;
 			if (range->initial == NOWHERE) {
 				range->initial = add_initial(b, r);

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "snapshot/snapshot.h"
 
-#define SIZE_MOST (UINT64_C(1) << 53)
+#define SIZE_HIGHEST (UINT64_C(1) << 53)
 
 struct walk {
 	const struct frag_snapshot *s;
@@ -22,7 +22,7 @@ static uint64_t size_of(const struct frag_snapshot *s, const struct frag_value *
 	uint64_t size;
 
 	return frag_value_u64(frag_dict_get(&s->values, dict, "size"), &size)
-	       && size <= SIZE_MOST ? size : 0;
+	       && size <= SIZE_HIGHEST ? size : 0;
 }
 
 /* A file may claim anything. */

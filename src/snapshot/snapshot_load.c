@@ -8,9 +8,9 @@
 #include "snapshot/snapshot.h"
 #include "trace/reader.h"
 
-#define DEVICES_MOST 1024
-#define ADDRESS_MOST (UINT64_MAX >> 1)
-#define SIZE_MOST (UINT64_C(1) << 53)
+#define DEVICES_MAX 1024
+#define ADDRESS_MAX (UINT64_MAX >> 1)
+#define SIZE_HIGHEST (UINT64_C(1) << 53)
 #define SMALL_REQUEST (UINT64_C(1) << 20)
 /* Memory for an event or block, at the most: the log, what rewinding keeps, the plan. */
 #define MADE_OF_ONE (2 * (sizeof(struct frag_logged) + sizeof(struct frag_live_block)          \
@@ -46,11 +46,11 @@ static int see(struct frag_snapshot *s, const struct place *at)
 }
 
 static int need_u64(const struct frag_snapshot *s, const struct place *at,
-		    const struct frag_value *value, const char *name, uint64_t most, uint64_t *out)
+		    const struct frag_value *value, const char *name, uint64_t max, uint64_t *out)
 {
 	char text[160];
 
-	if (frag_value_u64(value, out) && *out <= most)
+	if (frag_value_u64(value, out) && *out <= max)
 		return 0;
 	snprintf(text, sizeof(text), "member \"%s\" %s", name,
 		 !value ? "is missing" : "is not an integer in its range");
@@ -123,7 +123,7 @@ static int find_device(struct frag_snapshot *s, const struct place *at, uint64_t
 {
 	struct frag_snap_device *devices;
 
-	if (ordinal >= DEVICES_MOST)
+	if (ordinal >= DEVICES_MAX)
 		return bad(s, at, "a device ordinal of 1024 or more");
 	if (ordinal >= s->device_count) {
 		devices = realloc(s->devices, (size_t)(ordinal + 1) * sizeof(*devices));
@@ -167,7 +167,7 @@ static int read_block(struct load *load, const struct place *at,
 
 	frag_dict_members(&s->values, dict, &load->blocks, m);
 	state = m[BLOCK_STATE];
-	rc = rc ? rc : need_u64(s, at, m[BLOCK_SIZE], "size", SIZE_MOST, &h.bytes);
+	rc = rc ? rc : need_u64(s, at, m[BLOCK_SIZE], "size", SIZE_HIGHEST, &h.bytes);
 	if (rc)
 		return rc;
 	if (!frag_value_u64(m[BLOCK_ADDRESS], &h.addr))
@@ -218,9 +218,9 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 	int rc = see(s, at);
 
 	rc = rc ? rc : need_u64(s, at, frag_dict_get(&s->values, dict, "address"), "address",
-				ADDRESS_MOST, &r.addr);
+				ADDRESS_MAX, &r.addr);
 	rc = rc ? rc : need_u64(s, at, frag_dict_get(&s->values, dict, "total_size"),
-				"total_size", SIZE_MOST, &r.bytes);
+				"total_size", SIZE_HIGHEST, &r.bytes);
 	rc = rc ? rc : find_device(s, at, ordinal, &d);
 	rc = rc ? rc : find_pool(s, frag_dict_get(&s->values, dict, "segment_pool_id"), &r.pool);
 	if (rc)
@@ -321,11 +321,11 @@ static int read_event(struct load *load, const struct place *at, const struct fr
 	e.action = find_action(load, m[EVENT_ACTION]);
 	if (e.action == FRAG_ACT_OTHER)
 		return 0;
-	rc = need_u64(s, at, m[EVENT_SIZE], "size", SIZE_MOST, &e.size);
+	rc = need_u64(s, at, m[EVENT_SIZE], "size", SIZE_HIGHEST, &e.size);
 	if (e.action == FRAG_ACT_OOM)
 		e.addr = maybe_u64(m[EVENT_FREE]);
 	else
-		rc = rc ? rc : need_u64(s, at, m[EVENT_ADDR], "addr", ADDRESS_MOST, &e.addr);
+		rc = rc ? rc : need_u64(s, at, m[EVENT_ADDR], "addr", ADDRESS_MAX, &e.addr);
 	if (!rc && e.action == FRAG_ACT_ANNOTATE && !e.addr)
 		return 0;       /* of no block: a mark, which is an external annotation too */
 	rc = rc ? rc : find_pool(s, m[EVENT_POOL] ? m[EVENT_POOL] : m[EVENT_SEGMENT_POOL], &e.pool);
@@ -334,7 +334,7 @@ static int read_event(struct load *load, const struct place *at, const struct fr
 		return rc;
 	e.stream = maybe_u64(m[EVENT_STREAM]);
 	e.frames = frames_of(s, m[EVENT_FRAMES]);
-	if (frag_value_u64(m[EVENT_TIME], &t) && t < SIZE_MOST)
+	if (frag_value_u64(m[EVENT_TIME], &t) && t < SIZE_HIGHEST)
 		e.t = (double)t;
 	else
 		s->has_times = false;
@@ -350,7 +350,7 @@ static int read_event(struct load *load, const struct place *at, const struct fr
 static bool expect(const struct frag_snapshot *s, struct frag_snap_device *d, uint32_t count)
 {
 	uint64_t left = s->values.cells + 1 - s->seen;
-	uint64_t need, afforded = (s->values.most - s->values.bytes) / sizeof(*d->log);
+	uint64_t need, afforded = (s->values.max - s->values.bytes) / sizeof(*d->log);
 
 	left = left < afforded ? left : afforded;
 	need = (uint64_t)d->log_count + (count < left ? count : left);

@@ -35,7 +35,7 @@ struct walk {
 	} *lives;                       /* those of the blocks held come first */
 	uint32_t life_count, life_capacity;
 	struct frag_spans spans;        /* segments; live: their blocks */
-	uint64_t reserved, most_reserved;       /* bytes */
+	uint64_t reserved, max_reserved;        /* bytes */
 	uint32_t idle;                  /* segments of pool 0 without blocks, ranges apart */
 	uint32_t pending;               /* blocks */
 	uint32_t completes;             /* the plan's last records are as many completes */
@@ -261,8 +261,8 @@ static bool obtain(struct walk *w, uint32_t i)
 		return false;
 	w->idle += is_plain(w, span);
 	w->reserved += e->size;
-	if (w->reserved > w->most_reserved)
-		w->most_reserved = w->reserved;
+	if (w->reserved > w->max_reserved)
+		w->max_reserved = w->reserved;
 	return true;
 }
 
@@ -325,7 +325,7 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
  * are all that could be released and one of them would have served the request,
  * nor where the device has held more before or after.
  */
-static bool was_forced(struct walk *w, uint32_t i, uint64_t most_reserved)
+static bool was_forced(struct walk *w, uint32_t i, uint64_t max_reserved)
 {
 	const struct frag_snap_device *d = w->d;
 	uint32_t next = behind_group(d, i, true), request = next, plain = 0;
@@ -354,7 +354,7 @@ static bool was_forced(struct walk *w, uint32_t i, uint64_t most_reserved)
 	if (plain < w->idle)            /* not all: a choice of the allocator's own */
 		return true;
 	return !would_serve(d, i, next, &d->log[request])
-	       && w->reserved + d->log[next].size > most_reserved;
+	       && w->reserved + d->log[next].size > max_reserved;
 }
 
 /*
@@ -363,12 +363,12 @@ static bool was_forced(struct walk *w, uint32_t i, uint64_t most_reserved)
  * that is a record. It is added after the calls are noted, as its calls_end
  * includes them. Leaves *i at the last of them.
  */
-static bool walk_release(struct walk *w, uint32_t *i, uint64_t most_reserved)
+static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 {
 	uint32_t first = *i, next = behind_group(w->d, first, false);
 	uint32_t request = behind_group(w->d, first, true);
 	/* one request may obtain some pages, release, wait, and release again */
-	bool forced = w->gained || request == w->forced_by || was_forced(w, first, most_reserved);
+	bool forced = w->gained || request == w->forced_by || was_forced(w, first, max_reserved);
 
 	for (; *i < next; (*i)++) {
 		if (!is_release(&w->d->log[*i]))
@@ -415,7 +415,7 @@ static bool walk_oom(struct walk *w, uint32_t i)
  * Memory obtained belongs to the request that comes next: w->gained lasts until
  * then.
  */
-static bool walk_event(struct walk *w, uint32_t *i, uint64_t most_reserved)
+static bool walk_event(struct walk *w, uint32_t *i, uint64_t max_reserved)
 {
 	const struct frag_logged *e = &w->d->log[*i];
 
@@ -432,7 +432,7 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t most_reserved)
 		return walk_free(w, *i);
 	case FRAG_ROLE_CALL:
 		if (is_release(e))
-			return walk_release(w, i, most_reserved);
+			return walk_release(w, i, max_reserved);
 		return obtain(w, *i) && note_call(w, *i);
 	case FRAG_ROLE_OOM:
 		return walk_oom(w, *i);
@@ -458,7 +458,7 @@ static bool walk_first_live(struct walk *w)
 		w->idle += is_plain(w, span);
 		w->reserved += r->bytes;
 	}
-	w->most_reserved = w->reserved;
+	w->max_reserved = w->reserved;
 	for (uint32_t i = 0; i < d->first_live_count; i++) {
 		struct life *life;
 
@@ -481,11 +481,11 @@ static bool walk_first_live(struct walk *w)
 /* The most that the log ever shows as reserved. */
 static uint64_t find_most_reserved(const struct frag_snap_device *d)
 {
-	uint64_t now = 0, most;
+	uint64_t now = 0, max;
 
 	for (uint32_t i = 0; i < d->region_count; i++)
 		now += d->regions[i].bytes;
-	most = now;
+	max = now;
 	for (uint32_t i = 0; i < d->log_count; i++) {
 		const struct frag_logged *e = &d->log[i];
 
@@ -495,9 +495,9 @@ static uint64_t find_most_reserved(const struct frag_snap_device *d)
 			now -= e->size < now ? e->size : now;
 		else
 			now += e->size;
-		most = now > most ? now : most;
+		max = now > max ? now : max;
 	}
-	return most;
+	return max;
 }
 
 /* The log's last request, where that is one that failed. */
@@ -519,7 +519,7 @@ static uint32_t find_last_oom(const struct frag_snap_device *d)
 static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next_id, uint64_t seed)
 {
 	struct walk w = { .s = s, .d = &s->devices[device], .device = device, .next_id = next_id };
-	uint64_t most_reserved = find_most_reserved(w.d);
+	uint64_t max_reserved = find_most_reserved(w.d);
 	bool good;
 
 	w.d->last_oom = find_last_oom(w.d);
@@ -530,12 +530,12 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 		const uint32_t before = s->plan_count;
 		const bool complete = w.d->log[i].role == FRAG_ROLE_COMPLETE;
 
-		good = walk_event(&w, &i, most_reserved);
+		good = walk_event(&w, &i, max_reserved);
 		if (s->plan_count > before)
 			w.completes = complete ? w.completes + 1 : 0;
 	}
-	if (w.d->capacity && w.d->capacity < w.most_reserved)
-		w.d->capacity = w.most_reserved;
+	if (w.d->capacity && w.d->capacity < w.max_reserved)
+		w.d->capacity = w.max_reserved;
 	frag_map_fini(&w.live);
 	frag_spans_fini(&w.spans);
 	free(w.lives);

@@ -26,12 +26,12 @@ static const struct frag_value *ring(const struct frag_snapshot *s, const char *
 	return value ? value : frag_dict_get(&s->values, &s->root, name);
 }
 
-enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *most)
+enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *max)
 {
 	const struct frag_value *flag = ring(s, "trace_alloc_overflowed");
 
-	if (!frag_value_u64(ring(s, "trace_alloc_max_entries"), most))
-		*most = 0;
+	if (!frag_value_u64(ring(s, "trace_alloc_max_entries"), max))
+		*max = 0;
 	if (!frag_is(flag, FRAG_TRUTH) && !frag_is(flag, FRAG_INTEGER))
 		return FRAG_OVERFLOW_UNKNOWN;
 	return flag->as.magnitude ? FRAG_OVERFLOWED : FRAG_OVERFLOW_NONE;

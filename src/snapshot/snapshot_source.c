@@ -14,9 +14,9 @@
 
 #define STRETCH 1024
 #define BEFORE "(before the history)"
-#define NAME_MOST (UINT32_C(1) << 20)   /* bytes of a mark's name, ... */
-#define END_MOST 8                      /* ... and of the end that it marks */
-#define HANDLE_MOST (UINT64_C(1) << 53)
+#define NAME_MAX (UINT32_C(1) << 20)    /* bytes of a mark's name, ... */
+#define END_MAX 8                       /* ... and of the end that it marks */
+#define HANDLE_MAX (UINT64_C(1) << 53)
 #define HOST_PAGE 4096
 
 struct source {
@@ -45,7 +45,7 @@ static void put_stream(struct frag_record *rec, uint64_t stream)
 		return;
 	rec->members |= FRAG_HAS_STREAM;
 	/* a handle is a pointer; what is too large for an integer of a trace is cut */
-	rec->stream = (struct frag_handle){ .number = stream % HANDLE_MOST };
+	rec->stream = (struct frag_handle){ .number = stream % HANDLE_MAX };
 }
 
 static void put_alloc(struct source *src, struct frag_record *rec, const struct frag_plan *p,
@@ -103,7 +103,7 @@ static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
 static enum frag_add name_remark(struct frag_snapshot *s, struct frag_remark *r)
 {
 	static const char *const ends[] = { "", " (start)", " (end)" };
-	const uint32_t length = r->text.length < NAME_MOST ? r->text.length : NAME_MOST;
+	const uint32_t length = r->text.length < NAME_MAX ? r->text.length : NAME_MAX;
 	const uint32_t end = (uint32_t)strlen(ends[r->stage]);
 	enum frag_add rc;
 	char *text;
@@ -120,7 +120,7 @@ static enum frag_add name_remark(struct frag_snapshot *s, struct frag_remark *r)
 	return rc;
 }
 
-/* Named by the annotation, by the note of its event, or by the action; cut to NAME_MOST. */
+/* Named by the annotation, by the note of its event, or by the action; cut to NAME_MAX. */
 static enum frag_add put_mark(struct source *src, struct frag_record *rec,
 			      const struct frag_plan *p)
 {
@@ -128,19 +128,19 @@ static enum frag_add put_mark(struct source *src, struct frag_record *rec,
 	const struct frag_logged *e;
 	struct frag_text name = { .text = "snapshot", .length = 8 };
 	enum frag_add rc = FRAG_ADDED;
-	uint32_t most = NAME_MOST;
+	uint32_t max = NAME_MAX;
 
 	if (p->kind == FRAG_PLAN_REMARK) {
 		rc = name_remark(s, &s->remarks[p->index]);
 		name = s->remarks[p->index].text;
-		most += s->remarks[p->index].named ? END_MOST : 0;
+		max += s->remarks[p->index].named ? END_MAX : 0;
 	} else {
 		e = &s->devices[p->device].log[p->index];
 		if (e->action == FRAG_ACT_ANNOTATE)
 			name = e->note ? s->notes[e->note - 1] : (struct frag_text){ "annotate", 8 };
 	}
-	if (name.length > most)
-		name.length = most;
+	if (name.length > max)
+		name.length = max;
 	rec->op = FRAG_OP_MARK;
 	rec->members = FRAG_HAS_OP | FRAG_HAS_NAME;
 	rec->text = name;
@@ -446,12 +446,12 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			  d->capacity ? frag_size_text(total, d->capacity) : "no figure");
 }
 
-static void note_overflow(uint64_t most, const struct frag_log *log)
+static void note_overflow(uint64_t max, const struct frag_log *log)
 {
 	char room[64] = "";
 
-	if (most)
-		snprintf(room, sizeof(room), ", which has room for %" PRIu64 " a device,", most);
+	if (max)
+		snprintf(room, sizeof(room), ", which has room for %" PRIu64 " a device,", max);
 	frag_note(log, "the ring buffer of the recording%s overflowed: older events were dropped, so"
 		  " the history is that of the last ones alone, and peaks before it are unknown"
 		  " (max_entries of _record_memory_history() makes it larger)", room);
@@ -459,11 +459,11 @@ static void note_overflow(uint64_t most, const struct frag_log *log)
 
 static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
 {
-	uint64_t most;
-	const enum frag_overflow overflow = frag_snapshot_overflow(s, &most);
+	uint64_t max;
+	const enum frag_overflow overflow = frag_snapshot_overflow(s, &max);
 
 	if (overflow == FRAG_OVERFLOWED)
-		note_overflow(most, log);
+		note_overflow(max, log);
 	for (uint32_t i = 0; i < s->device_count; i++)
 		note_device(s, i, overflow != FRAG_OVERFLOW_UNKNOWN, log);
 	if (!s->has_history)

@@ -7,10 +7,10 @@
 #include "snapshot/snapshot.h"
 #include "trace/frames.h"
 
-#define FRAME_MOST 240          /* bytes of one frame's text, and of a note */
+#define FRAME_MAX 240           /* bytes of one frame's text, and of a note */
 #define STACK_MEMORY 64         /* bytes that one frame of a table may take */
 
-_Static_assert(2 * FRAME_MOST + 64 <= FRAG_TAG_ROOM, "a tag has room");
+_Static_assert(2 * FRAME_MAX + 64 <= FRAG_TAG_ROOM, "a tag has room");
 
 struct frame {
 	const struct frag_value *file, *name;
@@ -42,16 +42,16 @@ static struct frag_text text_of(const struct frag_value *text)
 }
 
 /* How much of the text fits, without a part of a character at the end. */
-static size_t cut(const char *text, size_t length, size_t most)
+static size_t cut(const char *text, size_t length, size_t max)
 {
-	if (length <= most)
+	if (length <= max)
 		return length;
-	while (most && ((unsigned char)text[most] & 0xc0) == 0x80)
-		most--;
-	return most;
+	while (max && ((unsigned char)text[max] & 0xc0) == 0x80)
+		max--;
+	return max;
 }
 
-/* "model.py:42 forward", cut to FRAME_MOST. */
+/* "model.py:42 forward", cut to FRAME_MAX. */
 static size_t put_frame(char *to, const struct frame *f)
 {
 	const char *name = f->name ? f->name->as.text : "";
@@ -68,13 +68,13 @@ static size_t put_frame(char *to, const struct frame *f)
 		file = slash + 1;
 	}
 	if (f->line) {
-		used = cut(file, file_length, FRAME_MOST / 2);
+		used = cut(file, file_length, FRAME_MAX / 2);
 		memcpy(to, file, used);
 		to[used++] = ':';
 		used = (size_t)(frag_put_u64(to + used, f->line) - to);
 		to[used++] = ' ';
 	}
-	length = cut(name, name_length, FRAME_MOST - used);
+	length = cut(name, name_length, FRAME_MAX - used);
 	memcpy(to + used, name, length);
 	return used + length;
 }
@@ -101,7 +101,7 @@ static struct frame find_top(const struct frag_snapshot *s, const struct frag_va
 static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *list,
 			    uint32_t count, struct frag_text *out)
 {
-	char text[FRAME_MOST + 64], *copy;
+	char text[FRAME_MAX + 64], *copy;
 	struct frame top = find_top(s, list, count);
 	const uint32_t length = (uint32_t)put_frame(text, &top);
 	enum frag_add rc;
@@ -118,7 +118,7 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 static struct frag_text with_note(struct frag_text tag, struct frag_text note,
 				  char room[FRAG_TAG_ROOM])
 {
-	const size_t length = cut(note.text, note.length, FRAME_MOST);
+	const size_t length = cut(note.text, note.length, FRAME_MAX);
 	char *p = room;
 
 	if (!tag.text)
@@ -202,7 +202,7 @@ uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames)
 		return UINT32_MAX;
 	if (s->stack_of[frames])
 		return s->stack_of[frames];
-	for (uint32_t i = count < FRAG_FRAMES_MOST ? count : FRAG_FRAMES_MOST; i; i--) {
+	for (uint32_t i = count < FRAG_FRAMES_MAX ? count : FRAG_FRAMES_MAX; i; i--) {
 		const uint32_t before = s->table.count, frame = frame_number(s, list, i - 1);
 
 		stack = frame ? frag_stacks_push(&s->table, frame, stack) : 0;

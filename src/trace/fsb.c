@@ -20,7 +20,7 @@
 #include "trace/header.h"
 #include "input/scan.h"
 
-#define TEXTS_MOST (8 * FRAG_FSB_EVENTS_MOST)
+#define TEXTS_MAX (8 * FRAG_FSB_EVENTS_MAX)
 #define PLAIN (FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_T \
 	       | FRAG_HAS_TAG)
 #define OTHER_MEMBERS (~(uint32_t)FRAG_HAS_WRITTEN)
@@ -119,7 +119,7 @@ static int read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_erro
 	struct frag_text *texts;
 	char *to;
 
-	if (c->p > c->end || count > TEXTS_MOST)
+	if (c->p > c->end || count > TEXTS_MAX)
 		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " texts, more than a block may have", count);
 	/* one more: number 0 is read, if not used, where there are no texts */
 	if (!frag_grow(&f->texts, &f->text_capacity, f->text_count + count + 1, sizeof(*f->texts)))
@@ -130,7 +130,7 @@ static int read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_erro
 		uint64_t n = frag_fsb_take(c);
 
 		sum += n;
-		if (c->p > c->end || n > FRAG_FSB_BLOCK_MOST || sum > (uint64_t)(c->end - c->p))
+		if (c->p > c->end || n > FRAG_FSB_BLOCK_MAX || sum > (uint64_t)(c->end - c->p))
 			return frag_fsb_damaged(&f->blocks, err, "texts longer than the block");
 		texts[i] = (struct frag_text){ .length = (uint32_t)n };
 	}
@@ -199,7 +199,7 @@ static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_err
 {
 	uint64_t count = frag_fsb_take(c);
 
-	if (c->p > c->end || count > FRAG_FSB_EVENTS_MOST)
+	if (c->p > c->end || count > FRAG_FSB_EVENTS_MAX)
 		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " shapes, more than a block may have", count);
 	if (!frag_grow(&f->shapes, &f->shape_capacity, f->shape_count + count, sizeof(*f->shapes)))
 		return frag_fail_nomem(err);
@@ -227,7 +227,7 @@ static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_er
 		f->columns[i].mask = width == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * width) - 1;
 		sum += lengths[i];
 	}
-	if (digits > FRAG_FSB_DIGITS_MOST || sum != (uint64_t)(c->end - c->p))
+	if (digits > FRAG_FSB_DIGITS_MAX || sum != (uint64_t)(c->end - c->p))
 		return frag_fsb_damaged(&f->blocks, err, "columns that are not as long as the block");
 	f->unit = frag_fsb_tens[digits];
 	f->last_time = frag_unzigzag(first);
@@ -244,7 +244,7 @@ static int begin_events(struct fsb *f, struct frag_fsb_cursor *c, struct frag_er
 	uint64_t events = frag_fsb_take(c);
 	int rc;
 
-	if (c->p > c->end || events > FRAG_FSB_EVENTS_MOST)
+	if (c->p > c->end || events > FRAG_FSB_EVENTS_MAX)
 		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " events, more than a block"
 					" may have", events);
 	rc = read_texts(f, c, err);
@@ -401,7 +401,7 @@ static bool take_event(struct fsb *f, struct shape *shape, struct frag_record *r
  * time: a trace has it everywhere, or nowhere. Where the columns stand is kept in
  * registers. Returns how many there were.
  */
-static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t most)
+static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t max)
 {
 	struct column shapes = f->columns[FRAG_FSB_SHAPES], ids = f->columns[FRAG_FSB_IDS];
 	struct column sizes = f->columns[FRAG_FSB_SIZES], times = f->columns[FRAG_FSB_TIMES];
@@ -411,8 +411,8 @@ static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t mos
 	int64_t time = f->last_time;
 	uint32_t n;
 
-	FRAG_ASSERT(most <= f->left);
-	for (n = 0; n < most; n++) {
+	FRAG_ASSERT(max <= f->left);
+	for (n = 0; n < max; n++) {
 		struct frag_record *rec = &recs[n];
 		uint64_t number = look(&shapes), id, size, tag;
 		struct shape *shape;
@@ -475,15 +475,15 @@ static void put_stacks(struct fsb *f, struct frag_record *recs, uint32_t count)
  * Plain events in runs. What stops a run, a rare event or a bad one, goes through
  * take_any(), which can tell the two apart.
  */
-static int fsb_many(void *state, struct frag_record *recs, uint32_t most, uint32_t *count,
+static int fsb_many(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
 		    const char **kind, struct frag_error *err)
 {
 	struct fsb *f = state;
 
 	(void)kind;
 	*count = 0;
-	while (*count < most && f->left) {
-		uint32_t room = most - *count;
+	while (*count < max && f->left) {
+		uint32_t room = max - *count;
 		uint32_t given = take_plain(f, recs + *count, room < f->left ? room : f->left);
 
 		if (given == 0) {
@@ -497,7 +497,7 @@ static int fsb_many(void *state, struct frag_record *recs, uint32_t most, uint32
 		*count += given;
 		f->left -= given;
 	}
-	return *count == most;
+	return *count == max;
 }
 
 static int fsb_next(void *state, struct frag_record *rec, const char **kind,

@@ -18,8 +18,8 @@
 
 /* A block's head: kind, number, bytes, packed bytes, CRC-32 of these and of what follows. */
 #define FRAG_FSB_HEAD_LENGTH 20
-#define FRAG_FSB_BLOCK_MOST (UINT32_C(48) << 20)
-#define FRAG_FSB_EVENTS_MOST 32768
+#define FRAG_FSB_BLOCK_MAX (UINT32_C(48) << 20)
+#define FRAG_FSB_EVENTS_MAX 32768
 #define FRAG_FSB_KIND(a, b, c, d) \
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
@@ -42,7 +42,7 @@ enum frag_fsb_time {
 	FRAG_FSB_DOUBLE,        /* a double */
 	FRAG_FSB_TEXT,          /* a double and its text */
 };
-#define FRAG_FSB_DIGITS_MOST 15
+#define FRAG_FSB_DIGITS_MAX 15
 
 /* Which members of a shape are texts. */
 enum frag_fsb_text {
@@ -69,6 +69,6 @@ static inline int64_t frag_unzigzag(uint64_t value)
 uint32_t frag_fsb_checksum(const unsigned char *head, const unsigned char *bytes, size_t n);
 
 /* Powers of ten up to 10^15. */
-extern const double frag_fsb_tens[FRAG_FSB_DIGITS_MOST + 1];
+extern const double frag_fsb_tens[FRAG_FSB_DIGITS_MAX + 1];
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/bug.h"
 #include "base/print.h"
 
-const double frag_fsb_tens[FRAG_FSB_DIGITS_MOST + 1] = {
+const double frag_fsb_tens[FRAG_FSB_DIGITS_MAX + 1] = {
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 };
 
@@ -127,7 +127,7 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		packed = load32(head + 12);
 		if (load32(head + 4) != b->block)
 			return frag_fsb_damaged(b, err, "it says that it is block %u", load32(head + 4));
-		if (*bytes > FRAG_FSB_BLOCK_MOST || packed > FRAG_FSB_BLOCK_MOST)
+		if (*bytes > FRAG_FSB_BLOCK_MAX || packed > FRAG_FSB_BLOCK_MAX)
 			return frag_fsb_damaged(b, err, "%u bytes, packed %u: more than a block"
 						" may have", *bytes, packed);
 		rc = need(b, FRAG_FSB_HEAD_LENGTH + (size_t)packed, err);

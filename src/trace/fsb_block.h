@@ -5,7 +5,7 @@
 #include "trace/fsb.h"
 
 /* Behind a payload: bytes that may be read, and mean nothing. */
-#define FRAG_FSB_SLACK (24 * FRAG_FSB_EVENTS_MOST + 16)
+#define FRAG_FSB_SLACK (24 * FRAG_FSB_EVENTS_MAX + 16)
 
 struct frag_header;
 

@@ -104,9 +104,9 @@ int frag_fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h,
 		return frag_fsb_damaged(b, err, "version %" PRIu64 ", but this fragsim reads version %d",
 			       version, FRAG_FSB_VERSION);
 	devices = frag_fsb_take(&c);
-	if (devices == 0 || devices > FRAG_DEVICES_MOST)
+	if (devices == 0 || devices > FRAG_DEVICES_MAX)
 		return frag_fsb_damaged(b, err, "%" PRIu64 " devices, not 1 to %d", devices,
-			       FRAG_DEVICES_MOST);
+			       FRAG_DEVICES_MAX);
 	for (uint64_t i = 0; i < devices && good; i++)
 		good = take_device(h, &c);
 	good = good && take_optional(&c, &h->meta, &length, &h->nomem)

@@ -14,7 +14,7 @@
 #include "input/scan.h"
 
 #define CELL 4                          /* bytes */
-#define NEW_MOST (UINT32_C(1) << 20)    /* texts, frames or stacks of one block */
+#define NEW_MAX (UINT32_C(1) << 20)     /* texts, frames or stacks of one block */
 
 enum count { TEXTS, FRAMES, STACKS, ALLOCS, COUNTS };
 
@@ -52,8 +52,8 @@ static bool fits(const unsigned char *p, uint64_t left, const uint32_t n[COUNTS]
 	uint64_t cells = (uint64_t)n[TEXTS] + 3 * (uint64_t)n[FRAMES] + 2 * (uint64_t)n[STACKS]
 			 + n[ALLOCS];
 
-	if (n[TEXTS] > NEW_MOST || n[FRAMES] > NEW_MOST || n[STACKS] > NEW_MOST
-	    || n[ALLOCS] > FRAG_FSB_EVENTS_MOST || cells * CELL > left)
+	if (n[TEXTS] > NEW_MAX || n[FRAMES] > NEW_MAX || n[STACKS] > NEW_MAX
+	    || n[ALLOCS] > FRAG_FSB_EVENTS_MAX || cells * CELL > left)
 		return false;
 	left -= cells * CELL;
 	for (uint32_t i = 0; i < n[TEXTS]; i++) {
@@ -79,12 +79,12 @@ static bool sound_texts(const unsigned char *lengths, const unsigned char *text,
 }
 
 /* A column of numbers, each from `least` to `most`. */
-static bool within(const unsigned char *p, uint32_t n, uint32_t least, uint64_t most)
+static bool within(const unsigned char *p, uint32_t n, uint32_t min, uint64_t max)
 {
 	for (; n; n--) {
 		const uint32_t number = take(&p);
 
-		if (number < least || number > most)
+		if (number < min || number > max)
 			return false;
 	}
 	return true;
@@ -236,10 +236,10 @@ int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks
 static uint32_t copy_stack(struct frag_fsb_stacks *s, const struct frag_symbols *symbols,
 			   uint64_t at)
 {
-	uint32_t frames[FRAG_FRAMES_MOST], count = 0, stack = 0;
+	uint32_t frames[FRAG_FRAMES_MAX], count = 0, stack = 0;
 	struct frag_frame frame;
 
-	while (count < FRAG_FRAMES_MOST && frag_symbols_frame(symbols, &at, &frame)) {
+	while (count < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
 		/* no file has so many lines */
 		frame.line = frame.line > UINT32_MAX ? UINT32_MAX : frame.line;
 		frames[count] = frag_stacks_frame(&s->table, &frame);

@@ -12,7 +12,7 @@
 #define ZSTD_LEVEL 1            /* higher ones pack a little more, and are read more slowly */
 #define LARGEST 9e15            /* below 2^53, with room for rounding */
 /* A block ends where it has so many bytes of new texts. */
-#define TEXT_BYTES_MOST (UINT32_C(4) << 20)
+#define TEXT_BYTES_MAX (UINT32_C(4) << 20)
 
 /* Bytes that grow. */
 struct bytes {
@@ -126,7 +126,7 @@ static int put_block(struct fsb *f, uint32_t kind, struct frag_error *err)
 	unsigned char head[FRAG_FSB_HEAD_LENGTH];
 	size_t n;
 
-	if (f->payload.length > FRAG_FSB_BLOCK_MOST)
+	if (f->payload.length > FRAG_FSB_BLOCK_MAX)
 		return frag_fail(err, FRAG_ETRACE, "an event of %u bytes is too large for the form fsb",
 				 f->payload.length);
 	f->packed.length = 0;
@@ -258,7 +258,7 @@ static bool decimal(const struct fsb *f, double t, const char *text, size_t leng
 		mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
 		digits += point;
 	}
-	if (digits > FRAG_FSB_DIGITS_MOST || (mantissa == 0 && negative))
+	if (digits > FRAG_FSB_DIGITS_MAX || (mantissa == 0 && negative))
 		return false;
 	*out = (struct pending_time){
 		.mantissa = negative ? -(int64_t)mantissa : (int64_t)mantissa,
@@ -510,7 +510,7 @@ static int fsb_event(struct frag_sink *s, const struct frag_record *rec,
 	if (!put_event(f, rec) || !note_stack(f, rec))
 		return frag_fail_nomem(err);
 	f->events++;
-	if (f->events < FRAG_FSB_EVENTS_MOST && f->text_bytes < TEXT_BYTES_MOST)
+	if (f->events < FRAG_FSB_EVENTS_MAX && f->text_bytes < TEXT_BYTES_MAX)
 		return 0;
 	return put_events(f, err);
 }

@@ -115,7 +115,7 @@ static const char *scan_device(struct frag_header *h, struct frag_scan *s, const
 
 	if (*p != '{')
 		return mistyped(h, s, p, "device", "an object");
-	if (h->device_count == FRAG_DEVICES_MOST)
+	if (h->device_count == FRAG_DEVICES_MAX)
 		return wrong(h, p, "more than 1024 devices");
 	h->nomem = !frag_grow(&h->devices, &h->device_capacity, (uint64_t)h->device_count + 1,
 			      sizeof(*h->devices));

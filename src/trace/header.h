@@ -5,7 +5,7 @@
 #include "fragsim/trace.h"
 #include "input/scan.h"
 
-#define FRAG_DEVICES_MOST 1024
+#define FRAG_DEVICES_MAX 1024
 
 enum frag_header_member {
 	FRAG_HEADER_FORMAT = 1 << 0,

@@ -85,7 +85,7 @@ static const char *scan_arg(struct frag_document *d, struct frag_scan *s, const 
 		ev->type = value;
 		break;
 	case HAS_DEVICE:
-		if ((negative && value != 1) || value >= FRAG_KINETO_DEVICES_MOST)
+		if ((negative && value != 1) || value >= FRAG_KINETO_DEVICES_MAX)
 			return mistyped(d, s, p, "Device Id", "-1, or a number below 1024");
 		ev->device = negative ? 0 : value;
 		break;

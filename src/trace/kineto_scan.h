@@ -27,7 +27,7 @@ struct frag_kineto_event {
 	uint64_t device;        /* ordinal; 0 for the CPU */
 };
 
-#define FRAG_KINETO_DEVICES_MOST 1024
+#define FRAG_KINETO_DEVICES_MAX 1024
 
 /* NULL as the scanner, or with d->wrong_at set. */
 const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s, const char *p,

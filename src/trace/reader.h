@@ -12,7 +12,7 @@
 #include "input/input.h"
 
 /* Sniffs see no more bytes than this, and then have to decide. */
-#define FRAG_SNIFF_MOST ((size_t)64 << 10)
+#define FRAG_SNIFF_MAX ((size_t)64 << 10)
 
 enum frag_sniff {
 	FRAG_SNIFF_NO,

@@ -32,12 +32,12 @@ static bool is(struct frag_text t, const char *word)
 	return strlen(word) == t.length && memcmp(word, t.text, t.length) == 0;
 }
 
-static bool two_digits(const char *p, int64_t most, int64_t *out)
+static bool two_digits(const char *p, int64_t max, int64_t *out)
 {
 	if (p[0] < '0' || p[0] > '9' || p[1] < '0' || p[1] > '9')
 		return false;
 	*out = (p[0] - '0') * 10 + (p[1] - '0');
-	return *out <= most;
+	return *out <= max;
 }
 
 /* HH:MM:SS.ffffff, or with a colon in the point's place: microseconds of the day. */

@@ -61,9 +61,9 @@ int frag_ranks_open(struct frag_ranks *r, uint32_t i, const char *path,
 	rank->first = r->device_count;
 	rank->count = info->device_count;
 	rank->t = -INFINITY;
-	if (r->device_count + info->device_count > FRAG_DEVICES_MOST)
+	if (r->device_count + info->device_count > FRAG_DEVICES_MAX)
 		return frag_fail(err, FRAG_EUSAGE, "%s: more than %d devices in all", path,
-				 FRAG_DEVICES_MOST);
+				 FRAG_DEVICES_MAX);
 	more = realloc(r->devices, (r->device_count + info->device_count) * sizeof(*more));
 	if (!more)
 		return frag_fail_nomem(err);
@@ -140,16 +140,17 @@ static int write_next(struct frag_ranks *r, uint32_t i, struct frag_sink *sink,
 
 int frag_ranks_next(struct frag_ranks *r, struct frag_sink *sink, struct frag_error *err)
 {
-	uint32_t least = r->count;
+	uint32_t earliest = r->count;
 	int rc;
 
 	for (uint32_t i = 0; i < r->count; i++)
-		if (!r->ranks[i].ended && (least == r->count || r->ranks[i].t < r->ranks[least].t))
-			least = i;
-	if (least == r->count)
+		if (!r->ranks[i].ended
+		    && (earliest == r->count || r->ranks[i].t < r->ranks[earliest].t))
+			earliest = i;
+	if (earliest == r->count)
 		return 0;
-	rc = write_next(r, least, sink, err);
-	r->ranks[least].at++;
-	rc = rc ? rc : advance(&r->ranks[least], err);
+	rc = write_next(r, earliest, sink, err);
+	r->ranks[earliest].at++;
+	rc = rc ? rc : advance(&r->ranks[earliest], err);
 	return rc ? rc : 1;
 }

@@ -33,7 +33,7 @@ void frag_logged_judge(struct frag_logged_device *l, const struct frag_differenc
 	score->of++;
 	if (agree || apart)
 		return;
-	if (v->difference_count < FRAG_DIFFERENCES_MOST) {
+	if (v->difference_count < FRAG_DIFFERENCES_MAX) {
 		struct frag_difference *kept = &v->differences[v->difference_count];
 
 		*kept = *d;

@@ -37,12 +37,12 @@ struct frag_difference {
 	uint8_t decision;                       /* enum frag_decision */
 	bool in_log, in_run;                    /* who made it */
 };
-#define FRAG_DIFFERENCES_MOST 10
+#define FRAG_DIFFERENCES_MAX 10
 
 struct frag_verdict {
 	struct frag_score score[FRAG_DECISIONS];        /* of the default pool */
 	struct frag_score apart[FRAG_DECISIONS];        /* of private pools */
-	struct frag_difference differences[FRAG_DIFFERENCES_MOST];
+	struct frag_difference differences[FRAG_DIFFERENCES_MAX];
 	uint64_t difference_count;      /* of the default pool; kept are the first */
 	uint64_t not_restored;          /* blocks of the first state that could not be put back */
 	uint64_t guessed;               /* ages of initial segments, told by where blocks went */

@@ -11,8 +11,8 @@
 #include "base/path.h"
 #include "events/recorded.h"
 
-#define STEPS_MOST 20000000     /* of all tries at the ages of segments together */
-#define ORDERS_MOST 512
+#define STEPS_MAX 20000000      /* of all tries at the ages of segments together */
+#define ORDERS_MAX 512
 
 /* An initial segment that must be older than another. */
 struct order {
@@ -27,7 +27,7 @@ struct verify {
 	uint32_t count;
 	struct frag_slot *slots;
 	uint32_t slot_count, slot_capacity;
-	struct order orders[ORDERS_MOST];
+	struct order orders[ORDERS_MAX];
 	uint32_t order_count;
 	uint32_t *ages;                         /* of each initial segment; NULL: by address */
 	uint64_t total;                         /* bytes of each device; 0: not known */
@@ -295,7 +295,7 @@ static bool place_age(const struct verify *v, uint32_t i, uint32_t *next, uint32
 {
 	if (v->ages[i] != UINT32_MAX)
 		return true;
-	if (depth > ORDERS_MOST)
+	if (depth > ORDERS_MAX)
 		return false;
 	for (uint32_t k = 0; k < v->order_count; k++)
 		if (v->orders[k].younger == i
@@ -335,7 +335,7 @@ static int run_by_age(struct verify *v, const struct frag_trace *trace,
 		return frag_fail_nomem(err);
 	place_ages(v);
 	rc = run_once(v, trace, choice, err);
-	while (!rc && v->hinted && v->order_count < ORDERS_MOST && steps < STEPS_MOST) {
+	while (!rc && v->hinted && v->order_count < ORDERS_MAX && steps < STEPS_MAX) {
 		best = *v->out;
 		steps += v->snapshot->plan_count;
 		v->orders[v->order_count++] = v->hint;

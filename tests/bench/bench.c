@@ -28,7 +28,7 @@
 
 struct bench {
 	struct bench_report report;
-	struct bench_measure measures[BENCH_MEASURES_MOST];
+	struct bench_measure measures[BENCH_MEASURES_MAX];
 	const char *build;
 	const char *json;
 	const char *snapshot;
@@ -106,7 +106,7 @@ static void list_measures(struct bench *b)
 
 	memcpy(b->measures, before, sizeof(before));
 	for (const struct frag_policy_ops *const *p = frag_policies(); *p; p++)
-		if (n + LENGTH(after) + 1 < BENCH_MEASURES_MOST)
+		if (n + LENGTH(after) + 1 < BENCH_MEASURES_MAX)
 			b->measures[n++] = (struct bench_measure){
 				BENCH_FEED, (*p)->name, { (*p)->name }, 0, 0, bench_feed,
 			};
@@ -241,7 +241,7 @@ static int run_recorded(struct bench *b, struct frag_error *err)
 	if (glob(pattern, 0, NULL, &found))
 		return frag_fail(err, FRAG_ECHECK, "no traces like %s", pattern);
 	fprintf(stderr, "recorded traces\n");
-	for (size_t i = 0; i < found.gl_pathc && i < BENCH_RECORDED_MOST && !rc; i++)
+	for (size_t i = 0; i < found.gl_pathc && i < BENCH_RECORDED_MAX && !rc; i++)
 		rc = bench_recorded(&b->report.recorded[b->report.recorded_count++],
 				    found.gl_pathv[i], b->quick, err);
 	globfree(&found);

@@ -14,8 +14,8 @@
 #include "bench/workload.h"
 #include "fragsim/engine.h"
 
-#define BENCH_REPEATS_MOST 16
-#define BENCH_MEASURES_MOST 32
+#define BENCH_REPEATS_MAX 16
+#define BENCH_MEASURES_MAX 32
 
 /* What a measure works on; made once a case. */
 struct bench_subject {
@@ -52,7 +52,7 @@ struct bench_measure {
 };
 
 struct bench_series {
-	struct bench_sample samples[BENCH_REPEATS_MOST];
+	struct bench_sample samples[BENCH_REPEATS_MAX];
 	uint32_t count;         /* 0: not taken on this case */
 };
 
@@ -66,7 +66,7 @@ struct bench_plan {
 struct bench_case {
 	struct bench_plan plan;
 	uint64_t lines_bytes;
-	struct bench_series series[BENCH_MEASURES_MOST];
+	struct bench_series series[BENCH_MEASURES_MAX];
 };
 
 /* What loading a snapshot costs; nanoseconds of the processor. */
@@ -77,7 +77,7 @@ struct bench_snapshot {
 	uint64_t memory;        /* peak bytes of a run of it, the program and all */
 	uint32_t repeats;
 };
-#define BENCH_SNAPSHOTS_MOST 2
+#define BENCH_SNAPSHOTS_MAX 2
 
 /* A recorded trace on a tape: read once, run many times. */
 struct bench_recorded {
@@ -89,7 +89,7 @@ struct bench_recorded {
 	uint64_t memory_one, memory_many;       /* peak bytes of a process with one run, with
 						 * BENCH_RERUNS */
 };
-#define BENCH_RECORDED_MOST 16
+#define BENCH_RECORDED_MAX 16
 #define BENCH_RERUNS 1000
 
 struct bench_report {
@@ -97,9 +97,9 @@ struct bench_report {
 	uint32_t measure_count;
 	const struct bench_case *cases;
 	uint32_t case_count;
-	struct bench_snapshot snapshots[BENCH_SNAPSHOTS_MOST];
+	struct bench_snapshot snapshots[BENCH_SNAPSHOTS_MAX];
 	uint32_t snapshot_count;
-	struct bench_recorded recorded[BENCH_RECORDED_MOST];
+	struct bench_recorded recorded[BENCH_RECORDED_MAX];
 	uint32_t recorded_count;
 	char processor[128];
 	char compiler[128];
@@ -167,7 +167,7 @@ void bench_recorded_table(const struct bench_recorded *r, uint32_t count, FILE *
 void bench_recorded_json(const struct bench_recorded *r, struct frag_node_ref in);
 
 /* figures.c: what came out, as a table and as JSON. */
-double bench_least(const struct bench_series *series);  /* ns an event */
+double bench_min(const struct bench_series *series);    /* ns an event */
 void bench_table(const struct bench_report *r, FILE *f);
 int bench_json(const struct bench_report *r, const char *path, struct frag_error *err);
 

@@ -22,7 +22,7 @@ static int ascending(const void *a, const void *b)
 /* The sample at `percent` of all, by ns an event. */
 static double rank(const struct bench_series *series, uint32_t percent)
 {
-	double sorted[BENCH_REPEATS_MOST] = { 0 };
+	double sorted[BENCH_REPEATS_MAX] = { 0 };
 
 	for (uint32_t i = 0; i < series->count; i++)
 		sorted[i] = per_event(&series->samples[i]);
@@ -30,19 +30,19 @@ static double rank(const struct bench_series *series, uint32_t percent)
 	return sorted[series->count * percent / 101];
 }
 
-double bench_least(const struct bench_series *series)
+double bench_min(const struct bench_series *series)
 {
 	return rank(series, 0);
 }
 
-static uint64_t most_memory(const struct bench_series *series)
+static uint64_t max_memory(const struct bench_series *series)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 
 	for (uint32_t i = 0; i < series->count; i++)
-		if (series->samples[i].memory > most)
-			most = series->samples[i].memory;
-	return most;
+		if (series->samples[i].memory > max)
+			max = series->samples[i].memory;
+	return max;
 }
 
 static const struct bench_series *find(const struct bench_report *r, const struct bench_case *c,
@@ -52,12 +52,12 @@ static const struct bench_series *find(const struct bench_report *r, const struc
 		if (r->measures[i].kind == kind
 		    && (!policy || strcmp(r->measures[i].policies[0], policy) == 0))
 			return &c->series[i];
-	return &c->series[BENCH_MEASURES_MOST - 1];
+	return &c->series[BENCH_MEASURES_MAX - 1];
 }
 
 static double bound_of(const struct bench_report *r, const struct bench_case *c)
 {
-	return bench_least(find(r, c, BENCH_BOUND, NULL));
+	return bench_min(find(r, c, BENCH_BOUND, NULL));
 }
 
 /* What a row of --steps adds; 0 where it was not measured. */
@@ -65,8 +65,8 @@ static double row_cost(const struct bench_report *r, const struct bench_case *c)
 {
 	const struct bench_series *rows = find(r, c, BENCH_ROWS, NULL);
 
-	return rows->count ? bench_least(rows)
-			     - bench_least(find(r, c, BENCH_FEED, "bestfit")) : 0;
+	return rows->count ? bench_min(rows)
+			     - bench_min(find(r, c, BENCH_FEED, "bestfit")) : 0;
 }
 
 static void put_cell(FILE *f, double ns, double bound)
@@ -89,7 +89,7 @@ static void put_line(const struct bench_report *r, const struct bench_case *c, u
 		return;
 	fprintf(f, "%-*s", NAME_WIDTH, r->measures[measure].name);
 	for (uint32_t i = 0; i < count; i++)
-		put_cell(f, bench_least(&c[i].series[measure]), bound_of(r, &c[i]));
+		put_cell(f, bench_min(&c[i].series[measure]), bound_of(r, &c[i]));
 	fputc('\n', f);
 	if (r->measures[measure].kind != BENCH_ROWS)
 		return;
@@ -105,12 +105,12 @@ static void put_memory(const struct bench_report *r, const struct bench_case *c,
 	uint64_t any = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		any |= most_memory(find(r, &c[i], kind, NULL));
+		any |= max_memory(find(r, &c[i], kind, NULL));
 	if (!any)
 		return;
 	fprintf(f, "%-*s", NAME_WIDTH, name);
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t memory = most_memory(find(r, &c[i], kind, NULL));
+		uint64_t memory = max_memory(find(r, &c[i], kind, NULL));
 
 		if (memory)
 			fprintf(f, "%11.1f MiB", (double)memory / 1048576);
@@ -163,15 +163,15 @@ static void put_series(const struct bench_report *r, const struct bench_case *c,
 		       struct frag_node_ref in)
 {
 	const struct bench_series *series = &c->series[i];
-	double bound = bound_of(r, c), least = bench_least(series);
+	double bound = bound_of(r, c), min = bench_min(series);
 
 	frag_json_text(in, "name", r->measures[i].name);
-	frag_json_fixed4(in, "ns_least", least);
+	frag_json_fixed4(in, "ns_least", min);
 	frag_json_fixed4(in, "ns_median", rank(series, 50));
 	if (bound > 0)
-		frag_json_fixed4(in, "times_bound", least / bound);
-	if (most_memory(series))
-		frag_json_u64(in, "peak_memory_bytes", most_memory(series));
+		frag_json_fixed4(in, "times_bound", min / bound);
+	if (max_memory(series))
+		frag_json_u64(in, "peak_memory_bytes", max_memory(series));
 	if (r->measures[i].kind == BENCH_ROWS)
 		frag_json_fixed4(in, "ns_row", row_cost(r, c));
 }

@@ -36,7 +36,7 @@ static void close_all(struct recorded *r)
 }
 
 /* One run; *peak: of requested bytes, where the level knows it. */
-static int run(const struct recorded *r, enum frag_level level, uint64_t total, uint64_t *least,
+static int run(const struct recorded *r, enum frag_level level, uint64_t total, uint64_t *min,
 	       uint64_t *peak, struct frag_error *err)
 {
 	const struct frag_device_figures device = {
@@ -55,7 +55,7 @@ static int run(const struct recorded *r, enum frag_level level, uint64_t total, 
 		const struct frag_result *result = frag_sim_results(sim, false, &devices);
 		const uint64_t taken = bench_now() - begin;
 
-		*least = *least && *least < taken ? *least : taken;
+		*min = *min && *min < taken ? *min : taken;
 		if (peak)
 			*peak = result->lower_bound;
 		rc = bench_agree(result->counts.ooms, total != 0, "OOMs", err);
@@ -65,7 +65,7 @@ static int run(const struct recorded *r, enum frag_level level, uint64_t total, 
 	return rc;
 }
 
-static int copy(const struct recorded *r, uint64_t *least, struct frag_error *err)
+static int copy(const struct recorded *r, uint64_t *min, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(r->tape);
 	struct frag_sim *sim = NULL, *other = NULL;
@@ -80,7 +80,7 @@ static int copy(const struct recorded *r, uint64_t *least, struct frag_error *er
 		if (!rc) {
 			const uint64_t taken = bench_now() - begin;
 
-			*least = *least && *least < taken ? *least : taken;
+			*min = *min && *min < taken ? *min : taken;
 			frag_sim_del(other);
 		}
 	}

@@ -17,7 +17,7 @@
 #define LOADS 3                 /* in a row, as load.py has them */
 #define PYTHON "/usr/bin/python3 -B tests/bench/"
 
-static void least(uint64_t *of, uint64_t ns)
+static void min(uint64_t *of, uint64_t ns)
 {
 	*of = *of == 0 || ns < *of ? ns : *of;
 }
@@ -34,7 +34,7 @@ static int take_values(const char *path, uint64_t *ns, struct frag_error *err)
 	if (rc)
 		return rc;
 	rc = frag_pickle_stream(&values, &root, &in, err);
-	least(ns, bench_now() - begin);
+	min(ns, bench_now() - begin);
 	frag_values_fini(&values);
 	frag_input_close(&in);
 	return rc;
@@ -50,7 +50,7 @@ static int take_open(const char *path, uint64_t *ns, struct frag_error *err)
 
 	if (rc)
 		return rc;
-	least(ns, bench_now() - begin);
+	min(ns, bench_now() - begin);
 	frag_trace_close(trace);
 	return 0;
 }
@@ -68,7 +68,7 @@ static int take_python(const char *path, uint64_t *ns, struct frag_error *err)
 		got = fscanf(f, "%" SCNu64, &taken);
 	if (!f || pclose(f) != 0 || got != 1)
 		return frag_fail(err, FRAG_ECHECK, "this failed: %s", command);
-	least(ns, taken);
+	min(ns, taken);
 	return 0;
 }
 

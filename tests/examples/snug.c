@@ -8,9 +8,9 @@
 enum { ALIGN, FILL };
 
 static const struct frag_param_spec snug_params[] = {
-	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .least = 1,
+	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .min = 1,
 	  .help = "blocks are multiples of this" },
-	{ .name = "fill", .type = FRAG_PARAM_COUNT, .fallback = 50, .most = 100,
+	{ .name = "fill", .type = FRAG_PARAM_COUNT, .fallback = 50, .max = 100,
 	  .help = "percent of a block that a request must fill" },
 	{ 0 },
 };

@@ -16,8 +16,8 @@
 #include "events/recorded.h"
 #include "fragsim/engine.h"
 
-#define EVENTS_MOST 2000
-#define DEVICES_MOST 8
+#define EVENTS_MAX 2000
+#define DEVICES_MAX 8
 #define FORMS 3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -84,7 +84,7 @@ static void verify(const char *path, bool by_age)
 
 static void use(const char *path, uint32_t records, uint32_t devices, unsigned how)
 {
-	if (records > EVENTS_MOST || devices > DEVICES_MOST)
+	if (records > EVENTS_MAX || devices > DEVICES_MAX)
 		return;
 	run(path, "pytorch", how);
 	run(path, "pytorch:expandable_segments=true", how + 1);

@@ -31,10 +31,10 @@
 enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 
 #define POLICIES 8
-#define DEVICES_MOST 4          /* a trace of more is only read */
-#define EVENTS_MOST 4000
-#define PIECES_MOST 100         /* what a socket holds without a reader */
-#define STREAM_MOST ((size_t)60000)
+#define DEVICES_MAX 4           /* a trace of more is only read */
+#define EVENTS_MAX 4000
+#define PIECES_MAX 100          /* what a socket holds without a reader */
+#define STREAM_MAX ((size_t)60000)
 #define SMALL_DEVICE (UINT64_C(5) << 20)
 
 static const char *const plain[POLICIES] = {
@@ -52,7 +52,7 @@ static const char *const odd[POLICIES] = {
 struct watched {
 	struct frag_sim *sim;
 	struct frag_rows csv, ndjson, places;
-	struct frag_chart charts[DEVICES_MOST];
+	struct frag_chart charts[DEVICES_MAX];
 };
 
 /* How a reading ended. */
@@ -143,8 +143,8 @@ static void end(struct watched *w)
 
 static void report(struct watched *all, const struct frag_trace *trace)
 {
-	struct frag_report_run runs[POLICIES * DEVICES_MOST];
-	const struct frag_result *kept[POLICIES * DEVICES_MOST];
+	struct frag_report_run runs[POLICIES * DEVICES_MAX];
+	const struct frag_result *kept[POLICIES * DEVICES_MAX];
 	struct frag_report r = { .trace = frag_trace_info(trace), .runs = runs };
 	struct frag_error err = { .code = 0 };
 
@@ -177,7 +177,7 @@ static int simulate(struct frag_trace *trace, unsigned how, struct frag_error *e
 		rc = frag_trace_next(trace, &batch, err);
 		for (uint32_t i = 0; i < POLICIES && !rc; i++)
 			must(frag_sim_feed(all[i].sim, &batch, &own) == 0, plain[i], &own);
-	} while (!rc && batch.count && frag_trace_info(trace)->events < EVENTS_MOST);
+	} while (!rc && batch.count && frag_trace_info(trace)->events < EVENTS_MAX);
 	report(all, trace);
 	for (uint32_t i = 0; i < POLICIES; i++)
 		end(&all[i]);
@@ -207,7 +207,7 @@ static struct outcome outcome_of(const char *path, unsigned how, bool with_polic
 	o.rc = frag_trace_open(&trace, path, &options, &o.err);
 	if (o.rc)
 		return o;
-	if (with_policies && frag_trace_info(trace)->device_count <= DEVICES_MOST)
+	if (with_policies && frag_trace_info(trace)->device_count <= DEVICES_MAX)
 		o.rc = simulate(trace, how, &o.err);
 	o.rc = o.rc ? o.rc : read_on(trace, &o.err);
 	o.info = *frag_trace_info(trace);
@@ -235,13 +235,13 @@ static struct outcome of_file(const uint8_t *data, size_t size, unsigned how)
 /* In pieces: each read of a packet socket gives one of them. */
 static struct outcome of_stream(const uint8_t *data, size_t size, unsigned how)
 {
-	static const size_t lengths[] = { STREAM_MOST, 1, 5, 37 };
+	static const size_t lengths[] = { STREAM_MAX, 1, 5, 37 };
 	size_t piece = lengths[how >> 5 & 3];
 	struct outcome o;
 	int ends[2];
 
-	if (piece < size / PIECES_MOST + 1)
-		piece = size / PIECES_MOST + 1;
+	if (piece < size / PIECES_MAX + 1)
+		piece = size / PIECES_MAX + 1;
 	must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "socket", NULL);
 	for (size_t at = 0; at < size; at += piece) {
 		size_t n = size - at < piece ? size - at : piece;
@@ -293,7 +293,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size -= size != 0;
 	file = of_file(data, size, how);
 	must_be_reported(&file);
-	if (size > STREAM_MOST)
+	if (size > STREAM_MAX)
 		return 0;
 	stream = of_stream(data, size, how);
 	must_be_reported(&stream);

@@ -373,11 +373,11 @@ static void recount_percentages(const struct recount *r, const struct frag_metri
 {
 	double d = m->device_free > 0 ? (double)m->device_free : 0;
 	double back = fmin(d + (double)m->releasable, (double)m->free + d);
-	double most = fmax((double)m->largest_free, back), all = (double)m->free + d;
+	double max = fmax((double)m->largest_free, back), all = (double)m->free + d;
 
 	recount_close(r, "fi", m->fi, m->free ? 100 * (1 - (double)m->largest_free
 						       / (double)m->free) : 0);
-	recount_close(r, "fi_device", m->fi_device, all > 0 ? 100 * (1 - most / all) : 0);
+	recount_close(r, "fi_device", m->fi_device, all > 0 ? 100 * (1 - max / all) : 0);
 	recount_close(r, "internal", m->internal, m->allocated
 		      ? 100 * (1 - (double)m->requested / (double)m->allocated) : 0);
 	recount_close(r, "utilization", m->utilization, m->reserved

@@ -4,7 +4,7 @@ import re
 import tree
 from tap import Tap
 
-STEPS_MOST = 5
+STEPS_MAX = 5
 TITLES = ('Add a policy', 'Add a metric', 'Add a command', 'Add a trace format',
           'Add an output format', 'Add a scenario')
 
@@ -13,7 +13,7 @@ def check(tap: Tap) -> None:
     counts = {title: len(tree.steps(title)) for title in TITLES}
     tap.result('CONTRIBUTING: one to five steps to add something', [
         f'CONTRIBUTING.md: **{title}** has {count} steps' for title, count in counts.items()
-        if not 1 <= count <= STEPS_MOST])
+        if not 1 <= count <= STEPS_MAX])
     named = re.findall(r'`((?:src|include|tests|scripts|man|traces)/[\w./-]+)`',
                        tree.text('CONTRIBUTING.md'))
     missing = [x for x in named if not re.search('NAME|CASE', x) and not (tree.ROOT / x).exists()]

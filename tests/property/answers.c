@@ -18,8 +18,8 @@
 #define EVENTS 300
 #define MIB (UINT64_C(1) << 20)
 #define PAGE (2 * MIB)
-#define BLOCKS_MOST 512
-#define TAGS_MOST 64
+#define BLOCKS_MAX 512
+#define TAGS_MAX 64
 
 struct outcome {
 	enum frag_run_status status;
@@ -50,7 +50,7 @@ static struct outcome run(const struct frag_choice *choice, const struct frag_ta
 static uint64_t requested_peak(const struct frag_tape *tape)
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
-	uint64_t *bytes = calloc(EVENTS + 1, sizeof(*bytes)), now = 0, most = 0;
+	uint64_t *bytes = calloc(EVENTS + 1, sizeof(*bytes)), now = 0, max = 0;
 	struct frag_batch batch;
 
 	assert_non_null(reader);
@@ -66,12 +66,12 @@ static uint64_t requested_peak(const struct frag_tape *tape)
 			} else if (ev->op == FRAG_OP_FREE) {
 				now -= bytes[ev->slot];
 			}
-			most = now > most ? now : most;
+			max = now > max ? now : max;
 		}
 	} while (batch.count);
 	free(bytes);
 	frag_tape_reader_del(reader);
-	return most;
+	return max;
 }
 
 struct block {
@@ -82,7 +82,7 @@ struct block {
 
 struct picture {
 	const struct frag_sim *sim;
-	struct block block[BLOCKS_MOST];
+	struct block block[BLOCKS_MAX];
 	uint32_t count;
 };
 
@@ -107,7 +107,7 @@ static void draw(void *ctx, const struct frag_segment_view *seg, const struct fr
 
 	if (!b)
 		return;
-	assert_true(p->count < BLOCKS_MOST);
+	assert_true(p->count < BLOCKS_MAX);
 	live = b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING;
 	if (live)
 		frag_sim_walk(p->sim, 0, &l, find_tag);
@@ -122,7 +122,7 @@ static void draw(void *ctx, const struct frag_segment_view *seg, const struct fr
 static void expect_pins(const struct frag_sim *sim, const struct frag_moment *m)
 {
 	static struct picture p;
-	uint64_t stranded = 0, alone[TAGS_MOST] = { 0 }, best = 0;
+	uint64_t stranded = 0, alone[TAGS_MAX] = { 0 }, best = 0;
 
 	p = (struct picture){ .sim = sim };
 	frag_heap_walk(frag_sim_heap(sim, 0), &p, draw);
@@ -144,12 +144,12 @@ static void expect_pins(const struct frag_sim *sim, const struct frag_moment *m)
 			tag = other->tag;
 		}
 		stranded += pinned ? p.block[i].bytes : 0;
-		assert_true(!pinned || tag < TAGS_MOST);
+		assert_true(!pinned || tag < TAGS_MAX);
 		if (pinned && !shared)
 			alone[tag] += p.block[i].bytes;
 	}
 	assert_int_equal(m->stranded, stranded);
-	for (uint32_t t = 0; t < TAGS_MOST; t++)
+	for (uint32_t t = 0; t < TAGS_MAX; t++)
 		best = alone[t] > best ? alone[t] : best;
 	if (!stranded) {
 		assert_int_equal(m->pin_count, 0);

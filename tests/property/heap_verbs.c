@@ -14,7 +14,7 @@
 #include "support/random.h"
 #include "support/rig.h"
 
-#define MOST 48                 /* bytes of a segment */
+#define MAX 48                  /* bytes of a segment */
 #define SEGMENTS 20
 #define PAGE 6
 #define TOTAL 500
@@ -35,7 +35,7 @@ struct map {
 	uint32_t ordinal, pool;
 	uint64_t bytes, grain, page;
 	uint32_t list;
-	struct cell cells[MOST];
+	struct cell cells[MAX];
 };
 
 /* A block of the map. */
@@ -294,13 +294,13 @@ static frag_block best(const struct world *w, uint32_t l, uint64_t bytes, const 
 }
 
 /* The first of list l with at least that key, and bytes. */
-static frag_block best_from_key(const struct world *w, uint32_t l, uint64_t bytes, uint64_t least)
+static frag_block best_from_key(const struct world *w, uint32_t l, uint64_t bytes, uint64_t min)
 {
 	frag_block found = FRAG_NO_BLOCK;
 
 	for (uint32_t b = 0; b < HANDLES; b++)
 		if (stands_in(w, &w->of[b], l) && size_of(&w->of[b]) >= bytes
-		    && key(&w->of[b]) >= least
+		    && key(&w->of[b]) >= min
 		    && (found == FRAG_NO_BLOCK || comes_before(w, &w->of[b], &w->of[found])))
 			found = b;
 	return found;
@@ -331,7 +331,7 @@ static void compare_places(const struct world *w, frag_list list, uint32_t l)
 static void compare_find(struct world *w)
 {
 	uint32_t l = (uint32_t)below(w, LISTS + w->kind->has_which);
-	uint64_t bytes = below(w, MOST + 2), largest = 0, least = below(w, 12);
+	uint64_t bytes = below(w, MAX + 2), largest = 0, min = below(w, 12);
 	const struct frag_heap *h = w->rig.heap;
 	frag_list list;
 
@@ -344,8 +344,8 @@ static void compare_find(struct world *w)
 	assert_int_equal(frag_heap_find(h, list, bytes), best(w, l, bytes, NULL, false));
 	assert_int_equal(frag_heap_find(h, list, 0), best(w, l, 0, NULL, false));
 	assert_int_equal(frag_heap_find_last(h, list, bytes), best(w, l, bytes, NULL, true));
-	assert_int_equal(frag_heap_find_key(h, list, bytes, least),
-			 w->kind->index == &frag_index_key ? best_from_key(w, l, bytes, least)
+	assert_int_equal(frag_heap_find_key(h, list, bytes, min),
+			 w->kind->index == &frag_index_key ? best_from_key(w, l, bytes, min)
 							   : FRAG_NO_BLOCK);
 	compare_places(w, list, l);
 }
@@ -364,9 +364,9 @@ static bool is(const struct spot *s, enum frag_state state)
 
 static void take(struct world *w, frag_block b, const struct spot *s)
 {
-	uint64_t most = s->map ? s->bytes + 2 : MOST;
+	uint64_t max = s->map ? s->bytes + 2 : MAX;
 	uint64_t keep = s->map && s->map->grain && below(w, 4) ? s->map->grain
-									  : size_below(w, most);
+									  : size_below(w, max);
 	uint64_t requested = below(w, keep + 2);
 	bool legal = is(s, FRAG_FREE) && keep && keep <= s->bytes && requested <= keep
 		     && (!s->map->grain || keep == s->map->grain);
@@ -489,7 +489,7 @@ static void keep(struct world *w, frag_block b, const struct spot *s)
 
 static void carve(struct world *w, frag_block b, const struct spot *s)
 {
-	uint64_t grain = below(w, 4) ? 1 + below(w, 12) : size_below(w, MOST + 3);
+	uint64_t grain = below(w, 4) ? 1 + below(w, 12) : size_below(w, MAX + 3);
 	uint32_t l = (uint32_t)below(w, LISTS + 1);
 	frag_list list = l < LISTS ? w->lists[l] : NO_SUCH;
 	struct map *m = s->map;
@@ -588,8 +588,8 @@ static struct map *spare(struct world *w)
 /* A segment, or a range. */
 static void obtain(struct world *w, bool range)
 {
-	uint64_t bytes = range || below(w, 2) ? PAGE * (1 + below(w, MOST / PAGE))
-					      : 1 + below(w, MOST);
+	uint64_t bytes = range || below(w, 2) ? PAGE * (1 + below(w, MAX / PAGE))
+					      : 1 + below(w, MAX);
 	uint32_t l = (uint32_t)below(w, LISTS);
 	struct map *m = spare(w);
 	frag_block b = FRAG_NO_BLOCK;

@@ -18,7 +18,7 @@ enum { ALIGN, KEEP };
  * `fragsim policies` and shown in results from this table alone.
  */
 static const struct frag_param_spec skeleton_params[] = {
-	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .least = 1,
+	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .min = 1,
 	  .power_of_two = true, .help = "segments are multiples of this" },
 	{ .name = "keep", .type = FRAG_PARAM_BOOL, .fallback = 1,
 	  .help = "keep what is freed; else give it back at once" },

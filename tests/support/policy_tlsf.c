@@ -11,11 +11,11 @@
 enum { ALIGN, STEPS, SEGMENT };
 
 static const struct frag_param_spec tlsf_params[] = {
-	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .least = 1,
+	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .min = 1,
 	  .power_of_two = true, .help = "blocks are multiples of this" },
-	{ .name = "steps", .type = FRAG_PARAM_COUNT, .fallback = 4, .least = 1, .most = 64,
+	{ .name = "steps", .type = FRAG_PARAM_COUNT, .fallback = 4, .min = 1, .max = 64,
 	  .power_of_two = true, .help = "classes in each doubling" },
-	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .least = 1,
+	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .min = 1,
 	  .help = "segments are multiples of this" },
 	{ 0 },
 };

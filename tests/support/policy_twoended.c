@@ -39,11 +39,11 @@ static int load_sizes(const struct frag_file *file, void **bytes, uint64_t *leng
 }
 
 static const struct frag_param_spec twoended_params[] = {
-	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .least = 1,
+	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .min = 1,
 	  .power_of_two = true, .help = "blocks are multiples of this" },
-	{ .name = "large", .type = FRAG_PARAM_SIZE, .fallback = 64 << 10, .least = 1,
+	{ .name = "large", .type = FRAG_PARAM_SIZE, .fallback = 64 << 10, .min = 1,
 	  .help = "requests from this on are large" },
-	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .least = 1,
+	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .min = 1,
 	  .help = "segments are multiples of this" },
 	{ .name = "list", .type = FRAG_PARAM_FILE, .load = load_sizes,
 	  .help = "sizes that are large besides" },

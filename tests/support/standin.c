@@ -14,7 +14,7 @@
 
 #define HOST_PAGE UINT64_C(4096)
 #define DAMAGE 0x40
-#define MOST ((size_t)1 << 20)    /* of each table: address space, not memory */
+#define MAX ((size_t)1 << 20)     /* of each table: address space, not memory */
 
 struct standin standin;
 struct piece *standin_pieces;    /* index 0 is never used: a handle of 0 is no handle */
@@ -200,7 +200,7 @@ cudaError_t standin_need_context(void)
 /* A GPU's memory is none of the process's: a failing malloc must not be felt here. */
 static void *table(size_t each)
 {
-	void *at = mmap(NULL, MOST * each, PROT_READ | PROT_WRITE,
+	void *at = mmap(NULL, MAX * each, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (at == MAP_FAILED)
@@ -215,7 +215,7 @@ struct piece *standin_new(enum kind kind)
 	while (i < standin_piece_count && standin_pieces[i].kind != NOTHING)
 		i++;
 	standin_pieces = standin_pieces ? standin_pieces : table(sizeof(*standin_pieces));
-	if (i >= MOST)
+	if (i >= MAX)
 		abort();
 	if (i == standin_piece_count)
 		standin_piece_count++;
@@ -413,7 +413,7 @@ cudaError_t cudaMalloc(void **devPtr, size_t size)
 	if (e)
 		return e;
 	mallocs++;
-	if (standin.small && size <= standin.small_most) {
+	if (standin.small && size <= standin.small_max) {
 		p = standin_new_small(rounded(size, standin.small));
 		if (!p)
 			return standin_fail(cudaErrorMemoryAllocation);
@@ -600,7 +600,7 @@ CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUst
 	if (e)
 		return (CUresult)e;
 	works = works ? works : table(sizeof(*works));
-	if (work_count == MOST)
+	if (work_count == MAX)
 		abort();
 	works[work_count++] = (struct work){
 		.stream = (uint64_t)(uintptr_t)hStream, .position = ++position, .at = dstDevice,

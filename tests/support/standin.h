@@ -24,7 +24,7 @@
 	X(other, 0)                     /* other processes */                 \
 	X(granularity, 2 << 20)                                               \
 	X(small, 0)                     /* small requests are rounded to this, and share pages */ \
-	X(small_most, 1 << 20)          /* ... up to this size; small 0: none do */ \
+	X(small_max, 1 << 20)          /* ... up to this size; small 0: none do */  \
 	X(piece, 0)                     /* no cudaMalloc above this succeeds; 0: no bound */ \
 	X(chunk, 8 << 20)               /* in which a pool of the driver takes memory */ \
 	X(pages, 2 << 20)               /* of virtual memory; 0: there is none */ \

@@ -71,7 +71,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolPr
 		return standin_fail(cudaErrorInvalidValue);
 	p = standin_new(POOL);
 	p->at = (uint64_t)(p - standin_pieces);
-	p->most = poolProps->maxSize;
+	p->max = poolProps->maxSize;
 	*memPool = (cudaMemPool_t)(uintptr_t)p->at;
 	return cudaSuccess;
 }
@@ -164,7 +164,7 @@ cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 	pool = &standin_pieces[index];
 	if (pool->used + bytes > pool->held)
 		more = rounded(pool->used + bytes - pool->held, standin.chunk);
-	if (pool->held + more > pool->most || !standin_take(more))
+	if (pool->held + more > pool->max || !standin_take(more))
 		return standin_fail(cudaErrorMemoryAllocation);
 	pool->held += more;
 	pool->used += bytes;

@@ -20,7 +20,7 @@ struct piece {
 	uint64_t used, live;    /* SHARED: bytes from its start, small ones in it */
 	bool mapped, released;  /* HANDLE */
 	uint64_t stream, position;      /* EVENT: recorded behind that much of the stream */
-	uint64_t threshold, most;       /* POOL; `used` is what is in use, `held` what it holds.
+	uint64_t threshold, max;        /* POOL; `used` is what is in use, `held` what it holds.
 					 * POOLED: `handle` is its pool */
 };
 

@@ -1,7 +1,7 @@
 """tap.py - results of tests as TAP, each with its faults; one without a fault is good."""
 
-FAULTS_MOST = 10        # shown of one test
-LENGTH_MOST = 2000      # characters of each
+FAULTS_MAX = 10        # shown of one test
+LENGTH_MAX = 2000      # characters of each
 
 
 def flat(faults: tuple) -> list:
@@ -20,8 +20,8 @@ class Tap:
         self.failed += bool(wrong)
         # a # would begin a directive
         print(f'{"not " if wrong else ""}ok {self.number} - {name.replace("#", "")}', flush=True)
-        for x in wrong[:FAULTS_MOST]:
-            print('#   ' + str(x).strip()[:LENGTH_MOST].replace('\n', '\n#   '))
+        for x in wrong[:FAULTS_MAX]:
+            print('#   ' + str(x).strip()[:LENGTH_MAX].replace('\n', '\n#   '))
 
     def ok(self, good: object, name: str, *why: object) -> None:
         """The same where it is known already; why: what to show where it is not good."""

@@ -36,7 +36,7 @@ static void what_holds(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct frag_result base = { .peak.reserved = (uint64_t)cases[i].base };
 		const struct frag_result run = { .peak.reserved = (uint64_t)cases[i].value };
-		struct frag_condition c[FRAG_CONDITIONS_MOST];
+		struct frag_condition c[FRAG_CONDITIONS_MAX];
 		struct frag_finding found;
 		struct frag_error err;
 		uint32_t count;
@@ -54,7 +54,7 @@ static void any_stands_for_five(void **state)
 	static const char *const paths[] = {
 		"peak.reserved", "fi_device.mean", "fi_device.max", "counts.ooms", "counts.retries",
 	};
-	struct frag_condition c[FRAG_CONDITIONS_MOST];
+	struct frag_condition c[FRAG_CONDITIONS_MAX];
 	uint32_t count;
 
 	(void)state;
@@ -74,7 +74,7 @@ static void what_is_none(void **state)
 		"peak.reserved > -%", "peak.reserved > +1K%", "peak.reserved > +-1",
 		"peak.reserved > 5%", "nothing > +1%", "peak > +1", "peak.reserved => +1",
 	};
-	struct frag_condition c[FRAG_CONDITIONS_MOST];
+	struct frag_condition c[FRAG_CONDITIONS_MAX];
 	uint32_t count;
 
 	(void)state;
@@ -86,7 +86,7 @@ static void what_is_none(void **state)
 /* Without a base there is nothing that could have changed. */
 static void changes_are_told_apart(void **state)
 {
-	struct frag_condition c[FRAG_CONDITIONS_MOST];
+	struct frag_condition c[FRAG_CONDITIONS_MAX];
 	uint32_t count;
 
 	(void)state;
@@ -102,7 +102,7 @@ static void percentages_are_rounded(void **state)
 {
 	const struct frag_result base = { .fi = { .steps = 1, .max = 12.3457 } };
 	const struct frag_result run = { .fi = { .steps = 1, .max = 12.34567 } };
-	struct frag_condition c[FRAG_CONDITIONS_MOST];
+	struct frag_condition c[FRAG_CONDITIONS_MAX];
 	struct frag_finding found;
 	uint32_t count;
 
@@ -116,7 +116,7 @@ static void what_has_no_value(void **state)
 {
 	const struct frag_result none = { .steps = 0 };
 	const struct frag_result some = { .fi = { .steps = 1, .max = 99 } };
-	struct frag_condition c[FRAG_CONDITIONS_MOST];
+	struct frag_condition c[FRAG_CONDITIONS_MAX];
 	struct frag_finding found;
 	struct frag_error err;
 	uint32_t count;

@@ -8,14 +8,14 @@
 #include "support/files.h"
 #include "support/unit.h"
 
-#define MOST 100000
+#define MAX 100000
 
 static void test_bytes(void **state)
 {
-	static const size_t lengths[] = { 0, 1, 2, 4096, MOST - 1, MOST };
-	static char bytes[MOST];
+	static const size_t lengths[] = { 0, 1, 2, 4096, MAX - 1, MAX };
+	static char bytes[MAX];
 
-	for (size_t i = 0; i < MOST; i++)
+	for (size_t i = 0; i < MAX; i++)
 		bytes[i] = (char)(i * 7);
 	for (uint32_t i = 0; i < LENGTH(lengths); i++) {
 		const char *path = files_path(state, "some");
@@ -23,7 +23,7 @@ static void test_bytes(void **state)
 		void *got = NULL;
 
 		files_write(path, bytes, lengths[i]);
-		assert_int_equal(frag_content_read(path, MOST, &got, &length, NULL), 0);
+		assert_int_equal(frag_content_read(path, MAX, &got, &length, NULL), 0);
 		assert_non_null(got);
 		assert_int_equal(length, lengths[i]);
 		assert_memory_equal(got, bytes, length);

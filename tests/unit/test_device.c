@@ -110,7 +110,7 @@ static void test_devices(void **state)
 {
 	char name[] = "first";
 	const struct frag_device_figures two[] = {
-		{ .name = name, .total = 1 << 20, .granularity = 512, .small_most = 8,
+		{ .name = name, .total = 1 << 20, .granularity = 512, .small_max = 8,
 		  .small_granularity = 4 },
 		{ .other = 7, .granularity = 1 },
 	};
@@ -124,12 +124,12 @@ static void test_devices(void **state)
 	assert_string_equal(d.figures[0].name, "first");
 	frag_devices_override(&d, UINT64_MAX, 9, UINT64_MAX, UINT64_MAX);
 	assert_true(d.figures[0].total == 1 << 20 && d.figures[0].context == 9);
-	assert_true(d.figures[0].granularity == 512 && d.figures[0].small_most == 8);
+	assert_true(d.figures[0].granularity == 512 && d.figures[0].small_max == 8);
 	assert_true(d.figures[1].total == 0 && d.figures[1].context == 9);
 	assert_true(d.figures[1].other == 7);
 	frag_devices_override(&d, 0, UINT64_MAX, 0, 1);
 	assert_true(d.figures[0].total == 0 && d.figures[0].context == 9);
-	assert_true(d.figures[0].granularity == 1 && d.figures[0].small_most == 0);
+	assert_true(d.figures[0].granularity == 1 && d.figures[0].small_max == 0);
 	assert_true(d.figures[1].other == 0);
 	assert_int_equal(frag_devices_replace(&d, 0, &third, "third", NULL), 0);
 	assert_string_equal(d.figures[0].name, "third");

@@ -88,7 +88,7 @@ static void test_granularity(void **state)
 static void test_small(void **state)
 {
 	static const struct {
-		uint64_t granularity, small, small_most, expected;
+		uint64_t granularity, small, small_max, expected;
 	} cases[] = {
 		{ 2 * MIB, 512, MIB, MIB },
 		{ 2 * MIB, 256, 4096, 4096 },
@@ -106,11 +106,11 @@ static void test_small(void **state)
 		standin_begin();
 		standin.granularity = cases[i].granularity;
 		standin.small = cases[i].small;
-		standin.small_most = cases[i].small_most;
+		standin.small_max = cases[i].small_max;
 		standin.ceiling = 3 * cases[i].granularity > 4 * MIB ? 6 * MIB : 4 * MIB;
 		assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, UINT64_MAX, NULL, NULL), 0);
 		assert_int_equal(frag_gpu_look(f->gpu)->granularity, cases[i].granularity);
-		assert_int_equal(frag_gpu_look(f->gpu)->small_most, cases[i].expected);
+		assert_int_equal(frag_gpu_look(f->gpu)->small_max, cases[i].expected);
 		assert_int_equal(frag_gpu_look(f->gpu)->small_granularity,
 				 cases[i].expected ? cases[i].small : 0);
 		assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
@@ -122,7 +122,7 @@ static void test_small(void **state)
 	standin.small = 512;
 	standin.ceiling = 4 * MIB;
 	assert_int_equal(frag_gpu_open(&f->gpu, &first, 1, 5 * MIB, NULL, NULL), 0);
-	assert_int_equal(frag_gpu_look(f->gpu)->small_most, 0);
+	assert_int_equal(frag_gpu_look(f->gpu)->small_max, 0);
 	assert_int_equal(frag_gpu_close(&f->gpu, 1, NULL), 0);
 }
 
@@ -292,7 +292,7 @@ static void test_sync(void **state)
 static void test_probe(void **state)
 {
 	static const struct {
-		uint64_t piece, most, want;     /* MiB; piece 0: all that is free */
+		uint64_t piece, max, want;      /* MiB; piece 0: all that is free */
 	} cases[] = {
 		{ 0, 100, 100 }, { 0, 101, 100 }, { 0, 1, 0 }, { 0, 0, 0 }, { 10, 100, 10 },
 		{ 11, 100, 10 }, { 97, 100, 96 }, { 98, 100, 98 }, { 1, 100, 0 }, { 2, 100, 2 },
@@ -302,8 +302,8 @@ static void test_probe(void **state)
 
 	for (uint32_t i = 0; i < LENGTH(cases); i++) {
 		standin.piece = cases[i].piece * MIB;
-		standin.ceiling = cases[i].most ? cases[i].most * MIB : 1;
-		assert_int_equal(frag_gpu_probe(f->gpu, cases[i].most * MIB, &got, &f->err), 0);
+		standin.ceiling = cases[i].max ? cases[i].max * MIB : 1;
+		assert_int_equal(frag_gpu_probe(f->gpu, cases[i].max * MIB, &got, &f->err), 0);
 		assert_int_equal(got, cases[i].want * MIB);
 		assert_int_equal(standin.held, f->before);
 	}

@@ -241,7 +241,7 @@ static void test_cuts(void **state)
 static void test_many_devices(void **state)
 {
 	(void)state;
-	for (uint32_t count = FRAG_DEVICES_MOST; count <= FRAG_DEVICES_MOST + 1; count++) {
+	for (uint32_t count = FRAG_DEVICES_MAX; count <= FRAG_DEVICES_MAX + 1; count++) {
 		char *text = malloc(20 + 3 * (size_t)count);
 		char *p = text;
 		struct read r;
@@ -252,9 +252,9 @@ static void test_many_devices(void **state)
 			p += sprintf(p, "%s{}", i ? "," : "");
 		p += sprintf(p, "]}");
 		r = read_header(text, (size_t)(p - text));
-		if (count == FRAG_DEVICES_MOST)
+		if (count == FRAG_DEVICES_MAX)
 			assert_int_equal(r.header.device_count, count);
-		assert_int_equal(r.end != NULL, count == FRAG_DEVICES_MOST);
+		assert_int_equal(r.end != NULL, count == FRAG_DEVICES_MAX);
 		free_read(&r);
 		free(text);
 	}

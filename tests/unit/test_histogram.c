@@ -14,11 +14,11 @@
 #include "support/random.h"
 #include "support/unit.h"
 
-#define MOST 5000
+#define MAX 5000
 
 struct fixture {
 	struct frag_histogram h;
-	double values[MOST];
+	double values[MAX];
 	uint32_t count;
 };
 
@@ -130,7 +130,7 @@ static void test_random(void **state)
 	uint64_t random = 11;
 
 	for (uint32_t round = 0; round < 200; round++) {
-		uint32_t n = 1 + (uint32_t)random_below(&random, round < 100 ? 120 : MOST);
+		uint32_t n = 1 + (uint32_t)random_below(&random, round < 100 ? 120 : MAX);
 		uint64_t few = 1 + random_below(&random, 50);
 
 		reset(f);

@@ -126,7 +126,7 @@ static void list_block(void *ctx, const struct frag_segment_view *s,
 }
 
 /* The fewest live bytes of all runs that come to so much; UINT64_MAX: there are none. */
-static uint64_t least(const struct list *l, uint64_t need)
+static uint64_t min(const struct list *l, uint64_t need)
 {
 	uint64_t best = UINT64_MAX;
 
@@ -148,7 +148,7 @@ static uint64_t least(const struct list *l, uint64_t need)
 static void check(const struct rig *r, const struct list *l, uint64_t need)
 {
 	const struct frag_wish wish = { .bytes = need, .tried = UINT64_MAX / 2 };
-	const uint64_t want = least(l, need);
+	const uint64_t want = min(l, need);
 	uint64_t bytes = 0, live = 0;
 	struct frag_window got;
 

@@ -11,7 +11,7 @@
 #include "support/random.h"
 #include "support/unit.h"
 
-#define MOST 3000
+#define MAX 3000
 
 struct row {
 	struct frag_entry entry;
@@ -20,7 +20,7 @@ struct row {
 
 struct fixture {
 	struct frag_index index;
-	struct row rows[MOST];
+	struct row rows[MAX];
 	uint32_t count, lists;
 	uint64_t random;
 };
@@ -120,7 +120,7 @@ static void insert(struct fixture *f, uint32_t bits)
 			.offset = random_below(&f->random, 5000), .block = f->count,
 		},
 	};
-	if (f->count + 1 == MOST || taken(f, &row->entry))
+	if (f->count + 1 == MAX || taken(f, &row->entry))
 		return;
 	f->count++;
 	assert_true(frag_index_reserve(&f->index));
@@ -171,7 +171,8 @@ static void ask(struct fixture *f, uint32_t bits)
 	assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
 	expect_entry(frag_index_find_last(&f->index, list, bytes),
 		     naive(f, list, bytes, NULL, true));
-	expect_entry(frag_index_at_least(&f->index, list, &from), naive(f, list, 0, &from, false));
+	expect_entry(frag_index_lower_bound(&f->index, list, &from),
+		     naive(f, list, 0, &from, false));
 	if (f->index.order != FRAG_BY_SIZE)
 		expect_entry(frag_index_find_from(&f->index, list, bytes, &from),
 			     naive_find(f, list, bytes, &from));

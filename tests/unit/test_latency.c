@@ -10,7 +10,7 @@
 #include "support/random.h"
 #include "support/unit.h"
 
-#define MOST 3000
+#define MAX 3000
 
 static int by_value(const void *a, const void *b)
 {
@@ -36,12 +36,12 @@ static void judge(const struct frag_latency *l, uint64_t *values, uint32_t n)
 
 static void test_random(void **state)
 {
-	static uint64_t values[MOST];
+	static uint64_t values[MAX];
 	uint64_t random = 7;
 
 	(void)state;
 	for (uint32_t round = 0; round < 60; round++) {
-		uint32_t n = 1 + (uint32_t)random_below(&random, MOST);
+		uint32_t n = 1 + (uint32_t)random_below(&random, MAX);
 		uint32_t bits = 1 + round % 60;
 		struct frag_latency l = { .count = 0 };
 		uint64_t sum = 0;
@@ -60,7 +60,7 @@ static void test_random(void **state)
 
 static void test_merge(void **state)
 {
-	static uint64_t values[MOST];
+	static uint64_t values[MAX];
 	struct frag_latency sum = { .count = 0 }, part = { .count = 0 };
 	uint64_t random = 8;
 
@@ -104,9 +104,9 @@ static void test_classes(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < LENGTH(cases); i++) {
 		assert_int_equal(frag_size_class(cases[i].bytes), cases[i].which);
-		assert_true(frag_size_class_most(cases[i].which) >= cases[i].bytes);
+		assert_true(frag_size_class_max(cases[i].which) >= cases[i].bytes);
 	}
-	assert_int_equal(frag_size_class_most(3), 8 << 20);
+	assert_int_equal(frag_size_class_max(3), 8 << 20);
 }
 
 int main(void)

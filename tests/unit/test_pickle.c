@@ -98,7 +98,7 @@ static void test_shared(void **state)
 #define NUMBERS 40              /* of the memo, that mean integers; then come those of strings */
 #define NAMES 20
 #define BOXES 12000
-#define MOST 60                 /* numbers of a list */
+#define MAX 60                  /* numbers of a list */
 #define MEMBERS 6
 #define CYCLE 30                /* so many lists come again and again */
 
@@ -106,8 +106,8 @@ struct box {
 	bool dict;
 	uint32_t at;                    /* in the outer list */
 	uint32_t count, marked;         /* items; those that came between MARK and APPENDS */
-	uint32_t items[MOST + 1];       /* integers; of a dict: the values of members */
-	uint32_t refs[MOST];            /* numbers of the memo; of a dict: those of its keys */
+	uint32_t items[MAX + 1];        /* integers; of a dict: the values of members */
+	uint32_t refs[MAX];             /* numbers of the memo; of a dict: those of its keys */
 	uint32_t names[MEMBERS];        /* what these meant */
 	uint32_t list;                  /* behind the members comes one with this box as a list */
 };
@@ -174,7 +174,7 @@ static void put_list(struct model *m, struct box *b)
 	uint32_t how = below(m, 10);
 
 	m->lists[m->list_count++ % CYCLE] = (uint32_t)(b - m->boxes);
-	b->marked = b->count = how && old->marked ? old->marked : 1 + below(m, MOST);
+	b->marked = b->count = how && old->marked ? old->marked : 1 + below(m, MAX);
 	for (uint32_t i = 0; i < b->count; i++)
 		b->refs[i] = how && i < old->marked ? old->refs[i] : below(m, NUMBERS);
 	if (how == 1)
@@ -226,7 +226,7 @@ static struct model *new_model(void)
 	struct box *b;
 
 	assert_non_null(m);
-	m->bytes = malloc((size_t)BOXES * (MOST * 5 + 64));
+	m->bytes = malloc((size_t)BOXES * (MAX * 5 + 64));
 	assert_non_null(m->bytes);
 	m->p = m->bytes;
 	m->random = 1;

@@ -52,9 +52,9 @@ static void test_rounding(void **state)
 }
 
 static const struct frag_param_spec good_params[] = {
-	{ .name = "size", .type = FRAG_PARAM_SIZE, .fallback = 8, .least = 1, .most = 64,
+	{ .name = "size", .type = FRAG_PARAM_SIZE, .fallback = 8, .min = 1, .max = 64,
 	  .power_of_two = true, .help = "a size" },
-	{ .name = "also", .type = FRAG_PARAM_SIZE, .same_as = "size", .least = 1, .help = "too" },
+	{ .name = "also", .type = FRAG_PARAM_SIZE, .same_as = "size", .min = 1, .help = "too" },
 	{ 0 },
 };
 
@@ -138,11 +138,11 @@ static void test_bad_params(void **state)
 		{ { .name = "first", .help = "the same name again" },
 		  "key 1, \"first\": an earlier one has the same name" },
 		{ { .name = "key" }, "key 1, \"key\": it has no help" },
-		{ { .name = "key", .fallback = 1, .least = 2, .help = "below" }, range },
-		{ { .name = "key", .fallback = 9, .most = 8, .help = "above" }, range },
+		{ { .name = "key", .fallback = 1, .min = 2, .help = "below" }, range },
+		{ { .name = "key", .fallback = 9, .max = 8, .help = "above" }, range },
 		{ { .name = "key", .fallback = UINT64_C(1) << 53, .help = "2^53" }, range },
 		{ { .name = "key", .fallback = 12, .power_of_two = true, .help = "no power" }, range },
-		{ { .name = "key", .least = 1, .power_of_two = true, .help = "0 is below" }, range },
+		{ { .name = "key", .min = 1, .power_of_two = true, .help = "0 is below" }, range },
 		{ { .name = "key", .type = FRAG_PARAM_OWN, .help = "who reads it?" },
 		  "key 1, \"key\": a type of its own wants expects, parse and print" },
 		{ { .name = "key", .type = FRAG_PARAM_FILE, .fallback = 1, .help = "which?" },
@@ -173,7 +173,7 @@ static void test_bad_params(void **state)
 	expect_refused(&ops, "key 1, \"key\": a file is never that of another key");
 	params[0] = first;
 	params[1] = (struct frag_param_spec){
-		.name = "key", .same_as = "first", .least = 1, .power_of_two = true, .help = "good",
+		.name = "key", .same_as = "first", .min = 1, .power_of_two = true, .help = "good",
 	};
 	assert_int_equal(frag_policy_check(&ops, NULL), 0);
 }

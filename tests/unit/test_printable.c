@@ -63,15 +63,15 @@ static void test_room(void **state)
 
 	(void)state;
 	for (size_t size = 1; size <= sizeof(want); size++) {
-		size_t most = 0;
+		size_t max = 0;
 
 		for (size_t i = 0; i < LENGTH(ends); i++)
 			if (ends[i] < size)
-				most = ends[i];
+				max = ends[i];
 		memset(buf, '#', sizeof(buf));
 		frag_format_printable(buf, size, "%s", text);
-		assert_int_equal(strlen(buf), most);
-		assert_memory_equal(buf, want, most);
+		assert_int_equal(strlen(buf), max);
+		assert_memory_equal(buf, want, max);
 		assert_int_equal(buf[size], '#');
 	}
 }

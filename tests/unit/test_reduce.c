@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "search/reduce.h"
 
-#define BLOCKS_MOST 4096
+#define BLOCKS_MAX 4096
 
 /*
  * Block b is allocated by one event and freed by the next, but not where b is a multiple of
@@ -15,10 +15,10 @@
  */
 struct rule {
 	uint32_t blocks, stays;
-	bool needed[BLOCKS_MOST];       /* all of these */
+	bool needed[BLOCKS_MAX];        /* all of these */
 	bool odd;               /* of the others an odd number */
 	bool first_for_second;  /* block 1, where block 2 is there */
-	uint32_t last;          /* nothing from the first event of this one on; BLOCKS_MOST: all */
+	uint32_t last;          /* nothing from the first event of this one on; BLOCKS_MAX: all */
 	uint64_t tries_left;    /* then it is enough */
 };
 
@@ -26,7 +26,7 @@ static int try_rule(void *ctx, const struct frag_reduce *r, struct frag_trial *t
 		    struct frag_error *err)
 {
 	const struct rule *rule = ctx;
-	bool there[BLOCKS_MOST] = { false };
+	bool there[BLOCKS_MAX] = { false };
 	uint32_t others = 0;
 
 	(void)err;
@@ -90,7 +90,7 @@ static uint32_t count_left(const struct frag_reduce *r)
 }
 
 /* Without any one of what is left there is no out-of-memory, but with all of it. */
-static void check_least(struct frag_reduce *r, struct rule *rule)
+static void check_minimal(struct frag_reduce *r, struct rule *rule)
 {
 	struct frag_trial trial = { .oom = false };
 
@@ -131,16 +131,16 @@ static void need(struct frag_rng *rng, uint32_t count)
 
 static void search(bool whole)
 {
-	bool failed, least;
+	bool failed, minimal;
 
 	fill(&r, &rule);
 	if (!whole) {
 		r.enough = count_down;
 		r.enough_ctx = &rule;
 	}
-	assert_int_equal(frag_reduce(&r, &failed, &least, NULL), 0);
+	assert_int_equal(frag_reduce(&r, &failed, &minimal, NULL), 0);
 	assert_true(failed);
-	assert_int_equal(least, whole);
+	assert_int_equal(minimal, whole);
 }
 
 /*
@@ -150,22 +150,22 @@ static void search(bool whole)
  */
 static void what_is_needed_is_left_after_few_tries(void **state)
 {
-	static const uint32_t needed[] = { 1, 2, 7, 64, 500, BLOCKS_MOST };
+	static const uint32_t needed[] = { 1, 2, 7, 64, 500, BLOCKS_MAX };
 	struct frag_rng rng = { 1 };
 
 	(void)state;
 	for (uint32_t i = 0; i < 3 * LENGTH(needed); i++) {
 		const uint32_t k = needed[i / 3];
 
-		rule = (struct rule){ BLOCKS_MOST, i % 3 + 1, .last = BLOCKS_MOST };
+		rule = (struct rule){ BLOCKS_MAX, i % 3 + 1, .last = BLOCKS_MAX };
 		need(&rng, k);
 		search(true);
 		assert_int_equal(count_left(&r), k);
-		for (uint32_t b = 0; b < BLOCKS_MOST; b++)
+		for (uint32_t b = 0; b < BLOCKS_MAX; b++)
 			assert_int_equal(is_left(&r, b), rule.needed[b]);
-		assert_in_range(r.tries, k, k * (2 * log2_above(BLOCKS_MOST / k) + 4)
-					    + 2 * log2_above(BLOCKS_MOST) + 2);
-		assert_in_range(r.simulated, 0, r.tries * 2 * BLOCKS_MOST);
+		assert_in_range(r.tries, k, k * (2 * log2_above(BLOCKS_MAX / k) + 4)
+					    + 2 * log2_above(BLOCKS_MAX) + 2);
+		assert_in_range(r.simulated, 0, r.tries * 2 * BLOCKS_MAX);
 		frag_reduce_fini(&r);
 	}
 }
@@ -177,11 +177,11 @@ static void what_goes_together_only(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 20; i++) {
-		rule = (struct rule){ 101, i % 3 + 1, .odd = true, .last = BLOCKS_MOST };
+		rule = (struct rule){ 101, i % 3 + 1, .odd = true, .last = BLOCKS_MAX };
 		need(&rng, 2 * i);
 		search(true);
 		assert_in_range(count_left(&r), 2 * i + 1, 101);
-		check_least(&r, &rule);
+		check_minimal(&r, &rule);
 		frag_reduce_fini(&r);
 	}
 }
@@ -190,7 +190,7 @@ static void what_goes_together_only(void **state)
 static void what_was_needed_for_what_went_goes_too(void **state)
 {
 	(void)state;
-	rule = (struct rule){ 9, 20, .first_for_second = true, .last = BLOCKS_MOST };
+	rule = (struct rule){ 9, 20, .first_for_second = true, .last = BLOCKS_MAX };
 	rule.needed[0] = rule.needed[3] = true;
 	search(true);
 	assert_int_equal(count_left(&r), 2);
@@ -209,7 +209,7 @@ static void nothing_is_left_behind_the_end(void **state)
 		rule.blocks = 100;
 		search(true);
 		assert_int_equal(count_left(&r), last / 2 ? last / 2 : 1);
-		check_least(&r, &rule);
+		check_minimal(&r, &rule);
 		frag_reduce_fini(&r);
 	}
 }
@@ -223,7 +223,7 @@ static void a_search_that_has_to_end_keeps_what_it_has(void **state)
 	for (uint32_t tries = 0; tries < 12; tries++) {
 		struct frag_trial trial = { .oom = false };
 
-		rule = (struct rule){ 500, 3, .last = BLOCKS_MOST, .tries_left = tries + 1 };
+		rule = (struct rule){ 500, 3, .last = BLOCKS_MAX, .tries_left = tries + 1 };
 		rule.needed[17] = rule.needed[300] = rule.needed[499] = true;
 		search(false);
 		try_rule(&rule, &r, &trial, NULL);

@@ -582,7 +582,7 @@ static void test_values(void **state)
 static void test_depth(void **state)
 {
 	(void)state;
-	for (uint32_t outer = 1; outer <= FRAG_DEPTH_MOST + 1; outer += 9)
+	for (uint32_t outer = 1; outer <= FRAG_DEPTH_MAX + 1; outer += 9)
 		for (uint32_t levels = 1; levels < 80; levels++)
 			for (uint32_t mixture = 0; mixture < 3; mixture++) {
 				char text[ROOM] = "";
@@ -597,7 +597,7 @@ static void test_depth(void **state)
 					*p++ = (mixture == 2 ? i % 2 : mixture) ? '}' : ']';
 				*p++ = ',';
 				check_skip(text, (size_t)(p - text), outer,
-					   outer + levels - 1 <= FRAG_DEPTH_MOST);
+					   outer + levels - 1 <= FRAG_DEPTH_MAX);
 			}
 }
 

@@ -6,11 +6,11 @@
 #include "metrics/series.h"
 #include "support/unit.h"
 
-#define STEPS_MOST 1000
+#define STEPS_MAX 1000
 
 struct steps {
-	double value[FRAG_SERIES][STEPS_MOST];
-	double weight[STEPS_MOST];
+	double value[FRAG_SERIES][STEPS_MAX];
+	double weight[STEPS_MAX];
 	uint32_t count;
 };
 
@@ -34,7 +34,7 @@ static void expect_series(const struct steps *steps, const struct frag_series *s
 {
 	const double *value = steps->value[i];
 	double min = INFINITY, max = -INFINITY, sum = 0, weighted = 0, time = 0;
-	double sorted[STEPS_MOST];
+	double sorted[STEPS_MAX];
 	uint64_t severe = 0;
 	struct frag_distribution d;
 
@@ -106,12 +106,12 @@ static double odd_value(uint32_t k)
 /* Of each length about a stretch of 64, and of several. */
 static void test_lengths(void **state)
 {
-	static const uint32_t lengths[] = { 1, 2, 63, 64, 65, 127, 128, 129, STEPS_MOST };
+	static const uint32_t lengths[] = { 1, 2, 63, 64, 65, 127, 128, 129, STEPS_MAX };
 	struct steps *steps = calloc(1, sizeof(*steps));
 
 	(void)state;
 	assert_non_null(steps);
-	for (uint32_t k = 0; k < STEPS_MOST; k++) {
+	for (uint32_t k = 0; k < STEPS_MAX; k++) {
 		for (uint32_t i = 0; i < FRAG_SERIES; i++)
 			steps->value[i][k] = odd_value(k * (i + 1) + i);
 		steps->weight[k] = k ? (double)(k % 5) : 0;

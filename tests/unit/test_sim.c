@@ -224,7 +224,7 @@ static void test_pool_refused_on_one(void **state)
 /* Of OOMs and marks only so many are kept; the count is of all. */
 static void test_most_that_is_kept(void **state)
 {
-	const uint32_t marks = FRAG_MARKS_MOST + 5, ooms = FRAG_OOMS_MOST + 5;
+	const uint32_t marks = FRAG_MARKS_MAX + 5, ooms = FRAG_OOMS_MAX + 5;
 	struct frag_record *records = calloc(marks + ooms, sizeof(*records));
 	const struct frag_result *r;
 	struct play p;
@@ -240,10 +240,10 @@ static void test_most_that_is_kept(void **state)
 	run(&p);
 	r = results(&p, 1);
 	assert_int_equal(r->counts.ooms, ooms);
-	assert_int_equal(r->oom_count, FRAG_OOMS_MOST);
-	assert_int_equal(r->ooms[FRAG_OOMS_MOST - 1].step, FRAG_OOMS_MOST - 1);
-	assert_int_equal(r->mark_count, FRAG_MARKS_MOST);
-	assert_int_equal(r->marks[FRAG_MARKS_MOST - 1].step, ooms + FRAG_MARKS_MOST - 1);
+	assert_int_equal(r->oom_count, FRAG_OOMS_MAX);
+	assert_int_equal(r->ooms[FRAG_OOMS_MAX - 1].step, FRAG_OOMS_MAX - 1);
+	assert_int_equal(r->mark_count, FRAG_MARKS_MAX);
+	assert_int_equal(r->marks[FRAG_MARKS_MAX - 1].step, ooms + FRAG_MARKS_MAX - 1);
 	assert_string_equal(r->marks[0].name, "\"m\"");
 	play_close(&p);
 	free(records);
@@ -332,14 +332,14 @@ static void test_observers(void **state)
 
 	(void)state;
 	open_play(&p, "direct", records, LENGTH(records), 1, NULL);
-	for (uint32_t i = 1; i < FRAG_OBSERVERS_MOST; i++)
+	for (uint32_t i = 1; i < FRAG_OBSERVERS_MAX; i++)
 		assert_int_equal(frag_sim_observe(p.sim, &observer), 0);
 	assert_int_equal(frag_sim_observe(p.sim, &observer), -FRAG_ENOMEM);
 	assert_int_equal(play_run(&p), -FRAG_EOUTPUT);
 	assert_string_equal(p.error.message, "full");
 	assert_int_equal(p.row_count, 2);
 	/* all at step 0; at step 1 the first to object is the last to be asked */
-	assert_int_equal(steps, FRAG_OBSERVERS_MOST - 1 + 1);
+	assert_int_equal(steps, FRAG_OBSERVERS_MAX - 1 + 1);
 	play_close(&p);
 }
 

@@ -62,7 +62,7 @@ static void test_small(void **state)
 {
 	(void)state;
 	open_device(10000, 0, 0, 1000);
-	dev.small_most = 300;
+	dev.small_max = 300;
 	dev.small_granularity = 100;
 	assert_int_equal(frag_device_round(&dev, 201), 300);
 	assert_int_equal(frag_device_round(&dev, 300), 300);

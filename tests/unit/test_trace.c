@@ -16,7 +16,7 @@
 
 #define FILES(test) cmocka_unit_test_setup_teardown(test, files_begin, files_end)
 #define COUNT 8000              /* as text some windows long */
-#define BATCH_MOST 1000000
+#define BATCH_MAX 1000000
 
 static const struct frag_device_figures two_devices[] = {
 	{ .name = (char *)(uintptr_t)"first", .total = 1 << 20, .context = 5, .granularity = 512 },
@@ -49,10 +49,10 @@ static struct frag_trace_options options_of(bool lenient, struct heard *heard)
 	};
 }
 
-static struct frag_handle random_handle(uint64_t *random, uint64_t most)
+static struct frag_handle random_handle(uint64_t *random, uint64_t max)
 {
 	static const char *const names[] = { "0", "1", "0x7f00", "a", "b", "main", "", "c10" };
-	uint64_t which = random_below(random, most);
+	uint64_t which = random_below(random, max);
 
 	return which % 3 ? records_number(which) : records_name(names[which % LENGTH(names)]);
 }
@@ -128,7 +128,7 @@ static void dump_event(FILE *out, const struct frag_trace *t, const struct frag_
 }
 
 /* All events in words, for free(); closes the trace. *info: as it was at the end. */
-static char *read_all(struct frag_trace *t, uint32_t batch_most, struct frag_trace_info *info)
+static char *read_all(struct frag_trace *t, uint32_t batch_max, struct frag_trace_info *info)
 {
 	struct frag_batch batch;
 	char *text = NULL;
@@ -138,7 +138,7 @@ static char *read_all(struct frag_trace *t, uint32_t batch_most, struct frag_tra
 	assert_non_null(out);
 	do {
 		assert_int_equal(frag_trace_next(t, &batch, NULL), 0);
-		assert_true(batch.count <= batch_most);
+		assert_true(batch.count <= batch_max);
 		for (uint32_t i = 0; i < batch.count; i++)
 			dump_event(out, t, &batch.events[i]);
 	} while (batch.count);
@@ -162,7 +162,7 @@ static char *read_records(const struct frag_record *records, uint32_t count, uin
 	assert_int_equal(frag_trace_from(&t, &records_source, &source, two_devices, 2, &options,
 					 NULL), 0);
 	assert_true(frag_trace_is_stream(t));
-	text = read_all(t, stretch ? stretch : BATCH_MOST, info);
+	text = read_all(t, stretch ? stretch : BATCH_MAX, info);
 	assert_string_equal(info->form, "records");
 	assert_int_equal(source.closed, 1);
 	return text;
@@ -186,7 +186,7 @@ static char *read_file(const char *path, bool lenient, struct frag_trace_info *i
 			    && f->granularity == two_devices[d].granularity);
 		assert_int_equal(!f->name, !two_devices[d].name);
 	}
-	return read_all(t, BATCH_MOST, info);
+	return read_all(t, BATCH_MAX, info);
 }
 
 enum style { LINES, CRLF, OBJECT, OBJECT_HEADER_LAST, STYLES };
@@ -358,7 +358,7 @@ static void test_lenient(void **state)
 			     "{\"op\":\"jump\"}\n{\"op\":\"sync\"}\n");
 	files_write(path, text, n);
 	assert_int_equal(frag_trace_open(&t, path, &options, NULL), 0);
-	events = read_all(t, BATCH_MOST, &info);
+	events = read_all(t, BATCH_MAX, &info);
 	assert_non_null(strstr(events, "3 free "));
 	assert_non_null(strstr(events, "8 sync "));
 	assert_true(info.events == 3 && info.skipped == 6 && info.allocs == 1 && info.frees == 1);
@@ -388,7 +388,7 @@ static void test_time_backwards(void **state)
 		};
 	assert_int_equal(frag_trace_from(&t, &records_source, &source, two_devices, 2, &options,
 					 NULL), 0);
-	free(read_all(t, BATCH_MOST, &info));
+	free(read_all(t, BATCH_MAX, &info));
 	assert_true(info.events == LENGTH(times));
 	assert_int_equal(heard.lines, 1);
 	assert_non_null(strstr(heard.text, "step 3 "));

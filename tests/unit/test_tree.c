@@ -11,10 +11,10 @@
 #include "support/random.h"
 #include "support/unit.h"
 
-#define MOST 4000
+#define MAX 4000
 
 struct model {
-	struct frag_entry entries[MOST];
+	struct frag_entry entries[MAX];
 	uint32_t count;
 	enum frag_order order;
 };
@@ -139,7 +139,7 @@ static void insert(struct fixture *f, uint64_t few)
 {
 	struct frag_entry e = random_entry(f, few);
 
-	if (f->model.count == MOST || model_has_address(&f->model, &e))
+	if (f->model.count == MAX || model_has_address(&f->model, &e))
 		return;
 	assert_true(frag_nodes_reserve(&f->nodes));
 	if (f->model.order == FRAG_BY_KEY)
@@ -183,7 +183,7 @@ static void ask(struct fixture *f, uint64_t few)
 	uint32_t at = model_place(m, &key);
 	uint64_t bytes;
 
-	expect_entry(frag_tree_at_least(&f->nodes, f->root, m->order, &key),
+	expect_entry(frag_tree_lower_bound(&f->nodes, f->root, m->order, &key),
 		     at < m->count ? &m->entries[at] : NULL);
 	expect_entry(frag_tree_first(&f->nodes, f->root), m->count ? &m->entries[0] : NULL);
 	expect_entry(frag_tree_last(&f->nodes, f->root),
@@ -208,10 +208,10 @@ static void expect_all(struct fixture *f)
 	for (uint32_t i = 0; i < m->count; i++) {
 		struct frag_entry key = m->entries[i];
 
-		expect_entry(frag_tree_at_least(&f->nodes, f->root, m->order, &key),
+		expect_entry(frag_tree_lower_bound(&f->nodes, f->root, m->order, &key),
 			     &m->entries[i]);
 		key.offset++;
-		expect_entry(frag_tree_at_least(&f->nodes, f->root, m->order, &key),
+		expect_entry(frag_tree_lower_bound(&f->nodes, f->root, m->order, &key),
 			     i + 1 < m->count ? &m->entries[i + 1] : NULL);
 	}
 }
@@ -287,7 +287,7 @@ static void test_empty(void **state)
 	(void)state;
 	assert_null(frag_tree_first(&f->nodes, f->root));
 	assert_null(frag_tree_last(&f->nodes, f->root));
-	assert_null(frag_tree_at_least(&f->nodes, f->root, FRAG_BY_SIZE, &key));
+	assert_null(frag_tree_lower_bound(&f->nodes, f->root, FRAG_BY_SIZE, &key));
 	assert_null(frag_tree_fit(&f->nodes, f->root, FRAG_BY_ADDRESS, &key, 0));
 	assert_null(frag_tree_fit_last(&f->nodes, f->root, FRAG_BY_KEY, 0));
 	assert_int_equal(frag_tree_largest(&f->nodes, f->root, FRAG_BY_ADDRESS), 0);
@@ -324,7 +324,7 @@ static void test_equal_sizes(void **state)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frag_entry want = equal_entry(i);
 
-		expect_entry(frag_tree_at_least(&nodes, root, FRAG_BY_SIZE, &key), &want);
+		expect_entry(frag_tree_lower_bound(&nodes, root, FRAG_BY_SIZE, &key), &want);
 		frag_tree_remove(&nodes, &root, FRAG_BY_SIZE, &want);
 	}
 	assert_int_equal(root, 0);

@@ -40,7 +40,7 @@ static struct frag_unpacker *open_fd(int fd)
 
 /* Reads all, `room` bytes at most at a time: 0 or an error; *n: how many came. `to` has
  * room for one more than there should be. */
-static int read_all(struct frag_unpacker *u, char *to, size_t most, size_t room, size_t *n,
+static int read_all(struct frag_unpacker *u, char *to, size_t max, size_t room, size_t *n,
 		    struct frag_error *err)
 {
 	size_t got = 1;
@@ -48,9 +48,9 @@ static int read_all(struct frag_unpacker *u, char *to, size_t most, size_t room,
 
 	*n = 0;
 	while (!rc && got) {
-		size_t left = most + 1 - *n;
+		size_t left = max + 1 - *n;
 
-		assert_true(*n <= most);
+		assert_true(*n <= max);
 		rc = frag_unpacker_read(u, to + *n, room < left ? room : left, &got, err);
 		assert_true(got <= room);
 		*n += rc ? 0 : got;

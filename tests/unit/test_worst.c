@@ -4,7 +4,7 @@
 #include "report/worst.h"
 #include "support/random.h"
 
-#define MOST 60
+#define MAX 60
 
 static double value_of(const void *list, uint32_t i)
 {
@@ -26,18 +26,18 @@ static uint32_t rank(const double *values, uint32_t count, uint32_t i)
 static void test_ranks(void **state)
 {
 	uint64_t random = 1;
-	uint32_t worst[FRAG_WORST_MOST];
+	uint32_t worst[FRAG_WORST_MAX];
 
 	(void)state;
 	for (uint32_t round = 0; round < 2000; round++) {
-		const uint32_t count = round % MOST;
-		double values[MOST];
+		const uint32_t count = round % MAX;
+		double values[MAX];
 		uint32_t kept;
 
 		for (uint32_t i = 0; i < count; i++)
 			values[i] = (double)(random_u64(&random) >> 60) / 4;     /* many equals */
 		kept = frag_worst(worst, values, count, value_of);
-		assert_int_equal(kept, count < FRAG_WORST_MOST ? count : FRAG_WORST_MOST);
+		assert_int_equal(kept, count < FRAG_WORST_MAX ? count : FRAG_WORST_MAX);
 		for (uint32_t i = 0; i < kept; i++)
 			assert_int_equal(rank(values, count, worst[i]), i);
 	}
