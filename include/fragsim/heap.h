@@ -51,7 +51,7 @@ struct frag_block_view {
 
 struct frag_segment_view {
 	uint64_t bytes, mapped; /* equal unless expandable */
-	uint64_t grain;         /* slot size of a carved slab; else 0 */
+	uint64_t slot_size;     /* slot size of a carved slab; else 0 */
 	uint64_t page;          /* of an expandable range; else 0 */
 	frag_block first;
 	frag_list list;         /* where its free blocks stand, unless the policy sorts them */
@@ -307,11 +307,11 @@ int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested);
 int frag_heap_insert(struct frag_heap *h, frag_block b);
 
 /*
- * carve turns a segment that is one free block into equal slots of `grain`
- * bytes (the tail is waste) on the given list; uncarve makes a segment whose
+ * carve turns a segment that is one free block into equal slots of
+ * `slot_size` bytes (the tail is waste) on the given list; uncarve makes a segment whose
  * slots are all free one block again, on the given list.
  */
-int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t grain, frag_list list,
+int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, frag_list list,
 		    frag_block *out);
 int frag_heap_uncarve(struct frag_heap *h, frag_segment s, frag_list list);
 

@@ -103,8 +103,8 @@
 	  (h, b, requested))                                                                \
 	X(int, heap_insert, (struct frag_heap *h, frag_block b), (h, b))                    \
 	X(int, heap_carve,                                                                  \
-	  (struct frag_heap *h, frag_block whole, uint64_t grain, frag_list list,           \
-	   frag_block *out), (h, whole, grain, list, out))                                  \
+	  (struct frag_heap *h, frag_block whole, uint64_t slot_size, frag_list list,       \
+	   frag_block *out), (h, whole, slot_size, list, out))                              \
 	X(int, heap_uncarve, (struct frag_heap *h, frag_segment s, frag_list list),         \
 	  (h, s, list))                                                                     \
 	X(int, heap_reserve,                                                                \

@@ -123,12 +123,12 @@ static int measure_small(struct frag_gpu *g, struct frag_error *err)
 	struct frag_gpu_figures *f = &g->figures;
 	struct loan loan;
 	int rc = borrow(g, 1, 3, &loan, err);
-	uint64_t grain = min_distance(&loan), max;
+	uint64_t granularity = min_distance(&loan), max;
 
-	if (rc || loan.count < 3 || loan.taken > f->granularity || !is_power(grain)
-	    || grain > f->granularity / 4)
+	if (rc || loan.count < 3 || loan.taken > f->granularity || !is_power(granularity)
+	    || granularity > f->granularity / 4)
 		return rc;
-	for (max = grain; 2 * max <= f->granularity / 2; max *= 2) {
+	for (max = granularity; 2 * max <= f->granularity / 2; max *= 2) {
 		rc = borrow(g, 2 * max, 2, &loan, err);
 		if (rc)
 			return rc;
@@ -136,7 +136,7 @@ static int measure_small(struct frag_gpu *g, struct frag_error *err)
 			break;
 	}
 	f->small_max = max;
-	f->small_granularity = grain;
+	f->small_granularity = granularity;
 	return 0;
 }
 

@@ -24,12 +24,12 @@ static uint64_t take_size(struct frag_members *r, const struct frag_at *in, cons
 static void read_small(struct frag_members *r, const struct frag_at *device,
 		       struct frag_device_figures *f)
 {
-	const char *const max = "small_most_bytes", *const grain = "small_granularity_bytes";
+	const char *const max = "small_most_bytes", *const granularity = "small_granularity_bytes";
 
-	if (!is_given(r, device, max) && !is_given(r, device, grain))
+	if (!is_given(r, device, max) && !is_given(r, device, granularity))
 		return;
 	f->small_max = take_size(r, device, max);
-	f->small_granularity = take_size(r, device, grain);
+	f->small_granularity = take_size(r, device, granularity);
 	if (r->rc)
 		return;
 	if (f->small_max > f->granularity)

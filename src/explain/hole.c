@@ -81,7 +81,7 @@ static void visit(void *ctx, const struct frag_segment_view *seg, const struct f
 	}
 	s->segment.segment = b->segment;
 	s->segment.live += live_bytes(b);
-	if (seg->pool != s->wish->pool || seg->grain)
+	if (seg->pool != s->wish->pool || seg->slot_size)
 		return;
 	if (b->state != FRAG_UNMAPPED) {
 		end_run(s, b);

@@ -164,17 +164,19 @@ int frag_heap_ready(struct frag_heap *h, frag_block b)
 
 int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 {
-	uint64_t grain;
+	uint64_t slot_size;
 
 	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (keep == 0 || keep >= h->blocks[b].bytes)
 		return frag_refuse_block(h, __func__, b, "cannot be split after %" PRIu64 " bytes",
 					 keep);
-	grain = h->segments[h->blocks[b].segment].grain;
-	if (grain && keep % grain)
-		return frag_refuse_block(h, __func__, b, "is made of slots of %" PRIu64
-					 " bytes: it cannot be split after %" PRIu64, grain, keep);
+	slot_size = h->segments[h->blocks[b].segment].slot_size;
+	if (slot_size && keep % slot_size)
+		return frag_refuse_block(h, __func__, b,
+					 "is made of slots of %" PRIu64
+					 " bytes: it cannot be split after %" PRIu64,
+					 slot_size, keep);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
 	frag_list_in(h, frag_cut(h, b, keep));
@@ -214,7 +216,7 @@ __attribute__((cold))
 static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint64_t requested,
 		       uint64_t keep)
 {
-	uint64_t grain = h->segments[h->blocks[b].segment].grain;
+	uint64_t slot_size = h->segments[h->blocks[b].segment].slot_size;
 
 	if (keep > h->blocks[b].bytes)
 		return frag_refuse_block(h, verb, b, TOO_SMALL, keep);
@@ -222,7 +224,7 @@ static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint
 		return frag_refuse_block(h, verb, b, "cannot serve a request of %" PRIu64
 					 " bytes with %" PRIu64, requested, keep);
 	return frag_refuse_block(h, verb, b, "is made of slots of %" PRIu64 " bytes: it cannot"
-				 " keep %" PRIu64, grain, keep);
+				 " keep %" PRIu64, slot_size, keep);
 }
 
 /* part, and below join, where the policy sorts. */
@@ -273,13 +275,13 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requ
 		return frag_refuse_block(h, verb, *b, "is not free");
 	s = &h->segments[h->blocks[*b].segment];
 	bytes = h->blocks[*b].bytes;
-	if (keep > bytes || requested > keep || keep == 0 || (s->grain && keep != s->grain))
+	if (keep > bytes || requested > keep || keep == 0 || (s->slot_size && keep != s->slot_size))
 		return refuse_take(h, verb, *b, requested, keep);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
 	if (keep < bytes) {
 		*b = part(h, *b, keep, upper);
-		h->totals.splits += !s->grain;
+		h->totals.splits += !s->slot_size;
 	} else {
 		frag_list_out(h, *b);
 		h->blocks[*b].state = FRAG_DETACHED;
@@ -328,14 +330,14 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 	if (prev != NONE && h->blocks[prev].state == FRAG_FREE) {
 		if (next != NONE && h->blocks[next].state == FRAG_FREE) {
 			merge(h, &b, next);
-			h->totals.merges += !s->grain;
+			h->totals.merges += !s->slot_size;
 		}
 		join(h, prev, b, prev);
 		b = prev;
-		h->totals.merges += !s->grain;
+		h->totals.merges += !s->slot_size;
 	} else if (next != NONE && h->blocks[next].state == FRAG_FREE) {
 		join(h, b, next, next);
-		h->totals.merges += !s->grain;
+		h->totals.merges += !s->slot_size;
 	} else {
 		frag_list_in(h, b);
 	}

@@ -60,11 +60,12 @@ static int check_unmapped(const struct frag_heap *h, const struct segment *s, ui
 	const struct frag_entry key = { .offset = b->offset, .ordinal = s->order };
 	const struct frag_entry *e;
 
-	if (!s->page && !s->grain)
+	if (!s->page && !s->slot_size)
 		return wrong(err, s, b, "unmapped in a segment that is no range");
 	if (s->page && (b->offset % s->page || b->bytes % s->page))
 		return wrong(err, s, b, "unmapped in parts of pages");
-	if (s->grain && (b->offset != s->bytes / s->grain * s->grain || b->next != NONE))
+	if (s->slot_size
+	    && (b->offset != s->bytes / s->slot_size * s->slot_size || b->next != NONE))
 		return wrong(err, s, b, "a slab's tail where no tail can be");
 	if (!s->page)
 		return 0;
@@ -81,7 +82,7 @@ static int check_block(const struct frag_heap *h, const struct segment *s, uint3
 {
 	const struct block *b = &h->blocks[at];
 
-	if (b->state != FRAG_UNMAPPED && s->grain && b->bytes % s->grain)
+	if (b->state != FRAG_UNMAPPED && s->slot_size && b->bytes % s->slot_size)
 		return wrong(err, s, b, "no whole number of slots");
 	switch ((enum frag_state)b->state) {
 	case FRAG_FREE:

@@ -79,7 +79,7 @@ struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_
 		return (struct frag_segment_view){ .first = FRAG_NO_BLOCK };
 	g = &h->segments[s];
 	return (struct frag_segment_view){
-		.bytes = g->bytes, .mapped = g->mapped, .grain = g->grain, .page = g->page,
+		.bytes = g->bytes, .mapped = g->mapped, .slot_size = g->slot_size, .page = g->page,
 		.first = g->first, .list = g->list, .ordinal = g->ordinal, .pool = g->pool,
 		.live = g->live, .user = g->user, .kept = g->kept,
 	};

@@ -133,7 +133,7 @@ int frag_heap_keep(struct frag_heap *h, frag_block whole)
 /* Only a block that is all of its segment goes back: free, or of a range without memory. */
 static const char *why_not_release(const struct segment *g, const struct block *k)
 {
-	uint64_t whole = g->grain ? g->bytes / g->grain * g->grain : g->bytes;
+	uint64_t whole = g->slot_size ? g->bytes / g->slot_size * g->slot_size : g->bytes;
 
 	if (k->bytes != whole)
 		return "is not all of its segment";

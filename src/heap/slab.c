@@ -20,7 +20,7 @@ static bool suits(const struct frag_heap *h, frag_list list, const struct segmen
 	return list < h->index.count && h->index.lists[list].pool == s->pool;
 }
 
-int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t grain, frag_list list,
+int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, frag_list list,
 		    frag_block *out)
 {
 	struct segment *s;
@@ -29,20 +29,20 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t grain, frag_
 	if (!exists(h, whole) || h->blocks[whole].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, whole, "is not free");
 	s = &h->segments[h->blocks[whole].segment];
-	if (h->blocks[whole].bytes != s->bytes || s->page || s->grain)
+	if (h->blocks[whole].bytes != s->bytes || s->page || s->slot_size)
 		return frag_refuse_block(h, __func__, whole, "is no segment that is in one piece");
-	if (grain == 0 || grain > s->bytes)
+	if (slot_size == 0 || slot_size > s->bytes)
 		return frag_refuse_block(h, __func__, whole, "has no slots of %" PRIu64 " bytes",
-					 grain);
+					 slot_size);
 	if (!suits(h, list, s))
 		return frag_refuse(h, __func__, NO_LIST, list, s->pool);
 	if (!frag_room(h, 1))
 		return -FRAG_ENOMEM;
 	frag_list_out(h, whole);
-	slots = s->bytes / grain * grain;
+	slots = s->bytes / slot_size * slot_size;
 	if (slots < s->bytes)
 		h->blocks[frag_cut(h, whole, slots)].state = FRAG_UNMAPPED;
-	s->grain = grain;
+	s->slot_size = slot_size;
 	s->list = list;
 	frag_list_in(h, whole);
 	*out = whole;
@@ -54,20 +54,21 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 	struct segment *s;
 	uint32_t b;
 
-	if (seg >= h->segment_count || !h->segments[seg].in_use || !h->segments[seg].grain)
+	if (seg >= h->segment_count || !h->segments[seg].in_use || !h->segments[seg].slot_size)
 		return frag_refuse(h, __func__, "segment handle %" PRIu32 " is no carved slab", seg);
 	s = &h->segments[seg];
 	if (!suits(h, list, s))
 		return frag_refuse(h, __func__, NO_LIST, list, s->pool);
 	b = s->first;
-	if (h->blocks[b].state != FRAG_FREE || h->blocks[b].bytes != s->bytes / s->grain * s->grain)
+	if (h->blocks[b].state != FRAG_FREE
+	    || h->blocks[b].bytes != s->bytes / s->slot_size * s->slot_size)
 		return frag_refuse_block(h, __func__, b, "is not all of its slab, and free");
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
 	frag_list_out(h, b);
 	if (h->blocks[b].next != NONE)
 		frag_fuse(h, b, h->blocks[b].next);
-	s->grain = 0;
+	s->slot_size = 0;
 	s->list = list;
 	frag_list_in(h, b);
 	return 0;

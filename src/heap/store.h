@@ -39,7 +39,7 @@ struct pending {
 };
 
 struct segment {
-	uint64_t bytes, mapped, grain, page;
+	uint64_t bytes, mapped, slot_size, page;
 	frag_addr addr;
 	uint32_t first;         /* block; also chains unused records */
 	uint32_t list;
@@ -86,13 +86,13 @@ static inline bool exists(const struct frag_heap *h, frag_block b)
 /* What each free block counts as: of a carved slab, one slot. */
 static inline uint64_t frag_fit_size(const struct segment *s, const struct block *b)
 {
-	return s->grain ? s->grain : b->bytes;
+	return s->slot_size ? s->slot_size : b->bytes;
 }
 
 /* How many free blocks a run of them is: of a carved slab, its slots. */
 static inline uint64_t frag_holes_of(const struct segment *s, const struct block *b)
 {
-	return s->grain ? b->bytes / s->grain : 1;
+	return s->slot_size ? b->bytes / s->slot_size : 1;
 }
 
 /* Bytes of the whole pages of an expandable range that lie within a run. */

@@ -57,7 +57,7 @@ static int small_alloc(struct frag_policy *p, const struct frag_request *rq, uin
 	if (*out != FRAG_NO_BLOCK) {
 		frag_segment s = frag_heap_look(p->heap, *out).segment;
 
-		if (frag_heap_look_segment(p->heap, s).grain == need)
+		if (frag_heap_look_segment(p->heap, s).slot_size == need)
 			return frag_heap_take(p->heap, out, rq->bytes, need);
 	}
 	*out = frag_heap_find(p->heap, empty, 1);
@@ -98,7 +98,7 @@ static int sizeclass_free(struct frag_policy *p, frag_block b)
 	int rc = frag_heap_give(p->heap, b, NULL);
 
 	slab = frag_heap_look_segment(p->heap, s);
-	if (rc || !slab.grain || slab.live)
+	if (rc || !slab.slot_size || slab.live)
 		return rc;
 	rc = frag_heap_list(p->heap, slab.pool, EMPTY_SLABS, &empty);
 	return rc ? rc : frag_heap_uncarve(p->heap, s, empty);

@@ -33,7 +33,7 @@ struct map {
 	bool held, kept;
 	frag_segment handle;
 	uint32_t ordinal, pool;
-	uint64_t bytes, grain, page;
+	uint64_t bytes, slot_size, page;
 	uint32_t list;
 	struct cell cells[MAX];
 };
@@ -178,7 +178,7 @@ static void add_block(struct frag_totals *sum, const struct map *m, const struct
 	sum->active += is_live((uint8_t)spot->state) ? spot->bytes : 0;
 	sum->free += spot->state == FRAG_FREE ? spot->bytes : 0;
 	for (uint64_t i = 0; spot->state == FRAG_FREE && i < spot->bytes;
-	     i += m->grain ? m->grain : spot->bytes)
+	     i += m->slot_size ? m->slot_size : spot->bytes)
 		sum->holes++;
 	sum->reserved += page && spot->state != FRAG_UNMAPPED ? spot->bytes : 0;
 	for (uint64_t i = 0; page && i < m->bytes; i += page)
@@ -242,7 +242,7 @@ static void compare(struct world *w)
 
 static uint64_t size_of(const struct spot *s)
 {
-	return s->map->grain ? s->map->grain : s->bytes;
+	return s->map->slot_size ? s->map->slot_size : s->bytes;
 }
 
 static uint64_t key(const struct spot *s)
@@ -365,11 +365,11 @@ static bool is(const struct spot *s, enum frag_state state)
 static void take(struct world *w, frag_block b, const struct spot *s)
 {
 	uint64_t max = s->map ? s->bytes + 2 : MAX;
-	uint64_t keep = s->map && s->map->grain && below(w, 4) ? s->map->grain
+	uint64_t keep = s->map && s->map->slot_size && below(w, 4) ? s->map->slot_size
 									  : size_below(w, max);
 	uint64_t requested = below(w, keep + 2);
 	bool legal = is(s, FRAG_FREE) && keep && keep <= s->bytes && requested <= keep
-		     && (!s->map->grain || keep == s->map->grain);
+		     && (!s->map->slot_size || keep == s->map->slot_size);
 
 	if (below(w, 2)) {
 		const frag_block was = b;
@@ -432,7 +432,7 @@ static void pick(struct world *w, frag_block b, const struct spot *found)
 		return;
 	keep = size_below(w, s.bytes + 3);
 	if (expect(frag_heap_split(w->rig.heap, b, keep),
-		   keep && keep < s.bytes && (!s.map->grain || keep % s.map->grain == 0))) {
+		   keep && keep < s.bytes && (!s.map->slot_size || keep % s.map->slot_size == 0))) {
 		fill(s.map, s.offset + keep, s.bytes - keep, FRAG_FREE, 0);
 		s.bytes = keep;
 	}
@@ -466,7 +466,9 @@ static void drop(struct world *w, frag_block b, const struct spot *found)
 static bool is_whole(const struct spot *s)
 {
 	const struct map *m = s->map;
-	uint64_t whole = m && m->grain ? m->bytes / m->grain * m->grain : m ? m->bytes : 0;
+	uint64_t whole = m && m->slot_size ? m->bytes / m->slot_size * m->slot_size
+			 : m		   ? m->bytes
+					   : 0;
 
 	return m && s->bytes == whole && s->state == (m->page ? FRAG_UNMAPPED : FRAG_FREE);
 }
@@ -489,22 +491,22 @@ static void keep(struct world *w, frag_block b, const struct spot *s)
 
 static void carve(struct world *w, frag_block b, const struct spot *s)
 {
-	uint64_t grain = below(w, 4) ? 1 + below(w, 12) : size_below(w, MAX + 3);
+	uint64_t slot_size = below(w, 4) ? 1 + below(w, 12) : size_below(w, MAX + 3);
 	uint32_t l = (uint32_t)below(w, LISTS + 1);
 	frag_list list = l < LISTS ? w->lists[l] : NO_SUCH;
 	struct map *m = s->map;
-	bool legal = is(s, FRAG_FREE) && s->bytes == m->bytes && !m->page && !m->grain && grain
-		     && grain <= m->bytes && l < LISTS;
+	bool legal = is(s, FRAG_FREE) && s->bytes == m->bytes && !m->page && !m->slot_size
+		     && slot_size && slot_size <= m->bytes && l < LISTS;
 	uint64_t slots;
 	frag_block out;
 
 	legal = legal && pools[l] == frag_heap_look_segment(w->rig.heap, m->handle).pool;
-	if (!expect(frag_heap_carve(w->rig.heap, b, grain, list, &out), legal))
+	if (!expect(frag_heap_carve(w->rig.heap, b, slot_size, list, &out), legal))
 		return;
-	slots = m->bytes / grain * grain;
+	slots = m->bytes / slot_size * slot_size;
 	if (slots < m->bytes)
 		fill(m, slots, m->bytes - slots, FRAG_UNMAPPED, 0);
-	m->grain = grain;
+	m->slot_size = slot_size;
 	m->list = list;
 }
 
@@ -513,15 +515,15 @@ static void uncarve(struct world *w, frag_block b, const struct spot *s)
 	uint32_t l = (uint32_t)below(w, LISTS);
 	struct map *m = s->map;
 	frag_segment segment = m ? m->handle : b;
-	bool legal = m && m->grain && m->cells[0].state == FRAG_FREE
-		     && length(m, 0) == m->bytes / m->grain * m->grain
+	bool legal = m && m->slot_size && m->cells[0].state == FRAG_FREE
+		     && length(m, 0) == m->bytes / m->slot_size * m->slot_size
 		     && pools[l] == frag_heap_look_segment(w->rig.heap, segment).pool;
 
 	if (!m && b < SEGMENTS * 4)
 		return; /* a dead block's number may be a live segment's */
 	if (!expect(frag_heap_uncarve(w->rig.heap, segment, w->lists[l]), legal))
 		return;
-	m->grain = 0;
+	m->slot_size = 0;
 	m->list = w->lists[l];
 	fill(m, 0, m->bytes, FRAG_FREE, 0);
 }
@@ -635,7 +637,7 @@ static bool strip(struct map *m)
 /* Is it without live blocks, but in pieces? No verb can release it so. */
 static bool in_pieces(const struct map *m)
 {
-	uint64_t whole = m->grain ? m->bytes / m->grain * m->grain : m->bytes;
+	uint64_t whole = m->slot_size ? m->bytes / m->slot_size * m->slot_size : m->bytes;
 
 	return !m->page && !m->kept && !live_in(m) && length(m, 0) != whole;
 }

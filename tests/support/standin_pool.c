@@ -12,7 +12,7 @@
 
 #include "support/standin_state.h"
 
-#define GRAIN 512
+#define ROUNDING 512
 #define HOST_PAGE UINT64_C(4096)
 
 static uint64_t current[STANDIN_GPUS];          /* the pool of each GPU; 0: none was set */
@@ -147,7 +147,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
 
 cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
-	const uint64_t bytes = rounded(size, GRAIN);
+	const uint64_t bytes = rounded(size, ROUNDING);
 	cudaError_t e = standin_enter();
 	struct piece *pool, *p;
 	uint64_t more = 0, index;

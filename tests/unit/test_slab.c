@@ -27,11 +27,11 @@ static int end(void **state)
 	return 0;
 }
 
-static frag_block carve(struct fixture *f, uint64_t grain)
+static frag_block carve(struct fixture *f, uint64_t slot_size)
 {
 	frag_block b = rig_grow(&f->rig, SLAB);
 
-	assert_int_equal(frag_heap_carve(f->rig.heap, b, grain, f->slots, &b), 0);
+	assert_int_equal(frag_heap_carve(f->rig.heap, b, slot_size, f->slots, &b), 0);
 	rig_check(&f->rig);
 	return b;
 }
@@ -44,7 +44,7 @@ static void test_carve(void **state)
 	struct frag_segment_view s;
 
 	s = frag_heap_look_segment(f->rig.heap, frag_heap_look(f->rig.heap, b).segment);
-	assert_int_equal(s.grain, GRAIN);
+	assert_int_equal(s.slot_size, GRAIN);
 	assert_int_equal(s.list, f->slots);
 	assert_int_equal(s.mapped, SLAB);
 	assert_int_equal(totals->reserved, SLAB);
@@ -102,7 +102,7 @@ static void test_uncarve(void **state)
 	rig_refuses(r, frag_heap_uncarve(r->heap, s, r->list));
 }
 
-/* A grain that divides the slab leaves no tail; one as large as it, one slot. */
+/* A slot size that divides the slab leaves no tail; one as large as it, one slot. */
 static void test_no_tail(void **state)
 {
 	struct fixture *f = *state;
