@@ -1,6 +1,6 @@
 #!/bin/sh
 # build-deb.sh [FOLDER] - make Debian packages of the last commit, in FOLDER (default
-# build/deb), and have lintian judge them. It wants debhelper and lintian;
+# build/deb), and have lintian judge them. It needs debhelper and lintian;
 # DEB_BUILD_OPTIONS=nocheck leaves the tests out.
 set -eu
 

@@ -100,7 +100,7 @@ struct frag_device_pool {
 struct frag_device {
 	const struct frag_device_ops *ops;
 	void    *state;
-	void    *ctx;           /* the user's, for ops that want one; set after open */
+	void    *ctx;           /* the user's, for ops that need one; set after open */
 	const struct frag_device_pool *pool;    /* NULL: a heap knows all that is reserved */
 	struct frag_error *err; /* likewise: for a call that fails and knows why; may be NULL */
 	uint64_t total;         /* bytes; 0: unlimited */

@@ -155,7 +155,7 @@ struct frag_policy_ops {
 	int (*check)(const uint64_t *param, struct frag_error *err);
 	/* optional: parameters from a settings string in the program's own syntax; no files */
 	int (*settings)(uint64_t *param, const char *text, size_t length, struct frag_error *err);
-	/* optional: before the first event; may obtain what the policy wants to begin with */
+	/* optional: before the first event; may obtain what the policy begins with */
 	int (*init)(struct frag_policy *p);
 	/*
 	 * optional: obtains a segment that was there before the first event. *out is a

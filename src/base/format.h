@@ -50,7 +50,7 @@ char *frag_put_json(char *p, const char *text, size_t length);
 /* The text itself, with U+FFFD for what is no UTF-8. Room: 3 for each byte. */
 char *frag_put_utf8(char *p, const char *text, size_t length);
 
-/* A CSV field, quoted where RFC 4180 wants it. Room: 2 for each byte, and 2. */
+/* A CSV field, quoted where RFC 4180 requires it. Room: 2 for each byte, and 2. */
 char *frag_put_csv(char *p, const char *text, size_t length);
 
 /*

@@ -148,7 +148,7 @@ static void advise(char buf[FRAG_ADVICE_ROOM], const char *text, const char *num
 
 /*
  * A decimal unit, a small letter and a blank each are a size that somebody meant:
- * it is written as it is wanted, with the number that stands there.
+ * it is written as it is required, with the number that stands there.
  */
 const char *frag_size_advice(char buf[FRAG_ADVICE_ROOM], const char *text, size_t length)
 {

@@ -86,7 +86,7 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 /*
  * Values of options, by their names without the dashes: bytes, those of a device,
  * of which few need a unit, a number from least to most, the index of one of the words,
- * which NULL ends. -FRAG_EUSAGE with what is wanted.
+ * which NULL ends. -FRAG_EUSAGE with what is required.
  */
 #define FRAG_COUNT_MAX ((UINT64_C(1) << 53) - 1)
 int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t min,

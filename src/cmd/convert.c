@@ -43,7 +43,7 @@ static int no_form(const char *value, struct frag_error *err)
 	for (uint32_t i = 0; frag_sinks()[i]; i++)
 		frag_listed_add(&names, frag_sinks()[i]->name);
 	list_run_forms(&names);
-	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: %s is wanted", value,
+	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: %s is required", value,
 			 frag_listed_text(&names, " or "));
 }
 

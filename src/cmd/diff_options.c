@@ -75,7 +75,7 @@ static int add_output(struct frag_diff_options *o, const char *value, struct fra
 	const struct frag_diff_format *format;
 
 	if (!colon || !colon[1])
-		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: FORMAT:FILE is wanted, as in"
+		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: FORMAT:FILE is required, as in"
 				 " markdown:report.md", value);
 	format = find_format(value, (size_t)(colon - value));
 	if (!format)
@@ -196,7 +196,7 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	if (rc)
 		return rc;
 	if (o->update && !o->baseline)
-		return frag_usage(cmd, "--update-baseline wants --baseline FILE", err);
+		return frag_usage(cmd, "--update-baseline requires --baseline FILE", err);
 	if (o->update && strcmp(o->baseline, "-") == 0)
 		return frag_usage(cmd, "a baseline on standard input cannot be written", err);
 	if (o->new_traces && !o->gate && !o->run.condition_count)

@@ -9,7 +9,7 @@ struct frag_diff_outputs {
 	struct frag_outfile files[FRAG_DIFF_OUTPUTS_MAX + 1];   /* the baseline is the last */
 };
 
-/* Opens all that is wanted, so that what cannot be written is known before the work. */
+/* Opens all that is required, so that what cannot be written is known before the work. */
 int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
 			   struct frag_error *err);
 

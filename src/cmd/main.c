@@ -154,7 +154,7 @@ static int set_color(int argc, char **argv, int *taken, struct frag_error *err)
 			rc = frag_option_color(argv[*taken + 2], err);
 			*taken += 2;
 		} else if (strcmp(word, "--color") == 0) {
-			rc = frag_fail(err, FRAG_EUSAGE, "option --color wants a value: auto,"
+			rc = frag_fail(err, FRAG_EUSAGE, "option --color requires a value: auto,"
 				       " always or never");
 		} else {
 			break;

@@ -57,7 +57,7 @@ static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	if (rc || !rest)
 		return rc;
 	if (argc - rest < 2)
-		return frag_usage(cmd, "IN... and OUT are wanted", err);
+		return frag_usage(cmd, "IN... and OUT are required", err);
 	rc = frag_rewrite_find_form(&r, argv[argc - 1], err);
 	if (rc)
 		return rc;

@@ -78,10 +78,10 @@ static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at
 
 	/* the word of a single letter may be another one: getopt has not left it yet */
 	if (optopt > ' ' && optopt < 127)
-		return frag_fail(err, FRAG_EUSAGE, found == ':' ? "option -%c wants a value" TRY
+		return frag_fail(err, FRAG_EUSAGE, found == ':' ? "option -%c requires a value" TRY
 				 : "unknown option -%c" TRY, optopt, cmd->name);
 	if (found == ':')
-		return frag_fail(err, FRAG_EUSAGE, "option %.60s wants a value" TRY, word,
+		return frag_fail(err, FRAG_EUSAGE, "option %.60s requires a value" TRY, word,
 				 cmd->name);
 	alike = length > 2 ? begin_alike(cmd, word + 2, length - 2, names, sizeof(names)) : 0;
 	if (alike > 1 && optopt == 0)
@@ -165,7 +165,7 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		if (!o)
 			return bad_option(cmd, found, argv, optind - 1, err);
 		if (o->arg && strcmp(o->arg, "FILE") == 0 && !*optarg)
-			return frag_fail(err, FRAG_EUSAGE, "option --%s wants the name of a file"
+			return frag_fail(err, FRAG_EUSAGE, "option --%s requires the name of a file"
 					 TRY, o->name, cmd->name);
 		rc = set(ctx, o->id, o->arg ? optarg : NULL, err);
 		if (rc)

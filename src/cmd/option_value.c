@@ -29,12 +29,12 @@ int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_
 	if (!parse_size(value, out)) {
 		frag_size_advice(advice, value, strlen(value));
 		return frag_fail(err, FRAG_EUSAGE, "--%s: invalid size '%.60s'; %s", name, value,
-				 *advice ? advice : "a size such as 4.5GiB is wanted, or bytes");
+				 *advice ? advice : "a size such as 4.5GiB is required, or bytes");
 	}
 	if (*out >= min)
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE, "--%s: '%.60s' is too small; a size from %" PRIu64
-			 " byte%s on is wanted", name, value, min, min == 1 ? "" : "s");
+			 " byte%s on is required", name, value, min, min == 1 ? "" : "s");
 }
 
 /* 80 is meant to be 80GiB more often than 80 bytes, so that has to be said. */
@@ -66,8 +66,9 @@ int frag_option_count(uint64_t *out, const char *name, const char *value, uint64
 		return 0;
 	if (max < FRAG_COUNT_MAX)
 		snprintf(last, sizeof(last), "%" PRIu64, max);
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a number from %" PRIu64 " to %s is wanted",
-			 name, value, min, last);
+	return frag_fail(err, FRAG_EUSAGE,
+			 "--%s %.60s: a number from %" PRIu64 " to %s is required", name, value,
+			 min, last);
 }
 
 const char *const frag_color_words[] = {
@@ -95,6 +96,6 @@ int frag_option_word(int *out, const char *name, const char *value, const char *
 		}
 		frag_listed_add(&all, words[i]);
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is wanted", name, value,
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is required", name, value,
 			 frag_listed_text(&all, " or "));
 }

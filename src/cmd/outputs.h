@@ -31,7 +31,7 @@ bool frag_same_file(const char *a, const char *b);
 int frag_outputs_apart(const struct frag_outputs *o, const char *trace, const char *profile,
 		       struct frag_error *err);
 
-/* Opens what is wanted, for these simulations, and makes them write into it. */
+/* Opens what is required, for these simulations, and makes them write into it. */
 int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 		      const struct frag_choice *choices, uint32_t count, bool many_devices,
 		      struct frag_error *err);

@@ -81,7 +81,7 @@ static int set_pace(struct frag_replay_args *args, const char *value, struct fra
 	args->pace = frag_strtod(value, &end);
 	if (*value && !*end && args->pace > 0 && isfinite(args->pace))
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--pace %.60s: a factor above 0 is wanted; 1 is the "
+	return frag_fail(err, FRAG_EUSAGE, "--pace %.60s: a factor above 0 is required; 1 is the "
 			 "trace's own time, 10 ten times as fast", value);
 }
 
@@ -94,7 +94,7 @@ static int set_probe(struct frag_replay_args *args, const char *value, struct fr
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE,
 			 "--probe %.60s: marks, or a number of steps from 1 on, is "
-			 "wanted", value);
+			 "required", value);
 }
 
 int frag_replay_set_option(void *ctx, int id, const char *value, struct frag_error *err)

@@ -12,7 +12,7 @@ static int no_form(const char *value, struct frag_error *err)
 
 	for (uint32_t i = 0; frag_sinks()[i]; i++)
 		frag_listed_add(&names, frag_sinks()[i]->name);
-	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: %s is wanted", value,
+	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: %s is required", value,
 			 frag_listed_text(&names, " or "));
 }
 
@@ -31,7 +31,7 @@ int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error 
 {
 	if (count == 2)
 		return 0;
-	return frag_usage(cmd, count < 2 ? "IN and OUT are wanted" : "too many files", err);
+	return frag_usage(cmd, count < 2 ? "IN and OUT are required" : "too many files", err);
 }
 
 static int no_ending(const char *path, struct frag_error *err)

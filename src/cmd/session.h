@@ -20,7 +20,7 @@ struct frag_session {
 	struct frag_progress progress;
 };
 
-/* What is wanted of files: each another one, and none the trace. -FRAG_EUSAGE */
+/* What is required of files: each another one, and none the trace. -FRAG_EUSAGE */
 int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
 		       const char *path, struct frag_error *err);
 

@@ -200,7 +200,7 @@ static int lossy_form(const char *name, struct frag_error *err)
 	for (uint32_t i = 0; frag_sinks()[i]; i++)
 		if (frag_sinks()[i]->lossless)
 			frag_listed_add(&names, frag_sinks()[i]->name);
-	return frag_fail(err, FRAG_EUSAGE, "--to %s: %s is wanted", name,
+	return frag_fail(err, FRAG_EUSAGE, "--to %s: %s is required", name,
 			 frag_listed_text(&names, " or "));
 }
 

@@ -42,7 +42,7 @@ static int set_place(struct frag_place *place, int id, const char *value, struct
 	if (place->kind != FRAG_PLACE_NONE)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "two %s: one of --%s-step, --%s-mark and --%s-time is"
-				 " wanted", from ? "beginnings" : "ends", word, word, word);
+				 " required", from ? "beginnings" : "ends", word, word, word);
 	if (id == OPT_FROM_STEP || id == OPT_TO_STEP) {
 		place->kind = FRAG_PLACE_STEP;
 		return frag_option_count(&place->step, from ? "from-step" : "to-step", value, 0,
@@ -57,7 +57,7 @@ static int set_place(struct frag_place *place, int id, const char *value, struct
 	place->t = frag_strtod(value, &end);
 	if (*value && !*end && place->t - place->t == 0)
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a time in microseconds is wanted",
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: a time in microseconds is required",
 			 from ? "from-time" : "to-time", value);
 }
 

@@ -145,7 +145,7 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 	snprintf(c->text, sizeof(c->text), "%s", text);
 	if (length == 0 || length >= sizeof(c->path))
 		return frag_fail(err, FRAG_EUSAGE,
-				 "--fail-if '%.100s': PATH OP VALUE is wanted, as in"
+				 "--fail-if '%.100s': PATH OP VALUE is required, as in"
 				 " 'peak.reserved > 4GiB'", text);
 	memcpy(c->path, p, length);
 	c->path[length] = '\0';
@@ -162,7 +162,7 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 		return 0;
 	}
 	return frag_fail(err, FRAG_EUSAGE,
-			 "--fail-if '%.100s': one of > >= < <= == != is wanted after"
+			 "--fail-if '%.100s': one of > >= < <= == != is required after"
 			 " %.*s", text, (int)length, word);
 }
 

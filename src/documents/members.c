@@ -11,8 +11,8 @@
 #include "input/text_file.h"
 #include "input/scan.h"
 
-#define COUNT_WANTED "an integer from 0 to 2^53-1 is wanted"
-#define SUM_WANTED "an integer from 0 to 2^63-1 is wanted"
+#define COUNT_REQUIRED "an integer from 0 to 2^53-1 is required"
+#define SUM_REQUIRED "an integer from 0 to 2^63-1 is required"
 
 /* "runs[0].peak.reserved" */
 static int put_place(char *buf, size_t size, const struct frag_at *at)
@@ -69,7 +69,7 @@ struct frag_at frag_take(struct frag_members *r, const struct frag_at *in, const
 
 struct frag_at frag_take_object(struct frag_members *r, const struct frag_at *in, const char *key)
 {
-	return frag_take(r, in, key, FRAG_JSON_OBJECT, "an object is wanted");
+	return frag_take(r, in, key, FRAG_JSON_OBJECT, "an object is required");
 }
 
 bool frag_has(struct frag_members *r, const struct frag_at *in, const char *key)
@@ -89,7 +89,7 @@ bool frag_is_null(struct frag_members *r, const struct frag_at *in, const char *
 
 char *frag_take_text(struct frag_members *r, const struct frag_at *in, const char *key)
 {
-	struct frag_at at = frag_take(r, in, key, FRAG_JSON_STRING, "a string is wanted");
+	struct frag_at at = frag_take(r, in, key, FRAG_JSON_STRING, "a string is required");
 	char *copy = r->rc ? NULL : strdup(frag_json_string(at.node));
 
 	if (!r->rc && !copy)
@@ -112,19 +112,19 @@ static uint64_t as_natural(struct frag_members *r, const struct frag_at *at, int
 
 uint64_t frag_as_sum(struct frag_members *r, const struct frag_at *at)
 {
-	return as_natural(r, at, INT64_MAX, SUM_WANTED);
+	return as_natural(r, at, INT64_MAX, SUM_REQUIRED);
 }
 
 uint64_t frag_take_count(struct frag_members *r, const struct frag_at *in, const char *key)
 {
-	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, COUNT_WANTED);
+	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, COUNT_REQUIRED);
 
-	return as_natural(r, &at, FRAG_SIZE_LIMIT - 1, COUNT_WANTED);
+	return as_natural(r, &at, FRAG_SIZE_LIMIT - 1, COUNT_REQUIRED);
 }
 
 uint64_t frag_take_sum(struct frag_members *r, const struct frag_at *in, const char *key)
 {
-	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, SUM_WANTED);
+	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, SUM_REQUIRED);
 
 	return frag_as_sum(r, &at);
 }
@@ -166,7 +166,7 @@ uint32_t frag_take_format(struct frag_members *r, const struct frag_at *root,
 		frag_bad(r, &format, wanted);
 	if (r->rc)
 		return 0;
-	format = frag_take(r, root, format.key, FRAG_JSON_STRING, "a string is wanted");
+	format = frag_take(r, root, format.key, FRAG_JSON_STRING, "a string is required");
 	while (!r->rc && formats[i] && strcmp(frag_json_string(format.node), formats[i]) != 0)
 		i++;
 	if (!formats[i])
@@ -179,7 +179,7 @@ uint32_t frag_take_format(struct frag_members *r, const struct frag_at *root,
 void frag_want_object(struct frag_members *r, const struct frag_at *at)
 {
 	if (!r->rc && frag_json_kind(at->node) != FRAG_JSON_OBJECT)
-		frag_bad(r, at, "an object is wanted");
+		frag_bad(r, at, "an object is required");
 }
 
 /* Is it one JSON text, as RFC 8259 has it? Else says where not. */

@@ -33,11 +33,11 @@ struct frag_members {
 struct frag_at frag_members_open(struct frag_members *r, struct frag_json *doc, const char *path,
 				const char *what, struct frag_error *err);
 
-/* What is wanted at the place is not there: -FRAG_ETRACE. */
+/* What is required at the place is not there: -FRAG_ETRACE. */
 void frag_bad(struct frag_members *r, const struct frag_at *at, const char *wanted);
 void frag_bad_memory(struct frag_members *r);
 
-/* The member, of the kind that is wanted. */
+/* The member, of the kind that is required. */
 struct frag_at frag_take(struct frag_members *r, const struct frag_at *in, const char *key,
 			 enum frag_json_kind kind, const char *wanted);
 struct frag_at frag_take_object(struct frag_members *r, const struct frag_at *in, const char *key);
@@ -60,7 +60,7 @@ uint32_t frag_length_of(struct frag_members *r, const struct frag_at *list);
 
 /*
  * Is the root an object of one of these formats (NULL ends them), of version 1? The
- * index; wanted says what the file should be: "a baseline is wanted".
+ * index; wanted says what the file must be: "a baseline is required".
  */
 uint32_t frag_take_format(struct frag_members *r, const struct frag_at *root,
 			  const char *const *formats, const char *wanted);

@@ -17,7 +17,7 @@ static uint64_t take_size(struct frag_members *r, const struct frag_at *in, cons
 	uint64_t value = frag_take_count(r, in, key);
 
 	if (!value)
-		frag_bad(r, &(struct frag_at){ .up = in, .key = key }, "at least 1 is wanted");
+		frag_bad(r, &(struct frag_at){ .up = in, .key = key }, "at least 1 is required");
 	return value;
 }
 
@@ -34,10 +34,10 @@ static void read_small(struct frag_members *r, const struct frag_at *device,
 		return;
 	if (f->small_max > f->granularity)
 		frag_bad(r, &(struct frag_at){ .up = device, .key = max },
-			 "at most granularity_bytes is wanted");
+			 "at most granularity_bytes is required");
 	else if (f->small_max % f->small_granularity)
 		frag_bad(r, &(struct frag_at){ .up = device, .key = max },
-			 "a multiple of small_granularity_bytes is wanted");
+			 "a multiple of small_granularity_bytes is required");
 }
 
 static void read_device(struct frag_members *r, const struct frag_at *root,
@@ -55,20 +55,20 @@ static void read_device(struct frag_members *r, const struct frag_at *root,
 	f->granularity = take_size(r, &at, "granularity_bytes");
 	if (!r->rc && f->context > f->total)
 		frag_bad(r, &(struct frag_at){ .up = &at, .key = "context_bytes" },
-			 "at most total_bytes is wanted");
+			 "at most total_bytes is required");
 	if (!r->rc)
 		read_small(r, &at, f);
 }
 
 static enum frag_gpu_kind take_kind(struct frag_members *r, const struct frag_at *call)
 {
-	struct frag_at at = frag_take(r, call, "call", FRAG_JSON_STRING, "a string is wanted");
+	struct frag_at at = frag_take(r, call, "call", FRAG_JSON_STRING, "a string is required");
 
 	for (int kind = 0; kind < FRAG_GPU_KINDS && !r->rc; kind++)
 		if (strcmp(frag_json_string(at.node), frag_gpu_kind_name((enum frag_gpu_kind)kind))
 		    == 0)
 			return (enum frag_gpu_kind)kind;
-	frag_bad(r, &at, "the name of a call is wanted, such as cudaMalloc");
+	frag_bad(r, &at, "the name of a call is required, such as cudaMalloc");
 	return FRAG_GPU_MALLOC;
 }
 
@@ -83,7 +83,7 @@ static uint32_t take_class(struct frag_members *r, const struct frag_at *call)
 		if (frag_size_class_max(i) == max)
 			return i;
 	frag_bad(r, &(struct frag_at){ .up = call, .key = "up_to_bytes" },
-		 "a power of two from 1048576 to 1099511627776, or null, is wanted");
+		 "a power of two from 1048576 to 1099511627776, or null, is required");
 	return 0;
 }
 
@@ -113,11 +113,11 @@ static void read_document(struct frag_members *r, const struct frag_at *root,
 	uint32_t index = 0;
 
 	frag_take_format(r, root, formats,
-			 "a profile is wanted, which fragsim replay --write-profile writes");
+			 "a profile is required, which fragsim replay --write-profile writes");
 	if (r->rc)
 		return;
 	read_device(r, root, &profile->figures);
-	list = frag_take(r, root, "calls", FRAG_JSON_ARRAY, "an array is wanted");
+	list = frag_take(r, root, "calls", FRAG_JSON_ARRAY, "an array is required");
 	if (r->rc)
 		return;
 	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;

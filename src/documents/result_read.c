@@ -21,21 +21,22 @@
 static double take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER,
-				      "a number from 0 to 100 is wanted");
+				      "a number from 0 to 100 is required");
 	double value = r->rc ? 0 : frag_json_number(at.node);
 
 	if (value < 0 || value > 100)
-		frag_bad(r, &at, "a number from 0 to 100 is wanted");
+		frag_bad(r, &at, "a number from 0 to 100 is required");
 	return value;
 }
 
 static int64_t take_signed(struct frag_members *r, const struct frag_at *in, const char *key)
 {
-	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, "an integer or null is wanted");
+	struct frag_at at =
+		frag_take(r, in, key, FRAG_JSON_NUMBER, "an integer or null is required");
 	int64_t value = 0;
 
 	if (!r->rc && !frag_json_integer(at.node, &value))
-		frag_bad(r, &at, "an integer or null is wanted");
+		frag_bad(r, &at, "an integer or null is required");
 	return value;
 }
 
@@ -130,7 +131,7 @@ static void read_device(struct frag_members *r, const struct frag_at *run, struc
 		return;
 	ordinal = frag_take_count(r, &at, "ordinal");
 	if (ordinal > UINT32_MAX)
-		frag_bad(r, &at, "an ordinal below 2^32 is wanted");
+		frag_bad(r, &at, "an ordinal below 2^32 is required");
 	to->result.device = (uint32_t)ordinal;
 	if (!frag_is_null(r, &at, "name"))
 		to->device_name = frag_take_text(r, &at, "name");
@@ -160,7 +161,7 @@ static void put_param(struct frag_members *r, const struct frag_at *param, FILE 
 	case FRAG_JSON_NULL:
 	case FRAG_JSON_ARRAY:
 	case FRAG_JSON_OBJECT:
-		frag_bad(r, param, "a number, a boolean or a string is wanted");
+		frag_bad(r, param, "a number, a boolean or a string is required");
 	}
 }
 
@@ -193,28 +194,28 @@ static void read_policy(struct frag_members *r, const struct frag_at *run, struc
 	if (!frag_memory_close(&m))
 		frag_bad_memory(r);
 	else if (m.size > PARAMS_MAX)
-		frag_bad(r, &params, "at most 16 KiB of keys and values are wanted");
+		frag_bad(r, &params, "at most 16 KiB of keys and values are required");
 	to->params = m.text;
 }
 
 static void read_status(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
 {
 	struct frag_at at = frag_take(r, run, "status", FRAG_JSON_STRING,
-				      "ok, oom or interrupted is wanted");
+				      "ok, oom or interrupted is required");
 
 	for (int i = FRAG_RUN_OK; i <= FRAG_RUN_INTERRUPTED && !r->rc; i++) {
 		to->status = (enum frag_run_status)i;
 		if (strcmp(frag_json_string(at.node), frag_run_status_name(to->status)) == 0)
 			return;
 	}
-	frag_bad(r, &at, "ok, oom or interrupted is wanted");
+	frag_bad(r, &at, "ok, oom or interrupted is required");
 }
 
 /* Only the first is kept: a comparison asks where a run first failed. */
 static void read_first_oom(struct frag_members *r, const struct frag_at *run,
 			   struct frag_result *to)
 {
-	struct frag_at list = frag_take(r, run, "oom", FRAG_JSON_ARRAY, "an array is wanted");
+	struct frag_at list = frag_take(r, run, "oom", FRAG_JSON_ARRAY, "an array is required");
 	struct frag_at at, cause;
 
 	if (!frag_length_of(r, &list))
@@ -229,7 +230,7 @@ static void read_first_oom(struct frag_members *r, const struct frag_at *run,
 	to->oom_count = 1;
 	to->ooms->step = frag_take_count(r, &at, "step");
 	to->ooms->size = frag_take_count(r, &at, "size");
-	cause = frag_take(r, &at, "cause", FRAG_JSON_STRING, "a string is wanted");
+	cause = frag_take(r, &at, "cause", FRAG_JSON_STRING, "a string is required");
 	to->ooms->fragmentation = !r->rc
 				  && strcmp(frag_json_string(cause.node), "fragmentation") == 0;
 }
@@ -256,7 +257,7 @@ static char *take_json_text(struct frag_members *r, const struct frag_at *in, co
  */
 static void read_marks(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
 {
-	struct frag_at list = frag_take(r, run, "marks", FRAG_JSON_ARRAY, "an array is wanted");
+	struct frag_at list = frag_take(r, run, "marks", FRAG_JSON_ARRAY, "an array is required");
 	uint32_t count = frag_length_of(r, &list);
 
 	if (!count)
@@ -319,7 +320,7 @@ static void read_stretch(struct frag_members *r, const struct frag_at *at, struc
 		}
 	}
 	if (i < 3)
-		frag_bad(r, at, "an array of three integers is wanted");
+		frag_bad(r, at, "an array of three integers is required");
 }
 
 /*
@@ -331,14 +332,14 @@ static void read_timeline(struct frag_members *r, const struct frag_at *run,
 {
 	struct frag_at at = frag_take_object(r, run, "course"), list;
 
-	list = frag_take(r, &at, "stretches", FRAG_JSON_ARRAY, "an array is wanted");
+	list = frag_take(r, &at, "stretches", FRAG_JSON_ARRAY, "an array is required");
 	to->width = frag_take_count(r, &at, "width");
 	to->in_last = frag_take_count(r, &at, "in_last");
 	if (frag_length_of(r, &list) > FRAG_TIMELINE_MAX)
-		frag_bad(r, &list, "at most 64 stretches are wanted");
+		frag_bad(r, &list, "at most 64 stretches are required");
 	/* widening doubles it until it is as wide as another */
 	if (!r->rc && (to->width & (to->width - 1) || (!to->width && frag_length_of(r, &list))))
-		frag_bad(r, &at, "a width that is a power of two is wanted");
+		frag_bad(r, &at, "a width that is a power of two is required");
 	if (r->rc)
 		return;
 	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
@@ -403,7 +404,7 @@ static void read_path_bytes(struct frag_members *r, const struct frag_at *at,
 		*to++ = (char)(digit(p[0]) << 4 | digit(p[1]));
 	if (to == hex || hex[2 * (to - hex)] || memchr(hex, '\0', (size_t)(to - hex)))
 		frag_bad(r, &(struct frag_at){ .up = at, .key = "path_bytes" },
-			 "bytes, each two hexadecimal digits, are wanted");
+			 "bytes, each two hexadecimal digits, are required");
 	*to = '\0';
 	free(runs->path);
 	runs->path = hex;
@@ -428,9 +429,9 @@ static void read_runs(struct frag_members *r, const struct frag_at *at, const st
 	runs->events = frag_take_count(r, at, "events");
 	runs->allocs = frag_take_count(r, at, "allocs");
 	runs->frees = frag_take_count(r, at, "frees");
-	complete = frag_take(r, at, "complete", FRAG_JSON_BOOL, "a boolean is wanted");
+	complete = frag_take(r, at, "complete", FRAG_JSON_BOOL, "a boolean is required");
 	runs->complete = !r->rc && frag_json_is_true(complete.node);
-	list = frag_take(r, with, "runs", FRAG_JSON_ARRAY, "an array is wanted");
+	list = frag_take(r, with, "runs", FRAG_JSON_ARRAY, "an array is required");
 	if (r->rc)
 		return;
 	for (struct frag_node_ref n = frag_json_first(list.node); n.node && !r->rc;
@@ -446,7 +447,7 @@ static void read_runs(struct frag_members *r, const struct frag_at *at, const st
 		set->unread |= run->result.peak.unread | run->result.last.unread;
 	}
 	if (!runs->count)
-		frag_bad(r, &list, "at least one run is wanted");
+		frag_bad(r, &list, "at least one run is required");
 }
 
 /* Members that are there only where an option was given. */
@@ -467,13 +468,13 @@ static void read_given(struct frag_members *r, const struct frag_at *root, struc
 #undef X
 	if (to->has_granularity && !to->granularity)
 		frag_bad(r, &(struct frag_at){ .up = &at, .key = "granularity_bytes" },
-			 "at least 1 is wanted");
+			 "at least 1 is required");
 }
 
 static void read_traces(struct frag_members *r, const struct frag_at *root,
 			struct frag_run_set *set)
 {
-	struct frag_at list = frag_take(r, root, "traces", FRAG_JSON_ARRAY, "an array is wanted");
+	struct frag_at list = frag_take(r, root, "traces", FRAG_JSON_ARRAY, "an array is required");
 	uint32_t index = 0;
 
 	if (r->rc)
@@ -499,7 +500,7 @@ static void read_document(struct frag_members *r, const struct frag_at *root,
 		[RESULT] = "fragsim-result", [BASELINE] = "fragsim-baseline", NULL,
 	};
 	const uint32_t format = frag_take_format(r, root, formats, "a result of fragsim run --json"
-						 " or a baseline is wanted; a trace is compared"
+						 " or a baseline is required; a trace is compared"
 						 " under --policy NAME");
 	struct frag_at tool, trace;
 

@@ -64,7 +64,7 @@ const struct frag_scenario *frag_scenario_find(const char *name);
 /* The values where none is given. */
 void frag_scenario_defaults(const struct frag_scenario *s, uint64_t *option);
 
-/* text is NULL for a flag. -FRAG_EUSAGE with what is wanted. */
+/* text is NULL for a flag. -FRAG_EUSAGE with what is required. */
 int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t index,
 		      const char *text, struct frag_error *err);
 

@@ -29,7 +29,7 @@ static int random_check(const uint64_t *option, struct frag_error *err)
 				 (unsigned long long)option[MIN_SIZE],
 				 (unsigned long long)option[MAX_SIZE]);
 	if (option[SHARED] && option[STREAMS] < 2)
-		return frag_fail(err, FRAG_EUSAGE, "--shared wants --streams of 2 or more");
+		return frag_fail(err, FRAG_EUSAGE, "--shared requires --streams of 2 or more");
 	return 0;
 }
 

@@ -67,7 +67,7 @@ static int set_word(const struct frag_gen_option *o, uint64_t *value, const char
 		}
 		frag_listed_add(&all, o->words[i]);
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is wanted", o->name, text,
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is required", o->name, text,
 			 frag_listed_text(&all, " or "));
 }
 
@@ -95,7 +95,7 @@ int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t 
 	if (o->max < FRAG_GEN_MAX)
 		snprintf(max, sizeof(max), "to %llu", (unsigned long long)o->max);
 	if (o->type != FRAG_GEN_FLAG && (!good || value < o->min || value > o->max))
-		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s from %llu %s is wanted%s%s",
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s from %llu %s is required%s%s",
 				 o->name, text, o->type == FRAG_GEN_SIZE ? "a size" : "a number",
 				 (unsigned long long)o->min, max, *advice ? "; " : "", advice);
 	option[index] = value;

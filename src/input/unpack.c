@@ -181,7 +181,7 @@ static int recognise(struct frag_unpacker *u, struct frag_error *err)
 }
 
 /*
- * Z_BUF_ERROR is no error yet: inflate() wants more input, and the caller knows
+ * Z_BUF_ERROR is no error yet: inflate() needs more input, and the caller knows
  * whether there is any.
  */
 static int read_gzip(struct frag_unpacker *u, char *to, size_t room, size_t *got,

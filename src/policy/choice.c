@@ -56,7 +56,7 @@ static int parse_param(struct frag_choice *choice, const char *text, size_t leng
 	if (i == frag_param_count(ops))
 		return no_key(ops, text, name, err);
 	if (!equals)
-		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s wants a value: %s=...",
+		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s requires a value: %s=...",
 				 ops->name, ops->params[i].name, ops->params[i].name);
 	if (*given & 1U << i)
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s is given twice",

@@ -60,7 +60,7 @@ static const char *fault_of(const struct frag_policy_ops *ops, uint32_t i)
 		return NULL;
 	if (spec->type == FRAG_PARAM_FILE)
 		return "a file has no default";
-	return spec->type == FRAG_PARAM_OWN ? "a type of its own wants expects, parse and print"
+	return spec->type == FRAG_PARAM_OWN ? "a type of its own requires expects, parse and print"
 					    : "its default is not a value that it takes";
 }
 

@@ -225,7 +225,7 @@ static int new_range(struct frag_policy *p, const struct want *w, uint64_t page,
 	return rc;
 }
 
-/* Maps what is missing, as much as `bytes` of block u wants. */
+/* Maps what is missing, as much as `bytes` of block u needs. */
 static int map_pages(struct frag_heap *h, frag_block u, uint64_t bytes, uint64_t page,
 		     frag_block *out)
 {

@@ -357,7 +357,7 @@ static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t le
 	size_t n = colon ? length - key - 1 : 0;
 
 	if (n == 0)
-		return frag_fail(err, FRAG_EUSAGE, "\"%.*s\" wants a value: KEY:VALUE",
+		return frag_fail(err, FRAG_EUSAGE, "\"%.*s\" requires a value: KEY:VALUE",
 				 (int)(key < 64 ? key : 64), text);
 	for (uint32_t i = 0; frag_pytorch_params[i].name; i++) {
 		const struct frag_param_spec *spec = &frag_pytorch_params[i];

@@ -136,7 +136,7 @@ static void put_changed(const struct frag_diff *diff, FILE *f, const struct frag
 }
 
 /*
- * JUnit wants the counts in front, so the failing cases are counted before they
+ * JUnit requires the counts in front, so the failing cases are counted before they
  * are written.
  */
 static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)

@@ -63,7 +63,7 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 	return buf;
 }
 
-/* Frames are not wrapped: who looks for one wants its line in one piece. */
+/* Frames are not wrapped: who looks for one needs its line in one piece. */
 static void print_frames(const char *frames, FILE *f)
 {
 	while (*frames) {

@@ -22,7 +22,7 @@ void frag_fsb_stacks_fini(struct frag_fsb_stacks *s);
 
 /*
  * A payload of FRAG_FSB_STACKS. What the table has stays; `of` is new: of zeros where
- * stacks are not wanted. -FRAG_ETRACE; that something is there twice is seen only in
+ * stacks are not needed. -FRAG_ETRACE; that something is there twice is seen only in
  * the table.
  */
 int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks *b,

@@ -37,7 +37,7 @@ static const char *mistyped(struct frag_header *h, struct frag_scan *s, const ch
 	if (at == s->end)       /* the value is yet to come */
 		return frag_scan_bad(s, at, "");
 	h->wrong_at = at;
-	snprintf(h->wrong, sizeof(h->wrong), "member \"%s\": %s is wanted, not %s", name, wanted,
+	snprintf(h->wrong, sizeof(h->wrong), "member \"%s\": %s is required, not %s", name, wanted,
 		 frag_excerpt(s, at, value));
 	return NULL;
 }

@@ -95,7 +95,8 @@ static const char *scan_member(void *ctx, struct frag_scan *s, const char *p)
 	if (k->had_events)
 		return frag_document_wrong(&k->doc, at, "member \"traceEvents\" is given twice");
 	if (*p != '[')
-		return frag_document_wrong(&k->doc, p, "member \"traceEvents\": an array is wanted");
+		return frag_document_wrong(&k->doc, p,
+					   "member \"traceEvents\": an array is required");
 	k->in_events = k->had_events = true;
 	k->begun = false;
 	return p + 1;

@@ -52,7 +52,7 @@ static const char *mistyped(struct frag_document *d, struct frag_scan *s, const 
 		return NULL;
 	if (at == s->end)
 		return frag_scan_bad(s, at, "");
-	return frag_document_wrong(d, at, "member \"%s\": %s is wanted, not %s", name, wanted,
+	return frag_document_wrong(d, at, "member \"%s\": %s is required, not %s", name, wanted,
 				   frag_excerpt(s, at, value));
 }
 

@@ -147,20 +147,21 @@ static int read_row(struct minimalloc *m, struct frag_text line, struct frag_err
 					frag_rowfile_show(by[ID], shown));
 	for (uint32_t c = LOWER; c <= UPPER; c++)
 		if (!frag_rowfile_integer(by[c], c == LOWER ? &lower : &upper))
-			return frag_rowfile_bad(&m->file, by[c].text, err,
-						"a time, an integer below 2^53, is wanted, not \"%s\"",
-						frag_rowfile_show(by[c], shown));
+			return frag_rowfile_bad(
+				&m->file, by[c].text, err,
+				"a time, an integer below 2^53, is required, not \"%s\"",
+				frag_rowfile_show(by[c], shown));
 	upper += m->inclusive;
 	if (upper < lower)
 		return frag_rowfile_bad(&m->file, by[UPPER].text, err, "the end, %" PRId64
 					", is before the beginning, %" PRId64, upper, lower);
 	if (!frag_parse_count(by[SIZE].text, by[SIZE].length, &like.size))
 		return frag_rowfile_bad(&m->file, by[SIZE].text, err,
-					"a size from 0 to 2^53-1 is wanted, not \"%s\"",
+					"a size from 0 to 2^53-1 is required, not \"%s\"",
 					frag_rowfile_show(by[SIZE], shown));
 	if (by[ALIGNMENT].text && !frag_rowfile_integer(by[ALIGNMENT], &alignment))
 		return frag_rowfile_bad(&m->file, by[ALIGNMENT].text, err,
-					"an alignment is wanted, not \"%s\"",
+					"an alignment is required, not \"%s\"",
 					frag_rowfile_show(by[ALIGNMENT], shown));
 	rc = frag_buffered_afford(m->buffered, &m->file.in, m->count * sizeof(*m->moments)
 						    + m->count * sizeof(struct frag_row), err);

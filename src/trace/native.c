@@ -35,7 +35,7 @@ struct native {
 	bool expect_event;      /* object form: behind a comma */
 	bool looked_behind;     /* members behind the events are known already */
 	bool open_header;       /* they are not, and could not be looked at (a pipe) */
-	bool any_meta;          /* they are wanted for the sake of meta alone */
+	bool any_meta;          /* they are read for meta alone */
 };
 
 static const char *here(struct native *n)

@@ -28,7 +28,7 @@ struct frag_reading {
 	const struct frag_device_figures *devices;      /* borrowed from state */
 	uint32_t device_count;  /* at least 1 */
 	struct frag_text meta;  /* a JSON object, borrowed likewise; NULL: none */
-	bool any_meta;          /* before it is opened: meta is wanted from wherever it stands */
+	bool any_meta;          /* before it is opened: meta is read wherever it is */
 	bool with_host;         /* likewise: pinned host memory is to be a device */
 	struct frag_host_memory host;   /* what there is of it */
 	bool ends_at_oom;       /* as in frag_trace_info; likewise the step and its bytes */

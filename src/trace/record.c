@@ -279,7 +279,7 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\" is given twice",
 			 member_names[at]);
 	else
-		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\": %s is wanted, not %s",
+		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\": %s is required, not %s",
 			 member_names[at], member_wants[at], frag_excerpt(s, flaw->at, value));
 }
 

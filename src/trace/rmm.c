@@ -115,7 +115,7 @@ static int bad(struct rmm *r, struct frag_text field, const char *wanted, struct
 {
 	char shown[48];
 
-	return frag_rowfile_bad(&r->file, field.text, err, "%s is wanted, not \"%s\"", wanted,
+	return frag_rowfile_bad(&r->file, field.text, err, "%s is required, not \"%s\"", wanted,
 				frag_rowfile_show(field, shown));
 }
 
@@ -134,7 +134,7 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 	int rc;
 
 	if (count != FIELDS)
-		return frag_rowfile_bad(&r->file, line.text, err, "%u fields where 6 are wanted ("
+		return frag_rowfile_bad(&r->file, line.text, err, "%u fields where 6 are required ("
 					FRAG_RMM_HEADER ")", count);
 	if (!frag_parse_count(f[THREAD].text, f[THREAD].length, &thread))
 		return bad(r, f[THREAD], "a thread's number", err);

@@ -77,7 +77,7 @@ def no_man(folder):
 
 @cases('help run', 'help', 'run -h', '--help')
 def not_on_a_terminal(folder, words):
-    """man is not asked: without a terminal, or where nobody wants a page"""
+    """man is not asked: without a terminal, or where nobody needs a page"""
     env = with_man(folder, 0)
     out = run(folder, *words.split(), env=env)
     equal((out.status, out.err), (0, b''), 'outcome')

@@ -149,7 +149,7 @@ def company(folder):
         equal(json.loads(alone['r.json'])['runs'], [one], f'run of {name}')
         first, *more = alone['s.csv'].decode().splitlines(keepends=True)
         equal(header, 'policy,' + first, 'header')
-        # a name with commas is quoted as RFC 4180 wants it
+        # a name with commas is quoted as RFC 4180 requires it
         quoted = f'"{name}"' if ',' in name else name
         steps += ''.join(f'{quoted},{row}' for row in more)
         placements += ''.join(f'{{"policy":"{name}",{line[1:]}\n'

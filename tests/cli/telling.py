@@ -215,7 +215,7 @@ def several_settings(folder):
 
 # each is refused by PyTorch, too, but for what stands behind `backend`; the words are ours
 SETTINGS = {
-    'block_size:5': 'never had', 'nokey:1': '"nokey"', 'max_split_size_mb': 'wants a value',
+    'block_size:5': 'never had', 'nokey:1': '"nokey"', 'max_split_size_mb': 'requires a value',
     ',max_split_size_mb:64': 'missing before', 'max_split_size_mb:10': 'is too small',
     'max_split_size_mb:x': 'whole number', 'large_segment_size_mb:5': 'whole number from 11',
     'garbage_collection_threshold:1.5': 'between 0 and 1',
@@ -234,7 +234,7 @@ SETTINGS = {
     'pinned_num_register_threads:256': 'up to 128',
     'pinned_reserve_segment_size_mb:x': 'whole number',
     'graph_capture_record_stream_reuse:maybe': 'True or False',
-    'expandable_segments_reserve_by_class:': 'wants a value',
+    'expandable_segments_reserve_by_class:': 'requires a value',
 }
 
 
@@ -333,8 +333,8 @@ def no_name(folder):
     for args, status, words in (
             (('run', ''), 4, '"": No such file'), (('info', ''), 4, '"": No such file'),
             (('diff', '', 'good.ndjson'), 4, '"": No such file'),
-            (('run', '--json', '', 'good.ndjson'), 2, 'option --json wants the name of a file'),
-            (('run', '--steps=', 'good.ndjson'), 2, 'option --steps wants the name of a file'),
+            (('run', '--json', '', 'good.ndjson'), 2, 'option --json requires the name of a file'),
+            (('run', '--steps=', 'good.ndjson'), 2, 'option --steps requires the name of a file'),
             (('verify', '-'), 4, 'standard input: no snapshot of PyTorch')):
         out = run(folder, *args, input=GOOD.encode())
         equal(out.status, status, f'status of {args}')

@@ -25,7 +25,7 @@ def need(good, *why):
 
 
 def equal(what, got, wanted):
-    need(got == wanted, f"{what}: {got} where {wanted} is wanted")
+    need(got == wanted, f"{what}: {got} where {wanted} is required")
 
 
 def frames_of(tag):

@@ -128,13 +128,13 @@ def judge_perfetto(file, rows, events):
             got.setdefault((e["pid"], e["name"]), []).append(value)
         elif e["ph"] == "i":
             happened.append((e["ts"], e["pid"], e["cat"], e["name"], e["args"]["step"]))
-    faults = [f"{place}: {a} where {b} is wanted" for place in wanted
+    faults = [f"{place}: {a} where {b} is required" for place in wanted
               for a, b in [next(((a, b) for a, b in zip(got[place] + [None], wanted[place] + [None])
                                  if a != b), (None, None))] if a != b]
     if set(got) != set(wanted):
         faults.append(f"tracks {sorted(got)}")
     if happened != instants:
-        faults.append(f"instants {happened[:3]} where {instants[:3]} are wanted")
+        faults.append(f"instants {happened[:3]} where {instants[:3]} are required")
     if file["otherData"]["time"].startswith("t ") != by_time and rows:
         faults.append(f'time {file["otherData"]["time"]}')
     return faults
@@ -306,7 +306,7 @@ def test_by_hand():
                                                        "allocator_settings",
                                                        "external_annotations"})):
         if got != wanted:
-            faults.append(f"{what}: {got} where {wanted} is wanted")
+            faults.append(f"{what}: {got} where {wanted} is required")
     report("snapshot: the last state, stacks, marks and settings", faults)
     done = fragsim("run", "-p", "bestfit", "--on-oom", "continue", "--device-bytes", "8MiB", "-q",
                    "--json", "-", "o.pickle")

@@ -69,7 +69,7 @@ def refused(name: str, data: object, pattern: str) -> None:
     if done.returncode != 4:
         faults.append(f'exit status {done.returncode}')
     if told.count('\n') != 1 or not re.search(pattern, told):
-        faults.append(f'{told!r} where {pattern!r} is wanted')
+        faults.append(f'{told!r} where {pattern!r} is required')
     report(f'refused: {name}', faults)
 
 
@@ -162,10 +162,10 @@ def test_kineto() -> None:
             ('no ts', f'[{event.replace("ts", "tz")}]', '"ts" is missing'),
             ('Bytes twice', f'[{event.replace("Addr", "Bytes")}]', '"Bytes" is given twice'),
             ('Bytes no integer', '[' + event.replace('"Bytes":1', '"Bytes":1.5') + ']',
-             '"Bytes": an integer is wanted, not 1.5'),
+             '"Bytes": an integer is required, not 1.5'),
             ('a device beyond all', f'[{event.replace(":0}", ":1024}")}]', '"Device Id"'),
-            ('ts no number', f'[{event.replace(":1,", ":true,", 1)}]', '"ts": a number is wanted'),
-            ('traceEvents no array', '{"traceEvents":{}}', 'an array is wanted'),
+            ('ts no number', f'[{event.replace(":1,", ":true,", 1)}]', '"ts": a number is required'),
+            ('traceEvents no array', '{"traceEvents":{}}', 'an array is required'),
             ('traceEvents twice', '{"traceEvents":[],"traceEvents":[]}', 'twice'),
             ('traceEvents missing', '{"schemaVersion":1}', '"traceEvents" is missing'),
             ('an event that is none', '[{"ph":"M"},3]', 'byte 12: an event'),
@@ -840,7 +840,7 @@ def test_merge() -> None:
     report('merge: times, ids, devices', [] if got[1:] == wanted else
            [f'{a}, wanted {b}' for a, b in zip(got[1:], wanted) if a != b])
     faults = []
-    for args, status, pattern in (('x.json', 2, 'are wanted'), ('-t rmm a.ndjson x', 2, 'one device'),
+    for args, status, pattern in (('x.json', 2, 'are required'), ('-t rmm a.ndjson x', 2, 'one device'),
                                   ('two.ndjson nowhere x.json', 4, 'nowhere')):
         done = fragsim('merge', *args.split())
         if done.returncode != status or not re.search(pattern, done.stderr.decode()):

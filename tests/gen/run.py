@@ -479,11 +479,11 @@ def check_output(folder: Path) -> None:
 def check_usage() -> None:
     cases = {
         '': 'which scenario', 'nosuch': 'no scenario "nosuch"', 'random training': 'too many',
-        '--list tiny': 'too many', 'random --sizes square': 'log, uniform or mixed is wanted',
-        'random --live 0': 'a number from 1 to 10000000 is wanted', 'random --events 1.5': 'a number',
-        'random --min-size 1.5': 'a size from 1 to 2^53-1 is wanted', 'tiny --count 3': '--count',
+        '--list tiny': 'too many', 'random --sizes square': 'log, uniform or mixed is required',
+        'random --live 0': 'a number from 1 to 10000000 is required', 'random --events 1.5': 'a number',
+        'random --min-size 1.5': 'a size from 1 to 2^53-1 is required', 'tiny --count 3': '--count',
         'random --shared 5': '--streams', 'random --min-size 2K --max-size 1K': '--min-size',
-        'pipeline --stages 65': 'a number from 1 to 64', 'random --seed': 'wants a value',
+        'pipeline --stages 65': 'a number from 1 to 64', 'random --seed': 'requires a value',
         'training --jitter 100': 'a number from 0 to 99',
     }
     for words, wanted in cases.items():

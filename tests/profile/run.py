@@ -172,31 +172,31 @@ def bad_profiles():
     device, call = ['device'], ['calls', 1]
     yield '', ':1:1: no profile, because no JSON: there is nothing in it'
     yield '{"format":', ':1:11: no profile, because no JSON: it ends in the middle'
-    yield '[]', ': a profile is wanted, which '
-    yield changed([], 'format', 'fragsim-result'), ': format: a profile is wanted, which fragsim replay'
+    yield '[]', ': a profile is required, which '
+    yield changed([], 'format', 'fragsim-result'), ': format: a profile is required, which fragsim replay'
     yield changed([], 'version', 2), ': version: this fragsim reads version 1'
     yield changed([], 'device', None), ': device: this member is missing'
-    yield changed([], 'device', []), ': device: an object is wanted'
+    yield changed([], 'device', []), ': device: an object is required'
     yield changed([], 'calls', None), ': calls: this member is missing'
-    yield changed(device, 'name', 5), ': device.name: a string is wanted'
-    yield changed(device, 'total_bytes', 0), ': device.total_bytes: at least 1 is wanted'
-    yield changed(device, 'total_bytes', 1.5), ': device.total_bytes: an integer from 0 to 2^53-1 is wanted'
+    yield changed(device, 'name', 5), ': device.name: a string is required'
+    yield changed(device, 'total_bytes', 0), ': device.total_bytes: at least 1 is required'
+    yield changed(device, 'total_bytes', 1.5), ': device.total_bytes: an integer from 0 to 2^53-1 is required'
     yield changed(device, 'granularity_bytes', -1), ': device.granularity_bytes: an integer'
     yield (changed(device, 'context_bytes', 101 * MIB),
-           ': device.context_bytes: at most total_bytes is wanted')
+           ': device.context_bytes: at most total_bytes is required')
     yield (changed(device, 'small_most_bytes', MIB),
            ': device.small_granularity_bytes: this member is missing')
     small = changed(device, 'small_most_bytes', MIB)
     small['device']['small_granularity_bytes'] = 1000
-    yield small, ': device.small_most_bytes: a multiple of small_granularity_bytes is wanted'
+    yield small, ': device.small_most_bytes: a multiple of small_granularity_bytes is required'
     small = changed(device, 'small_most_bytes', 4 * MIB)
     small['device']['small_granularity_bytes'] = 512
-    yield small, ': device.small_most_bytes: at most granularity_bytes is wanted'
-    yield changed(['calls'], 1, 7), ': calls[1]: an object is wanted'
-    yield changed(call, 'call', 'malloc'), ': calls[1].call: the name of a call is wanted'
+    yield small, ': device.small_most_bytes: at most granularity_bytes is required'
+    yield changed(['calls'], 1, 7), ': calls[1]: an object is required'
+    yield changed(call, 'call', 'malloc'), ': calls[1].call: the name of a call is required'
     yield changed(call, 'up_to_bytes', 3 * MIB), ': calls[1].up_to_bytes: a power of two'
     yield changed(call, 'up_to_bytes', None), ': calls[1].up_to_bytes: this member is missing'
-    yield changed(call, 'count', 0), ': calls[1].count: at least 1 is wanted'
+    yield changed(call, 'count', 0), ': calls[1].count: at least 1 is required'
     yield changed(call, 'total_ns', None), ': calls[1].total_ns: this member is missing'
     yield changed(call, 'up_to_bytes', 2 * MIB), ': calls[1]: these calls of this size stand there'
 

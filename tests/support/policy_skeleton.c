@@ -72,7 +72,7 @@ static uint32_t skeleton_which(const void *state, const uint64_t *param,
 
 /*
  * Optional, called on each device before the first event: obtains what the
- * policy wants to begin with. 0, -FRAG_EDEVMEM (an OOM at step 0), or a verb's code.
+ * policy begins with. 0, -FRAG_EDEVMEM (an OOM at step 0), or a verb's code.
  */
 static int skeleton_init(struct frag_policy *p)
 {

@@ -296,7 +296,7 @@ static void test_free_without_waiting(void **state)
 	end(f);
 }
 
-/* A sync before the free counts for nothing; each recorded stream is wanted after it. */
+/* A sync before the free counts for nothing; each recorded stream is required after it. */
 static void test_streams_after_free(void **state)
 {
 	struct fixture *f = begin(1);

@@ -12,7 +12,7 @@
 #include "support/unit.h"
 #include "input/scan.h"
 
-#define SLACK 16        /* zeros behind a window, as the scanner wants them */
+#define SLACK 16        /* zeros behind a window, as the scanner requires them */
 #define ROOM 512
 
 /* A window that ends where its memory ends, for sanitizers to see. */
