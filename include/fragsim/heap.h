@@ -77,7 +77,7 @@ struct frag_list_view {
 };
 
 /*
- * The sums that the metrics of SPEC 5 are made of, kept by the verbs. The
+ * The sums that the metrics of fragsim-result(5), Metrics are made of, kept by the verbs. The
  * step peaks of reserved, segments and device bytes are since the last
  * frag_heap_step(); the counters since the beginning.
  */

@@ -1,5 +1,5 @@
 /*
- * metrics.h - the numbers that a run produces (SPEC 5 and 7).
+ * metrics.h - the numbers that a run produces (fragsim-result(5)).
  */
 #ifndef FRAGSIM_METRICS_H
 #define FRAGSIM_METRICS_H

@@ -5,7 +5,7 @@
  * one at a time; the trace validates each record and resolves ids, streams,
  * pools and tags into dense indexes, once for all policies. Whether an event is
  * valid, and when a pending block stops being pending, depends on the trace
- * alone, so all of that is decided here (SPEC 2) and never asked of a policy.
+ * alone, so all of that is decided here (fragsim-trace(5)) and never asked of a policy.
  */
 #ifndef FRAGSIM_TRACE_H
 #define FRAGSIM_TRACE_H

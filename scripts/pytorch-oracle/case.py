@@ -1,6 +1,6 @@
 """case.py - a trace with the settings it runs under, and how it is written to a file.
 
-A case is a fragsim trace (SPEC 2) of one device. The settings stand in the header's `meta`:
+A case is a fragsim trace (fragsim-trace(5)) of one device. The settings stand in the header's `meta`:
 `alloc_conf`, PyTorch's own string, and `addresses`, where the fake device puts new segments.
 """
 import gzip

@@ -1,7 +1,7 @@
 """oracle.py - what PyTorch's own allocator does with a case, in fragsim's terms.
 
 `expect(case)` runs the oracle and turns its columns into the placements and the rows of metrics
-that fragsim should print (SPEC 7, 5). Two things PyTorch has no word for are translated:
+that fragsim should print (fragsim-result(5)). Two things PyTorch has no word for are translated:
 
   free with `pending`   a record_stream on a stream that the case does not use otherwise, then the
                         free; `complete` is the end of the work on that stream. PyTorch notices it

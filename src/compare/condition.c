@@ -1,4 +1,4 @@
-/* condition.c - what is bad: the conditions of --fail-if (SPEC 10). */
+/* condition.c - what is bad: the conditions of --fail-if (fragsim-run(1), Conditions). */
 #include "compare/condition.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* condition.h - what is bad: the conditions of --fail-if (SPEC 10). */
+/* condition.h - what is bad: the conditions of --fail-if (fragsim-run(1), Conditions). */
 #ifndef COMPARE_CONDITION_H
 #define COMPARE_CONDITION_H
 

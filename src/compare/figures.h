@@ -18,7 +18,7 @@ struct frag_figure {
 	const char *path;       /* as frag_result_value() knows it, or a name of its own */
 	enum frag_unit unit;
 	bool more_is_better;
-	bool decides;           /* a pair's verdict follows from these, SPEC 10's `any` */
+	bool decides; /* a pair's verdict follows from these, `any` of fragsim-run(1), Conditions */
 	bool of_end;            /* how a run ended: compared whether it finished or not */
 	bool of_peaks;          /* made of peaks: says nothing where those are cut */
 	/* NULL: the value at the path */

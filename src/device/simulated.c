@@ -1,5 +1,6 @@
 /*
- * simulated.c - the simulated device: counts what is in use (SPEC 3).
+ * simulated.c - the simulated device: counts what is in use (fragsim-trace(5), Members of a
+ * device).
  *
  * Physical pages are fungible, so a segment fits wherever enough bytes are
  * left, and addresses only have to be distinct. Pages of a range are made in

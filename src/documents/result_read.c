@@ -1,5 +1,5 @@
 /*
- * result_read.c - runs out of a file: a result (SPEC 7), or a baseline.
+ * result_read.c - runs out of a file: a result (fragsim-result(5)), or a baseline.
  *
  * Every member that a comparison uses has to be there, once, and of its kind.
  */

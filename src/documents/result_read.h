@@ -1,4 +1,4 @@
-/* result_read.h - runs out of a file: a result (SPEC 7), or a baseline. */
+/* result_read.h - runs out of a file: a result (fragsim-result(5)), or a baseline. */
 #ifndef DOCUMENTS_RESULT_READ_H
 #define DOCUMENTS_RESULT_READ_H
 

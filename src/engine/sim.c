@@ -332,7 +332,7 @@ static int note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *
 	return 0;
 }
 
-/* The sums of SPEC 5 again, from a walk over all blocks. */
+/* The sums of fragsim-result(5), Metrics again, from a walk over all blocks. */
 static int check_step(const struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 		      struct frag_error *err)
 {

@@ -1,6 +1,6 @@
 /*
  * lives.h - the life of every block as the trace alone tells it: ids to slots,
- * and what a freed block still waits for (SPEC 2, "Pending").
+ * and what a freed block still waits for (fragsim-trace(5), Ops).
  */
 #ifndef EVENTS_LIVES_H
 #define EVENTS_LIVES_H

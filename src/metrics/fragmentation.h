@@ -1,5 +1,5 @@
 /*
- * fragmentation.h - the measures of SPEC 5, pure functions of sums.
+ * fragmentation.h - the measures of fragsim-result(5), Metrics, pure functions of sums.
  *
  * The index is Johnstone and Wilson's textbook one, 1 - largest hole / all
  * holes ("The memory fragmentation problem: solved?", ISMM 1998).

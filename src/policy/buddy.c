@@ -1,4 +1,4 @@
-/* buddy.c - binary buddies: powers of two, halved and joined again (SPEC 6.2). */
+/* buddy.c - binary buddies: powers of two, halved and joined again (fragsim-policies(7), buddy). */
 #include <inttypes.h>
 
 #include "policy/policies.h"

@@ -1,6 +1,6 @@
 /*
  * fit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split,
- * neighbours merge at once (SPEC 6.1). They differ in which block they choose.
+ * neighbours merge at once (fragsim-policies(7), bestfit). They differ in which block they choose.
  */
 #include "policy/policies.h"
 

@@ -1,6 +1,7 @@
 /*
  * sizeclass.c - segregated fit: slabs of equal slots for small requests, whole
- * segments of one exact size for large ones; neighbours never merge (SPEC 6.3).
+ * segments of one exact size for large ones; neighbours never merge
+ * (fragsim-policies(7), sizeclass).
  */
 #include <inttypes.h>
 

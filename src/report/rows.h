@@ -1,6 +1,6 @@
 /*
  * rows.h - one line a step: the metrics (--steps) and the placements
- * (--placements) of SPEC 7, as observers of a simulation.
+ * (--placements) of fragsim-result(5), as observers of a simulation.
  */
 #ifndef REPORT_ROWS_H
 #define REPORT_ROWS_H

@@ -35,7 +35,7 @@ def words(policies: tuple) -> list[str]:
 
 
 def figures_of(run: dict) -> dict:
-    """The figures that are compared, from a run of a result, as SPEC 5 and the issue define them."""
+    """The figures that are compared, from a run of a result, as fragsim-result(5) and fragsim-diff(1) define them."""
     peak, bound = run['peak'], run['lower_bound']
     return {
         'peak.reserved': peak['reserved'],

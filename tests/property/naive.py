@@ -1,10 +1,10 @@
 #!/usr/bin/python3 -B
-# naive.py - the slow and obvious second implementation of SPEC.md, the judge of the property tests
+# naive.py - the slow and obvious second implementation of the manual pages, the judge of the property tests
 #
 # Lists of segments, lists of blocks, linear searches; every metric is recomputed by a walk over all
 # blocks after every step. Nothing here is clever or kept up to date, because its only virtue is to
 # be obviously right. It expects a valid trace; it knows every policy but `pytorch`.
-"""naive.py [options] TRACE: simulate a valid trace as SPEC.md says and write what fragsim writes"""
+"""naive.py [options] TRACE: simulate a valid trace as the manual pages say and write what fragsim writes"""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from naive_policies import (ALLOCATED, FREE, PENDING, POLICIES, Device, OutOfMem
                             round_up)
 from naive_trace import read_trace, resolve
 
-# SPEC 4 says that "that policy's run" stops at an OOM, and SPEC 7 that a run is one policy on one
+# fragsim-policies(7) says that "that policy's run" stops at an OOM, and fragsim-result(5) that a run is one policy on one
 # device. Taken literally, the other devices of the policy go on. True: they stop with it.
 OOM_STOPS_ALL_DEVICES = False
 
@@ -28,7 +28,7 @@ STEP_COLUMNS = (["step", "t", "device", "op", "id", "size", "status"]
 ALL_COLUMNS = STEP_COLUMNS + LATER_METRICS
 
 
-# ---- the metrics (SPEC 5) -----------------------------------------------------------------------
+# ---- the metrics (fragsim-result(5), Metrics) -----------------------------------------------------------------------
 
 def one_minus(a, b):
     """100 x (1 - a / b) in doubles; 0 when b is 0."""
@@ -68,7 +68,7 @@ def measure(policy):
 
 
 def check(policy):
-    """What holds for every policy (SPEC 4): blocks tile their segment and hold their request."""
+    """What holds for every policy (fragsim-policies(7), What holds for all): blocks tile their segment and hold their request."""
     for segment in policy.segments:
         end = 0
         for block in segment.blocks:
@@ -118,7 +118,7 @@ def distribution(values, times):
 # ---- one run: a policy on a device --------------------------------------------------------------
 
 def format_size(size):
-    """As PyTorch prints sizes (SPEC 9)."""
+    """As PyTorch prints sizes (fragsim-result(5), Result)."""
     if size <= 1024:
         return "%d bytes" % size
     if size <= 1 << 20:
@@ -129,7 +129,7 @@ def format_size(size):
 
 
 def oom_message(policy, m):
-    """The first sentence of SPEC 9."""
+    """The first sentence of fragsim-result(5), Result."""
     device = policy.device
     figures = ["GPU %d" % device.ordinal]
     if device.total:
@@ -143,7 +143,7 @@ def oom_message(policy, m):
 
 
 class Pending:
-    """A block freed by the program and still in use (SPEC 2)."""
+    """A block freed by the program and still in use (fragsim-trace(5))."""
 
     def __init__(self, allocation, until_complete, streams):
         self.allocation = allocation
@@ -232,7 +232,7 @@ class Run:
     def step(self, step):
         """Do one event. Gives (status, metrics, placement line without policy or None)."""
         self.policy.begin_step()
-        if not self.started:    # the initial pool was refused: all ends at step 0 (SPEC 6.1)
+        if not self.started:    # the initial pool was refused: all ends at step 0 (fragsim-policies(7), bestfit)
             status, self.stopped = "oom", True
         elif step.op in ("free", "complete", "record_stream") and self.failed(step):
             status = "skipped"
@@ -320,7 +320,7 @@ class Run:
         return "ok"
 
     def placement(self, step, status):
-        """The line of SPEC 7 as an ordered dict, or None where there is none."""
+        """The line of fragsim-result(5) as an ordered dict, or None where there is none."""
         policy = self.policy
         if status == "skipped":
             return None
@@ -353,7 +353,7 @@ class Run:
         return peak
 
     def result(self):
-        """RUN of SPEC 7."""
+        """RUN of fragsim-result(5)."""
         peak = self.peaks()
         times = [step.t for step, _ in self.rows]
         device = self.device
@@ -373,7 +373,7 @@ class Run:
         return run
 
 
-# ---- all policies over all devices, and the files (SPEC 7) --------------------------------------
+# ---- all policies over all devices, and the files (fragsim-result(5)) --------------------------------------
 
 def csv_field(value):
     if value is None:
@@ -447,7 +447,7 @@ def simulate(data, policies, on_oom_continue=False, overrides=None, columns=None
 
 
 def four_decimals(value):
-    """A result with every double as it is written (SPEC 7)."""
+    """A result with every double as it is written (fragsim-result(5))."""
     if isinstance(value, dict):
         return {key: four_decimals(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-# naive_policies.py - the device (SPEC 3) and the policies (SPEC 4 and 6) of naive.py
+# naive_policies.py - the device (fragsim-trace(5), Members of a device) and the policies (fragsim-policies(7)) of naive.py
 """Lists of segments, lists of blocks, linear searches: as plain as the text that they follow."""
 
 import math
@@ -10,7 +10,7 @@ COUNTS = ["allocs", "frees", "hits", "segment_allocs", "segment_frees", "splits"
 
 
 def round_up(x, m):
-    """The least multiple of m that is at least x (SPEC 6)."""
+    """The least multiple of m that is at least x (fragsim-policies(7))."""
     return (x + m - 1) // m * m
 
 
@@ -21,7 +21,7 @@ def power_of_two_at_least(x):
     return power
 
 
-# ---- the device (SPEC 3) ------------------------------------------------------------------------
+# ---- the device (fragsim-trace(5), Members of a device) ------------------------------------------------------------------------
 
 class Device:
     """A ledger of whole segments."""
@@ -72,7 +72,7 @@ class Device:
         self.held.remove(round_up(size, self.granularity))
 
 
-# ---- the policies (SPEC 4 and 6) ----------------------------------------------------------------
+# ---- the policies (fragsim-policies(7)) ----------------------------------------------------------------
 
 FREE, ALLOCATED, PENDING = "free", "allocated", "pending"
 
@@ -138,7 +138,7 @@ class Policy:
         self.segments.append(segment)
         self.new.append(segment)
         self.counts["segment_allocs"] += 1
-        # These three have their peaks within a step (SPEC 5), and only here do they grow.
+        # These three have their peaks within a step (fragsim-result(5), Metrics), and only here do they grow.
         self.high["reserved"] = max(self.high["reserved"], self.reserved())
         self.high["segments"] = max(self.high["segments"], len(self.segments))
         self.high["process_used"] = max(self.high["process_used"], self.device.process_used())
@@ -156,7 +156,7 @@ class Policy:
         return segment
 
     def obtain_initial_pool(self):
-        """SPEC 6.1 rule 6: one segment before the first step, on no line of the placements."""
+        """fragsim-policies(7), bestfit rule 6: one segment before the first step, on no line of the placements."""
         if self.params.get("pool", 0) == 0:
             return
         segment = self.obtain(self.params["pool"], 0)
@@ -213,7 +213,7 @@ class Policy:
 
 
 class Fit(Policy):
-    """SPEC 6.1."""
+    """fragsim-policies(7), bestfit."""
 
     def __init__(self, name, params, device):
         super().__init__(name, params, device)
@@ -252,7 +252,7 @@ class Fit(Policy):
 
 
 class Buddy(Policy):
-    """SPEC 6.2."""
+    """fragsim-policies(7), buddy."""
 
     def choose(self, size, pool):
         need = power_of_two_at_least(max(size, self.params["min"]))
@@ -279,7 +279,7 @@ class Buddy(Policy):
 
 
 class SizeClass(Policy):
-    """SPEC 6.3."""
+    """fragsim-policies(7), sizeclass."""
 
     def size_class(self, size):
         """The least class that is at least size, by going through the classes one by one."""
@@ -328,7 +328,7 @@ class SizeClass(Policy):
 
 
 class Direct(Policy):
-    """SPEC 6.5. Nothing is ever releasable, so there is no second try."""
+    """fragsim-policies(7), direct. Nothing is ever releasable, so there is no second try."""
 
     def choose(self, size, pool):
         size = round_up(size, self.device.granularity)

@@ -1,4 +1,4 @@
-# naive_trace.py - reads a valid trace and says what its ids mean (SPEC 1 and 2), for naive.py
+# naive_trace.py - reads a valid trace and says what its ids mean (fragsim(1) and fragsim-trace(5)), for naive.py
 """Nothing here knows a policy: whether an event is valid depends on the trace alone."""
 
 import gzip
@@ -8,7 +8,7 @@ from fractions import Fraction
 
 
 def parse_size(value):
-    """Bytes of an integer or of a string with a suffix (SPEC 1)."""
+    """Bytes of an integer or of a string with a suffix (fragsim(1), Sizes)."""
     if not isinstance(value, str):
         return int(value)
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(?:([KMGT])(?:iB)?)?", value)
@@ -22,7 +22,7 @@ def parse_size(value):
 
 
 class Whole(int):
-    """An integer that remembers how it was written, because `t` is printed as written (SPEC 7)."""
+    """An integer that remembers how it was written, because `t` is printed as written (fragsim-result(5))."""
 
 
 class Real(float):
@@ -83,7 +83,7 @@ class Step:
 
 
 def resolve(events, device_count):
-    """Events as Steps. Fails where an id is used against SPEC 2, which no policy can change."""
+    """Events as Steps. Fails where an id is used against fragsim-trace(5), which no policy can change."""
     live = {}           # id -> Allocation
     pending = {}        # id -> Allocations that wait for `complete`, the oldest first
     steps = []

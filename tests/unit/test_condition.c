@@ -9,7 +9,10 @@ struct bad {
 	int holds;
 };
 
-/* By SPEC 10: a sign makes it a change against the base, % in percent of that. */
+/*
+ * By fragsim-run(1), Conditions: a sign makes it a change against the base, % in percent of
+ * that.
+ */
 static const struct bad cases[] = {
 	{ "peak.reserved > 100", 0, 101, 1 },
 	{ "peak.reserved > 100", 0, 100, 0 },

@@ -6,7 +6,7 @@
 #include "support/child.h"
 #include "support/unit.h"
 
-/* The statuses of SPEC 8, and of 4 that a policy which lies is a bad plug-in. */
+/* The statuses of fragsim(1), EXIT STATUS, and of 4 that a policy which lies is a bad plug-in. */
 static void test_statuses(void **state)
 {
 	static const struct {

@@ -319,7 +319,7 @@ static void test_csv(void **state)
 	}
 }
 
-/* SPEC 9: up to 1024 bytes, up to 2^20 KiB, up to 2^30 MiB, else GiB. */
+/* fragsim-result(5), Result: up to 1024 bytes, up to 2^20 KiB, up to 2^30 MiB, else GiB. */
 static void test_pytorch_sizes(void **state)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* test_fragmentation.c - the measures of SPEC 5, from arithmetic on paper. */
+/* test_fragmentation.c - the measures of fragsim-result(5), Metrics, from arithmetic on paper. */
 #include "metrics/fragmentation.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "trace/header.h"
 
 #define SLACK 16
-#define DEFAULT_GRANULARITY 2097152     /* SPEC 2 */
+#define DEFAULT_GRANULARITY 2097152     /* fragsim-trace(5) */
 
 struct read {
 	struct frag_scan scan;

@@ -34,7 +34,7 @@ static void keys_and_values(void **state)
 	}
 }
 
-/* The defaults of SPEC 6.1, and what was given. */
+/* The defaults of bestfit in fragsim-policies(7), and what was given. */
 static void every_key_has_its_value(void **state)
 {
 	static const char *const wanted[][2] = {

@@ -1,6 +1,6 @@
 /*
  * test_run_metrics.c - metrics after each step, and what is kept of a run, against
- * counts over all blocks and formulas of SPEC 5 written down again.
+ * counts over all blocks and formulas of fragsim-result(5), Metrics written down again.
  */
 #include "metrics/run_metrics.h"
 
@@ -81,7 +81,7 @@ static void add_block(void *ctx, const struct frag_segment_view *s,
 	X(largest_free) X(releasable) X(stranded) X(waste) X(blocks) X(holes) X(lost)
 #define PERCENTAGES(X) X(fi) X(fi_device) X(internal) X(utilization)
 
-/* The metrics of SPEC 5 by a walk over everything. */
+/* The metrics of fragsim-result(5), Metrics by a walk over everything. */
 static struct frag_metrics count(struct fixture *f)
 {
 	struct frag_metrics m = { .process_used = CONTEXT };

@@ -1,4 +1,7 @@
-/* test_simulated.c - the figures of the simulated device, against SPEC 3. */
+/*
+ * test_simulated.c - the figures of the simulated device, against fragsim-trace(5), Members of
+ * a device.
+ */
 #include "fragsim/device.h"
 #include "support/unit.h"
 

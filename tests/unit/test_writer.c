@@ -1,5 +1,5 @@
 /*
- * test_writer.c - the trace format written, against SPEC 2: the bytes of each
+ * test_writer.c - the trace format written, against fragsim-trace(5): the bytes of each
  * kind of event, and that the reader takes them back as they were.
  */
 #include <string.h>
