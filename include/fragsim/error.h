@@ -1,5 +1,5 @@
 /*
- * error.h - what can go wrong, and how it is told.
+ * error.h - what can go wrong, and how it is reported.
  *
  * A function that can fail returns 0 or a negative code (-FRAG_E...). The one
  * who knows most writes the message, once, with frag_fail(); callers pass code
@@ -15,7 +15,7 @@
 #define FRAG_ERRORS(X)                                                        \
 	X(USAGE, 2, "wrong usage")                                            \
 	X(TRACE, 4, "bad trace")                                              \
-	X(POLICY, 4, "a policy made an impossible choice")                    \
+	X(POLICY, 4, "a policy asked for the impossible")                     \
 	X(DEVICE, 5, "no usable device, or it failed")                        \
 	X(DEVMEM, 3, "the device refused memory: a result, not a failure")    \
 	X(OUTPUT, 6, "output could not be written")                           \

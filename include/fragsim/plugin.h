@@ -142,7 +142,7 @@ struct frag_host_ops {
 #undef V
 };
 
-/* What both sides must see alike; also told to be unlike where a version was not raised. */
+/* What both sides must see alike; also found to differ where a version was not raised. */
 #define FRAG_PLUGIN_SIZES                                                                   \
 	sizeof(struct frag_host_ops), sizeof(struct frag_policy_ops),                       \
 	sizeof(struct frag_policy), sizeof(struct frag_param_spec),                         \

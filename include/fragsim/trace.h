@@ -58,7 +58,7 @@ enum frag_member {
 #define FRAG_HAS_WRITTEN (FRAG_HAS_PLACE - 1)   /* what a trace can say; the rest a source knows */
 
 /*
- * Where a block of the state that a trace begins with lies. A source may know
+ * Where a block of the initial state of a trace is. A source may know
  * the segments that were there before the first event (frag_source_ops.initial);
  * their blocks are its first records, `alloc` with a place each, segment by
  * segment in rising order. A policy that can begin in mid-run (frag_policy_ops.restore_segment)
@@ -113,7 +113,7 @@ struct frag_record {
 	uint64_t at;            /* for the source's where() */
 };
 
-/* What is told of a block where the trace knows the stack that asked for it. */
+/* What is known of a block where the trace knows the stack that requested it. */
 enum frag_stacks {
 	FRAG_STACKS_TOP,        /* the tag: the innermost frame that is not the framework's own */
 	FRAG_STACKS_ALL,        /* the tag, and the whole stack beside it */
@@ -126,7 +126,7 @@ struct frag_frame {
 	struct frag_text file, name;
 	uint64_t line;          /* 0: none, as of native code */
 };
-#define FRAG_FRAMES_MAX 1024    /* that anybody tells of a stack, from the innermost on */
+#define FRAG_FRAMES_MAX 1024    /* that are read of a stack, from the innermost on */
 
 /*
  * A source of records: a file format, or a program. refill makes the next
@@ -147,7 +147,7 @@ struct frag_source_ops {
 	 */
 	int  (*many)(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
 		     const char **kind, struct frag_error *err);
-	/* optional: "FILE:LINE:COLUMN" of a record of this stretch, told by its `at` */
+	/* optional: "FILE:LINE:COLUMN" of a record of this stretch, named by its `at` */
 	void (*where)(void *state, uint64_t at, char *buf, uint32_t size);
 	/* optional: back to the first record; false where it cannot be */
 	bool (*rewind)(void *state);
@@ -210,7 +210,7 @@ struct frag_trace_options {
 	bool meta;              /* info.meta also where a file has it behind the events, at the
 				 * price of reading it twice */
 	bool host;              /* pinned host memory is a device too, behind the others */
-	enum frag_stacks stacks;        /* what is told of a source that has whole stacks */
+	enum frag_stacks stacks;        /* what is read of a source that has whole stacks */
 	struct frag_log log;    /* warnings */
 	/*
 	 * optional: does each policy that the trace is for take the next settings, those of a

@@ -18,7 +18,7 @@ EDGES = (1, 511, 512, 513, 1024, MIB - 512, MIB - 511, MIB, MIB + 1, 2 * MIB - 5
 
 
 class Settings:
-    """PyTorch's settings as they stand, so that the next string drawn is one that it accepts."""
+    """PyTorch's settings as they are, so that the next string drawn is one that it accepts."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng

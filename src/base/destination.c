@@ -3,7 +3,7 @@
  *
  * Links are followed by hand, and only those that the last part of the name is:
  * a file may be created where a dangling one points, and the links of /proc to our
- * own descriptors must not be taken for the files that are open behind them.
+ * own descriptors must not be taken for the files that are open under them.
  */
 #include "base/destination.h"
 
@@ -15,7 +15,7 @@
 
 #define LINKS_MAX 40            /* as the kernel has it */
 
-/* The descriptor of ours that stands behind a name such as /proc/self/fd/3; -1: none does. */
+/* The descriptor of ours that is meant by a name such as /proc/self/fd/3; -1: none does. */
 static int descriptor_of(const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -61,7 +61,7 @@ static int follow(char **name)
 	return 0;
 }
 
-/* Behind the links, but not behind those of our descriptors. */
+/* Past the links, but not past those of our descriptors. */
 static int resolve(struct frag_destination *d)
 {
 	for (int links = 0; links <= LINKS_MAX; links++) {

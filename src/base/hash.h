@@ -2,7 +2,7 @@
  * hash.h - a map from 64-bit keys to 32-bit values, open addressing, seeded.
  *
  * Keys may be equal in their 64 bits and yet different (hashes of strings): the
- * map then holds several entries of one key, told apart by the caller through
+ * map then holds several entries of one key, distinguished by the caller through
  * frag_map_next().
  */
 #ifndef BASE_HASH_H

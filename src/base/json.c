@@ -141,7 +141,7 @@ int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err
 	return 0;
 }
 
-/* Where the next number begins; it does not stand in a string. */
+/* Where the next number begins; it is in no string. */
 static const char *next_number(const char *p)
 {
 	for (; *p != '-' && (*p < '0' || *p > '9'); p++)

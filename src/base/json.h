@@ -4,7 +4,7 @@
  *
  * The library would print 2^53-1 wrong and cut strings at a NUL, so numbers and
  * strings go in as text that is JSON already. Failures (host memory) stick in
- * the document; frag_json_write() tells them. It reads more than JSON too: what
+ * the document; frag_json_write() reports them. It reads more than JSON too: what
  * is parsed here has been found to be strict JSON before.
  */
 #ifndef BASE_JSON_H

@@ -84,7 +84,7 @@ static void look_new(int fd)
 
 /*
  * A descriptor that we were given, once more, so that all who write there go on
- * behind each other. Those that we opened ourselves are closed on exec.
+ * after each other. Those that we opened ourselves are closed on exec.
  */
 static int share(struct frag_outfile *f, int fd)
 {
@@ -309,7 +309,7 @@ int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct 
 	return f->packer ? 0 : frag_fail_nomem(err);
 }
 
-/* The packer's last bytes, which tell a reader that nothing is missing. */
+/* The packer's last bytes, which show a reader that nothing is missing. */
 static void end_packing(struct frag_outfile *f)
 {
 	if (f->packer && !f->failed && !frag_packer_put(f->packer, NULL, 0, true, put_plain, f))

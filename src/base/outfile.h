@@ -6,7 +6,7 @@
  * their places together. The folder is not synced: after a crash a name leads to the
  * old bytes or to the new ones. What is no regular file (standard output, a device, a
  * pipe), and an open descriptor (/dev/fd/3), is written as it comes. The first failure
- * sticks: later calls do nothing, and frag_outfile_commit() tells it.
+ * sticks: later calls do nothing, and frag_outfile_commit() returns it.
  */
 #ifndef BASE_OUTFILE_H
 #define BASE_OUTFILE_H

@@ -1,4 +1,4 @@
-/* printable.c - text from outside, as it may stand before people. */
+/* printable.c - text from outside, as it may be shown to people. */
 #include "base/printable.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /*
- * printable.h - text from outside, as it may stand before people.
+ * printable.h - text from outside, as it may be shown to people.
  *
  * Names, paths and settings come from files that others wrote, and go to
  * terminals and to the logs of CI services. What would steer these, or hide from

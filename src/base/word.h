@@ -17,7 +17,7 @@ static inline uint64_t frag_word_at(const char *p)
 
 /*
  * How many decimal digits the eight bytes begin with, and what they are worth.
- * Digits are told and joined in pairs, without a branch for each: the lengths of
+ * Digits are recognised and joined in pairs, without a branch for each: the lengths of
  * a trace's numbers are nothing that a processor could predict.
  */
 static inline uint32_t frag_word_digits(uint64_t w, uint64_t *value)

@@ -17,7 +17,7 @@ struct frag_opt {
 
 /* A row that most tables of options have. */
 #define FRAG_LENIENT_ROW(id)                                                                   \
-	{ 0, "lenient", NULL, "leave out events that are bad in themselves", (id) }
+	{ 0, "lenient", NULL, "leave out invalid events", (id) }
 
 /* Of commands that print colour; main.c takes it in front of a command too. */
 #define FRAG_COLOR_ROW(id)                                                                     \
@@ -113,7 +113,7 @@ int frag_usage(const struct frag_cmd *cmd, const char *what, struct frag_error *
 int frag_flush_stdout(struct frag_error *err);
 
 /*
- * "fragsim: ..." as one line on standard error, whatever it quotes. All that commands tell
+ * "fragsim: ..." as one line on standard error, whatever it quotes. All that commands print
  * there goes this way, but for the progress.
  */
 void frag_print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));

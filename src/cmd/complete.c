@@ -392,7 +392,7 @@ static void complete_last(char *const *words, int count)
 	} else if (*typed == '-') {
 		offer(&at, "--color", "", "auto, always or never");
 		offer(&at, "--help", "", "list the commands");
-		offer(&at, "--version", "", "tell the version");
+		offer(&at, "--version", "", "print the version");
 	} else {
 		offer_commands(&at);
 	}
@@ -415,7 +415,7 @@ const struct frag_cmd frag_cmd_complete = {
 	.name = "complete",
 	.job = FRAG_JOB_LOOK,
 	.args = "-- [WORD...]",
-	.summary = "tell a shell what the last word may become",
+	.summary = "list completions of the last word, for a shell",
 	.opts = opts,
 	.exec = complete_exec,
 };

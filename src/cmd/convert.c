@@ -106,7 +106,7 @@ static int convert(struct convert *c, const struct frag_cmd *cmd, const char *fr
 	}
 	if (c->run.choice_count > 1)
 		return frag_fail(err, FRAG_EUSAGE,
-				 "--policy %.100s: %s holds one run, so one policy",
+				 "--policy %.100s: %s contains one run, so one policy",
 				 c->run.choices[1].text, c->form->name);
 	if (c->run.setting_count > 1)
 		return frag_fail(err, FRAG_EUSAGE,

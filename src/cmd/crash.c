@@ -1,4 +1,4 @@
-/* crash.c - a crash in the code of a plug-in is told with its name and the step. */
+/* crash.c - a crash in the code of a plug-in is reported with its name and the step. */
 #include "cmd/crash.h"
 
 #include <pthread.h>

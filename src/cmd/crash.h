@@ -1,5 +1,5 @@
 /*
- * crash.h - a crash in the code of a plug-in is told with its name and the step.
+ * crash.h - a crash in the code of a plug-in is reported with its name and the step.
  *
  * The process dies of the signal all the same. Nothing is caught before there is
  * a plug-in, and nothing is said of a crash elsewhere.

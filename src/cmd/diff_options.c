@@ -22,7 +22,7 @@ const struct frag_opt frag_diff_opts[] = {
 	{ 0, "gate", NULL, "exit with 1 if it got worse: conditions for CI, printed", OPT_GATE },
 	{ 0, "allow-new-traces", NULL, "a trace that is new, or has changed, breaks no --gate",
 	  OPT_NEW_TRACES },
-	{ 0, "fail-if", "CONDITION", "exit with 1 if it holds: 'peak.reserved > +2%'; repeatable",
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'peak.reserved > +2%'; repeatable",
 	  FRAG_OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)", OPT_FORMAT },
 	{ 'o', "output", "FORMAT:FILE", "write it to a file too; repeatable", OPT_OUTPUT },

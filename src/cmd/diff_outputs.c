@@ -45,7 +45,7 @@ static int print_into(struct frag_outfile *to, const struct frag_diff_format *fo
 	return rc ? rc : frag_outfile_finish(to, err);
 }
 
-/* Text where nothing else was asked for. */
+/* Text where nothing else was requested. */
 static int print_standard(const struct frag_diff_options *o, struct frag_diff *diff,
 			  struct frag_error *err)
 {

@@ -114,7 +114,7 @@ const struct frag_cmd frag_cmd_info = {
 	.name = "info",
 	.job = FRAG_JOB_LOOK,
 	.args = "[options] TRACE",
-	.summary = "tell what a trace is",
+	.summary = "describe a trace",
 	.opts = opts,
 	.exec = info_exec,
 };

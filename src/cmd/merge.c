@@ -62,7 +62,7 @@ static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	if (rc)
 		return rc;
 	if (!r.form->lossless)
-		return frag_fail(err, FRAG_EUSAGE, "--to %s: that form holds one device, and merge"
+		return frag_fail(err, FRAG_EUSAGE, "--to %s: that form has one device, and merge"
 				 " makes several", r.form->name);
 	rc = frag_ranks_init(&ranks, (uint32_t)(argc - rest - 1)) ? 0 : frag_fail_nomem(err);
 	rc = rc ? rc : merge(&r, &ranks, argv + rest, err);

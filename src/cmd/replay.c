@@ -16,7 +16,7 @@ static int replay(struct frag_turns *t, int *status, struct frag_error *err)
 	if (t->args->pool && o->placements)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--placements and --allocator at once: the driver's "
-				 "own pool does not tell where it puts a block");
+				 "own pool does not report where it places a block");
 	if (strcmp(t->path, "-") == 0 && (o->choice_count > 1 || t->args->repeat > 1))
 		return frag_fail(err, FRAG_EUSAGE, "standard input can be read once only: one "
 				 "policy, once, or a file");

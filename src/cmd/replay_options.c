@@ -42,7 +42,7 @@ const struct frag_opt frag_replay_opts[] = {
 	FRAG_ON_OOM_ROW(0),
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	{ 0, "fail-if", "CONDITION",
-	  "exit with 1 if it holds: 'prediction.error_percent > 1'; repeatable",
+	  "exit with 1 if it is true: 'prediction.error_percent > 1'; repeatable",
 	  FRAG_OPT_FAIL_IF },
 	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
 	  FRAG_OPT_CHECK },

@@ -18,7 +18,7 @@ struct frag_rewrite {
 	const struct frag_sink_ops *form;       /* NULL: by the name's ending */
 	enum frag_packing packing;
 	bool lenient, quiet;
-	enum frag_stacks stacks;        /* what is told of a trace that has whole stacks */
+	enum frag_stacks stacks;        /* what is read of a trace that has whole stacks */
 	/* optional: the head that is written, a copy of the trace's */
 	int (*head)(void *ctx, struct frag_trace_info *info, struct frag_error *err);
 	/* optional: what becomes of an event; the default is to write it. 1: it was the last */
@@ -44,7 +44,7 @@ int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struc
 /*
  * A trace that one function writes, from the sink's begin to its end, into a file
  * of the form: opened, guarded, packed, and in its place when that is done. What
- * the form has lost of `from` is told.
+ * the form has lost of `from` is reported.
  */
 int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
 		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),

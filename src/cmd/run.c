@@ -19,7 +19,7 @@ static void miss_host(struct run *run)
 	const struct frag_trace_info *info = frag_trace_info(run->trace);
 
 	if (!info->devices[info->device_count - 1].host)
-		frag_session_warn(&run->session, "--host: the trace tells nothing of pinned host"
+		frag_session_warn(&run->session, "--host: the trace has no pinned host"
 				  " memory, which a snapshot of PyTorch does that was recorded with"
 				  " record_pinned_host_memory");
 }

@@ -10,8 +10,8 @@
 #include "replay/pool.h"
 
 const struct frag_opt frag_run_opts[] = {
-	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (by the trace)",
-	  FRAG_OPT_POLICY },
+	{ 'p', "policy", "NAME",
+	  "placement policy, NAME[:key=value,...]; repeatable (by the trace)", FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
 	{ 'o', "steps", "FILE", "write a row of metrics a step, CSV or .ndjson", FRAG_OPT_STEPS },
 	FRAG_COLUMNS_ROW(0),
@@ -25,8 +25,8 @@ const struct frag_opt frag_run_opts[] = {
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_ON_OOM_ROW(0),
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	{ 0, "fail-if", "CONDITION", "exit with 1 if it holds: 'peak.reserved > 4GiB'; repeatable",
-	  FRAG_OPT_FAIL_IF },
+	{ 0, "fail-if", "CONDITION",
+	  "exit with 1 if it is true: 'peak.reserved > 4GiB'; repeatable", FRAG_OPT_FAIL_IF },
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
 	{ 0, "host", NULL, "simulate a snapshot's pinned host memory too, as a device of its own",

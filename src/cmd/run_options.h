@@ -64,9 +64,9 @@ struct frag_run_options {
 #define FRAG_DEVICE_ROWS(base)                                                                 \
 	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)",                     \
 	  (base) + FRAG_OPT_DEVICE_BYTES },                                                        \
-	{ 0, "context-bytes", "SIZE", "what the CUDA context holds of it",                         \
+	{ 0, "context-bytes", "SIZE", "bytes that the CUDA context uses",                          \
 	  (base) + FRAG_OPT_CONTEXT_BYTES },                                                       \
-	{ 0, "other-bytes", "SIZE", "what other processes hold of it",                             \
+	{ 0, "other-bytes", "SIZE", "bytes that other processes use",                              \
 	  (base) + FRAG_OPT_OTHER_BYTES },                                                         \
 	{ 0, "granularity", "SIZE", "pages in which the device gives memory",                      \
 	  (base) + FRAG_OPT_GRANULARITY }

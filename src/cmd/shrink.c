@@ -236,7 +236,7 @@ const struct frag_cmd frag_cmd_shrink = {
 	.name = "shrink",
 	.job = FRAG_JOB_TRACES,
 	.args = "[options] IN OUT",
-	.summary = "write the least of a trace that still runs out of memory",
+	.summary = "reduce a trace to what still runs out of memory",
 	.opts = opts,
 	.exec = shrink_exec,
 };

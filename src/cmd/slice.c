@@ -113,7 +113,7 @@ static int no_such(const struct frag_place *place, const char *which, struct fra
 	if (place->kind == FRAG_PLACE_MARK)
 		return frag_fail(err, FRAG_EUSAGE, "--%s-mark: no mark \"%.100s\"%s; fragsim info"
 				 " lists them", which, place->mark,
-				 *which == 't' ? " behind the beginning" : "");
+				 *which == 't' ? " after the beginning" : "");
 	if (place->kind == FRAG_PLACE_STEP)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--%s-step %" PRIu64 ": the trace has ended before",
@@ -140,10 +140,10 @@ static int check_order(const struct frag_cut *c, struct frag_error *err)
 	if (c->from.kind != c->to.kind)
 		return 0;
 	if (c->from.kind == FRAG_PLACE_STEP && c->to.step <= c->from.step)
-		return frag_fail(err, FRAG_EUSAGE, "--to-step %" PRIu64 " is not behind --from-step"
+		return frag_fail(err, FRAG_EUSAGE, "--to-step %" PRIu64 " is not after --from-step"
 				 " %" PRIu64, c->to.step, c->from.step);
 	if (c->from.kind == FRAG_PLACE_TIME && c->to.t <= c->from.t)
-		return frag_fail(err, FRAG_EUSAGE, "--to-time %g is not behind --from-time %g",
+		return frag_fail(err, FRAG_EUSAGE, "--to-time %g is not after --from-time %g",
 				 c->to.t, c->from.t);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* compare.c - runs beside other runs: the groups, and how each policy stands. */
+/* compare.c - runs beside other runs: the groups, and how each policy compares. */
 #include "compare/compare.h"
 
 #include <math.h>

@@ -76,7 +76,7 @@ struct frag_outcome frag_comparison_outcome(const struct frag_comparison *c);
 struct frag_standing {
 	const struct frag_run *run;     /* one of its runs: the name; never NULL */
 	uint32_t runs, survived;        /* without an OOM */
-	uint32_t ratios;                /* runs behind the mean: both survived */
+	uint32_t ratios;                /* runs of the mean: both survived */
 	double ratio;                   /* geometric mean of peak reserved over the base's */
 	double over_bound;              /* the same of it over the lower bound, in percent above */
 	double fi_device;               /* mean difference in points of fi_device.mean */

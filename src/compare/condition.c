@@ -135,7 +135,7 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 			 frag_near_hint(&near, "", hint));
 }
 
-/* "PATH OP" of the text; *rest is behind. */
+/* "PATH OP" of the text; *rest follows. */
 static int parse_head(struct frag_condition *c, const char *text, const char **rest,
 		      struct frag_error *err)
 {
@@ -278,7 +278,7 @@ static int value_of(const struct frag_condition *c, const struct frag_result *ru
 	return 0;
 }
 
-/* "512 (12.50%) above 4096": how the value stands to the base. */
+/* "512 (12.50%) above 4096": how the value compares with the base. */
 static void describe_change(char buf[160], double value, double base, const char *base_text)
 {
 	char text[FRAG_NUMBER_ROOM];

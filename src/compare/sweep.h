@@ -31,7 +31,7 @@ struct frag_sweep {
 
 /*
  * Fills set->trace, one for each trace (without runs where an interruption came
- * first). Of several failures the first trace's is told. -FRAG_EINTERRUPTED:
+ * first). Of several failures the first trace's is reported. -FRAG_EINTERRUPTED:
  * what is there is good.
  */
 int frag_sweep_run(const struct frag_sweep *sweep, struct frag_run_set *set,

@@ -16,7 +16,7 @@
 #define FRAG_CUDA_NO_GPU 100
 #define FRAG_CUDA_NOT_SUPPORTED 801
 
-/* What a pool can be told, and tells: numbers of bytes, or 0 and 1. */
+/* What a pool can be set to, and reports: numbers of bytes, or 0 and 1. */
 enum frag_cuda_pool_value {
 	FRAG_CUDA_POOL_THRESHOLD,       /* of what is released at a wait */
 	FRAG_CUDA_POOL_EVENTS, FRAG_CUDA_POOL_OPPORTUNISTIC, FRAG_CUDA_POOL_INTERNAL,

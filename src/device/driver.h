@@ -29,7 +29,7 @@ struct frag_driver_model {
 
 /*
  * What a call of so many bytes takes. Where none of its size was measured, the
- * next smaller size that was stands for it, or else the next larger. False: no
+ * next smaller size that was is used for it, or else the next larger. False: no
  * call of the kind was measured.
  */
 bool frag_driver_model_look(const struct frag_driver_model *model, enum frag_gpu_kind kind,

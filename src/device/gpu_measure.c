@@ -1,5 +1,5 @@
 /*
- * gpu_measure.c - what a GPU does not tell, and a few requests find out.
+ * gpu_measure.c - what a GPU does not report, and a few requests find out.
  *
  * Segments are borrowed for a moment, and what is free is asked before and
  * meanwhile. Another process may take or give something just then: what cannot

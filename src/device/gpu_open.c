@@ -1,4 +1,7 @@
-/* gpu_open.c - GPUs are opened, and what was found is told; they are closed, and nothing stays. */
+/*
+ * gpu_open.c - GPUs are opened, and what was found is reported; they are closed, and nothing
+ * stays.
+ */
 #include "device/gpu_state.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * gpu_pool.c - the driver's own pool as a device: cudaMallocAsync and cudaFreeAsync.
  *
  * Each segment is what the pool answers to one request, on the stream that asks.
- * What the pool holds for them, and how that lies, is its own: it tells how much
+ * What the pool keeps for them, and where, is its own: it reports how much
  * it has reserved, and how much of that is used.
  */
 #include "device/gpu_state.h"

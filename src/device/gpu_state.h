@@ -1,5 +1,5 @@
 /*
- * gpu_state.h - what the files behind gpu.h share: a GPU, and all that is taken of it.
+ * gpu_state.h - what the files of gpu.h share: a GPU, and all that is taken of it.
  */
 #ifndef DEVICE_GPU_STATE_H
 #define DEVICE_GPU_STATE_H
@@ -61,7 +61,7 @@ int frag_gpu_unmap_pages(struct frag_piece *p, uint64_t offset, uint64_t bytes);
 /* The trace's stream on this GPU, made at its first use. */
 int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err);
 
-/* Tells who watches; what is free is asked for only then. */
+/* Notifies who watches; what is free is asked for only then. */
 int frag_gpu_notify(struct frag_device *dev, enum frag_gpu_kind kind, uint64_t bytes,
 		    uint64_t counted, uint64_t cost_ns, bool refused);
 

@@ -96,7 +96,7 @@ static void read_call(struct frag_members *r, const struct frag_at *at, struct f
 	kind = take_kind(r, at);
 	class = take_class(r, at);
 	if (!r->rc && m->count[kind][class])
-		frag_bad(r, at, "these calls of this size stand there twice");
+		frag_bad(r, at, "these calls of this size are given twice");
 	m->count[kind][class] = take_size(r, at, "count");
 	m->total_ns[kind][class] = frag_take_count(r, at, "total_ns");
 }

@@ -325,7 +325,7 @@ static void read_stretch(struct frag_members *r, const struct frag_at *at, struc
 
 /*
  * Checked for what frag_timeline_widen() relies on: it doubles a width until it is
- * that of another course.
+ * that of another timeline.
  */
 static void read_timeline(struct frag_members *r, const struct frag_at *run,
 			  struct frag_timeline *to)

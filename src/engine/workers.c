@@ -114,7 +114,7 @@ static int read_and_feed(struct workers *workers, struct frag_trace *trace,
 			return rc;
 		if (options->tape)
 			rc = frag_tape_write(options->tape, &batch, err);
-		/* an empty trace still has its end told to the simulations */
+		/* an empty trace still has its end passed to the simulations */
 		if (!rc && !idle)
 			rc = feed_all(workers, &batch, err);
 		if (rc || batch.count == 0)

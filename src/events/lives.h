@@ -1,5 +1,5 @@
 /*
- * lives.h - the life of every block as the trace alone tells it: ids to slots,
+ * lives.h - the life of every block as the trace alone gives it: ids to slots,
  * and what a freed block still waits for (fragsim-trace(5), Ops).
  */
 #ifndef EVENTS_LIVES_H

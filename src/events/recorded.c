@@ -1,4 +1,4 @@
-/* recorded.c - the snapshot of PyTorch behind a trace, where there is one. */
+/* recorded.c - the snapshot of PyTorch that a trace comes from, where there is one. */
 #include "events/recorded.h"
 
 #include "events/resolve.h"

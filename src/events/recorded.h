@@ -1,4 +1,4 @@
-/* recorded.h - the snapshot of PyTorch behind a trace, where there is one. */
+/* recorded.h - the snapshot of PyTorch that a trace comes from, where there is one. */
 #ifndef EVENTS_RECORDED_H
 #define EVENTS_RECORDED_H
 

@@ -119,7 +119,7 @@ static bool is_rare(const struct frag_event *ev)
 	       || ev->op == FRAG_OP_SET_FRACTION;
 }
 
-/* Times stand by event, so those before the first that has one are 0. */
+/* Times are indexed by event, so those before the first that has one are 0. */
 static bool add_time(struct frag_tape *t, const struct frag_event *ev)
 {
 	uint32_t had = t->times ? t->count : 0;

@@ -266,7 +266,7 @@ static void begin_batch(struct frag_trace *t)
 	frag_tags_sweep(&t->tags);
 }
 
-/* Now that the array of the ended stands still, each event gets its part of it. */
+/* Now that the array of the ended no longer moves, each event gets its part of it. */
 static void finish_ended(struct frag_trace *t, uint32_t count)
 {
 	const struct frag_ended *ended = t->lives.ended;

@@ -1,7 +1,7 @@
 /*
  * gen.h - scenarios: traces made from a few options, one event after the other.
  *
- * A scenario is one const table: its options are data, and its function tells
+ * A scenario is one const table: its options are data, and its function emits
  * events to a struct frag_gen. It keeps what lives in the trace, never the
  * trace. What it says depends on its options alone; randomness comes from the
  * option `seed`.

@@ -79,7 +79,7 @@ static int refuse(const struct pickle *p)
 					 refused[i].runs
 					 ? "could name a class or call a function: a snapshot has"
 					   " only data, and nothing of this file was run"
-					 : "stands in no snapshot");
+					 : "is in no snapshot");
 	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": 0x%02x is no opcode of a"
 			 " pickle", p->what, frag_pickle_place(p), *p->op);
 }
@@ -300,7 +300,7 @@ static int join(struct pickle *p, enum frag_kind kind, uint32_t n)
 	int rc;
 
 	if (p->count - frag_pickle_ground(p) < n + 1 || p->count < n + 1)
-		return frag_pickle_bad(p, "the stack holds too little for it");
+		return frag_pickle_bad(p, "the stack has too little for it");
 	box = p->stack[p->count - n - 1];
 	if (p->values->table[box].kind != kind)
 		return frag_pickle_bad(p, kind == FRAG_LIST ? "items for something that is no list"
@@ -327,7 +327,7 @@ static int make_tuple(struct pickle *p, uint32_t n)
 	int rc;
 
 	if (p->count - frag_pickle_ground(p) < n)
-		return frag_pickle_bad(p, "the stack holds too little for it");
+		return frag_pickle_bad(p, "the stack has too little for it");
 	rc = frag_pickle_added(p, frag_values_new(p->values, &empty_tuple, &tuple));
 	rc = rc ? rc : frag_pickle_added(p, frag_values_add(p->values, tuple,
 							    p->stack + p->count - n, n));

@@ -26,7 +26,7 @@ enum opcode {
 /*
  * A list that was made by one mark and references alone, as every stack is. The same
  * stacks come again and again, and in the same order: where the bytes of a list have
- * stood before, they are not read again, and its items not kept again.
+ * occurred before, they are not read again, and its items not kept again.
  */
 struct frag_run {
 	const unsigned char *bytes;     /* a copy, from behind the MARK up to the APPENDS */
@@ -44,7 +44,7 @@ struct frag_runs {
 	uint32_t by_hash[FRAG_PICKLE_RUNS];     /* plus 1 */
 };
 
-/* The keys of a dict as they stand in the file: each a number of the memo. */
+/* The keys of a dict as they are in the file: each a number of the memo. */
 struct frag_template {
 	uint32_t shape, count;          /* count 0: there is none */
 	struct {
@@ -76,7 +76,7 @@ struct pickle {
 	uint32_t marks[FRAG_PICKLE_MARKS];     /* heights of the stack */
 	uint32_t mark_count;
 	uint32_t small[256];            /* numbers of the values of BININT1, plus 1 */
-	struct frag_plain *plain;       /* NULL: memory is short, all is read as it stands */
+	struct frag_plain *plain;       /* NULL: memory is short, all is read as it is */
 	uint64_t seed;
 	struct frag_error *err;
 };

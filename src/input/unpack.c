@@ -1,7 +1,7 @@
 /*
  * unpack.c - bytes of a file descriptor, gunzipped or unzstd'ed where they are packed.
  *
- * The kind is told by the first bytes, again for each member or frame: several
+ * The kind is recognised by the first bytes, again for each member or frame: several
  * in a row are one stream, as gzip and zstd themselves read them.
  */
 #include "input/unpack.h"

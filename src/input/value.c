@@ -202,7 +202,7 @@ static uint32_t find_shape(struct frag_values *v, const uint32_t *items, uint32_
 	return FRAG_SHAPES;
 }
 
-/* The items as they stand in the file. */
+/* The items as they are in the file. */
 static void copy_items(const struct frag_values *v, uint32_t *to, const struct frag_value *box)
 {
 	const struct frag_shape *shape = box->kind == FRAG_DICT ? shape_of(v, box) : NULL;
@@ -218,7 +218,7 @@ static void copy_items(const struct frag_values *v, uint32_t *to, const struct f
 	}
 }
 
-/* At first just what is asked for: most boxes are filled at once. */
+/* At first just what is requested: most boxes are filled at once. */
 static enum frag_add widen(struct frag_values *v, struct frag_value *box, uint64_t need)
 {
 	uint64_t had = box->length && !box->shared ? box->as.items[-BOX_FIRST] : 0;

@@ -55,7 +55,7 @@ struct frag_values {
 	struct frag_value *table;       /* by number; it moves while values are added */
 	uint32_t count, capacity;
 	bool own_table;                 /* the first one lies in a chunk */
-	struct frag_chunk *chunks;      /* where items lie */
+	struct frag_chunk *chunks;      /* where items are */
 	struct frag_shape *shapes;      /* FRAG_SHAPES; NULL before the first dict */
 	size_t expected;                /* bytes of the file that they come from; 0: unknown */
 	uint64_t bytes, max;            /* taken so far, and allowed */
@@ -132,7 +132,7 @@ static inline const struct frag_value *frag_list_at(const struct frag_values *v,
 }
 
 bool frag_text_is(const struct frag_value *value, const char *text);
-/* The member's value, the last where it stands twice; NULL where there is none. */
+/* The member's value, the last where it is given twice; NULL where there is none. */
 const struct frag_value *frag_dict_get(const struct frag_values *v, const struct frag_value *dict,
 				       const char *name);
 

@@ -5,7 +5,7 @@
 #include "input/value.h"
 
 /*
- * The document in bytes, behind which a 0 stands; values borrow their text from
+ * The document in bytes, followed by a 0; values borrow their text from
  * there. what names the bytes in messages. -FRAG_ETRACE, -FRAG_ENOMEM
  */
 int frag_value_json_read(struct frag_values *values, struct frag_value *root, const char *bytes,

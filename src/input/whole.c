@@ -103,7 +103,7 @@ static const char *find_base64(const struct frag_whole *w)
 }
 
 /*
- * In place: four digits of base64 make three bytes, so the writer stays behind the
+ * In place: four digits of base64 make three bytes, so the writer never passes the
  * reader.
  */
 int frag_whole_unwrap(struct frag_whole *w, struct frag_error *err)

@@ -26,7 +26,7 @@ void frag_run_metrics_fini(struct frag_run_metrics *metrics)
 	free(metrics->series);
 }
 
-/* How memory lies in a pool of the device's own nobody knows, only how much there is. */
+/* The layout of a pool of the device's own is unknown, only how much there is. */
 static void read_pool(struct frag_metrics *m, const struct frag_device_pool *pool)
 {
 	m->allocated = m->active = pool->used;

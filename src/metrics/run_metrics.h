@@ -26,7 +26,7 @@ struct frag_run_metrics {
 };
 
 bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level);
-/* *tally is a borrowed copy of another one's struct, and becomes one of its own. */
+/* *metrics is a borrowed copy of another one's struct, and becomes one of its own. */
 bool frag_run_metrics_copy(struct frag_run_metrics *metrics);
 void frag_run_metrics_fini(struct frag_run_metrics *metrics);
 

@@ -20,7 +20,7 @@ static int direct_free(struct frag_policy *p, frag_block b)
 
 const struct frag_policy_ops frag_policy_direct = {
 	.name = "direct",
-	.summary = "every request is its own segment, given back when it is freed",
+	.summary = "every request is its own segment, released when it is freed",
 	.index = &frag_index_size,
 	.alloc = direct_alloc,
 	.free = direct_free,

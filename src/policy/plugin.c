@@ -80,7 +80,7 @@ static int refuse_errno(const char *path, struct frag_error *err)
 /*
  * The loader maps what the file's header announces and trips over what is not
  * there: it blocks on a pipe, and dies of a file that was cut short. The table of
- * sections stands at the end of a shared object, so that tells.
+ * sections stands at the end of a shared object, so that shows it.
  */
 static int check_file(const char *path, struct frag_error *err)
 {

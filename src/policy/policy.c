@@ -70,7 +70,8 @@ int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 		return frag_fail(err, FRAG_EPOLICY, "a policy's name is made of a-z, 0-9, _ and -,"
 				 " and begins with a letter");
 	if (!ops->restore_segment != !ops->restore_block)
-		return frag_fail(err, FRAG_EPOLICY, "policy %s: plant and place go together",
+		return frag_fail(err, FRAG_EPOLICY,
+				 "policy %s: restore_segment and restore_block go together",
 				 ops->name);
 	if (!ops->summary || !ops->index || !ops->alloc || !ops->free)
 		return frag_fail(err, FRAG_EPOLICY,

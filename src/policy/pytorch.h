@@ -35,7 +35,7 @@ bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes);
 /* Would so many bytes behind a block become a free block of their own? */
 bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest);
 
-/* The step's device calls so far; and books those from the first on. */
+/* The step's device calls so far; and counts those from the first on. */
 uint32_t frag_pytorch_calls(const struct frag_policy *p);
 void frag_pytorch_count_splits(struct frag_policy *p, uint32_t first);
 

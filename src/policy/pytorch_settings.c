@@ -236,7 +236,7 @@ const struct frag_param_spec frag_pytorch_params[] = {
 		.help = "sizes are rounded to so many steps between powers of two; 0: not" },
 	[THROW] = {
 		.name = "throw_on_cudamalloc_oom", .type = FRAG_PARAM_BOOL,
-		.help = "fail at once where the device's total would be passed" },
+		.help = "fail at once where the device's total would be exceeded" },
 	{ 0 },
 };
 

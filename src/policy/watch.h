@@ -2,7 +2,7 @@
  * watch.h - for who reports a crash: which plug-in a thread runs, and at which step.
  *
  * The code of a plug-in is native, and takes the process with it where it fails.
- * The library catches no signals; a program that does can be told.
+ * The library catches no signals; a program that does can be notified.
  */
 #ifndef POLICY_WATCH_H
 #define POLICY_WATCH_H

@@ -446,7 +446,7 @@ static void fill_prediction(struct frag_prediction *p, const struct measure *m,
 		: p->error_bytes ? 100 : 0;
 }
 
-/* The GPUs get everything back; what fails is told when they are closed. */
+/* The GPUs get everything back; what fails is reported when they are closed. */
 static void retire_real(struct frag_replay *r, bool interrupted)
 {
 	/* what is freed there and then may not be in use on any stream */
@@ -484,7 +484,7 @@ void frag_replay_retire(struct frag_replay *r, bool interrupted)
 	}
 }
 
-/* The worse of the two stands. */
+/* The worse of the two is kept. */
 static void join_prediction(struct frag_prediction *to, const struct frag_prediction *from)
 {
 	uint64_t steps = to->steps + from->steps;

@@ -1,7 +1,7 @@
 /*
  * as_snapshot.c - a simulated run as a memory snapshot of PyTorch.
  *
- * Segments lie one behind the other in the order in which they were obtained, on
+ * Segments lie one after the other in the order in which they were obtained, on
  * all devices, and no address is ever used again. Events are written as the run
  * goes, those of the first device into the file itself, the others' and the
  * annotations into spools beside it; the last state comes at the end.

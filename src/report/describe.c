@@ -91,7 +91,7 @@ static void print_devices(const struct frag_survey *s, const struct frag_trace_i
 	}
 }
 
-/* What a snapshot tells of it, beside the trace. */
+/* What a snapshot says of it, beside the trace. */
 static void print_host(const struct frag_host_memory *host, FILE *f)
 {
 	char text[FRAG_NUMBER_ROOM];

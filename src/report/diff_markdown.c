@@ -6,7 +6,7 @@
 #include "base/printable.h"
 #include "report/diff_formats.h"
 
-#define PLACES_MAX 20           /* pairs whose partings are told */
+#define PLACES_MAX 20           /* pairs whose divergences are shown */
 
 /* Text in a cell: what would end it, or be markup, is escaped. */
 static void put_text(FILE *f, const char *text)

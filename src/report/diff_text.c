@@ -15,7 +15,7 @@
 #define NAME_MAX 18             /* columns of a policy's name; longer ones get a number */
 #define NAME_ROOM 600
 #define TRACE_MAX 28            /* columns of a trace's name in the summary */
-#define SHOWN_MAX 16            /* policies whose parting and course are told */
+#define SHOWN_MAX 16            /* policies whose divergence and timeline are shown */
 
 struct paper {
 	const struct frag_diff *diff;

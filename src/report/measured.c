@@ -99,7 +99,7 @@ static void print_segments(const struct frag_driver_costs *c, FILE *f)
 			continue;
 		if (!head)
 			fprintf(f, "  %-10s %8s %8s %13s %13s %13s\n", "segments", "up to", "count",
-				"asked", "predicted", "taken");
+				"requested", "predicted", "taken");
 		head = true;
 		fprintf(f, "  %-10s %8s %8" PRIu64 " %13s %13s %13s\n", "", class_text(class, i),
 			t->count, frag_size_text(a, t->requested), frag_size_text(b, t->predicted),

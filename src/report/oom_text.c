@@ -18,14 +18,14 @@ static void put_obstacle(char *buf, size_t size, const struct frag_oom *oom, uin
 	char limit[FRAG_NUMBER_ROOM];
 
 	if (oom->limit != UINT64_MAX && oom->used + oom->tried > oom->limit)
-		snprintf(buf, size, "The limit that set_fraction put, %s, would be passed",
+		snprintf(buf, size, "The limit of set_fraction, %s, would be exceeded",
 			 frag_size_text(limit, oom->limit));
 	else if (!oom->fragmentation)
-		snprintf(buf, size, "Too little memory was free, in whatever pieces");
+		snprintf(buf, size, "Too little memory was free in total");
 	else if (missing)
 		snprintf(buf, size, "Enough bytes were free, but not in one piece");
 	else
-		snprintf(buf, size, "Enough bytes were free, but the policy did not give them back");
+		snprintf(buf, size, "Enough bytes were free, but the policy did not release them");
 }
 
 /*
@@ -45,7 +45,7 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 		piece = m->largest_free;
 	if (m->opaque) {
 		snprintf(buf, FRAG_OOM_ADVICE_ROOM, "%s reserved but unused in the driver's own "
-			 "pool; how it lies there nobody tells.",
+			 "pool; its layout there is unknown.",
 			 frag_size_text(unused, m->reserved - m->allocated));
 		return buf;
 	}

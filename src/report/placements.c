@@ -1,4 +1,4 @@
-/* placements.c - where every block went, and what the device was asked for. */
+/* placements.c - where every block went, and what was requested from the device. */
 #include "report/put.h"
 #include "report/rows.h"
 

@@ -1,8 +1,8 @@
 /*
  * snap_part.h - a part of a snapshot that is being written: words, stacks, lists.
  *
- * Parts are written side by side, each into a file of its own, and stand one
- * behind the other in the end. So each gives its own memo numbers: the same ones,
+ * Parts are written side by side, each into a file of its own, and follow one
+ * after the other in the end. So each gives its own memo numbers: the same ones,
  * which a pickle may give again and again.
  */
 #ifndef REPORT_SNAP_PART_H
@@ -78,7 +78,7 @@ int frag_snap_part_end(struct frag_snap_part *part, struct frag_outfile *out,
 		       struct frag_error *err);
 void frag_snap_part_fini(struct frag_snap_part *part);
 
-/* Behind this comes an item of the list; and behind this its end. Room: 2. */
+/* After this comes an item of the list; and behind this its end. Room: 2. */
 char *frag_snap_item(struct frag_snap_list *list, char *p);
 char *frag_snap_list_end(struct frag_snap_list *list, char *p);
 
@@ -94,7 +94,7 @@ char *frag_snap_words(struct frag_snap_part *part, char *p, enum frag_snap_word 
 char *frag_snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word key, uint32_t pool);
 #define FRAG_SNAP_POOL_ROOM (FRAG_SNAP_WORD_ROOM + 2 * FRAG_PICKLE_ROOM)
 
-/* Who asked for a block: its tag, and its whole stack where the trace has it. */
+/* Who requested a block: its tag, and its whole stack where the trace has it. */
 struct frag_snap_requester {
 	struct frag_text tag;   /* text NULL: nobody known */
 	uint32_t stack;         /* of the part's trace; 0: none */

@@ -34,7 +34,7 @@ static void print_memory(const struct frag_report *r, int width, FILE *f)
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
 	char d[FRAG_NUMBER_ROOM];
 
-	fprintf(f, "\n%-*s  %12s  %12s  %12s  %8s  %12s\n", width, "policy", "peak asked",
+	fprintf(f, "\n%-*s  %12s  %12s  %12s  %8s  %12s\n", width, "policy", "requested",
 		"peak alloc", "peak reserved", "over", "at the end");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;

@@ -15,7 +15,7 @@
 static const char *const decision_names[] = {
 	[FRAG_DECIDED_ADDRESS] = "a block's address",
 	[FRAG_DECIDED_ALLOC] = "a segment obtained",
-	[FRAG_DECIDED_FREE] = "a segment given back",
+	[FRAG_DECIDED_FREE] = "a segment released",
 	[FRAG_DECIDED_MAP] = "pages mapped",
 	[FRAG_DECIDED_UNMAP] = "pages unmapped",
 	[FRAG_DECIDED_OOM] = "an out-of-memory",
@@ -111,8 +111,8 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 		v->by_age ? "older" : "lower");
 	if (v->guessed)
 		fprintf(f,
-			"the age of %" PRIu64 " segments from before the history is told by where"
-			" blocks went\n", v->guessed);
+			"the age of %" PRIu64 " segments from before the history is derived from"
+			" where blocks went\n", v->guessed);
 	put_scores(v->score, f);
 	for (int i = 0; i < FRAG_DECISIONS; i++)
 		apart += v->apart[i].of;

@@ -96,7 +96,7 @@ struct frag_snap_device {
 	struct frag_spot *places;      /* one for each block held */
 	struct frag_extent *runs;          /* of the ranges among initial */
 	uint64_t end_reserved, end_allocated;   /* bytes, as the last state has them */
-	uint64_t capacity;              /* bytes, as an out-of-memory tells; 0: unknown */
+	uint64_t capacity;              /* bytes, as an out-of-memory shows; 0: unknown */
 	uint64_t lost;                  /* contradictions: events that are not in the log */
 	struct frag_region *end_regions;        /* of the last state, by address; where pools matter */
 	uint32_t end_count;
@@ -173,7 +173,7 @@ struct frag_snapshot {
 
 /* From the root value: logs, last states, pools. -FRAG_ETRACE */
 int frag_snapshot_load(struct frag_snapshot *s);
-/* What the file tells of pinned host memory, whether or not that is a device. */
+/* What the file says of pinned host memory, whether or not that is a device. */
 int frag_snapshot_host(const struct frag_snapshot *s, struct frag_host_memory *out);
 /* Is a segment of so many bytes for requests above the small ones? */
 bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes);

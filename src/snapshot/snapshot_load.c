@@ -42,7 +42,7 @@ static int see(struct frag_snapshot *s, const struct place *at)
 		return frag_kept_too_much(s->whole.path, s->values.file, s->err);
 	if (s->seen++ < s->values.cells + 1)
 		return 0;
-	return bad(s, at, "more events and blocks than the file holds values: a list is shared");
+	return bad(s, at, "more events and blocks than the file has values: a list is shared");
 }
 
 static int need_u64(const struct frag_snapshot *s, const struct place *at,
@@ -138,7 +138,7 @@ static int find_device(struct frag_snapshot *s, const struct place *at, uint64_t
 	return 0;
 }
 
-/* Before 2.1 what was asked for, and where from, stood in the block's history. */
+/* Before 2.1 what was requested, and where from, stood in the block's history. */
 static void read_old_block(const struct frag_snapshot *s, const struct frag_value *history,
 			   struct frag_live_block *h)
 {
@@ -173,7 +173,7 @@ static int read_block(struct load *load, const struct place *at,
 	if (!frag_value_u64(m[BLOCK_ADDRESS], &h.addr))
 		h.addr = *addr;
 	if (h.addr < *addr || h.addr > end || h.bytes > end - h.addr || h.bytes == 0)
-		return bad(s, at, "a block lies outside its segment, or over the one before it");
+		return bad(s, at, "a block is outside its segment, or overlaps the one before it");
 	*addr = h.addr + h.bytes;
 	if (frag_text_is(state, "inactive"))
 		return 0;

@@ -385,7 +385,7 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 }
 
 /*
- * A request that failed tells what the device can hold. The program that asked again
+ * A request that failed shows what the device can hold. The program that asked again
  * later went on without the block; where it never did, this is where the recording
  * ends, and the block is as live as any other then.
  */

@@ -78,7 +78,7 @@ static void end_deferred(struct frag_snap_device *d, struct frag_map *open)
 			d->log[i].role = FRAG_ROLE_FREE;
 }
 
-/* Pairs each free that the program asked for with the one that completed it. */
+/* Pairs each free that the program requested with the one that completed it. */
 static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 {
 	bool requested = false;

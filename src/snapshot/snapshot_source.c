@@ -23,7 +23,7 @@ struct source {
 	struct frag_snapshot s;
 	uint32_t at, last;              /* of the plan: the next record, and the one given */
 	uint32_t stretch_end;
-	bool whole;                     /* the end was told */
+	bool whole;                     /* the end was reached */
 	struct frag_handle *pools;
 	char t_text[STRETCH][FRAG_NUMBER_ROOM];
 	char tag_text[STRETCH][FRAG_TAG_ROOM];
@@ -438,7 +438,7 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			  i, d->lost);
 	if (d->oom_count)
 		frag_note(log, "device %u: the recording has %u out-of-memory%s, the first for %s with"
-			  " %s free on the device; %s is taken as what it holds"
+			  " %s free on the device; %s is taken as its capacity"
 			  " (--device-bytes says otherwise)", i, d->oom_count,
 			  d->oom_count == 1 ? "" : "s",
 			  frag_size_text(size, d->log[d->first_oom].size),

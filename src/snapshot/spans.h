@@ -1,6 +1,6 @@
 /*
  * spans.h - runs of addresses that do not overlap, in order: the segments of a
- * device as a log tells them, while they come and go.
+ * device as a log has them, while they come and go.
  */
 #ifndef SNAPSHOT_SPANS_H
 #define SNAPSHOT_SPANS_H

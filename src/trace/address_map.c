@@ -121,7 +121,7 @@ bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64
 /*
  * A free without an alloc is of a block from before the log, which
  * frag_address_map_end() allocates at the beginning: frag_address_map_before() gives it the
- * id that the row has just used. Null addresses are not told apart, so the latest
+ * id that the row has just used. Null addresses are not distinguished, so the latest
  * one goes.
  */
 bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const struct frag_row *row)

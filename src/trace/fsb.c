@@ -276,7 +276,7 @@ static int read_stacks(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *pa
 
 	rc = rc ? rc : next_block(f, kind, payload, err);
 	if (!rc && *kind != FRAG_FSB_EVENTS)
-		rc = frag_fsb_damaged(&f->blocks, err, "events are expected behind their stacks");
+		rc = frag_fsb_damaged(&f->blocks, err, "events are expected after their stacks");
 	return rc;
 }
 
@@ -398,7 +398,7 @@ static bool take_event(struct fsb *f, struct shape *shape, struct frag_record *r
 /*
  * Events of id, and perhaps size, stream, time and tag, as long as they come and are
  * good: nearly all are such. Which of these one has takes no branches, but for the
- * time: a trace has it everywhere, or nowhere. Where the columns stand is kept in
+ * time: a trace has it everywhere, or nowhere. Where the columns are is kept in
  * registers. Returns how many there were.
  */
 static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t max)
@@ -473,7 +473,7 @@ static void put_stacks(struct fsb *f, struct frag_record *recs, uint32_t count)
 
 /*
  * Plain events in runs. What stops a run, a rare event or a bad one, goes through
- * take_any(), which can tell the two apart.
+ * take_any(), which can distinguish the two.
  */
 static int fsb_many(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
 		    const char **kind, struct frag_error *err)

@@ -20,7 +20,7 @@ struct frag_fsb_blocks {
 	struct ZSTD_DCtx_s *zstd;
 };
 
-/* What is left of a payload; p is behind end where more was asked for. */
+/* What is left of a payload; p is behind end where more was requested. */
 struct frag_fsb_cursor {
 	const unsigned char *p, *end;
 };

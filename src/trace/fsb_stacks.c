@@ -90,7 +90,7 @@ static bool within(const unsigned char *p, uint32_t n, uint32_t min, uint64_t ma
 	return true;
 }
 
-/* Each stands on one before it. */
+/* Each has its parent before it. */
 static bool sound_distances(const unsigned char *p, uint32_t n, uint64_t before)
 {
 	for (; n; n--)
@@ -159,7 +159,7 @@ static int read_frames(struct frag_fsb_stacks *s, const unsigned char *files, ui
 	return 0;
 }
 
-/* Innermost frames, and how far before a stack the one is that it stands on. */
+/* Innermost frames, and how far before a stack its parent is. */
 static int read_stacks(struct frag_fsb_stacks *s, const unsigned char *frames, uint32_t n)
 {
 	const unsigned char *distances = frames + (size_t)n * CELL;
@@ -232,7 +232,7 @@ int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks
 
 /* Writing. */
 
-/* The source's stack in our table; from the outermost frame on, as it stands there. */
+/* The source's stack in our table; from the outermost frame on, as it is there. */
 static uint32_t copy_stack(struct frag_fsb_stacks *s, const struct frag_symbols *symbols,
 			   uint64_t at)
 {

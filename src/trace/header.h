@@ -22,7 +22,7 @@ struct frag_header {
 	struct frag_device_figures *devices;
 	uint32_t device_count, device_capacity;
 	bool nomem;
-	char *meta;             /* as it stands there; NULL: none */
+	char *meta;             /* as it is there; NULL: none */
 	uint32_t meta_length;
 	const char *wrong_at;   /* where a member is no good; NULL: none */
 	char wrong[160];        /* and why */

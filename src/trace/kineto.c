@@ -353,7 +353,7 @@ static const struct moment *first_of(const struct kineto *k, uint32_t type, uint
 
 /*
  * What the device held before the first event and no event frees: the first
- * event's total tells it. It counts as one block.
+ * event's total shows it. It counts as one block.
  */
 static bool add_rest(struct kineto *k, struct frag_address_map *addresses, const struct devices *d,
 		     const struct frag_log *log)

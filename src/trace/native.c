@@ -268,8 +268,10 @@ static int begin_object(struct native *n, struct frag_error *err)
 	if (!n->in.rewindable) {
 		n->open_header = true;
 		if ((members & ALL_BEFORE) != ALL_BEFORE)
-			return bad_at(n, here(n) - 1, "\"events\" stands before \"format\" or \"version\","
-				      " which only a file that can be read twice may do", err);
+			return bad_at(n, here(n) - 1,
+				      "\"events\" precedes \"format\" or \"version\","
+				      " which only a file that can be read twice may do",
+				      err);
 		return check_header(n, err);
 	}
 	rc = look_behind(n, err);
@@ -324,11 +326,14 @@ static int begin(struct native *n, struct frag_error *err)
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return frag_fail(err, FRAG_ETRACE, "%s: empty: it holds no events", n->in.path);
+		return frag_fail(err, FRAG_ETRACE, "%s: empty: it has no events", n->in.path);
 	if (memcmp(here(n), "\xef\xbb\xbf", 3) == 0)
 		return bad_at(n, here(n), "not JSON: a byte order mark (EF BB BF)", err);
 	if (*here(n) != '{')
-		return bad_at(n, here(n), "not JSON: a trace begins with {; fragsim-formats(5) tells what is read", err);
+		return bad_at(
+			n, here(n),
+			"not JSON: a trace begins with {; fragsim-formats(5) lists what is read",
+			err);
 	rc = scan_header(n, &end, err);
 	if (rc)
 		return rc;
@@ -365,7 +370,7 @@ static int finish_object(struct native *n, struct frag_error *err)
 		memcpy(n->header.wrong, tail.wrong, sizeof(tail.wrong));
 		if (p) {
 			if (n->open_header && tail.members & ANY_DEVICE)
-				rc = bad_at(n, here(n), "\"device\" stands behind \"events\", which"
+				rc = bad_at(n, here(n), "\"device\" follows \"events\", which"
 					    " only a file that can be read twice may do", err);
 			else if (!n->looked_behind && tail.members & before)
 				rc = bad_at(n, here(n), "a member of the trace is given twice", err);

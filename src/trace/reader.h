@@ -17,7 +17,7 @@
 enum frag_sniff {
 	FRAG_SNIFF_NO,
 	FRAG_SNIFF_YES,
-	FRAG_SNIFF_MORE,        /* so few bytes do not tell it */
+	FRAG_SNIFF_MORE,        /* so few bytes are not enough */
 };
 
 /* A form that has been opened. */

@@ -3,7 +3,7 @@
  *
  * A form is one const entry of the table in sinks.c. Records come in the order
  * of the trace, each with its event; what a form has no place for is counted,
- * and told at the end.
+ * and reported at the end.
  */
 #ifndef TRACE_SINKS_H
 #define TRACE_SINKS_H

@@ -1,5 +1,5 @@
 /*
- * stacks.h - the stacks that blocks were asked for on, in a table: each text, each
+ * stacks.h - the stacks that blocks were requested on, in a table: each text, each
  * frame, and each end that several stacks have in common stands in it once.
  *
  * A stack is known by a number from 1 on: its innermost frame, and the number of
@@ -19,7 +19,7 @@ struct frag_stack_frame {
 
 struct frag_stack {
 	uint32_t frame;         /* the innermost one */
-	uint32_t below;         /* the stack that it stands on */
+	uint32_t below;         /* its parent: the stack of its callers */
 };
 
 struct frag_stack_table {

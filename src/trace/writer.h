@@ -2,7 +2,7 @@
  * writer.h - fragsim's own trace format, written: the lines form or the object form.
  *
  * Records go out as they come; nothing of them is kept. A failed write sticks
- * in the file, as outfile.h says: frag_outfile_status() tells it.
+ * in the file, as outfile.h says: frag_outfile_status() returns it.
  */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H

@@ -12,7 +12,7 @@
 #include "engine/engine.h"
 #include "snapshot/snapshot.h"
 
-#define FRAG_NOWHERE 0          /* an address that the log does not tell */
+#define FRAG_NOWHERE 0          /* an address that the log does not have */
 
 struct frag_score {
 	uint64_t agree, of;
@@ -21,7 +21,7 @@ struct frag_score {
 enum frag_decision {
 	FRAG_DECIDED_ADDRESS,
 	FRAG_DECIDED_ALLOC,             /* a segment obtained */
-	FRAG_DECIDED_FREE,              /* a segment given back */
+	FRAG_DECIDED_FREE,              /* a segment released */
 	FRAG_DECIDED_MAP,
 	FRAG_DECIDED_UNMAP,
 	FRAG_DECIDED_OOM,
@@ -44,7 +44,7 @@ struct frag_verdict {
 	struct frag_score apart[FRAG_DECISIONS];        /* of private pools */
 	struct frag_difference differences[FRAG_DIFFERENCES_MAX];
 	uint64_t difference_count;      /* of the default pool; kept are the first */
-	uint64_t not_restored;          /* blocks of the first state that could not be put back */
+	uint64_t not_restored;          /* blocks of the first state that could not be restored */
 	uint64_t guessed;               /* ages of initial segments, told by where blocks went */
 	bool by_age;                    /* of two equal segments the older came first */
 };

@@ -271,7 +271,7 @@ static int check_history(const struct frag_snapshot *s, const char *path, struct
 				 : "it has the state at its end only, and no device_traces");
 	if (homeless == allocs)
 		return frag_fail(err, FRAG_ETRACE, "%s: no history to compare: none of its %" PRIu64
-				 " allocations lies in a segment that the file shows (segments, or"
+				 " allocations is in a segment that the file shows (segments, or"
 				 " segment_alloc and segment_map in device_traces)", path, allocs);
 	return 0;
 }
@@ -365,8 +365,10 @@ int frag_verify(struct frag_verdict *out, const struct frag_trace *trace,
 
 	*out = (struct frag_verdict){ .by_age = by_age };
 	if (!v.snapshot)
-		return frag_fail(err, FRAG_ETRACE, "%s: no snapshot of PyTorch (%s): only those hold"
-				 " what an allocator decided", path, frag_trace_info(trace)->form);
+		return frag_fail(err, FRAG_ETRACE,
+				 "%s: no snapshot of PyTorch (%s): only those"
+				 " contain what an allocator decided",
+				 path, frag_trace_info(trace)->form);
 	rc = check_history(v.snapshot, path, err);
 	if (rc)
 		return rc;

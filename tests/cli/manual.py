@@ -5,7 +5,7 @@ import pty
 
 from harness import cases, equal, run, test
 
-# found or not, it says nothing of -w; it tells how it was called and what it ignores
+# found or not, it says nothing of -w; it shows how it was called and what it ignores
 MAN = r'''#!/bin/sh
 if [ "$1" = -w ]; then
 	echo a path; echo a complaint >&2

@@ -311,7 +311,7 @@ def check_unfinished(tap: Tap, stage: Stage) -> None:
         found = stage.json('diff', base, new)['traces'][0]['runs'][0]['verdict']
         tap.result(f'two results: {new} is {verdict}, and the gate knows it', [
             found, text.stdout] if found != verdict or text.returncode != status else [])
-    # what somebody wrote is judged as it stands there: 6 MiB are above 4
+    # what somebody wrote is judged as it is there: 6 MiB are above 4
     stage.run('diff', 'failed.json', 'finished.json', '--fail-if', 'peak.reserved > +0%',
               statuses=(1,))
     tap.result('a condition that was written holds as ever', [])

@@ -224,7 +224,7 @@ def check(tap: Tap, path: Path, program: Path) -> None:
     if is_page and items:
         text = shown(path)
         if text is not None:
-            tap.result(f'{name}: its examples are shown as they stand', is_shown(items, text))
+            tap.result(f'{name}: its examples are shown as they are', is_shown(items, text))
     status = 0
     with tempfile.TemporaryDirectory(prefix='doc-') as place:
         folder = Path(place)

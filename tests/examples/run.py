@@ -6,7 +6,7 @@ usage: run.py PROGRAM
 `make check` has installed into BUILD/stage. The examples are compiled with the command that
 fragsim(3) gives, against the shared and against the static library, and run; what they print is
 arithmetic (below), or what the program itself says of the same trace. The library shows what the
-public headers declare and nothing else, and the pages show the examples as they stand.
+public headers declare and nothing else, and the pages show the examples as they are.
 """
 import json
 import os
@@ -98,7 +98,7 @@ def show(path: Path) -> str:
 
 def check_pages(tap: Tap) -> None:
     peaks = (HERE / 'peaks.c').read_text(encoding='utf-8').split('\n', 1)[1].strip('\n')
-    tap.result('fragsim(3) shows peaks.c as it stands',
+    tap.result('fragsim(3) shows peaks.c as it is',
                peaks.expandtabs(8) not in show(ROOT / 'man' / 'fragsim.3') and 'it does not')
     for page, name, first in (('fragsim.3', 'own_events.c', '/* A log'),
                               ('fragsim-plugin.7', 'snug.c', '#include')):

@@ -761,14 +761,14 @@ def test_slice() -> None:
             list_[7], list_[8], {'op': 'free', 'id': 'b', 't': 10}, list_[10]], 'y')
     faults = []
     for args, pattern in (
-            ('--from-mark z', 'from-mark: no mark "z"'), ('--to-mark m --from-step 8', 'behind'),
+            ('--from-mark z', 'from-mark: no mark "z"'), ('--to-mark m --from-step 8', 'after'),
             ('--from-step 11', 'from-step 11'), ('--from-time 11', 'from-time 11'),
             ('--from-time x', 'a time in'), ('--from-step -1', 'a number'),
             ('--from-step 1 --from-mark m', 'two beginnings: one of --from-step, '),
             ('--device 2', 'has 2 devices, numbered from 0'),
-            ('--from-step 5 --to-step 5', 'to-step 5 is not behind --from-step 5'),
-            ('--to-step 0 --from-step 3', 'to-step 0 is not behind --from-step 3'),
-            ('--from-time 8 --to-time 7.5', 'to-time 7.5 is not behind --from-time 8')):
+            ('--from-step 5 --to-step 5', 'to-step 5 is not after --from-step 5'),
+            ('--to-step 0 --from-step 3', 'to-step 0 is not after --from-step 3'),
+            ('--from-time 8 --to-time 7.5', 'to-time 7.5 is not after --from-time 8')):
         done = fragsim('slice', *args.split(), 'a.ndjson', 'x.json')
         if done.returncode != 2 or not re.search(pattern, done.stderr.decode()) or \
                 Path('x.json').exists():

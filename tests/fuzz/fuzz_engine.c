@@ -5,7 +5,7 @@
  * events a stretch, byte 2 what the devices have; then each event takes four. The
  * run is checked by the heap's own walk, and by recount.h, which keeps totals of its
  * own: which blocks live where, from what was placed, and which segments are held,
- * from the device calls; every metric that they settle must agree. An error ends
+ * from the device calls; every metric that they decide must agree. An error ends
  * the program, but for the one stop that the manual names: where PyTorch itself
  * would give the device what it never got.
  */

@@ -198,7 +198,7 @@ def bad_profiles():
     yield changed(call, 'up_to_bytes', None), ': calls[1].up_to_bytes: this member is missing'
     yield changed(call, 'count', 0), ': calls[1].count: at least 1 is required'
     yield changed(call, 'total_ns', None), ': calls[1].total_ns: this member is missing'
-    yield changed(call, 'up_to_bytes', 2 * MIB), ': calls[1]: these calls of this size stand there'
+    yield changed(call, 'up_to_bytes', 2 * MIB), ': calls[1]: these calls of this size are given'
 
 
 def check_bad(program, folder, trace):

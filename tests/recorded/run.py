@@ -128,7 +128,7 @@ def exports():
           + '{"op":"alloc","id":2,"size":3145728}\n')
     rc, _, err = call("shrink", "--device-bytes", "8MiB", "big", "less.fsb")
     ok(rc == 0 and err.startswith("fragsim: shrunk under pytorch\n"),
-       "shrink has the same default, and tells it", rc, err)
+       "shrink has the same default, and says it", rc, err)
     rc, _, err = call("shrink", "-p", "bestfit", "--device-bytes", "8MiB", "big", "less.fsb")
     ok(rc == 2 and "no out-of-memory under bestfit" in err, "or the policy that is given", err)
 

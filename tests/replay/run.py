@@ -593,7 +593,7 @@ def pool_bounds(folder):
                         alloc(3, MIB))
     got = replay('-v', *POOL, '--limit', '20MiB', '--on-oom', 'continue', '--json', folder / 'r', trace,
                  ceiling=20 * MIB)
-    expect(got, 3, 'is reserved by cuda-async but unallocated', "how it lies there nobody tells")
+    expect(got, 3, 'is reserved by cuda-async but unallocated', "its layout there is unknown")
     result = json.loads((folder / 'r').read_text())
     import jsonschema
     rules = json.loads((REPO / 'man' / 'fragsim-result.schema.json').read_text())
@@ -612,7 +612,7 @@ def pool_bounds(folder):
     got = replay(*POOL, '--json', '-', two, gpus=2)
     assert [r['peak']['reserved'] for r in json.loads(got.out)['runs']] == [8 * MIB, 16 * MIB], got
     for arguments, words in [
-            ([*POOL, '--placements', '-'], 'does not tell where it puts a block'),
+            ([*POOL, '--placements', '-'], 'does not report where it places a block'),
             (['--allocator', 'pytorch'], 'there is only cuda-async'),
             (['--allocator', 'cuda-async:pool=1'], 'has no key "pool"; its keys are: release_thr'),
             (['-p', 'cuda-async'], 'exists only in fragsim replay --allocator cuda-async')]:

@@ -66,7 +66,7 @@ def name_of(path: Path) -> str:
 
 def of_trace() -> Iterator[tuple[str, dict]]:
     """Mutants of TRACE, good and bad ones."""
-    yield 'as it stands', TRACE
+    yield 'as it is', TRACE
     for path in paths(TRACE):
         yield f'{name_of(path)} missing', changed(TRACE, path)
         for value in VALUES:

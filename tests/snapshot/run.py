@@ -116,7 +116,7 @@ def states():
     one = result["runs"][0]
     same("its segment is there before the first step",
          [r["reserved"] for r in rows], [2 * M, 2 * M, 22 * M, 22 * M, 22 * M, 22 * M])
-    same("peak of what was asked for", one["peak"]["requested"], 100 + 300 * K + 9 * M)
+    same("peak of what was requested", one["peak"]["requested"], 100 + 300 * K + 9 * M)
     same("segments obtained", one["counts"]["segment_allocs"], 2)
     same("times are the log's", [r["t"] for r in rows], [1000, 1000, 1002, 1003, 1004, 1006])
     ok("begins in mid-run: 1 segments of 2.00 MiB with 1 live blocks" in err,
@@ -380,7 +380,7 @@ def host():
              [(r["device"]["ordinal"], r["device"]["name"], r["device"]["total_bytes"],
                r["device"]["granularity_bytes"]) for r in runs],
              [(0, None, 100 * M, M), (1, "pinned host memory", 0, 4 * K)], err)
-        same(f"--host: what it was asked for, {form}",
+        same(f"--host: what it was requested, {form}",
              [(r["op"], r["size"]) for r in rows if r["device"] == 1],
              [("alloc", 4 * M), ("alloc", 2 * M), ("alloc", 8 * M), ("free", None),
               ("alloc", 8 * M), ("alloc", M), ("free", None), ("free", None)])
@@ -425,7 +425,7 @@ def host_alone():
     same("segments without a log", call("info")[1].splitlines()[11:14],
          [TOLD[0].replace("10 ", "0 "), "  at most 5.00 MiB live", TOLD[2]])
     err = run(basic(), "--host")[2]
-    ok("--host: the trace tells nothing of pinned host memory" in err, "none there, which is told",
+    ok("--host: the trace has no pinned host memory" in err, "none there, which is told",
        err)
     value = with_host()
     value["host_traces"][1].pop("size")
@@ -477,7 +477,7 @@ def differences():
     log.events[5]["stream"] = 5
     value = snapshot([segment(LARGE + 32 * M, block(LARGE + 32 * M, 12 * M), stream=5)], log)
     rc, out, err = verify(value)
-    ok(rc == 1 and "difference 1: a segment given back" in out, "a segment that only we give back",
+    ok(rc == 1 and "difference 1: a segment released" in out, "a segment that only we give back",
        out, err)
     # equal blocks: by address the lower, by age the older
     log = Log().segment(LARGE + 32 * M, 12 * M).alloc(LARGE + 32 * M, 12 * M)
@@ -506,7 +506,7 @@ def differences():
     # nothing to compare with
     log = Log().alloc(LARGE, 5 * M)
     rc, out, err = verify(snapshot([], log))
-    ok(rc == 4 and "none of its 1 allocations lies in a segment" in err, "no segments at all", err)
+    ok(rc == 4 and "none of its 1 allocations is in a segment" in err, "no segments at all", err)
     rc, out, err = call("verify", data=b'{"op":"alloc","id":1,"size":5}\n')
     ok(rc == 4 and "no snapshot of PyTorch" in err, "a trace of another form", err)
 

@@ -108,9 +108,9 @@ def report():
     same("and passes over them", held("full.fsb"), plain)
     same("or over all but the program's own", held("full.fsb", "--stacks", "python"), own)
     call("convert", "-q", "--stacks", "python", "full", "own.fsb")
-    same("it has no others where none were asked for", held("own.fsb", "--stacks", "all"), own)
+    same("it has no others where none were requested", held("own.fsb", "--stacks", "all"), own)
     call("convert", "-q", "full", "top.fsb")
-    same("it has none where none were asked for", held("top.fsb", "--stacks", "all"), plain)
+    same("it has none where none were requested", held("top.fsb", "--stacks", "all"), plain)
 
     one = snapshot([segment(LARGE, block(LARGE, 20 * M))],
                    Log(frames=[{"name": 'f "x"\n', "filename": "a\tb.py", "line": 2},
@@ -310,9 +310,9 @@ def damage():
                                                      and "block 2 " in err) and "stacks" in err,
                f"refused with --stacks {asked}: {title}", rc, err)
     rc, out, err = call("run", "-q", "--stacks", "all", made(good, (b"stks", good)))
-    ok(rc == 4 and "events are expected behind" in err, "refused: stacks of no events", err)
+    ok(rc == 4 and "events are expected after" in err, "refused: stacks of no events", err)
     rc, out, err = call("run", "-q", made(good, (b"stks", good)))
-    ok(rc == 4 and "events are expected behind" in err, "refused, where none are asked for", err)
+    ok(rc == 4 and "events are expected after" in err, "refused, where none are asked for", err)
     rc, out, err = call("run", "-q", "--stacks", "all", made(payload(texts, frames, stacks, [2])))
     ok(rc == 0, "the last allocs may have none", err)
 

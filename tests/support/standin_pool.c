@@ -2,7 +2,7 @@
  * standin_pool.c - the driver's own pools: memory that comes and goes with a stream's work.
  *
  * A pool holds whole chunks, and any free bytes of them serve any request: it is
- * the simplest pool that does what the documents promise, and tells it. What it
+ * the simplest pool that does what the documents promise, and says it. What it
  * holds above its threshold goes when somebody waits.
  */
 #include "support/standin.h"

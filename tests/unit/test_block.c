@@ -63,7 +63,7 @@ static void test_take_misused(void **state)
 		uint64_t requested, keep;
 	} cases[] = {
 		{ 1, SEGMENT + 1 },     /* more than there is */
-		{ 513, 512 },           /* less than was asked for */
+		{ 513, 512 },           /* less than was requested */
 		{ 0, 0 },
 		{ UINT64_MAX, UINT64_MAX },
 	};

@@ -1,4 +1,4 @@
-/* test_heap.c - whole segments, free lists, calls and books of the heap. */
+/* test_heap.c - whole segments, free lists, calls and totals of the heap. */
 #include "support/faulty_device.h"
 #include "support/rig.h"
 

@@ -180,7 +180,7 @@ static void test_slots_misused(void **state)
 	rig_give(r, b);
 }
 
-/* A slab without live slots is releasable as it stands, carved or not. */
+/* A slab without live slots is releasable as it is, carved or not. */
 static void test_release_carved(void **state)
 {
 	struct fixture *f = *state;

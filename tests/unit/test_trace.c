@@ -27,7 +27,7 @@ static const char header[] =
 	"\"format\":\"fragsim-trace\",\"version\":1,\"devices\":[{\"name\":\"first\",\"total_bytes\":"
 	"\"1M\",\"context_bytes\":5,\"granularity_bytes\":512},{\"other_bytes\":7}]";
 
-/* Warnings of a trace, one behind the other. */
+/* Warnings of a trace, one after the other. */
 struct heard {
 	char text[2000];
 	uint32_t lines;

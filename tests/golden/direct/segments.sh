@@ -1,4 +1,4 @@
-# segments.sh - every request is a segment of its own, given back when it is
+# segments.sh - every request is a segment of its own, released when it is
 # freed.
 exec "$FRAGSIM" run --policy direct --on-oom continue --placements - - <<'EOF'
 {"format":"fragsim-trace","version":1,"device":{"total_bytes":16384,"context_bytes":0,"granularity_bytes":4096}}
