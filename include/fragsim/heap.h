@@ -4,9 +4,9 @@
  * A segment is what one device call obtained; its blocks tile it from offset 0.
  * A block is free, allocated, pending (freed, but still in use on a stream),
  * unmapped (address space without memory, in an expandable range), or for the
- * length of one decision detached, for the policy to work on. Free blocks stand in free lists,
+ * length of one decision detached, for the policy to work on. Free blocks are in free lists,
  * one for each (pool, which) that the policy asks for; `which` is the policy's
- * own number: a stream, a kind of slab, or just 0. They stand in the list that
+ * own number: a stream, a kind of slab, or just 0. They are in the list that
  * their segment was obtained for, unless the policy sorts them (frag_heap_sort_by),
  * and in each list in the order of the policy's index.
  *
@@ -133,7 +133,7 @@ void frag_heap_by_address(struct frag_heap *h);
 
 /*
  * How a policy sorts free blocks: which of the lists of its segment's pool a free block
- * stands in, and its key (frag_index_key). The heap asks when a block becomes free, and
+ * is in, and its key (frag_index_key). The heap asks when a block becomes free, and
  * again when a free one has other bytes or another place: after a merge, and of what a
  * split or a take leaves. It asks in the midst of a verb, so what a hook is shown are
  * copies, and no heap; state and param are the policy's own. Every answer is good: a list
@@ -183,7 +183,7 @@ uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes);
 /* What is known of a block, a segment, a list. A handle of none: 0 bytes. */
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b);
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s);
-/* Of the expandable range that b lies in; 0 where it lies in none. */
+/* Of the expandable range that b is in; 0 where it is in none. */
 uint64_t frag_heap_page(const struct frag_heap *h, frag_block b);
 /* False where b is no allocated block. */
 bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct frag_allocation *out);
@@ -198,7 +198,7 @@ void frag_heap_prefetch(const struct frag_heap *h, frag_block b);
 /* The free list for (pool, which): made at the first asking. -FRAG_ENOMEM */
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
 
-/* Where a free block stands, and its key (0 without keys). Else FRAG_NO_LIST, and 0. */
+/* Where a free block is, and its key (0 without keys). Else FRAG_NO_LIST, and 0. */
 frag_list frag_heap_list_of(const struct frag_heap *h, frag_block b);
 uint64_t frag_heap_key(const struct frag_heap *h, frag_block b);
 
@@ -230,18 +230,18 @@ frag_block frag_heap_find_key(const struct frag_heap *h, frag_list list, uint64_
 frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list);
 
 /*
- * In the order of its list: the block behind b, and before it. Where the policy sorts, b
- * must be free; else it may be any block, and stands where it would if it were.
+ * In the order of its list: the block after b, and before it. Where the policy sorts, b
+ * must be free; else it may be any block, and is where it would if it were.
  */
 frag_block frag_heap_after(const struct frag_heap *h, frag_block b);
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b);
 /* The last one smaller than bytes; frag_index_size only. */
 frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uint64_t bytes);
 
-/* Of the list's ranges, by address: the first unmapped block behind b, or of all. */
+/* Of the list's ranges, by address: the first unmapped block after b, or of all. */
 frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b);
 
-/* The i-th segment without live blocks, in no order; FRAG_NO_SEGMENT behind the last. */
+/* The i-th segment without live blocks, in no order; FRAG_NO_SEGMENT after the last. */
 frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i);
 
 /*

@@ -73,7 +73,7 @@ struct frag_metric {
 #define FRAG_METRIC_ONE(...) 1 +
 enum { FRAG_METRIC_ALL = FRAG_METRICS(FRAG_METRIC_ONE) 0 };
 
-/* All of them, FRAG_METRIC_ALL, and behind the last one without a name. */
+/* All of them, FRAG_METRIC_ALL, and after the last one without a name. */
 const struct frag_metric *frag_metric_table(void);
 
 #define FRAG_METRIC_TYPE_BYTES uint64_t

@@ -168,7 +168,7 @@ struct frag_plugin {
 #define FRAG_PLUGIN_V(name, params, args)                                                   \
 	FRAG_PLUGIN_HIDDEN void frag_##name params { frag_host->name args; }
 
-/* The indexes stand in const tables, so a plug-in names them and the program puts its own. */
+/* The indexes are in const tables, so a plug-in names them and the program puts its own. */
 #define FRAG_PLUGIN(table)                                                                  \
 	static const struct frag_host_ops *frag_host;                                       \
 	FRAG_HOST_CALLS(FRAG_PLUGIN_X, FRAG_PLUGIN_V)                                       \

@@ -167,7 +167,7 @@ struct frag_policy_ops {
 	/*
 	 * with restore_segment: allocates at `offset` of `hole`, a free block of such a segment.
 	 * bytes is the block's own size or 0, room what it may take at most. *out as of
-	 * alloc, or FRAG_NO_BLOCK where it cannot lie there.
+	 * alloc, or FRAG_NO_BLOCK where it cannot be there.
 	 */
 	int (*restore_block)(struct frag_policy *p, const struct frag_request *rq, frag_block hole,
 			     uint64_t offset, uint64_t bytes, uint64_t room, frag_block *out);

@@ -93,7 +93,7 @@ struct frag_initial {
 };
 
 /*
- * One event as its producer gives it. A field counts only when its bit stands
+ * One event as its producer gives it. A field counts only when its bit is
  * in members. Text is borrowed until the reader's next refill.
  */
 struct frag_record {
@@ -109,7 +109,7 @@ struct frag_record {
 	struct frag_text tag;
 	struct frag_text text;  /* value of configure, name of mark */
 	double fraction;        /* value of set_fraction */
-	const struct frag_spot *place; /* alloc: where it lies at the start */
+	const struct frag_spot *place; /* alloc: where it is at the start */
 	uint64_t at;            /* for the source's where() */
 };
 
@@ -133,7 +133,7 @@ struct frag_frame {
  * stretch of input available (1, or 0 at the end) and may overwrite the text
  * that earlier records borrowed; next gives one record of that stretch (1), or
  * 0 where it is used up. Both return -FRAG_E... for bad input. Where a record is
- * bad in itself but the source can go on behind it, next sets *kind to what it
+ * bad in itself but the source can go on after it, next sets *kind to what it
  * is, in words ("a mistyped member"): --lenient then leaves it out.
  */
 struct frag_source_ops {
@@ -143,7 +143,7 @@ struct frag_source_ops {
 		     struct frag_error *err);
 	/*
 	 * optional: next for up to `most` records. 1: there were so many; 0: the stretch
-	 * is used up; -FRAG_E...: what is wrong with the record behind the *count
+	 * is used up; -FRAG_E...: what is wrong with the record after the *count
 	 */
 	int  (*many)(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
 		     const char **kind, struct frag_error *err);
@@ -173,7 +173,7 @@ struct frag_event {
 	uint32_t device;        /* ordinal, or FRAG_ALL */
 	uint32_t stream;        /* dense, 0 is stream 0 of device 0; sync: or FRAG_ALL */
 	uint32_t pool;          /* dense, 0 is the default pool */
-	uint64_t stream_order;  /* alloc: the stream's number; strings come behind all numbers */
+	uint64_t stream_order;  /* alloc: the stream's number; strings come after all numbers */
 	uint32_t tag;           /* alloc: for frag_symbols_tag(); 0: none */
 	uint32_t members;       /* enum frag_member: what the trace gave */
 	uint8_t  op;            /* enum frag_op */
@@ -186,7 +186,7 @@ struct frag_event {
 	struct frag_text t_text;        /* t as the trace wrote it; none: of length 0 */
 	double t;               /* microseconds; where members says so */
 	double fraction;        /* set_fraction: 0 to 1, of the device's total */
-	const struct frag_spot *place; /* alloc: where it lies at the start; NULL: anywhere */
+	const struct frag_spot *place; /* alloc: where it is at the start; NULL: anywhere */
 };
 
 /* A pending block that a step ends. */
@@ -207,9 +207,9 @@ struct frag_host_memory {
 struct frag_trace_options {
 	bool lenient;           /* skip and count events that are bad in themselves */
 	bool records;           /* batches give the records as well */
-	bool meta;              /* info.meta also where a file has it behind the events, at the
+	bool meta;              /* info.meta also where a file has it after the events, at the
 				 * price of reading it twice */
-	bool host;              /* pinned host memory is a device too, behind the others */
+	bool host;              /* pinned host memory is a device too, after the others */
 	enum frag_stacks stacks;        /* what is read of a source that has whole stacks */
 	struct frag_log log;    /* warnings */
 	/*
@@ -262,7 +262,7 @@ static inline struct frag_text frag_symbols_tag(const struct frag_symbols *s, ui
 
 /*
  * Frame by frame through a stack, the innermost first: *at is the stack's number before
- * the first call, and the function's own then. False behind the last one.
+ * the first call, and the function's own then. False after the last one.
  */
 static inline bool frag_symbols_frame(const struct frag_symbols *s, uint64_t *at,
 				      struct frag_frame *frame)
@@ -354,7 +354,7 @@ void frag_tape_writer_del(struct frag_tape_writer *writer);     /* NULL is fine 
 const struct frag_trace_info *frag_tape_info(const struct frag_tape *tape);
 /* What the numbers in its events stand for: its own tags, not those of the trace. */
 const struct frag_symbols *frag_tape_symbols(const struct frag_tape *tape);
-/* The number of the event that is step `step`, or of the first one behind it: events that were
+/* The number of the event that is step `step`, or of the first one after it: events that were
  * left out have a step, and no number. */
 uint64_t frag_tape_event(const struct frag_tape *tape, uint64_t step);
 uint64_t frag_tape_bytes(const struct frag_tape *tape);         /* that the events take */
@@ -362,13 +362,13 @@ void frag_tape_del(struct frag_tape *tape);                     /* NULL is fine 
 
 /*
  * A place on a tape: the number of the event that is read next, 0 at first. next fills a batch
- * with events from there on, but none at or behind `until`; it is empty at that place and at
+ * with events from there on, but none at or after `until`; it is empty at that place and at
  * the end, and stays valid until the next call. NULL: memory is short.
  */
 struct frag_tape_reader;
 struct frag_tape_reader *frag_tape_reader_new(const struct frag_tape *tape);
 void frag_tape_next(struct frag_tape_reader *reader, uint64_t until, struct frag_batch *batch);
-/* On to any event, or back; behind the last one, to the end. Costs little, wherever it is. */
+/* On to any event, or back; after the last one, to the end. Costs little, wherever it is. */
 void frag_tape_seek(struct frag_tape_reader *reader, uint64_t event);
 /* The number of the event that is read next. */
 uint64_t frag_tape_at(const struct frag_tape_reader *reader);

@@ -32,7 +32,7 @@ char *frag_put_double(char *p, double value);
 bool frag_opens_command(const char *begin, const char *bracket);
 
 /*
- * One code point of UTF-8 from *s on, which is no ASCII; moves *s behind it. A byte
+ * One code point of UTF-8 from *s on, which is no ASCII; moves *s after it. A byte
  * that begins none (in a file's name, say) counts as U+FFFD.
  */
 uint32_t frag_code_point(const char **s, const char *end);
@@ -58,7 +58,7 @@ char *frag_put_csv(char *p, const char *text, size_t length);
  * decimal printing rounds it: on the exact binary value, a tie to even. value is
  * from 0 to 1e7. The product of doubles decides, except near a tie, where its own
  * rounding could mislead: there printf does. Adding 1.5 * 2^52 leaves no place
- * behind the point, which rounds faster than a way through an integer.
+ * after the point, which rounds faster than a way through an integer.
  */
 uint64_t frag_scaled_tie(double value, int decimals);
 static inline uint64_t frag_scaled(double value, double scale, int decimals)

@@ -83,7 +83,7 @@ static inline uint32_t frag_map_home(const struct frag_map *map, uint64_t key)
 
 /*
  * The value of the first entry of the key at or after *at, which starts as
- * frag_map_home() and moves behind it; FRAG_MAP_NONE where there is no more.
+ * frag_map_home() and moves after it; FRAG_MAP_NONE where there is no more.
  */
 static inline uint32_t frag_map_next(const struct frag_map *map, uint64_t key, uint32_t *at)
 {

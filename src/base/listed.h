@@ -12,7 +12,7 @@ struct frag_listed {
 
 void frag_listed_add(struct frag_listed *l, const char *name);
 
-/* All that was added; before the last one of several stands `joint`, as " or ". */
+/* All that was added; before the last one of several is `joint`, as " or ". */
 const char *frag_listed_text(struct frag_listed *l, const char *joint);
 
 #endif

@@ -345,7 +345,7 @@ int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err)
 	return frag_outfile_status(f, err);
 }
 
-/* The file that stands in the place gets a second name, to come back by. */
+/* The file that is in the place gets a second name, to come back by. */
 static void set_aside(struct frag_outfile *f)
 {
 	const size_t n = strlen(f->temporary);

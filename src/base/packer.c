@@ -53,7 +53,7 @@ struct frag_packer *frag_packer_new(enum frag_packing packing)
 		return NULL;
 	p->packing = packing;
 	if (packing == FRAG_GZIP) {
-		/* no name and no time stand in the header */
+		/* no name and no time are in the header */
 		p->have_z = deflateInit2(&p->z, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8,
 					 Z_DEFAULT_STRATEGY) == Z_OK;
 	} else {

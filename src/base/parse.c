@@ -36,7 +36,7 @@ static int suffix(const char *p, const char *end)
 }
 
 /*
- * The digits behind a point, times 2^shift, where that is whole: they are
+ * The digits after a point, times 2^shift, where that is whole: they are
  * doubled as on paper, and what carries out of them is the number. n digits, the
  * last not 0, take at least n doublings to vanish.
  */
@@ -97,7 +97,7 @@ bool frag_parse_size(const char *text, size_t length, bool fraction, uint64_t *o
 	return true;
 }
 
-/* The letter of a unit in either case, alone or with B, i or iB behind it; 0: none. */
+/* The letter of a unit in either case, alone or with B, i or iB after it; 0: none. */
 static char unit_of(const char *p, const char *end)
 {
 	static const char letters[] = "kmgtp";
@@ -148,7 +148,7 @@ static void advise(char buf[FRAG_ADVICE_ROOM], const char *text, const char *num
 
 /*
  * A decimal unit, a small letter and a blank each are a size that somebody meant:
- * it is written as it is required, with the number that stands there.
+ * it is written as it is required, with the number that is there.
  */
 const char *frag_size_advice(char buf[FRAG_ADVICE_ROOM], const char *text, size_t length)
 {

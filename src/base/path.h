@@ -5,7 +5,7 @@
 /* "standard input" for "-", two quotes for no name at all; else the path itself. */
 const char *frag_input_name(const char *path);
 
-/* What stands behind the last slash; inside the path. */
+/* What follows the last slash; inside the path. */
 const char *frag_file_name(const char *path);
 
 #endif

@@ -2,7 +2,7 @@
  * pickler.h - data as Python's pickle, protocol 2: what every Python and every
  * viewer reads.
  *
- * Opcodes are put one after the other, at p, and the place behind them is
+ * Opcodes are put one after the other, at p, and the place after them is
  * returned. A box comes before its items: an empty list, a mark, the items,
  * APPENDS; the same with SETITEMS for the keys and values of a dict. So a list
  * can be written as it grows, in batches.

@@ -72,7 +72,7 @@ static size_t step(struct walk *w, char to[ESCAPE_MAX])
 		return put_byte(to, byte);
 	if (is_control(code))
 		return put_unit(to, code);
-	/* what we print behind it may begin with the second colon */
+	/* what we print after it may begin with the second colon */
 	if (code == ':' && leading && (w->at == w->end || *w->at == ':'))
 		return put_unit(to, code);
 	if (code == '[' && frag_opens_command(w->begin, from))

@@ -1,9 +1,9 @@
 /*
- * complete.c - fragsim complete: what may stand in the place of an unfinished word.
+ * complete.c - fragsim complete: what may be in the place of an unfinished word.
  *
  * The shells' scripts (scripts/completion) ask it. A candidate is a line, with a
  * tab and a few words of what it is. Lines for the shell begin with a colon:
- * `:files TAB START` for names of files behind START, which the word begins with,
+ * `:files TAB START` for names of files after START, which the word begins with,
  * and `:open` where more may follow at once, so that no blank is to be added.
  *
  * All of it comes from the tables that are also parsed and printed: commands,
@@ -34,7 +34,7 @@ static const struct {
 	{ "ties", frag_ties_words },
 };
 
-/* Where the candidates go: those that begin with `typed`, each behind `before`. */
+/* Where the candidates go: those that begin with `typed`, each after `before`. */
 struct place {
 	const char *before;
 	int before_length;
@@ -352,7 +352,7 @@ static void complete_word(const struct place *at, const struct frag_cmd *cmd,
 }
 
 /*
- * The first word is a command or an option of the program; behind a command its
+ * The first word is a command or an option of the program; after a command its
  * own table says what may follow.
  */
 static void complete_last(char *const *words, int count)

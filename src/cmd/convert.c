@@ -5,7 +5,7 @@
 #include "cmd/export_run.h"
 #include "cmd/rewrite.h"
 
-/* The options of a run stand behind our own. */
+/* The options of a run follow our own. */
 #define RUN(id) (FRAG_REWRITE_OWN + (id))
 
 static const struct frag_opt opts[] = {

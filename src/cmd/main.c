@@ -164,7 +164,7 @@ static int set_color(int argc, char **argv, int *taken, struct frag_error *err)
 }
 
 /*
- * Options of the program itself stand in front of a command; everything else is the
+ * Options of the program itself are in front of a command; everything else is the
  * command's.
  */
 static int dispatch(int argc, char **argv, int *status, struct frag_error *err)

@@ -1,7 +1,7 @@
 /*
  * outputs.c - the files that a run writes, and who writes into them.
  *
- * Policies run side by side, but their rows stand one policy after the other:
+ * Policies run side by side, but their rows are one policy after the other:
  * all but the first write into a spool, which is appended at the end.
  */
 #include "cmd/outputs.h"

@@ -96,7 +96,7 @@ static void show(struct frag_progress *p, char *words, double part)
 	char bar[CELLS + 4] = "";
 	int room, cells, width;
 
-	/* a line that reached the last column, with a ^C echoed behind it, would wrap */
+	/* a line that reached the last column, with a ^C echoed after it, would wrap */
 	room = frag_terminal_columns(STDERR_FILENO) - 1 - ECHO_ROOM;
 	cells = room - (int)strlen(words) - (int)strlen("[] ");
 	if (part >= 0 && cells >= CELLS_MIN)

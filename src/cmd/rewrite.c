@@ -77,7 +77,7 @@ struct copy {
 	struct frag_trace *trace;
 };
 
-/* The trace is read to its end also behind the last event, for its validity. */
+/* The trace is read to its end also after the last event, for its validity. */
 static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
 	const struct copy *c = ctx;

@@ -6,7 +6,7 @@
 #include "cmd/interrupt.h"
 #include "trace/sinks.h"
 
-/* The options that all of them have, to stand at the head of their tables. */
+/* The options that all of them have, to be at the head of their tables. */
 #define FRAG_REWRITE_OPTS                                                                     \
 	{ 't', "to", "FORM", "lines, object, fsb, minimalloc or rmm (by OUT's ending)",       \
 	  FRAG_REWRITE_TO },                                                                  \
@@ -32,7 +32,7 @@ struct frag_rewrite {
 /* One of the options above; -FRAG_EUSAGE */
 int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err);
 
-/* Are the words behind the options IN and OUT? -FRAG_EUSAGE */
+/* Are the words after the options IN and OUT? -FRAG_EUSAGE */
 int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error *err);
 
 /* The form and packing that OUT's name stands for, unless one was given. -FRAG_EUSAGE */

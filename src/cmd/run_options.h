@@ -37,7 +37,7 @@ struct frag_run_options {
 	enum frag_stacks stacks;
 	bool quiet, lenient;
 	bool has_columns;       /* they were chosen */
-	bool verbose;           /* the figures behind the answers too */
+	bool verbose;           /* the figures after the answers too */
 	bool host;              /* pinned host memory too, where the trace has some */
 	bool has_base;          /* conditions may speak of changes */
 	bool summary;           /* PyTorch's own table in the report */

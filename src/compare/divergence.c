@@ -139,7 +139,7 @@ static void part(struct watch *watch, const struct watch *first, uint32_t at, co
 
 /*
  * A simulation that stopped early has fewer steps: it is compared as far as it
- * went. A mark is noted behind its own step, so places name the one before them.
+ * went. A mark is noted after its own step, so places name the one before them.
  */
 static void compare_device(struct frag_divergence *p, uint32_t device)
 {

@@ -34,7 +34,7 @@ enum frag_figure_name {
 	FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
 	FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
 	FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_RETRIES, FRAG_DEVICE_CALLS, FRAG_DRIVER_TIME,
-	FRAG_METRIC_FIGURES,    /* and behind these the peaks that the table of metrics names */
+	FRAG_METRIC_FIGURES,    /* and after these the peaks that the table of metrics names */
 	FRAG_FIGURES = FRAG_METRIC_FIGURES FRAG_METRICS(FRAG_FIGURE_ONE)
 };
 extern const struct frag_figure frag_figures[FRAG_FIGURES];

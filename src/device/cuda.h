@@ -2,7 +2,7 @@
  * cuda.h - the calls of CUDA that are used, with no type of CUDA in sight.
  *
  * cuda.c fills the table and is the one file that includes CUDA; no_cuda.c
- * stands in its place in a build without: there nothing is set. Each call
+ * is in its place in a build without: there nothing is set. Each call
  * answers CUDA's own error number, 0 where all is well; addresses are numbers.
  */
 #ifndef DEVICE_CUDA_H

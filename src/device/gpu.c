@@ -200,7 +200,7 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	int rc = frag_gpu_use(g, dev->err), e;
 
 	*cost_ns = 0;
-	/* a heap that is deleted gives back once more what failed only behind the call */
+	/* a heap that is deleted gives back once more what failed only after the call */
 	if (rc || !g->pieces[addr].bytes)
 		return rc;
 	if (dev->small_max)

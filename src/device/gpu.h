@@ -100,7 +100,7 @@ int frag_gpu_pool_trim(struct frag_gpu *gpu, struct frag_error *err);
 
 /*
  * The work of the trace's streams: dense indexes, 0 is the default stream. mark
- * makes an event behind all that is queued now, wait waits for it and gives it
+ * makes an event after all that is queued now, wait waits for it and gives it
  * back. sync waits for all that is queued on the stream (UINT32_MAX: on all).
  * fill queues, in words of 4 bytes; fetch waits for the stream.
  */

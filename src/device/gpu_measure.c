@@ -100,7 +100,7 @@ static int measure_granularity(struct frag_gpu *g, struct frag_error *err)
 	return rc;
 }
 
-/* How far neighbours lie apart; three of them, because two may be in two pages. */
+/* How far neighbours are apart; three of them, because two may be in two pages. */
 static uint64_t min_distance(const struct loan *loan)
 {
 	uint64_t min = UINT64_MAX;

@@ -70,7 +70,7 @@ int frag_gpu_pool_open(struct frag_gpu *g, uint64_t max, const struct frag_gpu_p
 	return set_up(g, o, err);
 }
 
-/* What nobody knows any more, because a call failed behind it. */
+/* What nobody knows any more, because a call failed after it. */
 static int free_lost(struct frag_gpu *g)
 {
 	int e = 0;
@@ -207,7 +207,7 @@ static int pool_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	int rc = frag_gpu_stream(g, g->pieces[addr].stream, &on, dev->err), e;
 
 	*cost_ns = 0;
-	/* a heap that is deleted gives back once more what failed only behind the call */
+	/* a heap that is deleted gives back once more what failed only after the call */
 	if (rc || !g->pieces[addr].bytes)
 		return rc;
 	begin = frag_gpu_now();

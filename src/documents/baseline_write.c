@@ -87,7 +87,7 @@ static void put_distribution(FILE *f, const char *key, const struct frag_distrib
 	fprintf(f, "\"severe_steps\": %" PRIu64 "},\n", d->severe_steps);
 }
 
-/* A member; *before is what stands before the next one. */
+/* A member; *before is what precedes the next one. */
 static void put_number(FILE *f, const char **before, const char *key, uint64_t value)
 {
 	fprintf(f, "%s\"%s\": %" PRIu64, *before, key, value);

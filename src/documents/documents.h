@@ -1,5 +1,5 @@
 /*
- * documents.h - fragsim's own files, as they are written. Their readers stand beside them:
+ * documents.h - fragsim's own files, as they are written. Their readers are beside them:
  * result_read.h, profile.h. The man pages of section 5 say what is in each.
  */
 #ifndef DOCUMENTS_DOCUMENTS_H

@@ -12,7 +12,7 @@ struct frag_metrics_order {
 /*
  * Those of the first edition come first, then what the second one added, and so on;
  * in each edition bytes and counts before percentages. A result has signed bytes
- * among the former, a baseline behind the latter. A peak has no percentages.
+ * among the former, a baseline after the latter. A peak has no percentages.
  */
 struct frag_metrics_order frag_result_order(bool percents);
 struct frag_metrics_order frag_baseline_order(bool percents);

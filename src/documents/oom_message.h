@@ -19,7 +19,7 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
 			     char buf[FRAG_OOM_MESSAGE_ROOM]);
 
 /*
- * The same as PyTorch says it from version 2.2 on, which is what stands in people's logs. It is
+ * The same as PyTorch says it from version 2.2 on, which is what is in people's logs. It is
  * no member of the result.
  */
 const char *frag_oom_message_now(const struct frag_result *run, const struct frag_oom *oom,

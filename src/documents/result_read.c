@@ -410,7 +410,7 @@ static void read_path_bytes(struct frag_members *r, const struct frag_at *at,
 	runs->path = hex;
 }
 
-/* `at` says what the trace is, `with` has its runs: in a result they stand apart. */
+/* `at` says what the trace is, `with` has its runs: in a result they are apart. */
 static void read_runs(struct frag_members *r, const struct frag_at *at, const struct frag_at *with,
 		      struct frag_run_set *set)
 {

@@ -174,7 +174,7 @@ static int restore_segment(struct frag_engine *e, const struct frag_initial *fro
 }
 
 /*
- * Where the device refuses one of them, that one and those behind it are left out; it is no
+ * Where the device refuses one of them, that one and those after it are left out; it is no
  * error.
  */
 int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct frag_initial *initial,
@@ -217,7 +217,7 @@ static frag_block find_hole(const struct frag_engine *e, const struct frag_spot 
 	return FRAG_NO_BLOCK;
 }
 
-/* Where the block lay when the trace began; FRAG_NO_BLOCK where it cannot lie there. */
+/* Where the block was when the trace began; FRAG_NO_BLOCK where it cannot be there. */
 static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 			 const struct frag_request *rq, frag_block *out)
 {

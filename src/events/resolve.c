@@ -156,7 +156,7 @@ static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint
 
 /*
  * Every check comes before the first change: a bad event must leave the trace as
- * it was, since a lenient run goes on behind it.
+ * it was, since a lenient run goes on after it.
  */
 static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 			 struct frag_event *ev, const char **kind, struct frag_error *err)

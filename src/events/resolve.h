@@ -42,7 +42,7 @@ struct frag_trace {
 	uint32_t kind_count;
 };
 
-/* How streams are ordered among themselves: by number, strings behind all numbers. */
+/* How streams are ordered among themselves: by number, strings after all numbers. */
 static inline uint64_t frag_stream_order(const struct frag_handle *name, uint32_t stream)
 {
 	return name->text ? (UINT64_C(1) << 53) + stream : name->number;

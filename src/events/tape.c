@@ -65,7 +65,7 @@ static bool add_text(struct frag_tape *t, const char *text, uint64_t length)
 	return true;
 }
 
-/* A new alloc's id, and where it lies if the trace begins with it. */
+/* A new alloc's id, and where it is if the trace begins with it. */
 static bool add_alloc(struct frag_tape_writer *w, const struct frag_event *ev)
 {
 	struct frag_tape *t = w->tape;

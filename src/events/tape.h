@@ -4,7 +4,7 @@
  * An alloc takes 16 bytes and 8 for its id, a free 16, and 8 more each where the trace has
  * times. What many events have in common (tag, stack, device, stream, pool, and which members
  * the trace gave) is a *site*, written down once. A free names its alloc, and so its id. What
- * is rare (a text, a fraction, pending blocks that end) stands in a list beside, in the order
+ * is rare (a text, a fraction, pending blocks that end) is in a list beside, in the order
  * of events: a reader walks through both.
  */
 #ifndef EVENTS_TAPE_H

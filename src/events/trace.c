@@ -163,7 +163,7 @@ static int find_recorder(struct frag_trace *t, struct frag_error *err)
 }
 
 /*
- * make() closes the reading where it fails, so only a failure behind it has
+ * make() closes the reading where it fails, so only a failure after it has
  * something to undo here.
  */
 int frag_trace_open(struct frag_trace **out, const char *path,
@@ -334,7 +334,7 @@ static bool own_stack(struct frag_trace *t, struct frag_record *rec)
 }
 
 /*
- * Fills the batch from the source's present stretch; *count grows. Ids may lie
+ * Fills the batch from the source's present stretch; *count grows. Ids may be
  * anywhere in a table larger than the caches: a few records are decoded ahead,
  * so that their entries come while others are resolved.
  */
@@ -344,7 +344,7 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 
 	FRAG_ASSERT(*count <= BATCH);
 	while (*count <= BATCH - AHEAD && t->stretch) {
-		struct frag_error behind;       /* what is wrong with the record behind them */
+		struct frag_error behind;       /* what is wrong with the record after them */
 		const char *kind_behind = NULL;
 		uint32_t n;
 		int rc, rc_behind = read_ahead(t, ahead, &n, &kind_behind, &behind);

@@ -163,7 +163,7 @@ static char *put_frames(const struct frag_symbols *symbols, uint64_t at)
 	return text;
 }
 
-/* The largest of the stacks that have the holder's tag, which stand side by side. */
+/* The largest of the stacks that have the holder's tag, which are side by side. */
 static bool name_stacks(struct frag_holder *holder, struct share *stacks, uint32_t count,
 			const struct frag_symbols *symbols)
 {

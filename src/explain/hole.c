@@ -48,7 +48,7 @@ static void begin_segment(struct search *s, const struct frag_segment_view *seg)
 	s->run = (struct frag_window){ .ordinal = seg->ordinal };
 }
 
-/* Each block ends the shortest run behind which there is enough. */
+/* Each block ends the shortest run after which there is enough. */
 static void end_run(struct search *s, const struct frag_block_view *b)
 {
 	if (!s->run.bytes)

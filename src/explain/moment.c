@@ -30,7 +30,7 @@ struct survey {
 	uint64_t free;                  /* bytes */
 	bool moored;                    /* the block before is live: */
 	struct mooring last;            /* without bytes where the gap before it has them */
-	uint64_t gap;                   /* stranded bytes behind it; in a range */
+	uint64_t gap;                   /* stranded bytes after it; in a range */
 	bool ranges;                    /* a place is in one */
 	bool failed;                    /* memory is short */
 };

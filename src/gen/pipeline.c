@@ -2,7 +2,7 @@
  * pipeline.c - a model in stages, one a device: pipeline, uneven-pipeline.
  *
  * The schedule is "one forward, one backward" (PipeDream-Flush): a stage first
- * runs as many micro-batches forward as there are stages behind it, then one
+ * runs as many micro-batches forward as there are stages after it, then one
  * forward and one backward in turn, and holds the activations of all that are
  * under way. The stages take turns; one that waits for a neighbour passes.
  */

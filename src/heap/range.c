@@ -2,7 +2,7 @@
  * range.c - expandable ranges: address space whose pages come and go.
  *
  * A range is tiled by blocks as every segment is; those in state unmapped have
- * no memory. Free blocks never stand next to each other, nor do unmapped ones.
+ * no memory. Free blocks are never next to each other, nor do unmapped ones.
  */
 #include "fragsim/heap.h"
 
@@ -131,7 +131,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	return 0;
 }
 
-/* The end of the memory that begins with block b; *next is the unmapped block behind it. */
+/* The end of the memory that begins with block b; *next is the unmapped block after it. */
 static uint64_t mapped_end(const struct frag_heap *h, uint32_t b, uint32_t *next)
 {
 	uint64_t end = h->blocks[b].offset;

@@ -3,7 +3,7 @@
  *
  * Free slots next to each other are kept as one run, so that carving a slab of
  * a million slots costs no more than one of two; the lists know a run under the
- * size of its slots. What does not fill a slot stays behind the last one as a
+ * size of its slots. What does not fill a slot stays after the last one as a
  * piece that is in no list: it is unmapped to policies, and waste in the totals.
  */
 #include "fragsim/heap.h"

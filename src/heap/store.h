@@ -95,7 +95,7 @@ static inline uint64_t frag_holes_of(const struct segment *s, const struct block
 	return s->slot_size ? b->bytes / s->slot_size : 1;
 }
 
-/* Bytes of the whole pages of an expandable range that lie within a run. */
+/* Bytes of the whole pages of an expandable range that are within a run. */
 static inline uint64_t frag_whole_pages(const struct segment *s, uint64_t offset, uint64_t bytes)
 {
 	uint64_t first = (offset + s->page - 1) / s->page * s->page;
@@ -239,7 +239,7 @@ void frag_idle_leave(struct frag_heap *h, uint32_t s);
 
 /* block.c: cuts a block in two; the upper half takes over state and user bits. */
 uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
-/* range.c: gives a range back whatever stands in it, when the heap ends. */
+/* range.c: gives a range back whatever is in it, when the heap ends. */
 void frag_range_close(struct frag_heap *h, uint32_t s);
 /* block.c: joins two neighbours, neither of them listed; the lower record stays. */
 void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper);

@@ -6,7 +6,7 @@
  * that the first block of at least n bytes is found on one way down. All operations
  * are O(log n).
  *
- * By key, an entry has the key where others have their size, and the size stands
+ * By key, an entry has the key where others have their size, and the size is
  * beside it in the leaf: so no order pays for what it does not need.
  */
 #ifndef HEAP_TREE_H

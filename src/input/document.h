@@ -27,7 +27,7 @@ int  frag_document_init(struct frag_document *d, struct frag_input *in, struct f
 void frag_document_fini(struct frag_document *d);
 
 /*
- * Scans one part: from d->at on, to behind it. scan returns the place behind the
+ * Scans one part: from d->at on, to after it. scan returns the place after the
  * part, or NULL as the scanner does, or with nomem or wrong_at set. What it notes
  * must bear being noted again.
  */
@@ -46,7 +46,7 @@ const char *frag_document_wrong(struct frag_document *d, const char *at, const c
 const char *frag_scan_name(struct frag_scan *s, const char *p, struct frag_text *name);
 
 /*
- * Behind a value: past the comma to the next one, or with *end to behind the
+ * After a value: past the comma to the next one, or with *end to after the
  * bracket. NULL as the scanner.
  */
 const char *frag_scan_next(struct frag_scan *s, const char *p, char bracket, bool *end);

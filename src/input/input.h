@@ -2,7 +2,7 @@
  * input.h - the bytes of a file or of standard input, decompressed, through a
  * window that moves forward.
  *
- * The window's bytes are buf[0..end); buf[end] and some bytes behind it are 0,
+ * The window's bytes are buf[0..end); buf[end] and some bytes after it are 0,
  * so that a scanner may stop at a 0 and may read a word too far.
  */
 #ifndef INPUT_INPUT_H

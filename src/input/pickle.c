@@ -173,7 +173,7 @@ static int push_plain(struct pickle *p, enum frag_kind kind, uint64_t truth)
 	return push(p, &value);
 }
 
-/* The same small integer is one value, however often it stands there. */
+/* The same small integer is one value, however often it is there. */
 static int read_small(struct pickle *p)
 {
 	const unsigned char *byte = take(p, 1);
@@ -495,7 +495,7 @@ static int run(struct pickle *p, struct frag_value *root)
 	return 0;
 }
 
-/* What a file has behind the object; a packed one says at its end whether it is whole. */
+/* What a file has after the object; a packed one says at its end whether it is whole. */
 static int skip_rest(struct pickle *p)
 {
 	int rc = 0;

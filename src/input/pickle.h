@@ -12,7 +12,7 @@
 #include "input/input.h"
 
 /*
- * The object of the pickle; bytes behind its end are ignored. what names the
+ * The object of the pickle; bytes after its end are ignored. what names the
  * bytes in messages. -FRAG_ETRACE, -FRAG_ENOMEM
  */
 int frag_pickle_read(struct frag_values *values, struct frag_value *root, const char *bytes,

@@ -29,10 +29,10 @@ enum opcode {
  * occurred before, they are not read again, and its items not kept again.
  */
 struct frag_run {
-	const unsigned char *bytes;     /* a copy, from behind the MARK up to the APPENDS */
+	const unsigned char *bytes;     /* a copy, from after the MARK up to the APPENDS */
 	uint32_t *items;
 	uint32_t length, count;         /* bytes, items */
-	uint32_t next;                  /* the run that came behind it; itself: none */
+	uint32_t next;                  /* the run that came after it; itself: none */
 	uint8_t depth;                  /* of the list */
 };
 
@@ -103,7 +103,7 @@ static inline uint64_t frag_pickle_little(const struct pickle *p, const unsigned
 	return value;
 }
 
-/* Where the opcode stands in the file. */
+/* Where the opcode is in the file. */
 static inline uint64_t frag_pickle_place(const struct pickle *p)
 {
 	return p->before + (uint64_t)(p->op - p->begin);

@@ -25,7 +25,7 @@ void frag_pickle_forget(struct frag_plain *plain)
 	memset(runs->by_hash, 0, sizeof(runs->by_hash));
 }
 
-/* The run whose bytes stand at `at`; NULL: it is not this one. */
+/* The run whose bytes are at `at`; NULL: it is not this one. */
 static const struct frag_run *is_run(const struct pickle *p, uint32_t number,
 				     const unsigned char *at)
 {
@@ -42,7 +42,7 @@ static uint32_t *place_of(const struct pickle *p, const unsigned char *at, size_
 	return &p->plain->runs.by_hash[hash % FRAG_PICKLE_RUNS];
 }
 
-/* Behind the run that came last comes this one. */
+/* After the run that came last comes this one. */
 static void follow(struct frag_runs *runs, uint32_t number)
 {
 	runs->runs[runs->last].next = number;
@@ -110,7 +110,7 @@ HOT size_t reference_length(const unsigned char *at, uint32_t *number)
 }
 
 /*
- * From behind a MARK above an empty list: the list, where references alone are in
+ * From after a MARK above an empty list: the list, where references alone are in
  * it. p->at stays where it is where there is anything else.
  */
 static int read_list(struct pickle *p, const unsigned char *last)
@@ -288,7 +288,7 @@ static void push_many(struct pickle *p, const unsigned char *last)
 	put_down(p, &h);
 }
 
-/* The place for templates whose first key stands there. */
+/* The place for templates whose first key is there. */
 static inline struct frag_template *template_at(struct pickle *p, const unsigned char *at)
 {
 	const uint64_t mask = *at == BINGET ? 0xffff : UINT64_C(0xffffffffff);
@@ -366,7 +366,7 @@ static int end_dict(struct pickle *p, const struct frag_template *t, struct frag
 }
 
 /*
- * From behind a MARK above an empty dict, as many members as are plain. Most dicts
+ * From after a MARK above an empty dict, as many members as are plain. Most dicts
  * have the keys of one that was there before: then these are only compared.
  */
 static int read_dict(struct pickle *p, const unsigned char *last)
@@ -424,7 +424,7 @@ static int read_mark(struct pickle *p, const unsigned char *last)
 
 /*
  * Up to `last` no opcode has to look for the window's end: the longest one, and a
- * word read too far, fit behind it. Before the file's end that margin is larger,
+ * word read too far, fit after it. Before the file's end that margin is larger,
  * so that whole dicts are seen at once.
  */
 int frag_pickle_plain(struct pickle *p)

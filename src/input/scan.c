@@ -160,7 +160,7 @@ static const char *escape(struct frag_scan *s, const char *p, char **to)
 }
 
 /*
- * A string from its first byte that is not plain ASCII on; begin is behind the
+ * A string from its first byte that is not plain ASCII on; begin is after the
  * quote. Without out it is checked only, and the scratch is left alone.
  */
 static const char *rest_of_string(struct frag_scan *s, const char *begin, const char *p,
@@ -220,7 +220,7 @@ static inline const char *plain_end(const char *p)
 		if (w)
 			break;
 	}
-	/* a borrow marks only bytes behind a true one: the lowest mark is true */
+	/* a borrow marks only bytes after a true one: the lowest mark is true */
 	return p + __builtin_ctzll(w) / 8;
 }
 
@@ -357,7 +357,7 @@ static const char *member_name(struct frag_scan *s, const char *p)
 
 /*
  * Nesting needs no recursion: one bool for each open bracket says which kind it
- * is. Behind a value, as many brackets close as end there, then a comma leads to
+ * is. After a value, as many brackets close as end there, then a comma leads to
  * the next.
  */
 const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth)
@@ -381,7 +381,7 @@ const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth)
 		} else {
 			p = scalar(s, p);
 		}
-		/* behind a value, or at the bracket that ends an empty one */
+		/* after a value, or at the bracket that ends an empty one */
 		for (;;) {
 			if (!p || !open)
 				return p;

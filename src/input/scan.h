@@ -2,7 +2,7 @@
  * scan.h - JSON tokens, strictly as RFC 8259, out of a window of bytes.
  *
  * Each function takes the place where a token begins and returns the place
- * behind it, or NULL: the scan's fail then says whether more input is needed
+ * after it, or NULL: the scan's fail then says whether more input is needed
  * or what is wrong, and where.
  */
 #ifndef INPUT_SCAN_H
@@ -21,7 +21,7 @@ enum frag_scan_fail { FRAG_SCAN_FINE, FRAG_SCAN_MORE, FRAG_SCAN_BAD };
 
 struct frag_scan {
 	const char *end;        /* of the window; *end is 0 */
-	/* where strings with escapes go, each behind the one before. A window's worth is enough
+	/* where strings with escapes go, each after the one before. A window's worth is enough
 	 * for one scan of all of it: whoever scans a place again sets it back first */
 	char *scratch;
 	bool one_line;          /* a line end is no white space (events of the lines form) */
@@ -41,7 +41,7 @@ static inline const char *frag_scan_space(struct frag_scan *s, const char *p)
 	return (unsigned char)*p > ' ' ? p : frag_scan_spaces(s, p);
 }
 
-/* p is behind the opening quote. The text is borrowed from the window or the scratch. */
+/* p is after the opening quote. The text is borrowed from the window or the scratch. */
 const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_text *out);
 
 /* Length of a well-formed UTF-8 sequence of two to four bytes; 0 where it is not. */

@@ -220,7 +220,7 @@ static int read_zstd(struct frag_unpacker *u, char *to, size_t room, size_t *got
 	return 0;
 }
 
-/* What is there of the chunk; behind it the file's bytes need no stop on their way. */
+/* What is there of the chunk; after it the file's bytes need no stop on their way. */
 static int read_plain(struct frag_unpacker *u, char *to, size_t room, size_t *got,
 		      struct frag_error *err)
 {

@@ -1,4 +1,4 @@
-/* value.c - values, and the memory that they lie in. */
+/* value.c - values, and the memory that they are in. */
 #include "input/value.h"
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static uint32_t *room(struct frag_values *v, size_t count)
 		c = new_chunk(count > cells / 4 ? count : cells);
 		if (!c)
 			return NULL;
-		/* behind the first where that has more left */
+		/* after the first where that has more left */
 		if (v->chunks && v->chunks->size - v->chunks->used > c->size - count) {
 			c->next = v->chunks->next;
 			v->chunks->next = c;
@@ -129,7 +129,7 @@ static uint64_t first_capacity(const struct frag_values *v)
 
 /*
  * The table doubles into new memory, as pages from frag_large_new() cannot be
- * extended. The first table lies in a chunk and is freed with it.
+ * extended. The first table is in a chunk and is freed with it.
  */
 enum frag_add frag_values_widen(struct frag_values *v)
 {
@@ -256,7 +256,7 @@ static inline uint8_t depth_with(const struct frag_values *v, uint8_t depth,
 
 /*
  * Values alone are copied, with the shape's number in the cell before them: the
- * keys stand in the shape. The length counts both, as for any dict.
+ * keys are in the shape. The length counts both, as for any dict.
  */
 enum frag_add frag_values_fill(struct frag_values *v, uint32_t to, uint32_t shape,
 			       const uint32_t *items, uint32_t count)

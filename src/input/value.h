@@ -2,9 +2,9 @@
  * value.h - what a pickle or a JSON document holds, in memory, as it is: an
  * object that the file refers to twice is there once.
  *
- * Values stand in a table, 16 bytes each, and are known by their number in it;
+ * Values are in a table, 16 bytes each, and are known by their number in it;
  * lists and dicts are boxes, which hold such numbers. Dicts that have the same
- * keys in the same order have a shape, where these stand once for all of them.
+ * keys in the same order have a shape, where these are once for all of them.
  * Text of a JSON document is borrowed from its bytes, which must outlive it.
  */
 #ifndef INPUT_VALUE_H
@@ -39,7 +39,7 @@ struct frag_value {
 		double real;
 		const char *text;
 		uint32_t *items;        /* numbers of values; DICT: keys and values in turn,
-					   or values alone: the shape's number stands before */
+					   or values alone: the shape's number precedes */
 	} as;
 };
 
@@ -54,7 +54,7 @@ struct frag_shape {
 struct frag_values {
 	struct frag_value *table;       /* by number; it moves while values are added */
 	uint32_t count, capacity;
-	bool own_table;                 /* the first one lies in a chunk */
+	bool own_table;                 /* the first one is in a chunk */
 	struct frag_chunk *chunks;      /* where items are */
 	struct frag_shape *shapes;      /* FRAG_SHAPES; NULL before the first dict */
 	size_t expected;                /* bytes of the file that they come from; 0: unknown */
@@ -100,7 +100,7 @@ enum frag_add frag_values_fill(struct frag_values *v, uint32_t dict, uint32_t sh
 /* Bytes of the file that are kept. */
 enum frag_add frag_values_keep(struct frag_values *v, const void *bytes, uint32_t length,
 			       const char **out);
-/* Room for text that stands nowhere in the file. */
+/* Room for text that is nowhere in the file. */
 enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **out);
 /* Books memory that the reader itself takes. */
 bool frag_values_take(struct frag_values *v, uint64_t bytes);

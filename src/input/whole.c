@@ -39,7 +39,7 @@ static int widen(struct frag_whole *w, const struct frag_input *in, size_t *capa
 }
 
 /*
- * The window's buffer becomes the first part; the rest is read straight behind it,
+ * The window's buffer becomes the first part; the rest is read straight after it,
  * without the window's moving.
  */
 int frag_whole_read(struct frag_whole *w, struct frag_input *in, struct frag_error *err)
@@ -82,7 +82,7 @@ static int digit(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Behind `"base64": "`; NULL where there is none. */
+/* After `"base64": "`; NULL where there is none. */
 static const char *find_base64(const struct frag_whole *w)
 {
 	static const char name[] = "\"base64\"";

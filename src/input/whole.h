@@ -19,7 +19,7 @@ void frag_whole_fini(struct frag_whole *w);
 
 /*
  * Replaces the bytes, a page that PyTorch's viewer was written into, by the
- * pickle that stands in it as base64.
+ * pickle that is in it as base64.
  */
 int frag_whole_unwrap(struct frag_whole *w, struct frag_error *err);
 

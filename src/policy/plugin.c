@@ -80,7 +80,7 @@ static int refuse_errno(const char *path, struct frag_error *err)
 /*
  * The loader maps what the file's header announces and trips over what is not
  * there: it blocks on a pipe, and dies of a file that was cut short. The table of
- * sections stands at the end of a shared object, so that shows it.
+ * sections is at the end of a shared object, so that shows it.
  */
 static int check_file(const char *path, struct frag_error *err)
 {
@@ -174,7 +174,7 @@ static bool exported_defines(const char *symbol)
 	return false;
 }
 
-/* The loader's own reason, without the path that stands before it. */
+/* The loader's own reason, without the path that precedes it. */
 static int refuse_load(const char *path, const char *why, struct frag_error *err)
 {
 	static const char missing[] = "undefined symbol: ";

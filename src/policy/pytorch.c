@@ -1,7 +1,7 @@
 /*
  * pytorch.c - the CUDA caching allocator of PyTorch 2.15, decision by decision.
  *
- * Free blocks stand in lists, one for each pool, stream and class (small: up to
+ * Free blocks are in lists, one for each pool, stream and class (small: up to
  * 1 MiB, else large), ordered by size, then by the age of their segment, then by
  * offset. A request takes the first that is large enough and not ruled out; only
  * that one is looked at. On a miss it goes down a ladder: collect old blocks, ask
@@ -98,7 +98,7 @@ static int poll_streams(struct frag_policy *p, uint64_t tick)
 	return rc;
 }
 
-/* As much as a block could become: with the unmapped addresses behind it. */
+/* As much as a block could become: with the unmapped addresses after it. */
 struct reach {
 	uint64_t own, bytes;    /* without them, and with */
 	uint64_t end;           /* at a range's end: where that begins */
@@ -333,7 +333,7 @@ static int release_oversize(struct frag_policy *p, const struct want *w, bool *e
 	return rc;
 }
 
-/* Large lists first in pool 0, behind them in the others; ranges after segments. */
+/* Large lists first in pool 0, after them in the others; ranges after segments. */
 static void rank_block(const struct frag_heap *h, const struct frag_block_view *k,
 		       const struct frag_segment_view *s, uint64_t rank[FRAG_RANKS])
 {

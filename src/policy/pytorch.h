@@ -32,7 +32,7 @@ bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list);
 bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b);
 bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes);
 
-/* Would so many bytes behind a block become a free block of their own? */
+/* Would so many bytes after a block become a free block of their own? */
 bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest);
 
 /* The step's device calls so far; and counts those from the first on. */

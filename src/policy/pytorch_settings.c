@@ -125,7 +125,7 @@ static bool parse_divisions(const char *text, size_t length, bool may_be_0, uint
 	return *code <= MAX_DIVISIONS_LOG2;
 }
 
-/* One "MB:DIVISIONS" of a list; *next is the interval behind the last one named. */
+/* One "MB:DIVISIONS" of a list; *next is the interval after the last one named. */
 static bool parse_interval(const char *text, size_t length, uint64_t *table, uint32_t *next)
 {
 	const char *colon = memchr(text, ':', length);

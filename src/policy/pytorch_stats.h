@@ -12,7 +12,7 @@ struct frag_stat_alloc {
 	uint64_t requested, found, taken; /* bytes */
 	bool large, range, oversize;
 	bool split;             /* the block found was part of a segment */
-	bool apart;             /* what is left of it lies on both sides */
+	bool apart;             /* what is left of it is on both sides */
 };
 
 /* A block freed. */

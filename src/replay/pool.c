@@ -1,8 +1,8 @@
 /*
- * pool.c - the driver's own pool, where a policy would stand: each request goes to it.
+ * pool.c - the driver's own pool, where a policy would be: each request goes to it.
  *
  * It is no policy, because nobody here chooses anything: the table has the keys
- * that the pool is made with, and passes requests on. It stands in no list.
+ * that the pool is made with, and passes requests on. It is in no list.
  */
 #include "replay/pool.h"
 

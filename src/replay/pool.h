@@ -1,4 +1,4 @@
-/* pool.h - the driver's own pool, where a policy would stand. */
+/* pool.h - the driver's own pool, where a policy would be. */
 #ifndef REPLAY_POOL_H
 #define REPLAY_POOL_H
 

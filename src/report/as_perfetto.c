@@ -14,7 +14,7 @@
 
 #define PERCENTS 2
 
-/* As it stands in the file. */
+/* As it is in the file. */
 struct last {
 	struct frag_metrics m;
 	char percent[PERCENTS][FRAG_NUMBER_ROOM];
@@ -226,7 +226,7 @@ static int perfetto_begin(struct frag_export *x, struct frag_error *err)
 	return rc;
 }
 
-/* What the times are stands behind the events, of which the first one shows it. */
+/* What the times are follows the events, of which the first one shows it. */
 static int perfetto_end(struct frag_export *x, struct frag_error *err)
 {
 	char value[FRAG_PARAM_TEXT];

@@ -1,7 +1,7 @@
 /*
  * as_snapshot.c - a simulated run as a memory snapshot of PyTorch.
  *
- * Segments lie one after the other in the order in which they were obtained, on
+ * Segments are one after the other in the order in which they were obtained, on
  * all devices, and no address is ever used again. Events are written as the run
  * goes, those of the first device into the file itself, the others' and the
  * annotations into spools beside it; the last state comes at the end.
@@ -25,7 +25,7 @@
 #define NO_SEGMENT UINT32_MAX
 #define EVENT_ROOM 512          /* without its frames and its note */
 
-/* An event of the log, as it will stand there. */
+/* An event of the log, as it will be there. */
 struct entry {
 	enum frag_snap_word action;
 	uint64_t addr;          /* oom: bytes free on the device */
@@ -49,7 +49,7 @@ static struct frag_snap_requester requester_of(const struct frag_snapshot_out *s
 	};
 }
 
-/* What the program attached, which stands in braces behind the frame of a tag. */
+/* What the program attached, which is in braces after the frame of a tag. */
 static struct frag_text note_of(const struct frag_snap_requester *requester)
 {
 	const struct frag_text tag = requester->tag;

@@ -50,7 +50,7 @@ struct frag_snapshot_out {
 	struct frag_snap_part last;     /* segments */
 	struct frag_snap_live *lives;   /* by slot */
 	uint32_t live_count, live_capacity;
-	uint64_t next_addr;             /* where the next segment lies */
+	uint64_t next_addr;             /* where the next segment is */
 };
 
 /* The segment of this ordinal, which must be held. */

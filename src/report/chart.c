@@ -11,7 +11,7 @@
 
 #define COLUMNS 64
 #define COLUMNS_MIN 16
-#define LABEL 16        /* columns that stand before the picture */
+#define LABEL 16        /* columns that precede the picture */
 #define ROWS 8
 
 static void cover(struct frag_chart_stretch *to, const struct frag_chart_stretch *with)

@@ -14,7 +14,7 @@ enum frag_column {
 
 /* Those of a file, in their order, none of them twice. */
 struct frag_columns {
-	uint8_t at[FRAG_COLUMN_ALL];    /* enum frag_column, or a metric behind it */
+	uint8_t at[FRAG_COLUMN_ALL];    /* enum frag_column, or a metric after it */
 	uint32_t count;
 };
 

@@ -24,7 +24,7 @@ static void print_text(const char *text, size_t length, FILE *f)
 
 #define SPAN_MAX 1e15           /* microseconds: nanoseconds beyond have no 64 bits */
 
-/* "2.50 s": how long it is from one time of a trace to another, which may lie before it. */
+/* "2.50 s": how long it is from one time of a trace to another, which may be before it. */
 static const char *span_text(char buf[FRAG_NUMBER_ROOM], double from, double to)
 {
 	const double us = to - from;

@@ -55,7 +55,7 @@ void frag_run_name(char *buf, size_t size, const struct frag_run *run);
 bool frag_any_modelled(const struct frag_group *group);
 
 /*
- * The next of several lines, as much of it as there is room for, and *lines behind
+ * The next of several lines, as much of it as there is room for, and *lines after
  * it. False: there is none; *lines may be NULL.
  */
 #define FRAG_LINE_ROOM 1024

@@ -26,7 +26,7 @@ static void print_conditions(const struct frag_diff *d, FILE *f)
 	putc('\n', f);
 }
 
-/* A pair's name stands over the first line that is about it. */
+/* A pair's name is over the first line that is about it. */
 static void print_name_once(FILE *f, const struct frag_group *g,
 			    const struct frag_pair *pair, const struct frag_pair **last)
 {
@@ -76,7 +76,7 @@ static void print_better(const struct frag_diff *d, FILE *f)
 		fputs("  --update-baseline makes this the new measure\n", f);
 }
 
-/* What stands between the bounds and the end of the report: the verdict in words. */
+/* What is between the bounds and the end of the report: the verdict in words. */
 static void print_verdict(const struct frag_diff *d, FILE *f)
 {
 	const struct frag_gate *gate = d->gate;

@@ -159,7 +159,7 @@ static void print_titles(const struct paper *p, const struct cell *cells, uint32
 		const int rest = cells[i].difference + 1
 				 + (cells[i].percent ? cells[i].percent + 1 : 0);
 
-		/* titles stand over the values; a long one reaches over their differences */
+		/* titles are over the values; a long one reaches over their differences */
 		if ((int)strlen(cells[i].title) > cells[i].value)
 			fprintf(p->f, "  %-*s", cells[i].value + rest, cells[i].title);
 		else

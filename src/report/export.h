@@ -16,7 +16,7 @@ struct frag_export {
 	struct frag_outfile *out;               /* borrowed, like all below */
 	const struct frag_sim *sim;
 	const struct frag_choice *choice;       /* the policy that the run is under */
-	bool goes_on;                           /* behind an out-of-memory */
+	bool goes_on;                           /* after an out-of-memory */
 	bool begun;             /* a step was seen */
 	bool by_time;           /* times are the trace's; else, where the first event has none,
 				 * they are steps */
@@ -56,7 +56,7 @@ uint64_t frag_export_time(const struct frag_export *x, const struct frag_event *
 /* "t" or "step": what the times are. */
 const char *frag_export_time_name(const struct frag_export *x);
 
-/* The i-th parameter of the policy, as text. False behind the last one. */
+/* The i-th parameter of the policy, as text. False after the last one. */
 bool frag_export_param(const struct frag_choice *choice, uint32_t i, char buf[FRAG_PARAM_TEXT]);
 
 #endif

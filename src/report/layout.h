@@ -4,7 +4,7 @@
 
 #include "report/report.h"
 
-/* Words behind a head, in lines that fit the terminal; elsewhere in one line. */
+/* Words after a head, in lines that fit the terminal; elsewhere in one line. */
 void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f);
 
 /* "  label   text", likewise. */
@@ -12,7 +12,7 @@ void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #define FRAG_RUN_NAME_ROOM 600  /* a policy as it was written, and a device */
-/* What a run is called where it stands beside others; in buf. */
+/* What a run is called where it is beside others; in buf. */
 void frag_report_name(const struct frag_report *r, const struct frag_result *run,
 		   char buf[FRAG_RUN_NAME_ROOM]);
 

@@ -23,7 +23,7 @@ struct frag_report {
 	const struct frag_report_run *runs;
 	uint32_t run_count;
 	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
-	bool verbose;           /* the figures behind the answers too */
+	bool verbose;           /* the figures after the answers too */
 	const struct frag_answer *answers;      /* one a run; NULL: nobody looked for them */
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */

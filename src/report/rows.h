@@ -13,7 +13,7 @@
 
 enum frag_rows_form { FRAG_ROWS_CSV, FRAG_ROWS_NDJSON };
 
-/* A column: what stands before its value is the same in each row. */
+/* A column: what precedes its value is the same in each row. */
 struct frag_cell {
 	char before[24];
 	uint8_t before_length;

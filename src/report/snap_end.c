@@ -25,7 +25,7 @@ struct state {
 	bool failed;
 };
 
-/* A mapped run of a segment: all of it, or what lies between two holes of a range. */
+/* A mapped run of a segment: all of it, or what is between two holes of a range. */
 struct run {
 	const struct frag_snap_segment *seg;
 	uint64_t start, end;            /* offsets */
@@ -193,7 +193,7 @@ static void put_head(const struct state *st, const struct run *run)
 	frag_outfile_used(part->out, frag_pickle_op(p, FRAG_PICKLE_LIST));
 }
 
-/* Returns the block behind the run. */
+/* Returns the block after the run. */
 static frag_block put_run(const struct state *st, const struct run *run)
 {
 	struct frag_snap_part *part = &st->s->last;

@@ -13,7 +13,7 @@
 #include "base/pickler.h"
 #include "fragsim/trace.h"
 
-/* X(name, text): what stands in the file again and again. */
+/* X(name, text): what is in the file again and again. */
 #define FRAG_SNAP_WORDS(X)                                                    \
 	X(ACTION, "action") X(ADDR, "addr") X(SIZE, "size")                   \
 	X(STREAM, "stream") X(TIME, "time_us") X(FRAMES, "frames")            \
@@ -68,7 +68,7 @@ struct frag_snap_part {
 void frag_snap_op(struct frag_outfile *out, enum frag_pickle_opcode opcode);
 void frag_snap_text(struct frag_outfile *out, const char *text);
 
-/* Writes into `out`, or where that is NULL into a spool that lies beside `beside`. */
+/* Writes into `out`, or where that is NULL into a spool that is beside `beside`. */
 int frag_snap_part_open(struct frag_snap_part *part, const struct frag_symbols *symbols,
 			struct frag_outfile *out, const struct frag_outfile *beside,
 			struct frag_error *err);
@@ -78,7 +78,7 @@ int frag_snap_part_end(struct frag_snap_part *part, struct frag_outfile *out,
 		       struct frag_error *err);
 void frag_snap_part_fini(struct frag_snap_part *part);
 
-/* After this comes an item of the list; and behind this its end. Room: 2. */
+/* After this comes an item of the list; and after this its end. Room: 2. */
 char *frag_snap_item(struct frag_snap_list *list, char *p);
 char *frag_snap_list_end(struct frag_snap_list *list, char *p);
 
@@ -102,7 +102,7 @@ struct frag_snap_requester {
 
 /*
  * Frames, with their key: those of the stack; else what the tag is made of:
- * "FILE:LINE NAME" is a frame, " < " stands between two; anything else is a name.
+ * "FILE:LINE NAME" is a frame, " < " is between two; anything else is a name.
  */
 char *frag_snap_frames(struct frag_snap_part *part, char *p,
 		       const struct frag_snap_requester *requester);

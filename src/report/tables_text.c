@@ -1,4 +1,4 @@
-/* tables_text.c - the figures behind the text report: every metric of every run. */
+/* tables_text.c - the figures after the text report: every metric of every run. */
 #include "report/tables_text.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "report/worst.h"
 
 #define RUNS_WITH_CHART 4
-#define FIGURES 69              /* columns of a table behind the name */
+#define FIGURES 69              /* columns of a table after the name */
 
 static const char *ink(const struct frag_report *r, enum frag_ink which)
 {

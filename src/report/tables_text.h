@@ -1,4 +1,4 @@
-/* tables_text.h - the figures behind the text report. */
+/* tables_text.h - the figures after the text report. */
 #ifndef REPORT_TABLES_TEXT_H
 #define REPORT_TABLES_TEXT_H
 

@@ -1,7 +1,7 @@
 /* candidate.c - what is left of a trace that is being reduced, simulated. */
 #include "search/candidate.h"
 
-/* Where the source stands. */
+/* Where the source is. */
 struct reading {
 	const struct frag_reduce *reduce;
 	uint32_t at;                    /* the next event */

@@ -88,7 +88,7 @@ static int try(struct frag_reduce *r, struct frag_trial *trial, struct frag_erro
 	return rc;
 }
 
-/* What is out is gone for good, and so is all behind the first so many events that are left. */
+/* What is out is gone for good, and so is all after the first so many events that are left. */
 static void keep(struct frag_reduce *r, uint64_t events)
 {
 	uint32_t kept = 0, left = 0;
@@ -226,7 +226,7 @@ static int sweep(struct frag_reduce *r, uint32_t length, struct frag_error *err)
 }
 
 /*
- * The first trial takes everything behind the out-of-memory away. Sweeps follow
+ * The first trial takes everything after the out-of-memory away. Sweeps follow
  * until one changes nothing: then every group was needed in just what is left.
  */
 int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_error *err)

@@ -193,7 +193,7 @@ double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan 
 
 /*
  * The tag for a stack: its innermost frame that is not the framework's own; and
- * behind it the note, where it stands in the room. text NULL: nothing to say.
+ * after it the note, where it is in the room. text NULL: nothing to say.
  */
 #define FRAG_TAG_ROOM 560
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,

@@ -3,7 +3,7 @@
  * known places.
  *
  * Mapped runs of one stream, pool and kind are one expandable range: how far such
- * a range reaches stands nowhere in the file, so it is as long as its addresses
+ * a range reaches is nowhere in the file, so it is as long as its addresses
  * that were ever used.
  */
 #include <inttypes.h>
@@ -196,7 +196,7 @@ static void add_run(struct frag_initial *seg, uint64_t offset, uint64_t bytes,
 		runs[seg->run_count++] = (struct frag_extent){ .offset = offset, .bytes = bytes };
 }
 
-/* Ranges after each other, so that the runs of each stand together. */
+/* Ranges after each other, so that the runs of each are together. */
 static bool make_ranges(struct begin *b)
 {
 	struct frag_snap_device *d = b->d;

@@ -54,7 +54,7 @@ static void leave(struct walk *w, uint64_t addr, uint64_t size)
 	w->host.live++;
 }
 
-/* Blocks that are allocated at the end. A list that stands in many places is not read as often. */
+/* Blocks that are allocated at the end. A list that is in many places is not read as often. */
 static bool enter_end(struct walk *w)
 {
 	const struct frag_values *v = &w->s->values;

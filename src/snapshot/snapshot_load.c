@@ -33,7 +33,7 @@ static int bad(const struct frag_snapshot *s, const struct place *at, const char
 }
 
 /*
- * A list that stands in many places would be read as often: no snapshot does that.
+ * A list that is in many places would be read as often: no snapshot does that.
  * An event that does counts as often as what is made of it.
  */
 static int see(struct frag_snapshot *s, const struct place *at)
@@ -138,7 +138,7 @@ static int find_device(struct frag_snapshot *s, const struct place *at, uint64_t
 	return 0;
 }
 
-/* Before 2.1 what was requested, and where from, stood in the block's history. */
+/* Before 2.1 what was requested, and where from, was in the block's history. */
 static void read_old_block(const struct frag_snapshot *s, const struct frag_value *history,
 			   struct frag_live_block *h)
 {

@@ -39,7 +39,7 @@ struct walk {
 	uint32_t idle;                  /* segments of pool 0 without blocks, ranges apart */
 	uint32_t pending;               /* blocks */
 	uint32_t completes;             /* the plan's last records are as many completes */
-	uint32_t forced_by;             /* the event behind releases that were forced; 0: none */
+	uint32_t forced_by;             /* the event after releases that were forced; 0: none */
 	bool waited;                    /* they belong to the request that comes */
 	bool gained;                    /* which has obtained something already */
 	uint32_t *next_id;
@@ -115,7 +115,7 @@ static void find_pool(struct walk *w, struct frag_logged *e)
 
 /*
  * A request that made the allocator wait for all streams ends the blocks that were
- * pending itself: their completes come behind it, where they do nothing more.
+ * pending itself: their completes come after it, where they do nothing more.
  */
 static void put_behind(struct walk *w, uint32_t records)
 {
@@ -137,7 +137,7 @@ static void put_behind(struct walk *w, uint32_t records)
 
 /*
  * A request lands at the lower end of a free block: where a block of the first
- * state lies below it, that is where this one ends.
+ * state is below it, that is where this one ends.
  */
 static void learn_size(struct walk *w, uint64_t addr)
 {
@@ -291,7 +291,7 @@ static bool is_release(const struct frag_logged *e)
 					     || e->action == FRAG_ACT_SEGMENT_UNMAP);
 }
 
-/* What comes behind a group of releases that begins at i; completes may stand between. */
+/* What comes after a group of releases that begins at i; completes may be between. */
 static uint32_t behind_group(const struct frag_snap_device *d, uint32_t i, bool completes)
 {
 	while (i < d->log_count && (is_release(&d->log[i]) || d->log[i].role == FRAG_ROLE_NONE
@@ -321,7 +321,7 @@ static bool would_serve(const struct frag_snap_device *d, uint32_t i, uint32_t n
 }
 
 /*
- * Was the group of releases at i forced by the request behind it? Not where they
+ * Was the group of releases at i forced by the request after it? Not where they
  * are all that could be released and one of them would have served the request,
  * nor where the device has held more before or after.
  */
@@ -358,7 +358,7 @@ static bool was_forced(struct walk *w, uint32_t i, uint64_t max_reserved)
 }
 
 /*
- * Releases in a row are one decision. Where the request behind them forced it,
+ * Releases in a row are one decision. Where the request after them forced it,
  * they are an outcome of that request; else the program emptied the cache, and
  * that is a record. It is added after the calls are noted, as its calls_end
  * includes them. Leaves *i at the last of them.

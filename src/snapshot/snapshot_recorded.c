@@ -1,9 +1,9 @@
 /*
  * snapshot_recorded.c - what a recording had of memory: at its highest, and at its end.
  *
- * The end stands in the file. The way there is the log's: segments as they came and went,
+ * The end is in the file. The way there is the log's: segments as they came and went,
  * and blocks as they were requested, rounded up as PyTorch does by default, because how large
- * a block was that has been freed stands nowhere.
+ * a block was that has been freed is nowhere.
  */
 #include <string.h>
 

@@ -122,7 +122,7 @@ static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
 {
 	uint32_t at = frag_map_get(live, e->addr);
 
-	if (at != FRAG_MAP_NONE) {      /* what lies there now came unseen */
+	if (at != FRAG_MAP_NONE) {      /* what is there now came unseen */
 		d->first_live[at].gone = true;
 		d->lost++;
 	}

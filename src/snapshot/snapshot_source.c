@@ -99,7 +99,7 @@ static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
 	return rc;
 }
 
-/* What it is called, with the end that it marks: that is put behind its name once. */
+/* What it is called, with the end that it marks: that is put after its name once. */
 static enum frag_add name_remark(struct frag_snapshot *s, struct frag_remark *r)
 {
 	static const char *const ends[] = { "", " (start)", " (end)" };

@@ -11,7 +11,7 @@
 #define FRAG_NO_SPAN UINT32_MAX
 
 struct frag_span {
-	uint64_t start, end;    /* end is behind the last byte */
+	uint64_t start, end;    /* end is after the last byte */
 	uint32_t what;          /* the owner's own */
 	uint32_t live;          /* likewise */
 	uint32_t lower, upper;  /* subtrees; lower also chains unused records */
@@ -30,7 +30,7 @@ void frag_spans_fini(struct frag_spans *s);
 
 /* A span that overlaps none that is there. FRAG_NO_SPAN where memory is short. */
 uint32_t frag_spans_add(struct frag_spans *s, uint64_t start, uint64_t end, uint32_t what);
-/* The first that ends behind addr: it holds addr, or lies above it. */
+/* The first that ends after addr: it holds addr, or is above it. */
 uint32_t frag_spans_from(const struct frag_spans *s, uint64_t addr);
 /* The one that holds addr, or FRAG_NO_SPAN. */
 uint32_t frag_spans_at(struct frag_spans *s, uint64_t addr);

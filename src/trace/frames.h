@@ -1,7 +1,7 @@
 /*
  * frames.h - whose code a frame of a stack is in.
  *
- * The rule stands in fragsim-formats(5).
+ * The rule is in fragsim-formats(5).
  */
 #ifndef TRACE_FRAMES_H
 #define TRACE_FRAMES_H

@@ -3,7 +3,7 @@
  *
  * A block is in memory whole, checked and unpacked, before its first event is
  * given. Columns are read by cursors without looking at their ends: a file that is
- * made so that one runs past its end finds the slack behind them all, and is
+ * made so that one runs past its end finds the slack after them all, and is
  * refused when the block is used up.
  */
 #include "base/bug.h"
@@ -51,7 +51,7 @@ struct fsb {
 	struct frag_fsb_blocks blocks;
 	bool ended;
 	struct frag_header header;
-	struct frag_text *texts;        /* a NUL stands behind each */
+	struct frag_text *texts;        /* a NUL follows each */
 	uint32_t text_count, text_capacity;
 	struct arena *arenas;           /* where they are */
 	struct shape *shapes;
@@ -100,7 +100,7 @@ static int next_block(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *pay
 	return rc;
 }
 
-/* Memory for a block's texts, n bytes of them and a NUL behind each; scans look ahead. */
+/* Memory for a block's texts, n bytes of them and a NUL after each; scans look ahead. */
 static char *new_arena(struct fsb *f, uint64_t n, uint64_t count)
 {
 	struct arena *a = malloc(sizeof(*a) + (size_t)(n + count) + FRAG_WINDOW_SLACK);
@@ -164,7 +164,7 @@ static bool set_handle(const struct fsb *f, bool is_text, uint64_t value, struct
 
 /*
  * All fields are taken before any is judged: one that is cut off leaves the cursor
- * behind its end. A shape that passes needs no checks when events use it.
+ * after its end. A shape that passes needs no checks when events use it.
  */
 static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *shape)
 {
@@ -267,7 +267,7 @@ static int end_events(struct fsb *f, struct frag_error *err)
 	return 0;
 }
 
-/* Stacks stand before their events. */
+/* Stacks precede their events. */
 static int read_stacks(struct fsb *f, uint32_t *kind, struct frag_fsb_cursor *payload,
 		       struct frag_error *err)
 {
@@ -330,7 +330,7 @@ static bool take_number_text(struct fsb *f, uint64_t number, struct frag_record 
 	if (number >= f->text_count || f->texts[number].length == 0)
 		return false;
 	text = &f->texts[number];
-	/* the NUL behind it ends the scan, but it is no reason to ask for more */
+	/* the NUL after it ends the scan, but it is no reason to ask for more */
 	scan.end = text->text + text->length + 1;
 	end = frag_scan_number(&scan, text->text, &value);
 	rec->t_text = *text;

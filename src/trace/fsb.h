@@ -26,7 +26,7 @@
 enum frag_fsb_kind {
 	FRAG_FSB_HEADER = FRAG_FSB_KIND('H', 'E', 'A', 'D'),
 	FRAG_FSB_EVENTS = FRAG_FSB_KIND('E', 'V', 'T', 'S'),
-	FRAG_FSB_STACKS = FRAG_FSB_KIND('s', 't', 'k', 's'),   /* of the events behind it */
+	FRAG_FSB_STACKS = FRAG_FSB_KIND('s', 't', 'k', 's'),   /* of the events after it */
 	FRAG_FSB_END = FRAG_FSB_KIND('D', 'O', 'N', 'E'),
 };
 /* A reader may pass over a kind that it does not know where its first letter is lower-case. */

@@ -4,7 +4,7 @@
 
 #include "trace/fsb.h"
 
-/* Behind a payload: bytes that may be read, and mean nothing. */
+/* After a payload: bytes that may be read, and mean nothing. */
 #define FRAG_FSB_SLACK (24 * FRAG_FSB_EVENTS_MAX + 16)
 
 struct frag_header;
@@ -20,7 +20,7 @@ struct frag_fsb_blocks {
 	struct ZSTD_DCtx_s *zstd;
 };
 
-/* What is left of a payload; p is behind end where more was requested. */
+/* What is left of a payload; p is after end where more was requested. */
 struct frag_fsb_cursor {
 	const unsigned char *p, *end;
 };

@@ -46,7 +46,7 @@ static uint32_t take(const unsigned char **p)
 	return (uint32_t)c[0] | (uint32_t)c[1] << 8 | (uint32_t)c[2] << 16 | (uint32_t)c[3] << 24;
 }
 
-/* Are the columns, and the texts behind them, just as long as the payload? */
+/* Are the columns, and the texts after them, just as long as the payload? */
 static bool fits(const unsigned char *p, uint64_t left, const uint32_t n[COUNTS])
 {
 	uint64_t cells = (uint64_t)n[TEXTS] + 3 * (uint64_t)n[FRAMES] + 2 * (uint64_t)n[STACKS]
@@ -254,7 +254,7 @@ static uint32_t copy_stack(struct frag_fsb_stacks *s, const struct frag_symbols 
 	return stack;
 }
 
-/* What these numbers and all behind them take in a file. */
+/* What these numbers and all after them take in a file. */
 static size_t bytes_from(const struct frag_stack_table *t, uint32_t text, uint32_t frame,
 			 uint32_t stack)
 {

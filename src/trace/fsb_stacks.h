@@ -1,4 +1,4 @@
-/* fsb_stacks.h - whole stacks in the binary form: the blocks that stand before events. */
+/* fsb_stacks.h - whole stacks in the binary form: the blocks that precede events. */
 #ifndef TRACE_FSB_STACKS_H
 #define TRACE_FSB_STACKS_H
 

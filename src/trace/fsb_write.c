@@ -58,7 +58,7 @@ struct fsb {
 	struct frag_fsb_stacks stacks;
 	struct pending_time *times;
 	uint32_t time_count, time_capacity;
-	uint32_t digits;        /* behind the point, the most of this block's times */
+	uint32_t digits;        /* after the point, the most of this block's times */
 	double largest;         /* of them, without its sign */
 	uint64_t text_bytes;    /* of this block's new texts and stacks */
 	uint32_t events;        /* of this block */
@@ -168,7 +168,7 @@ static void fsb_fini(struct frag_sink *s)
 
 /*
  * The table of texts begins with the null handle, which is no text: numbers in the
- * file count from behind it.
+ * file count from after it.
  */
 static int fsb_begin(struct frag_sink *s, const struct frag_trace_info *info,
 		     struct frag_error *err)
@@ -237,7 +237,7 @@ static bool usual_text(const struct frag_record *rec, char text[FRAG_NUMBER_ROOM
 }
 
 /*
- * A time as an integer, so many digits of it behind the point; exact, and not
+ * A time as an integer, so many digits of it after the point; exact, and not
  * too large in the unit that the block would then have.
  */
 static bool decimal(const struct fsb *f, double t, const char *text, size_t length,

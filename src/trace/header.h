@@ -39,7 +39,7 @@ const char *frag_header_look(struct frag_scan *s, const char *p, uint32_t *membe
 /*
  * Members of an object from p on, up to its closing brace, or up to the bracket
  * that opens `events`, where FRAG_HEADER_EVENTS is then set: returns the place
- * behind brace or bracket. NULL as the scanner, or with wrong_at set.
+ * after brace or bracket. NULL as the scanner, or with wrong_at set.
  */
 const char *frag_header_scan(struct frag_header *h, struct frag_scan *s, const char *p);
 

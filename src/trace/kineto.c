@@ -297,7 +297,7 @@ static struct devices find_devices(const struct kineto *k)
 
 /*
  * The text is interned before the row is added, so that a lack of memory leaves no
- * empty row behind.
+ * empty row after.
  */
 static bool add_mark(struct kineto *k, const struct moment *m, struct frag_row row)
 {

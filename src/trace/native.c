@@ -32,8 +32,8 @@ struct native {
 	bool begun;             /* an element of the array, or an event, was seen */
 	bool closed;            /* the array's bracket was seen, what follows it not yet */
 	bool ended;             /* nothing is left to read */
-	bool expect_event;      /* object form: behind a comma */
-	bool looked_behind;     /* members behind the events are known already */
+	bool expect_event;      /* object form: after a comma */
+	bool looked_behind;     /* members after the events are known already */
 	bool open_header;       /* they are not, and could not be looked at (a pipe) */
 	bool any_meta;          /* they are read for meta alone */
 };
@@ -164,7 +164,7 @@ static int scan_header(struct native *n, size_t *end, struct frag_error *err)
 	}
 }
 
-/* Members behind the events, p at their comma. */
+/* Members after the events, p at their comma. */
 static const char *scan_tail(struct native *n, struct frag_header *header, const char *p)
 {
 	if (*p != ',')
@@ -175,7 +175,7 @@ static const char *scan_tail(struct native *n, struct frag_header *header, const
 	return frag_header_scan(header, &n->scan, p);
 }
 
-/* Object form: skips the events, checking their syntax only, and reads the members behind. */
+/* Object form: skips the events, checking their syntax only, and reads the members after. */
 static int look_behind(struct native *n, struct frag_error *err)
 {
 	int rc;
@@ -254,7 +254,7 @@ static bool has_all(const struct native *n)
 	       && (members & FRAG_HEADER_META || !n->any_meta || !n->in.rewindable);
 }
 
-/* The object form, n->at behind the bracket of `events`. */
+/* The object form, n->at after the bracket of `events`. */
 static int begin_object(struct native *n, struct frag_error *err)
 {
 	uint32_t members = n->header.members;
@@ -293,7 +293,7 @@ static int begin_object(struct native *n, struct frag_error *err)
 	return rc;
 }
 
-/* Lines form: nothing but white space may stand behind the header on its line. */
+/* Lines form: nothing but white space may be after the header on its line. */
 static int end_header(struct native *n, struct frag_error *err)
 {
 	for (;;) {
@@ -462,7 +462,7 @@ static inline int next_line(struct native *n, struct frag_error *err)
 	return 0;
 }
 
-/* Behind an event of the lines form nothing but white space may stand on its line. */
+/* After an event of the lines form nothing but white space may be on its line. */
 static inline const char *end_line(struct native *n, const char *p)
 {
 	while (is_space(*p))

@@ -35,7 +35,7 @@ static bool among(const char *name, size_t length, const char *const *names)
 	return false;
 }
 
-/* Behind the closing quote of the string that begins behind p, or the end. */
+/* After the closing quote of the string that begins after p, or the end. */
 static const char *skip_string(const char *p, const char *end)
 {
 	for (p++; p < end && *p != '"'; p++)

@@ -40,7 +40,7 @@ struct frag_reader {
 	const char *name;       /* as `fragsim info` says it */
 	const char *summary;    /* one line, no full stop */
 
-	/* bytes[length] and some bytes behind it are 0 */
+	/* bytes[length] and some bytes after it are 0 */
 	enum frag_sniff (*sniff)(const char *bytes, size_t length);
 	/*
 	 * Takes the input over, also where it fails: in's window, which holds the

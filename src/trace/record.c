@@ -312,7 +312,7 @@ static void judge(const struct frag_scan *s, const struct frag_record *rec, stru
 	}
 }
 
-/* The value of a member that counts; p is behind its name. */
+/* The value of a member that counts; p is after its name. */
 ALWAYS static inline const char *scan_rest(struct frag_scan *s, const char *p, uint32_t member,
 				    uint32_t depth, struct frag_record *rec, struct flaws *flaws)
 {

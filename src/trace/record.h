@@ -13,7 +13,7 @@ struct frag_flaw {
 };
 
 /*
- * p is at the object's brace, itself at this depth. Returns the place behind
+ * p is at the object's brace, itself at this depth. Returns the place after
  * the object, or NULL as the scanner does. With flaw->kind set the record is of
  * no use.
  */
@@ -29,7 +29,7 @@ bool frag_op_parse(struct frag_text name, enum frag_op *op);
  */
 const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out);
 
-/* What stands at p, at most 40 bytes of it, for a message. */
+/* What is at p, at most 40 bytes of it, for a message. */
 const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64]);
 
 #endif

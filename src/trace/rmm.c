@@ -165,7 +165,7 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 }
 
 /*
- * The address map ends behind the last row: only then is it known what was allocated
+ * The address map ends after the last row: only then is it known what was allocated
  * before the log.
  */
 static int read_rows(struct rmm *r, const struct frag_log *log, struct frag_error *err)

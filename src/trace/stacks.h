@@ -1,10 +1,10 @@
 /*
  * stacks.h - the stacks that blocks were requested on, in a table: each text, each
- * frame, and each end that several stacks have in common stands in it once.
+ * frame, and each end that several stacks have in common is in it once.
  *
  * A stack is known by a number from 1 on: its innermost frame, and the number of
  * the stack below it. So equal stacks have equal numbers, and every number comes
- * behind those that it needs.
+ * after those that it needs.
  */
 #ifndef TRACE_STACKS_H
 #define TRACE_STACKS_H

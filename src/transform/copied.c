@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Moves a text to p, and p behind it. */
+/* Moves a text to p, and p after it. */
 static void move(const char **text, uint64_t length, char **p)
 {
 	if (!*text)

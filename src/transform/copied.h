@@ -7,7 +7,7 @@
 struct frag_copied {
 	struct frag_copied *next;       /* the user's own */
 	uint64_t step;
-	struct frag_record rec;         /* its texts stand behind it */
+	struct frag_record rec;         /* its texts follow it */
 };
 
 /* NULL where memory is short; freed with free(). */

@@ -319,7 +319,7 @@ static bool place_ages(struct verify *v)
 }
 
 /*
- * The ages of the segments that were there before the history stand nowhere. They
+ * The ages of the segments that were there before the history are nowhere. They
  * are taken to rise by address until a block shows that they do not: then all is
  * run again, as long as that comes further.
  */
