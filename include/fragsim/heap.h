@@ -54,7 +54,7 @@ struct frag_segment_view {
 	uint64_t slot_size;     /* slot size of a carved slab; else 0 */
 	uint64_t page;          /* of an expandable range; else 0 */
 	frag_block first;
-	frag_list list;         /* where its free blocks stand, unless the policy sorts them */
+	frag_list list;         /* of its free blocks, unless the policy sorts them */
 	uint32_t ordinal;       /* order of creation, never reused */
 	uint32_t pool;
 	uint32_t live;          /* allocated and pending blocks */
@@ -231,7 +231,7 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list);
 
 /*
  * In the order of its list: the block after b, and before it. Where the policy sorts, b
- * must be free; else it may be any block, and is where it would if it were.
+ * must be free; else it may be any block, then one that is not counts as being where it would be if it were free.
  */
 frag_block frag_heap_after(const struct frag_heap *h, frag_block b);
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b);
@@ -297,7 +297,7 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out);
  * pending; split cuts a detached block, the upper part becomes free; merge
  * joins a free neighbour to the detached block, whose handle afterwards is *b;
  * assign and insert end it, as allocated and as free. Where the policy sorts,
- * pick and put have it asked again where a free block belongs.
+ * detach and insert make the heap ask again where a free block belongs.
  */
 int frag_heap_detach_free(struct frag_heap *h, frag_block b);
 int frag_heap_detach_live(struct frag_heap *h, frag_block b);

@@ -142,7 +142,7 @@ struct frag_source_ops {
 	int  (*next)(void *state, struct frag_record *rec, const char **kind,
 		     struct frag_error *err);
 	/*
-	 * optional: next for up to `most` records. 1: there were so many; 0: the stretch
+	 * optional: next for up to `max` records. 1: there were so many; 0: the stretch
 	 * is used up; -FRAG_E...: what is wrong with the record after the *count
 	 */
 	int  (*many)(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
@@ -339,7 +339,7 @@ int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
 		  const struct frag_tape_options *options, struct frag_error *err);
 /*
  * The same batch by batch, for who feeds the events to others too: each is written before the
- * next one is asked for. A tape that would take more than `most` bytes is given up (0: any
+ * next one is asked for. A tape that would take more than `max` bytes is given up (0: any
  * number is fine). NULL: memory is short.
  */
 struct frag_tape_writer;

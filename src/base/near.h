@@ -30,7 +30,7 @@ struct frag_near frag_near_to(const char *word, size_t length);
  */
 void frag_near_offer(struct frag_near *near, const char *name);
 
-/* " did you mean BEFOREname?", or "" where nothing was near enough; it is buf. */
+/* " did you mean BEFOREname?", or "" where nothing was near enough. Returns buf. */
 const char *frag_near_hint(const struct frag_near *near, const char *before,
 			   char buf[FRAG_HINT_ROOM]);
 

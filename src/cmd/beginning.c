@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "trace/reader.h"
 
-void frag_tell_beginning(const struct frag_result *run, bool first, const struct frag_log *log)
+void frag_note_beginning(const struct frag_result *run, bool first, const struct frag_log *log)
 {
 	const struct frag_beginning *b = &run->beginning;
 	const uint64_t taken = run->context + run->other;
@@ -24,7 +24,7 @@ void frag_tell_beginning(const struct frag_result *run, bool first, const struct
 	if (b->as_requests)
 		frag_note(log, "policy %.300s, device %u: the recording begins with segments of %s, of"
 			  " which %s are live, and %s %s for them: the live blocks are ordinary"
-			  " requests here, by their addresses, as nothing tells their ages",
+			  " requests here, by their addresses, as their ages are unknown",
 			  run->choice.text, run->device, segments, live,
 			  b->segments > room && run->total ? "the device has"
 							   : "the policy does not take",

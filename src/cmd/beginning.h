@@ -9,6 +9,6 @@
  * can, that its segments do not fit and the run begins without them. Of several runs on
  * one device the first tells the former, each the latter.
  */
-void frag_tell_beginning(const struct frag_result *run, bool first, const struct frag_log *log);
+void frag_note_beginning(const struct frag_result *run, bool first, const struct frag_log *log);
 
 #endif

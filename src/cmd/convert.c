@@ -43,8 +43,8 @@ static int no_form(const char *value, struct frag_error *err)
 	for (uint32_t i = 0; frag_sinks()[i]; i++)
 		frag_listed_add(&names, frag_sinks()[i]->name);
 	list_run_forms(&names);
-	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: %s is required", value,
-			 frag_listed_text(&names, " or "));
+	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: no such form; there are: %s",
+			 value, frag_listed_text(&names, ", "));
 }
 
 static int needs_run_form(const char *option, struct frag_error *err)

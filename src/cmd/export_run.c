@@ -72,7 +72,7 @@ static void report_beginnings(struct job *job)
 	const struct frag_result *results = frag_sim_results(job->sim, false, &count);
 
 	for (uint32_t i = 0; i < count; i++)
-		frag_tell_beginning(&results[i], true, &log);
+		frag_note_beginning(&results[i], true, &log);
 }
 
 /* The file says it too, but nobody looks there first. */

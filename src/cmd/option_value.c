@@ -29,12 +29,12 @@ int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_
 	if (!parse_size(value, out)) {
 		frag_size_advice(advice, value, strlen(value));
 		return frag_fail(err, FRAG_EUSAGE, "--%s: invalid size '%.60s'; %s", name, value,
-				 *advice ? advice : "a size such as 4.5GiB is required, or bytes");
+				 *advice ? advice : "use a size such as 4.5GiB, or bytes");
 	}
 	if (*out >= min)
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "--%s: '%.60s' is too small; a size from %" PRIu64
-			 " byte%s on is required", name, value, min, min == 1 ? "" : "s");
+	return frag_fail(err, FRAG_EUSAGE, "--%s: '%.60s' is too small; use %" PRIu64
+			 " byte%s or more", name, value, min, min == 1 ? "" : "s");
 }
 
 /* 80 is meant to be 80GiB more often than 80 bytes, so that has to be said. */
@@ -96,6 +96,6 @@ int frag_option_word(int *out, const char *name, const char *value, const char *
 		}
 		frag_listed_add(&all, words[i]);
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: %s is required", name, value,
+	return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: use %s", name, value,
 			 frag_listed_text(&all, " or "));
 }

@@ -26,7 +26,7 @@ struct frag_outputs {
 /* Do the two paths lead to the same regular file, there or not yet? */
 bool frag_same_file(const char *a, const char *b);
 
-/* Is each wanted file another, and none what is read: the trace, a profile (or NULL)?
+/* No two outputs are one file, and none is an input: the trace, a profile (or NULL).
  * -FRAG_EUSAGE */
 int frag_outputs_apart(const struct frag_outputs *o, const char *trace, const char *profile,
 		       struct frag_error *err);

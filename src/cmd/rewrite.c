@@ -12,8 +12,8 @@ static int no_form(const char *value, struct frag_error *err)
 
 	for (uint32_t i = 0; frag_sinks()[i]; i++)
 		frag_listed_add(&names, frag_sinks()[i]->name);
-	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: %s is required", value,
-			 frag_listed_text(&names, " or "));
+	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: no such form; there are: %s",
+			 value, frag_listed_text(&names, ", "));
 }
 
 int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err)

@@ -109,7 +109,7 @@ static void report_beginnings(struct frag_session *s)
 	const struct frag_log log = { .warn = frag_session_warn, .ctx = s };
 
 	for (uint32_t i = 0; i < s->run_count; i++)
-		frag_tell_beginning(s->runs[i].result, i < s->device_count, &log);
+		frag_note_beginning(s->runs[i].result, i < s->device_count, &log);
 }
 
 int frag_session_report(struct frag_session *s, const struct frag_trace *trace, int *status,

@@ -37,7 +37,7 @@ void frag_lookup_sort(struct frag_lookup *l)
 	qsort(l->name, l->count, sizeof(*l->name), by_name);
 }
 
-/* Where the name is with its index, or would. */
+/* Where the name is, with its index, or would be. */
 static uint32_t place_of(const struct frag_lookup *l, const struct frag_name *name, uint32_t index)
 {
 	struct frag_name wanted = *name;

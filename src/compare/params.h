@@ -6,7 +6,7 @@
 
 #include "fragsim/policy.h"
 
-/* A value as it is written on the command line, sizes in bytes; it is buf. */
+/* A value as it is written on the command line, sizes in bytes. Returns buf. */
 const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
 			    char buf[FRAG_PARAM_TEXT]);
 

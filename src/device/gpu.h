@@ -35,7 +35,7 @@ struct frag_gpu_call {
 	enum frag_gpu_kind kind;
 	bool     refused;       /* for lack of memory */
 	uint64_t bytes, cost_ns;
-	uint64_t counted;       /* bytes that the figures counts for it */
+	uint64_t counted;       /* bytes that the figures count for it */
 	uint64_t free;          /* by the GPU, after it */
 };
 
@@ -55,7 +55,7 @@ struct frag_gpu_witness {
 bool frag_gpu_glance(uint32_t ordinal, uint64_t *bytes);
 
 /*
- * Opens them all or none, and takes at most `most` bytes of each meanwhile. The
+ * Opens them all or none, and takes at most `max` bytes of each meanwhile. The
  * witness (NULL: none) must be there before this process has spoken to CUDA.
  * -FRAG_EDEVICE, also in a build without CUDA.
  */
@@ -74,7 +74,7 @@ void frag_gpu_watch(struct frag_gpu *gpu,
 int frag_gpu_free_bytes(struct frag_gpu *gpu, uint64_t *bytes, struct frag_error *err);
 
 /*
- * The largest single segment that the GPU gives now, up to `most` bytes and to a
+ * The largest single segment that the GPU gives now, up to `max` bytes and to a
  * multiple of the granularity; 0: none. It is given back at once, and nobody who
  * watches sees it.
  */

@@ -34,7 +34,7 @@ static void read_small(struct frag_members *r, const struct frag_at *device,
 		return;
 	if (f->small_max > f->granularity)
 		frag_bad(r, &(struct frag_at){ .up = device, .key = max },
-			 "at most granularity_bytes is required");
+			 "above granularity_bytes");
 	else if (f->small_max % f->small_granularity)
 		frag_bad(r, &(struct frag_at){ .up = device, .key = max },
 			 "a multiple of small_granularity_bytes is required");
@@ -55,7 +55,7 @@ static void read_device(struct frag_members *r, const struct frag_at *root,
 	f->granularity = take_size(r, &at, "granularity_bytes");
 	if (!r->rc && f->context > f->total)
 		frag_bad(r, &(struct frag_at){ .up = &at, .key = "context_bytes" },
-			 "at most total_bytes is required");
+			 "above total_bytes");
 	if (!r->rc)
 		read_small(r, &at, f);
 }

@@ -194,7 +194,7 @@ static void read_policy(struct frag_members *r, const struct frag_at *run, struc
 	if (!frag_memory_close(&m))
 		frag_bad_memory(r);
 	else if (m.size > PARAMS_MAX)
-		frag_bad(r, &params, "at most 16 KiB of keys and values are required");
+		frag_bad(r, &params, "more than 16 KiB of keys and values");
 	to->params = m.text;
 }
 
@@ -336,7 +336,7 @@ static void read_timeline(struct frag_members *r, const struct frag_at *run,
 	to->width = frag_take_count(r, &at, "width");
 	to->in_last = frag_take_count(r, &at, "in_last");
 	if (frag_length_of(r, &list) > FRAG_TIMELINE_MAX)
-		frag_bad(r, &list, "at most 64 stretches are required");
+		frag_bad(r, &list, "more than 64 stretches");
 	/* widening doubles it until it is as wide as another */
 	if (!r->rc && (to->width & (to->width - 1) || (!to->width && frag_length_of(r, &list))))
 		frag_bad(r, &at, "a width that is a power of two is required");

@@ -36,7 +36,7 @@ struct frag_sim {
 	uint64_t step;                  /* that is being done; for who reports a crash */
 };
 
-/* Leaves nothing after where it fails. */
+/* Leaves nothing behind where it fails. */
 static int open_engine(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 {
 	const struct frag_device_ops *device = sim->options.device ? sim->options.device

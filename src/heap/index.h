@@ -36,7 +36,7 @@ struct frag_index {
 	struct frag_free_list *lists;
 	uint32_t count, capacity;
 	struct frag_map by_key; /* (pool, which) -> list */
-	uint32_t recent;        /* the list that was requested last: mostly the next one too */
+	uint32_t recent;        /* the list that was looked up last: mostly the next one too */
 	uint64_t *top;          /* a tournament over `largest` of all lists; [1] is the winner */
 	uint32_t leaves;        /* of the tournament: a power of two */
 };

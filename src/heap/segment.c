@@ -33,7 +33,7 @@ static void drop_segment(struct frag_heap *h, uint32_t s)
 
 /*
  * Enters a segment that the device gave; its only block is free, or unmapped
- * where it is a range of pages. frag_room() was requested one block.
+ * where it is a range of pages. The caller has made room for one block with frag_room().
  */
 static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_list list,
 			uint64_t bytes, uint64_t page)

@@ -21,7 +21,7 @@ int frag_rowfile_bad(struct frag_rowfile *f, const char *at, struct frag_error *
 
 /*
  * Splits a line at its commas; nothing is quoted. How many fields there are,
- * also where these are more than `most`.
+ * also where these are more than `max`.
  */
 uint32_t frag_rowfile_split(struct frag_text line, struct frag_text *fields, uint32_t max);
 

@@ -30,7 +30,7 @@ bool frag_pytorch_range_reaches(const struct frag_policy *p, uint64_t page, uint
 /* Is b the unmapped end of a range that was made so long as the total said? */
 bool frag_pytorch_is_end(const struct frag_policy *p, frag_block b);
 
-/* b was mapped. Where no address is left behind it, a longer range would have had some. */
+/* b was mapped. Where no address is left after it, a longer range would have had some. */
 void frag_pytorch_note_mapped(const struct frag_policy *p, frag_block b);
 
 /* Nothing above holds for another total from here on. */

@@ -226,7 +226,7 @@ static int perfetto_begin(struct frag_export *x, struct frag_error *err)
 	return rc;
 }
 
-/* What the times are follows the events, of which the first one shows it. */
+/* The unit of the times comes after the events, as the first event shows it. */
 static int perfetto_end(struct frag_export *x, struct frag_error *err)
 {
 	char value[FRAG_PARAM_TEXT];

@@ -53,7 +53,7 @@ struct frag_snapshot_out {
 	uint64_t next_addr;             /* where the next segment is */
 };
 
-/* The segment of this ordinal, which must be held. */
+/* The segment of this ordinal, which must be reserved. */
 struct frag_snap_segment *frag_snap_segment(const struct frag_snap_log *log, uint32_t ordinal);
 
 /* Writes the segments of a device as they are now, with their blocks. */

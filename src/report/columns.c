@@ -67,7 +67,7 @@ static int add(struct frag_columns *columns, const char *word, size_t length,
 		return 0;
 	}
 	return frag_fail(err, FRAG_EUSAGE, "--columns: no such column \"%.*s\";%s"
-			 " fragsim-result(5) lists them, all stands for every one", shown, word,
+			 " fragsim-result(5) lists them, and \"all\" selects every one", shown, word,
 			 frag_near_hint(&near, "", hint));
 }
 

@@ -43,7 +43,7 @@ const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit
 const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_change *change);
 
 #define FRAG_PLACE_ROOM 512
-/* "step 7 (alloc of 512 bytes, id 3), after mark x": where two part, or differ most. */
+/* "step 7 (alloc of 512 bytes, id 3), after mark x": where two diverge, or differ most. */
 const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_where *where);
 /* "reserved 4.00 MiB (+2.00 MiB), allocated 2.00 MiB (=)" */
 const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where *where);

@@ -17,7 +17,7 @@ void frag_report_name(const struct frag_report *r, const struct frag_result *run
 		   char buf[FRAG_RUN_NAME_ROOM]);
 
 /*
- * The first column of tables: as wide as `least` and the longest name, or as the terminal has
+ * The first column of tables: as wide as `min` and the longest name, or as the terminal has
  * room for beside so many columns of figures.
  */
 int frag_name_width(const struct frag_report *r, size_t min, size_t figures);

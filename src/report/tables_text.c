@@ -149,7 +149,7 @@ static void print_marks(const struct frag_result *run, FILE *f)
  * A section of its own has only a run with something to show; with many policies
  * charts and marks would bury the tables.
  */
-static void print_course(const struct frag_report *r, const struct frag_report_run *run, FILE *f)
+static void print_timeline(const struct frag_report *r, const struct frag_report_run *run, FILE *f)
 {
 	const struct frag_result *result = run->result;
 	const bool chart = run->chart && run->chart->count;
@@ -173,5 +173,5 @@ void frag_report_tables(const struct frag_report *r, FILE *f)
 	print_indices(r, width, f);
 	print_counts(r, width, f);
 	for (uint32_t i = 0; i < r->run_count; i++)
-		print_course(r, &r->runs[i], f);
+		print_timeline(r, &r->runs[i], f);
 }

@@ -152,7 +152,7 @@ static void buffered_amount(void *state, uint64_t *read, uint64_t *total)
 {
 	const struct frag_buffered *h = state;
 
-	/* it was read before the first event; what is told is how far the events are */
+	/* it was read before the first event; progress reports how far the events are */
 	*total = h->bytes;
 	*read = h->count ? (uint64_t)((double)h->bytes * h->at / h->count) : h->bytes;
 }
@@ -172,7 +172,7 @@ static const struct frag_source_ops buffered_source = {
 	.close = buffered_close,
 };
 
-/* The forms that are held say nothing about devices, so each gets the defaults. */
+/* The forms that are kept in memory say nothing about devices, so each gets the defaults. */
 int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
 		       const struct frag_input *in, struct frag_error *err)
 {

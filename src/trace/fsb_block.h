@@ -20,7 +20,7 @@ struct frag_fsb_blocks {
 	struct ZSTD_DCtx_s *zstd;
 };
 
-/* What is left of a payload; p is after end where more was requested. */
+/* What is left of a payload; p is past end where more was read than there is. */
 struct frag_fsb_cursor {
 	const unsigned char *p, *end;
 };

@@ -78,7 +78,7 @@ static bool sound_texts(const unsigned char *lengths, const unsigned char *text,
 	return true;
 }
 
-/* A column of numbers, each from `least` to `most`. */
+/* A column of numbers, each from `min` to `max`. */
 static bool within(const unsigned char *p, uint32_t n, uint32_t min, uint64_t max)
 {
 	for (; n; n--) {

@@ -598,7 +598,7 @@ def test_convert() -> None:
     for args, status, pattern in (
             (('a.ndjson', 'x.csv'), 2, r'x.csv: no form .*--to'),
             (('a.ndjson',), 2, 'IN and OUT'), (('a', 'b', 'c'), 2, 'too many'),
-            (('--to', 'xml', 'a.ndjson', 'x'), 2, '--to xml: lines'),
+            (('--to', 'xml', 'a.ndjson', 'x'), 2, '--to xml: no such form; there are: lines'),
             (('--to', 'rmm', 'two', 'x.csv'), 2, r'two: .*one device.* 2'),
             (('nowhere', 'x.json'), 4, 'nowhere: No such file'),
             (('a.ndjson', 'no/x.json'), 6, 'no/x.json')):
@@ -880,7 +880,7 @@ def test_shrink() -> None:
     faults = []
     for args, status, pattern in (
             ('random.ndjson x.json', 2, 'no out-of-memory under bestfit'),
-            ('--keep all random.ndjson x.json', 2, '--keep all: oom'),
+            ('--keep all random.ndjson x.json', 2, '--keep all: use oom'),
             ('--tries x random.ndjson x.json', 2, 'a number'),
             ('-p none random.ndjson x.json', 2, 'none'),
             ('-t rmm random.ndjson x.json', 2, 'lines, object or fsb'),

@@ -13,7 +13,9 @@ def check(tap: Tap) -> None:
     counts = {title: len(tree.steps(title)) for title in TITLES}
     tap.result('CONTRIBUTING: one to five steps to add something', [
         f'CONTRIBUTING.md: **{title}** has {count} steps' for title, count in counts.items()
-        if not 1 <= count <= STEPS_MAX])
+        if not 1 <= count <= STEPS_MAX], [
+        f'CONTRIBUTING.md: **{title}** is there twice' for title in TITLES
+        if tree.text('CONTRIBUTING.md').count(f'**{title}**') > 1])
     named = re.findall(r'`((?:src|include|tests|scripts|man|traces)/[\w./-]+)`',
                        tree.text('CONTRIBUTING.md'))
     missing = [x for x in named if not re.search('NAME|CASE', x) and not (tree.ROOT / x).exists()]

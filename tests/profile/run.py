@@ -183,7 +183,7 @@ def bad_profiles():
     yield changed(device, 'total_bytes', 1.5), ': device.total_bytes: an integer from 0 to 2^53-1 is required'
     yield changed(device, 'granularity_bytes', -1), ': device.granularity_bytes: an integer'
     yield (changed(device, 'context_bytes', 101 * MIB),
-           ': device.context_bytes: at most total_bytes is required')
+           ': device.context_bytes: above total_bytes')
     yield (changed(device, 'small_most_bytes', MIB),
            ': device.small_granularity_bytes: this member is missing')
     small = changed(device, 'small_most_bytes', MIB)
@@ -191,7 +191,7 @@ def bad_profiles():
     yield small, ': device.small_most_bytes: a multiple of small_granularity_bytes is required'
     small = changed(device, 'small_most_bytes', 4 * MIB)
     small['device']['small_granularity_bytes'] = 512
-    yield small, ': device.small_most_bytes: at most granularity_bytes is required'
+    yield small, ': device.small_most_bytes: above granularity_bytes'
     yield changed(['calls'], 1, 7), ': calls[1]: an object is required'
     yield changed(call, 'call', 'malloc'), ': calls[1].call: the name of a call is required'
     yield changed(call, 'up_to_bytes', 3 * MIB), ': calls[1].up_to_bytes: a power of two'

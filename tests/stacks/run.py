@@ -4,7 +4,7 @@
 usage: run.py PROGRAM
 
 Prints TAP. What is expected are the frames that the snapshots were made of, and those that
-Python's pickle reads from real ones where ../shared/snapshots has some.
+Python's pickle reads from real ones of recorded snapshots where there are some beside the project.
 """
 import copy
 import gzip
