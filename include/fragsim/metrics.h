@@ -260,7 +260,7 @@ struct frag_result {
 	 * and the bytes and counts after it */
 	uint64_t peak_step;
 	struct frag_metrics at_peak;
-	/* steps with fi_device above 70 while all free bytes come to 1 % of
+	/* of a limited device: steps with fi_device above 70 while all free bytes come to 1 % of
 	 * what is reserved, or more: with fewer the index says little */
 	uint64_t severe_steps;
 	FRAG_METRICS(FRAG_METRIC_SPREAD)        /* of each percentage, by its name */

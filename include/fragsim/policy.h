@@ -184,6 +184,9 @@ struct frag_policy_ops {
 	int (*notice)(struct frag_policy *p, const struct frag_notice *n, bool *handled);
 	/* optional: the allocator's own statistics */
 	const struct frag_memory_stats *(*stats)(const struct frag_policy *p);
+	/* optional: how many bytes the policy may reserve by a fraction of the total that it keeps
+	 * itself; UINT64_MAX: no limit. For reports; it decides nothing */
+	uint64_t (*limit)(const struct frag_policy *p);
 };
 
 /*

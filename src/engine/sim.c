@@ -260,10 +260,12 @@ static struct frag_oom describe_oom(const struct frag_engine *e, const struct fr
 {
 	const struct frag_metrics *m = &e->metrics.now;
 	const uint64_t tried = e->totals->tried;
+	const uint64_t own = e->policy.ops->limit ? e->policy.ops->limit(&e->policy) : UINT64_MAX;
 
 	return (struct frag_oom){
 		.step = ev ? ev->step : 0, .size = ev ? ev->bytes : tried, .tried = tried,
-		.id = ev ? id_text(ev) : NULL, .used = e->device.used, .limit = e->device.limit,
+		.id = ev ? id_text(ev) : NULL, .used = e->device.used,
+		.limit = own < e->device.limit ? own : e->device.limit,
 		.fragmentation = (int64_t)m->free + m->device_free >= (int64_t)tried,
 		.metrics = *m,
 	};

@@ -119,12 +119,12 @@ void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_
 	};
 }
 
-/* Of few free bytes the index is noise, as early in a run, when little is reserved. */
+/* An unlimited device refuses nothing, and of few free bytes the index is noise, as early in a run, when little is reserved. */
 static inline bool is_severe(const struct frag_metrics *m)
 {
 	const uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
 
-	return m->fi_device > FRAG_SEVERE_PCT
+	return m->limited && m->fi_device > FRAG_SEVERE_PCT
 	       && (double)(m->free + device_free) >= 0.01 * (double)m->reserved;
 }
 

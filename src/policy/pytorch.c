@@ -573,4 +573,5 @@ const struct frag_policy_ops frag_policy_pytorch = {
 	.ended = pytorch_ended,
 	.notice = pytorch_notice,
 	.stats = pytorch_stats,
+	.limit = frag_pytorch_limit,
 };

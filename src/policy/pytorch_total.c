@@ -151,3 +151,11 @@ void frag_pytorch_pin_total(const struct frag_policy *p)
 {
 	frag_heap_total(p->heap);
 }
+
+uint64_t frag_pytorch_limit(const struct frag_policy *p)
+{
+	const struct pytorch *t = p->state;
+	const uint64_t total = frag_heap_total_figure(p->heap);
+
+	return total && t->fraction < 1 ? limit(p, total, 0) : UINT64_MAX;
+}

@@ -14,6 +14,9 @@
 /* May so many bytes be reserved? By the fraction now in force. */
 bool frag_pytorch_may_reserve(const struct frag_policy *p, uint64_t bytes);
 
+/* How many bytes may be reserved, for the hook of that name. */
+uint64_t frag_pytorch_limit(const struct frag_policy *p);
+
 /* The same by the fraction of the settings, whatever set_fraction said since. */
 bool frag_pytorch_may_at_first(const struct frag_policy *p, uint64_t bytes);
 

@@ -6,13 +6,16 @@
 
 #include "base/format.h"
 #include "base/print.h"
+#include "base/printable.h"
 #include "report/ink.h"
+#include "report/conf_text.h"
 #include "report/layout.h"
 #include "report/oom_text.h"
 
 #define OOMS_SHOWN 5
 #define FAILED_SHOWN 3          /* runs, unless all is */
 #define FIGURES 50              /* columns of the table beside the name, status among them */
+#define WORTH_A_ROW 0.05        /* of what is reserved */
 #define TIGHT 1.05              /* of what is live; a device with less than that is tight */
 
 static const struct frag_answer *answer_of(const struct frag_report *r, uint32_t i)
@@ -78,11 +81,16 @@ static bool is_hopeless(const struct frag_result *run, const struct frag_answer 
 	return a && run->total && a->requested > usable(run);
 }
 
+/* Bytes of the blocks at their peak. */
+static uint64_t live_peak(const struct frag_answer *a)
+{
+	return a->allocated > a->requested ? a->allocated : a->requested;
+}
+
 static bool is_tight(const struct frag_result *run, const struct frag_answer *a)
 {
-	const uint64_t live = a ? a->allocated > a->requested ? a->allocated : a->requested : 0;
-
-	return live && run->total && (double)usable(run) < TIGHT * (double)live;
+	return a && a->requested && run->total
+	       && (double)usable(run) < TIGHT * (double)live_peak(a);
 }
 
 /* Was it set_fraction that refused? */
@@ -106,60 +114,78 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	frag_size_text(tried, oom->tried);
 	frag_size_text(room, m->free + device_free);
 	if (is_limit(oom))
-		frag_print_row(r, "cause", f, "limit: %s more needed, and set_fraction allows"
-			       " %s in all", tried, frag_size_text(limit, oom->limit));
+		frag_print_row(r, "cause", f, "limit: %s more needed, and a fraction of the"
+			       " program's own allows %s in all", tried, frag_size_text(limit, oom->limit));
 	else if (oom->fragmentation && piece >= oom->tried)
 		frag_print_row(r, "cause", f, "fragmentation: %s needed, and %s free in one piece,"
 			       " but the policy does not give it back", tried,
 			       frag_size_text(largest, piece));
 	else if (oom->fragmentation)
-		frag_print_row(r, "cause", f, "%sfragmentation: %s needed in one piece, %s free,"
-			       " largest piece %s", is_hopeless(run, a) ? "of this request, " : "", tried,
+		frag_print_row(r, "cause", f, "%sfragmentation: %s needed, %s free, largest piece"
+			       " %s", is_hopeless(run, a) ? "of this request, " : "", tried,
 			       room, frag_size_text(largest, piece));
 	else
 		frag_print_row(r, "cause", f, "capacity: %s needed, %s free in whatever pieces",
 			       tried, room);
 }
 
-/* What the whole trace needs of a device. */
+static void print_hopeless(const struct frag_report *r, const struct frag_result *run,
+			   uint64_t floor, FILE *f)
+{
+	char least[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM], lack[FRAG_NUMBER_ROOM];
+
+	frag_print_row(r, "needs", f, "no allocator setting can make this trace fit: it needs at"
+		       " least %s, the device has %s (%s short)", frag_size_text(least, floor),
+		       frag_size_text(total, run->total), frag_size_text(lack, floor - run->total));
+}
+
+/* What the whole trace needs of a device, context and others included. */
 static void print_needs(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_answer *a, FILE *f)
 {
 	const uint64_t floor = a->requested + run->context + run->other;
-	char smallest[FRAG_NUMBER_ROOM], min[FRAG_NUMBER_ROOM], cost[FRAG_NUMBER_ROOM];
-	char total[FRAG_NUMBER_ROOM];
+	const uint64_t least = a->safe ? a->safe : a->smallest;
+	char smallest[FRAG_NUMBER_ROOM], ideal[FRAG_NUMBER_ROOM], cost[FRAG_NUMBER_ROOM];
+	char lucky[FRAG_NUMBER_ROOM], also[64] = "";
 
 	if (!a->requested || !run->total)
 		return;
-	frag_size_text(min, floor);
+	frag_size_text(ideal, floor);
+	if (a->smallest && least > a->smallest)
+		snprintf(also, sizeof(also), "; %s happens to do",
+			 frag_size_text(lucky, a->smallest));
 	if (is_hopeless(run, a))
-		frag_print_row(r, "needs", f, "no allocator setting can make this trace fit: it"
-			       " needs at least %s, the device has %s", min,
-			       frag_size_text(total, run->total));
-	else if (a->smallest && is_limit(&run->ooms[0]))
-		frag_print_row(r, "needs", f, "%s, of which set_fraction allows a part",
-			       frag_size_text(smallest, a->smallest));
-	else if (a->smallest)
-		frag_print_row(r, "needs", f, "%s; without fragmentation %s (costs %s, %.1f %%)",
-			       frag_size_text(smallest, a->smallest), min,
-			       frag_size_text(cost, a->smallest - floor),
-			       percent(a->smallest - floor, a->requested));
+		print_hopeless(r, run, floor, f);
+	else if (least && is_limit(&run->ooms[0]))
+		frag_print_row(r, "needs", f, "%s, of which that fraction allows enough",
+			       frag_size_text(smallest, least));
+	else if (least)
+		frag_print_row(r, "needs", f, "%s; without fragmentation %s (costs %s, %.1f %%)%s",
+			       frag_size_text(smallest, least), ideal,
+			       frag_size_text(cost, least - floor),
+			       percent(least - floor, a->requested), also);
 	else
 		frag_print_row(r, "needs", f, "more than %s; without fragmentation %s",
-			       frag_size_text(smallest, a->failing - 1), min);
+			       frag_size_text(smallest, a->failing - 1), ideal);
 }
 
 /* A device that has little more than what is live leaves no room for fragmentation. */
 static void print_tight(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_answer *a, FILE *f)
 {
-	const uint64_t live = a->allocated > a->requested ? a->allocated : a->requested;
-	char room[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
+	const uint64_t live = live_peak(a), room = usable(run);
+	char has[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
 
-	if (is_tight(run, a) && !is_hopeless(run, a))
-		frag_print_row(r, "tight", f, "%s for blocks that come to %s at their peak: less than"
-			       " 5 %% more", frag_size_text(room, usable(run)),
-			       frag_size_text(bytes, live));
+	if (!is_tight(run, a) || is_hopeless(run, a))
+		return;
+	frag_size_text(has, room);
+	frag_size_text(bytes, live);
+	if (room < live)
+		frag_print_row(r, "tight", f, "%s usable, and rounding alone makes the blocks %s at"
+			       " their peak", has, bytes);
+	else
+		frag_print_row(r, "tight", f, "%s usable, %.1f %% above the %s of blocks at their"
+			       " peak", has, percent(room - live, live), bytes);
 }
 
 /* The blocks that were in the way where the fewest bytes were. */
@@ -168,7 +194,8 @@ static void print_pinned(const struct frag_report *r, const struct frag_hole *ho
 	char live[FRAG_NUMBER_ROOM], what[FRAG_HOLE_ROOM];
 	const struct frag_holder *first = &hole->holders[0];
 
-	if (!hole->bytes || !hole->holder_count)
+	/* of what is all live nothing is pinned */
+	if (hole->live >= hole->bytes || !hole->holder_count)
 		return;
 	frag_print_row(r, "pinned", f, "%s of %.60s%s %s", frag_size_text(live, hole->live),
 		       first->tag ? first->tag : "no tag",
@@ -178,21 +205,22 @@ static void print_pinned(const struct frag_report *r, const struct frag_hole *ho
 static void print_remedy(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_answer *a, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM];
+	char size[FRAG_NUMBER_ROOM], conf[FRAG_CONF_ROOM];
 
 	if (!a)
 		return;
-	if (a->remedy.conf && run->status == FRAG_RUN_OOM)
-		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s", a->remedy.conf);
-	else if (a->remedy.conf)
-		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s, which reserves %s",
-			       a->remedy.conf, frag_size_text(size, a->remedy.reserved));
+	if (a->remedy.found)
+		frag_conf_text(&a->remedy.choice, conf, sizeof(conf));
+	if (a->remedy.found && run->status == FRAG_RUN_OOM)
+		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s", conf);
+	else if (a->remedy.found)
+		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s, which reserves %s", conf,
+			       frag_size_text(size, a->remedy.reserved));
 	else if (a->remedies && run->status == FRAG_RUN_OOM)
 		frag_print_row(r, "try", f, "a larger device, or less memory: none of %u other"
 			       " settings of PyTorch's allocator fits either", a->remedies);
 	else if (is_hopeless(run, a))
-		frag_print_row(r, "try", f, "a larger device, or less memory at a time: `held` below"
-			       " names who has most");
+		frag_print_row(r, "try", f, "a larger device, or less memory at a time");
 }
 
 static void print_pins(const struct frag_report *r, const struct frag_moment *m, FILE *f)
@@ -223,6 +251,17 @@ static void print_lost(const struct frag_report *r, const struct frag_result *ru
 		       " in the run); %s requested at most", frag_size_text(a, lost),
 		       percent(lost, run->at_peak.reserved), frag_size_text(b, run->peak.lost),
 		       frag_size_text(c, run->peak.requested));
+}
+
+/* Memory that nobody uses, but that the policy gives back when the device is full. */
+static void print_cached(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	const struct frag_metrics *m = &run->at_peak;
+	char size[FRAG_NUMBER_ROOM];
+
+	if ((double)m->releasable > WORTH_A_ROW * (double)m->reserved)
+		frag_print_row(r, "cached", f, "%s of that in whole segments, which are given back"
+			       " when the device is full", frag_size_text(size, m->releasable));
 }
 
 static void print_head_of_one(const struct frag_report *r, const struct frag_result *run, FILE *f)
@@ -257,41 +296,87 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 	fputs(frag_ink(r->colour, INK_PLAIN), f);
 }
 
-/* Of many runs: how many fit, and which of those needs least. */
-static void print_head_of_all(const struct frag_report *r, FILE *f)
-{
-	uint32_t ooms = 0, cut = 0, best = UINT32_MAX;
-	char name[FRAG_RUN_NAME_ROOM], size[FRAG_NUMBER_ROOM], text[FRAG_RUN_NAME_ROOM + 256];
-	const char *head;
-	bool limited = false;
+/* The runs of one policy, on all devices of the trace: the program dies with the first. */
+struct outcome {
+	const struct frag_result *failed;       /* the first that ran out of memory */
+	uint64_t reserved;                      /* on all devices */
+	bool cut;
+};
 
-	for (uint32_t i = 0; i < r->run_count; i++) {
+static struct outcome outcome_of(const struct frag_report *r, uint32_t first, uint32_t devices)
+{
+	struct outcome o = { .failed = NULL };
+
+	for (uint32_t i = first; i < first + devices; i++) {
 		const struct frag_result *run = r->runs[i].result;
 
-		ooms += run->status == FRAG_RUN_OOM;
-		cut += run->status == FRAG_RUN_INTERRUPTED;
-		limited = limited || run->total;
-		if (run->status == FRAG_RUN_OK
-		    && (best == UINT32_MAX
-			|| run->peak.reserved < r->runs[best].result->peak.reserved))
-			best = i;
+		o.cut = o.cut || run->status == FRAG_RUN_INTERRUPTED;
+		o.reserved += run->peak.reserved;
+		if (!o.failed && run->status == FRAG_RUN_OOM)
+			o.failed = run;
 	}
-	if (best != UINT32_MAX)
-		frag_report_name(r, r->runs[best].result, name);
+	return o;
+}
+
+static const char *policy_name(const struct frag_report *r, uint32_t i,
+			       char buf[FRAG_RUN_NAME_ROOM])
+{
+	frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s",
+			      frag_choice_label(&r->runs[i].result->choice));
+	return buf;
+}
+
+/* One policy on several devices. */
+static const char *text_of_devices(const struct frag_report *r, const struct outcome *o,
+				   char *buf, size_t size)
+{
+	char name[FRAG_RUN_NAME_ROOM], bytes[FRAG_NUMBER_ROOM];
+
+	if (o->failed)
+		snprintf(buf, size, "%s runs out of memory on device %u of %u, at step %" PRIu64,
+			 policy_name(r, 0, name), o->failed->device, r->run_count,
+			 o->failed->ooms ? o->failed->ooms[0].step : o->failed->steps);
+	else
+		snprintf(buf, size, "%s reserves %s on all %u devices together",
+			 policy_name(r, 0, name), frag_size_text(bytes, o->reserved), r->run_count);
+	return buf;
+}
+
+/* Of many policies: how many fit, and which of those needs least. */
+static void print_head_of_all(const struct frag_report *r, FILE *f)
+{
+	const uint32_t devices = frag_device_count(r), policies = r->run_count / devices;
+	char name[FRAG_RUN_NAME_ROOM], size[FRAG_NUMBER_ROOM], text[FRAG_RUN_NAME_ROOM + 256];
+	struct outcome best = { .reserved = UINT64_MAX }, o = best;
+	uint32_t failed = 0, cut = 0;
+	bool limited = false;
+	const char *head;
+
+	for (uint32_t i = 0; i < r->run_count; i += devices) {
+		o = outcome_of(r, i, devices);
+		failed += o.failed != NULL;
+		cut += o.cut;
+		limited = limited || r->runs[i].result->total;
+		if (o.failed || o.cut || o.reserved >= best.reserved)
+			continue;
+		best = o;
+		policy_name(r, i, name);
+	}
 	if (cut)
-		snprintf(text, sizeof(text), "%u of %u runs", cut, r->run_count);
-	else if (best == UINT32_MAX)
-		snprintf(text, sizeof(text), "none of %u runs", r->run_count);
-	else if (!ooms)
-		snprintf(text, sizeof(text), "all %u runs; %s reserves least, %s", r->run_count,
-			 name, frag_size_text(size, r->runs[best].result->peak.reserved));
+		snprintf(text, sizeof(text), "%u of %u runs", cut, policies);
+	else if (policies == 1)
+		text_of_devices(r, &o, text, sizeof(text));
+	else if (failed == policies)
+		snprintf(text, sizeof(text), "none of %u runs", policies);
+	else if (!failed)
+		snprintf(text, sizeof(text), "all %u runs; %s reserves least, %s", policies, name,
+			 frag_size_text(size, best.reserved));
 	else
 		snprintf(text, sizeof(text), "%u of %u runs; %s reserves least, %s",
-			 r->run_count - ooms, r->run_count, name,
-			 frag_size_text(size, r->runs[best].result->peak.reserved));
-	head = cut ? "INTERRUPTED: " : ooms == r->run_count ? "DOES NOT FIT: "
-	       : ooms ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ";
-	fputs(frag_ink(r->colour, ooms || cut ? INK_RED : INK_GREEN), f);
+			 policies - failed, policies, name, frag_size_text(size, best.reserved));
+	head = cut ? "INTERRUPTED: " : failed == policies ? "DOES NOT FIT: "
+	       : failed ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ";
+	fputs(frag_ink(r->colour, failed || cut ? INK_RED : INK_GREEN), f);
 	frag_print_wrapped(r, head, text, f);
 	fputs(frag_ink(r->colour, INK_PLAIN), f);
 }
@@ -311,6 +396,7 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 		print_pinned(r, &run->ooms[0].hole, f);
 	} else if (run->status == FRAG_RUN_OK) {
 		print_lost(r, run, f);
+		print_cached(r, run, f);
 		if (a && a->has_peak) {
 			print_pins(r, &a->peak, f);
 			frag_print_holders(r, a->peak.holders, a->peak.holder_count, f);
@@ -352,22 +438,58 @@ static void print_setting(const struct frag_report *r, const char *status, const
 	putc('\n', f);
 }
 
-static bool has_remedy(const struct frag_report *r, uint32_t i)
+/* The remedy of a run, in conf; false where there is none, or a run before it has the same. */
+static bool new_remedy(const struct frag_report *r, uint32_t i, char conf[FRAG_CONF_ROOM])
 {
 	const struct frag_answer *a = answer_of(r, i);
+	char other[FRAG_CONF_ROOM];
 
-	return a && a->remedy.conf;
+	if (!a || !a->remedy.found)
+		return false;
+	frag_conf_text(&a->remedy.choice, conf, FRAG_CONF_ROOM);
+	for (uint32_t k = 0; k < i; k++) {
+		if (!r->answers[k].remedy.found
+		    || r->runs[k].result->device != r->runs[i].result->device)
+			continue;
+		frag_conf_text(&r->answers[k].remedy.choice, other, sizeof(other));
+		if (strcmp(conf, other) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void print_remedy_row(const struct frag_report *r, uint32_t i, int width, FILE *f)
+{
+	char conf[FRAG_CONF_ROOM], name[FRAG_CONF_ROOM + 16];
+	const struct frag_remedy *remedy;
+
+	if (!new_remedy(r, i, conf))
+		return;
+	remedy = &r->answers[i].remedy;
+	if (frag_many_devices(r))
+		snprintf(name, sizeof(name), "%s @%u", conf, r->runs[i].result->device);
+	else
+		snprintf(name, sizeof(name), "%s", conf);
+	print_setting(r, r->runs[i].result->total ? "fits" : "ok", name, width, remedy->requested,
+		      remedy->reserved, remedy->lost, f);
+}
+
+static size_t longest_remedy(const struct frag_report *r)
+{
+	const size_t device = frag_many_devices(r) ? strlen(" @0") : 0;
+	size_t most = strlen("setting");
+	char conf[FRAG_CONF_ROOM];
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		if (new_remedy(r, i, conf) && strlen(conf) + device > most)
+			most = strlen(conf) + device;
+	return most;
 }
 
 void frag_print_settings(const struct frag_report *r, FILE *f)
 {
-	size_t min = strlen("setting");
-	int width;
+	const int width = frag_name_width(r, longest_remedy(r), FIGURES);
 
-	for (uint32_t i = 0; i < r->run_count; i++)
-		if (has_remedy(r, i) && strlen(r->answers[i].remedy.conf) > min)
-			min = strlen(r->answers[i].remedy.conf);
-	width = frag_name_width(r, min, FIGURES);
 	fprintf(f, "\n%-*s  %-*s  %12s  %12s  %12s\n", status_width(r), "status", width, "setting",
 		"requested", "reserved", "lost");
 	for (uint32_t i = 0; i < r->run_count; i++) {
@@ -381,11 +503,8 @@ void frag_print_settings(const struct frag_report *r, FILE *f)
 		frag_report_name(r, run, name);
 		print_setting(r, status_word(run), name, width, requested,
 			      whole ? run->peak.reserved : UINT64_MAX,
-			      whole && !run->last.opaque ? run->at_peak.lost
-							 : UINT64_MAX, f);
-		if (has_remedy(r, i))
-			print_setting(r, run->total ? "fits" : "ok", a->remedy.conf, width,
-				      a->remedy.requested, a->remedy.reserved, a->remedy.lost, f);
+			      whole && !run->last.opaque ? run->at_peak.lost : UINT64_MAX, f);
+		print_remedy_row(r, i, width, f);
 	}
 }
 
@@ -406,6 +525,11 @@ void frag_print_details(const struct frag_report *r, FILE *f)
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 
+		if (!run->oom_count && r->verbose && r->run_count > 1) {
+			putc('\n', f);
+			print_head_of_one(r, run, f);
+			print_reasons(r, i, f);
+		}
 		if (!run->oom_count)
 			continue;
 		if (shown++ == FAILED_SHOWN && !r->verbose) {

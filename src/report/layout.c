@@ -42,15 +42,24 @@ void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
 	frag_print_wrapped(r, head, text, f);
 }
 
-static bool many_devices(const struct frag_report *r)
+uint32_t frag_device_count(const struct frag_report *r)
 {
-	return r->run_count > 1 && r->runs[1].result->device > 0;
+	uint32_t count = 1;
+
+	while (count < r->run_count && r->runs[count].result->device == count)
+		count++;
+	return count;
+}
+
+bool frag_many_devices(const struct frag_report *r)
+{
+	return frag_device_count(r) > 1;
 }
 
 void frag_report_name(const struct frag_report *r, const struct frag_result *run,
 		   char buf[FRAG_RUN_NAME_ROOM])
 {
-	if (many_devices(r))
+	if (frag_many_devices(r))
 		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s @%u", frag_choice_label(&run->choice),
 				      run->device);
 	else

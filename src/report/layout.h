@@ -11,6 +11,10 @@ void frag_print_wrapped(const struct frag_report *r, const char *head, const cha
 void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* How many the trace has; runs go policy by policy, and there device by device. */
+uint32_t frag_device_count(const struct frag_report *r);
+bool frag_many_devices(const struct frag_report *r);
+
 #define FRAG_RUN_NAME_ROOM 600  /* a policy as it was written, and a device */
 /* What a run is called where it is beside others; in buf. */
 void frag_report_name(const struct frag_report *r, const struct frag_result *run,

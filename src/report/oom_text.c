@@ -142,7 +142,7 @@ const char *frag_hole_text(const struct frag_hole *hole, char buf[FRAG_HOLE_ROOM
 	frag_size_text(size, hole->bytes);
 	frag_size_text(live, hole->live);
 	if (hole->whole)
-		snprintf(buf, FRAG_HOLE_ROOM, "keep segment %u, %s, which could be given back",
+		snprintf(buf, FRAG_HOLE_ROOM, "keep segment %u (%s) from being given back",
 			 hole->segment, size);
 	else
 		snprintf(buf, FRAG_HOLE_ROOM, "keep %s from being one piece in segment %u, from byte"
@@ -169,11 +169,13 @@ void frag_print_oom(const struct frag_report *r, const struct frag_result *run,
 {
 	char message[FRAG_OOM_MESSAGE_ROOM], advice[FRAG_OOM_ADVICE_ROOM];
 
-	fprintf(f, "%sOOM at step %" PRIu64 "%s", frag_ink(r->colour, INK_RED), oom->step,
-		frag_ink(r->colour, INK_PLAIN));
-	if (oom->id)
-		fprintf(f, ", id %.60s, %" PRIu64 " bytes", oom->id, oom->size);
-	fprintf(f, ", cause: %s\n", oom->fragmentation ? "fragmentation" : "capacity");
+	if (r->verbose) {
+		fprintf(f, "%sOOM at step %" PRIu64 "%s", frag_ink(r->colour, INK_RED), oom->step,
+			frag_ink(r->colour, INK_PLAIN));
+		if (oom->id)
+			fprintf(f, ", id %.60s, %" PRIu64 " bytes", oom->id, oom->size);
+		putc('\n', f);
+	}
 	frag_print_wrapped(r, "  ", frag_oom_message_now(run, oom, message), f);
 	if (r->verbose)
 		frag_print_wrapped(r, "  ", frag_oom_advice(oom, advice), f);

@@ -7,8 +7,7 @@
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 #include "report/as_snapshot.h"
-
-#define SETTINGS_ROOM 4096
+#include "report/conf_text.h"
 
 static void put_number(struct frag_outfile *out, const char *key, int64_t value)
 {
@@ -26,39 +25,6 @@ static void begin_dict(struct frag_outfile *out, const char *key)
 		frag_snap_text(out, key);
 	frag_snap_op(out, FRAG_PICKLE_DICT);
 	frag_snap_op(out, FRAG_PICKLE_MARK);
-}
-
-/* Does the parameter have the value that it would have anyway? */
-static bool is_default(const struct frag_choice *choice, uint32_t i)
-{
-	const struct frag_param_spec *spec = choice->ops->params;
-	uint32_t as = 0;
-
-	if (!spec[i].same_as)
-		return choice->param[i] == spec[i].fallback;
-	while (strcmp(spec[as].name, spec[i].same_as) != 0)
-		as++;
-	return choice->param[i] == choice->param[as];
-}
-
-/* The parameters as a string that the policy's own `settings` reads; "" where they are plain. */
-static void write_conf(const struct frag_choice *choice, char *buf, size_t size)
-{
-	char value[FRAG_PARAM_TEXT];
-	size_t used = 0;
-
-	*buf = '\0';
-	for (uint32_t i = 0; choice->ops->settings
-	     && frag_export_param(choice, i, value); i++) {
-		const struct frag_param_spec *spec = &choice->ops->params[i];
-
-		if (is_default(choice, i) || used >= size)
-			continue;
-		if (spec->type == FRAG_PARAM_BOOL)
-			snprintf(value, sizeof(value), "%s", choice->param[i] ? "True" : "False");
-		used += (size_t)snprintf(buf + used, size - used, "%s%s:%s", used ? "," : "",
-					 spec->name, value);
-	}
 }
 
 /* The values that PyTorch writes beside the string. */
@@ -131,9 +97,9 @@ static void put_origin(const struct frag_export *x)
 
 void frag_snap_settings(const struct frag_export *x)
 {
-	char conf[SETTINGS_ROOM];
+	char conf[FRAG_CONF_ROOM];
 
-	write_conf(x->choice, conf, sizeof(conf));
+	frag_conf_text(x->choice, conf, sizeof(conf));
 	begin_dict(x->out, NULL);
 	frag_snap_text(x->out, "PYTORCH_CUDA_ALLOC_CONF");
 	frag_snap_text(x->out, conf);

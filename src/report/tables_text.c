@@ -29,24 +29,36 @@ static void put_name(const struct frag_report *r, const struct frag_result *run,
 	frag_print_name(name, width, f);
 }
 
+/* A peak; of a run that did not finish it is the least that it may be. */
+static void print_peak(const struct frag_result *run, uint64_t bytes, int width, FILE *f)
+{
+	char size[FRAG_NUMBER_ROOM], text[FRAG_NUMBER_ROOM + 2];
+
+	snprintf(text, sizeof(text), "%s%s", run->status == FRAG_RUN_OK ? "" : ">=",
+		 frag_size_text(size, bytes));
+	fprintf(f, "  %*s", width, text);
+}
+
 static void print_memory(const struct frag_report *r, int width, FILE *f)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
-	char d[FRAG_NUMBER_ROOM];
+	char end[FRAG_NUMBER_ROOM];
 
-	fprintf(f, "\n%-*s  %12s  %12s  %12s  %8s  %12s\n", width, "policy", "requested",
+	fprintf(f, "\n%-*s  %12s  %12s  %13s  %8s  %12s\n", width, "policy", "requested",
 		"peak alloc", "peak reserved", "over", "at the end");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
-		double over = run->lower_bound ? 100.0 * ((double)run->peak.reserved
+		const double over = run->lower_bound ? 100.0 * ((double)run->peak.reserved
 				/ (double)run->lower_bound - 1) : 0;
 
 		put_name(r, run, width, f);
-		frag_fprintf(f, "  %12s  %12s  %13s  %+7.2f%%  %12s\n",
-			     frag_size_text(a, run->peak.requested),
-			     frag_size_text(b, run->peak.allocated),
-			     frag_size_text(c, run->peak.reserved), over,
-			     frag_size_text(d, run->last.reserved));
+		print_peak(run, run->peak.requested, 12, f);
+		print_peak(run, run->peak.allocated, 12, f);
+		print_peak(run, run->peak.reserved, 13, f);
+		if (run->status == FRAG_RUN_OK)
+			frag_fprintf(f, "  %+7.2f%%", over);
+		else
+			fprintf(f, "  %8s", "-");
+		fprintf(f, "  %12s\n", frag_size_text(end, run->last.reserved));
 	}
 }
 

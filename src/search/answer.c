@@ -5,6 +5,8 @@
 
 /* Events that a search may simulate: some seconds. */
 #define EVENTS_MAX (UINT64_C(1) << 25)
+/* Above the smallest device it is looked so far whether larger ones survive too. */
+#define FAR 1.05
 /* Where less than this part of what is requested is lost, no other setting is looked for. */
 #define WORTH_IT 0.05
 
@@ -102,15 +104,18 @@ static int find_smallest(struct frag_answer *a, const struct frag_inquiry *q,
 
 	if (r.beyond < floor)
 		r.beyond = floor;
-	while (!rc && events < EVENTS_MAX && r.beyond < UINT64_C(1) << 53) {
+	while (!rc && events < EVENTS_MAX && r.beyond < UINT64_C(1) << 53
+	       && (!a->smallest || (double)r.beyond < FAR * (double)a->smallest)) {
 		const uint64_t total = next_total(run, r.beyond);
 
 		rc = try(q, run, &run->choice, total, FRAG_LEVEL_SURVIVE, &r, err);
 		events += r.steps + 1;
-		if (!rc && r.status == FRAG_RUN_OK) {
-			a->smallest = total;
-			return 0;
+		if (rc || r.status != FRAG_RUN_OK) {
+			a->safe = 0;
+			continue;
 		}
+		a->smallest = a->smallest ? a->smallest : total;
+		a->safe = a->safe ? a->safe : total;
 	}
 	a->failing = r.beyond;
 	return rc;
@@ -150,15 +155,15 @@ static bool is_remedy(const struct frag_result *run, const struct frag_result *r
 	       || (double)r->peak.reserved < (1 - WORTH_IT / 2) * (double)run->peak.reserved;
 }
 
+/* The run's other settings stay, so what is found is the whole line. */
 static int try_remedy(struct frag_answer *a, const struct frag_inquiry *q,
 		      const struct frag_result *run, const char *conf, struct frag_error *err)
 {
 	struct frag_error refused = { .code = 0 };
-	struct frag_choice choice;
+	struct frag_choice choice = run->choice;
 	struct frag_result r;
-	int rc = frag_choice_of(&choice, run->choice.ops, run->choice.ops->name, &refused);
+	int rc = frag_choice_settings(&choice, conf, &refused);
 
-	rc = rc ? rc : frag_choice_settings(&choice, conf, &refused);
 	if (!rc && memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
 		return 0;
 	a->remedies++;
@@ -169,7 +174,7 @@ static int try_remedy(struct frag_answer *a, const struct frag_inquiry *q,
 	}
 	if (!rc && is_remedy(run, &r))
 		a->remedy = (struct frag_remedy){
-			.conf = conf, .requested = r.peak.requested,
+			.found = true, .choice = choice, .requested = r.peak.requested,
 			.reserved = r.peak.reserved, .lost = r.at_peak.lost,
 		};
 	return 0;
@@ -187,7 +192,7 @@ static int find_remedy(struct frag_answer *a, const struct frag_inquiry *q,
 	if (fits && (double)run->at_peak.lost
 		    < WORTH_IT * (double)run->peak.requested)
 		return 0;
-	for (uint32_t i = 0; remedies[i] && !rc && !a->remedy.conf && !(fits && i); i++)
+	for (uint32_t i = 0; remedies[i] && !rc && !a->remedy.found && !(fits && i); i++)
 		rc = try_remedy(a, q, run, remedies[i], err);
 	return rc;
 }

@@ -9,7 +9,8 @@
 
 /* A setting that was tried in place of the run's own, on the same device. */
 struct frag_remedy {
-	const char *conf;               /* as PyTorch takes it; NULL: there is none */
+	bool found;
+	struct frag_choice choice;      /* the run's own, with that setting */
 	uint64_t requested, reserved;   /* peaks */
 	uint64_t lost;                  /* at the peak of reserved */
 };
@@ -19,8 +20,9 @@ struct frag_answer {
 	/* the peaks of the whole trace where nothing limits the device; 0: not known */
 	uint64_t requested, allocated;
 	/* where memory ran out: the least larger device on which this run survives; 0: none was
-	 * found, and those below `failing` do not */
-	uint64_t smallest, failing;
+	 * found, and those below `failing` do not. And the least from which it survives on all
+	 * that were examined, up to 5 % above the smallest; a larger one can fail again */
+	uint64_t smallest, safe, failing;
 	struct frag_moment peak;        /* of a run that did not fail, after peak_step */
 	bool has_peak;
 	struct frag_remedy remedy;
