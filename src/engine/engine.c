@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "events/ids.h"
 #include "heap/refusal.h"
@@ -411,6 +412,7 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 {
 	int rc = 0;
 
+	FRAG_ASSERT(!e->stopped && !e->refused);
 	frag_heap_step(e->policy.heap);
 	e->said.code = 0;
 	e->restoring_blocks = e->restoring_blocks && ev->place;

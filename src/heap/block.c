@@ -1,6 +1,7 @@
 /* block.c - the verbs on blocks: take, give, and the steps that they are made of. */
 #include <inttypes.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "fragsim/heap.h"
 #include "heap/store.h"
@@ -15,6 +16,8 @@ uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 	uint32_t upper = frag_new_block(h);
 	struct block *k = &h->blocks[b];
 
+	/* the caller has made room */
+	FRAG_ASSERT(upper != NONE && keep > 0 && keep < k->bytes);
 	h->blocks[upper] = (struct block){
 		.offset = k->offset + keep, .bytes = k->bytes - keep,
 		.segment = k->segment, .prev = b, .next = k->next,
@@ -31,6 +34,7 @@ void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
 {
 	struct block *k = &h->blocks[lower];
 
+	FRAG_ASSERT(k->next == upper && k->segment == h->blocks[upper].segment);
 	k->bytes += h->blocks[upper].bytes;
 	k->next = h->blocks[upper].next;
 	if (k->next != NONE)
@@ -138,6 +142,7 @@ void frag_pending_remove(struct frag_heap *h, uint32_t b)
 {
 	uint32_t hole = h->blocks[b].pending_at;
 
+	FRAG_ASSERT(hole < h->pending_count && h->pending[hole].block == b);
 	if (hole < h->ready_count) {
 		move_pending(h, --h->ready_count, hole);
 		hole = h->ready_count;
@@ -187,6 +192,7 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 /* merge without its checks: joins free neighbour n to the detached block *b. */
 static void merge(struct frag_heap *h, frag_block *b, uint32_t n)
 {
+	FRAG_ASSERT(h->blocks[*b].prev == n || h->blocks[*b].next == n);
 	frag_list_out(h, n);
 	if (h->blocks[n].offset < h->blocks[*b].offset) {
 		frag_fuse(h, n, *b);

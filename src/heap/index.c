@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "fragsim/heap.h"
 
@@ -240,6 +241,7 @@ void frag_index_insert(struct frag_index *x, uint32_t list, const struct frag_en
 {
 	struct frag_free_list *l = &x->lists[list];
 
+	FRAG_ASSERT(list < x->count && e->size > 0);
 	if (l->bins)
 		bins_insert(&x->nodes, l->bins, e);
 	else if (x->order == FRAG_BY_SIZE)
@@ -257,6 +259,7 @@ void frag_index_remove(struct frag_index *x, uint32_t list, const struct frag_en
 {
 	struct frag_free_list *l = &x->lists[list];
 
+	FRAG_ASSERT(list < x->count && l->count > 0 && e->size <= l->largest);
 	if (l->bins)
 		bins_remove(&x->nodes, l->bins, e);
 	else if (x->order == FRAG_BY_SIZE)

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 
+#include "base/bug.h"
 #include "heap/store.h"
 
 #define NO_PAGES "has no whole pages that are %" PRIu64 " bytes at offset %" PRIu64
@@ -25,6 +26,7 @@ static bool covers(const struct frag_heap *h, frag_block b, uint64_t offset, uin
 /* Cuts b, which is in no list, so that one piece is just [offset, offset + bytes). */
 static uint32_t isolate(struct frag_heap *h, uint32_t b, uint64_t offset, uint64_t bytes)
 {
+	FRAG_ASSERT(covers(h, b, offset, bytes));
 	if (offset > h->blocks[b].offset)
 		b = frag_cut(h, b, offset - h->blocks[b].offset);
 	if (bytes < h->blocks[b].bytes)

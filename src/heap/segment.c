@@ -1,6 +1,7 @@
 /* segment.c - whole segments: obtained from the device, kept, and given back. */
 #include <inttypes.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "fragsim/heap.h"
 #include "heap/store.h"
@@ -41,6 +42,7 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 	uint32_t b = frag_new_block(h);
 	struct segment *g = &h->segments[s];
 
+	FRAG_ASSERT(b != NONE && list < h->index.count);
 	*g = (struct segment){
 		.bytes = bytes, .mapped = page ? 0 : bytes, .page = page, .addr = addr,
 		.first = b, .list = list, .pool = h->index.lists[list].pool,

@@ -1,6 +1,8 @@
 /* store.c - the heap's tables: records of blocks, gaps, idle segments, calls of the step. */
 #include "heap/store.h"
 
+#include "base/bug.h"
+
 uint32_t frag_new_block(struct frag_heap *h)
 {
 	uint32_t b = h->unused_block;
@@ -26,6 +28,7 @@ void frag_release_record(struct frag_heap *h, uint32_t b)
 void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
 		    uint64_t offset, uint64_t bytes)
 {
+	FRAG_ASSERT(h->call_count < h->call_capacity);
 	h->calls[h->call_count++] = (struct frag_call){
 		.kind = kind, .ordinal = s->ordinal, .list = s->list, .offset = offset, .bytes = bytes,
 	};
@@ -45,6 +48,7 @@ void frag_gap_in(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_entry_of(h, b);
 
+	FRAG_ASSERT(h->blocks[b].state == FRAG_UNMAPPED);
 	frag_index_insert(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
 }
 
@@ -59,6 +63,8 @@ void frag_idle_enter(struct frag_heap *h, uint32_t s)
 {
 	if (h->segments[s].page || h->segments[s].kept)
 		return;
+	FRAG_ASSERT(!h->segments[s].live && h->segments[s].idle_at == NONE
+		    && h->idle_count < h->idle_capacity);
 	h->segments[s].idle_at = h->idle_count;
 	h->idle[h->idle_count++] = s;   /* there is room for every segment */
 	h->totals.releasable += h->segments[s].bytes;
@@ -71,6 +77,7 @@ void frag_idle_leave(struct frag_heap *h, uint32_t s)
 
 	if (at == NONE)
 		return;
+	FRAG_ASSERT(at < h->idle_count && h->idle[at] == s);
 	last = h->idle[--h->idle_count];
 	h->idle[at] = last;
 	h->segments[last].idle_at = at;
