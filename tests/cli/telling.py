@@ -88,6 +88,19 @@ def narrow_tables(folder, columns):
     equal(fitted.count(LONG + '\n'), lines, 'lines of a name')
 
 
+def shown(folder, words, terminal, said):
+    """What a good run prints, on a terminal or not, where the environment says that of colour."""
+    env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'CLICOLOR_FORCE')}
+    mine, theirs = pty.openpty()
+    out = run(folder, *words, env={**env, 'TERM': 'xterm', **said},
+              **({'stdout': theirs} if terminal else {}))
+    os.close(theirs)
+    text = everything(mine) if terminal else out.out
+    os.close(mine)
+    equal((out.status, bool(text)), (0, True), 'status and output')
+    return text
+
+
 # on a terminal or not, what the environment says, and whether there is colour then
 COLOURS = {
     'terminal': (True, {}, True),
@@ -119,19 +132,12 @@ SAID = {
 def said_colours(folder, name):
     """--color, in front of a command or among its options, goes before the environment"""
     terminal, said, when, wanted = SAID[name]
-    env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'CLICOLOR_FORCE')}
     write(folder, good=GOOD)
     for words in (('--color', when, 'run', 'good.ndjson'), ('run', f'--color={when}', 'good.ndjson'),
                   (f'--color={when}', 'diff', '-p', 'direct', '-p', 'bestfit', 'good.ndjson'),
                   ('diff', '-p', 'direct', '-p', 'bestfit', 'good.ndjson', '--color', when),
                   ('--color', 'always', '--color', 'never', 'run', 'good.ndjson', '--color', when)):
-        mine, theirs = pty.openpty()
-        out = run(folder, *words, env={**env, 'TERM': 'xterm', **said},
-                  **({'stdout': theirs} if terminal else {}))
-        os.close(theirs)
-        text = everything(mine) if terminal else out.out
-        os.close(mine)
-        equal((out.status, bool(text)), (0, True), 'status and output')
+        text = shown(folder, words, terminal, said)
         equal(b'\x1b[' in text, wanted, f'colour of {words}')
     run(folder, '--color', 'always', 'run', '--json', 'r.json', 'good.ndjson')
     equal('\x1b' in (folder / 'r.json').read_text(encoding='utf-8'), False, 'colour in a file')
@@ -152,16 +158,9 @@ def wrong_colours(folder):
 def colours(folder, name):
     """there is colour on a terminal, unless it is forbidden, and elsewhere where it is forced"""
     terminal, said, wanted = COLOURS[name]
-    env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'CLICOLOR_FORCE')}
     write(folder, good=GOOD)
     for words in (('run', 'good.ndjson'), ('diff', '-p', 'direct', '-p', 'bestfit', 'good.ndjson')):
-        mine, theirs = pty.openpty()
-        out = run(folder, *words, env={**env, 'TERM': 'xterm', **said},
-                  **({'stdout': theirs} if terminal else {}))
-        os.close(theirs)
-        text = everything(mine) if terminal else out.out
-        os.close(mine)
-        equal((out.status, bool(text)), (0, True), 'status and output')
+        text = shown(folder, words, terminal, said)
         equal(b'\x1b[' in text, wanted, f'colour of {words[0]}')
 
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "search/answer.h"
+#include "support/play.h"
 #include "support/random.h"
 #include "support/random_events.h"
 #include "support/records.h"
@@ -30,19 +31,16 @@ static struct outcome run(const struct frag_choice *choice, const struct frag_ta
 			  const struct frag_device_figures *device)
 {
 	const struct frag_sim_options options = { .devices = device, .level = FRAG_LEVEL_PEAKS };
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
 	struct frag_error err = { .code = 0 };
 	struct outcome o;
 	struct frag_sim *sim;
 	uint32_t count;
 
-	assert_non_null(reader);
 	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
-	assert_int_equal(frag_sim_play(sim, reader, UINT64_MAX, &err), 0);
+	play_tape(sim, tape, 0, UINT64_MAX);
 	o.status = frag_sim_results(sim, false, &count)->status;
 	o.peak_reserved = frag_sim_results(sim, false, &count)->peak.reserved;
 	frag_sim_del(sim);
-	frag_tape_reader_del(reader);
 	return o;
 }
 
@@ -189,16 +187,14 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 	const struct frag_inquiry inquiry = {
 		.tape = tape, .options = &options, .remedies = true,
 	};
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
 	struct frag_error err = { .code = 0 };
 	const struct frag_result *result;
 	struct frag_answer a;
 	struct frag_sim *sim;
 	uint32_t count;
 
-	assert_non_null(reader);
 	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
-	assert_int_equal(frag_sim_play(sim, reader, UINT64_MAX, &err), 0);
+	play_tape(sim, tape, 0, UINT64_MAX);
 	result = frag_sim_results(sim, false, &count);
 	assert_int_equal(frag_answer_init(&a, &inquiry, result, &err), 0);
 	assert_int_equal(a.requested, requested_peak(tape));
@@ -214,19 +210,14 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 		expect_safe(&a, choice, tape, device);
 		assert_false(a.has_peak);
 	} else {
-		struct frag_tape_reader *again = frag_tape_reader_new(tape);
 		struct frag_sim *then;
 
 		fitting++;
 		assert_true(a.has_peak);
-		assert_non_null(again);
 		assert_int_equal(frag_sim_on_tape(&then, choice, tape, &options, &err), 0);
-		assert_int_equal(frag_sim_play(then, again,
-					       frag_tape_event(tape, result->peak_step) + 1,
-					       &err), 0);
+		play_tape(then, tape, 0, frag_tape_event(tape, result->peak_step) + 1);
 		expect_pins(then, &a.peak);
 		frag_sim_del(then);
-		frag_tape_reader_del(again);
 	}
 	if (a.remedy.found) {
 		struct outcome o;
@@ -239,7 +230,6 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 	}
 	frag_answer_fini(&a);
 	frag_sim_del(sim);
-	frag_tape_reader_del(reader);
 }
 
 static void test_answers(void **state)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fragsim/engine.h"
+#include "support/play.h"
 #include "support/random.h"
 #include "support/random_events.h"
 #include "support/records.h"
@@ -59,17 +60,14 @@ static struct outcome run(const struct frag_choice *choice, const struct frag_ta
 	const struct frag_sim_options options = { .devices = device, .on_oom_continue = goes_on };
 	struct outcome o = { .total = device->total, .sum = UINT64_C(0xcbf29ce484222325) };
 	const struct frag_observer observer = { .step = sum_up, .ctx = &o.sum };
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
 	struct frag_error err = { .code = 0 };
 	const struct frag_result *result;
 	struct frag_sim *sim;
 	uint32_t count;
 
-	assert_non_null(reader);
 	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
 	assert_int_equal(frag_sim_observe(sim, &observer), 0);
-	if (frag_sim_play(sim, reader, UINT64_MAX, &err))
-		fail_msg("%s", err.message);
+	play_tape(sim, tape, 0, UINT64_MAX);
 	result = frag_sim_results(sim, false, &count);
 	o.least = result->least;
 	o.beyond = result->beyond;
@@ -77,7 +75,6 @@ static struct outcome run(const struct frag_choice *choice, const struct frag_ta
 	mix(&o.sum, result->counts.ooms);
 	mix(&o.sum, result->peak.reserved);
 	frag_sim_del(sim);
-	frag_tape_reader_del(reader);
 	return o;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fragsim/engine.h"
+#include "support/play.h"
 #include "support/random.h"
 #include "support/random_events.h"
 #include "support/records.h"
@@ -54,18 +55,6 @@ static bool same_row(const struct row *a, const struct row *b)
 	       && a->reserved == b->reserved && a->free == b->free && a->stranded == b->stranded
 	       && a->releasable == b->releasable && a->device_free == b->device_free
 	       && a->fi_device == b->fi_device;
-}
-
-static void play(struct frag_sim *sim, const struct frag_tape *tape, uint64_t from, uint64_t until)
-{
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
-	struct frag_error err = { .code = 0 };
-
-	assert_non_null(reader);
-	frag_tape_seek(reader, from);
-	if (frag_sim_play(sim, reader, until, &err))
-		fail_msg("%s", err.message);
-	frag_tape_reader_del(reader);
 }
 
 static const struct frag_result *result_of(struct frag_sim *sim)
@@ -114,7 +103,7 @@ static void go_on(const struct frag_sim *from, const struct frag_tape *tape, uin
 	if (frag_sim_copy(&copy, from, &err))
 		fail_msg("%s", err.message);
 	assert_int_equal(frag_sim_observe(copy, &observer), 0);
-	play(copy, tape, at, until);
+	play_tape(copy, tape, at, until);
 	assert_true(rows.count <= want->count);
 	for (uint32_t i = 0; i < rows.count; i++)
 		assert_true(same_row(&rows.row[i], &want->row[at + i]));
@@ -139,14 +128,14 @@ static void copy_at_random(const struct frag_choice *choice, const struct frag_t
 
 		go_on(sim, tape, at, at + random_below(random, EVENTS), judge, want);
 		go_on(sim, tape, at, UINT64_MAX, judge, want);
-		play(sim, tape, at, to);
+		play_tape(sim, tape, at, to);
 		at = to < EVENTS ? to : EVENTS;
 		/* the run itself is a copy of a copy, and its original is gone */
 		assert_int_equal(frag_sim_copy(&next, sim, &err), 0);
 		frag_sim_del(sim);
 		sim = next;
 	}
-	play(sim, tape, at, UINT64_MAX);
+	play_tape(sim, tape, at, UINT64_MAX);
 	same_result(judge, sim);
 	frag_sim_del(sim);
 }
@@ -181,7 +170,7 @@ static void test_copies(void **state)
 			assert_int_equal(frag_sim_on_tape(&judge, &choice, tape, &options, &err), 0);
 			want.count = 0;
 			assert_int_equal(frag_sim_observe(judge, &observer), 0);
-			play(judge, tape, 0, UINT64_MAX);
+			play_tape(judge, tape, 0, UINT64_MAX);
 			copy_at_random(&choice, tape, &options, &random, judge, &want);
 			frag_sim_del(judge);
 			frag_tape_del(tape);

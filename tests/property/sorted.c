@@ -323,18 +323,6 @@ static int see_and_judge(void *ctx, const struct frag_step *step, struct frag_er
 	return rc;
 }
 
-static void play(struct frag_sim *sim, const struct frag_tape *tape, uint64_t from, uint64_t until)
-{
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
-	struct frag_error err = { .code = 0 };
-
-	assert_non_null(reader);
-	frag_tape_seek(reader, from);
-	if (frag_sim_play(sim, reader, until, &err))
-		fail_msg("%s", err.message);
-	frag_tape_reader_del(reader);
-}
-
 /* Copies at random moments, of the run and of its copies, end as the judged run did. */
 static void copy_at_random(const struct frag_choice *choice, const struct frag_tape *tape,
 			   const struct frag_sim_options *options, const struct run *judged,
@@ -350,7 +338,7 @@ static void copy_at_random(const struct frag_choice *choice, const struct frag_t
 
 		assert_int_equal(frag_sim_copy(&copy, sim, NULL), 0);
 		assert_int_equal(frag_sim_observe(copy, &observer), 0);
-		play(copy, tape, at, UINT64_MAX);
+		play_tape(copy, tape, at, UINT64_MAX);
 		assert_int_equal(rest.count, EVENTS - at);
 		assert_memory_equal(rest.rows, &judged->rows[at], rest.count * sizeof(rest.rows[0]));
 		compare_heap(frag_sim_heap(copy, 0), judged->model);
@@ -360,7 +348,7 @@ static void copy_at_random(const struct frag_choice *choice, const struct frag_t
 		frag_sim_del(sim);
 		sim = copy;
 		to = at + 1 + random_below(random, 150);
-		play(sim, tape, at, to);
+		play_tape(sim, tape, at, to);
 		at = to;
 	}
 	frag_sim_del(sim);
@@ -412,7 +400,7 @@ static void run_one(struct frag_choice *choice, struct model *m, uint64_t seed)
 	judged.model = m;
 	assert_int_equal(frag_sim_on_tape(&judged.sim, choice, tape, &options, NULL), 0);
 	assert_int_equal(frag_sim_observe(judged.sim, &observer), 0);
-	play(judged.sim, tape, 0, UINT64_MAX);
+	play_tape(judged.sim, tape, 0, UINT64_MAX);
 	assert_int_equal(judged.count, EVENTS);
 	copy_at_random(choice, tape, &options, &judged, &seed);
 	frag_sim_del(judged.sim);

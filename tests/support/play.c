@@ -94,6 +94,18 @@ void play_close(struct play *p)
 	assert_int_equal(faulty.opened, faulty.closed);
 }
 
+void play_tape(struct frag_sim *sim, const struct frag_tape *tape, uint64_t from, uint64_t until)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	struct frag_error err = { .code = 0 };
+
+	assert_non_null(reader);
+	frag_tape_seek(reader, from);
+	if (frag_sim_play(sim, reader, until, &err))
+		fail_msg("%s", err.message);
+	frag_tape_reader_del(reader);
+}
+
 struct frag_choice play_choose(const char *text)
 {
 	struct frag_error err = { .code = 0 };

@@ -77,6 +77,9 @@ int play_run(struct play *p);
 /* Closes everything; what the faulty device gave must have come back. */
 void play_close(struct play *p);
 
+/* Feeds a simulation what is on the tape from event `from` to before `until`; it must be good. */
+void play_tape(struct frag_sim *sim, const struct frag_tape *tape, uint64_t from, uint64_t until);
+
 /* The choice that a user's text makes, and that of a table with its defaults. */
 struct frag_choice play_choose(const char *text);
 struct frag_choice play_policy(const struct frag_policy_ops *ops);
