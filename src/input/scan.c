@@ -25,18 +25,6 @@ const char *frag_scan_spaces(struct frag_scan *s, const char *p)
 	return p;
 }
 
-#define ONES FRAG_WORD_ONES
-#define HIGHS (ONES * 0x80)
-
-/* Nonzero where one of the eight bytes is below 0x20, above 0x7f, a quote or a backslash. */
-static inline uint64_t special(uint64_t w)
-{
-	uint64_t quote = w ^ ONES * '"';
-	uint64_t slash = w ^ ONES * '\\';
-
-	return (w | (w - ONES * 0x20) | (quote - ONES) | (slash - ONES)) & HIGHS;
-}
-
 /* Unicode 3.9, table 3-7. The window's slack of zeros lets it look ahead. */
 uint32_t frag_utf8_length(const unsigned char *p)
 {
@@ -211,24 +199,11 @@ static const char *rest_of_string(struct frag_scan *s, const char *begin, const 
 	return p + 1;
 }
 
-static inline const char *plain_end(const char *p)
-{
-	uint64_t w;
-
-	for (;; p += 8) {
-		w = special(frag_word_at(p));
-		if (w)
-			break;
-	}
-	/* a borrow marks only bytes after a true one: the lowest mark is true */
-	return p + __builtin_ctzll(w) / 8;
-}
-
 const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_text *out)
 {
 	const char *begin = p;
 
-	p = plain_end(p);
+	p = frag_scan_plain(p);
 	if (*p != '"')
 		return rest_of_string(s, begin, p, out);
 	*out = (struct frag_text){ .text = begin, .length = (uint32_t)(p - begin) };
@@ -237,7 +212,7 @@ const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_tex
 
 static const char *skip_string(struct frag_scan *s, const char *p)
 {
-	const char *end = plain_end(p);
+	const char *end = frag_scan_plain(p);
 
 	return *end == '"' ? end + 1 : rest_of_string(s, p, end, NULL);
 }

@@ -44,6 +44,26 @@ static inline const char *frag_scan_space(struct frag_scan *s, const char *p)
 /* p is after the opening quote. The text is borrowed from the window or the scratch. */
 const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_text *out);
 
+/*
+ * Up to the first byte that is not plain ASCII within a string: a quote or a backslash, a
+ * control character, such as the zero behind the window, or one above 0x7f.
+ */
+static inline const char *frag_scan_plain(const char *p)
+{
+	const uint64_t highs = FRAG_WORD_ONES * 0x80;
+
+	for (;; p += 8) {
+		const uint64_t w = frag_word_at(p);
+		const uint64_t quote = w ^ FRAG_WORD_ONES * '"', slash = w ^ FRAG_WORD_ONES * '\\';
+		const uint64_t special = (w | (w - FRAG_WORD_ONES * 0x20) | (quote - FRAG_WORD_ONES)
+					  | (slash - FRAG_WORD_ONES)) & highs;
+
+		/* a borrow marks only bytes after a true one: the lowest mark is true */
+		if (special)
+			return p + __builtin_ctzll(special) / 8;
+	}
+}
+
 /* Length of a well-formed UTF-8 sequence of two to four bytes; 0 where it is not. */
 uint32_t frag_utf8_length(const unsigned char *p);
 

@@ -14,6 +14,7 @@
 
 #include "trace/header.h"
 #include "trace/record.h"
+#include "trace/usual.h"
 
 enum form { LINES, OBJECT };
 
@@ -493,7 +494,10 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	if (rc != 1)
 		return rc;
 	n->last = n->at;
-	p = frag_record_scan(&n->scan, here(n), n->form == LINES ? 1 : 3, rec, &flaw);
+	flaw.kind = NULL;
+	p = n->form == OBJECT ? frag_usual_scan(here(n), n->scan.end, rec) : NULL;
+	if (!p)
+		p = frag_record_scan(&n->scan, here(n), n->form == LINES ? 1 : 3, rec, &flaw);
 	if (p && n->form == LINES)
 		p = end_line(n, p);
 	if (!p) {
@@ -512,6 +516,28 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	rec->at = n->last;
 	n->records++;
 	return flaw.kind ? -FRAG_ETRACE : 1;
+}
+
+/* Usual lines are taken as many at a time as there are in a row, others one by one. */
+static int native_many(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
+		       const char **kind, struct frag_error *err)
+{
+	struct native *n = state;
+	uint32_t usual;
+	int rc = 1;
+
+	for (*count = 0; *count < max && rc == 1;) {
+		usual = n->form == LINES ? frag_usual_lines(n->in.buf, &n->at, n->scan.end,
+							    recs + *count, max - *count) : 0;
+		n->records += usual;
+		n->begun = n->begun || usual;
+		*count += usual;
+		if (*count == max)
+			break;
+		rc = native_next(n, &recs[*count], kind, err);
+		*count += rc == 1;
+	}
+	return rc;
 }
 
 static bool native_rewind(void *state)
@@ -550,6 +576,7 @@ static const struct frag_source_ops native_source = {
 	.form = "fragsim JSON",
 	.refill = native_refill,
 	.next = native_next,
+	.many = native_many,
 	.where = native_where,
 	.rewind = native_rewind,
 	.amount = native_amount,
