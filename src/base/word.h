@@ -32,9 +32,10 @@ static inline uint32_t frag_word_digits(uint64_t w, uint64_t *value)
 		return 0;
 	}
 	x = digits << (64 - 8 * n);     /* zeros come before them */
-	x = (x * 10 + (x >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x * 100 + (x >> 16)) & UINT64_C(0x0000ffff0000ffff);
-	*value = (x * 10000 + (x >> 32)) & UINT32_MAX;
+	/* each times ten and the next one, in the upper byte of the two; likewise pairs of these */
+	x = x * (10 << 8 | 1) >> 8 & UINT64_C(0x00ff00ff00ff00ff);
+	x = x * (100 << 16 | 1) >> 16 & UINT64_C(0x0000ffff0000ffff);
+	*value = x * (UINT64_C(10000) << 32 | 1) >> 32;
 	return n;
 }
 

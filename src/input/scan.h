@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/word.h"
 #include "fragsim/error.h"
@@ -46,10 +49,25 @@ const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_tex
 
 /*
  * Up to the first byte that is not plain ASCII within a string: a quote or a backslash, a
- * control character, such as the zero behind the window, or one above 0x7f.
+ * control character, such as the zero behind the window, or one above 0x7f. Looks up to 15
+ * bytes ahead.
  */
 static inline const char *frag_scan_plain(const char *p)
 {
+#ifdef __SSE2__
+	const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+	const __m128i space = _mm_set1_epi8(' ');
+
+	for (;; p += 16) {
+		const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+		const __m128i either = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
+		/* as signed bytes, those above 0x7f are below a space too */
+		const int special = _mm_movemask_epi8(_mm_or_si128(either, _mm_cmplt_epi8(v, space)));
+
+		if (special)
+			return p + __builtin_ctz((unsigned)special);
+	}
+#else
 	const uint64_t highs = FRAG_WORD_ONES * 0x80;
 
 	for (;; p += 8) {
@@ -62,6 +80,7 @@ static inline const char *frag_scan_plain(const char *p)
 		if (special)
 			return p + __builtin_ctzll(special) / 8;
 	}
+#endif
 }
 
 /* Length of a well-formed UTF-8 sequence of two to four bytes; 0 where it is not. */
