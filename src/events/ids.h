@@ -33,6 +33,7 @@ struct frag_ids {
 struct frag_found {
 	uint32_t slot;          /* NO_SLOT: it is not there */
 	uint32_t hash, at;
+	bool     recent;        /* it is not, or need not be, in the table: see lives.h */
 };
 
 bool frag_ids_init(struct frag_ids *ids, uint64_t seed);

@@ -6,8 +6,108 @@
 
 #include "base/bug.h"
 #include "base/grow.h"
+#include "base/large.h"
 
 #define NONE UINT32_MAX
+#define RECENT_FIRST 256
+#define RECENT_A_LIFE 4         /* places, at least */
+
+/* Places for `size` of the latest, in which those of before stay apart. */
+static bool widen_recent(struct frag_lives *l, uint64_t size)
+{
+	struct frag_recent *r = &l->recent;
+	size_t bytes = (size_t)size * sizeof(*r->slots);
+	uint32_t *slots = size > UINT32_MAX ? NULL : frag_large_new(&bytes);
+
+	if (!slots)
+		return false;
+	memset(slots, 0xff, (size_t)size * sizeof(*slots));     /* NO_SLOT */
+	for (uint64_t i = 0; r->slots && i <= r->mask; i++)
+		if (r->slots[i] != NO_SLOT)
+			slots[l->lives[r->slots[i]].id.number & (size - 1)] = r->slots[i];
+	free(r->slots);
+	r->slots = slots;
+	r->mask = (uint32_t)(size - 1);
+	return true;
+}
+
+static bool add_to_table(struct frag_lives *l, const struct frag_handle *id, uint32_t slot)
+{
+	return frag_ids_add(&l->live, frag_lives_find_in(l, &l->live, id), slot);
+}
+
+/* All into the table of ids, for good. */
+static bool give_up_recent(struct frag_lives *l)
+{
+	struct frag_recent *r = &l->recent;
+
+	for (uint64_t i = 0; i <= r->mask; i++) {
+		if (r->slots[i] != NO_SLOT && !add_to_table(l, &l->lives[r->slots[i]].id, r->slots[i]))
+			return false;
+		r->slots[i] = NO_SLOT;
+	}
+	free(r->slots);
+	r->slots = NULL;
+	r->off = true;
+	return true;
+}
+
+/* The place of a new number is taken: whoever has it goes to the table of ids. */
+static bool make_way(struct frag_lives *l, uint32_t *place)
+{
+	struct frag_recent *r = &l->recent;
+
+	/* blocks that stay are met one after the other, but they are few for the places */
+	if (++r->meetings > r->mask / 2)
+		return give_up_recent(l);
+	if (!add_to_table(l, &l->lives[*place].id, *place))
+		return false;
+	*place = NO_SLOT;
+	return true;
+}
+
+/*
+ * The new id of a slot, whose life does not have it yet. False: memory is short, and the id
+ * is nowhere.
+ */
+static inline bool enter(struct frag_lives *l, const struct frag_handle *id,
+			 struct frag_found found, uint32_t slot)
+{
+	struct frag_recent *r = &l->recent;
+	uint32_t *place;
+
+	if (id->text)
+		return frag_ids_add(&l->live, found, slot);
+	if (!r->off && r->numbers >= r->mask / RECENT_A_LIFE
+	    && !widen_recent(l, 2 * ((uint64_t)r->mask + 1)))
+		return false;
+	if (!r->off) {
+		place = &r->slots[id->number & r->mask];
+		if (*place == NO_SLOT)
+			r->meetings -= r->meetings > 0;
+		else if (!make_way(l, place))
+			return false;
+	}
+	if (r->off && !add_to_table(l, id, slot))
+		return false;
+	if (!r->off)
+		r->slots[id->number & r->mask] = slot;
+	r->highest = id->number > r->highest ? id->number : r->highest;
+	r->numbers++;
+	return true;
+}
+
+static inline void leave(struct frag_lives *l, struct frag_found found)
+{
+	const struct frag_handle *id = &l->lives[found.slot].id;
+	struct frag_recent *r = &l->recent;
+
+	r->numbers -= !id->text;
+	if (found.recent)
+		r->slots[id->number & r->mask] = NO_SLOT;
+	else
+		frag_ids_remove(&l->live, found);
+}
 
 bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed)
 {
@@ -15,7 +115,8 @@ bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed)
 	l->busy = malloc(devices * sizeof(*l->busy));
 	for (uint32_t d = 0; l->busy && d < devices; d++)
 		l->busy[d] = NONE;
-	return l->busy && frag_ids_init(&l->live, seed) && frag_ids_init(&l->announced, seed)
+	return l->busy && widen_recent(l, RECENT_FIRST)
+	       && frag_ids_init(&l->live, seed) && frag_ids_init(&l->announced, seed)
 	       && frag_map_init(&l->recorded, seed) && frag_map_init(&l->queue_of, seed);
 }
 
@@ -29,6 +130,7 @@ void frag_lives_fini(struct frag_lives *l)
 	for (uint32_t i = 0; i < l->count; i++)
 		free(owned_text(&l->lives[i]));
 	free(l->lives);
+	free(l->recent.slots);
 	free(l->cells);
 	free(l->queues);
 	free(l->busy);
@@ -60,7 +162,7 @@ uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,
 		free(text);
 		return NO_SLOT;
 	}
-	if (!frag_ids_add(&l->live, found, slot == NONE ? l->count : slot)) {
+	if (!enter(l, id, found, slot == NONE ? l->count : slot)) {
 		free(text);
 		return NO_SLOT;
 	}
@@ -210,7 +312,7 @@ bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t ste
 	struct frag_life *life = &l->lives[slot];
 
 	FRAG_ASSERT(slot < l->count && !life->waits);
-	frag_ids_remove(&l->live, found);
+	leave(l, found);
 	life->freed = step;
 	if (life->recorded != NONE && !wait_for_streams(l, slot))
 		return false;

@@ -33,10 +33,26 @@ struct frag_queue {
 	uint32_t prev_busy, next_busy;  /* other queues of the device that are not empty */
 };
 
+/*
+ * Ids that are numbers mostly count up, and most blocks go soon. So the latest live block of
+ * each remainder has its place here, beside its neighbours; the one that it meets there goes
+ * to the seeded table of ids. Ids that an attacker chose, or pointers, meet all the
+ * time: that shows, and all go to the table from then on.
+ */
+struct frag_recent {
+	uint32_t *slots;        /* by id modulo their number, a power of two; NO_SLOT: none */
+	uint32_t mask;
+	uint32_t numbers;       /* live blocks whose id is one, also those in the table of ids */
+	uint32_t meetings;      /* of late */
+	bool     off;
+	uint64_t highest;       /* id so far: a higher one is new */
+};
+
 struct frag_lives {
 	struct frag_life *lives;
 	uint32_t count, capacity, unused;
-	struct frag_ids live;           /* id -> slot */
+	struct frag_recent recent;
+	struct frag_ids live;           /* id -> slot, of those that are not in `recent` */
 	struct frag_ids announced;      /* id -> oldest slot pending on `complete` */
 	struct frag_cell *cells;
 	uint32_t cell_count, cell_capacity, unused_cell;
@@ -71,6 +87,18 @@ static inline struct frag_found frag_lives_find_in(const struct frag_lives *l,
 static inline struct frag_found frag_lives_find(const struct frag_lives *l,
 						const struct frag_handle *id)
 {
+	const struct frag_recent *r = &l->recent;
+
+	if (!id->text && !r->off) {
+		uint32_t slot = NO_SLOT;
+
+		if (id->number <= r->highest)
+			slot = r->slots[id->number & r->mask];
+		if (slot != NO_SLOT && l->lives[slot].id.number != id->number)
+			slot = NO_SLOT;
+		if (slot != NO_SLOT || id->number > r->highest || !l->live.count)
+			return (struct frag_found){ .slot = slot, .recent = true };
+	}
 	return frag_lives_find_in(l, &l->live, id);
 }
 
@@ -89,25 +117,36 @@ static inline bool frag_lives_are_far(const struct frag_lives *l)
 
 /*
  * An event of this id comes soon: fetches what it will read first, and then,
- * nearer, by the hash that the first one answers, what next.
+ * nearer, by what the first one answers, what next.
  */
 static inline uint32_t frag_lives_prefetch(const struct frag_lives *l, const struct frag_handle *id)
 {
-	const uint32_t hash = frag_id_hash(&l->live, id);
+	uint32_t hash;
 
+	if (!id->text && !l->recent.off) {
+		__builtin_prefetch(&l->recent.slots[id->number & l->recent.mask]);
+		return 0;
+	}
+	hash = frag_id_hash(&l->live, id);
 	__builtin_prefetch(&l->live.entries[hash & l->live.mask]);
 	return hash;
 }
 
-static inline void frag_lives_approach(const struct frag_lives *l, uint32_t hash)
+static inline void frag_lives_approach(const struct frag_lives *l, const struct frag_handle *id,
+				       uint32_t hash)
 {
 	const struct frag_id_entry *entries = l->live.entries;
-	uint32_t at = hash & l->live.mask;
+	uint32_t at = hash & l->live.mask, slot;
 
-	while (entries[at].slot != NO_SLOT && entries[at].hash != hash)
-		at = (at + 1) & l->live.mask;
-	if (entries[at].slot != NO_SLOT)
-		__builtin_prefetch(&l->lives[entries[at].slot]);
+	if (!id->text && !l->recent.off) {
+		slot = l->recent.slots[id->number & l->recent.mask];
+	} else {
+		while (entries[at].slot != NO_SLOT && entries[at].hash != hash)
+			at = (at + 1) & l->live.mask;
+		slot = entries[at].slot;
+	}
+	if (slot != NO_SLOT)
+		__builtin_prefetch(&l->lives[slot]);
 }
 
 /* A new block, whose id was not found; NO_SLOT where memory is short. */

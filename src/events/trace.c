@@ -302,14 +302,15 @@ static int read_ahead(struct frag_trace *t, struct frag_record *ahead, uint32_t 
 		      const char **kind, struct frag_error *err)
 {
 	const bool far = frag_lives_are_far(&t->lives);
-	uint32_t hashes[AHEAD], ids = 0;
+	uint32_t hashes[AHEAD];
 	int rc = take_records(t, ahead, count, kind, err);
 
 	for (uint32_t i = 0; i < *count && far; i++)
 		if (ahead[i].members & FRAG_HAS_ID)
-			hashes[ids++] = frag_lives_prefetch(&t->lives, &ahead[i].id);
-	for (uint32_t i = 0; i < ids; i++)
-		frag_lives_approach(&t->lives, hashes[i]);
+			hashes[i] = frag_lives_prefetch(&t->lives, &ahead[i].id);
+	for (uint32_t i = 0; i < *count && far; i++)
+		if (ahead[i].members & FRAG_HAS_ID)
+			frag_lives_approach(&t->lives, &ahead[i].id, hashes[i]);
 	return rc;
 }
 

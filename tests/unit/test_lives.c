@@ -4,6 +4,7 @@
  * The model keeps every block that was ever made in one array and answers each
  * question by a walk over all of it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -408,9 +409,196 @@ static void test_bounded(void **state)
 	end(f);
 }
 
+/* Which number is the n-th that a program gives its blocks. */
+static uint64_t dense(uint64_t n)
+{
+	return n;
+}
+
+static uint64_t from_far(uint64_t n)
+{
+	return (UINT64_C(1) << 53) - 100000 + n;
+}
+
+static uint64_t to_the_end(uint64_t n)
+{
+	return UINT64_MAX - 200 + n % 201;
+}
+
+static uint64_t downwards(uint64_t n)
+{
+	return 1000000 - n;
+}
+
+/* As pointers are: multiples of 512, and of what a small table has places for. */
+static uint64_t pointers(uint64_t n)
+{
+	return UINT64_C(0x7f0000000000) + n % 3000 * 512;
+}
+
+static uint64_t alike(uint64_t n)
+{
+	return n << 32 | 7;
+}
+
+static uint64_t sparse(uint64_t n)
+{
+	return random_u64(&n) >> 11;
+}
+
+static uint64_t reused(uint64_t n)
+{
+	return n * 7919 % 1009;
+}
+
+/* Pointers in between, but never for long. */
+static uint64_t by_turns(uint64_t n)
+{
+	return n % 700 < 500 ? n : pointers(n);
+}
+
+static const struct {
+	uint64_t (*number_of)(uint64_t n);
+	uint32_t live;          /* most at a time */
+	bool     texts;         /* every other one is a text */
+	int      off;           /* is the table of the latest given up? -1: whatever */
+} sequences[] = {
+	{ dense, 1, false, 0 }, { dense, 60, false, 0 }, { dense, 2000, false, 0 },
+	{ dense, 300, true, 0 }, { from_far, 500, false, 0 }, { to_the_end, 100, false, 0 },
+	{ downwards, 500, false, 0 }, { pointers, 300, false, 1 }, { alike, 1000, false, 1 },
+	{ alike, 20, true, -1 }, { sparse, 500, false, -1 }, { sparse, 2000, true, -1 },
+	{ reused, 500, false, -1 }, { by_turns, 400, false, -1 },
+};
+
+/* The live blocks of a sequence, as an array without any order. */
+struct model {
+	struct numbered {
+		struct frag_handle id;
+		char text[32];
+		uint32_t slot;
+	} live[2000];
+	uint32_t count;
+};
+
+static void copy_numbered(struct numbered *to, const struct numbered *from)
+{
+	*to = *from;
+	if (to->id.text)
+		to->id.text = to->text;
+}
+
+/* What it says of an id is what is found; where it is, or count. */
+static uint32_t agree_on(const struct model *m, const struct fixture *f,
+			 const struct frag_handle *id)
+{
+	uint32_t i = 0;
+
+	while (i < m->count && !same_id(&m->live[i].id, id))
+		i++;
+	assert_int_equal(frag_lives_find(&f->lives, id).slot,
+			 i < m->count ? m->live[i].slot : NO_SLOT);
+	return i;
+}
+
+static void remove_one(struct model *m, struct fixture *f, uint32_t i)
+{
+	struct numbered old;
+	bool pending;
+
+	copy_numbered(&old, &m->live[i]);
+	assert_int_equal(agree_on(m, f, &old.id), i);
+	assert_true(frag_lives_free(&f->lives, frag_lives_find(&f->lives, &old.id), f->step++, false,
+				    &pending));
+	copy_numbered(&m->live[i], &m->live[--m->count]);
+	agree_on(m, f, &old.id);
+}
+
+static void add_one(struct model *m, struct fixture *f, const struct numbered *made)
+{
+	struct numbered *k = &m->live[m->count];
+
+	if (agree_on(m, f, &made->id) < m->count)
+		return;
+	copy_numbered(k, made);
+	k->slot = frag_lives_begin(&f->lives, &k->id, frag_lives_find(&f->lives, &k->id));
+	assert_int_not_equal(k->slot, NO_SLOT);
+	m->count++;
+}
+
+/* Half of the blocks stay for long, of the others any one goes next. */
+static void play_numbers(uint32_t which)
+{
+	const uint32_t most = sequences[which].live;
+	static struct model m;
+	struct fixture *f = begin(which);
+
+	m.count = 0;
+	for (uint64_t n = 0; n < 20000; n++) {
+		struct numbered made = { .id = number(sequences[which].number_of(n)) };
+
+		snprintf(made.text, sizeof(made.text), "%llx", (unsigned long long)made.id.number);
+		if (sequences[which].texts && n % 2)
+			made.id = text(made.text);
+		if (m.count == most)
+			remove_one(&m, f, most / 2 + (uint32_t)random_below(&f->random, most - most / 2));
+		if (n % 5000 == 4999 && m.count)
+			remove_one(&m, f, 0);
+		add_one(&m, f, &made);
+	}
+	for (uint32_t i = 0; i < m.count; i++)
+		assert_int_equal(agree_on(&m, f, &m.live[i].id), i);
+	if (sequences[which].off >= 0)
+		assert_int_equal(f->lives.recent.off, sequences[which].off);
+	assert_in_range(f->lives.count, 1, most);
+	while (m.count)
+		remove_one(&m, f, m.count - 1);
+	assert_int_equal(f->lives.recent.numbers, 0);
+	assert_int_equal(f->lives.live.count, 0);
+	end(f);
+}
+
+static void test_numbers(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(sequences); i++)
+		play_numbers(i);
+}
+
+/* Many that stay, as a model's weights do, and few that come and go for long. */
+static void test_weights(void **state)
+{
+	struct fixture *f = begin(3);
+	uint32_t slots[BLOCKS];
+	bool pending;
+
+	(void)state;
+	for (uint64_t n = 0; n < 100000; n++) {
+		struct frag_handle id = number(n), before = number(n - 10);
+		uint32_t slot = frag_lives_begin(&f->lives, &id, frag_lives_find(&f->lives, &id));
+
+		if (n < BLOCKS)
+			slots[n] = slot;
+		if (n >= BLOCKS + 10)
+			assert_true(frag_lives_free(&f->lives, frag_lives_find(&f->lives, &before), n,
+						    false, &pending));
+	}
+	for (uint64_t n = 0; n < BLOCKS; n++) {
+		struct frag_handle id = number(n);
+
+		assert_int_equal(frag_lives_find(&f->lives, &id).slot, slots[n]);
+	}
+	assert_false(f->lives.recent.off);
+	assert_int_equal(f->lives.recent.numbers, BLOCKS + 10);
+	assert_in_range(f->lives.recent.mask, 4 * BLOCKS, 8 * (BLOCKS + 10));
+	assert_in_range(f->lives.live.count, 1, BLOCKS);
+	end(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_kinds_of_ids),
 		cmocka_unit_test(test_ids_are_copied),
 		cmocka_unit_test(test_free_without_waiting),
