@@ -154,6 +154,16 @@ static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint
 	return *stream == UINT32_MAX ? frag_fail_nomem(err) : 0;
 }
 
+static int live_already(struct frag_trace *t, const struct frag_record *rec, uint32_t slot,
+			const char **kind, struct frag_error *err)
+{
+	char id[FRAG_ID_ROOM];
+
+	return flawed(t, rec, kind, "an alloc of a live id", err,
+		      "alloc of id %s, which is live since step %" PRIu64,
+		      frag_show_id(&rec->id, id), t->lives.lives[slot].birth);
+}
+
 /*
  * Every check comes before the first change: a bad event must leave the trace as
  * it was, since a lenient run goes on after it.
@@ -163,7 +173,6 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 {
 	struct frag_found found;
 	struct frag_life *life;
-	char id[FRAG_ID_ROOM];
 	int rc = need(t, rec, FRAG_HAS_ID | FRAG_HAS_SIZE, kind, err);
 
 	ev->device = 0;
@@ -175,9 +184,7 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 			      "alloc: size %" PRIu64 " is not below 2^53", rec->size);
 	found = frag_lives_find(&t->lives, &rec->id);
 	if (found.slot != NO_SLOT)
-		return flawed(t, rec, kind, "an alloc of a live id", err,
-			      "alloc of id %s, which is live since step %" PRIu64,
-			      frag_show_id(&rec->id, id), t->lives.lives[found.slot].birth);
+		return live_already(t, rec, found.slot, kind, err);
 	rc = find_stream(t, rec, &ev->stream, err);
 	if (rec->members & FRAG_HAS_POOL)
 		ev->pool = frag_handles_index(&t->pools, &rec->pool);
@@ -201,12 +208,35 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	return 0;
 }
 
+/* Of an operation on an id without a block. */
+static int no_block(struct frag_trace *t, const struct frag_record *rec, const char **kind,
+		    struct frag_error *err)
+{
+	char id[FRAG_ID_ROOM];
+
+	if (rec->op != FRAG_OP_COMPLETE)
+		return not_live(t, rec, kind, err);
+	return flawed(t, rec, kind, "a complete of an id that is not pending", err,
+		      "complete of id %s, but no block of that id is pending on one",
+		      frag_show_id(&rec->id, id));
+}
+
+static int other_device(struct frag_trace *t, const struct frag_record *rec, uint32_t given,
+			uint32_t its, const char **kind, struct frag_error *err)
+{
+	char id[FRAG_ID_ROOM];
+
+	return flawed(t, rec, kind, "a block of another device", err,
+		      "%s of id %s on device %u, but it was allocated on device %u",
+		      frag_op_name(rec->op), frag_show_id(&rec->id, id), given, its);
+}
+
 /* The live block that the event names, on its own device. */
-static int find_live(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
-		     struct frag_found *found, const char **kind, struct frag_error *err)
+static inline int find_live(struct frag_trace *t, const struct frag_record *rec,
+			    struct frag_event *ev, struct frag_found *found, const char **kind,
+			    struct frag_error *err)
 {
 	uint32_t device = FRAG_ALL;
-	char id[FRAG_ID_ROOM];
 	int rc = need(t, rec, FRAG_HAS_ID, kind, err);
 
 	rc = rc ? rc : find_device(t, rec, &device, kind, err);
@@ -217,17 +247,11 @@ static int find_live(struct frag_trace *t, const struct frag_record *rec, struct
 	else
 		*found = frag_lives_find(&t->lives, &rec->id);
 	ev->slot = found->slot;
-	if (ev->slot == NO_SLOT && rec->op == FRAG_OP_COMPLETE)
-		return flawed(t, rec, kind, "a complete of an id that is not pending", err,
-			      "complete of id %s, but no block of that id is pending on one",
-			      frag_show_id(&rec->id, id));
 	if (ev->slot == NO_SLOT)
-		return not_live(t, rec, kind, err);
+		return no_block(t, rec, kind, err);
 	ev->device = t->lives.lives[ev->slot].device;
 	if (device != FRAG_ALL && device != ev->device)
-		return flawed(t, rec, kind, "a block of another device", err,
-			      "%s of id %s on device %u, but it was allocated on device %u",
-			      frag_op_name(rec->op), frag_show_id(&rec->id, id), device, ev->device);
+		return other_device(t, rec, device, ev->device, kind, err);
 	return 0;
 }
 
@@ -381,20 +405,24 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 	return rc ? rc : find_device(t, rec, &ev->device, kind, err);
 }
 
-static void note_time(struct frag_trace *t, const struct frag_record *rec)
+static void warn_time(struct frag_trace *t, const struct frag_record *rec)
 {
 	char message[640];
 
+	t->warned_t = true;
+	frag_snprintf(message, sizeof(message), "%.400s: time runs backwards at step %"
+		      PRIu64 " (t %g after %g); the order in the file is what counts",
+		      frag_input_name(t->info.path), t->step, rec->t, t->last_t);
+	if (t->options.log.warn)
+		t->options.log.warn(t->options.log.ctx, message);
+}
+
+static inline void note_time(struct frag_trace *t, const struct frag_record *rec)
+{
 	if (!(rec->members & FRAG_HAS_T))
 		return;
-	if (t->any_t && rec->t < t->last_t && !t->warned_t) {
-		t->warned_t = true;
-		frag_snprintf(message, sizeof(message), "%.400s: time runs backwards at step %"
-			      PRIu64 " (t %g after %g); the order in the file is what counts",
-			      frag_input_name(t->info.path), t->step, rec->t, t->last_t);
-		if (t->options.log.warn)
-			t->options.log.warn(t->options.log.ctx, message);
-	}
+	if (t->any_t && rec->t < t->last_t && !t->warned_t)
+		warn_time(t, rec);
 	t->any_t = true;
 	t->last_t = rec->t;
 }
@@ -496,16 +524,31 @@ static int afford(struct frag_trace *t, const struct frag_record *rec,
 	return 0;
 }
 
+/* Field by field: of a literal of so many bytes GCC makes `rep stos`, which takes its time. */
+static inline void begin_event(struct frag_event *ev, uint64_t step, const struct frag_record *rec)
+{
+	ev->step = step;
+	ev->bytes = ev->stream_order = 0;
+	ev->slot = ev->stream = ev->pool = ev->tag = 0;
+	ev->device = FRAG_ALL;
+	ev->members = rec->members;
+	ev->op = (uint8_t)rec->op;
+	ev->waits = false;
+	ev->ended_count = 0;
+	ev->ended = NULL;
+	ev->id = (struct frag_handle){ .text = NULL };
+	ev->text = ev->t_text = (struct frag_text){ .text = NULL };
+	ev->t = ev->fraction = 0;
+	ev->place = NULL;
+}
+
 /* Time and content are noted last: an event that is left out changes neither. */
 int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		 const char **kind, struct frag_error *err)
 {
 	int rc;
 
-	*ev = (struct frag_event){
-		.step = t->step, .op = (uint8_t)rec->op, .members = rec->members,
-		.device = FRAG_ALL,
-	};
+	begin_event(ev, t->step, rec);
 	rc = resolve_op(t, rec, ev, kind, err);
 	rc = rc ? rc : afford(t, rec, ev, err);
 	if (rc)
