@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/grow.h"
+#include "base/word.h"
 
 bool frag_handles_init(struct frag_handles *h, uint64_t seed)
 {
@@ -120,22 +121,48 @@ static uint32_t add_tag(struct frag_tags *t, struct frag_text text, uint64_t has
 	return i;
 }
 
-uint32_t frag_tags_use(struct frag_tags *t, struct frag_text text)
+static bool is_tag(const struct frag_tag *tag, struct frag_text text)
+{
+	return tag->length == text.length && memcmp(tag->text, text.text, text.length) == 0;
+}
+
+static uint32_t use(struct frag_tags *t, uint32_t i)
+{
+	t->idle -= t->tags[i].users == 0;
+	t->tags[i].users++;
+	return i;
+}
+
+static uint32_t find_tag(struct frag_tags *t, struct frag_text text)
 {
 	uint64_t hash = frag_hash_text(text.text, text.length, t->seed);
 	uint32_t at = frag_map_home(&t->map, hash), i;
 
-	FRAG_ASSERT(text.text);
-	while ((i = frag_map_next(&t->map, hash, &at)) != FRAG_MAP_NONE) {
-		struct frag_tag *tag = &t->tags[i];
-
-		if (tag->length == text.length && memcmp(tag->text, text.text, text.length) == 0) {
-			t->idle -= tag->users == 0;
-			tag->users++;
-			return i;
-		}
-	}
+	while ((i = frag_map_next(&t->map, hash, &at)) != FRAG_MAP_NONE)
+		if (is_tag(&t->tags[i], text))
+			return use(t, i);
 	return add_tag(t, text, hash);
+}
+
+/*
+ * The same tags come again and again: the one that looked alike the last time is tried first. What
+ * a tag looks like anybody may know, so each may miss; then the seeded hash decides as ever.
+ */
+uint32_t frag_tags_use(struct frag_tags *t, struct frag_text text)
+{
+	uint64_t look;
+	uint32_t *recent;
+
+	FRAG_ASSERT(text.text);
+	if (text.length < 8)
+		return find_tag(t, text);
+	look = (frag_word_at(text.text) ^ text.length) * UINT64_C(0x9e3779b97f4a7c15)
+	       + frag_word_at(text.text + text.length - 8);
+	recent = &t->recent[look * UINT64_C(0xd6e8feb86659fd93) >> 56];
+	/* one that was swept away has no text and no length */
+	if (*recent && is_tag(&t->tags[*recent], text))
+		return use(t, *recent);
+	return *recent = find_tag(t, text);
 }
 
 void frag_tags_leave(struct frag_tags *t, uint32_t tag)

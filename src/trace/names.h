@@ -45,11 +45,14 @@ struct frag_tag {
 	uint64_t content;       /* a hash that is the same in every process */
 };
 
+#define FRAG_TAGS_RECENT 256
+
 struct frag_tags {
 	struct frag_map map;
 	struct frag_tag *tags;
 	uint32_t count, capacity, unused;       /* unused: a list through `users` */
 	uint32_t idle;                          /* tags with no user */
+	uint32_t recent[FRAG_TAGS_RECENT];      /* the latest of each look; 0: none. A guess */
 	uint64_t seed;
 };
 

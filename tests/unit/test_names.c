@@ -125,6 +125,31 @@ static void test_colliding_tags(void **state)
 	frag_tags_fini(&t);
 }
 
+/* Of one length, beginning and end: they look alike, and take each other's place there. */
+static void test_tags_that_look_alike(void **state)
+{
+	static const char *const names[] = {
+		"aten.mm | fwd layer", "aten.mm | bwd layer", "aten.mm | opt layer", "aten.mm | fwd laser",
+		"12345678", "123456781", "1234567",
+	};
+	uint32_t tags[LENGTH(names)];
+	struct frag_tags t;
+
+	(void)state;
+	assert_true(frag_tags_init(&t, 1));
+	for (uint32_t i = 0; i < LENGTH(names); i++)
+		tags[i] = frag_tags_use(&t, words(names[i]));
+	for (uint32_t i = 0; i < 100; i++) {
+		const uint32_t k = i * 5 % LENGTH(names);
+
+		assert_int_equal(frag_tags_use(&t, words(names[k])), tags[k]);
+		assert_true(has_text(&t, tags[k], names[k]));
+		for (uint32_t j = 0; j < k; j++)
+			assert_int_not_equal(tags[j], tags[k]);
+	}
+	frag_tags_fini(&t);
+}
+
 /* A used tag keeps its index and its text, whatever comes and goes around it. */
 static void test_used_tags_stay(void **state)
 {
@@ -214,6 +239,7 @@ int main(void)
 		cmocka_unit_test(test_random_handles),
 		cmocka_unit_test(test_colliding_handles),
 		cmocka_unit_test(test_colliding_tags),
+		cmocka_unit_test(test_tags_that_look_alike),
 		cmocka_unit_test(test_used_tags_stay),
 		cmocka_unit_test(test_idle_tags),
 		cmocka_unit_test(test_content),
