@@ -232,6 +232,7 @@ static int other_device(struct frag_trace *t, const struct frag_record *rec, uin
 }
 
 /* The live block that the event names, on its own device. */
+__attribute__((always_inline))
 static inline int find_live(struct frag_trace *t, const struct frag_record *rec,
 			    struct frag_event *ev, struct frag_found *found, const char **kind,
 			    struct frag_error *err)
