@@ -472,7 +472,7 @@ static void note_content(struct frag_trace *t, const struct frag_record *rec,
 		x += bits * UINT64_C(0x8ebc6af09c88c6e3);
 	}
 	if (ev->tag)
-		x += t->tags.tags[ev->tag].content * UINT64_C(0x589965cc75374cc3);
+		x += frag_tag_at(&t->tags, ev->tag)->content * UINT64_C(0x589965cc75374cc3);
 	else if (rec->members & FRAG_HAS_TAG)
 		x += frag_hash_content(rec->tag.text, rec->tag.length, 0);
 	if (rec->members & (FRAG_HAS_DEVICE | FRAG_HAS_POOL | FRAG_HAS_PENDING | FRAG_HAS_VALUE

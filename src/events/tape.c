@@ -236,10 +236,10 @@ static struct frag_text tag_text(const void *of, uint32_t tag)
 {
 	const struct frag_tape *t = of;
 
-	if (tag == 0 || tag >= t->tags.count)
+	if (tag == 0)
 		return (struct frag_text){ .text = NULL };
-	return (struct frag_text){ .text = t->tags.tags[tag].text,
-				   .length = t->tags.tags[tag].length };
+	return (struct frag_text){ .text = frag_tag_at(&t->tags, tag)->text,
+				   .length = frag_tag_at(&t->tags, tag)->length };
 }
 
 static bool stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)

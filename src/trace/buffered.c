@@ -102,16 +102,18 @@ static int buffered_next(void *state, struct frag_record *rec, const char **kind
 	if (h->at == h->count)
 		return 0;
 	h->at++;
-	if (row->text)
-		text = (struct frag_text){ .text = h->texts.handles[row->text].text,
-					   .length = (uint32_t)h->texts.handles[row->text].number };
+	if (row->text) {
+		const struct frag_handle *known = frag_handle_at(&h->texts, row->text);
+
+		text = (struct frag_text){ .text = known->text, .length = (uint32_t)known->number };
+	}
 	*rec = (struct frag_record){
 		.members = FRAG_HAS_OP, .op = (enum frag_op)row->op, .size = row->size,
 		.id.number = row->id, .stream.number = row->stream, .t = row->t,
 		.device = row->device, .at = row->place,
 	};
 	if (row->members & FRAG_ROW_TEXT_ID)
-		rec->id = h->texts.handles[row->id];
+		rec->id = *frag_handle_at(&h->texts, (uint32_t)row->id);
 	if (row->op == FRAG_OP_ALLOC || row->op == FRAG_OP_FREE)
 		rec->members |= FRAG_HAS_ID;
 	if (row->op == FRAG_OP_ALLOC)

@@ -525,7 +525,6 @@ static void forget(struct fsb *f)
 		free(a);
 	}
 	f->text_count = f->shape_count = 0;
-	frag_fsb_stacks_fini(&f->stacks);
 }
 
 static int begin(struct fsb *f, struct frag_error *err)
@@ -545,6 +544,7 @@ static bool fsb_rewind(void *state)
 	if (!f->blocks.in.rewindable || !frag_input_rewind(&f->blocks.in))
 		return false;
 	forget(f);
+	frag_fsb_stacks_rewind(&f->stacks);
 	frag_header_fini(&f->header);
 	f->left = f->events = 0;
 	f->all_events = 0;
@@ -578,6 +578,7 @@ static void fsb_close(void *state)
 	struct fsb *f = state;
 
 	forget(f);
+	frag_fsb_stacks_fini(&f->stacks);
 	frag_header_fini(&f->header);
 	frag_fsb_blocks_fini(&f->blocks);
 	free(f->texts);

@@ -27,6 +27,13 @@ void frag_fsb_stacks_fini(struct frag_fsb_stacks *s)
 	*s = (struct frag_fsb_stacks){ .wanted = s->wanted };
 }
 
+void frag_fsb_stacks_rewind(struct frag_fsb_stacks *s)
+{
+	s->texts_in = s->frames_in = s->stacks_in = 0;
+	s->at = s->count = 0;
+	s->wanted = false;
+}
+
 static bool begin(struct frag_fsb_stacks *s)
 {
 	if (s->begun)
@@ -135,7 +142,7 @@ static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
 
 static struct frag_text text_at(const struct frag_fsb_stacks *s, uint32_t number)
 {
-	const struct frag_handle *text = &s->table.texts.handles[number];
+	const struct frag_handle *text = frag_handle_at(&s->table.texts, number);
 
 	return (struct frag_text){ .text = text->text, .length = (uint32_t)text->number };
 }
@@ -262,7 +269,7 @@ static size_t bytes_from(const struct frag_stack_table *t, uint32_t text, uint32
 		       + (size_t)(t->count - stack) * 2 * CELL;
 
 	for (; text < t->texts.count; text++)
-		bytes += CELL + (size_t)t->texts.handles[text].number;
+		bytes += CELL + (size_t)frag_handle_at(&t->texts, text)->number;
 	return bytes;
 }
 
@@ -322,22 +329,27 @@ void frag_fsb_stacks_put(struct frag_fsb_stacks *s, char *p)
 	p = put(p, t->count - s->stacks_out);
 	p = put(p, s->count);
 	for (uint32_t i = s->texts_out; i < texts; i++)
-		p = put(p, (uint32_t)t->texts.handles[i].number);
+		p = put(p, (uint32_t)frag_handle_at(&t->texts, i)->number);
 	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
-		p = put(p, t->frames[i].file);
+		p = put(p, frag_stacks_frame_at(t, i)->file);
 	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
-		p = put(p, (uint32_t)t->frames[i].line);
+		p = put(p, (uint32_t)frag_stacks_frame_at(t, i)->line);
 	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
-		p = put(p, t->frames[i].name);
+		p = put(p, frag_stacks_frame_at(t, i)->name);
 	for (uint32_t i = s->stacks_out; i < t->count; i++)
-		p = put(p, t->stacks[i].frame);
-	for (uint32_t i = s->stacks_out; i < t->count; i++)
-		p = put(p, t->stacks[i].below ? i - t->stacks[i].below : 0);
+		p = put(p, frag_stacks_stack_at(t, i)->frame);
+	for (uint32_t i = s->stacks_out; i < t->count; i++) {
+		const uint32_t below = frag_stacks_stack_at(t, i)->below;
+
+		p = put(p, below ? i - below : 0);
+	}
 	for (uint32_t i = 0; i < s->count; i++)
 		p = put(p, s->of[i]);
 	for (uint32_t i = s->texts_out; i < texts; i++) {
-		memcpy(p, t->texts.handles[i].text, (size_t)t->texts.handles[i].number);
-		p += t->texts.handles[i].number;
+		const struct frag_handle *text = frag_handle_at(&t->texts, i);
+
+		memcpy(p, text->text, (size_t)text->number);
+		p += text->number;
 	}
 	s->texts_out = texts;
 	s->frames_out = t->frame_count;

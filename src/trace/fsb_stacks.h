@@ -21,6 +21,12 @@ struct frag_fsb_stacks {
 void frag_fsb_stacks_fini(struct frag_fsb_stacks *s);
 
 /*
+ * The file is read a second time, for what became of an id. The table stays, as somebody may
+ * still look at the stacks of earlier events; blocks are checked only from here on.
+ */
+void frag_fsb_stacks_rewind(struct frag_fsb_stacks *s);
+
+/*
  * A payload of FRAG_FSB_STACKS. What the table has stays; `of` is new: of zeros where
  * stacks are not needed. -FRAG_ETRACE; that something is there twice is seen only in
  * the table.

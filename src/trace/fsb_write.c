@@ -474,10 +474,10 @@ static int put_events(struct fsb *f, struct frag_error *err)
 	put_varint(b, f->events);
 	put_varint(b, texts - f->texts_out);
 	for (uint32_t i = f->texts_out; i < texts; i++)
-		put_varint(b, f->texts.handles[i].number);
+		put_varint(b, frag_handle_at(&f->texts, i)->number);
 	for (; f->texts_out < texts; f->texts_out++)
-		put_bytes(b, f->texts.handles[f->texts_out].text,
-			  (size_t)f->texts.handles[f->texts_out].number);
+		put_bytes(b, frag_handle_at(&f->texts, f->texts_out)->text,
+			  (size_t)frag_handle_at(&f->texts, f->texts_out)->number);
 	put_shapes(f);
 	put_varint(b, f->digits);
 	put_varint(b, frag_zigzag(first_time));

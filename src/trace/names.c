@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
 #include "base/word.h"
 
 bool frag_handles_init(struct frag_handles *h, uint64_t seed)
@@ -20,8 +19,8 @@ bool frag_handles_init(struct frag_handles *h, uint64_t seed)
 void frag_handles_fini(struct frag_handles *h)
 {
 	for (uint32_t i = 0; i < h->count; i++)
-		free((void *)(uintptr_t)h->handles[i].text);
-	free(h->handles);
+		free((void *)(uintptr_t)frag_handle_at(h, i)->text);
+	frag_chunks_fini(&h->handles);
 	frag_map_fini(&h->numbers);
 	frag_map_fini(&h->texts);
 }
@@ -40,8 +39,9 @@ static uint32_t find(const struct frag_handles *h, const struct frag_handle *han
 		return frag_map_get(&h->numbers, key);
 	at = frag_map_home(&h->texts, key);
 	while ((i = frag_map_next(&h->texts, key, &at)) != FRAG_MAP_NONE)
-		if (h->handles[i].number == handle->number
-		    && memcmp(h->handles[i].text, handle->text, (size_t)handle->number) == 0)
+		if (frag_handle_at(h, i)->number == handle->number
+		    && memcmp(frag_handle_at(h, i)->text, handle->text,
+			      (size_t)handle->number) == 0)
 			return i;
 	return FRAG_MAP_NONE;
 }
@@ -65,8 +65,8 @@ uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *h
 		if (handle->text)
 			text = malloc((size_t)handle->number + 1);
 		if ((handle->text && !text)
-		    || !frag_grow(&h->handles, &h->capacity, (uint64_t)h->count + 1,
-				  sizeof(*h->handles))
+		    || !frag_chunks_grow(&h->handles, (uint64_t)h->count + 1,
+					 sizeof(struct frag_handle))
 		    || !frag_map_add(text ? &h->texts : &h->numbers, key, h->count)) {
 			free(text);
 			return UINT32_MAX;
@@ -74,7 +74,7 @@ uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *h
 		if (text)
 			memcpy(text, handle->text, (size_t)handle->number);
 		i = h->count++;
-		h->handles[i] = (struct frag_handle){ .text = text, .number = handle->number };
+		*frag_handle_at(h, i) = (struct frag_handle){ .text = text, .number = handle->number };
 	}
 	if (!handle->text) {
 		h->last_number = handle->number;
@@ -87,14 +87,14 @@ bool frag_tags_init(struct frag_tags *t, uint64_t seed)
 {
 	*t = (struct frag_tags){ .seed = seed, .count = 1 };
 	return frag_map_init(&t->map, seed)
-	       && frag_grow(&t->tags, &t->capacity, 1, sizeof(*t->tags));
+	       && frag_chunks_grow(&t->tags, 1, sizeof(struct frag_tag));
 }
 
 void frag_tags_fini(struct frag_tags *t)
 {
 	for (uint32_t i = 1; i < t->count; i++)
-		free(t->tags[i].text);
-	free(t->tags);
+		free(frag_tag_at(t, i)->text);
+	frag_chunks_fini(&t->tags);
 	frag_map_fini(&t->map);
 }
 
@@ -104,17 +104,17 @@ static uint32_t add_tag(struct frag_tags *t, struct frag_text text, uint64_t has
 	char *copy = malloc((size_t)text.length + 1);
 	uint32_t i = t->unused;
 
-	if (!copy || !frag_grow(&t->tags, &t->capacity, (uint64_t)t->count + 1, sizeof(*t->tags))
+	if (!copy || !frag_chunks_grow(&t->tags, (uint64_t)t->count + 1, sizeof(struct frag_tag))
 	    || !frag_map_add(&t->map, hash, i ? i : t->count)) {
 		free(copy);
 		return 0;
 	}
 	if (i)
-		t->unused = t->tags[i].users;
+		t->unused = frag_tag_at(t, i)->users;
 	else
 		i = t->count++;
 	memcpy(copy, text.text, text.length);
-	t->tags[i] = (struct frag_tag){
+	*frag_tag_at(t, i) = (struct frag_tag){
 		.text = copy, .length = text.length, .users = 1, .hash = hash,
 		.content = frag_hash_content(text.text, text.length, 0),
 	};
@@ -128,8 +128,10 @@ static bool is_tag(const struct frag_tag *tag, struct frag_text text)
 
 static uint32_t use(struct frag_tags *t, uint32_t i)
 {
-	t->idle -= t->tags[i].users == 0;
-	t->tags[i].users++;
+	struct frag_tag *tag = frag_tag_at(t, i);
+
+	t->idle -= tag->users == 0;
+	tag->users++;
 	return i;
 }
 
@@ -139,7 +141,7 @@ static uint32_t find_tag(struct frag_tags *t, struct frag_text text)
 	uint32_t at = frag_map_home(&t->map, hash), i;
 
 	while ((i = frag_map_next(&t->map, hash, &at)) != FRAG_MAP_NONE)
-		if (is_tag(&t->tags[i], text))
+		if (is_tag(frag_tag_at(t, i), text))
 			return use(t, i);
 	return add_tag(t, text, hash);
 }
@@ -160,15 +162,15 @@ uint32_t frag_tags_use(struct frag_tags *t, struct frag_text text)
 	       + frag_word_at(text.text + text.length - 8);
 	recent = &t->recent[look * UINT64_C(0xd6e8feb86659fd93) >> 56];
 	/* one that was swept away has no text and no length */
-	if (*recent && is_tag(&t->tags[*recent], text))
+	if (*recent && is_tag(frag_tag_at(t, *recent), text))
 		return use(t, *recent);
 	return *recent = find_tag(t, text);
 }
 
 void frag_tags_leave(struct frag_tags *t, uint32_t tag)
 {
-	FRAG_ASSERT(!tag || (tag < t->count && t->tags[tag].users));
-	if (tag && --t->tags[tag].users == 0)
+	FRAG_ASSERT(!tag || (tag < t->count && frag_tag_at(t, tag)->users));
+	if (tag && --frag_tag_at(t, tag)->users == 0)
 		t->idle++;
 }
 
@@ -177,7 +179,7 @@ void frag_tags_sweep(struct frag_tags *t)
 	if (t->idle < 4096 || t->idle < t->count / 2)
 		return;
 	for (uint32_t i = 1; i < t->count; i++) {
-		struct frag_tag *tag = &t->tags[i];
+		struct frag_tag *tag = frag_tag_at(t, i);
 
 		if (!tag->text || tag->users)
 			continue;

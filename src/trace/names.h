@@ -7,14 +7,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/chunks.h"
 #include "base/hash.h"
 #include "fragsim/trace.h"
 
-/* Streams or pools: each handle gets the next index, for good. The integer 0 is index 0. */
+/*
+ * Streams or pools: each handle gets the next index, for good. The integer 0 is index 0. Handles
+ * never move: who knows an index may look at its handle while others are added.
+ */
 struct frag_handles {
 	struct frag_map numbers, texts;
-	struct frag_handle *handles;    /* by index; text is owned */
-	uint32_t count, capacity;
+	struct frag_chunks handles;     /* struct frag_handle, by index; text is owned */
+	uint32_t count;
 	uint64_t last_number;           /* the integer asked for last, and its index */
 	uint32_t last_index;
 };
@@ -26,6 +30,11 @@ uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *h
 /* UINT32_MAX where it was never interned. */
 uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handle *handle);
 
+static inline struct frag_handle *frag_handle_at(const struct frag_handles *h, uint32_t index)
+{
+	return frag_chunks_at(&h->handles, index, sizeof(struct frag_handle));
+}
+
 static inline uint32_t frag_handles_index(struct frag_handles *h, const struct frag_handle *handle)
 {
 	return !handle->text && handle->number == h->last_number ? h->last_index
@@ -35,7 +44,8 @@ static inline uint32_t frag_handles_index(struct frag_handles *h, const struct f
 /*
  * Tags, counted by their users. A tag that nobody uses stays until many such
  * have gathered, so that a common one is not made again and again, and those of
- * freed blocks cannot fill the memory. Index 0 is no tag.
+ * freed blocks cannot fill the memory. Index 0 is no tag. A tag that has users never
+ * moves: others may look at its text while tags are added.
  */
 struct frag_tag {
 	char *text;
@@ -49,12 +59,17 @@ struct frag_tag {
 
 struct frag_tags {
 	struct frag_map map;
-	struct frag_tag *tags;
-	uint32_t count, capacity, unused;       /* unused: a list through `users` */
+	struct frag_chunks tags;                /* struct frag_tag */
+	uint32_t count, unused;                 /* unused: a list through `users` */
 	uint32_t idle;                          /* tags with no user */
 	uint32_t recent[FRAG_TAGS_RECENT];      /* the latest of each look; 0: none. A guess */
 	uint64_t seed;
 };
+
+static inline struct frag_tag *frag_tag_at(const struct frag_tags *t, uint32_t tag)
+{
+	return frag_chunks_at(&t->tags, tag, sizeof(struct frag_tag));
+}
 
 bool frag_tags_init(struct frag_tags *t, uint64_t seed);
 void frag_tags_fini(struct frag_tags *t);

@@ -1,18 +1,15 @@
 /* stacks.c - stacks in a table, each frame and each common end once. */
 #include "trace/stacks.h"
 
-#include <stdlib.h>
-
 #include "base/bug.h"
-#include "base/grow.h"
 
 bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed)
 {
 	*s = (struct frag_stack_table){ .frame_count = 1, .count = 1 };
 	return frag_handles_init(&s->texts, seed) && frag_map_init(&s->frame_map, seed)
 	       && frag_map_init(&s->map, seed)
-	       && frag_grow(&s->frames, &s->frame_capacity, 1, sizeof(*s->frames))
-	       && frag_grow(&s->stacks, &s->capacity, 1, sizeof(*s->stacks));
+	       && frag_chunks_grow(&s->frames, 1, sizeof(struct frag_stack_frame))
+	       && frag_chunks_grow(&s->stacks, 1, sizeof(struct frag_stack));
 }
 
 void frag_stacks_fini(struct frag_stack_table *s)
@@ -20,8 +17,8 @@ void frag_stacks_fini(struct frag_stack_table *s)
 	frag_handles_fini(&s->texts);
 	frag_map_fini(&s->frame_map);
 	frag_map_fini(&s->map);
-	free(s->frames);
-	free(s->stacks);
+	frag_chunks_fini(&s->frames);
+	frag_chunks_fini(&s->stacks);
 }
 
 /* UINT32_MAX where memory is short. */
@@ -45,15 +42,16 @@ uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *
 
 	if (f.file == UINT32_MAX || f.name == UINT32_MAX)
 		return 0;
-	while ((i = frag_map_next(&s->frame_map, key, &at)) != FRAG_MAP_NONE)
-		if (s->frames[i].file == f.file && s->frames[i].name == f.name
-		    && s->frames[i].line == f.line)
+	while ((i = frag_map_next(&s->frame_map, key, &at)) != FRAG_MAP_NONE) {
+		const struct frag_stack_frame *known = frag_stacks_frame_at(s, i);
+
+		if (known->file == f.file && known->name == f.name && known->line == f.line)
 			return i;
-	if (!frag_grow(&s->frames, &s->frame_capacity, (uint64_t)s->frame_count + 1,
-		       sizeof(*s->frames))
+	}
+	if (!frag_chunks_grow(&s->frames, (uint64_t)s->frame_count + 1, sizeof(f))
 	    || !frag_map_add(&s->frame_map, key, s->frame_count))
 		return 0;
-	s->frames[s->frame_count] = f;
+	*frag_stacks_frame_at(s, s->frame_count) = f;
 	return s->frame_count++;
 }
 
@@ -65,26 +63,27 @@ uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t b
 	FRAG_ASSERT(frame && frame < s->frame_count && below < s->count);
 	if (i != FRAG_MAP_NONE)
 		return i;
-	if (!frag_grow(&s->stacks, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->stacks))
+	if (!frag_chunks_grow(&s->stacks, (uint64_t)s->count + 1, sizeof(struct frag_stack))
 	    || !frag_map_add(&s->map, key, s->count))
 		return 0;
-	s->stacks[s->count] = (struct frag_stack){ .frame = frame, .below = below };
+	*frag_stacks_stack_at(s, s->count) = (struct frag_stack){ .frame = frame, .below = below };
 	return s->count++;
 }
 
 static struct frag_text text_of(const struct frag_stack_table *s, uint32_t number)
 {
-	const struct frag_handle *text = &s->texts.handles[number];
+	const struct frag_handle *text = frag_handle_at(&s->texts, number);
 
 	return (struct frag_text){ .text = text->text, .length = (uint32_t)text->number };
 }
 
+/* Nothing here is written once the stack has its number, and nothing else is looked at. */
 void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame)
 {
-	const struct frag_stack *stack = &s->stacks[*at];
-	const struct frag_stack_frame *f = &s->frames[stack->frame];
+	const struct frag_stack *stack = frag_stacks_stack_at(s, (uint32_t)*at);
+	const struct frag_stack_frame *f = frag_stacks_frame_at(s, stack->frame);
 
-	FRAG_ASSERT(*at && *at < s->count);
+	FRAG_ASSERT(*at);
 	*frame = (struct frag_frame){
 		.file = text_of(s, f->file), .name = text_of(s, f->name), .line = f->line,
 	};

@@ -4,7 +4,8 @@
  *
  * A stack is known by a number from 1 on: its innermost frame, and the number of
  * the stack below it. So equal stacks have equal numbers, and every number comes
- * after those that it needs.
+ * after those that it needs. The tables never move: who knows a stack may read it while
+ * others are added.
  */
 #ifndef TRACE_STACKS_H
 #define TRACE_STACKS_H
@@ -24,12 +25,24 @@ struct frag_stack {
 
 struct frag_stack_table {
 	struct frag_handles texts;
-	struct frag_stack_frame *frames;
-	struct frag_stack *stacks;
-	uint32_t frame_count, frame_capacity;   /* with number 0 */
-	uint32_t count, capacity;               /* likewise */
+	struct frag_chunks frames;      /* struct frag_stack_frame */
+	struct frag_chunks stacks;      /* struct frag_stack */
+	uint32_t frame_count;           /* with number 0 */
+	uint32_t count;                 /* likewise */
 	struct frag_map frame_map, map;
 };
+
+static inline struct frag_stack_frame *frag_stacks_frame_at(const struct frag_stack_table *s,
+							    uint32_t frame)
+{
+	return frag_chunks_at(&s->frames, frame, sizeof(struct frag_stack_frame));
+}
+
+static inline struct frag_stack *frag_stacks_stack_at(const struct frag_stack_table *s,
+						      uint32_t stack)
+{
+	return frag_chunks_at(&s->stacks, stack, sizeof(struct frag_stack));
+}
 
 bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed);
 void frag_stacks_fini(struct frag_stack_table *s);

@@ -104,8 +104,8 @@ static void test_colliding_handles(void **state)
 
 static bool has_text(const struct frag_tags *t, uint32_t tag, const char *want)
 {
-	return tag && t->tags[tag].length == strlen(want)
-	       && memcmp(t->tags[tag].text, want, strlen(want)) == 0;
+	return tag && frag_tag_at(t, tag)->length == strlen(want)
+	       && memcmp(frag_tag_at(t, tag)->text, want, strlen(want)) == 0;
 }
 
 static void test_colliding_tags(void **state)
@@ -224,9 +224,9 @@ static void test_content(void **state)
 		snprintf(name, sizeof(name), "tag %u", i);
 		x = frag_tags_use(&a, words(name));
 		y = frag_tags_use(&b, words(name));
-		assert_true(a.tags[x].content == b.tags[y].content);
+		assert_true(frag_tag_at(&a, x)->content == frag_tag_at(&b, y)->content);
 		for (uint32_t k = 1; k < x; k++)
-			assert_true(a.tags[x].content != a.tags[k].content);
+			assert_true(frag_tag_at(&a, x)->content != frag_tag_at(&a, k)->content);
 	}
 	frag_tags_fini(&a);
 	frag_tags_fini(&b);
