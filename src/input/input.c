@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/word.h"
 #include "input/unpack.h"
+#include "input/unpack_ahead.h"
 
 /*
  * The unpacker takes the descriptor over, also where it fails; so closing the
@@ -47,6 +48,7 @@ int frag_input_open(struct frag_input *in, const char *path, struct frag_error *
 
 void frag_input_close(struct frag_input *in)
 {
+	frag_unpack_ahead_del(in->ahead);
 	frag_unpacker_del(in->unpacker);
 	free(in->path);
 	free(in->buf);
@@ -131,6 +133,27 @@ static int widen(struct frag_input *in, struct frag_error *err)
 	return 0;
 }
 
+bool frag_input_hurry(struct frag_input *in)
+{
+	if (in->rewindable && !in->ahead && frag_unpacker_packed(in->unpacker))
+		in->ahead = frag_unpack_ahead_new(in->unpacker);
+	return frag_unpacker_abandonable(in->unpacker);
+}
+
+void frag_input_abandon(struct frag_input *in)
+{
+	frag_unpacker_abandon(in->unpacker);
+}
+
+static int read_bytes(struct frag_input *in, size_t *got, struct frag_error *err)
+{
+	char *to = in->buf + in->end;
+	const size_t room = in->capacity - in->end;
+
+	return in->ahead ? frag_unpack_ahead_read(in->ahead, to, room, got, err)
+			 : frag_unpacker_read(in->unpacker, to, room, got, err);
+}
+
 /*
  * A file fills the window. Of a pipe one read is enough: waiting for more would
  * hold back events that are there already.
@@ -146,8 +169,7 @@ int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err)
 	if (in->end == in->capacity && !in->eof)
 		rc = widen(in, err);
 	while (!rc && !in->eof && in->end < in->capacity) {
-		rc = frag_unpacker_read(in->unpacker, in->buf + in->end, in->capacity - in->end,
-					&got, err);
+		rc = read_bytes(in, &got, err);
 		in->eof = !rc && got == 0;
 		in->end += got;
 		/* of a pipe, what is there is enough */
@@ -160,6 +182,8 @@ int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err)
 
 bool frag_input_rewind(struct frag_input *in)
 {
+	frag_unpack_ahead_del(in->ahead);
+	in->ahead = NULL;
 	if (!frag_unpacker_rewind(in->unpacker))
 		return false;
 	in->end = 0;
@@ -173,7 +197,10 @@ bool frag_input_rewind(struct frag_input *in)
 
 void frag_input_amount(const struct frag_input *in, uint64_t *read, uint64_t *total)
 {
-	frag_unpacker_amount(in->unpacker, read, total);
+	if (in->ahead)
+		frag_unpack_ahead_amount(in->ahead, read, total);
+	else
+		frag_unpacker_amount(in->unpacker, read, total);
 }
 
 uint64_t frag_kept_max(uint64_t file)
@@ -200,7 +227,7 @@ uint64_t frag_input_bytes(const struct frag_input *in)
 {
 	uint64_t read, total;
 
-	frag_unpacker_amount(in->unpacker, &read, &total);
+	frag_input_amount(in, &read, &total);
 	return read > total ? read : total;
 }
 

@@ -18,6 +18,7 @@
 #define FRAG_WINDOW_MAX ((size_t)64 << 20)      /* longest thing that must be seen whole */
 #define FRAG_WINDOW_SLACK 16
 
+struct frag_unpack_ahead;
 struct frag_unpacker;
 
 struct frag_input {
@@ -33,6 +34,7 @@ struct frag_input {
 	bool     rewindable;
 	bool     by_byte;       /* lines are not counted, and no place is asked for */
 	struct frag_unpacker *unpacker;
+	struct frag_unpack_ahead *ahead;        /* unpacks in a thread; NULL: nobody does */
 };
 
 int  frag_input_open(struct frag_input *in, const char *path, struct frag_error *err);
@@ -43,6 +45,14 @@ void frag_input_close(struct frag_input *in);
  * where nothing could be dropped. 1: more bytes came; 0: eof. -FRAG_ETRACE
  */
 int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err);
+
+/*
+ * What is read from here on, is read while others work: a packed file is unpacked in a thread of its
+ * own, if there is one to be had, and the wait for a pipe can be ended from any thread. False:
+ * it can not.
+ */
+bool frag_input_hurry(struct frag_input *in);
+void frag_input_abandon(struct frag_input *in);
 
 /* Back to the first byte; the window is empty afterwards. False where it cannot be. */
 bool frag_input_rewind(struct frag_input *in);

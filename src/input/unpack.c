@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -23,6 +25,7 @@ enum kind { UNKNOWN, PLAIN, GZIP, ZSTD };
 
 struct frag_unpacker {
 	int fd;
+	int abandoned;          /* an eventfd that says so; -1: nobody can */
 	const char *path;       /* borrowed */
 	unsigned char *chunk;
 	size_t at, end;         /* unread bytes of the chunk */
@@ -52,6 +55,7 @@ int frag_unpacker_new(struct frag_unpacker **out, int fd, const char *path, stru
 		return frag_fail_nomem(err);
 	}
 	u->fd = fd;
+	u->abandoned = -1;
 	u->path = path;
 	u->start = lseek(fd, 0, SEEK_CUR);
 	u->chunk = malloc(CHUNK);
@@ -76,6 +80,8 @@ void frag_unpacker_del(struct frag_unpacker *u)
 	ZSTD_freeDStream(u->zstd);
 	if (u->fd != STDIN_FILENO)
 		close(u->fd);
+	if (u->abandoned >= 0)
+		close(u->abandoned);
 	free(u->chunk);
 	free(u);
 }
@@ -83,6 +89,27 @@ void frag_unpacker_del(struct frag_unpacker *u)
 bool frag_unpacker_rewindable(const struct frag_unpacker *u)
 {
 	return u->start >= 0;
+}
+
+bool frag_unpacker_packed(const struct frag_unpacker *u)
+{
+	return u->kind == GZIP || u->kind == ZSTD;
+}
+
+bool frag_unpacker_abandonable(struct frag_unpacker *u)
+{
+	if (u->start < 0 && u->abandoned < 0)
+		u->abandoned = eventfd(0, EFD_CLOEXEC);
+	return u->start >= 0 || u->abandoned >= 0;
+}
+
+void frag_unpacker_abandon(struct frag_unpacker *u)
+{
+	const uint64_t one = 1;
+
+	/* it cannot fail: the counter is far from its end */
+	if (u->abandoned >= 0 && write(u->abandoned, &one, sizeof(one)) < 0)
+		return;
 }
 
 bool frag_unpacker_rewind(struct frag_unpacker *u)
@@ -102,13 +129,30 @@ void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_
 	*total = u->total;
 }
 
+/* Waits until a pipe has something, be it its end. -1: nobody wants it any more, or a signal. */
+static int wait_for_pipe(const struct frag_unpacker *u)
+{
+	struct pollfd fds[] = {
+		{ .fd = u->fd, .events = POLLIN }, { .fd = u->abandoned, .events = POLLIN },
+	};
+
+	if (poll(fds, 2, -1) < 0)
+		return -1;
+	errno = EINTR;
+	return fds[1].revents ? -1 : 0;
+}
+
 /* What the file has next; *got is 0 at its end only. */
 static int read_file(struct frag_unpacker *u, void *to, size_t room, size_t *got,
 		     struct frag_error *err)
 {
-	ssize_t n = u->eof ? 0 : read(u->fd, to, room);
+	ssize_t n = 0;
 
 	*got = 0;
+	if (!u->eof && u->abandoned >= 0)
+		n = wait_for_pipe(u);
+	if (!u->eof && n == 0)
+		n = read(u->fd, to, room);
 	/* a signal that is not to end the reading restarts it by itself */
 	if (n < 0 && errno == EINTR)
 		return frag_fail(err, FRAG_EINTERRUPTED, "%s: interrupted", u->path);

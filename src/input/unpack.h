@@ -21,6 +21,16 @@ void frag_unpacker_del(struct frag_unpacker *u);
  */
 int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *got,
 		       struct frag_error *err);
+/* Are its bytes packed? Known once the first one has been read. */
+bool frag_unpacker_packed(const struct frag_unpacker *u);
+
+/*
+ * Makes ready for the second one, which any thread may call: a wait for more of a pipe, now or
+ * later, then ends with -FRAG_EINTERRUPTED. Of a file nobody waits. False: it cannot be.
+ */
+bool frag_unpacker_abandonable(struct frag_unpacker *u);
+void frag_unpacker_abandon(struct frag_unpacker *u);
+
 bool frag_unpacker_rewind(struct frag_unpacker *u);
 bool frag_unpacker_rewindable(const struct frag_unpacker *u);
 void frag_unpacker_amount(const struct frag_unpacker *u, uint64_t *read, uint64_t *total);

@@ -620,7 +620,7 @@ static int fsb_open(struct frag_reading *out, struct frag_input *in, const struc
 		return rc;
 	}
 	*out = (struct frag_reading){
-		.ops = &fsb_source, .state = f, .form = out->form,
+		.ops = &fsb_source, .state = f, .input = &f->blocks.in, .form = out->form,
 		.devices = f->header.devices, .device_count = f->header.device_count,
 		.meta = { .text = f->header.meta, .length = f->header.meta_length },
 	};

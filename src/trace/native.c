@@ -608,6 +608,7 @@ static int native_open(struct frag_reading *out, struct frag_input *in,
 	*out = (struct frag_reading){
 		.ops = &native_source,
 		.state = n,
+		.input = &n->in,
 		.form = n->form == LINES ? "lines" : "object",
 		.devices = n->header.devices,
 		.device_count = n->header.device_count,

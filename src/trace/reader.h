@@ -33,6 +33,8 @@ struct frag_reading {
 	struct frag_host_memory host;   /* what there is of it */
 	bool ends_at_oom;       /* as in frag_trace_info; likewise the step and its bytes */
 	uint64_t oom_step, oom_bytes;
+	struct frag_input *input;       /* what is read on as the records are; borrowed from state.
+					 * NULL: all has been read */
 	bool pytorch;           /* PyTorch's own recording: its allocator served the requests */
 };
 
