@@ -18,7 +18,10 @@ struct frag_trace {
 	const struct frag_source_ops *source;
 	void *state;
 	struct frag_trace_options options;
-	struct frag_trace_info info;
+	struct frag_trace_info info;    /* of what has been read */
+	struct frag_trace_info shown;   /* of what has been handed out: what everybody else sees */
+	struct frag_input *input;       /* that the source reads on; NULL: it has read all */
+	bool ours;                      /* the source is a reader's of this program */
 	struct frag_devices devices;
 	char *path;
 	struct frag_handles streams, pools;
@@ -54,6 +57,13 @@ static inline uint64_t frag_stream_order(const struct frag_handle *name, uint32_
  */
 int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		 const char **kind, struct frag_error *err);
+
+#define FRAG_BATCH 1024         /* events, at the most */
+
+/* frag_trace_next(), but that frag_trace_info() stays behind. */
+int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err);
+/* What the last batch borrowed is over. The next one says so by itself. */
+void frag_batch_over(struct frag_trace *t);
 
 /* Counts a bad event that is left out, and keeps the message of the first of its kind. */
 void frag_leave_out(struct frag_trace *t, const char *kind, const struct frag_error *err);

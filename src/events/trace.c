@@ -11,7 +11,6 @@
 #include "events/resolve.h"
 #include "events/readers.h"
 
-#define BATCH 1024      /* events */
 #define AHEAD 32        /* records; a batch is a multiple of it */
 
 static struct frag_text tag_text(const void *of, uint32_t tag)
@@ -89,11 +88,11 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 		ops->select_stacks(state, python ? FRAG_STACKS_ALL : t->options.stacks);
 	t->path = strdup(path);
 	t->info = (struct frag_trace_info){ .path = t->path, .form = ops->form };
-	t->events = malloc(BATCH * sizeof(*t->events));
+	t->events = malloc(FRAG_BATCH * sizeof(*t->events));
 	if (t->options.records)
-		t->records = malloc(BATCH * sizeof(*t->records));
+		t->records = malloc(FRAG_BATCH * sizeof(*t->records));
 	if (whole)
-		t->stacks = malloc(BATCH * sizeof(*t->stacks));
+		t->stacks = malloc(FRAG_BATCH * sizeof(*t->stacks));
 	rc = frag_devices_copy(&t->devices, devices, device_count, err);
 	t->info.devices = t->devices.figures;
 	t->info.device_count = t->devices.count;
@@ -109,6 +108,7 @@ static int make(struct frag_trace **out, const struct frag_source_ops *ops, void
 		frag_trace_close(t);
 		return rc;
 	}
+	t->shown = t->info;
 	*out = t;
 	return 0;
 }
@@ -178,6 +178,8 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 	rc = make(out, r.ops, r.state, path, r.devices, r.device_count, options, err);
 	if (rc)
 		return rc;
+	(*out)->input = r.input;
+	(*out)->ours = true;
 	(*out)->info.form = r.form;
 	(*out)->info.host = r.host;
 	(*out)->info.pytorch = r.pytorch;
@@ -189,8 +191,10 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 	if (rc) {
 		frag_trace_close(*out);
 		*out = NULL;
+		return rc;
 	}
-	return rc;
+	(*out)->shown = (*out)->info;
+	return 0;
 }
 
 int frag_trace_from(struct frag_trace **out, const struct frag_source_ops *ops, void *state,
@@ -226,7 +230,7 @@ void frag_trace_close(struct frag_trace *t)
 
 const struct frag_trace_info *frag_trace_info(const struct frag_trace *t)
 {
-	return &t->info;
+	return &t->shown;
 }
 
 bool frag_trace_is_stream(const struct frag_trace *t)
@@ -256,8 +260,7 @@ static void report_left_out(struct frag_trace *t)
 	t->kind_count = 0;      /* once, however often the end is asked for */
 }
 
-/* What the last batch borrowed is over. */
-static void begin_batch(struct frag_trace *t)
+void frag_batch_over(struct frag_trace *t)
 {
 	for (uint32_t i = 0; i < t->left_count; i++)
 		frag_tags_leave(&t->tags, t->left[i]);
@@ -343,8 +346,8 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
 {
 	struct frag_record ahead[AHEAD];
 
-	FRAG_ASSERT(*count <= BATCH);
-	while (*count <= BATCH - AHEAD && t->stretch) {
+	FRAG_ASSERT(*count <= FRAG_BATCH);
+	while (*count <= FRAG_BATCH - AHEAD && t->stretch) {
 		struct frag_error behind;       /* what is wrong with the record after them */
 		const char *kind_behind = NULL;
 		uint32_t n;
@@ -382,15 +385,12 @@ static int fill_batch(struct frag_trace *t, uint32_t *count, struct frag_error *
  * An empty batch means the end of the trace, so stretches all of whose events were
  * left out are passed over.
  */
-int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err)
+int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err)
 {
-	struct frag_error own;
 	uint32_t count = 0;
 	int rc = 0;
 
-	FRAG_ASSERT(t && batch);
-	err = err ? err : &own;         /* lenient reads the messages of what it leaves out */
-	begin_batch(t);
+	frag_batch_over(t);
 	while (!rc && count == 0 && !t->info.whole) {
 		if (!t->stretch) {
 			rc = t->source->refill(t->state, err);
@@ -410,4 +410,16 @@ int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_
 	*batch = (struct frag_batch){ .events = t->events, .count = count,
 				       .records = t->records, .stacks = t->stacks };
 	return 0;
+}
+
+int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_error *err)
+{
+	struct frag_error own;
+	int rc;
+
+	FRAG_ASSERT(t && batch);
+	/* lenient reads the messages of what it leaves out */
+	rc = frag_read_batch(t, batch, err ? err : &own);
+	t->shown = t->info;
+	return rc;
 }
