@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bug.h"
 #include "base/printable.h"
+#include "base/processors.h"
 #include "compare/divergence.h"
+#include "engine/workers.h"
 #include "fragsim/version.h"
 #include "policy/configured.h"
 
@@ -51,11 +52,10 @@ static void gather_warning(void *ctx, const char *message)
 	job->warnings = more;
 }
 
-static void compare_batch(void *ctx, const struct frag_trace_info *info)
+static void compare_batch(void *ctx)
 {
 	struct job *job = ctx;
 
-	(void)info;
 	frag_divergence_compare(job->divergence);
 }
 
@@ -178,14 +178,15 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 {
 	const struct frag_sweep *s = job->sweep;
 	const struct frag_worker_options workers = {
-		.threads = job->threads, .stop = job_stops, .progress = compare_batch, .ctx = job,
+		.threads = job->threads, .stop = job_stops, .ctx = job,
 	};
 	int rc, interrupted = 0;
 
 	if (job_stops(job))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	rc = open_job(job, index, err);
-	rc = rc ? rc : frag_workers_run(job->sims, job->sim_count, job->trace, &workers, err);
+	rc = rc ? rc : frag_workers_in_step(job->sims, job->sim_count, job->trace, &workers,
+					    compare_batch, job, err);
 	if (rc == -FRAG_EINTERRUPTED)
 		interrupted = rc;
 	else if (rc)
@@ -239,11 +240,7 @@ static void report_warnings(const struct frag_sweep *s, struct job *job)
 
 static uint32_t processors(const struct frag_sweep *s)
 {
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (s->threads)
-		return s->threads;
-	return n > 0 ? (uint32_t)n : 1;
+	return s->threads ? s->threads : frag_processors();
 }
 
 static int prepare(const struct frag_sweep *s, struct frag_run_set *set, struct job *jobs,

@@ -1,176 +1,166 @@
 /*
  * workers.c - several simulations over one reading of a trace, on several threads.
  *
- * The reader makes a batch, all simulations consume it, the reader makes the
- * next: nobody touches the trace's tables while a simulation reads them, and
- * what a simulation does cannot depend on the others.
+ * The caller's thread reads, ahead of the simulations where the trace can be read so, and
+ * simulates when it can not go on; the others simulate, and read when they can not go on.
+ * handover.h says what is whose. What a simulation does cannot depend on the others, nor on the
+ * threads. A short trace is over before a thread has started: that is when there is work for it.
  */
+#include "engine/workers.h"
+
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "fragsim/engine.h"
+#include "base/processors.h"
+#include "engine/handover.h"
+
+#define WORTH_THREADS 8192      /* events, times simulations: a millisecond of work */
 
 struct workers {
-	struct frag_sim *const *sims;
-	uint32_t count;
-	const struct frag_batch *batch;
-	struct frag_error *errors;      /* one a simulation */
-	uint32_t next;                  /* simulation that nobody works on yet */
-	uint32_t unfinished;            /* simulations of this round */
-	uint64_t round;
-	bool quit;
-	pthread_mutex_t lock;
-	pthread_cond_t begin, done;
+	struct frag_handover handover;
+	const struct frag_worker_options *options;
+	uint32_t sims;
+	uint32_t threads;       /* that may be used, the caller's among them */
+	bool decided;           /* whether to use them */
+	pthread_t *others;
+	uint32_t started;
+	uint64_t told;          /* batches of which there was a report of progress */
 };
 
-/* Feeds simulations of this round until none is left; the lock is held around. */
-static void work(struct workers *workers)
+static void *work(void *arg)
 {
-	while (workers->next < workers->count) {
-		uint32_t i = workers->next++;
+	struct frag_handover *h = arg;
 
-		pthread_mutex_unlock(&workers->lock);
-		frag_sim_feed(workers->sims[i], workers->batch, &workers->errors[i]);
-		pthread_mutex_lock(&workers->lock);
-		if (--workers->unfinished == 0)
-			pthread_cond_signal(&workers->done);
+	pthread_mutex_lock(&h->lock);
+	while (!h->quit) {
+		if (frag_handover_work(h))
+			continue;
+		if (h->kept && !h->stream && frag_handover_can_read(h)) {
+			frag_handover_read(h, NULL, NULL);
+			continue;
+		}
+		h->idle++;
+		pthread_cond_wait(&h->more, &h->lock);
+		h->idle--;
 	}
-}
-
-static void *worker(void *arg)
-{
-	struct workers *workers = arg;
-	uint64_t seen = 0;
-
-	pthread_mutex_lock(&workers->lock);
-	for (;;) {
-		while (!workers->quit && workers->round == seen)
-			pthread_cond_wait(&workers->begin, &workers->lock);
-		if (workers->quit)
-			break;
-		seen = workers->round;
-		work(workers);
-	}
-	pthread_mutex_unlock(&workers->lock);
+	pthread_mutex_unlock(&h->lock);
 	return NULL;
 }
 
-/* One batch through all simulations; the first error in their order. */
-static int feed_all(struct workers *workers, const struct frag_batch *batch, struct frag_error *err)
+/*
+ * More threads than can work at a time are of no use: one a consumer, and one that reads if it can
+ * do so meanwhile. Where none can be had, the caller does it all, in turns.
+ */
+static void start_threads(struct workers *w)
 {
-	pthread_mutex_lock(&workers->lock);
-	workers->batch = batch;
-	workers->next = 0;
-	workers->unfinished = workers->count;
-	workers->round++;
-	pthread_cond_broadcast(&workers->begin);
-	work(workers);
-	while (workers->unfinished)
-		pthread_cond_wait(&workers->done, &workers->lock);
-	pthread_mutex_unlock(&workers->lock);
-	for (uint32_t i = 0; i < workers->count; i++) {
-		if (workers->errors[i].code) {
-			*err = workers->errors[i];
-			return err->code;
+	struct frag_handover *h = &w->handover;
+	const uint32_t most = h->count + (frag_handover_widen(h) ? 1 : 0);
+	const uint32_t threads = w->threads < most ? w->threads : most;
+
+	w->others = calloc(threads, sizeof(*w->others));
+	while (w->others && w->started + 1 < threads
+	       && pthread_create(&w->others[w->started], NULL, work, h) == 0)
+		w->started++;
+	if (!w->started)
+		frag_handover_narrow(h);
+}
+
+static void stop_threads(struct workers *w)
+{
+	pthread_mutex_lock(&w->handover.lock);
+	w->handover.quit = true;
+	pthread_cond_broadcast(&w->handover.more);
+	pthread_mutex_unlock(&w->handover.lock);
+	for (uint32_t i = 0; i < w->started; i++)
+		pthread_join(w->others[i], NULL);
+	free(w->others);
+}
+
+/* Once so much has been simulated that the rest is worth it, and nothing is under way. */
+static void decide(struct workers *w)
+{
+	const struct frag_handover *h = &w->handover;
+
+	if (w->decided || h->shown != h->made || !h->made
+	    || frag_trace_info(h->trace)->events * w->sims < WORTH_THREADS)
+		return;
+	w->decided = true;
+	start_threads(w);
+}
+
+/* Somebody may read on meanwhile, so what is known of the trace is copied. */
+static void report(struct workers *w)
+{
+	struct frag_handover *h = &w->handover;
+	struct frag_trace_info info;
+
+	if (!w->options->progress || h->shown == w->told || frag_handover_is_over(h))
+		return;
+	w->told = h->shown;
+	info = *frag_trace_info(h->trace);
+	pthread_mutex_unlock(&h->lock);
+	w->options->progress(w->options->ctx, &info);
+	pthread_mutex_lock(&h->lock);
+}
+
+static bool stops(const struct workers *w)
+{
+	return w->options->stop && w->options->stop(w->options->ctx);
+}
+
+/* What the caller's thread does: read first, as the others live on it. */
+static void read_and_work(struct workers *w)
+{
+	struct frag_handover *h = &w->handover;
+
+	pthread_mutex_lock(&h->lock);
+	while (!frag_handover_is_over(h)) {
+		frag_handover_tell(h);
+		report(w);
+		decide(w);
+		if (frag_handover_can_read(h)) {
+			if (stops(w))
+				frag_handover_interrupt(h);
+			else
+				frag_handover_read(h, w->options->stop, w->options->ctx);
+		} else if (!frag_handover_work(h) && !frag_handover_is_over(h)) {
+			frag_handover_wait(h, w->options->stop != NULL);
+			if (stops(w))
+				frag_handover_interrupt(h);
 		}
 	}
-	return 0;
+	frag_handover_tell(h);
+	pthread_mutex_unlock(&h->lock);
 }
 
-static bool all_stopped(const struct workers *workers)
+static uint32_t thread_count(const struct frag_worker_options *options)
 {
-	for (uint32_t i = 0; i < workers->count; i++)
-		if (!frag_sim_stopped(workers->sims[i]))
-			return false;
-	return true;
+	return options->threads ? options->threads : frag_processors();
 }
 
-static bool stopped(const struct frag_worker_options *options)
+int frag_workers_in_step(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
+			 const struct frag_worker_options *options, void (*between)(void *ctx),
+			 void *ctx, struct frag_error *err)
 {
-	return options->stop && options->stop(options->ctx);
-}
+	static const struct frag_worker_options plain = { .threads = 0 };
+	struct workers w = { .options = options ? options : &plain, .sims = count };
+	int rc = frag_handover_init(&w.handover, sims, count, trace, w.options->tape, err);
 
-/*
- * A batch is read when all workers are done with the one before. When every simulation has
- * stopped, a file is read on, because its identity and validity are those of the whole; a
- * stream is not.
- */
-static int read_and_feed(struct workers *workers, struct frag_trace *trace,
-			 const struct frag_worker_options *options, struct frag_error *err)
-{
-	struct frag_batch batch;
-	bool idle = false;
-	int rc;
-
-	for (;;) {
-		if (stopped(options))
-			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		rc = frag_trace_next(trace, &batch, err);
-		/* Ctrl-C ends the writer of a pipe too: where that broke off says nothing */
-		if ((rc || batch.count == 0) && stopped(options))
-			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		if (rc)
-			return rc;
-		if (options->tape)
-			rc = frag_tape_write(options->tape, &batch, err);
-		/* an empty trace still has its end passed to the simulations */
-		if (!rc && !idle)
-			rc = feed_all(workers, &batch, err);
-		if (rc || batch.count == 0)
-			return rc;
-		idle = all_stopped(workers);
-		if (idle && !options->tape && frag_trace_is_stream(trace))
-			return 0;
-		if (options->progress)
-			options->progress(options->ctx, frag_trace_info(trace));
+	w.handover.between = between;
+	w.handover.ctx = ctx;
+	w.threads = thread_count(w.options);
+	w.decided = w.threads < 2;
+	if (!rc) {
+		read_and_work(&w);
+		stop_threads(&w);
+		rc = frag_handover_outcome(&w.handover, err);
 	}
+	frag_handover_fini(&w.handover);
+	return rc;
 }
 
-static uint32_t thread_count(const struct frag_worker_options *options, uint32_t sims)
-{
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	uint32_t threads = options->threads;
-
-	if (!threads)
-		threads = processors > 0 ? (uint32_t)processors : 1;
-	return threads < sims ? threads : sims;
-}
-
-/* Workers are started once and wait at each batch; simulations are not tied to a thread. */
 int frag_workers_run(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
 		     const struct frag_worker_options *options, struct frag_error *err)
 {
-	static const struct frag_worker_options plain = { .threads = 0 };
-	struct workers workers = { .sims = sims, .count = count };
-	uint32_t threads = thread_count(options ? options : &plain, count), started = 0;
-	pthread_t *others = calloc((size_t)threads + 1, sizeof(*others));
-	int rc;
-
-	workers.errors = calloc((size_t)count + 1, sizeof(*workers.errors));
-	if (!others || !workers.errors) {
-		rc = frag_fail_nomem(err);
-		goto out;
-	}
-	pthread_mutex_init(&workers.lock, NULL);
-	pthread_cond_init(&workers.begin, NULL);
-	pthread_cond_init(&workers.done, NULL);
-	/* this thread works too; where one cannot be had, the rest do its share */
-	while (started + 1 < threads
-	       && pthread_create(&others[started], NULL, worker, &workers) == 0)
-		started++;
-	rc = read_and_feed(&workers, trace, options ? options : &plain, err);
-	pthread_mutex_lock(&workers.lock);
-	workers.quit = true;
-	pthread_cond_broadcast(&workers.begin);
-	pthread_mutex_unlock(&workers.lock);
-	for (uint32_t i = 0; i < started; i++)
-		pthread_join(others[i], NULL);
-	pthread_cond_destroy(&workers.done);
-	pthread_cond_destroy(&workers.begin);
-	pthread_mutex_destroy(&workers.lock);
-out:
-	free(workers.errors);
-	free(others);
-	return rc;
+	return frag_workers_in_step(sims, count, trace, options, NULL, NULL, err);
 }
