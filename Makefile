@@ -123,7 +123,6 @@ $(BUILD)/pic/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
 	$(call compile,CC,$(PICFLAGS))
 $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
 	$(call compile,FUZZ_CC,$(FUZZFLAGS))
-
 # Rewritten only when their text changes: flags rebuild everything, objects the archives.
 $(BUILD)/flags: text = $(CC) $(COMPILE) : $(ALL_LDFLAGS) $(ALL_LDLIBS) : $(CUDA_HOME) $(FUZZ_CC) $(PICFLAGS)
 $(BUILD)/objects: text = $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS)
@@ -170,11 +169,12 @@ python = /usr/bin/python3 -B
 compare = $(python) tests/property/compare.py $(PROGRAM) $(1) \
 	$(shell seq $(1) $(PROPERTY_SEEDS) | head -n 50 | wc -l)
 golden_areas = $(sort $(patsubst tests/golden/%/,%,$(dir $(wildcard tests/golden/*/*.sh))))
-TESTS = scripts/check-rooms.sh scripts/check-help.sh $(TEST_PROGRAMS) \
+threaded = "$(python) tests/threads/run.py $(PROGRAM)" $(filter %_chunks %_ahead %_workers,$(C_TESTS))
+TESTS = $(if $(filter thread,$(SAN)),$(threaded),scripts/check-rooms.sh scripts/check-help.sh $(TEST_PROGRAMS) \
 	$(foreach f,$(call sources,tests/*/run.py),"$(python) $f $(PROGRAM)") \
 	$(foreach first,$(shell seq 1 50 $(PROPERTY_SEEDS)),"$(call compare,$(first))") \
 	$(patsubst %,"tests/golden/run.sh %",$(golden_areas)) \
-	$(filter-out tests/golden/% tests/support/%,$(call sources,tests/*/*.sh))
+	$(filter-out tests/golden/% tests/support/%,$(call sources,tests/*/*.sh)))
 full_path = $(if $(filter /%,$(1)),,$(CURDIR)/)$(1)
 TEST_ENV = env --default-signal=INT,HUP,TERM FRAGSIM="$(call full_path,$(PROGRAM))" \
 	BUILD="$(call full_path,$(BUILD))" TRACES="$(CURDIR)/traces" SAN="$(SAN)" CC="$(CC)" \
@@ -186,9 +186,9 @@ check: all $(TEST_PROGRAMS) $(STANDIN)
 	$(call place,install,$(BUILD)/stage)
 	@$(TEST_ENV) prove -j$(JOBS) --failures --comments $(if $(V),-v) --exec '' $(TESTS)
 
-## check-san: the same under address and undefined-behaviour sanitizers
+## check-san: the same under sanitizers of addresses and undefined behaviour; what has threads, of these
 check-san:
-	@$(MAKE) --no-print-directory check SAN=address,undefined
+	@for san in address,undefined thread; do $(MAKE) --no-print-directory check SAN=$$san || exit; done
 
 ## check-gpu: the tests that need a GPU (they skip, and say so, without one)
 check-gpu: all

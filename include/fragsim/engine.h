@@ -170,11 +170,12 @@ frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t
 /* Releases it with its results, retired or not. NULL is fine. */
 void frag_sim_del(struct frag_sim *sim);
 
-/* How a trace is read for several simulations. */
+/* How a trace is read for several simulations. stop and progress are the caller's thread's. */
 struct frag_worker_options {
-	uint32_t threads;       /* 0: as many as processors, and no more than simulations */
+	uint32_t threads;       /* 0: as many as processors; never more than have work */
 	bool (*stop)(void *ctx);        /* optional: asked between batches */
-	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
+	/* optional: what has been simulated; the simulations go on meanwhile */
+	void (*progress)(void *ctx, const struct frag_trace_info *info);
 	void *ctx;
 	/* optional; borrowed: every event goes onto it too, so a stream is read on as well */
 	struct frag_tape_writer *tape;
@@ -182,7 +183,9 @@ struct frag_worker_options {
 
 /*
  * Reads the trace to its end and feeds all simulations side by side. Their
- * output does not depend on the threads. Where all have stopped, a file is still
+ * output does not depend on the threads. A trace that frag_trace_open() opened is read
+ * ahead of them, where there is more than one thread: observers and hooks ask their simulation
+ * and its symbols, never the trace. Where all have stopped, a file is still
  * read on, for its validity, a stream is not. -FRAG_EINTERRUPTED when stop said
  * so: the results so far are good. options may be NULL.
  */

@@ -31,7 +31,7 @@ const struct frag_opt frag_run_opts[] = {
 	FRAG_DEVICE_ROWS(0),
 	{ 0, "host", NULL, "simulate a snapshot's pinned host memory too, as a device of its own",
 	  FRAG_OPT_HOST },
-	{ 0, "threads", "N", "threads for several policies (0: one a processor)",
+	{ 0, "threads", "N", "threads that read and simulate (0: one a processor)",
 	  FRAG_OPT_THREADS },
 	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
 	  FRAG_OPT_CHECK },

@@ -4,9 +4,10 @@
  * Batches have numbers, from 0. They are made in this order, by one thread at a time, each in one
  * of a few places that go round (events/ahead.h). Each *consumer*, a simulation or the tape, takes
  * them in this order too, with one thread at a time. Which thread does what does not matter: any
- * that runs finds something to do, so nobody waits for one that the system has put aside. Only what
- * may wait for a producer is read by the thread that called, as signals reach it; and it alone tells
- * warnings and progress. A batch is *consumed* when all have had it; its place is free then.
+ * that runs finds something to do, so nobody waits for one that the system has put aside. But a
+ * stream, which may have to be waited for, is read by the thread that called, as signals reach it;
+ * and that one alone tells warnings and progress. A batch is *consumed* when all have had it; its
+ * place is free then.
  *
  *   who reads        the trace with its tables, but for what ahead.h lets others see; the place
  *                    of the batch that is made

@@ -8,9 +8,9 @@
  *   of the trace is too: ids, lives, names, the source.
  *   Any thread looks at the events of a kept batch, and asks frag_trace_symbols() what the numbers
  *   in them stand for, from when it was handed the batch (through something that orders memory)
- *   until it says that it is done with it. It must ask for no number that no batch it was handed
- *   has: the tables behind them only grow and never move (base/chunks.h), and a tag
- *   stays until the batches in which its blocks were freed are kept anew.
+ *   until it says that it is done with it. It asks for no number but those of the batches that it
+ *   was handed: the tables behind them only grow and never move (base/chunks.h), and a tag stays
+ *   until the places of the batches in which its blocks were freed are used again.
  */
 #ifndef EVENTS_AHEAD_H
 #define EVENTS_AHEAD_H
@@ -36,13 +36,13 @@ struct frag_kept {
 };
 
 /*
- * May it be read ahead, and is it ready to be? The last batch is over then. What is packed is then unpacked in a thread
- * of its own. Not where a program gave the source, which need not be ready for it, nor where batches
- * have records.
+ * May it be read ahead? Then it is made ready for it: the last batch is over, and what is packed
+ * is unpacked in a thread of its own from here on. Not where a program gave the source, which
+ * need not be fit for it, nor where batches have records.
  */
 bool frag_trace_hurry(struct frag_trace *trace);
 
-/* From any thread, for good: whoever waits for the producer of a stream gets -FRAG_EINTERRUPTED. */
+/* From any thread, for good: who waits for the producer of a stream gets -FRAG_EINTERRUPTED. */
 void frag_trace_abandon(struct frag_trace *trace);
 
 /* Room for a batch of this trace. False: memory is short; fini is due either way. */

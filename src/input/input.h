@@ -47,9 +47,9 @@ void frag_input_close(struct frag_input *in);
 int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err);
 
 /*
- * What is read from here on, is read while others work: a packed file is unpacked in a thread of its
- * own, if there is one to be had, and the wait for a pipe can be ended from any thread. False:
- * it can not.
+ * What is read from here on is read while others work: a packed file is unpacked in a thread of
+ * its own, if there is one to be had, and any thread may end the wait for a pipe. False: none
+ * could.
  */
 bool frag_input_hurry(struct frag_input *in);
 void frag_input_abandon(struct frag_input *in);

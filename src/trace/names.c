@@ -104,7 +104,8 @@ static uint32_t add_tag(struct frag_tags *t, struct frag_text text, uint64_t has
 	char *copy = malloc((size_t)text.length + 1);
 	uint32_t i = t->unused;
 
-	if (!copy || !frag_chunks_grow(&t->tags, (uint64_t)t->count + 1, sizeof(struct frag_tag))
+	if (!copy
+	    || !frag_chunks_grow(&t->tags, (uint64_t)t->count + 1, sizeof(struct frag_tag))
 	    || !frag_map_add(&t->map, hash, i ? i : t->count)) {
 		free(copy);
 		return 0;

@@ -86,7 +86,7 @@ class Scene:
 
 def run(name: str, call: str, *args, policies=('bestfit',), outputs=('--steps', '--placements'),
         trace='trace.ndjson', threads=1, fine=3, **more) -> Scene:
-    """A run; several threads would allocate in any order."""
+    """A run; several threads would allocate in any order, and read while others write."""
     words = [word for policy in policies for word in ('-p', policy)]
     words += [word for option in outputs for word in (option, OUTPUTS[option])]
     return Scene(name, call, ('run', '--threads', str(threads), '--on-oom', 'continue', *words,
@@ -120,8 +120,9 @@ RUNS = [
     run('file beside an output', 'open', policies=('bestfit', 'buddy'), outputs=tuple(OUTPUTS)),
     run('rename', 'rename', outputs=tuple(OUTPUTS)),
     run('sync of all outputs', 'sync', outputs=tuple(OUTPUTS)),
-    # without them the first thread does all the work
-    run('start of a thread', 'thread', policies=EVERY, threads=7),
+    # without them the first thread does all the work; a short trace starts none
+    run('start of a thread', 'thread', policies=EVERY, trace='long.ndjson', threads=7, fine=0),
+    run('start of a thread that unpacks', 'thread', trace='long.gz', threads=2, fine=0),
     diff('allocation in diff of policies', 'alloc', '-p', 'bestfit', '-p', 'pytorch',
          'trace.ndjson', 'trace.gz', '-q', '-o', 'text:o.txt'),
     diff('allocation in diff of a run that ends by fragmentation', 'alloc', '-p', 'bestfit',

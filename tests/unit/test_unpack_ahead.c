@@ -123,8 +123,8 @@ static void test_damaged(void **state)
 			files_write(path, packed, i % 2 ? bytes : where);
 			packed[where] = (char)~packed[where];
 			for (int ahead = 0; ahead < 2; ahead++)
-				rc[ahead] = read_all(path, ahead, got[ahead], LONG, 131072, &n[ahead],
-						     &amount, &err[ahead]);
+				rc[ahead] = read_all(path, ahead, got[ahead], LONG, 131072,
+						     &n[ahead], &amount, &err[ahead]);
 			assert_int_equal(rc[1], rc[0]);
 			assert_string_equal(err[1].message, err[0].message);
 			assert_int_equal(n[1], n[0]);

@@ -9,6 +9,7 @@
 
 #include "fragsim/engine.h"
 #include "metrics/metric.h"
+#include "support/files.h"
 #include "support/random.h"
 #include "support/records.h"
 #include "support/unit.h"
@@ -142,6 +143,146 @@ static void test_runs_at_once(void **state)
 	assert_non_null(strstr(alone[0].outcomes[0], " 6000 steps "));
 }
 
+/* The same records as a file, which is read ahead. */
+static void write_lines(const char *path, const struct frag_record *records)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		const struct frag_record *r = &records[i];
+
+		if (r->op == FRAG_OP_ALLOC)
+			fprintf(f, "{\"op\":\"alloc\",\"id\":%" PRIu64 ",\"size\":%" PRIu64 "}\n",
+				r->id.number, r->size);
+		else
+			fprintf(f, "{\"op\":\"free\",\"id\":%" PRIu64 "}\n", r->id.number);
+	}
+	assert_int_equal(fclose(f), 0);
+}
+
+struct watch {
+	uint64_t events, backwards, calls;
+};
+
+static void note_progress(void *ctx, const struct frag_trace_info *info)
+{
+	struct watch *w = ctx;
+
+	w->calls++;
+	w->backwards += info->events < w->events;
+	w->events = info->events;
+}
+
+static int count_step(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	uint64_t *next = ctx;
+
+	if (step->event->step != *next)
+		return frag_fail(err, FRAG_ECHECK, "step %" PRIu64 ", not %" PRIu64,
+				 step->event->step, *next);
+	++*next;
+	return 0;
+}
+
+/* Each simulation sees each step once and in order, and makes of it what it makes in turns. */
+static void test_read_ahead(void **state)
+{
+	const char *path = files_path(state, "trace");
+	static struct run turns;
+
+	make_records(turns.records, 3);
+	turns.threads = 1;
+	play(&turns);
+	assert_int_equal(turns.rc, 0);
+	write_lines(path, turns.records);
+	for (uint32_t threads = 1; threads < 10; threads += 2) {
+		struct frag_sim *sims[POLICIES] = { NULL };
+		uint64_t next[POLICIES] = { 0 };
+		struct watch watch = { .calls = 0 };
+		const struct frag_worker_options workers = {
+			.threads = threads, .progress = note_progress, .ctx = &watch,
+		};
+		struct frag_choice choice;
+		struct frag_trace *trace;
+		struct frag_error err;
+		char got[OUTCOME];
+		uint32_t devices;
+
+		assert_int_equal(frag_trace_open(&trace, path, NULL, &err), 0);
+		for (uint32_t i = 0; i < POLICIES; i++) {
+			const struct frag_observer observer = { count_step, &next[i] };
+
+			assert_int_equal(frag_choice_parse(&choice, policies[i], &err), 0);
+			assert_int_equal(frag_sim_new(&sims[i], &choice, trace, NULL, &err), 0);
+			assert_int_equal(frag_sim_observe(sims[i], &observer), 0);
+		}
+		assert_int_equal(frag_workers_run(sims, POLICIES, trace, &workers, &err), 0);
+		assert_int_equal(frag_trace_info(trace)->events, EVENTS);
+		assert_true(watch.calls > 0 && watch.backwards == 0);
+		for (uint32_t i = 0; i < POLICIES; i++) {
+			assert_int_equal(next[i], EVENTS);
+			note(got, frag_sim_results(sims[i], false, &devices),
+			     frag_trace_info(trace)->content);
+			assert_string_equal(got, turns.outcomes[i]);
+			frag_sim_del(sims[i]);
+		}
+		frag_trace_close(trace);
+	}
+}
+
+static int fail_at(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	const uint64_t *at = ctx;
+
+	return step->event->step < *at ? 0 : frag_fail(err, FRAG_EOUTPUT, "at %" PRIu64, *at);
+}
+
+/* The first batch in which one fails decides; in it, the first of the simulations. */
+static void test_first_failure(void **state)
+{
+	static const struct {
+		uint64_t at[3];         /* step at which each fails */
+		const char *message;
+	} cases[] = {
+		{ { 5300, 4200, 4300 }, "at 4200" },    /* another batch than the first's */
+		{ { 5900, 5800, 5700 }, "at 5900" },    /* all in one, from 5120 on */
+		{ { 99999, 99999, 2000 }, "at 2000" },
+	};
+	const char *path = files_path(state, "trace");
+	static struct run made;
+
+	make_records(made.records, 4);
+	write_lines(path, made.records);
+	for (uint32_t c = 0; c < LENGTH(cases); c++) {
+		for (uint32_t threads = 1; threads < 6; threads++) {
+			const struct frag_worker_options workers = { .threads = threads };
+			struct frag_sim *sims[3];
+			struct frag_choice choice;
+			struct frag_trace *trace;
+			struct frag_error err;
+
+			assert_int_equal(frag_trace_open(&trace, path, NULL, &err), 0);
+			for (uint32_t i = 0; i < 3; i++) {
+				const struct frag_observer observer = {
+					fail_at, (void *)(uintptr_t)&cases[c].at[i],
+				};
+
+				assert_int_equal(frag_choice_parse(&choice, policies[i], &err), 0);
+				assert_int_equal(frag_sim_new(&sims[i], &choice, trace, NULL, &err),
+						 0);
+				assert_int_equal(frag_sim_observe(sims[i], &observer), 0);
+			}
+			assert_int_equal(frag_workers_run(sims, 3, trace, &workers, &err),
+					 -FRAG_EOUTPUT);
+			assert_string_equal(err.message, cases[c].message);
+			for (uint32_t i = 0; i < 3; i++)
+				frag_sim_del(sims[i]);
+			frag_trace_close(trace);
+		}
+	}
+}
+
 /* A run that fails says so for itself; the one beside it is not touched. */
 static void test_one_fails(void **state)
 {
@@ -189,6 +330,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_runs_at_once),
 		cmocka_unit_test(test_one_fails),
+		cmocka_unit_test_setup_teardown(test_read_ahead, files_begin, files_end),
+		cmocka_unit_test_setup_teardown(test_first_failure, files_begin, files_end),
 		cmocka_unit_test(test_bad_devices),
 	};
 
