@@ -118,16 +118,12 @@ static void read_and_work(struct workers *w)
 		frag_handover_tell(h);
 		report(w);
 		decide(w);
-		if (frag_handover_can_read(h)) {
-			if (stops(w))
-				frag_handover_interrupt(h);
-			else
-				frag_handover_read(h, w->options->stop, w->options->ctx);
-		} else if (!frag_handover_work(h) && !frag_handover_is_over(h)) {
+		if (stops(w))
+			frag_handover_interrupt(h);
+		if (frag_handover_can_read(h))
+			frag_handover_read(h, w->options->stop, w->options->ctx);
+		else if (!frag_handover_work(h) && !frag_handover_is_over(h))
 			frag_handover_wait(h, w->options->stop != NULL);
-			if (stops(w))
-				frag_handover_interrupt(h);
-		}
 	}
 	frag_handover_tell(h);
 	pthread_mutex_unlock(&h->lock);
