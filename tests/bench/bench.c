@@ -69,6 +69,8 @@ static const struct bench_measure after[] = {
 	{ BENCH_ROWS, "bestfit, --steps CSV", { "bestfit" }, 0, 0, bench_feed_rows },
 	{ BENCH_LINES, "end to end, lines", { "bestfit" }, 1, 0, bench_whole_lines },
 	{ BENCH_OBJECT, "end to end, object", { "bestfit" }, 1, 0, bench_whole_object },
+	{ BENCH_THREADS, "one policy, 1 thread", { "bestfit" }, 1, 0, bench_whole_lines },
+	{ BENCH_THREADS, "one policy, 2 threads", { "bestfit" }, 2, 0, bench_whole_lines },
 	{ BENCH_THREADS, "two policies, 1 thread", { "bestfit", "firstfit" }, 1, 0,
 	  bench_whole_lines },
 	{ BENCH_THREADS, "two policies, 2 threads", { "bestfit", "firstfit" }, 2, 0,
