@@ -8,6 +8,7 @@
 #include "base/bug.h"
 #include "base/grow.h"
 #include "events/ids.h"
+#include "heap/inside.h"
 #include "heap/refusal.h"
 
 const char *frag_step_status_name(enum frag_step_status status)
@@ -219,6 +220,7 @@ static frag_block find_hole(const struct frag_engine *e, const struct frag_spot 
 }
 
 /* Where the block was when the trace began; FRAG_NO_BLOCK where it cannot be there. */
+__attribute__((noinline))
 static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 			 const struct frag_request *rq, frag_block *out)
 {
@@ -226,7 +228,7 @@ static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 	int rc;
 
 	*out = FRAG_NO_BLOCK;
-	if (e->restoring_blocks && place && place->initial < e->restored_count)
+	if (place && place->initial < e->restored_count)
 		hole = find_hole(e, place);
 	if (hole == FRAG_NO_BLOCK)
 		return 0;
@@ -237,91 +239,119 @@ static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 	return rc;
 }
 
-/* A hook that did what it says leaves so many allocated blocks. 0, or -FRAG_EPOLICY. */
-static int prefetch_blocks(const struct frag_engine *e, const char *hook, uint32_t expected)
+__attribute__((cold, noinline))
+static int refuse_count(const struct frag_engine *e, const char *hook, uint32_t expected)
 {
-	if (e->totals->blocks == expected)
-		return 0;
 	return frag_refuse(e->policy.heap, hook, "the number of allocated blocks after it is %" PRIu32
 			   ", not %" PRIu32, e->totals->blocks, expected);
 }
 
-/* The answer is a block of its own, as requested. 0, or -FRAG_EPOLICY. */
-static int check_answer(const struct frag_engine *e, const struct frag_request *rq, frag_block b,
-			uint32_t blocks_before, struct frag_allocation *a)
+/* A hook that did what it says leaves so many allocated blocks. 0, or -FRAG_EPOLICY. */
+static inline int check_blocks(const struct frag_engine *e, const char *hook, uint32_t expected)
+{
+	return e->totals->blocks == expected ? 0 : refuse_count(e, hook, expected);
+}
+
+/* Which rule the answer breaks; -FRAG_EPOLICY. */
+__attribute__((cold, noinline))
+static int refuse_answer(const struct frag_engine *e, const struct frag_request *rq, frag_block b)
 {
 	static const char hook[] = "alloc";
+	struct frag_allocation a;
 
-	if (!frag_heap_look_allocated(e->policy.heap, b, a))
+	if (!frag_heap_look_allocated(e->policy.heap, b, &a))
 		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but not allocated");
-	if (a->requested != rq->bytes)
+	if (a.requested != rq->bytes)
 		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but allocated for"
 					 " %" PRIu64 " bytes, not the %" PRIu64 " requested",
-					 a->requested, rq->bytes);
-	if (a->pool != rq->pool)
-		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but of pool %"
-					 PRIu32 ", not %" PRIu32, a->pool, rq->pool);
-	return prefetch_blocks(e, hook, blocks_before + 1);
+					 a.requested, rq->bytes);
+	return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but of pool %"
+				 PRIu32 ", not %" PRIu32, a.pool, rq->pool);
+}
+
+/* The answer is a block of its own, as requested. 0, or -FRAG_EPOLICY. */
+static inline int check_answer(const struct frag_engine *e, const struct frag_request *rq,
+			       frag_block b, uint32_t blocks_before)
+{
+	const struct frag_heap *h = e->policy.heap;
+
+	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED
+	    || h->blocks[b].requested != rq->bytes || frag_segment_of(h, b)->pool != rq->pool)
+		return refuse_answer(e, rq, b);
+	return check_blocks(e, "alloc", blocks_before + 1);
+}
+
+/* What the slot of a new block says of it, field by field: a literal would be cleared first. */
+static inline void begin_slot(struct frag_slot *slot, const struct frag_event *ev, uint32_t stack)
+{
+	slot->block = ev->bytes ? FRAG_NO_BLOCK : SLOT_EMPTY;
+	slot->pending = false;
+	slot->tag = ev->tag;
+	slot->stack = stack;
+	slot->birth = ev->step;
+	slot->device = ev->device;
 }
 
 /*
  * A block that the trace knows from before its first event is handed out where it was; else the
  * policy chooses. What it returns is compared with the heap before the step reports it.
  */
-static int run_alloc(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slot,
-		     struct frag_step *step)
+static inline int run_alloc(struct frag_engine *e, const struct frag_event *ev,
+			    struct frag_slot *slot, struct frag_step *step)
 {
 	const struct frag_request rq = {
 		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
 		.stream_order = ev->stream_order,
 	};
 	const uint32_t blocks_before = e->totals->blocks;
-	struct frag_allocation a;
-	int rc;
+	int rc = 0;
 
 	e->counts.allocs++;
-	*slot = (struct frag_slot){
-		.block = SLOT_EMPTY, .tag = ev->tag, .stack = step->stack, .birth = ev->step,
-		.device = ev->device,
-	};
-	if (!rq.bytes) {
-		step->placed = true;
+	begin_slot(slot, ev, step->stack);
+	step->placed = !rq.bytes;
+	if (!rq.bytes)
 		return 0;
-	}
-	rc = restore_block(e, ev->place, &rq, &slot->block);
+	if (e->restoring_blocks)
+		rc = restore_block(e, ev->place, &rq, &slot->block);
 	if (!rc && slot->block == FRAG_NO_BLOCK)
 		rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
 	if (rc == -FRAG_EDEVMEM) {
 		slot->block = SLOT_FAILED;
 		step->status = FRAG_STEP_OOM;
 		e->counts.ooms++;
-		return prefetch_blocks(e, "alloc", blocks_before);
+		return check_blocks(e, "alloc", blocks_before);
 	}
-	rc = rc ? rc : check_answer(e, &rq, slot->block, blocks_before, &a);
-	if (rc)
-		return rc;
-	step->placed = true;
-	step->segment = a.ordinal;
-	step->offset = a.offset;
-	step->bytes = a.bytes;
-	return 0;
+	rc = rc ? rc : check_answer(e, &rq, slot->block, blocks_before);
+	step->placed = !rc;
+	return rc;
 }
 
 /* The policy frees an allocated block: one less there must be. */
-static int free_live(struct frag_engine *e, frag_block b)
+static inline int free_live(struct frag_engine *e, frag_block b)
 {
 	const uint32_t blocks_before = e->totals->blocks;
 	int rc = e->policy.ops->free(&e->policy, b);
 
-	return rc ? rc : prefetch_blocks(e, "free", blocks_before - 1);
+	return rc ? rc : check_blocks(e, "free", blocks_before - 1);
+}
+
+/* The policy's free comes later. */
+__attribute__((noinline))
+static int defer_free(struct frag_engine *e, frag_block b, uint32_t slot)
+{
+	int rc = frag_heap_defer_free(e->policy.heap, b, slot);
+
+	if (!rc && e->policy.ops->deferred)
+		e->policy.ops->deferred(&e->policy, b);
+	return rc;
 }
 
 /*
  * A block that streams still use becomes pending, and is the policy's again only when they are
  * done.
  */
-static int run_free(struct frag_engine *e, const struct frag_event *ev,
-		    struct frag_slot *slot, struct frag_step *step)
+static inline int run_free(struct frag_engine *e, const struct frag_event *ev,
+			   struct frag_slot *slot, struct frag_step *step)
 {
 	frag_block b = slot->block;
 
@@ -333,13 +363,8 @@ static int run_free(struct frag_engine *e, const struct frag_event *ev,
 	if (b >= SLOT_FIRST_STATE)
 		return 0;
 	slot->pending = ev->waits;
-	if (ev->waits) {
-		int rc = frag_heap_defer_free(e->policy.heap, b, ev->slot);
-
-		if (!rc && e->policy.ops->deferred)
-			e->policy.ops->deferred(&e->policy, b);
-		return rc;
-	}
+	if (ev->waits)
+		return defer_free(e, b, ev->slot);
 	slot->block = SLOT_NONE;
 	return free_live(e, b);
 }
@@ -388,19 +413,81 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 }
 
 static inline void finish_step(struct frag_engine *e, const struct frag_event *ev,
-			       struct frag_step *step)
+			       const struct frag_step *step)
 {
 	frag_run_metrics_step(&e->metrics, e->policy.heap, &e->device, ev->step,
 			      ev->members & FRAG_HAS_T ? &ev->t : NULL);
-	step->metrics = e->metrics.level == FRAG_LEVEL_SURVIVE ? NULL : &e->metrics.now;
-	step->calls = frag_heap_calls(e->policy.heap, &step->call_count);
-	e->counts.hits += step->placed && step->call_count == 0;
+	e->counts.hits += step->placed && frag_call_count(e->policy.heap) == 0;
 }
 
 void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev,
-			     struct frag_step *step)
+			     const struct frag_step *step)
 {
 	finish_step(e, ev, step);
+}
+
+void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
+			  struct frag_step *step)
+{
+	const struct frag_event *ev = step->event;
+	struct frag_allocation a = { .bytes = 0 };
+
+	if (step->placed && ev->bytes)
+		frag_heap_look_allocated(e->policy.heap, slots[ev->slot].block, &a);
+	step->segment = a.ordinal;
+	step->offset = a.offset;
+	step->bytes = a.bytes;
+	step->calls = frag_heap_calls(e->policy.heap, &step->call_count);
+	step->metrics = NULL;
+	if (e->metrics.level == FRAG_LEVEL_SURVIVE)
+		return;
+	frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
+	step->metrics = &e->metrics.now;
+}
+
+/* All that is neither an alloc nor a free, which have a way of their own. */
+__attribute__((noinline))
+static int run_other(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
+		     struct frag_step *step)
+{
+	int rc;
+
+	switch ((enum frag_op)ev->op) {
+	case FRAG_OP_COMPLETE:
+	case FRAG_OP_RECORD_STREAM:
+		if (slots[ev->slot].block == SLOT_FAILED)
+			step->status = FRAG_STEP_SKIPPED;
+		return run_ended(e, ev, step->device, slots);
+	case FRAG_OP_SYNC:
+		rc = run_ended(e, ev, step->device, slots);
+		return rc ? rc : run_notice(e, ev, FRAG_NOTICE_SYNC);
+	case FRAG_OP_EMPTY_CACHE:
+		return run_notice(e, ev, FRAG_NOTICE_EMPTY_CACHE);
+	case FRAG_OP_SET_FRACTION:
+		return run_notice(e, ev, FRAG_NOTICE_SET_FRACTION);
+	case FRAG_OP_CONFIGURE:
+		/* without one it was skipped: a policy did not take it */
+		if (ev->members & FRAG_HAS_VALUE)
+			return run_notice(e, ev, FRAG_NOTICE_CONFIGURE);
+		return 0;
+	case FRAG_OP_ALLOC:
+	case FRAG_OP_FREE:
+	case FRAG_OP_MARK:
+	case FRAG_OPS:
+		break;
+	}
+	return 0;
+}
+
+/* The step's failure, with a message. */
+__attribute__((cold))
+static int fail_step(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
+		     struct frag_error *err)
+{
+	/* settings that the policy does not take: the trace is bad, not the command line */
+	if (rc == -FRAG_EUSAGE && e->said.code == rc)
+		rc = e->said.code = -FRAG_ETRACE;
+	return explain(e, ev, device, rc, err);
 }
 
 /*
@@ -410,49 +497,22 @@ void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev,
 int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step, struct frag_error *err)
 {
-	int rc = 0;
+	int rc;
 
 	FRAG_ASSERT(!e->stopped && !e->refused);
-	frag_heap_step(e->policy.heap);
+	frag_begin_step(e->policy.heap);
 	e->said.code = 0;
 	e->restoring_blocks = e->restoring_blocks && ev->place;
-	switch ((enum frag_op)ev->op) {
-	case FRAG_OP_ALLOC:
+	step->status = FRAG_STEP_OK;
+	step->placed = false;
+	if (ev->op == FRAG_OP_ALLOC)
 		rc = run_alloc(e, ev, &slots[ev->slot], step);
-		break;
-	case FRAG_OP_FREE:
+	else if (ev->op == FRAG_OP_FREE)
 		rc = run_free(e, ev, &slots[ev->slot], step);
-		break;
-	case FRAG_OP_COMPLETE:
-	case FRAG_OP_RECORD_STREAM:
-		if (slots[ev->slot].block == SLOT_FAILED)
-			step->status = FRAG_STEP_SKIPPED;
-		rc = run_ended(e, ev, step->device, slots);
-		break;
-	case FRAG_OP_SYNC:
-		rc = run_ended(e, ev, step->device, slots);
-		rc = rc ? rc : run_notice(e, ev, FRAG_NOTICE_SYNC);
-		break;
-	case FRAG_OP_EMPTY_CACHE:
-		rc = run_notice(e, ev, FRAG_NOTICE_EMPTY_CACHE);
-		break;
-	case FRAG_OP_SET_FRACTION:
-		rc = run_notice(e, ev, FRAG_NOTICE_SET_FRACTION);
-		break;
-	case FRAG_OP_CONFIGURE:
-		/* without one it was skipped: a policy did not take it */
-		if (ev->members & FRAG_HAS_VALUE)
-			rc = run_notice(e, ev, FRAG_NOTICE_CONFIGURE);
-		break;
-	case FRAG_OP_MARK:
-	case FRAG_OPS:
-		break;
-	}
-	/* settings that the policy does not take: the trace is bad, not the command line */
-	if (rc == -FRAG_EUSAGE && e->said.code == rc)
-		rc = e->said.code = -FRAG_ETRACE;
+	else
+		rc = run_other(e, ev, slots, step);
 	if (rc)
-		return explain(e, ev, step->device, rc, err);
+		return fail_step(e, ev, step->device, rc, err);
 	e->counts.skipped += step->status == FRAG_STEP_SKIPPED;
 	finish_step(e, ev, step);
 	return 0;

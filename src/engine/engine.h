@@ -64,14 +64,19 @@ int frag_engine_restore(struct frag_engine *e, uint32_t device, const struct fra
 			uint32_t count, struct frag_error *err);
 
 /*
- * Runs the event on this device, and fills the whole step but its device. slots
- * is indexed by the event's slot and those that it ends.
+ * Runs the event on this device. Of the step, which has event, device and stack, it sets status and
+ * placed: mostly nobody wants to know more. slots is indexed by the event's slot and those that it
+ * ends.
  */
 int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct frag_slot *slots,
 		     struct frag_step *step, struct frag_error *err);
 
-/* Metrics and calls of a step that did nothing, as its pool had been refused. */
+/* Fills the rest of a step that has just been run, for who looks at it. */
+void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
+			  struct frag_step *step);
+
+/* Counts a step that did nothing, as its pool had been refused. */
 void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev,
-			     struct frag_step *step);
+			     const struct frag_step *step);
 
 #endif

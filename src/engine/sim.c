@@ -286,8 +286,7 @@ static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *e
 		r->ooms = calloc(FRAG_OOMS_MAX, sizeof(*r->ooms));
 	if (!r->ooms)
 		return frag_fail_nomem(err);
-	if (sim->options.level != FRAG_LEVEL_ALL)
-		frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
+	frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
 	oom = &r->ooms[r->oom_count++];
 	*oom = describe_oom(e, ev);
 	if (ev && !oom->id)
@@ -350,11 +349,13 @@ static int check_step(const struct frag_sim *sim, uint32_t d, const struct frag_
 }
 
 /* Those who want to know of every step, a refused pool's among them; and marks. */
+__attribute__((noinline))
 static int notify(struct frag_sim *sim, uint32_t d, struct frag_step *step, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
 	int rc = 0;
 
+	frag_engine_describe(&sim->engines[d], sim->slots, step);
 	if (sim->options.check)
 		rc = check_step(sim, d, ev, err);
 	for (uint32_t i = 0; i < sim->observer_count && !rc; i++)
@@ -371,36 +372,48 @@ static void stop(struct frag_sim *sim, uint32_t d)
 	sim->stopped++;
 }
 
+__attribute__((cold))
 static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step,
 			struct frag_error *err)
 {
 	step->status = FRAG_STEP_OOM;
+	step->placed = false;
 	frag_engine_finish_step(&sim->engines[d], step->event, step);
 	return notify(sim, d, step, err);
 }
 
-/* A device that has stopped ignores the rest of the trace; the others go on. */
-static int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev, uint32_t stack,
-		   struct frag_error *err)
+/* The request has failed. */
+__attribute__((cold))
+static int step_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
+		    struct frag_error *err)
 {
-	struct frag_engine *e = &sim->engines[d];
-	struct frag_step step = { .event = ev, .device = d, .stack = stack };
-	int rc;
-
-	if (e->stopped)
-		return 0;
-	if (e->refused)
-		return step_refused(sim, d, &step, err);
-	rc = frag_engine_step(e, ev, sim->slots, &step, err);
-	if (!rc && (sim->watched || ev->op == FRAG_OP_MARK))
-		rc = notify(sim, d, &step, err);
-	if (rc || step.status != FRAG_STEP_OOM)
-		return rc;
 	if (!sim->options.on_oom_continue)
 		stop(sim, d);
 	return note_oom(sim, d, ev, err);
 }
 
+/* A device that has stopped ignores the rest of the trace; the others go on. */
+static inline int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
+			  uint32_t stack, struct frag_error *err)
+{
+	struct frag_engine *e = &sim->engines[d];
+	struct frag_step step;  /* what only observers see is filled in for them: notify() */
+	int rc;
+
+	if (e->stopped)
+		return 0;
+	step.event = ev;
+	step.device = d;
+	step.stack = stack;
+	if (e->refused)
+		return step_refused(sim, d, &step, err);
+	rc = frag_engine_step(e, ev, sim->slots, &step, err);
+	if (!rc && (sim->watched || ev->op == FRAG_OP_MARK))
+		rc = notify(sim, d, &step, err);
+	return rc || step.status != FRAG_STEP_OOM ? rc : step_oom(sim, d, ev, err);
+}
+
+__attribute__((noinline))
 static int step_everywhere(struct frag_sim *sim, const struct frag_event *ev,
 			   struct frag_error *err)
 {
@@ -494,6 +507,7 @@ static void stop_refused(struct frag_sim *sim)
 }
 
 /* The event's slot, made when new. */
+__attribute__((noinline))
 static int make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
 {
 	if (!frag_grow(&sim->slots, &sim->slot_capacity, (uint64_t)slot + 1, sizeof(*sim->slots)))
@@ -524,7 +538,7 @@ static inline int feed(struct frag_sim *sim, const struct frag_batch *batch, uin
  * A free goes to a slot and from there to a block, both anywhere in memory: they
  * are fetched while earlier events still run.
  */
-static void look_ahead(const struct frag_sim *sim, const struct frag_batch *batch, uint32_t i)
+static inline void look_ahead(const struct frag_sim *sim, const struct frag_batch *batch, uint32_t i)
 {
 	const struct frag_event *ev;
 
@@ -592,8 +606,7 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		struct frag_engine *e = &sim->engines[d];
 		const struct frag_totals *b = e->totals;
 
-		if (sim->options.level != FRAG_LEVEL_ALL)
-			frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
+		frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
 		r->choice = sim->choice;
 		r->device = d;
 		r->device_name = sim->devices.figures[d].name;

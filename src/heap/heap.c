@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "heap/store.h"
+#include "heap/inside.h"
 
 struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index)
 {
@@ -52,11 +52,7 @@ void frag_heap_by_address(struct frag_heap *h)
 
 void frag_heap_step(struct frag_heap *h)
 {
-	h->call_count = 0;
-	h->refusal[0] = '\0';
-	h->totals.step_peak_reserved = h->totals.reserved;
-	h->totals.step_peak_segments = h->totals.segments;
-	h->totals.step_peak_used = h->dev->used;
+	frag_begin_step(h);
 }
 
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)

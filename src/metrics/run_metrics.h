@@ -13,7 +13,8 @@
 #define FRAG_TIME_SCALE 0x1p-64
 
 struct frag_run_metrics {
-	struct frag_metrics now, peak;
+	struct frag_metrics now;        /* as of the last frag_run_metrics_look() */
+	struct frag_metrics peak;
 	struct frag_series *series;     /* NULL below the level of everything */
 	enum frag_level level;
 	uint64_t steps;
@@ -38,7 +39,7 @@ void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_
 void frag_run_metrics_step(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			   const struct frag_device *dev, uint64_t step, const double *t);
 
-/* Reads the heap as it is now, whatever the level. */
+/* Reads the heap into `now`: after a step that somebody looks at, whatever the level. */
 void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			   const struct frag_device *dev);
 

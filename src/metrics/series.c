@@ -25,60 +25,71 @@ struct frag_series *frag_series_new(void)
 	return s;
 }
 
-/* Where the mask is set a, else b. */
-static inline frag_pair choose(frag_pair_bits mask, frag_pair a, frag_pair b)
-{
-	return (frag_pair)((mask & (frag_pair_bits)a) | (~mask & (frag_pair_bits)b));
-}
-
 /*
- * One step of two series. Rounding to hundredths is that of frag_hundredths(): the
- * lowest bits of a double that has 1.5 * 2^52 added to it are the integer. Near a
- * tie, and outside 0 to 100, the slow way decides.
+ * Counts the stretch in two histograms. Rounding to hundredths is that of frag_hundredths(): the
+ * lowest bits of a double that has 1.5 * 2^52 added to it are the integer, if no value of the
+ * stretch is near a tie or outside 0 to 100. Else the slow way decides, of each.
  */
-static inline void count_pair(struct frag_histogram h[2], frag_pair value)
+static void count_stretch(struct frag_series *s, int half, const frag_pair *shifted, bool odd)
 {
-	const frag_pair product = value * 1e2;
-	const frag_pair shifted = product + 0x1.8p52;
-	const frag_pair rest = product - (shifted - 0x1.8p52);
-	const frag_pair_bits odd = (rest > 0.4999) | (rest < -0.4999) | (value > 100.0)
-				   | (value < 0.0);
-	const frag_pair_bits at = (frag_pair_bits)shifted - INT64_C(0x4338000000000000);
-	const int64_t any = odd[0] | odd[1];
+	struct frag_histogram *h = &s->histograms[2 * half];
 
-	if (any == 0) {
-		h[0].count[at[0]]++;
-		h[1].count[at[1]]++;
-	} else {
-		frag_histogram_add(&h[0], value[0]);
-		frag_histogram_add(&h[1], value[1]);
+	for (uint32_t i = 0; i < s->waiting_count && odd; i++) {
+		frag_histogram_add(&h[0], s->waiting[i][half][0]);
+		frag_histogram_add(&h[1], s->waiting[i][half][1]);
+	}
+	for (uint32_t i = 0; i < s->waiting_count && !odd; i++) {
+		const frag_pair_bits bits = (frag_pair_bits)shifted[i];
+
+		h[0].count[(uint32_t)bits[0]]++;
+		h[1].count[(uint32_t)bits[1]]++;
 	}
 }
 
-/* The figures of two series stay in registers through the loop. */
-static void flush_half(struct frag_series *s, int half)
+static double least(double a, double b)
 {
-	frag_pair min = s->min[half], max = s->max[half], sum = s->sum[half];
-	frag_pair last = s->last[half], weighted = s->weighted[half];
-	frag_pair_bits severe = s->severe[half];
+	return a < b ? a : b;
+}
+
+static double most(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* The figures of two series stay in registers through the loop; a least, a most is an instruction. */
+static inline void flush_half(struct frag_series *s, int half)
+{
+	static const frag_pair_bits unsigned_bits = { INT64_MAX, INT64_MAX };
+	double min0 = s->min[half][0], min1 = s->min[half][1];
+	double max0 = s->max[half][0], max1 = s->max[half][1];
+	frag_pair sum = s->sum[half], last = s->last[half];
+	frag_pair weighted = s->weighted[half], shifted[FRAG_SERIES_WAITING];
+	frag_pair_bits severe = s->severe[half], near_tie = { 0, 0 };
 
 	for (uint32_t i = 0; i < s->waiting_count; i++) {
-		const frag_pair value = s->waiting[i][half];
+		const frag_pair value = s->waiting[i][half], product = value * 1e2;
+		frag_pair rest;
 
-		min = choose(value < min, value, min);
-		max = choose(value > max, value, max);
+		min0 = least(min0, value[0]);
+		min1 = least(min1, value[1]);
+		max0 = most(max0, value[0]);
+		max1 = most(max1, value[1]);
 		sum += value;
 		weighted += last * s->weight[i];
 		last = value;
 		severe -= value > FRAG_SEVERE_PCT;      /* true is -1 */
-		count_pair(&s->histograms[2 * half], value);
+		shifted[i] = product + 0x1.8p52;
+		rest = product - (shifted[i] - 0x1.8p52);
+		near_tie |= (frag_pair)((frag_pair_bits)rest & unsigned_bits) > 0.4999;
 	}
-	s->min[half] = min;
-	s->max[half] = max;
+	s->min[half] = (frag_pair){ min0, min1 };
+	s->max[half] = (frag_pair){ max0, max1 };
 	s->sum[half] = sum;
 	s->last[half] = last;
 	s->weighted[half] = weighted;
 	s->severe[half] = severe;
+	count_stretch(s, half, shifted, near_tie[0] || near_tie[1] || least(min0, min1) < 0
+					|| most(max0, max1) > 100);
 }
 
 void frag_series_flush(struct frag_series *s)

@@ -11,7 +11,7 @@
 #include "fragsim/metrics.h"
 #include "metrics/histogram.h"
 
-/* The percentages in the order of the table of metrics; frag_series_add() names them. */
+/* The percentages in the order of the table of metrics: fi, fi_device, internal, utilization. */
 #define FRAG_SERIES 4
 #define FRAG_SERIES_WAITING 64
 
@@ -35,14 +35,14 @@ struct frag_series *frag_series_new(void);
 /* Counts those that wait; before anything below is asked. */
 void frag_series_flush(struct frag_series *s);
 
-/* A step's percentages; weight: how long those of the step before lasted. */
-static inline void frag_series_add(struct frag_series *s, const struct frag_metrics *m,
+/* A step's percentages, by twos; weight: how long those of the step before lasted. */
+static inline void frag_series_add(struct frag_series *s, frag_pair first, frag_pair second,
 				   double weight)
 {
 	const uint32_t at = s->waiting_count++;
 
-	s->waiting[at][0] = (frag_pair){ m->fi, m->fi_device };
-	s->waiting[at][1] = (frag_pair){ m->internal, m->utilization };
+	s->waiting[at][0] = first;
+	s->waiting[at][1] = second;
 	s->weight[at] = weight;
 	if (at + 1 == FRAG_SERIES_WAITING)
 		frag_series_flush(s);

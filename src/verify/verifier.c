@@ -237,6 +237,7 @@ static int run_step(struct verify *v, const struct frag_event *ev, struct frag_e
 	rc = frag_engine_step(&v->engines[p->device], ev, v->slots, &step, err);
 	if (rc)
 		return rc;
+	frag_engine_describe(&v->engines[p->device], v->slots, &step);
 	frag_logged_end(l);
 	judge_step(v, p, &step);
 	return 0;

@@ -123,7 +123,7 @@ def check_counted(metrics: list[str], trace: Path) -> None:
     head, *rows = rows_of(trace, *options, '--columns', 'all')
     values = {x: [float(row[head.index(x)]) for row in rows] for x in metrics}
     TAP.result('each metric is counted', [
-        f'{x}: 0 in every row: is it counted in read_heap() of src/metrics/run_metrics.c?'
+        f'{x}: 0 in every row: is it counted in CHANGING() of src/metrics/run_metrics.c?'
         for x in metrics if not any(values[x])])
     runs = result_of(trace, *options)['runs']
     faults = []
@@ -134,7 +134,7 @@ def check_counted(metrics: list[str], trace: Path) -> None:
         else:
             top = max(peaks)
         if top < max(values[x]):
-            faults.append(f'{x}: the peak is {top}, a row has {max(values[x])}: see raise_peaks()'
+            faults.append(f'{x}: the peak is {top}, a row has {max(values[x])}: see BY_CALLS()'
                           ' of src/metrics/run_metrics.c')
     TAP.result('its peak is kept', faults)
 

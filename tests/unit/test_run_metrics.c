@@ -146,6 +146,7 @@ static void expect_same(const struct frag_metrics *got, const struct frag_metric
 static void finish_step(struct fixture *f, double t)
 {
 	frag_run_metrics_step(&f->metrics, f->rig.heap, &f->rig.dev, 0, isnan(t) ? NULL : &t);
+	frag_run_metrics_look(&f->metrics, f->rig.heap, &f->rig.dev);
 	f->want = count(f);
 	expect_same(&f->metrics.now, &f->want, true);
 	assert_int_equal(f->metrics.now.limited, f->rig.dev.total != 0);

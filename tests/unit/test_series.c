@@ -69,12 +69,10 @@ static void expect_all(const struct steps *steps)
 
 	assert_non_null(s);
 	for (uint32_t k = 0; k < steps->count; k++) {
-		const struct frag_metrics m = {
-			.fi = steps->value[0][k], .fi_device = steps->value[1][k],
-			.internal = steps->value[2][k], .utilization = steps->value[3][k],
-		};
+		const frag_pair first = { steps->value[0][k], steps->value[1][k] };
+		const frag_pair second = { steps->value[2][k], steps->value[3][k] };
 
-		frag_series_add(s, &m, steps->weight[k]);
+		frag_series_add(s, first, second, steps->weight[k]);
 	}
 	frag_series_flush(s);
 	for (int i = 0; i < FRAG_SERIES; i++)

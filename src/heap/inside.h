@@ -1,0 +1,54 @@
+/*
+ * inside.h - questions to the heap without a call and without a copy.
+ *
+ * For engine, metrics and the policies of this program, which ask several of them an event: they
+ * see the heap's own records, to read. A handle must be one of a block, a segment, a list: whoever
+ * cannot know that, as a plug-in, asks the same through fragsim/heap.h, which looks first. What
+ * these return is good until the next verb.
+ */
+#ifndef HEAP_INSIDE_H
+#define HEAP_INSIDE_H
+
+#include "base/bug.h"
+#include "heap/store.h"
+
+static inline const struct block *frag_block_at(const struct frag_heap *h, frag_block b)
+{
+	FRAG_ASSERT(exists(h, b));
+	return &h->blocks[b];
+}
+
+static inline const struct segment *frag_segment_at(const struct frag_heap *h, frag_segment s)
+{
+	FRAG_ASSERT(s < h->segment_count && h->segments[s].in_use);
+	return &h->segments[s];
+}
+
+/* That of block b. */
+static inline const struct segment *frag_segment_of(const struct frag_heap *h, frag_block b)
+{
+	return frag_segment_at(h, frag_block_at(h, b)->segment);
+}
+
+static inline uint64_t frag_largest(const struct frag_heap *h)
+{
+	return frag_index_largest(&h->index);
+}
+
+/* Device calls of this step so far. */
+static inline uint32_t frag_call_count(const struct frag_heap *h)
+{
+	return h->call_count;
+}
+
+/* frag_heap_step() */
+static inline void frag_begin_step(struct frag_heap *h)
+{
+	h->call_count = 0;
+	h->refusal[0] = '\0';
+	h->totals.step_peak_reserved = h->totals.reserved;
+	h->totals.step_peak_segments = h->totals.segments;
+	h->totals.step_peak_used = h->dev->used;
+}
+
+#endif
