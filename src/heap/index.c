@@ -7,55 +7,10 @@
 #include "base/grow.h"
 #include "fragsim/heap.h"
 
-#define BINS_OCTAVE_BITS 5
-#define BINS_OCTAVE (1U << BINS_OCTAVE_BITS)
-#define BINS ((64 - BINS_OCTAVE_BITS + 1) * BINS_OCTAVE)
-#define BINS_WORDS ((BINS + 63) / 64)
-#define SPREAD_ABOVE 32         /* entries: a list this long gets bins */
+_Static_assert(FRAG_BIN_WORDS <= 64, "one word must summarise the bitmap");
+_Static_assert(FRAG_SPREAD_ABOVE >= FRAG_CHAIN_MAX, "what spreads is a tree");
 
-struct frag_bins {
-	uint64_t summary;               /* words of `full` that are not 0 */
-	uint64_t full[BINS_WORDS];      /* bins that are not empty */
-	frag_root root[BINS];
-};
-
-_Static_assert(BINS_WORDS <= 64, "one word must summarise the bitmap");
-
-static inline uint32_t highest_bit(uint64_t x)
-{
-	return 63 - (uint32_t)__builtin_clzll(x);
-}
-
-/* Sizes below one octave have a bin each; then 32 bins to an octave. */
-static inline uint32_t bin_of(uint64_t size)
-{
-	uint32_t octave;
-
-	if (size < BINS_OCTAVE)
-		return (uint32_t)size;
-	octave = highest_bit(size) - BINS_OCTAVE_BITS;
-	return octave * BINS_OCTAVE + (uint32_t)(size >> octave);
-}
-
-/* The first bin at or after `bin` that is not empty; BINS if none. */
-static uint32_t next_full(const struct frag_bins *bins, uint32_t bin)
-{
-	uint32_t word = bin / 64;
-	uint64_t rest;
-
-	if (bin >= BINS)
-		return BINS;
-	rest = bins->full[word] >> bin % 64;
-	if (rest)
-		return bin + (uint32_t)__builtin_ctzll(rest);
-	rest = word + 1 < 64 ? bins->summary >> (word + 1) : 0;
-	if (!rest)
-		return BINS;
-	word += 1 + (uint32_t)__builtin_ctzll(rest);
-	return word * 64 + (uint32_t)__builtin_ctzll(bins->full[word]);
-}
-
-/* The last bin before `bin` that is not empty; BINS if none. */
+/* The last bin before `bin` that is not empty; FRAG_BINS if none. */
 static uint32_t last_full(const struct frag_bins *bins, uint32_t bin)
 {
 	uint32_t word = bin / 64;
@@ -64,41 +19,18 @@ static uint32_t last_full(const struct frag_bins *bins, uint32_t bin)
 	if (!rest) {
 		rest = bins->summary & ((UINT64_C(1) << word) - 1);
 		if (!rest)
-			return BINS;
-		word = highest_bit(rest);
+			return FRAG_BINS;
+		word = frag_highest_bit(rest);
 		rest = bins->full[word];
 	}
-	return word * 64 + highest_bit(rest);
-}
-
-static void bins_insert(struct frag_nodes *nodes, struct frag_bins *bins,
-			const struct frag_entry *e)
-{
-	uint32_t bin = bin_of(e->size);
-
-	frag_tree_insert(nodes, &bins->root[bin], FRAG_BY_SIZE, e);
-	bins->full[bin / 64] |= UINT64_C(1) << bin % 64;
-	bins->summary |= UINT64_C(1) << bin / 64;
-}
-
-static void bins_remove(struct frag_nodes *nodes, struct frag_bins *bins,
-			const struct frag_entry *e)
-{
-	uint32_t bin = bin_of(e->size);
-
-	frag_tree_remove(nodes, &bins->root[bin], FRAG_BY_SIZE, e);
-	if (bins->root[bin])
-		return;
-	bins->full[bin / 64] &= ~(UINT64_C(1) << bin % 64);
-	if (!bins->full[bin / 64])
-		bins->summary &= ~(UINT64_C(1) << bin / 64);
+	return word * 64 + frag_highest_bit(rest);
 }
 
 bool frag_index_init(struct frag_index *x, enum frag_order order)
 {
 	*x = (struct frag_index){ .order = order, .leaves = 1 };
 	x->top = calloc(2, sizeof(*x->top));
-	return frag_map_init(&x->by_key, 0) && frag_nodes_init(&x->nodes) && x->top;
+	return frag_map_init(&x->by_key, 0) && frag_links_init(&x->links) && x->top;
 }
 
 void frag_index_fini(struct frag_index *x)
@@ -108,15 +40,13 @@ void frag_index_fini(struct frag_index *x)
 	free(x->lists);
 	free(x->top);
 	frag_map_fini(&x->by_key);
-	frag_nodes_fini(&x->nodes);
+	frag_links_fini(&x->links);
 }
 
 bool frag_index_copy(struct frag_index *x)
 {
-	bool good = frag_array_copy(&x->nodes.nodes, x->nodes.used, FRAG_SPARE_NODES,
-				    sizeof(*x->nodes.nodes));
+	bool good = frag_links_copy(&x->links);
 
-	x->nodes.capacity = x->nodes.used + FRAG_SPARE_NODES;
 	good &= frag_map_copy(&x->by_key);
 	good &= frag_array_copy(&x->top, (uint64_t)x->leaves * 2, 0, sizeof(*x->top));
 	good &= frag_array_copy(&x->lists, x->count, 0, sizeof(*x->lists));
@@ -162,14 +92,11 @@ bool frag_index_reserve_lists(struct frag_index *x, uint32_t n)
 	return true;
 }
 
-uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint32_t which)
+uint32_t frag_index_list_of(struct frag_index *x, uint32_t pool, uint32_t which)
 {
-	uint64_t key = (uint64_t)pool << 32 | which;
-	uint32_t list = x->recent;
+	const uint64_t key = (uint64_t)pool << 32 | which;
+	const uint32_t list = frag_map_get(&x->by_key, key);
 
-	if (list < x->count && x->lists[list].pool == pool && x->lists[list].which == which)
-		return list;
-	list = frag_map_get(&x->by_key, key);
 	if (list != FRAG_MAP_NONE)
 		return x->recent = list;
 	if (!frag_grow(&x->lists, &x->capacity, (uint64_t)x->count + 1, sizeof(*x->lists))
@@ -179,7 +106,7 @@ uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint32_t which)
 	return x->count++;
 }
 
-static void set_largest(struct frag_index *x, uint32_t list, uint64_t largest)
+void frag_index_set_largest(struct frag_index *x, uint32_t list, uint64_t largest)
 {
 	uint32_t i = x->leaves + list;
 
@@ -199,93 +126,78 @@ static void set_largest(struct frag_index *x, uint32_t list, uint64_t largest)
 /* By size: the last entry of a list; NULL if none. */
 static const struct frag_entry *last_of(const struct frag_index *x, const struct frag_free_list *l)
 {
-	uint32_t word;
+	const struct frag_chain *chain = &l->chain;
 
-	if (!l->bins)
-		return frag_tree_last(&x->nodes, l->root);
-	if (!l->bins->summary)
-		return NULL;
-	word = highest_bit(l->bins->summary);
-	return frag_tree_last(&x->nodes,
-			      l->bins->root[word * 64 + highest_bit(l->bins->full[word])]);
+	if (l->bins) {
+		uint32_t word;
+
+		if (!l->bins->summary)
+			return NULL;
+		word = frag_highest_bit(l->bins->summary);
+		chain = &l->bins->chain[word * 64 + frag_highest_bit(l->bins->full[word])];
+	}
+	return chain->count ? frag_chain_last(&x->links, chain) : NULL;
 }
 
-static uint64_t measure_largest(const struct frag_index *x, const struct frag_free_list *l)
+uint64_t frag_index_measure_largest(const struct frag_index *x, const struct frag_free_list *l)
 {
-	const struct frag_entry *last;
+	const struct frag_entry *last = last_of(x, l);
 
-	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_largest(&x->nodes, l->root, x->order);
-	last = last_of(x, l);
 	return last ? last->size : 0;
 }
 
-/* Moves a list's entries from one tree to bins; without memory it stays a tree. */
-static void spread(struct frag_index *x, struct frag_free_list *l)
+void frag_index_spread(struct frag_index *x, struct frag_free_list *l)
 {
-	if (!frag_nodes_reserve(&x->nodes))
+	if (!frag_nodes_reserve(&x->links.nodes))
 		return;
 	l->bins = calloc(1, sizeof(*l->bins));
-	while (l->bins && l->root) {
+	while (l->bins && l->chain.count) {
 		struct frag_entry e;
 
-		if (!frag_nodes_reserve(&x->nodes))
+		if (!frag_nodes_reserve(&x->links.nodes))
 			return; /* cannot be: each round frees before it needs */
-		e = *frag_tree_first(&x->nodes, l->root);
-		frag_tree_remove(&x->nodes, &l->root, FRAG_BY_SIZE, &e);
-		bins_insert(&x->nodes, l->bins, &e);
+		e = *frag_chain_first(&x->links, &l->chain);
+		frag_chain_remove(&x->links, &l->chain, &e);
+		frag_bins_insert(&x->links, l->bins, &e);
 	}
 }
 
-void frag_index_insert(struct frag_index *x, uint32_t list, const struct frag_entry *e)
+/* By address and by key: the list has changed. */
+static void renew_largest(struct frag_index *x, uint32_t list)
+{
+	const uint64_t largest = frag_tree_largest(&x->links.nodes, x->lists[list].root, x->order);
+
+	if (largest != x->lists[list].largest)
+		frag_index_set_largest(x, list, largest);
+}
+
+void frag_index_insert_by_address(struct frag_index *x, uint32_t list, const struct frag_entry *e)
 {
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(list < x->count && e->size > 0);
-	if (l->bins)
-		bins_insert(&x->nodes, l->bins, e);
-	else if (x->order == FRAG_BY_SIZE)
-		frag_tree_insert(&x->nodes, &l->root, FRAG_BY_SIZE, e);
-	else
-		frag_tree_insert(&x->nodes, &l->root, FRAG_BY_ADDRESS, e);
+	frag_tree_insert(&x->links.nodes, &l->root, FRAG_BY_ADDRESS, e);
 	l->count++;
 	if (e->size > l->largest)
-		set_largest(x, list, e->size);
-	if (l->count > SPREAD_ABOVE && !l->bins && x->order == FRAG_BY_SIZE)
-		spread(x, l);
+		frag_index_set_largest(x, list, e->size);
 }
 
-void frag_index_remove(struct frag_index *x, uint32_t list, const struct frag_entry *e)
+void frag_index_remove_by_address(struct frag_index *x, uint32_t list, const struct frag_entry *e)
 {
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(list < x->count && l->count > 0 && e->size <= l->largest);
-	if (l->bins)
-		bins_remove(&x->nodes, l->bins, e);
-	else if (x->order == FRAG_BY_SIZE)
-		frag_tree_remove(&x->nodes, &l->root, FRAG_BY_SIZE, e);
-	else
-		frag_tree_remove(&x->nodes, &l->root, FRAG_BY_ADDRESS, e);
+	frag_tree_remove(&x->links.nodes, &l->root, FRAG_BY_ADDRESS, e);
 	l->count--;
 	if (e->size == l->largest)
-		set_largest(x, list, measure_largest(x, l));
+		renew_largest(x, list);
 }
 
-void frag_index_replace(struct frag_index *x, uint32_t list, const struct frag_entry *old,
-			const struct frag_entry *now)
+void frag_index_replace_by_address(struct frag_index *x, uint32_t list,
+				   const struct frag_entry *old, const struct frag_entry *now)
 {
-	struct frag_free_list *l = &x->lists[list];
-	uint64_t largest;
-
-	if (x->order == FRAG_BY_SIZE) {
-		frag_index_remove(x, list, old);
-		frag_index_insert(x, list, now);
-		return;
-	}
-	frag_tree_resize(&x->nodes, l->root, old, now);
-	largest = frag_tree_largest(&x->nodes, l->root, FRAG_BY_ADDRESS);
-	if (largest != l->largest)
-		set_largest(x, list, largest);
+	frag_tree_resize(&x->links.nodes, x->lists[list].root, old, now);
+	renew_largest(x, list);
 }
 
 void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e,
@@ -293,35 +205,31 @@ void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct f
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	frag_tree_insert_keyed(&x->nodes, &l->root, e, bytes);
+	frag_tree_insert_keyed(&x->links.nodes, &l->root, e, bytes);
 	l->count++;
 	if (bytes > l->largest)
-		set_largest(x, list, bytes);
+		frag_index_set_largest(x, list, bytes);
 }
 
 void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e)
 {
 	struct frag_free_list *l = &x->lists[list];
-	uint64_t largest;
 
-	frag_tree_remove_below(&x->nodes, &l->root, FRAG_BY_KEY, e);
+	frag_tree_remove_below(&x->links.nodes, &l->root, FRAG_BY_KEY, e);
 	l->count--;
-	largest = measure_largest(x, l);
-	if (largest != l->largest)
-		set_largest(x, list, largest);
+	renew_largest(x, list);
 }
 
 const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes)
 {
 	const struct frag_free_list *l = &x->lists[list];
 	static const struct frag_entry first = { .size = 0 };
-	const struct frag_entry key = { .size = bytes };
 
+	if (x->order == FRAG_BY_SIZE)
+		return frag_index_find_by_size(x, list, bytes);
 	if (bytes > l->largest)
 		return NULL;
-	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_fit(&x->nodes, l->root, x->order, &first, bytes);
-	return frag_index_lower_bound(x, list, &key);
+	return frag_tree_fit(&x->links.nodes, l->root, x->order, &first, bytes);
 }
 
 const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
@@ -332,7 +240,7 @@ const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32
 	if (bytes > l->largest)
 		return NULL;
 	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_fit_last(&x->nodes, l->root, x->order, bytes);
+		return frag_tree_fit_last(&x->links.nodes, l->root, x->order, bytes);
 	return last_of(x, l);
 }
 
@@ -343,14 +251,16 @@ const struct frag_entry *frag_index_lower_bound(const struct frag_index *x, uint
 	const struct frag_entry *found;
 	uint32_t bin;
 
+	if (x->order != FRAG_BY_SIZE)
+		return frag_tree_lower_bound(&x->links.nodes, l->root, x->order, key);
 	if (!l->bins)
-		return frag_tree_lower_bound(&x->nodes, l->root, x->order, key);
-	bin = bin_of(key->size);
-	found = frag_tree_lower_bound(&x->nodes, l->bins->root[bin], FRAG_BY_SIZE, key);
+		return frag_chain_lower_bound(&x->links, &l->chain, key);
+	bin = frag_bin_of(key->size);
+	found = frag_chain_lower_bound(&x->links, &l->bins->chain[bin], key);
 	if (found)
 		return found;
-	bin = next_full(l->bins, bin + 1);
-	return bin < BINS ? frag_tree_first(&x->nodes, l->bins->root[bin]) : NULL;
+	bin = frag_next_full(l->bins, bin + 1);
+	return bin < FRAG_BINS ? frag_chain_first(&x->links, &l->bins->chain[bin]) : NULL;
 }
 
 const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
@@ -360,14 +270,16 @@ const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t 
 	const struct frag_entry *found;
 	uint32_t bin;
 
+	if (x->order != FRAG_BY_SIZE)
+		return frag_tree_before(&x->links.nodes, l->root, x->order, key);
 	if (!l->bins)
-		return frag_tree_before(&x->nodes, l->root, x->order, key);
-	bin = bin_of(key->size);
-	found = frag_tree_before(&x->nodes, l->bins->root[bin], FRAG_BY_SIZE, key);
+		return frag_chain_before(&x->links, &l->chain, key);
+	bin = frag_bin_of(key->size);
+	found = frag_chain_before(&x->links, &l->bins->chain[bin], key);
 	if (found)
 		return found;
 	bin = last_full(l->bins, bin);
-	return bin < BINS ? frag_tree_last(&x->nodes, l->bins->root[bin]) : NULL;
+	return bin < FRAG_BINS ? frag_chain_last(&x->links, &l->bins->chain[bin]) : NULL;
 }
 
 const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,
@@ -376,7 +288,7 @@ const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32
 	const struct frag_free_list *l = &x->lists[list];
 
 	return bytes > l->largest ? NULL
-				  : frag_tree_fit(&x->nodes, l->root, x->order, from, bytes);
+				  : frag_tree_fit(&x->links.nodes, l->root, x->order, from, bytes);
 }
 
 const struct frag_index_ops frag_index_size = { .name = "size", .order = FRAG_BY_SIZE };

@@ -122,7 +122,8 @@ void frag_sorted_out(struct frag_heap *h, uint32_t b);
  */
 static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 {
-	return frag_index_reserve(&h->index) && frag_index_reserve(&h->gaps)
+	return frag_index_reserve(&h->index, (uint64_t)h->block_count + blocks)
+	       && frag_index_reserve(&h->gaps, 0)
 	       && frag_grow(&h->blocks, &h->block_capacity, (uint64_t)h->block_count + blocks,
 			    sizeof(*h->blocks))
 	       && frag_grow(&h->calls, &h->call_capacity, (uint64_t)h->call_count + 2,

@@ -145,6 +145,7 @@ static void listed_twice(struct scene *s)
 	struct frag_entry e = entry(s, s->free);
 
 	e.size--;
+	e.block = s->live;      /* which has no place in any list */
 	frag_index_insert(&s->h->index, s->list, &e);
 }
 

@@ -21,6 +21,7 @@ struct row {
 struct fixture {
 	struct frag_index index;
 	struct row rows[MAX];
+	uint32_t spare[MAX];    /* numbers of blocks that no row has, from spare[count] on */
 	uint32_t count, lists;
 	uint64_t random;
 };
@@ -89,6 +90,8 @@ static struct fixture *begin(enum frag_order order, uint32_t lists, uint64_t see
 	assert_true(frag_index_init(&f->index, order));
 	f->lists = lists;
 	f->random = seed;
+	for (uint32_t i = 0; i < MAX; i++)
+		f->spare[i] = i;
 	for (uint32_t i = 0; i < lists; i++)
 		assert_int_equal(frag_index_list(&f->index, i / 3, i % 3), i);
 	return f;
@@ -117,13 +120,14 @@ static void insert(struct fixture *f, uint32_t bits)
 		.entry = {
 			.size = random_size(&f->random, bits),
 			.ordinal = (uint32_t)random_below(&f->random, 100),
-			.offset = random_below(&f->random, 5000), .block = f->count,
+			.offset = random_below(&f->random, 5000),
+			.block = f->spare[f->count],
 		},
 	};
 	if (f->count + 1 == MAX || taken(f, &row->entry))
 		return;
 	f->count++;
-	assert_true(frag_index_reserve(&f->index));
+	assert_true(frag_index_reserve(&f->index, MAX));
 	if (f->index.order == FRAG_BY_KEY)
 		frag_index_insert_keyed(&f->index, row->list, &row->entry,
 					bytes_of(f, &row->entry));
@@ -142,7 +146,8 @@ static void remove_any(struct fixture *f)
 		frag_index_remove_keyed(&f->index, f->rows[i].list, &f->rows[i].entry);
 	else
 		frag_index_remove(&f->index, f->rows[i].list, &f->rows[i].entry);
-	f->rows[i] = f->rows[--f->count];
+	f->spare[--f->count] = f->rows[i].entry.block;
+	f->rows[i] = f->rows[f->count];
 }
 
 static void expect_entry(const struct frag_entry *got, const struct frag_entry *want)
@@ -245,7 +250,7 @@ static void test_bin_borders(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < n; i++) {
 		f->rows[i].entry = (struct frag_entry){ .size = sizes[i], .offset = i, .block = i };
-		assert_true(frag_index_reserve(&f->index));
+		assert_true(frag_index_reserve(&f->index, MAX));
 		frag_index_insert(&f->index, 0, &f->rows[i].entry);
 		f->count++;
 	}
@@ -304,12 +309,14 @@ static void test_largest_over_many_lists(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct frag_entry e = { .size = 1 + (uint64_t)i * 7919 % 1000, .ordinal = i };
+		struct frag_entry e = {
+			.size = 1 + (uint64_t)i * 7919 % 1000, .ordinal = i, .block = i,
+		};
 
 		assert_int_equal(frag_index_list(&f->index, i, 0), i);
 		f->rows[i] = (struct row){ .entry = e, .list = i };
 		f->count++;
-		assert_true(frag_index_reserve(&f->index));
+		assert_true(frag_index_reserve(&f->index, MAX));
 		frag_index_insert(&f->index, i, &e);
 		assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
 	}
@@ -332,7 +339,7 @@ static void test_many_equal_sizes(void **state)
 		struct frag_entry e = { .size = 512, .offset = 512 * (uint64_t)(99999 - i),
 					.block = i };
 
-		assert_true(frag_index_reserve(&index));
+		assert_true(frag_index_reserve(&index, i + 1));
 		frag_index_insert(&index, 0, &e);
 		assert_int_equal(frag_index_find(&index, 0, 1)->block, i);
 		assert_null(frag_index_find(&index, 0, 513));
