@@ -11,14 +11,13 @@
 
 #define TOO_SMALL "is smaller than %" PRIu64 " bytes"
 
-uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
+HOT uint32_t cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 {
-	uint32_t upper = frag_new_block(h);
-	struct block *k = &h->blocks[b];
+	const uint32_t upper = frag_new_block(h);
+	struct block *k = &h->blocks[b], *u = &h->blocks[upper];
 
-	/* the caller has made room */
-	FRAG_ASSERT(upper != NONE && keep > 0 && keep < k->bytes);
-	h->blocks[upper] = (struct block){
+	FRAG_ASSERT(keep > 0 && keep < k->bytes);
+	*u = (struct block){
 		.offset = k->offset + keep, .bytes = k->bytes - keep,
 		.segment = k->segment, .prev = b, .next = k->next,
 		.user = k->user, .state = k->state,
@@ -30,7 +29,12 @@ uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 	return upper;
 }
 
-void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
+uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
+{
+	return cut(h, b, keep);
+}
+
+HOT void fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
 {
 	struct block *k = &h->blocks[lower];
 
@@ -40,6 +44,11 @@ void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
 	if (k->next != NONE)
 		h->blocks[k->next].prev = lower;
 	frag_release_record(h, upper);
+}
+
+void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
+{
+	fuse(h, lower, upper);
 }
 
 int frag_heap_detach_free(struct frag_heap *h, frag_block b)
@@ -61,14 +70,11 @@ int frag_heap_insert(struct frag_heap *h, frag_block b)
 	return 0;
 }
 
-/* What detach_live does, and how give begins. */
-static int detach_live(struct frag_heap *h, const char *verb, frag_block b)
+/* A block's request is over: the totals of what is live. False: there was none. */
+HOT bool end_request(struct frag_heap *h, frag_block b)
 {
-	struct block *k;
+	struct block *k = &h->blocks[b];
 
-	if (!exists(h, b))
-		return frag_refuse_block(h, verb, b, "is no block");
-	k = &h->blocks[b];
 	if (k->state == FRAG_ALLOCATED) {
 		h->totals.requested -= k->requested;
 		h->totals.allocated -= k->bytes;
@@ -76,12 +82,22 @@ static int detach_live(struct frag_heap *h, const char *verb, frag_block b)
 	} else if (k->state == FRAG_PENDING) {
 		frag_pending_remove(h, b);
 	} else {
-		return frag_refuse_block(h, verb, b, "is neither allocated nor pending");
+		return false;
 	}
 	h->totals.active -= k->bytes;
 	k->state = FRAG_DETACHED;
 	if (--h->segments[k->segment].live == 0)
 		frag_idle_enter(h, k->segment);
+	return true;
+}
+
+/* What detach_live does, and how give begins. */
+HOT int detach_live(struct frag_heap *h, const char *verb, frag_block b)
+{
+	if (!exists(h, b))
+		return frag_refuse_block(h, verb, b, "is no block");
+	if (!end_request(h, b))
+		return frag_refuse_block(h, verb, b, "is neither allocated nor pending");
 	return 0;
 }
 
@@ -90,15 +106,11 @@ int frag_heap_detach_live(struct frag_heap *h, frag_block b)
 	return detach_live(h, __func__, b);
 }
 
-int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
+/* A detached block serves a request. */
+HOT void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
 {
-	struct block *k;
+	struct block *k = &h->blocks[b];
 
-	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
-		return frag_refuse_block(h, __func__, b, "is not detached");
-	if (requested > h->blocks[b].bytes)
-		return frag_refuse_block(h, __func__, b, TOO_SMALL, requested);
-	k = &h->blocks[b];
 	k->state = FRAG_ALLOCATED;
 	k->requested = requested;
 	h->totals.requested += requested;
@@ -107,6 +119,15 @@ int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
 	h->totals.blocks++;
 	if (h->segments[k->segment].live++ == 0)
 		frag_idle_leave(h, k->segment);
+}
+
+int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
+{
+	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
+		return frag_refuse_block(h, __func__, b, "is not detached");
+	if (requested > h->blocks[b].bytes)
+		return frag_refuse_block(h, __func__, b, TOO_SMALL, requested);
+	begin_request(h, b, requested);
 	return 0;
 }
 
@@ -195,11 +216,11 @@ static void merge(struct frag_heap *h, frag_block *b, uint32_t n)
 	FRAG_ASSERT(h->blocks[*b].prev == n || h->blocks[*b].next == n);
 	frag_list_out(h, n);
 	if (h->blocks[n].offset < h->blocks[*b].offset) {
-		frag_fuse(h, n, *b);
+		fuse(h, n, *b);
 		*b = n;
 		h->blocks[n].state = FRAG_DETACHED;
 	} else {
-		frag_fuse(h, *b, n);
+		fuse(h, *b, n);
 	}
 }
 
@@ -233,40 +254,43 @@ static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint
 				 " keep %" PRIu64, slot_size, keep);
 }
 
-/* part, and below join, where the policy sorts. */
+/*
+ * Most segments are plain: whatever is free in them is in their list, one hole a block, and goes
+ * back to the device with all of the segment or not at all. There the entry of a free block becomes
+ * another one's without leaving its list, and what the totals have to know is told at once.
+ */
+HOT bool is_plain(const struct frag_heap *h, const struct segment *s)
+{
+	return !(h->sorted | (s->slot_size != 0) | (s->page != 0));
+}
+
+/* Cuts a free block in two: one part stays free, the other, detached, is returned. */
+HOT uint32_t part_plain(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
+{
+	const struct frag_entry whole = frag_entry_of(h, b);
+	const uint32_t list = h->segments[h->blocks[b].segment].list;
+	const uint32_t other = cut(h, b, upper ? whole.size - keep : keep);
+	const uint32_t rest = upper ? b : other, taken = upper ? other : b;
+	struct frag_entry e;
+
+	h->blocks[rest].state = FRAG_FREE;
+	h->blocks[taken].state = FRAG_DETACHED;
+	h->totals.free -= keep;
+	e = frag_entry_of(h, rest);
+	frag_index_replace(&h->index, list, &whole, &e);
+	return taken;
+}
+
+/* The same, and below join, wherever a segment is not plain. */
 __attribute__((noinline))
-static uint32_t part_sorted(struct frag_heap *h, uint32_t b, uint64_t cut, bool upper)
+static uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
 {
 	uint32_t other;
 
 	frag_list_out(h, b);
 	h->blocks[b].state = FRAG_DETACHED;
-	other = frag_cut(h, b, cut);
+	other = cut(h, b, upper ? h->blocks[b].bytes - keep : keep);
 	frag_list_in(h, upper ? b : other);
-	return upper ? other : b;
-}
-
-__attribute__((noinline))
-static void join_sorted(struct frag_heap *h, uint32_t lower, uint32_t upper, uint32_t listed)
-{
-	frag_list_out(h, listed);
-	frag_fuse(h, lower, upper);
-	frag_list_in(h, lower);
-}
-
-/* Cuts a free block in two: one part is free then, the other, detached, is returned. */
-HOT uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
-{
-	const uint64_t cut = upper ? h->blocks[b].bytes - keep : keep;
-	struct lifted whole;
-	uint32_t other;
-
-	if (h->sorted)
-		return part_sorted(h, b, cut, upper);
-	whole = frag_list_lift(h, b);
-	h->blocks[b].state = FRAG_DETACHED;
-	other = frag_cut(h, b, cut);
-	frag_list_land(h, &whole, upper ? b : other);
 	return upper ? other : b;
 }
 
@@ -276,23 +300,29 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requ
 {
 	const struct segment *s;
 	uint64_t bytes;
+	bool plain;
 
 	if (!exists(h, *b) || h->blocks[*b].state != FRAG_FREE)
 		return frag_refuse_block(h, verb, *b, "is not free");
 	s = &h->segments[h->blocks[*b].segment];
+	plain = is_plain(h, s);
 	bytes = h->blocks[*b].bytes;
 	if (keep > bytes || requested > keep || keep == 0 || (s->slot_size && keep != s->slot_size))
 		return refuse_take(h, verb, *b, requested, keep);
-	if (!frag_room(h, 1))
+	if (h->sorted ? !frag_room(h, 1) : !frag_block_room(h, 1))
 		return -FRAG_ENOMEM;
-	if (keep < bytes) {
-		*b = part(h, *b, keep, upper);
-		h->totals.splits += !s->slot_size;
-	} else {
+	if (keep == bytes) {
 		frag_list_out(h, *b);
 		h->blocks[*b].state = FRAG_DETACHED;
+	} else if (plain) {
+		*b = part_plain(h, *b, keep, upper);
+		h->totals.splits++;
+	} else {
+		*b = part(h, *b, keep, upper);
+		h->totals.splits += !s->slot_size;
 	}
-	return frag_heap_assign(h, *b, requested);
+	begin_request(h, *b, requested);
+	return 0;
 }
 
 int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
@@ -305,48 +335,67 @@ int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t requested,
 	return take(h, __func__, b, requested, keep, true);
 }
 
-/* Fuses two neighbours, one of them free, into a free block in the place of that one. */
-HOT void join(struct frag_heap *h, uint32_t lower, uint32_t upper, uint32_t listed)
+/* Makes a detached block a free one, together with free neighbours: that block. */
+__attribute__((noinline))
+static uint32_t join(struct frag_heap *h, uint32_t b)
 {
-	struct lifted place;
+	const bool whole = !h->segments[h->blocks[b].segment].slot_size;
+	const uint32_t prev = h->blocks[b].prev, next = h->blocks[b].next;
 
-	if (h->sorted) {
-		join_sorted(h, lower, upper, listed);
-		return;
+	if (next != NONE && h->blocks[next].state == FRAG_FREE) {
+		merge(h, &b, next);
+		h->totals.merges += whole;
 	}
-	place = frag_list_lift(h, listed);
-	frag_fuse(h, lower, upper);
-	frag_list_land(h, &place, lower);
+	if (prev != NONE && h->blocks[prev].state == FRAG_FREE) {
+		merge(h, &b, prev);
+		h->totals.merges += whole;
+	}
+	frag_list_in(h, b);
+	return b;
+}
+
+/* The same in a plain segment: the entry of a free neighbour becomes that of the result. */
+HOT uint32_t join_plain(struct frag_heap *h, uint32_t b)
+{
+	struct block *k = &h->blocks[b];
+	const uint32_t list = h->segments[k->segment].list, prev = k->prev, next = k->next;
+	const bool lower = prev != NONE && h->blocks[prev].state == FRAG_FREE;
+	const bool upper = next != NONE && h->blocks[next].state == FRAG_FREE;
+	struct frag_entry was, e;
+
+	h->totals.free += k->bytes;
+	h->totals.holes += UINT64_C(1) - lower - upper;
+	h->totals.merges += (uint64_t)lower + upper;
+	if (upper) {
+		was = frag_entry_of(h, next);
+		fuse(h, b, next);
+		if (lower)
+			frag_index_remove(&h->index, list, &was);
+	}
+	if (lower) {
+		was = frag_entry_of(h, prev);
+		fuse(h, prev, b);
+		b = prev;
+	}
+	h->blocks[b].state = FRAG_FREE;
+	e = frag_entry_of(h, b);
+	if (lower | upper)
+		frag_index_replace(&h->index, list, &was, &e);
+	else
+		frag_index_insert(&h->index, list, &e);
+	return b;
 }
 
 int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 {
-	const struct segment *s;
-	uint32_t prev, next;
 	int rc;
 
-	if (!frag_room(h, 0))
+	if (h->sorted ? !frag_room(h, 0) : !frag_block_room(h, 0))
 		return -FRAG_ENOMEM;
 	rc = detach_live(h, __func__, b);
 	if (rc)
 		return rc;
-	s = &h->segments[h->blocks[b].segment];
-	prev = h->blocks[b].prev;
-	next = h->blocks[b].next;
-	if (prev != NONE && h->blocks[prev].state == FRAG_FREE) {
-		if (next != NONE && h->blocks[next].state == FRAG_FREE) {
-			merge(h, &b, next);
-			h->totals.merges += !s->slot_size;
-		}
-		join(h, prev, b, prev);
-		b = prev;
-		h->totals.merges += !s->slot_size;
-	} else if (next != NONE && h->blocks[next].state == FRAG_FREE) {
-		join(h, b, next, next);
-		h->totals.merges += !s->slot_size;
-	} else {
-		frag_list_in(h, b);
-	}
+	b = is_plain(h, &h->segments[h->blocks[b].segment]) ? join_plain(h, b) : join(h, b);
 	if (out)
 		*out = b;
 	return 0;

@@ -220,13 +220,12 @@ void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct f
 	renew_largest(x, list);
 }
 
-const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes)
+const struct frag_entry *frag_index_find_in_tree(const struct frag_index *x, uint32_t list,
+						 uint64_t bytes)
 {
 	const struct frag_free_list *l = &x->lists[list];
 	static const struct frag_entry first = { .size = 0 };
 
-	if (x->order == FRAG_BY_SIZE)
-		return frag_index_find_by_size(x, list, bytes);
 	if (bytes > l->largest)
 		return NULL;
 	return frag_tree_fit(&x->links.nodes, l->root, x->order, &first, bytes);

@@ -95,8 +95,7 @@ void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct f
 			     uint64_t bytes);
 void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct frag_entry *e);
 
-/* In the list's order, the first and the last that hold bytes. */
-const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list, uint64_t bytes);
+/* In the list's order, the last that holds bytes. */
 const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
 					      uint64_t bytes);
 
@@ -106,7 +105,9 @@ const struct frag_entry *frag_index_lower_bound(const struct frag_index *x, uint
 const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
 					   const struct frag_entry *key);
 
-/* By address or key: the first at or after `from` that holds bytes. */
+/* By address or key: the first that holds bytes; likewise at or after `from`. */
+const struct frag_entry *frag_index_find_in_tree(const struct frag_index *x, uint32_t list,
+						 uint64_t bytes);
 const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,
 					      uint64_t bytes, const struct frag_entry *from);
 
@@ -260,6 +261,14 @@ static inline const struct frag_entry *frag_index_find_by_size(const struct frag
 		return found;
 	bin = frag_next_full(l->bins, bin + 1);
 	return bin < FRAG_BINS ? frag_chain_first(&x->links, &l->bins->chain[bin]) : NULL;
+}
+
+/* In the list's order: the first that holds bytes. */
+static inline const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list,
+						       uint64_t bytes)
+{
+	return x->order == FRAG_BY_SIZE ? frag_index_find_by_size(x, list, bytes)
+					: frag_index_find_in_tree(x, list, bytes);
 }
 
 #endif

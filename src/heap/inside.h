@@ -30,6 +30,20 @@ static inline const struct segment *frag_segment_of(const struct frag_heap *h, f
 	return frag_segment_at(h, frag_block_at(h, b)->segment);
 }
 
+/* frag_heap_list(), frag_heap_find() */
+static inline int frag_list_for(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)
+{
+	*out = frag_index_list(&h->index, pool, which);
+	return *out == FRAG_NO_LIST ? -FRAG_ENOMEM : 0;
+}
+
+static inline frag_block frag_find(const struct frag_heap *h, frag_list list, uint64_t bytes)
+{
+	const struct frag_entry *e = frag_index_find(&h->index, list, bytes);
+
+	return e ? e->block : FRAG_NO_BLOCK;
+}
+
 static inline uint64_t frag_largest(const struct frag_heap *h)
 {
 	return frag_index_largest(&h->index);

@@ -3,28 +3,6 @@
 
 #include "base/bug.h"
 
-uint32_t frag_new_block(struct frag_heap *h)
-{
-	uint32_t b = h->unused_block;
-
-	if (b != NONE) {
-		h->unused_block = h->blocks[b].next;
-		return b;
-	}
-	if (!frag_grow(&h->blocks, &h->block_capacity, (uint64_t)h->block_count + 1,
-		       sizeof(*h->blocks)))
-		return NONE;
-	return h->block_count++;
-}
-
-void frag_release_record(struct frag_heap *h, uint32_t b)
-{
-	h->blocks[b] = (struct block){
-		.segment = h->blocks[b].segment, .next = h->unused_block, .state = FRAG_UNMAPPED,
-	};
-	h->unused_block = b;
-}
-
 void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
 		    uint64_t offset, uint64_t bytes)
 {

@@ -9,6 +9,7 @@
 #ifndef HEAP_STORE_H
 #define HEAP_STORE_H
 
+#include "base/bug.h"
 #include "base/grow.h"
 #include "fragsim/heap.h"
 #include "heap/index.h"
@@ -104,9 +105,26 @@ static inline uint64_t frag_whole_pages(const struct segment *s, uint64_t offset
 	return last > first ? last - first : 0;
 }
 
-/* A new block record; NONE where memory is short. Existing pointers die. */
-uint32_t frag_new_block(struct frag_heap *h);
-void frag_release_record(struct frag_heap *h, uint32_t b);
+/* A new block record, for which the caller has made room. */
+static inline uint32_t frag_new_block(struct frag_heap *h)
+{
+	const uint32_t b = h->unused_block;
+
+	if (b == NONE) {
+		FRAG_ASSERT(h->block_count < h->block_capacity);
+		return h->block_count++;
+	}
+	h->unused_block = h->blocks[b].next;
+	return b;
+}
+
+static inline void frag_release_record(struct frag_heap *h, uint32_t b)
+{
+	h->blocks[b] = (struct block){
+		.segment = h->blocks[b].segment, .next = h->unused_block, .state = FRAG_UNMAPPED,
+	};
+	h->unused_block = b;
+}
 
 /*
  * Where the policy sorts: room for the lists that a verb may need, and a free block
@@ -116,16 +134,22 @@ bool frag_sorted_room(struct frag_heap *h);
 void frag_sorted_in(struct frag_heap *h, uint32_t b);
 void frag_sorted_out(struct frag_heap *h, uint32_t b);
 
+/* Makes room for n more blocks and a list insertion, where no policy sorts. */
+static inline bool frag_block_room(struct frag_heap *h, uint32_t blocks)
+{
+	const uint64_t count = (uint64_t)h->block_count + blocks;
+
+	return frag_index_reserve(&h->index, count)
+	       && frag_grow(&h->blocks, &h->block_capacity, count, sizeof(*h->blocks));
+}
+
 /*
  * Makes room for n more blocks, a list insertion and a device call, so that what
  * follows cannot fail half way.
  */
 static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 {
-	return frag_index_reserve(&h->index, (uint64_t)h->block_count + blocks)
-	       && frag_index_reserve(&h->gaps, 0)
-	       && frag_grow(&h->blocks, &h->block_capacity, (uint64_t)h->block_count + blocks,
-			    sizeof(*h->blocks))
+	return frag_block_room(h, blocks) && frag_index_reserve(&h->gaps, 0)
 	       && frag_grow(&h->calls, &h->call_capacity, (uint64_t)h->call_count + 2,
 			    sizeof(*h->calls))
 	       && (!h->sorted || frag_sorted_room(h));
@@ -185,54 +209,31 @@ static inline struct frag_entry frag_sorted_entry(const struct frag_heap *h, uin
 /* A free block into and out of its list; the totals follow. */
 static inline void frag_list_in(struct frag_heap *h, uint32_t b)
 {
-	const struct frag_entry e = frag_entry_of(h, b);
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	h->blocks[b].state = FRAG_FREE;
 	frag_totals_add_free(h, s, &h->blocks[b]);
-	if (h->sorted)
+	if (h->sorted) {
 		frag_sorted_in(h, b);
-	else
+	} else {
+		const struct frag_entry e = frag_entry_of(h, b);
+
 		frag_index_insert(&h->index, s->list, &e);
+	}
 }
 
 static inline void frag_list_out(struct frag_heap *h, uint32_t b)
 {
-	const struct frag_entry e = frag_entry_of(h, b);
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
 	frag_totals_remove_free(h, s, &h->blocks[b]);
-	if (h->sorted)
+	if (h->sorted) {
 		frag_sorted_out(h, b);
-	else
+	} else {
+		const struct frag_entry e = frag_entry_of(h, b);
+
 		frag_index_remove(&h->index, s->list, &e);
-}
-
-/*
- * The same where another free block is to take its place by address: lift leaves
- * the entry where it is, land makes it that of b; between them the blocks may be
- * cut or fused. Not where the policy sorts: there b may belong elsewhere.
- */
-struct lifted {
-	struct frag_entry entry;
-	uint32_t list;
-};
-
-static inline struct lifted frag_list_lift(struct frag_heap *h, uint32_t b)
-{
-	const struct segment *s = &h->segments[h->blocks[b].segment];
-
-	frag_totals_remove_free(h, s, &h->blocks[b]);
-	return (struct lifted){ .entry = frag_entry_of(h, b), .list = s->list };
-}
-
-static inline void frag_list_land(struct frag_heap *h, const struct lifted *from, uint32_t b)
-{
-	const struct frag_entry e = frag_entry_of(h, b);
-
-	h->blocks[b].state = FRAG_FREE;
-	frag_totals_add_free(h, &h->segments[h->blocks[b].segment], &h->blocks[b]);
-	frag_index_replace(&h->index, from->list, &from->entry, &e);
+	}
 }
 
 void frag_idle_enter(struct frag_heap *h, uint32_t s);

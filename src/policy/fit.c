@@ -2,6 +2,7 @@
  * fit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split,
  * neighbours merge at once (fragsim-policies(7), bestfit). They differ in which block they choose.
  */
+#include "heap/inside.h"
 #include "policy/policies.h"
 
 enum { ALIGN, SEGMENT, POOL, MIN_SPLIT, RELEASE };
@@ -27,13 +28,14 @@ static int fit_init(struct frag_policy *p)
 	return frag_policy_begin_with(p, p->param[POOL]);
 }
 
-static int fit_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out,
-		     choose_fn *choose)
+/* Inline: each of the four has a copy that knows how it chooses. */
+static inline int fit_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out,
+			    choose_fn *choose)
 {
 	uint64_t need = frag_round_up_pow2(rq->bytes, p->param[ALIGN]);
-	struct frag_block_view found;
+	uint64_t found;
 	frag_list list;
-	int rc = frag_heap_list(p->heap, rq->pool, 0, &list);
+	int rc = frag_list_for(p->heap, rq->pool, 0, &list);
 
 	if (rc)
 		return rc;
@@ -43,9 +45,9 @@ static int fit_alloc(struct frag_policy *p, const struct frag_request *rq, frag_
 					p->param[RELEASE], out);
 	if (rc)
 		return rc;
-	found = frag_heap_look(p->heap, *out);
-	if (found.bytes - need < p->param[MIN_SPLIT])
-		need = found.bytes;
+	found = frag_block_at(p->heap, *out)->bytes;
+	if (found - need < p->param[MIN_SPLIT])
+		need = found;
 	return frag_heap_take(p->heap, out, rq->bytes, need);
 }
 
@@ -56,7 +58,7 @@ static int fit_free(struct frag_policy *p, frag_block b)
 
 static frag_block choose_first(struct frag_policy *p, frag_list list, uint64_t need)
 {
-	return frag_heap_find(p->heap, list, need);
+	return frag_find(p->heap, list, need);
 }
 
 static int first_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
@@ -68,7 +70,7 @@ static frag_block choose_worst(struct frag_policy *p, frag_list list, uint64_t n
 {
 	frag_block b = frag_heap_find_largest(p->heap, list);
 
-	if (b == FRAG_NO_BLOCK || frag_heap_look(p->heap, b).bytes < need)
+	if (b == FRAG_NO_BLOCK || frag_block_at(p->heap, b)->bytes < need)
 		return FRAG_NO_BLOCK;
 	return b;
 }
@@ -89,20 +91,20 @@ static frag_block choose_next(struct frag_policy *p, frag_list list, uint64_t ne
 	const struct rover *rover = p->state;
 	frag_block b = frag_heap_find_from(p->heap, list, need, rover->ordinal, rover->offset);
 
-	return b != FRAG_NO_BLOCK ? b : frag_heap_find(p->heap, list, need);
+	return b != FRAG_NO_BLOCK ? b : frag_find(p->heap, list, need);
 }
 
 static int next_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	struct rover *rover = p->state;
-	struct frag_block_view b;
+	const struct block *b;
 	int rc = fit_alloc(p, rq, out, choose_next);
 
 	if (rc)
 		return rc;
-	b = frag_heap_look(p->heap, *out);
-	rover->ordinal = frag_heap_look_segment(p->heap, b.segment).ordinal;
-	rover->offset = b.offset + b.bytes;
+	b = frag_block_at(p->heap, *out);
+	rover->ordinal = frag_segment_at(p->heap, b->segment)->ordinal;
+	rover->offset = b->offset + b->bytes;
 	return 0;
 }
 
