@@ -109,6 +109,18 @@ static void read_rare(struct frag_tape_reader *r, struct frag_event *ev)
 		};
 }
 
+/* What few events have. One by one: of a literal of so many bytes GCC makes a slow `rep stos`. */
+static inline void clear_rest(struct frag_event *ev)
+{
+	ev->bytes = 0;
+	ev->ended_count = 0;
+	ev->ended = NULL;
+	ev->id = (struct frag_handle){ .text = NULL };
+	ev->text = ev->t_text = (struct frag_text){ .text = NULL };
+	ev->t = ev->fraction = 0;
+	ev->place = NULL;
+}
+
 /* Decodes the next event to the i-th of the batch. */
 static inline void read_event(struct frag_tape_reader *r, uint32_t i)
 {
@@ -120,13 +132,18 @@ static inline void read_event(struct frag_tape_reader *r, uint32_t i)
 
 	if (r->next_gap < t->gap_count && t->gaps[r->next_gap].event == r->next)
 		take_gap(r);
-	*ev = (struct frag_event){
-		.step = r->next + r->skipped, .slot = from->slot, .device = site->device,
-		.stream = site->stream, .pool = site->pool, .stream_order = site->stream_order,
-		.tag = site->tag, .members = site->members, .waits = from->word & FRAG_TAPE_WAITS,
-		.op = from->word & ((1 << FRAG_TAPE_OP_BITS) - 1),
-	};
+	ev->step = r->next + r->skipped;
+	ev->slot = from->slot;
+	ev->waits = from->word & FRAG_TAPE_WAITS;
+	ev->op = from->word & ((1 << FRAG_TAPE_OP_BITS) - 1);
+	ev->device = site->device;
+	ev->stream = site->stream;
+	ev->pool = site->pool;
+	ev->stream_order = site->stream_order;
+	ev->tag = site->tag;
+	ev->members = site->members;
 	r->stacks[i] = site->stack;
+	clear_rest(ev);
 	if (is_alloc(from)) {
 		const uint32_t alloc = r->next_alloc++;
 
