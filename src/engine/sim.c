@@ -6,35 +6,11 @@
 
 #include "base/format.h"
 #include "base/grow.h"
-#include "engine/engine.h"
+#include "engine/sim.h"
 #include "heap/inside.h"
 #include "metrics/result.h"
-#include "policy/watch.h"
 
 #define STAGE 4         /* events from one hint to the next */
-
-struct frag_sim {
-	struct frag_choice choice;
-	struct frag_sim_options options;
-	const struct frag_symbols *symbols;     /* of the events that it is fed */
-	struct frag_devices devices;    /* of this run */
-	struct frag_engine *engines;    /* one a device */
-	struct frag_result *results;    /* likewise; OOMs and marks gather here */
-	uint32_t device_count;
-	struct frag_slot *slots;
-	uint32_t slot_count, slot_capacity;
-	struct frag_observer observers[FRAG_OBSERVERS_MAX];
-	uint32_t observer_count;
-	bool watched;                   /* by observers, or for --check */
-	uint32_t marks;                 /* kept, of all devices */
-	bool marks_cut;                 /* there was no room for one, and none is kept since */
-	uint32_t stopped;               /* devices whose run an OOM has ended */
-	bool begun;                     /* the devices are */
-	bool fed;                       /* a batch was */
-	bool retired;
-	bool plugged;                   /* the policy is a plug-in */
-	uint64_t step;                  /* that is being done; for who reports a crash */
-};
 
 /* Leaves nothing behind where it fails. */
 static int open_engine(struct frag_sim *sim, uint32_t d, struct frag_error *err)
@@ -223,19 +199,6 @@ int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer)
 	sim->observers[sim->observer_count++] = *observer;
 	sim->watched = true;
 	return 0;
-}
-
-/* The hooks of a plug-in are called from here on; before the first step that is NULL. */
-static void watch(const struct frag_sim *sim, const uint64_t *step)
-{
-	if (sim->plugged)
-		frag_plugin_begin(sim->choice.text, step);
-}
-
-static void unwatch(const struct frag_sim *sim)
-{
-	if (sim->plugged)
-		frag_plugin_end();
 }
 
 bool frag_sim_stopped(const struct frag_sim *sim)
@@ -492,9 +455,9 @@ int frag_sim_begin(struct frag_sim *sim, struct frag_error *err)
 	if (sim->begun)
 		return 0;
 	sim->begun = true;
-	watch(sim, NULL);
+	frag_sim_watch(sim, NULL);
 	rc = begin(sim, err);
-	unwatch(sim);
+	frag_sim_unwatch(sim);
 	return rc;
 }
 
@@ -560,7 +523,7 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 	int rc = frag_sim_begin(sim, err);
 	uint32_t i = 0;
 
-	watch(sim, &sim->step);
+	frag_sim_watch(sim, &sim->step);
 	if (!sim->fed) {
 		sim->fed = true;
 		if (!rc && batch->count)
@@ -571,7 +534,7 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 		look_ahead(sim, batch, i);
 		rc = feed(sim, batch, i, err);
 	}
-	unwatch(sim);
+	frag_sim_unwatch(sim);
 	return rc;
 }
 
@@ -586,129 +549,4 @@ int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *reader, uint64_
 		rc = frag_sim_feed(sim, &batch, err);
 	} while (!rc && batch.count && !frag_sim_stopped(sim));
 	return rc;
-}
-
-static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bool interrupted)
-{
-	if (interrupted && !sim->engines[d].stopped)
-		return FRAG_RUN_INTERRUPTED;
-	return sim->engines[d].counts.ooms ? FRAG_RUN_OOM : FRAG_RUN_OK;
-}
-
-/*
- * The results are filled in anew at each call, so they can be asked for in the middle of a run
- * too.
- */
-const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupted, uint32_t *count)
-{
-	*count = sim->device_count;
-	watch(sim, &sim->step);
-	for (uint32_t d = 0; d < sim->device_count && !sim->retired; d++) {
-		struct frag_result *r = &sim->results[d];
-		struct frag_engine *e = &sim->engines[d];
-		const struct frag_totals *b = e->totals;
-
-		frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
-		r->choice = sim->choice;
-		r->device = d;
-		r->device_name = sim->devices.figures[d].name;
-		r->total = e->device.total;
-		r->context = e->device.context;
-		r->other = e->device.other;
-		r->granularity = e->device.granularity;
-		r->small_max = e->device.small_max;
-		r->small_granularity = e->device.small_granularity;
-		r->modelled = (struct frag_modelled){
-			.there = e->device.model != NULL, .driver_ns = e->device.model_ns,
-			.calls = e->device.model_calls,
-			.unmeasured_calls = e->device.model_unknown,
-		};
-		r->least = e->device.least;
-		r->beyond = e->device.beyond;
-		r->status = status_of(sim, d, interrupted);
-		r->counts = e->counts;
-		r->counts.segment_allocs = b->segment_allocs;
-		r->counts.segment_frees = b->segment_frees;
-		r->counts.splits = b->splits;
-		r->counts.merges = b->merges;
-		r->counts.retries = b->retries;
-		r->marks_cut = sim->marks_cut;
-		r->has_stats = r->choice.ops->stats != NULL;
-		if (r->has_stats)
-			r->stats = *r->choice.ops->stats(&e->policy);
-		frag_run_metrics_result(&e->metrics, r);
-	}
-	unwatch(sim);
-	return sim->results;
-}
-
-void frag_sim_retire(struct frag_sim *sim, bool interrupted)
-{
-	uint32_t count;
-
-	frag_sim_results(sim, interrupted, &count);
-	for (uint32_t d = 0; d < count && !sim->retired; d++)
-		frag_engine_fini(&sim->engines[d]);
-	sim->retired = true;
-}
-
-void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
-		       const struct frag_driver_costs *costs, const struct frag_probes *probes)
-{
-	sim->results[device].prediction = *p;
-	sim->results[device].costs = costs;
-	sim->results[device].probes = probes;
-}
-
-const struct frag_symbols *frag_sim_symbols(const struct frag_sim *sim)
-{
-	return sim->symbols;
-}
-
-const struct frag_devices *frag_sim_devices(const struct frag_sim *sim)
-{
-	return &sim->devices;
-}
-
-const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device)
-{
-	return sim->engines[device].policy.heap;
-}
-
-frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot)
-{
-	return slot < sim->slot_count && sim->slots[slot].block < SLOT_FIRST_STATE
-		? sim->slots[slot].block : FRAG_NO_BLOCK;
-}
-
-/* Of slot i, if it holds a block of the device. */
-static bool find_live(const struct frag_sim *sim, uint32_t device, uint32_t i,
-		      struct frag_live *out)
-{
-	const struct frag_slot *slot = &sim->slots[i];
-	const struct frag_heap *heap = sim->engines[device].policy.heap;
-
-	if (slot->block >= SLOT_FIRST_STATE || slot->device != device
-	    || (slot->pending && !frag_heap_is_pending(heap, slot->block, i)))
-		return false;
-	*out = (struct frag_live){
-		.block = frag_heap_look(heap, slot->block), .slot = i, .tag = slot->tag,
-		.stack = slot->stack, .birth = slot->birth, .pending = slot->pending,
-	};
-	return true;
-}
-
-void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
-		   void (*visit)(void *ctx, const struct frag_live *live))
-{
-	struct frag_live live;
-
-	for (uint32_t i = 0; i < sim->slot_count; i++)
-		if (find_live(sim, device, i, &live))
-			visit(ctx, &live);
-}
-
-frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot)
-{
-	return frag_heap_address(sim->engines[device].policy.heap, sim->slots[slot].block);
 }

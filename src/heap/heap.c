@@ -57,8 +57,7 @@ void frag_heap_step(struct frag_heap *h)
 
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)
 {
-	*out = frag_index_list(&h->index, pool, which);
-	return *out == UINT32_MAX ? -FRAG_ENOMEM : 0;
+	return frag_list_for(h, pool, which, out);
 }
 
 void frag_heap_set_list_user(struct frag_heap *h, frag_list list, uint64_t user)

@@ -44,6 +44,25 @@ static inline frag_block frag_find(const struct frag_heap *h, frag_list list, ui
 	return e ? e->block : FRAG_NO_BLOCK;
 }
 
+/* The `which` of a list. */
+static inline uint32_t frag_which_of(const struct frag_heap *h, frag_list list)
+{
+	FRAG_ASSERT(list < h->index.count);
+	return h->index.lists[list].which;
+}
+
+/* frag_heap_find_ready(), frag_heap_set_user() */
+static inline frag_block frag_find_ready(const struct frag_heap *h)
+{
+	return h->ready_count ? h->pending[0].block : FRAG_NO_BLOCK;
+}
+
+static inline void frag_set_user(struct frag_heap *h, frag_block b, uint32_t user)
+{
+	FRAG_ASSERT(exists(h, b));
+	h->blocks[b].user = user;
+}
+
 static inline uint64_t frag_largest(const struct frag_heap *h)
 {
 	return frag_index_largest(&h->index);

@@ -1,7 +1,7 @@
 /* questions.c - what can be asked of the heap; answers are copies, and nothing changes. */
 #include "fragsim/heap.h"
 
-#include "heap/store.h"
+#include "heap/inside.h"
 
 const struct frag_totals *frag_heap_totals(const struct frag_heap *h)
 {
@@ -16,7 +16,7 @@ const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *cou
 
 uint64_t frag_heap_largest(const struct frag_heap *h)
 {
-	return frag_index_largest(&h->index);
+	return frag_largest(h);
 }
 
 uint64_t frag_heap_total(const struct frag_heap *h)
@@ -126,8 +126,7 @@ frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)
 
 void frag_heap_prefetch(const struct frag_heap *h, frag_block b)
 {
-	if (b < h->block_count)
-		__builtin_prefetch(&h->blocks[b]);
+	frag_expect(h, b);
 }
 
 static frag_block block_of(const struct frag_entry *e)
@@ -137,8 +136,7 @@ static frag_block block_of(const struct frag_entry *e)
 
 frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t bytes)
 {
-	return list < h->index.count ? block_of(frag_index_find(&h->index, list, bytes))
-				     : FRAG_NO_BLOCK;
+	return list < h->index.count ? frag_find(h, list, bytes) : FRAG_NO_BLOCK;
 }
 
 frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64_t bytes,
@@ -171,7 +169,7 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 {
 	if (list >= h->index.count)
 		return FRAG_NO_BLOCK;
-	return block_of(frag_index_find(&h->index, list, h->index.lists[list].largest));
+	return frag_find(h, list, h->index.lists[list].largest);
 }
 
 /* Where a block is in the order of which list; only a free one is anywhere if the policy sorts. */
@@ -252,7 +250,7 @@ frag_block frag_heap_find_pending(const struct frag_heap *h)
 
 frag_block frag_heap_find_ready(const struct frag_heap *h)
 {
-	return h->ready_count ? h->pending[0].block : FRAG_NO_BLOCK;
+	return frag_find_ready(h);
 }
 
 bool frag_heap_is_pending(const struct frag_heap *h, frag_block b, uint32_t owner)

@@ -1,7 +1,7 @@
 /*
- * store.h - the heap's own tables, for the files of this room only.
+ * store.h - the heap's own tables, for the files of this room, and for inside.h.
  *
- * The order of the files, each using those before it: tree and index (the free lists),
+ * The order of the files, each using those before it: tree, chain and index (the free lists),
  * refusal, store (these tables), questions, sort (lists and keys of the policy's own), block
  * and slab (verbs on blocks), range (pages), segment, unused (what goes back to the device),
  * heap (the whole), copy, check.

@@ -1,6 +1,7 @@
 /* buddy.c - binary buddies: powers of two, halved and joined again (fragsim-policies(7), buddy). */
 #include <inttypes.h>
 
+#include "heap/inside.h"
 #include "policy/policies.h"
 
 enum { MIN, SEGMENT, POOL };
@@ -38,37 +39,37 @@ static int buddy_alloc(struct frag_policy *p, const struct frag_request *rq, fra
 	uint64_t need = buddy_round(rq->bytes, p->param[MIN]);
 	uint64_t bytes;
 	frag_list list;
-	int rc = frag_heap_list(p->heap, rq->pool, 0, &list);
+	int rc = frag_list_for(p->heap, rq->pool, 0, &list);
 
 	if (rc)
 		return rc;
-	*out = frag_heap_find(p->heap, list, need);
+	*out = frag_find(p->heap, list, need);
 	if (*out == FRAG_NO_BLOCK)
 		rc = frag_policy_obtain(p, list, need > p->param[SEGMENT] ? need : p->param[SEGMENT],
 					true, out);
 	rc = rc ? rc : frag_heap_detach_free(p->heap, *out);
 	if (rc)
 		return rc;
-	for (bytes = frag_heap_look(p->heap, *out).bytes; bytes > need && !rc; bytes /= 2)
+	for (bytes = frag_block_at(p->heap, *out)->bytes; bytes > need && !rc; bytes /= 2)
 		rc = frag_heap_split(p->heap, *out, bytes / 2);
 	return rc ? rc : frag_heap_assign(p->heap, *out, rq->bytes);
 }
 
 static int buddy_free(struct frag_policy *p, frag_block b)
 {
-	struct frag_block_view it, other;
+	const struct block *it, *other;
 	frag_block n;
 	int rc = frag_heap_detach_live(p->heap, b);
 
 	while (!rc) {
-		it = frag_heap_look(p->heap, b);
+		it = frag_block_at(p->heap, b);
 		/* a block's buddy, if whole, is the neighbour on the side that the bit says */
-		n = it.offset & it.bytes ? it.prev : it.next;
+		n = it->offset & it->bytes ? it->prev : it->next;
 
 		if (n == FRAG_NO_BLOCK)
 			break;
-		other = frag_heap_look(p->heap, n);
-		if (other.state != FRAG_FREE || other.bytes != it.bytes)
+		other = frag_block_at(p->heap, n);
+		if (other->state != FRAG_FREE || other->bytes != it->bytes)
 			break;
 		rc = frag_heap_merge(p->heap, &b, n);
 	}

@@ -52,24 +52,26 @@ static int pytorch_init(struct frag_policy *p)
 static int give(struct frag_policy *p, frag_block b)
 {
 	struct pytorch *t = p->state;
-	struct frag_block_view was = frag_heap_look(p->heap, b), now;
-	struct frag_segment_view s = frag_heap_look_segment(p->heap, was.segment);
+	const struct block *k = frag_block_at(p->heap, b);
+	const struct segment *s = frag_segment_at(p->heap, k->segment);
+	const uint64_t requested = k->requested, bytes = k->bytes;
+	const frag_block prev = k->prev, next = k->next;
 	struct frag_stat_free freed = {
-		.large = frag_pytorch_is_large(p->heap, s.list), .range = s.page != 0,
-		.oversize = frag_pytorch_is_oversize(t, was.bytes),
+		.large = frag_pytorch_is_large(p->heap, s->list), .range = s->page != 0,
+		.oversize = frag_pytorch_is_oversize(t, bytes),
 	};
 	int rc;
 
-	if (was.state == FRAG_ALLOCATED)
-		frag_stats_freed(&t->stats, &freed, was.bytes);
+	if (k->state == FRAG_ALLOCATED)
+		frag_stats_freed(&t->stats, &freed, bytes);
 	rc = frag_heap_give(p->heap, b, &b);
 	if (rc)
 		return rc;
-	frag_heap_set_user(p->heap, b, t->searches);
-	now = frag_heap_look(p->heap, b);
-	freed.merged = (uint32_t)(now.prev != was.prev) + (now.next != was.next);
-	freed.split = now.prev != FRAG_NO_BLOCK || now.next != FRAG_NO_BLOCK;
-	frag_stats_ended(&t->stats, &freed, was.requested, was.bytes, now.bytes);
+	frag_set_user(p->heap, b, t->searches);
+	k = frag_block_at(p->heap, b);
+	freed.merged = (uint32_t)(k->prev != prev) + (k->next != next);
+	freed.split = k->prev != FRAG_NO_BLOCK || k->next != FRAG_NO_BLOCK;
+	frag_stats_ended(&t->stats, &freed, requested, bytes, k->bytes);
 	return 0;
 }
 
@@ -93,7 +95,7 @@ static int poll_streams(struct frag_policy *p, uint64_t tick)
 	int rc = 0;
 
 	t->polled = tick;
-	while (!rc && (b = frag_heap_find_ready(p->heap)) != FRAG_NO_BLOCK)
+	while (!rc && (b = frag_find_ready(p->heap)) != FRAG_NO_BLOCK)
 		rc = give(p, b);
 	return rc;
 }
@@ -161,7 +163,7 @@ static frag_block find(struct frag_policy *p, const struct want *w)
 
 	if (frag_pytorch_collects(p) && w->large && w->rq->pool == 0)
 		t->searches++;
-	b = frag_heap_find(p->heap, w->list, w->need);
+	b = frag_find(p->heap, w->list, w->need);
 	if (t->set[EXPANDABLE_SEGMENTS] && b != FRAG_NO_BLOCK)
 		b = prefer_hole(p, b);
 	else
@@ -169,7 +171,7 @@ static frag_block find(struct frag_policy *p, const struct want *w)
 			b = frag_heap_after(p->heap, b);
 	if (b == FRAG_NO_BLOCK)
 		return b;
-	bytes = frag_heap_look(p->heap, b).bytes;
+	bytes = frag_block_at(p->heap, b)->bytes;
 	if (w->need < t->max_split ? bytes >= t->max_split : bytes >= w->need + t->non_split)
 		return FRAG_NO_BLOCK;
 	return b;
@@ -477,7 +479,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 	struct pytorch *t = p->state;
 	struct want w = { .rq = rq, .need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]) };
 	struct frag_stat_alloc found;
-	struct frag_block_view k;
+	const struct block *k;
 	int rc = poll_streams(p, rq->tick);
 
 	w.large = w.need > SMALL_MAX;
@@ -490,21 +492,21 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 		rc = obtain(p, &w, out);
 	if (rc)
 		return rc;
-	k = frag_heap_look(p->heap, *out);
+	k = frag_block_at(p->heap, *out);
 	found = (struct frag_stat_alloc){
 		.large = w.large,
 		.range = frag_pytorch_in_range(p->heap, *out),
 		.requested = rq->bytes,
-		.found = k.bytes,
-		.taken = frag_pytorch_splits(t, w.large, w.need, k.bytes - w.need) ? w.need
-										   : k.bytes,
-		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
+		.found = k->bytes,
+		.taken = frag_pytorch_splits(t, w.large, w.need, k->bytes - w.need) ? w.need
+										    : k->bytes,
+		.split = k->prev != FRAG_NO_BLOCK || k->next != FRAG_NO_BLOCK,
 	};
 	rc = frag_heap_take(p->heap, out, rq->bytes, found.taken);
 	if (rc)
 		return rc;
 	if (found.taken < found.found)
-		frag_heap_set_user(p->heap, frag_heap_look(p->heap, *out).next, t->searches);
+		frag_set_user(p->heap, frag_block_at(p->heap, *out)->next, t->searches);
 	found.oversize = frag_pytorch_is_oversize(t, found.taken);
 	frag_stats_alloc(&t->stats, &found);
 	return 0;

@@ -3,6 +3,7 @@
 #define POLICY_PYTORCH_H
 
 #include "fragsim/policy.h"
+#include "heap/inside.h"
 #include "policy/pytorch_stats.h"
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)       /* also the page of small ranges */
@@ -25,12 +26,36 @@ struct pytorch {
 	} last;                 /* lists looked up last */
 };
 
+/* Makes `last` the lists that serve such requests. */
+int frag_pytorch_find_lists(struct frag_policy *p, const struct frag_request *rq);
+
 /* The free list that serves such requests. */
-int frag_pytorch_list(struct frag_policy *p, const struct frag_request *rq, bool large,
-		      frag_list *out);
-bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list);
-bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b);
-bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes);
+static inline int frag_pytorch_list(struct frag_policy *p, const struct frag_request *rq,
+				    bool large, frag_list *out)
+{
+	const struct pytorch *t = p->state;
+	int rc = 0;
+
+	if (!t->last.known || t->last.stream != rq->stream || t->last.pool != rq->pool)
+		rc = frag_pytorch_find_lists(p, rq);
+	*out = t->last.list[large];
+	return rc;
+}
+
+static inline bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list)
+{
+	return frag_which_of(h, list) & 1;
+}
+
+static inline bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
+{
+	return frag_segment_of(h, b)->page != 0;
+}
+
+static inline bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes)
+{
+	return bytes >= t->max_split;
+}
 
 /* Would so many bytes after a block become a free block of their own? */
 bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest);

@@ -5,44 +5,21 @@
 #define MIN_REST 512            /* of a small or expandable block that is split */
 #define LARGE_REST MIB          /* of a large one: the rest must be larger */
 
-bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
-{
-	return frag_heap_page(h, b) != 0;
-}
-
-int frag_pytorch_list(struct frag_policy *p, const struct frag_request *rq, bool large,
-		      frag_list *out)
+int frag_pytorch_find_lists(struct frag_policy *p, const struct frag_request *rq)
 {
 	struct pytorch *t = p->state;
 	int rc = 0;
 
-	if (!t->last.known || t->last.stream != rq->stream || t->last.pool != rq->pool) {
-		t->last.known = false;
-		for (uint32_t i = 0; i < 2 && !rc; i++) {
-			rc = frag_heap_list(p->heap, rq->pool, rq->stream * 2 + i,
-					    &t->last.list[i]);
-			if (!rc)
-				frag_heap_set_list_user(p->heap, t->last.list[i],
-							rq->stream_order);
-		}
-		if (rc)
-			return rc;
-		t->last.stream = rq->stream;
-		t->last.pool = rq->pool;
-		t->last.known = true;
+	t->last.known = false;
+	for (uint32_t i = 0; i < 2 && !rc; i++) {
+		rc = frag_heap_list(p->heap, rq->pool, rq->stream * 2 + i, &t->last.list[i]);
+		if (!rc)
+			frag_heap_set_list_user(p->heap, t->last.list[i], rq->stream_order);
 	}
-	*out = t->last.list[large];
-	return 0;
-}
-
-bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes)
-{
-	return bytes >= t->max_split;
-}
-
-bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list)
-{
-	return frag_heap_look_list(h, list).which & 1;
+	t->last.stream = rq->stream;
+	t->last.pool = rq->pool;
+	t->last.known = !rc;
+	return rc;
 }
 
 bool frag_pytorch_splits(const struct pytorch *t, bool large, uint64_t need, uint64_t rest)

@@ -1,0 +1,44 @@
+/* sim.h - one policy over all devices of a trace; for the files of this room only. */
+#ifndef ENGINE_SIM_H
+#define ENGINE_SIM_H
+
+#include "engine/engine.h"
+#include "policy/watch.h"
+
+struct frag_sim {
+	struct frag_choice choice;
+	struct frag_sim_options options;
+	const struct frag_symbols *symbols;     /* of the events that it is fed */
+	struct frag_devices devices;    /* of this run */
+	struct frag_engine *engines;    /* one a device */
+	struct frag_result *results;    /* likewise; OOMs and marks gather here */
+	uint32_t device_count;
+	struct frag_slot *slots;
+	uint32_t slot_count, slot_capacity;
+	struct frag_observer observers[FRAG_OBSERVERS_MAX];
+	uint32_t observer_count;
+	bool watched;                   /* by observers, or for --check */
+	uint32_t marks;                 /* kept, of all devices */
+	bool marks_cut;                 /* there was no room for one, and none is kept since */
+	uint32_t stopped;               /* devices whose run an OOM has ended */
+	bool begun;                     /* the devices are */
+	bool fed;                       /* a batch was */
+	bool retired;
+	bool plugged;                   /* the policy is a plug-in */
+	uint64_t step;                  /* that is being done; for who reports a crash */
+};
+
+/* The hooks of a plug-in are called from here on; before the first step that is NULL. */
+static inline void frag_sim_watch(const struct frag_sim *sim, const uint64_t *step)
+{
+	if (sim->plugged)
+		frag_plugin_begin(sim->choice.text, step);
+}
+
+static inline void frag_sim_unwatch(const struct frag_sim *sim)
+{
+	if (sim->plugged)
+		frag_plugin_end();
+}
+
+#endif
