@@ -235,10 +235,11 @@ struct frag_trace_info {
 	uint32_t device_count;
 	const struct frag_device_figures *devices;      /* suggested: a run may have others */
 	struct frag_host_memory host;   /* whether or not it is a device of the trace */
-	bool     ends_at_oom;   /* a snapshot's last request is one that failed in the recording: */
-	uint64_t oom_step, oom_bytes;   /* this one, and nothing tells what would have followed */
+	bool     ends_at_oom;   /* the last request is one that failed in the recording: */
+	uint64_t oom_step, oom_bytes;   /* this one, and nothing tells what would have followed;
+					 * of a trace whose header says so, at its end */
 	bool     pytorch;       /* recorded of a program under PyTorch: a snapshot, a profile,
-				 * or a trace whose header names record_torch.py */
+				 * or a trace whose header names such a recorder */
 };
 
 /*

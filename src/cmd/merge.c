@@ -1,4 +1,8 @@
 /* merge.c - fragsim merge: the traces of several ranks as one of several devices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/recorded_mark.h"
 #include "cmd/rewrite.h"
 #include "transform/ranks.h"
 
@@ -9,12 +13,19 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	return frag_rewrite_set(ctx, id, value, err);
 }
 
+struct merge {
+	struct frag_ranks ranks;
+	char *mark;                     /* the meta that is written, or NULL */
+};
+
 static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
-	struct frag_ranks *ranks = ctx;
+	struct merge *m = ctx;
+	struct frag_ranks *ranks = &m->ranks;
 	const struct frag_trace_info head = {
 		.path = sink->out->path, .devices = ranks->devices,
 		.device_count = ranks->device_count,
+		.meta = { .text = m->mark, .length = m->mark ? (uint32_t)strlen(m->mark) : 0 },
 	};
 	int rc = sink->ops->begin(sink, &head, err);
 
@@ -27,9 +38,25 @@ static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
-static int merge(struct frag_rewrite *r, struct frag_ranks *ranks, char **paths,
-		 struct frag_error *err)
+/* What is left of the ranks' own: did PyTorch record all of them? */
+static int make_mark(struct merge *m, const struct frag_log *log, struct frag_error *err)
 {
+	const struct frag_ranks *ranks = &m->ranks;
+	const struct frag_trace **traces = calloc(ranks->count, sizeof(*traces));
+	int rc;
+
+	if (!traces)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < ranks->count; i++)
+		traces[i] = ranks->ranks[i].trace;
+	rc = frag_recorded_mark(&m->mark, traces, ranks->count, false, log, err);
+	free(traces);
+	return rc;
+}
+
+static int merge(struct frag_rewrite *r, struct merge *m, char **paths, struct frag_error *err)
+{
+	struct frag_ranks *ranks = &m->ranks;
 	const struct frag_trace_options options = {
 		.lenient = r->lenient, .records = true,
 		.log = { .warn = frag_warn, .ctx = &r->quiet },
@@ -38,7 +65,8 @@ static int merge(struct frag_rewrite *r, struct frag_ranks *ranks, char **paths,
 
 	for (uint32_t i = 0; i < ranks->count && !rc; i++)
 		rc = frag_ranks_open(ranks, i, paths[i], &options, err);
-	return rc ? rc : frag_rewrite_into(r, paths[0], paths[ranks->count], write_all, ranks, err);
+	rc = rc ? rc : make_mark(m, &options.log, err);
+	return rc ? rc : frag_rewrite_into(r, paths[0], paths[ranks->count], write_all, m, err);
 }
 
 /*
@@ -49,7 +77,7 @@ static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 		      struct frag_error *err)
 {
 	struct frag_rewrite r = { .form = NULL };
-	struct frag_ranks ranks;
+	struct merge m = { .mark = NULL };
 	int rest, rc;
 
 	(void)status;
@@ -64,9 +92,10 @@ static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	if (!r.form->lossless)
 		return frag_fail(err, FRAG_EUSAGE, "--to %s: that form has one device, and merge"
 				 " makes several", r.form->name);
-	rc = frag_ranks_init(&ranks, (uint32_t)(argc - rest - 1)) ? 0 : frag_fail_nomem(err);
-	rc = rc ? rc : merge(&r, &ranks, argv + rest, err);
-	frag_ranks_fini(&ranks);
+	rc = frag_ranks_init(&m.ranks, (uint32_t)(argc - rest - 1)) ? 0 : frag_fail_nomem(err);
+	rc = rc ? rc : merge(&r, &m, argv + rest, err);
+	frag_ranks_fini(&m.ranks);
+	free(m.mark);
 	return frag_or_interrupted(rc, err);
 }
 

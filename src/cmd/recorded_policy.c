@@ -12,6 +12,26 @@
 #define FOR_PYTORCH "pytorch"
 #define FOR_OTHERS "bestfit"
 
+/* Those of a header, which were understood when it was written; or not, where a person did. */
+static int header_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			   struct frag_error *err)
+{
+	const char *conf = frag_trace_alloc_conf(trace);
+	const struct frag_choice plain = *choice;
+
+	if (!conf || !*conf || strlen(conf) >= FRAG_SETTINGS_MAX)
+		return 0;
+	if (frag_choice_settings(choice, conf, err)) {
+		*choice = plain;
+		frag_note(log, "the settings in the trace's \"meta\" are not understood (%.900s);"
+			  " those of PyTorch's defaults are taken", err->message);
+		return 0;
+	}
+	memcpy(text, conf, strlen(conf) + 1);
+	return 0;
+}
+
 int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
 			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
 			   struct frag_error *err)
@@ -20,7 +40,7 @@ int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *
 
 	*text = '\0';
 	if (!s)
-		return 0;
+		return header_settings(choice, trace, text, log, err);
 	if (frag_snapshot_settings(s, text, FRAG_SETTINGS_MAX)) {
 		if (frag_choice_settings(choice, text, err) == 0)
 			return 0;
@@ -91,6 +111,7 @@ int frag_run_default(struct frag_run_options *run, const struct frag_trace *trac
 	if (rc)
 		return rc;
 	run->choice_count = 1;
+	run->by_default = true;
 	frag_configured_fini(configured);
 	return frag_configured_init(configured, run->choices, 1) ? 0 : frag_fail_nomem(err);
 }

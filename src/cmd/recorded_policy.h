@@ -8,9 +8,9 @@
 #define FRAG_SETTINGS_MAX 4096
 
 /*
- * The settings that a snapshot was recorded under, given to a choice of pytorch: its string,
- * or where that cannot be read, as a note says, the values beside it. text becomes what was
- * given, "" for nothing. A trace that is no snapshot has none.
+ * The settings that a trace was recorded under, given to a choice of pytorch: a snapshot's
+ * string, or where that cannot be read, as a note says, the values beside it; those that a
+ * header names. text becomes what was given, "" for nothing.
  */
 int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
 			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,

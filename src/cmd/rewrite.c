@@ -2,9 +2,11 @@
 #include "cmd/rewrite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/listed.h"
+#include "cmd/recorded_mark.h"
 
 static int no_form(const char *value, struct frag_error *err)
 {
@@ -77,20 +79,38 @@ struct copy {
 	struct frag_trace *trace;
 };
 
+/* A head that has no meta, or lost it, still says what PyTorch recorded. */
+static int begin(const struct copy *c, struct frag_sink *sink, struct frag_error *err)
+{
+	struct frag_rewrite *r = c->rewrite;
+	const struct frag_trace *const trace = c->trace;
+	const struct frag_log log = { .warn = frag_warn, .ctx = &r->quiet };
+	struct frag_trace_info head = *frag_trace_info(trace);
+	char *mark = NULL;
+	int rc = r->head ? r->head(r->ctx, &head, err) : 0;
+
+	if (!rc && !head.meta.text && sink->ops->lossless)
+		rc = frag_recorded_mark(&mark, &trace, 1, !r->part, &log, err);
+	if (mark)
+		head.meta = (struct frag_text){ .text = mark, .length = (uint32_t)strlen(mark) };
+	rc = rc ? rc : sink->ops->begin(sink, &head, err);
+	free(mark);
+	return rc;
+}
+
 /* The trace is read to its end also after the last event, for its validity. */
 static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
 	const struct copy *c = ctx;
 	struct frag_rewrite *r = c->rewrite;
 	struct frag_trace *trace = c->trace;
-	struct frag_trace_info head = *frag_trace_info(trace);
 	struct frag_batch batch;
 	bool last = false;
-	int rc = r->head ? r->head(r->ctx, &head, err) : 0;
+	int rc;
 
 	sink->symbols = r->stacks == FRAG_STACKS_ALL || r->stacks == FRAG_STACKS_PYTHON
 			? frag_trace_symbols(trace) : NULL;
-	rc = rc ? rc : sink->ops->begin(sink, &head, err);
+	rc = begin(c, sink, err);
 	while (!rc) {
 		rc = frag_trace_next(trace, &batch, err);
 		if (rc || batch.count == 0)

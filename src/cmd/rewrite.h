@@ -18,6 +18,7 @@ struct frag_rewrite {
 	const struct frag_sink_ops *form;       /* NULL: by the name's ending */
 	enum frag_packing packing;
 	bool lenient, quiet;
+	bool part;                      /* not all of the trace is written */
 	enum frag_stacks stacks;        /* what is read of a trace that has whole stacks */
 	/* optional: the head that is written, a copy of the trace's */
 	int (*head)(void *ctx, struct frag_trace_info *info, struct frag_error *err);

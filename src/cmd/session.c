@@ -120,6 +120,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	struct frag_report report = {
 		.colour = frag_terminal_colour(columns), .columns = columns,
 		.summary = o->summary, .verbose = o->verbose, .answers = s->answers,
+		.by_default = o->by_default,
 		.trace = frag_trace_info(trace), .runs = s->runs, .gpu = &s->gpu,
 	};
 	int rc;

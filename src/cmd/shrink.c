@@ -1,10 +1,13 @@
 /* shrink.c - fragsim shrink: the least of a trace that still runs out of memory. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/listed.h"
 #include "base/path.h"
 #include "cmd/progress.h"
+#include "cmd/recorded_mark.h"
 #include "cmd/recorded_policy.h"
 #include "cmd/rewrite.h"
 #include "search/candidate.h"
@@ -32,6 +35,7 @@ struct shrink {
 	struct frag_candidate candidate;
 	struct frag_devices devices;
 	struct frag_trace_info head;    /* of what is written */
+	char *mark;                     /* its meta, where the trace has none */
 };
 
 const char *const frag_keep_words[] = { "oom", NULL };
@@ -91,11 +95,26 @@ static int write_rest(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	return rc ? rc : sink->ops->end(sink, err);
 }
 
-/* What is left is no recording of PyTorch's any more, and has another default policy then. */
+/* Who shrinks a recording may not have thought of a policy. */
 static void report_policy(const struct shrink *s)
 {
 	if (s->head.pytorch && !s->rewrite.quiet)
 		frag_print_message("shrunk under %s", s->choice.text);
+}
+
+/* What is written has the same default policy. */
+static int make_head(struct shrink *s, const struct frag_trace *trace, struct frag_error *err)
+{
+	const struct frag_log log = { .warn = NULL };   /* that was said of the policy already */
+	int rc = 0;
+
+	s->head = *frag_trace_info(trace);
+	if (!s->head.meta.text)
+		rc = frag_recorded_mark(&s->mark, &trace, 1, false, &log, err);
+	if (s->mark)
+		s->head.meta = (struct frag_text){ .text = s->mark,
+						   .length = (uint32_t)strlen(s->mark) };
+	return rc;
 }
 
 /* Why the search ended before its end. */
@@ -124,7 +143,7 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 
 	s->begun = frag_seconds();
 	rc = read_trace(s, trace, err);
-	s->head = *frag_trace_info(trace);
+	rc = rc ? rc : make_head(s, trace, err);
 	rc = rc ? rc : frag_devices_copy(&s->devices, s->head.devices, s->head.device_count, err);
 	if (rc)
 		return rc;
@@ -228,6 +247,7 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	rc = rc ? rc : shrink(&s, argv[rest], argv[rest + 1], err);
 	frag_reduce_fini(&s.reduce);
 	frag_devices_fini(&s.devices);
+	free(s.mark);
 	frag_choice_fini(&s.choice);
 	return rc;
 }

@@ -151,7 +151,7 @@ static int check_order(const struct frag_cut *c, struct frag_error *err)
 static int slice_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		      struct frag_error *err)
 {
-	struct slice s = { .rewrite = { .head = head, .event = event, .end = end } };
+	struct slice s = { .rewrite = { .part = true, .head = head, .event = event, .end = end } };
 	int rest, rc;
 
 	(void)status;

@@ -1,7 +1,15 @@
-/* recorded.c - the snapshot of PyTorch that a trace comes from, where there is one. */
+/* recorded.c - what a trace says of the recording that it comes from. */
 #include "events/recorded.h"
 
+#include <string.h>
+
+#include "base/json.h"
 #include "events/resolve.h"
+
+/* Those that record what a program requests of PyTorch's allocator. */
+#define SNAPSHOT "torch.cuda.memory"
+#define PROFILER "torch.profiler"
+static const char *const recorders[] = { "record_torch.py", SNAPSHOT, PROFILER };
 
 const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace)
 {
@@ -15,4 +23,108 @@ int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 
 	return frag_trace_from(out, frag_snapshot_again(trace->state), trace->state, s->figures,
 			       s->device_count, NULL, err);
+}
+
+const char *frag_trace_recorder(const struct frag_trace *trace)
+{
+	if (trace->recorder)
+		return trace->recorder;
+	if (!trace->info.pytorch)
+		return NULL;
+	return frag_trace_snapshot(trace) ? SNAPSHOT : PROFILER;
+}
+
+const char *frag_trace_alloc_conf(const struct frag_trace *trace)
+{
+	return trace->alloc_conf;
+}
+
+bool frag_trace_recorded_end(const struct frag_trace *trace, uint64_t *step, uint64_t *size)
+{
+	*step = trace->info.ends_at_oom ? trace->info.oom_step : trace->end.step;
+	*size = trace->info.ends_at_oom ? trace->info.oom_bytes : trace->end.bytes;
+	return trace->info.ends_at_oom || trace->end.said;
+}
+
+/* The text of a member; NULL where it is none. */
+static const char *text_member(struct frag_node_ref object, const char *key)
+{
+	struct frag_node_ref member;
+
+	if (!frag_json_member(object, key, &member) || frag_json_kind(member) != FRAG_JSON_STRING)
+		return NULL;
+	return frag_json_string(member);
+}
+
+static bool count_member(struct frag_node_ref object, const char *key, uint64_t *value)
+{
+	struct frag_node_ref member;
+	int64_t number;
+
+	if (!frag_json_member(object, key, &member) || frag_json_kind(member) != FRAG_JSON_NUMBER
+	    || !frag_json_integer(member, &number) || number < 0)
+		return false;
+	*value = (uint64_t)number;
+	return true;
+}
+
+static int find_members(struct frag_trace *t, struct frag_node_ref meta, struct frag_error *err)
+{
+	const char *recorder = text_member(meta, "recorder"), *conf;
+	struct frag_node_ref end;
+
+	for (size_t i = 0; recorder && i < sizeof(recorders) / sizeof(recorders[0]); i++)
+		if (strcmp(recorder, recorders[i]) == 0)
+			t->recorder = recorders[i];
+	if (!t->recorder)
+		return 0;
+	t->info.pytorch = true;
+	conf = text_member(meta, "alloc_conf");
+	if (conf) {
+		t->alloc_conf = strdup(conf);
+		if (!t->alloc_conf)
+			return frag_fail_nomem(err);
+	}
+	t->end.said = frag_json_member(meta, "ends_at_oom", &end)
+		      && frag_json_kind(end) == FRAG_JSON_OBJECT
+		      && count_member(end, "step", &t->end.step)
+		      && count_member(end, "size", &t->end.bytes);
+	return 0;
+}
+
+int frag_recorded_find(struct frag_trace *t, struct frag_error *err)
+{
+	struct frag_node_ref root;
+	struct frag_json doc;
+	int rc;
+
+	if (!t->info.meta.text)
+		return 0;
+	root = frag_json_parse(&doc, t->info.meta.text, t->info.meta.length);
+	rc = root.node ? find_members(t, root, err) : frag_fail_nomem(err);
+	frag_json_end(&doc);
+	return rc;
+}
+
+void frag_recorded_watch(struct frag_trace *t, uint32_t count)
+{
+	for (uint32_t i = count; t->end.said && i-- > 0;) {
+		if (t->events[i].op != FRAG_OP_ALLOC)
+			continue;
+		t->end.last_step = t->events[i].step;
+		t->end.last_bytes = t->events[i].bytes;
+		t->end.any = true;
+		return;
+	}
+}
+
+/* Of a trace that was cut, or added to, since that was written it is another one. */
+void frag_recorded_end(struct frag_trace *t)
+{
+	if (!t->end.said || !t->end.any || t->end.last_step != t->end.step
+	    || t->end.last_bytes != t->end.bytes)
+		return;
+	t->info.ends_at_oom = true;
+	t->info.oom_step = t->end.step;
+	t->info.oom_bytes = t->end.bytes;
 }

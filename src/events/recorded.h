@@ -1,4 +1,7 @@
-/* recorded.h - the snapshot of PyTorch that a trace comes from, where there is one. */
+/*
+ * recorded.h - what a trace says of the recording that it comes from: the snapshot of PyTorch,
+ * or what `meta` of a trace of our own keeps of one.
+ */
 #ifndef EVENTS_RECORDED_H
 #define EVENTS_RECORDED_H
 
@@ -13,5 +16,30 @@ const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace);
  */
 int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 		     struct frag_error *err);
+
+/*
+ * Who recorded the program's requests to PyTorch's allocator, as the member "recorder" of meta
+ * says it: one of a few names. NULL: the trace is no such recording, as far as it says.
+ */
+const char *frag_trace_recorder(const struct frag_trace *trace);
+
+/* The settings that the header gives beside the recorder; NULL: none. No snapshot's. */
+const char *frag_trace_alloc_conf(const struct frag_trace *trace);
+
+/*
+ * The step and size of the failed request that the recording ended with, as a snapshot or the
+ * header says it. Of a header it is known at the trace's end only whether that is still true:
+ * info.ends_at_oom.
+ */
+bool frag_trace_recorded_end(const struct frag_trace *trace, uint64_t *step, uint64_t *size);
+
+/* Takes all that out of info.meta. -FRAG_ENOMEM */
+int frag_recorded_find(struct frag_trace *trace, struct frag_error *err);
+
+/* Notes the last request of a batch: the header may say that it failed in the recording. */
+void frag_recorded_watch(struct frag_trace *trace, uint32_t count);
+
+/* At the trace's end: was it that request? */
+void frag_recorded_end(struct frag_trace *trace);
 
 #endif

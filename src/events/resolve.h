@@ -32,6 +32,13 @@ struct frag_trace {
 	uint32_t *stacks;               /* likewise */
 	struct frag_own_stacks own;     /* FRAG_STACKS_PYTHON: theirs are the numbers */
 	char *meta;
+	const char *recorder;           /* that meta names, of those that are known */
+	char *alloc_conf;               /* likewise */
+	struct frag_recorded_end {
+		bool said, any;         /* meta names a request; one was read */
+		uint64_t step, bytes;   /* of that one */
+		uint64_t last_step, last_bytes; /* of the last one so far */
+	} end;
 	uint32_t *left;                 /* tags of blocks that this batch freed */
 	uint32_t left_count, left_capacity;
 	struct frag_symbols symbols;

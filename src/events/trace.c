@@ -6,10 +6,10 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/printable.h"
-#include "events/resolve.h"
 #include "events/readers.h"
+#include "events/recorded.h"
+#include "events/resolve.h"
 
 #define AHEAD 32        /* records; a batch is a multiple of it */
 
@@ -141,27 +141,6 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 	return 0;
 }
 
-/* Did scripts/record_torch.py write the trace, as its header says? */
-static int find_recorder(struct frag_trace *t, struct frag_error *err)
-{
-	struct frag_node_ref root, name;
-	struct frag_json doc;
-
-	if (!t->info.meta.text)
-		return 0;
-	root = frag_json_parse(&doc, t->info.meta.text, t->info.meta.length);
-	if (!root.node) {
-		frag_json_end(&doc);
-		return frag_fail_nomem(err);
-	}
-	if (frag_json_member(root, "recorder", &name)
-	    && frag_json_kind(name) == FRAG_JSON_STRING
-	    && strcmp(frag_json_string(name), "record_torch.py") == 0)
-		t->info.pytorch = true;
-	frag_json_end(&doc);
-	return 0;
-}
-
 /*
  * make() closes the reading where it fails, so only a failure after it has
  * something to undo here.
@@ -187,7 +166,7 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 	(*out)->info.oom_step = r.oom_step;
 	(*out)->info.oom_bytes = r.oom_bytes;
 	rc = keep_meta(*out, r.meta, err);
-	rc = rc ? rc : find_recorder(*out, err);
+	rc = rc ? rc : frag_recorded_find(*out, err);
 	if (rc) {
 		frag_trace_close(*out);
 		*out = NULL;
@@ -220,6 +199,7 @@ void frag_trace_close(struct frag_trace *t)
 	free(t->stacks);
 	frag_own_stacks_fini(&t->own);
 	free(t->meta);
+	free(t->alloc_conf);
 	free(t->left);
 	frag_handles_fini(&t->streams);
 	frag_handles_fini(&t->pools);
@@ -402,8 +382,12 @@ int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_
 	}
 	if (rc < 0)
 		return rc;
-	if (t->info.whole && count == 0)
-		report_left_out(t);
+	frag_recorded_watch(t, count);
+	if (t->info.whole) {
+		frag_recorded_end(t);
+		if (count == 0)
+			report_left_out(t);
+	}
 	finish_ended(t, count);
 	if (t->source->amount)
 		t->source->amount(t->state, &t->info.bytes, &t->info.total_bytes);

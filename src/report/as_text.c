@@ -7,6 +7,7 @@
 #include "base/print.h"
 #include "base/printable.h"
 #include "report/answer_text.h"
+#include "report/conf_text.h"
 #include "report/ink.h"
 #include "report/layout.h"
 #include "report/measured.h"
@@ -34,6 +35,20 @@ static void print_trace(const struct frag_report *r, FILE *f)
 	if (t->ends_at_oom)
 		fprintf(f, "  recording ends here: at its own out-of-memory, %s at step %" PRIu64
 			"\n", frag_size_text(size, t->oom_bytes), t->oom_step);
+}
+
+/* Why the policy is the one that it is, where nobody chose it. */
+static void print_default(const struct frag_report *r, FILE *f)
+{
+	const struct frag_choice *choice = &r->runs[0].result->choice;
+	char conf[FRAG_CONF_ROOM];
+
+	if (!r->by_default)
+		return;
+	frag_conf_text(choice, conf, sizeof(conf));
+	fprintf(f, "  default policy: %s%s, because the trace %s recorded under PyTorch\n",
+		choice->ops->name, *conf ? " with the recorded settings" : "",
+		r->trace->pytorch ? "was" : "does not say it was");
 }
 
 /*
@@ -97,6 +112,7 @@ void frag_report_text(const struct frag_report *report, FILE *f)
 {
 	frag_print_verdict(report, f);
 	print_trace(report, f);
+	print_default(report, f);
 	print_devices(report, f);
 	frag_print_settings(report, f);
 	frag_print_details(report, f);

@@ -24,6 +24,7 @@ struct frag_report {
 	uint32_t run_count;
 	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
 	bool verbose;           /* the figures after the answers too */
+	bool by_default;        /* nobody chose the policy: the trace did */
 	const struct frag_answer *answers;      /* one a run; NULL: nobody looked for them */
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */

@@ -104,6 +104,67 @@ def defaults():
     ok(rc == 4 and "no_such" in err, "settings in such a trace are checked for pytorch", err)
 
 
+def first_line(name):
+    return json.loads(Path(name).read_text(encoding="ascii").splitlines()[0])
+
+
+def kept():
+    """What is written from a recording of PyTorch's has its default policy, too."""
+    spelt = "pytorch:expandable_segments=true,garbage_collection_threshold=0.5"
+    conf = "expandable_segments:True,garbage_collection_threshold:0.5"
+    ways = {
+        "in the binary form": ("convert", "set", "k.fsb"),
+        "as lines": ("convert", "set", "k.ndjson"),
+        "as an object": ("convert", "set", "k.json"),
+        "written twice": ("convert", "k.fsb", "k2.ndjson"),
+        "a stretch of it": ("slice", "--from-step", "1", "set", "k3.fsb"),
+        "without its words": ("anonymize", "set", "k4.ndjson"),
+        "without the words of what was written": ("anonymize", "k.fsb", "k5.ndjson"),
+        "two ranks": ("merge", "set", "set", "k6.fsb"),
+        "what still fails": ("shrink", "--device-bytes", "8MiB", "set", "k7.fsb"),
+    }
+    for title, (command, *files) in ways.items():
+        rc, _, err = call(command, *files)
+        same(f"a snapshot {title} runs as it was recorded", (rc, policy(files[-1])["text"]),
+             (0, spelt), err)
+    same("the header says why", first_line("k.ndjson")["meta"],
+         {"recorder": "torch.cuda.memory", "alloc_conf": conf})
+    same("and of the anonymous", first_line("k4.ndjson")["meta"], first_line("k.ndjson")["meta"])
+    # 100 bytes and 300 KiB, 6 + 3 MiB, then 2 MiB and a byte for the 6: the most is 9 MiB and those
+    peaks = [[run["peak"][key] for key in ("requested", "reserved")]
+             for run in result("set") + result("k.fsb") + result("k2.ndjson")]
+    same("both forms give the same answer", peaks[1:], peaks[:1] * 2)
+    same("which is what was requested", peaks[0][0], 100 + 300 * K + 9 * M)
+
+    for name, meta in (("snap", {"recorder": "torch.cuda.memory"}),
+                       ("values", {"recorder": "torch.cuda.memory",
+                                   "alloc_conf": "max_split_size_mb:64"}),
+                       ("profile", {"recorder": "torch.profiler"}),
+                       ("ours", {"source": "x", "recorder": "record_torch.py"}),
+                       ("bare", None)):
+        call("convert", name, "k.ndjson")
+        same(f"of {name}", first_line("k.ndjson").get("meta"), meta)
+    call("anonymize", "ours", "k.ndjson")
+    same("of ours, without its words", first_line("k.ndjson")["meta"],
+         {"recorder": "record_torch.py"})
+    rc, _, err = call("convert", "snap", "k.csv.gz", "--to", "minimalloc")
+    ok(rc == 0 and '"meta"' not in err, "a form without a header has lost none of its own", err)
+
+    rc, _, err = call("merge", "set", "values", "k.ndjson")
+    ok(rc == 0 and "recorded under different settings" in err, "ranks that differ are told", err)
+    same("and get PyTorch's defaults", policy("k.ndjson")["text"], "pytorch")
+    call("merge", "set", "bare", "k.ndjson")
+    same("a rank that PyTorch did not record", policy("k.ndjson")["text"], "bestfit")
+
+    write("odd.ndjson", HEADER % '{"recorder":"torch.cuda.memory","alloc_conf":"no_such:1"}'
+          + LINES)
+    rc, _, err = call("run", "odd.ndjson")
+    ok(rc == 0 and "\"meta\" are not understood" in err, "settings that are none are told", err)
+    same("and defaults taken", policy("odd.ndjson")["text"], "pytorch")
+    write("strange", HEADER % '{"alloc_conf":"expandable_segments:True"}' + LINES)
+    same("settings without a recorder are nobody's", policy("strange")["text"], "bestfit")
+
+
 def exports():
     for name, wanted in (("set", "pytorch:expandable_segments=true,garbage_collection_threshold=0.5"),
                          ("bare", "bestfit")):
@@ -161,6 +222,21 @@ def ends():
     rc, out, err = call("verify", "end")
     ok(rc == 0 and "1 of 1 addresses, 1 of 1 device allocations agree" in out
        and "1 of 1 out-of-memory agree" in out, "verify agrees", out, err)
+
+    for form in ("fsb", "ndjson", "json"):
+        call("convert", "end", f"end.{form}")
+        _, out, _ = steps(f"end.{form}", "--device-bytes", "1GiB")
+        ok(told in out, f"so does what it becomes as {form}", out)
+    call("anonymize", "end.fsb", "end2.ndjson")
+    ok(told in steps("end2.ndjson")[1], "and without its words")
+    same("the header has it", first_line("end2.ndjson")["meta"],
+         {"recorder": "torch.cuda.memory", "ends_at_oom": {"step": 1, "size": 30 * M}})
+    for title, line in (("that goes on", '{"op":"alloc","id":"z","size":1}\n'),
+                        ("that asks for as much", '{"op":"alloc","id":"z","size":31457280}\n')):
+        write("more", Path("end.ndjson").read_text(encoding="ascii") + line)
+        ok(told not in steps("more")[1], f"a trace {title} does not end there")
+    write("less", "".join(Path("end.ndjson").read_text(encoding="ascii").splitlines(True)[:2]))
+    ok("recording ends" not in steps("less")[1], "nor one that is cut before it")
 
     # the stack unwinds: blocks go, none comes
     write("unwinds", snapshot([segment(LARGE, hole(LARGE, 20 * M))], log().free(LARGE, 5 * M)))
@@ -313,7 +389,7 @@ def informs():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (defaults, exports, ends, begins, informs):
+    for part in (defaults, kept, exports, ends, begins, informs):
         part()
     os.chdir(HERE)
 sys.exit(TAP.finish())
