@@ -77,6 +77,12 @@ static inline uint32_t frag_hundredths(double percent)
 	return (uint32_t)frag_scaled(percent, 1e2, 2);
 }
 
+/* "1 step", "2 steps": the letter that makes a plural. */
+static inline const char *frag_s(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* A size for people: "1 byte", "916.00 MiB", "1.00 GiB"; up to PiB. */
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes);

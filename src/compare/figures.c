@@ -2,6 +2,7 @@
 #include "compare/figures.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/bug.h"
 #include "base/format.h"
@@ -75,9 +76,19 @@ static bool is_unread(const struct frag_figure *figure, const struct frag_result
 	return result && frag_result_unread(result, figure->path);
 }
 
+bool frag_figure_is_of_peaks(const struct frag_figure *figure)
+{
+	return figure->of_peaks || strncmp(figure->path, "peak.", strlen("peak.")) == 0;
+}
+
+bool frag_peaks_comparable(const struct frag_result *base, const struct frag_result *result)
+{
+	return base->status == FRAG_RUN_OK && result->status == FRAG_RUN_OK;
+}
+
 bool frag_results_comparable(const struct frag_result *base, const struct frag_result *result)
 {
-	if (base->status == FRAG_RUN_OK && result->status == FRAG_RUN_OK)
+	if (frag_peaks_comparable(base, result))
 		return true;
 	return base->status == result->status && base->steps == result->steps
 	       && base->counts.ooms == result->counts.ooms;
@@ -101,7 +112,9 @@ struct frag_change frag_figure_change(const struct frag_figure *figure,
 			    || is_unread(figure, result) ? FRAG_SAME : FRAG_CHANGED;
 		return c;
 	}
-	c.compared = figure->of_end || frag_results_comparable(base, result);
+	c.compared = figure->of_end || (frag_figure_is_of_peaks(figure)
+					? frag_peaks_comparable(base, result)
+					: frag_results_comparable(base, result));
 	if (!c.compared) {
 		c.verdict = c.base == c.value ? FRAG_SAME : FRAG_CHANGED;
 		return c;

@@ -41,9 +41,14 @@ extern const struct frag_figure frag_figures[FRAG_FIGURES];
 
 /*
  * Went both equally far? The figures of a run that ended early are those of its beginning:
- * they can be held against one that ended at the same step, and no other.
+ * they can be held against one that ended at the same step, and no other. Its peaks cannot:
+ * how high they would have gone nobody knows.
  */
 bool frag_results_comparable(const struct frag_result *base, const struct frag_result *result);
+bool frag_peaks_comparable(const struct frag_result *base, const struct frag_result *result);
+
+/* Is it a peak, or made of peaks? Those are known of a run that finished only. */
+bool frag_figure_is_of_peaks(const struct frag_figure *figure);
 
 /* As it is shown: percentages with four decimals. False: it has none here. */
 bool frag_figure_value(const struct frag_figure *figure, const struct frag_result *result,
@@ -51,7 +56,7 @@ bool frag_figure_value(const struct frag_figure *figure, const struct frag_resul
 
 struct frag_change {
 	bool has_base, has_value;
-	bool compared;          /* both are there, and the runs are comparable */
+	bool compared;          /* both are there, and both runs went as far as it takes */
 	double base, value;
 	double difference;      /* compared */
 	bool has_percent;       /* compared, and the base is not 0 */

@@ -90,8 +90,11 @@ static bool can_change(const struct frag_condition *condition, const struct frag
 {
 	if (!pair->base)
 		return false;
-	return !condition->of_gate || strcmp(condition->path, "counts.ooms") == 0
-	       || frag_results_comparable(&pair->base->result, &pair->run->result);
+	if (!condition->of_gate || strcmp(condition->path, "counts.ooms") == 0)
+		return true;
+	if (strncmp(condition->path, "peak.", strlen("peak.")) == 0)
+		return frag_peaks_comparable(&pair->base->result, &pair->run->result);
+	return frag_results_comparable(&pair->base->result, &pair->run->result);
 }
 
 /*

@@ -281,8 +281,9 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 	} else if (run->status == FRAG_RUN_INTERRUPTED) {
 		head = "INTERRUPTED: ";
 		colour = frag_ink(r->colour, INK_YELLOW);
-		snprintf(text, sizeof(text), "%s after %" PRIu64 " steps, with %s reserved at most",
-			 name, run->steps, frag_size_text(a, run->peak.reserved));
+		snprintf(text, sizeof(text), "%s after %" PRIu64 " step%s, with at least %s reserved"
+			 " at its peak", name, run->steps, frag_s(run->steps),
+			 frag_size_text(a, run->peak.reserved));
 	} else {
 		head = run->total ? "FITS: " : "NO LIMIT: ";
 		snprintf(text, sizeof(text), "%s reserves %s%s%s at step %" PRIu64 " of %" PRIu64

@@ -29,6 +29,12 @@ static void put_value(FILE *f, enum frag_unit unit, bool there, double value)
 	putc(',', f);
 }
 
+/* Numbers only: a peak that was cut is none, and left out, with what is made of it. */
+static bool is_whole(const struct frag_figure *figure, const struct frag_run *run)
+{
+	return run && (run->result.status == FRAG_RUN_OK || !frag_figure_is_of_peaks(figure));
+}
+
 static bool put_row(FILE *f, const struct frag_group *g, const struct frag_pair *pair,
 		    const struct frag_figure *figure)
 {
@@ -39,13 +45,14 @@ static bool put_row(FILE *f, const struct frag_group *g, const struct frag_pair 
 		return false;
 	fprintf(f, "%u,%s,%s,", run->result.device,
 		pair->run ? frag_run_status_name(pair->run->result.status) : "", figure->path);
-	put_value(f, figure->unit, c.has_base, c.base);
-	put_value(f, figure->unit, c.has_value, c.value);
+	put_value(f, figure->unit, c.has_base && is_whole(figure, pair->base), c.base);
+	put_value(f, figure->unit, c.has_value && is_whole(figure, pair->run), c.value);
 	put_value(f, figure->unit, c.compared, c.difference);
 	if (c.has_percent)
 		frag_fprintf(f, "%.4f", c.percent);
 	fprintf(f, ",%s\n", c.compared ? frag_verdict_name(c.verdict)
-		: c.has_base && c.has_value ? "unfinished" : "");
+		: (c.has_base && c.has_value) || (c.has_value && !is_whole(figure, pair->run))
+		? "unfinished" : "");
 	return true;
 }
 

@@ -34,7 +34,7 @@ const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_f
 
 	if (!frag_figure_value(figure, &run->result, &value) || (figure->of_peaks && !whole))
 		return memcpy(buf, "-", sizeof("-"));
-	if (whole || figure->unit != FRAG_BYTES)
+	if (whole || !frag_figure_is_of_peaks(figure))
 		return frag_figure_text(buf, figure->unit, value);
 	snprintf(buf, FRAG_NUMBER_ROOM, ">=%.29s", frag_figure_text(text, figure->unit, value));
 	return buf;
@@ -55,15 +55,31 @@ static const char *end_text(char buf[96], const struct frag_run *run)
 	return buf;
 }
 
+/* Do peaks differ that cannot be compared? */
+static bool any_peak_left(const struct frag_pair *pair)
+{
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
+		const struct frag_change c = frag_pair_change(&frag_figures[i], pair);
+
+		if (c.has_base && c.has_value && !c.compared && c.verdict != FRAG_SAME)
+			return true;
+	}
+	return false;
+}
+
 const char *frag_unfinished_text(char buf[FRAG_REASON_ROOM], const struct frag_pair *pair)
 {
 	char now[96], before[96];
 
 	buf[0] = '\0';
-	if (pair->run && pair->base
-	    && !frag_results_comparable(&pair->base->result, &pair->run->result))
-		snprintf(buf, FRAG_REASON_ROOM, "figures not compared: %s, the base %s", end_text(now, pair->run),
-			 end_text(before, pair->base));
+	if (!pair->run || !pair->base)
+		return buf;
+	if (!frag_results_comparable(&pair->base->result, &pair->run->result))
+		snprintf(buf, FRAG_REASON_ROOM, "figures not compared: %s, the base %s",
+			 end_text(now, pair->run), end_text(before, pair->base));
+	else if (any_peak_left(pair))
+		snprintf(buf, FRAG_REASON_ROOM, "peaks not compared: %s, as the base",
+			 end_text(now, pair->run));
 	return buf;
 }
 

@@ -22,13 +22,28 @@ static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
 	return buf;
 }
 
-static void print_pair(const char *what, uint64_t predicted, uint64_t measured, FILE *f)
+/* A peak; where memory ran out it is the least that it may be. */
+static const char *peak_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes, bool oom)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
-	double percent = measured ? 100 * ((double)predicted / (double)measured - 1) : 0;
+	char size[FRAG_NUMBER_ROOM];
 
-	frag_fprintf(f, "  %-20s  %12s  %12s  %+9.4f%%\n", what, frag_size_text(a, predicted),
-		     frag_size_text(b, measured), percent);
+	snprintf(buf, FRAG_NUMBER_ROOM, "%s%.29s", oom ? ">=" : "", frag_size_text(size, bytes));
+	return buf;
+}
+
+/* How far one is off the other can be said where both went equally far. */
+static void print_pair(const char *what, uint64_t predicted, uint64_t measured,
+		       const struct frag_prediction *p, FILE *f)
+{
+	const double percent = measured ? 100 * ((double)predicted / (double)measured - 1) : 0;
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %-20s  %12s  %12s", what, peak_text(a, predicted, p->oom_predicted),
+		peak_text(b, measured, p->oom_measured));
+	if (p->oom_predicted == p->oom_measured && p->oom_step_predicted == p->oom_step_measured)
+		frag_fprintf(f, "  %+9.4f%%\n", percent);
+	else
+		fprintf(f, "  %10s\n", "-");
 }
 
 static const char *oom_text(char buf[FRAG_NUMBER_ROOM], bool there, uint64_t step)
@@ -45,8 +60,8 @@ static void print_prediction(const struct frag_prediction *p, FILE *f)
 
 	fprintf(f, "  %-20s  %12s  %12s  %10s\n", "prediction", "simulated", "on the GPU",
 		"off by");
-	print_pair("reserved at most", p->reserved_predicted, p->reserved_measured, f);
-	print_pair("device memory at most", p->used_predicted, p->used_measured, f);
+	print_pair("reserved at most", p->reserved_predicted, p->reserved_measured, p, f);
+	print_pair("device memory at most", p->used_predicted, p->used_measured, p, f);
 	fprintf(f, "  %-20s  %12s  %12s\n", "out of memory",
 		oom_text(a, p->oom_predicted, p->oom_step_predicted),
 		oom_text(b, p->oom_measured, p->oom_step_measured));
