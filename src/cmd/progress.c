@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/format.h"
 #include "base/print.h"
 #include "cmd/terminal.h"
 
@@ -63,10 +64,11 @@ static void put_words(char *buf, size_t size, const struct frag_trace_info *info
 	put_rate(rate, sizeof(rate), (double)info->events / elapsed);
 	if (*part > 0) {
 		put_duration(rest, sizeof(rest), elapsed / *part - elapsed);
-		frag_snprintf(buf, size, "%3.0f%%, %s to go, %" PRIu64 " events, %s", *part * 100,
-			      rest, info->events, rate);
+		frag_snprintf(buf, size, "%3.0f%%, %s to go, %" PRIu64 " event%s, %s", *part * 100,
+			      rest, info->events, frag_s(info->events), rate);
 	} else {
-		snprintf(buf, size, "%" PRIu64 " events, %s", info->events, rate);
+		snprintf(buf, size, "%" PRIu64 " event%s, %s", info->events,
+			 frag_s(info->events), rate);
 	}
 }
 

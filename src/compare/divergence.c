@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/format.h"
 #include "base/grow.h"
 
 struct seen {
@@ -111,8 +112,8 @@ static void describe_event(char *buf, size_t size, const struct frag_event *ev)
 	int used = snprintf(buf, size, "%s", frag_op_name((enum frag_op)ev->op));
 
 	if (ev->op == FRAG_OP_ALLOC)
-		used += snprintf(buf + used, size - (size_t)used, " of %" PRIu64 " bytes",
-				 ev->bytes);
+		used += snprintf(buf + used, size - (size_t)used, " of %" PRIu64 " byte%s",
+				 ev->bytes, frag_s(ev->bytes));
 	if (!(ev->members & FRAG_HAS_ID))
 		return;
 	if (ev->id.text) {

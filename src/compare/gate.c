@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/format.h"
 #include "base/grow.h"
 #include "base/printable.h"
 
@@ -60,9 +61,9 @@ void frag_changed_text(char *buf, size_t size, const struct frag_group *group)
 	const struct frag_runs *now = group->runs, *base = group->base;
 
 	FRAG_ASSERT(group->changed);
-	frag_format_printable(buf, size, "the trace has changed: %" PRIu64 " events, before %" PRIu64
-			      "; content %.200s, before %.200s", now->events, base->events,
-			      now->content, base->content);
+	frag_format_printable(buf, size, "the trace has changed: %" PRIu64 " event%s, before %"
+			      PRIu64 "; content %.200s, before %.200s", now->events,
+			      frag_s(now->events), base->events, now->content, base->content);
 }
 
 static int add(struct frag_gate *gate, const struct frag_broken *broken, struct frag_error *err)

@@ -198,7 +198,7 @@ static void print_pinned(const struct frag_report *r, const struct frag_hole *ho
 	if (hole->live >= hole->bytes || !hole->holder_count)
 		return;
 	frag_print_row(r, "pinned", f, "%s of %.60s%s %s", frag_size_text(live, hole->live),
-		       first->tag ? first->tag : "no tag",
+		       first->tag ? first->tag : "blocks without a tag",
 		       hole->holder_count > 1 ? " and others" : "", frag_hole_text(hole, what));
 }
 
@@ -231,11 +231,11 @@ static void print_pins(const struct frag_report *r, const struct frag_moment *m,
 		const struct frag_pin *pin = &m->pins[i];
 
 		frag_print_row(r, i ? "" : "pinned", f, "%s free in %u %s%s, by %s in %" PRIu64
-			       " block%s of %.60s%s", frag_size_text(stranded, pin->stranded),
-			       pin->places, m->ranges ? "place" : "segment",
-			       pin->places == 1 ? "" : "s", frag_size_text(bytes, pin->bytes),
-			       pin->blocks, pin->blocks == 1 ? "" : "s",
-			       pin->tag ? pin->tag : "no tag", pin->alone ? "" : ", and others");
+			       " block%s%s%.60s%s", frag_size_text(stranded, pin->stranded),
+			       pin->places, m->ranges ? "place" : "segment", frag_s(pin->places),
+			       frag_size_text(bytes, pin->bytes), pin->blocks, frag_s(pin->blocks),
+			       pin->tag ? " of " : "", pin->tag ? pin->tag : " without a tag",
+			       pin->alone ? "" : ", and others");
 	}
 }
 
@@ -364,7 +364,7 @@ static void print_head_of_all(const struct frag_report *r, FILE *f)
 		policy_name(r, i, name);
 	}
 	if (cut)
-		snprintf(text, sizeof(text), "%u of %u runs", cut, policies);
+		snprintf(text, sizeof(text), "%u of %u run%s", cut, policies, frag_s(policies));
 	else if (policies == 1)
 		text_of_devices(r, &o, text, sizeof(text));
 	else if (failed == policies)

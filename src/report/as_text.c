@@ -27,11 +27,12 @@ static void print_trace(const struct frag_report *r, FILE *f)
 	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
 
 	fprintf(f,
-		"  %s%s%s: %" PRIu64 " events, %" PRIu64 " allocs, %" PRIu64 " frees (%s form)%s\n",
+		"  %s%s%s: %" PRIu64 " event%s, %" PRIu64 " alloc%s, %" PRIu64 " free%s (%s form)%s\n",
 		ink(r, INK_BOLD), frag_printable(path, frag_input_name(t->path)), ink(r, INK_PLAIN),
-		t->events, t->allocs, t->frees, t->form, t->whole ? "" : ", not read to its end");
+		t->events, frag_s(t->events), t->allocs, frag_s(t->allocs), t->frees,
+		frag_s(t->frees), t->form, t->whole ? "" : ", not read to its end");
 	if (t->skipped)
-		fprintf(f, "    %" PRIu64 " bad events left out\n", t->skipped);
+		fprintf(f, "    %" PRIu64 " bad event%s left out\n", t->skipped, frag_s(t->skipped));
 	if (t->ends_at_oom)
 		fprintf(f, "  recording ends here: at its own out-of-memory, %s at step %" PRIu64
 			"\n", frag_size_text(size, t->oom_bytes), t->oom_step);

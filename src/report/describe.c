@@ -56,7 +56,7 @@ static void print_events(const struct frag_survey *s, const struct frag_trace_in
 	}
 	fprintf(f, "%s\n", *between ? "" : "none");
 	if (t->skipped)
-		fprintf(f, "  %" PRIu64 " bad events left out\n", t->skipped);
+		fprintf(f, "  %" PRIu64 " bad event%s left out\n", t->skipped, frag_s(t->skipped));
 	fprintf(f, "%u stream%s, %u pool%s, %u different size%s\n", s->streams,
 		s->streams == 1 ? "" : "s", s->pools, s->pools == 1 ? "" : "s",
 		s->sizes_seen.count, s->sizes_seen.count == 1 ? "" : "s");
@@ -77,10 +77,10 @@ static void print_devices(const struct frag_survey *s, const struct frag_trace_i
 		const struct frag_device_figures *figures = &t->devices[i];
 		const char *name = figures->name ? frag_printable(shown, figures->name) : "";
 
-		fprintf(f, "device %u: %s%s%s, %" PRIu64 " allocs\n", i,
+		fprintf(f, "device %u: %s%s%s, %" PRIu64 " alloc%s\n", i,
 			name, figures->name ? ", " : "",
 			figures->total ? frag_size_text(text, figures->total) : "unlimited",
-			d->allocs);
+			d->allocs, frag_s(d->allocs));
 		fprintf(f, "  at most %s live, in %" PRIu64 " block%s, at step %" PRIu64 "\n",
 			frag_wide_size_text(text, d->peak_bytes), d->peak_blocks,
 			d->peak_blocks == 1 ? "" : "s", d->peak_step);

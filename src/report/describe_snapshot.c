@@ -26,7 +26,7 @@ static void print_ring(const struct frag_snapshot *s, FILE *f)
 		return;
 	fputs("ring buffer: ", f);
 	if (max)
-		fprintf(f, "room for %" PRIu64 " events a device, ", max);
+		fprintf(f, "room for %" PRIu64 " event%s a device, ", max, frag_s(max));
 	fputs(overflow == FRAG_OVERFLOWED ? "overflowed: older events are lost\n"
 					  : "not overflowed\n", f);
 }

@@ -83,7 +83,7 @@ static void print_group(FILE *f, const struct frag_group *g)
 
 	fputs("\n### ", f);
 	put_text(f, frag_group_path(g));
-	fprintf(f, "\n\n%" PRIu64 " events, content ", g->runs->events);
+	fprintf(f, "\n\n%" PRIu64 " event%s, content ", g->runs->events, frag_s(g->runs->events));
 	put_code(f, g->runs->content);
 	fprintf(f, "%s\n\n", g->runs->complete ? "" : ", not read to its end");
 	memcpy(heads, titles, sizeof(titles));

@@ -327,8 +327,9 @@ static void print_trace(const struct paper *p, const struct frag_group *g)
 	const struct frag_runs *runs = g->runs;
 	char path[FRAG_PRINTABLE_ROOM], content[FRAG_PRINTABLE_ROOM];
 
-	fprintf(p->f, "\n%s%s%s: %" PRIu64 " events, content %s%s\n", ink(p, INK_BOLD),
+	fprintf(p->f, "\n%s%s%s: %" PRIu64 " event%s, content %s%s\n", ink(p, INK_BOLD),
 		frag_printable(path, frag_group_path(g)), ink(p, INK_PLAIN), runs->events,
+		frag_s(runs->events),
 		frag_printable(content, runs->content),
 		runs->complete ? "" : ", not read to its end");
 	for (uint32_t i = 0; i < g->count && g->pair[i].run->result.device == i; i++)

@@ -115,14 +115,14 @@ static void print_holder(const struct frag_report *r, const struct frag_holder *
 const char *frag_holder_text(const struct frag_holder *holder, bool long_form,
 			     char buf[FRAG_HOLDER_ROOM])
 {
-	char size[FRAG_NUMBER_ROOM], age[64] = " of";
+	char size[FRAG_NUMBER_ROOM], age[64];
 
+	snprintf(age, sizeof(age), holder->tag ? " of" : "");
 	if (long_form)
 		snprintf(age, sizeof(age), ", the oldest from step %" PRIu64 ",", holder->oldest);
 	snprintf(buf, FRAG_HOLDER_ROOM, "%s in %" PRIu64 " block%s%s %.60s",
-		 frag_size_text(size, holder->bytes), holder->blocks,
-		 holder->blocks == 1 ? "" : "s", age,
-		 holder->tag ? holder->tag : long_form ? "without a tag" : "no tag");
+		 frag_size_text(size, holder->bytes), holder->blocks, frag_s(holder->blocks), age,
+		 holder->tag ? holder->tag : "without a tag");
 	return buf;
 }
 
@@ -173,7 +173,8 @@ void frag_print_oom(const struct frag_report *r, const struct frag_result *run,
 		fprintf(f, "%sOOM at step %" PRIu64 "%s", frag_ink(r->colour, INK_RED), oom->step,
 			frag_ink(r->colour, INK_PLAIN));
 		if (oom->id)
-			fprintf(f, ", id %.60s, %" PRIu64 " bytes", oom->id, oom->size);
+			fprintf(f, ", id %.60s, %" PRIu64 " byte%s", oom->id, oom->size,
+				frag_s(oom->size));
 		putc('\n', f);
 	}
 	frag_print_wrapped(r, "  ", frag_oom_message_now(run, oom, message), f);

@@ -170,8 +170,8 @@ static void print_timeline(const struct frag_report *r, const struct frag_report
 	if (r->run_count > RUNS_WITH_CHART || (!chart && !result->mark_count))
 		return;
 	frag_report_name(r, result, name);
-	fprintf(f, "\n%s%s%s over its %" PRIu64 " steps\n", ink(r, INK_BOLD), name,
-		ink(r, INK_PLAIN), result->steps);
+	fprintf(f, "\n%s%s%s over its %" PRIu64 " step%s\n", ink(r, INK_BOLD), name,
+		ink(r, INK_PLAIN), result->steps, frag_s(result->steps));
 	if (chart)
 		frag_chart_print(run->chart, r->columns, f);
 	print_marks(result, f);

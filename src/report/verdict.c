@@ -111,8 +111,8 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 		v->by_age ? "older" : "lower");
 	if (v->guessed)
 		fprintf(f,
-			"the age of %" PRIu64 " segments from before the history is derived from"
-			" where blocks went\n", v->guessed);
+			"the age of %" PRIu64 " segment%s from before the history is derived from"
+			" where blocks went\n", v->guessed, frag_s(v->guessed));
 	put_scores(v->score, f);
 	for (int i = 0; i < FRAG_DECISIONS; i++)
 		apart += v->apart[i].of;
@@ -121,11 +121,14 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 		put_scores(v->apart, f);
 	}
 	if (v->not_restored)
-		fprintf(f, "%" PRIu64 " blocks that were there before the history could not be"
-			" restored at their addresses\n", v->not_restored);
+		fprintf(f, "%" PRIu64 " block%s there before the history could not be"
+			" restored at %s\n", v->not_restored,
+			v->not_restored == 1 ? " that was" : "s that were",
+			v->not_restored == 1 ? "its address" : "their addresses");
 	for (uint32_t i = 0; i < v->difference_count && i < SHOWN; i++)
 		put_difference(&v->differences[i], i + 1, s, f);
 	if (v->difference_count > SHOWN)
-		fprintf(f, "\nand %" PRIu64 " differences more; one wrong block often moves those"
-			" after it\n", v->difference_count - SHOWN);
+		fprintf(f, "\nand %" PRIu64 " difference%s more; one wrong block often moves those"
+			" after it\n", v->difference_count - SHOWN,
+			frag_s(v->difference_count - SHOWN));
 }

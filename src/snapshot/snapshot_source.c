@@ -424,18 +424,20 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 
 	if (d->first_live_count && d->log_count && s->has_history)
 		frag_note(log,
-			  "device %u: the history begins in mid-run: %u segments of %s with %u"
-			  " live blocks were there before it%s",
-			  i, d->start_count, frag_size_text(size, d->start_bytes),
-			  d->first_live_count,
+			  "device %u: the history begins in mid-run: %u segment%s of %s with %u"
+			  " live block%s %s there before it%s",
+			  i, d->start_count, frag_s(d->start_count),
+			  frag_size_text(size, d->start_bytes),
+			  d->first_live_count, frag_s(d->first_live_count),
+			  d->start_count == 1 ? "was" : "were",
 			  !noted && looks_full(d->log_count)
 				  ? ", and so round a number of events says that"
 				    " older ones were dropped"
 				  : "");
 	if (d->lost)
-		frag_note(log, "device %u: %" PRIu64 " events contradict the others, as where some"
+		frag_note(log, "device %u: %" PRIu64 " event%s the others, as where some"
 			  " were dropped or not recorded; frees that are missing are taken as done",
-			  i, d->lost);
+			  i, d->lost, d->lost == 1 ? " contradicts" : "s contradict");
 	if (d->oom_count)
 		frag_note(log, "device %u: the recording has %u out-of-memory%s, the first for %s with"
 			  " %s free on the device; %s is taken as its capacity"

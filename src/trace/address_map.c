@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/format.h"
 #include "base/grow.h"
 
 #define NONE UINT32_MAX
@@ -153,11 +154,6 @@ bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const s
 	       && frag_address_map_before(l, row->device, row->size);
 }
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 /*
  * What was allocated before the log is known only now; its rows go in front all at
  * once, with the time and place of the first.
@@ -180,15 +176,15 @@ bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const str
 		};
 	if (l->early)
 		frag_note(log,
-			  "%s: %" PRIu64 " free%s, %" PRIu64 " bytes in all, of what was allocated"
+			  "%s: %" PRIu64 " free%s, %" PRIu64 " byte%s in all, of what was allocated"
 			  " before the log: allocated at its beginning here",
-			  h->path, l->early, plural(l->early), l->early_bytes);
+			  h->path, l->early, frag_s(l->early), l->early_bytes, frag_s(l->early_bytes));
 	if (l->missing)
 		frag_note(log, "%s: %" PRIu64 " free%s missing: what was there is freed here just"
 			  " before its address is given out again", h->path, l->missing,
-			  plural(l->missing));
+			  frag_s(l->missing));
 	if (l->ignored)
 		frag_note(log, "%s: %" PRIu64 " free%s of the null address left out", h->path,
-			  l->ignored, plural(l->ignored));
+			  l->ignored, frag_s(l->ignored));
 	return true;
 }

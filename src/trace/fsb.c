@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/grow.h"
 #include "base/parse.h"
 #include "base/word.h"
@@ -285,8 +286,8 @@ static int end_file(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error 
 	uint64_t events = frag_fsb_take(c);
 
 	if (events != f->all_events || c->p != c->end)
-		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " events in all, but there were %"
-					PRIu64, events,
+		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " event%s in all, but there were %"
+					PRIu64, events, frag_s(events),
 			       f->all_events);
 	f->ended = true;
 	return frag_fsb_finish(&f->blocks, err);

@@ -371,8 +371,9 @@ static bool add_rest(struct kineto *k, struct frag_address_map *addresses, const
 								       : 0;
 		if (total <= early || total >> 53)
 			continue;
-		frag_note(log, "%s: device %u held %" PRIu64 " bytes from before the profile that it"
-			  " never frees: one block here", k->buffered->path, device, total - early);
+		frag_note(log, "%s: device %u held %" PRIu64 " byte%s from before the profile that it"
+			  " never frees: one block here", k->buffered->path, device, total - early,
+			  frag_s(total - early));
 		if (!frag_address_map_before(addresses, device, total - early))
 			return false;
 	}
@@ -386,11 +387,11 @@ static void note_devices(const struct kineto *k, const struct devices *d,
 		frag_note(log, "%s: only allocations of the CPU: they are device 0 here",
 			  k->buffered->path);
 	if (d->cpu_events)
-		frag_note(log, "%s: %" PRIu64 " memory events of the CPU left out",
-			  k->buffered->path, d->cpu_events);
+		frag_note(log, "%s: %" PRIu64 " memory event%s of the CPU left out",
+			  k->buffered->path, d->cpu_events, frag_s(d->cpu_events));
 	if (d->other_events)
-		frag_note(log, "%s: %" PRIu64 " memory events of further kinds of devices left out",
-			  k->buffered->path, d->other_events);
+		frag_note(log, "%s: %" PRIu64 " memory event%s of further kinds of devices left out",
+			  k->buffered->path, d->other_events, frag_s(d->other_events));
 }
 
 /*

@@ -397,3 +397,40 @@ def long_profile(folder):
         equal(out.status, 4, f'status of {name}')
         one_line(out)
         assert words in out.lines[0], out.err
+
+
+# what is one is not many: events, allocs, frees and steps of a trace that has one of each
+MANY = re.compile(r'\b1 (events|allocs|frees|steps|blocks|segments|bytes|runs|policies|traces|marks'
+                  r'|devices|streams|pools|sizes|simulations|differences)\b')
+ONE = '{"op":"alloc","id":1,"size":1}\n'
+ONES = {
+    'run': ('run', '-v', 'one.ndjson'),
+    'a free': ('run', '-v', 'two.ndjson'),
+    'that fails': ('run', '-v', '--device-bytes', '1KiB', 'one.ndjson'),
+    'info': ('info', 'one.ndjson'),
+    'diff': ('diff', '-p', 'direct', '-p', 'bestfit', 'one.ndjson'),
+    'diff, Markdown': ('diff', '-p', 'direct', '-p', 'bestfit', '--format', 'markdown', 'one.ndjson'),
+    'diff of another trace': ('diff', 'one.json', 'two.json'),
+    'left out': ('run', '--lenient', 'bad.ndjson'),
+    'shrink': ('shrink', '--tries', '1', '--device-bytes', '1KiB', 'one.ndjson', 'out.ndjson'),
+}
+
+
+@cases(*ONES)
+def singular(folder, name):
+    """one of a thing is named in the singular"""
+    write(folder, one=ONE, two=ONE + '{"op":"free","id":1}\n', bad=ONE + '{"op":"nosuch"}\n')
+    for trace in ('one', 'two'):
+        run(folder, 'run', '-q', '-p', 'direct', '--json', f'{trace}.json', f'{trace}.ndjson')
+    out = run(folder, *ONES[name])
+    text = (out.out + out.err).decode()
+    assert out.status in (0, 1, 3) and text, out
+    equal(MANY.findall(text), [], text)
+
+
+@test
+def tagless(folder):
+    """blocks without a tag are called so"""
+    write(folder, one=ONE)
+    text = run(folder, 'run', 'one.ndjson').out.decode()
+    equal(re.findall('(?:held|by) .*', text)[-1], 'held    512 bytes in 1 block without a tag', text)

@@ -131,7 +131,8 @@ def test_kineto() -> None:
     expect('kineto: two devices', kineto(memory(1, 64, 4096, 1, 1), memory(2, 32, 4096, 1, 0)),
            [alloc(0, 64, t=1, device=1), alloc(1, 32, t=2, device=0)],
            header={'format': 'fragsim-trace', 'version': 1,
-                   'devices': [{'total_bytes': 0}, {'total_bytes': 0}]})
+                   'devices': [{'total_bytes': 0}, {'total_bytes': 0}],
+                   'meta': {'recorder': 'torch.profiler'}})
     expect('kineto: what was allocated before the profile', kineto(memory(3, -256, 4096)),
            [alloc(0, 256, t=3), free(0, t=3)], '1 free, 256 bytes in all')
     # 10000 bytes before the first event, 300 of which are freed later
@@ -539,7 +540,7 @@ def test_damage() -> None:
             ('no header', made((b'DONE', b'\0')), 'the header is expected'),
             ('two headers', made(good[0], good[0], good[1]), 'a second header'),
             ('meta that is no JSON', made((b'HEAD', header[:-1] + b'\x03{x'), good[1]), 'header'),
-            ('another number of events', made(good[0], (b'DONE', b'\x01')), '1 events in all'),
+            ('another number of events', made(good[0], (b'DONE', b'\x01')), '1 event in all'),
             ('an event without its size', made(good[0], (b'EVTS', one + b'\0\0\x01\x01' + b'\0' * 8
                                                          + b'\x02'), (b'DONE', b'\x01')),
              '"size" is missing'),

@@ -119,7 +119,7 @@ def states():
     same("peak of what was requested", one["peak"]["requested"], 100 + 300 * K + 9 * M)
     same("segments obtained", one["counts"]["segment_allocs"], 2)
     same("times are the log's", [r["t"] for r in rows], [1000, 1000, 1002, 1003, 1004, 1006])
-    ok("begins in mid-run: 1 segments of 2.00 MiB with 1 live blocks" in err,
+    ok("begins in mid-run: 1 segment of 2.00 MiB with 1 live block was there" in err,
        "a history that begins in mid-run is told", err)
     result, rows, err = run(basic(), policy="bestfit")
     same("another policy places it as any request", rows[0]["reserved"], 2 * M, err)
@@ -292,7 +292,7 @@ def words():
     same("the innermost frame that is not the framework's own",
          held(), ['held    5.00 MiB in 1 block of "model.py:42 forward"'])
     same("--stacks none", held("--stacks", "none"),
-         ["held    5.00 MiB in 1 block of no tag"])
+         ["held    5.00 MiB in 1 block without a tag"])
 
     log = Log().segment(LARGE, 20 * M).alloc(LARGE, 5 * M).add("oom", 3 * M, 30 * M)
     log.free(LARGE, 5 * M).alloc(LARGE, 2 * M).free(LARGE, 2 * M)
@@ -502,7 +502,7 @@ def differences():
     value = snapshot([segment(LARGE, hole(LARGE, 12 * M)),
                       segment(LARGE + 32 * M, block(LARGE + 32 * M, 12 * M))], events)
     rc, out, err = verify(value)
-    ok(rc == 0 and "age of 1 segments" in out, "an age that a block tells", out, err)
+    ok(rc == 0 and "age of 1 segment" in out, "an age that a block tells", out, err)
     # nothing to compare with
     log = Log().alloc(LARGE, 5 * M)
     rc, out, err = verify(snapshot([], log))

@@ -74,7 +74,7 @@ def held(name, *args):
 def report():
     write("full", full())
     plain = ['  held    10.00 MiB in 3 blocks of "model.py:42 forward"',
-             "          4.00 MiB in 1 block of no tag"]
+             "          4.00 MiB in 1 block without a tag"]
     text = ["              torch::unwind::unwind()",
             "              /opt/site-packages/torch/functional.py:7 empty",
             "              /home/me/model.py:42 forward"]
@@ -89,7 +89,7 @@ def report():
            "            2.00 MiB in 1 block, the oldest from step 1:", text[2],
            "              /home/me/eval.py:3 <module>", plain[1]]
     same("--stacks python: the program's own frames", held("full", "--stacks", "python"), own)
-    ok("14.00 MiB in 4 blocks of no tag"
+    ok("14.00 MiB in 4 blocks without a tag"
        in held("full", "--stacks", "none")[0], "--stacks none", held("full", "--stacks", "none"))
     outputs = [call("run", "-q", "-p", "pytorch", "--device-bytes", "21MiB", "--json", "-",
                     "--stacks", stacks, "full")[1] for stacks in ("top", "all")]
