@@ -84,15 +84,16 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		 int *rest, struct frag_error *err);
 
 /*
- * Values of options, by their names without the dashes: bytes, those of a device,
- * of which few need a unit, a number from least to most, the index of one of the words,
- * which NULL ends. -FRAG_EUSAGE with what is required.
+ * Values of options, by their names without the dashes: bytes, those of a device and those
+ * that others hold of one, of which few need a unit, a number from least to most, the index
+ * of one of the words, which NULL ends. -FRAG_EUSAGE with what is required.
  */
 #define FRAG_COUNT_MAX ((UINT64_C(1) << 53) - 1)
 int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_t min,
 		     struct frag_error *err);
 int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 			 struct frag_error *err);
+int frag_option_share(uint64_t *out, const char *name, const char *value, struct frag_error *err);
 int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t min,
 		      uint64_t max, struct frag_error *err);
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,

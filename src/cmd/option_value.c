@@ -9,7 +9,8 @@
 #include "cmd/command.h"
 #include "cmd/terminal.h"
 
-#define BARE_MIN (UINT64_C(64) << 20)           /* from here on a capacity needs no unit */
+#define BARE_MIN (UINT64_C(64) << 20)           /* from here on a capacity needs no unit, */
+#define BARE_SHARE_MIN (UINT64_C(1) << 20)      /* and what others hold of it */
 
 /* As of traces and policies; and here a B may say that bytes are meant. */
 static bool parse_size(const char *value, uint64_t *out)
@@ -37,6 +38,28 @@ int frag_option_size(uint64_t *out, const char *name, const char *value, uint64_
 			 " byte%s or more", name, value, min, min == 1 ? "" : "s");
 }
 
+/* So few bytes without a unit are another unit, forgotten. min: from here on they are not. */
+static int refuse_bare(const char *name, const char *value, uint64_t bytes, uint64_t min,
+		       const char *unit, struct frag_error *err)
+{
+	if (!bytes || bytes >= min || strspn(value, "0123456789.") < strlen(value))
+		return 0;
+	if (bytes < 1024)
+		return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " byte%s; write %" PRIu64
+				 "%s, or %" PRIu64 "B if you mean bytes", name, value, bytes,
+				 frag_s(bytes), bytes, unit, bytes);
+	return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " bytes, less than %" PRIu64
+			 " MiB; write %" PRIu64 "B if you mean bytes", name, value, bytes,
+			 min >> 20, bytes);
+}
+
+int frag_option_share(uint64_t *out, const char *name, const char *value, struct frag_error *err)
+{
+	int rc = frag_option_size(out, name, value, 0, err);
+
+	return rc ? rc : refuse_bare(name, value, *out, BARE_SHARE_MIN, "MiB", err);
+}
+
 /* 80 is meant to be 80GiB more often than 80 bytes, so that has to be said. */
 int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 			 struct frag_error *err)
@@ -47,14 +70,7 @@ int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 		return frag_fail(err, FRAG_EUSAGE, "--%s: invalid size '%.60s'; 0 is unlimited, and"
 				 " nothing is less", name, value);
 	rc = frag_option_size(out, name, value, 0, err);
-	if (rc || !*out || *out >= BARE_MIN || strspn(value, "0123456789.") < strlen(value))
-		return rc;
-	if (*out < 1024)
-		return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " byte%s; write %"
-				 PRIu64 "GiB, or %" PRIu64 "B if you mean bytes", name, value, *out,
-				 *out == 1 ? "" : "s", *out, *out);
-	return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " bytes, less than 64 MiB;"
-			 " write %" PRIu64 "B if you mean bytes", name, value, *out, *out);
+	return rc ? rc : refuse_bare(name, value, *out, BARE_MIN, "GiB", err);
 }
 
 int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t min,

@@ -202,9 +202,9 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_DEVICE_BYTES:
 		return frag_option_capacity(&run->total, "device-bytes", value, err);
 	case FRAG_OPT_CONTEXT_BYTES:
-		return frag_option_size(&run->context, "context-bytes", value, 0, err);
+		return frag_option_share(&run->context, "context-bytes", value, err);
 	case FRAG_OPT_OTHER_BYTES:
-		return frag_option_size(&run->other, "other-bytes", value, 0, err);
+		return frag_option_share(&run->other, "other-bytes", value, err);
 	default:
 		return frag_option_size(&run->granularity, "granularity", value, 1, err);
 	}

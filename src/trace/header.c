@@ -42,6 +42,22 @@ static const char *mistyped(struct frag_header *h, struct frag_scan *s, const ch
 	return NULL;
 }
 
+/* With what somebody may have meant. */
+static const char *mistyped_size(struct frag_header *h, struct frag_scan *s, const char *at,
+				 const char *name, const char *wanted)
+{
+	char advice[FRAG_SCAN_ADVICE_ROOM];
+	size_t used;
+
+	mistyped(h, s, at, name, wanted);
+	if (h->wrong_at != at)
+		return NULL;
+	used = strlen(h->wrong);
+	snprintf(h->wrong + used, sizeof(h->wrong) - used, "%s",
+		 frag_scan_size_advice(s, at, advice));
+	return NULL;
+}
+
 static const char *repeated(struct frag_header *h, const char *at, struct frag_text name)
 {
 	h->wrong_at = at;
@@ -96,7 +112,7 @@ static const char *scan_figure(struct frag_header *h, struct frag_scan *s, const
 	}
 	q = frag_scan_size(s, p, sizes[which]);
 	if (!q)
-		return mistyped(h, s, p, figure_names[which], "a size from 0 to 2^53-1");
+		return mistyped_size(h, s, p, figure_names[which], "a size from 0 to 2^53-1");
 	if (f->granularity == 0)
 		return mistyped(h, s, p, figure_names[which], "a size from 1 to 2^53-1");
 	return q;

@@ -25,7 +25,7 @@ struct frag_header {
 	char *meta;             /* as it is there; NULL: none */
 	uint32_t meta_length;
 	const char *wrong_at;   /* where a member is no good; NULL: none */
-	char wrong[160];        /* and why */
+	char wrong[320];        /* and why */
 };
 
 void frag_header_fini(struct frag_header *h);

@@ -7,6 +7,7 @@
  */
 #include "trace/record.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "base/parse.h"
 
 #define MEMBERS 11
+#define EXCERPT 40         /* bytes of a value that are looked at */
 
 /* Once for each usual member, so that what depends on the member is decided here. */
 #define ALWAYS __attribute__((always_inline))
@@ -84,7 +86,7 @@ const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64])
 {
 	uint32_t n = 0;
 
-	while (n < 40 && p + n < s->end && (n == 0 || !strchr(",}]\r\n", p[n]))) {
+	while (n < EXCERPT && p + n < s->end && (n == 0 || !strchr(",}]\r\n", p[n]))) {
 		buf[n] = p[n] >= 0x20 && p[n] < 0x7f ? p[n] : '?';
 		n++;
 	}
@@ -102,6 +104,26 @@ const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out)
 	if (!p || !frag_parse_size(text.text, text.length, false, out))
 		return NULL;
 	return p;
+}
+
+const char *frag_scan_size_advice(const struct frag_scan *s, const char *p,
+				  char buf[FRAG_SCAN_ADVICE_ROOM])
+{
+	char advice[FRAG_ADVICE_ROOM];
+	size_t length = 0;
+	uint64_t bytes;
+
+	*buf = '\0';
+	if (*p++ != '"')
+		return buf;
+	while (p + length < s->end && length < EXCERPT && p[length] != '"')
+		length++;
+	/* a fraction, which a command takes, is none of a trace's */
+	if (frag_parse_size(p, length, true, &bytes))
+		snprintf(buf, FRAG_SCAN_ADVICE_ROOM, "; use %" PRIu64, bytes);
+	else if (!memchr(p, '.', length) && *frag_size_advice(advice, p, length))
+		snprintf(buf, FRAG_SCAN_ADVICE_ROOM, "; %s", advice);
+	return buf;
 }
 
 static const char *scan_handle(struct frag_scan *s, const char *p, struct frag_handle *out)
@@ -257,7 +279,7 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 {
 	uint32_t mistyped = flaws->mistyped;
 	uint32_t at;
-	char value[64];
+	char value[64], advice[FRAG_SCAN_ADVICE_ROOM];
 
 	flaw->at = begin;
 	if (!flaws->repeated && !(rec->members & FRAG_HAS_OP) && !(mistyped & FRAG_HAS_OP)) {
@@ -279,8 +301,9 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\" is given twice",
 			 member_names[at]);
 	else
-		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\": %s is required, not %s",
-			 member_names[at], member_wants[at], frag_excerpt(s, flaw->at, value));
+		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\": %s is required, not %s%s",
+			 member_names[at], member_wants[at], frag_excerpt(s, flaw->at, value),
+			 1U << at == FRAG_HAS_SIZE ? frag_scan_size_advice(s, flaw->at, advice) : "");
 }
 
 /* Judges the whole object: members of no concern to its op cannot make it bad. */

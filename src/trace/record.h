@@ -29,6 +29,14 @@ bool frag_op_parse(struct frag_text name, enum frag_op *op);
  */
 const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out);
 
+/*
+ * "; use 3MiB, or bytes" of "3MB" at p: how to write what somebody meant for a size, which
+ * frag_scan_size() did not take; "" where that cannot be told.
+ */
+#define FRAG_SCAN_ADVICE_ROOM 160
+const char *frag_scan_size_advice(const struct frag_scan *s, const char *p,
+				  char buf[FRAG_SCAN_ADVICE_ROOM]);
+
 /* What is at p, at most 40 bytes of it, for a message. */
 const char *frag_excerpt(const struct frag_scan *s, const char *p, char buf[64]);
 

@@ -150,6 +150,10 @@ HELPFUL = {
     ('--device-bytes', '400MiB', '--context-bytes', '300MiB', '--other-bytes', '100MiB'):
         ('device 0', '400.00 MiB', '300.00 MiB', '100.00 MiB', 'context'),
     ('--device-bytes', '400MiB', '--context-bytes', '401MiB'): ('device 0', '401.00 MiB'),
+    # 1 MiB is 1,048,576 bytes
+    ('--context-bytes', '450'): ("'450' is 450 bytes; write 450MiB, or 450B if you mean bytes",),
+    ('--other-bytes', '1'): ("'1' is 1 byte; write 1MiB, or 1B if you mean bytes",),
+    ('--context-bytes', '1048575'): ('1048575 bytes', '1 MiB', '1048575B'),
     ('--context-bytes', '80GB'): ('--context-bytes', "'80GB'", 'use 80GiB'),
     ('-p', 'bestfit:segment=8MB'): ('8MB', 'use 8MiB'),
     ('--fail-if', 'peak.reserved > 4GB'): ('4GB', 'use 4GiB'),
@@ -165,6 +169,35 @@ HELPFUL = {
     ('--fail-if', 'peak.reserve > 1'): ('peak.reserve', 'peak.X'),
     ('--fail-if', 'any > +1%'): ('+1%', 'baseline'),
 }
+
+
+@cases('0', '450B', '1048576', '450KiB')
+def few_bytes(folder, value):
+    """what others hold may be little where that is said"""
+    write(folder, good=GOOD)
+    for option in ('--context-bytes', '--other-bytes'):
+        equal(run(folder, 'run', '-q', option, value, 'good.ndjson').status, 0, option)
+    equal(run(folder, 'run', '-q', '--granularity', '450', 'good.ndjson').status, 0, 'granularity')
+
+
+# of a size in a trace that is none: what to write, where that can be told
+SIZES = {
+    '"3MB"': '; use 3MiB, or bytes', '"16 GiB"': '; use 16GiB, or bytes',
+    '"-1"': '; a size has no sign', '"4.5GiB"': '; use 4831838208', '"64PiB"': '; the largest unit'
+    ' is TiB', '"some"': '', '-1': '', 'true': '',
+}
+
+
+@cases(*SIZES)
+def sizes_of_a_trace(folder, value):
+    """a size in a trace that is none is refused with the advice that an option would give"""
+    write(folder, event=HEADER % '' + f'{{"op":"alloc","id":1,"size":{value}}}\n',
+          device=HEADER % f',"device":{{"total_bytes":{value}}}' + GOOD)
+    for name in ('event', 'device'):
+        out = run(folder, 'run', f'{name}.ndjson')
+        equal(out.status, 4, 'status')
+        one_line(out)
+        assert out.lines[0].endswith(f'is required, not {value}{SIZES[value]}'), out.lines
 
 
 @cases(*HELPFUL)
