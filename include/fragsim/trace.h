@@ -210,6 +210,8 @@ struct frag_trace_options {
 	bool meta;              /* info.meta also where a file has it after the events, at the
 				 * price of reading it twice */
 	bool host;              /* pinned host memory is a device too, after the others */
+	bool sized;             /* the caller has a capacity for the devices: no note says that
+				 * one is taken from a recording */
 	enum frag_stacks stacks;        /* what is read of a source that has whole stacks */
 	struct frag_log log;    /* warnings */
 	/*

@@ -1,6 +1,7 @@
 /* format.c - numbers and strings as fragsim writes them, into memory. */
 #include "base/format.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,6 +272,17 @@ static char *size_text(char buf[FRAG_NUMBER_ROOM], double size)
 	for (size /= 1024; size >= 1023.995 && units[unit + 1]; unit++)
 		size /= 1024;
 	frag_snprintf(buf, FRAG_NUMBER_ROOM, "%.2f %s", size, units[unit]);
+	return buf;
+}
+
+char *frag_exact_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
+	size_t unit = 0;
+
+	for (; unit < 3 && bytes && bytes % 1024 == 0; unit++)
+		bytes /= 1024;
+	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 "%s", bytes, units[unit]);
 	return buf;
 }
 

@@ -85,6 +85,9 @@ static inline const char *frag_s(uint64_t count)
 
 /* A size for people: "1 byte", "916.00 MiB", "1.00 GiB"; up to PiB. */
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
+
+/* The same exactly, as options take it: "16416MiB"; in the largest unit of which it is whole. */
+char *frag_exact_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 char *frag_wide_size_text(char buf[FRAG_NUMBER_ROOM], frag_wide bytes);
 
 /*

@@ -64,6 +64,7 @@ int frag_answers_find(struct frag_answers *a, struct frag_session *s,
 	rc = find(a, s, options, err);
 	if (!rc)
 		s->answers = a->answer;
+	s->cut_short = rc == -FRAG_EINTERRUPTED;
 	return rc;
 }
 

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/beginning.h"
 #include "cmd/export_run.h"
 #include "cmd/interrupt.h"
 #include "cmd/recorded_policy.h"
+#include "report/beginning_text.h"
 
 struct job {
 	struct frag_run_options *options;
@@ -28,7 +28,7 @@ static int open_all(struct job *job, enum frag_packing packing, const char *from
 {
 	const struct frag_run_options *o = job->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = o->stacks,
+		.lenient = o->lenient, .stacks = o->stacks, .sized = o->total != UINT64_MAX,
 		.log = { .warn = frag_warn, .ctx = &job->quiet },
 		.configured = frag_configured_next, .configured_ctx = &job->configured,
 	};
@@ -67,12 +67,13 @@ static int simulate(struct job *job, struct frag_error *err)
 
 static void report_beginnings(struct job *job)
 {
-	const struct frag_log log = { .warn = frag_warn, .ctx = &job->quiet };
+	char text[FRAG_BEGINNING_ROOM];
 	uint32_t count;
 	const struct frag_result *results = frag_sim_results(job->sim, false, &count);
 
 	for (uint32_t i = 0; i < count; i++)
-		frag_note_beginning(&results[i], true, &log);
+		if (frag_beginning_text(&results[i], true, text))
+			frag_warn(&job->quiet, text);
 }
 
 /* The file says it too, but nobody looks there first. */

@@ -28,7 +28,7 @@ static int open_trace(struct run *run, const char *path, struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = o->stacks, .host = o->host,
+		.lenient = o->lenient, .stacks = o->stacks, .host = o->host, .sized = o->total != UINT64_MAX || o->profile_path,
 		.log = { .warn = frag_session_warn, .ctx = &run->session },
 		.configured = frag_configured_next, .configured_ctx = &run->configured,
 	};

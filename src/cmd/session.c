@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "cmd/beginning.h"
 #include "cmd/judge.h"
 #include "cmd/terminal.h"
+#include "report/beginning_text.h"
 
 int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
 		       const char *path, struct frag_error *err)
@@ -104,12 +104,14 @@ static void report_cut_marks(struct frag_session *s)
 		frag_session_warn(s, text);
 }
 
+/* Where there is no report that has it. */
 static void report_beginnings(struct frag_session *s)
 {
-	const struct frag_log log = { .warn = frag_session_warn, .ctx = s };
+	char text[FRAG_BEGINNING_ROOM];
 
-	for (uint32_t i = 0; i < s->run_count; i++)
-		frag_note_beginning(s->runs[i].result, i < s->device_count, &log);
+	for (uint32_t i = 0; i < s->run_count && !s->options->report; i++)
+		if (frag_beginning_text(s->runs[i].result, i < s->device_count, text))
+			frag_session_warn(s, text);
 }
 
 int frag_session_report(struct frag_session *s, const struct frag_trace *trace, int *status,
@@ -120,6 +122,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 	struct frag_report report = {
 		.colour = frag_terminal_colour(columns), .columns = columns,
 		.summary = o->summary, .verbose = o->verbose, .answers = s->answers,
+		.cut_short = s->cut_short,
 		.by_default = o->by_default,
 		.trace = frag_trace_info(trace), .runs = s->runs, .gpu = &s->gpu,
 	};

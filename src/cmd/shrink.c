@@ -193,6 +193,7 @@ static int shrink(struct shrink *s, const char *from, const char *to, struct fra
 	struct frag_configured configured;
 	const struct frag_trace_options options = {
 		.lenient = s->rewrite.lenient, .records = true, .meta = true,
+		.sized = s->total != UINT64_MAX,
 		.log = { .warn = frag_warn, .ctx = &s->rewrite.quiet },
 		.configured = frag_configured_next, .configured_ctx = &configured,
 	};

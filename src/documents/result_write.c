@@ -221,12 +221,28 @@ static void put_modelled(struct frag_node_ref in, const struct frag_modelled *m)
 #undef X
 }
 
+/* What a snapshot had before its first event. */
+static void put_beginning(struct frag_node_ref run, const struct frag_result *r)
+{
+	const struct frag_beginning *b = &r->beginning;
+	struct frag_node_ref o;
+
+	if (!b->segments && !b->live)
+		return;
+	o = frag_json_object(run, "beginning");
+	frag_json_u64(o, "segments", b->segments);
+	frag_json_u64(o, "live", b->live);
+	frag_json_bool(o, "as_requests", b->as_requests
+		       || !r->choice.ops->restore_segment);
+}
+
 static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 {
 	struct frag_node_ref run = frag_json_object(runs, NULL), counts;
 
 	put_policy(run, &r->choice);
 	put_device(run, r);
+	put_beginning(run, r);
 	frag_json_text(run, "status", frag_run_status_name(r->status));
 	frag_json_u64(run, "steps", r->steps);
 	put_metrics(frag_json_object(run, "peak"), &r->peak, false);
@@ -261,6 +277,11 @@ static void put_head(struct frag_node_ref root, const struct frag_trace_info *tr
 	frag_json_u64(o, "allocs", trace->allocs);
 	frag_json_u64(o, "frees", trace->frees);
 	frag_json_bool(o, "complete", trace->whole);
+	if (!trace->ends_at_oom)
+		return;
+	o = frag_json_object(o, "ends_at_oom");
+	frag_json_u64(o, "step", trace->oom_step);
+	frag_json_u64(o, "size", trace->oom_bytes);
 }
 
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *results,

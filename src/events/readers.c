@@ -65,7 +65,7 @@ int frag_reading_open(struct frag_reading *out, const char *path,
 		return rc;
 	}
 	*out = (struct frag_reading){ .form = reader->name, .any_meta = options->meta,
-				      .with_host = options->host };
+				      .with_host = options->host, .sized = options->sized };
 	return reader->open(out, &in, &options->log, err);
 }
 

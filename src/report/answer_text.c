@@ -55,13 +55,24 @@ static double percent(uint64_t part, uint64_t of)
 	return of ? 100.0 * (double)part / (double)of : 0;
 }
 
-static const char *status_word(const struct frag_result *run)
+/* Of a run that finished. What a program would have requested next is no matter of its word. */
+static const char *good_word(const struct frag_report *r, const struct frag_result *run)
+{
+	if (!run->total)
+		return "ok";
+	return r->trace->ends_at_oom ? "fits so far" : "fits";
+}
+
+static const char *status_word(const struct frag_report *r, const struct frag_result *run)
 {
 	if (run->status == FRAG_RUN_INTERRUPTED)
 		return "interrupted";
-	if (run->status == FRAG_RUN_OOM)
-		return "OOM";
-	return run->total ? "fits" : "ok";
+	return run->status == FRAG_RUN_OOM ? "OOM" : good_word(r, run);
+}
+
+static size_t longer(size_t width, const char *word)
+{
+	return strlen(word) > width ? strlen(word) : width;
 }
 
 /* The table's first column. */
@@ -70,15 +81,48 @@ static int status_width(const struct frag_report *r)
 	size_t width = strlen("status");
 
 	for (uint32_t i = 0; i < r->run_count; i++)
-		if (strlen(status_word(r->runs[i].result)) > width)
-			width = strlen(status_word(r->runs[i].result));
+		width = longer(width, status_word(r, r->runs[i].result));
+	/* a remedy fits where the run beside it does not */
+	if (r->trace->ends_at_oom && r->answers)
+		for (uint32_t i = 0; i < r->run_count; i++)
+			if (r->answers[i].remedy.found)
+				width = longer(width, good_word(r, r->runs[i].result));
 	return (int)width;
+}
+
+/* Was it a fraction that refused, set_fraction's or the policy's own? */
+static bool is_limit(const struct frag_oom *oom)
+{
+	return oom->limit != UINT64_MAX && oom->used + oom->tried > oom->limit;
+}
+
+/* What it may have: no more than that fraction, where that decided. */
+static uint64_t allowed(const struct frag_result *run)
+{
+	const uint64_t room = usable(run);
+
+	return run->oom_count && is_limit(&run->ooms[0]) && run->ooms[0].limit < room
+	       ? run->ooms[0].limit : room;
+}
+
+/*
+ * Are the bytes that are requested too many for the fraction alone? One that a later event
+ * changes is judged by the request that failed.
+ */
+static bool is_over_limit(const struct frag_result *run, const struct frag_answer *a)
+{
+	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
+
+	if (!a || !oom || !is_limit(oom))
+		return false;
+	return oom->metrics.requested + oom->size > oom->limit
+	       || (a->limit_stays && a->requested > oom->limit);
 }
 
 /* Does no layout hold the trace, not even a perfect one? */
 static bool is_hopeless(const struct frag_result *run, const struct frag_answer *a)
 {
-	return a && run->total && a->requested > usable(run);
+	return a && run->total && (a->requested > usable(run) || is_over_limit(run, a));
 }
 
 /* Bytes of the blocks at their peak. */
@@ -90,13 +134,13 @@ static uint64_t live_peak(const struct frag_answer *a)
 static bool is_tight(const struct frag_result *run, const struct frag_answer *a)
 {
 	return a && a->requested && run->total
-	       && (double)usable(run) < TIGHT * (double)live_peak(a);
+	       && (double)allowed(run) < TIGHT * (double)live_peak(a);
 }
 
-/* Was it set_fraction that refused? */
-static bool is_limit(const struct frag_oom *oom)
+/* Was it no request of the program's, but the pool that the policy has from the start? */
+static bool is_initial_pool(const struct frag_oom *oom)
 {
-	return oom->limit != UINT64_MAX && oom->used + oom->tried > oom->limit;
+	return !oom->id;
 }
 
 /* The request that failed, against what was free. */
@@ -113,7 +157,10 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 
 	frag_size_text(tried, oom->tried);
 	frag_size_text(room, m->free + device_free);
-	if (is_limit(oom))
+	if (is_initial_pool(oom))
+		frag_print_row(r, "cause", f, "initial pool: the policy obtains %s before the first"
+			       " step, and the device has %s", tried, room);
+	else if (is_limit(oom))
 		frag_print_row(r, "cause", f, "limit: %s more needed, and a fraction of the"
 			       " program's own allows %s in all", tried, frag_size_text(limit, oom->limit));
 	else if (oom->fragmentation && piece >= oom->tried)
@@ -127,6 +174,39 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	else
 		frag_print_row(r, "cause", f, "capacity: %s needed, %s free in whatever pieces",
 			       tried, room);
+}
+
+/* "16416MiB (16.03 GiB)": a capacity, as an option takes it. */
+static const char *device_text(char buf[2 * FRAG_NUMBER_ROOM], uint64_t bytes)
+{
+	char exact[FRAG_NUMBER_ROOM], size[FRAG_NUMBER_ROOM];
+
+	frag_exact_size_text(exact, bytes);
+	/* of whole GiB, and of a few whole MiB, that says it all */
+	if (bytes % (UINT64_C(1) << 30) == 0 || (bytes < 1U << 30 && bytes % (1U << 20) == 0))
+		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s", exact);
+	else
+		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s (%s)", exact, frag_size_text(size, bytes));
+	return buf;
+}
+
+/* A fraction of the program's own is too small: which it is, and where it would do. */
+static void print_over_limit(const struct frag_report *r, const struct frag_result *run,
+			     const struct frag_answer *a, uint64_t least, FILE *f)
+{
+	const struct frag_oom *oom = &run->ooms[0];
+	const uint64_t now = oom->metrics.requested + oom->size;
+	const uint64_t bytes = a->limit_stays && a->requested > now ? a->requested : now;
+	char needs[FRAG_NUMBER_ROOM], limit[FRAG_NUMBER_ROOM], lack[FRAG_NUMBER_ROOM];
+	char device[2 * FRAG_NUMBER_ROOM], also[2 * FRAG_NUMBER_ROOM + 64] = "";
+
+	if (least)
+		snprintf(also, sizeof(also), "; of a device of %s that fraction allows enough",
+			 device_text(device, least));
+	frag_print_row(r, "needs", f, "no other allocator setting can make this trace fit: it"
+		       " needs at least %s, and a fraction of the program's own allows %s (%s short)%s",
+		       frag_size_text(needs, bytes), frag_size_text(limit, oom->limit),
+		       frag_size_text(lack, bytes - oom->limit), also);
 }
 
 static void print_hopeless(const struct frag_report *r, const struct frag_result *run,
@@ -145,35 +225,37 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 {
 	const uint64_t floor = a->requested + run->context + run->other;
 	const uint64_t least = a->safe ? a->safe : a->smallest;
-	char smallest[FRAG_NUMBER_ROOM], ideal[FRAG_NUMBER_ROOM], cost[FRAG_NUMBER_ROOM];
-	char lucky[FRAG_NUMBER_ROOM], also[64] = "";
+	const char *end = r->trace->ends_at_oom ? " up to where the recording ends" : "";
+	char smallest[2 * FRAG_NUMBER_ROOM], ideal[FRAG_NUMBER_ROOM], cost[FRAG_NUMBER_ROOM];
+	char lucky[2 * FRAG_NUMBER_ROOM], also[128] = "";
 
 	if (!a->requested || !run->total)
 		return;
 	frag_size_text(ideal, floor);
+	device_text(smallest, least);
 	if (a->smallest && least > a->smallest)
-		snprintf(also, sizeof(also), "; %s happens to do",
-			 frag_size_text(lucky, a->smallest));
-	if (is_hopeless(run, a))
+		snprintf(also, sizeof(also), "; %s happens to do", device_text(lucky, a->smallest));
+	if (is_over_limit(run, a))
+		print_over_limit(r, run, a, least, f);
+	else if (is_hopeless(run, a))
 		print_hopeless(r, run, floor, f);
 	else if (least && is_limit(&run->ooms[0]))
-		frag_print_row(r, "needs", f, "%s, of which that fraction allows enough",
-			       frag_size_text(smallest, least));
+		frag_print_row(r, "needs", f, "%s%s, of which that fraction allows enough", smallest,
+			       end);
 	else if (least)
-		frag_print_row(r, "needs", f, "%s; without fragmentation %s (costs %s, %.1f %%)%s",
-			       frag_size_text(smallest, least), ideal,
-			       frag_size_text(cost, least - floor),
+		frag_print_row(r, "needs", f, "%s%s; without fragmentation %s (costs %s, %.1f %%)%s",
+			       smallest, end, ideal, frag_size_text(cost, least - floor),
 			       percent(least - floor, a->requested), also);
 	else
-		frag_print_row(r, "needs", f, "more than %s; without fragmentation %s",
-			       frag_size_text(smallest, a->failing - 1), ideal);
+		frag_print_row(r, "needs", f, "more than %s%s; without fragmentation %s",
+			       frag_size_text(cost, a->failing - 1), end, ideal);
 }
 
 /* A device that has little more than what is live leaves no room for fragmentation. */
 static void print_tight(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_answer *a, FILE *f)
 {
-	const uint64_t live = live_peak(a), room = usable(run);
+	const uint64_t live = live_peak(a), room = allowed(run);
 	char has[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
 
 	if (!is_tight(run, a) || is_hopeless(run, a))
@@ -212,13 +294,18 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 	if (a->remedy.found)
 		frag_conf_text(&a->remedy.choice, conf, sizeof(conf));
 	if (a->remedy.found && run->status == FRAG_RUN_OOM)
-		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s", conf);
+		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s%s", conf, r->trace->ends_at_oom
+			       ? ", which fits up to where the recording ends" : "");
 	else if (a->remedy.found)
 		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s, which reserves %s", conf,
 			       frag_size_text(size, a->remedy.reserved));
+	else if (is_over_limit(run, a))
+		frag_print_row(r, "try", f, "a larger fraction, or less memory at a time");
 	else if (a->remedies && run->status == FRAG_RUN_OOM)
-		frag_print_row(r, "try", f, "a larger device, or less memory: none of %u other"
-			       " settings of PyTorch's allocator fits either", a->remedies);
+		frag_print_row(r, "try", f, "a larger %s, or less memory: none of %u other"
+			       " settings of PyTorch's allocator fits either",
+			       is_limit(&run->ooms[0]) ? "fraction or device" : "device",
+			       a->remedies);
 	else if (is_hopeless(run, a))
 		frag_print_row(r, "try", f, "a larger device, or less memory at a time");
 }
@@ -285,9 +372,12 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 			 " at its peak", name, run->steps, frag_s(run->steps),
 			 frag_size_text(a, run->peak.reserved));
 	} else {
-		head = run->total ? "FITS: " : "NO LIMIT: ";
-		snprintf(text, sizeof(text), "%s reserves %s%s%s at step %" PRIu64 " of %" PRIu64
-			 "%s", name, frag_size_text(a, run->peak.reserved),
+		const bool ends = run->total && r->trace->ends_at_oom;
+
+		head = ends ? "FITS SO FAR: " : run->total ? "FITS: " : "NO LIMIT: ";
+		colour = ends ? frag_ink(r->colour, INK_YELLOW) : colour;
+		snprintf(text, sizeof(text), "%s%s reserves %s%s%s at step %" PRIu64 " of %" PRIu64
+			 "%s", ends ? "up to where the recording ends, " : "", name, frag_size_text(a, run->peak.reserved),
 			 run->total ? " of " : "",
 			 run->total ? frag_size_text(b, usable(run)) : "", run->peak_step,
 			 r->trace->events, mark_text(run, run->peak_step, mark));
@@ -350,7 +440,7 @@ static void print_head_of_all(const struct frag_report *r, FILE *f)
 	char name[FRAG_RUN_NAME_ROOM], size[FRAG_NUMBER_ROOM], text[FRAG_RUN_NAME_ROOM + 256];
 	struct outcome best = { .reserved = UINT64_MAX }, o = best;
 	uint32_t failed = 0, cut = 0;
-	bool limited = false;
+	bool limited = false, ends;
 	const char *head;
 
 	for (uint32_t i = 0; i < r->run_count; i += devices) {
@@ -375,11 +465,31 @@ static void print_head_of_all(const struct frag_report *r, FILE *f)
 	else
 		snprintf(text, sizeof(text), "%u of %u runs; %s reserves least, %s",
 			 policies - failed, policies, name, frag_size_text(size, best.reserved));
+	ends = limited && r->trace->ends_at_oom && failed < policies && !cut;
 	head = cut ? "INTERRUPTED: " : failed == policies ? "DOES NOT FIT: "
+	       : ends ? failed ? "SOME FIT SO FAR: " : "FITS SO FAR: "
 	       : failed ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ";
-	fputs(frag_ink(r->colour, failed || cut ? INK_RED : INK_GREEN), f);
+	if (ends)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", up to where the"
+			 " recording ends");
+	fputs(frag_ink(r->colour, failed || cut ? INK_RED : ends ? INK_YELLOW : INK_GREEN), f);
 	frag_print_wrapped(r, head, text, f);
 	fputs(frag_ink(r->colour, INK_PLAIN), f);
+}
+
+/* The rows that an interrupted search would have filled. */
+static void print_cut_short(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	static const char words[] = "(interrupted: not looked for)";
+
+	if (!r->cut_short || run->status == FRAG_RUN_INTERRUPTED || run->last.opaque)
+		return;
+	if (run->oom_count && run->total)
+		frag_print_row(r, "needs", f, words);
+	if (!run->oom_count)
+		frag_print_row(r, "held", f, words);
+	if (run->choice.ops->settings)
+		frag_print_row(r, "try", f, words);
 }
 
 /* The rows below the verdict on a run. */
@@ -404,6 +514,7 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 		}
 	}
 	print_remedy(r, run, a, f);
+	print_cut_short(r, run, f);
 	if (!run->total && run->status == FRAG_RUN_OK)
 		frag_print_row(r, "next", f, "--device-bytes SIZE --context-bytes SIZE: does it fit"
 			       " that GPU?");
@@ -471,7 +582,7 @@ static void print_remedy_row(const struct frag_report *r, uint32_t i, int width,
 		snprintf(name, sizeof(name), "%s @%u", conf, r->runs[i].result->device);
 	else
 		snprintf(name, sizeof(name), "%s", conf);
-	print_setting(r, r->runs[i].result->total ? "fits" : "ok", name, width, remedy->requested,
+	print_setting(r, good_word(r, r->runs[i].result), name, width, remedy->requested,
 		      remedy->reserved, remedy->lost, f);
 }
 
@@ -502,7 +613,7 @@ void frag_print_settings(const struct frag_report *r, FILE *f)
 		char name[FRAG_RUN_NAME_ROOM];
 
 		frag_report_name(r, run, name);
-		print_setting(r, status_word(run), name, width, requested,
+		print_setting(r, status_word(r, run), name, width, requested,
 			      whole ? run->peak.reserved : UINT64_MAX,
 			      whole && !run->last.opaque ? run->at_peak.lost : UINT64_MAX, f);
 		print_remedy_row(r, i, width, f);

@@ -7,6 +7,7 @@
 #include "base/print.h"
 #include "base/printable.h"
 #include "report/answer_text.h"
+#include "report/beginning_text.h"
 #include "report/conf_text.h"
 #include "report/ink.h"
 #include "report/layout.h"
@@ -85,6 +86,17 @@ static void print_devices(const struct frag_report *r, FILE *f)
 		frag_report_device(r->runs[i].result, "  ", f);
 }
 
+/* Those of all runs whose devices have no room for what the recording begins with. */
+static void print_beginnings(const struct frag_report *r, FILE *f)
+{
+	const uint32_t devices = frag_device_count(r);
+	char text[FRAG_BEGINNING_ROOM], shown[FRAG_PRINTABLE_ROOM];
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		if (frag_beginning_text(r->runs[i].result, i < devices, text))
+			frag_print_wrapped(r, "  ", frag_printable(shown, text), f);
+}
+
 /* The devices are all the profile's. */
 static void print_modelled(const struct frag_report *r, FILE *f)
 {
@@ -115,6 +127,7 @@ void frag_report_text(const struct frag_report *report, FILE *f)
 	print_trace(report, f);
 	print_default(report, f);
 	print_devices(report, f);
+	print_beginnings(report, f);
 	frag_print_settings(report, f);
 	frag_print_details(report, f);
 	if (report->verbose)

@@ -26,6 +26,7 @@ struct frag_report {
 	bool verbose;           /* the figures after the answers too */
 	bool by_default;        /* nobody chose the policy: the trace did */
 	const struct frag_answer *answers;      /* one a run; NULL: nobody looked for them */
+	bool cut_short;         /* the search for them was interrupted */
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */
 	const struct frag_gpu_figures *gpu;     /* of a replay on one; NULL: none */

@@ -82,6 +82,28 @@ static int find_needs(struct frag_answer *a, const struct frag_inquiry *q,
 	return rc;
 }
 
+/* Is the fraction in force at the failure that of the rest of the trace, too? */
+static int find_limit(struct frag_answer *a, const struct frag_inquiry *q,
+		      const struct frag_result *run, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(q->tape);
+	struct frag_batch batch;
+
+	if (!reader)
+		return frag_fail_nomem(err);
+	a->limit_stays = true;
+	frag_tape_seek(reader, frag_tape_event(q->tape, run->ooms[0].step));
+	do {
+		frag_tape_next(reader, UINT64_MAX, &batch);
+		for (uint32_t i = 0; i < batch.count; i++)
+			if (batch.events[i].op == FRAG_OP_SET_FRACTION
+			    || batch.events[i].op == FRAG_OP_CONFIGURE)
+				a->limit_stays = false;
+	} while (batch.count && a->limit_stays);
+	frag_tape_reader_del(reader);
+	return 0;
+}
+
 /* The least total that is a whole number of the device's pages beside others, and not below. */
 static uint64_t next_total(const struct frag_result *run, uint64_t minimal)
 {
@@ -207,6 +229,8 @@ int frag_answer_init(struct frag_answer *a, const struct frag_inquiry *q,
 		return 0;
 	if (run->status == FRAG_RUN_OOM) {
 		rc = find_needs(a, q, run, err);
+		if (!rc && run->oom_count && run->ooms[0].limit != UINT64_MAX)
+			rc = find_limit(a, q, run, err);
 		if (!rc && run->total)
 			rc = find_smallest(a, q, run, err);
 	} else {

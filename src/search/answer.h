@@ -23,6 +23,8 @@ struct frag_answer {
 	 * found, and those below `failing` do not. And the least from which it survives on all
 	 * that were examined, up to 5 % above the smallest; a larger one can fail again */
 	uint64_t smallest, safe, failing;
+	bool limit_stays;               /* where memory ran out: no later event may change a
+					 * fraction of the device that the program has set */
 	struct frag_moment peak;        /* of a run that did not fail, after peak_step */
 	bool has_peak;
 	struct frag_remedy remedy;

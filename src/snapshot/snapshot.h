@@ -166,6 +166,7 @@ struct frag_snapshot {
 	double first_time;
 	uint64_t seen;          /* events and blocks, against lists that are shared */
 	bool has_history, has_times, has_blocks;
+	bool sized;             /* the devices' capacity is given, not taken from the recording */
 	bool with_host;         /* pinned host memory is the last device, where there is any */
 	const struct frag_log *log_to;
 	struct frag_error *err;

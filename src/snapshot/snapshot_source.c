@@ -421,6 +421,7 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 {
 	const struct frag_snap_device *d = &s->devices[i];
 	char size[FRAG_NUMBER_ROOM], more[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
+	char taken[128] = "";
 
 	if (d->first_live_count && d->log_count && s->has_history)
 		frag_note(log,
@@ -438,14 +439,15 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 		frag_note(log, "device %u: %" PRIu64 " event%s the others, as where some"
 			  " were dropped or not recorded; frees that are missing are taken as done",
 			  i, d->lost, d->lost == 1 ? " contradicts" : "s contradict");
+	if (d->oom_count && !s->sized)
+		snprintf(taken, sizeof(taken), "; %s is taken as its capacity (--device-bytes says"
+			 " otherwise)", d->capacity ? frag_size_text(total, d->capacity)
+						    : "no figure");
 	if (d->oom_count)
 		frag_note(log, "device %u: the recording has %u out-of-memory%s, the first for %s with"
-			  " %s free on the device; %s is taken as its capacity"
-			  " (--device-bytes says otherwise)", i, d->oom_count,
-			  d->oom_count == 1 ? "" : "s",
+			  " %s free on the device%s", i, d->oom_count, frag_s(d->oom_count),
 			  frag_size_text(size, d->log[d->first_oom].size),
-			  frag_size_text(more, d->log[d->first_oom].addr),
-			  d->capacity ? frag_size_text(total, d->capacity) : "no figure");
+			  frag_size_text(more, d->log[d->first_oom].addr), taken);
 }
 
 static void note_overflow(uint64_t max, const struct frag_log *log)
@@ -522,6 +524,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	s = &src->s;
 	s->err = err;
 	s->with_host = out->with_host;
+	s->sized = out->sized;
 	rc = take(s, in, err);
 	rc = rc ? rc : make(src);
 	rc = rc ? rc : frag_snapshot_host(s, &host);

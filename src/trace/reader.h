@@ -29,6 +29,7 @@ struct frag_reading {
 	uint32_t device_count;  /* at least 1 */
 	struct frag_text meta;  /* a JSON object, borrowed likewise; NULL: none */
 	bool any_meta;          /* before it is opened: meta is read wherever it is */
+	bool sized;             /* likewise: a capacity is given, and nothing said of its origin */
 	bool with_host;         /* likewise: pinned host memory is to be a device */
 	struct frag_host_memory host;   /* what there is of it */
 	bool ends_at_oom;       /* as in frag_trace_info; likewise the step and its bytes */

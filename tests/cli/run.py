@@ -3,8 +3,8 @@
     run.py PROGRAM      prints TAP
 
 Each test gets a folder of its own. The tests stand in statuses.py, outputs.py, manual.py,
-signals.py, spellings.py, extremes.py, memory.py, telling.py, printable.py and sameness.py;
-harness.py runs them.
+signals.py, spellings.py, extremes.py, memory.py, telling.py, answering.py, printable.py and
+sameness.py; harness.py runs them.
 """
 
 import os
@@ -25,7 +25,7 @@ def main(argv: list[str]) -> int:
         print(f'Bail out! {argv[1]} is not a program')
         return 1
     # they register their tests
-    import extremes, manual, memory, outputs, printable, sameness  # noqa: E401, F401
+    import answering, extremes, manual, memory, outputs, printable, sameness  # noqa: E401, F401
     import signals, spellings, statuses, telling  # noqa: E401, F401
     return harness.run_all()
 

@@ -7,6 +7,7 @@ The expectations are arithmetic on small snapshots, which are written for the pu
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -115,7 +116,7 @@ def kept():
     ways = {
         "in the binary form": ("convert", "set", "k.fsb"),
         "as lines": ("convert", "set", "k.ndjson"),
-        "as an object": ("convert", "set", "k.json"),
+        "as one piece of JSON": ("convert", "set", "k.json"),
         "written twice": ("convert", "k.fsb", "k2.ndjson"),
         "a stretch of it": ("slice", "--from-step", "1", "set", "k3.fsb"),
         "without its words": ("anonymize", "set", "k4.ndjson"),
@@ -147,8 +148,9 @@ def kept():
     call("anonymize", "ours", "k.ndjson")
     same("of ours, without its words", first_line("k.ndjson")["meta"],
          {"recorder": "record_torch.py"})
-    rc, _, err = call("convert", "snap", "k.csv.gz", "--to", "minimalloc")
-    ok(rc == 0 and '"meta"' not in err, "a form without a header has lost none of its own", err)
+    for form in ("minimalloc", "rmm"):
+        rc, _, err = call("convert", "snap", "k.csv.gz", "--to", form)
+        ok(rc == 0 and '"meta"' not in err, f"{form}, which has no header, has lost none", err)
 
     rc, _, err = call("merge", "set", "values", "k.ndjson")
     ok(rc == 0 and "recorded under different settings" in err, "ranks that differ are told", err)
@@ -217,6 +219,27 @@ def ends():
     same("a device that holds the request still holds it at the end", (rc, rows),
          (0, [("alloc", "ok", 5 * M), ("alloc", "ok", 35 * M)]))
     ok(told in out, "which is where the recording ends all the same", out)
+    ok(out.startswith("FITS SO FAR: up to where the recording ends, pytorch reserves ")
+       and "\nfits so far  pytorch " in out, "and its verdict promises no more", out)
+    _, out, _ = call("run", "--device-bytes", "0", "end")
+    ok(out.startswith("NO LIMIT: "), "an unlimited device promises nothing", out)
+    _, out, _ = call("run", "-p", "pytorch", "-p", "direct", "--device-bytes", "1GiB", "end")
+    ok(re.match("FITS SO FAR: all 2 runs; .* up to where the recording ends\n", out),
+       "nor do two policies", out)
+    # a segment of 20 MiB for the 5, and one of 30
+    _, out, err = call("run", "--device-bytes", "40MiB", "end")
+    ok("\n  needs   50MiB up to where the recording ends; without fragmentation 35.00 MiB" in out,
+       "what it needs is told as far", out)
+    _, _, err = call("run", "end")
+    ok(err.count("23.00 MiB is taken as its capacity") == 1, "and where the capacity is from", err)
+    for args in (("run", "end"), ("diff", "-p", "direct", "end"), ("verify", "end"),
+                 ("convert", "--to", "perfetto", "end", "o.json")):
+        _, _, err = call(args[0], "--device-bytes", "1GiB", *args[1:])
+        ok("the recording has 1 out-of-memory, the first for 30.00 MiB with 3.00 MiB free on the"
+           " device\n" in err and "capacity" not in err, f"unless {args[0]} is given one", err)
+    for name, wanted in (("end", {"step": 1, "size": 30 * M}), ("set", None)):
+        _, out, err = call("run", "-q", "--json", "-", name)
+        same(f"the result of {name}", json.loads(out)["trace"].get("ends_at_oom"), wanted, err)
     same("35 MiB are the least that a policy must reserve",
          result("end", "--device-bytes", "0", "-p", "direct")[0]["lower_bound"], 35 * M)
     rc, out, err = call("verify", "end")
@@ -294,6 +317,20 @@ def begins():
     ok("warning: policy pytorch, device 0: the recording begins with segments of 60.00 MiB, of"
        " which 36.00 MiB are live, and the device has 58.00 MiB for them: the live blocks are"
        " ordinary requests here" in err, "and says so", err)
+    got = [{k: r.get("beginning") for r in result("begun", *args)} for k, args in (
+        ("fits", ("--device-bytes", "60MiB")), ("not", ("--device-bytes", "58MiB")),
+        ("other", ("--device-bytes", "60MiB", "-p", "direct")))]
+    same("the result object has it", got, [
+        {k: {"segments": 60 * M, "live": 36 * M, "as_requests": anew}}
+        for k, anew in (("fits", False), ("not", True), ("other", True))])
+    ok("beginning" not in result("bare")[0], "but of no trace without a beginning")
+    rc, out, err = call("run", "--device-bytes", "58MiB", "begun")
+    ok("\n  policy pytorch, device 0: the recording begins with segments of 60.00 MiB, of which"
+       " 36.00 MiB are live, " in out and "ordinary requests" not in err,
+       "the report has it in place of a warning", out, err)
+    rc, out, err = call("run", "--device-bytes", "32MiB", "begun")
+    ok("\n  device 0: 36.00 MiB are live before the recording begins, " in out
+       and "no setting" not in err, "and why nothing can fit", out, err)
     rc, _, err = call("convert", "--device-bytes", "58MiB", "begun", "o.pickle")
     ok(rc == 0 and "ordinary requests here" in err, "an export says it too", err)
     rc, out, err = call("run", "o.pickle")

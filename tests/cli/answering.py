@@ -1,0 +1,128 @@
+"""answering.py - what a report answers: what to paste, what is to blame, what was not looked for."""
+
+import re
+import signal
+import time
+
+from harness import FULL, HEADER, cases, ended, equal, run, started, test, write
+
+MIB = 1 << 20
+
+
+def rows(text):
+    """The rows below the verdict, by their labels; a continued line goes on with its row."""
+    found, label = {}, None
+    for line in text.splitlines()[1:]:
+        if re.match('  [a-z]+ +', line) and ':' not in line[:9]:
+            label, _, words = line.strip().partition(' ')
+            found.setdefault(label, words.strip())
+        elif label and line.startswith(' ' * 10):
+            found[label] += ' ' + line.strip()
+        else:
+            label = None
+    return found
+
+
+def traced(*events, total='16GiB'):
+    return HEADER % f',"device":{{"total_bytes":"{total}"}}' + ''.join(x + '\n' for x in events)
+
+
+def alloc(name, size):
+    return f'{{"op":"alloc","id":{name},"size":"{size}"}}'
+
+
+# the MiB that two blocks have, but for 1000 bytes each, what the context takes, and the least
+# device for them under direct, which takes whole pages of 2 MiB: as an option takes it, and what
+# a person reads beside it
+LEAST = {
+    'GiB': ((4096, 5120), '1GiB', '10GiB'),
+    'MiB': ((4096, 5120), '450MiB', '9666MiB (9.44 GiB)'),
+    'MiB below a GiB': ((10, 30), '0', '40MiB'),
+    'KiB': ((4096, 5120), '1025KiB', '9438209KiB (9.00 GiB)'),
+    'bytes': ((4096, 5120), '1048577', '9664724993B (9.00 GiB)'),
+}
+
+
+@cases(*LEAST)
+def pasted(folder, name):
+    """the device that a report names fits when it is pasted"""
+    sizes, context, wanted = LEAST[name]
+    write(folder, t=traced(*(alloc(i, size * MIB - 1000) for i, size in enumerate(sizes))))
+    words = ('run', '-p', 'direct', '--context-bytes', context)
+    exact = wanted.split()[0]
+    number, unit = re.fullmatch(r'(\d+)(\D+)', exact).groups()
+    less = int(number) * {'B': 1, 'KiB': 1024, 'MiB': MIB, 'GiB': MIB << 10}[unit] - 1
+    out = run(folder, *words, '--device-bytes', f'{less}B', 't.ndjson')
+    equal(out.status, 3, 'status on a byte less')
+    equal(rows(out.out.decode())['needs'].split(';')[0], wanted, 'needs')
+    out = run(folder, *words, '--device-bytes', exact, 't.ndjson')
+    equal(out.status, 0, f'status on {exact}')
+
+
+@test
+def initial_pool(folder):
+    """a pool that the device cannot hold is named, not a request that nobody made"""
+    write(folder, t=traced(alloc(1, '1MiB'), total='64MiB'))
+    text = run(folder, 'run', '-p', 'bestfit:pool=80MiB', '--context-bytes', '4MiB',
+               't.ndjson').out.decode()
+    equal(rows(text)['cause'], 'initial pool: the policy obtains 80.00 MiB before the first step,'
+          ' and the device has 60.00 MiB', 'cause')
+    equal(rows(text)['needs'].split(';')[0], '84MiB', 'needs')
+    text = run(folder, 'run', '-p', 'direct', '--context-bytes', '64512KiB', 't.ndjson').out.decode()
+    equal(rows(text)['cause'], 'capacity: 2.00 MiB needed, 1.00 MiB free in whatever pieces',
+          'cause of a request')
+
+
+@test
+def too_small_a_fraction(folder):
+    """where a fraction is too small for the bytes alone, it is named, not the device"""
+    fraction = '{"op":"set_fraction","value":0.25}'
+    over = [fraction, alloc(1, '3GiB'), alloc(2, '2GiB')]
+    # 5 GiB at once, of which a quarter of 16 GiB holds 4: 20 GiB are needed
+    said = ('no other allocator setting can make this trace fit: it needs at least 5.00 GiB, and a'
+            " fraction of the program's own allows 4.00 GiB (1.00 GiB short); of a device of 20GiB"
+            ' that fraction allows enough')
+    write(folder, over=traced(*over), small=traced(*over, total='4GiB'))
+    for name, limit, short in (('over', '4.00', '1.00'), ('small', '1.00', '4.00')):
+        found = rows(run(folder, 'run', '-p', 'pytorch', f'{name}.ndjson').out.decode())
+        equal(found['needs'], said.replace('4.00 GiB (1.00', f'{limit} GiB ({short}'), name)
+        equal(found['try'], 'a larger fraction, or less memory at a time', name)
+    # the second request does not fit because of what is held; later there would be no fraction
+    later = [fraction, alloc(1, '3GiB'), '{"op":"free","id":1}',
+             '{"op":"alloc","id":2,"size":2147483648,"pool":1}',
+             '{"op":"set_fraction","value":1}', alloc(3, '5GiB')]
+    write(folder, later=traced(*later))
+    found = rows(run(folder, 'run', '-p', 'bestfit:release=false', 'later.ndjson').out.decode())
+    assert found['cause'].startswith('limit'), found
+    assert 'no other allocator setting' not in found['needs'], found
+    equal(run(folder, 'run', '-q', '-p', 'pytorch', 'later.ndjson').status, 0, 'status of pytorch')
+    # the same where nothing ends it: the 5 GiB to come are too many
+    write(folder, ever=traced(*later[:4], alloc(3, '5GiB')))
+    found = rows(run(folder, 'run', '-p', 'bestfit:release=false', 'ever.ndjson').out.decode())
+    assert found['needs'].startswith('no other allocator setting'), found
+
+
+@test
+def interrupted_search(folder):
+    """who interrupts the search for answers is told what was not looked for"""
+    # each page more holds one block more: the search is long, eight times
+    write(folder, t=traced(*(alloc(i, '1') for i in range(9000)), total='64MiB'))
+    policies = [word for i in range(8) for word in ('-p', f'pytorch:max_split_size_mb={30 + i}')]
+    for wait in (0.3, 0.6, 1.2, 0.15, 2.4):
+        with started(folder, 'run', *(['-p', 'direct'] * 8), *policies, 't.ndjson') as process:
+            time.sleep(wait)
+            process.send_signal(signal.SIGINT)
+            out = ended(process)
+        if out.status == 130 and b'DOES NOT FIT' in out.out:
+            break
+    text = out.out.decode()
+    equal(out.status, 130, 'status')
+    equal(rows(text[text.index('\nDOES NOT FIT') + 1:] if '\nDOES NOT FIT' in text else text)['needs'],
+          '(interrupted: not looked for)', 'needs')
+
+
+@test
+def whole_search(folder):
+    """a search that was not interrupted says nothing of that"""
+    (folder / 'full.ndjson').write_text(FULL)
+    assert b'interrupted' not in run(folder, 'run', 'full.ndjson').out
