@@ -62,6 +62,9 @@ void frag_sim_retire(struct frag_sim *sim, bool interrupted)
 	frag_sim_results(sim, interrupted, &count);
 	for (uint32_t d = 0; d < count && !sim->retired; d++)
 		frag_engine_fini(&sim->engines[d]);
+	free(sim->slots);
+	sim->slots = NULL;
+	sim->slot_count = sim->slot_capacity = 0;
 	sim->retired = true;
 }
 

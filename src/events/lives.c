@@ -139,6 +139,7 @@ void frag_lives_fini(struct frag_lives *l)
 	frag_ids_fini(&l->announced);
 	frag_map_fini(&l->recorded);
 	frag_map_fini(&l->queue_of);
+	*l = (struct frag_lives){ .lives = NULL };
 }
 
 /*

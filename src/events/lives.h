@@ -66,7 +66,7 @@ struct frag_lives {
 };
 
 bool frag_lives_init(struct frag_lives *l, uint32_t devices, uint64_t seed);
-void frag_lives_fini(struct frag_lives *l);
+void frag_lives_fini(struct frag_lives *l);    /* once more is fine */
 
 static inline struct frag_found frag_lives_find_in(const struct frag_lives *l,
 						   const struct frag_ids *ids,

@@ -385,8 +385,11 @@ int frag_read_batch(struct frag_trace *t, struct frag_batch *batch, struct frag_
 	frag_recorded_watch(t, count);
 	if (t->info.whole) {
 		frag_recorded_end(t);
-		if (count == 0)
+		if (count == 0) {
 			report_left_out(t);
+			/* nobody asks for ids any more, and most there is are blocks that live on */
+			frag_lives_fini(&t->lives);
+		}
 	}
 	finish_ended(t, count);
 	if (t->source->amount)
