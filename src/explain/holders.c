@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/grow.h"
+#include "base/hash.h"
 
 /* What the blocks of one tag hold, or of one stack of a tag. */
 struct share {
@@ -31,37 +32,15 @@ static int by_bytes(const void *a, const void *b)
 	return x->oldest < y->oldest ? -1 : x->oldest > y->oldest;
 }
 
-struct gathering {
-	struct frag_scene *scene;
+/* Live blocks, added up as they come. */
+struct sums {
+	struct share *shares;   /* one for each tag and stack */
+	struct frag_map at;     /* both -> which of them */
+	uint32_t count, capacity;
+	uint32_t recent;        /* often the next block's too */
+	const struct frag_window *window;       /* NULL: all blocks */
 	bool failed;            /* host memory was short */
 };
-
-static void keep_live(void *ctx, const struct frag_live *live)
-{
-	struct gathering *g = ctx;
-	struct frag_scene *scene = g->scene;
-
-	if (g->failed || !frag_grow(&scene->live, &scene->capacity,
-				    (uint64_t)scene->count + 1, sizeof(*scene->live)))
-		g->failed = true;
-	else
-		scene->live[scene->count++] = *live;
-}
-
-int frag_scene_init(struct frag_scene *scene, const struct frag_sim *sim, uint32_t device)
-{
-	struct gathering g = { .scene = scene };
-
-	*scene = (struct frag_scene){ .symbols = frag_sim_symbols(sim) };
-	frag_sim_walk(sim, device, &g, keep_live);
-	return g.failed ? -FRAG_ENOMEM : 0;
-}
-
-void frag_scene_fini(struct frag_scene *scene)
-{
-	free(scene->live);
-	scene->live = NULL;
-}
 
 static bool is_within(const struct frag_block_view *block, const struct frag_window *w)
 {
@@ -69,34 +48,60 @@ static bool is_within(const struct frag_block_view *block, const struct frag_win
 	       && block->offset - w->offset < w->bytes;
 }
 
-/* One share for each of the live blocks, or for each of those in the window. */
-static uint32_t list_shares(struct share *shares, const struct frag_scene *scene,
-			    const struct frag_window *window)
+static struct share *new_share(struct sums *s, const struct frag_live *live, uint64_t key)
 {
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < scene->count; i++) {
-		const struct frag_live *live = &scene->live[i];
-
-		if (!window || is_within(&live->block, window))
-			shares[n++] = (struct share){
-				.bytes = live->block.bytes, .blocks = 1, .oldest = live->birth,
-				.tag = live->tag, .stack = live->stack,
-			};
+	if (!frag_grow(&s->shares, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->shares))
+	    || !frag_map_add(&s->at, key, s->count)) {
+		s->failed = true;
+		return NULL;
 	}
-	return n;
+	s->recent = s->count;
+	s->shares[s->count] = (struct share){
+		.oldest = live->birth, .tag = live->tag, .stack = live->stack,
+	};
+	return &s->shares[s->count++];
 }
 
-/* Sums the sorted shares of one tag, or of one stack, into `to`, which may be `from`. */
-static uint32_t sum(const struct share *from, uint32_t count, struct share *to, bool whole_tags)
+static struct share *share_of(struct sums *s, const struct frag_live *live)
+{
+	const uint64_t key = (uint64_t)live->tag << 32 | live->stack;
+	uint32_t at;
+
+	if (s->recent < s->count && s->shares[s->recent].tag == live->tag
+	    && s->shares[s->recent].stack == live->stack)
+		return &s->shares[s->recent];
+	at = frag_map_get(&s->at, key);
+	if (at == FRAG_MAP_NONE)
+		return new_share(s, live, key);
+	s->recent = at;
+	return &s->shares[at];
+}
+
+static void add_live(void *ctx, const struct frag_live *live)
+{
+	struct sums *s = ctx;
+	struct share *share;
+
+	if (s->failed || (s->window && !is_within(&live->block, s->window)))
+		return;
+	share = share_of(s, live);
+	if (!share)
+		return;
+	share->bytes += live->block.bytes;
+	share->blocks++;
+	if (live->birth < share->oldest)
+		share->oldest = live->birth;
+}
+
+/* The shares, sorted by tag, as one for each tag. */
+static uint32_t sum_tags(const struct share *from, uint32_t count, struct share *to)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct share *last = n ? &to[n - 1] : NULL;
 
-		if (!last || last->tag != from[i].tag
-		    || (!whole_tags && last->stack != from[i].stack)) {
+		if (!last || last->tag != from[i].tag) {
 			to[n++] = from[i];
 			continue;
 		}
@@ -218,28 +223,41 @@ static int name_holder(struct frag_holder *holder, const struct share *share,
 }
 
 /* By tag, and within a tag by stack. */
-int frag_scene_holders(const struct frag_scene *scene, const struct frag_window *window,
-		       struct frag_holder *holders, uint32_t *count)
+static int name_holders(const struct sums *s, const struct frag_symbols *symbols,
+			struct frag_holder *holders, uint32_t *count)
 {
-	struct share *stacks = malloc(2 * ((size_t)scene->count + 1) * sizeof(*stacks));
-	struct share *tags;
-	uint32_t stack_count, tag_count;
+	struct share *tags = malloc(((size_t)s->count + 1) * sizeof(*tags));
+	uint32_t tag_count;
 	int rc = 0;
 
-	if (!stacks)
+	if (!tags)
 		return -FRAG_ENOMEM;
-	tags = stacks + scene->count + 1;
-	stack_count = list_shares(stacks, scene, window);
-	if (stack_count)
-		qsort(stacks, stack_count, sizeof(*stacks), by_tag);
-	stack_count = sum(stacks, stack_count, stacks, false);
-	tag_count = sum(stacks, stack_count, tags, true);
+	if (s->count)
+		qsort(s->shares, s->count, sizeof(*s->shares), by_tag);
+	tag_count = sum_tags(s->shares, s->count, tags);
 	if (tag_count)
 		qsort(tags, tag_count, sizeof(*tags), by_bytes);
 	for (uint32_t i = 0; i < tag_count && i < FRAG_HOLDERS_MAX && !rc; i++) {
-		rc = name_holder(&holders[i], &tags[i], stacks, stack_count, scene->symbols);
+		rc = name_holder(&holders[i], &tags[i], s->shares, s->count, symbols);
 		*count = i + 1;
 	}
-	free(stacks);
+	free(tags);
+	return rc;
+}
+
+int frag_holders_find(const struct frag_sim *sim, uint32_t device,
+		      const struct frag_window *window, struct frag_holder *holders,
+		      uint32_t *count)
+{
+	struct sums s = { .window = window };
+	int rc = -FRAG_ENOMEM;
+
+	if (frag_map_init(&s.at, frag_hash_seed())) {
+		frag_sim_walk(sim, device, &s, add_live);
+		if (!s.failed)
+			rc = name_holders(&s, frag_sim_symbols(sim), holders, count);
+	}
+	frag_map_fini(&s.at);
+	free(s.shares);
 	return rc;
 }

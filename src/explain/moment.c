@@ -7,9 +7,10 @@
 #include "explain/holders.h"
 #include "metrics/result.h"
 
-/* A live block beside free memory: in the place (a segment, or a gap of a range) of this number. */
+/* Live blocks of one tag beside free memory, in one place: a segment, or a gap of a range. */
 struct mooring {
 	uint64_t bytes;
+	uint32_t blocks;
 	uint32_t tag, place;
 };
 
@@ -19,14 +20,18 @@ struct place {
 };
 
 struct survey {
-	const struct frag_heap *heap;
-	struct frag_scene scene;        /* blocks in the order of segments and offsets */
+	const struct frag_sim *sim;
+	uint32_t device;
+	uint32_t *tag_of;               /* by block */
+	uint32_t *mooring_of;           /* by tag: its last one, maybe of another place */
 	struct mooring *moorings;
 	struct place *places;
+	uint32_t tag_of_count, tag_of_capacity, mooring_of_count, mooring_of_capacity;
 	uint32_t mooring_count, mooring_capacity, place_count, place_capacity;
 	/* the segment that is walked through */
 	struct frag_segment_view segment;
-	uint32_t first;                 /* its first mooring */
+	frag_block block;               /* that comes next */
+	uint32_t first;                 /* mooring of the place */
 	uint64_t free;                  /* bytes */
 	bool moored;                    /* the block before is live: */
 	struct mooring last;            /* without bytes where the gap before it has them */
@@ -35,34 +40,50 @@ struct survey {
 	bool failed;                    /* memory is short */
 };
 
-static int by_address(const void *a, const void *b)
+/* Entry `at` of an array by number, those before it that are new 0; NULL: memory is short. */
+static uint32_t *entry(struct survey *s, uint32_t **array, uint32_t *count, uint32_t *capacity,
+		       uint32_t at)
 {
-	const struct frag_block_view *x = &((const struct frag_live *)a)->block;
-	const struct frag_block_view *y = &((const struct frag_live *)b)->block;
-
-	if (x->segment != y->segment)
-		return x->segment < y->segment ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	if (!frag_grow(array, capacity, (uint64_t)at + 1, sizeof(**array))) {
+		s->failed = true;
+		return NULL;
+	}
+	while (*count <= at)
+		(*array)[(*count)++] = 0;
+	return &(*array)[at];
 }
 
-static int compare_block(const void *key, const void *of)
+static void note_tag(void *ctx, const struct frag_live *live)
 {
-	const struct frag_block_view *k = key;
-	const struct frag_block_view *b = &((const struct frag_live *)of)->block;
+	struct survey *s = ctx;
+	uint32_t *tag = s->failed ? NULL : entry(s, &s->tag_of, &s->tag_of_count,
+						 &s->tag_of_capacity,
+						 frag_sim_block(s->sim, live->slot));
 
-	if (k->segment != b->segment)
-		return k->segment < b->segment ? -1 : 1;
-	return k->offset < b->offset ? -1 : k->offset > b->offset;
+	if (tag)
+		*tag = live->tag;
 }
 
+/* To what the tag has in this place already, or a new one. */
 static void add_mooring(struct survey *s, struct mooring m)
 {
+	uint32_t *at = s->failed ? NULL : entry(s, &s->mooring_of, &s->mooring_of_count,
+						&s->mooring_of_capacity, m.tag);
+
+	if (!at)
+		return;
+	if (*at >= s->first && *at < s->mooring_count && s->moorings[*at].tag == m.tag) {
+		s->moorings[*at].bytes += m.bytes;
+		s->moorings[*at].blocks += m.blocks;
+		return;
+	}
 	if (!frag_grow(&s->moorings, &s->mooring_capacity, (uint64_t)s->mooring_count + 1,
 		       sizeof(*s->moorings))) {
 		s->failed = true;
 		return;
 	}
 	m.place = s->place_count;
+	*at = s->mooring_count;
 	s->moorings[s->mooring_count++] = m;
 }
 
@@ -98,7 +119,7 @@ static void end_gap(struct survey *s, const struct mooring *next)
 	if (next)
 		s->last = *next;
 	if (next && gap)
-		s->last.bytes = 0;
+		s->last.bytes = s->last.blocks = 0;
 }
 
 static void end_segment(struct survey *s)
@@ -121,21 +142,22 @@ static uint64_t on_shared_pages(const struct frag_block_view *b, uint64_t page)
 }
 
 /* A pending block that has been waited for, but not yet freed, is nobody's: it has no tag. */
-static struct mooring moor(const struct survey *s, const struct frag_block_view *b)
+static struct mooring moor(const struct survey *s, frag_block at, uint64_t bytes)
 {
-	const struct frag_live *live = s->scene.count
-		? bsearch(b, s->scene.live, s->scene.count, sizeof(*s->scene.live), compare_block)
-		: NULL;
-
-	return (struct mooring){ .bytes = b->bytes, .tag = live ? live->tag : 0 };
+	return (struct mooring){
+		.bytes = bytes, .blocks = bytes > 0,
+		.tag = at < s->tag_of_count ? s->tag_of[at] : 0,
+	};
 }
 
 /* Each segment, then its blocks in the order of their addresses. */
 static void visit(void *ctx, const struct frag_segment_view *seg, const struct frag_block_view *b)
 {
 	struct survey *s = ctx;
+	const frag_block at = s->block;
 	struct mooring m;
 
+	s->block = b ? b->next : seg->first;
 	if (!b) {
 		end_segment(s);
 		s->segment = *seg;
@@ -144,7 +166,7 @@ static void visit(void *ctx, const struct frag_segment_view *seg, const struct f
 		if (seg->page)
 			s->gap += on_shared_pages(b, seg->page);
 	} else if (b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING) {
-		m = moor(s, b);
+		m = moor(s, at, b->bytes);
 		if (seg->page)
 			end_gap(s, &m);
 		else
@@ -189,12 +211,8 @@ static int by_shared(const void *a, const void *b)
 
 static void count_tags(struct survey *s)
 {
-	for (uint32_t i = 0; i < s->mooring_count; i++) {
-		const struct mooring *m = &s->moorings[i];
-
-		if (!i || m[-1].tag != m->tag || m[-1].place != m->place)
-			s->places[m->place].tags++;
-	}
+	for (uint32_t i = 0; i < s->mooring_count; i++)
+		s->places[s->moorings[i].place].tags++;
 }
 
 /* The sorted moorings as one share a tag. */
@@ -212,9 +230,7 @@ static uint32_t make_shares(const struct survey *s, struct share *shares)
 			shares[count++] = (struct share){ .tag = m->tag };
 		pin = place->tags == 1 ? &shares[count - 1].alone : &shares[count - 1].shared;
 		pin->bytes += m->bytes;
-		pin->blocks += m->bytes > 0;
-		if (!new_tag && m[-1].place == m->place)
-			continue;
+		pin->blocks += m->blocks;
 		pin->stranded += place->stranded;
 		pin->places++;
 	}
@@ -251,9 +267,8 @@ static int find_pins(struct frag_moment *moment, struct survey *s)
 	struct share *shares;
 	int rc;
 
-	if (s->scene.count)
-		qsort(s->scene.live, s->scene.count, sizeof(*s->scene.live), by_address);
-	frag_heap_walk(s->heap, s, visit);
+	frag_sim_walk(s->sim, s->device, s, note_tag);
+	frag_heap_walk(frag_sim_heap(s->sim, s->device), s, visit);
 	end_segment(s);
 	shares = s->failed ? NULL : malloc(((size_t)s->mooring_count + 1) * sizeof(*shares));
 	if (!shares)
@@ -265,7 +280,7 @@ static int find_pins(struct frag_moment *moment, struct survey *s)
 	moment->ranges = s->ranges;
 	for (uint32_t i = 0; i < s->place_count; i++)
 		moment->stranded += s->places[i].stranded;
-	rc = keep_pins(moment, s->scene.symbols, shares, make_shares(s, shares));
+	rc = keep_pins(moment, frag_sim_symbols(s->sim), shares, make_shares(s, shares));
 	free(shares);
 	return rc;
 }
@@ -273,13 +288,14 @@ static int find_pins(struct frag_moment *moment, struct survey *s)
 int frag_moment_init(struct frag_moment *moment, const struct frag_sim *sim, uint32_t device,
 		     struct frag_error *err)
 {
-	struct survey s = { .heap = frag_sim_heap(sim, device) };
-	int rc = frag_scene_init(&s.scene, sim, device);
+	struct survey s = { .sim = sim, .device = device };
+	int rc;
 
 	*moment = (struct frag_moment){ .holder_count = 0 };
-	rc = rc ? rc : frag_scene_holders(&s.scene, NULL, moment->holders, &moment->holder_count);
+	rc = frag_holders_find(sim, device, NULL, moment->holders, &moment->holder_count);
 	rc = rc ? rc : find_pins(moment, &s);
-	frag_scene_fini(&s.scene);
+	free(s.tag_of);
+	free(s.mooring_of);
 	free(s.moorings);
 	free(s.places);
 	return rc ? frag_fail_nomem(err) : 0;

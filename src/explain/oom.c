@@ -19,8 +19,8 @@ static uint64_t left_over(const struct frag_oom *oom)
 }
 
 /* What would have to be freed at least, and whose that is. */
-static int find_hole(struct frag_oom *oom, const struct frag_heap *heap,
-		     const struct frag_event *ev, const struct frag_scene *scene)
+static int find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t device,
+		     const struct frag_event *ev)
 {
 	const struct frag_wish wish = {
 		.bytes = ev->bytes, .pool = ev->pool, .tried = oom->tried,
@@ -28,26 +28,23 @@ static int find_hole(struct frag_oom *oom, const struct frag_heap *heap,
 	};
 	struct frag_window w;
 
-	if (!frag_window_find(heap, &wish, &w))
+	if (!frag_window_find(frag_sim_heap(sim, device), &wish, &w))
 		return 0;
 	oom->hole = (struct frag_hole){
 		.bytes = w.bytes, .live = w.live, .segment = w.ordinal, .offset = w.offset,
 		.whole = w.whole,
 	};
-	return frag_scene_holders(scene, &w, oom->hole.holders, &oom->hole.holder_count);
+	return frag_holders_find(sim, device, &w, oom->hole.holders, &oom->hole.holder_count);
 }
 
 static int explain(void *ctx, const struct frag_sim *sim, uint32_t device,
 		   const struct frag_event *ev, struct frag_oom *oom, struct frag_error *err)
 {
-	struct frag_scene scene;
-	int rc = frag_scene_init(&scene, sim, device);
+	int rc = frag_holders_find(sim, device, NULL, oom->holders, &oom->holder_count);
 
 	(void)ctx;
-	rc = rc ? rc : frag_scene_holders(&scene, NULL, oom->holders, &oom->holder_count);
 	if (!rc && ev && oom->fragmentation && !oom->metrics.opaque)
-		rc = find_hole(oom, frag_sim_heap(sim, device), ev, &scene);
-	frag_scene_fini(&scene);
+		rc = find_hole(oom, sim, device, ev);
 	return rc ? frag_fail_nomem(err) : 0;
 }
 
