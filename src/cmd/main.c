@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/json.h"
+#include "base/large.h"
 #include "base/near.h"
 #include "base/packer.h"
 #include "base/printable.h"
@@ -52,6 +56,17 @@ static void hold_standard_streams(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/*
+ * glibc moves this bound upwards whenever large memory is freed: then the arrays of one
+ * simulation after the other are cut from a heap that only grows.
+ */
+static void return_large_memory(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, FRAG_LARGE);
+#endif
 }
 
 int frag_flush_stdout(struct frag_error *err)
@@ -201,6 +216,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	hold_standard_streams();
+	return_large_memory();
 	frag_catch_signals();
 	frag_watch_plugins();
 	rc = dispatch(argc, argv, &status, &err);
