@@ -30,20 +30,40 @@ static bool any_fits(const struct frag_session *s, uint32_t device)
 	return false;
 }
 
-static int find(struct frag_answers *a, const struct frag_session *s,
-		const struct frag_sim_options *options, struct frag_error *err)
+/* The runs of policy i, one a device. */
+static const struct frag_result *runs_of(const struct frag_session *s, uint32_t i)
 {
-	struct frag_inquiry inquiry = {
-		.tape = a->tape, .options = options, .stop = frag_interrupted,
-	};
+	return s->runs[(size_t)i * s->device_count].result;
+}
+
+static int find_peaks(struct frag_answers *a, const struct frag_session *s, bool by_run,
+		      struct frag_error *err)
+{
 	int rc = 0;
 
-	for (; a->count < s->run_count && !rc; a->count++) {
-		const struct frag_result *run = s->runs[a->count].result;
+	for (uint32_t i = 0; i < s->sim_count && !rc; i++)
+		rc = frag_answer_peaks(&a->answer[(size_t)i * s->device_count], &a->trials,
+				       by_run ? s->sims[i] : NULL, runs_of(s, i), s->device_count,
+				       err);
+	return rc;
+}
 
+/* The simulations go before others are made, which need as much memory. */
+static int find(struct frag_answers *a, const struct frag_session *s, struct frag_error *err)
+{
+	int rc = find_peaks(a, s, true, err);
+
+	for (uint32_t i = 0; i < s->sim_count && !rc; i++) {
+		frag_sim_retire(s->sims[i], false);
+		rc = frag_trials_add(&a->trials, runs_of(s, i), err);
+	}
+	rc = rc ? rc : find_peaks(a, s, false, err);
+	for (uint32_t i = 0; i < s->run_count && !rc; i++) {
+		const struct frag_result *run = s->runs[i].result;
 		/* who compares settings has made a choice of them already */
-		inquiry.remedies = s->run_count == 1 || !any_fits(s, run->device);
-		rc = frag_answer_init(&a->answer[a->count], &inquiry, run, err);
+		const bool remedies = s->run_count == 1 || !any_fits(s, run->device);
+
+		rc = frag_answer_find(&a->answer[i], &a->trials, remedies, run, err);
 	}
 	return rc;
 }
@@ -61,7 +81,11 @@ int frag_answers_find(struct frag_answers *a, struct frag_session *s,
 	a->answer = calloc((size_t)s->run_count + 1, sizeof(*a->answer));
 	if (!a->answer)
 		return frag_fail_nomem(err);
-	rc = find(a, s, options, err);
+	a->count = s->run_count;
+	a->trials = (struct frag_trials){
+		.tape = a->tape, .options = options, .stop = frag_interrupted,
+	};
+	rc = find(a, s, err);
 	if (!rc)
 		s->answers = a->answer;
 	s->cut_short = rc == -FRAG_EINTERRUPTED;
@@ -73,6 +97,7 @@ void frag_answers_fini(struct frag_answers *a)
 	for (uint32_t i = 0; i < a->count; i++)
 		frag_answer_fini(&a->answer[i]);
 	free(a->answer);
+	frag_trials_fini(&a->trials);
 	frag_tape_del(a->tape);
 	frag_tape_writer_del(a->writer);
 }

@@ -10,6 +10,7 @@ struct frag_answers {
 	struct frag_tape *tape;                 /* NULL: the trace is too long to be kept */
 	struct frag_answer *answer;             /* one a run */
 	uint32_t count;
+	struct frag_trials trials;
 };
 
 /* Where there is a report: the trace's events are kept, if they are not too many. -FRAG_ENOMEM */
@@ -17,8 +18,8 @@ int frag_answers_begin(struct frag_answers *answers, const struct frag_session *
 		       const struct frag_trace *trace, struct frag_error *err);
 
 /*
- * Looks for the answers to all runs, whose simulations are over, and gives them to the
- * session's report. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
+ * Looks for the answers to all runs, whose simulations are over and are retired, and gives them
+ * to the session's report. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
  */
 int frag_answers_find(struct frag_answers *answers, struct frag_session *s,
 		      const struct frag_sim_options *options, struct frag_error *err);

@@ -10,89 +10,30 @@
 /* Where less than this part of what is requested is lost, no other setting is looked for. */
 #define WORTH_IT 0.05
 
-static int check_stop(const struct frag_inquiry *q, struct frag_error *err)
+static int find_needs(struct frag_answer *a, struct frag_trials *t, const struct frag_result *run,
+		      struct frag_error *err)
 {
-	if (q->stop && q->stop(q->ctx))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	return 0;
-}
+	struct frag_trial_figures o;
+	int rc = frag_trials_find(t, &run->choice, true, run->device, &o, err);
 
-/*
- * The tape again, up to event `until`, on the run's device with another total. Released with
- * frag_sim_del(), also where this fails.
- */
-static int play(struct frag_sim **sim, const struct frag_inquiry *q, const struct frag_result *run,
-		const struct frag_choice *choice, uint64_t total, enum frag_level level,
-		uint64_t until, struct frag_error *err)
-{
-	struct frag_sim_options options = *q->options;
-	struct frag_tape_reader *reader = frag_tape_reader_new(q->tape);
-	struct frag_devices devices = { .count = 0 };
-	int rc = check_stop(q, err);
-
-	*sim = NULL;
-	if (!rc && !reader)
-		rc = frag_fail_nomem(err);
-	rc = rc ? rc : frag_devices_copy(&devices, q->options->devices,
-					 frag_tape_info(q->tape)->device_count, err);
-	if (!rc) {
-		devices.figures[run->device].total = total;
-		options.devices = devices.figures;
-		options.level = level;
-		options.check = options.on_oom_continue = false;
-		options.on_oom = NULL;
-		rc = frag_sim_on_tape(sim, choice, q->tape, &options, err);
-	}
-	rc = rc ? rc : frag_sim_play(*sim, reader, until, err);
-	frag_devices_fini(&devices);
-	frag_tape_reader_del(reader);
-	return rc;
-}
-
-/* The same run to its end, for what it comes to on its device. */
-static int try(const struct frag_inquiry *q, const struct frag_result *run,
-	       const struct frag_choice *choice, uint64_t total, enum frag_level level,
-	       struct frag_result *out, struct frag_error *err)
-{
-	struct frag_sim *sim;
-	uint32_t count;
-	int rc = play(&sim, q, run, choice, total, level, UINT64_MAX, err);
-
-	if (!rc) {
-		*out = frag_sim_results(sim, false, &count)[run->device];
-		/* figures only: the rest goes with the simulation */
-		out->ooms = NULL;
-		out->marks = NULL;
-		out->oom_count = out->mark_count = 0;
-	}
-	frag_sim_del(sim);
-	return rc;
-}
-
-static int find_needs(struct frag_answer *a, const struct frag_inquiry *q,
-		      const struct frag_result *run, struct frag_error *err)
-{
-	struct frag_result r;
-	int rc = try(q, run, &run->choice, 0, FRAG_LEVEL_PEAKS, &r, err);
-
-	if (!rc && r.status == FRAG_RUN_OK) {
-		a->requested = r.peak.requested;
-		a->allocated = r.peak.allocated;
+	if (!rc && o.status == FRAG_RUN_OK) {
+		a->requested = o.requested;
+		a->allocated = o.allocated;
 	}
 	return rc;
 }
 
 /* Is the fraction in force at the failure that of the rest of the trace, too? */
-static int find_limit(struct frag_answer *a, const struct frag_inquiry *q,
+static int find_limit(struct frag_answer *a, const struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(q->tape);
+	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
 	struct frag_batch batch;
 
 	if (!reader)
 		return frag_fail_nomem(err);
 	a->limit_stays = true;
-	frag_tape_seek(reader, frag_tape_event(q->tape, run->ooms[0].step));
+	frag_tape_seek(reader, frag_tape_event(t->tape, run->ooms[0].step));
 	do {
 		frag_tape_next(reader, UINT64_MAX, &batch);
 		for (uint32_t i = 0; i < batch.count; i++)
@@ -112,11 +53,34 @@ static uint64_t next_total(const struct frag_result *run, uint64_t minimal)
 	return minimal <= taken ? taken : taken + frag_round_up(minimal - taken, run->granularity);
 }
 
+/* Does the run survive with another total? And up to which total would it be the same? */
+static int try_total(const struct frag_trials *t, const struct frag_result *run, uint64_t total,
+		     struct frag_result *out, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
+	struct frag_sim *sim = NULL;
+	uint32_t count;
+	int rc = reader ? frag_trials_sim(t, &run->choice, run->device, total, FRAG_LEVEL_SURVIVE,
+					  &sim, err) : frag_fail_nomem(err);
+
+	rc = rc ? rc : frag_trials_play(t, sim, reader, UINT64_MAX, err);
+	if (!rc) {
+		*out = frag_sim_results(sim, false, &count)[run->device];
+		/* figures only: the rest goes with the simulation */
+		out->ooms = NULL;
+		out->marks = NULL;
+		out->oom_count = out->mark_count = 0;
+	}
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
 /*
  * Upwards, none left out, as a larger device may fail where a smaller one survives: each run
  * says up to which total it would be the same.
  */
-static int find_smallest(struct frag_answer *a, const struct frag_inquiry *q,
+static int find_smallest(struct frag_answer *a, const struct frag_trials *t,
 			 const struct frag_result *run, struct frag_error *err)
 {
 	const uint64_t floor = run->context + run->other + a->requested;
@@ -130,7 +94,7 @@ static int find_smallest(struct frag_answer *a, const struct frag_inquiry *q,
 	       && (!a->smallest || (double)r.beyond < FAR * (double)a->smallest)) {
 		const uint64_t total = next_total(run, r.beyond);
 
-		rc = try(q, run, &run->choice, total, FRAG_LEVEL_SURVIVE, &r, err);
+		rc = try_total(t, run, total, &r, err);
 		events += r.steps + 1;
 		if (rc || r.status != FRAG_RUN_OK) {
 			a->safe = 0;
@@ -143,23 +107,76 @@ static int find_smallest(struct frag_answer *a, const struct frag_inquiry *q,
 	return rc;
 }
 
-static int find_peak(struct frag_answer *a, const struct frag_inquiry *q,
-		     const struct frag_result *run, struct frag_error *err)
+static bool has_peak(const struct frag_result *run)
 {
-	struct frag_sim *sim;
-	int rc = play(&sim, q, run, &run->choice, run->total, FRAG_LEVEL_SURVIVE,
-		      frag_tape_event(q->tape, run->peak_step) + 1, err);
+	return run->status == FRAG_RUN_OK && run->steps && !run->last.opaque;
+}
 
-	if (!rc) {
-		a->has_peak = true;
-		rc = frag_moment_init(&a->peak, sim, run->device, err);
+/* After which event of the tape the peak is. */
+static uint64_t peak_event(const struct frag_trials *t, const struct frag_result *run)
+{
+	return frag_tape_event(t->tape, run->peak_step) + 1;
+}
+
+/* The device whose peak comes first of those that are not answered yet; count: none is left. */
+static uint32_t next_peak(const struct frag_answer *a, const struct frag_result *runs,
+			  uint32_t count)
+{
+	uint32_t next = count;
+
+	for (uint32_t d = 0; d < count; d++)
+		if (has_peak(&runs[d]) && !a[d].has_peak
+		    && (next == count || runs[d].peak_step < runs[next].peak_step))
+			next = d;
+	return next;
+}
+
+static int look(struct frag_answer *a, const struct frag_sim *sim, uint32_t device,
+		struct frag_error *err)
+{
+	a[device].has_peak = true;
+	return frag_moment_init(&a[device].peak, sim, device, err);
+}
+
+static int peaks_at_end(struct frag_answer *a, const struct frag_trials *t,
+			const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
+			struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t d = 0; d < count && !rc; d++)
+		if (has_peak(&runs[d]) && peak_event(t, &runs[d]) >= frag_tape_info(t->tape)->events)
+			rc = look(a, sim, d, err);
+	return rc;
+}
+
+int frag_answer_peaks(struct frag_answer *a, const struct frag_trials *t,
+		      const struct frag_sim *ended, const struct frag_result *runs, uint32_t count,
+		      struct frag_error *err)
+{
+	uint32_t d = next_peak(a, runs, count);
+	struct frag_tape_reader *reader;
+	struct frag_sim *sim = NULL;
+	int rc;
+
+	if (ended)
+		return peaks_at_end(a, t, ended, runs, count, err);
+	if (d == count)
+		return 0;
+	reader = frag_tape_reader_new(t->tape);
+	rc = reader ? frag_trials_sim(t, &runs[d].choice, d, runs[d].total, FRAG_LEVEL_SURVIVE,
+				      &sim, err) : frag_fail_nomem(err);
+	for (; d < count && !rc; d = next_peak(a, runs, count)) {
+		rc = frag_trials_play(t, sim, reader, peak_event(t, &runs[d]), err);
+		rc = rc ? rc : look(a, sim, d, err);
 	}
 	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
 	return rc;
 }
 
 /* Lines to paste, the one that cures most first. */
-static const char *const remedies[] = {
+static const char *const remedy_lines[] = {
 	"expandable_segments:True",
 	"max_split_size_mb:512",
 	"max_split_size_mb:256",
@@ -169,41 +186,41 @@ static const char *const remedies[] = {
 	NULL,
 };
 
-static bool is_remedy(const struct frag_result *run, const struct frag_result *r)
+static bool is_remedy(const struct frag_result *run, const struct frag_trial_figures *o)
 {
-	if (r->status != FRAG_RUN_OK)
+	if (o->status != FRAG_RUN_OK)
 		return false;
 	return run->status == FRAG_RUN_OOM
-	       || (double)r->peak.reserved < (1 - WORTH_IT / 2) * (double)run->peak.reserved;
+	       || (double)o->reserved < (1 - WORTH_IT / 2) * (double)run->peak.reserved;
 }
 
 /* The run's other settings stay, so what is found is the whole line. */
-static int try_remedy(struct frag_answer *a, const struct frag_inquiry *q,
+static int try_remedy(struct frag_answer *a, struct frag_trials *t,
 		      const struct frag_result *run, const char *conf, struct frag_error *err)
 {
 	struct frag_error refused = { .code = 0 };
 	struct frag_choice choice = run->choice;
-	struct frag_result r;
+	struct frag_trial_figures o;
 	int rc = frag_choice_settings(&choice, conf, &refused);
 
 	if (!rc && memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
 		return 0;
 	a->remedies++;
-	rc = rc ? rc : try(q, run, &choice, run->total, FRAG_LEVEL_PEAKS, &r, &refused);
+	rc = rc ? rc : frag_trials_find(t, &choice, false, run->device, &o, &refused);
 	if (rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM) {
 		*err = refused;
 		return rc;
 	}
-	if (!rc && is_remedy(run, &r))
+	if (!rc && is_remedy(run, &o))
 		a->remedy = (struct frag_remedy){
-			.found = true, .choice = choice, .requested = r.peak.requested,
-			.reserved = r.peak.reserved, .lost = r.at_peak.lost,
+			.found = true, .choice = choice, .requested = o.requested,
+			.reserved = o.reserved, .lost = o.lost,
 		};
 	return 0;
 }
 
 /* Of a run that fits only the first: what a device has too much needs no cure. */
-static int find_remedy(struct frag_answer *a, const struct frag_inquiry *q,
+static int find_remedy(struct frag_answer *a, struct frag_trials *t,
 		       const struct frag_result *run, struct frag_error *err)
 {
 	const bool fits = run->status == FRAG_RUN_OK;
@@ -214,34 +231,32 @@ static int find_remedy(struct frag_answer *a, const struct frag_inquiry *q,
 	if (fits && (double)run->at_peak.lost
 		    < WORTH_IT * (double)run->peak.requested)
 		return 0;
-	for (uint32_t i = 0; remedies[i] && !rc && !a->remedy.found && !(fits && i); i++)
-		rc = try_remedy(a, q, run, remedies[i], err);
+	for (uint32_t i = 0; remedy_lines[i] && !rc && !a->remedy.found && !(fits && i); i++)
+		rc = try_remedy(a, t, run, remedy_lines[i], err);
 	return rc;
 }
 
-int frag_answer_init(struct frag_answer *a, const struct frag_inquiry *q,
+int frag_answer_find(struct frag_answer *a, struct frag_trials *t, bool remedies,
 		     const struct frag_result *run, struct frag_error *err)
 {
 	int rc = 0;
 
-	*a = (struct frag_answer){ .requested = 0 };
 	if (run->last.opaque || run->status == FRAG_RUN_INTERRUPTED)
 		return 0;
 	if (run->status == FRAG_RUN_OOM) {
-		rc = find_needs(a, q, run, err);
+		rc = find_needs(a, t, run, err);
 		if (!rc && run->oom_count && run->ooms[0].limit != UINT64_MAX)
-			rc = find_limit(a, q, run, err);
+			rc = find_limit(a, t, run, err);
 		if (!rc && run->total)
-			rc = find_smallest(a, q, run, err);
+			rc = find_smallest(a, t, run, err);
 	} else {
 		a->requested = run->peak.requested;
 		a->allocated = run->peak.allocated;
-		rc = run->steps ? find_peak(a, q, run, err) : 0;
 	}
 	/* no setting helps where the bytes themselves are too many */
-	if (!rc && q->remedies
+	if (!rc && remedies
 	    && (!run->total || run->context + run->other + a->requested <= run->total))
-		rc = find_remedy(a, q, run, err);
+		rc = find_remedy(a, t, run, err);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 #define SEARCH_ANSWER_H
 
 #include "explain/moment.h"
+#include "search/trials.h"
 
 /* A setting that was tried in place of the run's own, on the same device. */
 struct frag_remedy {
@@ -31,22 +32,25 @@ struct frag_answer {
 	uint32_t remedies;              /* settings that were tried */
 };
 
-/* What was simulated, and how the answers may look for more. */
-struct frag_inquiry {
-	const struct frag_tape *tape;
-	const struct frag_sim_options *options; /* of the run, with its devices */
-	bool remedies;                  /* look for another setting, too */
-	bool (*stop)(void *ctx);        /* optional: asked between runs */
-	void *ctx;
-};
+/*
+ * Who is there at the peak of each device, of the runs of one policy on all devices of the trace.
+ * sim: the simulation that has just made them, for those whose peak is at their end, and then no
+ * other is looked at. NULL: another one is made, and they are passed through one after the
+ * other; it leaves out those that are answered. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
+ */
+int frag_answer_peaks(struct frag_answer *answers, const struct frag_trials *trials,
+		      const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
+		      struct frag_error *err);
 
 /*
- * The answers to a run's result at FRAG_LEVEL_ALL; to be released also where this fails. The
- * search for a larger device ends after a number of events, never by the clock.
+ * The other answers to a run's result at FRAG_LEVEL_ALL. remedies: another setting is looked for,
+ * too. The search for a larger device ends after a number of events, never by the clock.
  * -FRAG_ENOMEM, -FRAG_EINTERRUPTED; a setting with which a simulation fails is no remedy.
  */
-int frag_answer_init(struct frag_answer *answer, const struct frag_inquiry *inquiry,
+int frag_answer_find(struct frag_answer *answer, struct frag_trials *trials, bool remedies,
 		     const struct frag_result *run, struct frag_error *err);
-void frag_answer_fini(struct frag_answer *answer);      /* one that is zeroed is fine */
+
+/* One that is zeroed is fine, and before the first call it has to be. */
+void frag_answer_fini(struct frag_answer *answer);
 
 #endif

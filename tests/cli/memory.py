@@ -134,3 +134,19 @@ def marks_of_ten_devices(folder):
     equal((status, err), (0, ''), 'status and errors')
     runs = json.loads((folder / 'r.json').read_bytes())['runs']
     equal([len(run['marks']) for run in runs], [10_000] * 10, 'marks of each device')
+
+
+@cases('fits', 'fails')
+def report_of_live_blocks(folder, how):
+    """who holds and who pins takes no second copy of what lives: at most half of the run's own"""
+    count = 400_000
+    device = {'fits': '0', 'fails': f'{count // 2 * 512}B'}[how]
+    write(folder, many=harness.HEADER % ''
+          + ''.join(f'{{"op":"alloc","id":{i},"size":4,"tag":"t{i % 3}"}}\n' for i in range(count))
+          + '{"op":"free","id":7}\n')
+    args = ('--device-bytes', device, 'many.ndjson')
+    status, err, quiet = peak(folder, 'run', '-q', *args)
+    equal((status, err), (3 if how == 'fails' else 0, ''), 'status and errors')
+    _, err, report = peak(folder, 'run', *args)
+    equal(err, '', 'errors')
+    assert report < quiet * 3 / 2, f'{report / MIB:.0f} MiB, {quiet / MIB:.0f} without a report'

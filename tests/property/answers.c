@@ -161,7 +161,7 @@ static void expect_pins(const struct frag_sim *sim, const struct frag_moment *m)
 		assert_true(m->pins[i].stranded <= m->pins[i - 1].stranded);
 }
 
-static uint32_t failed, fitting, found, lucky;
+static uint32_t failed, fitting, found, lucky, at_end;
 
 /* From the smallest on, 5 % up: the least device from which it survives on all of them. */
 static void expect_safe(const struct frag_answer *a, const struct frag_choice *choice,
@@ -184,19 +184,20 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 		    struct frag_device_figures device)
 {
 	const struct frag_sim_options options = { .devices = &device };
-	const struct frag_inquiry inquiry = {
-		.tape = tape, .options = &options, .remedies = true,
-	};
+	struct frag_trials trials = { .tape = tape, .options = &options };
 	struct frag_error err = { .code = 0 };
 	const struct frag_result *result;
-	struct frag_answer a;
+	struct frag_answer a = { .requested = 0 };
 	struct frag_sim *sim;
 	uint32_t count;
 
 	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
 	play_tape(sim, tape, 0, UINT64_MAX);
 	result = frag_sim_results(sim, false, &count);
-	assert_int_equal(frag_answer_init(&a, &inquiry, result, &err), 0);
+	assert_int_equal(frag_answer_peaks(&a, &trials, sim, result, 1, &err), 0);
+	at_end += a.has_peak;
+	assert_int_equal(frag_answer_peaks(&a, &trials, NULL, result, 1, &err), 0);
+	assert_int_equal(frag_answer_find(&a, &trials, true, result, &err), 0);
 	assert_int_equal(a.requested, requested_peak(tape));
 	if (result->status == FRAG_RUN_OOM) {
 		struct outcome o;
@@ -229,6 +230,7 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 		assert_int_equal(o.peak_reserved, a.remedy.reserved);
 	}
 	frag_answer_fini(&a);
+	frag_trials_fini(&trials);
 	frag_sim_del(sim);
 }
 
@@ -261,8 +263,9 @@ static void test_answers(void **state)
 		}
 	}
 	/* else this would prove nothing */
-	print_message("# %u failed, %u fit, %u remedies, %u holes\n", failed, fitting, found, lucky);
-	assert_true(failed > 50 && fitting > 50 && found > 3);
+	print_message("# %u failed, %u fit, %u remedies, %u holes, %u at their end\n", failed,
+		      fitting, found, lucky, at_end);
+	assert_true(failed > 50 && fitting > 50 && found > 3 && at_end > 3);
 }
 
 int main(void)
