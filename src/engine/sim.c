@@ -51,10 +51,7 @@ static int open_engines(struct frag_sim *sim, struct frag_error *err)
 	return 0;
 }
 
-/*
- * The tables of the policy are checked before anything else uses them: it may come from a
- * plug-in.
- */
+/* The policy's tables are checked before anything else uses them: it may be a plug-in. */
 static int make(struct frag_sim **out, const struct frag_choice *choice,
 		const struct frag_trace_info *info, const struct frag_symbols *symbols,
 		const struct frag_sim_options *options, struct frag_error *err)
