@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "compare/params.h"
 #include "events/recorded.h"
+#include "policy/conf_text.h"
 #include "trace/reader.h"
 
 #define FOR_PYTORCH "pytorch"
@@ -53,30 +53,13 @@ int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *
 
 int frag_spell_out(struct frag_choice *choice, struct frag_error *err)
 {
-	const struct frag_param_spec *spec = choice->ops->params;
-	const uint64_t *param = choice->param;
-	struct frag_choice usual;
-	/* settings come with no keys: the text is the name */
-	const size_t name = strlen(choice->text);
-	size_t used = name;
 	char text[sizeof(choice->text)];
-	int rc = frag_choice_parse(&usual, choice->text, err);
 
-	memcpy(text, choice->text, sizeof(text));
-	for (uint32_t i = 0; !rc && spec && spec[i].name && used < sizeof(text); i++) {
-		const char *before = used == name ? ":" : ",";
-		char value[FRAG_PARAM_TEXT];
-
-		if (param[i] == usual.param[i])
-			continue;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", before,
-					 spec[i].name, frag_param_text(&spec[i], param[i], value));
-	}
-	if (!rc && used >= sizeof(text))
-		rc = frag_fail(err, FRAG_EUSAGE,
-			       "--alloc-conf: spelt out as keys, the settings are more"
-			       " than %zu characters", sizeof(text) - 1);
-	return rc ? rc : frag_choice_parse(choice, text, err);
+	if (!frag_choice_keys(choice, text, sizeof(text)))
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--alloc-conf: spelt out as keys, the settings are more"
+				 " than %zu characters", sizeof(text) - 1);
+	return frag_choice_parse(choice, text, err);
 }
 
 /* Settings that are too long to be spelt out are in force, and in the result, all the same. */

@@ -1,25 +1,11 @@
 /* params.c - the parameters of a policy as text. */
 #include "compare/params.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-
-const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
-			    char buf[FRAG_PARAM_TEXT])
-{
-	if (spec->type == FRAG_PARAM_OWN)
-		spec->print(value, buf, FRAG_PARAM_TEXT);
-	else if (spec->type == FRAG_PARAM_FILE)
-		snprintf(buf, FRAG_PARAM_TEXT, "%s", value ? frag_param_file(value)->path : "");
-	else if (spec->type == FRAG_PARAM_BOOL)
-		snprintf(buf, FRAG_PARAM_TEXT, "%s", value ? "true" : "false");
-	else
-		snprintf(buf, FRAG_PARAM_TEXT, "%" PRIu64, value);
-	return buf;
-}
+#include "policy/param.h"
 
 char *frag_params_text(const struct frag_choice *choice)
 {

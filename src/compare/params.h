@@ -6,10 +6,6 @@
 
 #include "fragsim/policy.h"
 
-/* A value as it is written on the command line, sizes in bytes. Returns buf. */
-const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
-			    char buf[FRAG_PARAM_TEXT]);
-
 /* Every key with its value; the caller's to free. NULL where memory is short. */
 char *frag_params_text(const struct frag_choice *choice);
 

@@ -49,6 +49,30 @@ uint32_t frag_param_find(const struct frag_policy_ops *ops, uint32_t n, const ch
 	return i;
 }
 
+const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
+			    char buf[FRAG_PARAM_TEXT])
+{
+	if (spec->type == FRAG_PARAM_OWN)
+		spec->print(value, buf, FRAG_PARAM_TEXT);
+	else if (spec->type == FRAG_PARAM_FILE)
+		snprintf(buf, FRAG_PARAM_TEXT, "%s", value ? frag_param_file(value)->path : "");
+	else if (spec->type == FRAG_PARAM_BOOL)
+		snprintf(buf, FRAG_PARAM_TEXT, "%s", value ? "true" : "false");
+	else
+		snprintf(buf, FRAG_PARAM_TEXT, "%" PRIu64, value);
+	return buf;
+}
+
+bool frag_param_is_default(const struct frag_choice *choice, uint32_t i)
+{
+	const struct frag_param_spec *spec = &choice->ops->params[i];
+
+	if (!spec->same_as)
+		return choice->param[i] == spec->fallback;
+	return choice->param[i] == choice->param[frag_param_find(choice->ops, i, spec->same_as,
+								 strlen(spec->same_as))];
+}
+
 static bool parse_bool(const char *text, size_t length, uint64_t *value)
 {
 	*value = frag_is_word(text, length, "true") || frag_is_word(text, length, "True")

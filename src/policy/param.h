@@ -23,4 +23,11 @@ bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value);
 int frag_param_parse(const struct frag_policy_ops *ops, uint32_t i, const char *text,
 		     size_t length, uint64_t *value, struct frag_error *err);
 
+/* A value as it is written on the command line, sizes in bytes. Returns buf. */
+const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
+			    char buf[FRAG_PARAM_TEXT]);
+
+/* Does key i have the value that it would have if nobody had given one? */
+bool frag_param_is_default(const struct frag_choice *choice, uint32_t i);
+
 #endif

@@ -7,8 +7,8 @@
 #include "base/format.h"
 #include "base/print.h"
 #include "base/printable.h"
+#include "policy/conf_text.h"
 #include "report/ink.h"
-#include "report/conf_text.h"
 #include "report/layout.h"
 #include "report/oom_text.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "compare/params.h"
+#include "policy/param.h"
 
 #define TIME_MAX (FRAG_SIZE_LIMIT - 1)  /* that readers of a snapshot take, ours among them */
 

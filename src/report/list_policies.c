@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "compare/params.h"
+#include "policy/param.h"
 #include "report/report.h"
 
 /* 2097152 as 2MiB, where that is exact: as one would write it. */

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "fragsim/version.h"
+#include "policy/conf_text.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 #include "report/as_snapshot.h"
-#include "report/conf_text.h"
 
 static void put_number(struct frag_outfile *out, const char *key, int64_t value)
 {
