@@ -173,6 +173,12 @@ struct frag_oom {
 };
 #define FRAG_OOMS_MAX 100
 
+/* Was it set_fraction that refused? */
+static inline bool frag_oom_is_limit(const struct frag_oom *oom)
+{
+	return oom->limit != UINT64_MAX && oom->used + oom->tried > oom->limit;
+}
+
 struct frag_mark {
 	char    *name;          /* as JSON text with its quotes */
 	uint64_t step;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cmd/interrupt.h"
+#include "report/answer_text.h"
 
 /* Of events that are kept: some ten million of them. */
 #define TAPE_MAX (UINT64_C(256) << 20)
@@ -12,22 +13,10 @@ int frag_answers_begin(struct frag_answers *a, const struct frag_session *s,
 		       const struct frag_trace *trace, struct frag_error *err)
 {
 	*a = (struct frag_answers){ .count = 0 };
-	if (!s->options->report)
+	if (s->options->quiet || !(s->options->report || s->options->json))
 		return 0;
 	a->writer = frag_tape_writer_new(trace, TAPE_MAX);
 	return a->writer ? 0 : frag_fail_nomem(err);
-}
-
-/* Is there a run on this device that fits? Then that is the setting to try. */
-static bool any_fits(const struct frag_session *s, uint32_t device)
-{
-	for (uint32_t i = 0; i < s->run_count; i++) {
-		const struct frag_result *run = s->runs[i].result;
-
-		if (run->device == device && run->status == FRAG_RUN_OK)
-			return true;
-	}
-	return false;
 }
 
 /* The runs of policy i, one a device. */
@@ -48,22 +37,32 @@ static int find_peaks(struct frag_answers *a, const struct frag_session *s, bool
 	return rc;
 }
 
-/* The simulations go before others are made, which need as much memory. */
+/*
+ * No more than what is shown. The simulations go before others are made, which need as much
+ * memory.
+ */
 static int find(struct frag_answers *a, const struct frag_session *s, struct frag_error *err)
 {
+	const bool all = s->options->verbose || s->options->json;
 	int rc = find_peaks(a, s, true, err);
+	uint32_t failed = 0;
 
 	for (uint32_t i = 0; i < s->sim_count && !rc; i++) {
 		frag_sim_retire(s->sims[i], false);
 		rc = frag_trials_add(&a->trials, runs_of(s, i), err);
 	}
-	rc = rc ? rc : find_peaks(a, s, false, err);
+	if (!rc && (all || s->run_count == 1))
+		rc = find_peaks(a, s, false, err);
 	for (uint32_t i = 0; i < s->run_count && !rc; i++) {
 		const struct frag_result *run = s->runs[i].result;
-		/* who compares settings has made a choice of them already */
-		const bool remedies = s->run_count == 1 || !any_fits(s, run->device);
+		unsigned wanted = 0;
 
-		rc = frag_answer_find(&a->answer[i], &a->trials, remedies, run, err);
+		if (run->oom_count && (failed++ < FRAG_REPORT_FAILED_MAX || all))
+			wanted |= FRAG_WANTED_DEVICE;
+		/* what the result has of a run does not depend on the others */
+		if (s->options->json || frag_report_has_remedy(s->runs, s->run_count, i))
+			wanted |= FRAG_WANTED_REMEDY;
+		rc = frag_answer_find(&a->answer[i], &a->trials, wanted, run, err);
 	}
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* answers.h - what the report of a run says beyond its figures. */
+/* answers.h - what the report and the result of a run say beyond its figures. */
 #ifndef CMD_ANSWERS_H
 #define CMD_ANSWERS_H
 
@@ -13,13 +13,16 @@ struct frag_answers {
 	struct frag_trials trials;
 };
 
-/* Where there is a report: the trace's events are kept, if they are not too many. -FRAG_ENOMEM */
+/*
+ * Where there is a report or a result object, and nobody said --quiet: the trace's events are
+ * kept, if they are not too many. -FRAG_ENOMEM
+ */
 int frag_answers_begin(struct frag_answers *answers, const struct frag_session *s,
 		       const struct frag_trace *trace, struct frag_error *err);
 
 /*
  * Looks for the answers to all runs, whose simulations are over and are retired, and gives them
- * to the session's report. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
+ * to the session's report and result. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
  */
 int frag_answers_find(struct frag_answers *answers, struct frag_session *s,
 		      const struct frag_sim_options *options, struct frag_error *err);

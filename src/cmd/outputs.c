@@ -181,7 +181,8 @@ static int write_documents(struct frag_outputs *o, const struct frag_report *rep
 	for (uint32_t i = 0; i < report->run_count; i++)
 		runs[i] = report->runs[i].result;
 	if (o->json.path)
-		rc = frag_result_write(report->trace, runs, report->run_count, &o->json, err);
+		rc = frag_result_write(report->trace, runs, report->answers, report->run_count,
+				       &o->json, err);
 	if (!rc && o->profile.path)
 		rc = frag_profile_write(report->gpu, runs, report->run_count, &o->profile, err);
 	free(runs);

@@ -11,10 +11,12 @@
 #include "compare/runs.h"
 #include "device/gpu.h"
 #include "fragsim/trace.h"
+#include "search/answer.h"
 
-/* The result object: fragsim-result(5). */
+/* The result object: fragsim-result(5). answers: one a run; NULL: nobody looked for them. */
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *runs,
-		      uint32_t count, struct frag_outfile *out, struct frag_error *err);
+		      const struct frag_answer *answers, uint32_t count, struct frag_outfile *out,
+		      struct frag_error *err);
 
 /* What the runs of a replay on that GPU have learned of it: fragsim-profile(5). */
 int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_result *const *runs,

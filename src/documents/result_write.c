@@ -1,9 +1,8 @@
 /* result_write.c - the result object: what was read, and each run. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "documents/answer_write.h"
 #include "documents/document_head.h"
 #include "documents/documents.h"
+#include "documents/holders_write.h"
 #include "documents/measured_write.h"
 #include "documents/metrics_order.h"
 #include "documents/oom_message.h"
@@ -79,52 +78,6 @@ static void put_device(struct frag_node_ref in, const struct frag_result *r)
 	frag_json_u64(o, "small_most_bytes", r->small_max);
 }
 
-/* A string for each line; they are JSON already. */
-static void put_frames(struct frag_node_ref in, const char *frames)
-{
-	struct frag_node_ref list = frag_json_array(in, "frames");
-	const char *end;
-
-	for (; (end = strchr(frames, '\n')) != NULL; frames = end + 1) {
-		const size_t length = (size_t)(end - frames);
-		char *json = malloc(length + 3);
-
-		if (!json) {
-			in.doc->failed = true;
-			return;
-		}
-		json[0] = json[length + 1] = '"';
-		memcpy(json + 1, frames, length);
-		json[length + 2] = '\0';
-		frag_json_raw(list, NULL, json);
-		free(json);
-	}
-}
-
-static void put_holders(struct frag_node_ref in, const struct frag_holder *holders, uint32_t count)
-{
-	struct frag_node_ref list = frag_json_array(in, "holders"), o, stacks, stack;
-
-	for (const struct frag_holder *h = holders; h < holders + count; h++) {
-		o = frag_json_object(list, NULL);
-		frag_json_raw(o, "tag", h->tag);
-		frag_json_u64(o, "bytes", h->bytes);
-		frag_json_u64(o, "blocks", h->blocks);
-		frag_json_u64(o, "oldest", h->oldest);
-		if (!h->all_stacks)
-			continue;
-		frag_json_u64(o, "all_stacks", h->all_stacks);
-		stacks = frag_json_array(o, "stacks");
-		for (uint32_t k = 0; k < h->stack_count; k++) {
-			stack = frag_json_object(stacks, NULL);
-			put_frames(stack, h->stacks[k].frames);
-			frag_json_u64(stack, "bytes", h->stacks[k].bytes);
-			frag_json_u64(stack, "blocks", h->stacks[k].blocks);
-			frag_json_u64(stack, "oldest", h->stacks[k].oldest);
-		}
-	}
-}
-
 static void put_hole(struct frag_node_ref in, const struct frag_hole *hole)
 {
 	struct frag_node_ref o;
@@ -139,7 +92,7 @@ static void put_hole(struct frag_node_ref in, const struct frag_hole *hole)
 	frag_json_u64(o, "bytes", hole->bytes);
 	frag_json_u64(o, "live", hole->live);
 	frag_json_bool(o, "whole", hole->whole);
-	put_holders(o, hole->holders, hole->holder_count);
+	frag_json_holders(o, "holders", hole->holders, hole->holder_count);
 }
 
 static void put_ooms(struct frag_node_ref in, const struct frag_result *r)
@@ -159,7 +112,7 @@ static void put_ooms(struct frag_node_ref in, const struct frag_result *r)
 		frag_json_u64(o, "tried", oom->tried);
 		frag_json_u64_or_null(o, "limit", oom->limit != UINT64_MAX, oom->limit);
 		put_metrics(frag_json_object(o, "metrics"), &oom->metrics, true);
-		put_holders(o, oom->holders, oom->holder_count);
+		frag_json_holders(o, "holders", oom->holders, oom->holder_count);
 		put_hole(o, &oom->hole);
 	}
 }
@@ -236,7 +189,8 @@ static void put_beginning(struct frag_node_ref run, const struct frag_result *r)
 		       || !r->choice.ops->restore_segment);
 }
 
-static void put_run(struct frag_node_ref runs, const struct frag_result *r)
+static void put_run(struct frag_node_ref runs, const struct frag_result *r,
+		    const struct frag_answer *answer)
 {
 	struct frag_node_ref run = frag_json_object(runs, NULL), counts;
 
@@ -261,6 +215,7 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r)
 		put_modelled(run, &r->modelled);
 	if (r->costs)
 		frag_json_measured(run, r);
+	frag_json_answer(run, r, answer);
 	put_ooms(run, r);
 	put_marks(run, r);
 }
@@ -285,7 +240,8 @@ static void put_head(struct frag_node_ref root, const struct frag_trace_info *tr
 }
 
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *results,
-		      uint32_t count, struct frag_outfile *out, struct frag_error *err)
+		      const struct frag_answer *answers, uint32_t count, struct frag_outfile *out,
+		      struct frag_error *err)
 {
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-result"), runs;
@@ -294,7 +250,7 @@ int frag_result_write(const struct frag_trace_info *trace, const struct frag_res
 	put_head(root, trace);
 	runs = frag_json_array(root, "runs");
 	for (uint32_t i = 0; i < count; i++)
-		put_run(runs, results[i]);
+		put_run(runs, results[i], answers ? &answers[i] : NULL);
 	rc = frag_json_write(&doc, out, err);
 	frag_json_end(&doc);
 	return rc;

@@ -13,22 +13,23 @@
 #include "report/oom_text.h"
 
 #define OOMS_SHOWN 5
-#define FAILED_SHOWN 3          /* runs, unless all is */
 #define FIGURES 50              /* columns of the table beside the name, status among them */
 #define WORTH_A_ROW 0.05        /* of what is reserved */
-#define TIGHT 1.05              /* of what is live; a device with less than that is tight */
+
+bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i)
+{
+	if (count == 1)
+		return true;
+	for (uint32_t k = 0; k < count; k++)
+		if (runs[k].result->device == runs[i].result->device
+		    && runs[k].result->status == FRAG_RUN_OK)
+			return false;
+	return true;
+}
 
 static const struct frag_answer *answer_of(const struct frag_report *r, uint32_t i)
 {
 	return r->answers ? &r->answers[i] : NULL;
-}
-
-/* What the device has for the policy. */
-static uint64_t usable(const struct frag_result *run)
-{
-	const uint64_t taken = run->context + run->other;
-
-	return run->total > taken ? run->total - taken : 0;
 }
 
 /* ", NAME": the last mark at or before the step; "" where there is none. */
@@ -90,53 +91,6 @@ static int status_width(const struct frag_report *r)
 	return (int)width;
 }
 
-/* Was it a fraction that refused, set_fraction's or the policy's own? */
-static bool is_limit(const struct frag_oom *oom)
-{
-	return oom->limit != UINT64_MAX && oom->used + oom->tried > oom->limit;
-}
-
-/* What it may have: no more than that fraction, where that decided. */
-static uint64_t allowed(const struct frag_result *run)
-{
-	const uint64_t room = usable(run);
-
-	return run->oom_count && is_limit(&run->ooms[0]) && run->ooms[0].limit < room
-	       ? run->ooms[0].limit : room;
-}
-
-/*
- * Are the bytes that are requested too many for the fraction alone? One that a later event
- * changes is judged by the request that failed.
- */
-static bool is_over_limit(const struct frag_result *run, const struct frag_answer *a)
-{
-	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
-
-	if (!a || !oom || !is_limit(oom))
-		return false;
-	return oom->metrics.requested + oom->size > oom->limit
-	       || (a->limit_stays && a->requested > oom->limit);
-}
-
-/* Does no layout hold the trace, not even a perfect one? */
-static bool is_hopeless(const struct frag_result *run, const struct frag_answer *a)
-{
-	return a && run->total && (a->requested > usable(run) || is_over_limit(run, a));
-}
-
-/* Bytes of the blocks at their peak. */
-static uint64_t live_peak(const struct frag_answer *a)
-{
-	return a->allocated > a->requested ? a->allocated : a->requested;
-}
-
-static bool is_tight(const struct frag_result *run, const struct frag_answer *a)
-{
-	return a && a->requested && run->total
-	       && (double)allowed(run) < TIGHT * (double)live_peak(a);
-}
-
 /* Was it no request of the program's, but the pool that the policy has from the start? */
 static bool is_initial_pool(const struct frag_oom *oom)
 {
@@ -160,7 +114,7 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	if (is_initial_pool(oom))
 		frag_print_row(r, "cause", f, "initial pool: the policy obtains %s before the first"
 			       " step, and the device has %s", tried, room);
-	else if (is_limit(oom))
+	else if (frag_oom_is_limit(oom))
 		frag_print_row(r, "cause", f, "limit: %s more needed, and a fraction of the"
 			       " program's own allows %s in all", tried, frag_size_text(limit, oom->limit));
 	else if (oom->fragmentation && piece >= oom->tried)
@@ -169,7 +123,7 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 			       frag_size_text(largest, piece));
 	else if (oom->fragmentation)
 		frag_print_row(r, "cause", f, "%sfragmentation: %s needed, %s free, largest piece"
-			       " %s", is_hopeless(run, a) ? "of this request, " : "", tried,
+			       " %s", frag_answer_is_hopeless(a, run) ? "of this request, " : "", tried,
 			       room, frag_size_text(largest, piece));
 	else
 		frag_print_row(r, "cause", f, "capacity: %s needed, %s free in whatever pieces",
@@ -223,7 +177,7 @@ static void print_hopeless(const struct frag_report *r, const struct frag_result
 static void print_needs(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_answer *a, FILE *f)
 {
-	const uint64_t floor = a->requested + run->context + run->other;
+	const uint64_t floor = frag_answer_floor(a, run);
 	const uint64_t least = a->safe ? a->safe : a->smallest;
 	const char *end = r->trace->ends_at_oom ? " up to where the recording ends" : "";
 	char smallest[2 * FRAG_NUMBER_ROOM], ideal[FRAG_NUMBER_ROOM], cost[FRAG_NUMBER_ROOM];
@@ -235,11 +189,11 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 	device_text(smallest, least);
 	if (a->smallest && least > a->smallest)
 		snprintf(also, sizeof(also), "; %s happens to do", device_text(lucky, a->smallest));
-	if (is_over_limit(run, a))
+	if (frag_answer_is_over_limit(a, run))
 		print_over_limit(r, run, a, least, f);
-	else if (is_hopeless(run, a))
+	else if (frag_answer_is_hopeless(a, run))
 		print_hopeless(r, run, floor, f);
-	else if (least && is_limit(&run->ooms[0]))
+	else if (least && frag_oom_is_limit(&run->ooms[0]))
 		frag_print_row(r, "needs", f, "%s%s, of which that fraction allows enough", smallest,
 			       end);
 	else if (least)
@@ -255,10 +209,10 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 static void print_tight(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_answer *a, FILE *f)
 {
-	const uint64_t live = live_peak(a), room = allowed(run);
+	const uint64_t live = frag_answer_live(a), room = frag_answer_allowed(run);
 	char has[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
 
-	if (!is_tight(run, a) || is_hopeless(run, a))
+	if (!frag_answer_is_tight(a, run))
 		return;
 	frag_size_text(has, room);
 	frag_size_text(bytes, live);
@@ -299,14 +253,14 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 	else if (a->remedy.found)
 		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s, which reserves %s", conf,
 			       frag_size_text(size, a->remedy.reserved));
-	else if (is_over_limit(run, a))
+	else if (frag_answer_is_over_limit(a, run))
 		frag_print_row(r, "try", f, "a larger fraction, or less memory at a time");
 	else if (a->remedies && run->status == FRAG_RUN_OOM)
 		frag_print_row(r, "try", f, "a larger %s, or less memory: none of %u other"
 			       " settings of PyTorch's allocator fits either",
-			       is_limit(&run->ooms[0]) ? "fraction or device" : "device",
+			       frag_oom_is_limit(&run->ooms[0]) ? "fraction or device" : "device",
 			       a->remedies);
-	else if (is_hopeless(run, a))
+	else if (frag_answer_is_hopeless(a, run))
 		frag_print_row(r, "try", f, "a larger device, or less memory at a time");
 }
 
@@ -379,7 +333,7 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 		snprintf(text, sizeof(text), "%s%s reserves %s%s%s at step %" PRIu64 " of %" PRIu64
 			 "%s", ends ? "up to where the recording ends, " : "", name, frag_size_text(a, run->peak.reserved),
 			 run->total ? " of " : "",
-			 run->total ? frag_size_text(b, usable(run)) : "", run->peak_step,
+			 run->total ? frag_size_text(b, frag_answer_room(run)) : "", run->peak_step,
 			 r->trace->events, mark_text(run, run->peak_step, mark));
 	}
 	fputs(colour, f);
@@ -513,7 +467,8 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 			frag_print_holders(r, a->peak.holders, a->peak.holder_count, f);
 		}
 	}
-	print_remedy(r, run, a, f);
+	if (frag_report_has_remedy(r->runs, r->run_count, i))
+		print_remedy(r, run, a, f);
 	print_cut_short(r, run, f);
 	if (!run->total && run->status == FRAG_RUN_OK)
 		frag_print_row(r, "next", f, "--device-bytes SIZE --context-bytes SIZE: does it fit"
@@ -556,7 +511,7 @@ static bool new_remedy(const struct frag_report *r, uint32_t i, char conf[FRAG_C
 	const struct frag_answer *a = answer_of(r, i);
 	char other[FRAG_CONF_ROOM];
 
-	if (!a || !a->remedy.found)
+	if (!a || !a->remedy.found || !frag_report_has_remedy(r->runs, r->run_count, i))
 		return false;
 	frag_conf_text(&a->remedy.choice, conf, FRAG_CONF_ROOM);
 	for (uint32_t k = 0; k < i; k++) {
@@ -644,7 +599,7 @@ void frag_print_details(const struct frag_report *r, FILE *f)
 		}
 		if (!run->oom_count)
 			continue;
-		if (shown++ == FAILED_SHOWN && !r->verbose) {
+		if (shown++ == FRAG_REPORT_FAILED_MAX && !r->verbose) {
 			fputs("\n... and further runs that ran out of memory (--verbose)\n", f);
 			return;
 		}

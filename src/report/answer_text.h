@@ -16,4 +16,10 @@ void frag_print_settings(const struct frag_report *r, FILE *f);
 /* What is to be known of each run that failed, or of the peak of a single one that did not. */
 void frag_print_details(const struct frag_report *r, FILE *f);
 
+/*
+ * Does a run have rows about another setting? Not where one of the same device fits beside it: who
+ * compares settings has made a choice of them already.
+ */
+bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i);
+
 #endif

@@ -8,7 +8,7 @@
 #include "base/printable.h"
 #include "report/answer_text.h"
 #include "report/beginning_text.h"
-#include "report/conf_text.h"
+#include "policy/conf_text.h"
 #include "report/ink.h"
 #include "report/layout.h"
 #include "report/measured.h"

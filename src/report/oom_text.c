@@ -17,7 +17,7 @@ static void put_obstacle(char *buf, size_t size, const struct frag_oom *oom, uin
 {
 	char limit[FRAG_NUMBER_ROOM];
 
-	if (oom->limit != UINT64_MAX && oom->used + oom->tried > oom->limit)
+	if (frag_oom_is_limit(oom))
 		snprintf(buf, size, "The limit of set_fraction, %s, would be exceeded",
 			 frag_size_text(limit, oom->limit));
 	else if (!oom->fragmentation)

@@ -18,6 +18,9 @@ struct frag_report_run {
 	const struct frag_chart *chart; /* may be NULL */
 };
 
+/* Runs whose failure has details, unless all is shown. */
+#define FRAG_REPORT_FAILED_MAX 3
+
 struct frag_report {
 	const struct frag_trace_info *trace;
 	const struct frag_report_run *runs;

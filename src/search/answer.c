@@ -9,6 +9,7 @@
 #define FAR 1.05
 /* Where less than this part of what is requested is lost, no other setting is looked for. */
 #define WORTH_IT 0.05
+#define TIGHT 1.05              /* of what is live; a device with less than that is tight */
 
 static int find_needs(struct frag_answer *a, struct frag_trials *t, const struct frag_result *run,
 		      struct frag_error *err)
@@ -83,7 +84,7 @@ static int try_total(const struct frag_trials *t, const struct frag_result *run,
 static int find_smallest(struct frag_answer *a, const struct frag_trials *t,
 			 const struct frag_result *run, struct frag_error *err)
 {
-	const uint64_t floor = run->context + run->other + a->requested;
+	const uint64_t floor = frag_answer_floor(a, run);
 	struct frag_result r = *run;
 	uint64_t events = 0;
 	int rc = 0;
@@ -236,7 +237,7 @@ static int find_remedy(struct frag_answer *a, struct frag_trials *t,
 	return rc;
 }
 
-int frag_answer_find(struct frag_answer *a, struct frag_trials *t, bool remedies,
+int frag_answer_find(struct frag_answer *a, struct frag_trials *t, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err)
 {
 	int rc = 0;
@@ -247,17 +248,65 @@ int frag_answer_find(struct frag_answer *a, struct frag_trials *t, bool remedies
 		rc = find_needs(a, t, run, err);
 		if (!rc && run->oom_count && run->ooms[0].limit != UINT64_MAX)
 			rc = find_limit(a, t, run, err);
-		if (!rc && run->total)
+		if (!rc && run->total && wanted & FRAG_WANTED_DEVICE)
 			rc = find_smallest(a, t, run, err);
 	} else {
 		a->requested = run->peak.requested;
 		a->allocated = run->peak.allocated;
 	}
 	/* no setting helps where the bytes themselves are too many */
-	if (!rc && remedies
-	    && (!run->total || run->context + run->other + a->requested <= run->total))
+	if (!rc && wanted & FRAG_WANTED_REMEDY
+	    && (!run->total || frag_answer_floor(a, run) <= run->total))
 		rc = find_remedy(a, t, run, err);
 	return rc;
+}
+
+uint64_t frag_answer_room(const struct frag_result *run)
+{
+	const uint64_t taken = run->context + run->other;
+
+	return run->total > taken ? run->total - taken : 0;
+}
+
+uint64_t frag_answer_floor(const struct frag_answer *a, const struct frag_result *run)
+{
+	return a->requested + run->context + run->other;
+}
+
+uint64_t frag_answer_live(const struct frag_answer *a)
+{
+	return a->allocated > a->requested ? a->allocated : a->requested;
+}
+
+uint64_t frag_answer_allowed(const struct frag_result *run)
+{
+	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
+	const uint64_t room = frag_answer_room(run);
+
+	return oom && frag_oom_is_limit(oom) && oom->limit < room ? oom->limit : room;
+}
+
+/* A fraction that a later event changes is judged by the request that failed. */
+bool frag_answer_is_over_limit(const struct frag_answer *a, const struct frag_result *run)
+{
+	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
+
+	if (!a || !oom || !frag_oom_is_limit(oom))
+		return false;
+	return oom->metrics.requested + oom->size > oom->limit
+	       || (a->limit_stays && a->requested > oom->limit);
+}
+
+bool frag_answer_is_hopeless(const struct frag_answer *a, const struct frag_result *run)
+{
+	return a && run->total && (a->requested > frag_answer_room(run)
+				   || frag_answer_is_over_limit(a, run));
+}
+
+bool frag_answer_is_tight(const struct frag_answer *a, const struct frag_result *run)
+{
+	return a && a->requested && run->total && !frag_answer_is_hopeless(a, run)
+	       && (double)frag_answer_allowed(run) < TIGHT * (double)frag_answer_live(a);
 }
 
 void frag_answer_fini(struct frag_answer *a)

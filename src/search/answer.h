@@ -42,13 +42,36 @@ int frag_answer_peaks(struct frag_answer *answers, const struct frag_trials *tri
 		      const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
 		      struct frag_error *err);
 
+/* What is looked for that takes searches. */
+enum frag_wanted {
+	FRAG_WANTED_DEVICE = 1,         /* the smallest larger device, where memory ran out */
+	FRAG_WANTED_REMEDY = 2,         /* another setting */
+};
+
 /*
- * The other answers to a run's result at FRAG_LEVEL_ALL. remedies: another setting is looked for,
- * too. The search for a larger device ends after a number of events, never by the clock.
- * -FRAG_ENOMEM, -FRAG_EINTERRUPTED; a setting with which a simulation fails is no remedy.
+ * The other answers to a run's result at FRAG_LEVEL_ALL; wanted: of enum frag_wanted. The search
+ * for a larger device ends after a number of events, never by the clock. -FRAG_ENOMEM,
+ * -FRAG_EINTERRUPTED; a setting with which a simulation fails is no remedy.
  */
-int frag_answer_find(struct frag_answer *answer, struct frag_trials *trials, bool remedies,
+int frag_answer_find(struct frag_answer *answer, struct frag_trials *trials, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err);
+
+/* Bytes: what the device has for the policy, beside context and others. */
+uint64_t frag_answer_room(const struct frag_result *run);
+/* What a device needs at least: what is requested at its peak, context and others. */
+uint64_t frag_answer_floor(const struct frag_answer *answer, const struct frag_result *run);
+/* The blocks at their peak. */
+uint64_t frag_answer_live(const struct frag_answer *answer);
+
+/* What it may have: no more than a fraction of the program's own, where that decided. */
+uint64_t frag_answer_allowed(const struct frag_result *run);
+
+/* Are the bytes that are requested too many for that fraction alone? answer may be NULL. */
+bool frag_answer_is_over_limit(const struct frag_answer *answer, const struct frag_result *run);
+/* Does no layout hold the trace, not even a perfect one? answer may be NULL, as below. */
+bool frag_answer_is_hopeless(const struct frag_answer *answer, const struct frag_result *run);
+/* Else: has the device less than 5 % more than the blocks at their peak? */
+bool frag_answer_is_tight(const struct frag_answer *answer, const struct frag_result *run);
 
 /* One that is zeroed is fine, and before the first call it has to be. */
 void frag_answer_fini(struct frag_answer *answer);

@@ -110,7 +110,7 @@ def closed_streams_and_files(folder, closed):
     late = GOOD.replace('"size":1000', '"size":1000,"t":5').replace('"id":1}', '"id":1,"t":4}')
     write(folder, late=late)
     args = ('run', '--steps', 's.csv', '--placements', 'p.ndjson', '--json', 'r.json')
-    equal(run(folder, *args, 'late.ndjson').status, 0, 'status without a closed stream')
+    equal(run(folder, *args, '-q', 'late.ndjson').status, 0, 'status without a closed stream')
     names = ('s.csv', 'p.ndjson', 'r.json')
     wanted = [(folder / name).read_bytes() for name in names]
     for name in names:
@@ -214,7 +214,7 @@ def files_in_place(folder, option):
 def dash_is_stdout(folder, option):
     """- is standard output, in place of the report, with the bytes of a file"""
     write(folder, good=GOOD)
-    equal(run(folder, 'run', '-q', option, 'file', 'good.ndjson').status, 0, 'status')
+    equal(run(folder, 'run', option, 'file', 'good.ndjson').status, 0, 'status')
     out = run(folder, 'run', option, '-', 'good.ndjson')
     equal((out.status, out.err), (0, b''), 'status and errors')
     equal(out.out, (folder / 'file').read_bytes(), 'standard output')

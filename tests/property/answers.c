@@ -197,7 +197,8 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 	assert_int_equal(frag_answer_peaks(&a, &trials, sim, result, 1, &err), 0);
 	at_end += a.has_peak;
 	assert_int_equal(frag_answer_peaks(&a, &trials, NULL, result, 1, &err), 0);
-	assert_int_equal(frag_answer_find(&a, &trials, true, result, &err), 0);
+	assert_int_equal(frag_answer_find(&a, &trials, FRAG_WANTED_DEVICE | FRAG_WANTED_REMEDY, result,
+					  &err), 0);
 	assert_int_equal(a.requested, requested_peak(tape));
 	if (result->status == FRAG_RUN_OOM) {
 		struct outcome o;

@@ -1,0 +1,12 @@
+/* answer_write.h - what a report says of a run beyond its figures, in the result object. */
+#ifndef DOCUMENTS_ANSWER_WRITE_H
+#define DOCUMENTS_ANSWER_WRITE_H
+
+#include "base/json.h"
+#include "search/answer.h"
+
+/* The member `answer` of a run. answer: NULL where nobody looked for it. */
+void frag_json_answer(struct frag_node_ref run, const struct frag_result *result,
+		      const struct frag_answer *answer);
+
+#endif

@@ -1,0 +1,12 @@
+/* holders_write.h - who holds memory, in the result object. */
+#ifndef DOCUMENTS_HOLDERS_WRITE_H
+#define DOCUMENTS_HOLDERS_WRITE_H
+
+#include "base/json.h"
+#include "fragsim/metrics.h"
+
+/* An array under that key, with the stacks of each where there are some. */
+void frag_json_holders(struct frag_node_ref in, const char *key,
+		       const struct frag_holder *holders, uint32_t count);
+
+#endif

@@ -1,0 +1,227 @@
+#!/usr/bin/python3
+"""run.py - the answers of `fragsim run`: the member `answer` of the result, and the report's rows.
+
+usage: run.py PROGRAM
+
+The traces are small and written for the purpose; what is expected of them is arithmetic on paper,
+which stands beside each.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / 'support'))
+from tap import Tap                                     # noqa: E402
+
+PROGRAM = str(Path(sys.argv[1]).resolve())
+SECONDS = 60
+M = 1 << 20
+TAP = Tap()
+
+
+def call(*args):
+    p = subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=SECONDS,
+                       check=False)
+    return p.returncode, p.stdout, p.stderr
+
+
+def same(title, got, wanted, *why):
+    TAP.ok(got == wanted, title, f'got    {got}', f'wanted {wanted}', *why)
+
+
+def alloc(name, mib, tag=None, **more):
+    tagged = {'tag': tag} if tag else {}
+    return {'op': 'alloc', 'id': name, 'size': int(mib * M), **tagged, **more}
+
+
+def free(name):
+    return {'op': 'free', 'id': name}
+
+
+def write(name, device, *events, devices=None):
+    """device: MiB, 0 for an unlimited one; or several of them."""
+    head = {'format': 'fragsim-trace', 'version': 1,
+            'devices': [{'total_bytes': mib * M} for mib in devices or [device]]}
+    Path(name).write_text(''.join(json.dumps(x) + '\n' for x in (head, *events)))
+
+
+def results(name, *args):
+    """The runs, and the report beside them."""
+    rc, out, err = call('run', '--json', 'r.json', *args, name)
+    TAP.ok(rc in (0, 3) and not err, f'{name} {" ".join(args)}: it runs', err)
+    return json.loads(Path('r.json').read_text())['runs'], out
+
+
+def answer(name, *args):
+    return results(name, *args)[0][0]['answer']
+
+
+def row(report, label):
+    """What a row of the report says; None where there is none."""
+    found = [line[10:] for line in report.splitlines() if line.startswith(f'  {label:<8}')]
+    return found[0] if found else None
+
+
+# Failures -----------------------------------------------------------------------------
+# Two segments of 2 MiB, each half free, and 2 of 6 MiB left: 3 MiB need a segment of 4.
+PINNED = (alloc(1, 1, 'gone'), alloc(2, 1, 'stays'), alloc(3, 1, 'gone'), alloc(4, 1, 'stays'),
+          free(1), free(3), alloc(5, 3, 'big'))
+
+
+def fails():
+    """It takes 8 MiB: the two segments and that of 4. Requested are 1 + 1 + 3."""
+    write('fails', 6, *PINNED)
+    same('a failure', answer('fails', '-p', 'bestfit'), {
+        'verdict': 'does not fit', 'cause': 'fragmentation',
+        'needs': {'requested': 5 * M, 'allocated': 5 * M, 'without_fragmentation': 5 * M,
+                  'smallest': 8 * M, 'safe': 8 * M, 'more_than': None},
+        'hopeless': False, 'tight': False, 'lost': None, 'cached': None,
+        # either segment would have done, given back: the first
+        'pinned': [{'tag': 'stays', 'bytes': M, 'blocks': 1, 'free': M, 'places': 1,
+                    'alone': True}],
+        'held': [{'tag': 'stays', 'bytes': 2 * M, 'blocks': 2, 'oldest': 1}],
+        'try': None, 'tried': 0})
+
+
+def hopeless():
+    """The peak of the requested bytes is more than the device."""
+    write('hopeless', 6, alloc(1, 4), alloc(2, 3))
+    a = answer('hopeless', '-p', 'bestfit')
+    same('hopeless: the cause', (a['cause'], a['hopeless'], a['tight']), ('capacity', True, False))
+    # the second takes a segment of 4 MiB
+    same('hopeless: what it needs', (a['needs']['without_fragmentation'], a['needs']['smallest']),
+         (7 * M, 8 * M))
+
+
+def tight():
+    """7 MiB live, and a device of 7.25 MiB, in pages of 2 MiB."""
+    write('tight', 0, alloc(1, 4), alloc(2, 3))
+    a = answer('tight', '-p', 'bestfit', '--device-bytes', f'{29 * M // 4}B')
+    same('tight', (a['tight'], a['hopeless'], a['cause']), (True, False, 'capacity'))
+
+
+def limit():
+    """Half of 8 MiB is 4, of which 2 are taken."""
+    write('limit', 8, {'op': 'set_fraction', 'value': 0.5}, alloc(1, 2), alloc(2, 3))
+    runs, report = results('limit', '-p', 'bestfit')
+    same('a limit is the cause', (runs[0]['answer']['cause'], row(report, 'cause')[:6]),
+         ('limit', 'limit:'))
+    same('and the cause of its out-of-memory is as ever', runs[0]['oom'][0]['cause'],
+         'fragmentation')
+
+
+# Fits ---------------------------------------------------------------------------------
+# The same on a device without a limit: 8 MiB are reserved and 5 requested, nothing can go.
+FITS = {
+    'verdict': 'no limit', 'cause': None,
+    'needs': {'requested': 5 * M, 'allocated': 5 * M, 'without_fragmentation': 5 * M,
+              'smallest': None, 'safe': None, 'more_than': None},
+    'hopeless': False, 'tight': False, 'lost': {'bytes': 3 * M, 'most': 3 * M}, 'cached': 0,
+    'pinned': [{'tag': 'stays', 'bytes': 2 * M, 'blocks': 2, 'free': 2 * M, 'places': 2,
+                'alone': True},
+               {'tag': 'big', 'bytes': 3 * M, 'blocks': 1, 'free': M, 'places': 1, 'alone': True}],
+    'held': [{'tag': 'big', 'bytes': 3 * M, 'blocks': 1, 'oldest': 6},
+             {'tag': 'stays', 'bytes': 2 * M, 'blocks': 2, 'oldest': 1}],
+    'try': None, 'tried': 0}
+
+
+def fits():
+    write('ends', 0, *PINNED)
+    same('the peak is the end', answer('ends', '-p', 'bestfit'), FITS)
+    write('goes-on', 0, *PINNED, free(5), alloc(6, 1, 'late'))
+    same('the peak is not the end', answer('goes-on', '-p', 'bestfit'), FITS)
+    write('enough', 10, *PINNED)
+    same('a device that is large enough', answer('enough', '-p', 'bestfit'),
+         {**FITS, 'verdict': 'fits'})
+
+
+def cached():
+    """A segment of 4 MiB that nobody uses any more, beside one that holds 2."""
+    write('cached', 0, alloc(1, 4), free(1), alloc(2, 5), alloc(3, 2))
+    a = answer('cached', '-p', 'bestfit')
+    # 4 cached and split for the 2, 6 for the 5: 10 reserved, 7 requested
+    same('cached: nothing, as the next request splits it', (a['cached'], a['lost']['bytes']),
+         (0, 3 * M))
+    write('cached', 0, alloc(1, 4), free(1), alloc(2, 5))
+    a = answer('cached', '-p', 'bestfit')
+    same('cached', (a['cached'], a['lost']['bytes'], a['pinned'][0]['free']), (4 * M, M, M))
+
+
+def several_runs():
+    """Each run has its own, though the report has those of a single one that fits only."""
+    write('several', 0, *PINNED)
+    runs, report = results('several', '-p', 'bestfit', '-p', 'direct')
+    same('several runs: the first', runs[0]['answer'], FITS)
+    # each request takes pages of 2 MiB: 8 are reserved by the first four already
+    same('several runs: the second', [(h['tag'], h['bytes']) for h in runs[1]['answer']['held']],
+         [('gone', 4 * M), ('stays', 4 * M)])
+    same('several runs: the report', row(report, 'held'), None)
+
+
+def several_devices():
+    """The peaks of the devices are at different steps, the second one's first."""
+    write('devices', 0, alloc(1, 3, 'late', device=1), alloc(2, 1, 'a'), free(1),
+          alloc(3, 6, 'b'), free(3), alloc(4, 1, 'c', device=1), devices=(0, 0))
+    runs, _ = results('devices', '-p', 'bestfit')
+    same('several devices', [[(h['tag'], h['bytes']) for h in run['answer']['held']]
+                             for run in runs], [[('b', 6 * M), ('a', M)], [('late', 3 * M)]])
+
+
+# Settings -----------------------------------------------------------------------------
+# PyTorch holds two segments of 16 MiB with 5 live in each, and 16 of 48 are left: 18 do not fit.
+# An expandable range grows by pages of 20: 5 live, 11 free, 5 live, and 19 behind them.
+SPLIT = (alloc(1, 15), free(1), alloc(2, 5), alloc(3, 15), free(3), alloc(4, 11), alloc(5, 5),
+         free(4), alloc(6, 18))
+
+
+def settings():
+    write('split', 48, *SPLIT)
+    runs, report = results('split', '-p', 'pytorch')
+    same('try', (runs[0]['answer']['try'], runs[0]['answer']['tried']), ({
+        'alloc_conf': 'expandable_segments:True', 'requested': 28 * M, 'reserved': 40 * M,
+        'lost': 12 * M}, 1))
+    same('try: the same in the report', row(report, 'try'),
+         'PYTORCH_ALLOC_CONF=expandable_segments:True')
+    both, report = results('split', '--alloc-conf', '', '--alloc-conf', 'expandable_segments:True')
+    same('try: not in the report where a run fits', row(report, 'try'), None)
+    same('try: in the result it does not depend on other runs',
+         both[0]['answer'], runs[0]['answer'])
+
+
+def plain_settings():
+    """A key that follows from another one is not spelt out."""
+    write('keys', 0, alloc(1, 1))
+    runs, _ = results('keys', '--alloc-conf', 'large_segment_size_mb:64', '--alloc-conf',
+                      'max_non_split_rounding_mb:30')
+    same('settings as keys', [run['policy']['text'] for run in runs],
+         ['pytorch:large_segment_size_mb=64', 'pytorch:max_non_split_rounding_mb=30'])
+
+
+# Where it is looked for ---------------------------------------------------------------
+def looked_for():
+    write('where', 0, *PINNED)
+    _, out, _ = call('run', '--json', '-', '-p', 'bestfit', 'where')
+    same('a result instead of a report has it', json.loads(out)['runs'][0]['answer'], FITS)
+    _, out, _ = call('run', '-q', '--json', '-', '-p', 'bestfit', 'where')
+    same('with -q nothing is looked for', json.loads(out)['runs'][0]['answer'], None)
+    _, out, _ = call('run', '--json', '-', '-p', 'bestfit', 'where')
+    words = list(json.loads(out)['runs'][0])
+    same('it is before oom and marks', words[-3:], ['answer', 'oom', 'marks'])
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix='answers-') as folder:
+        os.chdir(folder)
+        for part in (fails, hopeless, tight, limit, fits, cached, several_runs, several_devices,
+                     settings, plain_settings, looked_for):
+            part()
+        os.chdir('/')
+    return TAP.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
