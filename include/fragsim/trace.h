@@ -115,7 +115,7 @@ struct frag_record {
 
 /* What is known of a block where the trace knows the stack that requested it. */
 enum frag_stacks {
-	FRAG_STACKS_TOP,        /* the tag: the innermost frame that is not the framework's own */
+	FRAG_STACKS_TOP,        /* the tag: the innermost frame of the program's own */
 	FRAG_STACKS_ALL,        /* the tag, and the whole stack beside it */
 	FRAG_STACKS_NONE,       /* neither */
 	FRAG_STACKS_PYTHON,     /* the tag, and beside it those frames that are the program's own */

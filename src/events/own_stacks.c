@@ -22,6 +22,14 @@ void frag_own_stacks_fini(struct frag_own_stacks *s)
 	free(s->frames);
 }
 
+/* What is left of a stack makes no difference between packages and Python's own modules. */
+static enum frag_origin origin_of(const struct frag_frame *f)
+{
+	const enum frag_origin origin = frag_frame_origin(f->file, f->line);
+
+	return origin == FRAG_ORIGIN_PYTHON ? FRAG_ORIGIN_PACKAGE : origin;
+}
+
 /* The innermost frames of the stack, and the best that is among them. */
 static uint32_t read_stack(struct frag_own_stacks *s, uint64_t at,
 			   const struct frag_source_ops *source, void *state,
@@ -35,7 +43,7 @@ static uint32_t read_stack(struct frag_own_stacks *s, uint64_t at,
 		enum frag_origin origin;
 
 		source->frame(state, &at, f);
-		origin = frag_frame_origin(f->file, f->line);
+		origin = origin_of(f);
 		*best = origin > *best ? origin : *best;
 	}
 	return count;
@@ -56,7 +64,7 @@ uint32_t frag_own_stacks_number(struct frag_own_stacks *s, uint32_t stack,
 		const struct frag_frame *f = &s->frames[i];
 		uint32_t frame;
 
-		if (frag_frame_origin(f->file, f->line) != best)
+		if (origin_of(f) != best)
 			continue;
 		frame = frag_stacks_frame(&s->table, f);
 		own = frame ? frag_stacks_push(&s->table, frame, own) : 0;

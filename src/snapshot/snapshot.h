@@ -193,10 +193,10 @@ int frag_snapshot_plan(struct frag_snapshot *s);
 double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan *p);
 
 /*
- * The tag for a stack: its innermost frame that is not the framework's own; and
- * after it the note, where it is in the room. text NULL: nothing to say.
+ * The tag for a stack: its innermost frame of the program's own, and what that called of other
+ * packages; and after it the note, where it is in the room. text NULL: nothing to say.
  */
-#define FRAG_TAG_ROOM 560
+#define FRAG_TAG_ROOM 800
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
 				char room[FRAG_TAG_ROOM], struct frag_text *tag);
 

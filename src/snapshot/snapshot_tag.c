@@ -10,7 +10,7 @@
 #define FRAME_MAX 240           /* bytes of one frame's text, and of a note */
 #define STACK_MEMORY 64         /* bytes that one frame of a table may take */
 
-_Static_assert(2 * FRAME_MAX + 64 <= FRAG_TAG_ROOM, "a tag has room");
+_Static_assert(3 * FRAME_MAX + 64 <= FRAG_TAG_ROOM, "a tag has room");
 
 struct frame {
 	const struct frag_value *file, *name;
@@ -79,33 +79,46 @@ static size_t put_frame(char *to, const struct frame *f)
 	return used + length;
 }
 
-/* The innermost frame of the program; of Python; or the innermost at all. */
-static struct frame find_top(const struct frag_snapshot *s, const struct frag_value *list,
-			     uint32_t count)
-{
-	struct frame python = { .file = NULL };
+/* What the stack is called by. */
+struct top {
+	struct frame frame;     /* the innermost of the program; of packages; ... */
+	struct frame callee;    /* the innermost of a package that the program's called; or none */
+};
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct frame f = frame_at(s, list, i);
+static struct top find_top(const struct frag_snapshot *s, const struct frag_value *list,
+			   uint32_t count)
+{
+	struct top top = { .frame = frame_at(s, list, 0) };
+	enum frag_origin best = FRAG_ORIGIN_NATIVE;
+
+	for (uint32_t i = 0; i < count && best < FRAG_ORIGIN_PROGRAM; i++) {
+		const struct frame f = frame_at(s, list, i);
 		const enum frag_origin origin = frag_frame_origin(text_of(f.file), f.line);
 
-		if (origin > FRAG_ORIGIN_TORCH)
-			return f;
-		if (!python.file && origin == FRAG_ORIGIN_TORCH)
-			python = f;
+		if (origin <= best)
+			continue;
+		if (origin == FRAG_ORIGIN_PROGRAM && best == FRAG_ORIGIN_PACKAGE)
+			top.callee = top.frame;
+		top.frame = f;
+		best = origin;
 	}
-	return python.file ? python : frame_at(s, list, 0);
+	return top;
 }
 
 /* The stack's tag, for as long as the snapshot is there. */
 static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *list,
 			    uint32_t count, struct frag_text *out)
 {
-	char text[FRAME_MAX + 64], *copy;
-	struct frame top = find_top(s, list, count);
-	const uint32_t length = (uint32_t)put_frame(text, &top);
+	char text[2 * FRAME_MAX + 64], *copy;
+	const struct top top = find_top(s, list, count);
+	uint32_t length = (uint32_t)put_frame(text, &top.frame);
 	enum frag_add rc;
 
+	if (length && top.callee.file) {
+		memcpy(text + length, " > ", 3);
+		length += 3;
+		length += (uint32_t)put_frame(text + length, &top.callee);
+	}
 	if (!length)
 		return FRAG_ADDED;
 	rc = frag_values_text(&s->values, length, &copy);

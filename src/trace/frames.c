@@ -50,13 +50,15 @@ enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line)
 		folder = (struct frag_text){ .text = p, .length = (uint32_t)(slash - p) };
 		if (is_one_of(folder, torch))
 			return FRAG_ORIGIN_TORCH;
-		if (is_one_of(folder, packages)
-		    || (begins(folder, "python3") && (!above.text || is_one_of(above, libraries))))
+		if (is_one_of(folder, packages))
 			origin = FRAG_ORIGIN_PACKAGE;
+		else if (origin == FRAG_ORIGIN_PROGRAM && begins(folder, "python3")
+			 && (!above.text || is_one_of(above, libraries)))
+			origin = FRAG_ORIGIN_PYTHON;
 		p = slash + 1;
 	}
 	if ((size_t)(file.text + file.length - p) == strlen(RECORDER) && begins(
 		    (struct frag_text){ .text = p, .length = strlen(RECORDER) }, RECORDER))
-		origin = FRAG_ORIGIN_PACKAGE;
+		origin = FRAG_ORIGIN_PYTHON;
 	return origin;
 }

@@ -12,7 +12,8 @@
 enum frag_origin {
 	FRAG_ORIGIN_NATIVE,     /* no line of a Python file */
 	FRAG_ORIGIN_TORCH,      /* in a folder of PyTorch */
-	FRAG_ORIGIN_PACKAGE,    /* of another package, of Python itself, or record_torch.py */
+	FRAG_ORIGIN_PYTHON,     /* of Python itself, or record_torch.py */
+	FRAG_ORIGIN_PACKAGE,    /* of another package */
 	FRAG_ORIGIN_PROGRAM,
 };
 
