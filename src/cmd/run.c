@@ -24,11 +24,20 @@ static void miss_host(struct run *run)
 				  " record_pinned_host_memory");
 }
 
+/* Without the option the program's own frames, where there is a place for them. */
+static enum frag_stacks stacks_of(const struct frag_run_options *o)
+{
+	if (o->has_stacks)
+		return o->stacks;
+	return o->json || (o->report && o->verbose) ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
+}
+
 static int open_trace(struct run *run, const char *path, struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = o->stacks, .host = o->host, .sized = o->total != UINT64_MAX || o->profile_path,
+		.lenient = o->lenient, .stacks = stacks_of(o), .host = o->host,
+		.sized = o->total != UINT64_MAX || o->profile_path,
 		.log = { .warn = frag_session_warn, .ctx = &run->session },
 		.configured = frag_configured_next, .configured_ctx = &run->configured,
 	};

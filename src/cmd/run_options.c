@@ -19,7 +19,9 @@ const struct frag_opt frag_run_opts[] = {
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
 	  FRAG_OPT_SUMMARY },
-	FRAG_STACKS_ROW(0),
+	{ 0, "stacks", "WHAT",
+	  "stacks with -v: python, the program's own; all; top, just the tag; none (python)",
+	  FRAG_OPT_STACKS },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'v', "verbose", NULL, "with every figure, charts and marks", FRAG_OPT_VERBOSE },
 	{ 'q', "quiet", NULL, "no report, warnings or progress", FRAG_OPT_QUIET },
@@ -129,6 +131,7 @@ static int set_word(struct frag_run_options *run, int id, const char *value, str
 	case FRAG_OPT_STACKS:
 		rc = frag_option_word(&i, "stacks", value, frag_stacks_words, err);
 		run->stacks = (enum frag_stacks)i;
+		run->has_stacks = true;
 		return rc;
 	default:
 		rc = frag_option_word(&i, "on-oom", value, frag_on_oom_words, err);

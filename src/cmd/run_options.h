@@ -34,7 +34,8 @@ struct frag_run_options {
 	uint32_t threads;
 	const char **settings;  /* of PyTorch's allocator, as --alloc-conf gave them */
 	uint32_t setting_count, setting_capacity;
-	enum frag_stacks stacks;
+	enum frag_stacks stacks;        /* where they were given, */
+	bool has_stacks;                /* that is */
 	bool quiet, lenient;
 	bool has_columns;       /* they were chosen */
 	bool verbose;           /* the figures after the answers too */

@@ -124,6 +124,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 		.summary = o->summary, .verbose = o->verbose, .answers = s->answers,
 		.cut_short = s->cut_short,
 		.by_default = o->by_default,
+		.stacks = o->verbose || o->has_stacks,
 		.trace = frag_trace_info(trace), .runs = s->runs, .gpu = &s->gpu,
 	};
 	int rc;

@@ -109,7 +109,8 @@ static void print_holder(const struct frag_report *r, const struct frag_holder *
 
 	frag_holder_text(holder, long_form, text);
 	frag_print_wrapped(r, head, text, f);
-	print_stacks(holder, f);
+	if (r->stacks)
+		print_stacks(holder, f);
 }
 
 const char *frag_holder_text(const struct frag_holder *holder, bool long_form,

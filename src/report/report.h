@@ -28,6 +28,7 @@ struct frag_report {
 	bool summary;           /* with PyTorch's table under a policy that keeps statistics */
 	bool verbose;           /* the figures after the answers too */
 	bool by_default;        /* nobody chose the policy: the trace did */
+	bool stacks;            /* of who holds memory, where they are known */
 	const struct frag_answer *answers;      /* one a run; NULL: nobody looked for them */
 	bool cut_short;         /* the search for them was interrupted */
 	bool colour;

@@ -89,6 +89,8 @@ def report():
            "            2.00 MiB in 1 block, the oldest from step 1:", text[2],
            "              /home/me/eval.py:3 <module>", plain[1]]
     same("--stacks python: the program's own frames", held("full", "--stacks", "python"), own)
+    same("which are the default where stacks are shown", [line for line in held("full", "-v")
+         if line in (own[2], own[3], own[6])], own[2:4] + own[5:7])
     ok("14.00 MiB in 4 blocks without a tag"
        in held("full", "--stacks", "none")[0], "--stacks none", held("full", "--stacks", "none"))
     outputs = [call("run", "-q", "-p", "pytorch", "--device-bytes", "21MiB", "--json", "-",
@@ -102,6 +104,13 @@ def report():
               {"frames": [*lines, "/home/me/eval.py:3 <module>"], "bytes": 2 * M, "blocks": 1,
                "oldest": 1}]])
     same("and beside who holds memory depends on none", runs[0], runs[1])
+    default, python = ([json.loads(call("run", "-q", "-p", "pytorch", "--device-bytes", "21MiB",
+                                        "--json", "-", *args, "full")[1])["runs"]]
+                       for args in ((), ("--stacks", "python")))
+    same("the result has the program's own frames by default", default, python)
+    same("and they are there", [stack["frames"] for stack in
+                                default[0][0]["oom"][0]["holders"][0]["stacks"]],
+         [[lines[2], "/home/me/train.py:9 <module>"], [lines[2], "/home/me/eval.py:3 <module>"]])
 
     call("convert", "-q", "--stacks", "all", "full", "full.fsb")
     same("the binary form has them", held("full.fsb", "--stacks", "all"), whole)
@@ -153,6 +162,31 @@ def origins():
         stack = json.loads(output)["runs"][0]["oom"][0]["holders"][0]["stacks"][0]["frames"]
         same(f"frames of {title}", [line.split(" ")[0].split(":")[0] for line in stack],
              [f["filename"] if f["line"] else f["name"] for f in wanted])
+
+
+def tags():
+    """The innermost of the program's own frames, and what that called of a package."""
+    own, outer = frame("/home/me/model.py", 22, "forward"), frame("/home/me/train.py", 9, "main")
+    einops = frame("/v/lib/python3.13/site-packages/einops/_backends.py", 288, "einsum")
+    inside = frame("/v/site-packages/einops/einops.py", 900, "reduce")
+    library = frame("/usr/lib/python3.12/contextlib.py", 81, "inner")
+    torch = frame("/v/site-packages/torch/nn/linear.py", 114, "forward")
+    native = frame("??", 0, "at::empty")
+    for frames, wanted in (
+            ([native, torch, einops, inside, own, outer],
+             "model.py:22 forward > _backends.py:288 einsum"),
+            ([native, torch, library, own, outer], "model.py:22 forward"),
+            ([native, own, einops, outer], "model.py:22 forward"),
+            ([native, torch, library, einops, library, outer],
+             "train.py:9 main > _backends.py:288 einsum"),
+            ([native, torch, library, einops, inside], "_backends.py:288 einsum"),
+            ([native, torch, library], "contextlib.py:81 inner"),
+            ([native, torch], "linear.py:114 forward"),
+            ([native], "at::empty")):
+        log = Log(frames=frames).segment(LARGE, 20 * M).alloc(LARGE, 20 * M)
+        write("one", snapshot([segment(LARGE, block(LARGE, 20 * M))],
+                              log.alloc(LARGE + 64 * M, 20 * M)))
+        same(f"the tag {wanted}", held("one")[:1], [f'  held    20.00 MiB in 1 block of "{wanted}"'])
 
 
 def many():
@@ -398,7 +432,7 @@ def real():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (report, origins, many, binary, damage, large, exported, hostile, real):
+    for part in (report, origins, tags, many, binary, damage, large, exported, hostile, real):
         part()
     os.chdir("/")
 sys.exit(TAP.finish())
