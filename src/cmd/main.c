@@ -14,9 +14,11 @@
 #include "base/near.h"
 #include "base/packer.h"
 #include "base/printable.h"
+#include "base/wrap.h"
 #include "cmd/command.h"
 #include "cmd/crash.h"
 #include "cmd/interrupt.h"
+#include "cmd/terminal.h"
 #include "device/cuda.h"
 #include "fragsim/plugin.h"
 #include "fragsim/version.h"
@@ -78,6 +80,22 @@ int frag_flush_stdout(struct frag_error *err)
 	return frag_fail(err, FRAG_EOUTPUT, "standard output: %s", strerror(errno));
 }
 
+/* One line, but of a terminal as many as it takes, as it would cut words. */
+static void print_line(const char *head, const char *line)
+{
+	const int columns = frag_terminal_columns(STDERR_FILENO);
+	const size_t room = columns > 30 ? (size_t)columns - strlen(head) : SIZE_MAX;
+
+	do {
+		const size_t n = frag_wrap(line, room);
+
+		fprintf(stderr, "%s%.*s\n", head, (int)n, line);
+		line += n;
+		line += strspn(line, " ");
+		head = "         ";
+	} while (*line);
+}
+
 void frag_print_message(const char *format, ...)
 {
 	char line[2048];
@@ -86,7 +104,7 @@ void frag_print_message(const char *format, ...)
 	va_start(args, format);
 	frag_vformat_printable(line, sizeof(line), format, args);
 	va_end(args);
-	fprintf(stderr, "fragsim: %s\n", line);
+	print_line("fragsim: ", line);
 }
 
 void frag_warn(void *quiet, const char *message)

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/print.h"
 #include "base/printable.h"
+#include "base/wrap.h"
 #include "policy/conf_text.h"
 #include "report/ink.h"
 #include "report/layout.h"
@@ -36,6 +37,7 @@ static const struct frag_answer *answer_of(const struct frag_report *r, uint32_t
 static const char *mark_text(const struct frag_result *run, uint64_t step, char buf[128])
 {
 	uint32_t low = 0, high = run->mark_count;
+	char name[FRAG_SHORT_NAME];
 
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
@@ -47,7 +49,7 @@ static const char *mark_text(const struct frag_result *run, uint64_t step, char 
 	}
 	*buf = '\0';
 	if (low)
-		snprintf(buf, 128, ", %.60s", run->marks[low - 1].name);
+		snprintf(buf, 128, ", %s", frag_short_name(run->marks[low - 1].name, name));
 	return buf;
 }
 
@@ -227,14 +229,14 @@ static void print_tight(const struct frag_report *r, const struct frag_result *r
 /* The blocks that were in the way where the fewest bytes were. */
 static void print_pinned(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
 {
-	char live[FRAG_NUMBER_ROOM], what[FRAG_HOLE_ROOM];
+	char live[FRAG_NUMBER_ROOM], what[FRAG_HOLE_ROOM], tag[FRAG_SHORT_NAME];
 	const struct frag_holder *first = &hole->holders[0];
 
 	/* of what is all live nothing is pinned */
 	if (hole->live >= hole->bytes || !hole->holder_count)
 		return;
-	frag_print_row(r, "pinned", f, "%s of %.60s%s %s", frag_size_text(live, hole->live),
-		       first->tag ? first->tag : "blocks without a tag",
+	frag_print_row(r, "pinned", f, "%s of %s%s %s", frag_size_text(live, hole->live),
+		       first->tag ? frag_short_name(first->tag, tag) : "blocks without a tag",
 		       hole->holder_count > 1 ? " and others" : "", frag_hole_text(hole, what));
 }
 
@@ -266,16 +268,17 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 
 static void print_pins(const struct frag_report *r, const struct frag_moment *m, FILE *f)
 {
-	char stranded[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
+	char stranded[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM], tag[FRAG_SHORT_NAME];
 
 	for (uint32_t i = 0; i < m->pin_count && (r->verbose || i < 2); i++) {
 		const struct frag_pin *pin = &m->pins[i];
 
 		frag_print_row(r, i ? "" : "pinned", f, "%s free in %u %s%s, by %s in %" PRIu64
-			       " block%s%s%.60s%s", frag_size_text(stranded, pin->stranded),
+			       " block%s%s%s%s", frag_size_text(stranded, pin->stranded),
 			       pin->places, m->ranges ? "place" : "segment", frag_s(pin->places),
 			       frag_size_text(bytes, pin->bytes), pin->blocks, frag_s(pin->blocks),
-			       pin->tag ? " of " : "", pin->tag ? pin->tag : " without a tag",
+			       pin->tag ? " of " : "",
+			       pin->tag ? frag_short_name(pin->tag, tag) : " without a tag",
 			       pin->alone ? "" : ", and others");
 	}
 }
@@ -446,6 +449,29 @@ static void print_cut_short(const struct frag_report *r, const struct frag_resul
 		frag_print_row(r, "try", f, words);
 }
 
+/* Several policies on one device that no layout fits: that is said of all of them at once. */
+static bool shares_needs(const struct frag_report *r, const struct frag_result *run,
+			 const struct frag_answer *a)
+{
+	return r->run_count > 1 && !frag_many_devices(r) && frag_answer_is_hopeless(a, run);
+}
+
+/* Where nothing helps, that comes first. */
+static void print_failure(const struct frag_report *r, const struct frag_result *run,
+			  const struct frag_answer *a, FILE *f)
+{
+	const bool hopeless = frag_answer_is_hopeless(a, run);
+
+	if (hopeless && !shares_needs(r, run, a))
+		print_needs(r, run, a, f);
+	print_cause(r, run, a, f);
+	if (a && !hopeless) {
+		print_needs(r, run, a, f);
+		print_tight(r, run, a, f);
+	}
+	print_pinned(r, &run->ooms[0].hole, f);
+}
+
 /* The rows below the verdict on a run. */
 static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 {
@@ -453,12 +479,7 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 	const struct frag_answer *a = answer_of(r, i);
 
 	if (run->oom_count) {
-		print_cause(r, run, a, f);
-		if (a) {
-			print_needs(r, run, a, f);
-			print_tight(r, run, a, f);
-		}
-		print_pinned(r, &run->ooms[0].hole, f);
+		print_failure(r, run, a, f);
 	} else if (run->status == FRAG_RUN_OK) {
 		print_lost(r, run, f);
 		print_cached(r, run, f);
@@ -467,7 +488,7 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 			frag_print_holders(r, a->peak.holders, a->peak.holder_count, f);
 		}
 	}
-	if (frag_report_has_remedy(r->runs, r->run_count, i))
+	if (frag_report_has_remedy(r->runs, r->run_count, i) && !shares_needs(r, run, a))
 		print_remedy(r, run, a, f);
 	print_cut_short(r, run, f);
 	if (!run->total && run->status == FRAG_RUN_OK)
@@ -475,10 +496,29 @@ static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
 			       " that GPU?");
 }
 
+/* What several policies have in common that all failed: nothing helps, or a setting would. */
+static void print_reasons_of_all(const struct frag_report *r, FILE *f)
+{
+	for (uint32_t i = 0; i < r->run_count && !frag_many_devices(r); i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const struct frag_answer *a = answer_of(r, i);
+
+		if (!frag_report_has_remedy(r->runs, r->run_count, i))
+			return;
+		if (shares_needs(r, run, a))
+			print_needs(r, run, a, f);
+		if (shares_needs(r, run, a) || (a && a->remedy.found)) {
+			print_remedy(r, run, a, f);
+			return;
+		}
+	}
+}
+
 void frag_print_verdict(const struct frag_report *r, FILE *f)
 {
 	if (r->run_count != 1) {
 		print_head_of_all(r, f);
+		print_reasons_of_all(r, f);
 		return;
 	}
 	print_head_of_one(r, r->runs[0].result, f);

@@ -25,13 +25,14 @@ static const char *ink(const struct frag_report *r, enum frag_ink which)
 static void print_trace(const struct frag_report *r, FILE *f)
 {
 	const struct frag_trace_info *t = r->trace;
-	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
+	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM], text[FRAG_PRINTABLE_ROOM + 256];
 
-	fprintf(f,
-		"  %s%s%s: %" PRIu64 " event%s, %" PRIu64 " alloc%s, %" PRIu64 " free%s (%s form)%s\n",
-		ink(r, INK_BOLD), frag_printable(path, frag_input_name(t->path)), ink(r, INK_PLAIN),
-		t->events, frag_s(t->events), t->allocs, frag_s(t->allocs), t->frees,
-		frag_s(t->frees), t->form, t->whole ? "" : ", not read to its end");
+	snprintf(text, sizeof(text), "%s%s%s: %" PRIu64 " event%s, %" PRIu64 " alloc%s, %" PRIu64
+		 " free%s (%s form)%s", ink(r, INK_BOLD),
+		 frag_printable(path, frag_input_name(t->path)), ink(r, INK_PLAIN), t->events,
+		 frag_s(t->events), t->allocs, frag_s(t->allocs), t->frees, frag_s(t->frees),
+		 t->form, t->whole ? "" : ", not read to its end");
+	frag_print_wrapped(r, "  ", text, f);
 	if (t->skipped)
 		fprintf(f, "    %" PRIu64 " bad event%s left out\n", t->skipped, frag_s(t->skipped));
 	if (t->ends_at_oom)

@@ -5,6 +5,7 @@
 
 #include "base/print.h"
 #include "base/printable.h"
+#include "base/wrap.h"
 
 #define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */
 #define ROW_ROOM 2048
@@ -12,16 +13,11 @@
 void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f)
 {
 	const int indent = (int)strlen(head);
-	size_t room = r->columns > WRAPPED_MIN ? (size_t)(r->columns - indent) : SIZE_MAX;
+	const size_t room = r->columns > WRAPPED_MIN ? (size_t)(r->columns - indent) : SIZE_MAX;
 
 	while (*text) {
-		size_t n = strlen(text);
+		const size_t n = frag_wrap(text, room);
 
-		if (n > room) {
-			for (n = room; n > 0 && text[n] != ' '; n--)
-				;
-			n = n ? n : room;
-		}
 		fprintf(f, "%*s%.*s\n", indent, head, (int)n, text);
 		text += n;
 		text += strspn(text, " ");

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/print.h"
+#include "base/wrap.h"
 #include "documents/oom_message.h"
 #include "report/ink.h"
 #include "report/layout.h"
@@ -116,14 +117,14 @@ static void print_holder(const struct frag_report *r, const struct frag_holder *
 const char *frag_holder_text(const struct frag_holder *holder, bool long_form,
 			     char buf[FRAG_HOLDER_ROOM])
 {
-	char size[FRAG_NUMBER_ROOM], age[64];
+	char size[FRAG_NUMBER_ROOM], age[64], tag[FRAG_SHORT_NAME];
 
 	snprintf(age, sizeof(age), holder->tag ? " of" : "");
 	if (long_form)
 		snprintf(age, sizeof(age), ", the oldest from step %" PRIu64 ",", holder->oldest);
-	snprintf(buf, FRAG_HOLDER_ROOM, "%s in %" PRIu64 " block%s%s %.60s",
+	snprintf(buf, FRAG_HOLDER_ROOM, "%s in %" PRIu64 " block%s%s %s",
 		 frag_size_text(size, holder->bytes), holder->blocks, frag_s(holder->blocks), age,
-		 holder->tag ? holder->tag : "without a tag");
+		 holder->tag ? frag_short_name(holder->tag, tag) : "without a tag");
 	return buf;
 }
 
@@ -178,7 +179,9 @@ void frag_print_oom(const struct frag_report *r, const struct frag_result *run,
 				frag_s(oom->size));
 		putc('\n', f);
 	}
-	frag_print_wrapped(r, "  ", frag_oom_message_now(run, oom, message), f);
+	/* beside other policies it is the figures of the table that count */
+	if (r->verbose || r->run_count == frag_device_count(r))
+		frag_print_wrapped(r, "  ", frag_oom_message_now(run, oom, message), f);
 	if (r->verbose)
 		frag_print_wrapped(r, "  ", frag_oom_advice(oom, advice), f);
 	frag_print_holders(r, oom->holders, oom->holder_count, f);

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/print.h"
 #include "base/printable.h"
+#include "base/wrap.h"
 #include "metrics/fragmentation.h"
 #include "report/ink.h"
 #include "report/layout.h"
@@ -133,7 +134,7 @@ static void print_marks(const struct frag_result *run, FILE *f)
 {
 	uint32_t worst[FRAG_WORST_MAX];
 	uint32_t count = frag_worst(worst, run->marks, run->mark_count, mark_index);
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], name[FRAG_SHORT_NAME];
 
 	if (!count)
 		return;
@@ -148,8 +149,8 @@ static void print_marks(const struct frag_result *run, FILE *f)
 		else
 			frag_fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", mark->step, m->fi_device,
 				     m->fi);
-		fprintf(f, "  %11s  %11s  %.60s\n", frag_size_text(a, m->reserved),
-			frag_size_text(b, m->allocated), mark->name);
+		fprintf(f, "  %11s  %11s  %s\n", frag_size_text(a, m->reserved),
+			frag_size_text(b, m->allocated), frag_short_name(mark->name, name));
 	}
 	if (run->mark_count > count && run->last.opaque)
 		fprintf(f, "  the first of %u marks\n", run->mark_count);

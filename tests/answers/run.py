@@ -6,15 +6,22 @@ usage: run.py PROGRAM
 The traces are small and written for the purpose; what is expected of them is arithmetic on paper,
 which stands beside each.
 """
+import fcntl
 import json
 import os
+import pty
+import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 from pathlib import Path
 
 sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / 'support'))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / 'support'), str(HERE.parent / 'snapshot')]
+from snaps import FRAMES, LARGE, Log, block, hole, pickled, segment, snapshot  # noqa: E402
 from tap import Tap                                     # noqa: E402
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
@@ -201,6 +208,79 @@ def plain_settings():
          ['pytorch:large_segment_size_mb=64', 'pytorch:max_non_split_rounding_mb=30'])
 
 
+# On a terminal ------------------------------------------------------------------------
+def seen(*args, columns=80, **env):
+    """The lines that a terminal of so many columns shows of standard output and errors."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+    process = subprocess.Popen([PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=theirs,
+                               stderr=theirs, env={**os.environ, 'TERM': 'xterm', **env})
+    os.close(theirs)
+    data = b''
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:         # nobody writes any more
+            break
+        if not part:
+            break
+        data += part
+    process.wait(SECONDS)
+    os.close(ours)
+    return data.decode().replace('\r\n', '\n').splitlines()
+
+
+def words(lines):
+    return ' '.join(lines).split()
+
+
+# Whoever is asked is in site-packages, and the tensors are 5 and 10 of 20 MiB; 16 do not fit.
+def oom_snapshot():
+    package = {'name': 'einsum', 'filename': '/v/site-packages/einops/_backends.py', 'line': 288}
+    log = Log(frames=[*FRAMES[:2], package, *FRAMES[2:]]).segment(LARGE, 20 * M)
+    log.alloc(LARGE, 5 * M).alloc(LARGE + 5 * M, 10 * M).alloc(LARGE + 15 * M, 5 * M)
+    log.free(LARGE + 5 * M, 10 * M).add('oom', 8 * M, 16 * M)
+    return pickled(snapshot([segment(LARGE, block(LARGE, 5 * M), hole(LARGE + 5 * M, 10 * M),
+                                     block(LARGE + 15 * M, 5 * M))], log))
+
+
+def terminal():
+    path = 'a_snapshot_with_a_name_as_long_as_people_give_them.pickle'
+    Path(path).write_bytes(oom_snapshot())
+    write('hopeless', 6, alloc(1, 4), alloc(2, 3))
+    write('split', 48, *SPLIT)
+    write('devices', 0, alloc(1, 30, 'w'), alloc(2, 30, 'w', device=1), alloc(3, 30, 'a'),
+          alloc(4, 30, 'a', device=1), devices=(80, 40))
+    policies = [word for name in ('bestfit', 'buddy', 'pytorch') for word in ('-p', name)]
+    for title, args, most in (
+            ('a snapshot that ends at its out-of-memory', (path,), 24),
+            ('one that fits', ('--device-bytes', '64MiB', path), 24),
+            ('an unlimited device', ('--device-bytes', '0', path), 24),
+            ('a trace that no setting helps', ('-p', 'pytorch', 'hopeless'), 24),
+            ('a trace that a setting helps', ('-p', 'pytorch', 'split'), 24),
+            ('several devices', ('-p', 'pytorch', 'devices'), 24),
+            ('settings side by side', ('--alloc-conf', '', '--alloc-conf',
+                                       'expandable_segments:True', 'split'), 24),
+            ('several policies', (*policies, 'split'), 60)):
+        plain = seen('run', *args, columns=1000, NO_COLOR='1')
+        lines = seen('run', *args, NO_COLOR='1')
+        wide = [line for line in lines if len(line) > 80]
+        # warnings may scroll away; what follows them, and the next prompt, may not
+        report = [line for line in lines if not line.startswith('fragsim: ')]
+        while report[0].startswith(' '):
+            del report[0]
+        TAP.result(f'80 columns: {title}', [f'wider: {line}' for line in wide],
+                   [] if len(report) < most else f'{len(report)} lines',
+                   [] if words(lines) == words(plain) else 'a word is cut')
+        coloured = seen('run', *args)
+        same(f'the same in colour: {title}',
+             [re.sub(r'\033\[\d*m', '', line) for line in coloured], lines)
+        same(f'none where the terminal is dumb: {title}', seen('run', *args, TERM='dumb'), lines)
+    lines = seen('run', '-p', 'pytorch', 'hopeless', NO_COLOR='1')
+    same('what no setting helps is said first', [line[:10].strip() for line in lines[1:4]],
+         ['needs', '', 'cause'])
+
+
 # Where it is looked for ---------------------------------------------------------------
 def looked_for():
     write('where', 0, *PINNED)
@@ -217,7 +297,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='answers-') as folder:
         os.chdir(folder)
         for part in (fails, hopeless, tight, limit, fits, cached, several_runs, several_devices,
-                     settings, plain_settings, looked_for):
+                     settings, plain_settings, terminal, looked_for):
             part()
         os.chdir('/')
     return TAP.finish()
