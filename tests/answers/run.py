@@ -286,11 +286,18 @@ def looked_for():
     write('where', 0, *PINNED)
     _, out, _ = call('run', '--json', '-', '-p', 'bestfit', 'where')
     same('a result instead of a report has it', json.loads(out)['runs'][0]['answer'], FITS)
+    with open('where', 'rb') as trace:
+        producer = subprocess.Popen(['cat'], stdin=trace, stdout=subprocess.PIPE)
+        done = subprocess.run([PROGRAM, 'run', '--json', '-', '-p', 'bestfit', '-'], check=False,
+                              stdin=producer.stdout, capture_output=True, timeout=SECONDS)
+        producer.stdout.close()
+        producer.wait(SECONDS)
+    same('a pipe is not read on for it', json.loads(done.stdout)['runs'][0]['answer'], None)
     _, out, _ = call('run', '-q', '--json', '-', '-p', 'bestfit', 'where')
     same('with -q nothing is looked for', json.loads(out)['runs'][0]['answer'], None)
     _, out, _ = call('run', '--json', '-', '-p', 'bestfit', 'where')
-    words = list(json.loads(out)['runs'][0])
-    same('it is before oom and marks', words[-3:], ['answer', 'oom', 'marks'])
+    members = list(json.loads(out)['runs'][0])
+    same('it is before oom and marks', members[-3:], ['answer', 'oom', 'marks'])
 
 
 def main():

@@ -108,7 +108,7 @@ def check_run(folder: Path, scene: Scene) -> None:
         assert out.out.decode() or more == ('-q',), 'no report'
     for option, name in outputs.items():
         name = PATH + name
-        play(folder, 'run', '-q', *words, option, name, trace, wanted=scene.status)
+        play(folder, 'run', *words, option, name, trace, wanted=scene.status)
         wrote = (folder / name).read_bytes()
         if name.endswith('steps.ndjson'):
             continue
