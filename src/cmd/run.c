@@ -111,6 +111,7 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 	frag_session_collect(s, interrupted != 0);
 	options = sim_options(run);
 	/* who interrupts the search for answers still has the figures */
+	s->cut_short = interrupted != 0;
 	if (!interrupted)
 		interrupted = frag_answers_find(&run->answers, s, &options, err);
 	if (interrupted && interrupted != -FRAG_EINTERRUPTED)

@@ -5,8 +5,8 @@ Status 5 (no usable device, or it failed) needs a real device: nothing here can 
 
 import signal
 
-from harness import (BAD, FULL, GOOD, OLD, SAN, TRACES, Skip, cases, ended, equal, feed, one_line, run,
-                     started, test, untouched, write)
+from harness import (BAD, FULL, GOOD, HEADER, OLD, SAN, TRACES, Skip, cases, ended, equal, feed,
+                     one_line, run, started, test, untouched, write)
 
 HOLDS = ('--fail-if', 'steps > 0')
 HOLDS_NOT = ('--fail-if', 'steps < 0')
