@@ -46,9 +46,10 @@ static void print_default(const struct frag_report *r, FILE *f)
 	const struct frag_choice *choice = &r->runs[0].result->choice;
 	char conf[FRAG_CONF_ROOM];
 
-	if (!r->by_default)
-		return;
 	frag_conf_text(choice, conf, sizeof(conf));
+	/* pytorch as it comes is what everybody expects of PyTorch's recordings */
+	if (!r->by_default || (r->trace->pytorch && !*conf))
+		return;
 	fprintf(f, "  default policy: %s%s, because the trace %s recorded under PyTorch\n",
 		choice->ops->name, *conf ? " with the recorded settings" : "",
 		r->trace->pytorch ? "was" : "does not say it was");
