@@ -46,7 +46,8 @@ static int open_turn(struct frag_turns *t, struct frag_turn *turn,
 	struct frag_replay_args *args = t->args;
 	const bool given = i < args->run.choice_count;
 	const struct frag_trace_options reading = {
-		.lenient = args->run.lenient, .sized = true,    /* by the GPU */
+		.lenient = args->run.lenient,
+		.sized = true,  /* by the GPU */
 		.log = {
 			.warn = turn == t->turn ? frag_session_warn : NULL, .ctx = t->session,
 		},

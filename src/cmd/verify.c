@@ -89,7 +89,8 @@ static int compare(const struct verify_options *o, const struct frag_trace *trac
 static int verify(const char *path, struct verify_options *o, int *status, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.stacks = FRAG_STACKS_NONE, .sized = o->total, .log = { .warn = frag_warn, .ctx = &o->quiet },
+		.stacks = FRAG_STACKS_NONE, .sized = o->total,
+		.log = { .warn = frag_warn, .ctx = &o->quiet },
 	};
 	char settings[FRAG_SETTINGS_MAX];
 	struct frag_verdict verdict;

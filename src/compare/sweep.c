@@ -91,7 +91,8 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 {
 	const struct frag_sweep *s = job->sweep;
 	const struct frag_trace_options options = {
-		.lenient = s->lenient, .sized = s->total != UINT64_MAX || s->like, .log = { .warn = gather_warning, .ctx = job },
+		.lenient = s->lenient, .sized = s->total != UINT64_MAX || s->like,
+		.log = { .warn = gather_warning, .ctx = job },
 		.configured = frag_configured_next, .configured_ctx = &job->configured,
 	};
 	struct frag_sim_options sim = s->sim;

@@ -334,8 +334,8 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 		head = ends ? "FITS SO FAR: " : run->total ? "FITS: " : "NO LIMIT: ";
 		colour = ends ? frag_ink(r->colour, INK_YELLOW) : colour;
 		snprintf(text, sizeof(text), "%s%s reserves %s%s%s at step %" PRIu64 " of %" PRIu64
-			 "%s", ends ? "up to where the recording ends, " : "", name, frag_size_text(a, run->peak.reserved),
-			 run->total ? " of " : "",
+			 "%s", ends ? "up to where the recording ends, " : "", name,
+			 frag_size_text(a, run->peak.reserved), run->total ? " of " : "",
 			 run->total ? frag_size_text(b, frag_answer_room(run)) : "", run->peak_step,
 			 r->trace->events, mark_text(run, run->peak_step, mark));
 	}
