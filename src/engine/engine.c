@@ -289,7 +289,7 @@ static inline void begin_slot(struct frag_slot *slot, const struct frag_event *e
 	slot->tag = ev->tag;
 	slot->stack = stack;
 	slot->birth = ev->step;
-	slot->device = ev->device;
+	slot->device = (uint16_t)ev->device;
 }
 
 /*

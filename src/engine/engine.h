@@ -7,11 +7,11 @@
 
 /* What a slot of the trace holds under this policy. */
 struct frag_slot {
-	frag_block block;       /* or one of the states below */
-	bool pending;           /* the block is; a policy may have freed it since */
-	uint32_t tag, stack;    /* for frag_symbols_tag(), frag_symbols_frame() */
 	uint64_t birth;         /* step */
-	uint32_t device;        /* ordinal */
+	frag_block block;       /* or one of the states below */
+	uint32_t tag, stack;    /* for frag_symbols_tag(), frag_symbols_frame() */
+	uint16_t device;        /* ordinal: a trace has 1,024 at most */
+	bool pending;           /* the block is; a policy may have freed it since */
 };
 #define SLOT_NONE UINT32_MAX            /* nothing, or nothing any more */
 #define SLOT_EMPTY (UINT32_MAX - 1)     /* size 0: takes no memory */
