@@ -276,7 +276,7 @@ static inline int check_answer(const struct frag_engine *e, const struct frag_re
 	const struct frag_heap *h = e->policy.heap;
 
 	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED
-	    || h->blocks[b].requested != rq->bytes || frag_segment_of(h, b)->pool != rq->pool)
+	    || h->blocks[b].requested != rq->bytes || h->segments[h->blocks[b].segment].pool != rq->pool)
 		return refuse_answer(e, rq, b);
 	return check_blocks(e, "alloc", blocks_before + 1);
 }

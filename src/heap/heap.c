@@ -69,7 +69,7 @@ void frag_heap_set_list_user(struct frag_heap *h, frag_list list, uint64_t user)
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user)
 {
 	if (exists(h, b))
-		h->blocks[b].user = user;
+		frag_set_user(h, b, user);
 }
 
 void frag_heap_set_segment_user(struct frag_heap *h, frag_segment s, uint32_t user)

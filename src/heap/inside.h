@@ -1,10 +1,8 @@
 /*
  * inside.h - questions to the heap without a call and without a copy.
  *
- * For engine, metrics and the policies of this program, which ask several of them an event: they
- * see the heap's own records, to read. A handle must be one of a block, a segment, a list: whoever
- * cannot know that, as a plug-in, asks the same through fragsim/heap.h, which looks first. What
- * these return is good until the next verb.
+ * For engine, metrics and the policies of this program, which ask several of them an event. A handle must be one of a block, a segment, a list: whoever
+ * cannot know that, as a plug-in, asks the same through fragsim/heap.h, which looks first.
  */
 #ifndef HEAP_INSIDE_H
 #define HEAP_INSIDE_H
@@ -12,22 +10,46 @@
 #include "base/bug.h"
 #include "heap/store.h"
 
-static inline const struct block *frag_block_at(const struct frag_heap *h, frag_block b)
+/* frag_heap_look() and so on. Views by value: what of them nobody uses is not read. */
+static inline struct frag_block_view frag_look(const struct frag_heap *h, frag_block b)
+{
+	const struct block *k = &h->blocks[b];
+
+	FRAG_ASSERT(exists(h, b));
+	return (struct frag_block_view){
+		.offset = k->offset, .bytes = k->bytes, .requested = k->requested,
+		.segment = k->segment, .prev = k->prev, .next = k->next,
+		.user = k->user, .state = (enum frag_state)k->state,
+	};
+}
+
+static inline struct frag_segment_view frag_look_segment(const struct frag_heap *h, frag_segment s)
+{
+	const struct segment *g = &h->segments[s];
+
+	FRAG_ASSERT(s < h->segment_count && g->in_use);
+	return (struct frag_segment_view){
+		.bytes = g->bytes, .mapped = g->mapped, .slot_size = g->slot_size, .page = g->page,
+		.first = g->first, .list = g->list, .ordinal = g->ordinal, .pool = g->pool,
+		.live = g->live, .user = g->user, .kept = g->kept,
+	};
+}
+
+static inline struct frag_list_view frag_look_list(const struct frag_heap *h, frag_list list)
+{
+	const struct frag_free_list *l = &h->index.lists[list];
+
+	FRAG_ASSERT(list < h->index.count);
+	return (struct frag_list_view){
+		.pool = l->pool, .which = l->which, .count = l->count, .largest = l->largest,
+		.user = l->user,
+	};
+}
+
+static inline uint64_t frag_page(const struct frag_heap *h, frag_block b)
 {
 	FRAG_ASSERT(exists(h, b));
-	return &h->blocks[b];
-}
-
-static inline const struct segment *frag_segment_at(const struct frag_heap *h, frag_segment s)
-{
-	FRAG_ASSERT(s < h->segment_count && h->segments[s].in_use);
-	return &h->segments[s];
-}
-
-/* That of block b. */
-static inline const struct segment *frag_segment_of(const struct frag_heap *h, frag_block b)
-{
-	return frag_segment_at(h, frag_block_at(h, b)->segment);
+	return h->segments[h->blocks[b].segment].page;
 }
 
 /* frag_heap_list(), frag_heap_find() */
@@ -42,13 +64,6 @@ static inline frag_block frag_find(const struct frag_heap *h, frag_list list, ui
 	const struct frag_entry *e = frag_index_find(&h->index, list, bytes);
 
 	return e ? e->block : FRAG_NO_BLOCK;
-}
-
-/* The `which` of a list. */
-static inline uint32_t frag_which_of(const struct frag_heap *h, frag_list list)
-{
-	FRAG_ASSERT(list < h->index.count);
-	return h->index.lists[list].which;
 }
 
 /* frag_heap_find_ready(), frag_heap_set_user() */

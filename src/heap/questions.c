@@ -56,38 +56,24 @@ uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes)
 
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b)
 {
-	const struct block *k;
-
 	if (!exists(h, b))
 		return (struct frag_block_view){
 			.segment = FRAG_NO_SEGMENT, .prev = FRAG_NO_BLOCK,
 			.next = FRAG_NO_BLOCK, .state = FRAG_UNMAPPED,
 		};
-	k = &h->blocks[b];
-	return (struct frag_block_view){
-		.offset = k->offset, .bytes = k->bytes, .requested = k->requested,
-		.segment = k->segment, .prev = k->prev, .next = k->next,
-		.user = k->user, .state = (enum frag_state)k->state,
-	};
+	return frag_look(h, b);
 }
 
 struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_segment s)
 {
-	const struct segment *g;
-
 	if (s >= h->segment_count || !h->segments[s].in_use)
 		return (struct frag_segment_view){ .first = FRAG_NO_BLOCK };
-	g = &h->segments[s];
-	return (struct frag_segment_view){
-		.bytes = g->bytes, .mapped = g->mapped, .slot_size = g->slot_size, .page = g->page,
-		.first = g->first, .list = g->list, .ordinal = g->ordinal, .pool = g->pool,
-		.live = g->live, .user = g->user, .kept = g->kept,
-	};
+	return frag_look_segment(h, s);
 }
 
 uint64_t frag_heap_page(const struct frag_heap *h, frag_block b)
 {
-	return exists(h, b) ? h->segments[h->blocks[b].segment].page : 0;
+	return exists(h, b) ? frag_page(h, b) : 0;
 }
 
 bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct frag_allocation *out)
@@ -108,15 +94,9 @@ bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct fr
 
 struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list list)
 {
-	const struct frag_free_list *l;
-
 	if (list >= h->index.count)
 		return (struct frag_list_view){ .count = 0 };
-	l = &h->index.lists[list];
-	return (struct frag_list_view){
-		.pool = l->pool, .which = l->which, .count = l->count, .largest = l->largest,
-		.user = l->user,
-	};
+	return frag_look_list(h, list);
 }
 
 frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)

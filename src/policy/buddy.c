@@ -1,7 +1,7 @@
 /* buddy.c - binary buddies: powers of two, halved and joined again (fragsim-policies(7), buddy). */
 #include <inttypes.h>
 
-#include "heap/inside.h"
+#include "policy/ask.h"
 #include "policy/policies.h"
 
 enum { MIN, SEGMENT, POOL };
@@ -50,26 +50,26 @@ static int buddy_alloc(struct frag_policy *p, const struct frag_request *rq, fra
 	rc = rc ? rc : frag_heap_detach_free(p->heap, *out);
 	if (rc)
 		return rc;
-	for (bytes = frag_block_at(p->heap, *out)->bytes; bytes > need && !rc; bytes /= 2)
+	for (bytes = frag_look(p->heap, *out).bytes; bytes > need && !rc; bytes /= 2)
 		rc = frag_heap_split(p->heap, *out, bytes / 2);
 	return rc ? rc : frag_heap_assign(p->heap, *out, rq->bytes);
 }
 
 static int buddy_free(struct frag_policy *p, frag_block b)
 {
-	const struct block *it, *other;
+	struct frag_block_view it, other;
 	frag_block n;
 	int rc = frag_heap_detach_live(p->heap, b);
 
 	while (!rc) {
-		it = frag_block_at(p->heap, b);
+		it = frag_look(p->heap, b);
 		/* a block's buddy, if whole, is the neighbour on the side that the bit says */
-		n = it->offset & it->bytes ? it->prev : it->next;
+		n = it.offset & it.bytes ? it.prev : it.next;
 
 		if (n == FRAG_NO_BLOCK)
 			break;
-		other = frag_block_at(p->heap, n);
-		if (other->state != FRAG_FREE || other->bytes != it->bytes)
+		other = frag_look(p->heap, n);
+		if (other.state != FRAG_FREE || other.bytes != it.bytes)
 			break;
 		rc = frag_heap_merge(p->heap, &b, n);
 	}

@@ -2,7 +2,7 @@
  * fit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split,
  * neighbours merge at once (fragsim-policies(7), bestfit). They differ in which block they choose.
  */
-#include "heap/inside.h"
+#include "policy/ask.h"
 #include "policy/policies.h"
 
 enum { ALIGN, SEGMENT, POOL, MIN_SPLIT, RELEASE };
@@ -45,7 +45,7 @@ static inline int fit_alloc(struct frag_policy *p, const struct frag_request *rq
 					p->param[RELEASE], out);
 	if (rc)
 		return rc;
-	found = frag_block_at(p->heap, *out)->bytes;
+	found = frag_look(p->heap, *out).bytes;
 	if (found - need < p->param[MIN_SPLIT])
 		need = found;
 	return frag_heap_take(p->heap, out, rq->bytes, need);
@@ -70,7 +70,7 @@ static frag_block choose_worst(struct frag_policy *p, frag_list list, uint64_t n
 {
 	frag_block b = frag_heap_find_largest(p->heap, list);
 
-	if (b == FRAG_NO_BLOCK || frag_block_at(p->heap, b)->bytes < need)
+	if (b == FRAG_NO_BLOCK || frag_look(p->heap, b).bytes < need)
 		return FRAG_NO_BLOCK;
 	return b;
 }
@@ -97,14 +97,14 @@ static frag_block choose_next(struct frag_policy *p, frag_list list, uint64_t ne
 static int next_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
 	struct rover *rover = p->state;
-	const struct block *b;
+	struct frag_block_view b;
 	int rc = fit_alloc(p, rq, out, choose_next);
 
 	if (rc)
 		return rc;
-	b = frag_block_at(p->heap, *out);
-	rover->ordinal = frag_segment_at(p->heap, b->segment)->ordinal;
-	rover->offset = b->offset + b->bytes;
+	b = frag_look(p->heap, *out);
+	rover->ordinal = frag_look_segment(p->heap, b.segment).ordinal;
+	rover->offset = b.offset + b.bytes;
 	return 0;
 }
 

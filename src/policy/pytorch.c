@@ -52,26 +52,25 @@ static int pytorch_init(struct frag_policy *p)
 static int give(struct frag_policy *p, frag_block b)
 {
 	struct pytorch *t = p->state;
-	const struct block *k = frag_block_at(p->heap, b);
-	const struct segment *s = frag_segment_at(p->heap, k->segment);
-	const uint64_t requested = k->requested, bytes = k->bytes;
-	const frag_block prev = k->prev, next = k->next;
+	const struct frag_block_view was = frag_look(p->heap, b);
+	const struct frag_segment_view s = frag_look_segment(p->heap, was.segment);
+	struct frag_block_view now;
 	struct frag_stat_free freed = {
-		.large = frag_pytorch_is_large(p->heap, s->list), .range = s->page != 0,
-		.oversize = frag_pytorch_is_oversize(t, bytes),
+		.large = frag_pytorch_is_large(p->heap, s.list), .range = s.page != 0,
+		.oversize = frag_pytorch_is_oversize(t, was.bytes),
 	};
 	int rc;
 
-	if (k->state == FRAG_ALLOCATED)
-		frag_stats_freed(&t->stats, &freed, bytes);
+	if (was.state == FRAG_ALLOCATED)
+		frag_stats_freed(&t->stats, &freed, was.bytes);
 	rc = frag_heap_give(p->heap, b, &b);
 	if (rc)
 		return rc;
 	frag_set_user(p->heap, b, t->searches);
-	k = frag_block_at(p->heap, b);
-	freed.merged = (uint32_t)(k->prev != prev) + (k->next != next);
-	freed.split = k->prev != FRAG_NO_BLOCK || k->next != FRAG_NO_BLOCK;
-	frag_stats_ended(&t->stats, &freed, requested, bytes, k->bytes);
+	now = frag_look(p->heap, b);
+	freed.merged = (uint32_t)(now.prev != was.prev) + (now.next != was.next);
+	freed.split = now.prev != FRAG_NO_BLOCK || now.next != FRAG_NO_BLOCK;
+	frag_stats_ended(&t->stats, &freed, was.requested, was.bytes, now.bytes);
 	return 0;
 }
 
@@ -171,7 +170,7 @@ static frag_block find(struct frag_policy *p, const struct want *w)
 			b = frag_heap_after(p->heap, b);
 	if (b == FRAG_NO_BLOCK)
 		return b;
-	bytes = frag_block_at(p->heap, b)->bytes;
+	bytes = frag_look(p->heap, b).bytes;
 	if (w->need < t->max_split ? bytes >= t->max_split : bytes >= w->need + t->non_split)
 		return FRAG_NO_BLOCK;
 	return b;
@@ -479,7 +478,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 	struct pytorch *t = p->state;
 	struct want w = { .rq = rq, .need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]) };
 	struct frag_stat_alloc found;
-	const struct block *k;
+	struct frag_block_view k;
 	int rc = poll_streams(p, rq->tick);
 
 	w.large = w.need > SMALL_MAX;
@@ -492,21 +491,21 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 		rc = obtain(p, &w, out);
 	if (rc)
 		return rc;
-	k = frag_block_at(p->heap, *out);
+	k = frag_look(p->heap, *out);
 	found = (struct frag_stat_alloc){
 		.large = w.large,
 		.range = frag_pytorch_in_range(p->heap, *out),
 		.requested = rq->bytes,
-		.found = k->bytes,
-		.taken = frag_pytorch_splits(t, w.large, w.need, k->bytes - w.need) ? w.need
-										    : k->bytes,
-		.split = k->prev != FRAG_NO_BLOCK || k->next != FRAG_NO_BLOCK,
+		.found = k.bytes,
+		.taken = frag_pytorch_splits(t, w.large, w.need, k.bytes - w.need) ? w.need
+										   : k.bytes,
+		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
 	};
 	rc = frag_heap_take(p->heap, out, rq->bytes, found.taken);
 	if (rc)
 		return rc;
 	if (found.taken < found.found)
-		frag_set_user(p->heap, frag_block_at(p->heap, *out)->next, t->searches);
+		frag_set_user(p->heap, frag_look(p->heap, *out).next, t->searches);
 	found.oversize = frag_pytorch_is_oversize(t, found.taken);
 	frag_stats_alloc(&t->stats, &found);
 	return 0;

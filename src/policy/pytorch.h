@@ -3,7 +3,7 @@
 #define POLICY_PYTORCH_H
 
 #include "fragsim/policy.h"
-#include "heap/inside.h"
+#include "policy/ask.h"
 #include "policy/pytorch_stats.h"
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)       /* also the page of small ranges */
@@ -44,12 +44,12 @@ static inline int frag_pytorch_list(struct frag_policy *p, const struct frag_req
 
 static inline bool frag_pytorch_is_large(const struct frag_heap *h, frag_list list)
 {
-	return frag_which_of(h, list) & 1;
+	return frag_look_list(h, list).which & 1;
 }
 
 static inline bool frag_pytorch_in_range(const struct frag_heap *h, frag_block b)
 {
-	return frag_segment_of(h, b)->page != 0;
+	return frag_page(h, b) != 0;
 }
 
 static inline bool frag_pytorch_is_oversize(const struct pytorch *t, uint64_t bytes)

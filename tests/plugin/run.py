@@ -87,7 +87,8 @@ def outputs(bench: Bench, policy: str, trace: str, limit: list[str]) -> list[str
 def check_equal(tap: Tap, bench: Bench) -> None:
     for policy in SOURCES:
         more = [str(ROOT / 'src' / 'policy' / f'{name}.c') for name in SOURCES[policy][1:]]
-        bench.compile(f'my-{policy}', built_in(policy), '-I', str(ROOT / 'src'), *more)
+        bench.compile(f'my-{policy}', built_in(policy), '-DFRAG_AS_PLUGIN', '-I',
+                      str(ROOT / 'src'), *more)
     for number, setting in enumerate(SETTINGS[::3 if os.environ.get('SAN') else 1]):
         name, _, keys = setting.partition(':')
         trace = str(ROOT / 'traces' / f'{TRACES[number % 2]}.ndjson.gz')

@@ -1,0 +1,25 @@
+/*
+ * ask.h - how the policies of this program ask the heap: from its own records, without a call.
+ *
+ * The questions are those of fragsim/heap.h, and so are the answers. A plug-in has no
+ * such records: one that is made of these sources defines FRAG_AS_PLUGIN, and asks as all of
+ * them do.
+ */
+#ifndef POLICY_ASK_H
+#define POLICY_ASK_H
+
+#ifdef FRAG_AS_PLUGIN
+#include "fragsim/heap.h"
+#define frag_look frag_heap_look
+#define frag_look_segment frag_heap_look_segment
+#define frag_look_list frag_heap_look_list
+#define frag_page frag_heap_page
+#define frag_list_for frag_heap_list
+#define frag_find frag_heap_find
+#define frag_find_ready frag_heap_find_ready
+#define frag_set_user frag_heap_set_user
+#else
+#include "heap/inside.h"
+#endif
+
+#endif
