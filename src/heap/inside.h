@@ -1,8 +1,9 @@
 /*
- * inside.h - questions to the heap without a call and without a copy.
+ * inside.h - questions to the heap without a call.
  *
- * For engine, metrics and the policies of this program, which ask several of them an event. A handle must be one of a block, a segment, a list: whoever
- * cannot know that, as a plug-in, asks the same through fragsim/heap.h, which looks first.
+ * For engine, metrics and the policies of this program, which ask several of them an event. A
+ * handle must be one of a block, a segment, a list: whoever cannot know that, as a plug-in, asks
+ * the same through fragsim/heap.h, which looks first.
  */
 #ifndef HEAP_INSIDE_H
 #define HEAP_INSIDE_H

@@ -56,7 +56,7 @@ static double most(double a, double b)
 	return a > b ? a : b;
 }
 
-/* The figures of two series stay in registers through the loop; a least, a most is an instruction. */
+/* The figures of two series stay in registers; a least or a most is one instruction. */
 static inline void flush_half(struct frag_series *s, int half)
 {
 	static const frag_pair_bits unsigned_bits = { INT64_MAX, INT64_MAX };
