@@ -2,14 +2,13 @@
 #include "compare/sweep.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bug.h"
 #include "base/printable.h"
-#include "base/processors.h"
+#include "base/tasks.h"
 #include "compare/divergence.h"
 #include "engine/workers.h"
 #include "fragsim/version.h"
@@ -27,15 +26,11 @@ struct job {
 	uint32_t sim_count;
 	struct frag_divergence *divergence;
 	char *warnings;                 /* one a line; NULL: none */
-	struct frag_error err;
 };
 
 struct pool {
 	const struct frag_sweep *sweep;
 	struct job *jobs;
-	uint32_t next, done;
-	bool failed;
-	pthread_mutex_t lock;
 };
 
 static void gather_warning(void *ctx, const char *message)
@@ -199,31 +194,21 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 	return rc ? rc : interrupted;
 }
 
-/* Takes trace after trace; after a failure those before it still come to their end. */
-static void *work(void *arg)
+static int work(void *ctx, uint32_t index, struct frag_error *err)
 {
-	struct pool *pool = arg;
-	const struct frag_sweep *s = pool->sweep;
+	struct pool *pool = ctx;
+	struct job *job = &pool->jobs[index];
+	const int rc = do_job(job, index, err);
 
-	pthread_mutex_lock(&pool->lock);
-	while (pool->next < s->trace_count && !pool->failed) {
-		uint32_t i = pool->next++;
-		struct job *job = &pool->jobs[i];
-		int rc;
+	close_job(job);
+	return rc;
+}
 
-		pthread_mutex_unlock(&pool->lock);
-		rc = do_job(job, i, &job->err);
-		/* messages of events that were left out have been there too */
-		job->err.code = rc;
-		close_job(job);
-		pthread_mutex_lock(&pool->lock);
-		pool->failed |= rc != 0;
-		pool->done++;
-		if (s->progress)
-			s->progress(s->ctx, pool->done, s->trace_count);
-	}
-	pthread_mutex_unlock(&pool->lock);
-	return NULL;
+static void show_progress(void *ctx, uint32_t done, uint32_t count)
+{
+	const struct frag_sweep *s = ((struct pool *)ctx)->sweep;
+
+	s->progress(s->ctx, done, count);
 }
 
 static void report_warnings(const struct frag_sweep *s, struct job *job)
@@ -237,11 +222,6 @@ static void report_warnings(const struct frag_sweep *s, struct job *job)
 		line = end + 1;
 	}
 	free(job->warnings);
-}
-
-static uint32_t processors(const struct frag_sweep *s)
-{
-	return s->threads ? s->threads : frag_processors();
 }
 
 static int prepare(const struct frag_sweep *s, struct frag_run_set *set, struct job *jobs,
@@ -263,44 +243,27 @@ static int prepare(const struct frag_sweep *s, struct frag_run_set *set, struct 
 
 /*
  * One worker a trace, as long as there are processors; what is left of them goes
- * to the policies within each. The caller is a worker too, so a thread that cannot
- * start costs only time. Warnings and errors come in the order of the traces,
- * whoever was done first.
+ * to the policies within each. Warnings come in the order of the traces, whoever was done first.
  */
 int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct frag_error *err)
 {
-	const uint32_t threads = processors(s);
-	const uint32_t threads_used = threads < s->trace_count ? threads : s->trace_count;
+	const uint32_t threads = frag_tasks_threads(s->threads);
+	const uint32_t used = threads < s->trace_count ? threads : s->trace_count;
 	struct pool pool = { .sweep = s };
-	pthread_t *others = calloc((size_t)threads_used + 1, sizeof(*others));
-	uint32_t started = 0;
-	int rc = 0;
+	const struct frag_tasks tasks = {
+		.count = s->trace_count, .threads = threads, .task = work,
+		.progress = s->progress ? show_progress : NULL, .ctx = &pool,
+	};
+	int rc;
 
 	FRAG_ASSERT(!set->count);
 	pool.jobs = calloc((size_t)s->trace_count + 1, sizeof(*pool.jobs));
-	if (!others || !pool.jobs
-	    || prepare(s, set, pool.jobs, threads_used ? threads / threads_used : 1)) {
+	if (!pool.jobs || prepare(s, set, pool.jobs, used ? threads / used : 1))
 		rc = frag_fail_nomem(err);
-		goto out;
-	}
-	pthread_mutex_init(&pool.lock, NULL);
-	while (started + 1 < threads_used
-	       && pthread_create(&others[started], NULL, work, &pool) == 0)
-		started++;
-	work(&pool);
-	for (uint32_t i = 0; i < started; i++)
-		pthread_join(others[i], NULL);
-	pthread_mutex_destroy(&pool.lock);
-	for (uint32_t i = 0; i < s->trace_count; i++) {
+	else
+		rc = frag_tasks_run(&tasks, err);
+	for (uint32_t i = 0; i < s->trace_count && pool.jobs; i++)
 		report_warnings(s, &pool.jobs[i]);
-		/* an interruption may have hidden nothing worse than itself */
-		if (pool.jobs[i].err.code && (!rc || rc == -FRAG_EINTERRUPTED)) {
-			*err = pool.jobs[i].err;
-			rc = err->code;
-		}
-	}
-out:
 	free(pool.jobs);
-	free(others);
 	return rc;
 }
