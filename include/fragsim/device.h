@@ -116,6 +116,9 @@ struct frag_device {
 	/* with any total in [least, beyond) all so far would have been the same: see
 	 * frag_device_narrow() */
 	uint64_t least, beyond;
+	/* simulated: segments obtained and released, pages mapped and unmapped, each page one;
+	 * and refusals of segments or pages */
+	uint64_t calls, refused;
 	/* simulated: borrowed, set after open; NULL: none. And what it came to so far */
 	const struct frag_driver_model *model;
 	uint64_t model_ns, model_calls, model_unknown;  /* calls of which it knows nothing */

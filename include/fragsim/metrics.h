@@ -258,6 +258,7 @@ struct frag_result {
 	/* with any total in [least, beyond) the run would have been the same, event for event;
 	 * beyond UINT64_MAX: no bound. Of a simulated device only */
 	uint64_t least, beyond;
+	uint64_t calls, refused;        /* as in struct frag_device; of a simulated one only */
 	enum frag_level level;          /* what of the next fields is kept; the rest is 0 */
 	uint64_t steps;                 /* rows of metrics */
 	struct frag_metrics peak;       /* no percentages */

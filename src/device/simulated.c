@@ -83,23 +83,28 @@ static uint64_t total_wanted(const struct frag_device *dev, uint64_t bytes)
 	return limited > whole ? limited : whole;
 }
 
-static int take(struct frag_device *dev, uint64_t bytes)
+/* In so many calls, where there is room. */
+static int take(struct frag_device *dev, uint64_t bytes, uint64_t calls)
 {
-	if (bytes > MAX_BYTES || dev->used + bytes > MAX_BYTES)
+	if (bytes > MAX_BYTES || dev->used + bytes > MAX_BYTES) {
+		dev->refused++;
 		return -FRAG_EDEVMEM;
+	}
 	if (!has_room(dev, bytes)) {
+		dev->refused++;
 		frag_device_narrow(dev, 0, total_wanted(dev, bytes));
 		return -FRAG_EDEVMEM;
 	}
 	frag_device_narrow(dev, total_wanted(dev, bytes), UINT64_MAX);
 	dev->used += bytes;
+	dev->calls += calls;
 	return 0;
 }
 
 static int simulated_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 			     uint64_t *cost_ns)
 {
-	int rc = take(dev, counted(dev, bytes));
+	int rc = take(dev, counted(dev, bytes), 1);
 
 	charge(dev, FRAG_GPU_MALLOC, bytes, cost_ns);
 	*addr = 0;
@@ -113,6 +118,7 @@ static int simulated_release(struct frag_device *dev, frag_addr addr, uint64_t b
 {
 	(void)addr;
 	charge(dev, FRAG_GPU_FREE, bytes, cost_ns);
+	dev->calls++;
 	/* first what it shares its pages with has to be without it */
 	if (bytes <= dev->small_max)
 		dev->small_used -= frag_device_round(dev, bytes);
@@ -142,9 +148,8 @@ static int simulated_map(struct frag_device *dev, frag_addr addr, uint64_t offse
 {
 	(void)addr;
 	(void)offset;
-	(void)page;
 	charge(dev, FRAG_GPU_MAP, bytes, cost_ns);
-	return take(dev, bytes);
+	return take(dev, bytes, bytes / page);
 }
 
 static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset,
@@ -152,8 +157,8 @@ static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t off
 {
 	(void)addr;
 	(void)offset;
-	(void)page;
 	charge(dev, FRAG_GPU_UNMAP, bytes, cost_ns);
+	dev->calls += bytes / page;
 	dev->used -= bytes;
 	return 0;
 }

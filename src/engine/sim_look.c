@@ -38,6 +38,8 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		};
 		r->least = e->device.least;
 		r->beyond = e->device.beyond;
+		r->calls = e->device.calls;
+		r->refused = e->device.refused;
 		r->status = status_of(sim, d, interrupted);
 		r->counts = e->counts;
 		r->counts.segment_allocs = b->segment_allocs;
