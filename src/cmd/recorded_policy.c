@@ -63,21 +63,29 @@ int frag_spell_out(struct frag_choice *choice, struct frag_error *err)
 }
 
 /* Settings that are too long to be spelt out are in force, and in the result, all the same. */
-int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trace,
-		       const struct frag_log *log, struct frag_error *err)
+int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
+			const char *more, const struct frag_log *log, struct frag_error *err)
 {
-	const bool pytorch = frag_trace_info(trace)->pytorch;
-	int rc = frag_choice_parse(choice, pytorch ? FOR_PYTORCH : FOR_OTHERS, err);
+	int rc = frag_choice_parse(choice, FOR_PYTORCH, err);
 	char text[FRAG_SETTINGS_MAX];
 	struct frag_choice plain;
 	struct frag_error unused;
 
-	if (!rc && pytorch)
-		rc = frag_recorded_settings(choice, trace, text, log, err);
+	rc = rc ? rc : frag_recorded_settings(choice, trace, text, log, err);
+	if (!rc && more)
+		rc = frag_choice_settings(choice, more, err);
 	plain = *choice;
 	if (!rc && frag_spell_out(choice, &unused))
 		*choice = plain;
 	return rc;
+}
+
+int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trace,
+		       const struct frag_log *log, struct frag_error *err)
+{
+	if (frag_trace_info(trace)->pytorch)
+		return frag_choose_pytorch(choice, trace, NULL, log, err);
+	return frag_choice_parse(choice, FOR_OTHERS, err);
 }
 
 int frag_run_default(struct frag_run_options *run, const struct frag_trace *trace,

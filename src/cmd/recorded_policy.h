@@ -19,6 +19,10 @@ int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *
 /* Settings are spelt out as keys, so that the policy's text says all of it. -FRAG_EUSAGE */
 int frag_spell_out(struct frag_choice *choice, struct frag_error *err);
 
+/* pytorch, as it was recorded where the trace says how, and with more settings (NULL: none). */
+int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
+			const char *more, const struct frag_log *log, struct frag_error *err);
+
 /* pytorch, as it was recorded, for what PyTorch recorded; bestfit for every other trace. */
 int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trace,
 		       const struct frag_log *log, struct frag_error *err);

@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
+#include "base/listed.h"
 #include "base/near.h"
 #include "base/parse.h"
 #include "base/print.h"
@@ -166,6 +167,31 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 			 " %.*s", text, (int)length, word);
 }
 
+static int parse(struct frag_condition *c, const char *text, struct frag_error *err)
+{
+	const char *value = "";
+	char advice[FRAG_ADVICE_ROOM];
+	size_t sign;
+	bool good;
+	int rc;
+
+	*c = (struct frag_condition){ .bound = 0 };
+	rc = parse_head(c, text, &value, err);
+	if (rc)
+		return rc;
+	sign = *value == '+' || *value == '-';
+	if (sign)
+		good = parse_change(value, trimmed(value), c);
+	else
+		good = parse_bound(value, trimmed(value), &c->bound);
+	frag_size_advice(advice, value + sign, trimmed(value) - sign);
+	if (!good)
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--fail-if '%.100s': \"%.40s\" is neither a number"
+				 " nor a size%s%s", text, value, *advice ? "; " : "", advice);
+	return 0;
+}
+
 /*
  * `any` stands for several conditions with one text. They are implied: one whose
  * figure a run does not have says nothing, where one that was written is an error.
@@ -173,25 +199,11 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 int frag_condition_parse(struct frag_condition out[FRAG_CONDITIONS_MAX], uint32_t *count,
 			 const char *text, struct frag_error *err)
 {
-	struct frag_condition c = { .bound = 0 };
-	const char *value = "";
-	char advice[FRAG_ADVICE_ROOM];
-	size_t sign;
-	bool good;
-	int rc = parse_head(&c, text, &value, err);
+	struct frag_condition c;
+	int rc = parse(&c, text, err);
 
 	if (rc)
 		return rc;
-	sign = *value == '+' || *value == '-';
-	if (sign)
-		good = parse_change(value, trimmed(value), &c);
-	else
-		good = parse_bound(value, trimmed(value), &c.bound);
-	frag_size_advice(advice, value + sign, trimmed(value) - sign);
-	if (!good)
-		return frag_fail(err, FRAG_EUSAGE,
-				 "--fail-if '%.100s': \"%.40s\" is neither a number"
-				 " nor a size%s%s", text, value, *advice ? "; " : "", advice);
 	*count = 1;
 	out[0] = c;
 	if (strcmp(c.path, "any") != 0)
@@ -333,4 +345,38 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 		 run->status != FRAG_RUN_OK && strncmp(c->path, "peak.", strlen("peak.")) == 0
 		 ? "at least " : "", text, change, c->text);
 	return 1;
+}
+
+int frag_condition_among(struct frag_condition *c, const char *text, const char *const *paths,
+			 struct frag_error *err)
+{
+	struct frag_listed names = { .used = 0 };
+	int rc = parse(c, text, err);
+
+	rc = rc ? rc : frag_condition_absolute(c, err);
+	if (rc)
+		return rc;
+	for (; *paths; paths++) {
+		if (strcmp(c->path, *paths) == 0)
+			return 0;
+		frag_listed_add(&names, *paths);
+	}
+	return frag_fail(err, FRAG_EUSAGE, "--fail-if '%s': there is no \"%s\" here; there are: %s",
+			 c->text, c->path, frag_listed_text(&names, ", "));
+}
+
+bool frag_condition_true(const struct frag_condition *c, double value, struct frag_finding *found)
+{
+	char text[FRAG_NUMBER_ROOM];
+
+	*found = (struct frag_finding){ .condition = c, .value = value };
+	if (!related(value, c->relation, c->bound))
+		return false;
+	if (isfinite(value))
+		as_shown(value, text);
+	else
+		snprintf(text, sizeof(text), "none");
+	snprintf(found->line, sizeof(found->line), "%s is %s, which fails '%s'", c->path, text,
+		 c->text);
+	return true;
 }

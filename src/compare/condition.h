@@ -45,4 +45,14 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 			 const struct frag_result *base, const char *who,
 			 struct frag_finding *found, struct frag_error *err);
 
+/*
+ * The same for who has a few figures and no baseline: the path must be one of these, which NULL
+ * ends. -FRAG_EUSAGE
+ */
+int frag_condition_among(struct frag_condition *c, const char *text, const char *const *paths,
+			 struct frag_error *err);
+
+/* Does it hold of this value? Then *found says why. INFINITY: there is none, however large. */
+bool frag_condition_true(const struct frag_condition *c, double value, struct frag_finding *found);
+
 #endif

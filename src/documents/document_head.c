@@ -50,3 +50,33 @@ void frag_json_param(struct frag_node_ref in, const char *key,
 		frag_json_u64(in, key, value);
 	}
 }
+
+void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice)
+{
+	struct frag_node_ref o = frag_json_object(in, "policy"), params;
+	const struct frag_param_spec *spec = choice->ops->params;
+
+	frag_json_text(o, "name", choice->ops->name);
+	frag_json_text(o, "text", choice->text);
+	params = frag_json_object(o, "params");
+	for (uint32_t i = 0; spec && spec[i].name; i++)
+		frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
+}
+
+void frag_document_trace(struct frag_node_ref in, const char *key,
+			 const struct frag_trace_info *trace)
+{
+	struct frag_node_ref o = frag_json_object(in, key);
+
+	frag_json_text(o, "path", trace->path);
+	frag_document_content(o, "content", trace->content);
+	frag_json_u64(o, "events", trace->events);
+	frag_json_u64(o, "allocs", trace->allocs);
+	frag_json_u64(o, "frees", trace->frees);
+	frag_json_bool(o, "complete", trace->whole);
+	if (!trace->ends_at_oom)
+		return;
+	o = frag_json_object(o, "ends_at_oom");
+	frag_json_u64(o, "step", trace->oom_step);
+	frag_json_u64(o, "size", trace->oom_bytes);
+}

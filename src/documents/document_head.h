@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "fragsim/policy.h"
+#include "fragsim/trace.h"
 
 /* The document's root, with its format and version 1. */
 struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format);
@@ -17,5 +18,12 @@ void frag_document_content(struct frag_node_ref in, const char *key, uint64_t co
 /* A policy's parameter: a number, true or false, or text where it has a form of its own. */
 void frag_json_param(struct frag_node_ref in, const char *key,
 		     const struct frag_param_spec *spec, uint64_t value);
+
+/* A policy with its text and every key: a member `policy`. */
+void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice);
+
+/* What was read: a member of this name, or an element where that is NULL. */
+void frag_document_trace(struct frag_node_ref in, const char *key,
+			 const struct frag_trace_info *trace);
 
 #endif

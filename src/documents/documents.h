@@ -12,6 +12,7 @@
 #include "device/gpu.h"
 #include "fragsim/trace.h"
 #include "search/answer.h"
+#include "search/fits.h"
 
 /* The result object: fragsim-result(5). answers: one a run; NULL: nobody looked for them. */
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *runs,
@@ -28,5 +29,13 @@ int frag_baseline_write(const struct frag_run_set *set, FILE *f, struct frag_err
 /* Policies, ended by NULL, with their keys. */
 int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,
 			struct frag_error *err);
+
+/* What fragsim fit found: fragsim-fit(1). */
+struct frag_fit_answer {
+	const struct frag_trace_info *const *traces;    /* one a source */
+	const struct frag_fits *fits;
+	bool map;               /* every interval too */
+};
+int frag_fit_json(const struct frag_fit_answer *answer, FILE *f, struct frag_error *err);
 
 #endif

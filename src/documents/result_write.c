@@ -50,18 +50,6 @@ static void put_distribution(struct frag_node_ref in, const char *key,
 	frag_json_u64(o, "severe_steps", d->severe_steps);
 }
 
-static void put_policy(struct frag_node_ref in, const struct frag_choice *choice)
-{
-	struct frag_node_ref o = frag_json_object(in, "policy"), params;
-	const struct frag_param_spec *spec = choice->ops->params;
-
-	frag_json_text(o, "name", choice->ops->name);
-	frag_json_text(o, "text", choice->text);
-	params = frag_json_object(o, "params");
-	for (uint32_t i = 0; spec && spec[i].name; i++)
-		frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
-}
-
 static void put_device(struct frag_node_ref in, const struct frag_result *r)
 {
 	struct frag_node_ref o = frag_json_object(in, "device");
@@ -194,7 +182,7 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r,
 {
 	struct frag_node_ref run = frag_json_object(runs, NULL), counts;
 
-	put_policy(run, &r->choice);
+	frag_document_policy(run, &r->choice);
 	put_device(run, r);
 	put_beginning(run, r);
 	frag_json_text(run, "status", frag_run_status_name(r->status));
@@ -222,21 +210,8 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r,
 
 static void put_head(struct frag_node_ref root, const struct frag_trace_info *trace)
 {
-	struct frag_node_ref o;
-
 	frag_document_tool(root);
-	o = frag_json_object(root, "trace");
-	frag_json_text(o, "path", trace->path);
-	frag_document_content(o, "content", trace->content);
-	frag_json_u64(o, "events", trace->events);
-	frag_json_u64(o, "allocs", trace->allocs);
-	frag_json_u64(o, "frees", trace->frees);
-	frag_json_bool(o, "complete", trace->whole);
-	if (!trace->ends_at_oom)
-		return;
-	o = frag_json_object(o, "ends_at_oom");
-	frag_json_u64(o, "step", trace->oom_step);
-	frag_json_u64(o, "size", trace->oom_bytes);
+	frag_document_trace(root, "trace", trace);
 }
 
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *results,

@@ -5,24 +5,13 @@
 
 #include "base/print.h"
 #include "base/printable.h"
-#include "base/wrap.h"
+#include "report/wrapped.h"
 
-#define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */
 #define ROW_ROOM 2048
 
 void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f)
 {
-	const int indent = (int)strlen(head);
-	const size_t room = r->columns > WRAPPED_MIN ? (size_t)(r->columns - indent) : SIZE_MAX;
-
-	while (*text) {
-		const size_t n = frag_wrap(text, room);
-
-		fprintf(f, "%*s%.*s\n", indent, head, (int)n, text);
-		text += n;
-		text += strspn(text, " ");
-		head = "";
-	}
+	frag_put_wrapped(r->columns, head, text, f);
 }
 
 void frag_print_row(const struct frag_report *r, const char *label, FILE *f,

@@ -1,0 +1,322 @@
+/* fit.c - fragsim fit: the smallest device that a trace survives on. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "cmd/interrupt.h"
+#include "cmd/printed.h"
+#include "cmd/progress.h"
+#include "cmd/recorded_policy.h"
+#include "cmd/taped.h"
+#include "policy/conf_text.h"
+#include "report/fit_formats.h"
+
+enum {
+	OPT_UP_TO = FRAG_OPT_FIRST_OWN, OPT_RUNS, OPT_MAP, OPT_STATIC_ROOM, OPT_FORMAT, OPT_OUTPUT,
+};
+
+static const struct frag_opt opts[] = {
+	{ 'p', "policy", "NAME",
+	  "placement policy, NAME[:key=value,...]; repeatable (pytorch twice, bestfit)",
+	  FRAG_OPT_POLICY },
+	FRAG_ALLOC_CONF_ROW(0),
+	{ 0, "up-to", "SIZE", "the largest device that is tried (half above the smallest)",
+	  OPT_UP_TO },
+	{ 0, "runs", "N", "simulations of a policy at most (10000)", OPT_RUNS },
+	{ 0, "map", NULL, "every stretch of devices whose runs are alike, in the JSON", OPT_MAP },
+	{ 0, "static-room", NULL, "how much others may hold of a device of --device-bytes",
+	  OPT_STATIC_ROOM },
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'safe > 24GiB'; repeatable",
+	  FRAG_OPT_FAIL_IF },
+	FRAG_PRINTED_ROWS(OPT_FORMAT, OPT_OUTPUT, FRAG_OPT_JSON),
+	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
+	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
+	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
+	FRAG_PROFILE_ROW(0),
+	FRAG_DEVICE_ROWS(0),
+	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0 },
+};
+
+struct fit {
+	struct frag_run_options run;
+	struct frag_printed printed;
+	struct frag_fit_bounds bounds;
+	struct frag_condition *conditions;
+	uint32_t condition_count, condition_capacity;
+	bool map, static_room;
+	const char *const *paths;
+	uint32_t count;
+	struct frag_taped *taped;
+	struct frag_fits fits;
+	struct frag_progress progress;
+};
+
+static void warn(void *ctx, const char *message)
+{
+	struct fit *fit = ctx;
+
+	frag_progress_end(&fit->progress);
+	frag_warn(&fit->run.quiet, message);
+}
+
+static void show_reading(void *ctx, const struct frag_trace_info *info)
+{
+	struct fit *fit = ctx;
+
+	frag_progress_show(&fit->progress, info);
+}
+
+static const char *const paths[] = { "smallest", "safe", "runs", NULL };
+
+static int add_condition(struct fit *fit, const char *text, struct frag_error *err)
+{
+	if (!frag_grow(&fit->conditions, &fit->condition_capacity,
+		       (uint64_t)fit->condition_count + 1, sizeof(*fit->conditions)))
+		return frag_fail_nomem(err);
+	return frag_condition_among(&fit->conditions[fit->condition_count++], text, paths, err);
+}
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct fit *fit = ctx;
+
+	switch (id) {
+	case OPT_UP_TO:
+		return frag_option_capacity(&fit->bounds.up_to, "up-to", value, err);
+	case OPT_RUNS:
+		return frag_option_count(&fit->bounds.runs, "runs", value, 1, FRAG_COUNT_MAX, err);
+	case OPT_MAP:
+		fit->map = true;
+		return 0;
+	case OPT_STATIC_ROOM:
+		fit->static_room = true;
+		return 0;
+	case OPT_FORMAT:
+		return frag_printed_format(&fit->printed, value, err);
+	case OPT_OUTPUT:
+		return frag_printed_output(&fit->printed, value, err);
+	case FRAG_OPT_JSON:
+		return frag_printed_json(&fit->printed, value, err);
+	case FRAG_OPT_FAIL_IF:
+		return add_condition(fit, value, err);
+	default:
+		return frag_run_set_option(&fit->run, id, value, err);
+	}
+}
+
+/* As it was recorded, and with other settings; called by what one pastes. */
+static int choose_setting(struct frag_choice *choice, const char *more,
+			  const struct frag_trace *trace, const struct frag_log *log,
+			  struct frag_error *err)
+{
+	char conf[FRAG_CONF_ROOM];
+	const int rc = frag_choose_pytorch(choice, trace, more, log, err);
+
+	if (rc)
+		return rc;
+	frag_conf_text(choice, conf, sizeof(conf));
+	snprintf(choice->label, sizeof(choice->label), "%.250s", *conf ? conf : "default");
+	return 0;
+}
+
+static bool same_settings(const struct frag_choice *a, const struct frag_choice *b)
+{
+	return memcmp(a->param, b->param, sizeof(a->param)) == 0;
+}
+
+/* What was recorded with expandable segments is compared with what goes without. */
+static int usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+		 const struct frag_trace *trace, const struct frag_log *log,
+		 struct frag_error *err)
+{
+	int rc = choose_setting(&choices[0], NULL, trace, log, err);
+
+	rc = rc ? rc : choose_setting(&choices[1], "expandable_segments:True", trace, log, err);
+	if (!rc && same_settings(&choices[0], &choices[1]))
+		rc = choose_setting(&choices[1], "expandable_segments:False", trace, log, err);
+	rc = rc ? rc : frag_choice_parse(&choices[2], "bestfit", err);
+	*count = 3;
+	return rc;
+}
+
+static int check(struct fit *fit, const struct frag_cmd *cmd, struct frag_error *err)
+{
+	uint32_t standard = fit->run.profile_path && strcmp(fit->run.profile_path, "-") == 0;
+	int rc;
+
+	if (!fit->count)
+		return frag_usage(cmd, "which traces?", err);
+	if (fit->static_room && (fit->run.total == UINT64_MAX || !fit->run.total))
+		return frag_usage(cmd, "--static-room requires --device-bytes SIZE: of which device?",
+				  err);
+	if (!fit->static_room && fit->run.total != UINT64_MAX)
+		return frag_usage(cmd, "the capacity is what is looked for: --device-bytes is for"
+				  " --static-room, --up-to for a limit", err);
+	for (uint32_t i = 0; i < fit->count; i++)
+		standard += strcmp(fit->paths[i], "-") == 0;
+	if (standard > 1)
+		return frag_usage(cmd, "standard input can be read only once", err);
+	fit->printed.quiet = fit->run.quiet;
+	if (fit->run.setting_count && !fit->run.choice_count) {
+		rc = frag_run_set_option(&fit->run, FRAG_OPT_POLICY, "pytorch", err);
+		if (rc)
+			return rc;
+	}
+	rc = frag_run_settings(&fit->run, true, err);
+	return rc ? rc : frag_printed_apart(&fit->printed, cmd, fit->paths, fit->count,
+					    "the trace", err);
+}
+
+static int read_traces(struct fit *fit, struct frag_error *err)
+{
+	const struct frag_tape_options options = {
+		.stop = frag_interrupted, .progress = show_reading, .ctx = fit,
+	};
+	const struct frag_log log = { .warn = warn, .ctx = fit };
+	int rc = 0;
+
+	fit->taped = calloc(fit->count, sizeof(*fit->taped));
+	if (!fit->taped)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < fit->count && !rc; i++) {
+		frag_progress_begin(&fit->progress, !fit->run.quiet);
+		rc = frag_taped_open(&fit->taped[i], fit->paths[i], &fit->run, usual, &options, &log,
+				     err);
+		frag_progress_end(&fit->progress);
+	}
+	return rc;
+}
+
+static void show_fits(void *ctx, uint32_t done, uint32_t count)
+{
+	struct fit *fit = ctx;
+
+	frag_progress_count(&fit->progress, done, count);
+}
+
+static int search(struct fit *fit, struct frag_error *err)
+{
+	struct frag_fit_source *sources = calloc(fit->count, sizeof(*sources));
+	int rc;
+
+	if (!sources)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < fit->count; i++)
+		sources[i] = (struct frag_fit_source){
+			.tape = fit->taped[i].tape, .choices = fit->taped[i].choices,
+			.devices = fit->taped[i].devices.figures,
+		};
+	fit->fits = (struct frag_fits){
+		.sources = sources, .source_count = fit->count,
+		.choice_count = fit->taped[0].choice_count, .bounds = fit->bounds,
+		.room_total = fit->static_room ? fit->run.total : 0, .model = fit->run.sim.model,
+		.threads = fit->run.threads, .stop = frag_interrupted, .progress = show_fits,
+		.ctx = fit,
+	};
+	frag_progress_begin(&fit->progress, !fit->run.quiet);
+	rc = frag_fits_run(&fit->fits, err);
+	frag_progress_end(&fit->progress);
+	return rc;
+}
+
+static double value_at(const struct frag_fit *fit, const char *path)
+{
+	const uint64_t bytes = strcmp(path, "safe") == 0 ? fit->safe : fit->smallest;
+
+	if (strcmp(path, "runs") == 0)
+		return (double)fit->runs;
+	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
+}
+
+/* A policy that survives nowhere is a no, and so is a condition that holds. */
+static void judge(const struct fit *fit, const struct frag_fitted *one, int *status)
+{
+	struct frag_finding found;
+
+	if (one->fit.smallest == UINT64_MAX)
+		*status = 1;
+	for (uint32_t i = 0; i < fit->condition_count; i++) {
+		const struct frag_condition *c = &fit->conditions[i];
+
+		if (!frag_condition_true(c, value_at(&one->fit, c->path), &found))
+			continue;
+		frag_print_message("%s, %s, device %u: %s", fit->paths[one->source],
+				   frag_choice_label(&fit->fits.sources[one->source]
+							      .choices[one->choice]),
+				   one->device, found.line);
+		*status = 1;
+	}
+}
+
+static int report(struct fit *fit, bool interrupted, int *status, struct frag_error *err)
+{
+	const struct frag_trace_info **traces = calloc(fit->count, sizeof(*traces));
+	const struct frag_fit_answer answer = {
+		.traces = traces, .fits = &fit->fits, .map = fit->map,
+	};
+	int rc;
+
+	if (!traces)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < fit->count; i++)
+		traces[i] = frag_trace_info(fit->taped[i].trace);
+	rc = frag_printed_write(&fit->printed, &answer, err);
+	free(traces);
+	for (uint32_t i = 0; i < fit->fits.count && !rc && !interrupted; i++)
+		judge(fit, &fit->fits.fitted[i], status);
+	return rc;
+}
+
+/* What is proven when it is interrupted is printed all the same. */
+static int fit_traces(struct fit *fit, int *status, struct frag_error *err)
+{
+	int rc = frag_run_read_profile(&fit->run, err), interrupted;
+
+	rc = rc ? rc : frag_printed_open(&fit->printed, err);
+	rc = rc ? rc : read_traces(fit, err);
+	if (rc)
+		return rc;
+	interrupted = search(fit, err);
+	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
+		return interrupted;
+	rc = report(fit, interrupted != 0, status, err);
+	return rc ? rc : interrupted;
+}
+
+static int fit_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		    struct frag_error *err)
+{
+	struct fit fit = { .printed = { .formats = frag_fit_formats } };
+	int rest, rc;
+
+	frag_run_options_init(&fit.run);
+	rc = frag_options(cmd, argc, argv, &fit, set_option, &rest, err);
+	if (rc || !rest)
+		goto out;
+	fit.paths = (const char *const *)argv + rest;
+	fit.count = (uint32_t)(argc - rest);
+	rc = check(&fit, cmd, err);
+	rc = rc ? rc : fit_traces(&fit, status, err);
+out:
+	frag_printed_fini(&fit.printed);
+	free((void *)(uintptr_t)fit.fits.sources);
+	frag_fits_fini(&fit.fits);
+	for (uint32_t i = 0; fit.taped && i < fit.count; i++)
+		frag_taped_close(&fit.taped[i]);
+	free(fit.taped);
+	free(fit.conditions);
+	frag_run_options_fini(&fit.run);
+	return rc;
+}
+
+const struct frag_cmd frag_cmd_fit = {
+	.name = "fit",
+	.job = FRAG_JOB_SIMULATE,
+	.args = "[options] TRACE...",
+	.summary = "find the smallest device that a trace survives on",
+	.opts = opts,
+	.exec = fit_exec,
+};

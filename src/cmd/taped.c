@@ -1,0 +1,66 @@
+/* taped.c - a trace in memory, with the policies and devices to simulate it again and again. */
+#include "cmd/taped.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/interrupt.h"
+#include "cmd/recorded_policy.h"
+
+/* Files of the options' choices stay theirs. */
+static int choose(struct frag_taped *t, const struct frag_run_options *o, frag_usual *usual,
+		  const struct frag_log *log, struct frag_error *err)
+{
+	const uint32_t room = o->choice_count ? o->choice_count : FRAG_USUAL_MAX;
+
+	t->choices = calloc(room, sizeof(*t->choices));
+	if (!t->choices)
+		return frag_fail_nomem(err);
+	t->choice_count = o->choice_count;
+	if (!o->choice_count)
+		return usual(t->choices, &t->choice_count, t->trace, log, err);
+	memcpy(t->choices, o->choices, room * sizeof(*t->choices));
+	return 0;
+}
+
+/* Context, others and pages are the trace's, a profile's or the options'. */
+static int set_devices(struct frag_taped *t, const struct frag_run_options *o,
+		       struct frag_error *err)
+{
+	struct frag_run_options plain = *o;
+	int rc;
+
+	plain.total = 0;
+	rc = frag_run_devices(&plain, t->trace, &t->devices, err);
+	for (uint32_t d = 0; d < t->devices.count; d++)
+		t->devices.figures[d].total = 0;
+	return rc;
+}
+
+int frag_taped_open(struct frag_taped *t, const char *path, const struct frag_run_options *o,
+		    frag_usual *usual, const struct frag_tape_options *tape,
+		    const struct frag_log *log, struct frag_error *err)
+{
+	const struct frag_trace_options options = {
+		.lenient = o->lenient, .stacks = FRAG_STACKS_NONE, .log = *log,
+		.configured = frag_configured_next, .configured_ctx = &t->configured,
+	};
+	int rc = frag_trace_open(&t->trace, path, &options, err);
+
+	rc = frag_or_interrupted(rc, err);
+	rc = rc ? rc : choose(t, o, usual, log, err);
+	rc = rc ? rc : set_devices(t, o, err);
+	if (!rc && !frag_configured_init(&t->configured, t->choices, t->choice_count))
+		rc = frag_fail_nomem(err);
+	return rc ? rc : frag_tape_new(&t->tape, t->trace, tape, err);
+}
+
+void frag_taped_close(struct frag_taped *t)
+{
+	frag_tape_del(t->tape);
+	frag_devices_fini(&t->devices);
+	frag_trace_close(t->trace);
+	frag_configured_fini(&t->configured);
+	free(t->choices);
+	*t = (struct frag_taped){ .choice_count = 0 };
+}

@@ -1,0 +1,125 @@
+/* survival.c - on which capacities a run survives. */
+#include "search/survival.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/grow.h"
+
+/* The devices of the tape, without limits but for the one that is looked at. */
+static int set_devices(const struct frag_subject *s, uint64_t total, uint64_t other,
+		       struct frag_devices *devices, struct frag_error *err)
+{
+	const uint32_t count = frag_tape_info(s->tape)->device_count;
+	int rc = frag_devices_copy(devices, s->devices, count, err);
+
+	for (uint32_t d = 0; d < count && !rc; d++)
+		devices->figures[d].total = 0;
+	if (rc)
+		return rc;
+	devices->figures[s->device].total = total;
+	devices->figures[s->device].other += other;
+	return 0;
+}
+
+static struct frag_interval interval_of(const struct frag_result *r)
+{
+	return (struct frag_interval){
+		.least = r->least, .beyond = r->beyond,
+		.outcome = {
+			.survives = r->status == FRAG_RUN_OK,
+			.oom_step = r->oom_count ? r->ooms[0].step : 0,
+			.calls = r->calls, .refused = r->refused, .retries = r->counts.retries,
+			.peak_reserved = r->peak.reserved, .peak_requested = r->lower_bound,
+			.driver_ns = r->modelled.driver_ns, .steps = r->steps,
+		},
+	};
+}
+
+int frag_subject_run(const struct frag_subject *s, uint64_t total, uint64_t other,
+		     enum frag_level level, struct frag_interval *out, struct frag_error *err)
+{
+	struct frag_tape_reader *reader;
+	struct frag_devices devices = { .count = 0 };
+	struct frag_sim_options options = { .level = level, .model = s->model };
+	struct frag_sim *sim = NULL;
+	uint32_t count;
+	int rc;
+
+	if (s->stop && s->stop(s->ctx))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	reader = frag_tape_reader_new(s->tape);
+	rc = reader ? set_devices(s, total, other, &devices, err) : frag_fail_nomem(err);
+	options.devices = devices.figures;
+	rc = rc ? rc : frag_sim_on_tape(&sim, &s->choice, s->tape, &options, err);
+	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
+	if (!rc)
+		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);
+	frag_sim_del(sim);
+	frag_devices_fini(&devices);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+uint64_t frag_subject_lattice(const struct frag_subject *s, uint64_t bytes)
+{
+	const struct frag_device_figures *f = &s->devices[s->device];
+	const uint64_t taken = f->context + f->other;
+
+	return bytes <= taken ? taken : taken + frag_round_up(bytes - taken, f->granularity);
+}
+
+void frag_survival_init(struct frag_survival *s, const struct frag_subject *subject)
+{
+	*s = (struct frag_survival){ .subject = *subject };
+}
+
+void frag_survival_fini(struct frag_survival *s)
+{
+	free(s->intervals);
+	*s = (struct frag_survival){ .count = 0 };
+}
+
+/* How many begin at or below. */
+static uint32_t place_of(const struct frag_survival *s, uint64_t total)
+{
+	uint32_t low = 0, high = s->count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (s->intervals[middle].least <= total)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int frag_survival_at(struct frag_survival *s, uint64_t total, const struct frag_interval **out,
+		     struct frag_error *err)
+{
+	uint32_t at = place_of(s, total);
+	struct frag_interval *here;
+	int rc;
+
+	if (at && total < s->intervals[at - 1].beyond) {
+		*out = &s->intervals[at - 1];
+		return 0;
+	}
+	if (!frag_grow(&s->intervals, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->intervals)))
+		return frag_fail_nomem(err);
+	here = &s->intervals[at];
+	memmove(here + 1, here, (s->count - at) * sizeof(*here));
+	rc = frag_subject_run(&s->subject, total, 0, FRAG_LEVEL_SURVIVE, here, err);
+	if (rc) {
+		memmove(here, here + 1, (s->count - at) * sizeof(*here));
+		return rc;
+	}
+	FRAG_ASSERT(here->least <= total && total < here->beyond);
+	s->count++;
+	s->runs++;
+	*out = here;
+	return 0;
+}

@@ -1,0 +1,71 @@
+/*
+ * survival.h - on which capacities a run survives.
+ *
+ * A larger device can fail where a smaller one survives, so nothing is concluded from one
+ * capacity for another, but for those on which the run would have been the same, event for
+ * event: struct frag_result says which. What is known is a list of such intervals, which grows
+ * as it is asked.
+ */
+#ifndef SEARCH_SURVIVAL_H
+#define SEARCH_SURVIVAL_H
+
+#include "fragsim/engine.h"
+
+/* What is simulated again and again: one policy, and one device that changes. */
+struct frag_subject {
+	const struct frag_tape *tape;
+	struct frag_choice choice;
+	/* of all devices, borrowed; but for the one that is looked at they have no limit */
+	const struct frag_device_figures *devices;
+	uint32_t device;                /* ordinal */
+	const struct frag_driver_model *model;  /* of what calls take; NULL: none */
+	bool (*stop)(void *ctx);        /* optional: asked before each run */
+	void *ctx;
+};
+
+/* What a run came to. */
+struct frag_attempt {
+	bool survives;
+	uint64_t oom_step;              /* where not */
+	uint64_t calls, refused, retries;       /* of the device; second tries after a refusal */
+	uint64_t peak_reserved;         /* at FRAG_LEVEL_PEAKS, else 0 */
+	uint64_t peak_requested;        /* likewise */
+	uint64_t driver_ns;             /* with a model */
+	uint64_t steps;
+};
+
+/* Capacities whose runs are the same: [least, beyond), beyond UINT64_MAX: no end. Bytes. */
+struct frag_interval {
+	uint64_t least, beyond;
+	struct frag_attempt outcome;
+};
+
+/*
+ * One run from the first event on, with this capacity; total 0: without a limit. other: bytes
+ * that others hold above what the figures say. -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of
+ * the policy.
+ */
+int frag_subject_run(const struct frag_subject *s, uint64_t total, uint64_t other,
+		     enum frag_level level, struct frag_interval *out, struct frag_error *err);
+
+/* The least capacity that is a whole number of pages beside context and others, and not below. */
+uint64_t frag_subject_lattice(const struct frag_subject *s, uint64_t bytes);
+
+struct frag_survival {
+	struct frag_subject subject;
+	struct frag_interval *intervals;        /* by capacity; there may be gaps between them */
+	uint32_t count, capacity;
+	uint64_t runs;                  /* that were simulated */
+};
+
+void frag_survival_init(struct frag_survival *s, const struct frag_subject *subject);
+void frag_survival_fini(struct frag_survival *s);
+
+/*
+ * The interval that a capacity is in, simulated where it is not known; it stays until the next
+ * call. Failures as in frag_subject_run().
+ */
+int frag_survival_at(struct frag_survival *s, uint64_t total, const struct frag_interval **out,
+		     struct frag_error *err);
+
+#endif
