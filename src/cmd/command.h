@@ -64,6 +64,7 @@ extern const struct frag_cmd frag_cmd_replay;
 extern const struct frag_cmd frag_cmd_run;
 extern const struct frag_cmd frag_cmd_shrink;
 extern const struct frag_cmd frag_cmd_slice;
+extern const struct frag_cmd frag_cmd_tune;
 extern const struct frag_cmd frag_cmd_verify;
 
 /* All of them, sorted by name, ended by NULL. */

@@ -32,7 +32,7 @@ static void show_progress(void *ctx, uint32_t done, uint32_t count)
 {
 	struct diff *d = ctx;
 
-	frag_progress_count(&d->progress, done, count);
+	frag_progress_count(&d->progress, "traces", done, count);
 }
 
 static int trace_done(void *ctx, uint32_t index, struct frag_runs *runs, struct frag_error *err)

@@ -54,21 +54,6 @@ struct fit {
 	struct frag_progress progress;
 };
 
-static void warn(void *ctx, const char *message)
-{
-	struct fit *fit = ctx;
-
-	frag_progress_end(&fit->progress);
-	frag_warn(&fit->run.quiet, message);
-}
-
-static void show_reading(void *ctx, const struct frag_trace_info *info)
-{
-	struct fit *fit = ctx;
-
-	frag_progress_show(&fit->progress, info);
-}
-
 static const char *const paths[] = { "smallest", "safe", "runs", NULL };
 
 static int add_condition(struct fit *fit, const char *text, struct frag_error *err)
@@ -170,31 +155,11 @@ static int check(struct fit *fit, const struct frag_cmd *cmd, struct frag_error 
 					    "the trace", err);
 }
 
-static int read_traces(struct fit *fit, struct frag_error *err)
-{
-	const struct frag_tape_options options = {
-		.stop = frag_interrupted, .progress = show_reading, .ctx = fit,
-	};
-	const struct frag_log log = { .warn = warn, .ctx = fit };
-	int rc = 0;
-
-	fit->taped = calloc(fit->count, sizeof(*fit->taped));
-	if (!fit->taped)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < fit->count && !rc; i++) {
-		frag_progress_begin(&fit->progress, !fit->run.quiet);
-		rc = frag_taped_open(&fit->taped[i], fit->paths[i], &fit->run, usual, &options, &log,
-				     err);
-		frag_progress_end(&fit->progress);
-	}
-	return rc;
-}
-
 static void show_fits(void *ctx, uint32_t done, uint32_t count)
 {
 	struct fit *fit = ctx;
 
-	frag_progress_count(&fit->progress, done, count);
+	frag_progress_count(&fit->progress, "fits", done, count);
 }
 
 static int search(struct fit *fit, struct frag_error *err)
@@ -276,7 +241,10 @@ static int fit_traces(struct fit *fit, int *status, struct frag_error *err)
 	int rc = frag_run_read_profile(&fit->run, err), interrupted;
 
 	rc = rc ? rc : frag_printed_open(&fit->printed, err);
-	rc = rc ? rc : read_traces(fit, err);
+	fit->taped = calloc(fit->count, sizeof(*fit->taped));
+	if (!rc && !fit->taped)
+		rc = frag_fail_nomem(err);
+	rc = rc ? rc : frag_taped_read(fit->taped, fit->paths, fit->count, &fit->run, usual, err);
 	if (rc)
 		return rc;
 	interrupted = search(fit, err);
@@ -304,8 +272,7 @@ out:
 	frag_printed_fini(&fit.printed);
 	free((void *)(uintptr_t)fit.fits.sources);
 	frag_fits_fini(&fit.fits);
-	for (uint32_t i = 0; fit.taped && i < fit.count; i++)
-		frag_taped_close(&fit.taped[i]);
+	frag_taped_close(fit.taped, fit.count);
 	free(fit.taped);
 	free(fit.conditions);
 	frag_run_options_fini(&fit.run);

@@ -124,14 +124,17 @@ void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *i
 	show(p, words, part);
 }
 
-void frag_progress_count(struct frag_progress *p, uint32_t done, uint32_t count)
+void frag_progress_count(struct frag_progress *p, const char *what, uint32_t done,
+			 uint32_t count)
 {
-	char words[80];
+	char words[120], rest[48];
 	double elapsed;
 
 	if (!is_due(p, &elapsed))
 		return;
-	snprintf(words, sizeof(words), "%" PRIu32 " of %" PRIu32 " traces", done, count);
+	put_duration(rest, sizeof(rest), done ? elapsed * (count - done) / done : 0);
+	snprintf(words, sizeof(words), "%" PRIu32 " of %" PRIu32 " %s%s%s%s", done, count, what,
+		 done ? ", " : "", done ? rest : "", done ? " to go" : "");
 	show(p, words, (double)done / count);
 }
 

@@ -18,8 +18,9 @@ double frag_seconds(void);
 
 void frag_progress_begin(struct frag_progress *p, bool wanted);
 void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info);
-/* The same for traces, of which so many are done. */
-void frag_progress_count(struct frag_progress *p, uint32_t done, uint32_t count);
+/* The same for things ("traces") of which so many are done. */
+void frag_progress_count(struct frag_progress *p, const char *what, uint32_t done,
+			 uint32_t count);
 /* Takes the line away. */
 void frag_progress_end(struct frag_progress *p);
 

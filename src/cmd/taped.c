@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/interrupt.h"
-#include "cmd/recorded_policy.h"
+#include "cmd/progress.h"
 
 /* Files of the options' choices stay theirs. */
 static int choose(struct frag_taped *t, const struct frag_run_options *o, frag_usual *usual,
@@ -37,30 +37,69 @@ static int set_devices(struct frag_taped *t, const struct frag_run_options *o,
 	return rc;
 }
 
-int frag_taped_open(struct frag_taped *t, const char *path, const struct frag_run_options *o,
-		    frag_usual *usual, const struct frag_tape_options *tape,
-		    const struct frag_log *log, struct frag_error *err)
+struct reading {
+	struct frag_progress progress;
+	bool quiet;
+};
+
+static void warn(void *ctx, const char *message)
 {
+	struct reading *reading = ctx;
+
+	frag_progress_end(&reading->progress);
+	frag_warn(&reading->quiet, message);
+}
+
+static void show(void *ctx, const struct frag_trace_info *info)
+{
+	struct reading *reading = ctx;
+
+	frag_progress_show(&reading->progress, info);
+}
+
+static int read_one(struct frag_taped *t, const char *path, const struct frag_run_options *o,
+		    frag_usual *usual, struct reading *reading, struct frag_error *err)
+{
+	const struct frag_log log = { .warn = warn, .ctx = reading };
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = FRAG_STACKS_NONE, .log = *log,
+		.lenient = o->lenient, .stacks = FRAG_STACKS_NONE, .log = log,
 		.configured = frag_configured_next, .configured_ctx = &t->configured,
+	};
+	const struct frag_tape_options tape = {
+		.stop = frag_interrupted, .progress = show, .ctx = reading,
 	};
 	int rc = frag_trace_open(&t->trace, path, &options, err);
 
 	rc = frag_or_interrupted(rc, err);
-	rc = rc ? rc : choose(t, o, usual, log, err);
+	rc = rc ? rc : choose(t, o, usual, &log, err);
 	rc = rc ? rc : set_devices(t, o, err);
 	if (!rc && !frag_configured_init(&t->configured, t->choices, t->choice_count))
 		rc = frag_fail_nomem(err);
-	return rc ? rc : frag_tape_new(&t->tape, t->trace, tape, err);
+	return rc ? rc : frag_tape_new(&t->tape, t->trace, &tape, err);
 }
 
-void frag_taped_close(struct frag_taped *t)
+int frag_taped_read(struct frag_taped *traces, const char *const *paths, uint32_t count,
+		    const struct frag_run_options *o, frag_usual *usual, struct frag_error *err)
 {
-	frag_tape_del(t->tape);
-	frag_devices_fini(&t->devices);
-	frag_trace_close(t->trace);
-	frag_configured_fini(&t->configured);
-	free(t->choices);
-	*t = (struct frag_taped){ .choice_count = 0 };
+	struct reading reading = { .quiet = o->quiet };
+	int rc = 0;
+
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		frag_progress_begin(&reading.progress, !o->quiet);
+		rc = read_one(&traces[i], paths[i], o, usual, &reading, err);
+		frag_progress_end(&reading.progress);
+	}
+	return rc;
+}
+
+void frag_taped_close(struct frag_taped *traces, uint32_t count)
+{
+	for (struct frag_taped *t = traces; traces && t < traces + count; t++) {
+		frag_tape_del(t->tape);
+		frag_devices_fini(&t->devices);
+		frag_trace_close(t->trace);
+		frag_configured_fini(&t->configured);
+		free(t->choices);
+		*t = (struct frag_taped){ .choice_count = 0 };
+	}
 }

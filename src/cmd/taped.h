@@ -24,12 +24,11 @@ typedef int frag_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *cou
 		       struct frag_error *err);
 
 /*
- * Reads the trace to its end. A `configure` must be fit for all of the policies. What is there
- * after a failure must be closed too.
+ * Reads traces to their ends, with progress and warnings on standard error. A `configure` must
+ * be fit for all of the policies. What is there after a failure must be closed too.
  */
-int frag_taped_open(struct frag_taped *t, const char *path, const struct frag_run_options *o,
-		    frag_usual *usual, const struct frag_tape_options *options,
-		    const struct frag_log *log, struct frag_error *err);
-void frag_taped_close(struct frag_taped *t);    /* one that is zeroed is fine */
+int frag_taped_read(struct frag_taped *traces, const char *const *paths, uint32_t count,
+		    const struct frag_run_options *o, frag_usual *usual, struct frag_error *err);
+void frag_taped_close(struct frag_taped *traces, uint32_t count);       /* zeroed ones are fine */
 
 #endif

@@ -12,7 +12,7 @@
 #include "device/gpu.h"
 #include "fragsim/trace.h"
 #include "search/answer.h"
-#include "search/fits.h"
+#include "search/tune.h"
 
 /* The result object: fragsim-result(5). answers: one a run; NULL: nobody looked for them. */
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *runs,
@@ -37,5 +37,16 @@ struct frag_fit_answer {
 	bool map;               /* every interval too */
 };
 int frag_fit_json(const struct frag_fit_answer *answer, FILE *f, struct frag_error *err);
+
+/* What fragsim tune found: fragsim-tune(1). */
+struct frag_tune_answer {
+	const struct frag_trace_info *const *traces;    /* one a source, tests behind the others */
+	const struct frag_tune *tune;
+	const char *grid;
+};
+int frag_tune_json(const struct frag_tune_answer *answer, FILE *f, struct frag_error *err);
+
+/* "PYTORCH_ALLOC_CONF=..." of the best; NULL: nothing is to be set. The caller's. */
+char *frag_tune_env(const struct frag_tune *tune);
 
 #endif

@@ -2,47 +2,24 @@
 #include "report/fit_formats.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/print.h"
-#include "base/printable.h"
 #include "policy/conf_text.h"
+#include "report/cells.h"
 #include "report/fit_words.h"
 
 extern const struct frag_format frag_fit_text;
 
-static void put_csv(FILE *f, const char *text)
-{
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	text = frag_printable(shown, text);
-	if (!strpbrk(text, ",\"\n\r")) {
-		fputs(text, f);
-		return;
-	}
-	putc('"', f);
-	for (; *text; text++)
-		fprintf(f, *text == '"' ? "\"\"" : "%c", *text);
-	putc('"', f);
-}
-
-/* A capacity that is not there is an empty field. */
 static void put_bytes(FILE *f, uint64_t bytes)
 {
-	if (bytes == UINT64_MAX)
-		putc(',', f);
-	else
-		fprintf(f, ",%" PRIu64, bytes);
+	frag_csv_number(f, bytes != UINT64_MAX, bytes);
 }
 
 static void put_attempt(FILE *f, bool there, const struct frag_attempt *a)
 {
-	if (there)
-		fprintf(f, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, a->calls, a->refused,
-			a->retries, a->peak_reserved);
-	else
-		fputs(",,,,", f);
+	frag_csv_number(f, there, a->calls);
+	frag_csv_number(f, there, a->refused);
+	frag_csv_number(f, there, a->retries);
+	frag_csv_number(f, there, a->peak_reserved);
 }
 
 static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
@@ -61,12 +38,12 @@ static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
 		const struct frag_choice *choice =
 			&a->fits->sources[one->source].choices[one->choice];
 
-		put_csv(f, a->traces[one->source]->path);
+		frag_csv_text(f, a->traces[one->source]->path);
 		putc(',', f);
-		put_csv(f, choice->text);
+		frag_csv_text(f, choice->text);
 		putc(',', f);
 		frag_conf_text(choice, conf, sizeof(conf));
-		put_csv(f, conf);
+		frag_csv_text(f, conf);
 		fprintf(f, ",%" PRIu32 ",%" PRIu64, one->device, fit->floor);
 		put_bytes(f, fit->smallest);
 		put_bytes(f, fit->safe);
@@ -79,20 +56,6 @@ static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
 		putc('\n', f);
 	}
 	return 0;
-}
-
-/* In a cell: what would end it, or be markup, is escaped. */
-static void put_cell(FILE *f, const char *text)
-{
-	char shown[FRAG_PRINTABLE_ROOM];
-
-	fputs("| ", f);
-	for (text = frag_printable(shown, text); *text; text++) {
-		if (strchr("|\\`*_<>[]#&", *text))
-			putc('\\', f);
-		putc(*text, f);
-	}
-	putc(' ', f);
 }
 
 static void put_capacity(FILE *f, uint64_t bytes)
@@ -108,8 +71,8 @@ static void print_rows(const struct frag_fit_answer *a, const struct frag_fitted
 	char name[FRAG_FIT_NAME_ROOM];
 
 	for (const struct frag_fitted *one = first; one < first + count; one++) {
-		put_cell(f, joint ? "all" : a->traces[one->source]->path);
-		put_cell(f, frag_fit_name(a->fits, one, name));
+		frag_markdown_cell(f, joint ? "all" : a->traces[one->source]->path);
+		frag_markdown_cell(f, frag_fit_name(a->fits, one, name));
 		put_capacity(f, one->fit.smallest);
 		put_capacity(f, one->fit.safe);
 		put_capacity(f, one->fit.floor);

@@ -16,7 +16,7 @@ static struct frag_subject subject_of(const struct frag_fits *f, uint32_t source
 	const struct frag_fit_source *from = &f->sources[source];
 
 	return (struct frag_subject){
-		.tape = from->tape, .choice = from->choices[choice], .devices = from->devices,
+		.tape = from->tape, .choice = &from->choices[choice], .devices = from->devices,
 		.device = device, .model = f->model, .stop = f->stop, .ctx = f->ctx,
 	};
 }

@@ -52,7 +52,7 @@ int frag_subject_run(const struct frag_subject *s, uint64_t total, uint64_t othe
 	reader = frag_tape_reader_new(s->tape);
 	rc = reader ? set_devices(s, total, other, &devices, err) : frag_fail_nomem(err);
 	options.devices = devices.figures;
-	rc = rc ? rc : frag_sim_on_tape(&sim, &s->choice, s->tape, &options, err);
+	rc = rc ? rc : frag_sim_on_tape(&sim, s->choice, s->tape, &options, err);
 	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
 	if (!rc)
 		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);

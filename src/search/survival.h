@@ -13,9 +13,9 @@
 
 /* What is simulated again and again: one policy, and one device that changes. */
 struct frag_subject {
-	const struct frag_tape *tape;
-	struct frag_choice choice;
-	/* of all devices, borrowed; but for the one that is looked at they have no limit */
+	const struct frag_tape *tape;           /* borrowed, as is all here */
+	const struct frag_choice *choice;
+	/* of all devices; but for the one that is looked at they have no limit */
 	const struct frag_device_figures *devices;
 	uint32_t device;                /* ordinal */
 	const struct frag_driver_model *model;  /* of what calls take; NULL: none */

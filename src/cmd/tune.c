@@ -1,0 +1,401 @@
+/* tune.c - fragsim tune: the settings of PyTorch's allocator that suit a trace. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/print.h"
+#include "cmd/interrupt.h"
+#include "cmd/printed.h"
+#include "cmd/progress.h"
+#include "cmd/taped.h"
+#include "policy/conf_text.h"
+#include "report/tune_formats.h"
+#include "search/grid.h"
+
+enum {
+	OPT_HEADROOM = FRAG_OPT_FIRST_OWN, OPT_GRID, OPT_EXACT, OPT_TEST, OPT_FORMAT, OPT_OUTPUT,
+};
+
+static const struct frag_opt opts[] = {
+	{ 0, "headroom", "PERCENT", "of --device-bytes, that must not be needed (5%)",
+	  OPT_HEADROOM },
+	{ 0, "grid", "GRID", "settings to try: short, default, or a file of lines (default)",
+	  OPT_GRID },
+	{ 'p', "policy", "NAME", "a policy to try too, NAME[:key=value,...]; repeatable",
+	  FRAG_OPT_POLICY },
+	{ 0, "exact", NULL, "try each setting on every smaller device too (slow)", OPT_EXACT },
+	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable", OPT_TEST },
+	FRAG_PRINTED_ROWS(OPT_FORMAT, OPT_OUTPUT, FRAG_OPT_JSON),
+	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
+	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
+	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
+	FRAG_PROFILE_ROW(0),
+	FRAG_DEVICE_ROWS(0),
+	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0 },
+};
+
+#define LINES_MAX 10000         /* of a grid's file */
+#define USUAL_HEADROOM 0.05
+#define EXPANDABLE "expandable_segments:True"
+
+struct tune {
+	struct frag_run_options run;    /* its choices become the candidates */
+	struct frag_printed printed;
+	const char *grid_name;
+	struct frag_grid grid;
+	double headroom;
+	bool has_headroom, exact;
+	const char **paths;             /* the traces, and behind them the tests */
+	uint32_t count, trace_count, capacity;
+	const char **tests;
+	uint32_t test_count, test_capacity;
+	struct frag_taped *taped;
+	char **texts;                   /* one a candidate: what one pastes */
+	struct frag_fit_source *sources;
+	struct frag_tune tune;
+	struct frag_progress progress;
+};
+
+static int set_headroom(struct tune *t, const char *value, struct frag_error *err)
+{
+	char *end;
+	const double percent = frag_strtod(value, &end);
+
+	if (end == value || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
+		return frag_fail(err, FRAG_EUSAGE, "--headroom %.60s: a percentage from 0%% to 100%%"
+				 " is required, as in 5%%", value);
+	t->headroom = percent / 100;
+	t->has_headroom = true;
+	return 0;
+}
+
+static int add_test(struct tune *t, const char *path, struct frag_error *err)
+{
+	if (!frag_grow(&t->tests, &t->test_capacity, (uint64_t)t->test_count + 1,
+		       sizeof(*t->tests)))
+		return frag_fail_nomem(err);
+	t->tests[t->test_count++] = path;
+	return 0;
+}
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct tune *t = ctx;
+
+	switch (id) {
+	case OPT_HEADROOM:
+		return set_headroom(t, value, err);
+	case OPT_GRID:
+		t->grid_name = value;
+		return 0;
+	case OPT_EXACT:
+		t->exact = true;
+		return 0;
+	case OPT_TEST:
+		return add_test(t, value, err);
+	case OPT_FORMAT:
+		return frag_printed_format(&t->printed, value, err);
+	case OPT_OUTPUT:
+		return frag_printed_output(&t->printed, value, err);
+	case FRAG_OPT_JSON:
+		return frag_printed_json(&t->printed, value, err);
+	default:
+		return frag_run_set_option(&t->run, id, value, err);
+	}
+}
+
+/* A candidate: pytorch with these settings. where: of a line of a file, for a message. */
+static int add_setting(struct tune *t, const char *line, const char *where,
+		       struct frag_error *err)
+{
+	struct frag_run_options *run = &t->run;
+	struct frag_choice *choice;
+	struct frag_error why;
+	int rc;
+
+	if (!frag_grow(&run->choices, &run->choice_capacity, (uint64_t)run->choice_count + 1,
+		       sizeof(*run->choices)))
+		return frag_fail_nomem(err);
+	choice = &run->choices[run->choice_count];
+	rc = frag_choice_parse(choice, "pytorch", err);
+	if (!rc && frag_choice_settings(choice, line, &why))
+		return frag_fail(err, FRAG_EUSAGE, "%s%.900s", where, why.message);
+	for (uint32_t i = 0; i < run->choice_count && !rc; i++)
+		if (run->choices[i].ops == choice->ops
+		    && memcmp(run->choices[i].param, choice->param, sizeof(choice->param)) == 0)
+			return 0;       /* that one has been there */
+	run->choice_count += !rc;
+	return rc;
+}
+
+/* A line without its end, blanks around it and what a # begins. */
+static char *trim(char *line)
+{
+	char *end = line + strcspn(line, "#\n");
+
+	while (end > line && strchr(" \t\r", end[-1]))
+		end--;
+	*end = '\0';
+	return line + strspn(line, " \t");
+}
+
+static int read_grid(struct tune *t, FILE *f, struct frag_error *err)
+{
+	char *line = NULL, where[400];
+	size_t room = 0;
+	uint32_t number = 0;
+	int rc = 0;
+
+	while (!rc && getline(&line, &room, f) >= 0) {
+		const char *text = trim(line);
+
+		if (++number > LINES_MAX)
+			rc = frag_fail(err, FRAG_EUSAGE, "--grid %.300s: more than %d lines",
+				       t->grid_name, LINES_MAX);
+		snprintf(where, sizeof(where), "--grid %.300s, line %u: ", t->grid_name, number);
+		if (!rc && *text)
+			rc = add_setting(t, text, where, err);
+	}
+	if (!rc && ferror(f))
+		rc = frag_fail(err, FRAG_EUSAGE, "--grid %.300s: %s", t->grid_name,
+			       strerror(errno));
+	free(line);
+	return rc;
+}
+
+static int read_grid_file(struct tune *t, struct frag_error *err)
+{
+	FILE *f = fopen(t->grid_name, "re");
+	int rc;
+
+	if (!f)
+		return frag_fail(err, FRAG_EUSAGE, "--grid %.300s: neither \"short\" nor"
+				 " \"default\", and no file that can be read: %s", t->grid_name,
+				 strerror(errno));
+	rc = read_grid(t, f, err);
+	fclose(f);
+	return rc;
+}
+
+static bool is_named(const char *name)
+{
+	for (uint32_t i = 0; frag_grid_names[i]; i++)
+		if (strcmp(name, frag_grid_names[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The defaults come first, whatever the grid: they win where nothing is better. Policies that
+ * were given go behind the grid.
+ */
+static int make_candidates(struct tune *t, struct frag_error *err)
+{
+	struct frag_run_options *run = &t->run;
+	struct frag_choice *given = run->choices;
+	const uint32_t count = run->choice_count;
+	int rc;
+
+	run->choices = NULL;
+	run->choice_count = run->choice_capacity = 0;
+	rc = add_setting(t, "", "", err);
+	if (!rc && !is_named(t->grid_name))
+		rc = read_grid_file(t, err);
+	else if (!rc && !frag_grid_init(&t->grid, t->grid_name))
+		rc = frag_fail_nomem(err);
+	for (uint32_t i = 0; i < t->grid.count && !rc; i++)
+		rc = add_setting(t, t->grid.lines[i], "", err);
+	if (!rc && !frag_grow(&run->choices, &run->choice_capacity,
+			      (uint64_t)run->choice_count + count, sizeof(*run->choices)))
+		rc = frag_fail_nomem(err);
+	for (uint32_t i = 0; i < count; i++) {
+		if (rc)
+			frag_choice_fini(&given[i]);
+		else
+			run->choices[run->choice_count++] = given[i];
+	}
+	free(given);
+	return rc;
+}
+
+static int name_candidates(struct tune *t, struct frag_error *err)
+{
+	const uint32_t count = t->run.choice_count;
+	char conf[FRAG_CONF_ROOM];
+
+	t->texts = calloc((size_t)count + 1, sizeof(*t->texts));
+	t->tune.plain_expandable = UINT32_MAX;
+	for (uint32_t i = 0; t->texts && i < count; i++) {
+		frag_conf_text(&t->run.choices[i], conf, sizeof(conf));
+		if (strcmp(conf, EXPANDABLE) == 0)
+			t->tune.plain_expandable = i;
+		t->texts[i] = strdup(t->run.choices[i].ops->settings ? conf
+				     : t->run.choices[i].text);
+		if (!t->texts[i])
+			return frag_fail_nomem(err);
+	}
+	return t->texts ? 0 : frag_fail_nomem(err);
+}
+
+/* The operands, and the tests behind them. */
+static int list_paths(struct tune *t, char **operands, uint32_t count, struct frag_error *err)
+{
+	t->trace_count = count;
+	t->count = count + t->test_count;
+	t->paths = calloc((size_t)t->count + 1, sizeof(*t->paths));
+	if (!t->paths)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < count; i++)
+		t->paths[i] = operands[i];
+	for (uint32_t i = 0; i < t->test_count; i++)
+		t->paths[count + i] = t->tests[i];
+	return 0;
+}
+
+static int check(struct tune *t, const struct frag_cmd *cmd, struct frag_error *err)
+{
+	uint32_t standard = t->run.profile_path && strcmp(t->run.profile_path, "-") == 0;
+
+	if (!t->trace_count)
+		return frag_usage(cmd, "which traces?", err);
+	if (t->run.total == 0)
+		return frag_usage(cmd, "--device-bytes 0 is no limit: without it the smallest device"
+				  " is looked for", err);
+	if (t->has_headroom && t->run.total == UINT64_MAX)
+		return frag_usage(cmd, "--headroom is for --device-bytes SIZE", err);
+	if (t->exact && t->run.total != UINT64_MAX)
+		return frag_usage(cmd, "--exact is for the smallest device: without --device-bytes",
+				  err);
+	for (uint32_t i = 0; i < t->count; i++)
+		standard += strcmp(t->paths[i], "-") == 0;
+	if (standard > 1)
+		return frag_usage(cmd, "standard input can be read only once", err);
+	t->printed.quiet = t->run.quiet;
+	return frag_printed_apart(&t->printed, cmd, t->paths, t->count, "the trace", err);
+}
+
+static void show_progress(void *ctx, uint32_t done, uint32_t count)
+{
+	struct tune *t = ctx;
+
+	frag_progress_count(&t->progress, "settings", done, count);
+}
+
+static int search(struct tune *t, struct frag_error *err)
+{
+	const uint64_t total = t->run.total;
+	int rc;
+
+	t->sources = calloc(t->count, sizeof(*t->sources));
+	if (!t->sources)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < t->count; i++)
+		t->sources[i] = (struct frag_fit_source){
+			.tape = t->taped[i].tape, .choices = t->taped[i].choices,
+			.devices = t->taped[i].devices.figures,
+		};
+	t->tune.sources = t->sources;
+	t->tune.source_count = t->trace_count;
+	t->tune.test_count = t->test_count;
+	t->tune.choice_count = t->run.choice_count;
+	t->tune.texts = (const char *const *)t->texts;
+	t->tune.total = total == UINT64_MAX ? 0 : total;
+	t->tune.headroom = t->headroom;
+	t->tune.exact = t->exact;
+	t->tune.model = t->run.sim.model;
+	t->tune.threads = t->run.threads;
+	t->tune.stop = frag_interrupted;
+	t->tune.progress = show_progress;
+	t->tune.ctx = t;
+	frag_progress_begin(&t->progress, !t->run.quiet);
+	rc = frag_tune_run(&t->tune, err);
+	frag_progress_end(&t->progress);
+	return rc;
+}
+
+static int report(struct tune *t, int *status, struct frag_error *err)
+{
+	const struct frag_trace_info **traces = calloc(t->count, sizeof(*traces));
+	const struct frag_tune_answer answer = {
+		.traces = traces, .tune = &t->tune, .grid = t->grid_name,
+	};
+	int rc;
+
+	if (!traces)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < t->count; i++)
+		traces[i] = frag_trace_info(t->taped[i].trace);
+	rc = frag_printed_write(&t->printed, &answer, err);
+	free(traces);
+	if (t->tune.best.choice == UINT32_MAX)
+		*status = 1;
+	for (uint32_t i = 0; i < t->test_count && t->tune.total; i++)
+		if (!t->tune.tests[i].survives)
+			*status = 1;
+	return rc;
+}
+
+/* Interrupted it prints what is known until then. */
+static int tune_traces(struct tune *t, int *status, struct frag_error *err)
+{
+	int rc = frag_run_read_profile(&t->run, err), interrupted;
+
+	rc = rc ? rc : frag_printed_open(&t->printed, err);
+	t->taped = calloc((size_t)t->count + 1, sizeof(*t->taped));
+	if (!rc && !t->taped)
+		rc = frag_fail_nomem(err);
+	rc = rc ? rc : frag_taped_read(t->taped, t->paths, t->count, &t->run, NULL, err);
+	if (rc)
+		return rc;
+	interrupted = search(t, err);
+	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
+		return interrupted;
+	rc = report(t, status, err);
+	return rc ? rc : interrupted;
+}
+
+static int tune_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		     struct frag_error *err)
+{
+	struct tune t = {
+		.printed = { .formats = frag_tune_formats }, .grid_name = "default",
+		.headroom = USUAL_HEADROOM,
+	};
+	int rest, rc;
+
+	frag_run_options_init(&t.run);
+	rc = frag_options(cmd, argc, argv, &t, set_option, &rest, err);
+	if (rc || !rest)
+		goto out;
+	rc = list_paths(&t, argv + rest, (uint32_t)(argc - rest), err);
+	rc = rc ? rc : check(&t, cmd, err);
+	rc = rc ? rc : make_candidates(&t, err);
+	rc = rc ? rc : name_candidates(&t, err);
+	rc = rc ? rc : tune_traces(&t, status, err);
+out:
+	frag_printed_fini(&t.printed);
+	frag_tune_fini(&t.tune);
+	frag_taped_close(t.taped, t.count);
+	for (uint32_t i = 0; t.texts && i < t.run.choice_count; i++)
+		free(t.texts[i]);
+	free(t.texts);
+	free(t.sources);
+	free(t.taped);
+	free(t.paths);
+	free(t.tests);
+	frag_grid_fini(&t.grid);
+	frag_run_options_fini(&t.run);
+	return rc;
+}
+
+const struct frag_cmd frag_cmd_tune = {
+	.name = "tune",
+	.job = FRAG_JOB_SIMULATE,
+	.args = "[options] TRACE...",
+	.summary = "find the settings of PyTorch's allocator that suit a trace",
+	.opts = opts,
+	.exec = tune_exec,
+};
