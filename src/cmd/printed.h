@@ -4,7 +4,7 @@
 
 #include "base/outfile.h"
 #include "cmd/command.h"
-#include "report/format.h"
+#include "report/forms.h"
 
 #define FRAG_PRINTED_MAX 12
 

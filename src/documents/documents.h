@@ -12,7 +12,7 @@
 #include "device/gpu.h"
 #include "fragsim/trace.h"
 #include "search/answer.h"
-#include "search/tune.h"
+#include "search/tuning.h"
 
 /* The result object: fragsim-result(5). answers: one a run; NULL: nobody looked for them. */
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *runs,

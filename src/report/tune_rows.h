@@ -2,7 +2,7 @@
 #ifndef REPORT_TUNE_ROWS_H
 #define REPORT_TUNE_ROWS_H
 
-#include "search/tune.h"
+#include "search/tuning.h"
 
 #define FRAG_TUNE_ROWS 10
 

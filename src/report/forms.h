@@ -1,6 +1,6 @@
-/* format.h - the forms in which an answer is printed: a table for each kind of answer. */
-#ifndef REPORT_FORMAT_H
-#define REPORT_FORMAT_H
+/* forms.h - the forms in which an answer is printed: a table for each kind of answer. */
+#ifndef REPORT_FORMS_H
+#define REPORT_FORMS_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /*
- * tune.h - of many settings the one that needs the smallest device, or that does best on a given
+ * tuning.h - of many settings the one that needs the smallest device, or that does best on a given
  * one.
  *
  * Without a device there is a champion: each setting is tried once one page below what that
  * needs; one that survives becomes champion, drops to the least device on which its run is the
  * same, and tries on. What comes out depends on the order of the settings, and on nothing else.
  */
-#ifndef SEARCH_TUNE_H
-#define SEARCH_TUNE_H
+#ifndef SEARCH_TUNING_H
+#define SEARCH_TUNING_H
 
 #include "search/fits.h"
 

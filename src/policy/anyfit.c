@@ -1,5 +1,5 @@
 /*
- * fit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split,
+ * anyfit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split,
  * neighbours merge at once (fragsim-policies(7), bestfit). They differ in which block they choose.
  */
 #include "policy/ask.h"

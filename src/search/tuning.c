@@ -1,5 +1,5 @@
-/* tune.c - of many settings the one that does best. */
-#include "search/tune.h"
+/* tuning.c - of many settings the one that does best. */
+#include "search/tuning.h"
 
 #include <math.h>
 #include <stdlib.h>
