@@ -116,11 +116,12 @@ bool frag_grid_init(struct frag_grid *g, const char *name)
 	bool good = true;
 
 	*g = (struct frag_grid){ .count = 0 };
-	if (strcmp(name, "short") != 0)
-		return add_native(g) && add_expandable(g) && add_collecting(g);
+	/* whoever is likely to win comes first, as the others then fail early */
 	for (size_t i = 0; i < LENGTH(shorter); i++)
 		good &= frag_grid_add(g, shorter[i]);
-	return good;
+	if (strcmp(name, "short") == 0)
+		return good;
+	return good && add_native(g) && add_expandable(g) && add_collecting(g);
 }
 
 void frag_grid_fini(struct frag_grid *g)

@@ -174,23 +174,20 @@ static int run_round(struct scope *s, const uint32_t *choices, uint32_t count,
 	return frag_tasks_run(&tasks, err);
 }
 
-/* The survivor becomes champion, and tries on. */
+/*
+ * The survivor becomes champion, with the smallest device that it survives on: from the floor
+ * upwards, as runs that fail end early, and those that just survive are many.
+ */
 static int crown(struct scope *s, const struct trial *survivor, struct frag_error *err)
 {
 	struct trial trial = *survivor;
-	const uint64_t floor = floor_of(s);
-	int rc = 0;
+	int rc;
 
 	s->choice = trial.choice;
 	s->total = trial.least;
-	while (!rc && s->total >= page_of(s) + floor) {
-		rc = try_below(s, &trial, err);
-		if (rc || !trial.survives)
-			break;
+	rc = try_upwards(s, &trial, err);
+	if (!rc && trial.survives)
 		s->total = trial.least;
-	}
-	if (!rc && !trial.survives)
-		s->failed = trial.failed;
 	return rc;
 }
 

@@ -3,8 +3,8 @@
  * one.
  *
  * Without a device there is a champion: each setting is tried once one page below what that
- * needs; one that survives becomes champion, drops to the least device on which its run is the
- * same, and tries on. What comes out depends on the order of the settings, and on nothing else.
+ * needs; one that survives becomes champion, with the smallest device that it survives on. What
+ * comes out depends on the order of the settings, and on nothing else.
  */
 #ifndef SEARCH_TUNING_H
 #define SEARCH_TUNING_H
