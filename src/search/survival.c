@@ -100,10 +100,13 @@ static uint32_t place_of(const struct frag_survival *s, uint64_t total)
 int frag_survival_at(struct frag_survival *s, uint64_t total, const struct frag_interval **out,
 		     struct frag_error *err)
 {
-	uint32_t at = place_of(s, total);
 	struct frag_interval *here;
+	uint32_t at;
 	int rc;
 
+	/* 0 would be no limit: a device of nothing has one byte */
+	total = total ? total : 1;
+	at = place_of(s, total);
 	if (at && total < s->intervals[at - 1].beyond) {
 		*out = &s->intervals[at - 1];
 		return 0;

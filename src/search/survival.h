@@ -62,8 +62,8 @@ void frag_survival_init(struct frag_survival *s, const struct frag_subject *subj
 void frag_survival_fini(struct frag_survival *s);
 
 /*
- * The interval that a capacity is in, simulated where it is not known; it stays until the next
- * call. Failures as in frag_subject_run().
+ * The interval that a capacity is in, 0 being nothing, simulated where it is not known; it stays
+ * until the next call. Failures as in frag_subject_run().
  */
 int frag_survival_at(struct frag_survival *s, uint64_t total, const struct frag_interval **out,
 		     struct frag_error *err);

@@ -59,9 +59,15 @@ static struct frag_survival *survival_of(const struct frag_tune *t, uint32_t cho
 	return &t->survivals[(size_t)choice * t->place_count + place];
 }
 
+/* Whose lattice it is. */
+static const struct frag_subject *subject_of(const struct scope *s)
+{
+	return &survival_of(s->tune, 0, s->first)->subject;
+}
+
 static uint64_t page_of(const struct scope *s)
 {
-	const struct frag_subject *subject = &survival_of(s->tune, 0, s->first)->subject;
+	const struct frag_subject *subject = subject_of(s);
 
 	return subject->devices[subject->device].granularity;
 }
@@ -94,7 +100,6 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 {
 	struct frag_survival *survival = survival_of(s->tune, trial->choice, place);
 	const struct frag_interval *here;
-	uint64_t least;
 	int rc = frag_survival_at(survival, total, &here, err);
 
 	if (rc)
@@ -107,12 +112,12 @@ static int try_place(const struct scope *s, struct trial *trial, uint32_t place,
 		trial->worst.oom_step = here->outcome.oom_step;
 		return 0;
 	}
-	least = frag_subject_lattice(&survival->subject, here->least);
-	trial->least = least > trial->least ? least : trial->least;
+	trial->least = here->least > trial->least ? here->least : trial->least;
 	return 0;
 }
 
-/* Where it failed last it is asked first. */
+/* Where it failed last it is asked first. The lattice is that of the first place: a capacity that
+ * is none of the others' is one that they survive or not all the same. */
 static int try_at(const struct scope *s, struct trial *trial, uint32_t ask_first, uint64_t total,
 		  struct frag_error *err)
 {
@@ -125,6 +130,7 @@ static int try_at(const struct scope *s, struct trial *trial, uint32_t ask_first
 		if (i != ask_first)
 			rc = try_place(s, trial, i, total, err);
 	trial->worst.survives = trial->survives;
+	trial->least = frag_subject_lattice(subject_of(s), trial->least);
 	return rc;
 }
 
@@ -137,7 +143,7 @@ static int try_below(struct scope *s, struct trial *trial, struct frag_error *er
 /* Upwards from the floor, as far as the champion. */
 static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *err)
 {
-	const struct frag_subject *subject = &survival_of(s->tune, 0, s->first)->subject;
+	const struct frag_subject *subject = subject_of(s);
 	uint64_t total = frag_subject_lattice(subject, floor_of(s));
 	int rc = 0;
 
@@ -233,27 +239,42 @@ static void show(const struct frag_tune *t, uint32_t done)
 }
 
 /*
- * The first setting begins as champion, with what it needs where nothing is refused. A scope on
- * which nothing survives, however large the device, has none: total NONE.
+ * The first setting that survives where no device's end is near begins as champion, with what it
+ * needs there. A scope on which nothing survives, however large the device, has none: total NONE.
  */
+static int find_first(struct scope *s, const uint32_t *choices, uint32_t count,
+		      struct frag_error *err)
+{
+	const uint64_t endless = frag_subject_lattice(subject_of(s), ENDLESS);
+	int rc = 0;
+
+	s->failed = UINT32_MAX;
+	s->total = NONE;
+	for (uint32_t i = 0; i < count && !rc && s->total == NONE; i++) {
+		struct trial trial = { .choice = choices[i] };
+
+		rc = try_at(s, &trial, UINT32_MAX, endless, err);
+		if (!rc && trial.survives) {
+			s->choice = trial.choice;
+			s->total = trial.least;
+		}
+	}
+	return rc;
+}
+
+/* Each setting in turn. */
 static int find_champion(struct scope *s, struct frag_error *err)
 {
 	struct frag_tune *t = s->tune;
 	uint32_t *choices = calloc(t->choice_count, sizeof(*choices));
-	struct trial trials[ROUND], first = { .choice = 0 };
+	struct trial trials[ROUND];
 	uint32_t count, taken = 0;
 	int rc;
 
-	s->failed = UINT32_MAX;
-	s->total = NONE;
 	if (!choices)
 		return frag_fail_nomem(err);
 	count = list_choices(s, choices);
-	rc = try_at(s, &first, UINT32_MAX, ENDLESS, err);
-	if (!rc && first.survives) {
-		s->choice = 0;
-		s->total = first.least;
-	}
+	rc = find_first(s, choices, count, err);
 	for (uint32_t i = 0; i < count && !rc && s->total != NONE; i += taken) {
 		if (s->total < page_of(s) + floor_of(s))
 			break;
@@ -353,7 +374,7 @@ static int try_range(const struct frag_tune *t, uint32_t choice, uint32_t place,
 	*survives = true;
 	while (total < t->total && *survives) {
 		const struct frag_interval *here;
-		const int rc = frag_survival_at(survival, total ? total : 1, &here, err);
+		const int rc = frag_survival_at(survival, total, &here, err);
 
 		if (rc)
 			return rc;
@@ -467,36 +488,49 @@ static void copy_fit(struct frag_point *to, const struct frag_tune *t)
 	to->safe = t->points[to->choice].safe;
 }
 
-/* What the best comes to on a trace that nobody tuned on, and what that one would have liked. */
-static int run_test(struct frag_tune *t, uint32_t test, struct frag_error *err)
+/* The best on a trace that nobody tuned on. */
+static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test *result,
+		     struct frag_error *err)
 {
 	static const struct frag_fit_bounds bounds = { .up_to = 0 };
-	struct scope s = { .tune = t };
-	struct frag_tune_test *result = &t->tests[test];
-	struct frag_survival **survivals = calloc(t->place_count, sizeof(struct frag_survival *));
+	struct frag_survival **survivals = calloc(s->count, sizeof(struct frag_survival *));
 	struct trial trial = { .choice = t->best.choice };
-	struct frag_fit fit = { .runs = 0 };
-	int rc = 0;
+	struct frag_fit fit;
+	int rc;
 
 	if (!survivals)
 		return frag_fail_nomem(err);
-	for (uint32_t i = t->tuned; i < t->place_count; i++)
-		if (t->places[i].source == t->source_count + test) {
-			s.first = s.count ? s.first : i;
-			survivals[s.count++] = survival_of(t, t->best.choice, i);
-		}
-	s.total = t->total ? t->total : t->best.smallest;
-	rc = try_at(&s, &trial, UINT32_MAX, s.total, err);
-	rc = rc ? rc : frag_fit_walk(&fit, survivals, s.count, floor_of(&s), &bounds, err);
-	*result = (struct frag_tune_test){
-		.survives = trial.survives, .smallest = fit.smallest, .own_smallest = NONE,
-	};
-	rc = rc ? rc : find_champion(&s, err);
-	result->own = s.choice;
-	result->own_smallest = s.total;
+	for (uint32_t i = 0; i < s->count; i++)
+		survivals[i] = survival_of(t, t->best.choice, s->first + i);
+	rc = try_at(s, &trial, UINT32_MAX, s->total, err);
+	result->survives = !rc && trial.survives;
+	frag_fit_init(&fit);
+	rc = rc ? rc : frag_fit_walk(&fit, survivals, s->count, floor_of(s), &bounds, err);
+	result->smallest = fit.smallest;
 	frag_fit_fini(&fit);
 	free(survivals);
 	return rc;
+}
+
+/* That, and what would have been the best for it alone. */
+static int run_test(struct frag_tune *t, uint32_t test, struct frag_error *err)
+{
+	struct scope s = { .tune = t, .total = t->total ? t->total : t->best.smallest };
+	struct frag_tune_test *result = &t->tests[test];
+	int rc;
+
+	while (t->places[s.first].source != t->source_count + test)
+		s.first++;
+	while (s.first + s.count < t->place_count
+	       && t->places[s.first + s.count].source == t->source_count + test)
+		s.count++;
+	rc = s.total == NONE ? 0 : test_best(t, &s, result, err);
+	rc = rc ? rc : find_champion(&s, err);
+	if (rc)
+		return rc;
+	result->own = s.choice;
+	result->own_smallest = s.total;
+	return 0;
 }
 
 /* Every device of every source but the host's memory, and what it has in use at once. */
@@ -533,7 +567,10 @@ static int make_room(struct frag_tune *t, struct frag_error *err)
 	t->survivals = calloc(count + 1, sizeof(*t->survivals));
 	if (!t->points || !t->tests || !t->survivals)
 		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < t->choice_count; i++)
+	for (uint32_t i = 0; i < t->test_count; i++)
+		t->tests[i].smallest = t->tests[i].own_smallest = NONE;
+	for (uint32_t i = 0; i < t->choice_count; i++) {
+		t->points[i] = (struct frag_point){ .choice = i, .smallest = NONE, .safe = NONE };
 		for (uint32_t k = 0; k < t->place_count; k++) {
 			const struct frag_fit_source *source = &t->sources[t->places[k].source];
 			const struct frag_subject subject = {
@@ -544,6 +581,7 @@ static int make_room(struct frag_tune *t, struct frag_error *err)
 
 			frag_survival_init(survival_of(t, i, k), &subject);
 		}
+	}
 	return 0;
 }
 
@@ -598,8 +636,6 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 		return rc;
 	all.count = t->tuned;
 	t->floor = floor_of(&all);
-	for (uint32_t i = 0; i < t->choice_count; i++)
-		t->points[i] = (struct frag_point){ .choice = i, .smallest = NONE, .safe = NONE };
 	rc = t->total ? find_for_device(t, &all, err) : find_smallest(t, &all, err);
 	if (!rc && !t->total && t->best.choice != UINT32_MAX)
 		rc = run_tasks(t, 4, fit_task, err);
