@@ -102,9 +102,11 @@ static void put_fit(struct frag_node_ref list, const struct frag_fits *fits,
 	put_conf(o, &source->choices[one->choice]);
 	put_device(o, &source->devices[one->device], one->device, fits->room_total);
 	put_capacities(o, fit);
-	put_outcome(o, "at_smallest", fit->smallest != NONE, &fit->at_smallest,
+	/* an interruption may have come before their peaks were looked for */
+	put_outcome(o, "at_smallest", fit->peaks && fit->smallest != NONE, &fit->at_smallest,
 		    fits->model != NULL);
-	put_outcome(o, "at_safe", fit->safe != NONE, &fit->at_safe, fits->model != NULL);
+	put_outcome(o, "at_safe", fit->peaks && fit->safe != NONE, &fit->at_safe,
+		    fits->model != NULL);
 	frag_json_u64(o, "runs", fit->runs);
 	put_capacity(o, "static_room", fit->static_room);
 	if (map)

@@ -50,7 +50,7 @@ static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
 		put_bytes(f, fit->examined_to);
 		put_bytes(f, fit->no_refusal);
 		fprintf(f, ",%" PRIu32, fit->hole_count);
-		put_attempt(f, fit->smallest != UINT64_MAX, &fit->at_smallest);
+		put_attempt(f, fit->peaks && fit->smallest != UINT64_MAX, &fit->at_smallest);
 		fprintf(f, ",%" PRIu64, fit->runs);
 		put_bytes(f, fit->static_room);
 		putc('\n', f);

@@ -22,13 +22,14 @@ static int judge(struct frag_survival *const *survivals, uint32_t count, uint64_
 	*v = (struct verdict){ .survives = true, .beyond = NONE };
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frag_interval *here;
-		/* a total of 0 would be no limit: a device of nothing has one byte */
-		int rc = frag_survival_at(survivals[i], total ? total : 1, &here, err);
+		int rc = frag_survival_at(survivals[i], total, &here, err);
 
 		if (rc)
 			return rc;
 		v->survives = v->survives && here->outcome.survives;
-		v->refused = v->refused || here->outcome.refused;
+		/* a limit of the program's own refuses before the device is asked */
+		v->refused = v->refused || here->outcome.refused || here->outcome.retries
+			     || !here->outcome.survives;
 		v->beyond = here->beyond < v->beyond ? here->beyond : v->beyond;
 		v->outcome = here->outcome;
 	}
@@ -81,6 +82,13 @@ static bool is_enough(const struct frag_fit *fit, const struct frag_fit_bounds *
 	       && total > fit->smallest + fit->smallest / 2;
 }
 
+void frag_fit_init(struct frag_fit *fit)
+{
+	*fit = (struct frag_fit){
+		.smallest = NONE, .safe = NONE, .no_refusal = NONE, .static_room = NONE,
+	};
+}
+
 int frag_fit_walk(struct frag_fit *fit, struct frag_survival *const *survivals, uint32_t count,
 		  uint64_t floor, const struct frag_fit_bounds *bounds, struct frag_error *err)
 {
@@ -88,10 +96,8 @@ int frag_fit_walk(struct frag_fit *fit, struct frag_survival *const *survivals, 
 	uint64_t total = frag_subject_lattice(first, floor);
 	int rc = 0;
 
-	*fit = (struct frag_fit){
-		.floor = total, .smallest = NONE, .safe = NONE, .examined_to = total,
-		.no_refusal = NONE, .static_room = NONE,
-	};
+	frag_fit_init(fit);
+	fit->floor = fit->examined_to = total;
 	while (!rc && total < CAPACITY_MAX && !is_enough(fit, bounds, total)) {
 		struct verdict v;
 
@@ -139,6 +145,7 @@ int frag_fit_peaks(struct frag_fit *fit, const struct frag_subject *s, struct fr
 		fit->at_safe = fit->at_smallest;
 	else
 		rc = rc ? rc : find_peak(&fit->at_safe, s, fit->safe, err);
+	fit->peaks = !rc;
 	return rc;
 }
 

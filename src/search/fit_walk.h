@@ -22,6 +22,7 @@ struct frag_fit {
 	struct frag_failing *holes;     /* above smallest */
 	uint32_t hole_count, hole_capacity;
 	struct frag_attempt at_smallest, at_safe;       /* where there are those */
+	bool peaks;                     /* they have been looked for: these have them */
 	uint64_t runs;                  /* capacities that were simulated */
 	uint64_t static_room;           /* as frag_static_room() says */
 };
@@ -31,6 +32,9 @@ struct frag_fit_bounds {
 	uint64_t runs;                  /* at most; 0: FRAG_FIT_RUNS */
 };
 #define FRAG_FIT_RUNS 10000
+
+/* Nothing is known. */
+void frag_fit_init(struct frag_fit *fit);
 
 /*
  * Upwards from the floor, one interval after the other, none left out. Several survivals, one a

@@ -31,6 +31,7 @@ static void add(struct frag_fits *f, uint32_t source, uint32_t choice)
 		if (subject.devices[d].host)
 			continue;
 		*one = (struct frag_fitted){ .source = source, .choice = choice, .device = d };
+		frag_fit_init(&one->fit);
 		frag_survival_init(&one->survival, &subject);
 		f->count++;
 	}
@@ -125,6 +126,14 @@ static int fit_jointly(void *ctx, uint32_t index, struct frag_error *err)
 	return rc;
 }
 
+static void add_joint(struct frag_fits *f, uint32_t choice, uint32_t device)
+{
+	struct frag_fitted *joint = &f->joint[f->joint_count++];
+
+	*joint = (struct frag_fitted){ .choice = choice, .device = device };
+	frag_fit_init(&joint->fit);
+}
+
 static bool all_have(struct frag_fits *f, uint32_t choice, uint32_t device)
 {
 	for (uint32_t i = 0; i < f->source_count; i++)
@@ -165,9 +174,7 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 	for (uint32_t k = 0; k < f->choice_count; k++)
 		for (uint32_t d = 0; d < devices_of(&f->sources[0]); d++)
 			if (all_have(f, k, d))
-				f->joint[f->joint_count++] = (struct frag_fitted){
-					.choice = k, .device = d,
-				};
+				add_joint(f, k, d);
 	return run(f, f->joint_count, fit_jointly, err);
 }
 
