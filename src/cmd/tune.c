@@ -9,6 +9,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/printed.h"
 #include "cmd/progress.h"
+#include "cmd/recorded_policy.h"
 #include "cmd/taped.h"
 #include "policy/conf_text.h"
 #include "report/tune_formats.h"
@@ -123,6 +124,7 @@ static int add_setting(struct tune *t, const char *line, const char *where,
 	rc = frag_choice_parse(choice, "pytorch", err);
 	if (!rc && frag_choice_settings(choice, line, &why))
 		return frag_fail(err, FRAG_EUSAGE, "%s%.900s", where, why.message);
+	rc = rc ? rc : frag_spell_out(choice, err);
 	for (uint32_t i = 0; i < run->choice_count && !rc; i++)
 		if (run->choices[i].ops == choice->ops
 		    && memcmp(run->choices[i].param, choice->param, sizeof(choice->param)) == 0)

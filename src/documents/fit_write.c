@@ -60,24 +60,29 @@ static void put_holes(struct frag_node_ref in, const struct frag_fit *fit)
 	}
 }
 
-static void put_map(struct frag_node_ref in, const struct frag_survival *survival, uint64_t runs)
+static void put_interval(struct frag_node_ref list, const struct frag_interval *k)
 {
-	struct frag_node_ref list = frag_json_array(in, "map"), o;
+	struct frag_node_ref o = frag_json_object(list, NULL);
 
-	/* what a joint walk asked for beyond is not of this one */
-	for (uint32_t i = 0; i < survival->count && i < runs; i++) {
-		const struct frag_interval *k = &survival->intervals[i];
+	frag_json_u64(o, "least", k->least);
+	put_capacity(o, "beyond", k->beyond);
+	frag_json_text(o, "status", frag_run_status_name(k->outcome.survives ? FRAG_RUN_OK
+								  : FRAG_RUN_OOM));
+	frag_json_u64_or_null(o, "oom_step", !k->outcome.survives, k->outcome.oom_step);
+	frag_json_u64(o, "calls", k->outcome.calls);
+	frag_json_u64(o, "retries", k->outcome.retries);
+}
 
-		o = frag_json_object(list, NULL);
-		frag_json_u64(o, "least", k->least);
-		put_capacity(o, "beyond", k->beyond);
-		frag_json_text(o, "status",
-			       frag_run_status_name(k->outcome.survives ? FRAG_RUN_OK
-							    : FRAG_RUN_OOM));
-		frag_json_u64_or_null(o, "oom_step", !k->outcome.survives, k->outcome.oom_step);
-		frag_json_u64(o, "calls", k->outcome.calls);
-		frag_json_u64(o, "retries", k->outcome.retries);
-	}
+/* The walk's own: a joint one asked for capacities above, and for others of its own lattice. */
+static void put_map(struct frag_node_ref in, const struct frag_survival *s, uint64_t runs)
+{
+	struct frag_node_ref list = frag_json_array(in, "map");
+
+	for (const struct frag_interval *k = s->intervals; runs && k < s->intervals + s->count; k++)
+		if (frag_subject_lattice(&s->subject, k->least) < k->beyond) {
+			put_interval(list, k);
+			runs--;
+		}
 }
 
 /* What a fit of one trace and a joint one have alike. */

@@ -77,7 +77,7 @@ static void print_gain(const struct frag_tune *t, const struct frag_paper *paper
 			 best->at.calls, usual->at.survives ? "" : ", where the defaults run out of"
 			 " memory", t->no_headroom ? "; nothing survives with less: no room to spare"
 						   : "");
-	else if (usual->smallest == UINT64_MAX)
+	else if (usual->smallest == UINT64_MAX || !best->smallest)
 		snprintf(text, sizeof(text), "%s", frag_capacity_text(a, best->smallest));
 	else
 		frag_snprintf(text, sizeof(text), "%s; the defaults %s (%+.1f%%)",

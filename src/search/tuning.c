@@ -354,6 +354,9 @@ static int find_smallest(struct frag_tune *t, struct scope *s, struct frag_error
 	struct scope without = { .tune = t, .count = t->tuned, .without = true };
 	int rc = find_champion(s, err);
 
+	/* where nothing survives, it says so of each */
+	if (s->total == NONE)
+		s->total = frag_subject_lattice(subject_of(s), ENDLESS);
 	rc = rc ? rc : compare_all(s, t->points, &t->best, err);
 	if (rc || t->best.choice == UINT32_MAX)
 		return rc;
