@@ -221,6 +221,7 @@ static int report(struct fit *fit, bool interrupted, int *status, struct frag_er
 	const struct frag_trace_info **traces = calloc(fit->count, sizeof(*traces));
 	const struct frag_fit_answer answer = {
 		.traces = traces, .fits = &fit->fits, .map = fit->map,
+		.interrupted = interrupted,
 	};
 	int rc;
 

@@ -318,11 +318,12 @@ static int search(struct tune *t, struct frag_error *err)
 	return rc;
 }
 
-static int report(struct tune *t, int *status, struct frag_error *err)
+static int report(struct tune *t, bool interrupted, int *status, struct frag_error *err)
 {
 	const struct frag_trace_info **traces = calloc(t->count, sizeof(*traces));
 	const struct frag_tune_answer answer = {
 		.traces = traces, .tune = &t->tune, .grid = t->grid_name,
+		.interrupted = interrupted,
 	};
 	int rc;
 
@@ -355,7 +356,7 @@ static int tune_traces(struct tune *t, int *status, struct frag_error *err)
 	interrupted = search(t, err);
 	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
 		return interrupted;
-	rc = report(t, status, err);
+	rc = report(t, interrupted != 0, status, err);
 	return rc ? rc : interrupted;
 }
 

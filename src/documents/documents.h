@@ -35,6 +35,7 @@ struct frag_fit_answer {
 	const struct frag_trace_info *const *traces;    /* one a source */
 	const struct frag_fits *fits;
 	bool map;               /* every interval too */
+	bool interrupted;       /* what is proven until then */
 };
 int frag_fit_json(const struct frag_fit_answer *answer, FILE *f, struct frag_error *err);
 
@@ -43,6 +44,7 @@ struct frag_tune_answer {
 	const struct frag_trace_info *const *traces;    /* one a source, tests behind the others */
 	const struct frag_tune *tune;
 	const char *grid;
+	bool interrupted;       /* what is known until then */
 };
 int frag_tune_json(const struct frag_tune_answer *answer, FILE *f, struct frag_error *err);
 

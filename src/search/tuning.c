@@ -29,6 +29,7 @@ struct scope {
 /* A setting tried on all places of a scope. */
 struct trial {
 	uint32_t choice;
+	bool done;                      /* else it was interrupted, and the rest is not set */
 	bool survives;
 	struct frag_attempt worst;
 	uint64_t least;                 /* of a survivor: the same run down to this capacity */
@@ -129,6 +130,7 @@ static int try_at(const struct scope *s, struct trial *trial, uint32_t ask_first
 	for (uint32_t i = s->first; i < s->first + s->count && !rc && trial->survives; i++)
 		if (i != ask_first)
 			rc = try_place(s, trial, i, total, err);
+	trial->done = !rc;
 	trial->worst.survives = trial->survives;
 	trial->least = frag_subject_lattice(subject_of(s), trial->least);
 	return rc;
@@ -336,9 +338,11 @@ static int compare_all(struct scope *s, struct frag_point *points, struct frag_p
 		count = list_choices(s, choices);
 		rc = run_round(s, choices, count, trials, try_here, err);
 	}
-	for (uint32_t i = 0; i < count && !rc; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct frag_point p = point_of(t, &trials[i]);
 
+		if (!trials[i].done)
+			continue;
 		if (points)
 			points[p.choice] = p;
 		if (p.at.survives && is_better(t, &p, best))
@@ -398,6 +402,7 @@ static int try_headroom(struct scope *s, struct trial *trial, struct frag_error 
 	for (uint32_t i = s->first; i < s->first + s->count && !rc && survives; i++)
 		rc = try_range(t, trial->choice, i, least, &survives, err);
 	trial->least = survives ? least : NONE;
+	trial->done = !rc;
 	return rc;
 }
 
@@ -432,12 +437,13 @@ static int find_for_device(struct frag_tune *t, struct scope *s, struct frag_err
 	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
 		choices[i] = i;
 	rc = rc ? rc : run_round(s, choices, t->choice_count, trials, try_headroom, err);
-	for (uint32_t i = 0; i < t->choice_count && !rc; i++) {
+	for (uint32_t i = 0; trials && i < t->choice_count; i++) {
+		if (!trials[i].done)
+			continue;
 		t->points[i] = point_of(t, &trials[i]);
 		t->points[i].qualifies = trials[i].least != NONE;
 	}
-	if (!rc)
-		choose(t);
+	choose(t);
 	free(choices);
 	free(trials);
 	return rc;
@@ -481,6 +487,19 @@ static int fit_task(void *ctx, uint32_t index, struct frag_error *err)
 	if (choices[index] == UINT32_MAX)
 		return 0;
 	return fit_choice(t, &t->points[choices[index]], err);
+}
+
+/* Interrupted, the champion is the best that is known; what it came to is too, without a run. */
+static void note_reached(struct frag_tune *t, struct scope *s, int rc)
+{
+	struct trial trial = { .choice = s->choice };
+	struct frag_error unused;
+
+	if (rc && !t->total && t->best.choice == UINT32_MAX && s->total != NONE
+	    && !try_here(s, &trial, &unused) && trial.survives)
+		t->best = point_of(t, &trial);
+	if (t->best.choice != UINT32_MAX)
+		t->reached = t->total ? t->total : s->total;
 }
 
 static void copy_fit(struct frag_point *to, const struct frag_tune *t)
@@ -625,13 +644,14 @@ static void count_runs(struct frag_tune *t)
 
 int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 {
-	struct scope all = { .tune = t };
+	struct scope all = { .tune = t, .total = NONE };
 	int rc;
 
 	FRAG_ASSERT(t->choice_count && t->source_count);
 	t->best = t->without = (struct frag_point){
 		.choice = UINT32_MAX, .smallest = NONE, .safe = NONE,
 	};
+	t->reached = NONE;
 	rc = find_places(t, err);
 	rc = rc ? rc : make_room(t, err);
 	rc = rc ? rc : run_tasks(t, t->place_count, find_floor, err);
@@ -640,6 +660,7 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	all.count = t->tuned;
 	t->floor = floor_of(&all);
 	rc = t->total ? find_for_device(t, &all, err) : find_smallest(t, &all, err);
+	note_reached(t, &all, rc);
 	if (!rc && !t->total && t->best.choice != UINT32_MAX)
 		rc = run_tasks(t, 4, fit_task, err);
 	copy_fit(&t->best, t);

@@ -45,8 +45,9 @@ struct frag_tune {
 	void *ctx;
 	/* what came of it */
 	struct frag_point *points;      /* one a choice */
-	struct frag_point best;
+	struct frag_point best;         /* interrupted: the best until then */
 	struct frag_point without;      /* the best without expandable segments */
+	uint64_t reached;               /* on which the best is known to survive; UINT64_MAX: none */
 	struct frag_tune_test *tests;
 	uint64_t floor;                 /* the highest of the traces */
 	uint64_t runs;

@@ -1,0 +1,322 @@
+#!/usr/bin/python3
+"""run.py - what tune finds, against each setting's fit and runs.
+
+    run.py PROGRAM [FIRST_SEED COUNT]       prints TAP
+
+Small grids over random traces: what a setting needs says its fit, which tests/fit holds against a
+run on every capacity; what it comes to on a device, a run there. The best is chosen here again.
+"""
+
+import json
+import math
+import multiprocessing
+import random
+import subprocess
+import sys
+import tempfile
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / 'fit'), str(HERE.parent / 'support')]
+from tap import Tap                                                     # noqa: E402
+from worlds import SECONDS, Brute, World, make_trace, settings   # noqa: E402
+
+SHORT = 6
+BLOCK = 3
+SEEN = ('bests', 'not the default', 'without', 'devices', 'no headroom', 'none', 'tests')
+
+
+class Wrong(Exception):
+    """The first thing that is not as it has to be."""
+
+
+def need(good: object, what: str) -> None:
+    if not good:
+        raise Wrong(what)
+
+
+def same(got: object, wanted: object, what: str) -> None:
+    need(got == wanted, f'{what} is {got}, not {wanted}')
+
+
+def conf(keys: str) -> str:
+    """A policy's keys as a line to paste."""
+    return keys.replace('=', ':').replace(':true', ':True')
+
+
+@dataclass
+class Case:
+    program: str
+    folder: Path
+    seed: int
+    lines: list                         # of the grid
+    traces: list
+    tests: list
+    names: list = field(default_factory=list)
+    brutes: list = field(default_factory=list)
+    seen: dict = field(default_factory=lambda: dict.fromkeys(SEEN, 0))
+
+    def call(self, *args: str, wanted: tuple = (0,)) -> dict:
+        done = subprocess.run([self.program, *args], capture_output=True, cwd=self.folder,
+                              timeout=SECONDS, check=False)
+        need(done.returncode in wanted,
+             f'{" ".join(args)}: status {done.returncode}: {done.stderr.decode()[-600:]}')
+        return {'status': done.returncode, **json.loads(done.stdout)}
+
+    def tune(self, *more: str) -> dict:
+        return self.call('tune', '-q', '--grid', 'grid', '--json', '-', *more,
+                         *self.names[:len(self.traces)], wanted=(0, 1))
+
+    def end(self, trace: int, setting: int, total: int):
+        return self.brutes[trace].at(total, setting)
+
+
+def case(program: str, folder: Path, seed: int, seen: dict) -> Case:
+    rng = random.Random(f'tune {seed}')
+    lines = list(dict.fromkeys(settings(rng) for _ in range(rng.randint(3, 9))))
+    lines = [x for x in lines if x]
+    traces = [make_trace(rng, True, 1) for _ in range(rng.choice([1, 1, 2]))]
+    tests = [make_trace(rng, True, 1) for _ in range(rng.choice([0, 0, 1]))]
+    for trace in traces[1:] + tests:    # one lattice
+        trace.devices = traces[0].devices
+    c = Case(program, folder, seed, lines, traces, tests, seen=seen)
+    c.names = [f'trace{i}.ndjson' for i in range(len(traces) + len(tests))]
+    for name, trace in zip(c.names, [*traces, *tests], strict=True):
+        (folder / name).write_text(trace.text(), encoding='ascii')
+    (folder / 'grid').write_text('# settings\n\n' + ''.join(
+        f'  {conf(x)}  # {i}\n' for i, x in enumerate(lines)), encoding='ascii')
+    world = World(seed, [f'pytorch:{x}'.rstrip(':') for x in ['', *lines]])
+    c.brutes = [Brute(program, folder, world, trace, 0) for trace in [*traces, *tests]]
+    return c
+
+
+@dataclass
+class Need:
+    """A setting's fit, over all traces."""
+    smallest: int | None
+    safe: int | None
+    holes: list
+
+
+def needs(c: Case, traces: range) -> list:
+    words = [word for x in ['', *c.lines] for word in ('-p', f'pytorch:{x}'.rstrip(':'))]
+    said = c.call('fit', '-q', '--json', '-', *words, *(c.names[i] for i in traces),
+                  wanted=(0, 1))
+    fits = said['joint'] if len(traces) > 1 else said['fits']
+    return [Need(x['smallest'], x['safe'], x['holes']) for x in fits]
+
+
+def is_expandable(line: str) -> bool:
+    return 'expandable_segments=true' in line
+
+
+def worst(ends: list) -> tuple:
+    """Calls and retries."""
+    return max(x.calls for x in ends), max(x.retries for x in ends)
+
+
+def check_point(c: Case, point: dict, setting: int, total: int) -> None:
+    """On the device that all are compared on."""
+    ends = [c.end(i, setting, total) for i in range(len(c.traces))]
+    good = all(x.survives for x in ends)
+    what = f'{point["alloc_conf"]} on {total}'
+    same(point['status'], 'ok' if good else 'oom', f'{what}: status')
+    if good:
+        same((point['calls'], point['retries']), worst(ends), f'{what}: calls, retries')
+        same(point['oom'], None, f'{what}: oom')
+    else:
+        oom = point['oom']
+        same(ends[oom['trace']].step, oom['step'], f'{what}: the step of trace {oom["trace"]}')
+
+
+def check_best(c: Case, said: dict, key: str, fits: list, choices: list, exact: bool) -> None:
+    """The least capacity, then calls there, then the order of the grid."""
+    texts = [x['alloc_conf'] for x in said['points']]
+    able = [i for i in choices if fits[i].smallest is not None]
+    got = said[key]
+    if not able:
+        same(got, None, key)
+        return
+    least = min(fits[i].smallest for i in able)
+    chosen = texts.index(got['alloc_conf'])
+    need(chosen in choices, f'{key} is {got["alloc_conf"]}')
+    need(got['smallest'] >= least, f'{key}: smallest {got["smallest"]} is below {least}')
+    same((got['smallest'], got['safe']), (fits[chosen].smallest, fits[chosen].safe),
+         f'{key}: smallest, safe of {got["alloc_conf"]}')
+    if exact or not any(fits[i].holes for i in choices):
+        same(got['smallest'], least, f'{key}: smallest')
+        equals = [i for i in able if fits[i].smallest == least]
+        calls = {i: worst([c.end(k, i, least) for k in range(len(c.traces))])[0] for i in equals}
+        wanted = min(equals, key=lambda i: (calls[i], i))
+        same(got['alloc_conf'], texts[wanted], f'{key} of {[texts[i] for i in equals]}')
+        same(got['calls'], calls[wanted], f'{key}: calls')
+
+
+def check_pasted(c: Case, best: dict) -> None:
+    """The line is one that --alloc-conf takes, and does there what was said."""
+    calls = []
+    for i in range(len(c.traces)):
+        (c.folder / 'pasted').write_text(c.traces[i].text(0, best['smallest']), encoding='ascii')
+        said = c.call('run', '-q', '--alloc-conf', best['alloc_conf'], '--json', '-', 'pasted')
+        same(said['runs'][0]['policy']['params'], best['policy']['params'], 'what is pasted')
+        calls.append(said['runs'][0]['counts'])
+    same(max(x['retries'] for x in calls), best['retries'], 'retries of what is pasted')
+
+
+def check_smallest(c: Case, fits: list, exact: bool) -> dict:
+    said = c.tune(*(('--exact',) if exact else ()))
+    same(said['status'], int(said['best'] is None), 'status')
+    same((said['device'], said['headroom'], said['grid']), (None, None, 'grid'), 'what was asked')
+    same(len(said['points']), len(c.lines) + 1, 'points')
+    every = range(len(c.lines) + 1)
+    without = [i for i in every if not is_expandable(['', *c.lines][i])]
+    check_best(c, said, 'best', fits, list(every), exact)
+    check_best(c, said, 'best_without_expandable', fits, without, exact)
+    same(said['default'], said['points'][0], 'default')
+    if said['best'] is None:
+        c.seen['none'] += 1
+        return said
+    for i, point in enumerate(said['points']):
+        check_point(c, point, i, said['best']['smallest'])
+    check_pasted(c, said['best'])
+    chosen = said['best']['alloc_conf']
+    same(said['env'], f'PYTORCH_ALLOC_CONF={chosen}' if chosen else None, 'env')
+    c.seen['bests'] += 1
+    c.seen['not the default'] += bool(chosen)
+    c.seen['without'] += said['best'] != said['best_without_expandable']
+    return said
+
+
+def capacities(c: Case, least: int, total: int) -> list:
+    """Those of the lattice and their neighbours, the ends, and some more."""
+    brute = c.brutes[0]
+    rng = random.Random(total)
+    points = {least, total, *(rng.randint(least, total) for _ in range(6))}
+    at = brute.lattice(least)
+    while at <= total and len(points) < 120:
+        points |= {at, min(total, at + 1), max(least, at - 1)}
+        at += brute.page
+    return sorted(points)
+
+
+def has_fraction(c: Case, line: str) -> bool:
+    """Then any byte may be a border, not only those of pages."""
+    return 'fraction' in line or 'threshold' in line or 'expandable' in line or any(
+        'set_fraction' in trace.text() or 'threshold' in trace.text() for trace in c.traces)
+
+
+def check_device(c: Case, total: int, percent: float) -> None:
+    said = c.tune('--device-bytes', f'{total}B', '--headroom', f'{percent}%')
+    least = math.ceil(total / (1 + percent / 100))
+    texts = [x['alloc_conf'] for x in said['points']]
+    good, sure = [], []
+    for i, line in enumerate(['', *c.lines]):
+        check_point(c, said['points'][i], i, total)
+        if said['points'][i]['status'] != 'ok':
+            continue
+        fails = [x for x in capacities(c, least, total)
+                 if not all(c.end(k, i, x).survives for k in range(len(c.traces)))]
+        if not fails:
+            good.append(i)
+            sure.append(not has_fraction(c, line))
+    alive = [i for i, x in enumerate(said['points']) if x['status'] == 'ok']
+    headroom = round(percent / 100, 4)
+    if not alive:
+        same((said['best'], said['status'], said['env']), (None, 1, None), 'the best of none')
+        c.seen['none'] += 1
+        return
+    same(said['status'], 0, 'status')
+    c.seen['devices'] += 1
+    if said['headroom'] != headroom:
+        need(not any(sure), f'{texts[good[0]] if good else ""}: there is one with headroom')
+        same(said['headroom'], 0, 'headroom')
+        c.seen['no headroom'] += 1
+        good, sure = alive, [True] * len(alive)
+    for key, among in (('best', good), ('best_without_expandable',
+                                        [i for i in good if not is_expandable(['', *c.lines][i])])):
+        ends = {i: worst([c.end(k, i, total) for k in range(len(c.traces))]) for i in among}
+        order = sorted(among, key=lambda i: (*ends[i], texts[i]))
+        if said[key] is None:
+            need(not any(s for i, s in zip(good, sure, strict=True) if i in among), f'no {key}')
+            continue
+        chosen = texts.index(said[key]['alloc_conf'])
+        need(chosen in among, f'{key}, {texts[chosen]}, fails between {least} and {total}')
+        before = [i for i in order[:order.index(chosen)] if sure[good.index(i)]]
+        need(not before, f'{[texts[i] for i in before]} come before the {key} {texts[chosen]}')
+        same((said[key]['smallest'], said[key]['safe']), (None, None), f'smallest, safe of {key}')
+
+
+def check_tests(c: Case, said: dict) -> None:
+    for k in range(len(c.tests)):
+        place = len(c.traces) + k
+        again = c.call('tune', '-q', '--grid', 'grid', '--json', '-', '--test', c.names[place],
+                       *c.names[:len(c.traces)], wanted=(0, 1))
+        same(again['best'], said['best'], 'the best, with a test')
+        got = again['tests'][0]
+        fits = needs(c, range(place, place + 1))
+        if said['best'] is None:
+            continue
+        chosen = [x['alloc_conf'] for x in said['points']].index(said['best']['alloc_conf'])
+        same(got['survives'], c.end(place, chosen, said['best']['smallest']).survives,
+             'survives of the test')
+        same(got['smallest'], fits[chosen].smallest, 'smallest of the test')
+        able = [x.smallest for x in fits if x.smallest is not None]
+        if not able:
+            same(got['own_best'], None, 'own_best')
+            continue
+        need(got['own_best']['smallest'] >= min(able), 'own_best is below what is possible')
+        if not any(x.holes for x in fits):
+            same(got['own_best']['smallest'], min(able), 'own_best')
+        c.seen['tests'] += 1
+
+
+def check_seed(program: str, folder: Path, seed: int, seen: dict) -> None:
+    c = case(program, folder, seed, seen)
+    fits = needs(c, range(len(c.traces)))
+    said = check_smallest(c, fits, False)
+    check_smallest(c, fits, True)
+    check_tests(c, said)
+    rng = random.Random(f'device {seed}')
+    some = [x.smallest for x in fits if x.smallest is not None] or [c.brutes[0].floor]
+    total = int(rng.choice(some) * rng.choice([1, 1, 1.01, 1.04, 1.06, 1.2, 0.99]))
+    check_device(c, max(total, c.brutes[0].taken + 1), rng.choice([0, 2.5, 5, 20]))
+
+
+def try_seed(job: tuple) -> tuple:
+    program, seed = job
+    seen = dict.fromkeys(SEEN, 0)
+    try:
+        with tempfile.TemporaryDirectory(prefix='fragsim-tune-') as folder:
+            check_seed(program, Path(folder), seed, seen)
+    except Wrong as wrong:
+        return f'seed {seed}: {wrong}', seen
+    except Exception:       # one that fails in any way must not hide the others
+        return f'seed {seed}: {traceback.format_exc()}', seen
+    return None, seen
+
+
+def main(argv: list) -> int:
+    if len(argv) not in (2, 4):
+        print(__doc__, file=sys.stderr)
+        return 2
+    program = str(Path(argv[1]).resolve())
+    first, count = (int(argv[2]), int(argv[3])) if len(argv) == 4 else (0, SHORT)
+    seen = dict.fromkeys(SEEN, 0)
+    tap = Tap()
+    with multiprocessing.Pool(2) as pool:
+        done = pool.imap(try_seed, [(program, seed) for seed in range(first, first + count)])
+        for start in range(first, first + count, BLOCK):
+            seeds = range(start, min(start + BLOCK, first + count))
+            results = [next(done) for _ in seeds]
+            tap.result(f'seeds {seeds[0]} to {seeds[-1]}: the best is the best of the grid',
+                       [said for said, _ in results if said])
+            for key in SEEN:
+                seen[key] += sum(x[key] for _, x in results)
+    print('# ' + ', '.join(f'{value} {key}' for key, value in seen.items()))
+    return tap.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))
