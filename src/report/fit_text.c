@@ -91,7 +91,9 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 
 	snprintf(head, sizeof(head), "  %s: ", frag_fit_name(a->fits, one, name));
 	if (fit->smallest == UINT64_MAX) {
-		if (fit->examined_to == UINT64_MAX)
+		if (!fit->runs && !fit->examined_to)
+			snprintf(text, sizeof(text), "was not tried");
+		else if (fit->examined_to == UINT64_MAX)
 			snprintf(text, sizeof(text), "survives on no device, however large");
 		else
 			snprintf(text, sizeof(text), "survives on no device below %s",
@@ -196,6 +198,8 @@ static int print(const void *what, const struct frag_paper *paper, FILE *f,
 	const struct frag_fit_answer *a = what;
 
 	(void)err;
+	if (a->interrupted)
+		fputs("interrupted: what is known until then\n\n", f);
 	for (uint32_t i = 0; i < a->fits->source_count; i++)
 		print_source(a, i, paper, f);
 	print_joint(a, paper, f);

@@ -77,6 +77,8 @@ static void print_gain(const struct frag_tune *t, const struct frag_paper *paper
 			 best->at.calls, usual->at.survives ? "" : ", where the defaults run out of"
 			 " memory", t->no_headroom ? "; nothing survives with less: no room to spare"
 						   : "");
+	else if (best->smallest == UINT64_MAX)
+		snprintf(text, sizeof(text), "at most %s", frag_capacity_text(a, t->reached));
 	else if (usual->smallest == UINT64_MAX || !best->smallest)
 		snprintf(text, sizeof(text), "%s", frag_capacity_text(a, best->smallest));
 	else
@@ -93,6 +95,8 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_paper
 	char size[FRAG_NUMBER_ROOM];
 	const char *text;
 
+	if (t->best.choice == UINT32_MAX && a->interrupted)
+		return;
 	if (t->best.choice == UINT32_MAX) {
 		fprintf(f, "%s  none%s    of them survives%s; so much is in use at once: %s\n",
 			frag_ink(paper->colour, INK_RED), frag_ink(paper->colour, INK_PLAIN),
@@ -100,7 +104,9 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_paper
 		return;
 	}
 	text = t->texts[t->best.choice];
-	if (t->best.choice == 0)
+	if (t->best.choice == 0 && a->interrupted)
+		fputs("  paste   nothing: no setting was better until then\n", f);
+	else if (t->best.choice == 0)
 		fprintf(f, "%s  paste%s   nothing: the defaults are as good as any\n",
 			frag_ink(paper->colour, INK_GREEN), frag_ink(paper->colour, INK_PLAIN));
 	else if (t->sources[0].choices[t->best.choice].ops->settings)
@@ -112,6 +118,8 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_paper
 	print_gain(t, paper, f);
 	if (t->best.choice)
 		print_costs(text, paper, f);
+	if (a->interrupted)
+		return;
 	if (t->without.choice == UINT32_MAX)
 		fputs("  without expandable segments none survives\n", f);
 	else if (t->without.choice != t->best.choice)
@@ -176,6 +184,8 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_pape
 		const struct frag_tune_test *test = &t->tests[i];
 		const bool good = test->survives;
 
+		if (!test->tried)
+			continue;
 		fprintf(f, "%s%s%s%s: %s", i ? "" : "\n",
 			good ? "" : frag_ink(paper->colour, INK_RED),
 			frag_printable(path, frag_input_name(a->traces[t->source_count + i]->path)),
@@ -197,6 +207,8 @@ static int print(const void *what, const struct frag_paper *paper, FILE *f,
 	const struct frag_tune_answer *a = what;
 
 	(void)err;
+	if (a->interrupted)
+		fputs("interrupted: what is known until then\n\n", f);
 	print_sources(a, paper, f);
 	print_best(a, paper, f);
 	print_table(a->tune, paper, f);
