@@ -110,8 +110,10 @@ static void put_all(struct frag_node_ref root, const struct frag_tune_answer *a)
 	for (uint32_t i = 0; i < t->source_count; i++)
 		frag_document_trace(list, NULL, a->traces[i]);
 	list = frag_json_array(root, "tests");
+	/* an interruption may have come before one was tried */
 	for (uint32_t i = 0; i < t->test_count; i++)
-		put_test(list, t, i, a->traces[t->source_count + i]);
+		if (t->tests[i].tried || !a->interrupted)
+			put_test(list, t, i, a->traces[t->source_count + i]);
 	put_device(root, t);
 	if (t->total)
 		frag_json_fixed4(root, "headroom", t->no_headroom ? 0 : t->headroom);

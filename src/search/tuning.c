@@ -525,7 +525,8 @@ static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test
 	for (uint32_t i = 0; i < s->count; i++)
 		survivals[i] = survival_of(t, t->best.choice, s->first + i);
 	rc = try_at(s, &trial, UINT32_MAX, s->total, err);
-	result->survives = !rc && trial.survives;
+	result->tried = !rc;
+	result->survives = trial.survives;
 	frag_fit_init(&fit);
 	rc = rc ? rc : frag_fit_walk(&fit, survivals, s->count, floor_of(s), &bounds, err);
 	result->smallest = fit.smallest;

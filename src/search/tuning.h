@@ -23,6 +23,7 @@ struct frag_point {
 
 /* A trace that nobody tuned on. */
 struct frag_tune_test {
+	bool tried;                     /* else it was interrupted before, or there is no best */
 	bool survives;                  /* the best, on the device or on the champion's */
 	uint64_t smallest;              /* the best there; UINT64_MAX: none */
 	uint32_t own;                   /* the choice that would be the best for it alone, */
