@@ -1,0 +1,93 @@
+/* test_cards.c - the table of cards: in order, each figure what its source printed. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/cards.h"
+#include "support/unit.h"
+
+static void test_order(void **state)
+{
+	(void)state;
+	assert_non_null(frag_cards[0].key);
+	for (const struct frag_card *c = frag_cards + 1; c->key; c++) {
+		assert_true(c[-1].bytes <= c->bytes);
+		if (c[-1].bytes == c->bytes)
+			assert_true(strcmp(c[-1].key, c->key) < 0);
+	}
+	for (const struct frag_card *a = frag_cards; a->key; a++)
+		for (const struct frag_card *b = a + 1; b->key; b++)
+			assert_string_not_equal(a->key, b->key);
+}
+
+static void test_words(void **state)
+{
+	(void)state;
+	for (const struct frag_card *c = frag_cards; c->key; c++) {
+		assert_int_equal(strspn(c->key, "abcdefghijklmnopqrstuvwxyz0123456789-"), strlen(c->key));
+		assert_true(strlen(c->key) <= 16);
+		assert_true(strncmp(c->source, "https://", 8) == 0);
+		assert_null(strpbrk(c->source, " \"<>"));
+		assert_true(*c->name != '\0');
+		assert_true(strcmp(c->by, "CUDA") == 0 || strcmp(c->by, "HIP") == 0
+			    || strcmp(c->by, "OpenCL") == 0);
+	}
+}
+
+/*
+ * Bytes are exact; MiB were cut off by what printed them; GiB of two decimals were rounded, so
+ * the total can be half a hundredth below, and the figure is no more than a MiB above that.
+ */
+static void test_figures(void **state)
+{
+	(void)state;
+	for (const struct frag_card *c = frag_cards; c->key; c++) {
+		const double mib = 1 << 20, gib = 1 << 30;
+		char unit[8];
+		double value;
+
+		assert_int_equal(sscanf(c->reported, "%lf %7s", &value, unit), 2);
+		if (strcmp(unit, "bytes") == 0) {
+			assert_true((double)c->bytes == value);
+		} else if (strcmp(unit, "GiB") == 0) {
+			assert_true((double)c->bytes >= (value - 0.005) * gib);
+			assert_true((double)c->bytes < (value - 0.005) * gib + mib);
+		} else {
+			assert_true(strcmp(unit, "MB") == 0 || strcmp(unit, "MiB") == 0);
+			assert_true((double)c->bytes == value * mib);
+		}
+	}
+}
+
+static void test_names(void **state)
+{
+	static const struct {
+		const char *key, *says;
+	} unknown[] = {
+		{ "h100", "did you mean h100-80gb or h100-nvl-94gb?" },
+		{ "rtx-4091", "did you mean rtx-4090?" },
+		{ "4070", "did you mean rtx-4070?" },
+		{ "nothing-like-it", "no card \"nothing-like-it\"; fragsim cards lists them" },
+		{ "", "no card \"\"; fragsim cards lists them" },
+	};
+	struct frag_error err;
+
+	(void)state;
+	assert_string_equal(frag_card_named("t4", &err)->key, "t4");
+	assert_string_equal(frag_card_named("H100_80GB", &err)->key, "h100-80gb");
+	for (uint32_t i = 0; i < LENGTH(unknown); i++) {
+		assert_null(frag_card_named(unknown[i].key, &err));
+		assert_int_equal(err.code, -FRAG_EUSAGE);
+		assert_non_null(strstr(err.message, unknown[i].says));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order), cmocka_unit_test(test_words),
+		cmocka_unit_test(test_figures), cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
