@@ -51,6 +51,7 @@ struct frag_cmd {
 };
 
 extern const struct frag_cmd frag_cmd_anonymize;
+extern const struct frag_cmd frag_cmd_cards;
 extern const struct frag_cmd frag_cmd_complete;
 extern const struct frag_cmd frag_cmd_convert;
 extern const struct frag_cmd frag_cmd_diff;
@@ -100,6 +101,18 @@ int frag_option_count(uint64_t *out, const char *name, const char *value, uint64
 		      uint64_t max, struct frag_error *err);
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,
 		     struct frag_error *err);
+
+/*
+ * The capacity of a device, which --device-bytes SIZE gives or --device CARD, the name of one that
+ * is known (device/cards.h): option is the one of them, *given the one that has given it before,
+ * or NULL.
+ */
+int frag_option_total(uint64_t *out, const char **given, const char *option, const char *value,
+		      struct frag_error *err);
+
+/* A row of a table of options; the other one is worded as the command means it. */
+#define FRAG_CARD_ROW(id)                                                                      \
+	{ 0, "device", "CARD", "that of a known GPU, such as h100-80gb (see fragsim cards)", (id) }
 
 /* The words that options take, each in the file that reads them. */
 extern const char *const frag_color_words[];

@@ -7,7 +7,7 @@
  * and `:open` where more may follow at once, so that no blank is to be added.
  *
  * All of it comes from the tables that are also parsed and printed: commands,
- * options and the words that some of them take, policies and their keys,
+ * options and the words that some of them take, policies and their keys, cards,
  * scenarios, forms, formats.
  */
 #include <stdio.h>
@@ -15,11 +15,15 @@
 
 #include "base/printable.h"
 #include "cmd/command.h"
+#include "device/cards.h"
 #include "fragsim/policy.h"
 #include "gen/gen.h"
 #include "report/columns.h"
 #include "report/diff.h"
 #include "report/export.h"
+#include "report/fit_formats.h"
+#include "report/tune_formats.h"
+#include "search/grid.h"
 #include "trace/sinks.h"
 
 static const struct {
@@ -163,7 +167,20 @@ static void offer_columns(const struct place *at)
 	puts(":open");
 }
 
-static void offer_formats(const struct place *at, const char *end)
+/* What the command writes its answer in; a comparison has forms of its own. */
+static void offer_format_names(const struct place *at, const struct frag_cmd *cmd,
+			       const char *end)
+{
+	const struct frag_format *const *formats = cmd == &frag_cmd_tune ? frag_tune_formats
+									 : frag_fit_formats;
+
+	for (uint32_t i = 0; cmd == &frag_cmd_diff && frag_diff_formats[i]; i++)
+		offer(at, frag_diff_formats[i]->name, end, "");
+	for (; cmd != &frag_cmd_diff && *formats; formats++)
+		offer(at, (*formats)->name, end, "");
+}
+
+static void offer_formats(const struct place *at, const struct frag_cmd *cmd, const char *end)
 {
 	const char *colon = strchr(at->typed, ':');
 	struct place file;
@@ -173,10 +190,15 @@ static void offer_formats(const struct place *at, const char *end)
 		offer_files(&file);
 		return;
 	}
-	for (uint32_t i = 0; frag_diff_formats[i]; i++)
-		offer(at, frag_diff_formats[i]->name, end, "");
+	offer_format_names(at, cmd, end);
 	if (*end)
 		puts(":open");
+}
+
+static void offer_cards(const struct place *at)
+{
+	for (const struct frag_card *card = frag_cards; card->key; card++)
+		offer(at, card->key, "", card->name);
 }
 
 /* The value of an option. */
@@ -193,12 +215,16 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd, con
 		offer(at, forms[i]->name, "", "");
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert && runs[i]; i++)
 		offer(at, runs[i]->name, "", runs[i]->summary);
-	if (strcmp(arg, "FILE") == 0)
+	if (strcmp(arg, "GRID") == 0)
+		offer_words(at, frag_grid_names);
+	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "GRID") == 0)
 		offer_files(at);
 	else if (strcmp(arg, "FORMAT") == 0)
-		offer_formats(at, "");
+		offer_formats(at, cmd, "");
 	else if (strcmp(arg, "FORMAT:FILE") == 0)
-		offer_formats(at, ":");
+		offer_formats(at, cmd, ":");
+	else if (strcmp(arg, "CARD") == 0)
+		offer_cards(at);
 	else if (strcmp(option, "columns") == 0)
 		offer_columns(at);
 	else if (strcmp(option, "policy") == 0)
@@ -330,6 +356,8 @@ static void offer_operands(const struct place *at, const struct frag_cmd *cmd, u
 		offer_commands(at);
 	if (cmd == &frag_cmd_policies)
 		offer_policies(at, false);
+	if (cmd == &frag_cmd_cards)
+		offer_cards(at);
 }
 
 static void complete_word(const struct place *at, const struct frag_cmd *cmd,

@@ -135,11 +135,11 @@ static int check(struct fit *fit, const struct frag_cmd *cmd, struct frag_error 
 	if (!fit->count)
 		return frag_usage(cmd, "which traces?", err);
 	if (fit->static_room && (fit->run.total == UINT64_MAX || !fit->run.total))
-		return frag_usage(cmd, "--static-room requires --device-bytes SIZE: of which device?",
-				  err);
+		return frag_usage(cmd, "--static-room requires --device-bytes SIZE or --device CARD: of"
+				  " which device?", err);
 	if (!fit->static_room && fit->run.total != UINT64_MAX)
-		return frag_usage(cmd, "the capacity is what is looked for: --device-bytes is for"
-				  " --static-room, --up-to for a limit", err);
+		return frag_usage(cmd, "the capacity is what is looked for: --device-bytes and"
+				  " --device are for --static-room, --up-to is for a limit", err);
 	for (uint32_t i = 0; i < fit->count; i++)
 		standard += strcmp(fit->paths[i], "-") == 0;
 	if (standard > 1)

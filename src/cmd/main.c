@@ -25,6 +25,7 @@
 
 const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_anonymize,
+	&frag_cmd_cards,
 	&frag_cmd_complete,
 	&frag_cmd_convert,
 	&frag_cmd_diff,

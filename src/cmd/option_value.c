@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "cmd/command.h"
 #include "cmd/terminal.h"
+#include "device/cards.h"
 
 #define BARE_MIN (UINT64_C(64) << 20)           /* from here on a capacity needs no unit, */
 #define BARE_SHARE_MIN (UINT64_C(1) << 20)      /* and what others hold of it */
@@ -71,6 +72,34 @@ int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 				 " nothing is less", name, value);
 	rc = frag_option_size(out, name, value, 0, err);
 	return rc ? rc : refuse_bare(name, value, *out, BARE_MIN, "GiB", err);
+}
+
+/* A size there is meant for the other option. */
+static int set_card(uint64_t *out, const char *value, struct frag_error *err)
+{
+	const struct frag_card *card;
+	struct frag_error why;
+	uint64_t bytes;
+
+	if (parse_size(value, &bytes))
+		return frag_fail(err, FRAG_EUSAGE, "--device %.60s: the name of a card is required;"
+				 " --device-bytes takes a size", value);
+	card = frag_card_named(value, &why);
+	if (!card)
+		return frag_fail(err, FRAG_EUSAGE, "--device: %s", why.message);
+	*out = card->bytes;
+	return 0;
+}
+
+int frag_option_total(uint64_t *out, const char **given, const char *option, const char *value,
+		      struct frag_error *err)
+{
+	if (*given && strcmp(*given, option) != 0)
+		return frag_fail(err, FRAG_EUSAGE, "--device and --device-bytes at once: each of them"
+				 " is the capacity");
+	*given = option;
+	return strcmp(option, "device") == 0 ? set_card(out, value, err)
+					     : frag_option_capacity(out, option, value, err);
 }
 
 int frag_option_count(uint64_t *out, const char *name, const char *value, uint64_t min,

@@ -203,7 +203,10 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 		run->host = true;
 		return 0;
 	case FRAG_OPT_DEVICE_BYTES:
-		return frag_option_capacity(&run->total, "device-bytes", value, err);
+		return frag_option_total(&run->total, &run->total_given, "device-bytes", value,
+					 err);
+	case FRAG_OPT_CARD:
+		return frag_option_total(&run->total, &run->total_given, "device", value, err);
 	case FRAG_OPT_CONTEXT_BYTES:
 		return frag_option_share(&run->context, "context-bytes", value, err);
 	case FRAG_OPT_OTHER_BYTES:

@@ -12,12 +12,15 @@
 #include "cmd/rewrite.h"
 #include "search/candidate.h"
 
-enum { OPT_KEEP = FRAG_REWRITE_OWN, OPT_POLICY, OPT_DEVICE_BYTES, OPT_TIME, OPT_TRIES };
+enum {
+	OPT_KEEP = FRAG_REWRITE_OWN, OPT_POLICY, OPT_DEVICE_BYTES, OPT_CARD, OPT_TIME, OPT_TRIES,
+};
 
 static const struct frag_opt opts[] = {
 	{ 0, "keep", "WHAT", "oom: what has to stay (oom)", OPT_KEEP },
 	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)", OPT_POLICY },
 	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", OPT_DEVICE_BYTES },
+	FRAG_CARD_ROW(OPT_CARD),
 	{ 0, "time", "SECONDS", "end after so long with the least so far", OPT_TIME },
 	{ 0, "tries", "N", "simulations at most (10000)", OPT_TRIES },
 	FRAG_REWRITE_OPTS,
@@ -29,6 +32,7 @@ struct shrink {
 	struct frag_choice choice;
 	const char *policy;             /* NULL: that of the trace's kind */
 	uint64_t total;
+	const char *total_given;        /* the option that gave it; NULL: none */
 	uint64_t seconds;               /* 0: as long as it takes */
 	double begun;
 	struct frag_reduce reduce;
@@ -52,7 +56,9 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		s->policy = value;
 		return 0;
 	case OPT_DEVICE_BYTES:
-		return frag_option_capacity(&s->total, "device-bytes", value, err);
+		return frag_option_total(&s->total, &s->total_given, "device-bytes", value, err);
+	case OPT_CARD:
+		return frag_option_total(&s->total, &s->total_given, "device", value, err);
 	case OPT_TIME:
 		return frag_option_count(&s->seconds, "time", value, 1, FRAG_COUNT_MAX, err);
 	case OPT_TRIES:

@@ -6,13 +6,14 @@
 #include "events/recorded.h"
 #include "report/verdict.h"
 
-enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES };
+enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES, OPT_CARD };
 enum ties { TIES_ADDRESS, TIES_AGE, TIES_AUTO };
 
 struct verify_options {
 	const char *settings;   /* NULL: the snapshot's own */
 	enum ties ties;
 	uint64_t total;         /* bytes of the device; 0: not known */
+	const char *total_given;        /* the option that gave it; NULL: none */
 	bool quiet;
 };
 
@@ -21,6 +22,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "ties", "WHAT", "which of two equal blocks: address, age or auto (auto)", OPT_TIES },
 	{ 0, "device-bytes", "SIZE", "what the device had: expandable ranges reach that far",
 	  OPT_DEVICE_BYTES },
+	FRAG_CARD_ROW(OPT_CARD),
 	{ 'q', "quiet", NULL, "no report and no warnings: the exit status says it", OPT_QUIET },
 	{ 0 },
 };
@@ -39,7 +41,9 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		o->settings = value;
 		return 0;
 	case OPT_DEVICE_BYTES:
-		return frag_option_capacity(&o->total, "device-bytes", value, err);
+		return frag_option_total(&o->total, &o->total_given, "device-bytes", value, err);
+	case OPT_CARD:
+		return frag_option_total(&o->total, &o->total_given, "device", value, err);
 	case OPT_TIES:
 		rc = frag_option_word(&ties, "ties", value, frag_ties_words, err);
 		o->ties = (enum ties)ties;

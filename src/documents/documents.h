@@ -9,6 +9,7 @@
 
 #include "base/outfile.h"
 #include "compare/runs.h"
+#include "device/cards.h"
 #include "device/gpu.h"
 #include "fragsim/trace.h"
 #include "search/answer.h"
@@ -29,6 +30,10 @@ int frag_baseline_write(const struct frag_run_set *set, FILE *f, struct frag_err
 /* Policies, ended by NULL, with their keys. */
 int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,
 			struct frag_error *err);
+
+/* Cards, ended by NULL: fragsim-cards(1). */
+int frag_cards_write(const struct frag_card *const *cards, struct frag_outfile *out,
+		     struct frag_error *err);
 
 /* What fragsim fit found: fragsim-fit(1). */
 struct frag_fit_answer {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/outfile.h"
+#include "device/cards.h"
 #include "device/gpu.h"
 #include "fragsim/engine.h"
 #include "events/survey.h"
@@ -47,6 +48,9 @@ void frag_report_pytorch(const struct frag_result *run, FILE *f);
 
 /* Policies, ended by NULL, with their keys. */
 void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f);
+
+/* Cards, ended by NULL: in a table, or the whole of what is known of each. */
+void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f);
 
 /* What a trace is. snapshot: what it was read from; NULL: no snapshot. */
 struct frag_snapshot;

@@ -1,0 +1,2 @@
+# list.sh - all cards, the smallest first.
+"$FRAGSIM" cards
