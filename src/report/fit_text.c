@@ -1,19 +1,20 @@
 /* fit_text.c - what fragsim fit found, for people. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "base/print.h"
 #include "base/printable.h"
+#include "report/fit_cards.h"
 #include "report/fit_formats.h"
 #include "report/fit_words.h"
 #include "report/ink.h"
 #include "report/wrapped.h"
 
 #define NAME_MIN 8
-#define FIGURES 53              /* columns beside the name */
+#define FIGURES 56              /* columns beside the name */
 #define HOLES_MAX 4             /* that are named; of more the last is */
+#define HOLES_ROOM 600
 
 static int name_width(const struct frag_fit_answer *a, const struct frag_paper *paper)
 {
@@ -61,10 +62,10 @@ static void print_row(const struct frag_fit_answer *a, const struct frag_fitted 
 		fputs(frag_ink(paper->colour, INK_PLAIN), f);
 	print_capacity(fit->safe, f);
 	if (!good) {
-		fprintf(f, "  %7s  %7s  %6s\n", "-", "-", "-");
+		fprintf(f, "  %10s  %7s  %7s\n", "-", "-", "-");
 		return;
 	}
-	frag_fprintf(f, "  %+6.1f%%  %7" PRIu64 "  %6" PRIu64 "\n",
+	frag_fprintf(f, "  %+9.1f%%  %7" PRIu64 "  %7" PRIu64 "\n",
 		     frag_fit_above_floor(fit), fit->at_smallest.calls, fit->at_smallest.retries);
 }
 
@@ -73,11 +74,54 @@ static void print_table(const struct frag_fit_answer *a, uint32_t source,
 {
 	const int width = name_width(a, paper);
 
-	fprintf(f, "\n%-*s  %11s  %11s  %7s  %7s  %6s\n", width, "setting", "smallest", "safe",
-		"over", "calls", "retries");
+	fprintf(f, "\n%-*s  %11s  %11s  %10s  %7s  %7s\n", width, "setting", "smallest", "safe",
+		"over floor", "calls", "retries");
 	for (uint32_t i = 0; i < a->fits->count; i++)
 		if (a->fits->fitted[i].source == source)
 			print_row(a, &a->fits->fitted[i], paper, width, f);
+}
+
+/* ", from 2966MiB to below 2972MiB and from 2974MiB on" */
+static void list_holes(const struct frag_fit *fit, char out[HOLES_ROOM])
+{
+	const uint32_t shown = fit->hole_count > HOLES_MAX ? HOLES_MAX : fit->hole_count;
+	char from[FRAG_NUMBER_ROOM], to[FRAG_NUMBER_ROOM];
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < shown; i++) {
+		const struct frag_failing *hole = &fit->holes[i];
+
+		used += (size_t)snprintf(out + used, HOLES_ROOM - used, "%sfrom %s %s%s",
+					 !i ? "" : i + 1 < fit->hole_count ? ", " : " and ",
+					 frag_capacity_text(from, hole->from),
+					 hole->to == UINT64_MAX ? "on" : "to below ",
+					 hole->to == UINT64_MAX ? ""
+								: frag_capacity_text(to, hole->to));
+	}
+	if (fit->hole_count > shown)
+		snprintf(out + used, HOLES_ROOM - used, " and in %" PRIu32 " more stretches, the last"
+			 " from %s on", fit->hole_count - shown,
+			 frag_capacity_text(from, fit->holes[fit->hole_count - 1].from));
+}
+
+static void print_nowhere(const struct frag_fit *fit, const char *name,
+			  const struct frag_paper *paper, FILE *f)
+{
+	char to[FRAG_NUMBER_ROOM];
+
+	if (!fit->runs && !fit->examined_to)
+		frag_put_row(paper->columns, "none", f, "%s was not tried", name);
+	else if (fit->examined_to == UINT64_MAX)
+		frag_put_row(paper->columns, "none", f, "%s survives on no device, however large",
+			      name);
+	else
+		frag_put_row(paper->columns, "none", f, "%s survives on no device below %s", name,
+			      frag_capacity_text(to, fit->examined_to));
+}
+
+static bool has_words(const struct frag_fit_answer *a, const struct frag_fitted *one)
+{
+	return one->fit.smallest == UINT64_MAX || one->fit.hole_count || a->fits->room_total;
 }
 
 /* What the table cannot say of one, in words. */
@@ -85,68 +129,52 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 			const struct frag_paper *paper, FILE *f)
 {
 	const struct frag_fit *fit = &one->fit;
-	char name[FRAG_FIT_NAME_ROOM], head[FRAG_FIT_NAME_ROOM + 8];
-	char from[FRAG_NUMBER_ROOM], to[FRAG_NUMBER_ROOM], text[400];
-	const uint32_t shown = fit->hole_count > HOLES_MAX ? HOLES_MAX : fit->hole_count;
+	char name[FRAG_FIT_NAME_ROOM], holes[HOLES_ROOM];
+	char room[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
 
-	snprintf(head, sizeof(head), "  %s: ", frag_fit_name(a->fits, one, name));
-	if (fit->smallest == UINT64_MAX) {
-		if (!fit->runs && !fit->examined_to)
-			snprintf(text, sizeof(text), "was not tried");
-		else if (fit->examined_to == UINT64_MAX)
-			snprintf(text, sizeof(text), "survives on no device, however large");
-		else
-			snprintf(text, sizeof(text), "survives on no device below %s",
-				 frag_capacity_text(to, fit->examined_to));
-		frag_put_wrapped(paper->columns, head, text, f);
+	frag_fit_name(a->fits, one, name);
+	if (fit->smallest == UINT64_MAX)
+		print_nowhere(fit, name, paper, f);
+	if (fit->hole_count) {
+		list_holes(fit, holes);
+		frag_put_row(paper->columns, "holes", f, "%s survives on %s, and fails on larger"
+			      " devices %s", name, frag_capacity_text(room, fit->smallest), holes);
 	}
-	for (uint32_t i = 0; i < shown; i++) {
-		const struct frag_failing *hole = &fit->holes[i];
-
-		if (hole->to == UINT64_MAX)
-			snprintf(text, sizeof(text), "fails again from %s on",
-				 frag_capacity_text(from, hole->from));
-		else
-			snprintf(text, sizeof(text), "fails again from %s to below %s, though it"
-				 " survives on smaller ones", frag_capacity_text(from, hole->from),
-				 frag_capacity_text(to, hole->to));
-		frag_put_wrapped(paper->columns, head, text, f);
-	}
-	if (fit->hole_count > shown) {
-		snprintf(text, sizeof(text), "and %" PRIu32 " more such stretches, the last below"
-			 " %s", fit->hole_count - shown,
-			 frag_capacity_text(to, fit->holes[fit->hole_count - 1].to));
-		frag_put_wrapped(paper->columns, head, text, f);
-	}
-	if (fit->static_room != UINT64_MAX) {
-		frag_snprintf(text, sizeof(text), "others may hold up to %s of %s from the first"
-			      " step on: a fraction of %.4f",
-			      frag_capacity_text(from, fit->static_room),
-			      frag_capacity_text(to, a->fits->room_total),
+	if (!a->fits->room_total)
+		return;
+	frag_size_text(total, a->fits->room_total);
+	if (fit->static_room == UINT64_MAX)
+		frag_put_row(paper->columns, "room", f, "%s does not survive on %s, with nobody else"
+			      " on it", name, total);
+	else
+		frag_put_row(paper->columns, "room", f, "%s survives while others hold %s of %s from"
+			      " the first step on, a fraction of %.4f, or less", name,
+			      frag_capacity_text(room, fit->static_room), total,
 			      (double)fit->static_room / (double)a->fits->room_total);
-		frag_put_wrapped(paper->columns, head, text, f);
-	} else if (a->fits->room_total) {
-		snprintf(text, sizeof(text), "does not survive on %s with nobody else on it",
-			 frag_capacity_text(to, a->fits->room_total));
-		frag_put_wrapped(paper->columns, head, text, f);
-	}
+}
+
+/* " (a context of 450.00 MiB and 1.00 GiB of others among it)" */
+static void describe_taken(const struct frag_device_figures *d, char *out, size_t room)
+{
+	char context[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
+
+	*out = '\0';
+	if (d->context || d->other)
+		snprintf(out, room, " (%s%s%s%s%s among it)", d->context ? "a context of " : "",
+			 d->context ? frag_size_text(context, d->context) : "",
+			 d->context && d->other ? " and " : "",
+			 d->other ? frag_size_text(other, d->other) : "",
+			 d->other ? " of others" : "");
 }
 
 static void print_floor(const struct frag_fit_answer *a, const struct frag_fitted *one,
 			const struct frag_paper *paper, FILE *f)
 {
-	const struct frag_device_figures *d = &a->fits->sources[one->source].devices[one->device];
-	char size[FRAG_NUMBER_ROOM], context[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM], text[300];
+	char size[FRAG_NUMBER_ROOM], taken[200];
 
-	snprintf(text, sizeof(text), "no device below %s will do, as so much is in use at once%s%s"
-		 "%s%s%s", frag_capacity_text(size, one->fit.floor),
-		 d->context || d->other ? ", with" : "", d->context ? " a context of " : "",
-		 d->context ? frag_size_text(context, d->context) : "",
-		 d->context && d->other ? " and" : "", d->other ? " others'" : "");
-	if (d->other)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s",
-			 frag_size_text(other, d->other));
-	frag_put_wrapped(paper->columns, "  ", text, f);
+	describe_taken(&a->fits->sources[one->source].devices[one->device], taken, sizeof(taken));
+	frag_put_row(paper->columns, "floor", f, "%s: so much is in use at once%s, so nothing less"
+		      " will do", frag_capacity_text(size, one->fit.floor), taken);
 }
 
 static void print_source(const struct frag_fit_answer *a, uint32_t source,
@@ -155,21 +183,24 @@ static void print_source(const struct frag_fit_answer *a, uint32_t source,
 	char path[FRAG_PRINTABLE_ROOM];
 	uint32_t last = UINT32_MAX;
 
-	fprintf(f, "%s%s%s%s: the smallest device that it survives on\n", source ? "\n" : "",
+	fprintf(f, "%s%s%s%s: the smallest device\n", source ? "\n" : "",
 		frag_ink(paper->colour, INK_BOLD),
 		frag_printable(path, frag_input_name(a->traces[source]->path)),
 		frag_ink(paper->colour, INK_PLAIN));
 	for (uint32_t i = 0; i < a->fits->count; i++) {
 		const struct frag_fitted *one = &a->fits->fitted[i];
 
-		if (one->source == source && one->choice == 0 && one->device != last)
-			print_floor(a, one, paper, f);
+		if (one->source != source || one->choice || one->device == last)
+			continue;
+		print_floor(a, one, paper, f);
 		last = one->device;
 	}
 	print_table(a, source, paper, f);
-	for (uint32_t i = 0; i < a->fits->count; i++)
-		if (a->fits->fitted[i].source == source)
+	for (uint32_t i = 0, said = 0; i < a->fits->count; i++)
+		if (a->fits->fitted[i].source == source && has_words(a, &a->fits->fitted[i])) {
+			fputs(said++ ? "" : "\n", f);
 			print_words(a, &a->fits->fitted[i], paper, f);
+		}
 }
 
 static void print_joint(const struct frag_fit_answer *a, const struct frag_paper *paper, FILE *f)
@@ -203,9 +234,12 @@ static int print(const void *what, const struct frag_paper *paper, FILE *f,
 	for (uint32_t i = 0; i < a->fits->source_count; i++)
 		print_source(a, i, paper, f);
 	print_joint(a, paper, f);
-	if (a->fits->source_count == 1)
-		frag_put_wrapped(paper->columns, "\n", "another run of the program may need more: fit several"
-			  " traces of it, or leave 5 % of room", f);
+	frag_fit_print_cards(a, paper, f);
+	if (a->fits->source_count != 1)
+		return 0;
+	putc('\n', f);
+	frag_put_wrapped(paper->columns, "", "another run of the program may need more: fit several"
+		  " traces of it, or leave 5 % of room", f);
 	return 0;
 }
 

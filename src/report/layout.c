@@ -7,8 +7,6 @@
 #include "base/printable.h"
 #include "report/wrapped.h"
 
-#define ROW_ROOM 2048
-
 void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f)
 {
 	frag_put_wrapped(r->columns, head, text, f);
@@ -17,14 +15,11 @@ void frag_print_wrapped(const struct frag_report *r, const char *head, const cha
 void frag_print_row(const struct frag_report *r, const char *label, FILE *f,
 		    const char *format, ...)
 {
-	char head[32], text[ROW_ROOM];
 	va_list args;
 
 	va_start(args, format);
-	frag_vsnprintf(text, sizeof(text), format, args);
+	frag_put_vrow(r->columns, label, f, format, args);
 	va_end(args);
-	snprintf(head, sizeof(head), "  %-8s", label);
-	frag_print_wrapped(r, head, text, f);
 }
 
 uint32_t frag_device_count(const struct frag_report *r)

@@ -13,37 +13,67 @@
 #include "report/wrapped.h"
 
 #define NAME_MIN 8
-#define FIGURES 50              /* columns beside the name */
-#define SINCE "PyTorch before 2.9: PYTORCH_CUDA_ALLOC_CONF"
+#define FIGURES 52              /* columns beside the name */
 
-/* What a setting costs, or what it rules out, by the beginning of its text. */
-static const struct {
-	const char *key, *words;
+/* What settings cost or rule out, and the release 2.N before which PyTorch refuses them: of a key
+ * whatever its value, or of one setting as it is written. */
+static const struct cost {
+	const char *setting, *words;
+	uint32_t since;
 } costs[] = {
-	{ "expandable_segments:True", "no tensors shared with other processes by CUDA IPC, and a driver"
-	  " with virtual memory; some uses of NCCL and of CUDA graphs do without" },
-	{ "roundup_power2_divisions", "each request is rounded up, so more is reserved than is asked"
-	  " for" },
-	{ "max_split_size_mb", "a cached block above that size serves large requests only, whole:"
-	  " more calls of cudaMalloc and cudaFree, which wait for the GPU" },
-	{ "garbage_collection_threshold", "segments go back before memory is short: more calls of"
-	  " cudaFree, which wait for the GPU" },
-	{ "large_segment_size_mb", "segments of that size: a small program reserves more" },
-	{ "per_process_memory_fraction", "the rest of the device is out of reach for the program" },
-	{ NULL, NULL },
+	{ "expandable_segments:True", "not on Windows; cudaIpcGetMemHandle takes no such memory, as custom"
+	  " all-reduces in CUDA graphs require, NCCL may refuse to register it, and memory pools of"
+	  " other allocators, as vLLM's sleep mode has, do without", 0 },
+	{ "roundup_power2_divisions", "requests are rounded up; the figures here have that", 0 },
+	{ "max_split_size_mb", "a larger block is never split, and serves large requests only: more"
+	  " cudaMalloc and cudaFree, which wait for the GPU", 0 },
+	{ "max_split_size_mb:20", NULL, 10 },
+	{ "garbage_collection_threshold", "cached segments are released before memory is short: more"
+	  " cudaFree, which waits for the GPU", 0 },
+	{ "large_segment_size_mb", "larger segments: a program that needs less of one reserves more",
+	  11 },
+	{ "per_process_memory_fraction", "the rest of the device is out of the program's reach", 10 },
 };
 
-static void print_costs(const char *text, const struct frag_paper *paper, FILE *f)
-{
-	char words[300];
+#define COSTS (sizeof(costs) / sizeof(costs[0]))
 
-	for (uint32_t i = 0; costs[i].key; i++) {
-		if (!strstr(text, costs[i].key))
+/* Is it among the settings of the line? */
+static bool has(const char *line, const char *setting)
+{
+	const size_t length = strlen(setting);
+
+	for (; *line; line += strcspn(line, ","), line += *line == ',')
+		if (strncmp(line, setting, length) == 0 && strchr(":,", line[length]))
+			return true;
+	return false;
+}
+
+/* Of its settings the one that only the latest releases take; NULL: all take it. */
+static const struct cost *find_latest(const char *line)
+{
+	const struct cost *latest = NULL;
+
+	for (const struct cost *c = costs; c < costs + COSTS; c++)
+		if (c->since && has(line, c->setting) && (!latest || c->since > latest->since))
+			latest = c;
+	return latest;
+}
+
+static void print_costs(const char *line, const struct frag_paper *paper, FILE *f)
+{
+	const struct cost *latest = find_latest(line);
+	const char *label = "costs";
+
+	for (const struct cost *c = costs; c < costs + COSTS; c++) {
+		if (!c->words || !has(line, c->setting))
 			continue;
-		snprintf(words, sizeof(words), "%.*s: %s", (int)strcspn(costs[i].key, ":"),
-			 costs[i].key, costs[i].words);
-		frag_put_wrapped(paper->columns, "  costs   ", words, f);
+		frag_put_row(paper->columns, label, f, "%.*s: %s", (int)strcspn(c->setting, ":"),
+			      c->setting, c->words);
+		label = "";
 	}
+	if (latest)
+		frag_put_row(paper->columns, "since", f, "PyTorch 2.%" PRIu32 ": older releases"
+			      " refuse %s", latest->since, latest->setting);
 }
 
 static void print_sources(const struct frag_tune_answer *a, const struct frag_paper *paper,
@@ -58,87 +88,172 @@ static void print_sources(const struct frag_tune_answer *a, const struct frag_pa
 			frag_printable(path, frag_input_name(a->traces[i]->path)));
 	fputs(frag_ink(paper->colour, INK_PLAIN), f);
 	if (t->total)
-		frag_fprintf(f, ": %" PRIu32 " settings on a device of %s, with %.3g%% of it to"
-			     " spare\n", t->choice_count, frag_capacity_text(size, t->total),
-			     100 * t->headroom);
+		frag_fprintf(f, ": the best of %" PRIu32 " settings on %s, %.3g %% headroom\n",
+			     t->choice_count, frag_size_text(size, t->total), 100 * t->headroom);
 	else
-		fprintf(f, ": the setting of %" PRIu32 " that needs the smallest device\n",
-			t->choice_count);
+		fprintf(f, ": the best of %" PRIu32 " settings\n", t->choice_count);
 }
 
-/* "needs 2692MiB, default 2900MiB (-7.2%)", or on a device the calls. */
-static void print_gain(const struct frag_tune *t, const struct frag_paper *paper, FILE *f)
+static const char *name_of(const struct frag_tune *t, uint32_t choice)
 {
-	const struct frag_point *best = &t->best, *usual = &t->points[0];
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], text[300];
-
-	if (t->total)
-		snprintf(text, sizeof(text), "%" PRIu64 " calls of the driver on that device%s%s",
-			 best->at.calls, usual->at.survives ? "" : ", where the defaults run out of"
-			 " memory", t->no_headroom ? "; nothing survives with less: no room to spare"
-						   : "");
-	else if (best->smallest == UINT64_MAX)
-		snprintf(text, sizeof(text), "at most %s", frag_capacity_text(a, t->reached));
-	else if (usual->smallest == UINT64_MAX || !best->smallest)
-		snprintf(text, sizeof(text), "%s", frag_capacity_text(a, best->smallest));
-	else
-		frag_snprintf(text, sizeof(text), "%s; the defaults %s (%+.1f%%)",
-			      frag_capacity_text(a, best->smallest),
-			      frag_capacity_text(b, usual->smallest),
-			      100 * ((double)usual->smallest / (double)best->smallest - 1));
-	frag_put_wrapped(paper->columns, "  needs   ", text, f);
+	return *t->texts[choice] ? t->texts[choice] : "default";
 }
 
+static bool is_setting(const struct frag_tune *t, uint32_t choice)
+{
+	return t->sources[0].choices[choice].ops->settings != NULL;
+}
+
+/* "2692MiB; default 2900MiB (+7.7%)", or on a device the calls. */
+static void print_gain(const struct frag_tune *t, const struct frag_point *p,
+		       const struct frag_paper *paper, FILE *f)
+{
+	const struct frag_point *usual = &t->points[0];
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+
+	frag_capacity_text(a, p->smallest);
+	if (!t->total && p->smallest == UINT64_MAX)
+		frag_put_row(paper->columns, "needs", f, "at most %s",
+			     frag_capacity_text(b, t->reached));
+	else if (t->total && usual->at.survives)
+		frag_put_row(paper->columns, "calls", f, "%" PRIu64 "; default %" PRIu64,
+			      p->at.calls, usual->at.calls);
+	else if (t->total)
+		frag_put_row(paper->columns, "calls", f, "%" PRIu64 "; default runs out of memory",
+			      p->at.calls);
+	else if (p->choice == 0 || usual->smallest == UINT64_MAX || !p->smallest)
+		frag_put_row(paper->columns, "needs", f, "%s", a);
+	else
+		frag_put_row(paper->columns, "needs", f, "%s; default %s (%+.1f%%)", a,
+			      frag_capacity_text(b, usual->smallest),
+			      100 * ((double)usual->smallest / (double)p->smallest - 1));
+}
+
+/* As a shell takes it: quoted where it has anything but what names usually have. */
+static void print_word(const char *word, FILE *f)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:,=+@%-";
+
+	if (*word && strspn(word, plain) == strlen(word))
+		fputs(word, f);
+	else
+		fprintf(f, "'%s'", word);
+}
+
+static void print_size_option(const char *name, uint64_t bytes, uint64_t recorded, FILE *f)
+{
+	char size[FRAG_NUMBER_ROOM];
+
+	if (bytes != recorded)
+		fprintf(f, " --%s %s", name, frag_capacity_text(size, bytes));
+}
+
+/*
+ * The simulation that shows it, on the first trace. A path that has to be escaped to be shown
+ * cannot be pasted, standard input is over, and what a profile says no option does.
+ */
+static void print_proof(const struct frag_tune_answer *a, const struct frag_point *p, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	const struct frag_device_figures *now = t->sources[0].devices, *then = a->traces[0]->devices;
+	const char *path = a->traces[0]->path;
+	char shown[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
+	const uint64_t total = t->total ? t->total : p->smallest;
+
+	if (t->model || strcmp(path, "-") == 0 || strchr(path, '\'')
+	    || frag_printable(shown, path) != path || total == UINT64_MAX)
+		return;
+	fprintf(f, "  proof   fragsim run %s ", is_setting(t, p->choice) ? "--alloc-conf" : "-p");
+	print_word(t->texts[p->choice], f);
+	fprintf(f, " --device-bytes %s", frag_capacity_text(size, total));
+	print_size_option("context-bytes", now->context, then->context, f);
+	print_size_option("other-bytes", now->other, then->other, f);
+	print_size_option("granularity", now->granularity, then->granularity, f);
+	putc(' ', f);
+	print_word(path, f);
+	putc('\n', f);
+}
+
+/* The line to paste is never broken, however narrow the terminal is. */
+static void print_choice(const struct frag_tune_answer *a, const struct frag_point *p,
+			 const struct frag_paper *paper, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	const char *line = t->texts[p->choice];
+
+	if (p->choice == 0 && a->interrupted)
+		fputs("  paste   nothing: no setting was better until then\n", f);
+	else if (p->choice == 0)
+		fprintf(f, "%s  paste%s   nothing: the defaults are as good as any\n",
+			frag_ink(paper->colour, INK_GREEN), frag_ink(paper->colour, INK_PLAIN));
+	else if (is_setting(t, p->choice))
+		fprintf(f, "%s  paste%s   PYTORCH_ALLOC_CONF=%s\n          (%s: PYTORCH_CUDA_ALLOC_CONF"
+			"=...)\n", frag_ink(paper->colour, INK_GREEN),
+			frag_ink(paper->colour, INK_PLAIN), line,
+			find_latest(line) ? "by its older name" : "PyTorch 2.9 and older");
+	else
+		fprintf(f, "  best    policy %s\n", line);
+	print_gain(t, p, paper, f);
+	print_proof(a, p, f);
+	if (p->choice && is_setting(t, p->choice))
+		print_costs(line, paper, f);
+}
+
+static void print_none(const struct frag_tune_answer *a, const struct frag_paper *paper, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "%s  none%s    of them survives%s\n", frag_ink(paper->colour, INK_RED),
+		frag_ink(paper->colour, INK_PLAIN), t->total ? "" : " on any device");
+	for (uint32_t i = 0; i < t->place_count && i < t->tuned; i++)
+		frag_put_row(paper->columns, i ? "" : "floor", f, "%s: so much is in use at once in"
+			      " %s, so nothing less will do",
+			      frag_capacity_text(size, t->places[i].floor),
+			      frag_printable(path, frag_input_name(a->traces[t->places[i].source]
+									   ->path)));
+}
+
+/* The best, and what to set where expandable segments are ruled out. */
 static void print_best(const struct frag_tune_answer *a, const struct frag_paper *paper, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
-	char size[FRAG_NUMBER_ROOM];
-	const char *text;
 
-	if (t->best.choice == UINT32_MAX && a->interrupted)
-		return;
 	if (t->best.choice == UINT32_MAX) {
-		fprintf(f, "%s  none%s    of them survives%s; so much is in use at once: %s\n",
-			frag_ink(paper->colour, INK_RED), frag_ink(paper->colour, INK_PLAIN),
-			t->total ? "" : " on any device", frag_capacity_text(size, t->floor));
+		if (!a->interrupted)
+			print_none(a, paper, f);
 		return;
 	}
-	text = t->texts[t->best.choice];
-	if (t->best.choice == 0 && a->interrupted)
-		fputs("  paste   nothing: no setting was better until then\n", f);
-	else if (t->best.choice == 0)
-		fprintf(f, "%s  paste%s   nothing: the defaults are as good as any\n",
-			frag_ink(paper->colour, INK_GREEN), frag_ink(paper->colour, INK_PLAIN));
-	else if (t->sources[0].choices[t->best.choice].ops->settings)
-		fprintf(f, "%s  paste%s   PYTORCH_ALLOC_CONF=%s\n          (" SINCE "=...)\n",
-			frag_ink(paper->colour, INK_GREEN), frag_ink(paper->colour, INK_PLAIN),
-			text);
-	else
-		fprintf(f, "  best    policy %s\n", text);
-	print_gain(t, paper, f);
-	if (t->best.choice)
-		print_costs(text, paper, f);
+	print_choice(a, &t->best, paper, f);
 	if (a->interrupted)
 		return;
+	if (t->no_headroom)
+		frag_put_row(paper->columns, "", f, "none survives with the headroom: this is without");
+	if (t->without.choice == t->best.choice)
+		return;
+	fputs("\nwithout expandable segments\n", f);
 	if (t->without.choice == UINT32_MAX)
-		fputs("  without expandable segments none survives\n", f);
-	else if (t->without.choice != t->best.choice)
-		fprintf(f, "  without expandable segments: %s\n",
-			*t->texts[t->without.choice] ? t->texts[t->without.choice]
-						     : "the defaults");
+		frag_put_row(paper->columns, "none", f, "of them survives%s",
+			      t->total ? "" : " on any device");
+	else
+		print_choice(a, &t->without, paper, f);
 }
 
-static const char *name_of(const struct frag_tune *t, const struct frag_point *p)
+static void print_capacity(uint64_t bytes, FILE *f)
 {
-	return *t->texts[p->choice] ? t->texts[p->choice] : "default";
+	char text[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : frag_capacity_text(text, bytes));
 }
 
+/* On a device that was given nobody looks for smaller ones. */
 static void print_row(const struct frag_tune *t, const struct frag_point *p, int width,
 		      const struct frag_paper *paper, FILE *f)
 {
 	const bool good = p->at.survives;
-	char size[FRAG_NUMBER_ROOM], room[FRAG_PRINTABLE_ROOM];
-	const char *name = frag_printable(room, name_of(t, p));
+	char room[FRAG_PRINTABLE_ROOM];
+	const char *name = frag_printable(room, name_of(t, p->choice));
 
 	fprintf(f, "%s%-6s%s  ", good ? "" : frag_ink(paper->colour, INK_RED),
 		p->tried ? good ? "fits" : "OOM" : "-", frag_ink(paper->colour, INK_PLAIN));
@@ -146,13 +261,31 @@ static void print_row(const struct frag_tune *t, const struct frag_point *p, int
 		fprintf(f, "%s\n%*s", name, width + 8, "");
 	else
 		fprintf(f, "%-*s", width, name);
-	fprintf(f, "  %11s", p->smallest == UINT64_MAX ? "-"
-				: frag_capacity_text(size, p->smallest));
-	fprintf(f, "  %11s", p->safe == UINT64_MAX ? "-" : frag_capacity_text(size, p->safe));
+	if (!t->total) {
+		print_capacity(p->smallest, f);
+		print_capacity(p->safe, f);
+	}
 	if (good)
 		fprintf(f, "  %7" PRIu64 "  %7" PRIu64 "\n", p->at.calls, p->at.retries);
 	else
 		fprintf(f, "  %7s  %7s\n", "-", "-");
+}
+
+/* What a reader of the table wonders at. */
+static void print_remarks(const struct frag_tune *t, const struct frag_point *rows, uint32_t count,
+			  const struct frag_paper *paper, FILE *f)
+{
+	char smallest[FRAG_NUMBER_ROOM], safe[FRAG_NUMBER_ROOM];
+
+	if (!t->total && t->best.choice != UINT32_MAX)
+		frag_put_wrapped(paper->columns, "", "status, calls and retries: on the smallest device that was"
+			  " found; -: not looked for", f);
+	for (uint32_t i = 0; i < count; i++)
+		if (rows[i].smallest < t->best.smallest && rows[i].safe != UINT64_MAX)
+			frag_put_row(paper->columns, "holes", f, "%s survives on %s, but fails on"
+				      " larger ones; safe from %s on", name_of(t, rows[i].choice),
+				      frag_capacity_text(smallest, rows[i].smallest),
+				      frag_capacity_text(safe, rows[i].safe));
 }
 
 static void print_table(const struct frag_tune *t, const struct frag_paper *paper, FILE *f)
@@ -162,19 +295,21 @@ static void print_table(const struct frag_tune *t, const struct frag_paper *pape
 	size_t width = NAME_MIN;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const size_t n = strlen(name_of(t, &rows[i]));
+		const size_t n = strlen(name_of(t, rows[i].choice));
 
 		width = n > width ? n : width;
 	}
 	if (paper->columns && width + FIGURES > (size_t)paper->columns)
 		width = paper->columns > FIGURES + NAME_MIN ? (size_t)paper->columns - FIGURES
 							    : NAME_MIN;
-	fprintf(f, "\nstatus  %-*s  %11s  %11s  %7s  %7s\n", (int)width, "setting", "smallest",
-		"safe", "calls", "retries");
+	fprintf(f, "\nstatus  %-*s%s  %7s  %7s\n", (int)width, "setting",
+		t->total ? "" : "     smallest         safe", "calls", "retries");
 	for (uint32_t i = 0; i < count; i++)
 		print_row(t, &rows[i], (int)width, paper, f);
+	print_remarks(t, rows, count, paper, f);
 }
 
+/* What came of it on traces that nobody tuned on, and what their own best would have been. */
 static void print_tests(const struct frag_tune_answer *a, const struct frag_paper *paper, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
@@ -182,22 +317,22 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_pape
 
 	for (uint32_t i = 0; i < t->test_count && t->best.choice != UINT32_MAX; i++) {
 		const struct frag_tune_test *test = &t->tests[i];
-		const bool good = test->survives;
+		const bool needs = test->smallest != UINT64_MAX;
+		const bool has_own = test->own_smallest != UINT64_MAX;
 
 		if (!test->tried)
 			continue;
-		fprintf(f, "%s%s%s%s: %s", i ? "" : "\n",
-			good ? "" : frag_ink(paper->colour, INK_RED),
-			frag_printable(path, frag_input_name(a->traces[t->source_count + i]->path)),
-			good ? "" : frag_ink(paper->colour, INK_PLAIN),
-			good ? "survives" : "runs out of memory");
-		if (test->smallest != UINT64_MAX)
-			fprintf(f, ", needs %s", frag_capacity_text(size, test->smallest));
-		if (test->own_smallest != UINT64_MAX)
-			fprintf(f, "; its own best %s, with %s",
-				frag_capacity_text(own, test->own_smallest),
-				*t->texts[test->own] ? t->texts[test->own] : "the defaults");
-		putc('\n', f);
+		if (!i)
+			putc('\n', f);
+		frag_put_row(paper->columns, "test", f, "%s %s%s%s%s%s%s%s",
+			      frag_printable(path, frag_input_name(a->traces[t->source_count + i]
+									   ->path)),
+			      test->survives ? "survives" : "runs out of memory",
+			      needs ? ", needs " : "",
+			      needs ? frag_capacity_text(size, test->smallest) : "",
+			      has_own ? "; its own best is " : "",
+			      has_own ? frag_capacity_text(own, test->own_smallest) : "",
+			      has_own ? ", with " : "", has_own ? name_of(t, test->own) : "");
 	}
 }
 
@@ -213,10 +348,11 @@ static int print(const void *what, const struct frag_paper *paper, FILE *f,
 	print_best(a, paper, f);
 	print_table(a->tune, paper, f);
 	print_tests(a, paper, f);
+	if (a->tune->source_count != 1)
+		return 0;
 	putc('\n', f);
-	if (a->tune->source_count == 1)
-		frag_put_wrapped(paper->columns, "", "another run of the program may need more: tune on"
-			  " several traces of it, try it on others (--test), leave 5 % of room", f);
+	frag_put_wrapped(paper->columns, "", "another run of the program may need more: tune on"
+		  " several traces of it, try it on others (--test), leave 5 % of room", f);
 	return 0;
 }
 

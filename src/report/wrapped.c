@@ -4,8 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "base/wrap.h"
 
+#define ROW_ROOM 4096
 #define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */
 
 void frag_put_wrapped(int columns, const char *head, const char *text, FILE *f)
@@ -21,4 +23,22 @@ void frag_put_wrapped(int columns, const char *head, const char *text, FILE *f)
 		text += strspn(text, " ");
 		head = "";
 	}
+}
+
+void frag_put_vrow(int columns, const char *label, FILE *f, const char *format, va_list args)
+{
+	char head[32], text[ROW_ROOM];
+
+	frag_vsnprintf(text, sizeof(text), format, args);
+	snprintf(head, sizeof(head), "  %-8s", label);
+	frag_put_wrapped(columns, head, text, f);
+}
+
+void frag_put_row(int columns, const char *label, FILE *f, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	frag_put_vrow(columns, label, f, format, args);
+	va_end(args);
 }
