@@ -4,7 +4,8 @@
 
 Prints TAP.  Recorded traces are read whole, but of their events only a few of each shape are held
 against the schema.  mutants.py changes one thing in a trace and in a real result: of the trace,
-schema and program have to think the same; the result may not pass.  trace-examples.ndjson has good
+schema and program have to think the same; the result may not pass.  answers.py does so with what
+fit and tune write.  trace-examples.ndjson has good
 and bad traces, headers and events; result-good.json is a good result, and result-bad.json says
 what to take out of it or put into it to make it bad.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+import answers  # noqa: E402
 import mutants  # noqa: E402
 from tap import Tap  # noqa: E402
 
@@ -265,6 +267,7 @@ def check_program(tap: Tap, validators: dict, validator: jsonschema.protocols.Va
             trace.write_text(''.join(json.dumps(line) + '\n' for line in lines), encoding='utf-8')
             check_run(tap, validator, name, [*run, *options, str(trace)], status, runs)
         check_result_mutants(tap, validator, program, folder)
+        answers.check(tap, load, faults_of, program, folder, Validator)
     check_trace_mutants(tap, validators['trace'], program)
 
 

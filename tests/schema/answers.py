@@ -1,0 +1,100 @@
+"""answers.py - what fit and tune write is what their schemas say, and nothing else is.
+
+Of each document every member is taken out once, one is added to each object, and each value is
+replaced by one of a type that it never has: none of that may pass.
+"""
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jsonschema
+import mutants
+from tap import Tap
+
+MIB = 1 << 20
+
+
+def trace(*sizes: int, devices: int = 1) -> str:
+    """Blocks that are freed in the order in which they were allocated, two live at a time."""
+    lines: list[dict] = [{'format': 'fragsim-trace', 'version': 1,
+                          'devices': [{'context_bytes': MIB * d} for d in range(devices)]}]
+    for i, size in enumerate(sizes):
+        lines.append({'op': 'alloc', 'id': i, 'size': size, 'device': i % devices})
+        if i:
+            lines.append({'op': 'free', 'id': i - 1})
+    return ''.join(json.dumps(x) + '\n' for x in lines)
+
+
+TRACES = {
+    'one': trace(30 * MIB, 9 * MIB, 55 * MIB, 21 * MIB, 3 * MIB),
+    'other': trace(40 * MIB, 5 * MIB, 12 * MIB),
+    'pair': trace(30 * MIB, 9 * MIB, 55 * MIB, 21 * MIB, devices=2),
+    'nothing': '{"format":"fragsim-trace","version":1,"events":[]}\n',
+}
+# what it is, command, exit status
+COMMANDS = {
+    'fragsim-fit': (
+        ('one trace', ('fit', 'one'), 0),
+        ('every stretch', ('fit', '--map', '--static-room', '--device', 't4', 'one'), 0),
+        ('two traces', ('fit', '-p', 'pytorch', '-p', 'buddy', 'one', 'other'), 0),
+        ('two devices', ('fit', '-p', 'bestfit', 'pair'), 0),
+        ('nothing to allocate', ('fit', '-p', 'bestfit', '--map', 'nothing'), 0),
+        ('nowhere', ('fit', '--up-to', '64MiB', '-p', 'pytorch', '--map', 'one'), 1),
+    ),
+    'fragsim-tune': (
+        ('the smallest device', ('tune', '--grid', 'short', '--test', 'other', 'one'), 0),
+        ('a policy beside', ('tune', '--grid', 'short', '-p', 'buddy', 'one', 'other'), 0),
+        ('a device', ('tune', '--grid', 'short', '--device', 't4', 'one'), 0),
+        ('a device that is too small',
+         ('tune', '--grid', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
+    ),
+}
+FREE = ('params',)              # whatever a policy has
+
+
+def wrong_values(value: object) -> list[object]:
+    """Values of types that never stand there. What is null may be a number or text elsewhere."""
+    if value is None:
+        return [True, []]
+    if isinstance(value, bool):
+        return ['true', 1]
+    if isinstance(value, (int, float)):
+        return ['5', -1, True, []]
+    if isinstance(value, str):
+        return [5, True, []]
+    return [True, 'x', 5] + ([None] if isinstance(value, list) else [])
+
+
+def broken(document: dict) -> Iterator[tuple[str, dict]]:
+    for path in ((), *mutants.paths(document)):
+        value = mutants.value_at(document, path)
+        name = mutants.name_of(path)
+        if any(x in path[:-1] for x in FREE):
+            continue
+        if isinstance(value, dict) and path[-1:] != FREE:
+            yield f'{name} and more', mutants.changed(document, (*path, 'more'), 1)
+        if path and isinstance(path[-1], str) and path[-1] != 'map':
+            yield f'{name} missing', mutants.changed(document, path)
+        for wrong in wrong_values(value) if path else []:
+            yield f'{name} = {wrong!r}', mutants.changed(document, path, wrong)
+
+
+def check(tap: Tap, load: Callable[[str], dict], faults_of: Callable, program: str, folder: str,
+          validator_of: Callable[[dict], jsonschema.protocols.Validator]) -> None:
+    for name, text in TRACES.items():
+        Path(folder, name).write_text(text, encoding='utf-8')
+    for kind, commands in COMMANDS.items():
+        validator = validator_of(load(f'{kind}.schema.json'))
+        for what, command, status in commands:
+            done = subprocess.run([program, *command, '--json', '-'], cwd=folder,
+                                  capture_output=True, check=False, timeout=60)
+            if done.returncode != status:
+                tap.result(f'{kind}: {what}', [f'status {done.returncode}, not {status}',
+                                               repr(done.stderr[:200])])
+                continue
+            document = json.loads(done.stdout)
+            tap.result(f'{kind}: {what}', faults_of(validator, document))
+            bad = list(broken(document))[::7]
+            tap.result(f'{kind}: {what}, none of {len(bad)} mutants passes',
+                       [f'passes: {name}' for name, mutant in bad if validator.is_valid(mutant)])
