@@ -115,6 +115,8 @@ static void print_gain(const struct frag_tune *t, const struct frag_point *p,
 	if (!t->total && p->smallest == UINT64_MAX)
 		frag_put_row(paper->columns, "needs", f, "at most %s",
 			     frag_capacity_text(b, t->reached));
+	else if (t->total && p->choice == 0)
+		frag_put_row(paper->columns, "calls", f, "%" PRIu64, p->at.calls);
 	else if (t->total && usual->at.survives)
 		frag_put_row(paper->columns, "calls", f, "%" PRIu64 "; default %" PRIu64,
 			      p->at.calls, usual->at.calls);
