@@ -231,7 +231,8 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_paper
 	if (a->interrupted)
 		return;
 	if (t->no_headroom)
-		frag_put_row(paper->columns, "", f, "none survives with the headroom: this is without");
+		frag_put_row(paper->columns, "note", f, "no setting survives with the headroom: what is"
+			      " here is without it");
 	if (t->without.choice == t->best.choice)
 		return;
 	fputs("\nwithout expandable segments\n", f);
