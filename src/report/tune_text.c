@@ -104,14 +104,17 @@ static bool is_setting(const struct frag_tune *t, uint32_t choice)
 	return t->sources[0].choices[choice].ops->settings != NULL;
 }
 
-/* "2692MiB; default 2900MiB (+7.7%)", or on a device the calls. */
+/* "2692MiB (safe from 2700MiB on); default 2900MiB (+7.7%)", or on a device the calls. */
 static void print_gain(const struct frag_tune *t, const struct frag_point *p,
 		       const struct frag_paper *paper, FILE *f)
 {
 	const struct frag_point *usual = &t->points[0];
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	char a[2 * FRAG_NUMBER_ROOM + 20], b[FRAG_NUMBER_ROOM];
 
 	frag_capacity_text(a, p->smallest);
+	if (p->safe != p->smallest && p->safe != UINT64_MAX)
+		snprintf(a + strlen(a), sizeof(a) - strlen(a), " (safe from %s on)",
+			 frag_capacity_text(b, p->safe));
 	if (!t->total && p->smallest == UINT64_MAX)
 		frag_put_row(paper->columns, "needs", f, "at most %s",
 			     frag_capacity_text(b, t->reached));
