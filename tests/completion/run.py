@@ -140,6 +140,7 @@ CASES = [
     (['diff', '-o', 'm'], ['markdown:', ':open']),
     (['diff', '--output', 'markdown:rep'], [':files\tmarkdown:']),
     (['diff', '--format', 'mark'], ['markdown']),
+    (['diff', '--format', 'g'], ['github']),
     (['diff', '--format', 'j'], ['json', 'junit']),
     (['fit', '--format', 'j'], ['json']),
     (['tune', '--output=c'], ['--output=csv:', ':open']),
