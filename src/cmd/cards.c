@@ -3,7 +3,7 @@
 
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
-#include "device/cards.h"
+#include "device/known_cards.h"
 #include "documents/documents.h"
 #include "report/report.h"
 

@@ -104,7 +104,7 @@ int frag_option_word(int *out, const char *name, const char *value, const char *
 
 /*
  * The capacity of a device, which --device-bytes SIZE gives or --device CARD, the name of one that
- * is known (device/cards.h): option is the one of them, *given the one that has given it before,
+ * is known (device/known_cards.h): option is the one of them, *given the one that has given it before,
  * or NULL.
  */
 int frag_option_total(uint64_t *out, const char **given, const char *option, const char *value,

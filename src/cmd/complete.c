@@ -15,7 +15,7 @@
 
 #include "base/printable.h"
 #include "cmd/command.h"
-#include "device/cards.h"
+#include "device/known_cards.h"
 #include "fragsim/policy.h"
 #include "gen/gen.h"
 #include "report/columns.h"

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "cmd/command.h"
 #include "cmd/terminal.h"
-#include "device/cards.h"
+#include "device/known_cards.h"
 
 #define BARE_MIN (UINT64_C(64) << 20)           /* from here on a capacity needs no unit, */
 #define BARE_SHARE_MIN (UINT64_C(1) << 20)      /* and what others hold of it */

@@ -9,7 +9,7 @@
 
 #include "base/outfile.h"
 #include "compare/runs.h"
-#include "device/cards.h"
+#include "device/known_cards.h"
 #include "device/gpu.h"
 #include "fragsim/trace.h"
 #include "search/answer.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "device/cards.h"
+#include "device/known_cards.h"
 #include "policy/configured.h"
 #include "report/wrapped.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/outfile.h"
-#include "device/cards.h"
+#include "device/known_cards.h"
 #include "device/gpu.h"
 #include "fragsim/engine.h"
 #include "events/survey.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/cards.h"
+#include "device/known_cards.h"
 #include "support/unit.h"
 
 static void test_order(void **state)

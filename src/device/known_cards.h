@@ -1,13 +1,13 @@
 /*
- * cards.h - GPUs that people have, by the memory that their driver reports.
+ * known_cards.h - GPUs that people have, by the memory that their driver reports.
  *
  * A card of 24 GB has less than 24 GiB for its programs, and how much less depends on its kind,
  * on ECC and on the driver. So each figure is one that somebody published: the least that a
  * driver on Linux reported of that card, where several did. OpenCL's is taken where no other is
  * known; CUDA may report less.
  */
-#ifndef DEVICE_CARDS_H
-#define DEVICE_CARDS_H
+#ifndef DEVICE_KNOWN_CARDS_H
+#define DEVICE_KNOWN_CARDS_H
 
 #include <stdint.h>
 

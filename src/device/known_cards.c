@@ -1,5 +1,5 @@
-/* cards.c - GPUs that people have, by the memory that their driver reports. */
-#include "device/cards.h"
+/* known_cards.c - GPUs that people have, by the memory that their driver reports. */
+#include "device/known_cards.h"
 
 #include <stdbool.h>
 #include <stdio.h>
