@@ -63,6 +63,7 @@ static int read_one(struct frag_taped *t, const char *path, const struct frag_ru
 	const struct frag_log log = { .warn = warn, .ctx = reading };
 	const struct frag_trace_options options = {
 		.lenient = o->lenient, .stacks = FRAG_STACKS_NONE, .log = log,
+		.sized = true,  /* the capacity is what is looked for */
 		.configured = frag_configured_next, .configured_ctx = &t->configured,
 	};
 	const struct frag_tape_options tape = {
