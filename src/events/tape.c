@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "events/resized.h"
 
 _Static_assert(FRAG_OPS <= 1 << FRAG_TAPE_OP_BITS, "an operation must fit its bits");
 
@@ -347,6 +348,10 @@ void frag_tape_del(struct frag_tape *t)
 	if (!t)
 		return;
 	free(t->events);
+	if (t->resized) {
+		free(t);
+		return;
+	}
 	free(t->ids);
 	free(t->times);
 	free(t->spots);
@@ -399,4 +404,45 @@ uint64_t frag_tape_event(const struct frag_tape *t, uint64_t step)
 		end = t->gaps[low].event;
 	event = t->gaps[low - 1].event + (step - t->gaps[low - 1].step);
 	return event < end ? event : end;
+}
+
+/* The value of an alloc's word is its bytes; those of others are the numbers of allocs. */
+static void resize(struct frag_tape *t, const uint32_t *which, const uint64_t *sizes)
+{
+	const uint64_t rest = (UINT64_C(1) << FRAG_TAPE_VALUE_SHIFT) - 1;
+	const uint64_t op = (UINT64_C(1) << FRAG_TAPE_OP_BITS) - 1;
+	uint32_t alloc = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		uint64_t *word = &t->events[i].word;
+
+		if ((*word & op) == FRAG_OP_ALLOC)
+			*word = (*word & rest) | sizes[which[alloc++]] << FRAG_TAPE_VALUE_SHIFT;
+	}
+}
+
+struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
+				    const uint64_t *sizes)
+{
+	const size_t bytes = from->count * sizeof(*from->events);
+	struct frag_tape *t = malloc(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	*t = *from;
+	t->resized = true;
+	t->events = malloc(bytes + 1);
+	t->spots = NULL;
+	t->spot_count = 0;
+	t->symbols.of = t;
+	t->symbols.initial = NULL;
+	t->symbols.initial_count = 0;
+	if (!t->events) {
+		free(t);
+		return NULL;
+	}
+	if (bytes)
+		memcpy(t->events, from->events, bytes);
+	resize(t, which, sizes);
+	return t;
 }

@@ -61,6 +61,7 @@ struct frag_tape {
 	uint32_t spot_count, spot_capacity, site_count, site_capacity, rare_count, rare_capacity;
 	uint32_t gap_count, gap_capacity, stride_capacity, ended_count, ended_capacity;
 	uint32_t text_bytes, text_capacity;
+	bool resized;                   /* all but the events is another tape's */
 };
 #define FRAG_TAPE_STRIDE 4096
 #define FRAG_TAPE_TEXT_ID (UINT64_C(1) << 63)
