@@ -1,0 +1,360 @@
+/* recordings.c - recordings of one program at several numbers: batch sizes, lengths. */
+#include "transform/recordings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/parse.h"
+#include "base/path.h"
+#include "base/printable.h"
+
+#define WORDS_ROOM 300
+
+static void rank_numbers(struct frag_recordings *r)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		uint32_t rank = 0;
+
+		for (uint32_t k = 0; k < r->count; k++)
+			rank += r->of[k].number < r->of[i].number;
+		r->of[i].rank = rank;
+		r->numbers.at[rank] = r->of[i].number;
+	}
+	r->numbers.count = r->count;
+}
+
+int frag_recordings_init(struct frag_recordings *r, struct frag_trace *const *traces,
+			 const uint32_t *numbers, uint32_t count, struct frag_error *err)
+{
+	*r = (struct frag_recordings){ .count = count };
+	for (uint32_t i = 0; i < count; i++)
+		r->of[i] = (struct frag_recording){ .trace = traces[i], .number = numbers[i] };
+	rank_numbers(r);
+	r->ready = frag_map_init(&r->known, frag_hash_seed());
+	return r->ready ? 0 : frag_fail_nomem(err);
+}
+
+void frag_recordings_fini(struct frag_recordings *r)
+{
+	free(r->sizes);
+	free(r->which);
+	free(r->born);
+	if (r->ready)
+		frag_map_fini(&r->known);
+	*r = (struct frag_recordings){ .count = 0 };
+}
+
+static const struct frag_event *event_of(const struct frag_recording *of)
+{
+	return &of->batch.events[of->next];
+}
+
+static const struct frag_record *record_of(const struct frag_recording *of)
+{
+	return &of->batch.records[of->next];
+}
+
+/* The next event, or none at its end. */
+static int advance(struct frag_recording *of, struct frag_error *err)
+{
+	if (of->next < of->batch.count)
+		return 0;
+	of->next = 0;
+	return frag_trace_next(of->trace, &of->batch, err);
+}
+
+static bool same_text(struct frag_text a, struct frag_text b)
+{
+	return !a.text == !b.text && a.length == b.length
+	       && (!a.text || memcmp(a.text, b.text, a.length) == 0);
+}
+
+static struct frag_text tag_of(const struct frag_recording *of)
+{
+	const uint32_t tag = event_of(of)->tag;
+
+	if (!tag)
+		return (struct frag_text){ .text = NULL };
+	return frag_symbols_tag(frag_trace_symbols(of->trace), tag);
+}
+
+/* A recording without tags says nothing against those of another one. */
+static bool same_tag(const struct frag_recording *a, const struct frag_recording *b)
+{
+	const struct frag_text tag = tag_of(a), other = tag_of(b);
+
+	return !tag.text || !other.text || same_text(tag, other);
+}
+
+static bool is_pending(const struct frag_record *rec)
+{
+	return rec->members & FRAG_HAS_PENDING && rec->pending;
+}
+
+/*
+ * Slots, streams and pools are numbered by who comes first, so up to here equal numbers are
+ * equal things. What a free waits for depends on the events before it, but for `pending`.
+ */
+static bool same_event(const struct frag_recording *a, const struct frag_recording *b)
+{
+	const struct frag_event *x = event_of(a), *y = event_of(b);
+
+	if (x->op != y->op || x->device != y->device)
+		return false;
+	switch ((enum frag_op)x->op) {
+	case FRAG_OP_ALLOC:
+		return x->slot == y->slot && x->stream == y->stream && x->pool == y->pool
+		       && same_tag(a, b);
+	case FRAG_OP_FREE:
+		return x->slot == y->slot && is_pending(record_of(a)) == is_pending(record_of(b));
+	case FRAG_OP_COMPLETE:
+		return x->slot == y->slot;
+	case FRAG_OP_RECORD_STREAM:
+		return x->slot == y->slot && x->stream == y->stream;
+	case FRAG_OP_SYNC:
+		return x->stream == y->stream;
+	case FRAG_OP_SET_FRACTION:
+		return !(x->fraction < y->fraction) && !(x->fraction > y->fraction);
+	case FRAG_OP_CONFIGURE:
+	case FRAG_OP_MARK:
+		return same_text(x->text, y->text);
+	case FRAG_OP_EMPTY_CACHE:
+	case FRAG_OPS:
+		break;
+	}
+	return true;
+}
+
+static void add_handle(char words[WORDS_ROOM], const char *before, const struct frag_handle *h)
+{
+	const size_t used = strlen(words);
+
+	if (h->text)
+		snprintf(words + used, WORDS_ROOM - used, "%s\"%.*s\"", before,
+			 h->number < 40 ? (int)h->number : 40, h->text);
+	else
+		snprintf(words + used, WORDS_ROOM - used, "%s%" PRIu64, before, h->number);
+}
+
+static void add_text(char words[WORDS_ROOM], struct frag_text text)
+{
+	const size_t used = strlen(words);
+
+	snprintf(words + used, WORDS_ROOM - used, " \"%.*s\"",
+		 text.length < 80 ? (int)text.length : 80, text.text);
+}
+
+/* "alloc on stream 7 of device 1 "conv1"", "free of the block of step 12". */
+static void describe(const struct frag_recordings *r, const struct frag_recording *of,
+		     char words[WORDS_ROOM])
+{
+	const struct frag_event *ev = event_of(of);
+	const struct frag_record *rec = record_of(of);
+	const struct frag_text tag = ev->op == FRAG_OP_ALLOC ? tag_of(of) : ev->text;
+
+	snprintf(words, WORDS_ROOM, "%s", frag_op_name((enum frag_op)ev->op));
+	if (ev->op == FRAG_OP_FREE || ev->op == FRAG_OP_COMPLETE || ev->op == FRAG_OP_RECORD_STREAM)
+		snprintf(words + strlen(words), WORDS_ROOM - strlen(words),
+			 " of the block of step %" PRIu64, r->born[ev->slot]);
+	if (ev->op == FRAG_OP_FREE && is_pending(rec))
+		snprintf(words + strlen(words), WORDS_ROOM - strlen(words), ", pending");
+	if (rec->members & FRAG_HAS_STREAM)
+		add_handle(words, " on stream ", &rec->stream);
+	if (rec->members & FRAG_HAS_POOL)
+		add_handle(words, " in pool ", &rec->pool);
+	if (rec->members & FRAG_HAS_DEVICE)
+		snprintf(words + strlen(words), WORDS_ROOM - strlen(words),
+			 " of device %" PRIu64, rec->device);
+	if (ev->op == FRAG_OP_SET_FRACTION)
+		snprintf(words + strlen(words), WORDS_ROOM - strlen(words), " of %g", ev->fraction);
+	if (tag.text)
+		add_text(words, tag);
+}
+
+static const char *name_of(const struct frag_recording *of)
+{
+	return frag_input_name(frag_trace_info(of->trace)->path);
+}
+
+/* Each with its own step: with --lenient they may count differently. */
+static int differ(const struct frag_recordings *r, const struct frag_recording *other,
+		  struct frag_error *err)
+{
+	const struct frag_recording *first = &r->of[0];
+	char here[WORDS_ROOM], there[WORDS_ROOM];
+
+	describe(r, first, here);
+	describe(r, other, there);
+	return frag_fail(err, FRAG_ETRACE, "%.200s, step %" PRIu64 ": %s, where %.200s has, at step"
+			 " %" PRIu64 ": %s; recordings of one program have the same events",
+			 name_of(other), event_of(other)->step, there, name_of(first),
+			 event_of(first)->step, here);
+}
+
+static int ends_early(const struct frag_recordings *r, const struct frag_recording *ended,
+		      const struct frag_recording *longer, struct frag_error *err)
+{
+	char words[WORDS_ROOM];
+
+	describe(r, longer, words);
+	return frag_fail(err, FRAG_ETRACE, "%.200s: it has ended, where %.200s has, at step %" PRIu64
+			 ": %s; recordings of one program have the same events", name_of(ended),
+			 name_of(longer), event_of(longer)->step, words);
+}
+
+static bool same_sizes(const struct frag_sizes *s, const uint64_t *at, uint32_t count)
+{
+	return memcmp(s->at, at, count * sizeof(*at)) == 0;
+}
+
+/* The number of these sizes, made when new; UINT32_MAX where memory is short. */
+static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
+{
+	uint64_t hash = r->known.seed;
+	uint32_t home, i;
+
+	for (i = 0; i < r->count; i++)
+		hash = frag_hash_mix(hash ^ frag_hash_key(at[i], hash));
+	home = frag_map_home(&r->known, hash);
+	while ((i = frag_map_next(&r->known, hash, &home)) != FRAG_MAP_NONE)
+		if (same_sizes(&r->sizes[i], at, r->count))
+			return i;
+	if (!frag_grow(&r->sizes, &r->size_capacity, (uint64_t)r->size_count + 1, sizeof(*r->sizes))
+	    || !frag_map_add(&r->known, hash, r->size_count))
+		return UINT32_MAX;
+	r->sizes[r->size_count].allocs = 0;
+	memcpy(r->sizes[r->size_count].at, at, r->count * sizeof(*at));
+	r->sizes[r->size_count].growth = frag_growth_of(&r->numbers, at);
+	return r->size_count++;
+}
+
+static int add_alloc(struct frag_recordings *r, struct frag_error *err)
+{
+	const struct frag_event *ev = event_of(&r->of[0]);
+	uint64_t at[FRAG_RECORDINGS_MAX];
+	uint32_t which;
+
+	for (uint32_t i = 0; i < r->count; i++)
+		at[r->of[i].rank] = event_of(&r->of[i])->bytes;
+	which = find_sizes(r, at);
+	if (which == UINT32_MAX
+	    || !frag_grow(&r->which, &r->alloc_capacity, (uint64_t)r->alloc_count + 1,
+			  sizeof(*r->which))
+	    || !frag_grow(&r->born, &r->slot_capacity, (uint64_t)ev->slot + 1, sizeof(*r->born)))
+		return frag_fail_nomem(err);
+	r->which[r->alloc_count++] = which;
+	r->sizes[which].allocs++;
+	r->born[ev->slot] = ev->step;
+	return 0;
+}
+
+static int hand_on(const struct frag_recordings *r, const struct frag_recordings_options *o,
+		   struct frag_error *err)
+{
+	struct frag_event ev = *event_of(&r->of[0]);
+	struct frag_record rec = *record_of(&r->of[0]);
+
+	if (ev.op == FRAG_OP_ALLOC) {
+		const struct frag_sizes *s = &r->sizes[r->which[r->alloc_count - 1]];
+
+		frag_size_at(&r->numbers, s->at, o->number, &ev.bytes);
+		if (ev.bytes >= FRAG_SIZE_LIMIT)
+			return frag_fail(err, FRAG_EUSAGE, "at %" PRIu32 " the alloc of step %" PRIu64
+					 " would have 2^53 bytes or more", o->number, ev.step);
+		rec.size = ev.bytes;
+		ev.place = NULL;
+		rec.members &= ~(uint32_t)FRAG_HAS_PLACE;
+	}
+	return o->event(o->ctx, &rec, &ev, err);
+}
+
+static int one_event(struct frag_recordings *r, const struct frag_recordings_options *o,
+		     struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 1; i < r->count; i++)
+		if (!same_event(&r->of[0], &r->of[i]))
+			return differ(r, &r->of[i], err);
+	if (event_of(&r->of[0])->op == FRAG_OP_ALLOC)
+		rc = add_alloc(r, err);
+	if (!rc && o->event)
+		rc = hand_on(r, o, err);
+	for (uint32_t i = 0; i < r->count; i++)
+		r->of[i].next++;
+	return rc;
+}
+
+/* The next event of each. 1: there is one; 0: all have ended. */
+static int advance_all(struct frag_recordings *r, const struct frag_recordings_options *o,
+		       struct frag_error *err)
+{
+	const bool fresh = r->of[0].next == r->of[0].batch.count;
+	int rc = 0;
+
+	if (fresh && o->stop && o->stop(o->ctx))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	for (uint32_t i = 0; i < r->count && !rc; i++)
+		rc = advance(&r->of[i], err);
+	if (!rc && fresh && o->tape)
+		rc = frag_tape_write(o->tape, &r->of[0].batch, err);
+	if (!rc && fresh && o->progress)
+		o->progress(o->ctx, frag_trace_info(r->of[0].trace));
+	for (uint32_t i = 1; i < r->count && !rc; i++) {
+		const struct frag_recording *a = &r->of[0], *b = &r->of[i];
+
+		if (a->batch.count && !b->batch.count)
+			rc = ends_early(r, b, a, err);
+		else if (!a->batch.count && b->batch.count)
+			rc = ends_early(r, a, b, err);
+	}
+	return rc ? rc : r->of[0].batch.count != 0;
+}
+
+static int check_devices(const struct frag_recordings *r, struct frag_error *err)
+{
+	const uint32_t count = frag_trace_info(r->of[0].trace)->device_count;
+
+	for (uint32_t i = 1; i < r->count; i++) {
+		const uint32_t other = frag_trace_info(r->of[i].trace)->device_count;
+
+		if (other != count)
+			return frag_fail(err, FRAG_ETRACE, "%.300s has %" PRIu32 " device%s, and"
+					 " %.300s %" PRIu32 "; recordings of one program have the same",
+					 name_of(&r->of[i]), other, other == 1 ? "" : "s",
+					 name_of(&r->of[0]), count);
+	}
+	return 0;
+}
+
+int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings_options *options,
+			 struct frag_error *err)
+{
+	int rc = check_devices(r, err);
+
+	while (!rc) {
+		rc = advance_all(r, options, err);
+		if (rc <= 0)
+			return rc;
+		rc = one_event(r, options, err);
+	}
+	return rc;
+}
+
+bool frag_recordings_sizes(const struct frag_recordings *r, uint32_t x, uint64_t *sizes,
+			   bool *unexplained)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < r->size_count; i++) {
+		const bool explained = frag_size_at(&r->numbers, r->sizes[i].at, x, &sizes[i]);
+
+		if (unexplained)
+			unexplained[i] = !explained;
+		good = good && sizes[i] < FRAG_SIZE_LIMIT;
+	}
+	return good;
+}

@@ -1,0 +1,82 @@
+/*
+ * recordings.h - recordings of one program at several numbers: batch sizes, lengths.
+ *
+ * They have the same events in the same order: the same operations, on the same devices, streams
+ * and pools, of the same blocks. Blocks, streams and pools have other names in each, so what is
+ * compared is who comes where; tags and marks are compared as they are. Sizes and times may
+ * differ. The first recording is the one whose names, times and stacks are taken.
+ */
+#ifndef TRANSFORM_RECORDINGS_H
+#define TRANSFORM_RECORDINGS_H
+
+#include "base/hash.h"
+#include "fragsim/trace.h"
+#include "transform/curve.h"
+
+/* Sizes that many allocs have in common, one a recording. */
+struct frag_sizes {
+	uint64_t at[FRAG_RECORDINGS_MAX];       /* by rising number */
+	uint64_t allocs;
+	enum frag_growth growth;
+};
+
+struct frag_recording {
+	struct frag_trace *trace;       /* borrowed */
+	uint32_t number;
+	/* its own */
+	uint32_t rank;                  /* among the rising numbers */
+	struct frag_batch batch;
+	uint32_t next;                  /* in the batch */
+};
+
+struct frag_recordings {
+	struct frag_recording of[FRAG_RECORDINGS_MAX];
+	uint32_t count;
+	struct frag_numbers numbers;
+	struct frag_sizes *sizes;       /* in the order in which they are met */
+	uint32_t size_count, size_capacity;
+	uint32_t *which;                /* by number of alloc: its sizes */
+	uint32_t alloc_count, alloc_capacity;
+	/* its own */
+	struct frag_map known;          /* hash of sizes -> their number */
+	uint64_t *born;                 /* by slot: the step of its alloc */
+	uint32_t slot_capacity;
+	bool ready;
+};
+
+/* Who goes along with the reading; all optional. */
+struct frag_recordings_options {
+	struct frag_tape_writer *tape;  /* gets the first recording */
+	/* each event of the first, as it would be at `number`. -FRAG_E... ends the reading */
+	int (*event)(void *ctx, const struct frag_record *rec, const struct frag_event *ev,
+		     struct frag_error *err);
+	uint32_t number;
+	bool (*stop)(void *ctx);        /* asked before each batch */
+	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* of the first */
+	void *ctx;
+};
+
+/*
+ * traces: 2 or 3, open, with records; each was recorded at another number. They are borrowed.
+ * What is there after a failure must be released too, with frag_recordings_fini(). -FRAG_ENOMEM
+ */
+int frag_recordings_init(struct frag_recordings *r, struct frag_trace *const *traces,
+			 const uint32_t *numbers, uint32_t count, struct frag_error *err);
+void frag_recordings_fini(struct frag_recordings *r);   /* a zeroed one is fine */
+
+/*
+ * Reads all to their ends, side by side. -FRAG_ETRACE where their events differ, with the step
+ * and what each of the two has there; -FRAG_EUSAGE where a size would not be below 2^53 at the
+ * number of `event`; -FRAG_EINTERRUPTED; or what reading returned.
+ */
+int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings_options *options,
+			 struct frag_error *err);
+
+/*
+ * All sizes at another number, by their order in r->sizes; which of them are not explained goes
+ * into *unexplained, where that is not NULL. False: one would not be below FRAG_SIZE_LIMIT.
+ */
+bool frag_recordings_sizes(const struct frag_recordings *r, uint32_t x, uint64_t *sizes,
+			   bool *unexplained);
+
+#endif
