@@ -5,6 +5,8 @@
 
 #include "base/tasks.h"
 
+#define NONE UINT64_MAX
+
 static uint32_t devices_of(const struct frag_fit_source *source)
 {
 	return frag_tape_info(source->tape)->device_count;
@@ -62,13 +64,16 @@ static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
 	struct frag_interval run;
 	int rc;
 
-	if (one->choice)
+	if (one->choice && !f->unlimited)
 		return 0;
 	rc = frag_subject_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
-	if (!rc)
+	if (rc)
+		return rc;
+	one->unlimited = run.outcome;
+	if (!one->choice)
 		one->fit.floor = s->devices[one->device].context + s->devices[one->device].other
 				 + run.outcome.peak_requested;
-	return rc;
+	return 0;
 }
 
 static uint64_t floor_of(const struct frag_fits *f, const struct frag_fitted *one)
@@ -169,7 +174,7 @@ int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 	for (uint32_t i = 0; i < f->count && !rc; i++)
 		f->fitted[i].fit.floor = floor_of(f, &f->fitted[i]);
 	rc = rc ? rc : run(f, f->count, fit_one, err);
-	if (rc || f->source_count < 2)
+	if (rc || f->source_count < 2 || f->apart)
 		return rc;
 	for (uint32_t k = 0; k < f->choice_count; k++)
 		for (uint32_t d = 0; d < devices_of(&f->sources[0]); d++)

@@ -16,6 +16,7 @@ struct frag_fitted {
 	uint32_t source, choice, device;        /* by their order; `source` of a joint one is 0 */
 	struct frag_survival survival;          /* the walk's; a joint one has none */
 	struct frag_fit fit;                    /* as frag_fit_init() has it: interrupted before it began */
+	struct frag_attempt unlimited;  /* where it is asked for */
 };
 
 struct frag_fits {
@@ -23,6 +24,8 @@ struct frag_fits {
 	uint32_t source_count, choice_count;
 	struct frag_fit_bounds bounds;
 	uint64_t room_total;            /* of frag_static_room(); 0: nobody asks */
+	bool unlimited;                 /* a run without a limit of each too, with its peaks */
+	bool apart;                     /* nobody asks for capacities that do for all sources */
 	const struct frag_driver_model *model;  /* borrowed; NULL: none */
 	uint32_t threads;               /* 0: one a processor */
 	bool (*stop)(void *ctx);

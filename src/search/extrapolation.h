@@ -1,0 +1,88 @@
+/*
+ * extrapolation.h - a program at numbers that it was not recorded at: what it needs, and which
+ * of them fit a device.
+ *
+ * A larger number can fit where a smaller one does not, so each is simulated. From the last
+ * recorded number on no size falls: what is requested at once has a last number that the device
+ * could hold, and beyond it nothing fits.
+ */
+#ifndef SEARCH_EXTRAPOLATION_H
+#define SEARCH_EXTRAPOLATION_H
+
+#include "search/fits.h"
+#include "transform/recordings.h"
+
+/* Numbers of one kind after one another, from the first to the last of those that were tried. */
+struct frag_reach_part {
+	uint32_t from, to;
+	bool survives;
+};
+
+/* Which numbers fit, under one policy. */
+struct frag_reach {
+	struct frag_reach_part *map;       /* rising, all that were tried */
+	uint32_t count, capacity;
+	uint32_t largest;               /* that fits; FRAG_NO_NUMBER: none does */
+	uint32_t safe;                  /* up to it all that were tried fit; likewise */
+};
+#define FRAG_NO_NUMBER UINT32_MAX
+
+/* Sizes that are not explained at some number, of one tag. */
+struct frag_odd {
+	struct frag_text tag;           /* of the tape; text NULL: none */
+	uint64_t allocs;
+	uint64_t step;                  /* of the first; likewise its sizes */
+	const struct frag_sizes *sizes;
+};
+#define FRAG_ODD_MAX 5
+
+struct frag_extrapolation {
+	const struct frag_recordings *recordings;       /* read; borrowed, as is all up to ctx */
+	const struct frag_tape *tape;   /* of the first of them */
+	const struct frag_choice *choices;
+	const struct frag_device_figures *devices;
+	uint32_t choice_count;
+	const uint32_t *at;             /* numbers to be fitted */
+	uint32_t at_count;
+	uint64_t total;                 /* capacity that numbers are to fit; 0: none */
+	bool largest;                   /* which is the largest that does? */
+	uint32_t up_to, stride;         /* of these: the last (0: as far as any could fit), and only
+					 * its multiples */
+	uint64_t runs;                  /* at most, of each policy; 0: FRAG_FIT_RUNS */
+	const struct frag_driver_model *model;
+	uint32_t threads;
+	bool (*stop)(void *ctx);        /* optional */
+	void (*progress)(void *ctx, uint32_t done, uint32_t count);     /* optional */
+	void *ctx;
+
+	/* what came of it: a source each number of `at`; none where there are none */
+	struct frag_fits fits;
+	uint64_t *unexplained;          /* allocs at each of them */
+	struct frag_reach *reaches;     /* one a policy, where `largest` is asked for */
+	uint32_t first, tried;          /* numbers were tried from there on, so many */
+	uint32_t bound;                 /* above it more is requested at once than the device has;
+					 * FRAG_NO_NUMBER: not known, or not below up_to */
+	struct frag_odd odd[FRAG_ODD_MAX];      /* at `at` and at the largest that fit: of most
+						 * allocs first */
+	uint64_t odd_allocs;
+	uint32_t odd_tags;              /* that there are in all */
+	/* its own */
+	struct frag_tape **tapes;
+	struct frag_fit_source *sources;
+};
+
+/* The last number that was tried, where any was. */
+static inline uint32_t frag_tried_last(const struct frag_extrapolation *x)
+{
+	return x->first + (x->tried - 1) * x->stride;
+}
+
+/*
+ * Fills in what came of it, which frag_extrapolation_fini() releases, also where this fails.
+ * What is there after -FRAG_EINTERRUPTED is proven. -FRAG_EUSAGE where a size would not be
+ * below 2^53 at one of `at`.
+ */
+int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err);
+void frag_extrapolation_fini(struct frag_extrapolation *x);     /* a zeroed one is fine */
+
+#endif
