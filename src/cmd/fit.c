@@ -8,9 +8,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/printed.h"
 #include "cmd/progress.h"
-#include "cmd/recorded_policy.h"
 #include "cmd/taped.h"
-#include "policy/conf_text.h"
 #include "report/fit_formats.h"
 
 enum {
@@ -92,39 +90,14 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	}
 }
 
-/* As it was recorded, and with other settings; called by what one pastes. */
-static int choose_setting(struct frag_choice *choice, const char *more,
-			  const struct frag_trace *trace, const struct frag_log *log,
-			  struct frag_error *err)
-{
-	char conf[FRAG_CONF_ROOM];
-	const int rc = frag_choose_pytorch(choice, trace, more, log, err);
-
-	if (rc)
-		return rc;
-	frag_conf_text(choice, conf, sizeof(conf));
-	snprintf(choice->label, sizeof(choice->label), "%.250s", *conf ? conf : "default");
-	return 0;
-}
-
-static bool same_settings(const struct frag_choice *a, const struct frag_choice *b)
-{
-	return memcmp(a->param, b->param, sizeof(a->param)) == 0;
-}
-
-/* What was recorded with expandable segments is compared with what goes without. */
+/* The best that a policy without segments does is beside them. */
 static int usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
 		 const struct frag_trace *trace, const struct frag_log *log,
 		 struct frag_error *err)
 {
-	int rc = choose_setting(&choices[0], NULL, trace, log, err);
+	const int rc = frag_usual_settings(choices, count, trace, log, err);
 
-	rc = rc ? rc : choose_setting(&choices[1], "expandable_segments:True", trace, log, err);
-	if (!rc && same_settings(&choices[0], &choices[1]))
-		rc = choose_setting(&choices[1], "expandable_segments:False", trace, log, err);
-	rc = rc ? rc : frag_choice_parse(&choices[2], "bestfit", err);
-	*count = 3;
-	return rc;
+	return rc ? rc : frag_choice_parse(&choices[(*count)++], "bestfit", err);
 }
 
 static int check(struct fit *fit, const struct frag_cmd *cmd, struct frag_error *err)

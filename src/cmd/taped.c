@@ -1,11 +1,14 @@
 /* taped.c - a trace in memory, with the policies and devices to simulate it again and again. */
 #include "cmd/taped.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/interrupt.h"
 #include "cmd/progress.h"
+#include "cmd/recorded_policy.h"
+#include "policy/conf_text.h"
 
 /* Files of the options' choices stay theirs. */
 static int choose(struct frag_taped *t, const struct frag_run_options *o, frag_usual *usual,
@@ -37,37 +40,30 @@ static int set_devices(struct frag_taped *t, const struct frag_run_options *o,
 	return rc;
 }
 
-struct reading {
-	struct frag_progress progress;
-	bool quiet;
-};
-
 static void warn(void *ctx, const char *message)
 {
-	struct reading *reading = ctx;
+	struct frag_taped_reading *reading = ctx;
 
 	frag_progress_end(&reading->progress);
 	frag_warn(&reading->quiet, message);
 }
 
-static void show(void *ctx, const struct frag_trace_info *info)
+void frag_taped_show(void *ctx, const struct frag_trace_info *info)
 {
-	struct reading *reading = ctx;
+	struct frag_taped_reading *reading = ctx;
 
 	frag_progress_show(&reading->progress, info);
 }
 
-static int read_one(struct frag_taped *t, const char *path, const struct frag_run_options *o,
-		    frag_usual *usual, struct reading *reading, struct frag_error *err)
+int frag_taped_open(struct frag_taped *t, const char *path, const struct frag_run_options *o,
+		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err)
 {
 	const struct frag_log log = { .warn = warn, .ctx = reading };
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = FRAG_STACKS_NONE, .log = log,
+		.lenient = o->lenient, .records = reading->records, .meta = reading->meta,
+		.stacks = reading->tags ? FRAG_STACKS_TOP : FRAG_STACKS_NONE, .log = log,
 		.sized = true,  /* the capacity is what is looked for */
 		.configured = frag_configured_next, .configured_ctx = &t->configured,
-	};
-	const struct frag_tape_options tape = {
-		.stop = frag_interrupted, .progress = show, .ctx = reading,
 	};
 	int rc = frag_trace_open(&t->trace, path, &options, err);
 
@@ -76,13 +72,24 @@ static int read_one(struct frag_taped *t, const char *path, const struct frag_ru
 	rc = rc ? rc : set_devices(t, o, err);
 	if (!rc && !frag_configured_init(&t->configured, t->choices, t->choice_count))
 		rc = frag_fail_nomem(err);
+	return rc;
+}
+
+static int read_one(struct frag_taped *t, const char *path, const struct frag_run_options *o,
+		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err)
+{
+	const struct frag_tape_options tape = {
+		.stop = frag_interrupted, .progress = frag_taped_show, .ctx = reading,
+	};
+	int rc = frag_taped_open(t, path, o, usual, reading, err);
+
 	return rc ? rc : frag_tape_new(&t->tape, t->trace, &tape, err);
 }
 
 int frag_taped_read(struct frag_taped *traces, const char *const *paths, uint32_t count,
 		    const struct frag_run_options *o, frag_usual *usual, struct frag_error *err)
 {
-	struct reading reading = { .quiet = o->quiet };
+	struct frag_taped_reading reading = { .quiet = o->quiet };
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count && !rc; i++) {
@@ -103,4 +110,38 @@ void frag_taped_close(struct frag_taped *traces, uint32_t count)
 		free(t->choices);
 		*t = (struct frag_taped){ .choice_count = 0 };
 	}
+}
+
+/* As it was recorded, and with other settings; called by what one pastes. */
+static int choose_setting(struct frag_choice *choice, const char *more,
+			  const struct frag_trace *trace, const struct frag_log *log,
+			  struct frag_error *err)
+{
+	char conf[FRAG_CONF_ROOM];
+	const int rc = frag_choose_pytorch(choice, trace, more, log, err);
+
+	if (rc)
+		return rc;
+	frag_conf_text(choice, conf, sizeof(conf));
+	snprintf(choice->label, sizeof(choice->label), "%.250s", *conf ? conf : "default");
+	return 0;
+}
+
+static bool same_settings(const struct frag_choice *a, const struct frag_choice *b)
+{
+	return memcmp(a->param, b->param, sizeof(a->param)) == 0;
+}
+
+/* What was recorded with expandable segments is compared with what goes without. */
+int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+			const struct frag_trace *trace, const struct frag_log *log,
+			struct frag_error *err)
+{
+	int rc = choose_setting(&choices[0], NULL, trace, log, err);
+
+	rc = rc ? rc : choose_setting(&choices[1], "expandable_segments:True", trace, log, err);
+	if (!rc && same_settings(&choices[0], &choices[1]))
+		rc = choose_setting(&choices[1], "expandable_segments:False", trace, log, err);
+	*count = 2;
+	return rc;
 }

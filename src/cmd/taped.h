@@ -2,6 +2,7 @@
 #ifndef CMD_TAPED_H
 #define CMD_TAPED_H
 
+#include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "policy/configured.h"
 
@@ -22,6 +23,22 @@ struct frag_taped {
 typedef int frag_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
 		       const struct frag_trace *trace, const struct frag_log *log,
 		       struct frag_error *err);
+
+/* A `usual`: two settings of pytorch, as it was recorded, and with expandable segments. */
+int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+			const struct frag_trace *trace, const struct frag_log *log,
+			struct frag_error *err);
+
+/* For who reads a trace himself: what is asked of it, and where progress and warnings go. */
+struct frag_taped_reading {
+	struct frag_progress progress;
+	bool quiet, records, meta, tags;
+};
+/* All but the tape. The reading must live as long as the trace. */
+int frag_taped_open(struct frag_taped *t, const char *path, const struct frag_run_options *o,
+		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err);
+/* Shows how far it is; ctx is the reading. */
+void frag_taped_show(void *ctx, const struct frag_trace_info *info);
 
 /*
  * Reads traces to their ends, with progress and warnings on standard error. A `configure` must

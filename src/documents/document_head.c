@@ -63,10 +63,10 @@ void frag_document_policy(struct frag_node_ref in, const struct frag_choice *cho
 		frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
 }
 
-void frag_document_trace(struct frag_node_ref in, const char *key,
-			 const struct frag_trace_info *trace)
+struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
+					 const struct frag_trace_info *trace)
 {
-	struct frag_node_ref o = frag_json_object(in, key);
+	struct frag_node_ref o = frag_json_object(in, key), oom;
 
 	frag_json_text(o, "path", trace->path);
 	frag_document_content(o, "content", trace->content);
@@ -74,9 +74,10 @@ void frag_document_trace(struct frag_node_ref in, const char *key,
 	frag_json_u64(o, "allocs", trace->allocs);
 	frag_json_u64(o, "frees", trace->frees);
 	frag_json_bool(o, "complete", trace->whole);
-	if (!trace->ends_at_oom)
-		return;
-	o = frag_json_object(o, "ends_at_oom");
-	frag_json_u64(o, "step", trace->oom_step);
-	frag_json_u64(o, "size", trace->oom_bytes);
+	if (trace->ends_at_oom) {
+		oom = frag_json_object(o, "ends_at_oom");
+		frag_json_u64(oom, "step", trace->oom_step);
+		frag_json_u64(oom, "size", trace->oom_bytes);
+	}
+	return o;
 }

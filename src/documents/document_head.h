@@ -22,8 +22,8 @@ void frag_json_param(struct frag_node_ref in, const char *key,
 /* A policy with its text and every key: a member `policy`. */
 void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice);
 
-/* What was read: a member of this name, or an element where that is NULL. */
-void frag_document_trace(struct frag_node_ref in, const char *key,
-			 const struct frag_trace_info *trace);
+/* What was read: a member of this name, or an element where that is NULL. Returns it. */
+struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
+					 const struct frag_trace_info *trace);
 
 #endif

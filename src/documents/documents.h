@@ -13,6 +13,7 @@
 #include "device/gpu.h"
 #include "fragsim/trace.h"
 #include "search/answer.h"
+#include "search/extrapolation.h"
 #include "search/tuning.h"
 
 /* The result object: fragsim-result(5). answers: one a run; NULL: nobody looked for them. */
@@ -52,6 +53,14 @@ struct frag_tune_answer {
 	bool interrupted;       /* what is known until then */
 };
 int frag_tune_json(const struct frag_tune_answer *answer, FILE *f, struct frag_error *err);
+
+/* What fragsim extrapolate found: fragsim-extrapolate(1). */
+struct frag_extrapolate_answer {
+	const struct frag_trace_info *const *traces;    /* one a recording */
+	const struct frag_extrapolation *found;
+};
+int frag_extrapolate_json(const struct frag_extrapolate_answer *answer, FILE *f,
+			  struct frag_error *err);
 
 /* "PYTORCH_ALLOC_CONF=..." of the best; NULL: nothing is to be set. The caller's. */
 char *frag_tune_env(const struct frag_tune *tune);

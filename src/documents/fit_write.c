@@ -2,6 +2,7 @@
 #include "policy/conf_text.h"
 #include "documents/document_head.h"
 #include "documents/documents.h"
+#include "documents/fit_members.h"
 
 #define NONE UINT64_MAX
 
@@ -95,16 +96,19 @@ static void put_capacities(struct frag_node_ref in, const struct frag_fit *fit)
 	put_holes(in, fit);
 }
 
-static void put_fit(struct frag_node_ref list, const struct frag_fits *fits,
-		    const struct frag_fitted *one, bool map)
+void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice)
+{
+	frag_document_policy(in, choice);
+	put_conf(in, choice);
+}
+
+void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
+		      const struct frag_fitted *one, bool map)
 {
 	const struct frag_fit_source *source = &fits->sources[one->source];
 	const struct frag_fit *fit = &one->fit;
-	struct frag_node_ref o = frag_json_object(list, NULL);
 
-	frag_json_u64(o, "trace", one->source);
-	frag_document_policy(o, &source->choices[one->choice]);
-	put_conf(o, &source->choices[one->choice]);
+	frag_document_choice(o, &source->choices[one->choice]);
 	put_device(o, &source->devices[one->device], one->device, fits->room_total);
 	put_capacities(o, fit);
 	/* an interruption may have come before their peaks were looked for */
@@ -118,14 +122,22 @@ static void put_fit(struct frag_node_ref list, const struct frag_fits *fits,
 		put_map(o, &one->survival, fit->runs);
 }
 
+static void put_fit(struct frag_node_ref list, const struct frag_fits *fits,
+		    const struct frag_fitted *one, bool map)
+{
+	struct frag_node_ref o = frag_json_object(list, NULL);
+
+	frag_json_u64(o, "trace", one->source);
+	frag_fit_members(o, fits, one, map);
+}
+
 static void put_joint(struct frag_node_ref list, const struct frag_fits *fits,
 		      const struct frag_fitted *one)
 {
 	const struct frag_fit_source *source = &fits->sources[0];
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
-	frag_document_policy(o, &source->choices[one->choice]);
-	put_conf(o, &source->choices[one->choice]);
+	frag_document_choice(o, &source->choices[one->choice]);
 	put_device(o, &source->devices[one->device], one->device, fits->room_total);
 	put_capacities(o, &one->fit);
 	frag_json_u64(o, "runs", one->fit.runs);

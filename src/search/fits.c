@@ -5,7 +5,6 @@
 
 #include "base/tasks.h"
 
-#define NONE UINT64_MAX
 
 static uint32_t devices_of(const struct frag_fit_source *source)
 {
