@@ -85,15 +85,14 @@ static void print_recordings(const struct frag_extrapolate_answer *a,
 			frag_printable(path, frag_input_name(a->traces[i]->path)), r->of[i].number);
 	fprintf(f, "%s: the same %" PRIu64 " event%s\n", frag_ink(paper->colour, INK_PLAIN),
 		a->traces[0]->events, plural(a->traces[0]->events));
-	used = snprintf(text, sizeof(text), "of %" PRIu32 " allocation%s %" PRIu64 " keep their size,"
-			" %" PRIu64 " grow linearly", r->alloc_count, plural(r->alloc_count),
+	used = snprintf(text, sizeof(text), "sizes of %" PRIu32 " allocation%s: %" PRIu64 " constant,"
+			" %" PRIu64 " linear", r->alloc_count, plural(r->alloc_count),
 			allocs_of(r, FRAG_CONSTANT), allocs_of(r, FRAG_LINEAR));
 	if (square)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, ", %" PRIu64
-				 " with the square", square);
+				 " quadratic", square);
 	if (odd)
-		snprintf(text + used, sizeof(text) - (size_t)used, ", %" PRIu64 " in no such way",
-			 odd);
+		snprintf(text + used, sizeof(text) - (size_t)used, ", %" PRIu64 " neither", odd);
 	frag_put_wrapped(paper->columns, "  ", text, f);
 }
 
@@ -166,11 +165,11 @@ static void print_point(const struct frag_extrapolation *x, uint32_t at,
 		if (x->fits.fitted[i].source == at
 		    && x->fits.fitted[i].unlimited.peak_requested > requested)
 			requested = x->fits.fitted[i].unlimited.peak_requested;
-	used = snprintf(text, sizeof(text), "%s is requested at once",
+	used = snprintf(text, sizeof(text), "%s requested at once",
 			frag_size_text(size, requested));
 	if (x->unexplained[at])
-		snprintf(text + used, sizeof(text) - (size_t)used, "; %" PRIu64 " of the sizes %s"
-			 " estimated", x->unexplained[at], x->unexplained[at] == 1 ? "is" : "are");
+		snprintf(text + used, sizeof(text) - (size_t)used, "; %" PRIu64 " size%s"
+			 " estimated", x->unexplained[at], plural(x->unexplained[at]));
 	fprintf(f, "\n%sat %" PRIu32, frag_ink(paper->colour, INK_BOLD), x->at[at]);
 	if (x->total)
 		fprintf(f, " on %s", frag_capacity_text(size, x->total));
@@ -235,7 +234,7 @@ static void print_tried(const struct frag_extrapolation *x, const struct frag_pa
 				x->first, last);
 	if (x->bound != FRAG_NO_NUMBER)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "; above %" PRIu32
-				 " more is requested at once than there is", x->bound);
+				 " more is requested at once", x->bound);
 	if (x->tried && !to_bound && (!x->up_to || last + x->stride <= x->up_to))
 		snprintf(text + used, sizeof(text) - (size_t)used, "; larger ones may fit: --step,"
 			 " --up-to or --runs reaches further");
