@@ -26,8 +26,8 @@ static const struct frag_opt opts[] = {
 	{ 0, "step", "N", "of --largest: multiples of N only (1)", OPT_STEP },
 	{ 0, "runs", "N", "simulations of a policy at most, for a number and for --largest (10000)",
 	  OPT_RUNS },
-	{ 'o', "output", "OUT", "write the trace at the number of --at", OPT_TRACE },
-	{ 't', "to", "FORM", "its form: lines, object, fsb, minimalloc or rmm (by OUT's ending)",
+	{ 'o', "output", "FILE", "write the trace at the number of --at", OPT_TRACE },
+	{ 't', "to", "FORM", "its form: lines, object, fsb, minimalloc or rmm (by FILE's ending)",
 	  OPT_TO },
 	{ 'p', "policy", "NAME",
 	  "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)",
@@ -180,7 +180,7 @@ static int check_out(struct extrapolate *e, const struct frag_cmd *cmd, struct f
 	const bool standard = e->out && strcmp(e->out, "-") == 0;
 
 	if (!e->out && e->rewrite.form)
-		return frag_usage(cmd, "--to is for --output OUT", err);
+		return frag_usage(cmd, "--to is for --output FILE", err);
 	if (!e->out)
 		return 0;
 	if (e->at_count != 1)

@@ -5,7 +5,6 @@
 
 #include "base/tasks.h"
 
-
 static uint32_t devices_of(const struct frag_fit_source *source)
 {
 	return frag_tape_info(source->tape)->device_count;

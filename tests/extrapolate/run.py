@@ -6,6 +6,7 @@ Prints TAP. What a trace at another number is, and what fits a device, comes fro
 own formula: it is written at that number and simulated; sizes that follow no formula come from
 expected.py, which has the rules of the manual in fractions.
 """
+import copy
 import csv
 import gzip
 import io
@@ -30,7 +31,8 @@ from programs import HEADER, MIB, Program, write  # noqa: E402
 from tap import Tap  # noqa: E402
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
-TRACES = Path(os.environ.get('TRACES') or Path(__file__).resolve().parents[2] / 'traces')
+TREE = Path(__file__).resolve().parents[2]
+TRACES = Path(os.environ.get('TRACES') or TREE / 'traces')
 SAN = bool(os.environ.get('SAN'))
 SEEDS = 12 if SAN else 40
 LAST = 2**53 - 1
@@ -471,6 +473,27 @@ def snapshots() -> None:
                got['requested'] != 8992, got['smallest'] != fit['smallest'])
 
 
+def schema() -> None:
+    try:
+        import jsonschema
+    except ImportError:
+        TAP.skip('the document is as its schema says', 'python3-jsonschema is not installed')
+        return
+    rules = json.loads((TREE / 'man' / 'fragsim-extrapolate.schema.json').read_text())
+    validator = jsonschema.Draft202012Validator(rules)
+    Program(5, degree=2, devices=2).write(Path('a'), 2)
+    Program(5, degree=2, devices=2).write(Path('b'), 4)
+    documents = [document('a=2', 'b=4', '--at', '1,8,16'),
+                 document('a=2', 'b=4', '--at', '8', '--largest', '--device-bytes', '4MiB'),
+                 document('a=2', 'b=4', '--largest', '--device-bytes', '1B', '-p', 'bestfit')]
+    TAP.result('the document is as its schema says',
+               [f'{e.json_path}: {e.message}' for d in documents for e in
+                validator.iter_errors(d)])
+    worse = copy.deepcopy(documents[1])
+    worse['largest'][0]['map'][0]['more'] = 1
+    TAP.result('and no document with anything else', validator.is_valid(worse))
+
+
 def tables() -> None:
     program = Program(5)
     program.write(Path('a'), 2)
@@ -577,8 +600,9 @@ def interrupted() -> None:
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for part in (traces, rules, no_size_falls, named, differences, ends, largest, bounds, forms,
-                     metas, recorded, snapshots, tables, bad_usage, interrupted):
+        for part in (traces, rules, no_size_falls, named, differences, ends, largest, bounds,
+                     forms, metas, recorded, snapshots, schema,
+                     tables, bad_usage, interrupted):
             part()
         os.chdir('/')
     return TAP.finish()
