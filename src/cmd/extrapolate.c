@@ -19,7 +19,8 @@ enum {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "at", "N,...", "the numbers to look at: batch sizes, lengths; repeatable", OPT_AT },
+	{ 0, "at", "NUMBERS", "what to look at, as 8,16,32: batch sizes, lengths; repeatable",
+	  OPT_AT },
 	{ 0, "largest", NULL, "the largest number that fits --device-bytes", OPT_LARGEST },
 	{ 0, "up-to", "N", "of --largest: the last number that is tried (as far as any may fit)",
 	  OPT_UP_TO },
@@ -210,7 +211,7 @@ static int check(struct extrapolate *e, const struct frag_cmd *cmd, struct frag_
 	if (e->count < 2)
 		return frag_usage(cmd, "two or three recordings are required, TRACE=N each", err);
 	if (!e->at_count && !e->largest)
-		return frag_usage(cmd, "at which number? --at N,... or --largest", err);
+		return frag_usage(cmd, "at which number? --at NUMBERS or --largest", err);
 	for (uint32_t i = 0; i < e->count; i++)
 		standard += strcmp(e->paths[i], "-") == 0;
 	if (standard > 1)

@@ -141,7 +141,7 @@ void frag_print_commands(void)
 		printf("\n%s\n", frag_job_names[job]);
 		for (uint32_t i = 0; frag_commands[i]; i++)
 			if ((int)frag_commands[i]->job == job)
-				printf("  %-10s  %s\n", frag_commands[i]->name,
+				printf("  %-11s  %s\n", frag_commands[i]->name,
 				       frag_commands[i]->summary);
 	}
 	puts("\nfragsim COMMAND -h lists a command's options, fragsim help COMMAND opens its"
