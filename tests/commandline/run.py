@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -211,6 +211,7 @@ SIZES = ('0 512 4096 1MiB 2MiB 4.5MiB 50MiB 64MiB 6GiB 1T 9007199254740991'.spli
           '18446744073709551616', '9' * 40])
 COUNTS = ('0 1 2 3 7 20'.split(), ['-1', '1.5', '+1', '1e1', '0x1', 'abc', '4294967296', '',
                                    '18446744073709551616'])
+NUMBERS = ('8 2,4,16 0 3,3 100'.split(), ['', '1,', ',', '-1', '1.5', '2;3', '16777216'])
 SMALL = ('1 2 3 7 20 60'.split(), ['0', '-1', '1.5', 'abc', ''])
 REALS = ('0 1 0.5 2.5 11'.split(), ['-1', '1e300', '1e999', 'nan', 'inf', 'x', ''])
 PATHS = ('peak.reserved fi.mean fi_device.max counts.retries oom any steps lower_bound last.free '
@@ -264,7 +265,7 @@ class Maker:
             return word + self.file(rng) if word.endswith(':') else word
         kinds = {
             'SIZE': SIZES, 'N': SMALL if small else COUNTS, 'T': REALS, 'FACTOR': REALS,
-            'STRING': SETTINGS, 'NAME': NAMES,
+            'STRING': SETTINGS, 'NAME': NAMES, 'NUMBERS': NUMBERS,
         }
         if option.name in ('-p', '--policy'):
             return self.policy(rng)
@@ -298,6 +299,13 @@ class Maker:
         if command.name == 'diff' and rng.random() < 0.4:
             return [rng.pick((['result.json', 'other.json', 'two.json', 'baseline.json'],
                               self.files)) for _ in range(2)]
+        if command.name == 'extrapolate' and (rng.normal or rng.random() < 0.8):
+            # most often a recording and itself, as others have other events
+            file = self.operands(rng, replace(command, name='run'))[:1]
+            files = [file[0] if file and rng.random() < 0.9 else self.file(rng)
+                     for _ in range(rng.choice([2, 2, 3]))]
+            at = rng.sample(range(9), len(files))
+            return ['--at', rng.pick(NUMBERS), *(f'{x}={n}' for x, n in zip(files, at))]
         out = [self.file(rng) for _ in range(count)]
         if out and (rng.normal or rng.random() < 0.6):
             out[0] = rng.choice(['small.ndjson', 'oom.ndjson', 'split.ndjson', 'two.ndjson',
