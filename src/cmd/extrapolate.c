@@ -353,13 +353,14 @@ static int answer(struct extrapolate *e, struct frag_error *err)
 	return rc;
 }
 
-/* The trace that is written takes its place when all else has. */
+/* The trace takes its place with what is printed, or alone where nothing is. */
 static int write_trace(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
 	struct extrapolate *e = ctx;
 	int rc;
 
 	e->sink = sink;
+	e->printed.beside = sink->out;
 	rc = read_recordings(e, err);
 	return rc ? rc : answer(e, err);
 }

@@ -139,7 +139,8 @@ static int print_standard(const struct frag_printed *p, const void *what, struct
 int frag_printed_write(struct frag_printed *p, const void *what, struct frag_error *err)
 {
 	static const struct frag_paper plain = { .columns = 0 };
-	struct frag_outfile *files[FRAG_PRINTED_MAX];
+	struct frag_outfile *files[FRAG_PRINTED_MAX + 1];
+	uint32_t count = p->count;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->count && !rc; i++)
@@ -147,7 +148,9 @@ int frag_printed_write(struct frag_printed *p, const void *what, struct frag_err
 	rc = rc ? rc : print_standard(p, what, err);
 	for (uint32_t i = 0; i < p->count; i++)
 		files[i] = &p->outputs[i].file;
-	return rc ? rc : frag_outfile_commit_all(files, p->count, err);
+	if (p->beside)
+		files[count++] = p->beside;
+	return rc ? rc : frag_outfile_commit_all(files, count, err);
 }
 
 void frag_printed_fini(struct frag_printed *p)

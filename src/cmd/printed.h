@@ -24,6 +24,8 @@ struct frag_printed {
 		struct frag_outfile file;
 	} outputs[FRAG_PRINTED_MAX];
 	uint32_t count;
+	struct frag_outfile *beside;            /* one more, written by someone else, that takes
+						 * its place with them; NULL: none */
 	bool quiet;                             /* nothing for people */
 };
 

@@ -42,6 +42,8 @@ PRINTING = {
     'a slice': ('slice', '--from-step', '1', 'good.ndjson', '-'),
     'an anonymous trace': ('anonymize', 'good.ndjson', '-'),
     'two traces in one': ('merge', 'good.ndjson', 'full.ndjson', '-'),
+    'an extrapolation': ('extrapolate', '--at', '3', 'good.ndjson=1', 'good.ndjson=2'),
+    'a trace of one': ('extrapolate', '--at', '3', '-o', '-', 'good.ndjson=1', 'good.ndjson=2'),
     'a shorter trace': ('shrink', 'full.ndjson', '-'),
     'a verdict': ('verify', 'whole.pickle'),
 }
