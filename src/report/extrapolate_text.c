@@ -194,14 +194,13 @@ static void print_map(const struct frag_extrapolation *x, uint32_t choice,
 {
 	const struct frag_reach *reach = &x->reaches[choice];
 	char head[FRAG_FIT_NAME_ROOM], text[WORDS_ROOM];
-	uint32_t shown = 0;
+	uint32_t holes = 0;
 
 	frag_format_printable(head, sizeof(head), "  %s: ", frag_choice_label(&x->choices[choice]));
-	for (uint32_t i = 0; i < reach->count && shown < PARTS_MAX; i++) {
+	for (uint32_t i = 0; i < reach->count && reach->largest != FRAG_NO_NUMBER; i++) {
 		const struct frag_reach_part *part = &reach->map[i];
 
-		if (part->survives || part->from > reach->largest
-		    || reach->largest == FRAG_NO_NUMBER)
+		if (part->survives || part->from > reach->largest || ++holes > PARTS_MAX)
 			continue;
 		if (part->from == part->to)
 			snprintf(text, sizeof(text), "%" PRIu32 " does not fit, though larger ones"
@@ -210,7 +209,11 @@ static void print_map(const struct frag_extrapolation *x, uint32_t choice,
 			snprintf(text, sizeof(text), "%" PRIu32 " to %" PRIu32 " do not fit, though"
 				 " larger ones do", part->from, part->to);
 		frag_put_wrapped(paper->columns, head, text, f);
-		shown++;
+	}
+	if (holes > PARTS_MAX) {
+		snprintf(text, sizeof(text), "and %" PRIu32 " more such stretches",
+			 holes - PARTS_MAX);
+		frag_put_wrapped(paper->columns, head, text, f);
 	}
 }
 
