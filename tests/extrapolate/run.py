@@ -363,7 +363,7 @@ def bounds() -> None:
     TAP.result('which is said', 'larger ones may fit' not in text and text,
                'larger ones may fit' in fragsim('extrapolate', *common).stdout.decode()
                and 'it is said of all')
-    reach = document(*common, '--context-bytes', 4096, '--other-bytes', 1024)['largest'][0]
+    reach = document(*common, '--context-bytes', '4096B', '--other-bytes', '1024B')['largest'][0]
     TAP.result('context and others are not there', (reach['largest'], reach['bound']) != (64, 64)
                and f'{reach}')
     done = fragsim('extrapolate', *common[:3], '--device-bytes', '512B', *common[5:], '--json', '-')
