@@ -32,8 +32,8 @@ static const char *const more_policies[] = {
 	"buddy:pool=8MiB", "sizeclass:slab=4MiB", "worstfit:pool=30MiB,release=false",
 	"pytorch:roundup_power2_divisions=8",
 	"pytorch:max_split_size_mb=32,large_segment_size_mb=32",
-	"pytorch:expandable_segments=true,max_split_size_mb=64,garbage_collection_threshold=0.6,"
-	"per_process_memory_fraction=0.99",
+	("pytorch:expandable_segments=true,max_split_size_mb=64,garbage_collection_threshold=0.6,"
+	 "per_process_memory_fraction=0.99"),
 	"pytorch:expandable_segments=true,roundup_power2_divisions=16,large_segment_size_mb=64",
 };
 
