@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "base/print.h"
 #include "base/printable.h"
 
 #define WORDS_ROOM 300
@@ -169,7 +170,8 @@ static void describe(const struct frag_recordings *r, const struct frag_recordin
 		snprintf(words + strlen(words), WORDS_ROOM - strlen(words),
 			 " of device %" PRIu64, rec->device);
 	if (ev->op == FRAG_OP_SET_FRACTION)
-		snprintf(words + strlen(words), WORDS_ROOM - strlen(words), " of %g", ev->fraction);
+		frag_snprintf(words + strlen(words), WORDS_ROOM - strlen(words), " of %g",
+			      ev->fraction);
 	if (tag.text)
 		add_text(words, tag);
 }
