@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT / 'tests' / 'support'))
 from tap import Tap                     # noqa: E402
 
 PATIENCE = 120.0        # seconds until something counts as hanging
-LINES = 200 if os.environ.get('SAN') else 800   # of `make check`
+LINES = 400 if os.environ.get('SAN') else 800   # of `make check`
 BATCH = 50              # lines a test of the TAP
 # help opens man(1), whose statuses are its own
 LEFT_OUT = ('help',)
