@@ -192,6 +192,9 @@ static int check_out(struct extrapolate *e, const struct frag_cmd *cmd, struct f
 		if (frag_same_file(e->out, e->paths[i]))
 			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
 					 e->out);
+	if (e->run.profile_path && frag_same_file(e->out, e->run.profile_path))
+		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the profile",
+				 e->out);
 	for (uint32_t i = 0; i < e->printed.count; i++) {
 		if (standard && strcmp(e->printed.outputs[i].path, "-") == 0)
 			return frag_usage(cmd, "two outputs to standard output: only one can be -",
@@ -222,6 +225,7 @@ static int check(struct extrapolate *e, const struct frag_cmd *cmd, struct frag_
 	if (!rc && e->run.setting_count && !e->run.choice_count)
 		rc = frag_run_set_option(&e->run, FRAG_OPT_POLICY, "pytorch", err);
 	rc = rc ? rc : frag_run_settings(&e->run, true, err);
+	rc = rc ? rc : frag_printed_spare(&e->printed, e->run.profile_path, "the profile", err);
 	return rc ? rc : frag_printed_apart(&e->printed, cmd, (const char *const *)e->paths,
 					    e->count, "the trace", err);
 }

@@ -124,6 +124,7 @@ static int check(struct fit *fit, const struct frag_cmd *cmd, struct frag_error 
 			return rc;
 	}
 	rc = frag_run_settings(&fit->run, true, err);
+	rc = rc ? rc : frag_printed_spare(&fit->printed, fit->run.profile_path, "the profile", err);
 	return rc ? rc : frag_printed_apart(&fit->printed, cmd, fit->paths, fit->count,
 					    "the trace", err);
 }

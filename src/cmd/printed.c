@@ -65,20 +65,31 @@ int frag_printed_json(struct frag_printed *p, const char *path, struct frag_erro
 	return add(p, "--json", find(p, "json", strlen("json")), path, err);
 }
 
+int frag_printed_spare(const struct frag_printed *p, const char *input, const char *what,
+		       struct frag_error *err)
+{
+	for (uint32_t i = 0; input && i < p->count; i++)
+		if (frag_same_file(p->outputs[i].path, input))
+			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace %s",
+					 p->outputs[i].path, what);
+	return 0;
+}
+
 int frag_printed_apart(const struct frag_printed *p, const struct frag_cmd *cmd,
 		       const char *const *inputs, uint32_t count, const char *what,
 		       struct frag_error *err)
 {
 	uint32_t standard = p->format != NULL;
+	int rc = 0;
 
+	for (uint32_t i = 0; i < count && !rc; i++)
+		rc = frag_printed_spare(p, inputs[i], what, err);
+	if (rc)
+		return rc;
 	for (uint32_t i = 0; i < p->count; i++) {
 		const char *path = p->outputs[i].path;
 
 		standard += strcmp(path, "-") == 0;
-		for (uint32_t k = 0; k < count; k++)
-			if (frag_same_file(path, inputs[k]))
-				return frag_fail(err, FRAG_EUSAGE,
-						 "%s: the output would replace %s", path, what);
 		for (uint32_t k = 0; k < i; k++)
 			if (frag_same_file(path, p->outputs[k].path))
 				return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",

@@ -42,6 +42,10 @@ int frag_printed_apart(const struct frag_printed *p, const struct frag_cmd *cmd,
 		       const char *const *inputs, uint32_t count, const char *what,
 		       struct frag_error *err);
 
+/* None is this file, which is called `what`; NULL: there is none. -FRAG_EUSAGE */
+int frag_printed_spare(const struct frag_printed *p, const char *input, const char *what,
+		       struct frag_error *err);
+
 /* Opens all, so that what cannot be written is known before the work. */
 int frag_printed_open(struct frag_printed *p, struct frag_error *err);
 

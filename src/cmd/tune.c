@@ -260,6 +260,7 @@ static int list_paths(struct tune *t, char **operands, uint32_t count, struct fr
 static int check(struct tune *t, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	uint32_t standard = t->run.profile_path && strcmp(t->run.profile_path, "-") == 0;
+	int rc;
 
 	if (!t->trace_count)
 		return frag_usage(cmd, "which traces?", err);
@@ -276,7 +277,11 @@ static int check(struct tune *t, const struct frag_cmd *cmd, struct frag_error *
 	if (standard > 1)
 		return frag_usage(cmd, "standard input can be read only once", err);
 	t->printed.quiet = t->run.quiet;
-	return frag_printed_apart(&t->printed, cmd, t->paths, t->count, "the trace", err);
+	rc = frag_printed_spare(&t->printed, t->run.profile_path, "the profile", err);
+	if (!rc && !is_named(t->grid_name))
+		rc = frag_printed_spare(&t->printed, t->grid_name, "the grid", err);
+	return rc ? rc : frag_printed_apart(&t->printed, cmd, t->paths, t->count, "the trace",
+					    err);
 }
 
 static void show_progress(void *ctx, uint32_t done, uint32_t count)
