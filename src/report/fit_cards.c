@@ -60,7 +60,7 @@ static uint32_t list_holding(const struct need *need, char out[LIST_ROOM])
 	return count;
 }
 
-/* The largest that are too small. */
+/* The largest that are known to be too small. */
 static uint32_t list_failing(const struct need *need, char out[LIST_ROOM])
 {
 	const struct frag_card *end = frag_cards, *c;
@@ -68,7 +68,7 @@ static uint32_t list_failing(const struct need *need, char out[LIST_ROOM])
 	uint32_t count = 0;
 	size_t used = 0;
 
-	while (end->key && end->bytes < need->smallest)
+	while (end->key && end->bytes < need->smallest && end->bytes < need->examined_to)
 		end++;
 	for (c = end; c > frag_cards && count < SHOWN / 2 + 1; count++) {
 		c--;
