@@ -144,6 +144,15 @@ static char *trim(char *line)
 	return line + strspn(line, " \t");
 }
 
+/* By errno. */
+static int no_grid(const struct tune *t, const char *words, struct frag_error *err)
+{
+	if (errno == ENOMEM)
+		return frag_fail_nomem(err);
+	return frag_fail(err, FRAG_EUSAGE, "--grid %.300s:%s %s", t->grid_name, words,
+			 strerror(errno));
+}
+
 static int read_grid(struct tune *t, FILE *f, struct frag_error *err)
 {
 	char *line = NULL, where[400];
@@ -161,9 +170,8 @@ static int read_grid(struct tune *t, FILE *f, struct frag_error *err)
 		if (!rc && *text)
 			rc = add_setting(t, text, where, err);
 	}
-	if (!rc && ferror(f))
-		rc = frag_fail(err, FRAG_EUSAGE, "--grid %.300s: %s", t->grid_name,
-			       strerror(errno));
+	if (!rc && !feof(f))
+		rc = no_grid(t, "", err);
 	free(line);
 	return rc;
 }
@@ -174,9 +182,8 @@ static int read_grid_file(struct tune *t, struct frag_error *err)
 	int rc;
 
 	if (!f)
-		return frag_fail(err, FRAG_EUSAGE, "--grid %.300s: neither \"short\" nor"
-				 " \"default\", and no file that can be read: %s", t->grid_name,
-				 strerror(errno));
+		return no_grid(t, " neither \"short\" nor \"default\", and no file that can be read:",
+			       err);
 	rc = read_grid(t, f, err);
 	fclose(f);
 	return rc;

@@ -169,6 +169,13 @@ COMMANDS = [
     *each(('anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('fit', '-q', '--map', '--threads', '1', '-p', 'bestfit', '-p',
+           'pytorch:expandable_segments=true', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson'),
+          'alloc read sync open rename', ('o.json',), 'fit'),
+    *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--test', 'simple.ndjson', '-o',
+           'json:o.json', 'trace.ndjson'), 'alloc read sync open rename', ('o.json',), 'tune'),
+    *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--device-bytes', '64MiB', '-o',
+           'csv:o.csv', 'trace.ndjson'), 'alloc', ('o.csv',), 'tune on a device'),
     *each(('info', 'trace.ndjson'), 'alloc read'),
     *each(('info', '-q', '--json', 'o.json', 'trace.ndjson'), FILES, ('o.json',)),
     *each(('verify', '-q', 'snap.pickle'), 'alloc read'),
@@ -241,7 +248,7 @@ def write_inputs(folder: Path) -> None:
             ('trace.ndjson', TRACE), ('holes.ndjson', HOLES), ('simple.ndjson', SIMPLE), ('rmm.csv', RMM),
             ('long.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i}}}\n'
                                     for i in range(30000))),
-            ('mini.csv', MINIMALLOC), ('kineto.json', KINETO),
+            ('lines', 'expandable_segments:True\n'), ('mini.csv', MINIMALLOC), ('kineto.json', KINETO),
             ('object.json', f'{lines[0][:-1]},"events":[{",".join(lines[1:])}]}}'),
             ('flawed.ndjson', TRACE + '{"op":"free","id":99}\n'),
             ('snap.json', json.dumps(snapshot))):

@@ -262,6 +262,30 @@ def check_shrink(folder: Path, scene: Scene) -> None:
         play(folder, 'run', '-q', *how, name, wanted=3)
 
 
+ANSWERS = ('text', 'markdown', 'json', 'csv')
+
+
+@cases(*SCENES)
+def check_fit(folder: Path, scene: Scene) -> None:
+    """fit and tune, in each format"""
+    trace = write_trace(folder, scene)
+    policies = [word for policy in scene.policies for word in ('-p', policy)]
+    (folder / 'grid').write_text('expandable_segments:True\nmax_split_size_mb:64\n')
+    for words in (('fit', '--map', *policies), ('fit',),
+                  ('fit', '--static-room', '--device-bytes', '1GiB', *policies),
+                  ('tune', '--grid', 'grid', *policies),
+                  ('tune', '--grid', 'grid', '--device-bytes', '1GiB', '--test', trace)):
+        outputs = [word for name in ANSWERS for word in ('-o', f'{name}:{PATH}.{name}')]
+        play(folder, *words, '-q', *outputs, trace, wanted=(0, 1))
+        for name in ANSWERS:
+            out = play(folder, *words, '--format', name, trace, wanted=(0, 1)).out
+            said = parsed(name, out)
+            equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+            if name == 'json':
+                equal(said['traces'][0]['path'], trace, 'path')
+    play(folder, 'fit', '-q', trace, trace, wanted=(0, 1))
+
+
 @cases(*SCENES)
 def check_exports(folder: Path, scene: Scene) -> None:
     """runs in other people's forms are whole, and a snapshot is read back"""
@@ -316,7 +340,8 @@ READERS = (
     ('anonymize', 'X', 'out.json'), ('shrink', 'X', 'out.json'), ('diff', '-p', 'buddy', 'X'),
     ('diff', 'X', 'X'), ('diff', '-b', 'X'),
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
-    ('diff', '--profile', 'X', '-p', 'buddy', TRACE))
+    ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
+    ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE))
 
 
 @cases(*(x for x in SCENES if x.name in ('fragmentation', 'devices', 'initial pool')))
