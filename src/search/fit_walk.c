@@ -150,8 +150,9 @@ int frag_fit_peaks(struct frag_fit *fit, const struct frag_subject *s, struct fr
 }
 
 /*
- * What others hold is the same to the run as a smaller total is, but that what a policy takes
- * from the total stays. So a run is the same with as much more as the total could be less.
+ * With more in others' hands the total is as it was, and what a policy takes from that too: only
+ * what the device grants and refuses can change. All that it refused it refuses again, and all
+ * that it granted it grants as long as the most that was in use at once has room.
  */
 int frag_static_room(const struct frag_subject *s, uint64_t total, uint64_t *room,
 		     struct frag_error *err)
@@ -163,14 +164,14 @@ int frag_static_room(const struct frag_subject *s, uint64_t total, uint64_t *roo
 	*room = NONE;
 	while (taken + next <= total) {
 		struct frag_interval r;
-		const int rc = frag_subject_run(s, total, next, FRAG_LEVEL_SURVIVE, &r, err);
+		const int rc = frag_subject_run(s, total, next, FRAG_LEVEL_PEAKS, &r, err);
+		uint64_t used = r.outcome.peak_used;
 
 		if (rc || !r.outcome.survives)
 			return rc;
-		*room = next + (total - r.least) / page * page;
-		/* with nothing held at all the capacity is the bound */
-		if (taken + *room > total)
-			*room = (total - taken) / page * page;
+		/* where nothing was in use at all, the context is there still */
+		used = used > f->context ? used : f->context;
+		*room = next + (total - f->other - next - used) / page * page;
 		next = *room + page;
 	}
 	return 0;
