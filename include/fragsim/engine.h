@@ -108,6 +108,19 @@ int frag_sim_observe(struct frag_sim *sim, const struct frag_observer *observer)
 int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct frag_error *err);
 
 /*
+ * The simulation goes on as if its device had had this total, not 0, from the beginning. Only
+ * where all so far would have been the same (frag_device_narrow()), at FRAG_LEVEL_SURVIVE, on a
+ * simulated device and under a policy that is no plug-in, as one may have kept what it was
+ * told. False: it cannot, and nothing has changed.
+ */
+bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total);
+/* The totals, [*least, *beyond), for which all so far would have been the same. */
+void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *least,
+		       uint64_t *beyond);
+/* About what a copy of it takes. */
+uint64_t frag_sim_bytes(const struct frag_sim *sim);
+
+/*
  * Every device begins with what is there before the first step: a policy's own
  * pool, the segments that the trace begins with. The first batch does it where nobody did.
  */

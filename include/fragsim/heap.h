@@ -122,6 +122,13 @@ struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index
  * is a copy of the first one's device, and borrowed. NULL where memory is short.
  */
 struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_device *dev);
+/*
+ * Of a copy whose device has another total than the original's: each range, which is mapped up to
+ * `end` and where that is not its end no further, becomes as long as resized() says; where it
+ * has no unmapped end it can only stay as it is. Address space has to cost nothing on the device.
+ */
+typedef uint64_t frag_resized_fn(void *ctx, uint64_t page, uint64_t bytes, uint64_t end);
+void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *resized);
 /* Gives the device everything back. NULL is fine. */
 void frag_heap_del(struct frag_heap *h);
 

@@ -187,6 +187,14 @@ struct frag_policy_ops {
 	/* optional: how many bytes the policy may reserve by a fraction of the total that it keeps
 	 * itself; UINT64_MAX: no limit. For reports; it decides nothing */
 	uint64_t (*limit)(const struct frag_policy *p);
+	/*
+	 * optional: the device's total was another one, `was`, under which all so far would have
+	 * been the same. How long is a range now, with pages of `page`, that has `bytes` and is
+	 * mapped up to `end`? Not less than that. Default: ranges stay as they are. No plug-in is
+	 * asked.
+	 */
+	uint64_t (*range_bytes)(const struct frag_policy *p, uint64_t page, uint64_t bytes,
+				uint64_t end, uint64_t was);
 };
 
 /*

@@ -162,3 +162,42 @@ void frag_range_close(struct frag_heap *h, uint32_t s)
 	}
 	h->dev->ops->unreserve(h->dev, g->addr, g->bytes, &cost);
 }
+
+/* The unmapped end of a range, which is in no list, goes. */
+static void drop_end(struct frag_heap *h, uint32_t b)
+{
+	h->blocks[h->blocks[b].prev].next = NONE;
+	frag_release_record(h, b);
+}
+
+static void resize(struct frag_heap *h, struct segment *s, uint32_t last, uint64_t bytes)
+{
+	const struct block *k = &h->blocks[last];
+
+	if (bytes == s->bytes)
+		return;
+	FRAG_ASSERT(k->state == FRAG_UNMAPPED && bytes >= k->offset && bytes);
+	frag_gap_out(h, last);
+	s->bytes = bytes;
+	h->blocks[last].bytes = bytes - k->offset;
+	if (k->bytes)
+		frag_gap_in(h, last);
+	else
+		drop_end(h, last);
+}
+
+void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *resized)
+{
+	for (uint32_t i = 0; i < h->segment_count; i++) {
+		struct segment *s = &h->segments[i];
+		uint32_t last = s->first;
+		uint64_t end;
+
+		if (!s->in_use || !s->page)
+			continue;
+		while (h->blocks[last].next != NONE)
+			last = h->blocks[last].next;
+		end = is(h, last, FRAG_UNMAPPED) ? h->blocks[last].offset : s->bytes;
+		resize(h, s, last, resized(ctx, s->page, s->bytes, end));
+	}
+}

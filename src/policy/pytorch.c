@@ -575,4 +575,5 @@ const struct frag_policy_ops frag_policy_pytorch = {
 	.notice = pytorch_notice,
 	.stats = pytorch_stats,
 	.limit = frag_pytorch_limit,
+	.range_bytes = frag_pytorch_range_resized,
 };

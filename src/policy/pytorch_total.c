@@ -113,11 +113,28 @@ bool frag_pytorch_collects(const struct frag_policy *p)
 	return frag_heap_total_figure(p->heap) || frag_heap_total(p->heap);
 }
 
+static uint64_t range_of(const struct frag_policy *p, uint64_t total, uint64_t page)
+{
+	return range(p, total && total < ENDLESS ? total : ENDLESS, page);
+}
+
 uint64_t frag_pytorch_range_bytes(const struct frag_policy *p, uint64_t page)
 {
-	const uint64_t total = frag_heap_total_figure(p->heap);
+	return range_of(p, frag_heap_total_figure(p->heap), page);
+}
 
-	return range(p, total && total < ENDLESS ? total : ENDLESS, page);
+/* Another length is one that a recording had. */
+uint64_t frag_pytorch_range_resized(const struct frag_policy *p, uint64_t page, uint64_t bytes,
+				    uint64_t end, uint64_t was)
+{
+	const uint64_t now = frag_pytorch_range_bytes(p, page);
+
+	if (bytes != range_of(p, was, page))
+		return bytes;
+	/* as frag_pytorch_note_mapped() would have: the end is mapped for this total */
+	if (now == end)
+		frag_pytorch_range_reaches(p, page, now + 1);
+	return now;
 }
 
 bool frag_pytorch_range_reaches(const struct frag_policy *p, uint64_t page, uint64_t bytes)

@@ -30,6 +30,10 @@ bool frag_pytorch_collects(const struct frag_policy *p);
 uint64_t frag_pytorch_range_bytes(const struct frag_policy *p, uint64_t page);
 bool frag_pytorch_range_reaches(const struct frag_policy *p, uint64_t page, uint64_t bytes);
 
+/* For the hook range_bytes: one that was as long as the total said is so again. */
+uint64_t frag_pytorch_range_resized(const struct frag_policy *p, uint64_t page, uint64_t bytes,
+				    uint64_t end, uint64_t was);
+
 /* Is b the unmapped end of a range that was made so long as the total said? */
 bool frag_pytorch_is_end(const struct frag_policy *p, frag_block b);
 

@@ -38,27 +38,70 @@ static struct frag_interval interval_of(const struct frag_result *r)
 	};
 }
 
+/* A new simulation, with this capacity. */
+static int begin(const struct frag_subject *s, uint64_t total, uint64_t other,
+		 enum frag_level level, struct frag_sim **sim, struct frag_error *err)
+{
+	struct frag_devices devices = { .count = 0 };
+	struct frag_sim_options options = { .level = level, .model = s->model };
+	int rc = set_devices(s, total, other, &devices, err);
+
+	options.devices = devices.figures;
+	rc = rc ? rc : frag_sim_on_tape(sim, s->choice, s->tape, &options, err);
+	frag_devices_fini(&devices);
+	return rc;
+}
+
+static int is_to_stop(const struct frag_subject *s, struct frag_error *err)
+{
+	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
+}
+
 int frag_subject_run(const struct frag_subject *s, uint64_t total, uint64_t other,
 		     enum frag_level level, struct frag_interval *out, struct frag_error *err)
 {
-	struct frag_tape_reader *reader;
-	struct frag_devices devices = { .count = 0 };
-	struct frag_sim_options options = { .level = level, .model = s->model };
+	struct frag_tape_reader *reader = NULL;
 	struct frag_sim *sim = NULL;
 	uint32_t count;
-	int rc;
+	int rc = is_to_stop(s, err);
 
-	if (s->stop && s->stop(s->ctx))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	reader = frag_tape_reader_new(s->tape);
-	rc = reader ? set_devices(s, total, other, &devices, err) : frag_fail_nomem(err);
-	options.devices = devices.figures;
-	rc = rc ? rc : frag_sim_on_tape(&sim, s->choice, s->tape, &options, err);
+	rc = rc ? rc : begin(s, total, other, level, &sim, err);
+	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
+		rc = frag_fail_nomem(err);
 	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
 	if (!rc)
 		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);
 	frag_sim_del(sim);
-	frag_devices_fini(&devices);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+/* Whether it survives, from where the last run and this one part. */
+static int run_on(struct frag_survival *v, uint64_t total, struct frag_interval *out,
+		  struct frag_error *err)
+{
+	const struct frag_subject *s = &v->subject;
+	struct frag_tape_reader *reader;
+	struct frag_sim *sim;
+	uint64_t event = 0;
+	uint32_t count;
+	int rc = is_to_stop(s, err);
+
+	if (rc)
+		return rc;
+	reader = frag_tape_reader_new(s->tape);
+	if (!reader)
+		return frag_fail_nomem(err);
+	sim = frag_checkpoints_begin(&v->checkpoints, s->device, total, &event);
+	if (!sim)
+		rc = begin(s, total, 0, FRAG_LEVEL_SURVIVE, &sim, err);
+	else
+		frag_tape_seek(reader, event);
+	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, sim, s->device, total, s->tape,
+					     reader, err);
+	if (!rc)
+		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);
+	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
 	return rc;
 }
@@ -79,7 +122,13 @@ void frag_survival_init(struct frag_survival *s, const struct frag_subject *subj
 void frag_survival_fini(struct frag_survival *s)
 {
 	free(s->intervals);
+	frag_checkpoints_forget(&s->checkpoints);
 	*s = (struct frag_survival){ .count = 0 };
+}
+
+void frag_survival_rest(struct frag_survival *s)
+{
+	frag_checkpoints_forget(&s->checkpoints);
 }
 
 /* How many begin at or below. */
@@ -116,7 +165,7 @@ int frag_survival_at(struct frag_survival *s, uint64_t total, const struct frag_
 		return frag_fail_nomem(err);
 	here = &s->intervals[at];
 	memmove(here + 1, here, (s->count - at) * sizeof(*here));
-	rc = frag_subject_run(&s->subject, total, 0, FRAG_LEVEL_SURVIVE, here, err);
+	rc = run_on(s, total, here, err);
 	if (rc) {
 		memmove(here, here + 1, (s->count - at) * sizeof(*here));
 		return rc;

@@ -10,6 +10,7 @@
 #define SEARCH_SURVIVAL_H
 
 #include "fragsim/engine.h"
+#include "search/checkpoints.h"
 
 /* What is simulated again and again: one policy, and one device that changes. */
 struct frag_subject {
@@ -57,10 +58,13 @@ struct frag_survival {
 	struct frag_interval *intervals;        /* by capacity; there may be gaps between them */
 	uint32_t count, capacity;
 	uint64_t runs;                  /* that were simulated */
+	struct frag_checkpoints checkpoints;    /* of the last one */
 };
 
 void frag_survival_init(struct frag_survival *s, const struct frag_subject *subject);
 void frag_survival_fini(struct frag_survival *s);
+/* It will hardly be asked soon: what makes that faster may go. */
+void frag_survival_rest(struct frag_survival *s);
 
 /*
  * The interval that a capacity is in, 0 being nothing, simulated where it is not known; it stays

@@ -164,9 +164,15 @@ static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *
 static int try_in_round(void *ctx, uint32_t index, struct frag_error *err)
 {
 	const struct round *round = ctx;
+	const struct scope *s = round->scope;
+	struct trial *trial = &round->trials[index];
+	int rc;
 
-	round->trials[index].choice = round->choices[index];
-	return round->try(round->scope, &round->trials[index], err);
+	trial->choice = round->choices[index];
+	rc = round->try(round->scope, trial, err);
+	for (uint32_t i = s->first; i < s->first + s->count; i++)
+		frag_survival_rest(survival_of(s->tune, trial->choice, i));
+	return rc;
 }
 
 static int run_round(struct scope *s, const uint32_t *choices, uint32_t count,

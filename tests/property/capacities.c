@@ -158,9 +158,122 @@ static void test_intervals(void **state)
 	}
 }
 
+/* From event `at` on, which may have been reached with another total. */
+static struct outcome rest_of(struct frag_sim *sim, const struct frag_tape *tape, uint64_t at)
+{
+	struct outcome o = { .sum = 0 };
+	const struct frag_observer observer = { .step = sum_up, .ctx = &o.sum };
+	struct frag_error err = { .code = 0 };
+	const struct frag_result *result;
+	uint32_t count;
+
+	assert_int_equal(frag_sim_observe(sim, &observer), 0);
+	play_tape(sim, tape, at, UINT64_MAX);
+	result = frag_sim_results(sim, false, &count);
+	o.least = result->least;
+	o.beyond = result->beyond;
+	mix(&o.sum, result->calls);
+	mix(&o.sum, result->refused);
+	mix(&o.sum, result->counts.ooms);
+	mix(&o.sum, result->counts.retries);
+	if (frag_heap_check(frag_sim_heap(sim, 0), &err))
+		fail_msg("%s", err.message);
+	frag_sim_del(sim);
+	return o;
+}
+
+static struct frag_sim *run_until(const struct frag_choice *choice, const struct frag_tape *tape,
+				  struct frag_device_figures device, uint64_t total, uint64_t at)
+{
+	const struct frag_sim_options options = {
+		.devices = &device, .level = FRAG_LEVEL_SURVIVE, .on_oom_continue = true,
+		.check = true,
+	};
+	struct frag_error err = { .code = 0 };
+	struct frag_sim *sim;
+
+	device.total = total;
+	assert_int_equal(frag_sim_on_tape(&sim, choice, tape, &options, &err), 0);
+	play_tape(sim, tape, 0, at);
+	return sim;
+}
+
+/* A total for which all so far is the same, mostly at an edge; 0: there is no other. */
+static uint64_t another_total(const struct frag_sim *sim, uint64_t was, uint64_t *random)
+{
+	uint64_t least, beyond;
+
+	frag_sim_interval(sim, 0, &least, &beyond);
+	assert_true(was >= least && was < beyond);
+	beyond = beyond < was + 400 * MIB ? beyond : was + 400 * MIB;
+	least = least ? least : 1;
+	switch (random_below(random, 3)) {
+	case 0:
+		return least;
+	case 1:
+		return beyond - 1;
+	default:
+		return least + random_below(random, beyond - least);
+	}
+}
+
+/* A run that goes on with another total, against one that had it from the beginning. */
+static void test_retotals(void **state)
+{
+	struct frag_error err = { .code = 0 };
+	uint32_t differ = 0;
+
+	(void)state;
+	for (uint32_t p = 0; random_policies[p]; p++)
+		for (uint64_t seed = 0; seed < 20 * TRACES; seed++) {
+			uint64_t random = seed * 991 + p, total;
+			const struct frag_device_figures device = {
+				.granularity = random_below(&random, 4) ? 2 * MIB : 1,
+				.context = random_below(&random, 3) * 5000000,
+			};
+			const uint64_t at = random_below(&random, EVENTS);
+			const uint64_t was = device.context
+					     + (1 + random_below(&random, 200)) * 2 * MIB;
+			struct random_events r;
+			struct records source;
+			struct frag_choice choice;
+			struct frag_trace *trace;
+			struct frag_tape *tape;
+			struct frag_sim *sim, *copy;
+			struct outcome went_on, fresh;
+
+			random_events_init(&r, random, EVENTS, 1);
+			assert_int_equal(frag_choice_parse(&choice, random_policies[p], &err), 0);
+			trace = random_events_open(&r, &source, &device);
+			assert_int_equal(frag_tape_new(&tape, trace, NULL, &err), 0);
+			sim = run_until(&choice, tape, device, was, at);
+			assert_int_equal(frag_sim_copy(&copy, sim, &err), 0);
+			total = another_total(sim, was, &random);
+			assert_true(frag_sim_retotal(copy, 0, total));
+			differ += total != was;
+			went_on = rest_of(copy, tape, at);
+			fresh = rest_of(run_until(&choice, tape, device, total, at), tape, at);
+			/* what went on may know more totals for which it is the same: a range
+			 * was once as long as what was mapped, and has been shorter since */
+			if (went_on.sum != fresh.sum || went_on.least > fresh.least
+			    || went_on.beyond < fresh.beyond)
+				fail_msg("%s, seed %lu: event %lu was reached with %lu, then %lu is"
+					 " not the same", random_policies[p], (unsigned long)seed,
+					 (unsigned long)at, (unsigned long)was,
+					 (unsigned long)total);
+			frag_sim_del(sim);
+			frag_tape_del(tape);
+			frag_trace_close(trace);
+			random_events_fini(&r);
+		}
+	assert_true(differ > TRACES);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_intervals) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_intervals), cmocka_unit_test(test_retotals),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -421,6 +421,7 @@ static void try_one(const char *policy, uint64_t seed, struct seen *seen)
 	open_world(&w, policy, seed, 0);
 	subject = subject_of(&w);
 	frag_survival_init(&survival, &subject);
+	survival.checkpoints.stride = 1 + random_below(&random, 60);
 	bounds = random_bounds(&random, &w);
 	assert_int_equal(frag_fit_walk(&fit, list, 1, w.taken + w.peak, &bounds, &err), 0);
 	assert_int_equal(frag_fit_peaks(&fit, &subject, &err), 0);
@@ -477,6 +478,7 @@ static void try_joint(const char *policy, uint64_t seed)
 		open_world(&w[i], policy, seed * 10 + i, 2 * MIB);
 		subject = subject_of(&w[i]);
 		frag_survival_init(&survivals[i], &subject);
+		survivals[i].checkpoints.stride = 16;
 		list[i] = &survivals[i];
 		floor = w[i].taken + w[i].peak > floor ? w[i].taken + w[i].peak : floor;
 	}
