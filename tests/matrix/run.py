@@ -287,6 +287,23 @@ def check_fit(folder: Path, scene: Scene) -> None:
 
 
 @cases(*SCENES)
+def check_extrapolate(folder: Path, scene: Scene) -> None:
+    """extrapolate from a program whose sizes do not depend on the number, in each format"""
+    trace = write_trace(folder, scene)
+    policies = [word for policy in scene.policies for word in ('-p', policy)]
+    recordings = (f'{trace}=1', f'{trace}=2', '--at', '4')
+    for words in ((), tuple(policies), ('--largest', '--device-bytes', '1GiB')):
+        play(folder, 'extrapolate', *words, '-q', '--json', PATH + '.json', *recordings,
+             wanted=(0, 1))
+        for name in ANSWERS:
+            parsed(name, play(folder, 'extrapolate', *words, '--format', name, *recordings,
+                              wanted=(0, 1)).out)
+        json.loads((folder / (PATH + '.json')).read_bytes())
+    play(folder, 'extrapolate', '-q', *recordings, '-o', PATH + '.at4.json')
+    play(folder, 'run', '-q', PATH + '.at4.json', wanted=(0, 3))
+
+
+@cases(*SCENES)
 def check_exports(folder: Path, scene: Scene) -> None:
     """runs in other people's forms are whole, and a snapshot is read back"""
     trace = write_trace(folder, scene)
@@ -341,7 +358,7 @@ READERS = (
     ('diff', 'X', 'X'), ('diff', '-b', 'X'),
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
-    ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE))
+    ('extrapolate', 'X=1', 'X=2', '--at', '3'), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE))
 
 
 @cases(*(x for x in SCENES if x.name in ('fragmentation', 'devices', 'initial pool')))
