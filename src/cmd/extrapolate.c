@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "cmd/outputs.h"
 #include "cmd/printed.h"
+#include "cmd/recorded_mark.h"
 #include "cmd/rewrite.h"
 #include "cmd/taped.h"
 #include "report/extrapolate_formats.h"
@@ -261,6 +262,26 @@ static int open_recordings(struct extrapolate *e, struct frag_error *err)
 	return rc ? rc : frag_recordings_init(&e->recordings, traces, e->numbers, e->count, err);
 }
 
+/* Recordings that have no `meta`, as snapshots, still say who recorded them. */
+static int begin_trace(struct extrapolate *e, struct frag_error *err)
+{
+	const struct frag_log log = { .warn = frag_warn, .ctx = &e->run.quiet };
+	const struct frag_trace *traces[FRAG_RECORDINGS_MAX];
+	struct frag_text meta = frag_trace_info(e->taped[0].trace)->meta;
+	char *mark = NULL;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < e->count; i++)
+		traces[i] = e->taped[i].trace;
+	if (!meta.text)
+		rc = frag_recorded_mark(&mark, traces, e->count, false, &log, err);
+	if (mark)
+		meta = (struct frag_text){ .text = mark, .length = (uint32_t)strlen(mark) };
+	rc = rc ? rc : frag_grown_begin(e->sink, &e->recordings, e->at[0], meta, err);
+	free(mark);
+	return rc;
+}
+
 /* Side by side, the first onto its tape; what is written is written on the way. */
 static int read_recordings(struct extrapolate *e, struct frag_error *err)
 {
@@ -272,7 +293,7 @@ static int read_recordings(struct extrapolate *e, struct frag_error *err)
 
 	if (e->sink) {
 		o.number = e->at[0];
-		rc = frag_grown_begin(e->sink, &e->recordings, o.number, err);
+		rc = begin_trace(e, err);
 	}
 	o.tape = frag_tape_writer_new(e->taped[0].trace, 0);
 	if (!rc && !o.tape)

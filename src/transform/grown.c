@@ -31,16 +31,22 @@ static char *put_recordings(char *p, const struct frag_recordings *r)
 	return p;
 }
 
-/* What stays on top where the rest goes down: who recorded it decides how it is simulated. */
+/* What stays on top where the rest goes down: it decides how the trace is simulated. */
 static char *put_recorder(char *p, struct frag_node_ref meta)
 {
-	struct frag_node_ref recorder;
+	static const char *const kept[] = { "recorder", "alloc_conf" };
+	struct frag_node_ref member;
 
-	if (!frag_json_member(meta, "recorder", &recorder)
-	    || frag_json_kind(recorder) != FRAG_JSON_STRING)
-		return p;
-	p = put(p, ",\"recorder\":");
-	return frag_put_json(p, frag_json_string(recorder), strlen(frag_json_string(recorder)));
+	for (uint32_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+		if (!frag_json_member(meta, kept[i], &member)
+		    || frag_json_kind(member) != FRAG_JSON_STRING)
+			continue;
+		p = put(p, ",\"");
+		p = put(p, kept[i]);
+		p = put(p, "\":");
+		p = frag_put_json(p, frag_json_string(member), strlen(frag_json_string(member)));
+	}
+	return p;
 }
 
 /* Has it a member of ours already? Then all of it becomes a member of the new one. */
@@ -52,9 +58,8 @@ static bool is_grown(struct frag_node_ref meta)
 }
 
 /* {"extrapolated":{"at":16,"recordings":[...]}, and what the first recording has */
-static char *make_meta(const struct frag_recordings *r, uint32_t number)
+static char *make_meta(const struct frag_recordings *r, uint32_t number, struct frag_text old)
 {
-	const struct frag_text old = frag_trace_info(r->of[0].trace)->meta;
 	size_t room = 200 + (size_t)old.length * 7;
 	struct frag_json doc = { .root = NULL };
 	struct frag_node_ref root = { .node = NULL };
@@ -97,16 +102,16 @@ static char *make_meta(const struct frag_recordings *r, uint32_t number)
 }
 
 int frag_grown_begin(struct frag_sink *sink, const struct frag_recordings *r, uint32_t number,
-		     struct frag_error *err)
+		     struct frag_text meta, struct frag_error *err)
 {
 	struct frag_trace_info head = *frag_trace_info(r->of[0].trace);
-	char *meta = make_meta(r, number);
+	char *new = make_meta(r, number, meta);
 	int rc;
 
-	if (!meta)
+	if (!new)
 		return frag_fail_nomem(err);
-	head.meta = (struct frag_text){ .text = meta, .length = (uint32_t)strlen(meta) };
+	head.meta = (struct frag_text){ .text = new, .length = (uint32_t)strlen(new) };
 	rc = sink->ops->begin(sink, &head, err);
-	free(meta);
+	free(new);
 	return rc;
 }

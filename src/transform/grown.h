@@ -6,10 +6,11 @@
 #include "transform/recordings.h"
 
 /*
- * The head: that of the first recording, whose "meta" says what the trace was made of in a
- * member `extrapolated`. What the sink's begin returned, -FRAG_ENOMEM.
+ * The head: that of the first recording with this "meta", none where its text is NULL, to which a
+ * member `extrapolated` is added that says what the trace was made of. What the sink's begin
+ * returned, -FRAG_ENOMEM.
  */
 int frag_grown_begin(struct frag_sink *sink, const struct frag_recordings *r, uint32_t number,
-		     struct frag_error *err);
+		     struct frag_text meta, struct frag_error *err);
 
 #endif

@@ -468,6 +468,9 @@ def snapshots() -> None:
     got = found['points'][0]['fits'][0]
     TAP.result('a snapshot is simulated under the settings that it was recorded with',
                got['alloc_conf'] != 'max_split_size_mb:64' and got['alloc_conf'])
+    head = json.loads(Path('o.ndjson').read_text().splitlines()[0])['meta']
+    TAP.result('and so is what was written of it', head.get('alloc_conf') != 'max_split_size_mb:64'
+               and f'{head}', 'recorder' not in head)
     TAP.result('blocks from before the first event are requests as any',
                [e['size'] for e in events_of(Path('o.ndjson'))] != [800, 8192],
                got['requested'] != 8992, got['smallest'] != fit['smallest'])
