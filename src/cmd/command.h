@@ -60,6 +60,7 @@ extern const struct frag_cmd frag_cmd_fit;
 extern const struct frag_cmd frag_cmd_gen;
 extern const struct frag_cmd frag_cmd_help;
 extern const struct frag_cmd frag_cmd_info;
+extern const struct frag_cmd frag_cmd_leaks;
 extern const struct frag_cmd frag_cmd_merge;
 extern const struct frag_cmd frag_cmd_policies;
 extern const struct frag_cmd frag_cmd_replay;

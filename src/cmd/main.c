@@ -34,6 +34,7 @@ const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_gen,
 	&frag_cmd_help,
 	&frag_cmd_info,
+	&frag_cmd_leaks,
 	&frag_cmd_merge,
 	&frag_cmd_policies,
 	&frag_cmd_replay,

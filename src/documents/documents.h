@@ -12,6 +12,7 @@
 #include "device/known_cards.h"
 #include "device/gpu.h"
 #include "fragsim/trace.h"
+#include "iterations/leaking.h"
 #include "search/answer.h"
 #include "search/extrapolation.h"
 #include "search/tuning.h"
@@ -61,6 +62,15 @@ struct frag_extrapolate_answer {
 };
 int frag_extrapolate_json(const struct frag_extrapolate_answer *answer, FILE *f,
 			  struct frag_error *err);
+
+/* What fragsim leaks found: fragsim-leaks(1). */
+struct frag_leaks_answer {
+	const struct frag_trace_info *trace;
+	const struct frag_leaks *leaks;
+	const struct frag_device_figures *devices;      /* those of the options */
+	uint32_t top;           /* leaks that people see */
+};
+int frag_leaks_json(const struct frag_leaks_answer *answer, FILE *f, struct frag_error *err);
 
 /* "PYTORCH_ALLOC_CONF=..." of the best; NULL: nothing is to be set. The caller's. */
 char *frag_tune_env(const struct frag_tune *tune);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A string for each line; they are JSON already. */
-static void put_frames(struct frag_node_ref in, const char *frames)
+/* They are JSON already. */
+void frag_json_frames(struct frag_node_ref in, const char *frames)
 {
 	struct frag_node_ref list = frag_json_array(in, "frames");
 	const char *end;
@@ -43,7 +43,7 @@ void frag_json_holders(struct frag_node_ref in, const char *key,
 		stacks = frag_json_array(o, "stacks");
 		for (uint32_t k = 0; k < h->stack_count; k++) {
 			stack = frag_json_object(stacks, NULL);
-			put_frames(stack, h->stacks[k].frames);
+			frag_json_frames(stack, h->stacks[k].frames);
 			frag_json_u64(stack, "bytes", h->stacks[k].bytes);
 			frag_json_u64(stack, "blocks", h->stacks[k].blocks);
 			frag_json_u64(stack, "oldest", h->stacks[k].oldest);

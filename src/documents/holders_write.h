@@ -9,4 +9,7 @@
 void frag_json_holders(struct frag_node_ref in, const char *key,
 		       const struct frag_holder *holders, uint32_t count);
 
+/* A string for each line of frag_frames_json(): an array `frames`. */
+void frag_json_frames(struct frag_node_ref in, const char *frames);
+
 #endif

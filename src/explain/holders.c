@@ -146,8 +146,7 @@ static char *put_frame(char *p, const struct frag_frame *f)
 	return p;
 }
 
-/* The frames of a stack, a line each; NULL where memory is short. */
-static char *put_frames(const struct frag_symbols *symbols, uint64_t at)
+char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at)
 {
 	uint32_t used = 0, capacity = 0, count = 0;
 	struct frag_frame frame;
@@ -180,7 +179,7 @@ static bool name_stacks(struct frag_holder *holder, struct share *stacks, uint32
 		if (!stacks[i].stack || holder->stack_count == FRAG_HOLDER_STACKS_MAX)
 			continue;
 		*to = (struct frag_holder_stack){
-			.frames = put_frames(symbols, stacks[i].stack), .bytes = stacks[i].bytes,
+			.frames = frag_frames_json(symbols, stacks[i].stack), .bytes = stacks[i].bytes,
 			.blocks = stacks[i].blocks, .oldest = stacks[i].oldest,
 		};
 		if (!to->frames)

@@ -166,6 +166,7 @@ COMMANDS = [
     *each(('extrapolate', '-q', '--threads', '1', '--at', '5', '--largest', '--device-bytes', '64MiB',
            '--up-to', '6', '--json', 'o.json', '-o', 'o.ndjson', 'trace.ndjson=2', 'trace.ndjson=4'),
           FILES, ('o.json', 'o.ndjson'), 'extrapolate'),
+    *each(('leaks', '-q', '--json', 'o.json', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
     *each(('anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
@@ -246,6 +247,9 @@ def write_inputs(folder: Path) -> None:
     pickled = snaps.pickled(snapshot)
     for name, text in (
             ('trace.ndjson', TRACE), ('holes.ndjson', HOLES), ('simple.ndjson', SIMPLE), ('rmm.csv', RMM),
+            ('again.ndjson', ''.join(f'{{"op":"mark","name":"step {i}"}}\n'
+                                     f'{{"op":"alloc","id":{i},"size":9,"tag":"x"}}\n'
+                                     for i in range(9))),
             ('long.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i}}}\n'
                                     for i in range(30000))),
             ('lines', 'expandable_segments:True\n'), ('mini.csv', MINIMALLOC), ('kineto.json', KINETO),

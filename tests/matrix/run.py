@@ -304,6 +304,27 @@ def check_extrapolate(folder: Path, scene: Scene) -> None:
 
 
 @cases(*SCENES)
+def check_leaks(folder: Path, scene: Scene) -> None:
+    """leaks, in each format, of the scene's program five times over"""
+    trace = write_trace(folder, scene)
+    marks = [json.dumps({'op': 'mark', 'name': f'{WORD} {i}'}) for i in range(6)]
+    (folder / 'again.ndjson').write_text('\n'.join(
+        [json.dumps({'format': 'fragsim-trace', 'version': 1})]
+        + [line for i, mark in enumerate(marks)
+           for line in (mark, json.dumps({'op': 'alloc', 'id': i, 'size': 64, 'tag': WORD}))]))
+    # a scene has less than five iterations
+    play(folder, 'leaks', '--mark', scene.mark, trace, wanted=4)
+    for name in ANSWERS:
+        out = play(folder, 'leaks', '--format', name, 'again.ndjson').out
+        parsed(name, out)
+        play(folder, 'leaks', '-q', '-o', f'{name}:{PATH}.{name}', 'again.ndjson')
+        equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+    play(folder, 'leaks', '-q', '--fail-if', 'leak > 63', 'again.ndjson', wanted=1)
+    said = json.loads(play(folder, 'leaks', '--format', 'json', 'again.ndjson').out)
+    equal([x['tag'] for x in said['leaks']], [WORD], 'tag')
+
+
+@cases(*SCENES)
 def check_exports(folder: Path, scene: Scene) -> None:
     """runs in other people's forms are whole, and a snapshot is read back"""
     trace = write_trace(folder, scene)
@@ -358,7 +379,7 @@ READERS = (
     ('diff', 'X', 'X'), ('diff', '-b', 'X'),
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
-    ('extrapolate', 'X=1', 'X=2', '--at', '3'), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE))
+    ('leaks', 'X'), ('extrapolate', 'X=1', 'X=2', '--at', '3'), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE))
 
 
 @cases(*(x for x in SCENES if x.name in ('fragmentation', 'devices', 'initial pool')))

@@ -1,0 +1,210 @@
+/* leaks.c - fragsim leaks: does a program hold more after each iteration, and who holds it? */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/parse.h"
+#include "cmd/interrupt.h"
+#include "cmd/printed.h"
+#include "cmd/progress.h"
+#include "cmd/run_options.h"
+#include "report/leaks_formats.h"
+
+enum { OPT_MARK = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_FORMAT, OPT_OUTPUT, OPT_FAIL_IF };
+
+static const struct frag_opt opts[] = {
+	{ 0, "mark", "NAME", "an iteration begins at this mark, whatever its numbers (the most usual)",
+	  OPT_MARK },
+	{ 0, "top", "N", "leaks of a device that are shown (10)", OPT_TOP },
+	{ 0, "fail-if", "CONDITION", "exit with 1 if leak or growth is so large; repeatable",
+	  OPT_FAIL_IF },
+	FRAG_PRINTED_ROWS(OPT_FORMAT, OPT_OUTPUT, FRAG_OPT_JSON),
+	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
+	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
+	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
+	FRAG_PROFILE_ROW(0),
+	FRAG_DEVICE_ROWS(0),
+	{ 0 },
+};
+
+struct leaks {
+	struct frag_run_options run;
+	struct frag_printed printed;
+	struct frag_progress progress;
+	const char *path, *mark;
+	uint64_t top;
+	struct frag_condition *conditions;
+	uint32_t condition_count, condition_capacity;
+	struct frag_trace *trace;
+	struct frag_tape *tape;
+	struct frag_devices devices;
+	struct frag_leaks found;
+};
+
+static int add_condition(struct leaks *l, const char *text, struct frag_error *err)
+{
+	static const char *const paths[] = { "leak", "growth", NULL };
+
+	if (!frag_grow(&l->conditions, &l->condition_capacity, (uint64_t)l->condition_count + 1,
+		       sizeof(*l->conditions)))
+		return frag_fail_nomem(err);
+	return frag_condition_among(&l->conditions[l->condition_count++], text, paths, err);
+}
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct leaks *l = ctx;
+
+	switch (id) {
+	case OPT_MARK:
+		l->mark = value;
+		return 0;
+	case OPT_TOP:
+		return frag_option_count(&l->top, "top", value, 0, FRAG_COUNT_MAX, err);
+	case OPT_FAIL_IF:
+		return add_condition(l, value, err);
+	case OPT_FORMAT:
+		return frag_printed_format(&l->printed, value, err);
+	case OPT_OUTPUT:
+		return frag_printed_output(&l->printed, value, err);
+	case FRAG_OPT_JSON:
+		return frag_printed_json(&l->printed, value, err);
+	default:
+		return frag_run_set_option(&l->run, id, value, err);
+	}
+}
+
+static void warn(void *ctx, const char *message)
+{
+	struct leaks *l = ctx;
+
+	frag_progress_end(&l->progress);
+	frag_warn(&l->run.quiet, message);
+}
+
+static void show_reading(void *ctx, const struct frag_trace_info *info)
+{
+	struct leaks *l = ctx;
+
+	frag_progress_show(&l->progress, info);
+}
+
+static int read_trace(struct leaks *l, struct frag_error *err)
+{
+	const struct frag_trace_options options = {
+		.lenient = l->run.lenient, .stacks = FRAG_STACKS_PYTHON,
+		.sized = l->run.total != UINT64_MAX, .log = { .warn = warn, .ctx = l },
+	};
+	const struct frag_tape_options tape = {
+		.stop = frag_interrupted, .progress = show_reading, .ctx = l,
+	};
+	int rc = frag_trace_open(&l->trace, l->path, &options, err);
+
+	frag_progress_begin(&l->progress, !l->run.quiet);
+	rc = rc ? rc : frag_tape_new(&l->tape, l->trace, &tape, err);
+	frag_progress_end(&l->progress);
+	rc = rc ? rc : frag_run_devices(&l->run, l->trace, &l->devices, err);
+	return frag_or_interrupted(rc, err);
+}
+
+/* What each device has for blocks. */
+static int find(struct leaks *l, struct frag_error *err)
+{
+	uint64_t *rooms = calloc(l->devices.count + 1, sizeof(*rooms));
+	int rc;
+
+	if (!rooms)
+		return frag_fail_nomem(err);
+	for (uint32_t d = 0; d < l->devices.count; d++) {
+		const struct frag_device_figures *f = &l->devices.figures[d];
+
+		if (f->total > f->context + f->other)
+			rooms[d] = f->total - f->context - f->other;
+	}
+	rc = frag_leaks_find(&l->found, l->tape, l->mark, rooms, err);
+	free(rooms);
+	return rc;
+}
+
+/* A condition that holds is a no. */
+static void judge(const struct leaks *l, int *status)
+{
+	struct frag_finding found;
+
+	for (uint32_t d = 0; d < l->devices.count; d++)
+		for (uint32_t i = 0; i < l->condition_count; i++) {
+			const struct frag_condition *c = &l->conditions[i];
+			const struct frag_leaking *k = &l->found.devices[d];
+			const double value = strcmp(c->path, "leak") == 0 ? (double)k->leak : k->growth;
+
+			if (!frag_condition_true(c, value, &found))
+				continue;
+			frag_print_message("%s, device %u: %s", l->path, d, found.line);
+			*status = 1;
+		}
+}
+
+static int find_leaks(struct leaks *l, int *status, struct frag_error *err)
+{
+	struct frag_leaks_answer answer = { .leaks = &l->found, .top = (uint32_t)l->top };
+	int rc = frag_run_read_profile(&l->run, err);
+
+	rc = rc ? rc : frag_printed_open(&l->printed, err);
+	rc = rc ? rc : read_trace(l, err);
+	rc = rc ? rc : find(l, err);
+	if (rc)
+		return rc;
+	answer.trace = frag_trace_info(l->trace);
+	answer.devices = l->devices.figures;
+	rc = frag_printed_write(&l->printed, &answer, err);
+	if (!rc)
+		judge(l, status);
+	return rc;
+}
+
+static int check(struct leaks *l, const struct frag_cmd *cmd, struct frag_error *err)
+{
+	int rc;
+
+	l->printed.quiet = l->run.quiet;
+	rc = frag_printed_spare(&l->printed, l->run.profile_path, "the profile", err);
+	return rc ? rc : frag_printed_apart(&l->printed, cmd, &l->path, 1, "the trace", err);
+}
+
+static int leaks_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		      struct frag_error *err)
+{
+	struct leaks l = { .printed = { .formats = frag_leaks_formats }, .top = 10 };
+	int rest, rc;
+
+	frag_run_options_init(&l.run);
+	rc = frag_options(cmd, argc, argv, &l, set_option, &rest, err);
+	if (rc || !rest)
+		goto out;
+	if (argc - rest != 1) {
+		rc = frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
+		goto out;
+	}
+	l.path = argv[rest];
+	rc = check(&l, cmd, err);
+	rc = rc ? rc : find_leaks(&l, status, err);
+out:
+	frag_printed_fini(&l.printed);
+	frag_leaks_fini(&l.found);
+	frag_tape_del(l.tape);
+	frag_devices_fini(&l.devices);
+	frag_trace_close(l.trace);
+	free(l.conditions);
+	frag_run_options_fini(&l.run);
+	return rc;
+}
+
+const struct frag_cmd frag_cmd_leaks = {
+	.name = "leaks",
+	.job = FRAG_JOB_LOOK,
+	.args = "[options] TRACE",
+	.summary = "find what stays from each iteration of a program",
+	.opts = opts,
+	.exec = leaks_exec,
+};

@@ -1,0 +1,31 @@
+/*
+ * iterations.h - where the iterations of a program begin: its steps, batches or requests.
+ *
+ * Marks that differ only in the numbers in their names are one kind: "step 3" and "step 4" are
+ * both "step #". The kind that there are most of is taken, the first one of equals. A trace
+ * without such marks may repeat itself: then runs of 16 allocations of the same sizes that come
+ * again at always the same distance, through half of the events at least, are found, and the
+ * distance that most of them agree on is the length of an iteration.
+ */
+#ifndef ITERATIONS_ITERATIONS_H
+#define ITERATIONS_ITERATIONS_H
+
+#include "fragsim/trace.h"
+
+#define FRAG_ITERATIONS_MIN 5   /* fewer tell nothing: see leaking.h */
+
+struct frag_iterations {
+	uint64_t *start;        /* the first event of each, as the tape counts them */
+	uint32_t count;
+	char *mark;             /* the kind of mark that they begin with; NULL: the events repeat */
+};
+
+/*
+ * mark: the name of one that they begin with; NULL: what there is. -FRAG_ETRACE where there are
+ * no FRAG_ITERATIONS_MIN of them, -FRAG_ENOMEM. Release it also where this fails.
+ */
+int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
+			 struct frag_error *err);
+void frag_iterations_fini(struct frag_iterations *it);
+
+#endif
