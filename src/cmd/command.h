@@ -55,6 +55,7 @@ extern const struct frag_cmd frag_cmd_cards;
 extern const struct frag_cmd frag_cmd_complete;
 extern const struct frag_cmd frag_cmd_convert;
 extern const struct frag_cmd frag_cmd_diff;
+extern const struct frag_cmd frag_cmd_explain;
 extern const struct frag_cmd frag_cmd_extrapolate;
 extern const struct frag_cmd frag_cmd_fit;
 extern const struct frag_cmd frag_cmd_gen;

@@ -29,6 +29,7 @@ const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_complete,
 	&frag_cmd_convert,
 	&frag_cmd_diff,
+	&frag_cmd_explain,
 	&frag_cmd_extrapolate,
 	&frag_cmd_fit,
 	&frag_cmd_gen,
