@@ -1,0 +1,273 @@
+/* finder.c - out-of-memory messages among any bytes. */
+#include "messages/finder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "messages/dump.h"
+#include "messages/squeeze.h"
+#include "messages/wordings.h"
+
+#define CAPACITY ((size_t)256 << 10)
+#define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */
+#define BARE_WORDS "outofmemory"
+
+/* Words that are searched for: where they come next. */
+struct hook {
+	const char *words;
+	size_t length;
+	unsigned rare;          /* the byte of them that is searched for */
+	size_t next;            /* where they are; or where the search goes on */
+	bool found;
+};
+
+enum { HOOKS = FRAG_CUES_MAX + FRAG_DUMP_WORDS_MAX + 1 };
+
+struct frag_finder {
+	struct frag_squeeze in;
+	struct hook hooks[HOOKS];
+	uint32_t cues, words, count;    /* hooks: of cues, of dumps behind them, and one more */
+	size_t at;              /* read up to here */
+	struct frag_dump dump;
+	struct frag_message pending;    /* of a BFC allocator, whose dump may go on */
+	bool is_pending;
+	uint64_t bare, bare_line;
+	int (*found)(void *ctx, const struct frag_message *m);
+	void *ctx;
+	int rc;                 /* what that returned */
+};
+
+static void add_hook(struct frag_finder *f, const char *words, unsigned rare)
+{
+	f->hooks[f->count++] = (struct hook){ .words = words, .length = strlen(words),
+					      .rare = rare };
+}
+
+/* Of the words of a dump the least common byte is a capital, a z or an underscore. */
+static void add_hooks(struct frag_finder *f)
+{
+	for (const struct frag_cue *cue = frag_cues; cue->words; cue++)
+		add_hook(f, cue->words, cue->rare);
+	f->cues = f->count;
+	for (int i = 0; frag_dump_words[i]; i++)
+		add_hook(f, frag_dump_words[i],
+			 (unsigned)strcspn(frag_dump_words[i], "zLU_TO"));
+	for (uint32_t i = f->cues; i < f->count; i++)
+		if (f->hooks[i].rare == f->hooks[i].length)
+			f->hooks[i].rare = 0;
+	f->words = f->count;
+	add_hook(f, BARE_WORDS, 3);
+}
+
+struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_message *m),
+				    void *ctx)
+{
+	struct frag_finder *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->found = found;
+	f->ctx = ctx;
+	f->in = (struct frag_squeeze){
+		.text = malloc(CAPACITY), .line = malloc(CAPACITY * sizeof(uint32_t)),
+		.begins = malloc(CAPACITY * sizeof(bool)), .capacity = CAPACITY, .fresh = true,
+	};
+	add_hooks(f);
+	frag_dump_begin(&f->dump);
+	if (f->in.text && f->in.line && f->in.begins)
+		return f;
+	frag_finder_del(f);
+	return NULL;
+}
+
+void frag_finder_del(struct frag_finder *f)
+{
+	if (!f)
+		return;
+	free(f->in.text);
+	free(f->in.line);
+	free(f->in.begins);
+	free(f);
+}
+
+/* The line that a byte is from, from 1 on. */
+static uint64_t line_of(const struct frag_finder *f, size_t at)
+{
+	return f->in.lines - (uint32_t)((uint32_t)f->in.lines - f->in.line[at]) + 1;
+}
+
+static void tell(struct frag_finder *f, struct frag_message *m)
+{
+	frag_message_judge(m);
+	if (!f->rc)
+		f->rc = f->found(f->ctx, m);
+}
+
+static void tell_pending(struct frag_finder *f)
+{
+	if (!f->is_pending)
+		return;
+	f->is_pending = false;
+	frag_dump_figures(&f->dump, &f->pending);
+	tell(f, &f->pending);
+}
+
+/* Older ones dump first, and speak afterwards. */
+static void found_bfc(struct frag_finder *f, struct frag_message *m, size_t end)
+{
+	struct frag_cursor c = frag_cursor_at(&f->in, end);
+
+	if (frag_match(&c, ".Seelogsformemorystate", NULL, NULL)) {
+		frag_dump_figures(&f->dump, m);
+		tell(f, m);
+	} else {
+		tell_pending(f);
+		f->pending = *m;
+		f->is_pending = true;
+	}
+	frag_dump_begin(&f->dump);
+}
+
+/* JAX says again what its allocator could not do. */
+static bool repeats_pending(const struct frag_finder *f, const struct frag_message *m)
+{
+	const struct frag_figure *a = &f->pending.said[FRAG_SAID_ASKED];
+	const struct frag_figure *b = &m->said[FRAG_SAID_ASKED];
+	const uint64_t apart = a->bytes > b->bytes ? a->bytes - b->bytes : b->bytes - a->bytes;
+
+	/* an allocator rounds a request up, to 256 bytes at most */
+	return f->is_pending && m->wording == FRAG_WORDING_XLA
+	       && apart <= a->error + b->error + 256;
+}
+
+static void read_cue(struct frag_finder *f, uint32_t which)
+{
+	struct frag_message m = { .gpu = FRAG_NO_GPU };
+	const size_t at = f->at;
+	size_t end = at + 1;
+	const bool is_message = frag_cues[which].read(&f->in, at, &m, &end);
+
+	f->at = end > at ? end : at + 1;
+	if (!is_message)
+		return;
+	m.line = line_of(f, at);
+	if (m.wording == FRAG_WORDING_BFC) {
+		found_bfc(f, &m, end);
+	} else if (!repeats_pending(f, &m)) {
+		tell_pending(f);
+		tell(f, &m);
+	}
+}
+
+static void note_bare(struct frag_finder *f)
+{
+	if (!f->bare++)
+		f->bare_line = line_of(f, f->at);
+}
+
+/* Finds where the words come next, from f->at on. */
+static void advance(struct frag_finder *f, struct hook *hook)
+{
+	const char *text = f->in.text, *p;
+	size_t at = hook->next > f->at ? hook->next : f->at;
+
+	if (hook->found && hook->next >= f->at)
+		return;
+	hook->found = false;
+	for (; at + hook->length <= f->in.used; at++) {
+		p = memchr(text + at + hook->rare, hook->words[hook->rare],
+			   f->in.used - hook->length - at + 1);
+		if (!p) {
+			at = f->in.used - hook->length + 1;
+			break;
+		}
+		at = (size_t)(p - text) - hook->rare;
+		if (memcmp(text + at, hook->words, hook->length) == 0) {
+			hook->found = true;
+			break;
+		}
+	}
+	hook->next = at;
+}
+
+/* The first of them; NULL: none before `limit`. */
+static const struct hook *first_hook(struct frag_finder *f, size_t limit)
+{
+	const struct hook *first = NULL;
+
+	for (uint32_t i = 0; i < f->count; i++) {
+		struct hook *hook = &f->hooks[i];
+
+		advance(f, hook);
+		if (hook->found && hook->next < limit && (!first || hook->next < first->next))
+			first = hook;
+	}
+	return first;
+}
+
+/* Reads what begins before `limit`. */
+static void scan(struct frag_finder *f, size_t limit)
+{
+	const struct hook *hook;
+
+	while (!f->rc && (hook = first_hook(f, limit)) != NULL) {
+		const uint32_t which = (uint32_t)(hook - f->hooks);
+
+		f->at = hook->next;
+		if (which < f->cues) {
+			read_cue(f, which);
+			continue;
+		}
+		if (which < f->words)
+			frag_dump_line(&f->dump, &f->in, f->at, (int)(which - f->cues));
+		else
+			note_bare(f);
+		f->at++;
+	}
+	if (f->at < limit)
+		f->at = limit;
+}
+
+/* Forgets what was read, but for the bytes right before it. */
+static void shift(struct frag_finder *f)
+{
+	const size_t drop = f->at > BEHIND ? f->at - BEHIND : 0;
+	const size_t kept = f->in.used - drop;
+
+	memmove(f->in.text, f->in.text + drop, kept);
+	memmove(f->in.line, f->in.line + drop, kept * sizeof(*f->in.line));
+	memmove(f->in.begins, f->in.begins + drop, kept * sizeof(*f->in.begins));
+	f->in.used = kept;
+	f->at -= drop;
+	for (uint32_t i = 0; i < f->count; i++)
+		f->hooks[i].next -= f->hooks[i].next > drop ? drop : f->hooks[i].next;
+}
+
+int frag_finder_feed(struct frag_finder *f, const char *bytes, size_t n)
+{
+	while (n && !f->rc) {
+		const size_t taken = frag_squeeze(&f->in, bytes, n);
+
+		bytes += taken;
+		n -= taken;
+		if (!n)
+			break;
+		scan(f, f->in.used - FRAG_MESSAGE_MOST);
+		shift(f);
+	}
+	return f->rc;
+}
+
+int frag_finder_end(struct frag_finder *f)
+{
+	frag_squeeze_end(&f->in);
+	scan(f, f->in.used);
+	tell_pending(f);
+	return f->rc;
+}
+
+uint64_t frag_finder_bare(const struct frag_finder *f, uint64_t *line)
+{
+	*line = f->bare_line;
+	return f->bare;
+}

@@ -1,0 +1,29 @@
+/* match.h - patterns in text that was squeezed. */
+#ifndef MESSAGES_MATCH_H
+#define MESSAGES_MATCH_H
+
+#include "messages/message.h"
+#include "messages/squeeze.h"
+
+/* A place in a message that begins on some line. */
+struct frag_cursor {
+	const struct frag_squeeze *in;
+	size_t at;
+	size_t head, body;      /* where that line begins, and where the message does */
+	size_t passed;          /* the beginning of a line that was passed over */
+};
+
+struct frag_cursor frag_cursor_at(const struct frag_squeeze *in, size_t at);
+
+/*
+ * Is the pattern there? Then the cursor is moved behind it. In a pattern, which is squeezed too,
+ * %s is a size with its unit, which is noted in *size, %n a number, %w a word and a number such as
+ * GPU0, %l letters. Where a line begins, what logs and quotes put in front of it is passed over.
+ */
+bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_figure *size,
+		uint64_t *number);
+
+/* Passes over punctuation, so much at most that it is still one message. */
+void frag_pass_marks(struct frag_cursor *cursor);
+
+#endif

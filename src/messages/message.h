@@ -1,0 +1,93 @@
+/*
+ * message.h - an out-of-memory message: what it says, and what follows from that.
+ *
+ * Pure functions on figures. Who finds messages among other text is finder.h.
+ */
+#ifndef MESSAGES_MESSAGE_H
+#define MESSAGES_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Which program speaks, named by the first version of PyTorch that said it so. */
+enum frag_wording {
+	FRAG_WORDING_CACHED,    /* "...; 4.68 MiB cached)" */
+	FRAG_WORDING_RESERVED,  /* "...; 3.46 GiB reserved in total by PyTorch)" */
+	FRAG_WORDING_SENTENCES, /* "GPU 0 has a total capacity of ..." */
+	FRAG_WORDING_ASYNC,     /* "Allocation on device 0 would exceed allowed memory." */
+	FRAG_WORDING_MPS,       /* "MPS backend out of memory (MPS allocated: ..." */
+	FRAG_WORDING_BFC,       /* "Allocator (GPU_0_bfc) ran out of memory trying to allocate ..." */
+	FRAG_WORDING_XLA,       /* "Out of memory while trying to allocate 17179869184 bytes." */
+	FRAG_WORDING_RMM,       /* "CUDA error (failed to allocate 576000000 bytes) at: ..." */
+	FRAG_WORDING_RMM_POOL,  /* "Maximum pool size exceeded (failed to allocate 10 GiB): ..." */
+	FRAG_WORDING_CUPY,      /* "Out of memory allocating 1,024 bytes (allocated so far: ..." */
+	FRAG_WORDINGS
+};
+
+/* As JSON has it; and for people, whose message it is. */
+const char *frag_wording_name(enum frag_wording wording);
+const char *frag_wording_text(enum frag_wording wording);
+
+/* A figure as it is printed: it may be off by `error` at most, to either side. */
+struct frag_figure {
+	uint64_t bytes, error;
+	bool there;
+};
+
+enum frag_said {
+	FRAG_SAID_ASKED, FRAG_SAID_TOTAL, FRAG_SAID_FREE, FRAG_SAID_ALLOCATED,
+	FRAG_SAID_RESERVED, FRAG_SAID_UNALLOCATED, FRAG_SAID_CACHED, FRAG_SAID_OUTSIDE,
+	/* for people alone */
+	FRAG_SAID_ALLOWED, FRAG_SAID_PROCESS, FRAG_SAID_OTHERS, FRAG_SAID_POOLS,
+	FRAG_SAID_ALL
+};
+
+#define FRAG_NO_GPU UINT32_MAX
+
+/* In the order in which they are tried: the first that holds. */
+enum frag_shortage {
+	FRAG_SHORT_OVER_DEVICE, FRAG_SHORT_REFUSED, FRAG_SHORT_OUTSIDE, FRAG_SHORT_CAPACITY,
+	FRAG_SHORT_TIGHT, FRAG_SHORT_FRAGMENTATION,
+	FRAG_SHORT_UNKNOWN,     /* figures are missing, on which it depends */
+	FRAG_SHORTAGES = FRAG_SHORT_UNKNOWN
+};
+
+const char *frag_shortage_name(enum frag_shortage shortage);
+
+/* Free chunks that a dump lists. */
+struct frag_free_chunks {
+	uint64_t count, bytes, largest;
+};
+
+struct frag_message {
+	enum frag_wording wording;
+	uint64_t line;                  /* of the text, from 1 on */
+	uint32_t gpu;                   /* or FRAG_NO_GPU */
+	struct frag_figure said[FRAG_SAID_ALL];
+	struct frag_free_chunks chunks;
+	/* what frag_message_judge() makes of it */
+	struct frag_figure total, free, allocated, unallocated, reserved, outside;
+	uint64_t precision;             /* the largest error of a printed figure */
+	enum frag_shortage verdict;
+	uint32_t possible;              /* a bit for each that the errors allow, the verdict too */
+};
+
+/* The request is there. */
+void frag_message_judge(struct frag_message *m);
+
+/* A point, and ranges, of what decides. Bytes, each below 2^53. */
+enum {
+	FRAG_AT_ASKED, FRAG_AT_TOTAL, FRAG_AT_FREE, FRAG_AT_ALLOCATED, FRAG_AT_UNALLOCATED,
+	FRAG_AT_ALL
+};
+
+struct frag_shortage_ranges {
+	int64_t low[FRAG_AT_ALL], high[FRAG_AT_ALL];
+	int64_t least_reserved, most_reserved;  /* of allocated + unallocated */
+};
+
+enum frag_shortage frag_shortage_of(const int64_t at[FRAG_AT_ALL]);
+/* A bit for each that some point within the ranges has. */
+uint32_t frag_shortages_of(const struct frag_shortage_ranges *r);
+
+#endif

@@ -1,0 +1,12 @@
+/* message_text.h - what out-of-memory messages come to, for people. */
+#ifndef REPORT_MESSAGE_TEXT_H
+#define REPORT_MESSAGE_TEXT_H
+
+#include "messages/groups.h"
+#include "report/forms.h"
+
+/* There is one at least. */
+void frag_report_messages(const struct frag_message_groups *groups, const struct frag_paper *paper,
+			  FILE *f);
+
+#endif
