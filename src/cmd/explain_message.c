@@ -57,6 +57,7 @@ static int report(struct explained *e, struct frag_error *err)
 	return e->how->json ? frag_outfile_commit(&e->json, err) : 0;
 }
 
+/* The JSON is opened first and written as messages come; without one nothing is left of it. */
 int frag_explain_message(const struct frag_explain_message *how, struct frag_error *err)
 {
 	struct explained e = { .how = how, .err = err };

@@ -40,6 +40,7 @@ static struct frag_message_group *find(struct frag_message_groups *groups,
 	return NULL;
 }
 
+/* What does not fit is counted: a log of nothing but different messages is no larger for it. */
 bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m)
 {
 	struct frag_message_group *group;

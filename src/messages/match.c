@@ -133,6 +133,7 @@ static struct frag_figure figure(uint64_t digits, unsigned decimals, unsigned sh
 	};
 }
 
+/* More digits than a size can have are passed over, so that what is behind them is read. */
 static bool match_size(struct frag_cursor *c, struct frag_figure *size)
 {
 	uint64_t digits = 0;

@@ -136,6 +136,7 @@ static bool read_torch(const struct frag_squeeze *in, size_t at, struct frag_mes
 	return pieces > 0 || ends_with(in, at, "outofmemory.") || ends_with(in, at, "outofmemory");
 }
 
+/* The words begin before the cue, and the log's prefix is what stands before them. */
 static bool read_async(const struct frag_squeeze *in, size_t at, struct frag_message *m,
 		       size_t *end)
 {
@@ -195,6 +196,7 @@ static bool read_bfc(const struct frag_squeeze *in, size_t at, struct frag_messa
 	return true;
 }
 
+/* JAX and XLA say how much, and CuPy, in words that begin alike, how much its pool has too. */
 static bool read_xla(const struct frag_squeeze *in, size_t at, struct frag_message *m, size_t *end)
 {
 	static const char *const forms[] = {

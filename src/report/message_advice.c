@@ -154,6 +154,7 @@ static void outside(const struct advice *a)
 	    " CUDA graphs hold memory that the allocator does not know of.");
 }
 
+/* The setting that lets pieces join, where the allocator has one. */
 static void fragmentation(const struct advice *a)
 {
 	switch (speaker_of(a->m)) {
@@ -194,6 +195,7 @@ static void capacity(const struct advice *a)
 	look_closer(a);
 }
 
+/* Least is said where nothing helps. */
 void frag_print_message_advice(const struct frag_message *m, const struct frag_paper *paper,
 			       FILE *f)
 {

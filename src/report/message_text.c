@@ -78,6 +78,7 @@ static const char *total_note(const struct frag_message *m)
 	return "of the device";
 }
 
+/* Those that are printed and those that follow from them, in one order whatever the wording. */
 static void print_figures(const struct frag_message *m, FILE *f)
 {
 	char size[FRAG_NUMBER_ROOM], pools[FRAG_NUMBER_ROOM + 32] = "in live blocks";

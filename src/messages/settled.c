@@ -1,4 +1,4 @@
-/* judge.c - a message's figures, those that follow from them, and its verdict. */
+/* settled.c - a message's figures, those that follow from them, and its verdict. */
 #include "messages/message.h"
 
 #define MOST ((UINT64_C(1) << 53) - 1)
@@ -117,6 +117,7 @@ static bool is_decided(const struct frag_message *m)
 	return m->total.there && m->free.there && m->allocated.there && m->unallocated.there;
 }
 
+/* Where a figure is missing, a verdict that is the only one possible stands all the same. */
 void frag_message_judge(struct frag_message *m)
 {
 	struct frag_shortage_ranges r;

@@ -1,4 +1,4 @@
-/* verdict.c - what an out-of-memory message comes to, and what else it may within its rounding. */
+/* shortage.c - what an out-of-memory message comes to, and what else it may within its rounding. */
 #include "messages/message.h"
 
 #define REFUSED_SPARE ((int64_t)2 << 20)        /* a device rounds a request up to that */
