@@ -10,7 +10,9 @@
 
 #define CAPACITY ((size_t)256 << 10)
 #define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */
-#define BARE_WORDS "outofmemory"
+/* They say that memory ran out, and nothing else. */
+static const char *const bare_words[] = { "outofmemory", "poolsizeexceeded" };
+#define BARE (sizeof(bare_words) / sizeof(*bare_words))
 
 /* Words that are searched for: where they come next. */
 struct hook {
@@ -21,12 +23,17 @@ struct hook {
 	bool found;
 };
 
-enum { HOOKS = FRAG_CUES_MAX + FRAG_DUMP_WORDS_MAX + 1 };
+enum { HOOKS = FRAG_CUES_MAX + FRAG_DUMP_WORDS_MAX + BARE };
 
 struct frag_finder {
 	struct frag_squeeze in;
 	struct hook hooks[HOOKS];
-	uint32_t cues, words, count;    /* hooks: of cues, of dumps behind them, and one more */
+	uint32_t cues, words, count;    /* hooks: of cues, of dumps behind them, and all */
+	struct {
+		size_t next, begin;     /* the line that goes on with a cue's words; where they begin */
+		uint32_t cue;
+		bool found;
+	} broken;
 	size_t at;              /* read up to here */
 	struct frag_dump dump;
 	struct frag_message pending;    /* of a BFC allocator, whose dump may go on */
@@ -56,7 +63,8 @@ static void add_hooks(struct frag_finder *f)
 		if (f->hooks[i].rare == f->hooks[i].length)
 			f->hooks[i].rare = 0;
 	f->words = f->count;
-	add_hook(f, BARE_WORDS, 3);
+	for (size_t i = 0; i < BARE; i++)
+		add_hook(f, bare_words[i], i ? 9 : 3);
 }
 
 struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_message *m),
@@ -140,14 +148,14 @@ static bool repeats_pending(const struct frag_finder *f, const struct frag_messa
 	       && apart <= a->error + b->error + 256;
 }
 
-static void read_cue(struct frag_finder *f, uint32_t which)
+/* The cue's words begin at `at`, which is f->at or, where a line end cuts them, before it. */
+static void read_cue(struct frag_finder *f, uint32_t which, size_t at)
 {
 	struct frag_message m = { .gpu = FRAG_NO_GPU };
-	const size_t at = f->at;
 	size_t end = at + 1;
 	const bool is_message = frag_cues[which].read(&f->in, at, &m, &end);
 
-	f->at = end > at ? end : at + 1;
+	f->at = end > f->at ? end : f->at + 1;
 	if (!is_message)
 		return;
 	m.line = line_of(f, at);
@@ -190,6 +198,48 @@ static void advance(struct frag_finder *f, struct hook *hook)
 	hook->next = at;
 }
 
+/* Does a line end with the beginning of a cue's words? How much of them. */
+static size_t cut_words(const struct frag_finder *f, size_t line, uint32_t which)
+{
+	const struct hook *cue = &f->hooks[which];
+	const char *end = f->in.text + line;
+
+	for (size_t n = cue->length - 1; n > 0; n--)
+		if (end[-1] == cue->words[n - 1] && n <= line
+		    && memcmp(end - n, cue->words, n) == 0)
+			return n;
+	return 0;
+}
+
+/*
+ * Words that a log cuts by a line end have its prefix in them, so they are not found as they
+ * are: finds the next line, from f->at on, before which some begin. What reads them tells whether
+ * they go on.
+ */
+static void advance_broken(struct frag_finder *f)
+{
+	size_t at = f->broken.next > f->at ? f->broken.next : f->at;
+
+	if (f->broken.found && f->broken.next >= f->at)
+		return;
+	f->broken.found = false;
+	for (at += at == 0; at < f->in.used && !f->broken.found; at++) {
+		const bool *p = memchr(f->in.begins + at, 1, f->in.used - at);
+
+		at = p ? (size_t)(p - f->in.begins) : f->in.used - 1;
+		for (uint32_t i = 0; p && i < f->cues && !f->broken.found; i++) {
+			const size_t n = cut_words(f, at, i);
+
+			f->broken.found = n > 0;
+			f->broken.begin = at - n;
+			f->broken.cue = i;
+		}
+		f->broken.next = at;
+	}
+	if (!f->broken.found)
+		f->broken.next = f->in.used;
+}
+
 /* The first of them; NULL: none before `limit`. */
 static const struct hook *first_hook(struct frag_finder *f, size_t limit)
 {
@@ -205,24 +255,39 @@ static const struct hook *first_hook(struct frag_finder *f, size_t limit)
 	return first;
 }
 
+static void read_hook(struct frag_finder *f, uint32_t which)
+{
+	if (which < f->cues) {
+		read_cue(f, which, f->at);
+		return;
+	}
+	if (which < f->words)
+		frag_dump_line(&f->dump, &f->in, f->at, (int)(which - f->cues));
+	else
+		note_bare(f);
+	f->at++;
+}
+
 /* Reads what begins before `limit`. */
 static void scan(struct frag_finder *f, size_t limit)
 {
 	const struct hook *hook;
 
-	while (!f->rc && (hook = first_hook(f, limit)) != NULL) {
-		const uint32_t which = (uint32_t)(hook - f->hooks);
-
-		f->at = hook->next;
-		if (which < f->cues) {
-			read_cue(f, which);
-			continue;
+	for (;;) {
+		hook = first_hook(f, limit);
+		advance_broken(f);
+		if (f->broken.found && f->broken.next < limit
+		    && (!hook || f->broken.next <= hook->next)) {
+			f->at = f->broken.next;
+			read_cue(f, f->broken.cue, f->broken.begin);
+		} else if (hook) {
+			f->at = hook->next;
+			read_hook(f, (uint32_t)(hook - f->hooks));
+		} else {
+			break;
 		}
-		if (which < f->words)
-			frag_dump_line(&f->dump, &f->in, f->at, (int)(which - f->cues));
-		else
-			note_bare(f);
-		f->at++;
+		if (f->rc)
+			return;
 	}
 	if (f->at < limit)
 		f->at = limit;
@@ -241,6 +306,8 @@ static void shift(struct frag_finder *f)
 	f->at -= drop;
 	for (uint32_t i = 0; i < f->count; i++)
 		f->hooks[i].next -= f->hooks[i].next > drop ? drop : f->hooks[i].next;
+	f->broken.next -= f->broken.next > drop ? drop : f->broken.next;
+	f->broken.begin -= f->broken.begin > drop ? drop : f->broken.begin;
 }
 
 int frag_finder_feed(struct frag_finder *f, const char *bytes, size_t n)

@@ -6,6 +6,7 @@
 #include "base/format.h"
 
 #define HEAD_MOST 512           /* bytes of a line that may stand before a message */
+#define BRACKET_MOST 48
 #define MARKS_MOST 24
 #define DIGITS_MOST 18          /* more are no figure */
 #define BYTES_MAX ((UINT64_C(1) << 53) - 1)
@@ -49,24 +50,42 @@ static size_t prefix(const struct frag_cursor *c)
 	return length;
 }
 
+/* [rank0]: or [1,12]<stderr>: where the first line has more before it. */
+static size_t bracket(const struct frag_cursor *c)
+{
+	const char *here = c->in->text + c->at;
+	const size_t most = c->in->used - c->at < BRACKET_MOST ? c->in->used - c->at : BRACKET_MOST;
+	size_t length = 0;
+
+	if (here[0] != '[')
+		return 0;
+	while (length < most && here[length] != ']')
+		length++;
+	for (size_t i = length; i < most && i <= length + sizeof("]<stderr>:"); i++)
+		if (here[i] == ':')
+			return i + 1;
+	return 0;
+}
+
 /* The byte at the cursor; 0 behind the last one. */
 static char peek(struct frag_cursor *c)
 {
 	if (c->at < c->in->used && c->in->begins[c->at] && c->at != c->passed && c->at > c->body) {
-		c->at += prefix(c);
-		while (c->at < c->in->used && strchr("#>|*", c->in->text[c->at]))
-			c->at++;
+		const size_t shared = prefix(c);
+
+		c->at += shared ? shared : bracket(c);
 		c->passed = c->at;
 	}
 	return c->at < c->in->used ? c->in->text[c->at] : '\0';
 }
 
-static bool match_number(struct frag_cursor *c, uint64_t *number)
+/* across: it may go on in the next line; else what a line begins with is another number. */
+static bool match_number(struct frag_cursor *c, bool across, uint64_t *number)
 {
 	uint64_t value = 0;
 	int digits = 0;
 
-	while (is_digit(peek(c)) && !(digits && c->in->begins[c->at])) {
+	while (is_digit(peek(c)) && (across || !digits || !c->in->begins[c->at])) {
 		value = digits < DIGITS_MOST ? value * 10 + (uint64_t)(peek(c) - '0') : UINT64_MAX;
 		digits += digits <= DIGITS_MOST;
 		c->at++;
@@ -180,9 +199,10 @@ static bool match_one(struct frag_cursor *c, char what, struct frag_figure *size
 	case 's':
 		return match_size(c, size);
 	case 'n':
-		return match_number(c, number ? number : &ignored);
+	case 'N':
+		return match_number(c, what == 'N', number ? number : &ignored);
 	case 'w':
-		return match_letters(c) && match_number(c, number ? number : &ignored);
+		return match_letters(c) && match_number(c, false, number ? number : &ignored);
 	default:
 		return match_letters(c);
 	}

@@ -17,8 +17,9 @@ struct frag_cursor frag_cursor_at(const struct frag_squeeze *in, size_t at);
 
 /*
  * Is the pattern there? Then the cursor is moved behind it. In a pattern, which is squeezed too,
- * %s is a size with its unit, which is noted in *size, %n a number, %w a word and a number such as
- * GPU0, %l letters. Where a line begins, what logs and quotes put in front of it is passed over.
+ * %s is a size with its unit, which is noted in *size, %n a number, %N one that may be cut by the
+ * end of a line, %w a word and a number such as GPU0, %l letters. Where a line begins, what logs and
+ * quotes put in front of it is passed over.
  */
 bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_figure *size,
 		uint64_t *number);

@@ -8,8 +8,16 @@ enum { IN_TEXT, IN_ESCAPE, IN_SEQUENCE, IN_TITLE, AFTER_BACKSLASH, IN_ESCAPED, A
 #define BELL 0x07
 #define STEP_MOST 8             /* bytes of text that one byte may bring */
 
+/* What quotes and comments put before each line is none of the text's. */
+static bool is_margin(unsigned char byte)
+{
+	return byte == '>' || byte == '#' || byte == '|' || byte == '*';
+}
+
 static void put(struct frag_squeeze *to, unsigned char byte)
 {
+	if (to->fresh && is_margin(byte))
+		return;
 	to->text[to->used] = (char)byte;
 	to->begins[to->used] = to->fresh;
 	to->line[to->used++] = (uint32_t)to->lines;
@@ -97,7 +105,9 @@ static uint8_t step(struct frag_squeeze *to, unsigned char c)
 			return IN_SEQUENCE;
 		return c >= 0x40 && c < 0x7f ? IN_TEXT : begin(to, c);
 	case IN_TITLE:
-		return c == ESCAPE || c == '\n' ? begin(to, c) : c == BELL ? IN_TEXT : IN_TITLE;
+		if (c == ESCAPE || c == '\n')
+			return begin(to, c);
+		return c == BELL || c == '\\' ? IN_TEXT : IN_TITLE;    /* or escaped itself */
 	case AFTER_C2:          /* U+00A0 is a blank */
 		if (c == 0xa0)
 			return IN_TEXT;

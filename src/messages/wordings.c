@@ -82,6 +82,7 @@ static const struct piece torch_pieces[] = {
 	{ "%whasatotalcapactyof%s", FRAG_SAID_TOTAL },
 	{ "ofwhich%sisfree", FRAG_SAID_FREE },
 	{ "Includingnon-PyTorchmemory,thisprocesshas%smemoryinuse", FRAG_SAID_PROCESS },
+	{ "Thisprocesshas%smemoryinuse", FRAG_SAID_PROCESS },
 	{ "Process%nhas%smemoryinuse", FRAG_SAID_OTHERS },
 	{ "Oftheallocatedmemory%sisallocatedbyPyTorch", FRAG_SAID_ALLOCATED },
 	{ "%sisallocatedbyPyTorch", FRAG_SAID_ALLOCATED },
@@ -178,7 +179,7 @@ static bool read_bfc(const struct frag_squeeze *in, size_t at, struct frag_messa
 	if (!frag_match(&c, "outofmemorytryingtoallocate%s", &size, NULL) || !size.there)
 		return false;
 	next = c;
-	if (frag_match(&next, "(roundedto%n)", NULL, &number) && number < (UINT64_C(1) << 53)) {
+	if (frag_match(&next, "(roundedto%N)", NULL, &number) && number < (UINT64_C(1) << 53)) {
 		size = (struct frag_figure){ .bytes = number, .there = true };
 		c = next;
 	}
@@ -201,10 +202,12 @@ static bool read_xla(const struct frag_squeeze *in, size_t at, struct frag_messa
 {
 	static const char *const forms[] = {
 		"Outofmemorywhiletryingtoallocate%s", "Outofmemoryallocating%s",
-		"Failedtoallocaterequestfor%s",
+		"Failedtoallocaterequestfor%s", "outofmemorytoallocate%s",
 	};
 	static const struct piece cupy[] = {
 		{ "allocatedsofar:%s", FRAG_SAID_RESERVED },
+		{ "total%s", FRAG_SAID_RESERVED },
+		{ "limitsetto%s", FRAG_SAID_TOTAL },
 		{ "limitsetto:%s", FRAG_SAID_TOTAL },
 		{ NULL, FRAG_SAID_ALL }
 	};
@@ -216,7 +219,7 @@ static bool read_xla(const struct frag_squeeze *in, size_t at, struct frag_messa
 		frag_match(&c, forms[i], &size, NULL);
 	if (!size.there)
 		return false;
-	if (frag_match(&c, "(%nB)", NULL, &number) && number < (UINT64_C(1) << 53))
+	if (frag_match(&c, "(%NB)", NULL, &number) && number < (UINT64_C(1) << 53))
 		size = (struct frag_figure){ .bytes = number, .there = true };
 	note(m, FRAG_SAID_ASKED, size);
 	m->wording = read_pieces(&c, cupy, m) ? FRAG_WORDING_CUPY : FRAG_WORDING_XLA;
@@ -284,6 +287,7 @@ const struct frag_cue frag_cues[] = {
 	{ .words = "exceedallowedmemory", .rare = 1, .read = read_async },
 	{ .words = "outofmemorytryingtoallocate", .rare = 10, .read = read_bfc },
 	{ .words = "Outofmemory", .rare = 0, .read = read_xla },
+	{ .words = "outofmemorytoallocate", .rare = 10, .read = read_xla },
 	{ .words = "Failedtoallocate", .rare = 0, .read = read_xla },
 	{ .words = "failedtoallocate", .rare = 0, .read = read_rmm },
 	{ .words = NULL }

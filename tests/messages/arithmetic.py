@@ -1,0 +1,174 @@
+"""arithmetic.py - what a message comes to, from its printed figures, by plain arithmetic.
+
+The rules are those of fragsim-explain(1). Which verdicts the rounding leaves possible is decided by
+eliminating one unknown after the other from the inequalities of each verdict (Fourier, Motzkin).
+"""
+from fractions import Fraction
+from math import floor
+
+UNITS = {'bytes': 1, 'B': 1, 'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30, 'KB': 1 << 10,
+         'MB': 1 << 20, 'GB': 1 << 30}
+MIB = 1 << 20
+MOST = (1 << 53) - 1
+VERDICTS = ('over_device', 'refused', 'outside', 'capacity', 'tight', 'fragmentation')
+ASKED, TOTAL, FREE, ALLOCATED, UNALLOCATED = range(5)
+
+
+class Figure:
+    """A printed size: the nearest integer, and how far from it the true one may be."""
+
+    def __init__(self, text: str) -> None:
+        digits, unit = text.split()
+        half = Fraction(UNITS[unit], 2 * 10 ** len(digits.partition('.')[2]))
+        self.bytes = floor(Fraction(digits) * UNITS[unit] + Fraction(1, 2))
+        self.error = floor(half + Fraction(1, 2)) if UNITS[unit] > 1 else 0
+        self.range = max(0, self.bytes - self.error), self.bytes + self.error
+
+
+def judge(asked: int, total: int, free: int, allocated: int, unallocated: int) -> str:
+    """The verdict, as it is defined."""
+    room = free + unallocated
+    outside = total - free - allocated - unallocated
+    if asked > total:
+        return 'over_device'
+    if asked + 2 * MIB <= free:
+        return 'refused'
+    if asked > room:
+        return 'outside' if (outside > Fraction(5, 100) * total and asked <= room + outside
+                             - Fraction(2, 100) * total) else 'capacity'
+    return 'tight' if room - asked < Fraction(5, 100) * total else 'fragmentation'
+
+
+def at_most(bound: int, **coefficients: int) -> tuple:
+    """Σ coefficient × unknown <= bound."""
+    names = ('asked', 'total', 'free', 'allocated', 'unallocated')
+    return tuple(coefficients.get(name, 0) for name in names), bound
+
+
+OVER = at_most(-1, total=1, asked=-1)
+NOT_OVER = at_most(0, asked=1, total=-1)
+SPARE = at_most(-2 * MIB, asked=1, free=-1)
+NO_SPARE = at_most(2 * MIB - 1, free=1, asked=-1)
+SHORT = at_most(-1, free=1, unallocated=1, asked=-1)
+ENOUGH = at_most(0, asked=1, free=-1, unallocated=-1)
+FEW = NOT_OVER, NO_SPARE, SHORT
+# where a verdict holds: each line is one way
+WAYS = {
+    'over_device': [[OVER]],
+    'refused': [[NOT_OVER, SPARE]],
+    'outside': [[*FEW, at_most(-1, free=100, allocated=100, unallocated=100, total=-95),
+                 at_most(0, asked=100, allocated=100, total=-98)]],
+    'capacity': [[*FEW, at_most(0, free=-100, allocated=-100, unallocated=-100, total=95)],
+                 [*FEW, at_most(-1, asked=-100, allocated=-100, total=98)]],
+    'tight': [[NOT_OVER, NO_SPARE, ENOUGH, at_most(-1, free=100, unallocated=100, asked=-100,
+                                                    total=-5)]],
+    'fragmentation': [[NOT_OVER, NO_SPARE, ENOUGH, at_most(0, free=-100, unallocated=-100,
+                                                            asked=100, total=5)]],
+}
+
+
+def feasible(rows: list) -> bool:
+    """Have these inequalities a common point?"""
+    for unknown in range(5):
+        below = [row for row in rows if row[0][unknown] < 0]
+        above = [row for row in rows if row[0][unknown] > 0]
+        rest = {row for row in rows if row[0][unknown] == 0}
+        for low, low_bound in below:
+            for high, high_bound in above:
+                a, b = high[unknown], -low[unknown]
+                rest.add((tuple(a * x + b * y for x, y in zip(low, high)),
+                          a * low_bound + b * high_bound))
+        rows = list(rest)
+    return all(bound >= 0 for _, bound in rows)
+
+
+def possible(ranges: list, reserved: tuple | None, margin: int = 0) -> set[str]:
+    """Verdicts of some point within the ranges; margin: bytes by which each condition must hold."""
+    box = []
+    for unknown, (low, high) in enumerate(ranges):
+        one = tuple(int(i == unknown) for i in range(5))
+        box += [(one, high), (tuple(-x for x in one), -low)]
+    if reserved:
+        box += [((0, 0, 0, 1, 1), reserved[1]), ((0, 0, 0, -1, -1), -reserved[0])]
+    return {verdict for verdict, ways in WAYS.items() for way in ways
+            if feasible(box + [(c, bound - margin * max(map(abs, c))) for c, bound in way])}
+
+
+class Expected:
+    """What JSON has to say of a message with these printed figures."""
+
+    def __init__(self, wording: str, said: dict) -> None:
+        self.wording = wording
+        self.said = {name: Figure(text) for name, text in said.items() if text is not None}
+        values = {name: figure.bytes for name, figure in self.said.items()}
+        self.asked = values['asked']
+        self.total, self.free = values.get('total'), values.get('free')
+        self.allocated, self.reserved = values.get('allocated'), values.get('reserved')
+        self.unallocated, self.outside = values.get('unallocated'), values.get('outside')
+        self.errors = {name: figure.error for name, figure in self.said.items()}
+        self.precision = max(self.errors.values())
+        self.bound = None
+        self._settle()
+        self._judge()
+
+    def _settle(self) -> None:
+        if 'cached' in self.said:
+            cached = self.said['cached']
+            slack = sum(self.errors[x] for x in ('total', 'free', 'allocated', 'cached'))
+            if self.allocated + self.free + cached.bytes > self.total + slack:
+                self.reserved, self.errors['reserved'] = cached.bytes, cached.error
+                self.said['reserved'] = cached
+            else:
+                self.unallocated, self.errors['unallocated'] = cached.bytes, cached.error
+        if self.wording in ('pytorch-async', 'pytorch-mps'):
+            self.unallocated = self.errors['unallocated'] = 0
+        if self.unallocated is None and None not in (self.reserved, self.allocated):
+            self.unallocated = max(0, self.reserved - self.allocated)
+            self.errors['unallocated'] = self.errors['reserved'] + self.errors['allocated']
+            if self.reserved >= self.allocated:
+                self.bound = self.said['reserved'].range
+        elif self.reserved is None and self.wording.startswith('pytorch-') and \
+                self.wording not in ('pytorch-async', 'pytorch-mps'):
+            self.reserved = self.allocated + self.unallocated
+        elif self.reserved is not None and self.allocated is None:
+            self.bound = self.said['reserved'].range
+        if self.free is None and self.wording == 'pytorch-mps':
+            self.free = max(0, self.total - self.allocated - self.outside)
+            self.errors['free'] = sum(self.errors[x] for x in ('total', 'allocated', 'outside'))
+        if self.free is None and self.wording in ('bfc', 'rmm-pool', 'cupy') and \
+                None not in (self.total, self.reserved):
+            self.free = max(0, self.total - self.reserved)
+            self.errors['free'] = self.errors['total'] + self.errors['reserved']
+        parts = self.total, self.free, self.allocated, self.unallocated
+        if self.outside is None and None not in parts:
+            self.outside = max(0, parts[0] - sum(parts[1:]))
+
+    def _range(self, name: str, highest: int) -> tuple[int, int]:
+        value = getattr(self, name)
+        if value is None:
+            return 0, max(0, highest)
+        return max(0, value - self.errors[name]), value + self.errors[name]
+
+    def _judge(self) -> None:
+        asked = self._range('asked', 0)
+        total = self._range('total', MOST)
+        held = self.reserved + self.errors['reserved'] if 'reserved' in self.said else total[1]
+        if self.reserved is not None and 'reserved' not in self.said:
+            held = self.reserved + self.errors['allocated'] + self.errors['unallocated']
+        allocated = self._range('allocated', held)
+        unallocated = self._range('unallocated', held - allocated[0])
+        free = self._range('free', total[1] - allocated[0] - unallocated[0])
+        self.ranges = [asked, total, free, allocated, unallocated]
+        point = self.asked, self.total, self.free, self.allocated, self.unallocated
+        self.possible = possible(self.ranges, self.bound)
+        if None not in point:
+            self.verdict = judge(*point)
+        else:
+            self.verdict = next(iter(self.possible)) if len(self.possible) == 1 else 'unknown'
+
+    def json(self) -> dict:
+        """The member of `messages`."""
+        return {'wording': self.wording, 'asked': self.asked, 'total': self.total,
+                'free': self.free, 'allocated': self.allocated, 'reserved': self.reserved,
+                'outside': self.outside, 'precision': self.precision, 'verdict': self.verdict,
+                'also_possible': [x for x in VERDICTS if x in self.possible - {self.verdict}]}

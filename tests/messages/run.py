@@ -1,0 +1,379 @@
+#!/usr/bin/python3
+"""run.py - fragsim explain --message: what it finds, whatever is around it, and what that comes to.
+
+    run.py PROGRAM          prints TAP
+
+Messages that people have published, in every wording (public.py); messages made from known bytes,
+printed as PyTorch prints them; each alone, in logs, wrapped, coloured, quoted and cut. What they
+come to is worked out in arithmetic.py. HEAVY=1 reads a log of a GiB.
+"""
+import gzip
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / 'support'), str(HERE)]
+import made                                             # noqa: E402
+from arithmetic import VERDICTS, Expected, judge, possible     # noqa: E402
+from made import GIB, KIB, MIB                          # noqa: E402
+from public import MESSAGES, Message                    # noqa: E402
+from tap import Tap                                     # noqa: E402
+
+PROGRAM = Path()
+TAP = Tap()
+SAN = bool(os.environ.get('SAN'))
+ADVICE = ('export PYTORCH_ALLOC_CONF=expandable_segments:True',
+          'export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True',
+          'torch.cuda.memory._record_memory_history()',
+          'torch.cuda.memory._dump_snapshot("snapshot.pickle")',
+          'fragsim explain snapshot.pickle')
+
+WORDS = {'over_device': 'asks more than the device has', 'capacity': 'capacity', 'tight': 'tight',
+         'refused': 'room was there, and it was refused', 'fragmentation': 'fragmentation',
+         'outside': 'held outside the allocator', 'unknown': 'the message does not tell'}
+
+
+def explain(data: bytes | None, *args: str, **more: object) -> subprocess.CompletedProcess:
+    return subprocess.run([PROGRAM, 'explain', '--message', *args], input=data,
+                          capture_output=True, check=False, **more)
+
+
+def found(data: bytes) -> list:
+    """The messages that JSON has of these bytes."""
+    done = explain(data, '--json', '-')
+    if done.returncode == 4 and not done.stdout:
+        return []
+    if done.returncode or done.stderr:
+        return [f'status {done.returncode}: {done.stderr.decode()}']
+    document = json.loads(done.stdout)
+    head = {'format': 'fragsim-message', 'version': 1}
+    if {k: v for k, v in document.items() if k != 'messages'} != head:
+        return [f'not the head: {list(document)}']
+    return document['messages']
+
+
+def differences(got: list, wanted: list) -> list[str]:
+    if len(got) != len(wanted):
+        return [f'{len(got)} messages, not {len(wanted)}: {got[:2]}']
+    return [f'{i}: {k} is {g.get(k) if isinstance(g, dict) else g}, not {w[k]}'
+            for i, (g, w) in enumerate(zip(got, wanted)) for k in w
+            if not isinstance(g, dict) or list(g) != list(w) or g[k] != w[k]]
+
+
+def expected(message: Message) -> dict:
+    return Expected(message.wording, message.said).json()
+
+
+def check_public() -> None:
+    for message in MESSAGES:
+        wanted = expected(message)
+        wrong = differences(found(message.text.encode()), [wanted])
+        if message.verdict not in ('', wanted['verdict']):
+            wrong.append(f'{wanted["verdict"]}, by hand {message.verdict}')
+        TAP.result(f'{message.wording}, {message.source.rpartition("github.com/")[2]}', wrong)
+    missing = set(VERDICTS) - {m.verdict for m in MESSAGES}
+    TAP.result('every verdict is among them', sorted(missing))
+
+
+# how a text may come: what a log, a terminal or a person does to it
+def wrapped(text: str, columns: int, head: str = '', end: str = '\n') -> str:
+    """Cut at so many columns, words and figures too."""
+    return end.join(head + line[i:i + columns] for line in text.split('\n')
+                    for i in range(0, max(1, len(line)), columns))
+
+
+def coloured(text: str) -> str:
+    """As a terminal shows an error: words in colours, and a title set."""
+    words = text.split(' ')
+    return '\x1b]0;title\x07' + ' '.join(f'\x1b[1;3{i % 8}m{word}\x1b[0m' if i % 3 == 0 else word
+                                          for i, word in enumerate(words))
+
+
+DRESSES = {
+    'as it is': lambda t: t,
+    'in lines of 80 columns': lambda t: wrapped(t, 80),
+    'of 23': lambda t: wrapped(t, 23),
+    'of 7': lambda t: wrapped(t, 7),
+    'with CRLF and indented': lambda t: wrapped(t, 60, '        ', '\r\n'),
+    'of a rank, each line': lambda t: wrapped(t, 400, '[rank3]: '),
+    'of a rank, wrapped': lambda t: '[rank3]: RuntimeError: x ' + wrapped(t, 70, '[rank3]: ')[9:],
+    'of mpirun, wrapped': lambda t: 'x\n' + wrapped(t, 90, '[1,12]<stderr>:'),
+    'in a container log': lambda t: wrapped(t, 85, '2024-06-22T15:13:25.079123456Z stderr F | '),
+    'quoted': lambda t: wrapped(t, 72, '> '),
+    'in a comment': lambda t: wrapped(t, 72, '# '),
+    'coloured': coloured,
+    'wrapped and coloured': lambda t: coloured(wrapped(t, 50)),
+    'in JSON': lambda t: json.dumps({'message': coloured(t), 'level': 'error'}),
+    'in JSON, in pieces': lambda t: json.dumps({'log': wrapped(t, 64, '[rank0]: ')}),
+    'with NULs': lambda t: '\0'.join(t.split(' ')),
+    'with no-break spaces': lambda t: t.replace(' ', '\u00a0'),
+    'with words between': lambda t: f'\u9519\u8bef\n{t}\n  \u4f60\u597d 7 GiB free; 1 MiB cached',
+}
+
+
+def check_dresses() -> None:
+    messages = [m for m in MESSAGES if 'bfc_allocator' not in m.text]
+    wanted = [expected(m) for m in messages]
+    for name, dress in DRESSES.items():
+        log = '\n\nTraceback (most recent call last):\n'.join(dress(m.text) for m in messages)
+        TAP.result(f'found {name}', differences(found(log.encode()), wanted))
+    bytes_before = bytes(range(256)) * 40
+    log = b'\n'.join(bytes_before + b'\n' + m.text.encode() + b'\n' for m in messages)
+    TAP.result('found between any bytes', differences(found(log), wanted))
+
+
+def check_cut() -> None:
+    """Each message is cut at each byte: what is there is said, nothing breaks."""
+    rng = random.Random(7)
+    wrong = []
+    for message in rng.sample(MESSAGES, 12) if SAN else MESSAGES:
+        whole = expected(message)
+        text = message.text.encode()
+        for end in range(0, len(text), 1 if not SAN else 9):
+            for got in found(text[:end]):
+                if isinstance(got, str):
+                    wrong.append(f'{message.source} at {end}: {got}')
+                elif got['asked'] != whole['asked'] and abs(got['asked'] - whole['asked']) > \
+                        max(whole['precision'], got['precision']):
+                    wrong.append(f'{message.source} at {end}: asked {got["asked"]}')
+                elif message.wording.startswith('pytorch') and \
+                        got['total'] not in (None, whole['total']):
+                    wrong.append(f'{message.source} at {end}: total {got["total"]}')
+    TAP.result('what is cut is not more than it was', wrong)
+
+
+def check_made() -> None:
+    """Messages made of known bytes: the true verdict is among those named."""
+    rng = random.Random(20)
+    devices = [made.Device(rng) for _ in range(600 if SAN else 4000)]
+    log = '\n'.join(x.text for x in devices)
+    got = found(log.encode())
+    wrong, seen = [], dict.fromkeys((*VERDICTS, 'more than one'), 0)
+    wanted = [Expected(x.wording, x.said) for x in devices]
+    wrong += differences([{k: g[k] for k in g if k not in ('verdict', 'also_possible')}
+                          for g in got],
+                         [{k: v for k, v in w.json().items()
+                           if k not in ('verdict', 'also_possible')} for w in wanted])
+    for device, said, want in zip(devices, got, wanted):
+        names = [said['verdict'], *said['also_possible']]
+        true = judge(*device.point)
+        seen[true] += 1
+        seen['more than one'] += len(names) > 1
+        if true not in names:
+            wrong.append(f'{device.text}: {true} is not among {names}')
+        if said['verdict'] != want.verdict:
+            wrong.append(f'{device.text}: {said["verdict"]}, not {want.verdict}')
+        # no more than the inequalities allow, and no less but for a few bytes
+        most = want.possible | {want.verdict}
+        least = possible(want.ranges, want.bound, 10) | {want.verdict}
+        if not least <= set(names) <= most:
+            wrong.append(f'{device.text}: {names}, not {sorted(least)} to {sorted(most)}')
+    TAP.result('of known bytes the true verdict is named, and none that cannot be', wrong)
+    TAP.result('there are some of each kind', [f'{k}: {v}' for k, v in seen.items() if v < 20])
+
+
+def check_dumps() -> None:
+    """A BFC allocator's chunks are a heap."""
+    rng = random.Random(3)
+    wrong = []
+    for number in range(40):
+        dump = made.Dump(rng, number)
+        wrong += [f'{dump.name}: {x}' for x in
+                  differences(found(dump.text.encode()), [Expected('bfc', dump.said).json()])]
+        text = explain(dump.text.encode()).stdout.decode()
+        line = [x for x in text.splitlines() if x.startswith('  largest')]
+        want = f'of {len(dump.free)} free chunks; fragmentation index {dump.index:.1f}%'
+        if dump.free and (len(line) != 1 or not line[0].endswith(want)):
+            wrong.append(f'{dump.name}: {line}, not {want}')
+    TAP.result('the dump of a BFC allocator is read as a heap', wrong)
+    dump = made.Dump(rng, 1)
+    twice = dump.text + f'\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate ' \
+                        f'{dump.asked} bytes.\n'
+    TAP.result('and what JAX says of it again is no other message',
+               differences(found(twice.encode()), [Expected('bfc', dump.said).json()]))
+    harmless = ('Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.29GiB with '
+                'freed_by_count=0. The caller indicates that this is not a failure')
+    TAP.result('a warning is no failure', found(harmless.encode()))
+
+
+def check_rmm() -> None:
+    """The forms are those of rapidsai/rmm, pull request 1827."""
+    at = '/opt/conda/include/rmm/mr/device/'
+    cases = (
+        (f'MemoryError: std::bad_alloc: out_of_memory: CUDA error (failed to allocate 33295450768 '
+         f'bytes) at: {at}cuda_memory_resource.hpp:62: cudaErrorMemoryAllocation out of memory',
+         'rmm', {'asked': '33295450768 bytes'}, 'unknown'),
+        (f'std::bad_alloc: out_of_memory: RMM failure at:{at}pool_memory_resource.hpp:73: Maximum '
+         'pool size exceeded (failed to allocate 10.371208 GiB): Not enough room to grow, '
+         'current/max/try size = 78.000000 GiB, 78.000000 GiB, 10.371208 GiB', 'rmm-pool',
+         {'asked': '10.371208 GiB', 'reserved': '78.000000 GiB', 'total': '78.000000 GiB'},
+         'unknown'),
+        ('Maximum pool size exceeded (failed to allocate 80.5 GiB): Not enough room to grow, '
+         'current/max/try size = 1.0 GiB, 78.0 GiB, 80.5 GiB', 'rmm-pool',
+         {'asked': '80.5 GiB', 'reserved': '1.0 GiB', 'total': '78.0 GiB'}, 'over_device'),
+        ('Maximum pool size exceeded (failed to allocate 512.000000 MiB): No room in arena.',
+         'rmm-pool', {'asked': '512.000000 MiB'}, 'unknown'),
+    )
+    for text, wording, said, verdict in cases:
+        want = Expected(wording, said).json()
+        TAP.result(f'{wording}: {said["asked"]}', differences(found(text.encode()), [want]),
+                   want['verdict'] != verdict and f'{want["verdict"]}, by hand {verdict}')
+
+
+def check_own() -> None:
+    """fragsim's own messages are in PyTorch's words, with other names, and with figures left out."""
+    text = ('CUDA out of memory. Tried to allocate 916.00 MiB (GPU 0; 6.00 GiB total capacity; 4.47 '
+            'GiB already allocated; 186.44 MiB free; 5.47 GiB reserved in total by bestfit)')
+    want = Expected('pytorch-reserved', {'asked': '916.00 MiB', 'total': '6.00 GiB',
+                                         'allocated': '4.47 GiB', 'free': '186.44 MiB',
+                                         'reserved': '5.47 GiB'}).json()
+    TAP.result('of a simulation', differences(found(text.encode()), [want]),
+               want['verdict'] != 'tight' and want['verdict'])
+    text = ('CUDA out of memory. Tried to allocate 8.00 MiB (GPU 1; 4.00 GiB already allocated; '
+            '4.47 GiB reserved in total by pytorch)')
+    want = Expected('pytorch-reserved', {'asked': '8.00 MiB', 'allocated': '4.00 GiB',
+                                         'reserved': '4.47 GiB'}).json()
+    TAP.result('without a total', differences(found(text.encode()), [want]),
+               want['verdict'] != 'unknown' and want['verdict'])
+
+
+def check_nothing(folder: Path) -> None:
+    (folder / 'empty').write_bytes(b'')
+    for data, words in ((b'', 'no out-of-memory message was found'),
+                        (b'all is well\n', 'no out-of-memory message was found'),
+                        (b'x\nRuntimeError: CUDA error: out of memory\n', 'no figures are said'),
+                        (b'std::bad_alloc: RMM failure at:x: Maximum pool size exceeded', 'figures'),
+                        (b'CUDA out of memory. Tried to allocate ", format_size(n)', 'figures'),
+                        (b'Tried to allocate 5 GiB of disk\n', 'no out-of-memory message')):
+        done = explain(data, '--json', 'none.json', cwd=folder)
+        said = done.stderr.decode()
+        TAP.result(f'{data[:30]!r} is refused', done.returncode != 4 and f'{done.returncode}',
+                   done.stdout, (words not in said or said.count('\n') != 1) and said,
+                   (folder / 'none.json').exists() and 'a file is left')
+    done = explain(b'x\n\nout of memory\n')
+    TAP.result('the line is said', b'standard input:3: ' not in done.stderr and done.stderr)
+    for args, status in ((('missing',), 4), (('.',), 4), (('empty',), 4), (('empty', 'empty'), 2),
+                         (('--json', 'empty', 'empty'), 2), (('--json', 'no/o.json', 'empty'), 6)):
+        done = explain(b'', *args, cwd=folder)
+        TAP.result(' '.join(args), done.returncode != status and f'{done.returncode}',
+                   done.stderr.count(b'\n') != 1 and done.stderr, done.stdout)
+
+
+def check_outputs(folder: Path) -> None:
+    text = MESSAGES[8].text.encode()
+    (folder / 'a.log').write_bytes(text)
+    (folder / 'a.log.gz').write_bytes(gzip.compress(text))
+    want = expected(MESSAGES[8])
+    for args in (('a.log',), ('a.log.gz',), ('--json', 'o.json', 'a.log'), ('-',), ()):
+        done = explain(text, *args, cwd=folder)
+        TAP.result(f'text: {" ".join(args)}', done.returncode, done.stderr,
+                   b'fragmentation: ' not in done.stdout and done.stdout)
+    TAP.result('and the file', differences(json.loads((folder / 'o.json').read_text())['messages'],
+                                           [want]))
+    quiet = explain(text, '-q', '--json', 'q.json', cwd=folder)
+    TAP.result('-q prints nothing', quiet.stdout, quiet.stderr, quiet.returncode,
+               (folder / 'q.json').read_bytes() != (folder / 'o.json').read_bytes() and 'differs')
+    plain = explain(text).stdout.decode()
+    TAP.result('what to paste is there', [x for x in ADVICE if f'      {x}\n' not in plain])
+    TAP.result('colour where it is asked for',
+               b'\x1b[33m' not in explain(text, '--color', 'always').stdout and 'none')
+    TAP.result('one screen', plain.count('\n') > 24 and plain)
+
+
+def check_groups() -> None:
+    """Eight ranks that fail a hundred times each say one thing."""
+    text = MESSAGES[8].text
+    log = ''.join(f'[rank{rank}]: step {step}\n[rank{rank}]: {text.replace("GPU 0", f"GPU {rank}")}\n'
+                  for step in range(100) for rank in range(8))
+    out = explain(log.encode()).stdout.decode()
+    TAP.result('equal ones are counted', not out.startswith('800 messages, 1 different\n') and out,
+               'GPU 0-7, said 800 times' not in out and out, out.count('\n') > 30 and out)
+    TAP.result('and all are in the JSON', len(found(log.encode())) != 800 and 'they are not')
+    rng = random.Random(1)
+    many = [made.Device(rng) for _ in range(300)]
+    out = explain('\n'.join(x.text for x in many).encode()).stdout.decode()
+    TAP.result('many different ones are a table', out.count('\n') > 160 and out)
+    for verdict in {found(x.text.encode())[0]['verdict'] for x in many}:
+        TAP.result(f'with the first of {verdict} whole', f'\n{WORDS[verdict]}: ' not in out and out)
+
+
+def limited() -> None:
+    """For a child: what reads any log needs no more than this."""
+    if not SAN:
+        resource.setrlimit(resource.RLIMIT_AS, (160 * MIB, 160 * MIB))
+
+
+def check_large(folder: Path) -> None:
+    """Any size in the same memory, in time that grows with it."""
+    line = b'2024-06-22 15:13:25 INFO step 1234 loss 0.123 Limit: 5 of size 7 Tried to _ TOUL\n'
+    text = MESSAGES[8].text.encode() + b'\n'
+    size = GIB if os.environ.get('HEAVY') else 4 * MIB if SAN else 64 * MIB
+    path = folder / 'large.log'
+    with path.open('wb') as f:
+        while f.tell() < size:
+            f.write(line * (MIB // len(line)))
+        f.write(text)
+    began = time.monotonic()
+    done = explain(None, '--json', '-', str(path), preexec_fn=limited)
+    took = time.monotonic() - began
+    TAP.result(f'a log of {size >> 20} MiB', done.returncode, done.stderr,
+               not done.returncode and len(json.loads(done.stdout)['messages']) != 1 and 'messages',
+               took > 5 + size / (20 * MIB) and f'{took} s')
+    path.unlink()
+    halves = ('CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.79 GiB total capacity; 6.24 ',
+              'Tried to allocate ', 'Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.',
+              'Allocation on device 0 would exceed allowed memory. (out of memory) Requested : ',
+              'InUse at 0x7f of size ', 'MPS backend out of memory (MPS allocated: 5 GB, ',
+              '\x1b[', '\\u001', 'out of memory', '9' * 40, 'T', 'z', '\n', 'Process 1 has 1 GiB ')
+    rng = random.Random(5)
+    count = 20000 if SAN else 1000000
+    mixed = ''.join(rng.choices(halves, k=count)).encode()
+    began = time.monotonic()
+    done = explain(mixed, '-q', preexec_fn=limited)
+    took = time.monotonic() - began
+    TAP.result('a million half messages', done.returncode not in (0, 4) and f'{done.returncode}',
+               took > 60 and f'{took} s')
+    for half in halves:
+        done = explain((half * (count // 4)).encode()[:8 * MIB], '-q', preexec_fn=limited)
+        TAP.result(f'{half[:30]!r} again and again',
+                   done.returncode not in (0, 4) and f'{done.returncode} {done.stderr!r}')
+    different = b''.join(b'CUDA out of memory. Tried to allocate %d.00 KiB (GPU 0; 7.79 GiB total '
+                         b'capacity; 6.24 GiB already allocated; 10.38 MiB free; 6.30 GiB reserved '
+                         b'in total by PyTorch)\n' % i for i in range(count // 10))
+    out = explain(different, preexec_fn=limited)
+    TAP.result('all different', out.returncode, out.stderr,
+               not out.stdout.startswith(b'%d messages, more than 4096 diff' % (count // 10))
+               and out.stdout)
+
+
+def main(argv: list[str]) -> int:
+    global PROGRAM
+    if len(argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    PROGRAM = Path(argv[1]).resolve()
+    check_public()
+    check_dresses()
+    check_cut()
+    check_made()
+    check_dumps()
+    check_rmm()
+    check_own()
+    with tempfile.TemporaryDirectory() as folder:
+        check_nothing(Path(folder))
+        check_outputs(Path(folder))
+        check_groups()
+        check_large(Path(folder))
+    return TAP.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))
