@@ -46,12 +46,15 @@ PRINTING = {
     'a trace of one': ('extrapolate', '--at', '3', '-o', '-', 'good.ndjson=1', 'good.ndjson=2'),
     'a shorter trace': ('shrink', 'full.ndjson', '-'),
     'a verdict': ('verify', 'whole.pickle'),
+    'an explained message': ('explain', '--message', 'oom.log'),
+    'messages as JSON': ('explain', '--message', '--json', '-', 'oom.log'),
 }
 ENOUGH = ('a scenario', 'much of a scenario')
 
 
 def inputs(folder) -> None:
     write(folder, good=GOOD, full=FULL)
+    (folder / 'oom.log').write_text('Out of memory while trying to allocate 5 bytes.\n' * 300)
     # the whole history of one block
     log = snaps.Log().segment(snaps.SMALL, 2 * snaps.M).alloc(snaps.SMALL, 512)
     blocks = snaps.block(snaps.SMALL, 512), snaps.hole(snaps.SMALL + 512, 2 * snaps.M - 512)

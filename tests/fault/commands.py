@@ -39,6 +39,11 @@ RMM = '''Thread,Time,Action,Pointer,Size,Stream
 1,10:00:00.000002,allocate,0x7e00,2000,0x55
 1,10:00:00.000003,free,0x7f00,1000,0x0
 '''
+LOG = '''x
+CUDA out of memory. Tried to allocate 2.87 GiB (GPU 0; 14.76 GiB total capacity; 8.77 GiB already
+allocated; 19.75 MiB free; 13.71 GiB reserved in total by PyTorch)
+RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7406166528 bytes.
+'''
 MINIMALLOC = 'id,lower,upper,size\n1,0,2,4\nb,2,4,8\n3,3,8,16\n'
 KINETO = '''{"schemaVersion":1,"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"aten::empty","pid":1,"tid":7,"ts":0,"dur":9},
@@ -180,6 +185,8 @@ COMMANDS = [
     *each(('info', 'trace.ndjson'), 'alloc read'),
     *each(('info', '-q', '--json', 'o.json', 'trace.ndjson'), FILES, ('o.json',)),
     *each(('verify', '-q', 'snap.pickle'), 'alloc read'),
+    *each(('explain', '--message', 'log'), 'alloc read'),
+    *each(('explain', '--message', '-q', '--json', 'o.json', 'log'), FILES, ('o.json',)),
     *each(('policies', '--json', 'o.json'), 'alloc write open rename', ('o.json',)),
     *each(('gen', 'pipeline', '--layers', '2', '--stages', '2', '--iterations', '1', '-o',
            'o.ndjson'), 'alloc write open rename',
@@ -250,6 +257,7 @@ def write_inputs(folder: Path) -> None:
             ('again.ndjson', ''.join(f'{{"op":"mark","name":"step {i}"}}\n'
                                      f'{{"op":"alloc","id":{i},"size":9,"tag":"x"}}\n'
                                      for i in range(9))),
+            ('log', LOG),
             ('long.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i}}}\n'
                                     for i in range(30000))),
             ('lines', 'expandable_segments:True\n'), ('mini.csv', MINIMALLOC), ('kineto.json', KINETO),

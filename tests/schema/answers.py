@@ -1,4 +1,4 @@
-"""answers.py - what fit and tune write is what their schemas say, and nothing else is.
+"""answers.py - what fit, tune and explain write is what their schemas say, and nothing else is.
 
 Of each document every member is taken out once, one is added to each object, and each value is
 replaced by one of a type that it never has: none of that may pass.
@@ -32,8 +32,17 @@ TRACES = {
     'pair': trace(30 * MIB, 9 * MIB, 55 * MIB, 21 * MIB, devices=2),
     'nothing': '{"format":"fragsim-trace","version":1,"events":[]}\n',
 }
+MESSAGES = {
+    'message': 'CUDA out of memory. Tried to allocate 64.00 MiB (GPU 0; 4.00 GiB total capacity; '
+               '3.35 GiB already allocated; 0 bytes free; 3.41 GiB reserved in total by PyTorch)\n',
+    'few': 'RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7406166528 bytes.\n',
+}
 # what it is, command, exit status
 COMMANDS = {
+    'fragsim-message': (
+        ('a message', ('explain', '--message', 'message'), 0),
+        ('without figures', ('explain', '--message', 'few'), 0),
+    ),
     'fragsim-fit': (
         ('one trace', ('fit', 'one'), 0),
         ('every stretch', ('fit', '--map', '--static-room', '--device', 't4', 'one'), 0),
@@ -82,7 +91,7 @@ def broken(document: dict) -> Iterator[tuple[str, dict]]:
 
 def check(tap: Tap, load: Callable[[str], dict], faults_of: Callable, program: str, folder: str,
           validator_of: Callable[[dict], jsonschema.protocols.Validator]) -> None:
-    for name, text in TRACES.items():
+    for name, text in (TRACES | MESSAGES).items():
         Path(folder, name).write_text(text, encoding='utf-8')
     for kind, commands in COMMANDS.items():
         validator = validator_of(load(f'{kind}.schema.json'))

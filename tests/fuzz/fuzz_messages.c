@@ -1,0 +1,86 @@
+/*
+ * fuzz_messages.c - any bytes as a log with out-of-memory messages.
+ *
+ * In one piece and in many they say the same, each message is judged, and its verdict is among
+ * those that are possible.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "messages/finder.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define KEPT 64         /* messages that are compared */
+
+struct found {
+	struct frag_message messages[KEPT];
+	uint64_t count;
+};
+
+static void must(int good, const char *what)
+{
+	if (good)
+		return;
+	fprintf(stderr, "%s\n", what);
+	abort();
+}
+
+static void check_figure(const struct frag_figure *figure)
+{
+	must(!figure->there || figure->bytes < UINT64_C(1) << 62, "no device has so many bytes");
+}
+
+static int found(void *ctx, const struct frag_message *m)
+{
+	struct found *f = ctx;
+
+	must(m->said[FRAG_SAID_ASKED].there, "a message without a request");
+	must(m->possible && m->possible < 1U << FRAG_SHORTAGES, "nothing is possible");
+	must(m->verdict == FRAG_SHORT_UNKNOWN || m->possible >> m->verdict & 1, "its own verdict");
+	must(frag_wording_name(m->wording) && frag_shortage_name(m->verdict), "a name");
+	must(m->line > 0, "lines begin with 1");
+	check_figure(&m->total);
+	check_figure(&m->free);
+	check_figure(&m->allocated);
+	check_figure(&m->reserved);
+	check_figure(&m->outside);
+	if (f->count < KEPT)
+		f->messages[f->count] = *m;
+	f->count++;
+	return 0;
+}
+
+/* step: how many bytes at a time. */
+static uint64_t read_all(struct found *f, const char *data, size_t size, size_t step)
+{
+	struct frag_finder *finder = frag_finder_new(found, f);
+	uint64_t bare, line;
+
+	must(finder != NULL, "out of memory");
+	f->count = 0;
+	for (size_t at = 0; at < size; at += step)
+		must(frag_finder_feed(finder, data + at, size - at < step ? size - at : step) == 0,
+		     "found failed");
+	must(frag_finder_end(finder) == 0, "found failed");
+	bare = frag_finder_bare(finder, &line);
+	frag_finder_del(finder);
+	return bare;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct found whole, pieces;
+	const uint64_t bare = read_all(&whole, (const char *)data, size, size ? size : 1);
+
+	must(read_all(&pieces, (const char *)data, size, 7) == bare, "other bare ones in pieces");
+	must(whole.count == pieces.count, "other messages in pieces");
+	for (uint64_t i = 0; i < whole.count && i < KEPT; i++)
+		must(whole.messages[i].line == pieces.messages[i].line
+		     && whole.messages[i].verdict == pieces.messages[i].verdict
+		     && whole.messages[i].possible == pieces.messages[i].possible
+		     && whole.messages[i].precision == pieces.messages[i].precision,
+		     "another message in pieces");
+	return 0;
+}
