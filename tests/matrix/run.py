@@ -322,6 +322,22 @@ def check_leaks(folder: Path, scene: Scene) -> None:
     play(folder, 'leaks', '-q', '--fail-if', 'leak > 63', 'again.ndjson', wanted=1)
     said = json.loads(play(folder, 'leaks', '--format', 'json', 'again.ndjson').out)
     equal([x['tag'] for x in said['leaks']], [WORD], 'tag')
+def check_explained(folder: Path, scene: Scene) -> None:
+    """the report of a run that is out of memory is explained, and no other is"""
+    statuses = []
+    for policy in scene.policies:
+        foreign = '--alloc-conf' in scene.options and policy != 'pytorch'
+        out = play(folder, 'run', '-p', policy, *(() if foreign else scene.options), trace,
+                   wanted=(0, 3))
+        (folder / 'said').write_bytes(out.out)
+        wanted = 0 if b'Tried to allocate ' in out.out else 4
+        assert wanted == 4 or out.status == 3, 'a message without a failure'
+        text = play(folder, 'explain', '--message', 'said', wanted=wanted)
+        assert wanted or text.out.startswith(b'line ') or b' messages, ' in text.out, text.out
+        text = play(folder, 'explain', '--message', '-q', '--json', '-', 'said', wanted=wanted)
+        assert wanted or json.loads(text.out)['messages'], 'no messages'
+        statuses.append(wanted)
+    equal(statuses[0], 0 if scene.cause else 4, 'the end of the first')
 
 
 @cases(*SCENES)
@@ -380,6 +396,8 @@ READERS = (
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
     ('leaks', 'X'), ('extrapolate', 'X=1', 'X=2', '--at', '3'), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE))
+    ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
+    ('explain', '--message', 'X'))
 
 
 @cases(*(x for x in SCENES if x.name in ('fragmentation', 'devices', 'initial pool')))
