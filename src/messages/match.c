@@ -25,7 +25,9 @@ struct frag_cursor frag_cursor_at(const struct frag_squeeze *in, size_t at)
 {
 	struct frag_cursor cursor = { .in = in, .at = at, .head = at, .body = at };
 
-	while (cursor.head > 0 && at - cursor.head < HEAD_MOST && !in->begins[cursor.head])
+	/* it may be behind the last byte, of which nothing is known */
+	while (cursor.head > 0 && at - cursor.head < HEAD_MOST
+	       && (cursor.head == in->used || !in->begins[cursor.head]))
 		cursor.head--;
 	cursor.passed = SIZE_MAX;
 	return cursor;
