@@ -348,7 +348,8 @@ static void offer_operands(const struct place *at, const struct frag_cmd *cmd, u
 {
 	const struct frag_scenario *const *scenarios = frag_scenarios();
 
-	if (strstr(cmd->args, "TRACE") || strstr(cmd->args, "OUT") || strstr(cmd->args, "SNAPSHOT"))
+	if (strstr(cmd->args, "TRACE") || strstr(cmd->args, "OUT") || strstr(cmd->args, "SNAPSHOT")
+	    || strstr(cmd->args, "FILE"))
 		offer_files(at);
 	for (uint32_t i = 0; cmd == &frag_cmd_gen && before == 0 && scenarios[i]; i++)
 		offer(at, scenarios[i]->name, "", scenarios[i]->summary);

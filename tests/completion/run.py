@@ -149,6 +149,7 @@ CASES = [
     (['run', '--device', 'rtx-409'], ['rtx-4090']),
     (['slice', '--device', ''], []),
     (['cards', 't'], ['t4']),
+    (['explain', '--message', 'e'], [':files\t']),
     (['gen', 'q'], ['qkv']),
     (['gen', 'qkv', ''], []),
     (['gen', 'random', '--si'], ['--sizes']),
