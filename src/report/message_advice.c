@@ -121,17 +121,25 @@ static void over_device(const struct advice *a)
 		    " attention in pieces, a chunked loss), or take a larger device.");
 }
 
-static void refused(const struct advice *a)
+/* A limit that the program has set itself, and that the request may exceed, as far as digits go. */
+static bool own_limit(const struct advice *a)
 {
+	const struct frag_figure *allowed = &a->m->said[FRAG_SAID_ALLOWED];
+	const uint64_t held = a->m->reserved.there ? a->m->reserved.bytes : a->m->allocated.bytes;
 	char size[FRAG_NUMBER_ROOM], text[256];
 
-	if (a->m->said[FRAG_SAID_ALLOWED].there) {
-		snprintf(text, sizeof(text), "the program limits itself to %s: raise that where it"
-			 " calls", frag_size_text(size, a->m->said[FRAG_SAID_ALLOWED].bytes));
-		say(a, text);
-		paste(a, "torch.cuda.set_per_process_memory_fraction(1.0)");
-		return;
-	}
+	if (!allowed->there || allowed->bytes >= a->m->total.bytes
+	    || held + a->m->said[FRAG_SAID_ASKED].bytes + 3 * a->m->precision <= allowed->bytes)
+		return false;
+	snprintf(text, sizeof(text), "the program limits itself to %s, whatever the device has:"
+		 " raise that where it calls", frag_size_text(size, allowed->bytes));
+	say(a, text);
+	paste(a, "torch.cuda.set_per_process_memory_fraction(1.0)");
+	return true;
+}
+
+static void refused(const struct advice *a)
+{
 	say(a, "what is free was looked at after the refusal: another process or stream may have"
 	    " given memory back since. Does nvidia-smi, asked every second, show others come and"
 	    " go?");
@@ -201,6 +209,9 @@ void frag_print_message_advice(const struct frag_message *m, const struct frag_p
 {
 	const struct advice a = { .m = m, .paper = paper, .f = f };
 
+	if (m->verdict != FRAG_SHORT_OVER_DEVICE && own_limit(&a)
+	    && m->verdict == FRAG_SHORT_REFUSED)
+		return;
 	switch (m->verdict) {
 	case FRAG_SHORT_OVER_DEVICE:
 		over_device(&a);

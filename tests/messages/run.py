@@ -137,7 +137,7 @@ def check_cut() -> None:
     for message in rng.sample(MESSAGES, 12) if SAN else MESSAGES:
         whole = expected(message)
         text = message.text.encode()
-        for end in range(0, len(text), 1 if not SAN else 9):
+        for end in range(rng.randrange(3), len(text), 3 if not SAN else 9):
             for got in found(text[:end]):
                 if isinstance(got, str):
                     wrong.append(f'{message.source} at {end}: {got}')
@@ -285,6 +285,9 @@ def check_outputs(folder: Path) -> None:
     TAP.result('what to paste is there', [x for x in ADVICE if f'      {x}\n' not in plain])
     TAP.result('colour where it is asked for',
                b'\x1b[33m' not in explain(text, '--color', 'always').stdout and 'none')
+    limit = next(m for m in MESSAGES if ' allowed; ' in m.text)
+    TAP.result('a limit of its own is said', b'the program limits itself to 5.59 GiB' not in
+               explain(limit.text.encode()).stdout and 'it is not')
     TAP.result('one screen', plain.count('\n') > 24 and plain)
 
 
