@@ -10,6 +10,7 @@ come to is worked out in arithmetic.py. HEAVY=1 reads a log of a GiB.
 import gzip
 import json
 import os
+import pty
 import random
 import resource
 import subprocess
@@ -291,6 +292,35 @@ def check_outputs(folder: Path) -> None:
     TAP.result('one screen', plain.count('\n') > 24 and plain)
 
 
+def on_terminal(text: bytes) -> tuple[int, str]:
+    """What is shown where that is pasted into a terminal, and Ctrl-D pressed; the status."""
+    child, terminal = pty.fork()
+    if not child:
+        os.execve(PROGRAM, ['fragsim', 'explain', '--message'], {'TERM': 'xterm'})
+    shown = b''
+    while b'Ctrl-D' not in shown:
+        shown += os.read(terminal, 4096)
+    os.write(terminal, text + b'\n\x04')
+    while True:
+        try:
+            shown += os.read(terminal, 4096)
+        except OSError:         # the terminal has gone with the program
+            break
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
+
+
+def check_terminal() -> None:
+    status, shown = on_terminal(wrapped(MESSAGES[8].text, 70).encode())
+    TAP.result('pasted into a terminal', status and f'status {status}',
+               'paste the error or the log, then press Ctrl-D' not in shown and shown,
+               '\x1b[33mfragmentation\x1b[0m: ' not in shown and shown,
+               [x for x in ADVICE if f'      {x}\r\n' not in shown])
+    status, shown = on_terminal(b'all is well')
+    TAP.result('nothing pasted', status != 4 and f'status {status}',
+               'no out-of-memory message' not in shown and shown)
+
+
 def check_groups() -> None:
     """Eight ranks that fail a hundred times each say one thing."""
     text = MESSAGES[8].text
@@ -373,6 +403,7 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         check_nothing(Path(folder))
         check_outputs(Path(folder))
+        check_terminal()
         check_groups()
         check_large(Path(folder))
     return TAP.finish()
