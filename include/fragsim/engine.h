@@ -165,6 +165,10 @@ void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_
 const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device);
 frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot);
 
+/* Where the policy would look for a request of a device: its hook `seek`, or what stands for it. */
+int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *request,
+		  struct frag_sought *out);
+
 /* A block that the program holds: allocated, or freed and pending. */
 struct frag_live {
 	struct frag_block_view block;

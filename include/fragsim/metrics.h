@@ -164,6 +164,9 @@ struct frag_oom {
 	uint64_t size;          /* requested bytes */
 	uint64_t tried;         /* bytes that the device refused last */
 	bool     fragmentation; /* enough bytes were free; else: too little memory */
+	/* what the request would have been served by: bytes of a block where it is looked for, the
+	 * largest there, and what was asked of the device last, pages of a range or a segment */
+	uint64_t need, largest, demand;
 	uint64_t used, limit;   /* bytes of the device then, and what set_fraction allows;
 				 * UINT64_MAX: no limit */
 	struct frag_metrics metrics;    /* then */
@@ -177,6 +180,15 @@ struct frag_oom {
 static inline bool frag_oom_is_limit(const struct frag_oom *oom)
 {
 	return oom->limit != UINT64_MAX && oom->used + oom->tried > oom->limit;
+}
+
+/* The largest piece there was: of the device with what could be released, or a free block. */
+static inline uint64_t frag_oom_piece(const struct frag_oom *oom)
+{
+	const struct frag_metrics *m = &oom->metrics;
+	const uint64_t whole = (m->device_free > 0 ? (uint64_t)m->device_free : 0) + m->releasable;
+
+	return oom->largest > whole ? oom->largest : whole;
 }
 
 struct frag_mark {

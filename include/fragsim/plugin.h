@@ -150,8 +150,8 @@ struct frag_host_ops {
 	sizeof(struct frag_block_view), sizeof(struct frag_segment_view),                   \
 	sizeof(struct frag_list_view), sizeof(struct frag_totals),                          \
 	sizeof(struct frag_call), sizeof(struct frag_memory_stats),                         \
-	sizeof(struct frag_file), sizeof(struct frag_error)
-#define FRAG_PLUGIN_SIZE_COUNT 14
+	sizeof(struct frag_file), sizeof(struct frag_sought), sizeof(struct frag_error)
+#define FRAG_PLUGIN_SIZE_COUNT 15
 
 /* The exported symbol, frag_plugin. The first two fields never change. */
 struct frag_plugin {

@@ -107,6 +107,12 @@ struct frag_memory_stats {
 #undef X
 };
 
+/* Where a request is looked for. */
+struct frag_sought {
+	frag_list list;         /* of free blocks; FRAG_NO_LIST: there is none for it yet */
+	uint64_t  bytes;        /* that a block must have to serve it */
+};
+
 /* A segment that was there before the first event (frag_initial in trace.h). */
 struct frag_restored_segment {
 	uint64_t bytes;
@@ -195,6 +201,9 @@ struct frag_policy_ops {
 	 */
 	uint64_t (*range_bytes)(const struct frag_policy *p, uint64_t page, uint64_t bytes,
 				uint64_t end, uint64_t was);
+	/* optional: where a request would be looked for; default: anywhere in its pool, in its own
+	 * bytes. 0, or -FRAG_ENOMEM. For reports; it decides nothing, and changes nothing */
+	int (*seek)(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out);
 };
 
 /*

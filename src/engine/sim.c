@@ -215,6 +215,24 @@ static char *id_text(const struct frag_event *ev)
 	return text;
 }
 
+/* Where the request was looked for, and what was there; where the policy does not say, anywhere. */
+static void note_sought(const struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
+			struct frag_oom *oom)
+{
+	const struct frag_heap *heap = sim->engines[d].policy.heap;
+	struct frag_sought sought = { .list = FRAG_NO_LIST };
+
+	oom->need = oom->size;
+	oom->largest = oom->metrics.largest_free;
+	oom->demand = oom->tried;
+	if (!frag_oom_is_limit(oom) && frag_heap_refused(heap))
+		oom->demand = frag_heap_refused(heap);
+	if (!ev || frag_sim_seek(sim, ev, &sought) || sought.list == FRAG_NO_LIST)
+		return;
+	oom->need = sought.bytes;
+	oom->largest = frag_heap_look_list(heap, sought.list).largest;
+}
+
 /* What is known without looking further, and keeping it costs little: figures and the cause. */
 static struct frag_oom describe_oom(const struct frag_engine *e, const struct frag_event *ev)
 {
@@ -249,6 +267,7 @@ static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *e
 	frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
 	oom = &r->ooms[r->oom_count++];
 	*oom = describe_oom(e, ev);
+	note_sought(sim, d, ev, oom);
 	if (ev && !oom->id)
 		return frag_fail_nomem(err);
 	if (!hook || sim->options.level == FRAG_LEVEL_SURVIVE)

@@ -99,6 +99,25 @@ frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot)
 		? sim->slots[slot].block : FRAG_NO_BLOCK;
 }
 
+int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev,
+		  struct frag_sought *out)
+{
+	struct frag_policy *p = &sim->engines[ev->device].policy;
+	const struct frag_request rq = {
+		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
+		.stream_order = ev->stream_order,
+	};
+	int rc;
+
+	*out = (struct frag_sought){ .list = FRAG_NO_LIST, .bytes = ev->bytes };
+	if (!p->ops->seek)
+		return 0;
+	frag_sim_watch(sim, &sim->step);
+	rc = p->ops->seek(p, &rq, out);
+	frag_sim_unwatch(sim);
+	return rc;
+}
+
 /* Of slot i, if it holds a block of the device. */
 static bool find_live(const struct frag_sim *sim, uint32_t device, uint32_t i,
 		      struct frag_live *out)

@@ -81,7 +81,8 @@ static void visit(void *ctx, const struct frag_segment_view *seg, const struct f
 	}
 	s->segment.segment = b->segment;
 	s->segment.live += live_bytes(b);
-	if (seg->pool != s->wish->pool || seg->slot_size)
+	if (seg->pool != s->wish->pool || seg->slot_size
+	    || (s->wish->list != FRAG_NO_LIST && seg->list != s->wish->list))
 		return;
 	if (b->state != FRAG_UNMAPPED) {
 		end_run(s, b);

@@ -8,7 +8,8 @@
 struct frag_wish {
 	uint64_t bytes;         /* of the program */
 	uint32_t pool;
-	uint64_t tried;         /* of the device, for a segment */
+	frag_list list;         /* of the segments where it is looked for; FRAG_NO_LIST: any */
+	uint64_t tried;         /* of the device, for a segment or pages */
 	uint64_t left;          /* bytes that the device had, or would with what is releasable */
 };
 

@@ -22,12 +22,17 @@ static uint64_t left_over(const struct frag_oom *oom)
 static int find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t device,
 		     const struct frag_event *ev)
 {
-	const struct frag_wish wish = {
-		.bytes = ev->bytes, .pool = ev->pool, .tried = oom->tried,
+	struct frag_sought sought = { .list = FRAG_NO_LIST };
+	struct frag_wish wish = {
+		.bytes = oom->need, .pool = ev->pool, .tried = oom->demand,
 		.left = left_over(oom),
 	};
 	struct frag_window w;
+	const int rc = frag_sim_seek(sim, ev, &sought);
 
+	if (rc)
+		return rc;
+	wish.list = sought.list;
 	if (!frag_window_find(frag_sim_heap(sim, device), &wish, &w))
 		return 0;
 	oom->hole = (struct frag_hole){

@@ -44,6 +44,11 @@ uint64_t frag_heap_total_figure(const struct frag_heap *h)
 	return h->dev->total;
 }
 
+uint64_t frag_heap_refused(const struct frag_heap *h)
+{
+	return h->refused;
+}
+
 uint64_t frag_heap_granularity(const struct frag_heap *h)
 {
 	return h->dev->granularity;

@@ -56,7 +56,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 		return -FRAG_ENOMEM;
 	rc = h->dev->ops->map(h->dev, s->addr, offset, bytes, s->page, &cost);
 	if (rc) {
-		h->totals.tried = bytes;
+		h->totals.tried = h->refused = bytes;
 		return rc;
 	}
 	frag_gap_out(h, unmapped);

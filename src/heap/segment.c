@@ -91,7 +91,7 @@ static int obtain(struct frag_heap *h, const char *verb, frag_list list, uint64_
 		  : h->dev->ops->acquire(h->dev, bytes, &addr, &cost);
 	if (rc) {
 		drop_segment(h, s);
-		h->totals.tried = bytes;
+		h->totals.tried = h->refused = bytes;
 		return rc;
 	}
 	*out = enter(h, s, addr, list, bytes, page);

@@ -69,6 +69,7 @@ struct frag_heap {
 	uint32_t call_count, call_capacity;
 	uint64_t min_page;      /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
+	uint64_t refused;       /* bytes that the device refused last */
 	struct frag_sorter sorter;
 	bool sorted;            /* blocks have lists and keys of their own: sort.c */
 	bool by_address;        /* segments compare by the device's addresses */

@@ -51,6 +51,12 @@ static inline int fit_alloc(struct frag_policy *p, const struct frag_request *rq
 	return frag_heap_take(p->heap, out, rq->bytes, need);
 }
 
+static int fit_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
+{
+	out->bytes = frag_round_up_pow2(rq->bytes, p->param[ALIGN]);
+	return frag_list_for(p->heap, rq->pool, 0, &out->list);
+}
+
 static int fit_free(struct frag_policy *p, frag_block b)
 {
 	return frag_heap_give(p->heap, b, NULL);
@@ -116,6 +122,7 @@ const struct frag_policy_ops frag_policy_bestfit = {
 	.init = fit_init,
 	.alloc = first_alloc,
 	.free = fit_free,
+	.seek = fit_seek,
 };
 
 const struct frag_policy_ops frag_policy_firstfit = {
@@ -126,6 +133,7 @@ const struct frag_policy_ops frag_policy_firstfit = {
 	.init = fit_init,
 	.alloc = first_alloc,
 	.free = fit_free,
+	.seek = fit_seek,
 };
 
 const struct frag_policy_ops frag_policy_nextfit = {
@@ -137,6 +145,7 @@ const struct frag_policy_ops frag_policy_nextfit = {
 	.init = fit_init,
 	.alloc = next_alloc,
 	.free = fit_free,
+	.seek = fit_seek,
 };
 
 const struct frag_policy_ops frag_policy_worstfit = {
@@ -147,4 +156,5 @@ const struct frag_policy_ops frag_policy_worstfit = {
 	.init = fit_init,
 	.alloc = worst_alloc,
 	.free = fit_free,
+	.seek = fit_seek,
 };

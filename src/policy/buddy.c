@@ -55,6 +55,13 @@ static int buddy_alloc(struct frag_policy *p, const struct frag_request *rq, fra
 	return rc ? rc : frag_heap_assign(p->heap, *out, rq->bytes);
 }
 
+static int buddy_seek(struct frag_policy *p, const struct frag_request *rq,
+		      struct frag_sought *out)
+{
+	out->bytes = buddy_round(rq->bytes, p->param[MIN]);
+	return frag_list_for(p->heap, rq->pool, 0, &out->list);
+}
+
 static int buddy_free(struct frag_policy *p, frag_block b)
 {
 	struct frag_block_view it, other;
@@ -85,4 +92,5 @@ const struct frag_policy_ops frag_policy_buddy = {
 	.init = buddy_init,
 	.alloc = buddy_alloc,
 	.free = buddy_free,
+	.seek = buddy_seek,
 };

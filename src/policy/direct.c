@@ -11,6 +11,13 @@ static int direct_alloc(struct frag_policy *p, const struct frag_request *rq, fr
 	return rc ? rc : frag_heap_take(p->heap, out, rq->bytes, bytes);
 }
 
+static int direct_seek(struct frag_policy *p, const struct frag_request *rq,
+		       struct frag_sought *out)
+{
+	out->bytes = frag_heap_round(p->heap, rq->bytes);
+	return frag_heap_list(p->heap, rq->pool, 0, &out->list);
+}
+
 static int direct_free(struct frag_policy *p, frag_block b)
 {
 	int rc = frag_heap_give(p->heap, b, &b);
@@ -24,4 +31,5 @@ const struct frag_policy_ops frag_policy_direct = {
 	.index = &frag_index_size,
 	.alloc = direct_alloc,
 	.free = direct_free,
+	.seek = direct_seek,
 };

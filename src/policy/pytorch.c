@@ -557,6 +557,15 @@ static const struct frag_memory_stats *pytorch_stats(const struct frag_policy *p
 	return &t->stats;
 }
 
+static int pytorch_seek(struct frag_policy *p, const struct frag_request *rq,
+			struct frag_sought *out)
+{
+	const struct pytorch *t = p->state;
+
+	out->bytes = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]);
+	return frag_pytorch_list(p, rq, out->bytes > SMALL_MAX, &out->list);
+}
+
 const struct frag_policy_ops frag_policy_pytorch = {
 	.name = "pytorch",
 	.summary = "PyTorch's CUDA caching allocator, as of 2.15",
@@ -576,4 +585,5 @@ const struct frag_policy_ops frag_policy_pytorch = {
 	.stats = pytorch_stats,
 	.limit = frag_pytorch_limit,
 	.range_bytes = frag_pytorch_range_resized,
+	.seek = pytorch_seek,
 };

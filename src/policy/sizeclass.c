@@ -91,6 +91,16 @@ static int sizeclass_alloc(struct frag_policy *p, const struct frag_request *rq,
 					   : large_alloc(p, rq, need, out);
 }
 
+static int sizeclass_seek(struct frag_policy *p, const struct frag_request *rq,
+			  struct frag_sought *out)
+{
+	const uint64_t need = class_of(rq->bytes, p->param[QUANTUM], p->param[STEPS]);
+	const bool small = need <= p->param[MAX_SMALL];
+
+	out->bytes = small ? need : frag_round_up(need, p->param[SEGMENT]);
+	return frag_heap_list(p->heap, rq->pool, small ? SLOTS : LARGE, &out->list);
+}
+
 static int sizeclass_free(struct frag_policy *p, frag_block b)
 {
 	frag_segment s = frag_heap_look(p->heap, b).segment;
@@ -113,4 +123,5 @@ const struct frag_policy_ops frag_policy_sizeclass = {
 	.check = sizeclass_check,
 	.alloc = sizeclass_alloc,
 	.free = sizeclass_free,
+	.seek = sizeclass_seek,
 };

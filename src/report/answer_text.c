@@ -106,12 +106,11 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	const struct frag_oom *oom = &run->ooms[0];
 	const struct frag_metrics *m = &oom->metrics;
 	const uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
-	const uint64_t whole = device_free + m->releasable;
-	const uint64_t piece = m->largest_free > whole ? m->largest_free : whole;
+	const uint64_t piece = frag_oom_piece(oom);
 	char tried[FRAG_NUMBER_ROOM], room[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
 	char limit[FRAG_NUMBER_ROOM];
 
-	frag_size_text(tried, oom->tried);
+	frag_size_text(tried, oom->demand);
 	frag_size_text(room, m->free + device_free);
 	if (is_initial_pool(oom))
 		frag_print_row(r, "cause", f, "initial pool: the policy obtains %s before the first"
@@ -119,7 +118,7 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	else if (frag_oom_is_limit(oom))
 		frag_print_row(r, "cause", f, "limit: %s more needed, and a fraction of the"
 			       " program's own allows %s in all", tried, frag_size_text(limit, oom->limit));
-	else if (oom->fragmentation && piece >= oom->tried)
+	else if (oom->fragmentation && piece >= oom->demand)
 		frag_print_row(r, "cause", f, "fragmentation: %s needed, and %s free in one piece,"
 			       " but the policy does not give it back", tried,
 			       frag_size_text(largest, piece));

@@ -36,21 +36,18 @@ static void put_obstacle(char *buf, size_t size, const struct frag_oom *oom, uin
 const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE_ROOM])
 {
 	const struct frag_metrics *m = &oom->metrics;
-	uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
-	uint64_t piece = device_free + m->releasable;
+	const uint64_t piece = frag_oom_piece(oom);
 	uint64_t missing;
 	char unused[FRAG_NUMBER_ROOM], stranded[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
 	char lack[FRAG_NUMBER_ROOM], obstacle[128], end[64] = "";
 
-	if (m->largest_free > piece)
-		piece = m->largest_free;
 	if (m->opaque) {
 		snprintf(buf, FRAG_OOM_ADVICE_ROOM, "%s reserved but unused in the driver's own "
 			 "pool; its layout there is unknown.",
 			 frag_size_text(unused, m->reserved - m->allocated));
 		return buf;
 	}
-	missing = oom->tried > piece ? oom->tried - piece : 0;
+	missing = oom->demand > piece ? oom->demand - piece : 0;
 	put_obstacle(obstacle, sizeof(obstacle), oom, missing);
 	if (missing)
 		snprintf(end, sizeof(end), "; %s missing in one piece",

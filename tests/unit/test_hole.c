@@ -39,6 +39,7 @@ static void expect(const struct rig *r, uint64_t kib, uint64_t tried, uint64_t l
 {
 	const struct frag_wish wish = {
 		.bytes = kib * KIB, .tried = tried * KIB, .left = left * KIB,
+		.list = FRAG_NO_LIST,
 	};
 	struct frag_window got;
 
@@ -82,7 +83,8 @@ static void test_by_hand(void **state)
 static void test_pools_and_slabs(void **state)
 {
 	struct rig *r = *state;
-	const struct frag_wish other = { .bytes = 4 * KIB, .pool = 1, .tried = 20 * KIB };
+	const struct frag_wish other = { .bytes = 4 * KIB, .pool = 1, .list = FRAG_NO_LIST,
+		.tried = 20 * KIB };
 	struct frag_window got;
 	frag_block slab, slot;
 	frag_list slots;
@@ -147,7 +149,8 @@ static uint64_t min(const struct list *l, uint64_t need)
 /* What is answered lies there, has so many live bytes, and nothing has fewer. */
 static void check(const struct rig *r, const struct list *l, uint64_t need)
 {
-	const struct frag_wish wish = { .bytes = need, .tried = UINT64_MAX / 2 };
+	const struct frag_wish wish = { .bytes = need, .tried = UINT64_MAX / 2,
+		.list = FRAG_NO_LIST };
 	const uint64_t want = min(l, need);
 	uint64_t bytes = 0, live = 0;
 	struct frag_window got;
