@@ -32,6 +32,7 @@ static struct frag_interval interval_of(const struct frag_result *r)
 			.oom_step = r->oom_count ? r->ooms[0].step : 0,
 			.calls = r->calls, .refused = r->refused, .retries = r->counts.retries,
 			.peak_reserved = r->peak.reserved, .peak_requested = r->lower_bound,
+			.peak_allocated = r->peak.allocated,
 			.peak_used = (uint64_t)r->peak.process_used,
 			.driver_ns = r->modelled.driver_ns, .steps = r->steps,
 		},

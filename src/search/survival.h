@@ -30,7 +30,8 @@ struct frag_attempt {
 	uint64_t oom_step;              /* where not */
 	uint64_t calls, refused, retries;       /* of the device; second tries after a refusal */
 	uint64_t peak_reserved;         /* at FRAG_LEVEL_PEAKS, else 0 */
-	uint64_t peak_requested;        /* likewise */
+	uint64_t peak_requested;        /* likewise, as the next */
+	uint64_t peak_allocated;
 	uint64_t peak_used;             /* likewise: of the device, with its context */
 	uint64_t driver_ns;             /* with a model */
 	uint64_t steps;

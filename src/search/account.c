@@ -1,0 +1,399 @@
+/* account.c - a scene in an explanation's words. */
+#include "search/account.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "explain/holders.h"
+
+struct account {
+	struct frag_explained *m;
+	const struct frag_scene *scene;
+	const struct frag_lifetimes *lifetimes;
+	const struct frag_symbols *symbols;
+	uint32_t held_capacity, folded_capacity, pool_capacity;
+};
+
+static bool fill_pins(const struct account *a, const struct frag_scene_segment *seg,
+		      struct frag_pinned_segment *to)
+{
+	to->pins = calloc(seg->pins, sizeof(*to->pins));
+	for (uint32_t k = seg->first; to->pins && k < seg->first + seg->count; k++) {
+		const struct frag_scene_block *b = &a->scene->blocks[k];
+		const struct frag_lifetime *life = &a->lifetimes->of[k];
+		struct frag_pinning *pin;
+
+		if (!frag_is_live(b))
+			continue;
+		pin = &to->pins[to->pin_count++];
+		*pin = (struct frag_pinning){
+			.bytes = b->bytes, .offset = b->offset, .born = b->birth,
+			.freed = life->freed, .life = life->life,
+			.pending = b->state == FRAG_PENDING,
+		};
+		if (life->id) {
+			pin->id = malloc(strlen(life->id) + 1);
+			if (!pin->id)
+				return false;
+			memcpy(pin->id, life->id, strlen(life->id) + 1);
+		}
+		if (!frag_tag_json(a->symbols, b->tag, &pin->tag))
+			return false;
+	}
+	return to->pins != NULL;
+}
+
+static int by_stranded(const void *a, const void *b)
+{
+	const struct frag_pinned_segment *x = a, *y = b;
+
+	if (x->stranded != y->stranded)
+		return x->stranded > y->stranded ? -1 : 1;
+	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
+}
+
+/* Those with live blocks and free bytes that cannot go back. */
+static bool fill_segments(const struct account *a)
+{
+	struct frag_explained *m = a->m;
+
+	m->segments = calloc((size_t)a->scene->segment_count + 1, sizeof(*m->segments));
+	for (uint32_t i = 0; m->segments && i < a->scene->segment_count; i++) {
+		const struct frag_scene_segment *seg = &a->scene->segments[i];
+		struct frag_pinned_segment *to = &m->segments[m->segment_count];
+
+		if (!seg->pins || !seg->stranded)
+			continue;
+		m->segment_count++;
+		*to = (struct frag_pinned_segment){
+			.ordinal = seg->ordinal, .bytes = seg->bytes, .stranded = seg->stranded,
+			.range = seg->page != 0,
+		};
+		if (!fill_pins(a, seg, to))
+			return false;
+	}
+	if (m->segment_count)
+		qsort(m->segments, m->segment_count, sizeof(*m->segments), by_stranded);
+	return m->segments != NULL;
+}
+
+static int by_held(const void *a, const void *b)
+{
+	const struct frag_held *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	if (x->oldest != y->oldest)
+		return x->oldest < y->oldest ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static struct frag_held *held_of(struct account *a, struct frag_map *map, uint32_t tag,
+				 uint64_t birth)
+{
+	struct frag_explained *m = a->m;
+	const uint32_t at = frag_map_get(map, tag);
+
+	if (at != FRAG_MAP_NONE)
+		return &m->held[at];
+	if (!frag_grow(&m->held, &a->held_capacity, (uint64_t)m->held_count + 1,
+		       sizeof(*m->held)) || !frag_map_add(map, tag, m->held_count))
+		return NULL;
+	m->held[m->held_count] = (struct frag_held){ .number = tag, .oldest = birth };
+	return &m->held[m->held_count++];
+}
+
+static bool add_held(struct account *a, struct frag_map *map)
+{
+	for (uint32_t k = 0; k < a->scene->block_count; k++) {
+		const struct frag_scene_block *b = &a->scene->blocks[k];
+		struct frag_held *held;
+
+		if (!frag_is_live(b) || b->slot == FRAG_NO_SLOT)
+			continue;
+		held = held_of(a, map, b->tag, b->birth);
+		if (!held)
+			return false;
+		held->bytes += b->bytes;
+		held->blocks++;
+		held->of_class[a->lifetimes->of[k].life] += b->bytes;
+		held->oldest = b->birth < held->oldest ? b->birth : held->oldest;
+	}
+	return true;
+}
+
+static bool fill_held(struct account *a)
+{
+	struct frag_explained *m = a->m;
+	struct frag_map map;
+	bool good = frag_map_init(&map, frag_hash_seed()) && add_held(a, &map);
+
+	frag_map_fini(&map);
+	if (m->held_count)
+		qsort(m->held, m->held_count, sizeof(*m->held), by_held);
+	for (uint32_t i = 0; i < m->held_count && good; i++)
+		good = frag_tag_json(a->symbols, m->held[i].number, &m->held[i].tag);
+	return good;
+}
+
+static int by_folded(const void *a, const void *b)
+{
+	const struct frag_folded *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	if (x->tag != y->tag)
+		return x->tag < y->tag ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct frag_folded *x = a, *y = b;
+
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	if (x->stack)
+		return 0;       /* whatever their tags */
+	return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+/* What a line of folded stacks cannot have in a frame: its separator, ends of lines. */
+static void put_plain(char *to, const char *from, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		to[i] = from[i] == ';' ? ':' : (unsigned char)from[i] < ' ' ? ' ' : from[i];
+}
+
+/* One frame in front of those that it called; false: memory is short. */
+static bool put_before(char **line, const struct frag_text *frame)
+{
+	const size_t rest = *line ? strlen(*line) + 1 : 0;
+	char *text = malloc(frame->length + rest + 1);
+
+	if (!text)
+		return false;
+	put_plain(text, frame->text, frame->length);
+	if (rest) {
+		text[frame->length] = ';';
+		memcpy(text + frame->length + 1, *line, rest - 1);
+	}
+	text[frame->length + rest] = '\0';
+	free(*line);
+	*line = text;
+	return true;
+}
+
+static bool name_folded(const struct account *a, struct frag_folded *row)
+{
+	static const struct frag_text none = { .text = "(no tag)", .length = 8 };
+	struct frag_text tag = frag_symbols_tag(a->symbols, row->tag);
+	uint64_t at = row->stack;
+	struct frag_frame frame;
+	uint32_t count = 0;
+
+	while (at && count++ < FRAG_FRAMES_MAX && frag_symbols_frame(a->symbols, &at, &frame))
+		if (frame.name.length && !put_before(&row->line, &frame.name))
+			return false;
+	return row->line || put_before(&row->line, tag.text ? &tag : &none);
+}
+
+/* Equal neighbours become one. */
+static void sum_folded(struct frag_explained *m)
+{
+	uint32_t n = 0;
+
+	if (m->folded_count)
+		qsort(m->folded, m->folded_count, sizeof(*m->folded), by_stack);
+	for (uint32_t i = 0; i < m->folded_count; i++) {
+		if (n && by_stack(&m->folded[n - 1], &m->folded[i]) == 0)
+			m->folded[n - 1].bytes += m->folded[i].bytes;
+		else
+			m->folded[n++] = m->folded[i];
+	}
+	m->folded_count = n;
+	if (n)
+		qsort(m->folded, n, sizeof(*m->folded), by_folded);
+}
+
+static bool fill_folded(struct account *a)
+{
+	struct frag_explained *m = a->m;
+
+	for (uint32_t k = 0; k < a->scene->block_count; k++) {
+		const struct frag_scene_block *b = &a->scene->blocks[k];
+
+		if (!frag_is_live(b) || b->slot == FRAG_NO_SLOT)
+			continue;
+		if (!frag_grow(&m->folded, &a->folded_capacity, (uint64_t)m->folded_count + 1,
+			       sizeof(*m->folded)))
+			return false;
+		m->folded[m->folded_count++] = (struct frag_folded){
+			.bytes = b->bytes, .tag = b->tag, .stack = b->stack,
+		};
+	}
+	sum_folded(m);
+	for (uint32_t i = 0; i < m->folded_count; i++)
+		if (!name_folded(a, &m->folded[i]))
+			return false;
+	return true;
+}
+
+static int by_pool(const void *a, const void *b)
+{
+	const struct frag_pool_row *x = a, *y = b;
+
+	return x->pool < y->pool ? -1 : x->pool > y->pool;
+}
+
+/* There are few. */
+static bool fill_pools(struct account *a)
+{
+	struct frag_explained *m = a->m;
+
+	for (uint32_t i = 0; i < a->scene->segment_count; i++) {
+		const struct frag_scene_segment *seg = &a->scene->segments[i];
+		uint32_t k = 0;
+
+		if (!seg->pool)
+			continue;
+		while (k < m->pool_count && m->pools[k].pool != seg->pool)
+			k++;
+		if (!frag_grow(&m->pools, &a->pool_capacity, (uint64_t)k + 1, sizeof(*m->pools)))
+			return false;
+		if (k == m->pool_count)
+			m->pools[m->pool_count++] = (struct frag_pool_row){ .pool = seg->pool };
+		m->pools[k].segments++;
+		m->pools[k].reserved += seg->bytes;
+		m->pools[k].live += seg->live;
+		m->pools[k].free += seg->free;
+		m->pools[k].stranded += seg->stranded;
+	}
+	if (m->pool_count)
+		qsort(m->pools, m->pool_count, sizeof(*m->pools), by_pool);
+	return true;
+}
+
+static void count_pending(const struct account *a)
+{
+	struct frag_explained *m = a->m;
+
+	for (uint32_t k = 0; k < a->scene->block_count; k++) {
+		const struct frag_scene_block *b = &a->scene->blocks[k];
+		const uint64_t since = a->lifetimes->of[k].freed;
+
+		if (b->state != FRAG_PENDING)
+			continue;
+		if (!m->pending_blocks || since < m->pending_since)
+			m->pending_since = since;
+		m->pending += b->bytes;
+		m->pending_blocks++;
+	}
+}
+
+int frag_account_fill(struct frag_explained *m, const struct frag_scene *scene,
+		      const struct frag_lifetimes *lifetimes, const struct frag_symbols *symbols,
+		      bool folded, struct frag_error *err)
+{
+	struct account a = {
+		.m = m, .scene = scene, .lifetimes = lifetimes, .symbols = symbols,
+	};
+
+	count_pending(&a);
+	if (!fill_segments(&a) || !fill_held(&a) || !fill_pools(&a)
+	    || (folded && !fill_folded(&a)))
+		return frag_fail_nomem(err);
+	return 0;
+}
+
+static bool is_long_lived(enum frag_life_class life)
+{
+	return life == FRAG_LIFE_WEIGHTS || life == FRAG_LIFE_OPTIMIZER;
+}
+
+/* Does the first move leave from this segment? Without a move all count. */
+static bool concerns(const struct frag_explained *m, const struct frag_pinned_segment *s)
+{
+	if (!m->move_count)
+		return true;
+	for (uint32_t i = 0; i < m->moves[0].from_count; i++)
+		if (m->moves[0].from[i] == s->ordinal)
+			return true;
+	return false;
+}
+
+/* Of a segment that is free for more than half: whose blocks are most of what is left in it. */
+static enum frag_culprit judge(const struct frag_pinned_segment *s, uint64_t *bytes)
+{
+	uint64_t late = 0, left = 0;
+
+	if (s->range || s->stranded <= s->bytes / 2)
+		return FRAG_CULPRIT_NONE;
+	for (uint32_t i = 0; i < s->pin_count; i++) {
+		if (is_long_lived(s->pins[i].life))
+			late += s->pins[i].bytes;
+		else
+			left += s->pins[i].bytes;
+	}
+	*bytes = late > left ? late : left;
+	return late > left ? FRAG_CULPRIT_LATE : FRAG_CULPRIT_LEFT;
+}
+
+/* The tag of the largest pin of the culprits, in the segment with most stranded bytes. */
+static const char *largest_tag(const struct frag_pinned_segment *s, enum frag_culprit who)
+{
+	const struct frag_pinning *largest = NULL;
+
+	for (uint32_t i = 0; i < s->pin_count; i++)
+		if (is_long_lived(s->pins[i].life) == (who == FRAG_CULPRIT_LATE)
+		    && (!largest || s->pins[i].bytes > largest->bytes))
+			largest = &s->pins[i];
+	return largest ? largest->tag : NULL;
+}
+
+void frag_account_culprit(struct frag_explained *m)
+{
+	uint64_t stranded[FRAG_CULPRIT_LEFT + 1] = { 0 }, bytes[FRAG_CULPRIT_LEFT + 1] = { 0 };
+	const struct frag_pinned_segment *first[FRAG_CULPRIT_LEFT + 1] = { NULL };
+	enum frag_culprit who = FRAG_CULPRIT_LATE;
+
+	for (uint32_t i = 0; i < m->segment_count; i++) {
+		const struct frag_pinned_segment *s = &m->segments[i];
+		uint64_t theirs = 0;
+		const enum frag_culprit culprit = concerns(m, s) ? judge(s, &theirs)
+								 : FRAG_CULPRIT_NONE;
+
+		stranded[culprit] += s->stranded;
+		bytes[culprit] += theirs;
+		first[culprit] = first[culprit] ? first[culprit] : s;
+	}
+	if (stranded[FRAG_CULPRIT_LEFT] > stranded[FRAG_CULPRIT_LATE])
+		who = FRAG_CULPRIT_LEFT;
+	if (!first[who])
+		return;
+	m->culprit = who;
+	m->culprit_stranded = stranded[who];
+	m->culprit_bytes = bytes[who];
+	m->culprit_tag = largest_tag(first[who], who);
+}
+
+void frag_account_fini(struct frag_explained *m)
+{
+	for (uint32_t i = 0; i < m->segment_count; i++) {
+		for (uint32_t k = 0; k < m->segments[i].pin_count; k++) {
+			free(m->segments[i].pins[k].id);
+			free(m->segments[i].pins[k].tag);
+		}
+		free(m->segments[i].pins);
+	}
+	free(m->segments);
+	for (uint32_t i = 0; i < m->held_count; i++)
+		free(m->held[i].tag);
+	free(m->held);
+	for (uint32_t i = 0; i < m->folded_count; i++)
+		free(m->folded[i].line);
+	free(m->folded);
+	free(m->pools);
+}

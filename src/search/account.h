@@ -1,0 +1,17 @@
+/* account.h - a scene in an explanation's words: pins, holders, pools, and who it usually is. */
+#ifndef SEARCH_ACCOUNT_H
+#define SEARCH_ACCOUNT_H
+
+#include "search/explanation.h"
+
+/* Fills in segments, holders, pools, pending blocks; folded: holders by stack too. -FRAG_ENOMEM */
+int frag_account_fill(struct frag_explained *m, const struct frag_scene *scene,
+		      const struct frag_lifetimes *lifetimes, const struct frag_symbols *symbols,
+		      bool folded, struct frag_error *err);
+
+/* After the moves: who keeps free memory, those of the first move or all. */
+void frag_account_culprit(struct frag_explained *m);
+
+void frag_account_fini(struct frag_explained *m);       /* what the first fills in */
+
+#endif

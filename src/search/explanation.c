@@ -1,0 +1,552 @@
+/*
+ * explanation.c - a trace at the moments that matter.
+ *
+ * Each device is looked at in a run of its own, which halts before the request that fails. What
+ * that request leaves is seen in a copy.
+ */
+#include "search/explanation.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain/holders.h"
+#include "search/account.h"
+#include "search/others.h"
+
+const char *const frag_failure_names[] = {
+	[FRAG_FAILURE_NONE] = NULL, [FRAG_FAILURE_OVER_DEVICE] = "over_device",
+	[FRAG_FAILURE_CAPACITY] = "capacity", [FRAG_FAILURE_SPURIOUS] = "spurious",
+	[FRAG_FAILURE_PENDING] = "pending", [FRAG_FAILURE_LIMIT] = "limit",
+	[FRAG_FAILURE_TIGHT] = "tight", [FRAG_FAILURE_FRAGMENTATION] = "fragmentation",
+};
+
+const char *const frag_moment_kind_names[] = {
+	[FRAG_MOMENT_OOM] = "oom", [FRAG_MOMENT_PEAK] = "peak", [FRAG_MOMENT_WORST] = "worst",
+	[FRAG_MOMENT_STEP] = "step", [FRAG_MOMENT_MARK] = "mark", NULL,
+};
+
+/* One device at work. */
+struct study {
+	struct frag_explanation *x;
+	struct frag_explained *m;
+	struct frag_halting run;
+	uint64_t until;         /* event; FRAG_MOMENT_OOM: the end */
+};
+
+static int make_sim(const struct frag_explanation *x, enum frag_level level, bool go_on,
+		    struct frag_sim **out, struct frag_error *err)
+{
+	const struct frag_sim_options options = {
+		.level = level, .on_oom_continue = go_on, .devices = x->devices,
+	};
+
+	return frag_sim_on_tape(out, x->choice, x->tape, &options, err);
+}
+
+static const struct frag_result *result_of(struct frag_sim *sim, uint32_t device)
+{
+	uint32_t count;
+
+	return &frag_sim_results(sim, false, &count)[device];
+}
+
+/* What the device has beside context and other processes. */
+static uint64_t room_of(const struct frag_device_figures *d)
+{
+	const uint64_t taken = d->context + d->other;
+
+	return d->total > taken ? d->total - taken : 0;
+}
+
+/* Figures of the device as the simulation is now. */
+static void fill_figures(struct frag_explained *m, const struct frag_device_figures *d,
+			 const struct frag_metrics *now)
+{
+	const uint64_t left = now->device_free > 0 ? (uint64_t)now->device_free : 0;
+	uint64_t all = now->free;
+
+	m->live = now->active;
+	m->free = now->free;
+	m->releasable = now->releasable;
+	m->stranded = now->stranded;
+	m->reserved = now->reserved;
+	m->limited = d->total > 0;
+	m->limit = UINT64_MAX;
+	m->largest_now = m->largest_after_flush = now->largest_free;
+	if (m->limited) {
+		m->device_free = left;
+		m->outside = d->context + d->other;
+		all = room_of(d) > m->live ? room_of(d) - m->live : 0;
+	}
+	if (left > m->largest_now)
+		m->largest_now = left;
+	if (left + now->releasable > m->largest_after_flush)
+		m->largest_after_flush = left + now->releasable;
+	m->largest_after_compaction = all;
+}
+
+/* What the device had for the policy, and its limit for it; UINT64_MAX: no end. */
+static uint64_t left_of(const struct frag_explained *m, const struct frag_oom *oom)
+{
+	uint64_t left = m->limited ? m->device_free : UINT64_MAX;
+
+	if (oom->limit != UINT64_MAX) {
+		const uint64_t more = oom->limit > oom->used ? oom->limit - oom->used : 0;
+
+		left = more < left ? more : left;
+	}
+	return left;
+}
+
+static int fill_request(struct study *s, struct frag_sim *after, const struct frag_next *request,
+			struct frag_error *err)
+{
+	const struct frag_symbols *symbols = frag_tape_symbols(s->x->tape);
+	const struct frag_result *r = result_of(after, s->m->device);
+	const struct frag_oom *oom = &r->ooms[0];
+	uint64_t left;
+
+	fill_figures(s->m, &s->x->devices[s->m->device], &oom->metrics);
+	left = left_of(s->m, oom);
+	s->m->step = oom->step;
+	s->m->size = oom->size;
+	s->m->need = oom->need;
+	s->m->demand = oom->demand;
+	s->m->limit = oom->limit;
+	s->m->missing = oom->demand > left ? oom->demand - left : 0;
+	if (!request)
+		return 0;
+	s->m->id = frag_id_json(&request->event.id);
+	return s->m->id && frag_tag_json(symbols, request->event.tag, &s->m->tag)
+	       ? 0 : frag_fail_nomem(err);
+}
+
+/* Is the request served in a copy of the run after it has failed? */
+static int ask_again(const struct frag_sim *after, const struct frag_next *request, bool *served,
+		     struct frag_error *err)
+{
+	struct frag_sim *sim;
+	bool failed = true;
+	int rc = frag_sim_copy(&sim, after, err);
+
+	if (rc)
+		return rc;
+	rc = frag_feed_one(sim, request, &failed, err);
+	*served = !failed;
+	frag_sim_del(sim);
+	return rc;
+}
+
+/* The same where all that was pending has been waited for. */
+static int ask_after_waiting(const struct frag_sim *after, const struct frag_scene *scene,
+			     const struct frag_next *request, bool *served,
+			     struct frag_error *err)
+{
+	struct frag_ended *ended = calloc((size_t)scene->block_count + 1, sizeof(*ended));
+	struct frag_next wait = *request;
+	struct frag_sim *sim = NULL;
+	bool failed = true;
+	int rc = ended ? frag_sim_copy(&sim, after, err) : frag_fail_nomem(err);
+
+	wait.event.op = FRAG_OP_COMPLETE;
+	wait.event.ended = ended;
+	wait.event.ended_count = 0;
+	for (uint32_t i = 0; i < scene->block_count && !rc; i++)
+		if (scene->blocks[i].state == FRAG_PENDING
+		    && scene->blocks[i].slot != FRAG_NO_SLOT)
+			ended[wait.event.ended_count++] = (struct frag_ended){
+				.slot = scene->blocks[i].slot, .synced = FRAG_NEVER,
+			};
+	if (!rc && wait.event.ended_count) {
+		rc = frag_feed_one(sim, &wait, &failed, err);
+		rc = rc ? rc : frag_feed_one(sim, request, &failed, err);
+	}
+	*served = !rc && !failed;
+	frag_sim_del(sim);
+	free(ended);
+	return rc;
+}
+
+/* The first that holds, in the order of the enum. */
+static int judge(struct study *s, const struct frag_sim *after, const struct frag_scene *scene,
+		 const struct frag_next *request, struct frag_error *err)
+{
+	const struct frag_device_figures *d = &s->x->devices[s->m->device];
+	struct frag_explained *m = s->m;
+	const uint64_t room = room_of(d), wanted = m->live + m->need;
+	bool served = false;
+	int rc;
+
+	m->failure = FRAG_FAILURE_OVER_DEVICE;
+	if (m->limited && m->need > room)
+		return 0;
+	m->failure = FRAG_FAILURE_CAPACITY;
+	if ((m->limited && wanted > room) || !request)
+		return 0;
+	m->failure = FRAG_FAILURE_SPURIOUS;
+	rc = ask_again(after, request, &served, err);
+	if (rc || served)
+		return rc;
+	m->failure = FRAG_FAILURE_PENDING;
+	rc = ask_after_waiting(after, scene, request, &served, err);
+	if (rc || served)
+		return rc;
+	m->failure = FRAG_FAILURE_LIMIT;
+	if (!m->limited
+	    || m->device_free >= frag_heap_round(frag_sim_heap(after, m->device), m->demand))
+		return 0;
+	/* 95 hundredths in whole numbers: sizes are below 2^53 */
+	m->failure = 20 * wanted > 19 * room ? FRAG_FAILURE_TIGHT : FRAG_FAILURE_FRAGMENTATION;
+	return 0;
+}
+
+/* What could be moved for the request that the run halts before. */
+static int find_reliefs(const struct study *s, const struct frag_sim *after,
+			const struct frag_scene *scene, const struct frag_next *request,
+			struct frag_reliefs *out, struct frag_error *err)
+{
+	uint32_t count;
+	struct frag_explained now = { .device = s->m->device };
+	struct frag_sought sought;
+	struct frag_shortage shortage = {
+		.pool = request->event.pool, .block_cost = s->x->block_cost,
+	};
+	struct frag_sim *copy;
+	const struct frag_oom *oom;
+	int rc = frag_sim_copy(&copy, after, err);
+
+	if (rc)
+		return rc;
+	oom = &frag_sim_results(copy, false, &count)[now.device].ooms[0];
+	fill_figures(&now, &s->x->devices[now.device], &oom->metrics);
+	shortage.left = left_of(&now, oom);
+	shortage.need = oom->need;
+	shortage.missing = oom->demand > shortage.left ? oom->demand - shortage.left : 0;
+	rc = frag_sim_seek(copy, &request->event, &sought) ? frag_fail_nomem(err) : 0;
+	shortage.list = sought.list;
+	frag_sim_del(copy);
+	return rc ? rc : frag_reliefs_find(out, scene, &shortage, err);
+}
+
+/* A move at the run's halt; then the run goes on to its next one, or the end. */
+static int try_move(struct study *s, const struct frag_sim *after, const struct frag_scene *scene,
+		    const struct frag_next *request, bool *found, bool *halted,
+		    struct frag_error *err)
+{
+	struct frag_move *move = &s->m->moves[s->m->move_count];
+	struct frag_reliefs reliefs = { .count = 0 };
+	int rc = find_reliefs(s, after, scene, request, &reliefs, err);
+
+	*found = *halted = false;
+	rc = rc ? rc : frag_halting_move(&s->run, scene, &reliefs, move, found, &s->m->tried, err);
+	frag_reliefs_fini(&reliefs);
+	s->m->move_count += *found;
+	if (rc || !*found)
+		return rc;
+	rc = frag_halting_play(&s->run, UINT64_MAX, halted, err);
+	move->reaches = UINT64_MAX;
+	if (!rc && *halted)
+		move->reaches = frag_halting_next(&s->run).event.step;
+	return rc;
+}
+
+/* The state that the request leaves which the run halts before. */
+static int look_after(struct study *s, const struct frag_next *request, struct frag_sim **after,
+		      struct frag_scene *scene, struct frag_error *err)
+{
+	bool failed;
+	int rc = frag_sim_copy(after, s->run.sim, err);
+
+	rc = rc ? rc : frag_feed_one(*after, request, &failed, err);
+	return rc ? rc : frag_scene_init(scene, *after, s->m->device, err);
+}
+
+/* After the first one, at every later halt. */
+static int go_on_moving(struct study *s, struct frag_error *err)
+{
+	bool found = true, halted = true;
+	int rc = 0;
+
+	while (!rc && found && halted && s->m->move_count < s->x->moves) {
+		const struct frag_next request = frag_halting_next(&s->run);
+		struct frag_scene scene = { .segment_count = 0 };
+		struct frag_sim *after = NULL;
+
+		rc = look_after(s, &request, &after, &scene, err);
+		rc = rc ? rc : try_move(s, after, &scene, &request, &found, &halted, err);
+		frag_scene_fini(&scene);
+		frag_sim_del(after);
+	}
+	return rc;
+}
+
+static int move_blocks(struct study *s, const struct frag_sim *after,
+		       const struct frag_scene *scene, const struct frag_next *request,
+		       struct frag_error *err)
+{
+	bool found, halted;
+	int rc;
+
+	if (!s->x->moves || s->m->failure <= FRAG_FAILURE_CAPACITY)
+		return 0;
+	s->m->moves = calloc(s->x->moves, sizeof(*s->m->moves));
+	if (!s->m->moves)
+		return frag_fail_nomem(err);
+	rc = try_move(s, after, scene, request, &found, &halted, err);
+	return rc || !halted ? rc : go_on_moving(s, err);
+}
+
+static int account(struct study *s, const struct frag_scene *scene, struct frag_error *err)
+{
+	struct frag_lifetimes lifetimes;
+	int rc = frag_lifetimes_find(&lifetimes, scene, s->x->tape, err);
+
+	rc = rc ? rc : frag_account_fill(s->m, scene, &lifetimes, frag_tape_symbols(s->x->tape),
+					 s->x->folded, err);
+	frag_lifetimes_fini(&lifetimes);
+	return rc;
+}
+
+/* The run halts before a request that fails. */
+static int study_failure(struct study *s, struct frag_error *err)
+{
+	const struct frag_next request = frag_halting_next(&s->run);
+	struct frag_scene scene = { .segment_count = 0 };
+	struct frag_sim *after = NULL;
+	int rc = look_after(s, &request, &after, &scene, err);
+
+	rc = rc ? rc : fill_request(s, after, &request, err);
+	rc = rc ? rc : judge(s, after, &scene, &request, err);
+	rc = rc ? rc : account(s, &scene, err);
+	rc = rc ? rc : move_blocks(s, after, &scene, &request, err);
+	if (!rc)
+		frag_account_culprit(s->m);
+	frag_scene_fini(&scene);
+	frag_sim_del(after);
+	return rc ? rc : frag_others_find(s->x, s->m, err);
+}
+
+/* The run is at the moment, and no request has failed. */
+static int study_moment(struct study *s, struct frag_error *err)
+{
+	struct frag_scene scene = { .segment_count = 0 };
+	int rc = frag_scene_init(&scene, s->run.sim, s->m->device, err);
+
+	if (!rc)
+		fill_figures(s->m, &s->x->devices[s->m->device],
+			     &result_of(s->run.sim, s->m->device)->last);
+	rc = rc ? rc : account(s, &scene, err);
+	if (!rc)
+		frag_account_culprit(s->m);
+	frag_scene_fini(&scene);
+	return rc ? rc : frag_others_find(s->x, s->m, err);
+}
+
+/* The pool that the policy begins with was refused: nothing of the trace has happened. */
+static int study_pool(struct study *s, struct frag_error *err)
+{
+	struct frag_scene scene = { .segment_count = 0 };
+	int rc = fill_request(s, s->run.sim, NULL, err);
+
+	rc = rc ? rc : judge(s, s->run.sim, &scene, NULL, err);
+	return rc ? rc : frag_others_find(s->x, s->m, err);
+}
+
+static int begin_study(struct study *s, struct frag_error *err)
+{
+	struct frag_sim *sim = NULL;
+	int rc = make_sim(s->x, FRAG_LEVEL_SURVIVE, true, &sim, err);
+
+	rc = rc ? rc : frag_halting_init(&s->run, s->x->tape, s->m->device, sim, err);
+	s->run.stop = s->x->stop;
+	s->run.ctx = s->x->ctx;
+	return rc ? rc : frag_sim_begin(sim, err);
+}
+
+/* Steps at which something is the most, of each device. */
+struct heights {
+	struct frag_height { uint64_t stranded, step; bool any; } *of;
+};
+
+static int note_height(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	struct frag_height *h = &((struct heights *)ctx)->of[step->device];
+
+	(void)err;
+	if (step->metrics && (!h->any || step->metrics->stranded > h->stranded))
+		*h = (struct frag_height){ step->metrics->stranded, step->event->step, true };
+	return 0;
+}
+
+/* A run as any, up to where it ends: when the device holds most, and strands most. */
+static int find_height(const struct study *s, uint64_t *step, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(s->x->tape);
+	struct heights heights = {
+		.of = calloc(frag_tape_info(s->x->tape)->device_count, sizeof(*heights.of)),
+	};
+	const struct frag_observer observer = { .step = note_height, .ctx = &heights };
+	const bool worst = s->m->kind == FRAG_MOMENT_WORST;
+	struct frag_sim *sim = NULL;
+	int rc = reader && heights.of ? make_sim(s->x, FRAG_LEVEL_PEAKS, false, &sim, err)
+				      : frag_fail_nomem(err);
+
+	if (!rc && worst)
+		rc = frag_sim_observe(sim, &observer);
+	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
+	if (!rc)
+		*step = worst ? heights.of[s->m->device].step
+			      : result_of(sim, s->m->device)->peak_step;
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+	free(heights.of);
+	return rc;
+}
+
+/* The run has ended before the moment that is asked for. */
+static int refuse_later(const struct study *s, struct frag_error *err)
+{
+	return frag_fail(err, FRAG_EUSAGE, "--at: step %" PRIu64 " is after the out-of-memory at step"
+			 " %" PRIu64 ", where the run ends", s->m->step,
+			 frag_halting_next((struct frag_halting *)(uintptr_t)&s->run).event.step);
+}
+
+/*
+ * Up to and with the moment's step. The request of that step may be the one that fails; at the
+ * highest step it is not looked at, as nothing has grown with it.
+ */
+static int study_step(struct study *s, struct frag_error *err)
+{
+	const uint64_t until = frag_tape_event(s->x->tape, s->m->step) + 1;
+	bool halted;
+	int rc = frag_halting_play(&s->run, until, &halted, err);
+
+	if (rc || !halted)
+		return rc ? rc : study_moment(s, err);
+	if (frag_tape_at(s->run.reader) + 1 < until)
+		return refuse_later(s, err);
+	if (s->m->kind == FRAG_MOMENT_PEAK || s->m->kind == FRAG_MOMENT_WORST) {
+		const struct frag_next request = frag_halting_next(&s->run);
+		bool failed;
+
+		frag_tape_seek(s->run.reader, until);
+		rc = frag_feed_one(s->run.sim, &request, &failed, err);
+		return rc ? rc : study_moment(s, err);
+	}
+	return study_failure(s, err);
+}
+
+/* The first out-of-memory; without one the peak. */
+static int study_device(struct study *s, struct frag_error *err)
+{
+	bool halted = false;
+	int rc = begin_study(s, err);
+
+	if (!rc && result_of(s->run.sim, s->m->device)->oom_count)
+		return study_pool(s, err);
+	if (!rc && s->m->kind == FRAG_MOMENT_OOM) {
+		rc = frag_halting_play(&s->run, UINT64_MAX, &halted, err);
+		if (rc || halted)
+			return rc ? rc : study_failure(s, err);
+		frag_halting_fini(&s->run);
+		s->m->kind = FRAG_MOMENT_PEAK;
+		rc = begin_study(s, err);
+	}
+	if (!rc && (s->m->kind == FRAG_MOMENT_PEAK || s->m->kind == FRAG_MOMENT_WORST))
+		rc = find_height(s, &s->m->step, err);
+	if (!rc && !frag_tape_info(s->x->tape)->events)
+		return study_moment(s, err);
+	return rc ? rc : study_step(s, err);
+}
+
+/* The first mark of that name. */
+static int find_mark(struct frag_explanation *x, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(x->tape);
+	const size_t length = strlen(x->at_mark);
+	struct frag_batch batch = { .count = 0 };
+	bool found = false;
+
+	if (!reader)
+		return frag_fail_nomem(err);
+	do {
+		frag_tape_next(reader, UINT64_MAX, &batch);
+		for (uint32_t i = 0; i < batch.count && !found; i++) {
+			const struct frag_event *ev = &batch.events[i];
+
+			found = ev->op == FRAG_OP_MARK && ev->text.length == length
+				&& memcmp(ev->text.text, x->at_mark, length) == 0;
+			x->at_step = ev->step;
+		}
+	} while (batch.count && !found);
+	frag_tape_reader_del(reader);
+	return found ? 0 : frag_fail(err, FRAG_EUSAGE, "--at: the trace has no mark \"%.200s\"",
+				     x->at_mark);
+}
+
+/* The device of the step, or FRAG_ALL. */
+static int find_step(const struct frag_explanation *x, uint32_t *device, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(x->tape);
+	struct frag_batch batch;
+	int rc = 0;
+
+	if (!reader)
+		return frag_fail_nomem(err);
+	frag_tape_seek(reader, frag_tape_event(x->tape, x->at_step));
+	frag_tape_next(reader, UINT64_MAX, &batch);
+	if (batch.count)
+		*device = batch.events[0].device;
+	else
+		rc = frag_fail(err, FRAG_EUSAGE, "--at: the trace has no step %" PRIu64,
+			       x->at_step);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+int frag_explanation_run(struct frag_explanation *x, struct frag_error *err)
+{
+	const uint32_t devices = frag_tape_info(x->tape)->device_count;
+	uint32_t only = FRAG_ALL;
+	int rc = 0;
+
+	x->moments = calloc(devices, sizeof(*x->moments));
+	if (!x->moments)
+		return frag_fail_nomem(err);
+	if (x->at == FRAG_MOMENT_MARK)
+		rc = find_mark(x, err);
+	else if (x->at == FRAG_MOMENT_STEP)
+		rc = find_step(x, &only, err);
+	for (uint32_t d = 0; d < devices && !rc; d++) {
+		struct study s = { .x = x, .m = &x->moments[x->count] };
+
+		if (x->devices[d].host || (only != FRAG_ALL && d != only))
+			continue;
+		*s.m = (struct frag_explained){ .device = d, .kind = x->at, .step = x->at_step };
+		x->count++;
+		rc = study_device(&s, err);
+		frag_halting_fini(&s.run);
+	}
+	return rc;
+}
+
+static void fini_moment(struct frag_explained *m)
+{
+	frag_account_fini(m);
+	for (uint32_t i = 0; i < m->move_count; i++)
+		frag_move_fini(&m->moves[i]);
+	free(m->moves);
+	free(m->survivors);
+	free(m->id);
+	free(m->tag);
+}
+
+void frag_explanation_fini(struct frag_explanation *x)
+{
+	for (uint32_t i = 0; i < x->count; i++)
+		fini_moment(&x->moments[i]);
+	free(x->moments);
+	x->moments = NULL;
+	x->count = 0;
+}

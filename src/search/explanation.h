@@ -1,0 +1,133 @@
+/*
+ * explanation.h - a trace at the moments that matter: who is short of what, who keeps free memory
+ * from going back, which move would have done, which policies survive.
+ */
+#ifndef SEARCH_EXPLANATION_H
+#define SEARCH_EXPLANATION_H
+
+#include "search/lifetimes.h"
+#include "search/rescue.h"
+
+/* What kind of failure it is: the first that holds, in this order. */
+enum frag_failure {
+	FRAG_FAILURE_NONE,              /* no request has failed at this moment */
+	FRAG_FAILURE_OVER_DEVICE,       /* more than the device has beside context and others */
+	FRAG_FAILURE_CAPACITY,          /* more than it has beside what is live */
+	FRAG_FAILURE_SPURIOUS,          /* asked again at once, it is served */
+	FRAG_FAILURE_PENDING,           /* served where nothing waited for a stream */
+	FRAG_FAILURE_LIMIT,             /* the device had it: a fraction of the program's own */
+	FRAG_FAILURE_TIGHT,             /* all but 5 % is live then */
+	FRAG_FAILURE_FRAGMENTATION,
+};
+extern const char *const frag_failure_names[];  /* "over_device", ..., NULL for the first */
+
+enum frag_moment_kind {
+	FRAG_MOMENT_OOM, FRAG_MOMENT_PEAK, FRAG_MOMENT_WORST, FRAG_MOMENT_STEP, FRAG_MOMENT_MARK,
+};
+extern const char *const frag_moment_kind_names[];      /* ended by NULL */
+
+/* A live block in a segment that has free bytes. */
+struct frag_pinning {
+	char *id, *tag;         /* as JSON; NULL: it has none */
+	uint64_t bytes, offset, born;
+	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
+	enum frag_life_class life;
+	bool pending;
+};
+
+struct frag_pinned_segment {
+	uint32_t ordinal;
+	uint64_t bytes, stranded;
+	bool range;
+	struct frag_pinning *pins;      /* by offset */
+	uint32_t pin_count;
+};
+
+/* What the blocks of one tag hold. */
+struct frag_held {
+	char *tag;              /* as JSON; NULL: none */
+	uint64_t bytes, blocks, oldest;
+	uint64_t of_class[FRAG_LIFE_CLASSES];   /* bytes */
+	uint32_t number;        /* of the tag */
+};
+
+/* What the blocks of one stack hold: its frames from the outermost on, with ';' between them. */
+struct frag_folded {
+	char *line;             /* the tag where no stack is known */
+	uint64_t bytes;
+	uint32_t tag, stack;
+};
+
+/* A pool of the program's own. */
+struct frag_pool_row {
+	uint32_t pool;          /* in the order in which the trace names them, from 1 */
+	uint32_t segments;
+	uint64_t reserved, live, free, stranded;
+};
+
+/* Who it usually is. */
+enum frag_culprit { FRAG_CULPRIT_NONE, FRAG_CULPRIT_LATE, FRAG_CULPRIT_LEFT };
+
+/* One moment of one device. Bytes. */
+struct frag_explained {
+	uint64_t step;
+	uint32_t device;
+	enum frag_moment_kind kind;
+	enum frag_failure failure;
+	char *id, *tag;         /* of the request that failed, as JSON; NULL: none */
+	uint64_t size, need;    /* as requested, and of a block that serves it */
+	uint64_t demand;        /* what was asked of the device last */
+	uint64_t missing;       /* of that */
+	uint64_t live, free, releasable, stranded, reserved;
+	bool limited;           /* the device has a capacity; else the next two are not set */
+	uint64_t device_free, outside;
+	uint64_t limit;         /* by a fraction of the program's own; UINT64_MAX: none */
+	uint64_t largest_now, largest_after_flush, largest_after_compaction;
+	bool fits_known, fits;  /* the blocks of the whole trace, at their peak */
+	uint64_t peak;          /* of them, where it is known */
+	struct frag_pinned_segment *segments;   /* the most stranded bytes first */
+	uint32_t segment_count;
+	struct frag_held *held; /* by tag, the most bytes first */
+	uint32_t held_count;
+	struct frag_folded *folded;     /* where it is asked for; the most bytes first */
+	uint32_t folded_count;
+	uint64_t pending, pending_blocks, pending_since;        /* since: step; of the oldest */
+	struct frag_pool_row *pools;
+	uint32_t pool_count;
+	struct frag_move *moves;
+	uint32_t move_count;
+	uint32_t tried;         /* candidates */
+	enum frag_culprit culprit;
+	uint64_t culprit_stranded, culprit_bytes;       /* bytes that they keep, and theirs */
+	const char *culprit_tag;        /* as JSON, of most of them; borrowed; NULL: none */
+	struct frag_choice *survivors;  /* they borrow what they name */
+	uint32_t survivor_count, others;        /* of so many others */
+};
+
+struct frag_explanation {
+	const struct frag_tape *tape;           /* borrowed, as is all of these */
+	const struct frag_choice *choice;
+	const struct frag_device_figures *devices;
+	const struct frag_driver_model *model;  /* NULL: none */
+	enum frag_moment_kind at;       /* OOM: the first of each device, or its peak */
+	uint64_t at_step;
+	const char *at_mark;            /* its name */
+	uint32_t moves;                 /* at most, of each device */
+	uint64_t block_cost;
+	bool folded;                    /* holders by stack too */
+	bool (*stop)(void *ctx);        /* optional */
+	void *ctx;
+	/* what came of it */
+	struct frag_explained *moments;
+	uint32_t count;
+};
+
+/*
+ * Fills in what came of it; frag_explanation_fini() releases it, also where this fails.
+ * -FRAG_EUSAGE where there is no such step or mark, or the run has ended before it;
+ * -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of the policy.
+ */
+int frag_explanation_run(struct frag_explanation *explanation, struct frag_error *err);
+void frag_explanation_fini(struct frag_explanation *explanation);       /* zeroed is fine */
+
+#endif

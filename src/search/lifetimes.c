@@ -1,0 +1,224 @@
+/* lifetimes.c - the blocks of a moment: their names, their ends, and what they are by these. */
+#include "search/lifetimes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/grow.h"
+#include "base/hash.h"
+
+#define SHORT_PART 100          /* of an iteration: what lives no longer is temporary */
+#define SHORT_STEPS 8
+#define EARLY_PART 10           /* of a trace without iterations */
+
+const char *const frag_life_class_names[] = {
+	[FRAG_LIFE_WEIGHTS] = "weights", [FRAG_LIFE_OPTIMIZER] = "optimizer",
+	[FRAG_LIFE_ACTIVATIONS] = "activations", [FRAG_LIFE_TEMPORARIES] = "temporaries", NULL,
+};
+
+struct mark {
+	uint64_t step, name;    /* that without its digits, hashed */
+};
+
+struct survey {
+	struct frag_lifetimes *out;
+	const struct frag_scene *scene;
+	uint32_t *block_of;     /* by slot: one more than the scene's block; 0: none */
+	uint32_t slot_count, slot_capacity;
+	struct mark *marks;
+	uint32_t mark_count, mark_capacity;
+	uint64_t steps;         /* of the trace */
+	bool failed;            /* memory is short */
+};
+
+char *frag_id_json(const struct frag_handle *id)
+{
+	char *text = malloc(id->text ? (size_t)id->number * 6 + 3 : FRAG_NUMBER_ROOM);
+
+	if (text && id->text)
+		*frag_put_json(text, id->text, (size_t)id->number) = '\0';
+	else if (text)
+		*frag_put_u64(text, id->number) = '\0';
+	return text;
+}
+
+static bool note_slots(struct survey *s)
+{
+	for (uint32_t i = 0; i < s->scene->block_count; i++) {
+		const uint32_t slot = s->scene->blocks[i].slot;
+
+		if (slot == FRAG_NO_SLOT)
+			continue;
+		if (!frag_grow(&s->block_of, &s->slot_capacity, (uint64_t)slot + 1,
+			       sizeof(*s->block_of)))
+			return false;
+		while (s->slot_count <= slot)
+			s->block_of[s->slot_count++] = 0;
+		s->block_of[slot] = i + 1;
+	}
+	return true;
+}
+
+/* Names that differ in digits only are the same. */
+static uint64_t hash_name(const struct frag_text *name)
+{
+	uint64_t hash = 0;
+	bool digit = false;
+
+	for (uint32_t i = 0; i < name->length; i++) {
+		const char c = name->text[i];
+		const bool was = digit;
+
+		digit = c >= '0' && c <= '9';
+		if (!digit || !was)
+			hash = frag_hash_mix(hash * 31 + (unsigned char)(digit ? '0' : c) + 1);
+	}
+	return hash;
+}
+
+static void note_mark(struct survey *s, const struct frag_event *ev)
+{
+	if (!frag_grow(&s->marks, &s->mark_capacity, (uint64_t)s->mark_count + 1,
+		       sizeof(*s->marks))) {
+		s->failed = true;
+		return;
+	}
+	s->marks[s->mark_count++] = (struct mark){ ev->step, hash_name(&ev->text) };
+}
+
+/* Blocks have a name from their alloc on; the first free after that is theirs. */
+static void note_event(struct survey *s, const struct frag_event *ev)
+{
+	struct frag_lifetime *life;
+	uint32_t at;
+
+	if (ev->op == FRAG_OP_MARK)
+		note_mark(s, ev);
+	if ((ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE) || ev->slot >= s->slot_count)
+		return;
+	at = s->block_of[ev->slot];
+	if (!at)
+		return;
+	life = &s->out->of[at - 1];
+	if (ev->op == FRAG_OP_ALLOC && ev->step == s->scene->blocks[at - 1].birth) {
+		life->id = frag_id_json(&ev->id);
+		s->failed = s->failed || !life->id;
+	} else if (ev->op == FRAG_OP_FREE && life->id) {
+		life->freed = ev->step;
+		s->block_of[ev->slot] = 0;
+	}
+}
+
+static int read_tape(struct survey *s, const struct frag_tape *tape, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	struct frag_batch batch = { .count = 0 };
+
+	s->failed = s->failed || !reader;
+	while (!s->failed) {
+		frag_tape_next(reader, UINT64_MAX, &batch);
+		if (!batch.count)
+			break;
+		for (uint32_t i = 0; i < batch.count && !s->failed; i++)
+			note_event(s, &batch.events[i]);
+		s->steps = batch.events[batch.count - 1].step + 1;
+	}
+	frag_tape_reader_del(reader);
+	return s->failed ? frag_fail_nomem(err) : 0;
+}
+
+/* Leaves those marks that begin an iteration; none where none repeats. */
+static bool find_iterations(struct survey *s)
+{
+	struct frag_map seen;
+	uint64_t name = 0;
+	uint32_t first = UINT32_MAX, n = 0;
+	bool good = frag_map_init(&seen, frag_hash_seed());
+
+	for (uint32_t i = 0; i < s->mark_count && good; i++) {
+		const uint32_t before = frag_map_get(&seen, s->marks[i].name);
+
+		if (before != FRAG_MAP_NONE && before < first) {
+			first = before;
+			name = s->marks[i].name;
+		}
+		if (before == FRAG_MAP_NONE)
+			good = frag_map_add(&seen, s->marks[i].name, i);
+	}
+	for (uint32_t i = first; i < s->mark_count && good; i++)
+		if (s->marks[i].name == name)
+			s->marks[n++] = s->marks[i];
+	s->mark_count = n;
+	frag_map_fini(&seen);
+	return good;
+}
+
+/* Iterations that have begun before this step, or at it. */
+static uint32_t begun(const struct survey *s, uint64_t step)
+{
+	uint32_t low = 0, high = s->mark_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (s->marks[middle].step <= step)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static enum frag_life_class classify(const struct survey *s, uint64_t birth, uint64_t freed)
+{
+	const bool never = freed == UINT64_MAX;
+	const uint64_t end = never ? s->steps : freed;
+	const uint32_t iterations = s->mark_count ? s->mark_count : 1;
+	const uint64_t brief = s->steps / iterations / SHORT_PART;
+
+	if (s->mark_count) {
+		const uint32_t before = begun(s, birth), outlived = begun(s, end) - before;
+
+		if (!before && (never || outlived >= 2))
+			return FRAG_LIFE_WEIGHTS;
+		if (before && (outlived >= 2 || (never && outlived)))
+			return FRAG_LIFE_OPTIMIZER;
+	} else if (end - birth >= s->steps / 2 || (never && birth < s->steps / EARLY_PART)) {
+		return FRAG_LIFE_WEIGHTS;
+	}
+	if (!never && end - birth <= (brief > SHORT_STEPS ? brief : SHORT_STEPS))
+		return FRAG_LIFE_TEMPORARIES;
+	return FRAG_LIFE_ACTIVATIONS;
+}
+
+int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_scene *scene,
+			const struct frag_tape *tape, struct frag_error *err)
+{
+	struct survey s = { .out = out, .scene = scene };
+	int rc;
+
+	*out = (struct frag_lifetimes){ .count = 0 };
+	out->of = calloc((size_t)scene->block_count + 1, sizeof(*out->of));
+	if (out->of)
+		out->count = scene->block_count;
+	for (uint32_t i = 0; i < out->count; i++)
+		out->of[i].freed = UINT64_MAX;
+	s.failed = !out->of || !note_slots(&s);
+	rc = read_tape(&s, tape, err);
+	if (!rc && !find_iterations(&s))
+		rc = frag_fail_nomem(err);
+	for (uint32_t i = 0; i < out->count && !rc; i++)
+		out->of[i].life = classify(&s, scene->blocks[i].birth, out->of[i].freed);
+	free(s.block_of);
+	free(s.marks);
+	return rc;
+}
+
+void frag_lifetimes_fini(struct frag_lifetimes *lifetimes)
+{
+	for (uint32_t i = 0; i < lifetimes->count; i++)
+		free(lifetimes->of[i].id);
+	free(lifetimes->of);
+	*lifetimes = (struct frag_lifetimes){ .count = 0 };
+}

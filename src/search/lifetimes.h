@@ -1,0 +1,44 @@
+/*
+ * lifetimes.h - of the blocks of a moment: what the program calls them, when they are freed, and
+ * what they are, by their lives.
+ *
+ * Where marks repeat, but for digits in their names, each with the name of the first of those
+ * begins an iteration. A block is a *weight*, or another one that lives long, where it is born
+ * before the first iteration and outlives the beginning of the second, or is never freed;
+ * *optimizer* state where it is born later and outlives two beginnings, or one and is never
+ * freed; *temporary* where it is freed within a hundredth of an iteration's steps, or eight; and
+ * an *activation* else. Without marks that repeat the trace counts as one iteration: then a block
+ * is a weight that lives for half of its steps, or is born in its first tenth and never freed.
+ */
+#ifndef SEARCH_LIFETIMES_H
+#define SEARCH_LIFETIMES_H
+
+#include "explain/scene.h"
+
+enum frag_life_class {
+	FRAG_LIFE_WEIGHTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_ACTIVATIONS, FRAG_LIFE_TEMPORARIES,
+	FRAG_LIFE_CLASSES
+};
+extern const char *const frag_life_class_names[];       /* "weights", ..., ended by NULL */
+
+struct frag_lifetime {
+	char *id;               /* as JSON; NULL: nobody's */
+	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
+	enum frag_life_class life;
+};
+
+/* One for each block of the scene. */
+struct frag_lifetimes {
+	struct frag_lifetime *of;
+	uint32_t count;
+};
+
+/* Reads the tape once. Release what it fills in, also where it fails. -FRAG_ENOMEM */
+int frag_lifetimes_find(struct frag_lifetimes *lifetimes, const struct frag_scene *scene,
+			const struct frag_tape *tape, struct frag_error *err);
+void frag_lifetimes_fini(struct frag_lifetimes *lifetimes);     /* one that is zeroed is fine */
+
+/* As JSON, for the caller to free; NULL: memory is short. */
+char *frag_id_json(const struct frag_handle *id);
+
+#endif

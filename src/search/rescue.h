@@ -1,0 +1,76 @@
+/*
+ * rescue.h - a request that found no memory, in copies of its run: what it lacked, and the
+ * cheapest move after which it is served.
+ */
+#ifndef SEARCH_RESCUE_H
+#define SEARCH_RESCUE_H
+
+#include "explain/relief.h"
+#include "fragsim/engine.h"
+
+/* A block that was moved is born again at that step; it was at this one. */
+struct frag_moved {
+	uint64_t birth, origin; /* steps */
+	uint32_t slot;
+};
+
+/* A run over a tape that halts before the next request of one device that fails. */
+struct frag_halting {
+	const struct frag_tape *tape;   /* borrowed */
+	uint32_t device;                /* ordinal */
+	struct frag_sim *sim;           /* every event before the reader's place */
+	struct frag_tape_reader *reader;
+	struct frag_tape_reader *lookups;       /* for events from anywhere */
+	struct frag_moved *moved;
+	uint32_t moved_count, moved_capacity;
+	bool (*stop)(void *ctx);        /* optional */
+	void *ctx;
+};
+
+/* sim is the run's from here on, fed nothing yet; it goes on after an out-of-memory. Release it
+ * also where this fails. -FRAG_ENOMEM */
+int frag_halting_init(struct frag_halting *run, const struct frag_tape *tape, uint32_t device,
+		      struct frag_sim *sim, struct frag_error *err);
+void frag_halting_fini(struct frag_halting *run);
+
+/*
+ * Goes on up to event `until`, or the end. *halted: the next event is a request that would fail.
+ * -FRAG_EINTERRUPTED, -FRAG_ENOMEM, what a policy returns.
+ */
+int frag_halting_play(struct frag_halting *run, uint64_t until, bool *halted,
+		      struct frag_error *err);
+
+/* The event that comes next, until the reader is used again; the run stays where it is. */
+struct frag_next {
+	struct frag_event event;
+	uint32_t stack;
+};
+struct frag_next frag_halting_next(struct frag_halting *run);
+
+/* Feeds one event; *failed: the device had no memory for it. */
+int frag_feed_one(struct frag_sim *sim, const struct frag_next *next, bool *failed,
+		  struct frag_error *err);
+
+/* A move that was tried. Release it with frag_move_fini(). */
+struct frag_move {
+	uint64_t bytes;
+	uint32_t blocks;
+	char **ids;             /* as JSON, in the order in which they were put back */
+	uint32_t *from;         /* ordinals of the segments that they left, rising */
+	uint32_t from_count;
+	uint32_t *scene_blocks; /* as the scene numbers them, in the order of ids */
+	uint64_t reaches;       /* step of the next out-of-memory; UINT64_MAX: the end */
+	uint64_t step;          /* at which it is made */
+};
+void frag_move_fini(struct frag_move *move);
+
+/*
+ * At a halt: the first of the candidates for which all is served, each in a copy of the run: its
+ * blocks are freed, the request is served, the blocks are allocated again. The run is then the
+ * copy, after the request. *found: there is one; *tried grows with each.
+ */
+int frag_halting_move(struct frag_halting *run, const struct frag_scene *scene,
+		      const struct frag_reliefs *reliefs, struct frag_move *move, bool *found,
+		      uint32_t *tried, struct frag_error *err);
+
+#endif
