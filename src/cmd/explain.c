@@ -2,24 +2,41 @@
 #include <string.h>
 
 #include "cmd/explain_message.h"
+#include "cmd/explain_trace.h"
 #include "cmd/outputs.h"
-#include "cmd/run_options.h"
 
-enum { OPT_MESSAGE = FRAG_OPT_FIRST_OWN };
+enum { OPT_MESSAGE = FRAG_OPT_FIRST_OWN, OPT_OF_TRACE };
 
 static const struct frag_opt opts[] = {
 	{ 0, "message", NULL, "explain out-of-memory messages: of a paste, or of a whole log",
 	  OPT_MESSAGE },
+	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...] (by the trace)",
+	  FRAG_OPT_POLICY },
+	FRAG_ALLOC_CONF_ROW(0),
+	FRAG_EXPLAIN_ROWS(OPT_OF_TRACE),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
+	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
+	FRAG_PROFILE_ROW(0),
+	FRAG_DEVICE_ROWS(0),
 	{ 0 },
 };
 
 struct explain {
-	bool message, quiet;
-	const char *json;
+	struct frag_explain_trace trace;
+	bool message;
+	const char *of_trace;           /* an option that only a trace has; NULL: none */
 };
+
+static const char *name_of(int id)
+{
+	const struct frag_opt *o = opts;
+
+	while (o->id != id)
+		o++;
+	return o->name;
+}
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
@@ -30,13 +47,18 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		explain->message = true;
 		return 0;
 	case FRAG_OPT_JSON:
-		explain->json = value;
+		explain->trace.json = value;
 		return 0;
 	case FRAG_OPT_COLOR:
 		return frag_option_color(value, err);
-	default:
-		explain->quiet = true;
+	case FRAG_OPT_QUIET:
+		explain->trace.run.quiet = true;
 		return 0;
+	default:
+		explain->of_trace = name_of(id);
+		if (id < OPT_OF_TRACE)
+			return frag_run_set_option(&explain->trace.run, id, value, err);
+		return frag_explain_trace_set(&explain->trace, id - OPT_OF_TRACE, value, err);
 	}
 }
 
@@ -45,10 +67,13 @@ static int explain_message(const struct explain *explain, const struct frag_cmd 
 			   char *const *operands, int count, struct frag_error *err)
 {
 	const struct frag_explain_message how = {
-		.path = count ? operands[0] : "-", .json = explain->json,
-		.quiet = explain->quiet,
+		.path = count ? operands[0] : "-", .json = explain->trace.json,
+		.quiet = explain->trace.run.quiet,
 	};
 
+	if (explain->of_trace)
+		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and --message reads a"
+				 " message", explain->of_trace);
 	if (count > 1)
 		return frag_usage(cmd, "one file at a time", err);
 	if (how.json && strcmp(how.path, "-") != 0 && frag_same_file(how.json, how.path))
@@ -60,22 +85,30 @@ static int explain_message(const struct explain *explain, const struct frag_cmd 
 static int explain_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 			struct frag_error *err)
 {
-	struct explain explain = { .json = NULL };
-	int rest, rc = frag_options(cmd, argc, argv, &explain, set_option, &rest, err);
+	struct explain explain = { .message = false };
+	int rest, rc;
 
 	(void)status;
+	frag_explain_trace_init(&explain.trace);
+	rc = frag_options(cmd, argc, argv, &explain, set_option, &rest, err);
 	if (rc || !rest)
-		return rc;
+		goto out;
 	if (explain.message)
-		return explain_message(&explain, cmd, argv + rest, argc - rest, err);
-	return frag_usage(cmd, "a trace cannot be explained yet; --message reads out-of-memory"
-			  " messages", err);
+		rc = explain_message(&explain, cmd, argv + rest, argc - rest, err);
+	else if (argc - rest != 1)
+		rc = frag_usage(cmd, argc == rest ? "which trace? --message reads an out-of-memory"
+				" message" : "one trace at a time", err);
+	else
+		rc = frag_explain_trace(&explain.trace, cmd, argv[rest], err);
+out:
+	frag_explain_trace_fini(&explain.trace);
+	return rc;
 }
 
 const struct frag_cmd frag_cmd_explain = {
 	.name = "explain",
 	.job = FRAG_JOB_LOOK,
-	.args = "--message [options] [FILE]",
+	.args = "[options] TRACE | --message [options] [FILE]",
 	.summary = "say why memory ran out, and what to do",
 	.opts = opts,
 	.exec = explain_exec,

@@ -61,8 +61,9 @@ int frag_taped_open(struct frag_taped *t, const char *path, const struct frag_ru
 	const struct frag_log log = { .warn = warn, .ctx = reading };
 	const struct frag_trace_options options = {
 		.lenient = o->lenient, .records = reading->records, .meta = reading->meta,
-		.stacks = reading->tags ? FRAG_STACKS_TOP : FRAG_STACKS_NONE, .log = log,
-		.sized = true,  /* the capacity is what is looked for */
+		.stacks = reading->tags ? reading->stacks : FRAG_STACKS_NONE, .log = log,
+		/* else the capacity is what is looked for */
+		.sized = !reading->capacity || o->total != UINT64_MAX || o->profile_path,
 		.configured = frag_configured_next, .configured_ctx = &t->configured,
 	};
 	int rc = frag_trace_open(&t->trace, path, &options, err);

@@ -32,7 +32,10 @@ int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *co
 /* For who reads a trace himself: what is asked of it, and where progress and warnings go. */
 struct frag_taped_reading {
 	struct frag_progress progress;
-	bool quiet, records, meta, tags;
+	bool quiet, records, meta;
+	bool capacity;          /* the one of the trace counts: a note says where it is from */
+	bool tags;              /* with the stacks of them, where they are asked for: */
+	enum frag_stacks stacks;        /* above FRAG_STACKS_TOP */
 };
 /* All but the tape. The reading must live as long as the trace. */
 int frag_taped_open(struct frag_taped *t, const char *path, const struct frag_run_options *o,

@@ -14,6 +14,7 @@
 #include "fragsim/trace.h"
 #include "iterations/leaking.h"
 #include "search/answer.h"
+#include "search/explanation.h"
 #include "search/extrapolation.h"
 #include "search/tuning.h"
 
@@ -71,6 +72,14 @@ struct frag_leaks_answer {
 	uint32_t top;           /* leaks that people see */
 };
 int frag_leaks_json(const struct frag_leaks_answer *answer, FILE *f, struct frag_error *err);
+
+/* What fragsim explain found in a trace: fragsim-explain(1). */
+struct frag_explain_answer {
+	const struct frag_trace_info *trace;
+	const struct frag_explanation *found;
+	uint32_t top;           /* rows of a table, for people */
+};
+int frag_explain_json(const struct frag_explain_answer *answer, FILE *f, struct frag_error *err);
 
 /* "PYTORCH_ALLOC_CONF=..." of the best; NULL: nothing is to be set. The caller's. */
 char *frag_tune_env(const struct frag_tune *tune);

@@ -122,6 +122,9 @@ struct frag_explanation {
 	uint32_t count;
 };
 
+/* The class that has most of its bytes; of equals the first. */
+enum frag_life_class frag_held_class(const struct frag_held *held);
+
 /*
  * Fills in what came of it; frag_explanation_fini() releases it, also where this fails.
  * -FRAG_EUSAGE where there is no such step or mark, or the run has ended before it;

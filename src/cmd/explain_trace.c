@@ -1,0 +1,202 @@
+/* explain_trace.c - fragsim explain TRACE: why memory ran out in a run, and what to do. */
+#include "cmd/explain_trace.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/interrupt.h"
+#include "cmd/outputs.h"
+#include "cmd/printed.h"
+#include "cmd/recorded_policy.h"
+#include "cmd/taped.h"
+#include "report/explain_formats.h"
+
+#define ROWS_MAX 100000
+
+static const char *const moments[] = {
+	[FRAG_MOMENT_OOM] = "oom", [FRAG_MOMENT_PEAK] = "peak", [FRAG_MOMENT_WORST] = "worst", NULL,
+};
+
+struct work {
+	struct frag_explain_trace *how;
+	const struct frag_cmd *cmd;
+	const char *path;
+	struct frag_printed printed;
+	struct frag_outfile folded;
+	struct frag_taped taped;
+	struct frag_taped_reading reading;
+	struct frag_devices devices;
+	struct frag_explanation found;
+};
+
+void frag_explain_trace_init(struct frag_explain_trace *how)
+{
+	*how = (struct frag_explain_trace){
+		.top = 5, .moves = 1, .block_cost = FRAG_BLOCK_COST,
+	};
+	frag_run_options_init(&how->run);
+}
+
+void frag_explain_trace_fini(struct frag_explain_trace *how)
+{
+	frag_run_options_fini(&how->run);
+}
+
+int frag_explain_trace_set(struct frag_explain_trace *how, int id, const char *value,
+			   struct frag_error *err)
+{
+	switch (id) {
+	case FRAG_EXPLAIN_AT:
+		how->at = value;
+		return 0;
+	case FRAG_EXPLAIN_TOP:
+		return frag_option_count(&how->top, "top", value, 1, ROWS_MAX, err);
+	case FRAG_EXPLAIN_MOVES:
+		return frag_option_count(&how->moves, "moves", value, 0, ROWS_MAX, err);
+	case FRAG_EXPLAIN_BLOCK_COST:
+		return frag_option_size(&how->block_cost, "block-cost", value, 0, err);
+	default:
+		how->folded = value;
+		return 0;
+	}
+}
+
+/* The policy that `run` would take. */
+static int usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+		 const struct frag_trace *trace, const struct frag_log *log,
+		 struct frag_error *err)
+{
+	*count = 1;
+	return frag_choose_policy(&choices[0], trace, log, err);
+}
+
+static int check(struct work *w, struct frag_error *err)
+{
+	struct frag_run_options *run = &w->how->run;
+	int rc = 0;
+
+	w->printed.quiet = run->quiet;
+	if (run->setting_count && !run->choice_count)
+		rc = frag_run_set_option(run, FRAG_OPT_POLICY, "pytorch", err);
+	rc = rc ? rc : frag_run_settings(run, true, err);
+	if (!rc && run->choice_count > 1)
+		return frag_usage(w->cmd, "one policy at a time", err);
+	if (!rc && w->how->json)
+		rc = frag_printed_json(&w->printed, w->how->json, err);
+	if (!rc && w->how->folded && frag_same_file(w->how->folded, w->path))
+		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
+				 w->how->folded);
+	rc = rc ? rc : frag_printed_spare(&w->printed, run->profile_path, "the profile", err);
+	rc = rc ? rc : frag_printed_spare(&w->printed, w->how->folded, "another output", err);
+	return rc ? rc : frag_printed_apart(&w->printed, w->cmd, &w->path, 1, "the trace", err);
+}
+
+/* A number is a step, whatever marks are called. */
+static int set_moment(struct work *w, struct frag_error *err)
+{
+	const char *at = w->how->at;
+	struct frag_explanation *x = &w->found;
+	int i = 0;
+
+	x->at = FRAG_MOMENT_OOM;
+	if (!at)
+		return 0;
+	for (i = 0; moments[i]; i++)
+		if (strcmp(at, moments[i]) == 0) {
+			x->at = (enum frag_moment_kind)i;
+			return 0;
+		}
+	x->at = FRAG_MOMENT_MARK;
+	x->at_mark = at;
+	if (!*at || at[strspn(at, "0123456789")])
+		return 0;
+	x->at = FRAG_MOMENT_STEP;
+	return frag_option_count(&x->at_step, "at", at, 0, FRAG_COUNT_MAX, err);
+}
+
+static int read_trace(struct work *w, struct frag_error *err)
+{
+	const struct frag_run_options *run = &w->how->run;
+	const struct frag_tape_options tape = {
+		.stop = frag_interrupted, .progress = frag_taped_show, .ctx = &w->reading,
+	};
+	int rc;
+
+	w->reading = (struct frag_taped_reading){
+		.quiet = run->quiet, .tags = true, .capacity = true,
+		.stacks = w->how->folded ? FRAG_STACKS_ALL : FRAG_STACKS_TOP,
+	};
+	frag_progress_begin(&w->reading.progress, !run->quiet);
+	rc = frag_taped_open(&w->taped, w->path, run, usual, &w->reading, err);
+	rc = rc ? rc : frag_tape_new(&w->taped.tape, w->taped.trace, &tape, err);
+	frag_progress_end(&w->reading.progress);
+	return rc ? rc : frag_run_devices(run, w->taped.trace, &w->devices, err);
+}
+
+/* A line a stack, of all moments: "outer;inner bytes". */
+static int write_folded(struct work *w, struct frag_error *err)
+{
+	FILE *f = frag_outfile_stream(&w->folded);
+
+	if (!f)
+		return frag_outfile_status(&w->folded, err);
+	for (uint32_t i = 0; i < w->found.count; i++)
+		for (uint32_t k = 0; k < w->found.moments[i].folded_count; k++)
+			fprintf(f, "%s %" PRIu64 "\n", w->found.moments[i].folded[k].line,
+				w->found.moments[i].folded[k].bytes);
+	frag_outfile_stream_end(&w->folded, f);
+	return frag_outfile_finish(&w->folded, err);
+}
+
+static int explain(struct work *w, struct frag_error *err)
+{
+	struct frag_explanation *x = &w->found;
+	int rc;
+
+	x->tape = w->taped.tape;
+	x->choice = &w->taped.choices[0];
+	x->devices = w->devices.figures;
+	x->moves = (uint32_t)w->how->moves;
+	x->block_cost = w->how->block_cost;
+	x->folded = w->how->folded != NULL;
+	x->stop = frag_interrupted;
+	rc = frag_explanation_run(x, err);
+	return rc || !x->folded ? rc : write_folded(w, err);
+}
+
+static int print(struct work *w, struct frag_error *err)
+{
+	const struct frag_explain_answer answer = {
+		.trace = frag_trace_info(w->taped.trace), .found = &w->found,
+		.top = (uint32_t)w->how->top,
+	};
+
+	if (w->how->folded)
+		w->printed.beside = &w->folded;
+	return frag_printed_write(&w->printed, &answer, err);
+}
+
+int frag_explain_trace(struct frag_explain_trace *how, const struct frag_cmd *cmd,
+		       const char *path, struct frag_error *err)
+{
+	struct work w = {
+		.how = how, .cmd = cmd, .path = path,
+		.printed = { .formats = frag_explain_formats },
+	};
+	int rc = check(&w, err);
+
+	rc = rc ? rc : set_moment(&w, err);
+	rc = rc ? rc : frag_run_read_profile(&how->run, err);
+	rc = rc ? rc : frag_printed_open(&w.printed, err);
+	if (!rc && how->folded)
+		rc = frag_outfile_open(&w.folded, how->folded, err);
+	rc = rc ? rc : read_trace(&w, err);
+	rc = rc ? rc : explain(&w, err);
+	rc = rc ? rc : print(&w, err);
+	frag_explanation_fini(&w.found);
+	frag_printed_fini(&w.printed);
+	frag_outfile_abandon(&w.folded);
+	frag_devices_fini(&w.devices);
+	frag_taped_close(&w.taped, 1);
+	return rc;
+}
