@@ -1,11 +1,430 @@
 /* explain_text.c - what fragsim explain found in a trace, for people. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/path.h"
+#include "base/print.h"
+#include "base/printable.h"
+#include "base/wrap.h"
+#include "policy/conf_text.h"
 #include "report/explain_formats.h"
+#include "report/ink.h"
+#include "report/wrapped.h"
+
+#define SURVIVORS_ROOM 1200
+#define MOVED_SHOWN 4           /* blocks of a move that are named */
+
+/* Where a moment is printed. */
+struct page {
+	const struct frag_explain_answer *a;
+	const struct frag_explained *m;
+	const struct frag_paper *paper;
+	FILE *f;
+};
+
+/* Sizes in a sentence: each has a room of its own. */
+struct sizes {
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
+};
+
+static const char *name_of(const char *json, char buf[FRAG_SHORT_NAME])
+{
+	return json ? frag_short_name(json, buf) : "no tag";
+}
+
+/* "on 994.00 MiB, device 1": the device, as far as there is a choice. */
+static void print_head(const struct page *p)
+{
+	const struct frag_explanation *x = p->a->found;
+	const struct frag_device_figures *d = &x->devices[p->m->device];
+	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
+
+	fprintf(p->f, "%s%s%s under %s on ", frag_ink(p->paper->colour, INK_BOLD),
+		frag_printable(path, frag_input_name(p->a->trace->path)),
+		frag_ink(p->paper->colour, INK_PLAIN), frag_choice_label(x->choice));
+	if (d->total)
+		fputs(frag_size_text(size, d->total), p->f);
+	else
+		fputs("an unlimited device", p->f);
+	if (frag_tape_info(x->tape)->device_count > 1)
+		fprintf(p->f, " (device %" PRIu32 ")", p->m->device);
+	fputs(": ", p->f);
+	if (p->m->failure)
+		fprintf(p->f, "%sout of memory%s at step %" PRIu64 "\n",
+			frag_ink(p->paper->colour, INK_RED), frag_ink(p->paper->colour, INK_PLAIN),
+			p->m->step);
+	else if (p->m->kind == FRAG_MOMENT_PEAK)
+		fprintf(p->f, "the peak, at step %" PRIu64 "\n", p->m->step);
+	else
+		fprintf(p->f, "after step %" PRIu64 "%s\n", p->m->step,
+			p->m->kind == FRAG_MOMENT_WORST ? ", when most is stranded" : "");
+}
+
+static void print_request(const struct page *p)
+{
+	char tag[FRAG_SHORT_NAME];
+	struct sizes s;
+
+	if (p->m->id)
+		frag_put_row(p->paper->columns, "request", p->f, "%s by id %.60s, %s; a block of %s"
+			     " serves it", frag_size_text(s.a, p->m->size), p->m->id,
+			     name_of(p->m->tag, tag), frag_size_text(s.b, p->m->need));
+	else
+		frag_put_row(p->paper->columns, "request", p->f, "the %s that the policy obtains"
+			     " before the first step", frag_size_text(s.a, p->m->size));
+}
+
+/* All that the device has beside context and other processes. */
+static uint64_t room_of(const struct page *p)
+{
+	const uint64_t total = p->a->found->devices[p->m->device].total;
+
+	return total > p->m->outside ? total - p->m->outside : 0;
+}
+
+static void print_verdict(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	const int columns = p->paper->columns;
+	char e[FRAG_NUMBER_ROOM], g[FRAG_NUMBER_ROOM];
+	struct sizes s;
+
+	frag_size_text(s.a, m->need);
+	frag_size_text(s.b, room_of(p));
+	frag_size_text(s.c, m->live);
+	frag_size_text(s.d, m->largest_sought);
+	switch (m->failure) {
+	case FRAG_FAILURE_OVER_DEVICE:
+		frag_put_row(columns, "verdict", p->f, "over_device: %s is more than the device has,"
+			     " %s", s.a, s.b);
+		break;
+	case FRAG_FAILURE_CAPACITY:
+		frag_put_row(columns, "verdict", p->f, "capacity: %s beside the %s that is live is"
+			     " more than the device has, %s, however it is laid out", s.a, s.c, s.b);
+		break;
+	case FRAG_FAILURE_SPURIOUS:
+		frag_put_row(columns, "verdict", p->f, "spurious: asked again at once, the request is"
+			     " served; the allocator freed a block while it looked, and did not"
+			     " look again");
+		break;
+	case FRAG_FAILURE_PENDING:
+		frag_put_row(columns, "verdict", p->f, "pending: enough is freed, but %s in %" PRIu64
+			     " block%s of it still in use on a stream",
+			     frag_size_text(s.a, m->pending), m->pending_blocks,
+			     m->pending_blocks == 1 ? " is" : "s are");
+		break;
+	case FRAG_FAILURE_LIMIT:
+		frag_put_row(columns, "verdict", p->f, "limit: the device had it; a fraction or a"
+			     " setting of the program's own refused %s",
+			     frag_size_text(s.a, m->demand));
+		break;
+	case FRAG_FAILURE_TIGHT:
+		frag_put_row(columns, "verdict", p->f, "tight: %s more beside the %s that is live"
+			     " leaves less than 5 %% of %s", s.a, s.c, s.b);
+		break;
+	case FRAG_FAILURE_FRAGMENTATION:
+		frag_put_row(columns, "verdict", p->f, "fragmentation: %s beside the %s that is live"
+			     " is well below %s, but no free block for it is larger than %s, and of"
+			     " the %s asked of the device %s are missing", s.a, s.c, s.b, s.d,
+			     frag_size_text(e, m->demand), frag_size_text(g, m->missing));
+		break;
+	case FRAG_FAILURE_NONE:
+		break;
+	}
+}
+
+static void print_sums(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	struct sizes s;
+
+	frag_put_row(p->paper->columns, "memory", p->f, "%s live, %s free in segments, of which %s"
+		     " cannot go back%s%s", frag_size_text(s.a, m->live),
+		     frag_size_text(s.b, m->free), frag_size_text(s.c, m->stranded),
+		     m->limited ? "; left on the device " : "",
+		     m->limited ? frag_size_text(s.d, m->device_free) : "");
+	if (m->limited && m->outside)
+		frag_put_row(p->paper->columns, "", p->f, "outside the allocator (context, other"
+			     " processes) %s", frag_size_text(s.a, m->outside));
+	if (m->limit != UINT64_MAX)
+		frag_put_row(p->paper->columns, "", p->f, "the program allows itself %s in all",
+			     frag_size_text(s.a, m->limit));
+	if (m->failure != FRAG_FAILURE_PENDING && m->pending_blocks)
+		frag_put_row(p->paper->columns, "", p->f, "%s in %" PRIu64 " block%s freed and still"
+			     " in use on a stream, since step %" PRIu64,
+			     frag_size_text(s.a, m->pending), m->pending_blocks,
+			     frag_s(m->pending_blocks), m->pending_since);
+	frag_put_row(p->paper->columns, "largest", p->f, "%s fits now, %s after a flush, %s were all"
+		     " live blocks side by side", frag_size_text(s.a, m->largest_now),
+		     frag_size_text(s.b, m->largest_after_flush),
+		     frag_size_text(s.c, m->largest_after_compaction));
+	if (m->fits_known)
+		frag_put_row(p->paper->columns, "trace", p->f, "its blocks come to %s at their peak,"
+			     " which %s", frag_size_text(s.a, m->peak),
+			     m->fits ? "fits" : "does not fit, however it is laid out");
+}
+
+/* What the program will do with it: "freed at step 7", "never freed". */
+static const char *end_text(const struct frag_pinning *pin, char buf[64])
+{
+	if (pin->freed == UINT64_MAX)
+		return "never freed in this trace";
+	snprintf(buf, 64, "%s at step %" PRIu64, pin->pending ? "pending since its free" : "freed",
+		 pin->freed);
+	return buf;
+}
+
+/* The largest pin speaks for all. */
+static void print_pins(const struct page *p, const struct frag_pinned_segment *s)
+{
+	const struct frag_pinning *largest = &s->pins[0];
+	char head[80], text[512], tag[FRAG_SHORT_NAME], end[64];
+	struct sizes z;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < s->pin_count; i++) {
+		bytes += s->pins[i].bytes;
+		if (s->pins[i].bytes > largest->bytes)
+			largest = &s->pins[i];
+	}
+	snprintf(head, sizeof(head), "  %7" PRIu32 "  %12s  %12s  ", s->ordinal,
+		 frag_size_text(z.a, s->bytes), frag_size_text(z.b, s->stranded));
+	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s; %s %s, %s, born at step %" PRIu64
+		 ", %s", frag_size_text(z.c, bytes), s->pin_count, frag_s(s->pin_count),
+		 s->pin_count > 1 ? "the largest" : "it is", name_of(largest->tag, tag),
+		 frag_life_class_names[largest->life], largest->born, end_text(largest, end));
+	frag_put_wrapped(p->paper->columns, head, text, p->f);
+}
+
+static void print_segments(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+
+	if (!m->segment_count)
+		return;
+	fprintf(p->f, "\n  segment         bytes          free  kept from going back by\n");
+	for (uint32_t i = 0; i < m->segment_count && i < p->a->top; i++)
+		print_pins(p, &m->segments[i]);
+	if (m->segment_count > p->a->top)
+		fprintf(p->f, "  and %" PRIu32 " more\n", m->segment_count - p->a->top);
+}
+
+static void print_held(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 };
+	char size[FRAG_NUMBER_ROOM], line[400] = "", tag[FRAG_SHORT_NAME];
+	size_t used = 0;
+
+	if (!m->held_count)
+		return;
+	for (uint32_t i = 0; i < m->held_count; i++)
+		for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
+			sums[k] += m->held[i].of_class[k];
+	for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
+		if (sums[k])
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s",
+						 used ? ", " : "", frag_life_class_names[k],
+						 frag_size_text(size, sums[k]));
+	putc('\n', p->f);
+	frag_put_row(p->paper->columns, "held", p->f, "%s", line);
+	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
+		frag_put_row(p->paper->columns, "", p->f, "%s in %" PRIu64 " block%s of %s, %s",
+			     frag_size_text(size, m->held[i].bytes), m->held[i].blocks,
+			     frag_s(m->held[i].blocks), name_of(m->held[i].tag, tag),
+			     frag_life_class_names[frag_held_class(&m->held[i])]);
+}
+
+static void print_pools(const struct page *p)
+{
+	struct sizes s;
+
+	for (uint32_t i = 0; i < p->m->pool_count; i++) {
+		const struct frag_pool_row *pool = &p->m->pools[i];
+
+		frag_put_row(p->paper->columns, i ? "" : "pools", p->f, "pool %" PRIu32 ": %s in %"
+			     PRIu32 " segment%s, %s live, %s free, of which %s cannot go back",
+			     pool->pool, frag_size_text(s.a, pool->reserved), pool->segments,
+			     frag_s(pool->segments), frag_size_text(s.b, pool->live),
+			     frag_size_text(s.c, pool->free), frag_size_text(s.d, pool->stranded));
+	}
+}
+
+static void print_culprit(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	char tag[FRAG_SHORT_NAME];
+	struct sizes s;
+
+	if (!m->culprit)
+		return;
+	frag_put_row(p->paper->columns, "culprit", p->f, "%s: %s, most of %s, keeps segments that are"
+		     " mostly free, %s of them, from going back",
+		     m->culprit == FRAG_CULPRIT_LATE
+			? "long-lived and born late, into segments that were there for others"
+			: "left behind in large segments",
+		     frag_size_text(s.a, m->culprit_bytes), name_of(m->culprit_tag, tag),
+		     frag_size_text(s.b, m->culprit_stranded));
+}
+
+static const struct frag_pinning *find_pin(const struct frag_explained *m, const char *id)
+{
+	for (uint32_t i = 0; i < m->segment_count; i++)
+		for (uint32_t k = 0; k < m->segments[i].pin_count; k++)
+			if (m->segments[i].pins[k].id
+			    && strcmp(m->segments[i].pins[k].id, id) == 0)
+				return &m->segments[i].pins[k];
+	return NULL;
+}
+
+/* What is moved, at the moment that the other rows are of. */
+static void print_moved(const struct page *p, const struct frag_move *move)
+{
+	char tag[FRAG_SHORT_NAME], size[FRAG_NUMBER_ROOM], end[64];
+
+	for (uint32_t i = 0; i < move->blocks && i < MOVED_SHOWN; i++) {
+		const struct frag_pinning *pin = find_pin(p->m, move->ids[i]);
+
+		if (pin)
+			frag_put_row(p->paper->columns, "", p->f, "id %.60s, %s, %s, %s, born at step"
+				     " %" PRIu64 ", %s", move->ids[i],
+				     frag_size_text(size, pin->bytes), name_of(pin->tag, tag),
+				     frag_life_class_names[pin->life], pin->born,
+				     end_text(pin, end));
+	}
+	if (move->blocks > MOVED_SHOWN)
+		frag_put_row(p->paper->columns, "", p->f, "and %" PRIu32 " more",
+			     move->blocks - MOVED_SHOWN);
+}
+
+static void print_move(const struct page *p, uint32_t i)
+{
+	const struct frag_move *move = &p->m->moves[i];
+	char size[FRAG_NUMBER_ROOM], at[64] = "", to[80] = "the run reaches its end";
+
+	if (i)
+		snprintf(at, sizeof(at), ", at step %" PRIu64, move->step);
+	if (move->reaches != UINT64_MAX)
+		snprintf(to, sizeof(to), "the run gets to step %" PRIu64, move->reaches);
+	frag_put_row(p->paper->columns, i ? "" : "move", p->f, "%s in %" PRIu32 " block%s out of"
+		     " segment%s %" PRIu32 "%s to elsewhere%s: then the request is served, and %s"
+		     " (simulated)", frag_size_text(size, move->bytes), move->blocks,
+		     frag_s(move->blocks), frag_s(move->from_count), move->from[0],
+		     move->from_count > 1 ? " and others" : "", at, to);
+	if (!i)
+		print_moved(p, move);
+}
+
+static void print_moves(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+
+	if (m->failure <= FRAG_FAILURE_CAPACITY)
+		return;
+	for (uint32_t i = 0; i < m->move_count; i++)
+		print_move(p, i);
+	if (!m->move_count && m->tried)
+		frag_put_row(p->paper->columns, "move", p->f, "none of the %" PRIu32 " cheapest makes"
+			     " room for it", m->tried);
+	else if (!m->move_count && p->a->found->moves)
+		frag_put_row(p->paper->columns, "move", p->f, "there is nothing to move");
+}
+
+static bool is_setting(const struct page *p, const struct frag_choice *choice)
+{
+	return choice->ops->settings && choice->ops == p->a->found->choice->ops;
+}
+
+static void print_others(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	char line[SURVIVORS_ROOM] = "", conf[FRAG_CONF_ROOM];
+	size_t used = 0;
+
+	if (!m->others)
+		return;
+	for (uint32_t i = 0; i < m->survivor_count; i++) {
+		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%.180s",
+					 !i ? "" : i + 1 < m->survivor_count ? ", " : " and ",
+					 is_setting(p, &m->survivors[i]) && *conf
+						? conf : m->survivors[i].ops->name);
+	}
+	if (m->survivor_count)
+		frag_put_row(p->paper->columns, "others", p->f, "on this device the trace survives"
+			     " under %s, of %" PRIu32 " that were simulated", line, m->others);
+	else
+		frag_put_row(p->paper->columns, "others", p->f, "none of %" PRIu32 " other settings"
+			     " and policies that were simulated survives", m->others);
+}
+
+/* What to do next: the line to paste, or the command that goes on from here. */
+static void print_next(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	char conf[FRAG_CONF_ROOM];
+
+	for (uint32_t i = 0; i < m->survivor_count; i++) {
+		if (!is_setting(p, &m->survivors[i]))
+			continue;
+		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
+		fprintf(p->f, "%s  paste%s   PYTORCH_ALLOC_CONF=%s\n",
+			frag_ink(p->paper->colour, INK_GREEN),
+			frag_ink(p->paper->colour, INK_PLAIN), conf);
+		return;
+	}
+	if (m->failure == FRAG_FAILURE_NONE)
+		return;
+	if (m->failure == FRAG_FAILURE_PENDING)
+		frag_put_row(p->paper->columns, "next", p->f, "synchronise the stream, or free"
+			     " earlier, before such a request");
+	else if (m->failure == FRAG_FAILURE_SPURIOUS)
+		frag_put_row(p->paper->columns, "next", p->f, "catch the error, and ask once more");
+	else if (m->failure == FRAG_FAILURE_LIMIT)
+		frag_put_row(p->paper->columns, "next", p->f, "raise the fraction that the program"
+			     " sets, or its setting");
+	else
+		frag_put_row(p->paper->columns, "next", p->f, "fragsim fit says which device would"
+			     " do, fragsim tune which setting needs the smallest");
+}
+
+static void print_moment(const struct page *p)
+{
+	print_head(p);
+	if (p->m->failure) {
+		print_request(p);
+		print_verdict(p);
+	}
+	print_sums(p);
+	print_segments(p);
+	print_held(p);
+	print_pools(p);
+	if (p->m->failure)
+		putc('\n', p->f);
+	print_culprit(p);
+	if (!p->m->failure)
+		return;
+	print_moves(p);
+	print_others(p);
+	print_next(p);
+}
 
 static int print(const void *what, const struct frag_paper *paper, FILE *f,
 		 struct frag_error *err)
 {
-	(void)what; (void)paper; (void)err;
-	fputs("text\n", f);
+	const struct frag_explain_answer *a = what;
+
+	(void)err;
+	for (uint32_t i = 0; i < a->found->count; i++) {
+		const struct page p = {
+			.a = a, .m = &a->found->moments[i], .paper = paper, .f = f,
+		};
+
+		if (i)
+			putc('\n', f);
+		print_moment(&p);
+	}
 	return 0;
 }
 

@@ -113,6 +113,7 @@ static int fill_request(struct study *s, struct frag_sim *after, const struct fr
 	s->m->size = oom->size;
 	s->m->need = oom->need;
 	s->m->demand = oom->demand;
+	s->m->largest_sought = oom->largest;
 	s->m->limit = oom->limit;
 	s->m->missing = oom->demand > left ? oom->demand - left : 0;
 	if (!request)

@@ -78,6 +78,7 @@ struct frag_explained {
 	uint64_t size, need;    /* as requested, and of a block that serves it */
 	uint64_t demand;        /* what was asked of the device last */
 	uint64_t missing;       /* of that */
+	uint64_t largest_sought;        /* free block where it was looked for */
 	uint64_t live, free, releasable, stranded, reserved;
 	bool limited;           /* the device has a capacity; else the next two are not set */
 	uint64_t device_free, outside;
