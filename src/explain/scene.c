@@ -150,6 +150,11 @@ int frag_scene_init(struct frag_scene *scene, const struct frag_sim *sim, uint32
 	return 0;
 }
 
+uint64_t frag_scene_rounded(const struct frag_sim *sim, uint32_t device, uint64_t bytes)
+{
+	return frag_heap_round(frag_sim_heap(sim, device), bytes);
+}
+
 void frag_scene_fini(struct frag_scene *scene)
 {
 	free(scene->segments);

@@ -41,6 +41,9 @@ int frag_scene_init(struct frag_scene *scene, const struct frag_sim *sim, uint32
 		    struct frag_error *err);
 void frag_scene_fini(struct frag_scene *scene); /* one that is zeroed is fine */
 
+/* What the device would take for so many bytes. */
+uint64_t frag_scene_rounded(const struct frag_sim *sim, uint32_t device, uint64_t bytes);
+
 static inline bool frag_is_live(const struct frag_scene_block *b)
 {
 	return b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING;

@@ -99,6 +99,15 @@ static uint64_t left_of(const struct frag_explained *m, const struct frag_oom *o
 	return left;
 }
 
+/* Of what was asked of the device last, as that counts it. */
+static uint64_t missing_of(const struct frag_sim *sim, uint32_t device,
+			   const struct frag_oom *oom, uint64_t left)
+{
+	const uint64_t demand = frag_scene_rounded(sim, device, oom->demand);
+
+	return demand > left ? demand - left : 0;
+}
+
 static int fill_request(struct study *s, struct frag_sim *after, const struct frag_next *request,
 			struct frag_error *err)
 {
@@ -115,7 +124,7 @@ static int fill_request(struct study *s, struct frag_sim *after, const struct fr
 	s->m->demand = oom->demand;
 	s->m->largest_sought = oom->largest;
 	s->m->limit = oom->limit;
-	s->m->missing = oom->demand > left ? oom->demand - left : 0;
+	s->m->missing = missing_of(after, s->m->device, oom, left);
 	if (!request)
 		return 0;
 	s->m->id = frag_id_json(&request->event.id);
@@ -194,8 +203,7 @@ static int judge(struct study *s, const struct frag_sim *after, const struct fra
 	if (rc || served)
 		return rc;
 	m->failure = FRAG_FAILURE_LIMIT;
-	if (!m->limited
-	    || m->device_free >= frag_heap_round(frag_sim_heap(after, m->device), m->demand))
+	if (!m->limited || m->device_free >= frag_scene_rounded(after, m->device, m->demand))
 		return 0;
 	/* 95 hundredths in whole numbers: sizes are below 2^53 */
 	m->failure = 20 * wanted > 19 * room ? FRAG_FAILURE_TIGHT : FRAG_FAILURE_FRAGMENTATION;
@@ -223,7 +231,7 @@ static int find_reliefs(const struct study *s, const struct frag_sim *after,
 	fill_figures(&now, &s->x->devices[now.device], &oom->metrics);
 	shortage.left = left_of(&now, oom);
 	shortage.need = oom->need;
-	shortage.missing = oom->demand > shortage.left ? oom->demand - shortage.left : 0;
+	shortage.missing = missing_of(copy, now.device, oom, shortage.left);
 	rc = frag_sim_seek(copy, &request->event, &sought) ? frag_fail_nomem(err) : 0;
 	shortage.list = sought.list;
 	frag_sim_del(copy);
