@@ -28,9 +28,17 @@ struct sizes {
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
 };
 
-static const char *name_of(const char *json, char buf[FRAG_SHORT_NAME])
+#define OF_ROOM (FRAG_SHORT_NAME + 8)
+
+/* "of "model.py:7"", or "without a tag". */
+static const char *of_tag(const char *json, char buf[OF_ROOM])
 {
-	return json ? frag_short_name(json, buf) : "no tag";
+	char name[FRAG_SHORT_NAME];
+
+	if (!json)
+		return "without a tag";
+	snprintf(buf, OF_ROOM, "of %s", frag_short_name(json, name));
+	return buf;
 }
 
 /* "on 994.00 MiB, device 1": the device, as far as there is a choice. */
@@ -63,13 +71,13 @@ static void print_head(const struct page *p)
 
 static void print_request(const struct page *p)
 {
-	char tag[FRAG_SHORT_NAME];
+	char tag[OF_ROOM];
 	struct sizes s;
 
 	if (p->m->id)
-		frag_put_row(p->paper->columns, "request", p->f, "%s by id %.60s, %s; a block of %s"
-			     " serves it", frag_size_text(s.a, p->m->size), p->m->id,
-			     name_of(p->m->tag, tag), frag_size_text(s.b, p->m->need));
+		frag_put_row(p->paper->columns, "request", p->f, "%s %s, id %.60s; a block of %s"
+			     " serves it", frag_size_text(s.a, p->m->size), of_tag(p->m->tag, tag),
+			     p->m->id, frag_size_text(s.b, p->m->need));
 	else
 		frag_put_row(p->paper->columns, "request", p->f, "the %s that the policy obtains"
 			     " before the first step", frag_size_text(s.a, p->m->size));
@@ -179,7 +187,7 @@ static const char *end_text(const struct frag_pinning *pin, char buf[64])
 static void print_pins(const struct page *p, const struct frag_pinned_segment *s)
 {
 	const struct frag_pinning *largest = &s->pins[0];
-	char head[80], text[512], tag[FRAG_SHORT_NAME], end[64];
+	char head[80], text[512], tag[OF_ROOM], end[64];
 	struct sizes z;
 	uint64_t bytes = 0;
 
@@ -190,9 +198,9 @@ static void print_pins(const struct page *p, const struct frag_pinned_segment *s
 	}
 	snprintf(head, sizeof(head), "  %7" PRIu32 "  %12s  %12s  ", s->ordinal,
 		 frag_size_text(z.a, s->bytes), frag_size_text(z.b, s->stranded));
-	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s; %s %s, %s, born at step %" PRIu64
+	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s%s %s, %s, born at step %" PRIu64
 		 ", %s", frag_size_text(z.c, bytes), s->pin_count, frag_s(s->pin_count),
-		 s->pin_count > 1 ? "the largest" : "it is", name_of(largest->tag, tag),
+		 s->pin_count > 1 ? ", the largest" : "", of_tag(largest->tag, tag),
 		 frag_life_class_names[largest->life], largest->born, end_text(largest, end));
 	frag_put_wrapped(p->paper->columns, head, text, p->f);
 }
@@ -214,7 +222,7 @@ static void print_held(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 };
-	char size[FRAG_NUMBER_ROOM], line[400] = "", tag[FRAG_SHORT_NAME];
+	char size[FRAG_NUMBER_ROOM], line[400] = "", tag[OF_ROOM];
 	size_t used = 0;
 
 	if (!m->held_count)
@@ -230,9 +238,9 @@ static void print_held(const struct page *p)
 	putc('\n', p->f);
 	frag_put_row(p->paper->columns, "held", p->f, "%s", line);
 	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
-		frag_put_row(p->paper->columns, "", p->f, "%s in %" PRIu64 " block%s of %s, %s",
+		frag_put_row(p->paper->columns, "", p->f, "%s in %" PRIu64 " block%s %s, %s",
 			     frag_size_text(size, m->held[i].bytes), m->held[i].blocks,
-			     frag_s(m->held[i].blocks), name_of(m->held[i].tag, tag),
+			     frag_s(m->held[i].blocks), of_tag(m->held[i].tag, tag),
 			     frag_life_class_names[frag_held_class(&m->held[i])]);
 }
 
@@ -254,17 +262,17 @@ static void print_pools(const struct page *p)
 static void print_culprit(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	char tag[FRAG_SHORT_NAME];
+	char tag[OF_ROOM];
 	struct sizes s;
 
 	if (!m->culprit)
 		return;
-	frag_put_row(p->paper->columns, "culprit", p->f, "%s: %s, most of %s, keeps segments that are"
+	frag_put_row(p->paper->columns, "culprit", p->f, "%s: %s, the largest %s, keeps segments that are"
 		     " mostly free, %s of them, from going back",
 		     m->culprit == FRAG_CULPRIT_LATE
 			? "long-lived and born late, into segments that were there for others"
 			: "left behind in large segments",
-		     frag_size_text(s.a, m->culprit_bytes), name_of(m->culprit_tag, tag),
+		     frag_size_text(s.a, m->culprit_bytes), of_tag(m->culprit_tag, tag),
 		     frag_size_text(s.b, m->culprit_stranded));
 }
 
@@ -281,15 +289,15 @@ static const struct frag_pinning *find_pin(const struct frag_explained *m, const
 /* What is moved, at the moment that the other rows are of. */
 static void print_moved(const struct page *p, const struct frag_move *move)
 {
-	char tag[FRAG_SHORT_NAME], size[FRAG_NUMBER_ROOM], end[64];
+	char tag[OF_ROOM], size[FRAG_NUMBER_ROOM], end[64];
 
 	for (uint32_t i = 0; i < move->blocks && i < MOVED_SHOWN; i++) {
 		const struct frag_pinning *pin = find_pin(p->m, move->ids[i]);
 
 		if (pin)
-			frag_put_row(p->paper->columns, "", p->f, "id %.60s, %s, %s, %s, born at step"
+			frag_put_row(p->paper->columns, "", p->f, "id %.60s, %s %s, %s, born at step"
 				     " %" PRIu64 ", %s", move->ids[i],
-				     frag_size_text(size, pin->bytes), name_of(pin->tag, tag),
+				     frag_size_text(size, pin->bytes), of_tag(pin->tag, tag),
 				     frag_life_class_names[pin->life], pin->born,
 				     end_text(pin, end));
 	}
@@ -325,8 +333,8 @@ static void print_moves(const struct page *p)
 	for (uint32_t i = 0; i < m->move_count; i++)
 		print_move(p, i);
 	if (!m->move_count && m->tried)
-		frag_put_row(p->paper->columns, "move", p->f, "none of the %" PRIu32 " cheapest makes"
-			     " room for it", m->tried);
+		frag_put_row(p->paper->columns, "move", p->f, "no candidate makes room for it, of %" PRIu32
+			     " that were tried, the cheapest first", m->tried);
 	else if (!m->move_count && p->a->found->moves)
 		frag_put_row(p->paper->columns, "move", p->f, "there is nothing to move");
 }
@@ -355,8 +363,9 @@ static void print_others(const struct page *p)
 		frag_put_row(p->paper->columns, "others", p->f, "on this device the trace survives"
 			     " under %s, of %" PRIu32 " that were simulated", line, m->others);
 	else
-		frag_put_row(p->paper->columns, "others", p->f, "none of %" PRIu32 " other settings"
-			     " and policies that were simulated survives", m->others);
+		frag_put_row(p->paper->columns, "others", p->f, "the trace survives under no other"
+			     " setting or policy that was simulated, %" PRIu32 " in all",
+			     m->others);
 }
 
 /* What to do next: the line to paste, or the command that goes on from here. */

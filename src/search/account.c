@@ -54,6 +54,28 @@ static int by_stranded(const void *a, const void *b)
 	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
+/*
+ * Segments are obtained in the order of their ordinals, so one was there when the oldest block
+ * was born that is in it or in a later one.
+ */
+static void find_beginnings(const struct account *a)
+{
+	uint64_t oldest = UINT64_MAX;
+	uint32_t k = a->m->segment_count;
+
+	for (uint32_t i = a->scene->segment_count; i-- > 0;) {
+		const struct frag_scene_segment *seg = &a->scene->segments[i];
+
+		for (uint32_t b = seg->first; b < seg->first + seg->count; b++)
+			if (frag_is_live(&a->scene->blocks[b])
+			    && a->scene->blocks[b].slot != FRAG_NO_SLOT
+			    && a->scene->blocks[b].birth < oldest)
+				oldest = a->scene->blocks[b].birth;
+		if (k && a->m->segments[k - 1].ordinal == seg->ordinal)
+			a->m->segments[--k].there = oldest;
+	}
+}
+
 /* Those with live blocks and free bytes that cannot go back. */
 static bool fill_segments(const struct account *a)
 {
@@ -74,6 +96,7 @@ static bool fill_segments(const struct account *a)
 		if (!fill_pins(a, seg, to))
 			return false;
 	}
+	find_beginnings(a);
 	if (m->segment_count)
 		qsort(m->segments, m->segment_count, sizeof(*m->segments), by_stranded);
 	return m->segments != NULL;
@@ -337,16 +360,20 @@ static bool concerns(const struct frag_explained *m, const struct frag_pinned_se
 /* Of a segment that is free for more than half: whose blocks are most of what is left in it. */
 static enum frag_culprit judge(const struct frag_pinned_segment *s, uint64_t *bytes)
 {
-	uint64_t late = 0, left = 0;
+	uint64_t late = 0, left = 0, early = 0;
 
 	if (s->range || s->stranded <= s->bytes / 2)
 		return FRAG_CULPRIT_NONE;
 	for (uint32_t i = 0; i < s->pin_count; i++) {
-		if (is_long_lived(s->pins[i].life))
+		if (!is_long_lived(s->pins[i].life))
+			left += s->pins[i].bytes;
+		else if (s->pins[i].born > s->there)
 			late += s->pins[i].bytes;
 		else
-			left += s->pins[i].bytes;
+			early += s->pins[i].bytes;
 	}
+	if (early > late && early > left)
+		return FRAG_CULPRIT_NONE;
 	*bytes = late > left ? late : left;
 	return late > left ? FRAG_CULPRIT_LATE : FRAG_CULPRIT_LEFT;
 }

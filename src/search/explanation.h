@@ -38,6 +38,7 @@ struct frag_pinning {
 struct frag_pinned_segment {
 	uint32_t ordinal;
 	uint64_t bytes, stranded;
+	uint64_t there;         /* step; it was obtained at this one, or before */
 	bool range;
 	struct frag_pinning *pins;      /* by offset */
 	uint32_t pin_count;

@@ -228,7 +228,7 @@ def random_trace(rng: random.Random) -> tuple:
         if rng.random() < 0.05:
             events.append(rng.choice(({'op': 'sync'}, {'op': 'empty_cache'},
                                       {'op': 'mark', 'name': f'it {i}'})))
-    mib = int(rng.uniform(0.45, 0.95) * highest(events) / MIB) + 2
+    mib = int(rng.uniform(0.6, 1.25) * highest(events) / MIB) + 2
     return {'format': 'fragsim-trace', 'version': 1,
             'device': {'total_bytes': mib * MIB, 'granularity_bytes': rng.choice((1, 2)) * MIB,
                        'context_bytes': rng.choice((0, 0, MIB))}}, events
