@@ -267,8 +267,8 @@ static void print_culprit(const struct page *p)
 
 	if (!m->culprit)
 		return;
-	frag_put_row(p->paper->columns, "culprit", p->f, "%s: %s, the largest %s, keeps segments that are"
-		     " mostly free, %s of them, from going back",
+	frag_put_row(p->paper->columns, "culprit", p->f, "%s: %s, the largest %s, keeps %s beside it from"
+		     " going back",
 		     m->culprit == FRAG_CULPRIT_LATE
 			? "long-lived and born late, into segments that were there for others"
 			: "left behind in large segments",
@@ -293,13 +293,15 @@ static void print_moved(const struct page *p, const struct frag_move *move)
 
 	for (uint32_t i = 0; i < move->blocks && i < MOVED_SHOWN; i++) {
 		const struct frag_pinning *pin = find_pin(p->m, move->ids[i]);
+		char more[160] = "";
 
 		if (pin)
-			frag_put_row(p->paper->columns, "", p->f, "id %.60s, %s %s, %s, born at step"
-				     " %" PRIu64 ", %s", move->ids[i],
-				     frag_size_text(size, pin->bytes), of_tag(pin->tag, tag),
-				     frag_life_class_names[pin->life], pin->born,
-				     end_text(pin, end));
+			snprintf(more, sizeof(more), ", %s, born at step %" PRIu64 ", %s",
+				 frag_life_class_names[pin->life], pin->born,
+				 end_text(pin, end));
+		frag_put_row(p->paper->columns, "", p->f, "id %.60s, %s %s%s", move->ids[i],
+			     frag_size_text(size, move->sizes[i]), of_tag(move->tags[i], tag),
+			     more);
 	}
 	if (move->blocks > MOVED_SHOWN)
 		frag_put_row(p->paper->columns, "", p->f, "and %" PRIu32 " more",

@@ -346,23 +346,23 @@ static bool is_long_lived(enum frag_life_class life)
 	return life == FRAG_LIFE_WEIGHTS || life == FRAG_LIFE_OPTIMIZER;
 }
 
-/* Does the first move leave from this segment? Without a move all count. */
+/* Does the first move leave from this segment? */
 static bool concerns(const struct frag_explained *m, const struct frag_pinned_segment *s)
 {
 	if (!m->move_count)
-		return true;
+		return false;
 	for (uint32_t i = 0; i < m->moves[0].from_count; i++)
 		if (m->moves[0].from[i] == s->ordinal)
 			return true;
 	return false;
 }
 
-/* Of a segment that is free for more than half: whose blocks are most of what is left in it. */
+/* Of a segment of which a quarter or more is free: whose blocks are most of what is left in it. */
 static enum frag_culprit judge(const struct frag_pinned_segment *s, uint64_t *bytes)
 {
 	uint64_t late = 0, left = 0, early = 0;
 
-	if (s->range || s->stranded <= s->bytes / 2)
+	if (s->range || s->stranded < s->bytes / 4)
 		return FRAG_CULPRIT_NONE;
 	for (uint32_t i = 0; i < s->pin_count; i++) {
 		if (!is_long_lived(s->pins[i].life))
@@ -390,7 +390,8 @@ static const char *largest_tag(const struct frag_pinned_segment *s, enum frag_cu
 	return largest ? largest->tag : NULL;
 }
 
-void frag_account_culprit(struct frag_explained *m)
+/* Of the segments that the move leaves, or of all: false where nobody can be named. */
+static bool find_culprit(struct frag_explained *m, bool of_move)
 {
 	uint64_t stranded[FRAG_CULPRIT_LEFT + 1] = { 0 }, bytes[FRAG_CULPRIT_LEFT + 1] = { 0 };
 	const struct frag_pinned_segment *first[FRAG_CULPRIT_LEFT + 1] = { NULL };
@@ -399,8 +400,8 @@ void frag_account_culprit(struct frag_explained *m)
 	for (uint32_t i = 0; i < m->segment_count; i++) {
 		const struct frag_pinned_segment *s = &m->segments[i];
 		uint64_t theirs = 0;
-		const enum frag_culprit culprit = concerns(m, s) ? judge(s, &theirs)
-								 : FRAG_CULPRIT_NONE;
+		const enum frag_culprit culprit = !of_move || concerns(m, s) ? judge(s, &theirs)
+									     : FRAG_CULPRIT_NONE;
 
 		stranded[culprit] += s->stranded;
 		bytes[culprit] += theirs;
@@ -409,11 +410,18 @@ void frag_account_culprit(struct frag_explained *m)
 	if (stranded[FRAG_CULPRIT_LEFT] > stranded[FRAG_CULPRIT_LATE])
 		who = FRAG_CULPRIT_LEFT;
 	if (!first[who])
-		return;
+		return false;
 	m->culprit = who;
 	m->culprit_stranded = stranded[who];
 	m->culprit_bytes = bytes[who];
 	m->culprit_tag = largest_tag(first[who], who);
+	return true;
+}
+
+void frag_account_culprit(struct frag_explained *m)
+{
+	if (!find_culprit(m, true))
+		find_culprit(m, false);
 }
 
 void frag_account_fini(struct frag_explained *m)

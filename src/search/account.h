@@ -9,7 +9,12 @@ int frag_account_fill(struct frag_explained *m, const struct frag_scene *scene,
 		      const struct frag_lifetimes *lifetimes, const struct frag_symbols *symbols,
 		      bool folded, struct frag_error *err);
 
-/* After the moves: who keeps free memory, those of the first move or all. */
+/*
+ * After the moves: who keeps free memory, in the segments that the first move leaves, else in
+ * all. Counted are segments of which a quarter or more is free, by whose blocks most is live in
+ * them: long-lived ones that were born when the segment was there for others, or ones that do not
+ * live long.
+ */
 void frag_account_culprit(struct frag_explained *m);
 
 void frag_account_fini(struct frag_explained *m);       /* what the first fills in */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "explain/holders.h"
 #include "search/lifetimes.h"
 
 #define STRETCH 65536           /* events from one copy to the next */
@@ -181,15 +182,16 @@ static bool note_moved(struct frag_halting *run, const struct frag_scene_block *
 }
 
 /* Which segments lose blocks of these, in the order of their ordinals. */
-static void list_origins(struct frag_move *move, const struct frag_scene *scene)
+static void list_origins(struct frag_move *move, const struct frag_scene *scene,
+			 const struct frag_relief *relief)
 {
 	for (uint32_t s = 0; s < scene->segment_count; s++) {
 		const struct frag_scene_segment *seg = &scene->segments[s];
 		bool left = false;
 
 		for (uint32_t i = 0; i < move->blocks && !left; i++)
-			left = move->scene_blocks[i] >= seg->first
-			       && move->scene_blocks[i] - seg->first < seg->count;
+			left = relief->blocks[i] >= seg->first
+			       && relief->blocks[i] - seg->first < seg->count;
 		if (left)
 			move->from[move->from_count++] = seg->ordinal;
 	}
@@ -201,19 +203,22 @@ static int describe_move(struct frag_halting *run, const struct frag_scene *scen
 	*move = (struct frag_move){ .bytes = relief->bytes, .step = step };
 	move->ids = calloc(relief->count, sizeof(*move->ids));
 	move->from = calloc(relief->count, sizeof(*move->from));
-	move->scene_blocks = calloc(relief->count, sizeof(*move->scene_blocks));
-	if (!move->ids || !move->from || !move->scene_blocks)
+	move->tags = calloc(relief->count, sizeof(*move->tags));
+	move->sizes = calloc(relief->count, sizeof(*move->sizes));
+	if (!move->ids || !move->from || !move->tags || !move->sizes)
 		return -FRAG_ENOMEM;
-	for (; move->blocks < relief->count; move->blocks++) {
-		const struct frag_scene_block *b = &scene->blocks[relief->blocks[move->blocks]];
+	for (uint32_t i = 0; i < relief->count; i++) {
+		const struct frag_scene_block *b = &scene->blocks[relief->blocks[i]];
 		const struct frag_next of = find_request(run, b);
 
-		move->scene_blocks[move->blocks] = relief->blocks[move->blocks];
-		move->ids[move->blocks] = frag_id_json(&of.event.id);
-		if (!move->ids[move->blocks] || !note_moved(run, b, step))
+		move->blocks++;
+		move->sizes[i] = b->bytes;
+		move->ids[i] = frag_id_json(&of.event.id);
+		if (!move->ids[i] || !note_moved(run, b, step)
+		    || !frag_tag_json(frag_tape_symbols(run->tape), b->tag, &move->tags[i]))
 			return -FRAG_ENOMEM;
 	}
-	list_origins(move, scene);
+	list_origins(move, scene, relief);
 	return 0;
 }
 
@@ -252,10 +257,13 @@ int frag_halting_move(struct frag_halting *run, const struct frag_scene *scene,
 
 void frag_move_fini(struct frag_move *move)
 {
-	for (uint32_t i = 0; move->ids && i < move->blocks; i++)
+	for (uint32_t i = 0; i < move->blocks; i++) {
 		free(move->ids[i]);
+		free(move->tags[i]);
+	}
 	free(move->ids);
+	free(move->tags);
+	free(move->sizes);
 	free(move->from);
-	free(move->scene_blocks);
 	*move = (struct frag_move){ .blocks = 0 };
 }

@@ -56,9 +56,10 @@ struct frag_move {
 	uint64_t bytes;
 	uint32_t blocks;
 	char **ids;             /* as JSON, in the order in which they were put back */
+	char **tags;            /* likewise; NULL: without one */
+	uint64_t *sizes;        /* bytes of each */
 	uint32_t *from;         /* ordinals of the segments that they left, rising */
 	uint32_t from_count;
-	uint32_t *scene_blocks; /* as the scene numbers them, in the order of ids */
 	uint64_t reaches;       /* step of the next out-of-memory; UINT64_MAX: the end */
 	uint64_t step;          /* at which it is made */
 };
