@@ -20,6 +20,7 @@ static const struct frag_opt opts[] = {
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
+	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
 

@@ -159,6 +159,7 @@ static int explain(struct work *w, struct frag_error *err)
 	x->moves = (uint32_t)w->how->moves;
 	x->block_cost = w->how->block_cost;
 	x->folded = w->how->folded != NULL;
+	x->threads = w->how->run.threads;
 	x->stop = frag_interrupted;
 	rc = frag_explanation_run(x, err);
 	return rc || !x->folded ? rc : write_folded(w, err);

@@ -167,7 +167,7 @@ static void print_sums(const struct page *p)
 		     " live blocks side by side", frag_size_text(s.a, m->largest_now),
 		     frag_size_text(s.b, m->largest_after_flush),
 		     frag_size_text(s.c, m->largest_after_compaction));
-	if (m->fits_known)
+	if (m->fits_known && m->limited)
 		frag_put_row(p->paper->columns, "trace", p->f, "its blocks come to %s at their peak,"
 			     " which %s", frag_size_text(s.a, m->peak),
 			     m->fits ? "fits" : "does not fit, however it is laid out");

@@ -117,6 +117,7 @@ struct frag_explanation {
 	uint32_t moves;                 /* at most, of each device */
 	uint64_t block_cost;
 	bool folded;                    /* holders by stack too */
+	uint32_t threads;               /* 0: one a processor */
 	bool (*stop)(void *ctx);        /* optional */
 	void *ctx;
 	/* what came of it */

@@ -91,7 +91,7 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 		      struct frag_error *err)
 {
 	struct trials *t = calloc(1, sizeof(*t));
-	struct frag_tasks tasks = { .task = try_one, .ctx = t };
+	struct frag_tasks tasks = { .task = try_one, .ctx = t, .threads = x->threads };
 	int rc;
 
 	m->survivors = calloc(OTHERS_MAX, sizeof(*m->survivors));
@@ -127,6 +127,7 @@ int frag_others_find(const struct frag_explanation *x, struct frag_explained *m,
 	struct frag_interval all;
 	int rc;
 
+	m->fits_known = m->fits = !m->limited;
 	if (!m->limited || ends_with_it(x, m))
 		return 0;
 	rc = frag_subject_run(&subject, 0, 0, FRAG_LEVEL_PEAKS, &all, err);

@@ -119,7 +119,7 @@ BY_HAND = (
       'live': 8 * MIB, 'trace_fits': True, 'moves': [], 'tried': 0, 'survivors': []}),
     ('an unlimited device has no room to speak of', {'format': 'fragsim-trace', 'version': 1},
      [alloc('a', 4), free('a')], PLAIN,
-     {'kind': 'peak', 'device_free': None, 'outside': None, 'trace_fits': None}),
+     {'kind': 'peak', 'device_free': None, 'outside': None, 'trace_fits': True}),
     ('an initial pool that is refused', head(8), [alloc('a', 1)], ('-p', 'bestfit:pool=16MiB'),
      {'kind': 'oom', 'step': 0, 'verdict': 'over_device', 'size': 16 * MIB, 'segments': [],
       'holders': [], 'moves': []}),

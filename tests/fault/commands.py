@@ -28,6 +28,19 @@ HOLES = '''{"format":"fragsim-trace","version":1,"device":{"total_bytes":"3MiB"}
 {"op":"alloc","id":1,"size":"1MiB","tag":"weights"}
 {"op":"alloc","id":2,"size":"2MiB"}
 '''
+# a block in each of two segments keeps 1 MiB of 2 from serving what comes then
+PINNED = '''{"format":"fragsim-trace","version":1,"device":{"total_bytes":"4MiB"}}
+{"op":"alloc","id":1,"size":"512KiB","tag":"weights"}
+{"op":"alloc","id":"two","size":"1536KiB"}
+{"op":"alloc","id":3,"size":"512KiB","pool":0,"tag":"state"}
+{"op":"alloc","id":4,"size":"1536KiB"}
+{"op":"mark","name":"it 1"}
+{"op":"free","id":"two"}
+{"op":"free","id":4}
+{"op":"mark","name":"it 2"}
+{"op":"alloc","id":5,"size":"2MiB","tag":"input"}
+{"op":"free","id":5}
+'''
 # what the forms of other people can hold
 SIMPLE = '''{"op":"alloc","id":1,"size":4096,"t":1}
 {"op":"alloc","id":2,"size":512,"t":2}
@@ -178,6 +191,10 @@ COMMANDS = [
     *each(('fit', '-q', '--map', '--threads', '1', '-p', 'bestfit', '-p',
            'pytorch:expandable_segments=true', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson'),
           'alloc read sync open rename', ('o.json',), 'fit'),
+    *each(('explain', '-q', '--threads', '1', '-p', 'bestfit:segment=2MiB', '--json', 'o.json',
+           '--folded', 'o.txt', 'pinned.ndjson'), 'alloc read sync open rename', ('o.json', 'o.txt'), 'explain'),
+    *each(('explain', '--threads', '1', '-p', 'pytorch', 'trace.ndjson'), 'alloc read',
+          name='explain for people'),
     *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--test', 'simple.ndjson', '-o',
            'json:o.json', 'trace.ndjson'), 'alloc read sync open rename', ('o.json',), 'tune'),
     *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--device-bytes', '64MiB', '-o',
@@ -258,6 +275,7 @@ def write_inputs(folder: Path) -> None:
                                      f'{{"op":"alloc","id":{i},"size":9,"tag":"x"}}\n'
                                      for i in range(9))),
             ('log', LOG),
+            ('log', LOG), ('pinned.ndjson', PINNED),
             ('long.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i}}}\n'
                                     for i in range(30000))),
             ('lines', 'expandable_segments:True\n'), ('mini.csv', MINIMALLOC), ('kineto.json', KINETO),

@@ -286,6 +286,33 @@ def check_fit(folder: Path, scene: Scene) -> None:
     play(folder, 'fit', '-q', trace, trace, wanted=(0, 1))
 
 
+FAILURES = ('over_device', 'capacity', 'spurious', 'pending', 'limit', 'tight', 'fragmentation')
+
+
+@cases(*SCENES)
+def check_explain(folder: Path, scene: Scene) -> None:
+    """explain, at an out-of-memory where there is one, and at marks"""
+    trace = write_trace(folder, scene)
+    device = scene.options if '--device-bytes' in scene.options else ()
+    for number, policy in enumerate(scene.policies):
+        how = ('explain', '-p', policy, *device)
+        play(folder, *how, trace)
+        out = play(folder, *how, '-q', '--moves', '2', '--folded', PATH + 'folded', '--json', '-',
+                   trace).out
+        said = json.loads(out)
+        equal(said['trace']['path'], trace, 'path')
+        equal(len(said['moments']), scene.devices, 'moments')
+        first = [x for x in said['moments'] if x['kind'] == 'oom']
+        if number == 0:
+            equal(bool(first), bool(scene.cause), 'out of memory')
+        assert all(x['verdict'] in FAILURES for x in first), 'no verdict'
+        for line in (folder / (PATH + 'folded')).read_bytes().splitlines():
+            assert line.rpartition(b' ')[2].isdigit(), f'no folded line: {line}'
+    if scene.marks and not scene.cause:
+        out = play(folder, *how, '-q', '--at', scene.mark, '--json', '-', trace).out
+        equal(json.loads(out)['moments'][0]['kind'], 'mark', 'kind')
+
+
 @cases(*SCENES)
 def check_extrapolate(folder: Path, scene: Scene) -> None:
     """extrapolate from a program whose sizes do not depend on the number, in each format"""
@@ -397,7 +424,7 @@ READERS = (
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
     ('leaks', 'X'), ('extrapolate', 'X=1', 'X=2', '--at', '3'), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE))
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
-    ('explain', '--message', 'X'))
+    ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE))
 
 
 @cases(*(x for x in SCENES if x.name in ('fragmentation', 'devices', 'initial pool')))

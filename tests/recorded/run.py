@@ -232,7 +232,10 @@ def ends():
        "what it needs is told as far", out)
     _, _, err = call("run", "end")
     ok(err.count("23.00 MiB is taken as its capacity") == 1, "and where the capacity is from", err)
-    for args in (("run", "end"), ("diff", "-p", "direct", "end"), ("verify", "end"), ("leaks", "end"),
+    _, _, err = call("explain", "end")
+    ok(err.count("23.00 MiB is taken as its capacity") == 1, "explain says so too", err)
+    for args in (("run", "end"), ("diff", "-p", "direct", "end"), ("verify", "end"),
+                 ("explain", "end"), ("leaks", "end"),
                  ("convert", "--to", "perfetto", "end", "o.json")):
         _, _, err = call(args[0], "--device-bytes", "1GiB", *args[1:])
         ok("the recording has 1 out-of-memory, the first for 30.00 MiB with 3.00 MiB free on the"

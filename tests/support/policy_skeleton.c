@@ -160,6 +160,17 @@ static const struct frag_memory_stats *skeleton_stats(const struct frag_policy *
 	return &s->stats;
 }
 
+/*
+ * Optional, called where a request has failed: on which list it was looked for, and
+ * the least bytes of a block that serve it. For reports; it changes nothing.
+ */
+static int skeleton_seek(struct frag_policy *p, const struct frag_request *rq,
+			 struct frag_sought *out)
+{
+	out->bytes = rq->bytes;
+	return frag_heap_list(p->heap, rq->pool, 0, &out->list);
+}
+
 const struct frag_policy_ops policy_skeleton = {
 	.name = "skeleton",
 	.summary = "a template",
@@ -176,4 +187,5 @@ const struct frag_policy_ops policy_skeleton = {
 	.ended = skeleton_ended,
 	.notice = skeleton_notice,
 	.stats = skeleton_stats,
+	.seek = skeleton_seek,
 };
