@@ -424,7 +424,8 @@ READERS = (
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
     ('leaks', 'X'), ('extrapolate', 'X=1', 'X=2', '--at', '3'), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE))
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
-    ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE))
+    ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
+    ('extrapolate', '--at', '3', 'X=1', 'X=2'))
 
 
 @cases(*(x for x in SCENES if x.name in ('fragmentation', 'devices', 'initial pool')))
@@ -434,7 +435,7 @@ def check_every_reader(folder: Path, scene: Scene) -> None:
     for name in made_files(folder, scene):
         whole = (folder / name).read_bytes()
         for command, *words in READERS:
-            given = [name if word == 'X' else word for word in words]
+            given = [name + word[1:] if word.partition('=')[0] == 'X' else word for word in words]
             out = play(folder, command, '-q', *given, wanted=(0, 1, 2, 3, 4))
             if out.status in (0, 1, 3):
                 took.add((command, name))

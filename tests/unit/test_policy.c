@@ -361,6 +361,42 @@ static void test_skeleton(void **state)
 	assert_int_equal(policy_skeleton.check(good_size, NULL), 0);
 }
 
+/* A request is looked for where its block is; what serves it is its own rounding. */
+static void test_seek(void **state)
+{
+	static const struct frag_device_figures device = { .granularity = 3000 };
+	static const struct { const char *policy; uint64_t bytes, need; } cases[] = {
+		{ "bestfit", 1000, 1024 }, { "firstfit:align=256", 1025, 1280 },
+		{ "nextfit:align=1", 7, 7 }, { "worstfit", 512, 512 },
+		{ "buddy", 1025, 2048 }, { "buddy:min=4096", 1, 4096 },
+		{ "sizeclass", 1025, 1536 }, { "sizeclass", (1 << 20) + 1, 2 << 20 },
+		{ "direct", 3001, 6000 },
+		{ "pytorch", 1000, 1024 }, { "pytorch", (1 << 20) + 1, (1 << 20) + 512 },
+		{ "pytorch:roundup_power2_divisions=4", 9000, 10240 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		const struct frag_record records[] = { ALLOC(1, cases[i].bytes) };
+		const struct frag_event request = { .op = FRAG_OP_ALLOC, .bytes = cases[i].bytes };
+		struct frag_choice choice = play_choose(cases[i].policy);
+		const struct frag_heap *heap;
+		struct frag_block_view block;
+		struct frag_sought sought;
+		struct play p;
+
+		faulty_begin(0, 0);
+		assert_int_equal(play_open(&p, &choice, records, 1, &device, 1, NULL), 0);
+		assert_int_equal(play_run(&p), 0);
+		heap = frag_sim_heap(p.sim, 0);
+		block = frag_heap_look(heap, frag_sim_block(p.sim, 0));
+		assert_int_equal(frag_sim_seek(p.sim, &request, &sought), 0);
+		assert_int_equal(sought.bytes, cases[i].need);
+		assert_int_equal(sought.list, frag_heap_look_segment(heap, block.segment).list);
+		play_close(&p);
+	}
+}
+
 static void test_settings(void **state)
 {
 	struct frag_choice choice = play_policy(&policy_skeleton), none = play_choose("direct");
@@ -447,6 +483,7 @@ int main(void)
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_parse_errors),
 		cmocka_unit_test(test_parse_long),
+		cmocka_unit_test(test_seek),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_rounding),
 		cmocka_unit_test(test_skeleton),
