@@ -110,7 +110,7 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	char tried[FRAG_NUMBER_ROOM], room[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
 	char limit[FRAG_NUMBER_ROOM];
 
-	frag_size_text(tried, oom->demand);
+	frag_size_text(tried, oom->tried);
 	frag_size_text(room, m->free + device_free);
 	if (is_initial_pool(oom))
 		frag_print_row(r, "cause", f, "initial pool: the policy obtains %s before the first"
