@@ -70,12 +70,17 @@ static int usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
 	return frag_choose_policy(&choices[0], trace, log, err);
 }
 
+static bool is_standard(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
 static int check(struct work *w, struct frag_error *err)
 {
 	struct frag_run_options *run = &w->how->run;
 	int rc = 0;
 
-	w->printed.quiet = run->quiet;
+	w->printed.quiet = run->quiet || is_standard(w->how->folded);
 	if (run->setting_count && !run->choice_count)
 		rc = frag_run_set_option(run, FRAG_OPT_POLICY, "pytorch", err);
 	rc = rc ? rc : frag_run_settings(run, true, err);
@@ -83,6 +88,8 @@ static int check(struct work *w, struct frag_error *err)
 		return frag_usage(w->cmd, "one policy at a time", err);
 	if (!rc && w->how->json)
 		rc = frag_printed_json(&w->printed, w->how->json, err);
+	if (!rc && is_standard(w->how->folded) && is_standard(w->how->json))
+		return frag_usage(w->cmd, "two outputs to standard output: only one can be -", err);
 	if (!rc && w->how->folded && frag_same_file(w->how->folded, w->path))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
 				 w->how->folded);

@@ -59,44 +59,55 @@ static uint64_t room_of(const struct frag_device_figures *d)
 	return d->total > taken ? d->total - taken : 0;
 }
 
-/* Figures of the device as the simulation is now. */
-static void fill_figures(struct frag_explained *m, const struct frag_device_figures *d,
-			 const struct frag_metrics *now)
+/* What the device has left, and what a limit of the program's own leaves of that. */
+static uint64_t left_of(const struct frag_device_figures *d, const struct frag_metrics *now,
+			const struct frag_oom *oom)
 {
-	const uint64_t left = now->device_free > 0 ? (uint64_t)now->device_free : 0;
-	uint64_t all = now->free;
+	uint64_t left = UINT64_MAX;
 
-	m->live = now->active;
-	m->free = now->free;
-	m->releasable = now->releasable;
-	m->stranded = now->stranded;
-	m->reserved = now->reserved;
-	m->limited = d->total > 0;
-	m->limit = UINT64_MAX;
-	m->largest_now = m->largest_after_flush = now->largest_free;
-	if (m->limited) {
-		m->device_free = left;
-		m->outside = d->context + d->other;
-		all = room_of(d) > m->live ? room_of(d) - m->live : 0;
-	}
-	if (left > m->largest_now)
-		m->largest_now = left;
-	if (left + now->releasable > m->largest_after_flush)
-		m->largest_after_flush = left + now->releasable;
-	m->largest_after_compaction = all;
-}
-
-/* What the device had for the policy, and its limit for it; UINT64_MAX: no end. */
-static uint64_t left_of(const struct frag_explained *m, const struct frag_oom *oom)
-{
-	uint64_t left = m->limited ? m->device_free : UINT64_MAX;
-
-	if (oom->limit != UINT64_MAX) {
+	if (d->total)
+		left = now->device_free > 0 ? (uint64_t)now->device_free : 0;
+	if (oom && oom->limit != UINT64_MAX) {
 		const uint64_t more = oom->limit > oom->used ? oom->limit - oom->used : 0;
 
 		left = more < left ? more : left;
 	}
 	return left;
+}
+
+/* The largest pieces: an unlimited device has no end, so only what is free counts. */
+static void fill_largest(struct frag_explained *m, const struct frag_device_figures *d,
+			 const struct frag_metrics *now, uint64_t left)
+{
+	uint64_t room = room_of(d), all = now->free;
+
+	if (m->limit < room)
+		room = m->limit;
+	if (m->limited)
+		all = room > m->live ? room - m->live : 0;
+	left = m->limited ? left : 0;
+	m->largest_now = left > now->largest_free ? left : now->largest_free;
+	m->largest_after_flush = left + now->releasable;
+	if (now->largest_free > m->largest_after_flush)
+		m->largest_after_flush = now->largest_free;
+	m->largest_after_compaction = all;
+}
+
+/* Figures of the device as the simulation is now; oom: of the request that has failed, or NULL. */
+static void fill_figures(struct frag_explained *m, const struct frag_device_figures *d,
+			 const struct frag_metrics *now, const struct frag_oom *oom)
+{
+	m->live = now->active;
+	m->free = now->free;
+	m->releasable = now->releasable;
+	m->stranded = now->stranded;
+	m->limited = d->total > 0;
+	m->limit = oom ? oom->limit : UINT64_MAX;
+	if (m->limited) {
+		m->device_free = now->device_free > 0 ? (uint64_t)now->device_free : 0;
+		m->outside = d->context + d->other;
+	}
+	fill_largest(m, d, now, left_of(d, now, oom));
 }
 
 /* Of what was asked of the device last, as that counts it. */
@@ -113,18 +124,16 @@ static int fill_request(struct study *s, struct frag_sim *after, const struct fr
 {
 	const struct frag_symbols *symbols = frag_tape_symbols(s->x->tape);
 	const struct frag_result *r = result_of(after, s->m->device);
+	const struct frag_device_figures *d = &s->x->devices[s->m->device];
 	const struct frag_oom *oom = &r->ooms[0];
-	uint64_t left;
 
-	fill_figures(s->m, &s->x->devices[s->m->device], &oom->metrics);
-	left = left_of(s->m, oom);
+	fill_figures(s->m, d, &oom->metrics, oom);
 	s->m->step = oom->step;
 	s->m->size = oom->size;
 	s->m->need = oom->need;
 	s->m->demand = oom->demand;
 	s->m->largest_sought = oom->largest;
-	s->m->limit = oom->limit;
-	s->m->missing = missing_of(after, s->m->device, oom, left);
+	s->m->missing = missing_of(after, s->m->device, oom, left_of(d, &oom->metrics, oom));
 	if (!request)
 		return 0;
 	s->m->id = frag_id_json(&request->event.id);
@@ -215,23 +224,21 @@ static int find_reliefs(const struct study *s, const struct frag_sim *after,
 			const struct frag_scene *scene, const struct frag_next *request,
 			struct frag_reliefs *out, struct frag_error *err)
 {
-	uint32_t count;
-	struct frag_explained now = { .device = s->m->device };
-	struct frag_sought sought;
+	const uint32_t device = s->m->device;
 	struct frag_shortage shortage = {
 		.pool = request->event.pool, .block_cost = s->x->block_cost,
 	};
+	struct frag_sought sought;
 	struct frag_sim *copy;
 	const struct frag_oom *oom;
 	int rc = frag_sim_copy(&copy, after, err);
 
 	if (rc)
 		return rc;
-	oom = &frag_sim_results(copy, false, &count)[now.device].ooms[0];
-	fill_figures(&now, &s->x->devices[now.device], &oom->metrics);
-	shortage.left = left_of(&now, oom);
+	oom = &result_of(copy, device)->ooms[0];
+	shortage.left = left_of(&s->x->devices[device], &oom->metrics, oom);
 	shortage.need = oom->need;
-	shortage.missing = missing_of(copy, now.device, oom, shortage.left);
+	shortage.missing = missing_of(copy, device, oom, shortage.left);
 	rc = frag_sim_seek(copy, &request->event, &sought) ? frag_fail_nomem(err) : 0;
 	shortage.list = sought.list;
 	frag_sim_del(copy);
@@ -344,7 +351,7 @@ static int study_moment(struct study *s, struct frag_error *err)
 
 	if (!rc)
 		fill_figures(s->m, &s->x->devices[s->m->device],
-			     &result_of(s->run.sim, s->m->device)->last);
+			     &result_of(s->run.sim, s->m->device)->last, NULL);
 	rc = rc ? rc : account(s, &scene, err);
 	if (!rc)
 		frag_account_culprit(s->m);
@@ -358,6 +365,7 @@ static int study_pool(struct study *s, struct frag_error *err)
 	struct frag_scene scene = { .segment_count = 0 };
 	int rc = fill_request(s, s->run.sim, NULL, err);
 
+	s->m->kind = FRAG_MOMENT_OOM;
 	rc = rc ? rc : judge(s, s->run.sim, &scene, NULL, err);
 	return rc ? rc : frag_others_find(s->x, s->m, err);
 }

@@ -80,7 +80,7 @@ struct frag_explained {
 	uint64_t demand;        /* what was asked of the device last */
 	uint64_t missing;       /* of that */
 	uint64_t largest_sought;        /* free block where it was looked for */
-	uint64_t live, free, releasable, stranded, reserved;
+	uint64_t live, free, releasable, stranded;
 	bool limited;           /* the device has a capacity; else the next two are not set */
 	uint64_t device_free, outside;
 	uint64_t limit;         /* by a fraction of the program's own; UINT64_MAX: none */

@@ -46,6 +46,9 @@ PRINTING = {
     'a trace of one': ('extrapolate', '--at', '3', '-o', '-', 'good.ndjson=1', 'good.ndjson=2'),
     'a shorter trace': ('shrink', 'full.ndjson', '-'),
     'a verdict': ('verify', 'whole.pickle'),
+    'an explained trace': ('explain', 'good.ndjson'),
+    'folded stacks': ('explain', '--folded', '-', 'good.ndjson'),
+    'an explanation as JSON': ('explain', '--json', '-', 'good.ndjson'),
     'an explained message': ('explain', '--message', 'oom.log'),
     'messages as JSON': ('explain', '--message', '--json', '-', 'oom.log'),
 }
