@@ -117,10 +117,10 @@ static void print_verdict(const struct page *p)
 			     " look again");
 		break;
 	case FRAG_FAILURE_PENDING:
-		frag_put_row(columns, "verdict", p->f, "pending: enough is freed, but %s in %" PRIu64
-			     " block%s of it still in use on a stream",
-			     frag_size_text(s.a, m->pending), m->pending_blocks,
-			     m->pending_blocks == 1 ? " is" : "s are");
+		frag_put_row(columns, "verdict", p->f, "pending: enough is freed, but %s of it in %" PRIu64
+			     " block%s are still in use on a stream, the oldest since step %"
+			     PRIu64, frag_size_text(s.a, m->pending), m->pending_blocks,
+			     frag_s(m->pending_blocks), m->pending_since);
 		break;
 	case FRAG_FAILURE_LIMIT:
 		frag_put_row(columns, "verdict", p->f, "limit: the device had it; a fraction or a"
