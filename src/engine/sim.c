@@ -172,6 +172,7 @@ int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct fra
 	*sim = *from;
 	sim->observer_count = sim->device_count = 0;
 	sim->watched = sim->options.check;
+	sim->busy = false;
 	sim->devices = (struct frag_devices){ .count = 0 };
 	sim->engines = calloc(from->device_count, sizeof(*sim->engines));
 	sim->results = calloc(from->device_count, sizeof(*sim->results));
@@ -472,7 +473,9 @@ int frag_sim_begin(struct frag_sim *sim, struct frag_error *err)
 		return 0;
 	sim->begun = true;
 	frag_sim_watch(sim, NULL);
+	sim->busy = true;
 	rc = begin(sim, err);
+	sim->busy = false;
 	frag_sim_unwatch(sim);
 	return rc;
 }
@@ -540,6 +543,7 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 	uint32_t i = 0;
 
 	frag_sim_watch(sim, &sim->step);
+	sim->busy = true;
 	if (!sim->fed) {
 		sim->fed = true;
 		if (!rc && batch->count)
@@ -550,6 +554,7 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 		look_ahead(sim, batch, i);
 		rc = feed(sim, batch, i, err);
 	}
+	sim->busy = false;
 	frag_sim_unwatch(sim);
 	return rc;
 }

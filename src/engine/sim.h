@@ -25,6 +25,7 @@ struct frag_sim {
 	bool fed;                       /* a batch was */
 	bool retired;
 	bool plugged;                   /* the policy is a plug-in */
+	bool busy;                      /* its hooks may be called: it is begun, or fed */
 	uint64_t step;                  /* that is being done; for who reports a crash */
 };
 

@@ -112,9 +112,12 @@ int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev,
 	*out = (struct frag_sought){ .list = FRAG_NO_LIST, .bytes = ev->bytes };
 	if (!p->ops->seek)
 		return 0;
-	frag_sim_watch(sim, &sim->step);
+	/* in the midst of a step it is watched already */
+	if (!sim->busy)
+		frag_sim_watch(sim, &sim->step);
 	rc = p->ops->seek(p, &rq, out);
-	frag_sim_unwatch(sim);
+	if (!sim->busy)
+		frag_sim_unwatch(sim);
 	return rc;
 }
 
