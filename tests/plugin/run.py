@@ -114,6 +114,43 @@ def check_equal(tap: Tap, bench: Bench) -> None:
                '"pytorch":' not in text and 'there are no statistics')
 
 
+def moments(bench: Bench, policy: str, *options: str) -> object:
+    """What explain says of a run, or why it says nothing; paths of plug-ins apart."""
+    done = subprocess.run([str(bench.program), 'explain', '-q', '--json', '-', '-p', policy, *options],
+                          cwd=bench.folder, capture_output=True, text=True, check=False, timeout=100)
+    if done.returncode:
+        return done.stderr
+    found = json.loads(done.stdout)['moments']
+    for moment in found:
+        moment['survivors'] = []        # others than the policy itself
+    return found
+
+
+def check_explained(tap: Tap, bench: Bench) -> None:
+    trace = str(ROOT / 'traces' / 'bert_base_infer_varlen.ndjson.gz')
+    for name in ('bestfit', 'buddy', 'sizeclass', 'direct', 'pytorch'):
+        mine, theirs = (moments(bench, p, '--device-bytes', '900MiB', trace)
+                        for p in (f'./my-{name}.so', name))
+        tap.result(f'{name} is explained the same as a plug-in', mine != theirs and [str(mine)[:300]])
+    # 1 MiB, of which 100 KiB are asked for again; nobody, or a liar, says where
+    (bench.folder / 'full.ndjson').write_text(
+        '{"format":"fragsim-trace","version":1,"device":{"total_bytes":"1MiB","granularity_bytes":1}}\n'
+        + ''.join(f'{{"op":"alloc","id":{i},"size":{size}}}\n'
+                  for i, size in enumerate((500000, 80000, 400000, 100000))), encoding='ascii')
+    seek = ('static int my_seek(struct frag_policy *p, const struct frag_request *rq,\n'
+            '\tstruct frag_sought *out)\n{ (void)p; (void)rq; out->list = 12345; out->bytes = 0; return 0; }\n')
+    for what, text in (('without a word', bad_plugins.policy(NAME='"my-mute"')),
+                       ('by a lie', bad_plugins.policy(NAME='"my-liar"').replace(
+                           'const struct frag_policy_ops my_ops;', seek + 'const struct frag_policy_ops my_ops;', 1)
+                        .replace('.free = my_free,', '.free = my_free, .seek = my_seek,'))):
+        bench.compile('sought', text + bad_plugins.EXPORT)
+        found = moments(bench, './sought.so', 'full.ndjson')
+        tap.result(f'where a request is looked for, {what}',
+                   not isinstance(found, list) and found,
+                   isinstance(found, list) and found[0]['need'] != 100000 and str(found[0]['need']))
+        (bench.folder / 'sought.so').unlink()
+
+
 def check_refused(tap: Tap, bench: Bench) -> None:
     for name, text, flags in bad_plugins.MISFITS:
         bench.compile(name, text, *flags)
@@ -324,6 +361,7 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix='plugin-') as folder:
         bench = Bench(Path(argv[1]).absolute(), Path(folder))
         check_equal(tap, bench)
+        check_explained(tap, bench)
         check_refused(tap, bench)
         check_reach(tap, bench)
         check_listed(tap, bench)
