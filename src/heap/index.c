@@ -7,30 +7,36 @@
 #include "base/grow.h"
 #include "fragsim/heap.h"
 
-_Static_assert(FRAG_BIN_WORDS <= 64000000, "one word must summarise the bitmap");
-_Static_assert(FRAG_SPREAD_ABOVE >= FRAG_CHAIN_MAX, "what spreads is a tree");
+_Static_assert(FRAG_SPREAD_ABOVE <= FRAG_FEW, "what spreads is no tree");
 
-/* The last bin before `bin` that is not empty; FRAG_BINS if none. */
+/* The last bin before `bin` that is not empty; FRAG_NO_BIN if none. */
 static uint32_t last_full(const struct frag_bins *bins, uint32_t bin)
 {
-	uint32_t word = bin / 64;
+	uint32_t word = bin / 64, at = word / 64;
 	uint64_t rest = bins->full[word] & ((UINT64_C(1) << bin % 64) - 1);
 
-	if (!rest) {
-		rest = bins->summary & ((UINT64_C(1) << word) - 1);
-		if (!rest)
-			return FRAG_BINS;
-		word = frag_highest_bit(rest);
-		rest = bins->full[word];
+	if (rest)
+		return word * 64 + frag_highest_bit(rest);
+	rest = bins->summary[at] & ((UINT64_C(1) << word % 64) - 1);
+	while (!rest) {
+		if (at-- == 0)
+			return FRAG_NO_BIN;
+		rest = bins->summary[at];
 	}
-	return word * 64 + frag_highest_bit(rest);
+	word = at * 64 + frag_highest_bit(rest);
+	return word * 64 + frag_highest_bit(bins->full[word]);
+}
+
+static size_t bins_size(uint32_t octave_bits)
+{
+	return sizeof(struct frag_bins) + FRAG_BINS(octave_bits) * sizeof(struct frag_bunch);
 }
 
 bool frag_index_init(struct frag_index *x, enum frag_order order)
 {
 	*x = (struct frag_index){ .order = order, .leaves = 1 };
 	x->top = calloc(2, sizeof(*x->top));
-	return frag_map_init(&x->by_key, 0) && frag_links_init(&x->links) && x->top;
+	return frag_map_init(&x->by_key, 0) && frag_bunches_init(&x->bunches) && x->top;
 }
 
 void frag_index_fini(struct frag_index *x)
@@ -40,12 +46,12 @@ void frag_index_fini(struct frag_index *x)
 	free(x->lists);
 	free(x->top);
 	frag_map_fini(&x->by_key);
-	frag_links_fini(&x->links);
+	frag_bunches_fini(&x->bunches);
 }
 
 bool frag_index_copy(struct frag_index *x)
 {
-	bool good = frag_links_copy(&x->links);
+	bool good = frag_bunches_copy(&x->bunches);
 
 	good &= frag_map_copy(&x->by_key);
 	good &= frag_array_copy(&x->top, (uint64_t)x->leaves * 2, 0, sizeof(*x->top));
@@ -53,7 +59,8 @@ bool frag_index_copy(struct frag_index *x)
 	x->capacity = x->count = x->lists ? x->count : 0;
 	for (uint32_t i = 0; i < x->count; i++)
 		if (x->lists[i].bins)
-			good &= frag_array_copy(&x->lists[i].bins, 1, 0, sizeof(*x->lists[i].bins));
+			good &= frag_array_copy(&x->lists[i].bins, 1, 0,
+						bins_size(x->lists[i].bins->octave_bits));
 	return good;
 }
 
@@ -102,7 +109,9 @@ uint32_t frag_index_list_of(struct frag_index *x, uint32_t pool, uint32_t which)
 	if (!frag_grow(&x->lists, &x->capacity, (uint64_t)x->count + 1, sizeof(*x->lists))
 	    || !widen(x, x->count + 1) || !frag_map_add(&x->by_key, key, x->count))
 		return UINT32_MAX;
-	x->lists[x->count] = (struct frag_free_list){ .pool = pool, .which = which };
+	x->lists[x->count] = (struct frag_free_list){
+		.pool = pool, .which = which, .longest = FRAG_SPREAD_ABOVE,
+	};
 	return x->count++;
 }
 
@@ -126,17 +135,20 @@ void frag_index_set_largest(struct frag_index *x, uint32_t list, uint64_t larges
 /* By size: the last entry of a list; NULL if none. */
 static const struct frag_entry *last_of(const struct frag_index *x, const struct frag_free_list *l)
 {
-	const struct frag_chain *chain = &l->chain;
+	const struct frag_bins *bins = l->bins;
 
-	if (l->bins) {
+	if (!bins)
+		return frag_bunch_last(&x->bunches, &l->bunch);
+	for (uint32_t at = FRAG_SUMMARIES; at-- > 0;) {
 		uint32_t word;
 
-		if (!l->bins->summary)
-			return NULL;
-		word = frag_highest_bit(l->bins->summary);
-		chain = &l->bins->chain[word * 64 + frag_highest_bit(l->bins->full[word])];
+		if (!bins->summary[at])
+			continue;
+		word = at * 64 + frag_highest_bit(bins->summary[at]);
+		return frag_bunch_last(&x->bunches,
+				       &bins->bunch[word * 64 + frag_highest_bit(bins->full[word])]);
 	}
-	return chain->count ? frag_chain_last(&x->links, chain) : NULL;
+	return NULL;
 }
 
 uint64_t frag_index_measure_largest(const struct frag_index *x, const struct frag_free_list *l)
@@ -146,26 +158,51 @@ uint64_t frag_index_measure_largest(const struct frag_index *x, const struct fra
 	return last ? last->size : 0;
 }
 
+static void scatter(struct frag_bunches *all, struct frag_bunch *bunch, struct frag_bins *bins)
+{
+	while (bunch->count) {
+		const struct frag_entry e = *frag_bunch_first(all, bunch);
+
+		frag_bunch_remove(all, bunch, &e);
+		frag_bins_insert(all, bins, frag_bin_of(bins, e.size), &e);
+	}
+}
+
+/*
+ * Nothing can fail half way: each entry may need a few of its own and each tree one more while it
+ * ends; new trees, which have had no removals, fill half of their nodes.
+ */
+static struct frag_bins *new_bins(struct frag_index *x, uint32_t octave_bits, uint32_t count)
+{
+	struct frag_bins *bins = NULL;
+
+	if (frag_few_widen(&x->bunches, UINT64_C(2) * count + FRAG_SPARE_FEW)
+	    && frag_nodes_widen(&x->bunches.nodes, count / 4 + FRAG_SPARE_NODES))
+		bins = calloc(1, bins_size(octave_bits));
+	if (bins)
+		bins->octave_bits = octave_bits;
+	return bins;
+}
+
 void frag_index_spread(struct frag_index *x, struct frag_free_list *l)
 {
-	if (!frag_nodes_reserve(&x->links.nodes))
-		return;
-	l->bins = calloc(1, sizeof(*l->bins));
-	while (l->bins && l->chain.count) {
-		struct frag_entry e;
+	struct frag_bins *old = l->bins;
+	struct frag_bins *bins = new_bins(x, old ? FRAG_FINE_BITS : FRAG_OCTAVE_BITS, l->count);
 
-		if (!frag_nodes_reserve(&x->links.nodes))
-			return; /* cannot be: each round frees before it needs */
-		e = *frag_chain_first(&x->links, &l->chain);
-		frag_chain_remove(&x->links, &l->chain, &e);
-		frag_bins_insert(&x->links, l->bins, &e);
-	}
+	l->longest = old ? UINT32_MAX : FRAG_FINE_ABOVE;
+	if (!bins)
+		return;
+	scatter(&x->bunches, &l->bunch, bins);
+	for (uint32_t bin = 0; old && bin < FRAG_BINS(old->octave_bits); bin++)
+		scatter(&x->bunches, &old->bunch[bin], bins);
+	free(old);
+	l->bins = bins;
 }
 
 /* By address and by key: the list has changed. */
 static void renew_largest(struct frag_index *x, uint32_t list)
 {
-	const uint64_t largest = frag_tree_largest(&x->links.nodes, x->lists[list].root, x->order);
+	const uint64_t largest = frag_tree_largest(&x->bunches.nodes, x->lists[list].root, x->order);
 
 	if (largest != x->lists[list].largest)
 		frag_index_set_largest(x, list, largest);
@@ -176,7 +213,7 @@ void frag_index_insert_by_address(struct frag_index *x, uint32_t list, const str
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(list < x->count && e->size > 0);
-	frag_tree_insert(&x->links.nodes, &l->root, FRAG_BY_ADDRESS, e);
+	frag_tree_insert(&x->bunches.nodes, &l->root, FRAG_BY_ADDRESS, e);
 	l->count++;
 	if (e->size > l->largest)
 		frag_index_set_largest(x, list, e->size);
@@ -187,7 +224,7 @@ void frag_index_remove_by_address(struct frag_index *x, uint32_t list, const str
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(list < x->count && l->count > 0 && e->size <= l->largest);
-	frag_tree_remove(&x->links.nodes, &l->root, FRAG_BY_ADDRESS, e);
+	frag_tree_remove(&x->bunches.nodes, &l->root, FRAG_BY_ADDRESS, e);
 	l->count--;
 	if (e->size == l->largest)
 		renew_largest(x, list);
@@ -196,7 +233,7 @@ void frag_index_remove_by_address(struct frag_index *x, uint32_t list, const str
 void frag_index_replace_by_address(struct frag_index *x, uint32_t list,
 				   const struct frag_entry *old, const struct frag_entry *now)
 {
-	frag_tree_resize(&x->links.nodes, x->lists[list].root, old, now);
+	frag_tree_resize(&x->bunches.nodes, x->lists[list].root, old, now);
 	renew_largest(x, list);
 }
 
@@ -205,7 +242,7 @@ void frag_index_insert_keyed(struct frag_index *x, uint32_t list, const struct f
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	frag_tree_insert_keyed(&x->links.nodes, &l->root, e, bytes);
+	frag_tree_insert_keyed(&x->bunches.nodes, &l->root, e, bytes);
 	l->count++;
 	if (bytes > l->largest)
 		frag_index_set_largest(x, list, bytes);
@@ -215,7 +252,7 @@ void frag_index_remove_keyed(struct frag_index *x, uint32_t list, const struct f
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	frag_tree_remove_below(&x->links.nodes, &l->root, FRAG_BY_KEY, e);
+	frag_tree_remove_below(&x->bunches.nodes, &l->root, FRAG_BY_KEY, e);
 	l->count--;
 	renew_largest(x, list);
 }
@@ -228,7 +265,7 @@ const struct frag_entry *frag_index_find_in_tree(const struct frag_index *x, uin
 
 	if (bytes > l->largest)
 		return NULL;
-	return frag_tree_fit(&x->links.nodes, l->root, x->order, &first, bytes);
+	return frag_tree_fit(&x->bunches.nodes, l->root, x->order, &first, bytes);
 }
 
 const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
@@ -239,7 +276,7 @@ const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32
 	if (bytes > l->largest)
 		return NULL;
 	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_fit_last(&x->links.nodes, l->root, x->order, bytes);
+		return frag_tree_fit_last(&x->bunches.nodes, l->root, x->order, bytes);
 	return last_of(x, l);
 }
 
@@ -251,15 +288,15 @@ const struct frag_entry *frag_index_lower_bound(const struct frag_index *x, uint
 	uint32_t bin;
 
 	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_lower_bound(&x->links.nodes, l->root, x->order, key);
+		return frag_tree_lower_bound(&x->bunches.nodes, l->root, x->order, key);
 	if (!l->bins)
-		return frag_chain_lower_bound(&x->links, &l->chain, key);
-	bin = frag_bin_of(key->size);
-	found = frag_chain_lower_bound(&x->links, &l->bins->chain[bin], key);
+		return frag_bunch_lower_bound(&x->bunches, &l->bunch, key);
+	bin = frag_bin_of(l->bins, key->size);
+	found = frag_bunch_lower_bound(&x->bunches, &l->bins->bunch[bin], key);
 	if (found)
 		return found;
-	bin = frag_next_full(l->bins, bin + 1);
-	return bin < FRAG_BINS ? frag_chain_first(&x->links, &l->bins->chain[bin]) : NULL;
+	bin = frag_next_full(l->bins, bin);
+	return bin != FRAG_NO_BIN ? frag_bunch_first(&x->bunches, &l->bins->bunch[bin]) : NULL;
 }
 
 const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t list,
@@ -270,15 +307,15 @@ const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t 
 	uint32_t bin;
 
 	if (x->order != FRAG_BY_SIZE)
-		return frag_tree_before(&x->links.nodes, l->root, x->order, key);
+		return frag_tree_before(&x->bunches.nodes, l->root, x->order, key);
 	if (!l->bins)
-		return frag_chain_before(&x->links, &l->chain, key);
-	bin = frag_bin_of(key->size);
-	found = frag_chain_before(&x->links, &l->bins->chain[bin], key);
+		return frag_bunch_before(&x->bunches, &l->bunch, key);
+	bin = frag_bin_of(l->bins, key->size);
+	found = frag_bunch_before(&x->bunches, &l->bins->bunch[bin], key);
 	if (found)
 		return found;
 	bin = last_full(l->bins, bin);
-	return bin < FRAG_BINS ? frag_chain_last(&x->links, &l->bins->chain[bin]) : NULL;
+	return bin != FRAG_NO_BIN ? frag_bunch_last(&x->bunches, &l->bins->bunch[bin]) : NULL;
 }
 
 const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32_t list,
@@ -287,7 +324,7 @@ const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32
 	const struct frag_free_list *l = &x->lists[list];
 
 	return bytes > l->largest ? NULL
-				  : frag_tree_fit(&x->links.nodes, l->root, x->order, from, bytes);
+				  : frag_tree_fit(&x->bunches.nodes, l->root, x->order, from, bytes);
 }
 
 const struct frag_index_ops frag_index_size = { .name = "size", .order = FRAG_BY_SIZE };

@@ -1,9 +1,9 @@
 /*
  * index.h - the free lists: each an ordered set of free blocks.
  *
- * A list in size order that grows long spreads over bins, 32 to an octave, each a chain of its own
- * under a bitmap: a search then looks at a block or two. A bin of many equal sizes is a tree. What
- * most events do is inline. The other orders are trees.
+ * A list in size order that grows long spreads over bins, 32 to an octave and later 256, each a
+ * bunch of its own under a bitmap: a search then looks at a few blocks. What most events do is
+ * inline. The other orders are trees.
  */
 #ifndef HEAP_INDEX_H
 #define HEAP_INDEX_H
@@ -13,30 +13,38 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
-#include "heap/chain.h"
+#include "heap/bunch.h"
 
 struct frag_index_ops {
 	const char *name;
 	enum frag_order order;
 };
 
+/* Bins: those of sizes below one octave have one size each; then so many to an octave. */
 #define FRAG_OCTAVE_BITS 5
-#define FRAG_OCTAVE (1U << FRAG_OCTAVE_BITS)
-#define FRAG_BINS ((64 - FRAG_OCTAVE_BITS + 1) * FRAG_OCTAVE)
-#define FRAG_BIN_WORDS ((FRAG_BINS + 63) / 64)
-#define FRAG_SPREAD_ABOVE 16    /* entries: a list this long gets bins */
+#define FRAG_FINE_BITS 8
+#define FRAG_BINS(bits) ((64 - (bits) + 1) << (bits))
+#define FRAG_BIN_WORDS ((FRAG_BINS(FRAG_FINE_BITS) + 63) / 64)
+#define FRAG_SUMMARIES ((FRAG_BIN_WORDS + 63) / 64)
+#define FRAG_NO_BIN UINT32_MAX
+
+/* Entries: a list longer than that gets bins, and later finer ones. */
+#define FRAG_SPREAD_ABOVE FRAG_FEW
+#define FRAG_FINE_ABOVE 1024
 
 struct frag_bins {
-	uint64_t summary;                       /* words of `full` that are not 0 */
+	uint32_t octave_bits;
+	uint64_t summary[FRAG_SUMMARIES];       /* words of `full` that are not 0 */
 	uint64_t full[FRAG_BIN_WORDS];          /* bins that are not empty */
-	struct frag_chain chain[FRAG_BINS];
+	struct frag_bunch bunch[];
 };
 
 struct frag_free_list {
 	uint32_t pool, which;
 	uint32_t count;
+	uint32_t longest;       /* by size: longer than that, it spreads */
 	frag_root root;         /* by address and by key: of all entries */
-	struct frag_chain chain;        /* by size: of all entries, while there are no bins */
+	struct frag_bunch bunch;        /* by size: of all entries, while there are no bins */
 	struct frag_bins *bins;
 	uint64_t largest;       /* size of the largest entry, 0 if empty */
 	uint64_t user;          /* the policy's own */
@@ -44,7 +52,7 @@ struct frag_free_list {
 
 struct frag_index {
 	enum frag_order order;
-	struct frag_links links;        /* links by size alone */
+	struct frag_bunches bunches;    /* by address and by key: their nodes alone */
 	struct frag_free_list *lists;
 	uint32_t count, capacity;
 	struct frag_map by_key; /* (pool, which) -> list */
@@ -71,15 +79,11 @@ static inline uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint
 	return frag_index_list_of(x, pool, which);
 }
 
-/*
- * Makes sure that the next two insertions, of blocks below `blocks`, cannot fail for lack of
- * memory.
- */
-static inline bool frag_index_reserve(struct frag_index *x, uint64_t blocks)
+/* Makes sure that the next two insertions cannot fail for lack of memory. */
+static inline bool frag_index_reserve(struct frag_index *x)
 {
-	return frag_nodes_reserve(&x->links.nodes)
-	       && (blocks <= x->links.capacity || x->order != FRAG_BY_SIZE
-		   || frag_links_widen(&x->links, blocks));
+	return x->order == FRAG_BY_SIZE ? frag_bunches_reserve(&x->bunches)
+					: frag_nodes_reserve(&x->bunches.nodes);
 }
 
 /* The same for n lists that are new. */
@@ -116,7 +120,7 @@ static inline uint64_t frag_index_largest(const struct frag_index *x)
 	return x->top[1];
 }
 
-/* By size: moves a list's entries from one chain to bins; without memory it stays one. */
+/* By size: moves the entries of a list to finer bins; without memory it stays as it is. */
 void frag_index_spread(struct frag_index *x, struct frag_free_list *l);
 /* The size of the list's largest entry is another one now. */
 void frag_index_set_largest(struct frag_index *x, uint32_t list, uint64_t largest);
@@ -128,72 +132,71 @@ static inline uint32_t frag_highest_bit(uint64_t x)
 	return 63 - (uint32_t)__builtin_clzll(x);
 }
 
-/* Sizes below one octave have a bin each; then so many bins to an octave. */
-static inline uint32_t frag_bin_of(uint64_t size)
+static inline uint32_t frag_bin_of(const struct frag_bins *bins, uint64_t size)
 {
+	const uint32_t bits = bins->octave_bits;
 	uint32_t octave;
 
-	if (size < FRAG_OCTAVE)
+	if (size >> bits == 0)
 		return (uint32_t)size;
-	octave = frag_highest_bit(size) - FRAG_OCTAVE_BITS;
-	return octave * FRAG_OCTAVE + (uint32_t)(size >> octave);
+	octave = frag_highest_bit(size) - bits;
+	return (octave << bits) + (uint32_t)(size >> octave);
 }
 
-/* The first bin at or after `bin` that is not empty; FRAG_BINS if none. */
+/* The first bin after `bin` that is not empty; FRAG_NO_BIN if none. */
 static inline uint32_t frag_next_full(const struct frag_bins *bins, uint32_t bin)
 {
-	uint32_t word = bin / 64;
-	uint64_t rest;
+	uint32_t word = bin / 64, at = word / 64;
+	/* two shifts, as one by 64 is none */
+	uint64_t rest = bins->full[word] >> bin % 64 >> 1;
 
-	if (bin >= FRAG_BINS)
-		return FRAG_BINS;
-	rest = bins->full[word] >> bin % 64;
 	if (rest)
-		return bin + (uint32_t)__builtin_ctzll(rest);
-	rest = word + 1 < 64 ? bins->summary >> (word + 1) : 0;
-	if (!rest)
-		return FRAG_BINS;
-	word += 1 + (uint32_t)__builtin_ctzll(rest);
+		return bin + 1 + (uint32_t)__builtin_ctzll(rest);
+	rest = bins->summary[at] & ~UINT64_C(1) << word % 64;
+	while (!rest) {
+		if (++at == FRAG_SUMMARIES)
+			return FRAG_NO_BIN;
+		rest = bins->summary[at];
+	}
+	word = at * 64 + (uint32_t)__builtin_ctzll(rest);
 	return word * 64 + (uint32_t)__builtin_ctzll(bins->full[word]);
 }
 
-static inline void frag_bins_insert(struct frag_links *links, struct frag_bins *bins,
+static inline void frag_bins_insert(struct frag_bunches *all, struct frag_bins *bins, uint32_t bin,
 				    const struct frag_entry *e)
 {
-	const uint32_t bin = frag_bin_of(e->size);
-
 	bins->full[bin / 64] |= UINT64_C(1) << bin % 64;
-	bins->summary |= UINT64_C(1) << bin / 64;
-	frag_chain_insert(links, &bins->chain[bin], e);
+	bins->summary[bin / 64 / 64] |= UINT64_C(1) << bin / 64 % 64;
+	frag_bunch_insert(all, &bins->bunch[bin], e);
 }
 
-static inline void frag_bins_remove(struct frag_links *links, struct frag_bins *bins,
+static inline void frag_bins_remove(struct frag_bunches *all, struct frag_bins *bins, uint32_t bin,
 				    const struct frag_entry *e)
 {
-	const uint32_t bin = frag_bin_of(e->size);
-
-	frag_chain_remove(links, &bins->chain[bin], e);
-	if (bins->chain[bin].count)
+	frag_bunch_remove(all, &bins->bunch[bin], e);
+	if (bins->bunch[bin].count)
 		return;
 	bins->full[bin / 64] &= ~(UINT64_C(1) << bin % 64);
 	if (!bins->full[bin / 64])
-		bins->summary &= ~(UINT64_C(1) << bin / 64);
+		bins->summary[bin / 64 / 64] &= ~(UINT64_C(1) << bin / 64 % 64);
 }
 
+/* In the order of size. Room is reserved for what comes; what goes must be there. */
 static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list,
 					     const struct frag_entry *e)
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	FRAG_ASSERT(list < x->count && e->size > 0 && e->block < x->links.capacity);
+	FRAG_ASSERT(list < x->count && e->size > 0);
+	if (l->count == l->longest)
+		frag_index_spread(x, l);
+	l->count++;
 	if (l->bins)
-		frag_bins_insert(&x->links, l->bins, e);
+		frag_bins_insert(&x->bunches, l->bins, frag_bin_of(l->bins, e->size), e);
 	else
-		frag_chain_insert(&x->links, &l->chain, e);
+		frag_bunch_insert(&x->bunches, &l->bunch, e);
 	if (e->size > l->largest)
 		frag_index_set_largest(x, list, e->size);
-	if (++l->count > FRAG_SPREAD_ABOVE && !l->bins)
-		frag_index_spread(x, l);
 }
 
 static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list,
@@ -202,12 +205,38 @@ static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list
 	struct frag_free_list *l = &x->lists[list];
 
 	FRAG_ASSERT(list < x->count && l->count > 0 && e->size <= l->largest);
-	if (l->bins)
-		frag_bins_remove(&x->links, l->bins, e);
-	else
-		frag_chain_remove(&x->links, &l->chain, e);
 	l->count--;
+	if (l->bins)
+		frag_bins_remove(&x->bunches, l->bins, frag_bin_of(l->bins, e->size), e);
+	else
+		frag_bunch_remove(&x->bunches, &l->bunch, e);
 	if (e->size == l->largest)
+		frag_index_set_largest(x, list, frag_index_measure_largest(x, l));
+}
+
+static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t list,
+					      const struct frag_entry *old,
+					      const struct frag_entry *now)
+{
+	struct frag_free_list *l = &x->lists[list];
+
+	FRAG_ASSERT(list < x->count && l->count > 0 && old->size <= l->largest && now->size > 0);
+	if (l->bins) {
+		const uint32_t from = frag_bin_of(l->bins, old->size);
+		const uint32_t to = frag_bin_of(l->bins, now->size);
+
+		if (from == to) {
+			frag_bunch_replace(&x->bunches, &l->bins->bunch[to], old, now);
+		} else {
+			frag_bins_remove(&x->bunches, l->bins, from, old);
+			frag_bins_insert(&x->bunches, l->bins, to, now);
+		}
+	} else {
+		frag_bunch_replace(&x->bunches, &l->bunch, old, now);
+	}
+	if (now->size > l->largest)
+		frag_index_set_largest(x, list, now->size);
+	else if (old->size == l->largest && now->size < old->size)
 		frag_index_set_largest(x, list, frag_index_measure_largest(x, l));
 }
 
@@ -234,12 +263,10 @@ static inline void frag_index_remove(struct frag_index *x, uint32_t list,
 static inline void frag_index_replace(struct frag_index *x, uint32_t list,
 				      const struct frag_entry *old, const struct frag_entry *now)
 {
-	if (x->order == FRAG_BY_SIZE) {
-		frag_index_remove_by_size(x, list, old);
-		frag_index_insert_by_size(x, list, now);
-	} else {
+	if (x->order == FRAG_BY_SIZE)
+		frag_index_replace_by_size(x, list, old, now);
+	else
 		frag_index_replace_by_address(x, list, old, now);
-	}
 }
 
 /* By size: the first that holds bytes. */
@@ -247,20 +274,19 @@ static inline const struct frag_entry *frag_index_find_by_size(const struct frag
 							       uint32_t list, uint64_t bytes)
 {
 	const struct frag_free_list *l = &x->lists[list];
-	const struct frag_entry key = { .size = bytes };
 	const struct frag_entry *found;
 	uint32_t bin;
 
 	if (bytes > l->largest)
 		return NULL;
 	if (!l->bins)
-		return frag_chain_lower_bound(&x->links, &l->chain, &key);
-	bin = frag_bin_of(bytes);
-	found = frag_chain_lower_bound(&x->links, &l->bins->chain[bin], &key);
+		return frag_bunch_fit(&x->bunches, &l->bunch, bytes);
+	bin = frag_bin_of(l->bins, bytes);
+	found = frag_bunch_fit(&x->bunches, &l->bins->bunch[bin], bytes);
 	if (found)
 		return found;
-	bin = frag_next_full(l->bins, bin + 1);
-	return bin < FRAG_BINS ? frag_chain_first(&x->links, &l->bins->chain[bin]) : NULL;
+	bin = frag_next_full(l->bins, bin);
+	return bin == FRAG_NO_BIN ? NULL : frag_bunch_first(&x->bunches, &l->bins->bunch[bin]);
 }
 
 /* In the list's order: the first that holds bytes. */

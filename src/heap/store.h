@@ -1,7 +1,7 @@
 /*
  * store.h - the heap's own tables, for the files of this room, and for inside.h.
  *
- * The order of the files, each using those before it: tree, chain and index (the free lists),
+ * The order of the files, each using those before it: tree, bunch and index (the free lists),
  * refusal, store (these tables), questions, sort (lists and keys of the policy's own), block
  * and slab (verbs on blocks), range (pages), segment, unused (what goes back to the device),
  * heap (the whole), copy, check.
@@ -140,7 +140,7 @@ static inline bool frag_block_room(struct frag_heap *h, uint32_t blocks)
 {
 	const uint64_t count = (uint64_t)h->block_count + blocks;
 
-	return frag_index_reserve(&h->index, count)
+	return frag_index_reserve(&h->index)
 	       && frag_grow(&h->blocks, &h->block_capacity, count, sizeof(*h->blocks));
 }
 
@@ -150,7 +150,7 @@ static inline bool frag_block_room(struct frag_heap *h, uint32_t blocks)
  */
 static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 {
-	return frag_block_room(h, blocks) && frag_index_reserve(&h->gaps, 0)
+	return frag_block_room(h, blocks) && frag_index_reserve(&h->gaps)
 	       && frag_grow(&h->calls, &h->call_capacity, (uint64_t)h->call_count + 2,
 			    sizeof(*h->calls))
 	       && (!h->sorted || frag_sorted_room(h));

@@ -39,10 +39,9 @@ void frag_nodes_fini(struct frag_nodes *pool)
 	pool->nodes = NULL;
 }
 
-bool frag_nodes_widen(struct frag_nodes *pool)
+bool frag_nodes_widen(struct frag_nodes *pool, uint64_t n)
 {
-	return frag_grow(&pool->nodes, &pool->capacity, (uint64_t)pool->used + FRAG_SPARE_NODES,
-			 sizeof(*pool->nodes));
+	return frag_grow(&pool->nodes, &pool->capacity, pool->used + n, sizeof(*pool->nodes));
 }
 
 uint32_t frag_nodes_take(struct frag_nodes *pool, bool leaf)
@@ -64,15 +63,18 @@ void frag_nodes_drop(struct frag_nodes *pool, uint32_t n)
 	pool->unused = n;
 }
 
-/* The child in which the key belongs: the last one that does not begin after it. */
+/*
+ * The child in which the key belongs: the last one that does not begin after it. From the front,
+ * as it is the first of many equal blocks that is found and taken.
+ */
 static inline uint32_t child_for(const struct frag_node *n, const struct frag_entry *key,
 				 enum frag_order order)
 {
-	uint32_t i = n->count - 1;
+	uint32_t i = 1;
 
-	while (i > 0 && frag_before(key, &n->low[i], order))
-		i--;
-	return i;
+	while (i < n->count && !frag_before(key, &n->low[i], order))
+		i++;
+	return i - 1;
 }
 
 /* Not by size: the largest size at or below the node's entry i. */
@@ -302,6 +304,21 @@ void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_
 			? 0 : pool->nodes[old].child[0];
 		frag_nodes_drop(pool, old);
 	}
+}
+
+struct frag_entry *frag_tree_fell(struct frag_nodes *pool, frag_root root, struct frag_entry *out)
+{
+	const struct frag_node *n = &pool->nodes[root];
+
+	if (n->leaf) {
+		memcpy(out, n->low, n->count * sizeof(n->low[0]));
+		out += n->count;
+	} else {
+		for (uint32_t i = 0; i < n->count; i++)
+			out = frag_tree_fell(pool, n->child[i], out);
+	}
+	frag_nodes_drop(pool, root);
+	return out;
 }
 
 void frag_tree_resize(struct frag_nodes *pool, frag_root root, const struct frag_entry *old,

@@ -51,8 +51,8 @@ void frag_nodes_fini(struct frag_nodes *pool);
 #define FRAG_TREE_HEIGHT 16     /* nodes stay a quarter full: 4^16 entries */
 #define FRAG_SPARE_NODES (2 * (FRAG_TREE_HEIGHT + 1))
 
-/* Makes room for FRAG_SPARE_NODES. False: memory is short. */
-bool frag_nodes_widen(struct frag_nodes *pool);
+/* Makes room for so many more. False: memory is short. */
+bool frag_nodes_widen(struct frag_nodes *pool, uint64_t n);
 
 /*
  * Makes sure that the next two insertions will find the nodes that they need, so
@@ -60,7 +60,8 @@ bool frag_nodes_widen(struct frag_nodes *pool);
  */
 static inline bool frag_nodes_reserve(struct frag_nodes *pool)
 {
-	return pool->used + FRAG_SPARE_NODES <= pool->capacity || frag_nodes_widen(pool);
+	return pool->used + FRAG_SPARE_NODES <= pool->capacity
+	       || frag_nodes_widen(pool, FRAG_SPARE_NODES);
 }
 
 uint32_t frag_nodes_take(struct frag_nodes *pool, bool leaf);
@@ -139,6 +140,9 @@ static inline void frag_tree_remove(struct frag_nodes *pool, frag_root *root,
 	for (top->count--; i < top->count; i++)
 		top->low[i] = top->low[i + 1];
 }
+
+/* By size: ends a tree; its entries, in their order, go to *out. Returns what is after them. */
+struct frag_entry *frag_tree_fell(struct frag_nodes *pool, frag_root root, struct frag_entry *out);
 
 /*
  * By address: the block has another size now, and maybe another address, with no

@@ -127,7 +127,7 @@ static void insert(struct fixture *f, uint32_t bits)
 	if (f->count + 1 == MAX || taken(f, &row->entry))
 		return;
 	f->count++;
-	assert_true(frag_index_reserve(&f->index, MAX));
+	assert_true(frag_index_reserve(&f->index));
 	if (f->index.order == FRAG_BY_KEY)
 		frag_index_insert_keyed(&f->index, row->list, &row->entry,
 					bytes_of(f, &row->entry));
@@ -183,18 +183,37 @@ static void ask(struct fixture *f, uint32_t bits)
 			     naive_find(f, list, bytes, &from));
 }
 
-/* Grows past the length at which a list gets bins, shrinks to nothing, and again. */
-static void churn(enum frag_order order, uint32_t lists, uint32_t bits, uint64_t seed)
+/* By size and by address: one becomes another of its list, with no third between the two. */
+static void replace_any(struct fixture *f, uint32_t bits)
+{
+	struct row *row = &f->rows[random_below(&f->random, f->count + 1)];
+	struct frag_entry now = row->entry;
+
+	if (row == &f->rows[f->count] || f->index.order == FRAG_BY_KEY)
+		return;
+	now.size = random_below(&f->random, 3) ? 1 + now.size * 15 / 16
+					       : random_size(&f->random, bits);
+	assert_true(frag_index_reserve(&f->index));
+	frag_index_replace(&f->index, row->list, &row->entry, &now);
+	row->entry = now;
+}
+
+/*
+ * Grows past the length at which a list gets bins, and finer ones, shrinks to nothing, and again.
+ */
+static void churn(enum frag_order order, uint32_t lists, uint32_t bits, uint32_t length,
+		  uint64_t seed)
 {
 	struct fixture *f = begin(order, lists, seed);
 
-	for (uint32_t i = 0; i < 2400; i++) {
-		uint32_t grow = i / 600 % 2 ? 1 : 9;
+	for (uint32_t i = 0; i < 4 * length; i++) {
+		uint32_t grow = i / length % 2 ? 1 : 9;
 
 		if (random_below(&f->random, 10) < grow)
 			insert(f, bits);
 		else
 			remove_any(f);
+		replace_any(f, bits);
 		ask(f, bits);
 	}
 	while (f->count) {
@@ -208,31 +227,37 @@ static void churn(enum frag_order order, uint32_t lists, uint32_t bits, uint64_t
 static void test_random(void **state)
 {
 	static const struct {
-		uint32_t lists, bits;
-	} cases[] = { { 1, 3 }, { 1, 12 }, { 1, 53 }, { 1, 63 }, { 4, 6 }, { 20, 40 }, { 200, 30 } };
+		uint32_t lists, bits, length;
+	} cases[] = {
+		{ 1, 3, 600 }, { 1, 12, 600 }, { 1, 53, 600 }, { 1, 63, 600 }, { 4, 6, 600 },
+		{ 20, 40, 600 }, { 200, 30, 600 }, { 1, 4, 2000 }, { 1, 30, 2000 },
+	};
 
 	(void)state;
 	for (uint32_t i = 0; i < LENGTH(cases); i++) {
-		churn(FRAG_BY_SIZE, cases[i].lists, cases[i].bits, i);
-		churn(FRAG_BY_ADDRESS, cases[i].lists, cases[i].bits, 50 + i);
-		churn(FRAG_BY_KEY, cases[i].lists, cases[i].bits, 100 + i);
+		churn(FRAG_BY_SIZE, cases[i].lists, cases[i].bits, cases[i].length,
+		      i);
+		churn(FRAG_BY_ADDRESS, cases[i].lists, cases[i].bits, cases[i].length,
+		      50 + i);
+		churn(FRAG_BY_KEY, cases[i].lists, cases[i].bits, cases[i].length,
+		      100 + i);
 	}
 }
 
 /*
- * Every power of two, its neighbours and its multiples by 33/32 up to 63 bits:
- * where bins begin and end. Each size must find itself, and one byte more the next.
+ * Every power of two, its neighbours and its multiples by (parts + 1)/parts up to 63 bits: where
+ * bins begin and end. Each size must find itself, and one byte more the next.
  */
-static uint32_t border_sizes(uint64_t *sizes)
+static uint32_t border_sizes(uint64_t *sizes, uint32_t parts)
 {
 	uint32_t n = 0;
 
-	for (uint64_t size = 1; size < 64; size++)
+	for (uint64_t size = 1; size < 2 * parts; size++)
 		sizes[n++] = size;
-	for (uint32_t bit = 6; bit < 63; bit++) {
-		uint64_t power = UINT64_C(1) << bit, part = power / 32;
+	for (uint32_t bit = 1 + (uint32_t)__builtin_ctz(parts); bit < 63; bit++) {
+		uint64_t power = UINT64_C(1) << bit, part = power / parts;
 
-		for (uint64_t k = 0; k < 32; k += 5) {
+		for (uint64_t k = 0; k < parts; k += parts / 8 + 1) {
 			sizes[n++] = power + k * part;
 			if (part > 2)
 				sizes[n++] = power + k * part + part - 1;
@@ -241,16 +266,15 @@ static uint32_t border_sizes(uint64_t *sizes)
 	return n;
 }
 
-static void test_bin_borders(void **state)
+static void find_borders(uint32_t parts)
 {
-	uint64_t sizes[1024];
-	uint32_t n = border_sizes(sizes);
+	uint64_t sizes[MAX];
+	uint32_t n = border_sizes(sizes, parts);
 	struct fixture *f = begin(FRAG_BY_SIZE, 1, 0);
 
-	(void)state;
 	for (uint32_t i = 0; i < n; i++) {
 		f->rows[i].entry = (struct frag_entry){ .size = sizes[i], .offset = i, .block = i };
-		assert_true(frag_index_reserve(&f->index, MAX));
+		assert_true(frag_index_reserve(&f->index));
 		frag_index_insert(&f->index, 0, &f->rows[i].entry);
 		f->count++;
 	}
@@ -261,6 +285,13 @@ static void test_bin_borders(void **state)
 			     naive_find(f, 0, sizes[i] + 1, NULL));
 	}
 	end(f);
+}
+
+static void test_bin_borders(void **state)
+{
+	(void)state;
+	find_borders(32);
+	find_borders(256);
 }
 
 static void test_lists_have_keys(void **state)
@@ -316,7 +347,7 @@ static void test_largest_over_many_lists(void **state)
 		assert_int_equal(frag_index_list(&f->index, i, 0), i);
 		f->rows[i] = (struct row){ .entry = e, .list = i };
 		f->count++;
-		assert_true(frag_index_reserve(&f->index, MAX));
+		assert_true(frag_index_reserve(&f->index));
 		frag_index_insert(&f->index, i, &e);
 		assert_int_equal(frag_index_largest(&f->index), naive_largest(f, UINT32_MAX));
 	}
@@ -339,7 +370,7 @@ static void test_many_equal_sizes(void **state)
 		struct frag_entry e = { .size = 512, .offset = 512 * (uint64_t)(99999 - i),
 					.block = i };
 
-		assert_true(frag_index_reserve(&index, i + 1));
+		assert_true(frag_index_reserve(&index));
 		frag_index_insert(&index, 0, &e);
 		assert_int_equal(frag_index_find(&index, 0, 1)->block, i);
 		assert_null(frag_index_find(&index, 0, 513));

@@ -1,19 +1,19 @@
 /*
- * test_chain.c - a set of free blocks, short and long, against a plain sorted array.
+ * test_bunch.c - a set of free blocks, few and many, against a plain sorted array.
  *
  * The array is sorted anew by the test's own comparison, and each question is answered by a walk.
  */
 #include <stdlib.h>
 
-#include "heap/chain.h"
+#include "heap/bunch.h"
 #include "support/random.h"
 #include "support/unit.h"
 
 #define BLOCKS 60
 
 struct fixture {
-	struct frag_links links;
-	struct frag_chain chain;
+	struct frag_bunches shared;
+	struct frag_bunch bunch;
 	struct frag_entry all[BLOCKS];  /* by number of block; size 0: not in the set */
 	uint64_t random;
 };
@@ -61,15 +61,40 @@ static void ask(struct fixture *f, uint64_t sizes)
 		.size = random_below(&f->random, sizes + 2), .offset = random_below(&f->random, 9),
 		.ordinal = (uint32_t)random_below(&f->random, 9),
 	};
+	const struct frag_entry fits = { .size = key.size };
 	const struct frag_entry *first = naive(f, &low, false);
 
-	expect(frag_chain_lower_bound(&f->links, &f->chain, &key), naive(f, &key, false));
-	expect(frag_chain_before(&f->links, &f->chain, &key), naive(f, &key, true));
-	assert_int_equal(f->chain.count == 0, first == NULL);
+	expect(frag_bunch_fit(&f->shared, &f->bunch, key.size), naive(f, &fits, false));
+	expect(frag_bunch_lower_bound(&f->shared, &f->bunch, &key), naive(f, &key, false));
+	expect(frag_bunch_before(&f->shared, &f->bunch, &key), naive(f, &key, true));
+	assert_int_equal(f->bunch.count == 0, first == NULL);
 	if (!first)
 		return;
-	expect(frag_chain_first(&f->links, &f->chain), first);
-	expect(frag_chain_last(&f->links, &f->chain), naive(f, &high, true));
+	expect(frag_bunch_first(&f->shared, &f->bunch), first);
+	expect(frag_bunch_last(&f->shared, &f->bunch), naive(f, &high, true));
+}
+
+static struct frag_entry made(struct fixture *f, uint32_t b, uint64_t sizes)
+{
+	return (struct frag_entry){
+		.size = 1 + random_below(&f->random, sizes), .offset = b / 8, .ordinal = b % 8,
+		.block = b,
+	};
+}
+
+/* One that is in becomes another one, which may be a block that is not. */
+static void replace(struct fixture *f, uint64_t sizes)
+{
+	struct frag_entry *old = &f->all[random_below(&f->random, BLOCKS)];
+	struct frag_entry *now = &f->all[random_below(&f->random, BLOCKS)];
+	const struct frag_entry was = *old;
+
+	if (!was.size || (now != old && now->size))
+		return;
+	old->size = 0;
+	*now = made(f, (uint32_t)(now - f->all), sizes);
+	assert_true(frag_bunches_reserve(&f->shared));
+	frag_bunch_replace(&f->shared, &f->bunch, &was, now);
 }
 
 /* One that is in goes, one that is out comes, so many of ten times. */
@@ -82,16 +107,13 @@ static void change(struct fixture *f, uint64_t sizes, uint32_t grow)
 	if (comes == (e->size != 0))
 		return;
 	if (!comes) {
-		frag_chain_remove(&f->links, &f->chain, e);
+		frag_bunch_remove(&f->shared, &f->bunch, e);
 		e->size = 0;
 		return;
 	}
-	*e = (struct frag_entry){
-		.size = 1 + random_below(&f->random, sizes), .offset = b / 8, .ordinal = b % 8,
-		.block = b,
-	};
-	assert_true(frag_nodes_reserve(&f->links.nodes));
-	frag_chain_insert(&f->links, &f->chain, e);
+	*e = made(f, b, sizes);
+	assert_true(frag_bunches_reserve(&f->shared));
+	frag_bunch_insert(&f->shared, &f->bunch, e);
 }
 
 /* A few blocks only, many, none again; of one size, a few, all different. */
@@ -104,38 +126,37 @@ static void test_random(void **state)
 	for (uint32_t i = 0; i < LENGTH(sizes); i++) {
 		struct fixture f = { .random = i };
 
-		assert_true(frag_links_init(&f.links));
-		assert_true(frag_links_widen(&f.links, BLOCKS));
+		assert_true(frag_bunches_init(&f.shared));
 		for (uint32_t k = 0; k < 4000; k++) {
 			change(&f, sizes[i], grow[k / 400 % LENGTH(grow)]);
+			replace(&f, sizes[i]);
 			ask(&f, sizes[i]);
 		}
-		frag_links_fini(&f.links);
+		frag_bunches_fini(&f.shared);
 	}
 }
 
-/* What the longest chain and one more do: a copy of both goes its own way. */
+/* What few as many as may be, and one more, do: a copy of both goes its own way. */
 static void test_copy(void **state)
 {
 	(void)state;
-	for (uint32_t n = 1; n <= FRAG_CHAIN_MAX + 2; n++) {
+	for (uint32_t n = 1; n <= FRAG_FEW + 2; n++) {
 		struct fixture f = { .random = n }, copy;
 
-		assert_true(frag_links_init(&f.links));
-		assert_true(frag_links_widen(&f.links, BLOCKS));
+		assert_true(frag_bunches_init(&f.shared));
 		for (uint32_t b = 0; b < n; b++) {
 			f.all[b] = (struct frag_entry){ .size = 100 - b, .block = b };
-			assert_true(frag_nodes_reserve(&f.links.nodes));
-			frag_chain_insert(&f.links, &f.chain, &f.all[b]);
+			assert_true(frag_bunches_reserve(&f.shared));
+			frag_bunch_insert(&f.shared, &f.bunch, &f.all[b]);
 		}
 		copy = f;
-		assert_true(frag_links_copy(&copy.links));
+		assert_true(frag_bunches_copy(&copy.shared));
 		for (uint32_t b = 0; b < n; b++)
-			frag_chain_remove(&f.links, &f.chain, &f.all[b]);
-		assert_int_equal(f.chain.count, 0);
+			frag_bunch_remove(&f.shared, &f.bunch, &f.all[b]);
+		assert_int_equal(f.bunch.count, 0);
 		ask(&copy, 100);
-		frag_links_fini(&f.links);
-		frag_links_fini(&copy.links);
+		frag_bunches_fini(&f.shared);
+		frag_bunches_fini(&copy.shared);
 	}
 }
 
