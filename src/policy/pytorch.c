@@ -552,9 +552,9 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 
 static const struct frag_memory_stats *pytorch_stats(const struct frag_policy *p)
 {
-	const struct pytorch *t = p->state;
+	struct pytorch *t = p->state;
 
-	return &t->stats;
+	return frag_stats_show(&t->stats);
 }
 
 static int pytorch_seek(struct frag_policy *p, const struct frag_request *rq,

@@ -18,7 +18,7 @@ struct pytorch {
 	uint64_t polled;        /* step of the last look at finished streams */
 	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
 	bool     rejected;      /* the request failed without a try */
-	struct frag_memory_stats stats;
+	struct frag_pytorch_stats stats;
 	struct {
 		uint32_t stream, pool;
 		frag_list list[2];

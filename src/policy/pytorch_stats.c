@@ -6,104 +6,70 @@
  */
 #include "policy/pytorch_stats.h"
 
-/* All that ever was may be more than 64 bits hold: what is too much stays the most. */
-static uint64_t sum(uint64_t a, uint64_t b)
+/* What is too much stays the most. */
+static uint64_t clamp(frag_sum sum)
 {
-	return a + b < a ? UINT64_MAX : a + b;
+	return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
 }
 
-static void up(struct frag_stat *s, uint64_t n)
+/* All that rose and is there no more has been freed; there may be less than nothing. */
+static struct frag_stat show(int64_t current, int64_t peak, frag_sum risen)
 {
-	s->current += (int64_t)n;
-	s->allocated = sum(s->allocated, n);
-	if (s->current > (int64_t)s->peak)
-		s->peak = (uint64_t)s->current;
+	return (struct frag_stat){
+		.current = current, .peak = (uint64_t)peak, .allocated = clamp(risen),
+		.freed = clamp(current < 0 ? risen + -(uint64_t)current
+					   : risen - (uint64_t)current),
+	};
 }
 
-static void down(struct frag_stat *s, uint64_t n)
+/* risen: of the statistic that rises as this one does. */
+static struct frag_pool_stat show_pools(const struct frag_gauge *g, const frag_sum risen[2])
 {
-	s->current -= (int64_t)n;
-	s->freed = sum(s->freed, n);
+	return (struct frag_pool_stat){
+		.all = show((int64_t)((uint64_t)g->current[0] + (uint64_t)g->current[1]),
+			    g->peak_all, risen[0] + risen[1]),
+		.large = show(g->current[1], g->peak[1], risen[1]),
+		.small = show(g->current[0], g->peak[0], risen[0]),
+	};
 }
 
-static void raise(struct frag_pool_stat *s, bool large, uint64_t n)
+const struct frag_memory_stats *frag_stats_show(struct frag_pytorch_stats *stats)
 {
-	up(&s->all, n);
-	up(large ? &s->large : &s->small, n);
+	struct frag_memory_stats *to = &stats->shown;
+
+#define X(name) to->name = show_pools(&stats->name, stats->name.risen);
+	FRAG_POOL_STATS(X)
+#undef X
+	to->active = show_pools(&stats->active, stats->allocation.risen);
+	to->active_bytes = show_pools(&stats->active_bytes, stats->allocated_bytes.risen);
+#define X(name) to->name = show(stats->name.current, stats->name.peak, stats->name.risen);
+	FRAG_PLAIN_STATS(X)
+#undef X
+#define X(name) to->name = stats->name;
+	FRAG_STAT_COUNTS(X)
+#undef X
+	return to;
 }
 
-static void lower(struct frag_pool_stat *s, bool large, uint64_t n)
-{
-	down(&s->all, n);
-	down(large ? &s->large : &s->small, n);
-}
-
-static void change(struct frag_pool_stat *s, bool large, uint64_t from, uint64_t to)
-{
-	if (to > from)
-		raise(s, large, to - from);
-	else
-		lower(s, large, from - to);
-}
-
-void frag_stats_alloc(struct frag_memory_stats *stats, const struct frag_stat_alloc *a)
-{
-	uint64_t rest = a->found - a->taken;
-
-	raise(&stats->allocation, a->large, 1);
-	raise(&stats->allocated_bytes, a->large, a->taken);
-	raise(&stats->requested_bytes, a->large, a->requested);
-	raise(&stats->active, a->large, 1);
-	raise(&stats->active_bytes, a->large, a->taken);
-	if (a->oversize)
-		up(&stats->oversize_allocations, 1);
-	if (a->range)
-		return;
-	change(&stats->inactive_split_bytes, a->large, a->split ? a->found : 0, rest);
-	change(&stats->inactive_split, a->large, a->split, (uint64_t)(rest != 0) + a->apart);
-}
-
-void frag_stats_freed(struct frag_memory_stats *stats, const struct frag_stat_free *f,
-		      uint64_t bytes)
-{
-	lower(&stats->allocation, f->large, 1);
-	lower(&stats->allocated_bytes, f->large, bytes);
-	if (f->oversize)
-		down(&stats->oversize_allocations, 1);
-}
-
-void frag_stats_ended(struct frag_memory_stats *stats, const struct frag_stat_free *f,
-		      uint64_t requested, uint64_t bytes, uint64_t now)
-{
-	lower(&stats->requested_bytes, f->large, requested);
-	lower(&stats->active, f->large, 1);
-	lower(&stats->active_bytes, f->large, bytes);
-	if (f->range)
-		return;
-	change(&stats->inactive_split_bytes, f->large, now - bytes, f->split ? now : 0);
-	change(&stats->inactive_split, f->large, f->merged, f->split);
-}
-
-void frag_stats_call(struct frag_memory_stats *stats, const struct frag_call *call, bool large,
+void frag_stats_call(struct frag_pytorch_stats *stats, const struct frag_call *call, bool large,
 		     bool oversize)
 {
 	switch (call->kind) {
 	case FRAG_CALL_NEW:
-		raise(&stats->segment, large, 1);
+		frag_gauge_raise(&stats->segment, large, 1);
 		if (oversize)
-			up(&stats->oversize_segments, 1);
+			frag_plain_raise(&stats->oversize_segments);
 		/* fall through */
 	case FRAG_CALL_MAP:
-		raise(&stats->reserved_bytes, large, call->bytes);
+		frag_gauge_raise(&stats->reserved_bytes, large, call->bytes);
 		stats->num_device_alloc++;
 		break;
 	case FRAG_CALL_RELEASE:
-		lower(&stats->segment, large, 1);
-		if (oversize)
-			down(&stats->oversize_segments, 1);
+		frag_gauge_lower(&stats->segment, large, 1);
+		stats->oversize_segments.current -= oversize;
 		/* fall through */
 	case FRAG_CALL_UNMAP:
-		lower(&stats->reserved_bytes, large, call->bytes);
+		frag_gauge_lower(&stats->reserved_bytes, large, call->bytes);
 		stats->num_device_free++;
 		break;
 	case FRAG_CALL_NEW_RANGE:
