@@ -135,11 +135,8 @@ static inline uint32_t frag_highest_bit(uint64_t x)
 static inline uint32_t frag_bin_of(const struct frag_bins *bins, uint64_t size)
 {
 	const uint32_t bits = bins->octave_bits;
-	uint32_t octave;
+	const uint32_t octave = frag_highest_bit(size | UINT64_C(1) << bits) - bits;
 
-	if (size >> bits == 0)
-		return (uint32_t)size;
-	octave = frag_highest_bit(size) - bits;
 	return (octave << bits) + (uint32_t)(size >> octave);
 }
 
@@ -187,7 +184,7 @@ static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	FRAG_ASSERT(list < x->count && e->size > 0);
+	FRAG_ASSERT(e->size > 0);
 	if (l->count == l->longest)
 		frag_index_spread(x, l);
 	l->count++;
@@ -204,7 +201,7 @@ static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	FRAG_ASSERT(list < x->count && l->count > 0 && e->size <= l->largest);
+	FRAG_ASSERT(e->size <= l->largest);
 	l->count--;
 	if (l->bins)
 		frag_bins_remove(&x->bunches, l->bins, frag_bin_of(l->bins, e->size), e);
@@ -220,7 +217,7 @@ static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t lis
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	FRAG_ASSERT(list < x->count && l->count > 0 && old->size <= l->largest && now->size > 0);
+	FRAG_ASSERT(old->size <= l->largest);
 	if (l->bins) {
 		const uint32_t from = frag_bin_of(l->bins, old->size);
 		const uint32_t to = frag_bin_of(l->bins, now->size);

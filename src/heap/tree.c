@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/grow.h"
 
 /* Whoever knows the order has a copy that knows it too. */
@@ -215,35 +216,53 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 	}
 }
 
+/* Puts an entry where it belongs in a leaf with room; its place there. */
+HOT uint32_t insert_in_leaf(struct frag_node *leaf, enum frag_order order,
+			    const struct frag_entry *e, uint64_t bytes)
+{
+	const uint32_t at = frag_node_rank(leaf, e, order);
+
+	open_gap(leaf, at, order);
+	leaf->low[at] = *e;
+	if (order == FRAG_BY_KEY)
+		leaf->largest[at] = bytes;
+	return at;
+}
+
+/* The same where the leaf at the path's end is full: it is split. */
+__attribute__((noinline))
+static void insert_splitting(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			     struct path *path, uint32_t leaf, const struct frag_entry *e,
+			     uint64_t bytes)
+{
+	const uint32_t upper = split_node(pool, leaf, order);
+	const bool below = frag_before(e, &pool->nodes[upper].low[0], order);
+
+	insert_in_leaf(&pool->nodes[below ? leaf : upper], order, e, bytes);
+	add_child(pool, root, order, path, leaf, upper);
+	describe_path(pool, path, order);
+}
+
 /* bytes: by key, the size of the entry. */
 HOT void insert(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 		const struct frag_entry *e, uint64_t bytes)
 {
 	struct path path;
-	uint32_t leaf, upper = 0, into, at;
+	const uint32_t leaf = descend(pool, *root, e, order, &path);
 
-	leaf = into = descend(pool, *root, e, order, &path);
-	at = frag_node_rank(&pool->nodes[leaf], e, order);
-	if (pool->nodes[leaf].count == FRAG_FANOUT) {
-		upper = split_node(pool, leaf, order);
-		if (at > FRAG_FANOUT / 2) {
-			into = upper;
-			at -= FRAG_FANOUT / 2;
-		}
-	}
-	open_gap(&pool->nodes[into], at, order);
-	pool->nodes[into].low[at] = *e;
-	if (order == FRAG_BY_KEY)
-		pool->nodes[into].largest[at] = bytes;
-	add_child(pool, root, order, &path, leaf, upper);
-	if (order != FRAG_BY_SIZE || at == 0 || upper)
+	if (pool->nodes[leaf].count == FRAG_FANOUT)
+		insert_splitting(pool, root, order, &path, leaf, e, bytes);
+	else if (insert_in_leaf(&pool->nodes[leaf], order, e, bytes) == 0 || order != FRAG_BY_SIZE)
 		describe_path(pool, &path, order);
 }
 
 void frag_tree_insert_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 			    const struct frag_entry *e)
 {
-	insert(pool, root, order, e, 0);
+	if (order == FRAG_BY_SIZE)
+		insert(pool, root, FRAG_BY_SIZE, e, 0);
+	else
+		insert(pool, root, FRAG_BY_ADDRESS, e, 0);
 }
 
 void frag_tree_insert_keyed(struct frag_nodes *pool, frag_root *root, const struct frag_entry *e,
@@ -274,17 +293,13 @@ static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum f
 	describe(pool, parent, left, order);
 }
 
-void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
-			    const struct frag_entry *e)
+/* After a removal: nodes along the path are described anew, and merged where they run low. */
+__attribute__((noinline))
+static void mend_path(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		      struct path *path, uint32_t n, bool renew)
 {
-	struct path path;
-	uint32_t n = descend(pool, *root, e, order, &path);
-	uint32_t at = frag_node_rank(&pool->nodes[n], e, order);
-	bool renew = order != FRAG_BY_SIZE || at == 0;
-
-	close_gap(&pool->nodes[n], at, order);
-	while (path.depth > 0 && (renew || pool->nodes[n].count <= FRAG_FANOUT / 4)) {
-		struct step s = path.steps[--path.depth];
+	while (path->depth > 0 && (renew || pool->nodes[n].count <= FRAG_FANOUT / 4)) {
+		struct step s = path->steps[--path->depth];
 
 		if (pool->nodes[n].count == 0) {
 			frag_nodes_drop(pool, n);
@@ -304,6 +319,32 @@ void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_
 			? 0 : pool->nodes[old].child[0];
 		frag_nodes_drop(pool, old);
 	}
+}
+
+HOT void remove_from(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+		     const struct frag_entry *e)
+{
+	struct path path;
+	const uint32_t n = descend(pool, *root, e, order, &path);
+	struct frag_node *leaf = &pool->nodes[n];
+	uint32_t at = 0;
+
+	/* it is there, so its block says where, more cheaply than its place in the order */
+	while (leaf->low[at].block != e->block)
+		at++;
+	FRAG_ASSERT(at < leaf->count);
+	close_gap(leaf, at, order);
+	if (order != FRAG_BY_SIZE || at == 0 || leaf->count <= FRAG_FANOUT / 4)
+		mend_path(pool, root, order, &path, n, order != FRAG_BY_SIZE || at == 0);
+}
+
+void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_order order,
+			    const struct frag_entry *e)
+{
+	if (order == FRAG_BY_SIZE)
+		remove_from(pool, root, FRAG_BY_SIZE, e);
+	else
+		remove_from(pool, root, order, e);
 }
 
 struct frag_entry *frag_tree_fell(struct frag_nodes *pool, frag_root root, struct frag_entry *out)
