@@ -17,21 +17,20 @@
 
 #define NONE UINT32_MAX
 
+/* A line of the cache; what every event reads comes first. */
 struct block {
 	uint64_t offset, bytes;
-	union {
-		uint64_t requested;     /* allocated and pending */
-		uint64_t key;           /* free, where the policy sorts */
-	};
+	uint64_t requested;     /* allocated and pending */
 	uint32_t segment;
 	uint32_t prev, next;    /* by address; next also chains unused records */
 	uint32_t user;
-	union {
-		uint32_t pending_at;    /* pending: its place in heap.pending */
-		uint32_t list;          /* free, where the policy sorts: where it is */
-	};
 	uint8_t state;          /* enum frag_state */
+	uint32_t list;          /* free, where the policy sorts: where it is, and its key */
+	uint64_t key;
+	uint32_t pending_at;    /* pending: its place in heap.pending */
 };
+
+_Static_assert(sizeof(struct block) == 64, "a block is a line of the cache");
 
 /* A pending block. */
 struct pending {
