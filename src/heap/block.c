@@ -64,7 +64,7 @@ int frag_heap_insert(struct frag_heap *h, frag_block b)
 {
 	if (!exists(h, b) || h->blocks[b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, b, "is not detached");
-	if (!frag_room(h, 0))
+	if (!frag_block_room(h, 0))
 		return -FRAG_ENOMEM;
 	frag_list_in(h, b);
 	return 0;
@@ -203,7 +203,7 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 					 "is made of slots of %" PRIu64
 					 " bytes: it cannot be split after %" PRIu64,
 					 slot_size, keep);
-	if (!frag_room(h, 1))
+	if (!frag_block_room(h, 1))
 		return -FRAG_ENOMEM;
 	frag_list_in(h, frag_cut(h, b, keep));
 	h->totals.splits++;
@@ -309,7 +309,7 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requ
 	bytes = h->blocks[*b].bytes;
 	if (keep > bytes || requested > keep || keep == 0 || (s->slot_size && keep != s->slot_size))
 		return refuse_take(h, verb, *b, requested, keep);
-	if (h->sorted ? !frag_room(h, 1) : !frag_block_room(h, 1))
+	if (!frag_block_room(h, 1))
 		return -FRAG_ENOMEM;
 	if (keep == bytes) {
 		frag_list_out(h, *b);
@@ -390,7 +390,7 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 {
 	int rc;
 
-	if (h->sorted ? !frag_room(h, 0) : !frag_block_room(h, 0))
+	if (!frag_block_room(h, 0))
 		return -FRAG_ENOMEM;
 	rc = detach_live(h, __func__, b);
 	if (rc)

@@ -134,25 +134,22 @@ bool frag_sorted_room(struct frag_heap *h);
 void frag_sorted_in(struct frag_heap *h, uint32_t b);
 void frag_sorted_out(struct frag_heap *h, uint32_t b);
 
-/* Makes room for n more blocks and a list insertion, where no policy sorts. */
+/* Makes room for n more blocks and a list insertion, so that what follows cannot fail half way. */
 static inline bool frag_block_room(struct frag_heap *h, uint32_t blocks)
 {
 	const uint64_t count = (uint64_t)h->block_count + blocks;
 
 	return frag_index_reserve(&h->index)
-	       && frag_grow(&h->blocks, &h->block_capacity, count, sizeof(*h->blocks));
+	       && frag_grow(&h->blocks, &h->block_capacity, count, sizeof(*h->blocks))
+	       && (!h->sorted || frag_sorted_room(h));
 }
 
-/*
- * Makes room for n more blocks, a list insertion and a device call, so that what
- * follows cannot fail half way.
- */
+/* The same, and for an unmapped block in the gaps, and a device call. */
 static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 {
 	return frag_block_room(h, blocks) && frag_index_reserve(&h->gaps)
 	       && frag_grow(&h->calls, &h->call_capacity, (uint64_t)h->call_count + 2,
-			    sizeof(*h->calls))
-	       && (!h->sorted || frag_sorted_room(h));
+			    sizeof(*h->calls));
 }
 
 void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
