@@ -17,7 +17,7 @@ static struct frag_stat show(int64_t current, int64_t peak, frag_sum risen)
 {
 	return (struct frag_stat){
 		.current = current, .peak = (uint64_t)peak, .allocated = clamp(risen),
-		.freed = clamp(current < 0 ? risen + -(uint64_t)current
+		.freed = clamp(current < 0 ? risen + (0 - (uint64_t)current)
 					   : risen - (uint64_t)current),
 	};
 }
