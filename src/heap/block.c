@@ -264,11 +264,31 @@ HOT bool is_plain(const struct frag_heap *h, const struct segment *s)
 	return !(h->sorted | (s->slot_size != 0) | (s->page != 0));
 }
 
-/* Cuts a free block in two: one part stays free, the other, detached, is returned. */
-HOT uint32_t part_plain(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
+HOT struct frag_entry plain_entry(const struct frag_heap *h, const struct segment *s, uint32_t b)
 {
-	const struct frag_entry whole = frag_entry_of(h, b);
-	const uint32_t list = h->segments[h->blocks[b].segment].list;
+	const struct block *k = &h->blocks[b];
+
+	return (struct frag_entry){
+		.size = k->bytes, .offset = k->offset, .ordinal = s->order, .block = b,
+	};
+}
+
+/* A free block becomes a detached one. */
+HOT void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+{
+	const struct frag_entry e = plain_entry(h, s, b);
+
+	h->totals.free -= e.size;
+	h->totals.holes--;
+	frag_index_remove(&h->index, s->list, &e);
+	h->blocks[b].state = FRAG_DETACHED;
+}
+
+/* Cuts a free block in two: one part stays free, the other, detached, is returned. */
+HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b, uint64_t keep,
+			bool upper)
+{
+	const struct frag_entry whole = plain_entry(h, s, b);
 	const uint32_t other = cut(h, b, upper ? whole.size - keep : keep);
 	const uint32_t rest = upper ? b : other, taken = upper ? other : b;
 	struct frag_entry e;
@@ -276,8 +296,8 @@ HOT uint32_t part_plain(struct frag_heap *h, uint32_t b, uint64_t keep, bool upp
 	h->blocks[rest].state = FRAG_FREE;
 	h->blocks[taken].state = FRAG_DETACHED;
 	h->totals.free -= keep;
-	e = frag_entry_of(h, rest);
-	frag_index_replace(&h->index, list, &whole, &e);
+	e = plain_entry(h, s, rest);
+	frag_index_replace(&h->index, s->list, &whole, &e);
 	return taken;
 }
 
@@ -311,11 +331,13 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requ
 		return refuse_take(h, verb, *b, requested, keep);
 	if (!frag_block_room(h, 1))
 		return -FRAG_ENOMEM;
-	if (keep == bytes) {
+	if (keep == bytes && plain) {
+		detach_plain(h, s, *b);
+	} else if (keep == bytes) {
 		frag_list_out(h, *b);
 		h->blocks[*b].state = FRAG_DETACHED;
 	} else if (plain) {
-		*b = part_plain(h, *b, keep, upper);
+		*b = part_plain(h, s, *b, keep, upper);
 		h->totals.splits++;
 	} else {
 		*b = part(h, *b, keep, upper);
@@ -355,10 +377,10 @@ static uint32_t join(struct frag_heap *h, uint32_t b)
 }
 
 /* The same in a plain segment: the entry of a free neighbour becomes that of the result. */
-HOT uint32_t join_plain(struct frag_heap *h, uint32_t b)
+HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 {
-	struct block *k = &h->blocks[b];
-	const uint32_t list = h->segments[k->segment].list, prev = k->prev, next = k->next;
+	const struct block *k = &h->blocks[b];
+	const uint32_t prev = k->prev, next = k->next;
 	const bool lower = prev != NONE && h->blocks[prev].state == FRAG_FREE;
 	const bool upper = next != NONE && h->blocks[next].state == FRAG_FREE;
 	struct frag_entry was, e;
@@ -367,27 +389,28 @@ HOT uint32_t join_plain(struct frag_heap *h, uint32_t b)
 	h->totals.holes += UINT64_C(1) - lower - upper;
 	h->totals.merges += (uint64_t)lower + upper;
 	if (upper) {
-		was = frag_entry_of(h, next);
+		was = plain_entry(h, s, next);
 		fuse(h, b, next);
 		if (lower)
-			frag_index_remove(&h->index, list, &was);
+			frag_index_remove(&h->index, s->list, &was);
 	}
 	if (lower) {
-		was = frag_entry_of(h, prev);
+		was = plain_entry(h, s, prev);
 		fuse(h, prev, b);
 		b = prev;
 	}
 	h->blocks[b].state = FRAG_FREE;
-	e = frag_entry_of(h, b);
+	e = plain_entry(h, s, b);
 	if (lower | upper)
-		frag_index_replace(&h->index, list, &was, &e);
+		frag_index_replace(&h->index, s->list, &was, &e);
 	else
-		frag_index_insert(&h->index, list, &e);
+		frag_index_insert(&h->index, s->list, &e);
 	return b;
 }
 
 int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 {
+	const struct segment *s;
 	int rc;
 
 	if (!frag_block_room(h, 0))
@@ -395,7 +418,8 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 	rc = detach_live(h, __func__, b);
 	if (rc)
 		return rc;
-	b = is_plain(h, &h->segments[h->blocks[b].segment]) ? join_plain(h, b) : join(h, b);
+	s = &h->segments[h->blocks[b].segment];
+	b = is_plain(h, s) ? join_plain(h, s, b) : join(h, b);
 	if (out)
 		*out = b;
 	return 0;

@@ -162,8 +162,10 @@ static inline uint32_t frag_next_full(const struct frag_bins *bins, uint32_t bin
 static inline void frag_bins_insert(struct frag_bunches *all, struct frag_bins *bins, uint32_t bin,
 				    const struct frag_entry *e)
 {
-	bins->full[bin / 64] |= UINT64_C(1) << bin % 64;
-	bins->summary[bin / 64 / 64] |= UINT64_C(1) << bin / 64 % 64;
+	if (bins->bunch[bin].count == 0) {
+		bins->full[bin / 64] |= UINT64_C(1) << bin % 64;
+		bins->summary[bin / 64 / 64] |= UINT64_C(1) << bin / 64 % 64;
+	}
 	frag_bunch_insert(all, &bins->bunch[bin], e);
 }
 
