@@ -6,12 +6,6 @@
 #include "fragsim/metrics.h"
 #include "metrics/series.h"
 
-/*
- * Times are scaled by it before they are weights: sums of as many as 2^53 then stay
- * below the largest double, whatever the times are, and a power of two rounds nothing.
- */
-#define FRAG_TIME_SCALE 0x1p-64
-
 struct frag_run_metrics {
 	struct frag_metrics now;        /* as of the last frag_run_metrics_look() */
 	struct frag_metrics peak;
@@ -20,10 +14,6 @@ struct frag_run_metrics {
 	uint64_t steps;
 	uint64_t peak_step;     /* see frag_result */
 	struct frag_metrics at_peak;    /* no percentages */
-	uint64_t severe;        /* steps, see frag_result */
-	double   t;             /* of the last step */
-	double   time;          /* weighted so far, times FRAG_TIME_SCALE */
-	bool     untimed;       /* a step had no t */
 };
 
 bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level);
@@ -38,6 +28,12 @@ void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_
 /* The trace's step has ended, at time *t (microseconds; NULL where the trace has none). */
 void frag_run_metrics_step(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			   const struct frag_device *dev, uint64_t step, const double *t);
+
+/* For step.h: peaks that a step raises; a step in a pool of the device's own. */
+void frag_run_metrics_raise(struct frag_run_metrics *metrics, const struct frag_heap *heap,
+			    const struct frag_device *dev, uint64_t step);
+void frag_run_metrics_step_in_pool(struct frag_run_metrics *metrics, const struct frag_heap *heap,
+				   const struct frag_device *dev, uint64_t step, const double *t);
 
 /* Reads the heap into `now`: after a step that somebody looks at, whatever the level. */
 void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_heap *heap,

@@ -1,12 +1,14 @@
 /*
  * series.h - the four percentages of every step, counted.
  *
- * Steps wait until there are 64 of them and are counted together, two series at
- * a time in one register: that takes a third of the time. Each series still adds
+ * Steps wait, as the bytes that their percentages are made of, until there are 64 of them, and are
+ * then divided and counted together, two series at a time in one register. Each series still adds
  * its values in the order of the steps, so its sums are those of a plain loop.
  */
 #ifndef METRICS_SERIES_H
 #define METRICS_SERIES_H
+
+#include <stdalign.h>
 
 #include "fragsim/metrics.h"
 #include "metrics/histogram.h"
@@ -15,17 +17,37 @@
 #define FRAG_SERIES 4
 #define FRAG_SERIES_WAITING 64
 
+/*
+ * Times are scaled by it before they are weights: sums of as many as 2^53 then stay
+ * below the largest double, whatever the times are, and a power of two rounds nothing.
+ */
+#define FRAG_TIME_SCALE 0x1p-64
+
 /* Two numbers side by side, a vector of GCC and clang. */
 typedef double frag_pair __attribute__((vector_size(16)));
 typedef int64_t frag_pair_bits __attribute__((vector_size(16)));
 
+/* Bytes after a step, those of a pair side by side; below 2^63 each. left: of the device. */
+struct frag_sums {
+	alignas(16) uint64_t largest_free;
+	uint64_t left;
+	uint64_t free, releasable;
+	uint64_t requested, allocated;
+	uint64_t unused, reserved;      /* the first only fills the pair */
+};
+
 struct frag_series {
 	frag_pair min[2], max[2], sum[2], last[2];
 	frag_pair weighted[2];          /* sum of value * the time that it lasted */
-	frag_pair_bits severe[2];
-	frag_pair waiting[FRAG_SERIES_WAITING][2];
-	double weight[FRAG_SERIES_WAITING];     /* how long the values before lasted */
+	frag_pair_bits above[2];        /* steps above FRAG_SEVERE_PCT */
+	struct frag_sums waiting[FRAG_SERIES_WAITING];
+	double t[FRAG_SERIES_WAITING];  /* theirs, or nothing where `untimed` */
+	double last_t;                  /* of the last step that was counted */
+	double time;                    /* weighted so far, times FRAG_TIME_SCALE */
+	uint64_t severe;                /* steps, see frag_result */
 	uint32_t waiting_count;
+	bool untimed;                   /* a step had no t, so no mean is weighted */
+	bool limited;                   /* the device has a capacity: steps can be severe. Set after new */
 	struct frag_histogram histograms[FRAG_SERIES];
 };
 
@@ -35,21 +57,19 @@ struct frag_series *frag_series_new(void);
 /* Counts those that wait; before anything below is asked. */
 void frag_series_flush(struct frag_series *s);
 
-/* A step's percentages, by twos; weight: how long those of the step before lasted. */
-static inline void frag_series_add(struct frag_series *s, frag_pair first, frag_pair second,
-				   double weight)
+/* Room for a step's bytes, which the caller fills; t: when it was, NULL: the trace has no times. */
+static inline struct frag_sums *frag_series_add(struct frag_series *s, const double *t)
 {
-	const uint32_t at = s->waiting_count++;
-
-	s->waiting[at][0] = first;
-	s->waiting[at][1] = second;
-	s->weight[at] = weight;
-	if (at + 1 == FRAG_SERIES_WAITING)
+	if (s->waiting_count == FRAG_SERIES_WAITING)
 		frag_series_flush(s);
+	if (t)
+		s->t[s->waiting_count] = *t;
+	else
+		s->untimed = true;
+	return &s->waiting[s->waiting_count++];
 }
 
-/* Of series i over `steps` steps, at least one; time: the sum of the weights, 0 where unknown. */
-struct frag_distribution frag_series_describe(const struct frag_series *s, int i, uint64_t steps,
-					      double time);
+/* Of series i over `steps` steps, at least one. */
+struct frag_distribution frag_series_describe(const struct frag_series *s, int i, uint64_t steps);
 
 #endif
