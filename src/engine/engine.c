@@ -7,8 +7,8 @@
 
 #include "base/bug.h"
 #include "base/grow.h"
+#include "engine/plain.h"
 #include "events/ids.h"
-#include "heap/inside.h"
 #include "heap/refusal.h"
 
 const char *frag_step_status_name(enum frag_step_status status)
@@ -239,22 +239,16 @@ static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 	return rc;
 }
 
-__attribute__((cold, noinline))
-static int refuse_count(const struct frag_engine *e, const char *hook, uint32_t expected)
+__attribute__((cold))
+int frag_engine_refuse_count(const struct frag_engine *e, const char *hook, uint32_t expected)
 {
 	return frag_refuse(e->policy.heap, hook, "the number of allocated blocks after it is %" PRIu32
 			   ", not %" PRIu32, e->totals->blocks, expected);
 }
 
-/* A hook that did what it says leaves so many allocated blocks. 0, or -FRAG_EPOLICY. */
-static inline int check_blocks(const struct frag_engine *e, const char *hook, uint32_t expected)
-{
-	return e->totals->blocks == expected ? 0 : refuse_count(e, hook, expected);
-}
-
-/* Which rule the answer breaks; -FRAG_EPOLICY. */
-__attribute__((cold, noinline))
-static int refuse_answer(const struct frag_engine *e, const struct frag_request *rq, frag_block b)
+__attribute__((cold))
+int frag_engine_refuse_answer(const struct frag_engine *e, const struct frag_request *rq,
+			      frag_block b)
 {
 	static const char hook[] = "alloc";
 	struct frag_allocation a;
@@ -267,29 +261,6 @@ static int refuse_answer(const struct frag_engine *e, const struct frag_request 
 					 a.requested, rq->bytes);
 	return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but of pool %"
 				 PRIu32 ", not %" PRIu32, a.pool, rq->pool);
-}
-
-/* The answer is a block of its own, as requested. 0, or -FRAG_EPOLICY. */
-static inline int check_answer(const struct frag_engine *e, const struct frag_request *rq,
-			       frag_block b, uint32_t blocks_before)
-{
-	const struct frag_heap *h = e->policy.heap;
-
-	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED
-	    || h->blocks[b].requested != rq->bytes || h->segments[h->blocks[b].segment].pool != rq->pool)
-		return refuse_answer(e, rq, b);
-	return check_blocks(e, "alloc", blocks_before + 1);
-}
-
-/* What the slot of a new block says of it, field by field: a literal would be cleared first. */
-static inline void begin_slot(struct frag_slot *slot, const struct frag_event *ev, uint32_t stack)
-{
-	slot->block = ev->bytes ? FRAG_NO_BLOCK : SLOT_EMPTY;
-	slot->pending = false;
-	slot->tag = ev->tag;
-	slot->stack = stack;
-	slot->birth = ev->step;
-	slot->device = (uint16_t)ev->device;
 }
 
 /*
@@ -307,32 +278,22 @@ static inline int run_alloc(struct frag_engine *e, const struct frag_event *ev,
 	int rc = 0;
 
 	e->counts.allocs++;
-	begin_slot(slot, ev, step->stack);
+	frag_begin_slot(slot, &rq, ev->tag, step->stack, ev->device);
 	step->placed = !rq.bytes;
-	if (!rq.bytes)
+	if (!rq.bytes) {
+		e->counts.hits++;
 		return 0;
+	}
 	if (e->restoring_blocks)
 		rc = restore_block(e, ev->place, &rq, &slot->block);
 	if (!rc && slot->block == FRAG_NO_BLOCK)
 		rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
-	if (rc == -FRAG_EDEVMEM) {
-		slot->block = SLOT_FAILED;
-		step->status = FRAG_STEP_OOM;
-		e->counts.ooms++;
-		return check_blocks(e, "alloc", blocks_before);
-	}
-	rc = rc ? rc : check_answer(e, &rq, slot->block, blocks_before);
+	rc = frag_end_alloc(e, &rq, slot, blocks_before, rc);
 	step->placed = !rc;
-	return rc;
-}
-
-/* The policy frees an allocated block: one less there must be. */
-static inline int free_live(struct frag_engine *e, frag_block b)
-{
-	const uint32_t blocks_before = e->totals->blocks;
-	int rc = e->policy.ops->free(&e->policy, b);
-
-	return rc ? rc : check_blocks(e, "free", blocks_before - 1);
+	if (rc != -FRAG_EDEVMEM)
+		return rc;
+	step->status = FRAG_STEP_OOM;
+	return 0;
 }
 
 /* The policy's free comes later. */
@@ -366,7 +327,7 @@ static inline int run_free(struct frag_engine *e, const struct frag_event *ev,
 	if (ev->waits)
 		return defer_free(e, b, ev->slot);
 	slot->block = SLOT_NONE;
-	return free_live(e, b);
+	return frag_free_live(e, b);
 }
 
 /* Pending blocks that the event ends; a sync may end those of other devices too. */
@@ -412,18 +373,10 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 	return rc;
 }
 
-static inline void finish_step(struct frag_engine *e, const struct frag_event *ev,
-			       const struct frag_step *step)
+void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev)
 {
-	frag_run_metrics_step(&e->metrics, e->policy.heap, &e->device, ev->step,
-			      ev->members & FRAG_HAS_T ? &ev->t : NULL);
-	e->counts.hits += step->placed && frag_call_count(e->policy.heap) == 0;
-}
-
-void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev,
-			     const struct frag_step *step)
-{
-	finish_step(e, ev, step);
+	frag_run_metrics_keep(&e->metrics, e->policy.heap, &e->device, ev->step,
+			      ev->members & FRAG_HAS_T ? &ev->t : NULL, e->metrics.level);
 }
 
 void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
@@ -479,9 +432,8 @@ static int run_other(struct frag_engine *e, const struct frag_event *ev, struct 
 	return 0;
 }
 
-/* The step's failure, with a message. */
 __attribute__((cold))
-static int fail_step(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
+int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
 		     struct frag_error *err)
 {
 	/* settings that the policy does not take: the trace is bad, not the command line */
@@ -512,8 +464,8 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 	else
 		rc = run_other(e, ev, slots, step);
 	if (rc)
-		return fail_step(e, ev, step->device, rc, err);
+		return frag_engine_fail(e, ev, step->device, rc, err);
 	e->counts.skipped += step->status == FRAG_STEP_SKIPPED;
-	finish_step(e, ev, step);
+	frag_engine_finish_step(e, ev);
 	return 0;
 }

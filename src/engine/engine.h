@@ -36,6 +36,7 @@ struct frag_engine {
 	uint32_t restored_count;
 	uint32_t restoring;             /* the number of the one that is being obtained */
 	bool restoring_blocks;          /* nothing but their blocks has come so far */
+	bool trusted;                   /* the policy: it is one of ours, and the run is not checked */
 	bool open;                      /* the device is */
 	bool refused;                   /* its initial pool was */
 	bool stopped;                   /* by an OOM */
@@ -76,7 +77,10 @@ void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
 			  struct frag_step *step);
 
 /* Counts a step that did nothing, as its pool had been refused. */
-void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev,
-			     const struct frag_step *step);
+void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev);
+
+/* The message of a step's failure with rc, as a hook or the heap returned it. */
+int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
+		     struct frag_error *err);
 
 #endif

@@ -12,6 +12,16 @@
 
 #define STAGE 4         /* events from one hint to the next */
 
+/* Is the policy one of this program, and no plug-in's or caller's? */
+static bool is_own(const struct frag_policy_ops *ops)
+{
+	const struct frag_policy_ops *const *p = frag_policies();
+
+	while (*p && *p != ops)
+		p++;
+	return *p != NULL;
+}
+
 /* Leaves nothing behind where it fails. */
 static int open_engine(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 {
@@ -26,6 +36,7 @@ static int open_engine(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 		*e = (struct frag_engine){ .open = false };
 		return rc;
 	}
+	e->trusted = is_own(sim->choice.ops) && !sim->options.check;
 	e->device.model = sim->options.model;
 	if (sim->options.device_ctx)
 		e->device.ctx = sim->options.device_ctx[d];
@@ -358,14 +369,13 @@ static int step_refused(struct frag_sim *sim, uint32_t d, struct frag_step *step
 {
 	step->status = FRAG_STEP_OOM;
 	step->placed = false;
-	frag_engine_finish_step(&sim->engines[d], step->event, step);
+	frag_engine_finish_step(&sim->engines[d], step->event);
 	return notify(sim, d, step, err);
 }
 
-/* The request has failed. */
 __attribute__((cold))
-static int step_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
-		    struct frag_error *err)
+int frag_sim_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
+		 struct frag_error *err)
 {
 	if (!sim->options.on_oom_continue)
 		stop(sim, d);
@@ -390,7 +400,7 @@ static inline int step_on(struct frag_sim *sim, uint32_t d, const struct frag_ev
 	rc = frag_engine_step(e, ev, sim->slots, &step, err);
 	if (!rc && (sim->watched || ev->op == FRAG_OP_MARK))
 		rc = notify(sim, d, &step, err);
-	return rc || step.status != FRAG_STEP_OOM ? rc : step_oom(sim, d, ev, err);
+	return rc || step.status != FRAG_STEP_OOM ? rc : frag_sim_oom(sim, d, ev, err);
 }
 
 __attribute__((noinline))
@@ -488,14 +498,13 @@ static void stop_refused(struct frag_sim *sim)
 			stop(sim, d);
 }
 
-/* The event's slot, made when new. */
 __attribute__((noinline))
-static int make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
+int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
 {
 	if (!frag_grow(&sim->slots, &sim->slot_capacity, (uint64_t)slot + 1, sizeof(*sim->slots)))
 		return frag_fail_nomem(err);
 	while (sim->slot_count <= slot)
-		sim->slots[sim->slot_count++].block = SLOT_NONE;
+		sim->slots[sim->slot_count++] = (struct frag_slot){ .block = SLOT_NONE };
 	return 0;
 }
 
@@ -506,7 +515,7 @@ static inline int feed(struct frag_sim *sim, const struct frag_batch *batch, uin
 
 	sim->step = ev->step;
 	if (ev->op == FRAG_OP_ALLOC && ev->slot >= sim->slot_count) {
-		int rc = make_slot(sim, ev->slot, err);
+		int rc = frag_sim_make_slot(sim, ev->slot, err);
 
 		if (rc)
 			return rc;
@@ -556,18 +565,5 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 	}
 	sim->busy = false;
 	frag_sim_unwatch(sim);
-	return rc;
-}
-
-int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *reader, uint64_t until,
-		  struct frag_error *err)
-{
-	struct frag_batch batch;
-	int rc;
-
-	do {
-		frag_tape_next(reader, until, &batch);
-		rc = frag_sim_feed(sim, &batch, err);
-	} while (!rc && batch.count && !frag_sim_stopped(sim));
 	return rc;
 }

@@ -29,6 +29,13 @@ struct frag_sim {
 	uint64_t step;                  /* that is being done; for who reports a crash */
 };
 
+/* The slot of a new block, made with those before it. -FRAG_ENOMEM */
+int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err);
+
+/* After a step whose request has failed. */
+int frag_sim_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
+		 struct frag_error *err);
+
 /* The hooks of a plug-in are called from here on; before the first step that is NULL. */
 static inline void frag_sim_watch(const struct frag_sim *sim, const uint64_t *step)
 {

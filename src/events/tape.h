@@ -1,5 +1,7 @@
 /*
- * tape.h - the events of a trace in memory, small; for the files of this room only.
+ * tape.h - the events of a trace in memory, small.
+ *
+ * For the files of this room, and for engine/play.c, which takes from a tape what it needs itself.
  *
  * An alloc takes 16 bytes and 8 for its id, a free 16, and 8 more each where the trace has
  * times. What many events have in common (tag, stack, device, stream, pool, and which members
@@ -27,6 +29,17 @@ struct frag_tape_event {
 #define FRAG_TAPE_WAITS (UINT64_C(1) << 4)
 #define FRAG_TAPE_RARE (UINT64_C(1) << 5)
 #define FRAG_TAPE_VALUE_SHIFT 6
+
+static inline bool frag_tape_is_alloc(const struct frag_tape_event *e)
+{
+	return (e->word & ((1 << FRAG_TAPE_OP_BITS) - 1)) == FRAG_OP_ALLOC;
+}
+
+/* An alloc or a free, neither of which waits for anything or has anything beside it. */
+static inline bool frag_tape_is_plain(const struct frag_tape_event *e)
+{
+	return (e->word & ((1 << FRAG_TAPE_VALUE_SHIFT) - 1)) <= FRAG_OP_FREE;
+}
 
 struct frag_tape_rare {
 	uint32_t event;
@@ -65,5 +78,17 @@ struct frag_tape {
 };
 #define FRAG_TAPE_STRIDE 4096
 #define FRAG_TAPE_TEXT_ID (UINT64_C(1) << 63)
+
+#define FRAG_TAPE_BATCH 128     /* events: they stay in the nearest cache until they are fed */
+
+struct frag_tape_reader {
+	const struct frag_tape *tape;
+	uint32_t next;                  /* event */
+	uint32_t next_rare, next_gap;   /* the first rare one, the first gap at or after it */
+	uint32_t next_alloc;            /* likewise */
+	uint64_t skipped;               /* what its step is ahead of its number */
+	struct frag_event events[FRAG_TAPE_BATCH];
+	uint32_t stacks[FRAG_TAPE_BATCH];
+};
 
 #endif

@@ -5,18 +5,6 @@
 #include "base/bug.h"
 #include "events/tape.h"
 
-#define BATCH 128       /* events: they stay in the nearest cache until they are fed */
-
-struct frag_tape_reader {
-	const struct frag_tape *tape;
-	uint32_t next;                  /* event */
-	uint32_t next_rare, next_gap;   /* the first rare one, the first gap at or after it */
-	uint32_t next_alloc;            /* likewise */
-	uint64_t skipped;               /* what its step is ahead of its number */
-	struct frag_event events[BATCH];
-	uint32_t stacks[BATCH];
-};
-
 struct frag_tape_reader *frag_tape_reader_new(const struct frag_tape *tape)
 {
 	struct frag_tape_reader *r = malloc(sizeof(*r));
@@ -49,11 +37,6 @@ static uint32_t find_rare(const struct frag_tape *t, uint32_t event)
 	return low;
 }
 
-static bool is_alloc(const struct frag_tape_event *e)
-{
-	return (e->word & ((1 << FRAG_TAPE_OP_BITS) - 1)) == FRAG_OP_ALLOC;
-}
-
 static void take_gap(struct frag_tape_reader *r)
 {
 	const struct frag_tape_gap *gap = &r->tape->gaps[r->next_gap++];
@@ -71,7 +54,7 @@ void frag_tape_seek(struct frag_tape_reader *r, uint64_t event)
 	r->next_rare = find_rare(t, to);
 	r->next_alloc = i < t->count ? t->allocs_before[i / FRAG_TAPE_STRIDE] : t->alloc_count;
 	for (; i < to; i++)
-		r->next_alloc += is_alloc(&t->events[i]);
+		r->next_alloc += frag_tape_is_alloc(&t->events[i]);
 	r->skipped = 0;
 	for (r->next_gap = 0; r->next_gap < t->gap_count && t->gaps[r->next_gap].event < to;)
 		take_gap(r);
@@ -144,7 +127,7 @@ static inline void read_event(struct frag_tape_reader *r, uint32_t i)
 	ev->members = site->members;
 	r->stacks[i] = site->stack;
 	clear_rest(ev);
-	if (is_alloc(from)) {
+	if (frag_tape_is_alloc(from)) {
 		const uint32_t alloc = r->next_alloc++;
 
 		ev->bytes = value;
@@ -167,7 +150,7 @@ void frag_tape_next(struct frag_tape_reader *r, uint64_t until, struct frag_batc
 	uint32_t count = 0;
 
 	FRAG_ASSERT(r->next <= r->tape->count);
-	while (count < BATCH && r->next < end)
+	while (count < FRAG_TAPE_BATCH && r->next < end)
 		read_event(r, count++);
 	*batch = (struct frag_batch){
 		.events = r->events, .count = count, .stacks = r->stacks,

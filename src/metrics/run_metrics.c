@@ -6,7 +6,7 @@
 #include "base/grow.h"
 #include "metrics/fragmentation.h"
 #include "metrics/metric.h"
-#include "metrics/step.h"
+#include "metrics/keep.h"
 
 bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level)
 {
@@ -41,11 +41,18 @@ static void read_pool(struct frag_metrics *m, const struct frag_device_pool *poo
 }
 
 #define ONE(...) 1 +
-_Static_assert(CHANGING(ONE) BY_CALLS(ONE) FRAG_SERIES == FRAG_METRIC_ALL,
+_Static_assert(CHANGING(ONE) CHANGING_BY_TWO(ONE) BY_CALLS(ONE) FRAG_SERIES == FRAG_METRIC_ALL,
 	       "each metric of the table is read here, or a percentage");
 
 #define READ(name, value) m->name = value;
+#define READ_MORE(name, one, other) m->name = more(one, other);
 #define READ_AFTER(name, after, within) READ(name, after)
+
+/* How much more the one is than the other. */
+static uint64_t more(uint64_t one, uint64_t other)
+{
+	return one > other ? one - other : 0;
+}
 
 /* Bytes and counts. */
 static void read_totals(struct frag_metrics *m, const struct frag_heap *heap,
@@ -54,6 +61,7 @@ static void read_totals(struct frag_metrics *m, const struct frag_heap *heap,
 	const struct frag_totals *b = &heap->totals;
 
 	CHANGING(READ)
+	CHANGING_BY_TWO(READ_MORE)
 	BY_CALLS(READ_AFTER)
 	m->limited = dev->total != 0;
 }
@@ -85,6 +93,7 @@ static void find_percentages(struct frag_metrics *m)
 #define RAISE(name, value)                                                    \
 	if ((value) > peak->name)                                             \
 		peak->name = (value);
+#define RAISE_MORE(name, one, other) RAISE(name, more(one, other))
 #define RAISE_WITHIN(name, after, within) RAISE(name, within)
 
 /* After a step of a heap that knows its memory; within: there were calls. */
@@ -94,6 +103,7 @@ static void raise_peaks(struct frag_metrics *peak, const struct frag_heap *heap,
 	const struct frag_totals *b = &heap->totals;
 
 	CHANGING(RAISE)
+	CHANGING_BY_TWO(RAISE_MORE)
 	if (within) {
 		BY_CALLS(RAISE_WITHIN)
 	}

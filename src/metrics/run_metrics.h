@@ -29,7 +29,7 @@ void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_
 void frag_run_metrics_step(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			   const struct frag_device *dev, uint64_t step, const double *t);
 
-/* For step.h: peaks that a step raises; a step in a pool of the device's own. */
+/* For keep.h: peaks that a step raises; a step in a pool of the device's own. */
 void frag_run_metrics_raise(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			    const struct frag_device *dev, uint64_t step);
 void frag_run_metrics_step_in_pool(struct frag_run_metrics *metrics, const struct frag_heap *heap,

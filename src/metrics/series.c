@@ -93,6 +93,7 @@ static frag_pair divide(const struct frag_sums *m, int half)
  * doubles too. *seen gathers the bits that were set in any of it. Of utilization the sign is turned
  * twice, so that both go through the same subtraction.
  */
+__attribute__((always_inline))
 static inline frag_pair divide_small(const struct frag_sums *m, int half, frag_pair_bits *seen)
 {
 	const frag_pair_bits first = load(half ? &m->requested : &m->largest_free);
@@ -182,22 +183,50 @@ static inline bool flush_half(struct frag_series *s, int half, const double *wei
 	return true;
 }
 
-/* Each variant is compiled for itself. */
-static void flush_timed(struct frag_series *s, const double *weight)
+/* The four of them; weight NULL: untimed. Each variant is compiled for itself. */
+__attribute__((always_inline))
+static inline void flush_both(struct frag_series *s, const double *weight)
 {
-	if (!flush_half(s, 0, weight, true, true))
-		flush_half(s, 0, weight, true, false);
-	if (!flush_half(s, 1, weight, true, true))
-		flush_half(s, 1, weight, true, false);
+	if (weight) {
+		if (!flush_half(s, 0, weight, true, true))
+			flush_half(s, 0, weight, true, false);
+		if (!flush_half(s, 1, weight, true, true))
+			flush_half(s, 1, weight, true, false);
+	} else {
+		if (!flush_half(s, 0, weight, false, true))
+			flush_half(s, 0, weight, false, false);
+		if (!flush_half(s, 1, weight, false, true))
+			flush_half(s, 1, weight, false, false);
+	}
 }
 
-static void flush_untimed(struct frag_series *s)
+static void flush_plain(struct frag_series *s, const double *weight)
 {
-	if (!flush_half(s, 0, NULL, false, true))
-		flush_half(s, 0, NULL, false, false);
-	if (!flush_half(s, 1, NULL, false, true))
-		flush_half(s, 1, NULL, false, false);
+	flush_both(s, weight);
 }
+
+/*
+ * The same in instructions that name a result of their own: a quarter fewer. The arithmetic is the
+ * same to the last bit, as nothing is multiplied and added in one.
+ */
+#ifdef __x86_64__
+__attribute__((target("avx2")))
+static void flush_avx2(struct frag_series *s, const double *weight)
+{
+	flush_both(s, weight);
+}
+
+static bool has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+#else
+#define flush_avx2 flush_plain
+static bool has_avx2(void)
+{
+	return false;
+}
+#endif
 
 /* How long the step before each one lasted. */
 static void pass_time(struct frag_series *s, double *weight)
@@ -229,12 +258,9 @@ void frag_series_flush(struct frag_series *s)
 	const int64_t above = s->above[0][1];
 	double weight[FRAG_SERIES_WAITING];
 
-	if (s->untimed) {
-		flush_untimed(s);
-	} else {
+	if (!s->untimed)
 		pass_time(s, weight);
-		flush_timed(s, weight);
-	}
+	(has_avx2() ? flush_avx2 : flush_plain)(s, s->untimed ? NULL : weight);
 	if (s->limited && s->above[0][1] != above)
 		count_severe(s);
 	s->waiting_count = 0;

@@ -151,13 +151,39 @@ static const struct frag_result *result_of(struct frag_sim *sim)
 	return frag_sim_results(sim, false, &count);
 }
 
+/* Every metric, and all that is kept of the percentages. */
+static void same_metrics(const struct frag_result *a, const struct frag_result *b)
+{
+#define SAME(name, ...)                                                       \
+	assert_true(a->peak.name == b->peak.name);                            \
+	assert_true(a->last.name == b->last.name);                            \
+	assert_true(a->at_peak.name == b->at_peak.name);
+	FRAG_METRICS(SAME)
+#undef SAME
+#define SAME_PERCENT(name)                                                    \
+	assert_true(a->name.steps == b->name.steps && a->name.weighted == b->name.weighted); \
+	assert_true(a->name.min == b->name.min && a->name.max == b->name.max); \
+	assert_true(a->name.mean == b->name.mean && a->name.last == b->name.last); \
+	assert_true(a->name.p50 == b->name.p50 && a->name.p95 == b->name.p95); \
+	assert_true(a->name.p99 == b->name.p99);                              \
+	assert_true(a->name.severe_steps == b->name.severe_steps);            \
+	assert_true(a->name.time_weighted_mean == b->name.time_weighted_mean);
+	SAME_PERCENT(fi)
+	SAME_PERCENT(fi_device)
+	SAME_PERCENT(internal)
+	SAME_PERCENT(utilization)
+#undef SAME_PERCENT
+	assert_int_equal(a->peak_step, b->peak_step);
+	assert_int_equal(a->severe_steps, b->severe_steps);
+}
+
 static void same_result(const struct frag_result *a, const struct frag_result *b)
 {
 	assert_int_equal(a->steps, b->steps);
 	assert_int_equal(a->status, b->status);
-	assert_true(a->peak.reserved == b->peak.reserved && a->peak.stranded == b->peak.stranded);
-	assert_true(a->last.allocated == b->last.allocated && a->last.free == b->last.free);
-	assert_true(a->fi_device.mean == b->fi_device.mean && a->fi.p95 == b->fi.p95);
+	assert_int_equal(a->level, b->level);
+	assert_true(a->least == b->least && a->beyond == b->beyond);
+	same_metrics(a, b);
 	assert_memory_equal(&a->counts, &b->counts, sizeof(a->counts));
 	assert_int_equal(a->oom_count, b->oom_count);
 	for (uint32_t i = 0; i < a->oom_count; i++) {
@@ -172,49 +198,91 @@ static void same_result(const struct frag_result *a, const struct frag_result *b
 	assert_int_equal(a->mark_count, b->mark_count);
 }
 
-/* Again and again from one tape, whole and in pieces: as from the stream. */
+/* What the trace does to a simulation that it feeds as it is read. */
+static struct frag_sim *feed_stream(struct random_events *r, struct records *source,
+				    struct frag_trace **trace, const struct frag_choice *choice,
+				    const struct frag_sim_options *options)
+{
+	struct frag_error err = { .code = 0 };
+	struct frag_batch batch;
+	struct frag_sim *sim;
+
+	*trace = random_events_open(r, source, devices);
+	assert_int_equal(frag_sim_new(&sim, choice, *trace, options, &err), 0);
+	do {
+		assert_int_equal(frag_trace_next(*trace, &batch, &err), 0);
+		assert_int_equal(frag_sim_feed(sim, &batch, &err), 0);
+	} while (batch.count);
+	return sim;
+}
+
+static int look(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	uint64_t *steps = ctx;
+
+	(void)err;
+	*steps += step->event != NULL;
+	return 0;
+}
+
+/* A tape in pieces, unwatched or with an observer: as from the stream. */
+static void play_pieces(struct frag_sim *sim, const struct frag_tape *tape,
+			const struct frag_choice *choice, const struct frag_sim_options *options,
+			uint32_t piece, bool watched)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	struct frag_error err = { .code = 0 };
+	uint64_t steps = 0;
+	const struct frag_observer observer = { .step = look, .ctx = &steps };
+	struct frag_sim *other;
+
+	assert_int_equal(frag_sim_on_tape(&other, choice, tape, options, &err), 0);
+	if (watched)
+		assert_int_equal(frag_sim_observe(other, &observer), 0);
+	for (uint64_t at = piece; at < 3000 + piece; at += piece)
+		assert_int_equal(frag_sim_play(other, reader, at, &err), 0);
+	same_result(result_of(sim), result_of(other));
+	assert_int_equal(steps != 0, watched);
+	frag_sim_del(other);
+	frag_tape_reader_del(reader);
+}
+
+/* Again and again from one tape, whole and in pieces, at each level: as from the stream. */
 static void test_same_runs(void **state)
 {
 	struct frag_error err = { .code = 0 };
 
 	(void)state;
 	for (uint32_t p = 0; random_policies[p]; p++) {
-		const struct frag_sim_options options = {
+		struct frag_sim_options options = {
 			.on_oom_continue = p % 2, .on_oom = &frag_oom_explain,
 		};
 		struct random_events r;
-		struct records source, again;
-		struct frag_trace *trace, *second;
+		struct records again;
+		struct frag_trace *second;
 		struct frag_tape *tape;
-		struct frag_sim *sim, *other;
 		struct frag_choice choice;
-		struct frag_batch batch;
 
 		random_events_init(&r, 100 + p, 3000, 1);
 		assert_int_equal(frag_choice_parse(&choice, random_policies[p], &err), 0);
-		trace = random_events_open(&r, &source, devices);
-		assert_int_equal(frag_sim_new(&sim, &choice, trace, &options, &err), 0);
-		do {
-			assert_int_equal(frag_trace_next(trace, &batch, &err), 0);
-			assert_int_equal(frag_sim_feed(sim, &batch, &err), 0);
-		} while (batch.count);
-		/* the simulation's tags are this trace's: it is read once more for the tape */
+		/* the simulation's tags are its trace's: it is read once more for the tape */
 		second = random_events_open(&r, &again, devices);
 		assert_int_equal(frag_tape_new(&tape, second, NULL, &err), 0);
-		for (uint32_t piece = 7; piece < 5000; piece *= 7) {
-			struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+		for (uint32_t level = 0; level <= FRAG_LEVEL_SURVIVE; level++) {
+			struct records source;
+			struct frag_trace *trace;
+			struct frag_sim *sim;
 
-			assert_int_equal(frag_sim_on_tape(&other, &choice, tape, &options, &err), 0);
-			for (uint64_t at = piece; at < 3000 + piece; at += piece)
-				assert_int_equal(frag_sim_play(other, reader, at, &err), 0);
-			same_result(result_of(sim), result_of(other));
-			frag_sim_del(other);
-			frag_tape_reader_del(reader);
+			options.level = (enum frag_level)level;
+			sim = feed_stream(&r, &source, &trace, &choice, &options);
+			for (uint32_t piece = 7; piece < 5000; piece *= 7)
+				play_pieces(sim, tape, &choice, &options, piece, false);
+			play_pieces(sim, tape, &choice, &options, 3000, true);
+			frag_sim_del(sim);
+			frag_trace_close(trace);
 		}
 		frag_tape_del(tape);
-		frag_sim_del(sim);
 		frag_trace_close(second);
-		frag_trace_close(trace);
 		random_events_fini(&r);
 	}
 }

@@ -1,18 +1,19 @@
 /*
- * step.h - what a run keeps of a step, without a call where that is little.
+ * keep.h - what a run keeps of a step, without a call where that is little.
  *
  * Nothing is written but what is the highest yet, and the bytes that percentages are made of.
  */
-#ifndef METRICS_STEP_H
-#define METRICS_STEP_H
+#ifndef METRICS_KEEP_H
+#define METRICS_KEEP_H
 
 #include "heap/inside.h"
 #include "metrics/run_metrics.h"
 
 /*
  * How each of the table's bytes and counts is read: X(name, value), from totals b, heap and device
- * dev, in two parts. The first may change with every step; the second cannot without a call of the
- * device, and of those three count within a step too, so their highest is in the totals.
+ * dev, in three parts. The first may change with every step, as may the second, of what is more in
+ * one sum than in another: D(name, one, other). The third cannot change without a call of the
+ * device, and three of it count within a step too, so their highest is in the totals.
  */
 #define CHANGING(X)                                                           \
 	X(requested, b->requested)                                            \
@@ -21,12 +22,12 @@
 	X(free, b->free)                                                      \
 	X(largest_free, frag_largest(heap))                                   \
 	X(releasable, b->releasable)                                          \
-	X(stranded, b->free > b->releasable ? b->free - b->releasable : 0)    \
-	X(waste, b->reserved - b->active - b->free)                           \
 	X(blocks, b->blocks)                                                  \
-	X(holes, b->holes)                                                    \
-	X(lost, b->reserved > b->requested + b->releasable                    \
-		? b->reserved - b->requested - b->releasable : 0)
+	X(holes, b->holes)
+#define CHANGING_BY_TWO(D)                                                    \
+	D(stranded, b->free, b->releasable)                                   \
+	D(waste, b->reserved, b->active + b->free)                            \
+	D(lost, b->reserved, b->requested + b->releasable)
 #define BY_CALLS(X)                                                           \
 	X(reserved, b->reserved, b->step_peak_reserved)                       \
 	X(segments, b->segments, b->step_peak_segments)                       \
@@ -35,15 +36,16 @@
 	  dev->total ? frag_device_free(dev) : 0)
 
 /*
- * Is any of the first part the highest yet? All are below 2^63, so the highest bit of a difference
- * says which is larger, and one look at the bits of all differences is enough.
+ * Is any of the first two parts the highest yet? All are below 2^63, so the highest bit of a
+ * difference says which is larger, and one look at the bits of all differences is enough.
  */
 #define RISE(name, value) | (peak->name - (value))
+#define RISE_BY_TWO(name, one, other) | (peak->name + (other) - (one))
 static inline bool frag_rises(const struct frag_metrics *peak, const struct frag_heap *heap)
 {
 	const struct frag_totals *b = &heap->totals;
 
-	return (0 CHANGING(RISE)) >> 63;
+	return (0 CHANGING(RISE) CHANGING_BY_TWO(RISE_BY_TWO)) >> 63;
 }
 
 /* Can the peaks stay as they are? Of steps with the peak of reserved, one has the most allocated. */
@@ -74,6 +76,7 @@ static inline void frag_keep_sums(struct frag_sums *sums, const struct frag_heap
 }
 
 /* frag_run_metrics_step(), of a level that may be a constant. */
+__attribute__((always_inline))
 static inline void frag_run_metrics_keep(struct frag_run_metrics *metrics,
 					 const struct frag_heap *heap,
 					 const struct frag_device *dev, uint64_t step,
