@@ -81,6 +81,42 @@ static inline int frag_free_live(struct frag_engine *e, frag_block b)
 	return rc ? rc : frag_check_blocks(e, "free", blocks_before - 1);
 }
 
+/* 0; -FRAG_EDEVMEM: an OOM; else the policy's failure. */
+__attribute__((always_inline))
+static inline int frag_plain_alloc(struct frag_engine *e, const struct frag_request *rq,
+				   uint32_t tag, uint32_t stack, uint32_t device,
+				   struct frag_slot *slot)
+{
+	const uint32_t blocks_before = e->totals->blocks;
+	int rc;
+
+	e->counts.allocs++;
+	frag_begin_slot(slot, rq, tag, stack, device);
+	if (!rq->bytes) {
+		e->counts.hits++;
+		return 0;
+	}
+	rc = e->policy.ops->alloc(&e->policy, rq, &slot->block);
+	return frag_end_alloc(e, rq, slot, blocks_before, rc);
+}
+
+/* 0, or the policy's failure. */
+__attribute__((always_inline))
+static inline int frag_plain_free(struct frag_engine *e, struct frag_slot *slot)
+{
+	const frag_block b = slot->block;
+
+	if (b >= SLOT_FIRST_STATE) {
+		e->counts.skipped += b == SLOT_FAILED;
+		e->counts.frees += b != SLOT_FAILED;
+		return 0;
+	}
+	e->counts.frees++;
+	slot->pending = false;
+	slot->block = SLOT_NONE;
+	return frag_free_live(e, b);
+}
+
 /*
  * frag_begin_step() where the step before called the device, or had a verb refused: else all is as
  * that step found it. Of a device whose figures change by calls of the heap alone.

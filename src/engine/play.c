@@ -1,9 +1,9 @@
 /*
- * play.c - a tape into a simulation.
+ * play.c - a tape into a simulation, and what of a batch needs no more than that.
  *
- * Nearly all of a tape are allocs and frees of which nobody wants to know more than what comes of
- * them. They go from the tape's records to the policy, and no event is made of them, unless one
- * runs out of memory or fails. All others are fed as any batch is.
+ * Nearly all events are allocs and frees of which nobody wants to know more than what comes of
+ * them: plain ones. They go from the tape's records to the policy, and no event is made of them,
+ * unless one runs out of memory or fails. All others are fed one by one.
  */
 #include "engine/plain.h"
 #include "engine/sim.h"
@@ -13,65 +13,36 @@
 #define NEAR_SLOTS 8192 /* of so few the nearer caches hold all, and hints only cost */
 #define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
+/* A block that will be freed, or FRAG_NO_BLOCK and so on, in a slot. */
+HINT frag_block block_ahead(const struct frag_sim *sim, uint32_t slot, struct frag_heap **heap)
+{
+	const frag_block b = sim->slots[slot].block;
+
+	*heap = sim->engines[sim->slots[slot].device].policy.heap;
+	return exists(*heap, b) ? b : 0;
+}
+
 /*
- * The hints of feeding (sim.c), for allocs and frees alike: which it is, is nothing that a
- * processor could guess, and a block that an alloc's slot had before does no harm.
+ * A free goes to a slot, from there to a block and to its neighbours, all anywhere in memory: they
+ * are fetched, a stage after the other, while earlier events still run. For allocs and frees alike:
+ * which it is, is nothing that a processor could guess, and a block that an alloc's slot had before
+ * does no harm.
  */
-HINT void look_ahead(const struct frag_sim *sim, const struct frag_tape_event *ev)
+HINT void look_ahead(const struct frag_sim *sim, uint32_t far, uint32_t middle, uint32_t near)
 {
-	const uint32_t count = sim->slot_count;
+	struct frag_heap *heap;
+	frag_block b;
 
-	if (ev[3 * STAGE].slot < count)
-		__builtin_prefetch(&sim->slots[ev[3 * STAGE].slot]);
-	if (ev[2 * STAGE].slot < count) {
-		const struct frag_slot *slot = &sim->slots[ev[2 * STAGE].slot];
-		const struct frag_heap *heap = sim->engines[slot->device].policy.heap;
-
-		frag_expect(heap, exists(heap, slot->block) ? slot->block : 0);
+	if (far < sim->slot_count)
+		__builtin_prefetch(&sim->slots[far]);
+	if (middle < sim->slot_count) {
+		b = block_ahead(sim, middle, &heap);
+		frag_expect(heap, b);
 	}
-	if (ev[STAGE].slot < count) {
-		const struct frag_slot *slot = &sim->slots[ev[STAGE].slot];
-		const struct frag_heap *heap = sim->engines[slot->device].policy.heap;
-
-		frag_approach(heap, exists(heap, slot->block) ? slot->block : 0);
+	if (near < sim->slot_count) {
+		b = block_ahead(sim, near, &heap);
+		frag_approach(heap, b);
 	}
-}
-
-/* 0; -FRAG_EDEVMEM: an OOM; else the policy's failure. */
-ALWAYS_INLINE int play_alloc(struct frag_engine *e, const struct frag_tape_event *ev,
-			     const struct frag_tape_site *site, uint64_t step,
-			     struct frag_slot *slot)
-{
-	const struct frag_request rq = {
-		.bytes = ev->word >> FRAG_TAPE_VALUE_SHIFT, .stream = site->stream,
-		.pool = site->pool, .tick = step, .stream_order = site->stream_order,
-	};
-	const uint32_t blocks_before = e->totals->blocks;
-	int rc;
-
-	e->counts.allocs++;
-	frag_begin_slot(slot, &rq, site->tag, site->stack, site->device);
-	if (!rq.bytes) {
-		e->counts.hits++;
-		return 0;
-	}
-	rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
-	return frag_end_alloc(e, &rq, slot, blocks_before, rc);
-}
-
-ALWAYS_INLINE int play_free(struct frag_engine *e, struct frag_slot *slot)
-{
-	const frag_block b = slot->block;
-
-	if (b >= SLOT_FIRST_STATE) {
-		e->counts.skipped += b == SLOT_FAILED;
-		e->counts.frees += b != SLOT_FAILED;
-		return 0;
-	}
-	e->counts.frees++;
-	slot->pending = false;
-	slot->block = SLOT_NONE;
-	return frag_free_live(e, b);
 }
 
 /* The step at the reader's place was no plain one after all: what comes of it needs the event. */
@@ -87,6 +58,59 @@ static int play_again(struct frag_sim *sim, struct frag_tape_reader *r, int fail
 	return failed == -FRAG_EDEVMEM
 		? frag_sim_oom(sim, ev->device, ev, err)
 		: frag_engine_fail(&sim->engines[ev->device], ev, ev->device, failed, err);
+}
+
+ALWAYS_INLINE int new_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
+{
+	return slot < sim->slot_count ? 0 : frag_sim_make_slot(sim, slot, err);
+}
+
+/* The record of an alloc is its request; what it has in common with others is its site's. */
+ALWAYS_INLINE int play_alloc(struct frag_sim *sim, struct frag_engine *e,
+			     const struct frag_tape_event *ev, const struct frag_tape_site *site,
+			     struct frag_error *err)
+{
+	const struct frag_request rq = {
+		.bytes = ev->word >> FRAG_TAPE_VALUE_SHIFT, .stream = site->stream,
+		.pool = site->pool, .tick = sim->step, .stream_order = site->stream_order,
+	};
+	const int rc = new_slot(sim, ev->slot, err);
+
+	return rc ? rc : frag_plain_alloc(e, &rq, site->tag, site->stack, site->device,
+					  &sim->slots[ev->slot]);
+}
+
+ALWAYS_INLINE int feed_alloc(struct frag_sim *sim, struct frag_engine *e,
+			     const struct frag_event *ev, uint32_t stack, struct frag_error *err)
+{
+	const struct frag_request rq = {
+		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
+		.stream_order = ev->stream_order,
+	};
+	const int rc = new_slot(sim, ev->slot, err);
+
+	return rc ? rc : frag_plain_alloc(e, &rq, ev->tag, stack, ev->device,
+					  &sim->slots[ev->slot]);
+}
+
+ALWAYS_INLINE void begin_step(struct frag_sim *sim, struct frag_engine *e, uint64_t step)
+{
+	sim->step = step;
+	frag_begin_plain(e);
+}
+
+/* rc: 0; -FRAG_EDEVMEM: an OOM, a step as any; else what failed. */
+ALWAYS_INLINE void end_step(const struct frag_sim *sim, struct frag_engine *e, const double *t,
+			    enum frag_level level, int rc)
+{
+	if (!rc || rc == -FRAG_EDEVMEM)
+		frag_run_metrics_keep(&e->metrics, e->policy.heap, &e->device, sim->step, t, level);
+}
+
+/* Can it take plain events, or is it over, or still with what it begins with? */
+ALWAYS_INLINE bool is_running(const struct frag_engine *e)
+{
+	return !(e->stopped | e->restoring_blocks);
 }
 
 /*
@@ -111,32 +135,55 @@ ALWAYS_INLINE int play_plain(struct frag_sim *sim, struct frag_tape_reader *r, u
 
 		if (!frag_tape_is_plain(ev))
 			break;
-		if (!one)
-			e += site->device;
-		if (e->stopped | e->restoring_blocks)
+		e += one ? 0 : site->device;
+		if (!is_running(e))
 			break;
 		if (i < hinted && sim->slot_count > NEAR_SLOTS)
-			look_ahead(sim, ev);
-		sim->step = i + r->skipped;
-		frag_begin_plain(e);
-		if (frag_tape_is_alloc(ev)) {
-			if (ev->slot >= sim->slot_count)
-				rc = frag_sim_make_slot(sim, ev->slot, err);
-			rc = rc ? rc : play_alloc(e, ev, site, sim->step, &sim->slots[ev->slot]);
-			r->next_alloc += !rc;
-		} else {
-			rc = play_free(e, &sim->slots[ev->slot]);
-		}
-		if (rc && rc != -FRAG_EDEVMEM)
-			break;
+			look_ahead(sim, ev[3 * STAGE].slot, ev[2 * STAGE].slot, ev[STAGE].slot);
 		if (level == FRAG_LEVEL_ALL && t->times && site->members & FRAG_HAS_T)
 			at = &t->times[i];
-		frag_run_metrics_keep(&e->metrics, e->policy.heap, &e->device, sim->step, at,
-				      level);
+		begin_step(sim, e, i + r->skipped);
+		if (frag_tape_is_alloc(ev)) {
+			rc = play_alloc(sim, e, ev, site, err);
+			r->next_alloc += !rc;
+		} else {
+			rc = frag_plain_free(e, &sim->slots[ev->slot]);
+		}
+		end_step(sim, e, at, level, rc);
 		if (rc)
 			break;
 	}
 	r->next = i;
+	return rc;
+}
+
+/* The same of a batch, from event *i on; what comes of it is told here. */
+ALWAYS_INLINE int feed_plain(struct frag_sim *sim, const struct frag_batch *batch, uint32_t *i,
+			     enum frag_level level, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (; *i < batch->count && !rc; ++*i) {
+		const struct frag_event *ev = &batch->events[*i];
+		struct frag_engine *e = sim->engines;
+
+		if (ev->op > FRAG_OP_FREE || ev->waits)
+			break;
+		e += ev->device;
+		if (!is_running(e))
+			break;
+		if (*i + 3 * STAGE < batch->count && sim->slot_count > NEAR_SLOTS)
+			look_ahead(sim, ev[3 * STAGE].slot, ev[2 * STAGE].slot, ev[STAGE].slot);
+		begin_step(sim, e, ev->step);
+		rc = ev->op == FRAG_OP_ALLOC
+			? feed_alloc(sim, e, ev, batch->stacks ? batch->stacks[*i] : 0, err)
+			: frag_plain_free(e, &sim->slots[ev->slot]);
+		end_step(sim, e, ev->members & FRAG_HAS_T ? &ev->t : NULL, level, rc);
+		if (rc)
+			rc = rc == -FRAG_EDEVMEM
+				? frag_sim_oom(sim, ev->device, ev, err)
+				: frag_engine_fail(e, ev, ev->device, rc, err);
+	}
 	return rc;
 }
 
@@ -152,6 +199,20 @@ static int play_level(struct frag_sim *sim, struct frag_tape_reader *r, uint32_t
 		break;
 	}
 	return play_plain(sim, r, end, FRAG_LEVEL_ALL, err);
+}
+
+int frag_sim_feed_plain(struct frag_sim *sim, const struct frag_batch *batch, uint32_t *i,
+			struct frag_error *err)
+{
+	switch (sim->options.level) {
+	case FRAG_LEVEL_PEAKS:
+		return feed_plain(sim, batch, i, FRAG_LEVEL_PEAKS, err);
+	case FRAG_LEVEL_SURVIVE:
+		return feed_plain(sim, batch, i, FRAG_LEVEL_SURVIVE, err);
+	case FRAG_LEVEL_ALL:
+		break;
+	}
+	return feed_plain(sim, batch, i, FRAG_LEVEL_ALL, err);
 }
 
 /* Where plain events that can be next to each other end: step numbers run on up to a gap. */
@@ -174,17 +235,11 @@ static uint32_t count_others(const struct frag_tape_reader *r, uint32_t end)
 	return n;
 }
 
-/* Nobody looks at steps, and the devices' figures change by calls of the heap alone. */
-static bool is_unwatched(const struct frag_sim *sim)
-{
-	return !sim->watched && sim->engines[0].device.ops->plain;
-}
-
 int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *r, uint64_t until,
 		  struct frag_error *err)
 {
 	const uint32_t end = until < r->tape->count ? (uint32_t)until : r->tape->count;
-	const bool unwatched = is_unwatched(sim);
+	const bool unwatched = frag_sim_is_unwatched(sim);
 	struct frag_batch batch;
 	int rc = 0;
 

@@ -10,8 +10,6 @@
 #include "heap/inside.h"
 #include "metrics/result.h"
 
-#define STAGE 4         /* events from one hint to the next */
-
 /* Is the policy one of this program, and no plug-in's or caller's? */
 static bool is_own(const struct frag_policy_ops *ops)
 {
@@ -383,7 +381,7 @@ int frag_sim_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 }
 
 /* A device that has stopped ignores the rest of the trace; the others go on. */
-static inline int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
+static int step_on(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 			  uint32_t stack, struct frag_error *err)
 {
 	struct frag_engine *e = &sim->engines[d];
@@ -508,7 +506,7 @@ int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *e
 	return 0;
 }
 
-static inline int feed(struct frag_sim *sim, const struct frag_batch *batch, uint32_t i,
+static int feed(struct frag_sim *sim, const struct frag_batch *batch, uint32_t i,
 		       struct frag_error *err)
 {
 	const struct frag_event *ev = &batch->events[i];
@@ -525,29 +523,9 @@ static inline int feed(struct frag_sim *sim, const struct frag_batch *batch, uin
 		: step_on(sim, ev->device, ev, batch->stacks ? batch->stacks[i] : 0, err);
 }
 
-/*
- * A free goes to a slot, from there to a block and to its neighbours, all anywhere in memory: they
- * are fetched, a stage after the other, while earlier events still run.
- */
-HINT void look_ahead(const struct frag_sim *sim, const struct frag_batch *batch, uint32_t i)
-{
-	const struct frag_event *ev;
-
-	if (i + 3 * STAGE >= batch->count)
-		return;
-	ev = &batch->events[i + 3 * STAGE];
-	if (ev->op == FRAG_OP_FREE && ev->slot < sim->slot_count)
-		__builtin_prefetch(&sim->slots[ev->slot]);
-	ev = &batch->events[i + 2 * STAGE];
-	if (ev->op == FRAG_OP_FREE && ev->slot < sim->slot_count && ev->device != FRAG_ALL)
-		frag_expect(sim->engines[ev->device].policy.heap, sim->slots[ev->slot].block);
-	ev = &batch->events[i + STAGE];
-	if (ev->op == FRAG_OP_FREE && ev->slot < sim->slot_count && ev->device != FRAG_ALL)
-		frag_approach(sim->engines[ev->device].policy.heap, sim->slots[ev->slot].block);
-}
-
 int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct frag_error *err)
 {
+	const bool unwatched = frag_sim_is_unwatched(sim);
 	int rc = frag_sim_begin(sim, err);
 	uint32_t i = 0;
 
@@ -559,9 +537,11 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 			rc = feed(sim, batch, i++, err);
 		stop_refused(sim);
 	}
-	for (; i < batch->count && !rc && !frag_sim_stopped(sim); i++) {
-		look_ahead(sim, batch, i);
-		rc = feed(sim, batch, i, err);
+	while (i < batch->count && !rc && !frag_sim_stopped(sim)) {
+		if (unwatched)
+			rc = frag_sim_feed_plain(sim, batch, &i, err);
+		if (!rc && i < batch->count)
+			rc = feed(sim, batch, i++, err);
 	}
 	sim->busy = false;
 	frag_sim_unwatch(sim);

@@ -32,6 +32,19 @@ struct frag_sim {
 /* The slot of a new block, made with those before it. -FRAG_ENOMEM */
 int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err);
 
+/* Nobody looks at steps, and the devices' figures change by calls of the heap alone. */
+static inline bool frag_sim_is_unwatched(const struct frag_sim *sim)
+{
+	return !sim->watched && sim->engines[0].device.ops->plain;
+}
+
+/*
+ * Of a simulation that is unwatched and has been fed before: allocs and frees of a batch, from
+ * event *i on, up to one that is neither, or has more to it, or stops its device. play.c
+ */
+int frag_sim_feed_plain(struct frag_sim *sim, const struct frag_batch *batch, uint32_t *i,
+			struct frag_error *err);
+
 /* After a step whose request has failed. */
 int frag_sim_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 		 struct frag_error *err);
