@@ -37,6 +37,8 @@ struct frag_sums {
 };
 
 struct frag_series {
+	/* of stretch.h: counts those that wait */
+	void (*count)(struct frag_series *s, const double *weight);
 	frag_pair min[2], max[2], sum[2], last[2];
 	frag_pair weighted[2];          /* sum of value * the time that it lasted */
 	frag_pair_bits above[2];        /* steps above FRAG_SEVERE_PCT */
