@@ -36,7 +36,7 @@ struct frag_engine {
 	uint32_t restored_count;
 	uint32_t restoring;             /* the number of the one that is being obtained */
 	bool restoring_blocks;          /* nothing but their blocks has come so far */
-	bool trusted;                   /* the policy: it is one of ours, and the run is not checked */
+	bool trusted;                   /* the policy is ours, and the run is not checked */
 	bool open;                      /* the device is */
 	bool refused;                   /* its initial pool was */
 	bool stopped;                   /* by an OOM */

@@ -36,7 +36,8 @@ static inline int frag_check_answer(const struct frag_engine *e, const struct fr
 	if (e->trusted)
 		return 0;
 	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED
-	    || h->blocks[b].requested != rq->bytes || h->segments[h->blocks[b].segment].pool != rq->pool)
+	    || h->blocks[b].requested != rq->bytes
+	    || h->segments[h->blocks[b].segment].pool != rq->pool)
 		return frag_engine_refuse_answer(e, rq, b);
 	return frag_check_blocks(e, "alloc", blocks_before + 1);
 }

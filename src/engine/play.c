@@ -244,7 +244,7 @@ int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *r, uint64_t unt
 	int rc = 0;
 
 	do {
-		uint32_t n = FRAG_TAPE_BATCH;
+		uint64_t n = FRAG_TAPE_BATCH;   /* events, if none is plain */
 
 		if (unwatched && sim->fed) {
 			frag_sim_watch(sim, &sim->step);
@@ -256,7 +256,7 @@ int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *r, uint64_t unt
 		}
 		if (unwatched)
 			n = count_others(r, end);
-		frag_tape_next(r, end - r->next < n ? end : r->next + n, &batch);
+		frag_tape_next(r, end < r->next + n ? end : r->next + n, &batch);
 		rc = frag_sim_feed(sim, &batch, err);
 	} while (!rc && r->next < end && !frag_sim_stopped(sim));
 	return rc;

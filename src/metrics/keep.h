@@ -48,7 +48,7 @@ static inline bool frag_rises(const struct frag_metrics *peak, const struct frag
 	return (0 CHANGING(RISE) CHANGING_BY_TWO(RISE_BY_TWO)) >> 63;
 }
 
-/* Can the peaks stay as they are? Of steps with the peak of reserved, one has the most allocated. */
+/* Can the peaks stay? Of the steps with the peak of reserved, one has the most allocated. */
 static inline bool frag_keeps_peaks(const struct frag_run_metrics *metrics,
 				    const struct frag_heap *heap)
 {

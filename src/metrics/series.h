@@ -49,7 +49,7 @@ struct frag_series {
 	uint64_t severe;                /* steps, see frag_result */
 	uint32_t waiting_count;
 	bool untimed;                   /* a step had no t, so no mean is weighted */
-	bool limited;                   /* the device has a capacity: steps can be severe. Set after new */
+	bool limited;                   /* the device has a capacity, so steps can be severe */
 	struct frag_histogram histograms[FRAG_SERIES];
 };
 

@@ -228,13 +228,17 @@ AVX2 void count_four(struct frag_series *s, const __m256d *shifted)
 	}
 }
 
+AVX2 __m256d load_four(const frag_pair *two)
+{
+	return _mm256_loadu_pd((const double *)two);
+}
+
 /* As add_half(), of all four, where all bytes are below 2^52. */
 AVX2 bool add_four(struct frag_series *s, const double *weight, bool timed)
 {
 	const __m256d sign = _mm256_set1_pd(-0.0), magic = _mm256_set1_pd(0x1.8p52);
-	__m256d min = _mm256_loadu_pd((const double *)s->min), max = _mm256_loadu_pd((const double *)s->max);
-	__m256d sum = _mm256_loadu_pd((const double *)s->sum), last = _mm256_loadu_pd((const double *)s->last);
-	__m256d weighted = _mm256_loadu_pd((const double *)s->weighted);
+	__m256d min = load_four(s->min), max = load_four(s->max), sum = load_four(s->sum);
+	__m256d last = load_four(s->last), weighted = load_four(s->weighted);
 	__m256d shifted[FRAG_SERIES_WAITING], farthest = _mm256_setzero_pd(), odd;
 	__m256i above = _mm256_loadu_si256((const void *)&s->above[0]);
 	__m256i seen = _mm256_setzero_si256();

@@ -239,8 +239,15 @@ static void play_pieces(struct frag_sim *sim, const struct frag_tape *tape,
 	assert_int_equal(frag_sim_on_tape(&other, choice, tape, options, &err), 0);
 	if (watched)
 		assert_int_equal(frag_sim_observe(other, &observer), 0);
-	for (uint64_t at = piece; at < 3000 + piece; at += piece)
+	/* up to a place that the reader is behind: nothing */
+	frag_tape_seek(reader, 9);
+	assert_int_equal(frag_sim_play(other, reader, 3, &err), 0);
+	assert_int_equal(frag_tape_at(reader), 9);
+	frag_tape_seek(reader, 0);
+	for (uint64_t at = piece; at < 3000 + piece; at += piece) {
 		assert_int_equal(frag_sim_play(other, reader, at, &err), 0);
+		assert_int_equal(frag_sim_play(other, reader, 0, &err), 0);
+	}
 	same_result(result_of(sim), result_of(other));
 	assert_int_equal(steps != 0, watched);
 	frag_sim_del(other);
