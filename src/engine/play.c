@@ -55,7 +55,7 @@ static int play_again(struct frag_sim *sim, struct frag_tape_reader *r, int fail
 
 	frag_tape_next(r, (uint64_t)r->next + 1, &batch);
 	ev = &batch.events[0];
-	return failed == -FRAG_EDEVMEM
+	return failed == -FRAG_EDEVMEM && ev->op == FRAG_OP_ALLOC
 		? frag_sim_oom(sim, ev->device, ev, err)
 		: frag_engine_fail(&sim->engines[ev->device], ev, ev->device, failed, err);
 }
@@ -80,6 +80,7 @@ ALWAYS_INLINE int play_alloc(struct frag_sim *sim, struct frag_engine *e,
 					  &sim->slots[ev->slot]);
 }
 
+/* The same from an event. */
 ALWAYS_INLINE int feed_alloc(struct frag_sim *sim, struct frag_engine *e,
 			     const struct frag_event *ev, uint32_t stack, struct frag_error *err)
 {
@@ -99,11 +100,11 @@ ALWAYS_INLINE void begin_step(struct frag_sim *sim, struct frag_engine *e, uint6
 	frag_begin_plain(e);
 }
 
-/* rc: 0; -FRAG_EDEVMEM: an OOM, a step as any; else what failed. */
+/* rc: 0; -FRAG_EDEVMEM of an alloc: an OOM, a step as any; else what failed. */
 ALWAYS_INLINE void end_step(const struct frag_sim *sim, struct frag_engine *e, const double *t,
-			    enum frag_level level, int rc)
+			    enum frag_level level, bool alloc, int rc)
 {
-	if (!rc || rc == -FRAG_EDEVMEM)
+	if (!rc || (alloc && rc == -FRAG_EDEVMEM))
 		frag_run_metrics_keep(&e->metrics, e->policy.heap, &e->device, sim->step, t, level);
 }
 
@@ -149,7 +150,7 @@ ALWAYS_INLINE int play_plain(struct frag_sim *sim, struct frag_tape_reader *r, u
 		} else {
 			rc = frag_plain_free(e, &sim->slots[ev->slot]);
 		}
-		end_step(sim, e, at, level, rc);
+		end_step(sim, e, at, level, frag_tape_is_alloc(ev), rc);
 		if (rc)
 			break;
 	}
@@ -178,9 +179,10 @@ ALWAYS_INLINE int feed_plain(struct frag_sim *sim, const struct frag_batch *batc
 		rc = ev->op == FRAG_OP_ALLOC
 			? feed_alloc(sim, e, ev, batch->stacks ? batch->stacks[*i] : 0, err)
 			: frag_plain_free(e, &sim->slots[ev->slot]);
-		end_step(sim, e, ev->members & FRAG_HAS_T ? &ev->t : NULL, level, rc);
+		end_step(sim, e, ev->members & FRAG_HAS_T ? &ev->t : NULL, level,
+			 ev->op == FRAG_OP_ALLOC, rc);
 		if (rc)
-			rc = rc == -FRAG_EDEVMEM
+			rc = rc == -FRAG_EDEVMEM && ev->op == FRAG_OP_ALLOC
 				? frag_sim_oom(sim, ev->device, ev, err)
 				: frag_engine_fail(e, ev, ev->device, rc, err);
 	}
