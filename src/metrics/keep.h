@@ -55,8 +55,8 @@ static inline bool frag_keeps_peaks(const struct frag_run_metrics *metrics,
 	const struct frag_totals *b = &heap->totals;
 
 	return metrics->steps && !frag_call_count(heap) && !frag_rises(&metrics->peak, heap)
-	       && (b->reserved != metrics->peak.reserved
-		   || b->allocated <= metrics->at_peak.allocated);
+	       && (b->allocated <= metrics->at_peak.allocated
+		   || b->reserved != metrics->peak.reserved);
 }
 
 static inline void frag_keep_sums(struct frag_sums *sums, const struct frag_heap *heap,

@@ -30,15 +30,21 @@ struct frag_series *frag_series_new(void)
 	return s;
 }
 
-/* How long the step before each one lasted. */
+/* How long the step before each one lasted; a clock that goes back is one that stands. */
 static void pass_time(struct frag_series *s, double *weight)
 {
+	double last = s->last_t * FRAG_TIME_SCALE, time = s->time;
+
 	for (uint32_t i = 0; i < s->waiting_count; i++) {
-		weight[i] = s->t[i] > s->last_t
-			? s->t[i] * FRAG_TIME_SCALE - s->last_t * FRAG_TIME_SCALE : 0;
-		s->time += weight[i];
-		s->last_t = s->t[i];
+		const double now = s->t[i] * FRAG_TIME_SCALE, passed = now - last;
+
+		weight[i] = passed > 0 ? passed : 0;
+		time += weight[i];
+		last = now;
 	}
+	s->time = time;
+	if (s->waiting_count)
+		s->last_t = s->t[s->waiting_count - 1];
 }
 
 /*

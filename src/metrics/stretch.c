@@ -109,6 +109,12 @@ static void count_odd(struct frag_series *s, int half)
 }
 
 /*
+ * A hundred times a percentage is off by less than 1e-12, so farther than this from the nearest
+ * integer, and only there, it may be on the wrong side of a tie.
+ */
+#define NEAR_TIE 0.499999
+
+/*
  * Counts the stretch in two histograms. Rounding to hundredths is that of frag_hundredths(): the
  * lowest bits of a double that has 1.5 * 2^52 added to it are the integer, if no value of the
  * stretch is near a tie or outside 0 to 100. Else the slow way decides, of each.
@@ -166,7 +172,7 @@ static inline bool add_half(struct frag_series *s, int half, const double *weigh
 	s->last[half] = last;
 	s->weighted[half] = weighted;
 	s->above[half] = above;
-	count_half(s, half, shifted, farthest[0] > 0.4999 || farthest[1] > 0.4999
+	count_half(s, half, shifted, farthest[0] > NEAR_TIE || farthest[1] > NEAR_TIE
 		      || min[0] < 0 || min[1] < 0 || max[0] > 100 || max[1] > 100);
 	return true;
 }
@@ -266,7 +272,7 @@ AVX2 bool add_four(struct frag_series *s, const double *weight, bool timed)
 	_mm256_storeu_pd((double *)s->last, last);
 	_mm256_storeu_pd((double *)s->weighted, weighted);
 	_mm256_storeu_si256((void *)&s->above[0], above);
-	odd = _mm256_cmp_pd(farthest, _mm256_set1_pd(0.4999), _CMP_GT_OQ);
+	odd = _mm256_cmp_pd(farthest, _mm256_set1_pd(NEAR_TIE), _CMP_GT_OQ);
 	odd = _mm256_or_pd(odd, _mm256_cmp_pd(min, _mm256_setzero_pd(), _CMP_LT_OQ));
 	odd = _mm256_or_pd(odd, _mm256_cmp_pd(max, _mm256_set1_pd(100), _CMP_GT_OQ));
 	if (_mm256_movemask_pd(odd)) {
