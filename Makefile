@@ -198,9 +198,9 @@ check-gpu: all
 golden-accept: all
 	@$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 
-## bench: measure speed; prints a table and JSON
+## bench: measure speed, on recorded TRACES="files folders" too; prints tables and JSON
 bench: all $(BUILD)/bench
-	@$(TEST_ENV) env -u MALLOC_PERTURB_ sh -c '$(BUILD)/bench $(BENCHFLAGS) && $(python) tests/bench/growth.py'
+	@$(TEST_ENV) env -u MALLOC_PERTURB_ sh -c '$(BUILD)/bench $(BENCHFLAGS) $(TRACES) && $(python) tests/bench/growth.py'
 
 ## fuzz: run each fuzzer, and random command lines, for MINUTES; finds go to build/fuzz
 fuzz: $(FUZZERS)

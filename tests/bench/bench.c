@@ -1,10 +1,11 @@
 /*
  * bench.c - how fast everything is, in one run: `make bench`.
  *
- * bench [--quick] [--json FILE] [--snapshot FILE]; files go below $BUILD (default:
- * build) and are deleted. The table goes to standard output, JSON to FILE
- * ($BUILD/bench.json). A snapshot of PyTorch that is named is loaded beside one that
- * is made up.
+ * bench [--quick | --tiny] [--json FILE] [--snapshot FILE] [TRACE | FOLDER]...; files go
+ * below $BUILD (default: build) and are deleted. The table goes to standard output, JSON to
+ * FILE ($BUILD/bench.json). A snapshot of PyTorch that is named is loaded beside one that is
+ * made up. Traces are recorded ones (default: those of traces). --tiny takes everything once,
+ * on a hundredth of the events: it shows that all works, and its figures say nothing.
  */
 #include "bench/bench.h"
 
@@ -12,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,7 +34,10 @@ struct bench {
 	const char *build;
 	const char *json;
 	const char *snapshot;
-	bool quick;
+	const char *paths[BENCH_RECORDED_MAX];  /* of recorded traces */
+	uint32_t path_count;
+	glob_t found;                   /* owns those that were found in folders */
+	bool quick, tiny;
 };
 
 static const struct bench_plan full[] = {
@@ -207,14 +212,46 @@ static bool parse(struct bench *b, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--quick") == 0)
 			b->quick = true;
+		else if (strcmp(argv[i], "--tiny") == 0)
+			b->quick = b->tiny = true;
 		else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
 			b->json = argv[++i];
 		else if (strcmp(argv[i], "--snapshot") == 0 && i + 1 < argc)
 			b->snapshot = argv[++i];
+		else if (*argv[i] != '-' && b->path_count < BENCH_RECORDED_MAX)
+			b->paths[b->path_count++] = argv[i];
 		else
 			return false;
 	}
+	if (!b->path_count)
+		b->paths[b->path_count++] = "traces";
 	return true;
+}
+
+/* Folders give way to the traces in them, by name. */
+static int find_recorded(struct bench *b, struct frag_error *err)
+{
+	static const char *const endings[] = { "gz", "zst", "ndjson", "fsb" };
+	char pattern[1024];
+	struct stat st;
+
+	for (uint32_t i = 0; i < b->path_count; i++) {
+		const bool folder = stat(b->paths[i], &st) == 0 && S_ISDIR(st.st_mode);
+
+		for (size_t k = 0; k < (folder ? LENGTH(endings) : 1); k++) {
+			snprintf(pattern, sizeof(pattern), folder ? "%s/*.%s" : "%s", b->paths[i],
+				 endings[k]);
+			glob(pattern, (i || k ? GLOB_APPEND : 0) | (folder ? 0 : GLOB_NOCHECK), NULL,
+			     &b->found);
+		}
+	}
+	if (!b->found.gl_pathc || b->found.gl_pathc > BENCH_RECORDED_MAX)
+		return frag_fail(err, FRAG_EUSAGE, "%s: %zu traces, not 1 to %d", b->paths[0],
+				 b->found.gl_pathc, BENCH_RECORDED_MAX);
+	b->path_count = (uint32_t)b->found.gl_pathc;
+	for (uint32_t i = 0; i < b->path_count; i++)
+		b->paths[i] = b->found.gl_pathv[i];
+	return 0;
 }
 
 static int load_snapshots(struct bench *b, struct frag_error *err)
@@ -234,35 +271,42 @@ static int load_snapshots(struct bench *b, struct frag_error *err)
 
 static int run_recorded(struct bench *b, struct frag_error *err)
 {
-	const char *folder = getenv("TRACES");
-	char pattern[1024];
-	glob_t found;
 	int rc = 0;
 
-	snprintf(pattern, sizeof(pattern), "%s/*.gz", folder && *folder ? folder : "traces");
-	if (glob(pattern, 0, NULL, &found))
-		return frag_fail(err, FRAG_ECHECK, "no traces like %s", pattern);
 	fprintf(stderr, "recorded traces\n");
-	for (size_t i = 0; i < found.gl_pathc && i < BENCH_RECORDED_MAX && !rc; i++)
-		rc = bench_recorded(&b->report.recorded[b->report.recorded_count++],
-				    found.gl_pathv[i], b->quick, err);
-	globfree(&found);
-	return rc;
+	for (uint32_t i = 0; i < b->path_count && !rc; i++)
+		rc = bench_recorded(&b->report.recorded[b->report.recorded_count++], b->paths[i],
+				    b->quick, err);
+	return rc ? rc : bench_sweep(&b->report.sweep, b->paths, b->path_count, b->quick, err);
+}
+
+/* With --tiny as there is at least: of each a hundredth, once. */
+static struct bench_plan planned(const struct bench *b, uint32_t i)
+{
+	struct bench_plan plan = b->quick && !b->tiny ? quick[i] : full[i];
+
+	if (b->tiny) {
+		plan.spec.events /= 100;
+		plan.repeats = 1;
+		if (plan.spec.shape == BENCH_ONE_SIZE)
+			plan.spec.live /= 100;
+	}
+	return plan;
 }
 
 static int run_all(struct bench *b, struct frag_error *err)
 {
-	uint32_t count = b->quick ? LENGTH(quick) : LENGTH(full);
+	uint32_t count = b->quick && !b->tiny ? LENGTH(quick) : LENGTH(full);
 	struct bench_case *cases = calloc(count, sizeof(*cases));
 	char *json = b->json ? NULL : path_in(b->build, "bench.json");
-	int rc = cases && (json || b->json) ? 0 : frag_fail_nomem(err);
+	int rc = cases && (json || b->json) ? find_recorded(b, err) : frag_fail_nomem(err);
 
 	list_measures(b);
 	describe_machine(&b->report);
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		cases[i].plan = b->quick ? quick[i] : full[i];
-		fprintf(stderr, "%u of %u: %s, %" PRIu64 " M events\n", i + 1, count,
-			cases[i].plan.name, cases[i].plan.spec.events / M);
+		cases[i].plan = planned(b, i);
+		fprintf(stderr, "%u of %u: %s, %" PRIu64 " events\n", i + 1, count,
+			cases[i].plan.name, cases[i].plan.spec.events);
 		rc = run_case(b, &cases[i], err);
 	}
 	rc = rc ? rc : load_snapshots(b, err);
@@ -273,6 +317,7 @@ static int run_all(struct bench *b, struct frag_error *err)
 		bench_table(&b->report, stdout);
 		rc = bench_json(&b->report, b->json ? b->json : json, err);
 	}
+	globfree(&b->found);
 	free(json);
 	free(cases);
 	return rc;
@@ -289,7 +334,8 @@ int main(int argc, char **argv)
 	if (argc == 4 && strcmp(argv[1], "--rerun") == 0)
 		return bench_rerun((uint32_t)strtoul(argv[2], NULL, 10), argv[3]);
 	if (!parse(&b, argc, argv)) {
-		fprintf(stderr, "usage: bench [--quick] [--json FILE] [--snapshot FILE]\n");
+		fprintf(stderr, "usage: bench [--quick | --tiny] [--json FILE] [--snapshot FILE] "
+				"[TRACE | FOLDER]...\n");
 		return frag_error_status(-FRAG_EUSAGE);
 	}
 	rc = run_all(&b, &err);

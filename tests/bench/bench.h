@@ -85,12 +85,21 @@ struct bench_recorded {
 	uint64_t events, tape_bytes;
 	uint64_t read_ns, all_ns, peaks_ns, survive_ns; /* the last three: a whole run */
 	uint64_t total, oom_ns; /* and one on a device of this size, up to its OOM */
-	uint64_t copy_ns;       /* of a run half way */
+	uint64_t copy_ns, del_ns;       /* of a run half way, and of its copy */
+	uint64_t live;          /* blocks that it holds there */
 	uint64_t memory_one, memory_many;       /* peak bytes of a process with one run, with
 						 * BENCH_RERUNS */
 };
-#define BENCH_RECORDED_MAX 16
+#define BENCH_RECORDED_MAX 32
 #define BENCH_RERUNS 1000
+
+/* All recorded traces under many settings, on all processors: a task a simulation. */
+struct bench_sweep {
+	uint32_t traces, settings, threads;
+	uint64_t events;        /* of all simulations of one level */
+	uint64_t read_ns;       /* the clock on the wall, as all here: the tapes, one a task */
+	uint64_t ns[3];         /* by enum frag_level */
+};
 
 struct bench_report {
 	const struct bench_measure *measures;
@@ -101,6 +110,7 @@ struct bench_report {
 	uint32_t snapshot_count;
 	struct bench_recorded recorded[BENCH_RECORDED_MAX];
 	uint32_t recorded_count;
+	struct bench_sweep sweep;
 	char processor[128];
 	char compiler[128];
 	long processors;
@@ -158,13 +168,19 @@ int bench_snapshot(struct bench_snapshot *s, const char *path, bool made, bool q
 void bench_snapshot_table(const struct bench_snapshot *s, FILE *f);
 void bench_snapshot_json(const struct bench_snapshot *s, struct frag_node_ref in);
 
-/* recorded.c. path names a trace of traces/ */
+/* recorded.c. path names a recorded trace */
 int bench_recorded(struct bench_recorded *r, const char *path, bool quick,
 		   struct frag_error *err);
 /* What the process whose memory is measured does. */
 int bench_rerun(uint32_t runs, const char *path);
 void bench_recorded_table(const struct bench_recorded *r, uint32_t count, FILE *f);
 void bench_recorded_json(const struct bench_recorded *r, struct frag_node_ref in);
+
+/* sweep.c */
+int bench_sweep(struct bench_sweep *s, const char *const *paths, uint32_t count, bool quick,
+		struct frag_error *err);
+void bench_sweep_table(const struct bench_sweep *s, FILE *f);
+void bench_sweep_json(const struct bench_sweep *s, struct frag_node_ref in);
 
 /* figures.c: what came out, as a table and as JSON. */
 double bench_min(const struct bench_series *series);    /* ns an event */

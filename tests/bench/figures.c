@@ -157,6 +157,7 @@ void bench_table(const struct bench_report *r, FILE *f)
 		bench_snapshot_table(&r->snapshots[i], f);
 	if (r->recorded_count)
 		bench_recorded_table(r->recorded, r->recorded_count, f);
+	bench_sweep_table(&r->sweep, f);
 }
 
 static void put_series(const struct bench_report *r, const struct bench_case *c, uint32_t i,
@@ -211,6 +212,7 @@ int bench_json(const struct bench_report *r, const char *path, struct frag_error
 	cases = frag_json_array(root, "recorded");
 	for (uint32_t i = 0; i < r->recorded_count; i++)
 		bench_recorded_json(&r->recorded[i], frag_json_object(cases, NULL));
+	bench_sweep_json(&r->sweep, frag_json_object(root, "sweep"));
 	rc = frag_outfile_open(&f, path, err);
 	if (!rc) {
 		rc = frag_json_write(&doc, &f, err);

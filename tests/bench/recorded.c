@@ -2,8 +2,9 @@
  * recorded.c - recorded traces on a tape: what another run costs, once they are read.
  *
  * Under the policy pytorch: a whole run at each level, one on a device a tenth smaller than
- * what the trace holds at its peak, which stops where memory runs out, and a copy of a run
- * half way. A process of its own says what memory one run takes, and a thousand of them.
+ * what the trace holds at its peak, which stops where memory runs out, and a fork: a copy of a
+ * run half way, and its end. A process of its own says what memory one run takes, and a
+ * thousand of them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,13 +27,19 @@ static int open_all(struct recorded *r, const char *path, struct frag_error *err
 	int rc = frag_choice_parse(&r->choice, "pytorch", err);
 
 	rc = rc ? rc : frag_trace_open(&r->trace, path, NULL, err);
-	return rc ? rc : frag_tape_new(&r->tape, r->trace, NULL, err);
+	rc = rc ? rc : frag_tape_new(&r->tape, r->trace, NULL, err);
+	return rc ? rc : bench_agree(frag_tape_info(r->tape)->device_count, 1, "devices", err);
 }
 
 static void close_all(struct recorded *r)
 {
 	frag_tape_del(r->tape);
 	frag_trace_close(r->trace);
+}
+
+static void keep_min(uint64_t *min, uint64_t ns)
+{
+	*min = *min && *min < ns ? *min : ns;
 }
 
 /* One run; *peak: of requested bytes, where the level knows it. */
@@ -53,9 +60,8 @@ static int run(const struct recorded *r, enum frag_level level, uint64_t total, 
 	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
 	if (!rc) {
 		const struct frag_result *result = frag_sim_results(sim, false, &devices);
-		const uint64_t taken = bench_now() - begin;
 
-		*min = *min && *min < taken ? *min : taken;
+		keep_min(min, bench_now() - begin);
 		if (peak)
 			*peak = result->lower_bound;
 		rc = bench_agree(result->counts.ooms, total != 0, "OOMs", err);
@@ -65,7 +71,14 @@ static int run(const struct recorded *r, enum frag_level level, uint64_t total, 
 	return rc;
 }
 
-static int copy(const struct recorded *r, uint64_t *min, struct frag_error *err)
+static void count_live(void *ctx, const struct frag_live *live)
+{
+	(void)live;
+	++*(uint64_t *)ctx;
+}
+
+/* A run is stopped half way, and copied so often; each copy is deleted at once. */
+static int fork_run(const struct recorded *r, struct bench_recorded *to, struct frag_error *err)
 {
 	struct frag_tape_reader *reader = frag_tape_reader_new(r->tape);
 	struct frag_sim *sim = NULL, *other = NULL;
@@ -75,15 +88,18 @@ static int copy(const struct recorded *r, uint64_t *min, struct frag_error *err)
 	rc = rc ? rc : frag_sim_play(sim, reader, frag_tape_info(r->tape)->events / 2, err);
 	for (uint32_t i = 0; i < COPIES && !rc; i++) {
 		const uint64_t begin = bench_now();
+		uint64_t copied;
 
 		rc = frag_sim_copy(&other, sim, err);
+		copied = bench_now();
 		if (!rc) {
-			const uint64_t taken = bench_now() - begin;
-
-			*min = *min && *min < taken ? *min : taken;
 			frag_sim_del(other);
+			keep_min(&to->copy_ns, copied - begin);
+			keep_min(&to->del_ns, bench_now() - copied);
 		}
 	}
+	if (!rc)
+		frag_sim_walk(sim, 0, &to->live, count_live);
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
 	return rc;
@@ -138,7 +154,7 @@ static int take(struct bench_recorded *to, const struct recorded *r, bool quick,
 		rc = rc ? rc : run(r, FRAG_LEVEL_SURVIVE, 0, &to->survive_ns, NULL, err);
 		rc = rc ? rc : run(r, FRAG_LEVEL_SURVIVE, to->total, &to->oom_ns, NULL, err);
 	}
-	return rc ? rc : copy(r, &to->copy_ns, err);
+	return rc ? rc : fork_run(r, to, err);
 }
 
 int bench_recorded(struct bench_recorded *to, const char *path, bool quick,
@@ -166,18 +182,26 @@ static double ms(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
+/* In a second, where one takes so long. */
+static double rate(uint64_t ns)
+{
+	return ns ? 1e9 / (double)ns : 0;
+}
+
 void bench_recorded_table(const struct bench_recorded *r, uint32_t count, FILE *f)
 {
-	fputs("\nrecorded traces on a tape, policy pytorch: bytes an event; reading, a whole run at\n"
-	      "each level, one up to its OOM, in ms; a copy half way, in us; memory of one run and of\n"
-	      "many, in MiB\n", f);
-	fprintf(f, "%-41s%8s%6s%7s%7s%7s%8s%7s%6s%6s%6s\n", "", "events", "bytes", "read", "all",
-		"peaks", "survive", "oom", "copy", "one", "many");
+	fputs("\nrecorded traces on a tape, policy pytorch: bytes an event, reading in ms; whole runs a\n"
+	      "second at each level, and of those up to their OOM; live blocks half way, a copy of the\n"
+	      "run there and its deletion in us; memory of one run and of many, in MiB\n", f);
+	fprintf(f, "%-41s%8s%6s%7s%8s%8s%8s%8s%7s%6s%6s%7s%7s\n", "", "events", "bytes", "read",
+		"all", "peaks", "survive", "oom", "live", "copy", "del", "one", "many");
 	for (uint32_t i = 0; i < count; i++, r++)
-		fprintf(f, "%-41s%8" PRIu64 "%6.1f%7.1f%7.2f%7.2f%8.2f%7.2f%6.0f%6.1f%6.1f\n",
+		fprintf(f, "%-41s%8" PRIu64 "%6.1f%7.1f%8.1f%8.1f%8.1f%8.1f%7" PRIu64
+			"%6.0f%6.0f%7.1f%7.1f\n",
 			r->name, r->events, (double)r->tape_bytes / (double)r->events,
-			ms(r->read_ns), ms(r->all_ns), ms(r->peaks_ns), ms(r->survive_ns),
-			ms(r->oom_ns), (double)r->copy_ns / 1e3, (double)r->memory_one / 1048576,
+			ms(r->read_ns), rate(r->all_ns), rate(r->peaks_ns), rate(r->survive_ns),
+			rate(r->oom_ns), r->live, (double)r->copy_ns / 1e3,
+			(double)r->del_ns / 1e3, (double)r->memory_one / 1048576,
 			(double)r->memory_many / 1048576);
 }
 
@@ -191,7 +215,9 @@ void bench_recorded_json(const struct bench_recorded *r, struct frag_node_ref in
 	frag_json_u64(in, "ns_peaks", r->peaks_ns);
 	frag_json_u64(in, "ns_survive", r->survive_ns);
 	frag_json_u64(in, "ns_oom", r->oom_ns);
+	frag_json_u64(in, "live", r->live);
 	frag_json_u64(in, "ns_copy", r->copy_ns);
+	frag_json_u64(in, "ns_del", r->del_ns);
 	frag_json_u64(in, "memory_one", r->memory_one);
 	frag_json_u64(in, "memory_many", r->memory_many);
 }
