@@ -1,11 +1,12 @@
 /*
  * bench.c - how fast everything is, in one run: `make bench`.
  *
- * bench [--quick | --tiny] [--json FILE] [--snapshot FILE] [TRACE | FOLDER]...; files go
- * below $BUILD (default: build) and are deleted. The table goes to standard output, JSON to
- * FILE ($BUILD/bench.json). A snapshot of PyTorch that is named is loaded beside one that is
- * made up. Traces are recorded ones (default: those of traces). --tiny takes everything once,
- * on a hundredth of the events: it shows that all works, and its figures say nothing.
+ * bench [--quick | --tiny] [--only PART] [--json FILE] [--snapshot FILE]
+ * [TRACE | FOLDER]...; a part is events, snapshots, recorded or growth. Files go below $BUILD
+ * (default: build) and are deleted. The table goes to standard output, JSON to FILE
+ * ($BUILD/bench.json). A snapshot of PyTorch that is named is loaded beside one that is made
+ * up. Traces are recorded ones (default: those of traces). --tiny takes everything once, on a
+ * hundredth of the events: it shows that all works, and its figures say nothing.
  */
 #include "bench/bench.h"
 
@@ -37,6 +38,7 @@ struct bench {
 	const char *paths[BENCH_RECORDED_MAX];  /* of recorded traces */
 	uint32_t path_count;
 	glob_t found;                   /* owns those that were found in folders */
+	const char *only;               /* NULL: all parts */
 	bool quick, tiny;
 };
 
@@ -218,6 +220,8 @@ static bool parse(struct bench *b, int argc, char **argv)
 			b->json = argv[++i];
 		else if (strcmp(argv[i], "--snapshot") == 0 && i + 1 < argc)
 			b->snapshot = argv[++i];
+		else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+			b->only = argv[++i];
 		else if (*argv[i] != '-' && b->path_count < BENCH_RECORDED_MAX)
 			b->paths[b->path_count++] = argv[i];
 		else
@@ -294,10 +298,26 @@ static struct bench_plan planned(const struct bench *b, uint32_t i)
 	return plan;
 }
 
+/* Each size ten times the one before; the first as the machine has time. */
+static int run_growth(struct bench *b, struct frag_error *err)
+{
+	uint32_t size = b->tiny ? 100 : b->quick ? 1000 : 10000;
+
+	for (uint32_t i = 0; i < BENCH_SIZES; i++, size *= 10)
+		b->report.sizes[i] = size;
+	return bench_growth(&b->report, err);
+}
+
+static bool wanted(const struct bench *b, const char *part)
+{
+	return !b->only || strcmp(b->only, part) == 0;
+}
+
 static int run_all(struct bench *b, struct frag_error *err)
 {
-	uint32_t count = b->quick && !b->tiny ? LENGTH(quick) : LENGTH(full);
-	struct bench_case *cases = calloc(count, sizeof(*cases));
+	uint32_t count = !wanted(b, "events") ? 0 : b->quick && !b->tiny ? LENGTH(quick)
+								    : LENGTH(full);
+	struct bench_case *cases = calloc(LENGTH(full), sizeof(*cases));
 	char *json = b->json ? NULL : path_in(b->build, "bench.json");
 	int rc = cases && (json || b->json) ? find_recorded(b, err) : frag_fail_nomem(err);
 
@@ -309,8 +329,12 @@ static int run_all(struct bench *b, struct frag_error *err)
 			cases[i].plan.name, cases[i].plan.spec.events);
 		rc = run_case(b, &cases[i], err);
 	}
-	rc = rc ? rc : load_snapshots(b, err);
-	rc = rc ? rc : run_recorded(b, err);
+	if (!rc && wanted(b, "snapshots"))
+		rc = load_snapshots(b, err);
+	if (!rc && wanted(b, "recorded"))
+		rc = run_recorded(b, err);
+	if (!rc && wanted(b, "growth"))
+		rc = run_growth(b, err);
 	b->report.cases = cases;
 	b->report.case_count = count;
 	if (!rc) {
@@ -334,8 +358,8 @@ int main(int argc, char **argv)
 	if (argc == 4 && strcmp(argv[1], "--rerun") == 0)
 		return bench_rerun((uint32_t)strtoul(argv[2], NULL, 10), argv[3]);
 	if (!parse(&b, argc, argv)) {
-		fprintf(stderr, "usage: bench [--quick | --tiny] [--json FILE] [--snapshot FILE] "
-				"[TRACE | FOLDER]...\n");
+		fprintf(stderr, "usage: bench [--quick | --tiny] [--only PART] [--json FILE] "
+				"[--snapshot FILE] [TRACE | FOLDER]...\n");
 		return frag_error_status(-FRAG_EUSAGE);
 	}
 	rc = run_all(&b, &err);

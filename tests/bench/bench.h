@@ -101,6 +101,19 @@ struct bench_sweep {
 	uint64_t ns[3];         /* by enum frag_level */
 };
 
+/*
+ * An event under a policy while there are so many blocks, free or live; and under no policy,
+ * which comes first, a step from one of so many places of memory to another. What an event takes
+ * may grow by a logarithm and by cache misses.
+ */
+#define BENCH_SIZES 3
+struct bench_growth {
+	const char *things, *policy;    /* NULL: the places of memory */
+	double ns[BENCH_SIZES];         /* negative: given up, as too long */
+	bool bad;                       /* nothing so harmless explains it */
+};
+#define BENCH_GROWTHS_MAX 64
+
 struct bench_report {
 	const struct bench_measure *measures;
 	uint32_t measure_count;
@@ -111,6 +124,9 @@ struct bench_report {
 	struct bench_recorded recorded[BENCH_RECORDED_MAX];
 	uint32_t recorded_count;
 	struct bench_sweep sweep;
+	struct bench_growth growths[BENCH_GROWTHS_MAX];
+	uint32_t growth_count;
+	uint32_t sizes[BENCH_SIZES];
 	char processor[128];
 	char compiler[128];
 	long processors;
@@ -134,6 +150,7 @@ int bench_write_binary(const struct bench_subject *s, struct frag_error *err);
 struct bench_tape;
 int bench_tape_new(struct bench_tape **out, const struct bench_spec *spec,
 		   struct frag_error *err);
+const struct frag_tape *bench_tape_events(const struct bench_tape *tape);
 void bench_tape_del(struct bench_tape *tape);
 int bench_feed(const struct bench_measure *m, struct bench_subject *s, struct bench_sample *out,
 	       struct frag_error *err);
@@ -181,6 +198,11 @@ int bench_sweep(struct bench_sweep *s, const char *const *paths, uint32_t count,
 		struct frag_error *err);
 void bench_sweep_table(const struct bench_sweep *s, FILE *f);
 void bench_sweep_json(const struct bench_sweep *s, struct frag_node_ref in);
+
+/* growth.c: fills growths, up to the report's sizes. */
+int bench_growth(struct bench_report *r, struct frag_error *err);
+void bench_growth_table(const struct bench_report *r, FILE *f);
+void bench_growth_json(const struct bench_report *r, struct frag_node_ref in);
 
 /* figures.c: what came out, as a table and as JSON. */
 double bench_min(const struct bench_series *series);    /* ns an event */

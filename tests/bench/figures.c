@@ -157,7 +157,10 @@ void bench_table(const struct bench_report *r, FILE *f)
 		bench_snapshot_table(&r->snapshots[i], f);
 	if (r->recorded_count)
 		bench_recorded_table(r->recorded, r->recorded_count, f);
-	bench_sweep_table(&r->sweep, f);
+	if (r->sweep.traces)
+		bench_sweep_table(&r->sweep, f);
+	if (r->growth_count)
+		bench_growth_table(r, f);
 }
 
 static void put_series(const struct bench_report *r, const struct bench_case *c, uint32_t i,
@@ -213,6 +216,7 @@ int bench_json(const struct bench_report *r, const char *path, struct frag_error
 	for (uint32_t i = 0; i < r->recorded_count; i++)
 		bench_recorded_json(&r->recorded[i], frag_json_object(cases, NULL));
 	bench_sweep_json(&r->sweep, frag_json_object(root, "sweep"));
+	bench_growth_json(r, frag_json_object(root, "growth"));
 	rc = frag_outfile_open(&f, path, err);
 	if (!rc) {
 		rc = frag_json_write(&doc, &f, err);

@@ -88,6 +88,11 @@ int bench_tape_new(struct bench_tape **out, const struct bench_spec *spec, struc
 				     "taped events", err);
 }
 
+const struct frag_tape *bench_tape_events(const struct bench_tape *tape)
+{
+	return tape->tape;
+}
+
 void bench_tape_del(struct bench_tape *tape)
 {
 	if (!tape)

@@ -10,6 +10,7 @@
 #define NO_HOLE UINT32_MAX
 #define CHURNED 1000            /* one size: blocks that come and go */
 #define ONE_BYTES 4096
+#define HOLE_DOUBLINGS 14       /* from 512 B on */
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static uint64_t splitmix64(uint64_t *state)
@@ -58,11 +59,19 @@ static void release(struct bench_workload *w, struct bench_op *op, const struct 
 	w->requested -= held->bytes;
 }
 
-static uint64_t log_uniform(struct bench_workload *w)
+static uint64_t log_uniform(uint64_t *random, double doublings)
 {
-	double u = (double)(splitmix64(&w->random) >> 11) / 9007199254740992.0;
+	double u = (double)(splitmix64(random) >> 11) / 9007199254740992.0;
 
-	return (uint64_t)(512 * exp2(u * 17));
+	return (uint64_t)(512 * exp2(u * doublings));
+}
+
+/* Of a block between whose like the holes are: its id tells, so nobody need remember. */
+static uint64_t hole_bytes(const struct bench_workload *w, uint64_t id)
+{
+	uint64_t random = id;
+
+	return w->spec.shape == BENCH_ONE_SIZE ? ONE_BYTES : log_uniform(&random, HOLE_DOUBLINGS);
 }
 
 /* Up to n blocks, then by turns a random one goes and another one comes. */
@@ -77,7 +86,8 @@ static void churn(struct bench_workload *w, struct bench_op *op, uint32_t n)
 	}
 	held = w->held_count < n ? &w->held[w->held_count++] : &w->held[w->hole];
 	w->hole = NO_HOLE;
-	alloc(w, op, w->spec.shape == BENCH_ONE_SIZE ? ONE_BYTES : log_uniform(w), held);
+	alloc(w, op, w->spec.shape == BENCH_RANDOM ? log_uniform(&w->random, 17)
+						   : hole_bytes(w, w->allocs), held);
 }
 
 /* The sizes of a small transformer's layer: batch 8, 512 tokens, width 768. */
@@ -134,15 +144,16 @@ static void training(struct bench_workload *w, struct bench_op *op)
 }
 
 /* Ids count up from 0 with the allocs, so every other block is every odd id. */
-static void one_size(struct bench_workload *w, struct bench_op *op)
+static void holes(struct bench_workload *w, struct bench_op *op)
 {
 	uint64_t all = 2 * (uint64_t)w->spec.live;
-	struct bench_held held = { .bytes = ONE_BYTES };
+	struct bench_held held;
 
 	if (w->made < all) {
-		alloc(w, op, ONE_BYTES, &held);
+		alloc(w, op, hole_bytes(w, w->allocs), &held);
 	} else if (w->made < bench_prelude(&w->spec)) {
 		held.id = (uint32_t)(2 * (w->made - all) + 1);
+		held.bytes = hole_bytes(w, held.id);
 		release(w, op, &held);
 	} else {
 		churn(w, op, CHURNED);
@@ -162,7 +173,8 @@ bool bench_workload_next(struct bench_workload *w, struct bench_op *op)
 		training(w, op);
 		break;
 	case BENCH_ONE_SIZE:
-		one_size(w, op);
+	case BENCH_HOLES:
+		holes(w, op);
 		break;
 	}
 	w->made++;
@@ -171,7 +183,8 @@ bool bench_workload_next(struct bench_workload *w, struct bench_op *op)
 
 uint64_t bench_prelude(const struct bench_spec *spec)
 {
-	return spec->shape == BENCH_ONE_SIZE ? 3 * (uint64_t)spec->live : 0;
+	return spec->shape == BENCH_ONE_SIZE || spec->shape == BENCH_HOLES
+	       ? 3 * (uint64_t)spec->live : 0;
 }
 
 char *bench_tag(char *p, uint32_t tag)

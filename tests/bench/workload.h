@@ -15,11 +15,12 @@ enum bench_shape {
 	BENCH_TRAINING,         /* persistent, forward, backward in reverse, temporaries */
 	BENCH_ONE_SIZE,         /* one size only: twice as many blocks, every other one freed,
 				 * then by turns an alloc and a free in the gaps */
+	BENCH_HOLES,            /* the same with sizes of 512 B to 8 MiB, each its own */
 };
 
 struct bench_spec {
 	enum bench_shape shape;
-	uint32_t live;          /* most blocks at a time; ONE_SIZE: free ones */
+	uint32_t live;          /* most blocks at a time; of the last two: free ones */
 	uint64_t events;
 };
 
@@ -55,7 +56,7 @@ void bench_workload_fini(struct bench_workload *w);
 /* False at the end. */
 bool bench_workload_next(struct bench_workload *w, struct bench_op *op);
 
-/* Events that only lead up to what is to be measured. */
+/* Events that only lead up to what is to be measured: none of the first two. */
 uint64_t bench_prelude(const struct bench_spec *spec);
 
 /* Writes the text of a tag and returns the place after it. */
