@@ -14,7 +14,8 @@ bool frag_ranks_init(struct frag_ranks *r, uint32_t count)
 {
 	*r = (struct frag_ranks){ .count = count };
 	r->ranks = calloc(count, sizeof(*r->ranks));
-	return r->ranks != NULL;
+	r->turns = calloc(count, sizeof(*r->turns));
+	return r->ranks && r->turns;
 }
 
 void frag_ranks_fini(struct frag_ranks *r)
@@ -22,7 +23,42 @@ void frag_ranks_fini(struct frag_ranks *r)
 	for (uint32_t i = 0; i < r->count && r->ranks; i++)
 		frag_trace_close(r->ranks[i].trace);
 	free(r->ranks);
+	free(r->turns);
 	free(r->devices);
+}
+
+static bool is_before(const struct frag_turn *a, const struct frag_turn *b)
+{
+	return a->t < b->t || (a->t == b->t && a->rank < b->rank);
+}
+
+/* From the place that is free downwards, or where that is the last one, upwards. */
+static void place_turn(struct frag_ranks *r, uint32_t at, struct frag_turn turn)
+{
+	uint32_t next;
+
+	while ((next = 2 * at + 1) < r->turn_count) {
+		if (next + 1 < r->turn_count && is_before(&r->turns[next + 1], &r->turns[next]))
+			next++;
+		if (!is_before(&r->turns[next], &turn))
+			break;
+		r->turns[at] = r->turns[next];
+		at = next;
+	}
+	for (; at && is_before(&turn, &r->turns[(at - 1) / 2]); at = (at - 1) / 2)
+		r->turns[at] = r->turns[(at - 1) / 2];
+	r->turns[at] = turn;
+}
+
+/* The first rank has another time now, or has ended: then the last one takes its place. */
+static void take_turns(struct frag_ranks *r)
+{
+	const struct frag_rank *rank = &r->ranks[r->turns[0].rank];
+
+	if (rank->ended && --r->turn_count)
+		place_turn(r, 0, r->turns[r->turn_count]);
+	else if (!rank->ended)
+		place_turn(r, 0, (struct frag_turn){ rank->t, r->turns[0].rank });
 }
 
 /* The next event is looked at: its time says whose turn it is. */
@@ -70,7 +106,10 @@ int frag_ranks_open(struct frag_ranks *r, uint32_t i, const char *path,
 	memcpy(more + r->device_count, info->devices, info->device_count * sizeof(*more));
 	r->devices = more;
 	r->device_count += info->device_count;
-	return advance(rank, err);
+	rc = advance(rank, err);
+	if (!rc && !rank->ended)
+		place_turn(r, r->turn_count++, (struct frag_turn){ rank->t, i });
+	return rc;
 }
 
 /* "2:name"; a number that has grown too large is "2#number". NULL: memory is short. */
@@ -140,17 +179,17 @@ static int write_next(struct frag_ranks *r, uint32_t i, struct frag_sink *sink,
 
 int frag_ranks_next(struct frag_ranks *r, struct frag_sink *sink, struct frag_error *err)
 {
-	uint32_t earliest = r->count;
+	struct frag_rank *rank;
 	int rc;
 
-	for (uint32_t i = 0; i < r->count; i++)
-		if (!r->ranks[i].ended
-		    && (earliest == r->count || r->ranks[i].t < r->ranks[earliest].t))
-			earliest = i;
-	if (earliest == r->count)
+	if (!r->turn_count)
 		return 0;
-	rc = write_next(r, earliest, sink, err);
-	r->ranks[earliest].at++;
-	rc = rc ? rc : advance(&r->ranks[earliest], err);
-	return rc ? rc : 1;
+	rank = &r->ranks[r->turns[0].rank];
+	rc = write_next(r, r->turns[0].rank, sink, err);
+	rank->at++;
+	rc = rc ? rc : advance(rank, err);
+	if (rc)
+		return rc;
+	take_turns(r);
+	return 1;
 }

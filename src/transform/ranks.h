@@ -19,9 +19,17 @@ struct frag_rank {
 	bool     ended;
 };
 
+struct frag_turn {
+	double   t;
+	uint32_t rank;
+};
+
 struct frag_ranks {
 	struct frag_rank *ranks;
 	uint32_t count;
+	struct frag_turn *turns;        /* of ranks that have not ended; a heap: each before
+					 * those at twice its place + 1 and + 2 */
+	uint32_t turn_count;
 	struct frag_device_figures *devices;
 	uint32_t device_count;
 };

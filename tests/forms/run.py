@@ -8,7 +8,9 @@ decoded by a second, plain implementation of fragsim-binary(5).
 
 import gzip
 import json
+import math
 import os
+import random
 import re
 import shutil
 import struct
@@ -849,6 +851,29 @@ def test_merge() -> None:
     report('merge: wrong usage', faults)
 
 
+def test_merge_order() -> None:
+    """Many ranks with times that are equal, missing and backward: of all, the least is next."""
+    draw, ranks = random.Random(3), []
+    for rank in range(41):
+        t, mine = 0.0, []
+        for number in range(draw.randrange(1, 60)):
+            t += draw.choice((0, 0, 0.5, 1, 2, -1))
+            mine.append(alloc(number, 1) if draw.random() < 0.3 else alloc(number, 1, t=t))
+        write(f'rank{rank}.ndjson', '\n'.join(map(json.dumps, mine)))
+        ranks.append(mine)
+    wanted, at, now = [], [0] * len(ranks), [-math.inf] * len(ranks)
+    for _ in range(sum(map(len, ranks))):
+        left = [r for r, mine in enumerate(ranks) if at[r] < len(mine)]
+        for r in left:
+            now[r] = ranks[r][at[r]].get('t', now[r])
+        first = min(left, key=lambda r: now[r])
+        wanted.append(ranks[first][at[first]]['id'] * len(ranks) + first)
+        at[first] += 1
+    done = fragsim('merge', '-q', *(f'rank{r}.ndjson' for r in range(len(ranks))), '-')
+    got = [json.loads(line)['id'] for line in done.stdout.splitlines()[1:]]
+    report('merge: of many ranks, the order', [] if got == wanted else [f'{got}, wanted {wanted}'])
+
+
 def fails(policy: str, path: object) -> bool:
     done = fragsim('run', '-q', '-p', policy, path)
     assert done.returncode in (0, 3), done.stderr
@@ -929,6 +954,7 @@ def main() -> int:
         test_slice()
         test_anonymize()
         test_merge()
+        test_merge_order()
         test_shrink()
         test_shrink_time()
     finally:
