@@ -321,6 +321,7 @@ static int run_all(struct bench *b, struct frag_error *err)
 	char *json = b->json ? NULL : path_in(b->build, "bench.json");
 	int rc = cases && (json || b->json) ? find_recorded(b, err) : frag_fail_nomem(err);
 
+	b->report.run = b->tiny ? "tiny" : b->quick ? "quick" : "full";
 	list_measures(b);
 	describe_machine(&b->report);
 	for (uint32_t i = 0; i < count && !rc; i++) {
@@ -357,6 +358,8 @@ int main(int argc, char **argv)
 		return bench_whole_child(argc - 2, argv + 2);
 	if (argc == 4 && strcmp(argv[1], "--rerun") == 0)
 		return bench_rerun((uint32_t)strtoul(argv[2], NULL, 10), argv[3]);
+	if (argc == 8 && strcmp(argv[1], "--count") == 0)
+		return bench_count(argv + 2);
 	if (!parse(&b, argc, argv)) {
 		fprintf(stderr, "usage: bench [--quick | --tiny] [--only PART] [--json FILE] "
 				"[--snapshot FILE] [TRACE | FOLDER]...\n");

@@ -127,6 +127,7 @@ struct bench_report {
 	struct bench_growth growths[BENCH_GROWTHS_MAX];
 	uint32_t growth_count;
 	uint32_t sizes[BENCH_SIZES];
+	const char *run;        /* "full", "quick", "tiny" */
 	char processor[128];
 	char compiler[128];
 	long processors;
@@ -203,6 +204,9 @@ void bench_sweep_json(const struct bench_sweep *s, struct frag_node_ref in);
 int bench_growth(struct bench_report *r, struct frag_error *err);
 void bench_growth_table(const struct bench_report *r, FILE *f);
 void bench_growth_json(const struct bench_report *r, struct frag_node_ref in);
+
+/* count.c: what a process does whose instructions are counted. */
+int bench_count(char **argv);
 
 /* figures.c: what came out, as a table and as JSON. */
 double bench_min(const struct bench_series *series);    /* ns an event */

@@ -203,6 +203,7 @@ int bench_json(const struct bench_report *r, const char *path, struct frag_error
 	struct frag_outfile f;
 	int rc;
 
+	frag_json_text(root, "run", r->run);
 	frag_json_text(root, "processor", r->processor);
 	frag_json_i64(root, "processors", r->processors);
 	frag_json_text(root, "compiler", r->compiler);
