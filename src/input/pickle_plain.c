@@ -21,8 +21,9 @@ void frag_pickle_forget(struct frag_plain *plain)
 	struct frag_runs *runs = &plain->runs;
 
 	memset(plain->templates, 0, sizeof(plain->templates));
+	if (runs->count)
+		memset(runs->by_hash, 0, sizeof(runs->by_hash));
 	runs->count = runs->last = 0;
-	memset(runs->by_hash, 0, sizeof(runs->by_hash));
 }
 
 /* The run whose bytes are at `at`; NULL: it is not this one. */
