@@ -77,7 +77,7 @@ def main() -> int:
     for shape, live in SHAPES:
         print(f'\ninstructions an event, {shape} {live}, {events} events', flush=True)
         row = {'shape': shape, 'live': live, 'events': events,
-               'reading': count('frag_trace_next', shape, live, events, 'survive')}
+               'reading': count('frag_trace_next', shape, live, events, 'reading')}
         for level in LEVELS:
             row[level] = count('frag_sim_play', shape, live, events, level)
         for part in ('reading', *LEVELS):
