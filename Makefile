@@ -86,7 +86,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 
 # Rules -----------------------------------------------------------------------
 ## Targets
-.PHONY: all quickstart check check-san check-gpu golden-accept bench fuzz install \
+.PHONY: all quickstart check check-san check-gpu golden-accept bench bench-tables fuzz install \
 	coverage analyse uninstall dist deb clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(SHARED) ; @:
@@ -182,7 +182,7 @@ TEST_ENV = env --default-signal=INT,HUP,TERM FRAGSIM="$(call full_path,$(PROGRAM
 	ASAN_OPTIONS=abort_on_error=1:exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=2048
 
 ## check: install what the tests lack, build, run all tests
-check: all $(TEST_PROGRAMS) $(STANDIN)
+check: all $(TEST_PROGRAMS) $(STANDIN) $(BUILD)/bench
 	$(call place,install,$(BUILD)/stage)
 	@$(TEST_ENV) prove -j$(JOBS) --failures --comments $(if $(V),-v) --exec '' $(TESTS)
 
@@ -191,16 +191,16 @@ check-san:
 	@for san in address,undefined thread; do $(MAKE) --no-print-directory check SAN=$$san || exit; done
 
 ## check-gpu: the tests that need a GPU (they skip, and say so, without one)
-check-gpu: all
-	@$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)
+check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)
 
 ## golden-accept: make what the program prints now the expected output
 golden-accept: all
 	@$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 
 ## bench: measure speed, on recorded TRACES="files folders" too; prints tables and JSON
-bench: all $(BUILD)/bench
-	@$(TEST_ENV) env -u MALLOC_PERTURB_ sh -c '$(BUILD)/bench $(BENCHFLAGS) $(TRACES) && $(python) tests/bench/growth.py'
+## bench-tables: the same, and write the tables of README.md and ARCHITECTURE.md anew
+bench bench-tables: all $(BUILD)/bench
+	@$(TEST_ENV) env -u MALLOC_PERTURB_ $(python) tests/bench/all.py $(if $(filter %-tables,$@),--tables) $(BENCHFLAGS) $(TRACES)
 
 ## fuzz: run each fuzzer, and random command lines, for MINUTES; finds go to build/fuzz
 fuzz: $(FUZZERS)
