@@ -324,7 +324,7 @@ CASES = (
     Case('run, the whole report', run_report),
     Case('fit, blocks', fit),
     Case('tune, steps of a training', tune_steps),
-    Case('tune, live blocks', tune, per=10, known='more devices differ, and each is tried'),
+    Case('tune, live blocks', tune, per=100, known='more devices differ, and each is tried'),
     Case('extrapolate, blocks', extrapolate, per=10),
     Case('diff, the same runs', diff_same, per=50),
     Case('diff, other runs', diff_other, per=50),
