@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,10 @@ class Missing(Exception):
 def markdown(head: list[str], rows: Rows) -> str:
     lines = [f'| {" | ".join(line)} |' for line in (head, *rows)]
     return '\n'.join([lines[0], '|---' + '|---:' * (len(head) - 1) + '|', *lines[1:]])
+
+
+def prose(text: str) -> str:
+    return textwrap.fill(text, 136, break_long_words=False, break_on_hyphens=False)
 
 
 def number(x: float) -> str:
@@ -122,10 +127,11 @@ def reruns(data: dict[str, Any]) -> str:
     seconds = [f'{sweep[key] / 1e9:.1f}' for key in ('ns_read', 'ns_all', 'ns_peaks', 'ns_survive')]
     return (markdown(['', 'events', 'read, ms', 'runs a second', 'only peaks', 'only survival',
                       'live half way', 'fork, µs'], rows)
-            + f'\n\n{sweep["traces"] * sweep["settings"]:,} simulations, {sweep["traces"]} traces '
-            f'under {sweep["settings"]} settings, take {seconds[0]} s of reading and then '
-            f'{seconds[1]} s with all metrics, {seconds[2]} s with only peaks and {seconds[3]} s '
-            f'for only survival, in {sweep["threads"]} threads.')
+            + '\n\n' + prose(
+                f'{sweep["traces"] * sweep["settings"]:,} simulations, {sweep["traces"]} traces '
+                f'under {sweep["settings"]} settings, take {seconds[0]} s of reading and then '
+                f'{seconds[1]} s with all metrics, {seconds[2]} s with only peaks and '
+                f'{seconds[3]} s with only survival, in {sweep["threads"]} threads.'))
 
 
 def instructions(data: dict[str, Any]) -> str:
@@ -163,9 +169,10 @@ def growth(data: dict[str, Any]) -> str:
     worst = max((r['ratio'] for r in commands if not r['known'] and not r['bad']), default=0)
     return (f'Nanoseconds an event while there are {things(table["sizes"])} blocks:\n\n'
             + markdown(['', *kinds], rows)
-            + f'\n\nOf {len(commands)} commands and things that `make bench` lists, each of a '
-            f'hundred times as many takes at most {worst:.1f} times as long'
-            + (f', but for these: {"; ".join(known + bad)}.' if known + bad else '.'))
+            + '\n\n' + prose(
+                f'Of {len(commands)} commands and things that `make bench` lists, each of a '
+                f'hundred times as many takes at most {worst:.1f} times as long'
+                + (f', but for these: {"; ".join(known + bad)}.' if known + bad else '.')))
 
 
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
