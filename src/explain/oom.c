@@ -24,7 +24,7 @@ static int find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t 
 {
 	struct frag_sought sought = { .list = FRAG_NO_LIST };
 	struct frag_wish wish = {
-		.bytes = oom->need, .pool = ev->pool, .tried = oom->demand,
+		.bytes = ev->bytes, .pool = ev->pool, .tried = oom->demand,
 		.left = left_over(oom),
 	};
 	struct frag_window w;

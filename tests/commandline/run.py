@@ -139,13 +139,15 @@ SPLIT = ('{"format":"fragsim-trace","version":1,"device":{"total_bytes":3145728}
 TWO = ('{"format":"fragsim-trace","version":1,"devices":[{},{"total_bytes":4194304}]}\n'
        '{"op":"alloc","id":1,"size":100}\n{"op":"alloc","id":2,"size":"3MiB","device":1}\n'
        '{"op":"mark","name":"m"}\n{"op":"alloc","id":3,"size":"2MiB","device":1}\n')
+STEPS = ''.join(f'{{"op":"mark","name":"s {i}"}}\n{{"op":"alloc","id":{i},"size":{i + 1}}}\n'
+                for i in range(9))
 WRITTEN = 'new1 new2.ndjson new3.json new4.csv new5.fsb new6.ndjson.gz new7.pickle folder/new8'.split()
 
 
 def make_files(program: str, at: Path) -> None:
     """Traces good and bad, all that fragsim makes of one, and what is no file."""
     texts = {
-        'small.ndjson': HEAD + EVENTS, 'oom.ndjson': HEAD + EVENTS + OOM, 'two.ndjson': TWO,
+        'small.ndjson': HEAD + EVENTS, 'steps.ndjson': HEAD + STEPS, 'oom.ndjson': HEAD + EVENTS + OOM, 'two.ndjson': TWO,
         'split.ndjson': SPLIT,
         'bad.ndjson': HEAD + EVENTS + '{"op":"free","id":"never"}\n{"op":"nosuch"}\n',
         'settings.ndjson': HEAD + EVENTS + '{"op":"configure","value":"nokey:1"}\n',
@@ -310,6 +312,8 @@ class Maker:
         if out and (rng.normal or rng.random() < 0.6):
             out[0] = rng.choice(['small.ndjson', 'oom.ndjson', 'split.ndjson', 'two.ndjson',
                                  'of.fsb', 'of.snapshot'])
+        if command.name == 'leaks' and out and rng.random() < 0.7:
+            out[0] = 'steps.ndjson'
         if command.writes and out and rng.random() < 0.7:
             out[-1] = rng.choice([*WRITTEN, '-'])
         return out

@@ -422,8 +422,7 @@ READERS = (
     ('diff', 'X', 'X'), ('diff', '-b', 'X'),
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
-    ('leaks', 'X'), ('extrapolate', 'X=1', 'X=2', '--at', '3'), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE))
-    ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
+    ('leaks', 'X'), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
     ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
     ('extrapolate', '--at', '3', 'X=1', 'X=2'))
 
