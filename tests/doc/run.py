@@ -245,7 +245,7 @@ def main(argv: list[str]) -> int:
         return 2
     program = Path(argv[1] if len(argv) == 2 else 'build/fragsim').absolute()
     tap = Tap()
-    paths = [ROOT / 'README.md', ROOT / 'traces' / 'README.md',
+    paths = [ROOT / 'README.md', ROOT / 'traces' / 'README.md', ROOT / 'man' / 'SKILL.md',
              *sorted((ROOT / 'man').glob('*.[1-8]'))]
     for path in paths:
         check(tap, path, program)
