@@ -30,6 +30,7 @@ COPIES = {
     'share/man/man5': 'man/*.5',
     'share/man/man7': 'man/*.7',
     'share/fragsim': 'man/*.schema.json',
+    'share/fragsim/SKILL.md': 'man/SKILL.md',
     'share/fragsim/record_torch.py': 'scripts/record_torch.py',
     'share/fragsim/examples': 'tests/examples/*.c',
     'share/fragsim/traces': 'traces/*',
