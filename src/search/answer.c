@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "search/grid.h"
+
 /* Events that a search may simulate: some seconds. */
 #define EVENTS_MAX (UINT64_C(1) << 25)
 /* Above the smallest device it is looked so far whether larger ones survive too. */
@@ -176,17 +178,6 @@ int frag_answer_peaks(struct frag_answer *a, const struct frag_trials *t,
 	return rc;
 }
 
-/* Lines to paste, the one that cures most first. */
-static const char *const remedy_lines[] = {
-	"expandable_segments:True",
-	"max_split_size_mb:512",
-	"max_split_size_mb:256",
-	"max_split_size_mb:128",
-	"max_split_size_mb:64",
-	"roundup_power2_divisions:8",
-	NULL,
-};
-
 static bool is_remedy(const struct frag_result *run, const struct frag_trial_figures *o)
 {
 	if (o->status != FRAG_RUN_OK)
@@ -232,8 +223,8 @@ static int find_remedy(struct frag_answer *a, struct frag_trials *t,
 	if (fits && (double)run->at_peak.lost
 		    < WORTH_IT * (double)run->peak.requested)
 		return 0;
-	for (uint32_t i = 0; remedy_lines[i] && !rc && !a->remedy.found && !(fits && i); i++)
-		rc = try_remedy(a, t, run, remedy_lines[i], err);
+	for (uint32_t i = 0; i < FRAG_REMEDIES && !rc && !a->remedy.found && !(fits && i); i++)
+		rc = try_remedy(a, t, run, frag_remedies[i], err);
 	return rc;
 }
 

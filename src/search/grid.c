@@ -129,3 +129,12 @@ void frag_grid_fini(struct frag_grid *g)
 	free(g->lines);
 	*g = (struct frag_grid){ .count = 0 };
 }
+
+const char *const frag_remedies[FRAG_REMEDIES] = {
+	"expandable_segments:True",
+	"max_split_size_mb:512",
+	"max_split_size_mb:256",
+	"max_split_size_mb:128",
+	"max_split_size_mb:64",
+	"roundup_power2_divisions:8",
+};

@@ -15,6 +15,10 @@ struct frag_grid {
 
 extern const char *const frag_grid_names[];     /* "default", "short", ended by NULL */
 
+/* The few lines that are tried beside a run, the one that cures most first. */
+#define FRAG_REMEDIES 6
+extern const char *const frag_remedies[FRAG_REMEDIES];
+
 /*
  * The grid of that name: `default` has all sensible combinations, `short` those nine that came
  * out best on recorded traces. False: memory is short.

@@ -5,23 +5,13 @@
 #include <string.h>
 
 #include "base/tasks.h"
+#include "search/grid.h"
 #include "search/survival.h"
-
-/* For a policy that takes settings; the run's others stay. */
-static const char *const lines[] = {
-	"expandable_segments:True",
-	"max_split_size_mb:512",
-	"max_split_size_mb:256",
-	"max_split_size_mb:128",
-	"max_split_size_mb:64",
-	"roundup_power2_divisions:8",
-	NULL,
-};
 
 /* As they are by default. */
 static const char *const policies[] = { "pytorch", "bestfit", NULL };
 
-#define OTHERS_MAX (sizeof(lines) / sizeof(lines[0]) + sizeof(policies) / sizeof(policies[0]))
+#define OTHERS_MAX (FRAG_REMEDIES + sizeof(policies) / sizeof(policies[0]))
 
 struct trials {
 	const struct frag_explanation *x;
@@ -59,10 +49,11 @@ static void list_others(struct trials *t)
 	const struct frag_choice *own = t->x->choice;
 	struct frag_error unused;
 
-	for (uint32_t i = 0; own->ops->settings && lines[i]; i++) {
+	for (uint32_t i = 0; own->ops->settings && i < FRAG_REMEDIES; i++) {
 		struct frag_choice choice = *own;
 
-		if (frag_choice_settings(&choice, lines[i], &unused) == 0 && !is_known(t, &choice))
+		if (frag_choice_settings(&choice, frag_remedies[i], &unused) == 0
+		    && !is_known(t, &choice))
 			t->choices[t->count++] = choice;
 	}
 	for (uint32_t i = 0; policies[i]; i++) {
