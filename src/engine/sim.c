@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/grow.h"
 #include "engine/sim.h"
+#include "events/ids.h"
 #include "heap/inside.h"
 #include "metrics/result.h"
 
@@ -213,18 +214,6 @@ bool frag_sim_stopped(const struct frag_sim *sim)
 	return sim->stopped == sim->device_count;
 }
 
-static char *id_text(const struct frag_event *ev)
-{
-	size_t room = ev->id.text ? (size_t)ev->id.number * 6 + 3 : FRAG_NUMBER_ROOM;
-	char *text = malloc(room);
-
-	if (text && ev->id.text)
-		*frag_put_json(text, ev->id.text, (size_t)ev->id.number) = '\0';
-	else if (text)
-		*frag_put_u64(text, ev->id.number) = '\0';
-	return text;
-}
-
 /* Where the request was looked for, and what was there; where the policy does not say, anywhere. */
 static void note_sought(const struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 			struct frag_oom *oom)
@@ -252,7 +241,7 @@ static struct frag_oom describe_oom(const struct frag_engine *e, const struct fr
 
 	return (struct frag_oom){
 		.step = ev ? ev->step : 0, .size = ev ? ev->bytes : tried, .tried = tried,
-		.id = ev ? id_text(ev) : NULL, .used = e->device.used,
+		.id = ev ? frag_id_json(&ev->id) : NULL, .used = e->device.used,
 		.limit = own < e->device.limit ? own : e->device.limit,
 		.fragmentation = (int64_t)m->free + m->device_free >= (int64_t)tried,
 		.metrics = *m,

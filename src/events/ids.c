@@ -101,3 +101,14 @@ void frag_ids_remove(struct frag_ids *ids, struct frag_found found)
 	ids->entries[hole].slot = NO_SLOT;
 	ids->count--;
 }
+
+char *frag_id_json(const struct frag_handle *id)
+{
+	char *text = malloc(id->text ? (size_t)id->number * 6 + 3 : FRAG_NUMBER_ROOM);
+
+	if (text && id->text)
+		*frag_put_json(text, id->text, (size_t)id->number) = '\0';
+	else if (text)
+		*frag_put_u64(text, id->number) = '\0';
+	return text;
+}

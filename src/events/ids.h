@@ -66,6 +66,9 @@ static inline uint32_t frag_id_hash(const struct frag_ids *ids, const struct fra
 #define FRAG_ID_ROOM 300
 const char *frag_show_id(const struct frag_handle *id, char buf[FRAG_ID_ROOM]);
 
+/* All of it as JSON, for the caller to free; NULL: memory is short. */
+char *frag_id_json(const struct frag_handle *id);
+
 static inline bool frag_same_handle(const struct frag_handle *a, const struct frag_handle *b)
 {
 	if (a->number != b->number || !a->text != !b->text)

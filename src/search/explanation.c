@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "events/ids.h"
 #include "explain/holders.h"
 #include "search/account.h"
 #include "search/others.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/format.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "events/ids.h"
 
 #define SHORT_PART 100          /* of an iteration: what lives no longer is temporary */
 #define SHORT_STEPS 8
@@ -31,17 +31,6 @@ struct survey {
 	uint64_t steps;         /* of the trace */
 	bool failed;            /* memory is short */
 };
-
-char *frag_id_json(const struct frag_handle *id)
-{
-	char *text = malloc(id->text ? (size_t)id->number * 6 + 3 : FRAG_NUMBER_ROOM);
-
-	if (text && id->text)
-		*frag_put_json(text, id->text, (size_t)id->number) = '\0';
-	else if (text)
-		*frag_put_u64(text, id->number) = '\0';
-	return text;
-}
 
 static bool note_slots(struct survey *s)
 {

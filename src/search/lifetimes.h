@@ -38,7 +38,4 @@ int frag_lifetimes_find(struct frag_lifetimes *lifetimes, const struct frag_scen
 			const struct frag_tape *tape, struct frag_error *err);
 void frag_lifetimes_fini(struct frag_lifetimes *lifetimes);     /* one that is zeroed is fine */
 
-/* As JSON, for the caller to free; NULL: memory is short. */
-char *frag_id_json(const struct frag_handle *id);
-
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "events/ids.h"
 #include "explain/holders.h"
 #include "search/lifetimes.h"
 
