@@ -63,6 +63,20 @@ void frag_document_policy(struct frag_node_ref in, const struct frag_choice *cho
 		frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
 }
 
+void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *d,
+			  uint32_t ordinal, uint64_t total)
+{
+	struct frag_node_ref o = frag_json_object(in, "device");
+
+	if (ordinal != FRAG_NO_ORDINAL)
+		frag_json_u64(o, "ordinal", ordinal);
+	frag_json_text(o, "name", d->name);
+	frag_json_u64(o, "total_bytes", total);
+	frag_json_u64(o, "context_bytes", d->context);
+	frag_json_u64(o, "other_bytes", d->other);
+	frag_json_u64(o, "granularity_bytes", d->granularity);
+}
+
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace)
 {

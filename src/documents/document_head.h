@@ -22,6 +22,12 @@ void frag_json_param(struct frag_node_ref in, const char *key,
 /* A policy with its text and every key: a member `policy`. */
 void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice);
 
+#define FRAG_NO_ORDINAL UINT32_MAX
+
+/* What it was simulated on: a member `device`, with its number where there is one. */
+void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *device,
+			  uint32_t ordinal, uint64_t total);
+
 /* What was read: a member of this name, or an element where that is NULL. Returns it. */
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace);

@@ -3,19 +3,6 @@
 #include "documents/documents.h"
 #include "documents/fit_members.h"
 
-static void put_device(struct frag_node_ref in, const struct frag_device_figures *d,
-		       uint32_t ordinal)
-{
-	struct frag_node_ref o = frag_json_object(in, "device");
-
-	frag_json_u64(o, "ordinal", ordinal);
-	frag_json_text(o, "name", d->name);
-	frag_json_u64(o, "total_bytes", d->total);
-	frag_json_u64(o, "context_bytes", d->context);
-	frag_json_u64(o, "other_bytes", d->other);
-	frag_json_u64(o, "granularity_bytes", d->granularity);
-}
-
 static void put_pin(struct frag_node_ref list, const struct frag_pinning *pin)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
@@ -157,7 +144,7 @@ int frag_explain_json(const struct frag_explain_answer *answer, FILE *f, struct 
 	frag_document_tool(root);
 	frag_document_trace(root, "trace", answer->trace);
 	frag_document_policy(root, x->choice);
-	put_device(root, &x->devices[device], device);
+	frag_document_device(root, &x->devices[device], device, x->devices[device].total);
 	list = frag_json_array(root, "moments");
 	for (uint32_t i = 0; i < x->count; i++)
 		put_moment(list, &x->moments[i]);

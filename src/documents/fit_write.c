@@ -20,19 +20,6 @@ static void put_conf(struct frag_node_ref in, const struct frag_choice *choice)
 }
 
 /* Of the capacity it has what others are promised to leave, where that is asked for. */
-static void put_device(struct frag_node_ref in, const struct frag_device_figures *d,
-		       uint32_t ordinal, uint64_t total)
-{
-	struct frag_node_ref o = frag_json_object(in, "device");
-
-	frag_json_u64(o, "ordinal", ordinal);
-	frag_json_text(o, "name", d->name);
-	frag_json_u64(o, "total_bytes", total);
-	frag_json_u64(o, "context_bytes", d->context);
-	frag_json_u64(o, "other_bytes", d->other);
-	frag_json_u64(o, "granularity_bytes", d->granularity);
-}
-
 static void put_outcome(struct frag_node_ref in, const char *key, bool there,
 			const struct frag_attempt *outcome, bool modelled)
 {
@@ -109,7 +96,7 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 	const struct frag_fit *fit = &one->fit;
 
 	frag_document_choice(o, &source->choices[one->choice]);
-	put_device(o, &source->devices[one->device], one->device, fits->room_total);
+	frag_document_device(o, &source->devices[one->device], one->device, fits->room_total);
 	put_capacities(o, fit);
 	/* an interruption may have come before their peaks were looked for */
 	put_outcome(o, "at_smallest", fit->peaks && fit->smallest != NONE, &fit->at_smallest,
@@ -138,7 +125,7 @@ static void put_joint(struct frag_node_ref list, const struct frag_fits *fits,
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
 	frag_document_choice(o, &source->choices[one->choice]);
-	put_device(o, &source->devices[one->device], one->device, fits->room_total);
+	frag_document_device(o, &source->devices[one->device], one->device, fits->room_total);
 	put_capacities(o, &one->fit);
 	frag_json_u64(o, "runs", one->fit.runs);
 }

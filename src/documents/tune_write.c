@@ -82,23 +82,6 @@ static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint3
 	put_bytes(own, "smallest", test->own_smallest);
 }
 
-static void put_device(struct frag_node_ref root, const struct frag_tune *t)
-{
-	const struct frag_device_figures *d = &t->sources[0].devices[0];
-	struct frag_node_ref o;
-
-	if (!t->total) {
-		frag_json_null(root, "device");
-		return;
-	}
-	o = frag_json_object(root, "device");
-	frag_json_text(o, "name", d->name);
-	frag_json_u64(o, "total_bytes", t->total);
-	frag_json_u64(o, "context_bytes", d->context);
-	frag_json_u64(o, "other_bytes", d->other);
-	frag_json_u64(o, "granularity_bytes", d->granularity);
-}
-
 static void put_all(struct frag_node_ref root, const struct frag_tune_answer *a)
 {
 	const struct frag_tune *t = a->tune;
@@ -114,7 +97,10 @@ static void put_all(struct frag_node_ref root, const struct frag_tune_answer *a)
 	for (uint32_t i = 0; i < t->test_count; i++)
 		if (t->tests[i].tried || !a->interrupted)
 			put_test(list, t, i, a->traces[t->source_count + i]);
-	put_device(root, t);
+	if (t->total)
+		frag_document_device(root, &t->sources[0].devices[0], FRAG_NO_ORDINAL, t->total);
+	else
+		frag_json_null(root, "device");
 	if (t->total)
 		frag_json_fixed4(root, "headroom", t->no_headroom ? 0 : t->headroom);
 	else
