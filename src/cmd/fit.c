@@ -1,11 +1,12 @@
 /* fit.c - fragsim fit: the smallest device that a trace survives on. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "cmd/interrupt.h"
+#include "cmd/judge.h"
 #include "cmd/printed.h"
 #include "cmd/progress.h"
 #include "cmd/taped.h"
@@ -42,8 +43,7 @@ struct fit {
 	struct frag_run_options run;
 	struct frag_printed printed;
 	struct frag_fit_bounds bounds;
-	struct frag_condition *conditions;
-	uint32_t condition_count, condition_capacity;
+	struct frag_conditions conditions;
 	bool map, static_room;
 	const char *const *paths;
 	uint32_t count;
@@ -53,14 +53,6 @@ struct fit {
 };
 
 static const char *const paths[] = { "smallest", "safe", "runs", NULL };
-
-static int add_condition(struct fit *fit, const char *text, struct frag_error *err)
-{
-	if (!frag_grow(&fit->conditions, &fit->condition_capacity,
-		       (uint64_t)fit->condition_count + 1, sizeof(*fit->conditions)))
-		return frag_fail_nomem(err);
-	return frag_condition_among(&fit->conditions[fit->condition_count++], text, paths, err);
-}
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
@@ -84,7 +76,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	case FRAG_OPT_JSON:
 		return frag_printed_json(&fit->printed, value, err);
 	case FRAG_OPT_FAIL_IF:
-		return add_condition(fit, value, err);
+		return frag_conditions_add(&fit->conditions, value, paths, err);
 	default:
 		return frag_run_set_option(&fit->run, id, value, err);
 	}
@@ -161,8 +153,9 @@ static int search(struct fit *fit, struct frag_error *err)
 	return rc;
 }
 
-static double value_at(const struct frag_fit *fit, const char *path)
+static double value_at(const void *ctx, const char *path)
 {
+	const struct frag_fit *fit = ctx;
 	const uint64_t bytes = strcmp(path, "safe") == 0 ? fit->safe : fit->smallest;
 
 	if (strcmp(path, "runs") == 0)
@@ -173,21 +166,14 @@ static double value_at(const struct frag_fit *fit, const char *path)
 /* A policy that survives nowhere is a no, and so is a condition that holds. */
 static void judge(const struct fit *fit, const struct frag_fitted *one, int *status)
 {
-	struct frag_finding found;
+	const struct frag_choice *choice = &fit->fits.sources[one->source].choices[one->choice];
+	char who[PATH_MAX + sizeof(choice->text) + 40];
 
+	snprintf(who, sizeof(who), "%s, %s, device %u", fit->paths[one->source],
+		 frag_choice_label(choice), one->device);
+	frag_conditions_judge(&fit->conditions, value_at, &one->fit, who, status);
 	if (one->fit.smallest == UINT64_MAX)
 		*status = 1;
-	for (uint32_t i = 0; i < fit->condition_count; i++) {
-		const struct frag_condition *c = &fit->conditions[i];
-
-		if (!frag_condition_true(c, value_at(&one->fit, c->path), &found))
-			continue;
-		frag_print_message("%s, %s, device %u: %s", fit->paths[one->source],
-				   frag_choice_label(&fit->fits.sources[one->source]
-							      .choices[one->choice]),
-				   one->device, found.line);
-		*status = 1;
-	}
 }
 
 static int report(struct fit *fit, bool interrupted, int *status, struct frag_error *err)
@@ -249,7 +235,7 @@ out:
 	frag_fits_fini(&fit.fits);
 	frag_taped_close(fit.taped, fit.count);
 	free(fit.taped);
-	free(fit.conditions);
+	frag_conditions_fini(&fit.conditions);
 	frag_run_options_fini(&fit.run);
 	return rc;
 }

@@ -2,6 +2,9 @@
 #include "cmd/judge.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
 
 static int judge_run(const struct frag_run_options *o, const struct frag_result *result,
 		     int *status, struct frag_error *err)
@@ -34,4 +37,31 @@ int frag_judge_runs(const struct frag_run_options *options, const struct frag_re
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = judge_run(options, runs[i].result, status, err);
 	return rc;
+}
+
+int frag_conditions_add(struct frag_conditions *w, const char *text,
+			const char *const *paths, struct frag_error *err)
+{
+	if (!frag_grow(&w->of, &w->capacity, (uint64_t)w->count + 1, sizeof(*w->of)))
+		return frag_fail_nomem(err);
+	return frag_condition_among(&w->of[w->count++], text, paths, err);
+}
+
+void frag_conditions_fini(struct frag_conditions *w)
+{
+	free(w->of);
+	*w = (struct frag_conditions){ .count = 0 };
+}
+
+void frag_conditions_judge(const struct frag_conditions *w, frag_value_at *value,
+			   const void *ctx, const char *who, int *status)
+{
+	struct frag_finding found;
+
+	for (uint32_t i = 0; i < w->count; i++) {
+		if (!frag_condition_true(&w->of[i], value(ctx, w->of[i].path), &found))
+			continue;
+		frag_print_message("%s: %s", who, found.line);
+		*status = 1;
+	}
 }

@@ -1,11 +1,12 @@
 /* leaks.c - fragsim leaks: does a program hold more after each iteration, and who holds it? */
-#include <math.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/parse.h"
 #include "cmd/interrupt.h"
+#include "cmd/judge.h"
 #include "cmd/printed.h"
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
@@ -34,23 +35,14 @@ struct leaks {
 	struct frag_progress progress;
 	const char *path, *mark;
 	uint64_t top;
-	struct frag_condition *conditions;
-	uint32_t condition_count, condition_capacity;
+	struct frag_conditions conditions;
 	struct frag_trace *trace;
 	struct frag_tape *tape;
 	struct frag_devices devices;
 	struct frag_leaks found;
 };
 
-static int add_condition(struct leaks *l, const char *text, struct frag_error *err)
-{
-	static const char *const paths[] = { "leak", "growth", NULL };
-
-	if (!frag_grow(&l->conditions, &l->condition_capacity, (uint64_t)l->condition_count + 1,
-		       sizeof(*l->conditions)))
-		return frag_fail_nomem(err);
-	return frag_condition_among(&l->conditions[l->condition_count++], text, paths, err);
-}
+static const char *const paths[] = { "leak", "growth", NULL };
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
@@ -63,7 +55,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	case OPT_TOP:
 		return frag_option_count(&l->top, "top", value, 0, FRAG_COUNT_MAX, err);
 	case OPT_FAIL_IF:
-		return add_condition(l, value, err);
+		return frag_conditions_add(&l->conditions, value, paths, err);
 	case OPT_FORMAT:
 		return frag_printed_format(&l->printed, value, err);
 	case OPT_OUTPUT:
@@ -128,21 +120,21 @@ static int find(struct leaks *l, struct frag_error *err)
 }
 
 /* A condition that holds is a no. */
+static double value_at(const void *ctx, const char *path)
+{
+	const struct frag_leaking *found = ctx;
+
+	return strcmp(path, "leak") == 0 ? (double)found->leak : found->growth;
+}
+
 static void judge(const struct leaks *l, int *status)
 {
-	struct frag_finding found;
+	char who[PATH_MAX + 40];
 
-	for (uint32_t d = 0; d < l->devices.count; d++)
-		for (uint32_t i = 0; i < l->condition_count; i++) {
-			const struct frag_condition *c = &l->conditions[i];
-			const struct frag_leaking *k = &l->found.devices[d];
-			const double value = strcmp(c->path, "leak") == 0 ? (double)k->leak : k->growth;
-
-			if (!frag_condition_true(c, value, &found))
-				continue;
-			frag_print_message("%s, device %u: %s", l->path, d, found.line);
-			*status = 1;
-		}
+	for (uint32_t d = 0; d < l->devices.count; d++) {
+		snprintf(who, sizeof(who), "%s, device %u", l->path, d);
+		frag_conditions_judge(&l->conditions, value_at, &l->found.devices[d], who, status);
+	}
 }
 
 static int find_leaks(struct leaks *l, int *status, struct frag_error *err)
@@ -195,7 +187,7 @@ out:
 	frag_tape_del(l.tape);
 	frag_devices_fini(&l.devices);
 	frag_trace_close(l.trace);
-	free(l.conditions);
+	frag_conditions_fini(&l.conditions);
 	frag_run_options_fini(&l.run);
 	return rc;
 }
