@@ -28,8 +28,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The name with a # in place of each number. */
-static char *kind_of(const char *name, size_t length)
+char *frag_mark_kind(const char *name, size_t length)
 {
 	char *kind = malloc(length + 1), *p = kind;
 
@@ -61,7 +60,7 @@ static void release(struct signs *s)
 
 static bool add_mark(struct signs *marks, const struct frag_event *ev, uint64_t event)
 {
-	char *kind = kind_of(ev->text.text, ev->text.length);
+	char *kind = frag_mark_kind(ev->text.text, ev->text.length);
 
 	if (kind && add(marks, (struct sign){ .kind = kind, .event = event }))
 		return true;
@@ -147,7 +146,7 @@ static int take(struct frag_iterations *it, const struct sign *first, uint32_t c
 		struct frag_error *err)
 {
 	it->start = malloc(count * sizeof(*it->start));
-	it->mark = first->kind ? kind_of(first->kind, strlen(first->kind)) : NULL;
+	it->mark = first->kind ? frag_mark_kind(first->kind, strlen(first->kind)) : NULL;
 	if (!it->start || (first->kind && !it->mark))
 		return frag_fail_nomem(err);
 	for (; it->count < count; it->count++)
@@ -280,7 +279,7 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 			 struct frag_error *err)
 {
 	struct signs marks = { .count = 0 }, windows = { .count = 0 };
-	char *wanted = mark ? kind_of(mark, strlen(mark)) : NULL;
+	char *wanted = mark ? frag_mark_kind(mark, strlen(mark)) : NULL;
 	int rc = 0;
 
 	*it = (struct frag_iterations){ .count = 0 };

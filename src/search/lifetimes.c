@@ -7,6 +7,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "events/ids.h"
+#include "iterations/iterations.h"
 
 #define SHORT_PART 100          /* of an iteration: what lives no longer is temporary */
 #define SHORT_STEPS 8
@@ -49,31 +50,18 @@ static bool note_slots(struct survey *s)
 	return true;
 }
 
-/* Names that differ in digits only are the same. */
-static uint64_t hash_name(const struct frag_text *name)
-{
-	uint64_t hash = 0;
-	bool digit = false;
-
-	for (uint32_t i = 0; i < name->length; i++) {
-		const char c = name->text[i];
-		const bool was = digit;
-
-		digit = c >= '0' && c <= '9';
-		if (!digit || !was)
-			hash = frag_hash_mix(hash * 31 + (unsigned char)(digit ? '0' : c) + 1);
-	}
-	return hash;
-}
-
 static void note_mark(struct survey *s, const struct frag_event *ev)
 {
-	if (!frag_grow(&s->marks, &s->mark_capacity, (uint64_t)s->mark_count + 1,
-		       sizeof(*s->marks))) {
+	char *kind = frag_mark_kind(ev->text.text, ev->text.length);
+
+	if (kind && frag_grow(&s->marks, &s->mark_capacity, (uint64_t)s->mark_count + 1,
+			      sizeof(*s->marks)))
+		s->marks[s->mark_count++] = (struct mark){
+			ev->step, frag_hash_text(kind, strlen(kind), 0),
+		};
+	else
 		s->failed = true;
-		return;
-	}
-	s->marks[s->mark_count++] = (struct mark){ ev->step, hash_name(&ev->text) };
+	free(kind);
 }
 
 /* Blocks have a name from their alloc on; the first free after that is theirs. */
