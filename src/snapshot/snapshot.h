@@ -192,6 +192,17 @@ int frag_snapshot_plan(struct frag_snapshot *s);
 /* When the log has the record; only where it has times. */
 double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan *p);
 
+/* A line of the plan's records that keeps its order: a device's, or the remarks. */
+struct frag_plan_line {
+	uint32_t at, end;
+};
+
+/*
+ * Interleaves the lines by time, the remarks' first and then one for each device, behind the
+ * blocks that were there before; of equals the first. False: memory is short.
+ */
+bool frag_snapshot_merge(struct frag_snapshot *s, struct frag_plan_line *lines);
+
 /*
  * The tag for a stack: its innermost frame of the program's own, and what that called of other
  * packages; and after it the note, where it is in the room. text NULL: nothing to say.

@@ -542,34 +542,6 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	return good;
 }
 
-/*
- * Blocks of the first state are older than any time of the log, so they have its
- * first.
- */
-double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan *p)
-{
-	const struct frag_snap_device *d = &s->devices[p->device];
-
-	FRAG_ASSERT(s->has_times && p->device < s->device_count);
-	switch ((enum frag_plan_kind)p->kind) {
-	case FRAG_PLAN_INITIAL:
-	case FRAG_PLAN_INITIAL_FREE:
-		return s->first_time;
-	case FRAG_PLAN_REMARK:
-		return s->remarks[p->index].t;
-	case FRAG_PLAN_ALLOC:
-	case FRAG_PLAN_FREE:
-	case FRAG_PLAN_DEFER:
-	case FRAG_PLAN_COMPLETE:
-	case FRAG_PLAN_EMPTY_CACHE:
-	case FRAG_PLAN_OOM:
-	case FRAG_PLAN_OOM_FREE:
-	case FRAG_PLAN_MARK:
-		break;
-	}
-	return d->log[p->index].t;
-}
-
 static int by_time(const void *a, const void *b)
 {
 	const struct frag_remark *x = a, *y = b;
@@ -577,62 +549,6 @@ static int by_time(const void *a, const void *b)
 	if (x->t != y->t)
 		return x->t < y->t ? -1 : 1;
 	return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* A line of records that keeps its order: a device's, or the remarks. */
-struct line {
-	uint32_t at, end;
-};
-
-/* The line whose next record is the earliest, the first of equals; NULL: all are done. */
-static struct line *earliest(const struct frag_snapshot *s, struct line *lines, uint32_t count)
-{
-	struct line *best = NULL;
-	double t = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		double own;
-
-		if (lines[i].at == lines[i].end)
-			continue;
-		own = s->has_times ? frag_snapshot_time(s, &s->plan[lines[i].at]) : 0;
-		if (best && own >= t)
-			continue;
-		best = &lines[i];
-		t = own;
-	}
-	return best;
-}
-
-static bool is_one_line(const struct frag_snapshot *s, const struct line *lines, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (lines[i].end - lines[i].at == s->plan_count)
-			return true;
-	return false;
-}
-
-/* Blocks that were there first, then all records by their times. */
-static bool merge(struct frag_snapshot *s, struct line *lines, uint32_t count)
-{
-	struct frag_plan *merged = malloc(((size_t)s->plan_count + 1) * sizeof(*merged));
-	struct line *line;
-	uint32_t used = 0;
-
-	if (!merged)
-		return false;
-	for (uint32_t i = 0; i < s->device_count; i++) {
-		struct line *l = &lines[i + 1];
-
-		while (l->at < s->devices[i].plan_initial)
-			merged[used++] = s->plan[l->at++];
-	}
-	while ((line = earliest(s, lines, count)) != NULL)
-		merged[used++] = s->plan[line->at++];
-	free(s->plan);
-	s->plan = merged;
-	s->plan_capacity = s->plan_count + 1;
-	return true;
 }
 
 /* Remarks as records, the first line: a mark comes before what happens at its time. */
@@ -659,7 +575,7 @@ static bool plan_remarks(struct frag_snapshot *s)
 int frag_snapshot_plan(struct frag_snapshot *s)
 {
 	uint64_t seed = frag_hash_seed();
-	struct line *lines = calloc((size_t)s->device_count + 1, sizeof(*lines));
+	struct frag_plan_line *lines = calloc((size_t)s->device_count + 1, sizeof(*lines));
 	uint32_t next_id = 0;
 	bool good = lines != NULL;
 
@@ -681,8 +597,7 @@ int frag_snapshot_plan(struct frag_snapshot *s)
 		good = walk_device(s, i, &next_id, seed);
 		lines[i + 1].end = s->plan_count;
 	}
-	good = good && (is_one_line(s, lines, s->device_count + 1)
-			|| merge(s, lines, s->device_count + 1));
+	good = good && frag_snapshot_merge(s, lines);
 	free(lines);
 	return good ? 0 : frag_fail_nomem(s->err);
 }
