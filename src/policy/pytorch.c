@@ -379,8 +379,22 @@ struct sweep {
 
 static bool is_swept(const struct frag_heap *h, const struct frag_segment_view *s)
 {
-	return frag_heap_look_list(h, s->list).pool == 0 && frag_pytorch_is_large(h, s->list)
-	       && !s->page;
+	return s->pool == 0 && frag_pytorch_is_large(h, s->list);
+}
+
+/* A range that is one free block counts in the mean age, though it is never released here. */
+static bool count_age(const struct frag_heap *h, frag_block b, void *ctx, uint64_t rank[FRAG_RANKS])
+{
+	struct frag_block_view k = frag_heap_look(h, b);
+	struct frag_segment_view s = frag_heap_look_segment(h, k.segment);
+	struct sweep *sweep = ctx;
+
+	(void)rank;
+	if (is_swept(h, &s) && k.prev == FRAG_NO_BLOCK && k.next == FRAG_NO_BLOCK) {
+		sweep->ages += sweep->t->searches - k.user;
+		sweep->count++;
+	}
+	return false;
 }
 
 static bool rank_old(const struct frag_heap *h, frag_block b, void *ctx, uint64_t rank[FRAG_RANKS])
@@ -390,7 +404,7 @@ static bool rank_old(const struct frag_heap *h, frag_block b, void *ctx, uint64_
 	struct sweep *sweep = ctx;
 	uint32_t age = sweep->t->searches - k.user;
 
-	if (!is_swept(h, &s) || (double)age < sweep->age)
+	if (!is_swept(h, &s) || s.page || (double)age < sweep->age)
 		return false;
 	sweep->ages -= age;
 	sweep->count--;
@@ -405,19 +419,11 @@ static int collect(struct frag_policy *p)
 	uint64_t reserved = frag_heap_totals(p->heap)->reserved;
 	struct sweep sweep = { .t = t };
 	uint64_t before = 0;
-	frag_segment s;
-	int rc = 0;
+	int rc;
 
 	if (frag_pytorch_may_keep(p, reserved))
 		return 0;
-	for (uint32_t i = 0; (s = frag_heap_find_idle(p->heap, i)) != FRAG_NO_SEGMENT; i++) {
-		struct frag_segment_view g = frag_heap_look_segment(p->heap, s);
-
-		if (!is_swept(p->heap, &g))
-			continue;
-		sweep.ages += t->searches - frag_heap_look(p->heap, g.first).user;
-		sweep.count++;
-	}
+	rc = frag_heap_release_unused(p->heap, count_age, &sweep);
 	while (!rc && sweep.count && sweep.bytes < reserved
 	       && !frag_pytorch_may_keep(p, reserved - sweep.bytes)) {
 		before = sweep.bytes;

@@ -111,6 +111,14 @@ CASES = [
         f"a 3 512 = OOM", "f 2 =", f"a 4 512 = 2+0:512 new 2:{2 * M} release 1"]),
     ("14: as a setting", "per_process_memory_fraction:0.5", 100, [
         f"a 1 {52 * M} = OOM", f"a 2 {50 * M} = 0+0:{50 * M} new 0:{50 * M}"]),
+    # ages 3, 1 and 1: only the range is as old as the mean, so nothing goes before the flush
+    ("15: a range that is one free block counts in the mean age",
+     "expandable_segments:True,expandable_segments_reserve:0.2", 100, [
+         f"a 1 {20 * M} = 0+0:{20 * M} new 0:{20 * M}! map 0+0:{20 * M}", "f 1 =", "x 0.9 =",
+         "k expandable_segments:False,garbage_collection_threshold:0.5 =",
+         f"a 2 {20 * M} = 1+0:{20 * M} new 1:{20 * M}", f"a 3 {30 * M} = 2+0:{30 * M} new 2:{30 * M}",
+         "f 2 =", "f 3 =", f"a 4 {40 * M} = 3+0:{40 * M} new 3:{40 * M} unmap 0+0:{20 * M} "
+         "release 1 release 2 release 0"]),
     ("15: collection releases what is as old as the average, of large segments",
      "garbage_collection_threshold:0.4", 1000, [
          "x 0.1 =", f"a 1 {16 * M} = 0+0:{16 * M} new 0:{16 * M}",
