@@ -116,6 +116,40 @@ def device_bytes(rng: random.Random) -> int:
                        else total // (2 * MIB) * 2 * MIB))
 
 
+class Pools:
+    """Private pools, in one case of six.
+
+    While a request goes to a private pool PyTorch does not look which streams are done, and a
+    trace cannot say how long that is: so no block waits for a stream in such a case.
+    """
+
+    def __init__(self, rng: random.Random, like: Character) -> None:
+        self.rng = rng
+        self.share = self.ends = 0.0
+        self.open: list[int] = []
+        self.next = 1
+        if rng.random() < 1 / 6:
+            self.share, self.ends = rng.choice((0.1, 0.5, 0.9)), rng.choice((0, 0.005, 0.03))
+            like.record = like.pending = 0
+
+    def draw(self) -> int:
+        """Where a request goes; 0: to the pools of all."""
+        if self.rng.random() >= self.share:
+            return 0
+        if not self.open or self.rng.random() < 0.02:
+            self.open.append(self.next)
+            self.next += 1
+        return self.rng.choice(self.open)
+
+    def release(self) -> int:
+        """A pool that nothing is drawn from any more; one, as several come in no order."""
+        self.ends = 0
+        if not self.open:
+            self.next += 1
+            return self.next - 1
+        return self.open.pop(self.rng.randrange(len(self.open)))
+
+
 class Generator:
     """Draws one trace."""
 
@@ -134,6 +168,7 @@ class Generator:
         most = max(64 * KIB, min(self.total // 3, 700 * MIB))
         self.favourites = [self.spread(512, most) for _ in range(rng.randint(2, 8))]
         self.most = most
+        self.pools = Pools(random.Random(-seed), self.is_like)
 
     def spread(self, low: int, high: int) -> int:
         """Evenly over the powers of two."""
@@ -174,7 +209,9 @@ class Generator:
         else:
             number = self.next_id
         self.next_id = max(self.next_id, number + 1)
-        self.add('alloc', id=number, size=size, **({'stream': stream} if stream else {}))
+        pool = self.pools.draw()
+        self.add('alloc', id=number, size=size, **({'stream': stream} if stream else {}),
+                 **({'pool': pool} if pool else {}))
         self.live.append((number, size))
         if size <= self.total:
             self.bytes += size
@@ -208,7 +245,7 @@ class Generator:
         draw = rng.random()
         for share, action in ((like.sync, self.sync), (like.empty, self.empty),
                               (like.fraction, self.fraction), (like.configure, self.configure),
-                              (0.004, self.mark),
+                              (0.004, self.mark), (self.pools.ends, self.release_pool),
                               (like.pending if self.incomplete else 0, self.complete)):
             if draw < share:
                 action()
@@ -235,6 +272,9 @@ class Generator:
 
     def mark(self) -> None:
         self.add('mark', name='m%d' % len(self.events))
+
+    def release_pool(self) -> None:
+        self.add('release_pool', pool=self.pools.release())
 
     def complete(self) -> None:
         at = self.rng.randrange(len(self.incomplete))

@@ -65,6 +65,7 @@ class Translator:
     def __init__(self, case: Case) -> None:
         self.ids: dict = {}
         self.strings: dict = {}
+        self.pools: dict = {(int, 0): 0}
         self.pending: dict = {}
         self.next_pending = PENDING_STREAM
         self.sync_all = ['s']
@@ -82,6 +83,11 @@ class Translator:
             return name
         return self.strings.setdefault(name, STRING_STREAM + len(self.strings))
 
+    def pool(self, event: dict) -> int:
+        """0, or the private pools by who comes first."""
+        name = event.get('pool', 0)
+        return self.pools.setdefault((type(name), name), len(self.pools)) if name else 0
+
     def free(self, event: dict) -> list[str]:
         number = self.id(event)
         if not event.get('pending'):
@@ -93,10 +99,14 @@ class Translator:
     def lines(self, event: dict) -> list[str]:
         """The lines of one step; none for a mark."""
         op = event['op']
-        if event.get('pool', 0) != 0 or event.get('device', 0) != 0:
-            raise OracleError('private pools and further devices are not covered')
+        if event.get('device', 0) != 0:
+            raise OracleError('further devices are not covered')
         if op == 'alloc':
-            return ['a %d %d %d' % (self.id(event), bytes_of(event['size']), self.stream(event))]
+            line = 'a %d %d %d' % (self.id(event), bytes_of(event['size']), self.stream(event))
+            pool = self.pool(event)
+            return ['%s %d' % (line, pool) if pool else line]
+        if op == 'release_pool':
+            return ['l %d' % self.pool(event)]
         if op == 'free':
             return self.free(event)
         if op == 'complete':

@@ -98,6 +98,7 @@ def compare_seed(job: tuple[int, int | None]) -> tuple[int, collections.Counter,
     except (BadSettings, OracleError) as error:
         return seed, counts, '%s: %s' % (type(error).__name__, error)
     count(counts, expected)
+    counts['cases with private pools'] += any('pool' in event for event in case.events)
     counts['cases with a change of settings'] += any(
         event['op'] == 'configure' for event in case.events)
     return seed, counts, str(difference or '')

@@ -81,6 +81,15 @@ def test_translation() -> None:
         'blocks': 1})
 
 
+def test_pools() -> None:
+    """Private pools are numbered from 1 by who comes first; 1 and "1" are two."""
+    case = Case(events=[{**alloc(1, 5), 'pool': name} for name in (0, 1, '1', 1)])
+    translate = oracle.Translator(case)
+    lines = [translate.lines(event)[0] for event in case.events]
+    same([line.split()[4:] for line in lines], [[], ['1'], ['2'], ['1']])
+    same(translate.lines({'op': 'release_pool', 'pool': '1'}), ['l 2'])
+
+
 def test_ranges() -> None:
     """Ranges and segments share the ordinals; only mapped pages are reserved."""
     lines = ['a V0+0 512 512 2097152 512 0 100 0 0 0 2096640 2096640 0 1 RV0:4194304,mV0+0:2097152',

@@ -3,7 +3,8 @@
  * The allocator is the libc10_cuda.so of a torch wheel, its device is
  * fake_cuda.cpp. Standard input has one event a line:
  *
- *   a ID SIZE STREAM   allocate             f ID         free
+ *   a ID SIZE STREAM [POOL]                 allocate, in a private pool where POOL is not 0
+ *   f ID               free                 l POOL       the program is done with the pool
  *   r ID STREAM        record_stream        e            empty_cache
  *   s [STREAM]         the work on one stream, or on all, is done
  *   fraction X         set_per_process_memory_fraction
@@ -239,9 +240,36 @@ static void print_heap(void)
 
 /* Events -------------------------------------------------------------------- */
 
+/* Requests go to a private pool between these two. The pool is there from its first one on. */
+static std::map<uint64_t, unsigned> pools_used;
+
+static void enter(uint64_t pool)
+{
+	if (pool == 0)
+		return;
+	allocator::get()->beginAllocateToPool(0, {0, pool}, [](cudaStream_t) { return true; });
+	pools_used[pool]++;
+}
+
+static void leave(uint64_t pool)
+{
+	if (pool != 0)
+		allocator::get()->endAllocateToPool(0, {0, pool});
+}
+
+/* As often as it was entered: each time counted as a user. */
+static void let_go(std::istream &in)
+{
+	uint64_t pool;
+
+	in >> pool;
+	for (; pools_used[pool] > 0; pools_used[pool]--)
+		allocator::get()->releasePool(0, {0, pool});
+}
+
 static void allocate(std::istream &in, struct answer *out)
 {
-	uint64_t id, size, stream;
+	uint64_t id, size, stream, pool = 0;
 	void *pointer;
 
 	in >> id >> size >> stream;
@@ -249,9 +277,14 @@ static void allocate(std::istream &in, struct answer *out)
 		fprintf(stderr, "oracle: a bad allocation, or of a live id\n");
 		_Exit(2);
 	}
+	if (!(in >> pool))
+		pool = 0;
+	enter(pool);
 	try {
 		pointer = allocator::get()->raw_alloc_with_stream(size, stream_of(stream));
+		leave(pool);
 	} catch (const c10::OutOfMemoryError &e) {
+		leave(pool);
 		out->where = "OOM";
 		out->message = e.what_without_backtrace();
 		return;
@@ -311,6 +344,8 @@ static void run_event(const string &op, std::istream &in, struct answer *out)
 		release(in, out);
 	} else if (op == "r") {
 		record_stream(in, out);
+	} else if (op == "l") {
+		let_go(in);
 	} else if (op == "e") {
 		allocator::emptyCache();
 	} else if (op == "s" && in >> stream) {
