@@ -74,6 +74,7 @@ struct frag_list_view {
 	uint32_t count;         /* free blocks */
 	uint64_t largest;       /* bytes, 0 if none */
 	uint64_t user;          /* the policy's own */
+	bool done;              /* frag_heap_pool_done() was told of its pool */
 };
 
 /*
@@ -341,6 +342,8 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 /* The policy's own bits. */
 /* They are shown in the views, and mean nothing to the heap; 0 at first. */
 void frag_heap_set_list_user(struct frag_heap *h, frag_list list, uint64_t user);
+/* The program is done with a trace pool: noted in its lists, for a policy that asks. */
+void frag_heap_pool_done(struct frag_heap *h, uint32_t pool);
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user);
 void frag_heap_set_segment_user(struct frag_heap *h, frag_segment s, uint32_t user);
 

@@ -65,6 +65,7 @@ enum frag_notice_kind {
 	FRAG_NOTICE_SET_FRACTION,       /* at most that part of the device */
 	FRAG_NOTICE_CONFIGURE,          /* a settings string */
 	FRAG_NOTICE_SYNC,               /* a stream, or all, is done */
+	FRAG_NOTICE_RELEASE_POOL,       /* the program is done with a pool of its own */
 };
 
 struct frag_notice {
@@ -74,6 +75,7 @@ struct frag_notice {
 	const char *text;               /* CONFIGURE: not ended by a NUL */
 	uint32_t length;
 	uint64_t tick;
+	uint32_t pool;                  /* RELEASE_POOL: dense index; no request comes for it */
 };
 
 /*

@@ -360,6 +360,7 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 	const struct frag_notice n = {
 		.kind = kind, .stream = ev->stream, .fraction = ev->fraction,
 		.text = ev->text.text, .length = ev->text.length, .tick = ev->step,
+		.pool = ev->pool,
 	};
 	bool handled = e->policy.ops->notice != NULL;
 	int rc = 0;
@@ -416,6 +417,8 @@ static int run_other(struct frag_engine *e, const struct frag_event *ev, struct 
 		return rc ? rc : run_notice(e, ev, FRAG_NOTICE_SYNC);
 	case FRAG_OP_EMPTY_CACHE:
 		return run_notice(e, ev, FRAG_NOTICE_EMPTY_CACHE);
+	case FRAG_OP_RELEASE_POOL:
+		return run_notice(e, ev, FRAG_NOTICE_RELEASE_POOL);
 	case FRAG_OP_SET_FRACTION:
 		return run_notice(e, ev, FRAG_NOTICE_SET_FRACTION);
 	case FRAG_OP_CONFIGURE:

@@ -113,7 +113,7 @@ static int report_missing(struct frag_trace *t, const struct frag_record *rec, u
 		const char *name;
 	} names[] = {
 		{ FRAG_HAS_ID, "id" }, { FRAG_HAS_SIZE, "size" }, { FRAG_HAS_STREAM, "stream" },
-		{ FRAG_HAS_VALUE, "value" }, { FRAG_HAS_NAME, "name" },
+		{ FRAG_HAS_VALUE, "value" }, { FRAG_HAS_NAME, "name" }, { FRAG_HAS_POOL, "pool" },
 	};
 	size_t i = 0;
 
@@ -164,6 +164,23 @@ static int live_already(struct frag_trace *t, const struct frag_record *rec, uin
 		      frag_show_id(&rec->id, id), t->lives.lives[slot].birth);
 }
 
+/* The program was done with the pool. */
+static int released_already(struct frag_trace *t, const struct frag_record *rec,
+			    const char **kind, struct frag_error *err)
+{
+	char id[FRAG_ID_ROOM], pool[FRAG_ID_ROOM];
+
+	return flawed(t, rec, kind, "an alloc into a released pool", err,
+		      "alloc of id %s into pool %s, which was released", frag_show_id(&rec->id, id),
+		      frag_show_id(&rec->pool, pool));
+}
+
+/* A pool is a device's own. */
+static uint64_t pool_key(uint32_t device, uint32_t pool)
+{
+	return (uint64_t)device << 32 | pool;
+}
+
 /*
  * Every check comes before the first change: a bad event must leave the trace as
  * it was, since a lenient run goes on after it.
@@ -186,8 +203,12 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	if (found.slot != NO_SLOT)
 		return live_already(t, rec, found.slot, kind, err);
 	rc = find_stream(t, rec, &ev->stream, err);
-	if (rec->members & FRAG_HAS_POOL)
+	if (rec->members & FRAG_HAS_POOL) {
 		ev->pool = frag_handles_index(&t->pools, &rec->pool);
+		if (t->released.count && frag_map_get(&t->released, pool_key(ev->device, ev->pool))
+						 != FRAG_MAP_NONE)
+			return released_already(t, rec, kind, err);
+	}
 	if (rec->members & FRAG_HAS_TAG)
 		ev->tag = frag_tags_use(&t->tags, rec->tag);
 	ev->slot = frag_lives_begin(&t->lives, &rec->id, found);
@@ -340,6 +361,29 @@ static int resolve_sync(struct frag_trace *t, const struct frag_record *rec,
 	return resolve_ends(t, ev, first, err);
 }
 
+/* Of a device, as of any pool: the first where none is said. A second time changes nothing. */
+static int resolve_release_pool(struct frag_trace *t, const struct frag_record *rec,
+				struct frag_event *ev, const char **kind, struct frag_error *err)
+{
+	int rc = need(t, rec, FRAG_HAS_POOL, kind, err);
+	uint64_t key;
+
+	ev->device = 0;
+	rc = rc ? rc : find_device(t, rec, &ev->device, kind, err);
+	if (rc)
+		return rc;
+	if (!rec->pool.text && !rec->pool.number)
+		return flawed(t, rec, kind, "a value out of range", err,
+			      "release_pool: pool 0 is the program's own, which is never released");
+	ev->pool = frag_handles_index(&t->pools, &rec->pool);
+	key = pool_key(ev->device, ev->pool);
+	if (ev->pool == UINT32_MAX
+	    || (frag_map_get(&t->released, key) == FRAG_MAP_NONE
+		&& !frag_map_add(&t->released, key, 0)))
+		return frag_fail_nomem(err);
+	return 0;
+}
+
 /* Whose device exists, so that nothing else can be wrong with it. */
 static int resolve_configure(struct frag_trace *t, const struct frag_record *rec,
 			     struct frag_event *ev, const char **kind, struct frag_error *err)
@@ -380,6 +424,8 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 		return resolve_record_stream(t, rec, ev, kind, err);
 	case FRAG_OP_SYNC:
 		return resolve_sync(t, rec, ev, kind, err);
+	case FRAG_OP_RELEASE_POOL:
+		return resolve_release_pool(t, rec, ev, kind, err);
 	case FRAG_OP_SET_FRACTION:
 		rc = need(t, rec, FRAG_HAS_VALUE, kind, err);
 		if (!rc && !(rec->fraction >= 0 && rec->fraction <= 1))

@@ -25,6 +25,7 @@ struct frag_trace {
 	struct frag_devices devices;
 	char *path;
 	struct frag_handles streams, pools;
+	struct frag_map released;       /* pools that the program is done with, by device */
 	struct frag_tags tags;
 	struct frag_lives lives;
 	struct frag_event *events;      /* of this batch */

@@ -66,6 +66,12 @@ void frag_heap_set_list_user(struct frag_heap *h, frag_list list, uint64_t user)
 		h->index.lists[list].user = user;
 }
 
+void frag_heap_pool_done(struct frag_heap *h, uint32_t pool)
+{
+	for (uint32_t i = 0; i < h->index.count; i++)
+		h->index.lists[i].done |= h->index.lists[i].pool == pool;
+}
+
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user)
 {
 	if (exists(h, b))

@@ -48,6 +48,7 @@ struct frag_free_list {
 	struct frag_bins *bins;
 	uint64_t largest;       /* size of the largest entry, 0 if empty */
 	uint64_t user;          /* the policy's own */
+	bool done;              /* the program is, with its pool */
 };
 
 struct frag_index {

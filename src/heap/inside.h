@@ -43,7 +43,7 @@ static inline struct frag_list_view frag_look_list(const struct frag_heap *h, fr
 	FRAG_ASSERT(list < h->index.count);
 	return (struct frag_list_view){
 		.pool = l->pool, .which = l->which, .count = l->count, .largest = l->largest,
-		.user = l->user,
+		.user = l->user, .done = l->done,
 	};
 }
 

@@ -346,12 +346,15 @@ static void rank_block(const struct frag_heap *h, const struct frag_block_view *
 	rank[2] = k->bytes;
 }
 
+/* A private pool keeps what it has while the program is not done with it. */
 static bool rank_all(const struct frag_heap *h, frag_block b, void *ctx, uint64_t rank[FRAG_RANKS])
 {
 	struct frag_block_view k = frag_heap_look(h, b);
 	struct frag_segment_view s = frag_heap_look_segment(h, k.segment);
 
 	(void)ctx;
+	if (s.pool && !frag_heap_look_list(h, s.list).done)
+		return false;
 	rank_block(h, &k, &s, rank);
 	return true;
 }
@@ -549,6 +552,9 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 		if (t->set[RESERVE] != reserve)
 			frag_pytorch_pin_total(p);
 		derive(t);
+		break;
+	case FRAG_NOTICE_RELEASE_POOL:
+		frag_heap_pool_done(p->heap, n->pool);
 		break;
 	case FRAG_NOTICE_SYNC:
 		break;

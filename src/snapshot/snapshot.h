@@ -118,6 +118,7 @@ enum frag_plan_kind {
 	FRAG_PLAN_DEFER,
 	FRAG_PLAN_COMPLETE,
 	FRAG_PLAN_EMPTY_CACHE,
+	FRAG_PLAN_RELEASE_POOL, /* index: an event of the log that shows it */
 	FRAG_PLAN_OOM,          /* the request that failed ... */
 	FRAG_PLAN_OOM_FREE,     /* ... and is over, as the program went on without it */
 	FRAG_PLAN_MARK,

@@ -24,6 +24,7 @@ double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan 
 	case FRAG_PLAN_DEFER:
 	case FRAG_PLAN_COMPLETE:
 	case FRAG_PLAN_EMPTY_CACHE:
+	case FRAG_PLAN_RELEASE_POOL:
 	case FRAG_PLAN_OOM:
 	case FRAG_PLAN_OOM_FREE:
 	case FRAG_PLAN_MARK:

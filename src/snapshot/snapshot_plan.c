@@ -42,6 +42,8 @@ struct walk {
 	uint32_t forced_by;             /* the event after releases that were forced; 0: none */
 	bool waited;                    /* they belong to the request that comes */
 	bool gained;                    /* which has obtained something already */
+	uint32_t *last_use;             /* of each pool: the event behind its last alloc */
+	uint32_t let_go;                /* records of this event that let go of pools */
 	uint32_t *next_id;
 };
 
@@ -357,6 +359,51 @@ static bool was_forced(struct walk *w, uint32_t i, uint64_t max_reserved)
 	       && w->reserved + d->log[next].size > max_reserved;
 }
 
+/* Behind which event nothing is allocated in a pool any more. */
+static bool find_last_uses(struct walk *w)
+{
+	const struct frag_snap_device *d = w->d;
+
+	w->last_use = calloc(w->s->pool_count, sizeof(*w->last_use));
+	for (uint32_t i = 0; i < d->log_count && w->last_use; i++) {
+		const struct frag_logged *e = &d->log[i];
+
+		if (e->role != FRAG_ROLE_ALLOC)
+			continue;
+		if (e->pool != FRAG_NO_POOL)
+			w->last_use[e->pool] = i + 1;
+		else                    /* an old log: any of them may be meant */
+			for (uint32_t k = 0; k < w->s->pool_count; k++)
+				w->last_use[k] = i + 1;
+	}
+	return w->last_use != NULL;
+}
+
+/*
+ * A private pool gives memory back only once the program is done with it. Those completes that
+ * the next request may have forced still are the last records before it.
+ */
+static bool let_go(struct walk *w, uint32_t i)
+{
+	const uint32_t pool = w->d->log[i].pool;
+	struct frag_plan *first;
+	struct frag_plan record;
+
+	if (!pool || pool == FRAG_NO_POOL || w->last_use[pool] > i)
+		return true;
+	w->last_use[pool] = UINT32_MAX; /* once */
+	if (!add(w, FRAG_PLAN_RELEASE_POOL, i, 0))
+		return false;
+	w->let_go++;
+	first = w->s->plan + w->s->plan_count - 1 - w->completes;
+	record = first[w->completes];
+	memmove(first + 1, first, w->completes * sizeof(*first));
+	if (w->completes)
+		record.calls_end = first[1].calls_end;
+	*first = record;
+	return true;
+}
+
 /*
  * Releases in a row are one decision. Where the request after them forced it,
  * they are an outcome of that request; else the program emptied the cache, and
@@ -370,10 +417,16 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	/* one request may obtain some pages, release, wait, and release again */
 	bool forced = w->gained || request == w->forced_by || was_forced(w, first, max_reserved);
 
+	for (uint32_t k = first; k < next; k++) {
+		if (!is_release(&w->d->log[k]))
+			continue;
+		find_pool(w, &w->d->log[k]);
+		if (!let_go(w, k))
+			return false;
+	}
 	for (; *i < next; (*i)++) {
 		if (!is_release(&w->d->log[*i]))
 			continue;
-		find_pool(w, &w->d->log[*i]);
 		if (!note_call(w, *i) || !give_back(w, *i))
 			return false;
 	}
@@ -524,14 +577,15 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 
 	w.d->last_oom = find_last_oom(w.d);
 	frag_spans_init(&w.spans, seed);
-	good = frag_map_init(&w.live, seed) && walk_first_live(&w);
+	good = frag_map_init(&w.live, seed) && find_last_uses(&w) && walk_first_live(&w);
 	w.d->plan_initial = s->plan_count;
 	for (uint32_t i = 0; i < w.d->log_count && good; i++) {
 		const uint32_t before = s->plan_count;
 		const bool complete = w.d->log[i].role == FRAG_ROLE_COMPLETE;
 
+		w.let_go = 0;
 		good = walk_event(&w, &i, max_reserved);
-		if (s->plan_count > before)
+		if (s->plan_count > before + w.let_go)
 			w.completes = complete ? w.completes + 1 : 0;
 	}
 	if (w.d->capacity && w.d->capacity < w.max_reserved)
@@ -539,6 +593,7 @@ static bool walk_device(struct frag_snapshot *s, uint32_t device, uint32_t *next
 	frag_map_fini(&w.live);
 	frag_spans_fini(&w.spans);
 	free(w.lives);
+	free(w.last_use);
 	return good;
 }
 

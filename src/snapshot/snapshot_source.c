@@ -48,6 +48,18 @@ static void put_stream(struct frag_record *rec, uint64_t stream)
 	rec->stream = (struct frag_handle){ .number = stream % HANDLE_MAX };
 }
 
+/* An operation that is a device's. */
+static void put_device(struct source *src, struct frag_record *rec, const struct frag_plan *p,
+		       enum frag_op op)
+{
+	rec->op = op;
+	rec->members = FRAG_HAS_OP;
+	if (src->s.device_count > 1) {
+		rec->members |= FRAG_HAS_DEVICE;
+		rec->device = p->device;
+	}
+}
+
 static void put_alloc(struct source *src, struct frag_record *rec, const struct frag_plan *p,
 		      uint64_t size, uint64_t stream, uint32_t pool)
 {
@@ -214,12 +226,12 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 		rec->op = FRAG_OP_COMPLETE;
 		break;
 	case FRAG_PLAN_EMPTY_CACHE:
-		rec->op = FRAG_OP_EMPTY_CACHE;
-		rec->members = FRAG_HAS_OP;
-		if (src->s.device_count > 1) {
-			rec->members |= FRAG_HAS_DEVICE;
-			rec->device = p->device;
-		}
+		put_device(src, rec, p, FRAG_OP_EMPTY_CACHE);
+		break;
+	case FRAG_PLAN_RELEASE_POOL:
+		put_device(src, rec, p, FRAG_OP_RELEASE_POOL);
+		rec->members |= FRAG_HAS_POOL;
+		rec->pool = src->pools[src->s.devices[p->device].log[p->index].pool];
 		break;
 	case FRAG_PLAN_MARK:
 	case FRAG_PLAN_REMARK:

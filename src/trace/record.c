@@ -50,11 +50,12 @@ static const uint32_t members_of[FRAG_OPS] = {
 	[FRAG_OP_SET_FRACTION] = COMMON | FRAG_HAS_VALUE,
 	[FRAG_OP_CONFIGURE] = COMMON | FRAG_HAS_VALUE,
 	[FRAG_OP_MARK] = COMMON | FRAG_HAS_NAME,
+	[FRAG_OP_RELEASE_POOL] = COMMON | FRAG_HAS_POOL,
 };
 
 static const char *const op_names[FRAG_OPS] = {
 	"alloc", "free", "complete", "record_stream", "sync", "empty_cache", "set_fraction",
-	"configure", "mark",
+	"configure", "mark", "release_pool",
 };
 
 const char *frag_op_name(enum frag_op op)

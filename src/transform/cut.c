@@ -38,6 +38,8 @@ void frag_cut_fini(struct frag_cut *c)
 	free(c->blocks);
 	free(c->fraction);
 	free(c->configure);
+	forget(&(struct frag_cut_block){ .first = c->released });
+	frag_map_fini(&c->pools);
 }
 
 static bool at_place(const struct frag_place *place, const struct frag_event *ev)
@@ -115,6 +117,27 @@ static bool replace(struct frag_copied **kept, const struct frag_record *rec, ui
 	return true;
 }
 
+/* Its blocks may live on. Once for each pool, however often the trace says it. */
+static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
+			  const struct frag_event *ev)
+{
+	const uint64_t key = (uint64_t)ev->device << 32 | ev->pool;
+	struct frag_copied *copy;
+
+	if (!c->pools.entries && !frag_map_init(&c->pools, frag_hash_seed()))
+		return false;
+	if (frag_map_get(&c->pools, key) != FRAG_MAP_NONE)
+		return true;
+	copy = frag_record_copy(rec, ev->step);
+	if (!copy || !frag_map_add(&c->pools, key, 0)) {
+		free(copy);
+		return false;
+	}
+	copy->next = c->released;
+	c->released = copy;
+	return true;
+}
+
 /* Before the stretch: what would have to be carried over. */
 static bool note(struct frag_cut *c, const struct frag_record *rec, const struct frag_event *ev)
 {
@@ -149,6 +172,8 @@ static bool note(struct frag_cut *c, const struct frag_record *rec, const struct
 		return replace(&c->fraction, rec, ev->step);
 	case FRAG_OP_CONFIGURE:
 		return replace(&c->configure, rec, ev->step);
+	case FRAG_OP_RELEASE_POOL:
+		return keep_released(c, rec, ev);
 	case FRAG_OP_COMPLETE:
 	case FRAG_OP_EMPTY_CACHE:
 	case FRAG_OP_MARK:
@@ -188,6 +213,8 @@ static int put_carried(struct frag_cut *c, struct frag_sink *sink, struct frag_c
 
 	if (!b && rec.members & FRAG_HAS_DEVICE)
 		ev.device = (uint32_t)rec.device;
+	else if (rec.op == FRAG_OP_RELEASE_POOL)
+		ev.device = 0;
 	rec.members &= ~(uint32_t)FRAG_HAS_T;
 	rec.members |= first->members & FRAG_HAS_T;
 	rec.t = first->t;
@@ -200,6 +227,17 @@ struct carried {
 	uint32_t slot;
 };
 
+static bool carry(struct carried **all, uint32_t *count, uint32_t *capacity,
+		  struct frag_copied *copies, uint32_t slot)
+{
+	for (struct frag_copied *r = copies; r; r = r->next) {
+		if (!frag_grow(all, capacity, (uint64_t)*count + 1, sizeof(**all)))
+			return false;
+		(*all)[(*count)++] = (struct carried){ .copy = r, .slot = slot };
+	}
+	return true;
+}
+
 static int by_step(const void *a, const void *b)
 {
 	const struct carried *x = a, *y = b;
@@ -209,8 +247,8 @@ static int by_step(const void *a, const void *b)
 
 /*
  * In the order of the original steps, as a block's streams and its pending free
- * must follow its alloc, and so must frees among themselves. Settings go first:
- * they hold for what follows.
+ * must follow its alloc, and so must frees among themselves, and the release of a
+ * pool its allocs. Settings go first: they hold for what follows.
  */
 static int carry_over(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *first,
 		      struct frag_error *err)
@@ -218,19 +256,16 @@ static int carry_over(struct frag_cut *c, struct frag_sink *sink, const struct f
 	struct frag_copied *const settings[] = { c->fraction, c->configure };
 	struct carried *all = NULL;
 	uint32_t count = 0, capacity = 0;
+	bool good = carry(&all, &count, &capacity, c->released, UINT32_MAX);
 	int rc = 0;
 
+	for (uint32_t i = 0; i < c->count && good; i++)
+		good = carry(&all, &count, &capacity, c->blocks[i].first, i);
+	if (!good)
+		rc = frag_fail_nomem(err);
 	for (size_t i = 0; i < 2 && !rc; i++)
 		if (settings[i])
 			rc = put_carried(c, sink, settings[i], UINT32_MAX, first, err);
-	for (uint32_t i = 0; i < c->count && !rc; i++) {
-		for (struct frag_copied *r = c->blocks[i].first; r && !rc; r = r->next) {
-			if (!frag_grow(&all, &capacity, (uint64_t)count + 1, sizeof(*all)))
-				rc = frag_fail_nomem(err);
-			else
-				all[count++] = (struct carried){ .copy = r, .slot = i };
-		}
-	}
 	if (count)
 		qsort(all, count, sizeof(*all), by_step);
 	for (uint32_t i = 0; i < count && !rc; i++)

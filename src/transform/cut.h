@@ -8,6 +8,7 @@
 #ifndef TRANSFORM_CUT_H
 #define TRANSFORM_CUT_H
 
+#include "base/hash.h"
 #include "transform/copied.h"
 #include "trace/sinks.h"
 
@@ -30,6 +31,8 @@ struct frag_cut {
 	struct frag_cut_block *blocks;  /* by slot */
 	uint32_t count, capacity;
 	struct frag_copied *fraction, *configure;       /* the last of each */
+	struct frag_copied *released;   /* pools that the program is done with, ... */
+	struct frag_map pools;          /* ... each once */
 };
 
 void frag_cut_init(struct frag_cut *c);

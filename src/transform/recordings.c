@@ -117,6 +117,8 @@ static bool same_event(const struct frag_recording *a, const struct frag_recordi
 		return x->slot == y->slot && x->stream == y->stream;
 	case FRAG_OP_SYNC:
 		return x->stream == y->stream;
+	case FRAG_OP_RELEASE_POOL:
+		return x->pool == y->pool;
 	case FRAG_OP_SET_FRACTION:
 		return !(x->fraction < y->fraction) && !(x->fraction > y->fraction);
 	case FRAG_OP_CONFIGURE:

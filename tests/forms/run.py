@@ -385,7 +385,8 @@ def blocks(data: bytes) -> list:
     return found
 
 
-OPS = ('alloc free complete record_stream sync empty_cache set_fraction configure mark').split()
+OPS = ('alloc free complete record_stream sync empty_cache set_fraction configure mark '
+       'release_pool').split()
 MEMBERS = 'op id size stream t tag device pool pending value name'.split()
 
 
@@ -777,6 +778,16 @@ def test_slice() -> None:
                 Path('x.json').exists():
             faults.append(f'{args}: {done.returncode} {done.stderr!r}')
     report('slice: wrong usage', faults)
+
+    list_ = [alloc(1, 5, pool='p'), alloc(2, 6, device=1, pool='p'),
+             {'op': 'release_pool', 'pool': 'p'}, {'op': 'release_pool', 'pool': 'p', 'device': 1},
+             {'op': 'release_pool', 'pool': 'p'}, mark('m'), free(1), free(2)]
+    write('a.ndjson', '{"format":"fragsim-trace","version":1,"devices":[{},{}]}\n'
+          + '\n'.join(map(json.dumps, list_)))
+    sliced('pools that were released, once each, behind their blocks', '--from-mark m',
+           [*list_[:4], *list_[5:]])
+    sliced('each by its device', '--from-mark m --device 1',
+           [alloc(2, 6, pool='p'), {'op': 'release_pool', 'pool': 'p'}, mark('m'), free(2)])
 
 
 def test_anonymize() -> None:

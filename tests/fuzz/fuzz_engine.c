@@ -40,17 +40,20 @@ static const struct recount_policy policies[] = {
 	{ "sizeclass:slab=8MiB,max_small=8MiB,segment=1", .shape = RECOUNT_SLABS,
 	  .releases = true, .max_small = 8 << 20 },
 	{ "direct", .shape = RECOUNT_MERGED, .releases = true },
-	{ "pytorch", .shape = RECOUNT_MERGED, .releases = true, .notices_late = true },
+	{ "pytorch", .shape = RECOUNT_MERGED, .releases = true, .notices_late = true,
+	  .keeps_pools = true },
 	{ "pytorch:max_split_size_mb=20,garbage_collection_threshold=0.5,"
 	  "per_process_memory_fraction=0.7", .shape = RECOUNT_MERGED, .releases = true,
-	  .notices_late = true },
+	  .notices_late = true, .keeps_pools = true },
 	{ "pytorch:roundup_power2_divisions=[1:2,4:8,>:1],large_segment_size_mb=32",
-	  .shape = RECOUNT_MERGED, .releases = true, .notices_late = true },
+	  .shape = RECOUNT_MERGED, .releases = true, .notices_late = true, .keeps_pools = true },
 	{ "pytorch:throw_on_cudamalloc_oom=true,per_process_memory_fraction=0.9",
-	  .shape = RECOUNT_MERGED, .notices_late = true },
-	{ "pytorch:expandable_segments=true", .shape = RECOUNT_MERGED, .notices_late = true },
+	  .shape = RECOUNT_MERGED, .notices_late = true, .keeps_pools = true },
+	{ "pytorch:expandable_segments=true", .shape = RECOUNT_MERGED, .notices_late = true,
+	  .keeps_pools = true },
 	{ "pytorch:expandable_segments=true,expandable_segments_reserve=0.3,"
-	  "large_segment_size_mb=11", .shape = RECOUNT_MERGED, .notices_late = true },
+	  "large_segment_size_mb=11", .shape = RECOUNT_MERGED, .notices_late = true,
+	  .keeps_pools = true },
 };
 
 /* Each can follow each: what names max_split_size_mb names large_segment_size_mb, too. */
@@ -76,6 +79,7 @@ struct maker {
 	struct recount now;             /* which blocks live, which wait */
 	struct frag_record *records;
 	uint32_t count;
+	uint8_t released[4];            /* of each device, pools as bits */
 };
 
 static uint64_t size_of(uint8_t a, uint8_t b)
@@ -136,16 +140,16 @@ static void make_alloc(struct maker *m, const uint8_t *e, struct frag_record *re
 {
 	static const char *const tags[] = { "weights", "input", "", "a" };
 	const char *tag = tags[e[0] >> 4 & 3];
+	const uint32_t device = (e[1] >> 4 & 3) % m->now.device_count, pool = e[1] >> 2 & 3;
 	uint32_t id = unused_id(&m->now);
 
-	if (id == RECOUNT_NONE)
+	if (id == RECOUNT_NONE || m->released[device] >> pool & 1)
 		return;
 	*rec = (struct frag_record){
 		.members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM
 			   | FRAG_HAS_POOL | FRAG_HAS_DEVICE,
 		.op = FRAG_OP_ALLOC, .id = id_of(id), .size = size_of(e[2], e[3]),
-		.stream = handle(e[1] & 3), .pool = handle(e[1] >> 2 & 3),
-		.device = (e[1] >> 4 & 3) % m->now.device_count,
+		.stream = handle(e[1] & 3), .pool = handle(pool), .device = device,
 		.tag = { tag, (uint32_t)strlen(tag) }, .at = id,
 	};
 	if (e[0] & 128)
@@ -191,6 +195,11 @@ static void make_other(struct maker *m, enum frag_op op, const uint8_t *e,
 		rec->members |= FRAG_HAS_VALUE;
 		rec->fraction = e[2] < 200 ? e[2] / 200.0 : 1;
 	}
+	if (op == FRAG_OP_RELEASE_POOL) {
+		rec->members |= FRAG_HAS_POOL;
+		rec->pool = handle(1 + e[2] % 3);
+		m->released[rec->device] |= (uint8_t)(1 << (1 + e[2] % 3));
+	}
 	if (op == FRAG_OP_CONFIGURE) {
 		rec->members |= FRAG_HAS_VALUE;
 		rec->text = (struct frag_text){ text, (uint32_t)strlen(text) };
@@ -201,12 +210,12 @@ static void make_other(struct maker *m, enum frag_op op, const uint8_t *e,
 	}
 }
 
-/* Half of all are requests, a quarter frees; an event that cannot be is left out. */
+/* A third of all are requests, and a fifth frees; an event that cannot be is left out. */
 static void make(struct maker *m, const uint8_t *e)
 {
 	static const enum frag_op ops[16] = {
 		FRAG_OP_ALLOC, FRAG_OP_ALLOC, FRAG_OP_ALLOC, FRAG_OP_ALLOC, FRAG_OP_ALLOC,
-		FRAG_OP_FREE, FRAG_OP_FREE, FRAG_OP_FREE, FRAG_OP_FREE,
+		FRAG_OP_FREE, FRAG_OP_FREE, FRAG_OP_FREE, FRAG_OP_RELEASE_POOL,
 		FRAG_OP_COMPLETE, FRAG_OP_RECORD_STREAM, FRAG_OP_SYNC, FRAG_OP_EMPTY_CACHE,
 		FRAG_OP_SET_FRACTION, FRAG_OP_CONFIGURE, FRAG_OP_MARK,
 	};

@@ -33,6 +33,7 @@ struct recount_policy {
 	enum recount_shape shape;
 	bool releases;          /* nothing that could be released is left where it fails */
 	bool notices_late;      /* a pending block may stay longer than the trace says */
+	bool keeps_pools;       /* what is a pool's other than 0 stays until its release_pool */
 	uint64_t pool;          /* bytes held from the beginning */
 	uint64_t max_small;     /* bytes of the largest slot */
 };
@@ -62,6 +63,7 @@ struct recount_device {
 	bool dead;                      /* and was refused */
 	bool late;                      /* a pending block may be there, or not */
 	bool ranges;
+	uint32_t done;                  /* pools that the program is done with, a bit for each */
 	uint64_t steps, allocs, hits, frees, ooms, skipped, got, gave;
 	uint64_t peak_requested, peak_allocated, peak_free, peak_blocks;
 };
@@ -220,6 +222,8 @@ static void recount_event(struct recount *r, const struct frag_record *rec)
 			b->recorded |= 1U << recount_number(&rec->stream);
 	} else if (rec->op == FRAG_OP_SYNC) {
 		recount_sync(r, rec);
+	} else if (rec->op == FRAG_OP_RELEASE_POOL) {
+		r->devices[rec->device].done |= 1U << recount_number(&rec->pool);
 	} else if (rec->op == FRAG_OP_CONFIGURE) {
 		r->configured = true;
 	}
@@ -337,6 +341,7 @@ static uint64_t recount_largest_half(const struct recount_block *const *blocks, 
 /* What a segment's free memory comes to. */
 struct recount_free {
 	uint64_t bytes, largest, releasable, waste;
+	uint64_t kept;          /* of what is releasable: in use by a pool */
 };
 
 static void recount_segment_free(const struct recount *r, uint32_t device, uint32_t ordinal,
@@ -367,6 +372,19 @@ static void recount_segment_free(const struct recount *r, uint32_t device, uint3
 	f->largest = largest > f->largest ? largest : f->largest;
 	if (!count && !(r->devices[device].pool && ordinal == 0))
 		f->releasable += s->bytes;
+	if (!count && s->pool > 0 && !(r->devices[device].done >> s->pool & 1))
+		f->kept += s->bytes;
+}
+
+/* Bytes of segments that are idle, in pools that the program still uses. */
+static uint64_t recount_kept(const struct recount *r, uint32_t device)
+{
+	struct recount_free f = { .bytes = 0 };
+
+	for (uint32_t i = 0; i < r->devices[device].segment_count; i++)
+		if (r->devices[device].segments[i].held)
+			recount_segment_free(r, device, i, &f);
+	return f.kept;
 }
 
 static void recount_percentages(const struct recount *r, const struct frag_metrics *m)
@@ -506,7 +524,8 @@ static int recount_see(void *ctx, const struct frag_step *step, struct frag_erro
 	recount_always(r, step->device, step->metrics);
 	recount_exactly(r, step->device, step->metrics);
 	if (step->status == FRAG_STEP_OOM && r->policy->releases && !d->ranges && !r->configured)
-		recount_same(r, "releasable after an OOM", step->metrics->releasable, 0);
+		recount_same(r, "releasable after an OOM", step->metrics->releasable,
+			     r->policy->keeps_pools ? recount_kept(r, step->device) : 0);
 	recount_must(step->status != FRAG_STEP_OOM || d->figures.total || r->configured || d->ranges,
 		     "an OOM without a limit");
 	return 0;

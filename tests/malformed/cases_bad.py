@@ -22,6 +22,7 @@ OPS = {
     'set_fraction': ((), {'value': '0.5', **COMMON}, ('value',)),
     'configure': ((), {'value': '"a:b"', **COMMON}, ('value',)),
     'mark': ((), {'name': '"m"', **COMMON}, ('name',)),
+    'release_pool': ((), {'pool': '"p"', **COMMON}, ('pool',)),
 }
 
 HUGE = ('9007199254740992', '18446744073709551616', '18446744073709551617', '1' + '0' * 30)
@@ -50,6 +51,7 @@ WRONG_ELSEWHERE = {     # op, member: wrong values
                                'true', '[]'), 'device': ('3',)},
     'configure': {'value': ('5', 'null', 'true', '{}', '[]'), 'device': ('3',)},
     'mark': {'name': ('5', 'null', 'false', '[]', '{}'), 'device': ('3',), 'tag': ('5',)},
+    'release_pool': {'pool': ('0', '1.5', '-1', 'null', 'true', '[]', '{}'), 'device': ('1',)},
 }
 
 
@@ -193,7 +195,7 @@ def id_cases() -> list[Case]:
                      header=DEVICES)
     for op, more in (('alloc', ',"id":7,"size":1'), ('sync', ''), ('mark', ',"name":"x"'),
                      ('empty_cache', ''), ('set_fraction', ',"value":0.5'),
-                     ('configure', ',"value":"x"')):
+                     ('configure', ',"value":"x"'), ('release_pool', ',"pool":1')):
         out += bad_event(f'{op}-third-device', f'{{"op":"{op}"{more},"device":2}}', r'device',
                          number(2), header=DEVICES)
     return out

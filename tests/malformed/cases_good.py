@@ -125,7 +125,8 @@ def good_cases() -> list[Case]:
             alloc('1', 1000, ',"device":1'), '{"op":"free","id":1}', MARK,
             '{"op":"mark","name":"m","device":1}', '{"op":"sync"}', '{"op":"empty_cache"}',
             '{"op":"set_fraction","value":0.5}', '{"op":"configure","value":"x"}',
-            members=DEVICES), 3 + 5 * 2, last={'device': '1', **dead}),
+            '{"op":"release_pool","pool":1}', '{"op":"release_pool","pool":1,"device":1}',
+            members=DEVICES), 5 + 5 * 2, last={'device': '1', **dead}),
         good('free-names-its-device', document(
             alloc('1', 1000, ',"device":1'), '{"op":"free","id":1,"device":1}', members=DEVICES), 2,
             last={'device': '1', **dead}),

@@ -82,10 +82,16 @@ class Step:
         self.t = event.get("t")
 
 
+def named(pool):
+    """1 and "1" are two pools."""
+    return type(pool), pool
+
+
 def resolve(events, device_count):
     """Events as Steps. Fails where an id is used against fragsim-trace(5), which no policy can change."""
     live = {}           # id -> Allocation
     pending = {}        # id -> Allocations that wait for `complete`, the oldest first
+    released = set()    # pools that the program is done with, by device
     steps = []
     for number, event in enumerate(events):
         op, name = event["op"], event.get("id")
@@ -93,6 +99,8 @@ def resolve(events, device_count):
         if op == "alloc":
             if name in live:
                 raise ValueError("step %d: alloc of the live id %r" % (number, name))
+            if (event.get("device", 0), *named(event.get("pool", 0))) in released:
+                raise ValueError("step %d: alloc into a released pool" % number)
             allocation = live[name] = Allocation(event, event.get("device", 0))
         elif op == "free":
             allocation = live.pop(name)
@@ -102,14 +110,16 @@ def resolve(events, device_count):
             allocation = pending[name].pop(0)
         elif op == "record_stream":
             allocation = live[name]
+        elif op == "release_pool":
+            released.add((event.get("device", 0), *named(event["pool"])))
         elif op not in ("sync", "empty_cache", "set_fraction", "configure", "mark"):
             raise ValueError("step %d: unknown op %r" % (number, op))
         if allocation:
             devices = [allocation.device]
             if event.get("device", allocation.device) != allocation.device:
                 raise ValueError("step %d: the block is on another device" % number)
-        elif "device" in event:
-            devices = [event["device"]]
+        elif "device" in event or op == "release_pool":
+            devices = [event.get("device", 0)]
         else:
             devices = list(range(device_count))
         if max(devices) >= device_count:

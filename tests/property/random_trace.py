@@ -128,6 +128,9 @@ class Generator:
                         "sync": 8 * heavy, "complete": 12 * heavy,
                         "empty_cache": rng.choice([0, 2, 10]) * heavy, "mark": 3 * heavy,
                         "configure": 1 * heavy, "set_fraction": rng.choice([0, 2, 10]) * heavy}
+        if len(self.pools) > 2:
+            self.weights["release_pool"] = 3 * heavy
+        self.released = set()
         self.pending_chance = rng.choice([0, 0, 0.1, 0.5]) if heavy else 0
         self.order = rng.choice(["random", "random", "stack", "queue"])
         self.phases = rng.random() < 0.3    # now and then nearly everything is freed
@@ -163,7 +166,8 @@ class Generator:
     def alloc(self):
         name, stream = self.new_id(), self.rng.choice(self.streams)
         device = self.rng.randrange(len(self.devices))
-        pool = self.rng.choice(self.pools)
+        pool = self.rng.choice([pool for pool in self.pools
+                                if (device, type(pool), pool) not in self.released])
         self.live[name] = Live(device, stream)
         event = {"op": "alloc", "id": name, "size": self.size()}
         if pool != 0 or self.maybe(0.1):
@@ -197,6 +201,13 @@ class Generator:
         live = self.live[name]
         event = {"op": "record_stream", "id": name, "stream": self.rng.choice(self.streams)}
         return self.with_device(event, live.device, False)
+
+    def release_pool(self):
+        """Nothing is allocated there from now on; pool 0 stays."""
+        device = self.rng.randrange(len(self.devices))
+        pool = self.rng.choice([pool for pool in self.pools if pool != 0])
+        self.released.add((device, type(pool), pool))
+        return self.with_device({"op": "release_pool", "pool": pool}, device, True)
 
     def other(self, op):
         """An op that holds for one device or for all."""
@@ -237,7 +248,7 @@ class Generator:
         elif not weights["complete"]:
             weights["complete"] = 5
         op = rng.choices(list(weights), list(weights.values()))[0]
-        if op in ("alloc", "free", "complete", "record_stream"):
+        if op in ("alloc", "free", "complete", "record_stream", "release_pool"):
             event = getattr(self, op)()
         else:
             event = self.other(op)

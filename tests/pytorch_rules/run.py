@@ -9,7 +9,7 @@ binary of torch 2.15.0 (fragsim-policies(7) tells them), not this program's outp
 A case is a title, settings, the device's size in MiB (0: unlimited) and lines
 "EVENT = WHAT HAPPENS". Events: a ID SIZE [STREAM] [POOL], f ID, r ID STREAM,
 s [STREAM], c ID (complete), fp ID (free, pending), e (empty_cache), x VALUE
-(set_fraction), k STRING (configure). What happens: the place SEGMENT+OFFSET:BYTES
+(set_fraction), k STRING (configure), l POOL (release_pool). What happens: the place SEGMENT+OFFSET:BYTES
 or OOM, then the device's calls: new N:BYTES or new N:BYTES! (a range), map
 N+OFFSET:BYTES, unmap N+OFFSET:BYTES, release N.
 """
@@ -106,6 +106,21 @@ CASES = [
     ("13: partly used segments stay", "", 0, [
         f"a 1 {2 * M} = 0+0:{2 * M} new 0:{20 * M}", f"a 2 {2 * M} = 0+{2 * M}:{2 * M}", "f 1 =",
         "e ="]),
+    ("13: a private pool keeps its memory until the program is done with it", "", 0, [
+        f"a 1 {2 * M} 0 7 = 0+0:{2 * M} new 0:{20 * M}", f"a 2 {2 * M} = 1+0:{2 * M} new 1:{20 * M}",
+        "f 1 =", "f 2 =", "e = release 1", "l 7 =", "e = release 0"]),
+    ("13: also where a request is refused for it", "", 100, [
+        f"a 1 {60 * M} 0 7 = 0+0:{60 * M} new 0:{60 * M}", "f 1 =", f"a 2 {50 * M} = OOM", "l 7 =",
+        f"a 3 {50 * M} = 1+0:{50 * M} new 1:{50 * M} release 0"]),
+    ("13: released pools come last, small before large; live blocks stay", "", 0, [
+        f"a 1 {M} 0 7 = 0+0:{M} new 0:{2 * M}", f"a 2 {2 * M} 0 7 = 1+0:{2 * M} new 1:{20 * M}",
+        f"a 3 {2 * M} = 2+0:{2 * M} new 2:{20 * M}", f"a 4 {M} 0 8 = 3+0:{M} new 3:{2 * M}",
+        f"a 5 {30 * M} 0 7 = 4+0:{30 * M} new 4:{30 * M}", "l 7 =", "l 8 =", "l 8 =",
+        "f 1 =", "f 2 =", "f 3 =", "f 4 =", "e = release 2 release 0 release 1 release 3",
+        "f 5 =", "e = release 4"]),
+    ("13, 23: pages of a private pool too", "expandable_segments:True", 160, [
+        f"a 1 {2 * M} 0 7 = 0+0:{2 * M} new 0:{180 * M}! map 0+0:{20 * M}", "f 1 =", "e =", "l 7 =",
+        f"e = unmap 0+0:{20 * M} release 0"]),
     ("14: the fraction is checked before the device is asked", "", 100, [
         "x 0.5 =", f"a 1 {30 * M} = 0+0:{30 * M} new 0:{30 * M}", f"a 2 {20 * M} = 1+0:{20 * M} new 1:{20 * M}",
         f"a 3 512 = OOM", "f 2 =", f"a 4 512 = 2+0:512 new 2:{2 * M} release 1"]),
@@ -180,6 +195,8 @@ def event(text):
         return {"op": "record_stream", "id": int(rest[0]), "stream": int(rest[1])}
     if op == "s":
         return {"op": "sync", **({"stream": int(rest[0])} if rest else {})}
+    if op == "l":
+        return {"op": "release_pool", "pool": int(rest[0])}
     if op == "x":
         return {"op": "set_fraction", "value": float(rest[0])}
     if op == "k":

@@ -23,6 +23,7 @@ TRACE = {
         {'op': 'set_fraction', 'value': 0.5},
         {'op': 'configure', 'value': 'a:b'},
         {'op': 'mark', 'name': 'end', 'tag': 'x'},
+        {'op': 'release_pool', 'pool': 'p', 'device': 0},
     ],
 }
 VALUES = (None, True, 0, -1, 1.5, 2.0, 2 ** 53 - 1, 2 ** 53, '', 'x', '1K', [], {}, [1], {'a': 1})

@@ -250,6 +250,27 @@ def layouts():
     ok(rc == 0 and out.count("1 of 1 addresses, 1 of 1 device allocations agree") == 2,
        "an old log's pools come from the last state", out, err)
 
+    # what a private pool gives back the program had released before: asked for another time,
+    # device by device, and only where nothing is allocated there later
+    log = Log(pool=(0, 0)).add("segment_alloc", LARGE, 20 * M, pool_id=(0, 1))
+    log.alloc(LARGE, 2 * M, pool_id=(0, 1)).add("free_requested", LARGE, 2 * M, pool_id=(0, 1))
+    log.add("free_completed", LARGE, 2 * M, pool_id=(0, 1))
+    log.add("segment_free", LARGE, 20 * M, pool_id=(0, 1))
+    log.segment(LARGE + 32 * M, 20 * M).alloc(LARGE + 32 * M, 2 * M)
+    value = snapshot([segment(LARGE + 32 * M, block(LARGE + 32 * M, 2 * M),
+                              hole(LARGE + 34 * M, 18 * M))], log)
+    result, rows, err = run(value)
+    same("a private pool's memory goes back after its release", [r["op"] for r in rows],
+         ["alloc", "free", "release_pool", "empty_cache", "alloc"], err)
+    same("and is away then", [r["reserved"] for r in rows], [20 * M, 20 * M, 20 * M, 0, 20 * M], err)
+    log.add("segment_alloc", LARGE, 20 * M, pool_id=(0, 1)).alloc(LARGE, 2 * M, pool_id=(0, 1))
+    value = snapshot([segment(LARGE, block(LARGE, 2 * M), hole(LARGE + 2 * M, 18 * M), pool=(0, 1)),
+                      segment(LARGE + 32 * M, block(LARGE + 32 * M, 2 * M),
+                              hole(LARGE + 34 * M, 18 * M))], log)
+    result, rows, err = run(value)
+    same("a pool that is used later was not released", [r["op"] for r in rows],
+         ["alloc", "free", "empty_cache", "alloc", "alloc"], err)
+
     # expandable: one range, grown by a page; the hole is used first
     log = Log().add("segment_map", LARGE, 20 * M).alloc(LARGE, 15 * M)
     log.add("segment_map", LARGE + 20 * M, 20 * M).alloc(LARGE + 15 * M, 10 * M)

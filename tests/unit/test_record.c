@@ -147,6 +147,7 @@ static void test_ops(void **state)
 		{ "{\"op\":\"set_fraction\",\"value\":0.5}", FRAG_OP_SET_FRACTION, FRAG_HAS_VALUE },
 		{ "{\"value\":\"a:b\",\"op\":\"configure\"}", FRAG_OP_CONFIGURE, FRAG_HAS_VALUE },
 		{ "{\"op\":\"mark\",\"name\":\"step 1\"}", FRAG_OP_MARK, FRAG_HAS_NAME },
+		{ "{\"op\":\"release_pool\",\"pool\":1}", FRAG_OP_RELEASE_POOL, FRAG_HAS_POOL },
 	};
 
 	(void)state;

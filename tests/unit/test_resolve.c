@@ -26,6 +26,8 @@
 #define RECORD(n, s) { .members = FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_STREAM, \
 		       .op = FRAG_OP_RECORD_STREAM, .id = NUMBER(n), .stream = NUMBER(s) }
 #define SYNC { .members = FRAG_HAS_OP, .op = FRAG_OP_SYNC }
+#define RELEASE_POOL(n, more, ...) { .members = FRAG_HAS_OP | FRAG_HAS_POOL | (more), \
+				     .op = FRAG_OP_RELEASE_POOL, .pool = NUMBER(n), __VA_ARGS__ }
 #define BARE(OP) { .members = FRAG_HAS_OP, .op = OP }
 
 static struct frag_trace *begin(const struct frag_source_ops *ops, struct records *source,
@@ -101,9 +103,10 @@ static void test_devices(void **state)
 		  .text = { "a:1", 3 } },
 		{ .members = FRAG_HAS_OP | FRAG_HAS_NAME, .op = FRAG_OP_MARK, .text = { "m", 1 } },
 		{ .members = FRAG_HAS_OP | FRAG_HAS_DEVICE, .op = FRAG_OP_SYNC, .device = 0 },
+		RELEASE_POOL(7, 0, .device = 0), RELEASE_POOL(7, FRAG_HAS_DEVICE, .device = 2),
 	};
 	static const uint32_t devices[] = {
-		2, 0, 2, 2, 0, FRAG_ALL, FRAG_ALL, 1, 1, FRAG_ALL, FRAG_ALL, 0,
+		2, 0, 2, 2, 0, FRAG_ALL, FRAG_ALL, 1, 1, FRAG_ALL, FRAG_ALL, 0, 0, 2,
 	};
 	struct frag_event events[LENGTH(records)];
 	struct frag_trace *t = resolve_all(records, LENGTH(records), events);
@@ -203,6 +206,7 @@ static const struct frag_record before[] = {
 	ALLOC(1),                                                               /* step 0 */
 	ALLOC_WITH(2, FRAG_HAS_DEVICE, .device = 1),
 	FREE(1), ALLOC(3), ALLOC(1), PENDING(3), FREE(1), ALLOC(4), RECORD(4, 1), FREE(4),
+	RELEASE_POOL(5, 0, .device = 0),
 };
 
 static const struct {
@@ -247,6 +251,12 @@ static const struct {
 	{ BARE(FRAG_OP_SET_FRACTION), "a missing member", { "set_fraction", "\"value\"" } },
 	{ BARE(FRAG_OP_CONFIGURE), "a missing member", { "configure", "\"value\"" } },
 	{ BARE(FRAG_OP_MARK), "a missing member", { "mark", "\"name\"" } },
+	{ BARE(FRAG_OP_RELEASE_POOL), "a missing member", { "release_pool", "\"pool\"" } },
+	{ RELEASE_POOL(0, 0, .device = 0), "a value out of range", { "pool 0" } },
+	{ RELEASE_POOL(7, FRAG_HAS_DEVICE, .device = 3),
+	  "a device that does not exist", { "device 3" } },
+	{ ALLOC_WITH(9, FRAG_HAS_POOL, .pool = NUMBER(5)),
+	  "an alloc into a released pool", { "id 9", "pool 5" } },
 	{ { .members = FRAG_HAS_OP | FRAG_HAS_VALUE, .op = FRAG_OP_SET_FRACTION, .fraction = 1.25 },
 	  "a value out of range", { "1.25" } },
 	{ BARE(FRAG_OPS), "an unknown op", { "op" } },
@@ -277,7 +287,7 @@ static void test_bad_records(void **state)
 		assert_int_equal(frag_resolve(t, &bad[i].record, &got, &kind, &err), -FRAG_ETRACE);
 		assert_non_null(kind);
 		assert_string_equal(kind, bad[i].kind);
-		assert_memory_equal(err.message, "records: step 10: ", 18);
+		assert_memory_equal(err.message, "records: step 11: ", 18);
 		for (uint32_t k = 0; k < 3 && bad[i].words[k]; k++)
 			if (!strstr(err.message, bad[i].words[k]))
 				fail_msg("\"%s\" lacks \"%s\"", err.message, bad[i].words[k]);

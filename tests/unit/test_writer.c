@@ -47,6 +47,7 @@ static const struct frag_record records[] = {
 	{ .members = FRAG_HAS_OP | FRAG_HAS_VALUE, .op = FRAG_OP_CONFIGURE,
 	  .text = TEXT("max_split_size_mb:128") },
 	{ .members = FRAG_HAS_OP | FRAG_HAS_NAME, .op = FRAG_OP_MARK, .text = TEXT("epoch 1") },
+	{ .members = FRAG_HAS_OP | FRAG_HAS_POOL, .op = FRAG_OP_RELEASE_POOL, .pool = NAMED("p") },
 };
 
 static const char *const lines[] = {
@@ -63,6 +64,7 @@ static const char *const lines[] = {
 	"{\"op\":\"set_fraction\",\"value\":0.5}",
 	"{\"op\":\"configure\",\"value\":\"max_split_size_mb:128\"}",
 	"{\"op\":\"mark\",\"name\":\"epoch 1\"}",
+	"{\"op\":\"release_pool\",\"pool\":\"p\"}",
 };
 
 static void write_all(const char *path, bool object)
