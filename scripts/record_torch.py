@@ -21,6 +21,7 @@ import argparse
 import contextlib
 import functools
 import importlib
+import inspect
 import itertools
 import json
 import os
@@ -608,13 +609,26 @@ def seed(number: int) -> None:
     torch.manual_seed(number)
 
 
+def asked_for(model: Model, args: argparse.Namespace) -> Model:
+    """The model, at another batch size or length where one was asked for."""
+    for option in ("batch", "length"):
+        value = getattr(args, option)
+        if value is None:
+            continue
+        if option not in inspect.signature(model.build).parameters:
+            sys.exit(f"record_torch.py: {args.name} has no --{option}")
+        model = model._replace(source=f"{model.source}; --{option} {value}",
+                               options={**model.options, option: value})
+    return model
+
+
 def model_command(args: argparse.Namespace) -> None:
     if args.list:
         print("\n".join(f"{name:40}{model.source}" for name, model in MODELS.items()))
         return
     if args.name not in MODELS:
         sys.exit(f"record_torch.py: no model of the name {args.name}; `model --list` shows them")
-    model = MODELS[args.name]
+    model = asked_for(MODELS[args.name], args)
     need("torch", "recording")
     if model.needs:
         need(model.needs, args.name)
@@ -655,6 +669,12 @@ def run_command(args: argparse.Namespace) -> None:
             print(recorder.summary(), file=sys.stderr)
 
 
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number above 0")
+    return int(text)
+
+
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="record_torch.py", description=__doc__.partition(" - ")[2],
@@ -674,6 +694,9 @@ def parse_args() -> argparse.Namespace:
     model.add_argument("--list", action="store_true", help="list the models")
     model.add_argument("--device", metavar="fake|cpu|cuda", help="fake: true shapes, no data, no "
                        "GPU (the default, but for the models that the data steers: cpu)")
+    model.add_argument("--batch", type=positive, metavar="N", help="another batch size than the "
+                       "name says, where the model has one")
+    model.add_argument("--length", type=positive, metavar="N", help="likewise another length")
     model.add_argument("--seed", type=int, help="of random lengths, batches and weights (default: "
                        "the model's own, which makes the same trace each time)")
     model.set_defaults(command=model_command)
