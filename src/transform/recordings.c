@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/print.h"
 #include "base/printable.h"
+#include "transform/own_number.h"
 
 #define WORDS_ROOM 300
 
@@ -43,6 +44,7 @@ void frag_recordings_fini(struct frag_recordings *r)
 	free(r->sizes);
 	free(r->which);
 	free(r->born);
+	free(r->text);
 	if (r->ready)
 		frag_map_fini(&r->known);
 	*r = (struct frag_recordings){ .count = 0 };
@@ -82,12 +84,23 @@ static struct frag_text tag_of(const struct frag_recording *of)
 	return frag_symbols_tag(frag_trace_symbols(of->trace), tag);
 }
 
-/* A recording without tags says nothing against those of another one. */
-static bool same_tag(const struct frag_recording *a, const struct frag_recording *b)
+/* The tag of an alloc, or the name of a mark; none of other events. */
+static struct frag_text name_at(const struct frag_recording *of)
 {
-	const struct frag_text tag = tag_of(a), other = tag_of(b);
+	const struct frag_event *ev = event_of(of);
 
-	return !tag.text || !other.text || same_text(tag, other);
+	if (ev->op == FRAG_OP_ALLOC)
+		return tag_of(of);
+	return ev->op == FRAG_OP_MARK ? ev->text : (struct frag_text){ .text = NULL };
+}
+
+/* A recording without tags says nothing against those of another one. */
+static bool same_name(const struct frag_recording *a, const struct frag_recording *b)
+{
+	const struct frag_text name = name_at(a), other = name_at(b);
+
+	return !name.text || !other.text || same_text(name, other)
+	       || frag_own_number_same(name, a->number, other, b->number);
 }
 
 static bool is_pending(const struct frag_record *rec)
@@ -108,7 +121,7 @@ static bool same_event(const struct frag_recording *a, const struct frag_recordi
 	switch ((enum frag_op)x->op) {
 	case FRAG_OP_ALLOC:
 		return x->slot == y->slot && x->stream == y->stream && x->pool == y->pool
-		       && same_tag(a, b);
+		       && same_name(a, b);
 	case FRAG_OP_FREE:
 		return x->slot == y->slot && is_pending(record_of(a)) == is_pending(record_of(b));
 	case FRAG_OP_COMPLETE:
@@ -122,8 +135,9 @@ static bool same_event(const struct frag_recording *a, const struct frag_recordi
 	case FRAG_OP_SET_FRACTION:
 		return !(x->fraction < y->fraction) && !(x->fraction > y->fraction);
 	case FRAG_OP_CONFIGURE:
-	case FRAG_OP_MARK:
 		return same_text(x->text, y->text);
+	case FRAG_OP_MARK:
+		return same_name(a, b);
 	case FRAG_OP_EMPTY_CACHE:
 	case FRAG_OPS:
 		break;
@@ -255,12 +269,34 @@ static int add_alloc(struct frag_recordings *r, struct frag_error *err)
 	return 0;
 }
 
-static int hand_on(const struct frag_recordings *r, const struct frag_recordings_options *o,
+/* What the first recording's name is at the number of `event`; *text is where a record has it. */
+static int name_event(struct frag_recordings *r, uint32_t number, struct frag_text *text,
+		  struct frag_error *err)
+{
+	const struct frag_text name = name_at(&r->of[0]);
+
+	for (uint32_t i = 1; i < r->count && name.text; i++) {
+		const struct frag_text other = name_at(&r->of[i]);
+
+		if (!other.text || same_text(name, other))
+			continue;
+		if (!frag_grow(&r->text, &r->text_capacity, FRAG_OWN_NUMBER_ROOM(name.length), 1))
+			return frag_fail_nomem(err);
+		*text = frag_own_number_at(name, other, number, r->text);
+		break;
+	}
+	return 0;
+}
+
+static int hand_on(struct frag_recordings *r, const struct frag_recordings_options *o,
 		   struct frag_error *err)
 {
 	struct frag_event ev = *event_of(&r->of[0]);
 	struct frag_record rec = *record_of(&r->of[0]);
+	int rc = name_event(r, o->number, ev.op == FRAG_OP_MARK ? &rec.text : &rec.tag, err);
 
+	if (rc)
+		return rc;
 	if (ev.op == FRAG_OP_ALLOC) {
 		const struct frag_sizes *s = &r->sizes[r->which[r->alloc_count - 1]];
 
@@ -281,7 +317,8 @@ static int one_event(struct frag_recordings *r, const struct frag_recordings_opt
 	int rc = 0;
 
 	for (uint32_t i = 1; i < r->count; i++)
-		if (!same_event(&r->of[0], &r->of[i]))
+		if (!same_event(&r->of[0], &r->of[i])
+		    || (i > 1 && !same_name(&r->of[i - 1], &r->of[i])))
 			return differ(r, &r->of[i], err);
 	if (event_of(&r->of[0])->op == FRAG_OP_ALLOC)
 		rc = add_alloc(r, err);

@@ -3,8 +3,9 @@
  *
  * They have the same events in the same order: the same operations, on the same devices, streams
  * and pools, of the same blocks. Blocks, streams and pools have other names in each, so what is
- * compared is who comes where; tags and marks are compared as they are. Sizes and times may
- * differ. The first recording is the one whose names, times and stacks are taken.
+ * compared is who comes where; tags and marks are compared as they are, but each may tell its own
+ * recording's number. Sizes and times may differ. The first recording is the one whose names,
+ * times and stacks are taken.
  */
 #ifndef TRANSFORM_RECORDINGS_H
 #define TRANSFORM_RECORDINGS_H
@@ -41,13 +42,16 @@ struct frag_recordings {
 	struct frag_map known;          /* hash of sizes -> their number */
 	uint64_t *born;                 /* by slot: the step of its alloc */
 	uint32_t slot_capacity;
+	char *text;                     /* of the event that is handed on */
+	uint32_t text_capacity;
 	bool ready;
 };
 
 /* Who goes along with the reading; all optional. */
 struct frag_recordings_options {
 	struct frag_tape_writer *tape;  /* gets the first recording */
-	/* each event of the first, as it would be at `number`. -FRAG_E... ends the reading */
+	/* each event of the first, as it would be at `number`, in its tag and mark too. -FRAG_E...
+	 * ends the reading */
 	int (*event)(void *ctx, const struct frag_record *rec, const struct frag_event *ev,
 		     struct frag_error *err);
 	uint32_t number;

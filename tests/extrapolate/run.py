@@ -33,6 +33,7 @@ from tap import Tap  # noqa: E402
 PROGRAM = str(Path(sys.argv[1]).resolve())
 TREE = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get('TRACES') or TREE / 'traces')
+RECORDINGS = Path(__file__).resolve().parent / 'recordings'
 SAN = bool(os.environ.get('SAN'))
 SEEDS = 12 if SAN else 40
 LAST = 2**53 - 1
@@ -276,6 +277,32 @@ def ends() -> None:
                strict.returncode != 4 and 'strict', lenient.returncode and lenient.stderr.decode())
 
 
+def telling(n: int, ready: str = 'len') -> list[dict]:
+    """A program that names its number, as many do."""
+    return [HEADER, {'op': 'mark', 'name': f'step2 {ready}{n}'},
+            {'op': 'alloc', 'id': 1, 'size': 64 * n, 'tag': f'mm {n}x2 | step2 {ready}{n}'},
+            {'op': 'mark', 'name': 'end 4'}]
+
+
+def own_numbers() -> None:
+    for n in (2, 4, 8):
+        write(Path(f'r{n}'), telling(n))
+    write(Path('real'), telling(16))
+    faults = []
+    for operands in (('r2=2', 'r4=4'), ('r4=4', 'r8=8', 'r2=2')):
+        done = fragsim('extrapolate', *operands, '--at', 16, '-q', '-o', 'o.ndjson')
+        if done.returncode or events_of(Path('o.ndjson')) != events_of(Path('real')):
+            faults.append(f'{operands}: {done.stderr.decode()}{Path("o.ndjson").read_text()}')
+    TAP.result('marks and tags may tell the number, and then tell the new one', faults)
+    faults = []
+    for operands in (('r2=2', 'r4=5'), ('r2=3', 'r4=4'), ('r2=2', 'r4=4', 'r4=8'),
+                     ('r2=2', 'r4=4', 'r2=8'), ('r2=2', 'r2=4', 'r8=8')):
+        done = fragsim('extrapolate', *operands, '--at', 16)
+        if done.returncode != 4 or b'step2 len' not in done.stderr:
+            faults.append(f'{operands}: {done.returncode} {done.stderr.decode()}')
+    TAP.result('but no other', faults)
+
+
 # What fits ---------------------------------------------------------------------
 
 def survives(program: Program, n: int, policy: str, total: int, granularity: int) -> bool:
@@ -444,6 +471,42 @@ def recorded() -> None:
                    or wanted.returncode, not same and 'other events')
 
 
+def events_in(path: Path) -> list[dict]:
+    return [json.loads(x) for x in gzip.open(path, 'rt').read().splitlines()][1:]
+
+
+def bare(events: list[dict]) -> list[tuple]:
+    """Of events of an older recorder: without tags and times."""
+    return [(e['op'], e.get('id'), e.get('size'), e.get('name')) for e in events]
+
+
+def models() -> None:
+    """Real models at two or three numbers, against what they do at another one."""
+    cases = [('gpt2_batch', (2, 4), 16), ('resnet50_batch', (8, 16), 64),
+             ('gpt2_batch', (2, 4), 8), ('resnet50_batch', (16, 64), 32),
+             ('gpt2_length', (128, 256, 512), 1024)]
+    whole = {8: 'gpt2_small_train_bs8_seq1024', 1024: 'gpt2_small_train_bs8_seq1024',
+             32: 'resnet50_train_bs32_fp32'}
+    for name, numbers, at in cases:
+        operands = [f'{RECORDINGS / name}{n}.ndjson.gz={n}' for n in numbers]
+        done = fragsim('extrapolate', *operands, '--at', at, '-q', '-o', 'x.ndjson')
+        real = RECORDINGS / f'{name}{at}.ndjson.gz'
+        if at in whole:
+            real = TREE / 'traces' / f'{whole[at]}.ndjson.gz'
+            same = bare(events_of(Path('x.ndjson'))) == bare(events_in(real))
+        else:
+            same = events_of(Path('x.ndjson')) == events_in(real)
+        found = document(*operands, '--at', at, '-p', 'pytorch')['points'][0]
+        run = json.loads(fragsim('run', '-p', 'pytorch', '--json', '-', real).stdout)['runs'][0]
+        TAP.result(f'{name} at {numbers} gives what it has at {at}', done.returncode
+                   and done.stderr.decode(), not same and 'other events', found['unexplained'],
+                   found['fits'][0]['reserved'] != run['peak']['reserved'] and 'other reserved')
+    found = document(*[f'{RECORDINGS / "gpt2_length"}{n}.ndjson.gz={n}' for n in (256, 512)],
+                     '--at', 1024, '-p', 'pytorch')['points'][0]['fits'][0]['reserved']
+    TAP.result('two lengths come within 0.9 % of what three give',
+               not 15988 * MIB * 0.991 <= found < 15988 * MIB and found)
+
+
 def scaled(n: int) -> dict:
     """A snapshot that begins with a block of 100 bytes a number; another grows by 1 KiB a number."""
     k = 512 + n * snaps.K
@@ -603,9 +666,8 @@ def interrupted() -> None:
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for part in (traces, rules, no_size_falls, named, differences, ends, largest, bounds,
-                     forms, metas, recorded, snapshots, schema,
-                     tables, bad_usage, interrupted):
+        for part in (traces, rules, no_size_falls, named, differences, ends, own_numbers, largest,
+                     bounds, forms, metas, recorded, models, snapshots, schema, tables, bad_usage, interrupted):
             part()
         os.chdir('/')
     return TAP.finish()
