@@ -1,11 +1,13 @@
 /* extrapolate.c - fragsim extrapolate: a program at batch sizes that nobody has recorded. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/parse.h"
+#include "cmd/judge.h"
 #include "cmd/outputs.h"
 #include "cmd/printed.h"
 #include "cmd/recorded_mark.h"
@@ -35,6 +37,9 @@ static const struct frag_opt opts[] = {
 	  "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)",
 	  FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
+	{ 0, "fail-if", "CONDITION",
+	  "exit with 1 if it is true: 'safe > 24GiB', 'largest < 16'; repeatable",
+	  FRAG_OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", OPT_FORMAT },
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
@@ -54,6 +59,7 @@ struct extrapolate {
 	uint32_t *at, at_count, at_capacity;
 	uint64_t up_to, step, runs;
 	bool largest;
+	struct frag_conditions of_points, of_reaches;
 	/* the recordings */
 	char *paths[FRAG_RECORDINGS_MAX];
 	uint32_t numbers[FRAG_RECORDINGS_MAX], count;
@@ -108,6 +114,26 @@ static int add_numbers(struct extrapolate *e, const char *value, struct frag_err
 	}
 }
 
+/* Of each number of --at, and then of --largest. */
+static const char *const paths[] = {
+	"smallest", "safe", "reserved", "requested", "unexplained", "largest", "all", NULL,
+};
+
+static bool is_of_reach(const char *path)
+{
+	return strcmp(path, "largest") == 0 || strcmp(path, "all") == 0;
+}
+
+static int add_condition(struct extrapolate *e, const char *text, struct frag_error *err)
+{
+	int rc = frag_conditions_add(&e->of_points, text, paths, err);
+
+	if (rc || !is_of_reach(e->of_points.of[e->of_points.count - 1].path))
+		return rc;
+	e->of_points.count--;
+	return frag_conditions_add(&e->of_reaches, text, paths, err);
+}
+
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct extrapolate *e = ctx;
@@ -133,6 +159,8 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		return frag_printed_format(&e->printed, value, err);
 	case FRAG_OPT_JSON:
 		return frag_printed_json(&e->printed, value, err);
+	case FRAG_OPT_FAIL_IF:
+		return add_condition(e, value, err);
 	default:
 		return frag_run_set_option(&e->run, id, value, err);
 	}
@@ -173,6 +201,17 @@ static int check_largest(const struct extrapolate *e, const struct frag_cmd *cmd
 	if (e->run.total == 0)
 		return frag_usage(cmd, "--device-bytes 0 is no limit: without it the smallest"
 				  " device is looked for", err);
+	return 0;
+}
+
+static int check_conditions(const struct extrapolate *e, struct frag_error *err)
+{
+	if (e->of_points.count && !e->at_count)
+		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s' requires --at NUMBERS: at"
+				 " which?", e->of_points.of[0].text);
+	if (e->of_reaches.count && !e->largest)
+		return frag_fail(err, FRAG_EUSAGE, "--fail-if '%.100s' requires --largest",
+				 e->of_reaches.of[0].text);
 	return 0;
 }
 
@@ -222,6 +261,7 @@ static int check(struct extrapolate *e, const struct frag_cmd *cmd, struct frag_
 		return frag_usage(cmd, "standard input can be read only once", err);
 	e->printed.quiet = e->rewrite.quiet = e->run.quiet;
 	rc = check_largest(e, cmd, err);
+	rc = rc ? rc : check_conditions(e, err);
 	rc = rc ? rc : check_out(e, cmd, err);
 	if (!rc && e->run.setting_count && !e->run.choice_count)
 		rc = frag_run_set_option(&e->run, FRAG_OPT_POLICY, "pytorch", err);
@@ -336,6 +376,58 @@ static int search(struct extrapolate *e, struct frag_error *err)
 	return rc;
 }
 
+struct point {
+	const struct frag_extrapolation *x;
+	const struct frag_fitted *fitted;
+};
+
+static double bytes_or_none(bool there, uint64_t bytes)
+{
+	return there && bytes != UINT64_MAX ? (double)bytes : INFINITY;
+}
+
+static double point_value(const void *ctx, const char *path)
+{
+	const struct point *point = ctx;
+	const struct frag_fitted *one = point->fitted;
+
+	if (strcmp(path, "requested") == 0)
+		return (double)one->unlimited.peak_requested;
+	if (strcmp(path, "unexplained") == 0)
+		return (double)point->x->unexplained[one->source];
+	if (strcmp(path, "reserved") == 0)
+		return bytes_or_none(one->unlimited.survives, one->unlimited.peak_reserved);
+	return bytes_or_none(true, strcmp(path, "safe") == 0 ? one->fit.safe : one->fit.smallest);
+}
+
+/* A number that is none is less than any. */
+static double reach_value(const void *ctx, const char *path)
+{
+	const struct frag_reach *reach = ctx;
+	const uint32_t number = strcmp(path, "all") == 0 ? reach->safe : reach->largest;
+
+	return number == FRAG_NO_NUMBER ? -INFINITY : (double)number;
+}
+
+static void judge_conditions(const struct extrapolate *e)
+{
+	const struct frag_extrapolation *x = &e->found;
+	char who[sizeof(x->choices->text) + 80];
+
+	for (uint32_t i = 0; i < x->fits.count; i++) {
+		const struct point point = { .x = x, .fitted = &x->fits.fitted[i] };
+
+		snprintf(who, sizeof(who), "at %" PRIu32 ", %s, device %" PRIu32,
+			 x->at[point.fitted->source],
+			 frag_choice_label(&x->choices[point.fitted->choice]),
+			 point.fitted->device);
+		frag_conditions_judge(&e->of_points, point_value, &point, who, e->status);
+	}
+	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
+		frag_conditions_judge(&e->of_reaches, reach_value, &x->reaches[i],
+				      frag_choice_label(&x->choices[i]), e->status);
+}
+
 /* A policy that survives nowhere, or not where it is to, is a no; so is no number at all. */
 static void judge(const struct extrapolate *e)
 {
@@ -350,11 +442,14 @@ static void judge(const struct extrapolate *e)
 	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
 		if (x->reaches[i].largest == FRAG_NO_NUMBER)
 			*e->status = 1;
+	judge_conditions(e);
 }
 
+/* Conditions are read too. */
 static bool anybody_reads(const struct extrapolate *e)
 {
-	return e->printed.count || e->printed.format || !e->printed.quiet || !e->out;
+	return e->of_points.count || e->of_reaches.count || e->printed.count || e->printed.format
+	       || !e->printed.quiet || !e->out;
 }
 
 /* Where only the trace is asked for, nothing is simulated. */
@@ -430,6 +525,8 @@ out:
 	for (uint32_t i = 0; i < e.count; i++)
 		free(e.paths[i]);
 	free(e.at);
+	frag_conditions_fini(&e.of_points);
+	frag_conditions_fini(&e.of_reaches);
 	frag_run_options_fini(&e.run);
 	return rc;
 }

@@ -126,7 +126,7 @@ static int print_markdown(const void *what, const struct frag_paper *paper, FILE
 	if (x->fits.count)
 		putc('\n', f);
 	fprintf(f, "| setting | largest on %s | all fit up to |\n|---|--:|--:|\n",
-		frag_capacity_text(size, x->total));
+		frag_device_text(size, x->total));
 	for (uint32_t i = 0; i < x->choice_count; i++) {
 		frag_markdown_cell(f, frag_choice_label(&x->choices[i]));
 		put_number(f, x->reaches[i].largest);

@@ -172,7 +172,7 @@ static void print_point(const struct frag_extrapolation *x, uint32_t at,
 			 " estimated", x->unexplained[at], plural(x->unexplained[at]));
 	fprintf(f, "\n%sat %" PRIu32, frag_ink(paper->colour, INK_BOLD), x->at[at]);
 	if (x->total)
-		fprintf(f, " on %s", frag_capacity_text(size, x->total));
+		fprintf(f, " on %s", frag_device_text(size, x->total));
 	fprintf(f, "%s: %s\n%*s%-*s  %11s  %11s  %11s\n", frag_ink(paper->colour, INK_PLAIN), text,
 		x->total ? STATUS : 0, "", width, "setting", "reserved", "smallest", "safe");
 	for (uint32_t i = 0; i < x->fits.count; i++)
@@ -250,7 +250,7 @@ static void print_reach(const struct frag_extrapolation *x, const struct frag_pa
 	char size[FRAG_NUMBER_ROOM];
 
 	fprintf(f, "\n%sthe largest number that fits %s%s\n", frag_ink(paper->colour, INK_BOLD),
-		frag_capacity_text(size, x->total), frag_ink(paper->colour, INK_PLAIN));
+		frag_device_text(size, x->total), frag_ink(paper->colour, INK_PLAIN));
 	print_tried(x, paper, f);
 	fprintf(f, "%-*s  %11s  %11s\n", width, "setting", "largest", "all up to");
 	for (uint32_t i = 0; i < x->choice_count; i++) {

@@ -40,6 +40,12 @@ char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 	return buf;
 }
 
+char *frag_device_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
+{
+	return bytes % (UINT64_C(1) << 20) ? frag_size_text(buf, bytes)
+					   : frag_capacity_text(buf, bytes);
+}
+
 double frag_fit_above_floor(const struct frag_fit *fit)
 {
 	if (!fit->floor)

@@ -13,6 +13,9 @@ const char *frag_fit_name(const struct frag_fits *fits, const struct frag_fitted
 /* "2958 MiB", "1.50 GiB" is no capacity: the largest unit that it is a whole number of. */
 char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 
+/* A device that was given, which a card's name may have done: rounded where it is no whole MiB. */
+char *frag_device_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
+
 /* How far the smallest device is above the floor, in percent. */
 double frag_fit_above_floor(const struct frag_fit *fit);
 

@@ -403,6 +403,36 @@ def bounds() -> None:
                done.returncode != 1 and f'status {done.returncode}')
 
 
+def conditions() -> None:
+    """The same: at 144 there are 10 KiB, which is the device, and as large as it gets."""
+    common = ('r2=2', 'r4=4', '-q', '-p', 'direct', '--granularity', 1024)
+    cases: list[tuple[tuple, str, str]] = [
+        (('--at', '100,144'), 'requested > 10239', 'at 144, direct, device 0: requested is 10240'),
+        (('--at', '100,144'), 'requested > 10240', ''),
+        (('--at', 144), 'smallest == 10KiB', 'smallest is 10240'),
+        (('--at', 144), 'safe != 10KiB', ''), (('--at', 144), 'safe>=10240', 'safe is 10240'),
+        (('--at', 144), 'reserved < 10KiB', ''), (('--at', 144), 'reserved <= 10KiB', 'reserved'),
+        (('--at', 144), 'unexplained > 0', ''), (('--at', 144), 'unexplained<1', 'unexplained is 0'),
+        (('--at', 144, '-o', 'x.ndjson'), 'smallest > 1', 'smallest is 10240')]
+    reach = ('--largest', '--device-bytes', '10240B')
+    cases += [(reach, 'largest < 144', ''), (reach, 'largest < 145', 'direct: largest is 144'),
+              (reach, 'all < 145', 'direct: all is 144'), (reach, 'all != 144', ''),
+              ((*reach, '--at', 3), 'largest == 144', 'largest is 144')]
+    faults = []
+    for options, condition, told in cases:
+        done = fragsim('extrapolate', *common, *options, '--fail-if', condition)
+        line = f'{told}, which fails \'{condition}\'\n' if ' is ' in told else told
+        if done.returncode != bool(told) or line not in done.stderr.decode() \
+                or bool(done.stderr) != bool(told):
+            faults.append(f'{options} {condition}: {done.returncode} {done.stderr.decode()}')
+    TAP.result('--fail-if judges numbers and what they need', faults)
+    none = fragsim('extrapolate', *common, '--largest', '--device-bytes', '512B', '--fail-if',
+                   'largest < 1', '--fail-if', 'largest >= 0', '--fail-if', 'all == 0')
+    TAP.result('a number that is none is below every bound', none.returncode != 1,
+               none.stderr != b"fragsim: direct: largest is none, which fails 'largest < 1'\n"
+               and none.stderr.decode())
+
+
 # Files and forms -----------------------------------------------------------------
 
 def forms() -> None:
@@ -619,6 +649,10 @@ def bad_usage() -> None:
         (('a=1', 'b=2', '--at', 3, '-o', '-', '--format', 'csv'), 'only one'),
         (('--at', 3, '--', '-=1', '-=2'), 'read only once'),
         (('a=1', 'b=2', '--at', 3, '-p', 'what'), 'what'),
+        (('a=1', 'b=2', '--at', 3, '--fail-if', 'large > 1'), 'requested, unexplained, largest'),
+        (('a=1', 'b=2', '--at', 3, '--fail-if', 'largest < 1'), 'requires --largest'),
+        (('a=1', 'b=2', '--largest', '--device-bytes', '1MiB', '--fail-if', 'safe > 1'),
+         'requires --at'), (('a=1', 'b=2', '--at', 3, '--fail-if', 'safe > +1'), 'baseline'),
     ]
     before = sorted(os.listdir())
     faults = []
@@ -667,7 +701,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for part in (traces, rules, no_size_falls, named, differences, ends, own_numbers, largest,
-                     bounds, forms, metas, recorded, models, snapshots, schema, tables, bad_usage, interrupted):
+                     bounds, conditions, forms, metas, recorded, models, snapshots, schema, tables, bad_usage, interrupted):
             part()
         os.chdir('/')
     return TAP.finish()
