@@ -479,9 +479,13 @@ def bert(device: str, mark: Mark, batches=150, longest=512) -> None:
         del tokens, mask, out
 
 
-def stable_diffusion(device: str, mark: Mark, steps=4, pixels=(512, 768, 640)) -> None:
+def stable_diffusion(device: str, mark: Mark, steps=4, pixels=(512, 768, 640), vary=False
+                     ) -> None:
     from diffusers import AutoencoderKL, UNet2DConditionModel
 
+    rng = random.Random(torch.initial_seed())
+    if vary:
+        pixels = [rng.randrange(512, 769, 64) for _ in pixels]
     with default_dtype(torch.float16):
         unet = placed(UNet2DConditionModel(
             cross_attention_dim=768, attention_head_dim=8,
@@ -581,6 +585,9 @@ MODELS = {
     "sd15_unet_vae_infer_multires": Model(
         "Stable Diffusion 1.5 UNet and VAE inference, 512 to 768 to 640 pixels, fp16",
         "diffusers", stable_diffusion, grad=False),
+    "sd15_unet_vae_infer_varres": Model(
+        "Stable Diffusion 1.5 UNet and VAE inference, six images of 512 to 768 pixels, fp16",
+        "diffusers", stable_diffusion, {"pixels": [0] * 6, "vary": True}, grad=False),
     "moe_train_dispatch": Model(
         "mixture-of-experts training, top 2, data-dependent expert sizes", "", moe,
         device="cpu"),
@@ -610,8 +617,8 @@ def seed(number: int) -> None:
 
 
 def asked_for(model: Model, args: argparse.Namespace) -> Model:
-    """The model, at another batch size or length where one was asked for."""
-    for option in ("batch", "length"):
+    """The model, at another batch size, length or count of requests where one was asked for."""
+    for option in ("batch", "length", "requests"):
         value = getattr(args, option)
         if value is None:
             continue
@@ -697,6 +704,7 @@ def parse_args() -> argparse.Namespace:
     model.add_argument("--batch", type=positive, metavar="N", help="another batch size than the "
                        "name says, where the model has one")
     model.add_argument("--length", type=positive, metavar="N", help="likewise another length")
+    model.add_argument("--requests", type=positive, metavar="N", help="and so many requests")
     model.add_argument("--seed", type=int, help="of random lengths, batches and weights (default: "
                        "the model's own, which makes the same trace each time)")
     model.set_defaults(command=model_command)

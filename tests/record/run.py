@@ -51,6 +51,11 @@ def lengths(seed):
     return [rng.randrange(128, 161, 8) for _ in range(4)]
 
 
+def sides(seed):
+    rng = random.Random(seed)
+    return [rng.randrange(512, 769, 64) for _ in range(2)]
+
+
 # NAME: package that it needs, options, bytes live at the first mark, marks
 KINDS = {
     "resnet50_train_bs32_fp32": (
@@ -69,10 +74,13 @@ KINDS = {
     "sd15_unet_vae_infer_multires": (
         "diffusers", {"steps": 1, "pixels": [64]},
         2 * (859520964 + 83653863 + 4 * 8 * 8 + 2 * 77 * 768), 3),
+    "sd15_unet_vae_infer_varres": (
+        "diffusers", {"steps": 1, "pixels": [0, 0]},
+        2 * (859520964 + 83653863 + 4 * (sides(0)[0] // 8)**2 + 2 * 77 * 768), 5),
     "moe_train_dispatch": (
         "", {"steps": 1, "tokens": 64, "width": 16, "experts": 2, "layers": 1}, moe(16, 2), 4),
 }
-VARYING = [name for name in KINDS if "varlen" in name or "serve" in name]
+VARYING = [name for name in KINDS if "var" in name or "serve" in name]
 
 
 def find_python():
@@ -163,6 +171,23 @@ def test_models(python, has):
                [] if got == [lengths(0), lengths(7)] else got)
 
 
+def test_numbers(python, has):
+    """--batch and --length take the place of the model's own: two sequences of 128."""
+    if "transformers" not in has:
+        TAP.skip("--batch and --length", f"torch {has[0]} has no transformers beside it")
+        return
+    script = ROOT / "scripts" / "record_torch.py"
+    done = subprocess.run([python, "-B", script, "model", "gpt2_tiny_train_bs4_seq256", "--device",
+                           "fake", "--batch", "2", "--length", "128", "-o", "numbers"],
+                          capture_output=True, text=True, check=False, timeout=SECONDS)
+    report("--batch and --length",
+           done.stderr[-2000:] if done.returncode else judge("numbers", gpt2_tiny(2 * 128), 10))
+    done = subprocess.run([python, "-B", script, "model", "moe_train_dispatch", "--batch", "2"],
+                          capture_output=True, text=True, check=False, timeout=SECONDS)
+    report("a model that has no batch refuses --batch",
+           [] if done.returncode == 1 and "has no --batch" in done.stderr else done.stderr)
+
+
 def main():
     python, has = find_python()
     if not python:
@@ -171,6 +196,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         test_models(python, has)
+        test_numbers(python, has)
         os.chdir(ROOT)
     return TAP.finish()
 
