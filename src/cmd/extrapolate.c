@@ -456,7 +456,7 @@ static bool anybody_reads(const struct extrapolate *e)
 static int answer(struct extrapolate *e, struct frag_error *err)
 {
 	const struct frag_trace_info *traces[FRAG_RECORDINGS_MAX];
-	const struct frag_extrapolate_answer what = { .traces = traces, .found = &e->found };
+	struct frag_extrapolate_answer what = { .traces = traces, .found = &e->found };
 	int rc;
 
 	if (!anybody_reads(e))
@@ -465,6 +465,7 @@ static int answer(struct extrapolate *e, struct frag_error *err)
 	if (rc && rc != -FRAG_EINTERRUPTED)
 		return rc;
 	e->interrupted = rc;
+	what.interrupted = rc != 0;
 	for (uint32_t i = 0; i < e->count; i++)
 		traces[i] = frag_trace_info(e->taped[i].trace);
 	rc = frag_printed_write(&e->printed, &what, err);

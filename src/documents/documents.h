@@ -60,6 +60,7 @@ int frag_tune_json(const struct frag_tune_answer *answer, FILE *f, struct frag_e
 struct frag_extrapolate_answer {
 	const struct frag_trace_info *const *traces;    /* one a recording */
 	const struct frag_extrapolation *found;
+	bool interrupted;
 };
 int frag_extrapolate_json(const struct frag_extrapolate_answer *answer, FILE *f,
 			  struct frag_error *err);

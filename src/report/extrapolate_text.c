@@ -271,6 +271,8 @@ static int print(const void *what, const struct frag_paper *paper, FILE *f,
 	const int width = name_width(x, paper);
 
 	(void)err;
+	if (a->interrupted)
+		fputs("interrupted: what is known until then\n\n", f);
 	print_recordings(a, paper, f);
 	print_odd(x, paper, f);
 	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++)

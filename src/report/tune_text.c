@@ -80,6 +80,7 @@ static void print_sources(const struct frag_tune_answer *a, const struct frag_pa
 			  FILE *f)
 {
 	const struct frag_tune *t = a->tune;
+	const char *plural = t->choice_count == 1 ? "" : "s";
 	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
 
 	fputs(frag_ink(paper->colour, INK_BOLD), f);
@@ -88,10 +89,11 @@ static void print_sources(const struct frag_tune_answer *a, const struct frag_pa
 			frag_printable(path, frag_input_name(a->traces[i]->path)));
 	fputs(frag_ink(paper->colour, INK_PLAIN), f);
 	if (t->total)
-		frag_fprintf(f, ": the best of %" PRIu32 " settings on %s, %.3g %% headroom\n",
-			     t->choice_count, frag_size_text(size, t->total), 100 * t->headroom);
+		frag_fprintf(f, ": the best of %" PRIu32 " setting%s on %s, %.3g %% headroom\n",
+			     t->choice_count, plural, frag_size_text(size, t->total),
+			     100 * t->headroom);
 	else
-		fprintf(f, ": the best of %" PRIu32 " settings\n", t->choice_count);
+		fprintf(f, ": the best of %" PRIu32 " setting%s\n", t->choice_count, plural);
 }
 
 static const char *name_of(const struct frag_tune *t, uint32_t choice)

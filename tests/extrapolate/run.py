@@ -675,10 +675,10 @@ def interrupted() -> None:
         with subprocess.Popen([PROGRAM, 'extrapolate', 'r2=2', 'r4=4', '--largest', '--at', '8',
                                '--device-bytes', '1GiB', '--runs', '1000000', '-p', 'bestfit',
                                '--json', 'x.json', '-o', 'x.ndjson', '--threads', '2'],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
             time.sleep(delay)
             p.send_signal(signal.SIGINT)
-            told = p.communicate(timeout=120)[1].decode()
+            text, told = (x.decode() for x in p.communicate(timeout=120))
         faults = [] if p.returncode == 130 else [f'{p.returncode} {told}']
         if faults or not Path('x.json').exists():
             continue
@@ -693,6 +693,8 @@ def interrupted() -> None:
             faults.append(f'{reach}')
         if len(events_of(Path('x.ndjson'))) != 8000:
             faults.append('the trace was whole, and is not there')
+        if not text.startswith('interrupted: '):
+            faults.append(f'nothing says that it was interrupted: {text}')
         break
     TAP.result('interrupted it prints what is proven', faults)
 
