@@ -43,14 +43,18 @@ class Fragsim:
         self.path = path
         self.grid = grid
 
-    def tune(self, traces: list[Path], tests: list[Path]) -> dict:
-        tested = [x for test in tests for x in ("--test", str(test))]
-        done = subprocess.run(
-            [self.path, "tune", "-q", "--grid", self.grid, "--threads", "1", "--json", "-",
-             *tested, *map(str, traces)], capture_output=True, text=True, check=False)
+    def answer(self, *args: object) -> dict:
+        done = subprocess.run([self.path, *map(str, args), "-q", "--threads", "1", "--json", "-"],
+                              capture_output=True, text=True, check=False)
         if done.returncode:
             sys.exit(f"tune-tomorrow.py: {done.stderr.strip()}")
         return json.loads(done.stdout)
+
+    def tune(self, *traces: Path) -> dict:
+        return self.answer("tune", "--grid", self.grid, *traces)
+
+    def smallest(self, trace: Path, setting: str) -> int:
+        return self.answer("fit", "--alloc-conf", setting, trace)["fits"][0]["smallest"]
 
     def survives(self, trace: Path, setting: str, total: int) -> bool:
         done = subprocess.run([self.path, "run", "-q", "--alloc-conf", setting, "--device-bytes",
@@ -77,25 +81,28 @@ def plain_expandable(tuned: dict) -> int | None:
 
 def measure(fragsim: Fragsim, traces: list[Path], table: Table) -> None:
     """All ordered pairs of a group, and each trace with all the others."""
+    others = [[x for x in traces if x != t] for t in traces]
+    pairs = [(i, k) for i in range(len(traces)) for k in range(len(traces)) if i != k]
     with ThreadPoolExecutor() as pool:
-        alone = list(pool.map(lambda t: fragsim.tune([t], [x for x in traces if x != t]), traces))
-        joint = list(pool.map(lambda t: fragsim.tune([x for x in traces if x != t], [t]), traces))
-    for number, tuned in enumerate(alone):
-        others = [x for i, x in enumerate(alone) if i != number]
-        paths = [x for i, x in enumerate(traces) if i != number]
-        for test, other, path in zip(tuned["tests"], others, paths):
-            best = test["own_best"]["smallest"]
-            table.one.append(above(test["smallest"], best))
-            table.default.append(above(other["default"]["smallest"], best))
-            expandable = plain_expandable(other)
-            if expandable:
-                table.expandable.append(above(expandable, best))
-            for percent, survived in table.survived.items():
-                total = tuned["best"]["smallest"] * (100 + percent) // 100
-                survived.append(fragsim.survives(path, tuned["best"]["alloc_conf"], total))
-    for tuned in joint:
-        test = tuned["tests"][0]
-        table.several.append(above(test["smallest"], test["own_best"]["smallest"]))
+        alone = list(pool.map(fragsim.tune, traces))
+        joint = list(pool.map(lambda rest: fragsim.tune(*rest), others))
+        needs = list(pool.map(
+            lambda p: fragsim.smallest(traces[p[1]], alone[p[0]]["best"]["alloc_conf"]), pairs))
+        several = list(pool.map(
+            lambda i: fragsim.smallest(traces[i], joint[i]["best"]["alloc_conf"]),
+            range(len(traces))))
+    for (i, k), smallest in zip(pairs, needs):
+        best = alone[k]["best"]["smallest"]
+        table.one.append(above(smallest, best))
+        table.default.append(above(alone[k]["default"]["smallest"], best))
+        expandable = plain_expandable(alone[k])
+        if expandable:
+            table.expandable.append(above(expandable, best))
+        for percent, survived in table.survived.items():
+            total = alone[i]["best"]["smallest"] * (100 + percent) // 100
+            survived.append(fragsim.survives(traces[k], alone[i]["best"]["alloc_conf"], total))
+    for i, smallest in enumerate(several):
+        table.several.append(above(smallest, alone[i]["best"]["smallest"]))
 
 
 def rank(values: list[float], percent: int) -> float:
