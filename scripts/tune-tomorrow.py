@@ -128,7 +128,7 @@ def show(table: Table, groups: int) -> None:
 
 def traces_of(group: str, seeds: list[int], fragsim: Fragsim, folder: Path) -> list[Path]:
     if not group.startswith("gen:"):
-        return sorted(x for x in Path(group).iterdir() if x.is_file())
+        return sorted(x for x in Path(group).iterdir() if x.is_file() and x.name[0] != ".")
     out = []
     for seed in seeds:
         out.append(folder / f"{len(list(folder.iterdir()))}-seed{seed}.fsb")
