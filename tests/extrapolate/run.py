@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'snapshot'))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import recorded as models  # noqa: E402
 import snaps  # noqa: E402
 from expected import growth, size_at  # noqa: E402
 from programs import HEADER, MIB, Program, write  # noqa: E402
@@ -33,7 +34,6 @@ from tap import Tap  # noqa: E402
 PROGRAM = str(Path(sys.argv[1]).resolve())
 TREE = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get('TRACES') or TREE / 'traces')
-RECORDINGS = Path(__file__).resolve().parent / 'recordings'
 SAN = bool(os.environ.get('SAN'))
 SEEDS = 12 if SAN else 40
 LAST = 2**53 - 1
@@ -501,42 +501,6 @@ def recorded() -> None:
                    or wanted.returncode, not same and 'other events')
 
 
-def events_in(path: Path) -> list[dict]:
-    return [json.loads(x) for x in gzip.open(path, 'rt').read().splitlines()][1:]
-
-
-def bare(events: list[dict]) -> list[tuple]:
-    """Of events of an older recorder: without tags and times."""
-    return [(e['op'], e.get('id'), e.get('size'), e.get('name')) for e in events]
-
-
-def models() -> None:
-    """Real models at two or three numbers, against what they do at another one."""
-    cases = [('gpt2_batch', (2, 4), 16), ('resnet50_batch', (8, 16), 64),
-             ('gpt2_batch', (2, 4), 8), ('resnet50_batch', (16, 64), 32),
-             ('gpt2_length', (128, 256, 512), 1024)]
-    whole = {8: 'gpt2_small_train_bs8_seq1024', 1024: 'gpt2_small_train_bs8_seq1024',
-             32: 'resnet50_train_bs32_fp32'}
-    for name, numbers, at in cases:
-        operands = [f'{RECORDINGS / name}{n}.ndjson.gz={n}' for n in numbers]
-        done = fragsim('extrapolate', *operands, '--at', at, '-q', '-o', 'x.ndjson')
-        real = RECORDINGS / f'{name}{at}.ndjson.gz'
-        if at in whole:
-            real = TREE / 'traces' / f'{whole[at]}.ndjson.gz'
-            same = bare(events_of(Path('x.ndjson'))) == bare(events_in(real))
-        else:
-            same = events_of(Path('x.ndjson')) == events_in(real)
-        found = document(*operands, '--at', at, '-p', 'pytorch')['points'][0]
-        run = json.loads(fragsim('run', '-p', 'pytorch', '--json', '-', real).stdout)['runs'][0]
-        TAP.result(f'{name} at {numbers} gives what it has at {at}', done.returncode
-                   and done.stderr.decode(), not same and 'other events', found['unexplained'],
-                   found['fits'][0]['reserved'] != run['peak']['reserved'] and 'other reserved')
-    found = document(*[f'{RECORDINGS / "gpt2_length"}{n}.ndjson.gz={n}' for n in (256, 512)],
-                     '--at', 1024, '-p', 'pytorch')['points'][0]['fits'][0]['reserved']
-    TAP.result('two lengths come within 0.9 % of what three give',
-               not 15988 * MIB * 0.991 <= found < 15988 * MIB and found)
-
-
 def scaled(n: int) -> dict:
     """A snapshot that begins with a block of 100 bytes a number; another grows by 1 KiB a number."""
     k = 512 + n * snaps.K
@@ -703,8 +667,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for part in (traces, rules, no_size_falls, named, differences, ends, own_numbers, largest,
-                     bounds, conditions, forms, metas, recorded, models, snapshots, schema, tables, bad_usage, interrupted):
+                     bounds, conditions, forms, metas, recorded, snapshots, schema, tables, bad_usage, interrupted):
             part()
+        models.check(TAP, PROGRAM)
         os.chdir('/')
     return TAP.finish()
 
