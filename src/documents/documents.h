@@ -13,6 +13,7 @@
 #include "device/gpu.h"
 #include "fragsim/trace.h"
 #include "iterations/leaking.h"
+#include "ranks/ranking.h"
 #include "search/answer.h"
 #include "search/explanation.h"
 #include "search/extrapolation.h"
@@ -73,6 +74,19 @@ struct frag_leaks_answer {
 	uint32_t top;           /* leaks that people see */
 };
 int frag_leaks_json(const struct frag_leaks_answer *answer, FILE *f, struct frag_error *err);
+
+/* What fragsim ranks found: fragsim-ranks(1). */
+struct frag_ranks_answer {
+	const struct frag_trace_info *traces;   /* one a source; of each what a document has */
+	const struct frag_choice *choices;      /* likewise: what it was run under */
+	const uint64_t *numbers;                /* likewise: of the ranks */
+	uint32_t source_count;
+	const struct frag_ranking *ranking;
+	bool named;             /* names have the numbers of the ranks, not places */
+	bool all;               /* people see every row, however many there are */
+	uint32_t top;           /* differences of a rank that people see */
+};
+int frag_ranks_json(const struct frag_ranks_answer *answer, FILE *f, struct frag_error *err);
 
 /* What fragsim explain found in a trace: fragsim-explain(1). */
 struct frag_explain_answer {
