@@ -13,6 +13,7 @@ static void put_oom(struct frag_node_ref in, const struct frag_ranked *row)
 	o = frag_json_object(in, "oom");
 	frag_json_u64(o, "step", row->oom_step);
 	frag_json_u64(o, "size", row->oom_size);
+	frag_json_raw(o, "tag", row->oom_tag);
 }
 
 static void put_apart(struct frag_node_ref in, const struct frag_ranked *row)
@@ -63,8 +64,7 @@ static void put_row(struct frag_node_ref list, const struct frag_ranks_answer *a
 	put_oom(o, row);
 	frag_json_bool(o, "compared", row->compared);
 	put_apart(o, row);
-	if (row->from_median.list)
-		put_differences(o, &row->from_median, "median");
+	put_differences(o, &row->from_median, "median");
 }
 
 static void put_figures(struct frag_node_ref in, const char *key, const uint64_t *figures)

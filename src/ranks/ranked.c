@@ -187,6 +187,22 @@ static int by_device(const void *one, const void *other)
 	return a->device < b->device ? -1 : a->device > b->device;
 }
 
+/* Whose request it is that failed: what is refused to begin with is nobody's. */
+static int name_oom(struct frag_ranked *row, struct frag_tape_reader *reader,
+		    const struct frag_tape *tape, struct frag_error *err)
+{
+	struct frag_batch batch;
+
+	if (!row->ooms)
+		return 0;
+	frag_tape_seek(reader, frag_tape_event(tape, row->oom_step));
+	frag_tape_next(reader, UINT64_MAX, &batch);
+	if (!batch.count || batch.events[0].op != FRAG_OP_ALLOC)
+		return 0;
+	return frag_tag_json(frag_tape_symbols(tape), batch.events[0].tag, &row->oom_tag)
+	       ? 0 : frag_fail_nomem(err);
+}
+
 /* The same run again, from one device's peak to the next one's. */
 static int find_held(struct frag_ranked *rows, uint32_t count, const struct frag_rank_work *w,
 		     struct frag_error *err)
@@ -200,6 +216,8 @@ static int find_held(struct frag_ranked *rows, uint32_t count, const struct frag
 		rc = play(w, sim, reader, frag_tape_event(w->tape, rows[i].peak_step) + 1, err);
 		rc = rc ? rc : find_holders(&rows[i], sim, w->owners, err);
 	}
+	for (uint32_t i = 0; i < count && !rc; i++)
+		rc = name_oom(&rows[i], reader, w->tape, err);
 	qsort(rows, count, sizeof(*rows), by_device);
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
@@ -227,6 +245,7 @@ int frag_ranked_run(struct frag_ranked **rows, uint32_t *count, const struct fra
 
 void frag_ranked_fini(struct frag_ranked *row)
 {
+	free(row->oom_tag);
 	free(row->held);
 	free(row->from_median.list);
 }

@@ -46,6 +46,7 @@ struct frag_ranked {
 	uint64_t figure[FRAG_RANK_FIGURES];
 	uint64_t peak_step;
 	uint64_t ooms, oom_step, oom_size;      /* the first one; where there are some */
+	char *oom_tag;          /* of its request, as JSON text; NULL: none */
 	struct frag_rank_share *held;   /* at the peak of reserved; by owner */
 	uint32_t held_count;
 	/* what comes of comparing it: */

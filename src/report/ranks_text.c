@@ -44,8 +44,11 @@ static void print_head(const struct frag_ranks_answer *a, const struct frag_pape
 {
 	char policy[FRAG_PRINTABLE_ROOM];
 
-	fprintf(f, "%s%" PRIu32 " rank%s%s under %s\n\n", frag_ink(paper->colour, INK_BOLD),
-		a->source_count, frag_s(a->source_count), frag_ink(paper->colour, INK_PLAIN),
+	fprintf(f, "%s%" PRIu32 " rank%s%s", frag_ink(paper->colour, INK_BOLD), a->source_count,
+		frag_s(a->source_count), frag_ink(paper->colour, INK_PLAIN));
+	if (frag_ranks_many_devices(a->ranking))
+		fprintf(f, " on %" PRIu32 " devices", a->ranking->count);
+	fprintf(f, " under %s\n\n",
 		one_policy(a) ? frag_printable(policy, a->choices[0].text)
 			      : "different policies or settings");
 }
@@ -188,6 +191,16 @@ static void print_between(const struct frag_ranks_answer *a, const struct frag_p
 	print_differences(a, &r->between, paper, f);
 }
 
+static void print_oom(const struct frag_ranked *row, const struct frag_paper *paper, FILE *f)
+{
+	const struct frag_owner owner = { .tag = row->oom_tag, .size = row->oom_size };
+	char name[NAME_ROOM], size[FRAG_NUMBER_ROOM];
+
+	frag_put_row(paper->columns, "", f, "step %" PRIu64 " finds no %s%s%s", row->oom_step,
+		     frag_size_text(size, row->oom_size), row->oom_tag ? ": " : "",
+		     row->oom_tag ? owner_name(&owner, name) : "");
+}
+
 static void print_apart(const struct frag_ranks_answer *a, const struct frag_ranked *row,
 			const struct frag_paper *paper, FILE *f)
 {
@@ -201,11 +214,13 @@ static void print_apart(const struct frag_ranks_answer *a, const struct frag_ran
 						 by_how_much(row->figure[k], a->ranking->median[k],
 							     by), frag_rank_figure_names[k]);
 	if (row->apart_oom)
-		snprintf(text + used, sizeof(text) - used, "%sout of memory at step %" PRIu64
-			 ", as most are not", used ? ", " : "", row->oom_step);
+		snprintf(text + used, sizeof(text) - used, "%sout of memory, as most are not",
+			 used ? ", " : "");
 	fputs(frag_ink(paper->colour, INK_RED), f);
 	frag_put_row(paper->columns, "APART", f, "%s: %s", row_name(a, row, name), text);
 	fputs(frag_ink(paper->colour, INK_PLAIN), f);
+	if (row->ooms)
+		print_oom(row, paper, f);
 	print_differences(a, &row->from_median, paper, f);
 }
 
@@ -246,10 +261,11 @@ static void print_joint(const struct frag_ranks_answer *a, const struct frag_pap
 			     row_name(a, worst, name));
 		return;
 	}
-	frag_put_row(paper->columns, "joint", f, "out of memory, %" PRIu32 " of %" PRIu32 "; %s for %s"
-		     " at step %" PRIu64 ", with %s reserved", r->ooms, r->count,
-		     row_name(a, worst, name), frag_size_text(wanted, worst->oom_size),
-		     worst->oom_step, frag_size_text(size, worst->figure[FRAG_RANK_RESERVED]));
+	frag_put_row(paper->columns, "joint", f, "%" PRIu32 " of %" PRIu32 " out of memory, with most"
+		     " reserved %s: %s, when it asks for %s at step %" PRIu64, r->ooms, r->count,
+		     row_name(a, worst, name),
+		     frag_size_text(size, worst->figure[FRAG_RANK_RESERVED]),
+		     frag_size_text(wanted, worst->oom_size), worst->oom_step);
 }
 
 static int print(const void *what, const struct frag_paper *paper, FILE *f, struct frag_error *err)

@@ -1,4 +1,4 @@
-"""answers.py - what fit, tune and explain write is what their schemas say, and nothing else is.
+"""answers.py - what fit, tune, ranks and explain write is what their schemas say, and nothing else is.
 
 Of each document every member is taken out once, one is added to each object, and each value is
 replaced by one of a type that it never has: none of that may pass.
@@ -65,6 +65,13 @@ COMMANDS = {
         ('two devices', ('fit', '-p', 'bestfit', 'pair'), 0),
         ('nothing to allocate', ('fit', '-p', 'bestfit', '--map', 'nothing'), 0),
         ('nowhere', ('fit', '--up-to', '64MiB', '-p', 'pytorch', '--map', 'one'), 1),
+    ),
+    'fragsim-ranks': (
+        ('four ranks, one of which stands out', ('ranks', '-p', 'direct', 'one', 'other', 'other',
+                                                  'short'), 0),
+        ('two', ('ranks', 'one', 'short'), 0),
+        ('two devices', ('ranks', '-p', 'pytorch', '--device-bytes', '70MiB', 'pair'), 0),
+        ('nothing to allocate', ('ranks', 'nothing'), 0),
     ),
     'fragsim-tune': (
         ('the smallest device', ('tune', '--grid', 'short', '--test', 'other', 'one'), 0),
