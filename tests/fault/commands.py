@@ -184,6 +184,8 @@ COMMANDS = [
     *each(('extrapolate', '-q', '--threads', '1', '--at', '5', '--largest', '--device-bytes', '64MiB',
            '--up-to', '6', '--json', 'o.json', '-o', 'o.ndjson', 'trace.ndjson=2', 'trace.ndjson=4'),
           FILES, ('o.json', 'o.ndjson'), 'extrapolate'),
+    *each(('ranks', '-q', '--threads', '1', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson',
+           'trace.ndjson', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
     *each(('leaks', '-q', '--json', 'o.json', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
     *each(('anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),

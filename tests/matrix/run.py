@@ -349,6 +349,28 @@ def check_leaks(folder: Path, scene: Scene) -> None:
     play(folder, 'leaks', '-q', '--fail-if', 'leak > 63', 'again.ndjson', wanted=1)
     said = json.loads(play(folder, 'leaks', '--format', 'json', 'again.ndjson').out)
     equal([x['tag'] for x in said['leaks']], [WORD], 'tag')
+
+
+@cases(*SCENES)
+def check_ranks(folder: Path, scene: Scene) -> None:
+    """ranks, in each format: three times the scene, and a program that is another one"""
+    trace = write_trace(folder, scene)
+    (folder / 'odd.ndjson').write_text(
+        '{"format":"fragsim-trace","version":1}\n'
+        + json.dumps({'op': 'alloc', 'id': 1, 'size': 1 << 40, 'tag': WORD}))
+    device = scene.options if '--device-bytes' in scene.options else ()
+    for policy in scene.policies:
+        how = ('ranks', '-p', policy, *device, trace, trace, trace, 'odd.ndjson')
+        for name in ANSWERS:
+            out = play(folder, *how, '--format', name).out
+            parsed(name, out)
+            play(folder, *how, '-q', '-o', f'{name}:{PATH}.{name}')
+            equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+        said = json.loads(play(folder, *how, '--json', '-').out)
+        odd = said['ranks'][-1]
+        assert odd['apart'], f'the odd one does not stand out under {policy}'
+        equal(odd['oom']['tag'] if odd['oom'] else odd['differences'][0]['tag'], WORD, 'tag')
+    play(folder, 'ranks', '-q', '--fail-if', 'apart > 0', trace, trace, trace, 'odd.ndjson', wanted=1)
 def check_explained(folder: Path, scene: Scene) -> None:
     """the report of a run that is out of memory is explained, and no other is"""
     statuses = []
@@ -422,7 +444,7 @@ READERS = (
     ('diff', 'X', 'X'), ('diff', '-b', 'X'),
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
-    ('leaks', 'X'), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
+    ('leaks', 'X'), ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
     ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
     ('extrapolate', '--at', '3', 'X=1', 'X=2'))
 
