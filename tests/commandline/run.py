@@ -308,6 +308,8 @@ class Maker:
                      for _ in range(rng.choice([2, 2, 3]))]
             at = rng.sample(range(9), len(files))
             return ['--at', rng.pick(NUMBERS), *(f'{x}={n}' for x, n in zip(files, at))]
+        if command.name == 'ranks':
+            count = rng.randint(1, 5)
         out = [self.file(rng) for _ in range(count)]
         if out and (rng.normal or rng.random() < 0.6):
             out[0] = rng.choice(['small.ndjson', 'oom.ndjson', 'split.ndjson', 'two.ndjson',
