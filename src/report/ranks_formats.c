@@ -6,14 +6,6 @@
 #include "base/format.h"
 #include "report/cells.h"
 
-bool frag_ranks_many_devices(const struct frag_ranking *r)
-{
-	for (uint32_t i = 1; i < r->count; i++)
-		if (r->rows[i].source == r->rows[i - 1].source)
-			return true;
-	return false;
-}
-
 const char *frag_apart_text(const struct frag_ranked *row, const char *between,
 			    char buf[FRAG_APART_ROOM])
 {

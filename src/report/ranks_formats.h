@@ -11,9 +11,6 @@ extern const struct frag_format *const frag_ranks_formats[];
 /* The one for people. */
 extern const struct frag_format frag_ranks_text;
 
-/* Has a rank more than one row? */
-bool frag_ranks_many_devices(const struct frag_ranking *ranking);
-
 #define FRAG_APART_ROOM 64
 /* By which figures a row stands out: "reserved lost oom"; "" where it does not. */
 const char *frag_apart_text(const struct frag_ranked *row, const char *between,

@@ -11,6 +11,7 @@
 
 #define ROWS_MAX 64             /* of more only those that say something are shown */
 #define APART_MAX 8             /* ranks whose tags are listed; unless all are wanted */
+#define POLICIES_MAX 4          /* that are named */
 #define TINY 100                /* so many times less than the largest difference is none */
 #define NAME_ROOM 200
 
@@ -19,11 +20,17 @@ static bool stands_out(const struct frag_ranked *row)
 	return row->apart || row->apart_oom;
 }
 
+/* Has a rank more than one row? Each has one. */
+static bool many_devices(const struct frag_ranks_answer *a)
+{
+	return a->ranking->count > a->source_count;
+}
+
 /* "rank 3", "rank 3, device 1" */
 static const char *row_name(const struct frag_ranks_answer *a, const struct frag_ranked *row,
 			    char buf[NAME_ROOM])
 {
-	if (frag_ranks_many_devices(a->ranking))
+	if (many_devices(a))
 		snprintf(buf, NAME_ROOM, "rank %" PRIu64 ", device %" PRIu32, row->number,
 			 row->device);
 	else
@@ -46,7 +53,7 @@ static void print_head(const struct frag_ranks_answer *a, const struct frag_pape
 
 	fprintf(f, "%s%" PRIu32 " rank%s%s", frag_ink(paper->colour, INK_BOLD), a->source_count,
 		frag_s(a->source_count), frag_ink(paper->colour, INK_PLAIN));
-	if (frag_ranks_many_devices(a->ranking))
+	if (many_devices(a))
 		fprintf(f, " on %" PRIu32 " devices", a->ranking->count);
 	fprintf(f, " under %s\n\n",
 		one_policy(a) ? frag_printable(policy, a->choices[0].text)
@@ -82,7 +89,7 @@ static bool is_shown(const struct frag_ranks_answer *a, uint32_t i)
 static void print_table(const struct frag_ranks_answer *a, const struct frag_paper *paper, FILE *f)
 {
 	const struct frag_ranking *r = a->ranking;
-	const bool devices = frag_ranks_many_devices(r);
+	const bool devices = many_devices(a);
 	uint32_t left_out = 0;
 
 	fprintf(f, "%6s  %s%12s%12s%12s  %-6s  %s\n", "rank", devices ? "device  " : "", "reserved",
@@ -224,31 +231,46 @@ static void print_apart(const struct frag_ranks_answer *a, const struct frag_ran
 	print_differences(a, &row->from_median, paper, f);
 }
 
+/* Is it the first source that has this policy? */
+static bool is_new_policy(const struct frag_ranks_answer *a, uint32_t source)
+{
+	for (uint32_t i = 0; i < source; i++)
+		if (strcmp(a->choices[i].text, a->choices[source].text) == 0)
+			return false;
+	return true;
+}
+
+static void print_policy(const struct frag_ranks_answer *a, uint32_t source,
+			 const struct frag_paper *paper, FILE *f)
+{
+	uint64_t first = a->numbers[source];
+	char text[FRAG_PRINTABLE_ROOM];
+	uint32_t ranks = 0;
+
+	for (uint32_t i = source; i < a->source_count; i++) {
+		if (strcmp(a->choices[i].text, a->choices[source].text) != 0)
+			continue;
+		ranks++;
+		first = a->numbers[i] < first ? a->numbers[i] : first;
+	}
+	frag_put_row(paper->columns, "under", f, "%s: %" PRIu32 " rank%s, the first is %" PRIu64,
+		     frag_printable(text, a->choices[source].text), ranks, frag_s(ranks), first);
+}
+
 /* Settings that only some ranks have are a difference too. */
 static void print_policies(const struct frag_ranks_answer *a, const struct frag_paper *paper,
 			   FILE *f)
 {
-	char text[FRAG_PRINTABLE_ROOM];
+	uint32_t shown = 0;
 
-	for (uint32_t i = 0; i < a->source_count; i++) {
-		uint32_t before = 0, ranks = 0, first = i;
-
-		for (uint32_t k = 0; k < a->source_count; k++)
-			if (strcmp(a->choices[k].text, a->choices[i].text) == 0) {
-				before += k < i;
-				ranks++;
-				first = a->numbers[k] < a->numbers[first] ? k
-											    : first;
-			}
-		if (before)
-			continue;
-		frag_put_row(paper->columns, "under", f, "%s: %" PRIu32 " rank%s, the first is %"
-			     PRIu64, frag_printable(text, a->choices[i].text), ranks,
-			     frag_s(ranks), a->numbers[first]);
-	}
+	for (uint32_t i = 0; i < a->source_count && shown <= POLICIES_MAX; i++)
+		if (is_new_policy(a, i) && shown++ < POLICIES_MAX)
+			print_policy(a, i, paper, f);
+	if (shown > POLICIES_MAX)
+		frag_put_row(paper->columns, "", f, "and more; --format json has that of each rank");
 }
 
-/* A job is as far as its worst rank. */
+/* A job is as good as its worst rank. */
 static void print_joint(const struct frag_ranks_answer *a, const struct frag_paper *paper, FILE *f)
 {
 	const struct frag_ranking *r = a->ranking;
