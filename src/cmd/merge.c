@@ -4,7 +4,7 @@
 
 #include "cmd/recorded_mark.h"
 #include "cmd/rewrite.h"
-#include "transform/ranks.h"
+#include "transform/merged.h"
 
 static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
 

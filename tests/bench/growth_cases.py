@@ -217,6 +217,19 @@ def diff_other(program: str, n: int) -> tuple[str, ...]:
             result_of(program, [f'q{i}' for i in range(n)], 'q.json'))
 
 
+def ranks_files(_: str, n: int) -> tuple[str, ...]:
+    """Half of them are not as the others."""
+    return 'ranks', '-q', '--floor', '0', '--json', 'o.json', *(
+        trace((alloc(j, MIB * (1 + (k % 2 and k)), f',"tag":"t{j + k}"') for j in range(100)),
+              name=f't{k}') for k in range(n))
+
+
+def ranks_tags(_: str, n: int) -> tuple[str, ...]:
+    return 'ranks', '-q', '--json', 'o.json', *(
+        trace((alloc(i, MIB + k // 3, f',"tag":"t{i + k}"') for i in range(n // 4)), name=f't{k}')
+        for k in range(4))
+
+
 def diff_blocks(_: str, n: int) -> tuple[str, ...]:
     return 'diff', '-q', '-p', 'bestfit', '-p', 'firstfit', trace(churn(n))
 
@@ -329,6 +342,8 @@ CASES = (
     Case('diff, the same runs', diff_same, per=50),
     Case('diff, other runs', diff_other, per=50),
     Case('diff, blocks', diff_blocks),
+    Case('ranks, files', ranks_files, per=500),
+    Case('ranks, tags', ranks_tags),
     Case('slice, live blocks', slice_blocks),
     Case('slice, pending blocks', slice_pending),
     Case('merge, blocks', merge_blocks),

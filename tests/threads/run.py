@@ -237,6 +237,12 @@ def check_diff(folder: Path) -> None:
             for n in SEVERAL:
                 faults += differences(run(folder, '--threads', n, *words, command='diff'), one)
             TAP.result(f'diff: {len(names)} traces, {count} policies', faults)
+    words = ['-p', 'bestfit', '--format', 'json', *traces, *traces]
+    one = run(folder, '--threads', '1', *words, command='ranks')
+    faults = [] if one['status'] == 0 else [one['err']]
+    for n in SEVERAL:
+        faults += differences(run(folder, '--threads', n, *words, command='ranks'), one)
+    TAP.result('ranks: eight, with tags that others have too', faults)
     one = None
     for n in (('taskset', '-c', '0'), ()):
         got = run(folder, '-q', '--to', 'perfetto', '-p', 'bestfit', '--on-oom', 'continue',

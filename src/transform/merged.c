@@ -1,5 +1,5 @@
-/* ranks.c - several traces as one, each with devices of its own. */
-#include "transform/ranks.h"
+/* merged.c - several traces as one, each with devices of its own. */
+#include "transform/merged.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /*
- * ranks.h - several traces as one, each with devices of its own.
+ * merged.h - several traces as one, each with devices of its own.
  *
  * Ranks are the traces in their order: rank 0's devices come first. The next
  * event is that of the least time, of equal ones that of the lowest rank; one
  * without a time follows the one before it in its trace.
  */
-#ifndef TRANSFORM_RANKS_H
-#define TRANSFORM_RANKS_H
+#ifndef TRANSFORM_MERGED_H
+#define TRANSFORM_MERGED_H
 
 #include "trace/sinks.h"
 
