@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/format.h"
 #include "base/printable.h"
 #include "base/tasks.h"
 #include "cmd/interrupt.h"
+#include "cmd/judge.h"
 #include "cmd/printed.h"
 #include "cmd/progress.h"
 #include "cmd/recorded_policy.h"
@@ -50,8 +51,7 @@ struct ranks {
 	struct frag_progress progress;
 	uint64_t floor, top;
 	bool all, named;
-	struct frag_condition *conditions;
-	uint32_t condition_count, condition_capacity;
+	struct frag_conditions conditions;
 	const char *const *paths;
 	uint32_t count;
 	struct frag_owners owners;
@@ -68,14 +68,6 @@ static const char *const paths[] = {
 	[FRAG_RANK_LOST] = "lost", "counts.ooms", "apart", "spread", NULL,
 };
 
-static int add_condition(struct ranks *r, const char *text, struct frag_error *err)
-{
-	if (!frag_grow(&r->conditions, &r->condition_capacity, (uint64_t)r->condition_count + 1,
-		       sizeof(*r->conditions)))
-		return frag_fail_nomem(err);
-	return frag_condition_among(&r->conditions[r->condition_count++], text, paths, err);
-}
-
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct ranks *r = ctx;
@@ -89,7 +81,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		r->all = true;
 		return 0;
 	case OPT_FAIL_IF:
-		return add_condition(r, value, err);
+		return frag_conditions_add(&r->conditions, value, paths, err);
 	case OPT_FORMAT:
 		return frag_printed_format(&r->printed, value, err);
 	case OPT_OUTPUT:
@@ -282,31 +274,27 @@ static int run_ranks(struct ranks *r, struct frag_error *err)
 	return rc ? rc : frag_ranking_compare(&r->ranking, &r->owners, err);
 }
 
-static uint64_t value_of(const struct frag_ranking *k, const char *path)
+static double value_of(const void *ctx, const char *path)
 {
+	const struct frag_ranking *k = ctx;
+
 	for (int i = 0; i < FRAG_RANK_FIGURES; i++)
 		if (strcmp(path, paths[i]) == 0)
-			return frag_ranking_most(k, i);
+			return (double)frag_ranking_most(k, i);
 	if (strcmp(path, "counts.ooms") == 0)
 		return k->ooms;
 	if (strcmp(path, "apart") == 0)
 		return k->apart;
-	return k->most[FRAG_RANK_RESERVED] - k->least[FRAG_RANK_RESERVED];
+	return (double)(k->most[FRAG_RANK_RESERVED] - k->least[FRAG_RANK_RESERVED]);
 }
 
 /* A condition that holds is a no. */
 static void judge(const struct ranks *r, int *status)
 {
-	struct frag_finding found;
+	char who[40];
 
-	for (uint32_t i = 0; i < r->condition_count; i++) {
-		const struct frag_condition *c = &r->conditions[i];
-
-		if (!frag_condition_true(c, (double)value_of(&r->ranking, c->path), &found))
-			continue;
-		frag_print_message("%u ranks: %s", r->count, found.line);
-		*status = 1;
-	}
+	snprintf(who, sizeof(who), "%u rank%s", r->count, frag_s(r->count));
+	frag_conditions_judge(&r->conditions, value_of, &r->ranking, who, status);
 }
 
 static int make_room(struct ranks *r, struct frag_error *err)
@@ -354,7 +342,7 @@ static void release(struct ranks *r)
 	free(r->traces);
 	free(r->choices);
 	free(r->numbers);
-	free(r->conditions);
+	frag_conditions_fini(&r->conditions);
 	frag_ranking_fini(&r->ranking);
 	frag_owners_fini(&r->owners);
 	frag_printed_fini(&r->printed);
