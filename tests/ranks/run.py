@@ -378,7 +378,7 @@ def kinds() -> None:
 
 def thousand() -> None:
     """Not all at once: neither in memory, nor open; and the text stays short."""
-    count, events = (100, 500) if SAN else (1000, 4000)
+    count, events = (100, 5000) if SAN else (1000, 4000)
     Path('t').mkdir()
     for odd in (0, 1):
         path = write(f't/{odd}', [x for i in range(events) for x in (
