@@ -343,7 +343,7 @@ int frag_account_fill(struct frag_explained *m, const struct frag_scene *scene,
 
 static bool is_long_lived(enum frag_life_class life)
 {
-	return life == FRAG_LIFE_WEIGHTS || life == FRAG_LIFE_OPTIMIZER;
+	return life == FRAG_LIFE_WEIGHTS || life == FRAG_LIFE_OPTIMIZER || life == FRAG_LIFE_LONG;
 }
 
 /* Does the first move leave from this segment? */

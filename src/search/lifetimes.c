@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "events/ids.h"
 #include "iterations/iterations.h"
+#include "search/optimizer.h"
 
 #define SHORT_PART 100          /* of an iteration: what lives no longer is temporary */
 #define SHORT_STEPS 8
@@ -15,7 +16,8 @@
 
 const char *const frag_life_class_names[] = {
 	[FRAG_LIFE_WEIGHTS] = "weights", [FRAG_LIFE_OPTIMIZER] = "optimizer",
-	[FRAG_LIFE_ACTIVATIONS] = "activations", [FRAG_LIFE_TEMPORARIES] = "temporaries", NULL,
+	[FRAG_LIFE_LONG] = "long-lived", [FRAG_LIFE_ACTIVATIONS] = "activations",
+	[FRAG_LIFE_TEMPORARIES] = "temporaries", NULL,
 };
 
 struct mark {
@@ -29,6 +31,7 @@ struct survey {
 	uint32_t slot_count, slot_capacity;
 	struct mark *marks;
 	uint32_t mark_count, mark_capacity;
+	struct frag_optimizer_steps optimizer;
 	uint64_t steps;         /* of the trace */
 	bool failed;            /* memory is short */
 };
@@ -54,8 +57,9 @@ static void note_mark(struct survey *s, const struct frag_event *ev)
 {
 	char *kind = frag_mark_kind(ev->text.text, ev->text.length);
 
-	if (kind && frag_grow(&s->marks, &s->mark_capacity, (uint64_t)s->mark_count + 1,
-			      sizeof(*s->marks)))
+	if (kind && frag_optimizer_note(&s->optimizer, ev)
+	    && frag_grow(&s->marks, &s->mark_capacity, (uint64_t)s->mark_count + 1,
+			 sizeof(*s->marks)))
 		s->marks[s->mark_count++] = (struct mark){
 			ev->step, frag_hash_text(kind, strlen(kind), 0),
 		};
@@ -160,13 +164,42 @@ static enum frag_life_class classify(const struct survey *s, uint64_t birth, uin
 		if (!before && (never || outlived >= 2))
 			return FRAG_LIFE_WEIGHTS;
 		if (before && (outlived >= 2 || (never && outlived)))
-			return FRAG_LIFE_OPTIMIZER;
+			return frag_optimizer_covers(&s->optimizer, birth) ? FRAG_LIFE_OPTIMIZER
+									   : FRAG_LIFE_LONG;
 	} else if (end - birth >= s->steps / 2 || (never && birth < s->steps / EARLY_PART)) {
 		return FRAG_LIFE_WEIGHTS;
 	}
 	if (!never && end - birth <= (brief > SHORT_STEPS ? brief : SHORT_STEPS))
 		return FRAG_LIFE_TEMPORARIES;
 	return FRAG_LIFE_ACTIVATIONS;
+}
+
+/* No mark says where an optimizer step is: by how the long-lived blocks grow. */
+static bool guess_optimizer(const struct survey *s)
+{
+	struct frag_grown *grown = calloc((size_t)s->out->count + 1, sizeof(*grown));
+	uint32_t *block = malloc(((size_t)s->out->count + 1) * sizeof(*block)), n = 0;
+	bool good = grown && block;
+
+	for (uint32_t i = 0; i < s->out->count && good; i++) {
+		const enum frag_life_class life = s->out->of[i].life;
+
+		if (life != FRAG_LIFE_WEIGHTS && life != FRAG_LIFE_LONG)
+			continue;
+		block[n] = i;
+		grown[n++] = (struct frag_grown){
+			.bytes = s->scene->blocks[i].requested,
+			.iteration = begun(s, s->scene->blocks[i].birth),
+			.weight = life == FRAG_LIFE_WEIGHTS,
+		};
+	}
+	good = good && frag_optimizer_find(grown, n);
+	for (uint32_t k = 0; k < n && good; k++)
+		if (grown[k].of_optimizer)
+			s->out->of[block[k]].life = FRAG_LIFE_OPTIMIZER;
+	free(grown);
+	free(block);
+	return good;
 }
 
 int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_scene *scene,
@@ -187,8 +220,11 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_scene *sce
 		rc = frag_fail_nomem(err);
 	for (uint32_t i = 0; i < out->count && !rc; i++)
 		out->of[i].life = classify(&s, scene->blocks[i].birth, out->of[i].freed);
+	if (!rc && s.mark_count && !s.optimizer.count && !guess_optimizer(&s))
+		rc = frag_fail_nomem(err);
 	free(s.block_of);
 	free(s.marks);
+	frag_optimizer_fini(&s.optimizer);
 	return rc;
 }
 

@@ -4,11 +4,15 @@
  *
  * Where marks repeat, but for digits in their names, each with the name of the first of those
  * begins an iteration. A block is a *weight*, or another one that lives long, where it is born
- * before the first iteration and outlives the beginning of the second, or is never freed;
- * *optimizer* state where it is born later and outlives two beginnings, or one and is never
- * freed; *temporary* where it is freed within a hundredth of an iteration's steps, or eight; and
- * an *activation* else. Without marks that repeat the trace counts as one iteration: then a block
- * is a weight that lives for half of its steps, or is born in its first tenth and never freed.
+ * before the first iteration and outlives the beginning of the second, or is never freed. It is
+ * *long-lived* where it is born later and outlives two beginnings, or one and is never freed; and
+ * of those the *optimizer* state is what is born in an optimizer step. That lasts from a mark with
+ * the word "opt", or one that begins with "optim", to the next mark. In a trace without such marks
+ * it is what has the size of a weight and is born in one iteration, that of most such bytes, where
+ * it comes to half of the weights at least. A block is *temporary* where it is freed within a
+ * hundredth of an iteration's steps, or eight; and an *activation* else. Without marks that repeat
+ * the trace counts as one iteration: then a block is a weight that lives for half of its steps, or
+ * is born in its first tenth and never freed.
  */
 #ifndef SEARCH_LIFETIMES_H
 #define SEARCH_LIFETIMES_H
@@ -16,7 +20,8 @@
 #include "explain/scene.h"
 
 enum frag_life_class {
-	FRAG_LIFE_WEIGHTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_ACTIVATIONS, FRAG_LIFE_TEMPORARIES,
+	FRAG_LIFE_WEIGHTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_LONG, FRAG_LIFE_ACTIVATIONS,
+	FRAG_LIFE_TEMPORARIES,
 	FRAG_LIFE_CLASSES
 };
 extern const char *const frag_life_class_names[];       /* "weights", ..., ended by NULL */

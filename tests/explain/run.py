@@ -179,6 +179,73 @@ def check_classes() -> None:
     TAP.ok((got['kind'], got['step'], got['live']) == ('mark', at, 2 * MIB), '--at a mark')
 
 
+# Long-lived and late: optimizer state only where there is an optimizer step.
+def iterations(first: list, mark: str | None = None) -> list:
+    """A weight of 2 MiB and one of 1, then iterations, in the first of which these are born."""
+    events = [alloc('w', 2), alloc('v', 1)]
+    for i in range(4):
+        events += [{'op': 'mark', 'name': f'step {i}'}, alloc(f'a{i}', 3), free(f'a{i}')]
+        events += [{'op': 'mark', 'name': mark}] if mark else []
+        events += first if not i else []
+    return [*events, {'op': 'mark', 'name': 'end'}]
+
+
+LATE = (
+    ('in a step that a mark names', [alloc('x', 7)], 'Optimizer.step#AdamW.step', ['optimizer']),
+    ('by one word of the mark', [alloc('x', 7)], '0 opt', ['optimizer']),
+    ('another word', [alloc('x', 2), alloc('y', 1)], 'options, adopted', ['optimizer'] * 2),
+    ('another word, another size', [alloc('x', 7)], 'options, adopted', ['long-lived']),
+    ('the sizes of all weights', [alloc('x', 2), alloc('y', 1), alloc('z', 7)], None,
+     ['optimizer', 'optimizer', 'long-lived']),
+    ('the size of less than half of the weights', [alloc('x', 1)], None, ['long-lived']),
+    ('after the mark of another part', [alloc('x', 2), {'op': 'mark', 'name': 'opt'}], None,
+     ['long-lived']),
+)
+
+
+def check_late() -> None:
+    for name, first, mark, wanted in LATE:
+        events = iterations(first, mark)
+        Path('late.ndjson').write_text(lines(events, head(0)), encoding='ascii')
+        got = explain('late.ndjson', '--at', str(len(events) - 1), *PLAIN)['moments'][0]
+        of = {x['tag'][4:]: x['class'] for x in got['holders']}
+        late = [of.pop(x['id']) for x in first if x['op'] == 'alloc']
+        TAP.ok(late == wanted and of == {'w': 'weights', 'v': 'weights'}, 'late: ' + name,
+               f'{late} {of}')
+
+
+def classes_of(name: str, mib: int, change) -> dict:
+    """Bytes of each class, and of each tag that is optimizer state."""
+    header, events = read_trace(name)
+    header['device'] = {'total_bytes': mib * MIB}
+    Path('classed.ndjson').write_text(lines([x for x in events if change(x)], header),
+                                      encoding='ascii')
+    got = explain('classed.ndjson', '-p', 'pytorch')['moments'][0]
+    of = {}
+    for x in got['holders']:
+        of.setdefault(x['class'], {})[x['tag']] = x['bytes']
+    return of
+
+
+def check_recorded_classes() -> None:
+    """Inference has no optimizer; training has, also where no mark says so: twice the weights
+    under Adam, once under SGD with momentum."""
+    for name, mib in (('bert_base_infer_varlen', 994), ('sd15_unet_vae_infer_multires', 2730)):
+        of = classes_of(name, mib, lambda x: True)
+        TAP.ok('optimizer' not in of and 'long-lived' in of, f'no optimizer in {name}', str(of))
+    for name, mib, times in (('resnet50_train_bs32_fp32', 2988, 1),
+                             ('gpt2_small_train_bs8_seq1024_ckpt', 7734, 2)):
+        for said, change in (('', lambda x: True),
+                             (' without its mark',
+                              lambda x: x['op'] != 'mark' or not x['name'].endswith('opt'))):
+            of = classes_of(name, mib, change)
+            tags, weights = of.get('optimizer', {}), sum(of['weights'].values())
+            size = sum(tags.values())
+            TAP.ok(tags and all(x.endswith('| step0 opt') for x in tags)
+                   and 0.95 * times < size / weights < 1.05 * times, f'optimizer in {name}{said}',
+                   f'{size} of {tags}, weights {weights}')
+
+
 def check_refusals() -> None:
     Path('small.ndjson').write_text(lines([*PINNED, alloc('r', 4), free('b')], head(8)),
                                     encoding='ascii')
@@ -382,10 +449,12 @@ def main(argv: list) -> int:
     check_by_hand()
     check_pins()
     check_classes()
+    check_late()
     check_refusals()
     check_folded()
     check_random(1, SEEDS)
     check_recorded()
+    check_recorded_classes()
     return TAP.finish()
 
 
