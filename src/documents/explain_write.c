@@ -97,6 +97,21 @@ static void put_survivors(struct frag_node_ref in, const struct frag_explained *
 		frag_document_choice(frag_json_object(list, NULL), &m->survivors[i]);
 }
 
+static void put_culprit(struct frag_node_ref in, const struct frag_explained *m)
+{
+	struct frag_node_ref o;
+
+	if (!m->culprit) {
+		frag_json_null(in, "culprit");
+		return;
+	}
+	o = frag_json_object(in, "culprit");
+	frag_json_text(o, "kind", frag_culprit_names[m->culprit]);
+	frag_json_raw(o, "tag", m->culprit_tag);
+	frag_json_u64(o, "bytes", m->culprit_bytes);
+	frag_json_u64(o, "stranded", m->culprit_stranded);
+}
+
 static void put_fits(struct frag_node_ref in, const struct frag_explained *m)
 {
 	if (m->fits_known)
@@ -131,6 +146,7 @@ static void put_moment(struct frag_node_ref list, const struct frag_explained *m
 	put_pools(o, m);
 	put_moves(o, m);
 	put_survivors(o, m);
+	put_culprit(o, m);
 }
 
 int frag_explain_json(const struct frag_explain_answer *answer, FILE *f, struct frag_error *err)

@@ -357,25 +357,31 @@ static bool concerns(const struct frag_explained *m, const struct frag_pinned_se
 	return false;
 }
 
+/* Long-lived blocks that came with their segment are nothing else than at home. */
+static enum frag_culprit role_of(const struct frag_pinned_segment *s,
+				 const struct frag_pinning *pin)
+{
+	if (!is_long_lived(pin->life))
+		return FRAG_CULPRIT_LEFT;
+	return pin->born > s->there ? FRAG_CULPRIT_LATE : FRAG_CULPRIT_NONE;
+}
+
 /* Of a segment of which a quarter or more is free: whose blocks are most of what is left in it. */
 static enum frag_culprit judge(const struct frag_pinned_segment *s, uint64_t *bytes)
 {
-	uint64_t late = 0, left = 0, early = 0;
+	uint64_t of[FRAG_CULPRIT_LEFT + 1] = { 0 };
+	enum frag_culprit who = FRAG_CULPRIT_LEFT;
 
 	if (s->range || s->stranded < s->bytes / 4)
 		return FRAG_CULPRIT_NONE;
-	for (uint32_t i = 0; i < s->pin_count; i++) {
-		if (!is_long_lived(s->pins[i].life))
-			left += s->pins[i].bytes;
-		else if (s->pins[i].born > s->there)
-			late += s->pins[i].bytes;
-		else
-			early += s->pins[i].bytes;
-	}
-	if (early > late && early > left)
+	for (uint32_t i = 0; i < s->pin_count; i++)
+		of[role_of(s, &s->pins[i])] += s->pins[i].bytes;
+	if (of[FRAG_CULPRIT_LATE] > of[FRAG_CULPRIT_LEFT])
+		who = FRAG_CULPRIT_LATE;
+	if (of[FRAG_CULPRIT_NONE] > of[who])
 		return FRAG_CULPRIT_NONE;
-	*bytes = late > left ? late : left;
-	return late > left ? FRAG_CULPRIT_LATE : FRAG_CULPRIT_LEFT;
+	*bytes = of[who];
+	return who;
 }
 
 /* The tag of the largest pin of the culprits, in the segment with most stranded bytes. */
@@ -384,7 +390,7 @@ static const char *largest_tag(const struct frag_pinned_segment *s, enum frag_cu
 	const struct frag_pinning *largest = NULL;
 
 	for (uint32_t i = 0; i < s->pin_count; i++)
-		if (is_long_lived(s->pins[i].life) == (who == FRAG_CULPRIT_LATE)
+		if (role_of(s, &s->pins[i]) == who
 		    && (!largest || s->pins[i].bytes > largest->bytes))
 			largest = &s->pins[i];
 	return largest ? largest->tag : NULL;

@@ -27,6 +27,11 @@ const char *const frag_moment_kind_names[] = {
 	[FRAG_MOMENT_STEP] = "step", [FRAG_MOMENT_MARK] = "mark", NULL,
 };
 
+const char *const frag_culprit_names[] = {
+	[FRAG_CULPRIT_NONE] = NULL, [FRAG_CULPRIT_LATE] = "born_late",
+	[FRAG_CULPRIT_LEFT] = "left_behind",
+};
+
 /* One device at work. */
 struct study {
 	struct frag_explanation *x;

@@ -68,6 +68,7 @@ struct frag_pool_row {
 
 /* Who it usually is. */
 enum frag_culprit { FRAG_CULPRIT_NONE, FRAG_CULPRIT_LATE, FRAG_CULPRIT_LEFT };
+extern const char *const frag_culprit_names[];  /* "born_late", "left_behind"; NULL for the first */
 
 /* One moment of one device. Bytes. */
 struct frag_explained {

@@ -246,6 +246,31 @@ def check_recorded_classes() -> None:
                    f'{size} of {tags}, weights {weights}')
 
 
+# Segments of 4 MiB: two are there for a and b, and the third, full, for k.
+HOUSED = [alloc('a', 4), alloc('b', 4), alloc('k', 4), free('a'), free('b')]
+STEPS = [{'op': 'mark', 'name': f'step {i}'} for i in range(4)]
+CULPRITS = (
+    ('what comes late and stays', 12, [*HOUSED, STEPS[0], alloc('s', 3), alloc('t', 3), *STEPS[1:],
+                                       alloc('r', 2), free('r')],
+     {'kind': 'born_late', 'tag': 'tag s', 'bytes': 6 * MIB, 'stranded': 2 * MIB}),
+    ('what is left behind', 12, [*HOUSED, STEPS[0], alloc('s', 3), alloc('t', 3), alloc('r', 2),
+                                 free('r'), free('s'), free('t'), *STEPS[1:]],
+     {'kind': 'left_behind', 'tag': 'tag s', 'bytes': 6 * MIB, 'stranded': 2 * MIB}),
+    ('another was there before', 9, [alloc('w', 1), alloc('x', 3), alloc('k', 4), free('x'),
+                                     STEPS[0], alloc('s', 1), *STEPS[1:], alloc('r', 3)],
+     {'kind': 'born_late', 'tag': 'tag s', 'bytes': MIB, 'stranded': 2 * MIB}),
+    ('all came with their segments', 8, [*PINNED, alloc('r', 4)], None),
+)
+
+
+def check_culprits() -> None:
+    for name, mib, events, wanted in CULPRITS:
+        Path('culprit.ndjson').write_text(lines(events, head(mib)), encoding='ascii')
+        got = explain('culprit.ndjson', *PLAIN)['moments'][0]
+        TAP.ok(got['kind'] == 'oom' and got['culprit'] == wanted, 'culprit: ' + name,
+               f"{got['verdict']} {got['culprit']}")
+
+
 def check_refusals() -> None:
     Path('small.ndjson').write_text(lines([*PINNED, alloc('r', 4), free('b')], head(8)),
                                     encoding='ascii')
@@ -450,6 +475,7 @@ def main(argv: list) -> int:
     check_pins()
     check_classes()
     check_late()
+    check_culprits()
     check_refusals()
     check_folded()
     check_random(1, SEEDS)
