@@ -3,9 +3,10 @@
 #include "documents/documents.h"
 #include "documents/fit_members.h"
 
-static void put_pin(struct frag_node_ref list, const struct frag_pinning *pin)
+static void put_pin(struct frag_node_ref list, const struct frag_explained *m,
+		    const struct frag_pinning *pin)
 {
-	struct frag_node_ref o = frag_json_object(list, NULL);
+	struct frag_node_ref o = frag_json_object(list, NULL), waits;
 
 	frag_json_raw(o, "id", pin->id);
 	frag_json_raw(o, "tag", pin->tag);
@@ -14,6 +15,11 @@ static void put_pin(struct frag_node_ref list, const struct frag_pinning *pin)
 	frag_json_u64(o, "born", pin->born);
 	frag_json_u64_or_null(o, "freed", pin->freed != UINT64_MAX, pin->freed);
 	frag_json_bool(o, "pending", pin->pending);
+	if (!pin->pending)
+		return;
+	waits = frag_json_array(o, "waits");
+	for (uint32_t i = 0; i < pin->wait_count; i++)
+		frag_json_raw(waits, NULL, m->awaited[m->waits[pin->waits + i]].stream);
 }
 
 static void put_segments(struct frag_node_ref in, const struct frag_explained *m)
@@ -29,7 +35,7 @@ static void put_segments(struct frag_node_ref in, const struct frag_explained *m
 		frag_json_u64(o, "stranded", s->stranded);
 		pins = frag_json_array(o, "pins");
 		for (uint32_t k = 0; k < s->pin_count; k++)
-			put_pin(pins, &s->pins[k]);
+			put_pin(pins, m, &s->pins[k]);
 	}
 }
 
@@ -112,6 +118,22 @@ static void put_culprit(struct frag_node_ref in, const struct frag_explained *m)
 	frag_json_u64(o, "stranded", m->culprit_stranded);
 }
 
+static void put_pending(struct frag_node_ref in, const struct frag_explained *m)
+{
+	struct frag_node_ref o = frag_json_object(in, "pending"), list, row;
+
+	frag_json_u64(o, "bytes", m->pending);
+	frag_json_u64(o, "blocks", m->pending_blocks);
+	list = frag_json_array(o, "waits");
+	for (uint32_t i = 0; i < m->awaited_count; i++) {
+		row = frag_json_object(list, NULL);
+		frag_json_raw(row, "stream", m->awaited[i].stream);
+		frag_json_u64(row, "bytes", m->awaited[i].bytes);
+		frag_json_u64(row, "blocks", m->awaited[i].blocks);
+		frag_json_u64(row, "since", m->awaited[i].since);
+	}
+}
+
 static void put_fits(struct frag_node_ref in, const struct frag_explained *m)
 {
 	if (m->fits_known)
@@ -147,6 +169,7 @@ static void put_moment(struct frag_node_ref list, const struct frag_explained *m
 	put_moves(o, m);
 	put_survivors(o, m);
 	put_culprit(o, m);
+	put_pending(o, m);
 }
 
 int frag_explain_json(const struct frag_explain_answer *answer, FILE *f, struct frag_error *err)

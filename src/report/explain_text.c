@@ -118,9 +118,9 @@ static void print_verdict(const struct page *p)
 		break;
 	case FRAG_FAILURE_PENDING:
 		frag_put_row(columns, "verdict", p->f, "pending: enough is freed, but %s of it in %" PRIu64
-			     " block%s are still in use on a stream, the oldest since step %"
-			     PRIu64, frag_size_text(s.a, m->pending), m->pending_blocks,
-			     frag_s(m->pending_blocks), m->pending_since);
+			     " block%s still in use, since step %" PRIu64,
+			     frag_size_text(s.a, m->pending), m->pending_blocks,
+			     m->pending_blocks == 1 ? " is" : "s are", m->pending_since);
 		break;
 	case FRAG_FAILURE_LIMIT:
 		frag_put_row(columns, "verdict", p->f, "limit: the device had it; a fraction or a"
@@ -142,6 +142,37 @@ static void print_verdict(const struct page *p)
 	}
 }
 
+/* Who still uses what is freed, and since when; a block may be in several rows. */
+static void print_pending(const struct page *p)
+{
+	const struct frag_explained *m = p->m;
+	char size[FRAG_NUMBER_ROOM];
+	const char *name = "pending";
+
+	for (uint32_t i = 0; i < m->awaited_count && i < p->a->top; i++) {
+		const struct frag_awaited *row = &m->awaited[i];
+
+		frag_size_text(size, row->bytes);
+		if (row->stream)
+			frag_put_row(p->paper->columns, name, p->f, "%s in %" PRIu64 " block%s,"
+				     " freed and in use on stream %.60s since step %" PRIu64, size,
+				     row->blocks, frag_s(row->blocks), row->stream, row->since);
+		else
+			frag_put_row(p->paper->columns, name, p->f, "%s in %" PRIu64 " block%s,"
+				     " freed and in use until a complete since step %" PRIu64
+				     ": of which stream the trace does not say", size, row->blocks,
+				     frag_s(row->blocks), row->since);
+		name = "";
+	}
+	if (m->awaited_count > p->a->top)
+		frag_put_row(p->paper->columns, name, p->f, "and %" PRIu32 " more streams",
+			     m->awaited_count - p->a->top);
+	if (m->over_blocks)
+		frag_put_row(p->paper->columns, name, p->f, "%s in %" PRIu64 " block%s, freed and in"
+			     " use no more: not taken back yet", frag_size_text(size, m->over),
+			     m->over_blocks, frag_s(m->over_blocks));
+}
+
 static void print_sums(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
@@ -158,11 +189,7 @@ static void print_sums(const struct page *p)
 	if (m->limit != UINT64_MAX)
 		frag_put_row(p->paper->columns, "", p->f, "the program allows itself %s in all",
 			     frag_size_text(s.a, m->limit));
-	if (m->failure != FRAG_FAILURE_PENDING && m->pending_blocks)
-		frag_put_row(p->paper->columns, "", p->f, "%s in %" PRIu64 " block%s freed and still"
-			     " in use on a stream, since step %" PRIu64,
-			     frag_size_text(s.a, m->pending), m->pending_blocks,
-			     frag_s(m->pending_blocks), m->pending_since);
+	print_pending(p);
 	frag_put_row(p->paper->columns, "largest", p->f, "%s fits now, %s after a flush, %s were all"
 		     " live blocks side by side", frag_size_text(s.a, m->largest_now),
 		     frag_size_text(s.b, m->largest_after_flush),
@@ -173,13 +200,21 @@ static void print_sums(const struct page *p)
 			     m->fits ? "fits" : "does not fit, however it is laid out");
 }
 
-/* What the program will do with it: "freed at step 7", "never freed". */
-static const char *end_text(const struct frag_pinning *pin, char buf[64])
+#define LIFE_ROOM 128
+
+/* What it is, since when, and until when: "weights, born at step 7, never freed in this trace". */
+static const char *life_text(const struct frag_pinning *pin, char buf[LIFE_ROOM])
 {
-	if (pin->freed == UINT64_MAX)
-		return "never freed in this trace";
-	snprintf(buf, 64, "%s at step %" PRIu64, pin->pending ? "pending since its free" : "freed",
-		 pin->freed);
+	char end[64] = "never freed in this trace";
+
+	/* nothing uses it any more, and nobody knows whose it was */
+	if (pin->pending && pin->freed == UINT64_MAX)
+		return "freed, and not taken back yet";
+	if (pin->freed != UINT64_MAX)
+		snprintf(end, sizeof(end), "%s at step %" PRIu64,
+			 pin->pending ? "pending since its free" : "freed", pin->freed);
+	snprintf(buf, LIFE_ROOM, "%s, born at step %" PRIu64 ", %s",
+		 frag_life_class_names[pin->life], pin->born, end);
 	return buf;
 }
 
@@ -187,7 +222,7 @@ static const char *end_text(const struct frag_pinning *pin, char buf[64])
 static void print_pins(const struct page *p, const struct frag_pinned_segment *s)
 {
 	const struct frag_pinning *largest = &s->pins[0];
-	char head[80], text[512], tag[OF_ROOM], end[64];
+	char head[80], text[512], tag[OF_ROOM], life[LIFE_ROOM];
 	struct sizes z;
 	uint64_t bytes = 0;
 
@@ -198,10 +233,9 @@ static void print_pins(const struct page *p, const struct frag_pinned_segment *s
 	}
 	snprintf(head, sizeof(head), "  %7" PRIu32 "  %12s  %12s  ", s->ordinal,
 		 frag_size_text(z.a, s->bytes), frag_size_text(z.b, s->stranded));
-	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s%s %s, %s, born at step %" PRIu64
-		 ", %s", frag_size_text(z.c, bytes), s->pin_count, frag_s(s->pin_count),
-		 s->pin_count > 1 ? ", the largest" : "", of_tag(largest->tag, tag),
-		 frag_life_class_names[largest->life], largest->born, end_text(largest, end));
+	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s%s %s, %s", frag_size_text(z.c, bytes),
+		 s->pin_count, frag_s(s->pin_count), s->pin_count > 1 ? ", the largest" : "",
+		 of_tag(largest->tag, tag), life_text(largest, life));
 	frag_put_wrapped(p->paper->columns, head, text, p->f);
 }
 
@@ -289,19 +323,14 @@ static const struct frag_pinning *find_pin(const struct frag_explained *m, const
 /* What is moved, at the moment that the other rows are of. */
 static void print_moved(const struct page *p, const struct frag_move *move)
 {
-	char tag[OF_ROOM], size[FRAG_NUMBER_ROOM], end[64];
+	char tag[OF_ROOM], size[FRAG_NUMBER_ROOM], life[LIFE_ROOM];
 
 	for (uint32_t i = 0; i < move->blocks && i < MOVED_SHOWN; i++) {
 		const struct frag_pinning *pin = find_pin(p->m, move->ids[i]);
-		char more[160] = "";
 
-		if (pin)
-			snprintf(more, sizeof(more), ", %s, born at step %" PRIu64 ", %s",
-				 frag_life_class_names[pin->life], pin->born,
-				 end_text(pin, end));
-		frag_put_row(p->paper->columns, "", p->f, "id %.60s, %s %s%s", move->ids[i],
+		frag_put_row(p->paper->columns, "", p->f, "id %.60s, %s %s%s%s", move->ids[i],
 			     frag_size_text(size, move->sizes[i]), of_tag(move->tags[i], tag),
-			     more);
+			     pin ? ", " : "", pin ? life_text(pin, life) : "");
 	}
 	if (move->blocks > MOVED_SHOWN)
 		frag_put_row(p->paper->columns, "", p->f, "and %" PRIu32 " more",
@@ -370,6 +399,15 @@ static void print_others(const struct page *p)
 			     m->others);
 }
 
+static void print_next_pending(const struct page *p)
+{
+	const struct frag_awaited *only = p->m->awaited_count == 1 ? &p->m->awaited[0] : NULL;
+
+	frag_put_row(p->paper->columns, "next", p->f, "synchronise %s%.60s before such a request, or"
+		     " free earlier: it is served once nothing waits (simulated)", only && only->stream ? "stream " : "the streams",
+		     only && only->stream ? only->stream : "");
+}
+
 /* What to do next: the line to paste, or the command that goes on from here. */
 static void print_next(const struct page *p)
 {
@@ -387,9 +425,8 @@ static void print_next(const struct page *p)
 	}
 	if (m->failure == FRAG_FAILURE_NONE)
 		return;
-	if (m->failure == FRAG_FAILURE_PENDING)
-		frag_put_row(p->paper->columns, "next", p->f, "synchronise the stream, or free"
-			     " earlier, before such a request");
+	if (m->waiting_serves)
+		print_next_pending(p);
 	else if (m->failure == FRAG_FAILURE_SPURIOUS)
 		frag_put_row(p->paper->columns, "next", p->f, "catch the error, and ask once more");
 	else if (m->failure == FRAG_FAILURE_LIMIT)

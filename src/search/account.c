@@ -7,11 +7,13 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "explain/holders.h"
+#include "search/awaited.h"
 
 struct account {
 	struct frag_explained *m;
 	const struct frag_scene *scene;
 	const struct frag_lifetimes *lifetimes;
+	const struct frag_waits *waits;
 	const struct frag_symbols *symbols;
 	uint32_t held_capacity, folded_capacity, pool_capacity;
 };
@@ -33,6 +35,7 @@ static bool fill_pins(const struct account *a, const struct frag_scene_segment *
 			.freed = life->freed, .life = life->life,
 			.pending = b->state == FRAG_PENDING,
 		};
+		frag_awaited_pin(pin, a->waits, k);
 		if (life->id) {
 			pin->id = malloc(strlen(life->id) + 1);
 			if (!pin->id)
@@ -309,32 +312,15 @@ static bool fill_pools(struct account *a)
 	return true;
 }
 
-static void count_pending(const struct account *a)
-{
-	struct frag_explained *m = a->m;
-
-	for (uint32_t k = 0; k < a->scene->block_count; k++) {
-		const struct frag_scene_block *b = &a->scene->blocks[k];
-		const uint64_t since = a->lifetimes->of[k].freed;
-
-		if (b->state != FRAG_PENDING)
-			continue;
-		if (!m->pending_blocks || since < m->pending_since)
-			m->pending_since = since;
-		m->pending += b->bytes;
-		m->pending_blocks++;
-	}
-}
-
 int frag_account_fill(struct frag_explained *m, const struct frag_scene *scene,
-		      const struct frag_lifetimes *lifetimes, const struct frag_symbols *symbols,
-		      bool folded, struct frag_error *err)
+		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
+		      const struct frag_symbols *symbols, bool folded, struct frag_error *err)
 {
 	struct account a = {
-		.m = m, .scene = scene, .lifetimes = lifetimes, .symbols = symbols,
+		.m = m, .scene = scene, .lifetimes = lifetimes, .waits = waits,
+		.symbols = symbols,
 	};
 
-	count_pending(&a);
 	if (!fill_segments(&a) || !fill_held(&a) || !fill_pools(&a)
 	    || (folded && !fill_folded(&a)))
 		return frag_fail_nomem(err);

@@ -13,6 +13,7 @@
 #include "events/ids.h"
 #include "explain/holders.h"
 #include "search/account.h"
+#include "search/awaited.h"
 #include "search/others.h"
 
 const char *const frag_failure_names[] = {
@@ -207,15 +208,17 @@ static int judge(struct study *s, const struct frag_sim *after, const struct fra
 	if (m->limited && m->need > room)
 		return 0;
 	m->failure = FRAG_FAILURE_CAPACITY;
-	if ((m->limited && wanted > room) || !request)
+	if (!request)
 		return 0;
+	if (m->limited && wanted > room)
+		return ask_after_waiting(after, scene, request, &m->waiting_serves, err);
 	m->failure = FRAG_FAILURE_SPURIOUS;
 	rc = ask_again(after, request, &served, err);
 	if (rc || served)
 		return rc;
 	m->failure = FRAG_FAILURE_PENDING;
-	rc = ask_after_waiting(after, scene, request, &served, err);
-	if (rc || served)
+	rc = ask_after_waiting(after, scene, request, &m->waiting_serves, err);
+	if (rc || m->waiting_serves)
 		return rc;
 	m->failure = FRAG_FAILURE_LIMIT;
 	if (!m->limited || m->device_free >= frag_scene_rounded(after, m->device, m->demand))
@@ -321,11 +324,16 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 
 static int account(struct study *s, const struct frag_scene *scene, struct frag_error *err)
 {
+	const struct frag_tape *tape = s->x->tape;
+	struct frag_waits waits = { .count = 0 };
 	struct frag_lifetimes lifetimes;
-	int rc = frag_lifetimes_find(&lifetimes, scene, s->x->tape, err);
+	int rc = frag_lifetimes_find(&lifetimes, scene, tape, err);
 
-	rc = rc ? rc : frag_account_fill(s->m, scene, &lifetimes, frag_tape_symbols(s->x->tape),
+	rc = rc ? rc : frag_waits_find(&waits, scene, s->m->device, tape, s->m->step, err);
+	rc = rc ? rc : frag_awaited_fill(s->m, scene, &lifetimes, &waits, tape, err);
+	rc = rc ? rc : frag_account_fill(s->m, scene, &lifetimes, &waits, frag_tape_symbols(tape),
 					 s->x->folded, err);
+	frag_waits_fini(&waits);
 	frag_lifetimes_fini(&lifetimes);
 	return rc;
 }
@@ -557,6 +565,7 @@ int frag_explanation_run(struct frag_explanation *x, struct frag_error *err)
 static void fini_moment(struct frag_explained *m)
 {
 	frag_account_fini(m);
+	frag_awaited_fini(m);
 	for (uint32_t i = 0; i < m->move_count; i++)
 		frag_move_fini(&m->moves[i]);
 	free(m->moves);

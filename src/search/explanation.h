@@ -33,6 +33,15 @@ struct frag_pinning {
 	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
 	enum frag_life_class life;
 	bool pending;
+	uint32_t waits, wait_count;     /* which of those of the moment are its own */
+};
+
+/* What a pending block waits for, and of a moment also what several wait for. */
+struct frag_awaited {
+	char *stream;           /* as JSON; NULL: a `complete`, the trace has no stream for it */
+	uint64_t bytes, blocks;
+	uint64_t since;         /* step: the free of the oldest */
+	uint32_t number;        /* of the stream; FRAG_ALL */
 };
 
 struct frag_pinned_segment {
@@ -94,7 +103,14 @@ struct frag_explained {
 	uint32_t held_count;
 	struct frag_folded *folded;     /* where it is asked for; the most bytes first */
 	uint32_t folded_count;
-	uint64_t pending, pending_blocks, pending_since;        /* since: step; of the oldest */
+	uint64_t pending, pending_blocks;
+	uint64_t pending_since; /* step: the free of the oldest; UINT64_MAX: none waits any more */
+	uint64_t over, over_blocks;     /* of them, those that nothing uses any more */
+	bool waiting_serves;    /* the request is served where all of that was waited for */
+	struct frag_awaited *awaited;   /* by the oldest; a block may wait for several */
+	uint32_t awaited_count;
+	uint32_t *waits;        /* of the pins, one after the other: numbers of what is awaited */
+	uint32_t wait_count;
 	struct frag_pool_row *pools;
 	uint32_t pool_count;
 	struct frag_move *moves;

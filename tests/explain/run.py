@@ -271,6 +271,59 @@ def check_culprits() -> None:
                f"{got['verdict']} {got['culprit']}")
 
 
+# Streams that use what is freed: p waits for two of three, as it was allocated on the third;
+# q and s for 7, and the sync of 7 before their free ends nothing; c for its complete.
+def used(ident: str, stream: object) -> dict:
+    return {'op': 'record_stream', 'id': ident, 'stream': stream}
+
+
+WAITING = [alloc('p', 3), alloc('q', 1, stream=2), alloc('c', 4), alloc('s', 4, stream=3),
+           used('p', 7), used('p', 'side'), used('p', 7), used('p', 0), used('q', 7), used('s', 7),
+           {'op': 'sync', 'stream': 7}, free('p'), free('q'), free('c', pending=True), free('s'),
+           {'op': 'mark', 'name': 'all'}, {'op': 'sync', 'stream': 'side'},
+           {'op': 'mark', 'name': 'no side'}, {'op': 'complete', 'id': 'c'},
+           {'op': 'mark', 'name': 'no c'}, alloc('r', 8), {'op': 'sync', 'stream': 7}]
+WAITS = {
+    'all': (12, {7: (8, 3, 11), 'side': (3, 1, 11), None: (4, 1, 13)},
+            {'p': [7, 'side'], 'q': [7], 'c': [None], 's': [7]}),
+    'no side': (12, {7: (8, 3, 11), None: (4, 1, 13)},
+                {'p': [7], 'q': [7], 'c': [None], 's': [7]}),
+    'no c': (8, {7: (8, 3, 11)}, {'p': [7], 'q': [7], 's': [7]}),
+}
+
+
+def check_waits() -> None:
+    Path('waits.ndjson').write_text(lines(WAITING, head(0)), encoding='ascii')
+    for mark, (mib, streams, pins) in WAITS.items():
+        # segments of 8 MiB: each has free bytes, so each block is a pin
+        got = explain('waits.ndjson', '--at', mark, '-p', 'bestfit:segment=8MiB,align=1MiB')
+        moment = got['moments'][0]
+        told = {x['stream']: (x['bytes'] // MIB, x['blocks'], x['since'])
+                for x in moment['pending']['waits']}
+        of = {x['id']: x['waits'] for s in moment['segments'] for x in s['pins'] if x['pending']}
+        TAP.ok(moment['pending']['bytes'] == mib * MIB and told == streams
+               and all(of[x] == pins[x] for x in of) and of,
+               f'who waits for whom: {mark}', f'{moment["pending"]} {of}')
+    Path('waits.ndjson').write_text(lines(WAITING, head(15)), encoding='ascii')
+    _, out, _ = call('explain', '--color', 'never', *PLAIN, 'waits.ndjson')
+    for said in ('  pending 8.00 MiB in 3 blocks, freed and in use on stream 7 since step 11\n',
+                 '  next    synchronise stream 7 before such a request'):
+        TAP.ok(said in out, 'in the text: ' + said.strip(), out)
+
+
+def check_over() -> None:
+    """A block whose stream was synchronised, and which PyTorch takes back at the next request."""
+    Path('over.ndjson').write_text(lines([
+        alloc('p', 3), used('p', 7), free('p'), {'op': 'sync', 'stream': 7},
+        {'op': 'mark', 'name': 'x'}], head(0)), encoding='ascii')
+    got = explain('over.ndjson', '--at', '4', '-p', 'pytorch')['moments'][0]
+    TAP.ok(got['pending'] == {'bytes': 3 * MIB, 'blocks': 1, 'waits': []}, 'nobody waits any more',
+           str(got['pending']))
+    _, out, _ = call('explain', '--at', '4', '-p', 'pytorch', 'over.ndjson')
+    TAP.ok('never freed' not in out and '3.00 MiB in 1 block without a tag, freed, and not taken'
+           ' back yet\n' in out, 'nor is it called never freed', out)
+
+
 def check_refusals() -> None:
     Path('small.ndjson').write_text(lines([*PINNED, alloc('r', 4), free('b')], head(8)),
                                     encoding='ascii')
@@ -476,6 +529,8 @@ def main(argv: list) -> int:
     check_classes()
     check_late()
     check_culprits()
+    check_waits()
+    check_over()
     check_refusals()
     check_folded()
     check_random(1, SEEDS)

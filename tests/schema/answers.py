@@ -37,6 +37,8 @@ TRACES = {
     'one': trace(30 * MIB, 9 * MIB, 55 * MIB, 21 * MIB, 3 * MIB),
     'other': trace(40 * MIB, 5 * MIB, 12 * MIB),
     'pair': trace(30 * MIB, 9 * MIB, 55 * MIB, 21 * MIB, devices=2),
+    'waits': trace(30 * MIB, 9 * MIB) + '{"op":"record_stream","id":1,"stream":"x"}\n'
+             '{"op":"free","id":1,"pending":true}\n',
     'nothing': '{"format":"fragsim-trace","version":1,"events":[]}\n',
 }
 MESSAGES = {
@@ -56,6 +58,7 @@ COMMANDS = {
                                     '70MiB', 'pair'), 0),
         ('a peak without limits', ('explain', 'one'), 0),
         ('a step', ('explain', '--at', '2', '-p', 'direct', 'other'), 0),
+        ('blocks that wait', ('explain', '--at', '4', '-p', 'bestfit', 'waits'), 0),
         ('nothing to explain', ('explain', 'nothing'), 0),
     ),
     'fragsim-fit': (
@@ -82,7 +85,7 @@ COMMANDS = {
     ),
 }
 FREE = ('params',)              # whatever a policy has
-EITHER = ('id', 'ids', 'trace_fits')    # of several types
+EITHER = ('id', 'ids', 'trace_fits', 'stream', 'waits')     # of several types
 
 
 def wrong_values(value: object) -> list[object]:

@@ -1,0 +1,12 @@
+/* streams.c - what a trace calls its streams. */
+#include "events/streams.h"
+
+#include "events/ids.h"
+#include "events/resolve.h"
+#include "events/tape.h"
+
+char *frag_stream_json(const struct frag_tape *tape, uint32_t stream)
+{
+	FRAG_ASSERT(stream < tape->trace->streams.count);
+	return frag_id_json(frag_handle_at(&tape->trace->streams, stream));
+}
