@@ -27,6 +27,8 @@ struct work {
 	struct frag_taped_reading reading;
 	struct frag_devices devices;
 	struct frag_explanation found;
+	struct frag_progress progress;
+	const char *counted;            /* what it shows; NULL: nothing so far */
 };
 
 void frag_explain_trace_init(struct frag_explain_trace *how)
@@ -155,6 +157,16 @@ static int write_folded(struct work *w, struct frag_error *err)
 	return frag_outfile_finish(&w->folded, err);
 }
 
+static void show(void *ctx, const char *what, uint32_t done, uint32_t count)
+{
+	struct work *w = ctx;
+
+	if (!w->counted || !done || strcmp(w->counted, what) != 0)
+		frag_progress_part(&w->progress);
+	w->counted = what;
+	frag_progress_count(&w->progress, what, done, count);
+}
+
 static int explain(struct work *w, struct frag_error *err)
 {
 	struct frag_explanation *x = &w->found;
@@ -168,7 +180,11 @@ static int explain(struct work *w, struct frag_error *err)
 	x->folded = w->how->folded != NULL;
 	x->threads = w->how->run.threads;
 	x->stop = frag_interrupted;
+	x->progress = show;
+	x->ctx = w;
+	frag_progress_begin(&w->progress, !w->how->run.quiet);
 	rc = frag_explanation_run(x, err);
+	frag_progress_end(&w->progress);
 	return rc || !x->folded ? rc : write_folded(w, err);
 }
 

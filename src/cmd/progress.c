@@ -28,7 +28,12 @@ double frag_seconds(void)
 void frag_progress_begin(struct frag_progress *p, bool wanted)
 {
 	*p = (struct frag_progress){ .wanted = wanted && isatty(STDERR_FILENO) };
-	p->begun = p->last = frag_seconds();
+	p->begun = p->last = p->part = frag_seconds();
+}
+
+void frag_progress_part(struct frag_progress *p)
+{
+	p->part = p->wanted ? frag_seconds() : 0;
 }
 
 /* 42 s, 6 min 9 s, 2 h 5 min */
@@ -89,7 +94,7 @@ static bool is_due(struct frag_progress *p, double *elapsed)
 	if (!p->wanted || t - p->begun < PATIENCE || t - p->last < INTERVAL)
 		return false;
 	p->last = t;
-	*elapsed = t - p->begun;
+	*elapsed = t - p->part;
 	return true;
 }
 

@@ -11,6 +11,7 @@ struct frag_progress {
 	bool wanted;            /* standard error is a terminal */
 	int shown;              /* columns that it takes now */
 	double begun, last;     /* seconds */
+	double part;            /* likewise: when what is counted now began */
 };
 
 /* Of a clock that is never set back. */
@@ -21,6 +22,8 @@ void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *i
 /* The same for things ("traces") of which so many are done. */
 void frag_progress_count(struct frag_progress *p, const char *what, uint32_t done,
 			 uint32_t count);
+/* Something else is counted from here on. */
+void frag_progress_part(struct frag_progress *p);
 /* Takes the line away. */
 void frag_progress_end(struct frag_progress *p);
 

@@ -391,6 +391,7 @@ static int begin_study(struct study *s, struct frag_error *err)
 
 	rc = rc ? rc : frag_halting_init(&s->run, s->x->tape, s->m->device, sim, err);
 	s->run.stop = s->x->stop;
+	s->run.progress = s->x->progress;
 	s->run.ctx = s->x->ctx;
 	return rc ? rc : frag_sim_begin(sim, err);
 }
@@ -410,6 +411,24 @@ static int note_height(void *ctx, const struct frag_step *step, struct frag_erro
 	return 0;
 }
 
+#define STRETCH 65536           /* events from one look at who waits to the next */
+
+static int play(const struct frag_explanation *x, struct frag_sim *sim,
+		struct frag_tape_reader *reader, struct frag_error *err)
+{
+	const uint64_t events = frag_tape_info(x->tape)->events;
+	int rc = 0;
+
+	for (uint64_t at = 0; at < events && !rc; at += STRETCH) {
+		if (x->stop && x->stop(x->ctx))
+			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		if (x->progress)
+			x->progress(x->ctx, "events", (uint32_t)at, (uint32_t)events);
+		rc = frag_sim_play(sim, reader, at + STRETCH, err);
+	}
+	return rc;
+}
+
 /* A run as any, up to where it ends: when the device holds most, and strands most. */
 static int find_height(const struct study *s, uint64_t *step, struct frag_error *err)
 {
@@ -425,7 +444,7 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 
 	if (!rc && worst)
 		rc = frag_sim_observe(sim, &observer);
-	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
+	rc = rc ? rc : play(s->x, sim, reader, err);
 	if (!rc)
 		*step = worst ? heights.of[s->m->device].step
 			      : result_of(sim, s->m->device)->peak_step;

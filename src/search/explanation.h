@@ -135,7 +135,9 @@ struct frag_explanation {
 	uint64_t block_cost;
 	bool folded;                    /* holders by stack too */
 	uint32_t threads;               /* 0: one a processor */
-	bool (*stop)(void *ctx);        /* optional */
+	bool (*stop)(void *ctx);        /* optional, as the next */
+	/* so many "events", "candidates" for a move, or "settings"; from any thread, one at a time */
+	void (*progress)(void *ctx, const char *what, uint32_t done, uint32_t count);
 	void *ctx;
 	/* what came of it */
 	struct frag_explained *moments;

@@ -78,11 +78,21 @@ static int try_one(void *ctx, uint32_t i, struct frag_error *err)
 	return rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM ? rc : 0;
 }
 
+static void show_progress(void *ctx, uint32_t done, uint32_t count)
+{
+	const struct trials *t = ctx;
+
+	t->x->progress(t->x->ctx, "settings", done, count);
+}
+
 static int try_others(const struct frag_explanation *x, struct frag_explained *m,
 		      struct frag_error *err)
 {
 	struct trials *t = calloc(1, sizeof(*t));
-	struct frag_tasks tasks = { .task = try_one, .ctx = t, .threads = x->threads };
+	struct frag_tasks tasks = {
+		.task = try_one, .progress = x->progress ? show_progress : NULL, .ctx = t,
+		.threads = x->threads,
+	};
 	int rc;
 
 	m->survivors = calloc(OTHERS_MAX, sizeof(*m->survivors));

@@ -67,6 +67,13 @@ static int play_stretch(struct frag_halting *run, uint64_t until, bool *halted,
 	return rc;
 }
 
+/* A tape has less than 2^32 events. */
+static void show(const struct frag_halting *run, const char *what, uint64_t done, uint64_t count)
+{
+	if (run->progress)
+		run->progress(run->ctx, what, (uint32_t)done, (uint32_t)count);
+}
+
 int frag_halting_play(struct frag_halting *run, uint64_t until, bool *halted,
 		      struct frag_error *err)
 {
@@ -80,6 +87,7 @@ int frag_halting_play(struct frag_halting *run, uint64_t until, bool *halted,
 
 		if (run->stop && run->stop(run->ctx))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		show(run, "events", frag_tape_at(run->reader), events);
 		rc = play_stretch(run, end < until ? end : until, halted, err);
 	}
 	return rc;
@@ -238,6 +246,7 @@ int frag_halting_move(struct frag_halting *run, const struct frag_scene *scene,
 
 		if (run->stop && run->stop(run->ctx))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		show(run, "candidates", i, reliefs->count);
 		rc = frag_sim_copy(&sim, run->sim, err);
 		if (rc)
 			return rc;

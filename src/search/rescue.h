@@ -24,6 +24,8 @@ struct frag_halting {
 	struct frag_moved *moved;
 	uint32_t moved_count, moved_capacity;
 	bool (*stop)(void *ctx);        /* optional */
+	/* optional: so many "events" or "candidates" */
+	void (*progress)(void *ctx, const char *what, uint32_t done, uint32_t count);
 	void *ctx;
 };
 
