@@ -190,8 +190,9 @@ static void print_sums(const struct page *p)
 		frag_put_row(p->paper->columns, "", p->f, "the program allows itself %s in all",
 			     frag_size_text(s.a, m->limit));
 	print_pending(p);
-	frag_put_row(p->paper->columns, "largest", p->f, "%s fits now, %s after a flush, %s were all"
+	frag_put_row(p->paper->columns, "largest", p->f, "%s %s now, %s after a flush, %s were all"
 		     " live blocks side by side", frag_size_text(s.a, m->largest_now),
+		     m->limited ? "fits" : "is free in one piece",
 		     frag_size_text(s.b, m->largest_after_flush),
 		     frag_size_text(s.c, m->largest_after_compaction));
 	if (m->fits_known && m->limited)
@@ -205,7 +206,7 @@ static void print_sums(const struct page *p)
 /* What it is, since when, and until when: "weights, born at step 7, never freed in this trace". */
 static const char *life_text(const struct frag_pinning *pin, char buf[LIFE_ROOM])
 {
-	char end[64] = "never freed in this trace";
+	char end[64] = "never freed in this trace", born[64] = "there before the first step";
 
 	/* nothing uses it any more, and nobody knows whose it was */
 	if (pin->pending && pin->freed == UINT64_MAX)
@@ -213,8 +214,9 @@ static const char *life_text(const struct frag_pinning *pin, char buf[LIFE_ROOM]
 	if (pin->freed != UINT64_MAX)
 		snprintf(end, sizeof(end), "%s at step %" PRIu64,
 			 pin->pending ? "pending since its free" : "freed", pin->freed);
-	snprintf(buf, LIFE_ROOM, "%s, born at step %" PRIu64 ", %s",
-		 frag_life_class_names[pin->life], pin->born, end);
+	if (!pin->initial)
+		snprintf(born, sizeof(born), "born at step %" PRIu64, pin->born);
+	snprintf(buf, LIFE_ROOM, "%s, %s, %s", frag_life_class_names[pin->life], born, end);
 	return buf;
 }
 

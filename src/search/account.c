@@ -33,7 +33,7 @@ static bool fill_pins(const struct account *a, const struct frag_scene_segment *
 		*pin = (struct frag_pinning){
 			.bytes = b->bytes, .offset = b->offset, .born = b->birth,
 			.freed = life->freed, .life = life->life,
-			.pending = b->state == FRAG_PENDING,
+			.pending = b->state == FRAG_PENDING, .initial = life->initial,
 		};
 		frag_awaited_pin(pin, a->waits, k);
 		if (life->id) {
@@ -72,8 +72,8 @@ static void find_beginnings(const struct account *a)
 		for (uint32_t b = seg->first; b < seg->first + seg->count; b++)
 			if (frag_is_live(&a->scene->blocks[b])
 			    && a->scene->blocks[b].slot != FRAG_NO_SLOT
-			    && a->scene->blocks[b].birth < oldest)
-				oldest = a->scene->blocks[b].birth;
+			    && frag_birth(a->lifetimes, a->scene, b) < oldest)
+				oldest = frag_birth(a->lifetimes, a->scene, b);
 		if (k && a->m->segments[k - 1].ordinal == seg->ordinal)
 			a->m->segments[--k].there = oldest;
 	}
@@ -349,16 +349,18 @@ static enum frag_culprit role_of(const struct frag_pinned_segment *s,
 {
 	if (!is_long_lived(pin->life))
 		return FRAG_CULPRIT_LEFT;
-	return pin->born > s->there ? FRAG_CULPRIT_LATE : FRAG_CULPRIT_NONE;
+	return !pin->initial && pin->born > s->there ? FRAG_CULPRIT_LATE : FRAG_CULPRIT_NONE;
 }
 
-/* Of a segment of which a quarter or more is free: whose blocks are most of what is left in it. */
+#define SMALL_SEGMENT (UINT64_C(2) << 20)
+
+/* Of a large segment of which a quarter or more is free: whose blocks are most of what is left in it. */
 static enum frag_culprit judge(const struct frag_pinned_segment *s, uint64_t *bytes)
 {
 	uint64_t of[FRAG_CULPRIT_LEFT + 1] = { 0 };
 	enum frag_culprit who = FRAG_CULPRIT_LEFT;
 
-	if (s->range || s->stranded < s->bytes / 4)
+	if (s->range || s->bytes <= SMALL_SEGMENT || s->stranded < s->bytes / 4)
 		return FRAG_CULPRIT_NONE;
 	for (uint32_t i = 0; i < s->pin_count; i++)
 		of[role_of(s, &s->pins[i])] += s->pins[i].bytes;

@@ -12,9 +12,9 @@ int frag_account_fill(struct frag_explained *m, const struct frag_scene *scene,
 
 /*
  * After the moves: who keeps free memory, in the segments that the first move leaves, else in
- * all. Counted are segments of which a quarter or more is free, by whose blocks most is live in
- * them: long-lived ones that were born when the segment was there for others, or ones that do not
- * live long.
+ * all. Counted are segments of more than 2 MiB of which a quarter or more is free, by whose
+ * blocks most is live in them: long-lived ones that were born when the segment was there for
+ * others, or ones that do not live long.
  */
 void frag_account_culprit(struct frag_explained *m);
 

@@ -33,6 +33,7 @@ struct frag_pinning {
 	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
 	enum frag_life_class life;
 	bool pending;
+	bool initial;           /* there before the first step */
 	uint32_t waits, wait_count;     /* which of those of the moment are its own */
 };
 

@@ -84,6 +84,7 @@ static void note_event(struct survey *s, const struct frag_event *ev)
 	life = &s->out->of[at - 1];
 	if (ev->op == FRAG_OP_ALLOC && ev->step == s->scene->blocks[at - 1].birth) {
 		life->id = frag_id_json(&ev->id);
+		life->initial = ev->place != NULL;
 		s->failed = s->failed || !life->id;
 	} else if (ev->op == FRAG_OP_FREE && life->id) {
 		life->freed = ev->step;
@@ -151,10 +152,11 @@ static uint32_t begun(const struct survey *s, uint64_t step)
 	return low;
 }
 
-static enum frag_life_class classify(const struct survey *s, uint64_t birth, uint64_t freed)
+static enum frag_life_class classify(const struct survey *s, uint64_t birth,
+				     const struct frag_lifetime *life)
 {
-	const bool never = freed == UINT64_MAX;
-	const uint64_t end = never ? s->steps : freed;
+	const bool never = life->freed == UINT64_MAX;
+	const uint64_t end = never ? s->steps : life->freed;
 	const uint32_t iterations = s->mark_count ? s->mark_count : 1;
 	const uint64_t brief = s->steps / iterations / SHORT_PART;
 
@@ -169,7 +171,7 @@ static enum frag_life_class classify(const struct survey *s, uint64_t birth, uin
 	} else if (end - birth >= s->steps / 2 || (never && birth < s->steps / EARLY_PART)) {
 		return FRAG_LIFE_WEIGHTS;
 	}
-	if (!never && end - birth <= (brief > SHORT_STEPS ? brief : SHORT_STEPS))
+	if (!never && !life->initial && end - birth <= (brief > SHORT_STEPS ? brief : SHORT_STEPS))
 		return FRAG_LIFE_TEMPORARIES;
 	return FRAG_LIFE_ACTIVATIONS;
 }
@@ -189,7 +191,7 @@ static bool guess_optimizer(const struct survey *s)
 		block[n] = i;
 		grown[n++] = (struct frag_grown){
 			.bytes = s->scene->blocks[i].requested,
-			.iteration = begun(s, s->scene->blocks[i].birth),
+			.iteration = begun(s, frag_birth(s->out, s->scene, i)),
 			.weight = life == FRAG_LIFE_WEIGHTS,
 		};
 	}
@@ -219,7 +221,7 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_scene *sce
 	if (!rc && !find_iterations(&s))
 		rc = frag_fail_nomem(err);
 	for (uint32_t i = 0; i < out->count && !rc; i++)
-		out->of[i].life = classify(&s, scene->blocks[i].birth, out->of[i].freed);
+		out->of[i].life = classify(&s, frag_birth(out, scene, i), &out->of[i]);
 	if (!rc && s.mark_count && !s.optimizer.count && !guess_optimizer(&s))
 		rc = frag_fail_nomem(err);
 	free(s.block_of);

@@ -12,7 +12,8 @@
  * it comes to half of the weights at least. A block is *temporary* where it is freed within a
  * hundredth of an iteration's steps, or eight; and an *activation* else. Without marks that repeat
  * the trace counts as one iteration: then a block is a weight that lives for half of its steps, or
- * is born in its first tenth and never freed.
+ * is born in its first tenth and never freed. A block that a recording begins with is older than
+ * all others, and no temporary.
  */
 #ifndef SEARCH_LIFETIMES_H
 #define SEARCH_LIFETIMES_H
@@ -30,6 +31,7 @@ struct frag_lifetime {
 	char *id;               /* as JSON; NULL: nobody's */
 	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
 	enum frag_life_class life;
+	bool initial;           /* it was there before the first step; its birth says nothing */
 };
 
 /* One for each block of the scene. */
@@ -37,6 +39,13 @@ struct frag_lifetimes {
 	struct frag_lifetime *of;
 	uint32_t count;
 };
+
+/* Step at which block i came; 0: it was there before the first. */
+static inline uint64_t frag_birth(const struct frag_lifetimes *lifetimes,
+				  const struct frag_scene *scene, uint32_t i)
+{
+	return lifetimes->of[i].initial ? 0 : scene->blocks[i].birth;
+}
 
 /* Reads the tape once. Release what it fills in, also where it fails. -FRAG_ENOMEM */
 int frag_lifetimes_find(struct frag_lifetimes *lifetimes, const struct frag_scene *scene,
