@@ -69,6 +69,7 @@ static void put_pools(struct frag_node_ref in, const struct frag_explained *m)
 		frag_json_u64(o, "live", pool->live);
 		frag_json_u64(o, "free", pool->free);
 		frag_json_u64(o, "stranded", pool->stranded);
+		frag_json_raw(o, "name", pool->name);
 	}
 }
 

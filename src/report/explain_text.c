@@ -41,43 +41,50 @@ static const char *of_tag(const char *json, char buf[OF_ROOM])
 	return buf;
 }
 
-/* "on 994.00 MiB, device 1": the device, as far as there is a choice. */
+/* "out of memory at step 7": what the moment is. */
+static void put_moment(const struct frag_explained *m, bool colour, char *buf, size_t size)
+{
+	if (m->failure)
+		snprintf(buf, size, "%sout of memory%s at step %" PRIu64, frag_ink(colour, INK_RED),
+			 frag_ink(colour, INK_PLAIN), m->step);
+	else if (m->kind == FRAG_MOMENT_PEAK)
+		snprintf(buf, size, "the peak, at step %" PRIu64, m->step);
+	else
+		snprintf(buf, size, "after step %" PRIu64 "%s", m->step,
+			 m->kind == FRAG_MOMENT_WORST ? ", when most is stranded" : "");
+}
+
+/* "trace under pytorch on 994.00 MiB (device 1): the peak, ...", the device where there are two. */
 static void print_head(const struct page *p)
 {
 	const struct frag_explanation *x = p->a->found;
 	const struct frag_device_figures *d = &x->devices[p->m->device];
-	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
+	char room[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM], moment[128], device[32] = "";
+	const char *path = frag_printable(room, frag_input_name(p->a->trace->path));
+	const char *label = frag_choice_label(x->choice);
+	const char *on = d->total ? frag_size_text(size, d->total) : "an unlimited device";
+	size_t columns = strlen(path) + strlen(" under ") + strlen(label) + strlen(" on : ")
+			 + strlen(on);
 
-	fprintf(p->f, "%s%s%s under %s on ", frag_ink(p->paper->colour, INK_BOLD),
-		frag_printable(path, frag_input_name(p->a->trace->path)),
-		frag_ink(p->paper->colour, INK_PLAIN), frag_choice_label(x->choice));
-	if (d->total)
-		fputs(frag_size_text(size, d->total), p->f);
-	else
-		fputs("an unlimited device", p->f);
 	if (frag_tape_info(x->tape)->device_count > 1)
-		fprintf(p->f, " (device %" PRIu32 ")", p->m->device);
-	fputs(": ", p->f);
-	if (p->m->failure)
-		fprintf(p->f, "%sout of memory%s at step %" PRIu64 "\n",
-			frag_ink(p->paper->colour, INK_RED), frag_ink(p->paper->colour, INK_PLAIN),
-			p->m->step);
-	else if (p->m->kind == FRAG_MOMENT_PEAK)
-		fprintf(p->f, "the peak, at step %" PRIu64 "\n", p->m->step);
-	else
-		fprintf(p->f, "after step %" PRIu64 "%s\n", p->m->step,
-			p->m->kind == FRAG_MOMENT_WORST ? ", when most is stranded" : "");
+		snprintf(device, sizeof(device), " (device %" PRIu32 ")", p->m->device);
+	put_moment(p->m, false, moment, sizeof(moment));
+	columns += strlen(device) + strlen(moment);
+	put_moment(p->m, p->paper->colour, moment, sizeof(moment));
+	fprintf(p->f, "%s%s%s under %s on %s%s:%s%s\n", frag_ink(p->paper->colour, INK_BOLD), path,
+		frag_ink(p->paper->colour, INK_PLAIN), label, on, device,
+		p->paper->columns && columns > (size_t)p->paper->columns ? "\n  " : " ", moment);
 }
 
 static void print_request(const struct page *p)
 {
-	char tag[OF_ROOM];
+	char tag[OF_ROOM], id[FRAG_SHORT_NAME];
 	struct sizes s;
 
 	if (p->m->id)
-		frag_put_row(p->paper->columns, "request", p->f, "%s %s, id %.60s; a block of %s"
+		frag_put_row(p->paper->columns, "request", p->f, "%s %s, id %s; a block of %s"
 			     " serves it", frag_size_text(s.a, p->m->size), of_tag(p->m->tag, tag),
-			     p->m->id, frag_size_text(s.b, p->m->need));
+			     frag_short_name(p->m->id, id), frag_size_text(s.b, p->m->need));
 	else
 		frag_put_row(p->paper->columns, "request", p->f, "the %s that the policy obtains"
 			     " before the first step", frag_size_text(s.a, p->m->size));
@@ -146,29 +153,30 @@ static void print_verdict(const struct page *p)
 static void print_pending(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	char size[FRAG_NUMBER_ROOM];
-	const char *name = "pending";
+	char size[FRAG_NUMBER_ROOM], stream[FRAG_SHORT_NAME];
+	const char *label = "pending";
 
 	for (uint32_t i = 0; i < m->awaited_count && i < p->a->top; i++) {
 		const struct frag_awaited *row = &m->awaited[i];
 
 		frag_size_text(size, row->bytes);
 		if (row->stream)
-			frag_put_row(p->paper->columns, name, p->f, "%s in %" PRIu64 " block%s,"
-				     " freed and in use on stream %.60s since step %" PRIu64, size,
-				     row->blocks, frag_s(row->blocks), row->stream, row->since);
+			frag_put_row(p->paper->columns, label, p->f, "%s in %" PRIu64 " block%s,"
+				     " freed and in use on stream %s since step %" PRIu64, size,
+				     row->blocks, frag_s(row->blocks),
+				     frag_short_name(row->stream, stream), row->since);
 		else
-			frag_put_row(p->paper->columns, name, p->f, "%s in %" PRIu64 " block%s,"
+			frag_put_row(p->paper->columns, label, p->f, "%s in %" PRIu64 " block%s,"
 				     " freed and in use until a complete since step %" PRIu64
 				     ": of which stream the trace does not say", size, row->blocks,
 				     frag_s(row->blocks), row->since);
-		name = "";
+		label = "";
 	}
 	if (m->awaited_count > p->a->top)
-		frag_put_row(p->paper->columns, name, p->f, "and %" PRIu32 " more streams",
+		frag_put_row(p->paper->columns, label, p->f, "and %" PRIu32 " more streams",
 			     m->awaited_count - p->a->top);
 	if (m->over_blocks)
-		frag_put_row(p->paper->columns, name, p->f, "%s in %" PRIu64 " block%s, freed and in"
+		frag_put_row(p->paper->columns, label, p->f, "%s in %" PRIu64 " block%s, freed and in"
 			     " use no more: not taken back yet", frag_size_text(size, m->over),
 			     m->over_blocks, frag_s(m->over_blocks));
 }
@@ -282,14 +290,15 @@ static void print_held(const struct page *p)
 
 static void print_pools(const struct page *p)
 {
+	char name[FRAG_SHORT_NAME];
 	struct sizes s;
 
 	for (uint32_t i = 0; i < p->m->pool_count; i++) {
 		const struct frag_pool_row *pool = &p->m->pools[i];
 
-		frag_put_row(p->paper->columns, i ? "" : "pools", p->f, "pool %" PRIu32 ": %s in %"
+		frag_put_row(p->paper->columns, i ? "" : "pools", p->f, "pool %s: %s in %"
 			     PRIu32 " segment%s, %s live, %s free, of which %s cannot go back",
-			     pool->pool, frag_size_text(s.a, pool->reserved), pool->segments,
+			     frag_short_name(pool->name, name), frag_size_text(s.a, pool->reserved), pool->segments,
 			     frag_s(pool->segments), frag_size_text(s.b, pool->live),
 			     frag_size_text(s.c, pool->free), frag_size_text(s.d, pool->stranded));
 	}
@@ -325,12 +334,13 @@ static const struct frag_pinning *find_pin(const struct frag_explained *m, const
 /* What is moved, at the moment that the other rows are of. */
 static void print_moved(const struct page *p, const struct frag_move *move)
 {
-	char tag[OF_ROOM], size[FRAG_NUMBER_ROOM], life[LIFE_ROOM];
+	char tag[OF_ROOM], size[FRAG_NUMBER_ROOM], life[LIFE_ROOM], id[FRAG_SHORT_NAME];
 
 	for (uint32_t i = 0; i < move->blocks && i < MOVED_SHOWN; i++) {
 		const struct frag_pinning *pin = find_pin(p->m, move->ids[i]);
 
-		frag_put_row(p->paper->columns, "", p->f, "id %.60s, %s %s%s%s", move->ids[i],
+		frag_put_row(p->paper->columns, "", p->f, "id %s, %s %s%s%s",
+			     frag_short_name(move->ids[i], id),
 			     frag_size_text(size, move->sizes[i]), of_tag(move->tags[i], tag),
 			     pin ? ", " : "", pin ? life_text(pin, life) : "");
 	}
@@ -403,11 +413,12 @@ static void print_others(const struct page *p)
 
 static void print_next_pending(const struct page *p)
 {
-	const struct frag_awaited *only = p->m->awaited_count == 1 ? &p->m->awaited[0] : NULL;
+	const char *only = p->m->awaited_count == 1 ? p->m->awaited[0].stream : NULL;
+	char stream[FRAG_SHORT_NAME];
 
-	frag_put_row(p->paper->columns, "next", p->f, "synchronise %s%.60s before such a request, or"
-		     " free earlier: it is served once nothing waits (simulated)", only && only->stream ? "stream " : "the streams",
-		     only && only->stream ? only->stream : "");
+	frag_put_row(p->paper->columns, "next", p->f, "synchronise %s%s before such a request, or"
+		     " free earlier: it is served once nothing waits (simulated)",
+		     only ? "stream " : "the streams", only ? frag_short_name(only, stream) : "");
 }
 
 /* What to do next: the line to paste, or the command that goes on from here. */

@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "events/called.h"
 #include "explain/holders.h"
 #include "search/awaited.h"
 
@@ -14,6 +15,7 @@ struct account {
 	const struct frag_scene *scene;
 	const struct frag_lifetimes *lifetimes;
 	const struct frag_waits *waits;
+	const struct frag_tape *tape;
 	const struct frag_symbols *symbols;
 	uint32_t held_capacity, folded_capacity, pool_capacity;
 };
@@ -299,8 +301,13 @@ static bool fill_pools(struct account *a)
 			k++;
 		if (!frag_grow(&m->pools, &a->pool_capacity, (uint64_t)k + 1, sizeof(*m->pools)))
 			return false;
-		if (k == m->pool_count)
-			m->pools[m->pool_count++] = (struct frag_pool_row){ .pool = seg->pool };
+		if (k == m->pool_count) {
+			m->pools[m->pool_count++] = (struct frag_pool_row){
+				.pool = seg->pool, .name = frag_pool_json(a->tape, seg->pool),
+			};
+			if (!m->pools[k].name)
+				return false;
+		}
 		m->pools[k].segments++;
 		m->pools[k].reserved += seg->bytes;
 		m->pools[k].live += seg->live;
@@ -314,11 +321,11 @@ static bool fill_pools(struct account *a)
 
 int frag_account_fill(struct frag_explained *m, const struct frag_scene *scene,
 		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
-		      const struct frag_symbols *symbols, bool folded, struct frag_error *err)
+		      const struct frag_tape *tape, bool folded, struct frag_error *err)
 {
 	struct account a = {
-		.m = m, .scene = scene, .lifetimes = lifetimes, .waits = waits,
-		.symbols = symbols,
+		.m = m, .scene = scene, .lifetimes = lifetimes, .waits = waits, .tape = tape,
+		.symbols = frag_tape_symbols(tape),
 	};
 
 	if (!fill_segments(&a) || !fill_held(&a) || !fill_pools(&a)
@@ -354,7 +361,7 @@ static enum frag_culprit role_of(const struct frag_pinned_segment *s,
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)
 
-/* Of a large segment of which a quarter or more is free: whose blocks are most of what is left in it. */
+/* Of a large segment of which a quarter is free: whose blocks are most of what is left in it. */
 static enum frag_culprit judge(const struct frag_pinned_segment *s, uint64_t *bytes)
 {
 	uint64_t of[FRAG_CULPRIT_LEFT + 1] = { 0 };
@@ -434,5 +441,7 @@ void frag_account_fini(struct frag_explained *m)
 	for (uint32_t i = 0; i < m->folded_count; i++)
 		free(m->folded[i].line);
 	free(m->folded);
+	for (uint32_t i = 0; i < m->pool_count; i++)
+		free(m->pools[i].name);
 	free(m->pools);
 }

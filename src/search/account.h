@@ -8,7 +8,7 @@
 /* Fills in segments, holders, pools; folded: holders by stack too. -FRAG_ENOMEM */
 int frag_account_fill(struct frag_explained *m, const struct frag_scene *scene,
 		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
-		      const struct frag_symbols *symbols, bool folded, struct frag_error *err);
+		      const struct frag_tape *tape, bool folded, struct frag_error *err);
 
 /*
  * After the moves: who keeps free memory, in the segments that the first move leaves, else in

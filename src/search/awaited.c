@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "events/streams.h"
+#include "events/called.h"
 
 static void count_pending(struct frag_explained *m, const struct frag_scene *scene,
 			  const struct frag_lifetimes *lifetimes)

@@ -331,8 +331,7 @@ static int account(struct study *s, const struct frag_scene *scene, struct frag_
 
 	rc = rc ? rc : frag_waits_find(&waits, scene, s->m->device, tape, s->m->step, err);
 	rc = rc ? rc : frag_awaited_fill(s->m, scene, &lifetimes, &waits, tape, err);
-	rc = rc ? rc : frag_account_fill(s->m, scene, &lifetimes, &waits, frag_tape_symbols(tape),
-					 s->x->folded, err);
+	rc = rc ? rc : frag_account_fill(s->m, scene, &lifetimes, &waits, tape, s->x->folded, err);
 	frag_waits_fini(&waits);
 	frag_lifetimes_fini(&lifetimes);
 	return rc;

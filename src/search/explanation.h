@@ -73,6 +73,7 @@ struct frag_folded {
 struct frag_pool_row {
 	uint32_t pool;          /* in the order in which the trace names them, from 1 */
 	uint32_t segments;
+	char *name;             /* as JSON: what the trace calls it */
 	uint64_t reserved, live, free, stranded;
 };
 

@@ -125,11 +125,11 @@ BY_HAND = (
      {'kind': 'oom', 'step': 0, 'verdict': 'over_device', 'size': 16 * MIB, 'segments': [],
       'holders': [], 'moves': []}),
     ('a pool of its own is no home for others', head(8),
-     [alloc('b', 1, pool=1), alloc('x', 3, pool=1), alloc('c', 1), alloc('y', 3), free('x'),
-      free('y'), alloc('r', 4), free('r')], PLAIN,
+     [alloc('b', 1, pool='0x7'), alloc('x', 3, pool='0x7'), alloc('c', 1), alloc('y', 3),
+      free('x'), free('y'), alloc('r', 4), free('r')], PLAIN,
      {'verdict': 'fragmentation', 'moves': [], 'pools': [
          {'pool': 1, 'segments': 1, 'reserved': 4 * MIB, 'live': MIB, 'free': 3 * MIB,
-          'stranded': 3 * MIB}]}),
+          'stranded': 3 * MIB, 'name': '0x7'}]}),
 )
 
 

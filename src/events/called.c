@@ -1,5 +1,5 @@
-/* streams.c - what a trace calls its streams. */
-#include "events/streams.h"
+/* called.c - what a trace calls its streams and pools. */
+#include "events/called.h"
 
 #include "events/ids.h"
 #include "events/resolve.h"
@@ -9,4 +9,10 @@ char *frag_stream_json(const struct frag_tape *tape, uint32_t stream)
 {
 	FRAG_ASSERT(stream < tape->trace->streams.count);
 	return frag_id_json(frag_handle_at(&tape->trace->streams, stream));
+}
+
+char *frag_pool_json(const struct frag_tape *tape, uint32_t pool)
+{
+	FRAG_ASSERT(pool < tape->trace->pools.count);
+	return frag_id_json(frag_handle_at(&tape->trace->pools, pool));
 }

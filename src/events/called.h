@@ -1,0 +1,11 @@
+/* called.h - what a trace calls its streams and pools. */
+#ifndef EVENTS_CALLED_H
+#define EVENTS_CALLED_H
+
+#include "fragsim/trace.h"
+
+/* One by its index, as JSON, for the caller to free; NULL: memory is short. */
+char *frag_stream_json(const struct frag_tape *tape, uint32_t stream);
+char *frag_pool_json(const struct frag_tape *tape, uint32_t pool);
+
+#endif
