@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "explain/holders.h"
+#include "iterations/owners.h"
 
 #define POINTS 200              /* of a growth */
 
@@ -18,6 +19,7 @@ struct held {
 
 struct walk {
 	struct frag_leaks *out;
+	struct frag_owners owners;
 	uint32_t devices;
 	uint32_t at;            /* the iteration, from 1; 0: before the first */
 	struct held *slots;     /* those that are live; at the end, what stays */
@@ -40,13 +42,16 @@ static uint32_t iteration_at(const struct frag_iterations *it, uint32_t point)
 
 static bool hold(struct walk *w, const struct frag_event *ev, uint32_t stack)
 {
-	if (!frag_grow(&w->slots, &w->slot_capacity, (uint64_t)ev->slot + 1, sizeof(*w->slots)))
+	uint32_t tag;
+
+	if (!frag_owners_find(&w->owners, ev->tag, &tag)
+	    || !frag_grow(&w->slots, &w->slot_capacity, (uint64_t)ev->slot + 1, sizeof(*w->slots)))
 		return false;
 	while (w->slot_count <= ev->slot)
 		w->slots[w->slot_count++].live = false;
 	w->slots[ev->slot] = (struct held){
 		.bytes = ev->bytes, .step = ev->step, .stack = stack, .device = ev->device,
-		.tag = ev->tag, .iteration = w->at, .live = true,
+		.tag = tag, .iteration = w->at, .live = true,
 	};
 	w->now[ev->device] += ev->bytes;
 	return true;
@@ -101,6 +106,8 @@ static bool walk_tape(struct walk *w, const struct frag_tape *tape)
 				note_peak(w, ev->device);
 			} else if (ev->op == FRAG_OP_FREE) {
 				let_go(w, ev);
+			} else if (ev->op == FRAG_OP_MARK) {
+				frag_owners_mark(&w->owners, ev);
 			}
 		}
 	}
@@ -144,9 +151,9 @@ static int by_bytes(const void *one, const void *other)
 }
 
 /* Those of one owner: a leak where each iteration has left some. */
-static bool judge(struct frag_leaks *out, const struct held *first, uint32_t count,
-		  const struct frag_symbols *symbols)
+static bool judge(const struct walk *w, const struct held *first, uint32_t count)
 {
+	struct frag_leaks *out = w->out;
 	const uint32_t looked_at = out->iterations.count - 3;
 	struct frag_leak leak = {
 		.device = first->device,
@@ -165,8 +172,8 @@ static bool judge(struct frag_leaks *out, const struct held *first, uint32_t cou
 	leak.an_iteration += !leak.an_iteration;
 	out->devices[leak.device].leak += leak.an_iteration;
 	if (first->stack)
-		leak.frames = frag_frames_json(symbols, first->stack);
-	if (!frag_tag_json(symbols, first->tag, &leak.tag) || (first->stack && !leak.frames)) {
+		leak.frames = frag_frames_json(w->owners.symbols, first->stack);
+	if (!frag_owners_json(&w->owners, first->tag, &leak.tag) || (first->stack && !leak.frames)) {
 		free(leak.frames);
 		return false;
 	}
@@ -188,7 +195,7 @@ static uint32_t keep_left(struct walk *w)
 	return count;
 }
 
-static bool find_leaks(struct walk *w, const struct frag_symbols *symbols)
+static bool find_leaks(struct walk *w)
 {
 	const uint32_t count = keep_left(w);
 	uint32_t end;
@@ -204,7 +211,7 @@ static bool find_leaks(struct walk *w, const struct frag_symbols *symbols)
 	for (uint32_t i = 0; i < count && good; i = end) {
 		for (end = i + 1; end < count && !by_owner(&w->slots[i], &w->slots[end]);)
 			end++;
-		good = judge(w->out, &w->slots[i], end - i, symbols);
+		good = judge(w, &w->slots[i], end - i);
 	}
 	qsort(w->out->leaks, w->out->leak_count, sizeof(*w->out->leaks), by_bytes);
 	return good;
@@ -270,10 +277,11 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 	w.now = calloc(w.devices, sizeof(*w.now));
 	w.points = points_of(it);
 	w.starts = calloc((size_t)w.points * w.devices, sizeof(*w.starts));
-	good = leaks->devices && w.now && w.starts && walk_tape(&w, tape)
-	       && find_leaks(&w, frag_tape_symbols(tape));
+	good = frag_owners_init(&w.owners, frag_tape_symbols(tape)) && leaks->devices && w.now
+	       && w.starts && walk_tape(&w, tape) && find_leaks(&w);
 	for (uint32_t d = 0; d < w.devices && good; d++)
 		good = look_at_device(&w, d, rooms[d]);
+	frag_owners_fini(&w.owners);
 	free(w.slots);
 	free(w.now);
 	free(w.starts);

@@ -253,6 +253,28 @@ def marks() -> None:
                said['leaks'][0]['bytes_an_iteration'] != 10)
 
 
+def tags_of_marks() -> None:
+    """Recorders write the mark into the tag: of what each step leaves, all have another one."""
+    events, number = [], 0
+    for i in range(8):
+        # a fourth is made in each step under a tag that has the step's number, but not its mark
+        for name, tags in ((f'step {i} fwd', (f'sum | step {i} fwd', f'step {i} fwd')),
+                           (f'step {i} bwd', (f'sum | step {i} bwd', f'row {i}', f'x{i} bwd'))):
+            events.append({'op': 'mark', 'name': name})
+            for tag in tags:
+                events.append({'op': 'alloc', 'id': number, 'size': 10 + len(tags), 'tag': tag})
+                number += 1
+        # and a cache that one step has made
+        if i == 3:
+            events.append({'op': 'alloc', 'id': number, 'size': 1000, 'tag': 'c | step 3 bwd'})
+            number += 1
+    said = document(write('tags', events))
+    TAP.result('tags that end with a mark are one, whatever its numbers',
+               sorted((x['tag'], x['bytes_an_iteration'], x['blocks']) for x in said['leaks'])
+               != [('step # fwd', 12, 5), ('sum | step # bwd', 13, 5), ('sum | step # fwd', 12, 5)]
+               and f'{said["leaks"]}')
+
+
 def forms() -> None:
     path = write('f', loop(True, 'step N'))
     said = document(path)
@@ -312,7 +334,7 @@ def recorded() -> None:
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for part in (random_programs, unmarked, stacks, marks, bad, forms, recorded):
+        for part in (random_programs, unmarked, stacks, marks, tags_of_marks, bad, forms, recorded):
             part()
         os.chdir('/')
     return TAP.finish()

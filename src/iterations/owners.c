@@ -1,0 +1,137 @@
+/* owners.c - tags that end with the name of a mark. */
+#include "iterations/owners.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/grow.h"
+#include "iterations/iterations.h"
+
+bool frag_owners_init(struct frag_owners *o, const struct frag_symbols *symbols)
+{
+	*o = (struct frag_owners){ .symbols = symbols };
+	return frag_map_init(&o->of_text, frag_hash_seed());
+}
+
+void frag_owners_fini(struct frag_owners *o)
+{
+	frag_map_fini(&o->of_text);
+	free(o->of);
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_word(char c)
+{
+	return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* A name without a letter is a number, and could be anybody's. */
+void frag_owners_mark(struct frag_owners *o, const struct frag_event *mark)
+{
+	bool letter = false;
+
+	for (uint32_t i = 0; i < mark->text.length && !letter; i++)
+		letter = is_letter(mark->text.text[i]);
+	o->mark = letter ? mark->text : (struct frag_text){ .text = NULL };
+}
+
+static bool ends_with_mark(const struct frag_owners *o, const struct frag_text *tag)
+{
+	const uint32_t length = o->mark.length;
+
+	if (!o->mark.text || tag->length < length
+	    || memcmp(tag->text + tag->length - length, o->mark.text, length) != 0)
+		return false;
+	return tag->length == length || !is_word(tag->text[tag->length - length - 1]);
+}
+
+/* The tag with the mark's kind in place of its name; NULL: memory is short. */
+static char *text_of(const struct frag_text *tag, uint32_t end)
+{
+	char *kind = frag_mark_kind(tag->text + tag->length - end, end);
+	const size_t length = kind ? strlen(kind) : 0;
+	char *text = kind ? malloc(tag->length - end + length + 1) : NULL;
+
+	if (text) {
+		memcpy(text, tag->text, tag->length - end);
+		memcpy(text + tag->length - end, kind, length + 1);
+	}
+	free(kind);
+	return text;
+}
+
+/* Tags may have a NUL, kinds have none. */
+static size_t length_of(const struct frag_text *tag, uint32_t end, const char *text)
+{
+	return tag->length - end + strlen(text + tag->length - end);
+}
+
+/* The first tag of this text, but for the numbers of the mark. */
+static bool find_first(struct frag_owners *o, const struct frag_text *tag, uint32_t own,
+		       uint32_t *first)
+{
+	char *text = text_of(tag, o->mark.length);
+	uint64_t key;
+
+	if (!text)
+		return false;
+	key = frag_hash_text(text, length_of(tag, o->mark.length, text), o->of_text.seed);
+	free(text);
+	*first = frag_map_get(&o->of_text, key);
+	if (*first != FRAG_MAP_NONE)
+		return true;
+	*first = own;
+	return frag_map_add(&o->of_text, key, own);
+}
+
+bool frag_owners_find(struct frag_owners *o, uint32_t tag, uint32_t *owner)
+{
+	struct frag_text text;
+
+	*owner = tag;
+	if (!tag)
+		return true;
+	if (!frag_grow(&o->of, &o->capacity, (uint64_t)tag + 1, sizeof(*o->of)))
+		return false;
+	while (o->count <= tag)
+		o->of[o->count++] = (struct frag_owner){ .tag = 0 };
+	if (!o->of[tag].tag) {
+		text = frag_symbols_tag(o->symbols, tag);
+		o->of[tag].tag = tag;
+		if (text.text && ends_with_mark(o, &text)) {
+			o->of[tag].end = o->mark.length;
+			if (!find_first(o, &text, tag, &o->of[tag].tag))
+				return false;
+		}
+	}
+	*owner = o->of[tag].tag;
+	return true;
+}
+
+bool frag_owners_json(const struct frag_owners *o, uint32_t owner, char **out)
+{
+	const struct frag_text tag = frag_symbols_tag(o->symbols, owner);
+	uint32_t end = 0;
+	size_t length;
+	char *text;
+
+	*out = NULL;
+	if (!owner || !tag.text)
+		return true;
+	if (owner < o->count)
+		end = o->of[owner].end;
+	text = text_of(&tag, end);
+	if (!text)
+		return false;
+	length = length_of(&tag, end, text);
+	*out = malloc(length * 6 + 3);
+	if (*out)
+		*frag_put_json(*out, text, length) = '\0';
+	free(text);
+	return *out != NULL;
+}
