@@ -29,12 +29,15 @@ HOLES = '''{"format":"fragsim-trace","version":1,"device":{"total_bytes":"3MiB"}
 {"op":"alloc","id":2,"size":"2MiB"}
 '''
 # a block in each of two segments keeps 1 MiB of 2 from serving what comes then
-PINNED = '''{"format":"fragsim-trace","version":1,"device":{"total_bytes":"4MiB"}}
+PINNED = '''{"format":"fragsim-trace","version":1,"device":{"total_bytes":"6MiB"}}
 {"op":"alloc","id":1,"size":"512KiB","tag":"weights"}
 {"op":"alloc","id":"two","size":"1536KiB"}
 {"op":"alloc","id":3,"size":"512KiB","pool":0,"tag":"state"}
 {"op":"alloc","id":4,"size":"1536KiB"}
+{"op":"alloc","id":"w","size":"64KiB","pool":"own"}
+{"op":"record_stream","id":"w","stream":"side"}
 {"op":"mark","name":"it 1"}
+{"op":"free","id":"w"}
 {"op":"free","id":"two"}
 {"op":"free","id":4}
 {"op":"mark","name":"it 2"}
