@@ -1,4 +1,4 @@
-/* optimizer.h - where a program's optimizer steps are, and what of its long-lived blocks is theirs. */
+/* optimizer.h - where the optimizer steps of a program are, and what of its blocks is theirs. */
 #ifndef SEARCH_OPTIMIZER_H
 #define SEARCH_OPTIMIZER_H
 
