@@ -6,7 +6,7 @@
 
 #include "base/grow.h"
 #include "explain/holders.h"
-#include "iterations/owners.h"
+#include "iterations/marked_tags.h"
 
 #define POINTS 200              /* of a growth */
 
@@ -19,7 +19,7 @@ struct held {
 
 struct walk {
 	struct frag_leaks *out;
-	struct frag_owners owners;
+	struct frag_marked_tags tags;
 	uint32_t devices;
 	uint32_t at;            /* the iteration, from 1; 0: before the first */
 	struct held *slots;     /* those that are live; at the end, what stays */
@@ -44,7 +44,7 @@ static bool hold(struct walk *w, const struct frag_event *ev, uint32_t stack)
 {
 	uint32_t tag;
 
-	if (!frag_owners_find(&w->owners, ev->tag, &tag)
+	if (!frag_marked_tags_find(&w->tags, ev->tag, &tag)
 	    || !frag_grow(&w->slots, &w->slot_capacity, (uint64_t)ev->slot + 1, sizeof(*w->slots)))
 		return false;
 	while (w->slot_count <= ev->slot)
@@ -107,7 +107,7 @@ static bool walk_tape(struct walk *w, const struct frag_tape *tape)
 			} else if (ev->op == FRAG_OP_FREE) {
 				let_go(w, ev);
 			} else if (ev->op == FRAG_OP_MARK) {
-				frag_owners_mark(&w->owners, ev);
+				frag_marked_tags_mark(&w->tags, ev);
 			}
 		}
 	}
@@ -172,8 +172,9 @@ static bool judge(const struct walk *w, const struct held *first, uint32_t count
 	leak.an_iteration += !leak.an_iteration;
 	out->devices[leak.device].leak += leak.an_iteration;
 	if (first->stack)
-		leak.frames = frag_frames_json(w->owners.symbols, first->stack);
-	if (!frag_owners_json(&w->owners, first->tag, &leak.tag) || (first->stack && !leak.frames)) {
+		leak.frames = frag_frames_json(w->tags.symbols, first->stack);
+	if (!frag_marked_tags_json(&w->tags, first->tag, &leak.tag)
+	    || (first->stack && !leak.frames)) {
 		free(leak.frames);
 		return false;
 	}
@@ -277,11 +278,11 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 	w.now = calloc(w.devices, sizeof(*w.now));
 	w.points = points_of(it);
 	w.starts = calloc((size_t)w.points * w.devices, sizeof(*w.starts));
-	good = frag_owners_init(&w.owners, frag_tape_symbols(tape)) && leaks->devices && w.now
+	good = frag_marked_tags_init(&w.tags, frag_tape_symbols(tape)) && leaks->devices && w.now
 	       && w.starts && walk_tape(&w, tape) && find_leaks(&w);
 	for (uint32_t d = 0; d < w.devices && good; d++)
 		good = look_at_device(&w, d, rooms[d]);
-	frag_owners_fini(&w.owners);
+	frag_marked_tags_fini(&w.tags);
 	free(w.slots);
 	free(w.now);
 	free(w.starts);

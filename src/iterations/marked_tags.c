@@ -1,5 +1,5 @@
-/* owners.c - tags that end with the name of a mark. */
-#include "iterations/owners.h"
+/* marked_tags.c - tags that end with the name of a mark. */
+#include "iterations/marked_tags.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "base/grow.h"
 #include "iterations/iterations.h"
 
-bool frag_owners_init(struct frag_owners *o, const struct frag_symbols *symbols)
+bool frag_marked_tags_init(struct frag_marked_tags *o, const struct frag_symbols *symbols)
 {
-	*o = (struct frag_owners){ .symbols = symbols };
+	*o = (struct frag_marked_tags){ .symbols = symbols };
 	return frag_map_init(&o->of_text, frag_hash_seed());
 }
 
-void frag_owners_fini(struct frag_owners *o)
+void frag_marked_tags_fini(struct frag_marked_tags *o)
 {
 	frag_map_fini(&o->of_text);
 	free(o->of);
@@ -31,7 +31,7 @@ static bool is_word(char c)
 }
 
 /* A name without a letter is a number, and could be anybody's. */
-void frag_owners_mark(struct frag_owners *o, const struct frag_event *mark)
+void frag_marked_tags_mark(struct frag_marked_tags *o, const struct frag_event *mark)
 {
 	bool letter = false;
 
@@ -40,7 +40,7 @@ void frag_owners_mark(struct frag_owners *o, const struct frag_event *mark)
 	o->mark = letter ? mark->text : (struct frag_text){ .text = NULL };
 }
 
-static bool ends_with_mark(const struct frag_owners *o, const struct frag_text *tag)
+static bool ends_with_mark(const struct frag_marked_tags *o, const struct frag_text *tag)
 {
 	const uint32_t length = o->mark.length;
 
@@ -72,7 +72,7 @@ static size_t length_of(const struct frag_text *tag, uint32_t end, const char *t
 }
 
 /* The first tag of this text, but for the numbers of the mark. */
-static bool find_first(struct frag_owners *o, const struct frag_text *tag, uint32_t own,
+static bool find_first(struct frag_marked_tags *o, const struct frag_text *tag, uint32_t own,
 		       uint32_t *first)
 {
 	char *text = text_of(tag, o->mark.length);
@@ -89,7 +89,7 @@ static bool find_first(struct frag_owners *o, const struct frag_text *tag, uint3
 	return frag_map_add(&o->of_text, key, own);
 }
 
-bool frag_owners_find(struct frag_owners *o, uint32_t tag, uint32_t *owner)
+bool frag_marked_tags_find(struct frag_marked_tags *o, uint32_t tag, uint32_t *owner)
 {
 	struct frag_text text;
 
@@ -99,7 +99,7 @@ bool frag_owners_find(struct frag_owners *o, uint32_t tag, uint32_t *owner)
 	if (!frag_grow(&o->of, &o->capacity, (uint64_t)tag + 1, sizeof(*o->of)))
 		return false;
 	while (o->count <= tag)
-		o->of[o->count++] = (struct frag_owner){ .tag = 0 };
+		o->of[o->count++] = (struct frag_marked_tag){ .tag = 0 };
 	if (!o->of[tag].tag) {
 		text = frag_symbols_tag(o->symbols, tag);
 		o->of[tag].tag = tag;
@@ -113,7 +113,7 @@ bool frag_owners_find(struct frag_owners *o, uint32_t tag, uint32_t *owner)
 	return true;
 }
 
-bool frag_owners_json(const struct frag_owners *o, uint32_t owner, char **out)
+bool frag_marked_tags_json(const struct frag_marked_tags *o, uint32_t owner, char **out)
 {
 	const struct frag_text tag = frag_symbols_tag(o->symbols, owner);
 	uint32_t end = 0;
