@@ -121,6 +121,7 @@
 	V(heap_limit, (struct frag_heap *h, double fraction), (h, fraction))                \
 	V(heap_set_list_user, (struct frag_heap *h, frag_list list, uint64_t user),         \
 	  (h, list, user))                                                                  \
+	V(heap_pool_done, (struct frag_heap *h, uint32_t pool), (h, pool))                  \
 	V(heap_set_user, (struct frag_heap *h, frag_block b, uint32_t user), (h, b, user))  \
 	V(heap_set_segment_user, (struct frag_heap *h, frag_segment s, uint32_t user),      \
 	  (h, s, user))                                                                     \
