@@ -12,6 +12,7 @@
 
 #include "events/ids.h"
 #include "explain/holders.h"
+#include "explain/sight.h"
 #include "search/account.h"
 #include "search/awaited.h"
 #include "search/others.h"
@@ -121,7 +122,7 @@ static void fill_figures(struct frag_explained *m, const struct frag_device_figu
 static uint64_t missing_of(const struct frag_sim *sim, uint32_t device,
 			   const struct frag_oom *oom, uint64_t left)
 {
-	const uint64_t demand = frag_scene_rounded(sim, device, oom->demand);
+	const uint64_t demand = frag_sight_rounded(sim, device, oom->demand);
 
 	return demand > left ? demand - left : 0;
 }
@@ -221,7 +222,7 @@ static int judge(struct study *s, const struct frag_sim *after, const struct fra
 	if (rc || m->waiting_serves)
 		return rc;
 	m->failure = FRAG_FAILURE_LIMIT;
-	if (!m->limited || m->device_free >= frag_scene_rounded(after, m->device, m->demand))
+	if (!m->limited || m->device_free >= frag_sight_rounded(after, m->device, m->demand))
 		return 0;
 	/* 95 hundredths in whole numbers: sizes are below 2^53 */
 	m->failure = 20 * wanted > 19 * room ? FRAG_FAILURE_TIGHT : FRAG_FAILURE_FRAGMENTATION;
@@ -284,7 +285,7 @@ static int look_after(struct study *s, const struct frag_next *request, struct f
 	int rc = frag_sim_copy(after, s->run.sim, err);
 
 	rc = rc ? rc : frag_feed_one(*after, request, &failed, err);
-	return rc ? rc : frag_scene_init(scene, *after, s->m->device, err);
+	return rc ? rc : frag_sight(scene, *after, s->m->device, err);
 }
 
 /* After the first one, at every later halt. */
@@ -360,7 +361,7 @@ static int study_failure(struct study *s, struct frag_error *err)
 static int study_moment(struct study *s, struct frag_error *err)
 {
 	struct frag_scene scene = { .segment_count = 0 };
-	int rc = frag_scene_init(&scene, s->run.sim, s->m->device, err);
+	int rc = frag_sight(&scene, s->run.sim, s->m->device, err);
 
 	if (!rc)
 		fill_figures(s->m, &s->x->devices[s->m->device],

@@ -18,7 +18,8 @@
 #ifndef SEARCH_LIFETIMES_H
 #define SEARCH_LIFETIMES_H
 
-#include "explain/scene.h"
+#include "fragsim/engine.h"
+#include "relief/scene.h"
 
 enum frag_life_class {
 	FRAG_LIFE_WEIGHTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_LONG, FRAG_LIFE_ACTIVATIONS,

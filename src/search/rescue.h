@@ -5,7 +5,7 @@
 #ifndef SEARCH_RESCUE_H
 #define SEARCH_RESCUE_H
 
-#include "explain/relief.h"
+#include "relief/relief.h"
 #include "fragsim/engine.h"
 
 /* A block that was moved is born again at that step; it was at this one. */

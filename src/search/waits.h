@@ -2,7 +2,8 @@
 #ifndef SEARCH_WAITS_H
 #define SEARCH_WAITS_H
 
-#include "explain/scene.h"
+#include "events/tape.h"
+#include "relief/scene.h"
 
 /* A pending block, and one thing that it waits for. */
 struct frag_wait {

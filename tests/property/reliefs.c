@@ -7,7 +7,7 @@
  * of segments: what gains enough at the least cost must be the first candidate, and the cheapest
  * subset by free bytes among all of them.
  */
-#include "explain/relief.h"
+#include "relief/relief.h"
 
 #include <stdlib.h>
 

@@ -8,10 +8,10 @@
  * what is moved takes as much elsewhere, and all of it, for what is moved may find holes. What a
  * move costs is the bytes, and so many for each block.
  */
-#ifndef EXPLAIN_RELIEF_H
-#define EXPLAIN_RELIEF_H
+#ifndef RELIEF_RELIEF_H
+#define RELIEF_RELIEF_H
 
-#include "explain/scene.h"
+#include "relief/scene.h"
 
 #define FRAG_RELIEFS_MAX 60
 #define FRAG_BLOCK_COST (UINT64_C(4) << 20)

@@ -1,8 +1,8 @@
 /* scene.h - the memory of a device at a moment: its segments, their blocks, and whose those are. */
-#ifndef EXPLAIN_SCENE_H
-#define EXPLAIN_SCENE_H
+#ifndef RELIEF_SCENE_H
+#define RELIEF_SCENE_H
 
-#include "fragsim/engine.h"
+#include "fragsim/heap.h"
 
 #define FRAG_NO_SLOT UINT32_MAX
 
@@ -12,6 +12,7 @@ struct frag_scene_block {
 	uint64_t birth;         /* step; likewise, as the next two */
 	uint32_t tag, stack;    /* for frag_symbols_tag(), frag_symbols_frame() */
 	uint32_t slot;          /* FRAG_NO_SLOT: nobody's, or no longer */
+	frag_block block;       /* its handle */
 	uint8_t state;          /* enum frag_state */
 };
 
@@ -36,13 +37,20 @@ struct frag_scene {
 	uint32_t segment_count, segment_capacity, block_count, block_capacity;
 };
 
-/* As the simulation is now; to be released also where this fails. -FRAG_ENOMEM */
-int frag_scene_init(struct frag_scene *scene, const struct frag_sim *sim, uint32_t device,
-		    struct frag_error *err);
-void frag_scene_fini(struct frag_scene *scene); /* one that is zeroed is fine */
+/* Whose a block is. */
+struct frag_scene_owner {
+	uint64_t birth;
+	uint32_t tag, stack;
+	uint32_t slot;          /* one more than it is; 0: nobody's */
+};
 
-/* What the device would take for so many bytes. */
-uint64_t frag_scene_rounded(const struct frag_sim *sim, uint32_t device, uint64_t bytes);
+/*
+ * As the heap is now. owners: `count` of them, by a block's handle; NULL: each allocated block is
+ * somebody's, and nothing is known of whom. To be released also where this fails. -FRAG_ENOMEM
+ */
+int frag_scene_init(struct frag_scene *scene, const struct frag_heap *heap,
+		    const struct frag_scene_owner *owners, uint32_t count);
+void frag_scene_fini(struct frag_scene *scene); /* one that is zeroed is fine */
 
 static inline bool frag_is_live(const struct frag_scene_block *b)
 {

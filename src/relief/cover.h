@@ -1,6 +1,6 @@
 /* cover.h - of things that cost something and gain something, the cheapest that gain enough. */
-#ifndef EXPLAIN_COVER_H
-#define EXPLAIN_COVER_H
+#ifndef RELIEF_COVER_H
+#define RELIEF_COVER_H
 
 #include <stdbool.h>
 #include <stdint.h>

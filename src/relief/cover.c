@@ -5,7 +5,7 @@
  * least what it would if the next items could be taken in parts, so a branch that comes to no
  * less than the best so far is given up. All in whole numbers: nothing is rounded.
  */
-#include "explain/cover.h"
+#include "relief/cover.h"
 
 #include <stdlib.h>
 

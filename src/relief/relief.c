@@ -1,11 +1,11 @@
 /* relief.c - what could be moved so that a refused request is served. */
-#include "explain/relief.h"
+#include "relief/relief.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
-#include "explain/cover.h"
+#include "relief/cover.h"
 
 /* Blocks of the scene, from the first up to before the end. */
 struct run {

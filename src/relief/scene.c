@@ -1,44 +1,17 @@
 /* scene.c - the memory of a device at a moment. */
-#include "explain/scene.h"
+#include "relief/scene.h"
 
 #include <stdlib.h>
 
 #include "base/grow.h"
 
-/* Whose a block is, by its handle. */
-struct owner {
-	uint64_t birth;
-	uint32_t tag, stack;
-	uint32_t slot;          /* one more than it is; 0: nobody's */
-};
-
 struct painter {
 	struct frag_scene *scene;
-	const struct frag_sim *sim;
-	struct owner *owners;
-	uint32_t owner_capacity, owner_count;
+	const struct frag_scene_owner *owners;
+	uint32_t owner_count;
 	frag_block next;        /* the handle of the block that comes next */
 	bool failed;            /* memory is short */
 };
-
-static void note_owner(void *ctx, const struct frag_live *live)
-{
-	struct painter *p = ctx;
-	const frag_block at = frag_sim_block(p->sim, live->slot);
-
-	if (p->failed)
-		return;
-	if (!frag_grow(&p->owners, &p->owner_capacity, (uint64_t)at + 1, sizeof(*p->owners))) {
-		p->failed = true;
-		return;
-	}
-	while (p->owner_count <= at)
-		p->owners[p->owner_count++] = (struct owner){ .slot = 0 };
-	p->owners[at] = (struct owner){
-		.birth = live->birth, .tag = live->tag, .stack = live->stack,
-		.slot = live->slot + 1,
-	};
-}
 
 static void add_segment(struct painter *p, const struct frag_segment_view *s)
 {
@@ -79,7 +52,7 @@ static void add_block(struct painter *p, const struct frag_block_view *b, frag_b
 	to = &scene->blocks[scene->block_count++];
 	*to = (struct frag_scene_block){
 		.offset = b->offset, .bytes = b->bytes, .slot = FRAG_NO_SLOT,
-		.state = (uint8_t)b->state,
+		.block = at, .state = (uint8_t)b->state,
 	};
 	s->count++;
 	if (b->state == FRAG_FREE) {
@@ -89,7 +62,9 @@ static void add_block(struct painter *p, const struct frag_block_view *b, frag_b
 	if (!frag_is_live(to))
 		return;
 	to->requested = b->requested;
-	if (at < p->owner_count && p->owners[at].slot) {
+	if (!p->owners) {
+		to->slot = 0;
+	} else if (at < p->owner_count && p->owners[at].slot) {
 		to->slot = p->owners[at].slot - 1;
 		to->birth = p->owners[at].birth;
 		to->tag = p->owners[at].tag;
@@ -134,25 +109,17 @@ static void settle(struct frag_scene *scene)
 		qsort(scene->segments, scene->segment_count, sizeof(*scene->segments), by_ordinal);
 }
 
-int frag_scene_init(struct frag_scene *scene, const struct frag_sim *sim, uint32_t device,
-		    struct frag_error *err)
+int frag_scene_init(struct frag_scene *scene, const struct frag_heap *heap,
+		    const struct frag_scene_owner *owners, uint32_t count)
 {
-	struct painter p = { .scene = scene, .sim = sim };
+	struct painter p = { .scene = scene, .owners = owners, .owner_count = count };
 
 	*scene = (struct frag_scene){ .segment_count = 0 };
-	frag_sim_walk(sim, device, &p, note_owner);
-	if (!p.failed)
-		frag_heap_walk(frag_sim_heap(sim, device), &p, visit);
-	free(p.owners);
+	frag_heap_walk(heap, &p, visit);
 	if (p.failed)
-		return frag_fail_nomem(err);
+		return -FRAG_ENOMEM;
 	settle(scene);
 	return 0;
-}
-
-uint64_t frag_scene_rounded(const struct frag_sim *sim, uint32_t device, uint64_t bytes)
-{
-	return frag_heap_round(frag_sim_heap(sim, device), bytes);
 }
 
 void frag_scene_fini(struct frag_scene *scene)
