@@ -16,10 +16,12 @@ static bool own_tables(struct frag_heap *h)
 				sizeof(*h->idle));
 	good &= frag_array_copy(&h->pending, h->pending_count, 0, sizeof(*h->pending));
 	good &= frag_array_copy(&h->calls, h->call_count, 0, sizeof(*h->calls));
+	good &= frag_array_copy(&h->moved, h->moved_count, 0, sizeof(*h->moved));
 	h->block_capacity = h->block_count;
 	h->segment_capacity = h->idle_capacity = h->segment_count;
 	h->pending_capacity = h->pending_count;
 	h->call_capacity = h->call_count;
+	h->moved_capacity = h->moved_count;
 	return good;
 }
 

@@ -42,6 +42,7 @@ void frag_heap_del(struct frag_heap *h)
 	free(h->idle);
 	free(h->pending);
 	free(h->calls);
+	free(h->moved);
 	free(h);
 }
 

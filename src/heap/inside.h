@@ -117,7 +117,7 @@ HINT void frag_approach(const struct frag_heap *h, frag_block b)
 /* frag_heap_step() */
 static inline void frag_begin_step(struct frag_heap *h)
 {
-	h->call_count = 0;
+	h->call_count = h->moved_count = 0;
 	h->refusal[0] = '\0';
 	h->totals.step_peak_reserved = h->totals.reserved;
 	h->totals.step_peak_segments = h->totals.segments;

@@ -4,7 +4,7 @@
  * The order of the files, each using those before it: tree, bunch and index (the free lists),
  * refusal, store (these tables), questions, sort (lists and keys of the policy's own), block
  * and slab (verbs on blocks), range (pages), segment, unused (what goes back to the device),
- * heap (the whole), copy, check.
+ * heap (the whole), copy, moves, check.
  */
 #ifndef HEAP_STORE_H
 #define HEAP_STORE_H
@@ -13,6 +13,7 @@
 #include "base/grow.h"
 #include "fragsim/heap.h"
 #include "heap/index.h"
+#include "heap/moves.h"
 #include "heap/refusal.h"
 
 #define NONE UINT32_MAX
@@ -61,11 +62,14 @@ struct frag_heap {
 	uint32_t *idle;         /* segments that could be released, in no order */
 	struct pending *pending; /* pending blocks: the ready ones, then the others */
 	struct frag_call *calls;        /* of this step */
+	uint32_t *moved;        /* blocks that this step put elsewhere: moves.c */
+	struct frag_moves moves;
 	uint32_t block_count, block_capacity, unused_block;
 	uint32_t segment_count, segment_capacity, unused_segment;
 	uint32_t idle_count, idle_capacity;
 	uint32_t pending_count, pending_capacity, ready_count;
 	uint32_t call_count, call_capacity;
+	uint32_t moved_count, moved_capacity;
 	uint64_t min_page;      /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
 	uint64_t refused;       /* bytes that the device refused last */
