@@ -3,21 +3,11 @@
  * neighbours merge at once (fragsim-policies(7), bestfit). They differ in which block they choose.
  */
 #include "policy/ask.h"
+#include "policy/fit_keys.h"
 #include "policy/policies.h"
 
-enum { ALIGN, SEGMENT, POOL, MIN_SPLIT, RELEASE };
-
 static const struct frag_param_spec fit_params[] = {
-	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .min = 1,
-	  .power_of_two = true, .help = "blocks are multiples of this" },
-	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .min = 1,
-	  .help = "segments are multiples of this" },
-	{ .name = "pool", .type = FRAG_PARAM_SIZE, .fallback = 0,
-	  .help = "bytes obtained before the first step and never released" },
-	{ .name = "min_split", .type = FRAG_PARAM_SIZE, .same_as = "align", .min = 1,
-	  .help = "a rest smaller than this stays with the block" },
-	{ .name = "release", .type = FRAG_PARAM_BOOL, .fallback = 1,
-	  .help = "give unused segments back when the device refuses, and try again" },
+	FRAG_FIT_KEYS(0, ""),
 	{ 0 },
 };
 

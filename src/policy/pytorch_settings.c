@@ -46,7 +46,7 @@ static bool parse_real(const char *text, size_t length, double *out)
 	return *end == '\0' && errno != ERANGE;
 }
 
-static bool parse_threshold(const char *text, size_t length, uint64_t *value)
+bool frag_pytorch_parse_threshold(const char *text, size_t length, uint64_t *value)
 {
 	double x;
 
@@ -56,7 +56,7 @@ static bool parse_threshold(const char *text, size_t length, uint64_t *value)
 	return true;
 }
 
-static bool parse_fraction(const char *text, size_t length, uint64_t *value)
+bool frag_pytorch_parse_fraction(const char *text, size_t length, uint64_t *value)
 {
 	double x;
 
@@ -66,7 +66,7 @@ static bool parse_fraction(const char *text, size_t length, uint64_t *value)
 	return true;
 }
 
-static bool parse_reserve(const char *text, size_t length, uint64_t *value)
+bool frag_pytorch_parse_reserve(const char *text, size_t length, uint64_t *value)
 {
 	bool bytes = length && (text[length - 1] == 'G' || text[length - 1] == 'g');
 	double x;
@@ -78,7 +78,7 @@ static bool parse_reserve(const char *text, size_t length, uint64_t *value)
 }
 
 /* The fewest digits that give the number again. */
-static void print_real(uint64_t value, char *buf, size_t size)
+void frag_pytorch_print_real(uint64_t value, char *buf, size_t size)
 {
 	double x = frag_pytorch_real(value);
 
@@ -89,12 +89,12 @@ static void print_real(uint64_t value, char *buf, size_t size)
 	}
 }
 
-static void print_reserve(uint64_t value, char *buf, size_t size)
+void frag_pytorch_print_reserve(uint64_t value, char *buf, size_t size)
 {
 	double x = frag_pytorch_real(value);
 	bool bytes = x > 1 << 20;
 
-	print_real(bits_of(bytes ? x / 1024 / (double)MIB : x), buf, size);
+	frag_pytorch_print_real(bits_of(bytes ? x / 1024 / (double)MIB : x), buf, size);
 	if (bytes)
 		snprintf(buf + strlen(buf), size - strlen(buf), "G");
 }
@@ -152,7 +152,7 @@ static bool parse_interval(const char *text, size_t length, uint64_t *table, uin
 	return true;
 }
 
-static bool parse_roundup(const char *text, size_t length, uint64_t *value)
+bool frag_pytorch_parse_roundup(const char *text, size_t length, uint64_t *value)
 {
 	uint64_t table = 0, code;
 	uint32_t next = 0;
@@ -178,7 +178,7 @@ static bool parse_roundup(const char *text, size_t length, uint64_t *value)
 	return true;
 }
 
-static void print_roundup(uint64_t table, char *buf, size_t size)
+void frag_pytorch_print_roundup(uint64_t table, char *buf, size_t size)
 {
 	size_t used;
 
@@ -200,43 +200,7 @@ static void print_roundup(uint64_t table, char *buf, size_t size)
 }
 
 const struct frag_param_spec frag_pytorch_params[] = {
-	[EXPANDABLE_SEGMENTS] = {
-		.name = "expandable_segments", .type = FRAG_PARAM_BOOL,
-		.help = "segments are ranges of addresses whose pages come and go" },
-	[RESERVE] = {
-		.name = "expandable_segments_reserve", .type = FRAG_PARAM_OWN,
-		.expects = "a fraction of the device such as 0.5, or a size such as 40G",
-		.parse = parse_reserve, .print = print_reserve,
-		.help = "addresses of such a range; 0: nine eighths of the device" },
-	[GC_THRESHOLD] = {
-		.name = "garbage_collection_threshold", .type = FRAG_PARAM_OWN,
-		.expects = "a number between 0 and 1",
-		.parse = parse_threshold, .print = print_real,
-		.help = "part of the allowed memory from which on old blocks go back; 0: never" },
-	[LARGE_SEGMENT_MB] = {
-		.name = "large_segment_size_mb", .type = FRAG_PARAM_COUNT,
-		.fallback = 20, .min = 11, .max = 1 << 20,
-		.help = "segments for requests between 1 and 10 MiB" },
-	[MAX_NON_SPLIT_MB] = {
-		.name = "max_non_split_rounding_mb", .type = FRAG_PARAM_COUNT,
-		.same_as = "large_segment_size_mb", .min = 11, .max = UINT32_MAX,
-		.help = "how much larger a block may be that is not split" },
-	[MAX_SPLIT_MB] = {
-		.name = "max_split_size_mb", .type = FRAG_PARAM_COUNT, .max = UINT32_MAX,
-		.help = "blocks this large are not split; 0: all are" },
-	[FRACTION] = {
-		.name = "per_process_memory_fraction", .type = FRAG_PARAM_OWN,
-		.fallback = UINT64_C(0x3ff0000000000000), .expects = "a number from 0 to 1",
-		.parse = parse_fraction, .print = print_real,
-		.help = "part of the device that may be reserved" },
-	[ROUNDUP] = {
-		.name = "roundup_power2_divisions", .type = FRAG_PARAM_OWN,
-		.expects = "a power of two up to 32768, or a list of them: [256:1,512:2,>:4]",
-		.parse = parse_roundup, .print = print_roundup,
-		.help = "sizes are rounded to so many steps between powers of two; 0: not" },
-	[THROW] = {
-		.name = "throw_on_cudamalloc_oom", .type = FRAG_PARAM_BOOL,
-		.help = "fail at once where the device's total would be exceeded" },
+	FRAG_PYTORCH_KEYS(0, ""),
 	{ 0 },
 };
 

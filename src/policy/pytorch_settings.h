@@ -20,9 +20,60 @@ enum {
 	FRACTION,               /* a double's bits */
 	ROUNDUP,                /* 16 times 4 bits: log2 of the divisions, the lowest first */
 	THROW,
+	PYTORCH_KEYS,
 };
 
 extern const struct frag_param_spec frag_pytorch_params[];
+
+/* How values of its own types are read and written. */
+bool frag_pytorch_parse_reserve(const char *text, size_t length, uint64_t *value);
+bool frag_pytorch_parse_threshold(const char *text, size_t length, uint64_t *value);
+bool frag_pytorch_parse_fraction(const char *text, size_t length, uint64_t *value);
+bool frag_pytorch_parse_roundup(const char *text, size_t length, uint64_t *value);
+void frag_pytorch_print_reserve(uint64_t bits, char *buf, size_t size);
+void frag_pytorch_print_real(uint64_t bits, char *buf, size_t size);
+void frag_pytorch_print_roundup(uint64_t table, char *buf, size_t size);
+
+/* The keys from place `at` on; whose: what precedes the help. */
+#define FRAG_PYTORCH_KEYS(at, whose)								\
+	[(at) + EXPANDABLE_SEGMENTS] = {							\
+		.name = "expandable_segments", .type = FRAG_PARAM_BOOL,				\
+		.help = whose "segments are ranges of addresses whose pages come and go" },	\
+	[(at) + RESERVE] = {									\
+		.name = "expandable_segments_reserve", .type = FRAG_PARAM_OWN,			\
+		.expects = "a fraction of the device such as 0.5, or a size such as 40G",	\
+		.parse = frag_pytorch_parse_reserve, .print = frag_pytorch_print_reserve,	\
+		.help = whose "addresses of such a range; 0: nine eighths of the device" },	\
+	[(at) + GC_THRESHOLD] = {								\
+		.name = "garbage_collection_threshold", .type = FRAG_PARAM_OWN,			\
+		.expects = "a number between 0 and 1",						\
+		.parse = frag_pytorch_parse_threshold, .print = frag_pytorch_print_real,	\
+		.help = whose "part of the allowed memory from which on old blocks go back;"	\
+			" 0: never" },								\
+	[(at) + LARGE_SEGMENT_MB] = {								\
+		.name = "large_segment_size_mb", .type = FRAG_PARAM_COUNT,			\
+		.fallback = 20, .min = 11, .max = 1 << 20,					\
+		.help = whose "segments for requests between 1 and 10 MiB" },			\
+	[(at) + MAX_NON_SPLIT_MB] = {								\
+		.name = "max_non_split_rounding_mb", .type = FRAG_PARAM_COUNT,			\
+		.same_as = "large_segment_size_mb", .min = 11, .max = UINT32_MAX,		\
+		.help = whose "how much larger a block may be that is not split" },		\
+	[(at) + MAX_SPLIT_MB] = {								\
+		.name = "max_split_size_mb", .type = FRAG_PARAM_COUNT, .max = UINT32_MAX,	\
+		.help = whose "blocks this large are not split; 0: all are" },			\
+	[(at) + FRACTION] = {									\
+		.name = "per_process_memory_fraction", .type = FRAG_PARAM_OWN,			\
+		.fallback = UINT64_C(0x3ff0000000000000), .expects = "a number from 0 to 1",	\
+		.parse = frag_pytorch_parse_fraction, .print = frag_pytorch_print_real,		\
+		.help = whose "part of the device that may be reserved" },			\
+	[(at) + ROUNDUP] = {									\
+		.name = "roundup_power2_divisions", .type = FRAG_PARAM_OWN,			\
+		.expects = "a power of two up to 32768, or a list of them: [256:1,512:2,>:4]",	\
+		.parse = frag_pytorch_parse_roundup, .print = frag_pytorch_print_roundup,	\
+		.help = whose "sizes are rounded to so many steps between powers of two; 0: not" },\
+	[(at) + THROW] = {									\
+		.name = "throw_on_cudamalloc_oom", .type = FRAG_PARAM_BOOL,			\
+		.help = whose "fail at once where the device's total would be exceeded" }
 
 double frag_pytorch_real(uint64_t bits);
 
