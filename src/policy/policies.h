@@ -13,6 +13,7 @@
 
 extern const struct frag_policy_ops frag_policy_bestfit;
 extern const struct frag_policy_ops frag_policy_buddy;
+extern const struct frag_policy_ops frag_policy_compact;
 extern const struct frag_policy_ops frag_policy_direct;
 extern const struct frag_policy_ops frag_policy_firstfit;
 extern const struct frag_policy_ops frag_policy_nextfit;

@@ -9,6 +9,7 @@
 static const struct frag_policy_ops *const policies[] = {
 	&frag_policy_bestfit,
 	&frag_policy_buddy,
+	&frag_policy_compact,
 	&frag_policy_direct,
 	&frag_policy_firstfit,
 	&frag_policy_nextfit,

@@ -1,0 +1,372 @@
+/*
+ * compact.c - another policy, and where that is out of memory the cheapest move of live blocks
+ * after which the request is served.
+ *
+ * Every hook is the other policy's; its state is this one's. What could be moved is what relief.h
+ * finds. A candidate is tried in a fork: its blocks are freed, the request is served, they are
+ * allocated again, the largest first. The first that leaves nobody without memory is done. Where
+ * none does, all is as the other policy left it, and its failure stands.
+ */
+#include "policy/compact.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "heap/moves.h"
+#include "policy/ask.h"
+#include "policy/fit_keys.h"
+#include "policy/policies.h"
+#include "policy/pytorch.h"
+#include "policy/pytorch_settings.h"
+#include "relief/relief.h"
+
+/* Places in the array of parameters: this policy's own, then those of the others. */
+enum { OVER, BLOCK_COST, OF_PYTORCH, OF_BESTFIT = OF_PYTORCH + PYTORCH_KEYS,
+       COMPACT_KEYS = OF_BESTFIT + FIT_KEYS };
+
+_Static_assert(COMPACT_KEYS <= FRAG_PARAMS_MAX, "a policy has so many keys");
+
+/* A policy that this one can be over. */
+struct base {
+	const struct frag_policy_ops *ops;
+	uint32_t first, count;  /* its keys */
+	bool streams;           /* the number of a list is its stream's, twice, and one bit */
+};
+
+static const struct base bases[] = {
+	{ .ops = &frag_policy_pytorch, .first = OF_PYTORCH, .count = PYTORCH_KEYS, .streams = true },
+	{ .ops = &frag_policy_bestfit, .first = OF_BESTFIT, .count = FIT_KEYS },
+};
+#define BASES (sizeof(bases) / sizeof(bases[0]))
+
+static bool parse_over(const char *text, size_t length, uint64_t *value)
+{
+	for (*value = 0; *value < BASES; ++*value)
+		if (frag_is_word(text, length, bases[*value].ops->name))
+			return true;
+	return false;
+}
+
+static void print_over(uint64_t value, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", bases[value].ops->name);
+}
+
+static const struct frag_param_spec compact_params[] = {
+	[OVER] = {
+		.name = "over", .type = FRAG_PARAM_OWN, .expects = "pytorch or bestfit",
+		.parse = parse_over, .print = print_over,
+		.help = "the policy that decides until it is out of memory" },
+	[BLOCK_COST] = {
+		.name = "block_cost", .type = FRAG_PARAM_SIZE, .fallback = FRAG_BLOCK_COST,
+		.help = "what a move costs for each block, beside its bytes" },
+	FRAG_PYTORCH_KEYS(OF_PYTORCH, "over=pytorch: "),
+	FRAG_FIT_KEYS(OF_BESTFIT, "over=bestfit: "),
+	{ 0 },
+};
+
+bool frag_compact_is(const struct frag_policy_ops *ops)
+{
+	return ops == &frag_policy_compact;
+}
+
+static const struct base *base_of(const struct frag_policy *p)
+{
+	return &bases[p->param[OVER]];
+}
+
+/* The other policy, on this one's heap and state. */
+static struct frag_policy inner_of(const struct frag_policy *p)
+{
+	const struct base *base = base_of(p);
+
+	return (struct frag_policy){
+		.ops = base->ops, .heap = p->heap, .state = p->state,
+		.param = p->param + base->first, .err = p->err,
+	};
+}
+
+static bool is_default(const uint64_t *param, uint32_t i)
+{
+	const char *as = compact_params[i].same_as;
+	uint32_t k = 0;
+
+	while (as && !frag_is_word(as, strlen(as), compact_params[k].name))
+		k++;
+	return param[i] == (as ? param[k] : compact_params[i].fallback);
+}
+
+/* A key of a policy that this one is not over would do nothing. */
+static int compact_check(const uint64_t *param, struct frag_error *err)
+{
+	const struct base *over = &bases[param[OVER]];
+
+	for (const struct base *base = bases; base < bases + BASES; base++)
+		for (uint32_t i = base->first; base != over && i < base->first + base->count; i++)
+			if (!is_default(param, i))
+				return frag_fail(err, FRAG_EUSAGE, "policy compact: %s is a key of"
+						 " over=%s, not of over=%s", compact_params[i].name,
+						 base->ops->name, over->ops->name);
+	return over->ops->check ? over->ops->check(param + over->first, err) : 0;
+}
+
+static int compact_init(struct frag_policy *p)
+{
+	struct frag_policy inner = inner_of(p);
+
+	return inner.ops->init(&inner);
+}
+
+static int compact_restore_segment(struct frag_policy *p, const struct frag_restored_segment *seg,
+				   frag_block *out)
+{
+	struct frag_policy inner = inner_of(p);
+
+	*out = FRAG_NO_BLOCK;
+	return inner.ops->restore_segment ? inner.ops->restore_segment(&inner, seg, out) : 0;
+}
+
+static int compact_restore_block(struct frag_policy *p, const struct frag_request *rq,
+				 frag_block hole, uint64_t offset, uint64_t bytes, uint64_t room,
+				 frag_block *out)
+{
+	struct frag_policy inner = inner_of(p);
+
+	return inner.ops->restore_block(&inner, rq, hole, offset, bytes, room, out);
+}
+
+/* A request that was refused, and what could be done for it. */
+struct plea {
+	const struct frag_request *rq;
+	struct frag_scene scene;
+	struct frag_reliefs reliefs;
+	struct frag_request *requests;  /* of the blocks of a candidate, in its order */
+	frag_block *moved;              /* where those are now */
+};
+
+/* As whoever has the block requested it: its pool and stream are those of its list. */
+static struct frag_request request_of(const struct frag_policy *p, frag_block b, uint64_t tick)
+{
+	const struct frag_block_view k = frag_look(p->heap, b);
+	const struct frag_segment_view s = frag_look_segment(p->heap, k.segment);
+	const struct frag_list_view list = frag_look_list(p->heap, s.list);
+
+	return (struct frag_request){
+		.bytes = k.requested, .pool = s.pool, .tick = tick, .stream_order = list.user,
+		.stream = base_of(p)->streams ? list.which / 2 : 0,
+	};
+}
+
+static frag_block block_of(const struct plea *plea, const struct frag_relief *relief, uint32_t i)
+{
+	return plea->scene.blocks[relief->blocks[i]].block;
+}
+
+/* Is all served where these blocks make room? 0, -FRAG_EDEVMEM, or a failure of its own. */
+static int move(struct frag_policy *inner, struct plea *plea, const struct frag_relief *relief,
+		frag_block *out)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < relief->count && !rc; i++)
+		rc = inner->ops->free(inner, block_of(plea, relief, i));
+	rc = rc ? rc : inner->ops->alloc(inner, plea->rq, out);
+	for (uint32_t i = 0; i < relief->count && !rc; i++)
+		rc = inner->ops->alloc(inner, &plea->requests[i], &plea->moved[i]);
+	return rc;
+}
+
+/* The same in a fork. */
+static int try_move(const struct frag_policy *p, struct plea *plea,
+		    const struct frag_relief *relief)
+{
+	struct pytorch state = *(const struct pytorch *)p->state;
+	struct frag_policy inner = inner_of(p);
+	struct frag_fork fork;
+	frag_block out;
+	int rc = frag_heap_fork(&fork, p->heap);
+
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < relief->count; i++)
+		plea->requests[i] = request_of(p, block_of(plea, relief, i), plea->rq->tick);
+	inner.heap = fork.heap;
+	inner.state = &state;
+	rc = move(&inner, plea, relief, &out);
+	frag_heap_unfork(&fork);
+	return rc;
+}
+
+/* What was called b; of two blocks that were given each other's handles. */
+static frag_block renamed(frag_block b, frag_block x, frag_block y)
+{
+	return b == x ? y : b == y ? x : b;
+}
+
+/*
+ * Does for good what a fork has shown to hold. Whoever has a block knows it by its handle, so
+ * each gets the one that it had.
+ */
+static int make_move(struct frag_policy *p, struct plea *plea, const struct frag_relief *relief,
+		     frag_block *out)
+{
+	struct frag_policy inner = inner_of(p);
+	int rc = move(&inner, plea, relief, out);
+
+	FRAG_ASSERT(rc != -FRAG_EDEVMEM);
+	for (uint32_t i = 0; i < relief->count && !rc; i++) {
+		const frag_block now = plea->moved[i], was = block_of(plea, relief, i);
+
+		rc = frag_heap_rename(p->heap, now, was);
+		for (uint32_t k = i; k < relief->count; k++)
+			plea->moved[k] = renamed(plea->moved[k], now, was);
+		*out = renamed(*out, now, was);
+	}
+	return rc || !relief->count
+	       ? rc : frag_heap_note_move(p->heap, plea->moved, relief->count, relief->bytes);
+}
+
+/* The candidates, and room for the largest of them. */
+static int find_reliefs(struct frag_policy *p, struct plea *plea)
+{
+	struct frag_policy inner = inner_of(p);
+	const uint64_t own = inner.ops->limit ? inner.ops->limit(&inner) : UINT64_MAX;
+	const struct frag_lack lack = frag_heap_lack(p->heap, own);
+	struct frag_shortage shortage = {
+		.pool = plea->rq->pool, .block_cost = p->param[BLOCK_COST],
+		.left = lack.left, .missing = lack.missing,
+	};
+	struct frag_sought sought = { .list = FRAG_NO_LIST, .bytes = plea->rq->bytes };
+	uint32_t most = 1;
+	int rc = inner.ops->seek(&inner, plea->rq, &sought);
+
+	shortage.list = sought.list;
+	shortage.need = sought.bytes;
+	rc = rc ? rc : frag_scene_init(&plea->scene, p->heap, NULL, 0);
+	rc = rc ? rc : frag_reliefs_find(&plea->reliefs, &plea->scene, &shortage, NULL);
+	for (uint32_t i = 0; i < plea->reliefs.count && !rc; i++)
+		most = plea->reliefs.reliefs[i].count > most ? plea->reliefs.reliefs[i].count
+							     : most;
+	plea->requests = calloc(most, sizeof(*plea->requests));
+	plea->moved = calloc(most, sizeof(*plea->moved));
+	return rc || (plea->requests && plea->moved) ? rc : -FRAG_ENOMEM;
+}
+
+/*
+ * The cheapest candidate that holds. Before them comes the move of nothing: a policy that waited
+ * for streams may serve what it has just refused.
+ */
+static int relieve(struct frag_policy *p, struct plea *plea, frag_block *out)
+{
+	static const struct frag_relief nothing = { .count = 0 };
+	const struct frag_relief *relief = &nothing;
+	int rc = find_reliefs(p, plea);
+
+	if (rc)
+		return rc;
+	rc = try_move(p, plea, relief);
+	for (uint32_t i = 0; i < plea->reliefs.count && rc == -FRAG_EDEVMEM; i++) {
+		relief = &plea->reliefs.reliefs[i];
+		rc = try_move(p, plea, relief);
+	}
+	return rc ? rc : make_move(p, plea, relief, out);
+}
+
+/* The other policy's answer, or what a move makes possible. */
+static int compact_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	struct frag_policy inner = inner_of(p);
+	struct plea plea = { .rq = rq };
+	int rc = inner.ops->alloc(&inner, rq, out);
+
+	if (rc != -FRAG_EDEVMEM || !frag_heap_can_fork(p->heap))
+		return rc;
+	rc = relieve(p, &plea, out);
+	frag_reliefs_fini(&plea.reliefs);
+	frag_scene_fini(&plea.scene);
+	free(plea.requests);
+	free(plea.moved);
+	return rc;
+}
+
+static int compact_free(struct frag_policy *p, frag_block b)
+{
+	struct frag_policy inner = inner_of(p);
+
+	return inner.ops->free(&inner, b);
+}
+
+static void compact_deferred(struct frag_policy *p, frag_block b)
+{
+	struct frag_policy inner = inner_of(p);
+
+	if (inner.ops->deferred)
+		inner.ops->deferred(&inner, b);
+}
+
+static int compact_ended(struct frag_policy *p, frag_block b, uint64_t synced)
+{
+	struct frag_policy inner = inner_of(p);
+
+	return inner.ops->ended ? inner.ops->ended(&inner, b, synced) : inner.ops->free(&inner, b);
+}
+
+static int compact_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
+{
+	struct frag_policy inner = inner_of(p);
+
+	*handled = inner.ops->notice != NULL;
+	return inner.ops->notice ? inner.ops->notice(&inner, n, handled) : 0;
+}
+
+static const struct frag_memory_stats *compact_stats(const struct frag_policy *p)
+{
+	const struct frag_policy inner = inner_of(p);
+
+	return inner.ops->stats ? inner.ops->stats(&inner) : NULL;
+}
+
+static uint64_t compact_limit(const struct frag_policy *p)
+{
+	const struct frag_policy inner = inner_of(p);
+
+	return inner.ops->limit ? inner.ops->limit(&inner) : UINT64_MAX;
+}
+
+static uint64_t compact_range_bytes(const struct frag_policy *p, uint64_t page, uint64_t bytes,
+				    uint64_t end, uint64_t was)
+{
+	const struct frag_policy inner = inner_of(p);
+
+	return inner.ops->range_bytes ? inner.ops->range_bytes(&inner, page, bytes, end, was)
+				      : bytes;
+}
+
+static int compact_seek(struct frag_policy *p, const struct frag_request *rq,
+			struct frag_sought *out)
+{
+	struct frag_policy inner = inner_of(p);
+
+	return inner.ops->seek(&inner, rq, out);
+}
+
+const struct frag_policy_ops frag_policy_compact = {
+	.name = "compact",
+	.summary = "pytorch or bestfit; when out of memory, live blocks are moved",
+	.params = compact_params,
+	.index = &frag_index_size,
+	.state_size = sizeof(struct pytorch),
+	.check = compact_check,
+	.init = compact_init,
+	.restore_segment = compact_restore_segment,
+	.restore_block = compact_restore_block,
+	.alloc = compact_alloc,
+	.free = compact_free,
+	.deferred = compact_deferred,
+	.ended = compact_ended,
+	.notice = compact_notice,
+	.stats = compact_stats,
+	.limit = compact_limit,
+	.range_bytes = compact_range_bytes,
+	.seek = compact_seek,
+};
