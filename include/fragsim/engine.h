@@ -22,6 +22,13 @@ enum frag_step_status { FRAG_STEP_OK, FRAG_STEP_OOM, FRAG_STEP_SKIPPED };
 /* As in the outputs: "ok", "oom", "skipped". */
 const char *frag_step_status_name(enum frag_step_status status);
 
+/* A live block that a policy has put elsewhere: whose it is, and where it is now. */
+struct frag_step_move {
+	uint64_t offset, bytes;                 /* of the block, within its segment */
+	uint32_t slot;
+	uint32_t segment;                       /* ordinal */
+};
+
 /* What a step did on one device. Borrowed, for the length of the call. */
 struct frag_step {
 	const struct frag_event *event;
@@ -35,6 +42,8 @@ struct frag_step {
 	uint32_t segment;                       /* ordinal */
 	uint32_t stack;                         /* alloc: for frag_symbols_frame(); 0: none */
 	uint64_t offset, bytes;                 /* of the block, within its segment */
+	const struct frag_step_move *moves;     /* in the order in which they were put back */
+	uint32_t move_count;
 };
 
 /* Called after each step, with each device that it concerns. */

@@ -232,6 +232,14 @@ struct frag_modelled {
 };
 #define FRAG_MODELLED(X) X(driver_ns) X(calls) X(unmeasured_calls)
 
+/* What a policy that moves blocks has moved. */
+struct frag_compaction {
+	bool there;                     /* else the policy moves none */
+	uint64_t moves;                 /* requests that were served by one */
+	uint64_t blocks, bytes;         /* that were moved; bytes as they were before */
+};
+#define FRAG_COMPACTION(X) X(moves) X(blocks) X(bytes)
+
 /* The largest single cudaMalloc that a GPU would have given, after a step. */
 struct frag_probe {
 	uint64_t step;
@@ -293,6 +301,7 @@ struct frag_result {
 	bool marks_cut;                 /* of all devices there were more than are kept */
 	struct frag_memory_stats stats;
 	struct frag_modelled modelled;
+	struct frag_compaction compaction;
 	struct frag_prediction prediction;
 	const struct frag_driver_costs *costs;  /* NULL: a simulation; borrowed */
 	const struct frag_probes *probes;       /* likewise */

@@ -15,6 +15,7 @@
 #include "base/bug.h"
 #include "cmd/interrupt.h"
 #include "documents/documents.h"
+#include "policy/compact.h"
 
 #define FILES(o) { &(o)->steps.file, &(o)->placements.file, &(o)->json, &(o)->profile }
 
@@ -127,6 +128,8 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 		if (!rc && !frag_rows_init(&s->rows[i], out, s->form, s->columns,
 					   count > 1 ? choices[i].text : NULL, many_devices))
 			rc = frag_fail_nomem(err);
+		if (frag_compact_is(choices[i].ops))
+			frag_rows_follow(&s->rows[i]);
 		if (!rc)
 			rc = frag_sim_observe(sims[i], &observer);
 	}

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cmd/turns.h"
+#include "policy/compact.h"
 
 /*
  * What cannot work is refused before a GPU is opened. After an interruption there
@@ -17,6 +18,11 @@ static int replay(struct frag_turns *t, int *status, struct frag_error *err)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--placements and --allocator at once: the driver's "
 				 "own pool does not report where it places a block");
+	for (uint32_t i = 0; i < o->choice_count; i++)
+		if (frag_compact_is(o->choices[i].ops))
+			return frag_fail(err, FRAG_EUSAGE, "policy compact moves live blocks, which"
+					 " replay does not: a GPU would have to copy what the"
+					 " program has there; fragsim run simulates it");
 	if (strcmp(t->path, "-") == 0 && (o->choice_count > 1 || t->args->repeat > 1))
 		return frag_fail(err, FRAG_EUSAGE, "standard input can be read once only: one "
 				 "policy, once, or a file");

@@ -113,6 +113,9 @@ static const char *const all_paths[] = {
 #define X(name) "modelled." #name,
 	FRAG_MODELLED(X)
 #undef X
+#define X(name) "compaction." #name,
+	FRAG_COMPACTION(X)
+#undef X
 	"steps", "lower_bound", "oom", "any",
 };
 
@@ -268,6 +271,8 @@ static const char *advice(const struct frag_condition *c, const struct frag_resu
 {
 	if (strncmp(c->path, "modelled.", strlen("modelled.")) == 0)
 		return "; --profile FILE gives it one";
+	if (strncmp(c->path, "compaction.", strlen("compaction.")) == 0)
+		return "; policy compact gives it one";
 	if (strncmp(c->path, "prediction.", strlen("prediction.")) == 0)
 		return "; fragsim replay gives it one";
 	if (!frag_result_unread(run, c->path))

@@ -303,6 +303,20 @@ static void read_modelled(struct frag_members *r, const struct frag_at *run,
 #undef X
 }
 
+static void read_compaction(struct frag_members *r, const struct frag_at *run,
+			    struct frag_compaction *to)
+{
+	struct frag_at at;
+
+	to->there = frag_has(r, run, "compaction");
+	if (!to->there)
+		return;
+	at = frag_take_object(r, run, "compaction");
+#define X(name) to->name = frag_take_sum(r, &at, #name);
+	FRAG_COMPACTION(X)
+#undef X
+}
+
 /* [from, reserved, allocated] */
 static void read_stretch(struct frag_members *r, const struct frag_at *at, struct frag_stretch *to)
 {
@@ -376,6 +390,7 @@ static void read_run(struct frag_members *r, const struct frag_at *at, struct fr
 					  res->steps ? res->steps : 1, k->since > 1);
 	read_counts(r, at, &res->counts);
 	read_modelled(r, at, &res->modelled);
+	read_compaction(r, at, &res->compaction);
 	read_first_oom(r, at, res);
 	/* a result has marks, a baseline timelines */
 	if (!frag_has(r, at, "course"))

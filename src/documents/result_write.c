@@ -162,6 +162,15 @@ static void put_modelled(struct frag_node_ref in, const struct frag_modelled *m)
 #undef X
 }
 
+static void put_compaction(struct frag_node_ref in, const struct frag_compaction *c)
+{
+	struct frag_node_ref o = frag_json_object(in, "compaction");
+
+#define X(name) frag_json_u64(o, #name, c->name);
+	FRAG_COMPACTION(X)
+#undef X
+}
+
 /* What a snapshot had before its first event. */
 static void put_beginning(struct frag_node_ref run, const struct frag_result *r)
 {
@@ -199,6 +208,8 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r,
 #undef X
 	if (r->has_stats)
 		put_stats(run, r);
+	if (r->compaction.there)
+		put_compaction(run, &r->compaction);
 	if (r->modelled.there)
 		put_modelled(run, &r->modelled);
 	if (r->costs)

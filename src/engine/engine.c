@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "engine/plain.h"
 #include "events/ids.h"
+#include "heap/moves.h"
 #include "heap/refusal.h"
 
 const char *frag_step_status_name(enum frag_step_status status)
@@ -289,6 +290,9 @@ static inline int run_alloc(struct frag_engine *e, const struct frag_event *ev,
 	if (!rc && slot->block == FRAG_NO_BLOCK)
 		rc = e->policy.ops->alloc(&e->policy, &rq, &slot->block);
 	rc = frag_end_alloc(e, &rq, slot, blocks_before, rc);
+	/* what was moved may be where others of the beginning were */
+	if (e->restoring_blocks && frag_heap_moves(e->policy.heap).moves)
+		e->restoring_blocks = false;
 	step->placed = !rc;
 	if (rc != -FRAG_EDEVMEM)
 		return rc;

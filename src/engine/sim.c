@@ -9,6 +9,7 @@
 #include "engine/sim.h"
 #include "events/ids.h"
 #include "heap/inside.h"
+#include "heap/moves.h"
 #include "metrics/result.h"
 
 /* Is the policy one of this program, and no plug-in's or caller's? */
@@ -102,6 +103,7 @@ void frag_sim_del(struct frag_sim *sim)
 	free(sim->engines);
 	free(sim->results);
 	free(sim->slots);
+	free(sim->moves);
 	free(sim);
 }
 
@@ -181,6 +183,8 @@ int frag_sim_copy(struct frag_sim **out, const struct frag_sim *from, struct fra
 		return frag_fail_nomem(err);
 	*sim = *from;
 	sim->observer_count = sim->device_count = 0;
+	sim->moves = NULL;
+	sim->move_capacity = 0;
 	sim->watched = sim->options.check;
 	sim->busy = false;
 	sim->devices = (struct frag_devices){ .count = 0 };
@@ -326,15 +330,53 @@ static int check_step(const struct frag_sim *sim, uint32_t d, const struct frag_
 			 sim->choice.text, d, ev->step, first.message);
 }
 
+/* The slot of an allocated block; there is one. Moves are few, so nobody keeps the way back. */
+static uint32_t slot_of(const struct frag_sim *sim, uint32_t d, frag_block b)
+{
+	uint32_t i = 0;
+
+	while (sim->slots[i].block != b || sim->slots[i].device != d || sim->slots[i].pending)
+		i++;
+	return i;
+}
+
+/* The blocks that the policy has moved in this step. */
+static int describe_moves(struct frag_sim *sim, uint32_t d, struct frag_step *step,
+			  struct frag_error *err)
+{
+	const struct frag_heap *heap = sim->engines[d].policy.heap;
+	uint32_t count;
+	const frag_block *moved = frag_heap_moved(heap, &count);
+
+	step->moves = NULL;
+	step->move_count = 0;
+	if (!count)
+		return 0;
+	if (!frag_grow(&sim->moves, &sim->move_capacity, count, sizeof(*sim->moves)))
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < count; i++) {
+		struct frag_allocation a;
+
+		frag_heap_look_allocated(heap, moved[i], &a);
+		sim->moves[i] = (struct frag_step_move){
+			.slot = slot_of(sim, d, moved[i]), .segment = a.ordinal,
+			.offset = a.offset, .bytes = a.bytes,
+		};
+	}
+	step->moves = sim->moves;
+	step->move_count = count;
+	return 0;
+}
+
 /* Those who want to know of every step, a refused pool's among them; and marks. */
 __attribute__((noinline))
 static int notify(struct frag_sim *sim, uint32_t d, struct frag_step *step, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
-	int rc = 0;
+	int rc = describe_moves(sim, d, step, err);
 
 	frag_engine_describe(&sim->engines[d], sim->slots, step);
-	if (sim->options.check)
+	if (!rc && sim->options.check)
 		rc = check_step(sim, d, ev, err);
 	for (uint32_t i = 0; i < sim->observer_count && !rc; i++)
 		rc = sim->observers[i].step(sim->observers[i].ctx, step, err);

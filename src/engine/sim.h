@@ -24,6 +24,8 @@ struct frag_sim {
 	bool begun;                     /* the devices are */
 	bool fed;                       /* a batch was */
 	bool retired;
+	struct frag_step_move *moves;   /* of the step that observers are shown */
+	uint32_t move_capacity;
 	bool plugged;                   /* the policy is a plug-in */
 	bool busy;                      /* its hooks may be called: it is begun, or fed */
 	uint64_t step;                  /* that is being done; for who reports a crash */

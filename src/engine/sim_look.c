@@ -1,5 +1,7 @@
 /* sim_look.c - what can be asked of a simulation: its results, and who holds which block. */
 #include "engine/sim.h"
+#include "heap/moves.h"
+#include "policy/compact.h"
 
 static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bool interrupted)
 {
@@ -20,6 +22,8 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		struct frag_result *r = &sim->results[d];
 		struct frag_engine *e = &sim->engines[d];
 		const struct frag_totals *b = e->totals;
+		const struct frag_moves moves = frag_heap_moves(e->policy.heap);
+		const struct frag_memory_stats *stats;
 
 		frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
 		r->choice = sim->choice;
@@ -36,6 +40,10 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 			.calls = e->device.model_calls,
 			.unmeasured_calls = e->device.model_unknown,
 		};
+		r->compaction = (struct frag_compaction){
+			.there = frag_compact_is(r->choice.ops), .moves = moves.moves,
+			.blocks = moves.blocks, .bytes = moves.bytes,
+		};
 		r->least = e->device.least;
 		r->beyond = e->device.beyond;
 		r->calls = e->device.calls;
@@ -48,9 +56,10 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->counts.merges = b->merges;
 		r->counts.retries = b->retries;
 		r->marks_cut = sim->marks_cut;
-		r->has_stats = r->choice.ops->stats != NULL;
-		if (r->has_stats)
-			r->stats = *r->choice.ops->stats(&e->policy);
+		stats = r->choice.ops->stats ? r->choice.ops->stats(&e->policy) : NULL;
+		r->has_stats = stats != NULL;
+		if (stats)
+			r->stats = *stats;
 		frag_run_metrics_result(&e->metrics, r);
 	}
 	frag_sim_unwatch(sim);

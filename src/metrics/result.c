@@ -150,6 +150,20 @@ static bool modelled_value(const struct frag_modelled *m, const char *key, doubl
 	return false;
 }
 
+static bool compaction_value(const struct frag_compaction *c, const char *key, double *value,
+			     bool *absent)
+{
+	*absent = !c->there;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)c->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_COMPACTION(X)
+#undef X
+	return false;
+}
+
 /* What follows "head." in the path; NULL where it does not begin so. */
 static const char *below(const char *path, const char *head)
 {
@@ -189,6 +203,8 @@ bool frag_result_value(const struct frag_result *result, const char *path, doubl
 		return prediction_value(&result->prediction, key, value, absent);
 	if ((key = below(path, "modelled")))
 		return modelled_value(&result->modelled, key, value, absent);
+	if ((key = below(path, "compaction")))
+		return compaction_value(&result->compaction, key, value, absent);
 	*value = (double)result->steps;
 	if (strcmp(path, "steps") == 0)
 		return true;

@@ -350,6 +350,58 @@ static int put_oom(struct frag_snapshot_out *s, const struct frag_step *step,
 	return put_entry(s, step->device, ev, &e, err);
 }
 
+/* What was at the place of a block, as PyTorch logs it: that it is freed, or allocated. */
+static int put_life(struct frag_snapshot_out *s, const struct frag_step *step,
+		    const struct frag_snap_live *k, enum frag_snap_word action, struct frag_error *err)
+{
+	struct entry e = {
+		.action = action, .addr = k->addr, .size = k->requested, .stream = k->stream,
+		.pool = k->pool, .requester = requester_of(s, k->tag, k->stack),
+	};
+
+	e.note = action == FRAG_SNAP_ALLOC ? note_of(&e.requester) : e.note;
+	return put_entry(s, step->device, step->event, &e, err);
+}
+
+/* Blocks that the policy moves are freed first, where they were. */
+static int put_moves_from(struct frag_snapshot_out *s, const struct frag_step *step,
+			  struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < step->move_count && !rc; i++) {
+		const struct frag_snap_live *k = &s->lives[step->moves[i].slot];
+
+		s->logs[step->device].active += step->moves[i].bytes;
+		s->logs[step->device].active -= k->bytes;
+		if (s->logs[step->device].beginning)
+			continue;
+		rc = put_life(s, step, k, FRAG_SNAP_FREE_REQUESTED, err);
+		rc = rc ? rc : put_life(s, step, k, FRAG_SNAP_FREE_COMPLETED, err);
+	}
+	return rc;
+}
+
+/* And last they are allocated, where they are now. */
+static int put_moves_to(struct frag_snapshot_out *s, const struct frag_step *step,
+			struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < step->move_count && !rc; i++) {
+		const struct frag_step_move *m = &step->moves[i];
+		const struct frag_snap_segment *seg =
+			frag_snap_segment(&s->logs[step->device], m->segment);
+		struct frag_snap_live *k = &s->lives[m->slot];
+
+		k->addr = (seg ? seg->base : 0) + m->offset;
+		k->bytes = m->bytes;
+		if (!s->logs[step->device].beginning)
+			rc = put_life(s, step, k, FRAG_SNAP_ALLOC, err);
+	}
+	return rc;
+}
+
 /* Does the name end so? Then it is that much shorter. */
 static bool cut_end(struct frag_text *name, const char *end)
 {
@@ -410,6 +462,7 @@ static int snapshot_step(struct frag_export *x, const struct frag_step *step,
 		rc = put_free(s, step, err);
 	if (step->placed)
 		log->active += step->bytes;
+	rc = rc ? rc : put_moves_from(s, step, err);
 	rc = rc ? rc : put_completed(s, step, err);
 	for (uint32_t i = 0; i < step->call_count && !rc; i++)
 		rc = put_call(s, step, &step->calls[i], err);
@@ -419,6 +472,7 @@ static int snapshot_step(struct frag_export *x, const struct frag_step *step,
 		rc = put_alloc(s, step, err);
 	else if (ev->op == FRAG_OP_MARK)
 		rc = put_mark(s, step, err);
+	rc = rc ? rc : put_moves_to(s, step, err);
 	if (rc || step->status != FRAG_STEP_OOM)
 		return rc;
 	rc = put_oom(s, step, err);

@@ -123,6 +123,29 @@ static void print_modelled(const struct frag_report *r, FILE *f)
 	}
 }
 
+/* Of the runs under a policy that moves blocks. */
+static void print_compaction(const struct frag_report *r, FILE *f)
+{
+	const int width = frag_name_width(r, MODELLED_MIN, MODELLED_FIGURES);
+	char size[FRAG_NUMBER_ROOM], run_name[FRAG_RUN_NAME_ROOM];
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_compaction *c = &r->runs[i].result->compaction;
+
+		if (!c->there)
+			continue;
+		if (!any)
+			fprintf(f, "\nmoved when out of memory\n%-*s  %10s  %10s  %10s\n", width, "",
+				"moves", "blocks", "bytes");
+		any = true;
+		frag_report_name(r, r->runs[i].result, run_name);
+		frag_print_name(run_name, width, f);
+		fprintf(f, "  %10" PRIu64 "  %10" PRIu64 "  %10s\n", c->moves, c->blocks,
+			frag_size_text(size, c->bytes));
+	}
+}
+
 void frag_report_text(const struct frag_report *report, FILE *f)
 {
 	frag_print_verdict(report, f);
@@ -135,6 +158,7 @@ void frag_report_text(const struct frag_report *report, FILE *f)
 	if (report->verbose)
 		frag_report_tables(report, f);
 	print_modelled(report, f);
+	print_compaction(report, f);
 	for (uint32_t i = 0; i < report->run_count; i++) {
 		if (report->summary && report->runs[i].result->has_stats)
 			frag_report_pytorch(report->runs[i].result, f);

@@ -1,4 +1,7 @@
 /* placements.c - where every block went, and what was requested from the device. */
+#include <stdlib.h>
+
+#include "base/grow.h"
 #include "report/put.h"
 #include "report/rows.h"
 
@@ -65,6 +68,45 @@ static char *put_place(char *p, const struct frag_step *step)
 	return put_member(p, "bytes", step->bytes);
 }
 
+/* Where blocks are that the policy has moved for this request. */
+static char *put_moves(char *p, const struct frag_rows *rows, const struct frag_step *step)
+{
+	for (uint32_t i = 0; i < step->move_count; i++) {
+		const struct frag_step_move *m = &step->moves[i];
+
+		p = i ? PUT(p, ",{\"id\":") : PUT(p, ",\"moved\":[{\"id\":");
+		p = put_word(p, rows->ids[m->slot]);
+		*p++ = ',';
+		p = put_member(p, "segment", m->segment);
+		*p++ = ',';
+		p = put_member(p, "offset", m->offset);
+		*p++ = ',';
+		p = put_member(p, "bytes", m->bytes);
+		*p++ = '}';
+	}
+	if (step->move_count)
+		*p++ = ']';
+	return p;
+}
+
+/* The id of the block that is in a slot from here on. False: memory is short. */
+static bool keep_id(struct frag_rows *rows, const struct frag_event *ev)
+{
+	char *text;
+
+	if (!frag_grow(&rows->ids, &rows->id_capacity, (uint64_t)ev->slot + 1,
+		       sizeof(*rows->ids)))
+		return false;
+	while (rows->id_count <= ev->slot)
+		rows->ids[rows->id_count++] = NULL;
+	text = malloc(ev->id.text ? (size_t)ev->id.number * 6 + 3 : FRAG_NUMBER_ROOM);
+	free(rows->ids[ev->slot]);
+	rows->ids[ev->slot] = text;
+	if (text)
+		*put_handle_json(text, &ev->id) = '\0';
+	return text != NULL;
+}
+
 /*
  * Members that do not apply are left out, so that two runs differ in a line only
  * where they decided differently.
@@ -88,6 +130,7 @@ static char *put_line(char *p, const struct frag_rows *rows, const struct frag_s
 		p = put_handle_json(p, &ev->id);
 	}
 	p = put_place(p, step);
+	p = put_moves(p, rows, step);
 	p = put_calls(p, step, "new", FRAG_CALL_NEW, FRAG_CALL_NEW_RANGE);
 	p = put_calls(p, step, "mapped", FRAG_CALL_MAP, FRAG_CALL_MAP);
 	p = put_calls(p, step, "unmapped", FRAG_CALL_UNMAP, FRAG_CALL_UNMAP);
@@ -107,8 +150,12 @@ int frag_placements_observe(void *ctx, const struct frag_step *step, struct frag
 	if (step->status == FRAG_STEP_SKIPPED
 	    || (ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE && step->call_count == 0))
 		return 0;
+	if (rows->follows && ev->op == FRAG_OP_ALLOC && !keep_id(rows, ev))
+		return frag_fail_nomem(err);
 	if (ev->id.text)
 		need += (size_t)ev->id.number * 6;
+	for (uint32_t i = 0; i < step->move_count; i++)
+		need += CALL_ROOM + strlen(rows->ids[step->moves[i].slot]);
 	p = frag_outfile_room(rows->out, need);
 	if (p)
 		frag_outfile_used(rows->out, put_line(p, rows, step));

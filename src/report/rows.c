@@ -52,8 +52,18 @@ bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_
 	return true;
 }
 
+void frag_rows_follow(struct frag_rows *rows)
+{
+	rows->follows = true;
+}
+
 void frag_rows_fini(struct frag_rows *rows)
 {
+	for (uint32_t i = 0; i < rows->id_count; i++)
+		free(rows->ids[i]);
+	free(rows->ids);
 	free(rows->prefix);
+	rows->ids = NULL;
 	rows->prefix = NULL;
+	rows->id_count = rows->id_capacity = 0;
 }

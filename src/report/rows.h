@@ -29,6 +29,9 @@ struct frag_rows {
 	uint32_t cell_count;
 	char *prefix;                   /* the policy's column or member; may be empty */
 	size_t prefix_length;
+	bool follows;                   /* the policy moves blocks: each slot's id is kept */
+	char **ids;                     /* as JSON, by slot */
+	uint32_t id_count, id_capacity;
 };
 
 /*
@@ -37,6 +40,8 @@ struct frag_rows {
  */
 bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_rows_form form,
 		    const struct frag_columns *columns, const char *policy, bool many_devices);
+/* Of placements: the policy moves blocks, so their ids are kept. */
+void frag_rows_follow(struct frag_rows *rows);
 void frag_rows_fini(struct frag_rows *rows);
 
 /* The first line of a CSV of steps. */
