@@ -71,7 +71,7 @@ static char *put_place(char *p, const struct frag_step *step)
 /* Where blocks are that the policy has moved for this request. */
 static char *put_moves(char *p, const struct frag_rows *rows, const struct frag_step *step)
 {
-	for (uint32_t i = 0; i < step->move_count; i++) {
+	for (uint32_t i = 0; i < step->move_count && rows->follows; i++) {
 		const struct frag_step_move *m = &step->moves[i];
 
 		p = i ? PUT(p, ",{\"id\":") : PUT(p, ",\"moved\":[{\"id\":");
@@ -84,7 +84,7 @@ static char *put_moves(char *p, const struct frag_rows *rows, const struct frag_
 		p = put_member(p, "bytes", m->bytes);
 		*p++ = '}';
 	}
-	if (step->move_count)
+	if (step->move_count && rows->follows)
 		*p++ = ']';
 	return p;
 }
@@ -154,7 +154,7 @@ int frag_placements_observe(void *ctx, const struct frag_step *step, struct frag
 		return frag_fail_nomem(err);
 	if (ev->id.text)
 		need += (size_t)ev->id.number * 6;
-	for (uint32_t i = 0; i < step->move_count; i++)
+	for (uint32_t i = 0; i < step->move_count && rows->follows; i++)
 		need += CALL_ROOM + strlen(rows->ids[step->moves[i].slot]);
 	p = frag_outfile_room(rows->out, need);
 	if (p)

@@ -132,6 +132,8 @@ HELPFUL = {
     ('-p', 'buddy:min=4MiB'): ('min', 'segment'),
     ('-p', 'sizeclass:max_small=4MiB'): ('max_small', 'slab'),
     ('-p', 'direct:align=512'): ('align', 'direct'),
+    ('-p', 'compact:align=1024'): ('align', 'over=bestfit', 'over=pytorch'),
+    ('-p', 'compact:over=direct'): ('over=direct', 'pytorch or bestfit'),
     ('-p', 'best'): ('best', 'bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass',
                      'direct'),
     ('-p', ''): ('bestfit', 'direct'),

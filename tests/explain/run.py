@@ -374,7 +374,8 @@ POLICIES = ('bestfit:segment=4MiB,align=512KiB', 'firstfit:segment=2MiB,align=25
             'nextfit:segment=4MiB,align=512KiB', 'worstfit:segment=8MiB,align=1MiB',
             'buddy:min=256KiB,segment=4MiB', 'sizeclass:segment=2MiB', 'direct', 'pytorch',
             'pytorch:expandable_segments=true', 'pytorch:max_split_size_mb=21',
-            'bestfit:segment=4MiB,align=512KiB,pool=8MiB')
+            'bestfit:segment=4MiB,align=512KiB,pool=8MiB',
+            'compact:over=bestfit,segment=4MiB,align=512KiB', 'compact')
 
 
 def random_trace(rng: random.Random) -> tuple:

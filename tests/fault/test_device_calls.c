@@ -35,6 +35,7 @@ static const struct player {
 	{ .text = "direct", .unit = 1 },
 	{ .text = "pytorch", .unit = 1024 },
 	{ .text = "pytorch:expandable_segments=true", .unit = 1024 },
+	{ .text = "compact:over=bestfit,segment=8K", .unit = 1 },
 	{ .ops = &policy_skeleton, .unit = 1 },
 	{ .ops = &policy_ranges, .unit = 1 },
 	{ .ops = &policy_tlsf, .unit = 1024 },

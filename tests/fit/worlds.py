@@ -24,6 +24,7 @@ SMALL = {
     'sizeclass': ['quantum=64,max_small=1KiB,slab=4KiB,segment=2KiB', 'slab=8KiB,max_small=2KiB'],
     'direct': [''],
     'pytorch': ['', 'expandable_segments=true'],
+    'compact': ['over=bestfit,segment=4KiB,align=64', 'over=bestfit,segment=1KiB,block_cost=1'],
 }
 LARGE = {
     'bestfit': ['', 'segment=20MiB', 'pool=32MiB', 'release=false'],
@@ -34,6 +35,7 @@ LARGE = {
     'sizeclass': ['', 'slab=4MiB'],
     'direct': [''],
     'pytorch': [''],
+    'compact': ['', 'over=bestfit,segment=20MiB', 'expandable_segments=true'],
 }
 
 

@@ -30,7 +30,7 @@
 
 enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 
-#define POLICIES 8
+#define POLICIES 9
 #define DEVICES_MAX 4           /* a trace of more is only read */
 #define EVENTS_MAX 4000
 #define PIECES_MAX 100          /* what a socket holds without a reader */
@@ -38,11 +38,12 @@ enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 #define SMALL_DEVICE (UINT64_C(5) << 20)
 
 static const char *const plain[POLICIES] = {
-	"bestfit", "buddy", "direct", "firstfit", "nextfit", "pytorch", "sizeclass", "worstfit",
+	"bestfit", "buddy", "compact", "direct", "firstfit", "nextfit", "pytorch", "sizeclass",
+	"worstfit",
 };
 static const char *const odd[POLICIES] = {
 	"bestfit:align=1,segment=1,min_split=3", "buddy:min=1,segment=4096,pool=64KiB",
-	"direct", "firstfit:pool=1MiB,min_split=4096", "nextfit:align=4096,segment=100000",
+	"compact:over=bestfit,segment=100000", "direct", "firstfit:pool=1MiB,min_split=4096", "nextfit:align=4096,segment=100000",
 	"pytorch:expandable_segments=true,roundup_power2_divisions=4",
 	"sizeclass:quantum=1,steps=1,max_small=100,slab=257,segment=3",
 	"worstfit:release=false,segment=1KiB,pool=3",
@@ -127,6 +128,7 @@ static void begin(struct watched *w, const char *policy, unsigned how,
 	     && frag_rows_init(&w->ndjson, &sink, FRAG_ROWS_NDJSON, &all, policy, many)
 	     && frag_rows_init(&w->places, &sink, FRAG_ROWS_NDJSON, NULL, policy, many),
 	     policy, NULL);
+	frag_rows_follow(&w->places);
 	observe(w, frag_steps_observe, &w->csv);
 	observe(w, frag_steps_observe, &w->ndjson);
 	observe(w, frag_placements_observe, &w->places);

@@ -43,6 +43,7 @@ enum recount_state { RECOUNT_LIVE, RECOUNT_WAITING, RECOUNT_GONE };
 struct recount_block {
 	uint64_t requested, bytes, offset;
 	uint32_t id, device, segment;
+	uint32_t slot;                  /* as the events call it */
 	unsigned stream, recorded;      /* a number; a bit for each */
 	enum recount_state state;
 	bool announced;                 /* waits for its `complete` */
@@ -294,6 +295,42 @@ static void recount_place(struct recount *r, struct recount_block *b, const stru
 			     || b->offset + b->bytes <= o->offset, "two blocks overlap");
 }
 
+/* Live blocks that the policy has put elsewhere: first none of them is anywhere. */
+static void recount_moves(struct recount *r, const struct frag_step *step)
+{
+	struct recount_block *moved[RECOUNT_EVENTS];
+
+	for (uint32_t i = 0; i < step->move_count; i++) {
+		struct recount_block *b = r->blocks;
+
+		while (b < r->blocks + r->block_count
+		       && !(b->slot == step->moves[i].slot && b->device == step->device
+			    && b->state == RECOUNT_LIVE && b->placed && b->requested))
+			b++;
+		recount_must(b < r->blocks + r->block_count, "what is not live was moved");
+		moved[i] = b;
+		b->placed = false;
+	}
+	for (uint32_t i = 0; i < step->move_count; i++) {
+		const struct frag_step_move *m = &step->moves[i];
+		struct recount_block *b = moved[i];
+
+		recount_must(m->segment < r->devices[step->device].segment_count
+			     && r->devices[step->device].segments[m->segment].held
+			     && m->bytes >= b->requested, "moved to where nothing is");
+		b->segment = m->segment;
+		b->offset = m->offset;
+		b->bytes = m->bytes;
+		for (const struct recount_block *o = r->blocks; o < r->blocks + r->block_count; o++)
+			recount_must(!recount_lies(o) || o->device != b->device
+				     || o->segment != b->segment
+				     || (o->state == RECOUNT_WAITING && r->policy->notices_late)
+				     || o->offset + o->bytes <= b->offset
+				     || b->offset + b->bytes <= o->offset, "moved onto another");
+		b->placed = true;
+	}
+}
+
 /* The blocks of a segment, by offset. */
 static uint32_t recount_sorted(const struct recount *r, uint32_t device, uint32_t segment,
 			       const struct recount_block *out[RECOUNT_EVENTS])
@@ -512,7 +549,9 @@ static int recount_see(void *ctx, const struct frag_step *step, struct frag_erro
 		return 0;
 	}
 	recount_calls(d, step);
+	recount_moves(r, step);
 	if (op == FRAG_OP_ALLOC) {
+		r->blocks[r->touched].slot = step->event->slot;
 		recount_place(r, &r->blocks[r->touched], step, &r->records[r->applied - 1]);
 		d->allocs++;
 		d->hits += step->placed && !step->call_count;

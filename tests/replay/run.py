@@ -618,6 +618,7 @@ def pool_bounds(folder):
             ([*POOL, '--placements', '-'], 'does not report where it places a block'),
             (['--allocator', 'pytorch'], 'there is only cuda-async'),
             (['--allocator', 'cuda-async:pool=1'], 'has no key "pool"; its keys are: release_thr'),
+            (['-p', 'compact'], 'moves live blocks, which replay does not'),
             (['-p', 'cuda-async'], 'exists only in fragsim replay --allocator cuda-async')]:
         expect(replay(*arguments, trace), 2, words)
     for arguments in ('run', *POOL), ('run', '-p', 'cuda-async:release_threshold=1'), \

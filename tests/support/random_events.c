@@ -21,7 +21,8 @@ const char *const random_policies[] = {
 	"pytorch:expandable_segments=true,expandable_segments_reserve=0.05G",
 	"pytorch:large_segment_size_mb=32,per_process_memory_fraction=0.95,"
 	"garbage_collection_threshold=0.3",
-	"pytorch:throw_on_cudamalloc_oom=true,per_process_memory_fraction=0.7", NULL
+	"pytorch:throw_on_cudamalloc_oom=true,per_process_memory_fraction=0.7",
+	"compact", "compact:over=bestfit,segment=3MiB", "compact:expandable_segments=true", NULL
 };
 
 uint64_t random_capacity(uint64_t *state)

@@ -249,7 +249,7 @@ static void test_parse_errors(void **state)
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
-		{ "", "no policy \"\"; there are: bestfit, buddy, direct, firstfit, nextfit" },
+		{ "", "no policy \"\"; there are: bestfit, buddy, compact, direct, firstfit" },
 		{ "bestfi", "no policy \"bestfi\"; did you mean bestfit? there are: " },
 		{ "bestfitt", "no policy \"bestfitt\"" },
 		{ "BestFit", "no policy \"BestFit\"" },
