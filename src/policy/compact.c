@@ -59,6 +59,7 @@ static const struct frag_param_spec compact_params[] = {
 		.help = "the policy that decides until it is out of memory" },
 	[BLOCK_COST] = {
 		.name = "block_cost", .type = FRAG_PARAM_SIZE, .fallback = FRAG_BLOCK_COST,
+		.min = 1, .max = UINT64_C(1) << 40,
 		.help = "what a move costs for each block, beside its bytes" },
 	FRAG_PYTORCH_KEYS(OF_PYTORCH, "over=pytorch: "),
 	FRAG_FIT_KEYS(OF_BESTFIT, "over=bestfit: "),
