@@ -37,6 +37,8 @@ static int open_engine(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 		return rc;
 	}
 	e->trusted = is_own(sim->choice.ops) && !sim->options.check;
+	if (sim->options.check)
+		frag_check_verbs(e->policy.heap);
 	e->device.model = sim->options.model;
 	if (sim->options.device_ctx)
 		e->device.ctx = sim->options.device_ctx[d];

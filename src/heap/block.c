@@ -4,46 +4,13 @@
 #include "base/bug.h"
 #include "base/grow.h"
 #include "fragsim/heap.h"
-#include "heap/store.h"
-
-/* Of takes and gives, which are most of the verbs, each has its own copy. */
-#define HOT static inline __attribute__((always_inline))
+#include "heap/verbs.h"
 
 #define TOO_SMALL "is smaller than %" PRIu64 " bytes"
-
-HOT uint32_t cut(struct frag_heap *h, uint32_t b, uint64_t keep)
-{
-	const uint32_t upper = frag_new_block(h);
-	struct block *k = &h->blocks[b], *u = &h->blocks[upper];
-
-	FRAG_ASSERT(keep > 0 && keep < k->bytes);
-	*u = (struct block){
-		.offset = k->offset + keep, .bytes = k->bytes - keep,
-		.segment = k->segment, .prev = b, .next = k->next,
-		.user = k->user, .state = k->state,
-	};
-	if (k->next != NONE)
-		h->blocks[k->next].prev = upper;
-	k->next = upper;
-	k->bytes = keep;
-	return upper;
-}
 
 uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 {
 	return cut(h, b, keep);
-}
-
-HOT void fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
-{
-	struct block *k = &h->blocks[lower];
-
-	FRAG_ASSERT(k->next == upper && k->segment == h->blocks[upper].segment);
-	k->bytes += h->blocks[upper].bytes;
-	k->next = h->blocks[upper].next;
-	if (k->next != NONE)
-		h->blocks[k->next].prev = lower;
-	frag_release_record(h, upper);
 }
 
 void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
@@ -70,27 +37,6 @@ int frag_heap_insert(struct frag_heap *h, frag_block b)
 	return 0;
 }
 
-/* A block's request is over: the totals of what is live. False: there was none. */
-HOT bool end_request(struct frag_heap *h, frag_block b)
-{
-	struct block *k = &h->blocks[b];
-
-	if (k->state == FRAG_ALLOCATED) {
-		h->totals.requested -= k->requested;
-		h->totals.allocated -= k->bytes;
-		h->totals.blocks--;
-	} else if (k->state == FRAG_PENDING) {
-		frag_pending_remove(h, b);
-	} else {
-		return false;
-	}
-	h->totals.active -= k->bytes;
-	k->state = FRAG_DETACHED;
-	if (--h->segments[k->segment].live == 0)
-		frag_idle_enter(h, k->segment);
-	return true;
-}
-
 /* What detach_live does, and how give begins. */
 HOT int detach_live(struct frag_heap *h, const char *verb, frag_block b)
 {
@@ -104,21 +50,6 @@ HOT int detach_live(struct frag_heap *h, const char *verb, frag_block b)
 int frag_heap_detach_live(struct frag_heap *h, frag_block b)
 {
 	return detach_live(h, __func__, b);
-}
-
-/* A detached block serves a request. */
-HOT void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
-{
-	struct block *k = &h->blocks[b];
-
-	k->state = FRAG_ALLOCATED;
-	k->requested = requested;
-	h->totals.requested += requested;
-	h->totals.allocated += k->bytes;
-	h->totals.active += k->bytes;
-	h->totals.blocks++;
-	if (h->segments[k->segment].live++ == 0)
-		frag_idle_leave(h, k->segment);
 }
 
 int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
@@ -254,53 +185,6 @@ static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint
 				 " keep %" PRIu64, slot_size, keep);
 }
 
-/*
- * Most segments are plain: whatever is free in them is in their list, one hole a block, and goes
- * back to the device with all of the segment or not at all. There the entry of a free block becomes
- * another one's without leaving its list, and what the totals have to know is told at once.
- */
-HOT bool is_plain(const struct frag_heap *h, const struct segment *s)
-{
-	return !(h->sorted | (s->slot_size != 0) | (s->page != 0));
-}
-
-HOT struct frag_entry plain_entry(const struct frag_heap *h, const struct segment *s, uint32_t b)
-{
-	const struct block *k = &h->blocks[b];
-
-	return (struct frag_entry){
-		.size = k->bytes, .offset = k->offset, .ordinal = s->order, .block = b,
-	};
-}
-
-/* A free block becomes a detached one. */
-HOT void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
-{
-	const struct frag_entry e = plain_entry(h, s, b);
-
-	h->totals.free -= e.size;
-	h->totals.holes--;
-	frag_index_remove(&h->index, s->list, &e);
-	h->blocks[b].state = FRAG_DETACHED;
-}
-
-/* Cuts a free block in two: one part stays free, the other, detached, is returned. */
-HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b, uint64_t keep,
-			bool upper)
-{
-	const struct frag_entry whole = plain_entry(h, s, b);
-	const uint32_t other = cut(h, b, upper ? whole.size - keep : keep);
-	const uint32_t rest = upper ? b : other, taken = upper ? other : b;
-	struct frag_entry e;
-
-	h->blocks[rest].state = FRAG_FREE;
-	h->blocks[taken].state = FRAG_DETACHED;
-	h->totals.free -= keep;
-	e = plain_entry(h, s, rest);
-	frag_index_replace(&h->index, s->list, &whole, &e);
-	return taken;
-}
-
 /* The same, and below join, wherever a segment is not plain. */
 __attribute__((noinline))
 static uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
@@ -373,38 +257,6 @@ static uint32_t join(struct frag_heap *h, uint32_t b)
 		h->totals.merges += whole;
 	}
 	frag_list_in(h, b);
-	return b;
-}
-
-/* The same in a plain segment: the entry of a free neighbour becomes that of the result. */
-HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
-{
-	const struct block *k = &h->blocks[b];
-	const uint32_t prev = k->prev, next = k->next;
-	const bool lower = prev != NONE && h->blocks[prev].state == FRAG_FREE;
-	const bool upper = next != NONE && h->blocks[next].state == FRAG_FREE;
-	struct frag_entry was, e;
-
-	h->totals.free += k->bytes;
-	h->totals.holes += UINT64_C(1) - lower - upper;
-	h->totals.merges += (uint64_t)lower + upper;
-	if (upper) {
-		was = plain_entry(h, s, next);
-		fuse(h, b, next);
-		if (lower)
-			frag_index_remove(&h->index, s->list, &was);
-	}
-	if (lower) {
-		was = plain_entry(h, s, prev);
-		fuse(h, prev, b);
-		b = prev;
-	}
-	h->blocks[b].state = FRAG_FREE;
-	e = plain_entry(h, s, b);
-	if (lower | upper)
-		frag_index_replace(&h->index, s->list, &was, &e);
-	else
-		frag_index_insert(&h->index, s->list, &e);
 	return b;
 }
 

@@ -75,6 +75,7 @@ struct frag_heap {
 	uint64_t refused;       /* bytes that the device refused last */
 	struct frag_sorter sorter;
 	bool sorted;            /* blocks have lists and keys of their own: sort.c */
+	bool checked;           /* every verb looks at what it is given, whoever asks */
 	bool by_address;        /* segments compare by the device's addresses */
 	char refusal[320];      /* the last one of this step, or "" */
 };

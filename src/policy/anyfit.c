@@ -38,7 +38,7 @@ static inline int fit_alloc(struct frag_policy *p, const struct frag_request *rq
 	found = frag_look(p->heap, *out).bytes;
 	if (found - need < p->param[MIN_SPLIT])
 		need = found;
-	return frag_heap_take(p->heap, out, rq->bytes, need);
+	return frag_take(p->heap, out, rq->bytes, need);
 }
 
 static int fit_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
@@ -49,7 +49,7 @@ static int fit_seek(struct frag_policy *p, const struct frag_request *rq, struct
 
 static int fit_free(struct frag_policy *p, frag_block b)
 {
-	return frag_heap_give(p->heap, b, NULL);
+	return frag_give(p->heap, b, NULL);
 }
 
 static frag_block choose_first(struct frag_policy *p, frag_list list, uint64_t need)

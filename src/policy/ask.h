@@ -18,8 +18,10 @@
 #define frag_find frag_heap_find
 #define frag_find_ready frag_heap_find_ready
 #define frag_set_user frag_heap_set_user
+#define frag_take frag_heap_take
+#define frag_give frag_heap_give
 #else
-#include "heap/inside.h"
+#include "heap/verbs.h"
 #endif
 
 #endif

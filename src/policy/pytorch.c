@@ -63,7 +63,7 @@ static int give(struct frag_policy *p, frag_block b)
 
 	if (was.state == FRAG_ALLOCATED)
 		frag_stats_freed(&t->stats, &freed, was.bytes);
-	rc = frag_heap_give(p->heap, b, &b);
+	rc = frag_give(p->heap, b, &b);
 	if (rc)
 		return rc;
 	frag_set_user(p->heap, b, t->searches);
@@ -510,7 +510,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 										   : k.bytes,
 		.split = k.prev != FRAG_NO_BLOCK || k.next != FRAG_NO_BLOCK,
 	};
-	rc = frag_heap_take(p->heap, out, rq->bytes, found.taken);
+	rc = frag_take(p->heap, out, rq->bytes, found.taken);
 	if (rc)
 		return rc;
 	if (found.taken < found.found)
