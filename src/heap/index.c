@@ -27,11 +27,6 @@ static uint32_t last_full(const struct frag_bins *bins, uint32_t bin)
 	return word * 64 + frag_highest_bit(bins->full[word]);
 }
 
-static size_t bins_size(uint32_t octave_bits)
-{
-	return sizeof(struct frag_bins) + FRAG_BINS(octave_bits) * sizeof(struct frag_bunch);
-}
-
 bool frag_index_init(struct frag_index *x, enum frag_order order)
 {
 	*x = (struct frag_index){ .order = order, .leaves = 1 };
@@ -59,8 +54,7 @@ bool frag_index_copy(struct frag_index *x)
 	x->capacity = x->count = x->lists ? x->count : 0;
 	for (uint32_t i = 0; i < x->count; i++)
 		if (x->lists[i].bins)
-			good &= frag_array_copy(&x->lists[i].bins, 1, 0,
-						bins_size(x->lists[i].bins->octave_bits));
+			good &= frag_array_copy(&x->lists[i].bins, 1, 0, sizeof(*x->lists[i].bins));
 	return good;
 }
 
@@ -158,44 +152,30 @@ uint64_t frag_index_measure_largest(const struct frag_index *x, const struct fra
 	return last ? last->size : 0;
 }
 
-static void scatter(struct frag_bunches *all, struct frag_bunch *bunch, struct frag_bins *bins)
-{
-	while (bunch->count) {
-		const struct frag_entry e = *frag_bunch_first(all, bunch);
-
-		frag_bunch_remove(all, bunch, &e);
-		frag_bins_insert(all, bins, frag_bin_of(bins, e.size), &e);
-	}
-}
-
 /*
- * Nothing can fail half way: each entry may need a few of its own and each tree one more while it
+ * Nothing can fail half way: each entry may need a few of its own and a tree one more while it
  * ends; new trees, which have had no removals, fill half of their nodes.
  */
-static struct frag_bins *new_bins(struct frag_index *x, uint32_t octave_bits, uint32_t count)
+static struct frag_bins *new_bins(struct frag_index *x, uint32_t count)
 {
-	struct frag_bins *bins = NULL;
-
-	if (frag_few_widen(&x->bunches, UINT64_C(2) * count + FRAG_SPARE_FEW)
-	    && frag_nodes_widen(&x->bunches.nodes, count / 4 + FRAG_SPARE_NODES))
-		bins = calloc(1, bins_size(octave_bits));
-	if (bins)
-		bins->octave_bits = octave_bits;
-	return bins;
+	return frag_few_widen(&x->bunches, UINT64_C(2) * count + FRAG_SPARE_FEW)
+	       && frag_nodes_widen(&x->bunches.nodes, count / 4 + FRAG_SPARE_NODES)
+		? calloc(1, sizeof(struct frag_bins)) : NULL;
 }
 
 void frag_index_spread(struct frag_index *x, struct frag_free_list *l)
 {
-	struct frag_bins *old = l->bins;
-	struct frag_bins *bins = new_bins(x, old ? FRAG_FINE_BITS : FRAG_OCTAVE_BITS, l->count);
+	struct frag_bins *bins = new_bins(x, l->count);
 
-	l->longest = old ? UINT32_MAX : FRAG_FINE_ABOVE;
+	l->longest = bins ? UINT32_MAX : 2 * l->longest;
 	if (!bins)
 		return;
-	scatter(&x->bunches, &l->bunch, bins);
-	for (uint32_t bin = 0; old && bin < FRAG_BINS(old->octave_bits); bin++)
-		scatter(&x->bunches, &old->bunch[bin], bins);
-	free(old);
+	while (l->bunch.count) {
+		const struct frag_entry e = *frag_bunch_first(&x->bunches, &l->bunch);
+
+		frag_bunch_remove(&x->bunches, &l->bunch, &e);
+		frag_bins_insert(&x->bunches, bins, frag_bin_of(e.size), &e);
+	}
 	l->bins = bins;
 }
 
@@ -291,7 +271,7 @@ const struct frag_entry *frag_index_lower_bound(const struct frag_index *x, uint
 		return frag_tree_lower_bound(&x->bunches.nodes, l->root, x->order, key);
 	if (!l->bins)
 		return frag_bunch_lower_bound(&x->bunches, &l->bunch, key);
-	bin = frag_bin_of(l->bins, key->size);
+	bin = frag_bin_of(key->size);
 	found = frag_bunch_lower_bound(&x->bunches, &l->bins->bunch[bin], key);
 	if (found)
 		return found;
@@ -310,7 +290,7 @@ const struct frag_entry *frag_index_before(const struct frag_index *x, uint32_t 
 		return frag_tree_before(&x->bunches.nodes, l->root, x->order, key);
 	if (!l->bins)
 		return frag_bunch_before(&x->bunches, &l->bunch, key);
-	bin = frag_bin_of(l->bins, key->size);
+	bin = frag_bin_of(key->size);
 	found = frag_bunch_before(&x->bunches, &l->bins->bunch[bin], key);
 	if (found)
 		return found;

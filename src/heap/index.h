@@ -1,9 +1,9 @@
 /*
  * index.h - the free lists: each an ordered set of free blocks.
  *
- * A list in size order that grows long spreads over bins, 32 to an octave and later 256, each a
- * bunch of its own under a bitmap: a search then looks at a few blocks. What most events do is
- * inline. The other orders are trees.
+ * A list in size order that grows long spreads over bins, 256 to an octave, each a bunch of its own
+ * under a bitmap: a search then looks at a few blocks. What most events do is inline. The other
+ * orders are trees.
  */
 #ifndef HEAP_INDEX_H
 #define HEAP_INDEX_H
@@ -21,22 +21,19 @@ struct frag_index_ops {
 };
 
 /* Bins: those of sizes below one octave have one size each; then so many to an octave. */
-#define FRAG_OCTAVE_BITS 5
-#define FRAG_FINE_BITS 8
-#define FRAG_BINS(bits) ((64 - (bits) + 1) << (bits))
-#define FRAG_BIN_WORDS ((FRAG_BINS(FRAG_FINE_BITS) + 63) / 64)
+#define FRAG_OCTAVE_BITS 8
+#define FRAG_BINS ((64 - FRAG_OCTAVE_BITS + 1) << FRAG_OCTAVE_BITS)
+#define FRAG_BIN_WORDS ((FRAG_BINS + 63) / 64)
 #define FRAG_SUMMARIES ((FRAG_BIN_WORDS + 63) / 64)
 #define FRAG_NO_BIN UINT32_MAX
 
-/* Entries: a list longer than that gets bins, and later finer ones. */
+/* Entries: a list longer than that gets bins. */
 #define FRAG_SPREAD_ABOVE FRAG_FEW
-#define FRAG_FINE_ABOVE 1024
 
 struct frag_bins {
-	uint32_t octave_bits;
 	uint64_t summary[FRAG_SUMMARIES];       /* words of `full` that are not 0 */
 	uint64_t full[FRAG_BIN_WORDS];          /* bins that are not empty */
-	struct frag_bunch bunch[];
+	struct frag_bunch bunch[FRAG_BINS];
 };
 
 struct frag_free_list {
@@ -121,7 +118,7 @@ static inline uint64_t frag_index_largest(const struct frag_index *x)
 	return x->top[1];
 }
 
-/* By size: moves the entries of a list to finer bins; without memory it stays as it is. */
+/* By size: moves the entries of a list to bins; without memory it stays as it is. */
 void frag_index_spread(struct frag_index *x, struct frag_free_list *l);
 /* The size of the list's largest entry is another one now. */
 void frag_index_set_largest(struct frag_index *x, uint32_t list, uint64_t largest);
@@ -133,12 +130,12 @@ static inline uint32_t frag_highest_bit(uint64_t x)
 	return 63 - (uint32_t)__builtin_clzll(x);
 }
 
-static inline uint32_t frag_bin_of(const struct frag_bins *bins, uint64_t size)
+static inline uint32_t frag_bin_of(uint64_t size)
 {
-	const uint32_t bits = bins->octave_bits;
-	const uint32_t octave = frag_highest_bit(size | UINT64_C(1) << bits) - bits;
+	const uint32_t octave = frag_highest_bit(size | UINT64_C(1) << FRAG_OCTAVE_BITS)
+				- FRAG_OCTAVE_BITS;
 
-	return (octave << bits) + (uint32_t)(size >> octave);
+	return (octave << FRAG_OCTAVE_BITS) + (uint32_t)(size >> octave);
 }
 
 /* The first bin after `bin` that is not empty; FRAG_NO_BIN if none. */
@@ -192,7 +189,7 @@ static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list
 		frag_index_spread(x, l);
 	l->count++;
 	if (l->bins)
-		frag_bins_insert(&x->bunches, l->bins, frag_bin_of(l->bins, e->size), e);
+		frag_bins_insert(&x->bunches, l->bins, frag_bin_of(e->size), e);
 	else
 		frag_bunch_insert(&x->bunches, &l->bunch, e);
 	if (e->size > l->largest)
@@ -207,7 +204,7 @@ static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list
 	FRAG_ASSERT(e->size <= l->largest);
 	l->count--;
 	if (l->bins)
-		frag_bins_remove(&x->bunches, l->bins, frag_bin_of(l->bins, e->size), e);
+		frag_bins_remove(&x->bunches, l->bins, frag_bin_of(e->size), e);
 	else
 		frag_bunch_remove(&x->bunches, &l->bunch, e);
 	if (e->size == l->largest)
@@ -222,8 +219,8 @@ static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t lis
 
 	FRAG_ASSERT(old->size <= l->largest);
 	if (l->bins) {
-		const uint32_t from = frag_bin_of(l->bins, old->size);
-		const uint32_t to = frag_bin_of(l->bins, now->size);
+		const uint32_t from = frag_bin_of(old->size);
+		const uint32_t to = frag_bin_of(now->size);
 
 		if (from == to) {
 			frag_bunch_replace(&x->bunches, &l->bins->bunch[to], old, now);
@@ -281,7 +278,7 @@ static inline const struct frag_entry *frag_index_find_by_size(const struct frag
 		return NULL;
 	if (!l->bins)
 		return frag_bunch_fit(&x->bunches, &l->bunch, bytes);
-	bin = frag_bin_of(l->bins, bytes);
+	bin = frag_bin_of(bytes);
 	found = frag_bunch_fit(&x->bunches, &l->bins->bunch[bin], bytes);
 	if (found)
 		return found;

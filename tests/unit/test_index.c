@@ -199,7 +199,7 @@ static void replace_any(struct fixture *f, uint32_t bits)
 }
 
 /*
- * Grows past the length at which a list gets bins, and finer ones, shrinks to nothing, and again.
+ * Grows past the length at which a list gets bins, shrinks to nothing, and again.
  */
 static void churn(enum frag_order order, uint32_t lists, uint32_t bits, uint32_t length,
 		  uint64_t seed)
