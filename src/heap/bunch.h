@@ -78,6 +78,7 @@ void frag_bunch_remove_long(struct frag_bunches *all, struct frag_bunch *bunch,
 			    const struct frag_entry *e);
 
 /* Room is reserved: nothing can fail. */
+__attribute__((always_inline))
 static inline void frag_bunch_insert(struct frag_bunches *all, struct frag_bunch *bunch,
 				     const struct frag_entry *e)
 {
@@ -103,6 +104,7 @@ static inline struct frag_entry *frag_few_find(struct frag_bunches *all,
 }
 
 /* The entry must be there. */
+__attribute__((always_inline))
 static inline void frag_bunch_remove(struct frag_bunches *all, struct frag_bunch *bunch,
 				     const struct frag_entry *e)
 {
@@ -119,6 +121,7 @@ static inline void frag_bunch_remove(struct frag_bunches *all, struct frag_bunch
 }
 
 /* One entry goes, another comes. */
+__attribute__((always_inline))
 static inline void frag_bunch_replace(struct frag_bunches *all, struct frag_bunch *bunch,
 				      const struct frag_entry *old, const struct frag_entry *now)
 {

@@ -157,6 +157,7 @@ static inline uint32_t frag_next_full(const struct frag_bins *bins, uint32_t bin
 	return word * 64 + (uint32_t)__builtin_ctzll(bins->full[word]);
 }
 
+__attribute__((always_inline))
 static inline void frag_bins_insert(struct frag_bunches *all, struct frag_bins *bins, uint32_t bin,
 				    const struct frag_entry *e)
 {
@@ -167,6 +168,7 @@ static inline void frag_bins_insert(struct frag_bunches *all, struct frag_bins *
 	frag_bunch_insert(all, &bins->bunch[bin], e);
 }
 
+__attribute__((always_inline))
 static inline void frag_bins_remove(struct frag_bunches *all, struct frag_bins *bins, uint32_t bin,
 				    const struct frag_entry *e)
 {
@@ -179,6 +181,7 @@ static inline void frag_bins_remove(struct frag_bunches *all, struct frag_bins *
 }
 
 /* In the order of size. Room is reserved for what comes; what goes must be there. */
+__attribute__((always_inline))
 static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list,
 					     const struct frag_entry *e)
 {
@@ -196,6 +199,7 @@ static inline void frag_index_insert_by_size(struct frag_index *x, uint32_t list
 		frag_index_set_largest(x, list, e->size);
 }
 
+__attribute__((always_inline))
 static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list,
 					     const struct frag_entry *e)
 {
@@ -211,6 +215,7 @@ static inline void frag_index_remove_by_size(struct frag_index *x, uint32_t list
 		frag_index_set_largest(x, list, frag_index_measure_largest(x, l));
 }
 
+__attribute__((always_inline))
 static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t list,
 					      const struct frag_entry *old,
 					      const struct frag_entry *now)
@@ -238,6 +243,7 @@ static inline void frag_index_replace_by_size(struct frag_index *x, uint32_t lis
 }
 
 /* insert and remove: by size and by address. */
+__attribute__((always_inline))
 static inline void frag_index_insert(struct frag_index *x, uint32_t list,
 				     const struct frag_entry *e)
 {
@@ -247,6 +253,7 @@ static inline void frag_index_insert(struct frag_index *x, uint32_t list,
 		frag_index_insert_by_address(x, list, e);
 }
 
+__attribute__((always_inline))
 static inline void frag_index_remove(struct frag_index *x, uint32_t list,
 				     const struct frag_entry *e)
 {
@@ -257,6 +264,7 @@ static inline void frag_index_remove(struct frag_index *x, uint32_t list,
 }
 
 /* Likewise: an entry becomes another one, with no third between the two in the order of address. */
+__attribute__((always_inline))
 static inline void frag_index_replace(struct frag_index *x, uint32_t list,
 				      const struct frag_entry *old, const struct frag_entry *now)
 {

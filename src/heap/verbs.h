@@ -159,7 +159,7 @@ HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b
 }
 
 /* frag_heap_take() of a free block that holds the request. */
-static inline int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
+HOT int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
 {
 	const struct segment *s = &h->segments[h->blocks[*b].segment];
 	const uint64_t bytes = h->blocks[*b].bytes;
@@ -180,7 +180,7 @@ static inline int frag_take(struct frag_heap *h, frag_block *b, uint64_t request
 }
 
 /* frag_heap_give() of an allocated or a pending block. */
-static inline int frag_give(struct frag_heap *h, frag_block b, frag_block *out)
+HOT int frag_give(struct frag_heap *h, frag_block b, frag_block *out)
 {
 	const struct segment *s = &h->segments[h->blocks[b].segment];
 
