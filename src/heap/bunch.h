@@ -59,6 +59,7 @@ static inline uint32_t frag_few_take(struct frag_bunches *all)
 
 	if (!n) {
 		FRAG_ASSERT(all->used < all->capacity);
+		all->nodes.roomy = false;
 		return all->used++;
 	}
 	all->unused = all->few[n].entry[0].block;

@@ -80,6 +80,12 @@ static bool widen(struct frag_index *x, uint32_t count)
 	return true;
 }
 
+bool frag_index_reserve_now(struct frag_index *x)
+{
+	return x->bunches.nodes.roomy = x->order == FRAG_BY_SIZE
+		? frag_bunches_reserve(&x->bunches) : frag_nodes_reserve(&x->bunches.nodes);
+}
+
 bool frag_index_reserve_lists(struct frag_index *x, uint32_t n)
 {
 	const uint64_t count = (uint64_t)x->count + n;

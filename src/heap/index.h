@@ -78,10 +78,10 @@ static inline uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint
 }
 
 /* Makes sure that the next two insertions cannot fail for lack of memory. */
+bool frag_index_reserve_now(struct frag_index *x);
 static inline bool frag_index_reserve(struct frag_index *x)
 {
-	return x->order == FRAG_BY_SIZE ? frag_bunches_reserve(&x->bunches)
-					: frag_nodes_reserve(&x->bunches.nodes);
+	return x->bunches.nodes.roomy || frag_index_reserve_now(x);
 }
 
 /* The same for n lists that are new. */

@@ -49,10 +49,12 @@ uint32_t frag_nodes_take(struct frag_nodes *pool, bool leaf)
 {
 	uint32_t n = pool->unused;
 
-	if (n)
+	if (n) {
 		pool->unused = pool->nodes[n].child[0];
-	else
+	} else {
+		pool->roomy = false;
 		n = pool->used++;
+	}
 	pool->nodes[n].count = 0;
 	pool->nodes[n].leaf = leaf;
 	return n;

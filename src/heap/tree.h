@@ -40,6 +40,8 @@ struct frag_nodes {
 	struct frag_node *nodes;
 	uint32_t used, capacity;
 	uint32_t unused;        /* a list of them, 0: none. Node 0 is nobody's */
+	bool roomy;             /* it is known that two insertions have room; no longer so where
+				 * what was never used is taken */
 };
 
 typedef uint32_t frag_root;     /* 0: an empty tree */

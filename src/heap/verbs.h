@@ -158,6 +158,14 @@ HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b
 	return b;
 }
 
+/* frag_block_room() where the policy does not sort. */
+HOT bool plain_room(struct frag_heap *h, uint32_t blocks)
+{
+	return frag_index_reserve(&h->index)
+	       && (!blocks || frag_grow(&h->blocks, &h->block_capacity,
+					(uint64_t)h->block_count + blocks, sizeof(*h->blocks)));
+}
+
 /* frag_heap_take() of a free block that holds the request. */
 HOT int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
 {
@@ -167,7 +175,7 @@ HOT int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64
 	if (h->checked || !is_plain(h, s))
 		return frag_heap_take(h, b, requested, keep);
 	FRAG_ASSERT(h->blocks[*b].state == FRAG_FREE && requested <= keep && keep <= bytes);
-	if (!frag_block_room(h, 1))
+	if (!plain_room(h, 1))
 		return -FRAG_ENOMEM;
 	if (keep == bytes) {
 		detach_plain(h, s, *b);
@@ -186,7 +194,7 @@ HOT int frag_give(struct frag_heap *h, frag_block b, frag_block *out)
 
 	if (h->checked || !is_plain(h, s))
 		return frag_heap_give(h, b, out);
-	if (!frag_block_room(h, 0))
+	if (!plain_room(h, 0))
 		return -FRAG_ENOMEM;
 	end_request(h, b);
 	b = join_plain(h, s, b);
