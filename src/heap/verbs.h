@@ -1,9 +1,9 @@
 /*
- * verbs.h - take and give of plain segments, without a call.
+ * verbs.h - the verbs on blocks, without a call, in plain segments.
  *
  * For block.c, whose verbs look at what they are given first, and for the policies of this
- * program, which have just found the block that they take. A run that is checked gets the checked
- * verbs, and so do segments that are not plain.
+ * program, which have just asked for the block that they name. They get the verbs of block.c in a
+ * run that is checked, and in segments that are not plain.
  */
 #ifndef HEAP_VERBS_H
 #define HEAP_VERBS_H
@@ -109,6 +109,17 @@ HOT void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 	h->blocks[b].state = FRAG_DETACHED;
 }
 
+/* A detached block becomes a free one. */
+HOT void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+{
+	const struct frag_entry e = plain_entry(h, s, b);
+
+	h->totals.free += e.size;
+	h->totals.holes++;
+	h->blocks[b].state = FRAG_FREE;
+	frag_index_insert(&h->index, s->list, &e);
+}
+
 /* Cuts a free block in two: one part stays free, the other, detached, is returned. */
 HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b, uint64_t keep,
 			bool upper)
@@ -126,7 +137,10 @@ HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b
 	return taken;
 }
 
-/* Makes a detached block a free one, together with free neighbours: the entry of a free neighbour becomes that of the result. */
+/*
+ * Makes a detached block a free one, together with free neighbours: the entry of one of them
+ * becomes that of the result.
+ */
 HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 {
 	const struct block *k = &h->blocks[b];
@@ -166,13 +180,21 @@ HOT bool plain_room(struct frag_heap *h, uint32_t blocks)
 					(uint64_t)h->block_count + blocks, sizeof(*h->blocks)));
 }
 
+/* The segment of a block where the verbs below know what to do without a look at it; else NULL. */
+HOT const struct segment *plain_segment(const struct frag_heap *h, frag_block b)
+{
+	const struct segment *s = &h->segments[h->blocks[b].segment];
+
+	return h->checked || !is_plain(h, s) ? NULL : s;
+}
+
 /* frag_heap_take() of a free block that holds the request. */
 HOT int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
 {
-	const struct segment *s = &h->segments[h->blocks[*b].segment];
+	const struct segment *s = plain_segment(h, *b);
 	const uint64_t bytes = h->blocks[*b].bytes;
 
-	if (h->checked || !is_plain(h, s))
+	if (!s)
 		return frag_heap_take(h, b, requested, keep);
 	FRAG_ASSERT(h->blocks[*b].state == FRAG_FREE && requested <= keep && keep <= bytes);
 	if (!plain_room(h, 1))
@@ -190,16 +212,87 @@ HOT int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64
 /* frag_heap_give() of an allocated or a pending block. */
 HOT int frag_give(struct frag_heap *h, frag_block b, frag_block *out)
 {
-	const struct segment *s = &h->segments[h->blocks[b].segment];
+	const struct segment *s = plain_segment(h, b);
 
-	if (h->checked || !is_plain(h, s))
+	if (!s)
 		return frag_heap_give(h, b, out);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_ALLOCATED || h->blocks[b].state == FRAG_PENDING);
 	if (!plain_room(h, 0))
 		return -FRAG_ENOMEM;
 	end_request(h, b);
 	b = join_plain(h, s, b);
 	if (out)
 		*out = b;
+	return 0;
+}
+
+/* The steps that take and give are made of, likewise. */
+HOT int frag_detach_free(struct frag_heap *h, frag_block b)
+{
+	const struct segment *s = plain_segment(h, b);
+
+	if (!s)
+		return frag_heap_detach_free(h, b);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
+	detach_plain(h, s, b);
+	return 0;
+}
+
+HOT int frag_detach_live(struct frag_heap *h, frag_block b)
+{
+	if (!plain_segment(h, b))
+		return frag_heap_detach_live(h, b);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_ALLOCATED || h->blocks[b].state == FRAG_PENDING);
+	end_request(h, b);
+	return 0;
+}
+
+HOT int frag_split(struct frag_heap *h, frag_block b, uint64_t keep)
+{
+	const struct segment *s = plain_segment(h, b);
+
+	if (!s)
+		return frag_heap_split(h, b, keep);
+	if (!plain_room(h, 1))
+		return -FRAG_ENOMEM;
+	insert_plain(h, s, cut(h, b, keep));
+	h->totals.splits++;
+	return 0;
+}
+
+HOT int frag_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
+{
+	const struct segment *s = plain_segment(h, neighbour);
+	const bool lower = h->blocks[*b].prev == neighbour;
+
+	if (!s)
+		return frag_heap_merge(h, b, neighbour);
+	detach_plain(h, s, neighbour);
+	fuse(h, lower ? neighbour : *b, lower ? *b : neighbour);
+	*b = lower ? neighbour : *b;
+	h->totals.merges++;
+	return 0;
+}
+
+HOT int frag_insert(struct frag_heap *h, frag_block b)
+{
+	const struct segment *s = plain_segment(h, b);
+
+	if (!s)
+		return frag_heap_insert(h, b);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_DETACHED);
+	if (!plain_room(h, 0))
+		return -FRAG_ENOMEM;
+	insert_plain(h, s, b);
+	return 0;
+}
+
+HOT int frag_assign(struct frag_heap *h, frag_block b, uint64_t requested)
+{
+	if (!plain_segment(h, b))
+		return frag_heap_assign(h, b, requested);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_DETACHED && requested <= h->blocks[b].bytes);
+	begin_request(h, b, requested);
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
- * ask.h - how the policies of this program ask the heap: from its own records, without a call.
+ * ask.h - how the policies of this program ask the heap, and tell it: without a call.
  *
- * The questions are those of fragsim/heap.h, and so are the answers. A plug-in has no
- * such records: one that is made of these sources defines FRAG_AS_PLUGIN, and asks as all of
- * them do.
+ * Questions and verbs are those of fragsim/heap.h, and so are the answers. A plug-in has not the
+ * heap's records: one that is made of these sources defines FRAG_AS_PLUGIN, and asks as all of them
+ * do.
  */
 #ifndef POLICY_ASK_H
 #define POLICY_ASK_H
@@ -20,6 +20,12 @@
 #define frag_set_user frag_heap_set_user
 #define frag_take frag_heap_take
 #define frag_give frag_heap_give
+#define frag_detach_free frag_heap_detach_free
+#define frag_detach_live frag_heap_detach_live
+#define frag_split frag_heap_split
+#define frag_merge frag_heap_merge
+#define frag_insert frag_heap_insert
+#define frag_assign frag_heap_assign
 #else
 #include "heap/verbs.h"
 #endif

@@ -47,12 +47,12 @@ static int buddy_alloc(struct frag_policy *p, const struct frag_request *rq, fra
 	if (*out == FRAG_NO_BLOCK)
 		rc = frag_policy_obtain(p, list, need > p->param[SEGMENT] ? need : p->param[SEGMENT],
 					true, out);
-	rc = rc ? rc : frag_heap_detach_free(p->heap, *out);
+	rc = rc ? rc : frag_detach_free(p->heap, *out);
 	if (rc)
 		return rc;
 	for (bytes = frag_look(p->heap, *out).bytes; bytes > need && !rc; bytes /= 2)
-		rc = frag_heap_split(p->heap, *out, bytes / 2);
-	return rc ? rc : frag_heap_assign(p->heap, *out, rq->bytes);
+		rc = frag_split(p->heap, *out, bytes / 2);
+	return rc ? rc : frag_assign(p->heap, *out, rq->bytes);
 }
 
 static int buddy_seek(struct frag_policy *p, const struct frag_request *rq,
@@ -66,7 +66,7 @@ static int buddy_free(struct frag_policy *p, frag_block b)
 {
 	struct frag_block_view it, other;
 	frag_block n;
-	int rc = frag_heap_detach_live(p->heap, b);
+	int rc = frag_detach_live(p->heap, b);
 
 	while (!rc) {
 		it = frag_look(p->heap, b);
@@ -78,9 +78,9 @@ static int buddy_free(struct frag_policy *p, frag_block b)
 		other = frag_look(p->heap, n);
 		if (other.state != FRAG_FREE || other.bytes != it.bytes)
 			break;
-		rc = frag_heap_merge(p->heap, &b, n);
+		rc = frag_merge(p->heap, &b, n);
 	}
-	return rc ? rc : frag_heap_insert(p->heap, b);
+	return rc ? rc : frag_insert(p->heap, b);
 }
 
 const struct frag_policy_ops frag_policy_buddy = {
