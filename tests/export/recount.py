@@ -93,12 +93,12 @@ class Device:
         return e
 
     def pool_of(self, event):
-        """The default pool is (0, 0), the others are numbered as the trace's allocs name them."""
+        """The default pool is (0, 0), the others are numbered as the trace names them."""
         if event.get("pool", 0) == 0:
             return (0, 0)
         if not self.numbers:
             for e in self.events:
-                if e["op"] == "alloc" and e.get("pool", 0) != 0:
+                if e["op"] in ("alloc", "release_pool") and e.get("pool", 0) != 0:
                     self.numbers.setdefault(key(e["pool"]), len(self.numbers) + 1)
         return (0, self.numbers[key(event["pool"])])
 
