@@ -5,9 +5,7 @@
  * them: plain ones. They go from the tape's records to the policy, and no event is made of them,
  * unless one runs out of memory or fails. All others are fed one by one.
  */
-#include "engine/plain.h"
-#include "engine/sim.h"
-#include "events/tape.h"
+#include "engine/record.h"
 
 #define STAGE 4         /* events from one hint to the next */
 #define NEAR_SLOTS 8192 /* of so few the nearer caches hold all, and hints only cost */
@@ -60,27 +58,7 @@ static int play_again(struct frag_sim *sim, struct frag_tape_reader *r, int fail
 		: frag_engine_fail(&sim->engines[ev->device], ev, ev->device, failed, err);
 }
 
-ALWAYS_INLINE int new_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
-{
-	return slot < sim->slot_count ? 0 : frag_sim_make_slot(sim, slot, err);
-}
-
-/* The record of an alloc is its request; what it has in common with others is its site's. */
-ALWAYS_INLINE int play_alloc(struct frag_sim *sim, struct frag_engine *e,
-			     const struct frag_tape_event *ev, const struct frag_tape_site *site,
-			     struct frag_error *err)
-{
-	const struct frag_request rq = {
-		.bytes = ev->word >> FRAG_TAPE_VALUE_SHIFT, .stream = site->stream,
-		.pool = site->pool, .tick = sim->step, .stream_order = site->stream_order,
-	};
-	const int rc = new_slot(sim, ev->slot, err);
-
-	return rc ? rc : frag_plain_alloc(e, &rq, site->tag, site->stack, site->device,
-					  &sim->slots[ev->slot]);
-}
-
-/* The same from an event. */
+/* A request from an event. */
 ALWAYS_INLINE int feed_alloc(struct frag_sim *sim, struct frag_engine *e,
 			     const struct frag_event *ev, uint32_t stack, struct frag_error *err)
 {
@@ -88,16 +66,10 @@ ALWAYS_INLINE int feed_alloc(struct frag_sim *sim, struct frag_engine *e,
 		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
 		.stream_order = ev->stream_order,
 	};
-	const int rc = new_slot(sim, ev->slot, err);
+	const int rc = frag_slot_room(sim, ev->slot, err);
 
 	return rc ? rc : frag_plain_alloc(e, &rq, ev->tag, stack, ev->device,
 					  &sim->slots[ev->slot]);
-}
-
-ALWAYS_INLINE void begin_step(struct frag_sim *sim, struct frag_engine *e, uint64_t step)
-{
-	sim->step = step;
-	frag_begin_plain(e);
 }
 
 /* rc: 0; -FRAG_EDEVMEM of an alloc: an OOM, a step as any; else what failed. */
@@ -143,9 +115,9 @@ ALWAYS_INLINE int play_plain(struct frag_sim *sim, struct frag_tape_reader *r, u
 			look_ahead(sim, ev[3 * STAGE].slot, ev[2 * STAGE].slot, ev[STAGE].slot);
 		if (level == FRAG_LEVEL_ALL && t->times && site->members & FRAG_HAS_T)
 			at = &t->times[i];
-		begin_step(sim, e, i + r->skipped);
+		frag_begin_record(sim, e, i + r->skipped);
 		if (frag_tape_is_alloc(ev)) {
-			rc = play_alloc(sim, e, ev, site, err);
+			rc = frag_play_alloc(sim, e, ev, site, err);
 			r->next_alloc += !rc;
 		} else {
 			rc = frag_plain_free(e, &sim->slots[ev->slot]);
@@ -175,7 +147,7 @@ ALWAYS_INLINE int feed_plain(struct frag_sim *sim, const struct frag_batch *batc
 			break;
 		if (*i + 3 * STAGE < batch->count && sim->slot_count > NEAR_SLOTS)
 			look_ahead(sim, ev[3 * STAGE].slot, ev[2 * STAGE].slot, ev[STAGE].slot);
-		begin_step(sim, e, ev->step);
+		frag_begin_record(sim, e, ev->step);
 		rc = ev->op == FRAG_OP_ALLOC
 			? feed_alloc(sim, e, ev, batch->stacks ? batch->stacks[*i] : 0, err)
 			: frag_plain_free(e, &sim->slots[ev->slot]);

@@ -21,46 +21,65 @@ void frag_checkpoints_forget(struct frag_checkpoints *c)
 		drop_last(c);
 }
 
-struct frag_sim *frag_checkpoints_begin(struct frag_checkpoints *c, uint32_t device,
-					uint64_t total, uint64_t *event)
+bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_course *run)
 {
-	struct frag_sim *sim;
+	const struct frag_checkpoint *last;
 	struct frag_error ignored;
 
-	while (c->count && (total < c->at[c->count - 1].least || total >= c->at[c->count - 1].beyond))
+	/* what is played otherwise cannot go on with them */
+	if (c->apart != run->apart)
+		frag_checkpoints_forget(c);
+	c->apart = run->apart;
+	while (c->count && (run->total < c->at[c->count - 1].least
+			    || run->total >= c->at[c->count - 1].beyond))
 		drop_last(c);
-	if (!c->count || frag_sim_copy(&sim, c->at[c->count - 1].sim, &ignored))
-		return NULL;
-	*event = c->at[c->count - 1].event;
-	if (!frag_sim_retotal(sim, device, total))
+	if (!c->count || frag_sim_copy(&run->sim, c->at[c->count - 1].sim, &ignored))
+		return false;
+	last = &c->at[c->count - 1];
+	run->place = last->place;
+	if (!run->apart)
+		frag_tape_seek(run->reader, last->event);
+	if (!frag_sim_retotal(run->sim, run->device, run->total))
 		FRAG_BUG("a run whose interval has the total cannot have it");
-	return sim;
+	return true;
+}
+
+static uint64_t event_of(const struct frag_course *run)
+{
+	return run->apart ? run->place.event : frag_tape_at(run->reader);
+}
+
+static int play(struct frag_course *run, uint64_t until, struct frag_error *err)
+{
+	return run->apart ? frag_apart_play(run->apart, &run->place, run->sim, until, err)
+			  : frag_sim_play(run->sim, run->reader, until, err);
 }
 
 /*
  * One more, in place of the last where no capacity parts the two. Where there is no room for it,
  * runs begin earlier, and that is all.
  */
-static void keep(struct frag_checkpoints *c, const struct frag_sim *sim, uint32_t device,
-		 const struct frag_tape *tape, uint64_t event)
+static void keep(struct frag_checkpoints *c, const struct frag_course *run,
+		 const struct frag_tape *tape)
 {
-	struct frag_checkpoint new = { .event = event, .bytes = frag_sim_bytes(sim) };
+	struct frag_checkpoint new = {
+		.event = event_of(run), .place = run->place, .bytes = frag_sim_bytes(run->sim),
+	};
 	struct frag_error ignored;
 
-	frag_sim_interval(sim, device, &new.least, &new.beyond);
+	frag_sim_interval(run->sim, run->device, &new.least, &new.beyond);
 	if (c->count && c->at[c->count - 1].least == new.least
 	    && c->at[c->count - 1].beyond == new.beyond)
 		drop_last(c);
 	if (c->count == FRAG_CHECKPOINTS || c->bytes + new.bytes > frag_tape_bytes(tape)
-	    || frag_sim_copy(&new.sim, sim, &ignored))
+	    || frag_sim_copy(&new.sim, run->sim, &ignored))
 		return;
 	c->bytes += new.bytes;
 	c->at[c->count++] = new;
 }
 
-int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_sim *sim, uint32_t device,
-			  uint64_t total, const struct frag_tape *tape,
-			  struct frag_tape_reader *reader, struct frag_error *err)
+int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_course *run,
+			  const struct frag_tape *tape, struct frag_error *err)
 {
 	const uint64_t end = frag_tape_event(tape, UINT64_MAX), part = end / FRAG_CHECKPOINTS + 1;
 	uint64_t stride = part > STRIDE_LEAST ? part : STRIDE_LEAST;
@@ -68,14 +87,14 @@ int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_sim *sim, uint
 
 	stride = c->stride ? c->stride : stride;
 	/* a plug-in's run cannot go on with another total, so no copy of it is of use */
-	if (!frag_sim_retotal(sim, device, total))
-		return frag_sim_play(sim, reader, end, err);
-	while (!rc && !frag_sim_stopped(sim) && frag_tape_at(reader) < end) {
-		const uint64_t at = frag_tape_at(reader);
+	if (!frag_sim_retotal(run->sim, run->device, run->total))
+		return play(run, end, err);
+	while (!rc && !frag_sim_stopped(run->sim) && event_of(run) < end) {
+		const uint64_t at = event_of(run);
 
-		rc = frag_sim_play(sim, reader, at + stride - at % stride, err);
-		if (!rc && !frag_sim_stopped(sim) && frag_tape_at(reader) < end)
-			keep(c, sim, device, tape, frag_tape_at(reader));
+		rc = play(run, at + stride - at % stride, err);
+		if (!rc && !frag_sim_stopped(run->sim) && event_of(run) < end)
+			keep(c, run, tape);
 	}
 	return rc;
 }

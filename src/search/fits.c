@@ -22,24 +22,30 @@ static struct frag_subject subject_of(const struct frag_fits *f, uint32_t source
 }
 
 /* As often as there are devices, but for the host's memory. */
-static void add(struct frag_fits *f, uint32_t source, uint32_t choice)
+static int add(struct frag_fits *f, uint32_t source, uint32_t choice, struct frag_error *err)
 {
 	for (uint32_t d = 0; d < devices_of(&f->sources[source]); d++) {
-		const struct frag_subject subject = subject_of(f, source, choice, d);
+		struct frag_subject subject = subject_of(f, source, choice, d);
 		struct frag_fitted *one = &f->fitted[f->count];
+		int rc;
 
 		if (subject.devices[d].host)
 			continue;
+		rc = frag_smalls_share(&f->smalls, &subject, err);
+		if (rc)
+			return rc;
 		*one = (struct frag_fitted){ .source = source, .choice = choice, .device = d };
 		frag_fit_init(&one->fit);
 		frag_survival_init(&one->survival, &subject);
 		f->count++;
 	}
+	return 0;
 }
 
 static int make_room(struct frag_fits *f, struct frag_error *err)
 {
 	size_t devices = 0;
+	int rc = 0;
 
 	for (uint32_t i = 0; i < f->source_count; i++)
 		devices += devices_of(&f->sources[i]);
@@ -48,9 +54,9 @@ static int make_room(struct frag_fits *f, struct frag_error *err)
 	if (!f->fitted || !f->joint)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < f->source_count; i++)
-		for (uint32_t k = 0; k < f->choice_count; k++)
-			add(f, i, k);
-	return 0;
+		for (uint32_t k = 0; k < f->choice_count && !rc; k++)
+			rc = add(f, i, k, err);
+	return rc;
 }
 
 /* What is requested at once is the same under every policy: that of a source's first is asked. */
@@ -189,6 +195,7 @@ void frag_fits_fini(struct frag_fits *f)
 	}
 	for (uint32_t i = 0; i < f->joint_count; i++)
 		frag_fit_fini(&f->joint[i].fit);
+	frag_smalls_fini(&f->smalls);
 	free(f->fitted);
 	free(f->joint);
 }

@@ -3,6 +3,7 @@
 #define SEARCH_FITS_H
 
 #include "search/fit_walk.h"
+#include "search/smalls.h"
 
 /* A trace: what it is simulated from. All borrowed. */
 struct frag_fit_source {
@@ -35,6 +36,7 @@ struct frag_fits {
 	 * the capacities that do for all */
 	struct frag_fitted *fitted, *joint;
 	uint32_t count, joint_count;
+	struct frag_smalls smalls;      /* what the walks share */
 };
 
 /*

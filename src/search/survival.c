@@ -82,28 +82,24 @@ static int run_on(struct frag_survival *v, uint64_t total, struct frag_interval 
 		  struct frag_error *err)
 {
 	const struct frag_subject *s = &v->subject;
-	struct frag_tape_reader *reader;
-	struct frag_sim *sim;
-	uint64_t event = 0;
+	struct frag_course run = { .device = s->device, .total = total };
 	uint32_t count;
 	int rc = is_to_stop(s, err);
 
 	if (rc)
 		return rc;
-	reader = frag_tape_reader_new(s->tape);
-	if (!reader)
+	if (s->apart && frag_apart_has_room(s->apart))
+		run.apart = s->apart;
+	run.reader = frag_tape_reader_new(s->tape);
+	if (!run.reader)
 		return frag_fail_nomem(err);
-	sim = frag_checkpoints_begin(&v->checkpoints, s->device, total, &event);
-	if (!sim)
-		rc = begin(s, total, 0, FRAG_LEVEL_SURVIVE, &sim, err);
-	else
-		frag_tape_seek(reader, event);
-	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, sim, s->device, total, s->tape,
-					     reader, err);
+	if (!frag_checkpoints_begin(&v->checkpoints, &run))
+		rc = begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
+	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, &run, s->tape, err);
 	if (!rc)
-		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);
-	frag_sim_del(sim);
-	frag_tape_reader_del(reader);
+		*out = interval_of(&frag_sim_results(run.sim, false, &count)[s->device]);
+	frag_sim_del(run.sim);
+	frag_tape_reader_del(run.reader);
 	return rc;
 }
 

@@ -602,12 +602,15 @@ static int make_room(struct frag_tune *t, struct frag_error *err)
 		t->points[i] = (struct frag_point){ .choice = i, .smallest = NONE, .safe = NONE };
 		for (uint32_t k = 0; k < t->place_count; k++) {
 			const struct frag_fit_source *source = &t->sources[t->places[k].source];
-			const struct frag_subject subject = {
+			struct frag_subject subject = {
 				.tape = source->tape, .choice = &source->choices[i],
 				.devices = source->devices, .device = t->places[k].device,
 				.model = t->model, .stop = t->stop, .ctx = t->ctx,
 			};
+			const int rc = frag_smalls_share(&t->smalls, &subject, err);
 
+			if (rc)
+				return rc;
 			frag_survival_init(survival_of(t, i, k), &subject);
 		}
 	}
@@ -682,6 +685,7 @@ void frag_tune_fini(struct frag_tune *t)
 {
 	for (size_t i = 0; t->survivals && i < (size_t)t->choice_count * t->place_count; i++)
 		frag_survival_fini(&t->survivals[i]);
+	frag_smalls_fini(&t->smalls);
 	free(t->survivals);
 	free(t->places);
 	free(t->points);

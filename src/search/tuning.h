@@ -56,6 +56,7 @@ struct frag_tune {
 	/* what is known: a survival for each choice and place, a place being a device of a source */
 	struct frag_survival *survivals;
 	struct frag_place { uint32_t source, device; uint64_t floor; } *places;
+	struct frag_smalls smalls;      /* what they share */
 	uint32_t place_count, tuned;    /* the first `tuned` are of the sources, the rest of tests */
 };
 
