@@ -1,7 +1,7 @@
 /* apart.c - a run whose small requests are simulated apart. */
 #include "engine/apart.h"
 
-#include "engine/record.h"
+#include "engine/plain_record.h"
 #include "engine/way.h"
 #include "policy/small.h"
 
@@ -164,4 +164,10 @@ int frag_apart_play(struct frag_apart *apart, struct frag_apart_place *place,
 		rc = rc ? rc : play_changes(&c, &changes, end, err);
 	}
 	return rc;
+}
+
+void frag_apart_begin_stretch(struct frag_sim *sim)
+{
+	sim->engines[0].device.least = 0;
+	sim->engines[0].device.beyond = UINT64_MAX;
 }

@@ -2,12 +2,12 @@
  * apart.h - the small requests of a run, apart from the others.
  *
  * What becomes of requests that a policy serves apart (policy/small.h) depends on the device only
- * where it refuses something, and unused segments go back. So runs on many capacities have them in
- * common: small requests are simulated once, on a device without a limit, as a *way* that tells
- * when one segment more comes into use, and when one has nothing in it any more. That is all that a run
- * feeds its own policy of them: two requests that fill a segment, and that they are freed. Where a
- * refusal takes unused segments away, a way parts in two, and runs from which the same refusals
- * took some go on together.
+ * where it refuses something, and unused segments go back. So runs on many capacities have them
+ * in common: small requests are simulated once, on a device without a limit, as a *way* that tells
+ * when one segment more comes into use, and when one has nothing in it any more. That is all that
+ * a run feeds its own policy of them: two requests that fill a segment, and that they are freed.
+ * Where a refusal takes unused segments away, a way parts in two, and runs from which the same
+ * refusals took some go on together.
  */
 #ifndef ENGINE_APART_H
 #define ENGINE_APART_H
@@ -38,6 +38,9 @@ int frag_apart_new(struct frag_apart **out, const struct frag_choice *choice,
 		   struct frag_error *err);
 void frag_apart_del(struct frag_apart *apart);          /* NULL is fine */
 
+/* Simulates so many events ahead of the runs, not as many as is worth it. Before the first. */
+void frag_apart_set_ahead(struct frag_apart *apart, uint32_t events);
+
 /* Is there room left for what more runs would make known? */
 bool frag_apart_has_room(struct frag_apart *apart);
 
@@ -47,5 +50,22 @@ bool frag_apart_has_room(struct frag_apart *apart);
  */
 int frag_apart_play(struct frag_apart *apart, struct frag_apart_place *place,
 		    struct frag_sim *sim, uint64_t until, struct frag_error *err);
+
+/*
+ * All that the future of such a run depends on beside its capacity, if its policy forgets
+ * (policy/small.h): equal words, equal future. Of ages only the order counts, of small segments
+ * only how many there are.
+ */
+struct frag_outline {
+	uint64_t *words;
+	uint32_t count, capacity;
+};
+
+/* A zeroed one, or one to be overwritten. False: memory is short. */
+bool frag_apart_outline(const struct frag_apart *apart, const struct frag_apart_place *place,
+		        const struct frag_sim *sim, struct frag_outline *outline);
+
+/* From here on frag_sim_interval() says of what comes alone for which totals it is the same. */
+void frag_apart_begin_stretch(struct frag_sim *sim);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "engine/record.h"
+#include "engine/plain_record.h"
 #include "heap/store.h"
 #include "policy/small.h"
 
@@ -13,8 +13,8 @@
 #define AHEAD 8192
 /* Of a tape's events so many are small at least: else there is little to be had. */
 #define SHARE 8
-/* What is known may take so much, beside as much as the tape. */
-#define ROOM (UINT64_C(16) << 20)
+/* What is known may take so much, beside half as much as the tape. */
+#define ROOM (UINT64_C(8) << 20)
 #define MARKS 64
 
 /* A simulation of the small requests up to an event. */
@@ -43,7 +43,8 @@ struct frag_apart {
 	struct frag_device_figures figures;
 	uint64_t *small, *others;       /* by event, 64 a word */
 	struct frag_tape_site site;
-	uint32_t slots, stride;
+	uint32_t slots;
+	uint32_t ahead, stride;         /* events: that a way is simulated at a time; to a mark */
 	pthread_mutex_t lock;           /* of all that follows, and the ways */
 	struct frag_way way;
 	struct frag_way *newest;
@@ -109,9 +110,10 @@ struct sorting {
 	uint32_t small_count;
 };
 
+/* A private pool keeps its segments when all that is unused goes back. */
 static bool is_list_of(const struct frag_apart *a, const struct frag_tape_site *site)
 {
-	return site->stream == a->site.stream && site->pool == a->site.pool
+	return site->pool == 0 && site->stream == a->site.stream && site->pool == a->site.pool
 	       && site->stream_order == a->site.stream_order;
 }
 
@@ -200,7 +202,8 @@ int frag_apart_new(struct frag_apart **out, const struct frag_choice *choice,
 	a->choice = *choice;
 	a->figures = *figures;
 	a->figures.total = 0;
-	a->most = frag_tape_bytes(tape) + ROOM;
+	a->most = frag_tape_bytes(tape) / 2 + ROOM;
+	a->ahead = AHEAD;
 	a->stride = tape->count / MARKS > AHEAD ? tape->count / MARKS : AHEAD;
 	a->newest = &a->way;
 	pthread_mutex_init(&a->lock, NULL);
@@ -246,6 +249,11 @@ void frag_apart_del(struct frag_apart *a)
 	free(a->small);
 	free(a->others);
 	free(a);
+}
+
+void frag_apart_set_ahead(struct frag_apart *a, uint32_t events)
+{
+	a->ahead = a->stride = events;
 }
 
 bool frag_apart_has_room(struct frag_apart *a)
@@ -410,7 +418,7 @@ static void keep_mark(struct frag_apart *a, struct frag_way *way)
 static int go_on(struct frag_apart *a, struct frag_way *way, struct frag_error *err)
 {
 	const uint32_t count = a->tape->count;
-	const uint32_t to = count - way->known > AHEAD ? way->known + AHEAD : count;
+	const uint32_t to = count - way->known > a->ahead ? way->known + a->ahead : count;
 	const uint32_t had = way->capacity;
 	int rc = 0;
 

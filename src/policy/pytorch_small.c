@@ -26,3 +26,14 @@ bool frag_is_small(uint64_t rule, uint64_t bytes)
 {
 	return bytes <= FRAG_SMALL_SEGMENT && frag_pytorch_round(bytes, rule) <= SMALL_SEGMENT / 2;
 }
+
+uint32_t frag_small_which(uint32_t stream)
+{
+	return stream * 2;
+}
+
+/* The garbage collection asks how long a block has been free. */
+bool frag_forgets(const struct frag_choice *choice)
+{
+	return choice->ops == &frag_policy_pytorch && choice->param[GC_THRESHOLD] == 0;
+}

@@ -25,7 +25,7 @@ struct frag_checkpoints {
 	uint32_t count;
 	uint64_t bytes;                 /* about what all take: no more than the tape */
 	uint64_t stride;                /* events from one to the next; 0: as many as are worth it */
-	struct frag_apart *apart;       /* that their small requests are apart in; NULL: they are not */
+	struct frag_apart *apart;       /* of their small requests; or NULL */
 };
 
 /* A run, and how far it has come. */

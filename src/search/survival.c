@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/grow.h"
+#include "policy/small.h"
 
 /* The devices of the tape, without limits but for the one that is looked at. */
 static int set_devices(const struct frag_subject *s, uint64_t total, uint64_t other,
@@ -53,6 +54,19 @@ static int begin(const struct frag_subject *s, uint64_t total, uint64_t other,
 	return rc;
 }
 
+int frag_subject_begin(const struct frag_subject *s, uint64_t total, struct frag_sim **sim,
+		       struct frag_error *err)
+{
+	return begin(s, total, 0, FRAG_LEVEL_SURVIVE, sim, err);
+}
+
+struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device)
+{
+	uint32_t count;
+
+	return interval_of(&frag_sim_results(sim, false, &count)[device]);
+}
+
 static int is_to_stop(const struct frag_subject *s, struct frag_error *err)
 {
 	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
@@ -83,13 +97,15 @@ static int run_on(struct frag_survival *v, uint64_t total, struct frag_interval 
 {
 	const struct frag_subject *s = &v->subject;
 	struct frag_course run = { .device = s->device, .total = total };
-	uint32_t count;
 	int rc = is_to_stop(s, err);
 
 	if (rc)
 		return rc;
 	if (s->apart && frag_apart_has_room(s->apart))
 		run.apart = s->apart;
+	if (run.apart && frag_forgets(s->choice))
+		return frag_joins_run(&v->joins, s, total, out, err);
+	frag_joins_forget(&v->joins);
 	run.reader = frag_tape_reader_new(s->tape);
 	if (!run.reader)
 		return frag_fail_nomem(err);
@@ -97,7 +113,7 @@ static int run_on(struct frag_survival *v, uint64_t total, struct frag_interval 
 		rc = begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
 	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, &run, s->tape, err);
 	if (!rc)
-		*out = interval_of(&frag_sim_results(run.sim, false, &count)[s->device]);
+		*out = frag_survival_of(run.sim, s->device);
 	frag_sim_del(run.sim);
 	frag_tape_reader_del(run.reader);
 	return rc;
@@ -119,13 +135,14 @@ void frag_survival_init(struct frag_survival *s, const struct frag_subject *subj
 void frag_survival_fini(struct frag_survival *s)
 {
 	free(s->intervals);
-	frag_checkpoints_forget(&s->checkpoints);
+	frag_survival_rest(s);
 	*s = (struct frag_survival){ .count = 0 };
 }
 
 void frag_survival_rest(struct frag_survival *s)
 {
 	frag_checkpoints_forget(&s->checkpoints);
+	frag_joins_forget(&s->joins);
 }
 
 /* How many begin at or below. */

@@ -11,6 +11,7 @@
 
 #include "fragsim/engine.h"
 #include "search/checkpoints.h"
+#include "search/joins.h"
 
 /* What is simulated again and again: one policy, and one device that changes. */
 struct frag_subject {
@@ -52,6 +53,11 @@ struct frag_interval {
 int frag_subject_run(const struct frag_subject *s, uint64_t total, uint64_t other,
 		     enum frag_level level, struct frag_interval *out, struct frag_error *err);
 
+/* A simulation at FRAG_LEVEL_SURVIVE with this capacity; and what one has come to so far. */
+int frag_subject_begin(const struct frag_subject *s, uint64_t total, struct frag_sim **sim,
+		       struct frag_error *err);
+struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device);
+
 /* The least capacity that is a whole number of pages beside context and others, and not below. */
 uint64_t frag_subject_lattice(const struct frag_subject *s, uint64_t bytes);
 
@@ -60,7 +66,8 @@ struct frag_survival {
 	struct frag_interval *intervals;        /* by capacity; there may be gaps between them */
 	uint32_t count, capacity;
 	uint64_t runs;                  /* that were simulated */
-	struct frag_checkpoints checkpoints;    /* of the last one */
+	struct frag_checkpoints checkpoints;    /* of the last one, or, */
+	struct frag_joins joins;        /* where small requests are apart, of all */
 };
 
 void frag_survival_init(struct frag_survival *s, const struct frag_subject *subject);

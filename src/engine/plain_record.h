@@ -1,6 +1,6 @@
-/* record.h - a tape's record of a plain event into a simulation, without an event made of it. */
-#ifndef ENGINE_RECORD_H
-#define ENGINE_RECORD_H
+/* plain_record.h - a tape's record of a plain event into a simulation, without an event made of it. */
+#ifndef ENGINE_PLAIN_RECORD_H
+#define ENGINE_PLAIN_RECORD_H
 
 #include "engine/plain.h"
 #include "engine/sim.h"
