@@ -37,6 +37,16 @@ static const char *const more_policies[] = {
 	"pytorch:expandable_segments=true,roundup_power2_divisions=16,large_segment_size_mb=64",
 };
 
+/* Whose small requests can be simulated apart. */
+static const char *const plain_policies[] = {
+	"pytorch", "pytorch:max_split_size_mb=20", "pytorch:roundup_power2_divisions=8",
+	"pytorch:max_split_size_mb=32,large_segment_size_mb=32",
+	"pytorch:per_process_memory_fraction=0.9,large_segment_size_mb=64",
+	("pytorch:max_split_size_mb=20,garbage_collection_threshold=0.6,"
+	 "per_process_memory_fraction=0.8"),
+	"pytorch:throw_on_cudamalloc_oom=true,per_process_memory_fraction=0.7",
+};
+
 /* One trace on one device under one policy, and all of its lattice. */
 struct world {
 	struct random_events events;
@@ -204,14 +214,18 @@ static uint64_t peak_of(const struct world *w)
 	return peak;
 }
 
-static void open_world(struct world *w, const char *policy, uint64_t seed, uint64_t page)
+static void open_world(struct world *w, const char *policy, uint64_t seed, uint64_t page,
+		       bool plain)
 {
 	uint64_t random = seed;
 	struct frag_error err = { .code = 0 };
 
-	*w = (struct world){ .devices = random_below(&random, 4) ? 1 : 3 };
-	random_events_init(&w->events, random, 40 + (uint32_t)random_below(&random, 250),
-			   w->devices);
+	*w = (struct world){ .devices = plain || random_below(&random, 4) ? 1 : 3 };
+	if (plain)
+		random_events_plain(&w->events, random, 60 + (uint32_t)random_below(&random, 400));
+	else
+		random_events_init(&w->events, random, 40 + (uint32_t)random_below(&random, 250),
+				   w->devices);
 	w->choice = play_choose(policy);
 	w->device = (uint32_t)random_below(&random, w->devices);
 	w->peak = peak_of(w);
@@ -438,7 +452,7 @@ static void try_one(const char *policy, uint64_t seed, struct seen *seen)
 	struct world w;
 	uint64_t random = seed;
 
-	open_world(&w, policy, seed, 0);
+	open_world(&w, policy, seed, 0, false);
 	subject = subject_of(&w);
 	frag_survival_init(&survival, &subject);
 	survival.checkpoints.stride = 1 + random_below(&random, 60);
@@ -495,7 +509,7 @@ static void try_joint(const char *policy, uint64_t seed)
 	for (uint32_t i = 0; i < count; i++) {
 		struct frag_subject subject;
 
-		open_world(&w[i], policy, seed * 10 + i, 2 * MIB);
+		open_world(&w[i], policy, seed * 10 + i, 2 * MIB, false);
 		subject = subject_of(&w[i]);
 		frag_survival_init(&survivals[i], &subject);
 		survivals[i].checkpoints.stride = 16;
@@ -537,10 +551,70 @@ static void test_joint(void **state)
 			try_joint(random_policies[p], seed * 1000 + p);
 }
 
+struct seen_apart {
+	uint64_t holes, runs, knots, dropped, few;
+};
+
+/*
+ * Many strides, so that runs part and join everywhere; little room for knots, so that some go
+ * again; and small requests that are simulated a few events at a time.
+ */
+static void try_apart(const char *policy, uint64_t seed, struct seen_apart *seen)
+{
+	struct frag_error err = { .code = 0 };
+	struct frag_survival survival, *list[] = { &survival };
+	struct frag_smalls smalls = { .count = 0 };
+	struct frag_fit_bounds bounds;
+	struct frag_subject subject;
+	struct frag_fit fit;
+	struct world w;
+	uint64_t random = seed;
+
+	open_world(&w, policy, seed, random_below(&random, 2) * 2 * MIB, true);
+	subject = subject_of(&w);
+	assert_int_equal(frag_smalls_share(&smalls, &subject, &err), 0);
+	assert_non_null(subject.apart);
+	frag_apart_set_ahead(subject.apart, 1 + (uint32_t)random_below(&random, 90));
+	frag_survival_init(&survival, &subject);
+	survival.checkpoints.stride = survival.joins.stride = 1 + random_below(&random, 40);
+	survival.joins.most = random_below(&random, 3) ? 0 : random_below(&random, 400000);
+	bounds = random_bounds(&random, &w);
+	assert_int_equal(frag_fit_walk(&fit, list, 1, w.taken + w.peak, &bounds, &err), 0);
+	assert_int_equal(frag_fit_peaks(&fit, &subject, &err), 0);
+	check_walk(&w, &survival, &fit, &bounds);
+	seen->holes += fit.hole_count;
+	seen->runs += survival.joins.runs;
+	seen->knots += survival.joins.made;
+	seen->dropped += survival.joins.made - survival.joins.count;
+	/* with knots everywhere a run that joined nothing would have made as many as it has events */
+	seen->few += survival.joins.runs > 3 && survival.joins.made < survival.joins.runs
+							      * (w.events.count / survival.joins.stride);
+	frag_fit_fini(&fit);
+	frag_survival_fini(&survival);
+	frag_smalls_fini(&smalls);
+	close_world(&w);
+}
+
+static void test_small_requests_apart(void **state)
+{
+	struct seen_apart seen = { .holes = 0 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < traces * 4; seed++)
+		for (uint32_t p = 0; p < LENGTH(plain_policies); p++)
+			try_apart(plain_policies[p], seed * 1000 + p, &seen);
+	print_message("# %lu holes, %lu runs, %lu knots, %lu dropped, %lu times few\n",
+		      (unsigned long)seen.holes, (unsigned long)seen.runs,
+		      (unsigned long)seen.knots, (unsigned long)seen.dropped,
+		      (unsigned long)seen.few);
+	assert_true(seen.holes && seen.runs && seen.knots && seen.dropped && seen.few);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_capacity), cmocka_unit_test(test_joint),
+		cmocka_unit_test(test_small_requests_apart),
 	};
 
 	if (argc > 1)

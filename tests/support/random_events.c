@@ -68,11 +68,11 @@ static void put_alloc(struct random_events *r, struct frag_record *rec)
 		rec->members |= FRAG_HAS_TAG;
 		rec->tag = records_text(tags[random_below(state, 4)]);
 	}
-	if (random_below(state, 4) == 0) {
+	if (random_below(state, 4) == 0 && !r->plain) {
 		rec->members |= FRAG_HAS_STREAM;
 		rec->stream.number = random_below(state, 3);
 	}
-	if (random_below(state, 6) == 0) {
+	if (random_below(state, 6) == 0 && !r->plain) {
 		rec->members |= FRAG_HAS_POOL;
 		rec->pool.number = random_below(state, 3);
 	}
@@ -89,7 +89,7 @@ static void put_free(struct random_events *r, struct frag_record *rec)
 		.op = FRAG_OP_FREE, .members = FRAG_HAS_OP | FRAG_HAS_ID,
 		.id.number = take_out(r->live, &r->live_count, &r->state),
 	};
-	if (random_below(&r->state, 16) == 0) {
+	if (random_below(&r->state, 16) == 0 && !r->plain) {
 		rec->members |= FRAG_HAS_PENDING;
 		rec->pending = true;
 		r->pending[r->pending_count++] = rec->id.number;
@@ -101,7 +101,7 @@ static void put_rare(struct random_events *r, struct frag_record *rec)
 	uint64_t *state = &r->state;
 
 	*rec = (struct frag_record){ .op = FRAG_OP_SYNC, .members = FRAG_HAS_OP };
-	switch (random_below(state, 7)) {
+	switch (r->plain ? 1 : random_below(state, 7)) {
 	case 0:
 		rec->op = FRAG_OP_EMPTY_CACHE;
 		break;
@@ -155,15 +155,26 @@ static void put_event(struct random_events *r, uint32_t i)
 		put_free(r, &r->records[i]);
 }
 
+static void fill(struct random_events *r)
+{
+	r->records = calloc(r->count + 1, sizeof(*r->records));
+	r->live = calloc(r->count + 1, sizeof(*r->live));
+	r->pending = calloc(r->count + 1, sizeof(*r->pending));
+	assert_true(r->records && r->live && r->pending);
+	for (uint32_t i = 0; i < r->count; i++)
+		put_event(r, i);
+}
+
 void random_events_init(struct random_events *r, uint64_t seed, uint32_t count, uint32_t devices)
 {
 	*r = (struct random_events){ .state = seed, .count = count, .devices = devices };
-	r->records = calloc(count + 1, sizeof(*r->records));
-	r->live = calloc(count + 1, sizeof(*r->live));
-	r->pending = calloc(count + 1, sizeof(*r->pending));
-	assert_true(r->records && r->live && r->pending);
-	for (uint32_t i = 0; i < count; i++)
-		put_event(r, i);
+	fill(r);
+}
+
+void random_events_plain(struct random_events *r, uint64_t seed, uint32_t count)
+{
+	*r = (struct random_events){ .state = seed, .count = count, .devices = 1, .plain = true };
+	fill(r);
 }
 
 void random_events_fini(struct random_events *r)

@@ -13,6 +13,7 @@ struct random_events {
 	uint32_t live_count, pending_count;
 	uint64_t next_id;
 	uint32_t devices;
+	bool plain;
 };
 
 /*
@@ -21,6 +22,8 @@ struct random_events {
  */
 void random_events_init(struct random_events *r, uint64_t seed, uint32_t count,
 			uint32_t devices);
+/* The same on one device, of nothing but allocs and frees of one stream, and marks. */
+void random_events_plain(struct random_events *r, uint64_t seed, uint32_t count);
 void random_events_fini(struct random_events *r);
 
 /* A trace of them. The source's state must live as long as the trace. */
