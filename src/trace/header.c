@@ -8,7 +8,7 @@
 #include "base/bug.h"
 #include "base/grow.h"
 #include "input/document.h"
-#include "trace/record.h"
+#include "trace/record_scan.h"
 
 void frag_header_fini(struct frag_header *h)
 {

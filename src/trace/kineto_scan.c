@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "trace/record.h"
+#include "trace/record_scan.h"
 
 static bool is(struct frag_text t, const char *word)
 {

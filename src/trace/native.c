@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "trace/header.h"
-#include "trace/record.h"
+#include "trace/record_scan.h"
 #include "trace/usual.h"
 
 enum form { LINES, OBJECT };

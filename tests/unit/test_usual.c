@@ -11,7 +11,7 @@
 
 #include "support/random.h"
 #include "support/unit.h"
-#include "trace/record.h"
+#include "trace/record_scan.h"
 #include "trace/usual.h"
 
 #define ROOM 512

@@ -1,10 +1,10 @@
-/* test_record.c - one event decoded: members in any order, what is bad in itself, cuts. */
+/* test_record_scan.c - one event decoded: members in any order, what is bad in itself, cuts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/unit.h"
-#include "trace/record.h"
+#include "trace/record_scan.h"
 
 #define SLACK 16
 #define ROOM 1024

@@ -1,6 +1,6 @@
-/* record.h - one event object of a trace, decoded. */
-#ifndef TRACE_RECORD_H
-#define TRACE_RECORD_H
+/* record_scan.h - one event object of a trace, decoded. */
+#ifndef TRACE_RECORD_SCAN_H
+#define TRACE_RECORD_SCAN_H
 
 #include "fragsim/trace.h"
 #include "input/scan.h"

@@ -1,11 +1,11 @@
 /*
- * record.c - one event object of a trace, decoded: the hot path.
+ * record_scan.c - one event object of a trace, decoded: the hot path.
  *
  * Members may come in any order, op among them, so a mistyped member is noted
  * first and judged at the end, when it is known whether the op has such a
  * member at all.
  */
-#include "trace/record.h"
+#include "trace/record_scan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
