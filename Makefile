@@ -63,6 +63,7 @@ STANDIN = $(BUILD)/fragsim-standin
 LIBRARY = $(BUILD)/libfragsim.a
 version := $(shell sed -n 's/^.define FRAG_VERSION "\(.*\)".*/\1/p' include/fragsim/version.h)
 SHARED := $(BUILD)/libfragsim.so.$(shell sed -n 's/^.define FRAG_ABI //p' include/fragsim/version.h)
+RECORDER = $(BUILD)/libfragsim-record.so
 SUPPORT = $(BUILD)/libsupport.a
 sources = $(sort $(wildcard $(1)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
@@ -74,7 +75,8 @@ CUDA_OBJECTS := $(if $(filter-out no,$(WITH_CUDA)),$(if $(wildcard \
 	yes,$(WITH_CUDA)),$(error WITH_CUDA=yes: no cuda_runtime_api.h in CUDA_HOME=$(CUDA_HOME)))))
 CUDA_LIBS = $(addprefix -L,$(wildcard $(CUDA_HOME)/lib*)) -lcudart_static -ldl -lrt
 CMD_OBJECTS := $(call objects,src/cmd/*.c)
-LIB_OBJECTS := $(filter-out $(CMD_OBJECTS) %/cuda.o,$(call objects,src/*/*.c))
+RECORD_OBJECTS := $(patsubst %.c,$(BUILD)/pic/%.o,$(call sources,src/preload/*.c))
+LIB_OBJECTS := $(filter-out $(CMD_OBJECTS) %/cuda.o $(BUILD)/src/preload/%,$(call objects,src/*/*.c))
 SUPPORT_OBJECTS := $(call objects,tests/support/*.c)
 BENCH_OBJECTS := $(call objects,tests/bench/*.c)
 FUZZ_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
@@ -89,7 +91,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 .PHONY: all quickstart check check-san check-gpu golden-accept bench bench-tables fuzz install \
 	coverage analyse uninstall dist deb clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
-all: $(PROGRAM) $(LIBRARY) $(SHARED) ; @:
+all: $(PROGRAM) $(LIBRARY) $(SHARED) $(RECORDER) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
 $(STANDIN): $(CMD_OBJECTS) $(BUILD)/tests/support/standin_cuda.o $(SUPPORT) $(LIBRARY)
 $(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
@@ -109,6 +111,12 @@ $(SHARED): scripts/exports.map $(PIC_LIB) $(BUILD)/objects
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=$< \
 		$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(PIC_LIB) $(ALL_LDLIBS)
+# It goes into programs that know no sanitizer.
+$(RECORDER) $(RECORD_OBJECTS): override SAN =
+$(RECORD_OBJECTS): override CPPFLAGS += -D_GNU_SOURCE
+$(RECORDER): scripts/record.map $(RECORD_OBJECTS) $(BUILD)/objects
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,--version-script=$< -Wl,-z,defs -o $@ $(RECORD_OBJECTS) -ldl $(LDLIBS)
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
 	$(call say,FUZZLD)
 	$(Q)$(FUZZ_CC) $(ALL_LDFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LDLIBS)
@@ -125,7 +133,7 @@ $(BUILD)/fuzz/%.o: %.c $(BUILD)/flags | $(BUILD)/packages
 	$(call compile,FUZZ_CC,$(FUZZFLAGS))
 # Rewritten only when their text changes: flags rebuild everything, objects the archives.
 $(BUILD)/flags: text = $(CC) $(COMPILE) : $(ALL_LDFLAGS) $(ALL_LDLIBS) : $(CUDA_HOME) $(FUZZ_CC) $(PICFLAGS)
-$(BUILD)/objects: text = $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS)
+$(BUILD)/objects: text = $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS) $(RECORD_OBJECTS)
 $(BUILD)/flags $(BUILD)/objects: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(text))' | cmp -s - $@ || \
@@ -133,7 +141,7 @@ $(BUILD)/flags $(BUILD)/objects: FORCE
 FORCE:
 -include $(patsubst %.o,%.d,$(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIB_OBJECTS) $(SUPPORT_OBJECTS) \
 	$(BENCH_OBJECTS) $(TEST_PROGRAMS:=.o) $(BUILD)/tests/fuzz/replay.o \
-	$(FUZZ_LIB) $(PIC_LIB) $(FUZZERS:$(BUILD)/fuzz/%=$(BUILD)/fuzz/tests/fuzz/%.o))
+	$(FUZZ_LIB) $(PIC_LIB) $(RECORD_OBJECTS) $(FUZZERS:$(BUILD)/fuzz/%=$(BUILD)/fuzz/tests/fuzz/%.o))
 
 # Packages: `make` says what is missing; quickstart, check and fuzz install it.
 compiler = $(firstword $(filter gcc% clang%,$(notdir $(1))) gcc)

@@ -65,6 +65,7 @@ extern const struct frag_cmd frag_cmd_leaks;
 extern const struct frag_cmd frag_cmd_merge;
 extern const struct frag_cmd frag_cmd_policies;
 extern const struct frag_cmd frag_cmd_ranks;
+extern const struct frag_cmd frag_cmd_record;
 extern const struct frag_cmd frag_cmd_replay;
 extern const struct frag_cmd frag_cmd_run;
 extern const struct frag_cmd frag_cmd_shrink;

@@ -39,6 +39,7 @@ const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_merge,
 	&frag_cmd_policies,
 	&frag_cmd_ranks,
+	&frag_cmd_record,
 	&frag_cmd_replay,
 	&frag_cmd_run,
 	&frag_cmd_shrink,

@@ -1,0 +1,171 @@
+/* elf_symbols.c - the dynamic symbols of what is loaded, read from memory. */
+#include "preload/elf_symbols.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The tables of one module. */
+struct module {
+	const ElfW(Sym) *symbols;
+	const char *names;
+	uint32_t count;
+	uint64_t base;
+};
+
+/* How many symbols there are is written nowhere: the last chain of the hash table ends with them. */
+static uint32_t count_hashed(const uint32_t *table)
+{
+	const uint32_t buckets = table[0], first = table[1], bloom = table[2];
+	const uint32_t *bucket = table + 4 + bloom * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+	const uint32_t *chain = bucket + buckets;
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < buckets; i++)
+		last = bucket[i] > last ? bucket[i] : last;
+	if (last < first)
+		return first;
+	while (!(chain[last - first] & 1))
+		last++;
+	return last + 1;
+}
+
+/* An entry of the dynamic section as a pointer: some C libraries add the base, some do not. */
+static const void *placed(const struct dl_phdr_info *info, ElfW(Addr) value)
+{
+	return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
+}
+
+static bool read_module(const struct dl_phdr_info *info, struct module *m)
+{
+	const ElfW(Dyn) *d = NULL;
+	const uint32_t *old_hash = NULL, *hash = NULL;
+
+	*m = (struct module){ .base = info->dlpi_addr };
+	for (uint32_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	for (; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			m->symbols = placed(info, d->d_un.d_ptr);
+		else if (d->d_tag == DT_STRTAB)
+			m->names = placed(info, d->d_un.d_ptr);
+		else if (d->d_tag == DT_GNU_HASH)
+			hash = placed(info, d->d_un.d_ptr);
+		else if (d->d_tag == DT_HASH)
+			old_hash = placed(info, d->d_un.d_ptr);
+	}
+	m->count = hash ? count_hashed(hash) : old_hash ? old_hash[1] : 0;
+	return m->symbols && m->names;
+}
+
+static const char *file_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+struct wanted {
+	const char *name;
+	void *found;
+};
+
+static bool is_c_library(const char *file)
+{
+	return strncmp(file, "libc.so", 7) == 0 || strncmp(file, "libdl.so", 8) == 0
+	       || strncmp(file, "libc.musl", 9) == 0 || strncmp(file, "ld-musl", 7) == 0;
+}
+
+static int look_in_c_library(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct wanted *w = ctx;
+	struct module m;
+
+	(void)size;
+	if (!is_c_library(file_of(info->dlpi_name)) || !read_module(info, &m))
+		return 0;
+	for (uint32_t i = 0; i < m.count && !w->found; i++) {
+		const ElfW(Sym) *s = &m.symbols[i];
+
+		if (s->st_value && s->st_shndx != SHN_UNDEF
+		    && (ELF64_ST_TYPE(s->st_info) == STT_FUNC)
+		    && strcmp(m.names + s->st_name, w->name) == 0)
+			w->found = (void *)(uintptr_t)(m.base + s->st_value);
+	}
+	return w->found != NULL;
+}
+
+void *frag_c_library_symbol(const char *name)
+{
+	struct wanted w = { .name = name };
+
+	dl_iterate_phdr(look_in_c_library, &w);
+	return w.found;
+}
+
+struct place {
+	uint64_t address;
+	char *buf;
+	size_t room;
+};
+
+static bool holds(const struct dl_phdr_info *info, uint64_t address)
+{
+	for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* The function that the address is in; NULL: none that is known to others. */
+static const char *function_at(const struct module *m, uint64_t address)
+{
+	for (uint32_t i = 0; i < m->count; i++) {
+		const ElfW(Sym) *s = &m->symbols[i];
+
+		if (s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC
+		    && address - m->base - s->st_value < s->st_size)
+			return m->names + s->st_name;
+	}
+	return NULL;
+}
+
+/* The program itself has no name in the list of what is loaded. */
+static int name_in_module(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	const struct place *at = ctx;
+	const char *file = file_of(info->dlpi_name), *function = NULL;
+	struct module m;
+
+	(void)size;
+	if (!holds(info, at->address))
+		return 0;
+	if (!*file)
+		file = program_invocation_short_name;
+	if (read_module(info, &m))
+		function = function_at(&m, at->address);
+	if (function)
+		snprintf(at->buf, at->room, "%s:%s", file, function);
+	else
+		snprintf(at->buf, at->room, "%s+0x%llx", file,
+			 (unsigned long long)(at->address - info->dlpi_addr));
+	return 1;
+}
+
+void frag_name_address(uint64_t address, char *buf, size_t room)
+{
+	struct place at = { .address = address, .buf = buf, .room = room };
+
+	snprintf(buf, room, "0x%llx", (unsigned long long)address);
+	dl_iterate_phdr(name_in_module, &at);
+	for (; *buf; buf++)
+		if (*buf < ' ' || *buf > '~')
+			*buf = '?';
+}
