@@ -112,8 +112,8 @@ $(SHARED): scripts/exports.map $(PIC_LIB) $(BUILD)/objects
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=$< \
 		$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(PIC_LIB) $(ALL_LDLIBS)
 # It goes into programs that know no sanitizer.
-$(RECORDER) $(RECORD_OBJECTS): override SAN =
-$(RECORD_OBJECTS): override CPPFLAGS += -D_GNU_SOURCE
+$(RECORDER) $(RECORD_OBJECTS): private override SAN =
+$(RECORD_OBJECTS): private override CPPFLAGS += -D_GNU_SOURCE
 $(RECORDER): scripts/record.map $(RECORD_OBJECTS) $(BUILD)/objects
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,--version-script=$< -Wl,-z,defs -o $@ $(RECORD_OBJECTS) -ldl $(LDLIBS)
@@ -168,8 +168,7 @@ $(BUILD)/packages: $(BUILD)/flags \
 
 # Check -----------------------------------------------------------------------
 ## quickstart: install what the build lacks, build, simulate a real model's trace
-quickstart: $(PROGRAM)
-	$(PROGRAM) run --policy bestfit traces/gpt2_small_train_bs8_seq1024.ndjson.gz
+quickstart: $(PROGRAM) ; $(PROGRAM) run --policy bestfit traces/gpt2_small_train_bs8_seq1024.ndjson.gz
 
 # Each test is one command that prints TAP; TESTS='"a b" c' runs just those two.
 # Found by themselves: tests/*/*.sh, and tests/*/run.py with the program's name.
@@ -195,24 +194,20 @@ check: all $(TEST_PROGRAMS) $(STANDIN) $(BUILD)/bench
 	@$(TEST_ENV) prove -j$(JOBS) --failures --comments $(if $(V),-v) --exec '' $(TESTS)
 
 ## check-san: the same under sanitizers of addresses and undefined behaviour; what has threads, of these
-check-san:
-	@for san in address,undefined thread; do $(MAKE) --no-print-directory check SAN=$$san || exit; done
+check-san: ; @for san in address,undefined thread; do $(MAKE) --no-print-directory check SAN=$$san || exit; done
 
 ## check-gpu: the tests that need a GPU (they skip, and say so, without one)
 check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)
 
 ## golden-accept: make what the program prints now the expected output
-golden-accept: all
-	@$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
+golden-accept: all ; @$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 
 ## bench: measure speed, on recorded TRACES="files folders" too; prints tables and JSON
 ## bench-tables: the same, and write the tables of README.md and ARCHITECTURE.md anew
-bench bench-tables: all $(BUILD)/bench
-	@$(TEST_ENV) env -u MALLOC_PERTURB_ $(python) tests/bench/all.py $(if $(filter %-tables,$@),--tables) $(BENCHFLAGS) $(TRACES)
+bench bench-tables: all $(BUILD)/bench ; @$(TEST_ENV) env -u MALLOC_PERTURB_ $(python) tests/bench/all.py $(if $(filter %-tables,$@),--tables) $(BENCHFLAGS) $(TRACES)
 
 ## fuzz: run each fuzzer, and random command lines, for MINUTES; finds go to build/fuzz
-fuzz: $(FUZZERS)
-	@$(TEST_ENV) FUZZARGS="$(FUZZARGS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
+fuzz: $(FUZZERS) ; @$(TEST_ENV) FUZZARGS="$(FUZZARGS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
 
 ## coverage: which lines and branches of src/ the tests reach; takes minutes
 ## analyse: cppcheck, clang-tidy, gcc -fanalyzer and valgrind over all of it; takes minutes
@@ -223,7 +218,7 @@ coverage analyse: ; @CC="$(CC)" BUILD="$(BUILD)" scripts/$@.sh
 into = $(foreach f,$(call sources,$(1)),$f:$(2)/$(notdir $f))
 section = $(call into,man/*.$(1),$(mandir)/man$(1))
 INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
-	$(SHARED):$(libdir)/$(notdir $(SHARED)) =$(notdir $(SHARED)):$(libdir)/libfragsim.so \
+	$(RECORDER):$(prefix)/lib/fragsim/$(notdir $(RECORDER)) $(SHARED):$(libdir)/$(notdir $(SHARED)) =$(notdir $(SHARED)):$(libdir)/libfragsim.so \
 	scripts/fragsim.pc.in:$(libdir)/pkgconfig/fragsim.pc \
 	$(call into,include/fragsim/*.h,$(includedir)/fragsim) $(foreach n,1 3 5 7,$(call section,$n)) \
 	scripts/completion/fragsim.bash:$(prefix)/share/bash-completion/completions/fragsim \
@@ -235,12 +230,10 @@ place = @DESTDIR="$(2)" prefix="$(prefix)" libdir="$(libdir)" includedir="$(incl
 	version="$(version)" scripts/install.sh $(1) $(INSTALLED)
 
 ## install: program, libraries, headers, man pages, completions, schemas, traces, examples
-install: all
-	$(call place,install,$(DESTDIR))
+install: all ; $(call place,install,$(DESTDIR))
 
 ## uninstall: remove exactly what install put there
-uninstall:
-	$(call place,uninstall,$(DESTDIR))
+uninstall: ; $(call place,uninstall,$(DESTDIR))
 
 ## dist: the sources of the last commit, as build/fragsim-VERSION.tar.gz
 dist: ; @scripts/make-dist.sh fragsim-$(version) $(BUILD)
@@ -253,6 +246,5 @@ clean: ; $(Q)rm -rf $(BUILD)
 
 # Help ------------------------------------------------------------------------
 ## help: this list
-help:
-	@sed -n -e 's/^## \([^:]*\): \(.*\)/  \1\t\2/p' -e 's/^## \([^:]*\)$$/\1:/p' \
+help: ; @sed -n -e 's/^## \([^:]*\): \(.*\)/  \1\t\2/p' -e 's/^## \([^:]*\)$$/\1:/p' \
 		Makefile | expand -t 40

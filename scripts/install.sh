@@ -33,7 +33,7 @@ put()
 		fill "$1" >"$2"
 		chmod 644 "$2"
 		;;
-	*.so.*) install -m 644 "$1" "$2" ;;
+	*.so | *.so.*) install -m 644 "$1" "$2" ;;
 	*)
 		mode=644
 		if [ -x "$1" ]; then

@@ -51,17 +51,20 @@ static _Noreturn void end(end_function *const *behind, int status)
 	__builtin_trap();
 }
 
-EXPORT _Noreturn void _exit(int status)
+EXPORT _Noreturn void exit_now(int status) __asm__("_exit");
+EXPORT _Noreturn void exit_now(int status)
 {
 	end(&behind_exit, status);
 }
 
-EXPORT _Noreturn void _Exit(int status)
+EXPORT _Noreturn void exit_now_as_C(int status) __asm__("_Exit");
+EXPORT _Noreturn void exit_now_as_C(int status)
 {
 	end(&behind_Exit, status);
 }
 
-EXPORT _Noreturn void quick_exit(int status)
+EXPORT _Noreturn void exit_quickly(int status) __asm__("quick_exit");
+EXPORT _Noreturn void exit_quickly(int status)
 {
 	end(&behind_quick_exit, status);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "preload/call_stacks.h"
-#include "preload/devices.h"
+#include "preload/driver_devices.h"
 #include "preload/driver_calls.h"
 #include "preload/driver_lookup.h"
 #include "preload/elf_symbols.h"
@@ -346,8 +346,11 @@ static void add_free(const struct frag_note *n)
 	const bool queued = n->call == CALL_cuMemFreeAsync || n->call == CALL_cuMemFreeAsync_ptsz;
 	uint32_t stream;
 
-	if (!place)
+	if (!place) {
+		/* should it fail, it is not an earlier block of this address that lives */
+		known.freed[known.freed_count++ % REMEMBERED] = (struct block){ .key = n->key };
 		return;
+	}
 	stream = queued ? stream_number(n->stream, block_at(place - 1)->device) : 0;
 	if (queued && stream != block_at(place - 1)->stream
 	    && begin_line("{\"op\":\"record_stream\",\"id\":")) {
@@ -375,11 +378,12 @@ static void add_failed_free(const struct frag_note *n)
 	for (uint64_t i = 0; i < REMEMBERED && i < known.freed_count; i++) {
 		struct block b = known.freed[(known.freed_count - 1 - i) % REMEMBERED];
 
-		if (b.key == n->key && b.physical == is_physical) {
-			b.handles = 1;
+		if (b.key != n->key || b.physical != is_physical)
+			continue;
+		b.handles = 1;
+		if (b.id)
 			begin_block(table, b, n->t_ns);
-			return;
-		}
+		return;
 	}
 }
 
@@ -423,6 +427,9 @@ static void add_handle(const struct frag_note *n)
 		b->handles++;
 	else if (b && b->handles)
 		b->handles--;
+	else if (!b && n->op == FRAG_NOTE_RELEASE)
+		known.freed[known.freed_count++ % REMEMBERED] =
+			(struct block){ .key = n->key, .physical = true };
 	drop_physical(n->key, n->t_ns);
 }
 
@@ -514,19 +521,6 @@ static void add_sync_event(const struct frag_note *n)
 		sync_stream(e.stream, n->device, n->t_ns);
 }
 
-static void add_pool_gone(const struct frag_note *n)
-{
-	const uint64_t number = frag_numbers_get(&known.pools, n->key);
-
-	if (!number || !begin_line("{\"op\":\"release_pool\",\"pool\":"))
-		return;
-	put_number(number);
-	put_device(n->device);
-	put_time(n->t_ns);
-	end_line();
-	frag_numbers_del(&known.pools, n->key);
-}
-
 /* The device's context has gone, with all that was in it. */
 static void add_reset(const struct frag_note *n)
 {
@@ -578,7 +572,8 @@ void frag_lines_add(const struct frag_note *n)
 		add_sync_event(n);
 		break;
 	case FRAG_NOTE_POOL_GONE:
-		add_pool_gone(n);
+		/* another one of this handle is another pool */
+		frag_numbers_del(&known.pools, n->key);
 		break;
 	case FRAG_NOTE_DEVICE_RESET:
 		add_reset(n);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "preload/call_stacks.h"
-#include "preload/devices.h"
+#include "preload/driver_devices.h"
 #include "preload/lines.h"
 #include "preload/recording.h"
 #include "preload/rings.h"
@@ -185,10 +185,13 @@ bool frag_recorder_begin(void)
 	if (!atomic_compare_exchange_strong(&begun, &state, BEGINNING)) {
 		while (atomic_load(&begun) == BEGINNING)
 			nanosleep(&moment, NULL);
-		return true;
+		return frag_recorder_on();
 	}
 	frag_devices_find();
-	frag_recording_prepare();
+	if (!frag_recording_begin()) {
+		atomic_store(&begun, NOT_BEGUN);
+		return false;
+	}
 	if (!atomic_exchange(&watched, true))
 		pthread_atfork(before_fork, after_fork, in_child);
 	atomic_store(&owner, getpid());

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "fragsim/version.h"
-#include "preload/devices.h"
+#include "preload/driver_devices.h"
 #include "preload/functions.h"
 #include "preload/recorder.h"
 
@@ -88,7 +88,7 @@ static bool ends_in_zst(void)
 	return length > 4 && strcmp(name + length - 4, ".zst") == 0;
 }
 
-void frag_recording_prepare(void)
+static void load_zstd(void)
 {
 	void *library = ends_in_zst() ? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
 
@@ -127,18 +127,22 @@ static void make_frame_head(uint8_t head[FRAME_HEAD], size_t length)
 				  (uint8_t)(block >> 16) }, FRAME_HEAD);
 }
 
-static bool begin(void)
+bool frag_recording_begin(void)
 {
 	char text[HEADER_ROOM];
 	uint8_t head[FRAME_HEAD];
+	bool fine = create();
 
-	if (!create())
-		return false;
-	frag_devices_changed();
-	header_length = make_header(text);
-	make_frame_head(head, header_length);
-	return (!packed || write_all((const char *)head, FRAME_HEAD))
-	       && write_all(text, header_length);
+	if (fine) {
+		load_zstd();
+		header_length = make_header(text);
+		make_frame_head(head, header_length);
+		fine = (!packed || write_all((const char *)head, FRAME_HEAD))
+		       && write_all(text, header_length);
+	}
+	if (!fine)
+		frag_recorder_give_up(path, strerror(errno));
+	return fine;
 }
 
 /* A device was used for the first time. */
@@ -169,10 +173,8 @@ static bool write_frame(const char *text, size_t length)
 
 void frag_recording_write(const char *text, size_t length)
 {
-	bool fine = fd >= 0 || begin();
+	bool fine = !frag_devices_changed() || write_header_again();
 
-	if (fine && frag_devices_changed())
-		fine = write_header_again();
 	if (fine)
 		fine = packed ? write_frame(text, length) : write_all(text, length);
 	if (!fine)

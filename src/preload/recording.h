@@ -10,14 +10,18 @@
 #ifndef PRELOAD_RECORDING_H
 #define PRELOAD_RECORDING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 void frag_recording_name(const char *path);
 
-/* Loads what is needed: not from the thread that writes, as the program may be in dlopen. */
-void frag_recording_prepare(void);
+/*
+ * Creates the file, with its header. A thread of the program does it: the one that writes must
+ * not load libraries, as the program may be in dlopen, and wait for it. What fails is told once.
+ */
+bool frag_recording_begin(void);
 
-/* Whole lines. The file is created with the first; what fails is told once. */
+/* Whole lines. */
 void frag_recording_write(const char *text, size_t length);
 
 /* Of a forked child: the file is the parent's. */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "preload/call_stacks.h"
-#include "preload/devices.h"
+#include "preload/driver_devices.h"
 #include "preload/driver_calls.h"
 #include "preload/driver_lookup.h"
 #include "preload/functions.h"

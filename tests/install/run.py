@@ -24,6 +24,7 @@ PREFIX = 'opt/some-where'
 COPIES = {
     'bin/fragsim': 'build:fragsim',
     'lib/libfragsim.a': 'build:libfragsim.a',
+    'lib/fragsim/libfragsim-record.so': 'build:libfragsim-record.so',
     'include/fragsim': 'include/fragsim/*.h',
     'share/man/man1': 'man/*.1',
     'share/man/man3': 'man/*.3',
@@ -165,8 +166,8 @@ def check_packages(build: Path) -> None:
         return
     patterns = [line for path in folder.glob('*.install')
                 for line in path.read_text(encoding='ascii').split()]
-    # in Debian zsh looks elsewhere, and libraries lie below the architecture
-    files = [re.sub('zsh/site-functions', 'zsh/vendor-completions', re.sub('^lib/', 'lib/any/', x))
+    # in Debian zsh looks elsewhere, and libraries that are linked lie below the architecture
+    files = [re.sub('zsh/site-functions', 'zsh/vendor-completions', re.sub('^lib/(?!fragsim/)', 'lib/any/', x))
              for x in [*expected(build), 'lib/pkgconfig/fragsim.pc']]
     taken = {x: [p for p in patterns if fnmatch(f'usr/{x}', p) or fnmatch(f'usr/{x}', f'{p}/*')]
              for x in files}

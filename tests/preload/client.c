@@ -5,7 +5,8 @@
  *
  * WAY: linked (compiled with -DLINKED), library (the driver is linked to libplug.so, which is
  * loaded), dlsym, dlvsym, address (cuGetProcAddress), address2 (its second version).
- * SCENE: sync, async, vmm, failed, none. END: return, threads, fork, exec, exit, _exit, kill, bench.
+ * SCENE: sync, async, vmm, failed, none. END: return, threads, fork, exec, exit, _exit, kill, bench;
+ * own: says in which file the function is that it calls.
  */
 #define _GNU_SOURCE
 #include "calls.h"
@@ -80,7 +81,8 @@ static void load(const char *way)
 }
 
 /* Sizes tell which thread a block is of. */
-static void scene_sync(uint64_t n)
+void scene_sync(uint64_t n);
+void scene_sync(uint64_t n)
 {
 	uint64_t at[6];
 	size_t pitch;
@@ -100,7 +102,8 @@ static void scene_sync(uint64_t n)
 }
 
 /* Two streams, a pool, and the default stream of the thread; some blocks are freed elsewhere. */
-static void scene_async(uint64_t n)
+void scene_async(uint64_t n);
+void scene_async(uint64_t n)
 {
 	const uint64_t one = 0x5000 + n * 64, two = 0x9000 + n * 64, pool = 0x70000 + n * 64;
 	uint64_t at[6];
@@ -129,7 +132,8 @@ static void scene_async(uint64_t n)
 }
 
 /* As expandable segments have it, and with the handle given away at once. */
-static void scene_vmm(uint64_t n)
+void scene_vmm(uint64_t n);
+void scene_vmm(uint64_t n)
 {
 	const struct properties on_1 = { .type = 1, .location_type = 1, .location_id = 1 };
 	const struct properties host = { .type = 1, .location_type = 2 };
@@ -153,7 +157,8 @@ static void scene_vmm(uint64_t n)
 }
 
 /* More than there is; a free of what is not there; a reset, and an address that comes again. */
-static void scene_failed(uint64_t n)
+void scene_failed(uint64_t n);
+void scene_failed(uint64_t n)
 {
 	uint64_t at, other;
 
@@ -163,6 +168,10 @@ static void scene_failed(uint64_t n)
 	NEED(c.cuMemFree_v2(0x1234) == 1);
 	NEED(c.cuMemFree_v2(at) == 0);
 	NEED(c.cuMemFree_v2(at) == 1);
+	/* the stand-in refuses that stream, and the block lives */
+	NEED(c.cuMemAlloc_v2(&at, 131072 + n) == 0);
+	NEED(c.cuMemFreeAsync(at, 0xdead) == 700);
+	NEED(c.cuMemFree_v2(at) == 0);
 	NEED(c.cuCtxSetCurrent((void *)1) == 0);
 	NEED(c.cuMemAlloc_v2(&at, 4 * MIB + n) == 0);
 	if (!n)
@@ -201,10 +210,8 @@ static void threads(const char *scene)
 		NEED(pthread_join(thread[i], NULL) == 0);
 }
 
-static void deeper(int depth)
+static void leave(void)
 {
-	if (depth)
-		deeper(depth - 1);
 	exit(7);
 }
 
@@ -236,6 +243,7 @@ static void bench(void)
 int main(int argc, char **argv)
 {
 	const char *end;
+	Dl_info info;
 	uint64_t at;
 	int status;
 
@@ -262,7 +270,7 @@ int main(int argc, char **argv)
 	if (strcmp(end, "exec") == 0)
 		execl(argv[0], argv[0], argv[1], "sync", "return", NULL);
 	if (strcmp(end, "exit") == 0)
-		deeper(3);
+		leave();
 	if (strcmp(end, "_exit") == 0)
 		_exit(8);
 	if (strcmp(end, "kill") == 0) {
@@ -272,6 +280,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(end, "bench") == 0)
 		bench();
+	if (strcmp(end, "own") == 0 && dladdr((void *)c.cuMemFree_v2, &info))
+		puts(info.dli_fname);
 	return 0;
 }
 #endif

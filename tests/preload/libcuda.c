@@ -2,7 +2,8 @@
  * libcuda.c - stands in for the driver, as libcuda.so.1: two devices of 1 GiB each.
  *
  * What it is asked goes into the file STANDIN_LOG.PID, a line a call: the thread, the call, the
- * answer, and the numbers. Addresses that are freed are the first to be given again.
+ * answer, the device, and the numbers. Addresses that are freed are the first to be given again,
+ * and a free on stream 0xdead fails.
  */
 #define _GNU_SOURCE
 #include "calls.h"
@@ -42,6 +43,7 @@ static void told(const char *name, int rc, uint64_t key, uint64_t size, uint64_t
 		snprintf(text, sizeof(text), "%s.%d", path, (int)getpid());
 		log_fd = open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 		log_of = getpid();
+		told("(begin)", 0, 0, 0, 0, 0);
 	}
 	n = snprintf(text, sizeof(text), "%ld %s %d %d %llu %llu %llu %llu\n",
 		     (long)syscall(SYS_gettid), name, rc, current, (unsigned long long)key,
@@ -49,6 +51,18 @@ static void told(const char *name, int rc, uint64_t key, uint64_t size, uint64_t
 		     (unsigned long long)pool);
 	if (write(log_fd, text, (size_t)n) != n)
 		abort();
+}
+
+/* A child of fork has nothing of its parent's. */
+static void begin_process(void)
+{
+	static pid_t owner;
+
+	if (owner != getpid()) {
+		owner = getpid();
+		count = 0;
+		used[0] = used[1] = 0;
+	}
 }
 
 /* 2, out of memory, where it does not fit. */
@@ -93,6 +107,7 @@ static int request(const char *name, uint64_t *at, uint64_t size, uint64_t strea
 	int rc;
 
 	pthread_mutex_lock(&lock);
+	begin_process();
 	rc = take(current, size, &got);
 	told(name, rc, got, size, stream, pool);
 	pthread_mutex_unlock(&lock);
@@ -106,7 +121,7 @@ static int giving(const char *name, uint64_t at, uint64_t stream)
 	int rc;
 
 	pthread_mutex_lock(&lock);
-	rc = at ? give(at) : 0;
+	rc = stream == 0xdead ? 700 : at ? give(at) : 0;
 	told(name, rc, at, 0, stream, 0);
 	pthread_mutex_unlock(&lock);
 	return rc;
@@ -139,6 +154,7 @@ int cuCtxSetCurrent(void *context) { current = context != NULL; return 0; }
 int cuMemGetInfo_v2(size_t *left, size_t *total);
 int cuMemGetInfo_v2(size_t *left, size_t *total)
 {
+	begin_process();
 	*total = TOTAL;
 	*left = TOTAL - CONTEXT(current) - used[current];
 	return 0;

@@ -1,5 +1,5 @@
-/* devices.c - what the driver says of its devices, for the header. */
-#include "preload/devices.h"
+/* driver_devices.c - what the driver says of its devices, for the header. */
+#include "preload/driver_devices.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -102,6 +102,8 @@ bool frag_devices_changed(void)
 
 void frag_devices_forget(void)
 {
-	for (int i = 0; i < FRAG_DEVICES_MAX; i++)
+	for (int i = 0; i < FRAG_DEVICES_MAX; i++) {
 		atomic_store(&devices[i].measured, false);
+		atomic_store(&devices[i].context, 0);
+	}
 }

@@ -1,11 +1,11 @@
 /*
- * devices.h - what the driver says of its devices, for the header.
+ * driver_devices.h - what the driver says of its devices, for the header.
  *
  * Bytes of the context are all that is used of a device before the program's first request: no
  * call tells them from what other processes hold.
  */
-#ifndef PRELOAD_DEVICES_H
-#define PRELOAD_DEVICES_H
+#ifndef PRELOAD_DRIVER_DEVICES_H
+#define PRELOAD_DRIVER_DEVICES_H
 
 #include <stdbool.h>
 #include <stddef.h>
