@@ -154,9 +154,11 @@ int cuCtxSetCurrent(void *context) { current = context != NULL; return 0; }
 int cuMemGetInfo_v2(size_t *left, size_t *total);
 int cuMemGetInfo_v2(size_t *left, size_t *total)
 {
+	pthread_mutex_lock(&lock);
 	begin_process();
 	*total = TOTAL;
 	*left = TOTAL - CONTEXT(current) - used[current];
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
