@@ -218,13 +218,13 @@ static int hold(const char *name, uint64_t handle, int more, uint64_t at, uint64
 	return rc;
 }
 
-static struct { uint64_t at, handle; } maps[64];
+static struct { uint64_t at, handle; } maps[1024];
 
 int cuMemMap(uint64_t at, size_t n, size_t offset, uint64_t handle, unsigned long long flags)
 {
 	(void)flags;
-	maps[(at >> 21) % 64].at = at + offset * 0;
-	maps[(at >> 21) % 64].handle = handle;
+	maps[(at >> 21) % 1024].at = at + offset * 0;
+	maps[(at >> 21) % 1024].handle = handle;
 	return hold("cuMemMap", handle, 1, at, n);
 }
 /* Of one or more mappings of 2 MiB each. */
@@ -232,13 +232,13 @@ int cuMemUnmap(uint64_t at, size_t n)
 {
 	only_told("cuMemUnmap", at, n, 0);
 	for (size_t i = 0; i < n >> 21; i++)
-		hold("(unmapped)", maps[((at >> 21) + i) % 64].handle, -1, 0, 0);
+		hold("(unmapped)", maps[((at >> 21) + i) % 1024].handle, -1, 0, 0);
 	return 0;
 }
 int cuMemRelease(uint64_t handle) { return hold("cuMemRelease", handle, -1, 0, 0); }
 int cuMemRetainAllocationHandle(uint64_t *handle, void *address)
 {
-	*handle = maps[((uint64_t)address >> 21) % 64].handle;
+	*handle = maps[((uint64_t)address >> 21) % 1024].handle;
 	return hold("cuMemRetainAllocationHandle", *handle, 1, 0, 0);
 }
 
