@@ -4,15 +4,18 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "preload/driver_lookup.h"
 #include "preload/functions.h"
+
+enum { UNSEEN, MEASURING, MEASURED };
 
 static struct {
 	char name[100];
 	uint64_t total;
 	_Atomic uint64_t context;
-	_Atomic bool measured;
+	_Atomic int state;
 } devices[FRAG_DEVICES_MAX];
 static uint16_t count = 1;
 static _Atomic bool changed;
@@ -62,19 +65,33 @@ uint16_t frag_device_current(void)
 	return (uint16_t)device;
 }
 
-void frag_device_measure(uint16_t device)
+static void measure(uint16_t device)
 {
-	int (*get_memory)(size_t *, size_t *);
+	int (*get_memory)(size_t *, size_t *) =
+		(int (*)(size_t *, size_t *))frag_driver_symbol("cuMemGetInfo_v2");
 	size_t left = 0, total = 0;
 
-	if (atomic_load_explicit(&devices[device].measured, memory_order_relaxed)
-	    || atomic_exchange(&devices[device].measured, true))
-		return;
-	get_memory = (int (*)(size_t *, size_t *))frag_driver_symbol("cuMemGetInfo_v2");
 	if (!get_memory || get_memory(&left, &total) != 0 || left > total)
 		return;
 	atomic_store(&devices[device].context, total - left);
 	atomic_store(&changed, true);
+}
+
+/* One thread measures, and the others wait: what they are about to request would be counted. */
+void frag_device_measure(uint16_t device)
+{
+	const struct timespec moment = { .tv_nsec = 20000 };
+	_Atomic int *state = &devices[device].state;
+	int unseen = UNSEEN;
+
+	if (atomic_load_explicit(state, memory_order_acquire) == MEASURED)
+		return;
+	if (atomic_compare_exchange_strong(state, &unseen, MEASURING)) {
+		measure(device);
+		atomic_store(state, MEASURED);
+	}
+	while (atomic_load(state) != MEASURED)
+		nanosleep(&moment, NULL);
 }
 
 uint16_t frag_devices_count(void)
@@ -103,7 +120,7 @@ bool frag_devices_changed(void)
 void frag_devices_forget(void)
 {
 	for (int i = 0; i < FRAG_DEVICES_MAX; i++) {
-		atomic_store(&devices[i].measured, false);
+		atomic_store(&devices[i].state, UNSEEN);
 		atomic_store(&devices[i].context, 0);
 	}
 }
