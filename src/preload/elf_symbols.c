@@ -6,7 +6,6 @@
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 /* The tables of one module. */
 struct module {
@@ -34,77 +33,91 @@ static uint32_t count_hashed(const uint32_t *table)
 }
 
 /* An entry of the dynamic section as a pointer: some C libraries add the base, some do not. */
-static const void *placed(const struct dl_phdr_info *info, ElfW(Addr) value)
+static const void *placed(uint64_t base, ElfW(Addr) value)
 {
-	return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
+	return (const void *)(uintptr_t)(value < base ? value + base : value);
 }
 
-static bool read_module(const struct dl_phdr_info *info, struct module *m)
+static bool read_module(uint64_t base, const ElfW(Dyn) *d, struct module *m)
 {
-	const ElfW(Dyn) *d = NULL;
 	const uint32_t *old_hash = NULL, *hash = NULL;
 
-	*m = (struct module){ .base = info->dlpi_addr };
-	for (uint32_t i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	*m = (struct module){ .base = base };
 	for (; d && d->d_tag != DT_NULL; d++) {
 		if (d->d_tag == DT_SYMTAB)
-			m->symbols = placed(info, d->d_un.d_ptr);
+			m->symbols = placed(base, d->d_un.d_ptr);
 		else if (d->d_tag == DT_STRTAB)
-			m->names = placed(info, d->d_un.d_ptr);
+			m->names = placed(base, d->d_un.d_ptr);
 		else if (d->d_tag == DT_GNU_HASH)
-			hash = placed(info, d->d_un.d_ptr);
+			hash = placed(base, d->d_un.d_ptr);
 		else if (d->d_tag == DT_HASH)
-			old_hash = placed(info, d->d_un.d_ptr);
+			old_hash = placed(base, d->d_un.d_ptr);
 	}
 	m->count = hash ? count_hashed(hash) : old_hash ? old_hash[1] : 0;
 	return m->symbols && m->names;
 }
 
-static const char *file_of(const char *path)
+static const ElfW(Dyn) *dynamic_of(const struct dl_phdr_info *info)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	for (uint32_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			return (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return NULL;
 }
 
-struct wanted {
-	const char *name;
-	void *found;
-};
+/* By hand, as the C library's may be wrapped by one who is about to ask dlsym for them. */
+static bool begins(const char *s, const char *with)
+{
+	while (*with && *s == *with) {
+		s++;
+		with++;
+	}
+	return !*with;
+}
+
+static const char *file_of(const char *path)
+{
+	const char *file = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			file = path + 1;
+	return file;
+}
 
 static bool is_c_library(const char *file)
 {
-	return strncmp(file, "libc.so", 7) == 0 || strncmp(file, "libdl.so", 8) == 0
-	       || strncmp(file, "libc.musl", 9) == 0 || strncmp(file, "ld-musl", 7) == 0;
+	return begins(file, "libc.so") || begins(file, "libdl.so") || begins(file, "libc.musl")
+	       || begins(file, "ld-musl");
 }
 
-static int look_in_c_library(struct dl_phdr_info *info, size_t size, void *ctx)
+static void *find_function(const struct module *m, const char *name)
 {
-	struct wanted *w = ctx;
-	struct module m;
+	for (uint32_t i = 0; i < m->count; i++) {
+		const ElfW(Sym) *s = &m->symbols[i];
 
-	(void)size;
-	if (!is_c_library(file_of(info->dlpi_name)) || !read_module(info, &m))
-		return 0;
-	for (uint32_t i = 0; i < m.count && !w->found; i++) {
-		const ElfW(Sym) *s = &m.symbols[i];
-
-		if (s->st_value && s->st_shndx != SHN_UNDEF
-		    && (ELF64_ST_TYPE(s->st_info) == STT_FUNC)
-		    && strcmp(m.names + s->st_name, w->name) == 0)
-			w->found = (void *)(uintptr_t)(m.base + s->st_value);
+		if (s->st_value && s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC
+		    && begins(m->names + s->st_name, name)
+		    && begins(name, m->names + s->st_name))
+			return (void *)(uintptr_t)(m->base + s->st_value);
 	}
-	return w->found != NULL;
+	return NULL;
 }
 
+/*
+ * The list that debuggers read. dl_iterate_phdr may be wrapped by one who first asks dlsym for
+ * what is behind it: sanitizers are.
+ */
 void *frag_c_library_symbol(const char *name)
 {
-	struct wanted w = { .name = name };
+	void *found = NULL;
+	struct module m;
 
-	dl_iterate_phdr(look_in_c_library, &w);
-	return w.found;
+	for (const struct link_map *l = _r_debug.r_map; l && !found; l = l->l_next)
+		if (l->l_name && is_c_library(file_of(l->l_name))
+		    && read_module(l->l_addr, l->l_ld, &m))
+			found = find_function(&m, name);
+	return found;
 }
 
 struct place {
@@ -149,7 +162,7 @@ static int name_in_module(struct dl_phdr_info *info, size_t size, void *ctx)
 		return 0;
 	if (!*file)
 		file = program_invocation_short_name;
-	if (read_module(info, &m))
+	if (read_module(info->dlpi_addr, dynamic_of(info), &m))
 		function = function_at(&m, at->address);
 	if (function)
 		snprintf(at->buf, at->room, "%s:%s", file, function);
