@@ -5,7 +5,7 @@
  *
  * WAY: linked (compiled with -DLINKED), library (the driver is linked to libplug.so, which is
  * loaded), dlsym, dlvsym, address (cuGetProcAddress), address2 (its second version).
- * SCENE: sync, async, vmm, failed, none. END: return, threads, fork, exec, exit, _exit, kill, bench;
+ * SCENE: sync, async, vmm, failed, many, none. END: return, threads, fork, exec, exit, _exit, kill, bench;
  * own: says in which file the function is that it calls.
  */
 #define _GNU_SOURCE
@@ -179,6 +179,27 @@ void scene_failed(uint64_t n)
 	NEED(c.cuCtxSetCurrent(NULL) == 0);
 }
 
+/* As many blocks as tables and rings have to grow for; in an order that comes out of a hat. */
+void scene_many(uint64_t n);
+void scene_many(uint64_t n)
+{
+	enum { LIVE = 3000 };
+	const int steps = n ? 2000 : 30000;
+	uint64_t *at = calloc(LIVE, sizeof(*at)), x = 88172645463325252u + n;
+
+	for (int i = 0; i < steps; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		if (at[x % LIVE])
+			NEED(c.cuMemFreeAsync(at[x % LIVE], 0x5000) == 0);
+		if (at[x % LIVE] || c.cuMemAllocAsync(&at[x % LIVE], 512 + (x >> 32) % 64 * 512 + n,
+						      x >> 60 ? 0x5000 : 0x9000) != 0)
+			at[x % LIVE] = 0;
+	}
+	free(at);
+}
+
 static void play(const char *scene, uint64_t n)
 {
 	if (strcmp(scene, "sync") == 0)
@@ -189,6 +210,8 @@ static void play(const char *scene, uint64_t n)
 		scene_vmm(n);
 	else if (strcmp(scene, "failed") == 0)
 		scene_failed(n);
+	else if (strcmp(scene, "many") == 0)
+		scene_many(n);
 }
 
 static const char *scene_of_threads;

@@ -351,6 +351,13 @@ def check_matrix(stage: Stage) -> None:
                     if w == way and text])
 
 
+def check_many(stage: Stage) -> None:
+    """More than fits into the tables and rings that there are at first."""
+    for number, end in ((1000, 'return'), (1001, 'threads'), (1002, 'exec')):
+        wrong = check_run(stage, number, 'dlsym', 'many', end)
+        TAP.result(f'thousands of blocks, {end}', wrong)
+
+
 def tags(path: Path) -> list[str]:
     return [json.loads(x)['tag'] for x in path.read_text(encoding='ascii').splitlines()
             if '"tag"' in x]
@@ -476,7 +483,7 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix='record-') as place:
         stage = Stage(Path(place), Path(argv[1]).resolve())
         build(stage.folder)
-        for check in (check_matrix, check_tags, check_nested, check_off, check_command, check_merge,
+        for check in (check_matrix, check_many, check_tags, check_nested, check_off, check_command, check_merge,
                       check_exports):
             check(stage)
     return TAP.finish()
