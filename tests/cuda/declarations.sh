@@ -86,6 +86,35 @@ SAME(cudaDriverEntryPointSuccess, 0);
 SAME(cudaDriverEntryPointSymbolNotFound, 1);
 END
 
+# Of each call that is recorded the version of the interface that has it; and what is read of it.
+cat >"$folder/calls.c" <<'END'
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include "preload/driver_calls.h"
+#undef cuMemAlloc
+#undef cuMemAllocPitch
+#undef cuMemFree
+#undef cuDevicePrimaryCtxReset
+#undef cuGetProcAddress
+/* of those before the last version, the header hides this one */
+typedef PFN_cuDevicePrimaryCtxReset_v11000 PFN_cuDevicePrimaryCtxReset_v7000;
+#define KNOWN_ANY(base, from) PFN_##base##_v##from
+#define KNOWN_LEGACY(base, from) PFN_##base##_v##from
+#define KNOWN_THREAD(base, from) PFN_##base##_v##from##_ptsz
+#define KNOWN(name, base, from, before, kind) extern KNOWN_##kind(base, from) of_##name;
+FRAG_DRIVER_CALLS(KNOWN)
+#define SAME(a, b) _Static_assert((long)(a) == (long)(b), #a)
+SAME(CUDA_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+SAME(CUDA_NOT_INITIALIZED, CUDA_ERROR_NOT_INITIALIZED);
+SAME(CUDA_DEINITIALIZED, CUDA_ERROR_DEINITIALIZED);
+SAME(CUDA_LOCATION_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE);
+SAME(CUDA_PER_THREAD_STREAM, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+SAME(offsetof(struct cuda_memory_properties, location_type),
+     offsetof(CUmemAllocationProp, location));
+SAME(offsetof(struct cuda_memory_properties, location_id),
+     offsetof(CUmemAllocationProp, location.id));
+END
+
 headers=tests/support/cuda
 if [ -f "$CUDA_HOME/include/cuda_runtime_api.h" ]; then
 	headers="$headers $CUDA_HOME/include"
@@ -97,6 +126,9 @@ for where in $headers; do
 	compile tests/support/standin_driver.c "$where"
 	compile tests/support/standin_pool.c "$where"
 done
+if [ -f "$CUDA_HOME/include/cudaTypedefs.h" ]; then
+	compile "$folder/calls.c" "$CUDA_HOME/include"
+fi
 if [ "$headers" = tests/support/cuda ]; then
 	number=$((number + 1))
 	echo "ok $number # SKIP no CUDA toolkit in $CUDA_HOME to compare with"

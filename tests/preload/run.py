@@ -254,8 +254,10 @@ class Stage:
         self.folder, self.program, self.count = folder, program, 0
 
     def environment(self, folder: Path, **more) -> dict:
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(('FRAGSIM_', 'LD_', 'ASAN'))}
-        return {**kept, 'LD_LIBRARY_PATH': str(self.folder), 'STANDIN_LOG': str(folder / 'log'),
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(('FRAGSIM_', 'LD_'))}
+        # with another library before it, a sanitizer of the program would give up
+        asan = f'{os.environ.get("ASAN_OPTIONS", "")}:verify_asan_link_order=0'.strip(':')
+        return {**kept, 'ASAN_OPTIONS': asan, 'LD_LIBRARY_PATH': str(self.folder), 'STANDIN_LOG': str(folder / 'log'),
                 **more}
 
     def client(self, way: str, scene: str, end: str) -> list[str]:
