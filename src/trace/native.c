@@ -475,6 +475,18 @@ static inline const char *end_line(struct native *n, const char *p)
 	return frag_scan_bad(&n->scan, p, "bytes after the event on its line");
 }
 
+/* The input ends within the last line, as of a program that was killed: it can be left out. */
+static int torn_line(struct native *n, const char **kind, struct frag_error *err)
+{
+	const int rc = go_on(n, err);
+
+	if (rc == -FRAG_ETRACE) {
+		*kind = "a torn last line";
+		n->at = n->in.end;
+	}
+	return rc;
+}
+
 /*
  * A scan that the window cut is no error: the event is left where it begins, and
  * the next window starts with it.
@@ -501,6 +513,8 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	if (p && n->form == LINES)
 		p = end_line(n, p);
 	if (!p) {
+		if (n->scan.fail != FRAG_SCAN_BAD && n->in.eof && n->form == LINES)
+			return torn_line(n, kind, err);
 		if (n->scan.fail == FRAG_SCAN_BAD || n->in.eof)
 			return go_on(n, err);
 		n->scan.fail = FRAG_SCAN_FINE;  /* the next window begins with this event */

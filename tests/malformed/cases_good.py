@@ -281,6 +281,9 @@ def lenient_cases() -> list[Case]:
                 pipe=True)
     out.append(lenient('lenient-gzip', gz(lines(ALLOC, FREE, FREE, FREE, FREE, MARK)), (3,),
                        last={'step': '5'}))
+    # of a program that was killed while it wrote
+    out.append(lenient('lenient-torn-line', lines(ALLOC, MARK, FREE)[:-5], (1,),
+                       last={'step': '1', 'requested': '1000'}))
     # damage to the file
     damage = (
         ('syntax', lines(ALLOC, '{"op":"mark",}', MARK)),
@@ -289,7 +292,7 @@ def lenient_cases() -> list[Case]:
         ('surrogate', lines(ALLOC, r'{"op":"mark","name":"\ud800"}', MARK)),
         ('control', lines(ALLOC, '{"op":"mark","name":"\t"}', MARK)),
         ('depth', lines(ALLOC, '{"op":"mark","name":"x","y":' + nested(64) + '}')),
-        ('cut-object', document(ALLOC, FREE)[:-10]), ('cut-lines', lines(ALLOC, FREE)[:-5]),
+        ('cut-object', document(ALLOC, FREE)[:-10]),
         ('after-the-end', document(ALLOC) + b'x'), ('empty', b''), ('header-only', HEAD.encode()),
         ('version', lines(ALLOC, head='{"format":"fragsim-trace","version":2}')),
         ('format', lines(ALLOC, head='{"format":"x","version":1}')),
