@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}/analyse
 sources=$(find src -name '*.c' ! -name cuda.c | sort)
-flags='-std=c11 -Iinclude -Isrc -D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64'
+flags='-std=c11 -Iinclude -Isrc -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64'
 status=0
 mkdir -p "$build"
 

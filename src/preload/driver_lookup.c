@@ -183,15 +183,23 @@ static const struct {
 #undef VERSION
 };
 
+/* Is it that call: by its common name, or by the name of just this version? */
+static bool is_meant(int call, const char *name, int version, enum frag_stream_kind kind)
+{
+	if (strcmp(versions[call].base, name) != 0)
+		return strcmp(frag_driver_call_names[call], name) == 0;
+	return version >= versions[call].from
+	       && (!versions[call].before || version < versions[call].before)
+	       && (versions[call].kind == FRAG_ANY_STREAM || versions[call].kind == kind);
+}
+
 void frag_driver_wrap(const char *name, int version, uint64_t flags, void **at)
 {
 	const enum frag_stream_kind kind = flags & CUDA_PER_THREAD_STREAM ? FRAG_THREAD_STREAM
 									   : FRAG_LEGACY_STREAM;
 
 	for (int i = 0; i < FRAG_DRIVER_CALL_COUNT; i++) {
-		if (strcmp(versions[i].base, name) != 0 || version < versions[i].from
-		    || (versions[i].before && version >= versions[i].before)
-		    || (versions[i].kind != FRAG_ANY_STREAM && versions[i].kind != kind))
+		if (!is_meant(i, name, version, kind))
 			continue;
 		adopt(i, *at);
 		*at = wrappers[i];

@@ -9,7 +9,7 @@
 
 /* The tables of one module. */
 struct module {
-	const ElfW(Sym) *symbols;
+	const Elf64_Sym *symbols;
 	const char *names;
 	uint32_t count;
 	uint64_t base;
@@ -19,7 +19,7 @@ struct module {
 static uint32_t count_hashed(const uint32_t *table)
 {
 	const uint32_t buckets = table[0], first = table[1], bloom = table[2];
-	const uint32_t *bucket = table + 4 + bloom * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+	const uint32_t *bucket = table + 4 + bloom * (sizeof(Elf64_Addr) / sizeof(uint32_t));
 	const uint32_t *chain = bucket + buckets;
 	uint32_t last = 0;
 
@@ -33,12 +33,12 @@ static uint32_t count_hashed(const uint32_t *table)
 }
 
 /* An entry of the dynamic section as a pointer: some C libraries add the base, some do not. */
-static const void *placed(uint64_t base, ElfW(Addr) value)
+static const void *placed(uint64_t base, Elf64_Addr value)
 {
 	return (const void *)(uintptr_t)(value < base ? value + base : value);
 }
 
-static bool read_module(uint64_t base, const ElfW(Dyn) *d, struct module *m)
+static bool read_module(uint64_t base, const Elf64_Dyn *d, struct module *m)
 {
 	const uint32_t *old_hash = NULL, *hash = NULL;
 
@@ -57,7 +57,7 @@ static bool read_module(uint64_t base, const ElfW(Dyn) *d, struct module *m)
 	return m->symbols && m->names;
 }
 
-static const ElfW(Dyn) *dynamic_of(const struct dl_phdr_info *info)
+static const Elf64_Dyn *dynamic_of(const struct dl_phdr_info *info)
 {
 	for (uint32_t i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
@@ -94,7 +94,7 @@ static bool is_c_library(const char *file)
 static void *find_function(const struct module *m, const char *name)
 {
 	for (uint32_t i = 0; i < m->count; i++) {
-		const ElfW(Sym) *s = &m->symbols[i];
+		const Elf64_Sym *s = &m->symbols[i];
 
 		if (s->st_value && s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC
 		    && begins(m->names + s->st_name, name)
@@ -129,7 +129,7 @@ struct place {
 static bool holds(const struct dl_phdr_info *info, uint64_t address)
 {
 	for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const Elf64_Phdr *p = &info->dlpi_phdr[i];
 
 		if (p->p_type == PT_LOAD && address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
 			return true;
@@ -141,7 +141,7 @@ static bool holds(const struct dl_phdr_info *info, uint64_t address)
 static const char *function_at(const struct module *m, uint64_t address)
 {
 	for (uint32_t i = 0; i < m->count; i++) {
-		const ElfW(Sym) *s = &m->symbols[i];
+		const Elf64_Sym *s = &m->symbols[i];
 
 		if (s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC
 		    && address - m->base - s->st_value < s->st_size)

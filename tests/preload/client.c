@@ -4,7 +4,8 @@
  *   client WAY SCENE END
  *
  * WAY: linked (compiled with -DLINKED), library (the driver is linked to libplug.so, which is
- * loaded), dlsym, dlvsym, address (cuGetProcAddress), address2 (its second version).
+ * loaded), dlsym, dlvsym, address (cuGetProcAddress), address2 (its second version),
+ * suffixed (the same, with _v2 and _ptsz in the names).
  * SCENE: sync, async, vmm, failed, many, none. END: return, threads, fork, exec, exit, _exit, kill, bench;
  * own: says in which file the function is that it calls.
  */
@@ -74,6 +75,8 @@ static void load(const char *way)
 		c.name = (int (*) parameters)dlvsym(driver, #name, "STANDIN_1");               \
 	else if (strcmp(way, "address") == 0)                                                  \
 		NEED(address(#base, (void **)&c.name, 11080, (own) ? 2 : 1) == 0);             \
+	else if (strcmp(way, "suffixed") == 0)                                                 \
+		NEED(address2(#name, (void **)&c.name, 12000, 0, &found) == 0);                \
 	else                                                                                   \
 		NEED(address2(#base, (void **)&c.name, 12000, (own) ? 2 : 1, &found) == 0);    \
 	NEED(c.name);

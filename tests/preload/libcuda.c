@@ -270,6 +270,10 @@ int cuGetProcAddress_v2(const char *name, void **at, int version, uint64_t flags
 	if (strcmp(name, #base) == 0 && (!*at || (thread) == own))                 \
 		*at = (void *)call;
 	CALLS(LOOK)
+#define LOOK_WHOLE(call, base, thread, parameters)                                 \
+	if (strcmp(name, #call) == 0 && strcmp(#call, #base) != 0)                 \
+		*at = (void *)call;
+	CALLS(LOOK_WHOLE)
 	if (strcmp(name, "cuGetProcAddress") == 0)
 		*at = version >= 12000 ? (void *)cuGetProcAddress_v2 : (void *)cuGetProcAddress;
 	if (found)

@@ -23,7 +23,7 @@ from tap import Tap  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 CC = os.environ.get('CC', 'cc').split()
-WAYS = ('linked', 'library', 'dlsym', 'dlvsym', 'address', 'address2')
+WAYS = ('linked', 'library', 'dlsym', 'dlvsym', 'address', 'address2', 'suffixed')
 SCENES = ('sync', 'async', 'vmm', 'failed')
 # how the program ends, and with which status
 ENDS = {'return': 0, 'threads': 0, 'fork': 0, 'exec': 0, 'exit': 7, '_exit': 8,
