@@ -521,6 +521,20 @@ static void add_sync_event(const struct frag_note *n)
 		sync_stream(e.stream, n->device, n->t_ns);
 }
 
+/* Another pool of the same handle, later, is another pool. */
+static void add_pool_gone(const struct frag_note *n)
+{
+	const uint64_t number = frag_numbers_get(&known.pools, n->key);
+
+	if (!number || !begin_line("{\"op\":\"release_pool\",\"pool\":"))
+		return;
+	put_number(number);
+	put_device(n->device);
+	put_time(n->t_ns);
+	end_line();
+	frag_numbers_del(&known.pools, n->key);
+}
+
 /* The device's context has gone, with all that was in it. */
 static void add_reset(const struct frag_note *n)
 {
@@ -572,8 +586,7 @@ void frag_lines_add(const struct frag_note *n)
 		add_sync_event(n);
 		break;
 	case FRAG_NOTE_POOL_GONE:
-		/* another one of this handle is another pool */
-		frag_numbers_del(&known.pools, n->key);
+		add_pool_gone(n);
 		break;
 	case FRAG_NOTE_DEVICE_RESET:
 		add_reset(n);

@@ -198,8 +198,9 @@ class Model:
             stream, waits = self.marked[call.key]
             if waits == self.waits[stream]:
                 self.sync(call.device, stream)
-        elif call.name == 'cuMemPoolDestroy':       # its number is never another's
-            self.pools[('gone', len(self.pools))] = self.pools.pop(call.key, 0)
+        elif call.name == 'cuMemPoolDestroy' and call.key in self.pools:
+            self.say('release_pool', pool=self.pools[call.key], device=call.device)
+            self.pools[('gone', len(self.pools))] = self.pools.pop(call.key)    # a number once
         elif call.name == 'cuDevicePrimaryCtxReset_v2':
             for table in (self.live, self.handles):
                 for key in [k for k, b in table.items() if b.device == call.key]:
