@@ -48,7 +48,7 @@ PICFLAGS = -fPIC -fvisibility=hidden -include scripts/exports.h
 FORTIFY = $(if $(findstring FORTIFY,$(CPPFLAGS)$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDENING = $(if $(SAN),,-fPIE -fstack-protector-strong -Werror=format-security \
 	$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(FORTIFY)))
-ALL_CPPFLAGS = $(HARDENING) -Iinclude -Isrc \
+ALL_CPPFLAGS = $(HARDENING) -Iinclude -Isrc -I$(BUILD)/page \
 	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
 	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread -ffile-prefix-map=$(CURDIR)=. -Wdate-time $(WARNINGS) $(SANFLAGS) $(CFLAGS)
@@ -120,6 +120,14 @@ $(RECORDER): scripts/record.map $(RECORD_OBJECTS) $(BUILD)/objects
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
 	$(call say,FUZZLD)
 	$(Q)$(FUZZ_CC) $(ALL_LDFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LDLIBS)
+# The files of a report's page, as arrays of characters.
+PAGE_FILES = $(addprefix src/report/page/page.,html css js)
+$(BUILD)/page/page_files.inc: $(PAGE_FILES)
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)for f in $^; do echo "const char frag_page_$${f##*.}[] = {" && od -An -v -tx1 $$f | \
+		sed 's/\([0-9a-f][0-9a-f]\)/0x\1,/g' && echo '0 };' || exit; done >$@
+$(addsuffix /src/report/page_files.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz): $(BUILD)/page/page_files.inc
 define compile
 	$(call say,$(1))
 	@mkdir -p $(@D)

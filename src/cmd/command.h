@@ -67,6 +67,7 @@ extern const struct frag_cmd frag_cmd_policies;
 extern const struct frag_cmd frag_cmd_ranks;
 extern const struct frag_cmd frag_cmd_record;
 extern const struct frag_cmd frag_cmd_replay;
+extern const struct frag_cmd frag_cmd_report;
 extern const struct frag_cmd frag_cmd_run;
 extern const struct frag_cmd frag_cmd_shrink;
 extern const struct frag_cmd frag_cmd_slice;

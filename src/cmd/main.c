@@ -41,6 +41,7 @@ const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_ranks,
 	&frag_cmd_record,
 	&frag_cmd_replay,
+	&frag_cmd_report,
 	&frag_cmd_run,
 	&frag_cmd_shrink,
 	&frag_cmd_slice,

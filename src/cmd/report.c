@@ -1,0 +1,349 @@
+/* report.c - fragsim report: runs of traces as one page to look at. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "cmd/answers.h"
+#include "cmd/interrupt.h"
+#include "cmd/recorded_policy.h"
+#include "report/page_write.h"
+
+enum { OPT_OUTPUT = FRAG_OPT_FIRST_OWN, OPT_SVG };
+
+static const struct frag_opt opts[] = {
+	{ 'o', "output", "FILE", "write the page there (- is standard output)", OPT_OUTPUT },
+	{ 0, "svg", "FILE", "write its timelines there, as one picture", OPT_SVG },
+	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; up to six (by the trace)",
+	  FRAG_OPT_POLICY },
+	FRAG_ALLOC_CONF_ROW(0),
+	FRAG_STACKS_ROW(0),
+	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
+	{ 'q', "quiet", NULL, "no warnings or progress", FRAG_OPT_QUIET },
+	FRAG_ON_OOM_ROW(0),
+	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
+	FRAG_PROFILE_ROW(0),
+	FRAG_DEVICE_ROWS(0),
+	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0 },
+};
+
+struct reporting {
+	struct frag_run_options options;
+	bool quiet, has_policies;
+	const char *html, *svg;
+	char *command;
+	struct frag_page_section *sections;
+	uint32_t section_count;
+	struct frag_outfile page, picture;
+};
+
+/* One trace, from its first event to its section. */
+struct one {
+	struct reporting *r;
+	struct frag_run_options options;        /* those of the command, with the trace's policy */
+	struct frag_trace *trace;
+	struct frag_devices devices;
+	struct frag_session session;
+	struct frag_answers answers;
+	struct frag_configured configured;
+	struct frag_page *pages;
+	struct frag_leaks leaks;
+	struct frag_choice *chosen;             /* of a trace that chose by itself */
+};
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct reporting *r = ctx;
+
+	switch (id) {
+	case OPT_OUTPUT:
+		r->html = value;
+		return 0;
+	case OPT_SVG:
+		r->svg = value;
+		return 0;
+	case FRAG_OPT_QUIET:
+		r->quiet = true;
+		return 0;
+	default:
+		return frag_run_set_option(&r->options, id, value, err);
+	}
+}
+
+/* As a shell would read it again: what has more than the usual characters is quoted. */
+static char *command_line(int argc, char **argv)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+=:,./@%";
+	size_t length = sizeof("fragsim report");
+	char *text, *p;
+
+	for (int i = 1; i < argc; i++)
+		length += 4 * strlen(argv[i]) + 3;
+	text = p = malloc(length);
+	if (!text)
+		return NULL;
+	p = stpcpy(p, "fragsim report");
+	for (int i = 1; i < argc; i++) {
+		const bool quoted = !*argv[i] || argv[i][strspn(argv[i], plain)];
+
+		p = stpcpy(p, quoted ? " '" : " ");
+		for (const char *c = argv[i]; *c; c++)
+			if (*c == '\'')
+				p = stpcpy(p, "'\\''");
+			else
+				*p++ = *c;
+		p = stpcpy(p, quoted ? "'" : "");
+	}
+	return text;
+}
+
+static void warn(void *ctx, const char *message)
+{
+	struct one *one = ctx;
+
+	if (!one->r->quiet)
+		frag_session_warn(&one->session, message);
+}
+
+static int open_trace(struct one *one, const char *path, struct frag_error *err)
+{
+	const struct frag_run_options *o = &one->options;
+	const struct frag_trace_options options = {
+		.lenient = o->lenient, .stacks = o->has_stacks ? o->stacks : FRAG_STACKS_PYTHON,
+		.sized = o->total != UINT64_MAX || o->profile_path,
+		.log = { .warn = warn, .ctx = one },
+		.configured = frag_configured_next, .configured_ctx = &one->configured,
+	};
+	int rc;
+
+	if (!frag_configured_init(&one->configured, o->choices, o->choice_count))
+		return frag_fail_nomem(err);
+	rc = frag_or_interrupted(frag_trace_open(&one->trace, path, &options, err), err);
+	rc = rc ? rc : frag_run_default(&one->options, one->trace, &one->configured, &options.log,
+					err);
+	return rc ? rc : frag_run_devices(o, one->trace, &one->devices, err);
+}
+
+static struct frag_sim_options sim_options(const struct one *one)
+{
+	struct frag_sim_options options = one->options.sim;
+
+	options.devices = one->devices.figures;
+	options.on_oom = &frag_oom_explain;
+	return options;
+}
+
+/* One simulation a policy, each with a page that watches it. */
+static int make_sims(struct one *one, struct frag_error *err)
+{
+	const struct frag_run_options *o = &one->options;
+	const struct frag_sim_options options = sim_options(one);
+	const uint32_t devices = frag_trace_info(one->trace)->device_count;
+	int rc = frag_session_room(&one->session, devices, err);
+
+	if (o->choice_count > FRAG_PAGE_POLICIES_MAX)
+		return frag_fail(err, FRAG_EUSAGE, "%u policies: a page has room for %d",
+				 o->choice_count, FRAG_PAGE_POLICIES_MAX);
+	one->pages = calloc(o->choice_count, sizeof(*one->pages));
+	if (!one->pages)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < o->choice_count && !rc; i++) {
+		const struct frag_observer watch = {
+			.step = frag_page_observe, .ctx = &one->pages[i],
+		};
+		struct frag_sim *sim;
+
+		rc = frag_sim_new(&sim, &o->choices[i], one->trace, &options, err);
+		rc = rc ? rc : frag_session_add(&one->session, sim, err);
+		rc = rc ? rc : frag_page_init(&one->pages[i], sim, devices, err);
+		if (!rc && frag_sim_observe(sim, &watch))
+			rc = frag_fail_nomem(err);
+	}
+	return rc ? rc : frag_answers_begin(&one->answers, &one->session, one->trace, err);
+}
+
+static int read_trace(struct one *one, struct frag_error *err)
+{
+	struct frag_session *s = &one->session;
+	const struct frag_worker_options workers = {
+		.threads = one->options.threads, .stop = frag_interrupted,
+		.progress = frag_session_progress, .ctx = s, .tape = one->answers.writer,
+	};
+	int rc;
+
+	frag_progress_begin(&s->progress, !one->r->quiet);
+	rc = frag_workers_run(s->sims, s->sim_count, one->trace, &workers, err);
+	frag_progress_end(&s->progress);
+	for (uint32_t i = 0; i < s->sim_count && !rc; i++)
+		rc = frag_page_end(&one->pages[i], err);
+	return rc;
+}
+
+/* Where the trace has iterations. */
+static int find_leaks(struct one *one, bool *found, struct frag_error *err)
+{
+	const uint32_t devices = frag_trace_info(one->trace)->device_count;
+	uint64_t *rooms = calloc(devices, sizeof(*rooms));
+	struct frag_error none;
+	int rc;
+
+	*found = false;
+	if (!rooms)
+		return frag_fail_nomem(err);
+	rc = one->answers.tape ? frag_leaks_find(&one->leaks, one->answers.tape, NULL, rooms, &none)
+			       : -FRAG_ETRACE;
+	free(rooms);
+	*found = rc == 0;
+	return rc && rc != -FRAG_ETRACE ? frag_fail_nomem(err) : 0;
+}
+
+static int make_section(struct one *one, struct frag_page_section *section,
+			struct frag_error *err)
+{
+	const struct frag_session *s = &one->session;
+	const struct frag_report report = {
+		.trace = frag_trace_info(one->trace), .runs = s->runs, .run_count = s->run_count,
+		.answers = s->answers, .by_default = one->options.by_default,
+	};
+	struct frag_page_trace made = {
+		.report = &report, .pages = one->pages, .page_count = s->sim_count,
+		.symbols = frag_trace_symbols(one->trace),
+	};
+	bool found;
+	int rc = find_leaks(one, &found, err);
+
+	made.leaks = found ? &one->leaks : NULL;
+	return rc ? rc : frag_page_section_init(section, &made, err);
+}
+
+static int do_trace(struct one *one, const char *path, struct frag_page_section *section,
+		    struct frag_error *err)
+{
+	struct frag_sim_options options;
+	int rc = frag_session_begin(&one->session, &one->options, path, err);
+
+	rc = rc ? rc : open_trace(one, path, err);
+	rc = rc ? rc : make_sims(one, err);
+	rc = rc ? rc : read_trace(one, err);
+	if (rc)
+		return rc;
+	frag_session_collect(&one->session, false);
+	options = sim_options(one);
+	rc = frag_answers_find(&one->answers, &one->session, &options, err);
+	return rc ? rc : make_section(one, section, err);
+}
+
+static void fini(struct one *one)
+{
+	for (uint32_t i = 0; i < one->session.sim_count; i++) {
+		if (one->pages)
+			frag_page_fini(&one->pages[i]);
+		frag_sim_del(one->session.sims[i]);
+	}
+	free(one->pages);
+	frag_session_fini(&one->session);
+	frag_answers_fini(&one->answers);
+	frag_leaks_fini(&one->leaks);
+	frag_devices_fini(&one->devices);
+	frag_trace_close(one->trace);
+	frag_configured_fini(&one->configured);
+	if (!one->r->has_policies)
+		free(one->options.choices);
+}
+
+static int do_traces(struct reporting *r, char *const *paths, int count, struct frag_error *err)
+{
+	int rc = 0;
+
+	r->sections = calloc((size_t)count, sizeof(*r->sections));
+	if (!r->sections)
+		return frag_fail_nomem(err);
+	for (int i = 0; i < count && !rc; i++) {
+		struct one one = { .r = r, .options = r->options };
+
+		rc = do_trace(&one, paths[i], &r->sections[i], err);
+		r->section_count = (uint32_t)i + 1;
+		fini(&one);
+	}
+	return rc;
+}
+
+static int write_file(struct reporting *r, struct frag_outfile *f, const char *path,
+		      struct frag_error *err)
+{
+	int rc;
+
+	if (!path)
+		return 0;
+	rc = frag_outfile_open(f, path, err);
+	if (!rc && f == &r->page)
+		rc = frag_page_write(r->sections, r->section_count, r->command, f, err);
+	else if (!rc)
+		rc = frag_page_write_svg(r->sections, r->section_count, f, err);
+	return rc ? rc : frag_outfile_finish(f, err);
+}
+
+static int check(struct reporting *r, const struct frag_cmd *cmd, char *const *paths, int count,
+		 struct frag_error *err)
+{
+	const char *const outputs[] = { r->html, r->svg };
+	int rc;
+
+	if (!count)
+		return frag_usage(cmd, "which trace?", err);
+	if (!r->html && !r->svg)
+		return frag_usage(cmd, "where to? -o FILE", err);
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < count; i++)
+			if (outputs[k] && frag_same_file(outputs[k], paths[i]))
+				return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the"
+						 " trace", outputs[k]);
+	if (r->html && r->svg && (strcmp(r->html, r->svg) == 0 || frag_same_file(r->html, r->svg)))
+		return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file", r->html);
+	rc = frag_run_options_check(&r->options, cmd, err);
+	r->has_policies = r->options.choice_count > 0;
+	/* the answers are looked for as for a report that is printed */
+	r->options.report = true;
+	return rc ? rc : frag_run_read_profile(&r->options, err);
+}
+
+static int report_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		       struct frag_error *err)
+{
+	struct frag_outfile *files[2];
+	struct reporting r = { .command = command_line(argc, argv) };
+	int rest, rc;
+
+	(void)status;
+	files[0] = &r.page;
+	files[1] = &r.picture;
+	frag_run_options_init(&r.options);
+	rc = r.command ? frag_options(cmd, argc, argv, &r, set_option, &rest, err)
+		       : frag_fail_nomem(err);
+	if (rc || !rest)
+		goto out;
+	rc = check(&r, cmd, argv + rest, argc - rest, err);
+	rc = rc ? rc : do_traces(&r, argv + rest, argc - rest, err);
+	rc = rc ? rc : write_file(&r, &r.page, r.html, err);
+	rc = rc ? rc : write_file(&r, &r.picture, r.svg, err);
+	rc = rc ? rc : frag_outfile_commit_all(files, 2, err);
+out:
+	frag_outfile_abandon(&r.page);
+	frag_outfile_abandon(&r.picture);
+	for (uint32_t i = 0; i < r.section_count; i++)
+		frag_page_section_fini(&r.sections[i]);
+	free(r.sections);
+	free(r.command);
+	frag_run_options_fini(&r.options);
+	return rc;
+}
+
+const struct frag_cmd frag_cmd_report = {
+	.name = "report",
+	.job = FRAG_JOB_LOOK,
+	.args = "[options] TRACE...",
+	.summary = "draw runs of traces as one page to look at",
+	.opts = opts,
+	.exec = report_exec,
+};

@@ -1,0 +1,57 @@
+/*
+ * floor.h - where a segment is on the map: the lowest place that is free as long as it lives.
+ *
+ * Segments are stacked first fit. An expandable range, whose addresses nobody fills, has a lane of
+ * its own beside them, as wide as what is ever mapped of it; lanes come one above the other at
+ * the end, when that is known.
+ */
+#ifndef PAGE_FLOOR_H
+#define PAGE_FLOOR_H
+
+#include "base/hash.h"
+#include "fragsim/heap.h"
+
+/* Pages of a range that are mapped, or all of a segment. */
+struct frag_piece {
+	uint64_t offset, bytes, birth;
+};
+
+struct frag_place {
+	uint32_t ordinal, lane;         /* lane 0: stacked segments */
+	uint64_t y;                     /* in its lane */
+	frag_block block;               /* of the heap that stacks; lane 0 */
+	struct frag_piece *pieces;      /* by offset */
+	uint32_t piece_count, piece_capacity;
+	bool used;
+};
+
+/* One without segments is zeroed. */
+struct frag_floor {
+	struct frag_device device;      /* unlimited: what stacks is a heap on it, first fit */
+	struct frag_heap *heap;
+	frag_list list;
+	struct frag_map by_ordinal;     /* -> place */
+	struct frag_place *places;
+	uint32_t place_count, place_capacity, unused;
+	bool *taken;                    /* by lane: there is a range in it */
+	uint32_t lanes, lane_capacity;
+};
+
+/* -FRAG_ENOMEM, as below. Release it also where this fails. */
+int frag_floor_init(struct frag_floor *floor);
+void frag_floor_fini(struct frag_floor *floor);
+
+/* A segment, or a range of which nothing is mapped yet. */
+int frag_floor_add(struct frag_floor *floor, uint32_t ordinal, uint64_t bytes, bool range,
+		   uint64_t step);
+/* The place of one that is there; NULL: it is not. */
+struct frag_place *frag_floor_find(const struct frag_floor *floor, uint32_t ordinal);
+void frag_floor_remove(struct frag_floor *floor, struct frag_place *place);
+
+/* Pages of a range. ended is told of what was there from `birth` until now. */
+int frag_floor_map(struct frag_place *place, uint64_t offset, uint64_t bytes, uint64_t step);
+typedef int frag_piece_fn(void *ctx, const struct frag_place *place, const struct frag_piece *piece);
+int frag_floor_unmap(struct frag_place *place, uint64_t offset, uint64_t bytes, void *ctx,
+		     frag_piece_fn *ended);
+
+#endif

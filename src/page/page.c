@@ -1,0 +1,379 @@
+/* page.c - what is kept of a run so that it can be drawn. */
+#include "page/page.h"
+
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+/* The block in a slot of the trace. */
+struct frag_page_block {
+	uint64_t birth, freed;
+	uint64_t y, bytes;      /* 0: there is none */
+	uint32_t lane, share, device;
+	bool pending;
+};
+
+int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
+		   struct frag_error *err)
+{
+	*page = (struct frag_page){ .sim = sim };
+	page->devices = calloc(devices, sizeof(*page->devices));
+	if (!page->devices)
+		return frag_fail_nomem(err);
+	page->device_count = devices;
+	if (!frag_who_init(&page->who, devices))
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < devices; i++)
+		if (frag_floor_init(&page->devices[i].floor))
+			return frag_fail_nomem(err);
+	return 0;
+}
+
+void frag_page_fini(struct frag_page *page)
+{
+	for (uint32_t i = 0; i < page->device_count; i++) {
+		frag_floor_fini(&page->devices[i].floor);
+		frag_areas_fini(&page->devices[i].blocks);
+		frag_areas_fini(&page->devices[i].segments);
+	}
+	if (page->devices)
+		frag_who_fini(&page->who);
+	free(page->devices);
+	free(page->live);
+}
+
+/* What is told of a piece of a segment that ends. */
+struct ending {
+	struct frag_page_device *d;
+	uint64_t step;
+};
+
+static int end_piece(void *ctx, const struct frag_place *place, const struct frag_piece *piece)
+{
+	const struct ending *e = ctx;
+	const struct frag_area area = {
+		.birth = piece->birth, .freed = e->step, .end = e->step,
+		.y = place->y + piece->offset, .bytes = piece->bytes, .lane = place->lane,
+		.who = place->ordinal,
+	};
+
+	return frag_areas_add(&e->d->segments, &area);
+}
+
+static int release(struct frag_page_device *d, struct frag_place *place, uint64_t step)
+{
+	struct ending e = { d, step };
+	int rc = frag_floor_unmap(place, 0, UINT64_MAX, &e, end_piece);
+
+	frag_floor_remove(&d->floor, place);
+	return rc;
+}
+
+static int do_call(struct frag_page_device *d, const struct frag_call *call, uint64_t step)
+{
+	struct frag_place *place = frag_floor_find(&d->floor, call->ordinal);
+	struct ending e = { d, step };
+
+	switch (call->kind) {
+	case FRAG_CALL_NEW:
+	case FRAG_CALL_NEW_RANGE:
+		return place ? 0 : frag_floor_add(&d->floor, call->ordinal, call->bytes,
+						  call->kind == FRAG_CALL_NEW_RANGE, step);
+	case FRAG_CALL_MAP:
+		return place ? frag_floor_map(place, call->offset, call->bytes, step) : 0;
+	case FRAG_CALL_UNMAP:
+		return place ? frag_floor_unmap(place, call->offset, call->bytes, &e, end_piece) : 0;
+	case FRAG_CALL_RELEASE:
+	case FRAG_CALL_RELEASE_RANGE:
+		break;
+	}
+	return place ? release(d, place, step) : 0;
+}
+
+/* Segments that were there before the first step, and are still. */
+struct beginning {
+	struct frag_page_device *d;
+	const struct frag_step *step;
+	struct frag_place *place;       /* of a range, whose blocks come */
+	int rc;
+};
+
+static bool is_new(const struct frag_step *step, uint32_t ordinal)
+{
+	for (uint32_t i = 0; i < step->call_count; i++)
+		if (step->calls[i].ordinal == ordinal
+		    && (step->calls[i].kind == FRAG_CALL_NEW
+			|| step->calls[i].kind == FRAG_CALL_NEW_RANGE))
+			return true;
+	return false;
+}
+
+static void begin_segment(struct beginning *b, const struct frag_segment_view *seg)
+{
+	b->place = NULL;
+	if (is_new(b->step, seg->ordinal))
+		return;
+	b->rc = frag_floor_add(&b->d->floor, seg->ordinal, seg->bytes, seg->page != 0,
+			       b->step->event->step);
+	if (!b->rc && seg->page)
+		b->place = frag_floor_find(&b->d->floor, seg->ordinal);
+}
+
+static void visit(void *ctx, const struct frag_segment_view *seg, const struct frag_block_view *blk)
+{
+	struct beginning *b = ctx;
+
+	if (b->rc)
+		return;
+	if (!blk)
+		begin_segment(b, seg);
+	else if (b->place && blk->state != FRAG_UNMAPPED)
+		b->rc = frag_floor_map(b->place, blk->offset, blk->bytes, b->step->event->step);
+}
+
+/* What was mapped in this very step is seen in the heap, and comes as a call too. */
+static bool has_map(const struct frag_step *step)
+{
+	for (uint32_t i = 0; i < step->call_count; i++)
+		if (step->calls[i].kind == FRAG_CALL_MAP || step->calls[i].kind == FRAG_CALL_UNMAP)
+			return true;
+	return false;
+}
+
+static int begin(struct frag_page *page, struct frag_page_device *d, const struct frag_step *step,
+		 bool *done)
+{
+	struct beginning b = { .d = d, .step = step };
+
+	d->begun = true;
+	*done = has_map(step);
+	frag_heap_walk(frag_sim_heap(page->sim, step->device), &b, visit);
+	return b.rc;
+}
+
+static int do_calls(struct frag_page *page, struct frag_page_device *d,
+		    const struct frag_step *step)
+{
+	bool done = false;
+	int rc = d->begun ? 0 : begin(page, d, step, &done);
+
+	for (uint32_t i = 0; i < step->call_count && !rc; i++) {
+		const struct frag_call *call = &step->calls[i];
+		const bool old = done && !is_new(step, call->ordinal);
+
+		if (!old || (call->kind != FRAG_CALL_MAP && call->kind != FRAG_CALL_UNMAP))
+			rc = do_call(d, call, step->event->step);
+	}
+	return rc;
+}
+
+/* What a slot held ends at a step; a block that is freed and used on was pending from then on. */
+static int end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
+{
+	const struct frag_area area = {
+		.birth = b->birth, .freed = b->pending ? b->freed : step, .end = step,
+		.y = b->y, .bytes = b->bytes, .lane = b->lane, .who = b->share,
+	};
+
+	frag_who_dies(&page->who, b->share, b->device, b->bytes);
+	b->bytes = 0;
+	return frag_areas_add(&page->devices[b->device].blocks, &area);
+}
+
+static int begin_block(struct frag_page *page, const struct frag_step *step)
+{
+	const struct frag_event *ev = step->event;
+	const struct frag_place *place;
+	struct frag_page_block *b;
+
+	if (!frag_grow(&page->live, &page->live_capacity, (uint64_t)ev->slot + 1,
+		       sizeof(*page->live)))
+		return -FRAG_ENOMEM;
+	while (page->live_count <= ev->slot)
+		page->live[page->live_count++].bytes = 0;
+	b = &page->live[ev->slot];
+	b->bytes = 0;
+	place = frag_floor_find(&page->devices[step->device].floor, step->segment);
+	if (!step->placed || !ev->bytes || !place)
+		return 0;
+	*b = (struct frag_page_block){
+		.birth = ev->step, .y = place->y + step->offset, .bytes = step->bytes,
+		.lane = place->lane, .device = step->device,
+	};
+	b->share = frag_who_born(&page->who, frag_sim_symbols(page->sim), ev->tag, step->stack,
+				 step->device, step->bytes);
+	return b->share == UINT32_MAX ? -FRAG_ENOMEM : 0;
+}
+
+static int free_block(struct frag_page *page, const struct frag_event *ev)
+{
+	struct frag_page_block *b = &page->live[ev->slot];
+
+	if (ev->slot >= page->live_count || !b->bytes)
+		return 0;
+	if (!ev->waits)
+		return end_block(page, b, ev->step);
+	b->pending = true;
+	b->freed = ev->step;
+	return 0;
+}
+
+static int end_pending(struct frag_page *page, const struct frag_step *step)
+{
+	const struct frag_event *ev = step->event;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < ev->ended_count && !rc; i++) {
+		struct frag_page_block *b = &page->live[ev->ended[i].slot];
+
+		if (ev->ended[i].slot < page->live_count && b->bytes && b->device == step->device)
+			rc = end_block(page, b, ev->step);
+	}
+	return rc;
+}
+
+static int do_event(struct frag_page *page, const struct frag_step *step)
+{
+	const struct frag_event *ev = step->event;
+
+	if (ev->op == FRAG_OP_ALLOC)
+		return begin_block(page, step);
+	if (ev->op == FRAG_OP_FREE && step->status != FRAG_STEP_SKIPPED)
+		return free_block(page, ev);
+	return ev->ended_count ? end_pending(page, step) : 0;
+}
+
+/* Takes what is around a moment, once there is as much behind as there is before it. */
+static void take_window(struct frag_page_device *d, struct frag_page_moment *m, bool last)
+{
+	if (!m->window.taken && (last || d->recent.seen >= m->window.seen + FRAG_WINDOW_MAX / 2))
+		frag_window_take(&m->window, &d->recent);
+}
+
+/* Where the most is reserved, and of those steps where the most is allocated. */
+static bool is_peak(const uint64_t at[FRAG_LINE_FIGURES], const uint64_t highest[2])
+{
+	return at[FRAG_LINE_RESERVED] > highest[0]
+	       || (at[FRAG_LINE_RESERVED] == highest[0] && at[FRAG_LINE_ALLOCATED] > highest[1]);
+}
+
+static int note_oom(struct frag_page *page, struct frag_page_device *d,
+		    const struct frag_step *step)
+{
+	struct frag_page_moment *m = &d->ooms[d->oom_count];
+
+	if (d->oom_count == FRAG_PAGE_OOMS_MAX)
+		return 0;
+	d->oom_count++;
+	m->step = step->event->step;
+	m->window.seen = d->recent.seen;
+	m->share_count = frag_who_largest(&page->who, step->device, false, m->shares,
+					  FRAG_PAGE_HOLDERS_MAX, &m->rest_bytes, &m->rest_blocks);
+	return m->share_count == UINT32_MAX ? -FRAG_ENOMEM : 0;
+}
+
+static int note_step(struct frag_page *page, struct frag_page_device *d,
+		     const struct frag_step *step)
+{
+	const struct frag_metrics *m = step->metrics;
+	const uint64_t at[FRAG_LINE_FIGURES] = {
+		[FRAG_LINE_RESERVED] = m->reserved, [FRAG_LINE_ALLOCATED] = m->allocated,
+		[FRAG_LINE_REQUESTED] = m->requested, [FRAG_LINE_STRANDED] = m->stranded,
+	};
+
+	frag_line_add(&d->line, step->event->step, at);
+	frag_window_add(&d->recent, step->event->step, at);
+	d->end = step->event->step + 1;
+	if (is_peak(at, d->highest)) {
+		d->highest[0] = at[FRAG_LINE_RESERVED];
+		d->highest[1] = at[FRAG_LINE_ALLOCATED];
+		d->peak.step = step->event->step;
+		d->peak.window.seen = d->recent.seen;
+		d->peak.window.taken = false;
+		frag_who_peaks(&page->who, step->device);
+	}
+	take_window(d, &d->peak, false);
+	for (uint32_t i = 0; i < d->oom_count; i++)
+		take_window(d, &d->ooms[i], false);
+	return step->status == FRAG_STEP_OOM ? note_oom(page, d, step) : 0;
+}
+
+/* Blocks go before the segments that they were in, and come after them. */
+int frag_page_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	struct frag_page *page = ctx;
+	struct frag_page_device *d = &page->devices[step->device];
+	int rc = do_calls(page, d, step);
+
+	rc = rc ? rc : do_event(page, step);
+	rc = rc ? rc : note_step(page, d, step);
+	return rc ? frag_fail_nomem(err) : 0;
+}
+
+static int end_device(struct frag_page *page, struct frag_page_device *d)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < d->floor.place_count && !rc; i++) {
+		struct ending e = { d, d->end };
+
+		if (d->floor.places[i].used)
+			rc = frag_floor_unmap(&d->floor.places[i], 0, UINT64_MAX, &e, end_piece);
+	}
+	take_window(d, &d->peak, true);
+	for (uint32_t i = 0; i < d->oom_count; i++)
+		take_window(d, &d->ooms[i], true);
+	frag_line_fill(&d->line);
+	if (!rc) {
+		d->peak.share_count = frag_who_largest(&page->who,
+						       (uint32_t)(d - page->devices), true,
+						       d->peak.shares, FRAG_PAGE_HOLDERS_MAX,
+						       &d->peak.rest_bytes, &d->peak.rest_blocks);
+		rc = d->peak.share_count == UINT32_MAX ? -FRAG_ENOMEM : 0;
+	}
+	return rc;
+}
+
+/* Lanes one above the other, each at a whole row of the raster. */
+static void lay_lanes(struct frag_page_device *d, uint64_t *height)
+{
+	const uint32_t shift = d->blocks.row_shift > d->segments.row_shift ? d->blocks.row_shift
+									    : d->segments.row_shift;
+	uint64_t base = 0;
+
+	for (uint32_t i = 0; i < d->segments.lane_count; i++) {
+		struct frag_lane *lane = &d->segments.lanes[i];
+
+		lane->base = base;
+		base += (((lane->height - 1) >> shift) + (lane->height > 0)) << shift;
+		if (i < d->blocks.lane_count)
+			d->blocks.lanes[i].base = lane->base;
+	}
+	*height = base;
+}
+
+int frag_page_keep(struct frag_page *page, uint32_t max, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < page->device_count && !rc; i++) {
+		struct frag_page_device *d = &page->devices[i];
+
+		rc = frag_areas_end(&d->blocks, d->end, d->segments.height, max);
+		rc = rc ? rc : frag_areas_end(&d->segments, d->end, d->segments.height, max / 4);
+		lay_lanes(d, &d->height);
+	}
+	return rc ? frag_fail_nomem(err) : 0;
+}
+
+int frag_page_end(struct frag_page *page, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < page->device_count && !rc; i++)
+		rc = end_device(page, &page->devices[i]);
+	for (uint32_t i = 0; i < page->live_count && !rc; i++)
+		if (page->live[i].bytes)
+			rc = end_block(page, &page->live[i], page->devices[page->live[i].device].end);
+	return rc ? frag_fail_nomem(err) : frag_page_keep(page, FRAG_AREAS_MAX, err);
+}

@@ -1,0 +1,86 @@
+/*
+ * who.h - who holds the memory, step by step: live bytes by tag and stack, and at the peak.
+ *
+ * A trace may give a tag's number to another tag once no block has it; here each text has a number
+ * of its own. The first FRAG_TAGS_MAX of them are told apart, of each the first FRAG_TAG_TEXT bytes
+ * are kept, and all others are one, FRAG_TAG_OTHERS; stacks likewise.
+ */
+#ifndef PAGE_WHO_H
+#define PAGE_WHO_H
+
+#include "base/hash.h"
+#include "fragsim/trace.h"
+
+#define FRAG_TAGS_MAX 8192
+#define FRAG_TAG_TEXT 240
+#define FRAG_SHARES_MAX 32768
+#define FRAG_TAG_NONE 0
+#define FRAG_TAG_OTHERS 1
+
+struct frag_page_share {
+	uint32_t share;
+	uint64_t bytes, blocks;
+};
+
+/* A tag and a stack, on all devices. */
+struct frag_who_share {
+	uint32_t tag, stack;            /* stack: for frag_symbols_frame() */
+};
+
+/* Of a share on one device; `at_peak` holds where nothing has changed since. */
+struct frag_who_sum {
+	uint64_t bytes, blocks;
+	uint64_t peak_bytes, peak_blocks;
+	uint64_t epoch;
+};
+
+struct frag_who_tag {
+	char *text;             /* NULL: none */
+	uint32_t length;        /* of what is kept */
+	uint32_t whole;         /* of all of it */
+	uint32_t live;          /* blocks */
+	uint32_t number;        /* as the trace called it last */
+	uint64_t hash;
+};
+
+struct frag_who {
+	uint64_t seed;
+	struct frag_who_tag *tags;
+	uint32_t tag_count, tag_capacity;
+	struct frag_map by_text;
+	uint32_t *by_number;            /* the trace's -> tag + 1, as it was last seen; 0: not yet */
+	uint32_t number_count, number_capacity;
+	struct frag_who_share *shares;
+	uint32_t share_count, share_capacity;
+	struct frag_map by_both;        /* tag and stack -> share */
+	uint32_t *plain;                /* by tag: the share without a stack, + 1 */
+	uint32_t plain_count, plain_capacity;
+	struct frag_who_sum **sums;     /* by device, by share */
+	uint32_t *sum_capacities;
+	uint64_t *epochs;               /* by device: peaks so far */
+	uint32_t device_count;
+};
+
+bool frag_who_init(struct frag_who *who, uint32_t devices);
+void frag_who_fini(struct frag_who *who);
+
+/* The share of a new block; UINT32_MAX: memory is short. */
+uint32_t frag_who_born(struct frag_who *who, const struct frag_symbols *symbols, uint32_t tag,
+		       uint32_t stack, uint32_t device, uint64_t bytes);
+void frag_who_dies(struct frag_who *who, uint32_t share, uint32_t device, uint64_t bytes);
+
+/* What is there now is the peak, until this is said again. */
+static inline void frag_who_peaks(struct frag_who *who, uint32_t device)
+{
+	who->epochs[device]++;
+}
+
+/*
+ * The shares that hold most now, or at the peak, at most `max`, and what the others come to.
+ * UINT32_MAX: memory is short.
+ */
+uint32_t frag_who_largest(const struct frag_who *who, uint32_t device, bool at_peak,
+			  struct frag_page_share *out, uint32_t max, uint64_t *rest_bytes,
+			  uint64_t *rest_blocks);
+
+#endif

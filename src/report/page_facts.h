@@ -1,0 +1,24 @@
+/* page_facts.h - the facts of a trace's runs, as the script of a page reads them. */
+#ifndef REPORT_PAGE_FACTS_H
+#define REPORT_PAGE_FACTS_H
+
+#include <stdio.h>
+
+#include "iterations/leaking.h"
+#include "page/page.h"
+#include "report/page_pack.h"
+#include "report/report.h"
+
+/* A trace under one or more policies. */
+struct frag_page_trace {
+	const struct frag_report *report;
+	struct frag_page *pages;        /* one a policy; their areas become fewer */
+	uint32_t page_count;
+	const struct frag_symbols *symbols;     /* of the stacks */
+	const struct frag_leaks *leaks; /* NULL: no iterations were found */
+};
+
+/* Prints them as one object of JSON. -FRAG_ENOMEM, -FRAG_EOUTPUT */
+int frag_page_facts(struct frag_page_trace *trace, FILE *f, struct frag_error *err);
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * page_write.c - a report as one page of HTML that needs nothing else.
+ *
+ * What comes from a trace is hostile until it is escaped: texts of the page go through
+ * frag_put_markup(), and in the script's JSON nothing can end the script.
+ */
+#include "report/page_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "fragsim/version.h"
+#include "report/answer_text.h"
+#include "report/page_files.h"
+#include "report/page_svg.h"
+
+/* Memory that a FILE writes into. */
+struct text {
+	char *at;
+	size_t length;
+	FILE *f;
+};
+
+static bool open_text(struct text *t)
+{
+	t->f = open_memstream(&t->at, &t->length);
+	return t->f != NULL;
+}
+
+static bool close_text(struct text *t)
+{
+	const bool good = t->f && !ferror(t->f);
+
+	return t->f && fclose(t->f) == 0 && good;
+}
+
+/* An OOM is worse than any loss; then what fragmentation costs. */
+static double badness(const struct frag_report *r)
+{
+	double worst = 0;
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const double lost = run->at_peak.reserved
+				    ? (double)run->at_peak.lost / (double)run->at_peak.reserved : 0;
+		const double bad = (run->oom_count ? 2 : 0) + lost;
+
+		worst = bad > worst ? bad : worst;
+	}
+	return worst;
+}
+
+static void print_verdict(const struct frag_report *report, FILE *f)
+{
+	struct frag_report r = *report;
+
+	r.colour = false;
+	r.columns = 0;
+	frag_print_verdict(&r, f);
+	if (r.run_count > 1)
+		fputc('\n', f);
+	frag_print_settings(&r, f);
+}
+
+static void print_panels(const struct frag_page_trace *t, FILE *f)
+{
+	const struct frag_report *r = t->report;
+	const uint32_t devices = r->trace->device_count;
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		frag_svg_panel(r->runs[i].result, &t->pages[i / devices].devices[i % devices], NULL,
+			       i, f);
+}
+
+int frag_page_section_init(struct frag_page_section *s, struct frag_page_trace *t,
+			   struct frag_error *err)
+{
+	struct text facts = { .at = NULL }, verdict = { .at = NULL }, panels = { .at = NULL };
+	int rc = 0;
+	bool good;
+
+	*s = (struct frag_page_section){
+		.panel_count = t->report->run_count, .badness = badness(t->report),
+	};
+	good = open_text(&facts) && open_text(&verdict) && open_text(&panels);
+	if (good) {
+		rc = frag_page_facts(t, facts.f, err);
+		print_verdict(t->report, verdict.f);
+		print_panels(t, panels.f);
+	}
+	good = close_text(&facts) && good;
+	good = close_text(&verdict) && good;
+	good = close_text(&panels) && good;
+	s->facts = facts.at;
+	s->verdict = verdict.at;
+	s->panels = panels.at;
+	return good || rc ? rc : frag_fail_nomem(err);
+}
+
+void frag_page_section_fini(struct frag_page_section *s)
+{
+	free(s->facts);
+	free(s->verdict);
+	free(s->panels);
+}
+
+static int by_badness(const void *a, const void *b)
+{
+	const struct frag_page_section *x = a, *y = b;
+
+	return x->badness < y->badness ? 1 : x->badness > y->badness ? -1 : 0;
+}
+
+/* JSON within a script: white space goes, and nothing is left that could end it. */
+static void put_json(const char *json, FILE *f)
+{
+	bool quoted = false;
+
+	for (const unsigned char *p = (const unsigned char *)json; *p; p++) {
+		if (*p == '"')
+			quoted = !quoted;
+		if (!quoted && (*p == ' ' || *p == '\n' || *p == '\t'))
+			continue;
+		if (*p == '<' || *p == '>' || *p == '&')
+			fprintf(f, "\\u%04x", *p);
+		else if (p[0] == 0xe2 && p[1] == 0x80 && (p[2] & 0xfe) == 0xa8)
+			fprintf(f, "\\u%04x", 0x2028 + (p[2] & 1)), p += 2;
+		else
+			fputc(*p, f);
+		if (*p == '\\' && p[1])
+			fputc(*++p, f);
+	}
+}
+
+struct writing {
+	const struct frag_page_section *sections;
+	uint32_t count;
+	const char *command;
+};
+
+static void put_facts(const struct writing *w, FILE *f)
+{
+	char *json = malloc(6 * strlen(w->command) + 3);
+
+	if (json)
+		*frag_put_json(json, w->command, strlen(w->command)) = '\0';
+	fputs("{\"version\":\"" FRAG_VERSION "\",\"command\":", f);
+	put_json(json ? json : "null", f);
+	free(json);
+	fputs(",\"sections\":[", f);
+	for (uint32_t i = 0; i < w->count; i++) {
+		fputs(i ? "," : "", f);
+		put_json(w->sections[i].facts, f);
+	}
+	fputs("]}", f);
+}
+
+/* The first line of each verdict is its heading. */
+static void put_verdicts(const struct writing *w, FILE *f)
+{
+	for (uint32_t i = 0; i < w->count; i++) {
+		char *text = w->sections[i].verdict, *end = strchr(text, '\n');
+		const bool bad = w->sections[i].badness >= 2;
+
+		if (end)
+			*end = '\0';
+		fprintf(f, "<section class=\"verdict %s\"><h2>", bad ? "bad" : "good");
+		frag_put_markup(text, f);
+		fputs("</h2><pre>", f);
+		frag_put_markup(end ? end + 1 : "", f);
+		fputs("</pre></section>\n", f);
+		if (end)
+			*end = '\n';
+	}
+}
+
+static void put_svg(const struct writing *w, FILE *f)
+{
+	uint32_t panels = 0, at = 0;
+
+	for (uint32_t i = 0; i < w->count; i++)
+		panels += w->sections[i].panel_count;
+	frag_svg_begin(panels, f);
+	for (uint32_t i = 0; i < w->count; i++) {
+		fprintf(f, "<g transform=\"translate(0 %u)\">\n", at * FRAG_SVG_HEIGHT);
+		fputs(w->sections[i].panels, f);
+		fputs("</g>\n", f);
+		at += w->sections[i].panel_count;
+	}
+	frag_svg_end(f);
+}
+
+static void put_style(const struct writing *w, FILE *f)
+{
+	(void)w;
+	fputs(frag_page_css, f);
+}
+
+static void put_script(const struct writing *w, FILE *f)
+{
+	(void)w;
+	fputs(frag_page_js, f);
+}
+
+static const struct { const char *name; void (*put)(const struct writing *w, FILE *f); } parts[] = {
+	{ "style", put_style }, { "verdict", put_verdicts }, { "picture", put_svg },
+	{ "facts", put_facts }, { "script", put_script },
+};
+
+/* A part of the template is named as {{name}}. */
+static void put_page(const struct writing *w, FILE *f)
+{
+	const char *p = frag_page_html, *mark;
+
+	for (; (mark = strstr(p, "{{")) != NULL; p = strstr(mark, "}}") + 2) {
+		fwrite(p, 1, (size_t)(mark - p), f);
+		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+			if (strncmp(mark + 2, parts[i].name, strlen(parts[i].name)) == 0)
+				parts[i].put(w, f);
+	}
+	fputs(p, f);
+}
+
+static int write_with(struct frag_page_section *sections, uint32_t count, const char *command,
+		      void (*put)(const struct writing *w, FILE *f), struct frag_outfile *out,
+		      struct frag_error *err)
+{
+	const struct writing w = { sections, count, command };
+	FILE *f = frag_outfile_stream(out);
+
+	if (!f)
+		return frag_outfile_status(out, err);
+	qsort(sections, count, sizeof(*sections), by_badness);
+	put(&w, f);
+	frag_outfile_stream_end(out, f);
+	return frag_outfile_status(out, err);
+}
+
+int frag_page_write(struct frag_page_section *sections, uint32_t count, const char *command,
+		    struct frag_outfile *out, struct frag_error *err)
+{
+	return write_with(sections, count, command, put_page, out, err);
+}
+
+int frag_page_write_svg(struct frag_page_section *sections, uint32_t count,
+			struct frag_outfile *out, struct frag_error *err)
+{
+	return write_with(sections, count, NULL, put_svg, out, err);
+}
