@@ -156,22 +156,31 @@ static void put_facts(const struct writing *w, FILE *f)
 	fputs("]}", f);
 }
 
-/* The first line of each verdict is its heading. */
+/* What comes before the separator, which is left out; *text moves behind it. */
+static void put_part(char **text, const char *separator, FILE *f)
+{
+	char *end = strstr(*text, separator);
+
+	if (end)
+		*end = '\0';
+	frag_put_markup(*text, f);
+	*text = end ? end + strlen(separator) : *text + strlen(*text);
+}
+
+/* The first line of each verdict is its heading, and its table comes after an empty one. */
 static void put_verdicts(const struct writing *w, FILE *f)
 {
 	for (uint32_t i = 0; i < w->count; i++) {
-		char *text = w->sections[i].verdict, *end = strchr(text, '\n');
+		char *text = w->sections[i].verdict;
 		const bool bad = w->sections[i].badness >= 2;
 
-		if (end)
-			*end = '\0';
 		fprintf(f, "<section class=\"verdict %s\"><h2>", bad ? "bad" : "good");
-		frag_put_markup(text, f);
+		put_part(&text, "\n", f);
 		fputs("</h2><pre>", f);
-		frag_put_markup(end ? end + 1 : "", f);
+		put_part(&text, "\n\n", f);
+		fputs("</pre><pre class=\"wide\">", f);
+		frag_put_markup(text, f);
 		fputs("</pre></section>\n", f);
-		if (end)
-			*end = '\n';
 	}
 }
 

@@ -1,1 +1,796 @@
 "use strict";
+/*
+ * page.js - draws the facts of a report: timelines, the map of addresses, tables.
+ *
+ * Nothing is asked of anybody: all figures are in the page. What a trace says goes into the
+ * document as text only.
+ */
+
+/* ---- The data: see page_pack.h ---- */
+
+async function unpack(base64) {
+	const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/* A column as an array of numbers. */
+function column(bytes, place) {
+	const [offset, count, planes, shift, differences] = place;
+	const values = new Float64Array(count);
+	const unit = 2 ** shift;
+	let before = 0;
+	for (let k = 0; k < planes; k++)
+		for (let i = 0; i < count; i++)
+			values[i] += bytes[offset + k * count + i] * 256 ** k;
+	for (let i = 0; i < count; i++) {
+		if (differences) {
+			const half = Math.floor((values[i] + 1) / 2);
+			before += values[i] % 2 ? -half : half;
+			values[i] = before;
+		}
+		values[i] *= unit;
+	}
+	return values;
+}
+
+function lines(bytes, [offset, length]) {
+	const text = new TextDecoder().decode(bytes.subarray(offset, offset + length));
+	return text.split("\n").slice(0, -1);
+}
+
+/* Each member that is a place becomes the column that is there. */
+function columns(bytes, object) {
+	const out = {};
+	for (const [name, value] of Object.entries(object))
+		out[name] = Array.isArray(value) && value.length === 5 && typeof value[0] === "number"
+			? column(bytes, value) : value;
+	return out;
+}
+
+async function readSection(section) {
+	const bytes = await unpack(section.data);
+	section.who = section.who.map((who) => ({
+		tags: lines(bytes, who.tags).map((line, i) =>
+			i === 0 ? "(no tag)" : i === 1 ? "(other tags)" : JSON.parse(line)),
+		shareTag: column(bytes, who.share_tag),
+		stacks: lines(bytes, who.stacks).map((line) =>
+			line.split("\t").filter(Boolean).map((frame) => JSON.parse(`"${frame}"`))),
+	}));
+	const perPolicy = section.runs.length / section.who.length;
+	section.runs.forEach((run, i) => {
+		Object.assign(run, columns(bytes, run));
+		run.line = columns(bytes, run.line);
+		run.blocks = columns(bytes, run.blocks);
+		run.segments = columns(bytes, run.segments);
+		for (const areas of [run.blocks, run.segments])
+			areas.raster = areas.raster.map((r) => ({
+				base: r.base, rows: r.rows,
+				cells: bytes.subarray(r.cells[0], r.cells[0] + r.cells[1]),
+			}));
+		run.moments = run.moments.map((m) => columns(bytes, m));
+		run.who = section.who[Math.floor(i / perPolicy)];
+		run.room = run.total > run.outside ? run.total - run.outside : 0;
+	});
+	colour(section);
+}
+
+/* ---- Words and colours ---- */
+
+function size(bytes) {
+	const units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
+	let i = 0;
+	for (; Math.abs(bytes) >= 1024 && i < units.length - 1; i++)
+		bytes /= 1024;
+	return `${i ? bytes.toFixed(2) : Math.round(bytes)} ${units[i]}`;
+}
+
+const number = (n) => Math.round(n).toLocaleString("en-US").replaceAll(",", "\u202f");
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/* Colours that the colour-blind tell apart (Okabe and Ito), for the kinds that hold most. */
+const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
+const OTHERS = ["#aab3bc", "#8c97a3", "#c4b9a6"];
+
+/* Tags that differ in their numbers only are one kind. */
+const kindOf = (tag) => tag.replace(/\d+/g, "#");
+
+function colour(section) {
+	const weight = new Map();
+	const weigh = (run, share, by) => {
+		const kind = kindOf(run.who.tags[run.who.shareTag[share]]);
+		weight.set(kind, (weight.get(kind) || 0) + by);
+	};
+	for (const run of section.runs) {
+		const { who, life, bytes } = run.blocks;
+		for (let i = 0; i < who.length; i++)
+			weigh(run, who[i], life[i] * bytes[i] / run.end);
+		for (const m of run.moments)
+			m.share.forEach((share, i) => weigh(run, share, m.held[i]));
+	}
+	section.kinds = [...weight].sort((a, b) => b[1] - a[1]).slice(0, PALETTE.length).map((k) => k[0]);
+	for (const run of section.runs)
+		run.colours = Array.from(run.who.shareTag, (tag) => {
+			const at = section.kinds.indexOf(kindOf(run.who.tags[tag]));
+			return at < 0 ? OTHERS[tag % OTHERS.length] : PALETTE[at];
+		});
+}
+
+/* ---- The document ---- */
+
+function add(parent, name, text, attributes) {
+	const node = document.createElement(name);
+	if (text !== undefined && text !== null)
+		node.textContent = text;
+	for (const [key, value] of Object.entries(attributes || {}))
+		node.setAttribute(key, value);
+	parent.append(node);
+	return node;
+}
+
+/* Heads are [title, is text]; a cell is a text or a node. */
+function table(parent, heads, rows) {
+	const box = add(parent, "div", null, { class: "scroll", tabindex: 0 });
+	const t = add(box, "table");
+	const head = add(add(t, "thead"), "tr");
+	for (const [title, text] of heads)
+		add(head, "th", title, { class: text ? "text" : "", scope: "col" });
+	const body = add(t, "tbody");
+	for (const row of rows) {
+		const tr = add(body, "tr");
+		row.forEach((cell, i) => add(tr, "td", cell, { class: heads[i][1] ? "text" : "" }));
+	}
+	return box;
+}
+
+function legend(parent, entries) {
+	const list = add(parent, "ul", null, { class: "legend" });
+	for (const [colour, text] of entries) {
+		const item = add(list, "li", null, { title: text });
+		add(item, "i").style.background = colour;
+		item.append(text);
+	}
+}
+
+/* ---- Pictures ---- */
+
+const LEFT = 72, RIGHT = 10;
+let everything = [];                    /* what is drawn again when the window changes */
+
+/* A canvas as wide as the page; draw(context, width, height) in CSS pixels. */
+function picture(parent, height, label, draw) {
+	const canvas = add(parent, "canvas", null, { tabindex: 0, role: "img", "aria-label": label });
+	canvas.style.height = `${height}px`;
+	const redraw = () => {
+		const width = canvas.clientWidth, ratio = window.devicePixelRatio || 1;
+		if (!width)
+			return;
+		canvas.width = Math.round(width * ratio);
+		canvas.height = Math.round(height * ratio);
+		const c = canvas.getContext("2d");
+		c.setTransform(ratio, 0, 0, ratio, 0, 0);
+		c.font = "12px system-ui, sans-serif";
+		draw(c, width, height);
+	};
+	everything.push({ canvas, redraw });
+	return { canvas, redraw };
+}
+
+function redrawAll() {
+	everything = everything.filter(({ canvas }) => canvas.isConnected);
+	everything.forEach(({ redraw }) => redraw());
+}
+
+/* The steps that a section shows, and the one that is looked at. */
+class View {
+	constructor(section) {
+		this.end = Math.max(1, ...section.runs.map((run) => run.end));
+		this.from = 0;
+		this.to = this.end;
+		this.step = section.runs[0].peak_step;
+		this.watchers = [];
+	}
+	changed() {
+		for (const watcher of this.watchers)
+			watcher();
+	}
+	show(from, to) {
+		const width = Math.min(this.end, Math.max(8, to - from));
+		this.from = Math.max(0, Math.min(from, this.end - width));
+		this.to = this.from + width;
+		this.changed();
+	}
+	zoom(factor) {
+		const width = (this.to - this.from) * factor;
+		this.show(this.step - width / 2, this.step + width / 2);
+	}
+	look(step) {
+		this.step = Math.max(0, Math.min(this.end - 1, Math.round(step)));
+		this.changed();
+	}
+	x(step, width) {
+		return LEFT + (step - this.from) / (this.to - this.from) * (width - LEFT - RIGHT);
+	}
+	stepAt(x, width) {
+		const share = (x - LEFT) / (width - LEFT - RIGHT);
+		return this.from + Math.max(0, Math.min(1, share)) * (this.to - this.from);
+	}
+}
+
+/* Drag to zoom, click to look, double click for all; keys do the same. */
+function steer(canvas, view, hover) {
+	let start = null;
+	const at = (event) => event.clientX - canvas.getBoundingClientRect().left;
+	canvas.addEventListener("pointerdown", (event) => {
+		start = at(event);
+		canvas.setPointerCapture(event.pointerId);
+	});
+	canvas.addEventListener("pointermove", (event) => {
+		view.drag = start !== null && Math.abs(at(event) - start) > 4 ? [start, at(event)] : null;
+		if (view.drag)
+			view.changed();
+		hover(event);
+	});
+	canvas.addEventListener("pointerup", (event) => {
+		const width = canvas.clientWidth;
+		const from = start;
+		start = view.drag = null;
+		if (from === null)
+			return;
+		if (Math.abs(at(event) - from) > 4)
+			view.show(...[view.stepAt(from, width), view.stepAt(at(event), width)].sort((a, b) => a - b));
+		else
+			view.look(Math.floor(view.stepAt(at(event), width)));
+	});
+	canvas.addEventListener("pointercancel", () => { start = view.drag = null; });
+	canvas.addEventListener("dblclick", () => view.show(0, view.end));
+	canvas.addEventListener("keydown", (event) => {
+		const pixel = (view.to - view.from) / (canvas.clientWidth - LEFT - RIGHT);
+		const stride = Math.max(1, pixel);
+		const pan = (view.to - view.from) / 4;
+		const keys = {
+			ArrowLeft: () => event.shiftKey ? view.show(view.from - pan, view.to - pan) : view.look(view.step - stride),
+			ArrowRight: () => event.shiftKey ? view.show(view.from + pan, view.to + pan) : view.look(view.step + stride),
+			"+": () => view.zoom(0.5), "=": () => view.zoom(0.5), "-": () => view.zoom(2),
+			0: () => view.show(0, view.end), Home: () => view.look(view.from), End: () => view.look(view.to - 1),
+		};
+		if (keys[event.key]) {
+			keys[event.key]();
+			event.preventDefault();
+		}
+	});
+}
+
+/* Round values of about `count` ticks. */
+function ticks(least, most, count, base) {
+	const raw = (most - least) / count;
+	if (!(raw > 0))
+		return [];
+	const power = base ** Math.floor(Math.log(raw) / Math.log(base));
+	const steps = base === 10 ? [1, 2, 5, 10] : [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+	const step = power * steps.find((s) => power * s >= raw);
+	const out = [];
+	for (let t = Math.ceil(least / step) * step; t <= most; t += step)
+		out.push(t);
+	return out;
+}
+
+function axes(c, view, width, height, top, most, unit) {
+	c.strokeStyle = style("rule");
+	c.fillStyle = style("soft");
+	c.textAlign = "right";
+	for (const t of ticks(0, most, height / 50, 1024)) {
+		const y = Math.round(height - 22 - t / most * (height - 22 - top)) + 0.5;
+		c.beginPath();
+		c.globalAlpha = 0.6;
+		c.moveTo(LEFT, y);
+		c.lineTo(width - RIGHT, y);
+		c.stroke();
+		c.globalAlpha = 1;
+		c.fillText(t ? size(t).replace(/\.00 /, " ") : "0", LEFT - 6, y + 4);
+	}
+	c.textAlign = "center";
+	for (const t of ticks(view.from, view.to, Math.max(3, (width - LEFT) / 110), 10)) {
+		const x = view.x(t, width);
+		if (x > LEFT + 24 && x < width - 44)
+			c.fillText(number(t), x, height - 6);
+	}
+	c.textAlign = "left";
+	c.fillText(unit, 4, height - 6);
+}
+
+/* The least and the most of a figure between two steps; of single steps where they are known. */
+function range(run, figure, from, to) {
+	for (const m of run.moments)
+		if (m.step.length && from >= m.step[0] && to <= m.step[m.step.length - 1] + 1) {
+			let least = Infinity, most = 0;
+			for (let i = 0; i < m.step.length; i++)
+				if (m.step[i] >= Math.floor(from) && m.step[i] < Math.max(to, Math.floor(from) + 1)) {
+					least = Math.min(least, m[figure][i]);
+					most = Math.max(most, m[figure][i]);
+				}
+			if (least <= most)
+				return [least, most];
+		}
+	const width = 2 ** run.line.shift;
+	const low = run.line[`${figure}_least`], high = run.line[`${figure}_most`];
+	let least = Infinity, most = 0;
+	for (let i = Math.max(0, Math.floor(from / width)); i < low.length && i * width < to; i++) {
+		least = Math.min(least, low[i]);
+		most = Math.max(most, high[i]);
+	}
+	return [least === Infinity ? 0 : least, most];
+}
+
+/*
+ * What is reserved, from the ground up: what is always allocated in a column of pixels, what is at
+ * times (paler), what is stranded above it, and the rest, which could be given back.
+ */
+function bands(c, run, view, width, y) {
+	const fill = (x, from, to, colour) => {
+		c.fillStyle = colour;
+		c.fillRect(x, y(to), 1, Math.max(0, y(from) - y(to)));
+	};
+	const colours = Object.fromEntries(["reserved", "allocated", "requested", "stranded"].map((name) => [name, style(name)]));
+	for (let x = LEFT; x < Math.min(width - RIGHT, view.x(run.end, width)); x++) {
+		const from = view.stepAt(x, width), to = view.stepAt(x + 1, width);
+		const reserved = range(run, "reserved", from, to)[1];
+		const allocated = range(run, "allocated", from, to);
+		const requested = range(run, "requested", from, to);
+		fill(x, 0, reserved, colours.reserved);
+		fill(x, 0, Math.min(reserved, allocated[0] + range(run, "stranded", from, to)[1]), colours.stranded);
+		fill(x, 0, allocated[0], colours.allocated);
+		c.globalAlpha = 0.75;
+		fill(x, allocated[0], allocated[1], colours.allocated);
+		c.globalAlpha = 1;
+		c.fillStyle = colours.requested;
+		c.fillRect(x, y(requested[1]), 1, Math.max(1.5, Math.min(3, y(requested[0]) - y(requested[1]))));
+	}
+}
+
+function overlay(c, run, view, width, height, top) {
+	const bottom = height - 22;
+	for (const oom of run.ooms) {
+		const x = view.x(oom.step, width);
+		if (x < LEFT - 1 || x > width - RIGHT + 1)
+			continue;
+		c.fillStyle = style("bad");
+		c.fillRect(x - 1, top, 2, bottom - top);
+		c.beginPath();
+		c.moveTo(x - 6, top - 9);
+		c.lineTo(x + 6, top - 9);
+		c.lineTo(x, top);
+		c.fill();
+	}
+	const x = view.x(view.step + 0.5, width);
+	c.strokeStyle = style("cursor");
+	if (x >= LEFT && x <= width - RIGHT) {
+		c.setLineDash([2, 3]);
+		c.beginPath();
+		c.moveTo(x, top);
+		c.lineTo(x, bottom);
+		c.stroke();
+		c.setLineDash([]);
+	}
+	if (view.drag) {
+		c.fillStyle = "rgba(86, 180, 233, 0.3)";
+		c.fillRect(Math.min(...view.drag), top, Math.abs(view.drag[1] - view.drag[0]), bottom - top);
+	}
+}
+
+/* Marks as short ticks at the foot; a name only where there is room for it. */
+function marks(c, run, view, width, height) {
+	let free = LEFT, last = -9;
+	c.textAlign = "left";
+	run.mark_step.forEach((step, i) => {
+		const x = view.x(step, width);
+		if (x < LEFT || x > width - RIGHT || x - last < 2)
+			return;
+		last = x;
+		c.fillStyle = style("soft");
+		c.fillRect(x, height - 22, 1, 5);
+		const name = run.mark_names[i].slice(0, 24), length = c.measureText(name).width;
+		if (x < free || x + length + 4 > width - RIGHT || run.mark_step.length > 400)
+			return;
+		c.fillText(name, x + 3, 12);
+		c.fillRect(x, 3, 1, 12);
+		free = x + length + 14;
+	});
+}
+
+function timeline(parent, run, section, view, most) {
+	const figures = ["reserved", "allocated", "requested", "stranded"];
+	const far = run.room > 1.35 * most;
+	const top = 30, highest = run.room && !far ? Math.max(most, run.room) : most;
+	add(parent, "h3", title(run, section));
+	const { canvas, redraw } = picture(parent, 210, `timeline of ${title(run, section)}`, (c, width, height) => {
+		const y = (bytes) => height - 22 - bytes / highest * (height - 22 - top);
+		axes(c, view, width, height, top, highest, "step");
+		bands(c, run, view, width, y);
+		marks(c, run, view, width, height);
+		c.fillStyle = c.strokeStyle = style("bad");
+		c.textAlign = "left";
+		if (far) {
+			c.fillText(`\u2191 the device has ${size(run.room)}`, LEFT + 4, 27);
+		} else if (run.room) {
+			c.setLineDash([6, 4]);
+			c.beginPath();
+			c.moveTo(LEFT, y(run.room));
+			c.lineTo(width - RIGHT, y(run.room));
+			c.stroke();
+			c.setLineDash([]);
+			c.fillText(`the device has ${size(run.room)}`, LEFT + 4, y(run.room) - 4);
+		}
+		overlay(c, run, view, width, height, top);
+	});
+	const words = add(parent, "div", null, { class: "figures", "aria-live": "polite" });
+	const tell = (from, to) => {
+		const text = figures.map((f) => {
+			const [least, high] = range(run, f, from, to);
+			return `${f} ${least === high ? size(high) : `${size(least)} to ${size(high)}`}`;
+		});
+		const name = run.mark_names[[...run.mark_step].findLastIndex((s) => s <= from)];
+		words.textContent = `step ${number(Math.floor(from))}${name ? `, ${name}` : ""}: ${text.join(", ")}`;
+	};
+	view.watchers.push(() => { redraw(); tell(view.step, view.step + 1); });
+	steer(canvas, view, (event) => {
+		const x = event.clientX - canvas.getBoundingClientRect().left;
+		tell(view.stepAt(x, canvas.clientWidth), view.stepAt(x + 1, canvas.clientWidth));
+	});
+	tell(view.step, view.step + 1);
+}
+
+/* ---- The map ---- */
+
+function hatch(c, colour) {
+	const tile = document.createElement("canvas");
+	tile.width = tile.height = 6;
+	const t = tile.getContext("2d");
+	t.strokeStyle = colour;
+	t.lineWidth = 2;
+	t.beginPath();
+	for (const i of [-6, 0, 6]) {
+		t.moveTo(i, 6);
+		t.lineTo(i + 6, 0);
+	}
+	t.stroke();
+	return c.createPattern(tile, "repeat");
+}
+
+function drawRaster(c, areas, x, y, colour) {
+	const columnsMax = 512, width = 2 ** areas.column_shift, height = 2 ** areas.row_shift;
+	c.fillStyle = colour;
+	for (const { base, rows, cells } of areas.raster)
+		for (let r = 0; r < rows; r++)
+			for (let i = 0; i < columnsMax; i++) {
+				const shade = cells[r * columnsMax + i];
+				if (!shade)
+					continue;
+				const x0 = x(i * width), y1 = y(base + r * height), y0 = y(base + (r + 1) * height);
+				c.globalAlpha = 0.15 + 0.75 * shade / 255;
+				c.fillRect(x0, y0, x((i + 1) * width) - x0, y1 - y0);
+			}
+	c.globalAlpha = 1;
+}
+
+/* The neighbours that a request lacked, where their segment is among those that are kept. */
+function holeOf(run, oom) {
+	const { who, y, birth, life, bytes } = run.segments;
+	if (oom.hole_bytes === undefined)
+		return null;
+	for (let i = who.length - 1; i >= 0; i--)
+		if (who[i] === oom.hole_segment && birth[i] <= oom.step && birth[i] + life[i] > oom.step - 1)
+			return { y: y[i] + Math.min(oom.hole_offset, bytes[i]), bytes: oom.hole_bytes };
+	return null;
+}
+
+/* The blocks that keep it from being one piece. */
+function pins(c, run, oom, hole, x, y) {
+	const { birth, life, y: place, bytes } = run.blocks;
+	c.strokeStyle = style("ink");
+	for (let i = 0; i < birth.length && birth[i] <= oom.step; i++)
+		if (birth[i] + life[i] >= oom.step && place[i] < hole.y + hole.bytes && place[i] + bytes[i] > hole.y)
+			c.strokeRect(x(birth[i]), y(place[i] + bytes[i]), x(birth[i] + life[i]) - x(birth[i]),
+				Math.max(1, y(place[i]) - y(place[i] + bytes[i])));
+}
+
+function blockAt(run, step, address) {
+	const { birth, life, y, bytes } = run.blocks;
+	for (let i = 0; i < birth.length; i++)
+		if (birth[i] <= step && step < birth[i] + life[i] && y[i] <= address && address < y[i] + bytes[i])
+			return i;
+	return -1;
+}
+
+function describe(run, i) {
+	const { birth, life, pending, bytes, who } = run.blocks;
+	const end = birth[i] + life[i];
+	const stack = run.who.stacks[who[i]] || [];
+	return `${size(bytes[i])} of \u201c${run.who.tags[run.who.shareTag[who[i]]]}\u201d, requested at step `
+		+ `${number(birth[i])}, ${end >= run.end ? "live at the end" : `freed at ${number(end - pending[i])}`}`
+		+ (pending[i] ? `, pending until ${number(end)}` : "")
+		+ (stack.length ? `; ${stack.slice(0, 6).join(" < ")}` : "");
+}
+
+function map(parent, run, section, view) {
+	const top = 12;
+	const { canvas, redraw } = picture(parent, 380, `map of the addresses of ${title(run, section)}`, (c, width, height) => {
+		const x = (step) => Math.max(LEFT, Math.min(width - RIGHT, view.x(step, width)));
+		const y = (bytes) => height - 22 - bytes / run.height * (height - 22 - top);
+		const draw = (areas, paint) => {
+			const { birth, life, y: place, bytes } = areas;
+			for (let i = 0; i < birth.length; i++) {
+				if (birth[i] + life[i] <= view.from || birth[i] >= view.to)
+					continue;
+				const x0 = x(birth[i]), y0 = y(place[i] + bytes[i]);
+				paint(i, x0, y0, Math.max(0.7, x(birth[i] + life[i]) - x0), Math.max(0.5, y(place[i]) - y0));
+			}
+		};
+		c.fillStyle = style("unmapped");
+		c.fillRect(LEFT, top, width - LEFT - RIGHT, height - 22 - top);
+		c.fillStyle = style("free");
+		drawRaster(c, run.segments, x, y, style("free"));
+		draw(run.segments, (i, x0, y0, w, h) => c.fillRect(x0, y0, w, h));
+		drawRaster(c, run.blocks, x, y, style("small"));
+		const stripes = hatch(c, style("ink"));
+		draw(run.blocks, (i, x0, y0, w, h) => {
+			c.fillStyle = run.colours[run.blocks.who[i]];
+			c.fillRect(x0, y0, w, h);
+			if (run.blocks.pending[i]) {
+				const from = x(run.blocks.birth[i] + run.blocks.life[i] - run.blocks.pending[i]);
+				c.fillStyle = stripes;
+				c.fillRect(from, y0, x0 + w - from, h);
+			}
+		});
+		for (const oom of run.ooms) {
+			const hole = holeOf(run, oom);
+			if (!hole)
+				continue;
+			pins(c, run, oom, hole, x, y);
+			c.strokeStyle = style("bad");
+			c.lineWidth = 2;
+			const right = Math.max(x(oom.step + 1), x(oom.step) + 3), left = Math.max(LEFT, right - 40);
+			c.strokeRect(left, y(hole.y + hole.bytes), right - left, Math.max(3, y(hole.y) - y(hole.y + hole.bytes)));
+			c.lineWidth = 1;
+		}
+		axes(c, view, width, height, top, run.height, "step");
+		overlay(c, run, view, width, height, top);
+	});
+	const words = add(parent, "div", null, { class: "figures", "aria-live": "polite" });
+	words.textContent = "Point at a block to see who asked for it.";
+	steer(canvas, view, (event) => {
+		const box = canvas.getBoundingClientRect();
+		const address = (box.bottom - 22 - event.clientY) / (box.height - 22 - top) * run.height;
+		const i = blockAt(run, view.stepAt(event.clientX - box.left, box.width), address);
+		words.textContent = i < 0 ? "Nothing large enough to be drawn by itself." : describe(run, i);
+	});
+	view.watchers.push(redraw);
+}
+
+/* ---- Who holds memory ---- */
+
+/* From the outside in: frames of a stack; else the parts of a tag, the last one first. */
+function path(run, share) {
+	const stack = run.who.stacks[share];
+	return stack && stack.length ? [...stack].reverse()
+		: run.who.tags[run.who.shareTag[share]].split(" | ").reverse();
+}
+
+function icicle(parent, run, holders) {
+	const root = { bytes: 0, under: new Map() };
+	let deepest = 0;
+	for (const { share, bytes } of holders) {
+		let node = root;
+		root.bytes += bytes;
+		path(run, share).slice(0, 30).forEach((name, depth) => {
+			if (!node.under.has(name))
+				node.under.set(name, { bytes: 0, under: new Map(), share });
+			node = node.under.get(name);
+			node.bytes += bytes;
+			deepest = Math.max(deepest, depth + 1);
+		});
+	}
+	const box = add(parent, "div", null, { class: "icicle", role: "img", "aria-label": "who holds the memory, by stack or tag" });
+	box.style.height = `${1.6 * deepest}em`;
+	const put = (node, left, depth) => {
+		for (const [name, child] of [...node.under].sort((a, b) => b[1].bytes - a[1].bytes)) {
+			const width = child.bytes / root.bytes * 100;
+			if (width < 0.15)
+				continue;
+			const bar = add(box, "div", name, { title: `${name}: ${size(child.bytes)}` });
+			Object.assign(bar.style, {
+				left: `${left}%`, width: `${width}%`, top: `${1.6 * depth}em`,
+				background: `color-mix(in srgb, ${run.colours[child.share]} ${depth % 2 ? 45 : 65}%, white)`,
+			});
+			put(child, left, depth + 1);
+			left += width;
+		}
+	};
+	put(root, 0, 0);
+}
+
+function holdersTable(parent, run, holders, total) {
+	table(parent, [["held", false], ["share", false], ["blocks", false], ["who", true]], holders.slice(0, 40).map((h) => [
+		size(h.bytes), `${(100 * h.bytes / total).toFixed(1)} %`, number(h.blocks),
+		run.who.tags[run.who.shareTag[h.share]],
+	]));
+}
+
+function moment(parent, run, m) {
+	const holders = Array.from(m.share, (share, i) => ({ share, bytes: m.held[i], blocks: m.blocks[i] }));
+	const total = holders.reduce((sum, h) => sum + h.bytes, m.rest_bytes);
+	const oom = m.what === "oom" && run.ooms.find((o) => o.step === m.at);
+	const words = m.what === "peak" ? `At the peak, step ${number(m.at)}, ${size(total)} are held.`
+		: `Out of memory at step ${number(m.at)}: ${oom ? `${size(oom.size)} requested, ${size(oom.free)} free, the `
+			+ `largest piece ${size(oom.largest)}; ` : ""}${size(total)} are held.`;
+	add(parent, "p", words);
+	icicle(parent, run, holders);
+	holdersTable(parent, run, holders, total);
+}
+
+/* The map of one step: addresses from left to right; and who holds then, of what is large. */
+function cross(parent, run, view) {
+	const words = add(parent, "p", null, { "aria-live": "polite" });
+	const { redraw } = picture(parent, 46, "the addresses at the step that is looked at", (c, width) => {
+		const x = (bytes) => LEFT + bytes / run.height * (width - LEFT - RIGHT);
+		const draw = (areas, paint) => {
+			const { birth, life, y, bytes } = areas;
+			for (let i = 0; i < birth.length && birth[i] <= view.step; i++)
+				if (view.step < birth[i] + life[i])
+					paint(i, x(y[i]), Math.max(0.5, x(y[i] + bytes[i]) - x(y[i])));
+		};
+		c.fillStyle = style("unmapped");
+		c.fillRect(LEFT, 4, width - LEFT - RIGHT, 38);
+		c.fillStyle = style("free");
+		draw(run.segments, (i, left, w) => c.fillRect(left, 4, w, 38));
+		draw(run.blocks, (i, left, w) => {
+			c.fillStyle = run.colours[run.blocks.who[i]];
+			c.fillRect(left, 4, w, 38);
+		});
+	});
+	const box = add(parent, "div");
+	const show = () => {
+		const { birth, life, bytes, who } = run.blocks;
+		const sums = new Map();
+		let all = 0;
+		for (let i = 0; i < birth.length && birth[i] <= view.step; i++)
+			if (view.step < birth[i] + life[i]) {
+				const sum = sums.get(who[i]) || { share: who[i], bytes: 0, blocks: 0 };
+				sum.bytes += bytes[i];
+				sum.blocks++;
+				all += bytes[i];
+				sums.set(who[i], sum);
+			}
+		const [least, most] = range(run, "allocated", view.step, view.step + 1);
+		words.textContent = `At step ${number(view.step)}: ${size(all)} in blocks that are large or live long enough to be`
+			+ ` drawn, of ${least === most ? size(most) : `${size(least)} to ${size(most)}`} allocated.`;
+		box.replaceChildren();
+		holdersTable(box, run, [...sums.values()].sort((a, b) => b.bytes - a.bytes).slice(0, 10), all || 1);
+	};
+	let waiting = 0;
+	view.watchers.push(() => {
+		redraw();
+		clearTimeout(waiting);
+		waiting = setTimeout(show, 60);
+	});
+	show();
+}
+
+/* ---- A section: one trace ---- */
+
+function title(run, section) {
+	const devices = section.runs.length / section.who.length;
+	return `${run.policy}${devices > 1 ? `, device ${run.device}` : ""}`;
+}
+
+/* Buttons of which one is pressed; make(i) fills the box. */
+function tabs(parent, names, make) {
+	const bar = add(parent, "div", null, { class: "tabs" });
+	const box = add(parent, "div");
+	const choose = (k) => {
+		[...bar.children].forEach((b, i) => b.setAttribute("aria-pressed", i === k));
+		box.replaceChildren();
+		make(box, k);
+	};
+	names.forEach((name, i) => add(bar, "button", name, { type: "button" }).addEventListener("click", () => choose(i)));
+	bar.hidden = names.length < 2;
+	choose(0);
+}
+
+function growthWords(section, run) {
+	const g = section.growth;
+	if (!g)
+		return null;
+	const slope = g.devices[run.device];
+	const of = `${g.iterations} iterations${g.mark ? ` (\u201c${g.mark}\u201d)` : ""}`;
+	return Math.abs(slope) < 1 ? `Over ${of} nothing grows.`
+		: `Over ${of} live memory ${slope > 0 ? "grows" : "shrinks"} by ${size(Math.abs(slope))} an iteration.`;
+}
+
+function marksTable(parent, section, run) {
+	if (!run.marks)
+		return;
+	add(parent, "h3", "Marks");
+	const words = growthWords(section, run);
+	if (words)
+		add(parent, "p", words);
+	const leaks = section.growth ? section.growth.leaks.filter((l) => l.device === run.device) : [];
+	if (leaks.length)
+		table(parent, [["an iteration", false], ["who leaves it", true]],
+			leaks.map((l) => [size(l.bytes), l.tag || `blocks of ${size(l.size)}`]));
+	if (run.marks > run.mark_names.length)
+		add(parent, "p", `The first and the last ${run.mark_names.length / 2} of ${number(run.marks)} marks.`, { class: "note" });
+	table(parent, [["step", false], ["mark", true], ["reserved", false], ["allocated", false], ["fi_device", false]],
+		run.mark_names.map((name, i) => [number(run.mark_step[i]), name, size(run.mark_reserved[i]),
+			size(run.mark_allocated[i]), `${(run.mark_fi_device[i] / 100).toFixed(1)} %`]));
+}
+
+function settings(parent, section, facts) {
+	add(parent, "h3", "How this was made");
+	const list = add(parent, "dl");
+	const say = (name, text) => {
+		add(list, "dt", name);
+		add(list, "dd", text);
+	};
+	say("trace", `${section.path} (${section.form}, ${number(section.events)} events, content ${section.content})`);
+	for (const run of section.runs)
+		say(title(run, section), `${run.status}, ${number(run.steps)} steps, ${number(run.allocs)} allocations, `
+			+ `${number(run.segment_allocs)} segments obtained and ${number(run.segment_frees)} released; device: `
+			+ `${run.total ? `${size(run.total)}, ${size(run.outside)} of it for context and others` : "unlimited"}, `
+			+ `pages of ${size(run.granularity)}`);
+	say("command", facts.command);
+	say("fragsim", facts.version);
+}
+
+/* The map and all that is below it, of one run. */
+function details(parent, section, run, view) {
+	add(parent, "h3", "Addresses over time");
+	legend(parent, [...section.kinds.map((kind, i) => [PALETTE[i], kind]), [OTHERS[0], "other tags"],
+		[style("small"), "small blocks, summed up"], [style("free"), "free"], [style("unmapped"), "not reserved"]]);
+	map(parent, run, section, view);
+	add(parent, "h3", "The step that is looked at");
+	cross(parent, run, view);
+	add(parent, "h3", "Who holds memory");
+	tabs(parent, run.moments.map((m) => m.what === "peak" ? "at the peak" : `OOM at step ${number(m.at)}`),
+		(box, i) => moment(box, run, run.moments[i]));
+	marksTable(parent, section, run);
+}
+
+function showSection(parent, section, facts) {
+	const view = new View(section);
+	const box = add(parent, "section");
+	if (facts.sections.length > 1)
+		add(box, "h2", section.path);
+	legend(box, [[style("reserved"), "reserved"], [style("allocated"), "allocated"], [style("requested"), "requested"],
+		[style("stranded"), "stranded: free, and pinned"], [style("bad"), "out of memory; the device"]]);
+	const most = Math.max(1, ...section.runs.map((run) => Math.max(...run.line.reserved_most, 0)));
+	for (const run of section.runs)
+		timeline(box, run, section, view, most);
+	add(box, "p", "Drag to zoom, double click for all, click a step to look at it. Keys: arrows, Shift and arrows, +, -, 0.",
+		{ class: "keys" });
+	const lasting = view.watchers.length;
+	tabs(box, section.runs.map((run) => title(run, section)), (inner, i) => {
+		view.watchers.length = lasting;
+		details(inner, section, section.runs[i], view);
+		redrawAll();
+	});
+	settings(box, section, facts);
+}
+
+async function main() {
+	const facts = JSON.parse(document.getElementById("facts").textContent);
+	const page = document.getElementById("page");
+	for (const section of facts.sections) {
+		await readSection(section);
+		showSection(page, section, facts);
+	}
+	redrawAll();
+	addEventListener("resize", redrawAll);
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+	document.documentElement.dataset.ready = "yes";
+}
+
+main().catch((error) => {
+	document.getElementById("page").textContent = `This page cannot be drawn: ${error.message}`;
+	throw error;
+});
