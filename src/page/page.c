@@ -10,7 +10,13 @@ struct frag_page_block {
 	uint64_t birth, freed;
 	uint64_t y, bytes;      /* 0: there is none */
 	uint32_t lane, share, device;
-	bool pending;
+};
+
+/* One that is freed and waits for a stream; freed is set. */
+struct frag_page_pending {
+	struct frag_page_block block;
+	frag_block handle;
+	uint32_t slot;
 };
 
 int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
@@ -40,6 +46,7 @@ void frag_page_fini(struct frag_page *page)
 		frag_who_fini(&page->who);
 	free(page->devices);
 	free(page->live);
+	free(page->pending);
 }
 
 /* What is told of a piece of a segment that ends. */
@@ -167,16 +174,15 @@ static int do_calls(struct frag_page *page, struct frag_page_device *d,
 	return rc;
 }
 
-/* What a slot held ends at a step; a block that is freed and used on was pending from then on. */
-static int end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
+/* A block ends at a step; pending from `freed` on. */
+static int end_block(struct frag_page *page, const struct frag_page_block *b, uint64_t freed,
+		     uint64_t step)
 {
 	const struct frag_area area = {
-		.birth = b->birth, .freed = b->pending ? b->freed : step, .end = step,
+		.birth = b->birth, .freed = freed, .end = step,
 		.y = b->y, .bytes = b->bytes, .lane = b->lane, .who = b->share,
 	};
 
-	frag_who_dies(&page->who, b->share, b->device, b->bytes);
-	b->bytes = 0;
 	return frag_areas_add(&page->devices[b->device].blocks, &area);
 }
 
@@ -205,30 +211,63 @@ static int begin_block(struct frag_page *page, const struct frag_step *step)
 	return b->share == UINT32_MAX ? -FRAG_ENOMEM : 0;
 }
 
-static int free_block(struct frag_page *page, const struct frag_event *ev)
+static int defer_block(struct frag_page *page, const struct frag_page_block *b,
+		       const struct frag_event *ev)
 {
-	struct frag_page_block *b = &page->live[ev->slot];
-
-	if (ev->slot >= page->live_count || !b->bytes)
-		return 0;
-	if (!ev->waits)
-		return end_block(page, b, ev->step);
-	b->pending = true;
-	b->freed = ev->step;
+	if (!frag_grow(&page->pending, &page->pending_capacity, (uint64_t)page->pending_count + 1,
+		       sizeof(*page->pending)))
+		return -FRAG_ENOMEM;
+	page->pending[page->pending_count++] = (struct frag_page_pending){
+		.block = *b, .handle = frag_sim_block(page->sim, ev->slot), .slot = ev->slot,
+	};
+	page->pending[page->pending_count - 1].block.freed = ev->step;
+	page->devices[b->device].pending += b->bytes;
 	return 0;
 }
 
-static int end_pending(struct frag_page *page, const struct frag_step *step)
+static int free_block(struct frag_page *page, const struct frag_event *ev)
 {
-	const struct frag_event *ev = step->event;
+	struct frag_page_block *b = &page->live[ev->slot];
+	int rc;
+
+	if (ev->slot >= page->live_count || !b->bytes)
+		return 0;
+	if (ev->waits) {
+		rc = defer_block(page, b, ev);
+	} else {
+		frag_who_dies(&page->who, b->share, b->device, b->bytes);
+		rc = end_block(page, b, ev->step, ev->step);
+	}
+	b->bytes = 0;
+	return rc;
+}
+
+/*
+ * A policy may end what is pending before the trace does, or after: it is looked for where the
+ * heap has not as many bytes of it as are known here.
+ */
+static int end_pending(struct frag_page *page, struct frag_page_device *d,
+		       const struct frag_step *step)
+{
+	const struct frag_heap *heap = frag_sim_heap(page->sim, step->device);
+	uint32_t kept = 0;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < ev->ended_count && !rc; i++) {
-		struct frag_page_block *b = &page->live[ev->ended[i].slot];
+	if (step->metrics->active - step->metrics->allocated == d->pending)
+		return 0;
+	for (uint32_t i = 0; i < page->pending_count; i++) {
+		const struct frag_page_pending p = page->pending[i];
 
-		if (ev->ended[i].slot < page->live_count && b->bytes && b->device == step->device)
-			rc = end_block(page, b, ev->step);
+		if (rc || p.block.device != step->device
+		    || frag_heap_is_pending(heap, p.handle, p.slot)) {
+			page->pending[kept++] = p;
+			continue;
+		}
+		d->pending -= p.block.bytes;
+		frag_who_dies(&page->who, p.block.share, p.block.device, p.block.bytes);
+		rc = end_block(page, &p.block, p.block.freed, step->event->step);
 	}
+	page->pending_count = kept;
 	return rc;
 }
 
@@ -240,7 +279,7 @@ static int do_event(struct frag_page *page, const struct frag_step *step)
 		return begin_block(page, step);
 	if (ev->op == FRAG_OP_FREE && step->status != FRAG_STEP_SKIPPED)
 		return free_block(page, ev);
-	return ev->ended_count ? end_pending(page, step) : 0;
+	return 0;
 }
 
 /* Takes what is around a moment, once there is as much behind as there is before it. */
@@ -306,6 +345,7 @@ int frag_page_observe(void *ctx, const struct frag_step *step, struct frag_error
 	int rc = do_calls(page, d, step);
 
 	rc = rc ? rc : do_event(page, step);
+	rc = rc ? rc : end_pending(page, d, step);
 	rc = rc ? rc : note_step(page, d, step);
 	return rc ? frag_fail_nomem(err) : 0;
 }
@@ -345,7 +385,7 @@ static void lay_lanes(struct frag_page_device *d, uint64_t *height)
 		struct frag_lane *lane = &d->segments.lanes[i];
 
 		lane->base = base;
-		base += (((lane->height - 1) >> shift) + (lane->height > 0)) << shift;
+		base += lane->height ? (((lane->height - 1) >> shift) + 1) << shift : 0;
 		if (i < d->blocks.lane_count)
 			d->blocks.lanes[i].base = lane->base;
 	}
@@ -372,8 +412,17 @@ int frag_page_end(struct frag_page *page, struct frag_error *err)
 
 	for (uint32_t i = 0; i < page->device_count && !rc; i++)
 		rc = end_device(page, &page->devices[i]);
-	for (uint32_t i = 0; i < page->live_count && !rc; i++)
-		if (page->live[i].bytes)
-			rc = end_block(page, &page->live[i], page->devices[page->live[i].device].end);
+	for (uint32_t i = 0; i < page->live_count && !rc; i++) {
+		const struct frag_page_block *b = &page->live[i];
+
+		if (b->bytes)
+			rc = end_block(page, b, page->devices[b->device].end,
+				       page->devices[b->device].end);
+	}
+	for (uint32_t i = 0; i < page->pending_count && !rc; i++) {
+		const struct frag_page_block *b = &page->pending[i].block;
+
+		rc = end_block(page, b, b->freed, page->devices[b->device].end);
+	}
 	return rc ? frag_fail_nomem(err) : frag_page_keep(page, FRAG_AREAS_MAX, err);
 }

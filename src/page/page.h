@@ -36,6 +36,7 @@ struct frag_page_device {
 	struct frag_window_line recent; /* a ring, while it lasts */
 	struct frag_page_moment peak, ooms[FRAG_PAGE_OOMS_MAX];
 	uint32_t oom_count;
+	uint64_t pending;               /* bytes */
 	uint64_t highest[2];            /* reserved and allocated, at the peak so far */
 	uint64_t end;                   /* after the last step */
 	uint64_t height;                /* at the end: of all lanes, one above the other */
@@ -43,6 +44,7 @@ struct frag_page_device {
 };
 
 struct frag_page_block;
+struct frag_page_pending;
 
 struct frag_page {
 	const struct frag_sim *sim;     /* borrowed */
@@ -51,6 +53,8 @@ struct frag_page {
 	uint32_t device_count;
 	struct frag_page_block *live;   /* by slot */
 	uint32_t live_count, live_capacity;
+	struct frag_page_pending *pending;
+	uint32_t pending_count, pending_capacity;
 };
 
 /* For a simulation of so many devices. Release it also where this fails. -FRAG_ENOMEM */

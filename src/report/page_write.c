@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/path.h"
 #include "fragsim/version.h"
 #include "report/answer_text.h"
@@ -83,7 +84,8 @@ int frag_page_section_init(struct frag_page_section *s, struct frag_page_trace *
 	*s = (struct frag_page_section){
 		.panel_count = t->report->run_count, .badness = badness(t->report),
 	};
-	good = open_text(&facts) && open_text(&verdict) && open_text(&panels);
+	s->path = strdup(t->report->trace->path);
+	good = s->path && open_text(&facts) && open_text(&verdict) && open_text(&panels);
 	if (good) {
 		rc = frag_page_facts(t, facts.f, err);
 		print_verdict(t->report, verdict.f);
@@ -100,6 +102,7 @@ int frag_page_section_init(struct frag_page_section *s, struct frag_page_trace *
 
 void frag_page_section_fini(struct frag_page_section *s)
 {
+	free(s->path);
 	free(s->facts);
 	free(s->verdict);
 	free(s->panels);
@@ -175,6 +178,10 @@ static void put_verdicts(const struct writing *w, FILE *f)
 		const bool bad = w->sections[i].badness >= 2;
 
 		fprintf(f, "<section class=\"verdict %s\"><h2>", bad ? "bad" : "good");
+		if (w->count > 1) {
+			frag_put_markup(frag_file_name(w->sections[i].path), f);
+			fputs("<br>", f);
+		}
 		put_part(&text, "\n", f);
 		fputs("</h2><pre>", f);
 		put_part(&text, "\n\n", f);

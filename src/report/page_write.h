@@ -8,7 +8,7 @@
 
 /* What was made of one trace, as texts. */
 struct frag_page_section {
-	char *facts, *verdict, *panels;
+	char *path, *facts, *verdict, *panels;
 	uint32_t panel_count;
 	double badness;         /* how bad it is: the worst comes first */
 };

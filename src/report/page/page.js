@@ -403,15 +403,17 @@ function timeline(parent, run, section, view, most) {
 	const far = run.room > 1.35 * most;
 	const top = 30, highest = run.room && !far ? Math.max(most, run.room) : most;
 	add(parent, "h3", title(run, section));
-	const { canvas, redraw } = picture(parent, 210, `timeline of ${title(run, section)}`, (c, width, height) => {
+	const { canvas, redraw } = picture(parent, section.runs.length > 2 ? 150 : 210, `timeline of ${title(run, section)}`, (c, width, height) => {
 		const y = (bytes) => height - 22 - bytes / highest * (height - 22 - top);
 		axes(c, view, width, height, top, highest, "step");
 		bands(c, run, view, width, y);
 		marks(c, run, view, width, height);
 		c.fillStyle = c.strokeStyle = style("bad");
-		c.textAlign = "left";
+		const crowded = run.ooms.some((oom) => view.x(oom.step, width) < LEFT + 170);
+		const side = crowded ? width - RIGHT - 2 : LEFT + 4;
+		c.textAlign = crowded ? "right" : "left";
 		if (far) {
-			c.fillText(`\u2191 the device has ${size(run.room)}`, LEFT + 4, 27);
+			c.fillText(`\u2191 the device has ${size(run.room)}`, side, 27);
 		} else if (run.room) {
 			c.setLineDash([6, 4]);
 			c.beginPath();
@@ -419,12 +421,16 @@ function timeline(parent, run, section, view, most) {
 			c.lineTo(width - RIGHT, y(run.room));
 			c.stroke();
 			c.setLineDash([]);
-			c.fillText(`the device has ${size(run.room)}`, LEFT + 4, y(run.room) - 4);
+			c.fillText(`the device has ${size(run.room)}`, side, y(run.room) - 4);
 		}
 		overlay(c, run, view, width, height, top);
 	});
 	const words = add(parent, "div", null, { class: "figures", "aria-live": "polite" });
 	const tell = (from, to) => {
+		if (from >= run.end) {
+			words.textContent = `step ${number(Math.floor(from))}: the run ended at step ${number(run.end - 1)}`;
+			return;
+		}
 		const text = figures.map((f) => {
 			const [least, high] = range(run, f, from, to);
 			return `${f} ${least === high ? size(high) : `${size(least)} to ${size(high)}`}`;

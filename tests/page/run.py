@@ -1,0 +1,377 @@
+"""run.py - fragsim report: what its page says, against --steps and --placements of the same run.
+
+    run.py PROGRAM
+
+Prints TAP. Programs are random; who was where, and for how long, is worked out here once more from
+the lines of the trace and of --placements, by the definitions of the manual.
+"""
+import csv
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
+from reading import FIGURES, read  # noqa: E402
+from tap import Tap  # noqa: E402
+
+PROGRAM = str(Path(sys.argv[1]).resolve())
+HEADER = {'format': 'fragsim-trace', 'version': 1}
+SEEDS = 6 if os.environ.get('SAN') else 30
+POLICIES = ('bestfit', 'pytorch', 'pytorch:expandable_segments=true', 'direct', 'buddy', 'firstfit')
+CSP = ("default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';"
+       " img-src data:")
+TAP = Tap()
+
+
+def fragsim(*args: object) -> bytes:
+    done = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, check=False)
+    assert done.returncode == 0, f'{args}: {done.returncode} {done.stderr.decode()}'
+    return done.stdout
+
+
+def write(path: str, events: list) -> str:
+    Path(path).write_text('\n'.join(json.dumps(x) for x in [HEADER, *events]) + '\n')
+    return path
+
+
+def program(seed: int) -> list[dict]:
+    """Blocks of some tags, some used on a second stream, some never freed; marks between."""
+    rng = random.Random(seed)
+    events: list[dict] = []
+    live: list[int] = []
+    tags = [f'tag {i}' for i in range(rng.randrange(1, 9))] + [None]
+    many = rng.choice([60, 700, 5000])
+    for i in range(many):
+        if live and rng.random() < (0.3 if len(events) < many else 0.55):
+            block = live.pop(rng.randrange(len(live)))
+            if rng.random() < 0.15:
+                events.append({'op': 'record_stream', 'id': block, 'stream': 1})
+            events.append({'op': 'free', 'id': block})
+        else:
+            big = rng.random() < 0.3
+            event = {'op': 'alloc', 'id': i, 'stream': 0, 'tag': rng.choice(tags),
+                     'size': rng.randrange(1 << 20, 40 << 20) if big else rng.randrange(1, 9000)}
+            events.append({k: v for k, v in event.items() if v is not None})
+            live.append(i)
+        if rng.random() < 0.03:
+            events.append({'op': 'sync', 'stream': 1})
+        if rng.random() < 0.02:
+            events.append({'op': 'empty_cache'})
+        if rng.random() < 0.02:
+            events.append({'op': 'mark', 'name': f'step {i}'})
+        while live and len(live) > 80:
+            events.append({'op': 'free', 'id': live.pop(rng.randrange(len(live)))})
+    return events
+
+
+class Floor:
+    """Segments first fit above each other; ranges each in the lowest free lane."""
+
+    def __init__(self) -> None:
+        self.at: dict[int, tuple[int, int, int]] = {}  # ordinal -> lane, y, bytes
+
+    def add(self, ordinal: int, size: int, expandable: bool) -> None:
+        if expandable:
+            taken = {lane for lane, _, _ in self.at.values()}
+            self.at[ordinal] = (min(set(range(1, len(taken) + 2)) - taken), 0, 0)
+            return
+        y = 0
+        for low, high in sorted((y, y + size) for lane, y, size in self.at.values() if not lane):
+            if low - y >= size:
+                break
+            y = max(y, high)
+        self.at[ordinal] = (0, y, size)
+
+
+def expected(events: list[dict], placements: list[dict], end: int,
+             policy: str) -> tuple[list, list, dict]:
+    """
+    PyTorch looks for what has been waited for when it allocates, and before it empties its cache it
+    waits for all that is pending. Blocks as (birth, freed, end, lane, y, bytes, tag), reserved pieces,
+    heights by lane.
+    """
+    floor = Floor()
+    done = []
+    live: dict[int, list] = {}
+    waits: dict[int, set] = defaultdict(set)
+    pending: list[int] = []
+    ready: list[int] = []
+    placed = {x['step']: x for x in placements}
+    pages: dict[tuple, tuple] = {}
+    reserved: list[tuple] = []
+    heights: dict[int, int] = defaultdict(int)
+
+    def ends(block: int, step: int) -> None:
+        birth, freed, *rest = live.pop(block)
+        done.append((birth, step if freed is None else freed, step, *rest))
+
+    def unmap(ordinal: int, low: int, high: int, step: int) -> None:
+        for key in [k for k in pages if k[0] == ordinal and k[1] < high and low < k[1] + k[2]]:
+            birth, lane, y = pages.pop(key)
+            first, last = key[1], key[1] + key[2]
+            from_, to = max(first, low), min(last, high)
+            reserved.append((birth, step, lane, y + from_, to - from_))
+            for a, b in ((first, from_), (to, last)):
+                if a < b:
+                    pages[ordinal, a, b - a] = (birth, lane, y)
+
+    for step, event in enumerate(events):
+        place = placed.get(step, {})
+        for new in place.get('new', []):
+            floor.add(new['segment'], new['bytes'], new.get('expandable', False))
+            lane, y, size = floor.at[new['segment']]
+            if not lane:
+                pages[new['segment'], 0, size] = (step, lane, y)
+        for new in place.get('mapped', []):
+            lane, y, _ = floor.at[new['segment']]
+            pages[new['segment'], new['offset'], new['bytes']] = (step, lane, y)
+        for old in place.get('unmapped', []):
+            unmap(old['segment'], old['offset'], old['offset'] + old['bytes'], step)
+        for old in place.get('released', []):
+            unmap(old, 0, 1 << 60, step)
+            del floor.at[old]
+        if event['op'] == 'alloc':
+            for block in ready:
+                ends(block, step)
+            ready = []
+        if event['op'] == 'alloc' and 'segment' in place:
+            lane, y, _ = floor.at[place['segment']]
+            live[event['id']] = [step, None, lane, y + place['offset'], place['bytes'],
+                                 event.get('tag', '')]
+        elif event['op'] == 'record_stream':
+            waits[event['id']].add(event['stream'])
+        elif event['op'] == 'free' and waits[event['id']]:
+            live[event['id']][1] = step
+            pending.append(event['id'])
+        elif event['op'] == 'free':
+            ends(event['id'], step)
+        elif event['op'] == 'sync' and 'pytorch' in policy:
+            ready += pending
+            pending = []
+        elif event['op'] == 'sync' or (event['op'] == 'empty_cache' and 'pytorch' in policy):
+            for block in ready + pending:
+                ends(block, step)
+            ready, pending = [], []
+    for block in list(live):
+        ends(block, end)
+    for key in list(pages):
+        unmap(key[0], key[1], key[1] + key[2], end)
+    for _, _, lane, y, size in reserved:
+        heights[lane] = max(heights[lane], y + size)
+    return done, reserved, heights
+
+
+def areas_of(run: dict, name: str) -> list[tuple]:
+    a = run[name]
+    return list(zip(a['birth'], a['life'], a['pending'], a['y'], a['bytes'], a['who']))
+
+
+def line_faults(run: dict, rows: list[dict]) -> list[str]:
+    """Each bucket has the least and the most of its steps."""
+    faults = []
+    shift = run['line']['shift']
+    for name in FIGURES:
+        least, most = run['line'][f'{name}_least'], run['line'][f'{name}_most']
+        for i in range(-(-len(rows) >> shift) if not len(rows) % (1 << shift)
+                       else (len(rows) >> shift) + 1):
+            of = [int(row[name]) for row in rows[i << shift:(i + 1) << shift]]
+            if (least[i], most[i]) != (min(of), max(of)):
+                faults.append(f'{name}, bucket {i}: {least[i]} to {most[i]}, not {min(of)} to'
+                              f' {max(of)}')
+    if len(run['line']['reserved_most']) > 2048 or (shift and len(rows) <= 2048):
+        faults.append(f'{len(run["line"]["reserved_most"])} buckets of 2^{shift} steps')
+    return faults
+
+
+def window_faults(run: dict, rows: list[dict]) -> list[str]:
+    """Each step around the peak, as --steps has it."""
+    faults = []
+    for m in run['moments']:
+        if m['at'] not in m['step']:
+            faults.append(f'{m["at"]} is not in its own window')
+        for name in FIGURES:
+            wanted = [int(rows[step][name]) for step in m['step']]
+            if m[name] != wanted:
+                faults.append(f'{m["what"]}: {name} is {m[name][:5]}..., not {wanted[:5]}...')
+    return faults
+
+
+def holder_faults(run: dict, who: dict, blocks: list[tuple]) -> list[str]:
+    """Bytes by tag, of the blocks that are there after the step of the peak."""
+    faults = []
+    for m in run['moments']:
+        wanted: dict[str, list] = defaultdict(lambda: [0, 0])
+        for birth, _, end, _, _, size, tag in blocks:
+            if birth <= m['at'] < end:
+                wanted[tag][0] += size
+                wanted[tag][1] += 1
+        got = {who['tags'][who['share_tag'][s]]: [b, n]
+               for s, b, n in zip(m['share'], m['held'], m['blocks'])}
+        if got != dict(wanted):
+            faults.append(f'{m["what"]}: {got}, not {dict(wanted)}')
+    return faults
+
+
+def raster_faults(areas: dict, dropped: list[tuple]) -> list[str]:
+    """How much of each cell those cover that are not drawn by themselves."""
+    if areas['dropped'] != len(dropped):
+        return [f'{areas["dropped"]} summed up, not {len(dropped)}']
+    width, height = 1 << areas['column_shift'], 1 << areas['row_shift']
+    wanted: dict[tuple, float] = defaultdict(float)
+    for birth, end, y, size in dropped:
+        if end == birth:
+            continue
+        for r in range(y // height, (y + size - 1) // height + 1):
+            high = min(y + size, (r + 1) * height) - max(y, r * height)
+            for i in range(birth // width, (end - 1) // width + 1):
+                wide = min(end, (i + 1) * width) - max(birth, i * width)
+                wanted[r, i] += high * wide / width / height
+    got = {}
+    for part in areas['raster']:
+        if part['base'] % height:
+            return [f'a lane begins at {part["base"]}, in the middle of a row of {height}']
+        for at, shade in enumerate(part['cells']):
+            if shade:
+                got[part['base'] // height + at // 512, at % 512] = shade
+    faults = [f'cell {k} is {got.get(k, 0)}, not {255 * wanted[k]}' for k in wanted
+              if abs(got.get(k, 0) - max(1, 255 * wanted[k])) > 0.51]
+    return faults + [f'cell {k} is {got[k]}, not 0' for k in got if k not in wanted]
+
+
+def area_faults(run: dict, blocks: list[tuple], reserved: list[tuple], heights: dict,
+                who: dict, end: int) -> list[str]:
+    """Those that cover a pixel are there, as they were; the others in the raster."""
+    height = sum(heights.values())
+    least = end / 4096 * (height / 2048)
+    base = {lane: x['base'] for lane, x in enumerate(run['lanes'])}
+    faults = [f'lane {lane} is {run["lanes"][lane]["height"]} high, not {high}'
+              for lane, high in heights.items() if run['lanes'][lane]['height'] != high]
+    wanted, dropped = [], []
+    for birth, freed, gone, lane, y, size, tag in blocks:
+        if (gone - birth) * size >= least:
+            wanted.append((birth, gone - birth, gone - freed, base[lane] + y, size, tag))
+        else:
+            dropped.append((birth, gone, base[lane] + y, size))
+    got = [(*x[:5], who['tags'][who['share_tag'][x[5]]]) for x in areas_of(run, 'blocks')]
+    faults += [f'{x} is not there' for x in set(wanted) - set(got)]
+    faults += [f'{x} should not be there' for x in set(got) - set(wanted)]
+    faults += raster_faults(run['blocks'], dropped)
+    pieces = [(birth, gone - birth, base[lane] + y, size) for birth, gone, lane, y, size in reserved
+              if (gone - birth) * size >= least]
+    got = [(x[0], x[1], x[3], x[4]) for x in areas_of(run, 'segments')]
+    if sorted(got) != sorted(pieces):
+        faults.append(f'reserved: {sorted(set(got) ^ set(pieces))[:4]} differ')
+    return faults
+
+
+def check_programs(folder: Path) -> None:
+    """Random programs under all policies: everything that is drawn."""
+    faults = []
+    for seed in range(SEEDS):
+        events = program(seed)
+        trace = write(f'{folder}/x.ndjson', events)
+        policy = POLICIES[seed % len(POLICIES)]
+        fragsim('run', '-q', '-p', policy, trace, '--steps', f'{folder}/s.csv',
+                '--placements', f'{folder}/p.ndjson')
+        fragsim('report', '-q', '-p', policy, trace, '-o', f'{folder}/r.html')
+        section = read(Path(f'{folder}/r.html').read_text())['sections'][0]
+        run, who = section['runs'][0], section['who'][0]
+        rows = list(csv.DictReader(io.StringIO(Path(f'{folder}/s.csv').read_text())))
+        placements = [json.loads(x) for x in Path(f'{folder}/p.ndjson').read_text().splitlines()]
+        blocks, reserved, heights = expected(events, placements, len(rows), policy)
+        wrong = [*line_faults(run, rows), *window_faults(run, rows),
+                 *holder_faults(run, who, blocks),
+                 *area_faults(run, blocks, reserved, heights, who, len(rows))]
+        marks = [(i, x['name']) for i, x in enumerate(events) if x['op'] == 'mark']
+        if list(zip(run['mark_step'], run['mark_names'])) != marks:
+            wrong.append('marks differ')
+        faults += [f'seed {seed}, {policy}: {x}' for x in wrong]
+    TAP.result(f'{SEEDS} random programs: timeline, map, holders, marks', faults)
+
+
+def check_hostile(folder: Path) -> None:
+    """Tags and marks that would end the script, or fill the page."""
+    evil = ['</script><script>alert(1)</script>', '<!--<script>', '\u2028\u2029', '&lt;"\'\\',
+            'x' * (1 << 20), '\u00e9' * (1 << 19), '{{facts}}', '\x01\x7f']
+    events = [{'op': 'alloc', 'id': i, 'size': 1000 + i, 'tag': tag} for i, tag in enumerate(evil)]
+    events += [{'op': 'mark', 'name': evil[i % len(evil)] if i < 8 else f'mark {i}'}
+               for i in range(100000)]
+    trace = write(f'{folder}/evil.ndjson', events)
+    fragsim('report', '-q', trace, '-o', f'{folder}/evil.html', '--svg', f'{folder}/evil.svg')
+    html = Path(f'{folder}/evil.html').read_text()
+    section = read(html)['sections'][0]
+    tags = section['who'][0]['tags'][2:]
+    faults = [f'{got[:40]!r} is not how {tag[:40]!r} begins' for got, tag in zip(tags, evil)
+              if not got or not tag.startswith(got) or (got != tag and len(got.encode()) < 230)]
+    faults += [len(tags) != len(evil) and f'{len(tags)} tags', len(html) > 400000
+               and f'{len(html)} bytes', html.count('<script') != 2 and 'a script more',
+               html.count('</script') != 2 and 'a script ends early',
+               ('\u2028' in html or '\u2029' in html) and 'a line separator',
+               'alert(1)<' in html and 'a tag in the text',
+               section['runs'][0]['mark_names'][:4] != evil[:4] and 'the names of marks',
+               section['runs'][0]['marks'] != 10000 and f'{section["runs"][0]["marks"]} marks']
+    TAP.result('a hostile trace is harmless, and its page small', *faults)
+
+
+def check_page(folder: Path) -> None:
+    """What the page is allowed, and that the same input gives the same bytes."""
+    trace = write(f'{folder}/x.ndjson', program(3))
+    pages = []
+    for threads in 1, 3:
+        fragsim('report', '-q', trace, '-p', 'bestfit', '-p', 'pytorch', '-o', f'{folder}/a.html',
+                '--threads', threads, '--svg', f'{folder}/a.svg')
+        text = Path(f'{folder}/a.html').read_text().replace(f'--threads {threads}', '')
+        pages.append(text)
+    faults = [pages[0] != pages[1] and 'the same trace gave other bytes',
+              f'content="{CSP}"' not in pages[0] and 'the policy of security is another one',
+              [f'{x} is in it' for x in ('http://', 'https://', 'innerHTML', 'eval(', ' src=')
+               if x in pages[0].replace('http://www.w3.org/2000/svg', '')],
+              Path(f'{folder}/a.svg').read_text() not in pages[0] and 'the picture is another one']
+    TAP.result('the page asks nobody, and is the same each time', *faults)
+
+
+def check_several(folder: Path) -> None:
+    """A section a trace, the worst first."""
+    good = write(f'{folder}/good.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1 << 20}])
+    bad = write(f'{folder}/bad.ndjson', [{'op': 'alloc', 'id': i, 'size': 1 << 22}
+                                         for i in range(9)])
+    fragsim('report', '-q', good, bad, '--device-bytes', '20MiB', '-o', f'{folder}/r.html')
+    sections = read(Path(f'{folder}/r.html').read_text())['sections']
+    oom = sections[0]['runs'][0]['ooms'][0]
+    TAP.result('two traces, the one that fails first',
+               [x['path'] for x in sections] != [bad, good] and 'their order',
+               oom['step'] != 5 and f'the OOM is at step {oom["step"]}',
+               sections[0]['runs'][0]['moments'][1]['at'] != 5 and 'who held memory at the OOM')
+
+
+def check_refusals(folder: Path) -> None:
+    """Command lines that are none."""
+    trace = write(f'{folder}/x.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1}])
+    faults = []
+    for args, said in (((trace,), 'where to?'), (('-o', 'x.html'), 'which trace?'),
+                       ((trace, '-o', trace), 'would replace the trace'),
+                       ((trace, '-o', f'{folder}/q', '--svg', f'{folder}/q'), 'two outputs'),
+                       ((trace, '-o', f'{folder}/q', *['-p', 'direct'] * 7), 'has room for 6')):
+        done = subprocess.run([PROGRAM, 'report', *args], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 2 or said not in done.stderr:
+            faults.append(f'{args}: {done.returncode} {done.stderr}')
+    TAP.result('command lines that are none', faults)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        for check in (check_programs, check_hostile, check_page, check_several, check_refusals):
+            check(Path(folder))
+    return TAP.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
