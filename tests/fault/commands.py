@@ -190,6 +190,8 @@ COMMANDS = [
     *each(('ranks', '-q', '--threads', '1', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson',
            'trace.ndjson', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
     *each(('leaks', '-q', '--json', 'o.json', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
+    *each(('report', '-q', '--threads', '1', '-p', 'pytorch', '-o', 'o.html', '--svg', 'o.svg',
+           'trace.ndjson'), 'alloc write open rename', ('o.html', 'o.svg'), 'report'),
     *each(('anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),

@@ -444,7 +444,8 @@ READERS = (
     ('diff', 'X', 'X'), ('diff', '-b', 'X'),
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
-    ('leaks', 'X'), ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE), ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
+    ('leaks', 'X'), ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE), ('report', '-o', 'out.html', 'X'),
+    ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
     ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
     ('extrapolate', '--at', '3', 'X=1', 'X=2'))
 
