@@ -88,7 +88,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 
 # Rules -----------------------------------------------------------------------
 ## Targets
-.PHONY: all quickstart check check-san check-gpu golden-accept bench bench-tables fuzz install \
+.PHONY: all quickstart check check-san check-gpu check-page golden-accept bench bench-tables fuzz install \
 	coverage analyse uninstall dist deb clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(SHARED) $(RECORDER) ; @:
@@ -206,6 +206,9 @@ check-san: ; @for san in address,undefined thread; do $(MAKE) --no-print-directo
 
 ## check-gpu: the tests that need a GPU (they skip, and say so, without one)
 check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)
+
+## check-page: pages of `report` in a headless chromium, where one is installed
+check-page: all ; @$(TEST_ENV) $(python) tests/page/browser.py $(PROGRAM) $(PAGES)
 
 ## golden-accept: make what the program prints now the expected output
 golden-accept: all ; @$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
