@@ -13,10 +13,11 @@ int frag_answers_begin(struct frag_answers *a, const struct frag_session *s,
 		       const struct frag_trace *trace, struct frag_error *err)
 {
 	*a = (struct frag_answers){ .count = 0 };
-	if (s->options->quiet || !(s->options->report || s->options->json))
+	if (!s->options->html
+	    && (s->options->quiet || !(s->options->report || s->options->json)))
 		return 0;
 	/* a tape takes all of a trace: a pipe's producer is not kept busy for a result alone */
-	if (!s->options->report && frag_trace_is_stream(trace))
+	if (!s->options->report && !s->options->html && frag_trace_is_stream(trace))
 		return 0;
 	a->writer = frag_tape_writer_new(trace, TAPE_MAX);
 	return a->writer ? 0 : frag_fail_nomem(err);

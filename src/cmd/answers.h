@@ -14,7 +14,7 @@ struct frag_answers {
 };
 
 /*
- * Where there is a report or a result object, and nobody said --quiet: the trace's events are
+ * Where there is a page, or a report or a result object and nobody said --quiet: the trace's events are
  * kept, if they are not too many. -FRAG_ENOMEM
  */
 int frag_answers_begin(struct frag_answers *answers, const struct frag_session *s,

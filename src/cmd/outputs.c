@@ -16,8 +16,9 @@
 #include "cmd/interrupt.h"
 #include "documents/documents.h"
 #include "policy/compact.h"
+#include "report/page_write.h"
 
-#define FILES(o) { &(o)->steps.file, &(o)->placements.file, &(o)->json, &(o)->profile }
+#define FILES(o) { &(o)->steps.file, &(o)->placements.file, &(o)->json, &(o)->html, &(o)->profile }
 
 static enum frag_rows_form form_of(const char *path)
 {
@@ -80,7 +81,8 @@ int frag_outputs_apart(const struct frag_outputs *o, const char *trace, const ch
 {
 	static const char *const replaced[] = { "the trace", "the profile" };
 	const char *const paths[] = {
-		trace, profile, o->steps.path, o->placements.path, o->json_path, o->profile_path,
+		trace, profile, o->steps.path, o->placements.path, o->json_path, o->html_path,
+		o->profile_path,
 	};
 	const size_t inputs = sizeof(replaced) / sizeof(replaced[0]);
 
@@ -159,6 +161,7 @@ int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 	rc = rc ? rc : open_stream(&o->placements, sims, choices, count, many_devices,
 				   frag_placements_observe, err);
 	rc = rc ? rc : open_document(&o->json, o->json_path, err);
+	rc = rc ? rc : open_document(&o->html, o->html_path, err);
 	return rc ? rc : open_document(&o->profile, o->profile_path, err);
 }
 
@@ -186,6 +189,8 @@ static int write_documents(struct frag_outputs *o, const struct frag_report *rep
 	if (o->json.path)
 		rc = frag_result_write(report->trace, runs, report->answers, report->run_count,
 				       &o->json, err);
+	if (!rc && o->html.path)
+		rc = frag_page_write(o->section, 1, o->command, &o->html, err);
 	if (!rc && o->profile.path)
 		rc = frag_profile_write(report->gpu, runs, report->run_count, &o->profile, err);
 	free(runs);
@@ -229,6 +234,7 @@ void frag_outputs_fini(struct frag_outputs *o)
 	fini(&o->steps);
 	fini(&o->placements);
 	frag_outfile_abandon(&o->json);
+	frag_outfile_abandon(&o->html);
 	frag_outfile_abandon(&o->profile);
 	frag_guard_file(NULL);
 }

@@ -5,6 +5,8 @@
 #include "report/report.h"
 #include "report/rows.h"
 
+struct frag_page_section;
+
 /* One kind of rows: a file, and for each policy after the first a spool of its own. */
 struct frag_stream {
 	const char *path;               /* NULL: not wanted */
@@ -19,8 +21,10 @@ struct frag_stream {
 /* A file that is not open is zeroed. */
 struct frag_outputs {
 	struct frag_stream steps, placements;
-	const char *json_path, *profile_path;
-	struct frag_outfile json, profile;
+	const char *json_path, *html_path, *profile_path;
+	struct frag_outfile json, html, profile;
+	struct frag_page_section *section;      /* of the page; borrowed, as is the next */
+	const char *command;
 };
 
 /* Do the two paths lead to the same regular file, there or not yet? */

@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "cmd/answers.h"
+#include "cmd/drawing.h"
 #include "cmd/interrupt.h"
 #include "cmd/recorded_policy.h"
-#include "report/page_write.h"
 
 enum { OPT_OUTPUT = FRAG_OPT_FIRST_OWN, OPT_SVG };
 
@@ -47,9 +46,7 @@ struct one {
 	struct frag_session session;
 	struct frag_answers answers;
 	struct frag_configured configured;
-	struct frag_page *pages;
-	struct frag_leaks leaks;
-	struct frag_choice *chosen;             /* of a trace that chose by itself */
+	struct frag_drawing drawing;
 };
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
@@ -69,34 +66,6 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	default:
 		return frag_run_set_option(&r->options, id, value, err);
 	}
-}
-
-/* As a shell would read it again: what has more than the usual characters is quoted. */
-static char *command_line(int argc, char **argv)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_-+=:,./@%";
-	size_t length = sizeof("fragsim report");
-	char *text, *p;
-
-	for (int i = 1; i < argc; i++)
-		length += 4 * strlen(argv[i]) + 3;
-	text = p = malloc(length);
-	if (!text)
-		return NULL;
-	p = stpcpy(p, "fragsim report");
-	for (int i = 1; i < argc; i++) {
-		const bool quoted = !*argv[i] || argv[i][strspn(argv[i], plain)];
-
-		p = stpcpy(p, quoted ? " '" : " ");
-		for (const char *c = argv[i]; *c; c++)
-			if (*c == '\'')
-				p = stpcpy(p, "'\\''");
-			else
-				*p++ = *c;
-		p = stpcpy(p, quoted ? "'" : "");
-	}
-	return text;
 }
 
 static void warn(void *ctx, const char *message)
@@ -135,7 +104,7 @@ static struct frag_sim_options sim_options(const struct one *one)
 	return options;
 }
 
-/* One simulation a policy, each with a page that watches it. */
+/* One simulation a policy, which the page watches. */
 static int make_sims(struct one *one, struct frag_error *err)
 {
 	const struct frag_run_options *o = &one->options;
@@ -143,23 +112,13 @@ static int make_sims(struct one *one, struct frag_error *err)
 	const uint32_t devices = frag_trace_info(one->trace)->device_count;
 	int rc = frag_session_room(&one->session, devices, err);
 
-	if (o->choice_count > FRAG_PAGE_POLICIES_MAX)
-		return frag_fail(err, FRAG_EUSAGE, "%u policies: a page has room for %d",
-				 o->choice_count, FRAG_PAGE_POLICIES_MAX);
-	one->pages = calloc(o->choice_count, sizeof(*one->pages));
-	if (!one->pages)
-		return frag_fail_nomem(err);
+	rc = rc ? rc : frag_drawing_room(&one->drawing, o->choice_count, err);
 	for (uint32_t i = 0; i < o->choice_count && !rc; i++) {
-		const struct frag_observer watch = {
-			.step = frag_page_observe, .ctx = &one->pages[i],
-		};
 		struct frag_sim *sim;
 
 		rc = frag_sim_new(&sim, &o->choices[i], one->trace, &options, err);
 		rc = rc ? rc : frag_session_add(&one->session, sim, err);
-		rc = rc ? rc : frag_page_init(&one->pages[i], sim, devices, err);
-		if (!rc && frag_sim_observe(sim, &watch))
-			rc = frag_fail_nomem(err);
+		rc = rc ? rc : frag_drawing_watch(&one->drawing, sim, devices, err);
 	}
 	return rc ? rc : frag_answers_begin(&one->answers, &one->session, one->trace, err);
 }
@@ -176,46 +135,7 @@ static int read_trace(struct one *one, struct frag_error *err)
 	frag_progress_begin(&s->progress, !one->r->quiet);
 	rc = frag_workers_run(s->sims, s->sim_count, one->trace, &workers, err);
 	frag_progress_end(&s->progress);
-	for (uint32_t i = 0; i < s->sim_count && !rc; i++)
-		rc = frag_page_end(&one->pages[i], err);
-	return rc;
-}
-
-/* Where the trace has iterations. */
-static int find_leaks(struct one *one, bool *found, struct frag_error *err)
-{
-	const uint32_t devices = frag_trace_info(one->trace)->device_count;
-	uint64_t *rooms = calloc(devices, sizeof(*rooms));
-	struct frag_error none;
-	int rc;
-
-	*found = false;
-	if (!rooms)
-		return frag_fail_nomem(err);
-	rc = one->answers.tape ? frag_leaks_find(&one->leaks, one->answers.tape, NULL, rooms, &none)
-			       : -FRAG_ETRACE;
-	free(rooms);
-	*found = rc == 0;
-	return rc && rc != -FRAG_ETRACE ? frag_fail_nomem(err) : 0;
-}
-
-static int make_section(struct one *one, struct frag_page_section *section,
-			struct frag_error *err)
-{
-	const struct frag_session *s = &one->session;
-	const struct frag_report report = {
-		.trace = frag_trace_info(one->trace), .runs = s->runs, .run_count = s->run_count,
-		.answers = s->answers, .by_default = one->options.by_default,
-	};
-	struct frag_page_trace made = {
-		.report = &report, .pages = one->pages, .page_count = s->sim_count,
-		.symbols = frag_trace_symbols(one->trace),
-	};
-	bool found;
-	int rc = find_leaks(one, &found, err);
-
-	made.leaks = found ? &one->leaks : NULL;
-	return rc ? rc : frag_page_section_init(section, &made, err);
+	return rc ? rc : frag_drawing_end(&one->drawing, err);
 }
 
 static int do_trace(struct one *one, const char *path, struct frag_page_section *section,
@@ -232,23 +152,22 @@ static int do_trace(struct one *one, const char *path, struct frag_page_section 
 	frag_session_collect(&one->session, false);
 	options = sim_options(one);
 	rc = frag_answers_find(&one->answers, &one->session, &options, err);
-	return rc ? rc : make_section(one, section, err);
+	return rc ? rc : frag_drawing_section(&one->drawing, &one->session, one->trace,
+					      one->answers.tape, section, err);
 }
 
 static void fini(struct one *one)
 {
-	for (uint32_t i = 0; i < one->session.sim_count; i++) {
-		if (one->pages)
-			frag_page_fini(&one->pages[i]);
+	frag_drawing_fini(&one->drawing);
+	for (uint32_t i = 0; i < one->session.sim_count; i++)
 		frag_sim_del(one->session.sims[i]);
-	}
-	free(one->pages);
 	frag_session_fini(&one->session);
 	frag_answers_fini(&one->answers);
-	frag_leaks_fini(&one->leaks);
 	frag_devices_fini(&one->devices);
 	frag_trace_close(one->trace);
 	frag_configured_fini(&one->configured);
+	for (uint32_t i = 0; !one->r->has_policies && i < one->options.choice_count; i++)
+		frag_choice_fini(&one->options.choices[i]);
 	if (!one->r->has_policies)
 		free(one->options.choices);
 }
@@ -313,7 +232,7 @@ static int report_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 		       struct frag_error *err)
 {
 	struct frag_outfile *files[2];
-	struct reporting r = { .command = command_line(argc, argv) };
+	struct reporting r = { .command = frag_command_line("report", argc, argv) };
 	int rest, rc;
 
 	(void)status;

@@ -1,5 +1,8 @@
 /* run.c - fragsim run: a trace under one or more policies. */
+#include <stdlib.h>
+
 #include "cmd/answers.h"
+#include "cmd/drawing.h"
 #include "cmd/interrupt.h"
 #include "cmd/recorded_policy.h"
 #include "cmd/session.h"
@@ -11,6 +14,9 @@ struct run {
 	struct frag_session session;
 	struct frag_answers answers;
 	struct frag_configured configured;
+	struct frag_drawing drawing;            /* where there is --html, as the next two */
+	struct frag_page_section section;
+	char *command;
 };
 
 /* The host is the last device, where there is one. */
@@ -29,7 +35,7 @@ static enum frag_stacks stacks_of(const struct frag_run_options *o)
 {
 	if (o->has_stacks)
 		return o->stacks;
-	return o->json || (o->report && o->verbose) ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
+	return o->json || o->html || (o->report && o->verbose) ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
 }
 
 static int open_trace(struct run *run, const char *path, struct frag_error *err)
@@ -67,13 +73,18 @@ static int make_sims(struct run *run, struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
 	const struct frag_sim_options options = sim_options(run);
-	int rc = frag_session_room(&run->session, frag_trace_info(run->trace)->device_count, err);
+	const uint32_t devices = frag_trace_info(run->trace)->device_count;
+	int rc = frag_session_room(&run->session, devices, err);
 
+	if (!rc && o->html)
+		rc = frag_drawing_room(&run->drawing, o->choice_count, err);
 	for (uint32_t i = 0; i < o->choice_count && !rc; i++) {
 		struct frag_sim *sim;
 
 		rc = frag_sim_new(&sim, &o->choices[i], run->trace, &options, err);
 		rc = rc ? rc : frag_session_add(&run->session, sim, err);
+		if (!rc && o->html)
+			rc = frag_drawing_watch(&run->drawing, sim, devices, err);
 	}
 	rc = rc ? rc : frag_answers_begin(&run->answers, &run->session, run->trace, err);
 	return rc ? rc : frag_session_open(&run->session, err);
@@ -94,6 +105,19 @@ static int read_trace(struct run *run, struct frag_error *err)
 	return rc;
 }
 
+/* Before the report, which writes it. */
+static int draw(struct run *run, struct frag_error *err)
+{
+	struct frag_session *s = &run->session;
+
+	if (!run->options.html)
+		return 0;
+	s->outputs.section = &run->section;
+	s->outputs.command = run->command;
+	return frag_drawing_section(&run->drawing, s, run->trace, run->answers.tape, &run->section,
+				    err);
+}
+
 /* An interruption still gives a report of what was simulated, and then is returned. */
 static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)
 {
@@ -108,6 +132,9 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 	interrupted = rc ? rc : read_trace(run, err);
 	if (interrupted && (rc || interrupted != -FRAG_EINTERRUPTED))
 		return interrupted;
+	rc = frag_drawing_end(&run->drawing, err);
+	if (rc)
+		return rc;
 	frag_session_collect(s, interrupted != 0);
 	options = sim_options(run);
 	/* who interrupts the search for answers still has the figures */
@@ -116,7 +143,8 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 		interrupted = frag_answers_find(&run->answers, s, &options, err);
 	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
 		return interrupted;
-	rc = frag_session_report(s, run->trace, status, err);
+	rc = draw(run, err);
+	rc = rc ? rc : frag_session_report(s, run->trace, status, err);
 	return rc ? rc : interrupted;
 }
 
@@ -127,11 +155,12 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 static int run_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		    struct frag_error *err)
 {
-	struct run run = { .trace = NULL };
+	struct run run = { .command = frag_command_line("run", argc, argv) };
 	int rest, rc;
 
 	frag_run_options_init(&run.options);
-	rc = frag_options(cmd, argc, argv, &run.options, frag_run_set_option, &rest, err);
+	rc = run.command ? 0 : frag_fail_nomem(err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &run.options, frag_run_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	rc = frag_run_options_check(&run.options, cmd, err);
@@ -142,6 +171,9 @@ out:
 	for (uint32_t i = 0; i < run.session.sim_count; i++)
 		frag_sim_del(run.session.sims[i]);
 	frag_session_fini(&run.session);
+	frag_drawing_fini(&run.drawing);
+	frag_page_section_fini(&run.section);
+	free(run.command);
 	frag_answers_fini(&run.answers);
 	frag_devices_fini(&run.devices);
 	frag_trace_close(run.trace);

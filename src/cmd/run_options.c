@@ -17,6 +17,7 @@ const struct frag_opt frag_run_opts[] = {
 	FRAG_COLUMNS_ROW(0),
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
+	{ 0, "html", "FILE", "write a page to look at (see fragsim report)", FRAG_OPT_HTML },
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
 	  FRAG_OPT_SUMMARY },
 	{ 0, "stacks", "WHAT",
@@ -176,6 +177,9 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	case FRAG_OPT_JSON:
 		run->json = value;
 		return 0;
+	case FRAG_OPT_HTML:
+		run->html = value;
+		return 0;
 	case FRAG_OPT_QUIET:
 		run->quiet = true;
 		return 0;
@@ -304,7 +308,7 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 {
 	int standard = 0;
 	const char *const paths[] = {
-		run->steps, run->placements, run->json, run->write_profile,
+		run->steps, run->placements, run->json, run->html, run->write_profile,
 	};
 	int rc = 0;
 

@@ -15,7 +15,7 @@ enum {
 	FRAG_OPT_CONTEXT_BYTES, FRAG_OPT_OTHER_BYTES, FRAG_OPT_GRANULARITY, FRAG_OPT_FAIL_IF,
 	FRAG_OPT_THREADS, FRAG_OPT_ALLOC_CONF, FRAG_OPT_SUMMARY, FRAG_OPT_STACKS,
 	FRAG_OPT_PROFILE, FRAG_OPT_HOST, FRAG_OPT_COLUMNS,
-	FRAG_OPT_COLOR, FRAG_OPT_VERBOSE, FRAG_OPT_CARD,
+	FRAG_OPT_COLOR, FRAG_OPT_VERBOSE, FRAG_OPT_CARD, FRAG_OPT_HTML,
 	FRAG_OPT_FIRST_OWN,     /* from here on: another command's own */
 };
 
@@ -27,7 +27,7 @@ struct frag_run_options {
 	struct frag_sim_options sim;
 	uint64_t total, context, other, granularity;    /* UINT64_MAX: the trace's */
 	const char *total_given;        /* the option that gave the total; NULL: none */
-	const char *steps, *placements, *json;          /* paths; NULL: not wanted */
+	const char *steps, *placements, *json, *html;   /* paths; NULL: not wanted */
 	struct frag_columns columns;    /* of steps */
 	const char *write_profile;      /* likewise; of replay */
 	const char *profile_path;       /* NULL: the trace's devices */

@@ -19,6 +19,7 @@ int frag_session_begin(struct frag_session *s, const struct frag_run_options *op
 	s->outputs.steps.columns = &options->columns;
 	s->outputs.placements.path = options->placements;
 	s->outputs.json_path = options->json;
+	s->outputs.html_path = options->html;
 	s->outputs.profile_path = options->write_profile;
 	if (options->profile_path && strcmp(path, "-") == 0
 	    && strcmp(options->profile_path, "-") == 0)

@@ -148,23 +148,24 @@ static int size_at(const struct frag_areas *areas, uint32_t at, double *out)
 /* What is smaller than the pixel goes, and of what is left the smallest beyond max. */
 static int prune(struct frag_areas *areas, double least, uint32_t max)
 {
+	const bool many = areas->count > max;
 	double limit = 0;
 	uint32_t kept = 0, equal = 0;
 	int rc = 0;
 
-	if (areas->count > max) {
+	if (many) {
 		rc = max ? size_at(areas, max - 1, &limit) : 0;
 		/* of those that are as large as the last one that fits, the first ones stay */
+		equal = max;
 		for (uint32_t i = 0; i < areas->count; i++)
-			equal += size_of(&areas->area[i]) > limit;
-		equal = max - equal;
+			equal -= max && size_of(&areas->area[i]) > limit;
 	}
 	for (uint32_t i = 0; i < areas->count && !rc; i++) {
 		const struct frag_area a = areas->area[i];
 		const double size = size_of(&a);
-		bool stays = size >= least && (!limit || size >= limit) && max;
+		bool stays = size >= least && (!many || (max && size >= limit));
 
-		if (stays && limit && size <= limit) {
+		if (stays && many && size <= limit) {
 			stays = equal > 0;
 			equal -= stays;
 		}

@@ -55,7 +55,7 @@ static bool find_lane(struct frag_floor *f, uint32_t *out)
 	return true;
 }
 
-static int stack(struct frag_floor *f, struct frag_place *place, uint64_t bytes)
+static int stack(struct frag_floor *f, struct frag_floor_place *place, uint64_t bytes)
 {
 	int rc;
 
@@ -65,7 +65,7 @@ static int stack(struct frag_floor *f, struct frag_place *place, uint64_t bytes)
 	return rc;
 }
 
-static struct frag_place *new_place(struct frag_floor *f, uint32_t ordinal)
+static struct frag_floor_place *new_place(struct frag_floor *f, uint32_t ordinal)
 {
 	uint32_t i = f->unused;
 
@@ -74,7 +74,7 @@ static struct frag_place *new_place(struct frag_floor *f, uint32_t ordinal)
 			       sizeof(*f->places)))
 			return NULL;
 		i = f->place_count++;
-		f->places[i] = (struct frag_place){ .used = false };
+		f->places[i] = (struct frag_floor_place){ .used = false };
 	} else {
 		f->unused = f->places[i].ordinal;
 	}
@@ -88,7 +88,7 @@ static struct frag_place *new_place(struct frag_floor *f, uint32_t ordinal)
 int frag_floor_add(struct frag_floor *f, uint32_t ordinal, uint64_t bytes, bool range,
 		   uint64_t step)
 {
-	struct frag_place *place = new_place(f, ordinal);
+	struct frag_floor_place *place = new_place(f, ordinal);
 	int rc;
 
 	if (!place)
@@ -102,7 +102,7 @@ int frag_floor_add(struct frag_floor *f, uint32_t ordinal, uint64_t bytes, bool 
 	return rc ? rc : frag_floor_map(place, 0, bytes, step);
 }
 
-struct frag_place *frag_floor_find(const struct frag_floor *f, uint32_t ordinal)
+struct frag_floor_place *frag_floor_find(const struct frag_floor *f, uint32_t ordinal)
 {
 	const uint32_t i = frag_map_get(&f->by_ordinal, ordinal);
 
@@ -110,7 +110,7 @@ struct frag_place *frag_floor_find(const struct frag_floor *f, uint32_t ordinal)
 }
 
 /* Its pieces have ended before. */
-void frag_floor_remove(struct frag_floor *f, struct frag_place *place)
+void frag_floor_remove(struct frag_floor *f, struct frag_floor_place *place)
 {
 	const uint32_t i = (uint32_t)(place - f->places);
 
@@ -125,7 +125,7 @@ void frag_floor_remove(struct frag_floor *f, struct frag_place *place)
 }
 
 /* The number of pieces that end at or before the offset. */
-static uint32_t pieces_before(const struct frag_place *place, uint64_t offset)
+static uint32_t pieces_before(const struct frag_floor_place *place, uint64_t offset)
 {
 	uint32_t low = 0, high = place->piece_count;
 
@@ -140,7 +140,7 @@ static uint32_t pieces_before(const struct frag_place *place, uint64_t offset)
 	return low;
 }
 
-int frag_floor_map(struct frag_place *place, uint64_t offset, uint64_t bytes, uint64_t step)
+int frag_floor_map(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, uint64_t step)
 {
 	const uint32_t at = pieces_before(place, offset);
 
@@ -155,7 +155,7 @@ int frag_floor_map(struct frag_place *place, uint64_t offset, uint64_t bytes, ui
 }
 
 /* Of one that is cut in its middle, what is left on both sides stays as old as it was. */
-int frag_floor_unmap(struct frag_place *place, uint64_t offset, uint64_t bytes, void *ctx,
+int frag_floor_unmap(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, void *ctx,
 		     frag_piece_fn *ended)
 {
 	const uint64_t end = offset + bytes;

@@ -16,7 +16,7 @@ struct frag_piece {
 	uint64_t offset, bytes, birth;
 };
 
-struct frag_place {
+struct frag_floor_place {
 	uint32_t ordinal, lane;         /* lane 0: stacked segments */
 	uint64_t y;                     /* in its lane */
 	frag_block block;               /* of the heap that stacks; lane 0 */
@@ -31,7 +31,7 @@ struct frag_floor {
 	struct frag_heap *heap;
 	frag_list list;
 	struct frag_map by_ordinal;     /* -> place */
-	struct frag_place *places;
+	struct frag_floor_place *places;
 	uint32_t place_count, place_capacity, unused;
 	bool *taken;                    /* by lane: there is a range in it */
 	uint32_t lanes, lane_capacity;
@@ -45,13 +45,13 @@ void frag_floor_fini(struct frag_floor *floor);
 int frag_floor_add(struct frag_floor *floor, uint32_t ordinal, uint64_t bytes, bool range,
 		   uint64_t step);
 /* The place of one that is there; NULL: it is not. */
-struct frag_place *frag_floor_find(const struct frag_floor *floor, uint32_t ordinal);
-void frag_floor_remove(struct frag_floor *floor, struct frag_place *place);
+struct frag_floor_place *frag_floor_find(const struct frag_floor *floor, uint32_t ordinal);
+void frag_floor_remove(struct frag_floor *floor, struct frag_floor_place *place);
 
 /* Pages of a range. ended is told of what was there from `birth` until now. */
-int frag_floor_map(struct frag_place *place, uint64_t offset, uint64_t bytes, uint64_t step);
-typedef int frag_piece_fn(void *ctx, const struct frag_place *place, const struct frag_piece *piece);
-int frag_floor_unmap(struct frag_place *place, uint64_t offset, uint64_t bytes, void *ctx,
+int frag_floor_map(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, uint64_t step);
+typedef int frag_piece_fn(void *ctx, const struct frag_floor_place *place, const struct frag_piece *piece);
+int frag_floor_unmap(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, void *ctx,
 		     frag_piece_fn *ended);
 
 #endif

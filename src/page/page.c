@@ -55,7 +55,7 @@ struct ending {
 	uint64_t step;
 };
 
-static int end_piece(void *ctx, const struct frag_place *place, const struct frag_piece *piece)
+static int end_piece(void *ctx, const struct frag_floor_place *place, const struct frag_piece *piece)
 {
 	const struct ending *e = ctx;
 	const struct frag_area area = {
@@ -67,7 +67,7 @@ static int end_piece(void *ctx, const struct frag_place *place, const struct fra
 	return frag_areas_add(&e->d->segments, &area);
 }
 
-static int release(struct frag_page_device *d, struct frag_place *place, uint64_t step)
+static int release(struct frag_page_device *d, struct frag_floor_place *place, uint64_t step)
 {
 	struct ending e = { d, step };
 	int rc = frag_floor_unmap(place, 0, UINT64_MAX, &e, end_piece);
@@ -78,7 +78,7 @@ static int release(struct frag_page_device *d, struct frag_place *place, uint64_
 
 static int do_call(struct frag_page_device *d, const struct frag_call *call, uint64_t step)
 {
-	struct frag_place *place = frag_floor_find(&d->floor, call->ordinal);
+	struct frag_floor_place *place = frag_floor_find(&d->floor, call->ordinal);
 	struct ending e = { d, step };
 
 	switch (call->kind) {
@@ -101,7 +101,7 @@ static int do_call(struct frag_page_device *d, const struct frag_call *call, uin
 struct beginning {
 	struct frag_page_device *d;
 	const struct frag_step *step;
-	struct frag_place *place;       /* of a range, whose blocks come */
+	struct frag_floor_place *place;       /* of a range, whose blocks come */
 	int rc;
 };
 
@@ -189,7 +189,7 @@ static int end_block(struct frag_page *page, const struct frag_page_block *b, ui
 static int begin_block(struct frag_page *page, const struct frag_step *step)
 {
 	const struct frag_event *ev = step->event;
-	const struct frag_place *place;
+	const struct frag_floor_place *place;
 	struct frag_page_block *b;
 
 	if (!frag_grow(&page->live, &page->live_capacity, (uint64_t)ev->slot + 1,

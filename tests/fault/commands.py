@@ -190,6 +190,7 @@ COMMANDS = [
     *each(('ranks', '-q', '--threads', '1', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson',
            'trace.ndjson', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
     *each(('leaks', '-q', '--json', 'o.json', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
+    *each(('run', '-q', '-p', 'bestfit', '--html', 'o.html', 'trace.ndjson'), FILES, ('o.html',)),
     *each(('report', '-q', '--threads', '1', '-p', 'pytorch', '-o', 'o.html', '--svg', 'o.svg',
            'trace.ndjson'), 'alloc write open rename', ('o.html', 'o.svg'), 'report'),
     *each(('anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),

@@ -337,6 +337,20 @@ def check_page(folder: Path) -> None:
     TAP.result('the page asks nobody, and is the same each time', *faults)
 
 
+def check_run(folder: Path) -> None:
+    """run --html writes the same page, but for the command."""
+    trace = write(f'{folder}/x.ndjson', program(2))
+    sides = []
+    for first, option in ('report', '-o'), ('run', '--html'):
+        words = (first, '-q', '--device-bytes', '900MiB', trace, option, f'{folder}/{first}.html')
+        done = subprocess.run([PROGRAM, *words], check=False)
+        text = Path(words[-1]).read_text()
+        command = 'fragsim ' + ' '.join(words)
+        sides.append((text.replace(command, ''), command in text, done.returncode))
+    TAP.result('run --html writes the same page', sides[0][0] != sides[1][0] and 'it differs',
+               [f'{command} is not in it' for _, there, command in sides if not there])
+
+
 def check_several(folder: Path) -> None:
     """A section a trace, the worst first."""
     good = write(f'{folder}/good.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1 << 20}])
@@ -368,7 +382,7 @@ def check_refusals(folder: Path) -> None:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for check in (check_programs, check_hostile, check_page, check_several, check_refusals):
+        for check in (check_programs, check_hostile, check_page, check_run, check_several, check_refusals):
             check(Path(folder))
     return TAP.finish()
 

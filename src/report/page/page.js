@@ -709,7 +709,8 @@ function growthWords(section, run) {
 		return null;
 	const slope = g.devices[run.device];
 	const of = `${g.iterations} iterations${g.mark ? ` (\u201c${g.mark}\u201d)` : ""}`;
-	return Math.abs(slope) < 1 ? `Over ${of} nothing grows.`
+	return Math.abs(slope) * g.iterations < run.peak_allocated / 1000
+		? `Over ${of} live memory hardly changes: ${slope.toFixed(0)} bytes an iteration.`
 		: `Over ${of} live memory ${slope > 0 ? "grows" : "shrinks"} by ${size(Math.abs(slope))} an iteration.`;
 }
 
