@@ -34,7 +34,7 @@ int frag_drawing_end(struct frag_drawing *d, struct frag_error *err)
 	return rc;
 }
 
-/* Most traces have no iterations, and that is no failure. */
+/* Most traces have no iterations that are marked, and that is no failure. */
 static int find_leaks(struct frag_leaks *leaks, const struct frag_tape *tape, uint32_t devices,
 		      bool *found, struct frag_error *err)
 {
@@ -63,8 +63,9 @@ int frag_drawing_section(struct frag_drawing *d, const struct frag_session *s,
 		.report = &report, .pages = d->pages, .page_count = d->count,
 		.symbols = frag_trace_symbols(trace),
 	};
+	const bool marked = s->run_count && s->runs[0].result->mark_count >= FRAG_ITERATIONS_MIN;
 	bool found = false;
-	int rc = find_leaks(&leaks, tape, report.trace->device_count, &found, err);
+	int rc = find_leaks(&leaks, marked ? tape : NULL, report.trace->device_count, &found, err);
 
 	made.leaks = found ? &leaks : NULL;
 	rc = rc ? rc : frag_page_section_init(section, &made, err);

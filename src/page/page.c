@@ -249,12 +249,13 @@ static int free_block(struct frag_page *page, const struct frag_event *ev)
 static int end_pending(struct frag_page *page, struct frag_page_device *d,
 		       const struct frag_step *step)
 {
-	const struct frag_heap *heap = frag_sim_heap(page->sim, step->device);
+	const struct frag_heap *heap;
 	uint32_t kept = 0;
 	int rc = 0;
 
 	if (step->metrics->active - step->metrics->allocated == d->pending)
 		return 0;
+	heap = frag_sim_heap(page->sim, step->device);
 	for (uint32_t i = 0; i < page->pending_count; i++) {
 		const struct frag_page_pending p = page->pending[i];
 
