@@ -227,7 +227,8 @@ def main() -> int:
     if not CHROMIUM:
         TAP.skip('pages in a browser', 'no chromium is installed')
         return TAP.finish()
-    with tempfile.TemporaryDirectory() as folder:
+    # the browser may still be writing into its profile
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         kept = Path(sys.argv[2] if len(sys.argv) > 2 else folder).resolve()
         kept.mkdir(exist_ok=True)
         browser = Browser(folder)
