@@ -6,13 +6,16 @@
  */
 #include "report/page_write.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/format.h"
 #include "base/path.h"
 #include "fragsim/version.h"
+#include "policy/conf_text.h"
 #include "report/answer_text.h"
+#include "report/layout.h"
 #include "report/page_files.h"
 #include "report/page_svg.h"
 
@@ -52,6 +55,23 @@ static double badness(const struct frag_report *r)
 	return worst;
 }
 
+/* The command that proves what is to be tried; a shell has to read the path as it is. */
+static void print_proof(const struct frag_report *r, FILE *f)
+{
+	const struct frag_result *run = r->runs[0].result;
+	char conf[FRAG_CONF_ROOM], device[4 * FRAG_NUMBER_ROOM] = "";
+
+	if (r->run_count > 1 || !r->answers || !r->answers[0].remedy.found
+	    || strchr(r->trace->path, '\''))
+		return;
+	frag_conf_text(&r->answers[0].remedy.choice, conf, sizeof(conf));
+	if (run->total)
+		snprintf(device, sizeof(device), " --device-bytes %" PRIu64 " --context-bytes %"
+			 PRIu64 " --other-bytes %" PRIu64, run->total, run->context, run->other);
+	frag_print_row(r, "proof", f, "fragsim run --alloc-conf '%s'%s '%s'", conf, device,
+		       r->trace->path);
+}
+
 static void print_verdict(const struct frag_report *report, FILE *f)
 {
 	struct frag_report r = *report;
@@ -59,6 +79,7 @@ static void print_verdict(const struct frag_report *report, FILE *f)
 	r.colour = false;
 	r.columns = 0;
 	frag_print_verdict(&r, f);
+	print_proof(&r, f);
 	if (r.run_count > 1)
 		fputc('\n', f);
 	frag_print_settings(&r, f);

@@ -6,10 +6,13 @@ Prints TAP. Programs are random; who was where, and for how long, is worked out 
 the lines of the trace and of --placements, by the definitions of the manual.
 """
 import csv
+import html
 import io
 import json
 import os
 import random
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -23,6 +26,7 @@ from tap import Tap  # noqa: E402
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
 HEADER = {'format': 'fragsim-trace', 'version': 1}
+TRACES = Path(os.environ.get('TRACES') or Path(__file__).resolve().parents[2] / 'traces')
 SEEDS = 6 if os.environ.get('SAN') else 30
 POLICIES = ('bestfit', 'pytorch', 'pytorch:expandable_segments=true', 'direct', 'buddy', 'firstfit')
 CSP = ("default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';"
@@ -305,16 +309,16 @@ def check_hostile(folder: Path) -> None:
                for i in range(100000)]
     trace = write(f'{folder}/evil.ndjson', events)
     fragsim('report', '-q', trace, '-o', f'{folder}/evil.html', '--svg', f'{folder}/evil.svg')
-    html = Path(f'{folder}/evil.html').read_text()
-    section = read(html)['sections'][0]
+    text = Path(f'{folder}/evil.html').read_text()
+    section = read(text)['sections'][0]
     tags = section['who'][0]['tags'][2:]
     faults = [f'{got[:40]!r} is not how {tag[:40]!r} begins' for got, tag in zip(tags, evil)
               if not got or not tag.startswith(got) or (got != tag and len(got.encode()) < 230)]
-    faults += [len(tags) != len(evil) and f'{len(tags)} tags', len(html) > 400000
-               and f'{len(html)} bytes', html.count('<script') != 2 and 'a script more',
-               html.count('</script') != 2 and 'a script ends early',
-               ('\u2028' in html or '\u2029' in html) and 'a line separator',
-               'alert(1)<' in html and 'a tag in the text',
+    faults += [len(tags) != len(evil) and f'{len(tags)} tags', len(text) > 400000
+               and f'{len(text)} bytes', text.count('<script') != 2 and 'a script more',
+               text.count('</script') != 2 and 'a script ends early',
+               ('\u2028' in text or '\u2029' in text) and 'a line separator',
+               'alert(1)<' in text and 'a tag in the text',
                section['runs'][0]['mark_names'][:4] != evil[:4] and 'the names of marks',
                section['runs'][0]['marks'] != 10000 and f'{section["runs"][0]["marks"]} marks']
     TAP.result('a hostile trace is harmless, and its page small', *faults)
@@ -351,6 +355,20 @@ def check_run(folder: Path) -> None:
                [f'{command} is not in it' for _, there, command in sides if not there])
 
 
+def check_proof(folder: Path) -> None:
+    """The command that the page gives runs, and the program fits then."""
+    trace = TRACES / 'gpt2_small_train_bs8_seq1024.ndjson.gz'
+    fragsim('report', '-q', '-p', 'pytorch', '--device-bytes', '16GiB', '--context-bytes', '450MiB',
+            trace, '-o', f'{folder}/r.html')
+    text = html.unescape(Path(f'{folder}/r.html').read_text())
+    found = re.findall(r'^  proof   fragsim (.*?)(?:$|</pre>)', text, re.M)
+    words = shlex.split(found[0]) if found else []
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
+    TAP.result('the command that proves what is to be tried', len(found) != 1 and f'{found}',
+               (done.returncode or not done.stdout.startswith('FITS'))
+               and f'{words}: {done.returncode} {done.stdout[:300]} {done.stderr}')
+
+
 def check_several(folder: Path) -> None:
     """A section a trace, the worst first."""
     good = write(f'{folder}/good.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1 << 20}])
@@ -382,7 +400,7 @@ def check_refusals(folder: Path) -> None:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for check in (check_programs, check_hostile, check_page, check_run, check_several, check_refusals):
+        for check in (check_programs, check_hostile, check_page, check_run, check_proof, check_several, check_refusals):
             check(Path(folder))
     return TAP.finish()
 
