@@ -10,6 +10,7 @@ struct frag_page_block {
 	uint64_t birth, freed;
 	uint64_t y, bytes;      /* 0: there is none */
 	uint32_t lane, share, device;
+	uint32_t waits;         /* the last one of this slot that was freed and waited: where it is */
 };
 
 /* One that is freed and waits for a stream; freed is set. */
@@ -46,7 +47,8 @@ void frag_page_fini(struct frag_page *page)
 		frag_who_fini(&page->who);
 	free(page->devices);
 	free(page->live);
-	free(page->pending);
+	free(page->waiting.at);
+	free(page->ready.at);
 }
 
 /* What is told of a piece of a segment that ends. */
@@ -196,14 +198,14 @@ static int begin_block(struct frag_page *page, const struct frag_step *step)
 		       sizeof(*page->live)))
 		return -FRAG_ENOMEM;
 	while (page->live_count <= ev->slot)
-		page->live[page->live_count++].bytes = 0;
+		page->live[page->live_count++] = (struct frag_page_block){ .waits = UINT32_MAX };
 	b = &page->live[ev->slot];
 	b->bytes = 0;
 	place = frag_floor_find(&page->devices[step->device].floor, step->segment);
 	if (!step->placed || !ev->bytes || !place)
 		return 0;
 	*b = (struct frag_page_block){
-		.birth = ev->step, .y = place->y + step->offset, .bytes = step->bytes,
+		.waits = b->waits, .birth = ev->step, .y = place->y + step->offset, .bytes = step->bytes,
 		.lane = place->lane, .device = step->device,
 	};
 	b->share = frag_who_born(&page->who, frag_sim_symbols(page->sim), ev->tag, step->stack,
@@ -211,17 +213,45 @@ static int begin_block(struct frag_page *page, const struct frag_step *step)
 	return b->share == UINT32_MAX ? -FRAG_ENOMEM : 0;
 }
 
+static bool push(struct frag_page_waits *list, const struct frag_page_pending *p)
+{
+	if (!frag_grow(&list->at, &list->capacity, (uint64_t)list->count + 1, sizeof(*list->at)))
+		return false;
+	list->at[list->count++] = *p;
+	return true;
+}
+
 static int defer_block(struct frag_page *page, const struct frag_page_block *b,
 		       const struct frag_event *ev)
 {
-	if (!frag_grow(&page->pending, &page->pending_capacity, (uint64_t)page->pending_count + 1,
-		       sizeof(*page->pending)))
-		return -FRAG_ENOMEM;
-	page->pending[page->pending_count++] = (struct frag_page_pending){
+	struct frag_page_pending p = {
 		.block = *b, .handle = frag_sim_block(page->sim, ev->slot), .slot = ev->slot,
 	};
-	page->pending[page->pending_count - 1].block.freed = ev->step;
+
+	p.block.freed = ev->step;
+	page->live[ev->slot].waits = page->waiting.count;
 	page->devices[b->device].pending += b->bytes;
+	return push(&page->waiting, &p) ? 0 : -FRAG_ENOMEM;
+}
+
+/* What the trace ends is looked at first from now on; the last one takes its place. */
+static int note_ended(struct frag_page *page, const struct frag_step *step)
+{
+	const struct frag_event *ev = step->event;
+	struct frag_page_waits *w = &page->waiting;
+
+	for (uint32_t i = 0; i < ev->ended_count; i++) {
+		const uint32_t slot = ev->ended[i].slot;
+		const uint32_t at = slot < page->live_count ? page->live[slot].waits : UINT32_MAX;
+
+		if (at >= w->count || w->at[at].slot != slot
+		    || w->at[at].block.device != step->device)
+			continue;
+		if (!push(&page->ready, &w->at[at]))
+			return -FRAG_ENOMEM;
+		w->at[at] = w->at[--w->count];
+		page->live[w->at[at].slot].waits = at;
+	}
 	return 0;
 }
 
@@ -242,6 +272,32 @@ static int free_block(struct frag_page *page, const struct frag_event *ev)
 	return rc;
 }
 
+/* Those of the list that the heap has no more. */
+static int end_of_list(struct frag_page *page, struct frag_page_waits *list,
+		       const struct frag_step *step)
+{
+	const struct frag_heap *heap = frag_sim_heap(page->sim, step->device);
+	uint32_t kept = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct frag_page_pending p = list->at[i];
+
+		if (rc || p.block.device != step->device
+		    || frag_heap_is_pending(heap, p.handle, p.slot)) {
+			if (list == &page->waiting)
+				page->live[p.slot].waits = kept;
+			list->at[kept++] = p;
+			continue;
+		}
+		page->devices[step->device].pending -= p.block.bytes;
+		frag_who_dies(&page->who, p.block.share, p.block.device, p.block.bytes);
+		rc = end_block(page, &p.block, p.block.freed, step->event->step);
+	}
+	list->count = kept;
+	return rc;
+}
+
 /*
  * A policy may end what is pending before the trace does, or after: it is looked for where the
  * heap has not as many bytes of it as are known here.
@@ -249,26 +305,13 @@ static int free_block(struct frag_page *page, const struct frag_event *ev)
 static int end_pending(struct frag_page *page, struct frag_page_device *d,
 		       const struct frag_step *step)
 {
-	const struct frag_heap *heap;
-	uint32_t kept = 0;
-	int rc = 0;
+	const uint64_t pending = step->metrics->active - step->metrics->allocated;
+	int rc = step->event->ended_count ? note_ended(page, step) : 0;
 
-	if (step->metrics->active - step->metrics->allocated == d->pending)
-		return 0;
-	heap = frag_sim_heap(page->sim, step->device);
-	for (uint32_t i = 0; i < page->pending_count; i++) {
-		const struct frag_page_pending p = page->pending[i];
-
-		if (rc || p.block.device != step->device
-		    || frag_heap_is_pending(heap, p.handle, p.slot)) {
-			page->pending[kept++] = p;
-			continue;
-		}
-		d->pending -= p.block.bytes;
-		frag_who_dies(&page->who, p.block.share, p.block.device, p.block.bytes);
-		rc = end_block(page, &p.block, p.block.freed, step->event->step);
-	}
-	page->pending_count = kept;
+	if (!rc && pending != d->pending)
+		rc = end_of_list(page, &page->ready, step);
+	if (!rc && pending != d->pending)
+		rc = end_of_list(page, &page->waiting, step);
 	return rc;
 }
 
@@ -407,6 +450,19 @@ int frag_page_keep(struct frag_page *page, uint32_t max, struct frag_error *err)
 	return rc ? frag_fail_nomem(err) : 0;
 }
 
+/* What is still pending at the end. */
+static int end_all(struct frag_page *page, const struct frag_page_waits *list)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < list->count && !rc; i++) {
+		const struct frag_page_block *b = &list->at[i].block;
+
+		rc = end_block(page, b, b->freed, page->devices[b->device].end);
+	}
+	return rc;
+}
+
 int frag_page_end(struct frag_page *page, struct frag_error *err)
 {
 	int rc = 0;
@@ -420,10 +476,7 @@ int frag_page_end(struct frag_page *page, struct frag_error *err)
 			rc = end_block(page, b, page->devices[b->device].end,
 				       page->devices[b->device].end);
 	}
-	for (uint32_t i = 0; i < page->pending_count && !rc; i++) {
-		const struct frag_page_block *b = &page->pending[i].block;
-
-		rc = end_block(page, b, b->freed, page->devices[b->device].end);
-	}
+	rc = rc ? rc : end_all(page, &page->waiting);
+	rc = rc ? rc : end_all(page, &page->ready);
 	return rc ? frag_fail_nomem(err) : frag_page_keep(page, FRAG_AREAS_MAX, err);
 }

@@ -46,6 +46,11 @@ struct frag_page_device {
 struct frag_page_block;
 struct frag_page_pending;
 
+struct frag_page_waits {
+	struct frag_page_pending *at;
+	uint32_t count, capacity;
+};
+
 struct frag_page {
 	const struct frag_sim *sim;     /* borrowed */
 	struct frag_who who;
@@ -53,8 +58,7 @@ struct frag_page {
 	uint32_t device_count;
 	struct frag_page_block *live;   /* by slot */
 	uint32_t live_count, live_capacity;
-	struct frag_page_pending *pending;
-	uint32_t pending_count, pending_capacity;
+	struct frag_page_waits waiting, ready;  /* pending; ready: the trace has ended them */
 };
 
 /* For a simulation of so many devices. Release it also where this fails. -FRAG_ENOMEM */
