@@ -50,7 +50,8 @@ void frag_floor_remove(struct frag_floor *floor, struct frag_floor_place *place)
 
 /* Pages of a range. ended is told of what was there from `birth` until now. */
 int frag_floor_map(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, uint64_t step);
-typedef int frag_piece_fn(void *ctx, const struct frag_floor_place *place, const struct frag_piece *piece);
+typedef int frag_piece_fn(void *ctx, const struct frag_floor_place *place,
+			  const struct frag_piece *piece);
 int frag_floor_unmap(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, void *ctx,
 		     frag_piece_fn *ended);
 

@@ -57,7 +57,8 @@ struct ending {
 	uint64_t step;
 };
 
-static int end_piece(void *ctx, const struct frag_floor_place *place, const struct frag_piece *piece)
+static int end_piece(void *ctx, const struct frag_floor_place *place,
+		     const struct frag_piece *piece)
 {
 	const struct ending *e = ctx;
 	const struct frag_area area = {
