@@ -217,8 +217,9 @@ static int check(struct reporting *r, const struct frag_cmd *cmd, char *const *p
 	for (int k = 0; k < 2; k++)
 		for (int i = 0; i < count; i++)
 			if (outputs[k] && frag_same_file(outputs[k], paths[i]))
-				return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the"
-						 " trace", outputs[k]);
+				return frag_fail(err, FRAG_EUSAGE,
+						 "%s: the output would replace the trace",
+						 outputs[k]);
 	if (r->html && r->svg && (strcmp(r->html, r->svg) == 0 || frag_same_file(r->html, r->svg)))
 		return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file", r->html);
 	rc = frag_run_options_check(&r->options, cmd, err);

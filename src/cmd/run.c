@@ -35,7 +35,8 @@ static enum frag_stacks stacks_of(const struct frag_run_options *o)
 {
 	if (o->has_stacks)
 		return o->stacks;
-	return o->json || o->html || (o->report && o->verbose) ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP;
+	return o->json || o->html || (o->report && o->verbose) ? FRAG_STACKS_PYTHON
+							       : FRAG_STACKS_TOP;
 }
 
 static int open_trace(struct run *run, const char *path, struct frag_error *err)

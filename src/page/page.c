@@ -10,7 +10,7 @@ struct frag_page_block {
 	uint64_t birth, freed;
 	uint64_t y, bytes;      /* 0: there is none */
 	uint32_t lane, share, device;
-	uint32_t waits;         /* the last one of this slot that was freed and waited: where it is */
+	uint32_t waits;         /* where the last one of this slot that waits is */
 };
 
 /* One that is freed and waits for a stream; freed is set. */
@@ -92,7 +92,8 @@ static int do_call(struct frag_page_device *d, const struct frag_call *call, uin
 	case FRAG_CALL_MAP:
 		return place ? frag_floor_map(place, call->offset, call->bytes, step) : 0;
 	case FRAG_CALL_UNMAP:
-		return place ? frag_floor_unmap(place, call->offset, call->bytes, &e, end_piece) : 0;
+		return place ? frag_floor_unmap(place, call->offset, call->bytes, &e, end_piece)
+			     : 0;
 	case FRAG_CALL_RELEASE:
 	case FRAG_CALL_RELEASE_RANGE:
 		break;
@@ -206,8 +207,8 @@ static int begin_block(struct frag_page *page, const struct frag_step *step)
 	if (!step->placed || !ev->bytes || !place)
 		return 0;
 	*b = (struct frag_page_block){
-		.waits = b->waits, .birth = ev->step, .y = place->y + step->offset, .bytes = step->bytes,
-		.lane = place->lane, .device = step->device,
+		.waits = b->waits, .birth = ev->step, .y = place->y + step->offset,
+		.bytes = step->bytes, .lane = place->lane, .device = step->device,
 	};
 	b->share = frag_who_born(&page->who, frag_sim_symbols(page->sim), ev->tag, step->stack,
 				 step->device, step->bytes);

@@ -48,7 +48,7 @@ struct frag_who {
 	struct frag_who_tag *tags;
 	uint32_t tag_count, tag_capacity;
 	struct frag_map by_text;
-	uint32_t *by_number;            /* the trace's -> tag + 1, as it was last seen; 0: not yet */
+	uint32_t *by_number;            /* the trace's -> tag + 1, as last seen; 0: not yet */
 	uint32_t number_count, number_capacity;
 	struct frag_who_share *shares;
 	uint32_t share_count, share_capacity;

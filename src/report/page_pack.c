@@ -86,7 +86,8 @@ void frag_page_text(struct frag_page_pack *pack, const char *text)
 
 static char *encode(const struct frag_page_pack *from)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
 	char *text = malloc(((size_t)from->used + 2) / 3 * 4 + 1), *p = text;
 
 	for (uint32_t i = 0; text && i < from->used; i += 3) {

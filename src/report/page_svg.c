@@ -83,8 +83,8 @@ static void put_ooms(const struct panel *p, const struct frag_result *run, uint6
 		const int x = LEFT + (int)((double)run->ooms[i].step / (double)end
 					   * (FRAG_SVG_WIDTH - LEFT - RIGHT));
 
-		fprintf(p->f, "<path stroke=\"#a00\" stroke-width=\"2\" d=\"M%d %dV%d\"/>\n", x, TOP,
-			FRAG_SVG_HEIGHT - BOTTOM);
+		fprintf(p->f, "<path stroke=\"#a00\" stroke-width=\"2\" d=\"M%d %dV%d\"/>\n", x,
+			TOP, FRAG_SVG_HEIGHT - BOTTOM);
 	}
 }
 
@@ -96,17 +96,18 @@ static void put_axis(const struct panel *p, const struct frag_result *run, uint6
 			      ? run->total - run->context - run->other : 0;
 	char size[FRAG_NUMBER_ROOM];
 
-	fprintf(p->f, "<path stroke=\"#888\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP, bottom,
-		FRAG_SVG_WIDTH - RIGHT);
+	fprintf(p->f, "<path stroke=\"#888\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP,
+		bottom, FRAG_SVG_WIDTH - RIGHT);
 	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6,
 		bottom - (int)((double)run->peak.reserved * p->scale) + 4,
 		frag_size_text(size, run->peak.reserved));
-	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>\n", LEFT - 6, bottom + 4);
+	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>\n",
+		LEFT - 6, bottom + 4);
 	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">step %" PRIu64 "</text>\n",
 		FRAG_SVG_WIDTH - RIGHT, FRAG_SVG_HEIGHT - 8, end ? end - 1 : 0);
 	if (room && room <= top)
-		fprintf(p->f, "<path stroke=\"#a00\" stroke-dasharray=\"6 4\" d=\"M%d %dH%d\"/>\n", LEFT,
-			bottom - (int)((double)room * p->scale), FRAG_SVG_WIDTH - RIGHT);
+		fprintf(p->f, "<path stroke=\"#a00\" stroke-dasharray=\"6 4\" d=\"M%d %dH%d\"/>\n",
+			LEFT, bottom - (int)((double)room * p->scale), FRAG_SVG_WIDTH - RIGHT);
 }
 
 static void put_legend(const struct panel *p)
@@ -114,8 +115,8 @@ static void put_legend(const struct panel *p)
 	int x = LEFT;
 
 	for (size_t i = 0; i < FIGURES; i++, x += 96)
-		fprintf(p->f, "<path fill=\"%s\" d=\"M%d %dh10v10h-10z\"/><text x=\"%d\" y=\"%d\">%s"
-			"</text>\n", figures[i].colour, x, FRAG_SVG_HEIGHT - 17, x + 14,
+		fprintf(p->f, "<path fill=\"%s\" d=\"M%d %dh10v10h-10z\"/><text x=\"%d\" y=\"%d\">"
+			"%s</text>\n", figures[i].colour, x, FRAG_SVG_HEIGHT - 17, x + 14,
 			FRAG_SVG_HEIGHT - 8, figures[i].name);
 }
 
@@ -139,8 +140,8 @@ void frag_svg_panel(const struct frag_result *run, const struct frag_page_device
 	const uint64_t room = run->total > run->context + run->other
 			      ? run->total - run->context - run->other : 0;
 	const uint64_t peak = run->peak.reserved ? run->peak.reserved : 1;
-	const uint64_t top = room && (double)room < TEXT_FAR * (double)peak && room > peak ? room
-											      : peak;
+	const bool near = room > peak && (double)room < TEXT_FAR * (double)peak;
+	const uint64_t top = near ? room : peak;
 	char size[FRAG_NUMBER_ROOM];
 	const struct panel p = {
 		.line = &d->line, .f = f,
