@@ -163,6 +163,8 @@ int frag_floor_unmap(struct frag_floor_place *place, uint64_t offset, uint64_t b
 	struct frag_piece before = { .bytes = 0 }, after = { .bytes = 0 };
 	int rc = 0;
 
+	if (gone == place->piece_count)
+		return 0;
 	for (; i < place->piece_count && place->pieces[i].offset < end && !rc; i++) {
 		struct frag_piece p = place->pieces[i];
 		const uint64_t p_end = p.offset + p.bytes;

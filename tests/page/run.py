@@ -383,6 +383,17 @@ def check_several(folder: Path) -> None:
                sections[0]['runs'][0]['moments'][1]['at'] != 5 and 'who held memory at the OOM')
 
 
+def check_nothing(folder: Path) -> None:
+    """The first request is refused: a range is there, and nothing of it is mapped."""
+    trace = write(f'{folder}/x.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1 << 33}])
+    fragsim('report', '-q', trace, '-p', 'pytorch:expandable_segments=true', '--device-bytes',
+            '1GiB', '-o', f'{folder}/r.html')
+    run = read(Path(f'{folder}/r.html').read_text())['sections'][0]['runs'][0]
+    TAP.result('a run that never had memory', run['height'] and f'it is {run["height"]} high',
+               run['blocks']['birth'] and 'it has blocks',
+               [m['what'] for m in run['moments']] != ['peak', 'oom'] and 'its moments')
+
+
 def check_refusals(folder: Path) -> None:
     """Command lines that are none."""
     trace = write(f'{folder}/x.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1}])
@@ -400,7 +411,8 @@ def check_refusals(folder: Path) -> None:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for check in (check_programs, check_hostile, check_page, check_run, check_proof, check_several, check_refusals):
+        for check in (check_programs, check_hostile, check_page, check_run, check_proof, check_several, check_nothing,
+                      check_refusals):
             check(Path(folder))
     return TAP.finish()
 
