@@ -1,4 +1,4 @@
-/* numbers.c - the numbers of ranks, by their names. */
+/* rank_numbers.c - the numbers of ranks, by their names. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
