@@ -444,7 +444,8 @@ READERS = (
     ('diff', 'X', 'X'), ('diff', '-b', 'X'),
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
-    ('leaks', 'X'), ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE), ('report', '-o', 'out.html', 'X'),
+    ('leaks', 'X'), ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE),
+    ('report', '-o', 'out.html', 'X'),
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
     ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
     ('extrapolate', '--at', '3', 'X=1', 'X=2'))
@@ -491,7 +492,7 @@ def check_replay(folder: Path, scene: Scene) -> None:
     if not os.access(how['program'], os.X_OK):
         raise harness.Skip('there is no stand-in')
     gpus = [word for i in range(scene.devices) for word in ('-d', i)]
-    words = ('replay', *gpus, *scene.choices, '--limit', '16MiB')
+    words = ('replay', *gpus, *scene.replayed, '--limit', '16MiB')
     for more in ((), ('--verify', '--probe', 'marks'), ('--json', '-'), ('--steps', '-'),
                  ('--placements', '-')):
         play(folder, *words, *more, trace, wanted=(0, 3), **how)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,15 @@ class Scene:
     @property
     def choices(self) -> list:
         """The words that a run and a comparison of these policies need."""
-        return [*(word for policy in self.policies for word in ('-p', policy)), *self.options]
+        return self.words(self.policies)
+
+    @property
+    def replayed(self) -> list:
+        """The same for a replay, which moves nothing."""
+        return self.words(x for x in self.policies if not x.startswith('compact'))
+
+    def words(self, policies: Iterable) -> list:
+        return [*(word for policy in policies for word in ('-p', policy)), *self.options]
 
     @property
     def judged(self) -> list:
