@@ -18,7 +18,6 @@
 
 enum {
 	OPT_AT = FRAG_OPT_FIRST_OWN, OPT_LARGEST, OPT_UP_TO, OPT_STEP, OPT_RUNS, OPT_TRACE, OPT_TO,
-	OPT_FORMAT,
 };
 
 static const struct frag_opt opts[] = {
@@ -40,7 +39,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "fail-if", "CONDITION",
 	  "exit with 1 if it is true: 'safe > 24GiB', 'largest < 16'; repeatable",
 	  FRAG_OPT_FAIL_IF },
-	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", OPT_FORMAT },
+	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
@@ -155,14 +154,10 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		return 0;
 	case OPT_TO:
 		return frag_rewrite_set(&e->rewrite, FRAG_REWRITE_TO, value, err);
-	case OPT_FORMAT:
-		return frag_printed_format(&e->printed, value, err);
-	case FRAG_OPT_JSON:
-		return frag_printed_json(&e->printed, value, err);
 	case FRAG_OPT_FAIL_IF:
 		return add_condition(e, value, err);
 	default:
-		return frag_run_set_option(&e->run, id, value, err);
+		return frag_answer_set_option(&e->printed, &e->run, id, value, err);
 	}
 }
 

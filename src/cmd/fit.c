@@ -13,7 +13,7 @@
 #include "report/fit_formats.h"
 
 enum {
-	OPT_UP_TO = FRAG_OPT_FIRST_OWN, OPT_RUNS, OPT_MAP, OPT_STATIC_ROOM, OPT_FORMAT, OPT_OUTPUT,
+	OPT_UP_TO = FRAG_OPT_FIRST_OWN, OPT_RUNS, OPT_MAP, OPT_STATIC_ROOM,
 };
 
 static const struct frag_opt opts[] = {
@@ -29,12 +29,7 @@ static const struct frag_opt opts[] = {
 	  OPT_STATIC_ROOM },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'safe > 24GiB'; repeatable",
 	  FRAG_OPT_FAIL_IF },
-	FRAG_PRINTED_ROWS(OPT_FORMAT, OPT_OUTPUT, FRAG_OPT_JSON),
-	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
-	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	FRAG_PROFILE_ROW(0),
-	FRAG_DEVICE_ROWS(0),
+	FRAG_ANSWER_ROWS,
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -69,16 +64,10 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	case OPT_STATIC_ROOM:
 		fit->static_room = true;
 		return 0;
-	case OPT_FORMAT:
-		return frag_printed_format(&fit->printed, value, err);
-	case OPT_OUTPUT:
-		return frag_printed_output(&fit->printed, value, err);
-	case FRAG_OPT_JSON:
-		return frag_printed_json(&fit->printed, value, err);
 	case FRAG_OPT_FAIL_IF:
 		return frag_conditions_add(&fit->conditions, value, paths, err);
 	default:
-		return frag_run_set_option(&fit->run, id, value, err);
+		return frag_answer_set_option(&fit->printed, &fit->run, id, value, err);
 	}
 }
 

@@ -12,7 +12,7 @@
 #include "cmd/run_options.h"
 #include "report/leaks_formats.h"
 
-enum { OPT_MARK = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_FORMAT, OPT_OUTPUT, OPT_FAIL_IF };
+enum { OPT_MARK = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_FAIL_IF };
 
 static const struct frag_opt opts[] = {
 	{ 0, "mark", "NAME", "an iteration begins at this mark, whatever its numbers (the most usual)",
@@ -20,12 +20,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "top", "N", "leaks of a device that are shown (10)", OPT_TOP },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if leak or growth is so large; repeatable",
 	  OPT_FAIL_IF },
-	FRAG_PRINTED_ROWS(OPT_FORMAT, OPT_OUTPUT, FRAG_OPT_JSON),
-	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
-	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	FRAG_PROFILE_ROW(0),
-	FRAG_DEVICE_ROWS(0),
+	FRAG_ANSWER_ROWS,
 	{ 0 },
 };
 
@@ -56,14 +51,8 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		return frag_option_count(&l->top, "top", value, 0, FRAG_COUNT_MAX, err);
 	case OPT_FAIL_IF:
 		return frag_conditions_add(&l->conditions, value, paths, err);
-	case OPT_FORMAT:
-		return frag_printed_format(&l->printed, value, err);
-	case OPT_OUTPUT:
-		return frag_printed_output(&l->printed, value, err);
-	case FRAG_OPT_JSON:
-		return frag_printed_json(&l->printed, value, err);
 	default:
-		return frag_run_set_option(&l->run, id, value, err);
+		return frag_answer_set_option(&l->printed, &l->run, id, value, err);
 	}
 }
 

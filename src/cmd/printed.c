@@ -65,6 +65,21 @@ int frag_printed_json(struct frag_printed *p, const char *path, struct frag_erro
 	return add(p, "--json", find(p, "json", strlen("json")), path, err);
 }
 
+int frag_answer_set_option(struct frag_printed *p, struct frag_run_options *run, int id,
+			   const char *value, struct frag_error *err)
+{
+	switch (id) {
+	case FRAG_OPT_FORMAT:
+		return frag_printed_format(p, value, err);
+	case FRAG_OPT_OUTPUT:
+		return frag_printed_output(p, value, err);
+	case FRAG_OPT_JSON:
+		return frag_printed_json(p, value, err);
+	default:
+		return frag_run_set_option(run, id, value, err);
+	}
+}
+
 int frag_printed_spare(const struct frag_printed *p, const char *input, const char *what,
 		       struct frag_error *err)
 {

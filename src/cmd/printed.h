@@ -3,16 +3,26 @@
 #define CMD_PRINTED_H
 
 #include "base/outfile.h"
-#include "cmd/command.h"
+#include "cmd/run_options.h"
 #include "report/forms.h"
 
 #define FRAG_PRINTED_MAX 12
 
-/* Rows of a table of options. */
-#define FRAG_PRINTED_ROWS(format, output, json)                                                \
-	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", (format) },             \
-	{ 'o', "output", "FORMAT:FILE", "write it to a file too; repeatable", (output) },      \
-	{ 0, "json", "FILE", "write it as JSON (- is standard output)", (json) }
+/* Rows of a table of options: how an answer is printed; */
+#define FRAG_PRINTED_ROWS                                                                     \
+	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },     \
+	{ 'o', "output", "FORMAT:FILE", "write it to a file too; repeatable",                 \
+	  FRAG_OPT_OUTPUT },                                                                  \
+	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON }
+
+/* and these with what all have that simulate traces on one device or several. */
+#define FRAG_ANSWER_ROWS                                                                      \
+	FRAG_PRINTED_ROWS,                                                                    \
+	FRAG_COLOR_ROW(FRAG_OPT_COLOR),                                                       \
+	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },              \
+	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),                                                   \
+	FRAG_PROFILE_ROW(0),                                                                  \
+	FRAG_DEVICE_ROWS(0)
 
 struct frag_printed {
 	const struct frag_format *const *formats;       /* that there are, ended by NULL; the
@@ -33,6 +43,10 @@ struct frag_printed {
 int frag_printed_format(struct frag_printed *p, const char *value, struct frag_error *err);
 int frag_printed_output(struct frag_printed *p, const char *value, struct frag_error *err);
 int frag_printed_json(struct frag_printed *p, const char *path, struct frag_error *err);
+
+/* One of these, or else an option of run's. -FRAG_EUSAGE, -FRAG_ENOMEM */
+int frag_answer_set_option(struct frag_printed *p, struct frag_run_options *run, int id,
+			   const char *value, struct frag_error *err);
 
 /*
  * Each output is another file, and none is one of the inputs, which are called `what`; one at

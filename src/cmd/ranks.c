@@ -14,7 +14,7 @@
 #include "cmd/run_options.h"
 #include "report/ranks_formats.h"
 
-enum { OPT_FLOOR = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_ALL, OPT_FORMAT, OPT_OUTPUT, OPT_FAIL_IF };
+enum { OPT_FLOOR = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_ALL, OPT_FAIL_IF };
 
 static const struct frag_opt opts[] = {
 	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...] (by each trace)",
@@ -26,12 +26,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "all", NULL, "show every rank, however many there are", OPT_ALL },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'oom > 0'; repeatable",
 	  OPT_FAIL_IF },
-	FRAG_PRINTED_ROWS(OPT_FORMAT, OPT_OUTPUT, FRAG_OPT_JSON),
-	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
-	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	FRAG_PROFILE_ROW(0),
-	FRAG_DEVICE_ROWS(0),
+	FRAG_ANSWER_ROWS,
 	{ 0, "threads", "N", "ranks at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -82,14 +77,8 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		return 0;
 	case OPT_FAIL_IF:
 		return frag_conditions_add(&r->conditions, value, paths, err);
-	case OPT_FORMAT:
-		return frag_printed_format(&r->printed, value, err);
-	case OPT_OUTPUT:
-		return frag_printed_output(&r->printed, value, err);
-	case FRAG_OPT_JSON:
-		return frag_printed_json(&r->printed, value, err);
 	default:
-		return frag_run_set_option(&r->run, id, value, err);
+		return frag_answer_set_option(&r->printed, &r->run, id, value, err);
 	}
 }
 

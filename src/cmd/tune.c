@@ -16,7 +16,7 @@
 #include "search/grid.h"
 
 enum {
-	OPT_HEADROOM = FRAG_OPT_FIRST_OWN, OPT_GRID, OPT_EXACT, OPT_TEST, OPT_FORMAT, OPT_OUTPUT,
+	OPT_HEADROOM = FRAG_OPT_FIRST_OWN, OPT_GRID, OPT_EXACT, OPT_TEST,
 };
 
 static const struct frag_opt opts[] = {
@@ -28,12 +28,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_OPT_POLICY },
 	{ 0, "exact", NULL, "try each setting on every smaller device too (slow)", OPT_EXACT },
 	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable", OPT_TEST },
-	FRAG_PRINTED_ROWS(OPT_FORMAT, OPT_OUTPUT, FRAG_OPT_JSON),
-	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
-	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
-	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
-	FRAG_PROFILE_ROW(0),
-	FRAG_DEVICE_ROWS(0),
+	FRAG_ANSWER_ROWS,
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -97,14 +92,8 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		return 0;
 	case OPT_TEST:
 		return add_test(t, value, err);
-	case OPT_FORMAT:
-		return frag_printed_format(&t->printed, value, err);
-	case OPT_OUTPUT:
-		return frag_printed_output(&t->printed, value, err);
-	case FRAG_OPT_JSON:
-		return frag_printed_json(&t->printed, value, err);
 	default:
-		return frag_run_set_option(&t->run, id, value, err);
+		return frag_answer_set_option(&t->printed, &t->run, id, value, err);
 	}
 }
 
