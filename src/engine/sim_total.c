@@ -1,5 +1,6 @@
 /* sim_total.c - a simulation that goes on with another total than it began with. */
 #include "engine/sim.h"
+#include "heap/inside.h"
 
 /* What a live block takes in a heap: its record, and its share of segments and lists. */
 #define BLOCK_BYTES 128
@@ -40,11 +41,22 @@ void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *le
 	*beyond = sim->engines[device].device.beyond;
 }
 
+/* A long free list has a table, which is the larger part of a small heap. */
+static uint64_t table_bytes(const struct frag_index *x)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < x->count; i++)
+		bytes += x->lists[i].bins ? sizeof(*x->lists[i].bins) : 0;
+	return bytes;
+}
+
 uint64_t frag_sim_bytes(const struct frag_sim *sim)
 {
 	uint64_t bytes = sizeof(*sim) + sim->slot_count * sizeof(*sim->slots);
 
 	for (uint32_t d = 0; d < sim->device_count; d++)
-		bytes += sizeof(*sim->engines) + (uint64_t)sim->engines[d].totals->blocks * BLOCK_BYTES;
+		bytes += sizeof(*sim->engines) + (uint64_t)sim->engines[d].totals->blocks * BLOCK_BYTES
+			 + table_bytes(&sim->engines[d].policy.heap->index);
 	return bytes;
 }
