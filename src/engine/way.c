@@ -113,7 +113,7 @@ struct sorting {
 /* A private pool keeps its segments when all that is unused goes back. */
 static bool is_list_of(const struct frag_apart *a, const struct frag_tape_site *site)
 {
-	return site->pool == 0 && site->stream == a->site.stream && site->pool == a->site.pool
+	return site->pool == 0 && site->stream == a->site.stream
 	       && site->stream_order == a->site.stream_order;
 }
 
