@@ -59,7 +59,7 @@ struct frag_segment_view {
 	uint32_t pool;
 	uint32_t live;          /* allocated and pending blocks */
 	uint32_t user;          /* the policy's own */
-	bool kept;              /* an initial pool: never released */
+	bool kept;              /* an initial pool, or of a policy that keeps all: never released */
 };
 
 /* What a policy has answered a request with. */
@@ -138,6 +138,9 @@ void frag_heap_del(struct frag_heap *h);
  * the device gives, all below 2^32, in place of their ordinals.
  */
 void frag_heap_by_address(struct frag_heap *h);
+
+/* Before the first segment: none will be released, as if each were given to frag_heap_keep(). */
+void frag_heap_keep_all(struct frag_heap *h);
 
 /*
  * How a policy sorts free blocks: which of the lists of its segment's pool a free block

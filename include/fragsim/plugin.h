@@ -24,7 +24,7 @@
 #include "fragsim/policy.h"
 
 /* Another number wherever a plug-in would have to be compiled again. */
-#define FRAG_PLUGIN_VERSION 2
+#define FRAG_PLUGIN_VERSION 3
 #define FRAG_PLUGIN_MAGIC "fragsim plug-in"     /* 16 bytes with its NUL */
 
 /*

@@ -127,6 +127,13 @@ struct frag_restored_segment {
 	uint32_t run_count;
 };
 
+/* Whether unused segments go back to the device. */
+enum frag_releases {
+	FRAG_RELEASES_ALWAYS,   /* on refusal and when the program asks, EMPTY_CACHE */
+	FRAG_RELEASES_GC,       /* only where a rule of the policy's own says */
+	FRAG_RELEASES_NEVER,    /* what was obtained is kept: nothing is releasable */
+};
+
 struct frag_policy {
 	const struct frag_policy_ops *ops;
 	struct frag_heap *heap;         /* borrowed; questions and verbs only */
@@ -163,6 +170,9 @@ struct frag_policy_ops {
 	int (*check)(const uint64_t *param, struct frag_error *err);
 	/* optional: parameters from a settings string in the program's own syntax; no files */
 	int (*settings)(uint64_t *param, const char *text, size_t length, struct frag_error *err);
+	/* optional: under these parameters; default: always. Of NEVER the heap releases nothing,
+	 * and of the others it counts as releasable what is in no block of the program's */
+	enum frag_releases (*releases)(const uint64_t *param);
 	/* optional: before the first event; may obtain what the policy begins with */
 	int (*init)(struct frag_policy *p);
 	/*
@@ -188,7 +198,7 @@ struct frag_policy_ops {
 	/* optional: b, pending, has been waited for; default: free. synced as in frag_ended */
 	int (*ended)(struct frag_policy *p, frag_block b, uint64_t synced);
 	/* optional: *handled = false leaves the default, which releases what is idle
-	 * (EMPTY_CACHE), caps the device (SET_FRACTION), and does nothing (the others) */
+	 * (EMPTY_CACHE, under RELEASES_ALWAYS), caps the device (SET_FRACTION), and does nothing (the others) */
 	int (*notice)(struct frag_policy *p, const struct frag_notice *n, bool *handled);
 	/* optional: the allocator's own statistics */
 	const struct frag_memory_stats *(*stats)(const struct frag_policy *p);

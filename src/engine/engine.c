@@ -30,6 +30,11 @@ static void sort(struct frag_engine *e)
 	frag_heap_sort_by(e->policy.heap, &by);
 }
 
+static enum frag_releases releases(const struct frag_policy *p)
+{
+	return p->ops->releases ? p->ops->releases(p->param) : FRAG_RELEASES_ALWAYS;
+}
+
 /* What was made before a failure stays in *e, for frag_engine_fini(). */
 int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 		     const struct frag_device_figures *f, const struct frag_device_ops *device,
@@ -57,6 +62,8 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 		return frag_fail_nomem(err);
 	e->totals = frag_heap_totals(e->policy.heap);
 	sort(e);
+	if (releases(&e->policy) == FRAG_RELEASES_NEVER)
+		frag_heap_keep_all(e->policy.heap);
 	return 0;
 }
 
@@ -371,7 +378,8 @@ static int run_notice(struct frag_engine *e, const struct frag_event *ev,
 
 	if (handled)
 		rc = e->policy.ops->notice(&e->policy, &n, &handled);
-	if (!rc && !handled && kind == FRAG_NOTICE_EMPTY_CACHE)
+	if (!rc && !handled && kind == FRAG_NOTICE_EMPTY_CACHE
+	    && releases(&e->policy) == FRAG_RELEASES_ALWAYS)
 		rc = frag_heap_release_idle(e->policy.heap);
 	if (!rc && !handled && kind == FRAG_NOTICE_SET_FRACTION)
 		frag_heap_limit(e->policy.heap, ev->fraction);

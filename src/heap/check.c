@@ -47,7 +47,7 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 	r->listed[list]++;
 	if (size > r->largest)
 		r->largest = size;
-	if (s->page)
+	if (s->page && !s->kept)
 		r->sum.releasable += frag_whole_pages(s, b->offset, b->bytes);
 	return 0;
 }

@@ -51,6 +51,11 @@ void frag_heap_by_address(struct frag_heap *h)
 	h->by_address = true;
 }
 
+void frag_heap_keep_all(struct frag_heap *h)
+{
+	h->keeps_all = true;
+}
+
 void frag_heap_step(struct frag_heap *h)
 {
 	frag_begin_step(h);

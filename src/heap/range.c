@@ -101,6 +101,8 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	if (!covers(h, b, offset, bytes))
 		return frag_refuse_block(h, __func__, b, NO_PAGES, bytes, offset);
 	s = &h->segments[h->blocks[b].segment];
+	if (s->kept)
+		return frag_refuse_block(h, __func__, b, "is of a segment that is kept");
 	rest = offset + bytes < h->blocks[b].offset + h->blocks[b].bytes;
 	if (!frag_room(h, 2))
 		return -FRAG_ENOMEM;

@@ -48,6 +48,7 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 		.first = b, .list = list, .pool = h->index.lists[list].pool,
 		.order = h->by_address ? (uint32_t)addr : h->next_ordinal,
 		.ordinal = h->next_ordinal, .idle_at = NONE, .in_use = true,
+		.kept = h->keeps_all,
 	};
 	h->next_ordinal++;
 	h->blocks[b] = (struct block){

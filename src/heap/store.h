@@ -75,6 +75,7 @@ struct frag_heap {
 	uint64_t refused;       /* bytes that the device refused last */
 	struct frag_sorter sorter;
 	bool sorted;            /* blocks have lists and keys of their own: sort.c */
+	bool keeps_all;         /* no segment is ever released */
 	bool checked;           /* every verb looks at what it is given, whoever asks */
 	bool by_address;        /* segments compare by the device's addresses */
 	char refusal[320];      /* the last one of this step, or "" */
@@ -185,7 +186,7 @@ static inline void frag_totals_add_free(struct frag_heap *h, const struct segmen
 {
 	h->totals.free += k->bytes;
 	h->totals.holes += frag_holes_of(s, k);
-	if (s->page)
+	if (s->page && !s->kept)
 		h->totals.releasable += frag_whole_pages(s, k->offset, k->bytes);
 }
 
@@ -194,7 +195,7 @@ static inline void frag_totals_remove_free(struct frag_heap *h, const struct seg
 {
 	h->totals.free -= k->bytes;
 	h->totals.holes -= frag_holes_of(s, k);
-	if (s->page)
+	if (s->page && !s->kept)
 		h->totals.releasable -= frag_whole_pages(s, k->offset, k->bytes);
 }
 

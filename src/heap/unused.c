@@ -62,7 +62,7 @@ static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
 	const struct block *k = &h->blocks[b];
 	const struct segment *s = &h->segments[k->segment];
 
-	return s->page && frag_whole_pages(s, k->offset, k->bytes);
+	return s->page && !s->kept && frag_whole_pages(s, k->offset, k->bytes);
 }
 
 /* Only blocks of a page or more can hold a whole one. */

@@ -437,6 +437,65 @@ static void test_liars(void **state)
 	}
 }
 
+static enum frag_releases releases_always(const uint64_t *param)
+{
+	(void)param;
+	return FRAG_RELEASES_ALWAYS;
+}
+
+static enum frag_releases releases_gc(const uint64_t *param)
+{
+	(void)param;
+	return FRAG_RELEASES_GC;
+}
+
+static enum frag_releases releases_never(const uint64_t *param)
+{
+	(void)param;
+	return FRAG_RELEASES_NEVER;
+}
+
+/*
+ * Two segments of 10 KiB, of which the first becomes unused; then the program asks for what is
+ * unused to go, and for 85 of the 100 KiB, which the policy's own rule makes room for if it can.
+ */
+static void test_releases(void **state)
+{
+	static const struct frag_record records[] = {
+		ALLOC(1, 10 * KIB), ALLOC(2, 10 * KIB), FREE(1), EMPTY_CACHE(), ALLOC(3, 85 * KIB),
+	};
+	static const struct {
+		enum frag_releases (*releases)(const uint64_t *param);
+		uint64_t freed, asked, reserved;        /* releasable after step 2 and 3; then */
+		const char *status;
+	} cases[] = {
+		{ NULL, 10 * KIB, 0, 10 * KIB, "....." },
+		{ releases_always, 10 * KIB, 0, 10 * KIB, "....." },
+		{ releases_gc, 10 * KIB, 10 * KIB, 20 * KIB, "....." },
+		{ releases_never, 0, 0, 20 * KIB, "....x" },
+	};
+	struct frag_error err;
+	struct play p;
+
+	(void)state;
+	for (uint32_t i = 0; i < LENGTH(cases); i++) {
+		struct frag_policy_ops ops = *frag_policies()[0];
+		struct frag_choice choice;
+
+		ops.releases = cases[i].releases;
+		assert_int_equal(frag_choice_of(&choice, &ops, "bestfit:segment=1024", &err), 0);
+		faulty_begin(0, 0);
+		assert_int_equal(play_open(&p, &choice, records, LENGTH(records), &device, 1, NULL),
+				 0);
+		assert_int_equal(play_run(&p), 0);
+		expect_status(&p, cases[i].status);
+		assert_int_equal(p.rows[2].metrics.releasable, cases[i].freed);
+		assert_int_equal(p.rows[3].metrics.releasable, cases[i].asked);
+		assert_int_equal(p.rows[3].metrics.reserved, cases[i].reserved);
+		play_close(&p);
+	}
+}
+
 /* A request of 0 bytes and one of most that there can be, under every policy. */
 static void test_extremes(void **state)
 {
@@ -465,6 +524,7 @@ int main(void)
 		cmocka_unit_test(test_empty_cache),
 		cmocka_unit_test(test_size_0),
 		cmocka_unit_test(test_liars),
+		cmocka_unit_test(test_releases),
 		cmocka_unit_test(test_extremes),
 	};
 

@@ -172,6 +172,24 @@ static void test_keep(void **state)
 	assert_int_equal(frag_heap_totals(r->heap)->releasable, 0);
 }
 
+/* Every segment as if it were kept, whoever asks. */
+static void test_keep_all(void **state)
+{
+	struct rig *r = *state;
+	frag_block b;
+
+	frag_heap_keep_all(r->heap);
+	b = rig_grow(r, SEGMENT);
+	rig_check(r);
+	assert_true(segment_of(r, b).kept);
+	assert_int_equal(frag_heap_totals(r->heap)->releasable, 0);
+	b = rig_give(r, rig_take(r, b, 1, 512));
+	assert_int_equal(frag_heap_release_idle(r->heap), 0);
+	rig_refuses(r, frag_heap_release(r->heap, b));
+	rig_expect(r, b, 0, SEGMENT, FRAG_FREE);
+	assert_int_equal(frag_heap_totals(r->heap)->reserved, SEGMENT);
+}
+
 /* One list a (pool, which), always the same; each finds its own blocks only. */
 static void test_lists(void **state)
 {
@@ -413,6 +431,7 @@ int main(void)
 		T(test_release),
 		T(test_release_idle),
 		T(test_keep),
+		T(test_keep_all),
 		T(test_lists),
 		T(test_questions_misused),
 		T(test_find_by_size),

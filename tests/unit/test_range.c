@@ -438,6 +438,26 @@ static void test_failures(void **state)
 	expect_blocks(f, "u8");
 }
 
+/* Where all is kept, a range's pages are not releasable, and nobody takes them away. */
+static void test_keep_all(void **state)
+{
+	struct rig r;
+	frag_block b;
+
+	(void)state;
+	rig_begin(&r, 0, 1, &frag_index_size);
+	frag_heap_keep_all(r.heap);
+	assert_int_equal(frag_heap_reserve(r.heap, r.list, PAGES * PAGE, PAGE, &b), 0);
+	assert_int_equal(frag_heap_map(r.heap, b, 0, 2 * PAGE, &b), 0);
+	rig_check(&r);
+	assert_int_equal(frag_heap_totals(r.heap)->free, 2 * PAGE);
+	assert_int_equal(frag_heap_totals(r.heap)->releasable, 0);
+	assert_int_equal(frag_heap_release_idle(r.heap), 0);
+	rig_refuses(&r, frag_heap_unmap(r.heap, b, 0, PAGE, &b));
+	assert_int_equal(frag_heap_totals(r.heap)->reserved, 2 * PAGE);
+	rig_end(&r);
+}
+
 /* The order of addresses keeps ranges and their holes apart too. */
 static void test_by_address(void **state)
 {
@@ -476,6 +496,7 @@ int main(void)
 		T(test_del),
 		T(test_failures),
 		T(test_reserve_misused),
+		cmocka_unit_test(test_keep_all),
 		cmocka_unit_test(test_by_address),
 		cmocka_unit_test(test_granularity),
 	};
