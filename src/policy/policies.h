@@ -19,6 +19,7 @@ extern const struct frag_policy_ops frag_policy_firstfit;
 extern const struct frag_policy_ops frag_policy_nextfit;
 extern const struct frag_policy_ops frag_policy_pytorch;
 extern const struct frag_policy_ops frag_policy_sizeclass;
+extern const struct frag_policy_ops frag_policy_tlsf;
 extern const struct frag_policy_ops frag_policy_worstfit;
 
 /* The policy that the first `name` characters say: one of ours, or a plug-in's path. -FRAG_EUSAGE */

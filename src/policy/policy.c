@@ -15,6 +15,7 @@ static const struct frag_policy_ops *const policies[] = {
 	&frag_policy_nextfit,
 	&frag_policy_pytorch,
 	&frag_policy_sizeclass,
+	&frag_policy_tlsf,
 	&frag_policy_worstfit,
 	NULL,
 };

@@ -131,6 +131,7 @@ HELPFUL = {
     ('-p', 'buddy:segment=3MiB'): ('segment', 'power of two'),
     ('-p', 'buddy:min=4MiB'): ('min', 'segment'),
     ('-p', 'sizeclass:max_small=4MiB'): ('max_small', 'slab'),
+    ('-p', 'tlsf:sl_log2=6'): ('sl_log2', '5'),
     ('-p', 'direct:align=512'): ('align', 'direct'),
     ('-p', 'compact:align=1024'): ('align', 'over=bestfit', 'over=pytorch'),
     ('-p', 'compact:over=direct'): ('over=direct', 'pytorch or bestfit'),

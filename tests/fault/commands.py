@@ -80,8 +80,8 @@ ENDS = {'alloc': (6, NOMEM), 'read': (4, ('Input/output error',)), 'write': (6, 
 SPOILS = ('shrink', 'garble')
 # the second SIGINT ends the program by itself
 SIGNALS = {'once': (130,), 'twice': (130, -2)}
-EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
-         'pytorch', 'compact')
+EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'tlsf',
+         'direct', 'pytorch', 'compact')
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@
 
 enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 
-#define POLICIES 9
+#define POLICIES 10
 #define DEVICES_MAX 4           /* a trace of more is only read */
 #define EVENTS_MAX 4000
 #define PIECES_MAX 100          /* what a socket holds without a reader */
@@ -39,13 +39,14 @@ enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 
 static const char *const plain[POLICIES] = {
 	"bestfit", "buddy", "compact", "direct", "firstfit", "nextfit", "pytorch", "sizeclass",
-	"worstfit",
+	"tlsf", "worstfit",
 };
 static const char *const odd[POLICIES] = {
 	"bestfit:align=1,segment=1,min_split=3", "buddy:min=1,segment=4096,pool=64KiB",
 	"compact:over=bestfit,segment=100000", "direct", "firstfit:pool=1MiB,min_split=4096", "nextfit:align=4096,segment=100000",
 	"pytorch:expandable_segments=true,roundup_power2_divisions=4",
 	"sizeclass:quantum=1,steps=1,max_small=100,slab=257,segment=3",
+	"tlsf:sl_log2=1,segment=3,pool=1000",
 	"worstfit:release=false,segment=1KiB,pool=3",
 };
 

@@ -39,8 +39,8 @@ SMALL = {
     'pipeline': '--layers 6 --iterations 2', 'uneven-pipeline': '--layers 6 --iterations 2',
     'multitask': '--layers 2 --iterations 2 --requests 6',
 }
-POLICIES = ('bestfit', 'firstfit:align=256', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'direct',
-            'pytorch', 'pytorch:expandable_segments=true', 'compact')
+POLICIES = ('bestfit', 'firstfit:align=256', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'tlsf',
+            'direct', 'pytorch', 'pytorch:expandable_segments=true', 'compact')
 
 TAP = Tap()
 report = TAP.result

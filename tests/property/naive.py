@@ -213,7 +213,7 @@ class Run:
         for segment in self.policy.segments:
             blocks = segment.blocks
             runs = [(False, i, k) for k in range(len(blocks)) for i in range(k, -1, -1)
-                    if segment.pool == pool and not segment.slab
+                    if segment.pool == pool and self.policy.looks_at(segment, size)
                     and sum(block.bytes for block in blocks[i:k + 1]) >= size]
             if (not segment.initial and round_up(segment.bytes, granularity)
                     >= round_up(tried, granularity) - left):

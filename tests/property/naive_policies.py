@@ -205,6 +205,10 @@ class Policy:
         block.state = FREE
         self.freed(block)
 
+    def looks_at(self, segment, size):
+        """Could a request of so many bytes be served from such a segment, were it free?"""
+        return True
+
     def choose(self, size, pool):
         raise NotImplementedError
 
@@ -303,6 +307,9 @@ class SizeClass(Policy):
                 return segment.blocks[0]
         return self.obtain_or_retry(size, pool).blocks[0]
 
+    def looks_at(self, segment, size):
+        return not segment.slab and self.size_class(size) > self.params["max_small"]
+
     def choose_slot(self, need, pool):
         slabs = [segment for segment in self.segments if segment.slab and segment.pool == pool]
         for slab in slabs:
@@ -327,6 +334,86 @@ class SizeClass(Policy):
             segment.blocks = [Block(segment, 0, segment.bytes)]
 
 
+class Tlsf(Policy):
+    """fragsim-policies(7), tlsf: lists of free blocks by class, the one freed last first.
+
+    A real one keeps a header of 8 bytes in each block; scripts/oracles/tlsf gives this very class
+    its figures, and holds it against one."""
+
+    UNIT, HEADER, LEAST = 512, 0, 512
+
+    def __init__(self, name, params, device):
+        super().__init__(name, params, device)
+        self.lists = {}         # pool and where a class begins: free blocks, the first in front
+
+    def classes(self):
+        """Where classes begin, in ascending order, without an end."""
+        start, count = 0, 2 ** self.params["sl_log2"]
+        step = self.UNIT
+        while True:
+            for _ in range(count):
+                yield start
+                start += step
+            # the first doubling that is cut into more than one size a class
+            step = step if start == count * self.UNIT else step * 2
+
+    def class_of(self, size):
+        last = 0
+        for start in self.classes():
+            if start > size:
+                return last
+            last = start
+
+    def class_for(self, size):
+        return next(start for start in self.classes() if start >= size)
+
+    def enter(self, block):
+        start = self.class_of(block.bytes - self.HEADER)
+        self.lists.setdefault((block.segment.pool, start), []).insert(0, block)
+
+    def leave(self, block):
+        next(blocks for blocks in self.lists.values() if block in blocks).remove(block)
+
+    def obtain(self, size, pool):
+        segment = super().obtain(size, pool)
+        if segment is not None:
+            self.enter(segment.blocks[0])
+        return segment
+
+    def release(self, segment):
+        self.leave(segment.blocks[0])
+        super().release(segment)
+
+    def choose(self, size, pool):
+        need = max(round_up(size, self.UNIT), self.LEAST)
+        least = self.class_for(need)
+        starts = sorted(start for (owner, start), blocks in self.lists.items()
+                        if owner == pool and start >= least and blocks)
+        if starts:
+            block = self.lists[pool, starts[0]][0]
+        else:
+            size = round_up(least + self.HEADER, self.params["segment"])
+            block = self.obtain_or_retry(size, pool).blocks[0]
+        self.leave(block)
+        if block.bytes - self.HEADER - need >= self.LEAST + self.HEADER:
+            self.split(block, need + self.HEADER)
+            self.enter(block.segment.blocks[block.segment.blocks.index(block) + 1])
+        return block
+
+    def freed(self, block):
+        blocks = block.segment.blocks
+        place = blocks.index(block)
+        if place > 0 and blocks[place - 1].state == FREE:
+            self.leave(blocks[place - 1])
+            block = blocks[place - 1]
+            self.merge(block, blocks[place])
+            place -= 1
+        if place + 1 < len(blocks) and blocks[place + 1].state == FREE:
+            self.leave(blocks[place + 1])
+            self.merge(block, blocks[place + 1])
+        self.enter(block)
+
+
 class Direct(Policy):
     """fragsim-policies(7), direct. Nothing is ever releasable, so there is no second try."""
 
@@ -347,6 +434,7 @@ POLICIES = {
     "buddy": (Buddy, {"min": 512, "segment": 2 << 20, "pool": 0}),
     "sizeclass": (SizeClass, {"quantum": 512, "steps": 4, "max_small": 1 << 20, "slab": 2 << 20,
                               "segment": 2 << 20}),
+    "tlsf": (Tlsf, {"sl_log2": 5, "segment": 2 << 20, "pool": 0}),
     "direct": (Direct, {}),
 }
 

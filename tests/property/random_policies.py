@@ -43,10 +43,16 @@ def sizeclass_keys(rng):
             "max_small": max(1, small), "slab": slab, "segment": rng.choice(SIZES)}
 
 
+def tlsf_keys(rng):
+    return {"segment": rng.choice(SIZES), "pool": pool(rng, SIZES),
+            "sl_log2": str(rng.randint(1, 5))}
+
+
 # keys whose ranges depend on each other are both given unless all keys are left out
 TOGETHER = [("min", "segment"), ("max_small", "slab")]
 POLICIES = [("bestfit", fit_keys), ("firstfit", fit_keys), ("nextfit", fit_keys),
             ("worstfit", fit_keys), ("buddy", buddy_keys), ("sizeclass", sizeclass_keys),
+            ("tlsf", tlsf_keys),
             ("direct", lambda rng: {})]
 
 
