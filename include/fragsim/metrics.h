@@ -300,6 +300,9 @@ struct frag_result {
 	bool has_stats;                 /* the policy keeps statistics of its own */
 	bool marks_cut;                 /* of all devices there were more than are kept */
 	struct frag_memory_stats stats;
+	/* bytes: the smallest device that the trace survives on, where somebody has searched for it
+	 * (fragsim-fit(1)). UINT64_MAX: it does on none; 0: nobody did, as no run by itself does */
+	uint64_t smallest;
 	struct frag_modelled modelled;
 	struct frag_compaction compaction;
 	struct frag_prediction prediction;

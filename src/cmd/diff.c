@@ -6,10 +6,12 @@
 #include "cmd/diff_outputs.h"
 #include "cmd/interrupt.h"
 #include "cmd/progress.h"
+#include "cmd/taped.h"
 #include "documents/result_read.h"
 #include "compare/sweep.h"
 #include "fragsim/version.h"
 #include "report/diff_formats.h"
+#include "search/fits.h"
 
 struct diff {
 	struct frag_diff_options options;
@@ -35,11 +37,43 @@ static void show_progress(void *ctx, uint32_t done, uint32_t count)
 	frag_progress_count(&d->progress, "traces", done, count);
 }
 
+/* Of each run of the trace, which is read once more: what was said of it has been said. */
+static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
+			 struct frag_error *err)
+{
+	struct frag_run_options run = d->options.run;
+	struct frag_taped taped = { .trace = NULL };
+	struct frag_fit_source source;
+	struct frag_fits fits = {
+		.sources = &source, .source_count = 1, .choice_count = run.choice_count,
+		.threads = d->options.trace_count > 1 ? 1 : run.threads, .apart = true,
+		.stop = frag_interrupted,
+	};
+	int rc;
+
+	run.quiet = true;
+	rc = frag_taped_read(&taped, &d->options.traces[index], 1, &run, frag_usual_settings, err);
+	if (!rc) {
+		source = (struct frag_fit_source){
+			.tape = taped.tape, .choices = taped.choices,
+			.devices = taped.devices.figures,
+		};
+		rc = frag_fits_run(&fits, err);
+	}
+	/* a run for each policy and device, in that order: as fits are */
+	for (uint32_t i = 0; i < fits.count && i < runs->count && !rc; i++)
+		runs->run[i].result.smallest = fits.fitted[i].fit.smallest;
+	frag_fits_fini(&fits);
+	frag_taped_close(&taped, 1);
+	return rc;
+}
+
 static int trace_done(void *ctx, uint32_t index, struct frag_runs *runs, struct frag_error *err)
 {
 	struct diff *d = ctx;
+	const int rc = d->options.smallest ? find_smallest(d, index, runs, err) : 0;
 
-	return frag_comparison_trace(&d->comparison, index, runs, err);
+	return rc ? rc : frag_comparison_trace(&d->comparison, index, runs, err);
 }
 
 /*

@@ -11,12 +11,15 @@
 
 enum {
 	OPT_BASELINE = FRAG_OPT_FIRST_OWN, OPT_UPDATE, OPT_GATE, OPT_FORMAT, OPT_OUTPUT, OPT_NEW_TRACES,
+	OPT_SMALLEST,
 };
 
 const struct frag_opt frag_diff_opts[] = {
 	{ 'p', "policy", "NAME", "a policy to simulate, NAME[:key=value,...]; repeatable",
 	  FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
+	{ 0, "smallest", NULL, "search for the smallest device of each run too, as fit does",
+	  OPT_SMALLEST },
 	{ 'b', "baseline", "FILE", "compare what is simulated now with this", OPT_BASELINE },
 	{ 0, "update-baseline", NULL, "write what is simulated now to the baseline", OPT_UPDATE },
 	{ 0, "gate", NULL, "exit with 1 if it got worse: conditions for CI, printed", OPT_GATE },
@@ -115,6 +118,9 @@ int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error
 		return 0;
 	case OPT_GATE:
 		return set_gate(o, err);
+	case OPT_SMALLEST:
+		o->smallest = true;
+		return 0;
 	case OPT_NEW_TRACES:
 		o->new_traces = true;
 		return 0;
@@ -206,6 +212,12 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 				  err);
 	if (!simulate && o->run.profile_path)
 		return frag_usage(cmd, "--profile is for what is simulated now (-p)", err);
+	if (o->smallest && (!simulate || o->baseline))
+		return frag_usage(cmd, "--smallest is for policies that are compared now (-p)", err);
+	for (int i = 0; o->smallest && i < count; i++)
+		if (strcmp(operands[i], "-") == 0)
+			return frag_usage(cmd, "--smallest reads a trace twice, and standard input"
+					  " can be read only once", err);
 	if (o->run.choice_count && !o->baseline && count == 0)
 		return frag_usage(cmd, "which traces?", err);
 	o->files = !simulate;

@@ -17,6 +17,7 @@ struct frag_diff_options {
 	struct frag_run_options run;
 	const char *baseline;   /* path; NULL: none */
 	bool update, gate;
+	bool smallest;          /* the smallest device of each run is searched for */
 	bool new_traces;        /* --allow-new-traces */
 	const struct frag_diff_format *format;  /* of standard output; NULL: not given */
 	struct frag_diff_output outputs[FRAG_DIFF_OUTPUTS_MAX];

@@ -116,7 +116,7 @@ static const char *const all_paths[] = {
 #define X(name) "compaction." #name,
 	FRAG_COMPACTION(X)
 #undef X
-	"steps", "lower_bound", "oom", "any",
+	"steps", "lower_bound", "smallest", "oom", "any",
 };
 
 static int check_path(const struct frag_condition *c, struct frag_error *err)
@@ -134,7 +134,7 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 			frag_near_offer(&near, all_paths[i]);
 	return frag_fail(err, FRAG_EUSAGE,
 			 "--fail-if '%s': a result has no \"%s\";%s there are peak.X,"
-			 " last.X, counts.X," FRAG_METRICS(HEAD) " steps, lower_bound, oom and"
+			 " last.X, counts.X," FRAG_METRICS(HEAD) " steps, lower_bound, smallest, oom and"
 			 " any", c->text, c->path,
 			 frag_near_hint(&near, "", hint));
 }
@@ -275,6 +275,9 @@ static const char *advice(const struct frag_condition *c, const struct frag_resu
 		return "; policy compact gives it one";
 	if (strncmp(c->path, "prediction.", strlen("prediction.")) == 0)
 		return "; fragsim replay gives it one";
+	if (strcmp(c->path, "smallest") == 0)
+		return run->smallest ? ": it survives on no device that was tried"
+				     : "; fragsim diff --smallest gives it one";
 	if (!frag_result_unread(run, c->path))
 		return "";
 	return base ? "; what it is compared with is older than this metric and has to be written"

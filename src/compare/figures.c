@@ -52,6 +52,8 @@ const struct frag_figure frag_figures[FRAG_FIGURES] = {
 	[FRAG_DEVICE_CALLS] = { .path = "device_calls", .unit = FRAG_NUMBER,
 				.value = device_calls },
 	[FRAG_DRIVER_TIME] = { .path = "modelled.driver_ns", .unit = FRAG_NANOSECONDS },
+	[FRAG_SMALLEST] = { .path = "smallest", .unit = FRAG_BYTES, .decides = true, .of_end = true,
+			    .optional = true },
 	FRAG_METRICS(ENTRY)
 };
 
@@ -126,6 +128,11 @@ struct frag_change frag_figure_change(const struct frag_figure *figure,
 	if (c.difference != 0)
 		c.verdict = (c.difference > 0) == figure->more_is_better ? FRAG_BETTER : FRAG_WORSE;
 	return c;
+}
+
+bool frag_figure_is_listed(const struct frag_figure *figure, const struct frag_change *change)
+{
+	return !figure->optional || change->has_base || change->has_value;
 }
 
 const char *frag_verdict_name(enum frag_verdict verdict)

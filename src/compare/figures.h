@@ -20,6 +20,7 @@ struct frag_figure {
 	bool more_is_better;
 	bool decides; /* a pair's verdict follows from these, `any` of fragsim-run(1), Conditions */
 	bool of_end;            /* how a run ended: compared whether it finished or not */
+	bool optional;          /* left out where neither run has it, and nobody asked */
 	bool of_peaks;          /* made of peaks: says nothing where those are cut */
 	/* NULL: the value at the path */
 	double (*value)(const struct frag_result *result);
@@ -34,6 +35,7 @@ enum frag_figure_name {
 	FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
 	FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
 	FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_RETRIES, FRAG_DEVICE_CALLS, FRAG_DRIVER_TIME,
+	FRAG_SMALLEST,
 	FRAG_METRIC_FIGURES,    /* and after these the peaks that the table of metrics names */
 	FRAG_FIGURES = FRAG_METRIC_FIGURES FRAG_METRICS(FRAG_FIGURE_ONE)
 };
@@ -68,6 +70,9 @@ struct frag_change {
 struct frag_change frag_figure_change(const struct frag_figure *figure,
 				      const struct frag_result *base,
 				      const struct frag_result *result);
+
+/* Is it one that a list of all figures has a line for? */
+bool frag_figure_is_listed(const struct frag_figure *figure, const struct frag_change *change);
 
 const char *frag_verdict_name(enum frag_verdict verdict);
 

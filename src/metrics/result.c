@@ -205,6 +205,11 @@ bool frag_result_value(const struct frag_result *result, const char *path, doubl
 		return modelled_value(&result->modelled, key, value, absent);
 	if ((key = below(path, "compaction")))
 		return compaction_value(&result->compaction, key, value, absent);
+	if (strcmp(path, "smallest") == 0) {
+		*absent = result->smallest == 0 || result->smallest == UINT64_MAX;
+		*value = (double)result->smallest;
+		return true;
+	}
 	*value = (double)result->steps;
 	if (strcmp(path, "steps") == 0)
 		return true;

@@ -53,6 +53,8 @@ void frag_run_name(char *buf, size_t size, const struct frag_run *run);
 
 /* Does a run of the group say what the driver would take? */
 bool frag_any_modelled(const struct frag_group *group);
+/* Likewise: did somebody search for the smallest device of one? */
+bool frag_any_smallest(const struct frag_group *group);
 
 /*
  * The next of several lines, as much of it as there is room for, and *lines after

@@ -41,6 +41,8 @@ static bool put_row(FILE *f, const struct frag_group *g, const struct frag_pair 
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
 	const struct frag_change c = frag_pair_change(figure, pair);
 
+	if (!frag_figure_is_listed(figure, &c))
+		return true;
 	if (!put_field(f, frag_group_path(g)) || !put_field(f, run->policy))
 		return false;
 	fprintf(f, "%u,%s,%s,", run->result.device,

@@ -23,6 +23,8 @@ static void put_figures(struct frag_node_ref in, const struct frag_pair *pair)
 		const struct frag_figure *figure = &frag_figures[i];
 		const struct frag_change c = frag_pair_change(figure, pair);
 
+		if (!frag_figure_is_listed(figure, &c))
+			continue;
 		o = frag_json_object(figures, figure->path);
 		put_value(o, "base", figure->unit, c.has_base, c.base);
 		put_value(o, "value", figure->unit, c.has_value, c.value);

@@ -69,16 +69,15 @@ static void print_group(FILE *f, const struct frag_group *g)
 		"status", "policy", "peak reserved", "peak allocated", "over bound, %", "efficiency, %",
 		"fi_device mean", "p95", "max", "fi mean", "severe steps", "OOMs", "device calls",
 	};
-	static const char modelled[] = "time in the driver, modelled";
-	static const enum frag_figure_name figures[] = {
+	enum frag_figure_name figures[] = {
 		FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
 		FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
-		FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_DEVICE_CALLS, FRAG_DRIVER_TIME,
+		FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_DEVICE_CALLS, FRAG_METRIC_FIGURES,
+		FRAG_METRIC_FIGURES,    /* room for those that are there only where asked for */
 	};
 	enum { MAX = sizeof(figures) / sizeof(figures[0]) };
-	/* the last one only where there is such */
-	const size_t count = frag_any_modelled(g) ? MAX : MAX - 1;
 	const char *heads[MAX + 3] = { NULL };
+	size_t count = MAX - 2;
 	char name[600];
 
 	fputs("\n### ", f);
@@ -87,7 +86,14 @@ static void print_group(FILE *f, const struct frag_group *g)
 	put_code(f, g->runs->content);
 	fprintf(f, "%s\n\n", g->runs->complete ? "" : ", not read to its end");
 	memcpy(heads, titles, sizeof(titles));
-	heads[MAX + 1] = count == MAX ? modelled : NULL;
+	if (frag_any_modelled(g)) {
+		figures[count] = FRAG_DRIVER_TIME;
+		heads[2 + count++] = "time in the driver, modelled";
+	}
+	if (frag_any_smallest(g)) {
+		figures[count] = FRAG_SMALLEST;
+		heads[2 + count++] = "smallest device";
+	}
 	put_head(f, heads, 2);
 	for (uint32_t i = 0; i < g->count; i++) {
 		frag_run_name(name, sizeof(name), g->pair[i].run);

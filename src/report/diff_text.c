@@ -224,6 +224,7 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 		{ FRAG_RETRIES, "retries", 7, 5, 0 },
 		{ FRAG_DEVICE_CALLS, "calls", 6, 7, 0 },
 	};
+	static const struct cell smallest[] = { { FRAG_SMALLEST, "smallest device", 12, 12, 8 } };
 	static const struct cell modelled[] = {
 		{ FRAG_DRIVER_TIME, "time in the driver, modelled", 11, 12, 8 },
 	};
@@ -236,6 +237,8 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 	};
 
 	print_table(p, g, memory, sizeof(memory) / sizeof(memory[0]));
+	if (frag_any_smallest(g))
+		print_table(p, g, smallest, 1);
 	print_table(p, g, cost, sizeof(cost) / sizeof(cost[0]));
 	if (frag_any_modelled(g))
 		print_table(p, g, modelled, sizeof(modelled) / sizeof(modelled[0]));

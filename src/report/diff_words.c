@@ -170,6 +170,14 @@ bool frag_any_modelled(const struct frag_group *group)
 	return false;
 }
 
+bool frag_any_smallest(const struct frag_group *group)
+{
+	for (uint32_t i = 0; i < group->count; i++)
+		if (group->pair[i].run && group->pair[i].run->result.smallest)
+			return true;
+	return false;
+}
+
 bool frag_many_traces(const struct frag_comparison *c)
 {
 	uint32_t with_runs = 0;

@@ -384,6 +384,58 @@ def check_order(tap: Tap, stage: Stage, paths: list[str]) -> None:
     tap.result('the first bad trace is told', faults)
 
 
+def survives(stage: Stage, policy: str, total: int, path: str) -> bool:
+    run = stage.json('run', '-q', '-p', policy, '--device-bytes', str(total), path)['runs'][0]
+    return run['status'] == 'ok'
+
+
+def check_smallest(tap: Tap, stage: Stage) -> None:
+    """Runs survive on what --smallest says, and not on a page less; of two devices it is what fit
+    says of each, as the other one may end the run. It is asked for only."""
+    events = [{'op': 'alloc', 'id': f'{device} {i}', 'size': size, 'device': device}
+              for device, size in ((0, '3MiB'), (1, '700KiB')) for i in range(3)]
+    paths = [str(ROOT / 'traces' / 'moe_train_dispatch.ndjson.gz'),
+             stage.trace('small', events, devices=[{}, {}])]
+    policies = words(('pytorch', 'bestfit', 'buddy'))
+    fits = json.loads(stage.run('fit', '-q', '--json', '-', *policies, paths[1]).stdout)['fits']
+    fitted = {(fit['policy']['text'], fit['device']['ordinal']): fit['smallest'] for fit in fits}
+    faults = []
+    for group in stage.json('diff', '--smallest', *policies, *paths)['traces']:
+        base, path = {}, group['trace']['path']
+        for run in group['runs']:
+            device, figure = run['device'], run['figures']['smallest']
+            name, least = run['run']['policy'], figure['value']
+            if base.setdefault(device, least) != least - (figure['difference'] or 0):
+                faults.append(f'{name}: {figure}')
+            if path == paths[0] and (not survives(stage, name, least, path)
+                                     or survives(stage, name, least - (2 << 20), path)):
+                faults.append(f'{path}, {name}: not {least}')
+            if path == paths[1] and fitted[name, device] != least:
+                faults.append(f'{name}, device {device}: {least}, {fitted}')
+    tap.result('--smallest: each run survives on it, and not on a page less', faults)
+
+    def shown(*options: str) -> dict:
+        return {name: stage.run('diff', '--format', name, *options, *policies,
+                                *paths).stdout.count('smallest') for name in FORMATS}
+
+    # of 9 runs; text and Markdown have a head for each of two traces, github has no figures
+    want = {'text': 2, 'markdown': 2, 'json': 9, 'junit': 9, 'github': 0, 'csv': 9}
+    with_it, without = shown('--smallest'), shown()
+    tap.result('... every format says so, and none that was not asked',
+               [] if with_it == want and not any(without.values()) else [f'{with_it} {without}'])
+    broken = stage.run('diff', '-q', '--smallest', *policies, '--fail-if', 'smallest > 1TiB',
+                       '--fail-if', 'smallest > +0%', *paths, statuses=(1,)).stderr
+    alone = stage.run('diff', '-q', *policies, '--fail-if', 'smallest > 1GiB', *paths,
+                      statuses=(2,)).stderr
+    tap.result('... and conditions have it', [] if '1TiB' not in broken and '+0%' in broken
+               and 'diff --smallest gives it one' in alone else [broken + alone])
+    for why, wrong in (('standard input can be read only once', ('-p', 'bestfit', '-')),
+                       ('policies that are compared now', ('a.json', 'b.json')),
+                       ('policies that are compared now', ('-b', 'b.json'))):
+        said = stage.run('diff', '--smallest', *wrong, statuses=(2,)).stderr
+        tap.result(f'--smallest {" ".join(wrong)}: refused', [] if why in said else [said])
+
+
 def main(argv: list[str]) -> int:
     if len(argv) != 2:
         print(__doc__, file=sys.stderr)
@@ -410,6 +462,7 @@ def main(argv: list[str]) -> int:
         check_two_failed(tap, stage)
         check_devices(tap, stage)
         check_order(tap, stage, paths)
+        check_smallest(tap, stage)
         checks_files.check(tap, stage)
         checks_gate.check(tap, stage)
     return tap.finish()
