@@ -64,6 +64,7 @@ LIBRARY = $(BUILD)/libfragsim.a
 version := $(shell sed -n 's/^.define FRAG_VERSION "\(.*\)".*/\1/p' include/fragsim/version.h)
 SHARED := $(BUILD)/libfragsim.so.$(shell sed -n 's/^.define FRAG_ABI //p' include/fragsim/version.h)
 RECORDER = $(BUILD)/libfragsim-record.so
+TORCH_RECORDER = recording.py recorder/sitecustomize.py
 SUPPORT = $(BUILD)/libsupport.a
 sources = $(sort $(wildcard $(1)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
@@ -91,7 +92,7 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 .PHONY: all quickstart check check-san check-gpu check-page golden-accept bench bench-tables fuzz install \
 	coverage analyse uninstall dist deb clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
-all: $(PROGRAM) $(LIBRARY) $(SHARED) $(RECORDER) ; @:
+all: $(PROGRAM) $(LIBRARY) $(SHARED) $(RECORDER) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
 $(STANDIN): $(CMD_OBJECTS) $(BUILD)/tests/support/standin_cuda.o $(SUPPORT) $(LIBRARY)
 $(BUILD)/bench: $(BENCH_OBJECTS) $(SUPPORT) $(LIBRARY)
@@ -120,6 +121,10 @@ $(RECORDER): scripts/record.map $(RECORD_OBJECTS) $(BUILD)/objects
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
 	$(call say,FUZZLD)
 	$(Q)$(FUZZ_CC) $(ALL_LDFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LDLIBS)
+# Beside the program, as it has them where they are installed.
+$(BUILD)/python/%.py: python/fragsim/%.py
+	$(call say,COPY)
+	$(Q)mkdir -p $(@D) && cp $< $@
 # The files of a report's page, as arrays of characters.
 PAGE_FILES = $(addprefix src/report/page/page.,html css js)
 $(BUILD)/page/page_files.inc: $(PAGE_FILES)
@@ -236,6 +241,7 @@ INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
 	$(call into,scripts/completion/*.fish,$(prefix)/share/fish/vendor_completions.d) \
 	scripts/completion/_fragsim:$(zshdir)/_fragsim \
 	$(call into,man/*.schema.json man/SKILL.md scripts/record_torch.py,$(datadir)) \
+	$(foreach f,$(TORCH_RECORDER),python/fragsim/$f:$(datadir)/python/$f) \
 	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*,$(datadir)/traces)
 place = @DESTDIR="$(2)" prefix="$(prefix)" libdir="$(libdir)" includedir="$(includedir)" \
 	version="$(version)" scripts/install.sh $(1) $(INSTALLED)

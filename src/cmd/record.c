@@ -1,8 +1,7 @@
 /*
  * record.c - fragsim record: becomes the program, with the recorder loaded before all else.
  *
- * The library does the work (src/preload). It is beside the program where it was built, and in
- * ../lib/fragsim where it was installed.
+ * The library does the work (src/preload); with --torch, Python does (record_torch.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,36 +13,71 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/beside.h"
 #include "cmd/command.h"
+#include "cmd/record_torch.h"
 
-enum { OPT_OUTPUT, OPT_STACKS };
+enum { OPT_OUTPUT, OPT_STACKS, OPT_TORCH, OPT_STEPS, OPT_MAX_ENTRIES };
 
-#define LIBRARY "libfragsim-record.so"
 #define STATUS_CANNOT_RUN 126           /* as shells, env and nohup have them */
 #define STATUS_NOT_FOUND 127
 
 static const struct frag_opt opts[] = {
-	{ 'o', "output", "FILE", "write the trace to FILE (trace.ndjson.zst)", OPT_OUTPUT },
+	{ 'o', "output", "FILE", "write the trace to FILE (trace.ndjson.zst, or trace.pickle)",
+	  OPT_OUTPUT },
 	{ 0, "stacks", NULL, "tag allocations with the whole stack, not the caller alone",
 	  OPT_STACKS },
+	{ 0, "torch", NULL, "record PyTorch's allocator instead: a memory snapshot of each process",
+	  OPT_TORCH },
+	{ 0, "steps", "N", "with --torch: end the recording after N steps of an optimizer",
+	  OPT_STEPS },
+	{ 0, "max-entries", "N", "with --torch: keep the last N events of each device (1000000)",
+	  OPT_MAX_ENTRIES },
 	{ 0 },
+};
+
+static const struct frag_beside library = {
+	.file = "libfragsim-record.so",
+	.installed = "../lib/fragsim/",
+	.variable = "FRAGSIM_RECORD_LIBRARY",
 };
 
 struct record {
 	const char *output;
-	bool stacks;
+	bool stacks, torch;
+	uint64_t steps, max_entries;
 };
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct record *r = ctx;
 
-	(void)err;
-	if (id == OPT_STACKS)
+	switch (id) {
+	case OPT_STACKS:
 		r->stacks = true;
-	else
+		return 0;
+	case OPT_TORCH:
+		r->torch = true;
+		return 0;
+	case OPT_STEPS:
+		return frag_option_count(&r->steps, "steps", value, 1, FRAG_COUNT_MAX, err);
+	case OPT_MAX_ENTRIES:
+		return frag_option_count(&r->max_entries, "max-entries", value, 1, FRAG_COUNT_MAX,
+					 err);
+	default:
 		r->output = value;
-	return 0;
+		return 0;
+	}
+}
+
+static bool takes_value(const char *word)
+{
+	static const char *const words[] = { "-o", "--output", "--steps", "--max-entries" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(word, words[i]) == 0)
+			return true;
+	return false;
 }
 
 /* Where the program's words begin: behind "--", or at the first that is no option of ours. */
@@ -52,7 +86,7 @@ static int program_at(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0)
 			return i + 1;
-		if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)
+		if (takes_value(argv[i]))
 			i++;
 		else if (argv[i][0] != '-')
 			return i;
@@ -60,50 +94,24 @@ static int program_at(int argc, char **argv)
 	return argc;
 }
 
-/* Beside this program, or where make install puts it; the environment goes before both. */
-static int find_library(char path[PATH_MAX], struct frag_error *err)
-{
-	static const char *const places[] = { "", "../lib/fragsim/" };
-	const char *given = getenv("FRAGSIM_RECORD_LIBRARY");
-	char here[PATH_MAX], beside[PATH_MAX + 64];
-	const ssize_t n = readlink("/proc/self/exe", here, sizeof(here) - 1);
-	char *slash;
-
-	if (given && *given && !realpath(given, path))
-		return frag_fail(err, FRAG_EUSAGE, "FRAGSIM_RECORD_LIBRARY: %s: %s", given,
-				 strerror(errno));
-	if (given && *given)
-		return 0;
-	here[n < 0 ? 0 : n] = '\0';
-	slash = strrchr(here, '/');
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-		slash[1] = '\0';
-		snprintf(beside, sizeof(beside), "%s%s" LIBRARY, here, places[i]);
-		if (realpath(beside, path))
-			return 0;
-	}
-	return frag_fail(err, FRAG_EUSAGE, LIBRARY " is neither in %s nor in %s../lib/fragsim;"
-			 " FRAGSIM_RECORD_LIBRARY may name it", here, here);
-}
-
 /* What was preloaded before stays, behind ours. */
 static int set_preload(struct frag_error *err)
 {
 	const char *others = getenv("LD_PRELOAD");
-	char library[PATH_MAX], *all;
+	char path[PATH_MAX], *all;
 	size_t room;
-	int rc = find_library(library, err);
+	int rc = frag_find_beside(&library, path, err);
 
 	if (rc)
 		return rc;
-	if (strpbrk(library, " :"))
+	if (strpbrk(path, " :"))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the path has a blank or a colon, which"
-				 " LD_PRELOAD cannot have", library);
-	room = strlen(library) + (others ? strlen(others) : 0) + 2;
+				 " LD_PRELOAD cannot have", path);
+	room = strlen(path) + (others ? strlen(others) : 0) + 2;
 	all = malloc(room);
 	if (!all)
 		return frag_fail_nomem(err);
-	snprintf(all, room, "%s%s%s", library, others && *others ? ":" : "", others ? others : "");
+	snprintf(all, room, "%s%s%s", path, others && *others ? ":" : "", others ? others : "");
 	setenv("LD_PRELOAD", all, 1);
 	free(all);
 	return 0;
@@ -148,7 +156,7 @@ static int set_environment(const struct record *r, struct frag_error *err)
 {
 	char whole[PATH_MAX], start[32];
 	struct timespec now;
-	int rc = prepare_file(r->output, whole, err);
+	int rc = prepare_file(r->output ? r->output : "trace.ndjson.zst", whole, err);
 
 	rc = rc ? rc : set_preload(err);
 	if (rc)
@@ -164,11 +172,32 @@ static int set_environment(const struct record *r, struct frag_error *err)
 	return 0;
 }
 
+/* Options that the other kind of recording has. */
+static int check_options(const struct record *r, struct frag_error *err)
+{
+	if (r->torch && r->stacks)
+		return frag_fail(err, FRAG_EUSAGE, "--stacks is not for --torch: a snapshot has"
+				 " whole stacks");
+	if (!r->torch && (r->steps || r->max_entries))
+		return frag_fail(err, FRAG_EUSAGE, "--%s is for --torch alone",
+				 r->steps ? "steps" : "max-entries");
+	return 0;
+}
+
+static int prepare(const struct record *r, struct frag_error *err)
+{
+	const struct frag_record_torch torch = {
+		.output = r->output, .steps = r->steps, .max_entries = r->max_entries,
+	};
+
+	return r->torch ? frag_record_torch(&torch, err) : set_environment(r, err);
+}
+
 /* Returns only where there is no program, or it cannot be run. */
 static int record_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		       struct frag_error *err)
 {
-	struct record r = { .output = "trace.ndjson.zst" };
+	struct record r = { .output = NULL };
 	const int program = program_at(argc, argv);
 	int rest, rc;
 
@@ -177,7 +206,8 @@ static int record_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 		return rc;
 	if (program >= argc)
 		return frag_usage(cmd, "which program?", err);
-	rc = set_environment(&r, err);
+	rc = check_options(&r, err);
+	rc = rc ? rc : prepare(&r, err);
 	if (rc)
 		return rc;
 	restore_signals();
@@ -191,7 +221,7 @@ const struct frag_cmd frag_cmd_record = {
 	.name = "record",
 	.job = FRAG_JOB_TRACES,
 	.args = "[options] -- PROGRAM [ARGUMENT]...",
-	.summary = "run a CUDA program and write its trace",
+	.summary = "run a CUDA or PyTorch program and write its trace",
 	.opts = opts,
 	.exec = record_exec,
 };

@@ -33,6 +33,8 @@ COPIES = {
     'share/fragsim': 'man/*.schema.json',
     'share/fragsim/SKILL.md': 'man/SKILL.md',
     'share/fragsim/record_torch.py': 'scripts/record_torch.py',
+    'share/fragsim/python/recording.py': 'python/fragsim/recording.py',
+    'share/fragsim/python/recorder/sitecustomize.py': 'python/fragsim/recorder/sitecustomize.py',
     'share/fragsim/examples': 'tests/examples/*.c',
     'share/fragsim/traces': 'traces/*',
     'share/bash-completion/completions/fragsim': 'scripts/completion/fragsim.bash',
