@@ -80,7 +80,7 @@ class Recording:
         self.start_ns = start_ns or time.time_ns()
         self.torch = None
         self.missing = False        # torch was asked for, and is not there
-        self.told = False           # why nothing is recorded was said
+        self.told = False           # something is recorded, or why not was said
         self.on = self.over = False
         self.pid = 0
         self.path = None            # of the file, once there is one
@@ -139,10 +139,10 @@ class Recording:
             real("all", **options)
         self.history_off = lambda: real(None)
         self.before = {d: self.allocations(d) or 0 for d in range(self.torch.cuda.device_count())}
-        self.pid = os.getpid()
         self.path, self.last_oom = None, False
         self.lock = threading.RLock()
-        self.on = True
+        self.pid = os.getpid()
+        self.on = self.told = True
         # The program's own calls would end this history, or make it shorter.
         self.replace(memory, "_record_memory_history", lambda real: lambda *_, **__: None)
         self.watch_steps()
@@ -202,10 +202,11 @@ class Recording:
     def stop(self):
         """No more is recorded; the program goes on. A child after a fork asks nothing of torch:
         a lock there may be held by a thread that the child does not have."""
+        if os.getpid() == self.pid:
+            with self.lock:         # another thread may be writing
+                self.on = False
+                self.history_off()
         self.on, self.over = False, True
-        if self.history_off and os.getpid() == self.pid:
-            self.ends.append(self.history_off)
-        self.history_off = None
         while self.ends:
             try:
                 self.ends.pop()()
@@ -244,7 +245,7 @@ class Recording:
         if not self.on or os.getpid() != self.pid:
             return
         with self.lock:
-            if self.busy:           # this thread is at it
+            if self.busy or not self.on:    # this thread is at it, or another one has ended it
                 return
             self.busy = True
             began = time.monotonic()
@@ -428,8 +429,8 @@ class Watcher:
             number = byte[0] % self.HANDLER if byte else 0
             if not number:
                 break
-            if number not in self.old:
-                continue
+            if number not in self.old or self.signal.getsignal(number) != self.handle:
+                continue                # the program handles it itself by now
             if byte[0] < self.HANDLER:
                 self.seen[number] = self.seen.get(number, 0) + 1
             elif self.seen.get(number):
