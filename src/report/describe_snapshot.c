@@ -19,7 +19,7 @@ static const char *find_settings(const struct frag_snapshot *s, char buf[SETTING
 
 static void print_ring(const struct frag_snapshot *s, FILE *f)
 {
-	uint64_t max;
+	uint64_t max, lost;
 	const enum frag_overflow overflow = frag_snapshot_overflow(s, &max);
 
 	if (overflow == FRAG_OVERFLOW_UNKNOWN)
@@ -27,8 +27,10 @@ static void print_ring(const struct frag_snapshot *s, FILE *f)
 	fputs("ring buffer: ", f);
 	if (max)
 		fprintf(f, "room for %" PRIu64 " event%s a device, ", max, frag_s(max));
-	fputs(overflow == FRAG_OVERFLOWED ? "overflowed: older events are lost\n"
-					  : "not overflowed\n", f);
+	fputs(overflow == FRAG_OVERFLOWED ? "overflowed: older events are lost" : "not overflowed", f);
+	if (overflow == FRAG_OVERFLOWED && frag_snapshot_lost(s, &lost))
+		fprintf(f, ", with the first %" PRIu64 " allocation%s", lost, frag_s(lost));
+	fputc('\n', f);
 }
 
 void frag_describe_snapshot(const struct frag_snapshot *s, FILE *f)

@@ -241,6 +241,8 @@ enum frag_overflow { FRAG_OVERFLOW_UNKNOWN, FRAG_OVERFLOW_NONE, FRAG_OVERFLOWED 
 
 /* most: events that the ring has room for; 0: not known. */
 enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_t *max);
+/* How many allocations the ring dropped the events of; false: not known, or none. */
+bool frag_snapshot_lost(const struct frag_snapshot *s, uint64_t *allocs);
 
 /* The snapshot that a source reads from; NULL where it reads something else. */
 const struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, const void *state);

@@ -37,6 +37,11 @@ enum frag_overflow frag_snapshot_overflow(const struct frag_snapshot *s, uint64_
 	return flag->as.magnitude ? FRAG_OVERFLOWED : FRAG_OVERFLOW_NONE;
 }
 
+bool frag_snapshot_lost(const struct frag_snapshot *s, uint64_t *allocs)
+{
+	return frag_value_u64(ring(s, "trace_alloc_lost"), allocs) && *allocs;
+}
+
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size)
 {
 	const struct frag_value *text = setting(s, "PYTORCH_CUDA_ALLOC_CONF");

@@ -462,15 +462,19 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			  frag_size_text(more, d->log[d->first_oom].addr), taken);
 }
 
-static void note_overflow(uint64_t max, const struct frag_log *log)
+static void note_overflow(const struct frag_snapshot *s, uint64_t max, const struct frag_log *log)
 {
-	char room[64] = "";
+	char room[64] = "", lost[80] = "";
+	uint64_t allocs;
 
 	if (max)
 		snprintf(room, sizeof(room), ", which has room for %" PRIu64 " a device,", max);
-	frag_note(log, "the ring buffer of the recording%s overflowed: older events were dropped, so"
+	if (frag_snapshot_lost(s, &allocs))
+		snprintf(lost, sizeof(lost), " with the first %" PRIu64 " allocation%s", allocs,
+			 frag_s(allocs));
+	frag_note(log, "the ring buffer of the recording%s overflowed: older events were dropped%s, so"
 		  " the history is that of the last ones alone, and peaks before it are unknown"
-		  " (max_entries of _record_memory_history() makes it larger)", room);
+		  " (max_entries of _record_memory_history() makes it larger)", room, lost);
 }
 
 static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
@@ -479,7 +483,7 @@ static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
 	const enum frag_overflow overflow = frag_snapshot_overflow(s, &max);
 
 	if (overflow == FRAG_OVERFLOWED)
-		note_overflow(max, log);
+		note_overflow(s, max, log);
 	for (uint32_t i = 0; i < s->device_count; i++)
 		note_device(s, i, overflow != FRAG_OVERFLOW_UNKNOWN, log);
 	if (!s->has_history)
