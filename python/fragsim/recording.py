@@ -18,6 +18,8 @@ import time
 
 MAX_ENTRIES = 1_000_000
 SUFFIX = ".pickle"
+# of the environment: the first process of all, that of those with torch, and that of a rank
+FIRST, OWNER, RANK_OWNER = (f"FRAGSIM_TORCH_{who}" for who in ("FIRST", "OWNER", "RANK_OWNER"))
 
 current = None      # the Recording of this process
 
@@ -50,6 +52,12 @@ def rank():
         if os.environ.get(name, "").isdecimal():
             return int(os.environ[name])
     return None
+
+
+def is_first(name):
+    """Is this the first process that asks so? Children learn of it by their environment."""
+    pid = str(os.getpid())
+    return os.environ.setdefault(name, pid) == pid
 
 
 def made_since(path, start_ns):
@@ -292,7 +300,7 @@ class Recording:
         stem = self.name
         if number is not None:
             stem += f".rank{number}"
-        elif not self.owner:
+        if not (self.owner if number is None else is_first(RANK_OWNER)):
             stem += f".{self.pid}"
         path, again = stem + SUFFIX, 1
         while made_since(path, self.start_ns):
@@ -504,7 +512,9 @@ class Finder:
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             try:
-                self.recording.owner = is_first("FRAGSIM_TORCH_OWNER")
+                self.recording.owner = is_first(OWNER)
+                if rank() is not None:
+                    is_first(RANK_OWNER)    # a rank's children have its number too
                 self.recording.attach(module)
             except Exception as error:
                 say(f"nothing is recorded: {error}")
@@ -512,16 +522,10 @@ class Finder:
         return spec
 
 
-def is_first(name):
-    """Is this the first process that asks so? Children learn of it by their environment."""
-    pid = str(os.getpid())
-    return os.environ.setdefault(name, pid) == pid
-
-
 def tell_nothing(recording):
     """At the end of the first process: if none wrote a file, why."""
     import glob
-    if recording.path or recording.told or not is_first("FRAGSIM_TORCH_FIRST"):
+    if recording.path or recording.told or not is_first(FIRST):
         return
     names = glob.glob(glob.escape(recording.name) + "*" + SUFFIX)
     if any(made_since(path, recording.start_ns) for path in names):
@@ -541,7 +545,7 @@ def begin():
                         start_ns=int(os.environ.get("FRAGSIM_TORCH_START") or 0))
     follow_forks()
     sys.meta_path.insert(0, Finder(current))
-    if is_first("FRAGSIM_TORCH_FIRST"):
+    if is_first(FIRST):
         import atexit
         atexit.register(tell_nothing, current)
 

@@ -137,5 +137,6 @@ int frag_record_torch(const struct frag_record_torch *r, struct frag_error *err)
 	/* of a recording that this one is within */
 	unsetenv("FRAGSIM_TORCH_FIRST");
 	unsetenv("FRAGSIM_TORCH_OWNER");
+	unsetenv("FRAGSIM_TORCH_RANK_OWNER");
 	return 0;
 }

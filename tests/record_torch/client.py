@@ -229,6 +229,16 @@ def scene_ranks():
     sys.exit(sum(rank.wait() for rank in ranks))
 
 
+def scene_one_rank():
+    """A child of a rank has its number too."""
+    os.environ['RANK'] = '2'
+    import torch  # noqa: F401
+    child = multiprocessing.get_context('spawn').Process(target=work)
+    child.start()
+    child.join()
+    work()
+
+
 def scene_group():
     """The rank is known to torch alone."""
     import torch

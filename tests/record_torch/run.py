@@ -57,13 +57,14 @@ SCENES = {
     'spawn': (0, {'': WORK, '.PID': WORK, '.PID+': WORK}, 3),
     'exec': (1, {'': WORK, '.2': WORK + OOM}, 2),
     'ranks': (1, {'.rank0': WORK, '.rank1': WORK + OOM}, 2),
+    'one_rank': (0, {'.rank2': WORK, '.rank2.PID': WORK}, 2),
     'group': (0, {'.rank3': WORK}, 1),
     'thread': (0, {'': WORK}, 1),
     'own_history': (0, {'': WORK}, 1),
     'looked': (0, {'': WORK}, 1),
 }
 # Not of a block in the parent: what it records is its own process.
-OUTSIDE = ('fork_first', 'spawn', 'exec', 'ranks')
+OUTSIDE = ('fork_first', 'spawn', 'exec', 'ranks', 'one_rank')
 
 
 class Stage:
@@ -93,7 +94,7 @@ class Stage:
         """By what follows the name; a number that is a process's is PID, of the second PID+."""
         found = {}
         for path in sorted(self.trace.parent.iterdir()):
-            key = re.sub(r'^\.\d\d+', '.PID', path.name[len('trace'):].replace('.pickle', ''))
+            key = re.sub(r'\.\d\d+', '.PID', path.name[len('trace'):].replace('.pickle', ''))
             found[key.replace('PID', 'PID+') if key in found else key] = path
         return found
 
