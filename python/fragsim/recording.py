@@ -132,8 +132,8 @@ class Recording:
         try:
             self.record()
         except Exception as error:
-            self.tell(f"torch {self.torch.__version__} cannot be recorded (2.1 or newer is"
-                      f" required): {error}")
+            self.tell(f"torch {self.torch.__version__} cannot be recorded:"
+                      f" {str(error).partition(chr(10))[0]}")
             self.stop()
 
     def record(self):
@@ -143,8 +143,11 @@ class Recording:
         options = {"context": "alloc", "stacks": "python", "max_entries": self.max_entries}
         try:
             real("all", clear_history=True, **options)
-        except TypeError:           # which 2.1 to 2.4 do not know
-            real("all", **options)
+        except TypeError:           # clear_history, which 2.1 to 2.4 do not know
+            try:
+                real("all", **options)
+            except TypeError:
+                raise RuntimeError("2.1 or newer is required") from None
         self.history_off = lambda: real(None)
         self.before = {d: self.allocations(d) or 0 for d in range(self.torch.cuda.device_count())}
         self.path, self.last_oom = None, False

@@ -232,7 +232,7 @@ def check_nothing(stage):
             ('without', {'PYTHONPATH': bare}, 'this Python has no torch'),
             ('work_on_cpu', {'STANDIN': 'cpu'}, 'torch 9.9 is built without CUDA'),
             ('unused', {}, 'did not start CUDA' if within else 'started CUDA'),
-            ('return', {'STANDIN': 'old'}, 'torch 9.9 cannot be recorded'))) if wrong] \
+            ('return', {'STANDIN': 'old'}, 'torch 9.9 cannot be recorded: 2.1 or newer is required'))) if wrong] \
         + [str(x) for x in stage.trace.parent.iterdir()]
 
 
