@@ -44,11 +44,18 @@ put()
 	esac
 }
 
-# take PLACE: the file goes, and folders of ours that it leaves empty.
+# take PLACE: the file goes, what Python compiled of it, and folders of ours that it leaves empty.
 take()
 {
 	rm -f "$DESTDIR$1"
 	folder=${1%/*}
+	case $1 in
+	*.py)
+		name=${1##*/}
+		rm -f "$DESTDIR$folder/__pycache__/${name%.py}".*.pyc
+		rmdir "$DESTDIR$folder/__pycache__" 2>/dev/null || :
+		;;
+	esac
 	while :; do
 		case $folder in
 		'') break ;;

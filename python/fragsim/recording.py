@@ -12,6 +12,8 @@ steps. A file is written beside its name and takes its place only when whole.
 process that does not use CUDA writes nothing. Nothing here may make a program fail: what goes
 wrong is one line on standard error.
 """
+from __future__ import annotations
+
 import os
 import sys
 import time
@@ -208,7 +210,7 @@ class Recording:
         # After an uncaught out-of-memory the file ends with the failed request, and stays so.
         if not (self.last_oom and is_oom(getattr(sys, "last_value", None))):
             self.dump()
-        self.on = False
+        self.stop()                 # signals do what they did: no thread of ours runs from now on
 
     def stop(self):
         """No more is recorded; the program goes on. A child after a fork asks nothing of torch:
@@ -527,11 +529,14 @@ class Finder:
 
 def tell_nothing(recording):
     """At the end of the first process: if none wrote a file, why."""
-    import glob
     if recording.path or recording.told or not is_first(FIRST):
         return
-    names = glob.glob(glob.escape(recording.name) + "*" + SUFFIX)
-    if any(made_since(path, recording.start_ns) for path in names):
+    folder, base = os.path.split(recording.name)
+    try:
+        names = [x for x in os.listdir(folder) if x.startswith(base) and x.endswith(SUFFIX)]
+    except OSError:
+        names = []
+    if any(made_since(os.path.join(folder, x), recording.start_ns) for x in names):
         return
     say("this Python has no torch: nothing is recorded" if recording.missing
         else "no process of the program started CUDA by torch: nothing is recorded")
@@ -568,7 +573,8 @@ class record:
     recorded already. OSError: no file can be made there.
     """
 
-    def __init__(self, name="trace", *, steps=None, max_entries=MAX_ENTRIES):
+    def __init__(self, name: str | os.PathLike[str] = "trace", *, steps: int | None = None,
+                 max_entries: int = MAX_ENTRIES) -> None:
         for what, value in (("steps", steps), ("max_entries", max_entries)):
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"record: {what} has to be a whole number above 0")
@@ -579,10 +585,10 @@ class record:
         self._recording = None
 
     @property
-    def path(self):
+    def path(self) -> str | None:
         return self._recording.path if self._recording else None
 
-    def __enter__(self):
+    def __enter__(self) -> record:
         global current
         mine = self._recording = Recording(*self._options)
         running = getattr(sys.modules.get("fragsim_recording"), "current", None) or current
@@ -601,7 +607,7 @@ class record:
         mine.attach(torch)
         return self
 
-    def __exit__(self, _kind, error, _trace):
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
         global current
         mine = self._recording
         if current is not mine:

@@ -101,6 +101,11 @@ def check_install(build: Path, stage: Path) -> None:
 
 
 def check_uninstall(build: Path, stage: Path) -> None:
+    environment = {k: v for k, v in os.environ.items() if k != 'PYTHONDONTWRITEBYTECODE'}
+    subprocess.run([stage / PREFIX / 'bin/fragsim', 'record', '--torch', '-o', stage / 'none',
+                    sys.executable, '-c', ''], check=True, capture_output=True, env=environment)
+    report('Python programs are recorded from there', [] if list(
+        stage.glob(f'{PREFIX}/share/fragsim/python/__pycache__/recording.*.pyc')) else ['no'])
     make(build, 'uninstall', f'DESTDIR={stage}', f'prefix=/{PREFIX}')
     report('uninstall leaves nothing', [str(x) for x in stage.iterdir()])
 

@@ -286,6 +286,17 @@ def scene_work_on_cpu():
     import torch  # noqa: F401
 
 
+def scene_twice():
+    """Two blocks one after the other; the second has nothing of the first."""
+    from recording import record
+    import torch  # noqa: F401
+    for name, amount in (('first', 3), ('second', 9)):
+        with record(TRACE.with_name(name)) as recorded:
+            alloc(amount)
+        print(Path(recorded.path).name)
+    alloc(11)
+
+
 def scene_unused():
     import torch  # noqa: F401
 

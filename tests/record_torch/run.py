@@ -270,6 +270,17 @@ def check_within(stage):
         + [done.stderr] * ('is recorded already' not in done.stderr)
 
 
+def check_twice(stage):
+    """two blocks in one program: each has its own events"""
+    done = stage.call(PYTHON, '-B', HERE / 'client.py', 'twice')
+    sizes = {p.name: [e['size'] // MIB for e in load(p)['device_traces'][0]]
+             for p in stage.trace.parent.iterdir()}
+    # a segment is a multiple of 2 MiB
+    wanted = {'first.pickle': [4, 3], 'second.pickle': [10, 9]}
+    return [f'{done.stdout} {done.stderr} {sizes}'] * (
+        sizes != wanted or done.stdout != 'first.pickle\nsecond.pickle\n')
+
+
 def check_spoilt(stage):
     """what cannot be written leaves the file before it, and nothing else"""
     done = stage.record('spoilt')
@@ -346,7 +357,7 @@ def main(argv):
     check_scenes()
     for check in (check_steps, check_few_steps, check_full, check_just_full, check_devices,
                   check_nothing, check_other_program, check_one_after_another, check_path,
-                  check_within, check_spoilt, check_gone, check_refused, check_names, check_ranks,
+                  check_within, check_twice, check_spoilt, check_gone, check_refused, check_names, check_ranks,
                   check_tag):
         staged(check)
     return TAP.finish()
