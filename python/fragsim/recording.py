@@ -218,7 +218,7 @@ class Recording:
         if os.getpid() == self.pid:
             with self.lock:         # another thread may be writing
                 self.on = False
-                self.history_off()
+            self.ends.append(self.history_off)
         self.on, self.over = False, True
         while self.ends:
             try:
