@@ -1,0 +1,227 @@
+"""_commands.py - the commands as functions."""
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import index
+from pathlib import Path
+from typing import Any, Union
+
+from ._documents import Document, Record, Results, Run, read
+from ._program import ConditionError, call
+from ._traces import Source, Trace, given
+
+Option = Union[str, int, float, bool, None, "os.PathLike[str]", Sequence[Any]]
+OUT_OF_MEMORY = 3
+SIZE = re.compile(r"\d+(\.\d*)?\s*([kKMGTPE]i?)?B?")
+
+
+def _words(options: Mapping[str, Option]) -> list[str]:
+    """Options of the command line: fail_if=["a", "b"] is --fail-if=a --fail-if=b."""
+    out = []
+    for key, value in options.items():
+        name = "--" + key.replace("_", "-")
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            if each is True:
+                out.append(name)
+            elif each is not None and each is not False:
+                out.append(f"{name}={os.fspath(each) if isinstance(each, os.PathLike) else each}")
+    return out
+
+
+def _bytes(size: str | int | None) -> str | None:
+    """A number is bytes; the program asks of one that looks like a slip."""
+    return size if size is None or isinstance(size, str) else f"{index(size)}B"
+
+
+def on_device(device: str | int | None, context: str | int | None) -> dict[str, Option]:
+    is_card = isinstance(device, str) and not SIZE.fullmatch(device.strip())
+    return {"device" if is_card else "device_bytes": _bytes(device),
+            "context_bytes": _bytes(context)}
+
+
+def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
+         options: Mapping[str, Option], json_option: str = "--json={}",
+         where: str | None = None) -> Document:
+    """The document that the command writes, with what it printed.
+
+    Status 1 is an error where conditions were given, else an answer: no device is large enough.
+    """
+    with tempfile.TemporaryDirectory(prefix="fragsim-") as folder:
+        path = Path(folder, "document")
+        done = call([command, json_option.format(path), *_words(options), "--", *words], chunks,
+                    (0, 1, OUT_OF_MEMORY), where)
+        document = read(path)
+    document.report, document.warnings = done.output, done.messages
+    document.exit_status = done.status
+    if done.status == 1 and (options.get("fail_if") or options.get("gate")):
+        raise ConditionError("\n".join(done.messages) or "the gate is broken", document)
+    return document
+
+
+def _many(command: str, traces: Sequence[Trace], options: Mapping[str, Option],
+          json_option: str = "--json={}") -> Document:
+    with tempfile.TemporaryDirectory(prefix="fragsim-") as folder:
+        words, chunks = given(traces, folder)
+        return _ask(command, words, chunks, options, json_option)
+
+
+def _rows(source: Source, options: Mapping[str, Option], ordinal: int) -> list[Record]:
+    with tempfile.TemporaryDirectory(prefix="fragsim-") as folder:
+        path = Path(folder, "steps.ndjson")
+        call(["run", "--quiet", f"--steps={path}", "--columns=all", *_words(options), "--",
+              source.word], source.chunks(), (0, OUT_OF_MEMORY))
+        with open(path, encoding="utf-8", errors="surrogateescape") as lines:
+            rows = (json.loads(line, object_hook=Record) for line in lines)
+            return [row for row in rows if row.device == ordinal]
+
+
+def _runs(document: Document, source: Source, options: Mapping[str, Option]) -> Iterator[Run]:
+    """Each knows how to be simulated alone: a run's text is what --policy takes.
+
+    The keys of one alloc_conf alone are not in that text, those of several are.
+    """
+    shared = {k: v for k, v in options.items() if k not in ("policy", "alloc_conf", "fail_if")}
+    settings = options.get("alloc_conf")
+    several = isinstance(settings, (list, tuple)) and len(settings) > 1
+    for members in document.runs:
+        run = Run(members)
+        alone = {**shared, "policy": run.policy.text}
+        if run.policy.name == "pytorch" and not several:
+            alone["alloc_conf"] = settings
+        run._rows = functools.partial(_rows, source, alone, run.device.ordinal)
+        yield run
+
+
+def run_source(source: Source, options: Mapping[str, Option]) -> Results:
+    try:
+        document = _ask("run", [source.word], source.chunks(), options)
+    except ConditionError as error:
+        error.result = Results(error.result, _runs(error.result, source, options))
+        raise
+    return Results(document, _runs(document, source, options))
+
+
+def run(trace: Trace, *, policy: str | Sequence[str] | None = None,
+        alloc_conf: str | Sequence[str] | None = None, device: str | int | None = None,
+        context: str | int | None = None, fail_if: str | Sequence[str] | None = None,
+        **options: Option) -> Results:
+    """Simulate a trace under one policy or several: `fragsim run`.
+
+    policy: "pytorch", "bestfit:align=256", ...; alloc_conf: as in PYTORCH_ALLOC_CONF. Without
+    either the trace says it. device: its bytes (24 * 2**30 or "24GiB"; 0 is unlimited) or a card
+    ("h100-80gb", see `fragsim cards`); context: bytes that the CUDA context takes of it.
+    Any other option of fragsim-run(1) by its name, with _ for -: on_oom="continue", quiet=True
+    (no report, and no answer in the document, which is quicker).
+
+    Returns a list of runs, one for each policy and device. A run that is out of memory is a
+    result, with status "oom". Raises ConditionError where a condition of fail_if holds
+    ("peak.reserved > 14GiB"; its `result` is what would have been returned), FragsimError where
+    a trace, option or policy is wrong, TypeError where `trace` is of no kind that can be one.
+    """
+    return run_source(Source(trace), {
+        **on_device(device, context), "policy": policy, "alloc_conf": alloc_conf,
+        "fail_if": fail_if, **options})
+
+
+def diff(*traces: Trace, policy: str | Sequence[str] | None = None,
+         baseline: str | os.PathLike[str] | None = None, gate: bool = False,
+         device: str | int | None = None, context: str | int | None = None,
+         **options: Option) -> Document:
+    """Compare policies on traces, two results, or what is simulated now with a baseline.
+
+    `fragsim diff`: with `policy`, the first is the base of the others. With `baseline`, a file
+    that update_baseline=True wrote, and no trace, those it has are simulated. gate=True and
+    fail_if="peak.reserved > +2%" raise ConditionError where it got worse.
+
+    Returns the comparison, whose `traces` have `runs` of figures.
+    """
+    options = {**on_device(device, context), "policy": policy, "baseline": baseline, "gate": gate,
+               **options}
+    return _many("diff", traces, options, "--output=json:{}")
+
+
+def compare_in(folder: str, names: list[str], **options: Option) -> Document:
+    """diff() of files in a folder, by their names in it: those are what a baseline knows."""
+    return _ask("diff", names, None, options, "--output=json:{}", folder)
+
+
+def fit(*traces: Trace, policy: str | Sequence[str] | None = None,
+        alloc_conf: str | Sequence[str] | None = None, device: str | int | None = None,
+        context: str | int | None = None, **options: Option) -> Document:
+    """Find the smallest device, in bytes, on which traces survive: `fragsim fit`.
+
+    Returns a document whose `fits` has, for each trace and policy, `smallest` and `safe` (from
+    there on every larger one does too); null, with exit_status 1, where none was found.
+    """
+    return _many("fit", traces, {**on_device(device, context), "policy": policy,
+                                 "alloc_conf": alloc_conf, **options})
+
+
+def tune(*traces: Trace, device: str | int | None = None, context: str | int | None = None,
+         **options: Option) -> Document:
+    """Find the settings of PyTorch's allocator that suit traces: `fragsim tune`.
+
+    grid="short" tries few. Returns a document whose `env` is a line to paste (null: none
+    survives, with exit_status 1), and whose `best` and `default` have `smallest`, in bytes.
+    """
+    return _many("tune", traces, {**on_device(device, context), **options})
+
+
+def explain(trace: Trace, *, policy: str | None = None, device: str | int | None = None,
+            context: str | int | None = None, **options: Option) -> Document:
+    """Say why memory ran out, who holds it and what to do: `fragsim explain`.
+
+    at="peak", "worst", a step or a mark looks at another moment than the first out-of-memory.
+    """
+    return _many("explain", [trace], {**on_device(device, context), "policy": policy, **options})
+
+
+def explain_message(text: str, **options: Option) -> Document:
+    """Say what the figures of pasted out-of-memory messages, or of a log, come to.
+
+    `fragsim explain --message`. Returns a document with `messages`. Raises FragsimError (4)
+    where the text has none.
+    """
+    return _ask("explain", ["-"], [text.encode()], {"message": True, **options})
+
+
+def leaks(trace: Trace, *, device: str | int | None = None, context: str | int | None = None,
+          **options: Option) -> Document:
+    """Find what stays from each iteration of a program: `fragsim leaks`.
+
+    Raises FragsimError (4) where no iterations are to be seen.
+    """
+    return _many("leaks", [trace], {**on_device(device, context), **options})
+
+
+def extrapolate(traces: Mapping[int, Trace], *, at: int | Sequence[int] | None = None,
+                policy: str | Sequence[str] | None = None, device: str | int | None = None,
+                context: str | int | None = None, **options: Option) -> Document:
+    """Find what a program needs at a number that was not recorded: `fragsim extrapolate`.
+
+    traces: recordings of one program by their numbers (batch size, length), two or more:
+    {8: "bs8.ndjson", 16: "bs16.ndjson"}. at: the numbers to look at; largest=True, with a
+    device, looks for the largest that fits.
+    """
+    numbers = [at] if isinstance(at, int) else at
+    options = {**on_device(device, context), "policy": policy,
+               "at": ",".join(map(str, numbers)) if numbers else None, **options}
+    with tempfile.TemporaryDirectory(prefix="fragsim-") as folder:
+        words, chunks = given(traces.values(), folder)
+        return _ask("extrapolate", [f"{w}={n}" for w, n in zip(words, traces)], chunks, options)
+
+
+def ranks(*traces: Trace, policy: str | None = None, device: str | int | None = None,
+          context: str | int | None = None, **options: Option) -> Document:
+    """Say which ranks of a distributed job stand out, and in what: `fragsim ranks`."""
+    return _many("ranks", traces, {**on_device(device, context), "policy": policy, **options})
+
+
+def info(trace: Trace, **options: Option) -> Document:
+    """Describe a trace: events, devices, sizes, lives and marks: `fragsim info`."""
+    return _many("info", [trace], options)

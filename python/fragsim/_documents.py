@@ -1,0 +1,133 @@
+"""_documents.py - what the program found: its JSON, with attributes, tables and rows."""
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from difflib import get_close_matches
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Record(dict[str, Any]):
+    """A dict whose members are attributes too: record.peak.reserved is record["peak"]["reserved"].
+
+    A member with the name of a method of dict is reached by its key alone. Bytes and counts are
+    exact ints, percentages floats.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            near = get_close_matches(name, self, 1)
+            raise AttributeError(f"there is no {name} here" + (
+                f"; did you mean {near[0]}?" if near else "; there are " + ", ".join(self))) \
+                from None
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *self]
+
+
+class Document(Record):
+    """What one command wrote, and what it printed meanwhile.
+
+    The command's page, fragsim-result(5) and the JSON Schemas say what the members are.
+    """
+
+    __slots__ = ("exit_status", "report", "warnings")
+
+    report: str
+    """The text that the command prints; empty with quiet=True."""
+    warnings: list[str]
+    """Without "fragsim: ", a line each."""
+    exit_status: int
+    """3 where a run was out of memory; 1 where fit or tune found nothing."""
+
+    def __str__(self) -> str:
+        return self.report or super().__str__()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+class Run(Record):
+    """One policy on one device: a member of `runs` of fragsim-result(5)."""
+
+    __slots__ = ("_rows",)
+
+    _rows: Callable[[], list[Record]]
+
+    def steps(self) -> pandas.DataFrame | list[Record]:
+        """The metrics after each step, by simulating this run once more.
+
+        A pandas.DataFrame with a row a step, indexed from 0, and the columns of
+        fragsim-result(5): bytes, counts, and percentages (fi, fi_device, internal, utilization);
+        a list of dicts where pandas is not installed. Raises FragsimError as run() does, also
+        where the trace's file has changed into something else.
+        """
+        rows = self._rows()
+        try:
+            import pandas
+        except ImportError:
+            return rows
+        return pandas.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        return _table([self])
+
+
+class Results(list[Run]):
+    """The runs, in the order of the policies given, for each its devices by ordinal.
+
+    `document` is the whole result object, `report` the text that `fragsim run` prints.
+    """
+
+    def __init__(self, document: Document, runs: Iterable[Run]) -> None:
+        super().__init__(runs)
+        self.document = document
+        self.report = document.report
+        self.warnings = document.warnings
+        self.exit_status = document.exit_status
+
+    def __str__(self) -> str:
+        return self.report or super().__str__()
+
+    def _repr_html_(self) -> str:
+        return _table(self)
+
+
+def _size(count: Any) -> str:
+    if not isinstance(count, int):
+        return "-"
+    value, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.2f} {unit}" if unit != "B" else f"{count} B"
+
+
+def _table(runs: Iterable[Run]) -> str:
+    """For notebooks: what `fragsim run` has in its rows."""
+    names = ("policy", "device", "status", "requested", "reserved", "lost", "fi_device max")
+    head = "".join(f"<th>{x}</th>" for x in names)
+    rows = []
+    for run in runs:
+        peak, worst = run.peak, run.fi_device["max"]
+        cells = (run.policy.text, run.device.ordinal, run.status, _size(peak.requested),
+                 _size(peak.reserved), _size(peak.get("lost")),
+                 "-" if worst is None else f"{worst:.1f} %")
+        rows.append("<tr>" + "".join(f"<td>{escape(str(x))}</td>" for x in cells) + "</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def read(path: Path) -> Document:
+    """Record all the way down, Document at the top."""
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    return Document(json.loads(text, object_hook=Record))
