@@ -1,12 +1,9 @@
-"""checks_gate.py - conditions, pull requests that are played, and the workflows of scripts/ci."""
+"""checks_gate.py - conditions and pull requests that are played."""
 
 import json
-import os
-import re
-import subprocess
 from pathlib import Path
 
-from stage import PATIENCE, ROOT, Stage
+from stage import ROOT, Stage
 from tap import Tap
 
 MIB = 1 << 20
@@ -263,49 +260,6 @@ def check_usage(tap: Tap, stage: Stage) -> None:
     tap.result(f'{len(cases)} wrong usages', faults)
 
 
-def commands(path: Path) -> list[str]:
-    """What a workflow runs: its `- run:` steps, or the items of its `script:`."""
-    out, in_script = [], False
-    for line in path.read_text(encoding='utf-8').splitlines():
-        step = re.match(r'\s+- run: (.*)', line)
-        item = re.match(r'\s{4}- (.*)', line)
-        if step:
-            out.append(step[1])
-        elif in_script and item:
-            out.append(item[1])
-        else:
-            in_script = line.strip() == 'script:'
-    return out
-
-
-def check_workflows(tap: Tap, stage: Stage) -> None:
-    top = stage.folder / 'clone'
-    (top / 'build').mkdir(parents=True)
-    (top / 'build' / 'fragsim').symlink_to(stage.program)
-    (top / 'traces').symlink_to(ROOT / 'traces')
-    makefile = (ROOT / 'Makefile').read_text(encoding='utf-8')
-    for path in sorted((ROOT / 'scripts' / 'ci').glob('*.yml')):
-        lines = commands(path)
-        faults = [] if len(lines) == 2 else [f'{len(lines)} commands']
-        for line in lines:
-            if line.startswith('make '):
-                target = line.split()[1]
-                if not re.search(f'^{target}:', makefile, re.M):
-                    faults.append(f'no target {target}')
-                continue
-            env = {**os.environ, 'GITHUB_STEP_SUMMARY': str(top / 'summary.md')}
-            done = subprocess.run(['sh', '-ec', line], cwd=top, env=env, capture_output=True,
-                                  text=True, check=False, timeout=PATIENCE)
-            if done.returncode:
-                faults.append(f'{line}: {done.returncode}: {done.stderr}')
-        made = [x.name for x in top.iterdir() if x.suffix in ('.md', '.xml')]
-        if not made:
-            faults.append('no report was written')
-        for name in made:
-            (top / name).unlink()
-        tap.result(f'the commands of {path.name}', faults)
-
-
 def check_own_baseline(tap: Tap, stage: Stage) -> None:
     """traces/baseline.json is what the program makes of the recorded traces now."""
     top = stage.folder / 'own'
@@ -344,5 +298,4 @@ def check(tap: Tap, stage: Stage) -> None:
     check_bounds(tap, stage)
     check_idle_device(tap, stage)
     check_usage(tap, stage)
-    check_workflows(tap, stage)
     check_own_baseline(tap, stage)

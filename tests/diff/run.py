@@ -5,7 +5,7 @@
 What diff says of policies is worked out again from what `run` writes: figures and their
 differences from the results, the first step where two policies part from their rows, the geometric
 mean from the peaks. checks_files.py has the results and baselines, and what is wrong with them;
-checks_gate.py the conditions, the pull requests and the workflows of scripts/ci.
+checks_gate.py the conditions and the pull requests.
 """
 
 import csv

@@ -1,0 +1,146 @@
+"""run.py - what other people's CI runs: action.yml and scripts/ci, played in a bare folder.
+
+    run.py PROGRAM      prints TAP
+
+pip is a stand-in that notes what it is told and puts the program in place; make check-wheel plays
+the action with a real one. The folder has traces and nothing of our sources.
+"""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / 'support'), str(HERE)]
+import play  # noqa: E402
+from tap import Tap  # noqa: E402
+
+TAP = Tap()
+GIB = 1 << 30
+
+
+def write_trace(path, size):
+    """One block: every policy reserves at least that, and `direct` just that."""
+    path.write_text(json.dumps({'format': 'fragsim-trace', 'version': 1}) + '\n' + json.dumps(
+        {'op': 'alloc', 'id': 1, 'size': size}) + '\n', encoding='ascii')
+
+
+def stand_ins(program, folder):
+    """python3 -m venv, pip and pipx: each installs by a link, where the real one would."""
+    here = folder / 'stand-ins'
+    here.mkdir()
+    pip = (f'#!/bin/sh\necho "$0 $*" >>{folder}/installed\n'
+           f'ln -sf {program} "${{0%/*}}/fragsim"\n')
+    for name in ('pip', 'pipx'):
+        (here / name).write_text(pip, encoding='utf-8')
+    (here / 'python3').write_text('#!/bin/sh\n[ "$1 $2" = "-m venv" ] || exit 9\n'
+                                  f'mkdir -p "$3/bin" && cp {here}/pip "$3/bin/pip"\n',
+                                  encoding='utf-8')
+    for path in here.iterdir():
+        path.chmod(0o755)
+    return play.path_of(here)
+
+
+def bare(folder, name):
+    """A repository of someone else: two traces, one with a blank in its name, and a baseline."""
+    place = folder / name
+    (place / 'my traces').mkdir(parents=True)
+    write_trace(place / 'my traces' / 'a b.ndjson', 3 * GIB)
+    write_trace(place / 'my traces' / 'c.ndjson', GIB)
+    return place
+
+
+def update(program, place):
+    subprocess.run([program, 'diff', '-q', '-b', 'base.json', '--update-baseline', '-p', 'direct',
+                    'my traces/a b.ndjson', 'my traces/c.ndjson'], cwd=place, check=True)
+
+
+def faults(played, status, *words, absent=()):
+    said = played.output + played.report
+    wrong = [f'status {played.status}, not {status}'] * (played.status != status)
+    wrong += ['no report was written'] * (not played.report)
+    wrong += [f'{x!r} is missing' for x in words if x not in said]
+    wrong += [f'{x!r} is there' for x in absent if x in said]
+    return [*wrong, played.output] if wrong else []
+
+
+def test_conditions(way, call, folder, env):
+    place = bare(folder, f'{way} conditions')
+    both = 'my traces/*.ndjson'
+    TAP.result(f'{way}: without a condition, all fits', faults(
+        call(place, env, trace=both), 0))
+    TAP.result(f'{way}: it does not', faults(
+        call(place, env, trace=both, device='2GiB'), 1, 'a b.ndjson', 'oom > 0'))
+    TAP.result(f'{way}: a card has room', faults(
+        call(place, env, trace=both, device='rtx-4090'), 0))
+    TAP.result(f'{way}: a condition that is true', faults(
+        call(place, env, trace=both, policy='direct', conditions='peak.segments > 7\n'
+             'peak.reserved > 2GiB\n'), 1, 'a b.ndjson', "'peak.reserved > 2GiB'",
+        absent=("fails 'peak.segments",)))
+    TAP.result(f'{way}: one trace by its name', faults(
+        call(place, env, trace='my traces/c.ndjson\n', policy='direct\nbestfit',
+             conditions='peak.reserved > 2GiB'), 0, absent=('a b.ndjson',)))
+    missing = call(place, env, trace='none/*.ndjson')
+    TAP.ok(missing.status and 'none/*.ndjson: No such file' in missing.output,
+           f'{way}: a pattern without a file', missing)
+
+
+def test_baseline(way, call, program, folder, env):
+    place = bare(folder, f'{way} baseline')
+    update(program, place)
+    TAP.result(f'{way}: as in the baseline', faults(call(place, env, baseline='base.json'), 0))
+    write_trace(place / 'my traces' / 'c.ndjson', 2 * GIB)
+    TAP.result(f'{way}: worse than the baseline', faults(
+        call(place, env, baseline='base.json'), 1, 'c.ndjson', "'peak.reserved > +0%'"))
+
+
+def test_record(way, call, folder, env):
+    place = bare(folder, f'{way} record')
+    command = "fragsim gen random --seed 1 >made.ndjson\nmv made.ndjson 'my own.ndjson'"
+    TAP.result(f'{way}: traces are made first', faults(
+        call(place, env, record=command, trace='my own.ndjson', conditions='peak.reserved > 1'), 1,
+        'my own.ndjson'))
+    failed = call(place, env, record='false; true\nfalse', trace='my own.ndjson')
+    TAP.ok(failed.status == 1, f'{way}: a command that fails fails the job', failed)
+
+
+def main(argv):
+    if len(argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    program = Path(argv[1]).resolve()
+
+    def by_action(place, env, **given):
+        return play.action(place, env, **given)
+
+    def by_gitlab(place, env, **given):
+        return play.gitlab('scripts/ci/gitlab.yml', place, env, **{
+            f'FRAGSIM_{k.upper()}': v for k, v in given.items()})
+
+    with tempfile.TemporaryDirectory(prefix='ci-') as name:
+        folder = Path(name)
+        env = stand_ins(program, folder)
+        for way, call in (('action.yml', by_action), ('gitlab.yml', by_gitlab)):
+            test_conditions(way, call, folder, env)
+            test_baseline(way, call, program, folder, env)
+            test_record(way, call, folder, env)
+        place = bare(folder, 'bash')
+        TAP.result('gitlab.yml: the same under bash', faults(play.gitlab(
+            'scripts/ci/gitlab.yml', place, env, 'bash', FRAGSIM_TRACE='my traces/*',
+            FRAGSIM_CONDITIONS='peak.reserved > 2GiB'), 1, 'a b.ndjson'))
+        place = bare(folder, 'workflow')
+        (place / 'traces').mkdir()
+        update(program, place)
+        (place / 'base.json').rename(place / 'traces/baseline.json')
+        TAP.result('github.yml', faults(play.workflow('scripts/ci/github.yml', place, env), 0))
+        wheel = play.action(bare(folder, 'package'), env, trace='my traces/*', package='./my.whl')
+        told = (folder / 'installed').read_text(encoding='utf-8').splitlines()
+        TAP.ok(not wheel.status and told[-1].endswith(' ./my.whl') and all(
+            x.endswith(' fragsim') for x in told[:-1]), 'pip is told what to install', told)
+    return TAP.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))
