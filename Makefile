@@ -89,8 +89,8 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 
 # Rules -----------------------------------------------------------------------
 ## Targets
-.PHONY: all quickstart check check-san check-gpu check-page golden-accept bench bench-tables fuzz install \
-	coverage analyse uninstall dist deb clean help install-packages FORCE
+.PHONY: all quickstart check check-san check-gpu check-page check-wheel golden-accept bench bench-tables fuzz \
+	install coverage analyse uninstall dist deb wheel clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(SHARED) $(RECORDER) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
@@ -162,11 +162,13 @@ no_compiler = $(if $(shell command -v $(firstword $(1)) 2>/dev/null),,$(call com
 clang_rt = libclang-rt-$(or $(shell $(1) -dumpversion 2>/dev/null | cut -d. -f1),14)-dev
 no_header = $(shell $(CC) $(CPPFLAGS) -include $(2) -E -x c /dev/null >/dev/null 2>&1 || echo $(1))
 BUILD_PACKAGES = $(call no_compiler,$(CC)) libc6-dev zlib1g-dev libzstd-dev libcjson-dev
-TEST_PACKAGES = perl libcmocka-dev pkg-config python3 python3-jsonschema mandoc gzip zstd \
+TEST_PACKAGES = perl libcmocka-dev pkg-config python3 python3-jsonschema python3-pytest python3-yaml \
+	mandoc gzip zstd \
 	$(if $(SAN),$(if $(filter clang%,$(call compiler,$(CC))),$(call clang_rt,$(CC))))
 FUZZ_PACKAGES = $(call no_compiler,$(FUZZ_CC)) $(call clang_rt,$(FUZZ_CC))
 WANTED = $(BUILD_PACKAGES) $(if $(filter check%,$(MAKECMDGOALS)),$(TEST_PACKAGES)) \
-	$(if $(filter fuzz,$(MAKECMDGOALS)),$(FUZZ_PACKAGES))
+	$(if $(filter fuzz,$(MAKECMDGOALS)),$(FUZZ_PACKAGES)) \
+	$(if $(filter %wheel,$(MAKECMDGOALS)),binutils dpkg-dev python3-pip python3-venv python3-yaml)
 MISSING = $(strip $(if $(call no_compiler,$(CC)), \
 	$(shell scripts/install-packages.sh -n $(BUILD_PACKAGES)), \
 	$(call no_header,libc6-dev,stdio.h) $(call no_header,zlib1g-dev,zlib.h) \
@@ -215,6 +217,9 @@ check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)
 ## check-page: pages of `report` in a headless chromium, where one is installed
 check-page: all ; @$(TEST_ENV) $(python) tests/page/browser.py $(PROGRAM) $(PAGES)
 
+## check-wheel: the wheel, in an environment of its own and in a root with nothing else
+check-wheel: wheel ; @$(TEST_ENV) $(python) tests/python/wheel.py $(BUILD)/wheel
+
 ## golden-accept: make what the program prints now the expected output
 golden-accept: all ; @$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 
@@ -257,6 +262,15 @@ dist: ; @scripts/make-dist.sh fragsim-$(version) $(BUILD)
 
 ## deb: Debian packages of the last commit, in build/deb, judged by lintian
 deb: ; @scripts/build-deb.sh $(BUILD)/deb
+
+# The backend that pip fetches calls this Makefile with a compiler of its own (scripts/wheel_hook.py).
+## wheel: a Python wheel with the program, in build/wheel; MACHINE=aarch64 SYSROOT=DIR: of another machine
+wheel: | install-packages
+	$(call say,WHEEL)
+	$(Q)test "$(CJSON)" || scripts/cjson-source.sh $(BUILD)/wheel/cjson
+	$(Q)MACHINE="$(MACHINE)" SYSROOT="$(SYSROOT)" CJSON="$(or $(CJSON),$(call full_path,$(BUILD))/wheel/cjson)" $(if $(filter command,$(origin WITH_CUDA)),WITH_CUDA="$(WITH_CUDA)") \
+		CUDA_HOME="$(CUDA_HOME)" WHEEL_BUILD="$(call full_path,$(BUILD))/wheel" \
+		$(python) -m pip --disable-pip-version-check wheel -q --no-deps -w $(BUILD)/wheel .
 
 ## clean: remove the build folder
 clean: ; $(Q)rm -rf $(BUILD)

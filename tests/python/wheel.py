@@ -1,0 +1,195 @@
+"""wheel.py - the wheel, as those who install it meet it; prints TAP.
+
+    wheel.py FOLDER     the wheel in it that was made last
+
+It is installed into an environment of its own. pytest and pandas come with it where an index can
+be reached; the rest needs no network.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tests' / 'support'))
+sys.path.insert(0, str(ROOT / 'tests' / 'ci'))
+import play  # noqa: E402
+from tap import Tap  # noqa: E402
+
+TAP = Tap()
+MOST_BYTES = 5_000_000
+GLIBC = (2, 28)
+SYSTEM = ('libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'librt.so.1')
+TRACE = 'share/fragsim/traces/gpt2_small_train_bs8_seq1024.ndjson.gz'
+
+
+def run(*words, **more):
+    """In an environment of nothing, but for what is given."""
+    env = {'PATH': '/usr/bin:/bin', 'LC_ALL': 'C.UTF-8', **more.pop('env', {})}
+    return subprocess.run([str(x) for x in words], env=env, capture_output=True, text=True,
+                          check=False, stdin=subprocess.DEVNULL, timeout=600, **more)
+
+
+def test_file(wheel):
+    size = wheel.stat().st_size
+    print(f'# {wheel.name}: {size} bytes')
+    TAP.ok(size < MOST_BYTES, f'the wheel has less than {MOST_BYTES} bytes', size)
+    tag = rf'-py3-none-manylinux_{GLIBC[0]}_{GLIBC[1]}_(x86_64|aarch64)\.whl$'
+    TAP.ok(re.search(tag, wheel.name), 'its tag', wheel.name)
+
+
+def binaries(place):
+    found = [place / 'bin/fragsim', *(place / 'lib').glob('libfragsim.so.*'),
+             *(place / 'lib/fragsim').glob('*.so*')]
+    return [x for x in found if x.exists()]
+
+
+def test_symbols(place):
+    """objdump's words, where the build has readelf's."""
+    paths = binaries(place)
+    TAP.ok(len(paths) >= 3, 'program, library and recorder are there', paths)
+    for path in paths:
+        told = run('objdump', '-T', path).stdout
+        newer = sorted({x for x in re.findall(r'GLIBC_([\d.]+)', told)
+                        if tuple(map(int, x.split('.')))[:2] > GLIBC})
+        needed = re.findall(r'NEEDED +(\S+)', run('objdump', '-p', path).stdout)
+        other = [x for x in needed if x not in SYSTEM and not x.startswith('ld-linux')]
+        TAP.result(f'{path.name} needs nothing newer than glibc {GLIBC[0]}.{GLIBC[1]}',
+                   [f'GLIBC_{x}' for x in newer], other, [] if 'GLIBC_' in told else ['no symbols'])
+
+
+def test_contents(place):
+    pages = {x.name for x in (ROOT / 'man').glob('*.[1-8]')}
+    there = {x.name for x in (place / 'share/man').glob('man?/*')}
+    TAP.result('all pages of the manual', sorted(pages ^ there))
+    TAP.result('completions, schemas, licences, a trace', [x for x in (
+        'share/bash-completion/completions/fragsim', 'share/zsh/site-functions/_fragsim',
+        'share/fish/vendor_completions.d/fragsim.fish', 'share/fragsim/fragsim-result.schema.json',
+        'share/doc/fragsim/copyright.cjson', 'share/doc/fragsim/copyright.zlib',
+        'share/doc/fragsim/copyright.zstd', 'share/fragsim/record_torch.py', TRACE)
+        if not (place / x).exists() or not (place / x).read_bytes()])
+    found = run('man', '-w', 'fragsim-run', env={'PATH': f'{place}/bin:/usr/bin:/bin'})
+    TAP.ok(str(place) in found.stdout or not shutil.which('man'), 'man finds them', found.stderr)
+    package = next((place / 'lib').glob('python3*/site-packages/fragsim'))
+    TAP.ok((package / 'py.typed').exists() and {x.name for x in package.glob('*.py')} == {
+        x.name for x in (ROOT / 'python/fragsim').glob('*.py')}, 'the module, with its types')
+
+
+def test_program(place):
+    program = place / 'bin/fragsim'
+    version = run(program, '--version')
+    header = (ROOT / 'include/fragsim/version.h').read_text(encoding='ascii')
+    TAP.ok(re.search('FRAG_VERSION "(.*)"', header)[1] in version.stdout, 'it runs', version.stderr)
+    module = run(place / 'bin/python', '-m', 'fragsim', '--version')
+    TAP.ok(module.stdout == version.stdout, 'python -m fragsim is the same', module.stderr)
+    cuda = (place / 'share/doc/fragsim/copyright.cuda').exists()
+    TAP.ok(('CUDA' in version.stdout) == cuda, f'replay {"is" if cuda else "is not"} in it, as the'
+           ' licences say', version.stdout)
+    with tempfile.TemporaryDirectory() as folder:
+        done = run(program, 'record', '-o', f'{folder}/trace.zst', '--', '/bin/true')
+        TAP.ok(done.returncode == 0 and 'preload' not in done.stderr, 'record has its library',
+               done.stderr)
+        if shutil.which('cc'):
+            built = run('cc', '-std=c11', '-fPIC', '-shared', f'-I{place}/include', '-o',
+                        f'{folder}/snug.so', ROOT / 'tests/examples/snug.c')
+            done = run(program, 'run', '-q', '-p', f'{folder}/snug.so', place / TRACE)
+            TAP.ok(built.returncode + done.returncode == 0, 'a plug-in is compiled and loaded',
+                   built.stderr, done.stderr)
+
+
+def test_alone(place):
+    """A root with the program, its trace, and the libraries of glibc."""
+    if os.geteuid() != 0:
+        TAP.skip('a root with nothing else', 'only root may')
+        return
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        program = place / 'bin/fragsim'
+        for path in re.findall(r'(/\S+) \(0x', run('ldd', program).stdout):
+            (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, root / path[1:])
+        shutil.copy(program, root)
+        shutil.copy(place / TRACE, root / 'trace.gz')
+        names = sorted(x.name for x in root.rglob('*.so*'))
+        TAP.ok(all(x in SYSTEM or x.startswith('ld-linux') for x in names), 'it loads glibc alone',
+               names)
+        done = run('chroot', root, '/fragsim', 'run', '-p', 'bestfit', '/trace.gz',
+                   env={'PATH': '/usr/sbin:/usr/bin'})
+        TAP.ok(done.returncode == 0 and 'bestfit' in done.stdout, 'it runs in a root with nothing'
+               ' else', done.stderr)
+
+
+def test_elsewhere(wheel, python, folder):
+    """pip install --target puts program and module elsewhere than an environment does."""
+    target = folder / 'target'
+    done = run(python, '-m', 'pip', 'install', '-q', '--no-index', '--target', target, wheel)
+    said = run('/usr/bin/python3', '-B', '-c', 'import fragsim; print(fragsim.program());'
+               ' print(fragsim.run(fragsim.example_trace())[0].status)',
+               env={'PYTHONPATH': str(target), 'PATH': '/nowhere'})
+    TAP.ok(said.stdout == f'{target}/bin/fragsim\nok\n', 'pip install --target', done.stderr,
+           said.stdout, said.stderr)
+
+
+def test_action(wheel, folder):
+    """The action of other people's CI, with this wheel and a real pip."""
+    place = folder / 'repository'
+    place.mkdir()
+    (place / 'trace.ndjson').write_text(
+        '{"format":"fragsim-trace","version":1}\n{"op":"alloc","id":1,"size":4294967296}\n',
+        encoding='ascii')
+    env = {k: v for k, v in os.environ.items() if k.startswith('PIP_') or k == 'HOME'}
+    good = play.action(place, env, package=str(wheel), trace='*.ndjson', device='rtx-4090')
+    bad = play.action(place, env, package=str(wheel), trace='*.ndjson', device='2GiB')
+    TAP.ok((good.status, bad.status) == (0, 1) and 'trace.ndjson' in bad.report,
+           'the action installs it and uses it', good, bad)
+
+
+def relay(name, done):
+    """Another test's results as one."""
+    wrong = re.findall(r'^(?:not ok.*\n(?:#.*\n)*)', done.stdout, re.M)
+    count = len(re.findall('^ok', done.stdout, re.M))
+    skipped = re.findall('# SKIP.*', done.stdout)
+    TAP.result(f'{name} ({count} tests{", one skipped" if skipped else ""})', wrong,
+               [] if count and done.returncode == 0 else [done.stderr[-1000:] or 'it failed'])
+
+
+def main(argv):
+    if len(argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    wheels = sorted(Path(argv[1]).resolve().glob('*.whl'), key=lambda x: x.stat().st_mtime)
+    if not wheels:
+        print(f'Bail out! there is no wheel in {argv[1]}')
+        return 1
+    wheel = wheels[-1]
+    test_file(wheel)
+    with tempfile.TemporaryDirectory(prefix='wheel-') as name:
+        folder, place = Path(name), Path(name, 'env')
+        python = place / 'bin/python'
+        subprocess.run(['/usr/bin/python3', '-m', 'venv', place], check=True)
+        done = run(python, '-m', 'pip', 'install', '-q', '--no-index', wheel)
+        TAP.ok(done.returncode == 0, 'pip install', done.stderr)
+        test_symbols(place)
+        test_contents(place)
+        test_program(place)
+        test_alone(place)
+        test_elsewhere(wheel, python, folder)
+        test_action(wheel, folder)
+        shared = dict(cwd=ROOT, env={**os.environ, 'PYTHONPATH': ''})
+        relay('the commands of README.md', run(
+            '/usr/bin/python3', '-B', 'tests/doc/run.py', place / 'bin/fragsim', 'README.md', **shared))
+        subprocess.run([python, '-m', 'pip', 'install', '-q', 'pytest', 'pandas'], check=False,
+                       capture_output=True)
+        relay('the module, its examples and its plugin', run(
+            python, '-B', 'tests/python/run.py', place / 'bin/fragsim', 'installed', **shared))
+        done = run(python, '-m', 'pip', 'uninstall', '-q', '-y', 'fragsim')
+        TAP.result('pip uninstall leaves nothing', done.stderr, [
+            str(x) for x in place.rglob('*') if 'fragsim' in x.name])
+    return TAP.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))
