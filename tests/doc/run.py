@@ -1,6 +1,6 @@
 """run.py - try every example of the manual and of the READMEs; prints TAP.
 
-    run.py [PROGRAM]            default: build/fragsim
+    run.py [PROGRAM [PAGE...]]  default: build/fragsim, all pages
 
 An example is a line of a literal block that begins with `$ ` (or any line of a ```sh block, which
 shows no output). The examples of a page run one after the other in one folder, which has traces/,
@@ -14,6 +14,7 @@ fragsim on the PATH, and a pkg-config that knows the installation in build/stage
 - Of `cat > FILE <<'END'` the lines up to END belong to the example.
 - A page shows the words of its source (rendering.py).
 - Each page fragsim-NAME(N) that is referred to has to exist.
+- What is marked ```python is for tests/python/run.py.
 - A block that begins with { is a trace, and has to be one to the program too. A block that is
   marked ```text, or an .Bd without a `$ `, is a picture: nothing is tried.
 - `make TARGET` is not run here, but the Makefile must have that target; of scripts/NAME the help
@@ -85,7 +86,7 @@ def of_markdown(path: Path) -> list[Item]:
             if block is None:
                 block, kind, first = [], text[3:].strip(), number + 1
                 continue
-            if kind not in ('sh', 'console', 'json', 'text', 'c', ''):
+            if kind not in ('sh', 'console', 'json', 'text', 'c', 'python', ''):
                 raise SystemExit(f'{path}:{number}: a block of a kind that nobody knows: {kind}')
             if kind in ('sh', 'console', 'json'):
                 out += examples_of(block, first, kind == 'console')
@@ -160,7 +161,7 @@ def cannot_run(command: str) -> list[str] | None:
         makefile = (ROOT / 'Makefile').read_text(encoding='utf-8')
         return [f'the Makefile has no target {word}' for word in words[1:]
                 if '=' not in word and not re.search(f'^## {word}: ', makefile, re.M)]
-    if words[0] in ('git', 'cd', 'sudo', 'man'):
+    if words[0] in ('git', 'cd', 'sudo', 'man', 'pip'):
         return []
     if words[0].startswith('scripts/record_torch.py'):
         script = (ROOT / words[0]).read_text(encoding='utf-8')
@@ -240,14 +241,11 @@ def check(tap: Tap, path: Path, program: Path) -> None:
 
 
 def main(argv: list[str]) -> int:
-    if len(argv) > 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    program = Path(argv[1] if len(argv) == 2 else 'build/fragsim').absolute()
+    program = Path(argv[1] if len(argv) > 1 else 'build/fragsim').absolute()
     tap = Tap()
     paths = [ROOT / 'README.md', ROOT / 'traces' / 'README.md', ROOT / 'man' / 'SKILL.md',
              *sorted((ROOT / 'man').glob('*.[1-8]'))]
-    for path in paths:
+    for path in [ROOT / x for x in argv[2:]] or paths:
         check(tap, path, program)
     return tap.finish()
 

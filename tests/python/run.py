@@ -1,0 +1,408 @@
+"""run.py - the Python module and its pytest plugin, around the built program; prints TAP.
+
+    run.py PROGRAM [installed]
+
+No pip and no package is needed: the module is used where it lies, unless it is said to be
+installed. What needs pytest is skipped where there is none.
+"""
+import doctest
+import gzip
+import importlib.util
+import io
+import json
+import os
+import pickle
+import re
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WHERE = [] if sys.argv[2:] == ['installed'] else [str(ROOT / 'python')]
+sys.path[:0] = [str(ROOT / 'tests' / 'support'), *WHERE]
+sys.dont_write_bytecode = True
+from tap import Tap  # noqa: E402
+
+TAP = Tap()
+MIB = 1 << 20
+# one block of 5 MiB and one of 1 MiB, 3 bytes short each; the peak is at the second
+EVENTS = [{'op': 'alloc', 'id': 1, 'size': 5 * MIB - 3}, {'op': 'mark', 'name': 'half'},
+          {'op': 'alloc', 'id': 'b', 'size': MIB - 3}, {'op': 'free', 'id': 1}]
+PEAK = 6 * MIB - 6
+LINES = b'{"format":"fragsim-trace","version":1}\n' + b''.join(
+    json.dumps(x).encode() + b'\n' for x in EVENTS)
+
+
+def raised(kind, call):
+    try:
+        call()
+    except kind as error:
+        return error
+    return None
+
+
+def snapshot():
+    """One segment of 20 MiB, as torch.cuda.memory._snapshot() has it; two events."""
+    block = {'size': 20 * MIB, 'requested_size': 20 * MIB, 'address': 1 << 30,
+             'state': 'active_allocated', 'frames': []}
+    trace = [{'action': action, 'addr': 1 << 30, 'size': 20 * MIB, 'stream': 0, 'time_us': t,
+              'frames': []} for t, action in enumerate(('segment_alloc', 'alloc'))]
+    return {'segments': [{'device': 0, 'address': 1 << 30, 'total_size': 20 * MIB, 'stream': 0,
+                          'segment_type': 'large', 'allocated_size': 20 * MIB, 'active_size': 20 * MIB,
+                          'requested_size': 20 * MIB, 'segment_pool_id': (0, 0), 'is_expandable': False,
+                          'frames': [], 'blocks': [block]}],
+            'device_traces': [trace], 'allocator_settings': {}, 'external_annotations': []}
+
+
+def test_traces(fragsim, folder):
+    """The same events in every guise have the same peak, which is arithmetic."""
+    path = folder / 'trace.ndjson'
+    path.write_bytes(LINES)
+    odd = folder / '-odd.ndjson'
+    odd.write_bytes(LINES)
+    made = {'a path': lambda: str(path), 'a Path': lambda: path, 'bytes': lambda: LINES,
+            'compressed bytes': lambda: gzip.compress(LINES), 'a bytearray': lambda: bytearray(LINES),
+            'a file': lambda: io.BytesIO(LINES), 'a text file': lambda: io.StringIO(LINES.decode()),
+            'a list': lambda: EVENTS, 'a generator': lambda: (x for x in EVENTS),
+            'events with a header': lambda: [{'format': 'fragsim-trace', 'version': 1}, *EVENTS],
+            'an object': lambda: {'format': 'fragsim-trace', 'version': 1, 'events': EVENTS}}
+    for what, make in made.items():
+        one, two = fragsim.run(make(), policy=['direct', 'bestfit'])
+        rows = two.steps()
+        rows = rows if isinstance(rows, list) else rows.to_dict('records')
+        TAP.result(f'{what} is a trace', [
+            f'{name}: {got}, not {wanted}' for name, got, wanted in (
+                ('peak', one.peak.requested, PEAK), ('policy', two['policy']['name'], 'bestfit'),
+                ('rows', [x['requested'] for x in rows],
+                 [5 * MIB - 3, 5 * MIB - 3, PEAK, MIB - 3])) if got != wanted])
+    os.chdir(folder)
+    TAP.ok(fragsim.run('-odd.ndjson')[0].peak.requested == PEAK, 'a path may begin with -')
+    os.chdir(ROOT)
+    error = raised(fragsim.FragsimError, lambda: fragsim.run([]))
+    TAP.ok(error and 'no events' in str(error), 'no events are the program\'s to refuse', repr(error))
+    result = fragsim.run(snapshot())
+    TAP.ok(result[0].policy.name == 'pytorch' and result[0].peak.reserved == 20 * MIB,
+           'what torch.cuda.memory._snapshot() returns is a trace', result.document)
+    TAP.ok(fragsim.run(pickle.dumps(snapshot()))[0].peak.reserved == 20 * MIB, 'so is its pickle')
+    for bad, word in ((3, 'int'), (['a'], 'str'), ({'a': 1}, 'snapshot'), (None, 'NoneType'),
+                      ([{'op': 'alloc', 'id': 1, 'size': {1}}], 'set')):
+        error = raised(TypeError, lambda bad=bad: fragsim.run(bad))
+        TAP.ok(error and word in str(error), f'{bad!r} is none', repr(error))
+    TAP.ok(raised(ZeroDivisionError, lambda: fragsim.run({'op': 1 // 0} for _ in '1')),
+           'what a generator raises comes through')
+
+
+def test_results(fragsim):
+    runs = fragsim.run(EVENTS, policy=['direct', 'pytorch'], alloc_conf='expandable_segments:True',
+                       device='1GiB')
+    first = runs[0]
+    TAP.result('members are attributes', [x for x, good in (
+        ('runs', len(runs) == 2 and runs[1].policy.params.expandable_segments is True),
+        ('marks', [m.name for m in first.marks] == ['half']),
+        ('device', first.device.total_bytes == 1 << 30),
+        ('dict', isinstance(first, dict) and json.loads(json.dumps(first)) == first),
+        ('document', runs.document.format == 'fragsim-result' and runs.document.runs == list(runs)),
+        ('report', str(runs).startswith(('FITS', 'ALL FIT'))),
+        ('status', runs.exit_status == 0 and runs.warnings == [])) if not good])
+    error = raised(AttributeError, lambda: first.peak.reservd)
+    TAP.ok(error and 'did you mean reserved' in str(error), 'a wrong one is named', repr(error))
+    ends = fragsim.run(EVENTS, policy=['pytorch', 'direct'],
+                       alloc_conf=['', 'expandable_segments:True', 'max_split_size_mb:64'])
+    TAP.ok([len(x.steps()) for x in (*runs, *ends)] == [4] * 6, 'each run has its rows')
+    html = runs._repr_html_()
+    TAP.ok(html.count('<tr>') == 3 and '6.00 MiB' in html and 'direct' in html,
+           'a notebook shows a table', html)
+    hurt = fragsim.run(EVENTS, policy='direct')
+    hurt[0]['policy']['text'] = '<b>'
+    TAP.ok('<b>' not in hurt._repr_html_() and '&lt;b&gt;' in hurt._repr_html_(), 'which is escaped')
+    failed = fragsim.run(EVENTS, policy='direct', device=4 * MIB)
+    TAP.ok(failed[0].status == 'oom' and failed.exit_status == 3, 'an out-of-memory is a result')
+    quiet = fragsim.run(EVENTS, policy='direct', quiet=True)
+    TAP.ok(quiet.report == '' and quiet.document.runs[0].answer is None
+           and runs.document.runs[0].answer, 'quiet=True looks for no answer')
+    two = [{**x, 'device': d, 'id': f'{d}{x.get("id")}', 'size': x.get('size', 1) * (d + 1)}
+           for d in (0, 1) for x in EVENTS if x['op'] == 'alloc']
+    head = {'format': 'fragsim-trace', 'version': 1, 'devices': [{}, {}]}
+    for run in fragsim.run([head, *two], policy=['direct', 'bestfit']):
+        rows = run.steps()
+        rows = rows if isinstance(rows, list) else rows.to_dict('records')
+        TAP.ok([x['requested'] for x in rows] == [(5 * MIB - 3) * (run.device.ordinal + 1),
+                                                  PEAK * (run.device.ordinal + 1)],
+               f'rows of {run.policy.name} on device {run.device.ordinal}', rows)
+
+
+def test_commands(fragsim, folder):
+    fits = fragsim.fit(EVENTS, policy='direct').fits[0]
+    # direct obtains each block by itself, in pages of 2 MiB: 6 and 2
+    TAP.ok(fits.smallest == 8 * MIB, 'fit', fits)
+    none = fragsim.fit(EVENTS, policy='direct', up_to='4194304B')
+    TAP.ok(none.fits[0].smallest is None and none.exit_status == 1, 'fit that finds none', none)
+    tuned = fragsim.tune(EVENTS, grid='short')
+    TAP.ok(tuned.best.smallest <= tuned.default.smallest, 'tune', tuned)
+    why = fragsim.explain(EVENTS, policy='direct', device=7 * MIB)
+    TAP.ok(why.format == 'fragsim-explain' and 'out of memory' in str(why), 'explain', why)
+    said = fragsim.explain_message('CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a'
+                                   ' total capacity of 16.00 GiB of which 1.00 GiB is free.')
+    TAP.ok(said['messages'][0].asked == 2 << 30, 'explain_message', said)
+    steps = [x for i in range(8) for x in (
+        {'op': 'mark', 'name': f'step {i}'}, {'op': 'alloc', 'id': f'k{i}', 'size': MIB, 'tag': 'kept'},
+        {'op': 'alloc', 'id': f't{i}', 'size': 3 * MIB}, {'op': 'free', 'id': f't{i}'})]
+    lost = fragsim.leaks(steps)
+    TAP.ok(str(MIB) in json.dumps(lost) and 'kept' in json.dumps(lost), 'leaks', lost)
+    about = fragsim.info(EVENTS)
+    TAP.ok((about.events, about.ops.alloc, about.devices[0].peak_live_bytes) == (4, 2, PEAK),
+           'info', about)
+    sizes = {n: [{'op': 'alloc', 'id': 1, 'size': n * MIB}, {'op': 'free', 'id': 1}] for n in (2, 4)}
+    more = fragsim.extrapolate(sizes, at=8, policy='direct')
+    TAP.ok(str(8 * MIB) in json.dumps(more), 'extrapolate', more)
+    TAP.ok(fragsim.ranks(EVENTS, EVENTS, iter(EVENTS), policy='direct').compared == 3,
+           'ranks of traces in memory')
+    both = fragsim.diff(EVENTS, policy=['direct', 'bestfit'])
+    TAP.ok([x.policy for x in both.summary] == ['direct', 'bestfit'], 'diff', both)
+    path, base = folder / 'd.ndjson', folder / 'base.json'
+    path.write_bytes(LINES)
+    fragsim.diff(path, policy='direct', baseline=base, update_baseline=True)
+    passed = fragsim.diff(baseline=base, gate=True).gate.verdict
+    path.write_bytes(LINES.replace(b'5242877', b'9242877'))
+    error = raised(fragsim.ConditionError, lambda: fragsim.diff(baseline=base, gate=True))
+    TAP.ok(passed == 'passed' and error and error.result.gate.verdict == 'broken'
+           and error.status == 1, 'diff with a baseline', passed, repr(error))
+
+
+def test_errors(fragsim, program, folder):
+    for call, status, word in ((lambda: fragsim.run('nope.ndjson'), 4, 'nope.ndjson: No such file'),
+                               (lambda: fragsim.run(EVENTS, device='h1000'), 2, 'no card "h1000"'),
+                               (lambda: fragsim.run(EVENTS, policy='best'), 2, 'bestfit'),
+                               (lambda: fragsim.run(EVENTS, devise=1), 2, '--devi'),
+                               (lambda: fragsim.run(b'what'), 4, 'standard input')):
+        error = raised(fragsim.FragsimError, call)
+        TAP.ok(error and error.status == status and word in str(error) and '\n' not in str(error)
+               and not str(error).startswith('fragsim:'), f'an error of status {status}: {word}',
+               repr(error))
+    error = raised(fragsim.ConditionError, lambda: fragsim.run(
+        EVENTS, policy='direct', fail_if=['peak.requested > 1MiB', 'peak.segments > 9']))
+    TAP.ok(error and error.status == 1 and error.result[0].peak.requested == PEAK
+           and 'peak.requested > 1MiB' in str(error) and 'segments' not in str(error),
+           'a condition that holds is an error with the results', repr(error))
+    big = (b'{"op":"alloc","id":%d,"size":1}\n' % i for i in range(10 ** 9))
+    error = raised(fragsim.FragsimError, lambda: fragsim.run(io.BufferedReader(Endless(big))))
+    TAP.ok(error and error.status == 4, 'a program that stops reading says why', repr(error))
+    os.environ['FRAGSIM'] = str(folder / 'none')
+    error = raised(fragsim.FragsimError, lambda: fragsim.run(EVENTS))
+    TAP.ok(error and error.status == 127 and 'none: No such file' in str(error),
+           'a program that is not there', repr(error))
+    killed = folder / 'killed'
+    killed.write_text('#!/bin/sh\nkill -SEGV $$\n', encoding='ascii')
+    killed.chmod(stat.S_IRWXU)
+    os.environ['FRAGSIM'] = str(killed)
+    error = raised(fragsim.FragsimError, lambda: fragsim.run('x'))
+    TAP.ok(error and error.status == -signal.SIGSEGV and 'signal 11' in str(error),
+           'a program that crashes', repr(error))
+    os.environ['FRAGSIM'] = program
+
+
+class Endless(io.RawIOBase):
+    """Bytes of a generator, begun with something that is no trace."""
+
+    def __init__(self, parts):
+        super().__init__()
+        self.parts, self.first = parts, True
+
+    def readable(self):
+        return True
+
+    def readinto(self, into):
+        part = b'no trace at all\n' if self.first else next(self.parts)
+        self.first = False
+        into[:len(part)] = part
+        return len(part)
+
+
+def python(*words, **more):
+    env = {**os.environ, 'PYTHONPATH': ':'.join(WHERE)}
+    return subprocess.Popen([sys.executable, '-B', *words], env=env, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def test_interrupt():
+    """One signal to Python alone, as a notebook's kernel gets it, while the program waits."""
+    child = python('-c', 'import fragsim, time\n'
+                   'def events():\n'
+                   '    yield from ({"op": "alloc", "id": i, "size": 1} for i in range(100000))\n'
+                   '    print("on", flush=True)\n'
+                   '    time.sleep(60)\n'
+                   'try:\n'
+                   '    fragsim.run(events())\n'
+                   'except KeyboardInterrupt:\n'
+                   '    print("stopped")\n')
+    assert child.stdout.readline() == 'on\n'
+    below = Path(f'/proc/{child.pid}/task/{child.pid}/children').read_text(encoding='ascii').split()
+    child.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    out, err = child.communicate(timeout=30)
+    TAP.ok(out == 'stopped\n' and not err and len(below) == 1 and time.monotonic() - begun < 20,
+           'Ctrl-C is a KeyboardInterrupt', out, err, below)
+    TAP.result('and leaves no program behind', [x for x in below if Path(f'/proc/{x}').exists()])
+
+
+def test_program(program):
+    out, err = python('-m', 'fragsim', '--version').communicate(timeout=30)
+    direct = subprocess.run([program, '--version'], capture_output=True, text=True, check=True)
+    TAP.ok(out == direct.stdout and not err, 'python -m fragsim is the program', out, err)
+    child = python('-m', 'fragsim', 'run', 'nope')
+    _, err = child.communicate(timeout=30)
+    TAP.ok(child.returncode == 4 and err.startswith('fragsim: nope: '), 'with its status', err)
+
+
+def test_examples(fragsim, folder):
+    """Those of the module's own words, of the manual and of README.md."""
+    page = (ROOT / 'man/fragsim-python.7').read_text(encoding='utf-8')
+    TAP.result('the manual has every public name', [
+        x for x in fragsim.__all__ if not re.search(rf'\b{x}\b', page)
+        and x not in ('Document', 'Record', 'Results', 'Run', 'Trace')])
+    TAP.result('each has its words', [x for x in fragsim.__all__ if x not in ('Trace', 'record')
+                                      and not getattr(fragsim, x).__doc__])
+    readme = (ROOT / 'README.md').read_text(encoding='utf-8')
+    pages = {'the module': fragsim.__doc__,
+             'fragsim-python(7)': page,
+             'README.md': '\n'.join(re.findall(r'^```python\n(.*?)^```', readme, re.M | re.S))}
+    (folder / 'traces').symlink_to(ROOT / 'traces')
+    os.chdir(folder)
+    for name, text in pages.items():
+        # a line that begins with a macro ends an example
+        text = re.sub(r'(?m)^\.\w.*$', '', text.replace(r'\&', '').replace(r'\e', '\\'))
+        said = io.StringIO()
+        test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+        runner.run(test, out=said.write)
+        TAP.ok(runner.tries and not runner.failures, f'the examples of {name}', said.getvalue(),
+               f'{runner.tries} were tried')
+    os.chdir(ROOT)
+
+
+def test_plugin(folder):
+    if not importlib.util.find_spec('pytest'):
+        TAP.skip('the pytest plugin', 'no pytest here (python3-pytest)')
+        return
+    (folder / 'test_it.py').write_text('''
+import pytest
+EVENTS = [{"op": "alloc", "id": 1, "size": 5 << 20}]
+mark = pytest.mark.gpu_memory
+@mark("peak.requested == 5MiB", "peak.requested <= 5MiB", policy="direct")
+def test_good(gpu_memory_trace): gpu_memory_trace(EVENTS)
+@mark("peak.requested < 5MiB", policy="direct")
+def test_more(gpu_memory_trace): gpu_memory_trace(EVENTS)
+@mark("peak.requested < 9MiB", policy="direct", device="4MiB")
+def test_oom(gpu_memory_trace): gpu_memory_trace(EVENTS)
+@mark("peak.requested is 5")
+def test_wrong(gpu_memory_trace): gpu_memory_trace(EVENTS)
+@mark("peak.requested < 9MiB")
+def test_empty(gpu_memory_trace): pass
+@mark("peak.requested < 9MiB")
+def test_unmeasured(): pass
+@mark("peak.requested < 1MiB")
+def test_itself(gpu_memory_trace): assert 1 == 2
+def test_other(): pass
+''', encoding='ascii')
+
+    def pytest(*words):
+        child = python('-m', 'pytest', *(['-p', 'fragsim.pytest_plugin'] * len(WHERE)), '-p', 'no:cacheprovider',
+                       '-q', '-rA', *words, cwd=folder)
+        return child.communicate(timeout=60)[0]
+
+    out = pytest()
+    ended = {name: word for word, name in re.findall(r'^(PASSED|FAILED) test_it.py::(\w+)', out, re.M)}
+    TAP.ok(ended == {'test_good': 'PASSED', 'test_other': 'PASSED', **dict.fromkeys(
+        ('test_more', 'test_oom', 'test_wrong', 'test_empty', 'test_itself'), 'FAILED')}
+        and '1 skipped' in out, 'a mark is judged', ended, out)
+    TAP.result('and says why', [x for x in (
+        "peak.requested is 5242880, not as in 'peak.requested < 5MiB'", 'out of memory',
+        "'peak.requested is 5' is no condition", 'gave it no trace', 'not measured')
+        if x not in out], )
+    chosen = ('--fragsim-baseline', 'base.json', '-k', 'good or other')
+    first = pytest(*chosen, '--fragsim-update-baseline')
+    same = pytest(*chosen)
+    text = (folder / 'test_it.py').read_text(encoding='ascii')
+    (folder / 'test_it.py').write_text(text.replace(
+        '5 << 20', '9 << 20').replace('5MiB', '9MiB'), encoding='ascii')
+    more = pytest(*chosen)
+    TAP.ok('2 passed' in first and '2 passed' in same and '1 failed, 1 passed' in more
+           and "fails 'peak.reserved > +0%'" not in same and "which fails 'peak.reserved > +0%'" in more,
+           'a baseline is held', first, same, more)
+    out = pytest('--fragsim-update-baseline')
+    TAP.ok('passed' not in out, 'an update without a file is refused', out)
+
+
+def test_recorded(folder):
+    """The plugin records where torch says that it has CUDA; both are stand-ins here."""
+    if not importlib.util.find_spec('pytest'):
+        TAP.skip('tests that are recorded', 'no pytest here (python3-pytest)')
+        return
+    place = folder / 'recorded'
+    place.mkdir()
+    (place / 'torch.py').write_text('class cuda:\n    is_available = staticmethod(lambda: True)\n',
+                                    encoding='ascii')
+    (place / 'conftest.py').write_text('''
+import pickle, sys, types
+import test_steps
+class record:
+    path = None
+    def __init__(self, name): self.name = name
+    def __enter__(self): return self
+    def __exit__(self, *_):
+        if test_steps.did:
+            self.path = self.name + ".pickle"
+            open(self.path, "wb").write(pickle.dumps(test_steps.did.pop()))
+sys.modules["fragsim.recording"] = types.SimpleNamespace(record=record)
+''', encoding='ascii')
+    (place / 'test_steps.py').write_text(f'''
+import pytest
+did = []
+SNAPSHOT = {snapshot()!r}
+@pytest.mark.gpu_memory("peak.reserved == 20MiB")
+def test_step(): did.append(SNAPSHOT)
+@pytest.mark.gpu_memory("peak.reserved < 20MiB")
+class TestMore:
+    @pytest.mark.gpu_memory("peak.reserved > 1MiB")
+    def test_more(self): did.append(SNAPSHOT)
+@pytest.mark.gpu_memory("peak.reserved < 1MiB")
+def test_nothing(): pass
+@pytest.mark.gpu_memory("peak.reserved < 1MiB")
+def test_failing(): assert did
+''', encoding='ascii')
+    plugin = ['-p', 'fragsim.pytest_plugin'] * len(WHERE)
+    out = python('-m', 'pytest', *plugin, '-p', 'no:cacheprovider', '-q', '-rA', cwd=place,
+                 ).communicate(timeout=60)[0]
+    ended = re.findall(r'^(PASSED|FAILED) test_steps.py::(\S+)', out, re.M)
+    TAP.ok(sorted(ended) == [('FAILED', 'TestMore::test_more'), ('FAILED', 'test_failing'),
+                             ('PASSED', 'test_step')] and 'nothing was recorded' in out
+           and "not as in 'peak.reserved < 20MiB'" in out, 'tests are recorded and judged', out)
+
+
+def main(argv):
+    if len(argv) not in (2, 3):
+        print(__doc__, file=sys.stderr)
+        return 2
+    program = os.environ['FRAGSIM'] = str(Path(argv[1]).resolve())
+    import fragsim
+    TAP.ok(WHERE or 'site-packages' in fragsim.__file__, 'the module that is meant', fragsim.__file__)
+    with tempfile.TemporaryDirectory(prefix='python-') as place:
+        folder = Path(place)
+        test_traces(fragsim, folder)
+        test_results(fragsim)
+        test_commands(fragsim, folder)
+        test_errors(fragsim, program, folder)
+        test_interrupt()
+        test_program(program)
+        test_examples(fragsim, folder)
+        test_plugin(folder)
+        test_recorded(folder)
+    return TAP.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))
