@@ -73,6 +73,7 @@ extern const struct frag_cmd frag_cmd_shrink;
 extern const struct frag_cmd frag_cmd_slice;
 extern const struct frag_cmd frag_cmd_tune;
 extern const struct frag_cmd frag_cmd_verify;
+extern const struct frag_cmd frag_cmd_what_if;
 
 /* All of them, sorted by name, ended by NULL. */
 extern const struct frag_cmd *const frag_commands[];
@@ -123,6 +124,7 @@ int frag_option_total(uint64_t *out, const char **given, const char *option, con
 /* The words that options take, each in the file that reads them. */
 extern const char *const frag_color_words[];
 extern const char *const frag_keep_words[];
+extern const char *const frag_life_words[];
 extern const char *const frag_on_oom_words[];
 extern const char *const frag_stacks_words[];
 extern const char *const frag_summary_words[];

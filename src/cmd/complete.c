@@ -32,6 +32,7 @@ static const struct {
 } few_words[] = {
 	{ "color", frag_color_words },
 	{ "keep", frag_keep_words },
+	{ "life", frag_life_words },
 	{ "on-oom", frag_on_oom_words },
 	{ "stacks", frag_stacks_words },
 	{ "summary", frag_summary_words },

@@ -47,6 +47,7 @@ const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_slice,
 	&frag_cmd_tune,
 	&frag_cmd_verify,
+	&frag_cmd_what_if,
 	NULL,
 };
 

@@ -66,6 +66,19 @@ struct frag_extrapolate_answer {
 int frag_extrapolate_json(const struct frag_extrapolate_answer *answer, FILE *f,
 			  struct frag_error *err);
 
+/* What fragsim what-if found: fragsim-what-if(1). */
+struct frag_what_if_answer {
+	const struct frag_trace_info *trace;    /* as it is */
+	uint64_t events;                        /* of the changed one */
+	const char *const *changes;             /* as they were given, in their order */
+	uint32_t change_count;
+	const struct frag_fits *fits;           /* of two sources: as it is, changed */
+	bool interrupted;
+};
+int frag_what_if_json(const struct frag_what_if_answer *answer, FILE *f, struct frag_error *err);
+/* What is requested at once of a source: at its peak, on the device where that is the highest. */
+uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source);
+
 /* What fragsim leaks found: fragsim-leaks(1). */
 struct frag_leaks_answer {
 	const struct frag_trace_info *trace;

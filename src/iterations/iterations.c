@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/printable.h"
+#include "events/lasting.h"
 
 #define WINDOW 16               /* allocations */
 
@@ -22,25 +23,6 @@ struct signs {
 	struct sign *of;
 	uint32_t count, capacity;
 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-char *frag_mark_kind(const char *name, size_t length)
-{
-	char *kind = malloc(length + 1), *p = kind;
-
-	for (size_t i = 0; kind && i < length; i++)
-		if (!is_digit(name[i]))
-			*p++ = name[i] ? name[i] : ' ';
-		else if (!i || !is_digit(name[i - 1]))
-			*p++ = '#';
-	if (kind)
-		*p = '\0';
-	return kind;
-}
 
 static bool add(struct signs *s, struct sign sign)
 {

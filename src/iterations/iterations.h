@@ -28,7 +28,4 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 			 struct frag_error *err);
 void frag_iterations_fini(struct frag_iterations *it);
 
-/* A mark's name with a # in place of each number, for the caller to free; NULL: memory is short. */
-char *frag_mark_kind(const char *name, size_t length);
-
 #endif

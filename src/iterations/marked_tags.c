@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/grow.h"
+#include "events/lasting.h"
 #include "iterations/iterations.h"
 
 bool frag_marked_tags_init(struct frag_marked_tags *o, const struct frag_symbols *symbols)

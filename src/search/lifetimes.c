@@ -7,12 +7,11 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "events/ids.h"
-#include "iterations/iterations.h"
+#include "events/lasting.h"
 #include "search/optimizer.h"
 
 #define SHORT_PART 100          /* of an iteration: what lives no longer is temporary */
 #define SHORT_STEPS 8
-#define EARLY_PART 10           /* of a trace without iterations */
 
 const char *const frag_life_class_names[] = {
 	[FRAG_LIFE_WEIGHTS] = "weights", [FRAG_LIFE_OPTIMIZER] = "optimizer",
@@ -163,12 +162,12 @@ static enum frag_life_class classify(const struct survey *s, uint64_t birth,
 	if (s->mark_count) {
 		const uint32_t before = begun(s, birth), outlived = begun(s, end) - before;
 
-		if (!before && (never || outlived >= 2))
+		if (frag_outlasts(before, outlived, never) && !before)
 			return FRAG_LIFE_WEIGHTS;
-		if (before && (outlived >= 2 || (never && outlived)))
+		if (frag_outlasts(before, outlived, never))
 			return frag_optimizer_covers(&s->optimizer, birth) ? FRAG_LIFE_OPTIMIZER
 									   : FRAG_LIFE_LONG;
-	} else if (end - birth >= s->steps / 2 || (never && birth < s->steps / EARLY_PART)) {
+	} else if (frag_outlasts_part(birth, end, s->steps, never)) {
 		return FRAG_LIFE_WEIGHTS;
 	}
 	if (!never && !life->initial && end - birth <= (brief > SHORT_STEPS ? brief : SHORT_STEPS))

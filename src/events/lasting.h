@@ -1,0 +1,27 @@
+/* lasting.h - marks that repeat, but for their numbers; and which blocks outlast them. */
+#ifndef EVENTS_LASTING_H
+#define EVENTS_LASTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A mark's name with a # in place of each number, for the caller to free; NULL: memory is short. */
+char *frag_mark_kind(const char *name, size_t length);
+
+/*
+ * Does a block live long that is born after the beginning of `before` iterations, and outlives
+ * the beginnings of so many more? never: it is not freed.
+ */
+static inline bool frag_outlasts(uint32_t before, uint32_t outlived, bool never)
+{
+	return outlived >= 2 || (never && (outlived || !before));
+}
+
+/* The same in a trace of so many steps in which no mark repeats. */
+static inline bool frag_outlasts_part(uint64_t birth, uint64_t end, uint64_t steps, bool never)
+{
+	return end - birth >= steps / 2 || (never && birth < steps / 10);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * stage.h - the changes of a trace behind one another: each takes records, and gives others to
+ * the next.
+ *
+ * Ids may be used again, so blocks have numbers here, which are not. A block that a change adds
+ * has a new id too: numbers from 2^53 - 1 downwards that the trace does not use.
+ */
+#ifndef TRANSFORM_STAGE_H
+#define TRANSFORM_STAGE_H
+
+#include "base/hash.h"
+#include "transform/change.h"
+#include "transform/held.h"
+
+struct frag_chain;
+struct frag_stage;
+
+/* Items given by put() borrow their texts until the next time that the chain is asked for more. */
+struct frag_stage_ops {
+	size_t state_size;
+	bool (*init)(struct frag_stage *s);     /* optional. False: memory is short */
+	int  (*put)(struct frag_stage *s, const struct frag_item *item, struct frag_error *err);
+	/*
+	 * optional: gives what was held back, about `max` items. 1: there may be more. Called
+	 * between puts too; `ended` says that nothing more is put.
+	 */
+	int  (*drain)(struct frag_stage *s, uint32_t max, struct frag_error *err);
+	void (*fini)(struct frag_stage *s);     /* optional */
+};
+
+struct frag_stage {
+	const struct frag_stage_ops *ops;
+	const struct frag_change *change;
+	struct frag_chain *chain;
+	struct frag_stage *next;        /* NULL: what it gives comes out of the chain */
+	bool ended;
+	bool fits;                      /* the glob fits a block's tag, the mark is there */
+	bool changes;                   /* anything at all */
+	void *state;
+};
+
+extern const struct frag_stage_ops frag_stage_lives, frag_stage_sizes, frag_stage_isolate,
+	frag_stage_warmup, frag_stage_preallocate;
+
+/* Gives an item to the stage behind. */
+int frag_stage_give(struct frag_stage *s, const struct frag_item *item, struct frag_error *err);
+
+/* Does it refer to a block that is there already? */
+static inline bool frag_item_refers(const struct frag_item *item)
+{
+	return item->rec.op == FRAG_OP_FREE || item->rec.op == FRAG_OP_COMPLETE
+	       || item->rec.op == FRAG_OP_RECORD_STREAM;
+}
+
+/* The conditions of the change; notes whether its glob fits a tag. */
+bool frag_stage_fits(struct frag_stage *s, const struct frag_item *item);
+
+/*
+ * A number for one block more, and for `ids` an id that nobody has. -FRAG_ENOMEM, -FRAG_ETRACE
+ * after 2^32 - 2 blocks.
+ */
+int frag_chain_block(struct frag_chain *chain, uint32_t *block, struct frag_error *err);
+int frag_chain_id(struct frag_chain *chain, uint32_t block, struct frag_error *err);
+/* Gives the item its block's new id, where it has one. */
+void frag_chain_name(const struct frag_chain *chain, struct frag_item *item);
+/* What messages call the trace. */
+const char *frag_chain_path(const struct frag_chain *chain);
+
+#endif

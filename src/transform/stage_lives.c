@@ -1,0 +1,241 @@
+/*
+ * stage_lives.c - which blocks live long; and these first, where that is the change.
+ *
+ * All is held until its end is known, and then given again. A block is hoisted to the place of
+ * the first alloc. Its id may have been another block's by then, which is live there too now: so
+ * it gets a new one, and so does any but the first of an id.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "events/lasting.h"
+#include "trace/names.h"
+#include "transform/stage.h"
+
+#define NEVER UINT64_MAX
+
+struct life {
+	uint64_t birth, end;    /* items */
+	bool used_before;       /* its id, by an earlier block */
+	bool lasts;
+};
+
+struct mark {
+	uint64_t at, kind;      /* its name without numbers, hashed */
+};
+
+struct lives {
+	struct frag_held held;
+	struct frag_held_place place;
+	struct life *of;        /* by block */
+	uint32_t count, capacity;
+	struct mark *marks;     /* at last those that begin an iteration */
+	uint32_t mark_count, mark_capacity;
+	struct frag_handles ids;
+	uint64_t items;
+	bool known;             /* who lasts */
+	enum { IN_FRONT, LASTING, REST } phase;         /* of a hoist: what is given now */
+	struct frag_item first; /* alloc, where those that last go */
+	struct frag_held_place behind;  /* that alloc is the next from there */
+	bool passed;            /* something of the rest was given */
+};
+
+static bool lives_init(struct frag_stage *s)
+{
+	struct lives *l = s->state;
+
+	return frag_handles_init(&l->ids, frag_hash_seed());
+}
+
+static void lives_fini(struct frag_stage *s)
+{
+	struct lives *l = s->state;
+
+	frag_held_fini(&l->held);
+	frag_handles_fini(&l->ids);
+	free(l->of);
+	free(l->marks);
+}
+
+static bool note_alloc(struct frag_stage *s, const struct frag_item *item)
+{
+	struct lives *l = s->state;
+	const uint32_t ids = l->ids.count;
+	bool used = false;
+
+	if (!frag_grow(&l->of, &l->capacity, (uint64_t)item->block + 1, sizeof(*l->of)))
+		return false;
+	for (; l->count <= item->block; l->count++)
+		l->of[l->count] = (struct life){ .end = NEVER };
+	if (s->change->kind == FRAG_CHANGE_HOIST) {
+		if (frag_handles_intern(&l->ids, &item->rec.id) == UINT32_MAX)
+			return false;
+		used = l->ids.count == ids;
+	}
+	l->of[item->block].birth = l->items;
+	l->of[item->block].used_before = used;
+	return true;
+}
+
+static bool note_mark(struct lives *l, const struct frag_item *item)
+{
+	char *kind = frag_mark_kind(item->rec.text.text, item->rec.text.length);
+	const bool good = kind && frag_grow(&l->marks, &l->mark_capacity,
+					    (uint64_t)l->mark_count + 1, sizeof(*l->marks));
+
+	if (good)
+		l->marks[l->mark_count++] = (struct mark){
+			l->items, frag_hash_text(kind, strlen(kind), 0),
+		};
+	free(kind);
+	return good;
+}
+
+static int lives_put(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
+{
+	struct lives *l = s->state;
+	bool good = frag_held_add(&l->held, item);
+
+	if (item->rec.op == FRAG_OP_ALLOC)
+		good = good && note_alloc(s, item);
+	else if (item->rec.op == FRAG_OP_MARK)
+		good = good && note_mark(l, item);
+	else if (item->rec.op == FRAG_OP_FREE)
+		l->of[item->block].end = l->items;
+	l->items++;
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+/* Leaves those marks that begin an iteration; none where none repeats. */
+static bool find_iterations(struct lives *l)
+{
+	struct frag_map seen;
+	uint32_t first = UINT32_MAX, n = 0;
+	uint64_t kind = 0;
+	bool good = frag_map_init(&seen, frag_hash_seed());
+
+	for (uint32_t i = 0; i < l->mark_count && good; i++) {
+		const uint32_t before = frag_map_get(&seen, l->marks[i].kind);
+
+		if (before == FRAG_MAP_NONE)
+			good = frag_map_add(&seen, l->marks[i].kind, i);
+		else if (before < first)
+			kind = l->marks[first = before].kind;
+	}
+	for (uint32_t i = first; i < l->mark_count && good; i++)
+		if (l->marks[i].kind == kind)
+			l->marks[n++] = l->marks[i];
+	l->mark_count = n;
+	frag_map_fini(&seen);
+	return good;
+}
+
+/* Iterations that have begun before this item, or with it. */
+static uint32_t begun(const struct lives *l, uint64_t item)
+{
+	uint32_t low = 0, high = l->mark_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (l->marks[middle].at <= item)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool lasts(const struct lives *l, const struct life *life)
+{
+	const bool never = life->end == NEVER;
+	const uint64_t end = never ? l->items : life->end;
+	uint32_t before;
+
+	if (!l->mark_count)
+		return frag_outlasts_part(life->birth, end, l->items, never);
+	before = begun(l, life->birth);
+	return frag_outlasts(before, begun(l, end) - before, never);
+}
+
+static int find_lives(struct frag_stage *s, struct frag_error *err)
+{
+	struct lives *l = s->state;
+	const bool hoist = s->change->kind == FRAG_CHANGE_HOIST;
+	int rc = find_iterations(l) ? 0 : frag_fail_nomem(err);
+
+	for (uint32_t i = 0; i < l->count && !rc; i++) {
+		l->of[i].lasts = lasts(l, &l->of[i]);
+		if (hoist && l->of[i].lasts && l->of[i].used_before)
+			rc = frag_chain_id(s->chain, i, err);
+	}
+	l->known = true;
+	return rc;
+}
+
+/* What is in front of the first alloc; then all that last; then the rest. True: it is given now. */
+static bool is_due(struct frag_stage *s, struct frag_item *item, struct frag_held_place at)
+{
+	struct lives *l = s->state;
+	const bool alloc = item->rec.op == FRAG_OP_ALLOC;
+
+	if (l->phase == IN_FRONT && alloc) {
+		l->first = *item;
+		l->behind = at;
+		l->phase = LASTING;
+	}
+	if (l->phase == LASTING && alloc && item->lasts) {
+		item->rec.members &= ~(uint32_t)FRAG_HAS_T;
+		item->rec.members |= l->first.rec.members & FRAG_HAS_T;
+		item->rec.t = l->first.rec.t;
+		item->rec.t_text = l->first.rec.t_text;
+	}
+	if (l->phase == LASTING)
+		return alloc && item->lasts;
+	if (l->phase == REST && alloc && item->lasts) {
+		s->changes = s->changes || l->passed;
+		return false;
+	}
+	l->passed = l->passed || l->phase == REST;
+	return true;
+}
+
+static int lives_drain(struct frag_stage *s, uint32_t max, struct frag_error *err)
+{
+	struct lives *l = s->state;
+	const bool hoist = s->change->kind == FRAG_CHANGE_HOIST;
+	int rc = 0;
+
+	if (!s->ended)
+		return 0;
+	if (!l->known)
+		rc = find_lives(s, err);
+	for (uint32_t i = 0; i < max && !rc; i++) {
+		const struct frag_held_place at = l->place;
+		struct frag_item item;
+
+		if (!frag_held_next(&l->held, &l->place, &item)) {
+			if (l->phase != LASTING)
+				return 0;
+			l->phase = REST;
+			l->place = l->behind;
+			continue;
+		}
+		item.lasts = item.rec.op == FRAG_OP_ALLOC && l->of[item.block].lasts;
+		if (hoist && !is_due(s, &item, at))
+			continue;
+		if (hoist)
+			frag_chain_name(s->chain, &item);
+		rc = frag_stage_give(s, &item, err);
+	}
+	return rc ? rc : 1;
+}
+
+const struct frag_stage_ops frag_stage_lives = {
+	.state_size = sizeof(struct lives),
+	.init = lives_init,
+	.put = lives_put,
+	.drain = lives_drain,
+	.fini = lives_fini,
+};
