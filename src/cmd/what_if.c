@@ -139,9 +139,9 @@ static int add_condition(struct what_if *w, int id, const char *name, const char
 	int word = 0, rc = 0;
 
 	if (!c || c->kind != FRAG_CHANGE_SCALE)
-		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: it is for the --scale before it, and"
-				 " %s is no --scale", name, value,
-				 c ? w->texts[w->count - 1] : "nothing");
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: it is for a --scale right before it, and"
+				 " %s is none", name, value,
+				 c ? w->texts[w->count - 1] : "there");
 	if (id == OPT_TAG ? c->glob != NULL : id == OPT_LIFE ? c->life != FRAG_LIVES_ANY
 						  : c->min_bytes != 0)
 		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: that --scale has one already", name,

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-#define DIGITS 15               /* of a number: what comes of it stays within 128 bits */
+#define DIGITS 18               /* of a number: what comes of it stays within 128 bits */
 
 static bool is_digit(char c)
 {

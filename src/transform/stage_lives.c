@@ -33,6 +33,7 @@ struct lives {
 	struct mark *marks;     /* at last those that begin an iteration */
 	uint32_t mark_count, mark_capacity;
 	struct frag_handles ids;
+	bool used_zero;         /* the id 0, by a block */
 	uint64_t items;
 	bool known;             /* who lasts */
 	enum { IN_FRONT, LASTING, REST } phase;         /* of a hoist: what is given now */
@@ -62,6 +63,7 @@ static bool note_alloc(struct frag_stage *s, const struct frag_item *item)
 {
 	struct lives *l = s->state;
 	const uint32_t ids = l->ids.count;
+	uint32_t id;
 	bool used = false;
 
 	if (!frag_grow(&l->of, &l->capacity, (uint64_t)item->block + 1, sizeof(*l->of)))
@@ -69,9 +71,12 @@ static bool note_alloc(struct frag_stage *s, const struct frag_item *item)
 	for (; l->count <= item->block; l->count++)
 		l->of[l->count] = (struct life){ .end = NEVER };
 	if (s->change->kind == FRAG_CHANGE_HOIST) {
-		if (frag_handles_intern(&l->ids, &item->rec.id) == UINT32_MAX)
+		id = frag_handles_intern(&l->ids, &item->rec.id);
+		if (id == UINT32_MAX)
 			return false;
-		used = l->ids.count == ids;
+		/* the integer 0 is there from the beginning */
+		used = id ? l->ids.count == ids : l->used_zero;
+		l->used_zero = l->used_zero || !id;
 	}
 	l->of[item->block].birth = l->items;
 	l->of[item->block].used_before = used;

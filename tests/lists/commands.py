@@ -10,11 +10,13 @@ TITLE = 'Add a command'
 
 def check(tap: Tap) -> None:
     found = tree.entries('frag_cmd', 'cmd')
-    listed = re.findall(r'^  (\w+)  ', tree.fragsim('--help'), re.M)
-    table = re.findall(r'^\t&frag_cmd_(\w+),$', tree.text('src/cmd/main.c'), re.M)
+    listed = re.findall(r'^  ([\w-]+)  ', tree.fragsim('--help'), re.M)
+    table = [x.replace('_', '-') for x in
+             re.findall(r'^\t&frag_cmd_(\w+),$', tree.text('src/cmd/main.c'), re.M)]
     section = tree.Section(TITLE)
     for x in found:
-        section.need(x.symbol == f'frag_cmd_{x.name}' and x.file == f'src/cmd/{x.name}.c', x.file,
+        word = x.name.replace('-', '_')
+        section.need(x.symbol == f'frag_cmd_{word}' and x.file == f'src/cmd/{word}.c', x.file,
                      f'{x.symbol} is the command {x.name}: file and table have its name', 1)
         section.need(f'extern const struct frag_cmd {x.symbol};' in tree.text('src/cmd/command.h'),
                      'src/cmd/command.h', f'{x.symbol} of {x.file} is not declared', 2)
