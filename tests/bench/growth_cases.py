@@ -189,6 +189,27 @@ def extrapolate(_: str, n: int) -> tuple[str, ...]:
             trace(recording(1), name='t1') + '=1', trace(recording(2), name='t2') + '=2')
 
 
+def what_if(_: str, n: int) -> tuple[str, ...]:
+    """All stages that hold records; nothing is simulated."""
+    def events() -> Iterator[str]:
+        size = sizes()
+        yield '{"op":"mark","name":"step 1"}'
+        for i in range(n):
+            yield alloc(i, next(size))
+            if i % 2:
+                yield free(i)
+        yield '{"op":"mark","name":"step 2"}'
+    return ('what-if', '-q', '--hoist', '--warmup', 'step 1', '--isolate', 'by=life', '--split',
+            '1000', trace(events()), '-o', 'out.ndjson')
+
+
+def what_if_tags(_: str, n: int) -> tuple[str, ...]:
+    """A pool for each."""
+    return ('what-if', '-q', '--isolate', 'by=tag',
+            trace(f'{{"op":"alloc","id":{i},"size":8,"tag":"tag {i}"}}' for i in range(n)),
+            '-o', 'out.ndjson')
+
+
 def result_of(program: str, policies: list[str], name: str) -> str:
     """A result of that many runs, which are all alike but for their policies' names."""
     subprocess.run([program, 'run', '-q', '--json', 'one.json', trace([alloc(1), free(1)])],
@@ -339,6 +360,8 @@ CASES = (
     Case('tune, steps of a training', tune_steps),
     Case('tune, live blocks', tune, per=100, known='more devices differ, and each is tried'),
     Case('extrapolate, blocks', extrapolate, per=10),
+    Case('what-if, blocks', what_if),
+    Case('what-if, tags', what_if_tags),
     Case('diff, the same runs', diff_same, per=50),
     Case('diff, other runs', diff_other, per=50),
     Case('diff, blocks', diff_blocks),

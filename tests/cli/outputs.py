@@ -44,6 +44,8 @@ PRINTING = {
     'two traces in one': ('merge', 'good.ndjson', 'full.ndjson', '-'),
     'an extrapolation': ('extrapolate', '--at', '3', 'good.ndjson=1', 'good.ndjson=2'),
     'a trace of one': ('extrapolate', '--at', '3', '-o', '-', 'good.ndjson=1', 'good.ndjson=2'),
+    'what a change brings': ('what-if', '--hoist', '-p', 'bestfit', 'good.ndjson'),
+    'a changed trace': ('what-if', '-q', '--split', '5', '-o', '-', 'good.ndjson'),
     'a shorter trace': ('shrink', 'full.ndjson', '-'),
     'a verdict': ('verify', 'whole.pickle'),
     'an explained trace': ('explain', 'good.ndjson'),

@@ -331,6 +331,22 @@ def check_extrapolate(folder: Path, scene: Scene) -> None:
 
 
 @cases(*SCENES)
+def check_what_if(folder: Path, scene: Scene) -> None:
+    """what-if, in each format; and the changed trace, which is one as any"""
+    trace = write_trace(folder, scene)
+    changes = ('--isolate', 'by=life', '--split', '1000000', '--hoist', '--preallocate', '1MiB')
+    for words in ((), tuple(word for policy in scene.policies for word in ('-p', policy))):
+        play(folder, 'what-if', *words, '-q', '--json', PATH + '.json', trace, *changes,
+             wanted=(0, 1))
+        for name in ANSWERS:
+            parsed(name, play(folder, 'what-if', *words, '--format', name, trace, *changes,
+                              wanted=(0, 1)).out)
+        json.loads((folder / (PATH + '.json')).read_bytes())
+    play(folder, 'what-if', '-q', trace, *changes, '-o', PATH + '.changed.json')
+    play(folder, 'run', '-q', PATH + '.changed.json', wanted=(0, 3))
+
+
+@cases(*SCENES)
 def check_leaks(folder: Path, scene: Scene) -> None:
     """leaks, in each format, of the scene's program five times over"""
     trace = write_trace(folder, scene)
@@ -448,7 +464,7 @@ READERS = (
     ('report', '-o', 'out.html', 'X'),
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
     ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
-    ('extrapolate', '--at', '3', 'X=1', 'X=2'))
+    ('extrapolate', '--at', '3', 'X=1', 'X=2'), ('what-if', '--hoist', 'X'))
 
 
 @cases(*(x for x in SCENES if x.name in ('fragmentation', 'devices', 'initial pool')))

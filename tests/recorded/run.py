@@ -242,7 +242,7 @@ def ends():
         ok("the recording has 1 out-of-memory, the first for 30.00 MiB with 3.00 MiB free on the"
            " device\n" in err and "capacity" not in err, f"unless {args[0]} is given one", err)
     for args in (("fit", "end"), ("tune", "--grid", "short", "end"),
-                 ("extrapolate", "end=1", "end=2", "--at", "3")):
+                 ("extrapolate", "end=1", "end=2", "--at", "3"), ("what-if", "--hoist", "end")):
         _, _, err = call(*args)
         ok("the recording has 1 out-of-memory" in err and "capacity" not in err,
            f"{args[0]} looks for one", err)

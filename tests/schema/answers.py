@@ -83,6 +83,12 @@ COMMANDS = {
         ('a device that is too small',
          ('tune', '--grid', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
     ),
+    'fragsim-what-if': (
+        ('several changes', ('what-if', '--scale', '1/2', '--hoist', '-p', 'bestfit', 'one'), 0),
+        ('the usual settings', ('what-if', '--split', '1MiB', 'one'), 0),
+        ('two devices', ('what-if', '--preallocate', '1MiB', '-p', 'buddy', 'pair'), 0),
+        ('nothing to change', ('what-if', '--hoist', '-p', 'bestfit', 'nothing'), 0),
+    ),
 }
 FREE = ('params',)              # whatever a policy has
 EITHER = ('id', 'ids', 'trace_fits', 'stream', 'waits')     # of several types
