@@ -136,8 +136,15 @@ static int add_condition(struct what_if *w, int id, const char *name, const char
 			 struct frag_error *err)
 {
 	struct frag_change *c = w->count ? &w->changes[w->count - 1] : NULL;
+	uint64_t bytes = 0;
 	int word = 0, rc = 0;
 
+	if (id == OPT_LIFE)
+		rc = frag_option_word(&word, name, value, frag_life_words, err);
+	else if (id == OPT_MIN_BYTES)
+		rc = frag_option_size(&bytes, name, value, 1, err);
+	if (rc)
+		return rc;
 	if (!c || c->kind != FRAG_CHANGE_SCALE)
 		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: it is for a --scale right before it, and"
 				 " %s is none", name, value,
@@ -149,12 +156,10 @@ static int add_condition(struct what_if *w, int id, const char *name, const char
 	if (id == OPT_TAG)
 		c->glob = value;
 	else if (id == OPT_LIFE)
-		rc = frag_option_word(&word, name, value, frag_life_words, err);
-	else
-		rc = frag_option_size(&c->min_bytes, name, value, 1, err);
-	if (id == OPT_LIFE)
 		c->life = word ? FRAG_LIVES_LONG : FRAG_LIVES_SHORT;
-	return rc ? rc : add_words(w, name, value, err);
+	else
+		c->min_bytes = bytes;
+	return add_words(w, name, value, err);
 }
 
 static int set_change(struct what_if *w, int id, const char *value, struct frag_error *err)

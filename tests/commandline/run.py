@@ -224,6 +224,10 @@ SETTINGS = ('max_split_size_mb:32 expandable_segments:True roundup_power2_divisi
             'garbage_collection_threshold:0.8 roundup_power2_divisions:[256:1,512:2,>:4]'.split(),
             ['nokey:1', 'max_split_size_mb:x', 'backend:cudaMallocAsync', 'a', ',', ''])
 NAMES = (['end', 'begin "1"\n'], ['nosuch', '', 'x' * 300, '\x1b[1m'])
+FACTORS = ('1 0.5 2 1/3 1.25 7/1000'.split(), ['0', '1/0', '-1', '.5', '5.', '', '9' * 40])
+GLOBS = (['*', 'a*', '?*', '[a-z]*'], ['nosuch', '[', '', '\\'])
+ISOLATIONS = ('by=life by=tag by=tag:* by=size:1MiB by=size:1K,1M'.split(),
+              ['by=', 'by=tag:', 'by=size:', 'by=size:2K,1K', 'life', ''])
 NORMAL = 0.6            # so many lines have good values only; they may not go together all the same
 JUNK = ('', '-', '--', '--nosuch', '-Z', '--=', '-p', '--json=', 'nosuch', '=', ':', 'ü', '\x1b',
         'a\nb', '%s%n', '..', '/', '/dev/null', 'x' * 5000)
@@ -267,7 +271,8 @@ class Maker:
             return word + self.file(rng) if word.endswith(':') else word
         kinds = {
             'SIZE': SIZES, 'N': SMALL if small else COUNTS, 'T': REALS, 'FACTOR': REALS,
-            'STRING': SETTINGS, 'NAME': NAMES, 'NUMBERS': NUMBERS,
+            'STRING': SETTINGS, 'NAME': NAMES, 'NUMBERS': NUMBERS, 'MARK': NAMES,
+            'F': FACTORS, 'GLOB': GLOBS, 'HOW': ISOLATIONS, 'K': COUNTS,
         }
         if option.name in ('-p', '--policy'):
             return self.policy(rng)
@@ -308,6 +313,8 @@ class Maker:
                      for _ in range(rng.choice([2, 2, 3]))]
             at = rng.sample(range(9), len(files))
             return ['--at', rng.pick(NUMBERS), *(f'{x}={n}' for x, n in zip(files, at))]
+        if command.name == 'what-if' and (rng.normal or rng.random() < 0.8):
+            return [*self.operands(rng, replace(command, name='run'))[:1], '--hoist']
         if command.name == 'ranks':
             count = rng.randint(1, 5)
         out = [self.file(rng) for _ in range(count)]

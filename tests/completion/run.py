@@ -59,7 +59,7 @@ def names(text: str) -> list[str]:
 
 
 def check_lists() -> None:
-    commands = re.findall(r'^  (\w+)  ', fragsim('--help')[1], re.M)
+    commands = re.findall(r'^  ([\w-]+)  ', fragsim('--help')[1], re.M)
     equal('the commands are those of --help', offered(''), commands)
     equal('help offers them too', offered('help', ''), commands)
     scenarios = names(fragsim('gen', '--list')[1])
