@@ -193,20 +193,20 @@ def what_if(_: str, n: int) -> tuple[str, ...]:
     """All stages that hold records; nothing is simulated."""
     def events() -> Iterator[str]:
         size = sizes()
-        yield '{"op":"mark","name":"step 1"}'
+        yield op('mark', ',"name":"step 1"')
         for i in range(n):
             yield alloc(i, next(size))
             if i % 2:
                 yield free(i)
-        yield '{"op":"mark","name":"step 2"}'
+        yield op('mark', ',"name":"step 2"')
     return ('what-if', '-q', '--hoist', '--warmup', 'step 1', '--isolate', 'by=life', '--split',
-            '1000', trace(events()), '-o', 'out.ndjson')
+            '2MiB', trace(events()), '-o', 'out.ndjson')
 
 
 def what_if_tags(_: str, n: int) -> tuple[str, ...]:
     """A pool for each."""
     return ('what-if', '-q', '--isolate', 'by=tag',
-            trace(f'{{"op":"alloc","id":{i},"size":8,"tag":"tag {i}"}}' for i in range(n)),
+            trace(alloc(i, 8, f',"tag":"tag {i}"') for i in range(n)),
             '-o', 'out.ndjson')
 
 
