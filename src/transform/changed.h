@@ -3,7 +3,8 @@
  *
  * What comes out goes through the same door as a file's events, so it is valid or an error.
  * Changes work from left to right, each on what the one before has made of the trace. Those that
- * ask how long blocks live, or move events, keep the events in memory, about 60 bytes each.
+ * ask how long blocks live, or move events, keep the events in memory, some 60 bytes each and their
+ * texts.
  */
 #ifndef TRANSFORM_CHANGED_H
 #define TRANSFORM_CHANGED_H
