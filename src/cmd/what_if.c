@@ -305,7 +305,8 @@ static void warn(void *ctx, const char *message)
 static int open_trace(struct what_if *w, struct frag_error *err)
 {
 	const struct frag_changed_options o = {
-		.changes = w->changes, .count = w->count, .batch = keep_batch, .ctx = w,
+		.changes = w->changes, .count = w->count, .batch = keep_batch,
+		.stop = frag_interrupted, .ctx = w,
 		.log = { .warn = warn, .ctx = w },
 	};
 	int rc;

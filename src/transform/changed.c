@@ -35,6 +35,7 @@ struct frag_chain {
 	struct frag_map ids;            /* blocks with new ids: how far below NEW_ID_MAX */
 	struct frag_map high;           /* ids from HIGH_ID on: OURS or not */
 	uint32_t next_id;
+	bool failed;                    /* memory was short */
 };
 
 const char *frag_chain_path(const struct frag_chain *chain)
@@ -70,7 +71,8 @@ void frag_chain_name(const struct frag_chain *chain, struct frag_item *item)
 		item->rec.id = (struct frag_handle){ .number = NEW_ID_MAX - id };
 }
 
-static bool has_tag_like(const struct frag_item *item, const char *glob)
+/* Where memory is short for a long tag, the chain fails when it is asked for more. */
+static bool has_tag_like(struct frag_chain *chain, const struct frag_item *item, const char *glob)
 {
 	char room[256], *text = room;
 	const uint32_t length = item->rec.tag.length;
@@ -80,8 +82,10 @@ static bool has_tag_like(const struct frag_item *item, const char *glob)
 		return false;
 	if (length >= sizeof(room))
 		text = malloc((size_t)length + 1);
-	if (!text)
+	if (!text) {
+		chain->failed = true;
 		return false;
+	}
 	if (length)
 		memcpy(text, item->rec.tag.text, length);
 	text[length] = '\0';
@@ -95,7 +99,7 @@ bool frag_stage_fits(struct frag_stage *s, const struct frag_item *item)
 {
 	const struct frag_change *c = s->change;
 
-	if (c->glob && !has_tag_like(item, c->glob))
+	if (c->glob && !has_tag_like(s->chain, item, c->glob))
 		return false;
 	s->fits = true;
 	return item->rec.size >= c->min_bytes
@@ -255,11 +259,11 @@ static int refill(void *state, struct frag_error *err)
 		else if (!chain->whole)
 			rc = read_batch(chain, err);
 		else if (!end_next(chain))
-			return judge_all(chain, err);
+			return chain->failed ? frag_fail_nomem(err) : judge_all(chain, err);
 		if (!rc && chain->given_count)
 			rc = 1;
 	}
-	return rc;
+	return rc >= 0 && chain->failed ? frag_fail_nomem(err) : rc;
 }
 
 static int next(void *state, struct frag_record *rec, const char **kind, struct frag_error *err)
