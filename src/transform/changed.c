@@ -148,6 +148,9 @@ static int put_event(struct frag_chain *chain, const struct frag_record *rec,
 	int rc = 0;
 
 	item.rec.members &= FRAG_HAS_WRITTEN;
+	/* what a record does not have may be anything */
+	item.rec.pending = rec->members & FRAG_HAS_PENDING ? rec->pending : false;
+	item.rec.size = rec->members & FRAG_HAS_SIZE ? rec->size : 0;
 	item.rec.place = NULL;
 	item.rec.stack = 0;
 	if (rec->op == FRAG_OP_ALLOC)
