@@ -1,7 +1,8 @@
 /*
  * tape.h - the events of a trace in memory, small.
  *
- * For the files of this room, and for engine/play.c, which takes from a tape what it needs itself.
+ * For the files of this room, and for who takes from a tape what he needs himself: engine/play.c,
+ * and the room of iterations, which looks at all events for a few of their members.
  *
  * An alloc takes 16 bytes and 8 for its id, a free 16, and 8 more each where the trace has
  * times. What many events have in common (tag, stack, device, stream, pool, and which members
@@ -30,9 +31,14 @@ struct frag_tape_event {
 #define FRAG_TAPE_RARE (UINT64_C(1) << 5)
 #define FRAG_TAPE_VALUE_SHIFT 6
 
+static inline enum frag_op frag_tape_op(const struct frag_tape_event *e)
+{
+	return (enum frag_op)(e->word & ((1 << FRAG_TAPE_OP_BITS) - 1));
+}
+
 static inline bool frag_tape_is_alloc(const struct frag_tape_event *e)
 {
-	return (e->word & ((1 << FRAG_TAPE_OP_BITS) - 1)) == FRAG_OP_ALLOC;
+	return frag_tape_op(e) == FRAG_OP_ALLOC;
 }
 
 /* An alloc or a free, neither of which waits for anything or has anything beside it. */
@@ -49,6 +55,12 @@ struct frag_tape_rare {
 	uint64_t text_at;
 	double fraction;
 };
+
+/* Of a mark: its name. */
+static inline struct frag_text frag_tape_text(const char *texts, const struct frag_tape_rare *rare)
+{
+	return (struct frag_text){ .text = texts + rare->text_at, .length = rare->text.length };
+}
 
 /* From this event on, step numbers are event numbers and the difference. */
 struct frag_tape_gap {

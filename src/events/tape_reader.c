@@ -87,9 +87,7 @@ static void read_rare(struct frag_tape_reader *r, struct frag_event *ev)
 	if (rare->ended_count)
 		ev->ended = &t->ended[rare->ended];
 	if (rare->text.text)
-		ev->text = (struct frag_text){
-			.text = t->texts + rare->text_at, .length = rare->text.length,
-		};
+		ev->text = frag_tape_text(t->texts, rare);
 }
 
 /* What few events have. One by one: of a literal of so many bytes GCC makes a slow `rep stos`. */
@@ -118,7 +116,7 @@ static inline void read_event(struct frag_tape_reader *r, uint32_t i)
 	ev->step = r->next + r->skipped;
 	ev->slot = from->slot;
 	ev->waits = from->word & FRAG_TAPE_WAITS;
-	ev->op = from->word & ((1 << FRAG_TAPE_OP_BITS) - 1);
+	ev->op = frag_tape_op(from);
 	ev->device = site->device;
 	ev->stream = site->stream;
 	ev->pool = site->pool;

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/printable.h"
 #include "events/lasting.h"
+#include "events/tape.h"
 
 #define WINDOW 16               /* allocations */
 
@@ -40,9 +41,9 @@ static void release(struct signs *s)
 	*s = (struct signs){ .count = 0 };
 }
 
-static bool add_mark(struct signs *marks, const struct frag_event *ev, uint64_t event)
+static bool add_mark(struct signs *marks, struct frag_text name, uint64_t event)
 {
-	char *kind = frag_mark_kind(ev->text.text, ev->text.length);
+	char *kind = frag_mark_kind(name.text, name.length);
 
 	if (kind && add(marks, (struct sign){ .kind = kind, .event = event }))
 		return true;
@@ -67,32 +68,34 @@ static void roll(struct rolling *r, uint64_t bytes)
 	*place = value;
 }
 
-static bool read_signs(const struct frag_tape *tape, struct signs *marks, struct signs *windows)
+/* A tape has its marks beside its events. */
+static bool read_marks(const struct frag_tape *tape, struct signs *marks)
 {
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	bool good = true;
+
+	for (uint32_t i = 0; i < tape->rare_count && good; i++) {
+		const struct frag_tape_rare *rare = &tape->rare[i];
+
+		if (frag_tape_op(&tape->events[rare->event]) == FRAG_OP_MARK)
+			good = add_mark(marks, frag_tape_text(tape->texts, rare), rare->event);
+	}
+	return good;
+}
+
+static bool read_windows(const struct frag_tape *tape, struct signs *windows)
+{
 	struct rolling rolling = { .top = 1 };
-	struct frag_batch batch;
-	bool good = reader != NULL;
+	bool good = true;
 
 	for (uint32_t i = 0; i < WINDOW; i++)
 		rolling.top *= FACTOR;
-	while (good && (frag_tape_next(reader, UINT64_MAX, &batch), batch.count)) {
-		const uint64_t first = frag_tape_at(reader) - batch.count;
-
-		for (uint32_t i = 0; i < batch.count && good; i++) {
-			const struct frag_event *ev = &batch.events[i];
-
-			if (ev->op == FRAG_OP_MARK && marks)
-				good = add_mark(marks, ev, first + i);
-			if (ev->op != FRAG_OP_ALLOC || !windows)
-				continue;
-			roll(&rolling, ev->bytes);
-			if (rolling.count >= WINDOW)
-				good = add(windows, (struct sign){ .key = rolling.sum,
-								   .event = first + i });
-		}
+	for (uint32_t i = 0; i < tape->count && good; i++) {
+		if (!frag_tape_is_alloc(&tape->events[i]))
+			continue;
+		roll(&rolling, tape->events[i].word >> FRAG_TAPE_VALUE_SHIFT);
+		if (rolling.count >= WINDOW)
+			good = add(windows, (struct sign){ .key = rolling.sum, .event = i });
 	}
-	frag_tape_reader_del(reader);
 	return good;
 }
 
@@ -265,12 +268,12 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 	int rc = 0;
 
 	*it = (struct frag_iterations){ .count = 0 };
-	if ((mark && !wanted) || !read_signs(tape, &marks, NULL))
+	if ((mark && !wanted) || !read_marks(tape, &marks))
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : take_marks(it, &marks, wanted, err);
 	release(&marks);
 	if (!rc && !it->count && !mark) {
-		rc = read_signs(tape, NULL, &windows)
+		rc = read_windows(tape, &windows)
 			? take_windows(it, &windows, frag_tape_event(tape, UINT64_MAX), err)
 			: frag_fail_nomem(err);
 		release(&windows);

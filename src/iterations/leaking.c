@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "events/tape.h"
 #include "explain/holders.h"
 #include "iterations/marked_tags.h"
 
@@ -27,6 +28,8 @@ struct walk {
 	uint64_t *now;          /* live bytes, one a device */
 	uint64_t *starts;       /* likewise at points, device by device */
 	uint32_t point, points;
+	uint32_t rare, gap;     /* of the tape: the next ones */
+	uint64_t skipped;       /* what a step is ahead of its event */
 };
 
 /* Starts, from that of iteration 1 to that of the last, that lie evenly among all. */
@@ -40,26 +43,27 @@ static uint32_t iteration_at(const struct frag_iterations *it, uint32_t point)
 	return 1 + (uint32_t)((uint64_t)point * (it->count - 2) / (points_of(it) - 1));
 }
 
-static bool hold(struct walk *w, const struct frag_event *ev, uint32_t stack)
+static bool hold(struct walk *w, const struct frag_tape_event *e, uint64_t step,
+		 const struct frag_tape_site *site)
 {
 	uint32_t tag;
 
-	if (!frag_marked_tags_find(&w->tags, ev->tag, &tag)
-	    || !frag_grow(&w->slots, &w->slot_capacity, (uint64_t)ev->slot + 1, sizeof(*w->slots)))
+	if (!frag_marked_tags_find(&w->tags, site->tag, &tag)
+	    || !frag_grow(&w->slots, &w->slot_capacity, (uint64_t)e->slot + 1, sizeof(*w->slots)))
 		return false;
-	while (w->slot_count <= ev->slot)
+	while (w->slot_count <= e->slot)
 		w->slots[w->slot_count++].live = false;
-	w->slots[ev->slot] = (struct held){
-		.bytes = ev->bytes, .step = ev->step, .stack = stack, .device = ev->device,
-		.tag = tag, .iteration = w->at, .live = true,
+	w->slots[e->slot] = (struct held){
+		.bytes = e->word >> FRAG_TAPE_VALUE_SHIFT, .step = step, .stack = site->stack,
+		.device = site->device, .tag = tag, .iteration = w->at, .live = true,
 	};
-	w->now[ev->device] += ev->bytes;
+	w->now[site->device] += w->slots[e->slot].bytes;
 	return true;
 }
 
-static void let_go(struct walk *w, const struct frag_event *ev)
+static void let_go(struct walk *w, const struct frag_tape_event *e)
 {
-	struct held *held = ev->slot < w->slot_count ? &w->slots[ev->slot] : NULL;
+	struct held *held = e->slot < w->slot_count ? &w->slots[e->slot] : NULL;
 
 	if (held && held->live)
 		w->now[held->device] -= held->bytes;
@@ -86,32 +90,42 @@ static void note_peak(struct walk *w, uint32_t device)
 		d->peak = w->now[device];
 }
 
-/* As far as the start of the last iteration. */
+/* Of a mark; all rare events before it go by. */
+static struct frag_text text_at(struct walk *w, const struct frag_tape *tape, uint32_t event)
+{
+	while (tape->rare[w->rare].event < event)
+		w->rare++;
+	return frag_tape_text(tape->texts, &tape->rare[w->rare]);
+}
+
+static bool do_event(struct walk *w, const struct frag_tape *tape, uint32_t i)
+{
+	const struct frag_tape_event *e = &tape->events[i];
+	const struct frag_tape_site *site = &tape->sites[e->site];
+	bool good = true;
+
+	for (; w->gap < tape->gap_count && tape->gaps[w->gap].event <= i; w->gap++)
+		w->skipped = tape->gaps[w->gap].step - tape->gaps[w->gap].event;
+	if (frag_tape_op(e) == FRAG_OP_ALLOC) {
+		good = hold(w, e, i + w->skipped, site);
+		note_peak(w, site->device);
+	} else if (frag_tape_op(e) == FRAG_OP_FREE) {
+		let_go(w, e);
+	} else if (frag_tape_op(e) == FRAG_OP_MARK) {
+		frag_marked_tags_mark(&w->tags, text_at(w, tape, i));
+	}
+	return good;
+}
+
+/* As far as the start of the last iteration. All that is needed of an event is in its few words. */
 static bool walk_tape(struct walk *w, const struct frag_tape *tape)
 {
 	const struct frag_iterations *it = &w->out->iterations;
-	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
-	struct frag_batch batch;
-	bool good = reader != NULL;
+	bool good = true;
 
-	while (good && w->at < it->count) {
-		frag_tape_next(reader, it->start[w->at], &batch);
-		if (!batch.count)
-			begin(w);
-		for (uint32_t i = 0; i < batch.count && good; i++) {
-			const struct frag_event *ev = &batch.events[i];
-
-			if (ev->op == FRAG_OP_ALLOC) {
-				good = hold(w, ev, batch.stacks ? batch.stacks[i] : 0);
-				note_peak(w, ev->device);
-			} else if (ev->op == FRAG_OP_FREE) {
-				let_go(w, ev);
-			} else if (ev->op == FRAG_OP_MARK) {
-				frag_marked_tags_mark(&w->tags, ev);
-			}
-		}
-	}
-	frag_tape_reader_del(reader);
+	for (uint32_t i = 0; w->at < it->count && good; begin(w))
+		for (const uint64_t end = it->start[w->at]; i < end && good; i++)
+			good = do_event(w, tape, i);
 	return good;
 }
 

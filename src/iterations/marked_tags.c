@@ -32,13 +32,13 @@ static bool is_word(char c)
 }
 
 /* A name without a letter is a number, and could be anybody's. */
-void frag_marked_tags_mark(struct frag_marked_tags *o, const struct frag_event *mark)
+void frag_marked_tags_mark(struct frag_marked_tags *o, struct frag_text mark)
 {
 	bool letter = false;
 
-	for (uint32_t i = 0; i < mark->text.length && !letter; i++)
-		letter = is_letter(mark->text.text[i]);
-	o->mark = letter ? mark->text : (struct frag_text){ .text = NULL };
+	for (uint32_t i = 0; i < mark.length && !letter; i++)
+		letter = is_letter(mark.text[i]);
+	o->mark = letter ? mark : (struct frag_text){ .text = NULL };
 }
 
 static bool ends_with_mark(const struct frag_marked_tags *o, const struct frag_text *tag)
@@ -90,25 +90,19 @@ static bool find_first(struct frag_marked_tags *o, const struct frag_text *tag, 
 	return frag_map_add(&o->of_text, key, own);
 }
 
-bool frag_marked_tags_find(struct frag_marked_tags *o, uint32_t tag, uint32_t *owner)
+bool frag_marked_tags_new(struct frag_marked_tags *o, uint32_t tag, uint32_t *owner)
 {
-	struct frag_text text;
+	const struct frag_text text = frag_symbols_tag(o->symbols, tag);
 
-	*owner = tag;
-	if (!tag)
-		return true;
 	if (!frag_grow(&o->of, &o->capacity, (uint64_t)tag + 1, sizeof(*o->of)))
 		return false;
 	while (o->count <= tag)
 		o->of[o->count++] = (struct frag_marked_tag){ .tag = 0 };
-	if (!o->of[tag].tag) {
-		text = frag_symbols_tag(o->symbols, tag);
-		o->of[tag].tag = tag;
-		if (text.text && ends_with_mark(o, &text)) {
-			o->of[tag].end = o->mark.length;
-			if (!find_first(o, &text, tag, &o->of[tag].tag))
-				return false;
-		}
+	o->of[tag].tag = tag;
+	if (text.text && ends_with_mark(o, &text)) {
+		o->of[tag].end = o->mark.length;
+		if (!find_first(o, &text, tag, &o->of[tag].tag))
+			return false;
 	}
 	*owner = o->of[tag].tag;
 	return true;

@@ -9,15 +9,19 @@
 
 #define ROW_SHIFT_LEAST 9       /* blocks are rarely smaller */
 
-/* Bytes x steps: beyond 64 bits in the worst case, and nobody needs all digits. */
+/*
+ * Bytes x steps: beyond 64 bits in the worst case, and nobody needs all digits. Both are below
+ * 2^63: signed numbers are what a processor has an instruction for.
+ */
 static double size_of(const struct frag_area *a)
 {
-	return (double)(a->end - a->birth) * (double)a->bytes;
+	return (double)(int64_t)(a->end - a->birth) * (double)(int64_t)a->bytes;
 }
 
 static double pixel(uint64_t steps, uint64_t height)
 {
-	return (double)steps / FRAG_AREAS_COLUMNS * ((double)height / FRAG_AREAS_ROWS);
+	return (double)(int64_t)steps / FRAG_AREAS_COLUMNS
+	       * ((double)(int64_t)height / FRAG_AREAS_ROWS);
 }
 
 static bool make_lane(struct frag_areas *areas, uint32_t lane)
@@ -101,18 +105,13 @@ static uint64_t share(uint64_t from, uint64_t to, uint64_t i, uint32_t shift)
 	return (to < end ? to : end) - (from > begin ? from : begin);
 }
 
-static int drop(struct frag_areas *areas, const struct frag_area *a)
+/* In every cell that it covers, its part of it. */
+static void cover(struct frag_areas *areas, const struct frag_area *a)
 {
 	const uint64_t y_end = a->y + a->bytes;
-	uint64_t first, last;
+	const uint64_t first = a->birth >> areas->column_shift;
+	const uint64_t last = (a->end - 1) >> areas->column_shift;
 
-	areas->dropped++;
-	if (a->end == a->birth || !a->bytes)
-		return 0;
-	if (!make_cells(areas, a))
-		return -FRAG_ENOMEM;
-	first = a->birth >> areas->column_shift;
-	last = (a->end - 1) >> areas->column_shift;
 	for (uint64_t r = a->y >> areas->row_shift; r <= (y_end - 1) >> areas->row_shift; r++) {
 		const uint64_t bytes = share(a->y, y_end, r, areas->row_shift);
 		uint64_t *row = &areas->lanes[a->lane].cells[r * FRAG_RASTER_COLUMNS];
@@ -120,7 +119,31 @@ static int drop(struct frag_areas *areas, const struct frag_area *a)
 		for (uint64_t i = first; i <= last; i++)
 			row[i] += bytes * share(a->birth, a->end, i, areas->column_shift);
 	}
+}
+
+static int drop(struct frag_areas *areas, const struct frag_area *a)
+{
+	areas->dropped++;
+	if (a->end == a->birth || !a->bytes)
+		return 0;
+	if (!make_cells(areas, a))
+		return -FRAG_ENOMEM;
+	cover(areas, a);
 	return 0;
+}
+
+/* Most are as small as one cell, which is there. False: this one is not. */
+static bool drop_in_cell(struct frag_areas *areas, const struct frag_area *a)
+{
+	struct frag_lane *lane = &areas->lanes[a->lane];
+	const uint64_t row = a->y >> areas->row_shift, column = a->birth >> areas->column_shift;
+
+	if (row >= lane->rows || (a->y + a->bytes - 1) >> areas->row_shift != row
+	    || column >= FRAG_RASTER_COLUMNS || (a->end - 1) >> areas->column_shift != column)
+		return false;
+	lane->cells[row * FRAG_RASTER_COLUMNS + column] += a->bytes * (a->end - a->birth);
+	areas->dropped++;
+	return true;
 }
 
 static int by_size(const void *a, const void *b)
@@ -192,7 +215,7 @@ int frag_areas_add(struct frag_areas *areas, const struct frag_area *a)
 		lane->height = a->y + a->bytes;
 	}
 	if (size_of(a) < pixel(a->end, areas->height))
-		return drop(areas, a);
+		return drop_in_cell(areas, a) ? 0 : drop(areas, a);
 	if (areas->count == 2 * FRAG_AREAS_MAX) {
 		rc = prune(areas, pixel(a->end, areas->height), FRAG_AREAS_MAX);
 		if (rc)

@@ -102,11 +102,18 @@ int frag_floor_add(struct frag_floor *f, uint32_t ordinal, uint64_t bytes, bool 
 	return rc ? rc : frag_floor_map(place, 0, bytes, step);
 }
 
-struct frag_floor_place *frag_floor_find(const struct frag_floor *f, uint32_t ordinal)
+/* Most blocks go where others went a moment ago. */
+struct frag_floor_place *frag_floor_find(struct frag_floor *f, uint32_t ordinal)
 {
-	const uint32_t i = frag_map_get(&f->by_ordinal, ordinal);
+	uint32_t *recent = &f->recent[ordinal % FRAG_FLOOR_RECENT], i = *recent;
 
-	return i == FRAG_MAP_NONE ? NULL : &f->places[i];
+	if (i < f->place_count && f->places[i].ordinal == ordinal && f->places[i].used)
+		return &f->places[i];
+	i = frag_map_get(&f->by_ordinal, ordinal);
+	if (i == FRAG_MAP_NONE)
+		return NULL;
+	*recent = i;
+	return &f->places[i];
 }
 
 /* Its pieces have ended before. */

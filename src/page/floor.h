@@ -25,12 +25,15 @@ struct frag_floor_place {
 	bool used;
 };
 
+#define FRAG_FLOOR_RECENT 64
+
 /* One without segments is zeroed. */
 struct frag_floor {
 	struct frag_device device;      /* unlimited: what stacks is a heap on it, first fit */
 	struct frag_heap *heap;
 	frag_list list;
 	struct frag_map by_ordinal;     /* -> place */
+	uint32_t recent[FRAG_FLOOR_RECENT];     /* by ordinal, of all that share one the last: place */
 	struct frag_floor_place *places;
 	uint32_t place_count, place_capacity, unused;
 	bool *taken;                    /* by lane: there is a range in it */
@@ -45,7 +48,7 @@ void frag_floor_fini(struct frag_floor *floor);
 int frag_floor_add(struct frag_floor *floor, uint32_t ordinal, uint64_t bytes, bool range,
 		   uint64_t step);
 /* The place of one that is there; NULL: it is not. */
-struct frag_floor_place *frag_floor_find(const struct frag_floor *floor, uint32_t ordinal);
+struct frag_floor_place *frag_floor_find(struct frag_floor *floor, uint32_t ordinal);
 void frag_floor_remove(struct frag_floor *floor, struct frag_floor_place *place);
 
 /* Pages of a range. ended is told of what was there from `birth` until now. */

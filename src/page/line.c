@@ -24,7 +24,7 @@ static void halve(struct frag_line *line)
 }
 
 /* Steps that are left out, or of another device, may leave buckets without one. */
-static struct frag_line_bucket *bucket_of(struct frag_line *line, uint64_t step)
+struct frag_line_bucket *frag_line_make(struct frag_line *line, uint64_t step)
 {
 	static const struct frag_line_bucket none = {
 		.least = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX },
@@ -37,18 +37,6 @@ static struct frag_line_bucket *bucket_of(struct frag_line *line, uint64_t step)
 	return &line->bucket[step >> line->shift];
 }
 
-void frag_line_add(struct frag_line *line, uint64_t step, const uint64_t at[FRAG_LINE_FIGURES])
-{
-	struct frag_line_bucket *b = bucket_of(line, step);
-
-	for (int i = 0; i < FRAG_LINE_FIGURES; i++) {
-		if (at[i] < b->least[i])
-			b->least[i] = at[i];
-		if (at[i] > b->most[i])
-			b->most[i] = at[i];
-	}
-}
-
 void frag_line_fill(struct frag_line *line)
 {
 	for (uint32_t i = 1; i < line->count; i++)
@@ -56,16 +44,6 @@ void frag_line_fill(struct frag_line *line)
 			line->bucket[i] = line->bucket[i - 1];
 	if (line->count && line->bucket[0].least[0] > line->bucket[0].most[0])
 		line->bucket[0] = (struct frag_line_bucket){ .least = { 0 } };
-}
-
-void frag_window_add(struct frag_window_line *ring, uint64_t step,
-		     const uint64_t at[FRAG_LINE_FIGURES])
-{
-	struct frag_line_step *to = &ring->step[ring->seen++ % FRAG_WINDOW_MAX];
-
-	to->step = step;
-	for (int i = 0; i < FRAG_LINE_FIGURES; i++)
-		to->at[i] = at[i];
 }
 
 void frag_window_take(struct frag_window_line *to, const struct frag_window_line *ring)

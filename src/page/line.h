@@ -38,14 +38,39 @@ struct frag_window_line {
 	struct frag_line_step step[FRAG_WINDOW_MAX];
 };
 
-/* Steps come in order. */
-void frag_line_add(struct frag_line *line, uint64_t step, const uint64_t at[FRAG_LINE_FIGURES]);
+/* The bucket of a step, made where it is none yet: all before it are, and may be without a step. */
+struct frag_line_bucket *frag_line_make(struct frag_line *line, uint64_t step);
+
+static inline void frag_line_widen(struct frag_line_bucket *b, enum frag_line_figure k, uint64_t at)
+{
+	if (at < b->least[k])
+		b->least[k] = at;
+	if (at > b->most[k])
+		b->most[k] = at;
+}
+
+/* Steps come in order, and there are many: each figure by itself, in line. */
+static inline void frag_line_add(struct frag_line *line, const struct frag_line_step *now)
+{
+	const uint64_t i = now->step >> line->shift;
+	struct frag_line_bucket *b = i < line->count ? &line->bucket[i]
+						     : frag_line_make(line, now->step);
+
+	frag_line_widen(b, FRAG_LINE_RESERVED, now->at[FRAG_LINE_RESERVED]);
+	frag_line_widen(b, FRAG_LINE_ALLOCATED, now->at[FRAG_LINE_ALLOCATED]);
+	frag_line_widen(b, FRAG_LINE_REQUESTED, now->at[FRAG_LINE_REQUESTED]);
+	frag_line_widen(b, FRAG_LINE_STRANDED, now->at[FRAG_LINE_STRANDED]);
+}
 
 /* After the last one: a bucket without a step becomes as the one before it. */
 void frag_line_fill(struct frag_line *line);
 
-void frag_window_add(struct frag_window_line *ring, uint64_t step,
-		     const uint64_t at[FRAG_LINE_FIGURES]);
+/* The place of the next step in the ring, to be filled in. */
+static inline struct frag_line_step *frag_window_next(struct frag_window_line *ring)
+{
+	return &ring->step[ring->seen++ % FRAG_WINDOW_MAX];
+}
+
 /* Takes what the ring has, the oldest first. */
 void frag_window_take(struct frag_window_line *to, const struct frag_window_line *ring);
 

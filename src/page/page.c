@@ -5,6 +5,9 @@
 
 #include "base/grow.h"
 
+/* What few steps have: apart from what all have, so that it costs them nothing. */
+#define RARE __attribute__((cold))
+
 /* The block in a slot of the trace. */
 struct frag_page_block {
 	uint64_t birth, freed;
@@ -162,7 +165,7 @@ static int begin(struct frag_page *page, struct frag_page_device *d, const struc
 	return b.rc;
 }
 
-static int do_calls(struct frag_page *page, struct frag_page_device *d,
+RARE static int do_calls(struct frag_page *page, struct frag_page_device *d,
 		    const struct frag_step *step)
 {
 	bool done = false;
@@ -190,26 +193,34 @@ static int end_block(struct frag_page *page, const struct frag_page_block *b, ui
 	return frag_areas_add(&page->devices[b->device].blocks, &area);
 }
 
+/* Room for one in a slot. */
+RARE static bool make_live(struct frag_page *page, uint32_t slot)
+{
+	if (!frag_grow(&page->live, &page->live_capacity, (uint64_t)slot + 1, sizeof(*page->live)))
+		return false;
+	while (page->live_count <= slot)
+		page->live[page->live_count++] = (struct frag_page_block){ .waits = UINT32_MAX };
+	return true;
+}
+
 static int begin_block(struct frag_page *page, const struct frag_step *step)
 {
 	const struct frag_event *ev = step->event;
 	const struct frag_floor_place *place;
 	struct frag_page_block *b;
 
-	if (!frag_grow(&page->live, &page->live_capacity, (uint64_t)ev->slot + 1,
-		       sizeof(*page->live)))
+	if (ev->slot >= page->live_count && !make_live(page, ev->slot))
 		return -FRAG_ENOMEM;
-	while (page->live_count <= ev->slot)
-		page->live[page->live_count++] = (struct frag_page_block){ .waits = UINT32_MAX };
 	b = &page->live[ev->slot];
 	b->bytes = 0;
 	place = frag_floor_find(&page->devices[step->device].floor, step->segment);
 	if (!step->placed || !ev->bytes || !place)
 		return 0;
-	*b = (struct frag_page_block){
-		.waits = b->waits, .birth = ev->step, .y = place->y + step->offset,
-		.bytes = step->bytes, .lane = place->lane, .device = step->device,
-	};
+	b->birth = ev->step;
+	b->y = place->y + step->offset;
+	b->bytes = step->bytes;
+	b->lane = place->lane;
+	b->device = step->device;
 	b->share = frag_who_born(&page->who, frag_sim_symbols(page->sim), ev->tag, step->stack,
 				 step->device, step->bytes);
 	return b->share == UINT32_MAX ? -FRAG_ENOMEM : 0;
@@ -223,7 +234,7 @@ static bool push(struct frag_page_waits *list, const struct frag_page_pending *p
 	return true;
 }
 
-static int defer_block(struct frag_page *page, const struct frag_page_block *b,
+RARE static int defer_block(struct frag_page *page, const struct frag_page_block *b,
 		       const struct frag_event *ev)
 {
 	struct frag_page_pending p = {
@@ -300,6 +311,18 @@ static int end_of_list(struct frag_page *page, struct frag_page_waits *list,
 	return rc;
 }
 
+RARE static int end_some(struct frag_page *page, struct frag_page_device *d,
+		    const struct frag_step *step, uint64_t pending)
+{
+	int rc = step->event->ended_count ? note_ended(page, step) : 0;
+
+	if (!rc && pending != d->pending)
+		rc = end_of_list(page, &page->ready, step);
+	if (!rc && pending != d->pending)
+		rc = end_of_list(page, &page->waiting, step);
+	return rc;
+}
+
 /*
  * A policy may end what is pending before the trace does, or after: it is looked for where the
  * heap has not as many bytes of it as are known here.
@@ -308,13 +331,9 @@ static int end_pending(struct frag_page *page, struct frag_page_device *d,
 		       const struct frag_step *step)
 {
 	const uint64_t pending = step->metrics->active - step->metrics->allocated;
-	int rc = step->event->ended_count ? note_ended(page, step) : 0;
 
-	if (!rc && pending != d->pending)
-		rc = end_of_list(page, &page->ready, step);
-	if (!rc && pending != d->pending)
-		rc = end_of_list(page, &page->waiting, step);
-	return rc;
+	return step->event->ended_count || pending != d->pending
+		? end_some(page, d, step, pending) : 0;
 }
 
 static int do_event(struct frag_page *page, const struct frag_step *step)
@@ -336,13 +355,15 @@ static void take_window(struct frag_page_device *d, struct frag_page_moment *m, 
 }
 
 /* Where the most is reserved, and of those steps where the most is allocated. */
-static bool is_peak(const uint64_t at[FRAG_LINE_FIGURES], const uint64_t highest[2])
+static bool is_peak(const struct frag_line_step *now, const uint64_t highest[2])
 {
-	return at[FRAG_LINE_RESERVED] > highest[0]
-	       || (at[FRAG_LINE_RESERVED] == highest[0] && at[FRAG_LINE_ALLOCATED] > highest[1]);
+	const uint64_t reserved = now->at[FRAG_LINE_RESERVED];
+
+	return reserved >= highest[0]
+	       && (reserved > highest[0] || now->at[FRAG_LINE_ALLOCATED] > highest[1]);
 }
 
-static int note_oom(struct frag_page *page, struct frag_page_device *d,
+RARE static int note_oom(struct frag_page *page, struct frag_page_device *d,
 		    const struct frag_step *step)
 {
 	struct frag_page_moment *m = &d->ooms[d->oom_count];
@@ -357,27 +378,34 @@ static int note_oom(struct frag_page *page, struct frag_page_device *d,
 	return m->share_count == UINT32_MAX ? -FRAG_ENOMEM : 0;
 }
 
+RARE static void note_peak(struct frag_page *page, struct frag_page_device *d,
+		      const struct frag_line_step *now)
+{
+	d->highest[0] = now->at[FRAG_LINE_RESERVED];
+	d->highest[1] = now->at[FRAG_LINE_ALLOCATED];
+	d->peak.step = now->step;
+	d->peak.window.seen = d->recent.seen;
+	d->peak.window.taken = false;
+	frag_who_peaks(&page->who, (uint32_t)(d - page->devices));
+}
+
 static int note_step(struct frag_page *page, struct frag_page_device *d,
 		     const struct frag_step *step)
 {
 	const struct frag_metrics *m = step->metrics;
-	const uint64_t at[FRAG_LINE_FIGURES] = {
-		[FRAG_LINE_RESERVED] = m->reserved, [FRAG_LINE_ALLOCATED] = m->allocated,
-		[FRAG_LINE_REQUESTED] = m->requested, [FRAG_LINE_STRANDED] = m->stranded,
-	};
+	struct frag_line_step *now = frag_window_next(&d->recent);
 
-	frag_line_add(&d->line, step->event->step, at);
-	frag_window_add(&d->recent, step->event->step, at);
-	d->end = step->event->step + 1;
-	if (is_peak(at, d->highest)) {
-		d->highest[0] = at[FRAG_LINE_RESERVED];
-		d->highest[1] = at[FRAG_LINE_ALLOCATED];
-		d->peak.step = step->event->step;
-		d->peak.window.seen = d->recent.seen;
-		d->peak.window.taken = false;
-		frag_who_peaks(&page->who, step->device);
-	}
-	take_window(d, &d->peak, false);
+	now->step = step->event->step;
+	now->at[FRAG_LINE_RESERVED] = m->reserved;
+	now->at[FRAG_LINE_ALLOCATED] = m->allocated;
+	now->at[FRAG_LINE_REQUESTED] = m->requested;
+	now->at[FRAG_LINE_STRANDED] = m->stranded;
+	frag_line_add(&d->line, now);
+	d->end = now->step + 1;
+	if (is_peak(now, d->highest))
+		note_peak(page, d, now);
+	if (!d->peak.window.taken)
+		take_window(d, &d->peak, false);
 	for (uint32_t i = 0; i < d->oom_count; i++)
 		take_window(d, &d->ooms[i], false);
 	return step->status == FRAG_STEP_OOM ? note_oom(page, d, step) : 0;
@@ -388,8 +416,10 @@ int frag_page_observe(void *ctx, const struct frag_step *step, struct frag_error
 {
 	struct frag_page *page = ctx;
 	struct frag_page_device *d = &page->devices[step->device];
-	int rc = do_calls(page, d, step);
+	int rc = 0;
 
+	if (!d->begun || step->call_count)
+		rc = do_calls(page, d, step);
 	rc = rc ? rc : do_event(page, step);
 	rc = rc ? rc : end_pending(page, d, step);
 	rc = rc ? rc : note_step(page, d, step);

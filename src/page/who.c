@@ -90,8 +90,7 @@ static uint32_t tag_of(struct frag_who *w, const struct frag_symbols *symbols, u
 	uint32_t known = number < w->number_count ? w->by_number[number] : 0;
 	struct frag_text text;
 
-	if (known > FRAG_TAG_OTHERS + 1 && w->tags[known - 1].live
-	    && w->tags[known - 1].number == number)
+	if (frag_who_vouched(w, known, number))
 		return known - 1;
 	text = frag_symbols_tag(symbols, number);
 	if (known > FRAG_TAG_OTHERS + 1 && w->tags[known - 1].number == number
@@ -143,16 +142,6 @@ static uint32_t share_of(struct frag_who *w, uint32_t tag, uint32_t stack)
 	return share != UINT32_MAX && frag_map_add(&w->by_both, key, share) ? share : UINT32_MAX;
 }
 
-/* Before it changes: what it is now is what it was at the peak, if it has not changed since. */
-static void touch(struct frag_who *w, struct frag_who_sum *sum, uint32_t device)
-{
-	if (sum->epoch == w->epochs[device])
-		return;
-	sum->peak_bytes = sum->bytes;
-	sum->peak_blocks = sum->blocks;
-	sum->epoch = w->epochs[device];
-}
-
 static bool make_sums(struct frag_who *w, uint32_t device, uint32_t share)
 {
 	const uint32_t before = w->sum_capacities[device];
@@ -167,31 +156,16 @@ static bool make_sums(struct frag_who *w, uint32_t device, uint32_t share)
 	return true;
 }
 
-uint32_t frag_who_born(struct frag_who *w, const struct frag_symbols *symbols, uint32_t tag,
-		       uint32_t stack, uint32_t device, uint64_t bytes)
+uint32_t frag_who_look_up(struct frag_who *w, const struct frag_symbols *symbols, uint32_t tag,
+			  uint32_t stack, uint32_t device, uint64_t bytes)
 {
 	const uint32_t known = tag ? tag_of(w, symbols, tag) : FRAG_TAG_NONE;
 	const uint32_t share = known == UINT32_MAX ? known : share_of(w, known, stack);
-	struct frag_who_sum *sum;
 
 	if (share == UINT32_MAX || !make_sums(w, device, share))
 		return UINT32_MAX;
-	sum = &w->sums[device][share];
-	touch(w, sum, device);
-	sum->bytes += bytes;
-	sum->blocks++;
-	w->tags[w->shares[share].tag].live++;
+	frag_who_add(w, share, known, device, bytes);
 	return share;
-}
-
-void frag_who_dies(struct frag_who *w, uint32_t share, uint32_t device, uint64_t bytes)
-{
-	struct frag_who_sum *sum = &w->sums[device][share];
-
-	touch(w, sum, device);
-	sum->bytes -= bytes;
-	sum->blocks--;
-	w->tags[w->shares[share].tag].live--;
 }
 
 static int by_bytes(const void *a, const void *b)

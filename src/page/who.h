@@ -64,10 +64,65 @@ struct frag_who {
 bool frag_who_init(struct frag_who *who, uint32_t devices);
 void frag_who_fini(struct frag_who *who);
 
-/* The share of a new block; UINT32_MAX: memory is short. */
-uint32_t frag_who_born(struct frag_who *who, const struct frag_symbols *symbols, uint32_t tag,
-		       uint32_t stack, uint32_t device, uint64_t bytes);
-void frag_who_dies(struct frag_who *who, uint32_t share, uint32_t device, uint64_t bytes);
+/* Before it changes: what it is now is what it was at the peak, if it has not changed since. */
+static inline void frag_who_touch(const struct frag_who *who, struct frag_who_sum *sum,
+				  uint32_t device)
+{
+	if (sum->epoch == who->epochs[device])
+		return;
+	sum->peak_bytes = sum->bytes;
+	sum->peak_blocks = sum->blocks;
+	sum->epoch = who->epochs[device];
+}
+
+/* A live block vouches for the number; known: the tag, + 1. */
+static inline bool frag_who_vouched(const struct frag_who *who, uint32_t known, uint32_t number)
+{
+	return known > FRAG_TAG_OTHERS + 1 && who->tags[known - 1].live
+	       && who->tags[known - 1].number == number;
+}
+
+static inline void frag_who_add(struct frag_who *who, uint32_t share, uint32_t tag,
+				uint32_t device, uint64_t bytes)
+{
+	struct frag_who_sum *sum = &who->sums[device][share];
+
+	frag_who_touch(who, sum, device);
+	sum->bytes += bytes;
+	sum->blocks++;
+	who->tags[tag].live++;
+}
+
+/* As the next, however little is known. */
+uint32_t frag_who_look_up(struct frag_who *who, const struct frag_symbols *symbols, uint32_t tag,
+			  uint32_t stack, uint32_t device, uint64_t bytes);
+
+/*
+ * The share of a new block; UINT32_MAX: memory is short. Most are of a tag without a stack that
+ * others have too, and known by its number.
+ */
+static inline uint32_t frag_who_born(struct frag_who *who, const struct frag_symbols *symbols,
+				     uint32_t tag, uint32_t stack, uint32_t device, uint64_t bytes)
+{
+	const uint32_t known = tag < who->number_count && !stack ? who->by_number[tag] : 0;
+	const uint32_t share = known && known <= who->plain_count ? who->plain[known - 1] : 0;
+
+	if (!share || share > who->sum_capacities[device] || !frag_who_vouched(who, known, tag))
+		return frag_who_look_up(who, symbols, tag, stack, device, bytes);
+	frag_who_add(who, share - 1, known - 1, device, bytes);
+	return share - 1;
+}
+
+static inline void frag_who_dies(struct frag_who *who, uint32_t share, uint32_t device,
+				 uint64_t bytes)
+{
+	struct frag_who_sum *sum = &who->sums[device][share];
+
+	frag_who_touch(who, sum, device);
+	sum->bytes -= bytes;
+	sum->blocks--;
+	who->tags[who->shares[share].tag].live--;
+}
 
 /* What is there now is the peak, until this is said again. */
 static inline void frag_who_peaks(struct frag_who *who, uint32_t device)
