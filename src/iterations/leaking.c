@@ -11,11 +11,17 @@
 
 #define POINTS 200              /* of a growth */
 
-/* What a slot of the trace holds. */
+/* What a slot of the trace holds: little, as every alloc writes it. */
+struct slot {
+	uint64_t bytes;
+	uint32_t event, site;   /* of the tape; event NOBODY: nothing is live */
+};
+#define NOBODY UINT32_MAX
+
+/* What stays. */
 struct held {
 	uint64_t bytes, step, stack;
 	uint32_t device, tag, iteration;
-	bool live;
 };
 
 struct walk {
@@ -23,13 +29,15 @@ struct walk {
 	struct frag_marked_tags tags;
 	uint32_t devices;
 	uint32_t at;            /* the iteration, from 1; 0: before the first */
-	struct held *slots;     /* those that are live; at the end, what stays */
+	const struct frag_tape *tape;
+	struct slot *slots;
 	uint32_t slot_count, slot_capacity;
+	bool *seen;             /* by site: its tag is known */
+	struct held *left;      /* at the end */
 	uint64_t *now;          /* live bytes, one a device */
 	uint64_t *starts;       /* likewise at points, device by device */
 	uint32_t point, points;
-	uint32_t rare, gap;     /* of the tape: the next ones */
-	uint64_t skipped;       /* what a step is ahead of its event */
+	uint32_t rare;          /* of the tape: the next one */
 };
 
 /* Starts, from that of iteration 1 to that of the last, that lie evenly among all. */
@@ -43,32 +51,40 @@ static uint32_t iteration_at(const struct frag_iterations *it, uint32_t point)
 	return 1 + (uint32_t)((uint64_t)point * (it->count - 2) / (points_of(it) - 1));
 }
 
-static bool hold(struct walk *w, const struct frag_tape_event *e, uint64_t step,
-		 const struct frag_tape_site *site)
+/* Room for a slot; and who the tag is depends on the mark at which it is first seen. */
+__attribute__((cold))
+static bool make_room(struct walk *w, uint32_t slot, uint32_t site)
 {
-	uint32_t tag;
+	uint32_t owner;
 
-	if (!frag_marked_tags_find(&w->tags, site->tag, &tag)
-	    || !frag_grow(&w->slots, &w->slot_capacity, (uint64_t)e->slot + 1, sizeof(*w->slots)))
+	if (!frag_marked_tags_find(&w->tags, w->tape->sites[site].tag, &owner)
+	    || !frag_grow(&w->slots, &w->slot_capacity, (uint64_t)slot + 1, sizeof(*w->slots)))
 		return false;
-	while (w->slot_count <= e->slot)
-		w->slots[w->slot_count++].live = false;
-	w->slots[e->slot] = (struct held){
-		.bytes = e->word >> FRAG_TAPE_VALUE_SHIFT, .step = step, .stack = site->stack,
-		.device = site->device, .tag = tag, .iteration = w->at, .live = true,
-	};
-	w->now[site->device] += w->slots[e->slot].bytes;
+	while (w->slot_count <= slot)
+		w->slots[w->slot_count++].event = NOBODY;
+	w->seen[site] = true;
+	return true;
+}
+
+static bool hold(struct walk *w, const struct frag_tape_event *e, uint32_t event, uint32_t device)
+{
+	const uint64_t bytes = e->word >> FRAG_TAPE_VALUE_SHIFT;
+
+	if ((e->slot >= w->slot_count || !w->seen[e->site]) && !make_room(w, e->slot, e->site))
+		return false;
+	w->slots[e->slot] = (struct slot){ bytes, event, e->site };
+	w->now[device] += bytes;
 	return true;
 }
 
 static void let_go(struct walk *w, const struct frag_tape_event *e)
 {
-	struct held *held = e->slot < w->slot_count ? &w->slots[e->slot] : NULL;
+	struct slot *slot = e->slot < w->slot_count ? &w->slots[e->slot] : NULL;
 
-	if (held && held->live)
-		w->now[held->device] -= held->bytes;
-	if (held)
-		held->live = false;
+	if (!slot || slot->event == NOBODY)
+		return;
+	w->now[w->tape->sites[slot->site].device] -= slot->bytes;
+	slot->event = NOBODY;
 }
 
 /* Iteration w->at begins. */
@@ -91,41 +107,40 @@ static void note_peak(struct walk *w, uint32_t device)
 }
 
 /* Of a mark; all rare events before it go by. */
-static struct frag_text text_at(struct walk *w, const struct frag_tape *tape, uint32_t event)
+static struct frag_text text_at(struct walk *w, uint32_t event)
 {
-	while (tape->rare[w->rare].event < event)
+	while (w->tape->rare[w->rare].event < event)
 		w->rare++;
-	return frag_tape_text(tape->texts, &tape->rare[w->rare]);
+	return frag_tape_text(w->tape->texts, &w->tape->rare[w->rare]);
 }
 
-static bool do_event(struct walk *w, const struct frag_tape *tape, uint32_t i)
+static bool do_event(struct walk *w, uint32_t i)
 {
-	const struct frag_tape_event *e = &tape->events[i];
-	const struct frag_tape_site *site = &tape->sites[e->site];
-	bool good = true;
+	const struct frag_tape_event *e = &w->tape->events[i];
+	uint32_t device;
 
-	for (; w->gap < tape->gap_count && tape->gaps[w->gap].event <= i; w->gap++)
-		w->skipped = tape->gaps[w->gap].step - tape->gaps[w->gap].event;
-	if (frag_tape_op(e) == FRAG_OP_ALLOC) {
-		good = hold(w, e, i + w->skipped, site);
-		note_peak(w, site->device);
-	} else if (frag_tape_op(e) == FRAG_OP_FREE) {
+	if (frag_tape_op(e) == FRAG_OP_FREE) {
 		let_go(w, e);
+	} else if (frag_tape_op(e) == FRAG_OP_ALLOC) {
+		device = w->tape->sites[e->site].device;
+		if (!hold(w, e, i, device))
+			return false;
+		note_peak(w, device);
 	} else if (frag_tape_op(e) == FRAG_OP_MARK) {
-		frag_marked_tags_mark(&w->tags, text_at(w, tape, i));
+		frag_marked_tags_mark(&w->tags, text_at(w, i));
 	}
-	return good;
+	return true;
 }
 
 /* As far as the start of the last iteration. All that is needed of an event is in its few words. */
-static bool walk_tape(struct walk *w, const struct frag_tape *tape)
+static bool walk_tape(struct walk *w)
 {
 	const struct frag_iterations *it = &w->out->iterations;
 	bool good = true;
 
 	for (uint32_t i = 0; w->at < it->count && good; begin(w))
 		for (const uint64_t end = it->start[w->at]; i < end && good; i++)
-			good = do_event(w, tape, i);
+			good = do_event(w, i);
 	return good;
 }
 
@@ -196,37 +211,86 @@ static bool judge(const struct walk *w, const struct held *first, uint32_t count
 	return true;
 }
 
-/* What of iterations 1 to n - 3 is live still moves to the front. */
-static uint32_t keep_left(struct walk *w)
+/* Its step: of all gaps before it the last one says what steps are ahead of events. */
+static uint64_t step_of(const struct frag_tape *tape, uint32_t event)
 {
-	const uint32_t last = w->out->iterations.count - 3;
-	uint32_t count = 0;
+	uint32_t low = 0, high = tape->gap_count;
 
-	for (uint32_t i = 0; i < w->slot_count; i++)
-		/* w->at counts from 1: iteration 1 is the second one, which has 2 */
-		if (w->slots[i].live && w->slots[i].iteration >= 2
-		    && w->slots[i].iteration <= last + 1)
-			w->slots[count++] = w->slots[i];
-	return count;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (tape->gaps[middle].event <= event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? event + (tape->gaps[low - 1].step - tape->gaps[low - 1].event) : event;
+}
+
+/* How many have begun at an event. */
+static uint32_t iterations_at(const struct frag_iterations *it, uint32_t event)
+{
+	uint32_t low = 0, high = it->count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (it->start[middle] <= event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct held held_of(struct walk *w, const struct slot *slot)
+{
+	const struct frag_tape_site *site = &w->tape->sites[slot->site];
+	struct held held = {
+		.bytes = slot->bytes, .step = step_of(w->tape, slot->event), .stack = site->stack,
+		.device = site->device,
+		.iteration = iterations_at(&w->out->iterations, slot->event),
+	};
+
+	/* it has been seen, so nothing can fail */
+	(void)frag_marked_tags_find(&w->tags, site->tag, &held.tag);
+	return held;
+}
+
+/* What of iterations 1 to n - 3 is live still. False: memory is short. */
+static bool keep_left(struct walk *w, uint32_t *count)
+{
+	/* the second one is iteration 1, at which two have begun */
+	const uint64_t from = w->out->iterations.start[1];
+	const uint64_t to = w->out->iterations.start[w->out->iterations.count - 2];
+
+	*count = 0;
+	w->left = malloc(((size_t)w->slot_count + 1) * sizeof(*w->left));
+	for (uint32_t i = 0; w->left && i < w->slot_count; i++)
+		if (w->slots[i].event != NOBODY && w->slots[i].event >= from
+		    && w->slots[i].event < to)
+			w->left[(*count)++] = held_of(w, &w->slots[i]);
+	return w->left != NULL;
 }
 
 static bool find_leaks(struct walk *w)
 {
-	const uint32_t count = keep_left(w);
-	uint32_t end;
+	uint32_t count, end;
 	bool good = true;
 
+	if (!keep_left(w, &count))
+		return false;
 	if (!count)
 		return true;
-	qsort(w->slots, count, sizeof(*w->slots), by_owner_and_step);
+	qsort(w->left, count, sizeof(*w->left), by_owner_and_step);
 	/* an owner has a block of each iteration at least */
 	w->out->leaks = calloc(count, sizeof(*w->out->leaks));
 	if (!w->out->leaks)
 		return false;
 	for (uint32_t i = 0; i < count && good; i = end) {
-		for (end = i + 1; end < count && !by_owner(&w->slots[i], &w->slots[end]);)
+		for (end = i + 1; end < count && !by_owner(&w->left[i], &w->left[end]);)
 			end++;
-		good = judge(w, &w->slots[i], end - i);
+		good = judge(w, &w->left[i], end - i);
 	}
 	qsort(w->out->leaks, w->out->leak_count, sizeof(*w->out->leaks), by_bytes);
 	return good;
@@ -278,7 +342,9 @@ static bool look_at_device(const struct walk *w, uint32_t device, uint64_t room)
 int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,
 		    const uint64_t *rooms, struct frag_error *err)
 {
-	struct walk w = { .out = leaks, .devices = frag_tape_info(tape)->device_count };
+	struct walk w = {
+		.out = leaks, .tape = tape, .devices = frag_tape_info(tape)->device_count,
+	};
 	const struct frag_iterations *it = &leaks->iterations;
 	bool good;
 	int rc;
@@ -292,12 +358,15 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 	w.now = calloc(w.devices, sizeof(*w.now));
 	w.points = points_of(it);
 	w.starts = calloc((size_t)w.points * w.devices, sizeof(*w.starts));
+	w.seen = calloc((size_t)tape->site_count + 1, sizeof(*w.seen));
 	good = frag_marked_tags_init(&w.tags, frag_tape_symbols(tape)) && leaks->devices && w.now
-	       && w.starts && walk_tape(&w, tape) && find_leaks(&w);
+	       && w.starts && w.seen && walk_tape(&w) && find_leaks(&w);
 	for (uint32_t d = 0; d < w.devices && good; d++)
 		good = look_at_device(&w, d, rooms[d]);
 	frag_marked_tags_fini(&w.tags);
 	free(w.slots);
+	free(w.seen);
+	free(w.left);
 	free(w.now);
 	free(w.starts);
 	return good ? 0 : frag_fail_nomem(err);

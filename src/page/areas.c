@@ -201,6 +201,22 @@ static int prune(struct frag_areas *areas, double least, uint32_t max)
 	return rc;
 }
 
+/*
+ * A pixel only grows: what it was a little while ago tells most of the small ones, and those that
+ * grow small in the meantime are told in the end.
+ */
+static bool is_small(struct frag_areas *areas, const struct frag_area *a)
+{
+	int64_t size;
+
+	if (a->end >= areas->pixel_until) {
+		areas->pixel = pixel(a->end, areas->height);
+		areas->pixel_until = a->end + a->end / 32 + 1;
+	}
+	return !__builtin_mul_overflow(a->end - a->birth, a->bytes, &size)
+	       && (double)size < areas->pixel;
+}
+
 /* Sorting out is dear, so twice as many may gather. */
 int frag_areas_add(struct frag_areas *areas, const struct frag_area *a)
 {
@@ -214,7 +230,7 @@ int frag_areas_add(struct frag_areas *areas, const struct frag_area *a)
 		areas->height += a->y + a->bytes - lane->height;
 		lane->height = a->y + a->bytes;
 	}
-	if (size_of(a) < pixel(a->end, areas->height))
+	if (is_small(areas, a))
 		return drop_in_cell(areas, a) ? 0 : drop(areas, a);
 	if (areas->count == 2 * FRAG_AREAS_MAX) {
 		rc = prune(areas, pixel(a->end, areas->height), FRAG_AREAS_MAX);

@@ -8,15 +8,14 @@
 /* What few steps have: apart from what all have, so that it costs them nothing. */
 #define RARE __attribute__((cold))
 
-/* The block in a slot of the trace. */
+/* The block in a slot of the trace: what becomes of it once it ends. */
 struct frag_page_block {
-	uint64_t birth, freed;
-	uint64_t y, bytes;      /* 0: there is none */
-	uint32_t lane, share, device;
+	struct frag_area area;  /* without bytes: there is none; who: its share */
+	uint32_t device;
 	uint32_t waits;         /* where the last one of this slot that waits is */
 };
 
-/* One that is freed and waits for a stream; freed is set. */
+/* One that is freed and waits for a stream. */
 struct frag_page_pending {
 	struct frag_page_block block;
 	frag_block handle;
@@ -181,16 +180,16 @@ RARE static int do_calls(struct frag_page *page, struct frag_page_device *d,
 	return rc;
 }
 
-/* A block ends at a step; pending from `freed` on. */
-static int end_block(struct frag_page *page, const struct frag_page_block *b, uint64_t freed,
-		     uint64_t step)
+static int end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
 {
-	const struct frag_area area = {
-		.birth = b->birth, .freed = freed, .end = step,
-		.y = b->y, .bytes = b->bytes, .lane = b->lane, .who = b->share,
-	};
+	struct frag_page_device *d = &page->devices[b->device];
 
-	return frag_areas_add(&page->devices[b->device].blocks, &area);
+	b->area.end = step;
+	frag_who_dies(&page->who, b->area.who);
+	if (b->area.birth <= d->peak.step
+	    && !frag_who_was_there(&page->who, b->area.who, b->device, b->area.bytes))
+		return -FRAG_ENOMEM;
+	return frag_areas_add(&d->blocks, &b->area);
 }
 
 /* Room for one in a slot. */
@@ -212,18 +211,17 @@ static int begin_block(struct frag_page *page, const struct frag_step *step)
 	if (ev->slot >= page->live_count && !make_live(page, ev->slot))
 		return -FRAG_ENOMEM;
 	b = &page->live[ev->slot];
-	b->bytes = 0;
+	b->area.bytes = 0;
 	place = frag_floor_find(&page->devices[step->device].floor, step->segment);
 	if (!step->placed || !ev->bytes || !place)
 		return 0;
-	b->birth = ev->step;
-	b->y = place->y + step->offset;
-	b->bytes = step->bytes;
-	b->lane = place->lane;
+	b->area.birth = ev->step;
+	b->area.y = place->y + step->offset;
+	b->area.bytes = step->bytes;
+	b->area.lane = place->lane;
+	b->area.who = frag_who_born(&page->who, frag_sim_symbols(page->sim), ev->tag, step->stack);
 	b->device = step->device;
-	b->share = frag_who_born(&page->who, frag_sim_symbols(page->sim), ev->tag, step->stack,
-				 step->device, step->bytes);
-	return b->share == UINT32_MAX ? -FRAG_ENOMEM : 0;
+	return b->area.who == UINT32_MAX ? -FRAG_ENOMEM : 0;
 }
 
 static bool push(struct frag_page_waits *list, const struct frag_page_pending *p)
@@ -241,9 +239,8 @@ RARE static int defer_block(struct frag_page *page, const struct frag_page_block
 		.block = *b, .handle = frag_sim_block(page->sim, ev->slot), .slot = ev->slot,
 	};
 
-	p.block.freed = ev->step;
 	page->live[ev->slot].waits = page->waiting.count;
-	page->devices[b->device].pending += b->bytes;
+	page->devices[b->device].pending += b->area.bytes;
 	return push(&page->waiting, &p) ? 0 : -FRAG_ENOMEM;
 }
 
@@ -273,15 +270,11 @@ static int free_block(struct frag_page *page, const struct frag_event *ev)
 	struct frag_page_block *b = &page->live[ev->slot];
 	int rc;
 
-	if (ev->slot >= page->live_count || !b->bytes)
+	if (ev->slot >= page->live_count || !b->area.bytes)
 		return 0;
-	if (ev->waits) {
-		rc = defer_block(page, b, ev);
-	} else {
-		frag_who_dies(&page->who, b->share, b->device, b->bytes);
-		rc = end_block(page, b, ev->step, ev->step);
-	}
-	b->bytes = 0;
+	b->area.freed = ev->step;
+	rc = ev->waits ? defer_block(page, b, ev) : end_block(page, b, ev->step);
+	b->area.bytes = 0;
 	return rc;
 }
 
@@ -294,7 +287,7 @@ static int end_of_list(struct frag_page *page, struct frag_page_waits *list,
 	int rc = 0;
 
 	for (uint32_t i = 0; i < list->count; i++) {
-		const struct frag_page_pending p = list->at[i];
+		struct frag_page_pending p = list->at[i];
 
 		if (rc || p.block.device != step->device
 		    || frag_heap_is_pending(heap, p.handle, p.slot)) {
@@ -303,9 +296,8 @@ static int end_of_list(struct frag_page *page, struct frag_page_waits *list,
 			list->at[kept++] = p;
 			continue;
 		}
-		page->devices[step->device].pending -= p.block.bytes;
-		frag_who_dies(&page->who, p.block.share, p.block.device, p.block.bytes);
-		rc = end_block(page, &p.block, p.block.freed, step->event->step);
+		page->devices[step->device].pending -= p.block.area.bytes;
+		rc = end_block(page, &p.block, step->event->step);
 	}
 	list->count = kept;
 	return rc;
@@ -350,8 +342,30 @@ static int do_event(struct frag_page *page, const struct frag_step *step)
 /* Takes what is around a moment, once there is as much behind as there is before it. */
 static void take_window(struct frag_page_device *d, struct frag_page_moment *m, bool last)
 {
-	if (!m->window.taken && (last || d->recent.seen >= m->window.seen + FRAG_WINDOW_MAX / 2))
+	const uint64_t due = m->window.seen + FRAG_WINDOW_MAX / 2;
+
+	if (m->window.taken)
+		return;
+	if (last || d->recent.seen >= due)
 		frag_window_take(&m->window, &d->recent);
+	else if (due < d->window_due)
+		d->window_due = due;
+}
+
+RARE static void take_windows(struct frag_page_device *d, bool last)
+{
+	d->window_due = UINT64_MAX;
+	take_window(d, &d->peak, last);
+	for (uint32_t i = 0; i < d->oom_count; i++)
+		take_window(d, &d->ooms[i], last);
+}
+
+/* Steps are counted so that each has as many behind it as before it. */
+static void begin_window(struct frag_page_device *d, struct frag_page_moment *m)
+{
+	m->window.seen = d->recent.seen;
+	m->window.taken = false;
+	take_window(d, m, false);
 }
 
 /* Where the most is reserved, and of those steps where the most is allocated. */
@@ -363,6 +377,46 @@ static bool is_peak(const struct frag_line_step *now, const uint64_t highest[2])
 	       && (reserved > highest[0] || now->at[FRAG_LINE_ALLOCATED] > highest[1]);
 }
 
+static void add_holder(struct frag_page_share *held, const struct frag_page_block *b,
+		       uint32_t device, uint64_t born_by)
+{
+	if (b->device != device || !b->area.bytes || b->area.birth > born_by)
+		return;
+	held[b->area.who].bytes += b->area.bytes;
+	held[b->area.who].blocks++;
+}
+
+/* Who holds what now, or held it at the peak: by share, the caller's. NULL: memory is short. */
+static struct frag_page_share *holders(const struct frag_page *page, uint32_t device, bool at_peak)
+{
+	const struct frag_page_waits *const lists[] = { &page->waiting, &page->ready };
+	const uint64_t born_by = at_peak ? page->devices[device].peak.step : UINT64_MAX;
+	struct frag_page_share *held = calloc((size_t)page->who.share_count + 1, sizeof(*held));
+
+	if (!held)
+		return NULL;
+	for (uint32_t i = 0; i < page->live_count; i++)
+		add_holder(held, &page->live[i], device, born_by);
+	for (int k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < lists[k]->count; i++)
+			add_holder(held, &lists[k]->at[i].block, device, born_by);
+	if (at_peak)
+		frag_who_add_dead(&page->who, device, held);
+	return held;
+}
+
+static int note_holders(const struct frag_page *page, uint32_t device, struct frag_page_moment *m)
+{
+	struct frag_page_share *held = holders(page, device, m == &page->devices[device].peak);
+
+	if (!held)
+		return -FRAG_ENOMEM;
+	m->share_count = frag_who_largest(held, page->who.share_count, m->shares,
+					  FRAG_PAGE_HOLDERS_MAX, &m->rest_bytes, &m->rest_blocks);
+	free(held);
+	return 0;
+}
+
 RARE static int note_oom(struct frag_page *page, struct frag_page_device *d,
 		    const struct frag_step *step)
 {
@@ -372,10 +426,8 @@ RARE static int note_oom(struct frag_page *page, struct frag_page_device *d,
 		return 0;
 	d->oom_count++;
 	m->step = step->event->step;
-	m->window.seen = d->recent.seen;
-	m->share_count = frag_who_largest(&page->who, step->device, false, m->shares,
-					  FRAG_PAGE_HOLDERS_MAX, &m->rest_bytes, &m->rest_blocks);
-	return m->share_count == UINT32_MAX ? -FRAG_ENOMEM : 0;
+	begin_window(d, m);
+	return note_holders(page, step->device, m);
 }
 
 RARE static void note_peak(struct frag_page *page, struct frag_page_device *d,
@@ -384,8 +436,7 @@ RARE static void note_peak(struct frag_page *page, struct frag_page_device *d,
 	d->highest[0] = now->at[FRAG_LINE_RESERVED];
 	d->highest[1] = now->at[FRAG_LINE_ALLOCATED];
 	d->peak.step = now->step;
-	d->peak.window.seen = d->recent.seen;
-	d->peak.window.taken = false;
+	begin_window(d, &d->peak);
 	frag_who_peaks(&page->who, (uint32_t)(d - page->devices));
 }
 
@@ -404,10 +455,8 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 	d->end = now->step + 1;
 	if (is_peak(now, d->highest))
 		note_peak(page, d, now);
-	if (!d->peak.window.taken)
-		take_window(d, &d->peak, false);
-	for (uint32_t i = 0; i < d->oom_count; i++)
-		take_window(d, &d->ooms[i], false);
+	if (d->recent.seen >= d->window_due)
+		take_windows(d, false);
 	return step->status == FRAG_STEP_OOM ? note_oom(page, d, step) : 0;
 }
 
@@ -436,18 +485,9 @@ static int end_device(struct frag_page *page, struct frag_page_device *d)
 		if (d->floor.places[i].used)
 			rc = frag_floor_unmap(&d->floor.places[i], 0, UINT64_MAX, &e, end_piece);
 	}
-	take_window(d, &d->peak, true);
-	for (uint32_t i = 0; i < d->oom_count; i++)
-		take_window(d, &d->ooms[i], true);
+	take_windows(d, true);
 	frag_line_fill(&d->line);
-	if (!rc) {
-		d->peak.share_count = frag_who_largest(&page->who,
-						       (uint32_t)(d - page->devices), true,
-						       d->peak.shares, FRAG_PAGE_HOLDERS_MAX,
-						       &d->peak.rest_bytes, &d->peak.rest_blocks);
-		rc = d->peak.share_count == UINT32_MAX ? -FRAG_ENOMEM : 0;
-	}
-	return rc;
+	return rc ? rc : note_holders(page, (uint32_t)(d - page->devices), &d->peak);
 }
 
 /* Lanes one above the other, each at a whole row of the raster. */
@@ -488,9 +528,9 @@ static int end_all(struct frag_page *page, const struct frag_page_waits *list)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < list->count && !rc; i++) {
-		const struct frag_page_block *b = &list->at[i].block;
+		struct frag_page_block *b = &list->at[i].block;
 
-		rc = end_block(page, b, b->freed, page->devices[b->device].end);
+		rc = end_block(page, b, page->devices[b->device].end);
 	}
 	return rc;
 }
@@ -502,11 +542,11 @@ int frag_page_end(struct frag_page *page, struct frag_error *err)
 	for (uint32_t i = 0; i < page->device_count && !rc; i++)
 		rc = end_device(page, &page->devices[i]);
 	for (uint32_t i = 0; i < page->live_count && !rc; i++) {
-		const struct frag_page_block *b = &page->live[i];
+		struct frag_page_block *b = &page->live[i];
 
-		if (b->bytes)
-			rc = end_block(page, b, page->devices[b->device].end,
-				       page->devices[b->device].end);
+		b->area.freed = page->devices[b->device].end;
+		if (b->area.bytes)
+			rc = end_block(page, b, b->area.freed);
 	}
 	rc = rc ? rc : end_all(page, &page->waiting);
 	rc = rc ? rc : end_all(page, &page->ready);

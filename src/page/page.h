@@ -36,6 +36,7 @@ struct frag_page_device {
 	struct frag_window_line recent; /* a ring, while it lasts */
 	struct frag_page_moment peak, ooms[FRAG_PAGE_OOMS_MAX];
 	uint32_t oom_count;
+	uint64_t window_due;            /* one is to be taken once so many steps were seen */
 	uint64_t pending;               /* bytes */
 	uint64_t highest[2];            /* reserved and allocated, at the peak so far */
 	uint64_t end;                   /* after the last step */

@@ -36,8 +36,8 @@ bool frag_who_init(struct frag_who *w, uint32_t devices)
 	w->device_count = devices;
 	w->sums = calloc(devices, sizeof(*w->sums));
 	w->sum_capacities = calloc(devices, sizeof(*w->sum_capacities));
-	w->epochs = calloc(devices, sizeof(*w->epochs));
-	return w->sums && w->sum_capacities && w->epochs && frag_map_init(&w->by_text, w->seed)
+	w->peaks = calloc(devices, sizeof(*w->peaks));
+	return w->sums && w->sum_capacities && w->peaks && frag_map_init(&w->by_text, w->seed)
 	       && frag_map_init(&w->by_both, w->seed) && new_tag(w, none, 0) == FRAG_TAG_NONE
 	       && new_tag(w, none, 0) == FRAG_TAG_OTHERS;
 }
@@ -54,7 +54,7 @@ void frag_who_fini(struct frag_who *w)
 	free(w->plain);
 	free(w->sums);
 	free(w->sum_capacities);
-	free(w->epochs);
+	free(w->peaks);
 	frag_map_fini(&w->by_text);
 	frag_map_fini(&w->by_both);
 }
@@ -90,7 +90,8 @@ static uint32_t tag_of(struct frag_who *w, const struct frag_symbols *symbols, u
 	uint32_t known = number < w->number_count ? w->by_number[number] : 0;
 	struct frag_text text;
 
-	if (frag_who_vouched(w, known, number))
+	if (known > FRAG_TAG_OTHERS + 1 && w->tags[known - 1].live
+	    && w->tags[known - 1].number == number)
 		return known - 1;
 	text = frag_symbols_tag(symbols, number);
 	if (known > FRAG_TAG_OTHERS + 1 && w->tags[known - 1].number == number
@@ -157,15 +158,37 @@ static bool make_sums(struct frag_who *w, uint32_t device, uint32_t share)
 }
 
 uint32_t frag_who_look_up(struct frag_who *w, const struct frag_symbols *symbols, uint32_t tag,
-			  uint32_t stack, uint32_t device, uint64_t bytes)
+			  uint32_t stack)
 {
 	const uint32_t known = tag ? tag_of(w, symbols, tag) : FRAG_TAG_NONE;
 	const uint32_t share = known == UINT32_MAX ? known : share_of(w, known, stack);
 
-	if (share == UINT32_MAX || !make_sums(w, device, share))
-		return UINT32_MAX;
-	frag_who_add(w, share, known, device, bytes);
+	if (share != UINT32_MAX)
+		w->tags[known].live++;
 	return share;
+}
+
+bool frag_who_was_there(struct frag_who *w, uint32_t share, uint32_t device, uint64_t bytes)
+{
+	struct frag_who_sum *sum;
+
+	if (!make_sums(w, device, share))
+		return false;
+	sum = &w->sums[device][share];
+	if (sum->peak != w->peaks[device])
+		*sum = (struct frag_who_sum){ .peak = w->peaks[device] };
+	sum->bytes += bytes;
+	sum->blocks++;
+	return true;
+}
+
+void frag_who_add_dead(const struct frag_who *w, uint32_t device, struct frag_page_share *held)
+{
+	for (uint32_t i = 0; i < w->share_count && i < w->sum_capacities[device]; i++)
+		if (w->sums[device][i].peak == w->peaks[device]) {
+			held[i].bytes += w->sums[device][i].bytes;
+			held[i].blocks += w->sums[device][i].blocks;
+		}
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -177,32 +200,21 @@ static int by_bytes(const void *a, const void *b)
 	return x->share < y->share ? -1 : x->share > y->share;
 }
 
-uint32_t frag_who_largest(const struct frag_who *w, uint32_t device, bool at_peak,
-			  struct frag_page_share *out, uint32_t max, uint64_t *rest_bytes,
-			  uint64_t *rest_blocks)
+uint32_t frag_who_largest(struct frag_page_share *held, uint32_t count, struct frag_page_share *out,
+			  uint32_t max, uint64_t *rest_bytes, uint64_t *rest_blocks)
 {
-	struct frag_page_share *all = malloc(((size_t)w->share_count + 1) * sizeof(*all));
-	uint32_t count = 0;
+	uint32_t there = 0;
 
-	if (!all)
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < w->share_count && i < w->sum_capacities[device]; i++) {
-		const struct frag_who_sum *sum = &w->sums[device][i];
-		const bool changed = sum->epoch == w->epochs[device];
-		const uint64_t bytes = at_peak && changed ? sum->peak_bytes : sum->bytes;
-		const uint64_t blocks = at_peak && changed ? sum->peak_blocks : sum->blocks;
-
-		if (blocks)
-			all[count++] = (struct frag_page_share){ i, bytes, blocks };
-	}
-	qsort(all, count, sizeof(*all), by_bytes);
+	for (uint32_t i = 0; i < count; i++)
+		if (held[i].blocks)
+			held[there++] = (struct frag_page_share){ i, held[i].bytes, held[i].blocks };
+	qsort(held, there, sizeof(*held), by_bytes);
 	*rest_bytes = *rest_blocks = 0;
-	for (uint32_t i = max; i < count; i++) {
-		*rest_bytes += all[i].bytes;
-		*rest_blocks += all[i].blocks;
+	for (uint32_t i = max; i < there; i++) {
+		*rest_bytes += held[i].bytes;
+		*rest_blocks += held[i].blocks;
 	}
-	count = count < max ? count : max;
-	memcpy(out, all, count * sizeof(*all));
-	free(all);
-	return count;
+	there = there < max ? there : max;
+	memcpy(out, held, there * sizeof(*held));
+	return there;
 }

@@ -27,11 +27,10 @@ struct frag_who_share {
 	uint32_t tag, stack;            /* stack: for frag_symbols_frame() */
 };
 
-/* Of a share on one device; `at_peak` holds where nothing has changed since. */
+/* Of a share on one device: what was there at the peak of this number, and has died since. */
 struct frag_who_sum {
 	uint64_t bytes, blocks;
-	uint64_t peak_bytes, peak_blocks;
-	uint64_t epoch;
+	uint64_t peak;
 };
 
 struct frag_who_tag {
@@ -57,85 +56,56 @@ struct frag_who {
 	uint32_t plain_count, plain_capacity;
 	struct frag_who_sum **sums;     /* by device, by share */
 	uint32_t *sum_capacities;
-	uint64_t *epochs;               /* by device: peaks so far */
+	uint64_t *peaks;                /* by device: so many so far */
 	uint32_t device_count;
 };
 
 bool frag_who_init(struct frag_who *who, uint32_t devices);
 void frag_who_fini(struct frag_who *who);
 
-/* Before it changes: what it is now is what it was at the peak, if it has not changed since. */
-static inline void frag_who_touch(const struct frag_who *who, struct frag_who_sum *sum,
-				  uint32_t device)
-{
-	if (sum->epoch == who->epochs[device])
-		return;
-	sum->peak_bytes = sum->bytes;
-	sum->peak_blocks = sum->blocks;
-	sum->epoch = who->epochs[device];
-}
-
-/* A live block vouches for the number; known: the tag, + 1. */
-static inline bool frag_who_vouched(const struct frag_who *who, uint32_t known, uint32_t number)
-{
-	return known > FRAG_TAG_OTHERS + 1 && who->tags[known - 1].live
-	       && who->tags[known - 1].number == number;
-}
-
-static inline void frag_who_add(struct frag_who *who, uint32_t share, uint32_t tag,
-				uint32_t device, uint64_t bytes)
-{
-	struct frag_who_sum *sum = &who->sums[device][share];
-
-	frag_who_touch(who, sum, device);
-	sum->bytes += bytes;
-	sum->blocks++;
-	who->tags[tag].live++;
-}
-
 /* As the next, however little is known. */
 uint32_t frag_who_look_up(struct frag_who *who, const struct frag_symbols *symbols, uint32_t tag,
-			  uint32_t stack, uint32_t device, uint64_t bytes);
+			  uint32_t stack);
 
 /*
  * The share of a new block; UINT32_MAX: memory is short. Most are of a tag without a stack that
- * others have too, and known by its number.
+ * others have too: a live one of them vouches for the tag's number.
  */
 static inline uint32_t frag_who_born(struct frag_who *who, const struct frag_symbols *symbols,
-				     uint32_t tag, uint32_t stack, uint32_t device, uint64_t bytes)
+				     uint32_t tag, uint32_t stack)
 {
 	const uint32_t known = tag < who->number_count && !stack ? who->by_number[tag] : 0;
 	const uint32_t share = known && known <= who->plain_count ? who->plain[known - 1] : 0;
+	struct frag_who_tag *of = who->tags + known - 1;
 
-	if (!share || share > who->sum_capacities[device] || !frag_who_vouched(who, known, tag))
-		return frag_who_look_up(who, symbols, tag, stack, device, bytes);
-	frag_who_add(who, share - 1, known - 1, device, bytes);
+	if (!share || known <= FRAG_TAG_OTHERS + 1 || !of->live || of->number != tag)
+		return frag_who_look_up(who, symbols, tag, stack);
+	of->live++;
 	return share - 1;
 }
 
-static inline void frag_who_dies(struct frag_who *who, uint32_t share, uint32_t device,
-				 uint64_t bytes)
+static inline void frag_who_dies(struct frag_who *who, uint32_t share)
 {
-	struct frag_who_sum *sum = &who->sums[device][share];
-
-	frag_who_touch(who, sum, device);
-	sum->bytes -= bytes;
-	sum->blocks--;
 	who->tags[who->shares[share].tag].live--;
 }
 
 /* What is there now is the peak, until this is said again. */
 static inline void frag_who_peaks(struct frag_who *who, uint32_t device)
 {
-	who->epochs[device]++;
+	who->peaks[device]++;
 }
 
+/* A block dies that was there at the peak. False: memory is short. */
+bool frag_who_was_there(struct frag_who *who, uint32_t share, uint32_t device, uint64_t bytes);
+
+/* Who held what at the peak, of those that have died since: adds it, by share. */
+void frag_who_add_dead(const struct frag_who *who, uint32_t device, struct frag_page_share *held);
+
 /*
- * The shares that hold most now, or at the peak, at most `max`, and what the others come to.
- * UINT32_MAX: memory is short.
+ * Of all shares, who holds what, the largest `max`, in order, and what the others come to; held
+ * is sorted.
  */
-uint32_t frag_who_largest(const struct frag_who *who, uint32_t device, bool at_peak,
-			  struct frag_page_share *out, uint32_t max, uint64_t *rest_bytes,
-			  uint64_t *rest_blocks);
+uint32_t frag_who_largest(struct frag_page_share *held, uint32_t count, struct frag_page_share *out,
+			  uint32_t max, uint64_t *rest_bytes, uint64_t *rest_blocks);
 
 #endif
