@@ -52,7 +52,7 @@ static uint32_t iteration_at(const struct frag_iterations *it, uint32_t point)
 }
 
 /* Room for a slot; and who the tag is depends on the mark at which it is first seen. */
-__attribute__((cold))
+__attribute__((cold, noinline))
 static bool make_room(struct walk *w, uint32_t slot, uint32_t site)
 {
 	uint32_t owner;

@@ -50,25 +50,32 @@ static inline void frag_line_widen(struct frag_line_bucket *b, enum frag_line_fi
 }
 
 /* Steps come in order, and there are many: each figure by itself, in line. */
-static inline void frag_line_add(struct frag_line *line, const struct frag_line_step *now)
+static inline void frag_line_add(struct frag_line *line, uint64_t step, uint64_t reserved,
+				 uint64_t allocated, uint64_t requested, uint64_t stranded)
 {
-	const uint64_t i = now->step >> line->shift;
+	const uint64_t i = step >> line->shift;
 	struct frag_line_bucket *b = i < line->count ? &line->bucket[i]
-						     : frag_line_make(line, now->step);
+						     : frag_line_make(line, step);
 
-	frag_line_widen(b, FRAG_LINE_RESERVED, now->at[FRAG_LINE_RESERVED]);
-	frag_line_widen(b, FRAG_LINE_ALLOCATED, now->at[FRAG_LINE_ALLOCATED]);
-	frag_line_widen(b, FRAG_LINE_REQUESTED, now->at[FRAG_LINE_REQUESTED]);
-	frag_line_widen(b, FRAG_LINE_STRANDED, now->at[FRAG_LINE_STRANDED]);
+	frag_line_widen(b, FRAG_LINE_RESERVED, reserved);
+	frag_line_widen(b, FRAG_LINE_ALLOCATED, allocated);
+	frag_line_widen(b, FRAG_LINE_REQUESTED, requested);
+	frag_line_widen(b, FRAG_LINE_STRANDED, stranded);
 }
 
 /* After the last one: a bucket without a step becomes as the one before it. */
 void frag_line_fill(struct frag_line *line);
 
-/* The place of the next step in the ring, to be filled in. */
-static inline struct frag_line_step *frag_window_next(struct frag_window_line *ring)
+static inline void frag_window_add(struct frag_window_line *ring, uint64_t step, uint64_t reserved,
+				   uint64_t allocated, uint64_t requested, uint64_t stranded)
 {
-	return &ring->step[ring->seen++ % FRAG_WINDOW_MAX];
+	struct frag_line_step *to = &ring->step[ring->seen++ % FRAG_WINDOW_MAX];
+
+	to->step = step;
+	to->at[FRAG_LINE_RESERVED] = reserved;
+	to->at[FRAG_LINE_ALLOCATED] = allocated;
+	to->at[FRAG_LINE_REQUESTED] = requested;
+	to->at[FRAG_LINE_STRANDED] = stranded;
 }
 
 /* Takes what the ring has, the oldest first. */

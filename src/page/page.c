@@ -6,7 +6,7 @@
 #include "base/grow.h"
 
 /* What few steps have: apart from what all have, so that it costs them nothing. */
-#define RARE __attribute__((cold))
+#define RARE __attribute__((cold, noinline))
 
 /* The block in a slot of the trace: what becomes of it once it ends. */
 struct frag_page_block {
@@ -180,7 +180,7 @@ RARE static int do_calls(struct frag_page *page, struct frag_page_device *d,
 	return rc;
 }
 
-static int end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
+static inline int end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
 {
 	struct frag_page_device *d = &page->devices[b->device];
 
@@ -368,15 +368,6 @@ static void begin_window(struct frag_page_device *d, struct frag_page_moment *m)
 	take_window(d, m, false);
 }
 
-/* Where the most is reserved, and of those steps where the most is allocated. */
-static bool is_peak(const struct frag_line_step *now, const uint64_t highest[2])
-{
-	const uint64_t reserved = now->at[FRAG_LINE_RESERVED];
-
-	return reserved >= highest[0]
-	       && (reserved > highest[0] || now->at[FRAG_LINE_ALLOCATED] > highest[1]);
-}
-
 static void add_holder(struct frag_page_share *held, const struct frag_page_block *b,
 		       uint32_t device, uint64_t born_by)
 {
@@ -430,31 +421,30 @@ RARE static int note_oom(struct frag_page *page, struct frag_page_device *d,
 	return note_holders(page, step->device, m);
 }
 
-RARE static void note_peak(struct frag_page *page, struct frag_page_device *d,
-		      const struct frag_line_step *now)
+/* At the last step that was seen. */
+RARE static void note_peak(struct frag_page *page, struct frag_page_device *d, uint64_t reserved,
+			   uint64_t allocated)
 {
-	d->highest[0] = now->at[FRAG_LINE_RESERVED];
-	d->highest[1] = now->at[FRAG_LINE_ALLOCATED];
-	d->peak.step = now->step;
+	d->highest[0] = reserved;
+	d->highest[1] = allocated;
+	d->peak.step = d->end - 1;
 	begin_window(d, &d->peak);
 	frag_who_peaks(&page->who, (uint32_t)(d - page->devices));
 }
 
+/* The peak is where the most is reserved, and of those steps where the most is allocated. */
 static int note_step(struct frag_page *page, struct frag_page_device *d,
 		     const struct frag_step *step)
 {
 	const struct frag_metrics *m = step->metrics;
-	struct frag_line_step *now = frag_window_next(&d->recent);
+	const uint64_t now = step->event->step;
+	const uint64_t reserved = m->reserved, allocated = m->allocated;
 
-	now->step = step->event->step;
-	now->at[FRAG_LINE_RESERVED] = m->reserved;
-	now->at[FRAG_LINE_ALLOCATED] = m->allocated;
-	now->at[FRAG_LINE_REQUESTED] = m->requested;
-	now->at[FRAG_LINE_STRANDED] = m->stranded;
-	frag_line_add(&d->line, now);
-	d->end = now->step + 1;
-	if (is_peak(now, d->highest))
-		note_peak(page, d, now);
+	frag_window_add(&d->recent, now, reserved, allocated, m->requested, m->stranded);
+	frag_line_add(&d->line, now, reserved, allocated, m->requested, m->stranded);
+	d->end = now + 1;
+	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
+		note_peak(page, d, reserved, allocated);
 	if (d->recent.seen >= d->window_due)
 		take_windows(d, false);
 	return step->status == FRAG_STEP_OOM ? note_oom(page, d, step) : 0;
