@@ -207,14 +207,14 @@ static int prune(struct frag_areas *areas, double least, uint32_t max)
  */
 static bool is_small(struct frag_areas *areas, const struct frag_area *a)
 {
-	int64_t size;
+	uint64_t size;
 
 	if (a->end >= areas->pixel_until) {
-		areas->pixel = pixel(a->end, areas->height);
+		/* a little less is fine */
+		areas->pixel = (uint64_t)pixel(a->end, areas->height);
 		areas->pixel_until = a->end + a->end / 32 + 1;
 	}
-	return !__builtin_mul_overflow(a->end - a->birth, a->bytes, &size)
-	       && (double)size < areas->pixel;
+	return !__builtin_mul_overflow(a->end - a->birth, a->bytes, &size) && size < areas->pixel;
 }
 
 /* Sorting out is dear, so twice as many may gather. */

@@ -39,7 +39,7 @@ struct frag_areas {
 	uint32_t max;           /* how many are kept */
 	uint64_t height;        /* of all lanes, so far */
 	uint64_t dropped;       /* went into the raster */
-	double pixel;           /* bytes x steps, as it was not long ago: */
+	uint64_t pixel;         /* bytes x steps, as it was not long ago: */
 	uint64_t pixel_until;   /* it is looked at again at this step */
 	struct frag_lane *lanes;
 	uint32_t lane_count, lane_capacity, rows;

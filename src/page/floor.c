@@ -102,17 +102,13 @@ int frag_floor_add(struct frag_floor *f, uint32_t ordinal, uint64_t bytes, bool 
 	return rc ? rc : frag_floor_map(place, 0, bytes, step);
 }
 
-/* Most blocks go where others went a moment ago. */
-struct frag_floor_place *frag_floor_find(struct frag_floor *f, uint32_t ordinal)
+struct frag_floor_place *frag_floor_look_up(struct frag_floor *f, uint32_t ordinal)
 {
-	uint32_t *recent = &f->recent[ordinal % FRAG_FLOOR_RECENT], i = *recent;
+	const uint32_t i = frag_map_get(&f->by_ordinal, ordinal);
 
-	if (i < f->place_count && f->places[i].ordinal == ordinal && f->places[i].used)
-		return &f->places[i];
-	i = frag_map_get(&f->by_ordinal, ordinal);
 	if (i == FRAG_MAP_NONE)
 		return NULL;
-	*recent = i;
+	f->recent[ordinal % FRAG_FLOOR_RECENT] = i;
 	return &f->places[i];
 }
 

@@ -48,7 +48,15 @@ void frag_floor_fini(struct frag_floor *floor);
 int frag_floor_add(struct frag_floor *floor, uint32_t ordinal, uint64_t bytes, bool range,
 		   uint64_t step);
 /* The place of one that is there; NULL: it is not. */
-struct frag_floor_place *frag_floor_find(struct frag_floor *floor, uint32_t ordinal);
+struct frag_floor_place *frag_floor_look_up(struct frag_floor *floor, uint32_t ordinal);
+/* The same; most blocks go where others went a moment ago. */
+static inline struct frag_floor_place *frag_floor_find(struct frag_floor *floor, uint32_t ordinal)
+{
+	const uint32_t i = floor->recent[ordinal % FRAG_FLOOR_RECENT];
+
+	return i < floor->place_count && floor->places[i].ordinal == ordinal
+	       && floor->places[i].used ? &floor->places[i] : frag_floor_look_up(floor, ordinal);
+}
 void frag_floor_remove(struct frag_floor *floor, struct frag_floor_place *place);
 
 /* Pages of a range. ended is told of what was there from `birth` until now. */

@@ -30,7 +30,7 @@ int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t 
 	if (!page->devices)
 		return frag_fail_nomem(err);
 	page->device_count = devices;
-	if (!frag_who_init(&page->who, devices))
+	if (!frag_who_init(&page->who, frag_sim_symbols(sim), devices))
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < devices; i++)
 		if (frag_floor_init(&page->devices[i].floor))
@@ -219,7 +219,7 @@ static int begin_block(struct frag_page *page, const struct frag_step *step)
 	b->area.y = place->y + step->offset;
 	b->area.bytes = step->bytes;
 	b->area.lane = place->lane;
-	b->area.who = frag_who_born(&page->who, frag_sim_symbols(page->sim), ev->tag, step->stack);
+	b->area.who = frag_who_born(&page->who, ev->tag, step->stack);
 	b->device = step->device;
 	return b->area.who == UINT32_MAX ? -FRAG_ENOMEM : 0;
 }

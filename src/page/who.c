@@ -28,10 +28,11 @@ static uint32_t new_tag(struct frag_who *w, struct frag_text text, uint64_t hash
 	return w->tag_count++;
 }
 
-bool frag_who_init(struct frag_who *w, uint32_t devices)
+bool frag_who_init(struct frag_who *w, const struct frag_symbols *symbols, uint32_t devices)
 {
 	const struct frag_text none = { .text = NULL };
 
+	w->symbols = symbols;
 	w->seed = frag_hash_seed();
 	w->device_count = devices;
 	w->sums = calloc(devices, sizeof(*w->sums));
@@ -85,7 +86,7 @@ static uint32_t tag_of_text(struct frag_who *w, struct frag_text text)
 }
 
 /* The text has to be looked at where no live block vouches for the number. */
-static uint32_t tag_of(struct frag_who *w, const struct frag_symbols *symbols, uint32_t number)
+static uint32_t tag_of(struct frag_who *w, uint32_t number)
 {
 	uint32_t known = number < w->number_count ? w->by_number[number] : 0;
 	struct frag_text text;
@@ -93,7 +94,7 @@ static uint32_t tag_of(struct frag_who *w, const struct frag_symbols *symbols, u
 	if (known > FRAG_TAG_OTHERS + 1 && w->tags[known - 1].live
 	    && w->tags[known - 1].number == number)
 		return known - 1;
-	text = frag_symbols_tag(symbols, number);
+	text = frag_symbols_tag(w->symbols, number);
 	if (known > FRAG_TAG_OTHERS + 1 && w->tags[known - 1].number == number
 	    && text.length <= FRAG_TAG_TEXT && is_text(&w->tags[known - 1], text))
 		return known - 1;
@@ -157,10 +158,9 @@ static bool make_sums(struct frag_who *w, uint32_t device, uint32_t share)
 	return true;
 }
 
-uint32_t frag_who_look_up(struct frag_who *w, const struct frag_symbols *symbols, uint32_t tag,
-			  uint32_t stack)
+uint32_t frag_who_look_up(struct frag_who *w, uint32_t tag, uint32_t stack)
 {
-	const uint32_t known = tag ? tag_of(w, symbols, tag) : FRAG_TAG_NONE;
+	const uint32_t known = tag ? tag_of(w, tag) : FRAG_TAG_NONE;
 	const uint32_t share = known == UINT32_MAX ? known : share_of(w, known, stack);
 
 	if (share != UINT32_MAX)

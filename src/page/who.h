@@ -43,6 +43,7 @@ struct frag_who_tag {
 };
 
 struct frag_who {
+	const struct frag_symbols *symbols;     /* borrowed: what the trace's numbers stand for */
 	uint64_t seed;
 	struct frag_who_tag *tags;
 	uint32_t tag_count, tag_capacity;
@@ -60,26 +61,24 @@ struct frag_who {
 	uint32_t device_count;
 };
 
-bool frag_who_init(struct frag_who *who, uint32_t devices);
+bool frag_who_init(struct frag_who *who, const struct frag_symbols *symbols, uint32_t devices);
 void frag_who_fini(struct frag_who *who);
 
 /* As the next, however little is known. */
-uint32_t frag_who_look_up(struct frag_who *who, const struct frag_symbols *symbols, uint32_t tag,
-			  uint32_t stack);
+uint32_t frag_who_look_up(struct frag_who *who, uint32_t tag, uint32_t stack);
 
 /*
  * The share of a new block; UINT32_MAX: memory is short. Most are of a tag without a stack that
  * others have too: a live one of them vouches for the tag's number.
  */
-static inline uint32_t frag_who_born(struct frag_who *who, const struct frag_symbols *symbols,
-				     uint32_t tag, uint32_t stack)
+static inline uint32_t frag_who_born(struct frag_who *who, uint32_t tag, uint32_t stack)
 {
 	const uint32_t known = tag < who->number_count && !stack ? who->by_number[tag] : 0;
 	const uint32_t share = known && known <= who->plain_count ? who->plain[known - 1] : 0;
 	struct frag_who_tag *of = who->tags + known - 1;
 
 	if (!share || known <= FRAG_TAG_OTHERS + 1 || !of->live || of->number != tag)
-		return frag_who_look_up(who, symbols, tag, stack);
+		return frag_who_look_up(who, tag, stack);
 	of->live++;
 	return share - 1;
 }

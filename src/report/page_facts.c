@@ -391,7 +391,7 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 		put_leaks(root, t->leaks, devices);
 	if (!pack.failed)
 		text = frag_page_base64(&pack, length);
-	frag_json_text(root, "data", text);
+	frag_json_raw(root, "data", text);
 	free(s.values);
 	free(pack.bytes);
 	doc->failed |= !text;

@@ -88,9 +88,13 @@ static char *encode(const struct frag_page_pack *from)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *text = malloc(((size_t)from->used + 2) / 3 * 4 + 1), *p = text;
+	char *text = malloc(((size_t)from->used + 2) / 3 * 4 + 3), *p = text;
 
-	for (uint32_t i = 0; text && i < from->used; i += 3) {
+	if (!text)
+		return NULL;
+	*p++ = '"';
+
+	for (uint32_t i = 0; i < from->used; i += 3) {
 		const uint32_t left = from->used - i;
 		const uint32_t three = (uint32_t)from->bytes[i] << 16
 				       | (left > 1 ? (uint32_t)from->bytes[i + 1] << 8 : 0)
@@ -101,8 +105,8 @@ static char *encode(const struct frag_page_pack *from)
 		*p++ = left > 1 ? digits[three >> 6 & 63] : '=';
 		*p++ = left > 2 ? digits[three & 63] : '=';
 	}
-	if (text)
-		*p = '\0';
+	*p++ = '"';
+	*p = '\0';
 	return text;
 }
 
