@@ -66,27 +66,6 @@ static bool make_room(struct walk *w, uint32_t slot, uint32_t site)
 	return true;
 }
 
-static bool hold(struct walk *w, const struct frag_tape_event *e, uint32_t event, uint32_t device)
-{
-	const uint64_t bytes = e->word >> FRAG_TAPE_VALUE_SHIFT;
-
-	if ((e->slot >= w->slot_count || !w->seen[e->site]) && !make_room(w, e->slot, e->site))
-		return false;
-	w->slots[e->slot] = (struct slot){ bytes, event, e->site };
-	w->now[device] += bytes;
-	return true;
-}
-
-static void let_go(struct walk *w, const struct frag_tape_event *e)
-{
-	struct slot *slot = e->slot < w->slot_count ? &w->slots[e->slot] : NULL;
-
-	if (!slot || slot->event == NOBODY)
-		return;
-	w->now[w->tape->sites[slot->site].device] -= slot->bytes;
-	slot->event = NOBODY;
-}
-
 /* Iteration w->at begins. */
 static void begin(struct walk *w)
 {
@@ -98,14 +77,6 @@ static void begin(struct walk *w)
 	w->at++;
 }
 
-static void note_peak(struct walk *w, uint32_t device)
-{
-	struct frag_leaking *d = &w->out->devices[device];
-
-	if (w->at + 1 == w->out->iterations.count && w->now[device] > d->peak)
-		d->peak = w->now[device];
-}
-
 /* Of a mark; all rare events before it go by. */
 static struct frag_text text_at(struct walk *w, uint32_t event)
 {
@@ -114,33 +85,55 @@ static struct frag_text text_at(struct walk *w, uint32_t event)
 	return frag_tape_text(w->tape->texts, &w->tape->rare[w->rare]);
 }
 
-static bool do_event(struct walk *w, uint32_t i)
+static bool hold(struct walk *w, const struct frag_tape_event *e, uint32_t event, uint64_t *live)
 {
-	const struct frag_tape_event *e = &w->tape->events[i];
-	uint32_t device;
+	const uint64_t bytes = e->word >> FRAG_TAPE_VALUE_SHIFT;
 
-	if (frag_tape_op(e) == FRAG_OP_FREE) {
-		let_go(w, e);
-	} else if (frag_tape_op(e) == FRAG_OP_ALLOC) {
-		device = w->tape->sites[e->site].device;
-		if (!hold(w, e, i, device))
-			return false;
-		note_peak(w, device);
-	} else if (frag_tape_op(e) == FRAG_OP_MARK) {
-		frag_marked_tags_mark(&w->tags, text_at(w, i));
+	if ((e->slot >= w->slot_count || !w->seen[e->site]) && !make_room(w, e->slot, e->site))
+		return false;
+	w->slots[e->slot] = (struct slot){ bytes, event, e->site };
+	*live += bytes;
+	return true;
+}
+
+/* All that is needed of an event is in its few words. peaks: that of each device is looked for. */
+static bool walk_events(struct walk *w, uint32_t from, uint32_t to, bool peaks)
+{
+	const struct frag_tape_event *events = w->tape->events;
+	const struct frag_tape_site *sites = w->tape->sites;
+
+	for (uint32_t i = from; i < to; i++) {
+		const struct frag_tape_event *e = &events[i];
+		const uint32_t device = sites[e->site].device;
+		struct slot *slot = e->slot < w->slot_count ? &w->slots[e->slot] : NULL;
+
+		if (frag_tape_op(e) == FRAG_OP_FREE && slot && slot->event != NOBODY) {
+			w->now[device] -= slot->bytes;
+			slot->event = NOBODY;
+		} else if (frag_tape_op(e) == FRAG_OP_ALLOC) {
+			if (!hold(w, e, i, &w->now[device]))
+				return false;
+			if (peaks && w->now[device] > w->out->devices[device].peak)
+				w->out->devices[device].peak = w->now[device];
+		} else if (frag_tape_op(e) == FRAG_OP_MARK) {
+			frag_marked_tags_mark(&w->tags, text_at(w, i));
+		}
 	}
 	return true;
 }
 
-/* As far as the start of the last iteration. All that is needed of an event is in its few words. */
+/* As far as the start of the last iteration. */
 static bool walk_tape(struct walk *w)
 {
 	const struct frag_iterations *it = &w->out->iterations;
+	uint32_t from = 0;
 	bool good = true;
 
-	for (uint32_t i = 0; w->at < it->count && good; begin(w))
-		for (const uint64_t end = it->start[w->at]; i < end && good; i++)
-			good = do_event(w, i);
+	while (w->at < it->count && good) {
+		good = walk_events(w, from, (uint32_t)it->start[w->at], w->at + 1 == it->count);
+		from = (uint32_t)it->start[w->at];
+		begin(w);
+	}
 	return good;
 }
 
