@@ -50,6 +50,25 @@ static int find_leaks(struct frag_leaks *leaks, const struct frag_tape *tape, ui
 	return rc && rc != -FRAG_ETRACE ? frag_fail_nomem(err) : 0;
 }
 
+int frag_drawing_make(struct frag_drawing *d, struct frag_page_trace *made,
+		      const struct frag_tape *tape, struct frag_page_section *section,
+		      struct frag_error *err)
+{
+	const struct frag_report *report = made->report;
+	const bool marked = report->run_count
+			    && report->runs[0].result->mark_count >= FRAG_ITERATIONS_MIN;
+	struct frag_leaks leaks = { .leak_count = 0 };
+	bool found = false;
+	int rc = find_leaks(&leaks, marked ? tape : NULL, report->trace->device_count, &found, err);
+
+	made->pages = d->pages;
+	made->page_count = d->count;
+	made->leaks = found ? &leaks : NULL;
+	rc = rc ? rc : frag_page_section_init(section, made, err);
+	frag_leaks_fini(&leaks);
+	return rc;
+}
+
 int frag_drawing_section(struct frag_drawing *d, const struct frag_session *s,
 			 const struct frag_trace *trace, const struct frag_tape *tape,
 			 struct frag_page_section *section, struct frag_error *err)
@@ -58,19 +77,11 @@ int frag_drawing_section(struct frag_drawing *d, const struct frag_session *s,
 		.trace = frag_trace_info(trace), .runs = s->runs, .run_count = s->run_count,
 		.answers = s->answers, .by_default = s->options->by_default,
 	};
-	struct frag_leaks leaks = { .leak_count = 0 };
 	struct frag_page_trace made = {
-		.report = &report, .pages = d->pages, .page_count = d->count,
-		.symbols = frag_trace_symbols(trace),
+		.report = &report, .symbols = frag_trace_symbols(trace), .look = UINT64_MAX,
 	};
-	const bool marked = s->run_count && s->runs[0].result->mark_count >= FRAG_ITERATIONS_MIN;
-	bool found = false;
-	int rc = find_leaks(&leaks, marked ? tape : NULL, report.trace->device_count, &found, err);
 
-	made.leaks = found ? &leaks : NULL;
-	rc = rc ? rc : frag_page_section_init(section, &made, err);
-	frag_leaks_fini(&leaks);
-	return rc;
+	return frag_drawing_make(d, &made, tape, section, err);
 }
 
 void frag_drawing_fini(struct frag_drawing *d)

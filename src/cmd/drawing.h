@@ -28,6 +28,13 @@ int frag_drawing_section(struct frag_drawing *drawing, const struct frag_session
 			 const struct frag_trace *trace, const struct frag_tape *tape,
 			 struct frag_page_section *section, struct frag_error *err);
 
+/*
+ * The same of what is known of a trace without a session: made has all but the pages and leaks.
+ */
+int frag_drawing_make(struct frag_drawing *drawing, struct frag_page_trace *made,
+		      const struct frag_tape *tape, struct frag_page_section *section,
+		      struct frag_error *err);
+
 void frag_drawing_fini(struct frag_drawing *drawing);   /* one that is zeroed is fine */
 
 /*

@@ -15,6 +15,7 @@ static const struct frag_opt opts[] = {
 	FRAG_ALLOC_CONF_ROW(0),
 	FRAG_EXPLAIN_ROWS(OPT_OF_TRACE),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
+	FRAG_HTML_ROW(0),
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
@@ -91,7 +92,8 @@ static int explain_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 
 	(void)status;
 	frag_explain_trace_init(&explain.trace);
-	rc = frag_options(cmd, argc, argv, &explain, set_option, &rest, err);
+	rc = frag_redraw_init(&explain.trace.redraw, "explain", argc, argv, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &explain, set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	if (explain.message)

@@ -41,6 +41,7 @@ void frag_explain_trace_init(struct frag_explain_trace *how)
 
 void frag_explain_trace_fini(struct frag_explain_trace *how)
 {
+	frag_redraw_fini(&how->redraw);
 	frag_run_options_fini(&how->run);
 }
 
@@ -90,7 +91,9 @@ static int check(struct work *w, struct frag_error *err)
 		return frag_usage(w->cmd, "one policy at a time", err);
 	if (!rc && w->how->json)
 		rc = frag_printed_json(&w->printed, w->how->json, err);
-	if (!rc && is_standard(w->how->folded) && is_standard(w->how->json))
+	rc = rc ? rc : frag_redraw_ask(&w->how->redraw, run->html, &w->printed, err);
+	if (!rc && is_standard(w->how->folded)
+	    && (is_standard(w->how->json) || is_standard(run->html)))
 		return frag_usage(w->cmd, "two outputs to standard output: only one can be -", err);
 	if (!rc && w->how->folded && frag_same_file(w->how->folded, w->path))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
@@ -133,7 +136,8 @@ static int read_trace(struct work *w, struct frag_error *err)
 
 	w->reading = (struct frag_taped_reading){
 		.quiet = run->quiet, .tags = true, .capacity = true,
-		.stacks = w->how->folded ? FRAG_STACKS_ALL : FRAG_STACKS_TOP,
+		.stacks = w->how->folded ? FRAG_STACKS_ALL
+			  : run->html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP,
 	};
 	frag_progress_begin(&w->reading.progress, !run->quiet);
 	rc = frag_taped_open(&w->taped, w->path, run, usual, &w->reading, err);
@@ -188,16 +192,40 @@ static int explain(struct work *w, struct frag_error *err)
 	return rc || !x->folded ? rc : write_folded(w, err);
 }
 
+/* The run again, on what it was explained on, and its first moment. */
+static int draw(struct work *w, struct frag_error *err)
+{
+	struct frag_redraw *r = &w->how->redraw;
+	struct frag_redrawn x;
+	int rc = frag_redraw_room(r, 1, err);
+
+	if (rc)
+		return rc;
+	rc = frag_redrawn_begin(&x, &w->taped, err);
+	if (w->found.count) {
+		x.look = w->found.moments[0].step;
+		r->bad = w->found.moments[0].failure != FRAG_FAILURE_NONE;
+	}
+	rc = rc ? rc : frag_redrawn_run(&x, &w->taped.choices[0], w->devices.figures, err);
+	rc = rc ? rc : frag_redrawn_end(&x, r, err);
+	frag_redrawn_fini(&x);
+	return rc;
+}
+
 static int print(struct work *w, struct frag_error *err)
 {
 	const struct frag_explain_answer answer = {
 		.trace = frag_trace_info(w->taped.trace), .found = &w->found,
 		.top = (uint32_t)w->how->top,
 	};
+	int rc = 0;
 
 	if (w->how->folded)
 		w->printed.beside = &w->folded;
-	return frag_printed_write(&w->printed, &answer, err);
+	w->how->redraw.what = &answer;
+	if (w->how->redraw.path)
+		rc = draw(w, err);
+	return rc ? rc : frag_printed_write(&w->printed, &answer, err);
 }
 
 int frag_explain_trace(struct frag_explain_trace *how, const struct frag_cmd *cmd,

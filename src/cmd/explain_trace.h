@@ -2,7 +2,7 @@
 #ifndef CMD_EXPLAIN_TRACE_H
 #define CMD_EXPLAIN_TRACE_H
 
-#include "cmd/run_options.h"
+#include "cmd/redraw.h"
 
 /* Options of a trace alone, from `base` on. */
 enum { FRAG_EXPLAIN_AT, FRAG_EXPLAIN_TOP, FRAG_EXPLAIN_MOVES, FRAG_EXPLAIN_BLOCK_COST,
@@ -22,6 +22,7 @@ struct frag_explain_trace {
 	const char *at;                 /* NULL: oom */
 	uint64_t top, moves, block_cost;
 	const char *folded, *json;      /* paths; NULL: none */
+	struct frag_redraw redraw;      /* of the page, where run has --html */
 };
 
 void frag_explain_trace_init(struct frag_explain_trace *how);

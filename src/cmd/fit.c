@@ -9,6 +9,7 @@
 #include "cmd/judge.h"
 #include "cmd/printed.h"
 #include "cmd/progress.h"
+#include "cmd/redraw.h"
 #include "cmd/taped.h"
 #include "report/fit_formats.h"
 
@@ -30,6 +31,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'safe > 24GiB'; repeatable",
 	  FRAG_OPT_FAIL_IF },
 	FRAG_ANSWER_ROWS,
+	FRAG_HTML_ROW(0),
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -45,6 +47,7 @@ struct fit {
 	struct frag_taped *taped;
 	struct frag_fits fits;
 	struct frag_progress progress;
+	struct frag_redraw redraw;      /* of the page, where there is --html */
 };
 
 static const char *const paths[] = { "smallest", "safe", "runs", NULL };
@@ -99,6 +102,9 @@ static int check(struct fit *fit, const struct frag_cmd *cmd, struct frag_error 
 	if (standard > 1)
 		return frag_usage(cmd, "standard input can be read only once", err);
 	fit->printed.quiet = fit->run.quiet;
+	rc = frag_redraw_ask(&fit->redraw, fit->run.html, &fit->printed, err);
+	if (rc)
+		return rc;
 	if (fit->run.setting_count && !fit->run.choice_count) {
 		rc = frag_run_set_option(&fit->run, FRAG_OPT_POLICY, "pytorch", err);
 		if (rc)
@@ -165,6 +171,52 @@ static void judge(const struct fit *fit, const struct frag_fitted *one, int *sta
 		*status = 1;
 }
 
+/* The least on which the policy survives; false: there is none on one of the devices. */
+static bool set_smallest(const struct fit *fit, uint32_t source, uint32_t choice,
+			 struct frag_devices *devices)
+{
+	for (uint32_t i = 0; i < fit->fits.count; i++) {
+		const struct frag_fitted *one = &fit->fits.fitted[i];
+
+		if (one->source != source || one->choice != choice)
+			continue;
+		if (one->fit.smallest == UINT64_MAX)
+			return false;
+		devices->figures[one->device].total = one->fit.smallest;
+	}
+	return true;
+}
+
+/* Each policy on its own smallest device. */
+static int draw_trace(struct fit *fit, uint32_t source, struct frag_error *err)
+{
+	const struct frag_taped *taped = &fit->taped[source];
+	struct frag_devices devices = { .count = 0 };
+	struct frag_redrawn x;
+	int rc = frag_redrawn_begin(&x, taped, err);
+
+	x.fits = &fit->fits;
+	x.source = source;
+	rc = rc ? rc : frag_devices_copy(&devices, taped->devices.figures, taped->devices.count,
+					 err);
+	for (uint32_t i = 0; i < taped->choice_count && !rc; i++)
+		if (set_smallest(fit, source, i, &devices))
+			rc = frag_redrawn_run(&x, &taped->choices[i], devices.figures, err);
+	rc = rc ? rc : frag_redrawn_end(&x, &fit->redraw, err);
+	frag_redrawn_fini(&x);
+	frag_devices_fini(&devices);
+	return rc;
+}
+
+static int draw(struct fit *fit, struct frag_error *err)
+{
+	int rc = frag_redraw_room(&fit->redraw, fit->count, err);
+
+	for (uint32_t i = 0; i < fit->count && !rc; i++)
+		rc = draw_trace(fit, i, err);
+	return rc;
+}
+
 static int report(struct fit *fit, bool interrupted, int *status, struct frag_error *err)
 {
 	const struct frag_trace_info **traces = calloc(fit->count, sizeof(*traces));
@@ -172,13 +224,16 @@ static int report(struct fit *fit, bool interrupted, int *status, struct frag_er
 		.traces = traces, .fits = &fit->fits, .map = fit->map,
 		.interrupted = interrupted,
 	};
-	int rc;
+	int rc = 0;
 
 	if (!traces)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < fit->count; i++)
 		traces[i] = frag_trace_info(fit->taped[i].trace);
-	rc = frag_printed_write(&fit->printed, &answer, err);
+	fit->redraw.what = &answer;
+	if (fit->redraw.path && !interrupted)
+		rc = draw(fit, err);
+	rc = rc ? rc : frag_printed_write(&fit->printed, &answer, err);
 	free(traces);
 	for (uint32_t i = 0; i < fit->fits.count && !rc && !interrupted; i++)
 		judge(fit, &fit->fits.fitted[i], status);
@@ -211,7 +266,8 @@ static int fit_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	int rest, rc;
 
 	frag_run_options_init(&fit.run);
-	rc = frag_options(cmd, argc, argv, &fit, set_option, &rest, err);
+	rc = frag_redraw_init(&fit.redraw, "fit", argc, argv, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &fit, set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	fit.paths = (const char *const *)argv + rest;
@@ -220,6 +276,7 @@ static int fit_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	rc = rc ? rc : fit_traces(&fit, status, err);
 out:
 	frag_printed_fini(&fit.printed);
+	frag_redraw_fini(&fit.redraw);
 	free((void *)(uintptr_t)fit.fits.sources);
 	frag_fits_fini(&fit.fits);
 	frag_taped_close(fit.taped, fit.count);

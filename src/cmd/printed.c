@@ -36,13 +36,14 @@ int frag_printed_format(struct frag_printed *p, const char *value, struct frag_e
 	return p->format ? 0 : no_format(p, "--format", value, err);
 }
 
-static int add(struct frag_printed *p, const char *option, const struct frag_format *format,
-	       const char *path, struct frag_error *err)
+int frag_printed_add(struct frag_printed *p, const char *option, const struct frag_format *format,
+		     const char *path, const void *what, struct frag_error *err)
 {
 	if (p->count == FRAG_PRINTED_MAX)
 		return frag_fail(err, FRAG_EUSAGE, "%s %.60s: at most %d files are possible",
 				 option, path, FRAG_PRINTED_MAX);
 	p->outputs[p->count].format = format;
+	p->outputs[p->count].what = what;
 	p->outputs[p->count++].path = path;
 	return 0;
 }
@@ -56,13 +57,13 @@ int frag_printed_output(struct frag_printed *p, const char *value, struct frag_e
 		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: FORMAT:FILE is required, as in"
 				 " markdown:report.md", value);
 	format = find(p, value, (size_t)(colon - value));
-	return format ? add(p, "--output", format, colon + 1, err)
+	return format ? frag_printed_add(p, "--output", format, colon + 1, NULL, err)
 		      : no_format(p, "--output", value, err);
 }
 
 int frag_printed_json(struct frag_printed *p, const char *path, struct frag_error *err)
 {
-	return add(p, "--json", find(p, "json", strlen("json")), path, err);
+	return frag_printed_add(p, "--json", find(p, "json", strlen("json")), path, NULL, err);
 }
 
 int frag_answer_set_option(struct frag_printed *p, struct frag_run_options *run, int id,
@@ -170,7 +171,8 @@ int frag_printed_write(struct frag_printed *p, const void *what, struct frag_err
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->count && !rc; i++)
-		rc = print_into(&p->outputs[i].file, p->outputs[i].format, what, &plain, err);
+		rc = print_into(&p->outputs[i].file, p->outputs[i].format,
+				p->outputs[i].what ? p->outputs[i].what : what, &plain, err);
 	rc = rc ? rc : print_standard(p, what, err);
 	for (uint32_t i = 0; i < p->count; i++)
 		files[i] = &p->outputs[i].file;

@@ -31,6 +31,7 @@ struct frag_printed {
 	struct {
 		const struct frag_format *format;
 		const char *path;               /* "-": standard output */
+		const void *what;               /* of this one alone; NULL: as of all */
 		struct frag_outfile file;
 	} outputs[FRAG_PRINTED_MAX];
 	uint32_t count;
@@ -43,6 +44,10 @@ struct frag_printed {
 int frag_printed_format(struct frag_printed *p, const char *value, struct frag_error *err);
 int frag_printed_output(struct frag_printed *p, const char *value, struct frag_error *err);
 int frag_printed_json(struct frag_printed *p, const char *path, struct frag_error *err);
+
+/* One more, in a form that is in no table, of something else. -FRAG_EUSAGE */
+int frag_printed_add(struct frag_printed *p, const char *option, const struct frag_format *format,
+		     const char *path, const void *what, struct frag_error *err);
 
 /* One of these, or else an option of run's. -FRAG_EUSAGE, -FRAG_ENOMEM */
 int frag_answer_set_option(struct frag_printed *p, struct frag_run_options *run, int id,

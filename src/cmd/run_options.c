@@ -17,7 +17,7 @@ const struct frag_opt frag_run_opts[] = {
 	FRAG_COLUMNS_ROW(0),
 	{ 0, "placements", "FILE", "write where every block went, NDJSON", FRAG_OPT_PLACEMENTS },
 	{ 0, "json", "FILE", "write the result object (- is standard output)", FRAG_OPT_JSON },
-	{ 0, "html", "FILE", "write a page to look at (see fragsim report)", FRAG_OPT_HTML },
+	FRAG_HTML_ROW(0),
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
 	  FRAG_OPT_SUMMARY },
 	{ 0, "stacks", "WHAT",

@@ -59,6 +59,9 @@ struct frag_run_options {
 	{ 0, "stacks", "WHAT",                                                                     \
 	  "of stacks: top frame as the tag; beside it python, the program's, or all; none (top)",  \
 	  (base) + FRAG_OPT_STACKS }
+#define FRAG_HTML_ROW(base)                                                                    \
+	{ 0, "html", "FILE", "write a page to look at (see fragsim report)",                       \
+	  (base) + FRAG_OPT_HTML }
 #define FRAG_ON_OOM_ROW(base)                                                                  \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",                   \
 	  (base) + FRAG_OPT_ON_OOM }

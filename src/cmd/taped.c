@@ -90,7 +90,9 @@ static int read_one(struct frag_taped *t, const char *path, const struct frag_ru
 int frag_taped_read(struct frag_taped *traces, const char *const *paths, uint32_t count,
 		    const struct frag_run_options *o, frag_usual *usual, struct frag_error *err)
 {
-	struct frag_taped_reading reading = { .quiet = o->quiet };
+	struct frag_taped_reading reading = {
+		.quiet = o->quiet, .tags = o->html, .stacks = FRAG_STACKS_PYTHON,
+	};
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count && !rc; i++) {

@@ -10,6 +10,7 @@
 #include "cmd/printed.h"
 #include "cmd/progress.h"
 #include "cmd/recorded_policy.h"
+#include "cmd/redraw.h"
 #include "cmd/taped.h"
 #include "policy/conf_text.h"
 #include "report/tune_formats.h"
@@ -29,6 +30,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "exact", NULL, "try each setting on every smaller device too (slow)", OPT_EXACT },
 	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable", OPT_TEST },
 	FRAG_ANSWER_ROWS,
+	FRAG_HTML_ROW(0),
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -53,6 +55,7 @@ struct tune {
 	struct frag_fit_source *sources;
 	struct frag_tune tune;
 	struct frag_progress progress;
+	struct frag_redraw redraw;      /* of the page, where there is --html */
 };
 
 static int set_headroom(struct tune *t, const char *value, struct frag_error *err)
@@ -273,7 +276,8 @@ static int check(struct tune *t, const struct frag_cmd *cmd, struct frag_error *
 	if (standard > 1)
 		return frag_usage(cmd, "standard input can be read only once", err);
 	t->printed.quiet = t->run.quiet;
-	rc = frag_printed_spare(&t->printed, t->run.profile_path, "the profile", err);
+	rc = frag_redraw_ask(&t->redraw, t->run.html, &t->printed, err);
+	rc = rc ? rc : frag_printed_spare(&t->printed, t->run.profile_path, "the profile", err);
 	if (!rc && !is_named(t->grid_name))
 		rc = frag_printed_spare(&t->printed, t->grid_name, "the grid", err);
 	return rc ? rc : frag_printed_apart(&t->printed, cmd, t->paths, t->count, "the trace",
@@ -319,6 +323,38 @@ static int search(struct tune *t, struct frag_error *err)
 	return rc;
 }
 
+/* The best and what a program has anyway, on the device, or on the smallest that does. */
+static int draw_trace(struct tune *t, uint32_t source, struct frag_error *err)
+{
+	const struct frag_taped *taped = &t->taped[source];
+	const uint64_t total = t->tune.total ? t->tune.total : t->tune.best.smallest;
+	const uint32_t drawn[] = { t->tune.best.choice, 0 };
+	struct frag_devices devices = { .count = 0 };
+	struct frag_redrawn x;
+	int rc = frag_redrawn_begin(&x, taped, err);
+
+	rc = rc ? rc : frag_devices_copy(&devices, taped->devices.figures, taped->devices.count,
+					 err);
+	for (uint32_t d = 0; !rc && d < devices.count; d++)
+		if (!devices.figures[d].host)
+			devices.figures[d].total = total;
+	for (uint32_t i = drawn[0] == UINT32_MAX; i < 1 + (drawn[0] != 0) && !rc; i++)
+		rc = frag_redrawn_run(&x, &taped->choices[drawn[i]], devices.figures, err);
+	rc = rc ? rc : frag_redrawn_end(&x, &t->redraw, err);
+	frag_redrawn_fini(&x);
+	frag_devices_fini(&devices);
+	return rc;
+}
+
+static int draw(struct tune *t, struct frag_error *err)
+{
+	int rc = frag_redraw_room(&t->redraw, t->count, err);
+
+	for (uint32_t i = 0; i < t->count && !rc; i++)
+		rc = draw_trace(t, i, err);
+	return rc;
+}
+
 static int report(struct tune *t, bool interrupted, int *status, struct frag_error *err)
 {
 	const struct frag_trace_info **traces = calloc(t->count, sizeof(*traces));
@@ -326,13 +362,16 @@ static int report(struct tune *t, bool interrupted, int *status, struct frag_err
 		.traces = traces, .tune = &t->tune, .grid = t->grid_name,
 		.interrupted = interrupted,
 	};
-	int rc;
+	int rc = 0;
 
 	if (!traces)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < t->count; i++)
 		traces[i] = frag_trace_info(t->taped[i].trace);
-	rc = frag_printed_write(&t->printed, &answer, err);
+	t->redraw.what = &answer;
+	if (t->redraw.path && !interrupted)
+		rc = draw(t, err);
+	rc = rc ? rc : frag_printed_write(&t->printed, &answer, err);
 	free(traces);
 	if (t->tune.best.choice == UINT32_MAX)
 		*status = 1;
@@ -371,7 +410,8 @@ static int tune_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	int rest, rc;
 
 	frag_run_options_init(&t.run);
-	rc = frag_options(cmd, argc, argv, &t, set_option, &rest, err);
+	rc = frag_redraw_init(&t.redraw, "tune", argc, argv, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &t, set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	rc = list_paths(&t, argv + rest, (uint32_t)(argc - rest), err);
@@ -381,6 +421,7 @@ static int tune_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	rc = rc ? rc : tune_traces(&t, status, err);
 out:
 	frag_printed_fini(&t.printed);
+	frag_redraw_fini(&t.redraw);
 	frag_tune_fini(&t.tune);
 	frag_taped_close(t.taped, t.count);
 	for (uint32_t i = 0; t.texts && i < t.run.choice_count; i++)

@@ -25,7 +25,7 @@ struct frag_page_pending {
 int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
 		   struct frag_error *err)
 {
-	*page = (struct frag_page){ .sim = sim };
+	*page = (struct frag_page){ .sim = sim, .look = UINT64_MAX };
 	page->devices = calloc(devices, sizeof(*page->devices));
 	if (!page->devices)
 		return frag_fail_nomem(err);
@@ -356,6 +356,8 @@ RARE static void take_windows(struct frag_page_device *d, bool last)
 {
 	d->window_due = UINT64_MAX;
 	take_window(d, &d->peak, last);
+	take_window(d, &d->worst, last);
+	take_window(d, &d->look, last);
 	for (uint32_t i = 0; i < d->oom_count; i++)
 		take_window(d, &d->ooms[i], last);
 }
@@ -421,7 +423,22 @@ RARE static int note_oom(struct frag_page *page, struct frag_page_device *d,
 	return note_holders(page, step->device, m);
 }
 
-/* At the last step that was seen. */
+/* At the last step that was seen, as the next two. */
+RARE static void note_worst(struct frag_page_device *d, uint64_t stranded)
+{
+	d->stranded = stranded;
+	d->worst.step = d->end - 1;
+	begin_window(d, &d->worst);
+}
+
+RARE static int note_look(struct frag_page *page, struct frag_page_device *d)
+{
+	d->has_look = true;
+	d->look.step = d->end - 1;
+	begin_window(d, &d->look);
+	return note_holders(page, (uint32_t)(d - page->devices), &d->look);
+}
+
 RARE static void note_peak(struct frag_page *page, struct frag_page_device *d, uint64_t reserved,
 			   uint64_t allocated)
 {
@@ -445,8 +462,12 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 	d->end = now + 1;
 	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
 		note_peak(page, d, reserved, allocated);
+	if (m->stranded > d->stranded)
+		note_worst(d, m->stranded);
 	if (d->recent.seen >= d->window_due)
 		take_windows(d, false);
+	if (now == page->look && note_look(page, d))
+		return -FRAG_ENOMEM;
 	return step->status == FRAG_STEP_OOM ? note_oom(page, d, step) : 0;
 }
 

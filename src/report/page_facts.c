@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "documents/document_head.h"
 #include "explain/holders.h"
+#include "report/fit_words.h"
 
 #define PACKED_MAX ((size_t)330 << 10)  /* of base64, for a run; */
 #define PACKED_MORE ((size_t)120 << 10) /* for each run beside */
@@ -172,6 +173,10 @@ static void put_moments(struct scratch *s, const struct frag_page_device *d)
 	put_moment(s, list, "peak", &d->peak);
 	for (uint32_t i = 0; i < d->oom_count; i++)
 		put_moment(s, list, "oom", &d->ooms[i]);
+	if (d->has_look)
+		put_moment(s, list, "look", &d->look);
+	if (d->stranded)
+		put_moment(s, list, "worst", &d->worst);
 }
 
 /* Of many marks the first and the last: the number of the one that is shown at place i. */
@@ -365,6 +370,46 @@ static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, u
 	}
 }
 
+/* Capacities of one policy, each [least, beyond, survives]; neighbours alike are one. */
+static void put_survival(struct frag_node_ref list, const struct frag_survival *survival)
+{
+	const struct frag_interval *all = survival->intervals;
+
+	for (uint32_t i = 0, end; i < survival->count; i = end) {
+		struct frag_node_ref one = frag_json_array(list, NULL);
+
+		for (end = i + 1; end < survival->count && all[end].least == all[end - 1].beyond
+		     && all[end].outcome.survives == all[i].outcome.survives; )
+			end++;
+		frag_json_u64(one, NULL, all[i].least);
+		if (all[end - 1].beyond == UINT64_MAX)
+			frag_json_raw(one, NULL, NULL);
+		else
+			frag_json_u64(one, NULL, all[end - 1].beyond);
+		frag_json_bool(one, NULL, all[i].outcome.survives);
+	}
+}
+
+static void put_fits(struct frag_node_ref in, const struct frag_page_trace *t)
+{
+	struct frag_node_ref list = frag_json_array(in, "fits");
+
+	for (uint32_t i = 0; i < t->fits->count; i++) {
+		const struct frag_fitted *one = &t->fits->fitted[i];
+		char name[FRAG_FIT_NAME_ROOM];
+		struct frag_node_ref o;
+
+		if (one->source != t->source)
+			continue;
+		o = frag_json_object(list, NULL);
+		frag_json_text(o, "name", frag_fit_name(t->fits, one, name));
+		frag_json_u64(o, "floor", one->fit.floor);
+		if (one->fit.smallest != UINT64_MAX)
+			frag_json_u64(o, "smallest", one->fit.smallest);
+		put_survival(frag_json_array(o, "capacities"), &one->survival);
+	}
+}
+
 /* One try: all runs, and the length of what they are packed to. */
 static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *length)
 {
@@ -387,6 +432,10 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 			&t->pages[i / devices].devices[i % devices]);
 	for (uint32_t i = 0; i < t->page_count && !pack.failed; i++)
 		put_who(&s, who, &t->pages[i], t->symbols);
+	if (t->look != UINT64_MAX)
+		frag_json_u64(root, "look", t->look);
+	if (t->fits)
+		put_fits(root, t);
 	if (t->leaks)
 		put_leaks(root, t->leaks, devices);
 	if (!pack.failed)

@@ -8,6 +8,7 @@
 #include "page/page.h"
 #include "report/page_pack.h"
 #include "report/report.h"
+#include "search/fits.h"
 
 /* A trace under one or more policies. */
 struct frag_page_trace {
@@ -16,6 +17,10 @@ struct frag_page_trace {
 	uint32_t page_count;
 	const struct frag_symbols *symbols;     /* of the stacks */
 	const struct frag_leaks *leaks; /* NULL: no iterations were found */
+	uint64_t look;                  /* the step to begin with; UINT64_MAX: the peak */
+	const struct frag_fits *fits;   /* on which devices its policies survive; NULL: who knows */
+	uint32_t source;                /* the trace's number there */
+	bool silent;                    /* what is said of it is in the page's own answer */
 };
 
 /* Prints them as one object of JSON. -FRAG_ENOMEM, -FRAG_EOUTPUT */

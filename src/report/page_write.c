@@ -109,7 +109,8 @@ int frag_page_section_init(struct frag_page_section *s, struct frag_page_trace *
 	good = s->path && open_text(&facts) && open_text(&verdict) && open_text(&panels);
 	if (good) {
 		rc = frag_page_facts(t, facts.f, err);
-		print_verdict(t->report, verdict.f);
+		if (!t->silent)
+			print_verdict(t->report, verdict.f);
 		print_panels(t, panels.f);
 	}
 	good = close_text(&facts) && good;
@@ -161,6 +162,7 @@ struct writing {
 	const struct frag_page_section *sections;
 	uint32_t count;
 	const char *command;
+	const struct frag_page_answer *answer;  /* NULL: none */
 };
 
 static void put_facts(const struct writing *w, FILE *f)
@@ -180,36 +182,73 @@ static void put_facts(const struct writing *w, FILE *f)
 	fputs("]}", f);
 }
 
-/* What comes before the separator, which is left out; *text moves behind it. */
-static void put_part(char **text, const char *separator, FILE *f)
+/* "  cause   why it failed": a word of at most seven letters, and what it says. */
+static bool is_row(const char *line, size_t length)
 {
-	char *end = strstr(*text, separator);
+	const size_t word = length > 2 ? strspn(line + 2, "abcdefghijklmnopqrstuvwxyz") : 0;
 
-	if (end)
-		*end = '\0';
-	frag_put_markup(*text, f);
-	*text = end ? end + strlen(separator) : *text + strlen(*text);
+	return length > 10 && strncmp(line, "  ", 2) == 0 && line[9] == ' ' && line[10] != ' '
+	       && word <= 7 && strspn(line + 2 + word, " ") == 8 - word;
 }
 
-/* The first line of each verdict is its heading, and its table comes after an empty one. */
+/* A line that is wrapped hangs below its own text; one of a table stays as long as it is. */
+static void put_line(const char *line, size_t length, bool row, FILE *f)
+{
+	char *text = strndup(line, length);
+
+	if (!text)
+		return;
+	fputs(row ? "<div class=\"row\">" : "", f);
+	frag_put_markup(text, f);
+	fputs(row ? "</div>" : "\n", f);
+	free(text);
+}
+
+/* Rows by themselves, and what is between them as it is: a table. */
+static void put_lines(const char *text, FILE *f)
+{
+	bool in_table = false;
+
+	for (const char *line = text, *next; *line; line = next) {
+		const size_t length = strcspn(line, "\n");
+		const bool row = is_row(line, length);
+
+		next = line + length + (line[length] != '\0');
+		if (!length && !in_table)
+			continue;
+		if (row == in_table)
+			fputs(row ? "</pre>" : "<pre>", f);
+		in_table = !row;
+		put_line(line, length, row, f);
+	}
+	fputs(in_table ? "</pre>" : "", f);
+}
+
+/* The first line is a heading. */
+static void put_verdict(const char *class, const char *path, const char *text, FILE *f)
+{
+	const size_t length = strcspn(text, "\n");
+
+	fprintf(f, "<section class=\"verdict %s\"><h2>", class);
+	if (path) {
+		frag_put_markup(frag_file_name(path), f);
+		fputs("<br>", f);
+	}
+	put_line(text, length, false, f);
+	fputs("</h2>", f);
+	put_lines(text + length + (text[length] != '\0'), f);
+	fputs("</section>\n", f);
+}
+
 static void put_verdicts(const struct writing *w, FILE *f)
 {
-	for (uint32_t i = 0; i < w->count; i++) {
-		char *text = w->sections[i].verdict;
-		const bool bad = w->sections[i].badness >= 2;
-
-		fprintf(f, "<section class=\"verdict %s\"><h2>", bad ? "bad" : "good");
-		if (w->count > 1) {
-			frag_put_markup(frag_file_name(w->sections[i].path), f);
-			fputs("<br>", f);
-		}
-		put_part(&text, "\n", f);
-		fputs("</h2><pre>", f);
-		put_part(&text, "\n\n", f);
-		fputs("</pre><pre class=\"wide\">", f);
-		frag_put_markup(text, f);
-		fputs("</pre></section>\n", f);
-	}
+	if (w->answer)
+		put_verdict(w->answer->bad ? "bad" : "", NULL, w->answer->text, f);
+	for (uint32_t i = 0; i < w->count; i++)
+		if (*w->sections[i].verdict)
+			put_verdict(w->sections[i].badness >= 2 ? "bad" : "good",
+				    w->count > 1 ? w->sections[i].path : NULL,
+				    w->sections[i].verdict, f);
 }
 
 static void put_svg(const struct writing *w, FILE *f)
@@ -259,29 +298,38 @@ static void put_page(const struct writing *w, FILE *f)
 	fputs(p, f);
 }
 
-static int write_with(struct frag_page_section *sections, uint32_t count, const char *command,
-		      void (*put)(const struct writing *w, FILE *f), struct frag_outfile *out,
-		      struct frag_error *err)
+void frag_page_print(struct frag_page_section *sections, uint32_t count, const char *command,
+		     const struct frag_page_answer *answer, FILE *f)
 {
-	const struct writing w = { sections, count, command };
-	FILE *f = frag_outfile_stream(out);
+	const struct writing w = { sections, count, command, answer };
 
-	if (!f)
-		return frag_outfile_status(out, err);
-	qsort(sections, count, sizeof(*sections), by_badness);
-	put(&w, f);
-	frag_outfile_stream_end(out, f);
-	return frag_outfile_status(out, err);
+	if (count)
+		qsort(sections, count, sizeof(*sections), by_badness);
+	put_page(&w, f);
 }
 
 int frag_page_write(struct frag_page_section *sections, uint32_t count, const char *command,
 		    struct frag_outfile *out, struct frag_error *err)
 {
-	return write_with(sections, count, command, put_page, out, err);
+	FILE *f = frag_outfile_stream(out);
+
+	if (!f)
+		return frag_outfile_status(out, err);
+	frag_page_print(sections, count, command, NULL, f);
+	frag_outfile_stream_end(out, f);
+	return frag_outfile_status(out, err);
 }
 
 int frag_page_write_svg(struct frag_page_section *sections, uint32_t count,
 			struct frag_outfile *out, struct frag_error *err)
 {
-	return write_with(sections, count, NULL, put_svg, out, err);
+	const struct writing w = { .sections = sections, .count = count };
+	FILE *f = frag_outfile_stream(out);
+
+	if (!f)
+		return frag_outfile_status(out, err);
+	qsort(sections, count, sizeof(*sections), by_badness);
+	put_svg(&w, f);
+	frag_outfile_stream_end(out, f);
+	return frag_outfile_status(out, err);
 }

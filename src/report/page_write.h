@@ -18,7 +18,16 @@ int frag_page_section_init(struct frag_page_section *section, struct frag_page_t
 			   struct frag_error *err);
 void frag_page_section_fini(struct frag_page_section *section);
 
-/* Sorts them, and writes the page; command: as it was typed. */
+/* What a page says first, where its sections do not say it themselves. */
+struct frag_page_answer {
+	const char *text;       /* its first line is a heading */
+	bool bad;               /* as an out-of-memory is */
+};
+
+/* Sorts them, and prints the page; command: as it was typed; answer: NULL where there is none. */
+void frag_page_print(struct frag_page_section *sections, uint32_t count, const char *command,
+		     const struct frag_page_answer *answer, FILE *f);
+/* The same to a file, without an answer. */
 int frag_page_write(struct frag_page_section *sections, uint32_t count, const char *command,
 		    struct frag_outfile *out, struct frag_error *err);
 int frag_page_write_svg(struct frag_page_section *sections, uint32_t count,
