@@ -125,12 +125,14 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $(FUZZ_LIB)
 $(BUILD)/python/%.py: python/fragsim/%.py
 	$(call say,COPY)
 	$(Q)mkdir -p $(@D) && cp $< $@
-# The files of a report's page, as arrays of characters.
-PAGE_FILES = $(addprefix src/report/page/page.,html css js)
+# The parts of a report's page, as arrays of characters.
+PAGE_SCRIPTS = $(addprefix src/report/page/,facts.js pictures.js page.js)
+PAGE_FILES = $(addprefix src/report/page/page.,html css) $(PAGE_SCRIPTS)
 $(BUILD)/page/page_files.inc: $(PAGE_FILES)
 	$(call say,GEN)
 	@mkdir -p $(@D)
-	$(Q)for f in $^; do echo "const char frag_page_$${f##*.}[] = {" && od -An -v -tx1 $$f | \
+	$(Q)for part in html css js; do echo "const char frag_page_$$part[] = {" && \
+		case $$part in js) cat $(PAGE_SCRIPTS) ;; *) cat src/report/page/page.$$part ;; esac | od -An -v -tx1 | \
 		sed 's/\([0-9a-f][0-9a-f]\)/0x\1,/g' && echo '0 };' || exit; done >$@
 $(addsuffix /src/report/page_files.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz): $(BUILD)/page/page_files.inc
 define compile

@@ -19,6 +19,7 @@ struct diff {
 	struct frag_gate gate;
 	struct frag_diff_outputs outputs;
 	struct frag_progress progress;
+	struct frag_redraw redraw;      /* of the page, where there is --html */
 };
 
 /* The line of the progress, where there is one, gives way. */
@@ -155,6 +156,40 @@ static int compare(struct diff *d, const struct frag_cmd *cmd, struct frag_error
 	return rc ? rc : simulate(d, err);
 }
 
+/* One trace under all policies, as it was compared. */
+static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
+{
+	struct frag_run_options run = d->options.run;
+	struct frag_taped taped = { .choice_count = 0 };
+	struct frag_devices devices = { .count = 0 };
+	struct frag_redrawn x = { .sim_count = 0 };
+	int rc;
+
+	/* it has warned before */
+	run.quiet = true;
+	rc = frag_taped_read(&taped, &path, 1, &run, NULL, err);
+	rc = rc ? rc : frag_run_devices(&run, taped.trace, &devices, err);
+	rc = rc ? rc : frag_redrawn_begin(&x, &taped, err);
+	x.sim = &run.sim;
+	for (uint32_t i = 0; i < run.choice_count && !rc; i++)
+		rc = frag_redrawn_run(&x, &taped.choices[i], devices.figures, err);
+	rc = rc ? rc : frag_redrawn_end(&x, &d->redraw, err);
+	frag_redrawn_fini(&x);
+	frag_devices_fini(&devices);
+	frag_taped_close(&taped, 1);
+	return rc;
+}
+
+/* What was compared is read and simulated once more: a comparison keeps figures alone. */
+static int draw(struct diff *d, struct frag_error *err)
+{
+	int rc = frag_redraw_room(&d->redraw, d->options.trace_count, err);
+
+	for (uint32_t i = 0; i < d->options.trace_count && !rc; i++)
+		rc = draw_trace(d, d->options.traces[i], err);
+	return rc;
+}
+
 /* What broke, for who does not see the text. */
 static void report_broken(const struct diff *d)
 {
@@ -193,7 +228,10 @@ static int report(struct diff *d, int *status, struct frag_error *err)
 		d->gate.new_traces = d->options.new_traces;
 		rc = frag_gate_judge(&d->gate, c, err);
 	}
-	rc = rc ? rc : frag_diff_outputs_write(&d->outputs, &d->options, &diff, err);
+	d->redraw.bad = d->gate.count > 0;
+	if (!rc && d->options.run.html && !c->interrupted)
+		rc = draw(d, err);
+	rc = rc ? rc : frag_diff_outputs_write(&d->outputs, &d->options, &diff, &d->redraw, err);
 	free(standings);
 	if (!rc) {
 		report_broken(d);
@@ -215,7 +253,8 @@ static int diff_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	int rest, rc;
 
 	frag_diff_options_init(&d.options);
-	rc = frag_options(cmd, argc, argv, &d.options, frag_diff_set_option, &rest, err);
+	rc = frag_redraw_init(&d.redraw, "diff", argc, argv, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &d.options, frag_diff_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	rc = frag_diff_options_check(&d.options, cmd, argv + rest, argc - rest, err);
@@ -223,6 +262,7 @@ static int diff_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	rc = rc ? rc : report(&d, status, err);
 out:
 	frag_diff_outputs_fini(&d.outputs);
+	frag_redraw_fini(&d.redraw);
 	frag_gate_fini(&d.gate);
 	frag_comparison_fini(&d.comparison);
 	frag_diff_options_fini(&d.options);

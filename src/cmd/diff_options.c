@@ -29,6 +29,7 @@ const struct frag_opt frag_diff_opts[] = {
 	  FRAG_OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)", OPT_FORMAT },
 	{ 'o', "output", "FORMAT:FILE", "write it to a file too; repeatable", OPT_OUTPUT },
+	FRAG_HTML_ROW(0),
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
 	FRAG_ON_OOM_ROW(0),
@@ -143,6 +144,15 @@ static int add_trace(struct frag_diff_options *o, const char *path, struct frag_
 	return 0;
 }
 
+static int add_page(struct frag_diff_options *o, struct frag_error *err)
+{
+	if (o->output_count == FRAG_DIFF_OUTPUTS_MAX)
+		return frag_fail(err, FRAG_EUSAGE, "--html %.60s: at most %d outputs are possible",
+				 o->run.html, FRAG_DIFF_OUTPUTS_MAX);
+	o->outputs[o->output_count++].path = o->run.html;
+	return 0;
+}
+
 /* Each output another file, none of them an input; one at most to standard output. */
 static int check_outputs(const struct frag_diff_options *o, const struct frag_cmd *cmd,
 			 struct frag_error *err)
@@ -183,6 +193,9 @@ static int check_standard_input(const struct frag_diff_options *o, const struct 
 	standard += o->run.profile_path && strcmp(o->run.profile_path, "-") == 0;
 	for (uint32_t i = 0; i < o->trace_count; i++)
 		standard += strcmp(o->traces[i], "-") == 0;
+	if (o->run.html && standard)
+		return frag_usage(cmd, "--html reads what is compared twice, and standard input can be"
+				  " read only once", err);
 	return standard > 1 ? frag_usage(cmd, "standard input can be read only once", err) : 0;
 }
 
@@ -221,7 +234,10 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	if (o->run.choice_count && !o->baseline && count == 0)
 		return frag_usage(cmd, "which traces?", err);
 	o->files = !simulate;
-	rc = check_standard_input(o, cmd, err);
+	if (o->run.html && o->files)
+		return frag_usage(cmd, "--html draws what is simulated now (-p)", err);
+	rc = o->run.html ? add_page(o, err) : 0;
+	rc = rc ? rc : check_standard_input(o, cmd, err);
 	rc = rc ? rc : check_outputs(o, cmd, err);
 	return rc || o->files || (o->run.setting_count && !o->run.choice_count) ? rc
 		: frag_run_settings(&o->run, true, err);

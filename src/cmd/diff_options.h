@@ -9,7 +9,7 @@
 #define FRAG_DIFF_OUTPUTS_MAX 12
 
 struct frag_diff_output {
-	const struct frag_diff_format *format;
+	const struct frag_diff_format *format;  /* NULL: it is the page of --html */
 	const char *path;       /* "-": standard output */
 };
 

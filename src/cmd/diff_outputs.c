@@ -30,6 +30,32 @@ int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_
 	return rc;
 }
 
+/* A comparison as an answer of a page. */
+static int print_answer(const void *what, const struct frag_paper *paper, FILE *f,
+			struct frag_error *err)
+{
+	(void)paper;
+	return frag_diff_text.print(what, f, err);
+}
+
+static const struct frag_format answer = { "text", print_answer };
+
+static int print_page(struct frag_outfile *to, struct frag_redraw *page,
+		      const struct frag_diff *diff, struct frag_error *err)
+{
+	static const struct frag_paper plain = { .columns = 0 };
+	FILE *f = frag_outfile_stream(to);
+	int rc;
+
+	if (!f)
+		return frag_outfile_status(to, err);
+	page->text = &answer;
+	page->what = diff;
+	rc = frag_redraw_page.print(page, &plain, f, err);
+	frag_outfile_stream_end(to, f);
+	return rc ? rc : frag_outfile_finish(to, err);
+}
+
 /* What print makes, to the file. A baseline is one where format is NULL. */
 static int print_into(struct frag_outfile *to, const struct frag_diff_format *format,
 		      const struct frag_diff *diff, struct frag_error *err)
@@ -69,13 +95,16 @@ static int print_standard(const struct frag_diff_options *o, struct frag_diff *d
 }
 
 int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
-			    struct frag_diff *diff, struct frag_error *err)
+			    struct frag_diff *diff, struct frag_redraw *page,
+			    struct frag_error *err)
 {
 	struct frag_outfile *files[BASELINE + 1];
 	int rc = 0;
 
 	for (uint32_t i = 0; i < o->output_count && !rc; i++)
-		rc = print_into(&outputs->files[i], o->outputs[i].format, diff, err);
+		rc = o->outputs[i].format
+			? print_into(&outputs->files[i], o->outputs[i].format, diff, err)
+			: print_page(&outputs->files[i], page, diff, err);
 	if (!rc && diff->updated)
 		rc = print_into(&outputs->files[BASELINE], NULL, diff, err);
 	else

@@ -4,6 +4,7 @@
 
 #include "base/outfile.h"
 #include "cmd/diff_options.h"
+#include "cmd/redraw.h"
 
 struct frag_diff_outputs {
 	struct frag_outfile files[FRAG_DIFF_OUTPUTS_MAX + 1];   /* the baseline is the last */
@@ -13,9 +14,10 @@ struct frag_diff_outputs {
 int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
 			   struct frag_error *err);
 
-/* Writes all of them, and what goes to standard output; then all take their places. */
+/* Page: of --html. Writes all of them, and what goes to standard output; then all take their places. */
 int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
-			    struct frag_diff *diff, struct frag_error *err);
+			    struct frag_diff *diff, struct frag_redraw *page,
+			    struct frag_error *err);
 
 /* Leaves no file behind that was not committed. */
 void frag_diff_outputs_fini(struct frag_diff_outputs *outputs);

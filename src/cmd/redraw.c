@@ -54,14 +54,13 @@ void frag_redrawn_fini(struct frag_redrawn *x)
 static int play(struct frag_redrawn *x, struct frag_sim *sim, struct frag_error *err)
 {
 	const uint64_t piece = UINT64_C(1) << 16;
-	const uint64_t end = frag_tape_info(x->taped->tape)->events;
 	struct frag_tape_reader *reader = frag_tape_reader_new(x->taped->tape);
 	int rc = reader ? 0 : frag_fail_nomem(err);
 
-	for (uint64_t i = 0; !rc && i <= end; i += piece) {
+	for (uint64_t until = piece; !rc; until += piece) {
 		rc = frag_interrupted(NULL) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted")
-					    : frag_sim_play(sim, reader, i + piece, err);
-		if (!rc && frag_sim_stopped(sim))
+					    : frag_sim_play(sim, reader, until, err);
+		if (!rc && (frag_sim_stopped(sim) || frag_tape_at(reader) < until))
 			break;
 	}
 	frag_tape_reader_del(reader);
@@ -71,10 +70,14 @@ static int play(struct frag_redrawn *x, struct frag_sim *sim, struct frag_error 
 int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
 		     const struct frag_device_figures *devices, struct frag_error *err)
 {
-	const struct frag_sim_options options = { .devices = devices, .on_oom = &frag_oom_explain };
+	struct frag_sim_options options = { .model = NULL };
 	struct frag_sim *sim;
 	int rc;
 
+	if (x->sim)
+		options = *x->sim;
+	options.devices = devices;
+	options.on_oom = &frag_oom_explain;
 	if (x->sim_count == FRAG_PAGE_POLICIES_MAX)
 		return 0;
 	rc = frag_sim_on_tape(&sim, choice, x->taped->tape, &options, err);

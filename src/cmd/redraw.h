@@ -23,6 +23,7 @@ struct frag_redraw {
 struct frag_redrawn {
 	const struct frag_taped *taped;
 	struct frag_drawing drawing;
+	const struct frag_sim_options *sim;     /* what happens at an out-of-memory; NULL: as usual */
 	struct frag_sim *sims[FRAG_PAGE_POLICIES_MAX];
 	uint32_t sim_count;
 	uint64_t look;                  /* the step that is looked at; UINT64_MAX: the peak */

@@ -1,0 +1,123 @@
+"use strict";
+/*
+ * facts.js - the facts of a report: unpacked, in words, and in colours.
+ *
+ * The script of a page is this file, pictures.js and page.js, one after the other. Nothing is
+ * asked of anybody: all figures are in the page. What a trace says goes into the document as text
+ * only.
+ */
+
+/* ---- The data: see page_pack.h ---- */
+
+async function unpack(base64) {
+	const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/* A column as an array of numbers. */
+function column(bytes, place) {
+	const [offset, count, planes, shift, differences] = place;
+	const values = new Float64Array(count);
+	const unit = 2 ** shift;
+	let before = 0;
+	for (let k = 0; k < planes; k++)
+		for (let i = 0; i < count; i++)
+			values[i] += bytes[offset + k * count + i] * 256 ** k;
+	for (let i = 0; i < count; i++) {
+		if (differences) {
+			const half = Math.floor((values[i] + 1) / 2);
+			before += values[i] % 2 ? -half : half;
+			values[i] = before;
+		}
+		values[i] *= unit;
+	}
+	return values;
+}
+
+function lines(bytes, [offset, length]) {
+	const text = new TextDecoder().decode(bytes.subarray(offset, offset + length));
+	return text.split("\n").slice(0, -1);
+}
+
+/* Each member that is a place becomes the column that is there. */
+function columns(bytes, object) {
+	const out = {};
+	for (const [name, value] of Object.entries(object))
+		out[name] = Array.isArray(value) && value.length === 5 && typeof value[0] === "number"
+			? column(bytes, value) : value;
+	return out;
+}
+
+async function readSection(section) {
+	const bytes = await unpack(section.data);
+	section.who = section.who.map((who) => ({
+		tags: lines(bytes, who.tags).map((line, i) =>
+			i === 0 ? "(no tag)" : i === 1 ? "(other tags)" : JSON.parse(line)),
+		shareTag: column(bytes, who.share_tag),
+		stacks: lines(bytes, who.stacks).map((line) =>
+			line.split("\t").filter(Boolean).map((frame) => JSON.parse(`"${frame}"`))),
+	}));
+	const perPolicy = section.runs.length / section.who.length;
+	section.runs.forEach((run, i) => {
+		Object.assign(run, columns(bytes, run));
+		run.line = columns(bytes, run.line);
+		run.blocks = columns(bytes, run.blocks);
+		run.segments = columns(bytes, run.segments);
+		for (const areas of [run.blocks, run.segments])
+			areas.raster = areas.raster.map((r) => ({
+				base: r.base, rows: r.rows,
+				cells: bytes.subarray(r.cells[0], r.cells[0] + r.cells[1]),
+			}));
+		run.moments = run.moments.map((m) => columns(bytes, m));
+		run.who = section.who[Math.floor(i / perPolicy)];
+		run.room = run.total > run.outside ? run.total - run.outside : 0;
+	});
+	colour(section);
+}
+
+/* ---- Words and colours ---- */
+
+function size(bytes) {
+	const units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
+	let i = 0;
+	for (; Math.abs(bytes) >= 1024 && i < units.length - 1; i++)
+		bytes /= 1024;
+	return `${i ? bytes.toFixed(2) : Math.round(bytes)} ${units[i]}`;
+}
+
+const number = (n) => Math.round(n).toLocaleString("en-US").replaceAll(",", "\u202f");
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/* Colours that the colour-blind tell apart (Okabe and Ito), for the kinds that hold most. */
+const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
+const OTHERS = ["#aab3bc", "#8c97a3", "#c4b9a6"];
+
+/* Tags that differ in their numbers only are one kind. */
+const kindOf = (tag) => tag.replace(/\d+/g, "#");
+
+function colour(section) {
+	const weight = new Map();
+	const weigh = (run, share, by) => {
+		const kind = kindOf(run.who.tags[run.who.shareTag[share]]);
+		weight.set(kind, (weight.get(kind) || 0) + by);
+	};
+	for (const run of section.runs) {
+		const { who, life, bytes } = run.blocks;
+		for (let i = 0; i < who.length; i++)
+			weigh(run, who[i], life[i] * bytes[i] / run.end);
+		for (const m of run.moments)
+			m.share.forEach((share, i) => weigh(run, share, m.held[i]));
+	}
+	section.kinds = [...weight].sort((a, b) => b[1] - a[1]).slice(0, PALETTE.length).map((k) => k[0]);
+	for (const run of section.runs)
+		run.colours = Array.from(run.who.shareTag, (tag) => {
+			const at = section.kinds.indexOf(kindOf(run.who.tags[tag]));
+			return at < 0 ? OTHERS[tag % OTHERS.length] : PALETTE[at];
+		});
+}
+
+function title(run, section) {
+	const devices = section.runs.length / section.who.length;
+	return `${run.policy}${devices > 1 ? `, device ${run.device}` : ""}`;
+}
