@@ -15,8 +15,11 @@
 #include "explain/holders.h"
 #include "report/fit_words.h"
 
-#define PACKED_MAX ((size_t)330 << 10)  /* of base64, for a run; */
-#define PACKED_MORE ((size_t)120 << 10) /* for each run beside */
+/* Of base64, so that a page has 400 KB at most: less for each run beside, which has a picture too; */
+#define PACKED_MAX ((size_t)330 << 10)
+#define PACKED_LESS ((size_t)9 << 10)
+#define PACKED_LEAST ((size_t)46 << 10) /* but so much a run: many devices take more */
+#define RUNS_FINE 2                     /* of more, rasters are half as wide and high */
 #define MARKS_SHOWN 1000                /* the first and the last of more */
 #define OOMS_SHOWN 20
 #define LEAKS_SHOWN 20
@@ -26,6 +29,7 @@ struct scratch {
 	struct frag_page_pack *pack;
 	struct frag_node_ref in;
 	uint64_t *values;
+	bool coarse;            /* four cells of a raster become one */
 };
 
 static void put_line(struct scratch *s, const struct frag_line *line)
@@ -100,11 +104,26 @@ static unsigned char shade(uint64_t covered, double whole)
 	return (unsigned char)(!covered ? 0 : share < 1 ? 1 : share > 255 ? 255 : share + 0.5);
 }
 
+/* Of a cell, or of the four that become it. */
+static uint64_t covered(const struct frag_lane *lane, uint32_t row, uint32_t column, bool coarse)
+{
+	const uint64_t *at = &lane->cells[(size_t)(row << coarse) * FRAG_RASTER_COLUMNS
+					  + (column << coarse)];
+	uint64_t sum = *at;
+
+	if (!coarse)
+		return sum;
+	sum += at[1];
+	if (2 * row + 1 < lane->rows)
+		sum += at[FRAG_RASTER_COLUMNS] + at[FRAG_RASTER_COLUMNS + 1];
+	return sum;
+}
+
 static void put_raster(struct scratch *s, const struct frag_areas *areas)
 {
-	const uint32_t columns = FRAG_RASTER_COLUMNS;
-	const double whole = (double)(UINT64_C(1) << areas->column_shift)
-			     * (double)(UINT64_C(1) << areas->row_shift);
+	const uint32_t columns = FRAG_RASTER_COLUMNS >> s->coarse;
+	const double whole = (double)(UINT64_C(1) << (areas->column_shift + s->coarse))
+			     * (double)(UINT64_C(1) << (areas->row_shift + s->coarse));
 	struct frag_node_ref list, o, outer = s->in;
 	unsigned char *cells = malloc((size_t)FRAG_RASTER_COLUMNS * 2 * FRAG_RASTER_ROWS);
 
@@ -113,21 +132,23 @@ static void put_raster(struct scratch *s, const struct frag_areas *areas)
 		s->pack->failed = true;
 		return;
 	}
-	frag_json_u64(s->in, "column_shift", areas->column_shift);
-	frag_json_u64(s->in, "row_shift", areas->row_shift);
+	frag_json_u64(s->in, "columns", columns);
+	frag_json_u64(s->in, "column_shift", areas->column_shift + s->coarse);
+	frag_json_u64(s->in, "row_shift", areas->row_shift + s->coarse);
 	list = frag_json_array(s->in, "raster");
 	for (uint32_t l = 0; l < areas->lane_count; l++) {
 		const struct frag_lane *lane = &areas->lanes[l];
+		const uint32_t rows = (lane->rows + s->coarse) >> s->coarse;
 
 		if (!lane->rows || lane->rows > 2 * FRAG_RASTER_ROWS)
 			continue;
-		for (uint32_t i = 0; i < lane->rows * columns; i++)
-			cells[i] = shade(lane->cells[i], whole);
+		for (uint32_t i = 0; i < rows * columns; i++)
+			cells[i] = shade(covered(lane, i / columns, i % columns, s->coarse), whole);
 		o = frag_json_object(list, NULL);
 		frag_json_u64(o, "base", lane->base);
-		frag_json_u64(o, "rows", lane->rows);
+		frag_json_u64(o, "rows", rows);
 		s->in = o;
-		frag_page_bytes(s->pack, o, "cells", cells, lane->rows * columns);
+		frag_page_bytes(s->pack, o, "cells", cells, rows * columns);
 		s->in = outer;
 	}
 	free(cells);
@@ -414,7 +435,7 @@ static void put_fits(struct frag_node_ref in, const struct frag_page_trace *t)
 static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *length)
 {
 	struct frag_page_pack pack = { .used = 0 };
-	struct scratch s = { .pack = &pack };
+	struct scratch s = { .pack = &pack, .coarse = t->report->run_count > RUNS_FINE };
 	struct frag_node_ref root = frag_json_begin(doc), runs, who;
 	const uint32_t devices = t->report->trace->device_count;
 	char *text = NULL;
@@ -466,9 +487,16 @@ static uint32_t fewer(uint32_t max, size_t length, size_t allowed)
 	return (uint32_t)(max * (share < 0.5 ? 0.5 : share));
 }
 
+static size_t allowed_for(size_t runs)
+{
+	const size_t all = PACKED_MAX + PACKED_LESS, least = PACKED_LEAST * runs;
+
+	return all > PACKED_LESS * runs + least ? all - PACKED_LESS * runs : least;
+}
+
 int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
 {
-	const size_t allowed = PACKED_MAX + PACKED_MORE * (t->report->run_count - 1);
+	const size_t allowed = allowed_for(t->report->run_count);
 	uint32_t max = 0;
 	size_t length = 0;
 	struct frag_json doc;

@@ -47,7 +47,7 @@ function icicle(parent, run, holders) {
 			const width = child.bytes / root.bytes * 100;
 			if (width < 0.15)
 				continue;
-			const bar = add(box, "div", name, { title: `${name}: ${size(child.bytes)}` });
+			const bar = add(box, "div", width > 2 ? name : "", { title: `${name}: ${size(child.bytes)}` });
 			Object.assign(bar.style, {
 				left: `${left}%`, width: `${width}%`, top: `${1.6 * depth}em`,
 				background: `color-mix(in srgb, ${run.colours[child.share]} ${depth % 2 ? 45 : 65}%, white)`,
@@ -59,10 +59,20 @@ function icicle(parent, run, holders) {
 	put(root, 0, 0);
 }
 
-function holdersTable(parent, run, holders, total) {
+/* Stacks of one tag are one row. */
+function holdersTable(parent, run, shares, total) {
+	const tags = new Map();
+	for (const { share, bytes, blocks } of shares) {
+		const who = run.who.tags[run.who.shareTag[share]];
+		const sum = tags.get(who) || { who, bytes: 0, blocks: 0 };
+		sum.bytes += bytes;
+		sum.blocks += blocks;
+		tags.set(who, sum);
+	}
+	const holders = [...tags.values()].sort((a, b) => b.bytes - a.bytes);
 	table(parent, [["held", false], ["share", false], ["blocks", false], ["who", true]], holders.slice(0, 40).map((h) => [
 		size(h.bytes), `${(100 * h.bytes / total).toFixed(1)} %`, number(h.blocks),
-		run.who.tags[run.who.shareTag[h.share]],
+		h.who,
 	]));
 }
 
@@ -116,7 +126,7 @@ function cross(parent, run, view) {
 		words.textContent = `At step ${number(view.step)}: ${size(all)} in blocks that are large or live long enough to be`
 			+ ` drawn, of ${least === most ? size(most) : `${size(least)} to ${size(most)}`} allocated.`;
 		box.replaceChildren();
-		holdersTable(box, run, [...sums.values()].sort((a, b) => b.bytes - a.bytes).slice(0, 10), all || 1);
+		holdersTable(box, run, [...sums.values()], all || 1);
 	};
 	let waiting = 0;
 	view.watchers.push(() => {

@@ -337,12 +337,12 @@ function hatch(c, colour) {
 }
 
 function drawRaster(c, areas, x, y, colour) {
-	const columnsMax = 512, width = 2 ** areas.column_shift, height = 2 ** areas.row_shift;
+	const columns = areas.columns, width = 2 ** areas.column_shift, height = 2 ** areas.row_shift;
 	c.fillStyle = colour;
 	for (const { base, rows, cells } of areas.raster)
 		for (let r = 0; r < rows; r++)
-			for (let i = 0; i < columnsMax; i++) {
-				const shade = cells[r * columnsMax + i];
+			for (let i = 0; i < columns; i++) {
+				const shade = cells[r * columns + i];
 				if (!shade)
 					continue;
 				const x0 = x(i * width), y1 = y(base + r * height), y0 = y(base + (r + 1) * height);
@@ -454,7 +454,7 @@ function survival(parent, fits) {
 	const low = Math.min(...fits.map((f) => 0.98 * f.floor)), high = Math.max(low + 1, ...bounds);
 	const row = 36, bottom = 22;
 	add(parent, "h3", "The devices on which it survives");
-	legend(parent, [[style("good"), "survives"], [style("bad"), "out of memory"], [style("unmapped"), "not examined"]]);
+	legend(parent, [[style("focus"), "survives"], [style("bad"), "out of memory"], [style("unmapped"), "not examined"]]);
 	picture(parent, row * fits.length + bottom, "the devices on which each policy survives", (c, width, height) => {
 		const x = (bytes) => 12 + (bytes - low) / (high - low) * (width - 24);
 		const bar = (from, to, top, colour) => {
@@ -475,7 +475,7 @@ function survival(parent, fits) {
 			bar(low, high, row * i + 18, "unmapped");
 			bar(low, f.floor, row * i + 18, "bad");
 			for (const [least, beyond, survives] of f.capacities)
-				bar(least, beyond ?? high, row * i + 18, survives ? "good" : "bad");
+				bar(least, beyond ?? high, row * i + 18, survives ? "focus" : "bad");
 			c.fillStyle = style("ink");
 			c.fillText(`${f.name}: ${f.smallest ? size(f.smallest) : "none"}`, 12, row * i + 14, width - 24);
 		});
