@@ -461,7 +461,8 @@ READERS = (
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
     ('leaks', 'X'), ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE),
-    ('report', '-o', 'out.html', 'X'),
+    ('report', '-o', 'out.html', 'X'), ('diff', '-p', 'buddy', '--html', 'out.html', 'X'),
+    ('fit', '-p', 'buddy', '--html', 'out.html', 'X'), ('explain', '--html', 'out.html', 'X'),
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
     ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
     ('extrapolate', '--at', '3', 'X=1', 'X=2'), ('what-if', '--hoist', 'X'))

@@ -197,6 +197,10 @@ def line_faults(run: dict, rows: list[dict]) -> list[str]:
 def window_faults(run: dict, rows: list[dict]) -> list[str]:
     """Each step around the peak, as --steps has it."""
     faults = []
+    stranded = [int(row['stranded']) for row in rows]
+    worst = [m['at'] for m in run['moments'] if m['what'] == 'worst']
+    if worst != [stranded.index(max(stranded))][:max(stranded) > 0]:
+        faults.append(f'most is stranded at {worst}')
     for m in run['moments']:
         if m['at'] not in m['step']:
             faults.append(f'{m["at"]} is not in its own window')
@@ -211,6 +215,8 @@ def holder_faults(run: dict, who: dict, blocks: list[tuple]) -> list[str]:
     """Bytes by tag, of the blocks that are there after the step of the peak."""
     faults = []
     for m in run['moments']:
+        if m['what'] == 'worst':
+            continue
         wanted: dict[str, list] = defaultdict(lambda: [0, 0])
         for birth, _, end, _, _, size, tag in blocks:
             if birth <= m['at'] < end:
@@ -361,7 +367,7 @@ def check_proof(folder: Path) -> None:
     fragsim('report', '-q', '-p', 'pytorch', '--device-bytes', '16GiB', '--context-bytes', '450MiB',
             trace, '-o', f'{folder}/r.html')
     text = html.unescape(Path(f'{folder}/r.html').read_text())
-    found = re.findall(r'^  proof   fragsim (.*?)(?:$|</pre>)', text, re.M)
+    found = re.findall(r'<div class="row">  proof   fragsim (.*?)</div>', text, re.M)
     words = shlex.split(found[0]) if found else []
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
     TAP.result('the command that proves what is to be tried', len(found) != 1 and f'{found}',
@@ -394,6 +400,105 @@ def check_nothing(folder: Path) -> None:
                [m['what'] for m in run['moments']] != ['peak', 'oom'] and 'its moments')
 
 
+def answers(trace: object, device: str) -> dict[str, tuple]:
+    """Each command that draws its answer."""
+    return {'run': ('run', '--device-bytes', device, trace),
+            'diff': ('diff', '-p', 'pytorch', '-p', 'bestfit', '--device-bytes', device, trace),
+            'fit': ('fit', '-p', 'pytorch', '-p', 'bestfit', trace),
+            'tune': ('tune', '--grid', 'short', trace),
+            'explain': ('explain', '-p', 'pytorch', '--device-bytes', device, trace)}
+
+
+def tool(*args: object) -> subprocess.CompletedProcess:
+    """One that may answer no, with 1, or that memory ran out, with 3."""
+    done = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1, 3), f'{args}: {done.returncode} {done.stderr}'
+    return done
+
+
+def answer_faults(name: str, words: tuple, folder: Path) -> list[str]:
+    """What is printed is what the page begins with; its runs are those of `run`."""
+    printed = tool(*words).stdout
+    both = tool(*words, '--html', f'{folder}/a.html').stdout
+    text = Path(f'{folder}/a.html').read_text()
+    said = html.unescape(re.sub('<[^>]*>', '', re.sub('</div>|</pre>|</h2>', '\n', re.search(
+        '<section class="verdict.*?</section>', text, re.S).group(0))))
+    lost = [line for line in printed.splitlines() if line.strip() and line not in said.splitlines()]
+    faults = [printed != both and 'with --html it prints something else']
+    if name != 'run':
+        faults += [f'not in the page: {line}' for line in lost]
+    faults += [f'{x} is in it' for x in ('http://', 'https://', ' src=')
+               if x in text.replace('http://www.w3.org/2000/svg', '')]
+    section, trace = read(text)['sections'][0], words[-1]
+    for run in section['runs']:
+        tool('run', '-q', '-p', run['policy'], '--device-bytes', run['total'], trace, '--json',
+             f'{folder}/r.json')
+        result = json.loads(Path(f'{folder}/r.json').read_text())['runs'][0]
+        if (run['peak_reserved'], run['status']) != (result['peak']['reserved'], result['status']):
+            faults.append(f'{run["policy"]} on {run["total"]}: {run["peak_reserved"]}')
+    return [f'{name}: {x}' for x in faults if x]
+
+
+def check_answers(folder: Path) -> None:
+    """diff, tune, fit and explain draw the runs that show what they say."""
+    trace = TRACES / 'moe_train_dispatch.ndjson.gz'
+    faults, pages = [], {}
+    for name, words in answers(trace, '2400MiB').items():
+        faults += answer_faults(name, words, folder)
+        pages[name] = read(Path(f'{folder}/a.html').read_text())['sections'][0]
+    fit = json.loads(tool('fit', '-p', 'pytorch', '-p', 'bestfit', '--map', '--json', '-',
+                          trace).stdout)['fits']
+    for drawn, run, one in zip(pages['fit']['fits'], pages['fit']['runs'], fit):
+        alive = [(a, b or 1 << 62) for a, b, survives in drawn['capacities'] if survives]
+        dead = [(a, b or 1 << 62) for a, b, survives in drawn['capacities'] if not survives]
+        for part in one['map']:
+            middle = (part['least'] + (part['beyond'] or 1 << 50)) // 2
+            among = alive if part['status'] == 'ok' else dead
+            if not any(a <= middle < b for a, b in among):
+                faults.append(f'fit: {middle} is not among those that end {part["status"]}')
+        faults.append(drawn['smallest'] != one['smallest'] and 'fit: another smallest device')
+        faults.append(run['total'] != one['smallest'] and 'fit: drawn on another device')
+    tuned = [run['status'] for run in pages['tune']['runs']]
+    faults.append(tuned[0] != 'ok' and f'tune: the best is {tuned}')
+    explained = json.loads(tool('explain', '-p', 'pytorch', '--device-bytes', '2400MiB', '--json',
+                                '-', trace).stdout)['moments'][0]['step']
+    look = [m['at'] for m in pages['explain']['runs'][0]['moments'] if m['what'] == 'look']
+    faults.append((pages['explain']['look'], look) != (explained, [explained])
+                  and f'explain: it looks at {pages["explain"]["look"]}, {look}, not {explained}')
+    TAP.result('diff, tune, fit and explain are drawn', *[x for x in faults if x])
+
+
+def check_hostile_answers(folder: Path) -> None:
+    """No answer lets a tag or a mark out of its place."""
+    evil = '</script><script>alert(1)</script>\u2028<!--'
+    events = [{'op': 'alloc', 'id': i, 'size': 3 << 20, 'tag': evil + 'x' * (i << 18)}
+              for i in range(4)]
+    events += [{'op': 'mark', 'name': evil}, {'op': 'free', 'id': 1},
+               {'op': 'alloc', 'id': 9, 'size': 30 << 20, 'tag': evil}]
+    events += [{'op': 'mark', 'name': f'mark {i}'} for i in range(100000)]
+    trace = write(f'{folder}/evil.ndjson', events)
+    faults = []
+    for name, words in answers(trace, '48MiB').items():
+        tool(*words[:1], '-q', *words[1:], '--html', f'{folder}/evil.html')
+        text = Path(f'{folder}/evil.html').read_text()
+        faults += [text.count('<script') != 2 and f'{name}: a script more',
+                   text.count('</script') != 2 and f'{name}: a script ends early',
+                   '\u2028' in text and f'{name}: a line separator',
+                   'alert(1)<' in text and f'{name}: a tag in the text',
+                   len(text) > 400000 and f'{name}: {len(text)} bytes',
+                   not read(text)['sections'] and f'{name}: nothing is drawn']
+    TAP.result('a hostile trace is harmless in every page', *[x for x in faults if x])
+
+
+def check_size(folder: Path) -> None:
+    """Six policies of one of the longest traces in 400 KB."""
+    policies = [word for name in POLICIES for word in ('-p', name)]
+    fragsim('report', '-q', *policies, TRACES / 'gpt2_medium_train_bs8_varlen_amp.ndjson.gz', '-o',
+            f'{folder}/six.html')
+    size = len(Path(f'{folder}/six.html').read_bytes())
+    TAP.result('six policies', size > 400000 and f'{size} bytes')
+
+
 def check_refusals(folder: Path) -> None:
     """Command lines that are none."""
     trace = write(f'{folder}/x.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1}])
@@ -411,8 +516,9 @@ def check_refusals(folder: Path) -> None:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for check in (check_programs, check_hostile, check_page, check_run, check_proof, check_several, check_nothing,
-                      check_refusals):
+        for check in (check_programs, check_hostile, check_page, check_run, check_proof,
+                      check_several, check_nothing, check_answers, check_hostile_answers,
+                      check_size, check_refusals):
             check(Path(folder))
     return TAP.finish()
 

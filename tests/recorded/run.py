@@ -236,7 +236,8 @@ def ends():
     ok(err.count("23.00 MiB is taken as its capacity") == 1, "explain says so too", err)
     for args in (("run", "end"), ("diff", "-p", "direct", "end"), ("verify", "end"),
                  ("explain", "end"), ("leaks", "end"), ("ranks", "end"),
-                 ("report", "end", "-o", "o.html"),
+                 ("report", "end", "-o", "o.html"), ("explain", "end", "--html", "o.html"),
+                 ("diff", "-p", "direct", "end", "--html", "o.html"),
                  ("convert", "--to", "perfetto", "end", "o.json")):
         _, _, err = call(args[0], "--device-bytes", "1GiB", *args[1:])
         ok("the recording has 1 out-of-memory, the first for 30.00 MiB with 3.00 MiB free on the"
