@@ -160,6 +160,30 @@ def run_report(_: str, n: int) -> tuple[str, ...]:
     return 'run', '-v', trace(churn(n))
 
 
+def report(*policies: str) -> Callable[[str, int], tuple[str, ...]]:
+    def make(_: str, n: int) -> tuple[str, ...]:
+        words = [word for name in policies for word in ('-p', name)]
+        return ('report', '-q', *words, '-o', 'o.html', trace(churn(n)))
+    return make
+
+
+def report_tags(_: str, n: int) -> tuple[str, ...]:
+    """A tag and a mark of its own for every block."""
+    events = (line for i in range(n)
+              for line in (alloc(i, 4096, f',"tag":"tag {i}"'), op('mark', f',"name":"mark {i}"')))
+    return 'report', '-q', '-o', 'o.html', trace(events)
+
+
+def report_pending(_: str, n: int) -> tuple[str, ...]:
+    """All blocks wait for a stream at once."""
+    def events() -> Iterator[str]:
+        for i in range(n):
+            yield alloc(i) + op('record_stream', f',"id":{i},"stream":7') + free(i)
+        yield op('sync')
+        yield alloc(n)
+    return 'report', '-q', '-o', 'o.html', trace(events())
+
+
 def fit(_: str, n: int) -> tuple[str, ...]:
     return 'fit', '-q', '-p', 'pytorch', '--runs', '20', trace(churn(n))
 
@@ -356,6 +380,11 @@ CASES = (
     Case('run, marks', run_marks),
     Case('run, rows and placements', run_rows),
     Case('run, the whole report', run_report),
+    Case('report, blocks', report('pytorch')),
+    Case('report, segments', report('direct')),
+    Case('report, a range', report(EXPANDABLE)),
+    Case('report, tags and marks', report_tags),
+    Case('report, pending blocks', report_pending),
     Case('fit, blocks', fit),
     Case('tune, steps of a training', tune_steps),
     Case('tune, live blocks', tune, per=100, known='more devices differ, and each is tried'),
