@@ -116,7 +116,7 @@ static inline void read_event(struct frag_tape_reader *r, uint32_t i)
 	ev->step = r->next + r->skipped;
 	ev->slot = from->slot;
 	ev->waits = from->word & FRAG_TAPE_WAITS;
-	ev->op = frag_tape_op(from);
+	ev->op = (uint8_t)frag_tape_op(from);
 	ev->device = site->device;
 	ev->stream = site->stream;
 	ev->pool = site->pool;

@@ -8,20 +8,17 @@
 #include "fragsim/error.h"
 
 #define ROW_SHIFT_LEAST 9       /* blocks are rarely smaller */
+#define PIXEL_MAX 0x1p62        /* what is larger is told in the end */
 
-/*
- * Bytes x steps: beyond 64 bits in the worst case, and nobody needs all digits. Both are below
- * 2^63: signed numbers are what a processor has an instruction for.
- */
+/* Bytes x steps: beyond 64 bits in the worst case, and nobody needs all digits. */
 static double size_of(const struct frag_area *a)
 {
-	return (double)(int64_t)(a->end - a->birth) * (double)(int64_t)a->bytes;
+	return (double)(a->end - a->birth) * (double)a->bytes;
 }
 
 static double pixel(uint64_t steps, uint64_t height)
 {
-	return (double)(int64_t)steps / FRAG_AREAS_COLUMNS
-	       * ((double)(int64_t)height / FRAG_AREAS_ROWS);
+	return (double)steps / FRAG_AREAS_COLUMNS * ((double)height / FRAG_AREAS_ROWS);
 }
 
 static bool make_lane(struct frag_areas *areas, uint32_t lane)
@@ -210,8 +207,10 @@ static bool is_small(struct frag_areas *areas, const struct frag_area *a)
 	uint64_t size;
 
 	if (a->end >= areas->pixel_until) {
+		const double now = pixel(a->end, areas->height);
+
 		/* a little less is fine */
-		areas->pixel = (uint64_t)pixel(a->end, areas->height);
+		areas->pixel = now < PIXEL_MAX ? (uint64_t)now : (uint64_t)PIXEL_MAX;
 		areas->pixel_until = a->end + a->end / 32 + 1;
 	}
 	return !__builtin_mul_overflow(a->end - a->birth, a->bytes, &size) && size < areas->pixel;

@@ -6,7 +6,7 @@
 
 #include "base/grow.h"
 
-#define HEIGHT (UINT64_C(1) << 52)      /* more than all segments together ever have */
+#define HEIGHT (UINT64_C(1) << 61)      /* of all segments together; others are at its foot */
 
 /* The one segment of a heap whose free blocks are sorted by address: a find is a first fit. */
 int frag_floor_init(struct frag_floor *f)
@@ -60,6 +60,8 @@ static int stack(struct frag_floor *f, struct frag_floor_place *place, uint64_t 
 	int rc;
 
 	place->block = frag_heap_find(f->heap, f->list, bytes);
+	if (place->block == FRAG_NO_BLOCK)
+		return 0;
 	rc = frag_heap_take(f->heap, &place->block, bytes, bytes);
 	place->y = frag_heap_look(f->heap, place->block).offset;
 	return rc;
@@ -120,7 +122,7 @@ void frag_floor_remove(struct frag_floor *f, struct frag_floor_place *place)
 	frag_map_remove(&f->by_ordinal, place->ordinal, i);
 	if (place->lane)
 		f->taken[place->lane] = false;
-	else
+	else if (place->block != FRAG_NO_BLOCK)
 		(void)frag_heap_give(f->heap, place->block, NULL);
 	place->used = false;
 	place->ordinal = f->unused;

@@ -10,6 +10,7 @@
  * would give the device what it never got.
  */
 #include "fuzz/recount.h"
+#include "page/page.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -286,6 +287,29 @@ static bool is_pytorchs_own(const struct recount *r, int rc, const struct frag_e
 	       && strstr(err->message, "PyTorch itself goes wrong here");
 }
 
+/* Each rectangle is in its lane and in the run, and all who held memory have let it go. */
+static void check_page(struct frag_page *page)
+{
+	struct frag_error err;
+
+	recount_must(!frag_page_end(page, &err), "no memory for a page");
+	for (uint32_t i = 0; i < page->device_count; i++) {
+		const struct frag_page_device *d = &page->devices[i];
+
+		for (uint32_t k = 0; k < d->blocks.count; k++) {
+			const struct frag_area *a = &d->blocks.area[k];
+
+			recount_must(a->birth <= a->freed && a->freed <= a->end && a->end <= d->end,
+				     "a block is drawn before it was there, or after the run");
+			recount_must(a->lane < d->segments.lane_count
+				     && a->y + a->bytes <= d->segments.lanes[a->lane].height,
+				     "a block is drawn outside of all segments");
+		}
+	}
+	for (uint32_t i = 0; i < page->who.tag_count; i++)
+		recount_must(!page->who.tags[i].live, "a tag holds memory after the end");
+}
+
 static void play(struct recount *r, struct tape *tape, const struct frag_device_figures *figures)
 {
 	const struct frag_sim_options options = {
@@ -297,6 +321,8 @@ static void play(struct recount *r, struct tape *tape, const struct frag_device_
 	struct frag_choice choice;
 	struct frag_trace *trace;
 	struct frag_sim *sim;
+	struct frag_page page;
+	const struct frag_observer drawn = { .step = frag_page_observe, .ctx = &page };
 	int rc = 0;
 
 	r->records = tape->records;
@@ -304,7 +330,9 @@ static void play(struct recount *r, struct tape *tape, const struct frag_device_
 	recount_must(!frag_trace_from(&trace, &tape_source, tape, figures, r->device_count, NULL,
 				      &err), err.message);
 	recount_must(!frag_sim_new(&sim, &choice, trace, &options, &err), err.message);
-	recount_must(!frag_sim_observe(sim, &observer), "no observer");
+	recount_must(!frag_sim_observe(sim, &observer) && !frag_sim_observe(sim, &drawn),
+		     "no observer");
+	recount_must(!frag_page_init(&page, sim, r->device_count, &err), err.message);
 	while (batch.count && !rc) {
 		recount_must(!frag_trace_next(trace, &batch, &err), err.message);
 		rc = frag_sim_feed(sim, &batch, &err);
@@ -312,6 +340,9 @@ static void play(struct recount *r, struct tape *tape, const struct frag_device_
 	recount_must(rc == 0 || is_pytorchs_own(r, rc, &err), err.message);
 	if (rc == 0)
 		recount_results(r, sim);
+	if (rc == 0)
+		check_page(&page);
+	frag_page_fini(&page);
 	frag_sim_del(sim);
 	frag_trace_close(trace);
 }

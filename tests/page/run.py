@@ -400,6 +400,20 @@ def check_nothing(folder: Path) -> None:
                [m['what'] for m in run['moments']] != ['peak', 'oom'] and 'its moments')
 
 
+def check_huge(folder: Path) -> None:
+    """Segments that come to more than any addresses there are: 600 of 8 PiB."""
+    size = (1 << 53) - 1
+    faults = []
+    for count in 1, 4, 600:
+        trace = write(f'{folder}/huge.ndjson', [{'op': 'alloc', 'id': i, 'size': size}
+                                                for i in range(count)])
+        fragsim('report', '-q', '-p', 'direct', trace, '-o', f'{folder}/r.html')
+        run = read(Path(f'{folder}/r.html').read_text())['sections'][0]['runs'][0]
+        if run['moments'][0]['blocks'] != [count] or run['moments'][0]['held'] != [count << 53]:
+            faults.append(f'{count}: {run["moments"][0]["blocks"]} at the peak')
+    TAP.result('segments that no address space has room for', faults)
+
+
 def answers(trace: object, device: str) -> dict[str, tuple]:
     """Each command that draws its answer."""
     return {'run': ('run', '--device-bytes', device, trace),
@@ -517,7 +531,7 @@ def check_refusals(folder: Path) -> None:
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for check in (check_programs, check_hostile, check_page, check_run, check_proof,
-                      check_several, check_nothing, check_answers, check_hostile_answers,
+                      check_several, check_nothing, check_huge, check_answers, check_hostile_answers,
                       check_size, check_refusals):
             check(Path(folder))
     return TAP.finish()
