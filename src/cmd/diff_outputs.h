@@ -14,7 +14,10 @@ struct frag_diff_outputs {
 int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
 			   struct frag_error *err);
 
-/* Page: of --html. Writes all of them, and what goes to standard output; then all take their places. */
+/*
+ * Writes all of them, and what goes to standard output; then all take their places. page: of
+ * --html.
+ */
 int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
 			    struct frag_diff *diff, struct frag_redraw *page,
 			    struct frag_error *err);

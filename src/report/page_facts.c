@@ -15,7 +15,7 @@
 #include "explain/holders.h"
 #include "report/fit_words.h"
 
-/* Of base64, so that a page has 400 KB at most: less for each run beside, which has a picture too; */
+/* Of base64, so that a page has 400 KB: less for each run beside, which has a picture too; */
 #define PACKED_MAX ((size_t)330 << 10)
 #define PACKED_LESS ((size_t)9 << 10)
 #define PACKED_LEAST ((size_t)46 << 10) /* but so much a run: many devices take more */

@@ -137,24 +137,38 @@ static int by_badness(const void *a, const void *b)
 	return x->badness < y->badness ? 1 : x->badness > y->badness ? -1 : 0;
 }
 
-/* JSON within a script: white space goes, and nothing is left that could end it. */
-static void put_json(const char *json, FILE *f)
+/* What of a text of JSON could end the script, as an escape; others as they are. */
+static const char *put_escaped(const char *p, FILE *f)
+{
+	const unsigned char *c = (const unsigned char *)p;
+
+	if (*c == '<' || *c == '>' || *c == '&')
+		fprintf(f, "\\u%04x", *c);
+	else if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] & 0xfe) == 0xa8)
+		fprintf(f, "\\u%04x", 0x2028 + (c[2] & 1)), p += 2;
+	else if (*c == '\\' && c[1])
+		fputc(*p++, f), fputc(*p, f);
+	else
+		fputc(*p, f);
+	return p + 1;
+}
+
+/* JSON within a script: white space between its texts goes, and they are mostly plain. */
+static void put_json(const char *p, FILE *f)
 {
 	bool quoted = false;
 
-	for (const unsigned char *p = (const unsigned char *)json; *p; p++) {
+	while (*p) {
+		const size_t plain = strcspn(p, quoted ? "\"<>&\\\xe2" : "\" \n\t");
+
+		fwrite(p, 1, plain, f);
+		p += plain;
 		if (*p == '"')
-			quoted = !quoted;
-		if (!quoted && (*p == ' ' || *p == '\n' || *p == '\t'))
-			continue;
-		if (*p == '<' || *p == '>' || *p == '&')
-			fprintf(f, "\\u%04x", *p);
-		else if (p[0] == 0xe2 && p[1] == 0x80 && (p[2] & 0xfe) == 0xa8)
-			fprintf(f, "\\u%04x", 0x2028 + (p[2] & 1)), p += 2;
-		else
-			fputc(*p, f);
-		if (*p == '\\' && p[1])
-			fputc(*++p, f);
+			quoted = !quoted, fputc(*p++, f);
+		else if (*p && quoted)
+			p = put_escaped(p, f);
+		else if (*p)
+			p++;
 	}
 }
 
