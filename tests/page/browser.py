@@ -1,4 +1,4 @@
-"""browser.py - pages of fragsim report in a real browser: what it draws, and what it asks for.
+"""browser.py - pages to look at in a real browser: what is drawn, and what is asked for.
 
     browser.py PROGRAM [FOLDER]
 
@@ -30,10 +30,11 @@ LEFT, RIGHT, TOP, FOOT = 72, 10, 12, 22         # around a map
 TRAINING = TRACES / 'gpt2_small_train_bs16_varlen_ckpt.ndjson.gz'
 SIX = ('pytorch', 'bestfit', 'firstfit', 'buddy', 'pytorch:expandable_segments=true', 'direct')
 PAGES = {
-    'out of memory by fragmentation': ('-p', 'pytorch', '--device-bytes', '12GiB', TRAINING),
-    'serving': ('--device-bytes', '80GiB', TRACES / 'bert_base_infer_varlen.ndjson.gz'),
-    'six policies': (*(word for name in SIX for word in ('-p', name)),
+    'out of memory by fragmentation': ('report', '-p', 'pytorch', '--device-bytes', '12GiB', TRAINING),
+    'serving': ('report', '--device-bytes', '80GiB', TRACES / 'bert_base_infer_varlen.ndjson.gz'),
+    'six policies': ('report', *(word for name in SIX for word in ('-p', name)),
                      '--device-bytes', '14GiB', TRAINING),
+    'the smallest device': ('fit', '-p', 'pytorch', '-p', 'bestfit', TRAINING),
 }
 TAP = Tap()
 
@@ -134,13 +135,13 @@ class Browser:
 
     def box(self, canvas: int) -> dict:
         """Where a canvas is, brought into view."""
-        return self.value(f'(() => {{ const c = document.querySelectorAll("canvas")[{canvas}];'
+        return self.value(f'(() => {{ const c = document.querySelectorAll("canvas")[{int(canvas)}];'
                           ' c.scrollIntoView({block: "center"});'
                           ' const b = c.getBoundingClientRect();'
                           ' return {x: b.x, y: b.y, width: b.width, height: b.height}; })()')
 
     def pixels(self, canvas: int) -> str:
-        return self.value(f'document.querySelectorAll("canvas")[{canvas}].toDataURL()')
+        return self.value(f'document.querySelectorAll("canvas")[{int(canvas)}].toDataURL()')
 
     def picture(self, path: Path) -> None:
         height = self.value('document.documentElement.scrollHeight')
@@ -154,25 +155,25 @@ class Browser:
         self.process.wait()
 
 
-def steer_faults(b: Browser) -> list[str]:
-    """A drag shows a part, a double click all of it again; keys and clicks move the step."""
+def steer_faults(b: Browser, at: int) -> list[str]:
+    """A drag over a timeline shows a part, a double click all of it; keys and clicks move the step."""
     faults = []
-    box, before = b.box(0), b.pixels(0)
+    box, before = b.box(at), b.pixels(at)
     middle = box['y'] + box['height'] / 2
     b.drag(box['x'] + box['width'] * 0.4, middle, box['x'] + box['width'] * 0.5)
-    if b.pixels(0) == before:
+    if b.pixels(at) == before:
         faults.append('a drag changes nothing')
     for count in 1, 2:
         for kind in 'mousePressed', 'mouseReleased':
             b.mouse(kind, box['x'] + 200, middle, count)
     words = b.value('document.querySelector(".figures").textContent')
-    b.value('document.querySelectorAll("canvas")[0].focus()')
+    b.value(f'document.querySelectorAll("canvas")[{int(at)}].focus()')
     b.ask('Input.dispatchKeyEvent', type='keyDown', key='ArrowRight', code='ArrowRight')
     if b.value('document.querySelector(".figures").textContent') == words:
         faults.append(f'an arrow does not move the step: {words}')
-    zoomed = b.pixels(0)
+    zoomed = b.pixels(at)
     b.ask('Input.dispatchKeyEvent', type='keyDown', key='+', text='+')
-    if b.pixels(0) == zoomed:
+    if b.pixels(at) == zoomed:
         faults.append('+ does not zoom')
     b.ask('Input.dispatchKeyEvent', type='keyDown', key='0', text='0')
     if not b.value('document.querySelector(".figures").textContent').startswith('step '):
@@ -187,7 +188,9 @@ def map_faults(b: Browser, facts: dict) -> list[str]:
     a = run['blocks']
     end = max(r['end'] for r in section['runs'])
     at = max(range(len(a['birth'])), key=lambda i: a['life'][i] * a['bytes'][i])
-    canvas = len(section['runs'])
+    # above the timelines there may be the devices on which they survive
+    above = 1 if 'fits' in section else 0
+    canvas = above + len(section['runs'])
     box = b.box(canvas)
     x = LEFT + (a['birth'][at] + a['life'][at] / 2) / end * (box['width'] - LEFT - RIGHT)
     y = box['height'] - FOOT - (a['y'][at] + a['bytes'][at] / 2) / run['height'] * (
@@ -195,8 +198,8 @@ def map_faults(b: Browser, facts: dict) -> list[str]:
     colour = b.value(f'[...document.querySelectorAll("canvas")[{canvas}].getContext("2d")'
                      f'.getImageData({int(x)}, {int(y)}, 1, 1).data]')
     # of a map's legend: the kinds of tags, not what is free or summed up
-    palette = b.value('[...document.querySelectorAll(".legend")[1].querySelectorAll("i")].slice(0, -4)'
-                      '.map((i) => i.style.background)')
+    palette = b.value(f'[...document.querySelectorAll(".legend")[{above + 1}]'
+                      '.querySelectorAll("i")].slice(0, -4).map((i) => i.style.background)')
     b.mouse('mouseMoved', box['x'] + x, box['y'] + y)
     tag = who['tags'][who['share_tag'][a['who'][at]]] or '(no tag)'
     said = b.value('document.querySelectorAll("canvas")'
@@ -214,12 +217,15 @@ def narrow_faults(b: Browser) -> list[str]:
 
 def check(b: Browser, folder: Path, name: str, words: tuple) -> None:
     path = folder / (name.replace(' ', '-') + '.html')
-    subprocess.run([PROGRAM, 'report', '-q', *map(str, words), '-o', str(path)], check=True)
+    option = '-o' if words[0] == 'report' else '--html'
+    command = [PROGRAM, words[0], '-q', *map(str, words[1:]), option, str(path)]
+    subprocess.run(command, check=True)
     facts = read(path.read_text())
     for width in 1280, 400:
         b.open(str(path), width)
         b.picture(path.with_suffix(f'.{width}.png'))
-        faults = narrow_faults(b) + map_faults(b, facts) + steer_faults(b) + b.complaints()
+        faults = (narrow_faults(b) + map_faults(b, facts)
+                      + steer_faults(b, 'fits' in facts['sections'][0]) + b.complaints())
         TAP.result(f'{name}, {width} pixels wide', faults)
 
 
