@@ -1,0 +1,228 @@
+/* buffers.c - the buffers of a trace: how much is needed from which step to which. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "events/called.h"
+#include "plan/plan.h"
+
+/* While the tape is read. */
+struct taking {
+	struct frag_plan *plan;
+	const struct frag_tape *tape;
+	const struct frag_stretch_marks *marks;
+	uint32_t *of_slot;              /* the buffer that is live there, and 1; 0: none */
+	uint32_t slot_capacity;
+	bool begun, ended;
+	uint64_t last;                  /* step */
+};
+
+static bool is_named(const struct frag_event *ev, const char *name)
+{
+	return ev->op == FRAG_OP_MARK && strlen(name) == ev->text.length
+	       && memcmp(ev->text.text, name, ev->text.length) == 0;
+}
+
+/* Spaces are few, and mostly the last one is meant. UINT32_MAX: memory is short. */
+static uint32_t space_of(struct taking *t, uint32_t device, uint32_t pool)
+{
+	struct frag_plan *plan = t->plan;
+	struct frag_space_plan *s;
+
+	for (uint32_t i = plan->space_count; i > 0; i--)
+		if (plan->spaces[i - 1].device == device && plan->spaces[i - 1].pool == pool)
+			return i - 1;
+	if (!frag_grow(&plan->spaces, &plan->space_capacity, (uint64_t)plan->space_count + 1,
+		       sizeof(*plan->spaces)))
+		return UINT32_MAX;
+	s = &plan->spaces[plan->space_count];
+	*s = (struct frag_space_plan){ .device = device, .pool = pool };
+	s->pool_name = frag_pool_json(t->tape, pool);
+	return s->pool_name ? plan->space_count++ : UINT32_MAX;
+}
+
+static bool slot_room(struct taking *t, uint32_t slot)
+{
+	const uint32_t had = t->slot_capacity;
+
+	if (!frag_grow(&t->of_slot, &t->slot_capacity, (uint64_t)slot + 1, sizeof(*t->of_slot)))
+		return false;
+	memset(t->of_slot + had, 0, (t->slot_capacity - had) * sizeof(*t->of_slot));
+	return true;
+}
+
+static bool take(struct taking *t, const struct frag_event *ev)
+{
+	struct frag_plan *plan = t->plan;
+	const uint64_t rest = ev->bytes % plan->align;
+	struct frag_buffer *b;
+
+	if (!frag_grow(&plan->buffers, &plan->capacity, (uint64_t)plan->count + 1,
+		       sizeof(*plan->buffers)) || !slot_room(t, ev->slot))
+		return false;
+	b = &plan->buffers[plan->count];
+	*b = (struct frag_buffer){
+		.birth = ev->step, .end = UINT64_MAX, .requested = ev->bytes, .id = ev->id,
+		.size = rest ? ev->bytes + (plan->align - rest) : ev->bytes,
+		.space = space_of(t, ev->device, ev->pool),
+	};
+	t->of_slot[ev->slot] = ++plan->count;
+	return b->space != UINT32_MAX;
+}
+
+static void end(struct taking *t, uint32_t slot, uint64_t step)
+{
+	if (slot >= t->slot_capacity || !t->of_slot[slot])
+		return;
+	t->plan->buffers[t->of_slot[slot] - 1].end = step;
+	t->of_slot[slot] = 0;
+}
+
+/* What is live when the stretch begins is born there; what has ended by then takes nothing. */
+static int begin(struct taking *t, uint64_t step, struct frag_error *err)
+{
+	struct frag_plan *plan = t->plan;
+	uint32_t *now = calloc((size_t)plan->count + 1, sizeof(*now)), kept = 0;
+
+	if (!now)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < plan->count; i++) {
+		if (plan->buffers[i].end != UINT64_MAX)
+			continue;
+		plan->buffers[kept] = plan->buffers[i];
+		plan->buffers[kept].birth = step;
+		plan->buffers[kept].carried = true;
+		now[i] = ++kept;
+	}
+	for (uint32_t i = 0; i < t->slot_capacity; i++)
+		if (t->of_slot[i])
+			t->of_slot[i] = now[t->of_slot[i] - 1];
+	plan->count = kept;
+	plan->from = step;
+	t->begun = true;
+	free(now);
+	return 0;
+}
+
+static int take_event(struct taking *t, const struct frag_event *ev, struct frag_error *err)
+{
+	int rc = 0;
+
+	t->last = ev->step;
+	if (t->begun && t->marks->to && is_named(ev, t->marks->to)) {
+		t->ended = true;
+		return 0;
+	}
+	if (!t->begun && is_named(ev, t->marks->from))
+		rc = begin(t, ev->step, err);
+	if (ev->op == FRAG_OP_FREE && !ev->waits)
+		end(t, ev->slot, ev->step);
+	for (uint32_t i = 0; i < ev->ended_count; i++)
+		end(t, ev->ended[i].slot, ev->step);
+	if (!rc && ev->op == FRAG_OP_ALLOC && !take(t, ev))
+		rc = frag_fail_nomem(err);
+	return rc;
+}
+
+static int take_all(struct taking *t, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
+	struct frag_batch batch = { .count = 0 };
+	int rc = 0;
+
+	if (!reader)
+		return frag_fail_nomem(err);
+	while (!rc && !t->ended && (frag_tape_next(reader, UINT64_MAX, &batch), batch.count))
+		for (uint32_t i = 0; i < batch.count && !rc && !t->ended; i++)
+			rc = take_event(t, &batch.events[i], err);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+/* The last step ends what lives on; requests of 0 bytes, which their frees had to find, go. */
+static void settle(struct taking *t)
+{
+	struct frag_plan *plan = t->plan;
+	uint32_t kept = 0;
+
+	plan->to = t->ended ? t->last : t->last + (plan->count > 0);
+	for (uint32_t i = 0; i < plan->count; i++) {
+		struct frag_buffer b = plan->buffers[i];
+
+		if (b.end > plan->to)
+			b.end = plan->to;
+		if (!b.size || b.birth >= b.end)
+			continue;
+		plan->spaces[b.space].count++;
+		plan->buffers[kept++] = b;
+	}
+	plan->count = kept;
+}
+
+static int by_device(const void *one, const void *other)
+{
+	const struct frag_space_plan *a = one, *b = other;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	return a->pool < b->pool ? -1 : a->pool > b->pool;
+}
+
+/* Spaces without buffers go, and the others are put in order. */
+static int order_spaces(struct frag_plan *plan, struct frag_error *err)
+{
+	uint32_t *now = calloc((size_t)plan->space_count + 1, sizeof(*now)), kept = 0;
+
+	if (!now)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		plan->spaces[i].try_count = i;
+	qsort(plan->spaces, plan->space_count, sizeof(*plan->spaces), by_device);
+	for (uint32_t i = 0; i < plan->space_count; i++) {
+		struct frag_space_plan s = plan->spaces[i];
+
+		if (!s.count) {
+			free(s.pool_name);
+			continue;
+		}
+		now[s.try_count] = kept;
+		s.try_count = 0;
+		plan->spaces[kept++] = s;
+	}
+	plan->space_count = kept;
+	for (uint32_t i = 0; i < plan->count; i++)
+		plan->buffers[i].space = now[plan->buffers[i].space];
+	free(now);
+	return 0;
+}
+
+int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
+		      const struct frag_stretch_marks *marks, struct frag_error *err)
+{
+	struct taking t = { .plan = plan, .tape = tape, .marks = marks, .begun = !marks->from };
+	int rc;
+
+	*plan = (struct frag_plan){
+		.content = frag_tape_info(tape)->content, .align = align, .complete = true,
+	};
+	rc = take_all(&t, err);
+	free(t.of_slot);
+	if (!rc && !t.begun)
+		rc = frag_fail(err, FRAG_EUSAGE, "no mark \"%.80s\" in the trace", marks->from);
+	if (!rc && marks->to && !t.ended)
+		rc = frag_fail(err, FRAG_EUSAGE, "no mark \"%.80s\" after \"%.80s\"", marks->to,
+			       marks->from);
+	if (rc)
+		return rc;
+	settle(&t);
+	return order_spaces(plan, err);
+}
+
+void frag_plan_fini(struct frag_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		free(plan->spaces[i].pool_name);
+	free(plan->spaces);
+	free(plan->buffers);
+	*plan = (struct frag_plan){ .count = 0 };
+}

@@ -1,0 +1,17 @@
+/*
+ * climb.h - a better order, from a good one: what reaches to the top is moved forward in it, and
+ * what comes out no worse is kept.
+ */
+#ifndef PLAN_CLIMB_H
+#define PLAN_CLIMB_H
+
+#include "plan/shelf.h"
+
+/*
+ * order: found with this fit. *height: before and after; the space has the offsets of the lowest
+ * that is known, before and after. -FRAG_ENOMEM
+ */
+int frag_climb(struct frag_shelf *shelf, const uint32_t *order, bool best, uint64_t *height,
+	       uint64_t looks, struct frag_plan_climb *told, struct frag_error *err);
+
+#endif

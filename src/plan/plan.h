@@ -1,0 +1,109 @@
+/*
+ * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
+ *
+ * The order of the files, each using those before it: ranges (what lives, by offset), buffers (of
+ * a trace), space (the numbers of one address space), shelf (greedy placement), exact (the window
+ * around the peak, searched), climb (better orders), planner (all of these, one after the other),
+ * sound (the check of a placement), plan_file (the plan of a file, and a plan as a file).
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fragsim/trace.h"
+
+/* What a request needs from the step that makes it up to the one that ends it, not included. */
+struct frag_buffer {
+	uint64_t birth, end;            /* steps; birth < end */
+	uint64_t size;                  /* bytes, rounded up; not 0 */
+	uint64_t requested;             /* as the program did */
+	uint64_t offset;                /* once it is placed */
+	struct frag_handle id;          /* text is borrowed from the tape */
+	uint32_t space;                 /* of the plan's */
+	bool carried;                   /* it was there when the stretch began */
+};
+
+/* What was tried for a space, and what it came to. */
+struct frag_plan_try {
+	const char *order;              /* "size", ... */
+	bool best;                      /* best fit, else first fit */
+	uint64_t height;                /* UINT64_MAX: given up, as it was no better or took too long */
+};
+#define FRAG_PLAN_TRIES 7
+
+/* How far the search got after the orders. */
+struct frag_plan_window {
+	bool tried, found;
+	uint64_t from, to;              /* steps: the first and the last of the window */
+	uint32_t buffers;
+	uint64_t nodes;
+};
+struct frag_plan_climb {
+	uint64_t tries, better;
+};
+
+/* The blocks of a device's trace pool share one space, and with no others. */
+struct frag_space_plan {
+	uint32_t device;
+	uint32_t pool;                  /* dense */
+	char *pool_name;                /* JSON; the plan's own */
+	uint32_t count;                 /* buffers */
+	uint64_t bound;                 /* the most that lives at a step: no placement is lower */
+	uint64_t peak_step;             /* the first one where that is so */
+	uint64_t height;                /* highest offset + size */
+	struct frag_plan_try tries[FRAG_PLAN_TRIES];
+	uint32_t try_count;
+	struct frag_plan_window window;
+	struct frag_plan_climb climb;
+	const char *found_by;           /* "size, best fit", "the window", ... */
+	char found_room[48];
+};
+
+struct frag_plan {
+	uint64_t content;               /* of the trace, at its end */
+	uint64_t align;
+	uint64_t from, to;              /* steps of the stretch */
+	struct frag_buffer *buffers;    /* by birth; what was there when the stretch began comes first */
+	uint32_t count, capacity;
+	struct frag_space_plan *spaces; /* by device, there by first use */
+	uint32_t space_count, space_capacity;
+	uint64_t bound, height;         /* the highest of the spaces */
+	bool complete;                  /* false: it was ended early */
+};
+
+/* A stretch of a trace: from the first mark of a name to the next one of the other; NULL: all. */
+struct frag_stretch_marks {
+	const char *from, *to;
+};
+
+/*
+ * The buffers of a tape, not placed. Release the plan also where this fails. -FRAG_EUSAGE where
+ * a mark is not there, -FRAG_ENOMEM.
+ */
+int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
+		      const struct frag_stretch_marks *marks, struct frag_error *err);
+void frag_plan_fini(struct frag_plan *plan);    /* one that is zeroed is fine */
+
+/* Whether to end early, asked again and again; NULL: nobody. */
+struct frag_plan_stop {
+	bool (*stop)(void *ctx);
+	void *ctx;
+};
+
+/*
+ * Places them, as low as it can be found. What comes out depends on nothing but the buffers,
+ * unless `stop` says so: then the plan is what was found by then, and not complete. -FRAG_ENOMEM
+ */
+int frag_plan_place(struct frag_plan *plan, const struct frag_plan_stop *stop,
+		    struct frag_error *err);
+
+/*
+ * Sweeps over the steps: do two buffers that live at a time share a byte? Where they do, *one and
+ * *other are such, else both are the count. Sets heights. -FRAG_ENOMEM
+ */
+int frag_plan_sweep(struct frag_plan *plan, uint32_t *one, uint32_t *other,
+		    struct frag_error *err);
+
+#endif
