@@ -10,7 +10,7 @@
 struct frag_opt {
 	char short_name;        /* 0: none */
 	const char *name;       /* without the dashes; NULL ends the table */
-	const char *arg;        /* what it takes, in capitals; NULL: nothing */
+	const char *arg;        /* what it takes, in capitals, one word or two; NULL: nothing */
 	const char *help;       /* one line, no full stop */
 	int id;                 /* the command's own */
 };
@@ -63,6 +63,7 @@ extern const struct frag_cmd frag_cmd_help;
 extern const struct frag_cmd frag_cmd_info;
 extern const struct frag_cmd frag_cmd_leaks;
 extern const struct frag_cmd frag_cmd_merge;
+extern const struct frag_cmd frag_cmd_plan;
 extern const struct frag_cmd frag_cmd_policies;
 extern const struct frag_cmd frag_cmd_ranks;
 extern const struct frag_cmd frag_cmd_record;
@@ -86,8 +87,8 @@ void frag_print_commands(void);
 
 /*
  * Walks the options of argv; what is no option is moved behind them. set (NULL:
- * there are none) is called for each, value NULL where it takes none. *rest is the index of the
- * first operand, or 0 where -h was answered and nothing is left to do.
+ * there are none) is called for each, value NULL where it takes none, and twice where it takes two
+ * words. *rest is the index of the first operand, or 0 where -h was answered and nothing is left to do.
  */
 int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 		 int (*set)(void *ctx, int id, const char *value, struct frag_error *err),

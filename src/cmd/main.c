@@ -37,6 +37,7 @@ const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_info,
 	&frag_cmd_leaks,
 	&frag_cmd_merge,
+	&frag_cmd_plan,
 	&frag_cmd_policies,
 	&frag_cmd_ranks,
 	&frag_cmd_record,

@@ -136,6 +136,18 @@ static const struct frag_opt *find(const struct frag_cmd *cmd, uint32_t count, i
 	return NULL;
 }
 
+/* getopt knows of one value: the word after it is the other one. */
+static int take_second(const struct frag_cmd *cmd, const struct frag_opt *o, int argc, char **argv,
+		       void *ctx,
+		       int (*set)(void *ctx, int id, const char *value, struct frag_error *err),
+		       struct frag_error *err)
+{
+	if (optind >= argc)
+		return frag_fail(err, FRAG_EUSAGE, "option --%s requires two values: %s" TRY, o->name,
+				 o->arg, cmd->name);
+	return set(ctx, o->id, argv[optind++], err);
+}
+
 /*
  * Help ends everything: it is printed as soon as it is met, and *rest is 0.
  * Options are checked one by one as they come, so the message is about the first
@@ -168,6 +180,8 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 			return frag_fail(err, FRAG_EUSAGE, "option --%s requires the name of a file"
 					 TRY, o->name, cmd->name);
 		rc = set(ctx, o->id, o->arg ? optarg : NULL, err);
+		if (!rc && o->arg && strchr(o->arg, ' '))
+			rc = take_second(cmd, o, argc, argv, ctx, set, err);
 		if (rc)
 			return rc;
 	}

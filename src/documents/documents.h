@@ -13,6 +13,7 @@
 #include "device/gpu.h"
 #include "fragsim/trace.h"
 #include "iterations/leaking.h"
+#include "plan/plan.h"
 #include "ranks/ranking.h"
 #include "search/answer.h"
 #include "search/explanation.h"
@@ -108,6 +109,23 @@ struct frag_explain_answer {
 	uint32_t top;           /* rows of a table, for people */
 };
 int frag_explain_json(const struct frag_explain_answer *answer, FILE *f, struct frag_error *err);
+
+/* A plan as a file, JSON or the CSV of google/minimalloc; the file is finished. */
+int frag_plan_json(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err);
+int frag_plan_csv(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err);
+
+/* What fragsim plan found: fragsim-plan(1). */
+struct frag_plan_answer {
+	const struct frag_trace_info *trace;
+	const struct frag_plan *plan;
+	const struct frag_fits *fits;   /* policies beside it; NULL: none */
+	const struct frag_device_figures *devices;      /* those of the options */
+	struct frag_stretch_marks marks;
+	uint64_t capacity;              /* that it is to have; UINT64_MAX: nobody asks */
+	const char *checked;            /* the file that it is from; NULL: it was searched for */
+	bool timed;                     /* the time was up */
+};
+int frag_plan_answer_json(const struct frag_plan_answer *answer, FILE *f, struct frag_error *err);
 
 /* "PYTORCH_ALLOC_CONF=..." of the best; NULL: nothing is to be set. The caller's. */
 char *frag_tune_env(const struct frag_tune *tune);

@@ -1,10 +1,11 @@
 /*
  * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
  *
- * The order of the files, each using those before it: ranges (what lives, by offset), buffers (of
- * a trace), space (the numbers of one address space), shelf (greedy placement), exact (the window
- * around the peak, searched), climb (better orders), planner (all of these, one after the other),
- * sound (the check of a placement), plan_file (the plan of a file, and a plan as a file).
+ * The order of the files, each using those before it: ranges (what lives, by offset), sound (the
+ * check of a placement), buffers (of a trace), space (the numbers of one address space), shelf
+ * (greedy placement), exact (the window around the peak, searched), climb (better orders), planner
+ * (all of these, one after the other), heights (what it comes to), plan_file (a plan out of a file), plan_take (which is
+ * checked).
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -99,11 +100,27 @@ struct frag_plan_stop {
 int frag_plan_place(struct frag_plan *plan, const struct frag_plan_stop *stop,
 		    struct frag_error *err);
 
+/* The bound of each space, and where its peak is, placed or not. -FRAG_ENOMEM */
+int frag_plan_bound(struct frag_plan *plan, struct frag_error *err);
+
 /*
  * Sweeps over the steps: do two buffers that live at a time share a byte? Where they do, *one and
  * *other are such, else both are the count. Sets heights. -FRAG_ENOMEM
  */
 int frag_plan_sweep(struct frag_plan *plan, uint32_t *one, uint32_t *other,
 		    struct frag_error *err);
+
+/*
+ * What a device has to have for its spaces, the pools of it side by side: of the device that needs
+ * the most.
+ */
+struct frag_plan_needs {
+	uint64_t bound, height;
+};
+struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan);
+/* The bytes of a device's segments, one a space, in pages. */
+uint64_t frag_plan_segments(const struct frag_plan *plan, uint32_t device, uint64_t page);
+/* How far a height is above its bound. */
+double frag_plan_gap_pct(uint64_t bound, uint64_t height);
 
 #endif

@@ -121,3 +121,18 @@ void frag_space_fini(struct frag_space *s)
 	free(s->buffer);
 	*s = (struct frag_space){ .count = 0 };
 }
+
+int frag_plan_bound(struct frag_plan *plan, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < plan->space_count && !rc; i++) {
+		struct frag_space s;
+
+		rc = frag_space_init(&s, plan, i, err);
+		plan->spaces[i].bound = s.bound;
+		plan->spaces[i].peak_step = !rc && s.count ? s.step[s.peak] : 0;
+		frag_space_fini(&s);
+	}
+	return rc;
+}

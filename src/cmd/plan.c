@@ -1,0 +1,316 @@
+/* plan.c - fragsim plan: the lowest placement of all that a trace requests, and the policies beside it. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/print.h"
+#include "cmd/interrupt.h"
+#include "cmd/outputs.h"
+#include "cmd/printed.h"
+#include "cmd/progress.h"
+#include "cmd/taped.h"
+#include "plan/plan_file.h"
+#include "report/plan_formats.h"
+
+enum {
+	OPT_BETWEEN = FRAG_OPT_FIRST_OWN, OPT_ALIGN, OPT_CAPACITY, OPT_TIME, OPT_FILE, OPT_CHECK,
+	OPT_ALONE,
+};
+
+static const struct frag_opt opts[] = {
+	{ 0, "between", "MARK MARK", "the stretch from the first mark of a name to the next of the other",
+	  OPT_BETWEEN },
+	{ 0, "align", "SIZE", "what sizes are rounded up to (512)", OPT_ALIGN },
+	{ 0, "capacity", "SIZE", "exit with 1 if the plan is higher", OPT_CAPACITY },
+	{ 0, "time", "TIME", "end the search early after so much work: 30s, 500ms, 5m (10s)", OPT_TIME },
+	{ 'o', "output", "FILE", "write the plan: JSON, or CSV where the name ends in .csv", OPT_FILE },
+	{ 0, "check", "FILE", "check this plan, JSON or CSV, and search for none", OPT_CHECK },
+	{ 'p', "policy", "NAME",
+	  "a policy beside the plan, NAME[:key=value,...]; repeatable (pytorch twice, bestfit)",
+	  FRAG_OPT_POLICY },
+	FRAG_ALLOC_CONF_ROW(0),
+	{ 0, "alone", NULL, "no policies beside it", OPT_ALONE },
+	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
+	{ 0, "json", "FILE", "write the answer as JSON (- is standard output)", FRAG_OPT_JSON },
+	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
+	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
+	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
+	{ 0, "context-bytes", "SIZE", "bytes that the CUDA context uses", FRAG_OPT_CONTEXT_BYTES },
+	{ 0, "other-bytes", "SIZE", "bytes that other processes use", FRAG_OPT_OTHER_BYTES },
+	{ 0, "granularity", "SIZE", "pages in which the device gives memory", FRAG_OPT_GRANULARITY },
+	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0 },
+};
+
+struct planning {
+	struct frag_run_options run;
+	struct frag_printed printed;
+	struct frag_progress progress;
+	const char *path, *out_path, *check_path;
+	struct frag_stretch_marks marks;
+	uint64_t align, capacity;       /* capacity UINT64_MAX: nobody asks */
+	double seconds, until;          /* of the processor's time */
+	bool alone, timed;              /* timed: the time was up */
+	struct frag_outfile out;
+	struct frag_taped taped;
+	struct frag_fit_source source;
+	struct frag_fits fits;
+	struct frag_plan plan;
+};
+
+/* Seconds, with s, ms or m behind them. */
+static int set_time(double *out, const char *value, struct frag_error *err)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "min", 60 } };
+	char *end = NULL;
+	const double number = *value >= '0' && *value <= '9' ? frag_strtod(value, &end) : -1;
+
+	for (uint32_t i = 0; number >= 0 && i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(end, units[i].name) == 0) {
+			*out = number * units[i].seconds;
+			return 0;
+		}
+	return frag_fail(err, FRAG_EUSAGE, "--time %.60s: a time such as 30s, 500ms or 5m is"
+			 " required", value);
+}
+
+static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+{
+	struct planning *p = ctx;
+
+	switch (id) {
+	case OPT_BETWEEN:
+		/* both of its values come here, one after the other */
+		if (p->marks.to)
+			return frag_fail(err, FRAG_EUSAGE, "--between is given twice");
+		*(p->marks.from ? &p->marks.to : &p->marks.from) = value;
+		return 0;
+	case OPT_ALIGN:
+		return frag_option_size(&p->align, "align", value, 1, err);
+	case OPT_CAPACITY:
+		return frag_option_capacity(&p->capacity, "capacity", value, err);
+	case OPT_TIME:
+		return set_time(&p->seconds, value, err);
+	case OPT_FILE:
+		p->out_path = value;
+		return 0;
+	case OPT_CHECK:
+		p->check_path = value;
+		return 0;
+	case OPT_ALONE:
+		p->alone = true;
+		return 0;
+	default:
+		return frag_answer_set_option(&p->printed, &p->run, id, value, err);
+	}
+}
+
+/* The best that a policy without segments does is beside them. */
+static int usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+		 const struct frag_trace *trace, const struct frag_log *log,
+		 struct frag_error *err)
+{
+	const int rc = frag_usual_settings(choices, count, trace, log, err);
+
+	return rc ? rc : frag_choice_parse(&choices[(*count)++], "bestfit", err);
+}
+
+/* No output is another one's file, or that of an input. */
+static int check_files(struct planning *p, const struct frag_cmd *cmd, struct frag_error *err)
+{
+	const char *const inputs[] = { p->path, p->check_path };
+	int rc = frag_printed_apart(&p->printed, cmd, inputs, p->check_path ? 2 : 1, "an input",
+				    err);
+
+	if (rc || !p->out_path)
+		return rc;
+	for (uint32_t i = 0; i < (p->check_path ? 2U : 1U); i++)
+		if (frag_same_file(p->out_path, inputs[i]))
+			return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace an input",
+					 p->out_path);
+	for (uint32_t i = 0; i < p->printed.count; i++)
+		if (frag_same_file(p->out_path, p->printed.outputs[i].path)
+		    || (strcmp(p->out_path, "-") == 0
+			&& strcmp(p->printed.outputs[i].path, "-") == 0))
+			return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",
+					 p->out_path);
+	return 0;
+}
+
+static int check(struct planning *p, const struct frag_cmd *cmd, struct frag_error *err)
+{
+	int rc;
+
+	if (p->check_path && strcmp(p->check_path, "-") == 0 && strcmp(p->path, "-") == 0)
+		return frag_usage(cmd, "standard input can be read only once", err);
+	if (p->alone && (p->run.choice_count || p->run.setting_count))
+		return frag_usage(cmd, "--alone leaves no policies beside the plan, which -p and"
+				  " --alloc-conf name", err);
+	if (p->marks.from && (p->run.choice_count || p->run.setting_count))
+		return frag_usage(cmd, "-p and --alloc-conf are for whole traces: fragsim slice makes"
+				  " one of a stretch", err);
+	p->alone = p->alone || p->marks.from;
+	p->printed.quiet = p->run.quiet || (p->out_path && strcmp(p->out_path, "-") == 0);
+	if (p->run.setting_count && !p->run.choice_count) {
+		rc = frag_run_set_option(&p->run, FRAG_OPT_POLICY, "pytorch", err);
+		if (rc)
+			return rc;
+	}
+	rc = frag_run_settings(&p->run, true, err);
+	return rc ? rc : check_files(p, cmd, err);
+}
+
+/* The processor's: a machine that has other work to do ends nothing early. */
+static double work_seconds(void)
+{
+	struct timespec t = { .tv_sec = 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static bool enough(void *ctx)
+{
+	struct planning *p = ctx;
+
+	p->timed = p->timed || work_seconds() >= p->until;
+	return p->timed || frag_interrupted(NULL);
+}
+
+/* Found, or taken from the file that is to be checked. */
+static int place(struct planning *p, struct frag_error *err)
+{
+	const struct frag_plan_stop stop = { .stop = enough, .ctx = p };
+	struct frag_plan_file file;
+	int rc = frag_plan_buffers(&p->plan, p->taped.tape, p->align, &p->marks, err);
+
+	if (rc)
+		return rc;
+	if (!p->check_path) {
+		p->until = work_seconds() + p->seconds;
+		return frag_plan_place(&p->plan, &stop, err);
+	}
+	rc = frag_plan_file_read(&file, p->check_path, err);
+	rc = rc ? rc : frag_plan_take(&p->plan, &file, err);
+	frag_plan_file_fini(&file);
+	return rc;
+}
+
+static void show_fits(void *ctx, uint32_t done, uint32_t count)
+{
+	struct planning *p = ctx;
+
+	frag_progress_count(&p->progress, "policies", done, count);
+}
+
+/* What the policies need of the same trace: without a limit, and of the smallest device. */
+static int look_beside(struct planning *p, struct frag_error *err)
+{
+	int rc;
+
+	p->source = (struct frag_fit_source){
+		.tape = p->taped.tape, .choices = p->taped.choices,
+		.devices = p->taped.devices.figures,
+	};
+	p->fits = (struct frag_fits){
+		.sources = &p->source, .source_count = 1, .choice_count = p->taped.choice_count,
+		.unlimited = true, .threads = p->run.threads, .stop = frag_interrupted,
+		.progress = show_fits, .ctx = p,
+	};
+	frag_progress_begin(&p->progress, !p->run.quiet);
+	rc = frag_fits_run(&p->fits, err);
+	frag_progress_end(&p->progress);
+	return rc;
+}
+
+static int write_plan(struct planning *p, struct frag_error *err)
+{
+	const size_t length = p->out_path ? strlen(p->out_path) : 0;
+	const bool csv = length >= 4 && strcmp(p->out_path + length - 4, ".csv") == 0;
+
+	if (!p->out_path)
+		return 0;
+	if (csv && p->plan.space_count > 1)
+		return frag_fail(err, FRAG_EUSAGE, "%s: a CSV has room for one device and one pool, and"
+				 " this trace has %u; write JSON, to a name without .csv",
+				 p->out_path, p->plan.space_count);
+	p->printed.beside = &p->out;
+	return csv ? frag_plan_csv(&p->plan, &p->out, err) : frag_plan_json(&p->plan, &p->out, err);
+}
+
+/* What is there after an interruption is written all the same. */
+static int answer(struct planning *p, int *status, struct frag_error *err)
+{
+	struct frag_plan_answer what = {
+		.trace = frag_trace_info(p->taped.trace), .plan = &p->plan,
+		.devices = p->taped.devices.figures, .capacity = p->capacity, .timed = p->timed,
+		.checked = p->check_path, .marks = p->marks,
+	};
+	int rc = 0, interrupted = 0;
+
+	if (!p->alone)
+		interrupted = frag_interrupted(NULL) ? -FRAG_EINTERRUPTED : look_beside(p, err);
+	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
+		return interrupted;
+	what.fits = p->alone || interrupted ? NULL : &p->fits;
+	rc = write_plan(p, err);
+	rc = rc ? rc : frag_printed_write(&p->printed, &what, err);
+	if (!rc && p->capacity != UINT64_MAX && frag_plan_needs(&p->plan).height > p->capacity)
+		*status = 1;
+	return rc ? rc : frag_or_interrupted(interrupted, err);
+}
+
+static int plan_trace(struct planning *p, int *status, struct frag_error *err)
+{
+	int rc = frag_printed_open(&p->printed, err);
+
+	if (!rc && p->out_path) {
+		frag_guard_file(&p->out);
+		rc = frag_outfile_open(&p->out, p->out_path, err);
+	}
+	rc = rc ? rc : frag_taped_read(&p->taped, &p->path, 1, &p->run, usual, err);
+	rc = rc ? rc : place(p, err);
+	return rc ? rc : answer(p, status, err);
+}
+
+static int plan_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
+		     struct frag_error *err)
+{
+	struct planning p = {
+		.printed = { .formats = frag_plan_formats }, .align = 512, .capacity = UINT64_MAX,
+		.seconds = 10,
+	};
+	int rest, rc;
+
+	frag_run_options_init(&p.run);
+	rc = frag_options(cmd, argc, argv, &p, set_option, &rest, err);
+	if (rc || !rest)
+		goto out;
+	if (argc - rest != 1) {
+		rc = frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
+		goto out;
+	}
+	p.path = argv[rest];
+	rc = check(&p, cmd, err);
+	rc = rc ? rc : plan_trace(&p, status, err);
+out:
+	frag_outfile_abandon(&p.out);
+	frag_printed_fini(&p.printed);
+	frag_plan_fini(&p.plan);
+	frag_fits_fini(&p.fits);
+	frag_taped_close(&p.taped, 1);
+	frag_run_options_fini(&p.run);
+	return rc;
+}
+
+const struct frag_cmd frag_cmd_plan = {
+	.name = "plan",
+	.job = FRAG_JOB_SIMULATE,
+	.args = "[options] TRACE",
+	.summary = "find the lowest placement, and how far policies are from it",
+	.opts = opts,
+	.exec = plan_exec,
+};

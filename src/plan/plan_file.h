@@ -1,0 +1,47 @@
+/*
+ * plan_file.h - a plan out of a file: fragsim's own JSON, or the CSV of google/minimalloc with a
+ * column of offsets.
+ */
+#ifndef PLAN_PLAN_FILE_H
+#define PLAN_PLAN_FILE_H
+
+#include "plan/plan.h"
+
+/* A buffer as the file has it. */
+struct frag_plan_row {
+	struct frag_handle id, pool;    /* text is the file's */
+	uint64_t step, end;             /* of a CSV: its own times */
+	uint64_t size, offset;
+	uint32_t device;
+	bool carried;
+};
+
+struct frag_plan_file {
+	const char *path;               /* for messages; NULL: they are to have none */
+	char *text;                     /* all bytes, and some zeros; its own */
+	char *scratch;                  /* strings with escapes */
+	struct frag_plan_row *rows;     /* in the order of the file */
+	uint32_t count, capacity;
+	uint64_t content, height;       /* of a JSON */
+	bool csv;
+};
+
+/*
+ * Reads what is in memory, which is copied. Release it also where this fails. -FRAG_ETRACE with
+ * the place, or -FRAG_ENOMEM
+ */
+int frag_plan_file_parse(struct frag_plan_file *f, const char *path, const void *bytes,
+			 size_t length, struct frag_error *err);
+/* The same of a file, which may be packed; path is borrowed. */
+int frag_plan_file_read(struct frag_plan_file *f, const char *path, struct frag_error *err);
+void frag_plan_file_fini(struct frag_plan_file *f);
+
+/*
+ * Places the buffers as the file says, and checks that it can be believed: each buffer once, none
+ * that the plan does not have, none too small, no two that share a byte while both live. Sizes
+ * become those of the file. -FRAG_ETRACE with the ids, or -FRAG_ENOMEM
+ */
+int frag_plan_take(struct frag_plan *plan, const struct frag_plan_file *f,
+		   struct frag_error *err);
+
+#endif
