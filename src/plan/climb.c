@@ -98,6 +98,56 @@ static void climb(struct climber *c, const uint32_t *order, bool best, uint64_t 
 	}
 }
 
+/* The next order of all there are, by their numbers. False: it was the last one. */
+static bool next_order(uint32_t *order, uint32_t count)
+{
+	uint32_t from = count - 1, to = count - 1, swap;
+
+	while (from && order[from - 1] > order[from])
+		from--;
+	if (!from)
+		return false;
+	while (order[to] < order[from - 1])
+		to--;
+	swap = order[from - 1];
+	order[from - 1] = order[to];
+	order[to] = swap;
+	for (to = count - 1; from < to; from++, to--) {
+		swap = order[from];
+		order[from] = order[to];
+		order[to] = swap;
+	}
+	return true;
+}
+
+/*
+ * Few items: all orders. The lowest placement, lowered as far as it goes, is what first fit makes
+ * of its own order by offset, so none is lower than what this finds.
+ */
+static void try_all(struct climber *c, struct frag_plan_climb *told)
+{
+	struct frag_shelf *shelf = c->shelf;
+	const struct frag_space *s = shelf->space;
+	struct frag_shelf_limits limits = { .looks = UINT64_MAX };
+
+	for (uint32_t i = 0; i < s->count; i++)
+		c->now[i] = i;
+	do {
+		limits.height = c->best_height;
+		told->tries++;
+		if (frag_shelf_place(shelf, c->now, &limits) == UINT64_MAX)
+			continue;
+		told->better++;
+		c->best_height = 0;
+		for (uint32_t i = 0; i < s->count; i++)
+			if (s->offset[i] + s->size[i] > c->best_height)
+				c->best_height = s->offset[i] + s->size[i];
+		memcpy(c->best_at, s->offset, s->count * sizeof(*s->offset));
+	} while (c->best_height > s->bound && !shelf->stopped && !shelf->nomem
+		 && next_order(c->now, s->count));
+	told->all = !shelf->stopped;
+}
+
 int frag_climb(struct frag_shelf *shelf, const uint32_t *order, bool best, uint64_t *height,
 	       uint64_t looks, struct frag_plan_climb *told, struct frag_error *err)
 {
@@ -113,8 +163,12 @@ int frag_climb(struct frag_shelf *shelf, const uint32_t *order, bool best, uint6
 	if (good) {
 		memcpy(c.best_at, s->offset, bytes);
 		/* an order that is good one way is often better the other way, a little changed */
-		climb(&c, order, !best, looks / 2, told);
-		climb(&c, order, best, looks / 2, told);
+		if (s->count <= FRAG_CLIMB_ALL)
+			try_all(&c, told);
+		else
+			climb(&c, order, !best, looks / 2, told);
+		if (s->count > FRAG_CLIMB_ALL)
+			climb(&c, order, best, looks / 2, told);
 		memcpy(s->offset, c.best_at, bytes);
 		*height = c.best_height;
 	}

@@ -7,6 +7,8 @@
 
 #include "plan/shelf.h"
 
+#define FRAG_CLIMB_ALL 8        /* items, at most, of which all orders are tried */
+
 /*
  * order: found with this fit. *height: before and after; the space has the offsets of the lowest
  * that is known, before and after. -FRAG_ENOMEM

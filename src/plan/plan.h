@@ -43,6 +43,7 @@ struct frag_plan_window {
 };
 struct frag_plan_climb {
 	uint64_t tries, better;
+	bool all;                       /* all orders there are: nothing is lower than the lowest */
 };
 
 /* The blocks of a device's trace pool share one space, and with no others. */

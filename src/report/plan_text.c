@@ -74,8 +74,9 @@ static void print_tries(const struct frag_space_plan *s, const struct frag_paper
 			     s->window.nodes);
 	if (s->climb.tries)
 		frag_put_row(paper->columns, "climb", f, "%" PRIu64 " order%s more, %" PRIu64
-			     " of them better", s->climb.tries, frag_s(s->climb.tries),
-			     s->climb.better);
+			     " of them better%s", s->climb.tries, frag_s(s->climb.tries),
+			     s->climb.better, s->climb.all && s->height > s->bound
+			     ? "; these are all, so no placement is lower" : "");
 	if (s->try_count)
 		frag_put_row(paper->columns, "by", f, "%s", s->found_by);
 }
