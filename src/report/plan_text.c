@@ -116,8 +116,11 @@ static void print_cell(uint64_t bytes, bool exact, double above, bool is_plan, F
 
 	fprintf(f, "  %12s", bytes == NONE ? "-" : exact ? frag_capacity_text(size, bytes)
 							 : frag_size_text(size, bytes));
-	if (is_plan || bytes == NONE)
-		fprintf(f, "  %10s", is_plan ? "" : "-");
+	/* the plan is not above itself; the last column ends its line */
+	if (is_plan)
+		fputs(exact ? "" : "            ", f);
+	else if (bytes == NONE)
+		fprintf(f, "  %10s", "-");
 	else
 		frag_fprintf(f, "  %+9.2f%%", above);
 }

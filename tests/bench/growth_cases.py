@@ -184,6 +184,10 @@ def report_pending(_: str, n: int) -> tuple[str, ...]:
     return 'report', '-q', '-o', 'o.html', trace(events())
 
 
+def plan(_: str, n: int) -> tuple[str, ...]:
+    return 'plan', '-q', '--alone', trace(churn(n))
+
+
 def fit(_: str, n: int) -> tuple[str, ...]:
     return 'fit', '-q', '-p', 'pytorch', '--runs', '20', trace(churn(n))
 
@@ -386,6 +390,7 @@ CASES = (
     Case('report, tags and marks', report_tags),
     Case('report, pending blocks', report_pending),
     Case('fit, blocks', fit),
+    Case('plan, blocks', plan),
     Case('tune, steps of a training', tune_steps),
     Case('tune, live blocks', tune, per=100, known='more devices differ, and each is tried'),
     Case('extrapolate, blocks', extrapolate, per=10),

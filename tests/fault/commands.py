@@ -194,6 +194,8 @@ COMMANDS = [
     *each(('ranks', '-q', '--threads', '1', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson',
            'trace.ndjson', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
     *each(('leaks', '-q', '--json', 'o.json', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
+    *each(('plan', '-q', '--threads', '1', '--json', 'o.json', '-o', 'o.plan', 'trace.ndjson'),
+          FILES, ('o.json', 'o.plan')),
     *each(('run', '-q', '-p', 'bestfit', '--html', 'o.html', 'simple.ndjson'),
           'alloc read sync open rename', ('o.html',)),
     *each(('report', '-q', '--threads', '1', '-p', 'pytorch', '-o', 'o.html', '--svg', 'o.svg',

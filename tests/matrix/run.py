@@ -368,6 +368,18 @@ def check_leaks(folder: Path, scene: Scene) -> None:
 
 
 @cases(*SCENES)
+def check_plan(folder: Path, scene: Scene) -> None:
+    """plan, in each format, and the plan that it writes believed again"""
+    trace = write_trace(folder, scene)
+    for name in ANSWERS:
+        parsed(name, play(folder, 'plan', '--format', name, trace).out)
+    play(folder, 'plan', '-q', '--alone', '-o', PATH + '.plan', trace)
+    play(folder, 'plan', '-q', '--alone', '--check', PATH + '.plan', trace)
+    said = json.loads(play(folder, 'plan', '--format', 'json', '--check', PATH + '.plan', trace).out)
+    equal(said['height'], json.loads((folder / (PATH + '.plan')).read_bytes())['height'], 'height')
+
+
+@cases(*SCENES)
 def check_ranks(folder: Path, scene: Scene) -> None:
     """ranks, in each format: three times the scene, and a program that is another one"""
     trace = write_trace(folder, scene)
@@ -460,7 +472,8 @@ READERS = (
     ('diff', 'X', 'X'), ('diff', '-b', 'X'),
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
-    ('leaks', 'X'), ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE),
+    ('leaks', 'X'), ('plan', '--alone', 'X'), ('plan', '--check', 'X', TRACE),
+    ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE),
     ('report', '-o', 'out.html', 'X'), ('diff', '-p', 'buddy', '--html', 'out.html', 'X'),
     ('fit', '-p', 'buddy', '--html', 'out.html', 'X'), ('explain', '--html', 'out.html', 'X'),
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),

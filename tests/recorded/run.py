@@ -242,7 +242,7 @@ def ends():
         _, _, err = call(args[0], "--device-bytes", "1GiB", *args[1:])
         ok("the recording has 1 out-of-memory, the first for 30.00 MiB with 3.00 MiB free on the"
            " device\n" in err and "capacity" not in err, f"unless {args[0]} is given one", err)
-    for args in (("fit", "end"), ("tune", "--grid", "short", "end"),
+    for args in (("fit", "end"), ("plan", "end"), ("tune", "--grid", "short", "end"),
                  ("extrapolate", "end=1", "end=2", "--at", "3"), ("what-if", "--hoist", "end")):
         _, _, err = call(*args)
         ok("the recording has 1 out-of-memory" in err and "capacity" not in err,

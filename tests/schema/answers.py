@@ -69,6 +69,13 @@ COMMANDS = {
         ('nothing to allocate', ('fit', '-p', 'bestfit', '--map', 'nothing'), 0),
         ('nowhere', ('fit', '--up-to', '64MiB', '-p', 'pytorch', '--map', 'one'), 1),
     ),
+    'fragsim-placement': (
+        ('one trace', ('plan', 'one'), 0),
+        ('two devices', ('plan', '-p', 'bestfit', 'pair'), 0),
+        ('nothing to allocate', ('plan', '-p', 'bestfit', 'nothing'), 0),
+        ('a capacity that is too small', ('plan', '--alone', '--capacity', '64MiB', 'one'), 1),
+        ('no time', ('plan', '--alone', '--time', '0', 'other'), 0),
+    ),
     'fragsim-ranks': (
         ('four ranks, one of which stands out', ('ranks', '-p', 'direct', 'one', 'other', 'other',
                                                   'short'), 0),
@@ -91,7 +98,7 @@ COMMANDS = {
     ),
 }
 FREE = ('params',)              # whatever a policy has
-EITHER = ('id', 'ids', 'trace_fits', 'stream', 'waits')     # of several types
+EITHER = ('id', 'ids', 'pool', 'proven', 'trace_fits', 'stream', 'waits')     # of several types
 
 
 def wrong_values(value: object) -> list[object]:
