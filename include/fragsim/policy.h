@@ -143,6 +143,7 @@ struct frag_policy {
 	/* one value for each of ops->params, in its order; see frag_param_file() for a file's */
 	const uint64_t *param;
 	struct frag_error *err;         /* for a hook that fails and knows why: frag_fail() */
+	uint32_t device;                /* ordinal of the device whose memory it is */
 };
 
 /* The value of a FRAG_PARAM_FILE key. NULL: none was named. */

@@ -31,6 +31,8 @@ static int open_engine(struct frag_sim *sim, uint32_t d, struct frag_error *err)
 	int rc = frag_engine_init(e, &sim->choice, &sim->devices.figures[d], device,
 				  sim->options.level, err);
 
+	e->policy.device = d;
+
 	if (rc) {
 		frag_engine_fini(e);
 		*e = (struct frag_engine){ .open = false };

@@ -254,9 +254,11 @@ static int plan_space(struct frag_plan *plan, uint32_t at, const struct frag_pla
 	rc = rc ? rc : place(&p, err);
 	for (uint32_t i = 0; i < p.space.count && !rc; i++)
 		plan->buffers[p.space.buffer[i]].offset = p.best[i];
-	p.told->bound = p.space.bound;
-	p.told->height = p.height;
-	p.told->peak_step = p.space.count ? p.space.step[p.space.peak] : 0;
+	if (!rc) {
+		p.told->bound = p.space.bound;
+		p.told->height = p.height;
+		p.told->peak_step = p.space.step[p.space.peak];
+	}
 	plan->complete = plan->complete && !p.shelf.stopped;
 	free(p.keys);
 	free(p.order);

@@ -17,6 +17,7 @@ extern const struct frag_policy_ops frag_policy_compact;
 extern const struct frag_policy_ops frag_policy_direct;
 extern const struct frag_policy_ops frag_policy_firstfit;
 extern const struct frag_policy_ops frag_policy_nextfit;
+extern const struct frag_policy_ops frag_policy_plan;
 extern const struct frag_policy_ops frag_policy_pytorch;
 extern const struct frag_policy_ops frag_policy_sizeclass;
 extern const struct frag_policy_ops frag_policy_tlsf;

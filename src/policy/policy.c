@@ -13,6 +13,7 @@ static const struct frag_policy_ops *const policies[] = {
 	&frag_policy_direct,
 	&frag_policy_firstfit,
 	&frag_policy_nextfit,
+	&frag_policy_plan,
 	&frag_policy_pytorch,
 	&frag_policy_sizeclass,
 	&frag_policy_tlsf,

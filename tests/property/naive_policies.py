@@ -425,6 +425,14 @@ class Direct(Policy):
         self.release(block.segment)
 
 
+class Plan(Fit):
+    """fragsim-policies(7), plan, without a file: bestfit with its defaults. tests/plan has files."""
+
+    def __init__(self, name, params, device):
+        super().__init__("bestfit", {"align": 512, "segment": 2 << 20, "pool": 0, "min_split": 512,
+                                     "release": True}, device)
+
+
 FIT_KEYS = {"align": 512, "segment": 2 << 20, "pool": 0, "min_split": None, "release": True}
 POLICIES = {
     "bestfit": (Fit, FIT_KEYS),
@@ -436,6 +444,7 @@ POLICIES = {
                               "segment": 2 << 20}),
     "tlsf": (Tlsf, {"sl_log2": 5, "segment": 2 << 20, "pool": 0}),
     "direct": (Direct, {}),
+    "plan": (Plan, {"file": ""}),
 }
 
 
@@ -447,7 +456,9 @@ def parse_policy(text):
         key, _, value = pair.partition("=")
         if key not in params:
             raise ValueError("policy %s has no key %r" % (name, key))
-        if key == "release":
+        if key == "file":
+            params[key] = value
+        elif key == "release":
             params[key] = {"true": True, "false": False}[value]
         else:
             params[key] = parse_size(value)

@@ -52,8 +52,7 @@ def tlsf_keys(rng):
 TOGETHER = [("min", "segment"), ("max_small", "slab")]
 POLICIES = [("bestfit", fit_keys), ("firstfit", fit_keys), ("nextfit", fit_keys),
             ("worstfit", fit_keys), ("buddy", buddy_keys), ("sizeclass", sizeclass_keys),
-            ("tlsf", tlsf_keys),
-            ("direct", lambda rng: {})]
+            ("tlsf", tlsf_keys), ("direct", lambda rng: {}), ("plan", lambda rng: {"file": ""})]
 
 
 def written(rng, value):
