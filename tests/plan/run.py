@@ -201,6 +201,54 @@ def check_programs() -> None:
     TAP.result('random programs: pending blocks, pools, devices', faults)
 
 
+def placed(*args: object) -> dict[int, tuple]:
+    """Where a run has put each request, by step: segment, offset, bytes."""
+    done = fragsim('run', '-q', '--check', '--placements', 'where', *args)
+    assert done.returncode in (0, 3), f'{args}: {done.returncode} {done.stderr.decode()}'
+    lines = [json.loads(x) for x in Path('where').read_text().splitlines()]
+    return {x['step']: (x['segment'], x['offset'], x['bytes']) for x in lines if 'offset' in x}
+
+
+def check_followed() -> None:
+    """The policy plan puts every request where the plan says, in a segment a pool and device."""
+    faults = []
+    for seed in range(5 if SAN else 20):
+        events, devices = program(seed, 60)
+        trace = write('random.ndjson', events, devices=[{}] * devices)
+        plan = made(trace)
+        got = placed('-p', 'plan:file=plan.json', trace)
+        for b in plan['buffers']:
+            if got[b['step']][1:] != (b['offset'], b['size']):
+                faults.append(f'seed {seed}: step {b["step"]} at {got[b["step"]]}, not {b}')
+        homes = {(b['device'], b['pool'], got[b['step']][0]) for b in plan['buffers']}
+        if len(homes) != len({x[:2] for x in homes}):
+            faults.append(f'seed {seed}: segments {homes}')
+    TAP.result('the policy plan follows a plan: pools, devices, pending blocks', faults)
+    # four buffers; the requests of another run are: as planned, too large, as planned, too early
+    write('four.ndjson', events_of([(0, 2, 512), (1, 6, 1024), (3, 5, 512), (4, 6, 2048)]))
+    plan = made('four.ndjson')
+    other = write('other.ndjson', [
+        {'op': 'alloc', 'id': 1, 'size': 400}, {'op': 'alloc', 'id': 2, 'size': 1025},
+        {'op': 'alloc', 'id': 3, 'size': 512}, {'op': 'alloc', 'id': 4, 'size': 2048},
+        {'op': 'alloc', 'id': 5, 'size': 1}])
+    got, at = placed('-p', 'plan:file=plan.json', other), [b['offset'] for b in plan['buffers']]
+    # the third buffer has the place of the first, which this run has not freed
+    wanted = {0: (0, at[0], 512), 1: (1, 0, 1536),
+              2: (1, 1536, 512) if at[2] == at[0] else (0, at[2], 512), 3: (0, at[3], 2048)}
+    TAP.ok({k: got[k] for k in wanted} == wanted and got[4][0] == 1, 'else it is bestfit', got)
+    done = fragsim('run', '-p', 'plan:file=plan.json', '--device-bytes', '64MiB', '--context-bytes',
+                   '63MiB', 'four.ndjson')
+    TAP.ok(done.returncode == 3, 'a segment that is refused: out of memory', done.stdout)
+    for name, text, status, words in (
+            ('none.json', None, 2, 'none.json'), ('empty.json', '', 4, 'empty'),
+            ('bad.json', '{"format":"fragsim-plan","version":1,"buffers":[{"id":1}]}', 4, 'column 49')):
+        if text is not None:
+            Path(name).write_text(text)
+        done = fragsim('run', '-p', f'plan:file={name}', 'four.ndjson')
+        TAP.ok(done.returncode == status and words in done.stderr.decode(),
+               f'{name}: status {status}', done.returncode, done.stderr)
+
+
 def check_tampered() -> None:
     events = events_of([(0, 3, 512), (1, 4, 1024), (2, 5, 512), (4, 6, 2048)])
     trace = write('four.ndjson', events)
@@ -329,7 +377,7 @@ def check_recorded() -> None:
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix='plan-') as folder:
         os.chdir(folder)
-        for check in (check_small, check_programs, check_tampered, check_csv, check_stretch,
+        for check in (check_small, check_programs, check_followed, check_tampered, check_csv, check_stretch,
                       check_statuses, check_beside, check_recorded):
             try:
                 check()
