@@ -133,6 +133,7 @@ HELPFUL = {
     ('-p', 'sizeclass:max_small=4MiB'): ('max_small', 'slab'),
     ('-p', 'tlsf:sl_log2=6'): ('sl_log2', '5'),
     ('-p', 'direct:align=512'): ('align', 'direct'),
+    ('-p', 'plan:align=512'): ('align', 'plan', 'file'),
     ('-p', 'compact:align=1024'): ('align', 'over=bestfit', 'over=pytorch'),
     ('-p', 'compact:over=direct'): ('over=direct', 'pytorch or bestfit'),
     ('-p', 'best'): ('best', 'bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass',

@@ -372,7 +372,7 @@ def check_folded() -> None:
 # Random traces ------------------------------------------------------------------------
 POLICIES = ('bestfit:segment=4MiB,align=512KiB', 'firstfit:segment=2MiB,align=256KiB',
             'nextfit:segment=4MiB,align=512KiB', 'worstfit:segment=8MiB,align=1MiB',
-            'buddy:min=256KiB,segment=4MiB', 'sizeclass:segment=2MiB', 'tlsf', 'direct', 'pytorch',
+            'buddy:min=256KiB,segment=4MiB', 'sizeclass:segment=2MiB', 'tlsf', 'direct', 'plan', 'pytorch',
             'pytorch:expandable_segments=true', 'pytorch:max_split_size_mb=21',
             'bestfit:segment=4MiB,align=512KiB,pool=8MiB',
             'compact:over=bestfit,segment=4MiB,align=512KiB', 'compact')

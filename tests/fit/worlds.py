@@ -24,6 +24,7 @@ SMALL = {
     'sizeclass': ['quantum=64,max_small=1KiB,slab=4KiB,segment=2KiB', 'slab=8KiB,max_small=2KiB'],
     'tlsf': ['segment=4KiB', 'sl_log2=2,segment=1KiB,pool=16KiB'],
     'direct': [''],
+    'plan': [''],
     'pytorch': ['', 'expandable_segments=true'],
     'compact': ['over=bestfit,segment=4KiB,align=64', 'over=bestfit,segment=1KiB,block_cost=1'],
 }
@@ -36,6 +37,7 @@ LARGE = {
     'sizeclass': ['', 'slab=4MiB'],
     'tlsf': ['', 'sl_log2=2,segment=20MiB'],
     'direct': [''],
+    'plan': [''],
     'pytorch': [''],
     'compact': ['', 'over=bestfit,segment=20MiB', 'expandable_segments=true'],
 }

@@ -25,7 +25,8 @@ from tap import Tap  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TRACES = ('moe_train_dispatch', 'bert_base_infer_varlen')
-SOURCES = {             # of a policy, and what it takes besides; compact needs forks of the heap
+SOURCES = {             # of a policy, and what it takes besides; compact needs forks of the
+                        # heap, and plan the reader of plans
     'bestfit': ['anyfit'], 'firstfit': ['anyfit'], 'nextfit': ['anyfit'], 'worstfit': ['anyfit'],
     'buddy': ['buddy'], 'sizeclass': ['sizeclass'], 'tlsf': ['tlsf'], 'direct': ['direct'],
     'pytorch': ['pytorch', 'pytorch_restore', 'pytorch_rules', 'pytorch_settings', 'pytorch_stats',
