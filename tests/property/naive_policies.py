@@ -428,9 +428,16 @@ class Direct(Policy):
 class Plan(Fit):
     """fragsim-policies(7), plan, without a file: bestfit with its defaults. tests/plan has files."""
 
-    def __init__(self, name, params, device):
-        super().__init__("bestfit", {"align": 512, "segment": 2 << 20, "pool": 0, "min_split": 512,
-                                     "release": True}, device)
+    def choose(self, size, pool):
+        own, self.params = self.params, {"align": 512, "segment": 2 << 20, "min_split": 512,
+                                         "release": True}
+        try:
+            return super().choose(size, pool)
+        finally:
+            self.params = own
+
+    def pick(self, fitting):
+        return min(fitting, key=lambda block: (block.bytes, block.address()))
 
 
 FIT_KEYS = {"align": 512, "segment": 2 << 20, "pool": 0, "min_split": None, "release": True}
