@@ -244,7 +244,11 @@ class Books:
         self.driver = Driver(self.allocator, self.case)
         first = self.driver.first
         if first[:1] == ['OOM']:        # what is obtained first ends the run where it is refused
+            event = self.case.events[0]
             self.expected.counts['ooms'] = 1
+            if event['op'] == 'alloc':
+                self.expected.placements.append(compact(
+                    {'step': 0, 'op': 'alloc', 'id': event['id'], 'oom': True}))
             self.expected.rows.append(Row('oom', self.metrics()))
             return self.expected
         self.calls(first, {'new': [], 'released': []})

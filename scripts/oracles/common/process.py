@@ -1,4 +1,7 @@
-"""process.py - a driver that is a program of its own, as a conversation."""
+"""process.py - a driver that is a program of its own, as a conversation.
+
+What it says on standard error is thrown away: RMM logs each refusal there.
+"""
 import subprocess
 from collections.abc import Generator
 from pathlib import Path
@@ -11,7 +14,8 @@ def talk_to(command: list, environment: dict | None = None) -> Generator[str, st
     if not Path(command[0]).exists():
         raise OracleError('%s: not built; `run.py build` makes it' % command[0])
     with subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True, bufsize=1, env=environment) as driver:
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          bufsize=1, env=environment) as driver:
         try:
             while True:
                 answer = driver.stdout.readline()

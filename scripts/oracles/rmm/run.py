@@ -1,0 +1,82 @@
+#!/usr/bin/python3 -B
+"""run.py - holds fragsim's policy rmm against the pool_memory_resource of RAPIDS RMM.
+
+  run.py build                      download the wheel of librmm (5 MB), what it needs and CUDA's
+                                    headers, and build the driver; or a folder with the wheels
+  run.py fuzz 2000                  compare 2,000 random cases; the ones that differ are shrunk
+  run.py compare TRACE...           compare traces; --key initial=1GiB and --device-bytes
+  run.py shrink TRACE | --seed N    the shortest case that differs, as a golden test has it
+  run.py expect TRACE               what RMM does: the placements, or with --metrics the rows
+  run.py show --seed N              the random case itself, as a trace
+  run.py goldens 20 --write FOLDER  short cases, as golden tests
+
+The exit status is 0 where all agree, 1 where something differs, 2 where the work cannot be done.
+README.md tells more.
+"""
+import argparse
+import os
+import random
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / 'common'))
+
+import wheels                               # noqa: E402
+from case import Case, OracleError          # noqa: E402
+from process import talk_to                 # noqa: E402
+from tool import main                       # noqa: E402
+
+PACKAGES = {'librmm-cu12==26.10.0': (), 'rapids-logger==0.3.0': (),
+            'nvidia-cuda-runtime-cu12==12.9.79': ('nvidia/cuda_runtime/include/',)}
+
+
+class Rmm:
+    """RMM's pool, in a program of its own."""
+    name, policy, unit = 'RMM', 'rmm', 256
+    releases_in_any_order = False
+    folder: Path
+
+    def add_build(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument('wheels', type=Path, nargs='?', help='a folder with the wheels')
+
+    def build(self, arguments: argparse.Namespace) -> str:
+        folder = arguments.folder
+        wheels.fetch(PACKAGES, folder, arguments.wheels)
+        libraries = [folder / 'librmm/lib64', folder / 'rapids_logger/lib64']
+        wheels.run([os.environ.get('CXX', 'g++'), '-std=c++20', '-O1', '-DNDEBUG', '-w',
+                    '-isystem', folder / 'librmm/include',
+                    '-isystem', folder / 'librmm/include/rapids',
+                    '-isystem', folder / 'rapids_logger/include',
+                    '-isystem', folder / 'nvidia/cuda_runtime/include',
+                    HERE / 'driver.cpp', '-o', folder / 'driver',
+                    libraries[0] / 'librmm.so', libraries[1] / 'librapids_logger.so', '-ldl',
+                    '-Wl,-rpath,' + ':'.join('$ORIGIN/%s' % one.relative_to(folder)
+                                             for one in libraries), '-Wl,--disable-new-dtags'])
+        return str(folder / 'driver')
+
+    def start(self, folder: Path) -> None:
+        self.folder = folder
+        if not (folder / 'driver').exists():
+            raise OracleError('%s: no driver; `run.py build` makes one' % folder)
+
+    def talk(self, case: Case) -> Generator[str, str, None]:
+        return talk_to([self.folder / 'driver', case.room(), case.granularity,
+                        case.keys.get('initial', 0), case.keys.get('maximum', 0)])
+
+    def draw_keys(self, rng: random.Random, scale: int) -> dict:
+        keys = {}
+        if rng.random() < 0.4:
+            keys['initial'] = self.multiple(rng, scale)
+        if rng.random() < 0.4:
+            keys['maximum'] = max(self.multiple(rng, scale), keys.get('initial', 0), self.unit)
+        return keys
+
+    def multiple(self, rng: random.Random, scale: int) -> int:
+        share = rng.choice((0.0001, 0.01, 0.1, 0.25, 0.5, 0.75, 1, 1.5))
+        return int(scale * share * rng.random() ** 0.3) // self.unit * self.unit
+
+
+if __name__ == '__main__':
+    sys.exit(main(Rmm(), __doc__))
