@@ -14,11 +14,13 @@
 extern const struct frag_policy_ops frag_policy_bestfit;
 extern const struct frag_policy_ops frag_policy_buddy;
 extern const struct frag_policy_ops frag_policy_compact;
+extern const struct frag_policy_ops frag_policy_cupy;
 extern const struct frag_policy_ops frag_policy_direct;
 extern const struct frag_policy_ops frag_policy_firstfit;
 extern const struct frag_policy_ops frag_policy_nextfit;
 extern const struct frag_policy_ops frag_policy_plan;
 extern const struct frag_policy_ops frag_policy_pytorch;
+extern const struct frag_policy_ops frag_policy_rmm;
 extern const struct frag_policy_ops frag_policy_sizeclass;
 extern const struct frag_policy_ops frag_policy_tlsf;
 extern const struct frag_policy_ops frag_policy_worstfit;

@@ -1,0 +1,78 @@
+/*
+ * cupy.c - the MemoryPool of CuPy (fragsim-policies(7), cupy): best fit in segments of just the size
+ * that was requested first, which stay with the stream that requested them.
+ */
+#include "policy/ask.h"
+#include "policy/policies.h"
+
+enum { LIMIT };
+
+#define UNIT 512
+
+static const struct frag_param_spec cupy_params[] = {
+	[LIMIT] = { .name = "limit", .type = FRAG_PARAM_SIZE, .fallback = 0,
+	  .help = "bytes obtained at most; 0: no limit" },
+	{ 0 },
+};
+
+/* Is the limit in the way of so many bytes more? */
+static bool over(const struct frag_policy *p, uint64_t bytes)
+{
+	const uint64_t held = frag_heap_totals(p->heap)->reserved;
+
+	return p->param[LIMIT] && (bytes > p->param[LIMIT] || held > p->param[LIMIT] - bytes);
+}
+
+/*
+ * Whatever is in the way, the pool gives back what is unused, and tries again. It does so twice,
+ * with a garbage collection of Python between, which finds nothing in a trace: so the second time
+ * there is nothing to give back, and only the device is asked once more.
+ */
+static int obtain(struct frag_policy *p, frag_list list, uint64_t bytes, frag_block *out)
+{
+	int rc = 0;
+
+	if (over(p, bytes)) {
+		rc = frag_heap_release_idle(p->heap);
+		if (!rc && over(p, bytes)) {
+			frag_heap_tried(p->heap, bytes);
+			rc = -FRAG_EDEVMEM;
+		}
+	}
+	return rc ? rc : frag_policy_obtain(p, list, bytes, true, out);
+}
+
+static int cupy_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	const uint64_t need = frag_round_up_pow2(rq->bytes, UNIT);
+	frag_list list;
+	int rc = frag_list_for(p->heap, rq->pool, rq->stream, &list);
+
+	if (rc)
+		return rc;
+	*out = frag_find(p->heap, list, need);
+	if (*out == FRAG_NO_BLOCK)
+		rc = obtain(p, list, need, out);
+	return rc ? rc : frag_take(p->heap, out, rq->bytes, need);
+}
+
+static int cupy_free(struct frag_policy *p, frag_block b)
+{
+	return frag_give(p->heap, b, NULL);
+}
+
+static int cupy_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
+{
+	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
+	return frag_list_for(p->heap, rq->pool, rq->stream, &out->list);
+}
+
+const struct frag_policy_ops frag_policy_cupy = {
+	.name = "cupy",
+	.summary = "the pool of CuPy: best fit in segments of just the size requested",
+	.params = cupy_params,
+	.index = &frag_index_size,
+	.alloc = cupy_alloc,
+	.free = cupy_free,
+	.seek = cupy_seek,
+};
