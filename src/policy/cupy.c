@@ -15,31 +15,32 @@ static const struct frag_param_spec cupy_params[] = {
 	{ 0 },
 };
 
-/* Is the limit in the way of so many bytes more? */
-static bool over(const struct frag_policy *p, uint64_t bytes)
+/* Is the limit in the way of so many bytes, where `held` are held? */
+static bool over(const struct frag_policy *p, uint64_t held, uint64_t bytes)
 {
-	const uint64_t held = frag_heap_totals(p->heap)->reserved;
-
 	return p->param[LIMIT] && (bytes > p->param[LIMIT] || held > p->param[LIMIT] - bytes);
 }
 
 /*
- * Whatever is in the way, the pool gives back what is unused, and tries again. It does so twice,
- * with a garbage collection of Python between, which finds nothing in a trace: so the second time
- * there is nothing to give back, and only the device is asked once more.
+ * What is unused goes back where that lets the limit be kept, and where the device refuses; a request
+ * that is over the limit by itself fails at once. CuPy asks the device a third time, after Python has
+ * collected its garbage: a trace has none.
  */
 static int obtain(struct frag_policy *p, frag_list list, uint64_t bytes, frag_block *out)
 {
+	const struct frag_totals *now = frag_heap_totals(p->heap);
 	int rc = 0;
 
-	if (over(p, bytes)) {
+	if (!over(p, 0, bytes) && over(p, now->reserved, bytes))
 		rc = frag_heap_release_idle(p->heap);
-		if (!rc && over(p, bytes)) {
-			frag_heap_tried(p->heap, bytes);
-			rc = -FRAG_EDEVMEM;
-		}
+	if (rc)
+		return rc;
+	if (over(p, now->reserved, bytes)) {
+		frag_heap_tried(p->heap, bytes);
+		return -FRAG_EDEVMEM;
 	}
-	return rc ? rc : frag_policy_obtain(p, list, bytes, true, out);
+	rc = frag_policy_obtain(p, list, bytes, true, out);
+	return rc == -FRAG_EDEVMEM ? frag_heap_grow(p->heap, list, bytes, out) : rc;
 }
 
 static int cupy_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
