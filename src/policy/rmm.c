@@ -326,18 +326,6 @@ static int rmm_alloc(struct frag_policy *p, const struct frag_request *rq, frag_
 	return rc;
 }
 
-static int rmm_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
-{
-	frag_list home;
-	const int rc = frag_list_for(p->heap, rq->pool, which_of(rq), &home);
-
-	if (rc)
-		return rc;
-	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
-	out->list = look_home(p->heap, home).blocks;
-	return 0;
-}
-
 const struct frag_policy_ops frag_policy_rmm = {
 	.name = "rmm",
 	.summary = "the pool of RAPIDS RMM: best fit in segments that double, kept for good",
@@ -349,5 +337,4 @@ const struct frag_policy_ops frag_policy_rmm = {
 	.init = rmm_init,
 	.alloc = rmm_alloc,
 	.free = rmm_free,
-	.seek = rmm_seek,
 };

@@ -173,13 +173,13 @@ class Run:
             self.policy.obtain_initial_pool()
         except OutOfMemory:
             self.started = False
-            self.record_oom(0, None, params["pool"])
+            self.record_oom(0, None, self.policy.begins_with())
         self.at_start = measure(self.policy)
 
     def record_oom(self, step, name, size, pool=None):
         """Without a pool it is the initial one."""
         m = measure(self.policy)
-        enough = m["free"] + m["device_free"] >= self.policy.asked
+        enough = m["free"] + (m["device_free"] or 0) >= self.policy.asked
         self.policy.counts["ooms"] += 1
         if len(self.ooms) < 100:
             self.ooms.append({"step": step, "id": name, "size": size,
@@ -206,6 +206,8 @@ class Run:
         """Of all runs of neighbours, and of all segments that could be given back, the one with
         the fewest bytes to free."""
         tried, granularity = self.policy.asked, self.device.granularity
+        if self.device.headroom() is None:      # the device had it, but a limit of the policy's
+            return None
         left = max(0, self.device.headroom()) + m["releasable"]
         if left >= tried:
             return None
@@ -213,7 +215,7 @@ class Run:
         for segment in self.policy.segments:
             blocks = segment.blocks
             runs = [(False, i, k) for k in range(len(blocks)) for i in range(k, -1, -1)
-                    if segment.pool == pool and self.policy.looks_at(segment, size)
+                    if self.policy.looks_at(segment, size, pool)
                     and sum(block.bytes for block in blocks[i:k + 1]) >= size]
             if (not segment.initial and round_up(segment.bytes, granularity)
                     >= round_up(tried, granularity) - left):
@@ -253,7 +255,8 @@ class Run:
         size = step.size
         self.policy.counts["allocs"] += 1
         try:
-            block = self.policy.alloc(size, step.allocation.pool) if size else None
+            block = self.policy.alloc(size, step.allocation.pool,
+                                      step.allocation.stream) if size else None
         except OutOfMemory:
             self.record_oom(step.number, step.id, size, step.allocation.pool)
             self.stopped = not self.on_oom_continue
@@ -306,7 +309,7 @@ class Run:
                 self.policy.free(self.blocks[pending.allocation])
 
     def empty_cache(self, _step):
-        self.policy.release_all()
+        self.policy.empty_cache()
         return "ok"
 
     def set_fraction(self, step):

@@ -84,6 +84,7 @@ class Block:
         self.bytes = size
         self.state = FREE
         self.requested = 0
+        self.stream = None      # rmm only
 
     def address(self):
         return (self.segment.ordinal, self.offset)
@@ -94,7 +95,8 @@ class Segment:
         self.ordinal = ordinal
         self.bytes = size
         self.pool = pool
-        self.initial = False    # the `pool` of a policy: never released
+        self.initial = False    # the `pool` of a policy, or all are kept: never released
+        self.stream = None      # cupy only
         self.slab = False       # sizeclass only: a slab, and the class that it is carved for
         self.carved = None
         self.blocks = [Block(self, 0, size)]
@@ -117,6 +119,7 @@ class Policy:
         self.segments = []      # in ascending order of ordinal
         self.obtained = 0       # so far; the next ordinal
         self.asked = 0          # what the device was last asked for
+        self.stream = None      # that the request comes from
         self.counts = {key: 0 for key in COUNTS}
         self.high = {"reserved": 0, "segments": 0, "process_used": device.process_used()}
         self.begin_step()
@@ -155,14 +158,21 @@ class Policy:
             raise OutOfMemory
         return segment
 
+    def begins_with(self):
+        """The bytes that are obtained before the first step."""
+        return self.params.get("pool", 0)
+
     def obtain_initial_pool(self):
         """fragsim-policies(7), bestfit rule 6: one segment before the first step, on no line of the placements."""
-        if self.params.get("pool", 0) == 0:
+        if self.begins_with() == 0:
             return
-        segment = self.obtain(self.params["pool"], 0)
+        segment = self.obtain(self.begins_with(), 0)
         if segment is None:
             raise OutOfMemory
-        segment.initial = True
+        self.keep(segment)
+
+    def keep(self, initial):
+        initial.initial = True
 
     def release(self, segment):
         self.segments.remove(segment)
@@ -194,8 +204,12 @@ class Policy:
         lower.bytes += upper.bytes
         self.counts["merges"] += 1
 
-    def alloc(self, size, pool):
+    def empty_cache(self):
+        self.release_all()
+
+    def alloc(self, size, pool, stream):
         """A block for a request of at least one byte, marked as allocated."""
+        self.stream = stream
         block = self.choose(size, pool)
         block.state = ALLOCATED
         block.requested = size
@@ -205,9 +219,9 @@ class Policy:
         block.state = FREE
         self.freed(block)
 
-    def looks_at(self, segment, size):
+    def looks_at(self, segment, size, pool):
         """Could a request of so many bytes be served from such a segment, were it free?"""
-        return True
+        return segment.pool == pool
 
     def choose(self, size, pool):
         raise NotImplementedError
@@ -307,8 +321,9 @@ class SizeClass(Policy):
                 return segment.blocks[0]
         return self.obtain_or_retry(size, pool).blocks[0]
 
-    def looks_at(self, segment, size):
-        return not segment.slab and self.size_class(size) > self.params["max_small"]
+    def looks_at(self, segment, size, pool):
+        return (segment.pool == pool and not segment.slab
+                and self.size_class(size) > self.params["max_small"])
 
     def choose_slot(self, need, pool):
         slabs = [segment for segment in self.segments if segment.slab and segment.pool == pool]
@@ -440,6 +455,130 @@ class Plan(Fit):
         return min(fitting, key=lambda block: (block.bytes, block.address()))
 
 
+class Cupy(Fit):
+    """fragsim-policies(7), cupy. Blocks merge as those of bestfit; segments are of one stream."""
+
+    def choose(self, size, pool):
+        need = round_up(size, 512)
+        fitting = [block for block in self.free_blocks(pool)
+                   if block.bytes >= need and block.segment.stream == self.stream]
+        if fitting:
+            block = min(fitting, key=lambda block: (block.bytes, block.address()))
+        else:
+            block = self.obtain_within(need, pool).blocks[0]
+            block.segment.stream = self.stream
+        if block.bytes > need:
+            self.split(block, need)
+        return block
+
+    def looks_at(self, segment, size, pool):
+        return segment.pool == pool and segment.stream == self.stream
+
+    def obtain_within(self, size, pool):
+        limit = self.params["limit"] or math.inf
+        if size <= limit < self.reserved() + size:
+            self.release_all()
+        if self.reserved() + size > limit:
+            self.asked = size
+            raise OutOfMemory
+        return self.obtain_or_retry(size, pool)
+
+
+class Rmm(Policy):
+    """fragsim-policies(7), rmm. Each free block is one of a stream."""
+
+    def __init__(self, name, params, device):
+        super().__init__(name, params, device)
+        self.streams = {}       # of each pool, in the order in which they came
+
+    def begins_with(self):
+        return self.params["initial"]
+
+    def keep(self, initial):
+        initial.initial = self.params["maximum"] == 0
+        initial.blocks[0].stream = 0
+        self.streams[0] = [0]
+
+    def empty_cache(self):
+        pass
+
+    def best(self, need, pool, stream):
+        fitting = [block for block in self.free_blocks(pool)
+                   if block.bytes >= need and block.stream == stream]
+        return min(fitting, key=lambda block: (block.bytes, block.address()), default=None)
+
+    def choose(self, size, pool):
+        need = round_up(size, 256)
+        streams = self.streams.setdefault(pool, [])
+        if self.stream not in streams:
+            streams.append(self.stream)
+        others = [stream for stream in streams if stream != self.stream]
+        block = self.best(need, pool, self.stream)
+        for other in others:
+            block = block or self.best(need, pool, other)
+        for other in others:
+            if block is None:
+                self.take_over(pool, other)
+                block = self.best(need, pool, self.stream)
+        block = block or self.expand(need, pool)
+        if block.bytes > need:
+            self.split(block, need)
+            blocks = block.segment.blocks
+            blocks[blocks.index(block) + 1].stream = block.stream
+        block.stream = self.stream
+        return block
+
+    def take_over(self, pool, other):
+        for block in self.free_blocks(pool):
+            if block.stream == other:
+                block.stream = self.stream
+        for segment in self.segments:
+            if segment.pool == pool:
+                self.merge_all(segment)
+
+    def merge_all(self, segment):
+        at = 1
+        while at < len(segment.blocks):
+            lower, upper = segment.blocks[at - 1], segment.blocks[at]
+            if lower.state == upper.state == FREE and lower.stream == upper.stream:
+                self.merge(lower, upper)
+            else:
+                at += 1
+
+    def growth(self, need):
+        maximum, held = self.params["maximum"], self.reserved()
+        if maximum == 0:
+            return max(need, held)
+        left = round_up(max(0, maximum - held), 256)
+        return max(need, left // 2) if need <= left else 0
+
+    def expand(self, need, pool):
+        maximum = self.params["maximum"]
+        size = self.growth(need)
+        if size == 0 and need <= maximum:
+            for segment in list(self.segments):
+                if 0 <= maximum - self.reserved() < need and len(segment.blocks) == 1 \
+                        and segment.blocks[0].state == FREE:
+                    self.release(segment)
+            size = self.growth(need)
+        if size == 0:
+            self.asked = need
+            raise OutOfMemory
+        segment = self.obtain(size, pool)
+        while segment is None and size > need:
+            size = max(need, size // 2)
+            self.counts["retries"] += 1
+            segment = self.obtain(size, pool)
+        if segment is None:
+            raise OutOfMemory
+        segment.initial = maximum == 0
+        segment.blocks[0].stream = self.stream
+        return segment.blocks[0]
+
+    def freed(self, block):
+        self.merge_all(block.segment)
+
+
 FIT_KEYS = {"align": 512, "segment": 2 << 20, "pool": 0, "min_split": None, "release": True}
 POLICIES = {
     "bestfit": (Fit, FIT_KEYS),
@@ -451,6 +590,8 @@ POLICIES = {
                               "segment": 2 << 20}),
     "tlsf": (Tlsf, {"sl_log2": 5, "segment": 2 << 20, "pool": 0}),
     "direct": (Direct, {}),
+    "cupy": (Cupy, {"limit": 0}),
+    "rmm": (Rmm, {"initial": 0, "maximum": 0}),
     "plan": (Plan, {"file": ""}),
 }
 

@@ -48,11 +48,23 @@ def tlsf_keys(rng):
             "sl_log2": str(rng.randint(1, 5))}
 
 
+def cupy_keys(rng):
+    return {"limit": rng.choice([0, 1, 3000, 100 * KIB, MIB, 5 * MIB + 1, 50 * MIB])}
+
+
+def rmm_keys(rng):
+    initial = rng.choice([0, 256, 10 * KIB, MIB, 3 * MIB, 20 * MIB])
+    most = rng.choice([0, 256, 10 * KIB, 700 * KIB, 2 * MIB, 5 * MIB, 50 * MIB])
+    return {"initial": initial, "maximum": most and max(initial, most)}
+
+
 # keys whose ranges depend on each other are both given unless all keys are left out
-TOGETHER = [("min", "segment"), ("max_small", "slab")]
+TOGETHER = [("min", "segment"), ("max_small", "slab"), ("initial", "maximum")]
 POLICIES = [("bestfit", fit_keys), ("firstfit", fit_keys), ("nextfit", fit_keys),
             ("worstfit", fit_keys), ("buddy", buddy_keys), ("sizeclass", sizeclass_keys),
-            ("tlsf", tlsf_keys), ("direct", lambda rng: {}), ("plan", lambda rng: {"file": ""})]
+            ("tlsf", tlsf_keys), ("direct", lambda rng: {}), ("plan", lambda rng: {"file": ""}),
+            ("cupy", cupy_keys), ("rmm", rmm_keys)]
+DRAWN_FIRST = 8     # the others are added by a draw of their own, so that a seed stays what it was
 
 
 def written(rng, value):
@@ -67,14 +79,14 @@ def written(rng, value):
     return str(value)
 
 
-def random_policy(rng):
-    name, keys_of = rng.choice(POLICIES)
+def random_policy(rng, among):
+    name, keys_of = rng.choice(among)
     keys = keys_of(rng)
     if rng.random() < 0.2:      # all defaults
         return name
     for key in list(keys):
         bound = any(key in pair and set(pair) <= set(keys) for pair in TOGETHER)
-        if rng.random() < 0.4 and not (bound and name in ("buddy", "sizeclass")):
+        if rng.random() < 0.4 and not (bound and name in ("buddy", "rmm", "sizeclass")):
             del keys[key]
     if name == "sizeclass" and keys.get("steps"):
         keys["steps"] = str(keys["steps"])      # a number, not a size
@@ -85,9 +97,12 @@ def random_policy(rng):
 
 
 def random_policies(seed):
-    """Up to four different policies."""
-    rng = random.Random("policies %d" % seed)
-    return list(dict.fromkeys(random_policy(rng) for _ in range(rng.randint(1, 4))))
+    """Up to four different policies, or five."""
+    rng, added = random.Random("policies %d" % seed), random.Random("added policies %d" % seed)
+    texts = [random_policy(rng, POLICIES[:DRAWN_FIRST]) for _ in range(rng.randint(1, 4))]
+    if added.random() < 0.6:
+        texts.append(random_policy(added, POLICIES[DRAWN_FIRST:]))
+    return list(dict.fromkeys(texts))
 
 
 def random_overrides(seed):
