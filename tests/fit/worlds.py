@@ -25,6 +25,8 @@ SMALL = {
     'tlsf': ['segment=4KiB', 'sl_log2=2,segment=1KiB,pool=16KiB'],
     'direct': [''],
     'plan': [''],
+    'cupy': ['', 'limit=40KiB'],
+    'rmm': ['', 'initial=8KiB', 'initial=4KiB,maximum=64KiB'],
     'pytorch': ['', 'expandable_segments=true'],
     'compact': ['over=bestfit,segment=4KiB,align=64', 'over=bestfit,segment=1KiB,block_cost=1'],
 }
@@ -38,6 +40,8 @@ LARGE = {
     'tlsf': ['', 'sl_log2=2,segment=20MiB'],
     'direct': [''],
     'plan': [''],
+    'cupy': [''],
+    'rmm': ['', 'initial=256MiB'],
     'pytorch': [''],
     'compact': ['', 'over=bestfit,segment=20MiB', 'expandable_segments=true'],
 }

@@ -49,7 +49,7 @@ static const struct recount_policy policies[] = {
 	{ "tlsf:sl_log2=1,segment=5000,pool=65000", .shape = RECOUNT_MERGED, .releases = true,
 	  .pool = 65000 },
 	{ "direct", .shape = RECOUNT_MERGED, .releases = true },
-	{ "plan", .shape = RECOUNT_MERGED, .releases = true },
+	{ "plan", "cupy", "cupy:limit=100MiB", "rmm", "rmm:initial=3MiB", "rmm:maximum=100MiB", .shape = RECOUNT_MERGED, .releases = true },
 	{ "pytorch", .shape = RECOUNT_MERGED, .releases = true, .notices_late = true,
 	  .keeps_pools = true },
 	{ "pytorch:max_split_size_mb=20,garbage_collection_threshold=0.5,"

@@ -30,7 +30,7 @@
 
 enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 
-#define POLICIES 10
+#define POLICIES 11
 #define DEVICES_MAX 4           /* a trace of more is only read */
 #define EVENTS_MAX 4000
 #define PIECES_MAX 100          /* what a socket holds without a reader */
@@ -38,7 +38,7 @@ enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 #define SMALL_DEVICE (UINT64_C(5) << 20)
 
 static const char *const plain[POLICIES] = {
-	"bestfit", "buddy", "compact", "direct", "plan", "firstfit", "nextfit", "pytorch", "sizeclass",
+	"bestfit", "buddy", "compact", "direct", "cupy", "rmm", "plan", "firstfit", "nextfit", "pytorch", "sizeclass",
 	"tlsf", "worstfit",
 };
 static const char *const odd[POLICIES] = {
@@ -47,7 +47,7 @@ static const char *const odd[POLICIES] = {
 	"plan:file=", "pytorch:expandable_segments=true,roundup_power2_divisions=4",
 	"sizeclass:quantum=1,steps=1,max_small=100,slab=257,segment=3",
 	"tlsf:sl_log2=1,segment=3,pool=1000",
-	"worstfit:release=false,segment=1KiB,pool=3",
+	"worstfit:release=false,segment=1KiB,pool=3", "cupy:limit=100000", "rmm:initial=4KiB,maximum=1MiB",
 };
 
 /* One simulation and all who watch it. */

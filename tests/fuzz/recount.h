@@ -33,6 +33,9 @@ struct recount_policy {
 	enum recount_shape shape;
 	bool releases;          /* nothing that could be released is left where it fails */
 	bool notices_late;      /* a pending block may stay longer than the trace says */
+	bool by_stream;         /* free neighbours of two streams are two */
+	bool keeps_all;         /* nothing is ever released */
+	bool limited;           /* has a limit of its own */
 	bool keeps_pools;       /* what is a pool's other than 0 stays until its release_pool */
 	uint64_t pool;          /* bytes held from the beginning */
 	uint64_t max_small;     /* bytes of the largest slot */
@@ -407,7 +410,7 @@ static void recount_segment_free(const struct recount *r, uint32_t device, uint3
 	f->bytes += s->bytes - used - waste;
 	f->waste += waste;
 	f->largest = largest > f->largest ? largest : f->largest;
-	if (!count && !(r->devices[device].pool && ordinal == 0))
+	if (!count && !r->policy->keeps_all && !(r->devices[device].pool && ordinal == 0))
 		f->releasable += s->bytes;
 	if (!count && s->pool > 0 && !(r->devices[device].done >> s->pool & 1))
 		f->kept += s->bytes;
@@ -517,7 +520,10 @@ static void recount_exactly(const struct recount *r, uint32_t device, const stru
 			recount_segment_free(r, device, i, &f);
 	recount_same(r, "active", m->active, active);
 	recount_same(r, "free", m->free, f.bytes);
-	recount_same(r, "largest_free", m->largest_free, f.largest);
+	if (r->policy->by_stream)
+		recount_must(m->largest_free <= f.largest, "a free block that is too large");
+	else
+		recount_same(r, "largest_free", m->largest_free, f.largest);
 	recount_same(r, "releasable", m->releasable, f.releasable);
 	recount_same(r, "waste", m->waste, f.waste);
 }
@@ -565,8 +571,8 @@ static int recount_see(void *ctx, const struct frag_step *step, struct frag_erro
 	if (step->status == FRAG_STEP_OOM && r->policy->releases && !d->ranges && !r->configured)
 		recount_same(r, "releasable after an OOM", step->metrics->releasable,
 			     r->policy->keeps_pools ? recount_kept(r, step->device) : 0);
-	recount_must(step->status != FRAG_STEP_OOM || d->figures.total || r->configured || d->ranges,
-		     "an OOM without a limit");
+	recount_must(step->status != FRAG_STEP_OOM || d->figures.total || r->configured || d->ranges
+		     || r->policy->limited, "an OOM without a limit");
 	return 0;
 }
 
