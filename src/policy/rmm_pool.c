@@ -1,5 +1,5 @@
 /*
- * rmm.c - the pool_memory_resource of RAPIDS RMM (fragsim-policies(7), rmm).
+ * rmm_pool.c - the pool_memory_resource of RAPIDS RMM (fragsim-policies(7), rmm).
  *
  * Each stream has free blocks of its own: a block goes to those of the stream that it was allocated
  * on. A stream that has none large enough takes one of another's, then takes over their blocks one
