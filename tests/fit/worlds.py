@@ -25,8 +25,6 @@ SMALL = {
     'tlsf': ['segment=4KiB', 'sl_log2=2,segment=1KiB,pool=16KiB'],
     'direct': [''],
     'plan': [''],
-    'cupy': ['', 'limit=40KiB'],
-    'rmm': ['', 'initial=8KiB', 'initial=4KiB,maximum=64KiB'],
     'pytorch': ['', 'expandable_segments=true'],
     'compact': ['over=bestfit,segment=4KiB,align=64', 'over=bestfit,segment=1KiB,block_cost=1'],
 }
@@ -40,10 +38,14 @@ LARGE = {
     'tlsf': ['', 'sl_log2=2,segment=20MiB'],
     'direct': [''],
     'plan': [''],
-    'cupy': [''],
-    'rmm': ['', 'initial=256MiB'],
     'pytorch': [''],
     'compact': ['', 'over=bestfit,segment=20MiB', 'expandable_segments=true'],
+}
+
+# added by a draw of their own, so that a seed stays what it was
+POOLS = {
+    'cupy': ['', 'limit=40KiB', 'limit=300MiB'],
+    'rmm': ['', 'initial=8KiB', 'initial=4KiB,maximum=64KiB', 'maximum=300MiB'],
 }
 
 
@@ -241,11 +243,18 @@ def policies(rng: random.Random, large: bool) -> list:
     return list(dict.fromkeys(rng.sample(drawn, 4)))
 
 
+def added_policies(seed: int) -> list:
+    """One of the pools in most worlds."""
+    rng = random.Random(f'fit {seed}, a pool')
+    name = rng.choice(sorted(POOLS))
+    return [f'{name}:{rng.choice(POOLS[name])}'.rstrip(':')] if rng.random() < 0.7 else []
+
+
 def world(seed: int) -> World:
     rng = random.Random(f'fit {seed}')
     large = seed % 3 != 0
     devices = rng.choice([1, 1, 1, 1, 2])
-    w = World(seed, policies(rng, large))
+    w = World(seed, policies(rng, large) + added_policies(seed))
     w.traces.append(make_trace(rng, large, devices))
     page = w.traces[0].devices[0]['granularity_bytes']
     if rng.random() < 0.3:
@@ -335,7 +344,9 @@ def run_at(program: str, folder: Path, names: list, text: str) -> dict:
         counters[which, line.get('device', 0)].add(line)
     ends = {}
     for (which, device), run in zip(counters, runs, strict=True):
-        pool = 1 if run['policy']['params'].get('pool') and run['counts']['segment_allocs'] else 0
+        params = run['policy']['params']
+        first = params.get('pool') or params.get('initial')
+        pool = 1 if first and run['counts']['segment_allocs'] else 0
         ends[which, device] = End(
             run['status'] == 'ok', run['oom'][0]['step'] if run['oom'] else None,
             counters[which, device].calls + pool, run['counts']['retries'],
