@@ -12,6 +12,7 @@
 #include "fragsim/policy.h"
 
 extern const struct frag_policy_ops frag_policy_bestfit;
+extern const struct frag_policy_ops frag_policy_bfc;
 extern const struct frag_policy_ops frag_policy_buddy;
 extern const struct frag_policy_ops frag_policy_compact;
 extern const struct frag_policy_ops frag_policy_cupy;

@@ -8,6 +8,7 @@
 
 static const struct frag_policy_ops *const policies[] = {
 	&frag_policy_bestfit,
+	&frag_policy_bfc,
 	&frag_policy_buddy,
 	&frag_policy_compact,
 	&frag_policy_cupy,

@@ -1,0 +1,212 @@
+/*
+ * bfc.c - TensorFlow's and XLA's allocator: best fit with coalescing (fragsim-policies(7), bfc).
+ *
+ * It obtains regions, each twice the last, as long as they fit its limit, and less where the
+ * device refuses. They are never given back, unless its own garbage collection is on.
+ */
+#include "policy/ask.h"
+#include "policy/policies.h"
+#include "policy/pytorch_settings.h"
+
+enum { MEMORY_LIMIT, ALLOW_GROWTH, GARBAGE_COLLECTION, FRAGMENTATION_FRACTION };
+
+#define UNIT UINT64_C(256)              /* blocks and regions are multiples of this */
+#define FIRST_REGION (UINT64_C(2) << 20)
+#define LARGEST_REST (UINT64_C(128) << 20)      /* that stays with a block, without a fraction */
+#define REGION_MAX (UINT64_C(1) << 60)  /* no limit reaches that */
+
+struct bfc {
+	uint64_t region;        /* bytes that the next region is to have */
+};
+
+static const struct frag_param_spec bfc_params[] = {
+	[MEMORY_LIMIT] = {
+		.name = "memory_limit", .type = FRAG_PARAM_SIZE,
+		.help = "bytes that it obtains at most; 0: the device's total" },
+	[ALLOW_GROWTH] = {
+		.name = "allow_growth", .type = FRAG_PARAM_BOOL, .fallback = 1,
+		.help = "begin with 2 MiB and double; else the first region is the whole limit" },
+	[GARBAGE_COLLECTION] = {
+		.name = "garbage_collection", .type = FRAG_PARAM_BOOL,
+		.help = "before it is out of memory it gives unused regions back" },
+	[FRAGMENTATION_FRACTION] = {
+		.name = "fragmentation_fraction", .type = FRAG_PARAM_OWN,
+		.expects = "a number from 0 to 1",
+		.parse = frag_pytorch_parse_fraction, .print = frag_pytorch_print_real,
+		.help = "a rest of that part of the limit is split off; 0: one of 128 MiB" },
+	{ 0 },
+};
+
+/* Asked of the total, for each decision by itself: a run knows for which totals it holds. */
+static bool limit_reaches(const struct frag_policy *p, uint64_t bytes)
+{
+	const uint64_t limit = p->param[MEMORY_LIMIT];
+
+	return limit ? limit >= bytes : frag_heap_total_reaches(p->heap, bytes);
+}
+
+/* Where the figure itself decides. 0: there is no limit. */
+static uint64_t limit_of(const struct frag_policy *p)
+{
+	const uint64_t limit = p->param[MEMORY_LIMIT];
+
+	return limit ? limit : frag_heap_total(p->heap);
+}
+
+static int bfc_init(struct frag_policy *p)
+{
+	struct bfc *t = p->state;
+
+	t->region = FIRST_REGION;
+	if (p->param[ALLOW_GROWTH] && limit_reaches(p, FIRST_REGION))
+		return 0;
+	t->region = frag_round_up_pow2(limit_of(p), UNIT);
+	if (t->region)
+		return 0;
+	return frag_fail(p->err, FRAG_EUSAGE, "policy bfc: allow_growth=false obtains its whole limit"
+			 " at once, but the device is unlimited: memory_limit is required");
+}
+
+/* What is asked for next after a refusal: TensorFlow multiplies in float, whose digits decide. */
+static uint64_t less_than(uint64_t bytes)
+{
+	const float product = (float)bytes * 0.9f;
+	const uint64_t next = frag_round_up_pow2((uint64_t)product, UNIT);
+
+	return next < bytes ? next : bytes - UNIT;
+}
+
+/* A region of `bytes`, or after refusals the first smaller one that holds the need. */
+static int obtain(struct frag_policy *p, frag_list list, uint64_t bytes, uint64_t need,
+		  frag_block *out)
+{
+	int rc = frag_heap_grow(p->heap, list, bytes, out);
+
+	if (rc == -FRAG_EDEVMEM && less_than(bytes) >= need)
+		frag_heap_count_retry(p->heap);
+	while (rc == -FRAG_EDEVMEM && (bytes = less_than(bytes)) >= need)
+		rc = frag_heap_grow(p->heap, list, bytes, out);
+	return rc;
+}
+
+/* A size that was doubled for this request is not doubled again for the next. */
+static int extend(struct frag_policy *p, frag_list list, uint64_t need, frag_block *out)
+{
+	const uint64_t held = frag_heap_totals(p->heap)->reserved;
+	struct bfc *t = p->state;
+	uint64_t bytes;
+	bool doubled = false;
+	int rc;
+
+	if (!limit_reaches(p, held + need)) {
+		frag_heap_tried(p->heap, need);
+		return -FRAG_EDEVMEM;
+	}
+	for (; t->region < need; doubled = true)
+		t->region *= 2;
+	bytes = t->region;
+	if (!limit_reaches(p, held + bytes))
+		bytes = (limit_of(p) - held) / UNIT * UNIT;
+	rc = obtain(p, list, bytes, need, out);
+	if (!rc && !doubled && t->region < REGION_MAX)
+		t->region *= 2;
+	return rc;
+}
+
+/* All unused regions, where that could help; says whether there were any. */
+static int collect(struct frag_policy *p, uint64_t need, bool *collected)
+{
+	const struct frag_totals *now = frag_heap_totals(p->heap);
+
+	*collected = p->param[GARBAGE_COLLECTION] && now->releasable
+		     && limit_reaches(p, now->reserved - now->releasable + need);
+	if (!*collected)
+		return 0;
+	frag_heap_count_retry(p->heap);
+	return frag_heap_release_idle(p->heap);
+}
+
+static int new_region(struct frag_policy *p, frag_list list, uint64_t need, frag_block *out)
+{
+	bool again;
+	int rc = extend(p, list, need, out);
+
+	if (rc != -FRAG_EDEVMEM)
+		return rc;
+	rc = collect(p, need, &again);
+	if (rc)
+		return rc;
+	return again ? extend(p, list, need, out) : -FRAG_EDEVMEM;
+}
+
+/* Is so large a rest split off whatever the block's size? */
+static bool splits_rest(const struct frag_policy *p, uint64_t rest)
+{
+	const double fraction = frag_pytorch_real(p->param[FRAGMENTATION_FRACTION]);
+	uint64_t limit;
+
+	if (!(fraction > 0))
+		return rest >= LARGEST_REST;
+	limit = limit_of(p);
+	return limit && rest >= (uint64_t)(fraction * (double)limit);
+}
+
+static int bfc_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	uint64_t need = frag_round_up_pow2(rq->bytes, UNIT);
+	uint64_t found;
+	frag_list list;
+	int rc = frag_list_for(p->heap, rq->pool, 0, &list);
+
+	if (rc)
+		return rc;
+	*out = frag_find(p->heap, list, need);
+	if (*out == FRAG_NO_BLOCK)
+		rc = new_region(p, list, need, out);
+	if (rc)
+		return rc;
+	found = frag_look(p->heap, *out).bytes;
+	if (found < 2 * need && found > need && !splits_rest(p, found - need))
+		need = found;
+	return frag_take(p->heap, out, rq->bytes, need);
+}
+
+static int bfc_free(struct frag_policy *p, frag_block b)
+{
+	return frag_give(p->heap, b, NULL);
+}
+
+/* A program has no way to ask TensorFlow's pool for memory back. */
+static int bfc_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
+{
+	(void)p;
+	*handled = n->kind == FRAG_NOTICE_EMPTY_CACHE;
+	return 0;
+}
+
+static uint64_t bfc_limit(const struct frag_policy *p)
+{
+	const uint64_t limit = p->param[MEMORY_LIMIT];
+
+	return limit ? limit : UINT64_MAX;
+}
+
+static int bfc_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
+{
+	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
+	return frag_list_for(p->heap, rq->pool, 0, &out->list);
+}
+
+const struct frag_policy_ops frag_policy_bfc = {
+	.name = "bfc",
+	.summary = "TensorFlow's and XLA's: best fit in regions that double",
+	.params = bfc_params,
+	.index = &frag_index_size,
+	.state_size = sizeof(struct bfc),
+	.init = bfc_init,
+	.alloc = bfc_alloc,
+	.free = bfc_free,
+	.notice = bfc_notice,
+	.limit = bfc_limit,
+	.seek = bfc_seek,
+};
