@@ -185,10 +185,15 @@ class Run:
             self.ooms.append({"step": step, "id": name, "size": size,
                               "message": oom_message(self.policy, m),
                               "cause": "fragmentation" if enough else "capacity",
-                              "tried": self.policy.asked, "limit": self.device.limit(),
+                              "tried": self.policy.asked, "limit": self.limit(),
                               "metrics": m, "holders": self.holders(lambda block: True),
                               "hole": self.hole(size, pool, m) if enough and pool is not None
                               else None})
+
+    def limit(self):
+        """Of set_fraction and of the policy's own, the lower; None: there is none."""
+        limits = [self.device.limit(), self.policy.own_limit()]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def holders(self, counts):
         """Who holds those of the blocks that count, by tag."""
@@ -206,9 +211,12 @@ class Run:
         """Of all runs of neighbours, and of all segments that could be given back, the one with
         the fewest bytes to free."""
         tried, granularity = self.policy.asked, self.device.granularity
-        if self.device.headroom() is None:      # the device had it, but a limit of the policy's
+        rooms = [self.device.free(),
+                 None if self.limit() is None else self.limit() - self.device.used()]
+        rooms = [room for room in rooms if room is not None]
+        if not rooms:           # the device had it, but a limit of the policy's
             return None
-        left = max(0, self.device.headroom()) + m["releasable"]
+        left = max(0, min(rooms)) + m["releasable"]
         if left >= tried:
             return None
         found = []

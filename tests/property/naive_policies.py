@@ -2,6 +2,7 @@
 """Lists of segments, lists of blocks, linear searches: as plain as the text that they follow."""
 
 import math
+import struct
 
 from naive_trace import parse_size
 
@@ -223,6 +224,10 @@ class Policy:
         """Could a request of so many bytes be served from such a segment, were it free?"""
         return segment.pool == pool
 
+    def own_limit(self):
+        """Bytes that it may reserve whatever the device has; None: no limit."""
+        return None
+
     def choose(self, size, pool):
         raise NotImplementedError
 
@@ -429,6 +434,97 @@ class Tlsf(Policy):
         self.enter(block)
 
 
+def single(x):
+    """The nearest number of 32 bits."""
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+class Bfc(Fit):
+    """fragsim-policies(7), bfc."""
+
+    def __init__(self, name, params, device):
+        super().__init__(name, params, device)
+        self.limit = params["memory_limit"] or device.total or math.inf
+        self.region = 2 << 20
+        if not params["allow_growth"] or self.limit < self.region:
+            self.region = round_up(self.limit, 256)
+
+    def obtain(self, size, pool):
+        segment = super().obtain(size, pool)
+        if segment:
+            segment.initial = not self.params["garbage_collection"]
+        return segment
+
+    def own_limit(self):
+        return self.params["memory_limit"] or None
+
+    def release_all(self):
+        """Nobody can ask for it."""
+
+    def choose(self, size, pool):
+        need = round_up(size, 256)
+        fitting = [block for block in self.free_blocks(pool) if block.bytes >= need]
+        if fitting:
+            block = min(fitting, key=lambda block: (block.bytes, block.address()))
+        else:
+            block = self.new_region(need, pool).blocks[0]
+        rest = block.bytes - need
+        if rest and (rest >= need or rest >= self.least_rest()):
+            self.split(block, need)
+        return block
+
+    def least_rest(self):
+        fraction = self.params["fragmentation_fraction"]
+        if not fraction:
+            return 128 << 20
+        return math.inf if self.limit == math.inf else int(fraction * self.limit)
+
+    def new_region(self, need, pool):
+        segment = self.extend(need, pool)
+        if segment is None and self.collect(need):
+            segment = self.extend(need, pool)
+        if segment is None:
+            raise OutOfMemory
+        return segment
+
+    def collect(self, need):
+        unused = [segment for segment in self.segments if segment.releasable()]
+        room = self.limit - self.reserved() + sum(segment.bytes for segment in unused)
+        if not unused or room < need:
+            return False
+        self.counts["retries"] += 1
+        for segment in unused:
+            self.release(segment)
+        return True
+
+    def extend(self, need, pool):
+        left = self.limit - self.reserved()
+        if need > left:
+            self.asked = need
+            return None
+        before = self.region
+        while self.region < need:
+            self.region *= 2
+        sizes = self.sizes(self.region if self.region <= left else left // 256 * 256, need)
+        for number, size in enumerate(sizes):
+            self.counts["retries"] += number == 1
+            segment = self.obtain(size, pool)
+            if segment:
+                self.region *= 2 if self.region == before else 1
+                return segment
+        return None
+
+    @staticmethod
+    def sizes(size, need):
+        """What is asked for, one after the other, as long as it is refused."""
+        sizes = []
+        while size >= need:
+            sizes.append(size)
+            less = round_up(int(single(single(size) * single(0.9))), 256)
+            size = less if less < size else size - 256
+        return sizes
+
+
 class Direct(Policy):
     """fragsim-policies(7), direct. Nothing is ever releasable, so there is no second try."""
 
@@ -588,6 +684,8 @@ POLICIES = {
     "buddy": (Buddy, {"min": 512, "segment": 2 << 20, "pool": 0}),
     "sizeclass": (SizeClass, {"quantum": 512, "steps": 4, "max_small": 1 << 20, "slab": 2 << 20,
                               "segment": 2 << 20}),
+    "bfc": (Bfc, {"memory_limit": 0, "allow_growth": True, "garbage_collection": False,
+                  "fragmentation_fraction": 0.0}),
     "tlsf": (Tlsf, {"sl_log2": 5, "segment": 2 << 20, "pool": 0}),
     "direct": (Direct, {}),
     "cupy": (Cupy, {"limit": 0}),
@@ -604,9 +702,11 @@ def parse_policy(text):
         key, _, value = pair.partition("=")
         if key not in params:
             raise ValueError("policy %s has no key %r" % (name, key))
-        if key == "file":
+        if isinstance(params[key], str):
             params[key] = value
-        elif key == "release":
+        elif isinstance(params[key], float):
+            params[key] = float(value)
+        elif isinstance(params[key], bool):
             params[key] = {"true": True, "false": False}[value]
         else:
             params[key] = parse_size(value)

@@ -58,12 +58,24 @@ def rmm_keys(rng):
     return {"initial": initial, "maximum": most and max(initial, most)}
 
 
+def bfc_keys(rng):
+    keys = {"memory_limit": rng.choice([1, 300, 100 * KIB, 3 * MIB, 8 * MIB + 100, 20 * MIB,
+                                        rng.randint(1, 1 << 28)]),
+            "allow_growth": rng.choice(["true", "false"]),
+            "garbage_collection": rng.choice(["true", "false"]),
+            "fragmentation_fraction": rng.choice(["0", "0.01", "0.1", "0.3333", "1"])}
+    if rng.random() < 0.4:      # without a limit it cannot obtain all at once
+        del keys["memory_limit"], keys["allow_growth"]
+    return keys
+
+
 # keys whose ranges depend on each other are both given unless all keys are left out
-TOGETHER = [("min", "segment"), ("max_small", "slab"), ("initial", "maximum")]
+TOGETHER = [("min", "segment"), ("max_small", "slab"), ("initial", "maximum"),
+            ("memory_limit", "allow_growth")]
 POLICIES = [("bestfit", fit_keys), ("firstfit", fit_keys), ("nextfit", fit_keys),
             ("worstfit", fit_keys), ("buddy", buddy_keys), ("sizeclass", sizeclass_keys),
             ("tlsf", tlsf_keys), ("direct", lambda rng: {}), ("plan", lambda rng: {"file": ""}),
-            ("cupy", cupy_keys), ("rmm", rmm_keys)]
+            ("cupy", cupy_keys), ("rmm", rmm_keys), ("bfc", bfc_keys)]
 DRAWN_FIRST = 8     # the others are added by a draw of their own, so that a seed stays what it was
 
 
@@ -86,7 +98,7 @@ def random_policy(rng, among):
         return name
     for key in list(keys):
         bound = any(key in pair and set(pair) <= set(keys) for pair in TOGETHER)
-        if rng.random() < 0.4 and not (bound and name in ("buddy", "rmm", "sizeclass")):
+        if rng.random() < 0.4 and not (bound and name in ("buddy", "rmm", "sizeclass", "bfc")):
             del keys[key]
     if name == "sizeclass" and keys.get("steps"):
         keys["steps"] = str(keys["steps"])      # a number, not a size
