@@ -186,7 +186,7 @@ uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0
 uint64_t frag_heap_total(const struct frag_heap *h);
 bool frag_heap_total_reaches(const struct frag_heap *h, uint64_t bytes);
 uint64_t frag_heap_total_figure(const struct frag_heap *h);
-/* The bytes of the segment, or of the pages, that the device refused last; 0: it refused none. */
+/* The bytes of the segment, or of the pages, that the device refused last in this step; 0: none. */
 uint64_t frag_heap_refused(const struct frag_heap *h);
 /* The totals, [*least, *beyond), for which all so far would have been the same. */
 void frag_heap_total_range(const struct frag_heap *h, uint64_t *least, uint64_t *beyond);

@@ -125,6 +125,7 @@ static inline void frag_begin_step(struct frag_heap *h)
 {
 	h->call_count = h->moved_count = 0;
 	h->refusal[0] = '\0';
+	h->refused = 0;
 	h->totals.step_peak_reserved = h->totals.reserved;
 	h->totals.step_peak_segments = h->totals.segments;
 	h->totals.step_peak_used = h->dev->used;
