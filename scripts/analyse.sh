@@ -90,7 +90,7 @@ run_valgrind()
 			good=false
 		fi
 	done <<'COMMANDS'
-run -p bestfit -p firstfit -p nextfit -p worstfit -p buddy -p sizeclass -p tlsf -p direct -p plan -p compact:over=bestfit --on-oom continue --check t.ndjson
+run -p bestfit -p firstfit -p nextfit -p worstfit -p buddy -p sizeclass -p tlsf -p direct -p bfc:garbage_collection=true -p plan -p compact:over=bestfit --on-oom continue --check t.ndjson
 run -p pytorch --on-oom continue --summary pytorch --steps s.csv --placements p.ndjson --json r.json t.ndjson
 run -p pytorch:expandable_segments=true --threads 2 -p buddy t.ndjson
 run nothing.ndjson

@@ -53,18 +53,17 @@ static uint64_t limit_of(const struct frag_policy *p)
 	return limit ? limit : frag_heap_total(p->heap);
 }
 
+/* Where there is no limit the first region cannot be all of it: then it grows. */
 static int bfc_init(struct frag_policy *p)
 {
 	struct bfc *t = p->state;
 
 	t->region = FIRST_REGION;
-	if (p->param[ALLOW_GROWTH] && limit_reaches(p, FIRST_REGION))
-		return 0;
-	t->region = frag_round_up_pow2(limit_of(p), UNIT);
-	if (t->region)
-		return 0;
-	return frag_fail(p->err, FRAG_EUSAGE, "policy bfc: allow_growth=false obtains its whole limit"
-			 " at once, but the device is unlimited: memory_limit is required");
+	if (!p->param[ALLOW_GROWTH] || !limit_reaches(p, FIRST_REGION))
+		t->region = frag_round_up_pow2(limit_of(p), UNIT);
+	if (!t->region)
+		t->region = FIRST_REGION;
+	return 0;
 }
 
 /* What is asked for next after a refusal: TensorFlow multiplies in float, whose digits decide. */
@@ -177,11 +176,9 @@ static int bfc_free(struct frag_policy *p, frag_block b)
 }
 
 /* A program has no way to ask TensorFlow's pool for memory back. */
-static int bfc_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
+static enum frag_releases bfc_releases(const uint64_t *param)
 {
-	(void)p;
-	*handled = n->kind == FRAG_NOTICE_EMPTY_CACHE;
-	return 0;
+	return param[GARBAGE_COLLECTION] ? FRAG_RELEASES_GC : FRAG_RELEASES_NEVER;
 }
 
 static uint64_t bfc_limit(const struct frag_policy *p)
@@ -203,10 +200,10 @@ const struct frag_policy_ops frag_policy_bfc = {
 	.params = bfc_params,
 	.index = &frag_index_size,
 	.state_size = sizeof(struct bfc),
+	.releases = bfc_releases,
 	.init = bfc_init,
 	.alloc = bfc_alloc,
 	.free = bfc_free,
-	.notice = bfc_notice,
 	.limit = bfc_limit,
 	.seek = bfc_seek,
 };

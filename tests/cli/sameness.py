@@ -10,7 +10,7 @@ from harness import (HEADER, SAN, TRACES, Skip, cases, ended, equal, feed, run, 
                      write)
 
 POLICIES = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass',
-            'tlsf', 'direct', 'plan', 'pytorch', 'compact', 'bestfit:align=256,segment=20MiB')
+            'tlsf', 'direct', 'bfc', 'plan', 'pytorch', 'compact', 'bestfit:align=256,segment=20MiB')
 EVENTS = [
     '{"op":"mark","name":"be\\u0067in","t":1.5}',
     '{"op":"alloc","id":1,"size":"2MiB","tag":"a \\"tag\\"","t":2}',

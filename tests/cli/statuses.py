@@ -136,6 +136,8 @@ HELPFUL = {
     ('-p', 'plan:align=512'): ('align', 'plan', 'file'),
     ('-p', 'compact:align=1024'): ('align', 'over=bestfit', 'over=pytorch'),
     ('-p', 'compact:over=direct'): ('over=direct', 'pytorch or bestfit'),
+    ('-p', 'bfc:memory_limit=-1'): ('memory_limit', '-1'),
+    ('-p', 'bfc:fragmentation_fraction=2'): ('fragmentation_fraction', 'from 0 to 1'),
     ('-p', 'best'): ('best', 'bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass',
                      'direct'),
     ('-p', ''): ('bestfit', 'direct'),

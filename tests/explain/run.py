@@ -375,7 +375,8 @@ POLICIES = ('bestfit:segment=4MiB,align=512KiB', 'firstfit:segment=2MiB,align=25
             'buddy:min=256KiB,segment=4MiB', 'sizeclass:segment=2MiB', 'tlsf', 'direct', 'plan', 'pytorch',
             'pytorch:expandable_segments=true', 'pytorch:max_split_size_mb=21',
             'bestfit:segment=4MiB,align=512KiB,pool=8MiB',
-            'compact:over=bestfit,segment=4MiB,align=512KiB', 'compact')
+            'compact:over=bestfit,segment=4MiB,align=512KiB', 'compact',
+            'bfc:garbage_collection=true', 'bfc:memory_limit=1GiB')
 
 
 def random_trace(rng: random.Random) -> tuple:

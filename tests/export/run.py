@@ -172,7 +172,7 @@ def test_random():
 def test_real():
     policies = ["bestfit", "sizeclass", "buddy", "direct", "worstfit:segment=20MiB",
                 "pytorch", "pytorch:expandable_segments=true",
-                "pytorch:roundup_power2_divisions=4"]
+                "pytorch:roundup_power2_divisions=4", "bfc"]
     names = ["resnet50_train_bs32_fp32", "gpt2_small_train_bs8_seq1024_ckpt"]
     for name in names[:1] if SAN else names:
         trace = TRACES / f"{name}.ndjson.gz"

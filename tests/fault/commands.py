@@ -81,7 +81,7 @@ SPOILS = ('shrink', 'garble')
 # the second SIGINT ends the program by itself
 SIGNALS = {'once': (130,), 'twice': (130, -2)}
 EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'tlsf',
-         'direct', 'cupy', 'rmm', 'pytorch', 'compact')
+         'direct', 'bfc', 'cupy', 'rmm', 'pytorch', 'compact')
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ static const struct player {
 	{ .text = "sizeclass:slab=8K,segment=4K,max_small=4K", .unit = 1 },
 	{ .text = "tlsf:segment=8K,sl_log2=2", .unit = 1 },
 	{ .text = "direct", .unit = 1 },
-	{ .text = "plan", "cupy", "cupy:limit=100K", "rmm", "rmm:initial=8K,maximum=64K", .unit = 1 },
+	{ .text = "plan", "cupy", "cupy:limit=100K", "rmm", "rmm:initial=8K,maximum=64K", "bfc", "bfc:garbage_collection=true,memory_limit=300M", .unit = 1 },
 	{ .text = "pytorch", .unit = 1024 },
 	{ .text = "pytorch:expandable_segments=true", .unit = 1024 },
 	{ .text = "compact:over=bestfit,segment=8K", .unit = 1 },

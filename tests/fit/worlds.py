@@ -25,6 +25,8 @@ SMALL = {
     'tlsf': ['segment=4KiB', 'sl_log2=2,segment=1KiB,pool=16KiB'],
     'direct': [''],
     'plan': [''],
+    'bfc': ['', 'garbage_collection=true', 'memory_limit=300KiB',
+            'memory_limit=100KiB,allow_growth=false', 'fragmentation_fraction=0.01'],
     'pytorch': ['', 'expandable_segments=true'],
     'compact': ['over=bestfit,segment=4KiB,align=64', 'over=bestfit,segment=1KiB,block_cost=1'],
 }
@@ -38,6 +40,8 @@ LARGE = {
     'tlsf': ['', 'sl_log2=2,segment=20MiB'],
     'direct': [''],
     'plan': [''],
+    'bfc': ['', 'garbage_collection=true', 'allow_growth=false,memory_limit=600MiB', 'memory_limit=400MiB',
+            'memory_limit=2GiB,garbage_collection=true', 'fragmentation_fraction=0.1'],
     'pytorch': [''],
     'compact': ['', 'over=bestfit,segment=20MiB', 'expandable_segments=true'],
 }

@@ -30,7 +30,7 @@
 
 enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 
-#define POLICIES 11
+#define POLICIES 14
 #define DEVICES_MAX 4           /* a trace of more is only read */
 #define EVENTS_MAX 4000
 #define PIECES_MAX 100          /* what a socket holds without a reader */
@@ -38,11 +38,12 @@ enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 #define SMALL_DEVICE (UINT64_C(5) << 20)
 
 static const char *const plain[POLICIES] = {
-	"bestfit", "buddy", "compact", "direct", "cupy", "rmm", "plan", "firstfit", "nextfit", "pytorch", "sizeclass",
+	"bestfit", "buddy", "compact", "direct", "bfc", "cupy", "rmm", "plan", "firstfit", "nextfit", "pytorch", "sizeclass",
 	"tlsf", "worstfit",
 };
 static const char *const odd[POLICIES] = {
-	"bestfit:align=1,segment=1,min_split=3", "buddy:min=1,segment=4096,pool=64KiB",
+	"bestfit:align=1,segment=1,min_split=3",
+	"bfc:memory_limit=3MiB,garbage_collection=true,fragmentation_fraction=0.01", "buddy:min=1,segment=4096,pool=64KiB",
 	"compact:over=bestfit,segment=100000", "direct", "firstfit:pool=1MiB,min_split=4096", "nextfit:align=4096,segment=100000",
 	"plan:file=", "pytorch:expandable_segments=true,roundup_power2_divisions=4",
 	"sizeclass:quantum=1,steps=1,max_small=100,slab=257,segment=3",

@@ -258,7 +258,7 @@ static void recount_calls(struct recount_device *d, const struct frag_step *step
 			s->mapped -= c->bytes;
 		} else {
 			recount_must(s->range == (c->kind == FRAG_CALL_RELEASE_RANGE)
-				     && !(d->pool && c->ordinal == 0),
+				     && !(d->pool && c->ordinal == 0) && !r->policy->keeps_all,
 				     "released as what it is not");
 			s->held = false;
 			d->gave++;

@@ -40,7 +40,7 @@ SMALL = {
     'multitask': '--layers 2 --iterations 2 --requests 6',
 }
 POLICIES = ('bestfit', 'firstfit:align=256', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'tlsf',
-            'direct', 'plan', 'pytorch', 'pytorch:expandable_segments=true', 'compact')
+            'direct', 'bfc', 'plan', 'pytorch', 'pytorch:expandable_segments=true', 'compact')
 
 TAP = Tap()
 report = TAP.result

@@ -110,7 +110,7 @@ SCENES = (
     Scene('capacity', lines(MARK, alloc(WORD, 2 * MIB), MARK, alloc(2, 4 * MIB),
                             devices=limited(4)), 3,
           ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'tlsf',
-           'direct', 'cupy', 'rmm', 'plan', 'pytorch', 'compact:over=bestfit'),
+           'direct', 'bfc', 'cupy', 'rmm', 'plan', 'pytorch', 'compact:over=bestfit'),
           cause='capacity', marks=2),
     Scene('initial pool', lines(MARK, alloc(1, MIB), devices=limited(4)), 3,
           ('bestfit:pool=8MiB', 'buddy:pool=8MiB', 'rmm:initial=8MiB'), cause='capacity'),

@@ -28,13 +28,14 @@ TRACES = ('moe_train_dispatch', 'bert_base_infer_varlen')
 SOURCES = {             # of a policy, and what it takes besides; compact needs forks of the
                         # heap, and plan the reader of plans
     'bestfit': ['anyfit'], 'firstfit': ['anyfit'], 'nextfit': ['anyfit'], 'worstfit': ['anyfit'],
+    'bfc': ['bfc', 'pytorch_settings', '../base/near', '../base/parse', '../base/print'],
     'buddy': ['buddy'], 'sizeclass': ['sizeclass'], 'tlsf': ['tlsf'], 'direct': ['direct'],
     'pytorch': ['pytorch', 'pytorch_restore', 'pytorch_rules', 'pytorch_settings', 'pytorch_stats',
                 'pytorch_total', '../base/near', '../base/parse', '../base/print'],
 }
 SETTINGS = [            # each policy, and keys where they lead to other verbs
     'bestfit', 'bestfit:align=4096,pool=64MiB', 'firstfit', 'nextfit:min_split=1MiB', 'worstfit',
-    'buddy:min=1024', 'sizeclass:slab=4MiB', 'tlsf:sl_log2=3', 'direct', 'pytorch',
+    'buddy:min=1024', 'sizeclass:slab=4MiB', 'tlsf:sl_log2=3', 'direct', 'bfc', 'bfc:garbage_collection=true,fragmentation_fraction=0.1', 'pytorch',
     'pytorch:expandable_segments=True', 'pytorch:max_split_size_mb=64,roundup_power2_divisions=4',
 ]
 

@@ -29,7 +29,8 @@
 static uint32_t traces = 10;
 
 static const char *const more_policies[] = {
-	"buddy:pool=8MiB", "sizeclass:slab=4MiB", "worstfit:pool=30MiB,release=false",
+	"bfc:garbage_collection=true,memory_limit=300MiB",
+	"bfc:fragmentation_fraction=0.05,memory_limit=1GiB", "buddy:pool=8MiB", "sizeclass:slab=4MiB", "worstfit:pool=30MiB,release=false",
 	"pytorch:roundup_power2_divisions=8",
 	"pytorch:max_split_size_mb=32,large_segment_size_mb=32",
 	("pytorch:expandable_segments=true,max_split_size_mb=64,garbage_collection_threshold=0.6,"

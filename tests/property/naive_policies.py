@@ -446,7 +446,7 @@ class Bfc(Fit):
         super().__init__(name, params, device)
         self.limit = params["memory_limit"] or device.total or math.inf
         self.region = 2 << 20
-        if not params["allow_growth"] or self.limit < self.region:
+        if self.limit < (math.inf if not params["allow_growth"] else self.region):
             self.region = round_up(self.limit, 256)
 
     def obtain(self, size, pool):

@@ -249,7 +249,7 @@ static void test_parse_errors(void **state)
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
-		{ "", "no policy \"\"; there are: bestfit, buddy, compact, direct, firstfit" },
+		{ "", "no policy \"\"; there are: bestfit, bfc, buddy, compact, direct, firstfit" },
 		{ "bestfi", "no policy \"bestfi\"; did you mean bestfit? there are: " },
 		{ "bestfitt", "no policy \"bestfitt\"" },
 		{ "BestFit", "no policy \"BestFit\"" },
@@ -372,7 +372,7 @@ static void test_seek(void **state)
 		{ "sizeclass", 1025, 1536 }, { "sizeclass", (1 << 20) + 1, 2 << 20 },
 		{ "tlsf", 1000, 1024 }, { "tlsf", 16385, 16896 }, { "tlsf", 40000, 40960 },
 		{ "tlsf:sl_log2=1", (1 << 20) + 1, 3 << 19 },
-		{ "direct", 3001, 6000 }, { "plan", 1025, 1536 },
+		{ "direct", "bfc", 3001, 6000 }, { "plan", 1025, 1536 },
 		{ "pytorch", 1000, 1024 }, { "pytorch", (1 << 20) + 1, (1 << 20) + 512 },
 		{ "pytorch:roundup_power2_divisions=4", 9000, 10240 },
 	};
