@@ -167,8 +167,9 @@ struct frag_oom {
 	/* what the request would have been served by: bytes of a block where it is looked for, the
 	 * largest there, and what was asked of the device last, pages of a range or a segment */
 	uint64_t need, largest, demand;
-	uint64_t used, limit;   /* bytes of the device then, and what set_fraction allows;
-				 * UINT64_MAX: no limit */
+	uint64_t used, limit;   /* bytes of the device then, and what set_fraction allows, or the
+				 * policy itself; UINT64_MAX: no limit */
+	const char *limit_key;  /* the key of the policy that sets it; NULL: a fraction does */
 	struct frag_metrics metrics;    /* then */
 	struct frag_holder holders[FRAG_HOLDERS_MAX];   /* the largest first */
 	uint32_t holder_count;
@@ -176,7 +177,7 @@ struct frag_oom {
 };
 #define FRAG_OOMS_MAX 100
 
-/* Was it set_fraction that refused? */
+/* Was it set_fraction, or a limit of the policy's own, that refused? */
 static inline bool frag_oom_is_limit(const struct frag_oom *oom)
 {
 	return oom->limit != UINT64_MAX && oom->used + oom->tried > oom->limit;

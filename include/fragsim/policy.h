@@ -204,8 +204,10 @@ struct frag_policy_ops {
 	/* optional: the allocator's own statistics */
 	const struct frag_memory_stats *(*stats)(const struct frag_policy *p);
 	/* optional: how many bytes the policy may reserve by a fraction of the total that it keeps
-	 * itself; UINT64_MAX: no limit. For reports; it decides nothing */
+	 * itself, or by its own key limit_key; UINT64_MAX: no limit. For reports; it decides
+	 * nothing */
 	uint64_t (*limit)(const struct frag_policy *p);
+	const char *limit_key;          /* NULL: it is a fraction */
 	/*
 	 * optional: the device's total was another one, `was`, under which all so far would have
 	 * been the same. How long is a range now, with pages of `page`, that has `bytes` and is

@@ -251,6 +251,7 @@ static struct frag_oom describe_oom(const struct frag_engine *e, const struct fr
 		.step = ev ? ev->step : 0, .size = ev ? ev->bytes : tried, .tried = tried,
 		.id = ev ? frag_id_json(&ev->id) : NULL, .used = e->device.used,
 		.limit = own < e->device.limit ? own : e->device.limit,
+		.limit_key = own < e->device.limit ? e->policy.ops->limit_key : NULL,
 		.fragmentation = (int64_t)m->free + m->device_free >= (int64_t)tried,
 		.metrics = *m,
 	};

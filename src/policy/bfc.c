@@ -196,7 +196,7 @@ static int bfc_seek(struct frag_policy *p, const struct frag_request *rq, struct
 
 const struct frag_policy_ops frag_policy_bfc = {
 	.name = "bfc",
-	.summary = "TensorFlow's and XLA's: best fit in regions that double",
+	.summary = "TensorFlow's and XLA's BFC allocator: best fit in regions that double",
 	.params = bfc_params,
 	.index = &frag_index_size,
 	.state_size = sizeof(struct bfc),
@@ -205,5 +205,6 @@ const struct frag_policy_ops frag_policy_bfc = {
 	.alloc = bfc_alloc,
 	.free = bfc_free,
 	.limit = bfc_limit,
+	.limit_key = "memory_limit",
 	.seek = bfc_seek,
 };

@@ -115,6 +115,9 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 	if (is_initial_pool(oom))
 		frag_print_row(r, "cause", f, "initial pool: the policy obtains %s before the first"
 			       " step, and the device has %s", tried, room);
+	else if (frag_oom_is_limit(oom) && oom->limit_key)
+		frag_print_row(r, "cause", f, "limit: %s more needed, and %s allows %s in all", tried,
+			       oom->limit_key, frag_size_text(limit, oom->limit));
 	else if (frag_oom_is_limit(oom))
 		frag_print_row(r, "cause", f, "limit: %s more needed, and a fraction of the"
 			       " program's own allows %s in all", tried, frag_size_text(limit, oom->limit));
@@ -155,6 +158,13 @@ static void print_over_limit(const struct frag_report *r, const struct frag_resu
 	char needs[FRAG_NUMBER_ROOM], limit[FRAG_NUMBER_ROOM], lack[FRAG_NUMBER_ROOM];
 	char device[2 * FRAG_NUMBER_ROOM], also[2 * FRAG_NUMBER_ROOM + 64] = "";
 
+	if (oom->limit_key) {
+		frag_print_row(r, "needs", f, "at least %s, and %s allows %s (%s short)",
+			       frag_size_text(needs, bytes), oom->limit_key,
+			       frag_size_text(limit, oom->limit),
+			       frag_size_text(lack, bytes - oom->limit));
+		return;
+	}
 	if (least)
 		snprintf(also, sizeof(also), "; of a device of %s that fraction allows enough",
 			 device_text(device, least));
@@ -194,7 +204,7 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 		print_over_limit(r, run, a, least, f);
 	else if (frag_answer_is_hopeless(a, run))
 		print_hopeless(r, run, floor, f);
-	else if (least && frag_oom_is_limit(&run->ooms[0]))
+	else if (least && frag_oom_is_limit(&run->ooms[0]) && !run->ooms[0].limit_key)
 		frag_print_row(r, "needs", f, "%s%s, of which that fraction allows enough", smallest,
 			       end);
 	else if (least)
@@ -255,7 +265,8 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s, which reserves %s", conf,
 			       frag_size_text(size, a->remedy.reserved));
 	else if (frag_answer_is_over_limit(a, run))
-		frag_print_row(r, "try", f, "a larger fraction, or less memory at a time");
+		frag_print_row(r, "try", f, "a larger %s, or less memory at a time",
+			       run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
 	else if (a->remedies && run->status == FRAG_RUN_OOM)
 		frag_print_row(r, "try", f, "a larger %s, or less memory: none of %u other"
 			       " settings of PyTorch's allocator fits either",

@@ -110,7 +110,7 @@ CASES = [
     (['--colored', 'po'], []),
     (['nonsense', ''], []),
     (['run', ''], [':files\t']),
-    (['policies', 'b'], ['bestfit', 'buddy']),
+    (['policies', 'b'], ['bestfit', 'bfc', 'buddy']),
     (['policies', 'bestfit', 'bestfit:'], []),
     (['policies', './s'], [':files\t']),
     (['run', '-'], None),       # as `--`
