@@ -258,7 +258,7 @@ static void recount_calls(struct recount_device *d, const struct frag_step *step
 			s->mapped -= c->bytes;
 		} else {
 			recount_must(s->range == (c->kind == FRAG_CALL_RELEASE_RANGE)
-				     && !(d->pool && c->ordinal == 0) && !r->policy->keeps_all,
+				     && !(d->pool && c->ordinal == 0),
 				     "released as what it is not");
 			s->held = false;
 			d->gave++;
@@ -555,6 +555,7 @@ static int recount_see(void *ctx, const struct frag_step *step, struct frag_erro
 		return 0;
 	}
 	recount_calls(d, step);
+	recount_must(!r->policy->keeps_all || !d->gave, "released under a policy that keeps all");
 	recount_moves(r, step);
 	if (op == FRAG_OP_ALLOC) {
 		r->blocks[r->touched].slot = step->event->slot;
