@@ -376,7 +376,7 @@ POLICIES = ('bestfit:segment=4MiB,align=512KiB', 'firstfit:segment=2MiB,align=25
             'pytorch:expandable_segments=true', 'pytorch:max_split_size_mb=21',
             'bestfit:segment=4MiB,align=512KiB,pool=8MiB',
             'compact:over=bestfit,segment=4MiB,align=512KiB', 'compact',
-            'bfc:garbage_collection=true', 'bfc:memory_limit=1GiB')
+            'bfc:garbage_collection=true')
 
 
 def random_trace(rng: random.Random) -> tuple:
