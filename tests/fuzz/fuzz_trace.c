@@ -43,7 +43,8 @@ static const char *const plain[POLICIES] = {
 };
 static const char *const odd[POLICIES] = {
 	"bestfit:align=1,segment=1,min_split=3",
-	"bfc:memory_limit=3MiB,garbage_collection=true,fragmentation_fraction=0.01", "buddy:min=1,segment=4096,pool=64KiB",
+	"bfc:memory_limit=3MiB,garbage_collection=true,fragmentation_fraction=0.01",
+	"buddy:min=1,segment=4096,pool=64KiB",
 	"compact:over=bestfit,segment=100000", "direct", "firstfit:pool=1MiB,min_split=4096", "nextfit:align=4096,segment=100000",
 	"plan:file=", "pytorch:expandable_segments=true,roundup_power2_divisions=4",
 	"sizeclass:quantum=1,steps=1,max_small=100,slab=257,segment=3",
