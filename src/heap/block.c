@@ -146,6 +146,7 @@ static void merge(struct frag_heap *h, frag_block *b, uint32_t n)
 {
 	FRAG_ASSERT(h->blocks[*b].prev == n || h->blocks[*b].next == n);
 	frag_list_out(h, n);
+	h->blocks[n].order = h->blocks[*b].order;
 	if (h->blocks[n].offset < h->blocks[*b].offset) {
 		fuse(h, n, *b);
 		*b = n;

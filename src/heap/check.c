@@ -40,7 +40,7 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 		e = frag_index_find_from(&h->index, list, size, &key);
 	if (!e || e->size < key.size || (exact && e->block != at))
 		return wrong(err, s, b, "a free block that its list does not find");
-	if (e->size == key.size && e->ordinal == s->order && e->offset > b->offset)
+	if (e->size == key.size && e->ordinal == b->order && e->offset > b->offset)
 		return wrong(err, s, b, "a lower free block that its list does not find");
 	r->sum.free += b->bytes;
 	r->sum.holes += frag_holes_of(s, b);

@@ -56,6 +56,16 @@ void frag_heap_keep_all(struct frag_heap *h)
 	h->keeps_all = true;
 }
 
+void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties)
+{
+	h->ties = ties;
+}
+
+void frag_heap_renew(struct frag_heap *h, frag_block b)
+{
+	frag_renew(h, b);
+}
+
 void frag_heap_step(struct frag_heap *h)
 {
 	frag_begin_step(h);

@@ -217,7 +217,7 @@ frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, fr
 	if (list >= h->gaps.count || (b != FRAG_NO_BLOCK && !exists(h, b)))
 		return FRAG_NO_BLOCK;
 	if (b != FRAG_NO_BLOCK) {
-		key = frag_entry_of(h, b);
+		key = frag_gap_entry(h, b);
 		key.offset++;
 	}
 	return block_of(frag_index_lower_bound(&h->gaps, list, &key));

@@ -62,8 +62,10 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	frag_gap_out(h, unmapped);
 	b = isolate(h, unmapped, offset, bytes);
 	n = h->blocks[b].next;
-	if (is(h, n, FRAG_UNMAPPED))
+	if (is(h, n, FRAG_UNMAPPED)) {
+		frag_renew(h, n);
 		frag_gap_in(h, n);
+	}
 	if (b != unmapped)
 		frag_gap_in(h, unmapped);
 	h->blocks[b].state = FRAG_DETACHED;
@@ -79,6 +81,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	n = h->blocks[b].prev;
 	if (is(h, n, FRAG_FREE)) {
 		frag_list_out(h, n);
+		h->blocks[n].order = h->blocks[b].order;
 		frag_fuse(h, n, b);
 		b = n;
 	}
@@ -111,10 +114,14 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 		return rc;
 	frag_list_out(h, b);
 	b = isolate(h, b, offset, bytes);
-	if (lower != b)
+	if (lower != b) {
+		frag_renew(h, lower);
 		frag_list_in(h, lower);
-	if (rest)
+	}
+	if (rest) {
+		frag_renew(h, h->blocks[b].next);
 		frag_list_in(h, h->blocks[b].next);
+	}
 	h->blocks[b].state = FRAG_UNMAPPED;
 	s->mapped -= bytes;
 	h->totals.reserved -= bytes;
@@ -127,6 +134,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	n = h->blocks[b].prev;
 	if (is(h, n, FRAG_UNMAPPED)) {
 		frag_gap_out(h, n);
+		h->blocks[n].order = h->blocks[b].order;
 		frag_fuse(h, n, b);
 		b = n;
 	}

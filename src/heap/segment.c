@@ -46,15 +46,16 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 	*g = (struct segment){
 		.bytes = bytes, .mapped = page ? 0 : bytes, .page = page, .addr = addr,
 		.first = b, .list = list, .pool = h->index.lists[list].pool,
-		.order = h->by_address ? (uint32_t)addr : h->next_ordinal,
+		.order = frag_next_order(h, addr),
 		.ordinal = h->next_ordinal, .idle_at = NONE, .in_use = true,
 		.kept = h->keeps_all,
 	};
 	h->next_ordinal++;
 	h->blocks[b] = (struct block){
 		.bytes = bytes, .segment = s, .prev = NONE, .next = NONE,
-		.state = FRAG_UNMAPPED,
+		.state = FRAG_UNMAPPED, .order = g->order,
 	};
+	frag_renew(h, b);
 	h->totals.segments++;
 	h->totals.segment_allocs++;
 	h->totals.reserved += g->mapped;

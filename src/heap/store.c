@@ -24,7 +24,7 @@ void frag_note_step_peaks(struct frag_heap *h)
 
 void frag_gap_in(struct frag_heap *h, uint32_t b)
 {
-	const struct frag_entry e = frag_entry_of(h, b);
+	const struct frag_entry e = frag_gap_entry(h, b);
 
 	FRAG_ASSERT(h->blocks[b].state == FRAG_UNMAPPED);
 	frag_index_insert(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
@@ -32,7 +32,7 @@ void frag_gap_in(struct frag_heap *h, uint32_t b)
 
 void frag_gap_out(struct frag_heap *h, uint32_t b)
 {
-	const struct frag_entry e = frag_entry_of(h, b);
+	const struct frag_entry e = frag_gap_entry(h, b);
 
 	frag_index_remove(&h->gaps, h->segments[h->blocks[b].segment].list, &e);
 }

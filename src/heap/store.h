@@ -15,6 +15,7 @@
 #include "heap/index.h"
 #include "heap/moves.h"
 #include "heap/refusal.h"
+#include "heap/ties.h"
 
 #define NONE UINT32_MAX
 
@@ -29,6 +30,7 @@ struct block {
 	uint32_t list;          /* free, where the policy sorts: where it is, and its key */
 	uint64_t key;
 	uint32_t pending_at;    /* pending: its place in heap.pending */
+	uint32_t order;         /* among equals: its segment's, or by creation its own */
 };
 
 _Static_assert(sizeof(struct block) == 64, "a block is a line of the cache");
@@ -45,7 +47,7 @@ struct segment {
 	uint32_t first;         /* block; also chains unused records */
 	uint32_t list;
 	uint32_t ordinal, pool;
-	uint32_t order;         /* among segments: its ordinal, or its address */
+	uint32_t order;         /* among segments: as heap.ties says, or its address */
 	uint32_t live;
 	uint32_t user;
 	uint32_t idle_at;       /* its place in heap.idle, or NONE */
@@ -78,6 +80,8 @@ struct frag_heap {
 	bool keeps_all;         /* no segment is ever released */
 	bool checked;           /* every verb looks at what it is given, whoever asks */
 	bool by_address;        /* segments compare by the device's addresses */
+	enum frag_ties ties;    /* else: how equals compare */
+	uint32_t next_order;    /* of a new block, by creation */
 	char refusal[320];      /* the last one of this step, or "" */
 };
 
@@ -122,6 +126,21 @@ static inline uint32_t frag_new_block(struct frag_heap *h)
 	}
 	h->unused_block = h->blocks[b].next;
 	return b;
+}
+
+/* By creation, b counts as new: it is in no list, or not free. */
+static inline void frag_renew(struct frag_heap *h, uint32_t b)
+{
+	if (h->ties == FRAG_TIES_CREATION)
+		h->blocks[b].order = h->next_order++;
+}
+
+/* Where the next segment is among all. */
+static inline uint32_t frag_next_order(const struct frag_heap *h, frag_addr addr)
+{
+	if (h->by_address)
+		return (uint32_t)addr;
+	return h->ties == FRAG_TIES_FALLING ? UINT32_MAX - h->next_ordinal : h->next_ordinal;
 }
 
 static inline void frag_release_record(struct frag_heap *h, uint32_t b)
@@ -176,7 +195,7 @@ static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_
 
 	return (struct frag_entry){
 		.size = frag_fit_size(s, k), .offset = k->offset,
-		.ordinal = s->order, .block = b,
+		.ordinal = k->order, .block = b,
 	};
 }
 
@@ -197,6 +216,15 @@ static inline void frag_totals_remove_free(struct frag_heap *h, const struct seg
 	h->totals.holes -= frag_holes_of(s, k);
 	if (s->page && !s->kept)
 		h->totals.releasable -= frag_whole_pages(s, k->offset, k->bytes);
+}
+
+/* Gaps are by address, whatever decides between equal blocks. */
+static inline struct frag_entry frag_gap_entry(const struct frag_heap *h, uint32_t b)
+{
+	struct frag_entry e = frag_entry_of(h, b);
+
+	e.ordinal = h->segments[h->blocks[b].segment].order;
+	return e;
 }
 
 /* The entry of a free block in the policy's order. */

@@ -46,7 +46,7 @@ static bool add(const struct frag_heap *h, struct turns *t, uint32_t b)
 {
 	struct turn turn = {
 		.offset = h->blocks[b].offset, .block = b,
-		.ordinal = h->segments[h->blocks[b].segment].order,
+		.ordinal = h->blocks[b].order,
 	};
 
 	if (!t->rank(h, b, t->ctx, turn.rank))

@@ -22,7 +22,7 @@ HOT uint32_t cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 	*u = (struct block){
 		.offset = k->offset + keep, .bytes = k->bytes - keep,
 		.segment = k->segment, .prev = b, .next = k->next,
-		.user = k->user, .state = k->state,
+		.user = k->user, .state = k->state, .order = k->order,
 	};
 	if (k->next != NONE)
 		h->blocks[k->next].prev = upper;
@@ -89,19 +89,19 @@ HOT bool is_plain(const struct frag_heap *h, const struct segment *s)
 	return !(h->sorted | (s->slot_size != 0) | (s->page != 0));
 }
 
-HOT struct frag_entry plain_entry(const struct frag_heap *h, const struct segment *s, uint32_t b)
+HOT struct frag_entry plain_entry(const struct frag_heap *h, uint32_t b)
 {
 	const struct block *k = &h->blocks[b];
 
 	return (struct frag_entry){
-		.size = k->bytes, .offset = k->offset, .ordinal = s->order, .block = b,
+		.size = k->bytes, .offset = k->offset, .ordinal = k->order, .block = b,
 	};
 }
 
 /* A free block becomes a detached one. */
 HOT void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 {
-	const struct frag_entry e = plain_entry(h, s, b);
+	const struct frag_entry e = plain_entry(h, b);
 
 	h->totals.free -= e.size;
 	h->totals.holes--;
@@ -112,7 +112,7 @@ HOT void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 /* A detached block becomes a free one. */
 HOT void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 {
-	const struct frag_entry e = plain_entry(h, s, b);
+	const struct frag_entry e = plain_entry(h, b);
 
 	h->totals.free += e.size;
 	h->totals.holes++;
@@ -124,7 +124,7 @@ HOT void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
 HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b, uint64_t keep,
 			bool upper)
 {
-	const struct frag_entry whole = plain_entry(h, s, b);
+	const struct frag_entry whole = plain_entry(h, b);
 	const uint32_t other = cut(h, b, upper ? whole.size - keep : keep);
 	const uint32_t rest = upper ? b : other, taken = upper ? other : b;
 	struct frag_entry e;
@@ -132,7 +132,7 @@ HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b
 	h->blocks[rest].state = FRAG_FREE;
 	h->blocks[taken].state = FRAG_DETACHED;
 	h->totals.free -= keep;
-	e = plain_entry(h, s, rest);
+	e = plain_entry(h, rest);
 	frag_index_replace(&h->index, s->list, &whole, &e);
 	return taken;
 }
@@ -153,18 +153,19 @@ HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b
 	h->totals.holes += UINT64_C(1) - lower - upper;
 	h->totals.merges += (uint64_t)lower + upper;
 	if (upper) {
-		was = plain_entry(h, s, next);
+		was = plain_entry(h, next);
 		fuse(h, b, next);
 		if (lower)
 			frag_index_remove(&h->index, s->list, &was);
 	}
 	if (lower) {
-		was = plain_entry(h, s, prev);
+		was = plain_entry(h, prev);
+		h->blocks[prev].order = h->blocks[b].order;
 		fuse(h, prev, b);
 		b = prev;
 	}
 	h->blocks[b].state = FRAG_FREE;
-	e = plain_entry(h, s, b);
+	e = plain_entry(h, b);
 	if (lower | upper)
 		frag_index_replace(&h->index, s->list, &was, &e);
 	else
@@ -268,6 +269,7 @@ HOT int frag_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 	if (!s)
 		return frag_heap_merge(h, b, neighbour);
 	detach_plain(h, s, neighbour);
+	h->blocks[neighbour].order = h->blocks[*b].order;
 	fuse(h, lower ? neighbour : *b, lower ? *b : neighbour);
 	*b = lower ? neighbour : *b;
 	h->totals.merges++;

@@ -1,0 +1,22 @@
+/*
+ * ties.h - which of two equal free blocks comes first.
+ *
+ * Mostly that of the older segment, as segments compare by their ordinals. Some allocators go by
+ * addresses, and where nobody knows these, each new segment counts as being below all others; or
+ * by when a block came to be, which is then a number of the block's own: cutting leaves it to the
+ * upper part, joining to the block that was freed.
+ */
+#ifndef HEAP_TIES_H
+#define HEAP_TIES_H
+
+#include "fragsim/heap.h"
+
+enum frag_ties { FRAG_TIES_AGE, FRAG_TIES_FALLING, FRAG_TIES_CREATION };
+
+/* Before the first segment. Where the device's addresses decide, they still do. */
+void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties);
+
+/* By creation: b, which is in no list, has just come to be. */
+void frag_heap_renew(struct frag_heap *h, frag_block b);
+
+#endif
