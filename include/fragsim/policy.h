@@ -42,6 +42,10 @@ struct frag_param_spec {
 	const char *expects;
 	bool (*parse)(const char *text, size_t length, uint64_t *value);
 	void (*print)(uint64_t value, char *buf, size_t size);
+	bool no_setting;        /* no part of the settings string that ops->settings reads */
+	/* optional: the key, of a type of its own too, whose value says how this one's are read */
+	const char *beside;
+	bool (*parse_beside)(uint64_t other, const char *text, size_t length, uint64_t *value);
 	/*
 	 * FRAG_PARAM_FILE, which has no default but none, optional: checks the file, and makes
 	 * of it what the policy will see in its place (*bytes, by malloc, and *length): an array
@@ -225,7 +229,7 @@ struct frag_policy_ops {
  * A policy with its parameters, as a user writes it: NAME:key=value,key=value. The files that it
  * names are its own; a copy of it, a simulation and a result borrow them.
  */
-#define FRAG_PARAMS_MAX 16
+#define FRAG_PARAMS_MAX 24
 struct frag_choice {
 	const struct frag_policy_ops *ops;
 	uint64_t param[FRAG_PARAMS_MAX];

@@ -8,8 +8,12 @@
 #ifndef POLICY_ASK_H
 #define POLICY_ASK_H
 
+#include "heap/ties.h"
+
 #ifdef FRAG_AS_PLUGIN
-#include "fragsim/heap.h"
+/* it knows one order */
+#define frag_set_ties(h, how) ((how) == FRAG_TIES_AGE)
+#define frag_renew_block(h, b) ((void)(h), (void)(b))
 #define frag_look frag_heap_look
 #define frag_look_segment frag_heap_look_segment
 #define frag_look_list frag_heap_look_list
@@ -28,6 +32,8 @@
 #define frag_assign frag_heap_assign
 #else
 #include "heap/verbs.h"
+#define frag_set_ties(h, how) (frag_heap_set_ties(h, how), true)
+#define frag_renew_block frag_heap_renew
 #endif
 
 #endif

@@ -43,9 +43,9 @@ static const char *list_policies(char *buf, size_t size)
 	return buf;
 }
 
-/* One key=value; *given collects a bit a key. */
+/* One key=value; *given collects a bit a key. What another key decides waits for that one. */
 static int parse_param(struct frag_choice *choice, const char *text, size_t length,
-		       uint32_t *given, struct frag_error *err)
+		       bool beside, uint32_t *given, struct frag_error *err)
 {
 	const struct frag_policy_ops *ops = choice->ops;
 	const char *equals = memchr(text, '=', length);
@@ -62,7 +62,9 @@ static int parse_param(struct frag_choice *choice, const char *text, size_t leng
 		return frag_fail(err, FRAG_EUSAGE, "policy %s: %s is given twice",
 				 ops->name, ops->params[i].name);
 	*given |= 1U << i;
-	return frag_param_parse(ops, i, value, length - name - 1, &choice->param[i], err);
+	if ((ops->params[i].beside != NULL) != beside)
+		return 0;
+	return frag_param_parse(ops, choice->param, i, value, length - name - 1, err);
 }
 
 static void set_defaults(struct frag_choice *choice, uint32_t given)
@@ -128,23 +130,30 @@ int frag_policy_named(const struct frag_policy_ops **out, const char *text, size
 	return no_policy(text, name, err);
 }
 
-/* The keys of a choice whose text and table are there. */
-static int parse_params(struct frag_choice *choice, struct frag_error *err)
+static int parse_keys(struct frag_choice *choice, bool beside, struct frag_error *err)
 {
 	const char *p = choice->text + strcspn(choice->text, ":");
 	uint32_t given = 0;
-	int rc;
+	int rc = 0;
 
-	while (*p) {
+	while (*p && !rc) {
 		size_t length = frag_setting_length(++p);
 
-		rc = parse_param(choice, p, length, &given, err);
-		if (rc)
-			return rc;
+		rc = parse_param(choice, p, length, beside, &given, err);
 		p += length;
 	}
-	set_defaults(choice, given);
-	return choice->ops->check ? choice->ops->check(choice->param, err) : 0;
+	if (!rc && !beside)
+		set_defaults(choice, given);
+	return rc;
+}
+
+/* The keys of a choice whose text and table are there. */
+static int parse_params(struct frag_choice *choice, struct frag_error *err)
+{
+	int rc = parse_keys(choice, false, err);
+
+	rc = rc ? rc : parse_keys(choice, true, err);
+	return rc || !choice->ops->check ? rc : choice->ops->check(choice->param, err);
 }
 
 void frag_choice_fini(struct frag_choice *choice)

@@ -16,7 +16,7 @@ void frag_conf_text(const struct frag_choice *choice, char *buf, size_t size)
 	for (uint32_t i = 0; i < count && used < size; i++) {
 		const struct frag_param_spec *spec = &choice->ops->params[i];
 
-		if (frag_param_is_default(choice, i))
+		if (spec->no_setting || frag_param_is_default(choice, i))
 			continue;
 		if (spec->type == FRAG_PARAM_BOOL)
 			snprintf(value, sizeof(value), "%s", choice->param[i] ? "True" : "False");

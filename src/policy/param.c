@@ -81,16 +81,24 @@ static bool parse_bool(const char *text, size_t length, uint64_t *value)
 	       || frag_is_word(text, length, "0");
 }
 
-static bool parse_value(const struct frag_param_spec *spec, const char *text, size_t length,
-			uint64_t *value)
+static bool parse_value(const struct frag_policy_ops *ops, uint64_t *param, uint32_t i,
+			const char *text, size_t length)
 {
+	const struct frag_param_spec *spec = &ops->params[i];
+	uint64_t *value = &param[i];
+	uint32_t beside;
+
 	switch (spec->type) {
 	case FRAG_PARAM_BOOL:
 		return parse_bool(text, length, value);
 	case FRAG_PARAM_COUNT:
 		return frag_parse_count(text, length, value) && frag_param_fits(spec, *value);
 	case FRAG_PARAM_OWN:
-		return spec->parse(text, length, value);
+		if (!spec->beside)
+			return spec->parse(text, length, value);
+		beside = frag_param_find(ops, frag_param_count(ops), spec->beside,
+					 strlen(spec->beside));
+		return spec->parse_beside(param[beside], text, length, value);
 	case FRAG_PARAM_SIZE:
 	case FRAG_PARAM_FILE:
 		break;
@@ -122,12 +130,13 @@ static int bad_value(const struct frag_policy_ops *ops, const struct frag_param_
 			 spec->min, range, *advice ? "; " : "", advice);
 }
 
-int frag_param_parse(const struct frag_policy_ops *ops, uint32_t i, const char *text,
-		     size_t length, uint64_t *value, struct frag_error *err)
+int frag_param_parse(const struct frag_policy_ops *ops, uint64_t *param, uint32_t i,
+		     const char *text, size_t length, struct frag_error *err)
 {
 	const struct frag_param_spec *spec = &ops->params[i];
 
 	if (spec->type == FRAG_PARAM_FILE)
-		return frag_file_open(ops, spec, text, length, value, err);
-	return parse_value(spec, text, length, value) ? 0 : bad_value(ops, spec, text, length, err);
+		return frag_file_open(ops, spec, text, length, &param[i], err);
+	return parse_value(ops, param, i, text, length) ? 0 : bad_value(ops, spec, text, length,
+									err);
 }

@@ -38,6 +38,22 @@ static void derive(struct pytorch *t)
 	t->threshold = frag_pytorch_real(t->set[GC_THRESHOLD]);
 }
 
+/*
+ * Up to 2.11 the lower address came first. A trace does not say where segments were; each new one
+ * is taken to be below all others, as most are that drivers give.
+ */
+static int order_equals(struct frag_policy *p)
+{
+	struct pytorch *t = p->state;
+	const uint64_t version = t->set[VERSION];
+
+	t->by_creation = version == 12;
+	if (frag_set_ties(p->heap, version >= 13 ? FRAG_TIES_AGE
+				   : t->by_creation ? FRAG_TIES_CREATION : FRAG_TIES_FALLING))
+		return 0;
+	return frag_fail(p->err, FRAG_EUSAGE, "a plug-in has no order but that by age");
+}
+
 static int pytorch_init(struct frag_policy *p)
 {
 	struct pytorch *t = p->state;
@@ -46,7 +62,8 @@ static int pytorch_init(struct frag_policy *p)
 		t->set[i] = p->param[i];
 	derive(t);
 	t->fraction = frag_pytorch_real(t->set[FRACTION]);
-	return 0;
+	t->limited = t->fraction < 1;
+	return order_equals(p);
 }
 
 static int give(struct frag_policy *p, frag_block b)
@@ -216,14 +233,16 @@ static frag_block find_growth(const struct frag_policy *p, const struct want *w)
 
 static int new_range(struct frag_policy *p, const struct want *w, uint64_t page, frag_block *out)
 {
+	const struct pytorch *t = p->state;
 	uint64_t bytes = frag_pytorch_range_bytes(p, page);
 	int rc = frag_heap_reserve(p->heap, w->list, bytes, page, out);
 
-	if (!rc && !frag_pytorch_range_reaches(p, page, w->need)) {
+	if (rc || frag_pytorch_range_reaches(p, page, w->need))
+		return rc;
+	/* up to 2.14 the range stays where it is, empty */
+	if (t->set[VERSION] >= 15)
 		rc = frag_heap_release(p->heap, *out);
-		return rc ? rc : -FRAG_EDEVMEM;
-	}
-	return rc;
+	return rc ? rc : -FRAG_EDEVMEM;
 }
 
 /* Maps what is missing, as much as `bytes` of block u needs. */
@@ -264,6 +283,12 @@ static int grow_range(struct frag_policy *p, const struct want *w, frag_block *o
 	return rc;
 }
 
+/* Up to 2.4, private pools have none. */
+static bool uses_ranges(const struct pytorch *t, const struct frag_request *rq)
+{
+	return t->set[EXPANDABLE_SEGMENTS] && !(rq->pool && t->set[VERSION] <= 4);
+}
+
 /* One try to get memory from the device. */
 static int try_device(struct frag_policy *p, const struct want *w, frag_block *out)
 {
@@ -275,7 +300,7 @@ static int try_device(struct frag_policy *p, const struct want *w, frag_block *o
 	t->rejected = t->set[THROW] && may && !frag_pytorch_may_at_first(p, reserved);
 	if (t->rejected || !may)
 		rc = -FRAG_EDEVMEM;
-	else if (t->set[EXPANDABLE_SEGMENTS])
+	else if (uses_ranges(t, w->rq))
 		rc = grow_range(p, w, out);
 	else
 		rc = frag_heap_grow(p->heap, w->list, w->segment, out);
@@ -298,6 +323,21 @@ static int release_whole(struct frag_policy *p, frag_block b)
 			 frag_heap_look_segment(p->heap, k.segment).ordinal);
 }
 
+/* Up to 2.4, what may not be of a range is looked at only as it is released. */
+static int spare_range(struct frag_policy *p, frag_block b)
+{
+	const struct pytorch *t = p->state;
+	const struct frag_block_view k = frag_heap_look(p->heap, b);
+
+	if (t->set[VERSION] > 4)
+		return 0;
+	return frag_fail(p->err, FRAG_EPOLICY, "PyTorch itself goes wrong here: up to 2.4, under "
+			 "max_split_size_mb and expandable_segments, it stops with an internal "
+			 "error as it wants to give back %" PRIu64 " bytes at offset %" PRIu64
+			 " of expandable segment %" PRIu32, k.bytes, k.offset,
+			 frag_heap_look_segment(p->heap, k.segment).ordinal);
+}
+
 /*
  * Only under max_split_size: releases one block of the stream that is large
  * enough, or several oversize ones, the largest first. *enough: try again.
@@ -317,6 +357,7 @@ static int release_oversize(struct frag_policy *p, const struct want *w, bool *e
 		*enough = true;
 		return release_whole(p, b);
 	}
+	rc = b != FRAG_NO_BLOCK ? spare_range(p, b) : 0;
 	b = frag_heap_find_smaller(p->heap, w->list, bytes);
 	while (!rc && b != FRAG_NO_BLOCK && released < bytes) {
 		uint64_t size = frag_heap_look(p->heap, b).bytes;
@@ -327,6 +368,8 @@ static int release_oversize(struct frag_policy *p, const struct want *w, bool *e
 		if (!frag_pytorch_in_range(p->heap, b)) {
 			released += size;
 			rc = release_whole(p, b);
+		} else {
+			rc = spare_range(p, b);
 		}
 		b = smaller;
 	}
@@ -438,6 +481,12 @@ static int collect(struct frag_policy *p)
 	return rc;
 }
 
+/* Up to 2.12, for a private pool no stream is looked at, and nothing is flushed. */
+static bool is_apart(const struct pytorch *t, const struct frag_request *rq)
+{
+	return rq->pool && t->set[VERSION] <= 12;
+}
+
 /* The ladder of a request that no free block serves. */
 static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
 {
@@ -455,6 +504,10 @@ static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
 		rc = try_device(p, w, out);
 		if (rc != -FRAG_EDEVMEM || t->rejected)
 			return rc;
+	}
+	if (is_apart(t, w->rq)) {
+		t->stats.num_ooms++;
+		return -FRAG_EDEVMEM;
 	}
 	rc = flush(p, w->rq->tick);
 	if (rc)
@@ -488,7 +541,7 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 	struct want w = { .rq = rq, .need = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]) };
 	struct frag_stat_alloc found;
 	struct frag_block_view k;
-	int rc = poll_streams(p, rq->tick);
+	int rc = is_apart(t, rq) ? 0 : poll_streams(p, rq->tick);
 
 	w.large = w.need > SMALL_MAX;
 	w.segment = segment_for(t, w.need);
@@ -513,8 +566,11 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 	rc = frag_take(p->heap, out, rq->bytes, found.taken);
 	if (rc)
 		return rc;
-	if (found.taken < found.found)
+	if (found.taken < found.found) {
 		frag_set_user(p->heap, frag_look(p->heap, *out).next, t->searches);
+		if (t->by_creation)
+			frag_renew_block(p->heap, *out);
+	}
 	found.oversize = frag_pytorch_is_oversize(t, found.taken);
 	frag_stats_alloc(&t->stats, &found);
 	return 0;
@@ -545,6 +601,7 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 		break;
 	case FRAG_NOTICE_SET_FRACTION:
 		t->fraction = n->fraction;
+		t->limited = n->fraction < 1 || t->set[VERSION] <= 9;
 		break;
 	case FRAG_NOTICE_CONFIGURE:
 		rc = frag_pytorch_settings(t->set, n->text, n->length, p->err);

@@ -14,7 +14,9 @@ struct pytorch {
 	uint64_t non_split;     /* bytes */
 	uint64_t large_segment; /* bytes; also the page of large ranges */
 	double   threshold;     /* of the garbage collection; 0: off */
-	double   fraction;      /* of the total, that may be reserved; 1: there is no limit */
+	double   fraction;      /* of the total, that may be reserved ... */
+	bool     limited;       /* ... if this is set; later than 2.9, 1 is no limit */
+	bool     by_creation;   /* of equal blocks that which came to be first, in 2.12 */
 	uint64_t polled;        /* step of the last look at finished streams */
 	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
 	bool     rejected;      /* the request failed without a try */

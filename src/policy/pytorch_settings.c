@@ -15,7 +15,9 @@
 #define UNIT UINT64_C(512)      /* every block is a multiple of it */
 #define INTERVALS 16            /* sizes from 1 MiB and from each doubling of it */
 #define MAX_DIVISIONS_LOG2 15
+#define ONE 15                  /* in a list: one division, in versions where that matters */
 #define SETTINGS_ROOM 4096
+#define SMALLEST_LIMIT 20       /* of max_split_size_mb; in older versions just too small */
 
 double frag_pytorch_real(uint64_t bits)
 {
@@ -77,6 +79,25 @@ bool frag_pytorch_parse_reserve(const char *text, size_t length, uint64_t *value
 	return !bytes || frag_pytorch_real(*value) > 1 << 20;
 }
 
+/* "2.8", and whatever follows in what torch says of itself: "2.8.0+cu128". */
+bool frag_pytorch_parse_version(const char *text, size_t length, uint64_t *value)
+{
+	size_t end = 2;
+
+	if (length < 3 || memcmp(text, "2.", 2) != 0)
+		return false;
+	while (end < length && text[end] >= '0' && text[end] <= '9')
+		end++;
+	return frag_parse_count(text + 2, end - 2, value) && *value >= OLDEST_VERSION
+	       && *value <= NEWEST_VERSION
+	       && (end == length || text[end] == '.' || text[end] == '+' || text[end] == 'a');
+}
+
+void frag_pytorch_print_version(uint64_t version, char *buf, size_t size)
+{
+	snprintf(buf, size, "2.%" PRIu64, version);
+}
+
 /* The fewest digits that give the number again. */
 void frag_pytorch_print_real(uint64_t value, char *buf, size_t size)
 {
@@ -114,6 +135,12 @@ static uint64_t with_interval(uint64_t table, uint32_t i, uint64_t code)
 	return (table & ~(UINT64_C(15) << 4 * i)) | code << 4 * i;
 }
 
+/* Up to 2.3, sizes are not rounded where there is one division; later as where there is none. */
+static bool leaves_sizes(uint64_t version)
+{
+	return version <= 3;
+}
+
 /* Divisions as their log2; 0 (in a list only) and 1 are off. */
 static bool parse_divisions(const char *text, size_t length, bool may_be_0, uint64_t *code)
 {
@@ -125,18 +152,28 @@ static bool parse_divisions(const char *text, size_t length, bool may_be_0, uint
 	return *code <= MAX_DIVISIONS_LOG2;
 }
 
-/* One "MB:DIVISIONS" of a list; *next is the interval after the last one named. */
-static bool parse_interval(const char *text, size_t length, uint64_t *table, uint32_t *next)
+/*
+ * One "MB:DIVISIONS" of a list; *next is the interval after the last one named. Up to 2.9, ">"
+ * begins at that one itself, and where none was named, at the first.
+ */
+static bool parse_interval(uint64_t version, const char *text, size_t length, uint64_t *table,
+			   uint32_t *next)
 {
 	const char *colon = memchr(text, ':', length);
 	size_t key = colon ? (size_t)(colon - text) : 0;
 	uint32_t from, to;
 	uint64_t mb, code;
 
-	if (!colon || !parse_divisions(colon + 1, length - key - 1, true, &code))
+	if (!colon || !parse_divisions(colon + 1, length - key - 1, !leaves_sizes(version), &code))
 		return false;
+	if (code == ONE)
+		return false;
+	if (code == 0 && leaves_sizes(version))
+		code = ONE;
 	if (key == 1 && *text == '>') {
 		from = *next ? *next : 1;
+		if (version <= 9)
+			from--;
 		to = INTERVALS;
 	} else {
 		if (!frag_parse_count(text, key, &mb) || !power_of_two(mb))
@@ -152,7 +189,8 @@ static bool parse_interval(const char *text, size_t length, uint64_t *table, uin
 	return true;
 }
 
-bool frag_pytorch_parse_roundup(const char *text, size_t length, uint64_t *value)
+bool frag_pytorch_parse_roundup_of(uint64_t version, const char *text, size_t length,
+				   uint64_t *value)
 {
 	uint64_t table = 0, code;
 	uint32_t next = 0;
@@ -161,7 +199,8 @@ bool frag_pytorch_parse_roundup(const char *text, size_t length, uint64_t *value
 	if (length < 2 || text[0] != '[') {
 		if (!parse_divisions(text, length, false, &code))
 			return false;
-		*value = code * UINT64_C(0x1111111111111111);
+		*value = !code && leaves_sizes(version) ? UNROUNDED
+							: code * UINT64_C(0x1111111111111111);
 		return true;
 	}
 	if (text[length - 1] != ']')
@@ -170,18 +209,27 @@ bool frag_pytorch_parse_roundup(const char *text, size_t length, uint64_t *value
 		const char *comma = memchr(text + at, ',', length - 1 - at);
 		size_t n = comma ? (size_t)(comma - text) - at : length - 1 - at;
 
-		if (!parse_interval(text + at, n, &table, &next))
+		if (!parse_interval(version, text + at, n, &table, &next))
 			return false;
 		at += n + 1;
 	}
-	*value = table;
+	*value = leaves_sizes(version) && table == UINT64_MAX ? UNROUNDED : table;
 	return true;
+}
+
+bool frag_pytorch_parse_roundup(const char *text, size_t length, uint64_t *value)
+{
+	return frag_pytorch_parse_roundup_of(NEWEST_VERSION, text, length, value);
 }
 
 void frag_pytorch_print_roundup(uint64_t table, char *buf, size_t size)
 {
 	size_t used;
 
+	if (table == UNROUNDED) {
+		snprintf(buf, size, "1");
+		return;
+	}
 	if (table == (table & 15) * UINT64_C(0x1111111111111111)) {
 		snprintf(buf, size, "%u", table ? 1U << (table & 15) : 0);
 		return;
@@ -193,7 +241,8 @@ void frag_pytorch_print_roundup(uint64_t table, char *buf, size_t size)
 		/* the first key speaks for all below it, so it is always there */
 		if ((code || i == 0) && used < size)
 			used += (size_t)snprintf(buf + used, size - used, "%s%u:%u", i ? "," : "",
-						 1U << i, code ? 1U << code : 0);
+						 1U << i, code == ONE ? 1U
+							  : code ? 1U << code : 0);
 	}
 	if (used < size)
 		snprintf(buf + used, size - used, "]");
@@ -204,6 +253,32 @@ const struct frag_param_spec frag_pytorch_params[] = {
 	{ 0 },
 };
 
+/* The versions that have a key first, where that is not the oldest. */
+static const uint8_t since[PYTORCH_KEYS] = {
+	[RESERVE] = 15, [LARGE_SEGMENT_MB] = 11, [MAX_NON_SPLIT_MB] = 6, [FRACTION] = 10,
+	[THROW] = 12,
+};
+
+uint64_t frag_pytorch_since(uint32_t key)
+{
+	return since[key];
+}
+
+/* In the words of that version. */
+static int unknown_to(uint64_t version, const char *before, const char *key, size_t length,
+		      uint64_t first, struct frag_error *err)
+{
+	const int shown = (int)length;
+
+	if (version <= 9)
+		return frag_fail(err, FRAG_EUSAGE, "%sPyTorch 2.%" PRIu64 ": Unrecognized "
+				 "CachingAllocator option: %.*s; 2.%" PRIu64 " is the first that"
+				 " has it", before, version, shown, key, first);
+	return frag_fail(err, FRAG_EUSAGE, "%sPyTorch 2.%" PRIu64 ": Unrecognized key '%.*s' in "
+			 "Accelerator allocator config; 2.%" PRIu64 " is the first that has it",
+			 before, version, shown, key, first);
+}
+
 static int check_limits(const uint64_t *param, const char *before, struct frag_error *err)
 {
 	static const int limited[] = { MAX_SPLIT_MB, MAX_NON_SPLIT_MB };
@@ -211,6 +286,10 @@ static int check_limits(const uint64_t *param, const char *before, struct frag_e
 	for (size_t i = 0; i < sizeof(limited) / sizeof(limited[0]); i++) {
 		uint64_t mb = param[limited[i]];
 
+		if (param[VERSION] <= 9 && mb == SMALLEST_LIMIT && limited[i] == MAX_SPLIT_MB)
+			return frag_fail(err, FRAG_EUSAGE, "%s%s=%" PRIu64 " is too small: up to "
+					 "PyTorch 2.9 it must be > %" PRIu64, before,
+					 frag_pytorch_params[limited[i]].name, mb, mb);
 		if (mb < param[LARGE_SEGMENT_MB] && (mb || limited[i] != MAX_SPLIT_MB))
 			return frag_fail(err, FRAG_EUSAGE, "%s%s=%" PRIu64
 					 " is too small: large_segment_size_mb is %" PRIu64,
@@ -222,6 +301,15 @@ static int check_limits(const uint64_t *param, const char *before, struct frag_e
 
 int frag_pytorch_check(const uint64_t *param, struct frag_error *err)
 {
+	for (uint32_t i = 0; i < PYTORCH_KEYS; i++) {
+		const struct frag_param_spec *spec = &frag_pytorch_params[i];
+
+		if (param[VERSION] < since[i]
+		    && param[i] != (i == MAX_NON_SPLIT_MB ? param[LARGE_SEGMENT_MB]
+							  : spec->fallback))
+			return unknown_to(param[VERSION], "policy pytorch: ", spec->name,
+					  strlen(spec->name), since[i], err);
+	}
 	return check_limits(param, "policy pytorch: ", err);
 }
 
@@ -255,17 +343,18 @@ static bool is_anything(const char *value, size_t length)
 static const struct {
 	const char *name, *expects;
 	bool (*fits)(const char *value, size_t length);
+	uint64_t since;         /* version */
 } no_effect[] = {
-	{ "expandable_segments_reserve_by_class", "a list", is_anything },
-	{ "graph_capture_record_stream_reuse", "True or False", is_bool },
-	{ "pinned_free_catch_all", "True or False", is_bool },
-	{ "pinned_max_cached_size_mb", "a whole number", is_count },
-	{ "pinned_max_round_threshold_mb", "a whole number", is_count },
-	{ "pinned_num_register_threads", "a power of two up to 128", is_thread_count },
-	{ "pinned_reserve_segment_size_mb", "a whole number", is_count },
-	{ "pinned_use_background_threads", "True or False", is_bool },
-	{ "pinned_use_cuda_host_register", "True or False", is_bool },
-	{ "release_lock_on_cudamalloc", "True or False", is_bool },
+	{ "expandable_segments_reserve_by_class", "a list", is_anything, 15 },
+	{ "graph_capture_record_stream_reuse", "True or False", is_bool, 9 },
+	{ "pinned_free_catch_all", "True or False", is_bool, 12 },
+	{ "pinned_max_cached_size_mb", "a whole number", is_count, 13 },
+	{ "pinned_max_round_threshold_mb", "a whole number", is_count, 13 },
+	{ "pinned_num_register_threads", "a power of two up to 128", is_thread_count, 1 },
+	{ "pinned_reserve_segment_size_mb", "a whole number", is_count, 10 },
+	{ "pinned_use_background_threads", "True or False", is_bool, 6 },
+	{ "pinned_use_cuda_host_register", "True or False", is_bool, 1 },
+	{ "release_lock_on_cudamalloc", "True or False", is_bool, 1 },
 };
 
 static int unknown_key(const char *key, size_t length, struct frag_error *err)
@@ -277,11 +366,14 @@ static int unknown_key(const char *key, size_t length, struct frag_error *err)
 	if (length == strlen("block_size") && memcmp(key, "block_size", length) == 0)
 		return frag_fail(err, FRAG_EUSAGE, "PyTorch never had a setting \"block_size\", "
 				 "whatever articles say; max_split_size_mb may be meant");
-	for (uint32_t i = 0; frag_pytorch_params[i].name; i++)
+	for (uint32_t i = 0; i < VERSION; i++)
 		frag_near_offer(&near, frag_pytorch_params[i].name);
 	frag_near_offer(&near, "backend");
 	for (size_t i = 0; i < sizeof(no_effect) / sizeof(no_effect[0]); i++)
 		frag_near_offer(&near, no_effect[i].name);
+	if (length == strlen("version") && memcmp(key, "version", length) == 0)
+		return frag_fail(err, FRAG_EUSAGE, "PyTorch has no setting \"version\"; the version"
+				 " is a key of the policy: pytorch:version=2.8");
 	return frag_fail(err, FRAG_EUSAGE, "PyTorch knows no setting \"%.*s\";%s", shown, key,
 			 near.best ? frag_near_hint(&near, "", hint)
 			 : " fragsim policies lists those that have an effect here");
@@ -302,6 +394,8 @@ static bool set_value(uint64_t *param, uint32_t i, const char *value, size_t len
 {
 	const struct frag_param_spec *spec = &frag_pytorch_params[i];
 
+	if (i == ROUNDUP)
+		return frag_pytorch_parse_roundup_of(param[VERSION], value, length, &param[i]);
 	if (spec->type == FRAG_PARAM_OWN)
 		return spec->parse(value, length, &param[i]);
 	if (spec->type == FRAG_PARAM_COUNT)
@@ -326,8 +420,11 @@ static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t le
 	for (uint32_t i = 0; frag_pytorch_params[i].name; i++) {
 		const struct frag_param_spec *spec = &frag_pytorch_params[i];
 
-		if (strlen(spec->name) != key || memcmp(spec->name, text, key) != 0)
+		if (i == VERSION || strlen(spec->name) != key
+		    || memcmp(spec->name, text, key) != 0)
 			continue;
+		if (param[VERSION] < since[i])
+			return unknown_to(param[VERSION], "", spec->name, key, since[i], err);
 		*given |= 1U << i;
 		if (set_value(param, i, value, n))
 			return 0;
@@ -345,6 +442,8 @@ static int set_one(uint64_t *param, uint32_t *given, const char *text, size_t le
 	for (size_t i = 0; i < sizeof(no_effect) / sizeof(no_effect[0]); i++) {
 		if (strlen(no_effect[i].name) != key || memcmp(no_effect[i].name, text, key) != 0)
 			continue;
+		if (param[VERSION] < no_effect[i].since)
+			return unknown_to(param[VERSION], "", text, key, no_effect[i].since, err);
 		return no_effect[i].fits(value, n) ? 0
 			: frag_fail(err, FRAG_EUSAGE, "%s:%.*s is not %s", no_effect[i].name,
 				    (int)(n < 64 ? n : 64), value, no_effect[i].expects);
@@ -380,7 +479,7 @@ int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 			  : frag_fail(err, FRAG_EUSAGE, "a setting is missing before a comma");
 		at += item + (buf[at + item] == ',');
 	}
-	if (!(given & 1U << MAX_NON_SPLIT_MB))
+	if (!(given & 1U << MAX_NON_SPLIT_MB) && param[VERSION] > 10)
 		now[MAX_NON_SPLIT_MB] = now[LARGE_SEGMENT_MB];
 	rc = rc ? rc : check_limits(now, "", err);
 	if (rc)
@@ -396,9 +495,13 @@ uint64_t frag_pytorch_round(uint64_t bytes, uint64_t roundup)
 
 	if (bytes < UNIT)
 		return UNIT;
+	if (roundup == UNROUNDED)
+		return bytes;
 	log2 = log2_of(bytes);
 	interval = log2 < 20 ? 0 : log2 - 20 < INTERVALS ? log2 - 20 : INTERVALS - 1;
 	code = roundup >> 4 * interval & 15;
+	if (code == ONE && roundup != UINT64_MAX)
+		return bytes;
 	if (code && bytes > UNIT << code)
 		return frag_round_up_pow2(bytes, UINT64_C(1) << (log2 - code));
 	return frag_round_up_pow2(bytes, UNIT);

@@ -19,9 +19,16 @@ enum {
 	MAX_SPLIT_MB,           /* 0: no limit */
 	FRACTION,               /* a double's bits */
 	ROUNDUP,                /* 16 times 4 bits: log2 of the divisions, the lowest first */
+				/* (15 of a list, and UNROUNDED: sizes are not rounded at all) */
 	THROW,
+	VERSION,                /* the N of 2.N */
 	PYTORCH_KEYS,
 };
+
+#define UNROUNDED UINT64_C(0xfffffffffffffffe)
+
+#define OLDEST_VERSION 1
+#define NEWEST_VERSION 15
 
 extern const struct frag_param_spec frag_pytorch_params[];
 
@@ -30,9 +37,13 @@ bool frag_pytorch_parse_reserve(const char *text, size_t length, uint64_t *value
 bool frag_pytorch_parse_threshold(const char *text, size_t length, uint64_t *value);
 bool frag_pytorch_parse_fraction(const char *text, size_t length, uint64_t *value);
 bool frag_pytorch_parse_roundup(const char *text, size_t length, uint64_t *value);
+bool frag_pytorch_parse_roundup_of(uint64_t version, const char *text, size_t length,
+				   uint64_t *value);
+bool frag_pytorch_parse_version(const char *text, size_t length, uint64_t *value);
 void frag_pytorch_print_reserve(uint64_t bits, char *buf, size_t size);
 void frag_pytorch_print_real(uint64_t bits, char *buf, size_t size);
 void frag_pytorch_print_roundup(uint64_t table, char *buf, size_t size);
+void frag_pytorch_print_version(uint64_t version, char *buf, size_t size);
 
 /* The keys from place `at` on; whose: what precedes the help. */
 #define FRAG_PYTORCH_KEYS(at, whose)								\
@@ -70,10 +81,17 @@ void frag_pytorch_print_roundup(uint64_t table, char *buf, size_t size);
 		.name = "roundup_power2_divisions", .type = FRAG_PARAM_OWN,			\
 		.expects = "a power of two up to 32768, or a list of them: [256:1,512:2,>:4]",	\
 		.parse = frag_pytorch_parse_roundup, .print = frag_pytorch_print_roundup,	\
+		.beside = "version", .parse_beside = frag_pytorch_parse_roundup_of,		\
 		.help = whose "sizes are rounded to so many steps between powers of two; 0: not" },\
 	[(at) + THROW] = {									\
 		.name = "throw_on_cudamalloc_oom", .type = FRAG_PARAM_BOOL,			\
-		.help = whose "fail at once where the device's total would be exceeded" }
+		.help = whose "fail at once where the device's total would be exceeded" },	\
+	[(at) + VERSION] = {									\
+		.name = "version", .type = FRAG_PARAM_OWN, .fallback = NEWEST_VERSION,		\
+		.expects = "a version of PyTorch from 2.1 to 2.15",				\
+		.parse = frag_pytorch_parse_version, .print = frag_pytorch_print_version,	\
+		.no_setting = true,								\
+		.help = whose "the PyTorch whose rules these are: 2.1 to 2.15" }
 
 double frag_pytorch_real(uint64_t bits);
 
@@ -87,6 +105,9 @@ int frag_pytorch_check(const uint64_t *param, struct frag_error *err);
  */
 int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 			  struct frag_error *err);
+
+/* Which version has the key first; of those that the policy has. */
+uint64_t frag_pytorch_since(uint32_t key);
 
 /* A request's size in whole units of 512 bytes, or as ROUNDUP says. */
 uint64_t frag_pytorch_round(uint64_t bytes, uint64_t roundup);

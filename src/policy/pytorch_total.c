@@ -49,12 +49,14 @@ static bool within(const struct frag_policy *p, figure_fn *figure, uint64_t byte
 	return reaches(p, figure, 0, bytes) || !frag_heap_total_figure(p->heap);
 }
 
-/* To the nearest byte: the one product that PyTorch does not cut off. */
+/* To the nearest byte: the one product that PyTorch does not cut off; up to 2.12 it did. */
 static uint64_t limit(const struct frag_policy *p, uint64_t total, uint64_t page)
 {
 	const struct pytorch *t = p->state;
 
 	(void)page;
+	if (t->set[VERSION] <= 12)
+		return floor_of(t->fraction, total);
 	return (uint64_t)llround(t->fraction * (double)total);
 }
 
@@ -90,7 +92,7 @@ bool frag_pytorch_may_reserve(const struct frag_policy *p, uint64_t bytes)
 {
 	const struct pytorch *t = p->state;
 
-	return t->fraction >= 1 || within(p, limit, bytes);
+	return !t->limited || within(p, limit, bytes);
 }
 
 bool frag_pytorch_may_at_first(const struct frag_policy *p, uint64_t bytes)
@@ -108,7 +110,7 @@ bool frag_pytorch_collects(const struct frag_policy *p)
 {
 	const struct pytorch *t = p->state;
 
-	if (t->fraction >= 1 || t->threshold <= 0)
+	if (!t->limited || t->threshold <= 0)
 		return false;
 	return frag_heap_total_figure(p->heap) || frag_heap_total(p->heap);
 }
@@ -174,5 +176,5 @@ uint64_t frag_pytorch_limit(const struct frag_policy *p)
 	const struct pytorch *t = p->state;
 	const uint64_t total = frag_heap_total_figure(p->heap);
 
-	return total && t->fraction < 1 ? limit(p, total, 0) : UINT64_MAX;
+	return total && t->limited ? limit(p, total, 0) : UINT64_MAX;
 }
