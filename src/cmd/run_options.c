@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "policy/policies.h"
 #include "cmd/recorded_policy.h"
+#include "policy/param.h"
 #include "replay/pool.h"
 
 const struct frag_opt frag_run_opts[] = {
@@ -220,14 +222,31 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 	}
 }
 
+/* The keys that a choice was given which are no settings: ":version=2.8", say; or "". */
+static const char *fixed_keys(const struct frag_choice *choice)
+{
+	const char *keys = choice->text + strcspn(choice->text, ":");
+	const size_t name = *keys ? strcspn(keys + 1, "=,") : 0;
+
+	for (uint32_t i = 0; i < frag_param_count(choice->ops); i++)
+		if (choice->ops->params[i].no_setting && !strchr(keys, ',')
+		    && frag_is_word(keys + 1, name, choice->ops->params[i].name))
+			return keys;
+	return "";
+}
+
 /* The choice under one of the settings. */
 static int set_one(struct frag_choice *choice, const char *settings, bool keys,
 		   struct frag_error *err)
 {
+	const char *fixed = fixed_keys(choice);
+	char label[sizeof(choice->label)];
 	int rc = frag_choice_settings(choice, settings, err);
 
+	snprintf(label, sizeof(label), "%.100s%s%s", *fixed ? fixed + 1 : "", *fixed ? "," : "",
+		 *settings ? settings : "default");
 	rc = rc || !keys ? rc : frag_spell_out(choice, err);
-	snprintf(choice->label, sizeof(choice->label), "%s", *settings ? settings : "default");
+	memcpy(choice->label, label, sizeof(label));
 	return rc;
 }
 
@@ -239,7 +258,7 @@ static int count_readers(const struct frag_run_options *run, uint32_t *readers,
 	for (uint32_t i = 0; i < run->choice_count; i++) {
 		const struct frag_choice *choice = &run->choices[i];
 
-		if (choice->ops->settings && strchr(choice->text, ':'))
+		if (choice->ops->settings && strchr(choice->text, ':') && !*fixed_keys(choice))
 			return frag_fail(err, FRAG_EUSAGE, "policy %.100s: --alloc-conf and keys at"
 					 " once; give all settings in one way", choice->text);
 		*readers += choice->ops->settings != NULL;
