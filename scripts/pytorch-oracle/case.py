@@ -1,7 +1,8 @@
 """case.py - a trace with the settings it runs under, and how it is written to a file.
 
 A case is a fragsim trace (fragsim-trace(5)) of one device. The settings stand in the header's `meta`:
-`alloc_conf`, PyTorch's own string, and `addresses`, where the fake device puts new segments.
+`alloc_conf`, PyTorch's own string, `addresses`, where the fake device puts new segments, and
+`torch`, where it is not the newest, the N of the version 2.N whose rules it is held against.
 """
 import gzip
 import json
@@ -10,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ADDRESSES = ('rise', 'fall', 'reuse')
+NEWEST = 15                     # the N of the version 2.N whose rules are the default
+BY_ADDRESS = 11                 # up to this version, equal blocks are told apart by their address
 SUFFIXES = {'K': 10, 'M': 20, 'G': 30, 'T': 40}
 
 
@@ -37,6 +40,7 @@ class Case:
     conf: str = ''
     addresses: str = 'rise'
     meta: dict = field(default_factory=dict)
+    version: int = NEWEST
 
     def header(self) -> dict:
         device = {'total_bytes': self.total}
@@ -49,6 +53,8 @@ class Case:
         meta = dict(self.meta, alloc_conf=self.conf)
         if self.addresses != 'rise':
             meta['addresses'] = self.addresses
+        if self.version != NEWEST:
+            meta['torch'] = self.version
         return {'format': 'fragsim-trace', 'version': 1, 'device': device, 'meta': meta}
 
     def text(self) -> str:
@@ -77,4 +83,5 @@ def read_case(path: Path, conf: str | None = None, total: str | None = None) -> 
                 other=bytes_of(device.get('other_bytes', 0)),
                 granularity=bytes_of(device.get('granularity_bytes', 2 << 20)),
                 conf=known if conf is None else conf,
-                addresses=meta.pop('addresses', 'rise'), meta=meta)
+                addresses=meta.pop('addresses', 'rise'), meta=meta,
+                version=meta.pop('torch', NEWEST))

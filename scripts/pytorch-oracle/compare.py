@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from case import Case
+from case import NEWEST, Case
 from oracle import LOOSE, METRICS, Expected, expect
 
 TIME_LIMIT = 120        # seconds for one run of fragsim
@@ -46,7 +46,7 @@ class Output:
     run: dict
 
 
-def policy_of(conf: str) -> str:
+def policy_of(conf: str, version: int = NEWEST) -> str:
     """A settings string as keys of the policy."""
     keys = conf.replace(':True', ':true').replace(':False', ':false')
     parts, depth = [''], 0
@@ -56,14 +56,16 @@ def policy_of(conf: str) -> str:
             parts.append('')
         else:
             parts[-1] += letter
-    return 'pytorch:' + ','.join(part.replace(':', '=', 1) for part in parts)
+    named = ['version=2.%d' % version] if version != NEWEST else []
+    named += [part.replace(':', '=', 1) for part in parts if part]
+    return 'pytorch' + ':' * bool(named) + ','.join(named)
 
 
 def settings_of(case: Case) -> list[str]:
     """The options for a case's settings; the cases of odd seeds name them as keys."""
     if case.conf and case.meta.get('seed', 0) % 2:
-        return ['--policy', policy_of(case.conf)]
-    return ['--policy', 'pytorch', *(['--alloc-conf', case.conf] if case.conf else [])]
+        return ['--policy', policy_of(case.conf, case.version)]
+    return ['--policy', policy_of('', case.version), *(['--alloc-conf', case.conf] if case.conf else [])]
 
 
 def run_fragsim(program: Path, case: Case, folder: Path) -> Output:

@@ -8,9 +8,10 @@ settings change on the way. Only settings that PyTorch accepts are drawn (settin
 import random
 from dataclasses import dataclass
 
-from case import ADDRESSES, Case
+from case import ADDRESSES, BY_ADDRESS, NEWEST, Case
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+SINCE = {'non_split': 6, 'large': 11, 'throw': 12, 'reserve': 15}       # versions
 EDGES = (1, 511, 512, 513, 1024, MIB - 512, MIB - 511, MIB, MIB + 1, 2 * MIB - 512, 2 * MIB,
          2 * MIB + 1, 10 * MIB - 512, 10 * MIB - 511, 10 * MIB, 10 * MIB + 1, 12 * MIB, 19 * MIB,
          19 * MIB + 512, 20 * MIB - 512, 20 * MIB, 20 * MIB + 1, 21 * MIB, 22 * MIB, 32 * MIB,
@@ -20,8 +21,9 @@ EDGES = (1, 511, 512, 513, 1024, MIB - 512, MIB - 511, MIB, MIB + 1, 2 * MIB - 5
 class Settings:
     """PyTorch's settings as they are, so that the next string drawn is one that it accepts."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, version: int) -> None:
         self.rng = rng
+        self.version = version
         self.large_segment = 20
         weights = {key: rng.random() for key in (
             'max_split', 'non_split', 'gc', 'roundup', 'expandable', 'large', 'throw', 'reserve')}
@@ -33,7 +35,7 @@ class Settings:
         self.likely['reserve'] *= 0.3
 
     def wants(self, key: str) -> bool:
-        return self.rng.random() < self.likely[key]
+        return (self.rng.random() < self.likely[key]) & (self.version >= SINCE.get(key, 0))
 
     def roundup(self) -> str:
         rng = self.rng
@@ -41,12 +43,14 @@ class Settings:
             return str(rng.choice((1, 2, 4, 8, 16, 32)))
         keys = sorted(rng.sample(range(17), rng.randint(0, 4)))
         items = ['%d:%d' % (1 << key, rng.choice((0, 1, 2, 4, 8, 16))) for key in keys]
+        if self.version <= 3:
+            items = [item.replace(':0', ':1') for item in items]
         if not items or rng.random() < 0.5:
             items.append('>:%d' % rng.choice((1, 2, 4, 8)))
         return '[%s]' % ','.join(items)
 
     def at_least_large(self) -> int:
-        least = self.large_segment
+        least = self.large_segment + (self.version <= 9)
         return self.rng.choice((least, least, least + 1, least + 4, 2 * least,
                                 self.rng.randint(least, 8 * least)))
 
@@ -63,7 +67,7 @@ class Settings:
         if self.wants('gc'):
             words.append('garbage_collection_threshold:%s' % rng.choice(
                 ('0.1', '0.3', '0.5', '0.6', '0.75', '0.8', '0.9', '0.99')))
-            if first and rng.random() < 0.6:
+            if first and (rng.random() < 0.6) & (self.version >= 10):
                 words.append('per_process_memory_fraction:%s' % rng.choice(
                     ('0.5', '0.7', '0.9', '0.95', '1.0')))
         if self.wants('roundup'):
@@ -153,12 +157,12 @@ class Pools:
 class Generator:
     """Draws one trace."""
 
-    def __init__(self, seed: int, steps: int | None) -> None:
+    def __init__(self, seed: int, steps: int | None, version: int) -> None:
         self.rng = rng = random.Random(seed)
-        self.seed = seed
+        self.seed, self.version = seed, version
         self.is_like = character(rng)
         self.total = device_bytes(rng)
-        self.settings = Settings(rng)
+        self.settings = Settings(rng, version)
         self.steps = steps or rng.choice((30, 60, 120, 250, 500, 900))
         self.events: list[dict] = []
         self.live: list[tuple[int, int]] = []
@@ -303,9 +307,10 @@ class Generator:
         return Case(events=self.events, total=self.total, context=context,
                     other=rng.choice((0, 0, 0, self.total // 8)),
                     granularity=rng.choice((2 * MIB,) * 5 + (1, 512, 64 * KIB)), conf=conf,
-                    addresses=rng.choice(ADDRESSES), meta={'seed': self.seed})
+                    addresses='fall' if self.version <= BY_ADDRESS else rng.choice(ADDRESSES),
+                    meta={'seed': self.seed}, version=self.version)
 
 
-def random_case(seed: int, steps: int | None = None) -> Case:
+def random_case(seed: int, steps: int | None = None, version: int = NEWEST) -> Case:
     """The same seed gives the same case."""
-    return Generator(seed, steps).case()
+    return Generator(seed, steps, version).case()

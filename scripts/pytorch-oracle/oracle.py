@@ -19,7 +19,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from case import Case, bytes_of, compact
+from case import BY_ADDRESS, Case, bytes_of, compact
 
 PENDING_STREAM = 1 << 20        # from here on: streams that stand for a free with `pending`
 STRING_STREAM = 1 << 19         # from here on: streams that the trace names by a string
@@ -275,7 +275,8 @@ def run_oracle(binary: Path, case: Case, lines: list[str]) -> tuple[int, list[st
     """The exit status, the lines and what was said on standard error."""
     environment = {'PATH': os.environ.get('PATH', ''), 'LC_ALL': 'C',
                    'FAKE_TOTAL': str(case.total), 'FAKE_USED': str(case.context + case.other),
-                   'FAKE_GRAN': str(case.granularity), 'FAKE_ADDRESS': case.addresses}
+                   'FAKE_GRAN': str(case.granularity), 'FAKE_ADDRESS': case.addresses,
+                   'FAKE_RANGES': 'fall' if case.version <= BY_ADDRESS else 'rise'}
     if case.conf:
         environment['PYTORCH_CUDA_ALLOC_CONF'] = case.conf
     done = subprocess.run([binary], input='\n'.join(lines) + '\n', capture_output=True, text=True,

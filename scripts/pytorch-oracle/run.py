@@ -2,7 +2,8 @@
 """run.py - holds fragsim's pytorch policy against PyTorch's own allocator.
 
   run.py build                      download the torch wheel (540 MB), unpack two of its libraries
-                                    and build the oracle with them; WHEEL or a folder: no download
+                                    and build the oracle with them; WHEEL or a folder: no download.
+                                    Here and below, --torch 2.8 is about another release
   run.py fuzz 2000                  compare 2,000 random cases; the ones that differ are shrunk
   run.py compare TRACE...           compare traces; --alloc-conf and --device-bytes as of fragsim
   run.py shrink TRACE | --seed N    the shortest case that differs, as a golden test has it
@@ -18,6 +19,7 @@ import collections
 import json
 import multiprocessing
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -52,8 +54,10 @@ def comparer_of(arguments: argparse.Namespace) -> Comparer:
 
 def given_case(arguments: argparse.Namespace, path: Path | None) -> Case:
     if path is None:
-        return random_case(arguments.seed, arguments.steps)
-    return read_case(path, arguments.alloc_conf, arguments.device_bytes)
+        return random_case(arguments.seed, arguments.steps, arguments.version)
+    case = read_case(path, arguments.alloc_conf, arguments.device_bytes)
+    case.version = arguments.version
+    return case
 
 
 def report_shrunk(comparer: Comparer, case: Case, name: str, into: Path | None) -> None:
@@ -89,9 +93,9 @@ def start_worker(oracle: Path, program: Path) -> None:
     worker = Comparer(oracle, program)
 
 
-def compare_seed(job: tuple[int, int | None]) -> tuple[int, collections.Counter, str]:
-    seed, steps = job
-    case = random_case(seed, steps)
+def compare_seed(job: tuple[int, int | None, int]) -> tuple[int, collections.Counter, str]:
+    seed, steps, version = job
+    case = random_case(seed, steps, version)
     counts = collections.Counter(cases=1)
     try:
         expected, difference = worker.compare(case)
@@ -111,7 +115,7 @@ def fuzz(arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     with multiprocessing.Pool(arguments.jobs, start_worker,
                               (comparer.oracle, comparer.program)) as pool:
-        jobs = ((seed, arguments.steps) for seed in seeds)
+        jobs = ((seed, arguments.steps, arguments.version) for seed in seeds)
         for seed, more, text in pool.imap_unordered(compare_seed, jobs, chunksize=4):
             counts += more
             if text:
@@ -123,8 +127,8 @@ def fuzz(arguments: argparse.Namespace) -> int:
     for seed in sorted(failed)[:arguments.shrink]:
         say('shrinking seed %d' % seed)
         try:
-            report_shrunk(comparer, random_case(seed, arguments.steps), 'seed-%d' % seed,
-                          arguments.write)
+            report_shrunk(comparer, random_case(seed, arguments.steps, arguments.version),
+                          'seed-%d' % seed, arguments.write)
         except (ValueError, OracleError, BadSettings) as error:
             say(str(error))
     for name, number in counts.items():
@@ -180,7 +184,8 @@ def show(arguments: argparse.Namespace) -> int:
 def compare_strings(arguments: argparse.Namespace) -> int:
     comparer, wrong = comparer_of(arguments), 0
     for seed in range(arguments.first, arguments.first + arguments.count):
-        bad, text = compare_settings(comparer.oracle, comparer.program, random_settings(seed))
+        bad, text = compare_settings(comparer.oracle, comparer.program, random_settings(seed),
+                                     arguments.version)
         wrong += bad
         if text and (bad or arguments.stricter):
             print('seed %d: %s' % (seed, text), flush=True)
@@ -189,21 +194,31 @@ def compare_strings(arguments: argparse.Namespace) -> int:
 
 
 def make(arguments: argparse.Namespace) -> int:
-    print(build.build(arguments.folder, arguments.wheel, arguments.package,
+    print(build.build(arguments.folder, arguments.wheel, arguments.torch,
                       arguments.cuda_include))
     return 0
+
+
+def release(text: str) -> str:
+    if not re.fullmatch(r'2\.\d+', text):
+        raise argparse.ArgumentTypeError('not a release such as 2.8: %s' % text)
+    return text
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='run.py', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--folder', type=Path, default=ROOT / 'build/pytorch-oracle',
-                        help='where the oracle is built (build/pytorch-oracle)')
+    parser.add_argument('--torch', metavar='2.N', type=release, default=build.NEWEST,
+                        help='whose allocator (%(default)s)')
+    parser.add_argument('--folder', type=Path, help='where the oracle is built'
+                        ' (build/pytorch-oracle; of another version, build/pytorch-oracle-2.N)')
     parser.add_argument('--fragsim', type=Path, default=ROOT / 'build/fragsim')
     commands = parser.add_subparsers(dest='command', required=True)
 
     def command(name: str, action, **more) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, **more)
+        sub.add_argument('--torch', metavar='2.N', type=release, default=argparse.SUPPRESS,
+                         help='whose allocator (%s)' % build.NEWEST)
         sub.set_defaults(action=action, seed=None, steps=None, alloc_conf=None, device_bytes=None)
         return sub
 
@@ -213,8 +228,8 @@ def parse() -> argparse.Namespace:
 
     sub = command('build', make, help='make the oracle')
     sub.add_argument('wheel', type=Path, nargs='?', help='a torch wheel, or a folder with one')
-    sub.add_argument('--package', default=build.PACKAGE, help='what pip downloads (%(default)s)')
-    sub.add_argument('--cuda-include', metavar='FOLDER', help='the headers of CUDA 13')
+    sub.add_argument('--cuda-include', metavar='FOLDER',
+                     help='the headers of CUDA 13, of which 2.11 and later are')
     sub = command('fuzz', fuzz, help='compare random cases')
     sub.add_argument('count', type=int, help='how many seeds')
     sub.add_argument('--first', type=int, default=1, help='the first seed (1)')
@@ -246,6 +261,12 @@ def parse() -> argparse.Namespace:
     sub.add_argument('--first', type=int, default=1, help='the first seed (1)')
     sub.add_argument('--stricter', action='store_true', help='list what only fragsim refuses, too')
     arguments = parser.parse_args()
+    arguments.version = int(arguments.torch.partition('.')[2])
+    if arguments.folder is None:
+        name = 'pytorch-oracle'
+        if arguments.torch != build.NEWEST:
+            name += '-' + arguments.torch
+        arguments.folder = ROOT / 'build' / name
     if arguments.command in ('shrink', 'expect') and (
             (arguments.trace is None) == (arguments.seed is None)):
         parser.error('a trace, or --seed N')

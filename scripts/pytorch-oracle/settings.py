@@ -8,7 +8,8 @@ import random
 import subprocess
 from pathlib import Path
 
-from case import Case
+from case import NEWEST, Case
+from compare import policy_of
 from oracle import BadSettings, OracleError, expect
 
 MEGABYTES = ('0', '1', '10', '11', '12', '19', '20', '21', '32', '64', '100', '1000000', '-1', '',
@@ -61,8 +62,9 @@ def pytorch_refuses(oracle: Path, text: str) -> str:
     return expected.why         # a bad string may also end the process as the library is loaded
 
 
-def fragsim_refuses(program: Path, text: str) -> str:
-    command = [program, 'run', '--quiet', '--policy', 'pytorch', '--alloc-conf', text, '-']
+def fragsim_refuses(program: Path, text: str, version: int) -> str:
+    command = [program, 'run', '--quiet', '--policy', policy_of('', version), '--alloc-conf', text,
+               '-']
     done = subprocess.run(command, input='{"op":"alloc","id":1,"size":1}\n', capture_output=True,
                           text=True, timeout=60, check=False)
     if done.returncode not in (0, 2):
@@ -70,9 +72,10 @@ def fragsim_refuses(program: Path, text: str) -> str:
     return done.stderr.strip() if done.returncode else ''
 
 
-def compare_settings(oracle: Path, program: Path, text: str) -> tuple[bool, str]:
+def compare_settings(oracle: Path, program: Path, text: str,
+                     version: int = NEWEST) -> tuple[bool, str]:
     """Is it wrong, and who accepts what the other refuses?"""
-    theirs, ours = pytorch_refuses(oracle, text), fragsim_refuses(program, text)
+    theirs, ours = pytorch_refuses(oracle, text), fragsim_refuses(program, text, version)
     if bool(theirs) == bool(ours):
         return False, ''
     if theirs:

@@ -2,12 +2,14 @@
  *
  * One device, whose memory nobody backs: addresses are numbers, and what is kept
  * is who holds how much of it. Driver functions are handed out through
- * cudaGetDriverEntryPointByVersion(), so no libcuda is opened. From the environment:
+ * cudaGetDriverEntryPointByVersion(), so no libcuda is opened; what was built with CUDA 12 asks
+ * cudaGetDriverEntryPoint(), or opens one, which finds them here. From the environment:
  *
  *   FAKE_TOTAL    bytes of the device, with a suffix K, M or G (80G)
  *   FAKE_USED     bytes that others hold (0)
  *   FAKE_GRAN     what cudaMalloc rounds up to in the device's books (2M)
  *   FAKE_ADDRESS  rise (default), fall, or reuse (the lowest gap first)
+ *   FAKE_RANGES   rise (default), above all segments, or fall, among these
  *
  * Events are done when the oracle says so (fake_sync_*) or when somebody waits.
  */
@@ -73,15 +75,17 @@ uint64_t bytes_of(const char *name, uint64_t otherwise)
 	_Exit(2);
 }
 
-enum address_mode mode_of(const char *text)
+enum address_mode mode_of(const char *name)
 {
+	const char *text = getenv(name);
+
 	if (!text || !strcmp(text, "rise"))
 		return RISE;
 	if (!strcmp(text, "fall"))
 		return FALL;
 	if (!strcmp(text, "reuse"))
 		return REUSE;
-	fprintf(stderr, "oracle: FAKE_ADDRESS: not rise, fall or reuse: %s\n", text);
+	fprintf(stderr, "oracle: %s: not rise, fall or reuse: %s\n", name, text);
 	_Exit(2);
 }
 
@@ -89,7 +93,7 @@ struct device {
 	uint64_t total = bytes_of("FAKE_TOTAL", 80ull << 30);
 	uint64_t granularity = bytes_of("FAKE_GRAN", PAGE);
 	uint64_t used = bytes_of("FAKE_USED", 0);
-	enum address_mode mode = mode_of(getenv("FAKE_ADDRESS"));
+	enum address_mode mode = mode_of("FAKE_ADDRESS"), ranges = mode_of("FAKE_RANGES");
 	uint64_t above = FIRST_ADDRESS, below = FIRST_ADDRESS, range = FIRST_RANGE;
 	uint64_t next_handle = 1;
 	std::map<uint64_t, uint64_t> held;                      /* address -> size */
@@ -342,9 +346,15 @@ API cudaError_t cudaStreamIsCapturing(cudaStream_t, enum cudaStreamCaptureStatus
 	return cudaSuccess;
 }
 
+#if CUDART_VERSION < 13000
+#define EDGES
+#else
+#define EDGES const cudaGraphEdgeData **,
+#endif
+
 API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, enum cudaStreamCaptureStatus *status,
 					 unsigned long long *, cudaGraph_t *,
-					 const cudaGraphNode_t **, const cudaGraphEdgeData **,
+					 const cudaGraphNode_t **, EDGES
 					 size_t *)
 {
 	if (status)
@@ -407,8 +417,12 @@ NEVER(cudaDeviceGetGraphMemAttribute, int, enum cudaGraphMemAttributeType, void 
 NEVER(cudaDeviceSetGraphMemAttribute, int, enum cudaGraphMemAttributeType, void *)
 NEVER(cudaEventElapsedTime, float *, cudaEvent_t, cudaEvent_t)
 NEVER(cudaFreeAsync, void *, cudaStream_t)
+#if CUDART_VERSION < 13000
+NEVER(cudaGraphNodeGetDependencies, cudaGraphNode_t, cudaGraphNode_t *, size_t *)
+#else
 NEVER(cudaGraphNodeGetDependencies, cudaGraphNode_t, cudaGraphNode_t *, cudaGraphEdgeData *,
       size_t *)
+#endif
 NEVER(cudaIpcCloseMemHandle, void *)
 NEVER(cudaIpcGetMemHandle, cudaIpcMemHandle_t *, void *)
 NEVER(cudaIpcOpenMemHandle, void **, cudaIpcMemHandle_t, unsigned)
@@ -420,6 +434,12 @@ NEVER(cudaMemPoolTrimTo, cudaMemPool_t, size_t)
 NEVER(cudaMemcpy, void *, const void *, size_t, cudaMemcpyKind)
 NEVER(cudaMemcpyAsync, void *, const void *, size_t, cudaMemcpyKind, cudaStream_t)
 NEVER(cudaMemcpyPeerAsync, void *, int, const void *, int, size_t, cudaStream_t)
+
+#if CUDART_VERSION < 13000
+NEVER(cudaGraphAddEmptyNode, cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode_t *, size_t)
+NEVER(cudaGraphNodeGetType, cudaGraphNode_t, enum cudaGraphNodeType *)
+NEVER(cudaStreamUpdateCaptureDependencies, cudaStream_t, cudaGraphNode_t *, size_t, unsigned)
+#endif
 
 /* Virtual memory of the driver ---------------------------------------------- */
 
@@ -445,8 +465,14 @@ static CUresult get_granularity(size_t *size, const CUmemAllocationProp *,
 static CUresult address_reserve(CUdeviceptr *address, size_t size, size_t, CUdeviceptr,
 				unsigned long long)
 {
-	*address = dev().range;
-	dev().range += round_up(size, RANGE_GAP) + RANGE_GAP;
+	const uint64_t room = round_up(size, RANGE_GAP) + RANGE_GAP;
+
+	if (dev().ranges == FALL) {
+		*address = dev().below -= room;
+	} else {
+		*address = dev().range;
+		dev().range += room;
+	}
 	record(FAKE_RESERVE, *address, size);
 	return CUDA_SUCCESS;
 }
@@ -529,9 +555,8 @@ static CUresult never(void)
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-API cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned,
-						 unsigned long long,
-						 cudaDriverEntryPointQueryResult *status)
+static cudaError_t entry_point(const char *name, void **function,
+			       cudaDriverEntryPointQueryResult *status)
 {
 	static const std::unordered_map<std::string, void *> table = {
 		{"cuDeviceGet", (void *)device_get},
@@ -562,3 +587,65 @@ API cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **functi
 				: cudaDriverEntryPointSymbolNotFound;
 	return cudaSuccess;
 }
+
+API cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned,
+						 unsigned long long,
+						 cudaDriverEntryPointQueryResult *status)
+{
+	return entry_point(name, function, status);
+}
+
+#if CUDART_VERSION < 13000
+API cudaError_t cudaGetDriverEntryPoint(const char *name, void **function, unsigned long long,
+					cudaDriverEntryPointQueryResult *status)
+{
+	return entry_point(name, function, status);
+}
+#endif
+
+/* What a libcuda.so.1 has. */
+#define DRIVER(name, function, parameters, arguments) \
+	API CUresult name parameters \
+	{ \
+		return function arguments; \
+	}
+DRIVER(cuDeviceGet, device_get, (CUdevice *device, int ordinal), (device, ordinal))
+DRIVER(cuDeviceGetAttribute, device_get_attribute,
+       (int *value, CUdevice_attribute what, CUdevice device), (value, what, device))
+DRIVER(cuGetErrorString, get_error_string, (CUresult error, const char **text), (error, text))
+DRIVER(cuMemAddressFree, address_free, (CUdeviceptr address, size_t size), (address, size))
+DRIVER(cuMemAddressReserve, address_reserve,
+       (CUdeviceptr *address, size_t size, size_t unit, CUdeviceptr hint, unsigned long long flags),
+       (address, size, unit, hint, flags))
+DRIVER(cuMemCreate, mem_create,
+       (CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *what,
+	unsigned long long flags), (handle, size, what, flags))
+DRIVER(cuMemGetAllocationGranularity, get_granularity,
+       (size_t *size, const CUmemAllocationProp *what, CUmemAllocationGranularity_flags which),
+       (size, what, which))
+DRIVER(cuMemMap, mem_map,
+       (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+	unsigned long long flags), (address, size, offset, handle, flags))
+DRIVER(cuMemRelease, mem_release, (CUmemGenericAllocationHandle handle), (handle))
+DRIVER(cuMemSetAccess, mem_set_access,
+       (CUdeviceptr address, size_t size, const CUmemAccessDesc *who, size_t count),
+       (address, size, who, count))
+DRIVER(cuMemUnmap, mem_unmap, (CUdeviceptr address, size_t size), (address, size))
+
+/* And what nobody calls. */
+#define NEVER_CALLED(name) \
+	API CUresult never_##name(void) __asm__(#name); \
+	API CUresult never_##name(void) \
+	{ \
+		return never(); \
+	}
+NEVER_CALLED(cuMemExportToShareableHandle)
+NEVER_CALLED(cuMemGetAddressRange_v2)
+NEVER_CALLED(cuMemImportFromShareableHandle)
+NEVER_CALLED(cuMemsetD32Async)
+NEVER_CALLED(cuMulticastAddDevice)
+NEVER_CALLED(cuMulticastBindMem)
+NEVER_CALLED(cuMulticastCreate)
+NEVER_CALLED(cuMulticastUnbind)
+NEVER_CALLED(cuStreamWriteValue32)
+NEVER_CALLED(cuStreamWriteValue32_v2)

@@ -25,10 +25,16 @@
 #include <string>
 #include <unordered_map>
 
+#if TORCH_MINOR >= 10
 #include <c10/core/AllocatorConfig.h>
+#elif TORCH_MINOR >= 2
+#include <c10/cuda/CUDAAllocatorConfig.h>
+#endif
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
+#if TORCH_MINOR >= 11
 #include <c10/cuda/PeerToPeerAccess.h>
+#endif
 #include <c10/util/Exception.h>
 #include <c10/util/Logging.h>
 
@@ -42,6 +48,32 @@ C10_CUDA_API void setHasPrimaryContext(bool (*)(c10::DeviceIndex));
 namespace allocator = c10::cuda::CUDACachingAllocator;
 using std::string;
 using std::to_string;
+
+/* TORCH_MINOR is the N of 2.N: what releases call otherwise is below. */
+static auto segments_of_heap(void)
+{
+#if TORCH_MINOR >= 11
+	return allocator::snapshot({0, 0}, false).segments;
+#else
+	return allocator::snapshot().segments;
+#endif
+}
+
+static void set_settings(const string &text)
+{
+#if TORCH_MINOR >= 10
+	c10::CachingAllocator::setAllocatorSettings(text);
+#else
+	allocator::setAllocatorSettings(text);
+#endif
+}
+
+static void init_peers(void)
+{
+#if TORCH_MINOR >= 11
+	c10::cuda::detail::init_p2p_access_cache(1);
+#endif
+}
 
 static const uint64_t STREAM_BASE = 0x700000000000, STREAM_STEP = 0x100;
 
@@ -192,7 +224,7 @@ static struct sums sum_up(void)
 {
 	struct sums sum;
 
-	for (const auto &s : allocator::snapshot({0, 0}, false).segments) {
+	for (const auto &s : segments_of_heap()) {
 		uint64_t at = s.address;
 		bool idle = s.active_size == 0 && !s.is_expandable;
 
@@ -219,7 +251,7 @@ static struct sums sum_up(void)
 /* Segments by address; a range is cut where pages are not mapped. */
 static void print_heap(void)
 {
-	auto all = allocator::snapshot({0, 0}, false).segments;
+	auto all = segments_of_heap();
 
 	std::stable_sort(all.begin(), all.end(), [](const auto &one, const auto &two) {
 		return one.address < two.address;
@@ -243,18 +275,29 @@ static void print_heap(void)
 /* Requests go to a private pool between these two. The pool is there from its first one on. */
 static std::map<uint64_t, unsigned> pools_used;
 
-static void enter(uint64_t pool)
+static void enter(uint64_t pool, uint64_t stream)
 {
 	if (pool == 0)
 		return;
+#if TORCH_MINOR >= 3
+	(void)stream;
 	allocator::get()->beginAllocateToPool(0, {0, pool}, [](cudaStream_t) { return true; });
+#else
+	allocator::get()->beginAllocateStreamToPool(0, stream_of(stream), {0, pool});
+#endif
 	pools_used[pool]++;
 }
 
-static void leave(uint64_t pool)
+static void leave(uint64_t pool, uint64_t stream)
 {
-	if (pool != 0)
-		allocator::get()->endAllocateToPool(0, {0, pool});
+	if (pool == 0)
+		return;
+#if TORCH_MINOR >= 3
+	(void)stream;
+	allocator::get()->endAllocateToPool(0, {0, pool});
+#else
+	allocator::get()->endAllocateStreamToPool(0, stream_of(stream));
+#endif
 }
 
 /* As often as it was entered: each time counted as a user. */
@@ -279,12 +322,12 @@ static void allocate(std::istream &in, struct answer *out)
 	}
 	if (!(in >> pool))
 		pool = 0;
-	enter(pool);
+	enter(pool, stream);
 	try {
 		pointer = allocator::get()->raw_alloc_with_stream(size, stream_of(stream));
-		leave(pool);
+		leave(pool, stream);
 	} catch (const c10::OutOfMemoryError &e) {
-		leave(pool);
+		leave(pool, stream);
 		out->where = "OOM";
 		out->message = e.what_without_backtrace();
 		return;
@@ -356,7 +399,7 @@ static void run_event(const string &op, std::istream &in, struct answer *out)
 		allocator::setMemoryFraction(fraction, 0);
 	} else if (op == "conf") {
 		std::getline(in >> std::ws, text);
-		c10::CachingAllocator::setAllocatorSettings(text);
+		set_settings(text);
 	} else if (op != "p") {
 		fprintf(stderr, "oracle: cannot read: %s\n", op.c_str());
 		_Exit(2);
@@ -394,7 +437,7 @@ static void print_statistics(void)
 	auto stats = allocator::get()->getDeviceStats(0);
 	const struct {
 		const char *name;
-		const c10::CachingDeviceAllocator::StatArray *values;
+		const decltype(stats.active) *values;
 	} table[] = {
 		{"active", &stats.active},
 		{"active_bytes", &stats.active_bytes},
@@ -408,7 +451,7 @@ static void print_statistics(void)
 	};
 	const struct {
 		const char *name;
-		const c10::CachingAllocator::Stat *value;
+		const decltype(stats.oversize_segments) *value;
 	} oversize[] = {
 		{"oversize_allocations", &stats.oversize_allocations},
 		{"oversize_segments", &stats.oversize_segments},
@@ -429,16 +472,18 @@ static void print_statistics(void)
 		       (long long)row.value->freed);
 	printf("Z num_alloc_retries %lld\nZ num_ooms %lld\n", (long long)stats.num_alloc_retries,
 	       (long long)stats.num_ooms);
+#if TORCH_MINOR >= 3
 	printf("Z num_device_alloc %lld\nZ num_device_free %lld\n",
 	       (long long)stats.num_device_alloc, (long long)stats.num_device_free);
 	printf("Z num_sync_all_streams %lld\n", (long long)stats.num_sync_all_streams);
+#endif
 }
 
 static void start(void)
 {
 	c10::SetStackTraceFetcher([]() -> string { return ""; });
 	c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
-	c10::cuda::detail::init_p2p_access_cache(1);
+	init_peers();
 	allocator::init(1);
 	fake_log_reset();
 }
