@@ -2,8 +2,8 @@
 
 Of the wheel only two libraries and some headers are unpacked. The fake CUDA runtime is built with
 the file name and the version node that libc10_cuda.so asks for. What asks for CUDA 12 gets the
-headers of CUDA 12, which pip has too. Up to 2.7 there is a libcuda.so.1 as well, up to 2.6 the strings of
-C++ are the old ones.
+headers of CUDA 12, which pip has too. Up to 2.7 there is a libcuda.so.1 as well, up to 2.6 the
+strings of C++ are the old ones.
 """
 import glob
 import os

@@ -275,8 +275,18 @@ static int unknown_to(uint64_t version, const char *before, const char *key, siz
 				 "CachingAllocator option: %.*s; 2.%" PRIu64 " is the first that"
 				 " has it", before, version, shown, key, first);
 	return frag_fail(err, FRAG_EUSAGE, "%sPyTorch 2.%" PRIu64 ": Unrecognized key '%.*s' in "
-			 "Accelerator allocator config; 2.%" PRIu64 " is the first that has it",
+			 "CUDA allocator config; 2.%" PRIu64 " is the first that has it",
 			 before, version, shown, key, first);
+}
+
+/* A limit of so many MB; that of splitting is 20 by default as well. */
+static int check_older(const uint64_t *param, uint32_t key, const char *before,
+		       struct frag_error *err)
+{
+	if (param[VERSION] > 9 || param[key] != SMALLEST_LIMIT)
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "%s%s=%d is too small: up to PyTorch 2.9 it must be > %d",
+			 before, frag_pytorch_params[key].name, SMALLEST_LIMIT, SMALLEST_LIMIT);
 }
 
 static int check_limits(const uint64_t *param, const char *before, struct frag_error *err)
@@ -286,17 +296,13 @@ static int check_limits(const uint64_t *param, const char *before, struct frag_e
 	for (size_t i = 0; i < sizeof(limited) / sizeof(limited[0]); i++) {
 		uint64_t mb = param[limited[i]];
 
-		if (param[VERSION] <= 9 && mb == SMALLEST_LIMIT && limited[i] == MAX_SPLIT_MB)
-			return frag_fail(err, FRAG_EUSAGE, "%s%s=%" PRIu64 " is too small: up to "
-					 "PyTorch 2.9 it must be > %" PRIu64, before,
-					 frag_pytorch_params[limited[i]].name, mb, mb);
 		if (mb < param[LARGE_SEGMENT_MB] && (mb || limited[i] != MAX_SPLIT_MB))
 			return frag_fail(err, FRAG_EUSAGE, "%s%s=%" PRIu64
 					 " is too small: large_segment_size_mb is %" PRIu64,
 					 before, frag_pytorch_params[limited[i]].name, mb,
 					 param[LARGE_SEGMENT_MB]);
 	}
-	return 0;
+	return check_older(param, MAX_SPLIT_MB, before, err);
 }
 
 int frag_pytorch_check(const uint64_t *param, struct frag_error *err)
@@ -350,11 +356,11 @@ static const struct {
 	{ "pinned_free_catch_all", "True or False", is_bool, 12 },
 	{ "pinned_max_cached_size_mb", "a whole number", is_count, 13 },
 	{ "pinned_max_round_threshold_mb", "a whole number", is_count, 13 },
-	{ "pinned_num_register_threads", "a power of two up to 128", is_thread_count, 1 },
+	{ "pinned_num_register_threads", "a power of two up to 128", is_thread_count, 2 },
 	{ "pinned_reserve_segment_size_mb", "a whole number", is_count, 10 },
 	{ "pinned_use_background_threads", "True or False", is_bool, 6 },
-	{ "pinned_use_cuda_host_register", "True or False", is_bool, 1 },
-	{ "release_lock_on_cudamalloc", "True or False", is_bool, 1 },
+	{ "pinned_use_cuda_host_register", "True or False", is_bool, 2 },
+	{ "release_lock_on_cudamalloc", "True or False", is_bool, 2 },
 };
 
 static int unknown_key(const char *key, size_t length, struct frag_error *err)
@@ -479,8 +485,11 @@ int frag_pytorch_settings(uint64_t *param, const char *text, size_t length,
 			  : frag_fail(err, FRAG_EUSAGE, "a setting is missing before a comma");
 		at += item + (buf[at + item] == ',');
 	}
-	if (!(given & 1U << MAX_NON_SPLIT_MB) && param[VERSION] > 10)
-		now[MAX_NON_SPLIT_MB] = now[LARGE_SEGMENT_MB];
+	if (!(given & 1U << MAX_NON_SPLIT_MB))
+		now[MAX_NON_SPLIT_MB] = param[VERSION] > 10 ? now[LARGE_SEGMENT_MB]
+							    : param[MAX_NON_SPLIT_MB];
+	else if (!rc)
+		rc = check_older(now, MAX_NON_SPLIT_MB, "", err);
 	rc = rc ? rc : check_limits(now, "", err);
 	if (rc)
 		return rc;
