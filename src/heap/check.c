@@ -32,6 +32,8 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 
 	if (list >= h->index.count || h->index.lists[list].pool != s->pool)
 		return wrong(err, s, b, "a free block in a list of another pool");
+	if (b->order != s->order && h->ties != FRAG_TIES_CREATION)
+		return wrong(err, s, b, "a free block that is not where its segment is among all");
 	if (!exact)
 		e = frag_index_find(&h->index, list, size);
 	else if (h->index.order == FRAG_BY_SIZE)

@@ -138,6 +138,12 @@ static void higher_listed(struct scene *s)
 	e.ordinal -= 1;
 	frag_index_insert(&s->h->index, s->list, &e);
 	segment(s, s->idle)->order -= 1;
+	block(s, s->idle)->order -= 1;
+}
+
+static void out_of_place(struct scene *s)
+{
+	block(s, s->idle)->order += 1;
 }
 
 static void listed_twice(struct scene *s)
@@ -215,6 +221,7 @@ static const struct {
 	{ half_slot, "no whole number of slots" },
 	{ unlisted, "a free block that its list does not find" },
 	{ higher_listed, "a lower free block that its list does not find" },
+	{ out_of_place, "a free block that is not where its segment is among all" },
 	{ listed_twice, "length of a free list is 5 in the totals and 4 by count" },
 	{ listed_larger, "largest_free is 8193 in the totals and 8192 by count" },
 	{ gap_unknown, "an unmapped block that the gaps do not know" },
