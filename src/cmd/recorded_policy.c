@@ -1,5 +1,6 @@
 /* recorded_policy.c - the policy that a trace is simulated under where none was given. */
 #include "cmd/recorded_policy.h"
+#include "cmd/recorded_version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "policy/conf_text.h"
 #include "trace/reader.h"
 
-#define FOR_PYTORCH "pytorch"
 #define FOR_OTHERS "bestfit"
 
 /* Those of a header, which were understood when it was written; or not, where a person did. */
@@ -66,12 +66,13 @@ int frag_spell_out(struct frag_choice *choice, struct frag_error *err)
 int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
 			const char *more, const struct frag_log *log, struct frag_error *err)
 {
-	int rc = frag_choice_parse(choice, FOR_PYTORCH, err);
+	struct frag_release release;
+	int rc = frag_find_release(&release, trace, err);
 	char text[FRAG_SETTINGS_MAX];
 	struct frag_choice plain;
 	struct frag_error unused;
 
-	rc = rc ? rc : frag_recorded_settings(choice, trace, text, log, err);
+	rc = rc ? rc : frag_choose_release(choice, trace, release.minor, text, log, err);
 	if (!rc && more)
 		rc = frag_choice_settings(choice, more, err);
 	plain = *choice;

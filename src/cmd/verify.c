@@ -1,13 +1,13 @@
 /* verify.c - fragsim verify: a snapshot's recorded decisions against ours. */
 #include <stdio.h>
 
-#include "cmd/recorded_policy.h"
+#include "cmd/recorded_version.h"
 #include "verify/verifier.h"
 #include "events/recorded.h"
 #include "report/verdict.h"
 
 enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES, OPT_CARD };
-enum ties { TIES_ADDRESS, TIES_AGE, TIES_AUTO };
+enum ties { TIES_ADDRESS, TIES_AGE, TIES_CREATION, TIES_AUTO };
 
 struct verify_options {
 	const char *settings;   /* NULL: the snapshot's own */
@@ -19,7 +19,7 @@ struct verify_options {
 
 static const struct frag_opt opts[] = {
 	{ 0, "alloc-conf", "STRING", "other settings than those of the snapshot", OPT_ALLOC_CONF },
-	{ 0, "ties", "WHAT", "which of two equal blocks: address, age or auto (auto)", OPT_TIES },
+	{ 0, "ties", "WHAT", "of two equal blocks: address, age, creation, auto (auto)", OPT_TIES },
 	{ 0, "device-bytes", "SIZE", "what the device had: expandable ranges reach that far",
 	  OPT_DEVICE_BYTES },
 	FRAG_CARD_ROW(OPT_CARD),
@@ -28,7 +28,8 @@ static const struct frag_opt opts[] = {
 };
 
 const char *const frag_ties_words[] = {
-	[TIES_ADDRESS] = "address", [TIES_AGE] = "age", [TIES_AUTO] = "auto", NULL,
+	[TIES_ADDRESS] = "address", [TIES_AGE] = "age", [TIES_CREATION] = "creation",
+	[TIES_AUTO] = "auto", NULL,
 };
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
@@ -54,35 +55,56 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	}
 }
 
-/* The policy under the settings that the recording ran with. */
-static int choose(struct verify_options *o, const struct frag_trace *trace,
+/* The policy of a release, under the settings that the recording ran with. */
+static int choose(struct verify_options *o, const struct frag_trace *trace, uint32_t minor,
 		  struct frag_choice *choice, char *settings, struct frag_error *err)
 {
 	const struct frag_log log = { .warn = frag_warn, .ctx = &o->quiet };
-	int rc = frag_choice_parse(choice, "pytorch", err);
+	int rc = frag_choose_release(choice, trace, minor, settings, &log, err);
 
-	*settings = '\0';
-	if (rc || !o->settings)
-		return rc ? rc : frag_recorded_settings(choice, trace, settings, &log, err);
-	if (!frag_trace_snapshot(trace))
-		return 0;
+	if (rc || !o->settings || !frag_trace_snapshot(trace))
+		return rc;
+	rc = frag_choose_version(choice, minor, err);
 	snprintf(settings, FRAG_SETTINGS_MAX, "%s", o->settings);
-	return frag_choice_settings(choice, settings, err);
+	return rc ? rc : frag_choice_settings(choice, settings, err);
 }
 
-/* Older releases go by address, newer ones by age; the file seldom says which it is. */
-static int compare(const struct verify_options *o, const struct frag_trace *trace,
-		   const struct frag_choice *choice, struct frag_verdict *verdict,
-		   struct frag_error *err)
+/* The rules of a release. */
+static int compare_with(struct verify_options *o, const struct frag_trace *trace, uint32_t minor,
+			enum ties ties, char *settings, struct frag_verdict *verdict,
+			struct frag_error *err)
 {
-	struct frag_verdict other;
-	int rc = frag_verify(verdict, trace, choice, o->ties == TIES_AGE, o->total, err);
+	struct frag_choice choice;
+	int rc = choose(o, trace, minor, &choice, settings, err);
 
-	if (rc || o->ties != TIES_AUTO || !verdict->difference_count)
-		return rc;
-	rc = frag_verify(&other, trace, choice, true, o->total, err);
-	if (!rc && other.difference_count < verdict->difference_count)
-		*verdict = other;
+	rc = rc ? rc : frag_verify(verdict, trace, &choice, ties != TIES_ADDRESS, o->total, err);
+	verdict->by_creation = ties == TIES_CREATION;
+	return rc;
+}
+
+/*
+ * Releases up to 2.11 go by address, 2.12 by creation, newer ones by age; the file seldom says
+ * which it is. Where a rule is given, it is that of the others that differs.
+ */
+static int compare(struct verify_options *o, const struct frag_trace *trace, char *settings,
+		   struct frag_verdict *verdict, struct frag_error *err)
+{
+	static const enum ties later[] = { TIES_AGE, TIES_CREATION };
+	enum ties ties = o->ties == TIES_AUTO ? TIES_ADDRESS : o->ties;
+	struct frag_release release;
+	struct frag_verdict other;
+	int rc = frag_find_release(&release, trace, err);
+	uint32_t minor = release.minor == 12 ? 0 : release.minor;
+
+	rc = rc ? rc : compare_with(o, trace, ties == TIES_CREATION ? 12 : minor, ties, settings,
+				    verdict, err);
+	for (size_t i = 0; !rc && o->ties == TIES_AUTO && verdict->difference_count
+			   && i < sizeof(later) / sizeof(later[0]); i++) {
+		rc = compare_with(o, trace, later[i] == TIES_CREATION ? 12 : minor, later[i],
+				  settings, &other, err);
+		if (!rc && other.difference_count < verdict->difference_count)
+			*verdict = other;
+	}
 	return rc;
 }
 
@@ -98,14 +120,12 @@ static int verify(const char *path, struct verify_options *o, int *status, struc
 	};
 	char settings[FRAG_SETTINGS_MAX];
 	struct frag_verdict verdict;
-	struct frag_choice choice;
 	struct frag_trace *trace;
 	int rc = frag_trace_open(&trace, path, &options, err);
 
 	if (rc)
 		return rc;
-	rc = choose(o, trace, &choice, settings, err);
-	rc = rc ? rc : compare(o, trace, &choice, &verdict, err);
+	rc = compare(o, trace, settings, &verdict, err);
 	if (!rc && !o->quiet)
 		frag_report_verdict(&verdict, trace, settings, stdout);
 	if (!rc && (verdict.difference_count || verdict.not_restored))

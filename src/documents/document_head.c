@@ -42,7 +42,8 @@ void frag_json_param(struct frag_node_ref in, const char *key,
 		frag_json_text(in, key, value ? frag_param_file(value)->path : "");
 	} else if (spec->type == FRAG_PARAM_OWN) {
 		spec->print(value, text, sizeof(text));
-		if (text[strspn(text, "0123456789.e+-")] == '\0')
+		/* a version is no number: 2.10 is not 2.1 */
+		if (!spec->no_setting && text[strspn(text, "0123456789.e+-")] == '\0')
 			frag_json_raw(in, key, text);
 		else
 			frag_json_text(in, key, text);

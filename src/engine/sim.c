@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "engine/sim.h"
 #include "events/ids.h"
+#include "events/recorded.h"
 #include "heap/inside.h"
 #include "heap/moves.h"
 #include "metrics/result.h"
@@ -115,7 +116,18 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 		 const struct frag_trace *trace, const struct frag_sim_options *options,
 		 struct frag_error *err)
 {
-	return make(out, choice, frag_trace_info(trace), frag_trace_symbols(trace), options, err);
+	int rc = make(out, choice, frag_trace_info(trace), frag_trace_symbols(trace), options, err);
+
+	for (uint32_t d = 0; !rc && d < (*out)->device_count; d++) {
+		uint32_t *places, count;
+
+		if (frag_trace_places(trace, d, &places, &count)) {
+			frag_sim_del(*out);
+			return frag_fail_nomem(err);
+		}
+		frag_heap_set_places((*out)->engines[d].policy.heap, places, count);
+	}
+	return rc;
 }
 
 int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,

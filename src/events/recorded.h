@@ -17,6 +17,17 @@ const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace);
 int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 		     struct frag_error *err);
 
+/* After such traces, before the first record of the snapshot's own: it is as it was opened. */
+void frag_trace_reread(const struct frag_trace *trace, enum frag_stacks stacks);
+
+/*
+ * Of a snapshot: the segments that the device had and gave, in the order in which they came, each
+ * with its place among them by address. *places: by malloc(); NULL, and *count 0, where nobody
+ * knows, as with expandable ranges, of which the log has the pages alone. -FRAG_ENOMEM
+ */
+int frag_trace_places(const struct frag_trace *trace, uint32_t device, uint32_t **places,
+		      uint32_t *count);
+
 /*
  * Who recorded the program's requests to PyTorch's allocator, as the member "recorder" of meta
  * says it: one of a few names. NULL: the trace is no such recording, as far as it says.

@@ -16,6 +16,13 @@ enum frag_ties { FRAG_TIES_AGE, FRAG_TIES_FALLING, FRAG_TIES_CREATION };
 /* Before the first segment. Where the device's addresses decide, they still do. */
 void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties);
 
+/*
+ * Falling, of segments whose addresses are known all the same: places[i] is that of the i-th
+ * segment among them, each another one. Those behind them are below all. By malloc(), the heap's
+ * from here on.
+ */
+void frag_heap_set_places(struct frag_heap *h, uint32_t *places, uint32_t count);
+
 /* By creation: b, which is in no list, has just come to be. */
 void frag_heap_renew(struct frag_heap *h, frag_block b);
 

@@ -105,10 +105,11 @@ void frag_report_verdict(const struct frag_verdict *v, const struct frag_trace *
 	char path[FRAG_PRINTABLE_ROOM], set[FRAG_PRINTABLE_ROOM];
 	uint64_t apart = 0;
 
-	fprintf(f, "%s under %s, of equal blocks that of the %s segment first\n",
+	fprintf(f, "%s under %s, of equal blocks %s first\n",
 		frag_printable(path, frag_input_name(frag_trace_info(trace)->path)),
 		*settings ? frag_printable(set, settings) : "default settings",
-		v->by_age ? "older" : "lower");
+		v->by_creation ? "the one that came to be"
+		: v->by_age ? "that of the older segment" : "that of the lower segment");
 	if (v->guessed)
 		fprintf(f,
 			"the age of %" PRIu64 " segment%s from before the history is derived from"

@@ -107,6 +107,7 @@ struct frag_snap_device {
 	uint32_t oom_count, first_oom;  /* of the log */
 	uint32_t last_oom;              /* of the log: no request follows; else UINT32_MAX */
 	bool     any_map;               /* an expandable range */
+	bool     forced;                /* a request gave memory back before it obtained more */
 	bool     host;                  /* pinned memory of the host */
 };
 
@@ -222,6 +223,13 @@ void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 
 /* Are there any values of the allocator's settings? */
 bool frag_snapshot_has_settings(const struct frag_snapshot *s);
+
+/*
+ * The releases 2.least to 2.most of PyTorch whose settings have just the names that the file has.
+ * why: what tells it. False: the file does not tell.
+ */
+bool frag_snapshot_releases(const struct frag_snapshot *s, uint32_t *least, uint32_t *most,
+			    const char **why);
 
 /* Bytes, as the recording had them; a block's are its request's, rounded, but at the end. */
 struct frag_recorded {

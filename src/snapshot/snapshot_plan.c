@@ -433,6 +433,7 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	(*i)--;
 	if (forced)
 		w->forced_by = request;
+	w->d->forced = w->d->forced || forced;
 	w->waited = forced && w->pending == 0;
 	return forced || add(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
 }

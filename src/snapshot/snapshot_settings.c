@@ -110,3 +110,26 @@ void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 	}
 	put_roundup(s, buf, size);
 }
+
+/* Names that came with a release; without the first of them, the settings are no real ones. */
+bool frag_snapshot_releases(const struct frag_snapshot *s, uint32_t *least, uint32_t *most,
+			    const char **why)
+{
+	if (!setting(s, "pinned_num_register_threads"))
+		return false;
+	if (setting(s, "max_round_threshold")) {
+		*least = 13;
+		*most = 15;
+		*why = "its settings have max_round_threshold";
+	} else if (setting(s, "graph_capture_record_stream_reuse")) {
+		*least = 9;
+		*most = 14;
+		*why = "its settings have graph_capture_record_stream_reuse, not"
+		       " max_round_threshold";
+	} else {
+		*least = 1;
+		*most = 8;
+		*why = "its settings lack graph_capture_record_stream_reuse";
+	}
+	return true;
+}

@@ -12,6 +12,7 @@
 #include "snapshot/snapshot.h"
 #include "input/value_json.h"
 
+#define SETTINGS_ROOM 4096
 #define STRETCH 1024
 #define BEFORE "(before the history)"
 #define NAME_MAX (UINT32_C(1) << 20)    /* bytes of a mark's name, ... */
@@ -462,6 +463,22 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			  frag_size_text(more, d->log[d->first_oom].addr), taken);
 }
 
+/* Where the collection of garbage is off, only a refusal makes a request give memory back. */
+static void note_full(const struct frag_snapshot *s, uint32_t i, const struct frag_log *log)
+{
+	const struct frag_snap_device *d = &s->devices[i];
+	char settings[SETTINGS_ROOM];
+	struct frag_recorded r;
+
+	frag_snapshot_settings_values(s, settings, sizeof(settings));
+	if (!d->forced || d->capacity || s->sized || strstr(settings, "garbage_collection"))
+		return;
+	frag_snapshot_recorded(s, i, &r);
+	frag_note(log, "device %u: requests gave memory back before they obtained more, so the device"
+		  " was full then; its size is not in the file: --device-bytes %" PRIu64 ", the most"
+		  " that was reserved, takes it for as large", i, r.peak_reserved);
+}
+
 static void note_overflow(const struct frag_snapshot *s, uint64_t max, const struct frag_log *log)
 {
 	char room[64] = "", lost[80] = "";
@@ -484,8 +501,10 @@ static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
 
 	if (overflow == FRAG_OVERFLOWED)
 		note_overflow(s, max, log);
-	for (uint32_t i = 0; i < s->device_count; i++)
+	for (uint32_t i = 0; i < s->device_count; i++) {
 		note_device(s, i, overflow != FRAG_OVERFLOW_UNKNOWN, log);
+		note_full(s, i, log);
+	}
 	if (!s->has_history)
 		frag_note(log, "the snapshot has no history: only the state at its end, which the"
 			  " run begins with");

@@ -47,6 +47,7 @@ struct frag_verdict {
 	uint64_t not_restored;          /* blocks of the first state that could not be restored */
 	uint64_t guessed;               /* ages of initial segments, told by where blocks went */
 	bool by_age;                    /* of two equal segments the older came first */
+	bool by_creation;               /* of two equal blocks the one that came to be first */
 };
 
 struct frag_logged_device {
