@@ -1,7 +1,11 @@
 /* info.c - fragsim info: what a trace is. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
+#include "cmd/recorded_version.h"
 #include "events/recorded.h"
 #include "report/report.h"
 
@@ -53,7 +57,21 @@ struct found {
 	const struct frag_survey *survey;
 	const struct frag_trace_info *trace;
 	const struct frag_snapshot *snapshot;   /* NULL: it is none */
+	char release[200];      /* of PyTorch, and what tells it; "": nobody knows */
 };
+
+/* Nothing of the trace is read after this. */
+static int find_release(struct found *found, const struct frag_trace *trace,
+			struct frag_error *err)
+{
+	struct frag_release release;
+	int rc = frag_find_release(&release, trace, err);
+
+	if (!rc && release.minor)
+		snprintf(found->release, sizeof(found->release), "2.%" PRIu32 ", as %s",
+			 release.minor, release.why);
+	return rc;
+}
 
 static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
@@ -83,10 +101,12 @@ static int report(struct info *info, const char *path, struct frag_error *err)
 		rc = made ? look(&survey, trace, err) : frag_fail_nomem(err);
 		found.trace = frag_trace_info(trace);
 		found.snapshot = frag_trace_snapshot(trace);
+		rc = rc ? rc : find_release(&found, trace, err);
 		if (!rc && info->json)
 			rc = frag_write_file(info->json, write_json, &found, err);
 		else if (!rc)
-			frag_report_info(&survey, found.trace, found.snapshot, stdout);
+			frag_report_info(&survey, found.trace, found.snapshot, found.release,
+					 stdout);
 		frag_survey_fini(&survey);
 		frag_trace_close(trace);
 	}

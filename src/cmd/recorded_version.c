@@ -49,6 +49,17 @@ static bool said(struct frag_release *out, const struct frag_snapshot *s)
 	return false;
 }
 
+/* What fragsim wrote itself: its settings have the names of no release. */
+static bool is_ours(const struct frag_snapshot *s)
+{
+	char text[64];
+
+	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++)
+		if (strcmp(frag_snapshot_version_names[i], "fragsim") == 0)
+			return frag_snapshot_version(s, i, text, sizeof(text));
+	return false;
+}
+
 /* Is there a history in which equal blocks could be told apart? */
 static bool has_places(const struct frag_snapshot *s)
 {
@@ -114,7 +125,7 @@ int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
 	const char *why;
 
 	*out = (struct frag_release){ .minor = 0 };
-	if (!s || said(out, s))
+	if (!s || said(out, s) || is_ours(s))
 		return 0;
 	if (frag_snapshot_releases(s, &least, &most, &why)) {
 		out->minor = most;

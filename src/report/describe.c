@@ -193,7 +193,7 @@ static void print_oddities(const struct frag_survey *s, FILE *f)
 }
 
 void frag_report_info(const struct frag_survey *s, const struct frag_trace_info *t,
-		      const struct frag_snapshot *snapshot, FILE *f)
+		      const struct frag_snapshot *snapshot, const char *release, FILE *f)
 {
 	char path[FRAG_PRINTABLE_ROOM];
 
@@ -206,6 +206,8 @@ void frag_report_info(const struct frag_survey *s, const struct frag_trace_info 
 	print_events(s, t, f);
 	if (snapshot)
 		frag_describe_snapshot(snapshot, f);
+	if (*release)
+		fprintf(f, "PyTorch: %s\n", release);
 	print_devices(s, t, snapshot, f);
 	print_host(&t->host, f);
 	print_bins(s->sizes, "size, from", true, f);

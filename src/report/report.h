@@ -52,10 +52,13 @@ void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f
 /* Cards, ended by NULL: in a table, or the whole of what is known of each. */
 void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f);
 
-/* What a trace is. snapshot: what it was read from; NULL: no snapshot. */
+/*
+ * What a trace is. snapshot: what it was read from; NULL: no snapshot. release: of PyTorch, and
+ * what tells it; "": nobody knows.
+ */
 struct frag_snapshot;
 void frag_report_info(const struct frag_survey *survey, const struct frag_trace_info *trace,
-		      const struct frag_snapshot *snapshot, FILE *f);
+		      const struct frag_snapshot *snapshot, const char *release, FILE *f);
 int frag_report_info_json(const struct frag_survey *survey, const struct frag_trace_info *trace,
 			  const struct frag_snapshot *snapshot, struct frag_outfile *out,
 			  struct frag_error *err);

@@ -58,6 +58,84 @@ PROFILE = json.dumps({"schemaVersion": 1, "traceEvents": [
      "args": {"Bytes": 1024, "Addr": 4096, "Device Type": 1, "Device Id": 0}}]})
 
 
+def tied(where):
+    """Two equal free blocks of 12 MiB, of which one is taken: of the first segment or the second."""
+    low, high = LARGE, LARGE + 32 * M
+    first, second, taken = {"lower": (high, low, low), "older": (high, low, high),
+                            "first": (low, high, low)}[where]
+    log = Log().segment(first, 12 * M).alloc(first, 12 * M).segment(second, 12 * M)
+    log.alloc(second, 12 * M).free(low, 12 * M).free(high, 12 * M).alloc(taken, 12 * M)
+    other = high if taken == low else low
+    return snapshot([segment(taken, block(taken, 12 * M)), segment(other, hole(other, 12 * M))],
+                    log)
+
+
+def created():
+    """The 9 MiB at the front of the older, lower segment came to be last: split, and joined."""
+    one, two = LARGE, LARGE + 32 * M
+    log = Log().segment(one, 20 * M).alloc(one, 9 * M).alloc(one + 9 * M, 9 * M)
+    log.segment(two, 20 * M).alloc(two, 9 * M).alloc(two + 9 * M, 9 * M)
+    log.free(one, 9 * M).alloc(one, 4 * M).free(one, 4 * M).free(two, 9 * M).alloc(two, 9 * M)
+    return snapshot([
+        segment(one, hole(one, 9 * M), block(one + 9 * M, 9 * M), hole(one + 18 * M, 2 * M)),
+        segment(two, block(two, 9 * M), block(two + 9 * M, 9 * M), hole(two + 18 * M, 2 * M))],
+        log)
+
+
+def last_segment(name, *args):
+    """Where a run puts the last block."""
+    rc, out, err = call("run", "-q", *args, "--placements", "-", name)
+    ok(rc == 0, "it runs", err)
+    return json.loads(out.splitlines()[-1])["segment"]
+
+
+def versions():
+    """What tells with which PyTorch a snapshot was recorded, and that it is simulated."""
+    names = {"pinned_num_register_threads": 1}
+    cases = [("2.8", {"torch_version": "2.8.0+cu128"}, {}, "its torch_version is 2.8.0+cu128"),
+             ("2.15", {"torch_version": "3.1"}, {}, ""),
+             ("2.8", {}, names, "its settings lack graph_capture_record_stream_reuse"),
+             ("2.15", {}, {"fragsim": {"version": "9.8"}, **names}, "")]
+    names = {**names, "graph_capture_record_stream_reuse": False}
+    cases += [("2.14", {}, names, "its settings have graph_capture_record_stream_reuse, not"
+                                  " max_round_threshold"),
+              ("2.15", {}, {**names, "max_round_threshold": 0},
+               "its settings have max_round_threshold")]
+    for version, more, settings, why in cases:
+        value = basic()
+        value.update(more)
+        value["allocator_settings"].update(settings)
+        write("v", value)
+        same(f"a snapshot of {version}", policy("v")["params"]["version"], version)
+        line = f"PyTorch: {version}, as {why}\n" if why else ""
+        out = call("info", "v")[1]
+        ok(line in out and ("PyTorch: 2" in out) == bool(why), "info says why", out)
+    for title, value, version in (("the lower", tied("lower"), "2.11"),
+                                  ("the older", tied("older"), "2.15"),
+                                  ("the one that came to be first", created(), "2.12")):
+        write("t", value)
+        same(f"of equal blocks {title}", policy("t")["params"]["version"], version)
+        same("verify agrees", call("verify", "t")[0], 0)
+        same("and says by which rule", title in call("verify", "t")[1], True)
+    same("--ties creation is that of 2.12",
+         [call("verify", "--ties", ties, "t")[0] for ties in ("address", "age", "creation")],
+         [1, 1, 0])
+    write("lower", tied("lower"))
+    same("a run takes the block that was taken", [last_segment("lower"),
+                                                  last_segment("lower", "-p", "pytorch")], [1, 0])
+    value = tied("first")
+    value["torch_version"] = "2.8.0"
+    write("first", value)
+    same("by the addresses of the log, not of the model", last_segment("first"), 0)
+    call("convert", "first", "first.ndjson")
+    same("which a trace has not", last_segment("first.ndjson", "-p", "pytorch:version=2.8"), 1)
+    # where 2.8 would refuse what the snapshot was recorded with, the values beside it count
+    value["allocator_settings"]["PYTORCH_CUDA_ALLOC_CONF"] = "large_segment_size_mb:32"
+    write("odd", value)
+    ok("Unrecognized CachingAllocator option: large_segment_size_mb" in call("run", "odd")[2],
+       "a setting that the release does not know", call("run", "odd")[2])
+
+
 def defaults():
     write("snap", basic())
     got = policy("snap")
@@ -436,7 +514,7 @@ def informs():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (defaults, kept, exports, ends, begins, informs):
+    for part in (defaults, versions, kept, exports, ends, begins, informs):
         part()
     os.chdir(HERE)
 sys.exit(TAP.finish())
