@@ -4,18 +4,22 @@
 #include "policy/pytorch_settings.h"
 #include "policy/small.h"
 
+#define BY_AGE 13               /* the first version that takes the older of equal blocks */
+
 _Static_assert(FRAG_SMALL_SEGMENT == SMALL_SEGMENT, "it is this policy's");
 
 /*
  * Pages of a range can go back while others of it are in use, so ranges are not apart. Of all
  * other settings only the rounding matters to a small request: what limits splitting is larger than
- * its segments, and what collects garbage looks at large lists only.
+ * its segments, and what collects garbage looks at large lists only. Where equal blocks do not go by
+ * the age of their segments, nothing is told apart.
  */
 bool frag_small_rule(const struct frag_choice *choice, uint64_t *rule)
 {
 	const uint64_t max_split = choice->param[MAX_SPLIT_MB];
 
 	if (choice->ops != &frag_policy_pytorch || choice->param[EXPANDABLE_SEGMENTS]
+	    || choice->param[VERSION] < BY_AGE
 	    || (max_split && max_split * MIB <= SMALL_SEGMENT))
 		return false;
 	*rule = choice->param[ROUNDUP];
@@ -32,8 +36,9 @@ uint32_t frag_small_which(uint32_t stream)
 	return stream * 2;
 }
 
-/* The garbage collection asks how long a block has been free. */
+/* The garbage collection asks how long a block has been free, 2.12 which came to be first. */
 bool frag_forgets(const struct frag_choice *choice)
 {
-	return choice->ops == &frag_policy_pytorch && choice->param[GC_THRESHOLD] == 0;
+	return choice->ops == &frag_policy_pytorch && choice->param[GC_THRESHOLD] == 0
+	       && choice->param[VERSION] >= BY_AGE;
 }

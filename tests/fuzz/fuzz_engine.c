@@ -68,6 +68,11 @@ static const struct recount_policy policies[] = {
 	{ "pytorch:expandable_segments=true,expandable_segments_reserve=0.3,"
 	  "large_segment_size_mb=11", .shape = RECOUNT_MERGED, .notices_late = true,
 	  .keeps_pools = true },
+	/* a private pool's request flushes nothing */
+	{ "pytorch:version=2.12", .shape = RECOUNT_MERGED, .notices_late = true,
+	  .keeps_pools = true },
+	{ "pytorch:version=2.12,expandable_segments=true", .shape = RECOUNT_MERGED,
+	  .notices_late = true, .keeps_pools = true },
 };
 
 /* Each can follow each: what names max_split_size_mb names large_segment_size_mb, too. */
@@ -288,8 +293,10 @@ static const struct frag_source_ops tape_source = {
 
 static bool is_pytorchs_own(const struct recount *r, int rc, const struct frag_error *err)
 {
-	return r->policy->notices_late && r->configured && rc == -FRAG_EPOLICY
-	       && strstr(err->message, "PyTorch itself goes wrong here");
+	/* or a key that the version does not know yet */
+	return r->policy->notices_late && r->configured
+	       && ((rc == -FRAG_EPOLICY && strstr(err->message, "PyTorch itself goes wrong here"))
+		   || strstr(err->message, "Unrecognized key"));
 }
 
 /* Each rectangle is in its lane and in the run, and all who held memory have let it go. */

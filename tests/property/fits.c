@@ -36,6 +36,9 @@ static const char *const more_policies[] = {
 	("pytorch:expandable_segments=true,max_split_size_mb=64,garbage_collection_threshold=0.6,"
 	 "per_process_memory_fraction=0.99"),
 	"pytorch:expandable_segments=true,roundup_power2_divisions=16,large_segment_size_mb=64",
+	"pytorch:version=2.12", "pytorch:version=2.12,expandable_segments=true",
+	"pytorch:version=2.11", "pytorch:version=2.9,max_split_size_mb=32",
+	"pytorch:version=2.3,roundup_power2_divisions=1",
 };
 
 /* Whose small requests can be simulated apart. */

@@ -22,7 +22,11 @@ const char *const random_policies[] = {
 	"pytorch:large_segment_size_mb=32,per_process_memory_fraction=0.95,"
 	"garbage_collection_threshold=0.3",
 	"pytorch:throw_on_cudamalloc_oom=true,per_process_memory_fraction=0.7",
-	"compact", "compact:over=bestfit,segment=3MiB", "compact:expandable_segments=true", NULL
+	"pytorch:version=2.12", "pytorch:version=2.12,expandable_segments=true",
+	"pytorch:version=2.11,max_split_size_mb=20",
+	"pytorch:version=2.4,expandable_segments=true,roundup_power2_divisions=[1:4,>:1]",
+	"compact", "compact:over=bestfit,segment=3MiB", "compact:expandable_segments=true",
+	"compact:version=2.12", NULL
 };
 
 uint64_t random_capacity(uint64_t *state)
