@@ -123,6 +123,7 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 
 		if (frag_trace_places(trace, d, &places, &count)) {
 			frag_sim_del(*out);
+			*out = NULL;
 			return frag_fail_nomem(err);
 		}
 		frag_heap_set_places((*out)->engines[d].policy.heap, places, count);
