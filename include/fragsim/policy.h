@@ -42,6 +42,7 @@ struct frag_param_spec {
 	const char *expects;
 	bool (*parse)(const char *text, size_t length, uint64_t *value);
 	void (*print)(uint64_t value, char *buf, size_t size);
+	bool if_set;            /* said of a run only where it is not the default: came later */
 	bool no_setting;        /* no part of the settings string that ops->settings reads */
 	/* optional: the key, of a type of its own too, whose value says how this one's are read */
 	const char *beside;

@@ -11,13 +11,18 @@ char *frag_params_text(const struct frag_choice *choice)
 {
 	const struct frag_param_spec *spec = choice->ops->params;
 	char value[FRAG_PARAM_TEXT];
+	const char *before = "";
 	struct frag_memory m;
 
 	if (!frag_memory_open(&m))
 		return NULL;
-	for (uint32_t i = 0; spec && spec[i].name; i++)
-		fprintf(m.f, "%s%s=%s", i ? "," : "", spec[i].name,
+	for (uint32_t i = 0; spec && spec[i].name; i++) {
+		if (frag_param_is_unsaid(choice, i))
+			continue;
+		fprintf(m.f, "%s%s=%s", before, spec[i].name,
 			frag_param_text(&spec[i], choice->param[i], value));
+		before = ",";
+	}
 	return frag_memory_close(&m) ? m.text : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fragsim/version.h"
+#include "policy/param.h"
 
 struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format)
 {
@@ -61,7 +62,8 @@ void frag_document_policy(struct frag_node_ref in, const struct frag_choice *cho
 	frag_json_text(o, "text", choice->text);
 	params = frag_json_object(o, "params");
 	for (uint32_t i = 0; spec && spec[i].name; i++)
-		frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
+		if (!frag_param_is_unsaid(choice, i))
+			frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
 }
 
 void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *d,

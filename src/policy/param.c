@@ -73,6 +73,11 @@ bool frag_param_is_default(const struct frag_choice *choice, uint32_t i)
 								 strlen(spec->same_as))];
 }
 
+bool frag_param_is_unsaid(const struct frag_choice *choice, uint32_t i)
+{
+	return choice->ops->params[i].if_set && frag_param_is_default(choice, i);
+}
+
 static bool parse_bool(const char *text, size_t length, uint64_t *value)
 {
 	*value = frag_is_word(text, length, "true") || frag_is_word(text, length, "True")

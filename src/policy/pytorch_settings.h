@@ -90,7 +90,7 @@ void frag_pytorch_print_version(uint64_t version, char *buf, size_t size);
 		.name = "version", .type = FRAG_PARAM_OWN, .fallback = NEWEST_VERSION,		\
 		.expects = "a version of PyTorch from 2.1 to 2.15",				\
 		.parse = frag_pytorch_parse_version, .print = frag_pytorch_print_version,	\
-		.no_setting = true,								\
+		.no_setting = true, .if_set = true,						\
 		.help = whose "the PyTorch whose rules these are: 2.1 to 2.15" }
 
 double frag_pytorch_real(uint64_t bits);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fragsim/version.h"
+#include "policy/param.h"
 #include "report/export.h"
 #include "report/put.h"
 
@@ -242,6 +243,8 @@ static int perfetto_end(struct frag_export *x, struct frag_error *err)
 		frag_outfile_used(x->out, PUT(p, ",\"params\":{"));
 	}
 	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++) {
+		if (frag_param_is_unsaid(x->choice, i))
+			continue;
 		const char *name = x->choice->ops->params[i].name;
 
 		p = frag_outfile_room(x->out, (strlen(name) + strlen(value)) * 6 + 16);

@@ -5,6 +5,7 @@
 
 #include "fragsim/version.h"
 #include "policy/conf_text.h"
+#include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 #include "report/as_snapshot.h"
@@ -80,6 +81,8 @@ static void put_origin(const struct frag_export *x)
 	frag_snap_text(x->out, x->choice->ops->name);
 	begin_dict(x->out, "params");
 	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++) {
+		if (frag_param_is_unsaid(x->choice, i))
+			continue;
 		frag_snap_text(x->out, x->choice->ops->params[i].name);
 		frag_snap_text(x->out, value);
 	}
