@@ -38,18 +38,20 @@ enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 #define SMALL_DEVICE (UINT64_C(5) << 20)
 
 static const char *const plain[POLICIES] = {
-	"bestfit", "buddy", "compact", "direct", "bfc", "cupy", "rmm", "plan", "firstfit", "nextfit", "pytorch", "sizeclass",
-	"tlsf", "worstfit",
+	"bestfit", "bfc", "buddy", "compact", "cupy", "direct", "firstfit", "nextfit", "plan",
+	"pytorch", "rmm", "sizeclass", "tlsf", "worstfit",
 };
 static const char *const odd[POLICIES] = {
 	"bestfit:align=1,segment=1,min_split=3",
 	"bfc:memory_limit=3MiB,garbage_collection=true,fragmentation_fraction=0.01",
 	"buddy:min=1,segment=4096,pool=64KiB",
-	"compact:over=bestfit,segment=100000", "direct", "firstfit:pool=1MiB,min_split=4096", "nextfit:align=4096,segment=100000",
-	"plan:file=", "pytorch:expandable_segments=true,roundup_power2_divisions=4",
+	"compact:over=bestfit,segment=100000", "cupy:limit=100000", "direct",
+	"firstfit:pool=1MiB,min_split=4096", "nextfit:align=4096,segment=100000", "plan:file=",
+	"pytorch:expandable_segments=true,roundup_power2_divisions=4",
+	"rmm:initial=4KiB,maximum=1MiB",
 	"sizeclass:quantum=1,steps=1,max_small=100,slab=257,segment=3",
 	"tlsf:sl_log2=1,segment=3,pool=1000",
-	"worstfit:release=false,segment=1KiB,pool=3", "cupy:limit=100000", "rmm:initial=4KiB,maximum=1MiB",
+	"worstfit:release=false,segment=1KiB,pool=3",
 };
 
 /* One simulation and all who watch it. */

@@ -35,7 +35,8 @@ SOURCES = {             # of a policy, and what it takes besides; compact needs 
 }
 SETTINGS = [            # each policy, and keys where they lead to other verbs
     'bestfit', 'bestfit:align=4096,pool=64MiB', 'firstfit', 'nextfit:min_split=1MiB', 'worstfit',
-    'buddy:min=1024', 'sizeclass:slab=4MiB', 'tlsf:sl_log2=3', 'direct', 'bfc', 'bfc:garbage_collection=true,fragmentation_fraction=0.1', 'pytorch',
+    'buddy:min=1024', 'sizeclass:slab=4MiB', 'tlsf:sl_log2=3', 'direct', 'pytorch', 'bfc',
+    'bfc:garbage_collection=true,fragmentation_fraction=0.1',
     'pytorch:expandable_segments=True', 'pytorch:max_split_size_mb=64,roundup_power2_divisions=4',
 ]
 

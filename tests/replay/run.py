@@ -22,7 +22,8 @@ SAN = bool(os.environ.get('SAN'))
 POOL = ['--allocator', 'cuda-async']    # the driver's own
 POLICIES = ['bestfit', 'bestfit:pool=3MiB,release=false', 'firstfit:segment=64KiB,align=1',
             'nextfit:segment=1MiB', 'worstfit:segment=300000', 'buddy', 'buddy:min=64,pool=1MiB',
-            'sizeclass', 'sizeclass:slab=64KiB,segment=64KiB,max_small=16KiB', 'tlsf', 'direct', 'bfc', 'bfc:allow_growth=false,memory_limit=64MiB', 'plan',
+            'sizeclass', 'sizeclass:slab=64KiB,segment=64KiB,max_small=16KiB', 'tlsf', 'direct',
+            'bfc', 'bfc:allow_growth=false,memory_limit=64MiB', 'plan',
             'pytorch', 'pytorch:max_split_size_mb=21', 'pytorch:expandable_segments=True']
 TESTS = []
 PROGRAM = ''

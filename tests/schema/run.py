@@ -36,7 +36,8 @@ except ImportError:
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 POLICIES = ('bestfit:align=256', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'tlsf',
-            'direct', 'bfc:garbage_collection=true,fragmentation_fraction=0.1', 'plan', 'pytorch', 'pytorch:expandable_segments=true,roundup_power2_divisions=4', 'compact',
+            'direct', 'bfc:garbage_collection=true,fragmentation_fraction=0.1', 'plan', 'pytorch',
+            'pytorch:expandable_segments=true,roundup_power2_divisions=4', 'compact',
             'compact:over=bestfit')
 
 # what is small enough to be written here: name, trace, options, exit status, runs

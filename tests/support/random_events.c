@@ -12,7 +12,8 @@
 
 const char *const random_policies[] = {
 	"bestfit", "bestfit:pool=20MiB,segment=3MiB", "firstfit:release=false", "nextfit",
-	"worstfit:min_split=4096", "buddy", "sizeclass", "tlsf", "direct", "bfc:garbage_collection=true", "bfc:memory_limit=200MiB", "plan", "pytorch",
+	"worstfit:min_split=4096", "buddy", "sizeclass", "tlsf", "direct",
+	"bfc:garbage_collection=true", "bfc:memory_limit=200MiB", "plan", "pytorch",
 	"pytorch:max_split_size_mb=20,garbage_collection_threshold=0.6,"
 	"per_process_memory_fraction=0.8",
 	"pytorch:expandable_segments=true",

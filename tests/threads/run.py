@@ -35,7 +35,8 @@ EVENTS = 20000
 SEVERAL = ('3',) if SAN else ('2', '3', '8')    # threads; a sanitizer takes its time
 OUTPUTS = ('--steps', 's.csv', '--placements', 'p.ndjson', '--json', 'r.json')
 FILES = OUTPUTS[1::2]
-POLICIES = ('bestfit', 'pytorch', 'buddy', 'direct', 'bfc', 'cupy', 'rmm', 'plan', 'nextfit', 'sizeclass', 'tlsf', 'firstfit',
+POLICIES = ('bestfit', 'pytorch', 'buddy', 'direct', 'bfc', 'cupy', 'rmm', 'plan', 'nextfit',
+            'sizeclass', 'tlsf', 'firstfit',
             'worstfit', 'pytorch:expandable_segments=True', 'compact')
 HEADER = {'format': 'fragsim-trace', 'version': 1,
           'device': {'total_bytes': '3GiB', 'context_bytes': '100MiB'}}

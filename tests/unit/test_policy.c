@@ -373,7 +373,7 @@ static void test_seek(void **state)
 		{ "sizeclass", 1025, 1536 }, { "sizeclass", (1 << 20) + 1, 2 << 20 },
 		{ "tlsf", 1000, 1024 }, { "tlsf", 16385, 16896 }, { "tlsf", 40000, 40960 },
 		{ "tlsf:sl_log2=1", (1 << 20) + 1, 3 << 19 },
-		{ "direct", "bfc", 3001, 6000 }, { "plan", 1025, 1536 },
+		{ "direct", 3001, 6000 }, { "bfc", 257, 512 }, { "plan", 1025, 1536 },
 		{ "pytorch", 1000, 1024 }, { "pytorch", (1 << 20) + 1, (1 << 20) + 512 },
 		{ "pytorch:roundup_power2_divisions=4", 9000, 10240 },
 	};
