@@ -8,7 +8,7 @@
 #include "cmd/progress.h"
 #include "cmd/taped.h"
 #include "documents/result_read.h"
-#include "compare/sweep.h"
+#include "compare/every_policy.h"
 #include "fragsim/version.h"
 #include "report/diff_formats.h"
 #include "search/fits.h"

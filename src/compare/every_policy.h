@@ -1,12 +1,12 @@
 /*
- * sweep.h - every policy on every trace, on all processors.
+ * every_policy.h - every policy on every trace, on all processors.
  *
  * A trace is read once for all its policies. Several traces are worked on at a
  * time; what comes out is in their order, whoever was done first, and of a
  * trace that is done only its figures are kept.
  */
-#ifndef COMPARE_SWEEP_H
-#define COMPARE_SWEEP_H
+#ifndef COMPARE_EVERY_POLICY_H
+#define COMPARE_EVERY_POLICY_H
 
 #include "compare/runs.h"
 

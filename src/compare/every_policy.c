@@ -1,5 +1,5 @@
-/* sweep.c - every policy on every trace, on all processors. */
-#include "compare/sweep.h"
+/* every_policy.c - every policy on every trace, on all processors. */
+#include "compare/every_policy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
