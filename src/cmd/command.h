@@ -72,6 +72,7 @@ extern const struct frag_cmd frag_cmd_report;
 extern const struct frag_cmd frag_cmd_run;
 extern const struct frag_cmd frag_cmd_shrink;
 extern const struct frag_cmd frag_cmd_slice;
+extern const struct frag_cmd frag_cmd_sweep;
 extern const struct frag_cmd frag_cmd_tune;
 extern const struct frag_cmd frag_cmd_verify;
 extern const struct frag_cmd frag_cmd_what_if;

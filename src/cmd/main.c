@@ -46,6 +46,7 @@ const struct frag_cmd *const frag_commands[] = {
 	&frag_cmd_run,
 	&frag_cmd_shrink,
 	&frag_cmd_slice,
+	&frag_cmd_sweep,
 	&frag_cmd_tune,
 	&frag_cmd_verify,
 	&frag_cmd_what_if,

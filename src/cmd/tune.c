@@ -1,11 +1,11 @@
 /* tune.c - fragsim tune: the settings of PyTorch's allocator that suit a trace. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/print.h"
+#include "cmd/grid_choices.h"
 #include "cmd/interrupt.h"
 #include "cmd/printed.h"
 #include "cmd/progress.h"
@@ -14,7 +14,6 @@
 #include "cmd/taped.h"
 #include "policy/conf_text.h"
 #include "report/tune_formats.h"
-#include "search/grid.h"
 
 enum {
 	OPT_HEADROOM = FRAG_OPT_FIRST_OWN, OPT_GRID, OPT_EXACT, OPT_TEST,
@@ -35,7 +34,6 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-#define LINES_MAX 10000         /* of a grid's file */
 #define USUAL_HEADROOM 0.05
 #define EXPANDABLE "expandable_segments:True"
 
@@ -43,7 +41,6 @@ struct tune {
 	struct frag_run_options run;    /* its choices become the candidates */
 	struct frag_printed printed;
 	const char *grid_name;
-	struct frag_grid grid;
 	double headroom;
 	bool has_headroom, exact;
 	const char **paths;             /* the traces, and behind them the tests */
@@ -98,128 +95,6 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	default:
 		return frag_answer_set_option(&t->printed, &t->run, id, value, err);
 	}
-}
-
-/* A candidate: pytorch with these settings. where: of a line of a file, for a message. */
-static int add_setting(struct tune *t, const char *line, const char *where,
-		       struct frag_error *err)
-{
-	struct frag_run_options *run = &t->run;
-	struct frag_choice *choice;
-	struct frag_error why;
-	int rc;
-
-	if (!frag_grow(&run->choices, &run->choice_capacity, (uint64_t)run->choice_count + 1,
-		       sizeof(*run->choices)))
-		return frag_fail_nomem(err);
-	choice = &run->choices[run->choice_count];
-	rc = frag_choice_parse(choice, "pytorch", err);
-	if (!rc && frag_choice_settings(choice, line, &why))
-		return frag_fail(err, FRAG_EUSAGE, "%s%.900s", where, why.message);
-	rc = rc ? rc : frag_spell_out(choice, err);
-	for (uint32_t i = 0; i < run->choice_count && !rc; i++)
-		if (run->choices[i].ops == choice->ops
-		    && memcmp(run->choices[i].param, choice->param, sizeof(choice->param)) == 0)
-			return 0;       /* that one has been there */
-	run->choice_count += !rc;
-	return rc;
-}
-
-/* A line without its end, blanks around it and what a # begins. */
-static char *trim(char *line)
-{
-	char *end = line + strcspn(line, "#\n");
-
-	while (end > line && strchr(" \t\r", end[-1]))
-		end--;
-	*end = '\0';
-	return line + strspn(line, " \t");
-}
-
-/* By errno. */
-static int no_grid(const struct tune *t, const char *words, struct frag_error *err)
-{
-	if (errno == ENOMEM)
-		return frag_fail_nomem(err);
-	return frag_fail(err, FRAG_EUSAGE, "--grid %.300s:%s %s", t->grid_name, words,
-			 strerror(errno));
-}
-
-static int read_grid(struct tune *t, FILE *f, struct frag_error *err)
-{
-	char *line = NULL, where[400];
-	size_t room = 0;
-	uint32_t number = 0;
-	int rc = 0;
-
-	while (!rc && getline(&line, &room, f) >= 0) {
-		const char *text = trim(line);
-
-		if (++number > LINES_MAX)
-			rc = frag_fail(err, FRAG_EUSAGE, "--grid %.300s: more than %d lines",
-				       t->grid_name, LINES_MAX);
-		snprintf(where, sizeof(where), "--grid %.300s, line %u: ", t->grid_name, number);
-		if (!rc && *text)
-			rc = add_setting(t, text, where, err);
-	}
-	if (!rc && !feof(f))
-		rc = no_grid(t, "", err);
-	free(line);
-	return rc;
-}
-
-static int read_grid_file(struct tune *t, struct frag_error *err)
-{
-	FILE *f = fopen(t->grid_name, "re");
-	int rc;
-
-	if (!f)
-		return no_grid(t, " neither \"short\" nor \"default\", and no file that can be read:",
-			       err);
-	rc = read_grid(t, f, err);
-	fclose(f);
-	return rc;
-}
-
-static bool is_named(const char *name)
-{
-	for (uint32_t i = 0; frag_grid_names[i]; i++)
-		if (strcmp(name, frag_grid_names[i]) == 0)
-			return true;
-	return false;
-}
-
-/*
- * The defaults come first, whatever the grid: they win where nothing is better. Policies that
- * were given go behind the grid.
- */
-static int make_candidates(struct tune *t, struct frag_error *err)
-{
-	struct frag_run_options *run = &t->run;
-	struct frag_choice *given = run->choices;
-	const uint32_t count = run->choice_count;
-	int rc;
-
-	run->choices = NULL;
-	run->choice_count = run->choice_capacity = 0;
-	rc = add_setting(t, "", "", err);
-	if (!rc && !is_named(t->grid_name))
-		rc = read_grid_file(t, err);
-	else if (!rc && !frag_grid_init(&t->grid, t->grid_name))
-		rc = frag_fail_nomem(err);
-	for (uint32_t i = 0; i < t->grid.count && !rc; i++)
-		rc = add_setting(t, t->grid.lines[i], "", err);
-	if (!rc && !frag_grow(&run->choices, &run->choice_capacity,
-			      (uint64_t)run->choice_count + count, sizeof(*run->choices)))
-		rc = frag_fail_nomem(err);
-	for (uint32_t i = 0; i < count; i++) {
-		if (rc)
-			frag_choice_fini(&given[i]);
-		else
-			run->choices[run->choice_count++] = given[i];
-	}
-	free(given);
-	return rc;
 }
 
 static int name_candidates(struct tune *t, struct frag_error *err)
@@ -278,7 +153,7 @@ static int check(struct tune *t, const struct frag_cmd *cmd, struct frag_error *
 	t->printed.quiet = t->run.quiet;
 	rc = frag_redraw_ask(&t->redraw, t->run.html, &t->printed, err);
 	rc = rc ? rc : frag_printed_spare(&t->printed, t->run.profile_path, "the profile", err);
-	if (!rc && !is_named(t->grid_name))
+	if (!rc && !frag_grid_is_named(t->grid_name))
 		rc = frag_printed_spare(&t->printed, t->grid_name, "the grid", err);
 	return rc ? rc : frag_printed_apart(&t->printed, cmd, t->paths, t->count, "the trace",
 					    err);
@@ -416,7 +291,7 @@ static int tune_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 		goto out;
 	rc = list_paths(&t, argv + rest, (uint32_t)(argc - rest), err);
 	rc = rc ? rc : check(&t, cmd, err);
-	rc = rc ? rc : make_candidates(&t, err);
+	rc = rc ? rc : frag_grid_choices(&t.run, t.grid_name, err);
 	rc = rc ? rc : name_candidates(&t, err);
 	rc = rc ? rc : tune_traces(&t, status, err);
 out:
@@ -431,7 +306,6 @@ out:
 	free(t.taped);
 	free(t.paths);
 	free(t.tests);
-	frag_grid_fini(&t.grid);
 	frag_run_options_fini(&t.run);
 	return rc;
 }

@@ -223,7 +223,7 @@ static void put_path_bytes(FILE *f, const char *path)
 	putc('"', f);
 }
 
-static int put_trace(FILE *f, const struct frag_runs *runs)
+int frag_baseline_trace(const struct frag_runs *runs, FILE *f)
 {
 	int rc;
 
@@ -266,7 +266,7 @@ int frag_baseline_write(const struct frag_run_set *set, FILE *f, struct frag_err
 	put_given(f, &set->given);
 	fputs(" \"traces\": [\n", f);
 	for (uint32_t i = 0; i < set->count; i++) {
-		rc |= put_trace(f, &set->trace[i]);
+		rc |= frag_baseline_trace(&set->trace[i], f);
 		fputs(i + 1 < set->count ? ",\n" : "\n", f);
 	}
 	fputs(" ]}\n", f);

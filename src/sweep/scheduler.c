@@ -1,0 +1,109 @@
+/* scheduler.c - which shard a task of an array is, as its scheduler says. */
+#include "sweep/scheduler.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+
+/* The variables of a scheduler; NULL: it has none for that. */
+struct scheduler {
+	const char *index;
+	const char *least, *most;       /* of the indexes */
+	const char *count;
+	const char *step;
+	uint64_t usual_least;           /* where none says it */
+};
+
+static const struct scheduler schedulers[] = {
+	{ .index = "SLURM_ARRAY_TASK_ID", .least = "SLURM_ARRAY_TASK_MIN",
+	  .most = "SLURM_ARRAY_TASK_MAX", .count = "SLURM_ARRAY_TASK_COUNT" },
+	{ .index = "PBS_ARRAY_INDEX", .count = "PBS_ARRAY_COUNT" },
+	{ .index = "LSB_JOBINDEX", .most = "LSB_JOBINDEX_END", .step = "LSB_JOBINDEX_STEP",
+	  .usual_least = 1 },
+	{ .index = "SGE_TASK_ID", .least = "SGE_TASK_FIRST", .most = "SGE_TASK_LAST",
+	  .step = "SGE_TASK_STEPSIZE", .usual_least = 1 },
+	{ .index = NULL },
+};
+
+/* False where it is not set, or not to a number: SGE says "undefined". */
+static bool get(const char *name, uint64_t *value)
+{
+	const char *text = name ? getenv(name) : NULL;
+
+	return text && frag_parse_count(text, strlen(text), value);
+}
+
+static const struct scheduler *find(uint64_t *index)
+{
+	for (const struct scheduler *s = schedulers; s->index; s++)
+		if (get(s->index, index))
+			return s;
+	return NULL;
+}
+
+/* Without gaps from the least to the most: else shards would be nobody's. */
+static int count_tasks(struct frag_shard *shard, const struct scheduler *s, uint64_t index,
+		       struct frag_error *err)
+{
+	uint64_t least = s->usual_least, most, count, step = 1;
+	bool has_most, has_count;
+
+	get(s->least, &least);
+	get(s->step, &step);
+	has_most = get(s->most, &most);
+	has_count = get(s->count, &count);
+	if (!has_most && !has_count)
+		return frag_fail(err, FRAG_EUSAGE, "--shard auto: %s is %" PRIu64 ", and nothing says"
+				 " how many tasks there are: --shard auto/N does", s->index, index);
+	if (!has_count)
+		count = most - least + 1;
+	if (step != 1 || (has_most && most - least + 1 != count) || index < least
+	    || index - least >= count || count > FRAG_SHARDS_MAX)
+		return frag_fail(err, FRAG_EUSAGE, "--shard auto: the array of %s has gaps, so that its"
+				 " number of tasks is not that of the shards: --shard auto/N says"
+				 " that", s->index);
+	shard->index = (uint32_t)(index - least);
+	shard->count = (uint32_t)count;
+	return 0;
+}
+
+static int from_scheduler(struct frag_shard *shard, uint64_t count, struct frag_error *err)
+{
+	uint64_t index;
+	const struct scheduler *s = find(&index);
+
+	if (!s)
+		return frag_fail(err, FRAG_EUSAGE, "--shard auto: none of SLURM_ARRAY_TASK_ID,"
+				 " PBS_ARRAY_INDEX, LSB_JOBINDEX and SGE_TASK_ID is set: this is"
+				 " no task of an array");
+	shard->from = s->index;
+	if (!count)
+		return count_tasks(shard, s, index, err);
+	shard->index = (uint32_t)(index % count);
+	shard->count = (uint32_t)count;
+	return 0;
+}
+
+int frag_shard_parse(struct frag_shard *shard, const char *text, struct frag_error *err)
+{
+	const char *slash = strchr(text, '/');
+	const size_t length = slash ? (size_t)(slash - text) : strlen(text);
+	const bool automatic = length == 4 && memcmp(text, "auto", 4) == 0;
+	uint64_t index = 0, count = 0;
+
+	*shard = (struct frag_shard){ .count = 1 };
+	if ((slash && (!frag_parse_count(slash + 1, strlen(slash + 1), &count) || !count
+		       || count > FRAG_SHARDS_MAX))
+	    || (!automatic && (!slash || !frag_parse_count(text, length, &index)
+			       || index >= count)))
+		return frag_fail(err, FRAG_EUSAGE, "--shard %.60s: I/N is required, with I from 0 to"
+				 " N-1 and N up to %d, or auto, or auto/N", text, FRAG_SHARDS_MAX);
+	if (automatic)
+		return from_scheduler(shard, count, err);
+	shard->index = (uint32_t)index;
+	shard->count = (uint32_t)count;
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* scheduler.h - which shard a task of an array is, as its scheduler says. */
+#ifndef SWEEP_SCHEDULER_H
+#define SWEEP_SCHEDULER_H
+
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+struct frag_shard {
+	uint32_t index, count;
+	const char *from;       /* the variable that says which; NULL: an option did */
+};
+
+#define FRAG_SHARDS_MAX 1000000
+
+/*
+ * "I/N", "auto", which takes both from the scheduler's variables, or "auto/N": its number,
+ * modulo N. -FRAG_EUSAGE
+ */
+int frag_shard_parse(struct frag_shard *shard, const char *text, struct frag_error *err);
+
+#endif
