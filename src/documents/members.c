@@ -213,6 +213,21 @@ static int check_text(const char *path, const char *what, char *text, size_t len
  * The text is checked to be strict JSON before the library parses it, which
  * accepts more than that.
  */
+struct frag_at frag_members_parse(struct frag_members *r, struct frag_json *doc, char *text,
+				  size_t length, const char *what)
+{
+	struct frag_at root = { .up = NULL };
+
+	*doc = (struct frag_json){ .root = NULL };
+	r->rc = check_text(r->path, what, text, length, r->err);
+	if (!r->rc) {
+		root.node = frag_json_parse(doc, text, length);
+		if (!root.node.node)
+			frag_bad_memory(r);
+	}
+	return root;
+}
+
 struct frag_at frag_members_open(struct frag_members *r, struct frag_json *doc, const char *path,
 				const char *what, struct frag_error *err)
 {
@@ -226,12 +241,7 @@ struct frag_at frag_members_open(struct frag_members *r, struct frag_json *doc, 
 	*doc = (struct frag_json){ .root = NULL };
 	r->rc = frag_text_file(&text, &length, path, err);
 	if (!r->rc)
-		r->rc = check_text(r->path, what, text, length, err);
-	if (!r->rc) {
-		root.node = frag_json_parse(doc, text, length);
-		if (!root.node.node)
-			frag_bad_memory(r);
-	}
+		root = frag_members_parse(r, doc, text, length, what);
 	free(text);
 	return root;
 }

@@ -33,6 +33,10 @@ struct frag_members {
 struct frag_at frag_members_open(struct frag_members *r, struct frag_json *doc, const char *path,
 				const char *what, struct frag_error *err);
 
+/* The same of a text in memory, which zeros follow; path and err of the reader are set. */
+struct frag_at frag_members_parse(struct frag_members *r, struct frag_json *doc, char *text,
+				  size_t length, const char *what);
+
 /* What is required at the place is not there: -FRAG_ETRACE. */
 void frag_bad(struct frag_members *r, const struct frag_at *at, const char *wanted);
 void frag_bad_memory(struct frag_members *r);

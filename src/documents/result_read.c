@@ -5,15 +5,21 @@
  */
 #include "documents/result_read.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/format.h"
+#include "base/grow.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/print.h"
 #include "documents/members.h"
 #include "documents/metrics_order.h"
+#include "documents/run_line.h"
+#include "input/text_file.h"
 
 /* Of a policy's parameters, as text: each is looked for among those of the other run. */
 #define PARAMS_MAX 16384
@@ -532,17 +538,97 @@ static void read_document(struct frag_members *r, const struct frag_at *root,
 	read_runs(r, &trace, root, set);
 }
 
+/* Lines of one trace follow each other: the runs of the last one join those before. */
+static bool join_last(struct frag_run_set *set)
+{
+	struct frag_runs *last = &set->trace[set->count - 1], *to = last - 1;
+
+	if (set->count < 2 || strcmp(to->path, last->path) != 0
+	    || strcmp(to->content, last->content) != 0)
+		return true;
+	if (!frag_grow(&to->run, &to->capacity, (uint64_t)to->count + last->count,
+		       sizeof(*to->run)))
+		return false;
+	memcpy(to->run + to->count, last->run, last->count * sizeof(*last->run));
+	to->count += last->count;
+	free(last->run);
+	free(last->path);
+	free(last->content);
+	memset(last, 0, sizeof(*last));
+	set->count--;
+	return true;
+}
+
+/* The tool's version is that of the first line: all are of one manifest. */
+static void read_line(struct frag_members *r, char *text, size_t length, struct frag_run_set *set)
+{
+	struct frag_run_line known;
+	struct frag_json doc = { .root = NULL };
+	struct frag_at root = { .up = NULL }, tool;
+
+	if (!frag_run_line_parse(&known, text, length)) {
+		frag_bad(r, &root, "a run of fragsim sweep is required, and this line is damaged");
+		return;
+	}
+	root = frag_members_parse(r, &doc, text, length, "run of fragsim sweep");
+	if (!r->rc && !set->version) {
+		tool = frag_take_object(r, &root, "tool");
+		set->version = frag_take_text(r, &tool, "version");
+	}
+	if (!r->rc)
+		read_runs(r, &root, &root, set);
+	frag_json_end(&doc);
+	if (!r->rc && !join_last(set))
+		frag_bad_memory(r);
+}
+
+/* Runs of a sweep that are merged. What follows a line is a zero, as the scanner requires. */
+static void read_lines(struct frag_members *r, char *text, size_t length, struct frag_run_set *set)
+{
+	char place[PATH_MAX + 16];
+	const char *path = r->path;
+
+	for (uint32_t line = 1; length && !r->rc; line++) {
+		char *end = memchr(text, '\n', length);
+		const size_t n = end ? (size_t)(end - text) : length;
+
+		snprintf(place, sizeof(place), "%s:%" PRIu32, path, line);
+		r->path = place;
+		text[n] = '\0';
+		read_line(r, text, n, set);
+		length -= n + (end != NULL);
+		text += n + (end != NULL);
+	}
+	r->path = path;
+}
+
+static bool are_lines(const char *text, size_t length)
+{
+	const size_t n = sizeof(FRAG_RUN_LINE_BEGIN) - 1;
+
+	return length > n && memcmp(text, FRAG_RUN_LINE_BEGIN, n) == 0;
+}
+
 int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err)
 {
-	struct frag_members r;
-	struct frag_json doc;
-	struct frag_at root = frag_members_open(&r, &doc, path,
-					"result (a trace is compared under --policy NAME)", err);
+	struct frag_members r = { .path = frag_input_name(path), .err = err };
+	struct frag_json doc = { .root = NULL };
+	struct frag_at root;
+	size_t length = 0;
+	char *text = NULL;
 
+	r.rc = frag_text_file(&text, &length, path, err);
 	if (!r.rc && !(set->path = strdup(path)))
 		frag_bad_memory(&r);
-	if (!r.rc)
-		read_document(&r, &root, set);
-	frag_json_end(&doc);
+	if (!r.rc && are_lines(text, length)) {
+		read_lines(&r, text, length, set);
+	} else if (!r.rc) {
+		root = frag_members_parse(&r, &doc, text, length,
+					  "result (a trace is compared under --policy NAME)");
+		if (!r.rc)
+			read_document(&r, &root, set);
+		frag_json_end(&doc);
+	}
+	free(text);
 	return r.rc;
 }

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "documents/documents.h"
+#include "fragsim/version.h"
 
 #define MANIFEST ", \"manifest\": \""
 #define CHECK ", \"check\": \""
@@ -41,7 +42,8 @@ static int put_head(FILE *f, uint32_t run, uint64_t manifest, const char *policy
 	if (!json)
 		return -1;
 	*frag_put_json(json, policy, strlen(policy)) = '\0';
-	fprintf(f, FRAG_RUN_LINE_BEGIN "%" PRIu32 MANIFEST "%016" PRIx64 "\", \"policy\": %s, "
+	fprintf(f, FRAG_RUN_LINE_BEGIN "%" PRIu32 MANIFEST "%016" PRIx64 "\", \"tool\": "
+		"{\"name\": \"fragsim\", \"version\": \"" FRAG_VERSION "\"}, \"policy\": %s, "
 		"\"device_bytes\": ", run, manifest, json);
 	if (total == UINT64_MAX)
 		fputs("null, ", f);
