@@ -10,7 +10,6 @@
 #include "base/grow.h"
 #include "cmd/grid_choices.h"
 #include "cmd/interrupt.h"
-#include "input/scan.h"
 #include "policy/conf_text.h"
 #include "sweep/collection.h"
 
@@ -119,16 +118,13 @@ static int read_trace(struct frag_sweep_task *t, uint32_t i, uint64_t *kept, str
 	return 0;
 }
 
-/* A manifest is text, and names no input that could not be opened again. */
+/* A manifest names no input that could not be opened again. */
 static int check_paths(const struct frag_sweep_task *t, struct frag_error *err)
 {
 	for (uint32_t i = 0; i < t->path_count; i++) {
 		if (strcmp(t->paths[i], "-") == 0)
 			return frag_fail(err, FRAG_EUSAGE, "standard input cannot be a trace of a sweep,"
 					 " which reads it again");
-		if (!frag_utf8_is((const unsigned char *)t->paths[i], strlen(t->paths[i])))
-			return frag_fail(err, FRAG_EUSAGE, "%s: a manifest is text, and this name is no"
-					 " UTF-8", t->paths[i]);
 		for (uint32_t k = 0; k < i; k++)
 			if (strcmp(t->paths[k], t->paths[i]) == 0)
 				return frag_fail(err, FRAG_EUSAGE, "%s: it is given twice", t->paths[i]);

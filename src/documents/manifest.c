@@ -10,6 +10,7 @@
 #include "documents/document_head.h"
 #include "documents/members.h"
 #include "fragsim/version.h"
+#include "input/scan.h"
 
 int frag_manifest_init(struct frag_manifest *m, uint32_t traces, uint32_t policies,
 		       uint32_t totals, struct frag_error *err)
@@ -82,6 +83,11 @@ int frag_manifest_number(struct frag_manifest *m, struct frag_error *err)
 	struct frag_memory memory;
 	int rc;
 
+	for (uint32_t i = 0; i < m->trace_count; i++)
+		if (!frag_utf8_is((const unsigned char *)m->trace[i].path,
+				  strlen(m->trace[i].path)))
+			return frag_fail(err, FRAG_EUSAGE, "%s: a manifest is text, and this name is"
+					 " no UTF-8", m->trace[i].path);
 	if (!frag_memory_open(&memory))
 		return frag_fail_nomem(err);
 	rc = frag_manifest_print(m, memory.f, err);

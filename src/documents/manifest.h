@@ -35,7 +35,7 @@ int frag_manifest_init(struct frag_manifest *m, uint32_t traces, uint32_t polici
 		       uint32_t totals, struct frag_error *err);
 void frag_manifest_fini(struct frag_manifest *m);
 
-/* After the last of it is filled in. -FRAG_ENOMEM */
+/* After the last of it is filled in. -FRAG_EUSAGE where a path is no text; -FRAG_ENOMEM */
 int frag_manifest_number(struct frag_manifest *m, struct frag_error *err);
 
 int frag_manifest_print(const struct frag_manifest *m, FILE *f, struct frag_error *err);
