@@ -89,8 +89,8 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 
 # Rules -----------------------------------------------------------------------
 ## Targets
-.PHONY: all quickstart check check-san check-gpu check-page check-wheel golden-accept bench bench-tables fuzz \
-	install coverage analyse uninstall dist deb wheel clean help install-packages FORCE
+.PHONY: all quickstart check check-san check-gpu check-page check-slurm check-wheel golden-accept bench bench-tables \
+	fuzz install coverage analyse uninstall dist deb wheel clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(SHARED) $(RECORDER) $(TORCH_RECORDER:%=$(BUILD)/python/%) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
@@ -215,6 +215,9 @@ check-san: ; @for san in address,undefined thread; do $(MAKE) --no-print-directo
 
 ## check-gpu: the tests that need a GPU (they skip, and say so, without one)
 check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)
+
+## check-slurm: a sweep on a Slurm that is started for it (skipped without slurm-wlm and munge)
+check-slurm: all ; @$(TEST_ENV) $(python) tests/sweep/slurm.py $(PROGRAM)
 
 ## check-page: pages of `report` in a headless chromium, where one is installed
 check-page: all ; @$(TEST_ENV) $(python) tests/page/browser.py $(PROGRAM) $(PAGES)

@@ -289,7 +289,7 @@ def content_hash(data: bytes) -> int:
         x = (x ^ int.from_bytes(data[i:i + 8], 'little')) * 0xff51afd7ed558ccd & mask
         x ^= x >> 32
     x = (x ^ int.from_bytes(data[len(data) - len(data) % 8:], 'little')) * 0xff51afd7ed558ccd & mask
-    return x ^ x >> 32
+    return x ^ x >> 29
 
 
 def check_missing() -> None:
