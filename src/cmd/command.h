@@ -130,6 +130,7 @@ extern const char *const frag_life_words[];
 extern const char *const frag_on_oom_words[];
 extern const char *const frag_stacks_words[];
 extern const char *const frag_summary_words[];
+extern const char *const frag_sweep_grids[];
 extern const char *const frag_ties_words[];
 
 /* -FRAG_EUSAGE with the command's usage in one line. */

@@ -22,8 +22,10 @@
 #include "report/diff.h"
 #include "report/export.h"
 #include "report/fit_formats.h"
+#include "report/sweep_script.h"
 #include "report/tune_formats.h"
 #include "search/grid.h"
+#include "sweep/scheduler.h"
 #include "trace/sinks.h"
 
 static const struct {
@@ -34,6 +36,8 @@ static const struct {
 	{ "keep", frag_keep_words },
 	{ "life", frag_life_words },
 	{ "on-oom", frag_on_oom_words },
+	{ "plan", frag_sweep_script_names },
+	{ "shard", frag_shard_words },
 	{ "stacks", frag_stacks_words },
 	{ "summary", frag_summary_words },
 	{ "ties", frag_ties_words },
@@ -217,8 +221,9 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd, con
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert && runs[i]; i++)
 		offer(at, runs[i]->name, "", runs[i]->summary);
 	if (strcmp(arg, "GRID") == 0)
-		offer_words(at, frag_grid_names);
-	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "GRID") == 0)
+		offer_words(at, cmd == &frag_cmd_sweep ? frag_sweep_grids : frag_grid_names);
+	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "GRID") == 0
+	    || strcmp(arg, "DIR") == 0)
 		offer_files(at);
 	else if (strcmp(arg, "FORMAT") == 0)
 		offer_formats(at, cmd, "");

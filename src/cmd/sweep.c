@@ -37,6 +37,8 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
+const char *const frag_sweep_grids[] = { "pytorch", "short", NULL };
+
 #define MERGED "merged.ndjson"
 #define USUAL_TASKS 64
 

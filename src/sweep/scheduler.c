@@ -8,6 +8,8 @@
 
 #include "base/parse.h"
 
+const char *const frag_shard_words[] = { "auto", NULL };
+
 /* The variables of a scheduler; NULL: it has none for that. */
 struct scheduler {
 	const char *index;

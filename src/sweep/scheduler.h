@@ -13,6 +13,8 @@ struct frag_shard {
 
 #define FRAG_SHARDS_MAX 1000000
 
+extern const char *const frag_shard_words[];    /* those that stand for one, ended by NULL */
+
 /*
  * "I/N", "auto", which takes both from the scheduler's variables, or "auto/N": its number,
  * modulo N. -FRAG_EUSAGE

@@ -214,6 +214,8 @@ SIZES = ('0 512 4096 1MiB 2MiB 4.5MiB 50MiB 64MiB 6GiB 1T 9007199254740991'.spli
 COUNTS = ('0 1 2 3 7 20'.split(), ['-1', '1.5', '+1', '1e1', '0x1', 'abc', '4294967296', '',
                                    '18446744073709551616'])
 NUMBERS = ('8 2,4,16 0 3,3 100'.split(), ['', '1,', ',', '-1', '1.5', '2;3', '16777216'])
+FOLDERS = ('sweep1 sweep2 sweep3'.split(), ['', 'small.ndjson', 'no/such', '.'])
+SHARDS = ('0/1 0/2 1/2 2/3 auto/2'.split(), ['1/1', 'auto', '0/0', '', '-1/2', '1'])
 SMALL = ('1 2 3 7 20 60'.split(), ['0', '-1', '1.5', 'abc', ''])
 REALS = ('0 1 0.5 2.5 11'.split(), ['-1', '1e300', '1e999', 'nan', 'inf', 'x', ''])
 PATHS = ('peak.reserved fi.mean fi_device.max counts.retries oom any steps lower_bound last.free '
@@ -273,6 +275,7 @@ class Maker:
             'SIZE': SIZES, 'N': SMALL if small else COUNTS, 'T': REALS, 'FACTOR': REALS,
             'STRING': SETTINGS, 'NAME': NAMES, 'NUMBERS': NUMBERS, 'MARK': NAMES,
             'F': FACTORS, 'GLOB': GLOBS, 'HOW': ISOLATIONS, 'K': COUNTS,
+            'LIST': SIZES, 'DIR': FOLDERS, 'I/N': SHARDS,
         }
         if option.name in ('-p', '--policy'):
             return self.policy(rng)
@@ -317,6 +320,10 @@ class Maker:
             return [*self.operands(rng, replace(command, name='run'))[:1], '--hoist']
         if command.name == 'ranks':
             count = rng.randint(1, 5)
+        if command.name == 'sweep' and rng.random() < 0.9:
+            more = rng.choice([['-p', 'buddy', '-o', rng.choice(FOLDERS[0])], ['-p', 'bestfit'],
+                               ['--merge', rng.choice(FOLDERS[0])], []])
+            return more + ([self.file(rng)] if rng.random() < 0.7 else [])
         out = [self.file(rng) for _ in range(count)]
         if out and (rng.normal or rng.random() < 0.6):
             out[0] = rng.choice(['small.ndjson', 'oom.ndjson', 'split.ndjson', 'two.ndjson',
@@ -357,6 +364,11 @@ LINKS = {'small.ndjson': 'link', 'nowhere': 'dangling'}
 def named_by(args: list[str], name: str) -> bool:
     """May a run of this line write a file of this name?"""
     names = [name, LINKS.get(name, name)]
+    # a sweep has a folder, which is made where it is not there
+    if args[0] == 'sweep' and name.split('/')[-1].startswith(('manifest.', 'shard-', 'merged.')):
+        names.append(name.rpartition('/')[0] or '.')
+    if args[0] == 'sweep' and name.startswith('sweep'):
+        return True
     return any(x in (y, x[:2] + y) or x.endswith(('=' + y, ':' + y)) for x in args for y in names)
 
 

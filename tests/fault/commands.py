@@ -166,6 +166,9 @@ def each(command: tuple, calls: str, files: tuple = (), name: str = '', **more) 
 
 
 FILES = 'alloc read write sync open rename'
+# what is in the folder, done
+SWEPT = ('-p', 'buddy', '-p', 'pytorch:max_split_size_mb=20', '--device-bytes', '0,64MiB', 'simple.ndjson',
+         'trace.ndjson')
 COMMANDS = [
     *[scene for form in ('lines', 'object', 'fsb')
       for scene in each(('convert', '-q', '-t', form, 'trace.ndjson', 'o.out'), FILES, ('o.out',))],
@@ -214,6 +217,10 @@ COMMANDS = [
            'json:o.json', 'trace.ndjson'), 'alloc read sync open rename', ('o.json',), 'tune'),
     *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--device-bytes', '64MiB', '-o',
            'csv:o.csv', 'trace.ndjson'), 'alloc', ('o.csv',), 'tune on a device'),
+    *each(('sweep', '-q', '--merge', '.'), FILES, ('merged.ndjson',)),
+    *each(('sweep', '-q', '--resume', '-o', '.', '--threads', '1'), 'alloc read sync open'),
+    *each(('sweep', *SWEPT, '-q', '--plan', 'parallel', '-o', '.'), 'alloc read',
+          name='the plan of a sweep'),
     *each(('info', 'trace.ndjson'), 'alloc read'),
     *each(('info', '-q', '--json', 'o.json', 'trace.ndjson'), FILES, ('o.json',)),
     *each(('verify', '-q', 'snap.pickle'), 'alloc read'),

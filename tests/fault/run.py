@@ -17,7 +17,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from commands import SCENES, SIGNALS, SPOILS, Scene, write_inputs
+from commands import SCENES, SIGNALS, SPOILS, SWEPT, Scene, write_inputs
 
 PATIENCE = 60.0
 OLD = b'what stood here before\n'
@@ -39,6 +39,7 @@ def prepare(folder: Path, program: str) -> None:
         subprocess.run([program, 'run', '-q', '-p', policy, '--json', name, 'trace.ndjson'],
                        cwd=folder, check=False)
     shutil.copy(folder / 'base.json', folder / 'made.json')
+    subprocess.run([program, 'sweep', *SWEPT, '-q', '-o', '.'], cwd=folder, check=True)
 
 
 def content(path: Path) -> object:

@@ -286,6 +286,18 @@ def check_fit(folder: Path, scene: Scene) -> None:
     play(folder, 'fit', '-q', trace, trace, wanted=(0, 1))
 
 
+@cases(*SCENES)
+def check_sweep(folder: Path, scene: Scene) -> None:
+    """sweep, in three shards: what diff finds the same as a result of run"""
+    trace = write_trace(folder, scene)
+    policies = [word for policy in scene.policies for word in ('-p', policy)]
+    for shard in range(3):
+        play(folder, 'sweep', '-q', *policies, '-o', 'swept', '--shard', f'{shard}/3', trace)
+    play(folder, 'sweep', '-q', '--merge', 'swept')
+    play(folder, 'run', '-q', *policies, '--json', 'run.json', trace, wanted=(0, 3))
+    all_same(folder, 'run.json', 'swept/merged.ndjson')
+
+
 FAILURES = ('over_device', 'capacity', 'spurious', 'pending', 'limit', 'tight', 'fragmentation')
 
 
@@ -478,7 +490,8 @@ READERS = (
     ('fit', '-p', 'buddy', '--html', 'out.html', 'X'), ('explain', '--html', 'out.html', 'X'),
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
     ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
-    ('extrapolate', '--at', '3', 'X=1', 'X=2'), ('what-if', '--hoist', 'X'))
+    ('extrapolate', '--at', '3', 'X=1', 'X=2'), ('what-if', '--hoist', 'X'),
+    ('sweep', '-p', 'buddy', '-o', 'new', 'X'))
 
 
 @cases(*(x for x in SCENES if x.name in ('fragmentation', 'devices', 'initial pool')))

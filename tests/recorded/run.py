@@ -316,10 +316,13 @@ def ends():
                  ("explain", "end"), ("leaks", "end"), ("ranks", "end"),
                  ("report", "end", "-o", "o.html"), ("explain", "end", "--html", "o.html"),
                  ("diff", "-p", "direct", "end", "--html", "o.html"),
+                 ("sweep", "-p", "direct", "end", "-o", "given"),
                  ("convert", "--to", "perfetto", "end", "o.json")):
         _, _, err = call(args[0], "--device-bytes", "1GiB", *args[1:])
         ok("the recording has 1 out-of-memory, the first for 30.00 MiB with 3.00 MiB free on the"
            " device\n" in err and "capacity" not in err, f"unless {args[0]} is given one", err)
+    _, _, err = call("sweep", "-p", "direct", "end", "-o", "swept")
+    ok(err.count("23.00 MiB is taken as its capacity") == 1, "sweep says so too", err)
     for args in (("fit", "end"), ("plan", "end"), ("tune", "--grid", "short", "end"),
                  ("extrapolate", "end=1", "end=2", "--at", "3"), ("what-if", "--hoist", "end")):
         _, _, err = call(*args)
