@@ -26,7 +26,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "device-bytes", "LIST", "capacities, SIZE,... (0: unlimited; the trace's)",
 	  FRAG_OPT_DEVICE_BYTES },
 	{ 'o', "output", "DIR", "the folder of manifest and runs", FRAG_OPT_OUTPUT },
-	{ 0, "shard", "I/N", "every Nth run from I on; auto: as the scheduler says; auto/N",
+	{ 0, "shard", "SHARD", "I/N: every Nth run from I on; auto, auto/N: as the scheduler says",
 	  OPT_SHARD },
 	{ 0, "resume", NULL, "go on with what is there", OPT_RESUME },
 	{ 0, "merge", "DIR", "put the runs of all shards into DIR/merged.ndjson", OPT_MERGE },

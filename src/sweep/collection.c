@@ -23,6 +23,14 @@ char *frag_sweep_path(const char *folder, const char *name)
 	return path;
 }
 
+/* By errno: what cannot be read, or what there is no memory for. */
+static int fail_read(const char *path, struct frag_error *err)
+{
+	if (errno == ENOMEM)
+		return frag_fail_nomem(err);
+	return frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
+}
+
 static int bad_line(const struct frag_collection *c, uint32_t file, uint64_t line,
 		    const char *words, struct frag_error *err)
 {
@@ -63,25 +71,26 @@ static int read_lines(struct frag_collection *c, FILE *f, struct frag_error *err
 	uint64_t number = 1;
 	char *text = NULL;
 	size_t room = 0;
-	ssize_t n;
+	ssize_t n = 0;
 	int rc = 0;
 
 	while (!rc && (n = getline(&text, &room, f)) > 0 && text[n - 1] == '\n') {
-		if (n > UINT32_MAX)
-			return bad_line(c, at.file, number, "this line is damaged", err);
 		at.length = (uint32_t)n;
-		rc = add_line(c, text, &at, number++, err);
+		rc = n > UINT32_MAX ? bad_line(c, at.file, number, "this line is damaged", err)
+				    : add_line(c, text, &at, number, err);
+		number++;
 		at.at += (uint64_t)n;
 	}
-	if (!rc && ferror(f))
-		rc = frag_fail(err, FRAG_ETRACE, "%s: %s", c->file[at.file], strerror(errno));
+	/* there is no memory for a line where it is neither */
+	if (!rc && n < 0 && !feof(f))
+		rc = fail_read(c->file[at.file], err);
 	free(text);
 	return rc;
 }
 
 static int read_file(struct frag_collection *c, char *path, struct frag_error *err)
 {
-	FILE *f = path ? fopen(path, "re") : NULL;
+	FILE *f;
 	int rc;
 
 	if (!path || !frag_grow(&c->file, &c->file_capacity, (uint64_t)c->file_count + 1,
@@ -89,12 +98,12 @@ static int read_file(struct frag_collection *c, char *path, struct frag_error *e
 		rc = frag_fail_nomem(err);
 	} else {
 		c->file[c->file_count++] = path;
-		rc = f ? read_lines(c, f, err)
-		       : frag_fail(err, FRAG_ETRACE, "%s: %s", path, strerror(errno));
+		f = fopen(path, "re");
+		rc = f ? read_lines(c, f, err) : fail_read(path, err);
+		if (f)
+			fclose(f);
 		path = NULL;
 	}
-	if (f)
-		fclose(f);
 	free(path);
 	return rc;
 }
@@ -125,7 +134,7 @@ int frag_collection_read(struct frag_collection *c, const struct frag_manifest *
 		return frag_fail_nomem(err);
 	count = scandir(folder, &entries, is_shard, by_bytes);
 	if (count < 0)
-		return frag_fail(err, FRAG_ETRACE, "%s: %s", folder, strerror(errno));
+		return fail_read(folder, err);
 	for (int i = 0; i < count; i++) {
 		if (!rc)
 			rc = read_file(c, frag_sweep_path(folder, entries[i]->d_name), err);

@@ -5,7 +5,7 @@ int frag_source_open(struct frag_source *s, const char *path,
 		     const struct frag_source_reading *r, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.sized = r->sized, .stacks = FRAG_STACKS_NONE, .log = r->log,
+		.sized = r->sized, .log = r->log,
 		.configured = frag_configured_next, .configured_ctx = &s->configured,
 	};
 	const struct frag_tape_options tape = {

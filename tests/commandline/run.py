@@ -275,7 +275,7 @@ class Maker:
             'SIZE': SIZES, 'N': SMALL if small else COUNTS, 'T': REALS, 'FACTOR': REALS,
             'STRING': SETTINGS, 'NAME': NAMES, 'NUMBERS': NUMBERS, 'MARK': NAMES,
             'F': FACTORS, 'GLOB': GLOBS, 'HOW': ISOLATIONS, 'K': COUNTS,
-            'LIST': SIZES, 'DIR': FOLDERS, 'I/N': SHARDS,
+            'LIST': SIZES, 'DIR': FOLDERS, 'SHARD': SHARDS,
         }
         if option.name in ('-p', '--policy'):
             return self.policy(rng)

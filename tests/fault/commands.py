@@ -218,7 +218,7 @@ COMMANDS = [
     *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--device-bytes', '64MiB', '-o',
            'csv:o.csv', 'trace.ndjson'), 'alloc', ('o.csv',), 'tune on a device'),
     *each(('sweep', '-q', '--merge', '.'), FILES, ('merged.ndjson',)),
-    *each(('sweep', '-q', '--resume', '-o', '.', '--threads', '1'), 'alloc read sync open'),
+    *each(('sweep', '-q', '--resume', '-o', '.', '--threads', '1'), 'alloc read'),
     *each(('sweep', *SWEPT, '-q', '--plan', 'parallel', '-o', '.'), 'alloc read',
           name='the plan of a sweep'),
     *each(('info', 'trace.ndjson'), 'alloc read'),
