@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/hash.h"
 #include "cmd/grid_choices.h"
 #include "cmd/interrupt.h"
 #include "policy/conf_text.h"
@@ -139,40 +140,67 @@ static void name_policy(const struct frag_choice *choice, char *text, size_t siz
 		snprintf(text, size, "%s", choice->text);
 }
 
-/* What is given twice, or is in the grid too, is simulated once: the first stays. */
-static void drop_doubles(struct frag_run_options *run)
+static bool is_known(const struct frag_map *map, char *const *names, const char *text, uint64_t key)
 {
-	char text[sizeof(run->choices->text)], other[sizeof(text)];
-	uint32_t kept = 0;
+	uint32_t at = frag_map_home(map, key), i;
 
-	for (uint32_t i = 0; i < run->choice_count; i++) {
-		uint32_t k = 0;
+	while ((i = frag_map_next(map, key, &at)) != FRAG_MAP_NONE)
+		if (strcmp(names[i], text) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * What is given twice, or is in the grid too, is simulated once: the first stays. *names: what
+ * the manifest calls them.
+ */
+static int name_policies(struct frag_run_options *run, struct frag_map *map, char **names,
+			 struct frag_error *err)
+{
+	char text[sizeof(run->choices->text)];
+	const uint32_t count = run->choice_count;
+	uint32_t kept = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t key;
 
 		name_policy(&run->choices[i], text, sizeof(text));
-		for (; k < kept; k++) {
-			name_policy(&run->choices[k], other, sizeof(other));
-			if (strcmp(text, other) == 0)
-				break;
-		}
-		if (k < kept)
+		key = frag_hash_text(text, strlen(text), map->seed);
+		if (rc || is_known(map, names, text, key)) {
 			frag_choice_fini(&run->choices[i]);
-		else
-			run->choices[kept++] = run->choices[i];
+			continue;
+		}
+		run->choices[kept] = run->choices[i];
+		names[kept] = strdup(text);
+		rc = names[kept++] && frag_map_add(map, key, kept - 1) ? 0 : frag_fail_nomem(err);
 	}
 	run->choice_count = kept;
+	return rc;
 }
 
 static int fill_policies(struct frag_sweep_task *t, struct frag_error *err)
 {
-	char text[sizeof(t->run.choices->text)];
+	struct frag_map map;
+	char **names = calloc((size_t)t->run.choice_count + 1, sizeof(*names));
+	int rc;
 
-	for (uint32_t i = 0; i < t->run.choice_count; i++) {
-		name_policy(&t->run.choices[i], text, sizeof(text));
-		t->manifest.policy[i] = strdup(text);
-		if (!t->manifest.policy[i])
-			return frag_fail_nomem(err);
+	if (!names || !frag_map_init(&map, frag_hash_seed())) {
+		free(names);
+		return frag_fail_nomem(err);
 	}
-	return 0;
+	rc = name_policies(&t->run, &map, names, err);
+	frag_map_fini(&map);
+	rc = rc ? rc : frag_manifest_init(&t->manifest, t->path_count, t->run.choice_count,
+					  t->total_count, err);
+	for (uint32_t i = 0; i < t->run.choice_count; i++) {
+		if (rc)
+			free(names[i]);
+		else
+			t->manifest.policy[i] = names[i];
+	}
+	free(names);
+	return rc;
 }
 
 static int make(struct frag_sweep_task *t, struct frag_error *err)
@@ -183,20 +211,16 @@ static int make(struct frag_sweep_task *t, struct frag_error *err)
 	if (!rc && t->grid)
 		rc = frag_grid_choices(&t->run, strcmp(t->grid, "pytorch") == 0 ? "default" : t->grid,
 				       err);
-	if (!rc)
-		drop_doubles(&t->run);
 	if (!rc && !t->total_count) {
 		rc = frag_grow(&t->totals, &t->total_capacity, 1, sizeof(*t->totals))
 		     ? 0 : frag_fail_nomem(err);
 		if (!rc)
 			t->totals[t->total_count++] = UINT64_MAX;
 	}
-	rc = rc ? rc : frag_manifest_init(&t->manifest, t->path_count, t->run.choice_count,
-					  t->total_count, err);
+	rc = rc ? rc : fill_policies(t, err);
 	if (rc)
 		return rc;
 	memcpy(t->manifest.total, t->totals, t->total_count * sizeof(*t->totals));
-	rc = fill_policies(t, err);
 	t->sources = calloc((size_t)t->path_count + 1, sizeof(*t->sources));
 	if (!rc && !t->sources)
 		rc = frag_fail_nomem(err);

@@ -226,5 +226,9 @@ int frag_manifest_read(struct frag_manifest *m, const char *path, struct frag_er
 	frag_json_end(&doc);
 	if (!r.rc)
 		r.rc = frag_manifest_number(m, err);
+	/* what would be wrong usage of who makes one is bad input here */
+	if (r.rc == -FRAG_EUSAGE)
+		r.rc = frag_fail(err, FRAG_ETRACE, "%s: no manifest that fragsim makes: too many runs, or"
+				 " a name that is no text", r.path);
 	return r.rc;
 }

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,10 @@ import tempfile
 import time
 from pathlib import Path
 
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 from tap import Tap  # noqa: E402
@@ -379,6 +384,45 @@ def check_readers() -> None:
                                           status=None), 4, 'plain/merged.ndjson:1', 'damaged')
 
 
+def check_schemas() -> None:
+    """What is written is what the schemas say, and nothing may be missing or be more."""
+    if jsonschema is None:
+        TAP.skip('what is written is what the schemas say', 'no python3-jsonschema')
+        return
+    for name, documents in (('sweep', [json.loads(Path('one/manifest.json').read_text())]),
+                            ('sweep-run', lines_of('one/merged.ndjson'))):
+        schema = json.loads((TREE / 'man' / f'fragsim-{name}.schema.json').read_text())
+        check = jsonschema.Draft202012Validator(schema)
+        TAP.result(f'fragsim-{name}.schema.json has what is written', [
+            f'{e.json_path}: {e.message}' for x in documents for e in check.iter_errors(x)])
+        whole, passed = documents[0], []
+        for key in whole:
+            less = {k: v for k, v in whole.items() if k != key}
+            wrong = whole | {key: 1.5}
+            passed += [f'{key} {what}' for what, x in (('missing', less), ('wrong', wrong))
+                       if check.is_valid(x)]
+        TAP.result('and nothing else', passed, check.is_valid(whole | {'more': 1}) and 'more')
+
+
+def check_parallel(wanted: bytes) -> None:
+    if not shutil.which('parallel') or b'GNU' not in subprocess.run(
+            ['parallel', '--version'], capture_output=True, check=False).stdout:
+        TAP.skip('a sweep under GNU parallel', 'it is not installed')
+        return
+    folder = "it's a $folder"
+    script = fragsim('sweep', *WHAT, *TRACES, '-o', folder, '--plan', 'parallel', '--tasks',
+                     '3').stdout
+    TAP.result('a plan makes the manifest and no more', os.listdir(folder) != ['manifest.json']
+               and f'{os.listdir(folder)}')
+    Path('script').write_text(script)
+    done = subprocess.run(['sh', 'script'], capture_output=True, check=False, text=True, env=ENV)
+    TAP.result('GNU parallel does it', done.returncode and f'{done.stdout} {done.stderr}',
+               Path(folder, 'merged.ndjson').read_bytes() != wanted and 'they differ')
+    again = subprocess.run(['sh', 'script'], capture_output=True, check=False, text=True, env=ENV)
+    TAP.result('and does nothing twice', again.returncode and again.stderr,
+               'now' in again.stdout and again.stdout)
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -394,6 +438,8 @@ def main() -> int:
         check_others()
         check_grid()
         check_readers()
+        check_schemas()
+        check_parallel(wanted)
         os.chdir('/')
     return TAP.finish()
 
