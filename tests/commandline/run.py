@@ -321,9 +321,8 @@ class Maker:
         if command.name == 'ranks':
             count = rng.randint(1, 5)
         if command.name == 'sweep' and rng.random() < 0.9:
-            more = rng.choice([['-p', 'buddy', '-o', rng.choice(FOLDERS[0])], ['-p', 'bestfit'],
-                               ['--merge', rng.choice(FOLDERS[0])], []])
-            return more + ([self.file(rng)] if rng.random() < 0.7 else [])
+            return ['-p', 'buddy', '-o', rng.choice(FOLDERS[0]),
+                    rng.choice(['small.ndjson', 'oom.ndjson', 'two.ndjson', 'of.fsb'])]
         out = [self.file(rng) for _ in range(count)]
         if out and (rng.normal or rng.random() < 0.6):
             out[0] = rng.choice(['small.ndjson', 'oom.ndjson', 'split.ndjson', 'two.ndjson',
@@ -348,6 +347,9 @@ class Maker:
             words = ['--', *self.line(rng)] if rng.random() < 0.7 else []
         elif command.name != 'policies':
             words = self.operands(rng, command)
+        if command.name == 'sweep' and rng.normal:
+            # what goes with each other; --merge goes with nothing
+            options = [o for o in options if o.name not in ('--merge', '--tasks', '--plan')]
         words += self.options(rng, options, 3 if rng.normal else 6, bool(command.scenarios))
         while not rng.normal and rng.random() < 0.2:
             words.insert(rng.randint(0, len(words)), rng.choice(JUNK))
