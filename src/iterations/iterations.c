@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "base/printable.h"
 #include "events/lasting.h"
 #include "events/tape.h"
@@ -245,7 +246,7 @@ static int take_windows(struct frag_iterations *it, struct signs *windows, uint6
 static int judge(const struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
 		 struct frag_error *err)
 {
-	const char *path = frag_tape_info(tape)->path;
+	const char *path = frag_input_name(frag_tape_info(tape)->path);
 	char name[FRAG_PRINTABLE_ROOM];
 
 	if (it->count >= FRAG_ITERATIONS_MIN)
