@@ -17,6 +17,7 @@
 
 enum frag_param_type {
 	FRAG_PARAM_SIZE, FRAG_PARAM_COUNT, FRAG_PARAM_BOOL, FRAG_PARAM_OWN, FRAG_PARAM_FILE,
+	FRAG_PARAM_NAME,        /* any text without a comma; no default but none */
 };
 
 /*
@@ -71,13 +72,14 @@ enum frag_notice_kind {
 	FRAG_NOTICE_CONFIGURE,          /* a settings string */
 	FRAG_NOTICE_SYNC,               /* a stream, or all, is done */
 	FRAG_NOTICE_RELEASE_POOL,       /* the program is done with a pool of its own */
+	FRAG_NOTICE_MARK,               /* a named point of the program */
 };
 
 struct frag_notice {
 	enum frag_notice_kind kind;
 	uint32_t stream;                /* SYNC: dense index, or UINT32_MAX for all */
 	double fraction;                /* SET_FRACTION */
-	const char *text;               /* CONFIGURE: not ended by a NUL */
+	const char *text;               /* CONFIGURE, MARK: its name; not ended by a NUL */
 	uint32_t length;
 	uint64_t tick;
 	uint32_t pool;                  /* RELEASE_POOL: dense index; no request comes for it */
@@ -145,7 +147,8 @@ struct frag_policy {
 	/* ops->state_size zeroed bytes: hints. Plain: whoever copies a run copies them byte by
 	 * byte, so they hold no pointer, to themselves or to anything that the policy owns */
 	void *state;
-	/* one value for each of ops->params, in its order; see frag_param_file() for a file's */
+	/* one value for each of ops->params, in its order; see frag_param_file() for a file's,
+	 * frag_param_name() for a name's */
 	const uint64_t *param;
 	struct frag_error *err;         /* for a hook that fails and knows why: frag_fail() */
 	uint32_t device;                /* ordinal of the device whose memory it is */
@@ -155,6 +158,12 @@ struct frag_policy {
 static inline const struct frag_file *frag_param_file(uint64_t value)
 {
 	return (const struct frag_file *)(uintptr_t)value;
+}
+
+/* The value of a FRAG_PARAM_NAME key. NULL: none was given. */
+static inline const char *frag_param_name(uint64_t value)
+{
+	return (const char *)(uintptr_t)value;
 }
 
 struct frag_policy_ops {

@@ -41,6 +41,8 @@ void frag_json_param(struct frag_node_ref in, const char *key,
 		frag_json_bool(in, key, value != 0);
 	} else if (spec->type == FRAG_PARAM_FILE) {
 		frag_json_text(in, key, value ? frag_param_file(value)->path : "");
+	} else if (spec->type == FRAG_PARAM_NAME) {
+		frag_json_text(in, key, value ? frag_param_name(value) : "");
 	} else if (spec->type == FRAG_PARAM_OWN) {
 		spec->print(value, text, sizeof(text));
 		/* a version is no number: 2.10 is not 2.1 */

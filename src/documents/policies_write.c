@@ -4,7 +4,7 @@
 
 static void put_param(struct frag_node_ref list, const struct frag_param_spec *spec)
 {
-	static const char *const types[] = { "size", "count", "bool", "own", "file" };
+	static const char *const types[] = { "size", "count", "bool", "own", "file", "name" };
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
 	frag_json_text(o, "name", spec->name);

@@ -438,9 +438,10 @@ static int run_other(struct frag_engine *e, const struct frag_event *ev, struct 
 		if (ev->members & FRAG_HAS_VALUE)
 			return run_notice(e, ev, FRAG_NOTICE_CONFIGURE);
 		return 0;
+	case FRAG_OP_MARK:
+		return e->policy.ops->notice ? run_notice(e, ev, FRAG_NOTICE_MARK) : 0;
 	case FRAG_OP_ALLOC:
 	case FRAG_OP_FREE:
-	case FRAG_OP_MARK:
 	case FRAG_OPS:
 		break;
 	}

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/near.h"
-#include "policy/file.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/watch.h"
@@ -158,12 +157,8 @@ static int parse_params(struct frag_choice *choice, struct frag_error *err)
 
 void frag_choice_fini(struct frag_choice *choice)
 {
-	for (uint32_t i = 0; choice->ops && i < frag_param_count(choice->ops); i++) {
-		if (choice->ops->params[i].type != FRAG_PARAM_FILE)
-			continue;
-		frag_file_close(choice->param[i]);
-		choice->param[i] = 0;
-	}
+	for (uint32_t i = 0; choice->ops && i < frag_param_count(choice->ops); i++)
+		frag_param_drop(&choice->ops->params[i], &choice->param[i]);
 }
 
 int frag_choice_of(struct frag_choice *choice, const struct frag_policy_ops *ops, const char *text,

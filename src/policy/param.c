@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/parse.h"
@@ -23,7 +24,7 @@ bool frag_param_fits(const struct frag_param_spec *spec, uint64_t value)
 {
 	if (spec->type == FRAG_PARAM_OWN)
 		return spec->expects && spec->parse && spec->print;
-	if (spec->type == FRAG_PARAM_FILE)
+	if (spec->type == FRAG_PARAM_FILE || spec->type == FRAG_PARAM_NAME)
 		return value == 0;
 	if (value < spec->min || value > max_of(spec))
 		return false;
@@ -56,6 +57,8 @@ const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
 		spec->print(value, buf, FRAG_PARAM_TEXT);
 	else if (spec->type == FRAG_PARAM_FILE)
 		snprintf(buf, FRAG_PARAM_TEXT, "%s", value ? frag_param_file(value)->path : "");
+	else if (spec->type == FRAG_PARAM_NAME)
+		snprintf(buf, FRAG_PARAM_TEXT, "%s", value ? frag_param_name(value) : "");
 	else if (spec->type == FRAG_PARAM_BOOL)
 		snprintf(buf, FRAG_PARAM_TEXT, "%s", value ? "true" : "false");
 	else
@@ -106,6 +109,7 @@ static bool parse_value(const struct frag_policy_ops *ops, uint64_t *param, uint
 		return spec->parse_beside(param[beside], text, length, value);
 	case FRAG_PARAM_SIZE:
 	case FRAG_PARAM_FILE:
+	case FRAG_PARAM_NAME:
 		break;
 	}
 	return frag_parse_size(text, length, true, value) && frag_param_fits(spec, *value);
@@ -135,6 +139,30 @@ static int bad_value(const struct frag_policy_ops *ops, const struct frag_param_
 			 spec->min, range, *advice ? "; " : "", advice);
 }
 
+/* A copy of its own: the text that it stands in may be gone before the choice is. */
+static int copy_name(const char *text, size_t length, uint64_t *value, struct frag_error *err)
+{
+	char *name = length ? calloc(1, length + 1) : NULL;
+
+	*value = (uintptr_t)name;
+	if (length && !name)
+		return frag_fail_nomem(err);
+	if (name)
+		memcpy(name, text, length);
+	return 0;
+}
+
+void frag_param_drop(const struct frag_param_spec *spec, uint64_t *value)
+{
+	if (spec->type == FRAG_PARAM_FILE)
+		frag_file_close(*value);
+	else if (spec->type == FRAG_PARAM_NAME)
+		free((char *)(uintptr_t)*value);
+	else
+		return;
+	*value = 0;
+}
+
 int frag_param_parse(const struct frag_policy_ops *ops, uint64_t *param, uint32_t i,
 		     const char *text, size_t length, struct frag_error *err)
 {
@@ -142,6 +170,8 @@ int frag_param_parse(const struct frag_policy_ops *ops, uint64_t *param, uint32_
 
 	if (spec->type == FRAG_PARAM_FILE)
 		return frag_file_open(ops, spec, text, length, &param[i], err);
+	if (spec->type == FRAG_PARAM_NAME)
+		return copy_name(text, length, &param[i], err);
 	return parse_value(ops, param, i, text, length) ? 0 : bad_value(ops, spec, text, length,
 									err);
 }

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "plan/plan_file.h"
 #include "policy/ask.h"
+#include "policy/planned.h"
 #include "policy/policies.h"
 
-enum { FILE_KEY };
+enum { FILE_KEY, PERIOD };
 enum { LIST_FIT, LIST_PLAN };
 #define ALIGN UINT64_C(512)
 #define SEGMENT (UINT64_C(2) << 20)
@@ -35,7 +37,9 @@ struct plan_table {
 };
 
 struct following {
+	struct frag_followed count;
 	uint32_t next;          /* place */
+	bool begun;             /* a mark that the key period names was met */
 };
 
 static struct plan_space *spaces_of(const struct plan_table *t)
@@ -185,18 +189,23 @@ static int plan_init(struct frag_policy *p)
 	return rc;
 }
 
-/* The place of the next request on this device; NULL: the plan has no more. */
+/* The place of the next request on this device; NULL: the plan has none, and that is counted. */
 static const struct plan_place *next_place(struct frag_policy *p)
 {
 	const struct plan_table *t = table_of(p);
 	struct following *at = p->state;
 	const struct plan_place *place;
 
+	if (p->param[PERIOD] && !at->begun) {
+		at->count.before++;
+		return NULL;
+	}
 	while (t && at->next < t->place_count) {
 		place = &places_of(t)[at->next++];
 		if (place->device == p->device)
 			return place;
 	}
+	at->count.beyond++;
 	return NULL;
 }
 
@@ -216,35 +225,48 @@ static int cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
 }
 
 /*
- * *out stays none where the place cannot be taken: it is too small, of another pool, or not free.
+ * *out stays none where the place cannot be taken: it is too small, of another pool, or not free,
+ * and that is counted.
  * Segments of pools other than 0 are obtained when they are first needed; a refused one is none.
  */
 static int take_place(struct frag_policy *p, const struct frag_request *rq,
 		      const struct plan_place *place, frag_block *out)
 {
 	const struct plan_space *s = &spaces_of(table_of(p))[place->space];
+	struct frag_followed *count = &((struct following *)p->state)->count;
 	frag_list list;
 	frag_block b;
 	int rc;
 
-	if (rq->bytes > place->size)
+	if (rq->bytes > place->size) {
+		count->too_large++;
 		return 0;
+	}
 	rc = frag_list_for(p->heap, rq->pool, LIST_PLAN, &list);
 	if (!rc && !frag_look_list(p->heap, list).user && !s->first && rq->pool) {
 		rc = obtain_space(p, list, s->height);
-		if (rc == -FRAG_EDEVMEM)
+		if (rc == -FRAG_EDEVMEM) {
+			count->not_free++;
 			return 0;
+		}
 		if (!rc)
 			frag_heap_set_list_user(p->heap, list, place->space + UINT64_C(1));
 	}
-	if (rc || frag_look_list(p->heap, list).user != place->space + UINT64_C(1))
+	if (rc)
 		return rc;
-	b = frag_heap_find_key(p->heap, list, place->size, place->offset + place->size);
-	if (b == FRAG_NO_BLOCK || frag_look(p->heap, b).offset > place->offset)
+	if (frag_look_list(p->heap, list).user != place->space + UINT64_C(1)) {
+		count->other_pool++;
 		return 0;
+	}
+	b = frag_heap_find_key(p->heap, list, place->size, place->offset + place->size);
+	if (b == FRAG_NO_BLOCK || frag_look(p->heap, b).offset > place->offset) {
+		count->not_free++;
+		return 0;
+	}
 	rc = cut_below(p, &b, place->offset);
 	rc = rc ? rc : frag_take(p->heap, &b, rq->bytes, place->size);
 	*out = rc ? FRAG_NO_BLOCK : b;
+	count->hits += !rc;
 	return rc;
 }
 
@@ -283,6 +305,20 @@ static int plan_free(struct frag_policy *p, frag_block b)
 	return frag_give(p->heap, b, NULL);
 }
 
+/* A period begins with the plan's first buffer; all else is left to the default. */
+static int plan_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
+{
+	const char *period = frag_param_name(p->param[PERIOD]);
+	struct following *at = p->state;
+
+	*handled = false;
+	if (period && n->kind == FRAG_NOTICE_MARK && frag_glob_fits(period, n->text, n->length)) {
+		at->next = 0;
+		at->begun = true;
+	}
+	return 0;
+}
+
 static int plan_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
 {
 	out->bytes = frag_round_up_pow2(rq->bytes, ALIGN);
@@ -294,8 +330,19 @@ static const struct frag_param_spec plan_params[] = {
 		.name = "file", .type = FRAG_PARAM_FILE, .load = plan_load,
 		.help = "what fragsim plan -o has written; without one it is bestfit",
 	},
+	[PERIOD] = {
+		.name = "period", .type = FRAG_PARAM_NAME,
+		.help = "the plan begins anew at marks of this name (* any characters, ? one)",
+	},
 	{ 0 },
 };
+
+const struct frag_followed *frag_plan_followed(const struct frag_policy *p)
+{
+	if (p->ops != &frag_policy_plan || !table_of(p))
+		return NULL;
+	return &((const struct following *)p->state)->count;
+}
 
 const struct frag_policy_ops frag_policy_plan = {
 	.name = "plan",
@@ -307,5 +354,6 @@ const struct frag_policy_ops frag_policy_plan = {
 	.init = plan_init,
 	.alloc = plan_alloc,
 	.free = plan_free,
+	.notice = plan_notice,
 	.seek = plan_seek,
 };

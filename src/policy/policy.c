@@ -43,6 +43,8 @@ static const char *same_as_fault(const struct frag_policy_ops *ops, uint32_t i)
 
 	if (at == i)
 		return "same_as is no earlier key";
+	if (ops->params[at].type == FRAG_PARAM_NAME)
+		return "a name is never that of another key";
 	return ops->params[at].type == FRAG_PARAM_FILE ? "a file is never that of another key"
 						       : NULL;
 }
@@ -60,12 +62,16 @@ static const char *fault_of(const struct frag_policy_ops *ops, uint32_t i)
 		return "it has no help";
 	if (spec->same_as && spec->type == FRAG_PARAM_FILE)
 		return "a file is never that of another key";
+	if (spec->same_as && spec->type == FRAG_PARAM_NAME)
+		return "a name is never that of another key";
 	if (spec->same_as)
 		return same_as_fault(ops, i);
 	if (frag_param_fits(spec, spec->fallback))
 		return NULL;
 	if (spec->type == FRAG_PARAM_FILE)
 		return "a file has no default";
+	if (spec->type == FRAG_PARAM_NAME)
+		return "a name has no default";
 	return spec->type == FRAG_PARAM_OWN ? "a type of its own requires expects, parse and print"
 					    : "its default is not a value that it takes";
 }

@@ -614,6 +614,7 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 		frag_heap_pool_done(p->heap, n->pool);
 		break;
 	case FRAG_NOTICE_SYNC:
+	case FRAG_NOTICE_MARK:
 		break;
 	}
 	return rc;

@@ -690,7 +690,7 @@ POLICIES = {
     "direct": (Direct, {}),
     "cupy": (Cupy, {"limit": 0}),
     "rmm": (Rmm, {"initial": 0, "maximum": 0}),
-    "plan": (Plan, {"file": ""}),
+    "plan": (Plan, {"file": "", "period": ""}),
 }
 
 

@@ -74,7 +74,8 @@ TOGETHER = [("min", "segment"), ("max_small", "slab"), ("initial", "maximum"),
             ("memory_limit", "allow_growth")]
 POLICIES = [("bestfit", fit_keys), ("firstfit", fit_keys), ("nextfit", fit_keys),
             ("worstfit", fit_keys), ("buddy", buddy_keys), ("sizeclass", sizeclass_keys),
-            ("tlsf", tlsf_keys), ("direct", lambda rng: {}), ("plan", lambda rng: {"file": ""}),
+            ("tlsf", tlsf_keys), ("direct", lambda rng: {}),
+            ("plan", lambda rng: {"file": "", "period": rng.choice(["", "step*"])}),
             ("cupy", cupy_keys), ("rmm", rmm_keys), ("bfc", bfc_keys)]
 DRAWN_FIRST = 8     # the others are added by a draw of their own, so that a seed stays what it was
 

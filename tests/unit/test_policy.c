@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/param.h"
 #include "support/faulty_device.h"
 #include "support/files.h"
 #include "support/play.h"
@@ -149,6 +150,10 @@ static void test_bad_params(void **state)
 		  "key 1, \"key\": a file has no default" },
 		{ { .name = "key", .type = FRAG_PARAM_FILE, .same_as = "first", .help = "a size?" },
 		  "key 1, \"key\": a file is never that of another key" },
+		{ { .name = "key", .type = FRAG_PARAM_NAME, .fallback = 1, .help = "whose?" },
+		  "key 1, \"key\": a name has no default" },
+		{ { .name = "key", .type = FRAG_PARAM_NAME, .same_as = "first", .help = "a size?" },
+		  "key 1, \"key\": a name is never that of another key" },
 		{ { .name = "key", .same_as = "key", .help = "as itself" },
 		  "key 1, \"key\": same_as is no earlier key" },
 		{ { .name = "key", .same_as = "later", .help = "as nothing" },
@@ -450,6 +455,30 @@ static void test_file(void **state)
 	frag_choice_fini(&c);
 }
 
+/* A name is the choice's own, whatever becomes of the text that it was in. */
+static void test_name(void **state)
+{
+	struct frag_error err = { .code = 0 };
+	char text[] = "plan:period=step *";
+	struct frag_choice c;
+	char shown[FRAG_PARAM_TEXT];
+
+	(void)state;
+	assert_int_equal(frag_choice_parse(&c, text, &err), 0);
+	memset(text, 'x', sizeof(text) - 1);
+	memset(c.text, 'x', sizeof(c.text) - 1);
+	assert_string_equal(frag_param_name(c.param[1]), "step *");
+	assert_string_equal(frag_param_text(&c.ops->params[1], c.param[1], shown), "step *");
+	assert_false(frag_param_is_default(&c, 1));
+	frag_choice_fini(&c);
+	assert_null(frag_param_name(c.param[1]));
+	assert_int_equal(frag_choice_parse(&c, "plan:period=", &err), 0);
+	assert_null(frag_param_name(c.param[1]));
+	assert_true(frag_param_is_default(&c, 1));
+	frag_choice_fini(&c);
+	assert_int_equal(frag_choice_parse(&c, "plan:period=a,period=b", &err), -FRAG_EUSAGE);
+}
+
 /* What cannot be used is refused, and what was read before it is given back. */
 static void test_file_refused(void **state)
 {
@@ -490,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_rounding),
 		cmocka_unit_test(test_skeleton),
+		cmocka_unit_test(test_name),
 		cmocka_unit_test_setup_teardown(test_file, files_begin, files_end),
 		cmocka_unit_test_setup_teardown(test_file_refused, files_begin, files_end),
 	};
