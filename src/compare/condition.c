@@ -116,6 +116,9 @@ static const char *const all_paths[] = {
 #define X(name) "compaction." #name,
 	FRAG_COMPACTION(X)
 #undef X
+#define X(name) "planned." #name,
+	FRAG_PLANNED(X)
+#undef X
 	"steps", "lower_bound", "smallest", "oom", "any",
 };
 
@@ -273,6 +276,8 @@ static const char *advice(const struct frag_condition *c, const struct frag_resu
 		return "; --profile FILE gives it one";
 	if (strncmp(c->path, "compaction.", strlen("compaction.")) == 0)
 		return "; policy compact gives it one";
+	if (strncmp(c->path, "planned.", strlen("planned.")) == 0)
+		return "; policy plan:file=FILE gives it one";
 	if (strncmp(c->path, "prediction.", strlen("prediction.")) == 0)
 		return "; fragsim replay gives it one";
 	if (strcmp(c->path, "smallest") == 0)

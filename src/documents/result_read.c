@@ -323,6 +323,20 @@ static void read_compaction(struct frag_members *r, const struct frag_at *run,
 #undef X
 }
 
+static void read_planned(struct frag_members *r, const struct frag_at *run,
+			 struct frag_planned *to)
+{
+	struct frag_at at;
+
+	to->there = frag_has(r, run, "planned");
+	if (!to->there)
+		return;
+	at = frag_take_object(r, run, "planned");
+#define X(name) to->name = frag_take_count(r, &at, #name);
+	FRAG_PLANNED(X)
+#undef X
+}
+
 /* [from, reserved, allocated] */
 static void read_stretch(struct frag_members *r, const struct frag_at *at, struct frag_stretch *to)
 {
@@ -397,6 +411,7 @@ static void read_run(struct frag_members *r, const struct frag_at *at, struct fr
 	read_counts(r, at, &res->counts);
 	read_modelled(r, at, &res->modelled);
 	read_compaction(r, at, &res->compaction);
+	read_planned(r, at, &res->planned);
 	read_first_oom(r, at, res);
 	/* a result has marks, a baseline timelines */
 	if (!frag_has(r, at, "course"))

@@ -171,6 +171,15 @@ static void put_compaction(struct frag_node_ref in, const struct frag_compaction
 #undef X
 }
 
+static void put_planned(struct frag_node_ref in, const struct frag_planned *p)
+{
+	struct frag_node_ref o = frag_json_object(in, "planned");
+
+#define X(name) frag_json_u64(o, #name, p->name);
+	FRAG_PLANNED(X)
+#undef X
+}
+
 /* What a snapshot had before its first event. */
 static void put_beginning(struct frag_node_ref run, const struct frag_result *r)
 {
@@ -210,6 +219,8 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r,
 		put_stats(run, r);
 	if (r->compaction.there)
 		put_compaction(run, &r->compaction);
+	if (r->planned.there)
+		put_planned(run, &r->planned);
 	if (r->modelled.there)
 		put_modelled(run, &r->modelled);
 	if (r->costs)

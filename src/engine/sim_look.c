@@ -2,12 +2,27 @@
 #include "engine/sim.h"
 #include "heap/moves.h"
 #include "policy/compact.h"
+#include "policy/planned.h"
 
 static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bool interrupted)
 {
 	if (interrupted && !sim->engines[d].stopped)
 		return FRAG_RUN_INTERRUPTED;
 	return sim->engines[d].counts.ooms ? FRAG_RUN_OOM : FRAG_RUN_OK;
+}
+
+static struct frag_planned planned_by(const struct frag_policy *p)
+{
+	const struct frag_followed *f = frag_plan_followed(p);
+
+	if (!f)
+		return (struct frag_planned){ .there = false };
+	return (struct frag_planned){
+		.there = true, .hits = f->hits, .too_large = f->too_large,
+		.other_pool = f->other_pool, .not_free = f->not_free, .beyond = f->beyond,
+		.before = f->before, .misses = f->too_large + f->other_pool + f->not_free
+					       + f->beyond + f->before,
+	};
 }
 
 /*
@@ -44,6 +59,7 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 			.there = frag_compact_is(r->choice.ops), .moves = moves.moves,
 			.blocks = moves.blocks, .bytes = moves.bytes,
 		};
+		r->planned = planned_by(&e->policy);
 		r->least = e->device.least;
 		r->beyond = e->device.beyond;
 		r->calls = e->device.calls;

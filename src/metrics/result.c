@@ -164,6 +164,20 @@ static bool compaction_value(const struct frag_compaction *c, const char *key, d
 	return false;
 }
 
+static bool planned_value(const struct frag_planned *p, const char *key, double *value,
+			  bool *absent)
+{
+	*absent = !p->there;
+#define X(name)                                                               \
+	if (strcmp(key, #name) == 0) {                                        \
+		*value = (double)p->name;                                     \
+		return true;                                                  \
+	}
+	FRAG_PLANNED(X)
+#undef X
+	return false;
+}
+
 /* What follows "head." in the path; NULL where it does not begin so. */
 static const char *below(const char *path, const char *head)
 {
@@ -205,6 +219,8 @@ bool frag_result_value(const struct frag_result *result, const char *path, doubl
 		return modelled_value(&result->modelled, key, value, absent);
 	if ((key = below(path, "compaction")))
 		return compaction_value(&result->compaction, key, value, absent);
+	if ((key = below(path, "planned")))
+		return planned_value(&result->planned, key, value, absent);
 	if (strcmp(path, "smallest") == 0) {
 		*absent = result->smallest == 0 || result->smallest == UINT64_MAX;
 		*value = (double)result->smallest;

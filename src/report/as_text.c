@@ -15,6 +15,7 @@
 #include "report/tables_text.h"
 
 #define MODELLED_FIGURES 30     /* columns beside the name, */
+#define PLANNED_FIGURES 66
 #define MODELLED_MIN 8          /* and that it has at least */
 
 static const char *ink(const struct frag_report *r, enum frag_ink which)
@@ -146,6 +147,30 @@ static void print_compaction(const struct frag_report *r, FILE *f)
 	}
 }
 
+/* Of the runs that followed a plan: what was placed by it, and why all else was not. */
+static void print_planned(const struct frag_report *r, FILE *f)
+{
+	const int width = frag_name_width(r, MODELLED_MIN, PLANNED_FIGURES);
+	char run_name[FRAG_RUN_NAME_ROOM];
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_planned *p = &r->runs[i].result->planned;
+
+		if (!p->there)
+			continue;
+		if (!any)
+			fprintf(f, "\nplaced as planned, or why not\n%-*s  %9s  %9s  %9s  %9s  %9s  %9s\n",
+				width, "", "hits", "too large", "pool", "not free", "beyond", "before");
+		any = true;
+		frag_report_name(r, r->runs[i].result, run_name);
+		frag_print_name(run_name, width, f);
+		fprintf(f, "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64
+			"  %9" PRIu64 "\n", p->hits, p->too_large, p->other_pool, p->not_free,
+			p->beyond, p->before);
+	}
+}
+
 void frag_report_text(const struct frag_report *report, FILE *f)
 {
 	frag_print_verdict(report, f);
@@ -159,6 +184,7 @@ void frag_report_text(const struct frag_report *report, FILE *f)
 		frag_report_tables(report, f);
 	print_modelled(report, f);
 	print_compaction(report, f);
+	print_planned(report, f);
 	for (uint32_t i = 0; i < report->run_count; i++) {
 		if (report->summary && report->runs[i].result->has_stats)
 			frag_report_pytorch(report->runs[i].result, f);
