@@ -14,12 +14,13 @@
 
 enum {
 	OPT_BETWEEN = FRAG_OPT_FIRST_OWN, OPT_ALIGN, OPT_CAPACITY, OPT_TIME, OPT_FILE, OPT_CHECK,
-	OPT_ALONE,
+	OPT_ALONE, OPT_SLOTS,
 };
 
 static const struct frag_opt opts[] = {
 	{ 0, "between", "MARK MARK", "the stretch from the first mark of a name to the next of the other",
 	  OPT_BETWEEN },
+	{ 0, "slots", "max", "plan for all such stretches: the k-th request at its largest", OPT_SLOTS },
 	{ 0, "align", "SIZE", "what sizes are rounded up to (512)", OPT_ALIGN },
 	{ 0, "capacity", "SIZE", "exit with 1 if the plan is higher", OPT_CAPACITY },
 	{ 0, "time", "TIME", "end the search early after so much work: 30s, 500ms, 5m (10s)", OPT_TIME },
@@ -50,6 +51,7 @@ struct planning {
 	struct frag_stretch_marks marks;
 	uint64_t align, capacity;       /* capacity UINT64_MAX: nobody asks */
 	double seconds, until;          /* of the processor's time */
+	bool slots;
 	bool alone, timed;              /* timed: the time was up */
 	struct frag_outfile out;
 	struct frag_taped taped;
@@ -87,6 +89,12 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		if (p->marks.to)
 			return frag_fail(err, FRAG_EUSAGE, "--between is given twice");
 		*(p->marks.from ? &p->marks.to : &p->marks.from) = value;
+		return 0;
+	case OPT_SLOTS:
+		if (strcmp(value, "max") != 0)
+			return frag_fail(err, FRAG_EUSAGE, "--slots %.60s: max is all there is",
+					 value);
+		p->slots = true;
 		return 0;
 	case OPT_ALIGN:
 		return frag_option_size(&p->align, "align", value, 1, err);
@@ -146,6 +154,12 @@ static int check(struct planning *p, const struct frag_cmd *cmd, struct frag_err
 
 	if (p->check_path && strcmp(p->check_path, "-") == 0 && strcmp(p->path, "-") == 0)
 		return frag_usage(cmd, "standard input can be read only once", err);
+	if (p->slots && !p->marks.from)
+		return frag_usage(cmd, "--slots requires --between: the marks where periods begin and"
+				  " end", err);
+	if (p->slots && p->check_path)
+		return frag_usage(cmd, "--slots makes a plan, and --check takes one of a trace's own"
+				  " buffers", err);
 	if (p->alone && (p->run.choice_count || p->run.setting_count))
 		return frag_usage(cmd, "--alone leaves no policies beside the plan, which -p and"
 				  " --alloc-conf name", err);
@@ -185,13 +199,17 @@ static int place(struct planning *p, struct frag_error *err)
 {
 	const struct frag_plan_stop stop = { .stop = enough, .ctx = p };
 	struct frag_plan_file file;
-	int rc = frag_plan_buffers(&p->plan, p->taped.tape, p->align, &p->marks, err);
+	int rc = (p->slots ? frag_plan_slots : frag_plan_buffers)(&p->plan, p->taped.tape, p->align,
+								  &p->marks, err);
 
 	if (rc)
 		return rc;
 	if (!p->check_path) {
 		p->until = work_seconds() + p->seconds;
-		return frag_plan_place(&p->plan, &stop, err);
+		rc = frag_plan_place(&p->plan, &stop, err);
+		if (!rc && p->slots)
+			frag_plan_slots_by_request(&p->plan);
+		return rc;
 	}
 	rc = frag_plan_file_read(&file, p->check_path, err);
 	rc = rc ? rc : frag_plan_take(&p->plan, &file, err);

@@ -65,6 +65,8 @@ int frag_plan_json(const struct frag_plan *plan, struct frag_outfile *out, struc
 	p = put_number(p, ",\"bound\":", plan->bound);
 	p = put_number(p, ",\"height\":", plan->height);
 	p = put(put(p, ",\"complete\":"), plan->complete ? "true" : "false");
+	if (plan->periods)
+		p = put_number(p, ",\"periods\":", plan->periods);
 	frag_outfile_used(out, put(p, ",\"buffers\":["));
 	for (uint32_t i = 0; i < plan->count; i++)
 		put_buffer(out, plan, i);
@@ -186,6 +188,8 @@ int frag_plan_answer_json(const struct frag_plan_answer *a, FILE *f, struct frag
 	frag_json_u64(root, "align", plan->align);
 	frag_json_u64(root, "from", plan->from);
 	frag_json_u64(root, "to", plan->to);
+	if (plan->periods)
+		frag_json_u64(root, "periods", plan->periods);
 	frag_json_u64(root, "buffers", plan->count);
 	put_verdict(root, plan->bound, plan->height);
 	frag_json_bool(root, "complete", plan->complete);

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "events/called.h"
-#include "plan/plan.h"
+#include "plan/taking.h"
 
 /* While the tape is read. */
 struct taking {
@@ -16,30 +15,6 @@ struct taking {
 	bool begun, ended;
 	uint64_t last;                  /* step */
 };
-
-static bool is_named(const struct frag_event *ev, const char *name)
-{
-	return ev->op == FRAG_OP_MARK && strlen(name) == ev->text.length
-	       && memcmp(ev->text.text, name, ev->text.length) == 0;
-}
-
-/* Spaces are few, and mostly the last one is meant. UINT32_MAX: memory is short. */
-static uint32_t space_of(struct taking *t, uint32_t device, uint32_t pool)
-{
-	struct frag_plan *plan = t->plan;
-	struct frag_space_plan *s;
-
-	for (uint32_t i = plan->space_count; i > 0; i--)
-		if (plan->spaces[i - 1].device == device && plan->spaces[i - 1].pool == pool)
-			return i - 1;
-	if (!frag_grow(&plan->spaces, &plan->space_capacity, (uint64_t)plan->space_count + 1,
-		       sizeof(*plan->spaces)))
-		return UINT32_MAX;
-	s = &plan->spaces[plan->space_count];
-	*s = (struct frag_space_plan){ .device = device, .pool = pool };
-	s->pool_name = frag_pool_json(t->tape, pool);
-	return s->pool_name ? plan->space_count++ : UINT32_MAX;
-}
 
 static bool slot_room(struct taking *t, uint32_t slot)
 {
@@ -64,7 +39,7 @@ static bool take(struct taking *t, const struct frag_event *ev)
 	*b = (struct frag_buffer){
 		.birth = ev->step, .end = UINT64_MAX, .requested = ev->bytes, .id = ev->id,
 		.size = rest ? ev->bytes + (plan->align - rest) : ev->bytes,
-		.space = space_of(t, ev->device, ev->pool),
+		.space = frag_plan_space_of(plan, t->tape, ev->device, ev->pool),
 	};
 	t->of_slot[ev->slot] = ++plan->count;
 	return b->space != UINT32_MAX;
@@ -109,11 +84,11 @@ static int take_event(struct taking *t, const struct frag_event *ev, struct frag
 	int rc = 0;
 
 	t->last = ev->step;
-	if (t->begun && t->marks->to && is_named(ev, t->marks->to)) {
+	if (t->begun && frag_plan_is_mark(ev, t->marks->to)) {
 		t->ended = true;
 		return 0;
 	}
-	if (!t->begun && is_named(ev, t->marks->from))
+	if (!t->begun && frag_plan_is_mark(ev, t->marks->from))
 		rc = begin(t, ev->step, err);
 	if (ev->op == FRAG_OP_FREE && !ev->waits)
 		end(t, ev->slot, ev->step);
@@ -159,43 +134,6 @@ static void settle(struct taking *t)
 	plan->count = kept;
 }
 
-static int by_device(const void *one, const void *other)
-{
-	const struct frag_space_plan *a = one, *b = other;
-
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	return a->pool < b->pool ? -1 : a->pool > b->pool;
-}
-
-/* Spaces without buffers go, and the others are put in order. */
-static int order_spaces(struct frag_plan *plan, struct frag_error *err)
-{
-	uint32_t *now = calloc((size_t)plan->space_count + 1, sizeof(*now)), kept = 0;
-
-	if (!now)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < plan->space_count; i++)
-		plan->spaces[i].try_count = i;
-	qsort(plan->spaces, plan->space_count, sizeof(*plan->spaces), by_device);
-	for (uint32_t i = 0; i < plan->space_count; i++) {
-		struct frag_space_plan s = plan->spaces[i];
-
-		if (!s.count) {
-			free(s.pool_name);
-			continue;
-		}
-		now[s.try_count] = kept;
-		s.try_count = 0;
-		plan->spaces[kept++] = s;
-	}
-	plan->space_count = kept;
-	for (uint32_t i = 0; i < plan->count; i++)
-		plan->buffers[i].space = now[plan->buffers[i].space];
-	free(now);
-	return 0;
-}
-
 int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
 		      const struct frag_stretch_marks *marks, struct frag_error *err)
 {
@@ -215,7 +153,7 @@ int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint
 	if (rc)
 		return rc;
 	settle(&t);
-	return order_spaces(plan, err);
+	return frag_plan_order_spaces(plan, err);
 }
 
 void frag_plan_fini(struct frag_plan *plan)

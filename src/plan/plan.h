@@ -2,7 +2,8 @@
  * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
  *
  * The order of the files, each using those before it: ranges (what lives, by offset), sound (the
- * check of a placement), buffers (of a trace), space (the numbers of one address space), shelf
+ * check of a placement), taking (marks and spaces), buffers (of a trace), slots (of many periods of
+ * one), space (the numbers of one address space), shelf
  * (greedy placement), exact (the window around the peak, searched), climb (better orders), planner
  * (all of these, one after the other), heights (what it comes to), plan_file (a plan out of a file), plan_take (which is
  * checked).
@@ -67,6 +68,7 @@ struct frag_plan {
 	uint64_t content;               /* of the trace, at its end */
 	uint64_t align;
 	uint64_t from, to;              /* steps of the stretch */
+	uint64_t periods;               /* of slots: steps of buffers are requests of these; else 0 */
 	struct frag_buffer *buffers;    /* by birth; what was there when the stretch began comes first */
 	uint32_t count, capacity;
 	struct frag_space_plan *spaces; /* by device, there by first use */
@@ -75,7 +77,10 @@ struct frag_plan {
 	bool complete;                  /* false: it was ended early */
 };
 
-/* A stretch of a trace: from the first mark of a name to the next one of the other; NULL: all. */
+/*
+ * A stretch of a trace: from the first mark of a name to the next one of the other; NULL: all. In a
+ * name * is any characters and ? one.
+ */
 struct frag_stretch_marks {
 	const char *from, *to;
 };
@@ -86,6 +91,15 @@ struct frag_stretch_marks {
  */
 int frag_plan_buffers(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
 		      const struct frag_stretch_marks *marks, struct frag_error *err);
+/*
+ * The same of slots: the k-th requests of all the periods that begin at marks of the first name
+ * and end with the next of either name, or with the trace, make one buffer, whose id is k, from 0 on
+ * for each device. Their steps are such numbers too.
+ */
+int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
+		    const struct frag_stretch_marks *marks, struct frag_error *err);
+/* Once these are placed: in the order of their requests, also what is there all the time. */
+void frag_plan_slots_by_request(struct frag_plan *plan);
 void frag_plan_fini(struct frag_plan *plan);    /* one that is zeroed is fine */
 
 /* Whether to end early, asked again and again; NULL: nobody. */

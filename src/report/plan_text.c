@@ -24,7 +24,13 @@ static void print_head(const struct frag_plan_answer *a, const struct frag_paper
 		frag_ink(paper->colour, INK_BOLD),
 		frag_printable(path, frag_input_name(a->trace->path)),
 		frag_ink(paper->colour, INK_PLAIN), plan->count, frag_s(plan->count), plan->align);
-	if (a->marks.from)
+	if (plan->periods)
+		frag_put_row(paper->columns, "slots", f, "%" PRIu64 " period%s that begin at the mark"
+			     " %s and end at %s, in steps %" PRIu64 " to %" PRIu64 "; a step below"
+			     " is a request of theirs", plan->periods, frag_s(plan->periods),
+			     frag_printable(from, a->marks.from), frag_printable(to, a->marks.to),
+			     plan->from, plan->to);
+	else if (a->marks.from)
 		frag_put_row(paper->columns, "between", f, "the marks %s and %s, steps %" PRIu64
 			     " to %" PRIu64, frag_printable(from, a->marks.from),
 			     frag_printable(to, a->marks.to), plan->from, plan->to);

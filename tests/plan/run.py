@@ -249,6 +249,164 @@ def check_followed() -> None:
                f'{name}: status {status}', done.returncode, done.stderr)
 
 
+def runs_of(*args: object) -> dict:
+    done = fragsim('run', '-q', '--json', '-', '--on-oom', 'continue', *args)
+    assert done.returncode in (0, 3), f'{args}: {done.returncode} {done.stderr.decode()}'
+    return json.loads(done.stdout)['runs'][0]
+
+
+def by_hand(plan: dict, events: list[dict], is_period: object) -> tuple[dict, dict]:
+    """Who goes where the plan says, by step, and the counts: one device without a limit."""
+    rows = [b for b in plan['buffers'] if not b.get('carried')]
+    count = dict.fromkeys(('hits', 'too_large', 'other_pool', 'not_free', 'beyond', 'before'), 0)
+    k, begun, taken, hits = 0, is_period is None, {}, {}
+    for step, e in enumerate(events):
+        if e['op'] == 'mark' and is_period and is_period(e['name']):
+            k, begun = 0, True
+        if e['op'] in ('free', 'complete') and not e.get('pending'):
+            taken.pop(e['id'], None)
+        if e['op'] != 'alloc' or not e['size']:
+            continue
+        row = rows[k] if begun and k < len(rows) else None
+        k += begun
+        if not row:
+            count['beyond' if begun else 'before'] += 1
+        elif e['size'] > row['size']:
+            count['too_large'] += 1
+        elif e.get('pool', 0) != row['pool']:
+            count['other_pool'] += 1
+        elif any(pool == row['pool'] and at < row['offset'] + row['size'] and row['offset'] < end
+                 for pool, at, end in taken.values()):
+            count['not_free'] += 1
+        else:
+            count['hits'] += 1
+            hits[step] = (row['offset'], row['size'])
+            taken[e['id']] = row['pool'], row['offset'], row['offset'] + row['size']
+    return count | {'misses': sum(count.values()) - count['hits']}, hits
+
+
+def periods(seed: int) -> list[dict]:
+    """Steps that are alike and are not: sizes differ, blocks stay, some steps are longer."""
+    rng = random.Random(seed)
+    shape = [(rng.randrange(0, 3000), rng.randint(1, 9), rng.choice([0, 0, 0, 'own']))
+             for _ in range(rng.randint(3, 12))]
+    events, live, known = [], [], 0
+    for step in range(-1, rng.randint(2, 6)):
+        events.append({'op': 'mark', 'name': f'step {step}' if step >= 0 else 'warm-up'})
+        for size, life, pool in shape[:rng.choice([99, 99, len(shape) - 1])]:
+            for name in [n for n, left in live if left <= 0]:
+                events.append({'op': 'free', 'id': name})
+            live = [(n, left - 1) for n, left in live if left > 0]
+            if rng.random() < 0.1:
+                size, pool = rng.randrange(1, 4000), rng.choice([0, 'own'])
+            events.append({'op': 'alloc', 'id': known, 'size': size} | ({'pool': pool} if pool else {}))
+            live.append((known, life + 30 * (rng.random() < 0.05)))
+            known += 1
+        if rng.random() < 0.4:
+            events.append({'op': 'mark', 'name': 'over'})
+    return events
+
+
+def check_period() -> None:
+    """k begins anew at marks: who goes where and how many, as worked out here."""
+    faults, seen = [], set()
+    for seed in range(20 if SAN else 100):
+        events = periods(seed)
+        trace = write('periods.ndjson', events)
+        plan = made('--between', 'step 0', 'step 1', trace)
+        for key, is_period in (('', None), (',period=step 1', lambda x: x == 'step 1'),
+                               (',period=step *', lambda x: x.startswith('step '))):
+            count, hits = by_hand(plan, events, is_period)
+            policy = f'plan:file=plan.json{key}'
+            got, where = runs_of('-p', policy, trace)['planned'], placed('-p', policy, trace)
+            faults += [f'seed {seed}{key}: {got}, by hand {count}'] if got != count else []
+            faults += [f'seed {seed}{key}: step {s} at {where[s]}, not {at}' for s, at in hits.items()
+                       if where[s][1:] != at]
+            seen |= {name for name, n in count.items() if n}
+    TAP.result('a period begins the plan anew: hits, and misses by reason', faults,
+               len(seen) < 7 and f'only {seen} were seen')
+
+
+def slots_of(events: list[dict], align: int) -> list[dict]:
+    """What --slots max plans between marks \"step *\" and \"over\", one device."""
+    slots, live, period, k, within = [], {}, 0, 0, False
+    for e in events:
+        if e['op'] == 'mark' and e['name'].startswith('step '):
+            period, k, within = period + 1, 0, True
+        elif e['op'] == 'mark':
+            within = within and e['name'] != 'over'
+        elif e['op'] == 'free' and e['id'] in live:
+            slot, born = live.pop(e['id'])
+            slot['ends'].append(k if born == period else None)
+        elif e['op'] == 'alloc' and within and e['size']:
+            size = -(-e['size'] // align) * align
+            if k == len(slots):
+                slots.append({'id': k, 'size': 0, 'pool': e.get('pool', 0), 'device': 0, 'ends': []})
+            if slots[k]['pool'] == e.get('pool', 0):
+                slots[k]['size'] = max(slots[k]['size'], size)
+                live[e['id']] = slots[k], period
+            k += 1
+    for slot, born in live.values():
+        slot['ends'].append(k if born == period else None)
+    for s in slots:
+        ends = s.pop('ends')
+        s['always'] = None in ends
+        s['step'], s['end'] = s['id'], len(slots) if None in ends else max([s['id'] + 1, *ends])
+    return slots
+
+
+def check_slots() -> None:
+    faults = []
+    for seed in range(20 if SAN else 100):
+        events = periods(seed)
+        names = [e['name'] for e in events if e['op'] == 'mark']
+        if 'over' not in names[names.index('step 0'):]:
+            continue
+        trace = write('periods.ndjson', events)
+        plan = made('--slots', 'max', '--between', 'step *', 'over', '--align', 256, trace)
+        slots = slots_of(events, 256)
+        bare = [{k: v for k, v in b.items() if k != 'offset'} for b in plan['buffers']]
+        if bare != [{k: v for k, v in s.items() if k != 'always'} for s in slots]:
+            faults.append(f'seed {seed}: {bare}, not {slots}')
+            continue
+        lives = [b | {'step': 0 if s['always'] else b['step']} for b, s in zip(plan['buffers'], slots)]
+        faults += [f'seed {seed}: {a["id"]} and {b["id"]} overlap' for i, a in enumerate(lives)
+                   for b in lives[:i] if not apart(a, b)]
+        if plan['bound'] != bound_of(lives):
+            faults.append(f'seed {seed}: bound {plan["bound"]}, not {bound_of(lives)}')
+        if plan['periods'] != sum(e.get('name', '').startswith('step ') for e in events):
+            faults.append(f'seed {seed}: {plan["periods"]} periods')
+    TAP.result('slots: the largest of each request, for as long as any was there', faults)
+    # on paper: 512 and 1024 in turns, 1024 and 512 in the next, both freed each time
+    step = {'op': 'mark', 'name': 'step'}
+    events = [{'op': 'alloc', 'id': 'w', 'size': 7}]
+    for a, b in ((512, 1024), (1024, 512), (600, 600)):
+        events += [step, {'op': 'alloc', 'id': 1, 'size': a}, {'op': 'free', 'id': 1},
+                   {'op': 'alloc', 'id': 2, 'size': b}, {'op': 'free', 'id': 2}]
+    trace = write('turns.ndjson', events)
+    plan = made('--slots', 'max', '--between', 'step', 'step', trace)
+    got = [(b['id'], b['step'], b['end'], b['size'], b['offset']) for b in plan['buffers']]
+    TAP.ok(got == [(0, 0, 1, 1024, 0), (1, 1, 2, 1024, 0)] and plan['height'] == 1024,
+           'slots: on paper', got)
+    got = runs_of('-p', 'plan:file=plan.json,period=step', trace)['planned']
+    TAP.ok(got == {'hits': 6, 'misses': 1, 'too_large': 0, 'other_pool': 0, 'not_free': 0, 'beyond': 0,
+                   'before': 1}, 'slots: each period is served by them', got)
+    for words, said in ((('--slots', 'max'), '--between'), (('--slots', 'min'), 'max'),
+                        (('--slots', 'max', '--between', 'step', 'none'), 'no mark "none"'),
+                        (('--slots', 'max', '--between', 'none', 'step'), 'no mark "none"'),
+                        (('--slots', 'max', '--between', 'step', 'step', '--check', 'plan.json'),
+                         '--check')):
+        done = fragsim('plan', *words, trace)
+        TAP.ok(done.returncode == 2 and said in done.stderr.decode(), f'refused: {" ".join(words)}',
+               done.returncode, done.stderr)
+    for paths, status in (('planned.misses > 1', 0), ('planned.before == 1', 1)):
+        done = fragsim('run', '-q', '-p', 'plan:file=plan.json,period=step', '--fail-if', paths, trace)
+        TAP.ok(done.returncode == status, f'--fail-if {paths!r}: {status}', done.stderr)
+    done = fragsim('run', '-q', '-p', 'plan', '--fail-if', 'planned.misses > 1', trace)
+    TAP.ok(done.returncode == 2 and b'plan:file=FILE' in done.stderr, 'without a plan: refused',
+           done.stderr)
+
+
 def check_tampered() -> None:
     events = events_of([(0, 3, 512), (1, 4, 1024), (2, 5, 512), (4, 6, 2048)])
     trace = write('four.ndjson', events)
@@ -377,7 +535,7 @@ def check_recorded() -> None:
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix='plan-') as folder:
         os.chdir(folder)
-        for check in (check_small, check_programs, check_followed, check_tampered, check_csv, check_stretch,
+        for check in (check_small, check_programs, check_followed, check_period, check_slots, check_tampered, check_csv, check_stretch,
                       check_statuses, check_beside, check_recorded):
             try:
                 check()
