@@ -114,6 +114,7 @@ static void end(struct slots *s, uint32_t slot)
 	held->buffer = 0;
 }
 
+/* The mark of the end may begin the next period, so that comes second; 0 bytes take nothing. */
 static bool take_event(struct slots *s, const struct frag_event *ev)
 {
 	s->last = ev->step;
@@ -181,6 +182,7 @@ static void settle(struct slots *s)
 	qsort(plan->buffers, plan->count, sizeof(*plan->buffers), by_birth);
 }
 
+/* The tape is read to its end: the last period may have none of its own. */
 int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64_t align,
 		    const struct frag_stretch_marks *marks, struct frag_error *err)
 {

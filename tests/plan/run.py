@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import jsonschema
+
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'support'))
 from tap import Tap  # noqa: E402
@@ -388,6 +390,13 @@ def check_slots() -> None:
     got = [(b['id'], b['step'], b['end'], b['size'], b['offset']) for b in plan['buffers']]
     TAP.ok(got == [(0, 0, 1, 1024, 0), (1, 1, 2, 1024, 0)] and plan['height'] == 1024,
            'slots: on paper', got)
+    said = answer('--alone', '--slots', 'max', '--between', 'step', 'step', trace)
+    whole = json.loads(fragsim('run', '--json', '-', '-p', 'plan:file=plan.json,period=step', '-p', 'plan',
+                               trace).stdout)
+    for kind, document in (('plan', plan), ('placement', said), ('result', whole)):
+        schema = json.loads((TREE / f'man/fragsim-{kind}.schema.json').read_text())
+        faults = [e.message for e in jsonschema.Draft202012Validator(schema).iter_errors(document)]
+        TAP.result(f'slots: a {kind} is as its schema says', faults)
     got = runs_of('-p', 'plan:file=plan.json,period=step', trace)['planned']
     TAP.ok(got == {'hits': 6, 'misses': 1, 'too_large': 0, 'other_pool': 0, 'not_free': 0, 'beyond': 0,
                    'before': 1}, 'slots: each period is served by them', got)
