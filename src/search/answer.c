@@ -93,10 +93,11 @@ static int find_smallest(struct frag_answer *a, const struct frag_trials *t,
 
 	if (r.beyond < floor)
 		r.beyond = floor;
-	while (!rc && events < EVENTS_MAX && r.beyond < UINT64_C(1) << 53
-	       && (!a->smallest || (double)r.beyond < FAR * (double)a->smallest)) {
+	while (!rc && events < EVENTS_MAX && r.beyond < UINT64_C(1) << 53) {
 		const uint64_t total = next_total(run, r.beyond);
 
+		if (a->smallest && (double)total >= FAR * (double)a->smallest)
+			break;
 		rc = try_total(t, run, total, &r, err);
 		events += r.steps + 1;
 		if (rc || r.status != FRAG_RUN_OK) {

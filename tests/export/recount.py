@@ -226,7 +226,7 @@ class Device:
         self.calls(row, place)
         if op == "alloc" and status == "ok":
             self.allocate(row, place, event)
-        elif op == "mark" and status == "ok":
+        elif op == "mark":      # also where the initial pool was refused, at the first event
             self.take(row, "annotate", addr=0, user_metadata=event["name"])
         if status == "oom":
             free = row["device_free"]
@@ -325,7 +325,7 @@ def check_times(d, rows, by_time):
 def check_annotations(snapshot, events, rows, by_time):
     wanted, cache = [], {}
     for r in sorted(rows, key=lambda r: (r["step"], r["device"])):
-        if r["op"] != "mark" or r["status"] != "ok":
+        if r["op"] != "mark":
             continue
         name = events[r["step"]]["name"]
         note = {"name": name, "device": r["device"],

@@ -46,7 +46,7 @@ static const struct player {
 	{ .text = "compact:over=bestfit,segment=8K", .unit = 1 },
 	{ .ops = &policy_skeleton, .unit = 1 },
 	{ .ops = &policy_ranges, .unit = 1 },
-	{ .ops = &policy_tlsf, .unit = 1024 },
+	{ .ops = &policy_twolevel, .unit = 1024 },
 	{ .ops = &policy_twoended, .unit = 1024 },
 };
 

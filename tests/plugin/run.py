@@ -194,12 +194,12 @@ def check_refused(tap: Tap, bench: Bench) -> None:
 
 def check_reach(tap: Tap, bench: Bench) -> None:
     """Policies that sort free blocks, use both ends, and read a file, as plug-ins."""
-    for name in ('tlsf', 'twoended'):
+    for name in ('twolevel', 'twoended'):
         source = (ROOT / 'tests' / 'support' / f'policy_{name}.c').read_text(encoding='utf-8')
         bench.compile(name, source.replace('fragsim/policy.h', 'fragsim/plugin.h')
                       + f'FRAG_PLUGIN(policy_{name});\n')
     trace = str(ROOT / 'traces' / 'resnet50_train_bs32_fp32.ndjson.gz')
-    for policy in ('./tlsf.so:steps=16', './twoended.so:large=1MiB'):
+    for policy in ('./twolevel.so:steps=16', './twoended.so:large=1MiB'):
         for limit in ([], ['--device-bytes', '1GiB', '--on-oom', 'continue']):
             status, text, error = bench.run('-p', policy, '-p', 'bestfit', '--check', '--json', '-', *limit, trace=trace)
             mine, theirs = json.loads(text or '{"runs":[0,0]}')['runs']

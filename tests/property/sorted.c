@@ -420,7 +420,7 @@ static void test_tlsf(void **state)
 	for (uint64_t seed = 1; seed <= TRACES; seed++) {
 		uint64_t random = seed;
 		const uint64_t steps = UINT64_C(1) << random_below(&random, 5);
-		struct frag_choice choice = play_policy(&policy_tlsf);
+		struct frag_choice choice = play_policy(&policy_twolevel);
 		struct model *m = calloc(1, sizeof(*m));
 
 		assert_non_null(m);

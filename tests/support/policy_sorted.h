@@ -5,7 +5,7 @@
 #include "fragsim/policy.h"
 
 /* Keys: align, steps, segment. */
-extern const struct frag_policy_ops policy_tlsf;
+extern const struct frag_policy_ops policy_twolevel;
 
 /* Keys: align, large, segment, list (a file of sizes). */
 extern const struct frag_policy_ops policy_twoended;

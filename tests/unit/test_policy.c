@@ -96,11 +96,11 @@ static void test_bad_slots(void **state)
 	expect_refused(&ops, "are required");
 	ops = good(), ops.index = &frag_index_key;
 	expect_refused(&ops, "policy skeleton: key and frag_index_key go together");
-	ops = good(), ops.key = policy_tlsf.key;
+	ops = good(), ops.key = policy_twolevel.key;
 	expect_refused(&ops, "policy skeleton: key and frag_index_key go together");
 	ops.index = &frag_index_key;
 	assert_int_equal(frag_policy_check(&ops, NULL), 0);
-	ops = good(), ops.which = policy_tlsf.which;
+	ops = good(), ops.which = policy_twolevel.which;
 	assert_int_equal(frag_policy_check(&ops, NULL), 0);
 	ops = good(), ops.alloc = NULL;
 	expect_refused(&ops, "are required");

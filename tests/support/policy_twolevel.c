@@ -1,5 +1,5 @@
 /*
- * policy_tlsf.c - two-level segregated fit (Masmano et al., 2004), for tests of what sorts.
+ * policy_twolevel.c - two-level segregated fit (Masmano et al., 2004), for tests of what sorts.
  *
  * Free blocks stand in a list for each class of sizes, the last one freed first. A
  * request is rounded up to a class, so that whatever that list has is large enough;
@@ -115,9 +115,9 @@ static int tlsf_free(struct frag_policy *p, frag_block b)
 	return frag_heap_give(p->heap, b, NULL);
 }
 
-extern const struct frag_policy_ops policy_tlsf;
-const struct frag_policy_ops policy_tlsf = {
-	.name = "tlsf",
+extern const struct frag_policy_ops policy_twolevel;
+const struct frag_policy_ops policy_twolevel = {
+	.name = "twolevel",
 	.summary = "two-level segregated fit",
 	.params = tlsf_params,
 	.index = &frag_index_key,
