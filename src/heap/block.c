@@ -1,5 +1,6 @@
 /* block.c - the verbs on blocks: take, give, and the steps that they are made of. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/bug.h"
 #include "base/grow.h"
@@ -74,7 +75,9 @@ int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 	k = &h->blocks[b];
 	k->state = FRAG_PENDING;
 	k->pending_at = h->pending_count;
-	h->pending[h->pending_count++] = (struct pending){ .block = b, .owner = owner };
+	h->pending[h->pending_count++] = (struct pending){
+		.block = b, .owner = owner, .freed = h->deferred++,
+	};
 	h->totals.requested -= k->requested;
 	h->totals.allocated -= k->bytes;
 	h->totals.blocks--;
@@ -117,6 +120,36 @@ int frag_heap_ready(struct frag_heap *h, frag_block b)
 	h->pending[h->ready_count] = mine;
 	h->blocks[b].pending_at = h->ready_count++;
 	return 0;
+}
+
+static int by_free(const void *a, const void *b)
+{
+	const struct pending *x = a, *y = b;
+
+	return x->freed < y->freed ? -1 : x->freed > y->freed;
+}
+
+/*
+ * The first is taken each time, and its place goes to the last: so the earliest is first, and
+ * behind it the others go from the latest down.
+ */
+void frag_heap_order_ready(struct frag_heap *h, bool all)
+{
+	struct pending *p = h->pending;
+
+	if (all)
+		h->ready_count = h->pending_count;
+	if (h->ready_count < 2)
+		return;
+	qsort(p, h->ready_count, sizeof(*p), by_free);
+	for (uint32_t i = 1, j = h->ready_count - 1; i < j; i++, j--) {
+		const struct pending earlier = p[i];
+
+		p[i] = p[j];
+		p[j] = earlier;
+	}
+	for (uint32_t i = 0; i < h->ready_count; i++)
+		h->blocks[p[i].block].pending_at = i;
 }
 
 int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)

@@ -39,6 +39,7 @@ _Static_assert(sizeof(struct block) == 64, "a block is a line of the cache");
 struct pending {
 	uint32_t block;
 	uint32_t owner;
+	uint64_t freed;         /* so many were freed so before it */
 };
 
 struct segment {
@@ -70,6 +71,7 @@ struct frag_heap {
 	uint32_t segment_count, segment_capacity, unused_segment;
 	uint32_t idle_count, idle_capacity;
 	uint32_t pending_count, pending_capacity, ready_count;
+	uint64_t deferred;      /* frees so far that made a block pending */
 	uint32_t call_count, call_capacity;
 	uint32_t moved_count, moved_capacity;
 	uint64_t min_page;      /* of all ranges so far; 0: there was none */

@@ -26,4 +26,11 @@ void frag_heap_set_places(struct frag_heap *h, uint32_t *places, uint32_t count)
 /* By creation: b, which is in no list, has just come to be. */
 void frag_heap_renew(struct frag_heap *h, frag_block b);
 
+/*
+ * Where joining leaves a block the number of the one that was freed last, the order of the frees
+ * counts: from here on frag_heap_find_ready() goes by it, until another block is ready. all: what
+ * each pending block waited for is over.
+ */
+void frag_heap_order_ready(struct frag_heap *h, bool all);
+
 #endif

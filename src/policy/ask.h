@@ -14,6 +14,7 @@
 /* it knows one order */
 #define frag_set_ties(h, how) ((how) == FRAG_TIES_AGE)
 #define frag_renew_block(h, b) ((void)(h), (void)(b))
+#define frag_order_ready(h, all) ((void)(h), (void)(all))
 #define frag_look frag_heap_look
 #define frag_look_segment frag_heap_look_segment
 #define frag_look_list frag_heap_look_list
@@ -34,6 +35,7 @@
 #include "heap/verbs.h"
 #define frag_set_ties(h, how) (frag_heap_set_ties(h, how), true)
 #define frag_renew_block frag_heap_renew
+#define frag_order_ready frag_heap_order_ready
 #endif
 
 #endif

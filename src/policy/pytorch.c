@@ -111,6 +111,8 @@ static int poll_streams(struct frag_policy *p, uint64_t tick)
 	int rc = 0;
 
 	t->polled = tick;
+	if (t->by_creation)
+		frag_order_ready(p->heap, false);
 	while (!rc && (b = frag_find_ready(p->heap)) != FRAG_NO_BLOCK)
 		rc = give(p, b);
 	return rc;
@@ -411,6 +413,8 @@ static int flush(struct frag_policy *p, uint64_t tick)
 
 	t->polled = tick;
 	t->stats.num_sync_all_streams++;
+	if (t->by_creation)
+		frag_order_ready(p->heap, true);
 	while (!rc && (b = frag_heap_find_pending(p->heap)) != FRAG_NO_BLOCK)
 		rc = give(p, b);
 	return rc ? rc : frag_heap_release_unused(p->heap, rank_all, NULL);

@@ -1,0 +1,29 @@
+# version-2.12-sync.sh - found by scripts/pytorch-oracle; the output is PyTorch's.
+exec "$FRAGSIM" run --policy pytorch:version=2.12 --on-oom continue --placements - - <<'EOF'
+{"format":"fragsim-trace","version":1,"device":{"total_bytes":85899345920}}
+{"op":"alloc","id":1,"size":172032}
+{"op":"alloc","id":2,"size":512}
+{"op":"free","id":1}
+{"op":"alloc","id":3,"size":890368}
+{"op":"alloc","id":4,"size":1048064}
+{"op":"alloc","id":5,"size":775}
+{"op":"alloc","id":6,"size":2048}
+{"op":"free","id":2}
+{"op":"free","id":3}
+{"op":"alloc","id":7,"size":512}
+{"op":"free","id":4}
+{"op":"free","id":5}
+{"op":"alloc","id":8,"size":2096640}
+{"op":"record_stream","id":8,"stream":1}
+{"op":"alloc","id":9,"size":1024}
+{"op":"record_stream","id":9,"stream":1}
+{"op":"free","id":6}
+{"op":"free","id":7}
+{"op":"free","id":8}
+{"op":"free","id":9}
+{"op":"alloc","id":10,"size":512}
+{"op":"record_stream","id":10,"stream":1}
+{"op":"free","id":10}
+{"op":"sync"}
+{"op":"alloc","id":11,"size":512}
+EOF
