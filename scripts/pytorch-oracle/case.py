@@ -13,6 +13,7 @@ from pathlib import Path
 ADDRESSES = ('rise', 'fall', 'reuse')
 NEWEST = 15                     # the N of the version 2.N whose rules are the default
 BY_ADDRESS = 11                 # up to this version, equal blocks are told apart by their address
+BY_CREATION = 12                # in this version, by when they came to be
 SUFFIXES = {'K': 10, 'M': 20, 'G': 30, 'T': 40}
 
 

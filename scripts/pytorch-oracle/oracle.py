@@ -62,7 +62,8 @@ class Expected:
 class Translator:
     """Events of a trace to lines of the oracle."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, spread: int = 1) -> None:
+        self.spread = spread
         self.ids: dict = {}
         self.strings: dict = {}
         self.pools: dict = {(int, 0): 0}
@@ -79,9 +80,9 @@ class Translator:
 
     def stream(self, event: dict) -> int:
         name = event.get('stream', 0)
-        if isinstance(name, int):
-            return name
-        return self.strings.setdefault(name, STRING_STREAM + len(self.strings))
+        if not isinstance(name, int):
+            name = self.strings.setdefault(name, STRING_STREAM + len(self.strings))
+        return name * self.spread
 
     def pool(self, event: dict) -> int:
         """0, or the private pools by who comes first."""
@@ -92,9 +93,10 @@ class Translator:
         number = self.id(event)
         if not event.get('pending'):
             return ['f %d' % number]
-        self.pending.setdefault(number, []).append(self.next_pending)
+        stream = self.next_pending * self.spread
         self.next_pending += 1
-        return ['r %d %d' % (number, self.next_pending - 1), 'f %d' % number]
+        self.pending.setdefault(number, []).append(stream)
+        return ['r %d %d' % (number, stream), 'f %d' % number]
 
     def lines(self, event: dict) -> list[str]:
         """The lines of one step; none for a mark."""
@@ -302,9 +304,9 @@ def join_steps(rows: list[str]) -> Step:
     return errors[0] if errors else last
 
 
-def expect(binary: Path, case: Case) -> Expected:
-    """Runs the oracle on a case."""
-    translator, books, expected = Translator(case), Books(case), Expected()
+def expect(binary: Path, case: Case, spread: int = 1) -> Expected:
+    """Runs the oracle on a case; `spread` puts the addresses of the streams elsewhere."""
+    translator, books, expected = Translator(case, spread), Books(case), Expected()
     groups = [translator.lines(event) for event in case.events]
     status, out, said = run_oracle(binary, case, [line for group in groups for line in group])
     if status == 3:

@@ -81,6 +81,34 @@ def test_translation() -> None:
         'blocks': 1})
 
 
+def test_spread() -> None:
+    """Each stream gets another address but the one that is none."""
+    case = Case(events=[alloc(1, 5, stream=3), {'op': 'record_stream', 'id': 1, 'stream': 'x'},
+                        free(1, pending=True), {'op': 'complete', 'id': 1}, alloc(2, 5),
+                        {'op': 'sync', 'stream': 3}, {'op': 'sync'}])
+    translate = oracle.Translator(case, 5)
+    same([line for event in case.events for line in translate.lines(event)],
+         ['a 0 5 15', 'r 0 2621440', 'r 0 5242880', 'f 0', 's 5242880', 'a 1 5 0', 's 15',
+          's 0', 's 15', 's 2621440'])
+
+
+def test_orders_of_streams() -> None:
+    """Only a case of 2.12 in which something waits has several right answers."""
+    class Ordered(Comparer):
+        """Agrees where the addresses are the right ones."""
+
+        def compare_spread(self, case: Case, spread: int) -> tuple[Expected, Difference | None]:
+            return Expected(), None if spread == self.right else Difference(0, 'different')
+
+    waiting = [alloc(1, 5), {'op': 'record_stream', 'id': 1, 'stream': 3}, free(1)]
+    ordered = Ordered(Path('x'), PROGRAM)
+    for version, events, right, agrees in ((12, waiting, 7, True), (12, waiting, 0, False),
+                                           (12, waiting[:1], 7, False), (15, waiting, 7, False),
+                                           (15, waiting, 1, True)):
+        ordered.right = right
+        same(ordered.compare(Case(events=events, version=version))[1] is None, agrees)
+
+
 def test_pools() -> None:
     """Private pools are numbered from 1 by who comes first; 1 and "1" are two."""
     case = Case(events=[{**alloc(1, 5), 'pool': name} for name in (0, 1, '1', 1)])
