@@ -7,6 +7,7 @@
 #include "cmd/outputs.h"
 #include "cmd/recorded_version.h"
 #include "events/recorded.h"
+#include "report/describe_snapshot.h"
 #include "report/report.h"
 
 enum { OPT_JSON = 1, OPT_LENIENT, OPT_QUIET };
@@ -57,27 +58,35 @@ struct found {
 	const struct frag_survey *survey;
 	const struct frag_trace_info *trace;
 	const struct frag_snapshot *snapshot;   /* NULL: it is none */
-	char release[200];      /* of PyTorch, and what tells it; "": nobody knows */
+	char version[16];       /* of PyTorch: "2.8" */
+	struct frag_release release;
 };
 
 /* Nothing of the trace is read after this. */
 static int find_release(struct found *found, const struct frag_trace *trace,
 			struct frag_error *err)
 {
-	struct frag_release release;
-	int rc = frag_find_release(&release, trace, err);
+	int rc = frag_find_release(&found->release, trace, err);
 
-	if (!rc && release.minor)
-		snprintf(found->release, sizeof(found->release), "2.%" PRIu32 ", as %s",
-			 release.minor, release.why);
+	if (!rc && found->release.minor)
+		snprintf(found->version, sizeof(found->version), "2.%" PRIu32,
+			 found->release.minor);
 	return rc;
+}
+
+/* NULL: nobody knows. */
+static const char *version_of(const struct found *found)
+{
+	return *found->version ? found->version : NULL;
 }
 
 static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
 	const struct found *found = ctx;
 
-	return frag_report_info_json(found->survey, found->trace, found->snapshot, out, err);
+	const struct frag_recorded_by by = { version_of(found), found->release.why };
+
+	return frag_report_info_json(found->survey, found->trace, found->snapshot, &by, out, err);
 }
 
 /*
@@ -105,8 +114,10 @@ static int report(struct info *info, const char *path, struct frag_error *err)
 		if (!rc && info->json)
 			rc = frag_write_file(info->json, write_json, &found, err);
 		else if (!rc)
-			frag_report_info(&survey, found.trace, found.snapshot, found.release,
-					 stdout);
+			frag_report_info(&survey, found.trace, found.snapshot,
+					 &(struct frag_recorded_by){
+						 version_of(&found), found.release.why,
+					 }, stdout);
 		frag_survey_fini(&survey);
 		frag_trace_close(trace);
 	}

@@ -193,7 +193,8 @@ static void print_oddities(const struct frag_survey *s, FILE *f)
 }
 
 void frag_report_info(const struct frag_survey *s, const struct frag_trace_info *t,
-		      const struct frag_snapshot *snapshot, const char *release, FILE *f)
+		      const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
+		      FILE *f)
 {
 	char path[FRAG_PRINTABLE_ROOM];
 
@@ -206,8 +207,8 @@ void frag_report_info(const struct frag_survey *s, const struct frag_trace_info 
 	print_events(s, t, f);
 	if (snapshot)
 		frag_describe_snapshot(snapshot, f);
-	if (*release)
-		fprintf(f, "PyTorch: %s\n", release);
+	if (by->version)
+		fprintf(f, "PyTorch: %s, as %s\n", by->version, by->why);
 	print_devices(s, t, snapshot, f);
 	print_host(&t->host, f);
 	print_bins(s->sizes, "size, from", true, f);
@@ -289,7 +290,8 @@ static void marks_json(struct frag_node_ref in, const struct frag_survey *s)
 
 /* Every member is always there; null stands for what the trace does not have. */
 int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_info *t,
-			  const struct frag_snapshot *snapshot, struct frag_outfile *out, struct frag_error *err)
+			  const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
+			  struct frag_outfile *out, struct frag_error *err)
 {
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-info"), ops;
@@ -313,7 +315,7 @@ int frag_report_info_json(const struct frag_survey *s, const struct frag_trace_i
 	*frag_put_double(number, duration) = '\0';
 	frag_json_raw(root, "duration", s->with_t && isfinite(duration) ? number : NULL);
 	if (snapshot)
-		frag_describe_json(root, snapshot);
+		frag_describe_json(root, snapshot, by);
 	devices_json(root, s, t);
 	host_json(root, &t->host);
 	bins_json(root, "sizes", s->sizes);

@@ -122,7 +122,21 @@ static void device_json(struct frag_node_ref list, const struct frag_snapshot *s
 	frag_json_bool(o, "ends_at_oom", d->oom_count && d->last_oom != UINT32_MAX);
 }
 
-void frag_describe_json(struct frag_node_ref root, const struct frag_snapshot *s)
+static void release_json(struct frag_node_ref in, const struct frag_recorded_by *by)
+{
+	struct frag_node_ref o;
+
+	if (!by->version) {
+		frag_json_null(in, "pytorch");
+		return;
+	}
+	o = frag_json_object(in, "pytorch");
+	frag_json_text(o, "version", by->version);
+	frag_json_text(o, "why", by->why);
+}
+
+void frag_describe_json(struct frag_node_ref root, const struct frag_snapshot *s,
+			const struct frag_recorded_by *by)
 {
 	struct frag_node_ref o = frag_json_object(root, "recording"), list;
 	char settings[SETTINGS_ROOM], version[64];
@@ -134,6 +148,7 @@ void frag_describe_json(struct frag_node_ref root, const struct frag_snapshot *s
 	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++)
 		if (frag_snapshot_version(s, i, version, sizeof(version)))
 			frag_json_text(list, frag_snapshot_version_names[i], version);
+	release_json(o, by);
 	frag_json_bool(o, "history", s->has_history);
 	if (overflow == FRAG_OVERFLOW_UNKNOWN)
 		frag_json_null(o, "overflowed");

@@ -53,14 +53,15 @@ void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f
 void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f);
 
 /*
- * What a trace is. snapshot: what it was read from; NULL: no snapshot. release: of PyTorch, and
- * what tells it; "": nobody knows.
+ * What a trace is. snapshot: what it was read from; NULL: no snapshot. by: of describe_snapshot.h.
  */
 struct frag_snapshot;
+struct frag_recorded_by;
 void frag_report_info(const struct frag_survey *survey, const struct frag_trace_info *trace,
-		      const struct frag_snapshot *snapshot, const char *release, FILE *f);
+		      const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
+		      FILE *f);
 int frag_report_info_json(const struct frag_survey *survey, const struct frag_trace_info *trace,
-			  const struct frag_snapshot *snapshot, struct frag_outfile *out,
-			  struct frag_error *err);
+			  const struct frag_snapshot *snapshot, const struct frag_recorded_by *by,
+			  struct frag_outfile *out, struct frag_error *err);
 
 #endif

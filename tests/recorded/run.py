@@ -110,6 +110,8 @@ def versions():
         line = f"PyTorch: {version}, as {why}\n" if why else ""
         out = call("info", "v")[1]
         ok(line in out and ("PyTorch: 2" in out) == bool(why), "info says why", out)
+        told = json.loads(call("info", "-q", "--json", "-", "v")[1])["recording"]["pytorch"]
+        same("as JSON", told, {"version": version, "why": why} if why else None)
     for title, value, version in (("the lower", tied("lower"), "2.11"),
                                   ("the older", tied("older"), "2.15"),
                                   ("the one that came to be first", created(), "2.12")):
@@ -473,6 +475,7 @@ def informs():
     same("the same as JSON", recording, {
         "settings": "max_split_size_mb:64", "versions": {"torch_version": "2.15.0",
                                                          "fragsim": "9.8"},
+        "pytorch": {"version": "2.15", "why": "its torch_version is 2.15.0"},
         "history": True, "overflowed": True, "max_entries": 7, "devices": [{
             "peak_reserved_bytes": 22 * M, "last_reserved_bytes": 22 * M,
             "peak_allocated_bytes": peak, "last_allocated_bytes": end, "history_events": 7,
