@@ -449,6 +449,37 @@ def begins():
        "a limit of the policy's own is told as that", err, runs[0]["oom"])
 
 
+# A device that was full ------------------------------------------------------------------
+def fulls():
+    """20 MiB stay, 20 MiB are given back, and 30 MiB obtained: at most 50 MiB."""
+    def warned(log, **settings):
+        value = snapshot([segment(LARGE, block(LARGE, 20 * M)),
+                          segment(LARGE + 64 * M, block(LARGE + 64 * M, 30 * M))], log)
+        value["allocator_settings"].update(settings)
+        write("full", value)
+        return call("run", "full", *more)[2]
+
+    def log():
+        said = Log().segment(LARGE, 20 * M).alloc(LARGE, 20 * M)
+        said.segment(LARGE + 32 * M, 20 * M).alloc(LARGE + 32 * M, 20 * M)
+        said.free(LARGE + 32 * M, 20 * M).add("segment_free", LARGE + 32 * M, 20 * M)
+        return said.segment(LARGE + 64 * M, 30 * M).alloc(LARGE + 64 * M, 30 * M)
+
+    words = ("device 0: requests gave memory back before they obtained more, so the device was full"
+             f" then; its size is not in the file: --device-bytes {50 * M}, the most that was"
+             " reserved, takes it for as large")
+    more = []
+    ok(words in warned(log()), "a full device is told", warned(log()))
+    ok("was full" not in warned(log(), garbage_collection_threshold=0.8),
+       "not where old blocks are collected")
+    more = ["--device-bytes", "60MiB"]
+    ok("was full" not in warned(log()), "nor where its size is given")
+    more = []
+    plain = Log().segment(LARGE, 20 * M).alloc(LARGE, 20 * M)
+    plain.segment(LARGE + 64 * M, 30 * M).alloc(LARGE + 64 * M, 30 * M)
+    ok("was full" not in warned(plain), "nor where nothing was given back")
+
+
 # What info tells of a snapshot ----------------------------------------------------------
 def informs():
     def info(value):
@@ -520,7 +551,7 @@ def informs():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (defaults, versions, kept, exports, ends, begins, informs):
+    for part in (defaults, versions, kept, exports, ends, begins, fulls, informs):
         part()
     os.chdir(HERE)
 sys.exit(TAP.finish())
