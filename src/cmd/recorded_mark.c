@@ -8,11 +8,13 @@
 
 #include "base/format.h"
 #include "cmd/recorded_policy.h"
+#include "cmd/recorded_version.h"
 #include "events/recorded.h"
+#include "policy/pytorch_settings.h"
 #include "trace/reader.h"
 
-/* {"recorder":"...","alloc_conf":"...","ends_at_oom":{...}} */
-static char *put_mark(const struct frag_trace *trace, const char *conf, bool end)
+/* {"recorder":"...","pytorch":"2.8","alloc_conf":"...","ends_at_oom":{...}} */
+static char *put_mark(const struct frag_trace *trace, uint32_t minor, const char *conf, bool end)
 {
 	const char *recorder = frag_trace_recorder(trace);
 	const size_t room = 6 * strlen(conf) + strlen(recorder) + 200;
@@ -22,6 +24,8 @@ static char *put_mark(const struct frag_trace *trace, const char *conf, bool end
 	if (!meta)
 		return NULL;
 	p = meta + snprintf(meta, room, "{\"recorder\":\"%s\"", recorder);
+	if (minor)
+		p += snprintf(p, 40, ",\"pytorch\":\"2.%" PRIu32 "\"", minor);
 	if (*conf) {
 		p = memcpy(p, ",\"alloc_conf\":", 14);
 		p = frag_put_json(p + 14, conf, strlen(conf));
@@ -33,29 +37,44 @@ static char *put_mark(const struct frag_trace *trace, const char *conf, bool end
 	return meta;
 }
 
-static int find_settings(const struct frag_trace *trace, char conf[FRAG_SETTINGS_MAX],
-			 const struct frag_log *log, struct frag_error *err)
+/* *minor: 0 for the newest, which needs no word, and where nobody knows. */
+static int find_release(uint32_t *minor, const struct frag_trace *trace, struct frag_error *err)
+{
+	struct frag_release release = { .minor = 0 };
+	int rc = 0;
+
+	if (!frag_trace_snapshot(trace) || frag_trace_is_unread(trace))
+		rc = frag_find_release(&release, trace, err);
+	*minor = release.minor == NEWEST_VERSION ? 0 : release.minor;
+	return rc;
+}
+
+static int find_settings(const struct frag_trace *trace, uint32_t minor,
+			 char conf[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			 struct frag_error *err)
 {
 	struct frag_choice choice;
-	int rc = frag_choice_parse(&choice, "pytorch", err);
 
 	*conf = '\0';
-	return rc ? rc : frag_recorded_settings(&choice, trace, conf, log, err);
+	return frag_choose_release(&choice, trace, minor, conf, log, err);
 }
 
 int frag_recorded_mark(char **meta, const struct frag_trace *const *traces, uint32_t count,
 		       bool end, const struct frag_log *log, struct frag_error *err)
 {
 	char conf[FRAG_SETTINGS_MAX], other[FRAG_SETTINGS_MAX];
-	int rc;
+	uint32_t minor = 0;
+	int rc = 0;
 
 	*meta = NULL;
 	for (uint32_t i = 0; i < count; i++)
 		if (!frag_trace_recorder(traces[i]))
 			return 0;
-	rc = find_settings(traces[0], conf, log, err);
+	if (count == 1)
+		rc = find_release(&minor, traces[0], err);
+	rc = rc ? rc : find_settings(traces[0], minor, conf, log, err);
 	for (uint32_t i = 1; i < count && !rc; i++) {
-		rc = find_settings(traces[i], other, log, err);
+		rc = find_settings(traces[i], 0, other, log, err);
 		if (rc || strcmp(conf, other) == 0)
 			continue;
 		frag_note(log, "the traces were recorded under different settings: by default the"
@@ -65,6 +84,6 @@ int frag_recorded_mark(char **meta, const struct frag_trace *const *traces, uint
 	}
 	if (rc)
 		return rc;
-	*meta = put_mark(traces[0], conf, end);
+	*meta = put_mark(traces[0], minor, conf, end);
 	return *meta ? 0 : frag_fail_nomem(err);
 }

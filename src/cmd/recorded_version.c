@@ -49,6 +49,18 @@ static bool said(struct frag_release *out, const struct frag_snapshot *s)
 	return false;
 }
 
+/* What was written from a snapshot says what that told. */
+static void kept(struct frag_release *out, const struct frag_trace *trace)
+{
+	const char *text = frag_trace_pytorch(trace);
+	uint64_t minor;
+
+	if (!text || !frag_pytorch_parse_version(text, strlen(text), &minor))
+		return;
+	out->minor = (uint32_t)minor;
+	snprintf(out->why, sizeof(out->why), "its \"meta\" says");
+}
+
 /* What fragsim wrote itself: its settings have the names of no release. */
 static bool is_ours(const struct frag_snapshot *s)
 {
@@ -125,6 +137,8 @@ int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
 	const char *why;
 
 	*out = (struct frag_release){ .minor = 0 };
+	if (!s)
+		kept(out, trace);
 	if (!s || said(out, s) || is_ours(s))
 		return 0;
 	if (frag_snapshot_releases(s, &least, &most, &why)) {

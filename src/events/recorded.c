@@ -106,6 +106,16 @@ const char *frag_trace_alloc_conf(const struct frag_trace *trace)
 	return trace->alloc_conf;
 }
 
+const char *frag_trace_pytorch(const struct frag_trace *trace)
+{
+	return trace->pytorch;
+}
+
+bool frag_trace_is_unread(const struct frag_trace *trace)
+{
+	return trace->step == 0;
+}
+
 bool frag_trace_recorded_end(const struct frag_trace *trace, uint64_t *step, uint64_t *size)
 {
 	*step = trace->info.ends_at_oom ? trace->info.oom_step : trace->end.step;
@@ -123,6 +133,16 @@ static const char *text_member(struct frag_node_ref object, const char *key)
 	return frag_json_string(member);
 }
 
+/* False: no memory. */
+static bool keep_text(char **out, struct frag_node_ref object, const char *key)
+{
+	const char *text = text_member(object, key);
+
+	if (text)
+		*out = strdup(text);
+	return !text || *out;
+}
+
 static bool count_member(struct frag_node_ref object, const char *key, uint64_t *value)
 {
 	struct frag_node_ref member;
@@ -137,7 +157,7 @@ static bool count_member(struct frag_node_ref object, const char *key, uint64_t 
 
 static int find_members(struct frag_trace *t, struct frag_node_ref meta, struct frag_error *err)
 {
-	const char *recorder = text_member(meta, "recorder"), *conf;
+	const char *recorder = text_member(meta, "recorder");
 	struct frag_node_ref end;
 
 	for (size_t i = 0; recorder && i < sizeof(recorders) / sizeof(recorders[0]); i++)
@@ -146,12 +166,9 @@ static int find_members(struct frag_trace *t, struct frag_node_ref meta, struct 
 	if (!t->recorder)
 		return 0;
 	t->info.pytorch = true;
-	conf = text_member(meta, "alloc_conf");
-	if (conf) {
-		t->alloc_conf = strdup(conf);
-		if (!t->alloc_conf)
-			return frag_fail_nomem(err);
-	}
+	if (!keep_text(&t->alloc_conf, meta, "alloc_conf")
+	    || !keep_text(&t->pytorch, meta, "pytorch"))
+		return frag_fail_nomem(err);
 	t->end.said = frag_json_member(meta, "ends_at_oom", &end)
 		      && frag_json_kind(end) == FRAG_JSON_OBJECT
 		      && count_member(end, "step", &t->end.step)

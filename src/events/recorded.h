@@ -37,6 +37,12 @@ const char *frag_trace_recorder(const struct frag_trace *trace);
 /* The settings that the header gives beside the recorder; NULL: none. No snapshot's. */
 const char *frag_trace_alloc_conf(const struct frag_trace *trace);
 
+/* The release of PyTorch, likewise. */
+const char *frag_trace_pytorch(const struct frag_trace *trace);
+
+/* Was no record read yet? Only then may a snapshot be read ahead, and reread. */
+bool frag_trace_is_unread(const struct frag_trace *trace);
+
 /*
  * The step and size of the failed request that the recording ended with, as a snapshot or the
  * header says it. Of a header it is known at the trace's end only whether that is still true:

@@ -35,6 +35,7 @@ struct frag_trace {
 	char *meta;
 	const char *recorder;           /* that meta names, of those that are known */
 	char *alloc_conf;               /* likewise */
+	char *pytorch;                  /* likewise: "2.8" */
 	struct frag_recorded_end {
 		bool said, any;         /* meta names a request; one was read */
 		uint64_t step, bytes;   /* of that one */

@@ -201,6 +201,7 @@ void frag_trace_close(struct frag_trace *t)
 	frag_own_stacks_fini(&t->own);
 	free(t->meta);
 	free(t->alloc_conf);
+	free(t->pytorch);
 	free(t->left);
 	frag_handles_fini(&t->streams);
 	frag_handles_fini(&t->pools);

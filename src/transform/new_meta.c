@@ -21,7 +21,7 @@ static char *put_text(char *p, const char *text)
 /* What stays on top where the rest goes down: it decides how the trace is simulated. */
 static char *put_recorder(char *p, struct frag_node_ref meta)
 {
-	static const char *const kept[] = { "recorder", "alloc_conf" };
+	static const char *const kept[] = { "recorder", "pytorch", "alloc_conf" };
 	struct frag_node_ref member;
 
 	for (uint32_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
