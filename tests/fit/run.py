@@ -136,7 +136,8 @@ def check_outcome(said: dict | None, brute: Brute, policy: int, at: int | None, 
     for key in ('calls', 'retries', 'peak_reserved'):
         same(said[key], getattr(end, key), f'{what}.{key}')
     # what the device refuses is tried again, but not all that is was the device that refused
-    need(said['refused'] == 0 or said['retries'] or 'max_split' in brute.world.policies[policy],
+    need(said['refused'] == 0 or said['retries']
+         or brute.trace.limits_splits(brute.world.policies[policy]),
          f'{what}.refused is {said["refused"]}')
     same(said['driver_ns'], None, f'{what}.driver_ns')
 
@@ -151,11 +152,15 @@ def check_below(brute: Brute, policy: int) -> None:
 
 def check_fit(brute: Brute, policy: int, got: dict, w: World, some: int) -> None:
     covered = check_map(brute, policy, got, w, some)
-    known = [(x, brute.at(x, policy).survives, brute.at(x, policy).retries) for x in covered]
+    text = got['policy']['text']
+    seen = brute.trace.gives_back_when_refused(text)
+    ends = [brute.at(x, policy) for x in covered]
+    known = [(x, end.survives, end.retries or (seen and end.gave))
+             for x, end in zip(covered, ends, strict=True)]
     examined = got['map'][-1]['beyond'] if got['map'] else brute.floor
     same(got['examined_to'], examined, 'examined_to')
     wanted = conclude(known, examined)
-    if 'max_split_size' in got['policy']['text']:
+    if brute.trace.limits_splits(text) and not seen:
         # some second tries of PyTorch's are not counted, so that a refusal may not be seen here
         need(not wanted['no_refusal'] or got['no_refusal'] is None
              or got['no_refusal'] >= wanted['no_refusal'], 'no_refusal')
@@ -201,7 +206,7 @@ def check_joint(brutes: list, policy: int, got: dict, fits: list, w: World) -> b
         wanted = joint_walk(brutes, policy, fits, w)
     except Unknown:
         return False
-    if 'max_split_size' in got['policy']['text']:
+    if any(brute.trace.limits_splits(got['policy']['text']) for brute in brutes):
         del wanted['no_refusal']
     for key, value in wanted.items():
         same(got[key], value, f'joint {key}')

@@ -89,6 +89,21 @@ class Trace:
     events: list
     peaks: list                         # of what is requested at once, by arithmetic
 
+    def limits_splits(self, policy: str) -> bool:
+        """Does PyTorch's allocator not split large blocks, by the keys or on the way?"""
+        return 'max_split_size' in policy or (
+            policy.split(':')[0] in ('pytorch', 'compact')
+            and self.configures('max_split_size'))
+
+    def configures(self, key: str) -> bool:
+        return any(key in x['value'] for x in self.events if x['op'] == 'configure')
+
+    def gives_back_when_refused(self, policy: str) -> bool:
+        """Is an alloc that gives memory back sure to have been refused by the device before?"""
+        return (policy.split(':')[0] == 'pytorch' and 'garbage_collection' not in policy
+                and 'fraction' not in policy and not self.configures('garbage_collection')
+                and all(x['op'] != 'set_fraction' for x in self.events))
+
     def text(self, device: int = 0, total: int = 0, other: int = 0,
              overrides: dict | None = None) -> str:
         """With this capacity of one device, and no limit of the rest."""
@@ -291,6 +306,7 @@ class End:
     peak_reserved: int
     peak_requested: int
     steps: int
+    gave: int                           # allocs that gave memory back
 
 
 SMALL_PAGE = 2 * MIB
@@ -301,6 +317,7 @@ class Counter:
 
     def __init__(self, large_page: int) -> None:
         self.calls = 0
+        self.gave = 0
         self.large_page = large_page
         self.ranges = {}                # ordinal: bytes of a page; None before the first
 
@@ -319,6 +336,7 @@ class Counter:
                 self.ranges[new['segment']] = None
             else:
                 self.calls += 1
+        self.gave += line['op'] == 'alloc' and ('released' in line or 'unmapped' in line)
         self.calls += sum(map(self.pages, line.get('mapped', ())))
         self.calls += sum(map(self.pages, line.get('unmapped', ())))
         self.calls += sum(x not in self.ranges for x in line.get('released', ()))
@@ -354,7 +372,8 @@ def run_at(program: str, folder: Path, names: list, text: str) -> dict:
         ends[which, device] = End(
             run['status'] == 'ok', run['oom'][0]['step'] if run['oom'] else None,
             counters[which, device].calls + pool, run['counts']['retries'],
-            run['peak']['reserved'], run['lower_bound'], run['steps'])
+            run['peak']['reserved'], run['lower_bound'], run['steps'],
+            counters[which, device].gave)
     return ends
 
 
