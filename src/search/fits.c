@@ -74,10 +74,11 @@ static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
 	if (rc)
 		return rc;
 	one->unlimited = run.outcome;
+	rc = frag_subject_requested(s, &run.outcome, &one->unlimited.peak_requested, err);
 	if (!one->choice)
 		one->fit.floor = s->devices[one->device].context + s->devices[one->device].other
-				 + run.outcome.peak_requested;
-	return 0;
+				 + one->unlimited.peak_requested;
+	return rc;
 }
 
 static uint64_t floor_of(const struct frag_fits *f, const struct frag_fitted *one)

@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "base/tasks.h"
+#include "policy/policies.h"
 
 enum verdict { NOT_TRIED, FITS, FAILS };
 
@@ -41,12 +42,16 @@ static int simulate(const struct frag_extrapolation *x, const struct frag_tape *
 	return rc;
 }
 
-/* Could any policy survive there: is what is requested at once no more than each device has? */
+/*
+ * Could any policy survive there: is what is requested at once no more than each device has? It
+ * is `direct` that says so, as a limit of a policy's own could end its run before that.
+ */
 static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *fits,
 		     struct frag_error *err)
 {
 	const struct frag_result *results;
 	struct frag_sim *sim = NULL;
+	struct frag_choice direct;
 	struct frag_tape *tape;
 	uint32_t count = 0;
 	int rc = frag_extrapolation_tape(x, number, &tape, err);
@@ -54,7 +59,8 @@ static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *
 	*fits = false;
 	if (rc || !tape)
 		return rc;
-	rc = simulate(x, tape, &x->choices[0], 0, FRAG_LEVEL_PEAKS, &sim, err);
+	rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
+	rc = rc ? rc : simulate(x, tape, &direct, 0, FRAG_LEVEL_PEAKS, &sim, err);
 	*fits = !rc;
 	results = rc ? NULL : frag_sim_results(sim, false, &count);
 	for (uint32_t d = 0; d < count; d++) {

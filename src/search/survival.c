@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/grow.h"
+#include "policy/policies.h"
 #include "policy/small.h"
 
 /* The devices of the tape, without limits but for the one that is looked at. */
@@ -88,6 +89,25 @@ int frag_subject_run(const struct frag_subject *s, uint64_t total, uint64_t othe
 		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
+	return rc;
+}
+
+int frag_subject_requested(const struct frag_subject *s, const struct frag_attempt *free_run,
+			   uint64_t *bytes, struct frag_error *err)
+{
+	struct frag_subject to_its_end = *s;
+	struct frag_interval run;
+	struct frag_choice direct;
+	int rc;
+
+	*bytes = free_run->peak_requested;
+	if (free_run->survives)
+		return 0;
+	to_its_end.choice = &direct;
+	rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
+	rc = rc ? rc : frag_subject_run(&to_its_end, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+	if (!rc)
+		*bytes = run.outcome.peak_requested;
 	return rc;
 }
 

@@ -53,6 +53,13 @@ struct frag_interval {
 int frag_subject_run(const struct frag_subject *s, uint64_t total, uint64_t other,
 		     enum frag_level level, struct frag_interval *out, struct frag_error *err);
 
+/*
+ * What the program requests of the device at once at the most, whatever the policy. free_run: the
+ * subject's own run without a limit, which says it unless a limit of the policy's own ended it.
+ */
+int frag_subject_requested(const struct frag_subject *s, const struct frag_attempt *free_run,
+			   uint64_t *bytes, struct frag_error *err);
+
 /* A simulation at FRAG_LEVEL_SURVIVE with this capacity; and what one has come to so far. */
 int frag_subject_begin(const struct frag_subject *s, uint64_t total, struct frag_sim **sim,
 		       struct frag_error *err);

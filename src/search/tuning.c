@@ -624,11 +624,12 @@ static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
 	const struct frag_subject *s = &survival_of(t, 0, index)->subject;
 	const struct frag_device_figures *d = &s->devices[s->device];
 	struct frag_interval run;
-	const int rc = frag_subject_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+	uint64_t requested;
+	int rc = frag_subject_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
 
+	rc = rc ? rc : frag_subject_requested(s, &run.outcome, &requested, err);
 	if (!rc)
-		place->floor = frag_subject_lattice(s, d->context + d->other
-						    + run.outcome.peak_requested);
+		place->floor = frag_subject_lattice(s, d->context + d->other + requested);
 	return rc;
 }
 
