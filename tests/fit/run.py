@@ -24,7 +24,7 @@ import recorded                                                 # noqa: E402
 from tap import Tap                                             # noqa: E402
 from worlds import SECONDS, Brute, World, world                 # noqa: E402
 
-SHORT = 8               # seeds, where nothing is said,
+SHORT = 9               # seeds, where nothing is said (the ninth is the first with a hole),
 SOME = 0                # with so many capacities of an interval beside its first and last;
 EVERY = 30              # else with more of them
 BLOCK = 4               # seeds of a line of TAP

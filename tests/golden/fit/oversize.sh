@@ -1,4 +1,4 @@
-# oversize.sh - what the device refuses counts for no_refusal, also where no retry of PyTorch's does.
+# oversize.sh - a refusal counts for no_refusal, also where PyTorch counts no retry.
 #
 # Blocks of 20 MiB and more are not split, and 60 MiB are too many for 30: these are obtained
 # beside them, 90 MiB in all. A smaller device refuses, the 60 MiB are released, and PyTorch does
