@@ -128,6 +128,7 @@ extern const char *const frag_color_words[];
 extern const char *const frag_keep_words[];
 extern const char *const frag_life_words[];
 extern const char *const frag_on_oom_words[];
+extern const char *const frag_slots_words[];
 extern const char *const frag_stacks_words[];
 extern const char *const frag_summary_words[];
 extern const char *const frag_sweep_grids[];

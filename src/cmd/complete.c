@@ -38,6 +38,7 @@ static const struct {
 	{ "on-oom", frag_on_oom_words },
 	{ "plan", frag_sweep_script_names },
 	{ "shard", frag_shard_words },
+	{ "slots", frag_slots_words },
 	{ "stacks", frag_stacks_words },
 	{ "summary", frag_summary_words },
 	{ "ties", frag_ties_words },

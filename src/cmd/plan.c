@@ -20,7 +20,7 @@ enum {
 static const struct frag_opt opts[] = {
 	{ 0, "between", "MARK MARK", "the stretch from the first mark of a name to the next of the other",
 	  OPT_BETWEEN },
-	{ 0, "slots", "max", "plan for all such stretches: the k-th request at its largest", OPT_SLOTS },
+	{ 0, "slots", "WHAT", "plan for all such stretches: the k-th request at its largest", OPT_SLOTS },
 	{ 0, "align", "SIZE", "what sizes are rounded up to (512)", OPT_ALIGN },
 	{ 0, "capacity", "SIZE", "exit with 1 if the plan is higher", OPT_CAPACITY },
 	{ 0, "time", "TIME", "end the search early after so much work: 30s, 500ms, 5m (10s)", OPT_TIME },
@@ -79,9 +79,12 @@ static int set_time(double *out, const char *value, struct frag_error *err)
 			 " required", value);
 }
 
+const char *const frag_slots_words[] = { "max", NULL };
+
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct planning *p = ctx;
+	int slots;
 
 	switch (id) {
 	case OPT_BETWEEN:
@@ -91,11 +94,8 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		*(p->marks.from ? &p->marks.to : &p->marks.from) = value;
 		return 0;
 	case OPT_SLOTS:
-		if (strcmp(value, "max") != 0)
-			return frag_fail(err, FRAG_EUSAGE, "--slots %.60s: max is all there is",
-					 value);
 		p->slots = true;
-		return 0;
+		return frag_option_word(&slots, "slots", value, frag_slots_words, err);
 	case OPT_ALIGN:
 		return frag_option_size(&p->align, "align", value, 1, err);
 	case OPT_CAPACITY:

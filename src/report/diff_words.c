@@ -1,10 +1,10 @@
 /* diff_words.c - words that several formats of a comparison share. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/print.h"
 #include "base/printable.h"
 #include "report/diff.h"
@@ -200,6 +200,25 @@ const char *frag_gate_word(const struct frag_diff *d)
 	return d->gate->count ? "broken" : "passed";
 }
 
+/* What is written here: as much as there is room for, and no memory that could be short. */
+struct room {
+	char *buf;
+	size_t size, used;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void put(struct room *r, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = frag_vsnprintf(r->buf + r->used, r->size - r->used, format, args);
+	va_end(args);
+	if (n > 0)
+		r->used += (size_t)n < r->size - r->used ? (size_t)n : r->size - r->used - 1;
+}
+
 /* The worst verdicts first: a reader of one line may stop there. What a gate lets pass is
  * not called worse without saying so. */
 void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
@@ -210,16 +229,13 @@ void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 	const struct frag_outcome *o = d->outcome;
 	const struct frag_gate *gate = d->gate;
 	const char *word = frag_gate_word(d), *before = ": ";
-	struct frag_memory m;
+	struct room r = { .buf = buf, .size = size };
 	uint32_t changed = 0;
 
-	buf[0] = '\0';
-	if (!frag_memory_open(&m))
-		return;
-	fprintf(m.f, "%s%s%" PRIu32 " run%s compared", word ? word : "", word ? ": " : "",
+	put(&r, "%s%s%" PRIu32 " run%s compared", word ? word : "", word ? ": " : "",
 		o->compared, o->compared == 1 ? "" : "s");
 	if (word && gate->runs) {
-		fprintf(m.f, ": %" PRIu32 " broken", gate->runs);
+		put(&r, ": %" PRIu32 " broken", gate->runs);
 		before = ", ";
 	}
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
@@ -228,21 +244,17 @@ void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 
 		if (!n)
 			continue;
-		fprintf(m.f, "%s%" PRIu32 " %s%s", before, n, frag_verdict_name(order[i]),
+		put(&r, "%s%" PRIu32 " %s%s", before, n, frag_verdict_name(order[i]),
 			word && bad ? " within the bounds" : "");
 		before = ", ";
 	}
 	if (o->added)
-		fprintf(m.f, "; %" PRIu32 " not in the base", o->added);
+		put(&r, "; %" PRIu32 " not in the base", o->added);
 	if (o->missing)
-		fprintf(m.f, "; %" PRIu32 " only in the base", o->missing);
+		put(&r, "; %" PRIu32 " only in the base", o->missing);
 	for (uint32_t i = 0; i < d->comparison->count; i++)
 		changed += d->comparison->group[i].changed;
 	if (changed)
-		fprintf(m.f, "; %" PRIu32 " trace%s changed", changed, changed == 1 ? " has"
+		put(&r, "; %" PRIu32 " trace%s changed", changed, changed == 1 ? " has"
 			: "s have");
-	if (!frag_memory_close(&m))
-		return;
-	snprintf(buf, size, "%s", m.text);
-	free(m.text);
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/print.h"
 #include "policy/conf_text.h"
 #include "report/cells.h"
 #include "report/fit_words.h"
@@ -20,8 +21,8 @@ const char *frag_shift_text(char buf[FRAG_SHIFT_ROOM], uint64_t before, uint64_t
 {
 	*buf = '\0';
 	if (before && before != UINT64_MAX && after != UINT64_MAX)
-		snprintf(buf, FRAG_SHIFT_ROOM, "%+.1f %%",
-			 ((double)after - (double)before) / (double)before * 100);
+		frag_snprintf(buf, FRAG_SHIFT_ROOM, "%+.1f %%",
+			      ((double)after - (double)before) / (double)before * 100);
 	return buf;
 }
 
