@@ -20,7 +20,7 @@ enum {
 static const struct frag_opt opts[] = {
 	{ 0, "between", "MARK MARK", "the stretch from the first mark of a name to the next of the other",
 	  OPT_BETWEEN },
-	{ 0, "slots", "WHAT", "plan for all such stretches: the k-th request at its largest", OPT_SLOTS },
+	{ 0, "slots", "WHAT", "max: plan for all such stretches, the k-th request at its largest", OPT_SLOTS },
 	{ 0, "align", "SIZE", "what sizes are rounded up to (512)", OPT_ALIGN },
 	{ 0, "capacity", "SIZE", "exit with 1 if the plan is higher", OPT_CAPACITY },
 	{ 0, "time", "TIME", "end the search early after so much work: 30s, 500ms, 5m (10s)", OPT_TIME },
