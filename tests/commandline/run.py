@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT / 'tests' / 'support'))
 from tap import Tap                     # noqa: E402
 
 PATIENCE = 120.0        # seconds until something counts as hanging
-LINES = 400 if os.environ.get('SAN') else 800   # of `make check`
+LINES = 600 if os.environ.get('SAN') else 800   # of `make check`
 BATCH = 50              # lines a test of the TAP
 # help opens man(1), record becomes any program, whose statuses are their own
 LEFT_OUT = ('help', 'record')
