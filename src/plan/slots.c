@@ -179,7 +179,8 @@ static void settle(struct slots *s)
 	}
 	if (s->within)
 		plan->to = s->last + 1;
-	qsort(plan->buffers, plan->count, sizeof(*plan->buffers), by_birth);
+	if (plan->count)
+		qsort(plan->buffers, plan->count, sizeof(*plan->buffers), by_birth);
 }
 
 /* The tape is read to its end: the last period may have none of its own. */
@@ -214,5 +215,6 @@ void frag_plan_slots_by_request(struct frag_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->count; i++)
 		plan->buffers[i].birth = plan->buffers[i].id.number;
-	qsort(plan->buffers, plan->count, sizeof(*plan->buffers), by_birth);
+	if (plan->count)
+		qsort(plan->buffers, plan->count, sizeof(*plan->buffers), by_birth);
 }

@@ -46,7 +46,8 @@ int frag_plan_order_spaces(struct frag_plan *plan, struct frag_error *err)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < plan->space_count; i++)
 		plan->spaces[i].try_count = i;
-	qsort(plan->spaces, plan->space_count, sizeof(*plan->spaces), by_device);
+	if (plan->space_count)
+		qsort(plan->spaces, plan->space_count, sizeof(*plan->spaces), by_device);
 	for (uint32_t i = 0; i < plan->space_count; i++) {
 		struct frag_space_plan s = plan->spaces[i];
 
