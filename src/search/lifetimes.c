@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/hash.h"
 #include "events/ids.h"
 #include "events/lasting.h"
 #include "search/optimizer.h"
@@ -19,17 +18,12 @@ const char *const frag_life_class_names[] = {
 	[FRAG_LIFE_TEMPORARIES] = "temporaries", NULL,
 };
 
-struct mark {
-	uint64_t step, name;    /* that without its digits, hashed */
-};
-
 struct survey {
 	struct frag_lifetimes *out;
 	const struct frag_scene *scene;
 	uint32_t *block_of;     /* by slot: one more than the scene's block; 0: none */
 	uint32_t slot_count, slot_capacity;
-	struct mark *marks;
-	uint32_t mark_count, mark_capacity;
+	struct frag_lasting_marks marks;        /* at steps */
 	struct frag_optimizer_steps optimizer;
 	uint64_t steps;         /* of the trace */
 	bool failed;            /* memory is short */
@@ -54,17 +48,9 @@ static bool note_slots(struct survey *s)
 
 static void note_mark(struct survey *s, const struct frag_event *ev)
 {
-	char *kind = frag_mark_kind(ev->text.text, ev->text.length);
-
-	if (kind && frag_optimizer_note(&s->optimizer, ev)
-	    && frag_grow(&s->marks, &s->mark_capacity, (uint64_t)s->mark_count + 1,
-			 sizeof(*s->marks)))
-		s->marks[s->mark_count++] = (struct mark){
-			ev->step, frag_hash_text(kind, strlen(kind), 0),
-		};
-	else
+	if (!frag_optimizer_note(&s->optimizer, ev)
+	    || !frag_lasting_note(&s->marks, ev->step, ev->text.text, ev->text.length))
 		s->failed = true;
-	free(kind);
 }
 
 /* Blocks have a name from their alloc on; the first free after that is theirs. */
@@ -109,58 +95,17 @@ static int read_tape(struct survey *s, const struct frag_tape *tape, struct frag
 	return s->failed ? frag_fail_nomem(err) : 0;
 }
 
-/* Leaves those marks that begin an iteration; none where none repeats. */
-static bool find_iterations(struct survey *s)
-{
-	struct frag_map seen;
-	uint64_t name = 0;
-	uint32_t first = UINT32_MAX, n = 0;
-	bool good = frag_map_init(&seen, frag_hash_seed());
-
-	for (uint32_t i = 0; i < s->mark_count && good; i++) {
-		const uint32_t before = frag_map_get(&seen, s->marks[i].name);
-
-		if (before != FRAG_MAP_NONE && before < first) {
-			first = before;
-			name = s->marks[i].name;
-		}
-		if (before == FRAG_MAP_NONE)
-			good = frag_map_add(&seen, s->marks[i].name, i);
-	}
-	for (uint32_t i = first; i < s->mark_count && good; i++)
-		if (s->marks[i].name == name)
-			s->marks[n++] = s->marks[i];
-	s->mark_count = n;
-	frag_map_fini(&seen);
-	return good;
-}
-
-/* Iterations that have begun before this step, or at it. */
-static uint32_t begun(const struct survey *s, uint64_t step)
-{
-	uint32_t low = 0, high = s->mark_count;
-
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (s->marks[middle].step <= step)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static enum frag_life_class classify(const struct survey *s, uint64_t birth,
 				     const struct frag_lifetime *life)
 {
 	const bool never = life->freed == UINT64_MAX;
 	const uint64_t end = never ? s->steps : life->freed;
-	const uint32_t iterations = s->mark_count ? s->mark_count : 1;
+	const uint32_t iterations = s->marks.count ? s->marks.count : 1;
 	const uint64_t brief = s->steps / iterations / SHORT_PART;
 
-	if (s->mark_count) {
-		const uint32_t before = begun(s, birth), outlived = begun(s, end) - before;
+	if (s->marks.count) {
+		const uint32_t before = frag_lasting_begun(&s->marks, birth);
+		const uint32_t outlived = frag_lasting_begun(&s->marks, end) - before;
 
 		if (frag_outlasts(before, outlived, never) && !before)
 			return FRAG_LIFE_WEIGHTS;
@@ -190,7 +135,7 @@ static bool guess_optimizer(const struct survey *s)
 		block[n] = i;
 		grown[n++] = (struct frag_grown){
 			.bytes = s->scene->blocks[i].requested,
-			.iteration = begun(s, frag_birth(s->out, s->scene, i)),
+			.iteration = frag_lasting_begun(&s->marks, frag_birth(s->out, s->scene, i)),
 			.weight = life == FRAG_LIFE_WEIGHTS,
 		};
 	}
@@ -217,14 +162,14 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_scene *sce
 		out->of[i].freed = UINT64_MAX;
 	s.failed = !out->of || !note_slots(&s);
 	rc = read_tape(&s, tape, err);
-	if (!rc && !find_iterations(&s))
+	if (!rc && !frag_lasting_find(&s.marks))
 		rc = frag_fail_nomem(err);
 	for (uint32_t i = 0; i < out->count && !rc; i++)
 		out->of[i].life = classify(&s, frag_birth(out, scene, i), &out->of[i]);
-	if (!rc && s.mark_count && !s.optimizer.count && !guess_optimizer(&s))
+	if (!rc && s.marks.count && !s.optimizer.count && !guess_optimizer(&s))
 		rc = frag_fail_nomem(err);
 	free(s.block_of);
-	free(s.marks);
+	free(s.marks.mark);
 	frag_optimizer_fini(&s.optimizer);
 	return rc;
 }

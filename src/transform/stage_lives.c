@@ -21,17 +21,12 @@ struct life {
 	bool lasts;
 };
 
-struct mark {
-	uint64_t at, kind;      /* its name without numbers, hashed */
-};
-
 struct lives {
 	struct frag_held held;
 	struct frag_held_place place;
 	struct life *of;        /* by block */
 	uint32_t count, capacity;
-	struct mark *marks;     /* at last those that begin an iteration */
-	uint32_t mark_count, mark_capacity;
+	struct frag_lasting_marks marks;        /* at items */
 	struct frag_handles ids;
 	bool used_zero;         /* the id 0, by a block */
 	uint64_t items;
@@ -56,7 +51,7 @@ static void lives_fini(struct frag_stage *s)
 	frag_held_fini(&l->held);
 	frag_handles_fini(&l->ids);
 	free(l->of);
-	free(l->marks);
+	free(l->marks.mark);
 }
 
 static bool note_alloc(struct frag_stage *s, const struct frag_item *item)
@@ -83,20 +78,6 @@ static bool note_alloc(struct frag_stage *s, const struct frag_item *item)
 	return true;
 }
 
-static bool note_mark(struct lives *l, const struct frag_item *item)
-{
-	char *kind = frag_mark_kind(item->rec.text.text, item->rec.text.length);
-	const bool good = kind && frag_grow(&l->marks, &l->mark_capacity,
-					    (uint64_t)l->mark_count + 1, sizeof(*l->marks));
-
-	if (good)
-		l->marks[l->mark_count++] = (struct mark){
-			l->items, frag_hash_text(kind, strlen(kind), 0),
-		};
-	free(kind);
-	return good;
-}
-
 static int lives_put(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
 {
 	struct lives *l = s->state;
@@ -105,51 +86,12 @@ static int lives_put(struct frag_stage *s, const struct frag_item *item, struct 
 	if (item->rec.op == FRAG_OP_ALLOC)
 		good = good && note_alloc(s, item);
 	else if (item->rec.op == FRAG_OP_MARK)
-		good = good && note_mark(l, item);
+		good = good && frag_lasting_note(&l->marks, l->items, item->rec.text.text,
+						     item->rec.text.length);
 	else if (item->rec.op == FRAG_OP_FREE)
 		l->of[item->block].end = l->items;
 	l->items++;
 	return good ? 0 : frag_fail_nomem(err);
-}
-
-/* Leaves those marks that begin an iteration; none where none repeats. */
-static bool find_iterations(struct lives *l)
-{
-	struct frag_map seen;
-	uint32_t first = UINT32_MAX, n = 0;
-	uint64_t kind = 0;
-	bool good = frag_map_init(&seen, frag_hash_seed());
-
-	for (uint32_t i = 0; i < l->mark_count && good; i++) {
-		const uint32_t before = frag_map_get(&seen, l->marks[i].kind);
-
-		if (before == FRAG_MAP_NONE)
-			good = frag_map_add(&seen, l->marks[i].kind, i);
-		else if (before < first)
-			kind = l->marks[first = before].kind;
-	}
-	for (uint32_t i = first; i < l->mark_count && good; i++)
-		if (l->marks[i].kind == kind)
-			l->marks[n++] = l->marks[i];
-	l->mark_count = n;
-	frag_map_fini(&seen);
-	return good;
-}
-
-/* Iterations that have begun before this item, or with it. */
-static uint32_t begun(const struct lives *l, uint64_t item)
-{
-	uint32_t low = 0, high = l->mark_count;
-
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (l->marks[middle].at <= item)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 static bool lasts(const struct lives *l, const struct life *life)
@@ -158,17 +100,17 @@ static bool lasts(const struct lives *l, const struct life *life)
 	const uint64_t end = never ? l->items : life->end;
 	uint32_t before;
 
-	if (!l->mark_count)
+	if (!l->marks.count)
 		return frag_outlasts_part(life->birth, end, l->items, never);
-	before = begun(l, life->birth);
-	return frag_outlasts(before, begun(l, end) - before, never);
+	before = frag_lasting_begun(&l->marks, life->birth);
+	return frag_outlasts(before, frag_lasting_begun(&l->marks, end) - before, never);
 }
 
 static int find_lives(struct frag_stage *s, struct frag_error *err)
 {
 	struct lives *l = s->state;
 	const bool hoist = s->change->kind == FRAG_CHANGE_HOIST;
-	int rc = find_iterations(l) ? 0 : frag_fail_nomem(err);
+	int rc = frag_lasting_find(&l->marks) ? 0 : frag_fail_nomem(err);
 
 	for (uint32_t i = 0; i < l->count && !rc; i++) {
 		l->of[i].lasts = lasts(l, &l->of[i]);
