@@ -76,8 +76,8 @@ CUDA_OBJECTS := $(if $(filter-out no,$(WITH_CUDA)),$(if $(wildcard \
 	yes,$(WITH_CUDA)),$(error WITH_CUDA=yes: no cuda_runtime_api.h in CUDA_HOME=$(CUDA_HOME)))))
 CUDA_LIBS = $(addprefix -L,$(wildcard $(CUDA_HOME)/lib*)) -lcudart_static -ldl -lrt
 CMD_OBJECTS := $(call objects,src/cmd/*.c)
-RECORD_OBJECTS := $(patsubst %.c,$(BUILD)/pic/%.o,$(call sources,src/preload/*.c))
-LIB_OBJECTS := $(filter-out $(CMD_OBJECTS) %/cuda.o $(BUILD)/src/preload/%,$(call objects,src/*/*.c))
+RECORD_OBJECTS := $(patsubst %.c,$(BUILD)/pic/%.o,$(call sources,src/recorder/*.c))
+LIB_OBJECTS := $(filter-out $(CMD_OBJECTS) %/cuda.o $(BUILD)/src/recorder/%,$(call objects,src/*/*.c))
 SUPPORT_OBJECTS := $(call objects,tests/support/*.c)
 BENCH_OBJECTS := $(call objects,tests/bench/*.c)
 FUZZ_LIB := $(LIB_OBJECTS:$(BUILD)/%=$(BUILD)/fuzz/%)
@@ -193,8 +193,8 @@ python = /usr/bin/python3 -B
 compare = $(python) tests/property/compare.py $(PROGRAM) $(1) \
 	$(shell seq $(1) $(PROPERTY_SEEDS) | head -n 50 | wc -l)
 golden_areas = $(sort $(patsubst tests/golden/%/,%,$(dir $(wildcard tests/golden/*/*.sh))))
-threaded = "$(python) tests/threads/run.py $(PROGRAM)" $(filter %_chunks %_ahead %_workers,$(C_TESTS))
-TESTS = $(if $(filter thread,$(SAN)),$(threaded),scripts/check-rooms.sh scripts/check-help.sh $(TEST_PROGRAMS) \
+threaded = "$(python) tests/threads/run.py $(PROGRAM)" $(filter %_stable_array %_ahead %_workers,$(C_TESTS))
+TESTS = $(if $(filter thread,$(SAN)),$(threaded),scripts/check-modules.sh scripts/check-help.sh $(TEST_PROGRAMS) \
 	$(foreach f,$(call sources,tests/*/run.py),"$(python) $f $(PROGRAM)") \
 	$(foreach first,$(shell seq 1 50 $(PROPERTY_SEEDS)),"$(call compare,$(first))") \
 	$(patsubst %,"tests/golden/run.sh %",$(golden_areas)) \
@@ -220,7 +220,7 @@ check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/gpu/*.sh)
 check-slurm: all ; @$(TEST_ENV) $(python) tests/sweep/slurm.py $(PROGRAM)
 
 ## check-page: pages of `report` in a headless chromium, where one is installed
-check-page: all ; @$(TEST_ENV) $(python) tests/page/browser.py $(PROGRAM) $(PAGES)
+check-page: all ; @$(TEST_ENV) $(python) tests/html_report/browser.py $(PROGRAM) $(PAGES)
 
 ## check-wheel: the wheel, in an environment of its own and in a root with nothing else
 check-wheel: wheel ; @$(TEST_ENV) $(python) tests/python/wheel.py $(BUILD)/wheel

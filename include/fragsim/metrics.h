@@ -137,7 +137,7 @@ struct frag_holder_stack {
 #define FRAG_HOLDER_STACKS_MAX 3
 
 /* Who held memory at an OOM: live and pending blocks by tag. */
-struct frag_holder {
+struct frag_tag_usage {
 	char    *tag;           /* NULL: blocks without one */
 	uint64_t bytes, blocks;
 	uint64_t oldest;        /* step of birth */
@@ -154,7 +154,7 @@ struct frag_hole {
 	uint64_t offset;
 	uint32_t segment;       /* ordinal */
 	bool whole;             /* the segment could be given back then */
-	struct frag_holder holders[FRAG_HOLDERS_MAX];
+	struct frag_tag_usage holders[FRAG_HOLDERS_MAX];
 	uint32_t holder_count;
 };
 
@@ -171,7 +171,7 @@ struct frag_oom {
 				 * policy itself; UINT64_MAX: no limit */
 	const char *limit_key;  /* the key of the policy that sets it; NULL: a fraction does */
 	struct frag_metrics metrics;    /* then */
-	struct frag_holder holders[FRAG_HOLDERS_MAX];   /* the largest first */
+	struct frag_tag_usage holders[FRAG_HOLDERS_MAX];   /* the largest first */
 	uint32_t holder_count;
 	struct frag_hole hole;
 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 
 int frag_vfail(struct frag_error *err, enum frag_error_code code, const char *format, va_list args)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 
 /* How many digits: the number of bits says it, but for one. */
 static uint32_t count_digits(uint64_t value)
@@ -126,7 +126,7 @@ char *frag_put_double(char *p, double value)
 }
 
 /* "##[" and "##vso[", wherever in a line: the bracket is what can be escaped. */
-bool frag_opens_command(const char *begin, const char *bracket)
+bool frag_is_ci_command(const char *begin, const char *bracket)
 {
 	const char *p = bracket;
 
@@ -201,7 +201,7 @@ char *frag_put_json(char *p, const char *text, size_t length)
 			*p++ = *form;
 			s++;
 		} else if (code >= 0x20 && code < 0x7f
-			   && (code != '[' || !frag_opens_command(text, s))) {
+			   && (code != '[' || !frag_is_ci_command(text, s))) {
 			*p++ = (char)code;
 			s++;
 		} else if (code < 0x80) {

@@ -29,7 +29,7 @@ double frag_fixed4(double value);
 char *frag_put_double(char *p, double value);
 
 /* Does the text end, with the '[' that follows, as a command in a log begins? */
-bool frag_opens_command(const char *begin, const char *bracket);
+bool frag_is_ci_command(const char *begin, const char *bracket);
 
 /*
  * One code point of UTF-8 from *s on, which is no ASCII; moves *s after it. A byte
@@ -42,7 +42,7 @@ char *frag_put_unit(char *p, uint32_t unit);
 
 /*
  * A JSON string with its quotes; everything outside printable ASCII becomes an
- * escape, and so does what frag_opens_command() says; what is no UTF-8 becomes U+FFFD.
+ * escape, and so does what frag_is_ci_command() says; what is no UTF-8 becomes U+FFFD.
  * Room: 6 for each byte of text, and 2.
  */
 char *frag_put_json(char *p, const char *text, size_t length);

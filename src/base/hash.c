@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 
 #define FIRST_SIZE 64
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 
 struct frag_json {
 	void *root;

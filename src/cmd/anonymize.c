@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "cmd/rewrite.h"
-#include "trace/names.h"
+#include "cmd/transform_trace.h"
+#include "trace/name_tables.h"
 
 static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
 

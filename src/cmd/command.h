@@ -27,7 +27,7 @@ struct frag_opt {
 int frag_option_color(const char *value, struct frag_error *err);
 
 /* An option that only another command has, and what to say of it. */
-struct frag_foreign {
+struct frag_misplaced_option {
 	const char *name;       /* NULL ends the table */
 	const char *words;
 };
@@ -44,7 +44,7 @@ struct frag_cmd {
 	const char *args;       /* for the usage line */
 	const char *summary;    /* one line, no full stop */
 	const struct frag_opt *opts;
-	const struct frag_foreign *foreign;     /* optional */
+	const struct frag_misplaced_option *foreign;     /* optional */
 	/* 0 or -FRAG_E...; *status may be raised to an exit status that is no error */
 	int (*exec)(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		    struct frag_error *err);

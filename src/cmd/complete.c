@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/escape.h"
 #include "cmd/command.h"
 #include "device/known_cards.h"
 #include "fragsim/policy.h"
@@ -24,9 +24,9 @@
 #include "report/fit_formats.h"
 #include "report/sweep_script.h"
 #include "report/tune_formats.h"
-#include "search/grid.h"
+#include "search/settings_grid.h"
 #include "sweep/scheduler.h"
-#include "trace/sinks.h"
+#include "trace/trace_formats.h"
 
 static const struct {
 	const char *option;

@@ -1,9 +1,9 @@
 /* convert.c - fragsim convert: writes a trace, or a run of it, in another form. */
 #include <string.h>
 
-#include "base/listed.h"
+#include "base/name_list.h"
 #include "cmd/export_run.h"
-#include "cmd/rewrite.h"
+#include "cmd/transform_trace.h"
 
 /* The options of a run follow our own. */
 #define RUN(id) (FRAG_REWRITE_OWN + (id))
@@ -30,7 +30,7 @@ struct convert {
 	const char *run_option;                 /* the last one that was given, or NULL */
 };
 
-static void list_run_forms(struct frag_listed *names)
+static void list_run_forms(struct frag_name_list *names)
 {
 	for (uint32_t i = 0; frag_exports()[i]; i++)
 		frag_listed_add(names, frag_exports()[i]->name);
@@ -38,7 +38,7 @@ static void list_run_forms(struct frag_listed *names)
 
 static int no_form(const char *value, struct frag_error *err)
 {
-	struct frag_listed names = { .used = 0 };
+	struct frag_name_list names = { .used = 0 };
 
 	for (uint32_t i = 0; frag_sinks()[i]; i++)
 		frag_listed_add(&names, frag_sinks()[i]->name);
@@ -49,7 +49,7 @@ static int no_form(const char *value, struct frag_error *err)
 
 static int needs_run_form(const char *option, struct frag_error *err)
 {
-	struct frag_listed names = { .used = 0 };
+	struct frag_name_list names = { .used = 0 };
 
 	list_run_forms(&names);
 	return frag_fail(err, FRAG_EUSAGE, "--%s is for a run: --to %s", option,

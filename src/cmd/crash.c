@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/format.h"
-#include "base/printable.h"
+#include "base/escape.h"
 #include "cmd/interrupt.h"
 #include "policy/watch.h"
 
@@ -79,7 +79,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
 	if (running.name) {
 		say(signals[i].name);
 		running.name = NULL;
-		frag_drop_guarded();
+		frag_remove_partial_files();
 	}
 	sigaction(number, &before[i], NULL);
 	if (info->si_code <= 0)

@@ -6,12 +6,12 @@
 #include "cmd/diff_outputs.h"
 #include "cmd/interrupt.h"
 #include "cmd/progress.h"
-#include "cmd/taped.h"
+#include "cmd/loaded_trace.h"
 #include "documents/result_read.h"
-#include "compare/every_policy.h"
+#include "compare/policy_matrix.h"
 #include "fragsim/version.h"
 #include "report/diff_formats.h"
-#include "search/fits.h"
+#include "search/fit_all.h"
 
 struct diff {
 	struct frag_diff_options options;
@@ -19,7 +19,7 @@ struct diff {
 	struct frag_gate gate;
 	struct frag_diff_outputs outputs;
 	struct frag_progress progress;
-	struct frag_redraw redraw;      /* of the page, where there is --html */
+	struct frag_answer_page redraw;      /* of the page, where there is --html */
 };
 
 /* The line of the progress, where there is one, gives way. */
@@ -43,7 +43,7 @@ static int find_smallest(struct diff *d, uint32_t index, struct frag_runs *runs,
 			 struct frag_error *err)
 {
 	struct frag_run_options run = d->options.run;
-	struct frag_taped taped = { .trace = NULL };
+	struct frag_loaded_trace taped = { .trace = NULL };
 	struct frag_fit_source source;
 	struct frag_fits fits = {
 		.sources = &source, .source_count = 1, .choice_count = run.choice_count,
@@ -160,7 +160,7 @@ static int compare(struct diff *d, const struct frag_cmd *cmd, struct frag_error
 static int draw_trace(struct diff *d, const char *path, struct frag_error *err)
 {
 	struct frag_run_options run = d->options.run;
-	struct frag_taped taped = { .choice_count = 0 };
+	struct frag_loaded_trace taped = { .choice_count = 0 };
 	struct frag_devices devices = { .count = 0 };
 	struct frag_redrawn x = { .sim_count = 0 };
 	int rc;
@@ -217,7 +217,7 @@ static int report(struct diff *d, int *status, struct frag_error *err)
 		.comparison = c, .gate = &d->gate, .outcome = &outcome,
 		.updated = d->options.update && !c->interrupted,
 	};
-	struct frag_standing *standings = frag_comparison_standings(c, &diff.standing_count);
+	struct frag_policy_summary *standings = frag_comparison_standings(c, &diff.standing_count);
 	int rc = standings ? 0 : frag_fail_nomem(err);
 
 	diff.standings = standings;

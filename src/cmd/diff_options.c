@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-#include "base/listed.h"
+#include "base/array_grow.h"
+#include "base/name_list.h"
 #include "cmd/outputs.h"
 
 enum {
@@ -65,7 +65,7 @@ static const struct frag_diff_format *find_format(const char *name, size_t lengt
 
 static int no_format(const char *option, const char *value, struct frag_error *err)
 {
-	struct frag_listed names = { .used = 0 };
+	struct frag_name_list names = { .used = 0 };
 
 	for (uint32_t i = 0; frag_diff_formats[i]; i++)
 		frag_listed_add(&names, frag_diff_formats[i]->name);

@@ -14,7 +14,7 @@
 static int open_file(struct frag_diff_outputs *outputs, uint32_t i, const char *path,
 		     struct frag_error *err)
 {
-	frag_guard_file(&outputs->files[i]);
+	frag_register_partial_file(&outputs->files[i]);
 	return frag_outfile_open(&outputs->files[i], path, err);
 }
 
@@ -31,7 +31,7 @@ int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_
 }
 
 /* A comparison as an answer of a page. */
-static int print_answer(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_answer(const void *what, const struct frag_text_style *paper, FILE *f,
 			struct frag_error *err)
 {
 	(void)paper;
@@ -40,10 +40,10 @@ static int print_answer(const void *what, const struct frag_paper *paper, FILE *
 
 static const struct frag_format answer = { "text", print_answer };
 
-static int print_page(struct frag_outfile *to, struct frag_redraw *page,
+static int print_page(struct frag_outfile *to, struct frag_answer_page *page,
 		      const struct frag_diff *diff, struct frag_error *err)
 {
-	static const struct frag_paper plain = { .columns = 0 };
+	static const struct frag_text_style plain = { .columns = 0 };
 	FILE *f = frag_outfile_stream(to);
 	int rc;
 
@@ -95,7 +95,7 @@ static int print_standard(const struct frag_diff_options *o, struct frag_diff *d
 }
 
 int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
-			    struct frag_diff *diff, struct frag_redraw *page,
+			    struct frag_diff *diff, struct frag_answer_page *page,
 			    struct frag_error *err)
 {
 	struct frag_outfile *files[BASELINE + 1];
@@ -119,5 +119,5 @@ void frag_diff_outputs_fini(struct frag_diff_outputs *outputs)
 {
 	for (uint32_t i = 0; i <= BASELINE; i++)
 		frag_outfile_abandon(&outputs->files[i]);
-	frag_guard_file(NULL);
+	frag_register_partial_file(NULL);
 }

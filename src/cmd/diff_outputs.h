@@ -2,9 +2,9 @@
 #ifndef CMD_DIFF_OUTPUTS_H
 #define CMD_DIFF_OUTPUTS_H
 
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 #include "cmd/diff_options.h"
-#include "cmd/redraw.h"
+#include "cmd/answer_page.h"
 
 struct frag_diff_outputs {
 	struct frag_outfile files[FRAG_DIFF_OUTPUTS_MAX + 1];   /* the baseline is the last */
@@ -19,7 +19,7 @@ int frag_diff_outputs_open(struct frag_diff_outputs *outputs, const struct frag_
  * --html.
  */
 int frag_diff_outputs_write(struct frag_diff_outputs *outputs, const struct frag_diff_options *o,
-			    struct frag_diff *diff, struct frag_redraw *page,
+			    struct frag_diff *diff, struct frag_answer_page *page,
 			    struct frag_error *err);
 
 /* Leaves no file behind that was not committed. */

@@ -46,7 +46,7 @@ static int none(const struct frag_message_log *log, struct frag_error *err)
 static int report(struct explained *e, struct frag_error *err)
 {
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
-	const struct frag_paper paper = {
+	const struct frag_text_style paper = {
 		.colour = frag_terminal_colour(columns), .columns = columns,
 	};
 
@@ -67,7 +67,7 @@ int frag_explain_message(const struct frag_explain_message *how, struct frag_err
 	int rc = 0;
 
 	if (how->json) {
-		frag_guard_file(&e.json);
+		frag_register_partial_file(&e.json);
 		rc = frag_outfile_open(&e.json, how->json, err);
 	}
 	if (!rc && !how->quiet && strcmp(how->path, "-") == 0 && isatty(STDIN_FILENO))
@@ -79,7 +79,7 @@ int frag_explain_message(const struct frag_explain_message *how, struct frag_err
 	rc = rc ? rc : report(&e, err);
 	if (how->json) {
 		frag_outfile_abandon(&e.json);
-		frag_guard_file(NULL);
+		frag_register_partial_file(NULL);
 	}
 	frag_message_groups_fini(&e.groups);
 	return frag_or_interrupted(rc, err);

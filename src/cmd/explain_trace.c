@@ -6,9 +6,9 @@
 
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
-#include "cmd/printed.h"
-#include "cmd/recorded_policy.h"
-#include "cmd/taped.h"
+#include "cmd/output_formats.h"
+#include "cmd/default_policy.h"
+#include "cmd/loaded_trace.h"
 #include "report/explain_formats.h"
 
 #define ROWS_MAX 100000
@@ -21,9 +21,9 @@ struct work {
 	struct frag_explain_trace *how;
 	const struct frag_cmd *cmd;
 	const char *path;
-	struct frag_printed printed;
+	struct frag_answer_output printed;
 	struct frag_outfile folded;
-	struct frag_taped taped;
+	struct frag_loaded_trace taped;
 	struct frag_taped_reading reading;
 	struct frag_devices devices;
 	struct frag_explanation found;
@@ -91,15 +91,15 @@ static int check(struct work *w, struct frag_error *err)
 		return frag_usage(w->cmd, "one policy at a time", err);
 	if (!rc && w->how->json)
 		rc = frag_printed_json(&w->printed, w->how->json, err);
-	rc = rc ? rc : frag_redraw_ask(&w->how->redraw, run->html, &w->printed, err);
+	rc = rc ? rc : frag_answer_page_set_path(&w->how->redraw, run->html, &w->printed, err);
 	if (!rc && is_standard(w->how->folded)
 	    && (is_standard(w->how->json) || is_standard(run->html)))
 		return frag_usage(w->cmd, "two outputs to standard output: only one can be -", err);
 	if (!rc && w->how->folded && frag_same_file(w->how->folded, w->path))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
 				 w->how->folded);
-	rc = rc ? rc : frag_printed_spare(&w->printed, run->profile_path, "the profile", err);
-	rc = rc ? rc : frag_printed_spare(&w->printed, w->how->folded, "another output", err);
+	rc = rc ? rc : frag_answer_output_check_input(&w->printed, run->profile_path, "the profile", err);
+	rc = rc ? rc : frag_answer_output_check_input(&w->printed, w->how->folded, "another output", err);
 	return rc ? rc : frag_printed_apart(&w->printed, w->cmd, &w->path, 1, "the trace", err);
 }
 
@@ -195,7 +195,7 @@ static int explain(struct work *w, struct frag_error *err)
 /* The run again, on what it was explained on, and its first moment. */
 static int draw(struct work *w, struct frag_error *err)
 {
-	struct frag_redraw *r = &w->how->redraw;
+	struct frag_answer_page *r = &w->how->redraw;
 	struct frag_redrawn x;
 	int rc = frag_redraw_room(r, 1, err);
 

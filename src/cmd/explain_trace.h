@@ -2,7 +2,7 @@
 #ifndef CMD_EXPLAIN_TRACE_H
 #define CMD_EXPLAIN_TRACE_H
 
-#include "cmd/redraw.h"
+#include "cmd/answer_page.h"
 
 /* Options of a trace alone, from `base` on. */
 enum { FRAG_EXPLAIN_AT, FRAG_EXPLAIN_TOP, FRAG_EXPLAIN_MOVES, FRAG_EXPLAIN_BLOCK_COST,
@@ -22,7 +22,7 @@ struct frag_explain_trace {
 	const char *at;                 /* NULL: oom */
 	uint64_t top, moves, block_cost;
 	const char *folded, *json;      /* paths; NULL: none */
-	struct frag_redraw redraw;      /* of the page, where run has --html */
+	struct frag_answer_page redraw;      /* of the page, where run has --html */
 };
 
 void frag_explain_trace_init(struct frag_explain_trace *how);

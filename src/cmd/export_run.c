@@ -5,8 +5,8 @@
 
 #include "cmd/export_run.h"
 #include "cmd/interrupt.h"
-#include "cmd/recorded_policy.h"
-#include "report/beginning_text.h"
+#include "cmd/default_policy.h"
+#include "report/initial_state_text.h"
 
 struct job {
 	struct frag_run_options *options;
@@ -85,7 +85,7 @@ static void report_policy(const struct job *job)
 
 	if (job->quiet)
 		return;
-	if (strchr(given->text, ':') || frag_spell_out(&choice, &unused))
+	if (strchr(given->text, ':') || frag_choice_expand_settings(&choice, &unused))
 		choice = *given;
 	frag_print_message("exported a run under %s", choice.text);
 }
@@ -118,7 +118,7 @@ int frag_export_run(const struct frag_export_ops *form, enum frag_packing packin
 	};
 	int rc;
 
-	frag_guard_file(&job.out);
+	frag_register_partial_file(&job.out);
 	rc = open_all(&job, packing, from, to, err);
 	rc = rc ? rc : simulate(&job, err);
 	rc = rc ? rc : frag_outfile_commit(&job.out, err);
@@ -129,7 +129,7 @@ int frag_export_run(const struct frag_export_ops *form, enum frag_packing packin
 	}
 	form->fini(&job.x);
 	frag_outfile_abandon(&job.out);
-	frag_guard_file(NULL);
+	frag_register_partial_file(NULL);
 	frag_sim_del(job.sim);
 	frag_devices_fini(&job.devices);
 	frag_trace_close(job.trace);

@@ -2,7 +2,7 @@
 #ifndef CMD_EXPORT_RUN_H
 #define CMD_EXPORT_RUN_H
 
-#include "base/packer.h"
+#include "base/compress.h"
 #include "cmd/run_options.h"
 #include "report/export.h"
 

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/parse.h"
-#include "cmd/judge.h"
+#include "cmd/exit_conditions.h"
 #include "cmd/outputs.h"
-#include "cmd/printed.h"
-#include "cmd/recorded_mark.h"
-#include "cmd/rewrite.h"
-#include "cmd/taped.h"
+#include "cmd/output_formats.h"
+#include "cmd/trace_provenance.h"
+#include "cmd/transform_trace.h"
+#include "cmd/loaded_trace.h"
 #include "report/extrapolate_formats.h"
-#include "transform/grown.h"
+#include "transform/extrapolated_header.h"
 
 enum {
 	OPT_AT = FRAG_OPT_FIRST_OWN, OPT_LARGEST, OPT_UP_TO, OPT_STEP, OPT_RUNS, OPT_TRACE, OPT_TO,
@@ -52,7 +52,7 @@ static const struct frag_opt opts[] = {
 
 struct extrapolate {
 	struct frag_run_options run;
-	struct frag_printed printed;
+	struct frag_answer_output printed;
 	struct frag_rewrite rewrite;    /* the form of the trace that is written */
 	const char *out;                /* its path; NULL: none is */
 	uint32_t *at, at_count, at_capacity;
@@ -62,7 +62,7 @@ struct extrapolate {
 	/* the recordings */
 	char *paths[FRAG_RECORDINGS_MAX];
 	uint32_t numbers[FRAG_RECORDINGS_MAX], count;
-	struct frag_taped taped[FRAG_RECORDINGS_MAX];
+	struct frag_loaded_trace taped[FRAG_RECORDINGS_MAX];
 	struct frag_taped_reading reading;
 	struct frag_recordings recordings;
 	struct frag_extrapolation found;
@@ -261,7 +261,7 @@ static int check(struct extrapolate *e, const struct frag_cmd *cmd, struct frag_
 	if (!rc && e->run.setting_count && !e->run.choice_count)
 		rc = frag_run_set_option(&e->run, FRAG_OPT_POLICY, "pytorch", err);
 	rc = rc ? rc : frag_run_settings(&e->run, true, err);
-	rc = rc ? rc : frag_printed_spare(&e->printed, e->run.profile_path, "the profile", err);
+	rc = rc ? rc : frag_answer_output_check_input(&e->printed, e->run.profile_path, "the profile", err);
 	return rc ? rc : frag_printed_apart(&e->printed, cmd, (const char *const *)e->paths,
 					    e->count, "the trace", err);
 }
@@ -353,7 +353,7 @@ static void show_search(void *ctx, uint32_t done, uint32_t count)
 
 static int search(struct extrapolate *e, struct frag_error *err)
 {
-	const struct frag_taped *first = &e->taped[0];
+	const struct frag_loaded_trace *first = &e->taped[0];
 	int rc;
 
 	e->found = (struct frag_extrapolation){

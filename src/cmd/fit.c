@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "cmd/interrupt.h"
-#include "cmd/judge.h"
-#include "cmd/printed.h"
+#include "cmd/exit_conditions.h"
+#include "cmd/output_formats.h"
 #include "cmd/progress.h"
-#include "cmd/redraw.h"
-#include "cmd/taped.h"
+#include "cmd/answer_page.h"
+#include "cmd/loaded_trace.h"
 #include "report/fit_formats.h"
 
 enum {
@@ -38,16 +38,16 @@ static const struct frag_opt opts[] = {
 
 struct fit {
 	struct frag_run_options run;
-	struct frag_printed printed;
+	struct frag_answer_output printed;
 	struct frag_fit_bounds bounds;
 	struct frag_conditions conditions;
 	bool map, static_room;
 	const char *const *paths;
 	uint32_t count;
-	struct frag_taped *taped;
+	struct frag_loaded_trace *taped;
 	struct frag_fits fits;
 	struct frag_progress progress;
-	struct frag_redraw redraw;      /* of the page, where there is --html */
+	struct frag_answer_page redraw;      /* of the page, where there is --html */
 };
 
 static const char *const paths[] = { "smallest", "safe", "runs", NULL };
@@ -102,7 +102,7 @@ static int check(struct fit *fit, const struct frag_cmd *cmd, struct frag_error 
 	if (standard > 1)
 		return frag_usage(cmd, "standard input can be read only once", err);
 	fit->printed.quiet = fit->run.quiet;
-	rc = frag_redraw_ask(&fit->redraw, fit->run.html, &fit->printed, err);
+	rc = frag_answer_page_set_path(&fit->redraw, fit->run.html, &fit->printed, err);
 	if (rc)
 		return rc;
 	if (fit->run.setting_count && !fit->run.choice_count) {
@@ -111,7 +111,7 @@ static int check(struct fit *fit, const struct frag_cmd *cmd, struct frag_error 
 			return rc;
 	}
 	rc = frag_run_settings(&fit->run, true, err);
-	rc = rc ? rc : frag_printed_spare(&fit->printed, fit->run.profile_path, "the profile", err);
+	rc = rc ? rc : frag_answer_output_check_input(&fit->printed, fit->run.profile_path, "the profile", err);
 	return rc ? rc : frag_printed_apart(&fit->printed, cmd, fit->paths, fit->count,
 					    "the trace", err);
 }
@@ -190,7 +190,7 @@ static bool set_smallest(const struct fit *fit, uint32_t source, uint32_t choice
 /* Each policy on its own smallest device. */
 static int draw_trace(struct fit *fit, uint32_t source, struct frag_error *err)
 {
-	const struct frag_taped *taped = &fit->taped[source];
+	const struct frag_loaded_trace *taped = &fit->taped[source];
 	struct frag_devices devices = { .count = 0 };
 	struct frag_redrawn x;
 	int rc = frag_redrawn_begin(&x, taped, err);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "gen/gen.h"
@@ -108,7 +108,7 @@ static void list(void)
 static int no_scenario(const char *name, struct frag_error *err)
 {
 	const struct frag_scenario *const *all = frag_scenarios();
-	struct frag_near near = frag_near_to(name, strlen(name));
+	struct frag_suggestion near = frag_near_to(name, strlen(name));
 	char hint[FRAG_HINT_ROOM];
 
 	for (uint32_t i = 0; all[i]; i++)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-#include "cmd/recorded_policy.h"
-#include "search/grid.h"
+#include "base/array_grow.h"
+#include "cmd/default_policy.h"
+#include "search/settings_grid.h"
 
 #define LINES_MAX 10000         /* of a grid's file */
 
@@ -27,7 +27,7 @@ static int add_setting(struct frag_run_options *run, const char *line, const cha
 	rc = frag_choice_parse(choice, "pytorch", err);
 	if (!rc && frag_choice_settings(choice, line, &why))
 		return frag_fail(err, FRAG_EUSAGE, "%s%.900s", where, why.message);
-	rc = rc ? rc : frag_spell_out(choice, err);
+	rc = rc ? rc : frag_choice_expand_settings(choice, err);
 	for (uint32_t i = 0; i < run->choice_count && !rc; i++)
 		if (run->choices[i].ops == choice->ops
 		    && memcmp(run->choices[i].param, choice->param, sizeof(choice->param)) == 0)

@@ -5,8 +5,8 @@
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
-#include "cmd/recorded_version.h"
-#include "events/recorded.h"
+#include "cmd/pytorch_version.h"
+#include "events/recording_info.h"
 #include "report/describe_snapshot.h"
 #include "report/report.h"
 

@@ -11,7 +11,7 @@ static volatile sig_atomic_t signals;
 static const struct frag_outfile *volatile guarded[GUARDED_MAX];
 static volatile sig_atomic_t guarded_count;
 
-void frag_guard_file(const struct frag_outfile *f)
+void frag_register_partial_file(const struct frag_outfile *f)
 {
 	if (!f)
 		guarded_count = 0;
@@ -19,7 +19,7 @@ void frag_guard_file(const struct frag_outfile *f)
 		guarded[guarded_count++] = f;
 }
 
-void frag_drop_guarded(void)
+void frag_remove_partial_files(void)
 {
 	for (int i = 0; i < guarded_count; i++)
 		frag_outfile_drop(guarded[i]);
@@ -29,7 +29,7 @@ static void on_signal(int number)
 {
 	if (!signals++)
 		return;
-	frag_drop_guarded();
+	frag_remove_partial_files();
 	_exit(128 + number);
 }
 
@@ -67,11 +67,11 @@ int frag_write_file(const char *path,
 	struct frag_outfile out = { .fd = -1 };
 	int rc;
 
-	frag_guard_file(&out);
+	frag_register_partial_file(&out);
 	rc = frag_outfile_open(&out, path, err);
 	rc = rc ? rc : write(ctx, &out, err);
 	rc = rc ? rc : frag_outfile_commit(&out, err);
 	frag_outfile_abandon(&out);
-	frag_guard_file(NULL);
+	frag_register_partial_file(NULL);
 	return rc;
 }

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 
 /* Before anything else. */
 void frag_catch_signals(void);
@@ -21,10 +21,10 @@ bool frag_interrupted(void *ctx);
 int frag_or_interrupted(int rc, struct frag_error *err);
 
 /* Not to be left half written by a second signal, from its opening on; NULL forgets all. */
-void frag_guard_file(const struct frag_outfile *f);
+void frag_register_partial_file(const struct frag_outfile *f);
 
 /* Removes what there is of these so far; a signal handler may do so. */
-void frag_drop_guarded(void);
+void frag_remove_partial_files(void);
 
 /*
  * A file that one function writes: opened, guarded, and in its place when that

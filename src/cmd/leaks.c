@@ -6,8 +6,8 @@
 
 #include "base/parse.h"
 #include "cmd/interrupt.h"
-#include "cmd/judge.h"
-#include "cmd/printed.h"
+#include "cmd/exit_conditions.h"
+#include "cmd/output_formats.h"
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "report/leaks_formats.h"
@@ -26,7 +26,7 @@ static const struct frag_opt opts[] = {
 
 struct leaks {
 	struct frag_run_options run;
-	struct frag_printed printed;
+	struct frag_answer_output printed;
 	struct frag_progress progress;
 	const char *path, *mark;
 	uint64_t top;
@@ -149,7 +149,7 @@ static int check(struct leaks *l, const struct frag_cmd *cmd, struct frag_error 
 	int rc;
 
 	l->printed.quiet = l->run.quiet;
-	rc = frag_printed_spare(&l->printed, l->run.profile_path, "the profile", err);
+	rc = frag_answer_output_check_input(&l->printed, l->run.profile_path, "the profile", err);
 	return rc ? rc : frag_printed_apart(&l->printed, cmd, &l->path, 1, "the trace", err);
 }
 

@@ -10,10 +10,10 @@
 #endif
 
 #include "base/json.h"
-#include "base/large.h"
-#include "base/near.h"
-#include "base/packer.h"
-#include "base/printable.h"
+#include "base/huge_alloc.h"
+#include "base/suggest.h"
+#include "base/compress.h"
+#include "base/escape.h"
 #include "base/wrap.h"
 #include "cmd/command.h"
 #include "cmd/crash.h"
@@ -158,7 +158,7 @@ void frag_print_commands(void)
 
 const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err)
 {
-	struct frag_near near = frag_near_to(name, strlen(name));
+	struct frag_suggestion near = frag_near_to(name, strlen(name));
 	char hint[FRAG_HINT_ROOM];
 
 	for (uint32_t i = 0; frag_commands[i]; i++) {
@@ -173,7 +173,7 @@ const struct frag_cmd *frag_command_find(const char *name, struct frag_error *er
 
 static int unknown_option(const char *name, struct frag_error *err)
 {
-	struct frag_near near = frag_near_to(name, strlen(name));
+	struct frag_suggestion near = frag_near_to(name, strlen(name));
 	char hint[FRAG_HINT_ROOM];
 
 	frag_near_offer(&near, "--color");

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/recorded_mark.h"
-#include "cmd/rewrite.h"
-#include "transform/merged.h"
+#include "cmd/trace_provenance.h"
+#include "cmd/transform_trace.h"
+#include "transform/merge_traces.h"
 
 static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
 

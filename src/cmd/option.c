@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "cmd/command.h"
 
 #define OPTIONS_MAX 40
@@ -56,7 +56,7 @@ static uint32_t begin_alike(const struct frag_cmd *cmd, const char *word, size_t
 static int unknown_option(const struct frag_cmd *cmd, const char *word, size_t length,
 			  struct frag_error *err)
 {
-	struct frag_near near = frag_near_to(word + 2, length > 2 ? length - 2 : 0);
+	struct frag_suggestion near = frag_near_to(word + 2, length > 2 ? length - 2 : 0);
 	char hint[FRAG_HINT_ROOM];
 
 	for (const struct frag_opt *o = cmd->opts; o->name; o++)
@@ -90,7 +90,7 @@ static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at
 	if (optopt >= LONG)
 		return frag_fail(err, FRAG_EUSAGE, "option %.*s takes no value" TRY,
 				 (int)(length < 60 ? length : 60), word, cmd->name);
-	for (const struct frag_foreign *f = cmd->foreign; f && f->name && length > 2; f++)
+	for (const struct frag_misplaced_option *f = cmd->foreign; f && f->name && length > 2; f++)
 		if (strlen(f->name) == length - 2 && strncmp(word + 2, f->name, length - 2) == 0)
 			return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s: %s", word,
 					 f->words);

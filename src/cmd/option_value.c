@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/listed.h"
+#include "base/name_list.h"
 #include "base/parse.h"
 #include "cmd/command.h"
 #include "cmd/terminal.h"
@@ -132,7 +132,7 @@ int frag_option_color(const char *value, struct frag_error *err)
 int frag_option_word(int *out, const char *name, const char *value, const char *const *words,
 		     struct frag_error *err)
 {
-	struct frag_listed all = { .used = 0 };
+	struct frag_name_list all = { .used = 0 };
 
 	for (int i = 0; words[i]; i++) {
 		if (strcmp(value, words[i]) == 0) {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "base/destination.h"
+#include "base/output_path.h"
 #include "base/bug.h"
 #include "cmd/interrupt.h"
 #include "documents/documents.h"
@@ -55,7 +55,7 @@ static bool same_place(const char *a, const char *b)
 
 bool frag_same_file(const char *a, const char *b)
 {
-	struct frag_destination x, y;
+	struct frag_output_path x, y;
 	bool same = false;
 
 	if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
@@ -118,7 +118,7 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 	s->rows = calloc(count, sizeof(*s->rows));
 	if (!s->spools || !s->rows)
 		return frag_fail_nomem(err);
-	frag_guard_file(&s->file);
+	frag_register_partial_file(&s->file);
 	rc = frag_outfile_open(&s->file, s->path, err);
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		struct frag_outfile *out = i ? &s->spools[i - 1] : &s->file;
@@ -131,7 +131,7 @@ static int open_stream(struct frag_stream *s, struct frag_sim *const *sims,
 					   count > 1 ? choices[i].text : NULL, many_devices))
 			rc = frag_fail_nomem(err);
 		if (frag_compact_is(choices[i].ops))
-			frag_rows_follow(&s->rows[i]);
+			frag_rows_keep_ids(&s->rows[i]);
 		if (!rc)
 			rc = frag_sim_observe(sims[i], &observer);
 	}
@@ -142,7 +142,7 @@ static int open_document(struct frag_outfile *f, const char *path, struct frag_e
 {
 	if (!path)
 		return 0;
-	frag_guard_file(f);
+	frag_register_partial_file(f);
 	return frag_outfile_open(f, path, err);
 }
 
@@ -236,5 +236,5 @@ void frag_outputs_fini(struct frag_outputs *o)
 	frag_outfile_abandon(&o->json);
 	frag_outfile_abandon(&o->html);
 	frag_outfile_abandon(&o->profile);
-	frag_guard_file(NULL);
+	frag_register_partial_file(NULL);
 }

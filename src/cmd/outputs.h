@@ -3,7 +3,7 @@
 #define CMD_OUTPUTS_H
 
 #include "report/report.h"
-#include "report/rows.h"
+#include "report/row_writer.h"
 
 struct frag_page_section;
 

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/print.h"
+#include "base/c_locale.h"
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
-#include "cmd/printed.h"
+#include "cmd/output_formats.h"
 #include "cmd/progress.h"
-#include "cmd/taped.h"
+#include "cmd/loaded_trace.h"
 #include "plan/plan_file.h"
 #include "report/plan_formats.h"
 
@@ -45,7 +45,7 @@ static const struct frag_opt opts[] = {
 
 struct planning {
 	struct frag_run_options run;
-	struct frag_printed printed;
+	struct frag_answer_output printed;
 	struct frag_progress progress;
 	const char *path, *out_path, *check_path;
 	struct frag_stretch_marks marks;
@@ -54,7 +54,7 @@ struct planning {
 	bool slots;
 	bool alone, timed;              /* timed: the time was up */
 	struct frag_outfile out;
-	struct frag_taped taped;
+	struct frag_loaded_trace taped;
 	struct frag_fit_source source;
 	struct frag_fits fits;
 	struct frag_plan plan;
@@ -286,7 +286,7 @@ static int plan_trace(struct planning *p, int *status, struct frag_error *err)
 	int rc = frag_printed_open(&p->printed, err);
 
 	if (!rc && p->out_path) {
-		frag_guard_file(&p->out);
+		frag_register_partial_file(&p->out);
 		rc = frag_outfile_open(&p->out, p->out_path, err);
 	}
 	rc = rc ? rc : frag_taped_read(&p->taped, &p->path, 1, &p->run, usual, err);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/format.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 #include "cmd/terminal.h"
 
 #define PATIENCE 1.0    /* seconds before it is shown */

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/printable.h"
-#include "base/tasks.h"
+#include "base/escape.h"
+#include "base/parallel.h"
 #include "cmd/interrupt.h"
-#include "cmd/judge.h"
-#include "cmd/printed.h"
+#include "cmd/exit_conditions.h"
+#include "cmd/output_formats.h"
 #include "cmd/progress.h"
-#include "cmd/recorded_policy.h"
+#include "cmd/default_policy.h"
 #include "cmd/run_options.h"
 #include "report/ranks_formats.h"
 
@@ -42,7 +42,7 @@ struct source {
 
 struct ranks {
 	struct frag_run_options run;
-	struct frag_printed printed;
+	struct frag_answer_output printed;
 	struct frag_progress progress;
 	uint64_t floor, top;
 	bool all, named;
@@ -100,7 +100,7 @@ static int check(struct ranks *r, const struct frag_cmd *cmd, struct frag_error 
 	rc = rc ? rc : frag_run_settings(run, true, err);
 	if (!rc && run->choice_count > 1)
 		return frag_usage(cmd, "one policy at a time", err);
-	rc = rc ? rc : frag_printed_spare(&r->printed, run->profile_path, "the profile", err);
+	rc = rc ? rc : frag_answer_output_check_input(&r->printed, run->profile_path, "the profile", err);
 	return rc ? rc : frag_printed_apart(&r->printed, cmd, r->paths, r->count, "a rank's trace",
 					    err);
 }

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/beside.h"
+#include "cmd/support_files.h"
 #include "cmd/command.h"
 #include "cmd/record_torch.h"
 
@@ -36,7 +36,7 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static const struct frag_beside library = {
+static const struct frag_support_file library = {
 	.file = "libfragsim-record.so",
 	.installed = "../lib/fragsim/",
 	.variable = "FRAGSIM_RECORD_LIBRARY",
@@ -100,7 +100,7 @@ static int set_preload(struct frag_error *err)
 	const char *others = getenv("LD_PRELOAD");
 	char path[PATH_MAX], *all;
 	size_t room;
-	int rc = frag_find_beside(&library, path, err);
+	int rc = frag_find_support_file(&library, path, err);
 
 	if (rc)
 		return rc;

@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/beside.h"
+#include "cmd/support_files.h"
 #include "cmd/record_torch.h"
 
 #define SUFFIX ".pickle"
 
-static const struct frag_beside module = {
+static const struct frag_support_file module = {
 	.file = "python/recorder/sitecustomize.py",
 	.installed = "../share/fragsim/",
 	.variable = "FRAGSIM_RECORD_PYTHON",
@@ -92,7 +92,7 @@ static int set_path(struct frag_error *err)
 	const char *others = getenv("PYTHONPATH");
 	char folder[PATH_MAX], *all;
 	size_t room;
-	int rc = frag_find_beside(&module, folder, err);
+	int rc = frag_find_support_file(&module, folder, err);
 
 	if (rc)
 		return rc;

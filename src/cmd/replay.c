@@ -1,14 +1,14 @@
 /* replay.c - fragsim replay: a trace under policies on the GPUs of this machine. */
 #include <string.h>
 
-#include "cmd/turns.h"
+#include "cmd/replay_policies.h"
 #include "policy/compact.h"
 
 /*
  * What cannot work is refused before a GPU is opened. After an interruption there
  * are results only if a simulation had begun.
  */
-static int replay(struct frag_turns *t, int *status, struct frag_error *err)
+static int replay(struct frag_replay_policies *t, int *status, struct frag_error *err)
 {
 	const struct frag_run_options *o = &t->args->run;
 	struct frag_session *s = t->session;
@@ -47,7 +47,7 @@ static int replay_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 {
 	struct frag_replay_args args;
 	struct frag_session session = { .options = NULL };
-	struct frag_turns turns = { .args = &args, .session = &session };
+	struct frag_replay_policies turns = { .args = &args, .session = &session };
 	int rest, rc;
 
 	frag_replay_args_init(&args);

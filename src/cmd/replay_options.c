@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 
 #define REPEATS_MAX 1000000
 

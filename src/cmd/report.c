@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/answers.h"
-#include "cmd/drawing.h"
+#include "cmd/run_diagnosis.h"
+#include "cmd/html_page.h"
 #include "cmd/interrupt.h"
-#include "cmd/recorded_policy.h"
+#include "cmd/default_policy.h"
 
 enum { OPT_OUTPUT = FRAG_OPT_FIRST_OWN, OPT_SVG };
 
@@ -46,7 +46,7 @@ struct one {
 	struct frag_session session;
 	struct frag_answers answers;
 	struct frag_configured configured;
-	struct frag_drawing drawing;
+	struct frag_html_page drawing;
 };
 
 static int set_option(void *ctx, int id, const char *value, struct frag_error *err)

@@ -1,10 +1,10 @@
 /* run.c - fragsim run: a trace under one or more policies. */
 #include <stdlib.h>
 
-#include "cmd/answers.h"
-#include "cmd/drawing.h"
+#include "cmd/run_diagnosis.h"
+#include "cmd/html_page.h"
 #include "cmd/interrupt.h"
-#include "cmd/recorded_policy.h"
+#include "cmd/default_policy.h"
 #include "cmd/session.h"
 
 struct run {
@@ -14,7 +14,7 @@ struct run {
 	struct frag_session session;
 	struct frag_answers answers;
 	struct frag_configured configured;
-	struct frag_drawing drawing;            /* where there is --html, as the next two */
+	struct frag_html_page drawing;            /* where there is --html, as the next two */
 	struct frag_page_section section;
 	char *command;
 };

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "policy/policies.h"
-#include "cmd/recorded_policy.h"
+#include "cmd/default_policy.h"
 #include "policy/param.h"
-#include "replay/pool.h"
+#include "replay/driver_pool.h"
 
 const struct frag_opt frag_run_opts[] = {
 	{ 'p', "policy", "NAME",
@@ -48,7 +48,7 @@ const struct frag_opt frag_run_opts[] = {
 #define ONLY_IN_REPLAY "is the GPU driver's own pool, which nothing simulates: it exists only in " \
 	"fragsim replay --allocator " POOL
 
-const struct frag_foreign frag_run_foreign[] = {
+const struct frag_misplaced_option frag_run_foreign[] = {
 	{ "allocator", "what it names " ONLY_IN_REPLAY },
 	{ NULL, NULL },
 };
@@ -245,7 +245,7 @@ static int set_one(struct frag_choice *choice, const char *settings, bool keys,
 
 	snprintf(label, sizeof(label), "%.100s%s%s", *fixed ? fixed + 1 : "", *fixed ? "," : "",
 		 *settings ? settings : "default");
-	rc = rc || !keys ? rc : frag_spell_out(choice, err);
+	rc = rc || !keys ? rc : frag_choice_expand_settings(choice, err);
 	memcpy(choice->label, label, sizeof(label));
 	return rc;
 }

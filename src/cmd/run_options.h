@@ -82,7 +82,7 @@ struct frag_run_options {
 extern const struct frag_opt frag_run_opts[];
 
 /* What commands that simulate say of options that only a replay has. */
-extern const struct frag_foreign frag_run_foreign[];
+extern const struct frag_misplaced_option frag_run_foreign[];
 
 void frag_run_options_init(struct frag_run_options *run);
 void frag_run_options_fini(struct frag_run_options *run);

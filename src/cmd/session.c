@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "cmd/judge.h"
+#include "cmd/exit_conditions.h"
 #include "cmd/terminal.h"
-#include "report/beginning_text.h"
+#include "report/initial_state_text.h"
 
 int frag_session_begin(struct frag_session *s, const struct frag_run_options *options,
 		       const char *path, struct frag_error *err)
@@ -140,7 +140,7 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace, 
 		rc = frag_flush_stdout(err);
 	}
 	/* no file takes its place before all that can fail has been done */
-	rc = rc ? rc : frag_judge_runs(o, s->runs, s->run_count, status, err);
+	rc = rc ? rc : frag_exit_status_of_runs(o, s->runs, s->run_count, status, err);
 	return rc ? rc : frag_outputs_commit(&s->outputs, err);
 }
 

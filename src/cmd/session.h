@@ -15,7 +15,7 @@ struct frag_session {
 	struct frag_report_run *runs;
 	uint32_t run_count;
 	bool cut_short;                         /* the search for them was interrupted */
-	const struct frag_answer *answers;      /* one a run; borrowed. NULL: nobody asked */
+	const struct frag_diagnosis *answers;      /* one a run; borrowed. NULL: nobody asked */
 	struct frag_gpu_figures gpu;    /* of the first GPU of a replay */
 	struct frag_outputs outputs;
 	struct frag_progress progress;

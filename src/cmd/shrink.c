@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/listed.h"
+#include "base/name_list.h"
 #include "base/path.h"
 #include "cmd/progress.h"
-#include "cmd/recorded_mark.h"
-#include "cmd/recorded_policy.h"
-#include "cmd/rewrite.h"
-#include "search/candidate.h"
+#include "cmd/trace_provenance.h"
+#include "cmd/default_policy.h"
+#include "cmd/transform_trace.h"
+#include "search/shrink_trial.h"
 
 enum {
 	OPT_KEEP = FRAG_REWRITE_OWN, OPT_POLICY, OPT_DEVICE_BYTES, OPT_CARD, OPT_TIME, OPT_TRIES,
@@ -221,7 +221,7 @@ static int shrink(struct shrink *s, const char *from, const char *to, struct fra
 
 static int lossy_form(const char *name, struct frag_error *err)
 {
-	struct frag_listed names = { .used = 0 };
+	struct frag_name_list names = { .used = 0 };
 
 	for (uint32_t i = 0; frag_sinks()[i]; i++)
 		if (frag_sinks()[i]->lossless)

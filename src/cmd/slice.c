@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/path.h"
-#include "base/print.h"
-#include "cmd/rewrite.h"
-#include "transform/cut.h"
+#include "base/c_locale.h"
+#include "cmd/transform_trace.h"
+#include "transform/slice_trace.h"
 
 enum {
 	OPT_FROM_STEP = FRAG_REWRITE_OWN, OPT_TO_STEP, OPT_FROM_MARK, OPT_TO_MARK, OPT_FROM_TIME,

@@ -10,8 +10,8 @@
 #include "cmd/interrupt.h"
 #include "cmd/sweep_manifest.h"
 #include "report/sweep_script.h"
-#include "sweep/batch.h"
-#include "sweep/collection.h"
+#include "sweep/run_shard.h"
+#include "sweep/shard_results.h"
 #include "sweep/scheduler.h"
 
 enum {

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/hash.h"
 #include "cmd/grid_choices.h"
 #include "cmd/interrupt.h"
-#include "policy/conf_text.h"
-#include "sweep/collection.h"
+#include "policy/alloc_conf_text.h"
+#include "sweep/shard_results.h"
 
 #define MANIFEST "manifest.json"
 #define KEEP_MAX ((uint64_t)1 << 30)    /* bytes of traces in memory for the runs */

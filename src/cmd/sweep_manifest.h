@@ -5,7 +5,7 @@
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "documents/manifest.h"
-#include "sweep/source.h"
+#include "sweep/sweep_trace.h"
 
 struct frag_sweep_task {
 	struct frag_run_options run;    /* its choices are the manifest's policies, */

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-#include "base/print.h"
+#include "base/array_grow.h"
+#include "base/c_locale.h"
 #include "cmd/grid_choices.h"
 #include "cmd/interrupt.h"
-#include "cmd/printed.h"
+#include "cmd/output_formats.h"
 #include "cmd/progress.h"
-#include "cmd/recorded_policy.h"
-#include "cmd/redraw.h"
-#include "cmd/taped.h"
-#include "policy/conf_text.h"
+#include "cmd/default_policy.h"
+#include "cmd/answer_page.h"
+#include "cmd/loaded_trace.h"
+#include "policy/alloc_conf_text.h"
 #include "report/tune_formats.h"
 
 enum {
@@ -39,7 +39,7 @@ static const struct frag_opt opts[] = {
 
 struct tune {
 	struct frag_run_options run;    /* its choices become the candidates */
-	struct frag_printed printed;
+	struct frag_answer_output printed;
 	const char *grid_name;
 	double headroom;
 	bool has_headroom, exact;
@@ -47,12 +47,12 @@ struct tune {
 	uint32_t count, trace_count, capacity;
 	const char **tests;
 	uint32_t test_count, test_capacity;
-	struct frag_taped *taped;
+	struct frag_loaded_trace *taped;
 	char **texts;                   /* one a candidate: what one pastes */
 	struct frag_fit_source *sources;
 	struct frag_tune tune;
 	struct frag_progress progress;
-	struct frag_redraw redraw;      /* of the page, where there is --html */
+	struct frag_answer_page redraw;      /* of the page, where there is --html */
 };
 
 static int set_headroom(struct tune *t, const char *value, struct frag_error *err)
@@ -151,10 +151,10 @@ static int check(struct tune *t, const struct frag_cmd *cmd, struct frag_error *
 	if (standard > 1)
 		return frag_usage(cmd, "standard input can be read only once", err);
 	t->printed.quiet = t->run.quiet;
-	rc = frag_redraw_ask(&t->redraw, t->run.html, &t->printed, err);
-	rc = rc ? rc : frag_printed_spare(&t->printed, t->run.profile_path, "the profile", err);
+	rc = frag_answer_page_set_path(&t->redraw, t->run.html, &t->printed, err);
+	rc = rc ? rc : frag_answer_output_check_input(&t->printed, t->run.profile_path, "the profile", err);
 	if (!rc && !frag_grid_is_named(t->grid_name))
-		rc = frag_printed_spare(&t->printed, t->grid_name, "the grid", err);
+		rc = frag_answer_output_check_input(&t->printed, t->grid_name, "the grid", err);
 	return rc ? rc : frag_printed_apart(&t->printed, cmd, t->paths, t->count, "the trace",
 					    err);
 }
@@ -201,7 +201,7 @@ static int search(struct tune *t, struct frag_error *err)
 /* The best and what a program has anyway, on the device, or on the smallest that does. */
 static int draw_trace(struct tune *t, uint32_t source, struct frag_error *err)
 {
-	const struct frag_taped *taped = &t->taped[source];
+	const struct frag_loaded_trace *taped = &t->taped[source];
 	const uint64_t total = t->tune.total ? t->tune.total : t->tune.best.smallest;
 	const uint32_t drawn[] = { t->tune.best.choice, 0 };
 	struct frag_devices devices = { .count = 0 };

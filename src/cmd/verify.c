@@ -1,9 +1,9 @@
 /* verify.c - fragsim verify: a snapshot's recorded decisions against ours. */
 #include <stdio.h>
 
-#include "cmd/recorded_version.h"
+#include "cmd/pytorch_version.h"
 #include "verify/verifier.h"
-#include "events/recorded.h"
+#include "events/recording_info.h"
 #include "report/verdict.h"
 
 enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES, OPT_CARD };

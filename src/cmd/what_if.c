@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/path.h"
 #include "cmd/outputs.h"
-#include "cmd/printed.h"
-#include "cmd/recorded_mark.h"
-#include "cmd/rewrite.h"
-#include "cmd/taped.h"
-#include "events/resized.h"
+#include "cmd/output_formats.h"
+#include "cmd/trace_provenance.h"
+#include "cmd/transform_trace.h"
+#include "cmd/loaded_trace.h"
+#include "events/tape_resize.h"
 #include "report/what_if_formats.h"
-#include "transform/changed.h"
+#include "transform/what_if_trace.h"
 
 enum {
 	OPT_SCALE = FRAG_OPT_FIRST_OWN, OPT_TAG, OPT_LIFE, OPT_MIN_BYTES, OPT_SPLIT, OPT_SHARD,
@@ -56,14 +56,14 @@ static const struct frag_opt opts[] = {
 
 struct what_if {
 	struct frag_run_options run;
-	struct frag_printed printed;
+	struct frag_answer_output printed;
 	struct frag_rewrite rewrite;    /* the form of the trace that is written */
 	const char *out;                /* its path; NULL: none is */
 	struct frag_change *changes;
 	char **texts;                   /* of each, as it was given */
 	uint32_t count, capacity, text_capacity;
 	const char *path;
-	struct frag_taped taped;        /* as it is */
+	struct frag_loaded_trace taped;        /* as it is */
 	struct frag_taped_reading reading;
 	struct frag_tape_writer *as_it_is;      /* while it is read; NULL: nobody simulates it */
 	struct frag_trace *changed;
@@ -276,7 +276,7 @@ static int check(struct what_if *w, const struct frag_cmd *cmd, int operands,
 	if (!rc && w->run.setting_count && !w->run.choice_count)
 		rc = frag_run_set_option(&w->run, FRAG_OPT_POLICY, "pytorch", err);
 	rc = rc ? rc : frag_run_settings(&w->run, true, err);
-	rc = rc ? rc : frag_printed_spare(&w->printed, w->run.profile_path, "the profile", err);
+	rc = rc ? rc : frag_answer_output_check_input(&w->printed, w->run.profile_path, "the profile", err);
 	return rc ? rc : frag_printed_apart(&w->printed, cmd, &w->path, 1, "the trace", err);
 }
 

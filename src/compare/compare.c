@@ -7,7 +7,7 @@
 
 #include "base/bug.h"
 #include "base/path.h"
-#include "compare/pairing.h"
+#include "compare/run_pairs.h"
 
 struct frag_change frag_pair_change(const struct frag_figure *figure, const struct frag_pair *pair)
 {
@@ -225,7 +225,7 @@ struct frag_outcome frag_comparison_outcome(const struct frag_comparison *c)
 }
 
 /* Sums of logarithms while they gather, means at the end. */
-static void stand(struct frag_standing *s, const struct frag_group *g, const struct frag_pair *pair)
+static void stand(struct frag_policy_summary *s, const struct frag_group *g, const struct frag_pair *pair)
 {
 	const struct frag_result *r = &pair->run->result;
 	const struct frag_result *base = pair->base ? &pair->base->result : r;
@@ -252,7 +252,7 @@ static void stand(struct frag_standing *s, const struct frag_group *g, const str
 	s->ratios++;
 }
 
-static void finish(struct frag_standing *s)
+static void finish(struct frag_policy_summary *s)
 {
 	if (!s->ratios)
 		return;
@@ -293,7 +293,7 @@ static bool list_policies(const struct frag_comparison *c, struct frag_lookup *l
 
 /* place[i]: of the policy that the i-th of the runs that are compared is the first of. */
 static uint32_t gather(const struct frag_comparison *c, const struct frag_lookup *l,
-		       struct frag_standing *list, uint32_t *place)
+		       struct frag_policy_summary *list, uint32_t *place)
 {
 	uint32_t count = 0, at = 0;
 
@@ -310,7 +310,7 @@ static uint32_t gather(const struct frag_comparison *c, const struct frag_lookup
 			first = frag_lookup_find(l, &name, NULL);
 			if (first == at++) {
 				place[first] = count;
-				list[count++] = (struct frag_standing){ .run = NULL };
+				list[count++] = (struct frag_policy_summary){ .run = NULL };
 			}
 			stand(&list[place[first]], g, &g->pair[k]);
 		}
@@ -322,10 +322,10 @@ static uint32_t gather(const struct frag_comparison *c, const struct frag_lookup
  * Policies are found by halving a sorted list; the place of a policy is kept at
  * the number of its first run, so no search goes over all standings.
  */
-struct frag_standing *frag_comparison_standings(const struct frag_comparison *c, uint32_t *count)
+struct frag_policy_summary *frag_comparison_standings(const struct frag_comparison *c, uint32_t *count)
 {
 	struct frag_lookup l = { .name = NULL };
-	struct frag_standing *list = NULL;
+	struct frag_policy_summary *list = NULL;
 	uint32_t *place = NULL;
 
 	*count = 0;

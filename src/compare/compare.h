@@ -7,7 +7,7 @@
 #ifndef COMPARE_COMPARE_H
 #define COMPARE_COMPARE_H
 
-#include "compare/figures.h"
+#include "compare/compared_metrics.h"
 #include "compare/runs.h"
 #include "fragsim/error.h"
 
@@ -15,7 +15,7 @@ struct frag_pair {
 	struct frag_run *run;           /* NULL: the base has it only */
 	struct frag_run *base;          /* NULL: there is none to compare with */
 	enum frag_verdict verdict;      /* of both */
-	struct frag_where first, largest;       /* where they diverge; where they differ most */
+	struct frag_divergence_point first, largest;       /* where they diverge; where they differ most */
 	char *conditions;               /* what differs in them, one a line; NULL: nothing */
 };
 
@@ -73,7 +73,7 @@ struct frag_outcome {
 struct frag_outcome frag_comparison_outcome(const struct frag_comparison *c);
 
 /* How a policy does over all traces, against the first. */
-struct frag_standing {
+struct frag_policy_summary {
 	const struct frag_run *run;     /* one of its runs: the name; never NULL */
 	uint32_t runs, survived;        /* without an OOM */
 	uint32_t ratios;                /* runs of the mean: both survived */
@@ -85,7 +85,7 @@ struct frag_standing {
 };
 
 /* One for each policy that has been compared, in their order; free it. NULL: no memory. */
-struct frag_standing *frag_comparison_standings(const struct frag_comparison *c,
+struct frag_policy_summary *frag_comparison_standings(const struct frag_comparison *c,
 						uint32_t *count);
 
 #endif

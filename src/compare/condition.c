@@ -8,10 +8,10 @@
 
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/listed.h"
-#include "base/near.h"
+#include "base/name_list.h"
+#include "base/suggest.h"
 #include "base/parse.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 #include "metrics/result.h"
 
 /* The longer of two that begin alike comes first. */
@@ -125,7 +125,7 @@ static const char *const all_paths[] = {
 static int check_path(const struct frag_condition *c, struct frag_error *err)
 {
 	const struct frag_result nothing = { .steps = 0 };
-	struct frag_near near = frag_near_to(c->path, strlen(c->path));
+	struct frag_suggestion near = frag_near_to(c->path, strlen(c->path));
 	char hint[FRAG_HINT_ROOM];
 	double value;
 	bool absent;
@@ -363,7 +363,7 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 int frag_condition_among(struct frag_condition *c, const char *text, const char *const *paths,
 			 struct frag_error *err)
 {
-	struct frag_listed names = { .used = 0 };
+	struct frag_name_list names = { .used = 0 };
 	int rc = parse(c, text, err);
 
 	rc = rc ? rc : frag_condition_absolute(c, err);

@@ -8,7 +8,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 
 struct seen {
 	const struct frag_event *event; /* valid until the next batch */
@@ -21,7 +21,7 @@ struct watch {
 	struct seen *seen;      /* of the steps of this batch */
 	uint32_t count, capacity;
 	bool diverged;
-	struct frag_where where;
+	struct frag_divergence_point where;
 	struct frag_timeline timeline;
 };
 
@@ -129,7 +129,7 @@ static void part(struct watch *watch, const struct watch *first, uint32_t at, co
 	const struct seen *a = &first->seen[at], *b = &watch->seen[at];
 
 	watch->diverged = true;
-	watch->where = (struct frag_where){
+	watch->where = (struct frag_divergence_point){
 		.kind = FRAG_WHERE_STEP, .step = b->event->step, .last = b->event->step,
 		.base_reserved = a->reserved, .base_allocated = a->allocated,
 		.reserved = b->reserved, .allocated = b->allocated,
@@ -183,7 +183,7 @@ void frag_divergence_compare(struct frag_divergence *p)
 	}
 }
 
-const struct frag_where *frag_divergence_where(const struct frag_divergence *p, uint32_t i,
+const struct frag_divergence_point *frag_divergence_where(const struct frag_divergence *p, uint32_t i,
 					       uint32_t device)
 {
 	return &watch_of(p, i, device)->where;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/string_stream.h"
 #include "policy/param.h"
 
 char *frag_params_text(const struct frag_choice *choice)
@@ -17,7 +17,7 @@ char *frag_params_text(const struct frag_choice *choice)
 	if (!frag_memory_open(&m))
 		return NULL;
 	for (uint32_t i = 0; spec && spec[i].name; i++) {
-		if (frag_param_is_unsaid(choice, i))
+		if (frag_param_is_omitted(choice, i))
 			continue;
 		fprintf(m.f, "%s%s=%s", before, spec[i].name,
 			frag_param_text(&spec[i], choice->param[i], value));

@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "compare/params.h"
 #include "metrics/metric.h"
 #include "metrics/result.h"

@@ -16,7 +16,7 @@ enum frag_where_kind {
 };
 
 /* A place in a trace where two runs are not alike, and what they have there. */
-struct frag_where {
+struct frag_divergence_point {
 	enum frag_where_kind kind;
 	uint64_t step, last;
 	char mark[128];         /* MARK: its name; else that of the one before; "": none.
@@ -37,7 +37,7 @@ struct frag_run {
 	char *device_name;              /* NULL: none */
 	struct frag_result result;      /* its choice is not set, its OOMs are the first only */
 	struct frag_timeline timeline;
-	struct frag_where diverged;     /* from the first policy of the same sweep */
+	struct frag_divergence_point diverged;     /* from the first policy of the same sweep */
 };
 
 /* Of one trace. */

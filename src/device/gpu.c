@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/grow.h"
-#include "base/print.h"
+#include "base/array_grow.h"
+#include "base/c_locale.h"
 #include "device/cuda.h"
 
 uint64_t frag_gpu_now(void)

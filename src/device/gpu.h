@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "device/driver.h"
+#include "device/driver_cost_model.h"
 #include "fragsim/device.h"
 
 struct frag_gpu;
@@ -52,7 +52,7 @@ struct frag_gpu_witness {
 };
 
 /* For the witness, in its own process: what is free on a GPU. */
-bool frag_gpu_glance(uint32_t ordinal, uint64_t *bytes);
+bool frag_gpu_query_free(uint32_t ordinal, uint64_t *bytes);
 
 /*
  * Opens them all or none, and takes at most `max` bytes of each meanwhile. The

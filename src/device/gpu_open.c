@@ -8,7 +8,7 @@
 
 #include "device/cuda.h"
 
-bool frag_gpu_glance(uint32_t ordinal, uint64_t *bytes)
+bool frag_gpu_query_free(uint32_t ordinal, uint64_t *bytes)
 {
 	uint64_t total;
 

@@ -1,7 +1,7 @@
 /* gpu_work.c - the work of the trace's streams on a GPU: events, fills, copies. */
 #include "device/gpu_state.h"
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "device/cuda.h"
 
 /*

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/listed.h"
-#include "base/near.h"
+#include "base/name_list.h"
+#include "base/suggest.h"
 
 #define SUGGESTED_MAX 6
 
@@ -30,9 +30,9 @@ static bool contains(const char *key, const char *word)
 }
 
 /* Of "h100" there are several; of a slip the nearest is meant. */
-static const char *suggest(const char *key, struct frag_listed *names)
+static const char *suggest(const char *key, struct frag_name_list *names)
 {
-	struct frag_near near = frag_near_to(key, strlen(key));
+	struct frag_suggestion near = frag_near_to(key, strlen(key));
 	uint32_t count = 0;
 
 	for (const struct frag_card *c = frag_cards; c->key && *key; c++)
@@ -47,7 +47,7 @@ static const char *suggest(const char *key, struct frag_listed *names)
 
 const struct frag_card *frag_card_named(const char *key, struct frag_error *err)
 {
-	struct frag_listed names = { .used = 0 };
+	struct frag_name_list names = { .used = 0 };
 	const char *near;
 
 	for (const struct frag_card *c = frag_cards; c->key; c++)

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "device/driver.h"
+#include "device/driver_cost_model.h"
 #include "fragsim/device.h"
 
 /* No sum may come near 2^64, on an unlimited device either. */

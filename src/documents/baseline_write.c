@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 #include "compare/params.h"
 #include "fragsim/version.h"
 #include "documents/documents.h"
 #include "documents/metrics_order.h"
-#include "input/scan.h"
+#include "input/json_scan.h"
 
 #define STRETCHES 16
 

@@ -64,7 +64,7 @@ void frag_document_policy(struct frag_node_ref in, const struct frag_choice *cho
 	frag_json_text(o, "text", choice->text);
 	params = frag_json_object(o, "params");
 	for (uint32_t i = 0; spec && spec[i].name; i++)
-		if (!frag_param_is_unsaid(choice, i))
+		if (!frag_param_is_omitted(choice, i))
 			frag_json_param(params, spec[i].name, &spec[i], choice->param[i]);
 }
 

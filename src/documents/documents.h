@@ -7,22 +7,22 @@
 
 #include <stdio.h>
 
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 #include "compare/runs.h"
 #include "device/known_cards.h"
 #include "device/gpu.h"
 #include "fragsim/trace.h"
-#include "iterations/leaking.h"
+#include "iterations/leak_detect.h"
 #include "plan/plan.h"
-#include "ranks/ranking.h"
-#include "search/answer.h"
+#include "ranks/compare_ranks.h"
+#include "search/diagnose_run.h"
 #include "search/explanation.h"
 #include "search/extrapolation.h"
-#include "search/tuning.h"
+#include "search/tune_search.h"
 
 /* The result object: fragsim-result(5). answers: one a run; NULL: nobody looked for them. */
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *runs,
-		      const struct frag_answer *answers, uint32_t count, struct frag_outfile *out,
+		      const struct frag_diagnosis *answers, uint32_t count, struct frag_outfile *out,
 		      struct frag_error *err);
 
 /* What the runs of a replay on that GPU have learned of it: fragsim-profile(5). */

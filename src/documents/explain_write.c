@@ -4,7 +4,7 @@
 #include "documents/fit_members.h"
 
 static void put_pin(struct frag_node_ref list, const struct frag_explained *m,
-		    const struct frag_pinning *pin)
+		    const struct frag_blocking_block *pin)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL), waits;
 
@@ -44,7 +44,7 @@ static void put_held(struct frag_node_ref in, const struct frag_explained *m)
 	struct frag_node_ref list = frag_json_array(in, "holders");
 
 	for (uint32_t i = 0; i < m->held_count; i++) {
-		const struct frag_held *held = &m->held[i];
+		const struct frag_record_buffer *held = &m->held[i];
 		struct frag_node_ref o = frag_json_object(list, NULL);
 
 		frag_json_raw(o, "tag", held->tag);

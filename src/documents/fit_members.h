@@ -3,7 +3,7 @@
 #define DOCUMENTS_FIT_MEMBERS_H
 
 #include "base/json.h"
-#include "search/fits.h"
+#include "search/fit_all.h"
 
 /* Members `policy` and `alloc_conf`. */
 void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice);

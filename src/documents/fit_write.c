@@ -1,5 +1,5 @@
 /* fit_write.c - what fragsim fit found, as JSON. */
-#include "policy/conf_text.h"
+#include "policy/alloc_conf_text.h"
 #include "documents/document_head.h"
 #include "documents/documents.h"
 #include "documents/fit_members.h"
@@ -62,7 +62,7 @@ static void put_interval(struct frag_node_ref list, const struct frag_interval *
 }
 
 /* The walk's own: a joint one asked for capacities above, and for others of its own lattice. */
-static void put_map(struct frag_node_ref in, const struct frag_survival *s, uint64_t runs)
+static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s, uint64_t runs)
 {
 	struct frag_node_ref list = frag_json_array(in, "map");
 

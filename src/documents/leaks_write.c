@@ -1,7 +1,7 @@
 /* leaks_write.c - what fragsim leaks found, as JSON. */
 #include "documents/document_head.h"
 #include "documents/documents.h"
-#include "documents/holders_write.h"
+#include "documents/live_by_tag_write.h"
 
 static void put_device(struct frag_node_ref list, const struct frag_leaks_answer *a, uint32_t device)
 {

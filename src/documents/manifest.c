@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/memory.h"
+#include "base/string_stream.h"
 #include "documents/document_head.h"
-#include "documents/members.h"
+#include "documents/json_reader.h"
 #include "fragsim/version.h"
-#include "input/scan.h"
+#include "input/json_scan.h"
 
 int frag_manifest_init(struct frag_manifest *m, uint32_t traces, uint32_t policies,
 		       uint32_t totals, struct frag_error *err)

@@ -1,7 +1,7 @@
 /* measured_write.c - what a replay measured, as members of a result and of a profile. */
 #include "documents/measured_write.h"
 
-#include "metrics/latency.h"
+#include "metrics/driver_latency.h"
 
 static void put_class(struct frag_node_ref o, uint32_t which)
 {

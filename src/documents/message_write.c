@@ -35,7 +35,7 @@ static char *put_possible(char *p, const struct frag_message *m)
 			continue;
 		p = put(p, separator);
 		p = put(p, "\"");
-		p = put(p, frag_shortage_name((enum frag_shortage)i));
+		p = put(p, frag_shortage_name((enum frag_oom_verdict)i));
 		p = put(p, "\"");
 		separator = ", ";
 	}

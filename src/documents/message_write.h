@@ -2,7 +2,7 @@
 #ifndef DOCUMENTS_MESSAGE_WRITE_H
 #define DOCUMENTS_MESSAGE_WRITE_H
 
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 #include "messages/message.h"
 
 /*

@@ -4,7 +4,7 @@
 #ifndef DOCUMENTS_PROFILE_H
 #define DOCUMENTS_PROFILE_H
 
-#include "device/driver.h"
+#include "device/driver_cost_model.h"
 #include "fragsim/device.h"
 
 struct frag_profile {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "documents/members.h"
+#include "documents/json_reader.h"
 
 static bool is_given(struct frag_members *r, const struct frag_at *in, const char *key)
 {

@@ -2,7 +2,7 @@
 #include "documents/document_head.h"
 #include "documents/documents.h"
 #include "documents/measured_write.h"
-#include "metrics/latency.h"
+#include "metrics/driver_latency.h"
 
 static void put_device(struct frag_node_ref root, const struct frag_gpu_figures *f)
 {

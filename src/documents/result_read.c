@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/grow.h"
-#include "base/memory.h"
+#include "base/array_grow.h"
+#include "base/string_stream.h"
 #include "base/path.h"
-#include "base/print.h"
-#include "documents/members.h"
+#include "base/c_locale.h"
+#include "documents/json_reader.h"
 #include "documents/metrics_order.h"
-#include "documents/run_line.h"
+#include "documents/sweep_record.h"
 #include "input/text_file.h"
 
 /* Of a policy's parameters, as text: each is looked for among those of the other run. */

@@ -1,11 +1,11 @@
 /* result_write.c - the result object: what was read, and each run. */
-#include "documents/answer_write.h"
+#include "documents/diagnosis_write.h"
 #include "documents/document_head.h"
 #include "documents/documents.h"
-#include "documents/holders_write.h"
+#include "documents/live_by_tag_write.h"
 #include "documents/measured_write.h"
 #include "documents/metrics_order.h"
-#include "documents/oom_message.h"
+#include "documents/pytorch_oom_message.h"
 
 static void put_metric(struct frag_node_ref in, const struct frag_metrics *m,
 		       const struct frag_metric *metric)
@@ -196,7 +196,7 @@ static void put_beginning(struct frag_node_ref run, const struct frag_result *r)
 }
 
 static void put_run(struct frag_node_ref runs, const struct frag_result *r,
-		    const struct frag_answer *answer)
+		    const struct frag_diagnosis *answer)
 {
 	struct frag_node_ref run = frag_json_object(runs, NULL), counts;
 
@@ -237,7 +237,7 @@ static void put_head(struct frag_node_ref root, const struct frag_trace_info *tr
 }
 
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *results,
-		      const struct frag_answer *answers, uint32_t count, struct frag_outfile *out,
+		      const struct frag_diagnosis *answers, uint32_t count, struct frag_outfile *out,
 		      struct frag_error *err)
 {
 	struct frag_json doc;

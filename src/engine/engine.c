@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
-#include "engine/plain.h"
-#include "events/ids.h"
-#include "heap/moves.h"
+#include "base/array_grow.h"
+#include "engine/fast_path.h"
+#include "events/id_map.h"
+#include "heap/relocate.h"
 #include "heap/refusal.h"
 
 const char *frag_step_status_name(enum frag_step_status status)

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "engine/sim.h"
-#include "events/ids.h"
-#include "events/recorded.h"
-#include "heap/inside.h"
-#include "heap/moves.h"
+#include "events/id_map.h"
+#include "events/recording_info.h"
+#include "heap/heap_inline.h"
+#include "heap/relocate.h"
 #include "metrics/result.h"
 
 /* Is the policy one of this program, and no plug-in's or caller's? */

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 
 #include "base/processors.h"
-#include "engine/handover.h"
+#include "engine/batch_queue.h"
 
 #define WORTH_THREADS 8192      /* events, times simulations: a millisecond of work */
 
 struct workers {
-	struct frag_handover handover;
+	struct frag_batch_queue handover;
 	const struct frag_worker_options *options;
 	uint32_t sims;
 	uint32_t threads;       /* that may be used, the caller's among them */
@@ -29,7 +29,7 @@ struct workers {
 
 static void *work(void *arg)
 {
-	struct frag_handover *h = arg;
+	struct frag_batch_queue *h = arg;
 
 	pthread_mutex_lock(&h->lock);
 	while (!h->quit) {
@@ -53,8 +53,8 @@ static void *work(void *arg)
  */
 static void start_threads(struct workers *w)
 {
-	struct frag_handover *h = &w->handover;
-	const uint32_t most = h->count + (frag_handover_widen(h) ? 1 : 0);
+	struct frag_batch_queue *h = &w->handover;
+	const uint32_t most = h->count + (frag_batch_queue_enable_read_ahead(h) ? 1 : 0);
 	const uint32_t threads = w->threads < most ? w->threads : most;
 
 	w->others = calloc(threads, sizeof(*w->others));
@@ -79,7 +79,7 @@ static void stop_threads(struct workers *w)
 /* Once so much has been simulated that the rest is worth it, and nothing is under way. */
 static void decide(struct workers *w)
 {
-	const struct frag_handover *h = &w->handover;
+	const struct frag_batch_queue *h = &w->handover;
 
 	if (w->decided || h->shown != h->made || !h->made
 	    || frag_trace_info(h->trace)->events * w->sims < WORTH_THREADS)
@@ -91,7 +91,7 @@ static void decide(struct workers *w)
 /* Somebody may read on meanwhile, so what is known of the trace is copied. */
 static void report(struct workers *w)
 {
-	struct frag_handover *h = &w->handover;
+	struct frag_batch_queue *h = &w->handover;
 	struct frag_trace_info info;
 
 	if (!w->options->progress || h->shown == w->told || frag_handover_is_over(h))
@@ -111,11 +111,11 @@ static bool stops(const struct workers *w)
 /* What the caller's thread does: read first, as the others live on it. */
 static void read_and_work(struct workers *w)
 {
-	struct frag_handover *h = &w->handover;
+	struct frag_batch_queue *h = &w->handover;
 
 	pthread_mutex_lock(&h->lock);
 	while (!frag_handover_is_over(h)) {
-		frag_handover_tell(h);
+		frag_batch_queue_print_warnings(h);
 		report(w);
 		decide(w);
 		if (stops(w))
@@ -125,7 +125,7 @@ static void read_and_work(struct workers *w)
 		else if (!frag_handover_work(h) && !frag_handover_is_over(h))
 			frag_handover_wait(h, w->options->stop != NULL);
 	}
-	frag_handover_tell(h);
+	frag_batch_queue_print_warnings(h);
 	pthread_mutex_unlock(&h->lock);
 }
 

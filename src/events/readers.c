@@ -5,7 +5,7 @@
 #include "trace/fsb.h"
 #include "trace/kineto.h"
 #include "trace/minimalloc.h"
-#include "trace/native.h"
+#include "trace/ndjson_reader.h"
 #include "trace/rmm.h"
 
 /* The last one takes what nobody else knows, and says what is wrong with it. */

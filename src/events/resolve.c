@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/parse.h"
 #include "base/path.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 #include "input/input.h"
 
 #define LONG_TEXT ((uint64_t)16 << 10)  /* bytes */
@@ -210,7 +210,7 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 			return released_already(t, rec, kind, err);
 	}
 	if (rec->members & FRAG_HAS_TAG)
-		ev->tag = frag_tags_use(&t->tags, rec->tag);
+		ev->tag = frag_tags_acquire(&t->tags, rec->tag);
 	ev->slot = frag_lives_begin(&t->lives, &rec->id, found);
 	if (rc || ev->slot == NO_SLOT || ev->pool == UINT32_MAX
 	    || (rec->members & FRAG_HAS_TAG && !ev->tag))

@@ -2,9 +2,9 @@
 #ifndef EVENTS_RESOLVE_H
 #define EVENTS_RESOLVE_H
 
-#include "events/lives.h"
-#include "events/own_stacks.h"
-#include "trace/names.h"
+#include "events/block_lifetimes.h"
+#include "events/user_stacks.h"
+#include "trace/name_tables.h"
 
 /* Bad events that were left out, by kind. */
 #define FRAG_KINDS_MAX 32

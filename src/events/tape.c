@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-#include "events/resized.h"
+#include "base/array_grow.h"
+#include "events/tape_resize.h"
 
 _Static_assert(FRAG_OPS <= 1 << FRAG_TAPE_OP_BITS, "an operation must fit its bits");
 
@@ -175,7 +175,7 @@ static bool add_event(struct frag_tape_writer *w, const struct frag_event *ev, u
 	};
 	uint64_t word = ev->op | (ev->waits ? FRAG_TAPE_WAITS : 0), value = 0;
 
-	if (tag.text && !(site.tag = frag_tags_use(&t->tags, tag)))
+	if (tag.text && !(site.tag = frag_tags_acquire(&t->tags, tag)))
 		return false;
 	if (ev->op == FRAG_OP_ALLOC)
 		value = ev->bytes;

@@ -1,7 +1,7 @@
 /*
  * tape.h - the events of a trace in memory, small.
  *
- * For the files of this room, and for who takes from a tape what he needs himself: engine/play.c,
+ * For the files of this room, and for who takes from a tape what he needs himself: engine/tape_player.c,
  * and the room of iterations, which looks at all events for a few of their members.
  *
  * An alloc takes 16 bytes and 8 for its id, a free 16, and 8 more each where the trace has
@@ -14,7 +14,7 @@
 #define EVENTS_TAPE_H
 
 #include "base/hash.h"
-#include "trace/names.h"
+#include "trace/name_tables.h"
 
 struct frag_tape_site {
 	uint64_t stream_order;

@@ -6,9 +6,9 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
-#include "base/printable.h"
+#include "base/escape.h"
 #include "events/readers.h"
-#include "events/recorded.h"
+#include "events/recording_info.h"
 #include "events/resolve.h"
 
 #define AHEAD 32        /* records; a batch is a multiple of it */
@@ -246,7 +246,7 @@ static void report_left_out(struct frag_trace *t)
 void frag_batch_over(struct frag_trace *t)
 {
 	for (uint32_t i = 0; i < t->left_count; i++)
-		frag_tags_leave(&t->tags, t->left[i]);
+		frag_tags_release(&t->tags, t->left[i]);
 	t->left_count = 0;
 	t->lives.ended_count = 0;
 	frag_tags_sweep(&t->tags);

@@ -3,7 +3,7 @@
  *
  * It is called by the simulation, which it only asks.
  */
-#include "explain/holders.h"
+#include "explain/live_by_tag.h"
 
 /* What the device has left, with what could be given back. */
 static uint64_t left_over(const struct frag_oom *oom)
@@ -23,11 +23,11 @@ static int find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t 
 		     const struct frag_event *ev)
 {
 	struct frag_sought sought = { .list = FRAG_NO_LIST };
-	struct frag_wish wish = {
+	struct frag_failed_request wish = {
 		.bytes = ev->bytes, .pool = ev->pool, .tried = oom->demand,
 		.left = left_over(oom),
 	};
-	struct frag_window w;
+	struct frag_block_window w;
 	const int rc = frag_sim_seek(sim, ev, &sought);
 
 	if (rc)

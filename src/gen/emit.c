@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "gen/gen.h"
 
 bool frag_gen_going(const struct frag_gen *g)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/listed.h"
+#include "base/name_list.h"
 #include "base/parse.h"
 #include "gen/scenarios.h"
 
@@ -58,7 +58,7 @@ void frag_scenario_defaults(const struct frag_scenario *s, uint64_t *option)
 static int set_word(const struct frag_gen_option *o, uint64_t *value, const char *text,
 		    struct frag_error *err)
 {
-	struct frag_listed all = { .used = 0 };
+	struct frag_name_list all = { .used = 0 };
 
 	for (uint32_t i = 0; o->words[i]; i++) {
 		if (strcmp(o->words[i], text) == 0) {

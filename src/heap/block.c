@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "fragsim/heap.h"
-#include "heap/verbs.h"
+#include "heap/block_inline.h"
 
 #define TOO_SMALL "is smaller than %" PRIu64 " bytes"
 
@@ -14,7 +14,7 @@ uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep)
 	return cut(h, b, keep);
 }
 
-void frag_fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
+void frag_block_merge(struct frag_heap *h, uint32_t lower, uint32_t upper)
 {
 	fuse(h, lower, upper);
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "fragsim/heap.h"
-#include "heap/store.h"
+#include "heap/heap_tables.h"
 
 struct recount {
 	struct frag_totals sum;

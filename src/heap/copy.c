@@ -1,7 +1,7 @@
 /* copy.c - a heap as it is now, a second time, over another device. */
 #include <stdlib.h>
 
-#include "heap/store.h"
+#include "heap/heap_tables.h"
 
 /*
  * Room that nobody has used is not copied: arrays grow again where they have to. But each

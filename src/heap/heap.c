@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "heap/inside.h"
+#include "heap/heap_inline.h"
 
 struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "fragsim/heap.h"
 
 _Static_assert(FRAG_SPREAD_ABOVE <= FRAG_FEW, "what spreads is no tree");

@@ -13,7 +13,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
-#include "heap/bunch.h"
+#include "heap/free_set.h"
 
 struct frag_index_ops {
 	const char *name;
@@ -33,7 +33,7 @@ struct frag_index_ops {
 struct frag_bins {
 	uint64_t summary[FRAG_SUMMARIES];       /* words of `full` that are not 0 */
 	uint64_t full[FRAG_BIN_WORDS];          /* bins that are not empty */
-	struct frag_bunch bunch[FRAG_BINS];
+	struct frag_free_set bunch[FRAG_BINS];
 };
 
 struct frag_free_list {
@@ -41,7 +41,7 @@ struct frag_free_list {
 	uint32_t count;
 	uint32_t longest;       /* by size: longer than that, it spreads */
 	frag_root root;         /* by address and by key: of all entries */
-	struct frag_bunch bunch;        /* by size: of all entries, while there are no bins */
+	struct frag_free_set bunch;        /* by size: of all entries, while there are no bins */
 	struct frag_bins *bins;
 	uint64_t largest;       /* size of the largest entry, 0 if empty */
 	uint64_t user;          /* the policy's own */

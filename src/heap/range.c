@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "base/bug.h"
-#include "heap/store.h"
+#include "heap/heap_tables.h"
 
 #define NO_PAGES "has no whole pages that are %" PRIu64 " bytes at offset %" PRIu64
 
@@ -76,13 +76,13 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	n = h->blocks[b].next;
 	if (is(h, n, FRAG_FREE)) {
 		frag_list_out(h, n);
-		frag_fuse(h, b, n);
+		frag_block_merge(h, b, n);
 	}
 	n = h->blocks[b].prev;
 	if (is(h, n, FRAG_FREE)) {
 		frag_list_out(h, n);
 		h->blocks[n].order = h->blocks[b].order;
-		frag_fuse(h, n, b);
+		frag_block_merge(h, n, b);
 		b = n;
 	}
 	frag_list_in(h, b);
@@ -129,13 +129,13 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	n = h->blocks[b].next;
 	if (is(h, n, FRAG_UNMAPPED)) {
 		frag_gap_out(h, n);
-		frag_fuse(h, b, n);
+		frag_block_merge(h, b, n);
 	}
 	n = h->blocks[b].prev;
 	if (is(h, n, FRAG_UNMAPPED)) {
 		frag_gap_out(h, n);
 		h->blocks[n].order = h->blocks[b].order;
-		frag_fuse(h, n, b);
+		frag_block_merge(h, n, b);
 		b = n;
 	}
 	frag_gap_in(h, b);

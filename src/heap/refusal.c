@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/print.h"
-#include "heap/store.h"
+#include "base/c_locale.h"
+#include "heap/heap_tables.h"
 
 /* The rule, after what has been written; all of that fits, as names of verbs are short. */
 __attribute__((format(printf, 3, 0)))

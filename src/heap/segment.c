@@ -2,9 +2,9 @@
 #include <inttypes.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "fragsim/heap.h"
-#include "heap/store.h"
+#include "heap/heap_tables.h"
 
 /* A segment record with room for it among the idle ones; NONE where memory is short. */
 static uint32_t new_segment(struct frag_heap *h)
@@ -172,7 +172,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	else
 		frag_list_out(h, whole);
 	if (h->blocks[whole].next != NONE)
-		frag_fuse(h, whole, h->blocks[whole].next);     /* a slab's tail */
+		frag_block_merge(h, whole, h->blocks[whole].next);     /* a slab's tail */
 	frag_idle_leave(h, s);
 	h->totals.segments--;
 	h->totals.segment_frees++;

@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 
-#include "heap/store.h"
+#include "heap/heap_tables.h"
 
 #define NO_LIST "there is no list %" PRIu32 " of pool %" PRIu32
 
@@ -67,7 +67,7 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 		return -FRAG_ENOMEM;
 	frag_list_out(h, b);
 	if (h->blocks[b].next != NONE)
-		frag_fuse(h, b, h->blocks[b].next);
+		frag_block_merge(h, b, h->blocks[b].next);
 	s->slot_size = 0;
 	s->list = list;
 	frag_list_in(h, b);

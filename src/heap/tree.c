@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 
 /* Whoever knows the order has a copy that knows it too. */
 #define HOT static inline __attribute__((always_inline))
@@ -349,7 +349,7 @@ void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_
 		remove_from(pool, root, order, e);
 }
 
-struct frag_entry *frag_tree_fell(struct frag_nodes *pool, frag_root root, struct frag_entry *out)
+struct frag_entry *frag_tree_flatten(struct frag_nodes *pool, frag_root root, struct frag_entry *out)
 {
 	const struct frag_node *n = &pool->nodes[root];
 
@@ -358,7 +358,7 @@ struct frag_entry *frag_tree_fell(struct frag_nodes *pool, frag_root root, struc
 		out += n->count;
 	} else {
 		for (uint32_t i = 0; i < n->count; i++)
-			out = frag_tree_fell(pool, n->child[i], out);
+			out = frag_tree_flatten(pool, n->child[i], out);
 	}
 	frag_nodes_drop(pool, root);
 	return out;

@@ -144,7 +144,7 @@ static inline void frag_tree_remove(struct frag_nodes *pool, frag_root *root,
 }
 
 /* By size: ends a tree; its entries, in their order, go to *out. Returns what is after them. */
-struct frag_entry *frag_tree_fell(struct frag_nodes *pool, frag_root root, struct frag_entry *out);
+struct frag_entry *frag_tree_flatten(struct frag_nodes *pool, frag_root root, struct frag_entry *out);
 
 /*
  * By address: the block has another size now, and maybe another address, with no

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 
 int frag_document_init(struct frag_document *d, struct frag_input *in, struct frag_error *err)
 {

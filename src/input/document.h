@@ -9,7 +9,7 @@
 #define INPUT_DOCUMENT_H
 
 #include "input/input.h"
-#include "input/scan.h"
+#include "input/json_scan.h"
 
 struct frag_document {
 	struct frag_input in;

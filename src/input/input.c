@@ -11,7 +11,7 @@
 
 #include "base/bug.h"
 #include "base/path.h"
-#include "base/word.h"
+#include "base/word64.h"
 #include "input/unpack.h"
 #include "input/unpack_ahead.h"
 

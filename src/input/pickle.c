@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/hash.h"
 #include "input/pickle_machine.h"
 
@@ -299,7 +299,7 @@ static int join(struct pickle *p, enum frag_kind kind, uint32_t n)
 	uint32_t box;
 	int rc;
 
-	if (p->count - frag_pickle_ground(p) < n + 1 || p->count < n + 1)
+	if (p->count - frag_pickle_mark_depth(p) < n + 1 || p->count < n + 1)
 		return frag_pickle_bad(p, "the stack has too little for it");
 	box = p->stack[p->count - n - 1];
 	if (p->values->table[box].kind != kind)
@@ -326,7 +326,7 @@ static int make_tuple(struct pickle *p, uint32_t n)
 	uint32_t tuple;
 	int rc;
 
-	if (p->count - frag_pickle_ground(p) < n)
+	if (p->count - frag_pickle_mark_depth(p) < n)
 		return frag_pickle_bad(p, "the stack has too little for it");
 	rc = frag_pickle_added(p, frag_values_new(p->values, &empty_tuple, &tuple));
 	rc = rc ? rc : frag_pickle_added(p, frag_values_add(p->values, tuple,
@@ -353,7 +353,7 @@ static inline int memoize(struct pickle *p, uint64_t index)
 {
 	int rc;
 
-	if (p->count == frag_pickle_ground(p))
+	if (p->count == frag_pickle_mark_depth(p))
 		return frag_pickle_bad(p, "nothing on the stack for the memo");
 	/* who writes memo numbers in order has one for every two bytes at most */
 	if (index > frag_pickle_place(p))

@@ -8,7 +8,7 @@
 #ifndef INPUT_PICKLE_H
 #define INPUT_PICKLE_H
 
-#include "input/value.h"
+#include "input/value_tree.h"
 #include "input/input.h"
 
 /*

@@ -6,8 +6,8 @@
 #define INPUT_PICKLE_MACHINE_H
 
 #include "base/bug.h"
-#include "base/word.h"
-#include "input/value.h"
+#include "base/word64.h"
+#include "input/value_tree.h"
 #include "input/input.h"
 
 #define FRAG_PICKLE_MARKS FRAG_VALUES_DEEP
@@ -82,7 +82,7 @@ struct pickle {
 };
 
 /* The height below which values belong to an outer mark. */
-static inline uint32_t frag_pickle_ground(const struct pickle *p)
+static inline uint32_t frag_pickle_mark_depth(const struct pickle *p)
 {
 	return p->mark_count ? p->marks[p->mark_count - 1] : 0;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/hash.h"
 #include "input/pickle_machine.h"
 
@@ -280,7 +280,7 @@ HOT bool memoize(struct pickle *p, struct hand *h, const uint32_t *ground)
 /* Opcodes that push values, and MEMOIZE, as long as they come. */
 static void push_many(struct pickle *p, const unsigned char *last)
 {
-	const uint32_t *const ground = p->stack + frag_pickle_ground(p);
+	const uint32_t *const ground = p->stack + frag_pickle_mark_depth(p);
 	struct hand h = take_up(p);
 
 	while (h.at <= last && has_room(&h)
@@ -406,7 +406,7 @@ out:
 /* A MARK; above an empty box, all that is in the box where that is plain. */
 static int read_mark(struct pickle *p, const unsigned char *last)
 {
-	const struct frag_value *top = p->count > frag_pickle_ground(p)
+	const struct frag_value *top = p->count > frag_pickle_mark_depth(p)
 		? &p->values->table[p->stack[p->count - 1]] : NULL;
 	const unsigned char *at = p->at;
 	int rc = 0;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "input/input.h"
-#include "input/scan.h"
+#include "input/json_scan.h"
 
 struct reader {
 	struct frag_values *values;

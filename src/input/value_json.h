@@ -2,7 +2,7 @@
 #ifndef INPUT_VALUE_JSON_H
 #define INPUT_VALUE_JSON_H
 
-#include "input/value.h"
+#include "input/value_tree.h"
 
 /*
  * The document in bytes, followed by a 0; values borrow their text from

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/hash.h"
 #include "base/path.h"
-#include "base/printable.h"
-#include "events/lasting.h"
+#include "base/escape.h"
+#include "events/repeated_marks.h"
 #include "events/tape.h"
 
 #define WINDOW 16               /* allocations */

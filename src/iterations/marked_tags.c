@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/grow.h"
-#include "events/lasting.h"
+#include "base/array_grow.h"
+#include "events/repeated_marks.h"
 #include "iterations/iterations.h"
 
 bool frag_marked_tags_init(struct frag_marked_tags *o, const struct frag_symbols *symbols)

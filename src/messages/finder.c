@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "messages/dump.h"
-#include "messages/squeeze.h"
-#include "messages/wordings.h"
+#include "messages/bfc_dump.h"
+#include "messages/strip_whitespace.h"
+#include "messages/patterns.h"
 
 #define CAPACITY ((size_t)256 << 10)
 #define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */
@@ -26,7 +26,7 @@ struct hook {
 enum { HOOKS = FRAG_CUES_MAX + FRAG_DUMP_WORDS_MAX + BARE };
 
 struct frag_finder {
-	struct frag_squeeze in;
+	struct frag_stripped_text in;
 	struct hook hooks[HOOKS];
 	uint32_t cues, words, count;    /* hooks: of cues, of dumps behind them, and all */
 	struct {
@@ -53,7 +53,7 @@ static void add_hook(struct frag_finder *f, const char *words, unsigned rare)
 /* Of the words of a dump the least common byte is a capital, a z or an underscore. */
 static void add_hooks(struct frag_finder *f)
 {
-	for (const struct frag_cue *cue = frag_cues; cue->words; cue++)
+	for (const struct frag_pattern_anchor *cue = frag_cues; cue->words; cue++)
 		add_hook(f, cue->words, cue->rare);
 	f->cues = f->count;
 	for (int i = 0; frag_dump_words[i]; i++)
@@ -76,7 +76,7 @@ struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_me
 		return NULL;
 	f->found = found;
 	f->ctx = ctx;
-	f->in = (struct frag_squeeze){
+	f->in = (struct frag_stripped_text){
 		.text = malloc(CAPACITY), .line = malloc(CAPACITY * sizeof(uint32_t)),
 		.begins = malloc(CAPACITY * sizeof(bool)), .capacity = CAPACITY, .fresh = true,
 	};
@@ -313,7 +313,7 @@ static void shift(struct frag_finder *f)
 int frag_finder_feed(struct frag_finder *f, const char *bytes, size_t n)
 {
 	while (n && !f->rc) {
-		const size_t taken = frag_squeeze(&f->in, bytes, n);
+		const size_t taken = frag_stripped_text(&f->in, bytes, n);
 
 		bytes += taken;
 		n -= taken;

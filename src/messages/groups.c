@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 
 #define SLOTS (4 * FRAG_MESSAGE_GROUPS_MAX)     /* a power of two, at most a quarter full */
 

@@ -21,7 +21,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-struct frag_cursor frag_cursor_at(const struct frag_squeeze *in, size_t at)
+struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at)
 {
 	struct frag_cursor cursor = { .in = in, .at = at, .head = at, .body = at };
 

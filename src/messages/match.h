@@ -3,17 +3,17 @@
 #define MESSAGES_MATCH_H
 
 #include "messages/message.h"
-#include "messages/squeeze.h"
+#include "messages/strip_whitespace.h"
 
 /* A place in a message that begins on some line. */
 struct frag_cursor {
-	const struct frag_squeeze *in;
+	const struct frag_stripped_text *in;
 	size_t at;
 	size_t head, body;      /* where that line begins, and where the message does */
 	size_t passed;          /* the beginning of a line that was passed over */
 };
 
-struct frag_cursor frag_cursor_at(const struct frag_squeeze *in, size_t at);
+struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at);
 
 /*
  * Is the pattern there? Then the cursor is moved behind it. In a pattern, which is squeezed too,

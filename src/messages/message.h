@@ -45,14 +45,14 @@ enum frag_said {
 #define FRAG_NO_GPU UINT32_MAX
 
 /* In the order in which they are tried: the first that holds. */
-enum frag_shortage {
+enum frag_oom_verdict {
 	FRAG_SHORT_OVER_DEVICE, FRAG_SHORT_REFUSED, FRAG_SHORT_OUTSIDE, FRAG_SHORT_CAPACITY,
 	FRAG_SHORT_TIGHT, FRAG_SHORT_FRAGMENTATION,
 	FRAG_SHORT_UNKNOWN,     /* figures are missing, on which it depends */
 	FRAG_SHORTAGES = FRAG_SHORT_UNKNOWN
 };
 
-const char *frag_shortage_name(enum frag_shortage shortage);
+const char *frag_shortage_name(enum frag_oom_verdict shortage);
 
 /* Free chunks that a dump lists. */
 struct frag_free_chunks {
@@ -68,7 +68,7 @@ struct frag_message {
 	/* what frag_message_judge() makes of it */
 	struct frag_figure total, free, allocated, unallocated, reserved, outside;
 	uint64_t precision;             /* the largest error of a printed figure */
-	enum frag_shortage verdict;
+	enum frag_oom_verdict verdict;
 	uint32_t possible;              /* a bit for each that the errors allow, the verdict too */
 };
 
@@ -86,7 +86,7 @@ struct frag_shortage_ranges {
 	int64_t least_reserved, most_reserved;  /* of allocated + unallocated */
 };
 
-enum frag_shortage frag_shortage_of(const int64_t at[FRAG_AT_ALL]);
+enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL]);
 /* A bit for each that some point within the ranges has. */
 uint32_t frag_shortages_of(const struct frag_shortage_ranges *r);
 

@@ -21,10 +21,10 @@ static char *copy_text(const char *text, bool *good)
 	return copy;
 }
 
-static void own_holders(struct frag_holder *holders, uint32_t count, bool *good)
+static void own_holders(struct frag_tag_usage *holders, uint32_t count, bool *good)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct frag_holder *holder = &holders[i];
+		struct frag_tag_usage *holder = &holders[i];
 
 		holder->tag = copy_text(holder->tag, good);
 		for (uint32_t k = 0; k < holder->stack_count; k++)
@@ -53,7 +53,7 @@ bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from)
 	return good;
 }
 
-void frag_holders_fini(struct frag_holder *holders, uint32_t count)
+void frag_holders_fini(struct frag_tag_usage *holders, uint32_t count)
 {
 	for (uint32_t k = 0; k < count; k++) {
 		for (uint32_t i = 0; i < holders[k].stack_count; i++)

@@ -14,6 +14,6 @@ bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from);
 /* Is it the path of a metric that the file lacks which this result was read from? */
 bool frag_result_unread(const struct frag_result *result, const char *path);
 /* Releases what they own, not the array. */
-void frag_holders_fini(struct frag_holder *holders, uint32_t count);
+void frag_holders_fini(struct frag_tag_usage *holders, uint32_t count);
 
 #endif

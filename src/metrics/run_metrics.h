@@ -4,7 +4,7 @@
 
 #include "fragsim/heap.h"
 #include "fragsim/metrics.h"
-#include "metrics/series.h"
+#include "metrics/percent_series.h"
 
 struct frag_run_metrics {
 	struct frag_metrics now;        /* as of the last frag_run_metrics_look() */

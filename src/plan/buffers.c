@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-#include "plan/taking.h"
+#include "base/array_grow.h"
+#include "plan/tape_input.h"
 
 /* While the tape is read. */
 struct taking {

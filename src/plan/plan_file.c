@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/parse.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 #include "input/document.h"
-#include "input/rowfile.h"
-#include "input/whole.h"
+#include "input/csv_lines.h"
+#include "input/full_input.h"
 
 /* -FRAG_ETRACE with the line and the column of a byte of the text. */
 __attribute__((format(printf, 4, 5)))

@@ -5,8 +5,8 @@
 
 #include "base/hash.h"
 #include "base/parse.h"
-#include "base/printable.h"
-#include "events/ids.h"
+#include "base/escape.h"
+#include "events/id_map.h"
 #include "plan/plan_file.h"
 
 /* While rows are held against buffers. */

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "plan/climb.h"
-#include "plan/exact.h"
-#include "plan/ranges.h"
+#include "plan/local_search.h"
+#include "plan/exact_search.h"
+#include "plan/interval_set.h"
 
 /* Work is counted, in looks at ranges, so that what comes out does not depend on the clock. */
 #define LOOKS_ORDER UINT64_C(2000000000)        /* of one order */
@@ -23,7 +23,7 @@ struct key {
 
 struct planner {
 	struct frag_space space;
-	struct frag_shelf shelf;
+	struct frag_greedy shelf;
 	struct frag_space_plan *told;
 	const struct frag_plan_stop *stop;
 	struct key *keys;
@@ -208,7 +208,7 @@ static int climb(struct planner *p, struct frag_error *err)
 	int rc;
 
 	memcpy(p->space.offset, p->best, p->space.count * sizeof(*p->best));
-	rc = frag_climb(&p->shelf, p->best_order, p->best_fit, &p->height, LOOKS_CLIMB,
+	rc = frag_local_search(&p->shelf, p->best_order, p->best_fit, &p->height, LOOKS_CLIMB,
 			&p->told->climb, err);
 	memcpy(p->best, p->space.offset, p->space.count * sizeof(*p->best));
 	if (!rc && p->height < before)

@@ -2,7 +2,7 @@
  * anyfit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split,
  * neighbours merge at once (fragsim-policies(7), bestfit). They differ in which block they choose.
  */
-#include "policy/ask.h"
+#include "policy/heap_access.h"
 #include "policy/fit_keys.h"
 #include "policy/policies.h"
 

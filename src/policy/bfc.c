@@ -4,7 +4,7 @@
  * It obtains regions, each twice the last, as long as they fit its limit, and less where the
  * device refuses. They are never given back, unless its own garbage collection is on.
  */
-#include "policy/ask.h"
+#include "policy/heap_access.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 

@@ -1,7 +1,7 @@
 /* buddy.c - binary buddies: powers of two, halved and joined again (fragsim-policies(7), buddy). */
 #include <inttypes.h>
 
-#include "policy/ask.h"
+#include "policy/heap_access.h"
 #include "policy/policies.h"
 
 enum { MIN, SEGMENT, POOL };

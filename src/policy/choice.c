@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/watch.h"
@@ -22,7 +22,7 @@ static const char *list_keys(const struct frag_policy_ops *ops, char *buf, size_
 static int no_key(const struct frag_policy_ops *ops, const char *text, size_t name,
 		  struct frag_error *err)
 {
-	struct frag_near near = frag_near_to(text, name);
+	struct frag_suggestion near = frag_near_to(text, name);
 	char keys[512], hint[FRAG_HINT_ROOM];
 
 	for (uint32_t i = 0; i < frag_param_count(ops); i++)
@@ -96,7 +96,7 @@ int frag_choice_settings(struct frag_choice *choice, const char *text, struct fr
 
 static int no_policy(const char *text, size_t name, struct frag_error *err)
 {
-	struct frag_near near = frag_near_to(text, name);
+	struct frag_suggestion near = frag_near_to(text, name);
 	char names[512], hint[FRAG_HINT_ROOM];
 
 	for (uint32_t i = 0; frag_policies()[i]; i++)

@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "heap/moves.h"
-#include "policy/ask.h"
+#include "heap/relocate.h"
+#include "policy/heap_access.h"
 #include "policy/fit_keys.h"
 #include "policy/policies.h"
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
-#include "relief/relief.h"
+#include "compaction/move_candidates.h"
 
 /* Places in the array of parameters: this policy's own, then those of the others. */
 enum { OVER, BLOCK_COST, OF_PYTORCH, OF_BESTFIT = OF_PYTORCH + PYTORCH_KEYS,
@@ -139,7 +139,7 @@ static int compact_restore_block(struct frag_policy *p, const struct frag_reques
 /* A request that was refused, and what could be done for it. */
 struct plea {
 	const struct frag_request *rq;
-	struct frag_scene scene;
+	struct frag_memory_state scene;
 	struct frag_reliefs reliefs;
 	struct frag_request *requests;  /* of the blocks of a candidate, in its order */
 	frag_block *moved;              /* where those are now */
@@ -158,13 +158,13 @@ static struct frag_request request_of(const struct frag_policy *p, frag_block b,
 	};
 }
 
-static frag_block block_of(const struct plea *plea, const struct frag_relief *relief, uint32_t i)
+static frag_block block_of(const struct plea *plea, const struct frag_move_candidate *relief, uint32_t i)
 {
 	return plea->scene.blocks[relief->blocks[i]].block;
 }
 
 /* Is all served where these blocks make room? 0, -FRAG_EDEVMEM, or a failure of its own. */
-static int move(struct frag_policy *inner, struct plea *plea, const struct frag_relief *relief,
+static int move(struct frag_policy *inner, struct plea *plea, const struct frag_move_candidate *relief,
 		frag_block *out)
 {
 	int rc = 0;
@@ -179,7 +179,7 @@ static int move(struct frag_policy *inner, struct plea *plea, const struct frag_
 
 /* The same in a fork. */
 static int try_move(const struct frag_policy *p, struct plea *plea,
-		    const struct frag_relief *relief)
+		    const struct frag_move_candidate *relief)
 {
 	struct pytorch state = *(const struct pytorch *)p->state;
 	struct frag_policy inner = inner_of(p);
@@ -208,7 +208,7 @@ static frag_block renamed(frag_block b, frag_block x, frag_block y)
  * Does for good what a fork has shown to hold. Whoever has a block knows it by its handle, so
  * each gets the one that it had.
  */
-static int make_move(struct frag_policy *p, struct plea *plea, const struct frag_relief *relief,
+static int make_move(struct frag_policy *p, struct plea *plea, const struct frag_move_candidate *relief,
 		     frag_block *out)
 {
 	struct frag_policy inner = inner_of(p);
@@ -232,8 +232,8 @@ static int find_reliefs(struct frag_policy *p, struct plea *plea)
 {
 	struct frag_policy inner = inner_of(p);
 	const uint64_t own = inner.ops->limit ? inner.ops->limit(&inner) : UINT64_MAX;
-	const struct frag_lack lack = frag_heap_lack(p->heap, own);
-	struct frag_shortage shortage = {
+	const struct frag_shortfall lack = frag_heap_shortfall(p->heap, own);
+	struct frag_oom_verdict shortage = {
 		.pool = plea->rq->pool, .block_cost = p->param[BLOCK_COST],
 		.left = lack.left, .missing = lack.missing,
 	};
@@ -259,8 +259,8 @@ static int find_reliefs(struct frag_policy *p, struct plea *plea)
  */
 static int relieve(struct frag_policy *p, struct plea *plea, frag_block *out)
 {
-	static const struct frag_relief nothing = { .count = 0 };
-	const struct frag_relief *relief = &nothing;
+	static const struct frag_move_candidate nothing = { .count = 0 };
+	const struct frag_move_candidate *relief = &nothing;
 	int rc = find_reliefs(p, plea);
 
 	if (rc)

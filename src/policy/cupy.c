@@ -2,7 +2,7 @@
  * cupy.c - the MemoryPool of CuPy (fragsim-policies(7), cupy): best fit in segments of just the size
  * that was requested first, which stay with the stream that requested them.
  */
-#include "policy/ask.h"
+#include "policy/heap_access.h"
 #include "policy/policies.h"
 
 enum { LIMIT };

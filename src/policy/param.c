@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "policy/file.h"
+#include "policy/key_files.h"
 #include "policy/policies.h"
 
 static bool power_of_two(uint64_t x)
@@ -76,7 +76,7 @@ bool frag_param_is_default(const struct frag_choice *choice, uint32_t i)
 								 strlen(spec->same_as))];
 }
 
-bool frag_param_is_unsaid(const struct frag_choice *choice, uint32_t i)
+bool frag_param_is_omitted(const struct frag_choice *choice, uint32_t i)
 {
 	return choice->ops->params[i].if_set && frag_param_is_default(choice, i);
 }

@@ -34,6 +34,6 @@ const char *frag_param_text(const struct frag_param_spec *spec, uint64_t value,
 /* Does key i have the value that it would have if nobody had given one? */
 bool frag_param_is_default(const struct frag_choice *choice, uint32_t i);
 /* Is it left out of what is written of a run? */
-bool frag_param_is_unsaid(const struct frag_choice *choice, uint32_t i);
+bool frag_param_is_omitted(const struct frag_choice *choice, uint32_t i);
 
 #endif

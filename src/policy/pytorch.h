@@ -3,7 +3,7 @@
 #define POLICY_PYTORCH_H
 
 #include "fragsim/policy.h"
-#include "policy/ask.h"
+#include "policy/heap_access.h"
 #include "policy/pytorch_stats.h"
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)       /* also the page of small ranges */

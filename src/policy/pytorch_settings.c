@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
 #include "base/parse.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 #include "policy/policies.h"
 
 #define UNIT UINT64_C(512)      /* every block is a multiple of it */
@@ -365,7 +365,7 @@ static const struct {
 
 static int unknown_key(const char *key, size_t length, struct frag_error *err)
 {
-	struct frag_near near = frag_near_to(key, length);
+	struct frag_suggestion near = frag_near_to(key, length);
 	int shown = (int)(length < 64 ? length : 64);
 	char hint[FRAG_HINT_ROOM];
 

@@ -2,7 +2,7 @@
 #include "policy/policies.h"
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
-#include "policy/small.h"
+#include "policy/small_pool.h"
 
 #define BY_AGE 13               /* the first version that takes the older of equal blocks */
 
@@ -37,7 +37,7 @@ uint32_t frag_small_which(uint32_t stream)
 }
 
 /* The garbage collection asks how long a block has been free, 2.12 which came to be first. */
-bool frag_forgets(const struct frag_choice *choice)
+bool frag_policy_is_memoryless(const struct frag_choice *choice)
 {
 	return choice->ops == &frag_policy_pytorch && choice->param[GC_THRESHOLD] == 0
 	       && choice->param[VERSION] >= BY_AGE;

@@ -23,7 +23,7 @@ static struct frag_stat show(int64_t current, int64_t peak, frag_sum risen)
 }
 
 /* risen: of the statistic that rises as this one does. */
-static struct frag_pool_stat show_pools(const struct frag_gauge *g, const frag_sum risen[2])
+static struct frag_pool_stat show_pools(const struct frag_pytorch_stat *g, const frag_sum risen[2])
 {
 	return (struct frag_pool_stat){
 		.all = show((int64_t)((uint64_t)g->current[0] + (uint64_t)g->current[1]),

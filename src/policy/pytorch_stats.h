@@ -30,7 +30,7 @@ struct frag_stat_free {
 __extension__ typedef unsigned __int128 frag_sum;
 
 /* Of one statistic: small and large pools, by the number of `large`. */
-struct frag_gauge {
+struct frag_pytorch_stat {
 	int64_t current[2];
 	int64_t peak[2], peak_all;
 	frag_sum risen[2];
@@ -44,7 +44,7 @@ struct frag_plain_gauge {
 
 /* `active` and `active_bytes` rise with `allocation` and `allocated_bytes`, and by as much. */
 struct frag_pytorch_stats {
-#define X(name) struct frag_gauge name;
+#define X(name) struct frag_pytorch_stat name;
 	FRAG_POOL_STATS(X)
 #undef X
 #define X(name) struct frag_plain_gauge name;
@@ -63,7 +63,7 @@ void frag_stats_call(struct frag_pytorch_stats *stats, const struct frag_call *c
 		     bool oversize);
 
 /* Sums are of unsigned numbers, as what overflows wraps. */
-static inline void frag_gauge_lift(struct frag_gauge *g, bool large, uint64_t n)
+static inline void frag_gauge_lift(struct frag_pytorch_stat *g, bool large, uint64_t n)
 {
 	const int64_t now = g->current[large] = (int64_t)((uint64_t)g->current[large] + n);
 	const int64_t all = (int64_t)((uint64_t)now + (uint64_t)g->current[!large]);
@@ -74,18 +74,18 @@ static inline void frag_gauge_lift(struct frag_gauge *g, bool large, uint64_t n)
 		g->peak_all = all;
 }
 
-static inline void frag_gauge_raise(struct frag_gauge *g, bool large, uint64_t n)
+static inline void frag_gauge_raise(struct frag_pytorch_stat *g, bool large, uint64_t n)
 {
 	g->risen[large] += n;
 	frag_gauge_lift(g, large, n);
 }
 
-static inline void frag_gauge_lower(struct frag_gauge *g, bool large, uint64_t n)
+static inline void frag_gauge_lower(struct frag_pytorch_stat *g, bool large, uint64_t n)
 {
 	g->current[large] = (int64_t)((uint64_t)g->current[large] - n);
 }
 
-static inline void frag_gauge_change(struct frag_gauge *g, bool large, uint64_t from, uint64_t to)
+static inline void frag_gauge_change(struct frag_pytorch_stat *g, bool large, uint64_t from, uint64_t to)
 {
 	if (to > from)
 		frag_gauge_raise(g, large, to - from);

@@ -14,7 +14,7 @@
  */
 #include <inttypes.h>
 
-#include "policy/ask.h"
+#include "policy/heap_access.h"
 #include "policy/policies.h"
 
 enum { INITIAL, MAXIMUM };

@@ -5,7 +5,7 @@
  * Free blocks are in classes of sizes, the one that was freed last first. A request takes the
  * first block of the least class whose blocks all are large enough, so that nothing is searched.
  */
-#include "policy/ask.h"
+#include "policy/heap_access.h"
 #include "policy/policies.h"
 
 enum { SL_LOG2, SEGMENT, POOL };

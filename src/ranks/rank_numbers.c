@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ranks/ranking.h"
+#include "ranks/compare_ranks.h"
 
 #define DIGITS_MAX 15
 

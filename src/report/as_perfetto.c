@@ -8,7 +8,7 @@
 #include "fragsim/version.h"
 #include "policy/param.h"
 #include "report/export.h"
-#include "report/put.h"
+#include "report/append.h"
 
 #define LINE_ROOM 512
 #define TIME_ROOM 64
@@ -243,7 +243,7 @@ static int perfetto_end(struct frag_export *x, struct frag_error *err)
 		frag_outfile_used(x->out, PUT(p, ",\"params\":{"));
 	}
 	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++) {
-		if (frag_param_is_unsaid(x->choice, i))
+		if (frag_param_is_omitted(x->choice, i))
 			continue;
 		const char *name = x->choice->ops->params[i].name;
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 
 #define FIRST_ADDR (UINT64_C(1) << 44)
 #define LAST_ADDR (UINT64_C(1) << 62)

@@ -3,7 +3,7 @@
 #define REPORT_AS_SNAPSHOT_H
 
 #include "report/export.h"
-#include "report/snap_part.h"
+#include "report/snapshot_pickle.h"
 
 /* A segment or a range, at its place among the addresses. */
 struct frag_snap_segment {

@@ -4,23 +4,23 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "base/print.h"
-#include "base/printable.h"
-#include "report/answer_text.h"
-#include "report/beginning_text.h"
-#include "policy/conf_text.h"
-#include "report/ink.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
+#include "report/diagnosis_text.h"
+#include "report/initial_state_text.h"
+#include "policy/alloc_conf_text.h"
+#include "report/color.h"
 #include "report/layout.h"
-#include "report/measured.h"
-#include "report/tables_text.h"
+#include "report/replay_timings_text.h"
+#include "report/metrics_tables.h"
 
 #define MODELLED_FIGURES 30     /* columns beside the name, */
 #define PLANNED_FIGURES 66
 #define MODELLED_MIN 8          /* and that it has at least */
 
-static const char *ink(const struct frag_report *r, enum frag_ink which)
+static const char *ink(const struct frag_report *r, enum frag_color_code which)
 {
-	return frag_ink(r->colour, which);
+	return frag_color_code(r->colour, which);
 }
 
 static void print_trace(const struct frag_report *r, FILE *f)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
 
 static const struct {
 	const char *name, *text;
@@ -52,7 +52,7 @@ static int add(struct frag_columns *columns, const char *word, size_t length,
 	       struct frag_error *err)
 {
 	const int shown = length < 64 ? (int)length : 64;
-	struct frag_near near = frag_near_to(word, length);
+	struct frag_suggestion near = frag_near_to(word, length);
 	char hint[FRAG_HINT_ROOM];
 
 	for (uint32_t i = 0; i < FRAG_COLUMN_ALL; i++) {

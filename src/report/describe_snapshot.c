@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/format.h"
-#include "base/printable.h"
+#include "base/escape.h"
 
 #define SETTINGS_ROOM 4096
 

@@ -6,14 +6,14 @@
 #include <stdio.h>
 
 #include "base/format.h"
-#include "compare/gate.h"
+#include "compare/regression_gate.h"
 #include "fragsim/error.h"
 
 struct frag_diff {
 	const struct frag_comparison *comparison;
 	const struct frag_gate *gate;
 	const struct frag_outcome *outcome;
-	const struct frag_standing *standings;
+	const struct frag_policy_summary *standings;
 	uint32_t standing_count;
 	bool updated;           /* the baseline is being written anew */
 	bool colour;
@@ -44,9 +44,9 @@ const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_chan
 
 #define FRAG_PLACE_ROOM 512
 /* "step 7 (alloc of 512 bytes, id 3), after mark x": where two diverge, or differ most. */
-const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_where *where);
+const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *where);
 /* "reserved 4.00 MiB (+2.00 MiB), allocated 2.00 MiB (=)" */
-const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where *where);
+const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *where);
 
 /* "bestfit", "bestfit @1" on another device than the first; of --alloc-conf its string. */
 void frag_run_name(char *buf, size_t size, const struct frag_run *run);

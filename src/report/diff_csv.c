@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 #include "report/diff_formats.h"
 
 static bool put_field(FILE *f, const char *text)

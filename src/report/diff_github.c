@@ -1,7 +1,7 @@
 /* diff_github.c - a comparison as annotation lines of GitHub Actions. */
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/escape.h"
 #include "report/diff_formats.h"
 
 /* In a message '%' has a meaning of its own, in a property ':' and ',' as well. */

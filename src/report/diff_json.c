@@ -43,7 +43,7 @@ static void put_words(struct frag_node_ref in, const char *key, const char *word
 	frag_json_raw(in, key, *words ? json : NULL);
 }
 
-static void put_place(struct frag_node_ref in, const char *key, const struct frag_where *w)
+static void put_place(struct frag_node_ref in, const char *key, const struct frag_divergence_point *w)
 {
 	static const char *const kinds[] = { "", "step", "mark", "steps" };
 	struct frag_node_ref o;
@@ -127,7 +127,7 @@ static void put_standings(struct frag_node_ref root, const struct frag_diff *dif
 	struct frag_node_ref list = frag_json_array(root, "summary"), o;
 
 	for (uint32_t i = 0; i < diff->standing_count; i++) {
-		const struct frag_standing *s = &diff->standings[i];
+		const struct frag_policy_summary *s = &diff->standings[i];
 
 		o = frag_json_object(list, NULL);
 		frag_json_text(o, "policy", s->run->policy);

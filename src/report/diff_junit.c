@@ -1,7 +1,7 @@
 /* diff_junit.c - a comparison as JUnit's XML: a suite a trace, a case a run. */
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/escape.h"
 #include "report/diff_formats.h"
 
 /* U+FFFE and U+FFFF are text, but no characters of XML. */

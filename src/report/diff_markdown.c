@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 #include "report/diff_formats.h"
 
 #define PLACES_MAX 20           /* pairs whose divergences are shown */
@@ -120,7 +120,7 @@ static void print_summary(const struct frag_diff *diff, FILE *f)
 	      " and against the lower bound.\n\n", f);
 	put_head(f, titles, 1);
 	for (uint32_t i = 0; i < diff->standing_count; i++) {
-		const struct frag_standing *s = &diff->standings[i];
+		const struct frag_policy_summary *s = &diff->standings[i];
 
 		fputs("| ", f);
 		put_text(f, s->run->policy);

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/string_stream.h"
 #include "base/path.h"
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 #include "report/diff_formats.h"
 #include "report/diff_gate.h"
-#include "report/ink.h"
+#include "report/color.h"
 #include "report/report.h"
 
 #define NAME_MAX 18             /* columns of a policy's name; longer ones get a number */
@@ -26,12 +26,12 @@ struct paper {
 	bool failed;            /* memory was short */
 };
 
-static const char *ink(const struct paper *p, enum frag_ink which)
+static const char *ink(const struct paper *p, enum frag_color_code which)
 {
-	return frag_ink(p->diff->colour, which);
+	return frag_color_code(p->diff->colour, which);
 }
 
-static enum frag_ink ink_of(enum frag_verdict verdict)
+static enum frag_color_code ink_of(enum frag_verdict verdict)
 {
 	switch (verdict) {
 	case FRAG_BETTER:
@@ -50,7 +50,7 @@ static enum frag_ink ink_of(enum frag_verdict verdict)
 /* A text of so many columns, in the colour of its verdict. */
 static void put_inked(const struct paper *p, int width, const char *text, enum frag_verdict verdict)
 {
-	const enum frag_ink colour = ink_of(verdict);
+	const enum frag_color_code colour = ink_of(verdict);
 
 	if (colour == INK_PLAIN)
 		fprintf(p->f, "%*s", width, text);
@@ -275,9 +275,9 @@ static void print_timelines(const struct paper *p, const struct frag_group *g)
 	}
 }
 
-static void print_place(const struct paper *p, const char *verb, const struct frag_where *w)
+static void print_place(const struct paper *p, const char *verb, const struct frag_divergence_point *w)
 {
-	struct frag_where place = *w;
+	struct frag_divergence_point place = *w;
 	char text[FRAG_PLACE_ROOM];
 
 	if (w->kind == FRAG_WHERE_NOWHERE)
@@ -370,7 +370,7 @@ static void print_summary(const struct paper *p)
 		ink(p, INK_PLAIN), p->width, "policy", "survives", "peak reserved", "over bound",
 		"fi_device mean");
 	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
-		const struct frag_standing *s = &p->diff->standings[i];
+		const struct frag_policy_summary *s = &p->diff->standings[i];
 
 		label(p, s->run, name);
 		fprintf(p->f, "  %-*s  %4" PRIu32 " of %3" PRIu32, p->width, name, s->survived,
@@ -384,7 +384,7 @@ static void print_summary(const struct paper *p)
 	fprintf(p->f, "\n  %-*s  %-*s  %s\n", p->width, "policy", TRACE_MAX + 9, "best trace",
 		"worst trace");
 	for (uint32_t i = 1; i < p->diff->standing_count; i++) {
-		const struct frag_standing *s = &p->diff->standings[i];
+		const struct frag_policy_summary *s = &p->diff->standings[i];
 
 		if (!s->ratios)
 			continue;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 #include "report/diff.h"
 
 const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)
@@ -107,7 +107,7 @@ const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_chan
 	return buf;
 }
 
-const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_where *w)
+const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *w)
 {
 	int used;
 
@@ -125,7 +125,7 @@ const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_where *
 	return buf;
 }
 
-const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_where *w)
+const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *w)
 {
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
 

@@ -3,7 +3,7 @@
 #define REPORT_EXPLAIN_FORMATS_H
 
 #include "documents/documents.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 /* For struct frag_explain_answer: text, json. */
 extern const struct frag_format *const frag_explain_formats[];

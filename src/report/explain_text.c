@@ -4,13 +4,13 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 #include "base/wrap.h"
-#include "policy/conf_text.h"
+#include "policy/alloc_conf_text.h"
 #include "report/explain_formats.h"
-#include "report/ink.h"
-#include "report/wrapped.h"
+#include "report/color.h"
+#include "report/wrap_lines.h"
 
 #define SURVIVORS_ROOM 1200
 #define MOVED_SHOWN 4           /* blocks of a move that are named */
@@ -19,7 +19,7 @@
 struct page {
 	const struct frag_explain_answer *a;
 	const struct frag_explained *m;
-	const struct frag_paper *paper;
+	const struct frag_text_style *paper;
 	FILE *f;
 };
 
@@ -45,8 +45,8 @@ static const char *of_tag(const char *json, char buf[OF_ROOM])
 static void put_moment(const struct frag_explained *m, bool colour, char *buf, size_t size)
 {
 	if (m->failure)
-		snprintf(buf, size, "%sout of memory%s at step %" PRIu64, frag_ink(colour, INK_RED),
-			 frag_ink(colour, INK_PLAIN), m->step);
+		snprintf(buf, size, "%sout of memory%s at step %" PRIu64, frag_color_code(colour, INK_RED),
+			 frag_color_code(colour, INK_PLAIN), m->step);
 	else if (m->kind == FRAG_MOMENT_PEAK)
 		snprintf(buf, size, "the peak, at step %" PRIu64, m->step);
 	else
@@ -71,8 +71,8 @@ static void print_head(const struct page *p)
 	put_moment(p->m, false, moment, sizeof(moment));
 	columns += strlen(device) + strlen(moment);
 	put_moment(p->m, p->paper->colour, moment, sizeof(moment));
-	fprintf(p->f, "%s%s%s under %s on %s%s:%s%s\n", frag_ink(p->paper->colour, INK_BOLD), path,
-		frag_ink(p->paper->colour, INK_PLAIN), label, on, device,
+	fprintf(p->f, "%s%s%s under %s on %s%s:%s%s\n", frag_color_code(p->paper->colour, INK_BOLD), path,
+		frag_color_code(p->paper->colour, INK_PLAIN), label, on, device,
 		p->paper->columns && columns > (size_t)p->paper->columns ? "\n  " : " ", moment);
 }
 
@@ -212,7 +212,7 @@ static void print_sums(const struct page *p)
 #define LIFE_ROOM 128
 
 /* What it is, since when, and until when: "weights, born at step 7, never freed in this trace". */
-static const char *life_text(const struct frag_pinning *pin, char buf[LIFE_ROOM])
+static const char *life_text(const struct frag_blocking_block *pin, char buf[LIFE_ROOM])
 {
 	char end[64] = "never freed in this trace", born[64] = "there before the first step";
 
@@ -231,7 +231,7 @@ static const char *life_text(const struct frag_pinning *pin, char buf[LIFE_ROOM]
 /* The largest pin speaks for all. */
 static void print_pins(const struct page *p, const struct frag_pinned_segment *s)
 {
-	const struct frag_pinning *largest = &s->pins[0];
+	const struct frag_blocking_block *largest = &s->pins[0];
 	char head[80], text[512], tag[OF_ROOM], life[LIFE_ROOM];
 	struct sizes z;
 	uint64_t bytes = 0;
@@ -321,7 +321,7 @@ static void print_culprit(const struct page *p)
 		     frag_size_text(s.b, m->culprit_stranded));
 }
 
-static const struct frag_pinning *find_pin(const struct frag_explained *m, const char *id)
+static const struct frag_blocking_block *find_pin(const struct frag_explained *m, const char *id)
 {
 	for (uint32_t i = 0; i < m->segment_count; i++)
 		for (uint32_t k = 0; k < m->segments[i].pin_count; k++)
@@ -337,7 +337,7 @@ static void print_moved(const struct page *p, const struct frag_move *move)
 	char tag[OF_ROOM], size[FRAG_NUMBER_ROOM], life[LIFE_ROOM], id[FRAG_SHORT_NAME];
 
 	for (uint32_t i = 0; i < move->blocks && i < MOVED_SHOWN; i++) {
-		const struct frag_pinning *pin = find_pin(p->m, move->ids[i]);
+		const struct frag_blocking_block *pin = find_pin(p->m, move->ids[i]);
 
 		frag_put_row(p->paper->columns, "", p->f, "id %s, %s %s%s%s",
 			     frag_short_name(move->ids[i], id),
@@ -432,8 +432,8 @@ static void print_next(const struct page *p)
 			continue;
 		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
 		fprintf(p->f, "%s  paste%s   PYTORCH_ALLOC_CONF=%s\n",
-			frag_ink(p->paper->colour, INK_GREEN),
-			frag_ink(p->paper->colour, INK_PLAIN), conf);
+			frag_color_code(p->paper->colour, INK_GREEN),
+			frag_color_code(p->paper->colour, INK_PLAIN), conf);
 		return;
 	}
 	if (m->failure == FRAG_FAILURE_NONE)
@@ -471,7 +471,7 @@ static void print_moment(const struct page *p)
 	print_next(p);
 }
 
-static int print(const void *what, const struct frag_paper *paper, FILE *f,
+static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 		 struct frag_error *err)
 {
 	const struct frag_explain_answer *a = what;
@@ -489,7 +489,7 @@ static int print(const void *what, const struct frag_paper *paper, FILE *f,
 	return 0;
 }
 
-static int print_json(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_json(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {
 	(void)paper;

@@ -8,7 +8,7 @@
 #ifndef REPORT_EXPORT_H
 #define REPORT_EXPORT_H
 
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 #include "fragsim/engine.h"
 
 struct frag_export {

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "policy/conf_text.h"
-#include "report/cells.h"
+#include "policy/alloc_conf_text.h"
+#include "report/escape_cells.h"
 #include "report/fit_words.h"
 
 static void put_choice(FILE *f, uint32_t number, const struct frag_choice *choice)
@@ -55,7 +55,7 @@ static void put_reach(FILE *f, const struct frag_extrapolation *x, uint32_t choi
 	}
 }
 
-static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_csv(const void *what, const struct frag_text_style *paper, FILE *f,
 		     struct frag_error *err)
 {
 	const struct frag_extrapolate_answer *a = what;
@@ -111,7 +111,7 @@ static void put_number(FILE *f, uint32_t number)
 		fprintf(f, "| %" PRIu32 " ", number);
 }
 
-static int print_markdown(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
 			  struct frag_error *err)
 {
 	const struct frag_extrapolate_answer *a = what;
@@ -136,7 +136,7 @@ static int print_markdown(const void *what, const struct frag_paper *paper, FILE
 	return 0;
 }
 
-static int print_json(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_json(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {
 	(void)paper;

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "base/printable.h"
+#include "base/escape.h"
 #include "report/extrapolate_formats.h"
 #include "report/fit_words.h"
-#include "report/ink.h"
-#include "report/wrapped.h"
+#include "report/color.h"
+#include "report/wrap_lines.h"
 
 #define NAME_MIN 8
 #define FIGURES 47              /* columns beside the name */
@@ -15,7 +15,7 @@
 #define STATUS 6                /* columns of "fits" or "OOM" */
 #define WORDS_ROOM 500
 
-static int name_width(const struct frag_extrapolation *x, const struct frag_paper *paper)
+static int name_width(const struct frag_extrapolation *x, const struct frag_text_style *paper)
 {
 	size_t width = NAME_MIN;
 	char name[FRAG_FIT_NAME_ROOM];
@@ -72,18 +72,18 @@ static uint64_t allocs_of(const struct frag_recordings *r, enum frag_growth grow
 
 /* What was read, and how its sizes grow. */
 static void print_recordings(const struct frag_extrapolate_answer *a,
-			     const struct frag_paper *paper, FILE *f)
+			     const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_recordings *r = a->found->recordings;
 	const uint64_t odd = allocs_of(r, FRAG_UNEXPLAINED), square = allocs_of(r, FRAG_QUADRATIC);
 	char path[FRAG_PRINTABLE_ROOM], text[WORDS_ROOM];
 	int used;
 
-	fputs(frag_ink(paper->colour, INK_BOLD), f);
+	fputs(frag_color_code(paper->colour, INK_BOLD), f);
 	for (uint32_t i = 0; i < r->count; i++)
 		fprintf(f, "%s%s at %" PRIu32, i ? ", " : "",
 			frag_printable(path, frag_input_name(a->traces[i]->path)), r->of[i].number);
-	fprintf(f, "%s: the same %" PRIu64 " event%s\n", frag_ink(paper->colour, INK_PLAIN),
+	fprintf(f, "%s: the same %" PRIu64 " event%s\n", frag_color_code(paper->colour, INK_PLAIN),
 		a->traces[0]->events, plural(a->traces[0]->events));
 	used = snprintf(text, sizeof(text), "sizes of %" PRIu32 " allocation%s: %" PRIu64 " constant,"
 			" %" PRIu64 " linear", r->alloc_count, plural(r->alloc_count),
@@ -98,7 +98,7 @@ static void print_recordings(const struct frag_extrapolate_answer *a,
 
 /* "conv.py:12: 8 allocations, that of step 40 with 8.00 MiB at 2, 9.00 MiB at 4" */
 static void print_tag(const struct frag_recordings *r, const struct frag_odd *odd,
-		      const struct frag_paper *paper, FILE *f)
+		      const struct frag_text_style *paper, FILE *f)
 {
 	char text[WORDS_ROOM], size[FRAG_NUMBER_ROOM];
 	size_t used;
@@ -115,19 +115,19 @@ static void print_tag(const struct frag_recordings *r, const struct frag_odd *od
 	frag_put_wrapped(paper->columns, "    ", text, f);
 }
 
-static void print_odd(const struct frag_extrapolation *x, const struct frag_paper *paper, FILE *f)
+static void print_odd(const struct frag_extrapolation *x, const struct frag_text_style *paper, FILE *f)
 {
 	const uint32_t shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;
 	char text[WORDS_ROOM];
 
 	if (!x->odd_allocs)
 		return;
-	fputs(frag_ink(paper->colour, INK_YELLOW), f);
+	fputs(frag_color_code(paper->colour, INK_YELLOW), f);
 	snprintf(text, sizeof(text), "%" PRIu64 " size%s the recordings do not explain, so %s"
 		 " estimated:", x->odd_allocs, plural(x->odd_allocs),
 		 x->odd_allocs == 1 ? "it is" : "they are");
 	frag_put_wrapped(paper->columns, "  ", text, f);
-	fputs(frag_ink(paper->colour, INK_PLAIN), f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 	for (uint32_t i = 0; i < shown; i++)
 		print_tag(x->recordings, &x->odd[i], paper, f);
 	if (x->odd_tags > shown)
@@ -136,7 +136,7 @@ static void print_odd(const struct frag_extrapolation *x, const struct frag_pape
 }
 
 static void print_row(const struct frag_extrapolation *x, const struct frag_fitted *one,
-		      const struct frag_paper *paper, int width, FILE *f)
+		      const struct frag_text_style *paper, int width, FILE *f)
 {
 	const struct frag_fit *fit = &one->fit;
 	const bool fits = fit->static_room != UINT64_MAX;
@@ -145,8 +145,8 @@ static void print_row(const struct frag_extrapolation *x, const struct frag_fitt
 	if (x->total && !fit->runs)
 		fprintf(f, "%-*s", STATUS, "-");
 	else if (x->total)
-		fprintf(f, "%s%-*s%s", frag_ink(paper->colour, fits ? INK_GREEN : INK_RED),
-			STATUS, fits ? "fits" : "OOM", frag_ink(paper->colour, INK_PLAIN));
+		fprintf(f, "%s%-*s%s", frag_color_code(paper->colour, fits ? INK_GREEN : INK_RED),
+			STATUS, fits ? "fits" : "OOM", frag_color_code(paper->colour, INK_PLAIN));
 	print_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, f);
 	print_capacity(one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX, f);
 	print_capacity(fit->smallest, f);
@@ -155,7 +155,7 @@ static void print_row(const struct frag_extrapolation *x, const struct frag_fitt
 }
 
 static void print_point(const struct frag_extrapolation *x, uint32_t at,
-			const struct frag_paper *paper, int width, FILE *f)
+			const struct frag_text_style *paper, int width, FILE *f)
 {
 	char size[FRAG_NUMBER_ROOM], text[WORDS_ROOM];
 	uint64_t requested = 0;
@@ -170,10 +170,10 @@ static void print_point(const struct frag_extrapolation *x, uint32_t at,
 	if (x->unexplained[at])
 		snprintf(text + used, sizeof(text) - (size_t)used, "; %" PRIu64 " size%s"
 			 " estimated", x->unexplained[at], plural(x->unexplained[at]));
-	fprintf(f, "\n%sat %" PRIu32, frag_ink(paper->colour, INK_BOLD), x->at[at]);
+	fprintf(f, "\n%sat %" PRIu32, frag_color_code(paper->colour, INK_BOLD), x->at[at]);
 	if (x->total)
 		fprintf(f, " on %s", frag_device_text(size, x->total));
-	fprintf(f, "%s: %s\n%*s%-*s  %11s  %11s  %11s\n", frag_ink(paper->colour, INK_PLAIN), text,
+	fprintf(f, "%s: %s\n%*s%-*s  %11s  %11s  %11s\n", frag_color_code(paper->colour, INK_PLAIN), text,
 		x->total ? STATUS : 0, "", width, "setting", "reserved", "smallest", "safe");
 	for (uint32_t i = 0; i < x->fits.count; i++)
 		if (x->fits.fitted[i].source == at)
@@ -190,7 +190,7 @@ static void print_number(uint32_t number, FILE *f)
 
 /* Where it is not simply all up to one number. */
 static void print_map(const struct frag_extrapolation *x, uint32_t choice,
-		      const struct frag_paper *paper, FILE *f)
+		      const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_reach *reach = &x->reaches[choice];
 	char head[FRAG_FIT_NAME_ROOM], text[WORDS_ROOM];
@@ -218,7 +218,7 @@ static void print_map(const struct frag_extrapolation *x, uint32_t choice,
 }
 
 /* Which numbers were tried, and why no others. */
-static void print_tried(const struct frag_extrapolation *x, const struct frag_paper *paper,
+static void print_tried(const struct frag_extrapolation *x, const struct frag_text_style *paper,
 			FILE *f)
 {
 	const uint32_t last = x->tried ? frag_tried_last(x) : 0;
@@ -244,13 +244,13 @@ static void print_tried(const struct frag_extrapolation *x, const struct frag_pa
 	frag_put_wrapped(paper->columns, "  ", text, f);
 }
 
-static void print_reach(const struct frag_extrapolation *x, const struct frag_paper *paper,
+static void print_reach(const struct frag_extrapolation *x, const struct frag_text_style *paper,
 			int width, FILE *f)
 {
 	char size[FRAG_NUMBER_ROOM];
 
-	fprintf(f, "\n%sthe largest number that fits %s%s\n", frag_ink(paper->colour, INK_BOLD),
-		frag_device_text(size, x->total), frag_ink(paper->colour, INK_PLAIN));
+	fprintf(f, "\n%sthe largest number that fits %s%s\n", frag_color_code(paper->colour, INK_BOLD),
+		frag_device_text(size, x->total), frag_color_code(paper->colour, INK_PLAIN));
 	print_tried(x, paper, f);
 	fprintf(f, "%-*s  %11s  %11s\n", width, "setting", "largest", "all up to");
 	for (uint32_t i = 0; i < x->choice_count; i++) {
@@ -263,7 +263,7 @@ static void print_reach(const struct frag_extrapolation *x, const struct frag_pa
 		print_map(x, i, paper, f);
 }
 
-static int print(const void *what, const struct frag_paper *paper, FILE *f,
+static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 		 struct frag_error *err)
 {
 	const struct frag_extrapolate_answer *a = what;

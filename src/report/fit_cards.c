@@ -6,8 +6,8 @@
 
 #include "base/format.h"
 #include "device/known_cards.h"
-#include "policy/configured.h"
-#include "report/wrapped.h"
+#include "policy/configure_events.h"
+#include "report/wrap_lines.h"
 
 #define NONE UINT64_MAX
 #define SHOWN 3                 /* cards that do, and half as many that do not */
@@ -106,7 +106,7 @@ static bool counts_contexts(const struct frag_fits *fits)
 
 /* Those that hold it with the best setting, and those that do not with what one has. */
 static void print_cards(const struct frag_fits *fits, uint32_t best,
-			const struct frag_paper *paper, FILE *f)
+			const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_choice *choices = fits->sources[0].choices;
 	const struct need need = need_of(fits, best), usual = need_of(fits, 0);
@@ -126,7 +126,7 @@ static void print_cards(const struct frag_fits *fits, uint32_t best,
 			      " too, and none is counted here: --context-bytes SIZE counts it");
 }
 
-void frag_fit_print_cards(const struct frag_fit_answer *a, const struct frag_paper *paper, FILE *f)
+void frag_fit_print_cards(const struct frag_fit_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const uint32_t best = find_best(a->fits);
 

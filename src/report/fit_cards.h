@@ -3,10 +3,10 @@
 #define REPORT_FIT_CARDS_H
 
 #include "documents/documents.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 /* Of the setting that needs the smallest device, over all traces and devices; a row or two. */
-void frag_fit_print_cards(const struct frag_fit_answer *answer, const struct frag_paper *paper,
+void frag_fit_print_cards(const struct frag_fit_answer *answer, const struct frag_text_style *paper,
 			  FILE *f);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "policy/conf_text.h"
-#include "report/cells.h"
+#include "policy/alloc_conf_text.h"
+#include "report/escape_cells.h"
 #include "report/fit_words.h"
 
 extern const struct frag_format frag_fit_text;
@@ -22,7 +22,7 @@ static void put_attempt(FILE *f, bool there, const struct frag_attempt *a)
 	frag_csv_number(f, there, a->peak_reserved);
 }
 
-static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_csv(const void *what, const struct frag_text_style *paper, FILE *f,
 		     struct frag_error *err)
 {
 	const struct frag_fit_answer *a = what;
@@ -85,7 +85,7 @@ static void print_rows(const struct frag_fit_answer *a, const struct frag_fitted
 	}
 }
 
-static int print_markdown(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
 			  struct frag_error *err)
 {
 	const struct frag_fit_answer *a = what;
@@ -99,7 +99,7 @@ static int print_markdown(const void *what, const struct frag_paper *paper, FILE
 	return 0;
 }
 
-static int print_json(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_json(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {
 	(void)paper;

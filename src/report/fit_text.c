@@ -3,20 +3,20 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 #include "report/fit_cards.h"
 #include "report/fit_formats.h"
 #include "report/fit_words.h"
-#include "report/ink.h"
-#include "report/wrapped.h"
+#include "report/color.h"
+#include "report/wrap_lines.h"
 
 #define NAME_MIN 8
 #define FIGURES 56              /* columns beside the name */
 #define HOLES_MAX 4             /* that are named; of more the last is */
 #define HOLES_ROOM 600
 
-static int name_width(const struct frag_fit_answer *a, const struct frag_paper *paper)
+static int name_width(const struct frag_fit_answer *a, const struct frag_text_style *paper)
 {
 	size_t width = NAME_MIN;
 	char name[FRAG_FIT_NAME_ROOM];
@@ -48,7 +48,7 @@ static void print_capacity(uint64_t bytes, FILE *f)
 }
 
 static void print_row(const struct frag_fit_answer *a, const struct frag_fitted *one,
-		      const struct frag_paper *paper, int width, FILE *f)
+		      const struct frag_text_style *paper, int width, FILE *f)
 {
 	const struct frag_fit *fit = &one->fit;
 	const bool good = fit->smallest != UINT64_MAX;
@@ -56,10 +56,10 @@ static void print_row(const struct frag_fit_answer *a, const struct frag_fitted 
 
 	print_name(frag_fit_name(a->fits, one, name), width, f);
 	if (!good)
-		fputs(frag_ink(paper->colour, INK_RED), f);
+		fputs(frag_color_code(paper->colour, INK_RED), f);
 	print_capacity(fit->smallest, f);
 	if (!good)
-		fputs(frag_ink(paper->colour, INK_PLAIN), f);
+		fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 	print_capacity(fit->safe, f);
 	if (!good) {
 		fprintf(f, "  %10s  %7s  %7s\n", "-", "-", "-");
@@ -70,7 +70,7 @@ static void print_row(const struct frag_fit_answer *a, const struct frag_fitted 
 }
 
 static void print_table(const struct frag_fit_answer *a, uint32_t source,
-			const struct frag_paper *paper, FILE *f)
+			const struct frag_text_style *paper, FILE *f)
 {
 	const int width = name_width(a, paper);
 
@@ -89,7 +89,7 @@ static void list_holes(const struct frag_fit *fit, char out[HOLES_ROOM])
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct frag_failing *hole = &fit->holes[i];
+		const struct frag_failing_range *hole = &fit->holes[i];
 
 		used += (size_t)snprintf(out + used, HOLES_ROOM - used, "%sfrom %s %s%s",
 					 !i ? "" : i + 1 < fit->hole_count ? ", " : " and ",
@@ -105,7 +105,7 @@ static void list_holes(const struct frag_fit *fit, char out[HOLES_ROOM])
 }
 
 static void print_nowhere(const struct frag_fit *fit, const char *name,
-			  const struct frag_paper *paper, FILE *f)
+			  const struct frag_text_style *paper, FILE *f)
 {
 	char to[FRAG_NUMBER_ROOM];
 
@@ -126,7 +126,7 @@ static bool has_words(const struct frag_fit_answer *a, const struct frag_fitted 
 
 /* What the table cannot say of one, in words. */
 static void print_words(const struct frag_fit_answer *a, const struct frag_fitted *one,
-			const struct frag_paper *paper, FILE *f)
+			const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_fit *fit = &one->fit;
 	char name[FRAG_FIT_NAME_ROOM], holes[HOLES_ROOM];
@@ -168,7 +168,7 @@ static void describe_taken(const struct frag_device_figures *d, char *out, size_
 }
 
 static void print_floor(const struct frag_fit_answer *a, const struct frag_fitted *one,
-			const struct frag_paper *paper, FILE *f)
+			const struct frag_text_style *paper, FILE *f)
 {
 	char size[FRAG_NUMBER_ROOM], taken[200];
 
@@ -178,15 +178,15 @@ static void print_floor(const struct frag_fit_answer *a, const struct frag_fitte
 }
 
 static void print_source(const struct frag_fit_answer *a, uint32_t source,
-			 const struct frag_paper *paper, FILE *f)
+			 const struct frag_text_style *paper, FILE *f)
 {
 	char path[FRAG_PRINTABLE_ROOM];
 	uint32_t last = UINT32_MAX;
 
 	fprintf(f, "%s%s%s%s: the smallest device\n", source ? "\n" : "",
-		frag_ink(paper->colour, INK_BOLD),
+		frag_color_code(paper->colour, INK_BOLD),
 		frag_printable(path, frag_input_name(a->traces[source]->path)),
-		frag_ink(paper->colour, INK_PLAIN));
+		frag_color_code(paper->colour, INK_PLAIN));
 	for (uint32_t i = 0; i < a->fits->count; i++) {
 		const struct frag_fitted *one = &a->fits->fitted[i];
 
@@ -203,7 +203,7 @@ static void print_source(const struct frag_fit_answer *a, uint32_t source,
 		}
 }
 
-static void print_joint(const struct frag_fit_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_joint(const struct frag_fit_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const int width = name_width(a, paper);
 	char name[FRAG_FIT_NAME_ROOM];
@@ -211,7 +211,7 @@ static void print_joint(const struct frag_fit_answer *a, const struct frag_paper
 	if (!a->fits->joint_count)
 		return;
 	fprintf(f, "\n%sall traces%s: the smallest device for each of them\n\n%-*s  %11s  %11s\n",
-		frag_ink(paper->colour, INK_BOLD), frag_ink(paper->colour, INK_PLAIN), width,
+		frag_color_code(paper->colour, INK_BOLD), frag_color_code(paper->colour, INK_PLAIN), width,
 		"setting", "smallest", "safe");
 	for (uint32_t i = 0; i < a->fits->joint_count; i++) {
 		const struct frag_fitted *one = &a->fits->joint[i];
@@ -223,7 +223,7 @@ static void print_joint(const struct frag_fit_answer *a, const struct frag_paper
 	}
 }
 
-static int print(const void *what, const struct frag_paper *paper, FILE *f,
+static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 		 struct frag_error *err)
 {
 	const struct frag_fit_answer *a = what;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/printable.h"
+#include "base/escape.h"
 
 static bool many_devices(const struct frag_fits *fits)
 {

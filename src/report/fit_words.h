@@ -3,7 +3,7 @@
 #define REPORT_FIT_WORDS_H
 
 #include "base/format.h"
-#include "search/fits.h"
+#include "search/fit_all.h"
 
 #define FRAG_FIT_NAME_ROOM 600
 /* The setting as one pastes it, or the policy; "... @1" where there are several devices. */

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "base/print.h"
-#include "base/printable.h"
-#include "report/wrapped.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
+#include "report/wrap_lines.h"
 
 void frag_print_wrapped(const struct frag_report *r, const char *head, const char *text, FILE *f)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "report/cells.h"
+#include "report/escape_cells.h"
 
 /* A tag is JSON text: its quotes go. What is longer is cut. */
 const char *frag_leak_name(const struct frag_leak *leak, char buf[FRAG_LEAK_NAME_ROOM])
@@ -24,7 +24,7 @@ const char *frag_leak_name(const struct frag_leak *leak, char buf[FRAG_LEAK_NAME
 	return buf;
 }
 
-static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_csv(const void *what, const struct frag_text_style *paper, FILE *f,
 		     struct frag_error *err)
 {
 	const struct frag_leaks_answer *a = what;
@@ -43,7 +43,7 @@ static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
 	return 0;
 }
 
-static int print_markdown(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
 			  struct frag_error *err)
 {
 	const struct frag_leaks_answer *a = what;
@@ -62,7 +62,7 @@ static int print_markdown(const void *what, const struct frag_paper *paper, FILE
 	return 0;
 }
 
-static int print_json(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_json(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {
 	(void)paper;

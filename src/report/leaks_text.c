@@ -4,26 +4,26 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "base/printable.h"
-#include "report/ink.h"
+#include "base/escape.h"
+#include "report/color.h"
 #include "report/leaks_formats.h"
-#include "report/wrapped.h"
+#include "report/wrap_lines.h"
 
 static const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
 }
 
-static void print_iterations(const struct frag_leaks_answer *a, const struct frag_paper *paper,
+static void print_iterations(const struct frag_leaks_answer *a, const struct frag_text_style *paper,
 			     FILE *f)
 {
 	const struct frag_iterations *it = &a->leaks->iterations;
 	char path[FRAG_PRINTABLE_ROOM], mark[FRAG_PRINTABLE_ROOM];
 
 	fprintf(f, "%s%s%s: %" PRIu32 " iterations, some %" PRIu64 " step%s each\n",
-		frag_ink(paper->colour, INK_BOLD),
+		frag_color_code(paper->colour, INK_BOLD),
 		frag_printable(path, frag_input_name(a->trace->path)),
-		frag_ink(paper->colour, INK_PLAIN), it->count, a->leaks->steps,
+		frag_color_code(paper->colour, INK_PLAIN), it->count, a->leaks->steps,
 		plural(a->leaks->steps));
 	if (it->mark)
 		frag_put_row(paper->columns, "begin", f, "at marks %s",
@@ -36,7 +36,7 @@ static void print_iterations(const struct frag_leaks_answer *a, const struct fra
 }
 
 /* "12.0 MiB more", "as much", "1.00 MiB less" */
-static void print_growth(const struct frag_leaking *d, const struct frag_paper *paper, FILE *f)
+static void print_growth(const struct frag_leaking *d, const struct frag_text_style *paper, FILE *f)
 {
 	char first[FRAG_NUMBER_ROOM], last[FRAG_NUMBER_ROOM], by[FRAG_NUMBER_ROOM];
 	const uint64_t pace = (uint64_t)llround(fabs(d->growth));
@@ -52,7 +52,7 @@ static void print_growth(const struct frag_leaking *d, const struct frag_paper *
 			     d->growth > 0 ? "more" : "less");
 }
 
-static void print_leak(const struct frag_leak *leak, const struct frag_paper *paper, FILE *f)
+static void print_leak(const struct frag_leak *leak, const struct frag_text_style *paper, FILE *f)
 {
 	char name[FRAG_LEAK_NAME_ROOM], size[FRAG_NUMBER_ROOM];
 
@@ -62,7 +62,7 @@ static void print_leak(const struct frag_leak *leak, const struct frag_paper *pa
 }
 
 static void print_leaks(const struct frag_leaks_answer *a, uint32_t device,
-			const struct frag_paper *paper, FILE *f)
+			const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_leaks *leaks = a->leaks;
 	uint32_t shown = 0, more = 0;
@@ -80,7 +80,7 @@ static void print_leaks(const struct frag_leaks_answer *a, uint32_t device,
 }
 
 static void print_end(const struct frag_leaks_answer *a, uint32_t device,
-		      const struct frag_paper *paper, FILE *f)
+		      const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_leaking *d = &a->leaks->devices[device];
 	char total[FRAG_NUMBER_ROOM];
@@ -95,7 +95,7 @@ static void print_end(const struct frag_leaks_answer *a, uint32_t device,
 			     plural(d->full_in), frag_steps_until_full(a->leaks, device));
 }
 
-static int print(const void *what, const struct frag_paper *paper, FILE *f, struct frag_error *err)
+static int print(const void *what, const struct frag_text_style *paper, FILE *f, struct frag_error *err)
 {
 	const struct frag_leaks_answer *a = what;
 	char size[FRAG_NUMBER_ROOM];
@@ -113,10 +113,10 @@ static int print(const void *what, const struct frag_paper *paper, FILE *f, stru
 				     " every iteration");
 			continue;
 		}
-		fprintf(f, "%s", frag_ink(paper->colour, INK_RED));
+		fprintf(f, "%s", frag_color_code(paper->colour, INK_RED));
 		frag_put_row(paper->columns, "LEAK", f, "%s an iteration stay, from every one",
 			     frag_size_text(size, d->leak));
-		fprintf(f, "%s", frag_ink(paper->colour, INK_PLAIN));
+		fprintf(f, "%s", frag_color_code(paper->colour, INK_PLAIN));
 		print_leaks(a, i, paper, f);
 		print_end(a, i, paper, f);
 	}

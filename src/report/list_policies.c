@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/escape.h"
 #include "policy/param.h"
 #include "report/report.h"
 

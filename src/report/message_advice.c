@@ -2,7 +2,7 @@
 #include "report/message_advice.h"
 
 #include "base/format.h"
-#include "report/wrapped.h"
+#include "report/wrap_lines.h"
 
 #define ABSURD 16               /* times what a device has: no model asks for that */
 
@@ -24,7 +24,7 @@ static enum speaker speaker_of(const struct frag_message *m)
 
 struct advice {
 	const struct frag_message *m;
-	const struct frag_paper *paper;
+	const struct frag_text_style *paper;
 	FILE *f;
 };
 
@@ -204,7 +204,7 @@ static void capacity(const struct advice *a)
 }
 
 /* Least is said where nothing helps. */
-void frag_print_message_advice(const struct frag_message *m, const struct frag_paper *paper,
+void frag_print_message_advice(const struct frag_message *m, const struct frag_text_style *paper,
 			       FILE *f)
 {
 	const struct advice a = { .m = m, .paper = paper, .f = f };

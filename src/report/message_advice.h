@@ -3,10 +3,10 @@
 #define REPORT_MESSAGE_ADVICE_H
 
 #include "messages/message.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 /* What to do, with the line to paste where there is one. */
-void frag_print_message_advice(const struct frag_message *m, const struct frag_paper *paper,
+void frag_print_message_advice(const struct frag_message *m, const struct frag_text_style *paper,
 			       FILE *f);
 
 #endif

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/print.h"
-#include "report/ink.h"
+#include "base/c_locale.h"
+#include "report/color.h"
 #include "report/message_advice.h"
-#include "report/wrapped.h"
+#include "report/wrap_lines.h"
 
 #define WHOLE_MAX 3             /* groups that are all shown whole */
 #define ROWS_MAX 20             /* of the table of more of them */
@@ -155,7 +155,7 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 }
 
 /* What else it may be, where the figures leave it open. */
-static void print_possible(const struct frag_message *m, const struct frag_paper *paper, FILE *f)
+static void print_possible(const struct frag_message *m, const struct frag_text_style *paper, FILE *f)
 {
 	char text[SENTENCE_ROOM], size[FRAG_NUMBER_ROOM];
 	size_t used = 0;
@@ -176,14 +176,14 @@ static void print_possible(const struct frag_message *m, const struct frag_paper
 				 : "  possible     ", text, f);
 }
 
-static enum frag_ink verdict_ink(enum frag_shortage verdict)
+static enum frag_color_code verdict_ink(enum frag_oom_verdict verdict)
 {
 	return verdict == FRAG_SHORT_FRAGMENTATION || verdict == FRAG_SHORT_REFUSED ? INK_YELLOW
 									    : INK_RED;
 }
 
 /* above: the line of the message whose advice is this one's, too; 0: there is none. */
-static void print_group(const struct frag_message_group *group, const struct frag_paper *paper,
+static void print_group(const struct frag_message_group *group, const struct frag_text_style *paper,
 			uint64_t above, FILE *f)
 {
 	const struct frag_message *m = &group->first;
@@ -198,8 +198,8 @@ static void print_group(const struct frag_message_group *group, const struct fra
 	print_figures(m, f);
 	print_possible(m, paper, f);
 	sentence(m, buf, sizeof(buf));
-	snprintf(text, sizeof(text), "%s%s%s: %s.", frag_ink(paper->colour, verdict_ink(m->verdict)),
-		 verdict_words[m->verdict], frag_ink(paper->colour, INK_PLAIN), buf);
+	snprintf(text, sizeof(text), "%s%s%s: %s.", frag_color_code(paper->colour, verdict_ink(m->verdict)),
+		 verdict_words[m->verdict], frag_color_code(paper->colour, INK_PLAIN), buf);
 	putc('\n', f);
 	frag_put_wrapped(paper->columns, "", text, f);
 	if (above)
@@ -236,7 +236,7 @@ static void print_table(const struct frag_message_groups *groups, FILE *f)
 }
 
 /* All of a few; of more a table, and the first of each verdict. */
-void frag_report_messages(const struct frag_message_groups *groups, const struct frag_paper *paper,
+void frag_report_messages(const struct frag_message_groups *groups, const struct frag_text_style *paper,
 			  FILE *f)
 {
 	const bool all = groups->count <= WHOLE_MAX;

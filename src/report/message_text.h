@@ -3,10 +3,10 @@
 #define REPORT_MESSAGE_TEXT_H
 
 #include "messages/groups.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 /* There is one at least. */
-void frag_report_messages(const struct frag_message_groups *groups, const struct frag_paper *paper,
+void frag_report_messages(const struct frag_message_groups *groups, const struct frag_text_style *paper,
 			  FILE *f);
 
 #endif

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 #include "base/wrap.h"
-#include "documents/oom_message.h"
-#include "report/ink.h"
+#include "documents/pytorch_oom_message.h"
+#include "report/color.h"
 #include "report/layout.h"
 
 #define HOLDERS_SHOWN 3         /* of those that are known, unless all is */
@@ -79,7 +79,7 @@ static void print_frames(const char *frames, FILE *f)
 	}
 }
 
-static void print_stacks(const struct frag_holder *holder, FILE *f)
+static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 {
 	uint64_t bytes = holder->bytes, blocks = holder->blocks;
 	char size[FRAG_NUMBER_ROOM];
@@ -103,7 +103,7 @@ static void print_stacks(const struct frag_holder *holder, FILE *f)
 }
 
 /* long_form: with the age of the oldest block. */
-static void print_holder(const struct frag_report *r, const struct frag_holder *holder,
+static void print_holder(const struct frag_report *r, const struct frag_tag_usage *holder,
 			 const char *head, bool long_form, FILE *f)
 {
 	char text[512];
@@ -114,7 +114,7 @@ static void print_holder(const struct frag_report *r, const struct frag_holder *
 		print_stacks(holder, f);
 }
 
-const char *frag_holder_text(const struct frag_holder *holder, bool long_form,
+const char *frag_holder_text(const struct frag_tag_usage *holder, bool long_form,
 			     char buf[FRAG_HOLDER_ROOM])
 {
 	char size[FRAG_NUMBER_ROOM], age[64], tag[FRAG_SHORT_NAME];
@@ -128,7 +128,7 @@ const char *frag_holder_text(const struct frag_holder *holder, bool long_form,
 	return buf;
 }
 
-void frag_print_holders(const struct frag_report *r, const struct frag_holder *holders,
+void frag_print_holders(const struct frag_report *r, const struct frag_tag_usage *holders,
 			uint32_t count, FILE *f)
 {
 	const uint32_t max = r->verbose ? FRAG_HOLDERS_MAX : HOLDERS_SHOWN;
@@ -172,8 +172,8 @@ void frag_print_oom(const struct frag_report *r, const struct frag_result *run,
 	char message[FRAG_OOM_MESSAGE_ROOM], advice[FRAG_OOM_ADVICE_ROOM];
 
 	if (r->verbose) {
-		fprintf(f, "%sOOM at step %" PRIu64 "%s", frag_ink(r->colour, INK_RED), oom->step,
-			frag_ink(r->colour, INK_PLAIN));
+		fprintf(f, "%sOOM at step %" PRIu64 "%s", frag_color_code(r->colour, INK_RED), oom->step,
+			frag_color_code(r->colour, INK_PLAIN));
 		if (oom->id)
 			fprintf(f, ", id %.60s, %" PRIu64 " byte%s", oom->id, oom->size,
 				frag_s(oom->size));

@@ -10,7 +10,7 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 
 #define FRAG_HOLDER_ROOM 256
 /* "2.27 GiB in 25 blocks of TAG"; the long form has the step of the oldest, too. */
-const char *frag_holder_text(const struct frag_holder *holder, bool long_form,
+const char *frag_holder_text(const struct frag_tag_usage *holder, bool long_form,
 			     char buf[FRAG_HOLDER_ROOM]);
 
 #define FRAG_HOLE_ROOM 256
@@ -18,7 +18,7 @@ const char *frag_holder_text(const struct frag_holder *holder, bool long_form,
 const char *frag_hole_text(const struct frag_hole *hole, char buf[FRAG_HOLE_ROOM]);
 
 /* Rows: who holds most, with the stacks where there are some. */
-void frag_print_holders(const struct frag_report *r, const struct frag_holder *holders,
+void frag_print_holders(const struct frag_report *r, const struct frag_tag_usage *holders,
 			uint32_t count, FILE *f);
 
 /* One out-of-memory of a run: PyTorch's words, and who held memory. */

@@ -12,7 +12,7 @@
 
 #include "base/format.h"
 #include "documents/document_head.h"
-#include "explain/holders.h"
+#include "explain/live_by_tag.h"
 #include "report/fit_words.h"
 
 /* Of base64, so that a page has 400 KB: less for each run beside, which has a picture too; */
@@ -319,7 +319,7 @@ static void put_run(struct scratch *s, struct frag_node_ref list, const struct f
 }
 
 /* All texts as JSON, a line each; bytes that are none of UTF-8 are replaced. */
-static void put_tags(struct scratch *s, const struct frag_who *who)
+static void put_tags(struct scratch *s, const struct frag_tag_timeline *who)
 {
 	char *text = malloc((size_t)who->tag_count * (6 * FRAG_TAG_TEXT + 8) + 1), *p = text;
 
@@ -338,7 +338,7 @@ static void put_tags(struct scratch *s, const struct frag_who *who)
 }
 
 /* A line of JSON for each stack that a share has: its frames, the innermost first. */
-static void put_stacks(struct scratch *s, const struct frag_who *who,
+static void put_stacks(struct scratch *s, const struct frag_tag_timeline *who,
 		       const struct frag_symbols *symbols)
 {
 	struct frag_page_pack lines = { .used = 0 };
@@ -392,7 +392,7 @@ static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, u
 }
 
 /* Capacities of one policy, each [least, beyond, survives]; neighbours alike are one. */
-static void put_survival(struct frag_node_ref list, const struct frag_survival *survival)
+static void put_survival(struct frag_node_ref list, const struct frag_fit_intervals *survival)
 {
 	const struct frag_interval *all = survival->intervals;
 

@@ -4,11 +4,11 @@
 
 #include <stdio.h>
 
-#include "iterations/leaking.h"
-#include "page/page.h"
+#include "iterations/leak_detect.h"
+#include "html_report/page.h"
 #include "report/page_pack.h"
 #include "report/report.h"
-#include "search/fits.h"
+#include "search/fit_all.h"
 
 /* A trace under one or more policies. */
 struct frag_page_trace {

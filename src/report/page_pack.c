@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 
 static unsigned char *room(struct frag_page_pack *pack, uint64_t n)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "fragsim/metrics.h"
-#include "page/page.h"
+#include "html_report/page.h"
 
 #define FRAG_SVG_WIDTH 960
 #define FRAG_SVG_HEIGHT 240     /* of a panel */

@@ -1,9 +1,9 @@
 /* placements.c - where every block went, and what was requested from the device. */
 #include <stdlib.h>
 
-#include "base/grow.h"
-#include "report/put.h"
-#include "report/rows.h"
+#include "base/array_grow.h"
+#include "report/append.h"
+#include "report/row_writer.h"
 
 #define LINE_ROOM 512
 #define CALL_ROOM 128

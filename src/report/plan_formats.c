@@ -4,8 +4,8 @@
 #include <inttypes.h>
 
 #include "base/format.h"
-#include "base/print.h"
-#include "report/cells.h"
+#include "base/c_locale.h"
+#include "report/escape_cells.h"
 #include "report/fit_words.h"
 
 #define NONE UINT64_MAX
@@ -61,7 +61,7 @@ static void csv_pct(FILE *f, bool there, double pct)
 		frag_fprintf(f, "%.4f", pct);
 }
 
-static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_csv(const void *what, const struct frag_text_style *paper, FILE *f,
 		     struct frag_error *err)
 {
 	const struct frag_plan_answer *a = what;
@@ -83,7 +83,7 @@ static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
 	return 0;
 }
 
-static int print_markdown(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
 			  struct frag_error *err)
 {
 	const struct frag_plan_answer *a = what;
@@ -106,7 +106,7 @@ static int print_markdown(const void *what, const struct frag_paper *paper, FILE
 	return 0;
 }
 
-static int print_json(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_json(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {
 	(void)paper;

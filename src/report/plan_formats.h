@@ -3,7 +3,7 @@
 #define REPORT_PLAN_FORMATS_H
 
 #include "documents/documents.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 /* For struct frag_plan_answer: text, csv, json, markdown. */
 extern const struct frag_format *const frag_plan_formats[];

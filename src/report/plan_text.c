@@ -4,26 +4,26 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 #include "report/fit_words.h"
-#include "report/ink.h"
+#include "report/color.h"
 #include "report/plan_formats.h"
-#include "report/wrapped.h"
+#include "report/wrap_lines.h"
 
 #define NAME_MIN 8
 #define FIGURES 60              /* columns beside the name */
 #define NONE UINT64_MAX
 
-static void print_head(const struct frag_plan_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_head(const struct frag_plan_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_plan *plan = a->plan;
 	char path[FRAG_PRINTABLE_ROOM], from[FRAG_PRINTABLE_ROOM], to[FRAG_PRINTABLE_ROOM];
 
 	fprintf(f, "%s%s%s: %" PRIu32 " buffer%s, sizes rounded up to %" PRIu64 "\n",
-		frag_ink(paper->colour, INK_BOLD),
+		frag_color_code(paper->colour, INK_BOLD),
 		frag_printable(path, frag_input_name(a->trace->path)),
-		frag_ink(paper->colour, INK_PLAIN), plan->count, frag_s(plan->count), plan->align);
+		frag_color_code(paper->colour, INK_PLAIN), plan->count, frag_s(plan->count), plan->align);
 	if (plan->periods)
 		frag_put_row(paper->columns, "slots", f, "%" PRIu64 " period%s that begin at the mark"
 			     " %s and end at %s, in steps %" PRIu64 " to %" PRIu64 "; a step below"
@@ -40,7 +40,7 @@ static void print_head(const struct frag_plan_answer *a, const struct frag_paper
 }
 
 /* "optimal", "within 0.0011 %, 122.50 KiB above the bound" */
-static void print_height(const struct frag_space_plan *s, const struct frag_paper *paper, FILE *f)
+static void print_height(const struct frag_space_plan *s, const struct frag_text_style *paper, FILE *f)
 {
 	const bool optimal = s->height == s->bound;
 	char size[FRAG_NUMBER_ROOM], gap[FRAG_NUMBER_ROOM], pct[FRAG_NUMBER_ROOM];
@@ -49,7 +49,7 @@ static void print_height(const struct frag_space_plan *s, const struct frag_pape
 		     "; no placement is lower", s->bound, frag_size_text(size, s->bound),
 		     s->peak_step);
 	frag_snprintf(pct, sizeof(pct), "%.4f", frag_plan_gap_pct(s->bound, s->height));
-	fputs(frag_ink(paper->colour, optimal ? INK_GREEN : INK_PLAIN), f);
+	fputs(frag_color_code(paper->colour, optimal ? INK_GREEN : INK_PLAIN), f);
 	if (optimal)
 		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: optimal", s->height,
 			     frag_size_text(size, s->height));
@@ -57,10 +57,10 @@ static void print_height(const struct frag_space_plan *s, const struct frag_pape
 		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: within %s %%, %s"
 			     " above the bound", s->height, frag_size_text(size, s->height), pct,
 			     frag_size_text(gap, s->height - s->bound));
-	fputs(frag_ink(paper->colour, INK_PLAIN), f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 }
 
-static void print_tries(const struct frag_space_plan *s, const struct frag_paper *paper, FILE *f)
+static void print_tries(const struct frag_space_plan *s, const struct frag_text_style *paper, FILE *f)
 {
 	for (uint32_t i = 0; i < s->try_count; i++) {
 		const struct frag_plan_try *t = &s->tries[i];
@@ -88,7 +88,7 @@ static void print_tries(const struct frag_space_plan *s, const struct frag_paper
 }
 
 static void print_space(const struct frag_plan_answer *a, const struct frag_space_plan *s,
-			const struct frag_paper *paper, FILE *f)
+			const struct frag_text_style *paper, FILE *f)
 {
 	if (a->plan->space_count > 1)
 		fprintf(f, "device %" PRIu32 ", pool %s: %" PRIu32 " buffer%s\n", s->device,
@@ -97,7 +97,7 @@ static void print_space(const struct frag_plan_answer *a, const struct frag_spac
 	print_tries(s, paper, f);
 }
 
-static void print_capacity(const struct frag_plan_answer *a, const struct frag_paper *paper,
+static void print_capacity(const struct frag_plan_answer *a, const struct frag_text_style *paper,
 			   FILE *f)
 {
 	const struct frag_plan_needs needs = frag_plan_needs(a->plan);
@@ -132,7 +132,7 @@ static void print_cell(uint64_t bytes, bool exact, double above, bool is_plan, F
 }
 
 /* What each needs of memory without a limit, and the smallest device that does. */
-static void print_table(const struct frag_plan_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_table(const struct frag_plan_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const uint32_t count = frag_plan_row_count(a);
 	struct frag_plan_row_text row;
@@ -159,7 +159,7 @@ static void print_table(const struct frag_plan_answer *a, const struct frag_pape
 	}
 }
 
-static int print(const void *what, const struct frag_paper *paper, FILE *f, struct frag_error *err)
+static int print(const void *what, const struct frag_text_style *paper, FILE *f, struct frag_error *err)
 {
 	const struct frag_plan_answer *a = what;
 

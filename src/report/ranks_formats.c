@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/format.h"
-#include "report/cells.h"
+#include "report/escape_cells.h"
 
 const char *frag_apart_text(const struct frag_ranked *row, const char *between,
 			    char buf[FRAG_APART_ROOM])
@@ -23,7 +23,7 @@ const char *frag_apart_text(const struct frag_ranked *row, const char *between,
 	return buf;
 }
 
-static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_csv(const void *what, const struct frag_text_style *paper, FILE *f,
 		     struct frag_error *err)
 {
 	const struct frag_ranks_answer *a = what;
@@ -47,7 +47,7 @@ static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
 	return 0;
 }
 
-static int print_markdown(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
 			  struct frag_error *err)
 {
 	const struct frag_ranks_answer *a = what;
@@ -73,7 +73,7 @@ static int print_markdown(const void *what, const struct frag_paper *paper, FILE
 	return 0;
 }
 
-static int print_json(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_json(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {
 	(void)paper;

@@ -3,7 +3,7 @@
 #define REPORT_RANKS_FORMATS_H
 
 #include "documents/documents.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 /* For struct frag_ranks_answer: text, csv, json, markdown. */
 extern const struct frag_format *const frag_ranks_formats[];

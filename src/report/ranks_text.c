@@ -4,10 +4,10 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "base/printable.h"
-#include "report/ink.h"
+#include "base/escape.h"
+#include "report/color.h"
 #include "report/ranks_formats.h"
-#include "report/wrapped.h"
+#include "report/wrap_lines.h"
 
 #define ROWS_MAX 64             /* of more only those that say something are shown */
 #define APART_MAX 8             /* ranks whose tags are listed; unless all are wanted */
@@ -47,12 +47,12 @@ static bool one_policy(const struct frag_ranks_answer *a)
 	return true;
 }
 
-static void print_head(const struct frag_ranks_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_head(const struct frag_ranks_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	char policy[FRAG_PRINTABLE_ROOM];
 
-	fprintf(f, "%s%" PRIu32 " rank%s%s", frag_ink(paper->colour, INK_BOLD), a->source_count,
-		frag_s(a->source_count), frag_ink(paper->colour, INK_PLAIN));
+	fprintf(f, "%s%" PRIu32 " rank%s%s", frag_color_code(paper->colour, INK_BOLD), a->source_count,
+		frag_s(a->source_count), frag_color_code(paper->colour, INK_PLAIN));
 	if (many_devices(a))
 		fprintf(f, " on %" PRIu32 " devices", a->ranking->count);
 	fprintf(f, " under %s\n\n",
@@ -61,12 +61,12 @@ static void print_head(const struct frag_ranks_answer *a, const struct frag_pape
 }
 
 static void print_table_row(const struct frag_ranks_answer *a, const struct frag_ranked *row,
-			    bool devices, const struct frag_paper *paper, FILE *f)
+			    bool devices, const struct frag_text_style *paper, FILE *f)
 {
 	char size[FRAG_NUMBER_ROOM], path[FRAG_PRINTABLE_ROOM];
 	const bool red = stands_out(row) || row->ooms;
 
-	fprintf(f, "%s%6" PRIu64 "%s", red ? frag_ink(paper->colour, INK_RED) : "",
+	fprintf(f, "%s%6" PRIu64 "%s", red ? frag_color_code(paper->colour, INK_RED) : "",
 		row->number, stands_out(row) ? " *" : "  ");
 	if (devices)
 		fprintf(f, "%6" PRIu32 "  ", row->device);
@@ -74,7 +74,7 @@ static void print_table_row(const struct frag_ranks_answer *a, const struct frag
 		fprintf(f, "%12s", frag_size_text(size, row->figure[k]));
 	fprintf(f, "  %-6s  %s%s\n", row->ooms ? "OOM" : "ok",
 		frag_printable(path, frag_file_name(frag_input_name(a->traces[row->source].path))),
-		red ? frag_ink(paper->colour, INK_PLAIN) : "");
+		red ? frag_color_code(paper->colour, INK_PLAIN) : "");
 }
 
 /* Those that few look for among a thousand are left out. */
@@ -86,7 +86,7 @@ static bool is_shown(const struct frag_ranks_answer *a, uint32_t i)
 	       || i == r->worst;
 }
 
-static void print_table(const struct frag_ranks_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_table(const struct frag_ranks_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_ranking *r = a->ranking;
 	const bool devices = many_devices(a);
@@ -105,7 +105,7 @@ static void print_table(const struct frag_ranks_answer *a, const struct frag_pap
 	putc('\n', f);
 }
 
-static void print_median(const struct frag_ranks_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_median(const struct frag_ranks_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_ranking *r = a->ranking;
 	char median[FRAG_NUMBER_ROOM], least[FRAG_NUMBER_ROOM], most[FRAG_NUMBER_ROOM];
@@ -166,7 +166,7 @@ static uint64_t size_of(const struct frag_rank_difference *d)
 
 static void print_differences(const struct frag_ranks_answer *a,
 			      const struct frag_rank_differences *found,
-			      const struct frag_paper *paper, FILE *f)
+			      const struct frag_text_style *paper, FILE *f)
 {
 	char by[NAME_ROOM], name[NAME_ROOM], bytes[FRAG_NUMBER_ROOM], other[FRAG_NUMBER_ROOM];
 
@@ -184,7 +184,7 @@ static void print_differences(const struct frag_ranks_answer *a,
 }
 
 /* The two that are furthest from each other. */
-static void print_between(const struct frag_ranks_answer *a, const struct frag_paper *paper,
+static void print_between(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
 			  FILE *f)
 {
 	const struct frag_ranking *r = a->ranking;
@@ -198,7 +198,7 @@ static void print_between(const struct frag_ranks_answer *a, const struct frag_p
 	print_differences(a, &r->between, paper, f);
 }
 
-static void print_oom(const struct frag_ranked *row, const struct frag_paper *paper, FILE *f)
+static void print_oom(const struct frag_ranked *row, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_owner owner = { .tag = row->oom_tag, .size = row->oom_size };
 	char name[NAME_ROOM], size[FRAG_NUMBER_ROOM];
@@ -209,7 +209,7 @@ static void print_oom(const struct frag_ranked *row, const struct frag_paper *pa
 }
 
 static void print_apart(const struct frag_ranks_answer *a, const struct frag_ranked *row,
-			const struct frag_paper *paper, FILE *f)
+			const struct frag_text_style *paper, FILE *f)
 {
 	char text[600], name[NAME_ROOM], by[NAME_ROOM];
 	size_t used = 0;
@@ -223,9 +223,9 @@ static void print_apart(const struct frag_ranks_answer *a, const struct frag_ran
 	if (row->apart_oom)
 		snprintf(text + used, sizeof(text) - used, "%sout of memory, as most are not",
 			 used ? ", " : "");
-	fputs(frag_ink(paper->colour, INK_RED), f);
+	fputs(frag_color_code(paper->colour, INK_RED), f);
 	frag_put_row(paper->columns, "APART", f, "%s: %s", row_name(a, row, name), text);
-	fputs(frag_ink(paper->colour, INK_PLAIN), f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 	if (row->ooms)
 		print_oom(row, paper, f);
 	print_differences(a, &row->from_median, paper, f);
@@ -241,7 +241,7 @@ static bool is_new_policy(const struct frag_ranks_answer *a, uint32_t source)
 }
 
 static void print_policy(const struct frag_ranks_answer *a, uint32_t source,
-			 const struct frag_paper *paper, FILE *f)
+			 const struct frag_text_style *paper, FILE *f)
 {
 	uint64_t first = a->numbers[source];
 	char text[FRAG_PRINTABLE_ROOM];
@@ -258,7 +258,7 @@ static void print_policy(const struct frag_ranks_answer *a, uint32_t source,
 }
 
 /* Settings that only some ranks have are a difference too. */
-static void print_policies(const struct frag_ranks_answer *a, const struct frag_paper *paper,
+static void print_policies(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
 			   FILE *f)
 {
 	uint32_t shown = 0;
@@ -271,7 +271,7 @@ static void print_policies(const struct frag_ranks_answer *a, const struct frag_
 }
 
 /* A job is as good as its worst rank. */
-static void print_joint(const struct frag_ranks_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_joint(const struct frag_ranks_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_ranking *r = a->ranking;
 	const struct frag_ranked *worst = &r->rows[r->worst];
@@ -290,7 +290,7 @@ static void print_joint(const struct frag_ranks_answer *a, const struct frag_pap
 		     frag_size_text(wanted, worst->oom_size), worst->oom_step);
 }
 
-static int print(const void *what, const struct frag_paper *paper, FILE *f, struct frag_error *err)
+static int print(const void *what, const struct frag_text_style *paper, FILE *f, struct frag_error *err)
 {
 	const struct frag_ranks_answer *a = what;
 	const struct frag_ranking *r = a->ranking;

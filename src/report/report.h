@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 #include "device/known_cards.h"
 #include "device/gpu.h"
 #include "fragsim/engine.h"
-#include "events/survey.h"
+#include "events/trace_stats.h"
 #include "report/chart.h"
-#include "search/answer.h"
+#include "search/diagnose_run.h"
 
 /* A run with the chart that watched it. */
 struct frag_report_run {
@@ -30,7 +30,7 @@ struct frag_report {
 	bool verbose;           /* the figures after the answers too */
 	bool by_default;        /* nobody chose the policy: the trace did */
 	bool stacks;            /* of who holds memory, where they are known */
-	const struct frag_answer *answers;      /* one a run; NULL: nobody looked for them */
+	const struct frag_diagnosis *answers;      /* one a run; NULL: nobody looked for them */
 	bool cut_short;         /* the search for them was interrupted */
 	bool colour;
 	int columns;            /* of the terminal; 0: it is none */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fragsim/version.h"
-#include "policy/conf_text.h"
+#include "policy/alloc_conf_text.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
@@ -81,7 +81,7 @@ static void put_origin(const struct frag_export *x)
 	frag_snap_text(x->out, x->choice->ops->name);
 	begin_dict(x->out, "params");
 	for (uint32_t i = 0; frag_export_param(x->choice, i, value); i++) {
-		if (frag_param_is_unsaid(x->choice, i))
+		if (frag_param_is_omitted(x->choice, i))
 			continue;
 		frag_snap_text(x->out, x->choice->ops->params[i].name);
 		frag_snap_text(x->out, value);

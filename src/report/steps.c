@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "metrics/metric.h"
-#include "report/put.h"
-#include "report/rows.h"
+#include "report/append.h"
+#include "report/row_writer.h"
 
 /* A number, with the column's name as NDJSON; ids and times come on top. */
 #define COLUMN_ROOM 48

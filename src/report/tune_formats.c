@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "report/cells.h"
+#include "report/escape_cells.h"
 #include "report/fit_words.h"
 #include "report/tune_rows.h"
 
@@ -39,7 +39,7 @@ static const char *status_of(const struct frag_point *p)
 }
 
 /* Every point, in the order of the grid. */
-static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_csv(const void *what, const struct frag_text_style *paper, FILE *f,
 		     struct frag_error *err)
 {
 	const struct frag_tune *t = ((const struct frag_tune_answer *)what)->tune;
@@ -77,7 +77,7 @@ static void put_capacity(FILE *f, uint64_t bytes)
 	fprintf(f, "| %s ", bytes == UINT64_MAX ? "-" : frag_capacity_text(text, bytes));
 }
 
-static int print_markdown(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
 			  struct frag_error *err)
 {
 	const struct frag_tune *t = ((const struct frag_tune_answer *)what)->tune;
@@ -103,7 +103,7 @@ static int print_markdown(const void *what, const struct frag_paper *paper, FILE
 	return 0;
 }
 
-static int print_json(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_json(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {
 	(void)paper;

@@ -2,7 +2,7 @@
 #ifndef REPORT_TUNE_ROWS_H
 #define REPORT_TUNE_ROWS_H
 
-#include "search/tuning.h"
+#include "search/tune_search.h"
 
 #define FRAG_TUNE_ROWS 10
 

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "base/print.h"
-#include "base/printable.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
 #include "report/fit_words.h"
-#include "report/ink.h"
+#include "report/color.h"
 #include "report/tune_formats.h"
 #include "report/tune_rows.h"
-#include "report/wrapped.h"
+#include "report/wrap_lines.h"
 
 #define NAME_MIN 8
 #define FIGURES 52              /* columns beside the name */
@@ -59,7 +59,7 @@ static const struct cost *find_latest(const char *line)
 	return latest;
 }
 
-static void print_costs(const char *line, const struct frag_paper *paper, FILE *f)
+static void print_costs(const char *line, const struct frag_text_style *paper, FILE *f)
 {
 	const struct cost *latest = find_latest(line);
 	const char *label = "costs";
@@ -76,18 +76,18 @@ static void print_costs(const char *line, const struct frag_paper *paper, FILE *
 			      " refuse %s", latest->since, latest->setting);
 }
 
-static void print_sources(const struct frag_tune_answer *a, const struct frag_paper *paper,
+static void print_sources(const struct frag_tune_answer *a, const struct frag_text_style *paper,
 			  FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 	const char *plural = t->choice_count == 1 ? "" : "s";
 	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
 
-	fputs(frag_ink(paper->colour, INK_BOLD), f);
+	fputs(frag_color_code(paper->colour, INK_BOLD), f);
 	for (uint32_t i = 0; i < t->source_count; i++)
 		fprintf(f, "%s%s", i ? ", " : "",
 			frag_printable(path, frag_input_name(a->traces[i]->path)));
-	fputs(frag_ink(paper->colour, INK_PLAIN), f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 	if (t->total)
 		frag_fprintf(f, ": the best of %" PRIu32 " setting%s on %s, %.3g %% headroom\n",
 			     t->choice_count, plural, frag_size_text(size, t->total),
@@ -108,7 +108,7 @@ static bool is_setting(const struct frag_tune *t, uint32_t choice)
 
 /* "2692MiB (safe from 2700MiB on); default 2900MiB (+7.7%)", or on a device the calls. */
 static void print_gain(const struct frag_tune *t, const struct frag_point *p,
-		       const struct frag_paper *paper, FILE *f)
+		       const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_point *usual = &t->points[0];
 	char a[2 * FRAG_NUMBER_ROOM + 20], b[FRAG_NUMBER_ROOM];
@@ -184,7 +184,7 @@ static void print_proof(const struct frag_tune_answer *a, const struct frag_poin
 
 /* The line to paste is never broken, however narrow the terminal is. */
 static void print_choice(const struct frag_tune_answer *a, const struct frag_point *p,
-			 const struct frag_paper *paper, FILE *f)
+			 const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 	const char *line = t->texts[p->choice];
@@ -193,11 +193,11 @@ static void print_choice(const struct frag_tune_answer *a, const struct frag_poi
 		fputs("  paste   nothing: no setting was better until then\n", f);
 	else if (p->choice == 0)
 		fprintf(f, "%s  paste%s   nothing: the defaults are as good as any\n",
-			frag_ink(paper->colour, INK_GREEN), frag_ink(paper->colour, INK_PLAIN));
+			frag_color_code(paper->colour, INK_GREEN), frag_color_code(paper->colour, INK_PLAIN));
 	else if (is_setting(t, p->choice))
 		fprintf(f, "%s  paste%s   PYTORCH_ALLOC_CONF=%s\n          (%s: PYTORCH_CUDA_ALLOC_CONF"
-			"=...)\n", frag_ink(paper->colour, INK_GREEN),
-			frag_ink(paper->colour, INK_PLAIN), line,
+			"=...)\n", frag_color_code(paper->colour, INK_GREEN),
+			frag_color_code(paper->colour, INK_PLAIN), line,
 			find_latest(line) ? "by its older name" : "PyTorch 2.9 and older");
 	else
 		fprintf(f, "  best    policy %s\n", line);
@@ -207,13 +207,13 @@ static void print_choice(const struct frag_tune_answer *a, const struct frag_poi
 		print_costs(line, paper, f);
 }
 
-static void print_none(const struct frag_tune_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_none(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
 
-	fprintf(f, "%s  none%s    of them survives%s\n", frag_ink(paper->colour, INK_RED),
-		frag_ink(paper->colour, INK_PLAIN), t->total ? "" : " on any device");
+	fprintf(f, "%s  none%s    of them survives%s\n", frag_color_code(paper->colour, INK_RED),
+		frag_color_code(paper->colour, INK_PLAIN), t->total ? "" : " on any device");
 	for (uint32_t i = 0; i < t->place_count && i < t->tuned; i++)
 		frag_put_row(paper->columns, i ? "" : "floor", f, "%s: so much is in use at once in"
 			      " %s, so nothing less will do",
@@ -223,7 +223,7 @@ static void print_none(const struct frag_tune_answer *a, const struct frag_paper
 }
 
 /* The best, and what to set where expandable segments are ruled out. */
-static void print_best(const struct frag_tune_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_best(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 
@@ -257,14 +257,14 @@ static void print_capacity(uint64_t bytes, FILE *f)
 
 /* On a device that was given nobody looks for smaller ones. */
 static void print_row(const struct frag_tune *t, const struct frag_point *p, int width,
-		      const struct frag_paper *paper, FILE *f)
+		      const struct frag_text_style *paper, FILE *f)
 {
 	const bool good = p->at.survives;
 	char room[FRAG_PRINTABLE_ROOM];
 	const char *name = frag_printable(room, name_of(t, p->choice));
 
-	fprintf(f, "%s%-6s%s  ", good ? "" : frag_ink(paper->colour, INK_RED),
-		p->tried ? good ? "fits" : "OOM" : "-", frag_ink(paper->colour, INK_PLAIN));
+	fprintf(f, "%s%-6s%s  ", good ? "" : frag_color_code(paper->colour, INK_RED),
+		p->tried ? good ? "fits" : "OOM" : "-", frag_color_code(paper->colour, INK_PLAIN));
 	if (strlen(name) > (size_t)width)
 		fprintf(f, "%s\n%*s", name, width + 8, "");
 	else
@@ -281,7 +281,7 @@ static void print_row(const struct frag_tune *t, const struct frag_point *p, int
 
 /* What a reader of the table wonders at. */
 static void print_remarks(const struct frag_tune *t, const struct frag_point *rows, uint32_t count,
-			  const struct frag_paper *paper, FILE *f)
+			  const struct frag_text_style *paper, FILE *f)
 {
 	char smallest[FRAG_NUMBER_ROOM], safe[FRAG_NUMBER_ROOM];
 
@@ -296,7 +296,7 @@ static void print_remarks(const struct frag_tune *t, const struct frag_point *ro
 				      frag_capacity_text(safe, rows[i].safe));
 }
 
-static void print_table(const struct frag_tune *t, const struct frag_paper *paper, FILE *f)
+static void print_table(const struct frag_tune *t, const struct frag_text_style *paper, FILE *f)
 {
 	struct frag_point rows[FRAG_TUNE_ROWS];
 	const uint32_t count = frag_tune_rows(t, rows);
@@ -318,7 +318,7 @@ static void print_table(const struct frag_tune *t, const struct frag_paper *pape
 }
 
 /* What came of it on traces that nobody tuned on, and what their own best would have been. */
-static void print_tests(const struct frag_tune_answer *a, const struct frag_paper *paper, FILE *f)
+static void print_tests(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM], own[FRAG_NUMBER_ROOM];
@@ -344,7 +344,7 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_pape
 	}
 }
 
-static int print(const void *what, const struct frag_paper *paper, FILE *f,
+static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 		 struct frag_error *err)
 {
 	const struct frag_tune_answer *a = what;

@@ -5,8 +5,8 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "base/printable.h"
-#include "events/recorded.h"
+#include "base/escape.h"
+#include "events/recording_info.h"
 
 #define SHOWN 3                 /* differences */
 #define EVENTS_BEFORE 3
@@ -21,19 +21,19 @@ static const char *const decision_names[] = {
 	[FRAG_DECIDED_OOM] = "an out-of-memory",
 };
 
-static struct frag_score sum(const struct frag_score *score, enum frag_decision a,
+static struct frag_match_count sum(const struct frag_match_count *score, enum frag_decision a,
 			     enum frag_decision b)
 {
-	return (struct frag_score){ .agree = score[a].agree + score[b].agree,
+	return (struct frag_match_count){ .agree = score[a].agree + score[b].agree,
 				    .of = score[a].of + score[b].of };
 }
 
-static void put_scores(const struct frag_score *score, FILE *f)
+static void put_scores(const struct frag_match_count *score, FILE *f)
 {
-	const struct frag_score gains = sum(score, FRAG_DECIDED_ALLOC, FRAG_DECIDED_MAP);
-	const struct frag_score losses = sum(score, FRAG_DECIDED_FREE, FRAG_DECIDED_UNMAP);
-	const struct frag_score *where = &score[FRAG_DECIDED_ADDRESS];
-	const struct frag_score *ooms = &score[FRAG_DECIDED_OOM];
+	const struct frag_match_count gains = sum(score, FRAG_DECIDED_ALLOC, FRAG_DECIDED_MAP);
+	const struct frag_match_count losses = sum(score, FRAG_DECIDED_FREE, FRAG_DECIDED_UNMAP);
+	const struct frag_match_count *where = &score[FRAG_DECIDED_ADDRESS];
+	const struct frag_match_count *ooms = &score[FRAG_DECIDED_OOM];
 
 	fprintf(f, "%" PRIu64 " of %" PRIu64 " addresses, %" PRIu64 " of %" PRIu64
 		" device allocations agree\n", where->agree, where->of, gains.agree, gains.of);

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "base/print.h"
-#include "policy/conf_text.h"
-#include "report/cells.h"
+#include "base/c_locale.h"
+#include "policy/alloc_conf_text.h"
+#include "report/escape_cells.h"
 #include "report/fit_words.h"
 
 const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS] = { "reserved", "smallest", "safe" };
@@ -45,7 +45,7 @@ static void put_row(FILE *f, const struct frag_fits *fits, const struct frag_fit
 	putc('\n', f);
 }
 
-static int print_csv(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_csv(const void *what, const struct frag_text_style *paper, FILE *f,
 		     struct frag_error *err)
 {
 	const struct frag_what_if_answer *a = what;
@@ -65,7 +65,7 @@ static void put_cell(FILE *f, uint64_t bytes)
 	fprintf(f, "| %s ", bytes == UINT64_MAX ? "-" : frag_capacity_text(text, bytes));
 }
 
-static int print_markdown(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
 			  struct frag_error *err)
 {
 	const struct frag_what_if_answer *a = what;
@@ -91,7 +91,7 @@ static int print_markdown(const void *what, const struct frag_paper *paper, FILE
 	return 0;
 }
 
-static int print_json(const void *what, const struct frag_paper *paper, FILE *f,
+static int print_json(const void *what, const struct frag_text_style *paper, FILE *f,
 		      struct frag_error *err)
 {
 	(void)paper;

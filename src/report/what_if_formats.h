@@ -3,7 +3,7 @@
 #define REPORT_WHAT_IF_FORMATS_H
 
 #include "documents/documents.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 /* For struct frag_what_if_answer: text, csv, json, markdown. */
 extern const struct frag_format *const frag_what_if_formats[];

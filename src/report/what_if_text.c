@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "base/printable.h"
+#include "base/escape.h"
 #include "report/fit_words.h"
-#include "report/ink.h"
+#include "report/color.h"
 #include "report/what_if_formats.h"
-#include "report/wrapped.h"
+#include "report/wrap_lines.h"
 
 #define LABEL 12
 
@@ -25,21 +25,21 @@ static void print_row(const char *label, uint64_t before, uint64_t after, bool c
 }
 
 static void print_fit(const struct frag_what_if_answer *a, uint32_t i,
-		      const struct frag_paper *paper, FILE *f)
+		      const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_fitted *as_is = &a->fits->fitted[i];
 	const struct frag_fitted *changed = as_is + a->fits->count / 2;
 	char name[FRAG_FIT_NAME_ROOM], shown[FRAG_PRINTABLE_ROOM];
 
-	fprintf(f, "\n%s%s%s\n", frag_ink(paper->colour, INK_BOLD),
+	fprintf(f, "\n%s%s%s\n", frag_color_code(paper->colour, INK_BOLD),
 		frag_printable(shown, frag_fit_name(a->fits, as_is, name)),
-		frag_ink(paper->colour, INK_PLAIN));
+		frag_color_code(paper->colour, INK_PLAIN));
 	for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
 		print_row(frag_what_if_rows[row], frag_what_if_figure(as_is, row),
 			  frag_what_if_figure(changed, row), true, f);
 }
 
-static void print_changes(const struct frag_what_if_answer *a, const struct frag_paper *paper,
+static void print_changes(const struct frag_what_if_answer *a, const struct frag_text_style *paper,
 			  FILE *f)
 {
 	char shown[FRAG_PRINTABLE_ROOM];
@@ -49,7 +49,7 @@ static void print_changes(const struct frag_what_if_answer *a, const struct frag
 				 frag_printable(shown, a->changes[i]), f);
 }
 
-static int print(const void *what, const struct frag_paper *paper, FILE *f,
+static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 		 struct frag_error *err)
 {
 	const struct frag_what_if_answer *a = what;
@@ -58,9 +58,9 @@ static int print(const void *what, const struct frag_paper *paper, FILE *f,
 	(void)err;
 	if (a->interrupted)
 		fputs("interrupted: what is known until then\n\n", f);
-	fprintf(f, "%s%s, as it is and changed%s\n", frag_ink(paper->colour, INK_BOLD),
+	fprintf(f, "%s%s, as it is and changed%s\n", frag_color_code(paper->colour, INK_BOLD),
 		frag_printable(shown, frag_input_name(a->trace->path)),
-		frag_ink(paper->colour, INK_PLAIN));
+		frag_color_code(paper->colour, INK_PLAIN));
 	print_changes(a, paper, f);
 	frag_put_wrapped(paper->columns, "  ", "hypothetical: no program ran like this;"
 			 " fragsim-what-if(1) says what a trace cannot know", f);

@@ -21,7 +21,7 @@ void frag_checkpoints_forget(struct frag_checkpoints *c)
 		drop_last(c);
 }
 
-bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_course *run)
+bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor *run)
 {
 	const struct frag_checkpoint *last;
 	struct frag_error ignored;
@@ -44,12 +44,12 @@ bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_course *run)
 	return true;
 }
 
-static uint64_t event_of(const struct frag_course *run)
+static uint64_t event_of(const struct frag_run_cursor *run)
 {
 	return run->apart ? run->place.event : frag_tape_at(run->reader);
 }
 
-static int play(struct frag_course *run, uint64_t until, struct frag_error *err)
+static int play(struct frag_run_cursor *run, uint64_t until, struct frag_error *err)
 {
 	return run->apart ? frag_apart_play(run->apart, &run->place, run->sim, until, err)
 			  : frag_sim_play(run->sim, run->reader, until, err);
@@ -59,7 +59,7 @@ static int play(struct frag_course *run, uint64_t until, struct frag_error *err)
  * One more, in place of the last where no capacity parts the two. Where there is no room for it,
  * runs begin earlier, and that is all.
  */
-static void keep(struct frag_checkpoints *c, const struct frag_course *run,
+static void keep(struct frag_checkpoints *c, const struct frag_run_cursor *run,
 		 const struct frag_tape *tape)
 {
 	struct frag_checkpoint new = {
@@ -78,7 +78,7 @@ static void keep(struct frag_checkpoints *c, const struct frag_course *run,
 	c->at[c->count++] = new;
 }
 
-int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_course *run,
+int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cursor *run,
 			  const struct frag_tape *tape, struct frag_error *err)
 {
 	const uint64_t end = frag_tape_event(tape, UINT64_MAX), part = end / FRAG_CHECKPOINTS + 1;

@@ -7,14 +7,14 @@
 #ifndef SEARCH_CHECKPOINTS_H
 #define SEARCH_CHECKPOINTS_H
 
-#include "engine/apart.h"
+#include "engine/small_requests.h"
 
 #define FRAG_CHECKPOINTS 32
 
 struct frag_checkpoint {
 	struct frag_sim *sim;
 	uint64_t event;                 /* that it is to be fed next */
-	struct frag_apart_place place;  /* where small requests are apart */
+	struct frag_smallreq_cursor place;  /* where small requests are apart */
 	uint64_t least, beyond;
 	uint64_t bytes;                 /* about what it takes */
 };
@@ -25,27 +25,27 @@ struct frag_checkpoints {
 	uint32_t count;
 	uint64_t bytes;                 /* about what all take: no more than the tape */
 	uint64_t stride;                /* events from one to the next; 0: as many as are worth it */
-	struct frag_apart *apart;       /* of their small requests; or NULL */
+	struct frag_smallreq *apart;       /* of their small requests; or NULL */
 };
 
 /* A run, and how far it has come. */
-struct frag_course {
+struct frag_run_cursor {
 	struct frag_sim *sim;
 	uint32_t device;
 	uint64_t total;
 	struct frag_tape_reader *reader;        /* or, where small requests are apart, */
-	struct frag_apart *apart;
-	struct frag_apart_place place;
+	struct frag_smallreq *apart;
+	struct frag_smallreq_cursor place;
 };
 
 /*
  * What the run with this total can begin with becomes its own, and its reader or place goes there.
  * False: it has to begin at the beginning. The copies behind it are forgotten.
  */
-bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_course *run);
+bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor *run);
 
 /* Plays it to its end, or until it has stopped, and keeps copies on the way. */
-int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_course *run,
+int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cursor *run,
 			  const struct frag_tape *tape, struct frag_error *err);
 
 void frag_checkpoints_forget(struct frag_checkpoints *c);

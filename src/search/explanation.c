@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "events/ids.h"
-#include "explain/holders.h"
-#include "explain/sight.h"
-#include "search/account.h"
-#include "search/awaited.h"
-#include "search/others.h"
+#include "events/id_map.h"
+#include "explain/live_by_tag.h"
+#include "explain/memory_state_read.h"
+#include "search/explain_memory.h"
+#include "search/explain_pending.h"
+#include "search/alternatives.h"
 
 const char *const frag_failure_names[] = {
 	[FRAG_FAILURE_NONE] = NULL, [FRAG_FAILURE_OVER_DEVICE] = "over_device",
@@ -38,7 +38,7 @@ const char *const frag_culprit_names[] = {
 struct study {
 	struct frag_explanation *x;
 	struct frag_explained *m;
-	struct frag_halting run;
+	struct frag_run_until_oom run;
 	uint64_t until;         /* event; FRAG_MOMENT_OOM: the end */
 };
 
@@ -159,14 +159,14 @@ static int ask_again(const struct frag_sim *after, const struct frag_next *reque
 
 	if (rc)
 		return rc;
-	rc = frag_feed_one(sim, request, &failed, err);
+	rc = frag_sim_feed_event(sim, request, &failed, err);
 	*served = !failed;
 	frag_sim_del(sim);
 	return rc;
 }
 
 /* The same where all that was pending has been waited for. */
-static int ask_after_waiting(const struct frag_sim *after, const struct frag_scene *scene,
+static int ask_after_waiting(const struct frag_sim *after, const struct frag_memory_state *scene,
 			     const struct frag_next *request, bool *served,
 			     struct frag_error *err)
 {
@@ -186,8 +186,8 @@ static int ask_after_waiting(const struct frag_sim *after, const struct frag_sce
 				.slot = scene->blocks[i].slot, .synced = FRAG_NEVER,
 			};
 	if (!rc && wait.event.ended_count) {
-		rc = frag_feed_one(sim, &wait, &failed, err);
-		rc = rc ? rc : frag_feed_one(sim, request, &failed, err);
+		rc = frag_sim_feed_event(sim, &wait, &failed, err);
+		rc = rc ? rc : frag_sim_feed_event(sim, request, &failed, err);
 	}
 	*served = !rc && !failed;
 	frag_sim_del(sim);
@@ -196,7 +196,7 @@ static int ask_after_waiting(const struct frag_sim *after, const struct frag_sce
 }
 
 /* The first that holds, in the order of the enum. */
-static int judge(struct study *s, const struct frag_sim *after, const struct frag_scene *scene,
+static int judge(struct study *s, const struct frag_sim *after, const struct frag_memory_state *scene,
 		 const struct frag_next *request, struct frag_error *err)
 {
 	const struct frag_device_figures *d = &s->x->devices[s->m->device];
@@ -231,11 +231,11 @@ static int judge(struct study *s, const struct frag_sim *after, const struct fra
 
 /* What could be moved for the request that the run halts before. */
 static int find_reliefs(const struct study *s, const struct frag_sim *after,
-			const struct frag_scene *scene, const struct frag_next *request,
+			const struct frag_memory_state *scene, const struct frag_next *request,
 			struct frag_reliefs *out, struct frag_error *err)
 {
 	const uint32_t device = s->m->device;
-	struct frag_shortage shortage = {
+	struct frag_oom_verdict shortage = {
 		.pool = request->event.pool, .block_cost = s->x->block_cost,
 	};
 	struct frag_sought sought;
@@ -256,7 +256,7 @@ static int find_reliefs(const struct study *s, const struct frag_sim *after,
 }
 
 /* A move at the run's halt; then the run goes on to its next one, or the end. */
-static int try_move(struct study *s, const struct frag_sim *after, const struct frag_scene *scene,
+static int try_move(struct study *s, const struct frag_sim *after, const struct frag_memory_state *scene,
 		    const struct frag_next *request, bool *found, bool *halted,
 		    struct frag_error *err)
 {
@@ -279,13 +279,13 @@ static int try_move(struct study *s, const struct frag_sim *after, const struct 
 
 /* The state that the request leaves which the run halts before. */
 static int look_after(struct study *s, const struct frag_next *request, struct frag_sim **after,
-		      struct frag_scene *scene, struct frag_error *err)
+		      struct frag_memory_state *scene, struct frag_error *err)
 {
 	bool failed;
 	int rc = frag_sim_copy(after, s->run.sim, err);
 
-	rc = rc ? rc : frag_feed_one(*after, request, &failed, err);
-	return rc ? rc : frag_sight(scene, *after, s->m->device, err);
+	rc = rc ? rc : frag_sim_feed_event(*after, request, &failed, err);
+	return rc ? rc : frag_memory_state_read(scene, *after, s->m->device, err);
 }
 
 /* After the first one, at every later halt. */
@@ -296,7 +296,7 @@ static int go_on_moving(struct study *s, struct frag_error *err)
 
 	while (!rc && found && halted && s->m->move_count < s->x->moves) {
 		const struct frag_next request = frag_halting_next(&s->run);
-		struct frag_scene scene = { .segment_count = 0 };
+		struct frag_memory_state scene = { .segment_count = 0 };
 		struct frag_sim *after = NULL;
 
 		rc = look_after(s, &request, &after, &scene, err);
@@ -308,7 +308,7 @@ static int go_on_moving(struct study *s, struct frag_error *err)
 }
 
 static int move_blocks(struct study *s, const struct frag_sim *after,
-		       const struct frag_scene *scene, const struct frag_next *request,
+		       const struct frag_memory_state *scene, const struct frag_next *request,
 		       struct frag_error *err)
 {
 	bool found, halted;
@@ -323,7 +323,7 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 	return rc || !halted ? rc : go_on_moving(s, err);
 }
 
-static int account(struct study *s, const struct frag_scene *scene, struct frag_error *err)
+static int account(struct study *s, const struct frag_memory_state *scene, struct frag_error *err)
 {
 	const struct frag_tape *tape = s->x->tape;
 	struct frag_waits waits = { .count = 0 };
@@ -331,8 +331,8 @@ static int account(struct study *s, const struct frag_scene *scene, struct frag_
 	int rc = frag_lifetimes_find(&lifetimes, scene, tape, err);
 
 	rc = rc ? rc : frag_waits_find(&waits, scene, s->m->device, tape, s->m->step, err);
-	rc = rc ? rc : frag_awaited_fill(s->m, scene, &lifetimes, &waits, tape, err);
-	rc = rc ? rc : frag_account_fill(s->m, scene, &lifetimes, &waits, tape, s->x->folded, err);
+	rc = rc ? rc : frag_explain_pending(s->m, scene, &lifetimes, &waits, tape, err);
+	rc = rc ? rc : frag_explain_memory(s->m, scene, &lifetimes, &waits, tape, s->x->folded, err);
 	frag_waits_fini(&waits);
 	frag_lifetimes_fini(&lifetimes);
 	return rc;
@@ -342,7 +342,7 @@ static int account(struct study *s, const struct frag_scene *scene, struct frag_
 static int study_failure(struct study *s, struct frag_error *err)
 {
 	const struct frag_next request = frag_halting_next(&s->run);
-	struct frag_scene scene = { .segment_count = 0 };
+	struct frag_memory_state scene = { .segment_count = 0 };
 	struct frag_sim *after = NULL;
 	int rc = look_after(s, &request, &after, &scene, err);
 
@@ -351,37 +351,37 @@ static int study_failure(struct study *s, struct frag_error *err)
 	rc = rc ? rc : account(s, &scene, err);
 	rc = rc ? rc : move_blocks(s, after, &scene, &request, err);
 	if (!rc)
-		frag_account_culprit(s->m);
+		frag_explain_main_cause(s->m);
 	frag_scene_fini(&scene);
 	frag_sim_del(after);
-	return rc ? rc : frag_others_find(s->x, s->m, err);
+	return rc ? rc : frag_find_alternatives(s->x, s->m, err);
 }
 
 /* The run is at the moment, and no request has failed. */
 static int study_moment(struct study *s, struct frag_error *err)
 {
-	struct frag_scene scene = { .segment_count = 0 };
-	int rc = frag_sight(&scene, s->run.sim, s->m->device, err);
+	struct frag_memory_state scene = { .segment_count = 0 };
+	int rc = frag_memory_state_read(&scene, s->run.sim, s->m->device, err);
 
 	if (!rc)
 		fill_figures(s->m, &s->x->devices[s->m->device],
 			     &result_of(s->run.sim, s->m->device)->last, NULL);
 	rc = rc ? rc : account(s, &scene, err);
 	if (!rc)
-		frag_account_culprit(s->m);
+		frag_explain_main_cause(s->m);
 	frag_scene_fini(&scene);
-	return rc ? rc : frag_others_find(s->x, s->m, err);
+	return rc ? rc : frag_find_alternatives(s->x, s->m, err);
 }
 
 /* The pool that the policy begins with was refused: nothing of the trace has happened. */
 static int study_pool(struct study *s, struct frag_error *err)
 {
-	struct frag_scene scene = { .segment_count = 0 };
+	struct frag_memory_state scene = { .segment_count = 0 };
 	int rc = fill_request(s, s->run.sim, NULL, err);
 
 	s->m->kind = FRAG_MOMENT_OOM;
 	rc = rc ? rc : judge(s, s->run.sim, &scene, NULL, err);
-	return rc ? rc : frag_others_find(s->x, s->m, err);
+	return rc ? rc : frag_find_alternatives(s->x, s->m, err);
 }
 
 static int begin_study(struct study *s, struct frag_error *err)
@@ -459,7 +459,7 @@ static int refuse_later(const struct study *s, struct frag_error *err)
 {
 	return frag_fail(err, FRAG_EUSAGE, "--at: step %" PRIu64 " is after the out-of-memory at step"
 			 " %" PRIu64 ", where the run ends", s->m->step,
-			 frag_halting_next((struct frag_halting *)(uintptr_t)&s->run).event.step);
+			 frag_halting_next((struct frag_run_until_oom *)(uintptr_t)&s->run).event.step);
 }
 
 /*
@@ -481,7 +481,7 @@ static int study_step(struct study *s, struct frag_error *err)
 		bool failed;
 
 		frag_tape_seek(s->run.reader, until);
-		rc = frag_feed_one(s->run.sim, &request, &failed, err);
+		rc = frag_sim_feed_event(s->run.sim, &request, &failed, err);
 		return rc ? rc : study_moment(s, err);
 	}
 	return study_failure(s, err);

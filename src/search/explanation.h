@@ -5,8 +5,8 @@
 #ifndef SEARCH_EXPLANATION_H
 #define SEARCH_EXPLANATION_H
 
-#include "search/lifetimes.h"
-#include "search/rescue.h"
+#include "search/block_classes.h"
+#include "search/find_move.h"
 
 /* What kind of failure it is: the first that holds, in this order. */
 enum frag_failure {
@@ -27,7 +27,7 @@ enum frag_moment_kind {
 extern const char *const frag_moment_kind_names[];      /* ended by NULL */
 
 /* A live block in a segment that has free bytes. */
-struct frag_pinning {
+struct frag_blocking_block {
 	char *id, *tag;         /* as JSON; NULL: it has none */
 	uint64_t bytes, offset, born;
 	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
@@ -50,12 +50,12 @@ struct frag_pinned_segment {
 	uint64_t bytes, stranded;
 	uint64_t there;         /* step; it was obtained at this one, or before */
 	bool range;
-	struct frag_pinning *pins;      /* by offset */
+	struct frag_blocking_block *pins;      /* by offset */
 	uint32_t pin_count;
 };
 
 /* What the blocks of one tag hold. */
-struct frag_held {
+struct frag_record_buffer {
 	char *tag;              /* as JSON; NULL: none */
 	uint64_t bytes, blocks, oldest;
 	uint64_t of_class[FRAG_LIFE_CLASSES];   /* bytes */
@@ -101,7 +101,7 @@ struct frag_explained {
 	uint64_t peak;          /* of them, where it is known */
 	struct frag_pinned_segment *segments;   /* the most stranded bytes first */
 	uint32_t segment_count;
-	struct frag_held *held; /* by tag, the most bytes first */
+	struct frag_record_buffer *held; /* by tag, the most bytes first */
 	uint32_t held_count;
 	struct frag_folded *folded;     /* where it is asked for; the most bytes first */
 	uint32_t folded_count;
@@ -147,7 +147,7 @@ struct frag_explanation {
 };
 
 /* The class that has most of its bytes; of equals the first. */
-enum frag_life_class frag_held_class(const struct frag_held *held);
+enum frag_life_class frag_held_class(const struct frag_record_buffer *held);
 
 /*
  * Fills in what came of it; frag_explanation_fini() releases it, also where this fails.

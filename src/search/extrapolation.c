@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/parse.h"
-#include "events/resized.h"
-#include "search/odd.h"
-#include "search/reach.h"
+#include "events/tape_resize.h"
+#include "search/unexplained_sizes.h"
+#include "search/max_fitting.h"
 
 /* The recordings' sizes at a number. *out stays NULL where one is too large. */
 int frag_extrapolation_tape(const struct frag_extrapolation *x, uint32_t number,
@@ -83,10 +83,10 @@ int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err)
 	int rc = fit_all(x, err), odd;
 
 	if (!rc && x->largest)
-		rc = frag_reach_find(x, err);
+		rc = frag_find_max_fitting(x, err);
 	if (rc && rc != -FRAG_EINTERRUPTED)
 		return rc;
-	odd = frag_odd_find(x, err);
+	odd = frag_find_unexplained_sizes(x, err);
 	return odd ? odd : rc;
 }
 

@@ -9,7 +9,7 @@
 #ifndef SEARCH_EXTRAPOLATION_H
 #define SEARCH_EXTRAPOLATION_H
 
-#include "search/fits.h"
+#include "search/fit_all.h"
 #include "transform/recordings.h"
 
 /* Numbers of one kind after one another, from the first to the last of those that were tried. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/hash.h"
 
 static char lower(char c)

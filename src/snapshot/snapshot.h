@@ -10,9 +10,9 @@
 #define SNAPSHOT_SNAPSHOT_H
 
 #include "fragsim/trace.h"
-#include "input/value.h"
+#include "input/value_tree.h"
 #include "trace/stacks.h"
-#include "input/whole.h"
+#include "input/full_input.h"
 
 #define FRAG_NO_POOL UINT32_MAX
 #define FRAG_SMALL_SEGMENT (UINT64_C(2) << 20)  /* small pools have no others */
@@ -135,7 +135,7 @@ struct frag_plan {
 	uint8_t  kind;
 };
 
-struct frag_remark {
+struct frag_annotation {
 	double t;
 	struct frag_text text;
 	uint32_t device;
@@ -155,7 +155,7 @@ struct frag_snapshot {
 	uint32_t pool_count, pool_capacity;
 	struct frag_text *notes;
 	uint32_t note_count, note_capacity;
-	struct frag_remark *remarks;
+	struct frag_annotation *remarks;
 	uint32_t remark_count, remark_capacity;
 	struct frag_text *tags;         /* by number of list plus 1: of stacks, once asked for */
 	enum frag_stacks stacks;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "snapshot/snapshot.h"
 #include "trace/reader.h"
 
@@ -398,7 +398,7 @@ static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 		const struct frag_value *dict = frag_list_at(&s->values, list, i);
 		const struct frag_value *name = frag_dict_get(&s->values, dict, "name");
 		const struct frag_value *stage = frag_dict_get(&s->values, dict, "stage");
-		struct frag_remark r = {
+		struct frag_annotation r = {
 			.t = (double)maybe_u64(frag_dict_get(&s->values, dict, "time_us")),
 			.device = (uint32_t)maybe_u64(frag_dict_get(&s->values, dict, "device")),
 			.stage = frag_text_is(stage, "START") ? 1 : frag_text_is(stage, "END") ? 2 : 0,

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/hash.h"
 #include "snapshot/snapshot.h"
-#include "snapshot/spans.h"
+#include "snapshot/address_ranges.h"
 
 /* Addresses to indexes: at most one entry each. */
 static void forget(struct frag_map *map, uint64_t addr)

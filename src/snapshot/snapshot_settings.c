@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/print.h"
+#include "base/c_locale.h"
 #include "base/bug.h"
 #include "snapshot/snapshot.h"
 

@@ -113,7 +113,7 @@ static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
 }
 
 /* What it is called, with the end that it marks: that is put after its name once. */
-static enum frag_add name_remark(struct frag_snapshot *s, struct frag_remark *r)
+static enum frag_add name_remark(struct frag_snapshot *s, struct frag_annotation *r)
 {
 	static const char *const ends[] = { "", " (start)", " (end)" };
 	const uint32_t length = r->text.length < NAME_MAX ? r->text.length : NAME_MAX;

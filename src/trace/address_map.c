@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 
 #define NONE UINT32_MAX
 

@@ -10,7 +10,7 @@
 #ifndef TRACE_ADDRESS_MAP_H
 #define TRACE_ADDRESS_MAP_H
 
-#include "trace/buffered.h"
+#include "trace/event_buffer.h"
 
 struct frag_address_map_entry {
 	uint64_t address;

@@ -13,7 +13,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/path.h"
 #include "trace/rmm.h"
 
@@ -42,7 +42,7 @@ static int csv_begin(struct frag_sink *s, const struct frag_trace_info *info, co
 	s->state = calloc(1, sizeof(struct csv));
 	if (!s->state)
 		return frag_fail_nomem(err);
-	frag_sink_lose_head(s, info);
+	frag_sink_count_lost_header(s, info);
 	frag_outfile_write(s->out, header, strlen(header));
 	return frag_outfile_status(s->out, err);
 }

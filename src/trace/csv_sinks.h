@@ -2,7 +2,7 @@
 #ifndef TRACE_CSV_SINKS_H
 #define TRACE_CSV_SINKS_H
 
-#include "trace/sinks.h"
+#include "trace/trace_formats.h"
 
 extern const struct frag_sink_ops frag_sink_rmm, frag_sink_minimalloc;
 

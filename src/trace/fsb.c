@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/parse.h"
-#include "base/word.h"
+#include "base/word64.h"
 #include "trace/header.h"
-#include "input/scan.h"
+#include "input/json_scan.h"
 
 #define TEXTS_MAX (8 * FRAG_FSB_EVENTS_MAX)
 #define PLAIN (FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_STREAM | FRAG_HAS_T \

@@ -10,7 +10,7 @@
 #define TRACE_FSB_H
 
 #include "trace/reader.h"
-#include "trace/sinks.h"
+#include "trace/trace_formats.h"
 
 #define FRAG_FSB_MAGIC "\x8f" "fsb\r\n\x1a\n"
 #define FRAG_FSB_MAGIC_LENGTH 8

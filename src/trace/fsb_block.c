@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 #include "base/bug.h"
-#include "base/print.h"
+#include "base/c_locale.h"
 
 const double frag_fsb_tens[FRAG_FSB_DIGITS_MAX + 1] = {
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/parse.h"
 #include "trace/header.h"
-#include "input/scan.h"
+#include "input/json_scan.h"
 
 #define META_SLACK 16
 

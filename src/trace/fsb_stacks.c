@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
-#include "input/scan.h"
+#include "base/array_grow.h"
+#include "input/json_scan.h"
 
 #define CELL 4                          /* bytes */
 #define NEW_MAX (UINT32_C(1) << 20)     /* texts, frames or stacks of one block */

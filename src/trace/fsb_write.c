@@ -5,9 +5,9 @@
 #include <zstd.h>
 
 #include "base/format.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "trace/fsb_stacks.h"
-#include "trace/names.h"
+#include "trace/name_tables.h"
 
 #define ZSTD_LEVEL 1            /* higher ones pack a little more, and are read more slowly */
 #define LARGEST 9e15            /* below 2^53, with room for rounding */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "input/document.h"
 #include "trace/record_scan.h"
 

@@ -3,7 +3,7 @@
 #define TRACE_HEADER_H
 
 #include "fragsim/trace.h"
-#include "input/scan.h"
+#include "input/json_scan.h"
 
 #define FRAG_DEVICES_MAX 1024
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "trace/kineto_scan.h"
 #include "trace/address_map.h"
 

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/parse.h"
-#include "trace/buffered.h"
-#include "input/rowfile.h"
+#include "trace/event_buffer.h"
+#include "input/csv_lines.h"
 
 enum { ID, LOWER, UPPER, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COLUMNS };
 #define REQUIRED 4

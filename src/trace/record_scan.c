@@ -276,7 +276,7 @@ static uint32_t bit_index(uint32_t bit)
  * two counts; then the op, as it says which members matter at all.
  */
 static void describe_flaw(const struct frag_scan *s, const struct frag_record *rec,
-			  const struct flaws *flaws, const char *begin, struct frag_flaw *flaw)
+			  const struct flaws *flaws, const char *begin, struct frag_record_error *flaw)
 {
 	uint32_t mistyped = flaws->mistyped;
 	uint32_t at;
@@ -309,7 +309,7 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 
 /* Judges the whole object: members of no concern to its op cannot make it bad. */
 static void judge(const struct frag_scan *s, const struct frag_record *rec, struct flaws *flaws,
-		  const char *begin, struct frag_flaw *flaw)
+		  const char *begin, struct frag_record_error *flaw)
 {
 	bool has_op = rec->members & FRAG_HAS_OP && rec->op != FRAG_OPS;
 
@@ -416,7 +416,7 @@ static inline const char *scan_pair(struct frag_scan *s, const char *p, uint32_t
  * with nothing noted, as nearly all are, is not judged at all.
  */
 const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
-			     struct frag_record *rec, struct frag_flaw *flaw)
+			     struct frag_record *rec, struct frag_record_error *flaw)
 {
 	const char *begin = p;
 	struct flaws flaws;

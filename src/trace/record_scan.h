@@ -3,10 +3,10 @@
 #define TRACE_RECORD_SCAN_H
 
 #include "fragsim/trace.h"
-#include "input/scan.h"
+#include "input/json_scan.h"
 
 /* What makes an event bad in itself, though it is good JSON. */
-struct frag_flaw {
+struct frag_record_error {
 	const char *kind;       /* NULL: none; a constant: "a repeated member" */
 	const char *at;         /* in the window */
 	char text[256];         /* in words, with the values */
@@ -18,7 +18,7 @@ struct frag_flaw {
  * no use.
  */
 const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
-			     struct frag_record *rec, struct frag_flaw *flaw);
+			     struct frag_record *rec, struct frag_record_error *flaw);
 
 /* "alloc" and so on; false where there is none. */
 bool frag_op_parse(struct frag_text name, enum frag_op *op);

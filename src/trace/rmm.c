@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "base/parse.h"
 #include "trace/address_map.h"
-#include "input/rowfile.h"
+#include "input/csv_lines.h"
 
 #define DAY_US INT64_C(86400000000)
 

@@ -10,7 +10,7 @@
 #ifndef TRACE_STACKS_H
 #define TRACE_STACKS_H
 
-#include "trace/names.h"
+#include "trace/name_tables.h"
 
 /* Numbers are from 1 on; 0 is none. */
 struct frag_stack_frame {

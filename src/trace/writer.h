@@ -7,7 +7,7 @@
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
 
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 #include "fragsim/trace.h"
 
 struct frag_writer {

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/parse.h"
 #include "base/path.h"
-#include "base/print.h"
-#include "base/printable.h"
-#include "transform/own_number.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
+#include "transform/recording_number.h"
 
 #define WORDS_ROOM 300
 
@@ -100,7 +100,7 @@ static bool same_name(const struct frag_recording *a, const struct frag_recordin
 	const struct frag_text name = name_at(a), other = name_at(b);
 
 	return !name.text || !other.text || same_text(name, other)
-	       || frag_own_number_same(name, a->number, other, b->number);
+	       || frag_text_same_except_number(name, a->number, other, b->number);
 }
 
 static bool is_pending(const struct frag_record *rec)

@@ -9,8 +9,8 @@
 #define TRANSFORM_STAGE_H
 
 #include "base/hash.h"
-#include "transform/change.h"
-#include "transform/held.h"
+#include "transform/what_if_options.h"
+#include "transform/record_buffer.h"
 
 struct frag_chain;
 struct frag_stage;
@@ -43,7 +43,7 @@ extern const struct frag_stage_ops frag_stage_lives, frag_stage_sizes, frag_stag
 	frag_stage_warmup, frag_stage_preallocate;
 
 /* Gives an item to the stage behind. */
-int frag_stage_give(struct frag_stage *s, const struct frag_item *item, struct frag_error *err);
+int frag_stage_emit(struct frag_stage *s, const struct frag_item *item, struct frag_error *err);
 
 /* Does it refer to a block that is there already? */
 static inline bool frag_item_refers(const struct frag_item *item)

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
-#include "events/lasting.h"
+#include "base/array_grow.h"
+#include "events/repeated_marks.h"
 #include "trace/header.h"
 #include "transform/stage.h"
 
@@ -14,7 +14,7 @@
  * blocks of its own; those that are still live at its end are freed there.
  */
 struct warmup {
-	struct frag_held held;
+	struct frag_record_buffer held;
 	struct frag_held_place from, to;        /* of the stretch */
 	struct frag_held_place place;
 	struct frag_item at;    /* the first mark of the kind: its time is that of all copies */
@@ -87,7 +87,7 @@ static int warmup_put(struct frag_stage *s, const struct frag_item *item, struct
 	if (!look(s, item))
 		return frag_fail_nomem(err);
 	if (w->phase == FIRST || (w->phase == PASS && !w->waits))
-		return frag_stage_give(s, item, err);
+		return frag_stage_emit(s, item, err);
 	w->waits = true;
 	return frag_held_add(&w->held, item) ? 0 : frag_fail_nomem(err);
 }
@@ -102,7 +102,7 @@ static int give_early(struct frag_stage *s, struct frag_item *item, struct frag_
 	item->rec.t_text = w->at.rec.t_text;
 	frag_chain_name(s->chain, item);
 	s->changes = true;
-	return frag_stage_give(s, item, err);
+	return frag_stage_emit(s, item, err);
 }
 
 static int copy_alloc(struct frag_stage *s, struct frag_item *item, struct frag_error *err)
@@ -204,7 +204,7 @@ static int warmup_step(struct frag_stage *s, bool *more, struct frag_error *err)
 	}
 	*more = frag_held_next(&w->held, &w->place, &item);
 	if (*more)
-		return frag_stage_give(s, &item, err);
+		return frag_stage_emit(s, &item, err);
 	w->waits = false;
 	return 0;
 }
@@ -255,7 +255,7 @@ static int preallocate_put(struct frag_stage *s, const struct frag_item *item,
 	int rc;
 
 	if (item->rec.op != FRAG_OP_ALLOC || p->done[device])
-		return frag_stage_give(s, item, err);
+		return frag_stage_emit(s, item, err);
 	p->done[device] = s->changes = true;
 	rc = frag_chain_block(s->chain, &block.block, err);
 	rc = rc ? rc : frag_chain_id(s->chain, block.block, err);
@@ -263,11 +263,11 @@ static int preallocate_put(struct frag_stage *s, const struct frag_item *item,
 	block.rec.tag = (struct frag_text){ .text = tag, .length = sizeof(tag) - 1 };
 	block.rec.size = s->change->bytes;
 	frag_chain_name(s->chain, &block);
-	rc = rc ? rc : frag_stage_give(s, &block, err);
+	rc = rc ? rc : frag_stage_emit(s, &block, err);
 	block.rec.op = FRAG_OP_FREE;
 	block.rec.members &= FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_T;
-	rc = rc ? rc : frag_stage_give(s, &block, err);
-	return rc ? rc : frag_stage_give(s, item, err);
+	rc = rc ? rc : frag_stage_emit(s, &block, err);
+	return rc ? rc : frag_stage_emit(s, item, err);
 }
 
 const struct frag_stage_ops frag_stage_preallocate = {

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/grow.h"
-#include "trace/names.h"
+#include "base/array_grow.h"
+#include "trace/name_tables.h"
 #include "transform/stage.h"
 
 #define NO_CLASS UINT32_MAX
@@ -27,7 +27,7 @@ struct isolate {
 	struct made *pools;
 	uint32_t count, capacity;
 	struct frag_map beside; /* by pool and class: in `made` */
-	struct frag_held held;
+	struct frag_record_buffer held;
 	struct frag_held_place place;
 	uint32_t only;          /* the class so far; NO_CLASS: none */
 	bool several;
@@ -189,12 +189,12 @@ static int release(struct frag_stage *s, const struct frag_item *item, struct fr
 	int rc = rename_pool(s, &one, 0, err);
 	const uint32_t from = rc ? 0 : frag_handles_find(&o->own, &item->rec.pool);
 
-	rc = rc ? rc : frag_stage_give(s, &one, err);
+	rc = rc ? rc : frag_stage_emit(s, &one, err);
 	for (uint32_t i = 0; i < o->count && !rc; i++) {
 		if (o->pools[i].from != from || !o->pools[i].class)
 			continue;
 		one.rec.pool = *frag_handle_at(&o->made, o->pools[i].name);
-		rc = frag_stage_give(s, &one, err);
+		rc = frag_stage_emit(s, &one, err);
 	}
 	return rc;
 }
@@ -210,7 +210,7 @@ static int give(struct frag_stage *s, struct frag_item *item, struct frag_error 
 		class = class_of(s, item);
 		rc = class == NO_CLASS ? frag_fail_nomem(err) : rename_pool(s, item, class, err);
 	}
-	return rc ? rc : frag_stage_give(s, item, err);
+	return rc ? rc : frag_stage_emit(s, item, err);
 }
 
 static int isolate_put(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
@@ -242,7 +242,7 @@ static int isolate_drain(struct frag_stage *s, uint32_t max, struct frag_error *
 		o->passes = !frag_held_next(&o->held, &o->place, &item);
 		if (o->passes)
 			return 0;
-		rc = o->several ? give(s, &item, err) : frag_stage_give(s, &item, err);
+		rc = o->several ? give(s, &item, err) : frag_stage_emit(s, &item, err);
 	}
 	return rc ? rc : 1;
 }

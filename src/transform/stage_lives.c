@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-#include "events/lasting.h"
-#include "trace/names.h"
+#include "base/array_grow.h"
+#include "events/repeated_marks.h"
+#include "trace/name_tables.h"
 #include "transform/stage.h"
 
 #define NEVER UINT64_MAX
@@ -22,7 +22,7 @@ struct life {
 };
 
 struct lives {
-	struct frag_held held;
+	struct frag_record_buffer held;
 	struct frag_held_place place;
 	struct life *of;        /* by block */
 	uint32_t count, capacity;
@@ -174,7 +174,7 @@ static int lives_drain(struct frag_stage *s, uint32_t max, struct frag_error *er
 			continue;
 		if (hoist)
 			frag_chain_name(s->chain, &item);
-		rc = frag_stage_give(s, &item, err);
+		rc = frag_stage_emit(s, &item, err);
 	}
 	return rc ? rc : 1;
 }

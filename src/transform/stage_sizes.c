@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/parse.h"
 #include "base/path.h"
 #include "transform/stage.h"
@@ -50,7 +50,7 @@ static int scale(struct frag_stage *s, const struct frag_item *item, struct frag
 				 item->rec.size);
 	changed.rec.size = (uint64_t)size;
 	s->changes = s->changes || changed.rec.size != item->rec.size;
-	return frag_stage_give(s, &changed, err);
+	return frag_stage_emit(s, &changed, err);
 }
 
 /* The same record for each piece; sizes are those of an alloc. */
@@ -68,7 +68,7 @@ static int give_pieces(struct frag_stage *s, const struct frag_item *item,
 			frag_chain_name(s->chain, &piece);
 		}
 		piece.rec.size = i + 1 < pieces->count ? most : left - most * i;
-		rc = frag_stage_give(s, &piece, err);
+		rc = frag_stage_emit(s, &piece, err);
 	}
 	return rc;
 }
@@ -82,7 +82,7 @@ static int split(struct frag_stage *s, const struct frag_item *item, struct frag
 	int rc = 0;
 
 	if (count <= 1)
-		return frag_stage_give(s, item, err);
+		return frag_stage_emit(s, item, err);
 	if (count > PIECES_MAX)
 		return frag_fail(err, FRAG_EUSAGE, "%s: a block of %s has %" PRIu64 " bytes and would"
 				 " be %" PRIu64 " pieces; %d are possible", s->change->text,
@@ -110,7 +110,7 @@ static int put_alloc(struct frag_stage *s, const struct frag_item *item, struct 
 	struct sizes *z = s->state;
 
 	if (!frag_stage_fits(s, item))
-		return frag_stage_give(s, item, err);
+		return frag_stage_emit(s, item, err);
 	if (s->change->kind == FRAG_CHANGE_SPLIT)
 		return split(s, item, err);
 	if (s->change->kind != FRAG_CHANGE_DROP)
@@ -129,7 +129,7 @@ static int sizes_put(struct frag_stage *s, const struct frag_item *item, struct 
 	at = frag_item_refers(item) && z->of.count ? frag_map_get(&z->of, item->block)
 						   : FRAG_MAP_NONE;
 	if (at == FRAG_MAP_NONE)
-		return frag_stage_give(s, item, err);
+		return frag_stage_emit(s, item, err);
 	return s->change->kind == FRAG_CHANGE_DROP ? 0 : give_pieces(s, item, &z->pieces[at], err);
 }
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/grow.h"
+#include "base/array_grow.h"
 #include "base/path.h"
-#include "events/recorded.h"
+#include "events/recording_info.h"
 
 #define STEPS_MAX 20000000      /* of all tries at the ages of segments together */
 #define ORDERS_MAX 512

@@ -4,7 +4,7 @@
 #ifndef VERIFY_VERIFIER_H
 #define VERIFY_VERIFIER_H
 
-#include "verify/logged.h"
+#include "verify/logged_device.h"
 
 /*
  * Runs the snapshot that the trace reads from its first record to its last, and

@@ -2,7 +2,7 @@
 
     record.py [--quick | --tiny]
 
-A client asks the stand-in of tests/preload for a block and gives it back, over and over; the
+A client asks the stand-in of tests/recorder for a block and gives it back, over and over; the
 fastest of a hundred rounds counts, with the recorder and without it, three times each in turn.
 $FRAGSIM is the program, $CC the compiler; what is built goes to a folder that goes away.
 """
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-CLIENT = Path(__file__).resolve().parents[1] / 'preload'
+CLIENT = Path(__file__).resolve().parents[1] / 'recorder'
 PROGRAM = os.path.abspath(os.environ.get('FRAGSIM', 'build/fragsim'))
 CC = os.environ.get('CC', 'cc').split()
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/tasks.h"
+#include "base/parallel.h"
 #include "bench/bench.h"
-#include "search/grid.h"
+#include "search/settings_grid.h"
 
 #define REPEATS 3
 #define QUICK_SETTINGS 10

@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 #include "bench/bench.h"
-#include "report/rows.h"
+#include "report/row_writer.h"
 
 #define BATCH 1024
 

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/outfile.h"
+#include "base/atomic_file.h"
 #include "bench/bench.h"
-#include "trace/sinks.h"
+#include "trace/trace_formats.h"
 
 #define EVENT_ROOM 256
 #define PUT(p, literal) ((char *)memcpy((p), (literal), sizeof(literal) - 1) + sizeof(literal) - 1)

@@ -90,7 +90,7 @@ END
 cat >"$folder/calls.c" <<'END'
 #include <cuda.h>
 #include <cudaTypedefs.h>
-#include "preload/driver_calls.h"
+#include "recorder/driver_calls.h"
 #undef cuMemAlloc
 #undef cuMemAllocPitch
 #undef cuMemFree

@@ -10,7 +10,7 @@
  * would give the device what it never got.
  */
 #include "fuzz/recount.h"
-#include "page/page.h"
+#include "html_report/page.h"
 
 #include <inttypes.h>
 #include <stdio.h>

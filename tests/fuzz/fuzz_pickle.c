@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "verify/verifier.h"
-#include "events/recorded.h"
+#include "events/recording_info.h"
 #include "fragsim/engine.h"
 
 #define EVENTS_MAX 2000

@@ -26,7 +26,7 @@
 #include "fragsim/engine.h"
 #include "documents/documents.h"
 #include "report/report.h"
-#include "report/rows.h"
+#include "report/row_writer.h"
 
 enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 
@@ -133,7 +133,7 @@ static void begin(struct watched *w, const char *policy, unsigned how,
 	     && frag_rows_init(&w->ndjson, &sink, FRAG_ROWS_NDJSON, &all, policy, many)
 	     && frag_rows_init(&w->places, &sink, FRAG_ROWS_NDJSON, NULL, policy, many),
 	     policy, NULL);
-	frag_rows_follow(&w->places);
+	frag_rows_keep_ids(&w->places);
 	observe(w, frag_steps_observe, &w->csv);
 	observe(w, frag_steps_observe, &w->ndjson);
 	observe(w, frag_placements_observe, &w->places);

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "transform/changed.h"
+#include "transform/what_if_trace.h"
 
 #define CHANGES 3
 #define EVENTS_MAX 200000       /* of a changed trace: blocks may come to many pieces */

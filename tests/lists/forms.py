@@ -26,7 +26,7 @@ class Kind:
 
 def kinds() -> list[Kind]:
     return [
-        Kind('frag_sink_ops', 'trace', 'src/trace/sinks.c', ('anonymize', 'to'),
+        Kind('frag_sink_ops', 'trace', 'src/trace/trace_formats.c', ('anonymize', 'to'),
              'tests/forms/run.py'),
         Kind('frag_export_ops', 'report', 'src/report/export.c', ('convert', 'to'),
              'tests/export/run.py'),

@@ -23,8 +23,8 @@ def check_sources(tap: Tap, found: list[tree.Entry]) -> None:
     have = list(listed())
     for x in found:
         file = x.file.rsplit('/', 1)[1].removesuffix('.c')
-        section.need(re.search(rf'^policy <.*\b{file}\b', tree.text('scripts/rooms.txt'), re.M),
-                     'scripts/rooms.txt', f'no line "policy < ..." has the file {file}', 1)
+        section.need(re.search(rf'^policy <.*\b{file}\b', tree.text('scripts/modules.txt'), re.M),
+                     'scripts/modules.txt', f'no line "policy < ..." has the file {file}', 1)
         section.need(f'extern const struct frag_policy_ops {x.symbol};'
                      in tree.text('src/policy/policies.h'), 'src/policy/policies.h',
                      f'{x.symbol} of {x.file} is not declared', 2)

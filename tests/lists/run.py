@@ -17,7 +17,7 @@ import forms  # noqa: E402
 import headers  # noqa: E402
 import policies  # noqa: E402
 import readers  # noqa: E402
-import rooms  # noqa: E402
+import modules  # noqa: E402
 import scenarios  # noqa: E402
 import steps  # noqa: E402
 import tree  # noqa: E402
@@ -30,7 +30,7 @@ def main(argv: list[str]) -> int:
         return 2
     tree.PROGRAM = Path(argv[1]).resolve()
     tap = Tap()
-    for part in (policies, commands, readers, forms, scenarios, headers, rooms, steps):
+    for part in (policies, commands, readers, forms, scenarios, headers, modules, steps):
         part.check(tap)
     return tap.finish()
 

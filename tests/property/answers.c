@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/answer.h"
+#include "search/diagnose_run.h"
 #include "support/play.h"
 #include "support/random.h"
 #include "support/random_events.h"
@@ -117,7 +117,7 @@ static void draw(void *ctx, const struct frag_segment_view *seg, const struct fr
 }
 
 /* Free bytes in segments that have live blocks, and those that one tag alone pins. */
-static void expect_pins(const struct frag_sim *sim, const struct frag_moment *m)
+static void expect_pins(const struct frag_sim *sim, const struct frag_device_state *m)
 {
 	static struct picture p;
 	uint64_t stranded = 0, alone[TAGS_MAX] = { 0 }, best = 0;
@@ -164,7 +164,7 @@ static void expect_pins(const struct frag_sim *sim, const struct frag_moment *m)
 static uint32_t failed, fitting, found, lucky, at_end;
 
 /* From the smallest on, 5 % up: the least device from which it survives on all of them. */
-static void expect_safe(const struct frag_answer *a, const struct frag_choice *choice,
+static void expect_safe(const struct frag_diagnosis *a, const struct frag_choice *choice,
 			const struct frag_tape *tape, struct frag_device_figures device)
 {
 	const uint64_t first = device.total;
@@ -188,7 +188,7 @@ static void compare(const struct frag_choice *choice, const struct frag_tape *ta
 	struct frag_trials trials = { .tape = tape, .options = &options };
 	struct frag_error err = { .code = 0 };
 	const struct frag_result *result;
-	struct frag_answer a = { .requested = 0 };
+	struct frag_diagnosis a = { .requested = 0 };
 	struct frag_sim *sim;
 	uint32_t count;
 

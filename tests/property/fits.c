@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "fragsim/engine.h"
-#include "search/fits.h"
+#include "search/fit_all.h"
 #include "support/play.h"
 #include "support/random.h"
 #include "support/random_events.h"
@@ -257,9 +257,9 @@ static void close_world(struct world *w)
 	random_events_fini(&w->events);
 }
 
-static struct frag_subject subject_of(const struct world *w)
+static struct frag_fit_case subject_of(const struct world *w)
 {
-	return (struct frag_subject){
+	return (struct frag_fit_case){
 		.tape = w->tape, .choice = &w->choice, .devices = w->figures, .device = w->device,
 	};
 }
@@ -358,7 +358,7 @@ static const struct point *point_at(const struct points *p, uint64_t total)
 }
 
 /* The walk: each interval's capacities, and where it ended by the rules. */
-static void check_walk(const struct world *w, const struct frag_survival *s,
+static void check_walk(const struct world *w, const struct frag_fit_intervals *s,
 		       const struct frag_fit *fit, const struct frag_fit_bounds *bounds)
 {
 	static struct points points;
@@ -420,7 +420,7 @@ static void check_walk(const struct world *w, const struct frag_survival *s,
 /* Every multiple of the page, one after the other. */
 static void check_room(const struct world *w, uint64_t total)
 {
-	const struct frag_subject subject = subject_of(w);
+	const struct frag_fit_case subject = subject_of(w);
 	struct frag_error err = { .code = 0 };
 	uint64_t got, wanted = NONE;
 
@@ -449,9 +449,9 @@ struct seen {
 static void try_one(const char *policy, uint64_t seed, struct seen *seen)
 {
 	struct frag_error err = { .code = 0 };
-	struct frag_survival survival, *list[] = { &survival };
+	struct frag_fit_intervals survival, *list[] = { &survival };
 	struct frag_fit_bounds bounds;
-	struct frag_subject subject;
+	struct frag_fit_case subject;
 	struct frag_fit fit;
 	struct world w;
 	uint64_t random = seed;
@@ -501,7 +501,7 @@ static void test_every_capacity(void **state)
 /* Several traces: the lattice is the first's, and each of its capacities is looked at. */
 static void try_joint(const char *policy, uint64_t seed)
 {
-	struct frag_survival survivals[TRACES_MAX], *list[TRACES_MAX];
+	struct frag_fit_intervals survivals[TRACES_MAX], *list[TRACES_MAX];
 	static struct points points;
 	struct frag_error err = { .code = 0 };
 	struct world w[TRACES_MAX];
@@ -511,7 +511,7 @@ static void try_joint(const char *policy, uint64_t seed)
 	struct frag_fit fit;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct frag_subject subject;
+		struct frag_fit_case subject;
 
 		open_world(&w[i], policy, seed * 10 + i, 2 * MIB, false);
 		subject = subject_of(&w[i]);
@@ -566,10 +566,10 @@ struct seen_apart {
 static void try_apart(const char *policy, uint64_t seed, struct seen_apart *seen)
 {
 	struct frag_error err = { .code = 0 };
-	struct frag_survival survival, *list[] = { &survival };
-	struct frag_smalls smalls = { .count = 0 };
+	struct frag_fit_intervals survival, *list[] = { &survival };
+	struct frag_smallreq_cache smalls = { .count = 0 };
 	struct frag_fit_bounds bounds;
-	struct frag_subject subject;
+	struct frag_fit_case subject;
 	struct frag_fit fit;
 	struct world w;
 	uint64_t random = seed;

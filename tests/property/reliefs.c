@@ -7,7 +7,7 @@
  * of segments: what gains enough at the least cost must be the first candidate, and the cheapest
  * subset by free bytes among all of them.
  */
-#include "relief/relief.h"
+#include "compaction/move_candidates.h"
 
 #include <stdlib.h>
 
@@ -21,10 +21,10 @@
 static uint32_t heaps = 1000;
 
 struct world {
-	struct frag_scene scene;
+	struct frag_memory_state scene;
 	struct frag_scene_segment segments[SEGMENTS];
 	struct frag_scene_block blocks[SEGMENTS * BLOCKS];
-	struct frag_shortage shortage;
+	struct frag_oom_verdict shortage;
 };
 
 static uint8_t random_state(uint64_t *random)
@@ -72,12 +72,12 @@ static void lay_world(struct world *w, uint64_t *random)
 	const uint32_t segments = 1 + (uint32_t)random_below(random, SEGMENTS);
 	uint64_t all = 0;
 
-	w->scene = (struct frag_scene){ .segments = w->segments, .blocks = w->blocks };
+	w->scene = (struct frag_memory_state){ .segments = w->segments, .blocks = w->blocks };
 	for (uint32_t i = 0; i < segments; i++) {
 		lay_segment(w, random);
 		all += w->segments[i].bytes;
 	}
-	w->shortage = (struct frag_shortage){
+	w->shortage = (struct frag_oom_verdict){
 		.list = (frag_list)random_below(random, 2),
 		.need = (1 + random_below(random, 20)) * KIB,
 		.missing = random_below(random, all / KIB + 1) * KIB, .left = 0,
@@ -154,7 +154,7 @@ static uint64_t best_subset(const struct world *w, bool all)
 }
 
 /* Its own figures, its blocks: the largest first, all of them movable. */
-static void check_relief(const struct world *w, const struct frag_relief *r)
+static void check_relief(const struct world *w, const struct frag_move_candidate *r)
 {
 	uint64_t bytes = 0;
 
@@ -221,7 +221,7 @@ static void test_pages(void **state)
 	uint64_t offset = 0;
 
 	(void)state;
-	w.scene = (struct frag_scene){
+	w.scene = (struct frag_memory_state){
 		.segments = w.segments, .blocks = w.blocks, .segment_count = 1,
 		.block_count = LENGTH(laid),
 	};
@@ -232,7 +232,7 @@ static void test_pages(void **state)
 		};
 		offset += laid[i].kib * KIB;
 	}
-	w.shortage = (struct frag_shortage){ .need = 100 * KIB, .missing = 8 * KIB };
+	w.shortage = (struct frag_oom_verdict){ .need = 100 * KIB, .missing = 8 * KIB };
 	assert_int_equal(frag_reliefs_find(&got, &w.scene, &w.shortage, &err), 0);
 	/* one page, that of the 1 KiB; then that of 2; then both, by free bytes; then the rest */
 	assert_true(got.count >= 3);
@@ -250,7 +250,7 @@ static void test_pages(void **state)
 	assert_int_equal(got.reliefs[0].blocks[0], 5);
 	frag_reliefs_fini(&got);
 	/* addresses without memory are mapped, as far as there is some left: 12 of 22 KiB are */
-	w.shortage = (struct frag_shortage){ .list = 1, .need = 16 * KIB, .left = 8 * KIB };
+	w.shortage = (struct frag_oom_verdict){ .list = 1, .need = 16 * KIB, .left = 8 * KIB };
 	assert_int_equal(frag_reliefs_find(&got, &w.scene, &w.shortage, &err), 0);
 	assert_int_equal(got.reliefs[0].cost, 3 * KIB);
 	frag_reliefs_fini(&got);

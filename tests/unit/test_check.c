@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "heap/store.h"
+#include "heap/heap_tables.h"
 #include "support/unit.h"
 
 #define SEGMENT UINT64_C(4096)

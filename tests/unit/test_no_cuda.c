@@ -18,7 +18,7 @@ static void test_open(void **state)
 	assert_non_null(strstr(err.message, "built without CUDA"));
 	assert_non_null(strstr(err.message, "WITH_CUDA=yes"));
 	assert_null(gpus[0]);
-	assert_false(frag_gpu_glance(0, &bytes));
+	assert_false(frag_gpu_query_free(0, &bytes));
 	assert_int_equal(frag_gpu_close(gpus, 0, NULL), 0);
 }
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "documents/oom_message.h"
+#include "documents/pytorch_oom_message.h"
 #include "fragsim/engine.h"
 #include "report/oom_text.h"
 #include "support/faulty_device.h"
@@ -305,7 +305,7 @@ static void test_stacks(void **state)
 		{ "/home/me/a.py:11 f\nb.py:33 main\n", 250, 2, 0 },
 		{ "native\n", 20, 1, 3 },
 	};
-	const struct frag_holder *holder;
+	const struct frag_tag_usage *holder;
 	struct frag_trace *trace;
 	struct frag_sim *sim;
 	uint32_t devices;

@@ -12,7 +12,7 @@
 struct decoded {
 	struct frag_scan scan;
 	struct frag_record rec;
-	struct frag_flaw flaw;
+	struct frag_record_error flaw;
 	char *memory;
 	const char *end;
 	char scratch[ROOM];

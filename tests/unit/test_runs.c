@@ -36,9 +36,9 @@ static char *text(const char *from)
 	return copy;
 }
 
-static struct frag_holder holder(const char *tag)
+static struct frag_tag_usage holder(const char *tag)
 {
-	return (struct frag_holder){
+	return (struct frag_tag_usage){
 		.tag = tag ? text(tag) : NULL, .bytes = 1, .blocks = 1,
 		.stacks = { { .frames = text("a.py:1 f\n") }, { .frames = text("b.py:2 g\n") } },
 		.stack_count = 2, .all_stacks = 2,

@@ -1,0 +1,31 @@
+/* array_grow.h - arrays that grow by doubling, checked. */
+#ifndef BASE_ARRAY_GROW_H
+#define BASE_ARRAY_GROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Makes room for `need` elements of `size` bytes in *array, which has room for
+ * *capacity. False where memory is short or more than 2^31 elements are needed;
+ * the array is then as it was. Who owns the array frees it.
+ */
+static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size);
+
+/* The same where it is known that there is not enough room. */
+bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size);
+
+/*
+ * *array, borrowed until now, becomes an array of one's own: a copy of the first `used`
+ * elements, with room for `spare` more. NULL where that is nothing, and where memory is
+ * short: false.
+ */
+bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size);
+
+static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size)
+{
+	return need <= *capacity || frag_grow_now(array, capacity, need, size);
+}
+
+#endif

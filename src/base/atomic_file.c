@@ -1,0 +1,438 @@
+/* atomic_file.c - files that are whole or not there. */
+#include "base/atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/output_path.h"
+
+static int fail(const struct frag_outfile *f, int number, struct frag_error *err)
+{
+	const char *name = strcmp(f->path, "-") == 0 ? "standard output" : f->path;
+
+	if (number == EPIPE)
+		return frag_fail(err, FRAG_EPIPE, "%s: its reader has gone", name);
+	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", name, strerror(number));
+}
+
+/* A name, if there is one, is not to be used any more. */
+static void forget(char *volatile *name)
+{
+	char *old = *name;
+
+	*name = NULL;
+	free(old);
+}
+
+static bool start(struct frag_outfile *f, const char *path)
+{
+	*f = (struct frag_outfile){ .fd = -1, .capacity = FRAG_OUT_BUFFER };
+	f->path = strdup(path);
+	f->buf = malloc(f->capacity);
+	return f->path && f->buf;
+}
+
+/* A file of the name pattern beside `path`, for us alone. */
+static int open_beside(struct frag_outfile *f, const char *path)
+{
+	char *name = malloc(strlen(path) + sizeof(".XXXXXX"));
+	int number;
+
+	if (!name)
+		return ENOMEM;
+	memcpy(name, path, strlen(path));
+	memcpy(name + strlen(path), ".XXXXXX", sizeof(".XXXXXX"));
+	f->fd = mkstemp(name);
+	if (f->fd < 0) {
+		number = errno;
+		free(name);
+		return number;
+	}
+	f->temporary = name;
+	fcntl(f->fd, F_SETFD, FD_CLOEXEC);
+	return 0;
+}
+
+/*
+ * The owner and the permissions of the file that is replaced, as far as we may give
+ * them. As where that is written to, nothing stays that would run in its owner's
+ * name; and where its group cannot be kept, ours may do what everybody may.
+ */
+static void look_like(int fd, const struct stat *old)
+{
+	mode_t mode = old->st_mode & 0777;
+
+	if (fchown(fd, old->st_uid, old->st_gid) != 0
+	    && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+		mode = (mode & 0707) | (mode & 07) << 3;
+	fchmod(fd, mode);
+}
+
+static void look_new(int fd)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+}
+
+/*
+ * A descriptor that we were given, once more, so that all who write there go on
+ * after each other. Those that we opened ourselves are closed on exec.
+ */
+static int share(struct frag_outfile *f, int fd)
+{
+	int flags = fcntl(fd, F_GETFL), ours = fcntl(fd, F_GETFD);
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ours & FD_CLOEXEC)
+		return EBADF;
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return f->fd < 0 ? errno : 0;
+}
+
+static int open_file(struct frag_outfile *f, struct frag_output_path *to)
+{
+	int number;
+
+	if (to->there && access(to->name, W_OK) != 0)
+		return errno;
+	f->final = to->name;
+	to->name = NULL;
+	number = open_beside(f, f->final);
+	if (!number && to->there)
+		look_like(f->fd, &to->now);
+	else if (!number)
+		look_new(f->fd);
+	return number;
+}
+
+/*
+ * A regular file, or a new one, is written beside its place; where a link leads to
+ * one, beside what it leads to, so that the link stays.
+ */
+static int open_path(struct frag_outfile *f)
+{
+	struct frag_output_path to;
+	int number;
+
+	if (strcmp(f->path, "-") == 0) {
+		f->fd = STDOUT_FILENO;
+		return 0;
+	}
+	if (!*f->path)
+		return ENOENT;          /* else only the renaming would find out */
+	number = frag_destination_find(&to, f->path);
+	if (!number && to.fd >= 0) {
+		number = share(f, to.fd);
+	} else if (!number && to.there && S_ISDIR(to.now.st_mode)) {
+		number = EISDIR;
+	} else if (!number && to.there && !S_ISREG(to.now.st_mode)) {
+		f->fd = open(to.name, O_WRONLY | O_CLOEXEC);
+		number = f->fd < 0 ? errno : 0;
+	} else if (!number) {
+		number = open_file(f, &to);
+	}
+	free(to.name);
+	return number;
+}
+
+int frag_outfile_open(struct frag_outfile *f, const char *path, struct frag_error *err)
+{
+	int number, rc;
+
+	if (!start(f, path)) {
+		frag_outfile_abandon(f);
+		return frag_fail_nomem(err);
+	}
+	number = open_path(f);
+	if (!number)
+		return 0;
+	/* an input that is not there sounds the same */
+	rc = frag_fail(err, FRAG_EOUTPUT, "%s: cannot be written: %s", path, strerror(number));
+	frag_outfile_abandon(f);
+	return rc;
+}
+
+/*
+ * The name is gone at once, so nothing is left whatever ends the program. Beside
+ * the destination there is room for what will be appended there.
+ */
+int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
+		       struct frag_error *err)
+{
+	const char *folder = getenv("TMPDIR");
+	char name[4096];
+	int number, rc;
+
+	if (f->final)
+		snprintf(name, sizeof(name), "%s", f->final);
+	else
+		snprintf(name, sizeof(name), "%s/fragsim", folder && *folder ? folder : "/tmp");
+	if (!start(spool, f->path)) {
+		frag_outfile_abandon(spool);
+		return frag_fail_nomem(err);
+	}
+	number = open_beside(spool, name);
+	if (!number) {
+		unlink(spool->temporary);
+		forget(&spool->temporary);
+		return 0;
+	}
+	rc = fail(spool, number, err);
+	frag_outfile_abandon(spool);
+	return rc;
+}
+
+static void put_plain(void *ctx, const char *bytes, size_t n)
+{
+	struct frag_outfile *f = ctx;
+
+	while (n && !f->failed) {
+		ssize_t written = write(f->fd, bytes, n);
+
+		if (written < 0 && errno != EINTR)
+			f->failed = errno;
+		if (written > 0) {
+			bytes += written;
+			n -= (size_t)written;
+		}
+	}
+}
+
+static void put(struct frag_outfile *f, const char *bytes, size_t n)
+{
+	if (!f->packer)
+		put_plain(f, bytes, n);
+	else if (!f->failed && !frag_packer_put(f->packer, bytes, n, false, put_plain, f))
+		f->failed = ENOMEM;
+}
+
+static void flush(struct frag_outfile *f)
+{
+	put(f, f->buf, f->used);
+	f->used = 0;
+}
+
+char *frag_outfile_room(struct frag_outfile *f, size_t n)
+{
+	if (f->capacity - f->used < n)
+		flush(f);
+	if (f->capacity < n) {
+		char *larger = realloc(f->buf, n);
+
+		if (!larger) {
+			f->failed = f->failed ? f->failed : ENOMEM;
+			return NULL;
+		}
+		f->buf = larger;
+		f->capacity = n;
+	}
+	return f->buf + f->used;
+}
+
+void frag_outfile_write(struct frag_outfile *f, const void *bytes, size_t n)
+{
+	if (n > f->capacity - f->used)
+		flush(f);
+	if (n > f->capacity) {
+		put(f, bytes, n);
+		return;
+	}
+	memcpy(f->buf + f->used, bytes, n);
+	f->used += n;
+}
+
+FILE *frag_outfile_stream(struct frag_outfile *f)
+{
+	int fd = dup(f->fd);
+	FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+
+	/* EINVAL: it is not open for writing, as where standard output was closed */
+	if (!stream && !f->failed)
+		f->failed = errno == EINVAL ? EBADF : errno;
+	if (!stream && fd >= 0)
+		close(fd);
+	flush(f);
+	errno = 0;
+	return stream;
+}
+
+void frag_outfile_stream_end(struct frag_outfile *f, FILE *stream)
+{
+	/* the number is that of the failure: nothing else fails while one prints */
+	int number = ferror(stream) ? errno : 0;
+
+	if (ferror(stream) && !number)
+		number = EIO;
+	if (fclose(stream) != 0 && !number)
+		number = errno;
+	f->failed = f->failed ? f->failed : number;
+}
+
+int frag_outfile_status(const struct frag_outfile *f, struct frag_error *err)
+{
+	return f->failed ? fail(f, f->failed, err) : 0;
+}
+
+int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool, struct frag_error *err)
+{
+	ssize_t n = 1;
+
+	flush(spool);
+	if (!spool->failed && lseek(spool->fd, 0, SEEK_SET) < 0)
+		spool->failed = errno;
+	while (n > 0 && !spool->failed) {
+		n = read(spool->fd, spool->buf, spool->capacity);
+		if (n < 0 && errno != EINTR)
+			spool->failed = errno;
+		if (n > 0)
+			frag_outfile_write(f, spool->buf, (size_t)n);
+	}
+	if (spool->failed && !f->failed)
+		f->failed = spool->failed;
+	frag_outfile_abandon(spool);
+	return frag_outfile_status(f, err);
+}
+
+int frag_outfile_pack(struct frag_outfile *f, enum frag_packing packing, struct frag_error *err)
+{
+	FRAG_ASSERT(!f->packer && !f->used);
+	if (packing == FRAG_PLAIN)
+		return 0;
+	f->packer = frag_packer_new(packing);
+	return f->packer ? 0 : frag_fail_nomem(err);
+}
+
+/* The packer's last bytes, which show a reader that nothing is missing. */
+static void end_packing(struct frag_outfile *f)
+{
+	if (f->packer && !f->failed && !frag_packer_put(f->packer, NULL, 0, true, put_plain, f))
+		f->failed = ENOMEM;
+	frag_packer_del(f->packer);
+	f->packer = NULL;
+}
+
+/*
+ * The bytes reach the disk before the name does, or a crash could leave the name
+ * with none of them. Some file systems know no such request.
+ */
+static void sync_bytes(struct frag_outfile *f)
+{
+	int rc;
+
+	do
+		rc = fsync(f->fd);
+	while (rc != 0 && errno == EINTR);
+	if (rc != 0 && errno != EINVAL && errno != ENOTSUP)
+		f->failed = errno;
+}
+
+int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err)
+{
+	flush(f);
+	end_packing(f);
+	if (f->temporary && f->fd >= 0 && !f->failed)
+		sync_bytes(f);
+	if (f->fd >= 0 && f->fd != STDOUT_FILENO && close(f->fd) != 0 && !f->failed)
+		f->failed = errno;
+	f->fd = -1;
+	return frag_outfile_status(f, err);
+}
+
+/* The file that is in the place gets a second name, to come back by. */
+static void set_aside(struct frag_outfile *f)
+{
+	const size_t n = strlen(f->temporary);
+	char *name = malloc(n + 2);
+
+	FRAG_ASSERT(f->temporary && f->final);
+	f->fresh = access(f->final, F_OK) != 0;
+	if (!name)
+		return;
+	memcpy(name, f->temporary, n);
+	memcpy(name + n, "~", 2);
+	if (link(f->final, name) == 0)
+		f->aside = name;
+	else
+		free(name);
+}
+
+static int take_place(struct frag_outfile *f, bool with_others, struct frag_error *err)
+{
+	if (!f->temporary)
+		return 0;
+	if (with_others)
+		set_aside(f);
+	if (rename(f->temporary, f->final) != 0)
+		f->failed = errno;
+	else
+		forget(&f->temporary);
+	return frag_outfile_status(f, err);
+}
+
+/* It had taken its place, but another one could not. */
+static void give_place_back(struct frag_outfile *f)
+{
+	if (f->aside && rename(f->aside, f->final) == 0)
+		forget(&f->aside);
+	else if (f->fresh)
+		unlink(f->final);
+}
+
+/*
+ * All are written out before the first takes its place: what can fail then is a
+ * rename, and that can be undone.
+ */
+int frag_outfile_commit_all(struct frag_outfile *const *files, uint32_t count,
+			    struct frag_error *err)
+{
+	uint32_t placed = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < count && !rc; i++)
+		if (files[i]->path)
+			rc = frag_outfile_finish(files[i], err);
+	while (placed < count && !rc) {
+		if (files[placed]->path)
+			rc = take_place(files[placed], count > 1, err);
+		placed += !rc;
+	}
+	for (uint32_t i = 0; i < placed && rc; i++)
+		give_place_back(files[i]);
+	for (uint32_t i = 0; i < count; i++)
+		frag_outfile_abandon(files[i]);
+	return rc;
+}
+
+int frag_outfile_commit(struct frag_outfile *f, struct frag_error *err)
+{
+	return frag_outfile_commit_all(&f, 1, err);
+}
+
+void frag_outfile_drop(const struct frag_outfile *f)
+{
+	if (f->temporary)
+		unlink(f->temporary);
+	if (f->aside)
+		unlink(f->aside);
+}
+
+void frag_outfile_abandon(struct frag_outfile *f)
+{
+	if (f->buf && f->fd >= 0 && f->fd != STDOUT_FILENO)
+		close(f->fd);
+	frag_outfile_drop(f);
+	frag_packer_del(f->packer);
+	forget(&f->temporary);
+	forget(&f->aside);
+	free(f->final);
+	free(f->path);
+	free(f->buf);
+	*f = (struct frag_outfile){ .fd = -1 };
+}

@@ -1,0 +1,33 @@
+/*
+ * parallel.h - tasks that know nothing of each other, side by side on all processors.
+ *
+ * They are begun in order. After a failure none is begun any more, and those before it come
+ * to their end; so the failure that is reported, the first in order, never depends on threads.
+ */
+#ifndef BASE_PARALLEL_H
+#define BASE_PARALLEL_H
+
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+struct frag_tasks {
+	uint32_t count;
+	uint32_t threads;               /* 0: one a processor */
+	/* from any thread, several at a time */
+	int (*task)(void *ctx, uint32_t index, struct frag_error *err);
+	/* optional: from any thread, one at a time */
+	void (*progress)(void *ctx, uint32_t done, uint32_t count);
+	void *ctx;
+};
+
+/* How many there would be at a time, were there tasks enough. */
+uint32_t frag_tasks_threads(uint32_t wanted);
+
+/*
+ * The failure of the first task that has one; an interruption gives way to any other. The
+ * caller's thread works too, so one that cannot be had costs only time. -FRAG_ENOMEM
+ */
+int frag_tasks_run(const struct frag_tasks *tasks, struct frag_error *err);
+
+#endif

@@ -1,0 +1,16 @@
+/* read_file.h - all bytes of a file that somebody named, in memory. */
+#ifndef BASE_READ_FILE_H
+#define BASE_READ_FILE_H
+
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+/*
+ * *bytes: the content of the regular file, `max` bytes at most; the caller's to free, and never
+ * NULL. -FRAG_EUSAGE, the message without the path; -FRAG_ENOMEM
+ */
+int frag_read_whole_file(const char *path, uint64_t max, void **bytes, uint64_t *length,
+		      struct frag_error *err);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * stable_array.h - a table that grows and never moves, for one thread that adds to it while others
+ * read.
+ *
+ * Its chunks double in size, and a new one leaves the old ones where they are. A reader may look
+ * at any element that it was told of through something that orders memory, a lock say.
+ */
+#ifndef BASE_STABLE_ARRAY_H
+#define BASE_STABLE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAG_CHUNKS 26
+#define FRAG_CHUNK_BITS 6       /* the first one has 2^6 elements */
+
+/* Zeroed, it is empty. */
+struct frag_chunks {
+	char *chunk[FRAG_CHUNKS];
+	uint32_t capacity;      /* elements */
+};
+
+/* Makes room for `need` elements of `size` bytes, always the same; they are not set. False where
+ * memory is short. */
+bool frag_chunks_grow(struct frag_chunks *c, uint64_t need, size_t size);
+void frag_chunks_fini(struct frag_chunks *c);
+
+/* The element i, for which there is room. Counted from 2^6 on, its highest bit is its chunk. */
+static inline void *frag_chunks_at(const struct frag_chunks *c, uint32_t i, size_t size)
+{
+	const uint32_t n = i + (1u << FRAG_CHUNK_BITS);
+	const uint32_t k = 31 - (uint32_t)__builtin_clz(n);
+
+	return c->chunk[k - FRAG_CHUNK_BITS] + (size_t)(n - (1u << k)) * size;
+}
+
+#endif

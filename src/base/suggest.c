@@ -1,0 +1,85 @@
+/* suggest.c - the word that somebody may have meant, among those that there are. */
+#include "base/suggest.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LETTERS_MAX 63
+
+static char plain(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return (char)(c - 'A' + 'a');
+	return c == '_' ? '-' : c;
+}
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Damerau and Levenshtein: insert, delete, replace, or swap two neighbours, each
+ * once (optimal string alignment). A swap looks two rows back, so three are kept.
+ */
+uint32_t frag_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	/* distances of what precedes: two letters of a ago, one ago, and now */
+	uint32_t rows[3][LETTERS_MAX + 1] = { { 0 } };
+	uint32_t n = (uint32_t)(a_length < LETTERS_MAX ? a_length : LETTERS_MAX);
+	uint32_t m = (uint32_t)(b_length < LETTERS_MAX ? b_length : LETTERS_MAX);
+
+	for (uint32_t j = 0; j <= m; j++)
+		rows[0][j] = j;
+	for (uint32_t i = 1; i <= n; i++) {
+		uint32_t *now = rows[i % 3];
+		const uint32_t *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+
+		now[0] = i;
+		for (uint32_t j = 1; j <= m; j++) {
+			bool same = plain(a[i - 1]) == plain(b[j - 1]);
+
+			now[j] = min_of(last[j - 1] + !same, min_of(last[j], now[j - 1]) + 1);
+			if (i > 1 && j > 1 && plain(a[i - 1]) == plain(b[j - 2])
+			    && plain(a[i - 2]) == plain(b[j - 1]))
+				now[j] = min_of(now[j], before[j - 2] + 1);
+		}
+	}
+	return rows[n % 3][m];
+}
+
+struct frag_suggestion frag_near_to(const char *word, size_t length)
+{
+	uint32_t enough = (uint32_t)(length < 9 ? length / 3 : 3);
+
+	return (struct frag_suggestion){ .word = word, .length = length, .distance = enough + 1 };
+}
+
+void frag_near_offer(struct frag_suggestion *near, const char *name)
+{
+	size_t length = strlen(name);
+	uint32_t distance;
+
+	if (near->length == 0)
+		return;
+	distance = frag_distance(near->word, near->length, name, length);
+	/* a word cut short is as good as one with a slip */
+	if (near->length >= 3 && near->length < length
+	    && distance == length - near->length
+	    && frag_distance(near->word, near->length, name, near->length) == 0)
+		distance = 1;
+	if (distance < near->distance) {
+		near->distance = distance;
+		near->best = name;
+	}
+}
+
+const char *frag_near_hint(const struct frag_suggestion *near, const char *before,
+			   char buf[FRAG_HINT_ROOM])
+{
+	buf[0] = '\0';
+	if (near->best)
+		snprintf(buf, FRAG_HINT_ROOM, " did you mean %s%.64s?", before, near->best);
+	return buf;
+}

@@ -1,0 +1,160 @@
+/* answer_page.c - the page of a command that looks for an answer. */
+#include "cmd/answer_page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/interrupt.h"
+
+int frag_redraw_init(struct frag_answer_page *r, const char *command, int argc, char *const *argv,
+		     struct frag_error *err)
+{
+	*r = (struct frag_answer_page){ .command = frag_command_line(command, argc, argv) };
+	return r->command ? 0 : frag_fail_nomem(err);
+}
+
+int frag_answer_page_set_path(struct frag_answer_page *r, const char *path, struct frag_answer_output *printed,
+		    struct frag_error *err)
+{
+	r->path = path;
+	r->text = printed->formats[0];
+	return path ? frag_printed_add(printed, "--html", &frag_redraw_page, path, r, err) : 0;
+}
+
+int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err)
+{
+	r->sections = calloc((size_t)traces + 1, sizeof(*r->sections));
+	r->room = r->sections ? traces : 0;
+	return r->sections ? 0 : frag_fail_nomem(err);
+}
+
+void frag_redraw_fini(struct frag_answer_page *r)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		frag_page_section_fini(&r->sections[i]);
+	free(r->sections);
+	free(r->command);
+}
+
+int frag_redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,
+		       struct frag_error *err)
+{
+	*x = (struct frag_redrawn){ .taped = taped, .look = UINT64_MAX };
+	return frag_drawing_room(&x->drawing, FRAG_PAGE_POLICIES_MAX, err);
+}
+
+void frag_redrawn_fini(struct frag_redrawn *x)
+{
+	frag_drawing_fini(&x->drawing);
+	for (uint32_t i = 0; i < x->sim_count; i++)
+		frag_sim_del(x->sims[i]);
+}
+
+/* In pieces, so that an interruption is noticed. */
+static int play(struct frag_redrawn *x, struct frag_sim *sim, struct frag_error *err)
+{
+	const uint64_t piece = UINT64_C(1) << 16;
+	struct frag_tape_reader *reader = frag_tape_reader_new(x->taped->tape);
+	int rc = reader ? 0 : frag_fail_nomem(err);
+
+	for (uint64_t until = piece; !rc; until += piece) {
+		rc = frag_interrupted(NULL) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted")
+					    : frag_sim_play(sim, reader, until, err);
+		if (!rc && (frag_sim_stopped(sim) || frag_tape_at(reader) < until))
+			break;
+	}
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
+		     const struct frag_device_figures *devices, struct frag_error *err)
+{
+	struct frag_sim_options options = { .model = NULL };
+	struct frag_sim *sim;
+	int rc;
+
+	if (x->sim)
+		options = *x->sim;
+	options.devices = devices;
+	options.on_oom = &frag_oom_explain;
+	if (x->sim_count == FRAG_PAGE_POLICIES_MAX)
+		return 0;
+	rc = frag_sim_on_tape(&sim, choice, x->taped->tape, &options, err);
+	if (rc)
+		return rc;
+	x->sims[x->sim_count++] = sim;
+	rc = frag_drawing_watch(&x->drawing, sim, frag_tape_info(x->taped->tape)->device_count,
+				err);
+	if (!rc)
+		x->drawing.pages[x->drawing.count - 1].look = x->look;
+	return rc ? rc : play(x, sim, err);
+}
+
+/* One run a policy and device, in this order. */
+static struct frag_report_run *collect(struct frag_redrawn *x, uint32_t *count)
+{
+	const uint32_t devices = frag_tape_info(x->taped->tape)->device_count;
+	struct frag_report_run *runs = calloc((size_t)x->sim_count * devices + 1, sizeof(*runs));
+
+	*count = 0;
+	for (uint32_t i = 0; runs && i < x->sim_count; i++) {
+		uint32_t own;
+		const struct frag_result *results = frag_sim_results(x->sims[i], false, &own);
+
+		for (uint32_t d = 0; d < own; d++)
+			runs[(*count)++].result = &results[d];
+	}
+	return runs;
+}
+
+static int make_section(struct frag_redrawn *x, const struct frag_report_run *runs, uint32_t count,
+			struct frag_answer_page *r, struct frag_error *err)
+{
+	const struct frag_report report = {
+		.trace = frag_tape_info(x->taped->tape), .runs = runs, .run_count = count,
+	};
+	struct frag_page_trace made = {
+		.report = &report, .symbols = frag_tape_symbols(x->taped->tape), .silent = true,
+		.look = x->look, .fits = x->fits, .source = x->source,
+	};
+
+	return frag_drawing_make(&x->drawing, &made, x->taped->tape, &r->sections[r->count++], err);
+}
+
+int frag_redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct frag_error *err)
+{
+	uint32_t count;
+	struct frag_report_run *runs;
+	int rc = frag_drawing_end(&x->drawing, err);
+
+	if (rc)
+		return rc;
+	runs = collect(x, &count);
+	rc = runs ? make_section(x, runs, count, r, err) : frag_fail_nomem(err);
+	free(runs);
+	return rc;
+}
+
+static int print_page(const void *what, const struct frag_text_style *paper, FILE *f,
+		      struct frag_error *err)
+{
+	const struct frag_answer_page *r = what;
+	char *answer = NULL;
+	size_t length;
+	FILE *words = open_memstream(&answer, &length);
+	int rc;
+
+	if (!words)
+		return frag_fail_nomem(err);
+	rc = r->text->print(r->what, paper, words, err);
+	if (fclose(words) && !rc)
+		rc = frag_fail_nomem(err);
+	if (!rc)
+		frag_page_print(r->sections, r->count, r->command,
+				&(struct frag_page_answer){ answer, r->bad }, f);
+	free(answer);
+	return rc;
+}
+
+const struct frag_format frag_redraw_page = { "html", print_page };

@@ -1,0 +1,66 @@
+/*
+ * answer_page.h - the page of a command that looks for an answer: what it found is said as it is
+ * printed, and the runs that show it are simulated once more, and drawn.
+ */
+#ifndef CMD_ANSWER_PAGE_H
+#define CMD_ANSWER_PAGE_H
+
+#include "cmd/html_page.h"
+#include "cmd/output_formats.h"
+#include "cmd/loaded_trace.h"
+
+struct frag_answer_page {
+	const char *path;               /* of the page; NULL: there is none */
+	char *command;
+	struct frag_page_section *sections;     /* one a trace that was drawn */
+	uint32_t count, room;
+	const struct frag_format *text; /* the answer in words, and what it is of; borrowed */
+	const void *what;
+	bool bad;                       /* it is none that one likes to read */
+};
+
+/* The runs of one trace, which is borrowed. */
+struct frag_redrawn {
+	const struct frag_loaded_trace *taped;
+	struct frag_html_page drawing;
+	const struct frag_sim_options *sim;     /* what happens at an out-of-memory; NULL: as usual */
+	struct frag_sim *sims[FRAG_PAGE_POLICIES_MAX];
+	uint32_t sim_count;
+	uint64_t look;                  /* the step that is looked at; UINT64_MAX: the peak */
+	const struct frag_fits *fits;   /* NULL: nobody asks where they survive */
+	uint32_t source;
+};
+
+/*
+ * Before the options are read: the command line. -FRAG_ENOMEM. It is released by
+ * frag_redraw_fini(), also where this fails.
+ */
+int frag_redraw_init(struct frag_answer_page *r, const char *command, int argc, char *const *argv,
+		     struct frag_error *err);
+/*
+ * Once the options are read: the page, where one is asked for, is one of the outputs, and says
+ * what people read on standard output. -FRAG_EUSAGE
+ */
+int frag_answer_page_set_path(struct frag_answer_page *r, const char *path, struct frag_answer_output *printed,
+		    struct frag_error *err);
+/* Room for the sections of so many traces. -FRAG_ENOMEM */
+int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err);
+void frag_redraw_fini(struct frag_answer_page *r);
+
+/* Of one trace; x must be released, also where this fails. -FRAG_ENOMEM */
+int frag_redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,
+		       struct frag_error *err);
+/*
+ * One more run, to its end; a page has room for FRAG_PAGE_POLICIES_MAX of them, and those after
+ * them are left out. -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of the policy.
+ */
+int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
+		     const struct frag_device_figures *devices, struct frag_error *err);
+/* After the last one: it becomes a section. -FRAG_ENOMEM */
+int frag_redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct frag_error *err);
+void frag_redrawn_fini(struct frag_redrawn *x);
+
+/* As it stands in a table of formats: what is a struct frag_answer_page. */
+extern const struct frag_format frag_redraw_page;
+
+#endif

@@ -1,0 +1,109 @@
+/* default_policy.c - the policy that a trace is simulated under where none was given. */
+#include "cmd/default_policy.h"
+#include "cmd/pytorch_version.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array_grow.h"
+#include "events/recording_info.h"
+#include "policy/alloc_conf_text.h"
+#include "trace/reader.h"
+
+#define FOR_OTHERS "bestfit"
+
+/* Those of a header, which were understood when it was written; or not, where a person did. */
+static int header_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			   struct frag_error *err)
+{
+	const char *conf = frag_trace_alloc_conf(trace);
+	const struct frag_choice plain = *choice;
+
+	if (!conf || !*conf || strlen(conf) >= FRAG_SETTINGS_MAX)
+		return 0;
+	if (frag_choice_settings(choice, conf, err)) {
+		*choice = plain;
+		frag_note(log, "the settings in the trace's \"meta\" are not understood (%.900s);"
+			  " those of PyTorch's defaults are taken", err->message);
+		return 0;
+	}
+	memcpy(text, conf, strlen(conf) + 1);
+	return 0;
+}
+
+int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			   struct frag_error *err)
+{
+	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+
+	*text = '\0';
+	if (!s)
+		return header_settings(choice, trace, text, log, err);
+	if (frag_snapshot_settings(s, text, FRAG_SETTINGS_MAX)) {
+		if (frag_choice_settings(choice, text, err) == 0)
+			return 0;
+		frag_note(log, "the snapshot's own settings are not understood (%.900s); the values"
+			  " beside them are taken", err->message);
+	}
+	frag_snapshot_settings_values(s, text, FRAG_SETTINGS_MAX);
+	return *text ? frag_choice_settings(choice, text, err) : 0;
+}
+
+int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *err)
+{
+	char text[sizeof(choice->text)];
+
+	if (!frag_choice_keys(choice, text, sizeof(text)))
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--alloc-conf: spelt out as keys, the settings are more"
+				 " than %zu characters", sizeof(text) - 1);
+	return frag_choice_parse(choice, text, err);
+}
+
+/* Settings that are too long to be spelt out are in force, and in the result, all the same. */
+int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
+			const char *more, const struct frag_log *log, struct frag_error *err)
+{
+	struct frag_release release;
+	int rc = frag_find_release(&release, trace, err);
+	char text[FRAG_SETTINGS_MAX];
+	struct frag_choice plain;
+	struct frag_error unused;
+
+	rc = rc ? rc : frag_choose_release(choice, trace, release.minor, text, log, err);
+	if (!rc && more)
+		rc = frag_choice_settings(choice, more, err);
+	plain = *choice;
+	if (!rc && frag_choice_expand_settings(choice, &unused))
+		*choice = plain;
+	return rc;
+}
+
+int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trace,
+		       const struct frag_log *log, struct frag_error *err)
+{
+	if (frag_trace_info(trace)->pytorch)
+		return frag_choose_pytorch(choice, trace, NULL, log, err);
+	return frag_choice_parse(choice, FOR_OTHERS, err);
+}
+
+int frag_run_default(struct frag_run_options *run, const struct frag_trace *trace,
+		     struct frag_configured *configured, const struct frag_log *log,
+		     struct frag_error *err)
+{
+	int rc;
+
+	if (run->choice_count)
+		return 0;
+	if (!frag_grow(&run->choices, &run->choice_capacity, 1, sizeof(*run->choices)))
+		return frag_fail_nomem(err);
+	rc = frag_choose_policy(&run->choices[0], trace, log, err);
+	if (rc)
+		return rc;
+	run->choice_count = 1;
+	run->by_default = true;
+	frag_configured_fini(configured);
+	return frag_configured_init(configured, run->choices, 1) ? 0 : frag_fail_nomem(err);
+}

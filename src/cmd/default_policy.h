@@ -1,0 +1,38 @@
+/* default_policy.h - the policy that a trace is simulated under where none was given. */
+#ifndef CMD_DEFAULT_POLICY_H
+#define CMD_DEFAULT_POLICY_H
+
+#include "cmd/run_options.h"
+#include "policy/configure_events.h"
+
+#define FRAG_SETTINGS_MAX 4096
+
+/*
+ * The settings that a trace was recorded under, given to a choice of pytorch: a snapshot's
+ * string, or where that cannot be read, as a note says, the values beside it; those that a
+ * header names. text becomes what was given, "" for nothing.
+ */
+int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *trace,
+			   char text[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			   struct frag_error *err);
+
+/* Settings are spelt out as keys, so that the policy's text says all of it. -FRAG_EUSAGE */
+int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *err);
+
+/* pytorch, as it was recorded where the trace says how, and with more settings (NULL: none). */
+int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
+			const char *more, const struct frag_log *log, struct frag_error *err);
+
+/* pytorch, as it was recorded, for what PyTorch recorded; bestfit for every other trace. */
+int frag_choose_policy(struct frag_choice *choice, const struct frag_trace *trace,
+		       const struct frag_log *log, struct frag_error *err);
+
+/*
+ * The same for a run that was given no policy; it does nothing for others. The trace is open,
+ * and nothing of it has been read; configured follows its settings from there on.
+ */
+int frag_run_default(struct frag_run_options *run, const struct frag_trace *trace,
+		     struct frag_configured *configured, const struct frag_log *log,
+		     struct frag_error *err);
+
+#endif

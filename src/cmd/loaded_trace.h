@@ -1,0 +1,54 @@
+/* loaded_trace.h - a trace in memory, with the policies and devices to simulate it again and again. */
+#ifndef CMD_LOADED_TRACE_H
+#define CMD_LOADED_TRACE_H
+
+#include "cmd/progress.h"
+#include "cmd/run_options.h"
+#include "policy/configure_events.h"
+
+struct frag_loaded_trace {
+	struct frag_trace *trace;
+	struct frag_configured configured;
+	struct frag_tape *tape;
+	struct frag_devices devices;    /* as the options have them; capacities are left out */
+	struct frag_choice *choices;    /* those of the options, or the usual ones of this trace */
+	uint32_t choice_count;
+};
+
+/*
+ * Which policies to take where the options have none: up to FRAG_USUAL_MAX are filled in, as
+ * this trace has them.
+ */
+#define FRAG_USUAL_MAX 4
+typedef int frag_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+		       const struct frag_trace *trace, const struct frag_log *log,
+		       struct frag_error *err);
+
+/* A `usual`: two settings of pytorch, as it was recorded, and with expandable segments. */
+int frag_usual_settings(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+			const struct frag_trace *trace, const struct frag_log *log,
+			struct frag_error *err);
+
+/* For who reads a trace himself: what is asked of it, and where progress and warnings go. */
+struct frag_taped_reading {
+	struct frag_progress progress;
+	bool quiet, records, meta;
+	bool capacity;          /* the one of the trace counts: a note says where it is from */
+	bool tags;              /* with the stacks of them, where they are asked for: */
+	enum frag_stacks stacks;        /* above FRAG_STACKS_TOP */
+};
+/* All but the tape. The reading must live as long as the trace. */
+int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
+		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err);
+/* Shows how far it is; ctx is the reading. */
+void frag_taped_show(void *ctx, const struct frag_trace_info *info);
+
+/*
+ * Reads traces to their ends, with progress and warnings on standard error. A `configure` must
+ * be fit for all of the policies. What is there after a failure must be closed too.
+ */
+int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, uint32_t count,
+		    const struct frag_run_options *o, frag_usual *usual, struct frag_error *err);
+void frag_taped_close(struct frag_loaded_trace *traces, uint32_t count);       /* zeroed ones are fine */
+
+#endif

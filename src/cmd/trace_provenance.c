@@ -1,0 +1,89 @@
+/* trace_provenance.c - what a written trace says of the recording that it comes from. */
+#include "cmd/trace_provenance.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "cmd/default_policy.h"
+#include "cmd/pytorch_version.h"
+#include "events/recording_info.h"
+#include "policy/pytorch_settings.h"
+#include "trace/reader.h"
+
+/* {"recorder":"...","pytorch":"2.8","alloc_conf":"...","ends_at_oom":{...}} */
+static char *put_mark(const struct frag_trace *trace, uint32_t minor, const char *conf, bool end)
+{
+	const char *recorder = frag_trace_recorder(trace);
+	const size_t room = 6 * strlen(conf) + strlen(recorder) + 200;
+	char *meta = malloc(room), *p;
+	uint64_t step, size;
+
+	if (!meta)
+		return NULL;
+	p = meta + snprintf(meta, room, "{\"recorder\":\"%s\"", recorder);
+	if (minor)
+		p += snprintf(p, 40, ",\"pytorch\":\"2.%" PRIu32 "\"", minor);
+	if (*conf) {
+		p = memcpy(p, ",\"alloc_conf\":", 14);
+		p = frag_put_json(p + 14, conf, strlen(conf));
+	}
+	if (end && frag_trace_recorded_end(trace, &step, &size))
+		p += snprintf(p, 100, ",\"ends_at_oom\":{\"step\":%" PRIu64 ",\"size\":%" PRIu64 "}",
+			      step, size);
+	memcpy(p, "}", 2);
+	return meta;
+}
+
+/* *minor: 0 for the newest, which needs no word, and where nobody knows. */
+static int find_release(uint32_t *minor, const struct frag_trace *trace, struct frag_error *err)
+{
+	struct frag_release release = { .minor = 0 };
+	int rc = 0;
+
+	if (!frag_trace_snapshot(trace) || frag_trace_is_unread(trace))
+		rc = frag_find_release(&release, trace, err);
+	*minor = release.minor == NEWEST_VERSION ? 0 : release.minor;
+	return rc;
+}
+
+static int find_settings(const struct frag_trace *trace, uint32_t minor,
+			 char conf[FRAG_SETTINGS_MAX], const struct frag_log *log,
+			 struct frag_error *err)
+{
+	struct frag_choice choice;
+
+	*conf = '\0';
+	return frag_choose_release(&choice, trace, minor, conf, log, err);
+}
+
+int frag_recorded_mark(char **meta, const struct frag_trace *const *traces, uint32_t count,
+		       bool end, const struct frag_log *log, struct frag_error *err)
+{
+	char conf[FRAG_SETTINGS_MAX], other[FRAG_SETTINGS_MAX];
+	uint32_t minor = 0;
+	int rc = 0;
+
+	*meta = NULL;
+	for (uint32_t i = 0; i < count; i++)
+		if (!frag_trace_recorder(traces[i]))
+			return 0;
+	if (count == 1)
+		rc = find_release(&minor, traces[0], err);
+	rc = rc ? rc : find_settings(traces[0], minor, conf, log, err);
+	for (uint32_t i = 1; i < count && !rc; i++) {
+		rc = find_settings(traces[i], 0, other, log, err);
+		if (rc || strcmp(conf, other) == 0)
+			continue;
+		frag_note(log, "the traces were recorded under different settings: by default the"
+			  " written one runs under those of PyTorch");
+		*conf = '\0';
+		break;
+	}
+	if (rc)
+		return rc;
+	*meta = put_mark(traces[0], minor, conf, end);
+	return *meta ? 0 : frag_fail_nomem(err);
+}

@@ -1,0 +1,176 @@
+/* transform_trace.c - commands that read a trace and write one. */
+#include "cmd/transform_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/name_list.h"
+#include "cmd/trace_provenance.h"
+
+static int no_form(const char *value, struct frag_error *err)
+{
+	struct frag_name_list names = { .used = 0 };
+
+	for (uint32_t i = 0; frag_sinks()[i]; i++)
+		frag_listed_add(&names, frag_sinks()[i]->name);
+	return frag_fail(err, FRAG_EUSAGE, "--to %.60s: no such form; there are: %s",
+			 value, frag_listed_text(&names, ", "));
+}
+
+int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err)
+{
+	if (id == FRAG_REWRITE_LENIENT)
+		r->lenient = true;
+	else if (id == FRAG_REWRITE_QUIET)
+		r->quiet = true;
+	else
+		r->form = frag_sink_named(value);
+	return id == FRAG_REWRITE_TO && !r->form ? no_form(value, err) : 0;
+}
+
+int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error *err)
+{
+	if (count == 2)
+		return 0;
+	return frag_usage(cmd, count < 2 ? "IN and OUT are required" : "too many files", err);
+}
+
+static int no_ending(const char *path, struct frag_error *err)
+{
+	struct frag_name_list endings = { .used = 0 };
+
+	for (uint32_t i = 0; frag_sinks()[i]; i++)
+		if (frag_sinks()[i]->ending)
+			frag_listed_add(&endings, frag_sinks()[i]->ending);
+	return frag_fail(err, FRAG_EUSAGE,
+			 "%s: no form has a name that ends so (%s,"
+			 " each also with .gz or .zst); --to says which one", path,
+			 frag_listed_text(&endings, ", "));
+}
+
+int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err)
+{
+	size_t length;
+
+	r->packing = frag_packing_of(path, &length);
+	if (r->form)
+		return 0;
+	r->form = strcmp(path, "-") == 0 ? frag_sink_named("lines")
+					 : frag_sink_ending(path, length);
+	return r->form ? 0 : no_ending(path, err);
+}
+
+static int one_batch(struct frag_rewrite *r, const struct frag_batch *batch,
+		     struct frag_sink *sink, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < batch->count && !rc; i++)
+		rc = r->event ? r->event(r->ctx, sink, &batch->records[i], &batch->events[i], err)
+			      : sink->ops->event(sink, &batch->records[i], &batch->events[i], err);
+	if (!rc && frag_interrupted(NULL))
+		rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return rc;
+}
+
+struct copy {
+	struct frag_rewrite *rewrite;
+	struct frag_trace *trace;
+};
+
+/* A head that has no meta, or lost it, still says what PyTorch recorded. */
+static int begin(const struct copy *c, struct frag_sink *sink, struct frag_error *err)
+{
+	struct frag_rewrite *r = c->rewrite;
+	const struct frag_trace *const trace = c->trace;
+	const struct frag_log log = { .warn = frag_warn, .ctx = &r->quiet };
+	struct frag_trace_info head = *frag_trace_info(trace);
+	char *mark = NULL;
+	int rc = r->head ? r->head(r->ctx, &head, err) : 0;
+
+	if (!rc && !head.meta.text && sink->ops->lossless)
+		rc = frag_recorded_mark(&mark, &trace, 1, !r->part, &log, err);
+	if (mark)
+		head.meta = (struct frag_text){ .text = mark, .length = (uint32_t)strlen(mark) };
+	rc = rc ? rc : sink->ops->begin(sink, &head, err);
+	free(mark);
+	return rc;
+}
+
+/* The trace is read to its end also after the last event, for its validity. */
+static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
+{
+	const struct copy *c = ctx;
+	struct frag_rewrite *r = c->rewrite;
+	struct frag_trace *trace = c->trace;
+	struct frag_batch batch;
+	bool last = false;
+	int rc;
+
+	sink->symbols = r->stacks == FRAG_STACKS_ALL || r->stacks == FRAG_STACKS_PYTHON
+			? frag_trace_symbols(trace) : NULL;
+	rc = begin(c, sink, err);
+	while (!rc) {
+		rc = frag_trace_next(trace, &batch, err);
+		if (rc || batch.count == 0)
+			break;
+		rc = last ? 0 : one_batch(r, &batch, sink, err);
+		last = last || rc == 1;
+		rc = rc == 1 ? 0 : rc;
+	}
+	rc = rc || !r->end ? rc : r->end(r->ctx, err);
+	return rc ? rc : sink->ops->end(sink, err);
+}
+
+static void report_losses(struct frag_rewrite *r, const struct frag_sink *sink, const char *from)
+{
+	char losses[400], message[600];
+
+	frag_sink_losses(sink, losses, sizeof(losses));
+	if (!*losses)
+		return;
+	snprintf(message, sizeof(message), "%.100s: the form %s has no place for: %s", from,
+		 sink->ops->name, losses);
+	frag_warn(&r->quiet, message);
+}
+
+/*
+ * The output takes its place only when all is written; losses are reported after
+ * that, as a file that is not there has lost nothing.
+ */
+int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
+		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
+		      void *ctx, struct frag_error *err)
+{
+	struct frag_outfile out = { .fd = -1 };
+	struct frag_sink sink = { .ops = r->form, .out = &out };
+	int rc;
+
+	frag_register_partial_file(&out);
+	rc = frag_outfile_open(&out, to, err);
+	rc = rc ? rc : frag_outfile_pack(&out, r->packing, err);
+	rc = rc ? rc : write(ctx, &sink, err);
+	rc = rc ? rc : frag_outfile_commit(&out, err);
+	if (!rc)
+		report_losses(r, &sink, from);
+	if (sink.ops->fini && sink.state)
+		sink.ops->fini(&sink);
+	frag_outfile_abandon(&out);
+	frag_register_partial_file(NULL);
+	return rc;
+}
+
+int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struct frag_error *err)
+{
+	const struct frag_trace_options options = {
+		.lenient = r->lenient, .records = true, .meta = true, .stacks = r->stacks,
+		.log = { .warn = frag_warn, .ctx = &r->quiet },
+	};
+	struct copy c = { .rewrite = r };
+	int rc = frag_trace_open(&c.trace, from, &options, err);
+
+	rc = rc ? rc : frag_rewrite_into(r, from, to, copy, &c, err);
+	frag_trace_close(c.trace);
+	return frag_or_interrupted(rc, err);
+}

@@ -1,0 +1,54 @@
+/* transform_trace.h - commands that read a trace and write one. */
+#ifndef CMD_TRANSFORM_TRACE_H
+#define CMD_TRANSFORM_TRACE_H
+
+#include "cmd/command.h"
+#include "cmd/interrupt.h"
+#include "trace/trace_formats.h"
+
+/* The options that all of them have, to be at the head of their tables. */
+#define FRAG_REWRITE_OPTS                                                                     \
+	{ 't', "to", "FORM", "lines, object, fsb, minimalloc or rmm (by OUT's ending)",       \
+	  FRAG_REWRITE_TO },                                                                  \
+	FRAG_LENIENT_ROW(FRAG_REWRITE_LENIENT),                                               \
+	{ 'q', "quiet", NULL, "no warnings", FRAG_REWRITE_QUIET }
+enum { FRAG_REWRITE_TO = 1, FRAG_REWRITE_LENIENT, FRAG_REWRITE_QUIET, FRAG_REWRITE_OWN };
+
+struct frag_rewrite {
+	const struct frag_sink_ops *form;       /* NULL: by the name's ending */
+	enum frag_packing packing;
+	bool lenient, quiet;
+	bool part;                      /* not all of the trace is written */
+	enum frag_stacks stacks;        /* what is read of a trace that has whole stacks */
+	/* optional: the head that is written, a copy of the trace's */
+	int (*head)(void *ctx, struct frag_trace_info *info, struct frag_error *err);
+	/* optional: what becomes of an event; the default is to write it. 1: it was the last */
+	int (*event)(void *ctx, struct frag_sink *sink, const struct frag_record *rec,
+		     const struct frag_event *ev, struct frag_error *err);
+	/* optional: after the last event, before the file is finished */
+	int (*end)(void *ctx, struct frag_error *err);
+	void *ctx;
+};
+
+/* One of the options above; -FRAG_EUSAGE */
+int frag_rewrite_set(struct frag_rewrite *r, int id, const char *value, struct frag_error *err);
+
+/* Are the words after the options IN and OUT? -FRAG_EUSAGE */
+int frag_rewrite_files(const struct frag_cmd *cmd, int count, struct frag_error *err);
+
+/* The form and packing that OUT's name stands for, unless one was given. -FRAG_EUSAGE */
+int frag_rewrite_find_form(struct frag_rewrite *r, const char *path, struct frag_error *err);
+
+/* Reads the trace and writes it, event by event. */
+int frag_rewrite(struct frag_rewrite *r, const char *from, const char *to, struct frag_error *err);
+
+/*
+ * A trace that one function writes, from the sink's begin to its end, into a file
+ * of the form: opened, guarded, packed, and in its place when that is done. What
+ * the form has lost of `from` is reported.
+ */
+int frag_rewrite_into(struct frag_rewrite *r, const char *from, const char *to,
+		      int (*write)(void *ctx, struct frag_sink *sink, struct frag_error *err),
+		      void *ctx, struct frag_error *err);
+
+#endif

@@ -1,0 +1,418 @@
+/* move_candidates.c - what could be moved so that a refused request is served. */
+#include "compaction/move_candidates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array_grow.h"
+#include "compaction/min_cost_cover.h"
+
+/* Blocks of the scene, from the first up to before the end. */
+struct run {
+	uint32_t first, end;
+};
+
+/* A segment, or a page of a range, that would go back: what that gains, by either count. */
+enum { BY_FREE, BY_ALL, COUNTS };
+struct unit {
+	struct run run;
+	uint64_t cost, gain[COUNTS];
+	bool wall;              /* there is something in it that stays */
+};
+
+/* A candidate: the live blocks of some runs, which do not overlap. */
+struct option {
+	uint64_t cost, bytes;
+	uint32_t blocks;
+	uint32_t at, count;     /* of its runs */
+	uint32_t first;         /* block of the first of them */
+};
+
+struct search {
+	const struct frag_memory_state *scene;
+	const struct frag_oom_verdict *shortage;
+	struct run *runs;
+	struct unit *units;
+	struct option *options;
+	uint32_t run_count, run_capacity, unit_count, unit_capacity, option_count, option_capacity;
+	bool failed;            /* memory is short */
+};
+
+static bool add_run(struct search *s, struct run run)
+{
+	if (!frag_grow(&s->runs, &s->run_capacity, (uint64_t)s->run_count + 1, sizeof(*s->runs))) {
+		s->failed = true;
+		return false;
+	}
+	s->runs[s->run_count++] = run;
+	return true;
+}
+
+/* The runs from `at` on as a candidate, if there is anything to move in them. */
+static void add_option(struct search *s, uint32_t at)
+{
+	struct option o = {
+		.at = at, .count = s->run_count - at, .first = s->runs[at].first,
+	};
+
+	for (uint32_t i = at; i < s->run_count; i++)
+		for (uint32_t k = s->runs[i].first; k < s->runs[i].end; k++)
+			if (frag_is_live(&s->scene->blocks[k])) {
+				o.bytes += s->scene->blocks[k].bytes;
+				o.blocks++;
+			}
+	o.cost = o.bytes + o.blocks * s->shortage->block_cost;
+	if (!o.blocks || s->failed)
+		return;
+	if (!frag_grow(&s->options, &s->option_capacity, (uint64_t)s->option_count + 1,
+		       sizeof(*s->options))) {
+		s->failed = true;
+		return;
+	}
+	s->options[s->option_count++] = o;
+}
+
+static void add_single(struct search *s, struct run run)
+{
+	const uint32_t at = s->run_count;
+
+	if (add_run(s, run))
+		add_option(s, at);
+}
+
+/* Is it on the list where the request is looked for? Slots of slabs never become one block. */
+static bool is_sought(const struct search *s, const struct frag_scene_segment *seg)
+{
+	if (seg->slot_size || seg->pool != s->shortage->pool)
+		return false;
+	return s->shortage->list == FRAG_NO_LIST || seg->list == s->shortage->list;
+}
+
+/* Addresses of a range without memory get it from the device, if that has it. */
+static bool can_map(const struct search *s, const struct frag_scene_segment *seg,
+		    struct run run, uint64_t span, uint64_t unmapped)
+{
+	const struct frag_scene_block *last = &s->scene->blocks[run.end - 1];
+
+	if (last->state == FRAG_UNMAPPED)
+		unmapped -= span - s->shortage->need;
+	return !unmapped || (unmapped + seg->page - 1) / seg->page * seg->page <= s->shortage->left;
+}
+
+/* From each block on the shortest run that is large enough. */
+static void find_windows(struct search *s, const struct frag_scene_segment *seg)
+{
+	const struct frag_scene_block *blocks = s->scene->blocks;
+	const uint32_t end = seg->first + seg->count;
+	uint64_t span = 0, unmapped = 0;
+	uint32_t to = seg->first;
+
+	for (uint32_t from = seg->first; from < end && !s->failed; from++) {
+		while (to < end && span < s->shortage->need) {
+			const struct frag_scene_block *b = &blocks[to++];
+
+			if (frag_is_live(b) && !frag_is_movable(b)) {
+				from = to;
+				span = unmapped = 0;
+				continue;
+			}
+			span += b->bytes;
+			unmapped += b->state == FRAG_UNMAPPED ? b->bytes : 0;
+		}
+		if (span < s->shortage->need || from >= end)
+			return;
+		if (can_map(s, seg, (struct run){ from, to }, span, unmapped))
+			add_single(s, (struct run){ from, to });
+		span -= blocks[from].bytes;
+		unmapped -= blocks[from].state == FRAG_UNMAPPED ? blocks[from].bytes : 0;
+	}
+}
+
+static struct unit *add_unit(struct search *s, struct unit unit)
+{
+	if (!frag_grow(&s->units, &s->unit_capacity, (uint64_t)s->unit_count + 1,
+		       sizeof(*s->units))) {
+		s->failed = true;
+		return NULL;
+	}
+	s->units[s->unit_count] = unit;
+	return &s->units[s->unit_count++];
+}
+
+static void add_segment(struct search *s, const struct frag_scene_segment *seg)
+{
+	if (seg->kept || !seg->pins || seg->fixed)
+		return;
+	add_unit(s, (struct unit){
+		.run = { seg->first, seg->first + seg->count },
+		.cost = seg->live + seg->pins * s->shortage->block_cost,
+		.gain = { [BY_FREE] = seg->free, [BY_ALL] = seg->bytes },
+	});
+}
+
+/* Of a block the bytes on a page. */
+static uint64_t overlap(const struct frag_scene_block *b, uint64_t page, uint64_t bytes)
+{
+	const uint64_t from = b->offset > page ? b->offset : page;
+	const uint64_t end = b->offset + b->bytes < page + bytes ? b->offset + b->bytes
+								 : page + bytes;
+
+	return end > from ? end - from : 0;
+}
+
+/* Block k is on the page, which is the last one that was added, or a new one. */
+static void add_to_page(struct search *s, const struct frag_scene_segment *seg, uint64_t page,
+			uint64_t *last, uint32_t k)
+{
+	const struct frag_scene_block *b = &s->scene->blocks[k];
+	struct unit *u;
+
+	if (*last == page && s->unit_count)
+		u = &s->units[s->unit_count - 1];
+	else
+		u = add_unit(s, (struct unit){ .run = { k, k } });
+	*last = page;
+	if (!u)
+		return;
+	u->run.end = k + 1;
+	if (b->state == FRAG_FREE)
+		u->gain[BY_FREE] += overlap(b, page, seg->page);
+	else
+		u->cost += b->bytes + s->shortage->block_cost;
+	u->gain[BY_ALL] = seg->page;
+	u->wall = u->wall || !(b->state == FRAG_FREE || frag_is_movable(b));
+}
+
+/* Pages that are free throughout go back by themselves: nothing is gained by them. */
+static void settle_pages(struct search *s, uint32_t first)
+{
+	for (uint32_t i = first; i < s->unit_count; i++)
+		if (!s->units[i].cost || s->units[i].wall)
+			s->units[i].gain[BY_FREE] = s->units[i].gain[BY_ALL] = 0;
+}
+
+/* Neighbouring pages, from each on the shortest run that gains enough. */
+static void find_page_windows(struct search *s, uint32_t first, int count)
+{
+	uint64_t gain = 0;
+	uint32_t to = first;
+
+	for (uint32_t from = first; from < s->unit_count && !s->failed; from++) {
+		while (to < s->unit_count && gain < s->shortage->missing) {
+			const struct unit *u = &s->units[to++];
+
+			if (u->wall) {
+				from = to;
+				gain = 0;
+			} else {
+				gain += u->gain[count];
+			}
+		}
+		if (gain < s->shortage->missing || from >= s->unit_count)
+			return;
+		/* one page alone is a unit anyway */
+		if (to - from > 1)
+			add_single(s, (struct run){ s->units[from].run.first,
+						    s->units[to - 1].run.end });
+		gain -= s->units[from].gain[count];
+	}
+}
+
+static void add_pages(struct search *s, const struct frag_scene_segment *seg)
+{
+	const uint32_t first = s->unit_count;
+	uint64_t last = UINT64_MAX;
+
+	for (uint32_t k = seg->first; k < seg->first + seg->count && !s->failed; k++) {
+		const struct frag_scene_block *b = &s->scene->blocks[k];
+		const uint64_t end = b->offset + b->bytes;
+
+		if (b->state == FRAG_UNMAPPED)
+			continue;
+		for (uint64_t page = b->offset / seg->page * seg->page; page < end;
+		     page += seg->page)
+			add_to_page(s, seg, page, &last, k);
+	}
+	if (s->failed)
+		return;
+	settle_pages(s, first);
+	find_page_windows(s, first, BY_FREE);
+	find_page_windows(s, first, BY_ALL);
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* The runs of these units as one candidate; pages may share a block. */
+static void add_cover(struct search *s, const uint32_t *chosen, uint32_t count)
+{
+	const uint32_t at = s->run_count;
+	uint32_t n = at;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!add_run(s, s->units[chosen[i]].run))
+			return;
+	qsort(s->runs + at, count, sizeof(*s->runs), by_first);
+	for (uint32_t i = at; i < s->run_count; i++) {
+		const struct run run = s->runs[i];
+
+		if (n > at && run.first < s->runs[n - 1].end)
+			s->runs[n - 1].end = run.end > s->runs[n - 1].end ? run.end
+									  : s->runs[n - 1].end;
+		else
+			s->runs[n++] = run;
+	}
+	s->run_count = n;
+	add_option(s, at);
+}
+
+static void find_cover(struct search *s, int count)
+{
+	struct frag_cover_item *items = malloc(((size_t)s->unit_count + 1) * sizeof(*items));
+	uint32_t *chosen = malloc(((size_t)s->unit_count * 2 + 1) * sizeof(*chosen));
+	uint32_t n = 0, chosen_count;
+	bool exact;
+
+	s->failed = s->failed || !items || !chosen;
+	for (uint32_t i = 0; i < s->unit_count && !s->failed; i++)
+		if (s->units[i].gain[count])
+			items[n++] = (struct frag_cover_item){
+				.cost = s->units[i].cost, .gain = s->units[i].gain[count],
+				.number = i,
+			};
+	if (!s->failed && frag_cover_find(items, n, s->shortage->missing, chosen, &chosen_count,
+					  &exact))
+		add_cover(s, chosen, chosen_count);
+	free(items);
+	free(chosen);
+}
+
+static void find_evacuations(struct search *s)
+{
+	const uint64_t missing = s->shortage->missing;
+
+	for (uint32_t i = 0; i < s->scene->segment_count && !s->failed; i++) {
+		const struct frag_scene_segment *seg = &s->scene->segments[i];
+
+		if (seg->page)
+			add_pages(s, seg);
+		else
+			add_segment(s, seg);
+	}
+	for (uint32_t i = 0; i < s->unit_count && !s->failed; i++)
+		if (s->units[i].gain[BY_ALL] >= missing)
+			add_single(s, s->units[i].run);
+	for (int count = 0; count < COUNTS && !s->failed; count++)
+		find_cover(s, count);
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct option *x = a, *y = b;
+
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? -1 : 1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+struct sized {
+	uint64_t bytes;
+	uint32_t block;
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const struct sized *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->block < y->block ? -1 : 1;
+}
+
+/* The blocks of a candidate, sorted as they are to be put back. */
+static bool list_blocks(const struct search *s, const struct option *o, struct frag_move_candidate *to)
+{
+	struct sized *sized = malloc(o->blocks * sizeof(*sized));
+
+	*to = (struct frag_move_candidate){ .cost = o->cost, .bytes = o->bytes };
+	to->blocks = malloc(o->blocks * sizeof(*to->blocks));
+	for (uint32_t i = 0; sized && to->blocks && i < o->count; i++)
+		for (uint32_t k = s->runs[o->at + i].first; k < s->runs[o->at + i].end; k++)
+			if (frag_is_live(&s->scene->blocks[k]))
+				sized[to->count++] = (struct sized){ s->scene->blocks[k].bytes, k };
+	if (to->count)
+		qsort(sized, to->count, sizeof(*sized), by_size);
+	for (uint32_t i = 0; i < to->count; i++)
+		to->blocks[i] = sized[i].block;
+	free(sized);
+	return to->count == o->blocks;
+}
+
+static bool is_same(const struct frag_move_candidate *a, const struct frag_move_candidate *b)
+{
+	return a->count == b->count
+	       && memcmp(a->blocks, b->blocks, a->count * sizeof(*a->blocks)) == 0;
+}
+
+/* The cheapest of the options; several ways may lead to the same blocks. */
+static bool keep_cheapest(struct search *s, struct frag_reliefs *out)
+{
+	out->reliefs = calloc(FRAG_RELIEFS_MAX, sizeof(*out->reliefs));
+	if (!out->reliefs)
+		return false;
+	if (s->option_count)
+		qsort(s->options, s->option_count, sizeof(*s->options), by_cost);
+	for (uint32_t i = 0; i < s->option_count && out->count < FRAG_RELIEFS_MAX; i++) {
+		struct frag_move_candidate *to = &out->reliefs[out->count++];
+		bool known = false;
+
+		if (!list_blocks(s, &s->options[i], to))
+			return false;
+		/* equals are neighbours, as they cost the same */
+		for (uint32_t k = out->count - 1; k-- > 0 && !known
+		     && out->reliefs[k].cost == to->cost;)
+			known = is_same(&out->reliefs[k], to);
+		if (known) {
+			free(to->blocks);
+			*to = (struct frag_move_candidate){ .count = 0 };
+			out->count--;
+		}
+	}
+	return true;
+}
+
+int frag_reliefs_find(struct frag_reliefs *out, const struct frag_memory_state *scene,
+		      const struct frag_oom_verdict *shortage, struct frag_error *err)
+{
+	struct search s = { .scene = scene, .shortage = shortage };
+
+	*out = (struct frag_reliefs){ .count = 0 };
+	for (uint32_t i = 0; i < scene->segment_count && !s.failed; i++)
+		if (is_sought(&s, &scene->segments[i]))
+			find_windows(&s, &scene->segments[i]);
+	if (shortage->missing && !s.failed)
+		find_evacuations(&s);
+	s.failed = s.failed || !keep_cheapest(&s, out);
+	free(s.runs);
+	free(s.units);
+	free(s.options);
+	return s.failed ? frag_fail_nomem(err) : 0;
+}
+
+void frag_reliefs_fini(struct frag_reliefs *reliefs)
+{
+	for (uint32_t i = 0; i < reliefs->count; i++)
+		free(reliefs->reliefs[i].blocks);
+	free(reliefs->reliefs);
+	*reliefs = (struct frag_reliefs){ .count = 0 };
+}

@@ -1,0 +1,269 @@
+/* policy_matrix.c - every policy on every trace, on all processors. */
+#include "compare/policy_matrix.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/escape.h"
+#include "base/parallel.h"
+#include "compare/divergence.h"
+#include "engine/workers.h"
+#include "fragsim/version.h"
+#include "policy/configure_events.h"
+
+/* What becomes of one trace. */
+struct job {
+	const struct frag_sweep *sweep;
+	struct frag_runs *runs;
+	uint32_t threads;
+	struct frag_trace *trace;
+	struct frag_configured configured;
+	struct frag_devices devices;
+	struct frag_sim **sims;
+	uint32_t sim_count;
+	struct frag_divergence *divergence;
+	char *warnings;                 /* one a line; NULL: none */
+};
+
+struct pool {
+	const struct frag_sweep *sweep;
+	struct job *jobs;
+};
+
+static void gather_warning(void *ctx, const char *message)
+{
+	struct job *job = ctx;
+	char shown[FRAG_PRINTABLE_ROOM];
+	const char *line = frag_printable(shown, message);
+	size_t old = job->warnings ? strlen(job->warnings) : 0;
+	char *more = realloc(job->warnings, old + strlen(line) + 2);
+
+	if (!more)
+		return;
+	snprintf(more + old, strlen(line) + 2, "%s\n", line);
+	job->warnings = more;
+}
+
+static void compare_batch(void *ctx)
+{
+	struct job *job = ctx;
+
+	frag_divergence_compare(job->divergence);
+}
+
+static bool job_stops(void *ctx)
+{
+	const struct job *job = ctx;
+
+	return job->sweep->stop && job->sweep->stop(job->sweep->ctx);
+}
+
+/* What the trace suggests, a profile in its place, and options above both. */
+static int set_devices(struct job *job, struct frag_error *err)
+{
+	const struct frag_sweep *s = job->sweep;
+	const struct frag_trace_info *info = frag_trace_info(job->trace);
+	int rc = frag_devices_copy(&job->devices, info->devices, info->device_count, err);
+
+	if (!rc && s->like)
+		rc = frag_devices_replace_all(&job->devices, s->like, err);
+	if (rc)
+		return rc;
+	frag_devices_override(&job->devices, s->total, s->context, s->other, s->granularity);
+	if ((s->total & s->context & s->other) == UINT64_MAX)
+		return 0;
+	return frag_devices_have_room(&job->devices, err);
+}
+
+/*
+ * What is made until a failure stays in the job, and close_job() ends it. A trace
+ * whose opening was interrupted reports that, whatever its reader made of it.
+ */
+static int open_job(struct job *job, uint32_t index, struct frag_error *err)
+{
+	const struct frag_sweep *s = job->sweep;
+	const struct frag_trace_options options = {
+		.lenient = s->lenient, .sized = s->total != UINT64_MAX || s->like,
+		.log = { .warn = gather_warning, .ctx = job },
+		.configured = frag_configured_next, .configured_ctx = &job->configured,
+	};
+	struct frag_sim_options sim = s->sim;
+	int rc;
+
+	if (!frag_configured_init(&job->configured, s->choices, s->choice_count))
+		return frag_fail_nomem(err);
+	rc = frag_trace_open(&job->trace, s->traces[index], &options, err);
+	if (rc && job_stops(job))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	if (!rc)
+		rc = set_devices(job, err);
+	if (rc)
+		return rc;
+	sim.devices = job->devices.figures;
+	job->sims = calloc(s->choice_count, sizeof(*job->sims));
+	job->divergence = frag_divergence_new(s->choice_count,
+					      frag_trace_info(job->trace)->device_count);
+	if (!job->sims || !job->divergence)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->choice_count && !rc; i++) {
+		const struct frag_observer observer = frag_divergence_observer(job->divergence, i);
+
+		rc = frag_sim_new(&job->sims[i], &s->choices[i], job->trace, &sim, err);
+		if (!rc) {
+			job->sim_count++;
+			rc = frag_sim_observe(job->sims[i], &observer);
+		}
+	}
+	return rc;
+}
+
+/*
+ * Figures are copied out, as the simulations go when their trace is done: memory
+ * does not grow with what was simulated.
+ */
+static int keep_runs(struct job *job, bool interrupted, struct frag_error *err)
+{
+	const struct frag_trace_info *info = frag_trace_info(job->trace);
+	struct frag_runs *runs = job->runs;
+	char content[17];
+
+	snprintf(content, sizeof(content), "%016" PRIx64, info->content);
+	runs->content = strdup(content);
+	runs->events = info->events;
+	runs->allocs = info->allocs;
+	runs->frees = info->frees;
+	runs->complete = info->whole;
+	if (!runs->content)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < job->sim_count; i++) {
+		uint32_t devices;
+		const struct frag_result *results = frag_sim_results(job->sims[i], interrupted,
+								     &devices);
+
+		for (uint32_t d = 0; d < devices; d++) {
+			struct frag_run *run = frag_runs_add(runs);
+
+			if (!run || !frag_run_keep(run, &results[d]))
+				return frag_fail_nomem(err);
+			run->diverged = *frag_divergence_where(job->divergence, i, d);
+			run->timeline = *frag_divergence_timeline(job->divergence, i, d);
+		}
+	}
+	return 0;
+}
+
+static void close_job(struct job *job)
+{
+	for (uint32_t i = 0; i < job->sim_count; i++)
+		frag_sim_del(job->sims[i]);
+	free(job->sims);
+	frag_divergence_del(job->divergence);
+	frag_devices_fini(&job->devices);
+	frag_trace_close(job->trace);
+	frag_configured_fini(&job->configured);
+}
+
+/*
+ * After an interruption the results so far are kept, and the interruption is
+ * returned behind them.
+ */
+static int do_job(struct job *job, uint32_t index, struct frag_error *err)
+{
+	const struct frag_sweep *s = job->sweep;
+	const struct frag_worker_options workers = {
+		.threads = job->threads, .stop = job_stops, .ctx = job,
+	};
+	int rc, interrupted = 0;
+
+	if (job_stops(job))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	rc = open_job(job, index, err);
+	rc = rc ? rc : frag_workers_in_step(job->sims, job->sim_count, job->trace, &workers,
+					    compare_batch, job, err);
+	if (rc == -FRAG_EINTERRUPTED)
+		interrupted = rc;
+	else if (rc)
+		return rc;
+	/* a pipe that nobody reads on ends without a report of its last batch */
+	frag_divergence_compare(job->divergence);
+	rc = keep_runs(job, interrupted != 0, err);
+	rc = rc || !s->done ? rc : s->done(s->ctx, index, job->runs, err);
+	return rc ? rc : interrupted;
+}
+
+static int work(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct pool *pool = ctx;
+	struct job *job = &pool->jobs[index];
+	const int rc = do_job(job, index, err);
+
+	close_job(job);
+	return rc;
+}
+
+static void show_progress(void *ctx, uint32_t done, uint32_t count)
+{
+	const struct frag_sweep *s = ((struct pool *)ctx)->sweep;
+
+	s->progress(s->ctx, done, count);
+}
+
+static void report_warnings(const struct frag_sweep *s, struct job *job)
+{
+	for (char *line = job->warnings; line && *line;) {
+		char *end = strchr(line, '\n');
+
+		*end = '\0';
+		if (s->log.warn)
+			s->log.warn(s->log.ctx, line);
+		line = end + 1;
+	}
+	free(job->warnings);
+}
+
+static int prepare(const struct frag_sweep *s, struct frag_run_set *set, struct job *jobs,
+		   uint32_t threads)
+{
+	set->version = strdup(FRAG_VERSION);
+	if (!set->version)
+		return -1;
+	for (uint32_t i = 0; i < s->trace_count; i++) {
+		struct frag_runs *runs = frag_run_set_add(set);
+
+		if (!runs || !(runs->path = strdup(s->traces[i])))
+			return -1;
+	}
+	for (uint32_t i = 0; i < s->trace_count; i++)
+		jobs[i] = (struct job){ .sweep = s, .runs = &set->trace[i], .threads = threads };
+	return 0;
+}
+
+/*
+ * One worker a trace, as long as there are processors; what is left of them goes
+ * to the policies within each. Warnings come in the order of the traces, whoever was done first.
+ */
+int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct frag_error *err)
+{
+	const uint32_t threads = frag_tasks_threads(s->threads);
+	const uint32_t used = threads < s->trace_count ? threads : s->trace_count;
+	struct pool pool = { .sweep = s };
+	const struct frag_tasks tasks = {
+		.count = s->trace_count, .threads = threads, .task = work,
+		.progress = s->progress ? show_progress : NULL, .ctx = &pool,
+	};
+	int rc;
+
+	FRAG_ASSERT(!set->count);
+	pool.jobs = calloc((size_t)s->trace_count + 1, sizeof(*pool.jobs));
+	if (!pool.jobs || prepare(s, set, pool.jobs, used ? threads / used : 1))
+		rc = frag_fail_nomem(err);
+	else
+		rc = frag_tasks_run(&tasks, err);
+	for (uint32_t i = 0; i < s->trace_count && pool.jobs; i++)
+		report_warnings(s, &pool.jobs[i]);
+	free(pool.jobs);
+	return rc;
+}

@@ -1,0 +1,265 @@
+/* run_pairs.c - which run belongs to which, and where two of them differ. */
+#include "compare/run_pairs.h"
+
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/path.h"
+
+/* The names by which a trace may be known; NULL: it has no such. */
+static const char *trace_name(const struct frag_runs *runs, enum frag_trace_key kind)
+{
+	if (kind == FRAG_TRACE_BY_CONTENT)
+		return runs->content;
+	return kind == FRAG_TRACE_BY_PATH ? runs->path : frag_file_name(runs->path);
+}
+
+bool frag_traces_list(struct frag_trace_list *list, struct frag_run_set *set)
+{
+	list->set = set;
+	for (uint32_t kind = 0; kind < FRAG_TRACE_KEYS; kind++) {
+		struct frag_lookup *l = &list->by[kind];
+
+		if (!frag_lookup_init(l, set->count))
+			return false;
+		for (uint32_t i = 0; i < set->count; i++) {
+			const char *name = trace_name(&set->trace[i], kind);
+
+			if (name)
+				l->name[l->count++] = (struct frag_name){ 0, name, "", i };
+		}
+		frag_lookup_sort(l);
+	}
+	return true;
+}
+
+void frag_traces_unlist(struct frag_trace_list *list)
+{
+	for (uint32_t kind = 0; kind < FRAG_TRACE_KEYS; kind++)
+		frag_lookup_fini(&list->by[kind]);
+}
+
+struct frag_runs *frag_find_trace(const struct frag_trace_list *list, const struct frag_runs *like)
+{
+	for (uint32_t kind = 0; kind < FRAG_TRACE_KEYS; kind++) {
+		const struct frag_name name = { .text = trace_name(like, kind), .more = "" };
+		bool alone = true;
+		uint32_t i;
+
+		if (!name.text)
+			continue;
+		i = frag_lookup_find(&list->by[kind], &name,
+				     kind == FRAG_TRACE_BY_FILE_NAME ? &alone : NULL);
+		if (i != UINT32_MAX && alone)
+			return &list->set->trace[i];
+	}
+	return NULL;
+}
+
+/* As it is written; its keys; and any on the device. */
+static struct frag_name run_name(const struct frag_run *run, enum frag_run_key kind)
+{
+	struct frag_name name = { .device = run->result.device, .text = "", .more = "" };
+
+	if (kind == FRAG_RUN_BY_POLICY) {
+		name.text = run->policy;
+	} else if (kind == FRAG_RUN_BY_KEYS) {
+		name.text = run->name;
+		name.more = run->params;
+	}
+	return name;
+}
+
+bool frag_runs_list(struct frag_run_list *list, struct frag_runs *runs)
+{
+	list->runs = runs;
+	for (uint32_t kind = 0; kind < FRAG_RUN_KEYS; kind++) {
+		struct frag_lookup *l = &list->by[kind];
+
+		if (!frag_lookup_init(l, runs->count))
+			return false;
+		for (; l->count < runs->count; l->count++) {
+			l->name[l->count] = run_name(&runs->run[l->count], kind);
+			l->name[l->count].index = l->count;
+		}
+		frag_lookup_sort(l);
+	}
+	return true;
+}
+
+void frag_runs_unlist(struct frag_run_list *list)
+{
+	for (uint32_t kind = 0; kind < FRAG_RUN_KEYS; kind++)
+		frag_lookup_fini(&list->by[kind]);
+}
+
+struct frag_run *frag_first_run(const struct frag_run_list *list, const struct frag_run *like)
+{
+	const struct frag_name name = run_name(like, FRAG_RUN_BY_DEVICE);
+	const uint32_t i = frag_lookup_find(&list->by[FRAG_RUN_BY_DEVICE], &name, NULL);
+
+	return i == UINT32_MAX ? NULL : &list->runs->run[i];
+}
+
+/*
+ * As it is written, else by its keys. Of several that are alike, the first belongs
+ * to the first of those on the other side, the second to the second; the last to all
+ * for which there is none left.
+ */
+static struct frag_run *find_like(const struct frag_run_list *list, const struct frag_run_list *of,
+				  uint32_t i)
+{
+	for (uint32_t kind = FRAG_RUN_BY_POLICY; kind <= FRAG_RUN_BY_KEYS; kind++) {
+		struct frag_name name = run_name(&of->runs->run[i], kind);
+		uint32_t k;
+
+		name.index = i;
+		k = frag_lookup_ranked(&list->by[kind], &name,
+				       frag_lookup_rank(&of->by[kind], &name));
+		if (k != UINT32_MAX)
+			return &list->runs->run[k];
+	}
+	return NULL;
+}
+
+struct frag_run *frag_find_run(const struct frag_run_list *list, const struct frag_run_list *of,
+			       uint32_t i)
+{
+	const struct frag_runs *runs = list->runs;
+	struct frag_run *like = find_like(list, of, i);
+
+	FRAG_ASSERT(i < of->runs->count);
+	if (like)
+		return like;
+	/* other policies on both sides: the first beside the first, and so on */
+	if (runs->count != of->runs->count
+	    || runs->run[i].result.device != of->runs->run[i].result.device
+	    || find_like(of, list, i))
+		return NULL;
+	return &runs->run[i];
+}
+
+static enum frag_verdict join(enum frag_verdict a, enum frag_verdict b)
+{
+	if (a == b || b == FRAG_SAME)
+		return a;
+	if (a == FRAG_SAME || a == FRAG_CHANGED)
+		return b;
+	return b == FRAG_CHANGED ? a : FRAG_MIXED;
+}
+
+/* What decides says better or worse; other figures that differ say that something did. */
+static enum frag_verdict verdict_of(const struct frag_result *base, const struct frag_result *run)
+{
+	enum frag_verdict verdict = base->status == run->status ? FRAG_SAME : FRAG_CHANGED;
+
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
+		struct frag_change c = frag_figure_change(&frag_figures[i], base, run);
+
+		if (c.verdict != FRAG_SAME)
+			verdict = join(verdict, frag_figures[i].decides ? c.verdict : FRAG_CHANGED);
+	}
+	return verdict;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* How far apart: reserved counts first. */
+static bool farther(const struct frag_divergence_point *a, const struct frag_divergence_point *b)
+{
+	uint64_t x = distance(a->reserved, a->base_reserved);
+	uint64_t y = distance(b->reserved, b->base_reserved);
+
+	if (x != y)
+		return x > y;
+	return distance(a->allocated, a->base_allocated)
+	       > distance(b->allocated, b->base_allocated);
+}
+
+static void note_place(struct frag_pair *pair, const struct frag_divergence_point *place)
+{
+	const struct frag_divergence_point none = { .kind = FRAG_WHERE_NOWHERE };
+
+	if (!farther(place, &none))
+		return;
+	if (pair->first.kind == FRAG_WHERE_NOWHERE)
+		pair->first = *place;
+	if (pair->largest.kind == FRAG_WHERE_NOWHERE || farther(place, &pair->largest))
+		pair->largest = *place;
+}
+
+/* Marks that both have: the same names in the same order. */
+static void compare_marks(struct frag_pair *pair)
+{
+	const struct frag_result *a = &pair->base->result, *b = &pair->run->result;
+
+	for (uint32_t i = 0; i < a->mark_count && i < b->mark_count; i++) {
+		struct frag_divergence_point place = {
+			.kind = FRAG_WHERE_MARK,
+			.step = b->marks[i].step, .last = b->marks[i].step,
+			.base_reserved = a->marks[i].metrics.reserved,
+			.base_allocated = a->marks[i].metrics.allocated,
+			.reserved = b->marks[i].metrics.reserved,
+			.allocated = b->marks[i].metrics.allocated,
+		};
+
+		if (strcmp(a->marks[i].name, b->marks[i].name) != 0)
+			return;
+		frag_where_json_name(place.mark, sizeof(place.mark), b->marks[i].name);
+		note_place(pair, &place);
+	}
+}
+
+static const struct frag_mark *mark_before(const struct frag_result *r, uint64_t step)
+{
+	const struct frag_mark *before = NULL;
+
+	for (uint32_t i = 0; i < r->mark_count && r->marks[i].step <= step; i++)
+		before = &r->marks[i];
+	return before;
+}
+
+/*
+ * Widths are powers of two, so stretches of both can be joined to the same
+ * boundaries. Courses from a file that do not fit are compared as far as they do.
+ */
+static void compare_timelines(struct frag_pair *pair)
+{
+	struct frag_timeline a = pair->base->timeline, b = pair->run->timeline;
+
+	frag_timeline_widen(&a, b.width);
+	frag_timeline_widen(&b, a.width);
+	for (uint32_t i = 0; i < a.count && i < b.count; i++) {
+		const struct frag_mark *mark = mark_before(&pair->run->result, b.stretch[i].from);
+		struct frag_divergence_point place = {
+			.kind = FRAG_WHERE_STRETCH, .step = b.stretch[i].from,
+			.last = i + 1 < b.count ? b.stretch[i + 1].from - 1
+						: b.stretch[i].from + b.in_last - 1,
+			.base_reserved = a.stretch[i].reserved,
+			.base_allocated = a.stretch[i].allocated,
+			.reserved = b.stretch[i].reserved,
+			.allocated = b.stretch[i].allocated,
+		};
+
+		if (a.stretch[i].from != b.stretch[i].from)
+			return;
+		if (mark)
+			frag_where_json_name(place.mark, sizeof(place.mark), mark->name);
+		note_place(pair, &place);
+	}
+}
+
+void frag_pair_compare(struct frag_pair *pair, bool same_trace)
+{
+	FRAG_ASSERT(pair->run && pair->base);
+	pair->verdict = verdict_of(&pair->base->result, &pair->run->result);
+	if (!same_trace)
+		return;
+	compare_marks(pair);
+	if (pair->base->timeline.count && pair->run->timeline.count
+	    && pair->first.kind == FRAG_WHERE_NOWHERE)
+		compare_timelines(pair);
+}

@@ -1,0 +1,38 @@
+/*
+ * driver_cost_model.h - calls of a GPU's driver, by kind and size, and a model of what they take.
+ */
+#ifndef DEVICE_DRIVER_COST_MODEL_H
+#define DEVICE_DRIVER_COST_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum frag_gpu_kind {
+	FRAG_GPU_MALLOC, FRAG_GPU_FREE, FRAG_GPU_MAP, FRAG_GPU_UNMAP, FRAG_GPU_MALLOC_ASYNC,
+	FRAG_GPU_FREE_ASYNC, FRAG_GPU_KINDS
+};
+
+/* cudaMalloc, cudaFree, map, unmap, cudaMallocAsync, cudaFreeAsync */
+const char *frag_gpu_kind_name(enum frag_gpu_kind kind);
+
+/* Sizes up to 1 MiB, then up to each doubling; the last class has no bound. */
+#define FRAG_SIZE_CLASSES 22
+uint32_t frag_size_class(uint64_t bytes);
+/* The largest size of the class; UINT64_MAX for the last. */
+uint64_t frag_size_class_max(uint32_t which);
+
+/* What was measured on a GPU: a call takes as long as its kind and size did in the mean. */
+struct frag_driver_model {
+	uint64_t count[FRAG_GPU_KINDS][FRAG_SIZE_CLASSES];
+	uint64_t total_ns[FRAG_GPU_KINDS][FRAG_SIZE_CLASSES];
+};
+
+/*
+ * What a call of so many bytes takes. Where none of its size was measured, the
+ * next smaller size that was is used for it, or else the next larger. False: no
+ * call of the kind was measured.
+ */
+bool frag_driver_model_look(const struct frag_driver_model *model, enum frag_gpu_kind kind,
+			    uint64_t bytes, uint64_t *ns);
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * fast_path.h - an alloc or a free as nearly all are, in an engine, without a call.
+ *
+ * For who drives an engine: engine.c with events, play.c with the records of a tape.
+ */
+#ifndef ENGINE_FAST_PATH_H
+#define ENGINE_FAST_PATH_H
+
+#include "engine/engine.h"
+#include "heap/heap_inline.h"
+#include "metrics/step_update.h"
+
+/* Which rule was broken; -FRAG_EPOLICY. */
+int frag_engine_refuse_count(const struct frag_engine *e, const char *hook, uint32_t expected);
+int frag_engine_refuse_answer(const struct frag_engine *e, const struct frag_request *rq,
+			      frag_block b);
+
+/*
+ * A hook that did what it says leaves so many allocated blocks. 0, or -FRAG_EPOLICY. Nobody asks
+ * that of this program's own policies, but for a run that is checked.
+ */
+static inline int frag_check_blocks(const struct frag_engine *e, const char *hook,
+				    uint32_t expected)
+{
+	if (e->trusted || e->totals->blocks == expected)
+		return 0;
+	return frag_engine_refuse_count(e, hook, expected);
+}
+
+/* The answer is a block of its own, as requested. 0, or -FRAG_EPOLICY. */
+static inline int frag_check_answer(const struct frag_engine *e, const struct frag_request *rq,
+				    frag_block b, uint32_t blocks_before)
+{
+	const struct frag_heap *h = e->policy.heap;
+
+	if (e->trusted)
+		return 0;
+	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED
+	    || h->blocks[b].requested != rq->bytes
+	    || h->segments[h->blocks[b].segment].pool != rq->pool)
+		return frag_engine_refuse_answer(e, rq, b);
+	return frag_check_blocks(e, "alloc", blocks_before + 1);
+}
+
+/* What the slot of a new block says of it, field by field: a literal would be cleared first. */
+static inline void frag_begin_slot(struct frag_slot *slot, const struct frag_request *rq,
+				   uint32_t tag, uint32_t stack, uint32_t device)
+{
+	slot->block = rq->bytes ? FRAG_NO_BLOCK : SLOT_EMPTY;
+	slot->pending = false;
+	slot->tag = tag;
+	slot->stack = stack;
+	slot->birth = rq->tick;
+	slot->device = (uint16_t)device;
+}
+
+/*
+ * The policy has answered a request with rc, and a block in the slot. 0; -FRAG_EDEVMEM: an OOM,
+ * which is counted; else its failure.
+ */
+static inline int frag_end_alloc(struct frag_engine *e, const struct frag_request *rq,
+				 struct frag_slot *slot, uint32_t blocks_before, int rc)
+{
+	if (rc == -FRAG_EDEVMEM) {
+		slot->block = SLOT_FAILED;
+		e->counts.ooms++;
+		rc = frag_check_blocks(e, "alloc", blocks_before);
+		return rc ? rc : -FRAG_EDEVMEM;
+	}
+	if (rc)
+		return rc;
+	e->counts.hits += frag_call_count(e->policy.heap) == 0;
+	return frag_check_answer(e, rq, slot->block, blocks_before);
+}
+
+/* The policy frees an allocated block: one less there must be. */
+static inline int frag_free_live(struct frag_engine *e, frag_block b)
+{
+	const uint32_t blocks_before = e->totals->blocks;
+	int rc = e->policy.ops->free(&e->policy, b);
+
+	return rc ? rc : frag_check_blocks(e, "free", blocks_before - 1);
+}
+
+/* 0; -FRAG_EDEVMEM: an OOM; else the policy's failure. */
+__attribute__((always_inline))
+static inline int frag_plain_alloc(struct frag_engine *e, const struct frag_request *rq,
+				   uint32_t tag, uint32_t stack, uint32_t device,
+				   struct frag_slot *slot)
+{
+	const uint32_t blocks_before = e->totals->blocks;
+	int rc;
+
+	e->counts.allocs++;
+	frag_begin_slot(slot, rq, tag, stack, device);
+	if (!rq->bytes) {
+		e->counts.hits++;
+		return 0;
+	}
+	rc = e->policy.ops->alloc(&e->policy, rq, &slot->block);
+	return frag_end_alloc(e, rq, slot, blocks_before, rc);
+}
+
+/* 0, or the policy's failure. */
+__attribute__((always_inline))
+static inline int frag_plain_free(struct frag_engine *e, struct frag_slot *slot)
+{
+	const frag_block b = slot->block;
+
+	if (b >= SLOT_FIRST_STATE) {
+		e->counts.skipped += b == SLOT_FAILED;
+		e->counts.frees += b != SLOT_FAILED;
+		return 0;
+	}
+	e->counts.frees++;
+	slot->pending = false;
+	slot->block = SLOT_NONE;
+	return frag_free_live(e, b);
+}
+
+/*
+ * frag_begin_step() where the step before called the device, or had a verb refused: else all is as
+ * that step found it. Of a device whose figures change by calls of the heap alone.
+ */
+static inline void frag_begin_plain(struct frag_engine *e)
+{
+	struct frag_heap *h = e->policy.heap;
+
+	if (h->call_count || h->refusal[0])
+		frag_begin_step(h);
+	e->said.code = 0;
+}
+
+#endif

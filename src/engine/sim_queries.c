@@ -1,0 +1,181 @@
+/* sim_queries.c - what can be asked of a simulation: its results, and who holds which block. */
+#include "engine/sim.h"
+#include "heap/relocate.h"
+#include "policy/compact.h"
+#include "policy/plan_policy.h"
+
+static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bool interrupted)
+{
+	if (interrupted && !sim->engines[d].stopped)
+		return FRAG_RUN_INTERRUPTED;
+	return sim->engines[d].counts.ooms ? FRAG_RUN_OOM : FRAG_RUN_OK;
+}
+
+static struct frag_planned planned_by(const struct frag_policy *p)
+{
+	const struct frag_followed *f = frag_plan_followed(p);
+
+	if (!f)
+		return (struct frag_planned){ .there = false };
+	return (struct frag_planned){
+		.there = true, .hits = f->hits, .too_large = f->too_large,
+		.other_pool = f->other_pool, .not_free = f->not_free, .beyond = f->beyond,
+		.before = f->before, .misses = f->too_large + f->other_pool + f->not_free
+					       + f->beyond + f->before,
+	};
+}
+
+/*
+ * The results are filled in anew at each call, so they can be asked for in the middle of a run
+ * too.
+ */
+const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupted, uint32_t *count)
+{
+	*count = sim->device_count;
+	frag_sim_watch(sim, &sim->step);
+	for (uint32_t d = 0; d < sim->device_count && !sim->retired; d++) {
+		struct frag_result *r = &sim->results[d];
+		struct frag_engine *e = &sim->engines[d];
+		const struct frag_totals *b = e->totals;
+		const struct frag_moves moves = frag_heap_moves(e->policy.heap);
+		const struct frag_memory_stats *stats;
+
+		frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
+		r->choice = sim->choice;
+		r->device = d;
+		r->device_name = sim->devices.figures[d].name;
+		r->total = e->device.total;
+		r->context = e->device.context;
+		r->other = e->device.other;
+		r->granularity = e->device.granularity;
+		r->small_max = e->device.small_max;
+		r->small_granularity = e->device.small_granularity;
+		r->modelled = (struct frag_modelled){
+			.there = e->device.model != NULL, .driver_ns = e->device.model_ns,
+			.calls = e->device.model_calls,
+			.unmeasured_calls = e->device.model_unknown,
+		};
+		r->compaction = (struct frag_compaction){
+			.there = frag_compact_is(r->choice.ops), .moves = moves.moves,
+			.blocks = moves.blocks, .bytes = moves.bytes,
+		};
+		r->planned = planned_by(&e->policy);
+		r->least = e->device.least;
+		r->beyond = e->device.beyond;
+		r->calls = e->device.calls;
+		r->refused = e->device.refused;
+		r->status = status_of(sim, d, interrupted);
+		r->counts = e->counts;
+		r->counts.segment_allocs = b->segment_allocs;
+		r->counts.segment_frees = b->segment_frees;
+		r->counts.splits = b->splits;
+		r->counts.merges = b->merges;
+		r->counts.retries = b->retries;
+		r->marks_cut = sim->marks_cut;
+		stats = r->choice.ops->stats ? r->choice.ops->stats(&e->policy) : NULL;
+		r->has_stats = stats != NULL;
+		if (stats)
+			r->stats = *stats;
+		frag_run_metrics_result(&e->metrics, r);
+	}
+	frag_sim_unwatch(sim);
+	return sim->results;
+}
+
+void frag_sim_retire(struct frag_sim *sim, bool interrupted)
+{
+	uint32_t count;
+
+	frag_sim_results(sim, interrupted, &count);
+	for (uint32_t d = 0; d < count && !sim->retired; d++)
+		frag_engine_fini(&sim->engines[d]);
+	free(sim->slots);
+	sim->slots = NULL;
+	sim->slot_count = sim->slot_capacity = 0;
+	sim->retired = true;
+}
+
+void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
+		       const struct frag_driver_costs *costs, const struct frag_probes *probes)
+{
+	sim->results[device].prediction = *p;
+	sim->results[device].costs = costs;
+	sim->results[device].probes = probes;
+}
+
+const struct frag_symbols *frag_sim_symbols(const struct frag_sim *sim)
+{
+	return sim->symbols;
+}
+
+const struct frag_devices *frag_sim_devices(const struct frag_sim *sim)
+{
+	return &sim->devices;
+}
+
+const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device)
+{
+	return sim->engines[device].policy.heap;
+}
+
+frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot)
+{
+	return slot < sim->slot_count && sim->slots[slot].block < SLOT_FIRST_STATE
+		? sim->slots[slot].block : FRAG_NO_BLOCK;
+}
+
+int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev,
+		  struct frag_sought *out)
+{
+	struct frag_policy *p = &sim->engines[ev->device].policy;
+	const struct frag_request rq = {
+		.bytes = ev->bytes, .stream = ev->stream, .pool = ev->pool, .tick = ev->step,
+		.stream_order = ev->stream_order,
+	};
+	int rc;
+
+	*out = (struct frag_sought){ .list = FRAG_NO_LIST, .bytes = ev->bytes };
+	if (!p->ops->seek)
+		return 0;
+	/* in the midst of a step it is watched already */
+	if (!sim->busy)
+		frag_sim_watch(sim, &sim->step);
+	rc = p->ops->seek(p, &rq, out);
+	if (!sim->busy)
+		frag_sim_unwatch(sim);
+	/* whatever it says, a block is as large as its request */
+	out->bytes = out->bytes > ev->bytes ? out->bytes : ev->bytes;
+	return rc;
+}
+
+/* Of slot i, if it holds a block of the device. */
+static bool find_live(const struct frag_sim *sim, uint32_t device, uint32_t i,
+		      struct frag_live *out)
+{
+	const struct frag_slot *slot = &sim->slots[i];
+	const struct frag_heap *heap = sim->engines[device].policy.heap;
+
+	if (slot->block >= SLOT_FIRST_STATE || slot->device != device
+	    || (slot->pending && !frag_heap_is_pending(heap, slot->block, i)))
+		return false;
+	*out = (struct frag_live){
+		.block = frag_heap_look(heap, slot->block), .slot = i, .tag = slot->tag,
+		.stack = slot->stack, .birth = slot->birth, .pending = slot->pending,
+	};
+	return true;
+}
+
+void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
+		   void (*visit)(void *ctx, const struct frag_live *live))
+{
+	struct frag_live live;
+
+	for (uint32_t i = 0; i < sim->slot_count; i++)
+		if (find_live(sim, device, i, &live))
+			visit(ctx, &live);
+}
+
+frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot)
+{
+	return frag_heap_address(sim->engines[device].policy.heap, sim->slots[slot].block);
+}

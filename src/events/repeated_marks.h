@@ -1,0 +1,51 @@
+/* repeated_marks.h - marks that repeat, but for their numbers; and which blocks outlast them. */
+#ifndef EVENTS_REPEATED_MARKS_H
+#define EVENTS_REPEATED_MARKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A mark's name with a # in place of each number, for the caller to free; NULL: memory is short. */
+char *frag_mark_kind(const char *name, size_t length);
+
+/* A mark: where it is, in whatever the caller counts, and its kind, hashed. */
+struct frag_lasting_mark {
+	uint64_t at, kind;
+};
+
+/* The marks so far, in their order; after frag_lasting_find() those that begin an iteration. */
+struct frag_lasting_marks {
+	struct frag_lasting_mark *mark;
+	uint32_t count, capacity;
+};
+
+/* A mark of this name; false: memory is short. */
+bool frag_lasting_note(struct frag_lasting_marks *marks, uint64_t at, const char *name,
+			  size_t length);
+
+/*
+ * Leaves the marks of the kind whose repeating one comes first; none where none repeats. False:
+ * memory is short. free(marks->mark) gives them back.
+ */
+bool frag_lasting_find(struct frag_lasting_marks *marks);
+
+/* Iterations that have begun before this place, or at it. */
+uint32_t frag_lasting_begun(const struct frag_lasting_marks *marks, uint64_t at);
+
+/*
+ * Does a block live long that is born after the beginning of `before` iterations, and outlives
+ * the beginnings of so many more? never: it is not freed.
+ */
+static inline bool frag_outlasts(uint32_t before, uint32_t outlived, bool never)
+{
+	return outlived >= 2 || (never && (outlived || !before));
+}
+
+/* The same in a trace of so many steps in which no mark repeats. */
+static inline bool frag_outlasts_part(uint64_t birth, uint64_t end, uint64_t steps, bool never)
+{
+	return end - birth >= steps / 2 || (never && birth < steps / 10);
+}
+
+#endif

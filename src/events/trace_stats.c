@@ -1,0 +1,134 @@
+/* trace_stats.c - what a trace is, before any policy. */
+#include "events/trace_stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/array_grow.h"
+
+struct frag_survey_block {
+	uint64_t birth, bytes;
+	uint32_t device;
+};
+
+bool frag_survey_init(struct frag_survey *s, uint32_t device_count)
+{
+	*s = (struct frag_survey){ .device_count = device_count };
+	s->devices = calloc(device_count, sizeof(*s->devices));
+	return frag_map_init(&s->sizes_seen, frag_hash_seed()) && s->devices;
+}
+
+void frag_survey_fini(struct frag_survey *s)
+{
+	frag_map_fini(&s->sizes_seen);
+	free(s->devices);
+	free(s->blocks);
+	free(s->seen);
+}
+
+uint32_t frag_survey_bin(uint64_t value)
+{
+	return value ? 64 - (uint32_t)__builtin_clzll(value) : 0;
+}
+
+static void count(struct frag_survey_bin *bins, uint64_t value, uint64_t bytes)
+{
+	uint32_t bin = frag_survey_bin(value);
+
+	bin = bin < FRAG_SURVEY_BINS ? bin : FRAG_SURVEY_BINS - 1;
+	bins[bin].count++;
+	bins[bin].bytes += bytes;
+}
+
+/* Counts a stream (1) or a pool (2) the first time that it is seen. */
+static bool see(struct frag_survey *s, uint32_t index, uint8_t what, uint32_t *sum)
+{
+	if (!frag_grow(&s->seen, &s->seen_capacity, (uint64_t)index + 1, 1))
+		return false;
+	for (; s->seen_count <= index; s->seen_count++)
+		s->seen[s->seen_count] = 0;
+	*sum += !(s->seen[index] & what);
+	s->seen[index] |= what;
+	return true;
+}
+
+/*
+ * A slot has one live block at a time, so an array by slot holds every block that
+ * a free may end.
+ */
+static bool note_alloc(struct frag_survey *s, const struct frag_event *ev)
+{
+	struct frag_survey_device *d = &s->devices[ev->device];
+
+	FRAG_ASSERT(ev->device < s->device_count);
+	if (!frag_grow(&s->blocks, &s->block_capacity, (uint64_t)ev->slot + 1, sizeof(*s->blocks))
+	    || !see(s, ev->stream, 1, &s->streams) || !see(s, ev->pool, 2, &s->pools))
+		return false;
+	if (frag_map_get(&s->sizes_seen, ev->bytes) == FRAG_MAP_NONE
+	    && !frag_map_add(&s->sizes_seen, ev->bytes, 0))
+		return false;
+	s->blocks[ev->slot] = (struct frag_survey_block){
+		.birth = ev->step, .bytes = ev->bytes, .device = ev->device,
+	};
+	count(s->sizes, ev->bytes, ev->bytes);
+	d->allocs++;
+	d->live++;
+	d->live_bytes += ev->bytes;
+	if (d->live_bytes > d->peak_bytes) {
+		d->peak_bytes = d->live_bytes;
+		d->peak_blocks = d->live;
+		d->peak_step = ev->step;
+	}
+	return true;
+}
+
+static void note_free(struct frag_survey *s, const struct frag_event *ev)
+{
+	const struct frag_survey_block *b = &s->blocks[ev->slot];
+	struct frag_survey_device *d = &s->devices[b->device];
+
+	FRAG_ASSERT(ev->slot < s->block_capacity);
+	d->live--;
+	d->live_bytes -= b->bytes;
+	count(s->lives, ev->step - b->birth, b->bytes);
+	s->freed_at_once += ev->step - b->birth == 1;
+	s->waiting_frees += ev->waits;
+}
+
+static void note_mark(struct frag_survey *s, const struct frag_event *ev)
+{
+	struct frag_survey_mark *m;
+	uint32_t n = ev->text.length;
+
+	if (s->ops[FRAG_OP_MARK] > FRAG_SURVEY_MARKS)
+		return;
+	m = &s->marks[s->ops[FRAG_OP_MARK] - 1];
+	if (n > sizeof(m->name) - 1) {
+		n = sizeof(m->name) - 1;
+		/* not in the middle of a character */
+		while (n && ((unsigned char)ev->text.text[n] & 0xc0) == 0x80)
+			n--;
+	}
+	m->step = ev->step;
+	memcpy(m->name, ev->text.text, n);
+	m->name[n] = '\0';
+}
+
+bool frag_survey_event(struct frag_survey *s, const struct frag_event *ev)
+{
+	s->ops[ev->op]++;
+	if (ev->members & FRAG_HAS_T) {
+		s->first_t = s->with_t ? s->first_t : ev->t;
+		s->backwards += s->with_t && ev->t < s->last_t;
+		s->last_t = ev->t;
+		s->with_t++;
+	}
+	if (ev->op == FRAG_OP_ALLOC)
+		return note_alloc(s, ev);
+	if (ev->op == FRAG_OP_FREE)
+		note_free(s, ev);
+	if (ev->op == FRAG_OP_MARK)
+		note_mark(s, ev);
+	return true;
+}

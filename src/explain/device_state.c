@@ -1,0 +1,310 @@
+/* device_state.c - a device in the middle of a run: who pins what is free. */
+#include "explain/device_state.h"
+
+#include <stdlib.h>
+
+#include "base/array_grow.h"
+#include "explain/live_by_tag.h"
+#include "metrics/result.h"
+
+/* Live blocks of one tag beside free memory, in one place: a segment, or a gap of a range. */
+struct mooring {
+	uint64_t bytes;
+	uint32_t blocks;
+	uint32_t tag, place;
+};
+
+struct place {
+	uint64_t stranded;
+	uint32_t tags;          /* different ones */
+};
+
+struct survey {
+	const struct frag_sim *sim;
+	uint32_t device;
+	uint32_t *tag_of;               /* by block */
+	uint32_t *mooring_of;           /* by tag: its last one, maybe of another place */
+	struct mooring *moorings;
+	struct place *places;
+	uint32_t tag_of_count, tag_of_capacity, mooring_of_count, mooring_of_capacity;
+	uint32_t mooring_count, mooring_capacity, place_count, place_capacity;
+	/* the segment that is walked through */
+	struct frag_segment_view segment;
+	frag_block block;               /* that comes next */
+	uint32_t first;                 /* mooring of the place */
+	uint64_t free;                  /* bytes */
+	bool moored;                    /* the block before is live: */
+	struct mooring last;            /* without bytes where the gap before it has them */
+	uint64_t gap;                   /* stranded bytes after it; in a range */
+	bool ranges;                    /* a place is in one */
+	bool failed;                    /* memory is short */
+};
+
+/* Entry `at` of an array by number, those before it that are new 0; NULL: memory is short. */
+static uint32_t *entry(struct survey *s, uint32_t **array, uint32_t *count, uint32_t *capacity,
+		       uint32_t at)
+{
+	if (!frag_grow(array, capacity, (uint64_t)at + 1, sizeof(**array))) {
+		s->failed = true;
+		return NULL;
+	}
+	while (*count <= at)
+		(*array)[(*count)++] = 0;
+	return &(*array)[at];
+}
+
+static void note_tag(void *ctx, const struct frag_live *live)
+{
+	struct survey *s = ctx;
+	uint32_t *tag = s->failed ? NULL : entry(s, &s->tag_of, &s->tag_of_count,
+						 &s->tag_of_capacity,
+						 frag_sim_block(s->sim, live->slot));
+
+	if (tag)
+		*tag = live->tag;
+}
+
+/* To what the tag has in this place already, or a new one. */
+static void add_mooring(struct survey *s, struct mooring m)
+{
+	uint32_t *at = s->failed ? NULL : entry(s, &s->mooring_of, &s->mooring_of_count,
+						&s->mooring_of_capacity, m.tag);
+
+	if (!at)
+		return;
+	if (*at >= s->first && *at < s->mooring_count && s->moorings[*at].tag == m.tag) {
+		s->moorings[*at].bytes += m.bytes;
+		s->moorings[*at].blocks += m.blocks;
+		return;
+	}
+	if (!frag_grow(&s->moorings, &s->mooring_capacity, (uint64_t)s->mooring_count + 1,
+		       sizeof(*s->moorings))) {
+		s->failed = true;
+		return;
+	}
+	m.place = s->place_count;
+	*at = s->mooring_count;
+	s->moorings[s->mooring_count++] = m;
+}
+
+/* The moorings since the last place are of one that has so many stranded bytes, if any. */
+static void end_place(struct survey *s, uint64_t stranded)
+{
+	if (!stranded || s->first == s->mooring_count) {
+		s->mooring_count = s->first;
+		return;
+	}
+	if (!frag_grow(&s->places, &s->place_capacity, (uint64_t)s->place_count + 1,
+		       sizeof(*s->places))) {
+		s->failed = true;
+		return;
+	}
+	s->places[s->place_count++] = (struct place){ .stranded = stranded };
+	s->first = s->mooring_count;
+}
+
+/* In a range a gap is a place of its own, kept by the blocks at its ends. next: NULL, none. */
+static void end_gap(struct survey *s, const struct mooring *next)
+{
+	const bool gap = s->gap > 0;
+
+	if (gap && s->moored)
+		add_mooring(s, s->last);
+	if (gap && next)
+		add_mooring(s, *next);
+	end_place(s, s->gap);
+	s->ranges |= gap;
+	s->gap = 0;
+	s->moored = next != NULL;
+	if (next)
+		s->last = *next;
+	if (next && gap)
+		s->last.bytes = s->last.blocks = 0;
+}
+
+static void end_segment(struct survey *s)
+{
+	if (s->segment.page)
+		end_gap(s, NULL);
+	else
+		end_place(s, s->segment.kept ? 0 : s->free);
+	s->free = 0;
+	s->moored = false;
+}
+
+/* Bytes of a free block on pages that it does not fill. */
+static uint64_t on_shared_pages(const struct frag_block_view *b, uint64_t page)
+{
+	const uint64_t first = (b->offset + page - 1) / page * page;
+	const uint64_t end = (b->offset + b->bytes) / page * page;
+
+	return end > first ? b->bytes - (end - first) : b->bytes;
+}
+
+/* A pending block that has been waited for, but not yet freed, is nobody's: it has no tag. */
+static struct mooring moor(const struct survey *s, frag_block at, uint64_t bytes)
+{
+	return (struct mooring){
+		.bytes = bytes, .blocks = bytes > 0,
+		.tag = at < s->tag_of_count ? s->tag_of[at] : 0,
+	};
+}
+
+/* Each segment, then its blocks in the order of their addresses. */
+static void visit(void *ctx, const struct frag_segment_view *seg, const struct frag_block_view *b)
+{
+	struct survey *s = ctx;
+	const frag_block at = s->block;
+	struct mooring m;
+
+	s->block = b ? b->next : seg->first;
+	if (!b) {
+		end_segment(s);
+		s->segment = *seg;
+	} else if (b->state == FRAG_FREE) {
+		s->free += b->bytes;
+		if (seg->page)
+			s->gap += on_shared_pages(b, seg->page);
+	} else if (b->state == FRAG_ALLOCATED || b->state == FRAG_PENDING) {
+		m = moor(s, at, b->bytes);
+		if (seg->page)
+			end_gap(s, &m);
+		else
+			add_mooring(s, m);
+	} else if (seg->page) {
+		end_gap(s, NULL);
+	}
+}
+
+static int by_tag(const void *a, const void *b)
+{
+	const struct mooring *x = a, *y = b;
+
+	if (x->tag != y->tag)
+		return x->tag < y->tag ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Per tag: what it pins alone, and with others. */
+struct share {
+	struct frag_blocking_tag alone, shared;
+	uint32_t tag;
+};
+
+static int by_alone(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->alone.stranded != y->alone.stranded)
+		return x->alone.stranded > y->alone.stranded ? -1 : 1;
+	return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+static int by_shared(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->shared.stranded != y->shared.stranded)
+		return x->shared.stranded > y->shared.stranded ? -1 : 1;
+	return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+static void count_tags(struct survey *s)
+{
+	for (uint32_t i = 0; i < s->mooring_count; i++)
+		s->places[s->moorings[i].place].tags++;
+}
+
+/* The sorted moorings as one share a tag. */
+static uint32_t make_shares(const struct survey *s, struct share *shares)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < s->mooring_count; i++) {
+		const struct mooring *m = &s->moorings[i];
+		const struct place *place = &s->places[m->place];
+		const bool new_tag = !i || m[-1].tag != m->tag;
+		struct frag_blocking_tag *pin;
+
+		if (new_tag)
+			shares[count++] = (struct share){ .tag = m->tag };
+		pin = place->tags == 1 ? &shares[count - 1].alone : &shares[count - 1].shared;
+		pin->bytes += m->bytes;
+		pin->blocks += m->blocks;
+		pin->stranded += place->stranded;
+		pin->places++;
+	}
+	return count;
+}
+
+static int keep_pins(struct frag_device_state *moment, const struct frag_symbols *symbols,
+		     struct share *shares, uint32_t count)
+{
+	bool alone;
+
+	if (!count)
+		return 0;
+	qsort(shares, count, sizeof(*shares), by_alone);
+	alone = shares[0].alone.stranded > 0;
+	if (!alone)
+		qsort(shares, count, sizeof(*shares), by_shared);
+	for (uint32_t i = 0; i < count && i < FRAG_PINS_MAX; i++) {
+		struct frag_blocking_tag *to = &moment->pins[i];
+
+		if (alone && !shares[i].alone.stranded)
+			break;
+		*to = alone ? shares[i].alone : shares[i].shared;
+		to->alone = alone;
+		if (!frag_tag_json(symbols, shares[i].tag, &to->tag))
+			return -FRAG_ENOMEM;
+		moment->pin_count = i + 1;
+	}
+	return 0;
+}
+
+static int find_pins(struct frag_device_state *moment, struct survey *s)
+{
+	struct share *shares;
+	int rc;
+
+	frag_sim_walk(s->sim, s->device, s, note_tag);
+	frag_heap_walk(frag_sim_heap(s->sim, s->device), s, visit);
+	end_segment(s);
+	shares = s->failed ? NULL : malloc(((size_t)s->mooring_count + 1) * sizeof(*shares));
+	if (!shares)
+		return -FRAG_ENOMEM;
+	if (s->mooring_count)
+		qsort(s->moorings, s->mooring_count, sizeof(*s->moorings), by_tag);
+	count_tags(s);
+	moment->places = s->place_count;
+	moment->ranges = s->ranges;
+	for (uint32_t i = 0; i < s->place_count; i++)
+		moment->stranded += s->places[i].stranded;
+	rc = keep_pins(moment, frag_sim_symbols(s->sim), shares, make_shares(s, shares));
+	free(shares);
+	return rc;
+}
+
+int frag_moment_init(struct frag_device_state *moment, const struct frag_sim *sim, uint32_t device,
+		     struct frag_error *err)
+{
+	struct survey s = { .sim = sim, .device = device };
+	int rc;
+
+	*moment = (struct frag_device_state){ .holder_count = 0 };
+	rc = frag_holders_find(sim, device, NULL, moment->holders, &moment->holder_count);
+	rc = rc ? rc : find_pins(moment, &s);
+	free(s.tag_of);
+	free(s.mooring_of);
+	free(s.moorings);
+	free(s.places);
+	return rc ? frag_fail_nomem(err) : 0;
+}
+
+void frag_moment_fini(struct frag_device_state *moment)
+{
+	frag_holders_fini(moment->holders, moment->holder_count);
+	for (uint32_t i = 0; i < moment->pin_count; i++)
+		free(moment->pins[i].tag);
+	*moment = (struct frag_device_state){ .holder_count = 0 };
+}

@@ -1,0 +1,38 @@
+/*
+ * device_state.h - a device in the middle of a run: who holds the memory, and who pins what is free.
+ *
+ * Free memory is pinned where it could be given back but for live blocks beside it: in a
+ * segment that has some, and of an expandable range on pages that have some.
+ */
+#ifndef EXPLAIN_DEVICE_STATE_H
+#define EXPLAIN_DEVICE_STATE_H
+
+#include "fragsim/engine.h"
+
+/* What the blocks of one tag pin. */
+struct frag_blocking_tag {
+	char    *tag;           /* as JSON text with its quotes; NULL: blocks without one */
+	uint64_t bytes, blocks; /* of them, in the segments or pages concerned */
+	uint64_t stranded;      /* free bytes there */
+	uint32_t places;        /* segments; in a range, free blocks */
+	bool     alone;         /* no other tag has blocks there; else others pin them as well */
+};
+#define FRAG_PINS_MAX 3
+
+struct frag_device_state {
+	struct frag_tag_usage holders[FRAG_HOLDERS_MAX];   /* the largest first */
+	uint32_t holder_count;
+	/* the tags that pin most by themselves; where none does, those that do with others */
+	struct frag_blocking_tag pins[FRAG_PINS_MAX];
+	uint32_t pin_count;
+	uint64_t stranded;      /* free bytes that are pinned */
+	uint32_t places;        /* that have some */
+	bool     ranges;        /* expandable ones are among them */
+};
+
+/* As the simulation is now; to be released also where this fails. -FRAG_ENOMEM */
+int frag_moment_init(struct frag_device_state *moment, const struct frag_sim *sim, uint32_t device,
+		     struct frag_error *err);
+void frag_moment_fini(struct frag_device_state *moment);      /* one that is zeroed is fine */
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * block_inline.h - the verbs on blocks, without a call, in plain segments.
+ *
+ * For block.c, whose verbs look at what they are given first, and for the policies of this
+ * program, which have just asked for the block that they name. They get the verbs of block.c in a
+ * run that is checked, and in segments that are not plain.
+ */
+#ifndef HEAP_BLOCK_INLINE_H
+#define HEAP_BLOCK_INLINE_H
+
+#include "heap/heap_inline.h"
+
+/* Of takes and gives, which are most of the verbs, each has its own copy. */
+#define HOT static inline __attribute__((always_inline))
+
+HOT uint32_t cut(struct frag_heap *h, uint32_t b, uint64_t keep)
+{
+	const uint32_t upper = frag_new_block(h);
+	struct block *k = &h->blocks[b], *u = &h->blocks[upper];
+
+	FRAG_ASSERT(keep > 0 && keep < k->bytes);
+	*u = (struct block){
+		.offset = k->offset + keep, .bytes = k->bytes - keep,
+		.segment = k->segment, .prev = b, .next = k->next,
+		.user = k->user, .state = k->state, .order = k->order,
+	};
+	if (k->next != NONE)
+		h->blocks[k->next].prev = upper;
+	k->next = upper;
+	k->bytes = keep;
+	return upper;
+}
+
+HOT void fuse(struct frag_heap *h, uint32_t lower, uint32_t upper)
+{
+	struct block *k = &h->blocks[lower];
+
+	FRAG_ASSERT(k->next == upper && k->segment == h->blocks[upper].segment);
+	k->bytes += h->blocks[upper].bytes;
+	k->next = h->blocks[upper].next;
+	if (k->next != NONE)
+		h->blocks[k->next].prev = lower;
+	frag_release_record(h, upper);
+}
+
+/* A block's request is over: the totals of what is live. False: there was none. */
+HOT bool end_request(struct frag_heap *h, frag_block b)
+{
+	struct block *k = &h->blocks[b];
+
+	if (k->state == FRAG_ALLOCATED) {
+		h->totals.requested -= k->requested;
+		h->totals.allocated -= k->bytes;
+		h->totals.blocks--;
+	} else if (k->state == FRAG_PENDING) {
+		frag_pending_remove(h, b);
+	} else {
+		return false;
+	}
+	h->totals.active -= k->bytes;
+	k->state = FRAG_DETACHED;
+	if (--h->segments[k->segment].live == 0)
+		frag_idle_enter(h, k->segment);
+	return true;
+}
+
+/* A detached block serves a request. */
+HOT void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
+{
+	struct block *k = &h->blocks[b];
+
+	k->state = FRAG_ALLOCATED;
+	k->requested = requested;
+	h->totals.requested += requested;
+	h->totals.allocated += k->bytes;
+	h->totals.active += k->bytes;
+	h->totals.blocks++;
+	if (h->segments[k->segment].live++ == 0)
+		frag_idle_leave(h, k->segment);
+}
+
+/*
+ * Most segments are plain: whatever is free in them is in their list, one hole a block, and goes
+ * back to the device with all of the segment or not at all. There the entry of a free block becomes
+ * another one's without leaving its list, and what the totals have to know is told at once.
+ */
+HOT bool is_plain(const struct frag_heap *h, const struct segment *s)
+{
+	return !(h->sorted | (s->slot_size != 0) | (s->page != 0));
+}
+
+HOT struct frag_entry plain_entry(const struct frag_heap *h, uint32_t b)
+{
+	const struct block *k = &h->blocks[b];
+
+	return (struct frag_entry){
+		.size = k->bytes, .offset = k->offset, .ordinal = k->order, .block = b,
+	};
+}
+
+/* A free block becomes a detached one. */
+HOT void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+{
+	const struct frag_entry e = plain_entry(h, b);
+
+	h->totals.free -= e.size;
+	h->totals.holes--;
+	frag_index_remove(&h->index, s->list, &e);
+	h->blocks[b].state = FRAG_DETACHED;
+}
+
+/* A detached block becomes a free one. */
+HOT void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+{
+	const struct frag_entry e = plain_entry(h, b);
+
+	h->totals.free += e.size;
+	h->totals.holes++;
+	h->blocks[b].state = FRAG_FREE;
+	frag_index_insert(&h->index, s->list, &e);
+}
+
+/* Cuts a free block in two: one part stays free, the other, detached, is returned. */
+HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b, uint64_t keep,
+			bool upper)
+{
+	const struct frag_entry whole = plain_entry(h, b);
+	const uint32_t other = cut(h, b, upper ? whole.size - keep : keep);
+	const uint32_t rest = upper ? b : other, taken = upper ? other : b;
+	struct frag_entry e;
+
+	h->blocks[rest].state = FRAG_FREE;
+	h->blocks[taken].state = FRAG_DETACHED;
+	h->totals.free -= keep;
+	e = plain_entry(h, rest);
+	frag_index_replace(&h->index, s->list, &whole, &e);
+	return taken;
+}
+
+/*
+ * Makes a detached block a free one, together with free neighbours: the entry of one of them
+ * becomes that of the result.
+ */
+HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+{
+	const struct block *k = &h->blocks[b];
+	const uint32_t prev = k->prev, next = k->next;
+	const bool lower = prev != NONE && h->blocks[prev].state == FRAG_FREE;
+	const bool upper = next != NONE && h->blocks[next].state == FRAG_FREE;
+	struct frag_entry was, e;
+
+	h->totals.free += k->bytes;
+	h->totals.holes += UINT64_C(1) - lower - upper;
+	h->totals.merges += (uint64_t)lower + upper;
+	if (upper) {
+		was = plain_entry(h, next);
+		fuse(h, b, next);
+		if (lower)
+			frag_index_remove(&h->index, s->list, &was);
+	}
+	if (lower) {
+		was = plain_entry(h, prev);
+		h->blocks[prev].order = h->blocks[b].order;
+		fuse(h, prev, b);
+		b = prev;
+	}
+	h->blocks[b].state = FRAG_FREE;
+	e = plain_entry(h, b);
+	if (lower | upper)
+		frag_index_replace(&h->index, s->list, &was, &e);
+	else
+		frag_index_insert(&h->index, s->list, &e);
+	return b;
+}
+
+/* frag_block_room() where the policy does not sort. */
+HOT bool plain_room(struct frag_heap *h, uint32_t blocks)
+{
+	return frag_index_reserve(&h->index)
+	       && (!blocks || frag_grow(&h->blocks, &h->block_capacity,
+					(uint64_t)h->block_count + blocks, sizeof(*h->blocks)));
+}
+
+/* The segment of a block where the verbs below know what to do without a look at it; else NULL. */
+HOT const struct segment *plain_segment(const struct frag_heap *h, frag_block b)
+{
+	const struct segment *s = &h->segments[h->blocks[b].segment];
+
+	return h->checked || !is_plain(h, s) ? NULL : s;
+}
+
+/* frag_heap_take() of a free block that holds the request. */
+HOT int frag_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
+{
+	const struct segment *s = plain_segment(h, *b);
+	const uint64_t bytes = h->blocks[*b].bytes;
+
+	if (!s)
+		return frag_heap_take(h, b, requested, keep);
+	FRAG_ASSERT(h->blocks[*b].state == FRAG_FREE && requested <= keep && keep <= bytes);
+	if (!plain_room(h, 1))
+		return -FRAG_ENOMEM;
+	if (keep == bytes) {
+		detach_plain(h, s, *b);
+	} else {
+		*b = part_plain(h, s, *b, keep, false);
+		h->totals.splits++;
+	}
+	begin_request(h, *b, requested);
+	return 0;
+}
+
+/* frag_heap_give() of an allocated or a pending block. */
+HOT int frag_give(struct frag_heap *h, frag_block b, frag_block *out)
+{
+	const struct segment *s = plain_segment(h, b);
+
+	if (!s)
+		return frag_heap_give(h, b, out);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_ALLOCATED || h->blocks[b].state == FRAG_PENDING);
+	if (!plain_room(h, 0))
+		return -FRAG_ENOMEM;
+	end_request(h, b);
+	b = join_plain(h, s, b);
+	if (out)
+		*out = b;
+	return 0;
+}
+
+/* The steps that take and give are made of, likewise. */
+HOT int frag_detach_free(struct frag_heap *h, frag_block b)
+{
+	const struct segment *s = plain_segment(h, b);
+
+	if (!s)
+		return frag_heap_detach_free(h, b);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
+	detach_plain(h, s, b);
+	return 0;
+}
+
+HOT int frag_detach_live(struct frag_heap *h, frag_block b)
+{
+	if (!plain_segment(h, b))
+		return frag_heap_detach_live(h, b);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_ALLOCATED || h->blocks[b].state == FRAG_PENDING);
+	end_request(h, b);
+	return 0;
+}
+
+HOT int frag_split(struct frag_heap *h, frag_block b, uint64_t keep)
+{
+	const struct segment *s = plain_segment(h, b);
+
+	if (!s)
+		return frag_heap_split(h, b, keep);
+	if (!plain_room(h, 1))
+		return -FRAG_ENOMEM;
+	insert_plain(h, s, cut(h, b, keep));
+	h->totals.splits++;
+	return 0;
+}
+
+HOT int frag_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
+{
+	const struct segment *s = plain_segment(h, neighbour);
+	const bool lower = h->blocks[*b].prev == neighbour;
+
+	if (!s)
+		return frag_heap_merge(h, b, neighbour);
+	detach_plain(h, s, neighbour);
+	h->blocks[neighbour].order = h->blocks[*b].order;
+	fuse(h, lower ? neighbour : *b, lower ? *b : neighbour);
+	*b = lower ? neighbour : *b;
+	h->totals.merges++;
+	return 0;
+}
+
+HOT int frag_insert(struct frag_heap *h, frag_block b)
+{
+	const struct segment *s = plain_segment(h, b);
+
+	if (!s)
+		return frag_heap_insert(h, b);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_DETACHED);
+	if (!plain_room(h, 0))
+		return -FRAG_ENOMEM;
+	insert_plain(h, s, b);
+	return 0;
+}
+
+HOT int frag_assign(struct frag_heap *h, frag_block b, uint64_t requested)
+{
+	if (!plain_segment(h, b))
+		return frag_heap_assign(h, b, requested);
+	FRAG_ASSERT(h->blocks[b].state == FRAG_DETACHED && requested <= h->blocks[b].bytes);
+	begin_request(h, b, requested);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * heap_inline.h - questions to the heap without a call.
+ *
+ * For engine, metrics and the policies of this program, which ask several of them an event. A
+ * handle must be one of a block, a segment, a list: whoever cannot know that, as a plug-in, asks
+ * the same through fragsim/heap.h, which looks first.
+ */
+#ifndef HEAP_HEAP_INLINE_H
+#define HEAP_HEAP_INLINE_H
+
+#include "base/bug.h"
+#include "heap/heap_tables.h"
+
+/* frag_heap_look() and so on. Views by value: what of them nobody uses is not read. */
+static inline struct frag_block_view frag_look(const struct frag_heap *h, frag_block b)
+{
+	const struct block *k = &h->blocks[b];
+
+	FRAG_ASSERT(exists(h, b));
+	return (struct frag_block_view){
+		.offset = k->offset, .bytes = k->bytes, .requested = k->requested,
+		.segment = k->segment, .prev = k->prev, .next = k->next,
+		.user = k->user, .state = (enum frag_state)k->state,
+	};
+}
+
+static inline struct frag_segment_view frag_look_segment(const struct frag_heap *h, frag_segment s)
+{
+	const struct segment *g = &h->segments[s];
+
+	FRAG_ASSERT(s < h->segment_count && g->in_use);
+	return (struct frag_segment_view){
+		.bytes = g->bytes, .mapped = g->mapped, .slot_size = g->slot_size, .page = g->page,
+		.first = g->first, .list = g->list, .ordinal = g->ordinal, .pool = g->pool,
+		.live = g->live, .user = g->user, .kept = g->kept,
+	};
+}
+
+static inline struct frag_list_view frag_look_list(const struct frag_heap *h, frag_list list)
+{
+	const struct frag_free_list *l = &h->index.lists[list];
+
+	FRAG_ASSERT(list < h->index.count);
+	return (struct frag_list_view){
+		.pool = l->pool, .which = l->which, .count = l->count, .largest = l->largest,
+		.user = l->user, .done = l->done,
+	};
+}
+
+static inline uint64_t frag_page(const struct frag_heap *h, frag_block b)
+{
+	FRAG_ASSERT(exists(h, b));
+	return h->segments[h->blocks[b].segment].page;
+}
+
+/* frag_heap_list(), frag_heap_find() */
+static inline int frag_list_for(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out)
+{
+	*out = frag_index_list(&h->index, pool, which);
+	return *out == FRAG_NO_LIST ? -FRAG_ENOMEM : 0;
+}
+
+static inline frag_block frag_find(const struct frag_heap *h, frag_list list, uint64_t bytes)
+{
+	const struct frag_entry *e = frag_index_find(&h->index, list, bytes);
+
+	return e ? e->block : FRAG_NO_BLOCK;
+}
+
+/* frag_heap_find_ready(), frag_heap_set_user() */
+static inline frag_block frag_find_ready(const struct frag_heap *h)
+{
+	return h->ready_count ? h->pending[0].block : FRAG_NO_BLOCK;
+}
+
+static inline void frag_set_user(struct frag_heap *h, frag_block b, uint32_t user)
+{
+	FRAG_ASSERT(exists(h, b));
+	h->blocks[b].user = user;
+}
+
+static inline uint64_t frag_largest(const struct frag_heap *h)
+{
+	return frag_index_largest(&h->index);
+}
+
+/* From now on every verb looks at what it is given, whoever asks. */
+static inline void frag_check_verbs(struct frag_heap *h)
+{
+	h->checked = true;
+}
+
+/* Device calls of this step so far. */
+static inline uint32_t frag_call_count(const struct frag_heap *h)
+{
+	return h->call_count;
+}
+
+/*
+ * Hints, while earlier events still run: block b will be freed. First its record is fetched, then
+ * what that names. Always inline: a function that does nothing else is pure to GCC, which leaves
+ * a call of it out.
+ */
+#define HINT static inline __attribute__((always_inline))
+
+HINT void frag_expect(const struct frag_heap *h, frag_block b)
+{
+	if (exists(h, b))
+		__builtin_prefetch(&h->blocks[b]);
+}
+
+HINT void frag_approach(const struct frag_heap *h, frag_block b)
+{
+	if (!exists(h, b))
+		return;
+	__builtin_prefetch(&h->segments[h->blocks[b].segment]);
+	if (h->blocks[b].prev != NONE)
+		__builtin_prefetch(&h->blocks[h->blocks[b].prev]);
+	if (h->blocks[b].next != NONE)
+		__builtin_prefetch(&h->blocks[h->blocks[b].next]);
+}
+
+/* frag_heap_step() */
+static inline void frag_begin_step(struct frag_heap *h)
+{
+	h->call_count = h->moved_count = 0;
+	h->refusal[0] = '\0';
+	h->refused = 0;
+	h->totals.step_peak_reserved = h->totals.reserved;
+	h->totals.step_peak_segments = h->totals.segments;
+	h->totals.step_peak_used = h->dev->used;
+}
+
+#endif

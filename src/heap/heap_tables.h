@@ -1,0 +1,290 @@
+/*
+ * heap_tables.h - the heap's own tables, for the files of this room, and for inside.h.
+ *
+ * The order of the files, each using those before it: tree, bunch and index (the free lists),
+ * refusal, store (these tables), questions, sort (lists and keys of the policy's own), block
+ * and slab (verbs on blocks), range (pages), segment, unused (what goes back to the device),
+ * heap (the whole), copy, moves, check.
+ */
+#ifndef HEAP_HEAP_TABLES_H
+#define HEAP_HEAP_TABLES_H
+
+#include "base/bug.h"
+#include "base/array_grow.h"
+#include "fragsim/heap.h"
+#include "heap/index.h"
+#include "heap/relocate.h"
+#include "heap/refusal.h"
+#include "heap/tie_break.h"
+
+#define NONE UINT32_MAX
+
+/* A line of the cache; what every event reads comes first. */
+struct block {
+	uint64_t offset, bytes;
+	uint64_t requested;     /* allocated and pending */
+	uint32_t segment;
+	uint32_t prev, next;    /* by address; next also chains unused records */
+	uint32_t user;
+	uint8_t state;          /* enum frag_state */
+	uint32_t list;          /* free, where the policy sorts: where it is, and its key */
+	uint64_t key;
+	uint32_t pending_at;    /* pending: its place in heap.pending */
+	uint32_t order;         /* among equals: its segment's, or by creation its own */
+};
+
+_Static_assert(sizeof(struct block) == 64, "a block is a line of the cache");
+
+/* A pending block. */
+struct pending {
+	uint32_t block;
+	uint32_t owner;
+	uint64_t freed;         /* so many were freed so before it */
+};
+
+struct segment {
+	uint64_t bytes, mapped, slot_size, page;
+	frag_addr addr;
+	uint32_t first;         /* block; also chains unused records */
+	uint32_t list;
+	uint32_t ordinal, pool;
+	uint32_t order;         /* among segments: as heap.ties says, or its address */
+	uint32_t live;
+	uint32_t user;
+	uint32_t idle_at;       /* its place in heap.idle, or NONE */
+	bool kept, in_use;
+};
+
+struct frag_heap {
+	struct frag_device *dev;
+	struct frag_index index;
+	struct frag_index gaps; /* unmapped blocks of ranges, by address; the same lists */
+	struct frag_totals totals;
+	struct block *blocks;
+	struct segment *segments;
+	uint32_t *idle;         /* segments that could be released, in no order */
+	struct pending *pending; /* pending blocks: the ready ones, then the others */
+	struct frag_call *calls;        /* of this step */
+	uint32_t *moved;        /* blocks that this step put elsewhere: moves.c */
+	struct frag_moves moves;
+	uint32_t block_count, block_capacity, unused_block;
+	uint32_t segment_count, segment_capacity, unused_segment;
+	uint32_t idle_count, idle_capacity;
+	uint32_t pending_count, pending_capacity, ready_count;
+	uint64_t deferred;      /* frees so far that made a block pending */
+	uint32_t call_count, call_capacity;
+	uint32_t moved_count, moved_capacity;
+	uint64_t min_page;      /* of all ranges so far; 0: there was none */
+	uint32_t next_ordinal;
+	uint64_t refused;       /* bytes that the device refused last */
+	struct frag_sorter sorter;
+	bool sorted;            /* blocks have lists and keys of their own: sort.c */
+	bool keeps_all;         /* no segment is ever released */
+	bool checked;           /* every verb looks at what it is given, whoever asks */
+	bool by_address;        /* segments compare by the device's addresses */
+	enum frag_ties ties;    /* else: how equals compare */
+	uint32_t next_order;    /* of a new block, by creation */
+	uint32_t *places;       /* falling: of the first segments, among these */
+	uint32_t place_count;
+	char refusal[320];      /* the last one of this step, or "" */
+};
+
+/*
+ * Is this a handle that was ever made? The record of a block that has ended is
+ * an unmapped block of 0 bytes, which no verb takes.
+ */
+static inline bool exists(const struct frag_heap *h, frag_block b)
+{
+	return b < h->block_count;
+}
+
+/* What each free block counts as: of a carved slab, one slot. */
+static inline uint64_t frag_fit_size(const struct segment *s, const struct block *b)
+{
+	return s->slot_size ? s->slot_size : b->bytes;
+}
+
+/* How many free blocks a run of them is: of a carved slab, its slots. */
+static inline uint64_t frag_holes_of(const struct segment *s, const struct block *b)
+{
+	return s->slot_size ? b->bytes / s->slot_size : 1;
+}
+
+/* Bytes of the whole pages of an expandable range that are within a run. */
+static inline uint64_t frag_whole_pages(const struct segment *s, uint64_t offset, uint64_t bytes)
+{
+	uint64_t first = (offset + s->page - 1) / s->page * s->page;
+	uint64_t last = (offset + bytes) / s->page * s->page;
+
+	return last > first ? last - first : 0;
+}
+
+/* A new block record, for which the caller has made room. */
+static inline uint32_t frag_new_block(struct frag_heap *h)
+{
+	const uint32_t b = h->unused_block;
+
+	if (b == NONE) {
+		FRAG_ASSERT(h->block_count < h->block_capacity);
+		return h->block_count++;
+	}
+	h->unused_block = h->blocks[b].next;
+	return b;
+}
+
+/* By creation, b counts as new: it is in no list, or not free. */
+static inline void frag_renew(struct frag_heap *h, uint32_t b)
+{
+	if (h->ties == FRAG_TIES_CREATION)
+		h->blocks[b].order = h->next_order++;
+}
+
+/* Where the next segment is among all: below those whose places are known, one below the other. */
+#define FRAG_KNOWN_PLACES (UINT32_C(1) << 31)
+
+static inline uint32_t frag_next_order(const struct frag_heap *h, frag_addr addr)
+{
+	if (h->by_address)
+		return (uint32_t)addr;
+	if (h->ties != FRAG_TIES_FALLING)
+		return h->next_ordinal;
+	if (h->next_ordinal < h->place_count)
+		return FRAG_KNOWN_PLACES + h->places[h->next_ordinal];
+	return FRAG_KNOWN_PLACES - 1 - (h->next_ordinal - h->place_count);
+}
+
+static inline void frag_release_record(struct frag_heap *h, uint32_t b)
+{
+	h->blocks[b] = (struct block){
+		.segment = h->blocks[b].segment, .next = h->unused_block, .state = FRAG_UNMAPPED,
+	};
+	h->unused_block = b;
+}
+
+/*
+ * Where the policy sorts: room for the lists that a verb may need, and a free block
+ * into and out of the list that the policy says, the totals apart. sort.c
+ */
+bool frag_sorted_room(struct frag_heap *h);
+void frag_sorted_in(struct frag_heap *h, uint32_t b);
+void frag_sorted_out(struct frag_heap *h, uint32_t b);
+
+/* Makes room for n more blocks and a list insertion, so that what follows cannot fail half way. */
+static inline bool frag_block_room(struct frag_heap *h, uint32_t blocks)
+{
+	const uint64_t count = (uint64_t)h->block_count + blocks;
+
+	return frag_index_reserve(&h->index)
+	       && frag_grow(&h->blocks, &h->block_capacity, count, sizeof(*h->blocks))
+	       && (!h->sorted || frag_sorted_room(h));
+}
+
+/* The same, and for an unmapped block in the gaps, and a device call. */
+static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
+{
+	return frag_block_room(h, blocks) && frag_index_reserve(&h->gaps)
+	       && frag_grow(&h->calls, &h->call_capacity, (uint64_t)h->call_count + 2,
+			    sizeof(*h->calls));
+}
+
+void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
+		    uint64_t offset, uint64_t bytes);
+void frag_note_step_peaks(struct frag_heap *h);
+
+/* An unmapped block of a range into and out of the gaps of its list. */
+void frag_gap_in(struct frag_heap *h, uint32_t b);
+void frag_gap_out(struct frag_heap *h, uint32_t b);
+
+/* A pending block has ended. */
+void frag_pending_remove(struct frag_heap *h, uint32_t b);
+
+static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_t b)
+{
+	const struct block *k = &h->blocks[b];
+	const struct segment *s = &h->segments[k->segment];
+
+	return (struct frag_entry){
+		.size = frag_fit_size(s, k), .offset = k->offset,
+		.ordinal = k->order, .block = b,
+	};
+}
+
+/* What the totals say of a free block that comes, and of one that goes. */
+static inline void frag_totals_add_free(struct frag_heap *h, const struct segment *s,
+					const struct block *k)
+{
+	h->totals.free += k->bytes;
+	h->totals.holes += frag_holes_of(s, k);
+	if (s->page && !s->kept)
+		h->totals.releasable += frag_whole_pages(s, k->offset, k->bytes);
+}
+
+static inline void frag_totals_remove_free(struct frag_heap *h, const struct segment *s,
+					   const struct block *k)
+{
+	h->totals.free -= k->bytes;
+	h->totals.holes -= frag_holes_of(s, k);
+	if (s->page && !s->kept)
+		h->totals.releasable -= frag_whole_pages(s, k->offset, k->bytes);
+}
+
+/* Gaps are by address, whatever decides between equal blocks. */
+static inline struct frag_entry frag_gap_entry(const struct frag_heap *h, uint32_t b)
+{
+	struct frag_entry e = frag_entry_of(h, b);
+
+	e.ordinal = h->segments[h->blocks[b].segment].order;
+	return e;
+}
+
+/* The entry of a free block in the policy's order. */
+static inline struct frag_entry frag_sorted_entry(const struct frag_heap *h, uint32_t b)
+{
+	struct frag_entry e = frag_entry_of(h, b);
+
+	if (h->index.order == FRAG_BY_KEY)
+		e.size = h->blocks[b].key;
+	return e;
+}
+
+/* A free block into and out of its list; the totals follow. */
+static inline void frag_list_in(struct frag_heap *h, uint32_t b)
+{
+	const struct segment *s = &h->segments[h->blocks[b].segment];
+
+	h->blocks[b].state = FRAG_FREE;
+	frag_totals_add_free(h, s, &h->blocks[b]);
+	if (h->sorted) {
+		frag_sorted_in(h, b);
+	} else {
+		const struct frag_entry e = frag_entry_of(h, b);
+
+		frag_index_insert(&h->index, s->list, &e);
+	}
+}
+
+static inline void frag_list_out(struct frag_heap *h, uint32_t b)
+{
+	const struct segment *s = &h->segments[h->blocks[b].segment];
+
+	frag_totals_remove_free(h, s, &h->blocks[b]);
+	if (h->sorted) {
+		frag_sorted_out(h, b);
+	} else {
+		const struct frag_entry e = frag_entry_of(h, b);
+
+		frag_index_remove(&h->index, s->list, &e);
+	}
+}
+
+void frag_idle_enter(struct frag_heap *h, uint32_t s);
+void frag_idle_leave(struct frag_heap *h, uint32_t s);
+
+/* block.c: cuts a block in two; the upper half takes over state and user bits. */
+uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
+/* range.c: gives a range back whatever is in it, when the heap ends. */
+void frag_range_close(struct frag_heap *h, uint32_t s);
+/* block.c: joins two neighbours, neither of them listed; the lower record stays. */
+void frag_block_merge(struct frag_heap *h, uint32_t lower, uint32_t upper);
+
+#endif

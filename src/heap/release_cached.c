@@ -1,0 +1,123 @@
+/* release_cached.c - giving unused memory back to the device, in a policy's order. */
+#include <stdlib.h>
+
+#include "base/array_grow.h"
+#include "fragsim/heap.h"
+#include "heap/heap_tables.h"
+
+/* A free block whose segment or pages go back. */
+struct turn {
+	uint64_t rank[FRAG_RANKS];
+	uint64_t offset;
+	uint32_t ordinal;
+	uint32_t block;
+};
+
+struct turns {
+	struct turn *turns;
+	uint32_t count, capacity;
+	frag_rank_fn *rank;
+	void *ctx;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	for (uint32_t i = 0; i < FRAG_RANKS; i++)
+		if (x->rank[i] != y->rank[i])
+			return x->rank[i] < y->rank[i] ? -1 : 1;
+	if (x->ordinal != y->ordinal)
+		return x->ordinal < y->ordinal ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static bool by_ordinal(const struct frag_heap *h, frag_block b, void *ctx,
+		       uint64_t rank[FRAG_RANKS])
+{
+	(void)h;
+	(void)b;
+	(void)ctx;
+	(void)rank;
+	return true;
+}
+
+static bool add(const struct frag_heap *h, struct turns *t, uint32_t b)
+{
+	struct turn turn = {
+		.offset = h->blocks[b].offset, .block = b,
+		.ordinal = h->blocks[b].order,
+	};
+
+	if (!t->rank(h, b, t->ctx, turn.rank))
+		return true;
+	if (!frag_grow(&t->turns, &t->capacity, (uint64_t)t->count + 1, sizeof(*t->turns)))
+		return false;
+	t->turns[t->count++] = turn;
+	return true;
+}
+
+static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
+{
+	const struct block *k = &h->blocks[b];
+	const struct segment *s = &h->segments[k->segment];
+
+	return s->page && !s->kept && frag_whole_pages(s, k->offset, k->bytes);
+}
+
+/* Only blocks of a page or more can hold a whole one. */
+static bool add_pages(const struct frag_heap *h, struct turns *t, uint32_t list)
+{
+	const struct frag_entry key = {
+		.size = h->index.order == FRAG_BY_SIZE ? h->min_page : 0,
+	};
+	const struct frag_entry *e = frag_index_lower_bound(&h->index, list, &key);
+	uint32_t b = e ? e->block : NONE;
+
+	for (; b != NONE; b = frag_heap_after(h, b))
+		if (has_whole_pages(h, b) && !add(h, t, b))
+			return false;
+	return true;
+}
+
+/* Takes the pages of b away; the whole range goes with its last one. */
+static int give_pages(struct frag_heap *h, uint32_t b)
+{
+	const struct block *k = &h->blocks[b];
+	const struct segment *s = &h->segments[k->segment];
+	uint64_t first = (k->offset + s->page - 1) / s->page * s->page;
+	int rc = frag_heap_unmap(h, b, first, frag_whole_pages(s, k->offset, k->bytes), &b);
+
+	if (!rc && h->blocks[b].prev == NONE && h->blocks[b].next == NONE)
+		rc = frag_heap_release(h, b);
+	return rc;
+}
+
+int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
+{
+	struct turns t = { .rank = rank, .ctx = ctx };
+	/* free blocks of a range are in its own list, or wherever the policy sorts them */
+	const uint32_t lists = h->sorted && h->gaps.count ? h->index.count : h->gaps.count;
+	bool room = true;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < h->idle_count && room; i++)
+		room = add(h, &t, h->segments[h->idle[i]].first);
+	for (uint32_t i = 0; i < lists && room; i++)
+		room = add_pages(h, &t, i);
+	if (!room)
+		rc = -FRAG_ENOMEM;
+	if (t.count > 1)
+		qsort(t.turns, t.count, sizeof(*t.turns), by_rank);
+	for (uint32_t i = 0; i < t.count && !rc; i++)
+		rc = h->segments[h->blocks[t.turns[i].block].segment].page
+			? give_pages(h, t.turns[i].block)
+			: frag_heap_release(h, t.turns[i].block);
+	free(t.turns);
+	return rc;
+}
+
+int frag_heap_release_idle(struct frag_heap *h)
+{
+	return frag_heap_release_unused(h, by_ordinal, NULL);
+}

@@ -1,0 +1,148 @@
+/* relocate.c - live blocks that are put elsewhere. */
+#include "heap/relocate.h"
+
+#include "heap/heap_tables.h"
+
+bool frag_heap_can_fork(const struct frag_heap *h)
+{
+	return h->dev->ops->plain;
+}
+
+int frag_heap_fork(struct frag_fork *fork, const struct frag_heap *h)
+{
+	fork->device = *h->dev;
+	fork->heap = frag_heap_copy(h, &fork->device);
+	return fork->heap ? 0 : -FRAG_ENOMEM;
+}
+
+void frag_heap_unfork(struct frag_fork *fork)
+{
+	frag_heap_del(fork->heap);
+	fork->heap = NULL;
+}
+
+/* Where a limit is in the way it is what the policy tried last; else what the device was asked. */
+struct frag_shortfall frag_heap_shortfall(const struct frag_heap *h, uint64_t own)
+{
+	const struct frag_device *dev = h->dev;
+	const uint64_t limit = own < dev->limit ? own : dev->limit;
+	struct frag_shortfall lack = { .left = UINT64_MAX };
+	uint64_t demand = h->totals.tried;
+
+	if (frag_heap_total(h))
+		lack.left = frag_device_free(dev) > 0 ? (uint64_t)frag_device_free(dev) : 0;
+	if (limit != UINT64_MAX) {
+		const uint64_t more = limit > dev->used ? limit - dev->used : 0;
+
+		lack.left = more < lack.left ? more : lack.left;
+	}
+	if (h->refused && (limit == UINT64_MAX || dev->used + demand <= limit))
+		demand = h->refused;
+	demand = frag_device_round(dev, demand);
+	lack.missing = demand > lack.left ? demand - lack.left : 0;
+	return lack;
+}
+
+/* A record on its way from one number to another: out of all lists that name it, and in again. */
+static void take_out(struct frag_heap *h, uint32_t b)
+{
+	if (h->blocks[b].state == FRAG_FREE)
+		frag_list_out(h, b);
+	else if (h->blocks[b].state == FRAG_UNMAPPED && h->blocks[b].bytes)
+		frag_gap_out(h, b);
+}
+
+/* The chain of unused records names the one that was `from`. */
+static void chain(struct frag_heap *h, uint32_t from, uint32_t to)
+{
+	uint32_t *at = &h->unused_block;
+
+	while (*at != from && *at != NONE)
+		at = &h->blocks[*at].next;
+	if (*at == from)
+		*at = to;
+}
+
+/* What is at b now was at `from`: whoever named it by that number names it by this one. */
+static void put_in(struct frag_heap *h, uint32_t b, uint32_t from)
+{
+	struct block *k = &h->blocks[b];
+	const bool gap = k->state == FRAG_UNMAPPED;
+
+	if (k->prev == NONE)
+		h->segments[k->segment].first = b;
+	else if (k->prev != from)
+		h->blocks[k->prev].next = b;
+	if (k->next != NONE && k->next != from)
+		h->blocks[k->next].prev = b;
+	if (k->state == FRAG_PENDING)
+		h->pending[k->pending_at].block = b;
+	if (gap)
+		frag_gap_in(h, b);
+	else if (k->state == FRAG_FREE)
+		frag_list_in(h, b);
+}
+
+static uint32_t renamed(uint32_t x, uint32_t a, uint32_t b)
+{
+	return x == a ? b : x == b ? a : x;
+}
+
+/* The two records change places, and so do their numbers wherever those stand. */
+int frag_heap_rename(struct frag_heap *h, frag_block b, frag_block as)
+{
+	struct block mine, other;
+	bool unused;
+
+	if (!exists(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
+		return frag_refuse_block(h, __func__, b, "is not allocated");
+	if (!exists(h, as) || h->blocks[as].state == FRAG_DETACHED)
+		return frag_refuse_block(h, __func__, as, "is no block, or detached");
+	if (b == as)
+		return 0;
+	if (!frag_room(h, 0))
+		return -FRAG_ENOMEM;
+	unused = h->blocks[as].state == FRAG_UNMAPPED && !h->blocks[as].bytes;
+	take_out(h, as);
+	mine = h->blocks[b];
+	other = h->blocks[as];
+	mine.prev = renamed(mine.prev, b, as);
+	mine.next = renamed(mine.next, b, as);
+	if (!unused) {
+		other.prev = renamed(other.prev, b, as);
+		other.next = renamed(other.next, b, as);
+	}
+	h->blocks[as] = mine;
+	h->blocks[b] = other;
+	if (unused)
+		chain(h, as, b);
+	else
+		put_in(h, b, as);
+	put_in(h, as, b);
+	return 0;
+}
+
+struct frag_moves frag_heap_moves(const struct frag_heap *h)
+{
+	return h->moves;
+}
+
+int frag_heap_note_move(struct frag_heap *h, const frag_block *moved, uint32_t count,
+			uint64_t bytes)
+{
+	if (!frag_grow(&h->moved, &h->moved_capacity, count, sizeof(*h->moved)))
+		return -FRAG_ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		h->moved[i] = moved[i];
+	h->moved_count = count;
+	h->moves.moves++;
+	h->moves.blocks += count;
+	h->moves.bytes += bytes;
+	return 0;
+}
+
+const frag_block *frag_heap_moved(const struct frag_heap *h, uint32_t *count)
+{
+	*count = h->moved_count;
+	return h->moved;
+}

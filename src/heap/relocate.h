@@ -1,0 +1,55 @@
+/*
+ * relocate.h - live blocks that are put elsewhere: what a policy needs for it that moves them.
+ *
+ * A move is tried in a fork first. Who holds a block knows it by its handle, which it keeps: after
+ * the move it is the handle of where the block is now.
+ */
+#ifndef HEAP_RELOCATE_H
+#define HEAP_RELOCATE_H
+
+#include "fragsim/heap.h"
+
+/* A heap a second time, over a device of its own that gives and refuses as the first would. */
+struct frag_fork {
+	struct frag_device device;
+	struct frag_heap *heap;
+};
+
+/*
+ * Can the heap be forked? Not over a device that is not plain, such as a real one. frag_heap_fork()
+ * only where it can: 0 or -FRAG_ENOMEM. The struct must stay where it is up to frag_heap_unfork(),
+ * which gives nothing back to the first device.
+ */
+bool frag_heap_can_fork(const struct frag_heap *h);
+int frag_heap_fork(struct frag_fork *fork, const struct frag_heap *h);
+void frag_heap_unfork(struct frag_fork *fork);
+
+/*
+ * What the device refused last, as it counts it: bytes that it has left (UINT64_MAX: no limit), and
+ * bytes that are missing. own: a limit of the policy's, or UINT64_MAX. Who asks decides by it, so
+ * all so far would be the same for this total alone.
+ */
+struct frag_shortfall {
+	uint64_t left, missing;
+};
+struct frag_shortfall frag_heap_shortfall(const struct frag_heap *h, uint64_t own);
+
+/*
+ * The allocated block b is called `as` from here on, and whatever that was, b. -FRAG_EPOLICY
+ * where b is not allocated or `as` was never a block; -FRAG_ENOMEM
+ */
+int frag_heap_rename(struct frag_heap *h, frag_block b, frag_block as);
+
+/* How often blocks were moved since the beginning; how many; and their bytes before. */
+struct frag_moves {
+	uint64_t moves, blocks, bytes;
+};
+struct frag_moves frag_heap_moves(const struct frag_heap *h);
+
+/* Notes a move of these blocks, which are where they are now; one a step. -FRAG_ENOMEM */
+int frag_heap_note_move(struct frag_heap *h, const frag_block *moved, uint32_t count,
+			uint64_t bytes);
+/* The blocks that were moved in this step, *count of them, in the order of the note. */
+const frag_block *frag_heap_moved(const struct frag_heap *h, uint32_t *count);
+
+#endif

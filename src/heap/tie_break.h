@@ -1,0 +1,36 @@
+/*
+ * tie_break.h - which of two equal free blocks comes first.
+ *
+ * Mostly that of the older segment, as segments compare by their ordinals. Some allocators go by
+ * addresses, and where nobody knows these, each new segment counts as being below all others; or
+ * by when a block came to be, which is then a number of the block's own: cutting leaves it to the
+ * upper part, joining to the block that was freed.
+ */
+#ifndef HEAP_TIE_BREAK_H
+#define HEAP_TIE_BREAK_H
+
+#include "fragsim/heap.h"
+
+enum frag_ties { FRAG_TIES_AGE, FRAG_TIES_FALLING, FRAG_TIES_CREATION };
+
+/* Before the first segment. Where the device's addresses decide, they still do. */
+void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties);
+
+/*
+ * Falling, of segments whose addresses are known all the same: places[i] is that of the i-th
+ * segment among them, each another one. Those behind them are below all. By malloc(), the heap's
+ * from here on.
+ */
+void frag_heap_set_places(struct frag_heap *h, uint32_t *places, uint32_t count);
+
+/* By creation: b, which is in no list, has just come to be. */
+void frag_heap_renew(struct frag_heap *h, frag_block b);
+
+/*
+ * Where joining leaves a block the number of the one that was freed last, the order of the frees
+ * counts: from here on frag_heap_find_ready() goes by it, until another block is ready. all: what
+ * each pending block waited for is over.
+ */
+void frag_heap_order_ready(struct frag_heap *h, bool all);
+
+#endif

@@ -1,0 +1,565 @@
+/* page.c - what is kept of a run so that it can be drawn. */
+#include "html_report/page.h"
+
+#include <stdlib.h>
+
+#include "base/array_grow.h"
+
+/* What few steps have: apart from what all have, so that it costs them nothing. */
+#define RARE __attribute__((cold, noinline))
+
+/* The block in a slot of the trace: what becomes of it once it ends. */
+struct frag_page_block {
+	struct frag_area area;  /* without bytes: there is none; who: its share */
+	uint32_t device;
+	uint32_t waits;         /* where the last one of this slot that waits is */
+};
+
+/* One that is freed and waits for a stream. */
+struct frag_page_pending {
+	struct frag_page_block block;
+	frag_block handle;
+	uint32_t slot;
+};
+
+int frag_page_init(struct frag_page *page, const struct frag_sim *sim, uint32_t devices,
+		   struct frag_error *err)
+{
+	*page = (struct frag_page){ .sim = sim, .look = UINT64_MAX };
+	page->devices = calloc(devices, sizeof(*page->devices));
+	if (!page->devices)
+		return frag_fail_nomem(err);
+	page->device_count = devices;
+	if (!frag_who_init(&page->who, frag_sim_symbols(sim), devices))
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < devices; i++)
+		if (frag_floor_init(&page->devices[i].floor))
+			return frag_fail_nomem(err);
+	return 0;
+}
+
+void frag_page_fini(struct frag_page *page)
+{
+	for (uint32_t i = 0; i < page->device_count; i++) {
+		frag_floor_fini(&page->devices[i].floor);
+		frag_areas_fini(&page->devices[i].blocks);
+		frag_areas_fini(&page->devices[i].segments);
+	}
+	if (page->devices)
+		frag_who_fini(&page->who);
+	free(page->devices);
+	free(page->live);
+	free(page->waiting.at);
+	free(page->ready.at);
+}
+
+/* What is told of a piece of a segment that ends. */
+struct ending {
+	struct frag_page_device *d;
+	uint64_t step;
+};
+
+static int end_piece(void *ctx, const struct frag_floor_place *place,
+		     const struct frag_piece *piece)
+{
+	const struct ending *e = ctx;
+	const struct frag_area area = {
+		.birth = piece->birth, .freed = e->step, .end = e->step,
+		.y = place->y + piece->offset, .bytes = piece->bytes, .lane = place->lane,
+		.who = place->ordinal,
+	};
+
+	return frag_areas_add(&e->d->segments, &area);
+}
+
+static int release(struct frag_page_device *d, struct frag_floor_place *place, uint64_t step)
+{
+	struct ending e = { d, step };
+	int rc = frag_floor_unmap(place, 0, UINT64_MAX, &e, end_piece);
+
+	frag_floor_remove(&d->floor, place);
+	return rc;
+}
+
+static int do_call(struct frag_page_device *d, const struct frag_call *call, uint64_t step)
+{
+	struct frag_floor_place *place = frag_floor_find(&d->floor, call->ordinal);
+	struct ending e = { d, step };
+
+	switch (call->kind) {
+	case FRAG_CALL_NEW:
+	case FRAG_CALL_NEW_RANGE:
+		return place ? 0 : frag_floor_add(&d->floor, call->ordinal, call->bytes,
+						  call->kind == FRAG_CALL_NEW_RANGE, step);
+	case FRAG_CALL_MAP:
+		return place ? frag_floor_map(place, call->offset, call->bytes, step) : 0;
+	case FRAG_CALL_UNMAP:
+		return place ? frag_floor_unmap(place, call->offset, call->bytes, &e, end_piece)
+			     : 0;
+	case FRAG_CALL_RELEASE:
+	case FRAG_CALL_RELEASE_RANGE:
+		break;
+	}
+	return place ? release(d, place, step) : 0;
+}
+
+/* Segments that were there before the first step, and are still. */
+struct beginning {
+	struct frag_page_device *d;
+	const struct frag_step *step;
+	struct frag_floor_place *place;       /* of a range, whose blocks come */
+	int rc;
+};
+
+static bool is_new(const struct frag_step *step, uint32_t ordinal)
+{
+	for (uint32_t i = 0; i < step->call_count; i++)
+		if (step->calls[i].ordinal == ordinal
+		    && (step->calls[i].kind == FRAG_CALL_NEW
+			|| step->calls[i].kind == FRAG_CALL_NEW_RANGE))
+			return true;
+	return false;
+}
+
+static void begin_segment(struct beginning *b, const struct frag_segment_view *seg)
+{
+	b->place = NULL;
+	if (is_new(b->step, seg->ordinal))
+		return;
+	b->rc = frag_floor_add(&b->d->floor, seg->ordinal, seg->bytes, seg->page != 0,
+			       b->step->event->step);
+	if (!b->rc && seg->page)
+		b->place = frag_floor_find(&b->d->floor, seg->ordinal);
+}
+
+static void visit(void *ctx, const struct frag_segment_view *seg, const struct frag_block_view *blk)
+{
+	struct beginning *b = ctx;
+
+	if (b->rc)
+		return;
+	if (!blk)
+		begin_segment(b, seg);
+	else if (b->place && blk->state != FRAG_UNMAPPED)
+		b->rc = frag_floor_map(b->place, blk->offset, blk->bytes, b->step->event->step);
+}
+
+/* What was mapped in this very step is seen in the heap, and comes as a call too. */
+static bool has_map(const struct frag_step *step)
+{
+	for (uint32_t i = 0; i < step->call_count; i++)
+		if (step->calls[i].kind == FRAG_CALL_MAP || step->calls[i].kind == FRAG_CALL_UNMAP)
+			return true;
+	return false;
+}
+
+static int begin(struct frag_page *page, struct frag_page_device *d, const struct frag_step *step,
+		 bool *done)
+{
+	struct beginning b = { .d = d, .step = step };
+
+	d->begun = true;
+	*done = has_map(step);
+	frag_heap_walk(frag_sim_heap(page->sim, step->device), &b, visit);
+	return b.rc;
+}
+
+RARE static int do_calls(struct frag_page *page, struct frag_page_device *d,
+		    const struct frag_step *step)
+{
+	bool done = false;
+	int rc = d->begun ? 0 : begin(page, d, step, &done);
+
+	for (uint32_t i = 0; i < step->call_count && !rc; i++) {
+		const struct frag_call *call = &step->calls[i];
+		const bool old = done && !is_new(step, call->ordinal);
+
+		if (!old || (call->kind != FRAG_CALL_MAP && call->kind != FRAG_CALL_UNMAP))
+			rc = do_call(d, call, step->event->step);
+	}
+	return rc;
+}
+
+static inline int end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
+{
+	struct frag_page_device *d = &page->devices[b->device];
+
+	b->area.end = step;
+	frag_tag_timeline_free(&page->who, b->area.who);
+	if (b->area.birth <= d->peak.step
+	    && !frag_tag_timeline_free_peak_block(&page->who, b->area.who, b->device, b->area.bytes))
+		return -FRAG_ENOMEM;
+	return frag_areas_add(&d->blocks, &b->area);
+}
+
+/* Room for one in a slot. */
+RARE static bool make_live(struct frag_page *page, uint32_t slot)
+{
+	if (!frag_grow(&page->live, &page->live_capacity, (uint64_t)slot + 1, sizeof(*page->live)))
+		return false;
+	while (page->live_count <= slot)
+		page->live[page->live_count++] = (struct frag_page_block){ .waits = UINT32_MAX };
+	return true;
+}
+
+static int begin_block(struct frag_page *page, const struct frag_step *step)
+{
+	const struct frag_event *ev = step->event;
+	const struct frag_floor_place *place;
+	struct frag_page_block *b;
+
+	if (ev->slot >= page->live_count && !make_live(page, ev->slot))
+		return -FRAG_ENOMEM;
+	b = &page->live[ev->slot];
+	b->area.bytes = 0;
+	place = frag_floor_find(&page->devices[step->device].floor, step->segment);
+	if (!step->placed || !ev->bytes || !place)
+		return 0;
+	b->area.birth = ev->step;
+	b->area.y = place->y + step->offset;
+	b->area.bytes = step->bytes;
+	b->area.lane = place->lane;
+	b->area.who = frag_tag_timeline_alloc(&page->who, ev->tag, step->stack);
+	b->device = step->device;
+	return b->area.who == UINT32_MAX ? -FRAG_ENOMEM : 0;
+}
+
+static bool push(struct frag_page_waits *list, const struct frag_page_pending *p)
+{
+	if (!frag_grow(&list->at, &list->capacity, (uint64_t)list->count + 1, sizeof(*list->at)))
+		return false;
+	list->at[list->count++] = *p;
+	return true;
+}
+
+RARE static int defer_block(struct frag_page *page, const struct frag_page_block *b,
+		       const struct frag_event *ev)
+{
+	struct frag_page_pending p = {
+		.block = *b, .handle = frag_sim_block(page->sim, ev->slot), .slot = ev->slot,
+	};
+
+	page->live[ev->slot].waits = page->waiting.count;
+	page->devices[b->device].pending += b->area.bytes;
+	return push(&page->waiting, &p) ? 0 : -FRAG_ENOMEM;
+}
+
+/* What the trace ends is looked at first from now on; the last one takes its place. */
+static int note_ended(struct frag_page *page, const struct frag_step *step)
+{
+	const struct frag_event *ev = step->event;
+	struct frag_page_waits *w = &page->waiting;
+
+	for (uint32_t i = 0; i < ev->ended_count; i++) {
+		const uint32_t slot = ev->ended[i].slot;
+		const uint32_t at = slot < page->live_count ? page->live[slot].waits : UINT32_MAX;
+
+		if (at >= w->count || w->at[at].slot != slot
+		    || w->at[at].block.device != step->device)
+			continue;
+		if (!push(&page->ready, &w->at[at]))
+			return -FRAG_ENOMEM;
+		w->at[at] = w->at[--w->count];
+		page->live[w->at[at].slot].waits = at;
+	}
+	return 0;
+}
+
+static int free_block(struct frag_page *page, const struct frag_event *ev)
+{
+	struct frag_page_block *b = &page->live[ev->slot];
+	int rc;
+
+	if (ev->slot >= page->live_count || !b->area.bytes)
+		return 0;
+	b->area.freed = ev->step;
+	rc = ev->waits ? defer_block(page, b, ev) : end_block(page, b, ev->step);
+	b->area.bytes = 0;
+	return rc;
+}
+
+/* Those of the list that the heap has no more. */
+static int end_of_list(struct frag_page *page, struct frag_page_waits *list,
+		       const struct frag_step *step)
+{
+	const struct frag_heap *heap = frag_sim_heap(page->sim, step->device);
+	uint32_t kept = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct frag_page_pending p = list->at[i];
+
+		if (rc || p.block.device != step->device
+		    || frag_heap_is_pending(heap, p.handle, p.slot)) {
+			if (list == &page->waiting)
+				page->live[p.slot].waits = kept;
+			list->at[kept++] = p;
+			continue;
+		}
+		page->devices[step->device].pending -= p.block.area.bytes;
+		rc = end_block(page, &p.block, step->event->step);
+	}
+	list->count = kept;
+	return rc;
+}
+
+RARE static int end_some(struct frag_page *page, struct frag_page_device *d,
+		    const struct frag_step *step, uint64_t pending)
+{
+	int rc = step->event->ended_count ? note_ended(page, step) : 0;
+
+	if (!rc && pending != d->pending)
+		rc = end_of_list(page, &page->ready, step);
+	if (!rc && pending != d->pending)
+		rc = end_of_list(page, &page->waiting, step);
+	return rc;
+}
+
+/*
+ * A policy may end what is pending before the trace does, or after: it is looked for where the
+ * heap has not as many bytes of it as are known here.
+ */
+static int end_pending(struct frag_page *page, struct frag_page_device *d,
+		       const struct frag_step *step)
+{
+	const uint64_t pending = step->metrics->active - step->metrics->allocated;
+
+	return step->event->ended_count || pending != d->pending
+		? end_some(page, d, step, pending) : 0;
+}
+
+static int do_event(struct frag_page *page, const struct frag_step *step)
+{
+	const struct frag_event *ev = step->event;
+
+	if (ev->op == FRAG_OP_ALLOC)
+		return begin_block(page, step);
+	if (ev->op == FRAG_OP_FREE && step->status != FRAG_STEP_SKIPPED)
+		return free_block(page, ev);
+	return 0;
+}
+
+/* Takes what is around a moment, once there is as much behind as there is before it. */
+static void take_window(struct frag_page_device *d, struct frag_page_moment *m, bool last)
+{
+	const uint64_t due = m->window.seen + FRAG_WINDOW_MAX / 2;
+
+	if (m->window.taken)
+		return;
+	if (last || d->recent.seen >= due)
+		frag_window_take(&m->window, &d->recent);
+	else if (due < d->window_due)
+		d->window_due = due;
+}
+
+RARE static void take_windows(struct frag_page_device *d, bool last)
+{
+	d->window_due = UINT64_MAX;
+	take_window(d, &d->peak, last);
+	take_window(d, &d->worst, last);
+	take_window(d, &d->look, last);
+	for (uint32_t i = 0; i < d->oom_count; i++)
+		take_window(d, &d->ooms[i], last);
+}
+
+/* Steps are counted so that each has as many behind it as before it. */
+static void begin_window(struct frag_page_device *d, struct frag_page_moment *m)
+{
+	m->window.seen = d->recent.seen;
+	m->window.taken = false;
+	take_window(d, m, false);
+}
+
+static void add_holder(struct frag_page_share *held, const struct frag_page_block *b,
+		       uint32_t device, uint64_t born_by)
+{
+	if (b->device != device || !b->area.bytes || b->area.birth > born_by)
+		return;
+	held[b->area.who].bytes += b->area.bytes;
+	held[b->area.who].blocks++;
+}
+
+/* Who holds what now, or held it at the peak: by share, the caller's. NULL: memory is short. */
+static struct frag_page_share *holders(const struct frag_page *page, uint32_t device, bool at_peak)
+{
+	const struct frag_page_waits *const lists[] = { &page->waiting, &page->ready };
+	const uint64_t born_by = at_peak ? page->devices[device].peak.step : UINT64_MAX;
+	struct frag_page_share *held = calloc((size_t)page->who.share_count + 1, sizeof(*held));
+
+	if (!held)
+		return NULL;
+	for (uint32_t i = 0; i < page->live_count; i++)
+		add_holder(held, &page->live[i], device, born_by);
+	for (int k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < lists[k]->count; i++)
+			add_holder(held, &lists[k]->at[i].block, device, born_by);
+	if (at_peak)
+		frag_who_add_dead(&page->who, device, held);
+	return held;
+}
+
+static int note_holders(const struct frag_page *page, uint32_t device, struct frag_page_moment *m)
+{
+	struct frag_page_share *held = holders(page, device, m == &page->devices[device].peak);
+
+	if (!held)
+		return -FRAG_ENOMEM;
+	m->share_count = frag_who_largest(held, page->who.share_count, m->shares,
+					  FRAG_PAGE_HOLDERS_MAX, &m->rest_bytes, &m->rest_blocks);
+	free(held);
+	return 0;
+}
+
+RARE static int note_oom(struct frag_page *page, struct frag_page_device *d,
+		    const struct frag_step *step)
+{
+	struct frag_page_moment *m = &d->ooms[d->oom_count];
+
+	if (d->oom_count == FRAG_PAGE_OOMS_MAX)
+		return 0;
+	d->oom_count++;
+	m->step = step->event->step;
+	begin_window(d, m);
+	return note_holders(page, step->device, m);
+}
+
+/* At the last step that was seen, as the next two. */
+RARE static void note_worst(struct frag_page_device *d, uint64_t stranded)
+{
+	d->stranded = stranded;
+	d->worst.step = d->end - 1;
+	begin_window(d, &d->worst);
+}
+
+RARE static int note_look(struct frag_page *page, struct frag_page_device *d)
+{
+	d->has_look = true;
+	d->look.step = d->end - 1;
+	begin_window(d, &d->look);
+	return note_holders(page, (uint32_t)(d - page->devices), &d->look);
+}
+
+RARE static void note_peak(struct frag_page *page, struct frag_page_device *d, uint64_t reserved,
+			   uint64_t allocated)
+{
+	d->highest[0] = reserved;
+	d->highest[1] = allocated;
+	d->peak.step = d->end - 1;
+	begin_window(d, &d->peak);
+	frag_who_peaks(&page->who, (uint32_t)(d - page->devices));
+}
+
+/* The peak is where the most is reserved, and of those steps where the most is allocated. */
+static int note_step(struct frag_page *page, struct frag_page_device *d,
+		     const struct frag_step *step)
+{
+	const struct frag_metrics *m = step->metrics;
+	const uint64_t now = step->event->step;
+	const uint64_t reserved = m->reserved, allocated = m->allocated;
+
+	frag_window_add(&d->recent, now, reserved, allocated, m->requested, m->stranded);
+	frag_line_add(&d->line, now, reserved, allocated, m->requested, m->stranded);
+	d->end = now + 1;
+	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
+		note_peak(page, d, reserved, allocated);
+	if (m->stranded > d->stranded)
+		note_worst(d, m->stranded);
+	if (d->recent.seen >= d->window_due)
+		take_windows(d, false);
+	if (now == page->look && note_look(page, d))
+		return -FRAG_ENOMEM;
+	return step->status == FRAG_STEP_OOM ? note_oom(page, d, step) : 0;
+}
+
+/* Blocks go before the segments that they were in, and come after them. */
+int frag_page_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
+{
+	struct frag_page *page = ctx;
+	struct frag_page_device *d = &page->devices[step->device];
+	int rc = 0;
+
+	if (!d->begun || step->call_count)
+		rc = do_calls(page, d, step);
+	rc = rc ? rc : do_event(page, step);
+	rc = rc ? rc : end_pending(page, d, step);
+	rc = rc ? rc : note_step(page, d, step);
+	return rc ? frag_fail_nomem(err) : 0;
+}
+
+static int end_device(struct frag_page *page, struct frag_page_device *d)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < d->floor.place_count && !rc; i++) {
+		struct ending e = { d, d->end };
+
+		if (d->floor.places[i].used)
+			rc = frag_floor_unmap(&d->floor.places[i], 0, UINT64_MAX, &e, end_piece);
+	}
+	take_windows(d, true);
+	frag_line_fill(&d->line);
+	return rc ? rc : note_holders(page, (uint32_t)(d - page->devices), &d->peak);
+}
+
+/* Lanes one above the other, each at a whole row of the raster. */
+static void lay_lanes(struct frag_page_device *d, uint64_t *height)
+{
+	const uint32_t shift = d->blocks.row_shift > d->segments.row_shift ? d->blocks.row_shift
+									    : d->segments.row_shift;
+	uint64_t base = 0;
+
+	for (uint32_t i = 0; i < d->segments.lane_count; i++) {
+		struct frag_lane *lane = &d->segments.lanes[i];
+
+		lane->base = base;
+		base += lane->height ? (((lane->height - 1) >> shift) + 1) << shift : 0;
+		if (i < d->blocks.lane_count)
+			d->blocks.lanes[i].base = lane->base;
+	}
+	*height = base;
+}
+
+int frag_page_keep(struct frag_page *page, uint32_t max, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < page->device_count && !rc; i++) {
+		struct frag_page_device *d = &page->devices[i];
+
+		rc = frag_areas_end(&d->blocks, d->end, d->segments.height, max);
+		rc = rc ? rc : frag_areas_end(&d->segments, d->end, d->segments.height, max / 4);
+		lay_lanes(d, &d->height);
+	}
+	return rc ? frag_fail_nomem(err) : 0;
+}
+
+/* What is still pending at the end. */
+static int end_all(struct frag_page *page, const struct frag_page_waits *list)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < list->count && !rc; i++) {
+		struct frag_page_block *b = &list->at[i].block;
+
+		rc = end_block(page, b, page->devices[b->device].end);
+	}
+	return rc;
+}
+
+int frag_page_end(struct frag_page *page, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < page->device_count && !rc; i++)
+		rc = end_device(page, &page->devices[i]);
+	for (uint32_t i = 0; i < page->live_count && !rc; i++) {
+		struct frag_page_block *b = &page->live[i];
+
+		b->area.freed = page->devices[b->device].end;
+		if (b->area.bytes)
+			rc = end_block(page, b, b->area.freed);
+	}
+	rc = rc ? rc : end_all(page, &page->waiting);
+	rc = rc ? rc : end_all(page, &page->ready);
+	return rc ? frag_fail_nomem(err) : frag_page_keep(page, FRAG_AREAS_MAX, err);
+}

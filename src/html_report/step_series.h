@@ -1,0 +1,84 @@
+/*
+ * step_series.h - figures over the steps of a run: the least and the most of each stretch, exactly,
+ * and single steps around a few of them.
+ */
+#ifndef HTML_REPORT_STEP_SERIES_H
+#define HTML_REPORT_STEP_SERIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum frag_line_figure {
+	FRAG_LINE_RESERVED, FRAG_LINE_ALLOCATED, FRAG_LINE_REQUESTED, FRAG_LINE_STRANDED,
+	FRAG_LINE_FIGURES,
+};
+
+#define FRAG_LINE_MAX 2048
+
+struct frag_series_bucket {
+	uint64_t least[FRAG_LINE_FIGURES], most[FRAG_LINE_FIGURES];
+};
+
+/* Bucket i has the steps from i << shift on. One without a step has a least above its most. */
+struct frag_line {
+	uint32_t count, shift;
+	struct frag_series_bucket bucket[FRAG_LINE_MAX];
+};
+
+/* A ring of the last steps, or what was taken of it. */
+#define FRAG_WINDOW_MAX 512
+struct frag_line_step {
+	uint64_t step;
+	uint64_t at[FRAG_LINE_FIGURES];
+};
+struct frag_window_line {
+	uint64_t seen;          /* steps so far; of a ring */
+	uint32_t count;         /* of what was taken */
+	bool taken;
+	struct frag_line_step step[FRAG_WINDOW_MAX];
+};
+
+/* The bucket of a step, made where it is none yet: all before it are, and may be without a step. */
+struct frag_series_bucket *frag_line_make(struct frag_line *line, uint64_t step);
+
+static inline void frag_line_widen(struct frag_series_bucket *b, enum frag_line_figure k, uint64_t at)
+{
+	if (at < b->least[k])
+		b->least[k] = at;
+	if (at > b->most[k])
+		b->most[k] = at;
+}
+
+/* Steps come in order, and there are many: each figure by itself, in line. */
+static inline void frag_line_add(struct frag_line *line, uint64_t step, uint64_t reserved,
+				 uint64_t allocated, uint64_t requested, uint64_t stranded)
+{
+	const uint64_t i = step >> line->shift;
+	struct frag_series_bucket *b = i < line->count ? &line->bucket[i]
+						     : frag_line_make(line, step);
+
+	frag_line_widen(b, FRAG_LINE_RESERVED, reserved);
+	frag_line_widen(b, FRAG_LINE_ALLOCATED, allocated);
+	frag_line_widen(b, FRAG_LINE_REQUESTED, requested);
+	frag_line_widen(b, FRAG_LINE_STRANDED, stranded);
+}
+
+/* After the last one: a bucket without a step becomes as the one before it. */
+void frag_line_fill(struct frag_line *line);
+
+static inline void frag_window_add(struct frag_window_line *ring, uint64_t step, uint64_t reserved,
+				   uint64_t allocated, uint64_t requested, uint64_t stranded)
+{
+	struct frag_line_step *to = &ring->step[ring->seen++ % FRAG_WINDOW_MAX];
+
+	to->step = step;
+	to->at[FRAG_LINE_RESERVED] = reserved;
+	to->at[FRAG_LINE_ALLOCATED] = allocated;
+	to->at[FRAG_LINE_REQUESTED] = requested;
+	to->at[FRAG_LINE_STRANDED] = stranded;
+}
+
+/* Takes what the ring has, the oldest first. */
+void frag_window_take(struct frag_window_line *to, const struct frag_window_line *ring);
+
+#endif

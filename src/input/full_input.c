@@ -1,0 +1,137 @@
+/* full_input.c - an input in memory, and the pickle out of a viewer's page. */
+#include "input/full_input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/huge_alloc.h"
+#include "input/unpack.h"
+
+void frag_whole_fini(struct frag_whole *w)
+{
+	free(w->path);
+	free(w->bytes);
+	*w = (struct frag_whole){ .path = NULL };
+}
+
+static int widen(struct frag_whole *w, const struct frag_input *in, size_t *capacity,
+		 struct frag_error *err)
+{
+	/* a file that is not packed says how long it is */
+	size_t wider = (w->total > *capacity ? w->total : *capacity * 2) + FRAG_WINDOW_SLACK + 1;
+	const uint64_t file = frag_input_bytes(in);
+	char *bytes;
+
+	if (w->length > frag_kept_max(file) / 2)        /* old bytes and new ones */
+		return frag_kept_too_much(w->path, file, err);
+	if (w->length >= FRAG_WHOLE_MAX)
+		return frag_fail(err, FRAG_ETRACE, "%s: more than %u GiB of a form that has to be"
+				 " held in memory", w->path, (unsigned)(FRAG_WHOLE_MAX >> 30));
+	bytes = frag_huge_alloc(&wider);
+	if (!bytes)
+		return frag_fail_nomem(err);
+	memcpy(bytes, w->bytes, w->length);
+	free(w->bytes);
+	w->bytes = bytes;
+	*capacity = wider - FRAG_WINDOW_SLACK;
+	return 0;
+}
+
+/*
+ * The window's buffer becomes the first part; the rest is read straight after it,
+ * without the window's moving.
+ */
+int frag_whole_read(struct frag_whole *w, struct frag_input *in, struct frag_error *err)
+{
+	size_t capacity = in->capacity, got = 1;
+	int rc = 0;
+
+	FRAG_ASSERT(in->buf && in->unpacker);
+	*w = (struct frag_whole){ .path = in->path, .bytes = in->buf, .length = in->end };
+	in->path = in->buf = NULL;
+	frag_unpacker_amount(in->unpacker, &w->read, &w->total);
+	while (!rc && !in->eof && got) {
+		if (w->length == capacity)
+			rc = widen(w, in, &capacity, err);
+		if (rc)
+			break;
+		rc = frag_unpacker_read(in->unpacker, w->bytes + w->length, capacity - w->length,
+					&got, err);
+		w->length += got;
+	}
+	frag_unpacker_amount(in->unpacker, &w->read, &w->total);
+	frag_input_close(in);
+	if (rc) {
+		frag_whole_fini(w);
+		return rc;
+	}
+	memset(w->bytes + w->length, 0, FRAG_WINDOW_SLACK);
+	return 0;
+}
+
+/* The 6 bits of a digit of base64; or a negative number. */
+static int digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* After `"base64": "`; NULL where there is none. */
+static const char *find_base64(const struct frag_whole *w)
+{
+	static const char name[] = "\"base64\"";
+	const char *p = w->bytes, *end = w->bytes + w->length;
+
+	while (p < end && (p = memchr(p, '"', (size_t)(end - p))) != NULL) {
+		if ((size_t)(end - p) < sizeof(name) || memcmp(p, name, sizeof(name) - 1) != 0) {
+			p++;
+			continue;
+		}
+		p += sizeof(name) - 1;
+		while (*p == ' ' || *p == ':')
+			p++;
+		if (*p == '"')
+			return p + 1;
+	}
+	return NULL;
+}
+
+/*
+ * In place: four digits of base64 make three bytes, so the writer never passes the
+ * reader.
+ */
+int frag_whole_unwrap(struct frag_whole *w, struct frag_error *err)
+{
+	const char *from = find_base64(w), *end = w->bytes + w->length;
+	char *to = w->bytes;
+	uint32_t bits = 0;
+	int count = 0;
+
+	FRAG_ASSERT(w->bytes && w->path);
+	if (!from)
+		return frag_fail(err, FRAG_ETRACE, "%s: a web page, but no \"base64\" member in it: PyTorch's"
+				 " viewer keeps the snapshot there", w->path);
+	for (; from < end && *from != '"' && *from != '='; from++) {
+		int six = digit(*from);
+
+		if (six < 0)
+			return frag_fail(err, FRAG_ETRACE, "%s: byte %zu: no digit of base64", w->path,
+					 (size_t)(from - w->bytes));
+		bits = bits << 6 | (uint32_t)six;
+		count += 6;
+		if (count >= 8)
+			*to++ = (char)(bits >> (count -= 8) & 0xff);
+	}
+	if (from == end)
+		return frag_fail(err, FRAG_ETRACE, "%s: byte %zu: truncated: the base64 of the snapshot"
+				 " ends here", w->path, w->length);
+	w->length = (size_t)(to - w->bytes);
+	memset(to, 0, FRAG_WINDOW_SLACK);
+	return 0;
+}

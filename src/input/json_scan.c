@@ -1,0 +1,380 @@
+/* json_scan.c - JSON tokens, strictly as RFC 8259, out of a window of bytes. */
+#include "input/json_scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c_locale.h"
+#include "base/bug.h"
+#include "base/word64.h"
+
+const char *frag_scan_bad(struct frag_scan *s, const char *p, const char *text)
+{
+	s->fail = p == s->end ? FRAG_SCAN_MORE : FRAG_SCAN_BAD;
+	s->fail_at = p;
+	s->fail_text = text;
+	return NULL;
+}
+
+const char *frag_scan_spaces(struct frag_scan *s, const char *p)
+{
+	while (*p == ' ' || *p == '\t' || *p == '\r' || (*p == '\n' && !s->one_line))
+		p++;
+	if (*p == '\n')
+		return frag_scan_bad(s, p, "the line ends inside an event");
+	return p;
+}
+
+/* Unicode 3.9, table 3-7. The window's slack of zeros lets it look ahead. */
+uint32_t frag_utf8_length(const unsigned char *p)
+{
+	unsigned low = 0x80, high = 0xbf;
+	uint32_t more;
+
+	if (p[0] >= 0xc2 && p[0] <= 0xdf) {
+		more = 1;
+	} else if (p[0] >= 0xe0 && p[0] <= 0xef) {
+		more = 2;
+		low = p[0] == 0xe0 ? 0xa0 : 0x80;
+		high = p[0] == 0xed ? 0x9f : 0xbf;
+	} else if (p[0] >= 0xf0 && p[0] <= 0xf4) {
+		more = 3;
+		low = p[0] == 0xf0 ? 0x90 : 0x80;
+		high = p[0] == 0xf4 ? 0x8f : 0xbf;
+	} else {
+		return 0;
+	}
+	if (p[1] < low || p[1] > high)
+		return 0;
+	for (uint32_t i = 2; i <= more; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return more + 1;
+}
+
+bool frag_utf8_is(const unsigned char *p, uint64_t n)
+{
+	const unsigned char *end = p + n;
+
+	while (p < end) {
+		uint32_t length = *p < 0x80 ? 1 : frag_utf8_length(p);
+
+		if (length == 0)
+			return false;
+		p += length;
+	}
+	return p == end;
+}
+
+/* Four hexadecimal digits; -1 where they are not. */
+static int32_t hex4(const char *p)
+{
+	int32_t value = 0;
+
+	for (int i = 0; i < 4; i++) {
+		char c = p[i];
+		int digit = c >= '0' && c <= '9' ? c - '0'
+			  : c >= 'a' && c <= 'f' ? c - 'a' + 10
+			  : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+
+		if (digit < 0)
+			return -1;
+		value = value << 4 | digit;
+	}
+	return value;
+}
+
+static char *put_utf8(char *to, uint32_t code)
+{
+	if (code < 0x80) {
+		*to++ = (char)code;
+	} else if (code < 0x800) {
+		*to++ = (char)(0xc0 | code >> 6);
+		*to++ = (char)(0x80 | (code & 0x3f));
+	} else if (code < 0x10000) {
+		*to++ = (char)(0xe0 | code >> 12);
+		*to++ = (char)(0x80 | (code >> 6 & 0x3f));
+		*to++ = (char)(0x80 | (code & 0x3f));
+	} else {
+		*to++ = (char)(0xf0 | code >> 18);
+		*to++ = (char)(0x80 | (code >> 12 & 0x3f));
+		*to++ = (char)(0x80 | (code >> 6 & 0x3f));
+		*to++ = (char)(0x80 | (code & 0x3f));
+	}
+	return to;
+}
+
+/* Where the window may have cut a token short, failing at its end asks for more. */
+static const char *cut_or_bad(struct frag_scan *s, const char *p, size_t need, const char *text)
+{
+	if ((size_t)(s->end - p) < need && !memchr(p, '"', (size_t)(s->end - p)))
+		return frag_scan_bad(s, s->end, text);
+	return frag_scan_bad(s, p, text);
+}
+
+/* \uXXXX, and its second half where it is a surrogate; p is at the backslash. */
+static const char *unicode_escape(struct frag_scan *s, const char *p, char **to)
+{
+	int32_t code = hex4(p + 2), low;
+
+	if (code < 0)
+		return cut_or_bad(s, p, 6, "\\u without four hexadecimal digits");
+	if (code >= 0xdc00 && code <= 0xdfff)
+		return frag_scan_bad(s, p, "a lone low surrogate");
+	if (code < 0xd800 || code > 0xdbff) {
+		*to = put_utf8(*to, (uint32_t)code);
+		return p + 6;
+	}
+	low = p[6] == '\\' && p[7] == 'u' ? hex4(p + 8) : -1;
+	if (low < 0xdc00 || low > 0xdfff)
+		return cut_or_bad(s, p, 12, "a lone high surrogate");
+	*to = put_utf8(*to, 0x10000 + ((uint32_t)(code - 0xd800) << 10) + (uint32_t)(low - 0xdc00));
+	return p + 12;
+}
+
+static const char *escape(struct frag_scan *s, const char *p, char **to)
+{
+	static const char from[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
+	const char *at;
+
+	if (p[1] == 'u')
+		return unicode_escape(s, p, to);
+	at = p[1] ? strchr(from, p[1]) : NULL;
+	if (!at)
+		return p + 1 == s->end ? frag_scan_bad(s, s->end, "")
+				       : frag_scan_bad(s, p, "an unknown escape");
+	*(*to)++ = plain[at - from];
+	return p + 2;
+}
+
+/*
+ * A string from its first byte that is not plain ASCII on; begin is after the
+ * quote. Without out it is checked only, and the scratch is left alone.
+ */
+static const char *rest_of_string(struct frag_scan *s, const char *begin, const char *p,
+				  struct frag_text *out)
+{
+	char ignored[4];
+	char *copy = NULL, *to = ignored;
+
+	for (;;) {
+		unsigned char c = (unsigned char)*p;
+		uint32_t n = 1;
+
+		if (c == '"')
+			break;
+		if (c < 0x20)
+			return frag_scan_bad(s, p, "a control character in a string");
+		if (c == '\\') {
+			if (!out) {
+				to = ignored;
+			} else if (!copy) {
+				copy = to = s->scratch;
+				memcpy(to, begin, (size_t)(p - begin));
+				to += p - begin;
+			}
+			p = escape(s, p, &to);
+			if (!p)
+				return NULL;
+			continue;
+		}
+		if (c >= 0x80) {
+			n = frag_utf8_length((const unsigned char *)p);
+			if (!n)
+				return cut_or_bad(s, p, 4, "invalid UTF-8");
+		}
+		if (copy) {
+			memcpy(to, p, n);
+			to += n;
+		}
+		p += n;
+	}
+	if (!out)
+		return p + 1;
+	if (copy)
+		s->scratch = to;
+	*out = (struct frag_text){
+		.text = copy ? copy : begin, .length = (uint32_t)(copy ? to - copy : p - begin),
+	};
+	return p + 1;
+}
+
+const char *frag_scan_string(struct frag_scan *s, const char *p, struct frag_text *out)
+{
+	const char *begin = p;
+
+	p = frag_scan_plain(p);
+	if (*p != '"')
+		return rest_of_string(s, begin, p, out);
+	*out = (struct frag_text){ .text = begin, .length = (uint32_t)(p - begin) };
+	return p + 1;
+}
+
+static const char *skip_string(struct frag_scan *s, const char *p)
+{
+	const char *end = frag_scan_plain(p);
+
+	return *end == '"' ? end + 1 : rest_of_string(s, p, end, NULL);
+}
+
+static const char *digits(const char *p)
+{
+	while (*p >= '0' && *p <= '9')
+		p++;
+	return p;
+}
+
+/*
+ * The usual number in one pass: at most 15 digits, no sign, no exponent. Mantissa
+ * and power of ten are then exact, and so is their quotient (Clinger's fast path).
+ * NULL where it is anything else.
+ */
+static const char *quick_number(const char *p, double *out)
+{
+	static const double tens[] = {
+		1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
+		1e15,
+	};
+	uint64_t mantissa, fraction;
+	uint32_t whole = frag_scan_digits(p, &mantissa), part = 0;
+
+	if (whole == 0 || whole > 15 || (*p == '0' && whole > 1))
+		return NULL;
+	p += whole;
+	if (*p == '.') {
+		part = frag_scan_digits(p + 1, &fraction);
+		if (part == 0 || whole + part > 15)
+			return NULL;
+		mantissa = mantissa * (uint64_t)tens[part] + fraction;
+		p += 1 + part;
+	}
+	if (*p == 'e' || *p == 'E' || *p == '\0')
+		return NULL;
+	*out = part ? (double)mantissa / tens[part] : (double)mantissa;
+	return p;
+}
+
+/*
+ * The grammar of RFC 8259, section 6, by hand; then strtod(), which accepts more
+ * than JSON does, sees only what the grammar has passed.
+ */
+const char *frag_scan_number(struct frag_scan *s, const char *p, double *out)
+{
+	const char *begin = p, *q = out ? quick_number(p, out) : NULL;
+
+	if (q)
+		return q;
+	p += *p == '-';
+	q = digits(p);
+	if (q == p)
+		return frag_scan_bad(s, p, "not a JSON value");
+	if (*p == '0' && q > p + 1)
+		return frag_scan_bad(s, p, "a number with a leading zero");
+	p = q;
+	if (*p == '.') {
+		q = digits(p + 1);
+		if (q == p + 1)
+			return frag_scan_bad(s, q, "a number without digits after the point");
+		p = q;
+	}
+	if (*p == 'e' || *p == 'E') {
+		p += p[1] == '+' || p[1] == '-' ? 2 : 1;
+		q = digits(p);
+		if (q == p)
+			return frag_scan_bad(s, q, "a number without digits in its exponent");
+		p = q;
+	}
+	if (p == s->end)
+		return frag_scan_bad(s, p, "");
+	if (out)
+		*out = frag_strtod(begin, NULL);        /* a byte that is no part of it follows */
+	return p;
+}
+
+static const char *word(struct frag_scan *s, const char *p, const char *text)
+{
+	size_t i = 0;
+
+	while (text[i] && p[i] == text[i])
+		i++;
+	return text[i] ? frag_scan_bad(s, p + i == s->end ? p + i : p, "not a JSON value") : p + i;
+}
+
+static const char *scalar(struct frag_scan *s, const char *p)
+{
+	switch (*p) {
+	case '"':
+		return skip_string(s, p + 1);
+	case 't':
+		return word(s, p, "true");
+	case 'f':
+		return word(s, p, "false");
+	case 'n':
+		return word(s, p, "null");
+	default:
+		return frag_scan_number(s, p, NULL);
+	}
+}
+
+/* "name" : up to the value. */
+static const char *member_name(struct frag_scan *s, const char *p)
+{
+	if (*p != '"')
+		return frag_scan_bad(s, p, "a member's name is expected here");
+	p = skip_string(s, p + 1);
+	p = p ? frag_scan_space(s, p) : NULL;
+	if (!p)
+		return NULL;
+	if (*p != ':')
+		return frag_scan_bad(s, p, "a colon is expected here");
+	return frag_scan_space(s, p + 1);
+}
+
+/*
+ * Nesting needs no recursion: one bool for each open bracket says which kind it
+ * is. After a value, as many brackets close as end there, then a comma leads to
+ * the next.
+ */
+const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth)
+{
+	bool object[FRAG_DEPTH_MAX + 1];
+	uint32_t open = 0;
+
+	FRAG_ASSERT(depth > 0);
+	for (;;) {
+		if (*p == '{' || *p == '[') {
+			if (depth + open > FRAG_DEPTH_MAX)
+				return frag_scan_bad(s, p, "nested deeper than 64");
+			object[open++] = *p == '{';
+			p = frag_scan_space(s, p + 1);
+			if (p && *p != (object[open - 1] ? '}' : ']')) {
+				p = object[open - 1] ? member_name(s, p) : p;
+				if (!p)
+					return NULL;
+				continue;
+			}
+		} else {
+			p = scalar(s, p);
+		}
+		/* after a value, or at the bracket that ends an empty one */
+		for (;;) {
+			if (!p || !open)
+				return p;
+			p = frag_scan_space(s, p);
+			if (!p || *p != (object[open - 1] ? '}' : ']'))
+				break;
+			open--;
+			p++;
+		}
+		if (!p)
+			return NULL;
+		if (*p != ',')
+			return frag_scan_bad(s, p, object[open - 1] ? "a comma or } is expected here"
+								   : "a comma or ] is expected here");
+		p = frag_scan_space(s, p + 1);
+		if (p && object[open - 1])
+			p = member_name(s, p);
+		if (!p)
+			return NULL;
+	}
+}

@@ -1,0 +1,420 @@
+/* value_tree.c - values, and the memory that they are in. */
+#include "input/value_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/huge_alloc.h"
+#include "input/input.h"
+
+#define CHUNK ((size_t)1 << 16)         /* bytes; for large files LARGE_CHUNK */
+#define LARGE_CHUNK ((size_t)2 << 20)
+#define LARGE_FILE ((size_t)1 << 20)
+#define BYTES_A_VALUE 40                /* of a file, about: the table grows if need be */
+#define VALUES_FIRST 512
+#define CELLS_A_VALUE 2                 /* likewise */
+#define BOX_FIRST 1                     /* the cell before the items: their capacity, or a shape */
+#define PROBES 4
+#define MEMORY_MIN ((uint64_t)16 << 20)
+#define MEMORY_A_BYTE 64        /* two of them may be a list, in the memo and on the stack */
+
+struct frag_chunk {
+	struct frag_chunk *next;
+	size_t used, size;      /* cells */
+	_Alignas(struct frag_value) uint32_t cells[];
+};
+
+void frag_values_init(struct frag_values *v, size_t bytes, uint64_t max)
+{
+	*v = (struct frag_values){ .expected = bytes, .max = max };
+}
+
+void frag_values_allow(struct frag_values *v, uint64_t unpacked, uint64_t file)
+{
+	const uint64_t kept = frag_kept_max(file);
+
+	v->max = unpacked < (UINT64_MAX - MEMORY_MIN) / MEMORY_A_BYTE
+		? MEMORY_MIN + unpacked * MEMORY_A_BYTE : UINT64_MAX;
+	v->file = 0;
+	if (v->max <= kept)
+		return;
+	v->max = kept;
+	v->file = file;
+}
+
+void frag_values_fini(struct frag_values *v)
+{
+	while (v->chunks) {
+		struct frag_chunk *next = v->chunks->next;
+
+		free(v->chunks);
+		v->chunks = next;
+	}
+	if (v->own_table)
+		free(v->table);
+	free(v->shapes);
+	*v = (struct frag_values){ .table = NULL };
+}
+
+bool frag_values_take(struct frag_values *v, uint64_t bytes)
+{
+	FRAG_ASSERT(v->bytes <= v->max);
+	if (bytes > v->max - v->bytes)
+		return false;
+	v->bytes += bytes;
+	return true;
+}
+
+static struct frag_chunk *new_chunk(size_t cells)
+{
+	struct frag_chunk *c;
+	size_t bytes = sizeof(*c) + cells * sizeof(c->cells[0]);
+
+	c = frag_huge_alloc(&bytes);
+	if (c) {
+		c->next = NULL;
+		c->used = 0;
+		c->size = (bytes - sizeof(*c)) / sizeof(c->cells[0]);
+	}
+	return c;
+}
+
+/* So many cells; what does not fit beside others gets a chunk of its own. */
+static uint32_t *room(struct frag_values *v, size_t count)
+{
+	struct frag_chunk *c = v->chunks;
+
+	if (!c || c->size - c->used < count) {
+		size_t usual = v->expected >= LARGE_FILE ? LARGE_CHUNK : CHUNK;
+		size_t cells = (usual - sizeof(*c)) / sizeof(c->cells[0]);
+
+		c = new_chunk(count > cells / 4 ? count : cells);
+		if (!c)
+			return NULL;
+		/* after the first where that has more left */
+		if (v->chunks && v->chunks->size - v->chunks->used > c->size - count) {
+			c->next = v->chunks->next;
+			v->chunks->next = c;
+		} else {
+			c->next = v->chunks;
+			v->chunks = c;
+		}
+	}
+	c->used += count;
+	return c->cells + c->used - count;
+}
+
+/* The first table and the first chunk are one piece of memory: a huge page may do for both. */
+static struct frag_value *first_table(struct frag_values *v, size_t count)
+{
+	const size_t table = count * sizeof(struct frag_value) / sizeof(uint32_t);
+	struct frag_chunk *c = new_chunk(table + count * CELLS_A_VALUE);
+
+	if (!c)
+		return NULL;
+	c->used = table;
+	v->chunks = c;
+	return (struct frag_value *)(void *)c->cells;
+}
+
+/* By the length of the file, but a small part of what is allowed yet. */
+static uint64_t first_capacity(const struct frag_values *v)
+{
+	uint64_t need = v->expected / BYTES_A_VALUE;
+	uint64_t max = (v->max - v->bytes) / sizeof(*v->table) / 4;
+
+	return (need < max ? need : max) + VALUES_FIRST;
+}
+
+/*
+ * The table doubles into new memory, as pages from frag_huge_alloc() cannot be
+ * extended. The first table is in a chunk and is freed with it.
+ */
+enum frag_add frag_values_widen(struct frag_values *v)
+{
+	uint64_t need = v->capacity ? (uint64_t)v->capacity * 2 : first_capacity(v);
+	size_t bytes = (size_t)need * sizeof(*v->table), before = v->capacity * sizeof(*v->table);
+	struct frag_value *table;
+
+	if (need >= UINT32_MAX || !frag_values_take(v, bytes - before))
+		return FRAG_ADD_TOO_MUCH;
+	table = before ? frag_huge_alloc(&bytes) : first_table(v, (size_t)need);
+	if (!table)
+		return FRAG_ADD_NOMEM;
+	if (before)
+		memcpy(table, v->table, before);
+	if (v->own_table)
+		free(v->table);
+	v->table = table;
+	v->own_table = before > 0;
+	v->capacity = (uint32_t)need;
+	return FRAG_ADDED;
+}
+
+/* The shape of a dict, or NULL. */
+static const struct frag_shape *shape_of(const struct frag_values *v,
+					 const struct frag_value *dict)
+{
+	return dict->shared ? &v->shapes[dict->as.items[-BOX_FIRST]] : NULL;
+}
+
+static bool is_shape(const struct frag_shape *shape, const uint32_t *items, uint32_t count)
+{
+	uint32_t i = 0;
+
+	if (shape->count * 2 != count)
+		return false;
+	while (i < shape->count && shape->keys[i] == items[2 * i])
+		i++;
+	return i == shape->count;
+}
+
+/* Keys that are strings and few may be a shape. */
+static bool make_shape(const struct frag_values *v, struct frag_shape *shape,
+		       const uint32_t *items, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i += 2)
+		if (v->table[items[i]].kind != FRAG_STRING)
+			return false;
+	for (uint32_t i = 0; i < count; i += 2)
+		shape->keys[i / 2] = items[i];
+	shape->count = count / 2;
+	return true;
+}
+
+/* The shape of these keys and values, made where it is new; FRAG_SHAPES: there is none. */
+static uint32_t find_shape(struct frag_values *v, const uint32_t *items, uint32_t count)
+{
+	const uint32_t home = (items[0] + items[count - 2]) * 31 + count;
+
+	if (count / 2 > FRAG_SHAPE_KEYS)
+		return FRAG_SHAPES;
+	if (!v->shapes)
+		v->shapes = calloc(FRAG_SHAPES, sizeof(*v->shapes));
+	for (uint32_t i = 0; i < PROBES && v->shapes; i++) {
+		struct frag_shape *shape = &v->shapes[(home + i) % FRAG_SHAPES];
+
+		if (is_shape(shape, items, count)
+		    || (!shape->count && make_shape(v, shape, items, count)))
+			return (home + i) % FRAG_SHAPES;
+	}
+	return FRAG_SHAPES;
+}
+
+/* The items as they are in the file. */
+static void copy_items(const struct frag_values *v, uint32_t *to, const struct frag_value *box)
+{
+	const struct frag_shape *shape = box->kind == FRAG_DICT ? shape_of(v, box) : NULL;
+
+	if (!shape) {
+		if (box->length)
+			memcpy(to, box->as.items, box->length * sizeof(*to));
+		return;
+	}
+	for (uint32_t i = 0; i < shape->count; i++) {
+		to[2 * i] = shape->keys[i];
+		to[2 * i + 1] = box->as.items[i];
+	}
+}
+
+/* At first just what is requested: most boxes are filled at once. */
+static enum frag_add widen(struct frag_values *v, struct frag_value *box, uint64_t need)
+{
+	uint64_t had = box->length && !box->shared ? box->as.items[-BOX_FIRST] : 0;
+	uint64_t size = had ? had * 2 : need;
+	uint32_t *items;
+
+	if (need <= had)
+		return FRAG_ADDED;
+	if (size < need)
+		size = need;
+	if (size >= UINT32_MAX || !frag_values_take(v, (size + BOX_FIRST) * sizeof(*items)))
+		return FRAG_ADD_TOO_MUCH;
+	items = room(v, (size_t)size + BOX_FIRST);
+	if (!items)
+		return FRAG_ADD_NOMEM;
+	*items = (uint32_t)size;
+	copy_items(v, items + BOX_FIRST, box);
+	box->as.items = items + BOX_FIRST;
+	box->shared = false;
+
+	return FRAG_ADDED;
+}
+
+/* The depth of a box that gets these values too; more than FRAG_VALUES_DEEP: too deep. */
+static inline uint8_t depth_with(const struct frag_values *v, uint8_t depth,
+				 const uint32_t *items, uint32_t count, uint32_t step)
+{
+	for (uint32_t i = 0; i < count; i += step) {
+		uint8_t deeper = (uint8_t)(v->table[items[i]].depth + 1);
+
+		depth = deeper > depth ? deeper : depth;
+	}
+	return depth;
+}
+
+/*
+ * Values alone are copied, with the shape's number in the cell before them: the
+ * keys are in the shape. The length counts both, as for any dict.
+ */
+enum frag_add frag_values_fill(struct frag_values *v, uint32_t to, uint32_t shape,
+			       const uint32_t *items, uint32_t count)
+{
+	struct frag_value *dict = &v->table[to];
+	uint8_t depth = depth_with(v, dict->depth, items + 1, count - 1, 2);
+	uint32_t *cells;
+
+	FRAG_ASSERT(to < v->count && dict->kind == FRAG_DICT && !dict->length);
+	FRAG_ASSERT(shape < FRAG_SHAPES && v->shapes[shape].count * 2 == count);
+	if (depth > FRAG_VALUES_DEEP)
+		return FRAG_ADD_TOO_DEEP;
+	if (!frag_values_take(v, (count / 2 + BOX_FIRST) * sizeof(*cells)))
+		return FRAG_ADD_TOO_MUCH;
+	cells = room(v, count / 2 + BOX_FIRST);
+	if (!cells)
+		return FRAG_ADD_NOMEM;
+	*cells++ = shape;
+	for (uint32_t i = 0; i < count / 2; i++)
+		cells[i] = items[2 * i + 1];
+	dict->as.items = cells;
+	dict->shared = true;
+	dict->depth = depth;
+	dict->length = count;
+	v->cells += count;
+	return FRAG_ADDED;
+}
+
+/*
+ * A shape fits only a dict that is filled at once: whatever is added later changes
+ * its keys, and widening writes them out as pairs.
+ */
+enum frag_add frag_values_add(struct frag_values *v, uint32_t to, const uint32_t *items,
+			      uint32_t count)
+{
+	struct frag_value *box = &v->table[to];
+	uint32_t shape = FRAG_SHAPES;
+	enum frag_add rc;
+	uint8_t depth;
+
+	FRAG_ASSERT(to < v->count);
+	FRAG_ASSERT(box->kind == FRAG_LIST || (box->kind == FRAG_DICT && count % 2 == 0));
+	if (!count)
+		return FRAG_ADDED;
+	if (box->kind == FRAG_DICT && !box->length)
+		shape = find_shape(v, items, count);
+	if (shape != FRAG_SHAPES)
+		return frag_values_fill(v, to, shape, items, count);
+	depth = depth_with(v, box->depth, items, count, 1);
+	if (depth > FRAG_VALUES_DEEP)
+		return FRAG_ADD_TOO_DEEP;
+	rc = widen(v, box, (uint64_t)box->length + count);
+	if (rc != FRAG_ADDED)
+		return rc;
+	memcpy(box->as.items + box->length, items, count * sizeof(*items));
+	box->depth = depth;
+	box->length += count;
+	v->cells += count;
+	return FRAG_ADDED;
+}
+
+void frag_values_share(struct frag_values *v, uint32_t to, uint32_t *items, uint32_t count,
+		       uint8_t depth)
+{
+	struct frag_value *list = &v->table[to];
+
+	FRAG_ASSERT(to < v->count && list->kind == FRAG_LIST && !list->length);
+	list->as.items = items;
+	list->length = count;
+	list->shared = true;
+	list->depth = depth;
+	v->cells += count;
+}
+
+enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **out)
+{
+	size_t count = (size_t)length / sizeof(uint32_t) + 1;
+	void *cells;
+
+	if (!frag_values_take(v, count * sizeof(uint32_t)))
+		return FRAG_ADD_TOO_MUCH;
+	cells = room(v, count);
+	*out = cells;
+	return cells ? FRAG_ADDED : FRAG_ADD_NOMEM;
+}
+
+enum frag_add frag_values_keep(struct frag_values *v, const void *bytes, uint32_t length,
+			       const char **out)
+{
+	char *text;
+	enum frag_add rc = frag_values_text(v, length, &text);
+
+	if (rc == FRAG_ADDED)
+		*out = memcpy(text, bytes, length);
+	return rc;
+}
+
+bool frag_text_is(const struct frag_value *value, const char *text)
+{
+	return value && value->kind == FRAG_STRING && value->length == strlen(text)
+	       && memcmp(value->as.text, text, value->length) == 0;
+}
+
+/* The last key of this name; UINT32_MAX: there is none. */
+static uint32_t find_key(const struct frag_values *v, const uint32_t *keys, uint32_t count,
+			 uint32_t apart, const char *name)
+{
+	for (uint32_t i = count; i-- > 0;)
+		if (frag_text_is(&v->table[keys[(size_t)i * apart]], name))
+			return i;
+	return UINT32_MAX;
+}
+
+const struct frag_value *frag_dict_get(const struct frag_values *v, const struct frag_value *dict,
+				       const char *name)
+{
+	const struct frag_shape *shape;
+	uint32_t at;
+
+	if (!dict || dict->kind != FRAG_DICT)
+		return NULL;
+	shape = shape_of(v, dict);
+	at = shape ? find_key(v, shape->keys, shape->count, 1, name)
+		   : find_key(v, dict->as.items, dict->length / 2, 2, name);
+	if (at == UINT32_MAX)
+		return NULL;
+	return &v->table[dict->as.items[shape ? at : at * 2 + 1]];
+}
+
+static void learn_layout(const struct frag_values *v, const struct frag_shape *shape,
+			 const struct frag_layouts *layouts, struct frag_layout *l)
+{
+	l->known = true;
+	for (uint32_t i = 0; i < layouts->count; i++)
+		l->at[i] = (uint8_t)find_key(v, shape->keys, shape->count, 1, layouts->names[i]);
+}
+
+void frag_dict_members(const struct frag_values *v, const struct frag_value *dict,
+		       struct frag_layouts *layouts, const struct frag_value **out)
+{
+	const struct frag_shape *shape = frag_is(dict, FRAG_DICT) ? shape_of(v, dict) : NULL;
+	struct frag_layout *l;
+
+	FRAG_ASSERT(layouts->count <= FRAG_MEMBERS_MAX);
+	if (!shape) {
+		for (uint32_t i = 0; i < layouts->count; i++)
+			out[i] = frag_dict_get(v, dict, layouts->names[i]);
+		return;
+	}
+	l = &layouts->layouts[shape - v->shapes];
+	if (!l->known)
+		learn_layout(v, shape, layouts, l);
+	for (uint32_t i = 0; i < layouts->count; i++)
+		out[i] = l->at[i] != UINT8_MAX ? &v->table[dict->as.items[l->at[i]]] : NULL;
+}
+
+uint32_t frag_value_number(const struct frag_values *v, const struct frag_value *value)
+{
+	FRAG_ASSERT(value >= v->table && value < v->table + v->count);
+	return (uint32_t)(value - v->table);
+}

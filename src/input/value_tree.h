@@ -1,0 +1,157 @@
+/*
+ * value_tree.h - what a pickle or a JSON document holds, in memory, as it is: an
+ * object that the file refers to twice is there once.
+ *
+ * Values are in a table, 16 bytes each, and are known by their number in it;
+ * lists and dicts are boxes, which hold such numbers. Dicts that have the same
+ * keys in the same order have a shape, where these are once for all of them.
+ * Text of a JSON document is borrowed from its bytes, which must outlive it.
+ */
+#ifndef INPUT_VALUE_TREE_H
+#define INPUT_VALUE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fragsim/error.h"
+
+#define FRAG_VALUES_DEEP 64     /* deepest nesting of boxes */
+
+enum frag_kind {
+	FRAG_NULL,
+	FRAG_TRUTH,
+	FRAG_INTEGER,
+	FRAG_REAL,
+	FRAG_STRING,
+	FRAG_LIST,              /* a tuple too */
+	FRAG_DICT,
+};
+
+struct frag_value {
+	uint8_t kind;           /* enum frag_kind */
+	bool    minus;          /* INTEGER: as = -magnitude */
+	uint8_t depth;          /* LIST, DICT: 1 where it holds no other */
+	bool    shared;         /* LIST: another one has its items too; DICT: a shape has its keys */
+	uint32_t length;        /* STRING: bytes; LIST, DICT: items */
+	union {
+		uint64_t magnitude;     /* INTEGER; TRUTH: 0 or 1 */
+		double real;
+		const char *text;
+		uint32_t *items;        /* numbers of values; DICT: keys and values in turn,
+					   or values alone: the shape's number precedes */
+	} as;
+};
+
+#define FRAG_SHAPES 64          /* a power of two */
+#define FRAG_SHAPE_KEYS 16      /* dicts with more have none */
+
+struct frag_shape {
+	uint32_t count;                         /* 0: none */
+	uint32_t keys[FRAG_SHAPE_KEYS];         /* numbers of strings */
+};
+
+struct frag_values {
+	struct frag_value *table;       /* by number; it moves while values are added */
+	uint32_t count, capacity;
+	bool own_table;                 /* the first one is in a chunk */
+	struct frag_chunk *chunks;      /* where items are */
+	struct frag_shape *shapes;      /* FRAG_SHAPES; NULL before the first dict */
+	size_t expected;                /* bytes of the file that they come from; 0: unknown */
+	uint64_t bytes, max;            /* taken so far, and allowed */
+	uint64_t file;                  /* its bytes as it is packed, where these allow the less */
+	uint64_t cells;                 /* items added so far */
+};
+
+/* Nothing is taken yet. bytes: of the file; most: of memory that may be taken. */
+void frag_values_init(struct frag_values *v, size_t bytes, uint64_t max);
+/* What may be taken: as much as `unpacked` bytes can need, and a file of `file` bytes may. */
+void frag_values_allow(struct frag_values *v, uint64_t unpacked, uint64_t file);
+void frag_values_fini(struct frag_values *v);
+
+enum frag_add { FRAG_ADDED, FRAG_ADD_NOMEM, FRAG_ADD_TOO_MUCH, FRAG_ADD_TOO_DEEP };
+
+/* Makes room for more values. */
+enum frag_add frag_values_widen(struct frag_values *v);
+
+/* A new value; of a box, an empty one. */
+static inline enum frag_add frag_values_new(struct frag_values *v, const struct frag_value *value,
+					    uint32_t *out)
+{
+	enum frag_add rc = v->count < v->capacity ? FRAG_ADDED : frag_values_widen(v);
+
+	*out = v->count;
+	if (rc != FRAG_ADDED)
+		return rc;
+	v->table[v->count] = *value;
+	v->table[v->count++].depth = value->kind == FRAG_LIST || value->kind == FRAG_DICT;
+	return FRAG_ADDED;
+}
+
+/* The items of a list for an empty one, which are not copied. depth: the list's own. */
+void frag_values_share(struct frag_values *v, uint32_t list, uint32_t *items, uint32_t count,
+		       uint8_t depth);
+/* Adds items to a box; of a dict, keys and values in turn. */
+enum frag_add frag_values_add(struct frag_values *v, uint32_t box, const uint32_t *items,
+			      uint32_t count);
+/* The same to an empty dict, whose keys are known to be those of the shape. */
+enum frag_add frag_values_fill(struct frag_values *v, uint32_t dict, uint32_t shape,
+			       const uint32_t *items, uint32_t count);
+/* Bytes of the file that are kept. */
+enum frag_add frag_values_keep(struct frag_values *v, const void *bytes, uint32_t length,
+			       const char **out);
+/* Room for text that is nowhere in the file. */
+enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **out);
+/* Books memory that the reader itself takes. */
+bool frag_values_take(struct frag_values *v, uint64_t bytes);
+
+/* Questions. A value of another kind has no items, and no members. */
+static inline bool frag_is(const struct frag_value *value, enum frag_kind kind)
+{
+	return value && value->kind == kind;
+}
+
+/* The value where it is an integer of at least 0; false: it is not. */
+static inline bool frag_value_u64(const struct frag_value *value, uint64_t *out)
+{
+	if (!frag_is(value, FRAG_INTEGER) || value->minus)
+		return false;
+	*out = value->as.magnitude;
+	return true;
+}
+
+static inline uint32_t frag_list_count(const struct frag_value *list)
+{
+	return frag_is(list, FRAG_LIST) ? list->length : 0;
+}
+
+static inline const struct frag_value *frag_list_at(const struct frag_values *v,
+						    const struct frag_value *list, uint32_t i)
+{
+	return i < frag_list_count(list) ? &v->table[list->as.items[i]] : NULL;
+}
+
+bool frag_text_is(const struct frag_value *value, const char *text);
+/* The member's value, the last where it is given twice; NULL where there is none. */
+const struct frag_value *frag_dict_get(const struct frag_values *v, const struct frag_value *dict,
+				       const char *name);
+
+/* Members of many dicts, by the places where they stand: each shape is searched once. */
+#define FRAG_MEMBERS_MAX 16
+struct frag_layouts {
+	const char *const *names;       /* count of them, FRAG_MEMBERS_MAX at most */
+	uint32_t count;
+	struct frag_layout {
+		bool known;
+		uint8_t at[FRAG_MEMBERS_MAX];   /* of the shape's values; UINT8_MAX: not there */
+	} layouts[FRAG_SHAPES];
+};
+
+/* Each member as frag_dict_get() finds it. */
+void frag_dict_members(const struct frag_values *v, const struct frag_value *dict,
+		       struct frag_layouts *layouts, const struct frag_value **out);
+
+/* Its number. */
+uint32_t frag_value_number(const struct frag_values *v, const struct frag_value *value);
+
+#endif

@@ -1,0 +1,385 @@
+/* leak_detect.c - what stays from each iteration of a program. */
+#include "iterations/leak_detect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array_grow.h"
+#include "events/tape.h"
+#include "explain/live_by_tag.h"
+#include "iterations/marked_tags.h"
+
+#define POINTS 200              /* of a growth */
+
+/* What a slot of the trace holds: little, as every alloc writes it. */
+struct slot {
+	uint64_t bytes;
+	uint32_t event, site;   /* of the tape; event NOBODY: nothing is live */
+};
+#define NOBODY UINT32_MAX
+
+/* What stays. */
+struct held {
+	uint64_t bytes, step, stack;
+	uint32_t device, tag, iteration;
+};
+
+struct walk {
+	struct frag_leaks *out;
+	struct frag_marked_tags tags;
+	uint32_t devices;
+	uint32_t at;            /* the iteration, from 1; 0: before the first */
+	const struct frag_tape *tape;
+	struct slot *slots;
+	uint32_t slot_count, slot_capacity;
+	bool *seen;             /* by site: its tag is known */
+	struct held *left;      /* at the end */
+	uint64_t *now;          /* live bytes, one a device */
+	uint64_t *starts;       /* likewise at points, device by device */
+	uint32_t point, points;
+	uint32_t rare;          /* of the tape: the next one */
+};
+
+/* Starts, from that of iteration 1 to that of the last, that lie evenly among all. */
+static uint32_t points_of(const struct frag_iterations *it)
+{
+	return it->count - 1 < POINTS ? it->count - 1 : POINTS;
+}
+
+static uint32_t iteration_at(const struct frag_iterations *it, uint32_t point)
+{
+	return 1 + (uint32_t)((uint64_t)point * (it->count - 2) / (points_of(it) - 1));
+}
+
+/* Room for a slot; and who the tag is depends on the mark at which it is first seen. */
+__attribute__((cold, noinline))
+static bool make_room(struct walk *w, uint32_t slot, uint32_t site)
+{
+	uint32_t owner;
+
+	if (!frag_marked_tags_find(&w->tags, w->tape->sites[site].tag, &owner)
+	    || !frag_grow(&w->slots, &w->slot_capacity, (uint64_t)slot + 1, sizeof(*w->slots)))
+		return false;
+	while (w->slot_count <= slot)
+		w->slots[w->slot_count++].event = NOBODY;
+	w->seen[site] = true;
+	return true;
+}
+
+/* Iteration w->at begins. */
+static void begin(struct walk *w)
+{
+	if (w->point < w->points && w->at == iteration_at(&w->out->iterations, w->point)) {
+		memcpy(w->starts + (size_t)w->point * w->devices, w->now,
+		       w->devices * sizeof(*w->now));
+		w->point++;
+	}
+	w->at++;
+}
+
+/* Of a mark; all rare events before it go by. */
+static struct frag_text text_at(struct walk *w, uint32_t event)
+{
+	while (w->tape->rare[w->rare].event < event)
+		w->rare++;
+	return frag_tape_text(w->tape->texts, &w->tape->rare[w->rare]);
+}
+
+static bool hold(struct walk *w, const struct frag_tape_event *e, uint32_t event, uint64_t *live)
+{
+	const uint64_t bytes = e->word >> FRAG_TAPE_VALUE_SHIFT;
+
+	if ((e->slot >= w->slot_count || !w->seen[e->site]) && !make_room(w, e->slot, e->site))
+		return false;
+	w->slots[e->slot] = (struct slot){ bytes, event, e->site };
+	*live += bytes;
+	return true;
+}
+
+/* All that is needed of an event is in its few words. peaks: that of each device is looked for. */
+static bool walk_events(struct walk *w, uint32_t from, uint32_t to, bool peaks)
+{
+	const struct frag_tape_event *events = w->tape->events;
+	const struct frag_tape_site *sites = w->tape->sites;
+
+	for (uint32_t i = from; i < to; i++) {
+		const struct frag_tape_event *e = &events[i];
+		const uint32_t device = sites[e->site].device;
+		struct slot *slot = e->slot < w->slot_count ? &w->slots[e->slot] : NULL;
+
+		if (frag_tape_op(e) == FRAG_OP_FREE && slot && slot->event != NOBODY) {
+			w->now[device] -= slot->bytes;
+			slot->event = NOBODY;
+		} else if (frag_tape_op(e) == FRAG_OP_ALLOC) {
+			if (!hold(w, e, i, &w->now[device]))
+				return false;
+			if (peaks && w->now[device] > w->out->devices[device].peak)
+				w->out->devices[device].peak = w->now[device];
+		} else if (frag_tape_op(e) == FRAG_OP_MARK) {
+			frag_marked_tags_mark(&w->tags, text_at(w, i));
+		}
+	}
+	return true;
+}
+
+/* As far as the start of the last iteration. */
+static bool walk_tape(struct walk *w)
+{
+	const struct frag_iterations *it = &w->out->iterations;
+	uint32_t from = 0;
+	bool good = true;
+
+	while (w->at < it->count && good) {
+		good = walk_events(w, from, (uint32_t)it->start[w->at], w->at + 1 == it->count);
+		from = (uint32_t)it->start[w->at];
+		begin(w);
+	}
+	return good;
+}
+
+/* Who left them: by device, then tag, else stack, else size; then iteration, then step. */
+static int by_owner(const void *one, const void *other)
+{
+	const struct held *a = one, *b = other;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->tag != b->tag)
+		return a->tag < b->tag ? -1 : 1;
+	if (!a->tag && a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	if (!a->tag && !a->stack && a->bytes != b->bytes)
+		return a->bytes < b->bytes ? -1 : 1;
+	return 0;
+}
+
+static int by_owner_and_step(const void *one, const void *other)
+{
+	const struct held *a = one, *b = other;
+	const int order = by_owner(a, b);
+
+	return order ? order : a->step < b->step ? -1 : a->step > b->step;
+}
+
+static int by_bytes(const void *one, const void *other)
+{
+	const struct frag_leak *a = one, *b = other;
+
+	if (a->an_iteration != b->an_iteration)
+		return a->an_iteration > b->an_iteration ? -1 : 1;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	return a->first_step < b->first_step ? -1 : a->first_step > b->first_step;
+}
+
+/* Those of one owner: a leak where each iteration has left some. */
+static bool judge(const struct walk *w, const struct held *first, uint32_t count)
+{
+	struct frag_leaks *out = w->out;
+	const uint32_t looked_at = out->iterations.count - 3;
+	struct frag_leak leak = {
+		.device = first->device,
+		.size = first->tag || first->stack ? 0 : first->bytes, .blocks = count,
+		.first_step = first->step,
+	};
+	uint32_t iterations = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		iterations += !i || first[i].iteration != first[i - 1].iteration;
+		leak.bytes += first[i].bytes;
+	}
+	if (iterations < looked_at || !leak.bytes)
+		return true;
+	leak.an_iteration = leak.bytes / looked_at;
+	leak.an_iteration += !leak.an_iteration;
+	out->devices[leak.device].leak += leak.an_iteration;
+	if (first->stack)
+		leak.frames = frag_frames_json(w->tags.symbols, first->stack);
+	if (!frag_marked_tags_json(&w->tags, first->tag, &leak.tag)
+	    || (first->stack && !leak.frames)) {
+		free(leak.frames);
+		return false;
+	}
+	out->leaks[out->leak_count++] = leak;
+	return true;
+}
+
+/* Its step: of all gaps before it the last one says what steps are ahead of events. */
+static uint64_t step_of(const struct frag_tape *tape, uint32_t event)
+{
+	uint32_t low = 0, high = tape->gap_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (tape->gaps[middle].event <= event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? event + (tape->gaps[low - 1].step - tape->gaps[low - 1].event) : event;
+}
+
+/* How many have begun at an event. */
+static uint32_t iterations_at(const struct frag_iterations *it, uint32_t event)
+{
+	uint32_t low = 0, high = it->count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (it->start[middle] <= event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct held held_of(struct walk *w, const struct slot *slot)
+{
+	const struct frag_tape_site *site = &w->tape->sites[slot->site];
+	struct held held = {
+		.bytes = slot->bytes, .step = step_of(w->tape, slot->event), .stack = site->stack,
+		.device = site->device,
+		.iteration = iterations_at(&w->out->iterations, slot->event),
+	};
+
+	/* it has been seen, so nothing can fail */
+	(void)frag_marked_tags_find(&w->tags, site->tag, &held.tag);
+	return held;
+}
+
+/* What of iterations 1 to n - 3 is live still. False: memory is short. */
+static bool keep_left(struct walk *w, uint32_t *count)
+{
+	/* the second one is iteration 1, at which two have begun */
+	const uint64_t from = w->out->iterations.start[1];
+	const uint64_t to = w->out->iterations.start[w->out->iterations.count - 2];
+
+	*count = 0;
+	w->left = malloc(((size_t)w->slot_count + 1) * sizeof(*w->left));
+	for (uint32_t i = 0; w->left && i < w->slot_count; i++)
+		if (w->slots[i].event != NOBODY && w->slots[i].event >= from
+		    && w->slots[i].event < to)
+			w->left[(*count)++] = held_of(w, &w->slots[i]);
+	return w->left != NULL;
+}
+
+static bool find_leaks(struct walk *w)
+{
+	uint32_t count, end;
+	bool good = true;
+
+	if (!keep_left(w, &count))
+		return false;
+	if (!count)
+		return true;
+	qsort(w->left, count, sizeof(*w->left), by_owner_and_step);
+	/* an owner has a block of each iteration at least */
+	w->out->leaks = calloc(count, sizeof(*w->out->leaks));
+	if (!w->out->leaks)
+		return false;
+	for (uint32_t i = 0; i < count && good; i = end) {
+		for (end = i + 1; end < count && !by_owner(&w->left[i], &w->left[end]);)
+			end++;
+		good = judge(w, &w->left[i], end - i);
+	}
+	qsort(w->out->leaks, w->out->leak_count, sizeof(*w->out->leaks), by_bytes);
+	return good;
+}
+
+static int by_value(const void *one, const void *other)
+{
+	const double a = *(const double *)one, b = *(const double *)other;
+
+	return a < b ? -1 : a > b;
+}
+
+static double start_at(const struct walk *w, uint32_t point, uint32_t device)
+{
+	return (double)w->starts[(size_t)point * w->devices + device];
+}
+
+/* The median of the slopes between any two points. */
+static bool find_growth(const struct walk *w, uint32_t device, double *growth)
+{
+	const struct frag_iterations *it = &w->out->iterations;
+	double *slopes = malloc((size_t)w->points * w->points / 2 * sizeof(*slopes));
+	uint32_t count = 0;
+
+	if (!slopes)
+		return false;
+	for (uint32_t i = 0; i < w->points; i++)
+		for (uint32_t k = 0; k < i; k++)
+			slopes[count++] = (start_at(w, i, device) - start_at(w, k, device))
+					  / (iteration_at(it, i) - iteration_at(it, k));
+	qsort(slopes, count, sizeof(*slopes), by_value);
+	*growth = count % 2 ? slopes[count / 2] : (slopes[count / 2 - 1] + slopes[count / 2]) / 2;
+	free(slopes);
+	return true;
+}
+
+static bool look_at_device(const struct walk *w, uint32_t device, uint64_t room)
+{
+	struct frag_leaking *d = &w->out->devices[device];
+
+	d->first = w->starts[device];
+	d->last = w->starts[(size_t)(w->points - 1) * w->devices + device];
+	d->full_in = UINT64_MAX;
+	if (room && d->leak)
+		d->full_in = room > d->peak ? (room - d->peak) / d->leak : 0;
+	return find_growth(w, device, &d->growth);
+}
+
+int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, const char *mark,
+		    const uint64_t *rooms, struct frag_error *err)
+{
+	struct walk w = {
+		.out = leaks, .tape = tape, .devices = frag_tape_info(tape)->device_count,
+	};
+	const struct frag_iterations *it = &leaks->iterations;
+	bool good;
+	int rc;
+
+	*leaks = (struct frag_leaks){ .leak_count = 0 };
+	rc = frag_iterations_find(&leaks->iterations, tape, mark, err);
+	if (rc)
+		return rc;
+	leaks->steps = (it->start[it->count - 1] - it->start[0]) / (it->count - 1);
+	leaks->devices = calloc(w.devices, sizeof(*leaks->devices));
+	w.now = calloc(w.devices, sizeof(*w.now));
+	w.points = points_of(it);
+	w.starts = calloc((size_t)w.points * w.devices, sizeof(*w.starts));
+	w.seen = calloc((size_t)tape->site_count + 1, sizeof(*w.seen));
+	good = frag_marked_tags_init(&w.tags, frag_tape_symbols(tape)) && leaks->devices && w.now
+	       && w.starts && w.seen && walk_tape(&w) && find_leaks(&w);
+	for (uint32_t d = 0; d < w.devices && good; d++)
+		good = look_at_device(&w, d, rooms[d]);
+	frag_marked_tags_fini(&w.tags);
+	free(w.slots);
+	free(w.seen);
+	free(w.left);
+	free(w.now);
+	free(w.starts);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+void frag_leaks_fini(struct frag_leaks *leaks)
+{
+	frag_iterations_fini(&leaks->iterations);
+	for (uint32_t i = 0; i < leaks->leak_count; i++) {
+		free(leaks->leaks[i].tag);
+		free(leaks->leaks[i].frames);
+	}
+	free(leaks->leaks);
+	free(leaks->devices);
+}
+
+uint64_t frag_steps_until_full(const struct frag_leaks *leaks, uint32_t device)
+{
+	uint64_t steps;
+
+	return __builtin_mul_overflow(leaks->devices[device].full_in, leaks->steps, &steps)
+		? UINT64_MAX : steps;
+}

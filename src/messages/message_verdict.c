@@ -1,0 +1,193 @@
+/* message_verdict.c - what an out-of-memory message comes to, and what else it may within its rounding. */
+#include "messages/message.h"
+
+#define REFUSED_SPARE ((int64_t)2 << 20)        /* a device rounds a request up to that */
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t within(int64_t value, int64_t low, int64_t high)
+{
+	return most(low, least(value, high));
+}
+
+/* Percentages are compared a hundredfold, in integers: 2^53 of them fit. */
+enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL])
+{
+	const int64_t asked = at[FRAG_AT_ASKED], total = at[FRAG_AT_TOTAL], free = at[FRAG_AT_FREE];
+	const int64_t room = free + at[FRAG_AT_UNALLOCATED];
+	const int64_t outside = total - room - at[FRAG_AT_ALLOCATED];
+
+	if (asked > total)
+		return FRAG_SHORT_OVER_DEVICE;
+	if (asked + REFUSED_SPARE <= free)
+		return FRAG_SHORT_REFUSED;
+	if (asked > room)
+		return 100 * outside > 5 * total
+		       && 100 * asked <= 100 * (room + outside) - 2 * total
+		       ? FRAG_SHORT_OUTSIDE : FRAG_SHORT_CAPACITY;
+	return 100 * (room - asked) < 5 * total ? FRAG_SHORT_TIGHT : FRAG_SHORT_FRAGMENTATION;
+}
+
+/*
+ * Which verdicts are possible is found by trying points. For each verdict the points below include
+ * one that has it wherever any has: all conditions are linear, and where every condition of a
+ * verdict becomes truer as a figure moves one way, the figure is at that end of its range. Where
+ * two conditions pull a figure apart, it follows from the others, and the ends of where it may be
+ * are tried. A point is judged as any other, so no verdict is named that no point has.
+ */
+struct search {
+	const struct frag_shortage_ranges *r;
+	int64_t low_unallocated, high_unallocated;      /* that some allocated bytes go with */
+	uint32_t found;
+};
+
+/* With a figure of allocated bytes that the reserved ones allow. */
+static void try_at(struct search *s, int64_t asked, int64_t total, int64_t free,
+		   int64_t allocated, int64_t unallocated)
+{
+	const struct frag_shortage_ranges *r = s->r;
+	int64_t at[FRAG_AT_ALL] = { asked, total, free, allocated, unallocated };
+
+	for (int i = 0; i < FRAG_AT_ALL; i++)
+		at[i] = within(at[i], r->low[i], r->high[i]);
+	at[FRAG_AT_UNALLOCATED] = within(at[FRAG_AT_UNALLOCATED], s->low_unallocated,
+				      s->high_unallocated);
+	at[FRAG_AT_ALLOCATED] = within(at[FRAG_AT_ALLOCATED],
+				    most(r->low[FRAG_AT_ALLOCATED],
+					 r->least_reserved - at[FRAG_AT_UNALLOCATED]),
+				    least(r->high[FRAG_AT_ALLOCATED],
+					  r->most_reserved - at[FRAG_AT_UNALLOCATED]));
+	s->found |= 1U << frag_shortage_of(at);
+}
+
+/* asked > total; and asked + 2 MiB <= free, which the total must not forbid. */
+static void try_over_and_refused(struct search *s)
+{
+	const int64_t *low = s->r->low, *high = s->r->high;
+
+	try_at(s, high[FRAG_AT_ASKED], low[FRAG_AT_TOTAL], low[FRAG_AT_FREE], low[FRAG_AT_ALLOCATED],
+	       s->low_unallocated);
+	try_at(s, low[FRAG_AT_ASKED], high[FRAG_AT_TOTAL], high[FRAG_AT_FREE], low[FRAG_AT_ALLOCATED],
+	       s->low_unallocated);
+}
+
+/*
+ * The most total, the least free. What is unallocated should be small, and what is allocated too;
+ * but where the reserved bytes are known, one grows as the other shrinks: the candidates are the
+ * ends of where allocated bytes satisfy each condition.
+ */
+static void try_outside(struct search *s)
+{
+	const struct frag_shortage_ranges *r = s->r;
+	const int64_t total = r->high[FRAG_AT_TOTAL], free = r->low[FRAG_AT_FREE];
+	const int64_t highest = least(r->high[FRAG_AT_ASKED], total);
+	const int64_t candidates[] = {
+		r->low[FRAG_AT_ALLOCATED], r->high[FRAG_AT_ALLOCATED],
+		r->least_reserved - r->low[FRAG_AT_UNALLOCATED],
+		r->least_reserved - r->high[FRAG_AT_UNALLOCATED],
+		free + r->least_reserved + 1 - highest,
+	};
+
+	for (unsigned i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
+		const int64_t allocated = within(candidates[i], r->low[FRAG_AT_ALLOCATED],
+						 r->high[FRAG_AT_ALLOCATED]);
+		const int64_t unallocated = most(r->low[FRAG_AT_UNALLOCATED],
+						 r->least_reserved - allocated);
+
+		try_at(s, most(r->low[FRAG_AT_ASKED], free + unallocated + 1), total, free,
+		       allocated, unallocated);
+	}
+}
+
+/* More than is left beside what is allocated, whoever holds the rest. */
+static void try_capacity_beside(struct search *s)
+{
+	const struct frag_shortage_ranges *r = s->r;
+	const int64_t asked = least(r->high[FRAG_AT_ASKED], r->high[FRAG_AT_TOTAL]);
+
+	try_at(s, asked, most(r->low[FRAG_AT_TOTAL], asked), r->low[FRAG_AT_FREE],
+	       r->high[FRAG_AT_ALLOCATED], s->low_unallocated);
+}
+
+/*
+ * Little outside: free, unallocated and allocated bytes are as many as asked > free + unallocated
+ * allows. As the total grows that allows more, until a figure is at its end: the breaks are tried,
+ * between which all is linear, and nothing is convex.
+ */
+static void try_capacity_alone(struct search *s)
+{
+	const struct frag_shortage_ranges *r = s->r;
+	const int64_t *low = r->low, *high = r->high;
+	const int64_t totals[] = {
+		low[FRAG_AT_TOTAL], high[FRAG_AT_TOTAL], low[FRAG_AT_ASKED], high[FRAG_AT_ASKED],
+		high[FRAG_AT_FREE] + s->low_unallocated + 1,
+		high[FRAG_AT_FREE] + s->high_unallocated + 1,
+		high[FRAG_AT_FREE] + r->most_reserved - high[FRAG_AT_ALLOCATED] + 1,
+	};
+
+	for (unsigned i = 0; i < sizeof(totals) / sizeof(*totals); i++) {
+		const int64_t total = within(totals[i], low[FRAG_AT_TOTAL], high[FRAG_AT_TOTAL]);
+		const int64_t asked = least(high[FRAG_AT_ASKED], total);
+		const int64_t free = within(asked - 1 - s->low_unallocated, low[FRAG_AT_FREE],
+					    high[FRAG_AT_FREE]);
+		const int64_t unallocated = within(asked - 1 - free, s->low_unallocated,
+						   s->high_unallocated);
+
+		try_at(s, asked, total, free,
+		       least(high[FRAG_AT_ALLOCATED], r->most_reserved - unallocated), unallocated);
+	}
+}
+
+/* What is allocated does not matter. The most total; as little room as the request needs. */
+static void try_tight(struct search *s)
+{
+	const int64_t *low = s->r->low, *high = s->r->high;
+	const int64_t total = high[FRAG_AT_TOTAL], left = (5 * total - 1) / 100;
+	const int64_t asked = most(low[FRAG_AT_ASKED],
+				   most(low[FRAG_AT_FREE] - REFUSED_SPARE + 1,
+					low[FRAG_AT_FREE] + s->low_unallocated - left));
+	const int64_t free = within(asked - s->high_unallocated, low[FRAG_AT_FREE],
+				    high[FRAG_AT_FREE]);
+
+	try_at(s, asked, total, free, low[FRAG_AT_ALLOCATED],
+	       within(asked - free, s->low_unallocated, s->high_unallocated));
+}
+
+/* As much room as goes with a device that has not the bytes free. */
+static void try_fragmentation(struct search *s)
+{
+	const int64_t *low = s->r->low, *high = s->r->high;
+	const int64_t asked = within(low[FRAG_AT_FREE] - REFUSED_SPARE + 1, low[FRAG_AT_ASKED],
+				     high[FRAG_AT_ASKED]);
+
+	try_at(s, asked, most(low[FRAG_AT_TOTAL], asked),
+	       least(high[FRAG_AT_FREE], asked + REFUSED_SPARE - 1), low[FRAG_AT_ALLOCATED],
+	       s->high_unallocated);
+}
+
+uint32_t frag_shortages_of(const struct frag_shortage_ranges *r)
+{
+	struct search s = {
+		.r = r,
+		.low_unallocated = most(r->low[FRAG_AT_UNALLOCATED],
+					r->least_reserved - r->high[FRAG_AT_ALLOCATED]),
+		.high_unallocated = least(r->high[FRAG_AT_UNALLOCATED],
+					  r->most_reserved - r->low[FRAG_AT_ALLOCATED]),
+	};
+
+	try_over_and_refused(&s);
+	try_outside(&s);
+	try_capacity_beside(&s);
+	try_capacity_alone(&s);
+	try_tight(&s);
+	try_fragmentation(&s);
+	return s.found;
+}

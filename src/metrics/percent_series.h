@@ -1,0 +1,77 @@
+/*
+ * percent_series.h - the four percentages of every step, counted.
+ *
+ * Steps wait, as the bytes that their percentages are made of, until there are 64 of them, and are
+ * then divided and counted together, two series at a time in one register. Each series still adds
+ * its values in the order of the steps, so its sums are those of a plain loop.
+ */
+#ifndef METRICS_PERCENT_SERIES_H
+#define METRICS_PERCENT_SERIES_H
+
+#include <stdalign.h>
+
+#include "fragsim/metrics.h"
+#include "metrics/histogram.h"
+
+/* The percentages in the order of the table of metrics: fi, fi_device, internal, utilization. */
+#define FRAG_SERIES 4
+#define FRAG_SERIES_WAITING 64
+
+/*
+ * Times are scaled by it before they are weights: sums of as many as 2^53 then stay
+ * below the largest double, whatever the times are, and a power of two rounds nothing.
+ */
+#define FRAG_TIME_SCALE 0x1p-64
+
+/* Two numbers side by side, a vector of GCC and clang. */
+typedef double frag_pair __attribute__((vector_size(16)));
+typedef int64_t frag_pair_bits __attribute__((vector_size(16)));
+
+/* Bytes after a step, those of a pair side by side; below 2^63 each. left: of the device. */
+struct frag_sums {
+	alignas(16) uint64_t largest_free;
+	uint64_t left;
+	uint64_t free, releasable;
+	uint64_t requested, allocated;
+	uint64_t unused, reserved;      /* the first only fills the pair */
+};
+
+struct frag_series {
+	/* of stretch.h: counts those that wait */
+	void (*count)(struct frag_series *s, const double *weight);
+	frag_pair min[2], max[2], sum[2], last[2];
+	frag_pair weighted[2];          /* sum of value * the time that it lasted */
+	frag_pair_bits above[2];        /* steps above FRAG_SEVERE_PCT */
+	struct frag_sums waiting[FRAG_SERIES_WAITING];
+	double t[FRAG_SERIES_WAITING];  /* theirs, or nothing where `untimed` */
+	double last_t;                  /* of the last step that was counted */
+	double time;                    /* weighted so far, times FRAG_TIME_SCALE */
+	uint64_t severe;                /* steps, see frag_result */
+	uint32_t waiting_count;
+	bool untimed;                   /* a step had no t, so no mean is weighted */
+	bool limited;                   /* the device has a capacity, so steps can be severe */
+	struct frag_histogram histograms[FRAG_SERIES];
+};
+
+/* NULL where memory is short; free() ends it. */
+struct frag_series *frag_series_new(void);
+
+/* Counts those that wait; before anything below is asked. */
+void frag_series_flush(struct frag_series *s);
+
+/* Room for a step's bytes, which the caller fills; t: when it was, NULL: the trace has no times. */
+static inline struct frag_sums *frag_series_add(struct frag_series *s, const double *t)
+{
+	if (s->waiting_count == FRAG_SERIES_WAITING)
+		frag_series_flush(s);
+	if (t)
+		s->t[s->waiting_count] = *t;
+	else
+		s->untimed = true;
+	return &s->waiting[s->waiting_count++];
+}
+
+/* Of series i over `steps` steps, at least one. */
+struct frag_distribution frag_series_describe(const struct frag_series *s, int i, uint64_t steps);
+
+#endif

@@ -1,0 +1,138 @@
+/* address_space.c - the buffers of one address space as numbers, side by side. */
+#include "plan/address_space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The first time at or after the step. */
+static uint32_t time_of(const struct frag_space *s, uint64_t step)
+{
+	uint32_t low = 0, high = s->times;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (s->step[middle] < step)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void take_times(struct frag_space *s, const struct frag_plan *plan, uint32_t space)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct frag_buffer *b = &plan->buffers[i];
+
+		if (b->space != space)
+			continue;
+		if (!s->times || s->step[s->times - 1] != b->birth)
+			s->step[s->times++] = b->birth;
+		s->from[n] = s->times - 1;
+		s->size[n] = b->size;
+		s->buffer[n++] = i;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		s->to[i] = time_of(s, plan->buffers[s->buffer[i]].end);
+}
+
+static int sum_live(struct frag_space *s, struct frag_error *err)
+{
+	uint64_t *less = calloc((size_t)s->times + 1, sizeof(*less)), sum = 0;
+
+	if (!less)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->count; i++) {
+		s->live[s->from[i]] += s->size[i];
+		less[s->to[i]] += s->size[i];
+	}
+	for (uint32_t t = 0; t < s->times; t++) {
+		s->live[t] = sum += s->live[t] - less[t];
+		if (sum > s->bound) {
+			s->bound = sum;
+			s->peak = t;
+		}
+	}
+	free(less);
+	return 0;
+}
+
+/*
+ * The most over each stretch: levels of stretches of twice the length, of which two that overlap
+ * make any. Only two levels are there at a time: items wait, by length, for theirs.
+ */
+static int sum_contention(struct frag_space *s, struct frag_error *err)
+{
+	uint64_t *most = malloc(((size_t)s->times + 1) * sizeof(*most));
+
+	if (!most)
+		return frag_fail_nomem(err);
+	memcpy(most, s->live, s->times * sizeof(*most));
+	for (uint32_t length = 1; length && length <= s->times; length *= 2) {
+		for (uint32_t i = 0; i < s->count; i++) {
+			const uint32_t n = s->to[i] - s->from[i];
+			const uint64_t a = most[s->from[i]];
+			const uint64_t b = n >= length ? most[s->to[i] - length] : 0;
+
+			if (n >= length && n / 2 < length)
+				s->contention[i] = a > b ? a : b;
+		}
+		for (uint32_t t = 0; (uint64_t)t + 2 * (uint64_t)length <= s->times; t++)
+			if (most[t + length] > most[t])
+				most[t] = most[t + length];
+	}
+	free(most);
+	return 0;
+}
+
+int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
+		    struct frag_error *err)
+{
+	const size_t n = (size_t)plan->spaces[space].count + 1;
+	int rc;
+
+	*s = (struct frag_space){
+		.count = plan->spaces[space].count,
+		.from = calloc(n, sizeof(uint32_t)), .to = calloc(n, sizeof(uint32_t)),
+		.size = calloc(n, sizeof(uint64_t)), .offset = calloc(n, sizeof(uint64_t)),
+		.contention = calloc(n, sizeof(uint64_t)), .live = calloc(n, sizeof(uint64_t)),
+		.step = calloc(n, sizeof(uint64_t)), .buffer = calloc(n, sizeof(uint32_t)),
+	};
+	if (!s->from || !s->to || !s->size || !s->offset || !s->contention || !s->live || !s->step
+	    || !s->buffer)
+		return frag_fail_nomem(err);
+	take_times(s, plan, space);
+	rc = sum_live(s, err);
+	return rc ? rc : sum_contention(s, err);
+}
+
+void frag_space_fini(struct frag_space *s)
+{
+	free(s->from);
+	free(s->to);
+	free(s->size);
+	free(s->offset);
+	free(s->contention);
+	free(s->live);
+	free(s->step);
+	free(s->buffer);
+	*s = (struct frag_space){ .count = 0 };
+}
+
+int frag_plan_bound(struct frag_plan *plan, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < plan->space_count && !rc; i++) {
+		struct frag_space s;
+
+		rc = frag_space_init(&s, plan, i, err);
+		plan->spaces[i].bound = s.bound;
+		plan->spaces[i].peak_step = !rc && s.count ? s.step[s.peak] : 0;
+		frag_space_fini(&s);
+	}
+	return rc;
+}

@@ -1,0 +1,94 @@
+/* verify_placement.c - the check of a placement: no two buffers that live at a time share a byte. */
+#include <stdlib.h>
+
+#include "plan/plan.h"
+#include "plan/interval_set.h"
+
+/* A birth or an end; at one step, ends come first. */
+struct change {
+	uint64_t step;
+	uint32_t buffer, is_birth;
+};
+
+static int in_order(const void *one, const void *other)
+{
+	const struct change *a = one, *b = other;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	if (a->is_birth != b->is_birth)
+		return a->is_birth < b->is_birth ? -1 : 1;
+	return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
+}
+
+/* One space after the other: buffers of others are never in the way. */
+static bool sweep(const struct frag_plan *plan, uint32_t space, const struct change *changes,
+		  struct frag_ranges *ranges, uint32_t *one, uint32_t *other)
+{
+	ranges->root = FRAG_NO_RANGE;
+	for (size_t i = 0; i < 2 * (size_t)plan->count; i++) {
+		const uint32_t at = changes[i].buffer;
+		const struct frag_buffer *b = &plan->buffers[at];
+
+		if (b->space != space)
+			continue;
+		if (!changes[i].is_birth) {
+			frag_ranges_remove(ranges, at);
+			continue;
+		}
+		*other = frag_ranges_meet(ranges, b->offset, b->offset + b->size);
+		if (*other != FRAG_NO_RANGE) {
+			*one = at;
+			return false;
+		}
+		frag_ranges_add(ranges, at, b->offset, b->offset + b->size);
+	}
+	return true;
+}
+
+static void measure(struct frag_plan *plan)
+{
+	plan->height = plan->bound = 0;
+	for (uint32_t i = 0; i < plan->space_count; i++)
+		plan->spaces[i].height = 0;
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct frag_buffer *b = &plan->buffers[i];
+		struct frag_space_plan *s = &plan->spaces[b->space];
+
+		if (b->offset + b->size > s->height)
+			s->height = b->offset + b->size;
+	}
+	for (uint32_t i = 0; i < plan->space_count; i++) {
+		const struct frag_space_plan *s = &plan->spaces[i];
+
+		plan->height = s->height > plan->height ? s->height : plan->height;
+		plan->bound = s->bound > plan->bound ? s->bound : plan->bound;
+	}
+}
+
+int frag_plan_sweep(struct frag_plan *plan, uint32_t *one, uint32_t *other,
+		    struct frag_error *err)
+{
+	struct change *changes = malloc((2 * (size_t)plan->count + 1) * sizeof(*changes));
+	struct frag_ranges ranges = { .of = NULL };
+	int rc = changes ? frag_ranges_init(&ranges, plan->count, err) : frag_fail_nomem(err);
+
+	*one = *other = plan->count;
+	if (!rc) {
+		bool good = true;
+
+		for (uint32_t i = 0; i < plan->count; i++) {
+			changes[2 * (size_t)i] = (struct change){ plan->buffers[i].birth, i, 1 };
+			changes[2 * (size_t)i + 1] = (struct change){ plan->buffers[i].end, i, 0 };
+		}
+		qsort(changes, 2 * (size_t)plan->count, sizeof(*changes), in_order);
+		for (uint32_t s = 0; s < plan->space_count && good; s++)
+			good = sweep(plan, s, changes, &ranges, one, other);
+		if (good)
+			*one = *other = plan->count;
+		measure(plan);
+	}
+	frag_ranges_fini(&ranges);
+	free(changes);
+	return rc;
+}

@@ -1,0 +1,30 @@
+/*
+ * configure_events.h - what the configure events of a trace make of the settings of policies.
+ *
+ * A settings string that a policy cannot read is bad input, and found where the
+ * trace is read: there its place is known. Whether it can be read depends on the
+ * settings before it, so they are kept here as each policy keeps its own.
+ */
+#ifndef POLICY_CONFIGURE_EVENTS_H
+#define POLICY_CONFIGURE_EVENTS_H
+
+#include "fragsim/policy.h"
+
+struct frag_configured {
+	struct frag_choice *choice;     /* copies, of those that read settings */
+	uint32_t count;
+};
+
+/* As each of the choices has it before the first event. False: no memory. */
+bool frag_configured_init(struct frag_configured *c, const struct frag_choice *choices,
+			  uint32_t count);
+void frag_configured_fini(struct frag_configured *c);
+
+/*
+ * The next configure of the trace; `configured` is as in frag_trace_options.
+ * -FRAG_EUSAGE where one of the policies does not take it, and then nothing has changed.
+ */
+int frag_configured_next(void *configured, const char *text, size_t length,
+			 struct frag_error *err);
+
+#endif

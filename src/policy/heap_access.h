@@ -1,0 +1,41 @@
+/*
+ * heap_access.h - how the policies of this program ask the heap, and tell it: without a call.
+ *
+ * Questions and verbs are those of fragsim/heap.h, and so are the answers. A plug-in has not the
+ * heap's records: one that is made of these sources defines FRAG_AS_PLUGIN, and asks as all of them
+ * do.
+ */
+#ifndef POLICY_HEAP_ACCESS_H
+#define POLICY_HEAP_ACCESS_H
+
+#include "heap/tie_break.h"
+
+#ifdef FRAG_AS_PLUGIN
+/* it knows one order */
+#define frag_set_ties(h, how) ((how) == FRAG_TIES_AGE)
+#define frag_renew_block(h, b) ((void)(h), (void)(b))
+#define frag_order_ready(h, all) ((void)(h), (void)(all))
+#define frag_look frag_heap_look
+#define frag_look_segment frag_heap_look_segment
+#define frag_look_list frag_heap_look_list
+#define frag_page frag_heap_page
+#define frag_list_for frag_heap_list
+#define frag_find frag_heap_find
+#define frag_find_ready frag_heap_find_ready
+#define frag_set_user frag_heap_set_user
+#define frag_take frag_heap_take
+#define frag_give frag_heap_give
+#define frag_detach_free frag_heap_detach_free
+#define frag_detach_live frag_heap_detach_live
+#define frag_split frag_heap_split
+#define frag_merge frag_heap_merge
+#define frag_insert frag_heap_insert
+#define frag_assign frag_heap_assign
+#else
+#include "heap/block_inline.h"
+#define frag_set_ties(h, how) (frag_heap_set_ties(h, how), true)
+#define frag_renew_block frag_heap_renew
+#define frag_order_ready frag_heap_order_ready
+#endif
+
+#endif

@@ -1,0 +1,359 @@
+/*
+ * plan_policy.c - plan: each request where a plan has put it (fragsim-policies(7), plan), else bestfit.
+ *
+ * A space of the plan is a segment, in a list of its own. The key of a free block there is its end:
+ * the first one that ends at or after a place is the only one that can hold it. In the lists of
+ * bestfit the key is the size, and so the order is that of bestfit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "plan/plan_file.h"
+#include "policy/heap_access.h"
+#include "policy/plan_policy.h"
+#include "policy/policies.h"
+
+enum { FILE_KEY, PERIOD };
+enum { LIST_FIT, LIST_PLAN };
+#define ALIGN UINT64_C(512)
+#define SEGMENT (UINT64_C(2) << 20)
+#define OF_PLAN 1               /* what segments of the plan are marked with */
+
+/* What is made of the file, in one piece: this, spaces, places. */
+struct plan_space {
+	uint64_t height;
+	uint32_t device;
+	bool first;             /* of the pool 0, whose segment is there before the first step */
+};
+
+struct plan_place {
+	uint64_t size, offset;
+	uint32_t space, device;
+};
+
+struct plan_table {
+	uint32_t space_count, place_count;
+};
+
+struct following {
+	struct frag_followed count;
+	uint32_t next;          /* place */
+	bool begun;             /* a mark that the key period names was met */
+};
+
+static struct plan_space *spaces_of(const struct plan_table *t)
+{
+	return (struct plan_space *)(uintptr_t)(t + 1);
+}
+
+static struct plan_place *places_of(const struct plan_table *t)
+{
+	return (struct plan_place *)(uintptr_t)(spaces_of(t) + t->space_count);
+}
+
+static const struct plan_table *table_of(const struct frag_policy *p)
+{
+	const struct frag_file *file = frag_param_file(p->param[FILE_KEY]);
+
+	return file ? file->bytes : NULL;
+}
+
+static bool same_pool(const struct frag_handle *a, const struct frag_handle *b)
+{
+	return !a->text == !b->text && a->number == b->number
+	       && (!a->text || memcmp(a->text, b->text, (size_t)a->number) == 0);
+}
+
+/* The space of each row, by number: spaces are few. They are counted. */
+static uint32_t number_spaces(const struct frag_plan_file *f, uint32_t *space_of, uint32_t *first)
+{
+	uint32_t count = 0, k;
+
+	for (uint32_t i = 0; i < f->count; i++) {
+		const struct frag_plan_row *row = &f->rows[i];
+
+		for (k = 0; k < count; k++)
+			if (f->rows[first[k]].device == row->device
+			    && same_pool(&f->rows[first[k]].pool, &row->pool))
+				break;
+		if (k == count)
+			first[count++] = i;
+		space_of[i] = k;
+	}
+	return count;
+}
+
+static void fill_in(struct plan_table *t, const struct frag_plan_file *f, const uint32_t *space_of,
+		    const uint32_t *first)
+{
+	struct plan_space *spaces = spaces_of(t);
+	struct plan_place *places = places_of(t);
+
+	for (uint32_t k = 0; k < t->space_count; k++) {
+		const struct frag_plan_row *row = &f->rows[first[k]];
+
+		spaces[k] = (struct plan_space){
+			.device = row->device, .first = !row->pool.text && !row->pool.number,
+		};
+	}
+	for (uint32_t i = 0; i < f->count; i++) {
+		const struct frag_plan_row *row = &f->rows[i];
+		struct plan_space *s = &spaces[space_of[i]];
+
+		if (row->offset + row->size > s->height)
+			s->height = row->offset + row->size;
+		/* what was there when the stretch began is no request of it, but its place is kept */
+		if (!row->carried)
+			places[t->place_count++] = (struct plan_place){
+				.size = row->size, .offset = row->offset, .space = space_of[i],
+				.device = row->device,
+			};
+	}
+}
+
+static int digest(const struct frag_plan_file *f, void **bytes, uint64_t *length,
+		  struct frag_error *err)
+{
+	uint32_t *space_of = malloc(((size_t)f->count + 1) * sizeof(*space_of));
+	uint32_t *first = malloc(((size_t)f->count + 1) * sizeof(*first));
+	struct plan_table *t = NULL;
+	uint32_t count = 0;
+
+	if (space_of && first) {
+		count = number_spaces(f, space_of, first);
+		*length = sizeof(*t) + count * sizeof(struct plan_space)
+			  + f->count * sizeof(struct plan_place);
+		*bytes = t = calloc(1, *length);
+	}
+	if (t) {
+		t->space_count = count;
+		fill_in(t, f, space_of, first);
+	}
+	free(space_of);
+	free(first);
+	return t ? 0 : frag_fail_nomem(err);
+}
+
+static int plan_load(const struct frag_file *file, void **bytes, uint64_t *length,
+		     struct frag_error *err)
+{
+	struct frag_plan_file f;
+	int rc = frag_plan_file_parse(&f, NULL, file->bytes, file->length, err);
+
+	for (uint32_t i = 1; !rc && i < f.count; i++)
+		if (f.rows[i].step < f.rows[i - 1].step)
+			rc = frag_fail(err, FRAG_ETRACE, "its buffers are not by step");
+	rc = rc ? rc : digest(&f, bytes, length, err);
+	frag_plan_file_fini(&f);
+	return rc;
+}
+
+static uint64_t plan_key(const void *state, const uint64_t *param, const struct frag_segment_view *s,
+			 const struct frag_block_view *b)
+{
+	(void)state;
+	(void)param;
+	return s->user == OF_PLAN ? b->offset + b->bytes : b->bytes;
+}
+
+/* A segment of a space of the plan. Whole, its end is its size: marked, it has the key it had. */
+static int obtain_space(struct frag_policy *p, frag_list list, uint64_t height)
+{
+	frag_block whole;
+	int rc = frag_heap_grow(p->heap, list, height, &whole);
+
+	rc = rc ? rc : frag_heap_keep(p->heap, whole);
+	if (!rc)
+		frag_heap_set_segment_user(p->heap, frag_look(p->heap, whole).segment, OF_PLAN);
+	return rc;
+}
+
+/* The one of pool 0 is there from the beginning; a list of the plan knows its space, and 1. */
+static int plan_init(struct frag_policy *p)
+{
+	const struct plan_table *t = table_of(p);
+	frag_list list;
+	int rc = 0;
+
+	for (uint32_t k = 0; t && k < t->space_count && !rc; k++) {
+		const struct plan_space *s = &spaces_of(t)[k];
+
+		if (!s->first || s->device != p->device)
+			continue;
+		rc = frag_heap_list(p->heap, 0, LIST_PLAN, &list);
+		rc = rc ? rc : obtain_space(p, list, s->height);
+		if (!rc)
+			frag_heap_set_list_user(p->heap, list, k + UINT64_C(1));
+	}
+	return rc;
+}
+
+/* The place of the next request on this device; NULL: the plan has none, and that is counted. */
+static const struct plan_place *next_place(struct frag_policy *p)
+{
+	const struct plan_table *t = table_of(p);
+	struct following *at = p->state;
+	const struct plan_place *place;
+
+	if (p->param[PERIOD] && !at->begun) {
+		at->count.before++;
+		return NULL;
+	}
+	while (t && at->next < t->place_count) {
+		place = &places_of(t)[at->next++];
+		if (place->device == p->device)
+			return place;
+	}
+	at->count.beyond++;
+	return NULL;
+}
+
+/* The part of the hole below the offset becomes a free block of its own. */
+static int cut_below(struct frag_policy *p, frag_block *hole, uint64_t offset)
+{
+	const frag_block below = *hole;
+	const uint64_t keep = offset - frag_look(p->heap, below).offset;
+	int rc;
+
+	if (!keep)
+		return 0;
+	rc = frag_heap_detach_free(p->heap, below);
+	rc = rc ? rc : frag_heap_split(p->heap, below, keep);
+	*hole = frag_look(p->heap, below).next;
+	return rc ? rc : frag_heap_insert(p->heap, below);
+}
+
+/*
+ * *out stays none where the place cannot be taken: it is too small, of another pool, or not free,
+ * and that is counted.
+ * Segments of pools other than 0 are obtained when they are first needed; a refused one is none.
+ */
+static int take_place(struct frag_policy *p, const struct frag_request *rq,
+		      const struct plan_place *place, frag_block *out)
+{
+	const struct plan_space *s = &spaces_of(table_of(p))[place->space];
+	struct frag_followed *count = &((struct following *)p->state)->count;
+	frag_list list;
+	frag_block b;
+	int rc;
+
+	if (rq->bytes > place->size) {
+		count->too_large++;
+		return 0;
+	}
+	rc = frag_list_for(p->heap, rq->pool, LIST_PLAN, &list);
+	if (!rc && !frag_look_list(p->heap, list).user && !s->first && rq->pool) {
+		rc = obtain_space(p, list, s->height);
+		if (rc == -FRAG_EDEVMEM) {
+			count->not_free++;
+			return 0;
+		}
+		if (!rc)
+			frag_heap_set_list_user(p->heap, list, place->space + UINT64_C(1));
+	}
+	if (rc)
+		return rc;
+	if (frag_look_list(p->heap, list).user != place->space + UINT64_C(1)) {
+		count->other_pool++;
+		return 0;
+	}
+	b = frag_heap_find_key(p->heap, list, place->size, place->offset + place->size);
+	if (b == FRAG_NO_BLOCK || frag_look(p->heap, b).offset > place->offset) {
+		count->not_free++;
+		return 0;
+	}
+	rc = cut_below(p, &b, place->offset);
+	rc = rc ? rc : frag_take(p->heap, &b, rq->bytes, place->size);
+	*out = rc ? FRAG_NO_BLOCK : b;
+	count->hits += !rc;
+	return rc;
+}
+
+/* As bestfit with its defaults does it. */
+static int fit(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	const uint64_t need = frag_round_up_pow2(rq->bytes, ALIGN);
+	uint64_t found;
+	frag_list list;
+	int rc = frag_list_for(p->heap, rq->pool, LIST_FIT, &list);
+
+	if (rc)
+		return rc;
+	*out = frag_find(p->heap, list, need);
+	if (*out == FRAG_NO_BLOCK)
+		rc = frag_policy_obtain(p, list, frag_round_up(need, SEGMENT), true, out);
+	if (rc)
+		return rc;
+	found = frag_look(p->heap, *out).bytes;
+	return frag_take(p->heap, out, rq->bytes, found - need < ALIGN ? found : need);
+}
+
+static int plan_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
+{
+	const struct plan_place *place = next_place(p);
+	int rc = 0;
+
+	*out = FRAG_NO_BLOCK;
+	if (place)
+		rc = take_place(p, rq, place, out);
+	return rc || *out != FRAG_NO_BLOCK ? rc : fit(p, rq, out);
+}
+
+static int plan_free(struct frag_policy *p, frag_block b)
+{
+	return frag_give(p->heap, b, NULL);
+}
+
+/* A period begins with the plan's first buffer; all else is left to the default. */
+static int plan_notice(struct frag_policy *p, const struct frag_notice *n, bool *handled)
+{
+	const char *period = frag_param_name(p->param[PERIOD]);
+	struct following *at = p->state;
+
+	*handled = false;
+	if (period && n->kind == FRAG_NOTICE_MARK && frag_glob_fits(period, n->text, n->length)) {
+		at->next = 0;
+		at->begun = true;
+	}
+	return 0;
+}
+
+static int plan_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
+{
+	out->bytes = frag_round_up_pow2(rq->bytes, ALIGN);
+	return frag_list_for(p->heap, rq->pool, LIST_FIT, &out->list);
+}
+
+static const struct frag_param_spec plan_params[] = {
+	[FILE_KEY] = {
+		.name = "file", .type = FRAG_PARAM_FILE, .load = plan_load,
+		.help = "what fragsim plan -o has written; without one it is bestfit",
+	},
+	[PERIOD] = {
+		.name = "period", .type = FRAG_PARAM_NAME,
+		.help = "the plan begins anew at marks of this name (* any characters, ? one)",
+	},
+	{ 0 },
+};
+
+const struct frag_followed *frag_plan_followed(const struct frag_policy *p)
+{
+	if (p->ops != &frag_policy_plan || !table_of(p))
+		return NULL;
+	return &((const struct following *)p->state)->count;
+}
+
+const struct frag_policy_ops frag_policy_plan = {
+	.name = "plan",
+	.summary = "each request where a plan has put it, else bestfit",
+	.params = plan_params,
+	.index = &frag_index_key,
+	.key = plan_key,
+	.state_size = sizeof(struct following),
+	.init = plan_init,
+	.alloc = plan_alloc,
+	.free = plan_free,
+	.notice = plan_notice,
+	.seek = plan_seek,
+};

@@ -1,0 +1,251 @@
+/* rank_run.c - one rank of a distributed job: its trace's run, and who holds memory at its peak. */
+#include "ranks/rank_run.h"
+
+#include <stdlib.h>
+
+#include "base/array_grow.h"
+#include "explain/live_by_tag.h"
+
+#define STRETCH 100000          /* events between two questions whether to stop */
+
+/* Live blocks of one tag; of those without, of one size. */
+struct sum {
+	uint64_t bytes, size;
+	uint32_t tag;
+};
+
+struct sums {
+	struct sum *list;
+	struct frag_map at;
+	uint32_t count, capacity;
+	bool failed;            /* memory is short */
+};
+
+static int play(const struct frag_rank_work *w, struct frag_sim *sim,
+		struct frag_tape_reader *reader, uint64_t until, struct frag_error *err)
+{
+	const uint64_t events = frag_tape_info(w->tape)->events;
+	const uint64_t end = until < events ? until : events;
+	int rc = 0;
+
+	while (!rc && frag_tape_at(reader) < end && !frag_sim_stopped(sim)) {
+		const uint64_t at = frag_tape_at(reader);
+
+		if (w->stop && w->stop(w->ctx))
+			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		rc = frag_sim_play(sim, reader, end - at < STRETCH ? end : at + STRETCH, err);
+	}
+	return rc;
+}
+
+static int make_sim(struct frag_sim **out, const struct frag_rank_work *w, enum frag_level level,
+		    struct frag_error *err)
+{
+	const struct frag_sim_options options = { .level = level, .devices = w->devices };
+	const int rc = frag_sim_on_tape(out, w->choice, w->tape, &options, err);
+
+	return rc ? rc : frag_sim_begin(*out, err);
+}
+
+static void take_figures(struct frag_ranked *row, const struct frag_result *r, uint32_t source)
+{
+	*row = (struct frag_ranked){
+		.source = source, .device = r->device, .total = r->total, .status = r->status,
+		.figure = {
+			[FRAG_RANK_RESERVED] = r->peak.reserved,
+			[FRAG_RANK_REQUESTED] = r->peak.requested,
+			[FRAG_RANK_LOST] = r->at_peak.lost,
+		},
+		.peak_step = r->peak_step, .ooms = r->counts.ooms,
+	};
+	if (r->oom_count) {
+		row->oom_step = r->ooms[0].step;
+		row->oom_size = r->ooms[0].size;
+	}
+}
+
+/* Of all devices those that the trace uses. */
+static int find_figures(struct frag_ranked **rows, uint32_t *count, const struct frag_rank_work *w,
+			struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(w->tape);
+	const struct frag_result *results;
+	struct frag_sim *sim = NULL;
+	uint32_t devices;
+	int rc = reader ? make_sim(&sim, w, FRAG_LEVEL_PEAKS, err) : frag_fail_nomem(err);
+
+	rc = rc ? rc : play(w, sim, reader, UINT64_MAX, err);
+	frag_tape_reader_del(reader);
+	if (!rc) {
+		results = frag_sim_results(sim, false, &devices);
+		*rows = calloc(devices, sizeof(**rows));
+		rc = *rows ? 0 : frag_fail_nomem(err);
+	}
+	for (uint32_t d = 0; !rc && d < devices; d++)
+		if (results[d].counts.allocs || results[d].beginning.segments
+		    || results[d].counts.ooms)
+			take_figures(&(*rows)[(*count)++], &results[d], w->source);
+	if (!rc && !*count)
+		take_figures(&(*rows)[(*count)++], &results[0], w->source);
+	frag_sim_del(sim);
+	return rc;
+}
+
+static void add_live(void *ctx, const struct frag_live *live)
+{
+	struct sums *s = ctx;
+	const uint64_t size = live->tag ? 0 : live->block.requested;
+	const uint64_t key = live->tag ? (UINT64_C(1) << 63) | live->tag : size;
+	uint32_t at;
+
+	if (s->failed)
+		return;
+	at = frag_map_get(&s->at, key);
+	if (at == FRAG_MAP_NONE) {
+		if (!frag_grow(&s->list, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->list))
+		    || !frag_map_add(&s->at, key, s->count)) {
+			s->failed = true;
+			return;
+		}
+		at = s->count++;
+		s->list[at] = (struct sum){ .size = size, .tag = live->tag };
+	}
+	s->list[at].bytes += live->block.bytes;
+}
+
+static int by_bytes(const void *one, const void *other)
+{
+	const struct sum *a = one, *b = other;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	if (a->tag != b->tag)
+		return a->tag < b->tag ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+static int by_owner(const void *one, const void *other)
+{
+	const struct frag_rank_share *a = one, *b = other;
+
+	return a->owner < b->owner ? -1 : a->owner > b->owner;
+}
+
+/* What is kept of the sums. False: memory is short. */
+static bool keep(struct frag_ranked *row, struct sums *s, const struct frag_symbols *symbols,
+		 struct frag_owners *owners)
+{
+	const uint32_t count = s->count < FRAG_HELD_MAX ? s->count : FRAG_HELD_MAX;
+	char *tag;
+
+	if (!count)
+		return true;
+	qsort(s->list, s->count, sizeof(*s->list), by_bytes);
+	row->held = calloc(count, sizeof(*row->held));
+	for (uint32_t i = 0; row->held && i < count; i++) {
+		struct frag_rank_share *to = &row->held[i];
+
+		if (!frag_tag_json(symbols, s->list[i].tag, &tag))
+			return false;
+		to->bytes = s->list[i].bytes;
+		to->owner = frag_owners_number(owners, tag, s->list[i].size);
+		if (to->owner == FRAG_NO_OWNER)
+			return false;
+		row->held_count = i + 1;
+	}
+	if (row->held)
+		qsort(row->held, row->held_count, sizeof(*row->held), by_owner);
+	return row->held != NULL;
+}
+
+static int find_holders(struct frag_ranked *row, const struct frag_sim *sim,
+			struct frag_owners *owners, struct frag_error *err)
+{
+	struct sums s = { .count = 0 };
+	bool good = frag_map_init(&s.at, frag_hash_seed());
+
+	if (good) {
+		frag_sim_walk(sim, row->device, &s, add_live);
+		good = !s.failed && keep(row, &s, frag_sim_symbols(sim), owners);
+	}
+	frag_map_fini(&s.at);
+	free(s.list);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+static int by_peak(const void *one, const void *other)
+{
+	const struct frag_ranked *a = one, *b = other;
+
+	return a->peak_step < b->peak_step ? -1 : a->peak_step > b->peak_step;
+}
+
+static int by_device(const void *one, const void *other)
+{
+	const struct frag_ranked *a = one, *b = other;
+
+	return a->device < b->device ? -1 : a->device > b->device;
+}
+
+/* Whose request it is that failed: what is refused to begin with is nobody's. */
+static int name_oom(struct frag_ranked *row, struct frag_tape_reader *reader,
+		    const struct frag_tape *tape, struct frag_error *err)
+{
+	struct frag_batch batch;
+
+	if (!row->ooms)
+		return 0;
+	frag_tape_seek(reader, frag_tape_event(tape, row->oom_step));
+	frag_tape_next(reader, UINT64_MAX, &batch);
+	if (!batch.count || batch.events[0].op != FRAG_OP_ALLOC)
+		return 0;
+	return frag_tag_json(frag_tape_symbols(tape), batch.events[0].tag, &row->oom_tag)
+	       ? 0 : frag_fail_nomem(err);
+}
+
+/* The same run again, from one device's peak to the next one's. */
+static int find_held(struct frag_ranked *rows, uint32_t count, const struct frag_rank_work *w,
+		     struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(w->tape);
+	struct frag_sim *sim = NULL;
+	int rc = reader ? make_sim(&sim, w, FRAG_LEVEL_SURVIVE, err) : frag_fail_nomem(err);
+
+	qsort(rows, count, sizeof(*rows), by_peak);
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		rc = play(w, sim, reader, frag_tape_event(w->tape, rows[i].peak_step) + 1, err);
+		rc = rc ? rc : find_holders(&rows[i], sim, w->owners, err);
+	}
+	for (uint32_t i = 0; i < count && !rc; i++)
+		rc = name_oom(&rows[i], reader, w->tape, err);
+	qsort(rows, count, sizeof(*rows), by_device);
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+int frag_ranked_run(struct frag_ranked **rows, uint32_t *count, const struct frag_rank_work *work,
+		    struct frag_error *err)
+{
+	int rc;
+
+	*rows = NULL;
+	*count = 0;
+	rc = find_figures(rows, count, work, err);
+	rc = rc ? rc : find_held(*rows, *count, work, err);
+	if (!rc)
+		return 0;
+	for (uint32_t i = 0; i < *count; i++)
+		frag_ranked_fini(&(*rows)[i]);
+	free(*rows);
+	*rows = NULL;
+	*count = 0;
+	return rc;
+}
+
+void frag_ranked_fini(struct frag_ranked *row)
+{
+	free(row->oom_tag);
+	free(row->held);
+	free(row->from_median.list);
+}

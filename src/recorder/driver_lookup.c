@@ -1,0 +1,214 @@
+/*
+ * driver_lookup.c - the driver's own functions behind the wrappers, and the ways to them.
+ *
+ * Programs that link the runtime as an archive load the driver with dlopen and ask dlsym, mostly
+ * for cuGetProcAddress alone. So these are wrapped, and all else follows.
+ */
+#include "recorder/driver_lookup.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "recorder/elf_symbols.h"
+#include "recorder/function_pointers.h"
+#include "recorder/recorder.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef void *dlsym_function(void *handle, const char *name);
+typedef void *dlvsym_function(void *handle, const char *name, const char *version);
+
+/* The C library's, and the next after ours: another preloaded library's, or the same. */
+static _Atomic(dlsym_function *) own_dlsym, next_dlsym;
+static _Atomic(dlvsym_function *) next_dlvsym;
+
+static _Atomic(void *) behind[FRAG_DRIVER_CALL_COUNT];
+
+#define DECLARE(name, base, from, before, kind) EXPORT int name(void);
+FRAG_DRIVER_CALLS(DECLARE)
+#undef DECLARE
+
+/* Wherever they are declared with their parameters, it is not here: only addresses matter. */
+static void *const wrappers[FRAG_DRIVER_CALL_COUNT] = {
+#define ADDRESS(name, base, from, before, kind) [CALL_##name] = (void *)name,
+	FRAG_DRIVER_CALLS(ADDRESS)
+#undef ADDRESS
+};
+
+/* Threads that come here at once find the same. */
+static void find_dlsym(void)
+{
+	dlsym_function *own = (dlsym_function *)frag_c_library_symbol("dlsym");
+	dlvsym_function *versioned = NULL;
+	dlsym_function *next = NULL;
+
+	if (!own)
+		return;
+	next = (dlsym_function *)own(RTLD_NEXT, "dlsym");
+	versioned = (dlvsym_function *)own(RTLD_NEXT, "dlvsym");
+	atomic_store(&next_dlvsym, versioned);
+	atomic_store(&own_dlsym, own);
+	atomic_store(&next_dlsym, next ? next : own);
+}
+
+static dlsym_function *the_next_dlsym(void)
+{
+	dlsym_function *next = atomic_load_explicit(&next_dlsym, memory_order_acquire);
+
+	if (next)
+		return next;
+	find_dlsym();
+	return atomic_load(&next_dlsym);
+}
+
+static bool is_wrapper(const void *p)
+{
+	for (int i = 0; i < FRAG_DRIVER_CALL_COUNT; i++)
+		if (wrappers[i] == p)
+			return true;
+	return false;
+}
+
+/* The first that is found stays: all that answer to a name do the same. */
+static void adopt(int call, void *function)
+{
+	void *none = NULL;
+
+	if (function && !is_wrapper(function))
+		atomic_compare_exchange_strong(&behind[call], &none, function);
+}
+
+static void *driver_handle(void)
+{
+	void *handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	return handle ? handle : dlopen("libcuda.so", RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void *frag_driver_symbol(const char *name)
+{
+	void *handle = the_next_dlsym() ? driver_handle() : NULL, *found;
+
+	if (!handle)
+		return NULL;
+	found = atomic_load(&own_dlsym)(handle, name);
+	dlclose(handle);
+	return found;
+}
+
+void *frag_driver_behind(enum frag_driver_call call)
+{
+	void *function = atomic_load_explicit(&behind[call], memory_order_acquire);
+
+	if (function)
+		return function;
+	if (the_next_dlsym())
+		adopt((int)call, the_next_dlsym()(RTLD_NEXT, frag_driver_call_names[call]));
+	if (!atomic_load(&behind[call]))
+		adopt((int)call, frag_driver_symbol(frag_driver_call_names[call]));
+	return atomic_load(&behind[call]);
+}
+
+static int find_call(const char *name)
+{
+	if (name[0] != 'c' || name[1] != 'u')
+		return -1;
+	for (int i = 0; i < FRAG_DRIVER_CALL_COUNT; i++)
+		if (strcmp(frag_driver_call_names[i], name) == 0)
+			return i;
+	return -1;
+}
+
+/*
+ * Of a handle: is it one of the wrapped names, and does the handle have it? RTLD_NEXT and
+ * RTLD_DEFAULT depend on who asks, and find the wrappers by themselves.
+ */
+static void *wrapper_for(void *handle, const char *name)
+{
+	const int call = name && handle != RTLD_NEXT && handle != RTLD_DEFAULT ? find_call(name)
+									       : -1;
+	void *function = call >= 0 && frag_recorder_on() ? the_next_dlsym()(handle, name) : NULL;
+
+	if (!function)
+		return NULL;
+	adopt(call, function);
+	return wrappers[call];
+}
+
+/*
+ * The C library looks at its return address for who asks. So the call in each of these is the
+ * last, and a jump: the address stays that of the program.
+ */
+#if defined(__has_attribute)
+#if __has_attribute(musttail)
+#define JUMP __attribute__((musttail)) return
+#endif
+#endif
+#ifndef JUMP
+#define JUMP return
+#endif
+
+EXPORT void *dlsym(void *restrict handle, const char *restrict name)
+{
+	dlsym_function *next = the_next_dlsym();
+	void *wrapper = next ? wrapper_for(handle, name) : NULL;
+
+	if (wrapper || !next)
+		return wrapper;
+	JUMP next(handle, name);
+}
+
+EXPORT void *dlvsym(void *restrict handle, const char *restrict name,
+		    const char *restrict version)
+{
+	dlvsym_function *next = the_next_dlsym() ? atomic_load(&next_dlvsym) : NULL;
+	void *wrapper = next ? wrapper_for(handle, name) : NULL;
+
+	if (wrapper || !next)
+		return wrapper;
+	JUMP next(handle, name, version);
+}
+
+/* One name of cuGetProcAddress for each version of a call, and for each kind of stream. */
+static const struct {
+	const char *base;
+	int from, before;
+	enum frag_stream_kind kind;
+} versions[FRAG_DRIVER_CALL_COUNT] = {
+#define VERSION(name, base, from, before, kind) \
+	[CALL_##name] = { #base, from, before, FRAG_##kind##_STREAM },
+	FRAG_DRIVER_CALLS(VERSION)
+#undef VERSION
+};
+
+/* Is it that call: by its common name, or by the name of just this version? */
+static bool is_meant(int call, const char *name, int version, enum frag_stream_kind kind)
+{
+	if (strcmp(versions[call].base, name) != 0)
+		return strcmp(frag_driver_call_names[call], name) == 0;
+	return version >= versions[call].from
+	       && (!versions[call].before || version < versions[call].before)
+	       && (versions[call].kind == FRAG_ANY_STREAM || versions[call].kind == kind);
+}
+
+void frag_driver_wrap(const char *name, int version, uint64_t flags, void **at)
+{
+	const enum frag_stream_kind kind = flags & CUDA_PER_THREAD_STREAM ? FRAG_THREAD_STREAM
+									   : FRAG_LEGACY_STREAM;
+
+	for (int i = 0; i < FRAG_DRIVER_CALL_COUNT; i++) {
+		if (!is_meant(i, name, version, kind))
+			continue;
+		adopt(i, *at);
+		*at = wrappers[i];
+		return;
+	}
+}
+
+const char *const frag_driver_call_names[FRAG_DRIVER_CALL_COUNT] = {
+#define NAME(name, base, from, before, kind) [CALL_##name] = #name,
+	FRAG_DRIVER_CALLS(NAME)
+#undef NAME
+};

@@ -1,0 +1,25 @@
+/* int_map.h - a table from numbers to numbers. */
+#ifndef RECORDER_INT_MAP_H
+#define RECORDER_INT_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct frag_numbers {
+	struct frag_number {
+		uint64_t key, value;    /* value 0: nobody's */
+	} *at;
+	uint32_t room;                  /* a power of two, or 0 */
+	uint32_t count;
+};
+
+/* 0: it has none. */
+uint64_t frag_numbers_get(const struct frag_numbers *t, uint64_t key);
+
+/* value is not 0. False where there is no memory. */
+bool frag_numbers_put(struct frag_numbers *t, uint64_t key, uint64_t value);
+
+void frag_numbers_del(struct frag_numbers *t, uint64_t key);
+void frag_numbers_fini(struct frag_numbers *t);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * process_exit.c - the ways out of a program: what was noted is written before.
+ *
+ * exit() comes through the destructor. The C library's functions do not call each other by their
+ * names, so each way is wrapped. A child of fork or vfork comes here, too: so what is behind each
+ * is known beforehand, no lock is taken for it, and no memory.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "recorder/function_pointers.h"
+#include "recorder/recorder.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef void end_function(int);
+typedef int exec_function(const char *, char *const[], char *const[]);
+
+static end_function *behind_exit, *behind_Exit, *behind_quick_exit;
+static exec_function *behind_execve, *behind_execvpe;
+static int (*behind_fexecve)(int, char *const[], char *const[]);
+
+/* Another library's constructor may be earlier than this one. */
+__attribute__((constructor)) static void look_behind(void)
+{
+	if (behind_exit)
+		return;
+	behind_Exit = (end_function *)dlsym(RTLD_NEXT, "_Exit");
+	behind_quick_exit = (end_function *)dlsym(RTLD_NEXT, "quick_exit");
+	behind_execve = (exec_function *)dlsym(RTLD_NEXT, "execve");
+	behind_execvpe = (exec_function *)dlsym(RTLD_NEXT, "execvpe");
+	behind_fexecve = (int (*)(int, char *const[], char *const[]))dlsym(RTLD_NEXT, "fexecve");
+	behind_exit = (end_function *)dlsym(RTLD_NEXT, "_exit");
+}
+
+__attribute__((destructor)) static void leave(void)
+{
+	frag_recorder_finish();
+}
+
+static _Noreturn void end(end_function *const *behind, int status)
+{
+	look_behind();
+	frag_recorder_finish();
+	if (*behind)
+		(*behind)(status);
+	__builtin_trap();
+}
+
+EXPORT _Noreturn void exit_now(int status) __asm__("_exit");
+EXPORT _Noreturn void exit_now(int status)
+{
+	end(&behind_exit, status);
+}
+
+EXPORT _Noreturn void exit_now_as_C(int status) __asm__("_Exit");
+EXPORT _Noreturn void exit_now_as_C(int status)
+{
+	end(&behind_Exit, status);
+}
+
+EXPORT _Noreturn void exit_quickly(int status) __asm__("quick_exit");
+EXPORT _Noreturn void exit_quickly(int status)
+{
+	end(&behind_quick_exit, status);
+}
+
+static int become(exec_function *const *behind, const char *path, char *const argv[],
+		  char *const env[])
+{
+	look_behind();
+	frag_recorder_finish();
+	if (*behind)
+		return (*behind)(path, argv, env);
+	errno = ENOSYS;
+	return -1;
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const env[])
+{
+	return become(&behind_execve, path, argv, env);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	return become(&behind_execvpe, file, argv, env);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	return become(&behind_execve, path, argv, environ);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+	return become(&behind_execvpe, file, argv, environ);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
+	look_behind();
+	frag_recorder_finish();
+	return behind_fexecve ? behind_fexecve(fd, argv, env) : -1;
+}
+
+/* The words of execl and its like, the first of which is known: as many as the caller likes. */
+static size_t count_words(va_list args)
+{
+	size_t n = 1;
+
+	while (va_arg(args, char *))
+		n++;
+	return n;
+}
+
+static void copy_words(char **argv, const char *first, size_t n, va_list args)
+{
+	argv[0] = (char *)(size_t)first;
+	for (size_t i = 1; i <= n; i++)
+		argv[i] = va_arg(args, char *);
+}
+
+/* On the stack of who calls: a child of vfork would leave memory behind in its parent. */
+#define TAKE_WORDS(argv, first, args)                                           \
+	va_start(args, first);                                                  \
+	n = count_words(args);                                                  \
+	va_end(args);                                                           \
+	argv = __builtin_alloca((n + 1) * sizeof(*argv));                       \
+	va_start(args, first);                                                  \
+	copy_words(argv, first, n, args)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+	va_list args;
+	char **argv;
+	size_t n;
+
+	TAKE_WORDS(argv, first, args);
+	va_end(args);
+	return become(&behind_execve, path, argv, environ);
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+	va_list args;
+	char **argv;
+	size_t n;
+
+	TAKE_WORDS(argv, first, args);
+	va_end(args);
+	return become(&behind_execvpe, file, argv, environ);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+	char *const *env;
+	va_list args;
+	char **argv;
+	size_t n;
+
+	TAKE_WORDS(argv, first, args);
+	/* passed on to a va_list's own reader, it has moved: what follows is taken anew */
+	va_end(args);
+	va_start(args, first);
+	for (size_t i = 0; i < n; i++)
+		(void)va_arg(args, char *);
+	env = va_arg(args, char **);
+	va_end(args);
+	return become(&behind_execve, path, argv, env);
+}

@@ -1,0 +1,223 @@
+/*
+ * recorder.c - whether a process is recorded, and the thread that writes what was noted.
+ *
+ * The thread comes with the first note, so a program that never calls the driver has none, and
+ * leaves no file. A forked child begins anew, with a file of its own.
+ */
+#include "recorder/recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/call_stacks.h"
+#include "recorder/driver_devices.h"
+#include "recorder/trace_lines.h"
+#include "recorder/recording.h"
+#include "recorder/rings.h"
+
+#define INTERVAL_NS 100000000L
+#define BATCH (256u << 10)              /* bytes that are written at once */
+
+enum { UNKNOWN, ON, OFF };
+enum { NOT_BEGUN, BEGINNING, WITH_THREAD, WITHOUT_THREAD };
+
+static _Atomic int wanted;              /* UNKNOWN until the environment was asked */
+static _Atomic int begun;
+static _Atomic pid_t owner;             /* the process whose notes these are */
+static bool stacks;
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+uint64_t frag_recorder_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Threads that ask at once find the same. */
+static void ask_environment(void)
+{
+	const char *file = getenv("FRAGSIM_RECORD_FILE"), *start = getenv("FRAGSIM_RECORD_START");
+	int unknown = UNKNOWN;
+
+	stacks = getenv("FRAGSIM_RECORD_STACKS") != NULL;
+	if (file && *file) {
+		frag_recording_name(file);
+		frag_lines_start(start ? strtoull(start, NULL, 10) : 0);
+	}
+	atomic_compare_exchange_strong(&wanted, &unknown, file && *file ? ON : OFF);
+}
+
+bool frag_recorder_on(void)
+{
+	if (atomic_load_explicit(&wanted, memory_order_acquire) == UNKNOWN)
+		ask_environment();
+	return atomic_load_explicit(&wanted, memory_order_relaxed) == ON;
+}
+
+bool frag_recorder_stacks(void)
+{
+	return stacks;
+}
+
+void frag_recorder_give_up(const char *path, const char *why)
+{
+	char line[512];
+	size_t n = 0;
+	const char *const words[] = { "fragsim record: ", path, ": ", why,
+				      "; nothing is recorded from here on\n" };
+
+	atomic_store(&wanted, OFF);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const size_t length = strlen(words[i]), room = sizeof(line) - n;
+		const size_t part = length < room ? length : room;
+
+		memcpy(line + n, words[i], part);
+		n += part;
+	}
+	if (write(STDERR_FILENO, line, n) < 0)
+		return;
+}
+
+/* All notes up to the first that is not complete. The caller holds the lock. */
+static void flush(void)
+{
+	const struct frag_note *note;
+	size_t length;
+	const char *text;
+
+	while ((note = frag_rings_next()) != NULL) {
+		if (frag_recorder_on()) {
+			frag_lines_add(note);
+			text = frag_lines_text(&length);
+			if (length >= BATCH) {
+				frag_recording_write(text, length);
+				frag_lines_clear();
+			}
+		}
+		frag_rings_take();
+	}
+	text = frag_lines_text(&length);
+	if (length && frag_recorder_on())
+		frag_recording_write(text, length);
+	frag_lines_clear();
+}
+
+bool frag_recorder_flush_here(void)
+{
+	if (atomic_load(&begun) == WITH_THREAD)
+		return false;
+	pthread_mutex_lock(&writing);
+	flush();
+	pthread_mutex_unlock(&writing);
+	return true;
+}
+
+static void *write_on(void *none)
+{
+	(void)none;
+	for (;;) {
+		frag_rings_wait(INTERVAL_NS);
+		pthread_mutex_lock(&writing);
+		flush();
+		pthread_mutex_unlock(&writing);
+	}
+	return NULL;
+}
+
+/* Signals are the program's own. */
+static bool start_thread(void)
+{
+	pthread_t thread;
+	sigset_t all, before;
+	bool started;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	started = pthread_create(&thread, NULL, write_on, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (started)
+		pthread_detach(thread);
+	return started;
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&writing);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&writing);
+}
+
+static void in_child(void)
+{
+	pthread_mutex_init(&writing, NULL);
+	frag_stacks_in_child();
+	frag_rings_forget();
+	frag_lines_forget();
+	frag_recording_forget();
+	frag_devices_forget();
+	atomic_store(&owner, 0);
+	atomic_store(&begun, NOT_BEGUN);
+}
+
+/* Of several threads one begins, and the rest wait. */
+bool frag_recorder_begin(void)
+{
+	static _Atomic bool watched;
+	int state = atomic_load_explicit(&begun, memory_order_acquire);
+	const struct timespec moment = { .tv_nsec = 20000 };
+
+	if (state >= WITH_THREAD)
+		return true;
+	if (!frag_recorder_on())
+		return false;
+	state = NOT_BEGUN;
+	if (!atomic_compare_exchange_strong(&begun, &state, BEGINNING)) {
+		while (atomic_load(&begun) == BEGINNING)
+			nanosleep(&moment, NULL);
+		return frag_recorder_on();
+	}
+	frag_devices_find();
+	if (!frag_recording_begin()) {
+		atomic_store(&begun, NOT_BEGUN);
+		return false;
+	}
+	if (!atomic_exchange(&watched, true))
+		pthread_atfork(before_fork, after_fork, in_child);
+	atomic_store(&owner, getpid());
+	atomic_store(&begun, start_thread() ? WITH_THREAD : WITHOUT_THREAD);
+	return true;
+}
+
+/*
+ * What other threads began to note in this moment may still come; not for long. A child of
+ * vfork has its parent's memory, and nothing to write.
+ */
+void frag_recorder_finish(void)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	const int before = errno;
+
+	if (atomic_load(&begun) < WITH_THREAD || atomic_load(&owner) != getpid())
+		return;
+	for (int tries = 0; tries < 200; tries++) {
+		if (pthread_mutex_trylock(&writing) == 0) {
+			flush();
+			pthread_mutex_unlock(&writing);
+			if (!frag_rings_pending() || tries > 5)
+				break;
+		}
+		nanosleep(&moment, NULL);
+	}
+	errno = before;
+}

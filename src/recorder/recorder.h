@@ -1,0 +1,33 @@
+/*
+ * recorder.h - whether a process is recorded, and the thread that writes what was noted.
+ *
+ * fragsim record says by the environment what is wanted; without it nothing is wrapped:
+ *   FRAGSIM_RECORD_FILE    where to write, an absolute path
+ *   FRAGSIM_RECORD_STACKS  if it is there, tags are whole stacks
+ *   FRAGSIM_RECORD_START   of CLOCK_MONOTONIC, in nanoseconds: times count from there
+ */
+#ifndef RECORDER_RECORDER_H
+#define RECORDER_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool frag_recorder_on(void);
+bool frag_recorder_stacks(void);
+
+/* Before the first note of a process: there is a thread that writes. False: it is not recorded. */
+bool frag_recorder_begin(void);
+
+/* Writes what is there in this thread, where there is no other for it. */
+bool frag_recorder_flush_here(void);
+
+/* The program is about to end, or to become another one: all that was noted is written. */
+void frag_recorder_finish(void);
+
+/* One line on standard error, and nothing is recorded from now on. */
+void frag_recorder_give_up(const char *path, const char *why);
+
+/* Of CLOCK_MONOTONIC. */
+uint64_t frag_recorder_now(void);
+
+#endif

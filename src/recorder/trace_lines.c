@@ -1,0 +1,614 @@
+/* trace_lines.c - what was noted as the lines of a trace. */
+#include "recorder/trace_lines.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/call_stacks.h"
+#include "recorder/driver_devices.h"
+#include "recorder/driver_calls.h"
+#include "recorder/driver_lookup.h"
+#include "recorder/elf_symbols.h"
+#include "recorder/int_map.h"
+
+#define TAG_ROOM 4096
+#define LINE_ROOM (2 * TAG_ROOM + 512)
+#define REMEMBERED 4096                 /* frees that may turn out to have failed */
+
+struct block {
+	uint64_t id, size;              /* id 0: nobody's; of these size is the next such, or 0 */
+	uint64_t key;
+	uint32_t stream, pool, tag;
+	uint32_t handles, maps;         /* of physical memory: it lives as long as there is either */
+	uint16_t device;
+	bool     physical;
+};
+
+struct mapping {
+	uint64_t handle, size;
+};
+
+struct stream {
+	uint64_t waits;                 /* the last free that waits for it; an order, from 1 */
+	uint16_t device;
+};
+
+struct event {
+	uint64_t at;                    /* in the order of frees */
+	uint32_t stream;
+};
+
+/* A growing array of any of these. */
+struct array {
+	void *at;
+	uint64_t count, room;
+};
+
+static struct {
+	struct frag_numbers addresses, handles; /* to a block's place + 1 */
+	struct frag_numbers mapped;     /* an address, to a mapping's place + 1 */
+	struct frag_numbers streams, pools;     /* to their numbers */
+	struct frag_numbers events;     /* to an event's place + 1 */
+	struct frag_numbers tags;       /* a caller, to a tag's place + 1 */
+	struct array block, mapping, stream, event, tag;
+	uint64_t free_block, free_mapping;      /* place + 1 */
+	uint32_t stream_count, pool_count;
+	uint64_t ids, waits;
+	struct block freed[REMEMBERED];
+	uint64_t freed_count;
+} known;
+
+static uint64_t start, last;            /* nanoseconds */
+static char *text;
+static size_t used, room;
+
+void frag_lines_start(uint64_t start_ns)
+{
+	start = start_ns;
+}
+
+/* Arrays ------------------------------------------------------------------------ */
+
+/* The place of a new entry, zeroed; SIZE_MAX where there is no memory. */
+static uint64_t append(struct array *a, size_t size)
+{
+	if (a->count == a->room) {
+		const uint64_t larger = a->room ? 2 * a->room : 64;
+		void *at = realloc(a->at, larger * size);
+
+		if (!at)
+			return UINT64_MAX;
+		a->at = at;
+		a->room = larger;
+	}
+	memset((char *)a->at + a->count * size, 0, size);
+	return a->count++;
+}
+
+static struct block *block_at(uint64_t place)
+{
+	return (struct block *)known.block.at + place;
+}
+
+static struct mapping *mapping_at(uint64_t place)
+{
+	return (struct mapping *)known.mapping.at + place;
+}
+
+/* One for each stream that has a number but 0. */
+static struct stream *stream_at(uint32_t number)
+{
+	return (struct stream *)known.stream.at + number - 1;
+}
+
+/* Text -------------------------------------------------------------------------- */
+
+static void put(const char *s)
+{
+	const size_t n = strlen(s);
+
+	memcpy(text + used, s, n);
+	used += n;
+}
+
+static void put_number(uint64_t n)
+{
+	char digits[20];
+	int i = 20;
+
+	do
+		digits[--i] = (char)('0' + n % 10);
+	while (n /= 10);
+	memcpy(text + used, digits + i, (size_t)(20 - i));
+	used += (size_t)(20 - i);
+}
+
+static void put_member(const char *name, uint64_t value)
+{
+	put(name);
+	put_number(value);
+}
+
+/* A line fits from here on, with its tag. */
+static bool begin_line(const char *op)
+{
+	if (room - used < LINE_ROOM) {
+		const size_t larger = room ? 2 * room : 1u << 16;
+		char *grown = realloc(text, larger);
+
+		if (!grown)
+			return false;
+		text = grown;
+		room = larger;
+	}
+	put(op);
+	return true;
+}
+
+static void put_device(uint16_t device)
+{
+	if (frag_devices_count() > 1)
+		put_member(",\"device\":", device);
+}
+
+/* Microseconds, which never run backwards: of two threads, one may look at the clock earlier. */
+static void put_time(uint64_t t_ns)
+{
+	uint64_t t = t_ns > start ? t_ns - start : 0;
+
+	if (t < last)
+		t = last;
+	last = t;
+	put_member(",\"t\":", t / 1000);
+	if (t % 1000) {
+		text[used++] = '.';
+		text[used++] = (char)('0' + t % 1000 / 100);
+		text[used++] = (char)('0' + t % 100 / 10);
+		text[used++] = (char)('0' + t % 10);
+	}
+}
+
+static void end_line(void)
+{
+	put("}\n");
+}
+
+const char *frag_lines_text(size_t *length)
+{
+	*length = used;
+	return text;
+}
+
+void frag_lines_clear(void)
+{
+	used = 0;
+}
+
+/* Names ------------------------------------------------------------------------- */
+
+static uint32_t number_in(struct frag_numbers *t, uint32_t *count, uint64_t key)
+{
+	const uint64_t number = frag_numbers_get(t, key);
+
+	if (number)
+		return (uint32_t)number;
+	return frag_numbers_put(t, key, *count + 1) ? ++*count : 0;
+}
+
+/* The number of a stream: of the default one 0, of others the order in which they came. */
+static uint32_t stream_number(uint64_t key, uint16_t device)
+{
+	const uint32_t before = known.stream_count;
+	const uint32_t number = key ? number_in(&known.streams, &known.stream_count, key) : 0;
+	uint64_t place;
+
+	if (number <= before)
+		return number;
+	place = append(&known.stream, sizeof(struct stream));
+	if (place == UINT64_MAX) {
+		frag_numbers_del(&known.streams, key);
+		known.stream_count--;
+		return 0;
+	}
+	stream_at(number)->device = device;
+	return number;
+}
+
+static uint32_t pool_number(uint64_t key)
+{
+	return key ? number_in(&known.pools, &known.pool_count, key) : 0;
+}
+
+/* What is printable is as it is in JSON, but for two. */
+static char *escaped(const char *name)
+{
+	char *to = malloc(2 * strlen(name) + 1), *p = to;
+
+	for (; to && *name; name++) {
+		if (*name == '"' || *name == '\\')
+			*p++ = '\\';
+		*p++ = *name;
+	}
+	if (to)
+		*p = '\0';
+	return to;
+}
+
+/* Each caller is named once: its module and function, or its stack. 0: there is no memory. */
+static uint32_t tag_number(uint64_t caller)
+{
+	const uint64_t number = frag_numbers_get(&known.tags, caller);
+	char name[TAG_ROOM];
+	uint64_t place;
+
+	if (number)
+		return (uint32_t)number;
+	if (caller & FRAG_NOTE_STACK)
+		frag_stack_name(caller & ~FRAG_NOTE_STACK, name, sizeof(name));
+	else
+		frag_name_address(caller - 1, name, sizeof(name));
+	place = append(&known.tag, sizeof(char *));
+	if (place == UINT64_MAX)
+		return 0;
+	((char **)known.tag.at)[place] = escaped(name);
+	frag_numbers_put(&known.tags, caller, place + 1);
+	return (uint32_t)place + 1;
+}
+
+/* Blocks ------------------------------------------------------------------------ */
+
+static void write_alloc(const struct block *b, uint64_t t_ns)
+{
+	const char *tag = b->tag ? ((char **)known.tag.at)[b->tag - 1] : NULL;
+
+	if (!begin_line("{\"op\":\"alloc\",\"id\":"))
+		return;
+	put_number(b->id);
+	put_member(",\"size\":", b->size);
+	put_device(b->device);
+	if (b->stream)
+		put_member(",\"stream\":", b->stream);
+	if (b->pool)
+		put_member(",\"pool\":", b->pool);
+	put_time(t_ns);
+	if (tag) {
+		put(",\"tag\":\"");
+		put(tag);
+		put("\"");
+	}
+	end_line();
+}
+
+static void write_free(const struct block *b, uint64_t t_ns)
+{
+	if (!begin_line("{\"op\":\"free\",\"id\":"))
+		return;
+	put_number(b->id);
+	put_time(t_ns);
+	end_line();
+}
+
+static uint64_t new_block(void)
+{
+	const uint64_t place = known.free_block ? known.free_block - 1
+						: append(&known.block, sizeof(struct block));
+
+	if (known.free_block)
+		known.free_block = block_at(place)->size;
+	return place;
+}
+
+/* It is freed, in the trace too. */
+static void end_block(struct frag_numbers *table, uint64_t key, uint64_t t_ns)
+{
+	const uint64_t place = frag_numbers_get(table, key) - 1;
+	struct block *b = block_at(place);
+
+	write_free(b, t_ns);
+	known.freed[known.freed_count++ % REMEMBERED] = *b;
+	frag_numbers_del(table, key);
+	*b = (struct block){ .id = 0, .size = known.free_block };
+	known.free_block = place + 1;
+}
+
+/* Whoever had this address or handle was freed by a call that nobody saw. */
+static void begin_block(struct frag_numbers *table, struct block block, uint64_t t_ns)
+{
+	uint64_t place;
+
+	if (frag_numbers_get(table, block.key))
+		end_block(table, block.key, t_ns);
+	place = new_block();
+	if (place == UINT64_MAX || !frag_numbers_put(table, block.key, place + 1))
+		return;
+	block.id = ++known.ids;
+	*block_at(place) = block;
+	write_alloc(&block, t_ns);
+}
+
+static void add_alloc(const struct frag_note *n)
+{
+	begin_block(n->op == FRAG_NOTE_CREATE ? &known.handles : &known.addresses, (struct block){
+		.key = n->key, .size = n->size, .device = n->device,
+		.stream = stream_number(n->stream, n->device), .pool = pool_number(n->pool),
+		.tag = tag_number(n->caller), .handles = 1, .physical = n->op == FRAG_NOTE_CREATE,
+	}, n->t_ns);
+}
+
+/*
+ * A free that is queued on another stream than the block's: it is in use there until that stream
+ * has come so far.
+ */
+static void add_free(const struct frag_note *n)
+{
+	const uint64_t place = frag_numbers_get(&known.addresses, n->key);
+	const bool queued = n->call == CALL_cuMemFreeAsync || n->call == CALL_cuMemFreeAsync_ptsz;
+	uint32_t stream;
+
+	if (!place) {
+		/* should it fail, it is not an earlier block of this address that lives */
+		known.freed[known.freed_count++ % REMEMBERED] = (struct block){ .key = n->key };
+		return;
+	}
+	stream = queued ? stream_number(n->stream, block_at(place - 1)->device) : 0;
+	if (queued && stream != block_at(place - 1)->stream
+	    && begin_line("{\"op\":\"record_stream\",\"id\":")) {
+		put_number(block_at(place - 1)->id);
+		put_member(",\"stream\":", stream);
+		put_time(n->t_ns);
+		end_line();
+		known.waits++;
+		if (stream)
+			stream_at(stream)->waits = known.waits;
+	}
+	end_block(&known.addresses, n->key, n->t_ns);
+}
+
+/* It lives still: it comes again as another block, of the same size and tag. */
+static void add_failed_free(const struct frag_note *n)
+{
+	const bool is_physical = n->op == FRAG_NOTE_RELEASE_FAILED;
+	struct frag_numbers *table = is_physical ? &known.handles : &known.addresses;
+
+	if (frag_numbers_get(table, n->key)) {
+		block_at(frag_numbers_get(table, n->key) - 1)->handles += is_physical;
+		return;
+	}
+	for (uint64_t i = 0; i < REMEMBERED && i < known.freed_count; i++) {
+		struct block b = known.freed[(known.freed_count - 1 - i) % REMEMBERED];
+
+		if (b.key != n->key || b.physical != is_physical)
+			continue;
+		b.handles = 1;
+		if (b.id)
+			begin_block(table, b, n->t_ns);
+		return;
+	}
+}
+
+/* A request that the driver refused. */
+static void add_failed(const struct frag_note *n)
+{
+	if (!begin_line("{\"op\":\"mark\",\"name\":\""))
+		return;
+	put(frag_driver_call_names[n->call]);
+	put_member(" failed: ", n->size);
+	put_member(" bytes on device ", n->device);
+	put_member(", error ", (uint64_t)(uint32_t)n->error);
+	put(n->error == CUDA_OUT_OF_MEMORY ? " (out of memory)\"" : "\"");
+	put_device(n->device);
+	put_time(n->t_ns);
+	end_line();
+}
+
+/* Physical memory --------------------------------------------------------------- */
+
+static struct block *physical(uint64_t handle)
+{
+	const uint64_t place = frag_numbers_get(&known.handles, handle);
+
+	return place ? block_at(place - 1) : NULL;
+}
+
+static void drop_physical(uint64_t handle, uint64_t t_ns)
+{
+	const struct block *b = physical(handle);
+
+	if (b && !b->handles && !b->maps)
+		end_block(&known.handles, handle, t_ns);
+}
+
+static void add_handle(const struct frag_note *n)
+{
+	struct block *b = physical(n->key);
+
+	if (b && n->op == FRAG_NOTE_RETAIN)
+		b->handles++;
+	else if (b && b->handles)
+		b->handles--;
+	else if (!b && n->op == FRAG_NOTE_RELEASE)
+		known.freed[known.freed_count++ % REMEMBERED] =
+			(struct block){ .key = n->key, .physical = true };
+	drop_physical(n->key, n->t_ns);
+}
+
+static void add_map(const struct frag_note *n)
+{
+	struct block *b = physical(n->stream);
+	uint64_t place = known.free_mapping;
+
+	if (!b)
+		return;
+	if (place)
+		known.free_mapping = mapping_at(place - 1)->size;
+	else
+		place = append(&known.mapping, sizeof(struct mapping)) + 1;
+	if (!place || !frag_numbers_put(&known.mapped, n->key, place))
+		return;
+	*mapping_at(place - 1) = (struct mapping){ n->stream, n->size };
+	b->maps++;
+}
+
+/* All that is mapped there, from the first address on. */
+static void add_unmap(const struct frag_note *n)
+{
+	uint64_t at = n->key;
+
+	while (at - n->key < n->size) {
+		const uint64_t place = frag_numbers_get(&known.mapped, at);
+		struct mapping m;
+		struct block *b;
+
+		if (!place)
+			return;
+		m = *mapping_at(place - 1);
+		frag_numbers_del(&known.mapped, at);
+		mapping_at(place - 1)->size = known.free_mapping;
+		known.free_mapping = place;
+		b = physical(m.handle);
+		if (b)
+			b->maps--;
+		drop_physical(m.handle, n->t_ns);
+		at += m.size ? m.size : n->size;
+	}
+}
+
+/* Waiting ----------------------------------------------------------------------- */
+
+static void write_sync(uint16_t device, const uint32_t *stream, uint64_t t_ns)
+{
+	if (!begin_line("{\"op\":\"sync\""))
+		return;
+	if (stream)
+		put_member(",\"stream\":", *stream);
+	put_device(device);
+	put_time(t_ns);
+	end_line();
+}
+
+static void sync_stream(uint32_t stream, uint16_t device, uint64_t t_ns)
+{
+	write_sync(stream ? stream_at(stream)->device : device, &stream, t_ns);
+}
+
+static void add_event(const struct frag_note *n)
+{
+	uint64_t place = frag_numbers_get(&known.events, n->key);
+	const uint32_t stream = stream_number(n->stream, n->device);
+
+	if (!place) {
+		place = append(&known.event, sizeof(struct event)) + 1;
+		if (!place || !frag_numbers_put(&known.events, n->key, place))
+			return;
+	}
+	((struct event *)known.event.at)[place - 1] = (struct event){ known.waits, stream };
+}
+
+/*
+ * All that was queued before the event is done. The trace can say it where nothing has been freed
+ * on the stream since: "sync" is about all that was queued until now.
+ */
+static void add_sync_event(const struct frag_note *n)
+{
+	const uint64_t place = frag_numbers_get(&known.events, n->key);
+	struct event e;
+
+	if (!place)
+		return;
+	e = ((struct event *)known.event.at)[place - 1];
+	if (e.stream ? stream_at(e.stream)->waits <= e.at : known.waits <= e.at)
+		sync_stream(e.stream, n->device, n->t_ns);
+}
+
+/* Another pool of the same handle, later, is another pool. */
+static void add_pool_gone(const struct frag_note *n)
+{
+	const uint64_t number = frag_numbers_get(&known.pools, n->key);
+
+	if (!number || !begin_line("{\"op\":\"release_pool\",\"pool\":"))
+		return;
+	put_number(number);
+	put_device(n->device);
+	put_time(n->t_ns);
+	end_line();
+	frag_numbers_del(&known.pools, n->key);
+}
+
+/* The device's context has gone, with all that was in it. */
+static void add_reset(const struct frag_note *n)
+{
+	for (uint64_t i = 0; i < known.block.count; i++) {
+		const struct block *b = block_at(i);
+
+		if (b->id && b->device == n->device)
+			end_block(b->physical ? &known.handles : &known.addresses, b->key, n->t_ns);
+	}
+}
+
+void frag_lines_add(const struct frag_note *n)
+{
+	switch ((enum frag_note_op)n->op) {
+	case FRAG_NOTE_ALLOC:
+	case FRAG_NOTE_CREATE:
+		add_alloc(n);
+		break;
+	case FRAG_NOTE_FREE:
+		add_free(n);
+		break;
+	case FRAG_NOTE_FREE_FAILED:
+	case FRAG_NOTE_RELEASE_FAILED:
+		add_failed_free(n);
+		break;
+	case FRAG_NOTE_FAILED:
+		add_failed(n);
+		break;
+	case FRAG_NOTE_RETAIN:
+	case FRAG_NOTE_RELEASE:
+		add_handle(n);
+		break;
+	case FRAG_NOTE_MAP:
+		add_map(n);
+		break;
+	case FRAG_NOTE_UNMAP:
+		add_unmap(n);
+		break;
+	case FRAG_NOTE_SYNC_STREAM:
+		sync_stream(stream_number(n->stream, n->device), n->device, n->t_ns);
+		break;
+	case FRAG_NOTE_SYNC_DEVICE:
+		write_sync(n->device, NULL, n->t_ns);
+		break;
+	case FRAG_NOTE_EVENT:
+		add_event(n);
+		break;
+	case FRAG_NOTE_SYNC_EVENT:
+		add_sync_event(n);
+		break;
+	case FRAG_NOTE_POOL_GONE:
+		add_pool_gone(n);
+		break;
+	case FRAG_NOTE_DEVICE_RESET:
+		add_reset(n);
+		break;
+	}
+}
+
+void frag_lines_forget(void)
+{
+	const struct array *const arrays[] = { &known.block, &known.mapping, &known.stream,
+					       &known.event, &known.tag };
+	struct frag_numbers *const tables[] = { &known.addresses, &known.handles, &known.mapped,
+						&known.streams, &known.pools, &known.events,
+						&known.tags };
+
+	for (uint64_t i = 0; i < known.tag.count; i++)
+		free(((char **)known.tag.at)[i]);
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		free(arrays[i]->at);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		frag_numbers_fini(tables[i]);
+	memset(&known, 0, sizeof(known));
+	used = 0;
+	last = 0;
+}

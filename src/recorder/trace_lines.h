@@ -1,0 +1,28 @@
+/*
+ * trace_lines.h - what was noted as the lines of a trace.
+ *
+ * Here is kept what lives, so that the trace is valid whatever was seen of the program: ids count
+ * up, a free of what was never seen is left out, and an address that comes again was freed where
+ * nobody saw it. One thread at a time calls these.
+ */
+#ifndef RECORDER_TRACE_LINES_H
+#define RECORDER_TRACE_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recorder/rings.h"
+
+/* Times count from here, of CLOCK_MONOTONIC. */
+void frag_lines_start(uint64_t start_ns);
+
+void frag_lines_add(const struct frag_note *note);
+
+/* The lines since they were cleared; they stay as long as none is added. */
+const char *frag_lines_text(size_t *length);
+void frag_lines_clear(void);
+
+/* Of a forked child: nothing lives. */
+void frag_lines_forget(void);
+
+#endif

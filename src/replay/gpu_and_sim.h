@@ -1,0 +1,55 @@
+/*
+ * gpu_and_sim.h - a trace through a policy on real GPUs, with the simulated devices
+ * of the same figures alongside: what was predicted, and what came.
+ *
+ * A replay has two simulations, which see the same events one by one. That both
+ * make the same decisions as long as the GPUs agree is checked, not assumed.
+ */
+#ifndef REPLAY_GPU_AND_SIM_H
+#define REPLAY_GPU_AND_SIM_H
+
+#include "device/gpu.h"
+#include "fragsim/engine.h"
+#include "metrics/driver_latency.h"
+
+struct frag_replay_options {
+	bool on_oom_continue, check;    /* as in frag_sim_options */
+	const struct frag_oom_hook *on_oom;     /* likewise, of the one on the GPUs */
+	bool verify;                    /* each block is filled, and looked at */
+	bool probe_marks;               /* look for the largest segment at each mark ... */
+	uint64_t probe_every;           /* ... or after every so many steps; 0: not */
+	uint64_t limit;                 /* bytes to take of each GPU at most; UINT64_MAX: 90 % of
+					 * what is free */
+	double pace;                    /* times the trace's own; 0: as fast as possible */
+	bool (*stop)(void *ctx);        /* optional: asked before each event */
+	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
+	void *ctx;
+};
+
+struct frag_replay;
+
+/*
+ * The trace and its GPUs, one a device, are borrowed. -FRAG_EUSAGE where the limit is more
+ * than a GPU has free.
+ */
+int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
+		    struct frag_trace *trace, struct frag_gpu *const *gpus,
+		    const struct frag_replay_options *options, struct frag_error *err);
+
+/* The one on the GPUs: to observe, and for its results. */
+struct frag_sim *frag_replay_sim(struct frag_replay *r);
+
+/* -FRAG_EINTERRUPTED when stop said so: the results so far are good. */
+int frag_replay_run(struct frag_replay *r, struct frag_error *err);
+
+/* Gives the GPUs everything back; the results remain. */
+void frag_replay_retire(struct frag_replay *r, bool interrupted);
+
+/* A further replay of the same, retired too: its costs and findings join those of `to`. */
+int frag_replay_join(struct frag_replay *to, const struct frag_replay *from,
+		     struct frag_error *err);
+
+/* NULL is fine. One that is not retired must go before its GPUs are closed. */
+void frag_replay_del(struct frag_replay *r);
+
+#endif

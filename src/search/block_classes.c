@@ -1,0 +1,183 @@
+/* block_classes.c - the blocks of a moment: their names, their ends, and what they are by these. */
+#include "search/block_classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array_grow.h"
+#include "events/id_map.h"
+#include "events/repeated_marks.h"
+#include "search/optimizer.h"
+
+#define SHORT_PART 100          /* of an iteration: what lives no longer is temporary */
+#define SHORT_STEPS 8
+
+const char *const frag_life_class_names[] = {
+	[FRAG_LIFE_WEIGHTS] = "weights", [FRAG_LIFE_OPTIMIZER] = "optimizer",
+	[FRAG_LIFE_LONG] = "long-lived", [FRAG_LIFE_ACTIVATIONS] = "activations",
+	[FRAG_LIFE_TEMPORARIES] = "temporaries", NULL,
+};
+
+struct survey {
+	struct frag_lifetimes *out;
+	const struct frag_memory_state *scene;
+	uint32_t *block_of;     /* by slot: one more than the scene's block; 0: none */
+	uint32_t slot_count, slot_capacity;
+	struct frag_lasting_marks marks;        /* at steps */
+	struct frag_optimizer_steps optimizer;
+	uint64_t steps;         /* of the trace */
+	bool failed;            /* memory is short */
+};
+
+static bool note_slots(struct survey *s)
+{
+	for (uint32_t i = 0; i < s->scene->block_count; i++) {
+		const uint32_t slot = s->scene->blocks[i].slot;
+
+		if (slot == FRAG_NO_SLOT)
+			continue;
+		if (!frag_grow(&s->block_of, &s->slot_capacity, (uint64_t)slot + 1,
+			       sizeof(*s->block_of)))
+			return false;
+		while (s->slot_count <= slot)
+			s->block_of[s->slot_count++] = 0;
+		s->block_of[slot] = i + 1;
+	}
+	return true;
+}
+
+static void note_mark(struct survey *s, const struct frag_event *ev)
+{
+	if (!frag_optimizer_note(&s->optimizer, ev)
+	    || !frag_lasting_note(&s->marks, ev->step, ev->text.text, ev->text.length))
+		s->failed = true;
+}
+
+/* Blocks have a name from their alloc on; the first free after that is theirs. */
+static void note_event(struct survey *s, const struct frag_event *ev)
+{
+	struct frag_lifetime *life;
+	uint32_t at;
+
+	if (ev->op == FRAG_OP_MARK)
+		note_mark(s, ev);
+	if ((ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE) || ev->slot >= s->slot_count)
+		return;
+	at = s->block_of[ev->slot];
+	if (!at)
+		return;
+	life = &s->out->of[at - 1];
+	if (ev->op == FRAG_OP_ALLOC && ev->step == s->scene->blocks[at - 1].birth) {
+		life->id = frag_id_json(&ev->id);
+		life->initial = ev->place != NULL;
+		s->failed = s->failed || !life->id;
+	} else if (ev->op == FRAG_OP_FREE && life->id) {
+		life->freed = ev->step;
+		s->block_of[ev->slot] = 0;
+	}
+}
+
+static int read_tape(struct survey *s, const struct frag_tape *tape, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	struct frag_batch batch = { .count = 0 };
+
+	s->failed = s->failed || !reader;
+	while (!s->failed) {
+		frag_tape_next(reader, UINT64_MAX, &batch);
+		if (!batch.count)
+			break;
+		for (uint32_t i = 0; i < batch.count && !s->failed; i++)
+			note_event(s, &batch.events[i]);
+		s->steps = batch.events[batch.count - 1].step + 1;
+	}
+	frag_tape_reader_del(reader);
+	return s->failed ? frag_fail_nomem(err) : 0;
+}
+
+static enum frag_life_class classify(const struct survey *s, uint64_t birth,
+				     const struct frag_lifetime *life)
+{
+	const bool never = life->freed == UINT64_MAX;
+	const uint64_t end = never ? s->steps : life->freed;
+	const uint32_t iterations = s->marks.count ? s->marks.count : 1;
+	const uint64_t brief = s->steps / iterations / SHORT_PART;
+
+	if (s->marks.count) {
+		const uint32_t before = frag_lasting_begun(&s->marks, birth);
+		const uint32_t outlived = frag_lasting_begun(&s->marks, end) - before;
+
+		if (frag_outlasts(before, outlived, never) && !before)
+			return FRAG_LIFE_WEIGHTS;
+		if (frag_outlasts(before, outlived, never))
+			return frag_optimizer_covers(&s->optimizer, birth) ? FRAG_LIFE_OPTIMIZER
+									   : FRAG_LIFE_LONG;
+	} else if (frag_outlasts_part(birth, end, s->steps, never)) {
+		return FRAG_LIFE_WEIGHTS;
+	}
+	if (!never && !life->initial && end - birth <= (brief > SHORT_STEPS ? brief : SHORT_STEPS))
+		return FRAG_LIFE_TEMPORARIES;
+	return FRAG_LIFE_ACTIVATIONS;
+}
+
+/* No mark says where an optimizer step is: by how the long-lived blocks grow. */
+static bool guess_optimizer(const struct survey *s)
+{
+	struct frag_grown *grown = calloc((size_t)s->out->count + 1, sizeof(*grown));
+	uint32_t *block = malloc(((size_t)s->out->count + 1) * sizeof(*block)), n = 0;
+	bool good = grown && block;
+
+	for (uint32_t i = 0; i < s->out->count && good; i++) {
+		const enum frag_life_class life = s->out->of[i].life;
+
+		if (life != FRAG_LIFE_WEIGHTS && life != FRAG_LIFE_LONG)
+			continue;
+		block[n] = i;
+		grown[n++] = (struct frag_grown){
+			.bytes = s->scene->blocks[i].requested,
+			.iteration = frag_lasting_begun(&s->marks, frag_birth(s->out, s->scene, i)),
+			.weight = life == FRAG_LIFE_WEIGHTS,
+		};
+	}
+	good = good && frag_optimizer_find(grown, n);
+	for (uint32_t k = 0; k < n && good; k++)
+		if (grown[k].of_optimizer)
+			s->out->of[block[k]].life = FRAG_LIFE_OPTIMIZER;
+	free(grown);
+	free(block);
+	return good;
+}
+
+int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_state *scene,
+			const struct frag_tape *tape, struct frag_error *err)
+{
+	struct survey s = { .out = out, .scene = scene };
+	int rc;
+
+	*out = (struct frag_lifetimes){ .count = 0 };
+	out->of = calloc((size_t)scene->block_count + 1, sizeof(*out->of));
+	if (out->of)
+		out->count = scene->block_count;
+	for (uint32_t i = 0; i < out->count; i++)
+		out->of[i].freed = UINT64_MAX;
+	s.failed = !out->of || !note_slots(&s);
+	rc = read_tape(&s, tape, err);
+	if (!rc && !frag_lasting_find(&s.marks))
+		rc = frag_fail_nomem(err);
+	for (uint32_t i = 0; i < out->count && !rc; i++)
+		out->of[i].life = classify(&s, frag_birth(out, scene, i), &out->of[i]);
+	if (!rc && s.marks.count && !s.optimizer.count && !guess_optimizer(&s))
+		rc = frag_fail_nomem(err);
+	free(s.block_of);
+	free(s.marks.mark);
+	frag_optimizer_fini(&s.optimizer);
+	return rc;
+}
+
+void frag_lifetimes_fini(struct frag_lifetimes *lifetimes)
+{
+	for (uint32_t i = 0; i < lifetimes->count; i++)
+		free(lifetimes->of[i].id);
+	free(lifetimes->of);
+	*lifetimes = (struct frag_lifetimes){ .count = 0 };
+}

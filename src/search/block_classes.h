@@ -1,0 +1,56 @@
+/*
+ * block_classes.h - of the blocks of a moment: what the program calls them, when they are freed, and
+ * what they are, by their lives.
+ *
+ * Where marks repeat, but for digits in their names, each with the name of the first of those
+ * begins an iteration. A block is a *weight*, or another one that lives long, where it is born
+ * before the first iteration and outlives the beginning of the second, or is never freed. It is
+ * *long-lived* where it is born later and outlives two beginnings, or one and is never freed; and
+ * of those the *optimizer* state is what is born in an optimizer step. That lasts from a mark with
+ * the word "opt", or one that begins with "optim", to the next mark. In a trace without such marks
+ * it is what has the size of a weight and is born in one iteration, that of most such bytes, where
+ * it comes to half of the weights at least. A block is *temporary* where it is freed within a
+ * hundredth of an iteration's steps, or eight; and an *activation* else. Without marks that repeat
+ * the trace counts as one iteration: then a block is a weight that lives for half of its steps, or
+ * is born in its first tenth and never freed. A block that a recording begins with is older than
+ * all others, and no temporary.
+ */
+#ifndef SEARCH_BLOCK_CLASSES_H
+#define SEARCH_BLOCK_CLASSES_H
+
+#include "fragsim/engine.h"
+#include "compaction/memory_state.h"
+
+enum frag_life_class {
+	FRAG_LIFE_WEIGHTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_LONG, FRAG_LIFE_ACTIVATIONS,
+	FRAG_LIFE_TEMPORARIES,
+	FRAG_LIFE_CLASSES
+};
+extern const char *const frag_life_class_names[];       /* "weights", ..., ended by NULL */
+
+struct frag_lifetime {
+	char *id;               /* as JSON; NULL: nobody's */
+	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
+	enum frag_life_class life;
+	bool initial;           /* it was there before the first step; its birth says nothing */
+};
+
+/* One for each block of the scene. */
+struct frag_lifetimes {
+	struct frag_lifetime *of;
+	uint32_t count;
+};
+
+/* Step at which block i came; 0: it was there before the first. */
+static inline uint64_t frag_birth(const struct frag_lifetimes *lifetimes,
+				  const struct frag_memory_state *scene, uint32_t i)
+{
+	return lifetimes->of[i].initial ? 0 : scene->blocks[i].birth;
+}
+
+/* Reads the tape once. Release what it fills in, also where it fails. -FRAG_ENOMEM */
+int frag_lifetimes_find(struct frag_lifetimes *lifetimes, const struct frag_memory_state *scene,
+			const struct frag_tape *tape, struct frag_error *err);
+void frag_lifetimes_fini(struct frag_lifetimes *lifetimes);     /* one that is zeroed is fine */
+
+#endif

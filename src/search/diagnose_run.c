@@ -1,0 +1,308 @@
+/* diagnose_run.c - what a run leaves open, found by simulating its tape again. */
+#include "search/diagnose_run.h"
+
+#include <string.h>
+
+#include "search/settings_grid.h"
+
+/* Events that a search may simulate: some seconds. */
+#define EVENTS_MAX (UINT64_C(1) << 25)
+/* Above the smallest device it is looked so far whether larger ones survive too. */
+#define FAR 1.05
+/* Where less than this part of what is requested is lost, no other setting is looked for. */
+#define WORTH_IT 0.05
+#define TIGHT 1.05              /* of what is live; a device with less than that is tight */
+
+static int find_needs(struct frag_diagnosis *a, struct frag_trials *t, const struct frag_result *run,
+		      struct frag_error *err)
+{
+	struct frag_trial_figures o;
+	int rc = frag_trials_find(t, &run->choice, true, run->device, &o, err);
+
+	if (!rc && o.status == FRAG_RUN_OK) {
+		a->requested = o.requested;
+		a->allocated = o.allocated;
+	}
+	return rc;
+}
+
+/* Is the fraction in force at the failure that of the rest of the trace, too? */
+static int find_limit(struct frag_diagnosis *a, const struct frag_trials *t,
+		      const struct frag_result *run, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
+	struct frag_batch batch;
+
+	if (!reader)
+		return frag_fail_nomem(err);
+	a->limit_stays = true;
+	frag_tape_seek(reader, frag_tape_event(t->tape, run->ooms[0].step));
+	do {
+		frag_tape_next(reader, UINT64_MAX, &batch);
+		for (uint32_t i = 0; i < batch.count; i++)
+			if (batch.events[i].op == FRAG_OP_SET_FRACTION
+			    || batch.events[i].op == FRAG_OP_CONFIGURE)
+				a->limit_stays = false;
+	} while (batch.count && a->limit_stays);
+	frag_tape_reader_del(reader);
+	return 0;
+}
+
+/* The least total that is a whole number of the device's pages beside others, and not below. */
+static uint64_t next_total(const struct frag_result *run, uint64_t minimal)
+{
+	const uint64_t taken = run->context + run->other;
+
+	return minimal <= taken ? taken : taken + frag_round_up(minimal - taken, run->granularity);
+}
+
+/* Does the run survive with another total? And up to which total would it be the same? */
+static int try_total(const struct frag_trials *t, const struct frag_result *run, uint64_t total,
+		     struct frag_result *out, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
+	struct frag_sim *sim = NULL;
+	uint32_t count;
+	int rc = reader ? frag_trials_sim(t, &run->choice, run->device, total, FRAG_LEVEL_SURVIVE,
+					  &sim, err) : frag_fail_nomem(err);
+
+	rc = rc ? rc : frag_trials_play(t, sim, reader, UINT64_MAX, err);
+	if (!rc) {
+		*out = frag_sim_results(sim, false, &count)[run->device];
+		/* figures only: the rest goes with the simulation */
+		out->ooms = NULL;
+		out->marks = NULL;
+		out->oom_count = out->mark_count = 0;
+	}
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+/*
+ * Upwards, none left out, as a larger device may fail where a smaller one survives: each run
+ * says up to which total it would be the same.
+ */
+static int find_smallest(struct frag_diagnosis *a, const struct frag_trials *t,
+			 const struct frag_result *run, struct frag_error *err)
+{
+	const uint64_t floor = frag_answer_floor(a, run);
+	struct frag_result r = *run;
+	uint64_t events = 0;
+	int rc = 0;
+
+	if (r.beyond < floor)
+		r.beyond = floor;
+	while (!rc && events < EVENTS_MAX && r.beyond < UINT64_C(1) << 53) {
+		const uint64_t total = next_total(run, r.beyond);
+
+		if (a->smallest && (double)total >= FAR * (double)a->smallest)
+			break;
+		rc = try_total(t, run, total, &r, err);
+		events += r.steps + 1;
+		if (rc || r.status != FRAG_RUN_OK) {
+			a->safe = 0;
+			continue;
+		}
+		a->smallest = a->smallest ? a->smallest : total;
+		a->safe = a->safe ? a->safe : total;
+	}
+	a->failing = r.beyond;
+	return rc;
+}
+
+static bool has_peak(const struct frag_result *run)
+{
+	return run->status == FRAG_RUN_OK && run->steps && !run->last.opaque;
+}
+
+/* After which event of the tape the peak is. */
+static uint64_t peak_event(const struct frag_trials *t, const struct frag_result *run)
+{
+	return frag_tape_event(t->tape, run->peak_step) + 1;
+}
+
+/* The device whose peak comes first of those that are not answered yet; count: none is left. */
+static uint32_t next_peak(const struct frag_diagnosis *a, const struct frag_result *runs,
+			  uint32_t count)
+{
+	uint32_t next = count;
+
+	for (uint32_t d = 0; d < count; d++)
+		if (has_peak(&runs[d]) && !a[d].has_peak
+		    && (next == count || runs[d].peak_step < runs[next].peak_step))
+			next = d;
+	return next;
+}
+
+static int look(struct frag_diagnosis *a, const struct frag_sim *sim, uint32_t device,
+		struct frag_error *err)
+{
+	a[device].has_peak = true;
+	return frag_moment_init(&a[device].peak, sim, device, err);
+}
+
+static int peaks_at_end(struct frag_diagnosis *a, const struct frag_trials *t,
+			const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
+			struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t d = 0; d < count && !rc; d++)
+		if (has_peak(&runs[d]) && peak_event(t, &runs[d]) >= frag_tape_info(t->tape)->events)
+			rc = look(a, sim, d, err);
+	return rc;
+}
+
+int frag_answer_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
+		      const struct frag_sim *ended, const struct frag_result *runs, uint32_t count,
+		      struct frag_error *err)
+{
+	uint32_t d = next_peak(a, runs, count);
+	struct frag_tape_reader *reader;
+	struct frag_sim *sim = NULL;
+	int rc;
+
+	if (ended)
+		return peaks_at_end(a, t, ended, runs, count, err);
+	if (d == count)
+		return 0;
+	reader = frag_tape_reader_new(t->tape);
+	rc = reader ? frag_trials_sim(t, &runs[d].choice, d, runs[d].total, FRAG_LEVEL_SURVIVE,
+				      &sim, err) : frag_fail_nomem(err);
+	for (; d < count && !rc; d = next_peak(a, runs, count)) {
+		rc = frag_trials_play(t, sim, reader, peak_event(t, &runs[d]), err);
+		rc = rc ? rc : look(a, sim, d, err);
+	}
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+static bool is_remedy(const struct frag_result *run, const struct frag_trial_figures *o)
+{
+	if (o->status != FRAG_RUN_OK)
+		return false;
+	return run->status == FRAG_RUN_OOM
+	       || (double)o->reserved < (1 - WORTH_IT / 2) * (double)run->peak.reserved;
+}
+
+/* The run's other settings stay, so what is found is the whole line. */
+static int try_remedy(struct frag_diagnosis *a, struct frag_trials *t,
+		      const struct frag_result *run, const char *conf, struct frag_error *err)
+{
+	struct frag_error refused = { .code = 0 };
+	struct frag_choice choice = run->choice;
+	struct frag_trial_figures o;
+	int rc = frag_choice_settings(&choice, conf, &refused);
+
+	if (!rc && memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
+		return 0;
+	a->remedies++;
+	rc = rc ? rc : frag_trials_find(t, &choice, false, run->device, &o, &refused);
+	if (rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM) {
+		*err = refused;
+		return rc;
+	}
+	if (!rc && is_remedy(run, &o))
+		a->remedy = (struct frag_setting_fix){
+			.found = true, .choice = choice, .requested = o.requested,
+			.reserved = o.reserved, .lost = o.lost,
+		};
+	return 0;
+}
+
+/* Of a run that fits only the first: what a device has too much needs no cure. */
+static int find_remedy(struct frag_diagnosis *a, struct frag_trials *t,
+		       const struct frag_result *run, struct frag_error *err)
+{
+	const bool fits = run->status == FRAG_RUN_OK;
+	int rc = 0;
+
+	if (!run->choice.ops->settings)
+		return 0;
+	if (fits && (double)run->at_peak.lost
+		    < WORTH_IT * (double)run->peak.requested)
+		return 0;
+	for (uint32_t i = 0; i < FRAG_REMEDIES && !rc && !a->remedy.found && !(fits && i); i++)
+		rc = try_remedy(a, t, run, frag_remedies[i], err);
+	return rc;
+}
+
+int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
+		     const struct frag_result *run, struct frag_error *err)
+{
+	int rc = 0;
+
+	if (run->last.opaque || run->status == FRAG_RUN_INTERRUPTED)
+		return 0;
+	if (run->status == FRAG_RUN_OOM) {
+		rc = find_needs(a, t, run, err);
+		if (!rc && run->oom_count && run->ooms[0].limit != UINT64_MAX)
+			rc = find_limit(a, t, run, err);
+		if (!rc && run->total && wanted & FRAG_WANTED_DEVICE)
+			rc = find_smallest(a, t, run, err);
+	} else {
+		a->requested = run->peak.requested;
+		a->allocated = run->peak.allocated;
+	}
+	/* no setting helps where the bytes themselves are too many */
+	if (!rc && wanted & FRAG_WANTED_REMEDY
+	    && (!run->total || frag_answer_floor(a, run) <= run->total))
+		rc = find_remedy(a, t, run, err);
+	return rc;
+}
+
+uint64_t frag_answer_room(const struct frag_result *run)
+{
+	const uint64_t taken = run->context + run->other;
+
+	return run->total > taken ? run->total - taken : 0;
+}
+
+uint64_t frag_answer_floor(const struct frag_diagnosis *a, const struct frag_result *run)
+{
+	return a->requested + run->context + run->other;
+}
+
+uint64_t frag_answer_live(const struct frag_diagnosis *a)
+{
+	return a->allocated > a->requested ? a->allocated : a->requested;
+}
+
+uint64_t frag_answer_allowed(const struct frag_result *run)
+{
+	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
+	const uint64_t room = frag_answer_room(run);
+
+	return oom && frag_oom_is_limit(oom) && oom->limit < room ? oom->limit : room;
+}
+
+/* A fraction that a later event changes is judged by the request that failed. */
+bool frag_answer_is_over_limit(const struct frag_diagnosis *a, const struct frag_result *run)
+{
+	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
+
+	if (!a || !oom || !frag_oom_is_limit(oom))
+		return false;
+	return oom->metrics.requested + oom->size > oom->limit
+	       || (a->limit_stays && a->requested > oom->limit);
+}
+
+bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *a, const struct frag_result *run)
+{
+	return a && run->total && (a->requested > frag_answer_room(run)
+				   || frag_answer_is_over_limit(a, run));
+}
+
+bool frag_diagnosis_is_nearly_full(const struct frag_diagnosis *a, const struct frag_result *run)
+{
+	return a && a->requested && run->total && !frag_diagnosis_exceeds_capacity(a, run)
+	       && (double)frag_answer_allowed(run) < TIGHT * (double)frag_answer_live(a);
+}
+
+void frag_answer_fini(struct frag_diagnosis *a)
+{
+	frag_moment_fini(&a->peak);
+	*a = (struct frag_diagnosis){ .requested = 0 };
+}

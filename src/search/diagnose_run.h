@@ -1,0 +1,79 @@
+/*
+ * diagnose_run.h - what a run leaves open, found by simulating its tape again: what the whole trace
+ * needs, which device or setting would have done, who was there at the peak.
+ */
+#ifndef SEARCH_DIAGNOSE_RUN_H
+#define SEARCH_DIAGNOSE_RUN_H
+
+#include "explain/device_state.h"
+#include "search/settings_trials.h"
+
+/* A setting that was tried in place of the run's own, on the same device. */
+struct frag_setting_fix {
+	bool found;
+	struct frag_choice choice;      /* the run's own, with that setting */
+	uint64_t requested, reserved;   /* peaks */
+	uint64_t lost;                  /* at the peak of reserved */
+};
+
+/* Of one policy on one device. Bytes. */
+struct frag_diagnosis {
+	/* the peaks of the whole trace where nothing limits the device; 0: not known */
+	uint64_t requested, allocated;
+	/* where memory ran out: the least larger device on which this run survives; 0: none was
+	 * found, and those below `failing` do not. And the least from which it survives on all
+	 * that were examined, up to 5 % above the smallest; a larger one can fail again */
+	uint64_t smallest, safe, failing;
+	bool limit_stays;               /* where memory ran out: no later event may change a
+					 * fraction of the device that the program has set */
+	struct frag_device_state peak;        /* of a run that did not fail, after peak_step */
+	bool has_peak;
+	struct frag_setting_fix remedy;
+	uint32_t remedies;              /* settings that were tried */
+};
+
+/*
+ * Who is there at the peak of each device, of the runs of one policy on all devices of the trace.
+ * sim: the simulation that has just made them, for those whose peak is at their end, and then no
+ * other is looked at. NULL: another one is made, and they are passed through one after the
+ * other; it leaves out those that are answered. -FRAG_ENOMEM, -FRAG_EINTERRUPTED
+ */
+int frag_answer_peaks(struct frag_diagnosis *answers, const struct frag_trials *trials,
+		      const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
+		      struct frag_error *err);
+
+/* What is looked for that takes searches. */
+enum frag_wanted {
+	FRAG_WANTED_DEVICE = 1,         /* the smallest larger device, where memory ran out */
+	FRAG_WANTED_REMEDY = 2,         /* another setting */
+};
+
+/*
+ * The other answers to a run's result at FRAG_LEVEL_ALL; wanted: of enum frag_wanted. The search
+ * for a larger device ends after a number of events, never by the clock. -FRAG_ENOMEM,
+ * -FRAG_EINTERRUPTED; a setting with which a simulation fails is no remedy.
+ */
+int frag_answer_find(struct frag_diagnosis *answer, struct frag_trials *trials, unsigned wanted,
+		     const struct frag_result *run, struct frag_error *err);
+
+/* Bytes: what the device has for the policy, beside context and others. */
+uint64_t frag_answer_room(const struct frag_result *run);
+/* What a device needs at least: what is requested at its peak, context and others. */
+uint64_t frag_answer_floor(const struct frag_diagnosis *answer, const struct frag_result *run);
+/* The blocks at their peak. */
+uint64_t frag_answer_live(const struct frag_diagnosis *answer);
+
+/* What it may have: no more than a fraction of the program's own, where that decided. */
+uint64_t frag_answer_allowed(const struct frag_result *run);
+
+/* Are the bytes that are requested too many for that fraction alone? answer may be NULL. */
+bool frag_answer_is_over_limit(const struct frag_diagnosis *answer, const struct frag_result *run);
+/* Does no layout hold the trace, not even a perfect one? answer may be NULL, as below. */
+bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *answer, const struct frag_result *run);
+/* Else: has the device less than 5 % more than the blocks at their peak? */
+bool frag_diagnosis_is_nearly_full(const struct frag_diagnosis *answer, const struct frag_result *run);
+
+/* One that is zeroed is fine, and before the first call it has to be. */
+void frag_answer_fini(struct frag_diagnosis *answer);
+
+#endif

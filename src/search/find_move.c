@@ -1,0 +1,279 @@
+/*
+ * find_move.c - a request that found no memory, in copies of its run.
+ *
+ * A run cannot go back. So a copy is kept every so many events, and where a request has failed
+ * in between, that copy plays up to it.
+ */
+#include "search/find_move.h"
+
+#include <stdlib.h>
+
+#include "base/array_grow.h"
+#include "events/id_map.h"
+#include "explain/live_by_tag.h"
+#include "search/block_classes.h"
+
+#define STRETCH 65536           /* events from one copy to the next */
+
+int frag_halting_init(struct frag_run_until_oom *run, const struct frag_tape *tape, uint32_t device,
+		      struct frag_sim *sim, struct frag_error *err)
+{
+	*run = (struct frag_run_until_oom){
+		.tape = tape, .device = device, .sim = sim,
+		.reader = frag_tape_reader_new(tape), .lookups = frag_tape_reader_new(tape),
+	};
+	return run->reader && run->lookups ? 0 : frag_fail_nomem(err);
+}
+
+void frag_halting_fini(struct frag_run_until_oom *run)
+{
+	frag_sim_del(run->sim);
+	frag_tape_reader_del(run->reader);
+	frag_tape_reader_del(run->lookups);
+	free(run->moved);
+	*run = (struct frag_run_until_oom){ .sim = NULL };
+}
+
+/* The step of the first out-of-memory that the simulation has noted; false: there is none. */
+static bool has_failed(struct frag_sim *sim, uint32_t device, uint64_t *step)
+{
+	uint32_t count;
+	const struct frag_result *r = &frag_sim_results(sim, false, &count)[device];
+
+	if (r->oom_count && step)
+		*step = r->ooms[0].step;
+	return r->oom_count > 0;
+}
+
+/* A stretch, or as far as the request that fails in it. */
+static int play_stretch(struct frag_run_until_oom *run, uint64_t until, bool *halted,
+			struct frag_error *err)
+{
+	const uint64_t from = frag_tape_at(run->reader);
+	struct frag_sim *before = NULL;
+	uint64_t step = 0;
+	int rc = frag_sim_copy(&before, run->sim, err);
+
+	rc = rc ? rc : frag_sim_play(run->sim, run->reader, until, err);
+	*halted = !rc && has_failed(run->sim, run->device, &step);
+	if (*halted) {
+		frag_sim_del(run->sim);
+		run->sim = before;
+		before = NULL;
+		frag_tape_seek(run->reader, from);
+		rc = frag_sim_play(run->sim, run->reader, frag_tape_event(run->tape, step), err);
+	}
+	frag_sim_del(before);
+	return rc;
+}
+
+/* A tape has less than 2^32 events. */
+static void show(const struct frag_run_until_oom *run, const char *what, uint64_t done, uint64_t count)
+{
+	if (run->progress)
+		run->progress(run->ctx, what, (uint32_t)done, (uint32_t)count);
+}
+
+int frag_halting_play(struct frag_run_until_oom *run, uint64_t until, bool *halted,
+		      struct frag_error *err)
+{
+	const uint64_t events = frag_tape_info(run->tape)->events;
+	int rc = 0;
+
+	*halted = false;
+	until = until < events ? until : events;
+	while (!rc && !*halted && frag_tape_at(run->reader) < until) {
+		const uint64_t end = frag_tape_at(run->reader) + STRETCH;
+
+		if (run->stop && run->stop(run->ctx))
+			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		show(run, "events", frag_tape_at(run->reader), events);
+		rc = play_stretch(run, end < until ? end : until, halted, err);
+	}
+	return rc;
+}
+
+static struct frag_next read_next(struct frag_tape_reader *reader, uint64_t event)
+{
+	struct frag_batch batch;
+
+	frag_tape_seek(reader, event);
+	frag_tape_next(reader, event + 1, &batch);
+	return (struct frag_next){
+		.event = batch.events[0], .stack = batch.stacks ? batch.stacks[0] : 0,
+	};
+}
+
+struct frag_next frag_halting_next(struct frag_run_until_oom *run)
+{
+	const uint64_t at = frag_tape_at(run->reader);
+	const struct frag_next next = read_next(run->reader, at);
+
+	frag_tape_seek(run->reader, at);
+	return next;
+}
+
+int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool *failed,
+		  struct frag_error *err)
+{
+	const struct frag_batch batch = {
+		.events = &next->event, .count = 1, .stacks = &next->stack,
+	};
+	uint32_t count;
+	const uint64_t before = frag_sim_results(sim, false, &count)[next->event.device].counts.ooms;
+	const int rc = frag_sim_feed(sim, &batch, err);
+
+	*failed = !rc && frag_sim_results(sim, false, &count)[next->event.device].counts.ooms > before;
+	return rc;
+}
+
+/* The request that a block is of. */
+static struct frag_next find_request(struct frag_run_until_oom *run, const struct frag_scene_block *b)
+{
+	uint64_t step = b->birth;
+
+	for (uint32_t i = 0; i < run->moved_count; i++)
+		if (run->moved[i].slot == b->slot && run->moved[i].birth == step)
+			step = run->moved[i].origin;
+	return read_next(run->lookups, frag_tape_event(run->tape, step));
+}
+
+/* The block is freed, or allocated again, at the step of the request; it may be anywhere. */
+static int feed_again(struct frag_run_until_oom *run, struct frag_sim *sim,
+		      const struct frag_scene_block *b, enum frag_op op, uint64_t step, bool *failed,
+		      struct frag_error *err)
+{
+	struct frag_next next = find_request(run, b);
+
+	next.event.op = (uint8_t)op;
+	next.event.step = step;
+	next.event.place = NULL;
+	next.event.waits = false;
+	next.event.ended_count = 0;
+	return frag_sim_feed_event(sim, &next, failed, err);
+}
+
+/* Is all served in this copy of the run? The ones that are moved first make room. */
+static int try_relief(struct frag_run_until_oom *run, struct frag_sim *sim,
+		      const struct frag_memory_state *scene, const struct frag_move_candidate *relief,
+		      const struct frag_next *request, bool *served, struct frag_error *err)
+{
+	const uint64_t step = request->event.step;
+	bool failed = false;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < relief->count && !rc; i++)
+		rc = feed_again(run, sim, &scene->blocks[relief->blocks[i]], FRAG_OP_FREE, step,
+				&failed, err);
+	rc = rc ? rc : frag_sim_feed_event(sim, request, &failed, err);
+	for (uint32_t i = 0; i < relief->count && !rc && !failed; i++)
+		rc = feed_again(run, sim, &scene->blocks[relief->blocks[i]], FRAG_OP_ALLOC, step,
+				&failed, err);
+	*served = !rc && !failed;
+	return rc;
+}
+
+/* It was born at another step than the simulation knows now. */
+static bool note_moved(struct frag_run_until_oom *run, const struct frag_scene_block *b, uint64_t step)
+{
+	uint64_t origin = b->birth;
+
+	for (uint32_t i = 0; i < run->moved_count; i++)
+		if (run->moved[i].slot == b->slot && run->moved[i].birth == origin)
+			origin = run->moved[i].origin;
+	if (!frag_grow(&run->moved, &run->moved_capacity, (uint64_t)run->moved_count + 1,
+		       sizeof(*run->moved)))
+		return false;
+	run->moved[run->moved_count++] = (struct frag_moved_block){
+		.birth = step, .origin = origin, .slot = b->slot,
+	};
+	return true;
+}
+
+/* Which segments lose blocks of these, in the order of their ordinals. */
+static void list_origins(struct frag_move *move, const struct frag_memory_state *scene,
+			 const struct frag_move_candidate *relief)
+{
+	for (uint32_t s = 0; s < scene->segment_count; s++) {
+		const struct frag_scene_segment *seg = &scene->segments[s];
+		bool left = false;
+
+		for (uint32_t i = 0; i < move->blocks && !left; i++)
+			left = relief->blocks[i] >= seg->first
+			       && relief->blocks[i] - seg->first < seg->count;
+		if (left)
+			move->from[move->from_count++] = seg->ordinal;
+	}
+}
+
+static int describe_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
+			 const struct frag_move_candidate *relief, uint64_t step, struct frag_move *move)
+{
+	*move = (struct frag_move){ .bytes = relief->bytes, .step = step };
+	move->ids = calloc(relief->count, sizeof(*move->ids));
+	move->from = calloc(relief->count, sizeof(*move->from));
+	move->tags = calloc(relief->count, sizeof(*move->tags));
+	move->sizes = calloc(relief->count, sizeof(*move->sizes));
+	if (!move->ids || !move->from || !move->tags || !move->sizes)
+		return -FRAG_ENOMEM;
+	for (uint32_t i = 0; i < relief->count; i++) {
+		const struct frag_scene_block *b = &scene->blocks[relief->blocks[i]];
+		const struct frag_next of = find_request(run, b);
+
+		move->blocks++;
+		move->sizes[i] = b->bytes;
+		move->ids[i] = frag_id_json(&of.event.id);
+		if (!move->ids[i] || !note_moved(run, b, step)
+		    || !frag_tag_json(frag_tape_symbols(run->tape), b->tag, &move->tags[i]))
+			return -FRAG_ENOMEM;
+	}
+	list_origins(move, scene, relief);
+	return 0;
+}
+
+int frag_halting_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
+		      const struct frag_reliefs *reliefs, struct frag_move *move, bool *found,
+		      uint32_t *tried, struct frag_error *err)
+{
+	const uint64_t at = frag_tape_at(run->reader);
+	const struct frag_next request = frag_halting_next(run);
+	int rc = 0;
+
+	*found = false;
+	*move = (struct frag_move){ .blocks = 0 };
+	for (uint32_t i = 0; i < reliefs->count && !rc && !*found; i++) {
+		struct frag_sim *sim;
+
+		if (run->stop && run->stop(run->ctx))
+			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		show(run, "candidates", i, reliefs->count);
+		rc = frag_sim_copy(&sim, run->sim, err);
+		if (rc)
+			return rc;
+		++*tried;
+		rc = try_relief(run, sim, scene, &reliefs->reliefs[i], &request, found, err);
+		if (!*found) {
+			frag_sim_del(sim);
+			continue;
+		}
+		frag_sim_del(run->sim);
+		run->sim = sim;
+		if (describe_move(run, scene, &reliefs->reliefs[i], request.event.step, move))
+			rc = frag_fail_nomem(err);
+	}
+	frag_tape_seek(run->reader, at + (*found ? 1 : 0));
+	return rc;
+}
+
+void frag_move_fini(struct frag_move *move)
+{
+	for (uint32_t i = 0; i < move->blocks; i++) {
+		free(move->ids[i]);
+		free(move->tags[i]);
+	}
+	free(move->ids);
+	free(move->tags);
+	free(move->sizes);
+	free(move->from);
+	*move = (struct frag_move){ .blocks = 0 };
+}

@@ -1,0 +1,79 @@
+/*
+ * find_move.h - a request that found no memory, in copies of its run: what it lacked, and the
+ * cheapest move after which it is served.
+ */
+#ifndef SEARCH_FIND_MOVE_H
+#define SEARCH_FIND_MOVE_H
+
+#include "compaction/move_candidates.h"
+#include "fragsim/engine.h"
+
+/* A block that was moved is born again at that step; it was at this one. */
+struct frag_moved_block {
+	uint64_t birth, origin; /* steps */
+	uint32_t slot;
+};
+
+/* A run over a tape that halts before the next request of one device that fails. */
+struct frag_run_until_oom {
+	const struct frag_tape *tape;   /* borrowed */
+	uint32_t device;                /* ordinal */
+	struct frag_sim *sim;           /* every event before the reader's place */
+	struct frag_tape_reader *reader;
+	struct frag_tape_reader *lookups;       /* for events from anywhere */
+	struct frag_moved_block *moved;
+	uint32_t moved_count, moved_capacity;
+	bool (*stop)(void *ctx);        /* optional */
+	/* optional: so many "events" or "candidates" */
+	void (*progress)(void *ctx, const char *what, uint32_t done, uint32_t count);
+	void *ctx;
+};
+
+/* sim is the run's from here on, fed nothing yet; it goes on after an out-of-memory. Release it
+ * also where this fails. -FRAG_ENOMEM */
+int frag_halting_init(struct frag_run_until_oom *run, const struct frag_tape *tape, uint32_t device,
+		      struct frag_sim *sim, struct frag_error *err);
+void frag_halting_fini(struct frag_run_until_oom *run);
+
+/*
+ * Goes on up to event `until`, or the end. *halted: the next event is a request that would fail.
+ * -FRAG_EINTERRUPTED, -FRAG_ENOMEM, what a policy returns.
+ */
+int frag_halting_play(struct frag_run_until_oom *run, uint64_t until, bool *halted,
+		      struct frag_error *err);
+
+/* The event that comes next, until the reader is used again; the run stays where it is. */
+struct frag_next {
+	struct frag_event event;
+	uint32_t stack;
+};
+struct frag_next frag_halting_next(struct frag_run_until_oom *run);
+
+/* Feeds one event; *failed: the device had no memory for it. */
+int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool *failed,
+		  struct frag_error *err);
+
+/* A move that was tried. Release it with frag_move_fini(). */
+struct frag_move {
+	uint64_t bytes;
+	uint32_t blocks;
+	char **ids;             /* as JSON, in the order in which they were put back */
+	char **tags;            /* likewise; NULL: without one */
+	uint64_t *sizes;        /* bytes of each */
+	uint32_t *from;         /* ordinals of the segments that they left, rising */
+	uint32_t from_count;
+	uint64_t reaches;       /* step of the next out-of-memory; UINT64_MAX: the end */
+	uint64_t step;          /* at which it is made */
+};
+void frag_move_fini(struct frag_move *move);
+
+/*
+ * At a halt: the first of the candidates for which all is served, each in a copy of the run: its
+ * blocks are freed, the request is served, the blocks are allocated again. The run is then the
+ * copy, after the request. *found: there is one; *tried grows with each.
+ */
+int frag_halting_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
+		      const struct frag_reliefs *reliefs, struct frag_move *move, bool *found,
+		      uint32_t *tried, struct frag_error *err);
+
+#endif

@@ -1,0 +1,202 @@
+/* fit_all.c - every trace under every policy fitted, side by side. */
+#include "search/fit_all.h"
+
+#include <stdlib.h>
+
+#include "base/parallel.h"
+
+static uint32_t devices_of(const struct frag_fit_source *source)
+{
+	return frag_tape_info(source->tape)->device_count;
+}
+
+static struct frag_fit_case subject_of(const struct frag_fits *f, uint32_t source, uint32_t choice,
+				      uint32_t device)
+{
+	const struct frag_fit_source *from = &f->sources[source];
+
+	return (struct frag_fit_case){
+		.tape = from->tape, .choice = &from->choices[choice], .devices = from->devices,
+		.device = device, .model = f->model, .stop = f->stop, .ctx = f->ctx,
+	};
+}
+
+/* As often as there are devices, but for the host's memory. */
+static int add(struct frag_fits *f, uint32_t source, uint32_t choice, struct frag_error *err)
+{
+	for (uint32_t d = 0; d < devices_of(&f->sources[source]); d++) {
+		struct frag_fit_case subject = subject_of(f, source, choice, d);
+		struct frag_fitted *one = &f->fitted[f->count];
+		int rc;
+
+		if (subject.devices[d].host)
+			continue;
+		rc = frag_smalls_share(&f->smalls, &subject, err);
+		if (rc)
+			return rc;
+		*one = (struct frag_fitted){ .source = source, .choice = choice, .device = d };
+		frag_fit_init(&one->fit);
+		frag_survival_init(&one->survival, &subject);
+		f->count++;
+	}
+	return 0;
+}
+
+static int make_room(struct frag_fits *f, struct frag_error *err)
+{
+	size_t devices = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < f->source_count; i++)
+		devices += devices_of(&f->sources[i]);
+	f->fitted = calloc(devices * f->choice_count + 1, sizeof(*f->fitted));
+	f->joint = calloc(devices * f->choice_count + 1, sizeof(*f->joint));
+	if (!f->fitted || !f->joint)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < f->source_count; i++)
+		for (uint32_t k = 0; k < f->choice_count && !rc; k++)
+			rc = add(f, i, k, err);
+	return rc;
+}
+
+/* What is requested at once is the same under every policy: that of a source's first is asked. */
+static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct frag_fits *f = ctx;
+	struct frag_fitted *one = &f->fitted[index];
+	const struct frag_fit_case *s = &one->survival.subject;
+	struct frag_interval run;
+	int rc;
+
+	if (one->choice && !f->unlimited)
+		return 0;
+	rc = frag_subject_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+	if (rc)
+		return rc;
+	one->unlimited = run.outcome;
+	rc = frag_subject_requested(s, &run.outcome, &one->unlimited.peak_requested, err);
+	if (!one->choice)
+		one->fit.floor = s->devices[one->device].context + s->devices[one->device].other
+				 + one->unlimited.peak_requested;
+	return rc;
+}
+
+static uint64_t floor_of(const struct frag_fits *f, const struct frag_fitted *one)
+{
+	const struct frag_fitted *i = f->fitted;
+
+	while (i->source != one->source || i->device != one->device)
+		i++;
+	return i->fit.floor;
+}
+
+static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct frag_fits *f = ctx;
+	struct frag_fitted *one = &f->fitted[index];
+	struct frag_fit_intervals *survival = &one->survival;
+	int rc = frag_fit_walk(&one->fit, &survival, 1, one->fit.floor, &f->bounds, err);
+
+	rc = rc ? rc : frag_fit_peaks(&one->fit, &survival->subject, err);
+	if (!rc && f->room_total)
+		rc = frag_static_room(&survival->subject, f->room_total, &one->fit.static_room,
+				      err);
+	return rc;
+}
+
+static struct frag_fitted *find(struct frag_fits *f, uint32_t source, uint32_t choice,
+				uint32_t device)
+{
+	for (struct frag_fitted *i = f->fitted; i < f->fitted + f->count; i++)
+		if (i->source == source && i->choice == choice && i->device == device)
+			return i;
+	return NULL;
+}
+
+/* The policies' runs on this device of all sources; what is known of each is gone on with. */
+static int fit_jointly(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct frag_fits *f = ctx;
+	struct frag_fitted *joint = &f->joint[index];
+	struct frag_fit_intervals **survivals = calloc(f->source_count, sizeof(struct frag_fit_intervals *));
+	uint64_t floor = 0;
+	int rc;
+
+	if (!survivals)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < f->source_count; i++) {
+		struct frag_fitted *one = find(f, i, joint->choice, joint->device);
+
+		survivals[i] = &one->survival;
+		if (one->fit.floor > floor)
+			floor = one->fit.floor;
+	}
+	rc = frag_fit_walk(&joint->fit, survivals, f->source_count, floor, &f->bounds, err);
+	free(survivals);
+	return rc;
+}
+
+static void add_joint(struct frag_fits *f, uint32_t choice, uint32_t device)
+{
+	struct frag_fitted *joint = &f->joint[f->joint_count++];
+
+	*joint = (struct frag_fitted){ .choice = choice, .device = device };
+	frag_fit_init(&joint->fit);
+}
+
+static bool all_have(struct frag_fits *f, uint32_t choice, uint32_t device)
+{
+	for (uint32_t i = 0; i < f->source_count; i++)
+		if (!find(f, i, choice, device))
+			return false;
+	return true;
+}
+
+static void show_progress(void *ctx, uint32_t done, uint32_t count)
+{
+	const struct frag_fits *f = ctx;
+
+	f->progress(f->ctx, done, count);
+}
+
+static int run(struct frag_fits *f, uint32_t count,
+	       int (*task)(void *ctx, uint32_t index, struct frag_error *err),
+	       struct frag_error *err)
+{
+	const struct frag_tasks tasks = {
+		.count = count, .threads = f->threads, .task = task,
+		.progress = f->progress && task == fit_one ? show_progress : NULL, .ctx = f,
+	};
+
+	return frag_tasks_run(&tasks, err);
+}
+
+int frag_fits_run(struct frag_fits *f, struct frag_error *err)
+{
+	int rc = make_room(f, err);
+
+	rc = rc ? rc : run(f, f->count, find_floor, err);
+	for (uint32_t i = 0; i < f->count && !rc; i++)
+		f->fitted[i].fit.floor = floor_of(f, &f->fitted[i]);
+	rc = rc ? rc : run(f, f->count, fit_one, err);
+	if (rc || f->source_count < 2 || f->apart)
+		return rc;
+	for (uint32_t k = 0; k < f->choice_count; k++)
+		for (uint32_t d = 0; d < devices_of(&f->sources[0]); d++)
+			if (all_have(f, k, d))
+				add_joint(f, k, d);
+	return run(f, f->joint_count, fit_jointly, err);
+}
+
+void frag_fits_fini(struct frag_fits *f)
+{
+	for (uint32_t i = 0; i < f->count; i++) {
+		frag_fit_fini(&f->fitted[i].fit);
+		frag_survival_fini(&f->fitted[i].survival);
+	}
+	for (uint32_t i = 0; i < f->joint_count; i++)
+		frag_fit_fini(&f->joint[i].fit);
+	frag_smalls_fini(&f->smalls);
+	free(f->fitted);
+	free(f->joint);
+}

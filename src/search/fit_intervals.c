@@ -1,0 +1,212 @@
+/* fit_intervals.c - on which capacities a run survives. */
+#include "search/fit_intervals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/array_grow.h"
+#include "policy/policies.h"
+#include "policy/small_pool.h"
+
+/* The devices of the tape, without limits but for the one that is looked at. */
+static int set_devices(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+		       struct frag_devices *devices, struct frag_error *err)
+{
+	const uint32_t count = frag_tape_info(s->tape)->device_count;
+	int rc = frag_devices_copy(devices, s->devices, count, err);
+
+	for (uint32_t d = 0; d < count && !rc; d++)
+		devices->figures[d].total = 0;
+	if (rc)
+		return rc;
+	devices->figures[s->device].total = total;
+	devices->figures[s->device].other += other;
+	return 0;
+}
+
+static struct frag_interval interval_of(const struct frag_result *r)
+{
+	return (struct frag_interval){
+		.least = r->least, .beyond = r->beyond,
+		.outcome = {
+			.survives = r->status == FRAG_RUN_OK,
+			.oom_step = r->oom_count ? r->ooms[0].step : 0,
+			.calls = r->calls, .refused = r->refused, .retries = r->counts.retries,
+			.peak_reserved = r->peak.reserved, .peak_requested = r->lower_bound,
+			.peak_allocated = r->peak.allocated,
+			.peak_used = (uint64_t)r->peak.process_used,
+			.driver_ns = r->modelled.driver_ns, .steps = r->steps,
+		},
+	};
+}
+
+/* A new simulation, with this capacity. */
+static int begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+		 enum frag_level level, struct frag_sim **sim, struct frag_error *err)
+{
+	struct frag_devices devices = { .count = 0 };
+	struct frag_sim_options options = { .level = level, .model = s->model };
+	int rc = set_devices(s, total, other, &devices, err);
+
+	options.devices = devices.figures;
+	rc = rc ? rc : frag_sim_on_tape(sim, s->choice, s->tape, &options, err);
+	frag_devices_fini(&devices);
+	return rc;
+}
+
+int frag_subject_begin(const struct frag_fit_case *s, uint64_t total, struct frag_sim **sim,
+		       struct frag_error *err)
+{
+	return begin(s, total, 0, FRAG_LEVEL_SURVIVE, sim, err);
+}
+
+struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device)
+{
+	uint32_t count;
+
+	return interval_of(&frag_sim_results(sim, false, &count)[device]);
+}
+
+static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
+{
+	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
+}
+
+int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+		     enum frag_level level, struct frag_interval *out, struct frag_error *err)
+{
+	struct frag_tape_reader *reader = NULL;
+	struct frag_sim *sim = NULL;
+	uint32_t count;
+	int rc = is_to_stop(s, err);
+
+	rc = rc ? rc : begin(s, total, other, level, &sim, err);
+	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
+		rc = frag_fail_nomem(err);
+	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
+	if (!rc)
+		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);
+	frag_sim_del(sim);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+int frag_subject_requested(const struct frag_fit_case *s, const struct frag_attempt *free_run,
+			   uint64_t *bytes, struct frag_error *err)
+{
+	struct frag_fit_case to_its_end = *s;
+	struct frag_interval run;
+	struct frag_choice direct;
+	int rc;
+
+	*bytes = free_run->peak_requested;
+	if (free_run->survives)
+		return 0;
+	to_its_end.choice = &direct;
+	rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
+	rc = rc ? rc : frag_subject_run(&to_its_end, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+	if (!rc)
+		*bytes = run.outcome.peak_requested;
+	return rc;
+}
+
+/* Whether it survives, from where the last run and this one part. */
+static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_interval *out,
+		  struct frag_error *err)
+{
+	const struct frag_fit_case *s = &v->subject;
+	struct frag_run_cursor run = { .device = s->device, .total = total };
+	int rc = is_to_stop(s, err);
+
+	if (rc)
+		return rc;
+	if (s->apart && frag_apart_has_room(s->apart))
+		run.apart = s->apart;
+	if (run.apart && frag_policy_is_memoryless(s->choice))
+		return frag_joins_run(&v->joins, s, total, out, err);
+	frag_state_reuse_clear(&v->joins);
+	run.reader = frag_tape_reader_new(s->tape);
+	if (!run.reader)
+		return frag_fail_nomem(err);
+	if (!frag_checkpoints_begin(&v->checkpoints, &run))
+		rc = begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
+	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, &run, s->tape, err);
+	if (!rc)
+		*out = frag_survival_of(run.sim, s->device);
+	frag_sim_del(run.sim);
+	frag_tape_reader_del(run.reader);
+	return rc;
+}
+
+uint64_t frag_subject_lattice(const struct frag_fit_case *s, uint64_t bytes)
+{
+	const struct frag_device_figures *f = &s->devices[s->device];
+	const uint64_t taken = f->context + f->other;
+
+	return bytes <= taken ? taken : taken + frag_round_up(bytes - taken, f->granularity);
+}
+
+void frag_survival_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject)
+{
+	*s = (struct frag_fit_intervals){ .subject = *subject };
+}
+
+void frag_survival_fini(struct frag_fit_intervals *s)
+{
+	free(s->intervals);
+	frag_fit_intervals_drop_cache(s);
+	*s = (struct frag_fit_intervals){ .count = 0 };
+}
+
+void frag_fit_intervals_drop_cache(struct frag_fit_intervals *s)
+{
+	frag_checkpoints_forget(&s->checkpoints);
+	frag_state_reuse_clear(&s->joins);
+}
+
+/* How many begin at or below. */
+static uint32_t place_of(const struct frag_fit_intervals *s, uint64_t total)
+{
+	uint32_t low = 0, high = s->count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (s->intervals[middle].least <= total)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int frag_survival_at(struct frag_fit_intervals *s, uint64_t total, const struct frag_interval **out,
+		     struct frag_error *err)
+{
+	struct frag_interval *here;
+	uint32_t at;
+	int rc;
+
+	/* 0 would be no limit: a device of nothing has one byte */
+	total = total ? total : 1;
+	at = place_of(s, total);
+	if (at && total < s->intervals[at - 1].beyond) {
+		*out = &s->intervals[at - 1];
+		return 0;
+	}
+	if (!frag_grow(&s->intervals, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->intervals)))
+		return frag_fail_nomem(err);
+	here = &s->intervals[at];
+	memmove(here + 1, here, (s->count - at) * sizeof(*here));
+	rc = run_on(s, total, here, err);
+	if (rc) {
+		memmove(here, here + 1, (s->count - at) * sizeof(*here));
+		return rc;
+	}
+	FRAG_ASSERT(here->least <= total && total < here->beyond);
+	s->count++;
+	s->runs++;
+	*out = here;
+	return 0;
+}

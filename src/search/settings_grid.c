@@ -1,0 +1,140 @@
+/* settings_grid.c - settings of PyTorch's allocator that are worth a try. */
+#include "search/settings_grid.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array_grow.h"
+
+const char *const frag_grid_names[] = { "default", "short", NULL };
+
+/* MiB; 0: the default. Segments are never larger than what may be split. */
+static const uint32_t splits[] = { 0, 20, 32, 64, 128, 256, 512 };
+static const uint32_t segments[] = { 0, 32, 64, 128, 256 };
+static const uint32_t divisions[] = { 0, 8, 16 };
+#define USUAL_SEGMENT 20
+
+/* Collection works where a fraction limits the program, and then from a part of that on. */
+static const char *const collecting[] = { "0.6", "0.8" };
+static const uint32_t collecting_splits[] = { 0, 20, 64, 256 };
+
+static const char *const shorter[] = {
+	"expandable_segments:True,max_split_size_mb:512",
+	"max_split_size_mb:32,large_segment_size_mb:32",
+	"expandable_segments:True,roundup_power2_divisions:16",
+	"max_split_size_mb:64,large_segment_size_mb:32",
+	"expandable_segments:True",
+	"garbage_collection_threshold:0.6,max_split_size_mb:20,per_process_memory_fraction:0.99",
+	"expandable_segments:True,max_split_size_mb:256,large_segment_size_mb:32",
+	"max_split_size_mb:64,large_segment_size_mb:64",
+	"",
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+bool frag_grid_add(struct frag_grid *g, const char *line)
+{
+	if (strlen(line) >= FRAG_GRID_TEXT
+	    || !frag_grow(&g->lines, &g->capacity, (uint64_t)g->count + 1, sizeof(*g->lines)))
+		return false;
+	snprintf(g->lines[g->count++], sizeof(*g->lines), "%s", line);
+	return true;
+}
+
+/* "key:value", after a comma where it is not the first; nothing for 0. */
+static void put(char line[FRAG_GRID_TEXT], const char *key, uint32_t value)
+{
+	const size_t used = strlen(line);
+
+	if (value)
+		snprintf(line + used, FRAG_GRID_TEXT - used, "%s%s:%u", used ? "," : "", key,
+			 value);
+}
+
+static bool add(struct frag_grid *g, bool expandable, uint32_t split, uint32_t segment,
+		uint32_t division)
+{
+	char line[FRAG_GRID_TEXT] = "";
+
+	if (expandable)
+		snprintf(line, sizeof(line), "expandable_segments:True");
+	put(line, "max_split_size_mb", split);
+	put(line, "large_segment_size_mb", segment);
+	put(line, "roundup_power2_divisions", division);
+	return frag_grid_add(g, line);
+}
+
+static bool add_native(struct frag_grid *g)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < LENGTH(splits); i++)
+		for (size_t k = 0; k < LENGTH(segments); k++)
+			for (size_t n = 0; n < LENGTH(divisions); n++)
+				if (!splits[i] || splits[i] >= (segments[k] ? segments[k]
+								: USUAL_SEGMENT))
+					good &= add(g, false, splits[i], segments[k],
+						    divisions[n]);
+	return good;
+}
+
+/* With splits of 256 and 512 MiB, or rounded up, or neither. */
+static bool add_expandable(struct frag_grid *g)
+{
+	bool good = true;
+
+	for (size_t k = 0; k < LENGTH(segments); k++) {
+		for (size_t n = 0; n < LENGTH(divisions); n++)
+			good &= add(g, true, 0, segments[k], divisions[n]);
+		good &= add(g, true, 256, segments[k], 0);
+		good &= add(g, true, 512, segments[k], 0);
+	}
+	return good;
+}
+
+static bool add_collecting(struct frag_grid *g)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < LENGTH(collecting); i++)
+		for (size_t k = 0; k < LENGTH(collecting_splits); k++) {
+			char line[FRAG_GRID_TEXT];
+
+			snprintf(line, sizeof(line), "garbage_collection_threshold:%s",
+				 collecting[i]);
+			put(line, "max_split_size_mb", collecting_splits[k]);
+			snprintf(line + strlen(line), sizeof(line) - strlen(line),
+				 ",per_process_memory_fraction:0.99");
+			good &= frag_grid_add(g, line);
+		}
+	return good;
+}
+
+bool frag_grid_init(struct frag_grid *g, const char *name)
+{
+	bool good = true;
+
+	*g = (struct frag_grid){ .count = 0 };
+	/* whoever is likely to win comes first, as the others then fail early */
+	for (size_t i = 0; i < LENGTH(shorter); i++)
+		good &= frag_grid_add(g, shorter[i]);
+	if (strcmp(name, "short") == 0)
+		return good;
+	return good && add_native(g) && add_expandable(g) && add_collecting(g);
+}
+
+void frag_grid_fini(struct frag_grid *g)
+{
+	free(g->lines);
+	*g = (struct frag_grid){ .count = 0 };
+}
+
+const char *const frag_remedies[FRAG_REMEDIES] = {
+	"expandable_segments:True",
+	"max_split_size_mb:512",
+	"max_split_size_mb:256",
+	"max_split_size_mb:128",
+	"max_split_size_mb:64",
+	"roundup_power2_divisions:8",
+};

@@ -1,0 +1,261 @@
+/*
+ * shrink_search.c - the least of a trace under which a policy still runs out of memory.
+ *
+ * The search goes through the groups once, those that are over first: what lives
+ * at the out-of-memory is what it is made of. Stretches of them go together, each
+ * twice as long as the one before, as long as there is an out-of-memory without
+ * them; in one that cannot go, halving finds the first group that is needed. So a
+ * group that is needed costs a few tries and the others next to none. What goes
+ * later may be what an earlier group was needed for: further sweeps look at the
+ * groups one by one, until each is needed in what is left.
+ */
+#include "search/shrink_search.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/array_grow.h"
+
+void frag_reduce_init(struct frag_reduce *r)
+{
+	*r = (struct frag_reduce){ .tries_max = UINT64_MAX };
+}
+
+void frag_reduce_fini(struct frag_reduce *r)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		free(r->events[i].copy);
+	free(r->events);
+	free(r->group);
+	free(r->group_of);
+	free(r->left);
+}
+
+/* The group of the event, made where it is new. UINT32_MAX: memory is short. */
+static uint32_t group_for(struct frag_reduce *r, const struct frag_record *rec,
+			  const struct frag_event *ev)
+{
+	bool of_block = rec->members & FRAG_HAS_ID;
+
+	if (of_block && (ev->op == FRAG_OP_FREE || ev->op == FRAG_OP_COMPLETE
+			 || ev->op == FRAG_OP_RECORD_STREAM))
+		return r->group_of[ev->slot];
+	if (!frag_grow(&r->group, &r->group_capacity, (uint64_t)r->groups + 1, sizeof(*r->group)))
+		return UINT32_MAX;
+	r->group[r->groups] = (struct frag_reduce_group){ .out = false };
+	if (of_block && ev->op == FRAG_OP_ALLOC) {
+		if (!frag_grow(&r->group_of, &r->slot_capacity, (uint64_t)ev->slot + 1,
+			       sizeof(*r->group_of)))
+			return UINT32_MAX;
+		r->group_of[ev->slot] = r->groups;
+	}
+	return r->groups++;
+}
+
+bool frag_reduce_add(struct frag_reduce *r, const struct frag_record *rec,
+		     const struct frag_event *ev)
+{
+	uint32_t group;
+
+	FRAG_ASSERT(!r->left);
+	if (!frag_grow(&r->events, &r->capacity, (uint64_t)r->count + 1, sizeof(*r->events)))
+		return false;
+	group = group_for(r, rec, ev);
+	if (group == UINT32_MAX)
+		return false;
+	r->events[r->count] = (struct frag_reduce_event){
+		.copy = frag_record_copy(rec, ev->step), .group = group,
+	};
+	return r->events[r->count++].copy != NULL;
+}
+
+uint32_t frag_reduce_next(const struct frag_reduce *r, uint32_t i)
+{
+	FRAG_ASSERT(i <= r->count);
+	while (i < r->count && r->group[r->events[i].group].out)
+		i++;
+	return i;
+}
+
+static int try(struct frag_reduce *r, struct frag_trial *trial, struct frag_error *err)
+{
+	int rc;
+
+	*trial = (struct frag_trial){ .events = 0 };
+	r->tries++;
+	rc = r->try(r->try_ctx, r, trial, err);
+	r->simulated += trial->events;
+	return rc;
+}
+
+/* What is out is gone for good, and so is all after the first so many events that are left. */
+static void keep(struct frag_reduce *r, uint64_t events)
+{
+	uint32_t kept = 0, left = 0;
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (kept == events || r->group[r->events[i].group].out)
+			free(r->events[i].copy);
+		else
+			r->events[kept++] = r->events[i];
+	}
+	r->count = kept;
+	for (uint32_t i = 0; i < r->left_count; i++)
+		r->group[r->left[i]].out = true;
+	for (uint32_t i = 0; i < r->count; i++)
+		r->group[r->events[i].group].out = false;
+	for (uint32_t i = 0; i < r->left_count; i++)
+		if (!r->group[r->left[i]].out)
+			r->left[left++] = r->left[i];
+	r->left_count = left;
+	r->version++;
+}
+
+struct place {
+	uint32_t end, group;
+};
+
+static int by_end(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->group < y->group ? -1 : x->group > y->group;
+}
+
+/* Those that are over first come first; *over: how many there are. False: memory is short. */
+static bool put_in_order(struct frag_reduce *r, uint32_t *over)
+{
+	struct place *place = malloc(((size_t)r->left_count + 1) * sizeof(*place));
+
+	*over = 0;
+	if (!place)
+		return false;
+	for (uint32_t i = 0; i < r->count; i++) {
+		const enum frag_op op = r->events[i].copy->rec.op;
+
+		if (op != FRAG_OP_RECORD_STREAM)
+			r->group[r->events[i].group].end = op == FRAG_OP_ALLOC ? UINT32_MAX : i;
+	}
+	for (uint32_t i = 0; i < r->left_count; i++) {
+		place[i] = (struct place){ r->group[r->left[i]].end, r->left[i] };
+		*over += place[i].end != UINT32_MAX;
+	}
+	if (r->left_count)
+		qsort(place, r->left_count, sizeof(*place), by_end);
+	for (uint32_t i = 0; i < r->left_count; i++)
+		r->left[i] = place[i].group;
+	free(place);
+	return true;
+}
+
+static bool may_go_on(struct frag_reduce *r)
+{
+	r->ended = r->ended || r->tries >= r->tries_max
+		   || (r->enough && r->enough(r->enough_ctx));
+	return !r->ended;
+}
+
+/* Leaves out so many groups from a place of the order on, if there is an out-of-memory without. */
+static int try_without(struct frag_reduce *r, uint32_t at, uint32_t count, bool *gone,
+		       struct frag_error *err)
+{
+	struct frag_trial trial;
+	int rc;
+
+	FRAG_ASSERT(count && at + count <= r->left_count);
+	for (uint32_t i = at; i < at + count; i++)
+		r->group[r->left[i]].out = true;
+	rc = try(r, &trial, err);
+	r->ended = r->ended || trial.cut;
+	*gone = !rc && trial.oom;
+	if (*gone) {
+		keep(r, trial.events);
+		return 0;
+	}
+	for (uint32_t i = at; i < at + count; i++)
+		r->group[r->left[i]].out = false;
+	return rc;
+}
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Once through the order, in stretches of `length` groups to begin with. A group is
+ * known to be needed when it alone cannot go, or is all that stays of a stretch that
+ * could not: that holds for what is left now, and so until more goes.
+ */
+static int sweep(struct frag_reduce *r, uint32_t length, struct frag_error *err)
+{
+	uint32_t at = 0, fails = UINT32_MAX;    /* so many from here on cannot go together */
+	uint32_t went = 0;                      /* since the last group that is needed */
+	int rc = 0;
+
+	while (at < r->left_count && !rc && !r->ended) {
+		struct frag_reduce_group *first = &r->group[r->left[at]];
+		const uint32_t left = r->left_count, count = min_of(length, left - at);
+		const bool known = fails == 1 || (count == 1 && first->needed == r->version);
+		bool gone = false;
+
+		if (!known && may_go_on(r))
+			rc = try_without(r, at, count, &gone, err);
+		if (gone) {
+			went += count;
+			/* what the tail took with it may be what could not go */
+			if (fails != UINT32_MAX && r->left_count + count == left)
+				fails -= count;
+			else
+				fails = UINT32_MAX;
+			length = fails == UINT32_MAX ? 2 * count : (fails + 1) / 2;
+		} else if (count > 1 && !known) {
+			fails = count;
+			length = count / 2;
+		} else if (!rc) {
+			first->needed = r->version;
+			length = went ? went : 1;
+			fails = UINT32_MAX;
+			went = 0;
+			at++;
+		}
+	}
+	return rc;
+}
+
+/*
+ * The first trial takes everything after the out-of-memory away. Sweeps follow
+ * until one changes nothing: then every group was needed in just what is left.
+ */
+int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_error *err)
+{
+	struct frag_trial trial;
+	uint64_t before = 0;
+	uint32_t over = 0;
+	int rc;
+
+	FRAG_ASSERT(r->try && !r->left);
+	*failed = *minimal = false;
+	r->left = malloc(((size_t)r->groups + 1) * sizeof(*r->left));
+	if (!r->left)
+		return frag_fail_nomem(err);
+	while (r->left_count < r->groups) {
+		r->left[r->left_count] = r->left_count;
+		r->left_count++;
+	}
+	rc = try(r, &trial, err);
+	*failed = !rc && trial.oom;
+	if (!*failed)
+		return rc;
+	keep(r, trial.events);
+	if (!put_in_order(r, &over))
+		return frag_fail_nomem(err);
+	for (uint32_t length = over ? over : 1; before != r->version && !rc; length = 1) {
+		before = r->version;
+		rc = sweep(r, length, err);
+	}
+	*minimal = !rc && !r->ended;
+	return rc;
+}

@@ -1,0 +1,76 @@
+/*
+ * shrink_search.h - the least of a trace under which a policy still runs out of memory:
+ * delta debugging.
+ *
+ * What is left out is left out whole: a block with all its events, or one other
+ * event. So what is left is always a valid trace. How it is tried whether there is
+ * still an out-of-memory is not the business of the search.
+ */
+#ifndef SEARCH_SHRINK_SEARCH_H
+#define SEARCH_SHRINK_SEARCH_H
+
+#include "transform/record_copy.h"
+#include "fragsim/error.h"
+
+struct frag_reduce_event {
+	struct frag_owned_record *copy;       /* owned */
+	uint32_t group;
+};
+
+/* A block with all its events, or one other event. */
+struct frag_reduce_group {
+	uint32_t end;                   /* the event that ends it; UINT32_MAX: none does */
+	bool out;                       /* left out */
+	uint64_t needed;                /* the version in which nothing ran out of memory
+					 * without it; 0: none */
+};
+
+struct frag_reduce;
+
+/* What simulating what is left has shown. */
+struct frag_trial {
+	uint64_t events;                /* simulated */
+	bool oom;                       /* the last of them ran out of memory */
+	bool cut;                       /* it was enough in between: there is no saying */
+};
+
+struct frag_reduce {
+	/* Simulates what is left, up to its first out-of-memory. */
+	int (*try)(void *ctx, const struct frag_reduce *r, struct frag_trial *trial,
+		   struct frag_error *err);
+	void *try_ctx;
+	bool (*enough)(void *ctx);      /* optional: has the search to end as it is? Once is
+					 * for ever */
+	void *enough_ctx;
+	uint64_t tries, tries_max;      /* so far, and how many there may be */
+	uint64_t simulated;             /* events, in all tries */
+	/* its own */
+	struct frag_reduce_event *events;
+	uint32_t count, capacity;
+	struct frag_reduce_group *group;
+	uint32_t groups, group_capacity;
+	uint32_t *group_of;             /* by slot */
+	uint32_t slot_capacity;
+	uint32_t *left;                 /* groups that are not out, in the order of the search */
+	uint32_t left_count;
+	uint64_t version;               /* of what is left: counts what went */
+	bool ended;                     /* before the search was through */
+};
+
+void frag_reduce_init(struct frag_reduce *r);
+void frag_reduce_fini(struct frag_reduce *r);
+
+/* One event of the trace, in order. False: memory is short. */
+bool frag_reduce_add(struct frag_reduce *r, const struct frag_record *rec,
+		     const struct frag_event *ev);
+
+/*
+ * Leaves out what can be left out. *failed: there was an out-of-memory at all.
+ * *least: nothing more can go, not even one block or event.
+ */
+int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_error *err);
+
+/* What is left, event by event: the index of the next one at or after i, or count. */
+uint32_t frag_reduce_next(const struct frag_reduce *r, uint32_t i);
+
+#endif

@@ -1,0 +1,694 @@
+/* tune_search.c - of many settings the one that does best. */
+#include "search/tune_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/parallel.h"
+
+#define NONE UINT64_MAX
+/* Larger than all that is ever asked for. */
+#define ENDLESS (UINT64_C(1) << 52)
+/* Settings that are tried side by side, however many threads there are: what is tried for
+ * nothing, as one before it survives, is the same everywhere then. */
+#define ROUND 8
+
+/* What a search is over: places from `first` on, with or without expandable segments. */
+struct scope {
+	struct frag_tune *tune;
+	uint32_t first, count;
+	bool without;
+	uint32_t failed;                /* the place that failed last: it is asked first */
+	/* the champion, and the device that it needs */
+	uint32_t choice;
+	uint64_t total;
+};
+
+/* A setting tried on all places of a scope. */
+struct trial {
+	uint32_t choice;
+	bool done;                      /* else it was interrupted, and the rest is not set */
+	bool survives;
+	struct frag_attempt worst;
+	uint64_t least;                 /* of a survivor: the same run down to this capacity */
+	uint32_t failed;                /* else: the place, and its interval's end */
+	uint64_t beyond;
+};
+
+struct round {
+	struct scope *scope;
+	const uint32_t *choices;
+	struct trial *trials;
+	int (*try)(struct scope *scope, struct trial *trial, struct frag_error *err);
+};
+
+static bool is_expandable(const struct frag_choice *choice)
+{
+	const struct frag_param_spec *spec = choice->ops->params;
+
+	for (uint32_t i = 0; spec && spec[i].name; i++)
+		if (strcmp(spec[i].name, "expandable_segments") == 0)
+			return choice->param[i] != 0;
+	return false;
+}
+
+static struct frag_fit_intervals *survival_of(const struct frag_tune *t, uint32_t choice,
+					 uint32_t place)
+{
+	return &t->survivals[(size_t)choice * t->place_count + place];
+}
+
+/* Whose lattice it is. */
+static const struct frag_fit_case *subject_of(const struct scope *s)
+{
+	return &survival_of(s->tune, 0, s->first)->subject;
+}
+
+static uint64_t page_of(const struct scope *s)
+{
+	const struct frag_fit_case *subject = subject_of(s);
+
+	return subject->devices[subject->device].granularity;
+}
+
+static uint64_t floor_of(const struct scope *s)
+{
+	uint64_t floor = 0;
+
+	for (uint32_t i = s->first; i < s->first + s->count; i++)
+		if (s->tune->places[i].floor > floor)
+			floor = s->tune->places[i].floor;
+	return floor;
+}
+
+static void add_attempt(struct frag_attempt *worst, const struct frag_attempt *a)
+{
+	if (a->calls > worst->calls)
+		worst->calls = a->calls;
+	if (a->refused > worst->refused)
+		worst->refused = a->refused;
+	if (a->retries > worst->retries)
+		worst->retries = a->retries;
+	if (a->driver_ns > worst->driver_ns)
+		worst->driver_ns = a->driver_ns;
+}
+
+/* On one place; one that fails ends the trial. */
+static int try_place(const struct scope *s, struct trial *trial, uint32_t place, uint64_t total,
+		     struct frag_error *err)
+{
+	struct frag_fit_intervals *survival = survival_of(s->tune, trial->choice, place);
+	const struct frag_interval *here;
+	int rc = frag_survival_at(survival, total, &here, err);
+
+	if (rc)
+		return rc;
+	add_attempt(&trial->worst, &here->outcome);
+	if (!here->outcome.survives) {
+		trial->survives = false;
+		trial->failed = place;
+		trial->beyond = here->beyond;
+		trial->worst.oom_step = here->outcome.oom_step;
+		return 0;
+	}
+	trial->least = here->least > trial->least ? here->least : trial->least;
+	return 0;
+}
+
+/* Where it failed last it is asked first. The lattice is that of the first place: a capacity that
+ * is none of the others' is one that they survive or not all the same. */
+static int try_at(const struct scope *s, struct trial *trial, uint32_t ask_first, uint64_t total,
+		  struct frag_error *err)
+{
+	int rc = 0;
+
+	*trial = (struct trial){ .choice = trial->choice, .survives = true };
+	if (ask_first != UINT32_MAX)
+		rc = try_place(s, trial, ask_first, total, err);
+	for (uint32_t i = s->first; i < s->first + s->count && !rc && trial->survives; i++)
+		if (i != ask_first)
+			rc = try_place(s, trial, i, total, err);
+	trial->done = !rc;
+	trial->worst.survives = trial->survives;
+	trial->least = frag_subject_lattice(subject_of(s), trial->least);
+	return rc;
+}
+
+/* One page below what the champion needs. */
+static int try_below(struct scope *s, struct trial *trial, struct frag_error *err)
+{
+	return try_at(s, trial, s->failed, s->total - page_of(s), err);
+}
+
+/* Upwards from the floor, as far as the champion. */
+static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *err)
+{
+	const struct frag_fit_case *subject = subject_of(s);
+	uint64_t total = frag_subject_lattice(subject, floor_of(s));
+	int rc = 0;
+
+	trial->survives = false;
+	while (!rc && total < s->total) {
+		rc = try_at(s, trial, s->failed, total, err);
+		trial->least = total;
+		if (rc || trial->survives)
+			return rc;
+		total = trial->beyond >= s->total ? s->total
+						  : frag_subject_lattice(subject, trial->beyond);
+	}
+	return rc;
+}
+
+static int try_in_round(void *ctx, uint32_t index, struct frag_error *err)
+{
+	const struct round *round = ctx;
+	const struct scope *s = round->scope;
+	struct trial *trial = &round->trials[index];
+	int rc;
+
+	trial->choice = round->choices[index];
+	rc = round->try(round->scope, trial, err);
+	for (uint32_t i = s->first; i < s->first + s->count; i++)
+		frag_fit_intervals_drop_cache(survival_of(s->tune, trial->choice, i));
+	return rc;
+}
+
+static int run_round(struct scope *s, const uint32_t *choices, uint32_t count,
+		     struct trial *trials,
+		     int (*try)(struct scope *scope, struct trial *trial, struct frag_error *err),
+		     struct frag_error *err)
+{
+	struct round round = { .scope = s, .choices = choices, .trials = trials, .try = try };
+	const struct frag_tasks tasks = {
+		.count = count, .threads = s->tune->threads, .task = try_in_round, .ctx = &round,
+	};
+
+	return frag_tasks_run(&tasks, err);
+}
+
+/*
+ * The survivor becomes champion, with the smallest device that it survives on: from the floor
+ * upwards, as runs that fail end early, and those that just survive are many.
+ */
+static int crown(struct scope *s, const struct trial *survivor, struct frag_error *err)
+{
+	struct trial trial = *survivor;
+	int rc;
+
+	s->choice = trial.choice;
+	s->total = trial.least;
+	rc = try_upwards(s, &trial, err);
+	if (!rc && trial.survives)
+		s->total = trial.least;
+	return rc;
+}
+
+/* Of a round: the first survivor below the champion; those behind it have to try again. */
+static int take_first(struct scope *s, const struct trial *trials, uint32_t count, uint32_t *taken,
+		      struct frag_error *err)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		*taken = i + 1;
+		if (trials[i].survives)
+			return crown(s, &trials[i], err);
+		s->failed = trials[i].failed;
+	}
+	return 0;
+}
+
+/* All of a round have walked: the smallest, and the first of equals. */
+static void take_smallest(struct scope *s, const struct trial *trials, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (trials[i].survives && trials[i].least < s->total) {
+			s->choice = trials[i].choice;
+			s->total = trials[i].least;
+		}
+}
+
+/* The settings of a scope, in order. */
+static uint32_t list_choices(const struct scope *s, uint32_t *choices)
+{
+	const struct frag_tune *t = s->tune;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < t->choice_count; i++)
+		if (!s->without || !is_expandable(&t->sources[0].choices[i]))
+			choices[count++] = i;
+	return count;
+}
+
+static void show(const struct frag_tune *t, uint32_t done)
+{
+	if (t->progress)
+		t->progress(t->ctx, done, t->choice_count);
+}
+
+/*
+ * The first setting that survives where no device's end is near begins as champion, with what it
+ * needs there. A scope on which nothing survives, however large the device, has none: total NONE.
+ */
+static int find_first(struct scope *s, const uint32_t *choices, uint32_t count,
+		      struct frag_error *err)
+{
+	const uint64_t endless = frag_subject_lattice(subject_of(s), ENDLESS);
+	int rc = 0;
+
+	s->failed = UINT32_MAX;
+	s->total = NONE;
+	for (uint32_t i = 0; i < count && !rc && s->total == NONE; i++) {
+		struct trial trial = { .choice = choices[i] };
+
+		rc = try_at(s, &trial, UINT32_MAX, endless, err);
+		if (!rc && trial.survives) {
+			s->choice = trial.choice;
+			s->total = trial.least;
+		}
+	}
+	return rc;
+}
+
+/* Each setting in turn. */
+static int find_champion(struct scope *s, struct frag_error *err)
+{
+	struct frag_tune *t = s->tune;
+	uint32_t *choices = calloc(t->choice_count, sizeof(*choices));
+	struct trial trials[ROUND];
+	uint32_t count, taken = 0;
+	int rc;
+
+	if (!choices)
+		return frag_fail_nomem(err);
+	count = list_choices(s, choices);
+	rc = find_first(s, choices, count, err);
+	for (uint32_t i = 0; i < count && !rc && s->total != NONE; i += taken) {
+		if (s->total < page_of(s) + floor_of(s))
+			break;
+		taken = count - i < ROUND ? count - i : ROUND;
+		rc = run_round(s, choices + i, taken, trials, t->exact ? try_upwards : try_below,
+			       err);
+		if (!rc && t->exact)
+			take_smallest(s, trials, taken);
+		else
+			rc = rc ? rc : take_first(s, trials, taken, &taken, err);
+		show(t, i);
+	}
+	free(choices);
+	return rc;
+}
+
+static bool is_better(const struct frag_tune *t, const struct frag_point *a,
+		      const struct frag_point *b)
+{
+	if (b->choice == UINT32_MAX)
+		return true;
+	if (t->total && t->model && a->at.driver_ns != b->at.driver_ns)
+		return a->at.driver_ns < b->at.driver_ns;
+	if (a->at.calls != b->at.calls)
+		return a->at.calls < b->at.calls;
+	if (t->total && a->at.retries != b->at.retries)
+		return a->at.retries < b->at.retries;
+	return t->total && strcmp(t->texts[a->choice], t->texts[b->choice]) < 0;
+}
+
+static struct frag_point point_of(const struct frag_tune *t, const struct trial *trial)
+{
+	return (struct frag_point){
+		.choice = trial->choice, .tried = true, .at = trial->worst, .qualifies = trial->survives,
+		.oom_trace = trial->survives ? 0 : t->places[trial->failed].source,
+		.smallest = NONE, .safe = NONE,
+	};
+}
+
+static int try_here(struct scope *s, struct trial *trial, struct frag_error *err)
+{
+	return try_at(s, trial, UINT32_MAX, s->total, err);
+}
+
+/* Everyone on the champion's device: of those that do as well, the best. */
+static int compare_all(struct scope *s, struct frag_point *points, struct frag_point *best,
+		       struct frag_error *err)
+{
+	struct frag_tune *t = s->tune;
+	uint32_t *choices = calloc(t->choice_count, sizeof(*choices));
+	struct trial *trials = calloc(t->choice_count, sizeof(*trials));
+	uint32_t count = 0;
+	int rc = 0;
+
+	*best = (struct frag_point){ .choice = UINT32_MAX, .smallest = NONE, .safe = NONE };
+	if (!choices || !trials)
+		rc = frag_fail_nomem(err);
+	else if (s->total != NONE) {
+		count = list_choices(s, choices);
+		rc = run_round(s, choices, count, trials, try_here, err);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_point p = point_of(t, &trials[i]);
+
+		if (!trials[i].done)
+			continue;
+		if (points)
+			points[p.choice] = p;
+		if (p.at.survives && is_better(t, &p, best))
+			*best = p;
+	}
+	free(choices);
+	free(trials);
+	return rc;
+}
+
+static int find_smallest(struct frag_tune *t, struct scope *s, struct frag_error *err)
+{
+	struct scope without = { .tune = t, .count = t->tuned, .without = true };
+	int rc = find_champion(s, err);
+
+	/* where nothing survives, it says so of each */
+	if (s->total == NONE)
+		s->total = frag_subject_lattice(subject_of(s), ENDLESS);
+	rc = rc ? rc : compare_all(s, t->points, &t->best, err);
+	if (rc || t->best.choice == UINT32_MAX)
+		return rc;
+	if (!is_expandable(&t->sources[0].choices[t->best.choice])) {
+		t->without = t->best;
+		return 0;
+	}
+	rc = find_champion(&without, err);
+	return rc ? rc : compare_all(&without, NULL, &t->without, err);
+}
+
+/* Does a setting survive on every capacity from `total` up to the device, on one place? */
+static int try_range(const struct frag_tune *t, uint32_t choice, uint32_t place, uint64_t total,
+		     bool *survives, struct frag_error *err)
+{
+	struct frag_fit_intervals *survival = survival_of(t, choice, place);
+
+	*survives = true;
+	while (total < t->total && *survives) {
+		const struct frag_interval *here;
+		const int rc = frag_survival_at(survival, total, &here, err);
+
+		if (rc)
+			return rc;
+		*survives = here->outcome.survives;
+		total = here->beyond;
+	}
+	return 0;
+}
+
+/* On the device, and with less: trial->least is NONE where the headroom is not there. */
+static int try_headroom(struct scope *s, struct trial *trial, struct frag_error *err)
+{
+	const struct frag_tune *t = s->tune;
+	const uint64_t least = (uint64_t)ceil((double)t->total / (1 + t->headroom));
+	int rc = try_at(s, trial, UINT32_MAX, t->total, err);
+	bool survives = trial->survives;
+
+	for (uint32_t i = s->first; i < s->first + s->count && !rc && survives; i++)
+		rc = try_range(t, trial->choice, i, least, &survives, err);
+	trial->least = survives ? least : NONE;
+	trial->done = !rc;
+	return rc;
+}
+
+/* Of those that qualify, or where none does of those that survive, the best; and without. */
+static void choose(struct frag_tune *t)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < t->choice_count; i++)
+		any = any || t->points[i].qualifies;
+	t->no_headroom = !any;
+	for (uint32_t i = 0; i < t->choice_count; i++) {
+		const struct frag_point *p = &t->points[i];
+
+		if (any ? !p->qualifies : !p->at.survives)
+			continue;
+		if (is_better(t, p, &t->best))
+			t->best = *p;
+		if (!is_expandable(&t->sources[0].choices[i]) && is_better(t, p, &t->without))
+			t->without = *p;
+	}
+}
+
+static int find_for_device(struct frag_tune *t, struct scope *s, struct frag_error *err)
+{
+	uint32_t *choices = calloc(t->choice_count, sizeof(*choices));
+	struct trial *trials = calloc(t->choice_count, sizeof(*trials));
+	int rc = 0;
+
+	if (!choices || !trials)
+		rc = frag_fail_nomem(err);
+	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
+		choices[i] = i;
+	rc = rc ? rc : run_round(s, choices, t->choice_count, trials, try_headroom, err);
+	for (uint32_t i = 0; trials && i < t->choice_count; i++) {
+		if (!trials[i].done)
+			continue;
+		t->points[i] = point_of(t, &trials[i]);
+		t->points[i].qualifies = trials[i].least != NONE;
+	}
+	choose(t);
+	free(choices);
+	free(trials);
+	return rc;
+}
+
+/* The whole of what is to be known of one setting: a fit over all places. */
+static int fit_choice(struct frag_tune *t, struct frag_point *p, struct frag_error *err)
+{
+	static const struct frag_fit_bounds bounds = { .up_to = 0 };
+	struct frag_fit_intervals **survivals;
+	struct frag_fit fit = { .runs = 0 };
+	const struct scope all = { .tune = t, .count = t->tuned };
+	int rc;
+
+	if (p->choice == UINT32_MAX || p->smallest != NONE)
+		return 0;
+	survivals = calloc(t->tuned, sizeof(struct frag_fit_intervals *));
+	if (!survivals)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < t->tuned; i++)
+		survivals[i] = survival_of(t, p->choice, i);
+	rc = frag_fit_walk(&fit, survivals, t->tuned, floor_of(&all), &bounds, err);
+	p->smallest = fit.smallest;
+	p->safe = fit.safe;
+	frag_fit_fini(&fit);
+	free(survivals);
+	return rc;
+}
+
+static int fit_task(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct frag_tune *t = ctx;
+	const uint32_t choices[] = {
+		t->best.choice, t->without.choice, 0, t->plain_expandable,
+	};
+
+	/* two tasks may not work on one setting */
+	for (uint32_t i = 0; i < index; i++)
+		if (choices[i] == choices[index])
+			return 0;
+	if (choices[index] == UINT32_MAX)
+		return 0;
+	return fit_choice(t, &t->points[choices[index]], err);
+}
+
+/* Interrupted, the champion is the best that is known; what it came to is too, without a run. */
+static void note_reached(struct frag_tune *t, struct scope *s, int rc)
+{
+	struct trial trial = { .choice = s->choice };
+	struct frag_error unused;
+
+	if (rc && !t->total && t->best.choice == UINT32_MAX && s->total != NONE
+	    && !try_here(s, &trial, &unused) && trial.survives)
+		t->best = point_of(t, &trial);
+	if (t->best.choice != UINT32_MAX)
+		t->reached = t->total ? t->total : s->total;
+}
+
+static void copy_fit(struct frag_point *to, const struct frag_tune *t)
+{
+	if (to->choice == UINT32_MAX)
+		return;
+	to->smallest = t->points[to->choice].smallest;
+	to->safe = t->points[to->choice].safe;
+}
+
+/* The best on a trace that nobody tuned on. */
+static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test *result,
+		     struct frag_error *err)
+{
+	static const struct frag_fit_bounds bounds = { .up_to = 0 };
+	struct frag_fit_intervals **survivals = calloc(s->count, sizeof(struct frag_fit_intervals *));
+	struct trial trial = { .choice = t->best.choice };
+	struct frag_fit fit;
+	int rc;
+
+	if (!survivals)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < s->count; i++)
+		survivals[i] = survival_of(t, t->best.choice, s->first + i);
+	rc = try_at(s, &trial, UINT32_MAX, s->total, err);
+	result->tried = !rc;
+	result->survives = trial.survives;
+	frag_fit_init(&fit);
+	rc = rc ? rc : frag_fit_walk(&fit, survivals, s->count, floor_of(s), &bounds, err);
+	result->smallest = fit.smallest;
+	frag_fit_fini(&fit);
+	free(survivals);
+	return rc;
+}
+
+/* That, and what would have been the best for it alone. */
+static int run_test(struct frag_tune *t, uint32_t test, struct frag_error *err)
+{
+	struct scope s = { .tune = t, .total = t->total ? t->total : t->best.smallest };
+	struct frag_tune_test *result = &t->tests[test];
+	int rc;
+
+	while (t->places[s.first].source != t->source_count + test)
+		s.first++;
+	while (s.first + s.count < t->place_count
+	       && t->places[s.first + s.count].source == t->source_count + test)
+		s.count++;
+	rc = s.total == NONE ? 0 : test_best(t, &s, result, err);
+	rc = rc ? rc : find_champion(&s, err);
+	if (rc)
+		return rc;
+	result->own = s.choice;
+	result->own_smallest = s.total;
+	return 0;
+}
+
+/* Every device of every source but the host's memory, and what it has in use at once. */
+static int find_places(struct frag_tune *t, struct frag_error *err)
+{
+	const uint32_t sources = t->source_count + t->test_count;
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < sources; i++)
+		room += frag_tape_info(t->sources[i].tape)->device_count;
+	t->places = calloc(room + 1, sizeof(*t->places));
+	if (!t->places)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < sources; i++) {
+		const struct frag_fit_source *source = &t->sources[i];
+
+		for (uint32_t d = 0; d < frag_tape_info(source->tape)->device_count; d++)
+			if (!source->devices[d].host)
+				t->places[t->place_count++] = (struct frag_place){
+					.source = i, .device = d,
+				};
+		if (i + 1 == t->source_count)
+			t->tuned = t->place_count;
+	}
+	return 0;
+}
+
+static int make_room(struct frag_tune *t, struct frag_error *err)
+{
+	const size_t count = (size_t)t->choice_count * t->place_count;
+
+	t->points = calloc(t->choice_count, sizeof(*t->points));
+	t->tests = calloc((size_t)t->test_count + 1, sizeof(*t->tests));
+	t->survivals = calloc(count + 1, sizeof(*t->survivals));
+	if (!t->points || !t->tests || !t->survivals)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < t->test_count; i++)
+		t->tests[i].smallest = t->tests[i].own_smallest = NONE;
+	for (uint32_t i = 0; i < t->choice_count; i++) {
+		t->points[i] = (struct frag_point){ .choice = i, .smallest = NONE, .safe = NONE };
+		for (uint32_t k = 0; k < t->place_count; k++) {
+			const struct frag_fit_source *source = &t->sources[t->places[k].source];
+			struct frag_fit_case subject = {
+				.tape = source->tape, .choice = &source->choices[i],
+				.devices = source->devices, .device = t->places[k].device,
+				.model = t->model, .stop = t->stop, .ctx = t->ctx,
+			};
+			const int rc = frag_smalls_share(&t->smalls, &subject, err);
+
+			if (rc)
+				return rc;
+			frag_survival_init(survival_of(t, i, k), &subject);
+		}
+	}
+	return 0;
+}
+
+static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct frag_tune *t = ctx;
+	struct frag_place *place = &t->places[index];
+	const struct frag_fit_case *s = &survival_of(t, 0, index)->subject;
+	const struct frag_device_figures *d = &s->devices[s->device];
+	struct frag_interval run;
+	uint64_t requested;
+	int rc = frag_subject_run(s, 0, 0, FRAG_LEVEL_PEAKS, &run, err);
+
+	rc = rc ? rc : frag_subject_requested(s, &run.outcome, &requested, err);
+	if (!rc)
+		place->floor = frag_subject_lattice(s, d->context + d->other + requested);
+	return rc;
+}
+
+static int run_tasks(struct frag_tune *t, uint32_t count,
+		     int (*task)(void *ctx, uint32_t index, struct frag_error *err),
+		     struct frag_error *err)
+{
+	const struct frag_tasks tasks = {
+		.count = count, .threads = t->threads, .task = task, .ctx = t,
+	};
+
+	return frag_tasks_run(&tasks, err);
+}
+
+static void count_runs(struct frag_tune *t)
+{
+	const size_t count = (size_t)t->choice_count * t->place_count;
+
+	t->runs = t->place_count;
+	for (size_t i = 0; i < count; i++)
+		t->runs += t->survivals[i].runs;
+}
+
+int frag_tune_run(struct frag_tune *t, struct frag_error *err)
+{
+	struct scope all = { .tune = t, .total = NONE };
+	int rc;
+
+	FRAG_ASSERT(t->choice_count && t->source_count);
+	t->best = t->without = (struct frag_point){
+		.choice = UINT32_MAX, .smallest = NONE, .safe = NONE,
+	};
+	t->reached = NONE;
+	rc = find_places(t, err);
+	rc = rc ? rc : make_room(t, err);
+	rc = rc ? rc : run_tasks(t, t->place_count, find_floor, err);
+	if (rc)
+		return rc;
+	all.count = t->tuned;
+	t->floor = floor_of(&all);
+	rc = t->total ? find_for_device(t, &all, err) : find_smallest(t, &all, err);
+	note_reached(t, &all, rc);
+	if (!rc && !t->total && t->best.choice != UINT32_MAX)
+		rc = run_tasks(t, 4, fit_task, err);
+	copy_fit(&t->best, t);
+	copy_fit(&t->without, t);
+	for (uint32_t i = 0; i < t->test_count && !rc && t->best.choice != UINT32_MAX; i++)
+		rc = run_test(t, i, err);
+	count_runs(t);
+	return rc;
+}
+
+void frag_tune_fini(struct frag_tune *t)
+{
+	for (size_t i = 0; t->survivals && i < (size_t)t->choice_count * t->place_count; i++)
+		frag_survival_fini(&t->survivals[i]);
+	frag_smalls_fini(&t->smalls);
+	free(t->survivals);
+	free(t->places);
+	free(t->points);
+	free(t->tests);
+}

@@ -1,0 +1,70 @@
+/*
+ * tune_search.h - of many settings the one that needs the smallest device, or that does best on a given
+ * one.
+ *
+ * Without a device there is a champion: each setting is tried once one page below what that
+ * needs; one that survives becomes champion, with the smallest device that it survives on. What
+ * comes out depends on the order of the settings, and on nothing else.
+ */
+#ifndef SEARCH_TUNE_SEARCH_H
+#define SEARCH_TUNE_SEARCH_H
+
+#include "search/fit_all.h"
+
+/* What a setting came to; over several traces the worst. Bytes; UINT64_MAX: not looked for. */
+struct frag_point {
+	uint32_t choice;                /* by its order; UINT32_MAX: there is none */
+	bool tried;                     /* else it was interrupted before: the next are not set */
+	struct frag_attempt at;         /* on the device, or on the champion's */
+	uint32_t oom_trace;             /* where at.survives is false */
+	bool qualifies;                 /* on a device given: with the headroom too */
+	uint64_t smallest, safe;
+};
+
+/* A trace that nobody tuned on. */
+struct frag_tune_test {
+	bool tried;                     /* else it was interrupted before, or there is no best */
+	bool survives;                  /* the best, on the device or on the champion's */
+	uint64_t smallest;              /* the best there; UINT64_MAX: none */
+	uint32_t own;                   /* the choice that would be the best for it alone, */
+	uint64_t own_smallest;          /* and what that needs */
+};
+
+struct frag_tune {
+	const struct frag_fit_source *sources;  /* borrowed; those of the tests behind the others */
+	uint32_t source_count, test_count;
+	uint32_t choice_count;          /* candidates; the first is what a program has anyway */
+	const char *const *texts;       /* of each; borrowed: what equals are put in order by */
+	uint32_t plain_expandable;      /* one of them, or UINT32_MAX */
+	uint64_t total;                 /* of the device; 0: which is the smallest? */
+	double headroom;                /* 0.05: on every device from total / 1.05 on */
+	bool exact;                     /* each from the floor up to the champion */
+	const struct frag_driver_model *model;
+	uint32_t threads;
+	bool (*stop)(void *ctx);
+	void (*progress)(void *ctx, uint32_t done, uint32_t count);
+	void *ctx;
+	/* what came of it */
+	struct frag_point *points;      /* one a choice */
+	struct frag_point best;         /* interrupted: the best until then */
+	struct frag_point without;      /* the best without expandable segments */
+	uint64_t reached;               /* on which the best is known to survive; UINT64_MAX: none */
+	struct frag_tune_test *tests;
+	uint64_t floor;                 /* the highest of the traces */
+	uint64_t runs;
+	bool no_headroom;               /* nothing qualified with it, and it was given up */
+	/* what is known: a survival for each choice and place, a place being a device of a source */
+	struct frag_fit_intervals *survivals;
+	struct frag_place { uint32_t source, device; uint64_t floor; } *places;
+	struct frag_smallreq_cache smalls;      /* what they share */
+	uint32_t place_count, tuned;    /* the first `tuned` are of the sources, the rest of tests */
+};
+
+/*
+ * Fills in what came of it; frag_tune_fini() releases it, also where this fails.
+ * -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of a policy.
+ */
+int frag_tune_run(struct frag_tune *tune, struct frag_error *err);
+void frag_tune_fini(struct frag_tune *tune);
+
+#endif

@@ -1,0 +1,242 @@
+/* run_shard.c - the runs of a shard, on all processors. */
+#include "sweep/run_shard.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "compare/runs.h"
+#include "documents/sweep_record.h"
+#include "fragsim/engine.h"
+
+/* Of a trace: how many of its runs are still to be done, and how many were. */
+struct state {
+	pthread_mutex_t lock;
+	uint32_t left, done;
+};
+
+struct batch {
+	const struct frag_batch_options *o;
+	struct state *states;
+	uint32_t *queue;                /* runs, in the order in which they are begun */
+	uint32_t count;
+};
+
+static int check_source(const struct frag_manifest_trace *is, const struct frag_trace_info *info,
+			struct frag_error *err)
+{
+	if (info->content == is->content && info->events == is->events)
+		return 0;
+	return frag_fail(err, FRAG_ETRACE, "%s: it is not the trace of the manifest: its content is"
+			 " %016" PRIx64 ", and was %016" PRIx64, is->path, info->content,
+			 is->content);
+}
+
+/* Who comes first reads the trace; the others wait for it. */
+static int need_source(struct batch *b, uint32_t trace, struct frag_error *err)
+{
+	struct frag_source *source = &b->o->sources[trace];
+	const struct frag_manifest_trace *is = &b->o->manifest->trace[trace];
+	int rc = 0;
+
+	pthread_mutex_lock(&b->states[trace].lock);
+	if (!source->tape) {
+		rc = frag_source_open(source, is->path, &b->o->reading, err);
+		if (rc)
+			frag_source_close(source);
+	}
+	if (!rc)
+		rc = check_source(is, frag_tape_info(source->tape), err);
+	pthread_mutex_unlock(&b->states[trace].lock);
+	return rc;
+}
+
+static void leave_source(struct batch *b, uint32_t trace, bool done)
+{
+	pthread_mutex_lock(&b->states[trace].lock);
+	b->states[trace].done += done;
+	if (--b->states[trace].left == 0)
+		frag_source_close(&b->o->sources[trace]);
+	pthread_mutex_unlock(&b->states[trace].lock);
+}
+
+static int simulate(const struct batch *b, const struct frag_manifest_run *run,
+		    struct frag_sim **sim, struct frag_error *err)
+{
+	const struct frag_tape *tape = b->o->sources[run->trace].tape;
+	const struct frag_trace_info *info = frag_tape_info(tape);
+	const uint64_t total = b->o->manifest->total[run->total];
+	struct frag_tape_reader *reader = frag_tape_reader_new(tape);
+	struct frag_devices devices;
+	struct frag_sim_options options = { .level = FRAG_LEVEL_ALL };
+	int rc = frag_devices_copy(&devices, info->devices, info->device_count, err);
+
+	if (!rc && total != UINT64_MAX) {
+		frag_devices_override(&devices, total, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+		rc = frag_devices_have_room(&devices, err);
+	}
+	options.devices = devices.figures;
+	if (!rc && !reader)
+		rc = frag_fail_nomem(err);
+	rc = rc ? rc : frag_sim_on_tape(sim, &b->o->choices[run->policy], tape, &options, err);
+	rc = rc ? rc : frag_sim_play(*sim, reader, UINT64_MAX, err);
+	frag_devices_fini(&devices);
+	frag_tape_reader_del(reader);
+	return rc;
+}
+
+static int keep_runs(struct frag_run_set *set, const struct frag_manifest_trace *trace,
+		     struct frag_sim *sim, struct frag_error *err)
+{
+	struct frag_runs *runs = frag_run_set_add(set);
+	uint32_t devices;
+	const struct frag_result *results = frag_sim_results(sim, false, &devices);
+	char content[17];
+
+	if (!runs)
+		return frag_fail_nomem(err);
+	snprintf(content, sizeof(content), "%016" PRIx64, trace->content);
+	runs->path = strdup(trace->path);
+	runs->content = strdup(content);
+	runs->events = trace->events;
+	runs->allocs = trace->allocs;
+	runs->frees = trace->frees;
+	runs->complete = true;
+	if (!runs->path || !runs->content)
+		return frag_fail_nomem(err);
+	for (uint32_t d = 0; d < devices; d++) {
+		struct frag_run *run = frag_runs_add(runs);
+
+		if (!run || !frag_run_keep(run, &results[d]))
+			return frag_fail_nomem(err);
+	}
+	return 0;
+}
+
+static int write_run(struct batch *b, uint32_t k, const struct frag_manifest_run *run,
+		     struct frag_sim *sim, struct frag_error *err)
+{
+	const struct frag_manifest *m = b->o->manifest;
+	struct frag_run_set set = { .count = 0 };
+	char *line = NULL;
+	size_t length = 0;
+	int rc = keep_runs(&set, &m->trace[run->trace], sim, err);
+
+	rc = rc ? rc : frag_run_line_write(&set.trace[0], k, m->id, m->policy[run->policy],
+					   m->total[run->total], &line, &length, err);
+	rc = rc ? rc : frag_shard_append(b->o->out, line, length, err);
+	free(line);
+	frag_run_set_fini(&set);
+	return rc;
+}
+
+/* A message about a trace or a file says which; one about a policy does not. */
+static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
+{
+	const struct frag_manifest_run run = frag_manifest_run(b->o->manifest, k);
+	struct frag_sim *sim = NULL;
+	struct frag_error why = { .code = 0 };
+	int rc = need_source(b, run.trace, err);
+
+	if (rc)
+		return rc;
+	rc = simulate(b, &run, &sim, &why);
+	if (rc)
+		rc = frag_fail(err, (enum frag_error_code)-rc, "run %" PRIu32 " (%.300s under %.300s):"
+			       " %.400s", k, b->o->manifest->trace[run.trace].path,
+			       b->o->manifest->policy[run.policy], why.message);
+	rc = rc ? rc : write_run(b, k, &run, sim, err);
+	frag_sim_del(sim);
+	leave_source(b, run.trace, rc == 0);
+	return rc;
+}
+
+static int work(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct batch *b = ctx;
+	const struct frag_source_reading *r = &b->o->reading;
+
+	if (r->stop && r->stop(r->ctx))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	return do_run(b, b->queue[index], err);
+}
+
+static void show(void *ctx, uint32_t done, uint32_t count)
+{
+	const struct batch *b = ctx;
+
+	if (b->o->done)
+		b->o->done(b->o->ctx, done, count);
+}
+
+/* The traces, the longest first; of equals the one that was named first. */
+static uint32_t *order_traces(const struct frag_manifest *m)
+{
+	uint32_t *order = calloc((size_t)m->trace_count + 1, sizeof(*order));
+
+	for (uint32_t i = 0; order && i < m->trace_count; i++) {
+		uint32_t at = i;
+
+		while (at > 0 && m->trace[order[at - 1]].events < m->trace[i].events) {
+			order[at] = order[at - 1];
+			at--;
+		}
+		order[at] = i;
+	}
+	return order;
+}
+
+/* Traces that are in memory and have no run to be done are released now. */
+static void fill_queue(struct batch *b, const uint32_t *order)
+{
+	const struct frag_manifest *m = b->o->manifest;
+	const uint32_t each = m->policy_count * m->total_count;
+
+	for (uint32_t i = 0; i < m->trace_count; i++) {
+		const uint32_t first = order[i] * each;
+
+		for (uint32_t k = first; k < first + each; k++) {
+			if (!b->o->wanted[k])
+				continue;
+			b->queue[b->count++] = k;
+			b->states[order[i]].left++;
+		}
+		if (!b->states[order[i]].left)
+			frag_source_close(&b->o->sources[order[i]]);
+	}
+}
+
+int frag_batch_run(const struct frag_batch_options *o, uint32_t *finished, struct frag_error *err)
+{
+	const struct frag_manifest *m = o->manifest;
+	struct batch b = { .o = o };
+	struct frag_tasks tasks = {
+		.threads = o->threads, .task = work, .progress = show, .ctx = &b,
+	};
+	uint32_t *order = order_traces(m);
+	int rc;
+
+	*finished = 0;
+	b.states = calloc((size_t)m->trace_count + 1, sizeof(*b.states));
+	b.queue = calloc((size_t)m->runs + 1, sizeof(*b.queue));
+	if (!order || !b.states || !b.queue) {
+		rc = frag_fail_nomem(err);
+		goto out;
+	}
+	for (uint32_t i = 0; i < m->trace_count; i++)
+		pthread_mutex_init(&b.states[i].lock, NULL);
+	fill_queue(&b, order);
+	tasks.count = b.count;
+	rc = frag_tasks_run(&tasks, err);
+	for (uint32_t i = 0; i < m->trace_count; i++) {
+		*finished += b.states[i].done;
+		pthread_mutex_destroy(&b.states[i].lock);
+	}
+out:
+	free(order);
+	free(b.states);
+	free(b.queue);
+	return rc;
+}

@@ -1,0 +1,35 @@
+/*
+ * run_shard.h - the runs of a shard, on all processors.
+ *
+ * Those of the longest trace come first, trace by trace: while the last runs of one are
+ * simulated, the next one is read. So two traces are in memory at a time, beside those that the
+ * caller had read already; each is released with its last run.
+ */
+#ifndef SWEEP_RUN_SHARD_H
+#define SWEEP_RUN_SHARD_H
+
+#include "documents/manifest.h"
+#include "sweep/shard_file.h"
+#include "sweep/sweep_trace.h"
+
+struct frag_batch_options {
+	const struct frag_manifest *manifest;
+	const struct frag_choice *choices;      /* the manifest's policies */
+	struct frag_source *sources;            /* one a trace, zeroed where it is not read yet */
+	struct frag_source_reading reading;     /* of those; stop is asked before each run too */
+	const bool *wanted;                     /* one a run */
+	struct frag_shard_file *out;
+	uint32_t threads;                       /* 0: one a processor */
+	/* optional: from any thread, one at a time */
+	void (*done)(void *ctx, uint32_t done, uint32_t count);
+	void *ctx;
+};
+
+/*
+ * *finished: how many runs were done. After a `stop` those at hand come to their end:
+ * -FRAG_EINTERRUPTED. -FRAG_ETRACE where a trace is not what the manifest says.
+ */
+int frag_batch_run(const struct frag_batch_options *options, uint32_t *finished,
+		   struct frag_error *err);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * event_buffer.h - events of a file in memory, compactly: for forms that have to be
+ * seen whole before the first event is known.
+ */
+#ifndef TRACE_EVENT_BUFFER_H
+#define TRACE_EVENT_BUFFER_H
+
+#include "trace/name_tables.h"
+#include "trace/reader.h"
+
+/* Members that a row has besides those of its op. */
+enum {
+	FRAG_ROW_T = 1 << 0,
+	FRAG_ROW_STREAM = 1 << 1,
+	FRAG_ROW_DEVICE = 1 << 2,
+	FRAG_ROW_TEXT_ID = 1 << 3,      /* id is the number of a text */
+};
+
+struct frag_row {
+	uint64_t id;
+	uint64_t size;          /* alloc: bytes */
+	uint64_t stream;        /* as a number */
+	uint64_t place;         /* line, or byte, in the file */
+	double   t;             /* microseconds */
+	uint32_t text;          /* tag of an alloc, name of a mark; see frag_buffered_text() */
+	uint16_t device;
+	uint8_t  op;            /* enum frag_op */
+	uint8_t  members;       /* FRAG_ROW_... */
+};
+
+struct frag_buffered {
+	char *path;
+	const char *unit;       /* of places: "line", "byte" */
+	struct frag_row *rows;
+	uint32_t count, capacity;
+	uint32_t at;            /* the next row to give */
+	bool reading;
+	struct frag_handles texts;      /* index 0: none */
+	uint64_t text_bytes;            /* of these */
+	struct frag_device_figures *devices;
+	uint32_t device_count;
+	uint64_t bytes;         /* of the file */
+};
+
+/* NULL where memory is short. */
+struct frag_buffered *frag_buffered_new(const char *path, const char *unit);
+void frag_buffered_del(struct frag_buffered *h);
+
+/* A new row, zeroed, at the end; NULL where memory is short. It may move at the next. */
+struct frag_row *frag_buffered_add(struct frag_buffered *h);
+
+/* The same text has the same number. 0 where memory is short. */
+uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text);
+
+/* 0 where the rows, the texts and `more` bytes may be kept of the input. -FRAG_ETRACE */
+int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
+			 struct frag_error *err);
+
+/* Makes room for `more` rows before the first; they are zeroed. False: memory is short. */
+bool frag_buffered_before(struct frag_buffered *h, uint32_t more);
+
+/*
+ * So many devices, with all defaults; then the rows as a source that owns h, also
+ * on failure. in only says how much was read, and stays the caller's.
+ */
+int frag_buffered_open(struct frag_reading *out, struct frag_buffered *h, uint32_t device_count,
+		       const struct frag_input *in, struct frag_error *err);
+
+#endif

@@ -1,0 +1,193 @@
+/* name_tables.c - what a trace calls things, as dense indexes: streams, pools, tags. */
+#include "trace/name_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/word64.h"
+
+bool frag_handles_init(struct frag_handles *h, uint64_t seed)
+{
+	const struct frag_handle zero = { .number = 0 };
+
+	*h = (struct frag_handles){ .last_number = UINT64_MAX };
+	return frag_map_init(&h->numbers, seed) && frag_map_init(&h->texts, seed)
+	       && frag_handles_intern(h, &zero) == 0;
+}
+
+void frag_handles_fini(struct frag_handles *h)
+{
+	for (uint32_t i = 0; i < h->count; i++)
+		free((void *)(uintptr_t)frag_handle_at(h, i)->text);
+	frag_chunks_fini(&h->handles);
+	frag_map_fini(&h->numbers);
+	frag_map_fini(&h->texts);
+}
+
+static uint64_t key_of(const struct frag_handles *h, const struct frag_handle *handle)
+{
+	return handle->text ? frag_hash_text(handle->text, (size_t)handle->number, h->texts.seed)
+			    : handle->number;
+}
+
+static uint32_t find(const struct frag_handles *h, const struct frag_handle *handle, uint64_t key)
+{
+	uint32_t at, i;
+
+	if (!handle->text)
+		return frag_map_get(&h->numbers, key);
+	at = frag_map_home(&h->texts, key);
+	while ((i = frag_map_next(&h->texts, key, &at)) != FRAG_MAP_NONE)
+		if (frag_handle_at(h, i)->number == handle->number
+		    && memcmp(frag_handle_at(h, i)->text, handle->text,
+			      (size_t)handle->number) == 0)
+			return i;
+	return FRAG_MAP_NONE;
+}
+
+uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handle *handle)
+{
+	return find(h, handle, key_of(h, handle));
+}
+
+/*
+ * Numbers and texts have a map each, as a text's hash may equal a number. The last
+ * number is remembered: most events use the same stream.
+ */
+uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *handle)
+{
+	uint64_t key = key_of(h, handle);
+	uint32_t i = find(h, handle, key);
+	char *text = NULL;
+
+	if (i == FRAG_MAP_NONE) {
+		if (handle->text)
+			text = malloc((size_t)handle->number + 1);
+		if ((handle->text && !text)
+		    || !frag_chunks_grow(&h->handles, (uint64_t)h->count + 1,
+					 sizeof(struct frag_handle))
+		    || !frag_map_add(text ? &h->texts : &h->numbers, key, h->count)) {
+			free(text);
+			return UINT32_MAX;
+		}
+		if (text)
+			memcpy(text, handle->text, (size_t)handle->number);
+		i = h->count++;
+		*frag_handle_at(h, i) = (struct frag_handle){ .text = text, .number = handle->number };
+	}
+	if (!handle->text) {
+		h->last_number = handle->number;
+		h->last_index = i;
+	}
+	return i;
+}
+
+bool frag_tags_init(struct frag_tags *t, uint64_t seed)
+{
+	*t = (struct frag_tags){ .seed = seed, .count = 1 };
+	return frag_map_init(&t->map, seed)
+	       && frag_chunks_grow(&t->tags, 1, sizeof(struct frag_tag));
+}
+
+void frag_tags_fini(struct frag_tags *t)
+{
+	for (uint32_t i = 1; i < t->count; i++)
+		free(frag_tag_at(t, i)->text);
+	frag_chunks_fini(&t->tags);
+	frag_map_fini(&t->map);
+}
+
+/* Numbers that nobody uses any more come first; they are chained through their users. */
+static uint32_t add_tag(struct frag_tags *t, struct frag_text text, uint64_t hash)
+{
+	char *copy = malloc((size_t)text.length + 1);
+	uint32_t i = t->unused;
+
+	if (!copy
+	    || !frag_chunks_grow(&t->tags, (uint64_t)t->count + 1, sizeof(struct frag_tag))
+	    || !frag_map_add(&t->map, hash, i ? i : t->count)) {
+		free(copy);
+		return 0;
+	}
+	if (i)
+		t->unused = frag_tag_at(t, i)->users;
+	else
+		i = t->count++;
+	memcpy(copy, text.text, text.length);
+	*frag_tag_at(t, i) = (struct frag_tag){
+		.text = copy, .length = text.length, .users = 1, .hash = hash,
+		.content = frag_hash_content(text.text, text.length, 0),
+	};
+	return i;
+}
+
+static bool is_tag(const struct frag_tag *tag, struct frag_text text)
+{
+	return tag->length == text.length && memcmp(tag->text, text.text, text.length) == 0;
+}
+
+static uint32_t use(struct frag_tags *t, uint32_t i)
+{
+	struct frag_tag *tag = frag_tag_at(t, i);
+
+	t->idle -= tag->users == 0;
+	tag->users++;
+	return i;
+}
+
+static uint32_t find_tag(struct frag_tags *t, struct frag_text text)
+{
+	uint64_t hash = frag_hash_text(text.text, text.length, t->seed);
+	uint32_t at = frag_map_home(&t->map, hash), i;
+
+	while ((i = frag_map_next(&t->map, hash, &at)) != FRAG_MAP_NONE)
+		if (is_tag(frag_tag_at(t, i), text))
+			return use(t, i);
+	return add_tag(t, text, hash);
+}
+
+/*
+ * The same tags come again and again: the one that looked alike the last time is tried first. What
+ * a tag looks like anybody may know, so each may miss; then the seeded hash decides as ever.
+ */
+uint32_t frag_tags_acquire(struct frag_tags *t, struct frag_text text)
+{
+	uint64_t look;
+	uint32_t *recent;
+
+	FRAG_ASSERT(text.text);
+	if (text.length < 8)
+		return find_tag(t, text);
+	look = (frag_word_at(text.text) ^ text.length) * UINT64_C(0x9e3779b97f4a7c15)
+	       + frag_word_at(text.text + text.length - 8);
+	recent = &t->recent[look * UINT64_C(0xd6e8feb86659fd93) >> 56];
+	/* one that was swept away has no text and no length */
+	if (*recent && is_tag(frag_tag_at(t, *recent), text))
+		return use(t, *recent);
+	return *recent = find_tag(t, text);
+}
+
+void frag_tags_release(struct frag_tags *t, uint32_t tag)
+{
+	FRAG_ASSERT(!tag || (tag < t->count && frag_tag_at(t, tag)->users));
+	if (tag && --frag_tag_at(t, tag)->users == 0)
+		t->idle++;
+}
+
+void frag_tags_sweep(struct frag_tags *t)
+{
+	if (t->idle < 4096 || t->idle < t->count / 2)
+		return;
+	for (uint32_t i = 1; i < t->count; i++) {
+		struct frag_tag *tag = frag_tag_at(t, i);
+
+		if (!tag->text || tag->users)
+			continue;
+		frag_map_remove(&t->map, tag->hash, i);
+		free(tag->text);
+		*tag = (struct frag_tag){ .text = NULL, .users = t->unused };
+		t->unused = i;
+	}
+	t->idle = 0;
+}

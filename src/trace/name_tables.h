@@ -1,0 +1,82 @@
+/*
+ * name_tables.h - what a trace calls things, as dense indexes: streams, pools, ids, tags.
+ */
+#ifndef TRACE_NAME_TABLES_H
+#define TRACE_NAME_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/stable_array.h"
+#include "base/hash.h"
+#include "fragsim/trace.h"
+
+/*
+ * Streams or pools: each handle gets the next index, for good. The integer 0 is index 0. Handles
+ * never move: who knows an index may look at its handle while others are added.
+ */
+struct frag_handles {
+	struct frag_map numbers, texts;
+	struct frag_chunks handles;     /* struct frag_handle, by index; text is owned */
+	uint32_t count;
+	uint64_t last_number;           /* the integer asked for last, and its index */
+	uint32_t last_index;
+};
+
+bool frag_handles_init(struct frag_handles *h, uint64_t seed);
+void frag_handles_fini(struct frag_handles *h);
+/* UINT32_MAX where memory is short. */
+uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *handle);
+/* UINT32_MAX where it was never interned. */
+uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handle *handle);
+
+static inline struct frag_handle *frag_handle_at(const struct frag_handles *h, uint32_t index)
+{
+	return frag_chunks_at(&h->handles, index, sizeof(struct frag_handle));
+}
+
+static inline uint32_t frag_handles_index(struct frag_handles *h, const struct frag_handle *handle)
+{
+	return !handle->text && handle->number == h->last_number ? h->last_index
+								 : frag_handles_intern(h, handle);
+}
+
+/*
+ * Tags, counted by their users. A tag that nobody uses stays until many such
+ * have gathered, so that a common one is not made again and again, and those of
+ * freed blocks cannot fill the memory. Index 0 is no tag. A tag that has users never
+ * moves: others may look at its text while tags are added.
+ */
+struct frag_tag {
+	char *text;
+	uint32_t length;
+	uint32_t users;
+	uint64_t hash;
+	uint64_t content;       /* a hash that is the same in every process */
+};
+
+#define FRAG_TAGS_RECENT 256
+
+struct frag_tags {
+	struct frag_map map;
+	struct frag_chunks tags;                /* struct frag_tag */
+	uint32_t count, unused;                 /* unused: a list through `users` */
+	uint32_t idle;                          /* tags with no user */
+	uint32_t recent[FRAG_TAGS_RECENT];      /* the latest of each look; 0: none. A guess */
+	uint64_t seed;
+};
+
+static inline struct frag_tag *frag_tag_at(const struct frag_tags *t, uint32_t tag)
+{
+	return frag_chunks_at(&t->tags, tag, sizeof(struct frag_tag));
+}
+
+bool frag_tags_init(struct frag_tags *t, uint64_t seed);
+void frag_tags_fini(struct frag_tags *t);
+/* Counts one user more; 0 where memory is short. */
+uint32_t frag_tags_acquire(struct frag_tags *t, struct frag_text text);
+void frag_tags_release(struct frag_tags *t, uint32_t tag);
+/* Forgets the tags that nobody uses, where they are many. */
+void frag_tags_sweep(struct frag_tags *t);
+
+#endif

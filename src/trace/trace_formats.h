@@ -1,0 +1,70 @@
+/*
+ * trace_formats.h - the forms that a trace can be written in.
+ *
+ * A form is one const entry of the table in sinks.c. Records come in the order
+ * of the trace, each with its event; what a form has no place for is counted,
+ * and reported at the end.
+ */
+#ifndef TRACE_TRACE_FORMATS_H
+#define TRACE_TRACE_FORMATS_H
+
+#include "base/atomic_file.h"
+#include "fragsim/trace.h"
+
+/* X(name, singular, plural): what a form may have no place for. */
+#define FRAG_LOSSES(X)                                                        \
+	X(IDS, "name of a block", "names of blocks")                          \
+	X(TIMES, "time", "times")                                             \
+	X(STREAMS, "stream", "streams")                                       \
+	X(POOLS, "pool", "pools")                                             \
+	X(TAGS, "tag", "tags")                                                \
+	X(STACKS, "stack", "stacks")                                          \
+	X(PENDING, "pending free", "pending frees")                           \
+	X(DEVICES, "figure of a device", "figures of devices")                \
+	X(META, "\"meta\"", "\"meta\"")                                       \
+	X(MARKS, "mark", "marks")                                             \
+	X(OTHERS, "event that is neither alloc nor free", "events that are neither alloc nor free")
+
+enum frag_loss {
+#define X(name, singular, plural) FRAG_LOSS_##name,
+	FRAG_LOSSES(X)
+#undef X
+	FRAG_LOSS_COUNT
+};
+
+struct frag_sink {
+	const struct frag_sink_ops *ops;
+	struct frag_outfile *out;       /* borrowed */
+	const struct frag_symbols *symbols;     /* for stacks of records; NULL: they name none */
+	void *state;
+	uint64_t lost[FRAG_LOSS_COUNT];
+};
+
+struct frag_sink_ops {
+	const char *name;
+	const char *summary;    /* one line, no full stop */
+	const char *ending;     /* of names of files: ".fsb"; NULL: none of its own */
+	bool lossless;
+
+	int  (*begin)(struct frag_sink *s, const struct frag_trace_info *info,
+		      struct frag_error *err);
+	int  (*event)(struct frag_sink *s, const struct frag_record *rec,
+		      const struct frag_event *ev, struct frag_error *err);
+	int  (*end)(struct frag_sink *s, struct frag_error *err);
+	void (*fini)(struct frag_sink *s);      /* optional */
+};
+
+/* All forms, ended by NULL. */
+const struct frag_sink_ops *const *frag_sinks(void);
+
+/* By name; by a file's name without .gz and .zst. NULL: there is none. */
+const struct frag_sink_ops *frag_sink_named(const char *name);
+const struct frag_sink_ops *frag_sink_ending(const char *path, size_t length);
+
+/* What was lost, in one line; empty where nothing was. */
+void frag_sink_losses(const struct frag_sink *s, char *buf, size_t size);
+
+/* Counts what of the trace as a whole, and of a record, a form of plain allocations loses. */
+void frag_sink_count_lost_header(struct frag_sink *s, const struct frag_trace_info *info);
+
+#endif

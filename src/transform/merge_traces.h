@@ -1,0 +1,50 @@
+/*
+ * merge_traces.h - several traces as one, each with devices of its own.
+ *
+ * Ranks are the traces in their order: rank 0's devices come first. The next
+ * event is that of the least time, of equal ones that of the lowest rank; one
+ * without a time follows the one before it in its trace.
+ */
+#ifndef TRANSFORM_MERGE_TRACES_H
+#define TRANSFORM_MERGE_TRACES_H
+
+#include "trace/trace_formats.h"
+
+struct frag_rank {
+	struct frag_trace *trace;
+	struct frag_batch batch;
+	uint32_t at;            /* in the batch */
+	uint32_t first, count;  /* devices */
+	double   t;             /* of the next event; -infinity before any */
+	bool     ended;
+};
+
+struct frag_turn {
+	double   t;
+	uint32_t rank;
+};
+
+struct frag_ranks {
+	struct frag_rank *ranks;
+	uint32_t count;
+	struct frag_turn *turns;        /* of ranks that have not ended; a heap: each before
+					 * those at twice its place + 1 and + 2 */
+	uint32_t turn_count;
+	struct frag_device_figures *devices;
+	uint32_t device_count;
+};
+
+bool frag_ranks_init(struct frag_ranks *r, uint32_t count);
+void frag_ranks_fini(struct frag_ranks *r);
+
+/* Opens the next trace, with its records. */
+int frag_ranks_open(struct frag_ranks *r, uint32_t rank, const char *path,
+		    const struct frag_trace_options *options, struct frag_error *err);
+
+/*
+ * Writes the next event. 1: there was one; 0: all are at their end. Blocks get ids
+ * of their own: id * ranks + rank, or a string that begins with the rank.
+ */
+int frag_ranks_next(struct frag_ranks *r, struct frag_sink *sink, struct frag_error *err);
+
+#endif

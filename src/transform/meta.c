@@ -1,0 +1,83 @@
+/* meta.c - the "meta" of a trace that was made of others. */
+#include "transform/meta.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/json.h"
+
+static char *put(char *p, const char *text, size_t length)
+{
+	memcpy(p, text, length);
+	return p + length;
+}
+
+static char *put_text(char *p, const char *text)
+{
+	return put(p, text, strlen(text));
+}
+
+/* What stays on top where the rest goes down: it decides how the trace is simulated. */
+static char *put_recorder(char *p, struct frag_node_ref meta)
+{
+	static const char *const kept[] = { "recorder", "pytorch", "alloc_conf" };
+	struct frag_node_ref member;
+
+	for (uint32_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+		if (!frag_json_member(meta, kept[i], &member)
+		    || frag_json_kind(member) != FRAG_JSON_STRING)
+			continue;
+		p = put_text(p, ",\"");
+		p = put_text(p, kept[i]);
+		p = put_text(p, "\":");
+		p = frag_put_json(p, frag_json_string(member), strlen(frag_json_string(member)));
+	}
+	return p;
+}
+
+/* root: what `old` says, NULL where there is none. */
+static void write_meta(char *p, const char *member, const char *body, struct frag_text old,
+		       struct frag_node_ref root)
+{
+	struct frag_node_ref same;
+
+	p = put_text(p, "{\"");
+	p = put_text(p, member);
+	p = put_text(p, "\":{");
+	p = put_text(p, body);
+	if (root.node && frag_json_member(root, member, &same) > 0) {
+		p = put_text(p, ",\"meta\":");
+		p = put(p, old.text, old.length);
+		*p++ = '}';
+		p = put_recorder(p, root);
+		*p++ = '}';
+	} else if (root.node && frag_json_first(root).node) {
+		/* its own brace gives way to a comma */
+		p = put_text(p, "},");
+		p = put(p, old.text + 1, old.length - 1);
+	} else {
+		p = put_text(p, "}}");
+	}
+	*p = '\0';
+}
+
+char *frag_meta_with(const char *member, const char *body, struct frag_text old)
+{
+	struct frag_json doc = { .root = NULL };
+	struct frag_node_ref root = { .node = NULL };
+	char *meta = malloc(200 + strlen(member) + strlen(body) + (size_t)old.length * 7);
+
+	if (meta && old.text) {
+		root = frag_json_parse(&doc, old.text, old.length);
+		if (!root.node) {
+			free(meta);
+			meta = NULL;
+		}
+	}
+	if (meta)
+		write_meta(meta, member, body, old, root);
+	if (old.text)
+		frag_json_end(&doc);
+	return meta;
+}

@@ -1,0 +1,38 @@
+/* record_buffer.h - records that are kept in memory in their order, and read again from any of them. */
+#ifndef TRANSFORM_RECORD_BUFFER_H
+#define TRANSFORM_RECORD_BUFFER_H
+
+#include "fragsim/trace.h"
+
+#define FRAG_NO_BLOCK_NUMBER UINT32_MAX
+
+/* A record, and which block it is about. */
+struct frag_item {
+	struct frag_record rec;
+	uint32_t block;         /* FRAG_NO_BLOCK_NUMBER: of none */
+	bool lasts;             /* an alloc of a block that lives long, where that was asked */
+};
+
+struct frag_held_piece;
+
+/* Zeroed, it is empty. */
+struct frag_record_buffer {
+	struct frag_held_piece *first, *last;
+};
+
+/* A place between two of them; zeroed, before the first. */
+struct frag_held_place {
+	const struct frag_held_piece *piece;
+	size_t at;
+};
+
+/* A copy of it, some 60 bytes and its texts. False: memory is short. */
+bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item);
+/* The place behind the last one. */
+struct frag_held_place frag_held_end(const struct frag_record_buffer *h);
+/* The next one, and on. False: there is none. Its texts stay as long as h does. */
+bool frag_held_next(const struct frag_record_buffer *h, struct frag_held_place *place,
+		    struct frag_item *item);
+void frag_held_fini(struct frag_record_buffer *h);
+
+#endif

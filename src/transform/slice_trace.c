@@ -1,0 +1,292 @@
+/* slice_trace.c - a stretch of a trace as a trace of its own. */
+#include "transform/slice_trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/array_grow.h"
+
+/* What brought a block where it is: its alloc, its streams, its free. */
+struct frag_cut_block {
+	struct frag_owned_record *first, *last;
+	uint32_t device;
+	uint64_t bytes;
+	bool waits;             /* it is pending */
+};
+
+void frag_cut_init(struct frag_cut *c)
+{
+	*c = (struct frag_cut){ .device = FRAG_ALL };
+}
+
+static void forget(struct frag_cut_block *b)
+{
+	while (b->first) {
+		struct frag_owned_record *next = b->first->next;
+
+		free(b->first);
+		b->first = next;
+	}
+	*b = (struct frag_cut_block){ .first = NULL };
+}
+
+void frag_cut_fini(struct frag_cut *c)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		forget(&c->blocks[i]);
+	free(c->blocks);
+	free(c->fraction);
+	free(c->configure);
+	forget(&(struct frag_cut_block){ .first = c->released });
+	frag_map_fini(&c->pools);
+}
+
+static bool at_place(const struct frag_place *place, const struct frag_event *ev)
+{
+	switch (place->kind) {
+	case FRAG_PLACE_STEP:
+		return ev->step >= place->step;
+	case FRAG_PLACE_TIME:
+		return ev->members & FRAG_HAS_T && ev->t >= place->t;
+	case FRAG_PLACE_MARK:
+		return ev->op == FRAG_OP_MARK && strlen(place->mark) == ev->text.length
+		       && memcmp(place->mark, ev->text.text, ev->text.length) == 0;
+	case FRAG_PLACE_NONE:
+		break;
+	}
+	return false;
+}
+
+/* One more record of a block. */
+static bool append(struct frag_cut_block *b, const struct frag_record *rec, uint64_t step)
+{
+	struct frag_owned_record *copy = frag_record_copy(rec, step);
+
+	if (!copy)
+		return false;
+	if (b->first)
+		b->last->next = copy;
+	else
+		b->first = copy;
+	b->last = copy;
+	return true;
+}
+
+static bool same_stream(const struct frag_handle *a, const struct frag_handle *b)
+{
+	return !a->text == !b->text && a->number == b->number
+	       && (!a->text || memcmp(a->text, b->text, (size_t)a->number) == 0);
+}
+
+/* A stream of a pending block is done: it does not wait for it any more. */
+static void drop_stream(struct frag_cut_block *b, const struct frag_record *sync)
+{
+	struct frag_owned_record **link = &b->first;
+
+	while (*link) {
+		struct frag_owned_record *r = *link;
+
+		if (r->rec.op == FRAG_OP_RECORD_STREAM && same_stream(&r->rec.stream, &sync->stream)) {
+			*link = r->next;
+			free(r);
+		} else {
+			b->last = r;
+			link = &r->next;
+		}
+	}
+}
+
+static void note_sync(struct frag_cut *c, const struct frag_record *rec,
+		      const struct frag_event *ev)
+{
+	for (uint32_t i = 0; i < c->count && rec->members & FRAG_HAS_STREAM; i++)
+		if (c->blocks[i].waits && (ev->device == FRAG_ALL
+					   || c->blocks[i].device == ev->device))
+			drop_stream(&c->blocks[i], rec);
+}
+
+static bool replace(struct frag_owned_record **kept, const struct frag_record *rec, uint64_t step)
+{
+	struct frag_owned_record *copy = frag_record_copy(rec, step);
+
+	if (!copy)
+		return false;
+	free(*kept);
+	*kept = copy;
+	return true;
+}
+
+/* Its blocks may live on. Once for each pool, however often the trace says it. */
+static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
+			  const struct frag_event *ev)
+{
+	const uint64_t key = (uint64_t)ev->device << 32 | ev->pool;
+	struct frag_owned_record *copy;
+
+	if (!c->pools.entries && !frag_map_init(&c->pools, frag_hash_seed()))
+		return false;
+	if (frag_map_get(&c->pools, key) != FRAG_MAP_NONE)
+		return true;
+	copy = frag_record_copy(rec, ev->step);
+	if (!copy || !frag_map_add(&c->pools, key, 0)) {
+		free(copy);
+		return false;
+	}
+	copy->next = c->released;
+	c->released = copy;
+	return true;
+}
+
+/* Before the stretch: what would have to be carried over. */
+static bool note(struct frag_cut *c, const struct frag_record *rec, const struct frag_event *ev)
+{
+	struct frag_cut_block *b;
+
+	FRAG_ASSERT((ev->op != FRAG_OP_FREE && ev->op != FRAG_OP_RECORD_STREAM) || ev->slot < c->count);
+	for (uint32_t i = 0; i < ev->ended_count; i++)
+		forget(&c->blocks[ev->ended[i].slot]);
+	switch ((enum frag_op)ev->op) {
+	case FRAG_OP_ALLOC:
+		if (!frag_grow(&c->blocks, &c->capacity, (uint64_t)ev->slot + 1, sizeof(*b)))
+			return false;
+		for (; c->count <= ev->slot; c->count++)
+			c->blocks[c->count] = (struct frag_cut_block){ .first = NULL };
+		b = &c->blocks[ev->slot];
+		b->device = ev->device;
+		b->bytes = ev->bytes;
+		return append(b, rec, ev->step);
+	case FRAG_OP_RECORD_STREAM:
+		return append(&c->blocks[ev->slot], rec, ev->step);
+	case FRAG_OP_FREE:
+		b = &c->blocks[ev->slot];
+		b->waits = ev->waits;
+		if (ev->waits)
+			return append(b, rec, ev->step);
+		forget(b);
+		return true;
+	case FRAG_OP_SYNC:
+		note_sync(c, rec, ev);
+		return true;
+	case FRAG_OP_SET_FRACTION:
+		return replace(&c->fraction, rec, ev->step);
+	case FRAG_OP_CONFIGURE:
+		return replace(&c->configure, rec, ev->step);
+	case FRAG_OP_RELEASE_POOL:
+		return keep_released(c, rec, ev);
+	case FRAG_OP_COMPLETE:
+	case FRAG_OP_EMPTY_CACHE:
+	case FRAG_OP_MARK:
+	case FRAG_OPS:
+		break;
+	}
+	return true;
+}
+
+static int put(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *rec,
+	       const struct frag_event *ev, struct frag_error *err)
+{
+	struct frag_record r = *rec;
+	struct frag_event e = *ev;
+
+	if (c->device != FRAG_ALL && e.device != FRAG_ALL && e.device != c->device)
+		return 0;
+	if (c->device != FRAG_ALL) {
+		r.members &= ~(uint32_t)FRAG_HAS_DEVICE;
+		e.members &= ~(uint32_t)FRAG_HAS_DEVICE;
+		e.device = e.device == FRAG_ALL ? FRAG_ALL : 0;
+	}
+	e.step = c->written++;
+	return sink->ops->event(sink, &r, &e, err);
+}
+
+/* One that is carried over, with the time of the stretch's first event, if any. */
+static int put_carried(struct frag_cut *c, struct frag_sink *sink, struct frag_owned_record *copy,
+		       uint32_t slot, const struct frag_record *first, struct frag_error *err)
+{
+	const struct frag_cut_block *b = slot < c->count ? &c->blocks[slot] : NULL;
+	struct frag_event ev = {
+		.op = (uint8_t)copy->rec.op, .slot = slot, .bytes = b ? b->bytes : 0,
+		.device = b ? b->device : FRAG_ALL,
+	};
+	struct frag_record rec = copy->rec;
+
+	if (!b && rec.members & FRAG_HAS_DEVICE)
+		ev.device = (uint32_t)rec.device;
+	else if (rec.op == FRAG_OP_RELEASE_POOL)
+		ev.device = 0;
+	rec.members &= ~(uint32_t)FRAG_HAS_T;
+	rec.members |= first->members & FRAG_HAS_T;
+	rec.t = first->t;
+	rec.t_text = first->t_text;
+	return put(c, sink, &rec, &ev, err);
+}
+
+struct carried {
+	struct frag_owned_record *copy;
+	uint32_t slot;
+};
+
+static bool carry(struct carried **all, uint32_t *count, uint32_t *capacity,
+		  struct frag_owned_record *copies, uint32_t slot)
+{
+	for (struct frag_owned_record *r = copies; r; r = r->next) {
+		if (!frag_grow(all, capacity, (uint64_t)*count + 1, sizeof(**all)))
+			return false;
+		(*all)[(*count)++] = (struct carried){ .copy = r, .slot = slot };
+	}
+	return true;
+}
+
+static int by_step(const void *a, const void *b)
+{
+	const struct carried *x = a, *y = b;
+
+	return x->copy->step < y->copy->step ? -1 : x->copy->step > y->copy->step;
+}
+
+/*
+ * In the order of the original steps, as a block's streams and its pending free
+ * must follow its alloc, and so must frees among themselves, and the release of a
+ * pool its allocs. Settings go first: they hold for what follows.
+ */
+static int carry_over(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *first,
+		      struct frag_error *err)
+{
+	struct frag_owned_record *const settings[] = { c->fraction, c->configure };
+	struct carried *all = NULL;
+	uint32_t count = 0, capacity = 0;
+	bool good = carry(&all, &count, &capacity, c->released, UINT32_MAX);
+	int rc = 0;
+
+	for (uint32_t i = 0; i < c->count && good; i++)
+		good = carry(&all, &count, &capacity, c->blocks[i].first, i);
+	if (!good)
+		rc = frag_fail_nomem(err);
+	for (size_t i = 0; i < 2 && !rc; i++)
+		if (settings[i])
+			rc = put_carried(c, sink, settings[i], UINT32_MAX, first, err);
+	if (count)
+		qsort(all, count, sizeof(*all), by_step);
+	for (uint32_t i = 0; i < count && !rc; i++)
+		rc = put_carried(c, sink, all[i].copy, all[i].slot, first, err);
+	free(all);
+	return rc;
+}
+
+int frag_cut_event(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *rec,
+		   const struct frag_event *ev, struct frag_error *err)
+{
+	int rc = 0;
+
+	if (!c->begun && c->from.kind != FRAG_PLACE_NONE && !at_place(&c->from, ev))
+		return note(c, rec, ev) ? 0 : frag_fail_nomem(err);
+	if (!c->begun) {
+		c->begun = true;
+		rc = carry_over(c, sink, rec, err);
+	} else if (at_place(&c->to, ev)) {
+		c->ended = true;
+		return 1;
+	}
+	return rc ? rc : put(c, sink, rec, ev, err);
+}

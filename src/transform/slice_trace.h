@@ -1,0 +1,45 @@
+/*
+ * slice_trace.h - a stretch of a trace as a trace of its own.
+ *
+ * What is live where it begins is allocated first, with its streams and, where
+ * it is pending, its free; settings in force are made again. So a policy meets
+ * the same requests, though not the history that led to them.
+ */
+#ifndef TRANSFORM_SLICE_TRACE_H
+#define TRANSFORM_SLICE_TRACE_H
+
+#include "base/hash.h"
+#include "transform/record_copy.h"
+#include "trace/trace_formats.h"
+
+/* A place in a trace: the first event that a step, a time or a mark fits. */
+struct frag_place {
+	enum { FRAG_PLACE_NONE, FRAG_PLACE_STEP, FRAG_PLACE_TIME, FRAG_PLACE_MARK } kind;
+	uint64_t step;
+	double t;
+	const char *mark;       /* borrowed */
+};
+
+struct frag_cut_block;
+
+struct frag_cut {
+	struct frag_place from, to;     /* the first is in, the last is not */
+	uint32_t device;                /* the only one kept; FRAG_ALL: all */
+	/* its own */
+	bool begun, ended;
+	uint64_t written;               /* events so far, the next one's step */
+	struct frag_cut_block *blocks;  /* by slot */
+	uint32_t count, capacity;
+	struct frag_owned_record *fraction, *configure;       /* the last of each */
+	struct frag_owned_record *released;   /* pools that the program is done with, ... */
+	struct frag_map pools;          /* ... each once */
+};
+
+void frag_cut_init(struct frag_cut *c);
+void frag_cut_fini(struct frag_cut *c);
+
+/* Writes what of the event belongs to the stretch. 1: the stretch is over. */
+int frag_cut_event(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *rec,
+		   const struct frag_event *ev, struct frag_error *err);
+
+#endif
