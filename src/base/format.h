@@ -99,4 +99,8 @@ char *frag_pytorch_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 /* 950 ns, 12.3 us, 4.56 ms, 1.23 s: three digits of it. */
 char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns);
 
+/* A number's text in place: it lives as long as the block that it is in. */
+#define SIZE(bytes) frag_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
+#define EXACT(bytes) frag_exact_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
+
 #endif

@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "base/c_locale.h"
 
-#define EXACT 9007199254740992.0        /* 2^53: below, each integer is a double */
+#define EXACT_LIMIT 9007199254740992.0        /* 2^53: below, each integer is a double */
 
 struct frag_node_ref frag_json_begin(struct frag_json *doc)
 {
@@ -103,10 +103,15 @@ void frag_json_fixed4_or_null(struct frag_node_ref in, const char *key, bool the
 
 void frag_json_text(struct frag_node_ref in, const char *key, const char *text)
 {
-	char *json = text ? malloc(strlen(text) * 6 + 3) : NULL;
+	frag_json_words(in, key, text, text ? strlen(text) : 0);
+}
+
+void frag_json_words(struct frag_node_ref in, const char *key, const char *text, size_t length)
+{
+	char *json = text ? malloc(length * 6 + 3) : NULL;
 
 	if (json)
-		*frag_put_json(json, text, strlen(text)) = '\0';
+		*frag_put_json(json, text, length) = '\0';
 	else if (text)
 		in.doc->failed = true;
 	frag_json_raw(in, key, json);
@@ -167,7 +172,7 @@ static bool keep_digits(struct cJSON *item, const char **p)
 			continue;
 		*p = next_number(*p);
 		length = strspn(*p, "-0123456789");
-		if (fabs(item->valuedouble) >= EXACT && !strchr(".eE", (*p)[length])) {
+		if (fabs(item->valuedouble) >= EXACT_LIMIT && !strchr(".eE", (*p)[length])) {
 			item->valuestring = cJSON_malloc(length + 1);
 			if (!item->valuestring)
 				return false;
@@ -262,7 +267,7 @@ bool frag_json_integer(struct frag_node_ref node, int64_t *value)
 		*value = strtoll(item->valuestring, NULL, 10);
 		return errno == 0;
 	}
-	if (!(fabs(number) < EXACT) || number != floor(number))
+	if (!(fabs(number) < EXACT_LIMIT) || number != floor(number))
 		return false;
 	*value = (int64_t)number;
 	return true;

@@ -43,6 +43,7 @@ void frag_json_u64_or_null(struct frag_node_ref in, const char *key, bool there,
 void frag_json_fixed4_or_null(struct frag_node_ref in, const char *key, bool there, double value);
 /* A C string; NULL gives null. */
 void frag_json_text(struct frag_node_ref in, const char *key, const char *text);
+void frag_json_words(struct frag_node_ref in, const char *key, const char *text, size_t length);
 /* Text that is JSON already; NULL gives null. */
 void frag_json_raw(struct frag_node_ref in, const char *key, const char *json);
 

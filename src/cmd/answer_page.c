@@ -157,4 +157,4 @@ static int print_page(const void *what, const struct frag_text_style *paper, FIL
 	return rc;
 }
 
-const struct frag_format frag_redraw_page = { "html", print_page };
+const struct frag_format frag_redraw_page = { .name = "html", .print = print_page };

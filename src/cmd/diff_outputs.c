@@ -38,7 +38,7 @@ static int print_answer(const void *what, const struct frag_text_style *paper, F
 	return frag_diff_text.print(what, f, err);
 }
 
-static const struct frag_format answer = { "text", print_answer };
+static const struct frag_format answer = { .name = "text", .print = print_answer };
 
 static int print_page(struct frag_outfile *to, struct frag_answer_page *page,
 		      const struct frag_diff *diff, struct frag_error *err)

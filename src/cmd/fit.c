@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/interrupt.h"
 #include "cmd/exit_conditions.h"
-#include "cmd/output_formats.h"
-#include "cmd/progress.h"
-#include "cmd/answer_page.h"
-#include "cmd/loaded_trace.h"
-#include "report/fit_formats.h"
+#include "cmd/question.h"
+#include "report/answers.h"
 
 enum {
 	OPT_UP_TO = FRAG_OPT_FIRST_OWN, OPT_RUNS, OPT_MAP, OPT_STATIC_ROOM,
@@ -37,17 +33,11 @@ static const struct frag_opt opts[] = {
 };
 
 struct fit {
-	struct frag_run_options run;
-	struct frag_answer_output printed;
+	struct frag_question q;
 	struct frag_fit_bounds bounds;
 	struct frag_conditions conditions;
 	bool map, static_room;
-	const char *const *paths;
-	uint32_t count;
-	struct frag_loaded_trace *taped;
 	struct frag_fits fits;
-	struct frag_progress progress;
-	struct frag_answer_page redraw;      /* of the page, where there is --html */
 };
 
 static const char *const paths[] = { "smallest", "safe", "runs", NULL };
@@ -70,7 +60,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	case FRAG_OPT_FAIL_IF:
 		return frag_conditions_add(&fit->conditions, value, paths, err);
 	default:
-		return frag_answer_set_option(&fit->printed, &fit->run, id, value, err);
+		return frag_answer_set_option(&fit->q.printed, &fit->q.run, id, value, err);
 	}
 }
 
@@ -84,68 +74,40 @@ static int usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
 	return rc ? rc : frag_choice_parse(&choices[(*count)++], "bestfit", err);
 }
 
-static int check(struct fit *fit, const struct frag_cmd *cmd, struct frag_error *err)
+static int check(struct frag_question *q, const struct frag_cmd *cmd, struct frag_error *err)
 {
-	uint32_t standard = fit->run.profile_path && strcmp(fit->run.profile_path, "-") == 0;
-	int rc;
+	const bool wanted = ((struct fit *)q)->static_room;
 
-	if (!fit->count)
-		return frag_usage(cmd, "which traces?", err);
-	if (fit->static_room && (fit->run.total == UINT64_MAX || !fit->run.total))
+	if (wanted && (q->run.total == UINT64_MAX || !q->run.total))
 		return frag_usage(cmd, "--static-room requires --device-bytes SIZE or --device CARD: of"
 				  " which device?", err);
-	if (!fit->static_room && fit->run.total != UINT64_MAX)
+	if (!wanted && q->run.total != UINT64_MAX)
 		return frag_usage(cmd, "the capacity is what is looked for: --device-bytes and"
 				  " --device are for --static-room, --up-to is for a limit", err);
-	for (uint32_t i = 0; i < fit->count; i++)
-		standard += strcmp(fit->paths[i], "-") == 0;
-	if (standard > 1)
-		return frag_usage(cmd, "standard input can be read only once", err);
-	fit->printed.quiet = fit->run.quiet;
-	rc = frag_answer_page_set_path(&fit->redraw, fit->run.html, &fit->printed, err);
-	if (rc)
-		return rc;
-	if (fit->run.setting_count && !fit->run.choice_count) {
-		rc = frag_run_set_option(&fit->run, FRAG_OPT_POLICY, "pytorch", err);
-		if (rc)
-			return rc;
-	}
-	rc = frag_run_settings(&fit->run, true, err);
-	rc = rc ? rc : frag_answer_output_check_input(&fit->printed, fit->run.profile_path, "the profile", err);
-	return rc ? rc : frag_printed_apart(&fit->printed, cmd, fit->paths, fit->count,
-					    "the trace", err);
+	return 0;
 }
 
-static void show_fits(void *ctx, uint32_t done, uint32_t count)
+static int prepare(struct frag_question *q, struct frag_error *err)
 {
-	struct fit *fit = ctx;
+	int rc = 0;
 
-	frag_progress_count(&fit->progress, "fits", done, count);
+	if (q->run.setting_count && !q->run.choice_count)
+		rc = frag_run_set_option(&q->run, FRAG_OPT_POLICY, "pytorch", err);
+	return rc ? rc : frag_run_settings(&q->run, true, err);
 }
 
-static int search(struct fit *fit, struct frag_error *err)
+static int search(struct frag_question *q, struct frag_error *err)
 {
-	struct frag_fit_source *sources = calloc(fit->count, sizeof(*sources));
-	int rc;
+	struct fit *fit = (struct fit *)q;
 
-	if (!sources)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < fit->count; i++)
-		sources[i] = (struct frag_fit_source){
-			.tape = fit->taped[i].tape, .choices = fit->taped[i].choices,
-			.devices = fit->taped[i].devices.figures,
-		};
 	fit->fits = (struct frag_fits){
-		.sources = sources, .source_count = fit->count,
-		.choice_count = fit->taped[0].choice_count, .bounds = fit->bounds,
-		.room_total = fit->static_room ? fit->run.total : 0, .model = fit->run.sim.model,
-		.threads = fit->run.threads, .stop = frag_interrupted, .progress = show_fits,
-		.ctx = fit,
+		.sources = q->sources, .source_count = q->count,
+		.choice_count = q->taped[0].choice_count, .bounds = fit->bounds,
+		.room_total = fit->static_room ? q->run.total : 0, .model = q->run.sim.model,
+		.threads = q->run.threads, .stop = frag_interrupted,
+		.progress = frag_question_progress, .ctx = q,
 	};
-	frag_progress_begin(&fit->progress, !fit->run.quiet);
-	rc = frag_fits_run(&fit->fits, err);
-	frag_progress_end(&fit->progress);
-	return rc;
+	return frag_fits_run(&fit->fits, err);
 }
 
 static double value_at(const void *ctx, const char *path)
@@ -164,7 +126,7 @@ static void judge(const struct fit *fit, const struct frag_fitted *one, int *sta
 	const struct frag_choice *choice = &fit->fits.sources[one->source].choices[one->choice];
 	char who[PATH_MAX + sizeof(choice->text) + 40];
 
-	snprintf(who, sizeof(who), "%s, %s, device %u", fit->paths[one->source],
+	snprintf(who, sizeof(who), "%s, %s, device %u", fit->q.paths[one->source],
 		 frag_choice_label(choice), one->device);
 	frag_conditions_judge(&fit->conditions, value_at, &one->fit, who, status);
 	if (one->fit.smallest == UINT64_MAX)
@@ -188,102 +150,57 @@ static bool set_smallest(const struct fit *fit, uint32_t source, uint32_t choice
 }
 
 /* Each policy on its own smallest device. */
-static int draw_trace(struct fit *fit, uint32_t source, struct frag_error *err)
+static int draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
+		struct frag_error *err)
 {
-	const struct frag_loaded_trace *taped = &fit->taped[source];
+	struct fit *fit = (struct fit *)q;
+	const struct frag_loaded_trace *taped = &q->taped[source];
 	struct frag_devices devices = { .count = 0 };
-	struct frag_redrawn x;
-	int rc = frag_redrawn_begin(&x, taped, err);
+	int rc = frag_devices_copy(&devices, taped->devices.figures, taped->devices.count, err);
 
-	x.fits = &fit->fits;
-	x.source = source;
-	rc = rc ? rc : frag_devices_copy(&devices, taped->devices.figures, taped->devices.count,
-					 err);
+	x->fits = &fit->fits;
+	x->source = source;
 	for (uint32_t i = 0; i < taped->choice_count && !rc; i++)
 		if (set_smallest(fit, source, i, &devices))
-			rc = frag_redrawn_run(&x, &taped->choices[i], devices.figures, err);
-	rc = rc ? rc : frag_redrawn_end(&x, &fit->redraw, err);
-	frag_redrawn_fini(&x);
+			rc = frag_redrawn_run(x, &taped->choices[i], devices.figures, err);
 	frag_devices_fini(&devices);
 	return rc;
 }
 
-static int draw(struct fit *fit, struct frag_error *err)
+static int print(struct frag_question *q, struct frag_error *err)
 {
-	int rc = frag_redraw_room(&fit->redraw, fit->count, err);
-
-	for (uint32_t i = 0; i < fit->count && !rc; i++)
-		rc = draw_trace(fit, i, err);
-	return rc;
-}
-
-static int report(struct fit *fit, bool interrupted, int *status, struct frag_error *err)
-{
-	const struct frag_trace_info **traces = calloc(fit->count, sizeof(*traces));
+	struct fit *fit = (struct fit *)q;
 	const struct frag_fit_answer answer = {
-		.traces = traces, .fits = &fit->fits, .map = fit->map,
-		.interrupted = interrupted,
+		.traces = q->traces, .fits = &fit->fits, .map = fit->map,
+		.interrupted = q->interrupted,
 	};
-	int rc = 0;
+	int rc = frag_question_answer(q, &answer, err);
 
-	if (!traces)
-		return frag_fail_nomem(err);
-	for (uint32_t i = 0; i < fit->count; i++)
-		traces[i] = frag_trace_info(fit->taped[i].trace);
-	fit->redraw.what = &answer;
-	if (fit->redraw.path && !interrupted)
-		rc = draw(fit, err);
-	rc = rc ? rc : frag_printed_write(&fit->printed, &answer, err);
-	free(traces);
-	for (uint32_t i = 0; i < fit->fits.count && !rc && !interrupted; i++)
-		judge(fit, &fit->fits.fitted[i], status);
+	for (uint32_t i = 0; i < fit->fits.count && !rc && !q->interrupted; i++)
+		judge(fit, &fit->fits.fitted[i], q->status);
 	return rc;
 }
 
-/* What is proven when it is interrupted is printed all the same. */
-static int fit_traces(struct fit *fit, int *status, struct frag_error *err)
+static void fini(struct frag_question *q)
 {
-	int rc = frag_run_read_profile(&fit->run, err), interrupted;
+	struct fit *fit = (struct fit *)q;
 
-	rc = rc ? rc : frag_printed_open(&fit->printed, err);
-	fit->taped = calloc(fit->count, sizeof(*fit->taped));
-	if (!rc && !fit->taped)
-		rc = frag_fail_nomem(err);
-	rc = rc ? rc : frag_taped_read(fit->taped, fit->paths, fit->count, &fit->run, usual, err);
-	if (rc)
-		return rc;
-	interrupted = search(fit, err);
-	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
-		return interrupted;
-	rc = report(fit, interrupted != 0, status, err);
-	return rc ? rc : interrupted;
+	frag_fits_fini(&fit->fits);
+	frag_conditions_fini(&fit->conditions);
 }
+
+static const struct frag_question_ops question = {
+	.unit = "fits", .formats = frag_fit_formats, .set = set_option, .check = check,
+	.prepare = prepare, .usual = usual, .search = search, .draw = draw, .print = print,
+	.fini = fini,
+};
 
 static int fit_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		    struct frag_error *err)
 {
-	struct fit fit = { .printed = { .formats = frag_fit_formats } };
-	int rest, rc;
+	struct fit fit = { .q.ops = &question };
 
-	frag_run_options_init(&fit.run);
-	rc = frag_redraw_init(&fit.redraw, "fit", argc, argv, err);
-	rc = rc ? rc : frag_options(cmd, argc, argv, &fit, set_option, &rest, err);
-	if (rc || !rest)
-		goto out;
-	fit.paths = (const char *const *)argv + rest;
-	fit.count = (uint32_t)(argc - rest);
-	rc = check(&fit, cmd, err);
-	rc = rc ? rc : fit_traces(&fit, status, err);
-out:
-	frag_printed_fini(&fit.printed);
-	frag_redraw_fini(&fit.redraw);
-	free((void *)(uintptr_t)fit.fits.sources);
-	frag_fits_fini(&fit.fits);
-	frag_taped_close(fit.taped, fit.count);
-	free(fit.taped);
-	frag_conditions_fini(&fit.conditions);
-	frag_run_options_fini(&fit.run);
-	return rc;
+	return frag_question_run(&fit.q, cmd, argc, argv, status, err);
 }
 
 const struct frag_cmd frag_cmd_fit = {

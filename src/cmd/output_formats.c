@@ -134,7 +134,7 @@ static int print_into(struct frag_outfile *to, const struct frag_format *format,
 
 	if (!f)
 		return frag_outfile_status(to, err);
-	rc = format->print(what, paper, f, err);
+	rc = frag_format_print(format, what, paper, f, err);
 	frag_outfile_stream_end(to, f);
 	return rc ? rc : frag_outfile_finish(to, err);
 }

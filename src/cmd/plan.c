@@ -10,7 +10,7 @@
 #include "cmd/progress.h"
 #include "cmd/loaded_trace.h"
 #include "plan/plan_file.h"
-#include "report/plan_formats.h"
+#include "report/answers.h"
 
 enum {
 	OPT_BETWEEN = FRAG_OPT_FIRST_OWN, OPT_ALIGN, OPT_CAPACITY, OPT_TIME, OPT_FILE, OPT_CHECK,

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "base/atomic_file.h"
 #include "compare/runs.h"
 #include "device/known_cards.h"
@@ -49,7 +50,7 @@ struct frag_fit_answer {
 	bool map;               /* every interval too */
 	bool interrupted;       /* what is proven until then */
 };
-int frag_fit_json(const struct frag_fit_answer *answer, FILE *f, struct frag_error *err);
+void frag_fit_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim tune found: fragsim-tune(1). */
 struct frag_tune_answer {
@@ -58,7 +59,7 @@ struct frag_tune_answer {
 	const char *grid;
 	bool interrupted;       /* what is known until then */
 };
-int frag_tune_json(const struct frag_tune_answer *answer, FILE *f, struct frag_error *err);
+void frag_tune_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim extrapolate found: fragsim-extrapolate(1). */
 struct frag_extrapolate_answer {
@@ -66,8 +67,7 @@ struct frag_extrapolate_answer {
 	const struct frag_extrapolation *found;
 	bool interrupted;
 };
-int frag_extrapolate_json(const struct frag_extrapolate_answer *answer, FILE *f,
-			  struct frag_error *err);
+void frag_extrapolate_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim what-if found: fragsim-what-if(1). */
 struct frag_what_if_answer {
@@ -78,7 +78,7 @@ struct frag_what_if_answer {
 	const struct frag_fits *fits;           /* of two sources: as it is, changed */
 	bool interrupted;
 };
-int frag_what_if_json(const struct frag_what_if_answer *answer, FILE *f, struct frag_error *err);
+void frag_what_if_document(struct frag_node_ref root, const void *what);
 /* What is requested at once of a source: at its peak, on the device where that is the highest. */
 uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source);
 
@@ -89,7 +89,7 @@ struct frag_leaks_answer {
 	const struct frag_device_figures *devices;      /* those of the options */
 	uint32_t top;           /* leaks that people see */
 };
-int frag_leaks_json(const struct frag_leaks_answer *answer, FILE *f, struct frag_error *err);
+void frag_leaks_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim ranks found: fragsim-ranks(1). */
 struct frag_ranks_answer {
@@ -102,7 +102,7 @@ struct frag_ranks_answer {
 	bool all;               /* people see every row, however many there are */
 	uint32_t top;           /* differences of a rank that people see */
 };
-int frag_ranks_json(const struct frag_ranks_answer *answer, FILE *f, struct frag_error *err);
+void frag_ranks_document(struct frag_node_ref root, const void *what);
 
 /* What fragsim explain found in a trace: fragsim-explain(1). */
 struct frag_explain_answer {
@@ -110,7 +110,7 @@ struct frag_explain_answer {
 	const struct frag_explanation *found;
 	uint32_t top;           /* rows of a table, for people */
 };
-int frag_explain_json(const struct frag_explain_answer *answer, FILE *f, struct frag_error *err);
+void frag_explain_document(struct frag_node_ref root, const void *what);
 
 /* A plan as a file, JSON or the CSV of google/minimalloc; the file is finished. */
 int frag_plan_json(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err);
@@ -127,7 +127,7 @@ struct frag_plan_answer {
 	const char *checked;            /* the file that it is from; NULL: it was searched for */
 	bool timed;                     /* the time was up */
 };
-int frag_plan_answer_json(const struct frag_plan_answer *answer, FILE *f, struct frag_error *err);
+void frag_placement_document(struct frag_node_ref root, const void *what);
 
 /* "PYTORCH_ALLOC_CONF=..." of the best; NULL: nothing is to be set. The caller's. */
 char *frag_tune_env(const struct frag_tune *tune);

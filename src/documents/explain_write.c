@@ -173,22 +173,17 @@ static void put_moment(struct frag_node_ref list, const struct frag_explained *m
 	put_pending(o, m);
 }
 
-int frag_explain_json(const struct frag_explain_answer *answer, FILE *f, struct frag_error *err)
+void frag_explain_document(struct frag_node_ref root, const void *what)
 {
+	const struct frag_explain_answer *answer = what;
 	const struct frag_explanation *x = answer->found;
 	const uint32_t device = x->count ? x->moments[0].device : 0;
-	struct frag_json doc;
-	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-explain"), list;
-	int rc;
+	struct frag_node_ref list;
 
-	frag_document_tool(root);
 	frag_document_trace(root, "trace", answer->trace);
 	frag_document_policy(root, x->choice);
 	frag_document_device(root, &x->devices[device], device, x->devices[device].total);
 	list = frag_json_array(root, "moments");
 	for (uint32_t i = 0; i < x->count; i++)
 		put_moment(list, &x->moments[i]);
-	rc = frag_json_print(&doc, f, err);
-	frag_json_end(&doc);
-	return rc;
 }

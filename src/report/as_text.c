@@ -26,7 +26,7 @@ static const char *ink(const struct frag_report *r, enum frag_color_code which)
 static void print_trace(const struct frag_report *r, FILE *f)
 {
 	const struct frag_trace_info *t = r->trace;
-	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM], text[FRAG_PRINTABLE_ROOM + 256];
+	char path[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + 256];
 
 	snprintf(text, sizeof(text), "%s%s%s: %" PRIu64 " event%s, %" PRIu64 " alloc%s, %" PRIu64
 		 " free%s (%s form)%s", ink(r, INK_BOLD),
@@ -38,7 +38,7 @@ static void print_trace(const struct frag_report *r, FILE *f)
 		fprintf(f, "    %" PRIu64 " bad event%s left out\n", t->skipped, frag_s(t->skipped));
 	if (t->ends_at_oom)
 		fprintf(f, "  recording ends here: at its own out-of-memory, %s at step %" PRIu64
-			"\n", frag_size_text(size, t->oom_bytes), t->oom_step);
+			"\n", SIZE(t->oom_bytes), t->oom_step);
 }
 
 /* Why the policy is the one that it is, where nobody chose it. */
@@ -62,23 +62,23 @@ static void print_default(const struct frag_report *r, FILE *f)
  */
 void frag_report_device(const struct frag_result *d, const char *indent, FILE *f)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], name[FRAG_PRINTABLE_ROOM];
+	char name[FRAG_PRINTABLE_ROOM];
 
 	fprintf(f, "%sdevice %u: ", indent, d->device);
 	if (d->device_name)
 		fprintf(f, "%s, ", frag_printable(name, d->device_name));
 	if (d->total)
-		fprintf(f, "%s", frag_size_text(a, d->total));
+		fprintf(f, "%s", SIZE(d->total));
 	else
 		fputs("unlimited", f);
 	if (d->context)
-		fprintf(f, ", context %s", frag_size_text(a, d->context));
+		fprintf(f, ", context %s", SIZE(d->context));
 	if (d->other)
-		fprintf(f, ", other processes %s", frag_size_text(b, d->other));
-	fprintf(f, ", pages of %s", frag_size_text(a, d->granularity));
+		fprintf(f, ", other processes %s", SIZE(d->other));
+	fprintf(f, ", pages of %s", SIZE(d->granularity));
 	if (d->small_max)
-		fprintf(f, ", up to %s in steps of %s", frag_size_text(a, d->small_max),
-			frag_size_text(b, d->small_granularity));
+		fprintf(f, ", up to %s in steps of %s", SIZE(d->small_max),
+			SIZE(d->small_granularity));
 	putc('\n', f);
 }
 
@@ -128,7 +128,7 @@ static void print_modelled(const struct frag_report *r, FILE *f)
 static void print_compaction(const struct frag_report *r, FILE *f)
 {
 	const int width = frag_name_width(r, MODELLED_MIN, MODELLED_FIGURES);
-	char size[FRAG_NUMBER_ROOM], run_name[FRAG_RUN_NAME_ROOM];
+	char run_name[FRAG_RUN_NAME_ROOM];
 	bool any = false;
 
 	for (uint32_t i = 0; i < r->run_count; i++) {
@@ -143,7 +143,7 @@ static void print_compaction(const struct frag_report *r, FILE *f)
 		frag_report_name(r, r->runs[i].result, run_name);
 		frag_print_name(run_name, width, f);
 		fprintf(f, "  %10" PRIu64 "  %10" PRIu64 "  %10s\n", c->moves, c->blocks,
-			frag_size_text(size, c->bytes));
+			SIZE(c->bytes));
 	}
 }
 

@@ -91,7 +91,6 @@ void frag_chart_print(const struct frag_chart *c, int terminal, FILE *f)
 {
 	uint32_t columns = fitting(c, terminal);
 	uint64_t peak = 0;
-	char label[FRAG_NUMBER_ROOM];
 
 	if (!c->count)
 		return;
@@ -106,7 +105,7 @@ void frag_chart_print(const struct frag_chart *c, int terminal, FILE *f)
 		/* a cell is filled where the value reaches its middle */
 		double level = (double)peak * ((double)row - 0.5) / ROWS;
 
-		fprintf(f, "  %12s |", row == ROWS ? frag_size_text(label, peak) : "");
+		fprintf(f, "  %12s |", row == ROWS ? SIZE(peak) : "");
 		for (uint32_t x = 0; x < columns; x++) {
 			struct frag_chart_stretch s = column(c, columns, x);
 

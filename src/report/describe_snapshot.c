@@ -49,8 +49,6 @@ void frag_describe_snapshot(const struct frag_snapshot *s, FILE *f)
 
 static void print_history(const struct frag_snapshot *s, const struct frag_snap_device *d, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM];
-
 	if (!s->has_history) {
 		fputs("  history: none, only the state at the end\n", f);
 		return;
@@ -59,7 +57,7 @@ static void print_history(const struct frag_snapshot *s, const struct frag_snap_
 	if (d->start_count || d->first_live_count)
 		fprintf(f, ", which begin in mid-run with %" PRIu32 " segment%s of %s and %" PRIu32
 			" live block%s", d->start_count, d->start_count == 1 ? "" : "s",
-			frag_size_text(size, d->start_bytes), d->first_live_count,
+			SIZE(d->start_bytes), d->first_live_count,
 			d->first_live_count == 1 ? "" : "s");
 	fputc('\n', f);
 	if (d->lost)
@@ -70,19 +68,18 @@ static void print_history(const struct frag_snapshot *s, const struct frag_snap_
 void frag_describe_recorded(const struct frag_snapshot *s, uint32_t device, FILE *f)
 {
 	const struct frag_snap_device *d = &s->devices[device];
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 	struct frag_recorded r;
 
 	frag_snapshot_recorded(s, device, &r);
 	fprintf(f, "  recorded: at most %s reserved, at the end %s\n",
-		frag_size_text(a, r.peak_reserved), frag_size_text(b, r.end_reserved));
+		SIZE(r.peak_reserved), SIZE(r.end_reserved));
 	fprintf(f, "  recorded: at most %s allocated, at the end %s\n",
-		frag_size_text(a, r.peak_allocated), frag_size_text(b, r.end_allocated));
+		SIZE(r.peak_allocated), SIZE(r.end_allocated));
 	print_history(s, d, f);
 	if (d->oom_count)
 		fprintf(f, "  %" PRIu32 " out-of-memory, the first for %s with %s free on the device%s"
-			"\n", d->oom_count, frag_size_text(a, d->log[d->first_oom].size),
-			frag_size_text(b, d->log[d->first_oom].addr),
+			"\n", d->oom_count, SIZE(d->log[d->first_oom].size),
+			SIZE(d->log[d->first_oom].addr),
 			d->last_oom == UINT32_MAX ? ""
 			: d->oom_count == 1 ? ", where the recording ends"
 			: "; the recording ends at the last one");

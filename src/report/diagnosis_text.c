@@ -137,14 +137,14 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 /* "16416MiB (16.03 GiB)": a capacity, as an option takes it. */
 static const char *device_text(char buf[2 * FRAG_NUMBER_ROOM], uint64_t bytes)
 {
-	char exact[FRAG_NUMBER_ROOM], size[FRAG_NUMBER_ROOM];
+	char exact[FRAG_NUMBER_ROOM];
 
 	frag_exact_size_text(exact, bytes);
 	/* of whole GiB, and of a few whole MiB, that says it all */
 	if (bytes % (UINT64_C(1) << 30) == 0 || (bytes < 1U << 30 && bytes % (1U << 20) == 0))
 		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s", exact);
 	else
-		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s (%s)", exact, frag_size_text(size, bytes));
+		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s (%s)", exact, SIZE(bytes));
 	return buf;
 }
 
@@ -155,14 +155,14 @@ static void print_over_limit(const struct frag_report *r, const struct frag_resu
 	const struct frag_oom *oom = &run->ooms[0];
 	const uint64_t now = oom->metrics.requested + oom->size;
 	const uint64_t bytes = a->limit_stays && a->requested > now ? a->requested : now;
-	char needs[FRAG_NUMBER_ROOM], limit[FRAG_NUMBER_ROOM], lack[FRAG_NUMBER_ROOM];
+	char needs[FRAG_NUMBER_ROOM], limit[FRAG_NUMBER_ROOM];
 	char device[2 * FRAG_NUMBER_ROOM], also[2 * FRAG_NUMBER_ROOM + 64] = "";
 
 	if (oom->limit_key) {
 		frag_print_row(r, "needs", f, "at least %s, and %s allows %s (%s short)",
 			       frag_size_text(needs, bytes), oom->limit_key,
 			       frag_size_text(limit, oom->limit),
-			       frag_size_text(lack, bytes - oom->limit));
+			       SIZE(bytes - oom->limit));
 		return;
 	}
 	if (least)
@@ -171,17 +171,17 @@ static void print_over_limit(const struct frag_report *r, const struct frag_resu
 	frag_print_row(r, "needs", f, "no other allocator setting can make this trace fit: it"
 		       " needs at least %s, and a fraction of the program's own allows %s (%s short)%s",
 		       frag_size_text(needs, bytes), frag_size_text(limit, oom->limit),
-		       frag_size_text(lack, bytes - oom->limit), also);
+		       SIZE(bytes - oom->limit), also);
 }
 
 static void print_hopeless(const struct frag_report *r, const struct frag_result *run,
 			   uint64_t floor, FILE *f)
 {
-	char least[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM], lack[FRAG_NUMBER_ROOM];
+	char least[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
 
 	frag_print_row(r, "needs", f, "no allocator setting can make this trace fit: it needs at"
 		       " least %s, the device has %s (%s short)", frag_size_text(least, floor),
-		       frag_size_text(total, run->total), frag_size_text(lack, floor - run->total));
+		       frag_size_text(total, run->total), SIZE(floor - run->total));
 }
 
 /* What the whole trace needs of a device, context and others included. */
@@ -191,7 +191,7 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 	const uint64_t floor = frag_answer_floor(a, run);
 	const uint64_t least = a->safe ? a->safe : a->smallest;
 	const char *end = r->trace->ends_at_oom ? " up to where the recording ends" : "";
-	char smallest[2 * FRAG_NUMBER_ROOM], ideal[FRAG_NUMBER_ROOM], cost[FRAG_NUMBER_ROOM];
+	char smallest[2 * FRAG_NUMBER_ROOM], ideal[FRAG_NUMBER_ROOM];
 	char lucky[2 * FRAG_NUMBER_ROOM], also[128] = "";
 
 	if (!a->requested || !run->total)
@@ -209,11 +209,11 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 			       end);
 	else if (least)
 		frag_print_row(r, "needs", f, "%s%s; without fragmentation %s (costs %s, %.1f %%)%s",
-			       smallest, end, ideal, frag_size_text(cost, least - floor),
+			       smallest, end, ideal, SIZE(least - floor),
 			       percent(least - floor, a->requested), also);
 	else
 		frag_print_row(r, "needs", f, "more than %s%s; without fragmentation %s",
-			       frag_size_text(cost, a->failing - 1), end, ideal);
+			       SIZE(a->failing - 1), end, ideal);
 }
 
 /* A device that has little more than what is live leaves no room for fragmentation. */
@@ -252,7 +252,7 @@ static void print_pinned(const struct frag_report *r, const struct frag_hole *ho
 static void print_remedy(const struct frag_report *r, const struct frag_result *run,
 			 const struct frag_diagnosis *a, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM], conf[FRAG_CONF_ROOM];
+	char conf[FRAG_CONF_ROOM];
 
 	if (!a)
 		return;
@@ -263,7 +263,7 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 			       ? ", which fits up to where the recording ends" : "");
 	else if (a->remedy.found)
 		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s, which reserves %s", conf,
-			       frag_size_text(size, a->remedy.reserved));
+			       SIZE(a->remedy.reserved));
 	else if (frag_answer_is_over_limit(a, run))
 		frag_print_row(r, "try", f, "a larger %s, or less memory at a time",
 			       run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
@@ -297,30 +297,28 @@ static void print_pins(const struct frag_report *r, const struct frag_device_sta
 static void print_lost(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
 	const uint64_t lost = run->at_peak.lost;
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
 
 	if (run->last.opaque)
 		return;
 	frag_print_row(r, "lost", f, "%s of that to fragmentation and rounding, %.1f %% (at most %s"
-		       " in the run); %s requested at most", frag_size_text(a, lost),
-		       percent(lost, run->at_peak.reserved), frag_size_text(b, run->peak.lost),
-		       frag_size_text(c, run->peak.requested));
+		       " in the run); %s requested at most", SIZE(lost),
+		       percent(lost, run->at_peak.reserved), SIZE(run->peak.lost),
+		       SIZE(run->peak.requested));
 }
 
 /* Memory that nobody uses, but that the policy gives back when the device is full. */
 static void print_cached(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
 	const struct frag_metrics *m = &run->at_peak;
-	char size[FRAG_NUMBER_ROOM];
 
 	if ((double)m->releasable > WORTH_A_ROW * (double)m->reserved)
 		frag_print_row(r, "cached", f, "%s of that in whole segments, which are given back"
-			       " when the device is full", frag_size_text(size, m->releasable));
+			       " when the device is full", SIZE(m->releasable));
 }
 
 static void print_head_of_one(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
-	char name[FRAG_RUN_NAME_ROOM], mark[128], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
+	char name[FRAG_RUN_NAME_ROOM], mark[128];
 	char text[FRAG_RUN_NAME_ROOM + 256];
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
 	const char *head, *colour = frag_color_code(r->colour, INK_GREEN);
@@ -337,7 +335,7 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 		colour = frag_color_code(r->colour, INK_YELLOW);
 		snprintf(text, sizeof(text), "%s after %" PRIu64 " step%s, with at least %s reserved"
 			 " at its peak", name, run->steps, frag_s(run->steps),
-			 frag_size_text(a, run->peak.reserved));
+			 SIZE(run->peak.reserved));
 	} else {
 		const bool ends = run->total && r->trace->ends_at_oom;
 
@@ -345,8 +343,8 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 		colour = ends ? frag_color_code(r->colour, INK_YELLOW) : colour;
 		snprintf(text, sizeof(text), "%s%s reserves %s%s%s at step %" PRIu64 " of %" PRIu64
 			 "%s", ends ? "up to where the recording ends, " : "", name,
-			 frag_size_text(a, run->peak.reserved), run->total ? " of " : "",
-			 run->total ? frag_size_text(b, frag_answer_room(run)) : "", run->peak_step,
+			 SIZE(run->peak.reserved), run->total ? " of " : "",
+			 run->total ? SIZE(frag_answer_room(run)) : "", run->peak_step,
 			 r->trace->events, mark_text(run, run->peak_step, mark));
 	}
 	fputs(colour, f);
@@ -388,7 +386,7 @@ static const char *policy_name(const struct frag_report *r, uint32_t i,
 static const char *text_of_devices(const struct frag_report *r, const struct outcome *o,
 				   char *buf, size_t size)
 {
-	char name[FRAG_RUN_NAME_ROOM], bytes[FRAG_NUMBER_ROOM];
+	char name[FRAG_RUN_NAME_ROOM];
 
 	if (o->failed)
 		snprintf(buf, size, "%s runs out of memory on device %u of %u, at step %" PRIu64,
@@ -396,7 +394,7 @@ static const char *text_of_devices(const struct frag_report *r, const struct out
 			 o->failed->ooms ? o->failed->ooms[0].step : o->failed->steps);
 	else
 		snprintf(buf, size, "%s reserves %s on all %u devices together",
-			 policy_name(r, 0, name), frag_size_text(bytes, o->reserved), r->run_count);
+			 policy_name(r, 0, name), SIZE(o->reserved), r->run_count);
 	return buf;
 }
 
@@ -404,7 +402,7 @@ static const char *text_of_devices(const struct frag_report *r, const struct out
 static void print_head_of_all(const struct frag_report *r, FILE *f)
 {
 	const uint32_t devices = frag_device_count(r), policies = r->run_count / devices;
-	char name[FRAG_RUN_NAME_ROOM], size[FRAG_NUMBER_ROOM], text[FRAG_RUN_NAME_ROOM + 256];
+	char name[FRAG_RUN_NAME_ROOM], text[FRAG_RUN_NAME_ROOM + 256];
 	struct outcome best = { .reserved = UINT64_MAX }, o = best;
 	uint32_t failed = 0, cut = 0;
 	bool limited = false, ends;
@@ -428,10 +426,10 @@ static void print_head_of_all(const struct frag_report *r, FILE *f)
 		snprintf(text, sizeof(text), "none of %u runs", policies);
 	else if (!failed)
 		snprintf(text, sizeof(text), "all %u runs; %s reserves least, %s", policies, name,
-			 frag_size_text(size, best.reserved));
+			 SIZE(best.reserved));
 	else
 		snprintf(text, sizeof(text), "%u of %u runs; %s reserves least, %s",
-			 policies - failed, policies, name, frag_size_text(size, best.reserved));
+			 policies - failed, policies, name, SIZE(best.reserved));
 	ends = limited && r->trace->ends_at_oom && failed < policies && !cut;
 	head = cut ? "INTERRUPTED: " : failed == policies ? "DOES NOT FIT: "
 	       : ends ? failed ? "SOME FIT SO FAR: " : "FITS SO FAR: "
@@ -541,7 +539,6 @@ static void print_setting(const struct frag_report *r, const char *status, const
 {
 	const uint64_t figures[] = { requested, reserved, lost };
 	const bool bad = strcmp(status, "OOM") == 0;
-	char size[FRAG_NUMBER_ROOM];
 
 	fprintf(f, "%s%-*s%s  ", bad ? frag_color_code(r->colour, INK_RED) : "", status_width(r), status,
 		bad ? frag_color_code(r->colour, INK_PLAIN) : "");
@@ -551,7 +548,7 @@ static void print_setting(const struct frag_report *r, const char *status, const
 		fprintf(f, "%-*s", width, name);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		fprintf(f, "  %12s", figures[i] == UINT64_MAX ? "-"
-			: frag_size_text(size, figures[i]));
+			: SIZE(figures[i]));
 	putc('\n', f);
 }
 

@@ -249,7 +249,7 @@ static void print_tables(struct paper *p, const struct frag_group *g)
 static void print_timelines(const struct paper *p, const struct frag_group *g)
 {
 	static const char ramp[] = " .:-=+*#%@";
-	char name[NAME_ROOM], peak_text[FRAG_NUMBER_ROOM];
+	char name[NAME_ROOM];
 	uint64_t peak = 0;
 
 	for (uint32_t i = 0; i < g->count; i++)
@@ -258,7 +258,7 @@ static void print_timelines(const struct paper *p, const struct frag_group *g)
 	if (!peak || g->count > SHOWN_MAX || !g->pair[0].run->timeline.count)
 		return;
 	fprintf(p->f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
-		frag_size_text(peak_text, peak), ramp[sizeof(ramp) - 2]);
+		SIZE(peak), ramp[sizeof(ramp) - 2]);
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct frag_timeline *c = &g->pair[i].run->timeline;
 
@@ -478,7 +478,6 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 {
 	enum { ROWS = 8, COLUMNS = FRAG_TIMELINE_MAX };
 	struct frag_timeline a = pair->base->timeline, b = pair->run->timeline;
-	char text[FRAG_NUMBER_ROOM];
 	uint64_t peak = 0;
 
 	frag_timeline_widen(&a, b.width);
@@ -492,7 +491,7 @@ static void print_both(const struct paper *p, const struct frag_pair *pair)
 	for (uint32_t row = ROWS; row > 0 && peak; row--) {
 		const double level = (double)peak * ((double)row - 0.5) / ROWS;
 
-		fprintf(p->f, "    %12s |", row == ROWS ? frag_size_text(text, peak) : "");
+		fprintf(p->f, "    %12s |", row == ROWS ? SIZE(peak) : "");
 		for (uint32_t i = 0; i < a.count; i++) {
 			const bool before = (double)a.stretch[i].reserved >= level;
 			const bool now = (double)b.stretch[i].reserved >= level;

@@ -127,13 +127,13 @@ const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_diverge
 
 const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *w)
 {
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
+	char b[FRAG_NUMBER_ROOM], d[FRAG_NUMBER_ROOM];
 
 	snprintf(buf, FRAG_PLACE_ROOM, "reserved %s (%s), allocated %s (%s)",
-		 frag_size_text(a, w->reserved),
+		 SIZE(w->reserved),
 		 frag_difference_text(b, FRAG_BYTES,
 				      (double)w->reserved - (double)w->base_reserved),
-		 frag_size_text(c, w->allocated),
+		 SIZE(w->allocated),
 		 frag_difference_text(d, FRAG_BYTES,
 				      (double)w->allocated - (double)w->base_allocated));
 	return buf;

@@ -34,9 +34,14 @@ void frag_csv_number(FILE *f, bool there, uint64_t value)
 
 void frag_markdown_cell(FILE *f, const char *text)
 {
+	fputs("| ", f);
+	frag_markdown_text(f, text);
+}
+
+void frag_markdown_text(FILE *f, const char *text)
+{
 	char shown[FRAG_PRINTABLE_ROOM];
 
-	fputs("| ", f);
 	for (text = frag_printable(shown, text); *text; text++) {
 		if (strchr("|\\`*_<>[]#&", *text))
 			putc('\\', f);

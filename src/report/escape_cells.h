@@ -13,5 +13,7 @@ void frag_csv_number(FILE *f, bool there, uint64_t value);
 
 /* "| text ": what would end the cell, or be markup, is escaped. */
 void frag_markdown_cell(FILE *f, const char *text);
+/* "text " */
+void frag_markdown_text(FILE *f, const char *text);
 
 #endif

@@ -59,10 +59,10 @@ static void print_head(const struct page *p)
 {
 	const struct frag_explanation *x = p->a->found;
 	const struct frag_device_figures *d = &x->devices[p->m->device];
-	char room[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM], moment[128], device[32] = "";
+	char room[FRAG_PRINTABLE_ROOM], moment[128], device[32] = "";
 	const char *path = frag_printable(room, frag_input_name(p->a->trace->path));
 	const char *label = frag_choice_label(x->choice);
-	const char *on = d->total ? frag_size_text(size, d->total) : "an unlimited device";
+	const char *on = d->total ? SIZE(d->total) : "an unlimited device";
 	size_t columns = strlen(path) + strlen(" under ") + strlen(label) + strlen(" on : ")
 			 + strlen(on);
 
@@ -102,7 +102,6 @@ static void print_verdict(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const int columns = p->paper->columns;
-	char e[FRAG_NUMBER_ROOM], g[FRAG_NUMBER_ROOM];
 	struct sizes s;
 
 	frag_size_text(s.a, m->need);
@@ -142,7 +141,7 @@ static void print_verdict(const struct page *p)
 		frag_put_row(columns, "verdict", p->f, "fragmentation: %s beside the %s that is live"
 			     " is well below %s, but no free block for it is larger than %s, and of"
 			     " the %s asked of the device %s are missing", s.a, s.c, s.b, s.d,
-			     frag_size_text(e, m->demand), frag_size_text(g, m->missing));
+			     SIZE(m->demand), SIZE(m->missing));
 		break;
 	case FRAG_FAILURE_NONE:
 		break;
@@ -266,7 +265,7 @@ static void print_held(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 };
-	char size[FRAG_NUMBER_ROOM], line[400] = "", tag[OF_ROOM];
+	char line[400] = "", tag[OF_ROOM];
 	size_t used = 0;
 
 	if (!m->held_count)
@@ -278,12 +277,12 @@ static void print_held(const struct page *p)
 		if (sums[k])
 			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s",
 						 used ? ", " : "", frag_life_class_names[k],
-						 frag_size_text(size, sums[k]));
+						 SIZE(sums[k]));
 	putc('\n', p->f);
 	frag_put_row(p->paper->columns, "held", p->f, "%s", line);
 	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
 		frag_put_row(p->paper->columns, "", p->f, "%s in %" PRIu64 " block%s %s, %s",
-			     frag_size_text(size, m->held[i].bytes), m->held[i].blocks,
+			     SIZE(m->held[i].bytes), m->held[i].blocks,
 			     frag_s(m->held[i].blocks), of_tag(m->held[i].tag, tag),
 			     frag_life_class_names[frag_held_class(&m->held[i])]);
 }
@@ -334,14 +333,14 @@ static const struct frag_blocking_block *find_pin(const struct frag_explained *m
 /* What is moved, at the moment that the other rows are of. */
 static void print_moved(const struct page *p, const struct frag_move *move)
 {
-	char tag[OF_ROOM], size[FRAG_NUMBER_ROOM], life[LIFE_ROOM], id[FRAG_SHORT_NAME];
+	char tag[OF_ROOM], life[LIFE_ROOM], id[FRAG_SHORT_NAME];
 
 	for (uint32_t i = 0; i < move->blocks && i < MOVED_SHOWN; i++) {
 		const struct frag_blocking_block *pin = find_pin(p->m, move->ids[i]);
 
 		frag_put_row(p->paper->columns, "", p->f, "id %s, %s %s%s%s",
 			     frag_short_name(move->ids[i], id),
-			     frag_size_text(size, move->sizes[i]), of_tag(move->tags[i], tag),
+			     SIZE(move->sizes[i]), of_tag(move->tags[i], tag),
 			     pin ? ", " : "", pin ? life_text(pin, life) : "");
 	}
 	if (move->blocks > MOVED_SHOWN)
@@ -352,7 +351,7 @@ static void print_moved(const struct page *p, const struct frag_move *move)
 static void print_move(const struct page *p, uint32_t i)
 {
 	const struct frag_move *move = &p->m->moves[i];
-	char size[FRAG_NUMBER_ROOM], at[64] = "", to[80] = "the run reaches its end";
+	char at[64] = "", to[80] = "the run reaches its end";
 
 	if (i)
 		snprintf(at, sizeof(at), ", at step %" PRIu64, move->step);
@@ -360,7 +359,7 @@ static void print_move(const struct page *p, uint32_t i)
 		snprintf(to, sizeof(to), "the run gets to step %" PRIu64, move->reaches);
 	frag_put_row(p->paper->columns, i ? "" : "move", p->f, "%s in %" PRIu32 " block%s out of"
 		     " segment%s %" PRIu32 "%s to elsewhere%s: then the request is served, and %s"
-		     " (simulated)", frag_size_text(size, move->bytes), move->blocks,
+		     " (simulated)", SIZE(move->bytes), move->blocks,
 		     frag_s(move->blocks), frag_s(move->from_count), move->from[0],
 		     move->from_count > 1 ? " and others" : "", at, to);
 	if (!i)
@@ -489,14 +488,9 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 	return 0;
 }
 
-static int print_json(const void *what, const struct frag_text_style *paper, FILE *f,
-		      struct frag_error *err)
-{
-	(void)paper;
-	return frag_explain_json(what, f, err);
-}
-
 static const struct frag_format text = { .name = "text", .print = print };
-static const struct frag_format json = { .name = "json", .print = print_json };
+static const struct frag_format json = {
+	.name = "json", .format = "fragsim-explain", .document = frag_explain_document,
+};
 
 const struct frag_format *const frag_explain_formats[] = { &text, &json, NULL };

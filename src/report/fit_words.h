@@ -19,4 +19,7 @@ char *frag_device_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 /* How far the smallest device is above the floor, in percent. */
 double frag_fit_above_floor(const struct frag_fit *fit);
 
+#define CAPACITY(bytes) frag_capacity_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
+#define DEVICE(bytes) frag_device_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
+
 #endif

@@ -7,17 +7,13 @@
 /* All that is known of one: whoever doubts the figure can look it up. */
 static void print_whole(const struct frag_card *card, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM];
-
 	fprintf(f, "%s: %s\n    %" PRIu64 " bytes (%s); reported by %s as %s\n    %s\n", card->key,
-		card->name, card->bytes, frag_size_text(size, card->bytes), card->by,
+		card->name, card->bytes, SIZE(card->bytes), card->by,
 		card->reported, card->source);
 }
 
 void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM];
-
 	for (uint32_t i = 0; whole && cards[i]; i++)
 		print_whole(cards[i], f);
 	if (whole)
@@ -25,7 +21,7 @@ void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f
 	fprintf(f, "%-16s  %10s  %12s  %s\n", "card", "", "bytes", "name");
 	for (; *cards; cards++)
 		fprintf(f, "%-16s  %10s  %12" PRIu64 "  %s\n", (*cards)->key,
-			frag_size_text(size, (*cards)->bytes), (*cards)->bytes, (*cards)->name);
+			SIZE((*cards)->bytes), (*cards)->bytes, (*cards)->name);
 	fputs("\nOf all memory the least that a driver on Linux was seen to report: fragsim cards CARD"
 	      "\nsays where. Written --device CARD.\n", f);
 }

@@ -126,13 +126,13 @@ static bool own_limit(const struct advice *a)
 {
 	const struct frag_figure *allowed = &a->m->said[FRAG_SAID_ALLOWED];
 	const uint64_t held = a->m->reserved.there ? a->m->reserved.bytes : a->m->allocated.bytes;
-	char size[FRAG_NUMBER_ROOM], text[256];
+	char text[256];
 
 	if (!allowed->there || allowed->bytes >= a->m->total.bytes
 	    || held + a->m->said[FRAG_SAID_ASKED].bytes + 3 * a->m->precision <= allowed->bytes)
 		return false;
 	snprintf(text, sizeof(text), "the program limits itself to %s, whatever the device has:"
-		 " raise that where it calls", frag_size_text(size, allowed->bytes));
+		 " raise that where it calls", SIZE(allowed->bytes));
 	say(a, text);
 	paste(a, "torch.cuda.set_per_process_memory_fraction(1.0)");
 	return true;

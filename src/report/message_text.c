@@ -49,10 +49,8 @@ static const char *gpus_text(uint64_t gpus, char buf[GPUS_ROOM])
 static void print_figure(const char *label, const struct frag_figure *figure, const char *note,
 			 FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM];
-
 	if (figure->there)
-		fprintf(f, "  %-12s %11s%s%s\n", label, frag_size_text(size, figure->bytes),
+		fprintf(f, "  %-12s %11s%s%s\n", label, SIZE(figure->bytes),
 			*note ? "  " : "", note);
 }
 
@@ -81,11 +79,11 @@ static const char *total_note(const struct frag_message *m)
 /* Those that are printed and those that follow from them, in one order whatever the wording. */
 static void print_figures(const struct frag_message *m, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM], pools[FRAG_NUMBER_ROOM + 32] = "in live blocks";
+	char pools[FRAG_NUMBER_ROOM + 32] = "in live blocks";
 
 	if (m->said[FRAG_SAID_POOLS].there)
 		snprintf(pools, sizeof(pools), "in live blocks, %s of it in private pools",
-			 frag_size_text(size, m->said[FRAG_SAID_POOLS].bytes));
+			 SIZE(m->said[FRAG_SAID_POOLS].bytes));
 	print_figure("asked", &m->said[FRAG_SAID_ASKED], "", f);
 	print_figure("total", &m->total, total_note(m), f);
 	print_figure("free", &m->free, m->said[FRAG_SAID_FREE].there ? "on the device"
@@ -101,7 +99,7 @@ static void print_figures(const struct frag_message *m, FILE *f)
 		     "in use by processes that the message names", f);
 	if (m->chunks.count)
 		frag_fprintf(f, "  %-12s %11s  of %" PRIu64 " free chunks; fragmentation index %.1f%%\n",
-			     "largest", frag_size_text(size, m->chunks.largest), m->chunks.count,
+			     "largest", SIZE(m->chunks.largest), m->chunks.count,
 			     100 * (1 - (double)m->chunks.largest / (double)m->chunks.bytes));
 }
 
@@ -111,24 +109,24 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 	const uint64_t asked = m->said[FRAG_SAID_ASKED].bytes;
 	const uint64_t room = m->free.bytes + m->unallocated.bytes;
 	const uint64_t apart = asked > room ? asked - room : room - asked;
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], c[FRAG_NUMBER_ROOM];
+	char a[FRAG_NUMBER_ROOM];
 
 	frag_size_text(a, asked);
 	switch (m->verdict) {
 	case FRAG_SHORT_OVER_DEVICE:
 		frag_snprintf(buf, size, "%s asked for at once are more than the %s that there are",
-			      a, frag_size_text(b, m->total.bytes));
+			      a, SIZE(m->total.bytes));
 		break;
 	case FRAG_SHORT_REFUSED:
 		frag_snprintf(buf, size, "%s were free, %s more than was asked for",
-			      frag_size_text(b, m->free.bytes),
-			      frag_size_text(c, m->free.bytes - asked));
+			      SIZE(m->free.bytes),
+			      SIZE(m->free.bytes - asked));
 		break;
 	case FRAG_SHORT_OUTSIDE:
 		frag_snprintf(buf, size, "free and unallocated are %s, %s too few; %s are held"
 			      " outside the allocator, and without them it would fit",
-			      frag_size_text(a, room), frag_size_text(b, apart),
-			      frag_size_text(c, m->outside.bytes));
+			      frag_size_text(a, room), SIZE(apart),
+			      SIZE(m->outside.bytes));
 		break;
 	case FRAG_SHORT_CAPACITY:
 		if (!m->free.there || !m->unallocated.there)
@@ -136,13 +134,13 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 				 " no room for %s", a);
 		else
 			frag_snprintf(buf, size, "free and unallocated are %s, %s too few for %s",
-				      frag_size_text(b, room), frag_size_text(c, apart), a);
+				      SIZE(room), SIZE(apart), a);
 		break;
 	case FRAG_SHORT_TIGHT:
 	case FRAG_SHORT_FRAGMENTATION:
 		frag_snprintf(buf, size, "free and unallocated are %s, enough for %s: %s, %.1f%% of"
-			      " all, would be left%s", frag_size_text(b, room), a,
-			      frag_size_text(c, apart),
+			      " all, would be left%s", SIZE(room), a,
+			      SIZE(apart),
 			      100 * (double)apart / (double)m->total.bytes,
 			      m->verdict == FRAG_SHORT_TIGHT ? ", less than any placement can count on"
 			      : "; but nowhere in one piece");
@@ -157,7 +155,7 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 /* What else it may be, where the figures leave it open. */
 static void print_possible(const struct frag_message *m, const struct frag_text_style *paper, FILE *f)
 {
-	char text[SENTENCE_ROOM], size[FRAG_NUMBER_ROOM];
+	char text[SENTENCE_ROOM];
 	size_t used = 0;
 
 	text[0] = '\0';
@@ -167,10 +165,10 @@ static void print_possible(const struct frag_message *m, const struct frag_text_
 						 used ? "; or: " : "", verdict_words[i]);
 	if (m->precision && used)
 		fprintf(f, "  %-12s each figure is off by %s at most; that leaves possible, too:\n",
-			"rounding", frag_size_text(size, m->precision));
+			"rounding", SIZE(m->precision));
 	else if (m->precision)
 		fprintf(f, "  %-12s each figure is off by %s at most: the verdict stays\n",
-			"rounding", frag_size_text(size, m->precision));
+			"rounding", SIZE(m->precision));
 	if (used)
 		frag_put_wrapped(paper->columns, m->precision ? "               "
 				 : "  possible     ", text, f);
@@ -211,10 +209,10 @@ static void print_group(const struct frag_message_group *group, const struct fra
 static void print_row(const struct frag_message_group *group, FILE *f)
 {
 	const struct frag_message *m = &group->first;
-	char size[FRAG_NUMBER_ROOM], free[FRAG_NUMBER_ROOM], gpus[GPUS_ROOM];
+	char free[FRAG_NUMBER_ROOM], gpus[GPUS_ROOM];
 
 	fprintf(f, "%7" PRIu64 " %9" PRIu64 " %11s %11s  %-14s %s\n", group->count, m->line,
-		frag_size_text(size, m->said[FRAG_SAID_ASKED].bytes),
+		SIZE(m->said[FRAG_SAID_ASKED].bytes),
 		m->free.there ? frag_size_text(free, m->free.bytes) : "-",
 		frag_shortage_name(m->verdict),
 		group->gpus ? gpus_text(group->gpus, gpus) : "-");

@@ -33,10 +33,10 @@ static void put_name(const struct frag_report *r, const struct frag_result *run,
 /* A peak; of a run that did not finish it is the least that it may be. */
 static void print_peak(const struct frag_result *run, uint64_t bytes, int width, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM], text[FRAG_NUMBER_ROOM + 2];
+	char text[FRAG_NUMBER_ROOM + 2];
 
 	snprintf(text, sizeof(text), "%s%s", run->status == FRAG_RUN_OK ? "" : ">=",
-		 frag_size_text(size, bytes));
+		 SIZE(bytes));
 	fprintf(f, "  %*s", width, text);
 }
 
@@ -134,7 +134,7 @@ static void print_marks(const struct frag_result *run, FILE *f)
 {
 	uint32_t worst[FRAG_WORST_MAX];
 	uint32_t count = frag_top_indexes(worst, run->marks, run->mark_count, mark_index);
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], name[FRAG_SHORT_NAME];
+	char name[FRAG_SHORT_NAME];
 
 	if (!count)
 		return;
@@ -149,8 +149,8 @@ static void print_marks(const struct frag_result *run, FILE *f)
 		else
 			frag_fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", mark->step, m->fi_device,
 				     m->fi);
-		fprintf(f, "  %11s  %11s  %s\n", frag_size_text(a, m->reserved),
-			frag_size_text(b, m->allocated), frag_short_name(mark->name, name));
+		fprintf(f, "  %11s  %11s  %s\n", SIZE(m->reserved),
+			SIZE(m->allocated), frag_short_name(mark->name, name));
 	}
 	if (run->mark_count > count && run->last.opaque)
 		fprintf(f, "  the first of %u marks\n", run->mark_count);

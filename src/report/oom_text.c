@@ -42,7 +42,7 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 	const uint64_t piece = frag_oom_piece(oom);
 	uint64_t missing;
 	char unused[FRAG_NUMBER_ROOM], stranded[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
-	char lack[FRAG_NUMBER_ROOM], obstacle[128], end[64] = "";
+	char obstacle[128], end[64] = "";
 
 	if (m->opaque) {
 		snprintf(buf, FRAG_OOM_ADVICE_ROOM, "%s reserved but unused in the driver's own "
@@ -54,7 +54,7 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 	put_obstacle(obstacle, sizeof(obstacle), oom, missing);
 	if (missing)
 		snprintf(end, sizeof(end), "; %s missing in one piece",
-			 frag_size_text(lack, missing));
+			 SIZE(missing));
 	frag_snprintf(buf, FRAG_OOM_ADVICE_ROOM,
 		      "%s: %s reserved but unallocated, %s of that stranded between live blocks; "
 		      "largest free block %s; fi %.2f %%, fi_device %.2f %%%s.", obstacle,
@@ -82,7 +82,6 @@ static void print_frames(const char *frames, FILE *f)
 static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 {
 	uint64_t bytes = holder->bytes, blocks = holder->blocks;
-	char size[FRAG_NUMBER_ROOM];
 
 	for (uint32_t i = 0; i < holder->stack_count; i++) {
 		const struct frag_holder_stack *stack = &holder->stacks[i];
@@ -90,7 +89,7 @@ static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 		/* one that all of them have needs no figures of its own */
 		if (stack->blocks != holder->blocks)
 			fprintf(f, "%12s%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
-				":\n", "", frag_size_text(size, stack->bytes), stack->blocks,
+				":\n", "", SIZE(stack->bytes), stack->blocks,
 				stack->blocks == 1 ? "" : "s", stack->oldest);
 		print_frames(stack->frames, f);
 		bytes -= stack->bytes;
@@ -98,7 +97,7 @@ static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 	}
 	if (holder->stack_count && blocks)
 		fprintf(f, "%12s%s in %" PRIu64 " block%s of other stacks, %u in all\n", "",
-			frag_size_text(size, bytes), blocks, blocks == 1 ? "" : "s",
+			SIZE(bytes), blocks, blocks == 1 ? "" : "s",
 			holder->all_stacks);
 }
 
@@ -117,13 +116,13 @@ static void print_holder(const struct frag_report *r, const struct frag_tag_usag
 const char *frag_holder_text(const struct frag_tag_usage *holder, bool long_form,
 			     char buf[FRAG_HOLDER_ROOM])
 {
-	char size[FRAG_NUMBER_ROOM], age[64], tag[FRAG_SHORT_NAME];
+	char age[64], tag[FRAG_SHORT_NAME];
 
 	snprintf(age, sizeof(age), holder->tag ? " of" : "");
 	if (long_form)
 		snprintf(age, sizeof(age), ", the oldest from step %" PRIu64 ",", holder->oldest);
 	snprintf(buf, FRAG_HOLDER_ROOM, "%s in %" PRIu64 " block%s%s %s",
-		 frag_size_text(size, holder->bytes), holder->blocks, frag_s(holder->blocks), age,
+		 SIZE(holder->bytes), holder->blocks, frag_s(holder->blocks), age,
 		 holder->tag ? frag_short_name(holder->tag, tag) : "without a tag");
 	return buf;
 }

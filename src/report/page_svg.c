@@ -94,13 +94,12 @@ static void put_axis(const struct panel *p, const struct frag_result *run, uint6
 	const int bottom = FRAG_SVG_HEIGHT - BOTTOM;
 	const uint64_t room = run->total > run->context + run->other
 			      ? run->total - run->context - run->other : 0;
-	char size[FRAG_NUMBER_ROOM];
 
 	fprintf(p->f, "<path stroke=\"#888\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP,
 		bottom, FRAG_SVG_WIDTH - RIGHT);
 	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6,
 		bottom - (int)((double)run->peak.reserved * p->scale) + 4,
-		frag_size_text(size, run->peak.reserved));
+		SIZE(run->peak.reserved));
 	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>\n",
 		LEFT - 6, bottom + 4);
 	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">step %" PRIu64 "</text>\n",
@@ -142,7 +141,6 @@ void frag_svg_panel(const struct frag_result *run, const struct frag_page_device
 	const uint64_t peak = run->peak.reserved ? run->peak.reserved : 1;
 	const bool near = room > peak && (double)room < TEXT_FAR * (double)peak;
 	const uint64_t top = near ? room : peak;
-	char size[FRAG_NUMBER_ROOM];
 	const struct panel p = {
 		.line = &d->line, .f = f,
 		.scale = (FRAG_SVG_HEIGHT - TOP - BOTTOM) / (double)top,
@@ -158,7 +156,7 @@ void frag_svg_panel(const struct frag_result *run, const struct frag_page_device
 	frag_put_markup(run->choice.text, f);
 	if (room)
 		fprintf(f, ", device %" PRIu32 ", room for %s", run->device,
-			frag_size_text(size, room));
+			SIZE(room));
 	fputs("</text>\n", f);
 	for (size_t i = 0; i < FIGURES && p.columns; i++)
 		put_area(&p, figures[i].figure, figures[i].colour);

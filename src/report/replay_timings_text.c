@@ -25,9 +25,7 @@ static const char *class_text(char buf[FRAG_NUMBER_ROOM], uint32_t which)
 /* A peak; where memory ran out it is the least that it may be. */
 static const char *peak_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes, bool oom)
 {
-	char size[FRAG_NUMBER_ROOM];
-
-	snprintf(buf, FRAG_NUMBER_ROOM, "%s%.29s", oom ? ">=" : "", frag_size_text(size, bytes));
+	snprintf(buf, FRAG_NUMBER_ROOM, "%s%.29s", oom ? ">=" : "", SIZE(bytes));
 	return buf;
 }
 
@@ -104,8 +102,7 @@ static void print_calls(const struct frag_driver_costs *c, FILE *f)
 
 static void print_segments(const struct frag_driver_costs *c, FILE *f)
 {
-	char class[FRAG_NUMBER_ROOM], a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
-	char d[FRAG_NUMBER_ROOM];
+	char class[FRAG_NUMBER_ROOM];
 	bool head = false;
 
 	for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++) {
@@ -118,8 +115,8 @@ static void print_segments(const struct frag_driver_costs *c, FILE *f)
 				"requested", "predicted", "taken");
 		head = true;
 		fprintf(f, "  %-10s %8s %8" PRIu64 " %13s %13s %13s\n", "", class_text(class, i),
-			t->count, frag_size_text(a, t->requested), frag_size_text(b, t->predicted),
-			frag_size_text(d, t->taken));
+			t->count, SIZE(t->requested), SIZE(t->predicted),
+			SIZE(t->taken));
 	}
 }
 
@@ -135,7 +132,6 @@ static void print_probes(const struct frag_probes *all, FILE *f)
 {
 	uint32_t worst[FRAG_WORST_MAX];
 	uint32_t count = frag_top_indexes(worst, all, all->kept, probe_index);
-	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM];
 
 	if (!count)
 		return;
@@ -145,7 +141,7 @@ static void print_probes(const struct frag_probes *all, FILE *f)
 		const struct frag_probe *p = &all->probe[worst[i]];
 
 		frag_fprintf(f, "  %-10s %8" PRIu64 " %13s %13s %9.2f%s%.60s\n", "", p->step,
-			     frag_size_text(a, p->free), frag_size_text(b, p->largest), p->fi,
+			     SIZE(p->free), SIZE(p->largest), p->fi,
 			     p->mark ? "  " : "", p->mark ? p->mark : "");
 	}
 	if (all->count > count)

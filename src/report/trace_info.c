@@ -94,15 +94,13 @@ static void print_devices(const struct frag_survey *s, const struct frag_trace_i
 /* What a snapshot says of it, beside the trace. */
 static void print_host(const struct frag_host_memory *host, FILE *f)
 {
-	char text[FRAG_NUMBER_ROOM];
-
 	if (!host->events && !host->live)
 		return;
 	fprintf(f, "pinned host memory: %" PRIu64 " event%s beside the trace, which run --host"
 		" simulates\n", host->events, host->events == 1 ? "" : "s");
-	fprintf(f, "  at most %s live\n", frag_size_text(text, host->peak_bytes));
+	fprintf(f, "  at most %s live\n", SIZE(host->peak_bytes));
 	fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
-		frag_size_text(text, host->live_bytes), host->live, host->live == 1 ? "" : "s");
+		SIZE(host->live_bytes), host->live, host->live == 1 ? "" : "s");
 }
 
 /* The first value of a bin. */
@@ -125,7 +123,7 @@ static void print_bins(const struct frag_survey_bin *bins, const char *title, bo
 		return;
 	fprintf(f, "\n%-14s %10s %14s\n", title, "blocks", "bytes");
 	for (uint32_t i = 0; i < FRAG_SURVEY_BINS; i++) {
-		char from[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
+	char from[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
 		int length = (int)((double)bins[i].count / (double)max * BAR + 0.5);
 
 		if (!bins[i].count)

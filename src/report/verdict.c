@@ -47,8 +47,6 @@ static void put_scores(const struct frag_match_count *score, FILE *f)
 
 static void put_side(const char *who, bool made, uint64_t address, uint64_t bytes, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM];
-
 	fprintf(f, "  %-10s", who);
 	if (!made)
 		fputs("nothing", f);
@@ -57,7 +55,7 @@ static void put_side(const char *who, bool made, uint64_t address, uint64_t byte
 	else
 		fputs("a place that the log does not have", f);
 	if (made && bytes)
-		fprintf(f, ", %s", frag_size_text(size, bytes));
+		fprintf(f, ", %s", SIZE(bytes));
 	fputc('\n', f);
 }
 

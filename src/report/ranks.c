@@ -1,13 +1,21 @@
-/* ranks_text.c - what fragsim ranks found, for people. */
+/* ranks.c - what fragsim ranks found, in every form: for people, as rows, as a document. */
+#include "report/answers.h"
+
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/format.h"
 #include "base/path.h"
 #include "base/escape.h"
+#include "documents/document_head.h"
 #include "report/color.h"
-#include "report/ranks_formats.h"
+#include "report/table.h"
 #include "report/wrap_lines.h"
+
+#define FRAG_APART_ROOM 64
+static const char *frag_apart_text(const struct frag_ranked *row, const char *between,
+			    char buf[FRAG_APART_ROOM]);
 
 #define ROWS_MAX 64             /* of more only those that say something are shown */
 #define APART_MAX 8             /* ranks whose tags are listed; unless all are wanted */
@@ -63,7 +71,7 @@ static void print_head(const struct frag_ranks_answer *a, const struct frag_text
 static void print_table_row(const struct frag_ranks_answer *a, const struct frag_ranked *row,
 			    bool devices, const struct frag_text_style *paper, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM], path[FRAG_PRINTABLE_ROOM];
+	char path[FRAG_PRINTABLE_ROOM];
 	const bool red = stands_out(row) || row->ooms;
 
 	fprintf(f, "%s%6" PRIu64 "%s", red ? frag_color_code(paper->colour, INK_RED) : "",
@@ -71,7 +79,7 @@ static void print_table_row(const struct frag_ranks_answer *a, const struct frag
 	if (devices)
 		fprintf(f, "%6" PRIu32 "  ", row->device);
 	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
-		fprintf(f, "%12s", frag_size_text(size, row->figure[k]));
+		fprintf(f, "%12s", SIZE(row->figure[k]));
 	fprintf(f, "  %-6s  %s%s\n", row->ooms ? "OOM" : "ok",
 		frag_printable(path, frag_file_name(frag_input_name(a->traces[row->source].path))),
 		red ? frag_color_code(paper->colour, INK_PLAIN) : "");
@@ -135,10 +143,8 @@ static void print_median(const struct frag_ranks_answer *a, const struct frag_te
 /* "512.00 MiB more", "1.00 GiB less" */
 static const char *by_how_much(uint64_t value, uint64_t median, char buf[NAME_ROOM])
 {
-	char size[FRAG_NUMBER_ROOM];
-
 	snprintf(buf, NAME_ROOM, "%s %s",
-		 frag_size_text(size, value > median ? value - median : median - value),
+		 SIZE(value > median ? value - median : median - value),
 		 value > median ? "more" : "less");
 	return buf;
 }
@@ -275,19 +281,19 @@ static void print_joint(const struct frag_ranks_answer *a, const struct frag_tex
 {
 	const struct frag_ranking *r = a->ranking;
 	const struct frag_ranked *worst = &r->rows[r->worst];
-	char name[NAME_ROOM], size[FRAG_NUMBER_ROOM], wanted[FRAG_NUMBER_ROOM];
+	char name[NAME_ROOM];
 
 	if (!worst->ooms) {
 		frag_put_row(paper->columns, "joint", f, "%s reserved, by %s; no rank runs out of"
-			     " memory", frag_size_text(size, worst->figure[FRAG_RANK_RESERVED]),
+			     " memory", SIZE(worst->figure[FRAG_RANK_RESERVED]),
 			     row_name(a, worst, name));
 		return;
 	}
 	frag_put_row(paper->columns, "joint", f, "%" PRIu32 " of %" PRIu32 " out of memory, with most"
 		     " reserved %s: %s, when it asks for %s at step %" PRIu64, r->ooms, r->count,
 		     row_name(a, worst, name),
-		     frag_size_text(size, worst->figure[FRAG_RANK_RESERVED]),
-		     frag_size_text(wanted, worst->oom_size), worst->oom_step);
+		     SIZE(worst->figure[FRAG_RANK_RESERVED]),
+		     SIZE(worst->oom_size), worst->oom_step);
 }
 
 static int print(const void *what, const struct frag_text_style *paper, FILE *f, struct frag_error *err)
@@ -313,4 +319,182 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 	return 0;
 }
 
-const struct frag_format frag_ranks_text = { .name = "text", .print = print };
+static const struct frag_format text_format = { .name = "text", .print = print };
+
+static const char *frag_apart_text(const struct frag_ranked *row, const char *between,
+			    char buf[FRAG_APART_ROOM])
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int k = 0; k <= FRAG_RANK_FIGURES; k++) {
+		const bool is = k < FRAG_RANK_FIGURES ? (row->apart & 1U << k) != 0 : row->apart_oom;
+
+		if (is)
+			used += (size_t)snprintf(buf + used, FRAG_APART_ROOM - used, "%s%s",
+						 used ? between : "", k < FRAG_RANK_FIGURES
+						 ? frag_rank_figure_names[k] : "oom");
+	}
+	return buf;
+}
+
+static const struct frag_column columns[] = {
+	{ "rank", "rank", FRAG_CELL_COUNT },
+	{ "device", "device", FRAG_CELL_COUNT },
+	{ "reserved", "reserved", FRAG_CELL_SIZE },
+	{ "requested", "requested", FRAG_CELL_SIZE },
+	{ "lost", "lost", FRAG_CELL_SIZE },
+	{ "status", NULL, FRAG_CELL_WORD },
+	{ "oom_step", NULL, FRAG_CELL_COUNT },
+	{ "compared", NULL, FRAG_CELL_WORD },
+	{ NULL, "memory", FRAG_CELL_WORD },
+	{ "apart", "stands out", FRAG_CELL_WORD },
+	{ "path", "trace", FRAG_CELL_TEXT },
+	{ 0 },
+};
+
+static void fill(struct frag_table *t, const void *what)
+{
+	const struct frag_ranks_answer *a = what;
+	const struct frag_ranking *r = a->ranking;
+	char apart[FRAG_APART_ROOM], memory[60];
+
+	for (const struct frag_ranked *row = r->rows; row < r->rows + r->count; row++) {
+		snprintf(memory, sizeof(memory), row->ooms ? "**out at step %" PRIu64 "**" : "enough",
+			 row->oom_step);
+		frag_cell(t, true, row->number);
+		frag_cell(t, true, row->device);
+		for (int k = 0; k < FRAG_RANK_FIGURES; k++)
+			frag_cell(t, true, row->figure[k]);
+		frag_cell_text(t, frag_run_status_name(row->status));
+		frag_cell(t, row->ooms != 0, row->oom_step);
+		frag_cell_text(t, row->compared ? "true" : "false");
+		frag_cell_text(t, memory);
+		frag_cell_text(t, frag_apart_text(row, t->csv ? " " : ", ", apart));
+		frag_cell_text(t, a->traces[row->source].path);
+	}
+}
+
+static const struct frag_rows rows = { columns, fill };
+
+const struct frag_format *const frag_ranks_formats[] = {
+	&text_format, FRAG_ANSWER_FORMS("ranks", frag_ranks_document, &rows),
+};
+
+static void put_oom(struct frag_node_ref in, const struct frag_ranked *row)
+{
+	struct frag_node_ref o;
+
+	if (!row->ooms) {
+		frag_json_null(in, "oom");
+		return;
+	}
+	o = frag_json_object(in, "oom");
+	frag_json_u64(o, "step", row->oom_step);
+	frag_json_u64(o, "size", row->oom_size);
+	frag_json_raw(o, "tag", row->oom_tag);
+}
+
+static void put_apart(struct frag_node_ref in, const struct frag_ranked *row)
+{
+	struct frag_node_ref list = frag_json_array(in, "apart");
+
+	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
+		if (row->apart & 1U << k)
+			frag_json_text(list, NULL, frag_rank_figure_names[k]);
+	if (row->apart_oom)
+		frag_json_text(list, NULL, "oom");
+}
+
+/* other: what is compared with. */
+static void put_differences(struct frag_node_ref in, const struct frag_rank_differences *found,
+			    const char *other)
+{
+	struct frag_node_ref list, o;
+
+	frag_json_u64(in, "all_differences", found->all);
+	list = frag_json_array(in, "differences");
+	for (uint32_t i = 0; i < found->count; i++) {
+		const struct frag_rank_difference *d = &found->list[i];
+
+		o = frag_json_object(list, NULL);
+		frag_json_raw(o, "tag", d->owner->tag);
+		frag_json_u64_or_null(o, "size", !d->owner->tag, d->owner->size);
+		frag_json_u64(o, "bytes", d->bytes);
+		frag_json_u64(o, other, d->other);
+	}
+}
+
+static void put_row(struct frag_node_ref list, const struct frag_ranks_answer *a,
+		    const struct frag_ranked *row)
+{
+	struct frag_node_ref o = frag_json_object(list, NULL), part;
+
+	frag_json_u64(o, "rank", row->number);
+	frag_document_trace(o, "trace", &a->traces[row->source]);
+	part = frag_json_object(o, "device");
+	frag_json_u64(part, "ordinal", row->device);
+	frag_json_u64_or_null(part, "total_bytes", row->total != 0, row->total);
+	frag_document_policy(o, &a->choices[row->source]);
+	frag_json_text(o, "status", frag_run_status_name(row->status));
+	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
+		frag_json_u64(o, frag_rank_figure_names[k], row->figure[k]);
+	frag_json_u64(o, "peak_step", row->peak_step);
+	put_oom(o, row);
+	frag_json_bool(o, "compared", row->compared);
+	put_apart(o, row);
+	put_differences(o, &row->from_median, "median");
+}
+
+static void put_figures(struct frag_node_ref in, const char *key, const uint64_t *figures)
+{
+	struct frag_node_ref o = frag_json_object(in, key);
+
+	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
+		frag_json_u64(o, frag_rank_figure_names[k], figures[k]);
+}
+
+/* What the row with most reserved has else than the one with least, where none stands out. */
+static void put_between(struct frag_node_ref in, const struct frag_ranking *r)
+{
+	struct frag_node_ref o;
+
+	if (!r->between.list) {
+		frag_json_null(in, "between");
+		return;
+	}
+	o = frag_json_object(in, "between");
+	frag_json_u64(o, "highest", r->rows[r->highest].number);
+	frag_json_u64(o, "highest_device", r->rows[r->highest].device);
+	frag_json_u64(o, "lowest", r->rows[r->lowest].number);
+	frag_json_u64(o, "lowest_device", r->rows[r->lowest].device);
+	put_differences(o, &r->between, "lowest");
+}
+
+void frag_ranks_document(struct frag_node_ref root, const void *what)
+{
+	const struct frag_ranks_answer *a = what;
+	const struct frag_ranking *r = a->ranking;
+	const struct frag_ranked *worst = &r->rows[r->worst];
+	struct frag_node_ref list, o;
+
+	frag_json_bool(root, "numbers_of_names", a->named);
+	list = frag_json_array(root, "ranks");
+	for (uint32_t i = 0; i < r->count; i++)
+		put_row(list, a, &r->rows[i]);
+	frag_json_u64(root, "compared", r->compared);
+	frag_json_bool(root, "alike", r->alike);
+	frag_json_u64(root, "apart", r->apart);
+	put_figures(root, "median", r->median);
+	put_figures(root, "limit", r->limit);
+	put_figures(root, "least", r->least);
+	put_figures(root, "most", r->most);
+	put_between(root, r);
+	o = frag_json_object(root, "joint");
+	frag_json_u64(o, "rank", worst->number);
+	frag_json_u64(o, "device", worst->device);
+	frag_json_text(o, "status", frag_run_status_name(worst->status));
+	frag_json_u64(o, "ooms", r->ooms);
+	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
+		frag_json_u64(o, frag_rank_figure_names[k], frag_ranking_most(r, k));
+}

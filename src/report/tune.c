@@ -1,4 +1,6 @@
-/* tune_text.c - what fragsim tune found, for people: the line to paste, and what it costs. */
+/* tune.c - what fragsim tune found, in every form: for people, as rows, as a document. */
+#include "report/answers.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,11 +8,14 @@
 #include "base/path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
+#include "documents/document_head.h"
 #include "report/fit_words.h"
 #include "report/color.h"
-#include "report/tune_formats.h"
-#include "report/tune_rows.h"
+#include "report/table.h"
 #include "report/wrap_lines.h"
+
+#define FRAG_TUNE_ROWS 10
+static uint32_t frag_tune_rows(const struct frag_tune *tune, struct frag_point rows[FRAG_TUNE_ROWS]);
 
 #define NAME_MIN 8
 #define FIGURES 52              /* columns beside the name */
@@ -81,7 +86,7 @@ static void print_sources(const struct frag_tune_answer *a, const struct frag_te
 {
 	const struct frag_tune *t = a->tune;
 	const char *plural = t->choice_count == 1 ? "" : "s";
-	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
+	char path[FRAG_PRINTABLE_ROOM];
 
 	fputs(frag_color_code(paper->colour, INK_BOLD), f);
 	for (uint32_t i = 0; i < t->source_count; i++)
@@ -90,7 +95,7 @@ static void print_sources(const struct frag_tune_answer *a, const struct frag_te
 	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 	if (t->total)
 		frag_fprintf(f, ": the best of %" PRIu32 " setting%s on %s, %.3g %% headroom\n",
-			     t->choice_count, plural, frag_size_text(size, t->total),
+			     t->choice_count, plural, SIZE(t->total),
 			     100 * t->headroom);
 	else
 		fprintf(f, ": the best of %" PRIu32 " setting%s\n", t->choice_count, plural);
@@ -111,15 +116,15 @@ static void print_gain(const struct frag_tune *t, const struct frag_point *p,
 		       const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_point *usual = &t->points[0];
-	char a[2 * FRAG_NUMBER_ROOM + 20], b[FRAG_NUMBER_ROOM];
+	char a[2 * FRAG_NUMBER_ROOM + 20];
 
 	frag_capacity_text(a, p->smallest);
 	if (p->safe != p->smallest && p->safe != UINT64_MAX)
 		snprintf(a + strlen(a), sizeof(a) - strlen(a), " (safe from %s on)",
-			 frag_capacity_text(b, p->safe));
+			 CAPACITY(p->safe));
 	if (!t->total && p->smallest == UINT64_MAX)
 		frag_put_row(paper->columns, "needs", f, "at most %s",
-			     frag_capacity_text(b, t->reached));
+			     CAPACITY(t->reached));
 	else if (t->total && p->choice == 0)
 		frag_put_row(paper->columns, "calls", f, "%" PRIu64, p->at.calls);
 	else if (t->total && usual->at.survives)
@@ -132,7 +137,7 @@ static void print_gain(const struct frag_tune *t, const struct frag_point *p,
 		frag_put_row(paper->columns, "needs", f, "%s", a);
 	else
 		frag_put_row(paper->columns, "needs", f, "%s; default %s (%+.1f%%)", a,
-			      frag_capacity_text(b, usual->smallest),
+			      CAPACITY(usual->smallest),
 			      100 * ((double)usual->smallest / (double)p->smallest - 1));
 }
 
@@ -150,10 +155,8 @@ static void print_word(const char *word, FILE *f)
 
 static void print_size_option(const char *name, uint64_t bytes, uint64_t recorded, FILE *f)
 {
-	char size[FRAG_NUMBER_ROOM];
-
 	if (bytes != recorded)
-		fprintf(f, " --%s %s", name, frag_capacity_text(size, bytes));
+		fprintf(f, " --%s %s", name, CAPACITY(bytes));
 }
 
 /*
@@ -165,7 +168,7 @@ static void print_proof(const struct frag_tune_answer *a, const struct frag_poin
 	const struct frag_tune *t = a->tune;
 	const struct frag_device_figures *now = t->sources[0].devices, *then = a->traces[0]->devices;
 	const char *path = a->traces[0]->path;
-	char shown[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
+	char shown[FRAG_PRINTABLE_ROOM];
 	const uint64_t total = t->total ? t->total : p->smallest;
 
 	if (t->model || strcmp(path, "-") == 0 || strchr(path, '\'')
@@ -173,7 +176,7 @@ static void print_proof(const struct frag_tune_answer *a, const struct frag_poin
 		return;
 	fprintf(f, "  proof   fragsim run %s ", is_setting(t, p->choice) ? "--alloc-conf" : "-p");
 	print_word(t->texts[p->choice], f);
-	fprintf(f, " --device-bytes %s", frag_capacity_text(size, total));
+	fprintf(f, " --device-bytes %s", CAPACITY(total));
 	print_size_option("context-bytes", now->context, then->context, f);
 	print_size_option("other-bytes", now->other, then->other, f);
 	print_size_option("granularity", now->granularity, then->granularity, f);
@@ -210,14 +213,14 @@ static void print_choice(const struct frag_tune_answer *a, const struct frag_poi
 static void print_none(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
-	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM];
+	char path[FRAG_PRINTABLE_ROOM];
 
 	fprintf(f, "%s  none%s    of them survives%s\n", frag_color_code(paper->colour, INK_RED),
 		frag_color_code(paper->colour, INK_PLAIN), t->total ? "" : " on any device");
 	for (uint32_t i = 0; i < t->place_count && i < t->tuned; i++)
 		frag_put_row(paper->columns, i ? "" : "floor", f, "%s: so much is in use at once in"
 			      " %s, so nothing less will do",
-			      frag_capacity_text(size, t->places[i].floor),
+			      CAPACITY(t->places[i].floor),
 			      frag_printable(path, frag_input_name(a->traces[t->places[i].source]
 									   ->path)));
 }
@@ -250,9 +253,7 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 
 static void print_capacity(uint64_t bytes, FILE *f)
 {
-	char text[FRAG_NUMBER_ROOM];
-
-	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : frag_capacity_text(text, bytes));
+	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
 }
 
 /* On a device that was given nobody looks for smaller ones. */
@@ -321,7 +322,7 @@ static void print_table(const struct frag_tune *t, const struct frag_text_style 
 static void print_tests(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
-	char path[FRAG_PRINTABLE_ROOM], size[FRAG_NUMBER_ROOM], own[FRAG_NUMBER_ROOM];
+	char path[FRAG_PRINTABLE_ROOM], own[FRAG_NUMBER_ROOM];
 
 	for (uint32_t i = 0; i < t->test_count && t->best.choice != UINT32_MAX; i++) {
 		const struct frag_tune_test *test = &t->tests[i];
@@ -337,7 +338,7 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_text
 									   ->path)),
 			      test->survives ? "survives" : "runs out of memory",
 			      needs ? ", needs " : "",
-			      needs ? frag_capacity_text(size, test->smallest) : "",
+			      needs ? CAPACITY(test->smallest) : "",
 			      has_own ? "; its own best is " : "",
 			      has_own ? frag_capacity_text(own, test->own_smallest) : "",
 			      has_own ? ", with " : "", has_own ? name_of(t, test->own) : "");
@@ -364,4 +365,200 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 	return 0;
 }
 
-const struct frag_format frag_tune_text = { .name = "text", .print = print };
+static const struct frag_format text_format = { .name = "text", .print = print };
+
+static void add(const struct frag_point *p, struct frag_point *rows, uint32_t *count)
+{
+	if (p->choice == UINT32_MAX || *count == FRAG_TUNE_ROWS)
+		return;
+	for (uint32_t i = 0; i < *count; i++)
+		if (rows[i].choice == p->choice)
+			return;
+	rows[(*count)++] = *p;
+}
+
+static uint32_t frag_tune_rows(const struct frag_tune *t, struct frag_point rows[FRAG_TUNE_ROWS])
+{
+	uint32_t count = 0;
+
+	add(&t->best, rows, &count);
+	add(&t->without, rows, &count);
+	add(&t->points[0], rows, &count);
+	if (t->plain_expandable != UINT32_MAX)
+		add(&t->points[t->plain_expandable], rows, &count);
+	for (uint32_t i = 0; i < t->choice_count; i++)
+		if (t->total ? t->points[i].qualifies : t->points[i].at.survives)
+			add(&t->points[i], rows, &count);
+	return count;
+}
+
+static const struct frag_column columns[] = {
+	{ "policy", NULL, FRAG_CELL_TEXT },
+	{ "alloc_conf", NULL, FRAG_CELL_TEXT },
+	{ "status", "status", FRAG_CELL_WORD },
+	{ NULL, "setting", FRAG_CELL_TEXT },
+	{ "oom_trace", NULL, FRAG_CELL_COUNT },
+	{ "oom_step", NULL, FRAG_CELL_COUNT },
+	{ NULL, "smallest", FRAG_CELL_CAPACITY },
+	{ NULL, "safe", FRAG_CELL_CAPACITY },
+	{ "calls", "calls", FRAG_CELL_COUNT },
+	{ "refused", NULL, FRAG_CELL_COUNT },
+	{ "retries", "retries", FRAG_CELL_COUNT },
+	{ "driver_ns", NULL, FRAG_CELL_COUNT },
+	{ "smallest", NULL, FRAG_CELL_CAPACITY },
+	{ "safe", NULL, FRAG_CELL_CAPACITY },
+	{ 0 },
+};
+
+static void put_row(struct frag_table *t, const struct frag_tune *tune, const struct frag_point *p)
+{
+	const struct frag_choice *choice = &tune->sources[0].choices[p->choice];
+	const char *text = tune->texts[p->choice];
+	const bool oom = p->tried && !p->at.survives, there = t->csv ? p->tried : p->at.survives;
+
+	frag_cell_text(t, choice->ops->name);
+	frag_cell_text(t, choice->ops->settings ? text : NULL);
+	frag_cell_text(t, frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
+					       : p->at.survives ? FRAG_RUN_OK : FRAG_RUN_OOM));
+	frag_cell_text(t, *text ? text : "default");
+	frag_cell(t, oom, p->oom_trace);
+	frag_cell(t, oom, p->at.oom_step);
+	frag_cell_bytes(t, p->smallest);
+	frag_cell_bytes(t, p->safe);
+	frag_cell(t, there, p->at.calls);
+	frag_cell(t, p->tried, p->at.refused);
+	frag_cell(t, there, p->at.retries);
+	frag_cell(t, p->tried && tune->model, p->at.driver_ns);
+	frag_cell_bytes(t, p->smallest);
+	frag_cell_bytes(t, p->safe);
+}
+
+/* For programs every point, in the order of the grid. */
+static void fill(struct frag_table *t, const void *what)
+{
+	const struct frag_tune *tune = ((const struct frag_tune_answer *)what)->tune;
+	struct frag_point rows[FRAG_TUNE_ROWS];
+	const uint32_t count = t->csv ? tune->choice_count : frag_tune_rows(tune, rows);
+
+	for (uint32_t i = 0; i < count; i++)
+		put_row(t, tune, t->csv ? &tune->points[i] : &rows[i]);
+}
+
+static const struct frag_rows rows = { columns, fill };
+
+const struct frag_format *const frag_tune_formats[] = {
+	&text_format, FRAG_ANSWER_FORMS("tune", frag_tune_document, &rows),
+};
+
+#define NONE UINT64_MAX
+#define ENV "PYTORCH_ALLOC_CONF="
+
+char *frag_tune_env(const struct frag_tune *t)
+{
+	const char *text;
+	char *env;
+
+	if (t->best.choice == UINT32_MAX || t->best.choice == 0
+	    || !t->sources[0].choices[t->best.choice].ops->settings)
+		return NULL;
+	text = t->texts[t->best.choice];
+	env = malloc(sizeof(ENV) + strlen(text));
+	if (env) {
+		memcpy(env, ENV, sizeof(ENV));
+		memcpy(env + strlen(ENV), text, strlen(text) + 1);
+	}
+	return env;
+}
+
+static void put_bytes(struct frag_node_ref in, const char *key, uint64_t bytes)
+{
+	frag_json_u64_or_null(in, key, bytes != NONE, bytes);
+}
+
+/* null where there is none. */
+static void put_point(struct frag_node_ref in, const char *key, const struct frag_tune *t,
+		      const struct frag_point *p)
+{
+	const struct frag_attempt *at = &p->at;
+	const struct frag_choice *choice;
+	struct frag_node_ref o, oom;
+
+	if (p->choice == UINT32_MAX) {
+		frag_json_null(in, key);
+		return;
+	}
+	choice = &t->sources[0].choices[p->choice];
+	o = frag_json_object(in, key);
+	frag_document_policy(o, choice);
+	frag_json_text(o, "alloc_conf", choice->ops->settings ? t->texts[p->choice] : NULL);
+	frag_json_text(o, "status", frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
+							 : at->survives ? FRAG_RUN_OK
+							 : FRAG_RUN_OOM));
+	if (at->survives || !p->tried) {
+		frag_json_null(o, "oom");
+	} else {
+		oom = frag_json_object(o, "oom");
+		frag_json_u64(oom, "trace", p->oom_trace);
+		frag_json_u64(oom, "step", at->oom_step);
+	}
+	frag_json_u64(o, "calls", at->calls);
+	frag_json_u64(o, "refused", at->refused);
+	frag_json_u64(o, "retries", at->retries);
+	frag_json_u64_or_null(o, "driver_ns", t->model != NULL, at->driver_ns);
+	put_bytes(o, "smallest", p->smallest);
+	put_bytes(o, "safe", p->safe);
+}
+
+static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint32_t i,
+		     const struct frag_trace_info *trace)
+{
+	const struct frag_tune_test *test = &t->tests[i];
+	struct frag_node_ref o = frag_json_object(list, NULL), own;
+
+	frag_document_trace(o, "trace", trace);
+	frag_json_bool(o, "survives", test->survives);
+	put_bytes(o, "smallest", test->smallest);
+	if (test->own_smallest == NONE) {
+		frag_json_null(o, "own_best");
+		return;
+	}
+	own = frag_json_object(o, "own_best");
+	frag_json_text(own, "alloc_conf", t->texts[test->own]);
+	put_bytes(own, "smallest", test->own_smallest);
+}
+
+void frag_tune_document(struct frag_node_ref root, const void *what)
+{
+	const struct frag_tune_answer *a = what;
+	const struct frag_tune *t = a->tune;
+	char *env = frag_tune_env(t);
+	struct frag_node_ref list;
+
+	list = frag_json_array(root, "traces");
+	for (uint32_t i = 0; i < t->source_count; i++)
+		frag_document_trace(list, NULL, a->traces[i]);
+	list = frag_json_array(root, "tests");
+	/* an interruption may have come before one was tried */
+	for (uint32_t i = 0; i < t->test_count; i++)
+		if (t->tests[i].tried || !a->interrupted)
+			put_test(list, t, i, a->traces[t->source_count + i]);
+	if (t->total)
+		frag_document_device(root, &t->sources[0].devices[0], FRAG_NO_ORDINAL, t->total);
+	else
+		frag_json_null(root, "device");
+	if (t->total)
+		frag_json_fixed4(root, "headroom", t->no_headroom ? 0 : t->headroom);
+	else
+		frag_json_null(root, "headroom");
+	frag_json_text(root, "grid", a->grid);
+	frag_json_u64(root, "floor", t->floor);
+	frag_json_u64(root, "runs", t->runs);
+	list = frag_json_array(root, "points");
+	for (uint32_t i = 0; i < t->choice_count; i++)
+		put_point(list, NULL, t, &t->points[i]);
+	put_point(root, "best", t, &t->best);
+	put_point(root, "best_without_expandable", t, &t->without);
+	put_point(root, "default", t, &t->points[0]);
+	frag_json_text(root, "env", env);
+	free(env);
+}
