@@ -126,15 +126,15 @@ $(BUILD)/python/%.py: python/fragsim/%.py
 	$(call say,COPY)
 	$(Q)mkdir -p $(@D) && cp $< $@
 # The parts of a report's page, as arrays of characters.
-PAGE_SCRIPTS = $(addprefix src/report/page/,facts.js pictures.js page.js)
-PAGE_FILES = $(addprefix src/report/page/page.,html css) $(PAGE_SCRIPTS)
+PAGE_SCRIPTS = $(addprefix src/answers/page/,facts.js pictures.js page.js)
+PAGE_FILES = $(addprefix src/answers/page/page.,html css) $(PAGE_SCRIPTS)
 $(BUILD)/page/page_files.inc: $(PAGE_FILES)
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)for part in html css js; do echo "const char frag_page_$$part[] = {" && \
-		case $$part in js) cat $(PAGE_SCRIPTS) ;; *) cat src/report/page/page.$$part ;; esac | od -An -v -tx1 | \
+		case $$part in js) cat $(PAGE_SCRIPTS) ;; *) cat src/answers/page/page.$$part ;; esac | od -An -v -tx1 | \
 		sed 's/\([0-9a-f][0-9a-f]\)/0x\1,/g' && echo '0 };' || exit; done >$@
-$(addsuffix /src/report/page_files.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz): $(BUILD)/page/page_files.inc
+$(addsuffix /src/answers/page_files.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz): $(BUILD)/page/page_files.inc
 define compile
 	$(call say,$(1))
 	@mkdir -p $(@D)

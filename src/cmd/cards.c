@@ -5,7 +5,7 @@
 #include "cmd/interrupt.h"
 #include "device/known_cards.h"
 #include "documents/documents.h"
-#include "report/report.h"
+#include "answers/report.h"
 
 enum { OPT_JSON = 1 };
 

@@ -10,7 +10,7 @@
 #include "documents/result_read.h"
 #include "compare/policy_matrix.h"
 #include "fragsim/version.h"
-#include "report/diff_formats.h"
+#include "answers/diff_formats.h"
 #include "search/fit_all.h"
 
 struct diff {

@@ -4,7 +4,7 @@
 
 #include "cmd/run_options.h"
 #include "compare/compare.h"
-#include "report/diff.h"
+#include "answers/diff.h"
 
 #define FRAG_DIFF_OUTPUTS_MAX 12
 

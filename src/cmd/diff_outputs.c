@@ -6,7 +6,7 @@
 
 #include "cmd/interrupt.h"
 #include "cmd/terminal.h"
-#include "report/diff_formats.h"
+#include "answers/diff_formats.h"
 #include "documents/documents.h"
 
 #define BASELINE FRAG_DIFF_OUTPUTS_MAX          /* its place among the files */

@@ -3,7 +3,7 @@
 #define CMD_EXIT_CONDITIONS_H
 
 #include "cmd/run_options.h"
-#include "report/report.h"
+#include "answers/report.h"
 
 /*
  * *status becomes 3 where a run had an OOM, and 1 where a condition holds; each

@@ -13,7 +13,7 @@
 #include "cmd/trace_provenance.h"
 #include "cmd/transform_trace.h"
 #include "cmd/loaded_trace.h"
-#include "report/answers.h"
+#include "answers/answers.h"
 #include "transform/extrapolated_header.h"
 
 enum {

@@ -7,7 +7,7 @@
 
 #include "cmd/exit_conditions.h"
 #include "cmd/question.h"
-#include "report/answers.h"
+#include "answers/answers.h"
 
 enum {
 	OPT_UP_TO = FRAG_OPT_FIRST_OWN, OPT_RUNS, OPT_MAP, OPT_STATIC_ROOM,

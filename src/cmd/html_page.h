@@ -3,7 +3,7 @@
 #define CMD_HTML_PAGE_H
 
 #include "cmd/session.h"
-#include "report/page_write.h"
+#include "answers/page_write.h"
 
 struct frag_html_page {
 	struct frag_page *pages;        /* one a policy */

@@ -7,8 +7,8 @@
 #include "cmd/outputs.h"
 #include "cmd/pytorch_version.h"
 #include "events/recording_info.h"
-#include "report/describe_snapshot.h"
-#include "report/report.h"
+#include "answers/describe_snapshot.h"
+#include "answers/report.h"
 
 enum { OPT_JSON = 1, OPT_LENIENT, OPT_QUIET };
 

@@ -10,7 +10,7 @@
 #include "cmd/output_formats.h"
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
-#include "report/answers.h"
+#include "answers/answers.h"
 
 enum { OPT_MARK = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_FAIL_IF };
 

@@ -4,7 +4,7 @@
 
 #include "base/atomic_file.h"
 #include "cmd/run_options.h"
-#include "report/formats.h"
+#include "answers/formats.h"
 
 #define FRAG_PRINTED_MAX 12
 

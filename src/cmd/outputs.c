@@ -16,7 +16,7 @@
 #include "cmd/interrupt.h"
 #include "documents/documents.h"
 #include "policy/compact.h"
-#include "report/page_write.h"
+#include "answers/page_write.h"
 
 #define FILES(o) { &(o)->steps.file, &(o)->placements.file, &(o)->json, &(o)->html, &(o)->profile }
 

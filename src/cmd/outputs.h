@@ -2,8 +2,8 @@
 #ifndef CMD_OUTPUTS_H
 #define CMD_OUTPUTS_H
 
-#include "report/report.h"
-#include "report/row_writer.h"
+#include "answers/report.h"
+#include "answers/row_writer.h"
 
 struct frag_page_section;
 

@@ -10,7 +10,7 @@
 #include "cmd/progress.h"
 #include "cmd/loaded_trace.h"
 #include "plan/plan_file.h"
-#include "report/answers.h"
+#include "answers/answers.h"
 
 enum {
 	OPT_BETWEEN = FRAG_OPT_FIRST_OWN, OPT_ALIGN, OPT_CAPACITY, OPT_TIME, OPT_FILE, OPT_CHECK,

@@ -4,7 +4,7 @@
 
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
-#include "report/report.h"
+#include "answers/report.h"
 #include "documents/documents.h"
 #include "policy/policies.h"
 

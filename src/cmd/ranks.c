@@ -12,7 +12,7 @@
 #include "cmd/progress.h"
 #include "cmd/default_policy.h"
 #include "cmd/run_options.h"
-#include "report/answers.h"
+#include "answers/answers.h"
 
 enum { OPT_FLOOR = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_ALL, OPT_FAIL_IF };
 

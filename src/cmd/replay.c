@@ -1,8 +1,299 @@
 /* replay.c - fragsim replay: a trace under policies on the GPUs of this machine. */
 #include <string.h>
 
-#include "cmd/replay_policies.h"
 #include "policy/compact.h"
+#include <stdlib.h>
+#include <sys/types.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cmd/replay_options.h"
+#include "cmd/session.h"
+#include "policy/configure_events.h"
+#include "replay/gpu_and_sim.h"
+#include "cmd/interrupt.h"
+#include "cmd/default_policy.h"
+#include "device/gpu.h"
+
+struct frag_turn {
+	struct frag_trace *trace;
+	struct frag_configured configured;
+	struct frag_replay *replay;
+};
+
+struct frag_replay_policies {
+	struct frag_replay_args *args;  /* borrowed; GPUs that were not given are filled in */
+	struct frag_session *session;   /* borrowed */
+	const char *path;
+	struct frag_gpu *gpus[FRAG_REPLAY_GPUS];
+	uint32_t gpu_count;             /* open */
+	uint32_t device_count;
+	struct frag_turn *turn;
+	uint32_t count;
+};
+
+struct frag_gpu_probe_process {
+	pid_t pid;              /* 0: there is none */
+	int ask, answer;        /* our ends of two pipes */
+};
+
+struct sight {
+	uint64_t free;
+	bool good;
+};
+
+/* All of it, or false: the other end has gone. */
+static bool read_whole(int fd, void *to, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = read(fd, (char *)to + done, size - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			return false;
+	}
+	return true;
+}
+
+static void testify(int ask, int answer)
+{
+	uint32_t ordinal;
+
+	/* a Ctrl-C is for whoever started us, and our end is the end of the pipe */
+	signal(SIGINT, SIG_IGN);
+	while (read_whole(ask, &ordinal, sizeof(ordinal))) {
+		struct sight sight = { .free = 0 };
+
+		sight.good = frag_gpu_query_free(ordinal, &sight.free);
+		if (write(answer, &sight, sizeof(sight)) != (ssize_t)sizeof(sight))
+			return;
+	}
+}
+
+static bool ask_witness(void *ctx, uint32_t ordinal, uint64_t *bytes)
+{
+	struct frag_gpu_probe_process *w = ctx;
+	struct sight sight;
+
+	if (!w->pid || write(w->ask, &ordinal, sizeof(ordinal)) != (ssize_t)sizeof(ordinal)
+	    || !read_whole(w->answer, &sight, sizeof(sight)))
+		return false;
+	*bytes = sight.free;
+	return sight.good;
+}
+
+/* Ends it, if it has not ended yet. */
+static void frag_witness_end(struct frag_gpu_probe_process *w)
+{
+	if (!w->pid)
+		return;
+	close(w->ask);
+	close(w->answer);
+	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	w->pid = 0;
+}
+
+static void end_witness(void *ctx)
+{
+	frag_witness_end(ctx);
+}
+
+/*
+ * This process must not have used CUDA yet, as a child could not use it after
+ * that. Where anything fails there is no witness, and the replay does without.
+ */
+static void frag_witness_begin(struct frag_gpu_probe_process *w, struct frag_gpu_witness *out)
+{
+	int to[2], from[2];
+
+	*out = (struct frag_gpu_witness){ .ask = ask_witness, .end = end_witness, .ctx = w };
+	*w = (struct frag_gpu_probe_process){ .pid = 0 };
+	if (pipe(to) != 0)
+		return;
+	if (pipe(from) != 0) {
+		close(to[0]);
+		close(to[1]);
+		return;
+	}
+	w->pid = fork();
+	if (w->pid == 0) {
+		close(to[1]);
+		close(from[0]);
+		testify(to[0], from[1]);
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	w->ask = to[1];
+	w->answer = from[0];
+	if (w->pid < 0) {
+		close(w->ask);
+		close(w->answer);
+		w->pid = 0;
+	}
+}
+
+/* The first reading of the trace says how many GPUs there must be. */
+static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace, struct frag_error *err)
+{
+	struct frag_replay_args *args = t->args;
+	uint32_t devices = frag_trace_info(trace)->device_count;
+	struct frag_gpu_probe_process witness;
+	struct frag_gpu_witness look;
+	int rc;
+
+	if (devices > FRAG_REPLAY_GPUS)
+		return frag_fail(err, FRAG_EDEVICE, "%s has %u devices: replay drives %d at most",
+				 t->path, devices, FRAG_REPLAY_GPUS);
+	if (args->gpu_count && args->gpu_count != devices)
+		return frag_fail(err, FRAG_EUSAGE, "--device is given %u times, and %s has %u "
+				 "device%s", args->gpu_count, t->path, devices,
+				 devices == 1 ? "" : "s");
+	if (args->run.write_profile && devices > 1)
+		return frag_fail(err, FRAG_EUSAGE, "--write-profile is for one GPU, and %s has %u "
+				 "devices", t->path, devices);
+	for (uint32_t i = 0; i < devices && !args->gpu_count; i++)
+		args->gpus[i] = i;
+	frag_witness_begin(&witness, &look);
+	rc = frag_gpu_open(t->gpus, args->gpus, devices, args->limit, &look, err);
+	frag_witness_end(&witness);
+	if (rc)
+		return rc;
+	t->gpu_count = devices;
+	t->device_count = devices;
+	t->session->gpu = *frag_gpu_look(t->gpus[0]);
+	return frag_session_room(t->session, devices, err);
+}
+
+/* Of several times the same only the first one is probed. */
+static int open_turn(struct frag_replay_policies *t, struct frag_turn *turn,
+		     uint32_t i, bool first, struct frag_error *err)
+{
+	struct frag_replay_args *args = t->args;
+	const bool given = i < args->run.choice_count;
+	const struct frag_trace_options reading = {
+		.lenient = args->run.lenient,
+		.sized = true,  /* by the GPU */
+		.log = {
+			.warn = turn == t->turn ? frag_session_warn : NULL, .ctx = t->session,
+		},
+		.configured = frag_configured_next, .configured_ctx = &turn->configured,
+	};
+	const struct frag_replay_options options = {
+		.on_oom_continue = args->run.sim.on_oom_continue, .check = args->run.sim.check,
+		.on_oom = &frag_oom_explain,
+		.verify = args->verify, .pace = args->pace, .limit = args->limit, .stop = frag_interrupted,
+		.probe_marks = args->probe_marks && first,
+		.probe_every = first ? args->probe_every : 0,
+		.progress = frag_session_progress, .ctx = t->session,
+	};
+	int rc;
+
+	if (!frag_configured_init(&turn->configured, given ? &args->run.choices[i] : NULL, given))
+		return frag_fail_nomem(err);
+	rc = frag_trace_open(&turn->trace, t->path, &reading, err);
+	rc = frag_or_interrupted(rc, err);
+	rc = rc ? rc : frag_run_default(&args->run, turn->trace, &turn->configured, &reading.log,
+					err);
+	if (!rc && !t->gpu_count)
+		rc = open_gpus(t, turn->trace, err);
+	return rc ? rc : frag_replay_new(&turn->replay, &args->run.choices[i], turn->trace,
+					 t->gpus, &options, err);
+}
+
+static void close_turn(struct frag_turn *turn)
+{
+	frag_replay_del(turn->replay);
+	frag_trace_close(turn->trace);
+	frag_configured_fini(&turn->configured);
+	*turn = (struct frag_turn){ .trace = NULL };
+}
+
+/* Opens the GPUs, the trace for each policy, and the session's files. */
+static int frag_turns_open(struct frag_replay_policies *t, struct frag_error *err)
+{
+	/* where none is given, the trace says which it is */
+	const uint32_t count = t->args->run.choice_count ? t->args->run.choice_count : 1;
+	int rc = 0;
+
+	t->turn = calloc(count, sizeof(*t->turn));
+	if (!t->turn)
+		return frag_fail_nomem(err);
+	while (t->count < count && !rc) {
+		struct frag_turn *turn = &t->turn[t->count];
+
+		rc = open_turn(t, turn, t->count++, true, err);
+		rc = rc ? rc : frag_session_add(t->session, frag_replay_sim(turn->replay), err);
+	}
+	return rc ? rc : frag_session_open(t->session, err);
+}
+
+/* The further times: only their costs count. */
+static int repeat(struct frag_replay_policies *t, uint32_t i, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint64_t n = 1; n < t->args->repeat && !rc; n++) {
+		struct frag_turn again = { .trace = NULL };
+
+		rc = open_turn(t, &again, i, false, err);
+		rc = rc ? rc : frag_replay_run(again.replay, err);
+		if (!rc) {
+			frag_replay_retire(again.replay, false);
+			rc = frag_replay_join(t->turn[i].replay, again.replay, err);
+		}
+		close_turn(&again);
+	}
+	return rc;
+}
+
+/* Replays them. -FRAG_EINTERRUPTED: what is there is good. */
+static int frag_turns_run(struct frag_replay_policies *t, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->count && !rc; i++) {
+		rc = frag_replay_run(t->turn[i].replay, err);
+		if (rc && rc != -FRAG_EINTERRUPTED)
+			return rc;
+		frag_replay_retire(t->turn[i].replay, rc != 0);
+		rc = rc ? rc : repeat(t, i, err);
+	}
+	return rc;
+}
+
+/*
+ * After that, rc is what came of it: gives the GPUs everything back. Where it
+ * answers 0 or -FRAG_EINTERRUPTED the results remain, if turn[0] has a replay.
+ */
+static int frag_turns_end(struct frag_replay_policies *t, int rc, struct frag_error *err)
+{
+	const bool good = !rc || rc == -FRAG_EINTERRUPTED;
+	struct frag_error late = { .code = 0 };
+	int closed;
+
+	/* what has not had its turn was interrupted before its first step */
+	for (uint32_t i = 0; i < t->count; i++)
+		if (t->turn[i].replay && good)
+			frag_replay_retire(t->turn[i].replay, true);
+		else
+			close_turn(&t->turn[i]);
+	closed = frag_gpu_close(t->gpus, t->gpu_count, &late);
+	t->gpu_count = 0;
+	return closed && good ? frag_fail(err, FRAG_EDEVICE, "%s", late.message) : rc;
+}
+
+static void frag_turns_fini(struct frag_replay_policies *t)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		close_turn(&t->turn[i]);
+	free(t->turn);
+}
 
 /*
  * What cannot work is refused before a GPU is opened. After an interruption there

@@ -6,7 +6,7 @@
 #include "fragsim/engine.h"
 #include "compare/condition.h"
 #include "documents/profile.h"
-#include "report/columns.h"
+#include "answers/columns.h"
 
 /* Options of run; other commands that simulate take some of them. */
 enum {

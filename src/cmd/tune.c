@@ -8,7 +8,7 @@
 #include "cmd/grid_choices.h"
 #include "cmd/question.h"
 #include "policy/alloc_conf_text.h"
-#include "report/answers.h"
+#include "answers/answers.h"
 
 enum {
 	OPT_HEADROOM = FRAG_OPT_FIRST_OWN, OPT_GRID, OPT_EXACT, OPT_TEST,

@@ -4,7 +4,7 @@
 #include "cmd/pytorch_version.h"
 #include "verify/verifier.h"
 #include "events/recording_info.h"
-#include "report/verdict.h"
+#include "answers/verdict.h"
 
 enum { OPT_ALLOC_CONF = 1, OPT_TIES, OPT_QUIET, OPT_DEVICE_BYTES, OPT_CARD };
 enum ties { TIES_ADDRESS, TIES_AGE, TIES_CREATION, TIES_AUTO };

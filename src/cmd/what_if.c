@@ -11,7 +11,7 @@
 #include "cmd/transform_trace.h"
 #include "cmd/loaded_trace.h"
 #include "events/tape_resize.h"
-#include "report/answers.h"
+#include "answers/answers.h"
 #include "transform/what_if_trace.h"
 
 enum {

@@ -5,7 +5,116 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "compaction/min_cost_cover.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/format.h"
+
+struct frag_cover_item {
+	uint64_t cost, gain;    /* gain is not 0 */
+	uint32_t number;        /* the caller's own */
+};
+
+/* Steps of the search: so many decide some hundred segments, in some milliseconds. */
+#define FRAG_COVER_NODES 300000
+
+struct min_cost_cover_search {
+	const struct frag_cover_item *items;
+	uint32_t count;
+	uint64_t best_cost;
+	uint32_t *best, *current;       /* indexes of items */
+	uint32_t best_count;
+	uint32_t nodes;
+};
+
+static int by_ratio(const void *a, const void *b)
+{
+	const struct frag_cover_item *x = a, *y = b;
+	const frag_wide p = (frag_wide)x->gain * y->cost, q = (frag_wide)y->gain * x->cost;
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The least that the rest costs from item i on, were there parts of one; UINT64_MAX: not enough. */
+static uint64_t bound(const struct min_cost_cover_search *s, uint32_t i, uint64_t rest)
+{
+	uint64_t cost = 0;
+
+	for (; i < s->count; i++) {
+		const struct frag_cover_item *item = &s->items[i];
+
+		if (item->gain >= rest)
+			return cost + (uint64_t)((frag_wide)item->cost * rest / item->gain);
+		cost += item->cost;
+		rest -= item->gain;
+	}
+	return rest ? UINT64_MAX : cost;
+}
+
+static void keep(struct min_cost_cover_search *s, uint32_t depth, uint64_t cost)
+{
+	for (uint32_t i = 0; i < depth; i++)
+		s->best[i] = s->current[i];
+	s->best_count = depth;
+	s->best_cost = cost;
+}
+
+/* No recursion, as there may be thousands: current is what is taken, and the way back. */
+static void branch(struct min_cost_cover_search *s, uint64_t need)
+{
+	uint64_t cost = 0, gain = 0;
+	uint32_t depth = 0, i = 0;
+
+	for (;;) {
+		const uint64_t rest = need > gain ? need - gain : 0;
+		const uint64_t more = rest ? bound(s, i, rest) : 0;
+
+		s->nodes++;
+		if (!rest && cost < s->best_cost)
+			keep(s, depth, cost);
+		if (rest && s->nodes < FRAG_COVER_NODES && more != UINT64_MAX
+		    && cost + more < s->best_cost) {
+			s->current[depth++] = i;
+			cost += s->items[i].cost;
+			gain += s->items[i++].gain;
+			continue;
+		}
+		if (!depth || s->nodes >= FRAG_COVER_NODES)
+			return;
+		/* without the one that was taken last */
+		i = s->current[--depth];
+		cost -= s->items[i].cost;
+		gain -= s->items[i++].gain;
+	}
+}
+
+/*
+ * Branch and bound over subsets: chosen, with room for twice `count`, begins with the numbers of
+ * those that together gain `need` at the least cost, *chosen_count of them; the items are put in
+ * another order. *exact: no subset is cheaper; else the search ended after FRAG_COVER_NODES steps. False:
+ * all of them are not enough.
+ */
+static bool frag_cover_find(struct frag_cover_item *items, uint32_t count, uint64_t need,
+		     uint32_t *chosen, uint32_t *chosen_count, bool *exact)
+{
+	struct min_cost_cover_search s = {
+		.items = items, .count = count, .best_cost = UINT64_MAX, .best = chosen,
+		.current = chosen + count,
+	};
+
+	if (count)
+		qsort(items, count, sizeof(*items), by_ratio);
+	if (need)
+		branch(&s, need);
+	for (uint32_t i = 0; i < s.best_count; i++)
+		chosen[i] = items[chosen[i]].number;
+	*chosen_count = s.best_count;
+	*exact = s.nodes < FRAG_COVER_NODES;
+	return s.best_count > 0;
+}
 
 /* Blocks of the scene, from the first up to before the end. */
 struct run {
@@ -30,7 +139,7 @@ struct option {
 
 struct search {
 	const struct frag_memory_state *scene;
-	const struct frag_oom_verdict *shortage;
+	const struct frag_move_target *shortage;
 	struct run *runs;
 	struct unit *units;
 	struct option *options;
@@ -392,7 +501,7 @@ static bool keep_cheapest(struct search *s, struct frag_reliefs *out)
 }
 
 int frag_reliefs_find(struct frag_reliefs *out, const struct frag_memory_state *scene,
-		      const struct frag_oom_verdict *shortage, struct frag_error *err)
+		      const struct frag_move_target *shortage, struct frag_error *err)
 {
 	struct search s = { .scene = scene, .shortage = shortage };
 

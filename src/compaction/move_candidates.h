@@ -17,7 +17,7 @@
 #define FRAG_BLOCK_COST (UINT64_C(4) << 20)
 
 /* What a request lacked. Bytes. */
-struct frag_oom_verdict {
+struct frag_move_target {
 	frag_list list;         /* where it is looked for; FRAG_NO_LIST: anywhere in its pool */
 	uint32_t pool;
 	uint64_t need;          /* of a block that serves it */
@@ -40,7 +40,7 @@ struct frag_reliefs {
 
 /* Release what this fills in, also where it fails. -FRAG_ENOMEM */
 int frag_reliefs_find(struct frag_reliefs *reliefs, const struct frag_memory_state *scene,
-		      const struct frag_oom_verdict *shortage, struct frag_error *err);
+		      const struct frag_move_target *shortage, struct frag_error *err);
 void frag_reliefs_fini(struct frag_reliefs *reliefs);   /* one that is zeroed is fine */
 
 #endif

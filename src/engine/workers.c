@@ -12,7 +12,422 @@
 #include <stdlib.h>
 
 #include "base/processors.h"
-#include "engine/batch_queue.h"
+#include <time.h>
+#include "events/read_ahead.h"
+#include "fragsim/engine.h"
+#include "base/bug.h"
+
+struct frag_consumer {
+	struct frag_sim *sim;           /* NULL: the tape */
+	uint64_t next;                  /* batch */
+	uint64_t stopped;               /* batch in which the simulation stopped; or FRAG_NEVER */
+	uint64_t failed;                /* likewise, with err */
+	struct frag_error err;
+	bool busy;                      /* a thread has it, at `next` */
+};
+
+/* Why there is no batch from `end` on. Of two reasons at the same place the first counts. */
+enum frag_ending {
+	FRAG_ENDING_FAILED,     /* a consumer has, in the last one */
+	FRAG_ENDING_STOPPED,    /* all simulations have; nobody else needs more of the stream */
+	FRAG_ENDING_READ,       /* the trace's end, an error in it, an interruption */
+};
+
+struct frag_batch_queue {
+	struct frag_trace *trace;
+	struct frag_tape_writer *tape;
+	bool stream;                    /* who reads may have to wait for its producer */
+	void (*between)(void *ctx);     /* see engine/workers.h; NULL: nobody asks */
+	void *ctx;
+
+	pthread_mutex_t lock;
+	pthread_cond_t more, room;      /* for the threads, for the caller */
+	uint32_t idle;                  /* threads that wait for more */
+	bool caller_waits, quit;
+
+	struct frag_consumer *consumers;        /* the tape first, if there is one */
+	uint32_t count;
+	struct frag_owned_batch *kept;         /* the places; NULL: there is one, the trace's own */
+	uint32_t places;
+	struct frag_batch own;
+	uint64_t made, consumed, end;   /* numbers of batches; end: FRAG_NEVER at first */
+	enum frag_ending ending;
+	bool reading, read_out;         /* somebody is at it; there is nothing more to read */
+	int rc;                         /* of the reader, with err */
+	struct frag_error err;
+	uint64_t warned, shown;         /* warnings of those before the one are told; those before
+					 * the other are what frag_trace_info() tells of */
+	bool telling;                   /* the caller is, of batch `warned` */
+};
+
+/* All that follows is called with the lock held; it is released meanwhile. */
+
+#define PLACES 8
+#define PATIENCE_NS 100000000   /* then it is asked again whether to stop */
+
+static int frag_handover_init(struct frag_batch_queue *h, struct frag_sim *const *sims, uint32_t count,
+		       struct frag_trace *trace, struct frag_tape_writer *tape,
+		       struct frag_error *err)
+{
+	const uint32_t first = tape ? 1 : 0;
+	pthread_condattr_t clock;
+
+	*h = (struct frag_batch_queue){
+		.trace = trace, .tape = tape, .places = 1, .count = first + count,
+		.end = FRAG_NEVER, .ending = FRAG_ENDING_READ,
+		.stream = frag_trace_is_stream(trace),
+	};
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&h->more, NULL);
+	pthread_cond_init(&h->room, &clock);
+	pthread_condattr_destroy(&clock);
+	h->consumers = calloc((size_t)h->count + 1, sizeof(*h->consumers));
+	if (!h->consumers)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct frag_consumer *c = &h->consumers[i];
+
+		c->sim = i < first ? NULL : sims[i - first];
+		c->stopped = c->failed = FRAG_NEVER;
+	}
+	return 0;
+}
+
+/* The same backwards, before anything was made. */
+static void frag_handover_narrow(struct frag_batch_queue *h)
+{
+	for (uint32_t i = 0; h->kept && i < h->places; i++)
+		frag_kept_fini(&h->kept[i]);
+	free(h->kept);
+	h->kept = NULL;
+	h->places = 1;
+}
+
+static void frag_handover_fini(struct frag_batch_queue *h)
+{
+	frag_handover_narrow(h);
+	free(h->consumers);
+	pthread_cond_destroy(&h->room);
+	pthread_cond_destroy(&h->more);
+	pthread_mutex_destroy(&h->lock);
+}
+
+/* The numbers go on: with nothing under way, any place is as good for the next batch. */
+static bool frag_batch_queue_enable_read_ahead(struct frag_batch_queue *h)
+{
+	bool good = true;
+
+	FRAG_ASSERT(h->made == h->shown && !h->kept);
+	if (!frag_trace_unpack_in_thread(h->trace))
+		return false;
+	h->kept = calloc(PLACES, sizeof(*h->kept));
+	if (!h->kept)
+		return false;
+	for (h->places = 0; h->places < PLACES && good; h->places++)
+		good = frag_kept_init(&h->kept[h->places], h->trace);
+	h->warned = h->made;
+	if (!good)
+		frag_handover_narrow(h);
+	return good;
+}
+
+static struct frag_owned_batch *place_of(const struct frag_batch_queue *h, uint64_t batch)
+{
+	return &h->kept[batch % h->places];
+}
+
+/* False: the run ends before that anyway. Who waits for a stream is told. */
+static bool set_end(struct frag_batch_queue *h, uint64_t end, enum frag_ending why)
+{
+	if (end > h->end || (end == h->end && why >= h->ending))
+		return false;
+	h->end = end;
+	h->ending = why;
+	if (h->reading && why != FRAG_ENDING_READ)
+		frag_trace_abandon(h->trace);
+	return true;
+}
+
+/* Batches below this one may be taken. */
+static uint64_t limit(const struct frag_batch_queue *h)
+{
+	return h->made < h->end ? h->made : h->end;
+}
+
+/* With somebody between two batches, nobody begins one before all are there. */
+static bool can_go_on(const struct frag_batch_queue *h, const struct frag_consumer *c)
+{
+	return !c->busy && c->next < limit(h) && (!h->between || c->next == h->consumed);
+}
+
+/* The consumer that is the furthest behind. */
+static struct frag_consumer *find_work(const struct frag_batch_queue *h)
+{
+	struct frag_consumer *found = NULL;
+
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct frag_consumer *c = &h->consumers[i];
+
+		if (can_go_on(h, c) && (!found || c->next < found->next))
+			found = c;
+	}
+	return found;
+}
+
+/* Have all consumed all? */
+static bool frag_handover_is_over(const struct frag_batch_queue *h)
+{
+	return h->consumed >= h->end;
+}
+
+/* Is there a place, and more to read, and nobody who reads? */
+static bool frag_handover_can_read(const struct frag_batch_queue *h)
+{
+	return !h->reading && !h->read_out && h->made < h->end
+	       && h->made - h->shown < h->places;
+}
+
+/* Is there a batch whose warnings can be told, as all have had the one before it? */
+static bool can_tell(const struct frag_batch_queue *h)
+{
+	return h->kept && !h->telling && h->warned < limit(h) && h->warned <= h->consumed;
+}
+
+/* A caller that has waited is woken when half of the places are free, not for each. */
+static bool caller_has_cause(const struct frag_batch_queue *h)
+{
+	return frag_handover_is_over(h) || find_work(h) || can_tell(h)
+	       || (frag_handover_can_read(h) && h->made - h->shown <= h->places / 2);
+}
+
+/* So is a thread that sleeps, where more is sure to come. */
+static bool worth_waking(const struct frag_batch_queue *h, const struct frag_consumer *c)
+{
+	const bool more = h->kept && !h->stream && !h->between && !h->read_out;
+
+	return can_go_on(h, c) && (!more || h->made - c->next >= h->places / 2);
+}
+
+/* Wakes as many threads as there is work for; `own`: who wakes them will do so much itself. */
+static void wake(struct frag_batch_queue *h, uint32_t own)
+{
+	uint32_t work = 0;
+
+	for (uint32_t i = 0; i < h->count && h->idle; i++)
+		work += worth_waking(h, &h->consumers[i]);
+	for (uint32_t i = own; i < work && i - own < h->idle; i++)
+		pthread_cond_signal(&h->more);
+	if (h->caller_waits && caller_has_cause(h))
+		pthread_cond_signal(&h->room);
+}
+
+static bool all_had(const struct frag_batch_queue *h, uint64_t batch)
+{
+	for (uint32_t i = 0; i < h->count; i++)
+		if (h->consumers[i].next <= batch)
+			return false;
+	return true;
+}
+
+static bool all_stopped_in(const struct frag_batch_queue *h, uint64_t batch)
+{
+	for (uint32_t i = 0; i < h->count; i++)
+		if (h->consumers[i].stopped > batch)
+			return false;
+	return true;
+}
+
+/*
+ * What all have had is shown, and its place is free: as far as there are no warnings, which are
+ * the caller's to tell.
+ */
+static void settle(struct frag_batch_queue *h)
+{
+	uint64_t to = h->consumed;
+
+	while (can_tell(h) && !place_of(h, h->warned)->warnings)
+		h->warned++;
+	if (h->kept && h->warned < to)
+		to = h->warned;
+	if (h->kept && to > h->shown)
+		frag_trace_show(h->trace, place_of(h, to - 1));
+	h->shown = to;
+}
+
+/* The caller: what there was to warn of, as far as it is time. */
+static void frag_batch_queue_print_warnings(struct frag_batch_queue *h)
+{
+	for (settle(h); can_tell(h); settle(h)) {
+		h->telling = true;
+		pthread_mutex_unlock(&h->lock);
+		frag_trace_warn(h->trace, place_of(h, h->warned));
+		pthread_mutex_lock(&h->lock);
+		h->telling = false;
+		h->warned++;
+	}
+}
+
+/*
+ * Counts what all have had. Only one thread at a time can be between two batches, as nobody
+ * begins one meanwhile.
+ */
+static void advance(struct frag_batch_queue *h)
+{
+	while (h->consumed < limit(h) && all_had(h, h->consumed)) {
+		const bool failed = h->ending == FRAG_ENDING_FAILED && h->end == h->consumed + 1;
+
+		if (h->between && !failed) {
+			pthread_mutex_unlock(&h->lock);
+			h->between(h->ctx);
+			pthread_mutex_lock(&h->lock);
+		}
+		h->consumed++;
+		if (h->stream && !h->tape && !failed && all_stopped_in(h, h->consumed - 1))
+			set_end(h, h->consumed, FRAG_ENDING_STOPPED);
+	}
+	settle(h);
+}
+
+/* One batch through one consumer; false where there is none that could go on. */
+static bool frag_handover_work(struct frag_batch_queue *h)
+{
+	struct frag_consumer *c = find_work(h);
+	const struct frag_batch *batch;
+	bool stopped = false;
+	int rc;
+
+	if (!c)
+		return false;
+	batch = h->kept ? &place_of(h, c->next)->batch : &h->own;
+	c->busy = true;
+	pthread_mutex_unlock(&h->lock);
+	if (c->sim) {
+		rc = frag_sim_feed(c->sim, batch, &c->err);
+		stopped = frag_sim_stopped(c->sim);
+	} else {
+		rc = frag_tape_write(h->tape, batch, &c->err);
+	}
+	pthread_mutex_lock(&h->lock);
+	c->busy = false;
+	if (stopped && c->stopped == FRAG_NEVER)
+		c->stopped = c->next;
+	if (rc) {
+		c->failed = c->next;
+		set_end(h, c->next + 1, FRAG_ENDING_FAILED);
+	}
+	c->next++;
+	advance(h);
+	wake(h, 1);
+	return true;
+}
+
+/*
+ * Of a file that is read ahead, what nobody has begun is left: nothing shows that it was read.
+ * What a producer has given is not thrown away.
+ */
+static void frag_handover_interrupt(struct frag_batch_queue *h)
+{
+	uint64_t begun = h->stream || !h->kept ? h->made : 0;
+
+	for (uint32_t i = 0; i < h->count; i++) {
+		const struct frag_consumer *c = &h->consumers[i];
+		const uint64_t to = c->next + c->busy;
+
+		begun = to > begun ? to : begun;
+	}
+	if (set_end(h, begun, FRAG_ENDING_READ))
+		h->rc = frag_fail(&h->err, FRAG_EINTERRUPTED, "interrupted");
+}
+
+/*
+ * An empty batch is handed over too, as an empty trace still has its end passed to the
+ * simulations. Ctrl-C ends the writer of a pipe too: where that broke off says nothing.
+ */
+static void frag_handover_read(struct frag_batch_queue *h, bool (*stop)(void *ctx), void *ctx)
+{
+	struct frag_owned_batch *k = h->kept ? place_of(h, h->made) : NULL;
+	struct frag_error *err = k ? &k->err : &h->err;
+	bool last, stopped;
+	int rc;
+
+	h->reading = true;
+	wake(h, 0);
+	pthread_mutex_unlock(&h->lock);
+	if (k) {
+		frag_trace_keep(h->trace, k);
+		rc = k->rc;
+		last = rc || k->batch.count == 0;
+	} else {
+		rc = frag_trace_next(h->trace, &h->own, err);
+		last = rc || h->own.count == 0;
+	}
+	stopped = last && stop && stop(ctx);
+	pthread_mutex_lock(&h->lock);
+	h->reading = false;
+	h->read_out = last;
+	if (stopped) {
+		frag_handover_interrupt(h);
+		return;
+	}
+	h->made += rc == 0;
+	settle(h);
+	if (last && set_end(h, h->made, FRAG_ENDING_READ)) {
+		h->rc = rc;
+		if (rc)
+			h->err = *err;
+	}
+	wake(h, 0);
+}
+
+/* The caller waits until there is something for it to do, or for 0.1 s where it is impatient. */
+static void frag_handover_wait(struct frag_batch_queue *h, bool impatient)
+{
+	struct timespec until;
+
+	h->caller_waits = true;
+	if (impatient) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += PATIENCE_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&h->room, &h->lock, &until);
+	} else {
+		pthread_cond_wait(&h->room, &h->lock);
+	}
+	h->caller_waits = false;
+}
+
+/* A batch that could not be read has had its warnings too, and its part of the trace. */
+static void show_broken(struct frag_batch_queue *h)
+{
+	struct frag_owned_batch *k = h->kept ? place_of(h, h->made) : NULL;
+
+	if (!k || !h->rc || !k->rc || h->end != h->made)
+		return;
+	frag_trace_warn(h->trace, k);
+	frag_trace_show(h->trace, k);
+}
+
+/* After the end, and with no other thread any more: what came of it. */
+static int frag_handover_outcome(struct frag_batch_queue *h, struct frag_error *err)
+{
+	FRAG_ASSERT(frag_handover_is_over(h));
+	if (h->ending == FRAG_ENDING_STOPPED)
+		return 0;
+	for (uint32_t i = 0; i < h->count && h->ending == FRAG_ENDING_FAILED; i++) {
+		const struct frag_consumer *c = &h->consumers[i];
+
+		if (c->failed == h->end - 1)
+			return frag_fail(err, (enum frag_error_code)-c->err.code, "%s",
+					 c->err.message);
+	}
+	show_broken(h);
+	if (h->rc && err)
+		*err = h->err;
+	return h->rc;
+}
 
 #define WORTH_THREADS 8192      /* events, times simulations: a millisecond of work */
 

@@ -5,7 +5,309 @@
 #include <stdlib.h>
 
 #include "metrics/fragmentation.h"
-#include "metrics/percent_batch.h"
+#include <string.h>
+#include <immintrin.h>
+
+/* The same, or all four at a time where this processor can. */
+void (*frag_stretch_count(void))(struct frag_series *s, const double *weight);
+
+#ifdef __x86_64__
+#endif
+
+
+/* Where the mask is set a, else b. */
+static inline frag_pair choose(frag_pair_bits mask, frag_pair a, frag_pair b)
+{
+	return (frag_pair)(((frag_pair_bits)a & mask) | ((frag_pair_bits)b & ~mask));
+}
+
+/* The lesser and the greater of each two: one instruction where the processor has it. */
+#ifdef __SSE2__
+static inline frag_pair lesser(frag_pair a, frag_pair b)
+{
+	return _mm_min_pd(a, b);
+}
+
+static inline frag_pair greater(frag_pair a, frag_pair b)
+{
+	return _mm_max_pd(a, b);
+}
+#else
+static inline frag_pair lesser(frag_pair a, frag_pair b)
+{
+	return choose(a < b, a, b);
+}
+
+static inline frag_pair greater(frag_pair a, frag_pair b)
+{
+	return choose(a > b, a, b);
+}
+#endif
+
+static inline frag_pair_bits load(const uint64_t *at)
+{
+	frag_pair_bits pair;
+
+	memcpy(&pair, at, sizeof(pair));
+	return pair;
+}
+
+/* Integers below 2^52 as the low bits of doubles from there on, less that much. */
+static inline frag_pair real(frag_pair_bits integers)
+{
+	return (frag_pair)(integers | INT64_C(0x4330000000000000)) - 0x1p52;
+}
+
+/* The percentages of one half by fragmentation.h, of any bytes. */
+static frag_pair frag_share_pct(const struct frag_sums *m, int half)
+{
+	if (half == 0)
+		return (frag_pair){
+			frag_index_pct(m->largest_free, m->free),
+			frag_index_device_pct(m->largest_free, m->free, m->releasable, m->left),
+		};
+	return (frag_pair){
+		frag_internal_pct(m->requested, m->allocated),
+		frag_utilization_pct(m->allocated, m->reserved),
+	};
+}
+
+/*
+ * The same formulas, both at a time, where all is below 2^52: sums of two are exact then in
+ * doubles too. *seen gathers the bits that were set in any of it. Of utilization the sign is turned
+ * twice, so that both go through the same subtraction.
+ */
+static inline frag_pair divide_small(const struct frag_sums *m, int half, frag_pair_bits *seen)
+{
+	const frag_pair_bits first = load(half ? &m->requested : &m->largest_free);
+	const frag_pair_bits second = load(half ? &m->unused : &m->free);
+	const frag_pair a = real(first), b = real(second);
+	frag_pair part, whole;
+
+	*seen |= first | second;
+	if (half) {
+		whole = (frag_pair){ a[1], b[1] };
+		part = a * (frag_pair){ 1, -100 } / whole;
+		part = ((frag_pair){ 1, 0 } - part) * (frag_pair){ 100, 1 };
+		return choose(whole != 0, part, (frag_pair){ 0, 100 });
+	}
+	part = lesser(b, (frag_pair){ b[1], b[0] }) + (frag_pair){ a[1], a[1] };
+	part = greater(part, (frag_pair){ a[0], a[0] });
+	part = (frag_pair){ a[0], part[1] };
+	whole = (frag_pair){ b[0], b[0] } + (frag_pair){ 0, a[1] };
+	return (frag_pair)((frag_pair_bits)(100.0 * (1.0 - part / whole)) & (whole != 0));
+}
+
+/* Counts the stretch in two histograms: the slow way, of each value. */
+static void count_odd(struct frag_series *s, int half)
+{
+	struct frag_histogram *h = &s->histograms[2 * half];
+
+	for (uint32_t i = 0; i < s->waiting_count; i++) {
+		const frag_pair value = frag_share_pct(&s->waiting[i], half);
+
+		frag_histogram_add(&h[0], value[0]);
+		frag_histogram_add(&h[1], value[1]);
+	}
+}
+
+/*
+ * A hundred times a percentage is off by less than 1e-12, so farther than this from the nearest
+ * integer, and only there, it may be on the wrong side of a tie.
+ */
+#define NEAR_TIE 0.499999
+
+/*
+ * Counts the stretch in two histograms. Rounding to hundredths is that of frag_hundredths(): the
+ * lowest bits of a double that has 1.5 * 2^52 added to it are the integer, if no value of the
+ * stretch is near a tie or outside 0 to 100. Else the slow way decides, of each.
+ */
+static inline void count_half(struct frag_series *s, int half, const frag_pair *shifted, bool odd)
+{
+	struct frag_histogram *h = &s->histograms[2 * half];
+
+	if (odd)
+		count_odd(s, half);
+	for (uint32_t i = 0; i < s->waiting_count && !odd; i++) {
+		const frag_pair_bits bits = (frag_pair_bits)shifted[i];
+
+		h[0].count[(uint32_t)bits[0]]++;
+		h[1].count[(uint32_t)bits[1]]++;
+	}
+}
+
+/*
+ * Two of the series over the stretch, whose figures stay in registers. With `small` all bytes must
+ * be below 2^52: false, and nothing is counted, where they are not.
+ */
+__attribute__((always_inline))
+static inline bool add_half(struct frag_series *s, int half, const double *weight, bool timed,
+			      bool small)
+{
+	static const frag_pair_bits unsigned_bits = { INT64_MAX, INT64_MAX };
+	frag_pair min = s->min[half], max = s->max[half], sum = s->sum[half];
+	frag_pair last = s->last[half], weighted = s->weighted[half];
+	frag_pair shifted[FRAG_SERIES_WAITING], farthest = { 0, 0 };
+	frag_pair_bits above = s->above[half], seen = { 0, 0 };
+
+	for (uint32_t i = 0; i < s->waiting_count; i++) {
+		const frag_pair value = small ? divide_small(&s->waiting[i], half, &seen)
+					      : frag_share_pct(&s->waiting[i], half);
+		const frag_pair product = value * 1e2;
+		frag_pair rest;
+
+		min = lesser(value, min);
+		max = greater(value, max);
+		sum += value;
+		if (timed)
+			weighted += last * weight[i];
+		last = value;
+		above -= value > FRAG_SEVERE_PCT;       /* true is -1 */
+		shifted[i] = product + 0x1.8p52;
+		rest = product - (shifted[i] - 0x1.8p52);
+		farthest = greater((frag_pair)((frag_pair_bits)rest & unsigned_bits), farthest);
+	}
+	if (small && (uint64_t)(seen[0] | seen[1]) >> 52)
+		return false;
+	s->min[half] = min;
+	s->max[half] = max;
+	s->sum[half] = sum;
+	s->last[half] = last;
+	s->weighted[half] = weighted;
+	s->above[half] = above;
+	count_half(s, half, shifted, farthest[0] > NEAR_TIE || farthest[1] > NEAR_TIE
+		      || min[0] < 0 || min[1] < 0 || max[0] > 100 || max[1] > 100);
+	return true;
+}
+
+/*
+ * Counts the steps of the series that wait, two series at a time. weight: how long the one before
+ * each lasted; NULL: nobody knows.
+ */
+static void frag_percent_batch_x2(struct frag_series *s, const double *weight)
+{
+	if (weight) {
+		if (!add_half(s, 0, weight, true, true))
+			add_half(s, 0, weight, true, false);
+		if (!add_half(s, 1, weight, true, true))
+			add_half(s, 1, weight, true, false);
+	} else {
+		if (!add_half(s, 0, weight, false, true))
+			add_half(s, 0, weight, false, false);
+		if (!add_half(s, 1, weight, false, true))
+			add_half(s, 1, weight, false, false);
+	}
+}
+
+#ifdef __x86_64__
+#define AVX2 __attribute__((target("avx2"), always_inline)) static inline
+
+/* As divide_small(), of all four. */
+AVX2 __m256d divide_four(const struct frag_sums *m, __m256i *seen)
+{
+	const __m256i first = _mm256_loadu_si256((const void *)&m->largest_free);
+	const __m256i second = _mm256_loadu_si256((const void *)&m->requested);
+	const __m256d from = _mm256_set1_pd(0x1p52), zero = _mm256_setzero_pd();
+	const __m256d a = _mm256_or_pd(_mm256_castsi256_pd(first), from) - from;
+	const __m256d b = _mm256_or_pd(_mm256_castsi256_pd(second), from) - from;
+	const __m128d room = _mm256_castpd256_pd128(a), hole = _mm256_extractf128_pd(a, 1);
+	const __m128d used = _mm256_castpd256_pd128(b), held = _mm256_extractf128_pd(b, 1);
+	__m128d piece = _mm_min_pd(hole, _mm_permute_pd(hole, 1)) + _mm_permute_pd(room, 3);
+	__m128d all = _mm_permute_pd(hole, 0) + _mm_move_sd(room, _mm_setzero_pd());
+	__m256d part, whole;
+
+	*seen = _mm256_or_si256(*seen, _mm256_or_si256(first, second));
+	piece = _mm_move_sd(_mm_max_pd(piece, _mm_permute_pd(room, 0)), room);
+	part = _mm256_set_m128d(used * _mm_setr_pd(1, -100), piece);
+	whole = _mm256_set_m128d(_mm_unpackhi_pd(used, held), all);
+	part = (_mm256_setr_pd(1, 1, 1, 0) - part / whole) * _mm256_setr_pd(100, 100, 100, 1);
+	return _mm256_blendv_pd(_mm256_setr_pd(0, 0, 0, 100), part,
+				_mm256_cmp_pd(whole, zero, _CMP_NEQ_OQ));
+}
+
+/* As count_half(), of values that are not odd. */
+AVX2 void count_four(struct frag_series *s, const __m256d *shifted)
+{
+	struct frag_histogram *h = s->histograms;
+
+	for (uint32_t i = 0; i < s->waiting_count; i++) {
+		uint64_t bits[FRAG_SERIES];
+
+		memcpy(bits, &shifted[i], sizeof(bits));
+		h[0].count[(uint32_t)bits[0]]++;
+		h[1].count[(uint32_t)bits[1]]++;
+		h[2].count[(uint32_t)bits[2]]++;
+		h[3].count[(uint32_t)bits[3]]++;
+	}
+}
+
+AVX2 __m256d load_four(const frag_pair *two)
+{
+	return _mm256_loadu_pd((const double *)two);
+}
+
+/* As add_half(), of all four, where all bytes are below 2^52. */
+AVX2 bool add_four(struct frag_series *s, const double *weight, bool timed)
+{
+	const __m256d sign = _mm256_set1_pd(-0.0), magic = _mm256_set1_pd(0x1.8p52);
+	__m256d min = load_four(s->min), max = load_four(s->max), sum = load_four(s->sum);
+	__m256d last = load_four(s->last), weighted = load_four(s->weighted);
+	__m256d shifted[FRAG_SERIES_WAITING], farthest = _mm256_setzero_pd(), odd;
+	__m256i above = _mm256_loadu_si256((const void *)&s->above[0]);
+	__m256i seen = _mm256_setzero_si256();
+
+	for (uint32_t i = 0; i < s->waiting_count; i++) {
+		const __m256d value = divide_four(&s->waiting[i], &seen);
+		const __m256d product = value * 1e2;
+
+		min = _mm256_min_pd(value, min);
+		max = _mm256_max_pd(value, max);
+		sum += value;
+		if (timed)
+			weighted += last * weight[i];
+		last = value;
+		above -= (__m256i)_mm256_cmp_pd(value, _mm256_set1_pd(FRAG_SEVERE_PCT), _CMP_GT_OQ);
+		shifted[i] = product + magic;
+		farthest = _mm256_max_pd(_mm256_andnot_pd(sign, product - (shifted[i] - magic)),
+					 farthest);
+	}
+	if (!_mm256_testz_si256(seen, _mm256_set1_epi64x((int64_t)(UINT64_MAX << 52))))
+		return false;
+	_mm256_storeu_pd((double *)s->min, min);
+	_mm256_storeu_pd((double *)s->max, max);
+	_mm256_storeu_pd((double *)s->sum, sum);
+	_mm256_storeu_pd((double *)s->last, last);
+	_mm256_storeu_pd((double *)s->weighted, weighted);
+	_mm256_storeu_si256((void *)&s->above[0], above);
+	odd = _mm256_cmp_pd(farthest, _mm256_set1_pd(NEAR_TIE), _CMP_GT_OQ);
+	odd = _mm256_or_pd(odd, _mm256_cmp_pd(min, _mm256_setzero_pd(), _CMP_LT_OQ));
+	odd = _mm256_or_pd(odd, _mm256_cmp_pd(max, _mm256_set1_pd(100), _CMP_GT_OQ));
+	if (_mm256_movemask_pd(odd)) {
+		count_odd(s, 0);
+		count_odd(s, 1);
+	} else {
+		count_four(s, shifted);
+	}
+	return true;
+}
+
+__attribute__((target("avx2")))
+static void by_four(struct frag_series *s, const double *weight)
+{
+	if (!(weight ? add_four(s, weight, true) : add_four(s, weight, false)))
+		frag_percent_batch_x2(s, weight);
+}
+
+void (*frag_stretch_count(void))(struct frag_series *s, const double *weight)
+{
+	return __builtin_cpu_supports("avx2") ? by_four : frag_percent_batch_x2;
+}
+#else
+void (*frag_stretch_count(void))(struct frag_series *s, const double *weight)
+{
+	return frag_percent_batch_x2;
+}
+#endif
 
 #define IS_BYTES 0
 #define IS_SIGNED 0

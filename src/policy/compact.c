@@ -233,7 +233,7 @@ static int find_reliefs(struct frag_policy *p, struct plea *plea)
 	struct frag_policy inner = inner_of(p);
 	const uint64_t own = inner.ops->limit ? inner.ops->limit(&inner) : UINT64_MAX;
 	const struct frag_shortfall lack = frag_heap_shortfall(p->heap, own);
-	struct frag_oom_verdict shortage = {
+	struct frag_move_target shortage = {
 		.pool = plea->rq->pool, .block_cost = p->param[BLOCK_COST],
 		.left = lack.left, .missing = lack.missing,
 	};

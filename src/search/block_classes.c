@@ -7,7 +7,158 @@
 #include "base/array_grow.h"
 #include "events/id_map.h"
 #include "events/repeated_marks.h"
-#include "search/optimizer.h"
+#include "fragsim/engine.h"
+#include "base/hash.h"
+
+/* From the mark that begins one up to the next mark. */
+struct frag_optimizer_step {
+	uint64_t from, to;      /* steps of the trace; to: UINT64_MAX where no mark follows */
+};
+
+struct frag_optimizer_steps {
+	struct frag_optimizer_step *of;
+	uint32_t count, capacity;
+};
+
+/* A block for who has no such marks. */
+struct frag_grown {
+	uint64_t bytes;         /* as the program requested them */
+	uint32_t iteration;     /* in which it was born */
+	bool weight;            /* else it is long-lived, and came later */
+	bool of_optimizer;      /* set by the next function */
+};
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_letter(char c)
+{
+	return lower(c) >= 'a' && lower(c) <= 'z';
+}
+
+/* "step0 opt", "Optimizer.step#AdamW.step"; not "options", "adopt". */
+static bool names_optimizer(const struct frag_text *name)
+{
+	static const char word[] = "optim";
+
+	for (uint32_t at = 0; at < name->length; at++) {
+		uint32_t same = 0;
+
+		if (at && is_letter(name->text[at - 1]))
+			continue;
+		while (same < sizeof(word) - 1 && at + same < name->length
+		       && lower(name->text[at + same]) == word[same])
+			same++;
+		if (same == sizeof(word) - 1)
+			return true;
+		if (same == 3 && (at + 3 == name->length || !is_letter(name->text[at + 3])))
+			return true;
+	}
+	return false;
+}
+
+/* The next mark of the trace. False: memory is short; release it also then. */
+static bool frag_optimizer_note(struct frag_optimizer_steps *s, const struct frag_event *mark)
+{
+	if (s->count && s->of[s->count - 1].to == UINT64_MAX)
+		s->of[s->count - 1].to = mark->step;
+	if (!names_optimizer(&mark->text))
+		return true;
+	if (!frag_grow(&s->of, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->of)))
+		return false;
+	s->of[s->count++] = (struct frag_optimizer_step){ .from = mark->step, .to = UINT64_MAX };
+	return true;
+}
+
+/* Is a block that is born at this step born in one of them? */
+static bool frag_optimizer_covers(const struct frag_optimizer_steps *s, uint64_t birth)
+{
+	uint32_t low = 0, high = s->count;
+
+	/* the last that begins before it */
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (s->of[middle].from < birth)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && birth < s->of[low - 1].to;
+}
+
+static void frag_optimizer_fini(struct frag_optimizer_steps *s)
+{
+	free(s->of);
+	*s = (struct frag_optimizer_steps){ .count = 0 };
+}
+
+static bool note_weights(struct frag_map *sizes, const struct frag_grown *blocks, uint32_t count,
+			 uint64_t *bytes)
+{
+	*bytes = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!blocks[i].weight)
+			continue;
+		*bytes += blocks[i].bytes;
+		if (frag_map_get(sizes, blocks[i].bytes) == FRAG_MAP_NONE
+		    && !frag_map_add(sizes, blocks[i].bytes, i))
+			return false;
+	}
+	return true;
+}
+
+static bool has_size(const struct frag_map *sizes, const struct frag_grown *block)
+{
+	return !block->weight && frag_map_get(sizes, block->bytes) != FRAG_MAP_NONE;
+}
+
+/* The iteration in which most bytes of a weight's size were born, and how many. */
+static bool find_iteration(const struct frag_map *sizes, const struct frag_grown *blocks,
+			   uint32_t count, uint32_t *iteration, uint64_t *most)
+{
+	uint32_t iterations = 0;
+	uint64_t *born;
+
+	for (uint32_t i = 0; i < count; i++)
+		iterations = blocks[i].iteration > iterations ? blocks[i].iteration : iterations;
+	born = calloc((size_t)iterations + 1, sizeof(*born));
+	*most = *iteration = 0;
+	for (uint32_t i = 0; born && i < count; i++)
+		if (has_size(sizes, &blocks[i]))
+			born[blocks[i].iteration] += blocks[i].bytes;
+	for (uint32_t i = 0; born && i <= iterations; i++)
+		if (born[i] > *most) {
+			*most = born[i];
+			*iteration = i;
+		}
+	free(born);
+	return born != NULL;
+}
+
+/*
+ * Optimizer state by how it grows: once, and by the sizes of the weights. *of_optimizer* are, of
+ * the iteration with most such bytes, the blocks that have the size of a weight, where these come
+ * to half of the weights at least. False: memory is short.
+ */
+static bool frag_optimizer_find(struct frag_grown *blocks, uint32_t count)
+{
+	struct frag_map sizes;
+	uint64_t weights, most;
+	uint32_t iteration;
+	bool good = frag_map_init(&sizes, frag_hash_seed())
+		    && note_weights(&sizes, blocks, count, &weights)
+		    && find_iteration(&sizes, blocks, count, &iteration, &most);
+
+	for (uint32_t i = 0; i < count && good; i++)
+		blocks[i].of_optimizer = weights && 2 * most >= weights
+					 && blocks[i].iteration == iteration
+					 && has_size(&sizes, &blocks[i]);
+	frag_map_fini(&sizes);
+	return good;
+}
 
 #define SHORT_PART 100          /* of an iteration: what lives no longer is temporary */
 #define SHORT_STEPS 8

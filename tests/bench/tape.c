@@ -8,7 +8,7 @@
 
 #include "base/atomic_file.h"
 #include "bench/bench.h"
-#include "report/row_writer.h"
+#include "answers/row_writer.h"
 
 #define BATCH 1024
 

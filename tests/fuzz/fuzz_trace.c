@@ -25,8 +25,8 @@
 
 #include "fragsim/engine.h"
 #include "documents/documents.h"
-#include "report/report.h"
-#include "report/row_writer.h"
+#include "answers/report.h"
+#include "answers/row_writer.h"
 
 enum { LENIENT = 1, CONTINUE = 2, SMALL = 4, ODD_KEYS = 8 };
 

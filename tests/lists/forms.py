@@ -28,9 +28,9 @@ def kinds() -> list[Kind]:
     return [
         Kind('frag_sink_ops', 'trace', 'src/trace/trace_formats.c', ('anonymize', 'to'),
              'tests/forms/run.py'),
-        Kind('frag_export_ops', 'report', 'src/report/export.c', ('convert', 'to'),
+        Kind('frag_export_ops', 'answers', 'src/answers/export.c', ('convert', 'to'),
              'tests/export/run.py'),
-        Kind('frag_diff_format', 'report', 'src/report/diff_formats.c', ('diff', 'format'),
+        Kind('frag_diff_format', 'answers', 'src/answers/diff_formats.c', ('diff', 'format'),
              'tests/diff/run.py'),
     ]
 

@@ -1,0 +1,372 @@
+/* as_text.c - the text report: what was read, what came out, what to look at. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/path.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
+#include "answers/diagnosis_text.h"
+#include "answers/initial_state_text.h"
+#include "policy/alloc_conf_text.h"
+#include "answers/color.h"
+#include "answers/layout.h"
+#include "answers/replay_timings_text.h"
+#include "answers/report.h"
+#include "base/wrap.h"
+#include "metrics/fragmentation.h"
+#include "answers/top_n.h"
+
+#define RUNS_WITH_CHART 4
+#define FIGURES 69              /* columns of a table after the name */
+
+static const char *metrics_tables_ink(const struct frag_report *r, enum frag_color_code which)
+{
+	return frag_color_code(r->colour, which);
+}
+
+static void put_name(const struct frag_report *r, const struct frag_result *run, int width, FILE *f)
+{
+	char name[FRAG_RUN_NAME_ROOM];
+
+	frag_report_name(r, run, name);
+	frag_print_name(name, width, f);
+}
+
+/* A peak; of a run that did not finish it is the least that it may be. */
+static void print_peak(const struct frag_result *run, uint64_t bytes, int width, FILE *f)
+{
+	char text[FRAG_NUMBER_ROOM + 2];
+
+	snprintf(text, sizeof(text), "%s%s", run->status == FRAG_RUN_OK ? "" : ">=",
+		 SIZE(bytes));
+	fprintf(f, "  %*s", width, text);
+}
+
+static void print_memory(const struct frag_report *r, int width, FILE *f)
+{
+	char end[FRAG_NUMBER_ROOM];
+
+	fprintf(f, "\n%-*s  %12s  %12s  %13s  %8s  %12s\n", width, "policy", "requested",
+		"peak alloc", "peak reserved", "over", "at the end");
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const double over = run->lower_bound ? 100.0 * ((double)run->peak.reserved
+				/ (double)run->lower_bound - 1) : 0;
+
+		put_name(r, run, width, f);
+		print_peak(run, run->peak.requested, 12, f);
+		print_peak(run, run->peak.allocated, 12, f);
+		print_peak(run, run->peak.reserved, 13, f);
+		if (run->status == FRAG_RUN_OK)
+			frag_fprintf(f, "  %+7.2f%%", over);
+		else
+			fprintf(f, "  %8s", "-");
+		fprintf(f, "  %12s\n", frag_size_text(end, run->last.reserved));
+	}
+}
+
+/* known: of a pool of the driver's it is not. */
+static void print_percent(const struct frag_report *r, bool known, double value, FILE *f)
+{
+	if (!known) {
+		fprintf(f, " %6s", "-");
+		return;
+	}
+	if (value > FRAG_SEVERE_PCT)
+		frag_fprintf(f, " %s%6.2f%s", metrics_tables_ink(r, INK_YELLOW), value, metrics_tables_ink(r, INK_PLAIN));
+	else
+		frag_fprintf(f, " %6.2f", value);
+}
+
+static void print_indices(const struct frag_report *r, int width, FILE *f)
+{
+	fprintf(f, "\n%-*s  %-27s   %-27s  %8s\n%-*s", width, "index, %", "fi_device", "fi",
+		"severe", width, "");
+	for (int i = 0; i < 2; i++)
+		fprintf(f, "%s %6s %6s %6s %6s", i ? "  " : " ", "mean", "p95", "max", "end");
+	fprintf(f, "  %8s\n", "steps");
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const struct frag_distribution *both[] = { &run->fi_device, &run->fi };
+		const bool known = !run->last.opaque;
+
+		put_name(r, run, width, f);
+		for (int k = 0; k < 2; k++) {
+			fputs(k ? "  " : " ", f);
+			print_percent(r, known, both[k]->mean, f);
+			print_percent(r, known, both[k]->p95, f);
+			print_percent(r, known, both[k]->max, f);
+			print_percent(r, known, both[k]->last, f);
+		}
+		fprintf(f, "  %8" PRIu64 "\n", run->severe_steps);
+	}
+}
+
+static void print_counts(const struct frag_report *r, int width, FILE *f)
+{
+	fprintf(f, "\n%-*s  %8s  %8s  %8s  %7s  %7s  %5s  %s\n", width, "segments",
+		"obtained", "released", "at most", "hits", "retries", "OOMs", "status");
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const struct frag_counts *c = &run->counts;
+		bool bad = run->status != FRAG_RUN_OK;
+
+		put_name(r, run, width, f);
+		frag_fprintf(f, "  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
+			     "  %5" PRIu64 "  %s%s%s\n", c->segment_allocs, c->segment_frees,
+			     run->peak.segments,
+			     c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
+			     c->retries, c->ooms, bad ? metrics_tables_ink(r, INK_RED) : "",
+			     frag_run_status_name(run->status), bad ? metrics_tables_ink(r, INK_PLAIN) : "");
+	}
+}
+
+static double mark_index(const void *list, uint32_t i)
+{
+	const struct frag_mark *marks = list;
+
+	return marks[i].metrics.fi_device;
+}
+
+/*
+ * Of many marks those with the highest fi_device, the highest first: that is where
+ * one would look.
+ */
+static void print_marks(const struct frag_result *run, FILE *f)
+{
+	uint32_t worst[FRAG_WORST_MAX];
+	uint32_t count = frag_top_indexes(worst, run->marks, run->mark_count, mark_index);
+	char name[FRAG_SHORT_NAME];
+
+	if (!count)
+		return;
+	fprintf(f, "  %10s  %9s  %6s  %11s  %11s  %s\n", "step", "fi_device", "fi", "reserved",
+		"allocated", "mark");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_mark *mark = &run->marks[worst[i]];
+		const struct frag_metrics *m = &mark->metrics;
+
+		if (m->opaque)
+			fprintf(f, "  %10" PRIu64 "  %9s  %6s", mark->step, "-", "-");
+		else
+			frag_fprintf(f, "  %10" PRIu64 "  %9.2f  %6.2f", mark->step, m->fi_device,
+				     m->fi);
+		fprintf(f, "  %11s  %11s  %s\n", SIZE(m->reserved),
+			SIZE(m->allocated), frag_short_name(mark->name, name));
+	}
+	if (run->mark_count > count && run->last.opaque)
+		fprintf(f, "  the first of %u marks\n", run->mark_count);
+	else if (run->mark_count > count)
+		fprintf(f, "  these have the highest fi_device of %u marks\n", run->mark_count);
+}
+
+/*
+ * A section of its own has only a run with something to show; with many policies
+ * charts and marks would bury the tables.
+ */
+static void print_timeline(const struct frag_report *r, const struct frag_report_run *run, FILE *f)
+{
+	const struct frag_result *result = run->result;
+	const bool chart = run->chart && run->chart->count;
+	char name[FRAG_RUN_NAME_ROOM];
+
+	if (r->run_count > RUNS_WITH_CHART || (!chart && !result->mark_count))
+		return;
+	frag_report_name(r, result, name);
+	fprintf(f, "\n%s%s%s over its %" PRIu64 " step%s\n", metrics_tables_ink(r, INK_BOLD), name,
+		metrics_tables_ink(r, INK_PLAIN), result->steps, frag_s(result->steps));
+	if (chart)
+		frag_chart_print(run->chart, r->columns, f);
+	print_marks(result, f);
+}
+
+/* Peaks, indices and counts of each run, its timeline over the steps, and its worst marks. */
+static void frag_report_tables(const struct frag_report *r, FILE *f)
+{
+	const int width = frag_name_width(r, strlen("index, %"), FIGURES);
+
+	print_memory(r, width, f);
+	print_indices(r, width, f);
+	print_counts(r, width, f);
+	for (uint32_t i = 0; i < r->run_count; i++)
+		print_timeline(r, &r->runs[i], f);
+}
+
+#define MODELLED_FIGURES 30     /* columns beside the name, */
+#define PLANNED_FIGURES 66
+#define MODELLED_MIN 8          /* and that it has at least */
+
+static const char *ink(const struct frag_report *r, enum frag_color_code which)
+{
+	return frag_color_code(r->colour, which);
+}
+
+static void print_trace(const struct frag_report *r, FILE *f)
+{
+	const struct frag_trace_info *t = r->trace;
+	char path[FRAG_PRINTABLE_ROOM], text[FRAG_PRINTABLE_ROOM + 256];
+
+	snprintf(text, sizeof(text), "%s%s%s: %" PRIu64 " event%s, %" PRIu64 " alloc%s, %" PRIu64
+		 " free%s (%s form)%s", ink(r, INK_BOLD),
+		 frag_printable(path, frag_input_name(t->path)), ink(r, INK_PLAIN), t->events,
+		 frag_s(t->events), t->allocs, frag_s(t->allocs), t->frees, frag_s(t->frees),
+		 t->form, t->whole ? "" : ", not read to its end");
+	frag_print_wrapped(r, "  ", text, f);
+	if (t->skipped)
+		fprintf(f, "    %" PRIu64 " bad event%s left out\n", t->skipped, frag_s(t->skipped));
+	if (t->ends_at_oom)
+		fprintf(f, "  recording ends here: at its own out-of-memory, %s at step %" PRIu64
+			"\n", SIZE(t->oom_bytes), t->oom_step);
+}
+
+/* Why the policy is the one that it is, where nobody chose it. */
+static void print_default(const struct frag_report *r, FILE *f)
+{
+	const struct frag_choice *choice = &r->runs[0].result->choice;
+	char conf[FRAG_CONF_ROOM];
+
+	frag_conf_text(choice, conf, sizeof(conf));
+	/* pytorch as it comes is what everybody expects of PyTorch's recordings */
+	if (!r->by_default || (r->trace->pytorch && !*conf))
+		return;
+	fprintf(f, "  default policy: %s%s, because the trace %s recorded under PyTorch\n",
+		choice->ops->name, *conf ? " with the recorded settings" : "",
+		r->trace->pytorch ? "was" : "does not say it was");
+}
+
+/*
+ * A figure that the trace does not give is left out, but for the capacity: without one it is
+ * unlimited.
+ */
+void frag_report_device(const struct frag_result *d, const char *indent, FILE *f)
+{
+	char name[FRAG_PRINTABLE_ROOM];
+
+	fprintf(f, "%sdevice %u: ", indent, d->device);
+	if (d->device_name)
+		fprintf(f, "%s, ", frag_printable(name, d->device_name));
+	if (d->total)
+		fprintf(f, "%s", SIZE(d->total));
+	else
+		fputs("unlimited", f);
+	if (d->context)
+		fprintf(f, ", context %s", SIZE(d->context));
+	if (d->other)
+		fprintf(f, ", other processes %s", SIZE(d->other));
+	fprintf(f, ", pages of %s", SIZE(d->granularity));
+	if (d->small_max)
+		fprintf(f, ", up to %s in steps of %s", SIZE(d->small_max),
+			SIZE(d->small_granularity));
+	putc('\n', f);
+}
+
+/* The devices are those of the first policy's runs. */
+static void print_devices(const struct frag_report *r, FILE *f)
+{
+	for (uint32_t i = 0; i < r->run_count && r->runs[i].result->device == i; i++)
+		frag_report_device(r->runs[i].result, "  ", f);
+}
+
+/* Those of all runs whose devices have no room for what the recording begins with. */
+static void print_beginnings(const struct frag_report *r, FILE *f)
+{
+	const uint32_t devices = frag_device_count(r);
+	char text[FRAG_BEGINNING_ROOM], shown[FRAG_PRINTABLE_ROOM];
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		if (frag_beginning_text(r->runs[i].result, i < devices, text))
+			frag_print_wrapped(r, "  ", frag_printable(shown, text), f);
+}
+
+/* The devices are all the profile's. */
+static void print_modelled(const struct frag_report *r, FILE *f)
+{
+	const char *device = r->runs[0].result->device_name;
+	const int width = frag_name_width(r, MODELLED_MIN, MODELLED_FIGURES);
+	char time[FRAG_NUMBER_ROOM], name[FRAG_PRINTABLE_ROOM], run_name[FRAG_RUN_NAME_ROOM];
+
+	if (!r->runs[0].result->modelled.there)
+		return;
+	fprintf(f, "\ntime in the driver, modelled from the profile of %s\n%-*s  %10s  %10s\n",
+		device ? frag_printable(name, device) : "a device without a name", width, "", "time", "calls");
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_modelled *m = &r->runs[i].result->modelled;
+
+		frag_report_name(r, r->runs[i].result, run_name);
+		frag_print_name(run_name, width, f);
+		fprintf(f, "  %10s  %10" PRIu64, frag_time_text(time, m->driver_ns), m->calls);
+		if (m->unmeasured_calls)
+			fprintf(f, "  without %" PRIu64 " that the profile knows nothing of",
+				m->unmeasured_calls);
+		putc('\n', f);
+	}
+}
+
+/* Of the runs under a policy that moves blocks. */
+static void print_compaction(const struct frag_report *r, FILE *f)
+{
+	const int width = frag_name_width(r, MODELLED_MIN, MODELLED_FIGURES);
+	char run_name[FRAG_RUN_NAME_ROOM];
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_compaction *c = &r->runs[i].result->compaction;
+
+		if (!c->there)
+			continue;
+		if (!any)
+			fprintf(f, "\nmoved when out of memory\n%-*s  %10s  %10s  %10s\n", width, "",
+				"moves", "blocks", "bytes");
+		any = true;
+		frag_report_name(r, r->runs[i].result, run_name);
+		frag_print_name(run_name, width, f);
+		fprintf(f, "  %10" PRIu64 "  %10" PRIu64 "  %10s\n", c->moves, c->blocks,
+			SIZE(c->bytes));
+	}
+}
+
+/* Of the runs that followed a plan: what was placed by it, and why all else was not. */
+static void print_planned(const struct frag_report *r, FILE *f)
+{
+	const int width = frag_name_width(r, MODELLED_MIN, PLANNED_FIGURES);
+	char run_name[FRAG_RUN_NAME_ROOM];
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_planned *p = &r->runs[i].result->planned;
+
+		if (!p->there)
+			continue;
+		if (!any)
+			fprintf(f, "\nplaced as planned, or why not\n%-*s  %9s  %9s  %9s  %9s  %9s  %9s\n",
+				width, "", "hits", "too large", "pool", "not free", "beyond", "before");
+		any = true;
+		frag_report_name(r, r->runs[i].result, run_name);
+		frag_print_name(run_name, width, f);
+		fprintf(f, "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64
+			"  %9" PRIu64 "\n", p->hits, p->too_large, p->other_pool, p->not_free,
+			p->beyond, p->before);
+	}
+}
+
+void frag_report_text(const struct frag_report *report, FILE *f)
+{
+	frag_print_verdict(report, f);
+	print_trace(report, f);
+	print_default(report, f);
+	print_devices(report, f);
+	print_beginnings(report, f);
+	frag_print_settings(report, f);
+	frag_print_details(report, f);
+	if (report->verbose)
+		frag_report_tables(report, f);
+	print_modelled(report, f);
+	print_compaction(report, f);
+	print_planned(report, f);
+	for (uint32_t i = 0; i < report->run_count; i++) {
+		if (report->summary && report->runs[i].result->has_stats)
+			frag_report_pytorch(report->runs[i].result, f);
+		frag_report_measured(report->runs[i].result, f);
+	}
+}

@@ -1,0 +1,660 @@
+/* diagnosis_text.c - the answers that a report begins with: does it fit, why not, what to do. */
+#include "answers/diagnosis_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
+#include "base/wrap.h"
+#include "policy/alloc_conf_text.h"
+#include "answers/color.h"
+#include "answers/layout.h"
+#include "answers/oom_text.h"
+
+#define OOMS_SHOWN 5
+#define FIGURES 50              /* columns of the table beside the name, status among them */
+#define WORTH_A_ROW 0.05        /* of what is reserved */
+
+bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i)
+{
+	if (count == 1)
+		return true;
+	for (uint32_t k = 0; k < count; k++)
+		if (runs[k].result->device == runs[i].result->device
+		    && runs[k].result->status == FRAG_RUN_OK)
+			return false;
+	return true;
+}
+
+static const struct frag_diagnosis *answer_of(const struct frag_report *r, uint32_t i)
+{
+	return r->answers ? &r->answers[i] : NULL;
+}
+
+/* ", NAME": the last mark at or before the step; "" where there is none. */
+static const char *mark_text(const struct frag_result *run, uint64_t step, char buf[128])
+{
+	uint32_t low = 0, high = run->mark_count;
+	char name[FRAG_SHORT_NAME];
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (run->marks[middle].step <= step)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*buf = '\0';
+	if (low)
+		snprintf(buf, 128, ", %s", frag_short_name(run->marks[low - 1].name, name));
+	return buf;
+}
+
+static double percent(uint64_t part, uint64_t of)
+{
+	return of ? 100.0 * (double)part / (double)of : 0;
+}
+
+/* Of a run that finished. What a program would have requested next is no matter of its word. */
+static const char *good_word(const struct frag_report *r, const struct frag_result *run)
+{
+	if (!run->total)
+		return "ok";
+	return r->trace->ends_at_oom ? "fits so far" : "fits";
+}
+
+static const char *status_word(const struct frag_report *r, const struct frag_result *run)
+{
+	if (run->status == FRAG_RUN_INTERRUPTED)
+		return "interrupted";
+	return run->status == FRAG_RUN_OOM ? "OOM" : good_word(r, run);
+}
+
+static size_t longer(size_t width, const char *word)
+{
+	return strlen(word) > width ? strlen(word) : width;
+}
+
+/* The table's first column. */
+static int status_width(const struct frag_report *r)
+{
+	size_t width = strlen("status");
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		width = longer(width, status_word(r, r->runs[i].result));
+	/* a remedy fits where the run beside it does not */
+	if (r->trace->ends_at_oom && r->answers)
+		for (uint32_t i = 0; i < r->run_count; i++)
+			if (r->answers[i].remedy.found)
+				width = longer(width, good_word(r, r->runs[i].result));
+	return (int)width;
+}
+
+/* Was it no request of the program's, but the pool that the policy has from the start? */
+static bool is_initial_pool(const struct frag_oom *oom)
+{
+	return !oom->id;
+}
+
+/* The request that failed, against what was free. */
+static void print_cause(const struct frag_report *r, const struct frag_result *run,
+			const struct frag_diagnosis *a, FILE *f)
+{
+	const struct frag_oom *oom = &run->ooms[0];
+	const struct frag_metrics *m = &oom->metrics;
+	const uint64_t device_free = m->device_free > 0 ? (uint64_t)m->device_free : 0;
+	const uint64_t piece = frag_oom_piece(oom);
+	char tried[FRAG_NUMBER_ROOM], room[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
+	char limit[FRAG_NUMBER_ROOM];
+
+	frag_size_text(tried, oom->tried);
+	frag_size_text(room, m->free + device_free);
+	if (is_initial_pool(oom))
+		frag_print_row(r, "cause", f, "initial pool: the policy obtains %s before the first"
+			       " step, and the device has %s", tried, room);
+	else if (frag_oom_is_limit(oom) && oom->limit_key)
+		frag_print_row(r, "cause", f, "limit: %s more needed, and %s allows %s in all", tried,
+			       oom->limit_key, frag_size_text(limit, oom->limit));
+	else if (frag_oom_is_limit(oom))
+		frag_print_row(r, "cause", f, "limit: %s more needed, and a fraction of the"
+			       " program's own allows %s in all", tried, frag_size_text(limit, oom->limit));
+	else if (oom->fragmentation && piece >= oom->demand)
+		frag_print_row(r, "cause", f, "fragmentation: %s needed, and %s free in one piece,"
+			       " but the policy does not give it back", tried,
+			       frag_size_text(largest, piece));
+	else if (oom->fragmentation)
+		frag_print_row(r, "cause", f, "%sfragmentation: %s needed, %s free, largest piece"
+			       " %s", frag_diagnosis_exceeds_capacity(a, run) ? "of this request, " : "", tried,
+			       room, frag_size_text(largest, piece));
+	else
+		frag_print_row(r, "cause", f, "capacity: %s needed, %s free in whatever pieces",
+			       tried, room);
+}
+
+/* "16416MiB (16.03 GiB)": a capacity, as an option takes it. */
+static const char *device_text(char buf[2 * FRAG_NUMBER_ROOM], uint64_t bytes)
+{
+	char exact[FRAG_NUMBER_ROOM];
+
+	frag_exact_size_text(exact, bytes);
+	/* of whole GiB, and of a few whole MiB, that says it all */
+	if (bytes % (UINT64_C(1) << 30) == 0 || (bytes < 1U << 30 && bytes % (1U << 20) == 0))
+		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s", exact);
+	else
+		snprintf(buf, 2 * FRAG_NUMBER_ROOM, "%s (%s)", exact, SIZE(bytes));
+	return buf;
+}
+
+/* A fraction of the program's own is too small: which it is, and where it would do. */
+static void print_over_limit(const struct frag_report *r, const struct frag_result *run,
+			     const struct frag_diagnosis *a, uint64_t least, FILE *f)
+{
+	const struct frag_oom *oom = &run->ooms[0];
+	const uint64_t now = oom->metrics.requested + oom->size;
+	const uint64_t bytes = a->limit_stays && a->requested > now ? a->requested : now;
+	char needs[FRAG_NUMBER_ROOM], limit[FRAG_NUMBER_ROOM];
+	char device[2 * FRAG_NUMBER_ROOM], also[2 * FRAG_NUMBER_ROOM + 64] = "";
+
+	if (oom->limit_key) {
+		frag_print_row(r, "needs", f, "at least %s, and %s allows %s (%s short)",
+			       frag_size_text(needs, bytes), oom->limit_key,
+			       frag_size_text(limit, oom->limit),
+			       SIZE(bytes - oom->limit));
+		return;
+	}
+	if (least)
+		snprintf(also, sizeof(also), "; of a device of %s that fraction allows enough",
+			 device_text(device, least));
+	frag_print_row(r, "needs", f, "no other allocator setting can make this trace fit: it"
+		       " needs at least %s, and a fraction of the program's own allows %s (%s short)%s",
+		       frag_size_text(needs, bytes), frag_size_text(limit, oom->limit),
+		       SIZE(bytes - oom->limit), also);
+}
+
+static void print_hopeless(const struct frag_report *r, const struct frag_result *run,
+			   uint64_t floor, FILE *f)
+{
+	char least[FRAG_NUMBER_ROOM], total[FRAG_NUMBER_ROOM];
+
+	frag_print_row(r, "needs", f, "no allocator setting can make this trace fit: it needs at"
+		       " least %s, the device has %s (%s short)", frag_size_text(least, floor),
+		       frag_size_text(total, run->total), SIZE(floor - run->total));
+}
+
+/* What the whole trace needs of a device, context and others included. */
+static void print_needs(const struct frag_report *r, const struct frag_result *run,
+			const struct frag_diagnosis *a, FILE *f)
+{
+	const uint64_t floor = frag_answer_floor(a, run);
+	const uint64_t least = a->safe ? a->safe : a->smallest;
+	const char *end = r->trace->ends_at_oom ? " up to where the recording ends" : "";
+	char smallest[2 * FRAG_NUMBER_ROOM], ideal[FRAG_NUMBER_ROOM];
+	char lucky[2 * FRAG_NUMBER_ROOM], also[128] = "";
+
+	if (!a->requested || !run->total)
+		return;
+	frag_size_text(ideal, floor);
+	device_text(smallest, least);
+	if (a->smallest && least > a->smallest)
+		snprintf(also, sizeof(also), "; %s happens to do", device_text(lucky, a->smallest));
+	if (frag_answer_is_over_limit(a, run))
+		print_over_limit(r, run, a, least, f);
+	else if (frag_diagnosis_exceeds_capacity(a, run))
+		print_hopeless(r, run, floor, f);
+	else if (least && frag_oom_is_limit(&run->ooms[0]) && !run->ooms[0].limit_key)
+		frag_print_row(r, "needs", f, "%s%s, of which that fraction allows enough", smallest,
+			       end);
+	else if (least)
+		frag_print_row(r, "needs", f, "%s%s; without fragmentation %s (costs %s, %.1f %%)%s",
+			       smallest, end, ideal, SIZE(least - floor),
+			       percent(least - floor, a->requested), also);
+	else
+		frag_print_row(r, "needs", f, "more than %s%s; without fragmentation %s",
+			       SIZE(a->failing - 1), end, ideal);
+}
+
+/* A device that has little more than what is live leaves no room for fragmentation. */
+static void print_tight(const struct frag_report *r, const struct frag_result *run,
+			const struct frag_diagnosis *a, FILE *f)
+{
+	const uint64_t live = frag_answer_live(a), room = frag_answer_allowed(run);
+	char has[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM];
+
+	if (!frag_diagnosis_is_nearly_full(a, run))
+		return;
+	frag_size_text(has, room);
+	frag_size_text(bytes, live);
+	if (room < live)
+		frag_print_row(r, "tight", f, "%s usable, and rounding alone makes the blocks %s at"
+			       " their peak", has, bytes);
+	else
+		frag_print_row(r, "tight", f, "%s usable, %.1f %% above the %s of blocks at their"
+			       " peak", has, percent(room - live, live), bytes);
+}
+
+/* The blocks that were in the way where the fewest bytes were. */
+static void print_pinned(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
+{
+	char live[FRAG_NUMBER_ROOM], what[FRAG_HOLE_ROOM], tag[FRAG_SHORT_NAME];
+	const struct frag_tag_usage *first = &hole->holders[0];
+
+	/* of what is all live nothing is pinned */
+	if (hole->live >= hole->bytes || !hole->holder_count)
+		return;
+	frag_print_row(r, "pinned", f, "%s of %s%s %s", frag_size_text(live, hole->live),
+		       first->tag ? frag_short_name(first->tag, tag) : "blocks without a tag",
+		       hole->holder_count > 1 ? " and others" : "", frag_hole_text(hole, what));
+}
+
+static void print_remedy(const struct frag_report *r, const struct frag_result *run,
+			 const struct frag_diagnosis *a, FILE *f)
+{
+	char conf[FRAG_CONF_ROOM];
+
+	if (!a)
+		return;
+	if (a->remedy.found)
+		frag_conf_text(&a->remedy.choice, conf, sizeof(conf));
+	if (a->remedy.found && run->status == FRAG_RUN_OOM)
+		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s%s", conf, r->trace->ends_at_oom
+			       ? ", which fits up to where the recording ends" : "");
+	else if (a->remedy.found)
+		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s, which reserves %s", conf,
+			       SIZE(a->remedy.reserved));
+	else if (frag_answer_is_over_limit(a, run))
+		frag_print_row(r, "try", f, "a larger %s, or less memory at a time",
+			       run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
+	else if (a->remedies && run->status == FRAG_RUN_OOM)
+		frag_print_row(r, "try", f, "a larger %s, or less memory: none of %u other"
+			       " settings of PyTorch's allocator fits either",
+			       frag_oom_is_limit(&run->ooms[0]) ? "fraction or device" : "device",
+			       a->remedies);
+	else if (frag_diagnosis_exceeds_capacity(a, run))
+		frag_print_row(r, "try", f, "a larger device, or less memory at a time");
+}
+
+static void print_pins(const struct frag_report *r, const struct frag_device_state *m, FILE *f)
+{
+	char stranded[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM], tag[FRAG_SHORT_NAME];
+
+	for (uint32_t i = 0; i < m->pin_count && (r->verbose || i < 2); i++) {
+		const struct frag_blocking_tag *pin = &m->pins[i];
+
+		frag_print_row(r, i ? "" : "pinned", f, "%s free in %u %s%s, by %s in %" PRIu64
+			       " block%s%s%s%s", frag_size_text(stranded, pin->stranded),
+			       pin->places, m->ranges ? "place" : "segment", frag_s(pin->places),
+			       frag_size_text(bytes, pin->bytes), pin->blocks, frag_s(pin->blocks),
+			       pin->tag ? " of " : "",
+			       pin->tag ? frag_short_name(pin->tag, tag) : " without a tag",
+			       pin->alone ? "" : ", and others");
+	}
+}
+
+/* What fragmentation and rounding cost at the peak, and at most. */
+static void print_lost(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	const uint64_t lost = run->at_peak.lost;
+
+	if (run->last.opaque)
+		return;
+	frag_print_row(r, "lost", f, "%s of that to fragmentation and rounding, %.1f %% (at most %s"
+		       " in the run); %s requested at most", SIZE(lost),
+		       percent(lost, run->at_peak.reserved), SIZE(run->peak.lost),
+		       SIZE(run->peak.requested));
+}
+
+/* Memory that nobody uses, but that the policy gives back when the device is full. */
+static void print_cached(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	const struct frag_metrics *m = &run->at_peak;
+
+	if ((double)m->releasable > WORTH_A_ROW * (double)m->reserved)
+		frag_print_row(r, "cached", f, "%s of that in whole segments, which are given back"
+			       " when the device is full", SIZE(m->releasable));
+}
+
+static void print_head_of_one(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	char name[FRAG_RUN_NAME_ROOM], mark[128];
+	char text[FRAG_RUN_NAME_ROOM + 256];
+	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
+	const char *head, *colour = frag_color_code(r->colour, INK_GREEN);
+
+	frag_report_name(r, run, name);
+	if (oom) {
+		head = "DOES NOT FIT: ";
+		colour = frag_color_code(r->colour, INK_RED);
+		snprintf(text, sizeof(text), "%s runs out of memory at step %" PRIu64 " of %" PRIu64
+			 "%s", name, oom->step, r->trace->events,
+			 mark_text(run, oom->step, mark));
+	} else if (run->status == FRAG_RUN_INTERRUPTED) {
+		head = "INTERRUPTED: ";
+		colour = frag_color_code(r->colour, INK_YELLOW);
+		snprintf(text, sizeof(text), "%s after %" PRIu64 " step%s, with at least %s reserved"
+			 " at its peak", name, run->steps, frag_s(run->steps),
+			 SIZE(run->peak.reserved));
+	} else {
+		const bool ends = run->total && r->trace->ends_at_oom;
+
+		head = ends ? "FITS SO FAR: " : run->total ? "FITS: " : "NO LIMIT: ";
+		colour = ends ? frag_color_code(r->colour, INK_YELLOW) : colour;
+		snprintf(text, sizeof(text), "%s%s reserves %s%s%s at step %" PRIu64 " of %" PRIu64
+			 "%s", ends ? "up to where the recording ends, " : "", name,
+			 SIZE(run->peak.reserved), run->total ? " of " : "",
+			 run->total ? SIZE(frag_answer_room(run)) : "", run->peak_step,
+			 r->trace->events, mark_text(run, run->peak_step, mark));
+	}
+	fputs(colour, f);
+	frag_print_wrapped(r, head, text, f);
+	fputs(frag_color_code(r->colour, INK_PLAIN), f);
+}
+
+/* The runs of one policy, on all devices of the trace: the program dies with the first. */
+struct outcome {
+	const struct frag_result *failed;       /* the first that ran out of memory */
+	uint64_t reserved;                      /* on all devices */
+	bool cut;
+};
+
+static struct outcome outcome_of(const struct frag_report *r, uint32_t first, uint32_t devices)
+{
+	struct outcome o = { .failed = NULL };
+
+	for (uint32_t i = first; i < first + devices; i++) {
+		const struct frag_result *run = r->runs[i].result;
+
+		o.cut = o.cut || run->status == FRAG_RUN_INTERRUPTED;
+		o.reserved += run->peak.reserved;
+		if (!o.failed && run->status == FRAG_RUN_OOM)
+			o.failed = run;
+	}
+	return o;
+}
+
+static const char *policy_name(const struct frag_report *r, uint32_t i,
+			       char buf[FRAG_RUN_NAME_ROOM])
+{
+	frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s",
+			      frag_choice_label(&r->runs[i].result->choice));
+	return buf;
+}
+
+/* One policy on several devices. */
+static const char *text_of_devices(const struct frag_report *r, const struct outcome *o,
+				   char *buf, size_t size)
+{
+	char name[FRAG_RUN_NAME_ROOM];
+
+	if (o->failed)
+		snprintf(buf, size, "%s runs out of memory on device %u of %u, at step %" PRIu64,
+			 policy_name(r, 0, name), o->failed->device, r->run_count,
+			 o->failed->ooms ? o->failed->ooms[0].step : o->failed->steps);
+	else
+		snprintf(buf, size, "%s reserves %s on all %u devices together",
+			 policy_name(r, 0, name), SIZE(o->reserved), r->run_count);
+	return buf;
+}
+
+/* Of many policies: how many fit, and which of those needs least. */
+static void print_head_of_all(const struct frag_report *r, FILE *f)
+{
+	const uint32_t devices = frag_device_count(r), policies = r->run_count / devices;
+	char name[FRAG_RUN_NAME_ROOM], text[FRAG_RUN_NAME_ROOM + 256];
+	struct outcome best = { .reserved = UINT64_MAX }, o = best;
+	uint32_t failed = 0, cut = 0;
+	bool limited = false, ends;
+	const char *head;
+
+	for (uint32_t i = 0; i < r->run_count; i += devices) {
+		o = outcome_of(r, i, devices);
+		failed += o.failed != NULL;
+		cut += o.cut;
+		limited = limited || r->runs[i].result->total;
+		if (o.failed || o.cut || o.reserved >= best.reserved)
+			continue;
+		best = o;
+		policy_name(r, i, name);
+	}
+	if (cut)
+		snprintf(text, sizeof(text), "%u of %u run%s", cut, policies, frag_s(policies));
+	else if (policies == 1)
+		text_of_devices(r, &o, text, sizeof(text));
+	else if (failed == policies)
+		snprintf(text, sizeof(text), "none of %u runs", policies);
+	else if (!failed)
+		snprintf(text, sizeof(text), "all %u runs; %s reserves least, %s", policies, name,
+			 SIZE(best.reserved));
+	else
+		snprintf(text, sizeof(text), "%u of %u runs; %s reserves least, %s",
+			 policies - failed, policies, name, SIZE(best.reserved));
+	ends = limited && r->trace->ends_at_oom && failed < policies && !cut;
+	head = cut ? "INTERRUPTED: " : failed == policies ? "DOES NOT FIT: "
+	       : ends ? failed ? "SOME FIT SO FAR: " : "FITS SO FAR: "
+	       : failed ? "SOME FIT: " : limited ? "FITS: " : "NO LIMIT: ";
+	if (ends)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", up to where the"
+			 " recording ends");
+	fputs(frag_color_code(r->colour, failed || cut ? INK_RED : ends ? INK_YELLOW : INK_GREEN), f);
+	frag_print_wrapped(r, head, text, f);
+	fputs(frag_color_code(r->colour, INK_PLAIN), f);
+}
+
+/* The rows that an interrupted search would have filled. */
+static void print_cut_short(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	static const char words[] = "(interrupted: not looked for)";
+
+	if (!r->cut_short || run->status == FRAG_RUN_INTERRUPTED || run->last.opaque)
+		return;
+	if (run->oom_count && run->total)
+		frag_print_row(r, "needs", f, words);
+	if (!run->oom_count)
+		frag_print_row(r, "held", f, words);
+	if (run->choice.ops->settings)
+		frag_print_row(r, "try", f, words);
+}
+
+/* Several policies on one device that no layout fits: that is said of all of them at once. */
+static bool shares_needs(const struct frag_report *r, const struct frag_result *run,
+			 const struct frag_diagnosis *a)
+{
+	return r->run_count > 1 && !frag_many_devices(r) && frag_diagnosis_exceeds_capacity(a, run);
+}
+
+/* Where nothing helps, that comes first. */
+static void print_failure(const struct frag_report *r, const struct frag_result *run,
+			  const struct frag_diagnosis *a, FILE *f)
+{
+	const bool hopeless = frag_diagnosis_exceeds_capacity(a, run);
+
+	if (hopeless && !shares_needs(r, run, a))
+		print_needs(r, run, a, f);
+	print_cause(r, run, a, f);
+	if (a && !hopeless) {
+		print_needs(r, run, a, f);
+		print_tight(r, run, a, f);
+	}
+	print_pinned(r, &run->ooms[0].hole, f);
+}
+
+/* The rows below the verdict on a run. */
+static void print_reasons(const struct frag_report *r, uint32_t i, FILE *f)
+{
+	const struct frag_result *run = r->runs[i].result;
+	const struct frag_diagnosis *a = answer_of(r, i);
+
+	if (run->oom_count) {
+		print_failure(r, run, a, f);
+	} else if (run->status == FRAG_RUN_OK) {
+		print_lost(r, run, f);
+		print_cached(r, run, f);
+		if (a && a->has_peak) {
+			print_pins(r, &a->peak, f);
+			frag_print_holders(r, a->peak.holders, a->peak.holder_count, f);
+		}
+	}
+	if (frag_report_has_remedy(r->runs, r->run_count, i) && !shares_needs(r, run, a))
+		print_remedy(r, run, a, f);
+	print_cut_short(r, run, f);
+	if (!run->total && run->status == FRAG_RUN_OK)
+		frag_print_row(r, "next", f, "--device-bytes SIZE --context-bytes SIZE: does it fit"
+			       " that GPU?");
+}
+
+/* What several policies have in common that all failed: nothing helps, or a setting would. */
+static void print_reasons_of_all(const struct frag_report *r, FILE *f)
+{
+	for (uint32_t i = 0; i < r->run_count && !frag_many_devices(r); i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const struct frag_diagnosis *a = answer_of(r, i);
+
+		if (!frag_report_has_remedy(r->runs, r->run_count, i))
+			return;
+		if (shares_needs(r, run, a))
+			print_needs(r, run, a, f);
+		if (shares_needs(r, run, a) || (a && a->remedy.found)) {
+			print_remedy(r, run, a, f);
+			return;
+		}
+	}
+}
+
+void frag_print_verdict(const struct frag_report *r, FILE *f)
+{
+	if (r->run_count != 1) {
+		print_head_of_all(r, f);
+		print_reasons_of_all(r, f);
+		return;
+	}
+	print_head_of_one(r, r->runs[0].result, f);
+	print_reasons(r, 0, f);
+}
+
+/* requested and reserved: peaks; UINT64_MAX: not known. */
+static void print_setting(const struct frag_report *r, const char *status, const char *name,
+			  int width, uint64_t requested, uint64_t reserved, uint64_t lost, FILE *f)
+{
+	const uint64_t figures[] = { requested, reserved, lost };
+	const bool bad = strcmp(status, "OOM") == 0;
+
+	fprintf(f, "%s%-*s%s  ", bad ? frag_color_code(r->colour, INK_RED) : "", status_width(r), status,
+		bad ? frag_color_code(r->colour, INK_PLAIN) : "");
+	if (strlen(name) > (size_t)width)
+		fprintf(f, "%s\n%*s", name, width + status_width(r) + 2, "");
+	else
+		fprintf(f, "%-*s", width, name);
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		fprintf(f, "  %12s", figures[i] == UINT64_MAX ? "-"
+			: SIZE(figures[i]));
+	putc('\n', f);
+}
+
+/* The remedy of a run, in conf; false where there is none, or a run before it has the same. */
+static bool new_remedy(const struct frag_report *r, uint32_t i, char conf[FRAG_CONF_ROOM])
+{
+	const struct frag_diagnosis *a = answer_of(r, i);
+	char other[FRAG_CONF_ROOM];
+
+	if (!a || !a->remedy.found || !frag_report_has_remedy(r->runs, r->run_count, i))
+		return false;
+	frag_conf_text(&a->remedy.choice, conf, FRAG_CONF_ROOM);
+	for (uint32_t k = 0; k < i; k++) {
+		if (!r->answers[k].remedy.found
+		    || r->runs[k].result->device != r->runs[i].result->device)
+			continue;
+		frag_conf_text(&r->answers[k].remedy.choice, other, sizeof(other));
+		if (strcmp(conf, other) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void print_remedy_row(const struct frag_report *r, uint32_t i, int width, FILE *f)
+{
+	char conf[FRAG_CONF_ROOM], name[FRAG_CONF_ROOM + 16];
+	const struct frag_setting_fix *remedy;
+
+	if (!new_remedy(r, i, conf))
+		return;
+	remedy = &r->answers[i].remedy;
+	if (frag_many_devices(r))
+		snprintf(name, sizeof(name), "%s @%u", conf, r->runs[i].result->device);
+	else
+		snprintf(name, sizeof(name), "%s", conf);
+	print_setting(r, good_word(r, r->runs[i].result), name, width, remedy->requested,
+		      remedy->reserved, remedy->lost, f);
+}
+
+static size_t longest_remedy(const struct frag_report *r)
+{
+	const size_t device = frag_many_devices(r) ? strlen(" @0") : 0;
+	size_t most = strlen("setting");
+	char conf[FRAG_CONF_ROOM];
+
+	for (uint32_t i = 0; i < r->run_count; i++)
+		if (new_remedy(r, i, conf) && strlen(conf) + device > most)
+			most = strlen(conf) + device;
+	return most;
+}
+
+void frag_print_settings(const struct frag_report *r, FILE *f)
+{
+	const int width = frag_name_width(r, longest_remedy(r), FIGURES);
+
+	fprintf(f, "\n%-*s  %-*s  %12s  %12s  %12s\n", status_width(r), "status", width, "setting",
+		"requested", "reserved", "lost");
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+		const struct frag_diagnosis *a = answer_of(r, i);
+		const bool whole = run->status == FRAG_RUN_OK;
+		const uint64_t requested = whole ? run->peak.requested
+						 : a && a->requested ? a->requested : UINT64_MAX;
+		char name[FRAG_RUN_NAME_ROOM];
+
+		frag_report_name(r, run, name);
+		print_setting(r, status_word(r, run), name, width, requested,
+			      whole ? run->peak.reserved : UINT64_MAX,
+			      whole && !run->last.opaque ? run->at_peak.lost : UINT64_MAX, f);
+		print_remedy_row(r, i, width, f);
+	}
+}
+
+static void print_ooms(const struct frag_report *r, const struct frag_result *run, FILE *f)
+{
+	const uint32_t max = r->verbose ? OOMS_SHOWN : 1;
+
+	for (uint32_t i = 0; i < run->oom_count && i < max; i++)
+		frag_print_oom(r, run, &run->ooms[i], f);
+	if (run->counts.ooms > max)
+		fprintf(f, "... %" PRIu64 " out-of-memories in all\n", run->counts.ooms);
+}
+
+void frag_print_details(const struct frag_report *r, FILE *f)
+{
+	uint32_t shown = 0;
+
+	for (uint32_t i = 0; i < r->run_count; i++) {
+		const struct frag_result *run = r->runs[i].result;
+
+		if (!run->oom_count && r->verbose && r->run_count > 1) {
+			putc('\n', f);
+			print_head_of_one(r, run, f);
+			print_reasons(r, i, f);
+		}
+		if (!run->oom_count)
+			continue;
+		if (shown++ == FRAG_REPORT_FAILED_MAX && !r->verbose) {
+			fputs("\n... and further runs that ran out of memory (--verbose)\n", f);
+			return;
+		}
+		putc('\n', f);
+		if (r->run_count > 1) {
+			print_head_of_one(r, run, f);
+			print_reasons(r, i, f);
+		}
+		print_ooms(r, run, f);
+	}
+}

@@ -1,0 +1,85 @@
+/* diff.h - a comparison, for people and for programs. */
+#ifndef ANSWERS_DIFF_H
+#define ANSWERS_DIFF_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/format.h"
+#include "compare/regression_gate.h"
+#include "fragsim/error.h"
+
+struct frag_diff {
+	const struct frag_comparison *comparison;
+	const struct frag_gate *gate;
+	const struct frag_outcome *outcome;
+	const struct frag_policy_summary *standings;
+	uint32_t standing_count;
+	bool updated;           /* the baseline is being written anew */
+	bool colour;
+};
+
+struct frag_diff_format {
+	const char *name;
+	/* Failures of the stream stay in the stream. -FRAG_ENOMEM */
+	int (*print)(const struct frag_diff *diff, FILE *f, struct frag_error *err);
+};
+
+/* Sorted by name, ended by NULL. */
+extern const struct frag_diff_format *const frag_diff_formats[];
+
+/* Words that several formats share ------------------------------------------- */
+
+/* "4.46 GiB", "12.34", "7" */
+const char *frag_figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
+/* The same of a run; ">=4.46 GiB" where it ended early, "-" where its end hides the figure. */
+const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_figure *figure,
+				 const struct frag_run *run);
+/* "ok", "OOM", "interrupted". */
+const char *frag_run_status_word(const struct frag_run *run);
+/* With its sign; "=" where it is 0. */
+const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
+/* "+12.11%"; "" where there is none to speak of. */
+const char *frag_percent_text(char buf[FRAG_NUMBER_ROOM], const struct frag_change *change);
+
+#define FRAG_PLACE_ROOM 512
+/* "step 7 (alloc of 512 bytes, id 3), after mark x": where two diverge, or differ most. */
+const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *where);
+/* "reserved 4.00 MiB (+2.00 MiB), allocated 2.00 MiB (=)" */
+const char *frag_place_values(char buf[FRAG_PLACE_ROOM], const struct frag_divergence_point *where);
+
+/* "bestfit", "bestfit @1" on another device than the first; of --alloc-conf its string. */
+void frag_run_name(char *buf, size_t size, const struct frag_run *run);
+
+/* Does a run of the group say what the driver would take? */
+bool frag_any_modelled(const struct frag_group *group);
+/* Likewise: did somebody search for the smallest device of one? */
+bool frag_any_smallest(const struct frag_group *group);
+
+/*
+ * The next of several lines, as much of it as there is room for, and *lines after
+ * it. False: there is none; *lines may be NULL.
+ */
+#define FRAG_LINE_ROOM 1024
+bool frag_next_line(const char **lines, char line[FRAG_LINE_ROOM]);
+
+/* Did more than one trace have runs? */
+bool frag_many_traces(const struct frag_comparison *c);
+
+/* Better than before in what decides, in one run at least? */
+bool frag_any_better(const struct frag_diff *diff);
+
+/* Why figures of the two are not compared: one ended where the other did not; "" where they are. */
+#define FRAG_REASON_ROOM 256
+const char *frag_unfinished_text(char buf[FRAG_REASON_ROOM], const struct frag_pair *pair);
+
+/* "passed" or "broken"; NULL where nothing is judged. */
+const char *frag_gate_word(const struct frag_diff *diff);
+
+/*
+ * The line that says how it all came out; "3 runs compared: 1 worse, 2 same", and where there
+ * is a gate "broken: 3 runs compared: 1 broken, 2 same".
+ */
+void frag_outcome_text(char *buf, size_t size, const struct frag_diff *diff);
+
+#endif

@@ -1,0 +1,601 @@
+/* diff_text.c - a comparison for a terminal of 100 columns. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/string_stream.h"
+#include "base/path.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
+#include "answers/diff_formats.h"
+#include "answers/diff_gate.h"
+#include "answers/color.h"
+#include "answers/report.h"
+
+#define NAME_MAX 18             /* columns of a policy's name; longer ones get a number */
+#define NAME_ROOM 600
+#define TRACE_MAX 28            /* columns of a trace's name in the summary */
+#define SHOWN_MAX 16            /* policies whose divergence and timeline are shown */
+
+struct paper {
+	const struct frag_diff *diff;
+	FILE *f;
+	bool numbered;          /* names are too long for the columns */
+	int width;              /* of names */
+	int status_width;
+	bool failed;            /* memory was short */
+};
+
+static const char *ink(const struct paper *p, enum frag_color_code which)
+{
+	return frag_color_code(p->diff->colour, which);
+}
+
+static enum frag_color_code ink_of(enum frag_verdict verdict)
+{
+	switch (verdict) {
+	case FRAG_BETTER:
+		return INK_GREEN;
+	case FRAG_WORSE:
+		return INK_RED;
+	case FRAG_MIXED:
+		return INK_YELLOW;
+	case FRAG_SAME:
+	case FRAG_CHANGED:
+		break;
+	}
+	return INK_PLAIN;
+}
+
+/* A text of so many columns, in the colour of its verdict. */
+static void put_inked(const struct paper *p, int width, const char *text, enum frag_verdict verdict)
+{
+	const enum frag_color_code colour = ink_of(verdict);
+
+	if (colour == INK_PLAIN)
+		fprintf(p->f, "%*s", width, text);
+	else
+		fprintf(p->f, "%*s%s%s%s", width > (int)strlen(text) ? width - (int)strlen(text)
+			: 0, "", ink(p, colour), text, ink(p, INK_PLAIN));
+}
+
+/* "3 pytorch:expanda.." where the whole does not fit; the list of policies has it. */
+static void label(const struct paper *p, const struct frag_run *run, char buf[NAME_ROOM])
+{
+	char name[NAME_ROOM];
+	uint32_t number = 0;
+
+	while (p->numbered && number + 1 < p->diff->standing_count
+	       && strcmp(p->diff->standings[number].run->policy, run->policy) != 0)
+		number++;
+	frag_run_name(name, sizeof(name), run);
+	if (p->numbered)
+		snprintf(buf, NAME_ROOM, "%" PRIu32 " %.500s", number + 1, name);
+	else
+		snprintf(buf, NAME_ROOM, "%.500s", name);
+	if (strlen(buf) > NAME_MAX)
+		frag_format_printable(buf, NAME_ROOM, "%.*s..", NAME_MAX - 2, buf);
+}
+
+/* Policies -------------------------------------------------------------------- */
+
+static void measure_names(struct paper *p)
+{
+	char name[NAME_ROOM];
+
+	p->status_width = (int)strlen(p->diff->comparison->interrupted ? "interrupted" : "status");
+	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
+		frag_run_name(name, sizeof(name), p->diff->standings[i].run);
+		p->numbered |= strlen(name) > NAME_MAX - 4;
+		if ((int)strlen(name) + 4 > p->width)
+			p->width = (int)strlen(name) + 4;
+	}
+	if (p->width > NAME_MAX)
+		p->width = NAME_MAX;
+	if (p->width < (int)strlen("policy"))
+		p->width = (int)strlen("policy");
+}
+
+static const char *policy_name(const struct frag_run *run)
+{
+	return run->label ? run->label : run->policy;
+}
+
+static void print_numbers(const struct paper *p)
+{
+	char policy[FRAG_PRINTABLE_ROOM];
+
+	if (!p->numbered)
+		return;
+	for (uint32_t i = 0; i < p->diff->standing_count; i++)
+		fprintf(p->f, "%5" PRIu32 "  %s\n", i + 1,
+			frag_printable(policy, policy_name(p->diff->standings[i].run)));
+}
+
+/* A value with its difference, and its percent where columns are left for that. */
+struct cell {
+	enum frag_figure_name figure;
+	const char *title;
+	int value, difference, percent; /* widths */
+};
+
+/* The first of the tables: it says how each run ended, before anything else. */
+static const struct cell memory[] = {
+	{ FRAG_PEAK_RESERVED, "peak reserved", 12, 12, 8 },
+	{ FRAG_PEAK_ALLOCATED, "peak allocated", 12, 12, 8 },
+};
+
+static void print_status(const struct paper *p, const struct frag_run *run)
+{
+	const char *word = frag_run_status_word(run);
+	const int rest = p->status_width - (int)strlen(word);
+
+	fprintf(p->f, "  %s%s%s%*s", ink(p, run->result.status == FRAG_RUN_OOM ? INK_RED
+					  : INK_PLAIN), word, ink(p, INK_PLAIN),
+		rest > 0 ? rest : 0, "");
+}
+
+static void print_cell(const struct paper *p, const struct cell *cell, const struct frag_pair *pair)
+{
+	const struct frag_figure *figure = &frag_figures[cell->figure];
+	const struct frag_change c = frag_pair_change(figure, pair);
+	char text[FRAG_NUMBER_ROOM];
+
+	fprintf(p->f, "  %*s ", cell->value, frag_run_figure_text(text, figure, pair->run));
+	put_inked(p, cell->difference, c.compared ? frag_difference_text(text, figure->unit, c.difference)
+		  : "", c.verdict);
+	if (cell->percent) {
+		putc(' ', p->f);
+		put_inked(p, cell->percent, c.compared ? frag_percent_text(text, &c) : "", c.verdict);
+	}
+}
+
+static void print_titles(const struct paper *p, const struct cell *cells, uint32_t count)
+{
+	if (cells == memory)
+		fprintf(p->f, "  %-*s", p->status_width, "status");
+	fprintf(p->f, "  %-*s", p->width, "policy");
+	for (uint32_t i = 0; i < count; i++) {
+		const int rest = cells[i].difference + 1
+				 + (cells[i].percent ? cells[i].percent + 1 : 0);
+
+		/* titles are over the values; a long one reaches over their differences */
+		if ((int)strlen(cells[i].title) > cells[i].value)
+			fprintf(p->f, "  %-*s", cells[i].value + rest, cells[i].title);
+		else
+			fprintf(p->f, "  %*s%*s", cells[i].value, cells[i].title, rest, "");
+	}
+}
+
+static void print_row(const struct paper *p, const struct frag_pair *pair,
+		      const struct cell *cells, uint32_t count)
+{
+	char name[NAME_ROOM];
+
+	if (cells == memory)
+		print_status(p, pair->run);
+	label(p, pair->run, name);
+	fprintf(p->f, "  %-*s", p->width, name);
+	for (uint32_t i = 0; i < count; i++)
+		print_cell(p, &cells[i], pair);
+}
+
+/* The titles, or the row of a pair, without the blanks of columns that are empty at its end. */
+static void print_trimmed(struct paper *p, const struct frag_pair *pair, const struct cell *cells,
+			  uint32_t count)
+{
+	struct paper row = *p;
+	struct frag_memory m;
+
+	if (p->failed || !frag_memory_open(&m)) {
+		p->failed = true;
+		return;
+	}
+	row.f = m.f;
+	if (pair)
+		print_row(&row, pair, cells, count);
+	else
+		print_titles(&row, cells, count);
+	p->failed |= !frag_memory_close(&m);
+	if (p->failed)
+		return;
+	while (m.size && m.text[m.size - 1] == ' ')
+		m.size--;
+	fprintf(p->f, "%.*s\n", (int)m.size, m.text);
+	free(m.text);
+}
+
+static void print_table(struct paper *p, const struct frag_group *g, const struct cell *cells,
+			uint32_t count)
+{
+	putc('\n', p->f);
+	print_trimmed(p, NULL, cells, count);
+	for (uint32_t i = 0; i < g->count; i++)
+		print_trimmed(p, &g->pair[i], cells, count);
+}
+
+/* A table has as many figures as fit side by side in a terminal of 100 columns. */
+static void print_tables(struct paper *p, const struct frag_group *g)
+{
+	static const struct cell cost[] = {
+		{ FRAG_OVER_BOUND, "over bound, %", 7, 8, 0 },
+		{ FRAG_EFFICIENCY, "efficiency, %", 6, 7, 0 },
+		{ FRAG_OOMS, "OOMs", 4, 4, 0 },
+		{ FRAG_RETRIES, "retries", 7, 5, 0 },
+		{ FRAG_DEVICE_CALLS, "calls", 6, 7, 0 },
+	};
+	static const struct cell smallest[] = { { FRAG_SMALLEST, "smallest device", 12, 12, 8 } };
+	static const struct cell modelled[] = {
+		{ FRAG_DRIVER_TIME, "time in the driver, modelled", 11, 12, 8 },
+	};
+	static const struct cell indices[] = {
+		{ FRAG_FI_DEVICE_MEAN, "fi_device mean", 6, 7, 0 },
+		{ FRAG_FI_DEVICE_P95, "p95", 6, 7, 0 },
+		{ FRAG_FI_DEVICE_MAX, "max", 6, 7, 0 },
+		{ FRAG_FI_MEAN, "fi mean", 6, 7, 0 },
+		{ FRAG_SEVERE_STEPS, "severe steps", 5, 6, 0 },
+	};
+
+	print_table(p, g, memory, sizeof(memory) / sizeof(memory[0]));
+	if (frag_any_smallest(g))
+		print_table(p, g, smallest, 1);
+	print_table(p, g, cost, sizeof(cost) / sizeof(cost[0]));
+	if (frag_any_modelled(g))
+		print_table(p, g, modelled, sizeof(modelled) / sizeof(modelled[0]));
+	print_table(p, g, indices, sizeof(indices) / sizeof(indices[0]));
+}
+
+/* How much was reserved, a character a stretch; the same scale for all runs. */
+static void print_timelines(const struct paper *p, const struct frag_group *g)
+{
+	static const char ramp[] = " .:-=+*#%@";
+	char name[NAME_ROOM];
+	uint64_t peak = 0;
+
+	for (uint32_t i = 0; i < g->count; i++)
+		if (g->pair[i].run->result.peak.reserved > peak)
+			peak = g->pair[i].run->result.peak.reserved;
+	if (!peak || g->count > SHOWN_MAX || !g->pair[0].run->timeline.count)
+		return;
+	fprintf(p->f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
+		SIZE(peak), ramp[sizeof(ramp) - 2]);
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct frag_timeline *c = &g->pair[i].run->timeline;
+
+		label(p, g->pair[i].run, name);
+		fprintf(p->f, "  %-*s  |", p->width, name);
+		for (uint32_t k = 0; k < c->count; k++) {
+			const double part = (double)c->stretch[k].reserved / (double)peak;
+			int level = (int)(part * (double)(sizeof(ramp) - 2) + 0.5);
+
+			putc(ramp[level < (int)sizeof(ramp) - 1 ? level : (int)sizeof(ramp) - 2],
+			     p->f);
+		}
+		fputs("|\n", p->f);
+	}
+}
+
+static void print_place(const struct paper *p, const char *verb, const struct frag_divergence_point *w)
+{
+	struct frag_divergence_point place = *w;
+	char text[FRAG_PLACE_ROOM];
+
+	if (w->kind == FRAG_WHERE_NOWHERE)
+		return;
+	/* the mark before it goes to a line of its own: the two could be too long for one */
+	if (w->kind != FRAG_WHERE_MARK)
+		place.mark[0] = '\0';
+	fprintf(p->f, "    %s %s\n", verb, frag_place_text(text, &place));
+	if (w->kind != FRAG_WHERE_MARK && *w->mark)
+		fprintf(p->f, "      after mark '%s'\n", w->mark);
+	fprintf(p->f, "      %s\n", frag_place_values(text, w));
+}
+
+static void print_oom(const struct paper *p, const struct frag_result *r)
+{
+	if (r->oom_count)
+		fprintf(p->f, "    %sout of memory%s at step %" PRIu64 ", cause: %s\n",
+			ink(p, INK_RED), ink(p, INK_PLAIN), r->ooms[0].step,
+			r->ooms[0].fragmentation ? "fragmentation" : "capacity");
+}
+
+/* Said of a few policies only, as a table of places for many would not be read. */
+static void print_divergences(const struct paper *p, const struct frag_group *g)
+{
+	char name[NAME_ROOM];
+
+	char reason[FRAG_REASON_ROOM];
+
+	if (g->count > SHOWN_MAX)
+		return;
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct frag_pair *pair = &g->pair[i];
+		const bool parts = pair->first.kind != FRAG_WHERE_NOWHERE;
+
+		if (!parts && !pair->run->result.oom_count && !pair->base)
+			continue;
+		label(p, pair->run, name);
+		fprintf(p->f, "%s  %s%s\n", i <= 1 || !pair->base ? "\n" : "", name, parts
+			|| !pair->base ? "" : " does as the first does, step by step");
+		print_oom(p, &pair->run->result);
+		if (*frag_unfinished_text(reason, pair))
+			fprintf(p->f, "    %s\n", reason);
+		print_place(p, "diverges from the first at", &pair->first);
+		print_place(p, "differs most from it at", &pair->largest);
+	}
+}
+
+static void print_trace(const struct paper *p, const struct frag_group *g)
+{
+	const struct frag_runs *runs = g->runs;
+	char path[FRAG_PRINTABLE_ROOM], content[FRAG_PRINTABLE_ROOM];
+
+	fprintf(p->f, "\n%s%s%s: %" PRIu64 " event%s, content %s%s\n", ink(p, INK_BOLD),
+		frag_printable(path, frag_group_path(g)), ink(p, INK_PLAIN), runs->events,
+		frag_s(runs->events),
+		frag_printable(content, runs->content),
+		runs->complete ? "" : ", not read to its end");
+	for (uint32_t i = 0; i < g->count && g->pair[i].run->result.device == i; i++)
+		frag_report_device(&g->pair[i].run->result, "  ", p->f);
+}
+
+/* A trace's file name without what follows its first dot, cut in the middle. */
+static const char *short_trace(char buf[NAME_ROOM], const struct frag_group *g)
+{
+	const char *path = frag_file_name(frag_group_path(g));
+	size_t n = strcspn(path, ".");
+
+	n = n ? n : strlen(path);
+	if (n <= TRACE_MAX)
+		frag_format_printable(buf, NAME_ROOM, "%.*s", (int)n, path);
+	else
+		frag_format_printable(buf, NAME_ROOM, "%.*s~%.*s", TRACE_MAX / 2 - 1, path,
+				      TRACE_MAX / 2, path + n - TRACE_MAX / 2);
+	return buf;
+}
+
+/*
+ * The first policy is the measure, so it is missing from the second table, where
+ * all ratios would be 1.
+ */
+static void print_summary(const struct paper *p)
+{
+	char name[NAME_ROOM], trace[NAME_ROOM];
+
+	if (!frag_many_traces(p->diff->comparison))
+		return;
+	fprintf(p->f,
+		"\n%sover all traces%s: geometric means of peak reserved, against the first and"
+		" the lower bound\n\n  %-*s  %11s  %13s  %10s  %14s\n", ink(p, INK_BOLD),
+		ink(p, INK_PLAIN), p->width, "policy", "survives", "peak reserved", "over bound",
+		"fi_device mean");
+	for (uint32_t i = 0; i < p->diff->standing_count; i++) {
+		const struct frag_policy_summary *s = &p->diff->standings[i];
+
+		label(p, s->run, name);
+		fprintf(p->f, "  %-*s  %4" PRIu32 " of %3" PRIu32, p->width, name, s->survived,
+			s->runs);
+		if (s->ratios)
+			frag_fprintf(p->f, "  %12.4fx  %9.2f%%  %+14.2f\n", s->ratio, s->over_bound,
+				     s->fi_device);
+		else
+			fprintf(p->f, "  %13s  %10s  %14s\n", "-", "-", "-");
+	}
+	fprintf(p->f, "\n  %-*s  %-*s  %s\n", p->width, "policy", TRACE_MAX + 9, "best trace",
+		"worst trace");
+	for (uint32_t i = 1; i < p->diff->standing_count; i++) {
+		const struct frag_policy_summary *s = &p->diff->standings[i];
+
+		if (!s->ratios)
+			continue;
+		label(p, s->run, name);
+		frag_fprintf(p->f, "  %-*s  %7.4fx %-*s", p->width, name, s->best_ratio, TRACE_MAX,
+			     short_trace(trace, s->best));
+		frag_fprintf(p->f, "  %7.4fx %s\n", s->worst_ratio, short_trace(trace, s->worst));
+	}
+}
+
+/* The verdict, in front of everything. */
+static void put_word(const struct paper *p, const char *word)
+{
+	fprintf(p->f, "%s%s%s: ", ink(p, p->diff->gate->count ? INK_RED : INK_GREEN), word,
+		ink(p, INK_PLAIN));
+}
+
+static void print_policies(struct paper *p)
+{
+	const struct frag_comparison *c = p->diff->comparison;
+	const char *word = frag_gate_word(p->diff);
+	char policy[FRAG_PRINTABLE_ROOM];
+
+	if (word)
+		put_word(p, word);
+	fprintf(p->f, "%" PRIu32 " polic%s on %" PRIu32 " trace%s", p->diff->standing_count,
+		p->diff->standing_count == 1 ? "y" : "ies", c->count, c->count == 1 ? "" : "s");
+	if (p->diff->standing_count)
+		fprintf(p->f, "; differences are those from the first, %s",
+			frag_printable(policy, policy_name(p->diff->standings[0].run)));
+	putc('\n', p->f);
+	print_numbers(p);
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (!c->group[i].count)
+			continue;
+		print_trace(p, &c->group[i]);
+		print_tables(p, &c->group[i]);
+		print_timelines(p, &c->group[i]);
+		print_divergences(p, &c->group[i]);
+	}
+	print_summary(p);
+}
+
+/* Runs ------------------------------------------------------------------------ */
+
+static void print_lines(const struct paper *p, const char *indent, const char *lines)
+{
+	char line[FRAG_LINE_ROOM];
+
+	while (frag_next_line(&lines, line))
+		fprintf(p->f, "%s%s\n", indent, line);
+}
+
+/* How the runs ended is the first of what differs. */
+static void print_statuses(const struct paper *p, const struct frag_pair *pair)
+{
+	if (pair->base->result.status != pair->run->result.status)
+		fprintf(p->f, "    %-22s  %13s  %13s\n", "status", frag_run_status_word(pair->base),
+			frag_run_status_word(pair->run));
+}
+
+static void print_figures(const struct paper *p, const struct frag_pair *pair)
+{
+	char a[FRAG_NUMBER_ROOM];
+
+	fprintf(p->f, "    %-22s  %13s  %13s  %13s\n", "", "before", "now", "difference");
+	print_statuses(p, pair);
+	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
+		const struct frag_figure *figure = &frag_figures[i];
+		const struct frag_change c = frag_pair_change(figure, pair);
+
+		if (c.verdict == FRAG_SAME)
+			continue;
+		fprintf(p->f, "    %-22s", figure->path);
+		fprintf(p->f, "  %13s", frag_run_figure_text(a, figure, pair->base));
+		fprintf(p->f, "  %13s", frag_run_figure_text(a, figure, pair->run));
+		if (c.has_base && c.has_value && !c.compared) {
+			putc('\n', p->f);
+			continue;
+		}
+		fputs("  ", p->f);
+		put_inked(p, 13, frag_difference_text(a, figure->unit, c.difference), c.verdict);
+		fprintf(p->f, "  %10s  ", frag_percent_text(a, &c));
+		put_inked(p, 0, frag_verdict_name(c.verdict), c.verdict);
+		putc('\n', p->f);
+	}
+}
+
+/* Both runs over the steps: what one reserves more than the other shows. */
+static void print_both(const struct paper *p, const struct frag_pair *pair)
+{
+	enum { ROWS = 8, COLUMNS = FRAG_TIMELINE_MAX };
+	struct frag_timeline a = pair->base->timeline, b = pair->run->timeline;
+	uint64_t peak = 0;
+
+	frag_timeline_widen(&a, b.width);
+	frag_timeline_widen(&b, a.width);
+	if (!a.count || a.count != b.count)
+		return;
+	for (uint32_t i = 0; i < a.count; i++) {
+		peak = a.stretch[i].reserved > peak ? a.stretch[i].reserved : peak;
+		peak = b.stretch[i].reserved > peak ? b.stretch[i].reserved : peak;
+	}
+	for (uint32_t row = ROWS; row > 0 && peak; row--) {
+		const double level = (double)peak * ((double)row - 0.5) / ROWS;
+
+		fprintf(p->f, "    %12s |", row == ROWS ? SIZE(peak) : "");
+		for (uint32_t i = 0; i < a.count; i++) {
+			const bool before = (double)a.stretch[i].reserved >= level;
+			const bool now = (double)b.stretch[i].reserved >= level;
+
+			/* few stretches are drawn as wide as many */
+			for (uint32_t n = 0; n < COLUMNS / a.count; n++)
+				putc(before && now ? '#' : now ? '+' : before ? '-' : ' ', p->f);
+		}
+		putc('\n', p->f);
+	}
+	if (peak)
+		fprintf(p->f, "    %12s  reserved: # by both, + only now, - only before\n", "");
+}
+
+/*
+ * A pair that is the same under the same conditions is not mentioned; it is
+ * counted in the outcome.
+ */
+static void print_pair(const struct paper *p, const struct frag_group *g,
+		       const struct frag_pair *pair)
+{
+	char name[1024], reason[FRAG_REASON_ROOM];
+
+	frag_pair_name(name, sizeof(name), g, pair);
+	if (!pair->run || !pair->base) {
+		fprintf(p->f, "  %s: %s\n", name,
+			pair->run ? "not in the base" : "only in the base");
+		return;
+	}
+	if (pair->verdict == FRAG_SAME && !pair->conditions)
+		return;
+	fprintf(p->f, "\n%s%s%s: ", ink(p, INK_BOLD), name, ink(p, INK_PLAIN));
+	put_inked(p, 0, frag_verdict_name(pair->verdict), pair->verdict);
+	putc('\n', p->f);
+	print_lines(p, "    differs: ", pair->conditions);
+	if (pair->verdict == FRAG_SAME)
+		return;
+	if (*frag_unfinished_text(reason, pair))
+		fprintf(p->f, "    %s\n", reason);
+	print_figures(p, pair);
+	print_oom(p, &pair->run->result);
+	print_place(p, "they diverge first at", &pair->first);
+	print_place(p, "they differ most at", &pair->largest);
+	print_both(p, pair);
+}
+
+static void print_trace_lines(const struct paper *p, const struct frag_group *g)
+{
+	char path[FRAG_PRINTABLE_ROOM];
+
+	if (!g->conditions)
+		return;
+	fprintf(p->f, "  %s%s\n", frag_printable(path, frag_group_path(g)),
+		g->changed ? " is another trace than before" : "");
+	print_lines(p, "    differs: ", g->conditions);
+}
+
+/* Traces that have changed come first: what follows then compares different things. */
+static void print_head(const struct paper *p)
+{
+	const struct frag_comparison *c = p->diff->comparison;
+	char text[512], now[FRAG_PRINTABLE_ROOM], base[FRAG_PRINTABLE_ROOM];
+
+	frag_outcome_text(text, sizeof(text), p->diff);
+	fprintf(p->f, "%s%s%s with %s: %s\n", ink(p, INK_BOLD),
+		c->now.path ? frag_printable(now, c->now.path) : "now", ink(p, INK_PLAIN),
+		frag_printable(base, c->base.path), text);
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->group[i].changed)
+			print_trace_lines(p, &c->group[i]);
+	print_lines(p, "  differs: ", c->conditions);
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!c->group[i].changed)
+			print_trace_lines(p, &c->group[i]);
+}
+
+static void print_runs(const struct paper *p)
+{
+	const struct frag_comparison *c = p->diff->comparison;
+
+	print_head(p);
+	for (uint32_t i = 0; i < c->count; i++)
+		for (uint32_t k = 0; k < c->group[i].count; k++)
+			print_pair(p, &c->group[i], &c->group[i].pair[k]);
+}
+
+static void print_all(struct paper *p)
+{
+	if (p->diff->comparison->interrupted)
+		fputs("interrupted: this is what was done until then\n", p->f);
+	if (p->diff->comparison->policies)
+		print_policies(p);
+	else
+		print_runs(p);
+	frag_diff_text_gate(p->diff, p->f);
+}
+
+static int print(const struct frag_diff *diff, FILE *f, struct frag_error *err)
+{
+	struct paper p = { .diff = diff, .f = f };
+
+	measure_names(&p);
+	print_all(&p);
+	return p.failed ? frag_fail_nomem(err) : 0;
+}
+
+const struct frag_diff_format frag_diff_text = { .name = "text", .print = print };

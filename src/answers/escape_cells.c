@@ -1,0 +1,51 @@
+/* escape_cells.c - fields of CSV and cells of Markdown. */
+#include "answers/escape_cells.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/escape.h"
+
+void frag_csv_text(FILE *f, const char *text)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	text = frag_printable(shown, text);
+	if (!strpbrk(text, ",\"\n\r")) {
+		fputs(text, f);
+		return;
+	}
+	putc('"', f);
+	for (; *text; text++) {
+		if (*text == '"')
+			putc('"', f);
+		putc(*text, f);
+	}
+	putc('"', f);
+}
+
+void frag_csv_number(FILE *f, bool there, uint64_t value)
+{
+	if (there)
+		fprintf(f, ",%" PRIu64, value);
+	else
+		putc(',', f);
+}
+
+void frag_markdown_cell(FILE *f, const char *text)
+{
+	fputs("| ", f);
+	frag_markdown_text(f, text);
+}
+
+void frag_markdown_text(FILE *f, const char *text)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	for (text = frag_printable(shown, text); *text; text++) {
+		if (strchr("|\\`*_<>[]#&", *text))
+			putc('\\', f);
+		putc(*text, f);
+	}
+	putc(' ', f);
+}

@@ -1,0 +1,62 @@
+/*
+ * export.h - what a run did, in the forms of other people's viewers.
+ *
+ * A form is one const entry of the table in export.c. It sees the run from its
+ * beginning, each step as an observer does, and the state at its end; what it
+ * keeps grows with what is live, never with the number of steps.
+ */
+#ifndef ANSWERS_EXPORT_H
+#define ANSWERS_EXPORT_H
+
+#include "base/atomic_file.h"
+#include "fragsim/engine.h"
+
+struct frag_export {
+	const struct frag_export_ops *ops;
+	struct frag_outfile *out;               /* borrowed, like all below */
+	const struct frag_sim *sim;
+	const struct frag_choice *choice;       /* the policy that the run is under */
+	bool goes_on;                           /* after an out-of-memory */
+	bool begun;             /* a step was seen */
+	bool by_time;           /* times are the trace's; else, where the first event has none,
+				 * they are steps */
+	double t;               /* microseconds: the last time that the trace gave */
+	uint64_t ooms, first_oom;               /* how many, and the step of the first */
+	uint32_t first_oom_device;
+	void *state;                            /* the form's */
+};
+
+struct frag_export_ops {
+	const char *name;
+	const char *summary;    /* one line, no full stop */
+	const char *ending;     /* of names of files; NULL: none of its own */
+
+	/* the devices have begun, nothing was fed yet */
+	int  (*begin)(struct frag_export *x, struct frag_error *err);
+	int  (*step)(struct frag_export *x, const struct frag_step *step, struct frag_error *err);
+	int  (*end)(struct frag_export *x, struct frag_error *err);
+	void (*fini)(struct frag_export *x);
+};
+
+extern const struct frag_export_ops frag_export_snapshot, frag_export_perfetto;
+
+/* All forms, ended by NULL. */
+const struct frag_export_ops *const *frag_exports(void);
+
+/* By name; by a file's name without .gz and .zst. NULL: there is none. */
+const struct frag_export_ops *frag_export_named(const char *name);
+const struct frag_export_ops *frag_export_ending(const char *path, size_t length);
+
+/* An observer; ctx is the struct frag_export. */
+int frag_export_observe(void *ctx, const struct frag_step *step, struct frag_error *err);
+
+/* Of a step: microseconds, or its number; a whole number from 0 to 2^53-1, the nearest. */
+uint64_t frag_export_time(const struct frag_export *x, const struct frag_event *ev);
+
+/* "t" or "step": what the times are. */
+const char *frag_export_time_name(const struct frag_export *x);
+
+/* The i-th parameter of the policy, as text. False after the last one. */
+bool frag_export_param(const struct frag_choice *choice, uint32_t i, char buf[FRAG_PARAM_TEXT]);
+
+#endif

@@ -1,0 +1,558 @@
+/* extrapolate_answer.c - what fragsim extrapolate found, in every form: for people, as rows, as a document. */
+#include "answers/answers.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/escape.h"
+#include "documents/document_head.h"
+#include "answers/fit_members.h"
+#include "policy/alloc_conf_text.h"
+#include "answers/fit_words.h"
+#include "answers/color.h"
+#include "answers/table.h"
+#include "answers/wrap_lines.h"
+
+#define NAME_MIN 8
+#define FIGURES 47              /* columns beside the name */
+#define PARTS_MAX 4             /* of a map that are named */
+#define STATUS 6                /* columns of "fits" or "OOM" */
+#define WORDS_ROOM 500
+
+static int name_width(const struct frag_extrapolation *x, const struct frag_text_style *paper)
+{
+	size_t width = NAME_MIN;
+	char name[FRAG_FIT_NAME_ROOM];
+
+	for (uint32_t i = 0; i < x->fits.count; i++) {
+		const size_t n = strlen(frag_fit_name(&x->fits, &x->fits.fitted[i], name));
+
+		width = n > width ? n : width;
+	}
+	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++) {
+		const size_t n = strlen(frag_choice_label(&x->choices[i]));
+
+		width = n > width ? n : width;
+	}
+	if (paper->columns && width + FIGURES > (size_t)paper->columns)
+		width = paper->columns > FIGURES + NAME_MIN ? (size_t)paper->columns - FIGURES
+							    : NAME_MIN;
+	return (int)width;
+}
+
+/* What is longer goes into a line of its own. */
+static void print_name(const char *name, int width, int indent, FILE *f)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	name = frag_printable(shown, name);
+	if (strlen(name) > (size_t)width)
+		fprintf(f, "%s\n%*s", name, indent + width, "");
+	else
+		fprintf(f, "%-*s", width, name);
+}
+
+static void print_capacity(uint64_t bytes, FILE *f)
+{
+	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
+}
+
+/* "1 of 1 size", "3 of 40 sizes" */
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static uint64_t allocs_of(const struct frag_recordings *r, enum frag_growth growth)
+{
+	uint64_t allocs = 0;
+
+	for (uint32_t i = 0; i < r->size_count; i++)
+		allocs += r->sizes[i].growth == growth ? r->sizes[i].allocs : 0;
+	return allocs;
+}
+
+/* What was read, and how its sizes grow. */
+static void print_recordings(const struct frag_extrapolate_answer *a,
+			     const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_recordings *r = a->found->recordings;
+	const uint64_t odd = allocs_of(r, FRAG_UNEXPLAINED), square = allocs_of(r, FRAG_QUADRATIC);
+	char path[FRAG_PRINTABLE_ROOM], text[WORDS_ROOM];
+	int used;
+
+	fputs(frag_color_code(paper->colour, INK_BOLD), f);
+	for (uint32_t i = 0; i < r->count; i++)
+		fprintf(f, "%s%s at %" PRIu32, i ? ", " : "",
+			frag_printable(path, frag_input_name(a->traces[i]->path)), r->of[i].number);
+	fprintf(f, "%s: the same %" PRIu64 " event%s\n", frag_color_code(paper->colour, INK_PLAIN),
+		a->traces[0]->events, plural(a->traces[0]->events));
+	used = snprintf(text, sizeof(text), "sizes of %" PRIu32 " allocation%s: %" PRIu64 " constant,"
+			" %" PRIu64 " linear", r->alloc_count, plural(r->alloc_count),
+			allocs_of(r, FRAG_CONSTANT), allocs_of(r, FRAG_LINEAR));
+	if (square)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, ", %" PRIu64
+				 " quadratic", square);
+	if (odd)
+		snprintf(text + used, sizeof(text) - (size_t)used, ", %" PRIu64 " neither", odd);
+	frag_put_wrapped(paper->columns, "  ", text, f);
+}
+
+/* "conv.py:12: 8 allocations, that of step 40 with 8.00 MiB at 2, 9.00 MiB at 4" */
+static void print_tag(const struct frag_recordings *r, const struct frag_odd *odd,
+		      const struct frag_text_style *paper, FILE *f)
+{
+	char text[WORDS_ROOM];
+	size_t used;
+
+	frag_format_printable(text, sizeof(text), "%.*s: %" PRIu64 " allocation%s, that of step %"
+			      PRIu64 " with", odd->tag.text ? odd->tag.length < 200
+			      ? (int)odd->tag.length : 200 : 8, odd->tag.text ? odd->tag.text
+			      : "(no tag)", odd->allocs, plural(odd->allocs), odd->step);
+	for (uint32_t i = 0; i < r->count; i++) {
+		used = strlen(text);
+		snprintf(text + used, sizeof(text) - used, "%s %s at %" PRIu32, i ? "," : "",
+			 SIZE(odd->sizes->at[r->of[i].rank]), r->of[i].number);
+	}
+	frag_put_wrapped(paper->columns, "    ", text, f);
+}
+
+static void print_odd(const struct frag_extrapolation *x, const struct frag_text_style *paper, FILE *f)
+{
+	const uint32_t shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;
+	char text[WORDS_ROOM];
+
+	if (!x->odd_allocs)
+		return;
+	fputs(frag_color_code(paper->colour, INK_YELLOW), f);
+	snprintf(text, sizeof(text), "%" PRIu64 " size%s the recordings do not explain, so %s"
+		 " estimated:", x->odd_allocs, plural(x->odd_allocs),
+		 x->odd_allocs == 1 ? "it is" : "they are");
+	frag_put_wrapped(paper->columns, "  ", text, f);
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	for (uint32_t i = 0; i < shown; i++)
+		print_tag(x->recordings, &x->odd[i], paper, f);
+	if (x->odd_tags > shown)
+		fprintf(f, "    and %" PRIu32 " more tag%s\n", x->odd_tags - shown,
+			plural(x->odd_tags - shown));
+}
+
+static void print_row(const struct frag_extrapolation *x, const struct frag_fitted *one,
+		      const struct frag_text_style *paper, int width, FILE *f)
+{
+	const struct frag_fit *fit = &one->fit;
+	const bool fits = fit->static_room != UINT64_MAX;
+	char name[FRAG_FIT_NAME_ROOM];
+
+	if (x->total && !fit->runs)
+		fprintf(f, "%-*s", STATUS, "-");
+	else if (x->total)
+		fprintf(f, "%s%-*s%s", frag_color_code(paper->colour, fits ? INK_GREEN : INK_RED),
+			STATUS, fits ? "fits" : "OOM", frag_color_code(paper->colour, INK_PLAIN));
+	print_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, f);
+	print_capacity(one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX, f);
+	print_capacity(fit->smallest, f);
+	print_capacity(fit->safe, f);
+	putc('\n', f);
+}
+
+static void print_point(const struct frag_extrapolation *x, uint32_t at,
+			const struct frag_text_style *paper, int width, FILE *f)
+{
+	char size[FRAG_NUMBER_ROOM], text[WORDS_ROOM];
+	uint64_t requested = 0;
+	int used;
+
+	for (uint32_t i = 0; i < x->fits.count; i++)
+		if (x->fits.fitted[i].source == at
+		    && x->fits.fitted[i].unlimited.peak_requested > requested)
+			requested = x->fits.fitted[i].unlimited.peak_requested;
+	used = snprintf(text, sizeof(text), "%s requested at once",
+			frag_size_text(size, requested));
+	if (x->unexplained[at])
+		snprintf(text + used, sizeof(text) - (size_t)used, "; %" PRIu64 " size%s"
+			 " estimated", x->unexplained[at], plural(x->unexplained[at]));
+	fprintf(f, "\n%sat %" PRIu32, frag_color_code(paper->colour, INK_BOLD), x->at[at]);
+	if (x->total)
+		fprintf(f, " on %s", frag_device_text(size, x->total));
+	fprintf(f, "%s: %s\n%*s%-*s  %11s  %11s  %11s\n", frag_color_code(paper->colour, INK_PLAIN), text,
+		x->total ? STATUS : 0, "", width, "setting", "reserved", "smallest", "safe");
+	for (uint32_t i = 0; i < x->fits.count; i++)
+		if (x->fits.fitted[i].source == at)
+			print_row(x, &x->fits.fitted[i], paper, width, f);
+}
+
+static void print_number(uint32_t number, FILE *f)
+{
+	if (number == FRAG_NO_NUMBER)
+		fprintf(f, "  %11s", "-");
+	else
+		fprintf(f, "  %11" PRIu32, number);
+}
+
+/* Where it is not simply all up to one number. */
+static void print_map(const struct frag_extrapolation *x, uint32_t choice,
+		      const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_reach *reach = &x->reaches[choice];
+	char head[FRAG_FIT_NAME_ROOM], text[WORDS_ROOM];
+	uint32_t holes = 0;
+
+	frag_format_printable(head, sizeof(head), "  %s: ", frag_choice_label(&x->choices[choice]));
+	for (uint32_t i = 0; i < reach->count && reach->largest != FRAG_NO_NUMBER; i++) {
+		const struct frag_reach_part *part = &reach->map[i];
+
+		if (part->survives || part->from > reach->largest || ++holes > PARTS_MAX)
+			continue;
+		if (part->from == part->to)
+			snprintf(text, sizeof(text), "%" PRIu32 " does not fit, though larger ones"
+				 " do", part->from);
+		else
+			snprintf(text, sizeof(text), "%" PRIu32 " to %" PRIu32 " do not fit, though"
+				 " larger ones do", part->from, part->to);
+		frag_put_wrapped(paper->columns, head, text, f);
+	}
+	if (holes > PARTS_MAX) {
+		snprintf(text, sizeof(text), "and %" PRIu32 " more such stretches",
+			 holes - PARTS_MAX);
+		frag_put_wrapped(paper->columns, head, text, f);
+	}
+}
+
+/* Which numbers were tried, and why no others. */
+static void print_tried(const struct frag_extrapolation *x, const struct frag_text_style *paper,
+			FILE *f)
+{
+	const uint32_t last = x->tried ? frag_tried_last(x) : 0;
+	const bool to_bound = x->bound != FRAG_NO_NUMBER
+			      && (!x->tried || last + x->stride > x->bound);
+	char text[WORDS_ROOM];
+	int used;
+
+	if (!x->tried)
+		used = snprintf(text, sizeof(text), "no number was tried");
+	else if (x->stride > 1)
+		used = snprintf(text, sizeof(text), "tried: %" PRIu32 " to %" PRIu32 " in steps of %"
+				PRIu32, x->first, last, x->stride);
+	else
+		used = snprintf(text, sizeof(text), "tried: all from %" PRIu32 " to %" PRIu32,
+				x->first, last);
+	if (x->bound != FRAG_NO_NUMBER)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "; above %" PRIu32
+				 " more is requested at once", x->bound);
+	if (x->tried && !to_bound && (!x->up_to || last + x->stride <= x->up_to))
+		snprintf(text + used, sizeof(text) - (size_t)used, "; larger ones may fit: --step,"
+			 " --up-to or --runs reaches further");
+	frag_put_wrapped(paper->columns, "  ", text, f);
+}
+
+static void print_reach(const struct frag_extrapolation *x, const struct frag_text_style *paper,
+			int width, FILE *f)
+{
+	fprintf(f, "\n%sthe largest number that fits %s%s\n", frag_color_code(paper->colour, INK_BOLD),
+		DEVICE(x->total), frag_color_code(paper->colour, INK_PLAIN));
+	print_tried(x, paper, f);
+	fprintf(f, "%-*s  %11s  %11s\n", width, "setting", "largest", "all up to");
+	for (uint32_t i = 0; i < x->choice_count; i++) {
+		print_name(frag_choice_label(&x->choices[i]), width, 0, f);
+		print_number(x->reaches[i].largest, f);
+		print_number(x->reaches[i].safe, f);
+		putc('\n', f);
+	}
+	for (uint32_t i = 0; i < x->choice_count; i++)
+		print_map(x, i, paper, f);
+}
+
+static int print(const void *what, const struct frag_text_style *paper, FILE *f,
+		 struct frag_error *err)
+{
+	const struct frag_extrapolate_answer *a = what;
+	const struct frag_extrapolation *x = a->found;
+	const int width = name_width(x, paper);
+
+	(void)err;
+	if (a->interrupted)
+		fputs("interrupted: what is known until then\n\n", f);
+	print_recordings(a, paper, f);
+	print_odd(x, paper, f);
+	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++)
+		print_point(x, i, paper, width, f);
+	if (x->reaches)
+		print_reach(x, paper, width, f);
+	return 0;
+}
+
+static const struct frag_format text_format = { .name = "text", .print = print };
+
+static const struct frag_column columns[] = {
+	{ "at", NULL, FRAG_CELL_COUNT },
+	{ "policy", NULL, FRAG_CELL_TEXT },
+	{ "alloc_conf", NULL, FRAG_CELL_TEXT },
+	{ "device", NULL, FRAG_CELL_COUNT },
+	{ "unexplained", NULL, FRAG_CELL_COUNT },
+	{ "requested", NULL, FRAG_CELL_SIZE },
+	{ "reserved", NULL, FRAG_CELL_CAPACITY },
+	{ "floor", NULL, FRAG_CELL_CAPACITY },
+	{ "smallest", NULL, FRAG_CELL_CAPACITY },
+	{ "safe", NULL, FRAG_CELL_CAPACITY },
+	{ "holes", NULL, FRAG_CELL_COUNT },
+	{ "static_room", NULL, FRAG_CELL_CAPACITY },
+	{ "survives", NULL, FRAG_CELL_WORD },
+	{ 0 },
+}, points[] = {
+	{ NULL, "at", FRAG_CELL_COUNT },
+	{ NULL, "setting", FRAG_CELL_TEXT },
+	{ NULL, "requested", FRAG_CELL_SIZE },
+	{ NULL, "reserved", FRAG_CELL_CAPACITY },
+	{ NULL, "smallest", FRAG_CELL_CAPACITY },
+	{ NULL, "safe", FRAG_CELL_CAPACITY },
+	{ 0 }, { 0 },
+};
+
+static void put_choice(struct frag_table *t, uint32_t number, const struct frag_choice *choice)
+{
+	char conf[FRAG_CONF_ROOM];
+
+	frag_conf_text(choice, conf, sizeof(conf));
+	frag_cell(t, true, number);
+	frag_cell_text(t, choice->text);
+	frag_cell_text(t, conf);
+}
+
+static void put_fitted(struct frag_table *t, const struct frag_extrapolation *x,
+		       const struct frag_fitted *one)
+{
+	const struct frag_fit *fit = &one->fit;
+	const bool tried = x->total && fit->runs;
+
+	put_choice(t, x->at[one->source], &x->choices[one->choice]);
+	frag_cell(t, true, one->device);
+	frag_cell(t, true, x->unexplained[one->source]);
+	frag_cell(t, true, one->unlimited.peak_requested);
+	frag_cell(t, one->unlimited.survives, one->unlimited.peak_reserved);
+	frag_cell(t, true, fit->floor);
+	frag_cell_bytes(t, fit->smallest);
+	frag_cell_bytes(t, fit->safe);
+	frag_cell(t, true, fit->hole_count);
+	frag_cell_bytes(t, fit->static_room);
+	frag_cell_text(t, !tried ? NULL : fit->static_room == UINT64_MAX ? "false" : "true");
+}
+
+/* Every number that was tried is a row, whatever stretches there are. */
+static void put_reach(struct frag_table *t, const struct frag_extrapolation *x, uint32_t choice)
+{
+	const struct frag_reach_part *part = x->reaches[choice].map;
+
+	for (uint32_t i = 0; i < x->reaches[choice].count; i++, part++)
+		for (uint32_t k = 0; k <= (part->to - part->from) / x->stride; k++) {
+			put_choice(t, part->from + k * x->stride, &x->choices[choice]);
+			for (uint32_t none = 0; none < 9; none++)
+				frag_cell_none(t);
+			frag_cell_text(t, part->survives ? "true" : "false");
+		}
+}
+
+static void fill_csv(struct frag_table *t, const void *what)
+{
+	const struct frag_extrapolation *x = ((const struct frag_extrapolate_answer *)what)->found;
+
+	for (uint32_t i = 0; i < x->fits.count; i++)
+		put_fitted(t, x, &x->fits.fitted[i]);
+	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
+		put_reach(t, x, i);
+}
+
+static void fill_points(const struct frag_extrapolation *x, FILE *f)
+{
+	struct frag_column own[sizeof(points) / sizeof(points[0])];
+	char name[FRAG_FIT_NAME_ROOM];
+	struct frag_table t;
+
+	memcpy(own, points, sizeof(own));
+	if (x->total)
+		own[6] = (struct frag_column){ NULL, "fits", FRAG_CELL_WORD };
+	frag_table_begin(&t, own, false, f);
+	for (uint32_t i = 0; i < x->fits.count; i++) {
+		const struct frag_fitted *one = &x->fits.fitted[i];
+
+		frag_cell(&t, true, x->at[one->source]);
+		frag_cell_text(&t, frag_fit_name(&x->fits, one, name));
+		frag_cell(&t, true, one->unlimited.peak_requested);
+		frag_cell_bytes(&t, one->unlimited.survives ? one->unlimited.peak_reserved
+			    : UINT64_MAX);
+		frag_cell_bytes(&t, one->fit.smallest);
+		frag_cell_bytes(&t, one->fit.safe);
+		if (x->total)
+			frag_cell_text(&t, !one->fit.runs ? "-"
+				       : one->fit.static_room == UINT64_MAX ? "no" : "yes");
+	}
+}
+
+/* Two tables: the points, and how far each setting reaches on the device. */
+static int print_markdown(const void *what, const struct frag_text_style *paper, FILE *f,
+			  struct frag_error *err)
+{
+	const struct frag_extrapolation *x = ((const struct frag_extrapolate_answer *)what)->found;
+	char largest[FRAG_NUMBER_ROOM + 20];
+	const struct frag_column reaches[] = {
+		{ NULL, "setting", FRAG_CELL_TEXT },
+		{ NULL, largest, FRAG_CELL_COUNT },
+		{ NULL, "all fit up to", FRAG_CELL_COUNT },
+		{ 0 },
+	};
+	struct frag_table t;
+
+	(void)paper;
+	(void)err;
+	if (x->fits.count)
+		fill_points(x, f);
+	if (!x->reaches)
+		return 0;
+	fputs(x->fits.count ? "\n" : "", f);
+	snprintf(largest, sizeof(largest), "largest on %s", DEVICE(x->total));
+	frag_table_begin(&t, reaches, false, f);
+	for (uint32_t i = 0; i < x->choice_count; i++) {
+		frag_cell_text(&t, frag_choice_label(&x->choices[i]));
+		frag_cell(&t, x->reaches[i].largest != FRAG_NO_NUMBER, x->reaches[i].largest);
+		frag_cell(&t, x->reaches[i].safe != FRAG_NO_NUMBER, x->reaches[i].safe);
+	}
+	return 0;
+}
+
+static const struct frag_rows rows = { columns, fill_csv };
+
+const struct frag_format *const frag_extrapolate_formats[] = {
+	&text_format,
+	&(const struct frag_format){ .name = "csv", .rows = &rows },
+	&(const struct frag_format){ .name = "json", .format = "fragsim-extrapolate",
+				     .document = frag_extrapolate_document },
+	&(const struct frag_format){ .name = "markdown", .print = print_markdown },
+	NULL,
+};
+
+#define NONE UINT64_MAX
+
+static void put_traces(struct frag_node_ref root, const struct frag_extrapolate_answer *a)
+{
+	const struct frag_recordings *r = a->found->recordings;
+	struct frag_node_ref list = frag_json_array(root, "traces");
+
+	for (uint32_t i = 0; i < r->count; i++)
+		frag_json_u64(frag_document_trace(list, NULL, a->traces[i]), "at",
+			      r->of[i].number);
+}
+
+static void put_growth(struct frag_node_ref root, const struct frag_recordings *r)
+{
+	static const char *const names[] = { "constant", "linear", "quadratic", "other" };
+	struct frag_node_ref o = frag_json_object(root, "sizes");
+	uint64_t allocs[FRAG_UNEXPLAINED + 1] = { 0 };
+
+	for (uint32_t i = 0; i < r->size_count; i++)
+		allocs[r->sizes[i].growth] += r->sizes[i].allocs;
+	for (uint32_t i = 0; i <= FRAG_UNEXPLAINED; i++)
+		frag_json_u64(o, names[i], allocs[i]);
+}
+
+static void put_odd(struct frag_node_ref root, const struct frag_extrapolation *x)
+{
+	const uint32_t shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;
+	const struct frag_recordings *r = x->recordings;
+	struct frag_node_ref o = frag_json_object(root, "unexplained"), list, tag, sizes;
+
+	frag_json_u64(o, "count", x->odd_allocs);
+	frag_json_u64(o, "tag_count", x->odd_tags);
+	list = frag_json_array(o, "tags");
+	for (uint32_t i = 0; i < shown; i++) {
+		const struct frag_odd *odd = &x->odd[i];
+
+		tag = frag_json_object(list, NULL);
+		frag_json_words(tag, "tag", odd->tag.text, odd->tag.length);
+		frag_json_u64(tag, "count", odd->allocs);
+		frag_json_u64(tag, "step", odd->step);
+		sizes = frag_json_array(tag, "sizes");
+		for (uint32_t k = 0; k < r->count; k++)
+			frag_json_u64(sizes, NULL, odd->sizes->at[r->of[k].rank]);
+	}
+}
+
+static void put_fit(struct frag_node_ref list, const struct frag_extrapolation *x,
+		    const struct frag_fitted *one)
+{
+	struct frag_node_ref o = frag_json_object(list, NULL);
+	const struct frag_attempt *free_run = &one->unlimited;
+
+	frag_fit_members(o, &x->fits, one, false);
+	frag_json_u64(o, "requested", free_run->peak_requested);
+	frag_json_u64_or_null(o, "reserved", free_run->survives, free_run->peak_reserved);
+	if (x->total && one->fit.runs)
+		frag_json_bool(o, "survives", one->fit.static_room != NONE);
+	else
+		frag_json_null(o, "survives");
+}
+
+static void put_point(struct frag_node_ref list, const struct frag_extrapolation *x, uint32_t at)
+{
+	struct frag_node_ref o = frag_json_object(list, NULL), fits;
+	uint64_t requested = 0;
+
+	for (uint32_t i = 0; i < x->fits.count; i++)
+		if (x->fits.fitted[i].source == at
+		    && x->fits.fitted[i].unlimited.peak_requested > requested)
+			requested = x->fits.fitted[i].unlimited.peak_requested;
+	frag_json_u64(o, "at", x->at[at]);
+	frag_json_u64(o, "unexplained", x->unexplained[at]);
+	frag_json_u64(o, "requested", requested);
+	fits = frag_json_array(o, "fits");
+	for (uint32_t i = 0; i < x->fits.count; i++)
+		if (x->fits.fitted[i].source == at)
+			put_fit(fits, x, &x->fits.fitted[i]);
+}
+
+static void put_number(struct frag_node_ref in, const char *key, uint32_t number)
+{
+	frag_json_u64_or_null(in, key, number != FRAG_NO_NUMBER, number);
+}
+
+static void json_put_reach(struct frag_node_ref list, const struct frag_extrapolation *x,
+		      uint32_t choice)
+{
+	const struct frag_reach *reach = &x->reaches[choice];
+	struct frag_node_ref o = frag_json_object(list, NULL), map, stretch;
+
+	frag_document_choice(o, &x->choices[choice]);
+	put_number(o, "largest", reach->largest);
+	put_number(o, "safe", reach->safe);
+	frag_json_u64(o, "from", x->first);
+	put_number(o, "examined_to", x->tried ? frag_tried_last(x) : FRAG_NO_NUMBER);
+	put_number(o, "bound", x->bound);
+	frag_json_u64(o, "stride", x->stride);
+	map = frag_json_array(o, "map");
+	for (uint32_t i = 0; i < reach->count; i++) {
+		stretch = frag_json_object(map, NULL);
+		frag_json_u64(stretch, "from", reach->map[i].from);
+		frag_json_u64(stretch, "to", reach->map[i].to);
+		frag_json_text(stretch, "status",
+			       frag_run_status_name(reach->map[i].survives ? FRAG_RUN_OK
+							    : FRAG_RUN_OOM));
+	}
+}
+
+void frag_extrapolate_document(struct frag_node_ref root, const void *what)
+{
+	const struct frag_extrapolate_answer *answer = what;
+	const struct frag_extrapolation *x = answer->found;
+	struct frag_node_ref list;
+
+	put_traces(root, answer);
+	put_growth(root, x->recordings);
+	put_odd(root, x);
+	frag_json_u64_or_null(root, "device_bytes", x->total != 0, x->total);
+	list = frag_json_array(root, "points");
+	for (uint32_t i = 0; i < x->at_count; i++)
+		put_point(list, x, i);
+	list = frag_json_array(root, "largest");
+	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
+		json_put_reach(list, x, i);
+}

@@ -1,0 +1,521 @@
+/*
+ * page_facts.c - the facts of a trace's runs, as the script of a page reads them.
+ *
+ * What is long goes into columns (page_pack.h), what is told once is plain JSON. Where the columns
+ * would be too long, the smallest rectangles are summed up, until they are not.
+ */
+#include "answers/page_facts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "documents/document_head.h"
+#include "explain/live_by_tag.h"
+#include "answers/fit_words.h"
+
+/* Of base64, so that a page has 400 KB: less for each run beside, which has a picture too; */
+#define PACKED_MAX ((size_t)330 << 10)
+#define PACKED_LESS ((size_t)9 << 10)
+#define PACKED_LEAST ((size_t)46 << 10) /* but so much a run: many devices take more */
+#define RUNS_FINE 2                     /* of more, rasters are half as wide and high */
+#define MARKS_SHOWN 1000                /* the first and the last of more */
+#define OOMS_SHOWN 20
+#define LEAKS_SHOWN 20
+
+/* Room for the longest column. */
+struct scratch {
+	struct frag_page_pack *pack;
+	struct frag_node_ref in;
+	uint64_t *values;
+	bool coarse;            /* four cells of a raster become one */
+};
+
+static void put_line(struct scratch *s, const struct frag_line *line)
+{
+	static const char *const names[][2] = {
+		[FRAG_LINE_RESERVED] = { "reserved_least", "reserved_most" },
+		[FRAG_LINE_ALLOCATED] = { "allocated_least", "allocated_most" },
+		[FRAG_LINE_REQUESTED] = { "requested_least", "requested_most" },
+		[FRAG_LINE_STRANDED] = { "stranded_least", "stranded_most" },
+	};
+
+	frag_json_u64(s->in, "shift", line->shift);
+	for (int k = 0; k < 2 * FRAG_LINE_FIGURES; k++) {
+		for (uint32_t i = 0; i < line->count; i++)
+			s->values[i] = k % 2 ? line->bucket[i].most[k / 2]
+					     : line->bucket[i].least[k / 2];
+		frag_page_column(s->pack, s->in, names[k / 2][k % 2], s->values, line->count, true);
+	}
+}
+
+static void put_window(struct scratch *s, const struct frag_window_line *w)
+{
+	static const char *const names[] = {
+		[FRAG_LINE_RESERVED] = "reserved", [FRAG_LINE_ALLOCATED] = "allocated",
+		[FRAG_LINE_REQUESTED] = "requested", [FRAG_LINE_STRANDED] = "stranded",
+	};
+
+	for (uint32_t i = 0; i < w->count; i++)
+		s->values[i] = w->step[i].step;
+	frag_page_column(s->pack, s->in, "step", s->values, w->count, true);
+	for (int k = 0; k < FRAG_LINE_FIGURES; k++) {
+		for (uint32_t i = 0; i < w->count; i++)
+			s->values[i] = w->step[i].at[k];
+		frag_page_column(s->pack, s->in, names[k], s->values, w->count, true);
+	}
+}
+
+static uint64_t value_of(const struct frag_areas *areas, const struct frag_area *a, int column)
+{
+	switch (column) {
+	case 0:
+		return a->birth;
+	case 1:
+		return a->end - a->birth;
+	case 2:
+		return a->end - a->freed;
+	case 3:
+		return areas->lanes[a->lane].base + a->y;
+	case 4:
+		return a->bytes;
+	default:
+		return a->who;
+	}
+}
+
+static void put_areas(struct scratch *s, const struct frag_areas *areas)
+{
+	static const char *const names[] = { "birth", "life", "pending", "y", "bytes", "who" };
+
+	for (int k = 0; k < 6; k++) {
+		for (uint32_t i = 0; i < areas->count; i++)
+			s->values[i] = value_of(areas, &areas->area[i], k);
+		frag_page_column(s->pack, s->in, names[k], s->values, areas->count, k == 0);
+	}
+}
+
+/* How much of a cell is covered, of 255; what is covered at all is 1 at least. */
+static unsigned char shade(uint64_t covered, double whole)
+{
+	const double share = 255 * ((double)covered / whole);
+
+	return (unsigned char)(!covered ? 0 : share < 1 ? 1 : share > 255 ? 255 : share + 0.5);
+}
+
+/* Of a cell, or of the four that become it. */
+static uint64_t covered(const struct frag_lane *lane, uint32_t row, uint32_t column, bool coarse)
+{
+	const uint64_t *at = &lane->cells[(size_t)(row << coarse) * FRAG_RASTER_COLUMNS
+					  + (column << coarse)];
+	uint64_t sum = *at;
+
+	if (!coarse)
+		return sum;
+	sum += at[1];
+	if (2 * row + 1 < lane->rows)
+		sum += at[FRAG_RASTER_COLUMNS] + at[FRAG_RASTER_COLUMNS + 1];
+	return sum;
+}
+
+static void put_raster(struct scratch *s, const struct frag_areas *areas)
+{
+	const uint32_t columns = FRAG_RASTER_COLUMNS >> s->coarse;
+	const double whole = (double)(UINT64_C(1) << (areas->column_shift + s->coarse))
+			     * (double)(UINT64_C(1) << (areas->row_shift + s->coarse));
+	struct frag_node_ref list, o, outer = s->in;
+	unsigned char *cells = malloc((size_t)FRAG_RASTER_COLUMNS * 2 * FRAG_RASTER_ROWS);
+
+	frag_json_u64(s->in, "dropped", areas->dropped);
+	if (!cells) {
+		s->pack->failed = true;
+		return;
+	}
+	frag_json_u64(s->in, "columns", columns);
+	frag_json_u64(s->in, "column_shift", areas->column_shift + s->coarse);
+	frag_json_u64(s->in, "row_shift", areas->row_shift + s->coarse);
+	list = frag_json_array(s->in, "raster");
+	for (uint32_t l = 0; l < areas->lane_count; l++) {
+		const struct frag_lane *lane = &areas->lanes[l];
+		const uint32_t rows = (lane->rows + s->coarse) >> s->coarse;
+
+		if (!lane->rows || lane->rows > 2 * FRAG_RASTER_ROWS)
+			continue;
+		for (uint32_t i = 0; i < rows * columns; i++)
+			cells[i] = shade(covered(lane, i / columns, i % columns, s->coarse), whole);
+		o = frag_json_object(list, NULL);
+		frag_json_u64(o, "base", lane->base);
+		frag_json_u64(o, "rows", rows);
+		s->in = o;
+		frag_page_bytes(s->pack, o, "cells", cells, rows * columns);
+		s->in = outer;
+	}
+	free(cells);
+}
+
+static void put_lanes(struct frag_node_ref in, const struct frag_areas *segments)
+{
+	struct frag_node_ref list = frag_json_array(in, "lanes");
+
+	for (uint32_t l = 0; l < segments->lane_count; l++) {
+		struct frag_node_ref o = frag_json_object(list, NULL);
+
+		frag_json_u64(o, "base", segments->lanes[l].base);
+		frag_json_u64(o, "height", segments->lanes[l].height);
+	}
+}
+
+static void put_moment(struct scratch *s, struct frag_node_ref list, const char *what,
+		       const struct frag_page_moment *m)
+{
+	static const char *const names[] = { "share", "held", "blocks" };
+	const struct frag_node_ref outer = s->in;
+
+	s->in = frag_json_object(list, NULL);
+	frag_json_text(s->in, "what", what);
+	frag_json_u64(s->in, "at", m->step);
+	frag_json_u64(s->in, "rest_bytes", m->rest_bytes);
+	frag_json_u64(s->in, "rest_blocks", m->rest_blocks);
+	for (int k = 0; k < 3; k++) {
+		for (uint32_t i = 0; i < m->share_count; i++)
+			s->values[i] = k == 0 ? m->shares[i].share : k == 1 ? m->shares[i].bytes
+									    : m->shares[i].blocks;
+		frag_page_column(s->pack, s->in, names[k], s->values, m->share_count, false);
+	}
+	put_window(s, &m->window);
+	s->in = outer;
+}
+
+static void put_moments(struct scratch *s, const struct frag_page_device *d)
+{
+	struct frag_node_ref list = frag_json_array(s->in, "moments");
+
+	put_moment(s, list, "peak", &d->peak);
+	for (uint32_t i = 0; i < d->oom_count; i++)
+		put_moment(s, list, "oom", &d->ooms[i]);
+	if (d->has_look)
+		put_moment(s, list, "look", &d->look);
+	if (d->stranded)
+		put_moment(s, list, "worst", &d->worst);
+}
+
+/* Of many marks the first and the last: the number of the one that is shown at place i. */
+static uint32_t mark_at(const struct frag_result *run, uint32_t i)
+{
+	if (run->mark_count <= MARKS_SHOWN || i < MARKS_SHOWN / 2)
+		return i;
+	return run->mark_count - MARKS_SHOWN + i;
+}
+
+/* The JSON text of a name, cut short where it is long: at an escape's beginning, never in it. */
+static void put_name(struct frag_node_ref list, const char *name)
+{
+	char text[FRAG_TAG_TEXT + 8];
+	size_t used = 0;
+
+	for (const char *p = name + 1; *p && p[1]; ) {
+		size_t n = *p != '\\' ? 1 : p[1] == 'u' ? 6 : 2;
+
+		if (used + n > FRAG_TAG_TEXT)
+			break;
+		memcpy(text + 1 + used, p, n);
+		used += n;
+		p += n;
+	}
+	text[0] = text[used + 1] = '"';
+	text[used + 2] = '\0';
+	frag_json_raw(list, NULL, text);
+}
+
+static void put_marks(struct scratch *s, const struct frag_result *run)
+{
+	static const char *const names[] = { "mark_step", "mark_reserved", "mark_allocated",
+					     "mark_requested", "mark_fi_device" };
+	const uint32_t count = run->mark_count < MARKS_SHOWN ? run->mark_count : MARKS_SHOWN;
+	struct frag_node_ref list = frag_json_array(s->in, "mark_names");
+
+	frag_json_u64(s->in, "marks", run->mark_count);
+	for (uint32_t i = 0; i < count; i++)
+		put_name(list, run->marks[mark_at(run, i)].name);
+	for (int k = 0; k < 5; k++) {
+		for (uint32_t i = 0; i < count; i++) {
+			const struct frag_mark *m = &run->marks[mark_at(run, i)];
+			const uint64_t values[] = {
+				m->step, m->metrics.reserved, m->metrics.allocated,
+				m->metrics.requested, frag_hundredths(m->metrics.fi_device),
+			};
+
+			s->values[i] = values[k];
+		}
+		frag_page_column(s->pack, s->in, names[k], s->values, count, true);
+	}
+}
+
+static void put_ooms(struct frag_node_ref in, const struct frag_result *run)
+{
+	struct frag_node_ref list = frag_json_array(in, "ooms");
+
+	for (uint32_t i = 0; i < run->oom_count && i < OOMS_SHOWN; i++) {
+		const struct frag_oom *oom = &run->ooms[i];
+		struct frag_node_ref o = frag_json_object(list, NULL);
+
+		frag_json_u64(o, "step", oom->step);
+		frag_json_u64(o, "size", oom->size);
+		frag_json_u64(o, "tried", oom->tried);
+		frag_json_bool(o, "fragmentation", oom->fragmentation);
+		frag_json_u64(o, "free", oom->metrics.free);
+		frag_json_u64(o, "largest", oom->largest);
+		if (!oom->hole.bytes)
+			continue;
+		frag_json_u64(o, "hole_segment", oom->hole.segment);
+		frag_json_u64(o, "hole_offset", oom->hole.offset);
+		frag_json_u64(o, "hole_bytes", oom->hole.bytes);
+		frag_json_u64(o, "hole_live", oom->hole.live);
+	}
+}
+
+static void put_figures(struct frag_node_ref in, const struct frag_result *run)
+{
+	frag_json_text(in, "policy", run->choice.text);
+	frag_json_text(in, "status", frag_run_status_name(run->status));
+	frag_json_u64(in, "device", run->device);
+	frag_json_u64(in, "total", run->total);
+	frag_json_u64(in, "outside", run->context + run->other);
+	frag_json_u64(in, "granularity", run->granularity);
+	frag_json_u64(in, "steps", run->steps);
+	frag_json_u64(in, "peak_step", run->peak_step);
+	frag_json_u64(in, "peak_reserved", run->peak.reserved);
+	frag_json_u64(in, "peak_allocated", run->peak.allocated);
+	frag_json_u64(in, "peak_requested", run->peak.requested);
+	frag_json_u64(in, "lost", run->at_peak.lost);
+	frag_json_u64(in, "all_ooms", run->counts.ooms);
+	frag_json_u64(in, "allocs", run->counts.allocs);
+	frag_json_u64(in, "segment_allocs", run->counts.segment_allocs);
+	frag_json_u64(in, "segment_frees", run->counts.segment_frees);
+}
+
+static void put_run(struct scratch *s, struct frag_node_ref list, const struct frag_result *run,
+		    const struct frag_page_device *d)
+{
+	struct frag_node_ref o = frag_json_object(list, NULL);
+
+	put_figures(o, run);
+	frag_json_u64(o, "end", d->end);
+	frag_json_u64(o, "height", d->height);
+	s->in = frag_json_object(o, "line");
+	put_line(s, &d->line);
+	put_lanes(o, &d->segments);
+	s->in = frag_json_object(o, "segments");
+	put_areas(s, &d->segments);
+	put_raster(s, &d->segments);
+	s->in = frag_json_object(o, "blocks");
+	put_areas(s, &d->blocks);
+	put_raster(s, &d->blocks);
+	s->in = o;
+	put_moments(s, d);
+	put_marks(s, run);
+	put_ooms(o, run);
+}
+
+/* All texts as JSON, a line each; bytes that are none of UTF-8 are replaced. */
+static void put_tags(struct scratch *s, const struct frag_tag_timeline *who)
+{
+	char *text = malloc((size_t)who->tag_count * (6 * FRAG_TAG_TEXT + 8) + 1), *p = text;
+
+	if (!text) {
+		s->pack->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < who->tag_count; i++) {
+		const struct frag_who_tag *t = &who->tags[i];
+
+		p = frag_put_json(p, t->text ? t->text : "", t->length);
+		*p++ = '\n';
+	}
+	frag_page_bytes(s->pack, s->in, "tags", text, (uint32_t)(p - text));
+	free(text);
+}
+
+/* A line of JSON for each stack that a share has: its frames, the innermost first. */
+static void put_stacks(struct scratch *s, const struct frag_tag_timeline *who,
+		       const struct frag_symbols *symbols)
+{
+	struct frag_page_pack lines = { .used = 0 };
+	char *frames;
+
+	for (uint32_t i = 0; i < who->share_count; i++) {
+		frames = who->shares[i].stack ? frag_frames_json(symbols, who->shares[i].stack)
+					      : NULL;
+		for (char *p = frames; p && (p = strchr(p, '\n')) != NULL; )
+			*p++ = '\t';
+		frag_page_text(&lines, frames ? frames : "");
+		frag_page_text(&lines, "\n");
+		free(frames);
+	}
+	s->pack->failed |= lines.failed;
+	frag_page_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "",
+			lines.used);
+	free(lines.bytes);
+}
+
+static void put_who(struct scratch *s, struct frag_node_ref in, const struct frag_page *page,
+		    const struct frag_symbols *symbols)
+{
+	s->in = frag_json_object(in, NULL);
+	put_tags(s, &page->who);
+	for (uint32_t i = 0; i < page->who.share_count; i++)
+		s->values[i] = page->who.shares[i].tag;
+	frag_page_column(s->pack, s->in, "share_tag", s->values, page->who.share_count, false);
+	put_stacks(s, &page->who, symbols);
+}
+
+static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, uint32_t devices)
+{
+	struct frag_node_ref o = frag_json_object(in, "growth"), list;
+
+	frag_json_u64(o, "iterations", leaks->iterations.count);
+	frag_json_text(o, "mark", leaks->iterations.mark);
+	list = frag_json_array(o, "devices");
+	for (uint32_t i = 0; i < devices; i++)
+		frag_json_fixed4(list, NULL, leaks->devices[i].growth);
+	list = frag_json_array(o, "leaks");
+	for (uint32_t i = 0; i < leaks->leak_count && i < LEAKS_SHOWN; i++) {
+		const struct frag_leak *leak = &leaks->leaks[i];
+		struct frag_node_ref one = frag_json_object(list, NULL);
+
+		frag_json_u64(one, "device", leak->device);
+		frag_json_raw(one, "tag", leak->tag);
+		frag_json_u64(one, "size", leak->size);
+		frag_json_u64(one, "bytes", leak->an_iteration);
+	}
+}
+
+/* Capacities of one policy, each [least, beyond, survives]; neighbours alike are one. */
+static void put_survival(struct frag_node_ref list, const struct frag_fit_intervals *survival)
+{
+	const struct frag_interval *all = survival->intervals;
+
+	for (uint32_t i = 0, end; i < survival->count; i = end) {
+		struct frag_node_ref one = frag_json_array(list, NULL);
+
+		for (end = i + 1; end < survival->count && all[end].least == all[end - 1].beyond
+		     && all[end].outcome.survives == all[i].outcome.survives; )
+			end++;
+		frag_json_u64(one, NULL, all[i].least);
+		if (all[end - 1].beyond == UINT64_MAX)
+			frag_json_raw(one, NULL, NULL);
+		else
+			frag_json_u64(one, NULL, all[end - 1].beyond);
+		frag_json_bool(one, NULL, all[i].outcome.survives);
+	}
+}
+
+static void put_fits(struct frag_node_ref in, const struct frag_page_trace *t)
+{
+	struct frag_node_ref list = frag_json_array(in, "fits");
+
+	for (uint32_t i = 0; i < t->fits->count; i++) {
+		const struct frag_fitted *one = &t->fits->fitted[i];
+		char name[FRAG_FIT_NAME_ROOM];
+		struct frag_node_ref o;
+
+		if (one->source != t->source)
+			continue;
+		o = frag_json_object(list, NULL);
+		frag_json_text(o, "name", frag_fit_name(t->fits, one, name));
+		frag_json_u64(o, "floor", one->fit.floor);
+		if (one->fit.smallest != UINT64_MAX)
+			frag_json_u64(o, "smallest", one->fit.smallest);
+		put_survival(frag_json_array(o, "capacities"), &one->survival);
+	}
+}
+
+/* One try: all runs, and the length of what they are packed to. */
+static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *length)
+{
+	struct frag_page_pack pack = { .used = 0 };
+	struct scratch s = { .pack = &pack, .coarse = t->report->run_count > RUNS_FINE };
+	struct frag_node_ref root = frag_json_begin(doc), runs, who;
+	const uint32_t devices = t->report->trace->device_count;
+	char *text = NULL;
+
+	s.values = malloc((2 * (size_t)FRAG_AREAS_MAX + FRAG_SHARES_MAX) * sizeof(*s.values));
+	pack.failed = !s.values;
+	frag_json_text(root, "path", t->report->trace->path);
+	frag_json_text(root, "form", t->report->trace->form);
+	frag_json_u64(root, "events", t->report->trace->events);
+	frag_document_content(root, "content", t->report->trace->content);
+	runs = frag_json_array(root, "runs");
+	who = frag_json_array(root, "who");
+	for (uint32_t i = 0; i < t->report->run_count && !pack.failed; i++)
+		put_run(&s, runs, t->report->runs[i].result,
+			&t->pages[i / devices].devices[i % devices]);
+	for (uint32_t i = 0; i < t->page_count && !pack.failed; i++)
+		put_who(&s, who, &t->pages[i], t->symbols);
+	if (t->look != UINT64_MAX)
+		frag_json_u64(root, "look", t->look);
+	if (t->fits)
+		put_fits(root, t);
+	if (t->leaks)
+		put_leaks(root, t->leaks, devices);
+	if (!pack.failed)
+		text = frag_page_base64(&pack, length);
+	frag_json_raw(root, "data", text);
+	free(s.values);
+	free(pack.bytes);
+	doc->failed |= !text;
+	free(text);
+	return doc->failed ? -FRAG_ENOMEM : 0;
+}
+
+/* Lanes have to be where the rows of the rasters say. */
+static int keep_fewer(struct frag_page_trace *t, uint32_t max, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->page_count && !rc; i++)
+		rc = frag_page_keep(&t->pages[i], max, err);
+	return rc;
+}
+
+/* How many rectangles come to the length that is allowed; a few more tries at most. */
+static uint32_t fewer(uint32_t max, size_t length, size_t allowed)
+{
+	const double share = 0.95 * (double)allowed / (double)length;
+
+	return (uint32_t)(max * (share < 0.5 ? 0.5 : share));
+}
+
+static size_t allowed_for(size_t runs)
+{
+	const size_t all = PACKED_MAX + PACKED_LESS, least = PACKED_LEAST * runs;
+
+	return all > PACKED_LESS * runs + least ? all - PACKED_LESS * runs : least;
+}
+
+int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
+{
+	const size_t allowed = allowed_for(t->report->run_count);
+	uint32_t max = 0;
+	size_t length = 0;
+	struct frag_json doc;
+	int rc;
+
+	for (uint32_t i = 0; i < t->page_count; i++)
+		for (uint32_t d = 0; d < t->pages[i].device_count; d++)
+			if (t->pages[i].devices[d].blocks.count > max)
+				max = t->pages[i].devices[d].blocks.count;
+	rc = put_runs(t, &doc, &length);
+	while (!rc && length > allowed && max > 1000) {
+		frag_json_end(&doc);
+		max = fewer(max, length, allowed);
+		rc = keep_fewer(t, max, err);
+		if (rc)
+			return rc;
+		rc = put_runs(t, &doc, &length);
+	}
+	rc = rc ? frag_fail_nomem(err) : frag_json_print(&doc, f, err);
+	frag_json_end(&doc);
+	return rc;
+}

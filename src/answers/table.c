@@ -1,0 +1,102 @@
+/* table.c - the rows of an answer, said once: as CSV, as Markdown, and for people. */
+#include "answers/table.h"
+
+#include <inttypes.h>
+
+#include "base/format.h"
+#include "base/c_locale.h"
+#include "answers/escape_cells.h"
+#include "answers/fit_words.h"
+
+static bool is_end(const struct frag_column *c)
+{
+	return !c->csv && !c->head;
+}
+
+static const char *name_of(const struct frag_table *t, const struct frag_column *c)
+{
+	return t->csv ? c->csv : c->head;
+}
+
+void frag_table_begin(struct frag_table *t, const struct frag_column *columns, bool csv, FILE *f)
+{
+	const char *between = "";
+
+	*t = (struct frag_table){ .columns = columns, .at = columns, .f = f, .csv = csv };
+	for (const struct frag_column *c = columns; !is_end(c); c++)
+		if (name_of(t, c)) {
+			fprintf(f, csv ? "%s%s" : "%s| %s ", csv ? between : "", name_of(t, c));
+			between = ",";
+		}
+	fputs(csv ? "\n" : "|\n|", f);
+	for (const struct frag_column *c = columns; !csv && !is_end(c); c++)
+		if (c->head)
+			fputs(c->kind <= FRAG_CELL_WORD ? "---|" : "--:|", f);
+	fputs(csv ? "" : "\n", f);
+}
+
+/* Is the next cell in this form? Then what stands before it is written. */
+static bool begin(struct frag_table *t)
+{
+	bool first = true;
+
+	for (const struct frag_column *c = t->columns; c < t->at; c++)
+		first = first && !name_of(t, c);
+	if (!name_of(t, t->at))
+		return false;
+	fputs(!t->csv ? "| " : first ? "" : ",", t->f);
+	return true;
+}
+
+static void end(struct frag_table *t)
+{
+	if (!is_end(++t->at))
+		return;
+	fputs(t->csv ? "\n" : "|\n", t->f);
+	t->at = t->columns;
+}
+
+void frag_cell_none(struct frag_table *t)
+{
+	begin(t);
+	end(t);
+}
+
+void frag_cell_text(struct frag_table *t, const char *text)
+{
+	const bool here = begin(t);
+
+	if (here && t->csv && text)
+		frag_csv_text(t->f, text);
+	else if (here && !t->csv && text && t->at->kind == FRAG_CELL_TEXT)
+		frag_markdown_text(t->f, text);
+	else if (here && !t->csv)
+		fprintf(t->f, "%s ", text ? text : "-");
+	end(t);
+}
+
+void frag_cell(struct frag_table *t, bool there, uint64_t value)
+{
+	if (!begin(t))
+		;
+	else if (!there)
+		fputs(t->csv ? "" : "- ", t->f);
+	else if (t->csv || t->at->kind == FRAG_CELL_COUNT)
+		fprintf(t->f, t->csv ? "%" PRIu64 : "%" PRIu64 " ", value);
+	else
+		fprintf(t->f, "%s ", t->at->kind == FRAG_CELL_SIZE ? SIZE(value)
+			: CAPACITY(value));
+	end(t);
+}
+
+void frag_cell_bytes(struct frag_table *t, uint64_t bytes)
+{
+	frag_cell(t, bytes != UINT64_MAX, bytes);
+}
+
+void frag_cell_percent(struct frag_table *t, bool there, double value)
+{
+	if (begin(t) && (there || !t->csv))
+		frag_fprintf(t->f, t->csv ? "%.4f" : "%+.2f %% ", value);
+	end(t);
+}

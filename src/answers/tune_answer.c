@@ -1,0 +1,564 @@
+/* tune_answer.c - what fragsim tune found, in every form: for people, as rows, as a document. */
+#include "answers/answers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
+#include "documents/document_head.h"
+#include "answers/fit_words.h"
+#include "answers/color.h"
+#include "answers/table.h"
+#include "answers/wrap_lines.h"
+
+#define FRAG_TUNE_ROWS 10
+static uint32_t frag_tune_rows(const struct frag_tune *tune, struct frag_point rows[FRAG_TUNE_ROWS]);
+
+#define NAME_MIN 8
+#define FIGURES 52              /* columns beside the name */
+
+/* What settings cost or rule out, and the release 2.N before which PyTorch refuses them: of a key
+ * whatever its value, or of one setting as it is written. */
+static const struct cost {
+	const char *setting, *words;
+	uint32_t since;
+} costs[] = {
+	{ "expandable_segments:True", "not on Windows; cudaIpcGetMemHandle takes no such memory, as custom"
+	  " all-reduces in CUDA graphs require, NCCL may refuse to register it, and memory pools of"
+	  " other allocators, as vLLM's sleep mode has, do without", 0 },
+	{ "roundup_power2_divisions", "requests are rounded up; the figures here have that", 0 },
+	{ "max_split_size_mb", "a larger block is never split, and serves large requests only: more"
+	  " cudaMalloc and cudaFree, which wait for the GPU", 0 },
+	{ "max_split_size_mb:20", NULL, 10 },
+	{ "garbage_collection_threshold", "cached segments are released before memory is short: more"
+	  " cudaFree, which waits for the GPU", 0 },
+	{ "large_segment_size_mb", "larger segments: a program that needs less of one reserves more",
+	  11 },
+	{ "per_process_memory_fraction", "the rest of the device is out of the program's reach", 10 },
+};
+
+#define COSTS (sizeof(costs) / sizeof(costs[0]))
+
+/* Is it among the settings of the line? */
+static bool has(const char *line, const char *setting)
+{
+	const size_t length = strlen(setting);
+
+	for (; *line; line += strcspn(line, ","), line += *line == ',')
+		if (strncmp(line, setting, length) == 0 && strchr(":,", line[length]))
+			return true;
+	return false;
+}
+
+/* Of its settings the one that only the latest releases take; NULL: all take it. */
+static const struct cost *find_latest(const char *line)
+{
+	const struct cost *latest = NULL;
+
+	for (const struct cost *c = costs; c < costs + COSTS; c++)
+		if (c->since && has(line, c->setting) && (!latest || c->since > latest->since))
+			latest = c;
+	return latest;
+}
+
+static void print_costs(const char *line, const struct frag_text_style *paper, FILE *f)
+{
+	const struct cost *latest = find_latest(line);
+	const char *label = "costs";
+
+	for (const struct cost *c = costs; c < costs + COSTS; c++) {
+		if (!c->words || !has(line, c->setting))
+			continue;
+		frag_put_row(paper->columns, label, f, "%.*s: %s", (int)strcspn(c->setting, ":"),
+			      c->setting, c->words);
+		label = "";
+	}
+	if (latest)
+		frag_put_row(paper->columns, "since", f, "PyTorch 2.%" PRIu32 ": older releases"
+			      " refuse %s", latest->since, latest->setting);
+}
+
+static void print_sources(const struct frag_tune_answer *a, const struct frag_text_style *paper,
+			  FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	const char *plural = t->choice_count == 1 ? "" : "s";
+	char path[FRAG_PRINTABLE_ROOM];
+
+	fputs(frag_color_code(paper->colour, INK_BOLD), f);
+	for (uint32_t i = 0; i < t->source_count; i++)
+		fprintf(f, "%s%s", i ? ", " : "",
+			frag_printable(path, frag_input_name(a->traces[i]->path)));
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	if (t->total)
+		frag_fprintf(f, ": the best of %" PRIu32 " setting%s on %s, %.3g %% headroom\n",
+			     t->choice_count, plural, SIZE(t->total),
+			     100 * t->headroom);
+	else
+		fprintf(f, ": the best of %" PRIu32 " setting%s\n", t->choice_count, plural);
+}
+
+static const char *name_of(const struct frag_tune *t, uint32_t choice)
+{
+	return *t->texts[choice] ? t->texts[choice] : "default";
+}
+
+static bool is_setting(const struct frag_tune *t, uint32_t choice)
+{
+	return t->sources[0].choices[choice].ops->settings != NULL;
+}
+
+/* "2692MiB (safe from 2700MiB on); default 2900MiB (+7.7%)", or on a device the calls. */
+static void print_gain(const struct frag_tune *t, const struct frag_point *p,
+		       const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_point *usual = &t->points[0];
+	char a[2 * FRAG_NUMBER_ROOM + 20];
+
+	frag_capacity_text(a, p->smallest);
+	if (p->safe != p->smallest && p->safe != UINT64_MAX)
+		snprintf(a + strlen(a), sizeof(a) - strlen(a), " (safe from %s on)",
+			 CAPACITY(p->safe));
+	if (!t->total && p->smallest == UINT64_MAX)
+		frag_put_row(paper->columns, "needs", f, "at most %s",
+			     CAPACITY(t->reached));
+	else if (t->total && p->choice == 0)
+		frag_put_row(paper->columns, "calls", f, "%" PRIu64, p->at.calls);
+	else if (t->total && usual->at.survives)
+		frag_put_row(paper->columns, "calls", f, "%" PRIu64 "; default %" PRIu64,
+			      p->at.calls, usual->at.calls);
+	else if (t->total)
+		frag_put_row(paper->columns, "calls", f, "%" PRIu64 "; default runs out of memory",
+			      p->at.calls);
+	else if (p->choice == 0 || usual->smallest == UINT64_MAX || !p->smallest)
+		frag_put_row(paper->columns, "needs", f, "%s", a);
+	else
+		frag_put_row(paper->columns, "needs", f, "%s; default %s (%+.1f%%)", a,
+			      CAPACITY(usual->smallest),
+			      100 * ((double)usual->smallest / (double)p->smallest - 1));
+}
+
+/* As a shell takes it: quoted where it has anything but what names usually have. */
+static void print_word(const char *word, FILE *f)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:,=+@%-";
+
+	if (*word && strspn(word, plain) == strlen(word))
+		fputs(word, f);
+	else
+		fprintf(f, "'%s'", word);
+}
+
+static void print_size_option(const char *name, uint64_t bytes, uint64_t recorded, FILE *f)
+{
+	if (bytes != recorded)
+		fprintf(f, " --%s %s", name, CAPACITY(bytes));
+}
+
+/*
+ * The simulation that shows it, on the first trace. A path that has to be escaped to be shown
+ * cannot be pasted, standard input is over, and what a profile says no option does.
+ */
+static void print_proof(const struct frag_tune_answer *a, const struct frag_point *p, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	const struct frag_device_figures *now = t->sources[0].devices, *then = a->traces[0]->devices;
+	const char *path = a->traces[0]->path;
+	char shown[FRAG_PRINTABLE_ROOM];
+	const uint64_t total = t->total ? t->total : p->smallest;
+
+	if (t->model || strcmp(path, "-") == 0 || strchr(path, '\'')
+	    || frag_printable(shown, path) != path || total == UINT64_MAX)
+		return;
+	fprintf(f, "  proof   fragsim run %s ", is_setting(t, p->choice) ? "--alloc-conf" : "-p");
+	print_word(t->texts[p->choice], f);
+	fprintf(f, " --device-bytes %s", CAPACITY(total));
+	print_size_option("context-bytes", now->context, then->context, f);
+	print_size_option("other-bytes", now->other, then->other, f);
+	print_size_option("granularity", now->granularity, then->granularity, f);
+	putc(' ', f);
+	print_word(path, f);
+	putc('\n', f);
+}
+
+/* The line to paste is never broken, however narrow the terminal is. */
+static void print_choice(const struct frag_tune_answer *a, const struct frag_point *p,
+			 const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	const char *line = t->texts[p->choice];
+
+	if (p->choice == 0 && a->interrupted)
+		fputs("  paste   nothing: no setting was better until then\n", f);
+	else if (p->choice == 0)
+		fprintf(f, "%s  paste%s   nothing: the defaults are as good as any\n",
+			frag_color_code(paper->colour, INK_GREEN), frag_color_code(paper->colour, INK_PLAIN));
+	else if (is_setting(t, p->choice))
+		fprintf(f, "%s  paste%s   PYTORCH_ALLOC_CONF=%s\n          (%s: PYTORCH_CUDA_ALLOC_CONF"
+			"=...)\n", frag_color_code(paper->colour, INK_GREEN),
+			frag_color_code(paper->colour, INK_PLAIN), line,
+			find_latest(line) ? "by its older name" : "PyTorch 2.9 and older");
+	else
+		fprintf(f, "  best    policy %s\n", line);
+	print_gain(t, p, paper, f);
+	print_proof(a, p, f);
+	if (p->choice && is_setting(t, p->choice))
+		print_costs(line, paper, f);
+}
+
+static void print_none(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	char path[FRAG_PRINTABLE_ROOM];
+
+	fprintf(f, "%s  none%s    of them survives%s\n", frag_color_code(paper->colour, INK_RED),
+		frag_color_code(paper->colour, INK_PLAIN), t->total ? "" : " on any device");
+	for (uint32_t i = 0; i < t->place_count && i < t->tuned; i++)
+		frag_put_row(paper->columns, i ? "" : "floor", f, "%s: so much is in use at once in"
+			      " %s, so nothing less will do",
+			      CAPACITY(t->places[i].floor),
+			      frag_printable(path, frag_input_name(a->traces[t->places[i].source]
+									   ->path)));
+}
+
+/* The best, and what to set where expandable segments are ruled out. */
+static void print_best(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+
+	if (t->best.choice == UINT32_MAX) {
+		if (!a->interrupted)
+			print_none(a, paper, f);
+		return;
+	}
+	print_choice(a, &t->best, paper, f);
+	if (a->interrupted)
+		return;
+	if (t->no_headroom)
+		frag_put_row(paper->columns, "note", f, "no setting survives with the headroom: what is"
+			      " here is without it");
+	if (t->without.choice == t->best.choice)
+		return;
+	fputs("\nwithout expandable segments\n", f);
+	if (t->without.choice == UINT32_MAX)
+		frag_put_row(paper->columns, "none", f, "of them survives%s",
+			      t->total ? "" : " on any device");
+	else
+		print_choice(a, &t->without, paper, f);
+}
+
+static void print_capacity(uint64_t bytes, FILE *f)
+{
+	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
+}
+
+/* On a device that was given nobody looks for smaller ones. */
+static void print_row(const struct frag_tune *t, const struct frag_point *p, int width,
+		      const struct frag_text_style *paper, FILE *f)
+{
+	const bool good = p->at.survives;
+	char room[FRAG_PRINTABLE_ROOM];
+	const char *name = frag_printable(room, name_of(t, p->choice));
+
+	fprintf(f, "%s%-6s%s  ", good ? "" : frag_color_code(paper->colour, INK_RED),
+		p->tried ? good ? "fits" : "OOM" : "-", frag_color_code(paper->colour, INK_PLAIN));
+	if (strlen(name) > (size_t)width)
+		fprintf(f, "%s\n%*s", name, width + 8, "");
+	else
+		fprintf(f, "%-*s", width, name);
+	if (!t->total) {
+		print_capacity(p->smallest, f);
+		print_capacity(p->safe, f);
+	}
+	if (good)
+		fprintf(f, "  %7" PRIu64 "  %7" PRIu64 "\n", p->at.calls, p->at.retries);
+	else
+		fprintf(f, "  %7s  %7s\n", "-", "-");
+}
+
+/* What a reader of the table wonders at. */
+static void print_remarks(const struct frag_tune *t, const struct frag_point *rows, uint32_t count,
+			  const struct frag_text_style *paper, FILE *f)
+{
+	char smallest[FRAG_NUMBER_ROOM], safe[FRAG_NUMBER_ROOM];
+
+	if (!t->total && t->best.choice != UINT32_MAX)
+		frag_put_wrapped(paper->columns, "", "status, calls and retries: on the smallest device that was"
+			  " found; -: not looked for", f);
+	for (uint32_t i = 0; i < count; i++)
+		if (rows[i].smallest < t->best.smallest && rows[i].safe != UINT64_MAX)
+			frag_put_row(paper->columns, "holes", f, "%s survives on %s, but fails on"
+				      " larger ones; safe from %s on", name_of(t, rows[i].choice),
+				      frag_capacity_text(smallest, rows[i].smallest),
+				      frag_capacity_text(safe, rows[i].safe));
+}
+
+static void print_table(const struct frag_tune *t, const struct frag_text_style *paper, FILE *f)
+{
+	struct frag_point rows[FRAG_TUNE_ROWS];
+	const uint32_t count = frag_tune_rows(t, rows);
+	size_t width = NAME_MIN;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const size_t n = strlen(name_of(t, rows[i].choice));
+
+		width = n > width ? n : width;
+	}
+	if (paper->columns && width + FIGURES > (size_t)paper->columns)
+		width = paper->columns > FIGURES + NAME_MIN ? (size_t)paper->columns - FIGURES
+							    : NAME_MIN;
+	fprintf(f, "\nstatus  %-*s%s  %7s  %7s\n", (int)width, "setting",
+		t->total ? "" : "     smallest         safe", "calls", "retries");
+	for (uint32_t i = 0; i < count; i++)
+		print_row(t, &rows[i], (int)width, paper, f);
+	print_remarks(t, rows, count, paper, f);
+}
+
+/* What came of it on traces that nobody tuned on, and what their own best would have been. */
+static void print_tests(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_tune *t = a->tune;
+	char path[FRAG_PRINTABLE_ROOM], own[FRAG_NUMBER_ROOM];
+
+	for (uint32_t i = 0; i < t->test_count && t->best.choice != UINT32_MAX; i++) {
+		const struct frag_tune_test *test = &t->tests[i];
+		const bool needs = test->smallest != UINT64_MAX;
+		const bool has_own = test->own_smallest != UINT64_MAX;
+
+		if (!test->tried)
+			continue;
+		if (!i)
+			putc('\n', f);
+		frag_put_row(paper->columns, "test", f, "%s %s%s%s%s%s%s%s",
+			      frag_printable(path, frag_input_name(a->traces[t->source_count + i]
+									   ->path)),
+			      test->survives ? "survives" : "runs out of memory",
+			      needs ? ", needs " : "",
+			      needs ? CAPACITY(test->smallest) : "",
+			      has_own ? "; its own best is " : "",
+			      has_own ? frag_capacity_text(own, test->own_smallest) : "",
+			      has_own ? ", with " : "", has_own ? name_of(t, test->own) : "");
+	}
+}
+
+static int print(const void *what, const struct frag_text_style *paper, FILE *f,
+		 struct frag_error *err)
+{
+	const struct frag_tune_answer *a = what;
+
+	(void)err;
+	if (a->interrupted)
+		fputs("interrupted: what is known until then\n\n", f);
+	print_sources(a, paper, f);
+	print_best(a, paper, f);
+	print_table(a->tune, paper, f);
+	print_tests(a, paper, f);
+	if (a->tune->source_count != 1)
+		return 0;
+	putc('\n', f);
+	frag_put_wrapped(paper->columns, "", "another run of the program may need more: tune on"
+		  " several traces of it, try it on others (--test), leave 5 % of room", f);
+	return 0;
+}
+
+static const struct frag_format text_format = { .name = "text", .print = print };
+
+static void add(const struct frag_point *p, struct frag_point *rows, uint32_t *count)
+{
+	if (p->choice == UINT32_MAX || *count == FRAG_TUNE_ROWS)
+		return;
+	for (uint32_t i = 0; i < *count; i++)
+		if (rows[i].choice == p->choice)
+			return;
+	rows[(*count)++] = *p;
+}
+
+static uint32_t frag_tune_rows(const struct frag_tune *t, struct frag_point rows[FRAG_TUNE_ROWS])
+{
+	uint32_t count = 0;
+
+	add(&t->best, rows, &count);
+	add(&t->without, rows, &count);
+	add(&t->points[0], rows, &count);
+	if (t->plain_expandable != UINT32_MAX)
+		add(&t->points[t->plain_expandable], rows, &count);
+	for (uint32_t i = 0; i < t->choice_count; i++)
+		if (t->total ? t->points[i].qualifies : t->points[i].at.survives)
+			add(&t->points[i], rows, &count);
+	return count;
+}
+
+static const struct frag_column columns[] = {
+	{ "policy", NULL, FRAG_CELL_TEXT },
+	{ "alloc_conf", NULL, FRAG_CELL_TEXT },
+	{ "status", "status", FRAG_CELL_WORD },
+	{ NULL, "setting", FRAG_CELL_TEXT },
+	{ "oom_trace", NULL, FRAG_CELL_COUNT },
+	{ "oom_step", NULL, FRAG_CELL_COUNT },
+	{ NULL, "smallest", FRAG_CELL_CAPACITY },
+	{ NULL, "safe", FRAG_CELL_CAPACITY },
+	{ "calls", "calls", FRAG_CELL_COUNT },
+	{ "refused", NULL, FRAG_CELL_COUNT },
+	{ "retries", "retries", FRAG_CELL_COUNT },
+	{ "driver_ns", NULL, FRAG_CELL_COUNT },
+	{ "smallest", NULL, FRAG_CELL_CAPACITY },
+	{ "safe", NULL, FRAG_CELL_CAPACITY },
+	{ 0 },
+};
+
+static void put_row(struct frag_table *t, const struct frag_tune *tune, const struct frag_point *p)
+{
+	const struct frag_choice *choice = &tune->sources[0].choices[p->choice];
+	const char *text = tune->texts[p->choice];
+	const bool oom = p->tried && !p->at.survives, there = t->csv ? p->tried : p->at.survives;
+
+	frag_cell_text(t, choice->ops->name);
+	frag_cell_text(t, choice->ops->settings ? text : NULL);
+	frag_cell_text(t, frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
+					       : p->at.survives ? FRAG_RUN_OK : FRAG_RUN_OOM));
+	frag_cell_text(t, *text ? text : "default");
+	frag_cell(t, oom, p->oom_trace);
+	frag_cell(t, oom, p->at.oom_step);
+	frag_cell_bytes(t, p->smallest);
+	frag_cell_bytes(t, p->safe);
+	frag_cell(t, there, p->at.calls);
+	frag_cell(t, p->tried, p->at.refused);
+	frag_cell(t, there, p->at.retries);
+	frag_cell(t, p->tried && tune->model, p->at.driver_ns);
+	frag_cell_bytes(t, p->smallest);
+	frag_cell_bytes(t, p->safe);
+}
+
+/* For programs every point, in the order of the grid. */
+static void fill(struct frag_table *t, const void *what)
+{
+	const struct frag_tune *tune = ((const struct frag_tune_answer *)what)->tune;
+	struct frag_point rows[FRAG_TUNE_ROWS];
+	const uint32_t count = t->csv ? tune->choice_count : frag_tune_rows(tune, rows);
+
+	for (uint32_t i = 0; i < count; i++)
+		put_row(t, tune, t->csv ? &tune->points[i] : &rows[i]);
+}
+
+static const struct frag_rows rows = { columns, fill };
+
+const struct frag_format *const frag_tune_formats[] = {
+	&text_format, FRAG_ANSWER_FORMS("tune", frag_tune_document, &rows),
+};
+
+#define NONE UINT64_MAX
+#define ENV "PYTORCH_ALLOC_CONF="
+
+char *frag_tune_env(const struct frag_tune *t)
+{
+	const char *text;
+	char *env;
+
+	if (t->best.choice == UINT32_MAX || t->best.choice == 0
+	    || !t->sources[0].choices[t->best.choice].ops->settings)
+		return NULL;
+	text = t->texts[t->best.choice];
+	env = malloc(sizeof(ENV) + strlen(text));
+	if (env) {
+		memcpy(env, ENV, sizeof(ENV));
+		memcpy(env + strlen(ENV), text, strlen(text) + 1);
+	}
+	return env;
+}
+
+static void put_bytes(struct frag_node_ref in, const char *key, uint64_t bytes)
+{
+	frag_json_u64_or_null(in, key, bytes != NONE, bytes);
+}
+
+/* null where there is none. */
+static void put_point(struct frag_node_ref in, const char *key, const struct frag_tune *t,
+		      const struct frag_point *p)
+{
+	const struct frag_attempt *at = &p->at;
+	const struct frag_choice *choice;
+	struct frag_node_ref o, oom;
+
+	if (p->choice == UINT32_MAX) {
+		frag_json_null(in, key);
+		return;
+	}
+	choice = &t->sources[0].choices[p->choice];
+	o = frag_json_object(in, key);
+	frag_document_policy(o, choice);
+	frag_json_text(o, "alloc_conf", choice->ops->settings ? t->texts[p->choice] : NULL);
+	frag_json_text(o, "status", frag_run_status_name(!p->tried ? FRAG_RUN_INTERRUPTED
+							 : at->survives ? FRAG_RUN_OK
+							 : FRAG_RUN_OOM));
+	if (at->survives || !p->tried) {
+		frag_json_null(o, "oom");
+	} else {
+		oom = frag_json_object(o, "oom");
+		frag_json_u64(oom, "trace", p->oom_trace);
+		frag_json_u64(oom, "step", at->oom_step);
+	}
+	frag_json_u64(o, "calls", at->calls);
+	frag_json_u64(o, "refused", at->refused);
+	frag_json_u64(o, "retries", at->retries);
+	frag_json_u64_or_null(o, "driver_ns", t->model != NULL, at->driver_ns);
+	put_bytes(o, "smallest", p->smallest);
+	put_bytes(o, "safe", p->safe);
+}
+
+static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint32_t i,
+		     const struct frag_trace_info *trace)
+{
+	const struct frag_tune_test *test = &t->tests[i];
+	struct frag_node_ref o = frag_json_object(list, NULL), own;
+
+	frag_document_trace(o, "trace", trace);
+	frag_json_bool(o, "survives", test->survives);
+	put_bytes(o, "smallest", test->smallest);
+	if (test->own_smallest == NONE) {
+		frag_json_null(o, "own_best");
+		return;
+	}
+	own = frag_json_object(o, "own_best");
+	frag_json_text(own, "alloc_conf", t->texts[test->own]);
+	put_bytes(own, "smallest", test->own_smallest);
+}
+
+void frag_tune_document(struct frag_node_ref root, const void *what)
+{
+	const struct frag_tune_answer *a = what;
+	const struct frag_tune *t = a->tune;
+	char *env = frag_tune_env(t);
+	struct frag_node_ref list;
+
+	list = frag_json_array(root, "traces");
+	for (uint32_t i = 0; i < t->source_count; i++)
+		frag_document_trace(list, NULL, a->traces[i]);
+	list = frag_json_array(root, "tests");
+	/* an interruption may have come before one was tried */
+	for (uint32_t i = 0; i < t->test_count; i++)
+		if (t->tests[i].tried || !a->interrupted)
+			put_test(list, t, i, a->traces[t->source_count + i]);
+	if (t->total)
+		frag_document_device(root, &t->sources[0].devices[0], FRAG_NO_ORDINAL, t->total);
+	else
+		frag_json_null(root, "device");
+	if (t->total)
+		frag_json_fixed4(root, "headroom", t->no_headroom ? 0 : t->headroom);
+	else
+		frag_json_null(root, "headroom");
+	frag_json_text(root, "grid", a->grid);
+	frag_json_u64(root, "floor", t->floor);
+	frag_json_u64(root, "runs", t->runs);
+	list = frag_json_array(root, "points");
+	for (uint32_t i = 0; i < t->choice_count; i++)
+		put_point(list, NULL, t, &t->points[i]);
+	put_point(root, "best", t, &t->best);
+	put_point(root, "best_without_expandable", t, &t->without);
+	put_point(root, "default", t, &t->points[0]);
+	frag_json_text(root, "env", env);
+	free(env);
+}

@@ -1,0 +1,220 @@
+/* what_if_answer.c - what fragsim what-if found, in every form: for people, as rows, as a document. */
+#include "answers/answers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/c_locale.h"
+#include "base/escape.h"
+#include "documents/document_head.h"
+#include "answers/fit_members.h"
+#include "policy/alloc_conf_text.h"
+#include "answers/fit_words.h"
+#include "answers/color.h"
+#include "answers/table.h"
+#include "answers/wrap_lines.h"
+
+#define FRAG_SHIFT_ROOM 32
+#define FRAG_WHAT_IF_ROWS 3
+static const char *frag_shift_text(char buf[FRAG_SHIFT_ROOM], uint64_t before, uint64_t after);
+static uint64_t frag_what_if_figure(const struct frag_fitted *one, uint32_t row);
+static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS];
+
+#define LABEL 12
+
+static void print_row(const char *label, uint64_t before, uint64_t after, bool capacity, FILE *f)
+{
+	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], shift[FRAG_SHIFT_ROOM];
+	char *(*const text)(char *, uint64_t) = capacity ? frag_capacity_text : frag_size_text;
+
+	fprintf(f, "  %-*s  %12s  %12s", LABEL, label, before == UINT64_MAX ? "-" : text(a, before),
+		after == UINT64_MAX ? "-" : text(b, after));
+	if (*frag_shift_text(shift, before, after))
+		fprintf(f, "  %9s", shift);
+	putc('\n', f);
+}
+
+static void print_fit(const struct frag_what_if_answer *a, uint32_t i,
+		      const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_fitted *as_is = &a->fits->fitted[i];
+	const struct frag_fitted *changed = as_is + a->fits->count / 2;
+	char name[FRAG_FIT_NAME_ROOM], shown[FRAG_PRINTABLE_ROOM];
+
+	fprintf(f, "\n%s%s%s\n", frag_color_code(paper->colour, INK_BOLD),
+		frag_printable(shown, frag_fit_name(a->fits, as_is, name)),
+		frag_color_code(paper->colour, INK_PLAIN));
+	for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
+		print_row(frag_what_if_rows[row], frag_what_if_figure(as_is, row),
+			  frag_what_if_figure(changed, row), true, f);
+}
+
+static void print_changes(const struct frag_what_if_answer *a, const struct frag_text_style *paper,
+			  FILE *f)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	for (uint32_t i = 0; i < a->change_count; i++)
+		frag_put_wrapped(paper->columns, i ? "           " : "  changed: ",
+				 frag_printable(shown, a->changes[i]), f);
+}
+
+static int print(const void *what, const struct frag_text_style *paper, FILE *f,
+		 struct frag_error *err)
+{
+	const struct frag_what_if_answer *a = what;
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	(void)err;
+	if (a->interrupted)
+		fputs("interrupted: what is known until then\n\n", f);
+	fprintf(f, "%s%s, as it is and changed%s\n", frag_color_code(paper->colour, INK_BOLD),
+		frag_printable(shown, frag_input_name(a->trace->path)),
+		frag_color_code(paper->colour, INK_PLAIN));
+	print_changes(a, paper, f);
+	frag_put_wrapped(paper->columns, "  ", "hypothetical: no program ran like this;"
+			 " fragsim-what-if(1) says what a trace cannot know", f);
+	fprintf(f, "\n  %-*s  %12s  %12s\n  %-*s  %12" PRIu64 "  %12" PRIu64 "\n", LABEL, "",
+		"as it is", "changed", LABEL, "events", a->trace->events, a->events);
+	print_row("requested", frag_fits_requested(a->fits, 0), frag_fits_requested(a->fits, 1),
+		  false, f);
+	for (uint32_t i = 0; i < a->fits->count / 2; i++)
+		print_fit(a, i, paper, f);
+	return 0;
+}
+
+static const struct frag_format text_format = { .name = "text", .print = print };
+
+static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS] = { "reserved", "smallest", "safe" };
+
+static uint64_t frag_what_if_figure(const struct frag_fitted *one, uint32_t row)
+{
+	if (row == 0)
+		return one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX;
+	return row == 1 ? one->fit.smallest : one->fit.safe;
+}
+
+static const char *frag_shift_text(char buf[FRAG_SHIFT_ROOM], uint64_t before, uint64_t after)
+{
+	*buf = '\0';
+	if (before && before != UINT64_MAX && after != UINT64_MAX)
+		frag_snprintf(buf, FRAG_SHIFT_ROOM, "%+.1f %%",
+			      ((double)after - (double)before) / (double)before * 100);
+	return buf;
+}
+
+/* For programs a row has one run, for people one figure of two. */
+static const struct frag_column columns[] = {
+	{ "trace", NULL, FRAG_CELL_TEXT },
+	{ "policy", NULL, FRAG_CELL_TEXT },
+	{ "alloc_conf", NULL, FRAG_CELL_TEXT },
+	{ "device", NULL, FRAG_CELL_COUNT },
+	{ "requested", NULL, FRAG_CELL_CAPACITY },
+	{ "reserved", NULL, FRAG_CELL_CAPACITY },
+	{ "smallest", NULL, FRAG_CELL_CAPACITY },
+	{ "safe", NULL, FRAG_CELL_CAPACITY },
+	{ 0 },
+}, shown[] = {
+	{ NULL, "setting", FRAG_CELL_TEXT },
+	{ NULL, "figure", FRAG_CELL_TEXT },
+	{ NULL, "as it is", FRAG_CELL_CAPACITY },
+	{ NULL, "changed", FRAG_CELL_CAPACITY },
+	{ NULL, "hypothetical", FRAG_CELL_COUNT },
+	{ 0 },
+};
+
+static void fill_csv(struct frag_table *t, const void *what)
+{
+	const struct frag_fits *fits = ((const struct frag_what_if_answer *)what)->fits;
+	char conf[FRAG_CONF_ROOM];
+
+	for (const struct frag_fitted *one = fits->fitted; one < fits->fitted + fits->count; one++) {
+		const struct frag_choice *choice = &fits->sources[one->source].choices[one->choice];
+
+		frag_conf_text(choice, conf, sizeof(conf));
+		frag_cell_text(t, one->source ? "changed" : "as it is");
+		frag_cell_text(t, choice->text);
+		frag_cell_text(t, conf);
+		frag_cell(t, true, one->device);
+		frag_cell(t, true, one->unlimited.peak_requested);
+		for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
+			frag_cell_bytes(t, frag_what_if_figure(one, row));
+	}
+}
+
+static void fill_markdown(struct frag_table *t, const void *what)
+{
+	const struct frag_fits *fits = ((const struct frag_what_if_answer *)what)->fits;
+	const struct frag_fitted *as_is = fits->fitted, *changed = as_is + fits->count / 2;
+	char name[FRAG_FIT_NAME_ROOM], shift[FRAG_SHIFT_ROOM];
+
+	for (uint32_t i = 0; i < fits->count / 2 * FRAG_WHAT_IF_ROWS; i++) {
+		const uint32_t k = i / FRAG_WHAT_IF_ROWS, row = i % FRAG_WHAT_IF_ROWS;
+		const uint64_t before = frag_what_if_figure(&as_is[k], row);
+		const uint64_t after = frag_what_if_figure(&changed[k], row);
+
+		frag_cell_text(t, frag_fit_name(fits, &as_is[k], name));
+		frag_cell_text(t, frag_what_if_rows[row]);
+		frag_cell_bytes(t, before);
+		frag_cell_bytes(t, after);
+		frag_cell_text(t, frag_shift_text(shift, before, after));
+	}
+}
+
+static const struct frag_rows csv_rows = { columns, fill_csv };
+static const struct frag_rows rows = { shown, fill_markdown };
+
+const struct frag_format *const frag_what_if_formats[] = {
+	&text_format, FRAG_ANSWER_FORMS_APART("what-if", frag_what_if_document, &csv_rows, &rows),
+};
+
+uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source)
+{
+	uint64_t requested = 0;
+
+	for (uint32_t i = 0; i < fits->count; i++)
+		if (fits->fitted[i].source == source
+		    && fits->fitted[i].unlimited.peak_requested > requested)
+			requested = fits->fitted[i].unlimited.peak_requested;
+	return requested;
+}
+
+static void put_fit(struct frag_node_ref list, const struct frag_fits *fits,
+		    const struct frag_fitted *one)
+{
+	struct frag_node_ref o = frag_json_object(list, NULL);
+	const struct frag_attempt *free_run = &one->unlimited;
+
+	frag_fit_members(o, fits, one, false);
+	frag_json_u64(o, "requested", free_run->peak_requested);
+	frag_json_u64_or_null(o, "reserved", free_run->survives, free_run->peak_reserved);
+}
+
+static void put_source(struct frag_node_ref root, const char *key,
+		       const struct frag_what_if_answer *a, uint32_t source, uint64_t events)
+{
+	struct frag_node_ref o = frag_json_object(root, key), list;
+
+	frag_json_u64(o, "events", events);
+	frag_json_u64(o, "requested", frag_fits_requested(a->fits, source));
+	list = frag_json_array(o, "fits");
+	for (uint32_t i = 0; i < a->fits->count; i++)
+		if (a->fits->fitted[i].source == source)
+			put_fit(list, a->fits, &a->fits->fitted[i]);
+}
+
+void frag_what_if_document(struct frag_node_ref root, const void *what)
+{
+	const struct frag_what_if_answer *answer = what;
+	struct frag_node_ref list;
+
+	frag_document_trace(root, "trace", answer->trace);
+	frag_json_bool(root, "hypothetical", true);
+	list = frag_json_array(root, "changes");
+	for (uint32_t i = 0; i < answer->change_count; i++)
+		frag_json_text(list, NULL, answer->changes[i]);
+	put_source(root, "as_it_is", answer, 0, answer->trace->events);
+	put_source(root, "changed", answer, 1, answer->events);
+}

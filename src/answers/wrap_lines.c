@@ -1,0 +1,44 @@
+/* wrap_lines.c - words in lines that fit the terminal. */
+#include "answers/wrap_lines.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/c_locale.h"
+#include "base/wrap.h"
+
+#define ROW_ROOM 4096
+#define WRAPPED_MIN 30          /* columns; in fewer it is not worth it */
+
+void frag_put_wrapped(int columns, const char *head, const char *text, FILE *f)
+{
+	const int indent = (int)strlen(head);
+	const size_t room = columns > WRAPPED_MIN ? (size_t)(columns - indent) : SIZE_MAX;
+
+	while (*text) {
+		const size_t n = frag_wrap(text, room);
+
+		fprintf(f, "%*s%.*s\n", indent, head, (int)n, text);
+		text += n;
+		text += strspn(text, " ");
+		head = "";
+	}
+}
+
+void frag_put_vrow(int columns, const char *label, FILE *f, const char *format, va_list args)
+{
+	char head[32], text[ROW_ROOM];
+
+	frag_vsnprintf(text, sizeof(text), format, args);
+	snprintf(head, sizeof(head), "  %-8s", label);
+	frag_put_wrapped(columns, head, text, f);
+}
+
+void frag_put_row(int columns, const char *label, FILE *f, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	frag_put_vrow(columns, label, f, format, args);
+	va_end(args);
+}
