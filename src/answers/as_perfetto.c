@@ -56,7 +56,7 @@ static void note_time(struct frag_export *x, const struct frag_event *ev)
 	s->time_length = (size_t)(end - s->time);
 }
 
-static char *put_time(const struct perfetto *s, char *p)
+static char *as_perfetto_put_time(const struct perfetto *s, char *p)
 {
 	p = PUT(p, ",\"ts\":");
 	return put_bytes(p, s->time, s->time_length);
@@ -64,7 +64,7 @@ static char *put_time(const struct perfetto *s, char *p)
 
 static char *begin_counter(struct perfetto *s, char *p, uint32_t device, const char *name)
 {
-	p = put_time(s, begin_event(s, p, "C", device));
+	p = as_perfetto_put_time(s, begin_event(s, p, "C", device));
 	p = PUT(p, ",\"name\":\"");
 	p = put_word(p, name);
 	return PUT(p, "\",\"args\":{\"");
@@ -117,13 +117,14 @@ static int put_counters(struct frag_export *x, uint32_t device, const struct fra
 static char *begin_instant(struct perfetto *s, char *p, const struct frag_step *step,
 			   const char *category)
 {
-	p = put_time(s, begin_event(s, p, "i", step->device));
+	p = as_perfetto_put_time(s, begin_event(s, p, "i", step->device));
 	p = PUT(p, ",\"s\":\"p\",\"cat\":\"");
 	p = put_word(p, category);
 	return PUT(p, "\",\"name\":");
 }
 
-static int put_mark(struct frag_export *x, const struct frag_step *step, struct frag_error *err)
+static int as_perfetto_put_mark(struct frag_export *x, const struct frag_step *step,
+				struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
 	char *p = frag_outfile_room(x->out, LINE_ROOM + (size_t)ev->text.length * 6);
@@ -139,7 +140,8 @@ static int put_mark(struct frag_export *x, const struct frag_step *step, struct 
 }
 
 /* An instant event: a viewer shows it across all counters of the device at its time. */
-static int put_oom(struct frag_export *x, const struct frag_step *step, struct frag_error *err)
+static int as_perfetto_put_oom(struct frag_export *x, const struct frag_step *step,
+			       struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
 	const struct frag_totals *totals = frag_heap_totals(frag_sim_heap(x->sim, step->device));
@@ -177,9 +179,9 @@ static int perfetto_step(struct frag_export *x, const struct frag_step *step,
 	note_time(x, step->event);
 	rc = put_counters(x, step->device, step->metrics, err);
 	if (!rc && step->status == FRAG_STEP_OOM)
-		rc = put_oom(x, step, err);
+		rc = as_perfetto_put_oom(x, step, err);
 	else if (!rc && step->event->op == FRAG_OP_MARK && step->status == FRAG_STEP_OK)
-		rc = put_mark(x, step, err);
+		rc = as_perfetto_put_mark(x, step, err);
 	return rc;
 }
 

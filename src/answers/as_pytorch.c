@@ -48,8 +48,8 @@ static void print_count(int64_t n, int64_t scale, FILE *f)
 
 typedef void print_fn(int64_t n, int64_t scale, FILE *f);
 
-static void print_row(const char *name, const struct frag_stat *s, const struct frag_stat *scale,
-		      print_fn *print, FILE *f)
+static void as_pytorch_print_row(const char *name, const struct frag_stat *s,
+				 const struct frag_stat *scale, print_fn *print, FILE *f)
 {
 	fprintf(f, "| %-21s", name);
 	print(s->current, scale->current, f);
@@ -62,9 +62,9 @@ static void print_row(const char *name, const struct frag_stat *s, const struct 
 static void print_pools(const char *name, const struct frag_pool_stat *s, print_fn *print, FILE *f)
 {
 	print_rule('-', f);
-	print_row(name, &s->all, &s->all, print, f);
-	print_row("      from large pool", &s->large, &s->all, print, f);
-	print_row("      from small pool", &s->small, &s->all, print, f);
+	as_pytorch_print_row(name, &s->all, &s->all, print, f);
+	as_pytorch_print_row("      from large pool", &s->large, &s->all, print, f);
+	as_pytorch_print_row("      from small pool", &s->small, &s->all, print, f);
 }
 
 /*
@@ -94,10 +94,10 @@ void frag_report_pytorch(const struct frag_result *run, FILE *f)
 	print_pools("GPU reserved segments", &s->segment, print_count, f);
 	print_pools("Non-releasable allocs", &s->inactive_split, print_count, f);
 	print_rule('-', f);
-	print_row("Oversize allocations", &s->oversize_allocations, &s->oversize_allocations,
-		  print_count, f);
+	as_pytorch_print_row("Oversize allocations", &s->oversize_allocations,
+			     &s->oversize_allocations, print_count, f);
 	print_rule('-', f);
-	print_row("Oversize GPU segments", &s->oversize_segments, &s->oversize_segments,
-		  print_count, f);
+	as_pytorch_print_row("Oversize GPU segments", &s->oversize_segments, &s->oversize_segments,
+			     print_count, f);
 	print_rule('=', f);
 }

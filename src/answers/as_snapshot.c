@@ -68,8 +68,8 @@ static int open_log(struct frag_snapshot_out *s, uint32_t device, struct frag_er
 	if (log->open)
 		return 0;
 	log->open = true;
-	return frag_snap_part_open(&log->part, frag_sim_symbols(s->x->sim), device == 0 ? s->x->out : NULL,
-				   s->x->out, err);
+	return frag_snap_part_open(&log->part, frag_sim_symbols(s->x->sim),
+				   device == 0 ? s->x->out : NULL, s->x->out, err);
 }
 
 /*
@@ -180,8 +180,8 @@ static struct frag_snap_segment obtained(const struct frag_event *ev, const stru
  * its pages are logged as they are mapped. Calls that restore the first state are
  * no events.
  */
-static int put_call(struct frag_snapshot_out *s, const struct frag_step *step,
-		    const struct frag_call *c, struct frag_error *err)
+static int as_snapshot_put_call(struct frag_snapshot_out *s, const struct frag_step *step,
+				const struct frag_call *c, struct frag_error *err)
 {
 	struct frag_snap_log *log = &s->logs[step->device];
 	struct frag_snap_segment seg = obtained(step->event, c), *known;
@@ -270,8 +270,8 @@ static int make_live(struct frag_snapshot_out *s, const struct frag_step *step,
 	return 0;
 }
 
-static int put_alloc(struct frag_snapshot_out *s, const struct frag_step *step,
-		     struct frag_error *err)
+static int as_snapshot_put_alloc(struct frag_snapshot_out *s, const struct frag_step *step,
+				 struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
 	struct entry e = {
@@ -332,8 +332,8 @@ static int put_free(struct frag_snapshot_out *s, const struct frag_step *step,
 	return put_entry(s, step->device, ev, &e, err);
 }
 
-static int put_oom(struct frag_snapshot_out *s, const struct frag_step *step,
-		   struct frag_error *err)
+static int as_snapshot_put_oom(struct frag_snapshot_out *s, const struct frag_step *step,
+			       struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
 	const struct frag_heap *heap = frag_sim_heap(s->x->sim, step->device);
@@ -352,7 +352,8 @@ static int put_oom(struct frag_snapshot_out *s, const struct frag_step *step,
 
 /* What was at the place of a block, as PyTorch logs it: that it is freed, or allocated. */
 static int put_life(struct frag_snapshot_out *s, const struct frag_step *step,
-		    const struct frag_snap_live *k, enum frag_snap_word action, struct frag_error *err)
+		    const struct frag_snap_live *k, enum frag_snap_word action,
+		    struct frag_error *err)
 {
 	struct entry e = {
 		.action = action, .addr = k->addr, .size = k->requested, .stream = k->stream,
@@ -417,8 +418,8 @@ static bool cut_end(struct frag_text *name, const char *end)
  * A mark is an event of no block, whose text viewers show, and an annotation, with the
  * stages that the reader makes names of.
  */
-static int put_mark(struct frag_snapshot_out *s, const struct frag_step *step,
-		    struct frag_error *err)
+static int as_snapshot_put_mark(struct frag_snapshot_out *s, const struct frag_step *step,
+				struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
 	const struct entry e = { .action = FRAG_SNAP_ANNOTATE, .note = ev->text };
@@ -465,17 +466,17 @@ static int snapshot_step(struct frag_export *x, const struct frag_step *step,
 	rc = rc ? rc : put_moves_from(s, step, err);
 	rc = rc ? rc : put_completed(s, step, err);
 	for (uint32_t i = 0; i < step->call_count && !rc; i++)
-		rc = put_call(s, step, &step->calls[i], err);
+		rc = as_snapshot_put_call(s, step, &step->calls[i], err);
 	if (rc || step->status == FRAG_STEP_SKIPPED)
 		return rc;
 	if (ev->op == FRAG_OP_ALLOC)
-		rc = put_alloc(s, step, err);
+		rc = as_snapshot_put_alloc(s, step, err);
 	else if (ev->op == FRAG_OP_MARK)
-		rc = put_mark(s, step, err);
+		rc = as_snapshot_put_mark(s, step, err);
 	rc = rc ? rc : put_moves_to(s, step, err);
 	if (rc || step->status != FRAG_STEP_OOM)
 		return rc;
-	rc = put_oom(s, step, err);
+	rc = as_snapshot_put_oom(s, step, err);
 	/* the trace goes on without it, and with other blocks in the slots */
 	return rc || x->goes_on ? rc : frag_snap_last_state(s, step->device, err);
 }
@@ -488,7 +489,8 @@ struct first {
 	bool failed;
 };
 
-static void gather(void *ctx, const struct frag_segment_view *s, const struct frag_block_view *b)
+static void as_snapshot_gather(void *ctx, const struct frag_segment_view *s,
+			       const struct frag_block_view *b)
 {
 	struct first *f = ctx;
 
@@ -500,7 +502,7 @@ static void gather(void *ctx, const struct frag_segment_view *s, const struct fr
 		f->list[f->count++] = *s;
 }
 
-static int by_ordinal(const void *a, const void *b)
+static int as_snapshot_by_ordinal(const void *a, const void *b)
 {
 	const struct frag_segment_view *x = a, *y = b;
 
@@ -535,9 +537,9 @@ static int begin_device(struct frag_snapshot_out *s, uint32_t device, struct fra
 	uint32_t at = 0;
 	int rc = 0;
 
-	frag_heap_walk(frag_sim_heap(s->x->sim, device), &f, gather);
+	frag_heap_walk(frag_sim_heap(s->x->sim, device), &f, as_snapshot_gather);
 	if (f.count)
-		qsort(f.list, f.count, sizeof(*f.list), by_ordinal);
+		qsort(f.list, f.count, sizeof(*f.list), as_snapshot_by_ordinal);
 	for (uint32_t i = 0; i < f.count && !rc && !f.failed; i++) {
 		const struct frag_initial *from = find_initial(s, device, &f.list[i], &at);
 		struct frag_snap_segment seg = {

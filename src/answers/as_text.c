@@ -25,7 +25,8 @@ static const char *metrics_tables_ink(const struct frag_report *r, enum frag_col
 	return frag_color_code(r->colour, which);
 }
 
-static void put_name(const struct frag_report *r, const struct frag_result *run, int width, FILE *f)
+static void as_text_put_name(const struct frag_report *r, const struct frag_result *run, int width,
+			     FILE *f)
 {
 	char name[FRAG_RUN_NAME_ROOM];
 
@@ -54,7 +55,7 @@ static void print_memory(const struct frag_report *r, int width, FILE *f)
 		const double over = run->lower_bound ? 100.0 * ((double)run->peak.reserved
 				/ (double)run->lower_bound - 1) : 0;
 
-		put_name(r, run, width, f);
+		as_text_put_name(r, run, width, f);
 		print_peak(run, run->peak.requested, 12, f);
 		print_peak(run, run->peak.allocated, 12, f);
 		print_peak(run, run->peak.reserved, 13, f);
@@ -74,7 +75,8 @@ static void print_percent(const struct frag_report *r, bool known, double value,
 		return;
 	}
 	if (value > FRAG_SEVERE_PCT)
-		frag_fprintf(f, " %s%6.2f%s", metrics_tables_ink(r, INK_YELLOW), value, metrics_tables_ink(r, INK_PLAIN));
+		frag_fprintf(f, " %s%6.2f%s", metrics_tables_ink(r, INK_YELLOW), value,
+			     metrics_tables_ink(r, INK_PLAIN));
 	else
 		frag_fprintf(f, " %6.2f", value);
 }
@@ -91,7 +93,7 @@ static void print_indices(const struct frag_report *r, int width, FILE *f)
 		const struct frag_distribution *both[] = { &run->fi_device, &run->fi };
 		const bool known = !run->last.opaque;
 
-		put_name(r, run, width, f);
+		as_text_put_name(r, run, width, f);
 		for (int k = 0; k < 2; k++) {
 			fputs(k ? "  " : " ", f);
 			print_percent(r, known, both[k]->mean, f);
@@ -112,13 +114,15 @@ static void print_counts(const struct frag_report *r, int width, FILE *f)
 		const struct frag_counts *c = &run->counts;
 		bool bad = run->status != FRAG_RUN_OK;
 
-		put_name(r, run, width, f);
-		frag_fprintf(f, "  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
-			     "  %5" PRIu64 "  %s%s%s\n", c->segment_allocs, c->segment_frees,
-			     run->peak.segments,
+		as_text_put_name(r, run, width, f);
+		frag_fprintf(f,
+			     "  %8" PRIu64 "  %8" PRIu64 "  %8" PRIu64 "  %6.2f%%  %7" PRIu64
+			     "  %5" PRIu64 "  %s%s%s\n",
+			     c->segment_allocs, c->segment_frees, run->peak.segments,
 			     c->allocs ? 100.0 * (double)c->hits / (double)c->allocs : 0.0,
 			     c->retries, c->ooms, bad ? metrics_tables_ink(r, INK_RED) : "",
-			     frag_run_status_name(run->status), bad ? metrics_tables_ink(r, INK_PLAIN) : "");
+			     frag_run_status_name(run->status),
+			     bad ? metrics_tables_ink(r, INK_PLAIN) : "");
 	}
 }
 
@@ -214,7 +218,8 @@ static void print_trace(const struct frag_report *r, FILE *f)
 		 t->form, t->whole ? "" : ", not read to its end");
 	frag_print_wrapped(r, "  ", text, f);
 	if (t->skipped)
-		fprintf(f, "    %" PRIu64 " bad event%s left out\n", t->skipped, frag_s(t->skipped));
+		fprintf(f, "    %" PRIu64 " bad event%s left out\n", t->skipped,
+			frag_s(t->skipped));
 	if (t->ends_at_oom)
 		fprintf(f, "  recording ends here: at its own out-of-memory, %s at step %" PRIu64
 			"\n", SIZE(t->oom_bytes), t->oom_step);
@@ -289,7 +294,8 @@ static void print_modelled(const struct frag_report *r, FILE *f)
 	if (!r->runs[0].result->modelled.there)
 		return;
 	fprintf(f, "\ntime in the driver, modelled from the profile of %s\n%-*s  %10s  %10s\n",
-		device ? frag_printable(name, device) : "a device without a name", width, "", "time", "calls");
+		device ? frag_printable(name, device) : "a device without a name", width, "",
+		"time", "calls");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_modelled *m = &r->runs[i].result->modelled;
 
@@ -316,8 +322,8 @@ static void print_compaction(const struct frag_report *r, FILE *f)
 		if (!c->there)
 			continue;
 		if (!any)
-			fprintf(f, "\nmoved when out of memory\n%-*s  %10s  %10s  %10s\n", width, "",
-				"moves", "blocks", "bytes");
+			fprintf(f, "\nmoved when out of memory\n%-*s  %10s  %10s  %10s\n", width,
+				"", "moves", "blocks", "bytes");
 		any = true;
 		frag_report_name(r, r->runs[i].result, run_name);
 		frag_print_name(run_name, width, f);
@@ -339,8 +345,11 @@ static void print_planned(const struct frag_report *r, FILE *f)
 		if (!p->there)
 			continue;
 		if (!any)
-			fprintf(f, "\nplaced as planned, or why not\n%-*s  %9s  %9s  %9s  %9s  %9s  %9s\n",
-				width, "", "hits", "too large", "pool", "not free", "beyond", "before");
+			fprintf(f,
+				"\nplaced as planned, or why not\n%-*s  %9s  %9s  %9s  %9s  %9s  "
+				"%9s\n",
+				width, "", "hits", "too large", "pool", "not free", "beyond",
+				"before");
 		any = true;
 		frag_report_name(r, r->runs[i].result, run_name);
 		frag_print_name(run_name, width, f);

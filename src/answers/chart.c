@@ -14,7 +14,7 @@
 #define LABEL 16        /* columns that precede the picture */
 #define ROWS 8
 
-static void cover(struct frag_chart_stretch *to, const struct frag_chart_stretch *with)
+static void chart_cover(struct frag_chart_stretch *to, const struct frag_chart_stretch *with)
 {
 	if (with->reserved > to->reserved)
 		to->reserved = with->reserved;
@@ -46,7 +46,7 @@ int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_erro
 		if (c->count == FRAG_CHART_MAX) {
 			for (uint32_t i = 0; i < FRAG_CHART_MAX / 2; i++) {
 				c->stretch[i] = c->stretch[2 * i];
-				cover(&c->stretch[i], &c->stretch[2 * i + 1]);
+				chart_cover(&c->stretch[i], &c->stretch[2 * i + 1]);
 			}
 			c->count = FRAG_CHART_MAX / 2;
 			c->width *= 2;
@@ -55,7 +55,7 @@ int frag_chart_observe(void *ctx, const struct frag_step *step, struct frag_erro
 		c->in_last = 0;
 	}
 	c->in_last++;
-	cover(&c->stretch[c->count - 1], &now);
+	chart_cover(&c->stretch[c->count - 1], &now);
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static struct frag_chart_stretch column(const struct frag_chart *c, uint32_t col
 	struct frag_chart_stretch s = c->stretch[from];
 
 	for (uint32_t i = from + 1; i < to; i++)
-		cover(&s, &c->stretch[i]);
+		chart_cover(&s, &c->stretch[i]);
 	return s;
 }
 

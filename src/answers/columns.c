@@ -33,7 +33,7 @@ const char *frag_column_text(uint32_t i)
 }
 
 /* The columns in the order of their numbers, those that are asked for among them or not. */
-static struct frag_columns in_order(bool requested)
+static struct frag_columns columns_in_order(bool requested)
 {
 	struct frag_columns columns = { .count = 0 };
 
@@ -45,11 +45,11 @@ static struct frag_columns in_order(bool requested)
 
 struct frag_columns frag_columns_usual(void)
 {
-	return in_order(false);
+	return columns_in_order(false);
 }
 
-static int add(struct frag_columns *columns, const char *word, size_t length,
-	       struct frag_error *err)
+static int columns_add(struct frag_columns *columns, const char *word, size_t length,
+		       struct frag_error *err)
 {
 	const int shown = length < 64 ? (int)length : 64;
 	struct frag_suggestion near = frag_near_to(word, length);
@@ -66,9 +66,10 @@ static int add(struct frag_columns *columns, const char *word, size_t length,
 		columns->at[columns->count++] = (uint8_t)i;
 		return 0;
 	}
-	return frag_fail(err, FRAG_EUSAGE, "--columns: no such column \"%.*s\";%s"
-			 " fragsim-result(5) lists them, and \"all\" selects every one", shown, word,
-			 frag_near_hint(&near, "", hint));
+	return frag_fail(err, FRAG_EUSAGE,
+			 "--columns: no such column \"%.*s\";%s"
+			 " fragsim-result(5) lists them, and \"all\" selects every one",
+			 shown, word, frag_near_hint(&near, "", hint));
 }
 
 int frag_columns_parse(struct frag_columns *columns, const char *text, struct frag_error *err)
@@ -76,13 +77,13 @@ int frag_columns_parse(struct frag_columns *columns, const char *text, struct fr
 	int rc = 0;
 
 	if (strcmp(text, "all") == 0) {
-		*columns = in_order(true);
+		*columns = columns_in_order(true);
 		return 0;
 	}
 	columns->count = 0;
 	for (size_t length; !rc; text += length + 1) {
 		length = strcspn(text, ",");
-		rc = add(columns, text, length, err);
+		rc = columns_add(columns, text, length, err);
 		if (!text[length])
 			break;
 	}

@@ -27,7 +27,8 @@ static void print_ring(const struct frag_snapshot *s, FILE *f)
 	fputs("ring buffer: ", f);
 	if (max)
 		fprintf(f, "room for %" PRIu64 " event%s a device, ", max, frag_s(max));
-	fputs(overflow == FRAG_OVERFLOWED ? "overflowed: older events are lost" : "not overflowed", f);
+	fputs(overflow == FRAG_OVERFLOWED ? "overflowed: older events are lost" : "not overflowed",
+	      f);
 	if (overflow == FRAG_OVERFLOWED && frag_snapshot_lost(s, &lost))
 		fprintf(f, ", with the first %" PRIu64 " allocation%s", lost, frag_s(lost));
 	fputc('\n', f);
@@ -77,12 +78,14 @@ void frag_describe_recorded(const struct frag_snapshot *s, uint32_t device, FILE
 		SIZE(r.peak_allocated), SIZE(r.end_allocated));
 	print_history(s, d, f);
 	if (d->oom_count)
-		fprintf(f, "  %" PRIu32 " out-of-memory, the first for %s with %s free on the device%s"
-			"\n", d->oom_count, SIZE(d->log[d->first_oom].size),
+		fprintf(f,
+			"  %" PRIu32 " out-of-memory, the first for %s with %s free on the device%s"
+			"\n",
+			d->oom_count, SIZE(d->log[d->first_oom].size),
 			SIZE(d->log[d->first_oom].addr),
 			d->last_oom == UINT32_MAX ? ""
-			: d->oom_count == 1 ? ", where the recording ends"
-			: "; the recording ends at the last one");
+			: d->oom_count == 1	  ? ", where the recording ends"
+						  : "; the recording ends at the last one");
 }
 
 static void oom_json(struct frag_node_ref in, const struct frag_snap_device *d)

@@ -116,19 +116,23 @@ static void print_cause(const struct frag_report *r, const struct frag_result *r
 		frag_print_row(r, "cause", f, "initial pool: the policy obtains %s before the first"
 			       " step, and the device has %s", tried, room);
 	else if (frag_oom_is_limit(oom) && oom->limit_key)
-		frag_print_row(r, "cause", f, "limit: %s more needed, and %s allows %s in all", tried,
-			       oom->limit_key, frag_size_text(limit, oom->limit));
+		frag_print_row(r, "cause", f, "limit: %s more needed, and %s allows %s in all",
+			       tried, oom->limit_key, frag_size_text(limit, oom->limit));
 	else if (frag_oom_is_limit(oom))
-		frag_print_row(r, "cause", f, "limit: %s more needed, and a fraction of the"
-			       " program's own allows %s in all", tried, frag_size_text(limit, oom->limit));
+		frag_print_row(r, "cause", f,
+			       "limit: %s more needed, and a fraction of the"
+			       " program's own allows %s in all",
+			       tried, frag_size_text(limit, oom->limit));
 	else if (oom->fragmentation && piece >= oom->demand)
 		frag_print_row(r, "cause", f, "fragmentation: %s needed, and %s free in one piece,"
 			       " but the policy does not give it back", tried,
 			       frag_size_text(largest, piece));
 	else if (oom->fragmentation)
-		frag_print_row(r, "cause", f, "%sfragmentation: %s needed, %s free, largest piece"
-			       " %s", frag_diagnosis_exceeds_capacity(a, run) ? "of this request, " : "", tried,
-			       room, frag_size_text(largest, piece));
+		frag_print_row(r, "cause", f,
+			       "%sfragmentation: %s needed, %s free, largest piece"
+			       " %s",
+			       frag_diagnosis_exceeds_capacity(a, run) ? "of this request, " : "",
+			       tried, room, frag_size_text(largest, piece));
 	else
 		frag_print_row(r, "cause", f, "capacity: %s needed, %s free in whatever pieces",
 			       tried, room);
@@ -168,10 +172,12 @@ static void print_over_limit(const struct frag_report *r, const struct frag_resu
 	if (least)
 		snprintf(also, sizeof(also), "; of a device of %s that fraction allows enough",
 			 device_text(device, least));
-	frag_print_row(r, "needs", f, "no other allocator setting can make this trace fit: it"
-		       " needs at least %s, and a fraction of the program's own allows %s (%s short)%s",
-		       frag_size_text(needs, bytes), frag_size_text(limit, oom->limit),
-		       SIZE(bytes - oom->limit), also);
+	frag_print_row(
+		r, "needs", f,
+		"no other allocator setting can make this trace fit: it"
+		" needs at least %s, and a fraction of the program's own allows %s (%s short)%s",
+		frag_size_text(needs, bytes), frag_size_text(limit, oom->limit),
+		SIZE(bytes - oom->limit), also);
 }
 
 static void print_hopeless(const struct frag_report *r, const struct frag_result *run,
@@ -205,11 +211,12 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 	else if (frag_diagnosis_exceeds_capacity(a, run))
 		print_hopeless(r, run, floor, f);
 	else if (least && frag_oom_is_limit(&run->ooms[0]) && !run->ooms[0].limit_key)
-		frag_print_row(r, "needs", f, "%s%s, of which that fraction allows enough", smallest,
-			       end);
+		frag_print_row(r, "needs", f, "%s%s, of which that fraction allows enough",
+			       smallest, end);
 	else if (least)
-		frag_print_row(r, "needs", f, "%s%s; without fragmentation %s (costs %s, %.1f %%)%s",
-			       smallest, end, ideal, SIZE(least - floor),
+		frag_print_row(r, "needs", f,
+			       "%s%s; without fragmentation %s (costs %s, %.1f %%)%s", smallest,
+			       end, ideal, SIZE(least - floor),
 			       percent(least - floor, a->requested), also);
 	else
 		frag_print_row(r, "needs", f, "more than %s%s; without fragmentation %s",
@@ -333,9 +340,10 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 	} else if (run->status == FRAG_RUN_INTERRUPTED) {
 		head = "INTERRUPTED: ";
 		colour = frag_color_code(r->colour, INK_YELLOW);
-		snprintf(text, sizeof(text), "%s after %" PRIu64 " step%s, with at least %s reserved"
-			 " at its peak", name, run->steps, frag_s(run->steps),
-			 SIZE(run->peak.reserved));
+		snprintf(text, sizeof(text),
+			 "%s after %" PRIu64 " step%s, with at least %s reserved"
+			 " at its peak",
+			 name, run->steps, frag_s(run->steps), SIZE(run->peak.reserved));
 	} else {
 		const bool ends = run->total && r->trace->ends_at_oom;
 
@@ -437,7 +445,10 @@ static void print_head_of_all(const struct frag_report *r, FILE *f)
 	if (ends)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", up to where the"
 			 " recording ends");
-	fputs(frag_color_code(r->colour, failed || cut ? INK_RED : ends ? INK_YELLOW : INK_GREEN), f);
+	fputs(frag_color_code(r->colour, failed || cut ? INK_RED
+					 : ends	       ? INK_YELLOW
+						       : INK_GREEN),
+	      f);
 	frag_print_wrapped(r, head, text, f);
 	fputs(frag_color_code(r->colour, INK_PLAIN), f);
 }
@@ -540,8 +551,8 @@ static void print_setting(const struct frag_report *r, const char *status, const
 	const uint64_t figures[] = { requested, reserved, lost };
 	const bool bad = strcmp(status, "OOM") == 0;
 
-	fprintf(f, "%s%-*s%s  ", bad ? frag_color_code(r->colour, INK_RED) : "", status_width(r), status,
-		bad ? frag_color_code(r->colour, INK_PLAIN) : "");
+	fprintf(f, "%s%-*s%s  ", bad ? frag_color_code(r->colour, INK_RED) : "", status_width(r),
+		status, bad ? frag_color_code(r->colour, INK_PLAIN) : "");
 	if (strlen(name) > (size_t)width)
 		fprintf(f, "%s\n%*s", name, width + status_width(r) + 2, "");
 	else

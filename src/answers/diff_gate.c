@@ -7,9 +7,11 @@
 #include "answers/color.h"
 
 /* A word in its colour. */
-static void put_inked(const struct frag_diff *d, FILE *f, enum frag_color_code which, const char *word)
+static void put_inked(const struct frag_diff *d, FILE *f, enum frag_color_code which,
+		      const char *word)
 {
-	fprintf(f, "%s%s%s", frag_color_code(d->colour, which), word, frag_color_code(d->colour, INK_PLAIN));
+	fprintf(f, "%s%s%s", frag_color_code(d->colour, which), word,
+		frag_color_code(d->colour, INK_PLAIN));
 }
 
 static void print_conditions(const struct frag_diff *d, FILE *f)

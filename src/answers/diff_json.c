@@ -43,7 +43,8 @@ static void put_words(struct frag_node_ref in, const char *key, const char *word
 	frag_json_raw(in, key, *words ? json : NULL);
 }
 
-static void put_place(struct frag_node_ref in, const char *key, const struct frag_divergence_point *w)
+static void put_place(struct frag_node_ref in, const char *key,
+		      const struct frag_divergence_point *w)
 {
 	static const char *const kinds[] = { "", "step", "mark", "steps" };
 	struct frag_node_ref o;

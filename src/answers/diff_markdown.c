@@ -66,8 +66,10 @@ static void put_change(FILE *f, enum frag_figure_name name, const struct frag_pa
 static void print_group(FILE *f, const struct frag_group *g)
 {
 	static const char *const titles[] = {
-		"status", "policy", "peak reserved", "peak allocated", "over bound, %", "efficiency, %",
-		"fi_device mean", "p95", "max", "fi mean", "severe steps", "OOMs", "device calls",
+		"status",	 "policy",	  "peak reserved",  "peak allocated",
+		"over bound, %", "efficiency, %", "fi_device mean", "p95",
+		"max",		 "fi mean",	  "severe steps",   "OOMs",
+		"device calls",
 	};
 	enum frag_figure_name figures[] = {
 		FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,

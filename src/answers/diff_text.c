@@ -142,11 +142,13 @@ static void print_cell(const struct paper *p, const struct cell *cell, const str
 	char text[FRAG_NUMBER_ROOM];
 
 	fprintf(p->f, "  %*s ", cell->value, frag_run_figure_text(text, figure, pair->run));
-	put_inked(p, cell->difference, c.compared ? frag_difference_text(text, figure->unit, c.difference)
-		  : "", c.verdict);
+	put_inked(p, cell->difference,
+		  c.compared ? frag_difference_text(text, figure->unit, c.difference) : "",
+		  c.verdict);
 	if (cell->percent) {
 		putc(' ', p->f);
-		put_inked(p, cell->percent, c.compared ? frag_percent_text(text, &c) : "", c.verdict);
+		put_inked(p, cell->percent, c.compared ? frag_percent_text(text, &c) : "",
+			  c.verdict);
 	}
 }
 
@@ -275,7 +277,8 @@ static void print_timelines(const struct paper *p, const struct frag_group *g)
 	}
 }
 
-static void print_place(const struct paper *p, const char *verb, const struct frag_divergence_point *w)
+static void print_place(const struct paper *p, const char *verb,
+			const struct frag_divergence_point *w)
 {
 	struct frag_divergence_point place = *w;
 	char text[FRAG_PLACE_ROOM];

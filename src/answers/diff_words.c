@@ -50,8 +50,9 @@ static const char *end_text(char buf[96], const struct frag_run *run)
 	else if (r->status == FRAG_RUN_OOM && r->oom_count)
 		snprintf(buf, 96, "out of memory at step %" PRIu64, r->ooms[0].step);
 	else
-		snprintf(buf, 96, "%s %" PRIu64 " step%s", r->status == FRAG_RUN_OOM
-			 ? "out of memory within" : "interrupted after", r->steps, frag_s(r->steps));
+		snprintf(buf, 96, "%s %" PRIu64 " step%s",
+			 r->status == FRAG_RUN_OOM ? "out of memory within" : "interrupted after",
+			 r->steps, frag_s(r->steps));
 	return buf;
 }
 

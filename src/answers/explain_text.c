@@ -42,11 +42,13 @@ static const char *of_tag(const char *json, char buf[OF_ROOM])
 }
 
 /* "out of memory at step 7": what the moment is. */
-static void put_moment(const struct frag_explained *m, bool colour, char *buf, size_t size)
+static void explain_text_put_moment(const struct frag_explained *m, bool colour, char *buf,
+				    size_t size)
 {
 	if (m->failure)
-		snprintf(buf, size, "%sout of memory%s at step %" PRIu64, frag_color_code(colour, INK_RED),
-			 frag_color_code(colour, INK_PLAIN), m->step);
+		snprintf(buf, size, "%sout of memory%s at step %" PRIu64,
+			 frag_color_code(colour, INK_RED), frag_color_code(colour, INK_PLAIN),
+			 m->step);
 	else if (m->kind == FRAG_MOMENT_PEAK)
 		snprintf(buf, size, "the peak, at step %" PRIu64, m->step);
 	else
@@ -55,7 +57,7 @@ static void put_moment(const struct frag_explained *m, bool colour, char *buf, s
 }
 
 /* "trace under pytorch on 994.00 MiB (device 1): the peak, ...", the device where there are two. */
-static void print_head(const struct page *p)
+static void explain_text_print_head(const struct page *p)
 {
 	const struct frag_explanation *x = p->a->found;
 	const struct frag_device_figures *d = &x->devices[p->m->device];
@@ -68,11 +70,11 @@ static void print_head(const struct page *p)
 
 	if (frag_tape_info(x->tape)->device_count > 1)
 		snprintf(device, sizeof(device), " (device %" PRIu32 ")", p->m->device);
-	put_moment(p->m, false, moment, sizeof(moment));
+	explain_text_put_moment(p->m, false, moment, sizeof(moment));
 	columns += strlen(device) + strlen(moment);
-	put_moment(p->m, p->paper->colour, moment, sizeof(moment));
-	fprintf(p->f, "%s%s%s under %s on %s%s:%s%s\n", frag_color_code(p->paper->colour, INK_BOLD), path,
-		frag_color_code(p->paper->colour, INK_PLAIN), label, on, device,
+	explain_text_put_moment(p->m, p->paper->colour, moment, sizeof(moment));
+	fprintf(p->f, "%s%s%s under %s on %s%s:%s%s\n", frag_color_code(p->paper->colour, INK_BOLD),
+		path, frag_color_code(p->paper->colour, INK_PLAIN), label, on, device,
 		p->paper->columns && columns > (size_t)p->paper->columns ? "\n  " : " ", moment);
 }
 
@@ -91,39 +93,45 @@ static void print_request(const struct page *p)
 }
 
 /* All that the device has beside context and other processes. */
-static uint64_t room_of(const struct page *p)
+static uint64_t explain_text_room_of(const struct page *p)
 {
 	const uint64_t total = p->a->found->devices[p->m->device].total;
 
 	return total > p->m->outside ? total - p->m->outside : 0;
 }
 
-static void print_verdict(const struct page *p)
+static void explain_text_print_verdict(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const int columns = p->paper->columns;
 	struct sizes s;
 
 	frag_size_text(s.a, m->need);
-	frag_size_text(s.b, room_of(p));
+	frag_size_text(s.b, explain_text_room_of(p));
 	frag_size_text(s.c, m->live);
 	frag_size_text(s.d, m->largest_sought);
 	switch (m->failure) {
 	case FRAG_FAILURE_OVER_DEVICE:
-		frag_put_row(columns, "verdict", p->f, "over_device: %s is more than the device has,"
-			     " %s", s.a, s.b);
+		frag_put_row(columns, "verdict", p->f,
+			     "over_device: %s is more than the device has,"
+			     " %s",
+			     s.a, s.b);
 		break;
 	case FRAG_FAILURE_CAPACITY:
-		frag_put_row(columns, "verdict", p->f, "capacity: %s beside the %s that is live is"
-			     " more than the device has, %s, however it is laid out", s.a, s.c, s.b);
+		frag_put_row(columns, "verdict", p->f,
+			     "capacity: %s beside the %s that is live is"
+			     " more than the device has, %s, however it is laid out",
+			     s.a, s.c, s.b);
 		break;
 	case FRAG_FAILURE_SPURIOUS:
-		frag_put_row(columns, "verdict", p->f, "spurious: asked again at once, the request is"
+		frag_put_row(columns, "verdict", p->f,
+			     "spurious: asked again at once, the request is"
 			     " served; the allocator freed a block while it looked, and did not"
 			     " look again");
 		break;
 	case FRAG_FAILURE_PENDING:
-		frag_put_row(columns, "verdict", p->f, "pending: enough is freed, but %s of it in %" PRIu64
+		frag_put_row(columns, "verdict", p->f,
+			     "pending: enough is freed, but %s of it in %" PRIu64
 			     " block%s still in use, since step %" PRIu64,
 			     frag_size_text(s.a, m->pending), m->pending_blocks,
 			     m->pending_blocks == 1 ? " is" : "s are", m->pending_since);
@@ -138,10 +146,11 @@ static void print_verdict(const struct page *p)
 			     " leaves less than 5 %% of %s", s.a, s.c, s.b);
 		break;
 	case FRAG_FAILURE_FRAGMENTATION:
-		frag_put_row(columns, "verdict", p->f, "fragmentation: %s beside the %s that is live"
+		frag_put_row(columns, "verdict", p->f,
+			     "fragmentation: %s beside the %s that is live"
 			     " is well below %s, but no free block for it is larger than %s, and of"
-			     " the %s asked of the device %s are missing", s.a, s.c, s.b, s.d,
-			     SIZE(m->demand), SIZE(m->missing));
+			     " the %s asked of the device %s are missing",
+			     s.a, s.c, s.b, s.d, SIZE(m->demand), SIZE(m->missing));
 		break;
 	case FRAG_FAILURE_NONE:
 		break;
@@ -175,9 +184,10 @@ static void print_pending(const struct page *p)
 		frag_put_row(p->paper->columns, label, p->f, "and %" PRIu32 " more streams",
 			     m->awaited_count - p->a->top);
 	if (m->over_blocks)
-		frag_put_row(p->paper->columns, label, p->f, "%s in %" PRIu64 " block%s, freed and in"
-			     " use no more: not taken back yet", frag_size_text(size, m->over),
-			     m->over_blocks, frag_s(m->over_blocks));
+		frag_put_row(p->paper->columns, label, p->f,
+			     "%s in %" PRIu64 " block%s, freed and in"
+			     " use no more: not taken back yet",
+			     frag_size_text(size, m->over), m->over_blocks, frag_s(m->over_blocks));
 }
 
 static void print_sums(const struct page *p)
@@ -203,8 +213,10 @@ static void print_sums(const struct page *p)
 		     frag_size_text(s.b, m->largest_after_flush),
 		     frag_size_text(s.c, m->largest_after_compaction));
 	if (m->fits_known && m->limited)
-		frag_put_row(p->paper->columns, "trace", p->f, "its blocks come to %s at their peak,"
-			     " which %s", frag_size_text(s.a, m->peak),
+		frag_put_row(p->paper->columns, "trace", p->f,
+			     "its blocks come to %s at their peak,"
+			     " which %s",
+			     frag_size_text(s.a, m->peak),
 			     m->fits ? "fits" : "does not fit, however it is laid out");
 }
 
@@ -242,9 +254,10 @@ static void print_pins(const struct page *p, const struct frag_pinned_segment *s
 	}
 	snprintf(head, sizeof(head), "  %7" PRIu32 "  %12s  %12s  ", s->ordinal,
 		 frag_size_text(z.a, s->bytes), frag_size_text(z.b, s->stranded));
-	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s%s %s, %s", frag_size_text(z.c, bytes),
-		 s->pin_count, frag_s(s->pin_count), s->pin_count > 1 ? ", the largest" : "",
-		 of_tag(largest->tag, tag), life_text(largest, life));
+	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s%s %s, %s",
+		 frag_size_text(z.c, bytes), s->pin_count, frag_s(s->pin_count),
+		 s->pin_count > 1 ? ", the largest" : "", of_tag(largest->tag, tag),
+		 life_text(largest, life));
 	frag_put_wrapped(p->paper->columns, head, text, p->f);
 }
 
@@ -295,11 +308,13 @@ static void print_pools(const struct page *p)
 	for (uint32_t i = 0; i < p->m->pool_count; i++) {
 		const struct frag_pool_row *pool = &p->m->pools[i];
 
-		frag_put_row(p->paper->columns, i ? "" : "pools", p->f, "pool %s: %s in %"
-			     PRIu32 " segment%s, %s live, %s free, of which %s cannot go back",
-			     frag_short_name(pool->name, name), frag_size_text(s.a, pool->reserved), pool->segments,
-			     frag_s(pool->segments), frag_size_text(s.b, pool->live),
-			     frag_size_text(s.c, pool->free), frag_size_text(s.d, pool->stranded));
+		frag_put_row(p->paper->columns, i ? "" : "pools", p->f,
+			     "pool %s: %s in %" PRIu32
+			     " segment%s, %s live, %s free, of which %s cannot go back",
+			     frag_short_name(pool->name, name), frag_size_text(s.a, pool->reserved),
+			     pool->segments, frag_s(pool->segments),
+			     frag_size_text(s.b, pool->live), frag_size_text(s.c, pool->free),
+			     frag_size_text(s.d, pool->stranded));
 	}
 }
 
@@ -311,11 +326,12 @@ static void print_culprit(const struct page *p)
 
 	if (!m->culprit)
 		return;
-	frag_put_row(p->paper->columns, "culprit", p->f, "%s: %s, the largest %s, keeps %s beside it from"
+	frag_put_row(p->paper->columns, "culprit", p->f,
+		     "%s: %s, the largest %s, keeps %s beside it from"
 		     " going back",
 		     m->culprit == FRAG_CULPRIT_LATE
-			? "long-lived and born late, into segments that were there for others"
-			: "left behind in large segments",
+			     ? "long-lived and born late, into segments that were there for others"
+			     : "left behind in large segments",
 		     frag_size_text(s.a, m->culprit_bytes), of_tag(m->culprit_tag, tag),
 		     frag_size_text(s.b, m->culprit_stranded));
 }
@@ -375,8 +391,10 @@ static void print_moves(const struct page *p)
 	for (uint32_t i = 0; i < m->move_count; i++)
 		print_move(p, i);
 	if (!m->move_count && m->tried)
-		frag_put_row(p->paper->columns, "move", p->f, "no candidate makes room for it, of %" PRIu32
-			     " that were tried, the cheapest first", m->tried);
+		frag_put_row(p->paper->columns, "move", p->f,
+			     "no candidate makes room for it, of %" PRIu32
+			     " that were tried, the cheapest first",
+			     m->tried);
 	else if (!m->move_count && p->a->found->moves)
 		frag_put_row(p->paper->columns, "move", p->f, "there is nothing to move");
 }
@@ -451,10 +469,10 @@ static void print_next(const struct page *p)
 
 static void print_moment(const struct page *p)
 {
-	print_head(p);
+	explain_text_print_head(p);
 	if (p->m->failure) {
 		print_request(p);
-		print_verdict(p);
+		explain_text_print_verdict(p);
 	}
 	print_sums(p);
 	print_segments(p);
@@ -470,8 +488,8 @@ static void print_moment(const struct page *p)
 	print_next(p);
 }
 
-static int print(const void *what, const struct frag_text_style *paper, FILE *f,
-		 struct frag_error *err)
+static int explain_text_print(const void *what, const struct frag_text_style *paper, FILE *f,
+			      struct frag_error *err)
 {
 	const struct frag_explain_answer *a = what;
 
@@ -488,7 +506,7 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 	return 0;
 }
 
-static const struct frag_format text = { .name = "text", .print = print };
+static const struct frag_format text = { .name = "text", .print = explain_text_print };
 static const struct frag_format json = {
 	.name = "json", .format = "fragsim-explain", .document = frag_explain_document,
 };

@@ -22,7 +22,7 @@ static void put_pin(struct frag_node_ref list, const struct frag_explained *m,
 		frag_json_raw(waits, NULL, m->awaited[m->waits[pin->waits + i]].stream);
 }
 
-static void put_segments(struct frag_node_ref in, const struct frag_explained *m)
+static void explain_write_put_segments(struct frag_node_ref in, const struct frag_explained *m)
 {
 	struct frag_node_ref list = frag_json_array(in, "segments");
 
@@ -143,7 +143,7 @@ static void put_fits(struct frag_node_ref in, const struct frag_explained *m)
 		frag_json_null(in, "trace_fits");
 }
 
-static void put_moment(struct frag_node_ref list, const struct frag_explained *m)
+static void explain_write_put_moment(struct frag_node_ref list, const struct frag_explained *m)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
@@ -164,7 +164,7 @@ static void put_moment(struct frag_node_ref list, const struct frag_explained *m
 	frag_json_u64(o, "largest_after_flush", m->largest_after_flush);
 	frag_json_u64(o, "largest_after_compaction", m->largest_after_compaction);
 	put_fits(o, m);
-	put_segments(o, m);
+	explain_write_put_segments(o, m);
 	put_held(o, m);
 	put_pools(o, m);
 	put_moves(o, m);
@@ -185,5 +185,5 @@ void frag_explain_document(struct frag_node_ref root, const void *what)
 	frag_document_device(root, &x->devices[device], device, x->devices[device].total);
 	list = frag_json_array(root, "moments");
 	for (uint32_t i = 0; i < x->count; i++)
-		put_moment(list, &x->moments[i]);
+		explain_write_put_moment(list, &x->moments[i]);
 }

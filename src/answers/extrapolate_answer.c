@@ -53,7 +53,7 @@ static void print_name(const char *name, int width, int indent, FILE *f)
 		fprintf(f, "%-*s", width, name);
 }
 
-static void print_capacity(uint64_t bytes, FILE *f)
+static void extrapolate_print_capacity(uint64_t bytes, FILE *f)
 {
 	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
 }
@@ -88,9 +88,11 @@ static void print_recordings(const struct frag_extrapolate_answer *a,
 			frag_printable(path, frag_input_name(a->traces[i]->path)), r->of[i].number);
 	fprintf(f, "%s: the same %" PRIu64 " event%s\n", frag_color_code(paper->colour, INK_PLAIN),
 		a->traces[0]->events, plural(a->traces[0]->events));
-	used = snprintf(text, sizeof(text), "sizes of %" PRIu32 " allocation%s: %" PRIu64 " constant,"
-			" %" PRIu64 " linear", r->alloc_count, plural(r->alloc_count),
-			allocs_of(r, FRAG_CONSTANT), allocs_of(r, FRAG_LINEAR));
+	used = snprintf(text, sizeof(text),
+			"sizes of %" PRIu32 " allocation%s: %" PRIu64 " constant,"
+			" %" PRIu64 " linear",
+			r->alloc_count, plural(r->alloc_count), allocs_of(r, FRAG_CONSTANT),
+			allocs_of(r, FRAG_LINEAR));
 	if (square)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, ", %" PRIu64
 				 " quadratic", square);
@@ -118,7 +120,8 @@ static void print_tag(const struct frag_recordings *r, const struct frag_odd *od
 	frag_put_wrapped(paper->columns, "    ", text, f);
 }
 
-static void print_odd(const struct frag_extrapolation *x, const struct frag_text_style *paper, FILE *f)
+static void print_odd(const struct frag_extrapolation *x, const struct frag_text_style *paper,
+		      FILE *f)
 {
 	const uint32_t shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;
 	char text[WORDS_ROOM];
@@ -138,8 +141,8 @@ static void print_odd(const struct frag_extrapolation *x, const struct frag_text
 			plural(x->odd_tags - shown));
 }
 
-static void print_row(const struct frag_extrapolation *x, const struct frag_fitted *one,
-		      const struct frag_text_style *paper, int width, FILE *f)
+static void extrapolate_print_row(const struct frag_extrapolation *x, const struct frag_fitted *one,
+				  const struct frag_text_style *paper, int width, FILE *f)
 {
 	const struct frag_fit *fit = &one->fit;
 	const bool fits = fit->static_room != UINT64_MAX;
@@ -151,9 +154,10 @@ static void print_row(const struct frag_extrapolation *x, const struct frag_fitt
 		fprintf(f, "%s%-*s%s", frag_color_code(paper->colour, fits ? INK_GREEN : INK_RED),
 			STATUS, fits ? "fits" : "OOM", frag_color_code(paper->colour, INK_PLAIN));
 	print_name(frag_fit_name(&x->fits, one, name), width, x->total ? STATUS : 0, f);
-	print_capacity(one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX, f);
-	print_capacity(fit->smallest, f);
-	print_capacity(fit->safe, f);
+	extrapolate_print_capacity(
+		one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX, f);
+	extrapolate_print_capacity(fit->smallest, f);
+	extrapolate_print_capacity(fit->safe, f);
 	putc('\n', f);
 }
 
@@ -176,11 +180,11 @@ static void print_point(const struct frag_extrapolation *x, uint32_t at,
 	fprintf(f, "\n%sat %" PRIu32, frag_color_code(paper->colour, INK_BOLD), x->at[at]);
 	if (x->total)
 		fprintf(f, " on %s", frag_device_text(size, x->total));
-	fprintf(f, "%s: %s\n%*s%-*s  %11s  %11s  %11s\n", frag_color_code(paper->colour, INK_PLAIN), text,
-		x->total ? STATUS : 0, "", width, "setting", "reserved", "smallest", "safe");
+	fprintf(f, "%s: %s\n%*s%-*s  %11s  %11s  %11s\n", frag_color_code(paper->colour, INK_PLAIN),
+		text, x->total ? STATUS : 0, "", width, "setting", "reserved", "smallest", "safe");
 	for (uint32_t i = 0; i < x->fits.count; i++)
 		if (x->fits.fitted[i].source == at)
-			print_row(x, &x->fits.fitted[i], paper, width, f);
+			extrapolate_print_row(x, &x->fits.fitted[i], paper, width, f);
 }
 
 static void print_number(uint32_t number, FILE *f)
@@ -233,8 +237,9 @@ static void print_tried(const struct frag_extrapolation *x, const struct frag_te
 	if (!x->tried)
 		used = snprintf(text, sizeof(text), "no number was tried");
 	else if (x->stride > 1)
-		used = snprintf(text, sizeof(text), "tried: %" PRIu32 " to %" PRIu32 " in steps of %"
-				PRIu32, x->first, last, x->stride);
+		used = snprintf(text, sizeof(text),
+				"tried: %" PRIu32 " to %" PRIu32 " in steps of %" PRIu32, x->first,
+				last, x->stride);
 	else
 		used = snprintf(text, sizeof(text), "tried: all from %" PRIu32 " to %" PRIu32,
 				x->first, last);
@@ -250,8 +255,9 @@ static void print_tried(const struct frag_extrapolation *x, const struct frag_te
 static void print_reach(const struct frag_extrapolation *x, const struct frag_text_style *paper,
 			int width, FILE *f)
 {
-	fprintf(f, "\n%sthe largest number that fits %s%s\n", frag_color_code(paper->colour, INK_BOLD),
-		DEVICE(x->total), frag_color_code(paper->colour, INK_PLAIN));
+	fprintf(f, "\n%sthe largest number that fits %s%s\n",
+		frag_color_code(paper->colour, INK_BOLD), DEVICE(x->total),
+		frag_color_code(paper->colour, INK_PLAIN));
 	print_tried(x, paper, f);
 	fprintf(f, "%-*s  %11s  %11s\n", width, "setting", "largest", "all up to");
 	for (uint32_t i = 0; i < x->choice_count; i++) {
@@ -264,8 +270,8 @@ static void print_reach(const struct frag_extrapolation *x, const struct frag_te
 		print_map(x, i, paper, f);
 }
 
-static int print(const void *what, const struct frag_text_style *paper, FILE *f,
-		 struct frag_error *err)
+static int extrapolate_print(const void *what, const struct frag_text_style *paper, FILE *f,
+			     struct frag_error *err)
 {
 	const struct frag_extrapolate_answer *a = what;
 	const struct frag_extrapolation *x = a->found;
@@ -283,7 +289,7 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 	return 0;
 }
 
-static const struct frag_format text_format = { .name = "text", .print = print };
+static const struct frag_format text_format = { .name = "text", .print = extrapolate_print };
 
 static const struct frag_column columns[] = {
 	{ "at", NULL, FRAG_CELL_COUNT },
@@ -477,8 +483,8 @@ static void put_odd(struct frag_node_ref root, const struct frag_extrapolation *
 	}
 }
 
-static void put_fit(struct frag_node_ref list, const struct frag_extrapolation *x,
-		    const struct frag_fitted *one)
+static void extrapolate_put_fit(struct frag_node_ref list, const struct frag_extrapolation *x,
+				const struct frag_fitted *one)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 	const struct frag_attempt *free_run = &one->unlimited;
@@ -507,10 +513,10 @@ static void put_point(struct frag_node_ref list, const struct frag_extrapolation
 	fits = frag_json_array(o, "fits");
 	for (uint32_t i = 0; i < x->fits.count; i++)
 		if (x->fits.fitted[i].source == at)
-			put_fit(fits, x, &x->fits.fitted[i]);
+			extrapolate_put_fit(fits, x, &x->fits.fitted[i]);
 }
 
-static void put_number(struct frag_node_ref in, const char *key, uint32_t number)
+static void extrapolate_put_number(struct frag_node_ref in, const char *key, uint32_t number)
 {
 	frag_json_u64_or_null(in, key, number != FRAG_NO_NUMBER, number);
 }
@@ -522,11 +528,11 @@ static void json_put_reach(struct frag_node_ref list, const struct frag_extrapol
 	struct frag_node_ref o = frag_json_object(list, NULL), map, stretch;
 
 	frag_document_choice(o, &x->choices[choice]);
-	put_number(o, "largest", reach->largest);
-	put_number(o, "safe", reach->safe);
+	extrapolate_put_number(o, "largest", reach->largest);
+	extrapolate_put_number(o, "safe", reach->safe);
 	frag_json_u64(o, "from", x->first);
-	put_number(o, "examined_to", x->tried ? frag_tried_last(x) : FRAG_NO_NUMBER);
-	put_number(o, "bound", x->bound);
+	extrapolate_put_number(o, "examined_to", x->tried ? frag_tried_last(x) : FRAG_NO_NUMBER);
+	extrapolate_put_number(o, "bound", x->bound);
 	frag_json_u64(o, "stride", x->stride);
 	map = frag_json_array(o, "map");
 	for (uint32_t i = 0; i < reach->count; i++) {

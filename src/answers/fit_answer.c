@@ -19,8 +19,8 @@
 #include "answers/table.h"
 #include "answers/wrap_lines.h"
 
-static void frag_fit_print_cards(const struct frag_fit_answer *answer, const struct frag_text_style *paper,
-			  FILE *f);
+static void frag_fit_print_cards(const struct frag_fit_answer *answer,
+				 const struct frag_text_style *paper, FILE *f);
 
 #define NAME_MIN 8
 #define FIGURES 56              /* columns beside the name */
@@ -51,13 +51,13 @@ static void print_name(const char *name, int width, FILE *f)
 		fprintf(f, "%-*s", width, name);
 }
 
-static void print_capacity(uint64_t bytes, FILE *f)
+static void fit_print_capacity(uint64_t bytes, FILE *f)
 {
 	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
 }
 
-static void print_row(const struct frag_fit_answer *a, const struct frag_fitted *one,
-		      const struct frag_text_style *paper, int width, FILE *f)
+static void fit_print_row(const struct frag_fit_answer *a, const struct frag_fitted *one,
+			  const struct frag_text_style *paper, int width, FILE *f)
 {
 	const struct frag_fit *fit = &one->fit;
 	const bool good = fit->smallest != UINT64_MAX;
@@ -66,10 +66,10 @@ static void print_row(const struct frag_fit_answer *a, const struct frag_fitted 
 	print_name(frag_fit_name(a->fits, one, name), width, f);
 	if (!good)
 		fputs(frag_color_code(paper->colour, INK_RED), f);
-	print_capacity(fit->smallest, f);
+	fit_print_capacity(fit->smallest, f);
 	if (!good)
 		fputs(frag_color_code(paper->colour, INK_PLAIN), f);
-	print_capacity(fit->safe, f);
+	fit_print_capacity(fit->safe, f);
 	if (!good) {
 		fprintf(f, "  %10s  %7s  %7s\n", "-", "-", "-");
 		return;
@@ -78,8 +78,8 @@ static void print_row(const struct frag_fit_answer *a, const struct frag_fitted 
 		     frag_fit_above_floor(fit), fit->at_smallest.calls, fit->at_smallest.retries);
 }
 
-static void print_table(const struct frag_fit_answer *a, uint32_t source,
-			const struct frag_text_style *paper, FILE *f)
+static void fit_print_table(const struct frag_fit_answer *a, uint32_t source,
+			    const struct frag_text_style *paper, FILE *f)
 {
 	const int width = name_width(a, paper);
 
@@ -87,7 +87,7 @@ static void print_table(const struct frag_fit_answer *a, uint32_t source,
 		"over floor", "calls", "retries");
 	for (uint32_t i = 0; i < a->fits->count; i++)
 		if (a->fits->fitted[i].source == source)
-			print_row(a, &a->fits->fitted[i], paper, width, f);
+			fit_print_row(a, &a->fits->fitted[i], paper, width, f);
 }
 
 /* ", from 2966MiB to below 2972MiB and from 2974MiB on" */
@@ -108,8 +108,10 @@ static void list_holes(const struct frag_fit *fit, char out[HOLES_ROOM])
 								: frag_capacity_text(to, hole->to));
 	}
 	if (fit->hole_count > shown)
-		snprintf(out + used, HOLES_ROOM - used, " and in %" PRIu32 " more stretches, the last"
-			 " from %s on", fit->hole_count - shown,
+		snprintf(out + used, HOLES_ROOM - used,
+			 " and in %" PRIu32 " more stretches, the last"
+			 " from %s on",
+			 fit->hole_count - shown,
 			 frag_capacity_text(from, fit->holes[fit->hole_count - 1].from));
 }
 
@@ -151,13 +153,16 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 		return;
 	frag_size_text(total, a->fits->room_total);
 	if (fit->static_room == UINT64_MAX)
-		frag_put_row(paper->columns, "room", f, "%s does not survive on %s, with nobody else"
-			      " on it", name, total);
+		frag_put_row(paper->columns, "room", f,
+			     "%s does not survive on %s, with nobody else"
+			     " on it",
+			     name, total);
 	else
-		frag_put_row(paper->columns, "room", f, "%s survives while others hold %s of %s from"
-			      " the first step on, a fraction of %.4f, or less", name,
-			      frag_capacity_text(room, fit->static_room), total,
-			      (double)fit->static_room / (double)a->fits->room_total);
+		frag_put_row(paper->columns, "room", f,
+			     "%s survives while others hold %s of %s from"
+			     " the first step on, a fraction of %.4f, or less",
+			     name, frag_capacity_text(room, fit->static_room), total,
+			     (double)fit->static_room / (double)a->fits->room_total);
 }
 
 /* " (a context of 450.00 MiB and 1.00 GiB of others among it)" */
@@ -202,7 +207,7 @@ static void print_source(const struct frag_fit_answer *a, uint32_t source,
 		print_floor(a, one, paper, f);
 		last = one->device;
 	}
-	print_table(a, source, paper, f);
+	fit_print_table(a, source, paper, f);
 	for (uint32_t i = 0, said = 0; i < a->fits->count; i++)
 		if (a->fits->fitted[i].source == source && has_words(a, &a->fits->fitted[i])) {
 			fputs(said++ ? "" : "\n", f);
@@ -210,7 +215,8 @@ static void print_source(const struct frag_fit_answer *a, uint32_t source,
 		}
 }
 
-static void print_joint(const struct frag_fit_answer *a, const struct frag_text_style *paper, FILE *f)
+static void print_joint(const struct frag_fit_answer *a, const struct frag_text_style *paper,
+			FILE *f)
 {
 	const int width = name_width(a, paper);
 	char name[FRAG_FIT_NAME_ROOM];
@@ -218,20 +224,20 @@ static void print_joint(const struct frag_fit_answer *a, const struct frag_text_
 	if (!a->fits->joint_count)
 		return;
 	fprintf(f, "\n%sall traces%s: the smallest device for each of them\n\n%-*s  %11s  %11s\n",
-		frag_color_code(paper->colour, INK_BOLD), frag_color_code(paper->colour, INK_PLAIN), width,
-		"setting", "smallest", "safe");
+		frag_color_code(paper->colour, INK_BOLD), frag_color_code(paper->colour, INK_PLAIN),
+		width, "setting", "smallest", "safe");
 	for (uint32_t i = 0; i < a->fits->joint_count; i++) {
 		const struct frag_fitted *one = &a->fits->joint[i];
 
 		print_name(frag_fit_name(a->fits, one, name), width, f);
-		print_capacity(one->fit.smallest, f);
-		print_capacity(one->fit.safe, f);
+		fit_print_capacity(one->fit.smallest, f);
+		fit_print_capacity(one->fit.safe, f);
 		putc('\n', f);
 	}
 }
 
-static int print(const void *what, const struct frag_text_style *paper, FILE *f,
-		 struct frag_error *err)
+static int fit_print(const void *what, const struct frag_text_style *paper, FILE *f,
+		     struct frag_error *err)
 {
 	const struct frag_fit_answer *a = what;
 
@@ -250,7 +256,7 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 	return 0;
 }
 
-static const struct frag_format text_format = { .name = "text", .print = print };
+static const struct frag_format text_format = { .name = "text", .print = fit_print };
 
 #define NONE UINT64_MAX
 #define SHOWN 3                 /* cards that do, and half as many that do not */
@@ -279,7 +285,8 @@ static struct need need_of(const struct frag_fits *fits, uint32_t choice)
 		if (one->choice != choice)
 			continue;
 		need.known = true;
-		need.smallest = one->fit.smallest > need.smallest ? one->fit.smallest : need.smallest;
+		need.smallest =
+			one->fit.smallest > need.smallest ? one->fit.smallest : need.smallest;
 		need.safe = one->fit.safe > need.safe ? one->fit.safe : need.safe;
 		if (one->fit.examined_to < need.examined_to)
 			need.examined_to = one->fit.examined_to;
@@ -367,7 +374,8 @@ static void print_cards(const struct frag_fits *fits, uint32_t best,
 			      " too, and none is counted here: --context-bytes SIZE counts it");
 }
 
-static void frag_fit_print_cards(const struct frag_fit_answer *a, const struct frag_text_style *paper, FILE *f)
+static void frag_fit_print_cards(const struct frag_fit_answer *a,
+				 const struct frag_text_style *paper, FILE *f)
 {
 	const uint32_t best = find_best(a->fits);
 
@@ -406,8 +414,8 @@ static void put_attempt(struct frag_table *t, uint64_t value, bool there)
 		frag_cell_none(t);
 }
 
-static void put_row(struct frag_table *t, const struct frag_fit_answer *a,
-		    const struct frag_fitted *one, bool joint)
+static void fit_put_row(struct frag_table *t, const struct frag_fit_answer *a,
+			const struct frag_fitted *one, bool joint)
 {
 	const struct frag_choice *choice = &a->fits->sources[one->source].choices[one->choice];
 	const struct frag_fit *fit = &one->fit;
@@ -436,17 +444,17 @@ static void put_row(struct frag_table *t, const struct frag_fit_answer *a,
 	frag_cell_bytes(t, fit->static_room);
 }
 
-static void fill(struct frag_table *t, const void *what)
+static void fit_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_fit_answer *a = what;
 
 	for (uint32_t i = 0; i < a->fits->count; i++)
-		put_row(t, a, &a->fits->fitted[i], false);
+		fit_put_row(t, a, &a->fits->fitted[i], false);
 	for (uint32_t i = 0; i < a->fits->joint_count && !t->csv; i++)
-		put_row(t, a, &a->fits->joint[i], true);
+		fit_put_row(t, a, &a->fits->joint[i], true);
 }
 
-static const struct frag_rows rows = { columns, fill };
+static const struct frag_rows rows = { columns, fit_fill };
 
 const struct frag_format *const frag_fit_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("fit", frag_fit_document, &rows),
@@ -556,8 +564,8 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 		put_map(o, &one->survival, fit->runs);
 }
 
-static void put_fit(struct frag_node_ref list, const struct frag_fits *fits,
-		    const struct frag_fitted *one, bool map)
+static void fit_put_fit(struct frag_node_ref list, const struct frag_fits *fits,
+			const struct frag_fitted *one, bool map)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
@@ -601,7 +609,7 @@ void frag_fit_document(struct frag_node_ref root, const void *what)
 	frag_json_u64(root, "floor", highest_floor(fits));
 	list = frag_json_array(root, "fits");
 	for (uint32_t i = 0; i < fits->count; i++)
-		put_fit(list, fits, &fits->fitted[i], answer->map);
+		fit_put_fit(list, fits, &fits->fitted[i], answer->map);
 	list = frag_json_array(root, "joint");
 	for (uint32_t i = 0; i < fits->joint_count; i++)
 		put_joint(list, fits, &fits->joint[i]);

@@ -29,12 +29,14 @@ struct frag_format {
 };
 
 /* What all answers have for programs and pages: the ends of their tables of formats. */
-#define FRAG_ANSWER_FORMS(kind, put, its_rows) FRAG_ANSWER_FORMS_APART(kind, put, its_rows, its_rows)
-#define FRAG_ANSWER_FORMS_APART(kind, put, csv_rows, its_rows)                                \
-	&(const struct frag_format){ .name = "csv", .rows = (csv_rows) },                     \
-	&(const struct frag_format){ .name = "json", .format = "fragsim-" kind, .document = (put) }, \
-	&(const struct frag_format){ .name = "markdown", .rows = (its_rows) },                \
-	NULL
+#define FRAG_ANSWER_FORMS(kind, put, its_rows) \
+	FRAG_ANSWER_FORMS_APART(kind, put, its_rows, its_rows)
+#define FRAG_ANSWER_FORMS_APART(kind, put, csv_rows, its_rows)            \
+	&(const struct frag_format){ .name = "csv", .rows = (csv_rows) }, \
+		&(const struct frag_format){ .name = "json",              \
+					     .format = "fragsim-" kind,   \
+					     .document = (put) },         \
+		&(const struct frag_format){ .name = "markdown", .rows = (its_rows) }, NULL
 
 /* Prints it, however it is made. -FRAG_ENOMEM */
 int frag_format_print(const struct frag_format *format, const void *what,

@@ -40,10 +40,11 @@ void frag_report_name(const struct frag_report *r, const struct frag_result *run
 		   char buf[FRAG_RUN_NAME_ROOM])
 {
 	if (frag_many_devices(r))
-		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s @%u", frag_choice_label(&run->choice),
-				      run->device);
+		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s @%u",
+				      frag_choice_label(&run->choice), run->device);
 	else
-		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s", frag_choice_label(&run->choice));
+		frag_format_printable(buf, FRAG_RUN_NAME_ROOM, "%s",
+				      frag_choice_label(&run->choice));
 }
 
 int frag_name_width(const struct frag_report *r, size_t min, size_t figures)

@@ -39,8 +39,10 @@ static void print_iterations(const struct frag_leaks_answer *a, const struct fra
 	else
 		frag_put_row(paper->columns, "begin", f, "where the same sizes come again; --mark"
 			     " NAME says it better");
-	frag_put_row(paper->columns, "left", f, "by iterations 1 to %" PRIu32 ", counted from 0, when"
-		     " %" PRIu32 " begins:", it->count - 3, it->count - 1);
+	frag_put_row(paper->columns, "left", f,
+		     "by iterations 1 to %" PRIu32 ", counted from 0, when"
+		     " %" PRIu32 " begins:",
+		     it->count - 3, it->count - 1);
 }
 
 /* "12.0 MiB more", "as much", "1.00 MiB less" */
@@ -94,16 +96,19 @@ static void print_end(const struct frag_leaks_answer *a, uint32_t device,
 	char total[FRAG_NUMBER_ROOM];
 
 	if (d->full_in == UINT64_MAX)
-		frag_put_row(paper->columns, "full", f, "nobody knows: --device-bytes SIZE or --device"
+		frag_put_row(paper->columns, "full", f,
+			     "nobody knows: --device-bytes SIZE or --device"
 			     " CARD says how much the device has");
 	else
-		frag_put_row(paper->columns, "full", f, "%s in %" PRIu64 " iteration%s, some %" PRIu64
+		frag_put_row(paper->columns, "full", f,
+			     "%s in %" PRIu64 " iteration%s, some %" PRIu64
 			     " steps, were nothing lost to fragmentation",
 			     frag_size_text(total, a->devices[device].total), d->full_in,
 			     plural(d->full_in), frag_steps_until_full(a->leaks, device));
 }
 
-static int print(const void *what, const struct frag_text_style *paper, FILE *f, struct frag_error *err)
+static int leaks_print(const void *what, const struct frag_text_style *paper, FILE *f,
+		       struct frag_error *err)
 {
 	const struct frag_leaks_answer *a = what;
 
@@ -116,7 +121,8 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 			fprintf(f, "device %" PRIu32 "\n", i);
 		print_growth(d, paper, f);
 		if (!d->leak) {
-			frag_put_row(paper->columns, "leak", f, "none: no tag has left something from"
+			frag_put_row(paper->columns, "leak", f,
+				     "none: no tag has left something from"
 				     " every iteration");
 			continue;
 		}
@@ -130,7 +136,7 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 	return 0;
 }
 
-static const struct frag_format text_format = { .name = "text", .print = print };
+static const struct frag_format text_format = { .name = "text", .print = leaks_print };
 
 /* A tag is JSON text: its quotes go. What is longer is cut. */
 static const char *frag_leak_name(const struct frag_leak *leak, char buf[FRAG_LEAK_NAME_ROOM])
@@ -159,7 +165,7 @@ static const struct frag_column columns[] = {
 	{ 0 },
 };
 
-static void fill(struct frag_table *t, const void *what)
+static void leaks_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_leaks *leaks = ((const struct frag_leaks_answer *)what)->leaks;
 	char name[FRAG_LEAK_NAME_ROOM];
@@ -174,13 +180,14 @@ static void fill(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_rows rows = { columns, fill };
+static const struct frag_rows rows = { columns, leaks_fill };
 
 const struct frag_format *const frag_leaks_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("leaks", frag_leaks_document, &rows),
 };
 
-static void put_device(struct frag_node_ref list, const struct frag_leaks_answer *a, uint32_t device)
+static void leaks_put_device(struct frag_node_ref list, const struct frag_leaks_answer *a,
+			     uint32_t device)
 {
 	const struct frag_leaking *d = &a->leaks->devices[device];
 	struct frag_node_ref o = frag_json_object(list, NULL);
@@ -229,7 +236,7 @@ void frag_leaks_document(struct frag_node_ref root, const void *what)
 	frag_json_u64(o, "last", leaks->iterations.count - 3);
 	list = frag_json_array(root, "devices");
 	for (uint32_t d = 0; d < a->trace->device_count; d++)
-		put_device(list, a, d);
+		leaks_put_device(list, a, d);
 	list = frag_json_array(root, "leaks");
 	for (uint32_t i = 0; i < leaks->leak_count; i++)
 		put_leak(list, &leaks->leaks[i]);

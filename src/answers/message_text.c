@@ -211,8 +211,8 @@ static void capacity(const struct advice *a)
 }
 
 /* Least is said where nothing helps. */
-static void frag_print_message_advice(const struct frag_message *m, const struct frag_text_style *paper,
-			       FILE *f)
+static void frag_print_message_advice(const struct frag_message *m,
+				      const struct frag_text_style *paper, FILE *f)
 {
 	const struct advice a = { .m = m, .paper = paper, .f = f };
 
@@ -333,9 +333,10 @@ static void print_figures(const struct frag_message *m, FILE *f)
 	print_figure("processes", &m->said[FRAG_SAID_OTHERS],
 		     "in use by processes that the message names", f);
 	if (m->chunks.count)
-		frag_fprintf(f, "  %-12s %11s  of %" PRIu64 " free chunks; fragmentation index %.1f%%\n",
-			     "largest", SIZE(m->chunks.largest), m->chunks.count,
-			     100 * (1 - (double)m->chunks.largest / (double)m->chunks.bytes));
+		frag_fprintf(
+			f, "  %-12s %11s  of %" PRIu64 " free chunks; fragmentation index %.1f%%\n",
+			"largest", SIZE(m->chunks.largest), m->chunks.count,
+			100 * (1 - (double)m->chunks.largest / (double)m->chunks.bytes));
 }
 
 /* The arithmetic in a sentence. */
@@ -373,12 +374,13 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 		break;
 	case FRAG_SHORT_TIGHT:
 	case FRAG_SHORT_FRAGMENTATION:
-		frag_snprintf(buf, size, "free and unallocated are %s, enough for %s: %s, %.1f%% of"
-			      " all, would be left%s", SIZE(room), a,
-			      SIZE(apart),
-			      100 * (double)apart / (double)m->total.bytes,
-			      m->verdict == FRAG_SHORT_TIGHT ? ", less than any placement can count on"
-			      : "; but nowhere in one piece");
+		frag_snprintf(
+			buf, size,
+			"free and unallocated are %s, enough for %s: %s, %.1f%% of"
+			" all, would be left%s",
+			SIZE(room), a, SIZE(apart), 100 * (double)apart / (double)m->total.bytes,
+			m->verdict == FRAG_SHORT_TIGHT ? ", less than any placement can count on"
+						       : "; but nowhere in one piece");
 		break;
 	case FRAG_SHORT_UNKNOWN:
 		snprintf(buf, size, "%s were asked for; how much was free is not said, or not of"
@@ -388,7 +390,8 @@ static void sentence(const struct frag_message *m, char *buf, size_t size)
 }
 
 /* What else it may be, where the figures leave it open. */
-static void print_possible(const struct frag_message *m, const struct frag_text_style *paper, FILE *f)
+static void print_possible(const struct frag_message *m, const struct frag_text_style *paper,
+			   FILE *f)
 {
 	char text[SENTENCE_ROOM];
 	size_t used = 0;
@@ -431,8 +434,9 @@ static void print_group(const struct frag_message_group *group, const struct fra
 	print_figures(m, f);
 	print_possible(m, paper, f);
 	sentence(m, buf, sizeof(buf));
-	snprintf(text, sizeof(text), "%s%s%s: %s.", frag_color_code(paper->colour, verdict_ink(m->verdict)),
-		 verdict_words[m->verdict], frag_color_code(paper->colour, INK_PLAIN), buf);
+	snprintf(text, sizeof(text), "%s%s%s: %s.",
+		 frag_color_code(paper->colour, verdict_ink(m->verdict)), verdict_words[m->verdict],
+		 frag_color_code(paper->colour, INK_PLAIN), buf);
 	putc('\n', f);
 	frag_put_wrapped(paper->columns, "", text, f);
 	if (above)
@@ -441,7 +445,7 @@ static void print_group(const struct frag_message_group *group, const struct fra
 		frag_print_message_advice(m, paper, f);
 }
 
-static void print_row(const struct frag_message_group *group, FILE *f)
+static void message_text_print_row(const struct frag_message_group *group, FILE *f)
 {
 	const struct frag_message *m = &group->first;
 	char free[FRAG_NUMBER_ROOM], gpus[GPUS_ROOM];
@@ -453,14 +457,14 @@ static void print_row(const struct frag_message_group *group, FILE *f)
 		group->gpus ? gpus_text(group->gpus, gpus) : "-");
 }
 
-static void print_table(const struct frag_message_groups *groups, FILE *f)
+static void message_text_print_table(const struct frag_message_groups *groups, FILE *f)
 {
 	const uint32_t rows = groups->count < ROWS_MAX ? groups->count : ROWS_MAX;
 
 	fprintf(f, "%7s %9s %11s %11s  %-14s %s\n", "times", "line", "asked", "free", "verdict",
 		"GPU");
 	for (uint32_t i = 0; i < rows; i++)
-		print_row(&groups->groups[i], f);
+		message_text_print_row(&groups->groups[i], f);
 	if (groups->count > rows)
 		fprintf(f, "  and %" PRIu32 " others\n", groups->count - rows);
 	if (groups->others)
@@ -469,8 +473,8 @@ static void print_table(const struct frag_message_groups *groups, FILE *f)
 }
 
 /* All of a few; of more a table, and the first of each verdict. */
-void frag_report_messages(const struct frag_message_groups *groups, const struct frag_text_style *paper,
-			  FILE *f)
+void frag_report_messages(const struct frag_message_groups *groups,
+			  const struct frag_text_style *paper, FILE *f)
 {
 	const bool all = groups->count <= WHOLE_MAX;
 	uint64_t shown[FRAG_SHORTAGES + 1] = { 0 };     /* lines; 0: none yet */
@@ -479,7 +483,7 @@ void frag_report_messages(const struct frag_message_groups *groups, const struct
 		fprintf(f, "%" PRIu64 " messages, %s%" PRIu32 " different\n", groups->messages,
 			groups->others ? "more than " : "", groups->count);
 	if (groups->count > 1)
-		print_table(groups, f);
+		message_text_print_table(groups, f);
 	for (uint32_t i = 0; i < groups->count; i++) {
 		const struct frag_message *m = &groups->groups[i].first;
 

@@ -6,7 +6,7 @@
 #include "answers/formats.h"
 
 /* There is one at least. */
-void frag_report_messages(const struct frag_message_groups *groups, const struct frag_text_style *paper,
-			  FILE *f);
+void frag_report_messages(const struct frag_message_groups *groups,
+			  const struct frag_text_style *paper, FILE *f);
 
 #endif

@@ -146,8 +146,10 @@ const char *frag_hole_text(const struct frag_hole *hole, char buf[FRAG_HOLE_ROOM
 		snprintf(buf, FRAG_HOLE_ROOM, "keep segment %u (%s) from being given back",
 			 hole->segment, size);
 	else
-		snprintf(buf, FRAG_HOLE_ROOM, "keep %s from being one piece in segment %u, from byte"
-			 " %" PRIu64 " on", size, hole->segment, hole->offset);
+		snprintf(buf, FRAG_HOLE_ROOM,
+			 "keep %s from being one piece in segment %u, from byte"
+			 " %" PRIu64 " on",
+			 size, hole->segment, hole->offset);
 	return buf;
 }
 
@@ -171,8 +173,8 @@ void frag_print_oom(const struct frag_report *r, const struct frag_result *run,
 	char message[FRAG_OOM_MESSAGE_ROOM], advice[FRAG_OOM_ADVICE_ROOM];
 
 	if (r->verbose) {
-		fprintf(f, "%sOOM at step %" PRIu64 "%s", frag_color_code(r->colour, INK_RED), oom->step,
-			frag_color_code(r->colour, INK_PLAIN));
+		fprintf(f, "%sOOM at step %" PRIu64 "%s", frag_color_code(r->colour, INK_RED),
+			oom->step, frag_color_code(r->colour, INK_PLAIN));
 		if (oom->id)
 			fprintf(f, ", id %.60s, %" PRIu64 " byte%s", oom->id, oom->size,
 				frag_s(oom->size));

@@ -32,7 +32,7 @@ struct scratch {
 	bool coarse;            /* four cells of a raster become one */
 };
 
-static void put_line(struct scratch *s, const struct frag_line *line)
+static void page_facts_put_line(struct scratch *s, const struct frag_line *line)
 {
 	static const char *const names[][2] = {
 		[FRAG_LINE_RESERVED] = { "reserved_least", "reserved_most" },
@@ -67,7 +67,8 @@ static void put_window(struct scratch *s, const struct frag_window_line *w)
 	}
 }
 
-static uint64_t value_of(const struct frag_areas *areas, const struct frag_area *a, int column)
+static uint64_t page_facts_value_of(const struct frag_areas *areas, const struct frag_area *a,
+				    int column)
 {
 	switch (column) {
 	case 0:
@@ -91,7 +92,7 @@ static void put_areas(struct scratch *s, const struct frag_areas *areas)
 
 	for (int k = 0; k < 6; k++) {
 		for (uint32_t i = 0; i < areas->count; i++)
-			s->values[i] = value_of(areas, &areas->area[i], k);
+			s->values[i] = page_facts_value_of(areas, &areas->area[i], k);
 		frag_page_column(s->pack, s->in, names[k], s->values, areas->count, k == 0);
 	}
 }
@@ -166,8 +167,8 @@ static void put_lanes(struct frag_node_ref in, const struct frag_areas *segments
 	}
 }
 
-static void put_moment(struct scratch *s, struct frag_node_ref list, const char *what,
-		       const struct frag_page_moment *m)
+static void page_facts_put_moment(struct scratch *s, struct frag_node_ref list, const char *what,
+				  const struct frag_page_moment *m)
 {
 	static const char *const names[] = { "share", "held", "blocks" };
 	const struct frag_node_ref outer = s->in;
@@ -191,13 +192,13 @@ static void put_moments(struct scratch *s, const struct frag_page_device *d)
 {
 	struct frag_node_ref list = frag_json_array(s->in, "moments");
 
-	put_moment(s, list, "peak", &d->peak);
+	page_facts_put_moment(s, list, "peak", &d->peak);
 	for (uint32_t i = 0; i < d->oom_count; i++)
-		put_moment(s, list, "oom", &d->ooms[i]);
+		page_facts_put_moment(s, list, "oom", &d->ooms[i]);
 	if (d->has_look)
-		put_moment(s, list, "look", &d->look);
+		page_facts_put_moment(s, list, "look", &d->look);
 	if (d->stranded)
-		put_moment(s, list, "worst", &d->worst);
+		page_facts_put_moment(s, list, "worst", &d->worst);
 }
 
 /* Of many marks the first and the last: the number of the one that is shown at place i. */
@@ -209,7 +210,7 @@ static uint32_t mark_at(const struct frag_result *run, uint32_t i)
 }
 
 /* The JSON text of a name, cut short where it is long: at an escape's beginning, never in it. */
-static void put_name(struct frag_node_ref list, const char *name)
+static void page_facts_put_name(struct frag_node_ref list, const char *name)
 {
 	char text[FRAG_TAG_TEXT + 8];
 	size_t used = 0;
@@ -237,7 +238,7 @@ static void put_marks(struct scratch *s, const struct frag_result *run)
 
 	frag_json_u64(s->in, "marks", run->mark_count);
 	for (uint32_t i = 0; i < count; i++)
-		put_name(list, run->marks[mark_at(run, i)].name);
+		page_facts_put_name(list, run->marks[mark_at(run, i)].name);
 	for (int k = 0; k < 5; k++) {
 		for (uint32_t i = 0; i < count; i++) {
 			const struct frag_mark *m = &run->marks[mark_at(run, i)];
@@ -252,7 +253,7 @@ static void put_marks(struct scratch *s, const struct frag_result *run)
 	}
 }
 
-static void put_ooms(struct frag_node_ref in, const struct frag_result *run)
+static void page_facts_put_ooms(struct frag_node_ref in, const struct frag_result *run)
 {
 	struct frag_node_ref list = frag_json_array(in, "ooms");
 
@@ -275,7 +276,7 @@ static void put_ooms(struct frag_node_ref in, const struct frag_result *run)
 	}
 }
 
-static void put_figures(struct frag_node_ref in, const struct frag_result *run)
+static void page_facts_put_figures(struct frag_node_ref in, const struct frag_result *run)
 {
 	frag_json_text(in, "policy", run->choice.text);
 	frag_json_text(in, "status", frag_run_status_name(run->status));
@@ -295,16 +296,16 @@ static void put_figures(struct frag_node_ref in, const struct frag_result *run)
 	frag_json_u64(in, "segment_frees", run->counts.segment_frees);
 }
 
-static void put_run(struct scratch *s, struct frag_node_ref list, const struct frag_result *run,
-		    const struct frag_page_device *d)
+static void page_facts_put_run(struct scratch *s, struct frag_node_ref list,
+			       const struct frag_result *run, const struct frag_page_device *d)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
-	put_figures(o, run);
+	page_facts_put_figures(o, run);
 	frag_json_u64(o, "end", d->end);
 	frag_json_u64(o, "height", d->height);
 	s->in = frag_json_object(o, "line");
-	put_line(s, &d->line);
+	page_facts_put_line(s, &d->line);
 	put_lanes(o, &d->segments);
 	s->in = frag_json_object(o, "segments");
 	put_areas(s, &d->segments);
@@ -315,7 +316,7 @@ static void put_run(struct scratch *s, struct frag_node_ref list, const struct f
 	s->in = o;
 	put_moments(s, d);
 	put_marks(s, run);
-	put_ooms(o, run);
+	page_facts_put_ooms(o, run);
 }
 
 /* All texts as JSON, a line each; bytes that are none of UTF-8 are replaced. */
@@ -338,8 +339,8 @@ static void put_tags(struct scratch *s, const struct frag_tag_timeline *who)
 }
 
 /* A line of JSON for each stack that a share has: its frames, the innermost first. */
-static void put_stacks(struct scratch *s, const struct frag_tag_timeline *who,
-		       const struct frag_symbols *symbols)
+static void page_facts_put_stacks(struct scratch *s, const struct frag_tag_timeline *who,
+				  const struct frag_symbols *symbols)
 {
 	struct frag_page_pack lines = { .used = 0 };
 	char *frames;
@@ -367,7 +368,7 @@ static void put_who(struct scratch *s, struct frag_node_ref in, const struct fra
 	for (uint32_t i = 0; i < page->who.share_count; i++)
 		s->values[i] = page->who.shares[i].tag;
 	frag_page_column(s->pack, s->in, "share_tag", s->values, page->who.share_count, false);
-	put_stacks(s, &page->who, symbols);
+	page_facts_put_stacks(s, &page->who, symbols);
 }
 
 static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, uint32_t devices)
@@ -449,8 +450,8 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 	runs = frag_json_array(root, "runs");
 	who = frag_json_array(root, "who");
 	for (uint32_t i = 0; i < t->report->run_count && !pack.failed; i++)
-		put_run(&s, runs, t->report->runs[i].result,
-			&t->pages[i / devices].devices[i % devices]);
+		page_facts_put_run(&s, runs, t->report->runs[i].result,
+				   &t->pages[i / devices].devices[i % devices]);
 	for (uint32_t i = 0; i < t->page_count && !pack.failed; i++)
 		put_who(&s, who, &t->pages[i], t->symbols);
 	if (t->look != UINT64_MAX)

@@ -6,7 +6,7 @@
 
 #include "base/array_grow.h"
 
-static unsigned char *room(struct frag_page_pack *pack, uint64_t n)
+static unsigned char *page_pack_room(struct frag_page_pack *pack, uint64_t n)
 {
 	if (pack->failed || !frag_grow(&pack->bytes, &pack->capacity, pack->used + n + 1, 1)) {
 		pack->failed = true;
@@ -21,7 +21,8 @@ static uint64_t fold(uint64_t value, uint64_t before)
 	return value >= before ? 2 * (value - before) : 2 * (before - value) - 1;
 }
 
-static void put_place(struct frag_node_ref in, const char *name, const uint64_t *facts, int count)
+static void page_pack_put_place(struct frag_node_ref in, const char *name, const uint64_t *facts,
+				int count)
 {
 	struct frag_node_ref list = frag_json_array(in, name);
 
@@ -48,8 +49,9 @@ void frag_page_column(struct frag_page_pack *pack, struct frag_node_ref in, cons
 	}
 	while (planes < 8 && largest >> (8 * planes))
 		planes++;
-	put_place(in, name, (const uint64_t[]){ pack->used, count, planes, shift, differences }, 5);
-	p = room(pack, planes * count);
+	page_pack_put_place(in, name,
+			    (const uint64_t[]){ pack->used, count, planes, shift, differences }, 5);
+	p = page_pack_room(pack, planes * count);
 	for (uint64_t k = 0; p && k < planes; k++)
 		for (uint32_t i = 0; i < count; i++)
 			*p++ = (unsigned char)(values[i] >> (8 * k));
@@ -59,19 +61,19 @@ void frag_page_column(struct frag_page_pack *pack, struct frag_node_ref in, cons
 void frag_page_bytes(struct frag_page_pack *pack, struct frag_node_ref in, const char *name,
 		     const void *bytes, uint32_t length)
 {
-	unsigned char *p = room(pack, length);
+	unsigned char *p = page_pack_room(pack, length);
 
-	put_place(in, name, (const uint64_t[]){ pack->used, length }, 2);
+	page_pack_put_place(in, name, (const uint64_t[]){ pack->used, length }, 2);
 	if (!p)
 		return;
 	memcpy(p, bytes, length);
 	pack->used += length;
 }
 
-static void take(void *ctx, const char *bytes, size_t n)
+static void page_pack_take(void *ctx, const char *bytes, size_t n)
 {
 	struct frag_page_pack *to = ctx;
-	unsigned char *p = room(to, n);
+	unsigned char *p = page_pack_room(to, n);
 
 	if (!p)
 		return;
@@ -81,7 +83,7 @@ static void take(void *ctx, const char *bytes, size_t n)
 
 void frag_page_text(struct frag_page_pack *pack, const char *text)
 {
-	take(pack, text, strlen(text));
+	page_pack_take(pack, text, strlen(text));
 }
 
 static char *encode(const struct frag_page_pack *from)
@@ -116,7 +118,8 @@ char *frag_page_base64(const struct frag_page_pack *pack, size_t *length)
 	struct frag_packer *packer = pack->failed ? NULL : frag_packer_new(FRAG_GZIP);
 	char *text = NULL;
 
-	if (packer && frag_packer_put(packer, pack->bytes, pack->used, true, take, &packed)
+	if (packer
+	    && frag_packer_put(packer, pack->bytes, pack->used, true, page_pack_take, &packed)
 	    && !packed.failed)
 		text = encode(&packed);
 	*length = ((size_t)packed.used + 2) / 3 * 4;

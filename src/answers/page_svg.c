@@ -77,7 +77,7 @@ static void put_area(const struct panel *p, enum frag_line_figure figure, const 
 	fprintf(p->f, "H%dV%dZ\"/>\n", FRAG_SVG_WIDTH - RIGHT, bottom);
 }
 
-static void put_ooms(const struct panel *p, const struct frag_result *run, uint64_t end)
+static void page_svg_put_ooms(const struct panel *p, const struct frag_result *run, uint64_t end)
 {
 	for (uint32_t i = 0; i < run->oom_count && i < 20 && end; i++) {
 		const int x = LEFT + (int)((double)run->ooms[i].step / (double)end
@@ -160,7 +160,7 @@ void frag_svg_panel(const struct frag_result *run, const struct frag_page_device
 	fputs("</text>\n", f);
 	for (size_t i = 0; i < FIGURES && p.columns; i++)
 		put_area(&p, figures[i].figure, figures[i].colour);
-	put_ooms(&p, run, d->end);
+	page_svg_put_ooms(&p, run, d->end);
 	put_axis(&p, run, top, d->end);
 	put_legend(&p);
 	fputs("</g>\n", f);

@@ -72,7 +72,7 @@ static void print_proof(const struct frag_report *r, FILE *f)
 		       r->trace->path);
 }
 
-static void print_verdict(const struct frag_report *report, FILE *f)
+static void page_write_print_verdict(const struct frag_report *report, FILE *f)
 {
 	struct frag_report r = *report;
 
@@ -110,7 +110,7 @@ int frag_page_section_init(struct frag_page_section *s, struct frag_page_trace *
 	if (good) {
 		rc = frag_page_facts(t, facts.f, err);
 		if (!t->silent)
-			print_verdict(t->report, verdict.f);
+			page_write_print_verdict(t->report, verdict.f);
 		print_panels(t, panels.f);
 	}
 	good = close_text(&facts) && good;
@@ -206,7 +206,7 @@ static bool is_row(const char *line, size_t length)
 }
 
 /* A line that is wrapped hangs below its own text; one of a table stays as long as it is. */
-static void put_line(const char *line, size_t length, bool row, FILE *f)
+static void page_write_put_line(const char *line, size_t length, bool row, FILE *f)
 {
 	char *text = strndup(line, length);
 
@@ -233,7 +233,7 @@ static void put_lines(const char *text, FILE *f)
 		if (row == in_table)
 			fputs(row ? "</pre>" : "<pre>", f);
 		in_table = !row;
-		put_line(line, length, row, f);
+		page_write_put_line(line, length, row, f);
 	}
 	fputs(in_table ? "</pre>" : "", f);
 }
@@ -248,7 +248,7 @@ static void put_verdict(const char *class, const char *path, const char *text, F
 		frag_put_markup(frag_file_name(path), f);
 		fputs("<br>", f);
 	}
-	put_line(text, length, false, f);
+	page_write_put_line(text, length, false, f);
 	fputs("</h2>", f);
 	put_lines(text + length + (text[length] != '\0'), f);
 	fputs("</section>\n", f);

@@ -9,7 +9,7 @@
 #define CALL_ROOM 128
 
 /* One call as an element of its list. */
-static char *put_call(char *p, const struct frag_call *c)
+static char *placements_put_call(char *p, const struct frag_call *c)
 {
 	if (c->kind == FRAG_CALL_RELEASE || c->kind == FRAG_CALL_RELEASE_RANGE)
 		return frag_put_u64(p, c->ordinal);
@@ -45,14 +45,14 @@ static char *put_calls(char *p, const struct frag_step *step, const char *name,
 			p = PUT(p, "\":[");
 		}
 		any = true;
-		p = put_call(p, c);
+		p = placements_put_call(p, c);
 	}
 	if (any)
 		*p++ = ']';
 	return p;
 }
 
-static char *put_place(char *p, const struct frag_step *step)
+static char *placements_put_place(char *p, const struct frag_step *step)
 {
 	if (step->status == FRAG_STEP_OOM)
 		return PUT(p, ",\"oom\":true");
@@ -111,7 +111,8 @@ static bool keep_id(struct frag_rows *rows, const struct frag_event *ev)
  * Members that do not apply are left out, so that two runs differ in a line only
  * where they decided differently.
  */
-static char *put_line(char *p, const struct frag_rows *rows, const struct frag_step *step)
+static char *placements_put_line(char *p, const struct frag_rows *rows,
+				 const struct frag_step *step)
 {
 	const struct frag_event *ev = step->event;
 
@@ -129,7 +130,7 @@ static char *put_line(char *p, const struct frag_rows *rows, const struct frag_s
 		p = PUT(p, ",\"id\":");
 		p = put_handle_json(p, &ev->id);
 	}
-	p = put_place(p, step);
+	p = placements_put_place(p, step);
 	p = put_moves(p, rows, step);
 	p = put_calls(p, step, "new", FRAG_CALL_NEW, FRAG_CALL_NEW_RANGE);
 	p = put_calls(p, step, "mapped", FRAG_CALL_MAP, FRAG_CALL_MAP);
@@ -158,6 +159,6 @@ int frag_placements_observe(void *ctx, const struct frag_step *step, struct frag
 		need += CALL_ROOM + strlen(rows->ids[step->moves[i].slot]);
 	p = frag_outfile_room(rows->out, need);
 	if (p)
-		frag_outfile_used(rows->out, put_line(p, rows, step));
+		frag_outfile_used(rows->out, placements_put_line(p, rows, step));
 	return rows->out->failed ? frag_outfile_status(rows->out, err) : 0;
 }

@@ -30,7 +30,8 @@ static void frag_plan_row_look(const struct frag_plan_answer *a, uint32_t i,
 #define FIGURES 60              /* columns beside the name */
 #define NONE UINT64_MAX
 
-static void print_head(const struct frag_plan_answer *a, const struct frag_text_style *paper, FILE *f)
+static void plan_print_head(const struct frag_plan_answer *a, const struct frag_text_style *paper,
+			    FILE *f)
 {
 	const struct frag_plan *plan = a->plan;
 	char path[FRAG_PRINTABLE_ROOM], from[FRAG_PRINTABLE_ROOM], to[FRAG_PRINTABLE_ROOM];
@@ -38,11 +39,14 @@ static void print_head(const struct frag_plan_answer *a, const struct frag_text_
 	fprintf(f, "%s%s%s: %" PRIu32 " buffer%s, sizes rounded up to %" PRIu64 "\n",
 		frag_color_code(paper->colour, INK_BOLD),
 		frag_printable(path, frag_input_name(a->trace->path)),
-		frag_color_code(paper->colour, INK_PLAIN), plan->count, frag_s(plan->count), plan->align);
+		frag_color_code(paper->colour, INK_PLAIN), plan->count, frag_s(plan->count),
+		plan->align);
 	if (plan->periods)
-		frag_put_row(paper->columns, "slots", f, "%" PRIu64 " period%s that begin at the mark"
+		frag_put_row(paper->columns, "slots", f,
+			     "%" PRIu64 " period%s that begin at the mark"
 			     " %s and end at %s, in steps %" PRIu64 " to %" PRIu64 "; a step below"
-			     " is a request of theirs", plan->periods, frag_s(plan->periods),
+			     " is a request of theirs",
+			     plan->periods, frag_s(plan->periods),
 			     frag_printable(from, a->marks.from), frag_printable(to, a->marks.to),
 			     plan->from, plan->to);
 	else if (a->marks.from)
@@ -50,24 +54,27 @@ static void print_head(const struct frag_plan_answer *a, const struct frag_text_
 			     " to %" PRIu64, frag_printable(from, a->marks.from),
 			     frag_printable(to, a->marks.to), plan->from, plan->to);
 	if (a->checked)
-		frag_put_row(paper->columns, "checked", f, "%s: every buffer of the trace, none else,"
-			     " and no two overlap", frag_printable(path, a->checked));
+		frag_put_row(paper->columns, "checked", f,
+			     "%s: every buffer of the trace, none else,"
+			     " and no two overlap",
+			     frag_printable(path, a->checked));
 }
 
 /* "optimal", "within 0.0011 %, 122.50 KiB above the bound" */
-static void print_height(const struct frag_space_plan *s, const struct frag_text_style *paper, FILE *f)
+static void print_height(const struct frag_space_plan *s, const struct frag_text_style *paper,
+			 FILE *f)
 {
 	const bool optimal = s->height == s->bound;
 	char pct[FRAG_NUMBER_ROOM];
 
-	frag_put_row(paper->columns, "bound", f, "%" PRIu64 " bytes, %s: what lives at step %" PRIu64
-		     "; no placement is lower", s->bound, SIZE(s->bound),
-		     s->peak_step);
+	frag_put_row(paper->columns, "bound", f,
+		     "%" PRIu64 " bytes, %s: what lives at step %" PRIu64 "; no placement is lower",
+		     s->bound, SIZE(s->bound), s->peak_step);
 	frag_snprintf(pct, sizeof(pct), "%.4f", frag_plan_gap_pct(s->bound, s->height));
 	fputs(frag_color_code(paper->colour, optimal ? INK_GREEN : INK_PLAIN), f);
 	if (optimal)
-		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: optimal", s->height,
-			     SIZE(s->height));
+		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: optimal",
+			     s->height, SIZE(s->height));
 	else
 		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: within %s %%, %s"
 			     " above the bound", s->height, SIZE(s->height), pct,
@@ -75,7 +82,8 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 }
 
-static void print_tries(const struct frag_space_plan *s, const struct frag_text_style *paper, FILE *f)
+static void print_tries(const struct frag_space_plan *s, const struct frag_text_style *paper,
+			FILE *f)
 {
 	for (uint32_t i = 0; i < s->try_count; i++) {
 		const struct frag_plan_try *t = &s->tries[i];
@@ -89,9 +97,11 @@ static void print_tries(const struct frag_space_plan *s, const struct frag_text_
 			     t->height == s->bound ? ", the bound" : "");
 	}
 	if (s->window.tried)
-		frag_put_row(paper->columns, "window", f, "steps %" PRIu64 " to %" PRIu64 ", %" PRIu32
-			     " buffers: %s after %" PRIu64 " states", s->window.from, s->window.to,
-			     s->window.buffers, s->window.found ? "placed at the bound" : "not found",
+		frag_put_row(paper->columns, "window", f,
+			     "steps %" PRIu64 " to %" PRIu64 ", %" PRIu32
+			     " buffers: %s after %" PRIu64 " states",
+			     s->window.from, s->window.to, s->window.buffers,
+			     s->window.found ? "placed at the bound" : "not found",
 			     s->window.nodes);
 	if (s->climb.tries)
 		frag_put_row(paper->columns, "climb", f, "%" PRIu64 " order%s more, %" PRIu64
@@ -112,8 +122,8 @@ static void print_space(const struct frag_plan_answer *a, const struct frag_spac
 	print_tries(s, paper, f);
 }
 
-static void print_capacity(const struct frag_plan_answer *a, const struct frag_text_style *paper,
-			   FILE *f)
+static void plan_print_capacity(const struct frag_plan_answer *a,
+				const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_plan_needs needs = frag_plan_needs(a->plan);
 	char size[FRAG_NUMBER_ROOM];
@@ -145,7 +155,8 @@ static void print_cell(uint64_t bytes, bool exact, double above, bool is_plan, F
 }
 
 /* What each needs of memory without a limit, and the smallest device that does. */
-static void print_table(const struct frag_plan_answer *a, const struct frag_text_style *paper, FILE *f)
+static void plan_print_table(const struct frag_plan_answer *a, const struct frag_text_style *paper,
+			     FILE *f)
 {
 	const uint32_t count = frag_plan_row_count(a);
 	struct frag_plan_row_text row;
@@ -167,30 +178,33 @@ static void print_table(const struct frag_plan_answer *a, const struct frag_text
 		else
 			fprintf(f, "%-*s", width, row.name);
 		print_cell(row.peak, false, row.above_peak_pct, i < a->trace->device_count, f);
-		print_cell(row.smallest, true, row.above_smallest_pct, i < a->trace->device_count, f);
+		print_cell(row.smallest, true, row.above_smallest_pct, i < a->trace->device_count,
+			   f);
 		putc('\n', f);
 	}
 }
 
-static int print(const void *what, const struct frag_text_style *paper, FILE *f, struct frag_error *err)
+static int plan_print(const void *what, const struct frag_text_style *paper, FILE *f,
+		      struct frag_error *err)
 {
 	const struct frag_plan_answer *a = what;
 
 	(void)err;
-	print_head(a, paper, f);
+	plan_print_head(a, paper, f);
 	for (uint32_t i = 0; i < a->plan->space_count; i++)
 		print_space(a, &a->plan->spaces[i], paper, f);
-	print_capacity(a, paper, f);
+	plan_print_capacity(a, paper, f);
 	if (!a->plan->complete)
-		frag_put_row(paper->columns, "ENDED", f, "early, %s: a longer search may find a lower"
-			     " plan", a->timed ? "as the time was up (--time)" : "interrupted");
+		frag_put_row(paper->columns, "ENDED", f,
+			     "early, %s: a longer search may find a lower"
+			     " plan",
+			     a->timed ? "as the time was up (--time)" : "interrupted");
 	if (a->fits)
-		print_table(a, paper, f);
+		plan_print_table(a, paper, f);
 	return 0;
 }
 
-static const struct frag_format text_format = { .name = "text", .print = print };
-
+static const struct frag_format text_format = { .name = "text", .print = plan_print };
 
 static uint32_t frag_plan_row_count(const struct frag_plan_answer *a)
 {
@@ -246,7 +260,7 @@ static const struct frag_column columns[] = {
 	{ 0 },
 };
 
-static void fill(struct frag_table *t, const void *what)
+static void plan_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_plan_answer *a = what;
 	struct frag_plan_row_text row;
@@ -262,7 +276,7 @@ static void fill(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_rows rows = { columns, fill };
+static const struct frag_rows rows = { columns, plan_fill };
 
 const struct frag_format *const frag_plan_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("placement", frag_placement_document, &rows),
@@ -271,21 +285,22 @@ const struct frag_format *const frag_plan_formats[] = {
 /* Room for a buffer's line but for its id and pool. */
 #define LINE_ROOM 320
 
-static char *put(char *p, const char *text)
+static char *plan_put(char *p, const char *text)
 {
 	while (*text)
 		*p++ = *text++;
 	return p;
 }
 
-static char *put_number(char *p, const char *text, uint64_t value)
+static char *plan_put_number(char *p, const char *text, uint64_t value)
 {
-	return frag_put_u64(put(p, text), value);
+	return frag_put_u64(plan_put(p, text), value);
 }
 
 static char *put_id(char *p, const struct frag_handle *id)
 {
-	return id->text ? frag_put_json(p, id->text, (size_t)id->number) : frag_put_u64(p, id->number);
+	return id->text ? frag_put_json(p, id->text, (size_t)id->number)
+			: frag_put_u64(p, id->number);
 }
 
 static size_t id_room(const struct frag_handle *id)
@@ -302,14 +317,14 @@ static void put_buffer(struct frag_outfile *out, const struct frag_plan *plan, u
 
 	if (!p)
 		return;
-	p = put_id(put(p, i ? ",\n{\"id\":" : "\n{\"id\":"), &b->id);
-	p = put_number(p, ",\"step\":", b->birth);
-	p = put_number(p, ",\"end\":", b->end);
-	p = put_number(p, ",\"size\":", b->size);
-	p = put_number(p, ",\"offset\":", b->offset);
-	p = put(put(p, ",\"pool\":"), s->pool_name);
-	p = put_number(p, ",\"device\":", s->device);
-	p = put(p, b->carried ? ",\"carried\":true}" : "}");
+	p = put_id(plan_put(p, i ? ",\n{\"id\":" : "\n{\"id\":"), &b->id);
+	p = plan_put_number(p, ",\"step\":", b->birth);
+	p = plan_put_number(p, ",\"end\":", b->end);
+	p = plan_put_number(p, ",\"size\":", b->size);
+	p = plan_put_number(p, ",\"offset\":", b->offset);
+	p = plan_put(plan_put(p, ",\"pool\":"), s->pool_name);
+	p = plan_put_number(p, ",\"device\":", s->device);
+	p = plan_put(p, b->carried ? ",\"carried\":true}" : "}");
 	frag_outfile_used(out, p);
 }
 
@@ -321,14 +336,14 @@ int frag_plan_json(const struct frag_plan *plan, struct frag_outfile *out, struc
 	if (!p)
 		return frag_outfile_status(out, err);
 	snprintf(content, sizeof(content), "%016" PRIx64, plan->content);
-	p = put(p, "{\"format\":\"fragsim-plan\",\"version\":1,\"content\":\"");
-	p = put_number(put(p, content), "\",\"align\":", plan->align);
-	p = put_number(p, ",\"bound\":", plan->bound);
-	p = put_number(p, ",\"height\":", plan->height);
-	p = put(put(p, ",\"complete\":"), plan->complete ? "true" : "false");
+	p = plan_put(p, "{\"format\":\"fragsim-plan\",\"version\":1,\"content\":\"");
+	p = plan_put_number(plan_put(p, content), "\",\"align\":", plan->align);
+	p = plan_put_number(p, ",\"bound\":", plan->bound);
+	p = plan_put_number(p, ",\"height\":", plan->height);
+	p = plan_put(plan_put(p, ",\"complete\":"), plan->complete ? "true" : "false");
 	if (plan->periods)
-		p = put_number(p, ",\"periods\":", plan->periods);
-	frag_outfile_used(out, put(p, ",\"buffers\":["));
+		p = plan_put_number(p, ",\"periods\":", plan->periods);
+	frag_outfile_used(out, plan_put(p, ",\"buffers\":["));
 	for (uint32_t i = 0; i < plan->count; i++)
 		put_buffer(out, plan, i);
 	frag_outfile_write(out, "\n]}\n", 4);
@@ -349,10 +364,10 @@ int frag_plan_csv(const struct frag_plan *plan, struct frag_outfile *out, struct
 			break;
 		p = b->id.text ? frag_put_csv(p, b->id.text, (size_t)b->id.number)
 			       : frag_put_u64(p, b->id.number);
-		p = put_number(p, ",", b->birth);
-		p = put_number(p, ",", b->end);
-		p = put_number(p, ",", b->size);
-		p = put_number(p, ",", b->offset);
+		p = plan_put_number(p, ",", b->birth);
+		p = plan_put_number(p, ",", b->end);
+		p = plan_put_number(p, ",", b->size);
+		p = plan_put_number(p, ",", b->offset);
 		*p++ = '\n';
 		frag_outfile_used(out, p);
 	}

@@ -55,12 +55,14 @@ static bool one_policy(const struct frag_ranks_answer *a)
 	return true;
 }
 
-static void print_head(const struct frag_ranks_answer *a, const struct frag_text_style *paper, FILE *f)
+static void ranks_print_head(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
+			     FILE *f)
 {
 	char policy[FRAG_PRINTABLE_ROOM];
 
-	fprintf(f, "%s%" PRIu32 " rank%s%s", frag_color_code(paper->colour, INK_BOLD), a->source_count,
-		frag_s(a->source_count), frag_color_code(paper->colour, INK_PLAIN));
+	fprintf(f, "%s%" PRIu32 " rank%s%s", frag_color_code(paper->colour, INK_BOLD),
+		a->source_count, frag_s(a->source_count),
+		frag_color_code(paper->colour, INK_PLAIN));
 	if (many_devices(a))
 		fprintf(f, " on %" PRIu32 " devices", a->ranking->count);
 	fprintf(f, " under %s\n\n",
@@ -94,7 +96,8 @@ static bool is_shown(const struct frag_ranks_answer *a, uint32_t i)
 	       || i == r->worst;
 }
 
-static void print_table(const struct frag_ranks_answer *a, const struct frag_text_style *paper, FILE *f)
+static void ranks_print_table(const struct frag_ranks_answer *a,
+			      const struct frag_text_style *paper, FILE *f)
 {
 	const struct frag_ranking *r = a->ranking;
 	const bool devices = many_devices(a);
@@ -113,19 +116,22 @@ static void print_table(const struct frag_ranks_answer *a, const struct frag_tex
 	putc('\n', f);
 }
 
-static void print_median(const struct frag_ranks_answer *a, const struct frag_text_style *paper, FILE *f)
+static void print_median(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
+			 FILE *f)
 {
 	const struct frag_ranking *r = a->ranking;
 	char median[FRAG_NUMBER_ROOM], least[FRAG_NUMBER_ROOM], most[FRAG_NUMBER_ROOM];
 
 	if (r->compared < r->count)
-		frag_put_row(paper->columns, "beside", f, "%" PRIu32 " row%s of a device on which the"
+		frag_put_row(paper->columns, "beside", f,
+			     "%" PRIu32 " row%s of a device on which the"
 			     " rank has less than a tenth of what it has on another: not compared",
 			     r->count - r->compared, frag_s(r->count - r->compared));
 	if (r->compared < 2)
 		return;
 	if (r->alike) {
-		frag_put_row(paper->columns, "alike", f, "all %" PRIu32 ", to the byte", r->compared);
+		frag_put_row(paper->columns, "alike", f, "all %" PRIu32 ", to the byte",
+			     r->compared);
 		return;
 	}
 	frag_put_row(paper->columns, "median", f, "%s reserved, from %s to %s",
@@ -133,7 +139,8 @@ static void print_median(const struct frag_ranks_answer *a, const struct frag_te
 		     frag_size_text(least, r->least[FRAG_RANK_RESERVED]),
 		     frag_size_text(most, r->most[FRAG_RANK_RESERVED]));
 	if (r->compared >= FRAG_RANK_COMPARED_MIN && !r->apart)
-		frag_put_row(paper->columns, "apart", f, "none stands out: none is more than %s from"
+		frag_put_row(paper->columns, "apart", f,
+			     "none stands out: none is more than %s from"
 			     " the median reserved, %s requested, %s lost",
 			     frag_size_text(median, r->limit[FRAG_RANK_RESERVED]),
 			     frag_size_text(least, r->limit[FRAG_RANK_REQUESTED]),
@@ -165,7 +172,7 @@ static const char *owner_name(const struct frag_owner *owner, char buf[NAME_ROOM
 	return buf;
 }
 
-static uint64_t size_of(const struct frag_rank_difference *d)
+static uint64_t ranks_size_of(const struct frag_rank_difference *d)
 {
 	return d->bytes > d->other ? d->bytes - d->other : d->other - d->bytes;
 }
@@ -181,7 +188,7 @@ static void print_differences(const struct frag_ranks_answer *a,
 	for (uint32_t i = 0; i < found->count && i < a->top; i++) {
 		const struct frag_rank_difference *d = &found->list[i];
 
-		if (size_of(d) < size_of(&found->list[0]) / TINY)
+		if (ranks_size_of(d) < ranks_size_of(&found->list[0]) / TINY)
 			return;
 		frag_put_row(paper->columns, "", f, "%s: %s, %s instead of %s",
 			     by_how_much(d->bytes, d->other, by), owner_name(d->owner, name),
@@ -273,11 +280,13 @@ static void print_policies(const struct frag_ranks_answer *a, const struct frag_
 		if (is_new_policy(a, i) && shown++ < POLICIES_MAX)
 			print_policy(a, i, paper, f);
 	if (shown > POLICIES_MAX)
-		frag_put_row(paper->columns, "", f, "and more; --format json has that of each rank");
+		frag_put_row(paper->columns, "", f,
+			     "and more; --format json has that of each rank");
 }
 
 /* A job is as good as its worst rank. */
-static void print_joint(const struct frag_ranks_answer *a, const struct frag_text_style *paper, FILE *f)
+static void print_joint(const struct frag_ranks_answer *a, const struct frag_text_style *paper,
+			FILE *f)
 {
 	const struct frag_ranking *r = a->ranking;
 	const struct frag_ranked *worst = &r->rows[r->worst];
@@ -289,22 +298,24 @@ static void print_joint(const struct frag_ranks_answer *a, const struct frag_tex
 			     row_name(a, worst, name));
 		return;
 	}
-	frag_put_row(paper->columns, "joint", f, "%" PRIu32 " of %" PRIu32 " out of memory, with most"
-		     " reserved %s: %s, when it asks for %s at step %" PRIu64, r->ooms, r->count,
-		     row_name(a, worst, name),
-		     SIZE(worst->figure[FRAG_RANK_RESERVED]),
-		     SIZE(worst->oom_size), worst->oom_step);
+	frag_put_row(paper->columns, "joint", f,
+		     "%" PRIu32 " of %" PRIu32 " out of memory, with most"
+		     " reserved %s: %s, when it asks for %s at step %" PRIu64,
+		     r->ooms, r->count, row_name(a, worst, name),
+		     SIZE(worst->figure[FRAG_RANK_RESERVED]), SIZE(worst->oom_size),
+		     worst->oom_step);
 }
 
-static int print(const void *what, const struct frag_text_style *paper, FILE *f, struct frag_error *err)
+static int ranks_print(const void *what, const struct frag_text_style *paper, FILE *f,
+		       struct frag_error *err)
 {
 	const struct frag_ranks_answer *a = what;
 	const struct frag_ranking *r = a->ranking;
 	uint32_t shown = 0;
 
 	(void)err;
-	print_head(a, paper, f);
-	print_table(a, paper, f);
+	ranks_print_head(a, paper, f);
+	ranks_print_table(a, paper, f);
 	if (!one_policy(a))
 		print_policies(a, paper, f);
 	print_median(a, paper, f);
@@ -319,7 +330,7 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 	return 0;
 }
 
-static const struct frag_format text_format = { .name = "text", .print = print };
+static const struct frag_format text_format = { .name = "text", .print = ranks_print };
 
 static const char *frag_apart_text(const struct frag_ranked *row, const char *between,
 			    char buf[FRAG_APART_ROOM])
@@ -328,7 +339,8 @@ static const char *frag_apart_text(const struct frag_ranked *row, const char *be
 
 	buf[0] = '\0';
 	for (int k = 0; k <= FRAG_RANK_FIGURES; k++) {
-		const bool is = k < FRAG_RANK_FIGURES ? (row->apart & 1U << k) != 0 : row->apart_oom;
+		const bool is =
+			k < FRAG_RANK_FIGURES ? (row->apart & 1U << k) != 0 : row->apart_oom;
 
 		if (is)
 			used += (size_t)snprintf(buf + used, FRAG_APART_ROOM - used, "%s%s",
@@ -339,29 +351,23 @@ static const char *frag_apart_text(const struct frag_ranked *row, const char *be
 }
 
 static const struct frag_column columns[] = {
-	{ "rank", "rank", FRAG_CELL_COUNT },
-	{ "device", "device", FRAG_CELL_COUNT },
-	{ "reserved", "reserved", FRAG_CELL_SIZE },
-	{ "requested", "requested", FRAG_CELL_SIZE },
-	{ "lost", "lost", FRAG_CELL_SIZE },
-	{ "status", NULL, FRAG_CELL_WORD },
-	{ "oom_step", NULL, FRAG_CELL_COUNT },
-	{ "compared", NULL, FRAG_CELL_WORD },
-	{ NULL, "memory", FRAG_CELL_WORD },
-	{ "apart", "stands out", FRAG_CELL_WORD },
-	{ "path", "trace", FRAG_CELL_TEXT },
-	{ 0 },
+	{ "rank", "rank", FRAG_CELL_COUNT },	    { "device", "device", FRAG_CELL_COUNT },
+	{ "reserved", "reserved", FRAG_CELL_SIZE }, { "requested", "requested", FRAG_CELL_SIZE },
+	{ "lost", "lost", FRAG_CELL_SIZE },	    { "status", NULL, FRAG_CELL_WORD },
+	{ "oom_step", NULL, FRAG_CELL_COUNT },	    { "compared", NULL, FRAG_CELL_WORD },
+	{ NULL, "memory", FRAG_CELL_WORD },	    { "apart", "stands out", FRAG_CELL_WORD },
+	{ "path", "trace", FRAG_CELL_TEXT },	    { 0 },
 };
 
-static void fill(struct frag_table *t, const void *what)
+static void ranks_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_ranks_answer *a = what;
 	const struct frag_ranking *r = a->ranking;
 	char apart[FRAG_APART_ROOM], memory[60];
 
 	for (const struct frag_ranked *row = r->rows; row < r->rows + r->count; row++) {
-		snprintf(memory, sizeof(memory), row->ooms ? "**out at step %" PRIu64 "**" : "enough",
-			 row->oom_step);
+		snprintf(memory, sizeof(memory),
+			 row->ooms ? "**out at step %" PRIu64 "**" : "enough", row->oom_step);
 		frag_cell(t, true, row->number);
 		frag_cell(t, true, row->device);
 		for (int k = 0; k < FRAG_RANK_FIGURES; k++)
@@ -375,13 +381,14 @@ static void fill(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_rows rows = { columns, fill };
+static const struct frag_rows rows = { columns, ranks_fill };
 
 const struct frag_format *const frag_ranks_formats[] = {
-	&text_format, FRAG_ANSWER_FORMS("ranks", frag_ranks_document, &rows),
+	&text_format,
+	FRAG_ANSWER_FORMS("ranks", frag_ranks_document, &rows),
 };
 
-static void put_oom(struct frag_node_ref in, const struct frag_ranked *row)
+static void ranks_put_oom(struct frag_node_ref in, const struct frag_ranked *row)
 {
 	struct frag_node_ref o;
 
@@ -425,8 +432,8 @@ static void put_differences(struct frag_node_ref in, const struct frag_rank_diff
 	}
 }
 
-static void put_row(struct frag_node_ref list, const struct frag_ranks_answer *a,
-		    const struct frag_ranked *row)
+static void ranks_put_row(struct frag_node_ref list, const struct frag_ranks_answer *a,
+			  const struct frag_ranked *row)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL), part;
 
@@ -440,13 +447,13 @@ static void put_row(struct frag_node_ref list, const struct frag_ranks_answer *a
 	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
 		frag_json_u64(o, frag_rank_figure_names[k], row->figure[k]);
 	frag_json_u64(o, "peak_step", row->peak_step);
-	put_oom(o, row);
+	ranks_put_oom(o, row);
 	frag_json_bool(o, "compared", row->compared);
 	put_apart(o, row);
 	put_differences(o, &row->from_median, "median");
 }
 
-static void put_figures(struct frag_node_ref in, const char *key, const uint64_t *figures)
+static void ranks_put_figures(struct frag_node_ref in, const char *key, const uint64_t *figures)
 {
 	struct frag_node_ref o = frag_json_object(in, key);
 
@@ -481,14 +488,14 @@ void frag_ranks_document(struct frag_node_ref root, const void *what)
 	frag_json_bool(root, "numbers_of_names", a->named);
 	list = frag_json_array(root, "ranks");
 	for (uint32_t i = 0; i < r->count; i++)
-		put_row(list, a, &r->rows[i]);
+		ranks_put_row(list, a, &r->rows[i]);
 	frag_json_u64(root, "compared", r->compared);
 	frag_json_bool(root, "alike", r->alike);
 	frag_json_u64(root, "apart", r->apart);
-	put_figures(root, "median", r->median);
-	put_figures(root, "limit", r->limit);
-	put_figures(root, "least", r->least);
-	put_figures(root, "most", r->most);
+	ranks_put_figures(root, "median", r->median);
+	ranks_put_figures(root, "limit", r->limit);
+	ranks_put_figures(root, "least", r->least);
+	ranks_put_figures(root, "most", r->most);
 	put_between(root, r);
 	o = frag_json_object(root, "joint");
 	frag_json_u64(o, "rank", worst->number);

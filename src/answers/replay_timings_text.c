@@ -66,8 +66,8 @@ static void print_prediction(const struct frag_prediction *p, FILE *f)
 	if (p->differs)
 		fprintf(f, "  decisions differ from step %" PRIu64 " on\n", p->first_difference);
 	else
-		fprintf(f, "  decisions identical in %s%" PRIu64 " step%s\n", p->steps == 1 ? "the " : "all ",
-			p->steps, frag_s(p->steps));
+		fprintf(f, "  decisions identical in %s%" PRIu64 " step%s\n",
+			p->steps == 1 ? "the " : "all ", p->steps, frag_s(p->steps));
 }
 
 static void print_call(const char *kind, uint32_t which, const struct frag_latency *l, FILE *f)

@@ -10,7 +10,7 @@
 #include "policy/pytorch_settings.h"
 #include "answers/as_snapshot.h"
 
-static void put_number(struct frag_outfile *out, const char *key, int64_t value)
+static void snap_settings_put_number(struct frag_outfile *out, const char *key, int64_t value)
 {
 	char *p;
 
@@ -34,7 +34,8 @@ static void put_values(struct frag_outfile *out, const uint64_t *param)
 	uint64_t max_split = param[MAX_SPLIT_MB];
 	char *p;
 
-	put_number(out, "max_split_size", max_split ? (int64_t)(max_split * MIB) : -1);
+	snap_settings_put_number(out, "max_split_size",
+				 max_split ? (int64_t)(max_split * MIB) : -1);
 	frag_snap_text(out, "garbage_collection_threshold");
 	p = frag_outfile_room(out, FRAG_PICKLE_ROOM);
 	if (p)
@@ -49,22 +50,22 @@ static void put_values(struct frag_outfile *out, const uint64_t *param)
 		char key[16];
 
 		snprintf(key, sizeof(key), "%u", 1U << i);
-		put_number(out, key, code ? 1 << code : 0);
+		snap_settings_put_number(out, key, code ? 1 << code : 0);
 	}
 	frag_snap_op(out, FRAG_PICKLE_SETITEMS);
 }
 
-static void put_device(struct frag_outfile *out, const struct frag_device_figures *d)
+static void snap_settings_put_device(struct frag_outfile *out, const struct frag_device_figures *d)
 {
 	begin_dict(out, NULL);
 	if (d->name) {
 		frag_snap_text(out, "name");
 		frag_snap_text(out, d->name);
 	}
-	put_number(out, "total_bytes", (int64_t)d->total);
-	put_number(out, "context_bytes", (int64_t)d->context);
-	put_number(out, "other_bytes", (int64_t)d->other);
-	put_number(out, "granularity_bytes", (int64_t)d->granularity);
+	snap_settings_put_number(out, "total_bytes", (int64_t)d->total);
+	snap_settings_put_number(out, "context_bytes", (int64_t)d->context);
+	snap_settings_put_number(out, "other_bytes", (int64_t)d->other);
+	snap_settings_put_number(out, "granularity_bytes", (int64_t)d->granularity);
 	frag_snap_op(out, FRAG_PICKLE_SETITEMS);
 }
 
@@ -93,7 +94,7 @@ static void put_origin(const struct frag_export *x)
 	frag_snap_op(x->out, FRAG_PICKLE_LIST);
 	frag_snap_op(x->out, FRAG_PICKLE_MARK);
 	for (uint32_t i = 0; i < devices->count; i++)
-		put_device(x->out, &devices->figures[i]);
+		snap_settings_put_device(x->out, &devices->figures[i]);
 	frag_snap_op(x->out, FRAG_PICKLE_APPENDS);
 	frag_snap_op(x->out, FRAG_PICKLE_SETITEMS);
 }

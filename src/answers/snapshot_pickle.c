@@ -126,7 +126,8 @@ char *frag_snap_pool(struct frag_snap_part *part, char *p, enum frag_snap_word k
 }
 
 /* The frame that ends at `end`, and where the next one begins; NULL: it was the last. */
-static const char *find_end(const char *text, const char *end, const char **frame_end)
+static const char *snapshot_pickle_find_end(const char *text, const char *end,
+					    const char **frame_end)
 {
 	const size_t n = sizeof(BETWEEN) - 1;
 
@@ -159,7 +160,8 @@ static size_t find_file(const char *text, size_t length, uint64_t *line)
 }
 
 /* file NULL: the word for what is no file. */
-static char *put_frame(struct frag_snap_part *part, char *p, const struct frag_frame *f)
+static char *snapshot_pickle_put_frame(struct frag_snap_part *part, char *p,
+				       const struct frag_frame *f)
 {
 	p = frag_pickle_op(frag_pickle_op(p, FRAG_PICKLE_DICT), FRAG_PICKLE_MARK);
 	p = frag_snap_word(part, p, FRAG_SNAP_FILE);
@@ -198,9 +200,9 @@ static char *put_tag(struct frag_snap_part *part, char *p, struct frag_text tag)
 		const char *frame = next, *frame_end;
 		struct frag_frame f;
 
-		next = find_end(frame, end, &frame_end);
+		next = snapshot_pickle_find_end(frame, end, &frame_end);
 		f = frame_of(frame, (size_t)(frame_end - frame));
-		p = put_frame(part, frag_snap_item(&list, p), &f);
+		p = snapshot_pickle_put_frame(part, frag_snap_item(&list, p), &f);
 	}
 	return frag_snap_list_end(&list, p);
 }
@@ -215,7 +217,7 @@ static char *put_stack(struct frag_snap_part *part, char *p, uint64_t at)
 	     i++) {
 		f.file.text = f.file.text ? f.file.text : "";
 		f.name.text = f.name.text ? f.name.text : "";
-		p = put_frame(part, frag_snap_item(&list, p), &f);
+		p = snapshot_pickle_put_frame(part, frag_snap_item(&list, p), &f);
 	}
 	return frag_snap_list_end(&list, p);
 }
@@ -301,7 +303,8 @@ size_t frag_snap_frames_room(const struct frag_snap_part *part,
 	struct frag_frame f;
 
 	while (next) {
-		next = find_end(next, requester->tag.text + requester->tag.length, &frame_end);
+		next = snapshot_pickle_find_end(next, requester->tag.text + requester->tag.length,
+						&frame_end);
 		frames++;
 	}
 	while (frames < FRAG_FRAMES_MAX && frag_symbols_frame(part->symbols, &at, &f)) {

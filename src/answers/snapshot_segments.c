@@ -34,7 +34,8 @@ struct run {
 	bool range;
 };
 
-static void gather(void *ctx, const struct frag_segment_view *s, const struct frag_block_view *b)
+static void snapshot_segments_gather(void *ctx, const struct frag_segment_view *s,
+				     const struct frag_block_view *b)
 {
 	struct state *st = ctx;
 
@@ -48,14 +49,14 @@ static void gather(void *ctx, const struct frag_segment_view *s, const struct fr
 		};
 }
 
-static int by_ordinal(const void *a, const void *b)
+static int snapshot_segments_by_ordinal(const void *a, const void *b)
 {
 	const struct top *x = a, *y = b;
 
 	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
-static int by_address(const void *a, const void *b)
+static int snapshot_segments_by_address(const void *a, const void *b)
 {
 	const struct frag_snap_live *const *x = a, *const *y = b;
 
@@ -75,7 +76,7 @@ static void gather_lives(struct state *st)
 			st->lives[st->live_count++] = &s->lives[i];
 	}
 	if (st->live_count)
-		qsort(st->lives, st->live_count, sizeof(*st->lives), by_address);
+		qsort(st->lives, st->live_count, sizeof(*st->lives), snapshot_segments_by_address);
 }
 
 /* What the block at this address was allocated for. */
@@ -167,7 +168,7 @@ static void put_block(const struct state *st, const struct run *run, struct frag
  * A mapped run counts as a segment, as PyTorch lists it; each begins where its
  * pages do.
  */
-static void put_head(const struct state *st, const struct run *run)
+static void snapshot_segments_put_head(const struct state *st, const struct run *run)
 {
 	struct frag_snap_part *part = &st->s->last;
 	char *p = frag_snap_room(part, SEGMENT_ROOM);
@@ -194,14 +195,14 @@ static void put_head(const struct state *st, const struct run *run)
 }
 
 /* Returns the block after the run. */
-static frag_block put_run(const struct state *st, const struct run *run)
+static frag_block snapshot_segments_put_run(const struct state *st, const struct run *run)
 {
 	struct frag_snap_part *part = &st->s->last;
 	struct frag_snap_list list = { 0 };
 	frag_block b = run->first;
 	char *p;
 
-	put_head(st, run);
+	snapshot_segments_put_head(st, run);
 	while (b != FRAG_NO_BLOCK) {
 		const struct frag_block_view k = frag_heap_look(st->heap, b);
 
@@ -224,7 +225,7 @@ static void put_segment(const struct state *st, const struct top *top)
 	frag_block b = top->first;
 
 	while (run.seg && find_run(st, &run, b))
-		b = put_run(st, &run);
+		b = snapshot_segments_put_run(st, &run);
 }
 
 int frag_snap_last_state(struct frag_snapshot_out *s, uint32_t device, struct frag_error *err)
@@ -236,10 +237,10 @@ int frag_snap_last_state(struct frag_snapshot_out *s, uint32_t device, struct fr
 
 	FRAG_ASSERT(device < s->device_count && !s->logs[device].ended);
 	s->logs[device].ended = true;
-	frag_heap_walk(st.heap, &st, gather);
+	frag_heap_walk(st.heap, &st, snapshot_segments_gather);
 	gather_lives(&st);
 	if (st.top_count)
-		qsort(st.tops, st.top_count, sizeof(*st.tops), by_ordinal);
+		qsort(st.tops, st.top_count, sizeof(*st.tops), snapshot_segments_by_ordinal);
 	for (uint32_t i = 0; i < st.top_count && !st.failed; i++)
 		put_segment(&st, &st.tops[i]);
 	free(st.tops);

@@ -20,7 +20,7 @@ void frag_steps_header(struct frag_outfile *out, const struct frag_columns *colu
 	}
 }
 
-static size_t room(const struct frag_rows *rows, const struct frag_event *ev)
+static size_t steps_room(const struct frag_rows *rows, const struct frag_event *ev)
 {
 	size_t n = (FRAG_COLUMN_ALL + 1) * COLUMN_ROOM + rows->prefix_length;
 
@@ -36,7 +36,7 @@ static char *put_t(char *p, const struct frag_event *ev)
 			       : frag_put_double(p, ev->t);
 }
 
-static char *put_name(char *p, const char *name, bool json)
+static char *steps_put_name(char *p, const char *name, bool json)
 {
 	if (json)
 		*p++ = '"';
@@ -71,7 +71,7 @@ static char *put_of_step(char *p, const struct frag_step *step, enum frag_column
 	case FRAG_COLUMN_DEVICE:
 		return frag_put_u64(p, step->device);
 	case FRAG_COLUMN_OP:
-		return put_name(p, frag_op_name((enum frag_op)ev->op), json);
+		return steps_put_name(p, frag_op_name((enum frag_op)ev->op), json);
 	case FRAG_COLUMN_ID:
 		return shows_id(ev) ? put_id(p, &ev->id, json) : put_nothing(p, json);
 	case FRAG_COLUMN_SIZE:
@@ -81,11 +81,11 @@ static char *put_of_step(char *p, const struct frag_step *step, enum frag_column
 	case FRAG_COLUMN_ALL:
 		break;
 	}
-	return put_name(p, frag_step_status_name(step->status), json);
+	return steps_put_name(p, frag_step_status_name(step->status), json);
 }
 
-static char *put_metric(char *p, const struct frag_metrics *m, const struct frag_metric *metric,
-			bool json)
+static char *steps_put_metric(char *p, const struct frag_metrics *m,
+			      const struct frag_metric *metric, bool json)
 {
 	const union frag_metric_value value = frag_metric_get(m, metric);
 
@@ -110,11 +110,11 @@ static char *put_cell(char *p, const struct frag_cell *cell, const struct frag_s
 	memcpy(p, cell->before, sizeof(cell->before));
 	p += cell->before_length;
 	if (cell->metric)
-		return put_metric(p, step->metrics, cell->metric, json);
+		return steps_put_metric(p, step->metrics, cell->metric, json);
 	return put_of_step(p, step, (enum frag_column)cell->column, json);
 }
 
-static char *put_row(char *p, const struct frag_rows *rows, const struct frag_step *step)
+static char *steps_put_row(char *p, const struct frag_rows *rows, const struct frag_step *step)
 {
 	const bool json = rows->form == FRAG_ROWS_NDJSON;
 
@@ -132,9 +132,9 @@ static char *put_row(char *p, const struct frag_rows *rows, const struct frag_st
 int frag_steps_observe(void *ctx, const struct frag_step *step, struct frag_error *err)
 {
 	struct frag_rows *rows = ctx;
-	char *p = frag_outfile_room(rows->out, room(rows, step->event));
+	char *p = frag_outfile_room(rows->out, steps_room(rows, step->event));
 
 	if (p)
-		frag_outfile_used(rows->out, put_row(p, rows, step));
+		frag_outfile_used(rows->out, steps_put_row(p, rows, step));
 	return rows->out->failed ? frag_outfile_status(rows->out, err) : 0;
 }

@@ -8,7 +8,7 @@
 #define AT_ONCE 16      /* tasks of an array */
 
 /* One word of a shell, whatever is in it. */
-static void put_word(FILE *f, const char *text)
+static void sweep_script_put_word(FILE *f, const char *text)
 {
 	fputc('\'', f);
 	for (; *text; text++) {
@@ -23,7 +23,7 @@ static void put_word(FILE *f, const char *text)
 static void put_variable(FILE *f, const char *name, const char *value)
 {
 	fprintf(f, "%s=", name);
-	put_word(f, value);
+	sweep_script_put_word(f, value);
 	fputc('\n', f);
 }
 
@@ -42,17 +42,23 @@ static void put_settings(FILE *f, const struct frag_sweep_script *s)
  */
 static void put_slurm(FILE *f, const struct frag_sweep_script *s)
 {
-	fprintf(f, "#!/bin/sh\n"
-		"# %" PRIu32 " run%s in %" PRIu32 " task%s of a Slurm array, and what puts them together.\n"
+	fprintf(f,
+		"#!/bin/sh\n"
+		"# %" PRIu32 " run%s in %" PRIu32
+		" task%s of a Slurm array, and what puts them together.\n"
 		"#   sh SCRIPT                  submits all of it\n"
 		"#   sh SCRIPT --array=3,5-7    submits these tasks again; which are missing says\n"
 		"#                              fragsim sweep --merge DIR --tasks %" PRIu32 "\n"
-		"# What else sbatch is to know (a partition, an account, a time limit) it takes from\n"
-		"# SBATCH_PARTITION, SBATCH_ACCOUNT and SBATCH_TIMELIMIT. All nodes see the same files.\n"
-		"set -eu\n\n", s->runs, frag_s(s->runs), s->tasks, frag_s(s->tasks), s->tasks);
+		"# What else sbatch is to know (a partition, an account, a time limit) it takes "
+		"from\n"
+		"# SBATCH_PARTITION, SBATCH_ACCOUNT and SBATCH_TIMELIMIT. All nodes see the same "
+		"files.\n"
+		"set -eu\n\n",
+		s->runs, frag_s(s->runs), s->tasks, frag_s(s->tasks), s->tasks);
 	put_settings(f, s);
 	fprintf(f, "array=${1:---array=0-%" PRIu32 "}\n", s->tasks - 1);
-	fprintf(f, "case $array in *%%*) ;; *) array=$array%%%d ;; esac       # so many at a time\n",
+	fprintf(f,
+		"case $array in *%%*) ;; *) array=$array%%%d ;; esac       # so many at a time\n",
 		AT_ONCE);
 	fputs("export fragsim folder tasks\n"
 	      "job=$(sbatch --parsable \"$array\" --job-name=fragsim-sweep --cpus-per-task=1 \\\n"
@@ -60,31 +66,42 @@ static void put_slurm(FILE *f, const struct frag_sweep_script *s)
 	      "\t--export=ALL --wrap 'exec \"$fragsim\" sweep --resume --shard auto/\"$tasks\" \\\n"
 	      "\t\t--threads \"${SLURM_CPUS_PER_TASK:-1}\" -o \"$folder\"')\n"
 	      "job=${job%%;*}\n"
-	      "merge=$(sbatch --parsable --job-name=fragsim-merge --dependency=afterany:\"$job\" \\\n"
+	      "merge=$(sbatch --parsable --job-name=fragsim-merge --dependency=afterany:\"$job\" "
+	      "\\\n"
 	      "\t--open-mode=append --output=\"$folder/slurm-merge.out\" --export=ALL \\\n"
 	      "\t--wrap 'exec \"$fragsim\" sweep --merge \"$folder\" --tasks \"$tasks\"')\n"
 	      "echo \"submitted: array $job, merge ${merge%%;*}; its words are in"
-	      " $folder/slurm-merge.out\"\n", f);
+	      " $folder/slurm-merge.out\"\n",
+	      f);
 }
 
 static void put_parallel(FILE *f, const struct frag_sweep_script *s)
 {
-	fprintf(f, "#!/bin/sh\n"
-		"# %" PRIu32 " run%s in %" PRIu32 " task%s of GNU parallel, and what puts them together.\n"
+	fprintf(f,
+		"#!/bin/sh\n"
+		"# %" PRIu32 " run%s in %" PRIu32
+		" task%s of GNU parallel, and what puts them together.\n"
 		"#   sh SCRIPT                  here, on all processors, a task at a time\n"
-		"#   sh SCRIPT node1,node2,:    on these machines (: is this one), which see the same\n"
+		"#   sh SCRIPT node1,node2,:    on these machines (: is this one), which see the "
+		"same\n"
 		"#                              files\n"
 		"# Again: what failed or is missing is done, and nothing twice.\n"
-		"set -eu\n\n", s->runs, frag_s(s->runs), s->tasks, frag_s(s->tasks));
+		"set -eu\n\n",
+		s->runs, frag_s(s->runs), s->tasks, frag_s(s->tasks));
 	put_settings(f, s);
-	fprintf(f, "export fragsim folder tasks\n"
+	fprintf(f,
+		"export fragsim folder tasks\n"
 		"failed=0\n"
-		"seq 0 %" PRIu32 " | parallel --joblog \"$folder/parallel.log\" --resume-failed \\\n"
-		"\t--sshlogin \"${1:-:}\" --workdir \"$work\" --env fragsim --env folder --env tasks \\\n"
+		"seq 0 %" PRIu32
+		" | parallel --joblog \"$folder/parallel.log\" --resume-failed \\\n"
+		"\t--sshlogin \"${1:-:}\" --workdir \"$work\" --env fragsim --env folder --env "
+		"tasks \\\n"
 		"\t--jobs 1 --termseq TERM,60000,KILL,100 \\\n"
-		"\t'exec \"$fragsim\" sweep --resume --shard {}/\"$tasks\" -o \"$folder\"' || failed=$?\n"
+		"\t'exec \"$fragsim\" sweep --resume --shard {}/\"$tasks\" -o \"$folder\"' || "
+		"failed=$?\n"
 		"\"$fragsim\" sweep --merge \"$folder\" --tasks \"$tasks\"\n"
-		"exit \"$failed\"\n", s->tasks - 1);
+		"exit \"$failed\"\n",
+		s->tasks - 1);
 }
 
 const char *const frag_sweep_script_names[] = { "slurm", "parallel", NULL };

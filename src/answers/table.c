@@ -13,7 +13,7 @@ static bool is_end(const struct frag_column *c)
 	return !c->csv && !c->head;
 }
 
-static const char *name_of(const struct frag_table *t, const struct frag_column *c)
+static const char *table_name_of(const struct frag_table *t, const struct frag_column *c)
 {
 	return t->csv ? c->csv : c->head;
 }
@@ -24,8 +24,9 @@ void frag_table_begin(struct frag_table *t, const struct frag_column *columns, b
 
 	*t = (struct frag_table){ .columns = columns, .at = columns, .f = f, .csv = csv };
 	for (const struct frag_column *c = columns; !is_end(c); c++)
-		if (name_of(t, c)) {
-			fprintf(f, csv ? "%s%s" : "%s| %s ", csv ? between : "", name_of(t, c));
+		if (table_name_of(t, c)) {
+			fprintf(f, csv ? "%s%s" : "%s| %s ", csv ? between : "",
+				table_name_of(t, c));
 			between = ",";
 		}
 	fputs(csv ? "\n" : "|\n|", f);
@@ -36,19 +37,19 @@ void frag_table_begin(struct frag_table *t, const struct frag_column *columns, b
 }
 
 /* Is the next cell in this form? Then what stands before it is written. */
-static bool begin(struct frag_table *t)
+static bool table_begin(struct frag_table *t)
 {
 	bool first = true;
 
 	for (const struct frag_column *c = t->columns; c < t->at; c++)
-		first = first && !name_of(t, c);
-	if (!name_of(t, t->at))
+		first = first && !table_name_of(t, c);
+	if (!table_name_of(t, t->at))
 		return false;
 	fputs(!t->csv ? "| " : first ? "" : ",", t->f);
 	return true;
 }
 
-static void end(struct frag_table *t)
+static void table_end(struct frag_table *t)
 {
 	if (!is_end(++t->at))
 		return;
@@ -58,13 +59,13 @@ static void end(struct frag_table *t)
 
 void frag_cell_none(struct frag_table *t)
 {
-	begin(t);
-	end(t);
+	table_begin(t);
+	table_end(t);
 }
 
 void frag_cell_text(struct frag_table *t, const char *text)
 {
-	const bool here = begin(t);
+	const bool here = table_begin(t);
 
 	if (here && t->csv && text)
 		frag_csv_text(t->f, text);
@@ -72,21 +73,20 @@ void frag_cell_text(struct frag_table *t, const char *text)
 		frag_markdown_text(t->f, text);
 	else if (here && !t->csv)
 		fprintf(t->f, "%s ", text ? text : "-");
-	end(t);
+	table_end(t);
 }
 
 void frag_cell(struct frag_table *t, bool there, uint64_t value)
 {
-	if (!begin(t))
+	if (!table_begin(t))
 		;
 	else if (!there)
 		fputs(t->csv ? "" : "- ", t->f);
 	else if (t->csv || t->at->kind == FRAG_CELL_COUNT)
 		fprintf(t->f, t->csv ? "%" PRIu64 : "%" PRIu64 " ", value);
 	else
-		fprintf(t->f, "%s ", t->at->kind == FRAG_CELL_SIZE ? SIZE(value)
-			: CAPACITY(value));
-	end(t);
+		fprintf(t->f, "%s ", t->at->kind == FRAG_CELL_SIZE ? SIZE(value) : CAPACITY(value));
+	table_end(t);
 }
 
 void frag_cell_bytes(struct frag_table *t, uint64_t bytes)
@@ -96,7 +96,7 @@ void frag_cell_bytes(struct frag_table *t, uint64_t bytes)
 
 void frag_cell_percent(struct frag_table *t, bool there, double value)
 {
-	if (begin(t) && (there || !t->csv))
+	if (table_begin(t) && (there || !t->csv))
 		frag_fprintf(t->f, t->csv ? "%.4f" : "%+.2f %% ", value);
-	end(t);
+	table_end(t);
 }

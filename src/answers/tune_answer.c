@@ -15,7 +15,8 @@
 #include "answers/wrap_lines.h"
 
 #define FRAG_TUNE_ROWS 10
-static uint32_t frag_tune_rows(const struct frag_tune *tune, struct frag_point rows[FRAG_TUNE_ROWS]);
+static uint32_t frag_tune_rows(const struct frag_tune *tune,
+			       struct frag_point rows[FRAG_TUNE_ROWS]);
 
 #define NAME_MIN 8
 #define FIGURES 52              /* columns beside the name */
@@ -26,18 +27,25 @@ static const struct cost {
 	const char *setting, *words;
 	uint32_t since;
 } costs[] = {
-	{ "expandable_segments:True", "not on Windows; cudaIpcGetMemHandle takes no such memory, as custom"
+	{ "expandable_segments:True",
+	  "not on Windows; cudaIpcGetMemHandle takes no such memory, as custom"
 	  " all-reduces in CUDA graphs require, NCCL may refuse to register it, and memory pools of"
-	  " other allocators, as vLLM's sleep mode has, do without", 0 },
+	  " other allocators, as vLLM's sleep mode has, do without",
+	  0 },
 	{ "roundup_power2_divisions", "requests are rounded up; the figures here have that", 0 },
-	{ "max_split_size_mb", "a larger block is never split, and serves large requests only: more"
-	  " cudaMalloc and cudaFree, which wait for the GPU", 0 },
+	{ "max_split_size_mb",
+	  "a larger block is never split, and serves large requests only: more"
+	  " cudaMalloc and cudaFree, which wait for the GPU",
+	  0 },
 	{ "max_split_size_mb:20", NULL, 10 },
-	{ "garbage_collection_threshold", "cached segments are released before memory is short: more"
-	  " cudaFree, which waits for the GPU", 0 },
-	{ "large_segment_size_mb", "larger segments: a program that needs less of one reserves more",
-	  11 },
-	{ "per_process_memory_fraction", "the rest of the device is out of the program's reach", 10 },
+	{ "garbage_collection_threshold",
+	  "cached segments are released before memory is short: more"
+	  " cudaFree, which waits for the GPU",
+	  0 },
+	{ "large_segment_size_mb",
+	  "larger segments: a program that needs less of one reserves more", 11 },
+	{ "per_process_memory_fraction", "the rest of the device is out of the program's reach",
+	  10 },
 };
 
 #define COSTS (sizeof(costs) / sizeof(costs[0]))
@@ -101,7 +109,7 @@ static void print_sources(const struct frag_tune_answer *a, const struct frag_te
 		fprintf(f, ": the best of %" PRIu32 " setting%s\n", t->choice_count, plural);
 }
 
-static const char *name_of(const struct frag_tune *t, uint32_t choice)
+static const char *tune_name_of(const struct frag_tune *t, uint32_t choice)
 {
 	return *t->texts[choice] ? t->texts[choice] : "default";
 }
@@ -166,7 +174,8 @@ static void print_size_option(const char *name, uint64_t bytes, uint64_t recorde
 static void print_proof(const struct frag_tune_answer *a, const struct frag_point *p, FILE *f)
 {
 	const struct frag_tune *t = a->tune;
-	const struct frag_device_figures *now = t->sources[0].devices, *then = a->traces[0]->devices;
+	const struct frag_device_figures *now = t->sources[0].devices,
+					 *then = a->traces[0]->devices;
 	const char *path = a->traces[0]->path;
 	char shown[FRAG_PRINTABLE_ROOM];
 	const uint64_t total = t->total ? t->total : p->smallest;
@@ -196,10 +205,14 @@ static void print_choice(const struct frag_tune_answer *a, const struct frag_poi
 		fputs("  paste   nothing: no setting was better until then\n", f);
 	else if (p->choice == 0)
 		fprintf(f, "%s  paste%s   nothing: the defaults are as good as any\n",
-			frag_color_code(paper->colour, INK_GREEN), frag_color_code(paper->colour, INK_PLAIN));
+			frag_color_code(paper->colour, INK_GREEN),
+			frag_color_code(paper->colour, INK_PLAIN));
 	else if (is_setting(t, p->choice))
-		fprintf(f, "%s  paste%s   PYTORCH_ALLOC_CONF=%s\n          (%s: PYTORCH_CUDA_ALLOC_CONF"
-			"=...)\n", frag_color_code(paper->colour, INK_GREEN),
+		fprintf(f,
+			"%s  paste%s   PYTORCH_ALLOC_CONF=%s\n          (%s: "
+			"PYTORCH_CUDA_ALLOC_CONF"
+			"=...)\n",
+			frag_color_code(paper->colour, INK_GREEN),
 			frag_color_code(paper->colour, INK_PLAIN), line,
 			find_latest(line) ? "by its older name" : "PyTorch 2.9 and older");
 	else
@@ -210,7 +223,8 @@ static void print_choice(const struct frag_tune_answer *a, const struct frag_poi
 		print_costs(line, paper, f);
 }
 
-static void print_none(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
+static void print_none(const struct frag_tune_answer *a, const struct frag_text_style *paper,
+		       FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 	char path[FRAG_PRINTABLE_ROOM];
@@ -226,7 +240,8 @@ static void print_none(const struct frag_tune_answer *a, const struct frag_text_
 }
 
 /* The best, and what to set where expandable segments are ruled out. */
-static void print_best(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
+static void print_best(const struct frag_tune_answer *a, const struct frag_text_style *paper,
+		       FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 
@@ -239,8 +254,9 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 	if (a->interrupted)
 		return;
 	if (t->no_headroom)
-		frag_put_row(paper->columns, "note", f, "no setting survives with the headroom: what is"
-			      " here is without it");
+		frag_put_row(paper->columns, "note", f,
+			     "no setting survives with the headroom: what is"
+			     " here is without it");
 	if (t->without.choice == t->best.choice)
 		return;
 	fputs("\nwithout expandable segments\n", f);
@@ -251,18 +267,18 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 		print_choice(a, &t->without, paper, f);
 }
 
-static void print_capacity(uint64_t bytes, FILE *f)
+static void tune_print_capacity(uint64_t bytes, FILE *f)
 {
 	fprintf(f, "  %11s", bytes == UINT64_MAX ? "-" : CAPACITY(bytes));
 }
 
 /* On a device that was given nobody looks for smaller ones. */
-static void print_row(const struct frag_tune *t, const struct frag_point *p, int width,
-		      const struct frag_text_style *paper, FILE *f)
+static void tune_print_row(const struct frag_tune *t, const struct frag_point *p, int width,
+			   const struct frag_text_style *paper, FILE *f)
 {
 	const bool good = p->at.survives;
 	char room[FRAG_PRINTABLE_ROOM];
-	const char *name = frag_printable(room, name_of(t, p->choice));
+	const char *name = frag_printable(room, tune_name_of(t, p->choice));
 
 	fprintf(f, "%s%-6s%s  ", good ? "" : frag_color_code(paper->colour, INK_RED),
 		p->tried ? good ? "fits" : "OOM" : "-", frag_color_code(paper->colour, INK_PLAIN));
@@ -271,8 +287,8 @@ static void print_row(const struct frag_tune *t, const struct frag_point *p, int
 	else
 		fprintf(f, "%-*s", width, name);
 	if (!t->total) {
-		print_capacity(p->smallest, f);
-		print_capacity(p->safe, f);
+		tune_print_capacity(p->smallest, f);
+		tune_print_capacity(p->safe, f);
 	}
 	if (good)
 		fprintf(f, "  %7" PRIu64 "  %7" PRIu64 "\n", p->at.calls, p->at.retries);
@@ -287,24 +303,29 @@ static void print_remarks(const struct frag_tune *t, const struct frag_point *ro
 	char smallest[FRAG_NUMBER_ROOM], safe[FRAG_NUMBER_ROOM];
 
 	if (!t->total && t->best.choice != UINT32_MAX)
-		frag_put_wrapped(paper->columns, "", "status, calls and retries: on the smallest device that was"
-			  " found; -: not looked for", f);
+		frag_put_wrapped(paper->columns, "",
+				 "status, calls and retries: on the smallest device that was"
+				 " found; -: not looked for",
+				 f);
 	for (uint32_t i = 0; i < count; i++)
 		if (rows[i].smallest < t->best.smallest && rows[i].safe != UINT64_MAX)
-			frag_put_row(paper->columns, "holes", f, "%s survives on %s, but fails on"
-				      " larger ones; safe from %s on", name_of(t, rows[i].choice),
-				      frag_capacity_text(smallest, rows[i].smallest),
-				      frag_capacity_text(safe, rows[i].safe));
+			frag_put_row(paper->columns, "holes", f,
+				     "%s survives on %s, but fails on"
+				     " larger ones; safe from %s on",
+				     tune_name_of(t, rows[i].choice),
+				     frag_capacity_text(smallest, rows[i].smallest),
+				     frag_capacity_text(safe, rows[i].safe));
 }
 
-static void print_table(const struct frag_tune *t, const struct frag_text_style *paper, FILE *f)
+static void tune_print_table(const struct frag_tune *t, const struct frag_text_style *paper,
+			     FILE *f)
 {
 	struct frag_point rows[FRAG_TUNE_ROWS];
 	const uint32_t count = frag_tune_rows(t, rows);
 	size_t width = NAME_MIN;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const size_t n = strlen(name_of(t, rows[i].choice));
+		const size_t n = strlen(tune_name_of(t, rows[i].choice));
 
 		width = n > width ? n : width;
 	}
@@ -314,12 +335,13 @@ static void print_table(const struct frag_tune *t, const struct frag_text_style 
 	fprintf(f, "\nstatus  %-*s%s  %7s  %7s\n", (int)width, "setting",
 		t->total ? "" : "     smallest         safe", "calls", "retries");
 	for (uint32_t i = 0; i < count; i++)
-		print_row(t, &rows[i], (int)width, paper, f);
+		tune_print_row(t, &rows[i], (int)width, paper, f);
 	print_remarks(t, rows, count, paper, f);
 }
 
 /* What came of it on traces that nobody tuned on, and what their own best would have been. */
-static void print_tests(const struct frag_tune_answer *a, const struct frag_text_style *paper, FILE *f)
+static void print_tests(const struct frag_tune_answer *a, const struct frag_text_style *paper,
+			FILE *f)
 {
 	const struct frag_tune *t = a->tune;
 	char path[FRAG_PRINTABLE_ROOM], own[FRAG_NUMBER_ROOM];
@@ -333,20 +355,18 @@ static void print_tests(const struct frag_tune_answer *a, const struct frag_text
 			continue;
 		if (!i)
 			putc('\n', f);
-		frag_put_row(paper->columns, "test", f, "%s %s%s%s%s%s%s%s",
-			      frag_printable(path, frag_input_name(a->traces[t->source_count + i]
-									   ->path)),
-			      test->survives ? "survives" : "runs out of memory",
-			      needs ? ", needs " : "",
-			      needs ? CAPACITY(test->smallest) : "",
-			      has_own ? "; its own best is " : "",
-			      has_own ? frag_capacity_text(own, test->own_smallest) : "",
-			      has_own ? ", with " : "", has_own ? name_of(t, test->own) : "");
+		frag_put_row(
+			paper->columns, "test", f, "%s %s%s%s%s%s%s%s",
+			frag_printable(path, frag_input_name(a->traces[t->source_count + i]->path)),
+			test->survives ? "survives" : "runs out of memory", needs ? ", needs " : "",
+			needs ? CAPACITY(test->smallest) : "", has_own ? "; its own best is " : "",
+			has_own ? frag_capacity_text(own, test->own_smallest) : "",
+			has_own ? ", with " : "", has_own ? tune_name_of(t, test->own) : "");
 	}
 }
 
-static int print(const void *what, const struct frag_text_style *paper, FILE *f,
-		 struct frag_error *err)
+static int tune_print(const void *what, const struct frag_text_style *paper, FILE *f,
+		      struct frag_error *err)
 {
 	const struct frag_tune_answer *a = what;
 
@@ -355,7 +375,7 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 		fputs("interrupted: what is known until then\n\n", f);
 	print_sources(a, paper, f);
 	print_best(a, paper, f);
-	print_table(a->tune, paper, f);
+	tune_print_table(a->tune, paper, f);
 	print_tests(a, paper, f);
 	if (a->tune->source_count != 1)
 		return 0;
@@ -365,9 +385,9 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 	return 0;
 }
 
-static const struct frag_format text_format = { .name = "text", .print = print };
+static const struct frag_format text_format = { .name = "text", .print = tune_print };
 
-static void add(const struct frag_point *p, struct frag_point *rows, uint32_t *count)
+static void tune_add(const struct frag_point *p, struct frag_point *rows, uint32_t *count)
 {
 	if (p->choice == UINT32_MAX || *count == FRAG_TUNE_ROWS)
 		return;
@@ -381,14 +401,14 @@ static uint32_t frag_tune_rows(const struct frag_tune *t, struct frag_point rows
 {
 	uint32_t count = 0;
 
-	add(&t->best, rows, &count);
-	add(&t->without, rows, &count);
-	add(&t->points[0], rows, &count);
+	tune_add(&t->best, rows, &count);
+	tune_add(&t->without, rows, &count);
+	tune_add(&t->points[0], rows, &count);
 	if (t->plain_expandable != UINT32_MAX)
-		add(&t->points[t->plain_expandable], rows, &count);
+		tune_add(&t->points[t->plain_expandable], rows, &count);
 	for (uint32_t i = 0; i < t->choice_count; i++)
 		if (t->total ? t->points[i].qualifies : t->points[i].at.survives)
-			add(&t->points[i], rows, &count);
+			tune_add(&t->points[i], rows, &count);
 	return count;
 }
 
@@ -410,7 +430,8 @@ static const struct frag_column columns[] = {
 	{ 0 },
 };
 
-static void put_row(struct frag_table *t, const struct frag_tune *tune, const struct frag_point *p)
+static void tune_put_row(struct frag_table *t, const struct frag_tune *tune,
+			 const struct frag_point *p)
 {
 	const struct frag_choice *choice = &tune->sources[0].choices[p->choice];
 	const char *text = tune->texts[p->choice];
@@ -434,17 +455,17 @@ static void put_row(struct frag_table *t, const struct frag_tune *tune, const st
 }
 
 /* For programs every point, in the order of the grid. */
-static void fill(struct frag_table *t, const void *what)
+static void tune_fill(struct frag_table *t, const void *what)
 {
 	const struct frag_tune *tune = ((const struct frag_tune_answer *)what)->tune;
 	struct frag_point rows[FRAG_TUNE_ROWS];
 	const uint32_t count = t->csv ? tune->choice_count : frag_tune_rows(tune, rows);
 
 	for (uint32_t i = 0; i < count; i++)
-		put_row(t, tune, t->csv ? &tune->points[i] : &rows[i]);
+		tune_put_row(t, tune, t->csv ? &tune->points[i] : &rows[i]);
 }
 
-static const struct frag_rows rows = { columns, fill };
+static const struct frag_rows rows = { columns, tune_fill };
 
 const struct frag_format *const frag_tune_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("tune", frag_tune_document, &rows),

@@ -59,7 +59,7 @@ static void put_side(const char *who, bool made, uint64_t address, uint64_t byte
 	fputc('\n', f);
 }
 
-static void put_event(const struct frag_snap_device *d, uint32_t i, bool this, FILE *f)
+static void verdict_put_event(const struct frag_snap_device *d, uint32_t i, bool this, FILE *f)
 {
 	const struct frag_logged *e = &d->log[i];
 	char size[FRAG_NUMBER_ROOM];
@@ -89,7 +89,7 @@ static void put_difference(const struct frag_difference *d, uint32_t number,
 		put_side("simulated", d->in_run, d->simulated, d->simulated_bytes, f);
 	}
 	for (uint32_t i = first; i < dev->log_count && i <= d->event + EVENTS_BEHIND; i++)
-		put_event(dev, i, i == d->event, f);
+		verdict_put_event(dev, i, i == d->event, f);
 }
 
 /*

@@ -24,7 +24,8 @@ static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS];
 
 #define LABEL 12
 
-static void print_row(const char *label, uint64_t before, uint64_t after, bool capacity, FILE *f)
+static void what_if_print_row(const char *label, uint64_t before, uint64_t after, bool capacity,
+			      FILE *f)
 {
 	char a[FRAG_NUMBER_ROOM], b[FRAG_NUMBER_ROOM], shift[FRAG_SHIFT_ROOM];
 	char *(*const text)(char *, uint64_t) = capacity ? frag_capacity_text : frag_size_text;
@@ -47,8 +48,8 @@ static void print_fit(const struct frag_what_if_answer *a, uint32_t i,
 		frag_printable(shown, frag_fit_name(a->fits, as_is, name)),
 		frag_color_code(paper->colour, INK_PLAIN));
 	for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
-		print_row(frag_what_if_rows[row], frag_what_if_figure(as_is, row),
-			  frag_what_if_figure(changed, row), true, f);
+		what_if_print_row(frag_what_if_rows[row], frag_what_if_figure(as_is, row),
+				  frag_what_if_figure(changed, row), true, f);
 }
 
 static void print_changes(const struct frag_what_if_answer *a, const struct frag_text_style *paper,
@@ -61,8 +62,8 @@ static void print_changes(const struct frag_what_if_answer *a, const struct frag
 				 frag_printable(shown, a->changes[i]), f);
 }
 
-static int print(const void *what, const struct frag_text_style *paper, FILE *f,
-		 struct frag_error *err)
+static int what_if_print(const void *what, const struct frag_text_style *paper, FILE *f,
+			 struct frag_error *err)
 {
 	const struct frag_what_if_answer *a = what;
 	char shown[FRAG_PRINTABLE_ROOM];
@@ -78,14 +79,14 @@ static int print(const void *what, const struct frag_text_style *paper, FILE *f,
 			 " fragsim-what-if(1) says what a trace cannot know", f);
 	fprintf(f, "\n  %-*s  %12s  %12s\n  %-*s  %12" PRIu64 "  %12" PRIu64 "\n", LABEL, "",
 		"as it is", "changed", LABEL, "events", a->trace->events, a->events);
-	print_row("requested", frag_fits_requested(a->fits, 0), frag_fits_requested(a->fits, 1),
-		  false, f);
+	what_if_print_row("requested", frag_fits_requested(a->fits, 0),
+			  frag_fits_requested(a->fits, 1), false, f);
 	for (uint32_t i = 0; i < a->fits->count / 2; i++)
 		print_fit(a, i, paper, f);
 	return 0;
 }
 
-static const struct frag_format text_format = { .name = "text", .print = print };
+static const struct frag_format text_format = { .name = "text", .print = what_if_print };
 
 static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS] = { "reserved", "smallest", "safe" };
 
@@ -130,7 +131,8 @@ static void fill_csv(struct frag_table *t, const void *what)
 	const struct frag_fits *fits = ((const struct frag_what_if_answer *)what)->fits;
 	char conf[FRAG_CONF_ROOM];
 
-	for (const struct frag_fitted *one = fits->fitted; one < fits->fitted + fits->count; one++) {
+	for (const struct frag_fitted *one = fits->fitted; one < fits->fitted + fits->count;
+	     one++) {
 		const struct frag_choice *choice = &fits->sources[one->source].choices[one->choice];
 
 		frag_conf_text(choice, conf, sizeof(conf));
@@ -181,8 +183,8 @@ uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source)
 	return requested;
 }
 
-static void put_fit(struct frag_node_ref list, const struct frag_fits *fits,
-		    const struct frag_fitted *one)
+static void what_if_put_fit(struct frag_node_ref list, const struct frag_fits *fits,
+			    const struct frag_fitted *one)
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 	const struct frag_attempt *free_run = &one->unlimited;
@@ -202,7 +204,7 @@ static void put_source(struct frag_node_ref root, const char *key,
 	list = frag_json_array(o, "fits");
 	for (uint32_t i = 0; i < a->fits->count; i++)
 		if (a->fits->fitted[i].source == source)
-			put_fit(list, a->fits, &a->fits->fitted[i]);
+			what_if_put_fit(list, a->fits, &a->fits->fitted[i]);
 }
 
 void frag_what_if_document(struct frag_node_ref root, const void *what)

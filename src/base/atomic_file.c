@@ -12,7 +12,7 @@
 #include "base/bug.h"
 #include "base/output_path.h"
 
-static int fail(const struct frag_outfile *f, int number, struct frag_error *err)
+static int atomic_file_fail(const struct frag_outfile *f, int number, struct frag_error *err)
 {
 	const char *name = strcmp(f->path, "-") == 0 ? "standard output" : f->path;
 
@@ -22,7 +22,7 @@ static int fail(const struct frag_outfile *f, int number, struct frag_error *err
 }
 
 /* A name, if there is one, is not to be used any more. */
-static void forget(char *volatile *name)
+static void atomic_file_forget(char *volatile *name)
 {
 	char *old = *name;
 
@@ -181,10 +181,10 @@ int frag_outfile_spool(struct frag_outfile *spool, const struct frag_outfile *f,
 	number = open_beside(spool, name);
 	if (!number) {
 		unlink(spool->temporary);
-		forget(&spool->temporary);
+		atomic_file_forget(&spool->temporary);
 		return 0;
 	}
-	rc = fail(spool, number, err);
+	rc = atomic_file_fail(spool, number, err);
 	frag_outfile_abandon(spool);
 	return rc;
 }
@@ -205,7 +205,7 @@ static void put_plain(void *ctx, const char *bytes, size_t n)
 	}
 }
 
-static void put(struct frag_outfile *f, const char *bytes, size_t n)
+static void atomic_file_put(struct frag_outfile *f, const char *bytes, size_t n)
 {
 	if (!f->packer)
 		put_plain(f, bytes, n);
@@ -213,16 +213,16 @@ static void put(struct frag_outfile *f, const char *bytes, size_t n)
 		f->failed = ENOMEM;
 }
 
-static void flush(struct frag_outfile *f)
+static void atomic_file_flush(struct frag_outfile *f)
 {
-	put(f, f->buf, f->used);
+	atomic_file_put(f, f->buf, f->used);
 	f->used = 0;
 }
 
 char *frag_outfile_room(struct frag_outfile *f, size_t n)
 {
 	if (f->capacity - f->used < n)
-		flush(f);
+		atomic_file_flush(f);
 	if (f->capacity < n) {
 		char *larger = realloc(f->buf, n);
 
@@ -239,9 +239,9 @@ char *frag_outfile_room(struct frag_outfile *f, size_t n)
 void frag_outfile_write(struct frag_outfile *f, const void *bytes, size_t n)
 {
 	if (n > f->capacity - f->used)
-		flush(f);
+		atomic_file_flush(f);
 	if (n > f->capacity) {
-		put(f, bytes, n);
+		atomic_file_put(f, bytes, n);
 		return;
 	}
 	memcpy(f->buf + f->used, bytes, n);
@@ -258,7 +258,7 @@ FILE *frag_outfile_stream(struct frag_outfile *f)
 		f->failed = errno == EINVAL ? EBADF : errno;
 	if (!stream && fd >= 0)
 		close(fd);
-	flush(f);
+	atomic_file_flush(f);
 	errno = 0;
 	return stream;
 }
@@ -277,14 +277,14 @@ void frag_outfile_stream_end(struct frag_outfile *f, FILE *stream)
 
 int frag_outfile_status(const struct frag_outfile *f, struct frag_error *err)
 {
-	return f->failed ? fail(f, f->failed, err) : 0;
+	return f->failed ? atomic_file_fail(f, f->failed, err) : 0;
 }
 
 int frag_outfile_append(struct frag_outfile *f, struct frag_outfile *spool, struct frag_error *err)
 {
 	ssize_t n = 1;
 
-	flush(spool);
+	atomic_file_flush(spool);
 	if (!spool->failed && lseek(spool->fd, 0, SEEK_SET) < 0)
 		spool->failed = errno;
 	while (n > 0 && !spool->failed) {
@@ -335,7 +335,7 @@ static void sync_bytes(struct frag_outfile *f)
 
 int frag_outfile_finish(struct frag_outfile *f, struct frag_error *err)
 {
-	flush(f);
+	atomic_file_flush(f);
 	end_packing(f);
 	if (f->temporary && f->fd >= 0 && !f->failed)
 		sync_bytes(f);
@@ -372,7 +372,7 @@ static int take_place(struct frag_outfile *f, bool with_others, struct frag_erro
 	if (rename(f->temporary, f->final) != 0)
 		f->failed = errno;
 	else
-		forget(&f->temporary);
+		atomic_file_forget(&f->temporary);
 	return frag_outfile_status(f, err);
 }
 
@@ -380,7 +380,7 @@ static int take_place(struct frag_outfile *f, bool with_others, struct frag_erro
 static void give_place_back(struct frag_outfile *f)
 {
 	if (f->aside && rename(f->aside, f->final) == 0)
-		forget(&f->aside);
+		atomic_file_forget(&f->aside);
 	else if (f->fresh)
 		unlink(f->final);
 }
@@ -429,8 +429,8 @@ void frag_outfile_abandon(struct frag_outfile *f)
 		close(f->fd);
 	frag_outfile_drop(f);
 	frag_packer_del(f->packer);
-	forget(&f->temporary);
-	forget(&f->aside);
+	atomic_file_forget(&f->temporary);
+	atomic_file_forget(&f->aside);
 	free(f->final);
 	free(f->path);
 	free(f->buf);

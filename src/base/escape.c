@@ -59,7 +59,7 @@ static struct walk walk_over(const char *text, size_t length)
 }
 
 /* The next character: itself, or its escape. How many bytes that are. */
-static size_t step(struct walk *w, char to[ESCAPE_MAX])
+static size_t escape_step(struct walk *w, char to[ESCAPE_MAX])
 {
 	const char *from = w->at;
 	const bool leading = w->leading;
@@ -86,18 +86,18 @@ char *frag_put_printable(char *p, const char *text, size_t length)
 	struct walk w = walk_over(text, length);
 
 	while (w.at < w.end)
-		p += step(&w, p);
+		p += escape_step(&w, p);
 	return p;
 }
 
-static bool is_plain(const char *text, size_t length)
+static bool escape_is_plain(const char *text, size_t length)
 {
 	struct walk w = walk_over(text, length);
 	char one[ESCAPE_MAX];
 
 	while (w.at < w.end) {
 		const char *from = w.at;
-		const size_t n = step(&w, one);
+		const size_t n = escape_step(&w, one);
 
 		if (n != (size_t)(w.at - from) || memcmp(one, from, n) != 0)
 			return false;
@@ -113,7 +113,7 @@ static void put_truncated(char *buf, size_t size, const char *text)
 	size_t used = 0;
 
 	while (w.at < w.end) {
-		const size_t n = step(&w, one);
+		const size_t n = escape_step(&w, one);
 
 		if (used + n >= size)
 			break;
@@ -125,7 +125,7 @@ static void put_truncated(char *buf, size_t size, const char *text)
 
 const char *frag_printable(char buf[FRAG_PRINTABLE_ROOM], const char *text)
 {
-	if (is_plain(text, strlen(text)))
+	if (escape_is_plain(text, strlen(text)))
 		return text;
 	put_truncated(buf, FRAG_PRINTABLE_ROOM, text);
 	return buf;

@@ -174,7 +174,7 @@ uint32_t frag_code_point(const char **s, const char *end)
 }
 
 /* A text of no bytes may be NULL, to which C adds not even 0. */
-static const char *end_of(const char *text, size_t length)
+static const char *format_end_of(const char *text, size_t length)
 {
 	return length ? text + length : text;
 }
@@ -186,7 +186,7 @@ static const char *end_of(const char *text, size_t length)
 char *frag_put_json(char *p, const char *text, size_t length)
 {
 	static const char short_forms[] = "b\bf\fn\nr\rt\t\"\"\\\\";
-	const char *s = text, *end = end_of(s, length);
+	const char *s = text, *end = format_end_of(s, length);
 
 	*p++ = '"';
 	while (s < end) {
@@ -222,7 +222,7 @@ char *frag_put_json(char *p, const char *text, size_t length)
 
 char *frag_put_utf8(char *p, const char *text, size_t length)
 {
-	const char *s = text, *end = end_of(s, length);
+	const char *s = text, *end = format_end_of(s, length);
 
 	while (s < end) {
 		const char *from = s;

@@ -85,7 +85,7 @@ bool frag_map_copy(struct frag_map *map)
 	return frag_array_copy(&map->entries, (uint64_t)map->mask + 1, 0, sizeof(*map->entries));
 }
 
-static void place(struct frag_map *map, uint64_t key, uint32_t value)
+static void hash_place(struct frag_map *map, uint64_t key, uint32_t value)
 {
 	uint32_t i = frag_map_home(map, key);
 
@@ -109,7 +109,7 @@ static bool rehash(struct frag_map *map)
 	map->mask = (uint32_t)(size - 1);
 	for (uint64_t i = 0; i <= old.mask; i++)
 		if (old.entries[i].full)
-			place(map, old.entries[i].key, old.entries[i].value);
+			hash_place(map, old.entries[i].key, old.entries[i].value);
 	free(old.entries);
 	return true;
 }
@@ -128,7 +128,7 @@ bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value)
 	FRAG_ASSERT(map->entries && value != FRAG_MAP_NONE);
 	if ((uint64_t)map->count * 4 >= ((uint64_t)map->mask + 1) * 3 && !rehash(map))
 		return false;
-	place(map, key, value);
+	hash_place(map, key, value);
 	map->count++;
 	return true;
 }

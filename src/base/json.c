@@ -26,7 +26,7 @@ void frag_json_end(struct frag_json *doc)
 	doc->root = NULL;
 }
 
-static struct frag_node_ref add(struct frag_node_ref in, const char *key, struct cJSON *item)
+static struct frag_node_ref json_add(struct frag_node_ref in, const char *key, struct cJSON *item)
 {
 	cJSON_bool done = false;
 
@@ -43,12 +43,12 @@ static struct frag_node_ref add(struct frag_node_ref in, const char *key, struct
 
 struct frag_node_ref frag_json_object(struct frag_node_ref in, const char *key)
 {
-	return add(in, key, cJSON_CreateObject());
+	return json_add(in, key, cJSON_CreateObject());
 }
 
 struct frag_node_ref frag_json_array(struct frag_node_ref in, const char *key)
 {
-	return add(in, key, cJSON_CreateArray());
+	return json_add(in, key, cJSON_CreateArray());
 }
 
 void frag_json_u64(struct frag_node_ref in, const char *key, uint64_t value)
@@ -56,7 +56,7 @@ void frag_json_u64(struct frag_node_ref in, const char *key, uint64_t value)
 	char text[FRAG_NUMBER_ROOM];
 
 	*frag_put_u64(text, value) = '\0';
-	add(in, key, cJSON_CreateRaw(text));
+	json_add(in, key, cJSON_CreateRaw(text));
 }
 
 void frag_json_i64(struct frag_node_ref in, const char *key, int64_t value)
@@ -64,7 +64,7 @@ void frag_json_i64(struct frag_node_ref in, const char *key, int64_t value)
 	char text[FRAG_NUMBER_ROOM];
 
 	*frag_put_i64(text, value) = '\0';
-	add(in, key, cJSON_CreateRaw(text));
+	json_add(in, key, cJSON_CreateRaw(text));
 }
 
 void frag_json_fixed4(struct frag_node_ref in, const char *key, double value)
@@ -72,17 +72,17 @@ void frag_json_fixed4(struct frag_node_ref in, const char *key, double value)
 	char text[FRAG_NUMBER_ROOM];
 
 	*frag_put_fixed4(text, value) = '\0';
-	add(in, key, cJSON_CreateRaw(text));
+	json_add(in, key, cJSON_CreateRaw(text));
 }
 
 void frag_json_bool(struct frag_node_ref in, const char *key, bool value)
 {
-	add(in, key, cJSON_CreateBool(value));
+	json_add(in, key, cJSON_CreateBool(value));
 }
 
 void frag_json_null(struct frag_node_ref in, const char *key)
 {
-	add(in, key, cJSON_CreateNull());
+	json_add(in, key, cJSON_CreateNull());
 }
 
 void frag_json_u64_or_null(struct frag_node_ref in, const char *key, bool there, uint64_t value)
@@ -120,7 +120,7 @@ void frag_json_words(struct frag_node_ref in, const char *key, const char *text,
 
 void frag_json_raw(struct frag_node_ref in, const char *key, const char *json)
 {
-	add(in, key, json ? cJSON_CreateRaw(json) : cJSON_CreateNull());
+	json_add(in, key, json ? cJSON_CreateRaw(json) : cJSON_CreateNull());
 }
 
 int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct frag_error *err)

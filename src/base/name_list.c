@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static void append(struct frag_name_list *l, const char *joint)
+static void name_list_append(struct frag_name_list *l, const char *joint)
 {
 	int n;
 
@@ -17,12 +17,12 @@ static void append(struct frag_name_list *l, const char *joint)
 
 void frag_listed_add(struct frag_name_list *l, const char *name)
 {
-	append(l, ", ");
+	name_list_append(l, ", ");
 	l->last = name;
 }
 
 const char *frag_listed_text(struct frag_name_list *l, const char *joint)
 {
-	append(l, joint);
+	name_list_append(l, joint);
 	return l->text;
 }

@@ -16,7 +16,7 @@ struct pool {
 };
 
 /* Takes task after task. */
-static void *work(void *arg)
+static void *parallel_work(void *arg)
 {
 	struct pool *pool = arg;
 	const struct frag_tasks *t = pool->tasks;
@@ -75,9 +75,10 @@ int frag_tasks_run(const struct frag_tasks *t, struct frag_error *err)
 		goto out;
 	}
 	pthread_mutex_init(&pool.lock, NULL);
-	while (started + 1 < used && pthread_create(&others[started], NULL, work, &pool) == 0)
+	while (started + 1 < used
+	       && pthread_create(&others[started], NULL, parallel_work, &pool) == 0)
 		started++;
-	work(&pool);
+	parallel_work(&pool);
 	for (uint32_t i = 0; i < started; i++)
 		pthread_join(others[i], NULL);
 	pthread_mutex_destroy(&pool.lock);

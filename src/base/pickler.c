@@ -87,7 +87,7 @@ char *frag_pickle_text(char *p, const char *text, size_t length)
 	return end;
 }
 
-static char *put_number(char *p, unsigned short_form, unsigned long_form, uint32_t number)
+static char *pickler_put_number(char *p, unsigned short_form, unsigned long_form, uint32_t number)
 {
 	if (number <= 0xff)
 		return put_byte(put_byte(p, short_form), number);
@@ -96,10 +96,10 @@ static char *put_number(char *p, unsigned short_form, unsigned long_form, uint32
 
 char *frag_pickle_put(char *p, uint32_t number)
 {
-	return put_number(p, BINPUT, LONG_BINPUT, number);
+	return pickler_put_number(p, BINPUT, LONG_BINPUT, number);
 }
 
 char *frag_pickle_get(char *p, uint32_t number)
 {
-	return put_number(p, BINGET, LONG_BINGET, number);
+	return pickler_put_number(p, BINGET, LONG_BINGET, number);
 }

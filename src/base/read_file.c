@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int refuse(int number, struct frag_error *err)
+static int read_file_refuse(int number, struct frag_error *err)
 {
 	return number == ENOMEM ? frag_fail_nomem(err)
 				: frag_fail(err, FRAG_EUSAGE, "%s", strerror(number));
 }
 
 /* Up to `size` bytes: a file that shrinks under the reader is as long as what was read. */
-static int fill(int fd, char *to, uint64_t size, uint64_t *length, struct frag_error *err)
+static int read_file_fill(int fd, char *to, uint64_t size, uint64_t *length, struct frag_error *err)
 {
 	ssize_t got = 1;
 
@@ -25,7 +25,7 @@ static int fill(int fd, char *to, uint64_t size, uint64_t *length, struct frag_e
 			got = read(fd, to + *length, size - *length);
 		while (got < 0 && errno == EINTR);
 		if (got < 0)
-			return refuse(errno, err);
+			return read_file_refuse(errno, err);
 	}
 	return 0;
 }
@@ -36,7 +36,7 @@ static int take_in(int fd, uint64_t max, void **bytes, uint64_t *length, struct 
 	int rc;
 
 	if (fstat(fd, &st))
-		return refuse(errno, err);
+		return read_file_refuse(errno, err);
 	if (!S_ISREG(st.st_mode))
 		return frag_fail(err, FRAG_EUSAGE, "not a regular file");
 	if ((uint64_t)st.st_size > max)
@@ -45,7 +45,7 @@ static int take_in(int fd, uint64_t max, void **bytes, uint64_t *length, struct 
 	*bytes = malloc((size_t)st.st_size + 1);
 	if (!*bytes)
 		return frag_fail_nomem(err);
-	rc = fill(fd, *bytes, (uint64_t)st.st_size, length, err);
+	rc = read_file_fill(fd, *bytes, (uint64_t)st.st_size, length, err);
 	if (rc) {
 		free(*bytes);
 		*bytes = NULL;
@@ -60,7 +60,7 @@ int frag_read_whole_file(const char *path, uint64_t max, void **bytes, uint64_t 
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc;
 
 	if (fd < 0)
-		return refuse(errno, err);
+		return read_file_refuse(errno, err);
 	rc = take_in(fd, max, bytes, length, err);
 	close(fd);
 	return rc;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static bool is_digit(char c)
+static bool wrap_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -44,7 +44,7 @@ size_t frag_wrap(const char *text, size_t columns)
 			n += colour;
 			continue;
 		}
-		if (text[n] == ' ' && n && !(is_digit(text[n - 1]) && is_unit(text + n + 1)))
+		if (text[n] == ' ' && n && !(wrap_is_digit(text[n - 1]) && is_unit(text + n + 1)))
 			end = n;
 		if (used == columns)
 			return end ? end : n;

@@ -18,7 +18,7 @@ struct anonymize {
 	struct frag_device_figures *devices;
 };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int anonymize_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct anonymize *a = ctx;
 
@@ -104,7 +104,7 @@ static int anonymize_exec(const struct frag_cmd *cmd, int argc, char **argv, int
 
 	(void)status;
 	a.rewrite.ctx = &a;
-	rc = frag_options(cmd, argc, argv, &a, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &a, anonymize_set_option, &rest, err);
 	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (rc || !rest)
 		return rc;

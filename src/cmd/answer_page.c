@@ -13,8 +13,8 @@ int frag_redraw_init(struct frag_answer_page *r, const char *command, int argc, 
 	return r->command ? 0 : frag_fail_nomem(err);
 }
 
-int frag_answer_page_set_path(struct frag_answer_page *r, const char *path, struct frag_answer_output *printed,
-		    struct frag_error *err)
+int frag_answer_page_set_path(struct frag_answer_page *r, const char *path,
+			      struct frag_answer_output *printed, struct frag_error *err)
 {
 	r->path = path;
 	r->text = printed->formats[0];
@@ -51,7 +51,7 @@ void frag_redrawn_fini(struct frag_redrawn *x)
 }
 
 /* In pieces, so that an interruption is noticed. */
-static int play(struct frag_redrawn *x, struct frag_sim *sim, struct frag_error *err)
+static int answer_page_play(struct frag_redrawn *x, struct frag_sim *sim, struct frag_error *err)
 {
 	const uint64_t piece = UINT64_C(1) << 16;
 	struct frag_tape_reader *reader = frag_tape_reader_new(x->taped->tape);
@@ -88,11 +88,11 @@ int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
 				err);
 	if (!rc)
 		x->drawing.pages[x->drawing.count - 1].look = x->look;
-	return rc ? rc : play(x, sim, err);
+	return rc ? rc : answer_page_play(x, sim, err);
 }
 
 /* One run a policy and device, in this order. */
-static struct frag_report_run *collect(struct frag_redrawn *x, uint32_t *count)
+static struct frag_report_run *answer_page_collect(struct frag_redrawn *x, uint32_t *count)
 {
 	const uint32_t devices = frag_tape_info(x->taped->tape)->device_count;
 	struct frag_report_run *runs = calloc((size_t)x->sim_count * devices + 1, sizeof(*runs));
@@ -130,7 +130,7 @@ int frag_redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct 
 
 	if (rc)
 		return rc;
-	runs = collect(x, &count);
+	runs = answer_page_collect(x, &count);
 	rc = runs ? make_section(x, runs, count, r, err) : frag_fail_nomem(err);
 	free(runs);
 	return rc;

@@ -23,7 +23,7 @@ struct frag_answer_page {
 struct frag_redrawn {
 	const struct frag_loaded_trace *taped;
 	struct frag_html_page drawing;
-	const struct frag_sim_options *sim;     /* what happens at an out-of-memory; NULL: as usual */
+	const struct frag_sim_options *sim; /* what happens at an out-of-memory; NULL: as usual */
 	struct frag_sim *sims[FRAG_PAGE_POLICIES_MAX];
 	uint32_t sim_count;
 	uint64_t look;                  /* the step that is looked at; UINT64_MAX: the peak */
@@ -41,8 +41,8 @@ int frag_redraw_init(struct frag_answer_page *r, const char *command, int argc, 
  * Once the options are read: the page, where one is asked for, is one of the outputs, and says
  * what people read on standard output. -FRAG_EUSAGE
  */
-int frag_answer_page_set_path(struct frag_answer_page *r, const char *path, struct frag_answer_output *printed,
-		    struct frag_error *err);
+int frag_answer_page_set_path(struct frag_answer_page *r, const char *path,
+			      struct frag_answer_output *printed, struct frag_error *err);
 /* Room for the sections of so many traces. -FRAG_ENOMEM */
 int frag_redraw_room(struct frag_answer_page *r, uint32_t traces, struct frag_error *err);
 void frag_redraw_fini(struct frag_answer_page *r);

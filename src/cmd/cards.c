@@ -14,7 +14,7 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int cards_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	const char **json = ctx;
 
@@ -24,13 +24,13 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	return 0;
 }
 
-static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
+static int cards_write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
 	return frag_cards_write(ctx, out, err);
 }
 
 /* Those that are named, or all; found ends in NULL. */
-static int find(char *const *names, const struct frag_card **found, struct frag_error *err)
+static int cards_find(char *const *names, const struct frag_card **found, struct frag_error *err)
 {
 	if (!*names) {
 		for (const struct frag_card *card = frag_cards; card->key; card++)
@@ -59,7 +59,7 @@ static int cards_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 {
 	const struct frag_card **found;
 	const char *json = NULL;
-	int rest, rc = frag_options(cmd, argc, argv, &json, set_option, &rest, err);
+	int rest, rc = frag_options(cmd, argc, argv, &json, cards_set_option, &rest, err);
 
 	(void)status;
 	if (rc || !rest)
@@ -67,9 +67,9 @@ static int cards_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	found = calloc(count_cards() + (size_t)(argc - rest) + 1, sizeof(*found));
 	if (!found)
 		return frag_fail_nomem(err);
-	rc = find(argv + rest, found, err);
+	rc = cards_find(argv + rest, found, err);
 	if (!rc && json)
-		rc = frag_write_file(json, write_json, found, err);
+		rc = frag_write_file(json, cards_write_json, found, err);
 	else if (!rc)
 		frag_report_cards(found, rest < argc, stdout);
 	free(found);

@@ -50,7 +50,7 @@ struct place {
 	const char *typed;
 };
 
-static bool begins(const char *text, const char *with)
+static bool complete_begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
@@ -58,7 +58,7 @@ static bool begins(const char *text, const char *with)
 /* One candidate; `end` is what follows its name at once. */
 static void offer(const struct place *at, const char *name, const char *end, const char *about)
 {
-	if (begins(name, at->typed))
+	if (complete_begins(name, at->typed))
 		printf("%.*s%s%s\t%s\n", at->before_length, at->before, name, end, about);
 }
 
@@ -82,7 +82,7 @@ static struct place behind(const struct place *at, size_t n)
 	};
 }
 
-static bool is(const char *text, size_t length, const char *name)
+static bool complete_is(const char *text, size_t length, const char *name)
 {
 	return strlen(name) == length && memcmp(text, name, length) == 0;
 }
@@ -113,7 +113,7 @@ static void offer_settings(const struct place *at, const struct frag_policy_ops 
 		if (!value && !given(at->typed, (size_t)(last.typed - at->typed), s->name, equals))
 			offer(&last, s->name, end, s->help);
 		if (!value || s->type != FRAG_PARAM_BOOL
-		    || !is(last.typed, (size_t)(value - last.typed), s->name))
+		    || !complete_is(last.typed, (size_t)(value - last.typed), s->name))
 			continue;
 		in_value = behind(&last, strlen(s->name) + 1);
 		offer(&in_value, equals == ':' ? "True" : "true", "", "");
@@ -139,7 +139,8 @@ static void offer_policies(const struct place *at, bool keys_follow)
 	for (uint32_t i = 0; all[i]; i++) {
 		if (!colon) {
 			offer(at, all[i]->name, "", all[i]->summary);
-		} else if (keys_follow && is(at->typed, (size_t)(colon - at->typed), all[i]->name)) {
+		} else if (keys_follow
+			   && complete_is(at->typed, (size_t)(colon - at->typed), all[i]->name)) {
 			keys = behind(at, (size_t)(colon - at->typed) + 1);
 			offer_settings(&keys, all[i], '=');
 		}
@@ -262,7 +263,7 @@ static const struct frag_opt *wants_next(const struct frag_cmd *cmd, const char 
 {
 	const struct frag_opt *o = NULL;
 
-	if (begins(word, "--"))
+	if (complete_begins(word, "--"))
 		o = word[2] && !strchr(word, '=')
 			? long_option(cmd, word + 2, strlen(word + 2)) : NULL;
 	else if (*word == '-')
@@ -308,7 +309,7 @@ static const struct frag_gen_option *scenario_option(const struct frag_scenario 
 						     const char *name, size_t length)
 {
 	for (const struct frag_gen_option *o = s ? s->options : NULL; o && o->name; o++)
-		if (is(name, length, o->name))
+		if (complete_is(name, length, o->name))
 			return o;
 	return NULL;
 }
@@ -370,17 +371,20 @@ static void offer_operands(const struct place *at, const struct frag_cmd *cmd, u
 static void complete_word(const struct place *at, const struct frag_cmd *cmd,
 			  const struct context *s, const char *last)
 {
-	const struct frag_gen_option *own = !begins(last, "--") ? NULL
-		: scenario_option(s->scenario, last + 2, strlen(last + 2));
+	const struct frag_gen_option *own =
+		!complete_begins(last, "--")
+			? NULL
+			: scenario_option(s->scenario, last + 2, strlen(last + 2));
 
 	if (s->wanting)
 		offer_values(at, cmd, s->wanting->name, s->wanting->arg);
 	else if (own && own->type != FRAG_GEN_FLAG)
 		for (uint32_t i = 0; own->words && own->words[i]; i++)
 			offer(at, own->words[i], "", "");
-	else if (!s->only_operands && begins(at->typed, "--") && strchr(at->typed, '='))
+	else if (!s->only_operands && complete_begins(at->typed, "--") && strchr(at->typed, '='))
 		offer_joined(at, cmd, s->scenario);
-	else if (!s->only_operands && (begins(at->typed, "--") || strcmp(at->typed, "-") == 0))
+	else if (!s->only_operands
+		 && (complete_begins(at->typed, "--") || strcmp(at->typed, "-") == 0))
 		offer_options(at, cmd, s->scenario);
 	else
 		offer_operands(at, cmd, s->operands);
@@ -405,7 +409,8 @@ static void complete_last(char *const *words, int count)
 	if (frag_printable(shown, word) != word)
 		return;
 	/* an option of the program, and its value where that is a word of its own */
-	while (count > 1 && (strcmp(words[0], "--color") == 0 || begins(words[0], "--color="))) {
+	while (count > 1
+	       && (strcmp(words[0], "--color") == 0 || complete_begins(words[0], "--color="))) {
 		const int taken = strcmp(words[0], "--color") == 0 ? 2 : 1;
 
 		if (count == taken) {
@@ -415,7 +420,7 @@ static void complete_last(char *const *words, int count)
 		words += taken;
 		count -= taken;
 	}
-	if (count == 1 && begins(typed, "--color=")) {
+	if (count == 1 && complete_begins(typed, "--color=")) {
 		joined = behind(&at, strlen("--color="));
 		offer_words(&joined, frag_color_words);
 	} else if (count > 1) {

@@ -53,7 +53,7 @@ static int open_all(struct job *job, enum frag_packing packing, const char *from
 	return rc ? rc : frag_outfile_pack(&job->out, packing, err);
 }
 
-static int simulate(struct job *job, struct frag_error *err)
+static int convert_simulate(struct job *job, struct frag_error *err)
 {
 	const struct frag_observer watch = { .step = frag_export_observe, .ctx = &job->x };
 	const struct frag_worker_options workers = { .threads = 1, .stop = frag_interrupted };
@@ -124,7 +124,7 @@ static int frag_export_run(const struct frag_export_ops *form, enum frag_packing
 
 	frag_register_partial_file(&job.out);
 	rc = open_all(&job, packing, from, to, err);
-	rc = rc ? rc : simulate(&job, err);
+	rc = rc ? rc : convert_simulate(&job, err);
 	rc = rc ? rc : frag_outfile_commit(&job.out, err);
 	if (!rc) {
 		report_beginnings(&job);
@@ -199,7 +199,7 @@ static int set_form(struct convert *c, const char *value, struct frag_error *err
 	return c->form || c->rewrite.form ? 0 : no_form(value, err);
 }
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int convert_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct convert *c = ctx;
 
@@ -262,7 +262,7 @@ static int convert_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 
 	(void)status;
 	frag_run_options_init(&c.run);
-	rc = frag_options(cmd, argc, argv, &c, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &c, convert_set_option, &rest, err);
 	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (!rc && rest)
 		rc = convert(&c, cmd, argv[rest], argv[rest + 1], err);

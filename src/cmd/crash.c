@@ -40,7 +40,7 @@ static _Thread_local struct {
 	bool ready;
 } running;
 
-static char *put_text(char *p, const char *text)
+static char *crash_put_text(char *p, const char *text)
 {
 	size_t length = strnlen(text, CHOICE_TEXT);
 
@@ -52,15 +52,15 @@ static char *put_text(char *p, const char *text)
 static void say(const char *signal)
 {
 	char line[6 * CHOICE_TEXT + 128];
-	char *p = put_text(line, "fragsim: plug-in ");
+	char *p = crash_put_text(line, "fragsim: plug-in ");
 	ssize_t written;
 
 	p = frag_put_printable(p, running.name, strnlen(running.name, CHOICE_TEXT));
 	if (running.step)
-		p = frag_put_u64(put_text(p, ": step "), *running.step);
+		p = frag_put_u64(crash_put_text(p, ": step "), *running.step);
 	else
-		p = put_text(p, ": before the first step");
-	p = put_text(put_text(put_text(p, ": crashed with "), signal), "\n");
+		p = crash_put_text(p, ": before the first step");
+	p = crash_put_text(crash_put_text(crash_put_text(p, ": crashed with "), signal), "\n");
 	written = write(STDERR_FILENO, line, (size_t)(p - line));
 	(void)written;
 }
@@ -119,7 +119,7 @@ static void give_stack(void)
 	pthread_setspecific(stack_key, running.stack);
 }
 
-static void begin(const char *name, const uint64_t *step)
+static void crash_begin(const char *name, const uint64_t *step)
 {
 	pthread_once(&once, catch_crashes);
 	if (!running.ready)
@@ -129,12 +129,12 @@ static void begin(const char *name, const uint64_t *step)
 	running.name = name;
 }
 
-static void end(void)
+static void crash_end(void)
 {
 	running.name = NULL;
 }
 
-static const struct frag_plugin_watch watch = { .begin = begin, .end = end };
+static const struct frag_plugin_watch watch = { .begin = crash_begin, .end = crash_end };
 
 void frag_watch_plugins(void)
 {

@@ -10,7 +10,12 @@
 #include "cmd/outputs.h"
 
 enum {
-	OPT_BASELINE = FRAG_OPT_FIRST_OWN, OPT_UPDATE, OPT_GATE, OPT_FORMAT, OPT_OUTPUT, OPT_NEW_TRACES,
+	OPT_BASELINE = FRAG_OPT_FIRST_OWN,
+	OPT_UPDATE,
+	OPT_GATE,
+	OPT_FORMAT,
+	OPT_OUTPUT,
+	OPT_NEW_TRACES,
 	OPT_SMALLEST,
 };
 
@@ -194,8 +199,10 @@ static int check_standard_input(const struct frag_diff_options *o, const struct 
 	for (uint32_t i = 0; i < o->trace_count; i++)
 		standard += strcmp(o->traces[i], "-") == 0;
 	if (o->run.html && standard)
-		return frag_usage(cmd, "--html reads what is compared twice, and standard input can be"
-				  " read only once", err);
+		return frag_usage(cmd,
+				  "--html reads what is compared twice, and standard input can be"
+				  " read only once",
+				  err);
 	return standard > 1 ? frag_usage(cmd, "standard input can be read only once", err) : 0;
 }
 
@@ -226,7 +233,8 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	if (!simulate && o->run.profile_path)
 		return frag_usage(cmd, "--profile is for what is simulated now (-p)", err);
 	if (o->smallest && (!simulate || o->baseline))
-		return frag_usage(cmd, "--smallest is for policies that are compared now (-p)", err);
+		return frag_usage(cmd, "--smallest is for policies that are compared now (-p)",
+				  err);
 	for (int i = 0; o->smallest && i < count; i++)
 		if (strcmp(operands[i], "-") == 0)
 			return frag_usage(cmd, "--smallest reads a trace twice, and standard input"

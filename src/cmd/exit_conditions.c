@@ -26,8 +26,9 @@ static int judge_run(const struct frag_run_options *o, const struct frag_result 
 	return 0;
 }
 
-int frag_exit_status_of_runs(const struct frag_run_options *options, const struct frag_report_run *runs,
-		    uint32_t count, int *status, struct frag_error *err)
+int frag_exit_status_of_runs(const struct frag_run_options *options,
+			     const struct frag_report_run *runs, uint32_t count, int *status,
+			     struct frag_error *err)
 {
 	int rc = 0;
 

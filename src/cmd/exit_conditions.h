@@ -9,8 +9,9 @@
  * *status becomes 3 where a run had an OOM, and 1 where a condition holds; each
  * such condition is a line on standard error.
  */
-int frag_exit_status_of_runs(const struct frag_run_options *options, const struct frag_report_run *runs,
-		    uint32_t count, int *status, struct frag_error *err);
+int frag_exit_status_of_runs(const struct frag_run_options *options,
+			     const struct frag_report_run *runs, uint32_t count, int *status,
+			     struct frag_error *err);
 
 /* Conditions on a few figures of a command's own. */
 struct frag_conditions {

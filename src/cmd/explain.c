@@ -95,9 +95,9 @@ static int frag_explain_trace_set(struct frag_explain_trace *how, int id, const 
 }
 
 /* The policy that `run` would take. */
-static int usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
-		 const struct frag_trace *trace, const struct frag_log *log,
-		 struct frag_error *err)
+static int explain_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+			 const struct frag_trace *trace, const struct frag_log *log,
+			 struct frag_error *err)
 {
 	*count = 1;
 	return frag_choose_policy(&choices[0], trace, log, err);
@@ -108,7 +108,7 @@ static bool is_standard(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
-static int check(struct work *w, struct frag_error *err)
+static int explain_check(struct work *w, struct frag_error *err)
 {
 	struct frag_run_options *run = &w->how->run;
 	int rc = 0;
@@ -128,8 +128,12 @@ static int check(struct work *w, struct frag_error *err)
 	if (!rc && w->how->folded && frag_same_file(w->how->folded, w->path))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
 				 w->how->folded);
-	rc = rc ? rc : frag_answer_output_check_input(&w->printed, run->profile_path, "the profile", err);
-	rc = rc ? rc : frag_answer_output_check_input(&w->printed, w->how->folded, "another output", err);
+	rc = rc ? rc
+		: frag_answer_output_check_input(&w->printed, run->profile_path, "the profile",
+						 err);
+	rc = rc ? rc
+		: frag_answer_output_check_input(&w->printed, w->how->folded, "another output",
+						 err);
 	return rc ? rc : frag_printed_apart(&w->printed, w->cmd, &w->path, 1, "the trace", err);
 }
 
@@ -156,7 +160,7 @@ static int set_moment(struct work *w, struct frag_error *err)
 	return frag_option_count(&x->at_step, "at", at, 0, FRAG_COUNT_MAX, err);
 }
 
-static int read_trace(struct work *w, struct frag_error *err)
+static int explain_read_trace(struct work *w, struct frag_error *err)
 {
 	const struct frag_run_options *run = &w->how->run;
 	const struct frag_tape_options tape = {
@@ -170,7 +174,7 @@ static int read_trace(struct work *w, struct frag_error *err)
 			  : run->html ? FRAG_STACKS_PYTHON : FRAG_STACKS_TOP,
 	};
 	frag_progress_begin(&w->reading.progress, !run->quiet);
-	rc = frag_taped_open(&w->taped, w->path, run, usual, &w->reading, err);
+	rc = frag_taped_open(&w->taped, w->path, run, explain_usual, &w->reading, err);
 	rc = rc ? rc : frag_tape_new(&w->taped.tape, w->taped.trace, &tape, err);
 	frag_progress_end(&w->reading.progress);
 	return rc ? rc : frag_run_devices(run, w->taped.trace, &w->devices, err);
@@ -191,7 +195,7 @@ static int write_folded(struct work *w, struct frag_error *err)
 	return frag_outfile_finish(&w->folded, err);
 }
 
-static void show(void *ctx, const char *what, uint32_t done, uint32_t count)
+static void explain_show(void *ctx, const char *what, uint32_t done, uint32_t count)
 {
 	struct work *w = ctx;
 
@@ -214,7 +218,7 @@ static int explain_trace_explain(struct work *w, struct frag_error *err)
 	x->folded = w->how->folded != NULL;
 	x->threads = w->how->run.threads;
 	x->stop = frag_interrupted;
-	x->progress = show;
+	x->progress = explain_show;
 	x->ctx = w;
 	frag_progress_begin(&w->progress, !w->how->run.quiet);
 	rc = frag_explanation_run(x, err);
@@ -223,7 +227,7 @@ static int explain_trace_explain(struct work *w, struct frag_error *err)
 }
 
 /* The run again, on what it was explained on, and its first moment. */
-static int draw(struct work *w, struct frag_error *err)
+static int explain_draw(struct work *w, struct frag_error *err)
 {
 	struct frag_answer_page *r = &w->how->redraw;
 	struct frag_redrawn x;
@@ -242,7 +246,7 @@ static int draw(struct work *w, struct frag_error *err)
 	return rc;
 }
 
-static int print(struct work *w, struct frag_error *err)
+static int explain_print(struct work *w, struct frag_error *err)
 {
 	const struct frag_explain_answer answer = {
 		.trace = frag_trace_info(w->taped.trace), .found = &w->found,
@@ -254,7 +258,7 @@ static int print(struct work *w, struct frag_error *err)
 		w->printed.beside = &w->folded;
 	w->how->redraw.what = &answer;
 	if (w->how->redraw.path)
-		rc = draw(w, err);
+		rc = explain_draw(w, err);
 	return rc ? rc : frag_printed_write(&w->printed, &answer, err);
 }
 
@@ -265,16 +269,16 @@ static int frag_explain_trace(struct frag_explain_trace *how, const struct frag_
 		.how = how, .cmd = cmd, .path = path,
 		.printed = { .formats = frag_explain_formats },
 	};
-	int rc = check(&w, err);
+	int rc = explain_check(&w, err);
 
 	rc = rc ? rc : set_moment(&w, err);
 	rc = rc ? rc : frag_run_read_profile(&how->run, err);
 	rc = rc ? rc : frag_printed_open(&w.printed, err);
 	if (!rc && how->folded)
 		rc = frag_outfile_open(&w.folded, how->folded, err);
-	rc = rc ? rc : read_trace(&w, err);
+	rc = rc ? rc : explain_read_trace(&w, err);
 	rc = rc ? rc : explain_trace_explain(&w, err);
-	rc = rc ? rc : print(&w, err);
+	rc = rc ? rc : explain_print(&w, err);
 	frag_explanation_fini(&w.found);
 	frag_printed_fini(&w.printed);
 	frag_outfile_abandon(&w.folded);
@@ -319,7 +323,7 @@ static int none(const struct frag_message_log *log, struct frag_error *err)
 			 frag_input_name(log->path));
 }
 
-static int report(struct explained *e, struct frag_error *err)
+static int explain_report(struct explained *e, struct frag_error *err)
 {
 	const int columns = frag_terminal_columns(STDOUT_FILENO);
 	const struct frag_text_style paper = {
@@ -352,7 +356,7 @@ static int frag_explain_message(const struct frag_explain_message *how, struct f
 	rc = rc ? rc : frag_message_log_read(&log, err);
 	if (!rc && !e.groups.messages)
 		rc = none(&log, err);
-	rc = rc ? rc : report(&e, err);
+	rc = rc ? rc : explain_report(&e, err);
 	if (how->json) {
 		frag_outfile_abandon(&e.json);
 		frag_register_partial_file(NULL);
@@ -387,7 +391,7 @@ struct explain {
 	const char *of_trace;           /* an option that only a trace has; NULL: none */
 };
 
-static const char *name_of(int id)
+static const char *explain_name_of(int id)
 {
 	const struct frag_opt *o = opts;
 
@@ -396,7 +400,7 @@ static const char *name_of(int id)
 	return o->name;
 }
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int explain_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct explain *explain = ctx;
 
@@ -413,7 +417,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 		explain->trace.run.quiet = true;
 		return 0;
 	default:
-		explain->of_trace = name_of(id);
+		explain->of_trace = explain_name_of(id);
 		if (id < OPT_OF_TRACE)
 			return frag_run_set_option(&explain->trace.run, id, value, err);
 		return frag_explain_trace_set(&explain->trace, id - OPT_OF_TRACE, value, err);
@@ -449,7 +453,7 @@ static int explain_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 	(void)status;
 	frag_explain_trace_init(&explain.trace);
 	rc = frag_redraw_init(&explain.trace.redraw, "explain", argc, argv, err);
-	rc = rc ? rc : frag_options(cmd, argc, argv, &explain, set_option, &rest, err);
+	rc = rc ? rc : frag_options(cmd, argc, argv, &explain, explain_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	if (explain.message)

@@ -123,7 +123,8 @@ static bool is_of_reach(const char *path)
 	return strcmp(path, "largest") == 0 || strcmp(path, "all") == 0;
 }
 
-static int add_condition(struct extrapolate *e, const char *text, struct frag_error *err)
+static int extrapolate_add_condition(struct extrapolate *e, const char *text,
+				     struct frag_error *err)
 {
 	int rc = frag_conditions_add(&e->of_points, text, paths, err);
 
@@ -133,7 +134,7 @@ static int add_condition(struct extrapolate *e, const char *text, struct frag_er
 	return frag_conditions_add(&e->of_reaches, text, paths, err);
 }
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int extrapolate_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct extrapolate *e = ctx;
 
@@ -155,7 +156,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	case OPT_TO:
 		return frag_rewrite_set(&e->rewrite, FRAG_REWRITE_TO, value, err);
 	case FRAG_OPT_FAIL_IF:
-		return add_condition(e, value, err);
+		return extrapolate_add_condition(e, value, err);
 	default:
 		return frag_answer_set_option(&e->printed, &e->run, id, value, err);
 	}
@@ -220,7 +221,8 @@ static int check_out(struct extrapolate *e, const struct frag_cmd *cmd, struct f
 	if (!e->out)
 		return 0;
 	if (e->at_count != 1)
-		return frag_usage(cmd, "--output requires one number of --at: it is one trace", err);
+		return frag_usage(cmd, "--output requires one number of --at: it is one trace",
+				  err);
 	if (standard && e->printed.format)
 		return frag_usage(cmd, "two outputs to standard output: only one can be -", err);
 	for (uint32_t i = 0; i < e->count; i++)
@@ -241,7 +243,8 @@ static int check_out(struct extrapolate *e, const struct frag_cmd *cmd, struct f
 	return frag_rewrite_find_form(&e->rewrite, e->out, err);
 }
 
-static int check(struct extrapolate *e, const struct frag_cmd *cmd, struct frag_error *err)
+static int extrapolate_check(struct extrapolate *e, const struct frag_cmd *cmd,
+			     struct frag_error *err)
 {
 	uint32_t standard = e->run.profile_path && strcmp(e->run.profile_path, "-") == 0;
 	int rc;
@@ -261,7 +264,9 @@ static int check(struct extrapolate *e, const struct frag_cmd *cmd, struct frag_
 	if (!rc && e->run.setting_count && !e->run.choice_count)
 		rc = frag_run_set_option(&e->run, FRAG_OPT_POLICY, "pytorch", err);
 	rc = rc ? rc : frag_run_settings(&e->run, true, err);
-	rc = rc ? rc : frag_answer_output_check_input(&e->printed, e->run.profile_path, "the profile", err);
+	rc = rc ? rc
+		: frag_answer_output_check_input(&e->printed, e->run.profile_path, "the profile",
+						 err);
 	return rc ? rc : frag_printed_apart(&e->printed, cmd, (const char *const *)e->paths,
 					    e->count, "the trace", err);
 }
@@ -351,7 +356,7 @@ static void show_search(void *ctx, uint32_t done, uint32_t count)
 	frag_progress_count(&e->progress, "simulations", done, count);
 }
 
-static int search(struct extrapolate *e, struct frag_error *err)
+static int extrapolate_search(struct extrapolate *e, struct frag_error *err)
 {
 	const struct frag_loaded_trace *first = &e->taped[0];
 	int rc;
@@ -424,7 +429,7 @@ static void judge_conditions(const struct extrapolate *e)
 }
 
 /* A policy that survives nowhere, or not where it is to, is a no; so is no number at all. */
-static void judge(const struct extrapolate *e)
+static void extrapolate_judge(const struct extrapolate *e)
 {
 	const struct frag_extrapolation *x = &e->found;
 
@@ -448,7 +453,7 @@ static bool anybody_reads(const struct extrapolate *e)
 }
 
 /* Where only the trace is asked for, nothing is simulated. */
-static int answer(struct extrapolate *e, struct frag_error *err)
+static int extrapolate_answer(struct extrapolate *e, struct frag_error *err)
 {
 	const struct frag_trace_info *traces[FRAG_RECORDINGS_MAX];
 	struct frag_extrapolate_answer what = { .traces = traces, .found = &e->found };
@@ -456,7 +461,7 @@ static int answer(struct extrapolate *e, struct frag_error *err)
 
 	if (!anybody_reads(e))
 		return 0;
-	rc = search(e, err);
+	rc = extrapolate_search(e, err);
 	if (rc && rc != -FRAG_EINTERRUPTED)
 		return rc;
 	e->interrupted = rc;
@@ -465,12 +470,12 @@ static int answer(struct extrapolate *e, struct frag_error *err)
 		traces[i] = frag_trace_info(e->taped[i].trace);
 	rc = frag_printed_write(&e->printed, &what, err);
 	if (!rc && !e->interrupted)
-		judge(e);
+		extrapolate_judge(e);
 	return rc;
 }
 
 /* The trace takes its place with what is printed, or alone where nothing is. */
-static int write_trace(void *ctx, struct frag_sink *sink, struct frag_error *err)
+static int extrapolate_write_trace(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
 	struct extrapolate *e = ctx;
 	int rc;
@@ -478,7 +483,7 @@ static int write_trace(void *ctx, struct frag_sink *sink, struct frag_error *err
 	e->sink = sink;
 	e->printed.beside = sink->out;
 	rc = read_recordings(e, err);
-	return rc ? rc : answer(e, err);
+	return rc ? rc : extrapolate_answer(e, err);
 }
 
 static int extrapolate(struct extrapolate *e, struct frag_error *err)
@@ -488,12 +493,13 @@ static int extrapolate(struct extrapolate *e, struct frag_error *err)
 	rc = rc ? rc : open_recordings(e, err);
 	rc = rc ? rc : frag_printed_open(&e->printed, err);
 	if (e->out)
-		rc = rc ? rc : frag_rewrite_into(&e->rewrite, e->paths[0], e->out, write_trace, e,
-						 err);
+		rc = rc ? rc
+			: frag_rewrite_into(&e->rewrite, e->paths[0], e->out,
+					    extrapolate_write_trace, e, err);
 	else
 		rc = rc ? rc : read_recordings(e, err);
 	if (!e->out)
-		rc = rc ? rc : answer(e, err);
+		rc = rc ? rc : extrapolate_answer(e, err);
 	return rc ? rc : e->interrupted ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
 }
 
@@ -506,12 +512,12 @@ static int extrapolate_exec(const struct frag_cmd *cmd, int argc, char **argv, i
 	int rest, rc;
 
 	frag_run_options_init(&e.run);
-	rc = frag_options(cmd, argc, argv, &e, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &e, extrapolate_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	for (int i = rest; i < argc && !rc; i++)
 		rc = add_recording(&e, cmd, argv[i], err);
-	rc = rc ? rc : check(&e, cmd, err);
+	rc = rc ? rc : extrapolate_check(&e, cmd, err);
 	rc = rc ? rc : extrapolate(&e, err);
 out:
 	frag_printed_fini(&e.printed);

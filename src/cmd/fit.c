@@ -42,7 +42,7 @@ struct fit {
 
 static const char *const paths[] = { "smallest", "safe", "runs", NULL };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int fit_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct fit *fit = ctx;
 
@@ -65,29 +65,31 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 }
 
 /* The best that a policy without segments does is beside them. */
-static int usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
-		 const struct frag_trace *trace, const struct frag_log *log,
-		 struct frag_error *err)
+static int fit_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+		     const struct frag_trace *trace, const struct frag_log *log,
+		     struct frag_error *err)
 {
 	const int rc = frag_usual_settings(choices, count, trace, log, err);
 
 	return rc ? rc : frag_choice_parse(&choices[(*count)++], "bestfit", err);
 }
 
-static int check(struct frag_question *q, const struct frag_cmd *cmd, struct frag_error *err)
+static int fit_check(struct frag_question *q, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	const bool wanted = ((struct fit *)q)->static_room;
 
 	if (wanted && (q->run.total == UINT64_MAX || !q->run.total))
-		return frag_usage(cmd, "--static-room requires --device-bytes SIZE or --device CARD: of"
-				  " which device?", err);
+		return frag_usage(cmd,
+				  "--static-room requires --device-bytes SIZE or --device CARD: of"
+				  " which device?",
+				  err);
 	if (!wanted && q->run.total != UINT64_MAX)
 		return frag_usage(cmd, "the capacity is what is looked for: --device-bytes and"
 				  " --device are for --static-room, --up-to is for a limit", err);
 	return 0;
 }
 
-static int prepare(struct frag_question *q, struct frag_error *err)
+static int fit_prepare(struct frag_question *q, struct frag_error *err)
 {
 	int rc = 0;
 
@@ -96,7 +98,7 @@ static int prepare(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : frag_run_settings(&q->run, true, err);
 }
 
-static int search(struct frag_question *q, struct frag_error *err)
+static int fit_search(struct frag_question *q, struct frag_error *err)
 {
 	struct fit *fit = (struct fit *)q;
 
@@ -121,7 +123,7 @@ static double value_at(const void *ctx, const char *path)
 }
 
 /* A policy that survives nowhere is a no, and so is a condition that holds. */
-static void judge(const struct fit *fit, const struct frag_fitted *one, int *status)
+static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int *status)
 {
 	const struct frag_choice *choice = &fit->fits.sources[one->source].choices[one->choice];
 	char who[PATH_MAX + sizeof(choice->text) + 40];
@@ -150,8 +152,8 @@ static bool set_smallest(const struct fit *fit, uint32_t source, uint32_t choice
 }
 
 /* Each policy on its own smallest device. */
-static int draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
-		struct frag_error *err)
+static int fit_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
+		    struct frag_error *err)
 {
 	struct fit *fit = (struct fit *)q;
 	const struct frag_loaded_trace *taped = &q->taped[source];
@@ -167,7 +169,7 @@ static int draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source
 	return rc;
 }
 
-static int print(struct frag_question *q, struct frag_error *err)
+static int fit_print(struct frag_question *q, struct frag_error *err)
 {
 	struct fit *fit = (struct fit *)q;
 	const struct frag_fit_answer answer = {
@@ -177,11 +179,11 @@ static int print(struct frag_question *q, struct frag_error *err)
 	int rc = frag_question_answer(q, &answer, err);
 
 	for (uint32_t i = 0; i < fit->fits.count && !rc && !q->interrupted; i++)
-		judge(fit, &fit->fits.fitted[i], q->status);
+		fit_judge(fit, &fit->fits.fitted[i], q->status);
 	return rc;
 }
 
-static void fini(struct frag_question *q)
+static void fit_fini(struct frag_question *q)
 {
 	struct fit *fit = (struct fit *)q;
 
@@ -190,9 +192,16 @@ static void fini(struct frag_question *q)
 }
 
 static const struct frag_question_ops question = {
-	.unit = "fits", .formats = frag_fit_formats, .set = set_option, .check = check,
-	.prepare = prepare, .usual = usual, .search = search, .draw = draw, .print = print,
-	.fini = fini,
+	.unit = "fits",
+	.formats = frag_fit_formats,
+	.set = fit_set_option,
+	.check = fit_check,
+	.prepare = fit_prepare,
+	.usual = fit_usual,
+	.search = fit_search,
+	.draw = fit_draw,
+	.print = fit_print,
+	.fini = fit_fini,
 };
 
 static int fit_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,

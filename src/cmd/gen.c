@@ -46,7 +46,7 @@ static int scenario_at(int argc, char **argv)
 }
 
 /* The help of a scenario's option: what it is, its default, its range. */
-static void describe(char *buf, const struct frag_gen_option *o)
+static void gen_describe(char *buf, const struct frag_gen_option *o)
 {
 	size_t used = (size_t)snprintf(buf, HELP_ROOM, "%s", o->help);
 
@@ -73,7 +73,7 @@ static void build_options(struct gen *gen)
 		return;
 	frag_scenario_defaults(s, gen->option);
 	for (uint32_t i = 0; s->options[i].name; i++) {
-		describe(gen->help[i], &s->options[i]);
+		gen_describe(gen->help[i], &s->options[i]);
 		gen->opts[OWN_OPTIONS + i] = (struct frag_opt){
 			.name = s->options[i].name, .arg = takes[s->options[i].type],
 			.help = gen->help[i], .id = OWN_OPTIONS + (int)i,
@@ -81,7 +81,7 @@ static void build_options(struct gen *gen)
 	}
 }
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int gen_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct gen *gen = ctx;
 
@@ -117,7 +117,7 @@ static int no_scenario(const char *name, struct frag_error *err)
 			 name, frag_near_hint(&near, "", hint));
 }
 
-static int write_trace(void *ctx, struct frag_outfile *out, struct frag_error *err)
+static int gen_write_trace(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
 	const struct gen *gen = ctx;
 
@@ -127,7 +127,7 @@ static int write_trace(void *ctx, struct frag_outfile *out, struct frag_error *e
 
 static int write_out(struct gen *gen, struct frag_error *err)
 {
-	int rc = frag_write_file(gen->output, write_trace, gen, err);
+	int rc = frag_write_file(gen->output, gen_write_trace, gen, err);
 
 	/* whoever read it has seen enough: run does after an out-of-memory */
 	return rc == -FRAG_EPIPE ? 0 : rc;
@@ -154,7 +154,7 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	}
 	build_options(&gen);
 	own.opts = gen.opts;
-	rc = frag_options(&own, argc, argv, &gen, set_option, &rest, err);
+	rc = frag_options(&own, argc, argv, &gen, gen_set_option, &rest, err);
 	if (rc || !rest)
 		return rc;
 	if (argc - rest > (gen.list ? 0 : 1))

@@ -56,7 +56,8 @@ static int no_grid(const char *name, const char *words, struct frag_error *err)
 			 strerror(errno));
 }
 
-static int read_grid(struct frag_run_options *run, const char *name, FILE *f, struct frag_error *err)
+static int read_grid(struct frag_run_options *run, const char *name, FILE *f,
+		     struct frag_error *err)
 {
 	char *line = NULL, where[400];
 	size_t room = 0;
@@ -85,8 +86,9 @@ static int read_grid_file(struct frag_run_options *run, const char *name, struct
 	int rc;
 
 	if (!f)
-		return no_grid(name, " neither \"short\" nor \"default\", and no file that can be read:",
-			       err);
+		return no_grid(
+			name,
+			" neither \"short\" nor \"default\", and no file that can be read:", err);
 	rc = read_grid(run, name, f, err);
 	fclose(f);
 	return rc;

@@ -35,8 +35,8 @@ int frag_drawing_end(struct frag_html_page *d, struct frag_error *err)
 }
 
 /* Most traces have no iterations that are marked, and that is no failure. */
-static int find_leaks(struct frag_leaks *leaks, const struct frag_tape *tape, uint32_t devices,
-		      bool *found, struct frag_error *err)
+static int html_page_find_leaks(struct frag_leaks *leaks, const struct frag_tape *tape,
+				uint32_t devices, bool *found, struct frag_error *err)
 {
 	uint64_t *rooms = calloc(devices, sizeof(*rooms));
 	struct frag_error none;
@@ -59,7 +59,8 @@ int frag_drawing_make(struct frag_html_page *d, struct frag_page_trace *made,
 			    && report->runs[0].result->mark_count >= FRAG_ITERATIONS_MIN;
 	struct frag_leaks leaks = { .leak_count = 0 };
 	bool found = false;
-	int rc = find_leaks(&leaks, marked ? tape : NULL, report->trace->device_count, &found, err);
+	int rc = html_page_find_leaks(&leaks, marked ? tape : NULL, report->trace->device_count,
+				      &found, err);
 
 	made->pages = d->pages;
 	made->page_count = d->count;

@@ -24,7 +24,7 @@ struct info {
 	bool lenient, quiet;
 };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int info_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct info *info = ctx;
 
@@ -38,7 +38,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	return 0;
 }
 
-static int look(struct frag_survey *survey, struct frag_trace *trace, struct frag_error *err)
+static int info_look(struct frag_survey *survey, struct frag_trace *trace, struct frag_error *err)
 {
 	struct frag_batch batch;
 	int rc;
@@ -80,7 +80,7 @@ static const char *version_of(const struct found *found)
 	return *found->version ? found->version : NULL;
 }
 
-static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
+static int info_write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
 	const struct found *found = ctx;
 
@@ -93,7 +93,7 @@ static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *er
  * The survey grows with live blocks and different sizes, not with events, so a
  * trace of any length can be described.
  */
-static int report(struct info *info, const char *path, struct frag_error *err)
+static int info_report(struct info *info, const char *path, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
 		.lenient = info->lenient, .meta = true,
@@ -107,12 +107,12 @@ static int report(struct info *info, const char *path, struct frag_error *err)
 	if (!rc) {
 		bool made = frag_survey_init(&survey, frag_trace_info(trace)->device_count);
 
-		rc = made ? look(&survey, trace, err) : frag_fail_nomem(err);
+		rc = made ? info_look(&survey, trace, err) : frag_fail_nomem(err);
 		found.trace = frag_trace_info(trace);
 		found.snapshot = frag_trace_snapshot(trace);
 		rc = rc ? rc : find_release(&found, trace, err);
 		if (!rc && info->json)
-			rc = frag_write_file(info->json, write_json, &found, err);
+			rc = frag_write_file(info->json, info_write_json, &found, err);
 		else if (!rc)
 			frag_report_info(&survey, found.trace, found.snapshot,
 					 &(struct frag_recorded_by){
@@ -128,7 +128,7 @@ static int info_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 		     struct frag_error *err)
 {
 	struct info info = { .json = NULL };
-	int rest, rc = frag_options(cmd, argc, argv, &info, set_option, &rest, err);
+	int rest, rc = frag_options(cmd, argc, argv, &info, info_set_option, &rest, err);
 
 	(void)status;
 	if (rc || !rest)
@@ -138,7 +138,7 @@ static int info_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	if (info.json && frag_same_file(info.json, argv[rest]))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
 				 info.json);
-	return report(&info, argv[rest], err);
+	return info_report(&info, argv[rest], err);
 }
 
 const struct frag_cmd frag_cmd_info = {

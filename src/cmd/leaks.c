@@ -15,8 +15,8 @@
 enum { OPT_MARK = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_FAIL_IF };
 
 static const struct frag_opt opts[] = {
-	{ 0, "mark", "NAME", "an iteration begins at this mark, whatever its numbers (the most usual)",
-	  OPT_MARK },
+	{ 0, "mark", "NAME",
+	  "an iteration begins at this mark, whatever its numbers (the most usual)", OPT_MARK },
 	{ 0, "top", "N", "leaks of a device that are shown (10)", OPT_TOP },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if leak or growth is so large; repeatable",
 	  OPT_FAIL_IF },
@@ -39,7 +39,7 @@ struct leaks {
 
 static const char *const paths[] = { "leak", "growth", NULL };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int leaks_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct leaks *l = ctx;
 
@@ -56,7 +56,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	}
 }
 
-static void warn(void *ctx, const char *message)
+static void leaks_warn(void *ctx, const char *message)
 {
 	struct leaks *l = ctx;
 
@@ -71,11 +71,13 @@ static void show_reading(void *ctx, const struct frag_trace_info *info)
 	frag_progress_show(&l->progress, info);
 }
 
-static int read_trace(struct leaks *l, struct frag_error *err)
+static int leaks_read_trace(struct leaks *l, struct frag_error *err)
 {
 	const struct frag_trace_options options = {
-		.lenient = l->run.lenient, .stacks = FRAG_STACKS_PYTHON,
-		.sized = l->run.total != UINT64_MAX, .log = { .warn = warn, .ctx = l },
+		.lenient = l->run.lenient,
+		.stacks = FRAG_STACKS_PYTHON,
+		.sized = l->run.total != UINT64_MAX,
+		.log = { .warn = leaks_warn, .ctx = l },
 	};
 	const struct frag_tape_options tape = {
 		.stop = frag_interrupted, .progress = show_reading, .ctx = l,
@@ -90,7 +92,7 @@ static int read_trace(struct leaks *l, struct frag_error *err)
 }
 
 /* What each device has for blocks. */
-static int find(struct leaks *l, struct frag_error *err)
+static int leaks_find(struct leaks *l, struct frag_error *err)
 {
 	uint64_t *rooms = calloc(l->devices.count + 1, sizeof(*rooms));
 	int rc;
@@ -116,7 +118,7 @@ static double value_at(const void *ctx, const char *path)
 	return strcmp(path, "leak") == 0 ? (double)found->leak : found->growth;
 }
 
-static void judge(const struct leaks *l, int *status)
+static void leaks_judge(const struct leaks *l, int *status)
 {
 	char who[PATH_MAX + 40];
 
@@ -126,25 +128,25 @@ static void judge(const struct leaks *l, int *status)
 	}
 }
 
-static int find_leaks(struct leaks *l, int *status, struct frag_error *err)
+static int leaks_find_leaks(struct leaks *l, int *status, struct frag_error *err)
 {
 	struct frag_leaks_answer answer = { .leaks = &l->found, .top = (uint32_t)l->top };
 	int rc = frag_run_read_profile(&l->run, err);
 
 	rc = rc ? rc : frag_printed_open(&l->printed, err);
-	rc = rc ? rc : read_trace(l, err);
-	rc = rc ? rc : find(l, err);
+	rc = rc ? rc : leaks_read_trace(l, err);
+	rc = rc ? rc : leaks_find(l, err);
 	if (rc)
 		return rc;
 	answer.trace = frag_trace_info(l->trace);
 	answer.devices = l->devices.figures;
 	rc = frag_printed_write(&l->printed, &answer, err);
 	if (!rc)
-		judge(l, status);
+		leaks_judge(l, status);
 	return rc;
 }
 
-static int check(struct leaks *l, const struct frag_cmd *cmd, struct frag_error *err)
+static int leaks_check(struct leaks *l, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	int rc;
 
@@ -160,7 +162,7 @@ static int leaks_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	int rest, rc;
 
 	frag_run_options_init(&l.run);
-	rc = frag_options(cmd, argc, argv, &l, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &l, leaks_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	if (argc - rest != 1) {
@@ -168,8 +170,8 @@ static int leaks_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 		goto out;
 	}
 	l.path = argv[rest];
-	rc = check(&l, cmd, err);
-	rc = rc ? rc : find_leaks(&l, status, err);
+	rc = leaks_check(&l, cmd, err);
+	rc = rc ? rc : leaks_find_leaks(&l, status, err);
 out:
 	frag_printed_fini(&l.printed);
 	frag_leaks_fini(&l.found);

@@ -11,8 +11,9 @@
 #include "policy/alloc_conf_text.h"
 
 /* Files of the options' choices stay theirs. */
-static int choose(struct frag_loaded_trace *t, const struct frag_run_options *o, frag_usual *usual,
-		  const struct frag_log *log, struct frag_error *err)
+static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_run_options *o,
+			       frag_usual *usual, const struct frag_log *log,
+			       struct frag_error *err)
 {
 	const uint32_t room = o->choice_count ? o->choice_count : FRAG_USUAL_MAX;
 
@@ -27,8 +28,8 @@ static int choose(struct frag_loaded_trace *t, const struct frag_run_options *o,
 }
 
 /* Context, others and pages are the trace's, a profile's or the options'. */
-static int set_devices(struct frag_loaded_trace *t, const struct frag_run_options *o,
-		       struct frag_error *err)
+static int loaded_trace_set_devices(struct frag_loaded_trace *t, const struct frag_run_options *o,
+				    struct frag_error *err)
 {
 	struct frag_run_options plain = *o;
 	int rc;
@@ -40,7 +41,7 @@ static int set_devices(struct frag_loaded_trace *t, const struct frag_run_option
 	return rc;
 }
 
-static void warn(void *ctx, const char *message)
+static void loaded_trace_warn(void *ctx, const char *message)
 {
 	struct frag_taped_reading *reading = ctx;
 
@@ -58,7 +59,7 @@ void frag_taped_show(void *ctx, const struct frag_trace_info *info)
 int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct frag_run_options *o,
 		    frag_usual *usual, struct frag_taped_reading *reading, struct frag_error *err)
 {
-	const struct frag_log log = { .warn = warn, .ctx = reading };
+	const struct frag_log log = { .warn = loaded_trace_warn, .ctx = reading };
 	const struct frag_trace_options options = {
 		.lenient = o->lenient, .records = reading->records, .meta = reading->meta,
 		.stacks = reading->tags ? reading->stacks : FRAG_STACKS_NONE, .log = log,
@@ -69,8 +70,8 @@ int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct 
 	int rc = frag_trace_open(&t->trace, path, &options, err);
 
 	rc = frag_or_interrupted(rc, err);
-	rc = rc ? rc : choose(t, o, usual, &log, err);
-	rc = rc ? rc : set_devices(t, o, err);
+	rc = rc ? rc : loaded_trace_choose(t, o, usual, &log, err);
+	rc = rc ? rc : loaded_trace_set_devices(t, o, err);
 	if (!rc && !frag_configured_init(&t->configured, t->choices, t->choice_count))
 		rc = frag_fail_nomem(err);
 	return rc;

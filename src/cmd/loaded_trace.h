@@ -49,6 +49,6 @@ void frag_taped_show(void *ctx, const struct frag_trace_info *info);
  */
 int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, uint32_t count,
 		    const struct frag_run_options *o, frag_usual *usual, struct frag_error *err);
-void frag_taped_close(struct frag_loaded_trace *traces, uint32_t count);       /* zeroed ones are fine */
+void frag_taped_close(struct frag_loaded_trace *traces, uint32_t count); /* zeroed ones are fine */
 
 #endif

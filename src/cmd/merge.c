@@ -8,19 +8,19 @@
 
 static const struct frag_opt opts[] = { FRAG_REWRITE_OPTS, { 0 } };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int merge_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	return frag_rewrite_set(ctx, id, value, err);
 }
 
-struct merge {
+struct merge_merge {
 	struct frag_ranks ranks;
 	char *mark;                     /* the meta that is written, or NULL */
 };
 
 static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
-	struct merge *m = ctx;
+	struct merge_merge *m = ctx;
 	struct frag_ranks *ranks = &m->ranks;
 	const struct frag_trace_info head = {
 		.path = sink->out->path, .devices = ranks->devices,
@@ -39,7 +39,7 @@ static int write_all(void *ctx, struct frag_sink *sink, struct frag_error *err)
 }
 
 /* What is left of the ranks' own: did PyTorch record all of them? */
-static int make_mark(struct merge *m, const struct frag_log *log, struct frag_error *err)
+static int make_mark(struct merge_merge *m, const struct frag_log *log, struct frag_error *err)
 {
 	const struct frag_ranks *ranks = &m->ranks;
 	const struct frag_trace **traces = calloc(ranks->count, sizeof(*traces));
@@ -54,7 +54,8 @@ static int make_mark(struct merge *m, const struct frag_log *log, struct frag_er
 	return rc;
 }
 
-static int merge(struct frag_rewrite *r, struct merge *m, char **paths, struct frag_error *err)
+static int merge_merge(struct frag_rewrite *r, struct merge_merge *m, char **paths,
+		       struct frag_error *err)
 {
 	struct frag_ranks *ranks = &m->ranks;
 	const struct frag_trace_options options = {
@@ -77,11 +78,11 @@ static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 		      struct frag_error *err)
 {
 	struct frag_rewrite r = { .form = NULL };
-	struct merge m = { .mark = NULL };
+	struct merge_merge m = { .mark = NULL };
 	int rest, rc;
 
 	(void)status;
-	rc = frag_options(cmd, argc, argv, &r, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &r, merge_set_option, &rest, err);
 	if (rc || !rest)
 		return rc;
 	if (argc - rest < 2)
@@ -93,7 +94,7 @@ static int merge_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 		return frag_fail(err, FRAG_EUSAGE, "--to %s: that form has one device, and merge"
 				 " makes several", r.form->name);
 	rc = frag_ranks_init(&m.ranks, (uint32_t)(argc - rest - 1)) ? 0 : frag_fail_nomem(err);
-	rc = rc ? rc : merge(&r, &m, argv + rest, err);
+	rc = rc ? rc : merge_merge(&r, &m, argv + rest, err);
 	frag_ranks_fini(&m.ranks);
 	free(m.mark);
 	return frag_or_interrupted(rc, err);

@@ -126,7 +126,7 @@ static uint32_t build(const struct frag_cmd *cmd, struct option *longs, char *sh
 	return n;
 }
 
-static const struct frag_opt *find(const struct frag_cmd *cmd, uint32_t count, int found)
+static const struct frag_opt *option_find(const struct frag_cmd *cmd, uint32_t count, int found)
 {
 	if (found >= LONG)
 		return &cmd->opts[found - LONG];
@@ -143,8 +143,8 @@ static int take_second(const struct frag_cmd *cmd, const struct frag_opt *o, int
 		       struct frag_error *err)
 {
 	if (optind >= argc)
-		return frag_fail(err, FRAG_EUSAGE, "option --%s requires two values: %s" TRY, o->name,
-				 o->arg, cmd->name);
+		return frag_fail(err, FRAG_EUSAGE, "option --%s requires two values: %s" TRY,
+				 o->name, o->arg, cmd->name);
 	return set(ctx, o->id, argv[optind++], err);
 }
 
@@ -173,7 +173,7 @@ int frag_options(const struct frag_cmd *cmd, int argc, char **argv, void *ctx,
 			*rest = 0;
 			return 0;
 		}
-		o = found == '?' || found == ':' ? NULL : find(cmd, count, found);
+		o = found == '?' || found == ':' ? NULL : option_find(cmd, count, found);
 		if (!o)
 			return bad_option(cmd, found, argv, optind - 1, err);
 		if (o->arg && strcmp(o->arg, "FILE") == 0 && !*optarg)

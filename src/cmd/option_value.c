@@ -46,9 +46,10 @@ static int refuse_bare(const char *name, const char *value, uint64_t bytes, uint
 	if (!bytes || bytes >= min || strspn(value, "0123456789.") < strlen(value))
 		return 0;
 	if (bytes < 1024)
-		return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " byte%s; write %" PRIu64
-				 "%s, or %" PRIu64 "B if you mean bytes", name, value, bytes,
-				 frag_s(bytes), bytes, unit, bytes);
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--%s: '%s' is %" PRIu64 " byte%s; write %" PRIu64
+				 "%s, or %" PRIu64 "B if you mean bytes",
+				 name, value, bytes, frag_s(bytes), bytes, unit, bytes);
 	return frag_fail(err, FRAG_EUSAGE, "--%s: '%s' is %" PRIu64 " bytes, less than %" PRIu64
 			 " MiB; write %" PRIu64 "B if you mean bytes", name, value, bytes,
 			 min >> 20, bytes);
@@ -95,7 +96,8 @@ int frag_option_total(uint64_t *out, const char **given, const char *option, con
 		      struct frag_error *err)
 {
 	if (*given && strcmp(*given, option) != 0)
-		return frag_fail(err, FRAG_EUSAGE, "--device and --device-bytes at once: each of them"
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--device and --device-bytes at once: each of them"
 				 " is the capacity");
 	*given = option;
 	return strcmp(option, "device") == 0 ? set_card(out, value, err)

@@ -9,8 +9,8 @@
 #include "cmd/outputs.h"
 #include "cmd/terminal.h"
 
-static const struct frag_format *find(const struct frag_answer_output *p, const char *name,
-				      size_t length)
+static const struct frag_format *output_formats_find(const struct frag_answer_output *p,
+						     const char *name, size_t length)
 {
 	for (uint32_t i = 0; p->formats[i]; i++)
 		if (strlen(p->formats[i]->name) == length
@@ -32,12 +32,13 @@ static int no_format(const struct frag_answer_output *p, const char *option, con
 
 int frag_printed_format(struct frag_answer_output *p, const char *value, struct frag_error *err)
 {
-	p->format = find(p, value, strlen(value));
+	p->format = output_formats_find(p, value, strlen(value));
 	return p->format ? 0 : no_format(p, "--format", value, err);
 }
 
-int frag_printed_add(struct frag_answer_output *p, const char *option, const struct frag_format *format,
-		     const char *path, const void *what, struct frag_error *err)
+int frag_printed_add(struct frag_answer_output *p, const char *option,
+		     const struct frag_format *format, const char *path, const void *what,
+		     struct frag_error *err)
 {
 	if (p->count == FRAG_PRINTED_MAX)
 		return frag_fail(err, FRAG_EUSAGE, "%s %.60s: at most %d files are possible",
@@ -56,14 +57,15 @@ int frag_printed_output(struct frag_answer_output *p, const char *value, struct 
 	if (!colon || !colon[1])
 		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: FORMAT:FILE is required, as in"
 				 " markdown:report.md", value);
-	format = find(p, value, (size_t)(colon - value));
+	format = output_formats_find(p, value, (size_t)(colon - value));
 	return format ? frag_printed_add(p, "--output", format, colon + 1, NULL, err)
 		      : no_format(p, "--output", value, err);
 }
 
 int frag_printed_json(struct frag_answer_output *p, const char *path, struct frag_error *err)
 {
-	return frag_printed_add(p, "--json", find(p, "json", strlen("json")), path, NULL, err);
+	return frag_printed_add(p, "--json", output_formats_find(p, "json", strlen("json")), path,
+				NULL, err);
 }
 
 int frag_answer_set_option(struct frag_answer_output *p, struct frag_run_options *run, int id,
@@ -81,8 +83,8 @@ int frag_answer_set_option(struct frag_answer_output *p, struct frag_run_options
 	}
 }
 
-int frag_answer_output_check_input(const struct frag_answer_output *p, const char *input, const char *what,
-		       struct frag_error *err)
+int frag_answer_output_check_input(const struct frag_answer_output *p, const char *input,
+				   const char *what, struct frag_error *err)
 {
 	for (uint32_t i = 0; input && i < p->count; i++)
 		if (frag_same_file(p->outputs[i].path, input))
@@ -140,7 +142,8 @@ static int print_into(struct frag_outfile *to, const struct frag_format *format,
 }
 
 /* For people, where nothing else was requested. */
-static int print_standard(const struct frag_answer_output *p, const void *what, struct frag_error *err)
+static int print_standard(const struct frag_answer_output *p, const void *what,
+			  struct frag_error *err)
 {
 	const struct frag_format *format = p->format ? p->format : p->formats[0];
 	const int columns = frag_terminal_columns(STDOUT_FILENO);

@@ -46,8 +46,9 @@ int frag_printed_output(struct frag_answer_output *p, const char *value, struct 
 int frag_printed_json(struct frag_answer_output *p, const char *path, struct frag_error *err);
 
 /* One more, in a form that is in no table, of something else. -FRAG_EUSAGE */
-int frag_printed_add(struct frag_answer_output *p, const char *option, const struct frag_format *format,
-		     const char *path, const void *what, struct frag_error *err);
+int frag_printed_add(struct frag_answer_output *p, const char *option,
+		     const struct frag_format *format, const char *path, const void *what,
+		     struct frag_error *err);
 
 /* One of these, or else an option of run's. -FRAG_EUSAGE, -FRAG_ENOMEM */
 int frag_answer_set_option(struct frag_answer_output *p, struct frag_run_options *run, int id,
@@ -62,8 +63,8 @@ int frag_printed_apart(const struct frag_answer_output *p, const struct frag_cmd
 		       struct frag_error *err);
 
 /* None is this file, which is called `what`; NULL: there is none. -FRAG_EUSAGE */
-int frag_answer_output_check_input(const struct frag_answer_output *p, const char *input, const char *what,
-		       struct frag_error *err);
+int frag_answer_output_check_input(const struct frag_answer_output *p, const char *input,
+				   const char *what, struct frag_error *err);
 
 /* Opens all, so that what cannot be written is known before the work. */
 int frag_printed_open(struct frag_answer_output *p, struct frag_error *err);

@@ -166,7 +166,7 @@ int frag_outputs_open(struct frag_outputs *o, struct frag_sim *const *sims,
 }
 
 /* Brings the policies' rows together. */
-static int gather(struct frag_stream *s, struct frag_error *err)
+static int outputs_gather(struct frag_stream *s, struct frag_error *err)
 {
 	int rc = 0;
 
@@ -201,9 +201,9 @@ int frag_outputs_finish(struct frag_outputs *o, const struct frag_report *report
 			struct frag_error *err)
 {
 	struct frag_outfile *const files[] = FILES(o);
-	int rc = gather(&o->steps, err);
+	int rc = outputs_gather(&o->steps, err);
 
-	rc = rc ? rc : gather(&o->placements, err);
+	rc = rc ? rc : outputs_gather(&o->placements, err);
 	rc = rc ? rc : write_documents(o, report, err);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++)
 		if (files[i]->path)
@@ -218,7 +218,7 @@ int frag_outputs_commit(struct frag_outputs *o, struct frag_error *err)
 	return frag_outfile_commit_all(files, sizeof(files) / sizeof(files[0]), err);
 }
 
-static void fini(struct frag_stream *s)
+static void outputs_fini(struct frag_stream *s)
 {
 	for (uint32_t i = 0; i < s->count; i++)
 		frag_rows_fini(&s->rows[i]);
@@ -231,8 +231,8 @@ static void fini(struct frag_stream *s)
 
 void frag_outputs_fini(struct frag_outputs *o)
 {
-	fini(&o->steps);
-	fini(&o->placements);
+	outputs_fini(&o->steps);
+	outputs_fini(&o->placements);
 	frag_outfile_abandon(&o->json);
 	frag_outfile_abandon(&o->html);
 	frag_outfile_abandon(&o->profile);

@@ -18,13 +18,16 @@ enum {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "between", "MARK MARK", "the stretch from the first mark of a name to the next of the other",
-	  OPT_BETWEEN },
-	{ 0, "slots", "WHAT", "max: plan for all such stretches, the k-th request at its largest", OPT_SLOTS },
+	{ 0, "between", "MARK MARK",
+	  "the stretch from the first mark of a name to the next of the other", OPT_BETWEEN },
+	{ 0, "slots", "WHAT", "max: plan for all such stretches, the k-th request at its largest",
+	  OPT_SLOTS },
 	{ 0, "align", "SIZE", "what sizes are rounded up to (512)", OPT_ALIGN },
 	{ 0, "capacity", "SIZE", "exit with 1 if the plan is higher", OPT_CAPACITY },
-	{ 0, "time", "TIME", "end the search early after so much work: 30s, 500ms, 5m (10s)", OPT_TIME },
-	{ 'o', "output", "FILE", "write the plan: JSON, or CSV where the name ends in .csv", OPT_FILE },
+	{ 0, "time", "TIME", "end the search early after so much work: 30s, 500ms, 5m (10s)",
+	  OPT_TIME },
+	{ 'o', "output", "FILE", "write the plan: JSON, or CSV where the name ends in .csv",
+	  OPT_FILE },
 	{ 0, "check", "FILE", "check this plan, JSON or CSV, and search for none", OPT_CHECK },
 	{ 'p', "policy", "NAME",
 	  "a policy beside the plan, NAME[:key=value,...]; repeatable (pytorch twice, bestfit)",
@@ -38,7 +41,8 @@ static const struct frag_opt opts[] = {
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	{ 0, "context-bytes", "SIZE", "bytes that the CUDA context uses", FRAG_OPT_CONTEXT_BYTES },
 	{ 0, "other-bytes", "SIZE", "bytes that other processes use", FRAG_OPT_OTHER_BYTES },
-	{ 0, "granularity", "SIZE", "pages in which the device gives memory", FRAG_OPT_GRANULARITY },
+	{ 0, "granularity", "SIZE", "pages in which the device gives memory",
+	  FRAG_OPT_GRANULARITY },
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -81,7 +85,7 @@ static int set_time(double *out, const char *value, struct frag_error *err)
 
 const char *const frag_slots_words[] = { "max", NULL };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int plan_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct planning *p = ctx;
 	int slots;
@@ -117,9 +121,9 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 }
 
 /* The best that a policy without segments does is beside them. */
-static int usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
-		 const struct frag_trace *trace, const struct frag_log *log,
-		 struct frag_error *err)
+static int plan_usual(struct frag_choice choices[FRAG_USUAL_MAX], uint32_t *count,
+		      const struct frag_trace *trace, const struct frag_log *log,
+		      struct frag_error *err)
 {
 	const int rc = frag_usual_settings(choices, count, trace, log, err);
 
@@ -148,24 +152,30 @@ static int check_files(struct planning *p, const struct frag_cmd *cmd, struct fr
 	return 0;
 }
 
-static int check(struct planning *p, const struct frag_cmd *cmd, struct frag_error *err)
+static int plan_check(struct planning *p, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	int rc;
 
 	if (p->check_path && strcmp(p->check_path, "-") == 0 && strcmp(p->path, "-") == 0)
 		return frag_usage(cmd, "standard input can be read only once", err);
 	if (p->slots && !p->marks.from)
-		return frag_usage(cmd, "--slots requires --between: the marks where periods begin and"
-				  " end", err);
+		return frag_usage(cmd,
+				  "--slots requires --between: the marks where periods begin and"
+				  " end",
+				  err);
 	if (p->slots && p->check_path)
-		return frag_usage(cmd, "--slots makes a plan, and --check takes one of a trace's own"
-				  " buffers", err);
+		return frag_usage(cmd,
+				  "--slots makes a plan, and --check takes one of a trace's own"
+				  " buffers",
+				  err);
 	if (p->alone && (p->run.choice_count || p->run.setting_count))
 		return frag_usage(cmd, "--alone leaves no policies beside the plan, which -p and"
 				  " --alloc-conf name", err);
 	if (p->marks.from && (p->run.choice_count || p->run.setting_count))
-		return frag_usage(cmd, "-p and --alloc-conf are for whole traces: fragsim slice makes"
-				  " one of a stretch", err);
+		return frag_usage(cmd,
+				  "-p and --alloc-conf are for whole traces: fragsim slice makes"
+				  " one of a stretch",
+				  err);
 	p->alone = p->alone || p->marks.from;
 	p->printed.quiet = p->run.quiet || (p->out_path && strcmp(p->out_path, "-") == 0);
 	if (p->run.setting_count && !p->run.choice_count) {
@@ -195,7 +205,7 @@ static bool enough(void *ctx)
 }
 
 /* Found, or taken from the file that is to be checked. */
-static int place(struct planning *p, struct frag_error *err)
+static int plan_place(struct planning *p, struct frag_error *err)
 {
 	const struct frag_plan_stop stop = { .stop = enough, .ctx = p };
 	struct frag_plan_file file;
@@ -252,7 +262,8 @@ static int write_plan(struct planning *p, struct frag_error *err)
 	if (!p->out_path)
 		return 0;
 	if (csv && p->plan.space_count > 1)
-		return frag_fail(err, FRAG_EUSAGE, "%s: a CSV has room for one device and one pool, and"
+		return frag_fail(err, FRAG_EUSAGE,
+				 "%s: a CSV has room for one device and one pool, and"
 				 " this trace has %u; write JSON, to a name without .csv",
 				 p->out_path, p->plan.space_count);
 	p->printed.beside = &p->out;
@@ -260,7 +271,7 @@ static int write_plan(struct planning *p, struct frag_error *err)
 }
 
 /* What is there after an interruption is written all the same. */
-static int answer(struct planning *p, int *status, struct frag_error *err)
+static int plan_answer(struct planning *p, int *status, struct frag_error *err)
 {
 	struct frag_plan_answer what = {
 		.trace = frag_trace_info(p->taped.trace), .plan = &p->plan,
@@ -289,9 +300,9 @@ static int plan_trace(struct planning *p, int *status, struct frag_error *err)
 		frag_register_partial_file(&p->out);
 		rc = frag_outfile_open(&p->out, p->out_path, err);
 	}
-	rc = rc ? rc : frag_taped_read(&p->taped, &p->path, 1, &p->run, usual, err);
-	rc = rc ? rc : place(p, err);
-	return rc ? rc : answer(p, status, err);
+	rc = rc ? rc : frag_taped_read(&p->taped, &p->path, 1, &p->run, plan_usual, err);
+	rc = rc ? rc : plan_place(p, err);
+	return rc ? rc : plan_answer(p, status, err);
 }
 
 static int plan_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
@@ -304,7 +315,7 @@ static int plan_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	int rest, rc;
 
 	frag_run_options_init(&p.run);
-	rc = frag_options(cmd, argc, argv, &p, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &p, plan_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	if (argc - rest != 1) {
@@ -312,7 +323,7 @@ static int plan_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 		goto out;
 	}
 	p.path = argv[rest];
-	rc = check(&p, cmd, err);
+	rc = plan_check(&p, cmd, err);
 	rc = rc ? rc : plan_trace(&p, status, err);
 out:
 	frag_outfile_abandon(&p.out);

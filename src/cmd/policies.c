@@ -15,7 +15,7 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int policies_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	const char **json = ctx;
 
@@ -29,7 +29,7 @@ struct listed {
 	const struct frag_policy_ops *const *policies;
 };
 
-static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
+static int policies_write_json(void *ctx, struct frag_outfile *out, struct frag_error *err)
 {
 	const struct listed *listed = ctx;
 
@@ -37,14 +37,17 @@ static int write_json(void *ctx, struct frag_outfile *out, struct frag_error *er
 }
 
 /* Those that are named: built-in ones, or plug-ins by their paths; names ends in NULL. */
-static int find(char *const *names, const struct frag_policy_ops **found, struct frag_error *err)
+static int policies_find(char *const *names, const struct frag_policy_ops **found,
+			 struct frag_error *err)
 {
 	for (; *names; names++) {
 		int rc;
 
 		if (strchr(*names, ':'))
-			return frag_fail(err, FRAG_EUSAGE, "%.60s: the name alone, its keys are what"
-					 " is listed", *names);
+			return frag_fail(err, FRAG_EUSAGE,
+					 "%.60s: the name alone, its keys are what"
+					 " is listed",
+					 *names);
 		/* a choice of it may need keys */
 		rc = frag_policy_named(found++, *names, strlen(*names), err);
 		if (rc)
@@ -59,7 +62,7 @@ static int list(const struct frag_policy_ops *const *policies, const char *json,
 	struct listed listed = { .policies = policies };
 
 	if (json)
-		return frag_write_file(json, write_json, &listed, err);
+		return frag_write_file(json, policies_write_json, &listed, err);
 	frag_report_policies(policies, stdout);
 	return 0;
 }
@@ -73,7 +76,7 @@ static int policies_exec(const struct frag_cmd *cmd, int argc, char **argv, int 
 {
 	const struct frag_policy_ops **found;
 	const char *json = NULL;
-	int rest, rc = frag_options(cmd, argc, argv, &json, set_option, &rest, err);
+	int rest, rc = frag_options(cmd, argc, argv, &json, policies_set_option, &rest, err);
 
 	(void)status;
 	if (rc || !rest)
@@ -83,7 +86,7 @@ static int policies_exec(const struct frag_cmd *cmd, int argc, char **argv, int 
 	found = calloc((size_t)(argc - rest) + 1, sizeof(*found));
 	if (!found)
 		return frag_fail_nomem(err);
-	rc = find(argv + rest, found, err);
+	rc = policies_find(argv + rest, found, err);
 	rc = rc ? rc : list(found, json, err);
 	free(found);
 	return rc;

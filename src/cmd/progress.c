@@ -60,8 +60,8 @@ static void put_rate(char *buf, size_t size, double rate)
 }
 
 /* The words; *part is what is done of the whole, or negative where that is unknown. */
-static void put_words(char *buf, size_t size, const struct frag_trace_info *info, double elapsed,
-		      double *part)
+static void progress_put_words(char *buf, size_t size, const struct frag_trace_info *info,
+			       double elapsed, double *part)
 {
 	char rate[32], rest[48];
 
@@ -98,7 +98,7 @@ static bool is_due(struct frag_progress *p, double *elapsed)
 	return true;
 }
 
-static void show(struct frag_progress *p, char *words, double part)
+static void progress_show(struct frag_progress *p, char *words, double part)
 {
 	char bar[CELLS + 4] = "";
 	int room, cells, width;
@@ -125,8 +125,8 @@ void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *i
 
 	if (!is_due(p, &elapsed))
 		return;
-	put_words(words, sizeof(words), info, elapsed, &part);
-	show(p, words, part);
+	progress_put_words(words, sizeof(words), info, elapsed, &part);
+	progress_show(p, words, part);
 }
 
 void frag_progress_count(struct frag_progress *p, const char *what, uint32_t done,
@@ -140,7 +140,7 @@ void frag_progress_count(struct frag_progress *p, const char *what, uint32_t don
 	put_duration(rest, sizeof(rest), done ? elapsed * (count - done) / done : 0);
 	snprintf(words, sizeof(words), "%" PRIu32 " of %" PRIu32 " %s%s%s%s", done, count, what,
 		 done ? ", " : "", done ? rest : "", done ? " to go" : "");
-	show(p, words, (double)done / count);
+	progress_show(p, words, (double)done / count);
 }
 
 void frag_progress_end(struct frag_progress *p)

@@ -11,7 +11,8 @@ void frag_question_progress(void *ctx, uint32_t done, uint32_t count)
 	frag_progress_count(&q->progress, q->ops->unit, done, count);
 }
 
-static int check(struct frag_question *q, const struct frag_cmd *cmd, struct frag_error *err)
+static int question_check(struct frag_question *q, const struct frag_cmd *cmd,
+			  struct frag_error *err)
 {
 	const char *profile = q->run.profile_path;
 	uint32_t standard = profile && strcmp(profile, "-") == 0;
@@ -33,7 +34,7 @@ static int check(struct frag_question *q, const struct frag_cmd *cmd, struct fra
 	return rc ? rc : frag_printed_apart(&q->printed, cmd, q->paths, q->count, "the trace", err);
 }
 
-static int read_traces(struct frag_question *q, struct frag_error *err)
+static int question_read_traces(struct frag_question *q, struct frag_error *err)
 {
 	int rc = frag_run_read_profile(&q->run, err);
 
@@ -54,7 +55,7 @@ static int read_traces(struct frag_question *q, struct frag_error *err)
 	return rc;
 }
 
-static int draw(struct frag_question *q, uint32_t source, struct frag_error *err)
+static int question_draw(struct frag_question *q, uint32_t source, struct frag_error *err)
 {
 	struct frag_redrawn x;
 	int rc = frag_redrawn_begin(&x, &q->taped[source], err);
@@ -72,7 +73,7 @@ int frag_question_answer(struct frag_question *q, const void *answer, struct fra
 
 	q->redraw.what = answer;
 	for (uint32_t i = 0; drawn && i < q->count && !rc; i++)
-		rc = draw(q, i, err);
+		rc = question_draw(q, i, err);
 	return rc ? rc : frag_printed_write(&q->printed, answer, err);
 }
 
@@ -104,8 +105,8 @@ int frag_question_run(struct frag_question *q, const struct frag_cmd *cmd, int a
 	if (!rc && rest) {
 		q->paths = (const char *const *)argv + rest;
 		q->count = (uint32_t)(argc - rest);
-		rc = check(q, cmd, err);
-		rc = rc ? rc : read_traces(q, err);
+		rc = question_check(q, cmd, err);
+		rc = rc ? rc : question_read_traces(q, err);
 		rc = rc ? rc : answer(q, err);
 	}
 	frag_printed_fini(&q->printed);

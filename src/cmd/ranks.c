@@ -63,7 +63,7 @@ static const char *const paths[] = {
 	[FRAG_RANK_LOST] = "lost", "counts.ooms", "apart", "spread", NULL,
 };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int ranks_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct ranks *r = ctx;
 
@@ -82,7 +82,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	}
 }
 
-static int check(struct ranks *r, const struct frag_cmd *cmd, struct frag_error *err)
+static int ranks_check(struct ranks *r, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	struct frag_run_options *run = &r->run;
 	uint32_t standard = run->profile_path && strcmp(run->profile_path, "-") == 0;
@@ -100,7 +100,9 @@ static int check(struct ranks *r, const struct frag_cmd *cmd, struct frag_error 
 	rc = rc ? rc : frag_run_settings(run, true, err);
 	if (!rc && run->choice_count > 1)
 		return frag_usage(cmd, "one policy at a time", err);
-	rc = rc ? rc : frag_answer_output_check_input(&r->printed, run->profile_path, "the profile", err);
+	rc = rc ? rc
+		: frag_answer_output_check_input(&r->printed, run->profile_path, "the profile",
+						 err);
 	return rc ? rc : frag_printed_apart(&r->printed, cmd, r->paths, r->count, "a rank's trace",
 					    err);
 }
@@ -129,7 +131,7 @@ struct job {
 };
 
 /* Its own policy, as `run` takes it, or that of the options. */
-static int open_trace(struct job *job, struct ranks *r, uint32_t i, struct frag_error *err)
+static int ranks_open_trace(struct job *job, struct ranks *r, uint32_t i, struct frag_error *err)
 {
 	const struct frag_log log = { .warn = gather_warning, .ctx = &r->sources[i] };
 	const struct frag_trace_options options = {
@@ -156,7 +158,7 @@ static int work_on(struct job *job, struct ranks *r, uint32_t i, struct frag_err
 		.choice = &r->choices[i], .source = i, .owners = &r->owners,
 		.stop = frag_interrupted,
 	};
-	int rc = open_trace(job, r, i, err);
+	int rc = ranks_open_trace(job, r, i, err);
 
 	rc = rc ? rc : frag_tape_new(&job->tape, job->trace, &tape, err);
 	if (rc)
@@ -188,7 +190,7 @@ static int work(void *ctx, uint32_t i, struct frag_error *err)
 	return rc;
 }
 
-static void show_progress(void *ctx, uint32_t done, uint32_t count)
+static void ranks_show_progress(void *ctx, uint32_t done, uint32_t count)
 {
 	struct ranks *r = ctx;
 
@@ -210,8 +212,10 @@ static void report_warnings(struct ranks *r)
 				frag_print_message("warning: %.*s", (int)(end - line), line);
 	}
 	if (warned > WARNED_MAX && !r->run.quiet)
-		frag_print_message("warning: there are warnings of %u more ranks, as run has them of"
-				   " each", warned - WARNED_MAX);
+		frag_print_message(
+			"warning: there are warnings of %u more ranks, as run has them of"
+			" each",
+			warned - WARNED_MAX);
 }
 
 static int by_number(const void *one, const void *other)
@@ -250,8 +254,11 @@ static int gather_rows(struct ranks *r, struct frag_error *err)
 static int run_ranks(struct ranks *r, struct frag_error *err)
 {
 	const struct frag_tasks tasks = {
-		.count = r->count, .threads = r->run.threads, .task = work,
-		.progress = show_progress, .ctx = r,
+		.count = r->count,
+		.threads = r->run.threads,
+		.task = work,
+		.progress = ranks_show_progress,
+		.ctx = r,
 	};
 	int rc;
 
@@ -263,7 +270,7 @@ static int run_ranks(struct ranks *r, struct frag_error *err)
 	return rc ? rc : frag_ranking_compare(&r->ranking, &r->owners, err);
 }
 
-static double value_of(const void *ctx, const char *path)
+static double ranks_value_of(const void *ctx, const char *path)
 {
 	const struct frag_ranking *k = ctx;
 
@@ -278,15 +285,15 @@ static double value_of(const void *ctx, const char *path)
 }
 
 /* A condition that holds is a no. */
-static void judge(const struct ranks *r, int *status)
+static void ranks_judge(const struct ranks *r, int *status)
 {
 	char who[40];
 
 	snprintf(who, sizeof(who), "%u rank%s", r->count, frag_s(r->count));
-	frag_conditions_judge(&r->conditions, value_of, &r->ranking, who, status);
+	frag_conditions_judge(&r->conditions, ranks_value_of, &r->ranking, who, status);
 }
 
-static int make_room(struct ranks *r, struct frag_error *err)
+static int ranks_make_room(struct ranks *r, struct frag_error *err)
 {
 	r->sources = calloc(r->count, sizeof(*r->sources));
 	r->traces = calloc(r->count, sizeof(*r->traces));
@@ -300,7 +307,7 @@ static int compare_ranks(struct ranks *r, int *status, struct frag_error *err)
 	struct frag_ranks_answer answer;
 	int rc = frag_run_read_profile(&r->run, err);
 
-	rc = rc ? rc : make_room(r, err);
+	rc = rc ? rc : ranks_make_room(r, err);
 	rc = rc ? rc : frag_printed_open(&r->printed, err);
 	if (rc)
 		return rc;
@@ -309,17 +316,22 @@ static int compare_ranks(struct ranks *r, int *status, struct frag_error *err)
 	if (rc)
 		return rc;
 	answer = (struct frag_ranks_answer){
-		.traces = r->traces, .choices = r->choices, .source_count = r->count,
-		.numbers = r->numbers, .ranking = &r->ranking, .named = r->named, .all = r->all,
+		.traces = r->traces,
+		.choices = r->choices,
+		.source_count = r->count,
+		.numbers = r->numbers,
+		.ranking = &r->ranking,
+		.named = r->named,
+		.all = r->all,
 		.top = (uint32_t)r->top,
 	};
 	rc = frag_printed_write(&r->printed, &answer, err);
 	if (!rc)
-		judge(r, status);
+		ranks_judge(r, status);
 	return rc;
 }
 
-static void release(struct ranks *r)
+static void ranks_release(struct ranks *r)
 {
 	for (uint32_t i = 0; r->sources && i < r->count; i++) {
 		for (uint32_t k = 0; k < r->sources[i].count; k++)
@@ -349,15 +361,15 @@ static int ranks_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	if (!frag_owners_init(&r.owners))
 		return frag_fail_nomem(err);
 	frag_run_options_init(&r.run);
-	rc = frag_options(cmd, argc, argv, &r, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &r, ranks_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	r.paths = (const char *const *)argv + rest;
 	r.count = (uint32_t)(argc - rest);
-	rc = check(&r, cmd, err);
+	rc = ranks_check(&r, cmd, err);
 	rc = rc ? rc : compare_ranks(&r, status, err);
 out:
-	release(&r);
+	ranks_release(&r);
 	return rc;
 }
 

@@ -8,7 +8,7 @@
 
 struct frag_record_torch {
 	const char *output;     /* NULL: trace.pickle */
-	uint64_t steps;         /* of an optimizer, after which the recording ends; 0: it does not */
+	uint64_t steps; /* of an optimizer, after which the recording ends; 0: it does not */
 	uint64_t max_entries;   /* kept of each device; 0: the recorder's default */
 };
 

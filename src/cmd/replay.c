@@ -139,7 +139,8 @@ static void frag_witness_begin(struct frag_gpu_probe_process *w, struct frag_gpu
 }
 
 /* The first reading of the trace says how many GPUs there must be. */
-static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace, struct frag_error *err)
+static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace,
+		     struct frag_error *err)
 {
 	struct frag_replay_args *args = t->args;
 	uint32_t devices = frag_trace_info(trace)->device_count;
@@ -185,12 +186,17 @@ static int open_turn(struct frag_replay_policies *t, struct frag_turn *turn,
 		.configured = frag_configured_next, .configured_ctx = &turn->configured,
 	};
 	const struct frag_replay_options options = {
-		.on_oom_continue = args->run.sim.on_oom_continue, .check = args->run.sim.check,
+		.on_oom_continue = args->run.sim.on_oom_continue,
+		.check = args->run.sim.check,
 		.on_oom = &frag_oom_explain,
-		.verify = args->verify, .pace = args->pace, .limit = args->limit, .stop = frag_interrupted,
+		.verify = args->verify,
+		.pace = args->pace,
+		.limit = args->limit,
+		.stop = frag_interrupted,
 		.probe_marks = args->probe_marks && first,
 		.probe_every = first ? args->probe_every : 0,
-		.progress = frag_session_progress, .ctx = t->session,
+		.progress = frag_session_progress,
+		.ctx = t->session,
 	};
 	int rc;
 

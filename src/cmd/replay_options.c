@@ -18,8 +18,8 @@ enum {
 const struct frag_opt frag_replay_opts[] = {
 	{ 'd', "device", "N", "GPU for the trace's next device; repeatable (0, 1, ...)",
 	  OPT_DEVICE },
-	{ 'p', "policy", "NAME", "placement policy, NAME[:key=value,...]; repeatable (by the trace)",
-	  FRAG_OPT_POLICY },
+	{ 'p', "policy", "NAME",
+	  "placement policy, NAME[:key=value,...]; repeatable (by the trace)", FRAG_OPT_POLICY },
 	{ 0, "allocator", "NAME", "cuda-async[:key=value,...], the driver's own pool; repeatable",
 	  OPT_ALLOCATOR },
 	FRAG_ALLOC_CONF_ROW(0),

@@ -49,7 +49,7 @@ struct one {
 	struct frag_html_page drawing;
 };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int report_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct reporting *r = ctx;
 
@@ -68,7 +68,7 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 	}
 }
 
-static void warn(void *ctx, const char *message)
+static void report_warn(void *ctx, const char *message)
 {
 	struct one *one = ctx;
 
@@ -76,14 +76,16 @@ static void warn(void *ctx, const char *message)
 		frag_session_warn(&one->session, message);
 }
 
-static int open_trace(struct one *one, const char *path, struct frag_error *err)
+static int report_open_trace(struct one *one, const char *path, struct frag_error *err)
 {
 	const struct frag_run_options *o = &one->options;
 	const struct frag_trace_options options = {
-		.lenient = o->lenient, .stacks = o->has_stacks ? o->stacks : FRAG_STACKS_PYTHON,
+		.lenient = o->lenient,
+		.stacks = o->has_stacks ? o->stacks : FRAG_STACKS_PYTHON,
 		.sized = o->total != UINT64_MAX || o->profile_path,
-		.log = { .warn = warn, .ctx = one },
-		.configured = frag_configured_next, .configured_ctx = &one->configured,
+		.log = { .warn = report_warn, .ctx = one },
+		.configured = frag_configured_next,
+		.configured_ctx = &one->configured,
 	};
 	int rc;
 
@@ -123,7 +125,7 @@ static int make_sims(struct one *one, struct frag_error *err)
 	return rc ? rc : frag_answers_begin(&one->answers, &one->session, one->trace, err);
 }
 
-static int read_trace(struct one *one, struct frag_error *err)
+static int report_read_trace(struct one *one, struct frag_error *err)
 {
 	struct frag_session *s = &one->session;
 	const struct frag_worker_options workers = {
@@ -144,9 +146,9 @@ static int do_trace(struct one *one, const char *path, struct frag_page_section 
 	struct frag_sim_options options;
 	int rc = frag_session_begin(&one->session, &one->options, path, err);
 
-	rc = rc ? rc : open_trace(one, path, err);
+	rc = rc ? rc : report_open_trace(one, path, err);
 	rc = rc ? rc : make_sims(one, err);
-	rc = rc ? rc : read_trace(one, err);
+	rc = rc ? rc : report_read_trace(one, err);
 	if (rc)
 		return rc;
 	frag_session_collect(&one->session, false);
@@ -156,7 +158,7 @@ static int do_trace(struct one *one, const char *path, struct frag_page_section 
 					      one->answers.tape, section, err);
 }
 
-static void fini(struct one *one)
+static void report_fini(struct one *one)
 {
 	frag_drawing_fini(&one->drawing);
 	for (uint32_t i = 0; i < one->session.sim_count; i++)
@@ -184,7 +186,7 @@ static int do_traces(struct reporting *r, char *const *paths, int count, struct 
 
 		rc = do_trace(&one, paths[i], &r->sections[i], err);
 		r->section_count = (uint32_t)i + 1;
-		fini(&one);
+		report_fini(&one);
 	}
 	return rc;
 }
@@ -204,8 +206,8 @@ static int write_file(struct reporting *r, struct frag_outfile *f, const char *p
 	return rc ? rc : frag_outfile_finish(f, err);
 }
 
-static int check(struct reporting *r, const struct frag_cmd *cmd, char *const *paths, int count,
-		 struct frag_error *err)
+static int report_check(struct reporting *r, const struct frag_cmd *cmd, char *const *paths,
+			int count, struct frag_error *err)
 {
 	const char *const outputs[] = { r->html, r->svg };
 	int rc;
@@ -241,11 +243,11 @@ static int report_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	files[0] = &r.page;
 	files[1] = &r.picture;
 	frag_run_options_init(&r.options);
-	rc = r.command ? frag_options(cmd, argc, argv, &r, set_option, &rest, err)
+	rc = r.command ? frag_options(cmd, argc, argv, &r, report_set_option, &rest, err)
 		       : frag_fail_nomem(err);
 	if (rc || !rest)
 		goto out;
-	rc = check(&r, cmd, argv + rest, argc - rest, err);
+	rc = report_check(&r, cmd, argv + rest, argc - rest, err);
 	rc = rc ? rc : do_traces(&r, argv + rest, argc - rest, err);
 	rc = rc ? rc : write_file(&r, &r.page, r.html, err);
 	rc = rc ? rc : write_file(&r, &r.picture, r.svg, err);

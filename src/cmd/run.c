@@ -39,7 +39,7 @@ static enum frag_stacks stacks_of(const struct frag_run_options *o)
 							       : FRAG_STACKS_TOP;
 }
 
-static int open_trace(struct run *run, const char *path, struct frag_error *err)
+static int run_open_trace(struct run *run, const char *path, struct frag_error *err)
 {
 	const struct frag_run_options *o = &run->options;
 	const struct frag_trace_options options = {
@@ -91,7 +91,7 @@ static int make_sims(struct run *run, struct frag_error *err)
 	return rc ? rc : frag_session_open(&run->session, err);
 }
 
-static int read_trace(struct run *run, struct frag_error *err)
+static int run_read_trace(struct run *run, struct frag_error *err)
 {
 	struct frag_session *s = &run->session;
 	const struct frag_worker_options workers = {
@@ -107,7 +107,7 @@ static int read_trace(struct run *run, struct frag_error *err)
 }
 
 /* Before the report, which writes it. */
-static int draw(struct run *run, struct frag_error *err)
+static int run_draw(struct run *run, struct frag_error *err)
 {
 	struct frag_session *s = &run->session;
 
@@ -120,7 +120,7 @@ static int draw(struct run *run, struct frag_error *err)
 }
 
 /* An interruption still gives a report of what was simulated, and then is returned. */
-static int simulate(struct run *run, const char *path, int *status, struct frag_error *err)
+static int run_simulate(struct run *run, const char *path, int *status, struct frag_error *err)
 {
 	struct frag_session *s = &run->session;
 	struct frag_sim_options options;
@@ -128,9 +128,9 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 
 	rc = frag_session_begin(s, &run->options, path, err);
 	rc = rc ? rc : frag_run_read_profile(&run->options, err);
-	rc = rc ? rc : open_trace(run, path, err);
+	rc = rc ? rc : run_open_trace(run, path, err);
 	rc = rc ? rc : make_sims(run, err);
-	interrupted = rc ? rc : read_trace(run, err);
+	interrupted = rc ? rc : run_read_trace(run, err);
 	if (interrupted && (rc || interrupted != -FRAG_EINTERRUPTED))
 		return interrupted;
 	rc = frag_drawing_end(&run->drawing, err);
@@ -144,7 +144,7 @@ static int simulate(struct run *run, const char *path, int *status, struct frag_
 		interrupted = frag_answers_find(&run->answers, s, &options, err);
 	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
 		return interrupted;
-	rc = draw(run, err);
+	rc = run_draw(run, err);
 	rc = rc ? rc : frag_session_report(s, run->trace, status, err);
 	return rc ? rc : interrupted;
 }
@@ -167,7 +167,7 @@ static int run_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	rc = frag_run_options_check(&run.options, cmd, err);
 	if (!rc && argc - rest != 1)
 		rc = frag_usage(cmd, argc == rest ? "which trace?" : "one trace at a time", err);
-	rc = rc ? rc : simulate(&run, argv[rest], status, err);
+	rc = rc ? rc : run_simulate(&run, argv[rest], status, err);
 out:
 	for (uint32_t i = 0; i < run.session.sim_count; i++)
 		frag_sim_del(run.session.sims[i]);

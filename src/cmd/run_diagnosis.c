@@ -45,7 +45,8 @@ static int find_peaks(struct frag_answers *a, const struct frag_session *s, bool
  * No more than what is shown. The simulations go before others are made, which need as much
  * memory.
  */
-static int find(struct frag_answers *a, const struct frag_session *s, struct frag_error *err)
+static int run_diagnosis_find(struct frag_answers *a, const struct frag_session *s,
+			      struct frag_error *err)
 {
 	const bool all = s->options->verbose || s->options->json;
 	int rc = find_peaks(a, s, true, err);
@@ -86,9 +87,11 @@ int frag_answers_find(struct frag_answers *a, struct frag_session *s,
 		return frag_fail_nomem(err);
 	a->count = s->run_count;
 	a->trials = (struct frag_trials){
-		.tape = a->tape, .options = options, .stop = frag_interrupted,
+		.tape = a->tape,
+		.options = options,
+		.stop = frag_interrupted,
 	};
-	rc = find(a, s, err);
+	rc = run_diagnosis_find(a, s, err);
 	if (!rc)
 		s->answers = a->answer;
 	s->cut_short = rc == -FRAG_EINTERRUPTED;

@@ -99,7 +99,8 @@ int frag_run_add_allocator(struct frag_run_options *run, const char *text, struc
 	return frag_choice_of(&run->choices[run->choice_count++], &frag_replay_pool, text, err);
 }
 
-static int add_condition(struct frag_run_options *run, const char *text, struct frag_error *err)
+static int run_options_add_condition(struct frag_run_options *run, const char *text,
+				     struct frag_error *err)
 {
 	uint32_t count;
 	int rc;
@@ -195,7 +196,7 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 		run->sim.check = true;
 		return 0;
 	case FRAG_OPT_FAIL_IF:
-		return add_condition(run, value, err);
+		return run_options_add_condition(run, value, err);
 	case FRAG_OPT_THREADS:
 		rc = frag_option_count(&n, "threads", value, 0, THREADS_MAX, err);
 		run->threads = (uint32_t)n;

@@ -49,9 +49,12 @@ struct frag_run_options {
 };
 
 /* Rows that several tables of options have; base is added to the ids above. */
-#define FRAG_ALLOC_CONF_ROW(base)                                                              \
-	{ 0, "alloc-conf", "STRING", "settings as in PYTORCH_ALLOC_CONF: a run of pytorch; repeatable", \
-	  (base) + FRAG_OPT_ALLOC_CONF }
+#define FRAG_ALLOC_CONF_ROW(base)                                                          \
+	{                                                                                  \
+		0, "alloc-conf", "STRING",                                                 \
+			"settings as in PYTORCH_ALLOC_CONF: a run of pytorch; repeatable", \
+			(base) + FRAG_OPT_ALLOC_CONF                                       \
+	}
 #define FRAG_COLUMNS_ROW(base)                                                                 \
 	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",                  \
 	  (base) + FRAG_OPT_COLUMNS }

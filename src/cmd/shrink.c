@@ -44,7 +44,7 @@ struct shrink {
 
 const char *const frag_keep_words[] = { "oom", NULL };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int shrink_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct shrink *s = ctx;
 	int what;
@@ -76,7 +76,7 @@ static bool is_late(void *ctx)
 	return s->seconds && frag_seconds() - s->begun >= (double)s->seconds;
 }
 
-static int read_trace(struct shrink *s, struct frag_trace *trace, struct frag_error *err)
+static int shrink_read_trace(struct shrink *s, struct frag_trace *trace, struct frag_error *err)
 {
 	struct frag_batch batch;
 	int rc;
@@ -148,7 +148,7 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	int rc;
 
 	s->begun = frag_seconds();
-	rc = read_trace(s, trace, err);
+	rc = shrink_read_trace(s, trace, err);
 	rc = rc ? rc : make_head(s, trace, err);
 	rc = rc ? rc : frag_devices_copy(&s->devices, s->head.devices, s->head.device_count, err);
 	if (rc)
@@ -180,9 +180,9 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	return rc;
 }
 
-static int choose(struct shrink *s, const struct frag_trace *trace,
-		  struct frag_configured *configured, const struct frag_log *log,
-		  struct frag_error *err)
+static int shrink_choose(struct shrink *s, const struct frag_trace *trace,
+			 struct frag_configured *configured, const struct frag_log *log,
+			 struct frag_error *err)
 {
 	int rc = frag_choose_policy(&s->choice, trace, log, err);
 
@@ -211,7 +211,7 @@ static int shrink(struct shrink *s, const char *from, const char *to, struct fra
 	rc = frag_trace_open(&trace, from, &options, err);
 	if (!rc) {
 		if (!s->policy)
-			rc = choose(s, trace, &configured, &options.log, err);
+			rc = shrink_choose(s, trace, &configured, &options.log, err);
 		rc = rc ? rc : reduce(s, trace, to, err);
 		frag_trace_close(trace);
 	}
@@ -243,7 +243,7 @@ static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 	(void)status;
 	frag_reduce_init(&s.reduce);
 	s.reduce.tries_max = 10000;
-	rc = frag_options(cmd, argc, argv, &s, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &s, shrink_set_option, &rest, err);
 	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (rc || !rest)
 		return rc;

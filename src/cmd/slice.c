@@ -61,7 +61,7 @@ static int set_place(struct frag_place *place, int id, const char *value, struct
 			 from ? "from-time" : "to-time", value);
 }
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int slice_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct slice *s = ctx;
 	uint64_t device;
@@ -157,7 +157,7 @@ static int slice_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	(void)status;
 	s.rewrite.ctx = &s;
 	frag_cut_init(&s.cut);
-	rc = frag_options(cmd, argc, argv, &s, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &s, slice_set_option, &rest, err);
 	rc = rc || !rest ? rc : frag_rewrite_files(cmd, argc - rest, err);
 	if (rc || !rest)
 		return rc;

@@ -7,7 +7,8 @@
 
 #include "cmd/support_files.h"
 
-int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX], struct frag_error *err)
+int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
+			   struct frag_error *err)
 {
 	const char *const places[] = { "", what->installed };
 	const char *given = getenv(what->variable);

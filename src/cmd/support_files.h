@@ -13,6 +13,7 @@ struct frag_support_file {
 };
 
 /* Its whole path. -FRAG_EUSAGE: in none of the places, which the message names. */
-int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX], struct frag_error *err);
+int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
+			   struct frag_error *err);
 
 #endif

@@ -48,7 +48,8 @@ static int add_total(struct frag_sweep_task *t, const char *text, struct frag_er
 
 	for (uint32_t i = 0; i < t->total_count && !rc; i++)
 		if (t->totals[i] == total)
-			rc = frag_fail(err, FRAG_EUSAGE, "--device-bytes %.60s: it is there twice", text);
+			rc = frag_fail(err, FRAG_EUSAGE, "--device-bytes %.60s: it is there twice",
+				       text);
 	if (!rc && t->total_count == TOTALS_MAX)
 		rc = frag_fail(err, FRAG_EUSAGE, "--device-bytes: more than %d capacities",
 			       TOTALS_MAX);
@@ -61,7 +62,8 @@ static int add_total(struct frag_sweep_task *t, const char *text, struct frag_er
 }
 
 /* --device-bytes SIZE,... */
-static int frag_sweep_set_totals(struct frag_sweep_task *t, const char *value, struct frag_error *err)
+static int frag_sweep_set_totals(struct frag_sweep_task *t, const char *value,
+				 struct frag_error *err)
 {
 	char *list = strdup(value);
 	int rc = list ? 0 : frag_fail_nomem(err);
@@ -84,7 +86,7 @@ static bool stop(void *ctx)
 	return frag_interrupted(NULL);
 }
 
-static void warn(void *ctx, const char *message)
+static void sweep_warn(void *ctx, const char *message)
 {
 	struct frag_sweep_task *t = ctx;
 
@@ -93,7 +95,7 @@ static void warn(void *ctx, const char *message)
 		frag_warn(&t->run.quiet, message);
 }
 
-static void show(void *ctx, const struct frag_trace_info *info)
+static void sweep_show(void *ctx, const struct frag_trace_info *info)
 {
 	struct frag_sweep_task *t = ctx;
 
@@ -109,13 +111,19 @@ static struct frag_source_reading frag_sweep_reading(struct frag_sweep_task *t)
 	for (uint32_t i = 0; i < t->manifest.total_count; i++)
 		sized &= t->manifest.total[i] != UINT64_MAX;
 	return (struct frag_source_reading){
-		.choices = t->run.choices, .choice_count = t->run.choice_count, .sized = sized,
-		.log = { .warn = warn, .ctx = t }, .stop = stop, .progress = show, .ctx = t,
+		.choices = t->run.choices,
+		.choice_count = t->run.choice_count,
+		.sized = sized,
+		.log = { .warn = sweep_warn, .ctx = t },
+		.stop = stop,
+		.progress = sweep_show,
+		.ctx = t,
 	};
 }
 
 /* A trace is read once more by whoever simulates it where all together would take too much. */
-static int read_trace(struct frag_sweep_task *t, uint32_t i, uint64_t *kept, struct frag_error *err)
+static int sweep_read_trace(struct frag_sweep_task *t, uint32_t i, uint64_t *kept,
+			    struct frag_error *err)
 {
 	struct frag_manifest_trace *to = &t->manifest.trace[i];
 	struct frag_source *source = &t->sources[i];
@@ -149,11 +157,13 @@ static int check_paths(const struct frag_sweep_task *t, struct frag_error *err)
 {
 	for (uint32_t i = 0; i < t->path_count; i++) {
 		if (strcmp(t->paths[i], "-") == 0)
-			return frag_fail(err, FRAG_EUSAGE, "standard input cannot be a trace of a sweep,"
+			return frag_fail(err, FRAG_EUSAGE,
+					 "standard input cannot be a trace of a sweep,"
 					 " which reads it again");
 		for (uint32_t k = 0; k < i; k++)
 			if (strcmp(t->paths[k], t->paths[i]) == 0)
-				return frag_fail(err, FRAG_EUSAGE, "%s: it is given twice", t->paths[i]);
+				return frag_fail(err, FRAG_EUSAGE, "%s: it is given twice",
+						 t->paths[i]);
 	}
 	return 0;
 }
@@ -228,14 +238,14 @@ static int fill_policies(struct frag_sweep_task *t, struct frag_error *err)
 	return rc;
 }
 
-static int make(struct frag_sweep_task *t, struct frag_error *err)
+static int sweep_make(struct frag_sweep_task *t, struct frag_error *err)
 {
 	uint64_t kept = 0;
 	int rc = check_paths(t, err);
 
 	if (!rc && t->grid)
-		rc = frag_grid_choices(&t->run, strcmp(t->grid, "pytorch") == 0 ? "default" : t->grid,
-				       err);
+		rc = frag_grid_choices(&t->run,
+				       strcmp(t->grid, "pytorch") == 0 ? "default" : t->grid, err);
 	if (!rc && !t->total_count) {
 		rc = frag_grow(&t->totals, &t->total_capacity, 1, sizeof(*t->totals))
 		     ? 0 : frag_fail_nomem(err);
@@ -250,7 +260,7 @@ static int make(struct frag_sweep_task *t, struct frag_error *err)
 	if (!rc && !t->sources)
 		rc = frag_fail_nomem(err);
 	for (uint32_t i = 0; i < t->path_count && !rc; i++)
-		rc = read_trace(t, i, &kept, err);
+		rc = sweep_read_trace(t, i, &kept, err);
 	t->read_all = true;
 	return rc ? rc : frag_manifest_number(&t->manifest, err);
 }
@@ -323,7 +333,7 @@ static int frag_sweep_prepare(struct frag_sweep_task *t, struct frag_error *err)
 	if (!path)
 		return frag_fail_nomem(err);
 	if (t->path_count) {
-		rc = make(t, err);
+		rc = sweep_make(t, err);
 		rc = rc ? rc : put_manifest(t, path, err);
 	} else {
 		rc = read_back(t, path, err);
@@ -380,7 +390,7 @@ struct sweep {
 	bool resume;
 };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int sweep_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct sweep *s = ctx;
 
@@ -420,7 +430,7 @@ static int check_merge(const struct sweep *s, const struct frag_cmd *cmd, struct
 	return 0;
 }
 
-static int check(const struct sweep *s, const struct frag_cmd *cmd, struct frag_error *err)
+static int sweep_check(const struct sweep *s, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	const struct frag_sweep_task *t = &s->task;
 
@@ -429,13 +439,15 @@ static int check(const struct sweep *s, const struct frag_cmd *cmd, struct frag_
 	if (!t->folder || !*t->folder)
 		return frag_usage(cmd, "which folder? -o DIR", err);
 	if (!t->path_count && (t->run.choice_count || t->grid || t->total_count))
-		return frag_usage(cmd, "which traces? Without any, the manifest in the folder says all",
-				  err);
+		return frag_usage(
+			cmd, "which traces? Without any, the manifest in the folder says all", err);
 	if (t->path_count && !t->run.choice_count && !t->grid)
 		return frag_usage(cmd, "which policies? -p NAME or --grid pytorch", err);
 	if (s->tasks && s->plan < 0)
-		return frag_usage(cmd, "--tasks is for --plan and --merge; --shard I/N says which part"
-				  " is simulated", err);
+		return frag_usage(cmd,
+				  "--tasks is for --plan and --merge; --shard I/N says which part"
+				  " is simulated",
+				  err);
 	if (s->plan >= 0 && (s->shard_text || s->resume))
 		return frag_usage(cmd, "--plan prints a script and simulates nothing: --shard and"
 				  " --resume are in there", err);
@@ -494,8 +506,8 @@ static int choose_runs(const struct sweep *s, bool *wanted, uint32_t *mine, uint
 	return rc;
 }
 
-static int simulate(struct sweep *s, struct frag_shard_file *out, const char *path,
-		    struct frag_error *err)
+static int sweep_simulate(struct sweep *s, struct frag_shard_file *out, const char *path,
+			  struct frag_error *err)
 {
 	struct frag_sweep_task *t = &s->task;
 	uint32_t mine = 0, before = 0, finished = 0;
@@ -539,7 +551,7 @@ static int run_shard(struct sweep *s, struct frag_error *err)
 				   s->shard.count, s->shard.from);
 	rc = frag_shard_open(&out, path, s->resume, err);
 	if (!rc) {
-		rc = simulate(s, &out, path, err);
+		rc = sweep_simulate(s, &out, path, err);
 		closed = frag_shard_close(&out, &closing);
 		if (closed && (!rc || rc == -FRAG_EINTERRUPTED)) {
 			*err = closing;
@@ -565,8 +577,8 @@ static int say_missing(const struct sweep *s, const struct frag_collection *c,
 		return frag_fail_nomem(err);
 	printf("--array=%s\n", list);
 	if (!s->task.run.quiet)
-		frag_print_message("%s: %" PRIu32 " of %" PRIu32 " runs %s missing", s->merge, missing,
-				   c->manifest->runs, missing == 1 ? "is" : "are");
+		frag_print_message("%s: %" PRIu32 " of %" PRIu32 " runs %s missing", s->merge,
+				   missing, c->manifest->runs, missing == 1 ? "is" : "are");
 	free(list);
 	return 0;
 }
@@ -604,12 +616,12 @@ static int sweep_exec(const struct frag_cmd *cmd, int argc, char **argv, int *st
 	int rest, rc;
 
 	frag_run_options_init(&s.task.run);
-	rc = frag_options(cmd, argc, argv, &s, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &s, sweep_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	s.task.paths = argv + rest;
 	s.task.path_count = (uint32_t)(argc - rest);
-	rc = check(&s, cmd, err);
+	rc = sweep_check(&s, cmd, err);
 	if (!rc && s.merge) {
 		rc = merge(&s, status, err);
 		goto out;

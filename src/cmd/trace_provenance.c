@@ -14,7 +14,8 @@
 #include "trace/reader.h"
 
 /* {"recorder":"...","pytorch":"2.8","alloc_conf":"...","ends_at_oom":{...}} */
-static char *put_mark(const struct frag_trace *trace, uint32_t minor, const char *conf, bool end)
+static char *trace_provenance_put_mark(const struct frag_trace *trace, uint32_t minor,
+				       const char *conf, bool end)
 {
 	const char *recorder = frag_trace_recorder(trace);
 	const size_t room = 6 * strlen(conf) + strlen(recorder) + 200;
@@ -31,8 +32,9 @@ static char *put_mark(const struct frag_trace *trace, uint32_t minor, const char
 		p = frag_put_json(p + 14, conf, strlen(conf));
 	}
 	if (end && frag_trace_recorded_end(trace, &step, &size))
-		p += snprintf(p, 100, ",\"ends_at_oom\":{\"step\":%" PRIu64 ",\"size\":%" PRIu64 "}",
-			      step, size);
+		p += snprintf(p, 100,
+			      ",\"ends_at_oom\":{\"step\":%" PRIu64 ",\"size\":%" PRIu64 "}", step,
+			      size);
 	memcpy(p, "}", 2);
 	return meta;
 }
@@ -84,6 +86,6 @@ int frag_recorded_mark(char **meta, const struct frag_trace *const *traces, uint
 	}
 	if (rc)
 		return rc;
-	*meta = put_mark(traces[0], minor, conf, end);
+	*meta = trace_provenance_put_mark(traces[0], minor, conf, end);
 	return *meta ? 0 : frag_fail_nomem(err);
 }

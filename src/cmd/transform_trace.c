@@ -80,7 +80,8 @@ struct copy {
 };
 
 /* A head that has no meta, or lost it, still says what PyTorch recorded. */
-static int begin(const struct copy *c, struct frag_sink *sink, struct frag_error *err)
+static int transform_trace_begin(const struct copy *c, struct frag_sink *sink,
+				 struct frag_error *err)
 {
 	struct frag_rewrite *r = c->rewrite;
 	const struct frag_trace *const trace = c->trace;
@@ -109,8 +110,9 @@ static int copy(void *ctx, struct frag_sink *sink, struct frag_error *err)
 	int rc;
 
 	sink->symbols = r->stacks == FRAG_STACKS_ALL || r->stacks == FRAG_STACKS_PYTHON
-			? frag_trace_symbols(trace) : NULL;
-	rc = begin(c, sink, err);
+				? frag_trace_symbols(trace)
+				: NULL;
+	rc = transform_trace_begin(c, sink, err);
 	while (!rc) {
 		rc = frag_trace_next(trace, &batch, err);
 		if (rc || batch.count == 0)

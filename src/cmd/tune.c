@@ -51,8 +51,10 @@ static int set_headroom(struct tune *t, const char *value, struct frag_error *er
 	const double percent = frag_strtod(value, &end);
 
 	if (end == value || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
-		return frag_fail(err, FRAG_EUSAGE, "--headroom %.60s: a percentage from 0%% to 100%%"
-				 " is required, as in 5%%", value);
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--headroom %.60s: a percentage from 0%% to 100%%"
+				 " is required, as in 5%%",
+				 value);
 	t->headroom = percent / 100;
 	t->has_headroom = true;
 	return 0;
@@ -67,7 +69,7 @@ static int add_test(struct tune *t, const char *path, struct frag_error *err)
 	return 0;
 }
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int tune_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct tune *t = ctx;
 
@@ -122,13 +124,15 @@ static int list_paths(struct tune *t, struct frag_error *err)
 	return 0;
 }
 
-static int check(struct frag_question *q, const struct frag_cmd *cmd, struct frag_error *err)
+static int tune_check(struct frag_question *q, const struct frag_cmd *cmd, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 
 	if (q->run.total == 0)
-		return frag_usage(cmd, "--device-bytes 0 is no limit: without it the smallest device"
-				  " is looked for", err);
+		return frag_usage(cmd,
+				  "--device-bytes 0 is no limit: without it the smallest device"
+				  " is looked for",
+				  err);
 	if (t->has_headroom && q->run.total == UINT64_MAX)
 		return frag_usage(cmd, "--headroom is for --device-bytes SIZE", err);
 	if (t->exact && q->run.total != UINT64_MAX)
@@ -137,7 +141,7 @@ static int check(struct frag_question *q, const struct frag_cmd *cmd, struct fra
 	return list_paths(t, err);
 }
 
-static int prepare(struct frag_question *q, struct frag_error *err)
+static int tune_prepare(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 	int rc = 0;
@@ -148,7 +152,7 @@ static int prepare(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : name_candidates(t, err);
 }
 
-static int search(struct frag_question *q, struct frag_error *err)
+static int tune_search(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 	struct frag_tune *tune = &t->tune;
@@ -170,8 +174,8 @@ static int search(struct frag_question *q, struct frag_error *err)
 }
 
 /* The best and what a program has anyway, on the device, or on the smallest that does. */
-static int draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
-		struct frag_error *err)
+static int tune_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source,
+		     struct frag_error *err)
 {
 	const struct frag_tune *tune = &((struct tune *)q)->tune;
 	const struct frag_loaded_trace *taped = &q->taped[source];
@@ -188,7 +192,7 @@ static int draw(struct frag_question *q, struct frag_redrawn *x, uint32_t source
 	return rc;
 }
 
-static int print(struct frag_question *q, struct frag_error *err)
+static int tune_print(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 	const struct frag_tune_answer answer = {
@@ -204,7 +208,7 @@ static int print(struct frag_question *q, struct frag_error *err)
 	return frag_question_answer(q, &answer, err);
 }
 
-static void fini(struct frag_question *q)
+static void tune_fini(struct frag_question *q)
 {
 	struct tune *t = (struct tune *)q;
 
@@ -217,8 +221,15 @@ static void fini(struct frag_question *q)
 }
 
 static const struct frag_question_ops question = {
-	.unit = "settings", .formats = frag_tune_formats, .set = set_option, .check = check,
-	.prepare = prepare, .search = search, .draw = draw, .print = print, .fini = fini,
+	.unit = "settings",
+	.formats = frag_tune_formats,
+	.set = tune_set_option,
+	.check = tune_check,
+	.prepare = tune_prepare,
+	.search = tune_search,
+	.draw = tune_draw,
+	.print = tune_print,
+	.fini = tune_fini,
 };
 
 static int tune_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,

@@ -32,7 +32,7 @@ const char *const frag_ties_words[] = {
 	[TIES_AUTO] = "auto", NULL,
 };
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int verify_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct verify_options *o = ctx;
 	int ties = TIES_AUTO, rc = 0;
@@ -56,8 +56,8 @@ static int set_option(void *ctx, int id, const char *value, struct frag_error *e
 }
 
 /* The policy of a release, under the settings that the recording ran with. */
-static int choose(struct verify_options *o, const struct frag_trace *trace, uint32_t minor,
-		  struct frag_choice *choice, char *settings, struct frag_error *err)
+static int verify_choose(struct verify_options *o, const struct frag_trace *trace, uint32_t minor,
+			 struct frag_choice *choice, char *settings, struct frag_error *err)
 {
 	const struct frag_log log = { .warn = frag_warn, .ctx = &o->quiet };
 	int rc = frag_choose_release(choice, trace, minor, settings, &log, err);
@@ -75,7 +75,7 @@ static int compare_with(struct verify_options *o, const struct frag_trace *trace
 			struct frag_error *err)
 {
 	struct frag_choice choice;
-	int rc = choose(o, trace, minor, &choice, settings, err);
+	int rc = verify_choose(o, trace, minor, &choice, settings, err);
 
 	rc = rc ? rc : frag_verify(verdict, trace, &choice, ties != TIES_ADDRESS, o->total, err);
 	verdict->by_creation = ties == TIES_CREATION;
@@ -86,8 +86,8 @@ static int compare_with(struct verify_options *o, const struct frag_trace *trace
  * Releases up to 2.11 go by address, 2.12 by creation, newer ones by age; the file seldom says
  * which it is. Where a rule is given, it is that of the others that differs.
  */
-static int compare(struct verify_options *o, const struct frag_trace *trace, char *settings,
-		   struct frag_verdict *verdict, struct frag_error *err)
+static int verify_compare(struct verify_options *o, const struct frag_trace *trace, char *settings,
+			  struct frag_verdict *verdict, struct frag_error *err)
 {
 	static const enum ties later[] = { TIES_AGE, TIES_CREATION };
 	enum ties ties = o->ties == TIES_AUTO ? TIES_ADDRESS : o->ties;
@@ -125,7 +125,7 @@ static int verify(const char *path, struct verify_options *o, int *status, struc
 
 	if (rc)
 		return rc;
-	rc = compare(o, trace, settings, &verdict, err);
+	rc = verify_compare(o, trace, settings, &verdict, err);
 	if (!rc && !o->quiet)
 		frag_report_verdict(&verdict, trace, settings, stdout);
 	if (!rc && (verdict.difference_count || verdict.not_restored))
@@ -138,7 +138,7 @@ static int verify_exec(const struct frag_cmd *cmd, int argc, char **argv, int *s
 		       struct frag_error *err)
 {
 	struct verify_options o = { .ties = TIES_AUTO };
-	int rest, rc = frag_options(cmd, argc, argv, &o, set_option, &rest, err);
+	int rest, rc = frag_options(cmd, argc, argv, &o, verify_set_option, &rest, err);
 
 	if (rc || !rest)
 		return rc;

@@ -77,7 +77,7 @@ struct what_if {
 const char *const frag_life_words[] = { "short", "long", NULL };
 
 /* A word as a shell would need it. */
-static char *put_word(char *p, const char *word)
+static char *what_if_put_word(char *p, const char *word)
 {
 	const bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP"
 						       "QRSTUVWXYZ0123456789_.:=/,+-@%")];
@@ -114,13 +114,13 @@ static int add_words(struct what_if *w, const char *name, const char *value,
 		*p++ = ' ';
 	*p = '\0';
 	if (value)
-		put_word(p, value);
+		what_if_put_word(p, value);
 	return 0;
 }
 
 /* One change more, and the words that it was given with. */
-static int add_change(struct what_if *w, const struct frag_change *change, const char *name,
-		      const char *value, struct frag_error *err)
+static int what_if_add_change(struct what_if *w, const struct frag_change *change, const char *name,
+			      const char *value, struct frag_error *err)
 {
 	if (!frag_grow(&w->changes, &w->capacity, (uint64_t)w->count + 1, sizeof(*w->changes))
 	    || !frag_grow(&w->texts, &w->text_capacity, (uint64_t)w->count + 1,
@@ -132,8 +132,8 @@ static int add_change(struct what_if *w, const struct frag_change *change, const
 }
 
 /* --tag, --life and --min-bytes: each once for a --scale, right behind it. */
-static int add_condition(struct what_if *w, int id, const char *name, const char *value,
-			 struct frag_error *err)
+static int what_if_add_condition(struct what_if *w, int id, const char *name, const char *value,
+				 struct frag_error *err)
 {
 	struct frag_change *c = w->count ? &w->changes[w->count - 1] : NULL;
 	uint64_t bytes = 0;
@@ -146,9 +146,10 @@ static int add_condition(struct what_if *w, int id, const char *name, const char
 	if (rc)
 		return rc;
 	if (!c || c->kind != FRAG_CHANGE_SCALE)
-		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: it is for a --scale right before it, and"
-				 " %s is none", name, value,
-				 c ? w->texts[w->count - 1] : "there");
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--%s %.60s: it is for a --scale right before it, and"
+				 " %s is none",
+				 name, value, c ? w->texts[w->count - 1] : "there");
 	if (id == OPT_TAG ? c->glob != NULL : id == OPT_LIFE ? c->life != FRAG_LIVES_ANY
 						  : c->min_bytes != 0)
 		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: that --scale has one already", name,
@@ -178,7 +179,9 @@ static int set_change(struct what_if *w, int id, const char *value, struct frag_
 		[OPT_DROP - OPT_SCALE] = { FRAG_CHANGE_DROP, "drop" },
 	};
 	const char *name = of[id - OPT_SCALE].name;
-	struct frag_change c = { .kind = of[id - OPT_SCALE].kind, .numerator = 1, .denominator = 1 };
+	struct frag_change c = { .kind = of[id - OPT_SCALE].kind,
+				 .numerator = 1,
+				 .denominator = 1 };
 	int rc = 0;
 
 	if (id == OPT_SCALE)
@@ -195,20 +198,20 @@ static int set_change(struct what_if *w, int id, const char *value, struct frag_
 		c.glob = value;
 	if (id == OPT_SHARD)
 		c.life = FRAG_LIVES_LONG;
-	return rc ? rc : add_change(w, &c, name, value, err);
+	return rc ? rc : what_if_add_change(w, &c, name, value, err);
 }
 
-static int set_option(void *ctx, int id, const char *value, struct frag_error *err)
+static int what_if_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
 	struct what_if *w = ctx;
 
 	switch (id) {
 	case OPT_TAG:
-		return add_condition(w, id, "tag", value, err);
+		return what_if_add_condition(w, id, "tag", value, err);
 	case OPT_LIFE:
-		return add_condition(w, id, "life", value, err);
+		return what_if_add_condition(w, id, "life", value, err);
 	case OPT_MIN_BYTES:
-		return add_condition(w, id, "min-bytes", value, err);
+		return what_if_add_condition(w, id, "min-bytes", value, err);
 	case OPT_SCALE:
 	case OPT_SPLIT:
 	case OPT_SHARD:
@@ -238,7 +241,8 @@ static int check_out(struct what_if *w, const struct frag_cmd *cmd, struct frag_
 	if (standard && w->printed.format)
 		return frag_usage(cmd, "two outputs to standard output: only one can be -", err);
 	if (frag_same_file(w->out, w->path))
-		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace", w->out);
+		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the trace",
+				 w->out);
 	if (w->run.profile_path && frag_same_file(w->out, w->run.profile_path))
 		return frag_fail(err, FRAG_EUSAGE, "%s: the output would replace the profile",
 				 w->out);
@@ -253,19 +257,23 @@ static int check_out(struct what_if *w, const struct frag_cmd *cmd, struct frag_
 	return frag_rewrite_find_form(&w->rewrite, w->out, err);
 }
 
-static int check(struct what_if *w, const struct frag_cmd *cmd, int operands,
-		 struct frag_error *err)
+static int what_if_check(struct what_if *w, const struct frag_cmd *cmd, int operands,
+			 struct frag_error *err)
 {
 	int rc;
 
 	if (operands != 1)
 		return frag_usage(cmd, operands ? "one trace is possible" : "which trace?", err);
 	if (!w->count)
-		return frag_usage(cmd, "which change? --scale, --split, --shard, --isolate, --hoist,"
-				  " --warmup, --preallocate or --drop", err);
+		return frag_usage(cmd,
+				  "which change? --scale, --split, --shard, --isolate, --hoist,"
+				  " --warmup, --preallocate or --drop",
+				  err);
 	if (w->run.total != UINT64_MAX)
-		return frag_usage(cmd, "the smallest device is what is looked for, so --device-bytes"
-				  " and --device have no meaning here", err);
+		return frag_usage(cmd,
+				  "the smallest device is what is looked for, so --device-bytes"
+				  " and --device have no meaning here",
+				  err);
 	if (w->run.profile_path && strcmp(w->run.profile_path, "-") == 0
 	    && strcmp(w->path, "-") == 0)
 		return frag_usage(cmd, "standard input can be read only once", err);
@@ -276,7 +284,9 @@ static int check(struct what_if *w, const struct frag_cmd *cmd, int operands,
 	if (!rc && w->run.setting_count && !w->run.choice_count)
 		rc = frag_run_set_option(&w->run, FRAG_OPT_POLICY, "pytorch", err);
 	rc = rc ? rc : frag_run_settings(&w->run, true, err);
-	rc = rc ? rc : frag_answer_output_check_input(&w->printed, w->run.profile_path, "the profile", err);
+	rc = rc ? rc
+		: frag_answer_output_check_input(&w->printed, w->run.profile_path, "the profile",
+						 err);
 	return rc ? rc : frag_printed_apart(&w->printed, cmd, &w->path, 1, "the trace", err);
 }
 
@@ -294,7 +304,7 @@ static int keep_batch(void *ctx, const struct frag_batch *batch, struct frag_err
 	return w->as_it_is ? frag_tape_write(w->as_it_is, batch, err) : 0;
 }
 
-static void warn(void *ctx, const char *message)
+static void what_if_warn(void *ctx, const char *message)
 {
 	struct what_if *w = ctx;
 
@@ -302,12 +312,15 @@ static void warn(void *ctx, const char *message)
 	frag_warn(&w->run.quiet, message);
 }
 
-static int open_trace(struct what_if *w, struct frag_error *err)
+static int what_if_open_trace(struct what_if *w, struct frag_error *err)
 {
 	const struct frag_changed_options o = {
-		.changes = w->changes, .count = w->count, .batch = keep_batch,
-		.stop = frag_interrupted, .ctx = w,
-		.log = { .warn = warn, .ctx = w },
+		.changes = w->changes,
+		.count = w->count,
+		.batch = keep_batch,
+		.stop = frag_interrupted,
+		.ctx = w,
+		.log = { .warn = what_if_warn, .ctx = w },
 	};
 	int rc;
 
@@ -357,7 +370,7 @@ static int one_batch(const struct frag_batch *batch, struct frag_sink *sink,
 }
 
 /* Once: onto two tapes where somebody reads what they come to, and into the sink. */
-static int read_trace(struct what_if *w, struct frag_sink *sink, struct frag_error *err)
+static int what_if_read_trace(struct what_if *w, struct frag_sink *sink, struct frag_error *err)
 {
 	struct frag_tape_writer *tape = NULL;
 	struct frag_batch batch;
@@ -423,7 +436,7 @@ static void show_fits(void *ctx, uint32_t done, uint32_t count)
 	frag_progress_count(&w->progress, "fits", done, count);
 }
 
-static int search(struct what_if *w, struct frag_error *err)
+static int what_if_search(struct what_if *w, struct frag_error *err)
 {
 	struct frag_fit_source *sources = calloc(2, sizeof(*sources));
 	int rc;
@@ -447,7 +460,7 @@ static int search(struct what_if *w, struct frag_error *err)
 	return rc;
 }
 
-static int report(struct what_if *w, struct frag_error *err)
+static int what_if_report(struct what_if *w, struct frag_error *err)
 {
 	const struct frag_what_if_answer answer = {
 		.trace = frag_trace_info(w->taped.trace),
@@ -475,21 +488,21 @@ static int answer(struct what_if *w, struct frag_error *err)
 		if (rc)
 			return rc;
 	}
-	rc = search(w, err);
+	rc = what_if_search(w, err);
 	if (rc && rc != -FRAG_EINTERRUPTED)
 		return rc;
 	w->interrupted = rc;
-	return report(w, err);
+	return what_if_report(w, err);
 }
 
 /* The trace takes its place with what is printed, or alone where nothing is. */
-static int write_trace(void *ctx, struct frag_sink *sink, struct frag_error *err)
+static int what_if_write_trace(void *ctx, struct frag_sink *sink, struct frag_error *err)
 {
 	struct what_if *w = ctx;
 	int rc;
 
 	w->printed.beside = sink->out;
-	rc = read_trace(w, sink, err);
+	rc = what_if_read_trace(w, sink, err);
 	return rc ? rc : answer(w, err);
 }
 
@@ -497,12 +510,14 @@ static int what_if(struct what_if *w, struct frag_error *err)
 {
 	int rc = frag_run_read_profile(&w->run, err);
 
-	rc = rc ? rc : open_trace(w, err);
+	rc = rc ? rc : what_if_open_trace(w, err);
 	rc = rc ? rc : frag_printed_open(&w->printed, err);
 	if (w->out)
-		rc = rc ? rc : frag_rewrite_into(&w->rewrite, w->path, w->out, write_trace, w, err);
+		rc = rc ? rc
+			: frag_rewrite_into(&w->rewrite, w->path, w->out, what_if_write_trace, w,
+					    err);
 	else
-		rc = rc ? rc : read_trace(w, NULL, err);
+		rc = rc ? rc : what_if_read_trace(w, NULL, err);
 	if (!w->out)
 		rc = rc ? rc : answer(w, err);
 	return rc ? rc : w->interrupted ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
@@ -512,16 +527,17 @@ static int what_if_exec(const struct frag_cmd *cmd, int argc, char **argv, int *
 			struct frag_error *err)
 {
 	struct what_if w = {
-		.printed = { .formats = frag_what_if_formats }, .status = status,
+		.printed = { .formats = frag_what_if_formats },
+		.status = status,
 	};
 	int rest, rc;
 
 	frag_run_options_init(&w.run);
-	rc = frag_options(cmd, argc, argv, &w, set_option, &rest, err);
+	rc = frag_options(cmd, argc, argv, &w, what_if_set_option, &rest, err);
 	if (rc || !rest)
 		goto out;
 	w.path = argv[rest];
-	rc = check(&w, cmd, argc - rest, err);
+	rc = what_if_check(&w, cmd, argc - rest, err);
 	rc = rc ? rc : what_if(&w, err);
 out:
 	frag_printed_fini(&w.printed);

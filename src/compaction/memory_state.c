@@ -75,7 +75,8 @@ static void add_block(struct painter *p, const struct frag_block_view *b, frag_b
 	s->fixed += !frag_is_movable(to);
 }
 
-static void visit(void *ctx, const struct frag_segment_view *s, const struct frag_block_view *b)
+static void memory_state_visit(void *ctx, const struct frag_segment_view *s,
+			       const struct frag_block_view *b)
 {
 	struct painter *p = ctx;
 	const frag_block at = p->next;
@@ -89,7 +90,7 @@ static void visit(void *ctx, const struct frag_segment_view *s, const struct fra
 		add_segment(p, s);
 }
 
-static int by_ordinal(const void *a, const void *b)
+static int memory_state_by_ordinal(const void *a, const void *b)
 {
 	const struct frag_scene_segment *x = a, *y = b;
 
@@ -97,7 +98,7 @@ static int by_ordinal(const void *a, const void *b)
 }
 
 /* A segment without live blocks goes back, all of it; but an initial pool never does. */
-static void settle(struct frag_memory_state *scene)
+static void memory_state_settle(struct frag_memory_state *scene)
 {
 	for (uint32_t i = 0; i < scene->segment_count; i++) {
 		struct frag_scene_segment *s = &scene->segments[i];
@@ -106,7 +107,8 @@ static void settle(struct frag_memory_state *scene)
 			s->stranded = 0;
 	}
 	if (scene->segment_count)
-		qsort(scene->segments, scene->segment_count, sizeof(*scene->segments), by_ordinal);
+		qsort(scene->segments, scene->segment_count, sizeof(*scene->segments),
+		      memory_state_by_ordinal);
 }
 
 int frag_scene_init(struct frag_memory_state *scene, const struct frag_heap *heap,
@@ -115,10 +117,10 @@ int frag_scene_init(struct frag_memory_state *scene, const struct frag_heap *hea
 	struct painter p = { .scene = scene, .owners = owners, .owner_count = count };
 
 	*scene = (struct frag_memory_state){ .segment_count = 0 };
-	frag_heap_walk(heap, &p, visit);
+	frag_heap_walk(heap, &p, memory_state_visit);
 	if (p.failed)
 		return -FRAG_ENOMEM;
-	settle(scene);
+	memory_state_settle(scene);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ static uint64_t bound(const struct min_cost_cover_search *s, uint32_t i, uint64_
 	return rest ? UINT64_MAX : cost;
 }
 
-static void keep(struct min_cost_cover_search *s, uint32_t depth, uint64_t cost)
+static void move_candidates_keep(struct min_cost_cover_search *s, uint32_t depth, uint64_t cost)
 {
 	for (uint32_t i = 0; i < depth; i++)
 		s->best[i] = s->current[i];
@@ -74,7 +74,7 @@ static void branch(struct min_cost_cover_search *s, uint64_t need)
 
 		s->nodes++;
 		if (!rest && cost < s->best_cost)
-			keep(s, depth, cost);
+			move_candidates_keep(s, depth, cost);
 		if (rest && s->nodes < FRAG_COVER_NODES && more != UINT64_MAX
 		    && cost + more < s->best_cost) {
 			s->current[depth++] = i;
@@ -449,7 +449,8 @@ static int by_size(const void *a, const void *b)
 }
 
 /* The blocks of a candidate, sorted as they are to be put back. */
-static bool list_blocks(const struct search *s, const struct option *o, struct frag_move_candidate *to)
+static bool list_blocks(const struct search *s, const struct option *o,
+			struct frag_move_candidate *to)
 {
 	struct sized *sized = malloc(o->blocks * sizeof(*sized));
 

@@ -225,7 +225,8 @@ struct frag_outcome frag_comparison_outcome(const struct frag_comparison *c)
 }
 
 /* Sums of logarithms while they gather, means at the end. */
-static void stand(struct frag_policy_summary *s, const struct frag_group *g, const struct frag_pair *pair)
+static void stand(struct frag_policy_summary *s, const struct frag_group *g,
+		  const struct frag_pair *pair)
 {
 	const struct frag_result *r = &pair->run->result;
 	const struct frag_result *base = pair->base ? &pair->base->result : r;
@@ -292,8 +293,8 @@ static bool list_policies(const struct frag_comparison *c, struct frag_lookup *l
 }
 
 /* place[i]: of the policy that the i-th of the runs that are compared is the first of. */
-static uint32_t gather(const struct frag_comparison *c, const struct frag_lookup *l,
-		       struct frag_policy_summary *list, uint32_t *place)
+static uint32_t compare_gather(const struct frag_comparison *c, const struct frag_lookup *l,
+			       struct frag_policy_summary *list, uint32_t *place)
 {
 	uint32_t count = 0, at = 0;
 
@@ -322,7 +323,8 @@ static uint32_t gather(const struct frag_comparison *c, const struct frag_lookup
  * Policies are found by halving a sorted list; the place of a policy is kept at
  * the number of its first run, so no search goes over all standings.
  */
-struct frag_policy_summary *frag_comparison_standings(const struct frag_comparison *c, uint32_t *count)
+struct frag_policy_summary *frag_comparison_standings(const struct frag_comparison *c,
+						      uint32_t *count)
 {
 	struct frag_lookup l = { .name = NULL };
 	struct frag_policy_summary *list = NULL;
@@ -334,7 +336,7 @@ struct frag_policy_summary *frag_comparison_standings(const struct frag_comparis
 		place = malloc(((size_t)l.count + 1) * sizeof(*place));
 	}
 	if (list && place) {
-		*count = gather(c, &l, list, place);
+		*count = compare_gather(c, &l, list, place);
 	} else {
 		free(list);
 		list = NULL;

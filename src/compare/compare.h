@@ -15,7 +15,8 @@ struct frag_pair {
 	struct frag_run *run;           /* NULL: the base has it only */
 	struct frag_run *base;          /* NULL: there is none to compare with */
 	enum frag_verdict verdict;      /* of both */
-	struct frag_divergence_point first, largest;       /* where they diverge; where they differ most */
+	struct frag_divergence_point first,
+		largest;		/* where they diverge; where they differ most */
 	char *conditions;               /* what differs in them, one a line; NULL: nothing */
 };
 

@@ -34,7 +34,7 @@ static const char *skip_space(const char *p)
 	return p + strspn(p, SPACES);
 }
 
-static bool is_digit(char c)
+static bool condition_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -59,7 +59,7 @@ static bool parse_bound(const char *p, size_t n, double *bound)
 		*bound = (double)bytes;
 		return true;
 	}
-	if (n == 0 || n >= sizeof(copy) || !is_digit(*p)
+	if (n == 0 || n >= sizeof(copy) || !condition_is_digit(*p)
 	    || strspn(p, "0123456789.eE+-") < n)
 		return false;
 	memcpy(copy, p, n);
@@ -75,7 +75,7 @@ static bool parse_change(const char *p, size_t n, struct frag_condition *c)
 
 	FRAG_ASSERT(n > 0 && (*p == '+' || *p == '-'));
 	c->kind = percent ? FRAG_CHANGE_PERCENT : FRAG_CHANGE;
-	if (percent && !is_digit(p[n - 2]))
+	if (percent && !condition_is_digit(p[n - 2]))
 		return false;
 	if (!parse_bound(p + 1, n - 1 - percent, &c->bound))
 		return false;
@@ -135,11 +135,12 @@ static int check_path(const struct frag_condition *c, struct frag_error *err)
 	for (size_t i = 0; i < sizeof(all_paths) / sizeof(all_paths[0]); i++)
 		if (!strchr(all_paths[i], '.') == !strchr(c->path, '.'))
 			frag_near_offer(&near, all_paths[i]);
-	return frag_fail(err, FRAG_EUSAGE,
-			 "--fail-if '%s': a result has no \"%s\";%s there are peak.X,"
-			 " last.X, counts.X," FRAG_METRICS(HEAD) " steps, lower_bound, smallest, oom and"
-			 " any", c->text, c->path,
-			 frag_near_hint(&near, "", hint));
+	return frag_fail(
+		err, FRAG_EUSAGE,
+		"--fail-if '%s': a result has no \"%s\";%s there are peak.X,"
+		" last.X, counts.X," FRAG_METRICS(HEAD) " steps, lower_bound, smallest, oom and"
+							" any",
+		c->text, c->path, frag_near_hint(&near, "", hint));
 }
 
 /* "PATH OP" of the text; *rest follows. */
@@ -289,9 +290,9 @@ static const char *advice(const struct frag_condition *c, const struct frag_resu
 		      " anew" : "; its file is older than this metric and has to be written anew";
 }
 
-static int value_of(const struct frag_condition *c, const struct frag_result *run, bool base,
-		    const char *who, double *value, char text[FRAG_NUMBER_ROOM],
-		    struct frag_error *err)
+static int condition_value_of(const struct frag_condition *c, const struct frag_result *run,
+			      bool base, const char *who, double *value,
+			      char text[FRAG_NUMBER_ROOM], struct frag_error *err)
 {
 	bool absent;
 
@@ -338,9 +339,9 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 	/* a bound that is no change can be judged beside an older file too */
 	if (c->kind == FRAG_ABSOLUTE && base && frag_result_unread(base, c->path))
 		base = NULL;
-	rc = value_of(c, run, false, who, &found->value, text, err);
+	rc = condition_value_of(c, run, false, who, &found->value, text, err);
 	if (!rc && base) {
-		rc = value_of(c, base, true, who, &found->base, base_text, err);
+		rc = condition_value_of(c, base, true, who, &found->base, base_text, err);
 		found->has_base = true;
 	}
 	if (rc)

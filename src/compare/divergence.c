@@ -124,7 +124,8 @@ static void describe_event(char *buf, size_t size, const struct frag_event *ev)
 	}
 }
 
-static void part(struct watch *watch, const struct watch *first, uint32_t at, const char *mark)
+static void divergence_part(struct watch *watch, const struct watch *first, uint32_t at,
+			    const char *mark)
 {
 	const struct seen *a = &first->seen[at], *b = &watch->seen[at];
 
@@ -155,7 +156,7 @@ static void compare_device(struct frag_divergence *p, uint32_t device)
 			/* as many steps as the first has, until they diverge */
 			if (!watch->diverged && at < watch->count
 			    && !alike(&first->seen[at], &watch->seen[at]))
-				part(watch, first, at, p->mark[device]);
+				divergence_part(watch, first, at, p->mark[device]);
 		}
 		if (ev->op == FRAG_OP_MARK)
 			frag_where_name(p->mark[device], sizeof(p->mark[device]), ev->text.text,
@@ -183,8 +184,8 @@ void frag_divergence_compare(struct frag_divergence *p)
 	}
 }
 
-const struct frag_divergence_point *frag_divergence_where(const struct frag_divergence *p, uint32_t i,
-					       uint32_t device)
+const struct frag_divergence_point *frag_divergence_where(const struct frag_divergence *p,
+							  uint32_t i, uint32_t device)
 {
 	return &watch_of(p, i, device)->where;
 }

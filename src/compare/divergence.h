@@ -23,8 +23,8 @@ struct frag_observer frag_divergence_observer(struct frag_divergence *divergence
 void frag_divergence_compare(struct frag_divergence *divergence);
 
 /* Where simulation i diverged from the first on the device, and its timeline. */
-const struct frag_divergence_point *frag_divergence_where(const struct frag_divergence *divergence, uint32_t i,
-					       uint32_t device);
+const struct frag_divergence_point *frag_divergence_where(const struct frag_divergence *divergence,
+							  uint32_t i, uint32_t device);
 const struct frag_timeline *frag_divergence_timeline(const struct frag_divergence *divergence,
 						     uint32_t i, uint32_t device);
 

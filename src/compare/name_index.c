@@ -38,7 +38,8 @@ void frag_lookup_sort(struct frag_lookup *l)
 }
 
 /* Where the name is, with its index, or would be. */
-static uint32_t place_of(const struct frag_lookup *l, const struct frag_name *name, uint32_t index)
+static uint32_t name_index_place_of(const struct frag_lookup *l, const struct frag_name *name,
+				    uint32_t index)
 {
 	struct frag_name wanted = *name;
 	uint32_t low = 0, high = l->count;
@@ -57,7 +58,7 @@ static uint32_t place_of(const struct frag_lookup *l, const struct frag_name *na
 
 uint32_t frag_lookup_find(const struct frag_lookup *l, const struct frag_name *name, bool *alone)
 {
-	const uint32_t at = place_of(l, name, 0);
+	const uint32_t at = name_index_place_of(l, name, 0);
 
 	if (at == l->count || name_order(&l->name[at], name) != 0)
 		return UINT32_MAX;
@@ -68,13 +69,14 @@ uint32_t frag_lookup_find(const struct frag_lookup *l, const struct frag_name *n
 
 uint32_t frag_lookup_rank(const struct frag_lookup *l, const struct frag_name *name)
 {
-	return place_of(l, name, name->index) - place_of(l, name, 0);
+	return name_index_place_of(l, name, name->index) - name_index_place_of(l, name, 0);
 }
 
 uint32_t frag_lookup_ranked(const struct frag_lookup *l, const struct frag_name *name,
 			    uint32_t rank)
 {
-	const uint32_t first = place_of(l, name, 0), end = place_of(l, name, UINT32_MAX);
+	const uint32_t first = name_index_place_of(l, name, 0),
+		       end = name_index_place_of(l, name, UINT32_MAX);
 
 	if (first == end)
 		return UINT32_MAX;

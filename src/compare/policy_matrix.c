@@ -62,7 +62,7 @@ static bool job_stops(void *ctx)
 }
 
 /* What the trace suggests, a profile in its place, and options above both. */
-static int set_devices(struct job *job, struct frag_error *err)
+static int policy_matrix_set_devices(struct job *job, struct frag_error *err)
 {
 	const struct frag_sweep *s = job->sweep;
 	const struct frag_trace_info *info = frag_trace_info(job->trace);
@@ -99,7 +99,7 @@ static int open_job(struct job *job, uint32_t index, struct frag_error *err)
 	if (rc && job_stops(job))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	if (!rc)
-		rc = set_devices(job, err);
+		rc = policy_matrix_set_devices(job, err);
 	if (rc)
 		return rc;
 	sim.devices = job->devices.figures;
@@ -194,7 +194,7 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 	return rc ? rc : interrupted;
 }
 
-static int work(void *ctx, uint32_t index, struct frag_error *err)
+static int policy_matrix_work(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct pool *pool = ctx;
 	struct job *job = &pool->jobs[index];
@@ -204,7 +204,7 @@ static int work(void *ctx, uint32_t index, struct frag_error *err)
 	return rc;
 }
 
-static void show_progress(void *ctx, uint32_t done, uint32_t count)
+static void policy_matrix_show_progress(void *ctx, uint32_t done, uint32_t count)
 {
 	const struct frag_sweep *s = ((struct pool *)ctx)->sweep;
 
@@ -224,8 +224,8 @@ static void report_warnings(const struct frag_sweep *s, struct job *job)
 	free(job->warnings);
 }
 
-static int prepare(const struct frag_sweep *s, struct frag_run_set *set, struct job *jobs,
-		   uint32_t threads)
+static int policy_matrix_prepare(const struct frag_sweep *s, struct frag_run_set *set,
+				 struct job *jobs, uint32_t threads)
 {
 	set->version = strdup(FRAG_VERSION);
 	if (!set->version)
@@ -251,14 +251,17 @@ int frag_sweep_run(const struct frag_sweep *s, struct frag_run_set *set, struct 
 	const uint32_t used = threads < s->trace_count ? threads : s->trace_count;
 	struct pool pool = { .sweep = s };
 	const struct frag_tasks tasks = {
-		.count = s->trace_count, .threads = threads, .task = work,
-		.progress = s->progress ? show_progress : NULL, .ctx = &pool,
+		.count = s->trace_count,
+		.threads = threads,
+		.task = policy_matrix_work,
+		.progress = s->progress ? policy_matrix_show_progress : NULL,
+		.ctx = &pool,
 	};
 	int rc;
 
 	FRAG_ASSERT(!set->count);
 	pool.jobs = calloc((size_t)s->trace_count + 1, sizeof(*pool.jobs));
-	if (!pool.jobs || prepare(s, set, pool.jobs, used ? threads / used : 1))
+	if (!pool.jobs || policy_matrix_prepare(s, set, pool.jobs, used ? threads / used : 1))
 		rc = frag_fail_nomem(err);
 	else
 		rc = frag_tasks_run(&tasks, err);

@@ -66,7 +66,8 @@ void frag_changed_text(char *buf, size_t size, const struct frag_group *group)
 			      frag_s(now->events), base->events, now->content, base->content);
 }
 
-static int add(struct frag_gate *gate, const struct frag_broken *broken, struct frag_error *err)
+static int regression_gate_add(struct frag_gate *gate, const struct frag_broken *broken,
+			       struct frag_error *err)
 {
 	if (!frag_grow(&gate->broken, &gate->capacity, (uint64_t)gate->count + 1,
 		       sizeof(*gate->broken)))
@@ -112,7 +113,7 @@ static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
 	broken->alone = !pair->run || (!pair->base && !c->policies
 				       && !(gate->new_traces && !broken->group->base));
 	if (broken->alone && speaks_of_changes(gate))
-		rc = add(gate, broken, err);
+		rc = regression_gate_add(gate, broken, err);
 	broken->alone = false;
 	if (!pair->run)
 		return rc;
@@ -126,7 +127,7 @@ static int judge_pair(struct frag_gate *gate, const struct frag_comparison *c,
 					  pair->base ? &pair->base->result : NULL, who,
 					  &broken->found, err);
 		if (rc == 1)
-			rc = add(gate, broken, err);
+			rc = regression_gate_add(gate, broken, err);
 	}
 	return rc;
 }
@@ -142,7 +143,7 @@ static int judge_traces(struct frag_gate *gate, const struct frag_comparison *c,
 		if (!c->group[i].changed || gate->new_traces)
 			continue;
 		frag_changed_text(broken.found.line, sizeof(broken.found.line), &c->group[i]);
-		rc = add(gate, &broken, err);
+		rc = regression_gate_add(gate, &broken, err);
 		gate->traces++;
 	}
 	return rc;

@@ -139,7 +139,7 @@ struct frag_run *frag_find_run(const struct frag_run_list *list, const struct fr
 	return &runs->run[i];
 }
 
-static enum frag_verdict join(enum frag_verdict a, enum frag_verdict b)
+static enum frag_verdict run_pairs_join(enum frag_verdict a, enum frag_verdict b)
 {
 	if (a == b || b == FRAG_SAME)
 		return a;
@@ -157,7 +157,8 @@ static enum frag_verdict verdict_of(const struct frag_result *base, const struct
 		struct frag_change c = frag_figure_change(&frag_figures[i], base, run);
 
 		if (c.verdict != FRAG_SAME)
-			verdict = join(verdict, frag_figures[i].decides ? c.verdict : FRAG_CHANGED);
+			verdict = run_pairs_join(verdict, frag_figures[i].decides ? c.verdict
+										  : FRAG_CHANGED);
 	}
 	return verdict;
 }

@@ -6,7 +6,12 @@
 #include "compare/name_index.h"
 
 /* The traces of a set, each found by any of its names. */
-enum frag_trace_key { FRAG_TRACE_BY_PATH, FRAG_TRACE_BY_CONTENT, FRAG_TRACE_BY_FILE_NAME, FRAG_TRACE_KEYS };
+enum frag_trace_key {
+	FRAG_TRACE_BY_PATH,
+	FRAG_TRACE_BY_CONTENT,
+	FRAG_TRACE_BY_FILE_NAME,
+	FRAG_TRACE_KEYS
+};
 struct frag_trace_list {
 	struct frag_run_set *set;
 	struct frag_lookup by[FRAG_TRACE_KEYS];

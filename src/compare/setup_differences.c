@@ -12,7 +12,7 @@
 #include "metrics/metric.h"
 
 /* NULL where there are none. */
-static bool end(struct frag_memory *l, char **text)
+static bool setup_differences_end(struct frag_memory *l, char **text)
 {
 	*text = NULL;
 	if (!frag_memory_close(l))
@@ -55,7 +55,7 @@ bool frag_describe_tools(char **text, const struct frag_run_set *base,
 			frag_printable(b, base->version));
 	describe_unread(&l, base);
 	describe_unread(&l, now);
-	return end(&l, text);
+	return setup_differences_end(&l, text);
 }
 
 static void describe_count(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
@@ -80,7 +80,7 @@ bool frag_describe_traces(char **text, const struct frag_runs *base, const struc
 	if (!now->complete || !base->complete)
 		fprintf(l.f, "not read to its end: %s\n", !base->complete && !now->complete
 			? "both" : now->complete ? "the base" : "the new one");
-	return end(&l, text);
+	return setup_differences_end(&l, text);
 }
 
 static void describe_size(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
@@ -93,7 +93,8 @@ static void describe_size(struct frag_memory *l, const char *what, uint64_t base
 }
 
 /* So much of a text, as a line may hold it. */
-static const char *part(char buf[FRAG_PRINTABLE_ROOM], const char *text, size_t length)
+static const char *setup_differences_part(char buf[FRAG_PRINTABLE_ROOM], const char *text,
+					  size_t length)
 {
 	frag_format_printable(buf, FRAG_PRINTABLE_ROOM, "%.*s", (int)length, text);
 	return buf;
@@ -113,14 +114,18 @@ static void describe_params(struct frag_memory *l, const char *keys, const char 
 		if (!value)
 			return;
 		if (keys_are_new && !there)
-			fprintf(l->f, "policy key %s: %s, before there was none\n", part(k, p, key),
-				part(v, value, mine));
+			fprintf(l->f, "policy key %s: %s, before there was none\n",
+				setup_differences_part(k, p, key),
+				setup_differences_part(v, value, mine));
 		else if (keys_are_new && (mine != theirs || memcmp(value, there, mine) != 0))
-			fprintf(l->f, "policy key %s: %s, before %s\n", part(k, p, key),
-				part(v, value, mine), part(w, there, theirs));
+			fprintf(l->f, "policy key %s: %s, before %s\n",
+				setup_differences_part(k, p, key),
+				setup_differences_part(v, value, mine),
+				setup_differences_part(w, there, theirs));
 		else if (!keys_are_new && !there)
-			fprintf(l->f, "policy key %s: there is none, before %s\n", part(k, p, key),
-				part(v, value, mine));
+			fprintf(l->f, "policy key %s: there is none, before %s\n",
+				setup_differences_part(k, p, key),
+				setup_differences_part(v, value, mine));
 		p = value + mine;
 		p += *p == ',';
 	}
@@ -153,10 +158,10 @@ bool frag_describe_runs(char **text, const struct frag_run *base, const struct f
 	describe_size(&l, "granularity of small requests", a->small_granularity,
 		      b->small_granularity);
 	if (a->modelled.there != b->modelled.there)
-		fprintf(l.f, "time in the driver: %s\n", b->modelled.there
-			? "modelled, before not" : "not modelled, before it was");
+		fprintf(l.f, "time in the driver: %s\n",
+			b->modelled.there ? "modelled, before not" : "not modelled, before it was");
 	if (a->status == FRAG_RUN_INTERRUPTED || b->status == FRAG_RUN_INTERRUPTED)
 		fprintf(l.f, "interrupted: %s\n", a->status != b->status
 			? b->status == FRAG_RUN_INTERRUPTED ? "the new one" : "the base" : "both");
-	return end(&l, text);
+	return setup_differences_end(&l, text);
 }

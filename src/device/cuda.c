@@ -166,7 +166,7 @@ static int cuda_unmap(uint64_t at, uint64_t bytes)
 	return rc;
 }
 
-static int release(CUmemGenericAllocationHandle handle)
+static int cuda_release(CUmemGenericAllocationHandle handle)
 {
 	int rc;
 
@@ -189,11 +189,11 @@ static int cuda_map(int gpu, uint64_t at, uint64_t bytes)
 	       (CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long),
 	       (at, bytes, 0, handle, 0), rc);
 	/* what is mapped lives as long as that: the handle is not needed */
-	released = release(handle);
+	released = cuda_release(handle);
 	if (released && !rc)
 		cuda_unmap(at, bytes);
 	if (released)
-		release(handle);
+		cuda_release(handle);
 	return rc ? rc : released;
 }
 

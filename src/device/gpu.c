@@ -100,8 +100,8 @@ void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i)
 /* Segments --------------------------------------------------------------- */
 
 /* What the GPU says; *cost_ns is how long it took to. */
-static int obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted, frag_addr *addr,
-		  uint64_t *cost_ns)
+static int gpu_obtain(struct frag_device *dev, uint64_t bytes, uint64_t counted, frag_addr *addr,
+		      uint64_t *cost_ns)
 {
 	struct frag_gpu *g = dev->ctx;
 	uint32_t i = frag_gpu_new_piece(g);
@@ -162,12 +162,12 @@ static int obtain_watched(struct frag_device *dev, uint64_t bytes, uint64_t coun
 	int rc;
 
 	if (!dev->small_max)
-		return obtain(dev, bytes, counted, addr, cost_ns);
+		return gpu_obtain(dev, bytes, counted, addr, cost_ns);
 	/* `used` has it already; a small one may need a page of its own */
 	if (is_loose(dev, bytes <= dev->small_max ? dev->granularity - counted : 0))
 		return -FRAG_EDEVMEM;
 	rc = frag_gpu_free_bytes(dev->ctx, &before, dev->err);
-	rc = rc ? rc : obtain(dev, bytes, counted, addr, cost_ns);
+	rc = rc ? rc : gpu_obtain(dev, bytes, counted, addr, cost_ns);
 	return rc ? rc : note_packing(dev, before, (int64_t)counted);
 }
 
@@ -304,7 +304,8 @@ static int map_pages(const struct frag_gpu *g, struct frag_piece *p, uint64_t of
 }
 
 /* The table of a range's pages is made when the first ones come. */
-static int prepare(struct frag_gpu *g, struct frag_piece *p, uint64_t page, struct frag_error *err)
+static int gpu_prepare(struct frag_gpu *g, struct frag_piece *p, uint64_t page,
+		       struct frag_error *err)
 {
 	if (p->page)
 		return 0;
@@ -331,7 +332,7 @@ static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uin
 	int rc = frag_gpu_use(g, dev->err), e;
 
 	*cost_ns = 0;
-	rc = rc ? rc : prepare(g, p, page, dev->err);
+	rc = rc ? rc : gpu_prepare(g, p, page, dev->err);
 	if (!rc && is_loose(dev, bytes))
 		rc = -FRAG_EDEVMEM;
 	rc = rc ? rc : frag_device_simulated.map(dev, addr, offset, bytes, page, &nothing);

@@ -50,8 +50,8 @@ static int borrow_one(struct frag_gpu *g, uint64_t bytes, struct loan *loan, boo
 }
 
 /* What fails in between stays in the figures. */
-static int give_back(struct frag_gpu *g, uint64_t bytes, const struct loan *loan,
-		     struct frag_error *err)
+static int gpu_measure_give_back(struct frag_gpu *g, uint64_t bytes, const struct loan *loan,
+				 struct frag_error *err)
 {
 	for (uint32_t i = 0; i < loan->count; i++) {
 		int e = frag_cuda.free(loan->at[i]);
@@ -78,7 +78,7 @@ static int borrow(struct frag_gpu *g, uint64_t bytes, uint32_t wanted, struct lo
 	if (rc)
 		return rc;
 	loan->taken = before > after ? before - after : 0;
-	return give_back(g, bytes, loan, err);
+	return gpu_measure_give_back(g, bytes, loan, err);
 }
 
 static bool is_power(uint64_t n)
@@ -160,7 +160,7 @@ static int try_one(struct frag_gpu *g, uint64_t bytes, bool *good, struct frag_e
 	int rc = borrow_one(g, bytes, &loan, &refused, err);
 
 	*good = loan.count > 0;
-	return rc ? rc : give_back(g, bytes, &loan, err);
+	return rc ? rc : gpu_measure_give_back(g, bytes, &loan, err);
 }
 
 /*

@@ -90,7 +90,7 @@ static bool free_piece(struct frag_piece *p)
 }
 
 /* Everything; where even that fails the context goes as a whole. */
-static void give_back(struct frag_gpu *g)
+static void gpu_open_give_back(struct frag_gpu *g)
 {
 	bool good = frag_cuda.use(g->ordinal) == 0;
 
@@ -168,7 +168,7 @@ int frag_gpu_close(struct frag_gpu **gpus, uint32_t count, struct frag_error *er
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		give_back(gpus[i]);
+		gpu_open_give_back(gpus[i]);
 		if (gpus[i]->said.code && !rc)
 			rc = frag_fail(err, FRAG_EDEVICE, "%s", gpus[i]->said.message);
 		del_gpu(gpus[i]);

@@ -12,7 +12,7 @@
 #include "device/cuda.h"
 
 /* What the pool says now. */
-static int look(struct frag_gpu *g, struct frag_error *err)
+static int gpu_pool_look(struct frag_gpu *g, struct frag_error *err)
 {
 	struct frag_device_pool *b = &g->pool_totals;
 	int e = frag_cuda.pool_get(g->pool, FRAG_CUDA_POOL_RESERVED, &b->reserved);
@@ -29,7 +29,7 @@ static int look(struct frag_gpu *g, struct frag_error *err)
 
 int frag_gpu_pool_look(struct frag_gpu *g, struct frag_error *err)
 {
-	return g->pool ? look(g, err) : 0;
+	return g->pool ? gpu_pool_look(g, err) : 0;
 }
 
 static int set_up(struct frag_gpu *g, const struct frag_gpu_pool_options *o,
@@ -44,7 +44,7 @@ static int set_up(struct frag_gpu *g, const struct frag_gpu_pool_options *o,
 
 	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]) && !e; i++)
 		e = frag_cuda.pool_set(g->pool, what[i], values[i]);
-	return e ? frag_gpu_failed(g, e, err, "cudaMemPoolSetAttribute") : look(g, err);
+	return e ? frag_gpu_failed(g, e, err, "cudaMemPoolSetAttribute") : gpu_pool_look(g, err);
 }
 
 /* The pool is one of our own, with a bound, as the default pool of a device has none. */
@@ -122,7 +122,7 @@ int frag_gpu_pool_trim(struct frag_gpu *g, struct frag_error *err)
 	if (rc)
 		return rc;
 	e = frag_cuda.pool_trim(g->pool);
-	return e ? frag_gpu_failed(g, e, err, "cudaMemPoolTrimTo") : look(g, err);
+	return e ? frag_gpu_failed(g, e, err, "cudaMemPoolTrimTo") : gpu_pool_look(g, err);
 }
 
 /* The device -------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static int request(struct frag_device *dev, uint64_t bytes, frag_addr *addr, uin
 		g->pieces[i].pooled = true;
 		g->pieces[i].stream = g->pool_stream;
 		*addr = i;
-		return look(g, dev->err);
+		return gpu_pool_look(g, dev->err);
 	}
 	frag_gpu_drop_piece(g, i);
 	if (e != FRAG_CUDA_NO_MEMORY)
@@ -216,7 +216,7 @@ static int pool_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 	if (e)
 		return frag_gpu_failed(g, e, dev->err, "cudaFreeAsync of %" PRIu64 " bytes", bytes);
 	frag_gpu_drop_piece(g, (uint32_t)addr);
-	rc = look(g, dev->err);
+	rc = gpu_pool_look(g, dev->err);
 	return rc ? rc : frag_gpu_notify(dev, FRAG_GPU_FREE_ASYNC, bytes, 0, *cost_ns, false);
 }
 

@@ -34,7 +34,7 @@ static uint64_t counted(const struct frag_device *dev, uint64_t bytes)
 	       - shared_pages(dev, dev->small_used);
 }
 
-static bool has_room(const struct frag_device *dev, uint64_t bytes)
+static bool simulated_has_room(const struct frag_device *dev, uint64_t bytes)
 {
 	uint64_t used = dev->used + bytes;
 
@@ -84,13 +84,13 @@ static uint64_t total_wanted(const struct frag_device *dev, uint64_t bytes)
 }
 
 /* In so many calls, where there is room. */
-static int take(struct frag_device *dev, uint64_t bytes, uint64_t calls)
+static int simulated_take(struct frag_device *dev, uint64_t bytes, uint64_t calls)
 {
 	if (bytes > MAX_BYTES || dev->used + bytes > MAX_BYTES) {
 		dev->refused++;
 		return -FRAG_EDEVMEM;
 	}
-	if (!has_room(dev, bytes)) {
+	if (!simulated_has_room(dev, bytes)) {
 		dev->refused++;
 		frag_device_narrow(dev, 0, total_wanted(dev, bytes));
 		return -FRAG_EDEVMEM;
@@ -104,7 +104,7 @@ static int take(struct frag_device *dev, uint64_t bytes, uint64_t calls)
 static int simulated_acquire(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 			     uint64_t *cost_ns)
 {
-	int rc = take(dev, counted(dev, bytes), 1);
+	int rc = simulated_take(dev, counted(dev, bytes), 1);
 
 	charge(dev, FRAG_GPU_MALLOC, bytes, cost_ns);
 	*addr = 0;
@@ -149,7 +149,7 @@ static int simulated_map(struct frag_device *dev, frag_addr addr, uint64_t offse
 	(void)addr;
 	(void)offset;
 	charge(dev, FRAG_GPU_MAP, bytes, cost_ns);
-	return take(dev, bytes, bytes / page);
+	return simulated_take(dev, bytes, bytes / page);
 }
 
 static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset,

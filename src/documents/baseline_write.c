@@ -35,7 +35,8 @@ static int put_string(FILE *f, const char *text)
 	return 0;
 }
 
-static void put_metric(FILE *f, const struct frag_metrics *m, const struct frag_metric *metric)
+static void baseline_write_put_metric(FILE *f, const struct frag_metrics *m,
+				      const struct frag_metric *metric)
 {
 	const union frag_metric_value value = frag_metric_get(m, metric);
 
@@ -65,7 +66,7 @@ static void put_metrics(FILE *f, const char *key, const struct frag_metrics *m, 
 	fprintf(f, "     \"%s\": {", key);
 	for (uint32_t i = 0; i < order.count; i++) {
 		fputs(i ? ", " : "", f);
-		put_metric(f, m, order.metric[i]);
+		baseline_write_put_metric(f, m, order.metric[i]);
 	}
 	fputs("},\n", f);
 }
@@ -88,7 +89,7 @@ static void put_distribution(FILE *f, const char *key, const struct frag_distrib
 }
 
 /* A member; *before is what precedes the next one. */
-static void put_number(FILE *f, const char **before, const char *key, uint64_t value)
+static void baseline_write_put_number(FILE *f, const char **before, const char *key, uint64_t value)
 {
 	fprintf(f, "%s\"%s\": %" PRIu64, *before, key, value);
 	*before = ", ";
@@ -98,7 +99,7 @@ static void put_counts(FILE *f, const struct frag_counts *counts)
 {
 	const char *before = "     \"counts\": {";
 
-#define X(name) put_number(f, &before, #name, counts->name);
+#define X(name) baseline_write_put_number(f, &before, #name, counts->name);
 	FRAG_COUNTS(X)
 #undef X
 	fputs("},\n", f);
@@ -110,13 +111,13 @@ static void put_modelled(FILE *f, const struct frag_modelled *m)
 
 	if (!m->there)
 		return;
-#define X(name) put_number(f, &before, #name, m->name);
+#define X(name) baseline_write_put_number(f, &before, #name, m->name);
 	FRAG_MODELLED(X)
 #undef X
 	fputs("},\n", f);
 }
 
-static void put_oom(FILE *f, const struct frag_result *r)
+static void baseline_write_put_oom(FILE *f, const struct frag_result *r)
 {
 	fputs("     \"oom\": [", f);
 	if (r->oom_count)
@@ -140,7 +141,7 @@ static void put_timeline(FILE *f, const struct frag_timeline *timeline)
 }
 
 /* "true", 512, "text": a value out of "key=value,..." */
-static int put_param(FILE *f, const char *value, size_t length)
+static int baseline_write_put_param(FILE *f, const char *value, size_t length)
 {
 	char text[FRAG_PARAM_TEXT];
 
@@ -171,7 +172,7 @@ static int put_policy(FILE *f, const struct frag_run *run)
 		const char *value = frag_params_find(run->params, p, key, &length);
 
 		fprintf(f, "%s\"%.*s\": ", p == run->params ? "" : ", ", (int)key, p);
-		rc |= put_param(f, value, length);
+		rc |= baseline_write_put_param(f, value, length);
 		p = value + length;
 		p += *p == ',';
 	}
@@ -183,7 +184,7 @@ static int put_policy(FILE *f, const struct frag_run *run)
  * Written by hand and not through base/json.h: a line for each group keeps a
  * change of one figure to one line of a diff.
  */
-static int put_run(FILE *f, const struct frag_run *run)
+static int baseline_write_put_run(FILE *f, const struct frag_run *run)
 {
 	const struct frag_result *r = &run->result;
 	int rc = put_policy(f, run);
@@ -206,7 +207,7 @@ static int put_run(FILE *f, const struct frag_run *run)
 			put_distribution(f, k->name, frag_metric_distribution_of(r, k));
 	put_counts(f, &r->counts);
 	put_modelled(f, &r->modelled);
-	put_oom(f, r);
+	baseline_write_put_oom(f, r);
 	put_timeline(f, &run->timeline);
 	fputc('}', f);
 	return rc;
@@ -236,7 +237,7 @@ int frag_baseline_trace(const struct frag_runs *runs, FILE *f)
 		", \"complete\": %s,\n   \"runs\": [\n", runs->events, runs->allocs, runs->frees,
 		runs->complete ? "true" : "false");
 	for (uint32_t i = 0; i < runs->count; i++) {
-		rc |= put_run(f, &runs->run[i]);
+		rc |= baseline_write_put_run(f, &runs->run[i]);
 		fputs(i + 1 < runs->count ? ",\n" : "\n", f);
 	}
 	fputs("   ]}", f);
@@ -248,9 +249,9 @@ static void put_given(FILE *f, const struct frag_given *given)
 {
 	const char *before = " \"given\": {";
 
-#define X(name)                                                               \
-	if (given->has_##name)                                                \
-		put_number(f, &before, #name "_bytes", given->name);
+#define X(name)                \
+	if (given->has_##name) \
+		baseline_write_put_number(f, &before, #name "_bytes", given->name);
 	FRAG_GIVEN(X)
 #undef X
 	if (*before == ',')

@@ -23,8 +23,8 @@
 
 /* The result object: fragsim-result(5). answers: one a run; NULL: nobody looked for them. */
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *runs,
-		      const struct frag_diagnosis *answers, uint32_t count, struct frag_outfile *out,
-		      struct frag_error *err);
+		      const struct frag_diagnosis *answers, uint32_t count,
+		      struct frag_outfile *out, struct frag_error *err);
 
 /* What the runs of a replay on that GPU have learned of it: fragsim-profile(5). */
 int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_result *const *runs,

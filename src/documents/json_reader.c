@@ -15,13 +15,13 @@
 #define SUM_REQUIRED "an integer from 0 to 2^63-1 is required"
 
 /* "runs[0].peak.reserved" */
-static int put_place(char *buf, size_t size, const struct frag_at *at)
+static int json_reader_put_place(char *buf, size_t size, const struct frag_at *at)
 {
 	int used;
 
 	if (!at->up)
 		return 0;
-	used = put_place(buf, size, at->up);
+	used = json_reader_put_place(buf, size, at->up);
 	if ((size_t)used >= size)
 		return used;
 	if (at->key)
@@ -36,7 +36,7 @@ void frag_bad(struct frag_members *r, const struct frag_at *at, const char *want
 
 	if (r->rc)
 		return;
-	put_place(place, sizeof(place), at);
+	json_reader_put_place(place, sizeof(place), at);
 	r->rc = frag_fail(r->err, FRAG_ETRACE, "%s: %s%s%s", r->path, place, *place ? ": " : "",
 			  wanted);
 }

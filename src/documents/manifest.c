@@ -86,8 +86,10 @@ int frag_manifest_number(struct frag_manifest *m, struct frag_error *err)
 	for (uint32_t i = 0; i < m->trace_count; i++)
 		if (!frag_utf8_is((const unsigned char *)m->trace[i].path,
 				  strlen(m->trace[i].path)))
-			return frag_fail(err, FRAG_EUSAGE, "%s: a manifest is text, and this name is"
-					 " no UTF-8", m->trace[i].path);
+			return frag_fail(err, FRAG_EUSAGE,
+					 "%s: a manifest is text, and this name is"
+					 " no UTF-8",
+					 m->trace[i].path);
 	if (!frag_memory_open(&memory))
 		return frag_fail_nomem(err);
 	rc = frag_manifest_print(m, memory.f, err);
@@ -111,8 +113,8 @@ static void read_content(struct frag_members *r, const struct frag_at *at, uint6
 	free(text);
 }
 
-static void read_trace(struct frag_members *r, const struct frag_at *at,
-		       struct frag_manifest_trace *to)
+static void manifest_read_trace(struct frag_members *r, const struct frag_at *at,
+				struct frag_manifest_trace *to)
 {
 	frag_want_object(r, at);
 	to->path = frag_take_text(r, at, "path");
@@ -151,15 +153,16 @@ static uint32_t length_of(struct frag_members *r, const struct frag_at *list)
 }
 
 /* Lists are as long as the manifest has room for. */
-static void read_lists(struct frag_members *r, struct frag_manifest *m, const struct frag_at *traces,
-		       const struct frag_at *policies, const struct frag_at *totals)
+static void read_lists(struct frag_members *r, struct frag_manifest *m,
+		       const struct frag_at *traces, const struct frag_at *policies,
+		       const struct frag_at *totals)
 {
 	struct frag_node_ref n = frag_json_first(traces->node);
 
 	for (uint32_t i = 0; n.node && !r->rc; n = frag_json_next(n), i++) {
 		struct frag_at at = frag_element(traces, n, i);
 
-		read_trace(r, &at, &m->trace[i]);
+		manifest_read_trace(r, &at, &m->trace[i]);
 	}
 	n = frag_json_first(policies->node);
 	for (uint32_t i = 0; n.node && !r->rc; n = frag_json_next(n), i++) {
@@ -182,9 +185,11 @@ static void check_version(struct frag_members *r, const struct frag_at *root)
 	char *version = frag_take_text(r, &tool, "version");
 
 	if (version && strcmp(version, FRAG_VERSION) != 0)
-		r->rc = frag_fail(r->err, FRAG_ETRACE, "%s: this sweep was begun by fragsim %.40s, and"
+		r->rc = frag_fail(r->err, FRAG_ETRACE,
+				  "%s: this sweep was begun by fragsim %.40s, and"
 				  " this is " FRAG_VERSION ": go on with that one, or begin anew in"
-				  " another folder", r->path, version);
+				  " another folder",
+				  r->path, version);
 	free(version);
 }
 
@@ -228,7 +233,9 @@ int frag_manifest_read(struct frag_manifest *m, const char *path, struct frag_er
 		r.rc = frag_manifest_number(m, err);
 	/* what would be wrong usage of who makes one is bad input here */
 	if (r.rc == -FRAG_EUSAGE)
-		r.rc = frag_fail(err, FRAG_ETRACE, "%s: no manifest that fragsim makes: too many runs, or"
-				 " a name that is no text", r.path);
+		r.rc = frag_fail(err, FRAG_ETRACE,
+				 "%s: no manifest that fragsim makes: too many runs, or"
+				 " a name that is no text",
+				 r.path);
 	return r.rc;
 }

@@ -9,8 +9,8 @@ static void put_class(struct frag_node_ref o, uint32_t which)
 			      frag_size_class_max(which));
 }
 
-static void put_call(struct frag_node_ref list, const char *kind, uint32_t which,
-		     const struct frag_latency *l)
+static void measured_write_put_call(struct frag_node_ref list, const char *kind, uint32_t which,
+				    const struct frag_latency *l)
 {
 	struct frag_node_ref o;
 
@@ -35,11 +35,12 @@ void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c)
 
 	for (uint32_t kind = 0; kind < FRAG_GPU_KINDS; kind++)
 		for (uint32_t i = 0; i < FRAG_SIZE_CLASSES; i++)
-			put_call(list, frag_gpu_kind_name((enum frag_gpu_kind)kind), i,
-				 &c->calls[kind][i]);
+			measured_write_put_call(list, frag_gpu_kind_name((enum frag_gpu_kind)kind),
+						i, &c->calls[kind][i]);
 }
 
-static void put_segments(struct frag_node_ref driver, const struct frag_driver_costs *c)
+static void measured_write_put_segments(struct frag_node_ref driver,
+					const struct frag_driver_costs *c)
 {
 	struct frag_node_ref list = frag_json_array(driver, "segments"), o;
 
@@ -99,6 +100,6 @@ void frag_json_measured(struct frag_node_ref run, const struct frag_result *r)
 		put_prediction(frag_json_object(run, "prediction"), &r->prediction);
 	driver = frag_json_object(run, "driver");
 	frag_json_calls(driver, r->costs);
-	put_segments(driver, r->costs);
+	measured_write_put_segments(driver, r->costs);
 	put_probes(run, r->probes);
 }

@@ -8,7 +8,7 @@
 #define MEMBER "\n\t\t\t"
 #define MESSAGE_ROOM 1024
 
-static char *put(char *p, const char *text)
+static char *message_write_put(char *p, const char *text)
 {
 	const size_t n = strlen(text);
 
@@ -18,49 +18,51 @@ static char *put(char *p, const char *text)
 
 static char *put_figure(char *p, const char *key, const struct frag_figure *figure)
 {
-	p = put(p, MEMBER "\"");
-	p = put(p, key);
-	p = put(p, "\":\t");
-	p = figure->there ? frag_put_u64(p, figure->bytes) : put(p, "null");
-	return put(p, ",");
+	p = message_write_put(p, MEMBER "\"");
+	p = message_write_put(p, key);
+	p = message_write_put(p, "\":\t");
+	p = figure->there ? frag_put_u64(p, figure->bytes) : message_write_put(p, "null");
+	return message_write_put(p, ",");
 }
 
 static char *put_possible(char *p, const struct frag_message *m)
 {
 	const char *separator = "";
 
-	p = put(p, "\"," MEMBER "\"also_possible\":\t[");
+	p = message_write_put(p, "\"," MEMBER "\"also_possible\":\t[");
 	for (int i = 0; i < FRAG_SHORTAGES; i++) {
 		if (!(m->possible >> i & 1) || (int)m->verdict == i)
 			continue;
-		p = put(p, separator);
-		p = put(p, "\"");
-		p = put(p, frag_shortage_name((enum frag_oom_verdict)i));
-		p = put(p, "\"");
+		p = message_write_put(p, separator);
+		p = message_write_put(p, "\"");
+		p = message_write_put(p, frag_shortage_name((enum frag_oom_verdict)i));
+		p = message_write_put(p, "\"");
 		separator = ", ";
 	}
-	return put(p, "]\n\t\t}");
+	return message_write_put(p, "]\n\t\t}");
 }
 
 void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out)
 {
 	char *p = frag_outfile_room(out, MESSAGE_ROOM);
 
-	p = put(p, count ? ", {" : "{\n\t\"format\":\t\"fragsim-message\",\n\t\"version\":\t1,\n"
-		"\t\"messages\":\t[{");
-	p = put(p, MEMBER "\"wording\":\t\"");
-	p = put(p, frag_wording_name(m->wording));
-	p = put(p, "\",");
+	p = message_write_put(p,
+			      count ? ", {"
+				    : "{\n\t\"format\":\t\"fragsim-message\",\n\t\"version\":\t1,\n"
+				      "\t\"messages\":\t[{");
+	p = message_write_put(p, MEMBER "\"wording\":\t\"");
+	p = message_write_put(p, frag_wording_name(m->wording));
+	p = message_write_put(p, "\",");
 	p = put_figure(p, "asked", &m->said[FRAG_SAID_ASKED]);
 	p = put_figure(p, "total", &m->total);
 	p = put_figure(p, "free", &m->free);
 	p = put_figure(p, "allocated", &m->allocated);
 	p = put_figure(p, "reserved", &m->reserved);
 	p = put_figure(p, "outside", &m->outside);
-	p = put_figure(p, "precision", &(struct frag_figure){ .bytes = m->precision,
-							      .there = true });
-	p = put(p, MEMBER "\"verdict\":\t\"");
-	p = put(p, frag_shortage_name(m->verdict));
+	p = put_figure(p, "precision",
+		       &(struct frag_figure){ .bytes = m->precision, .there = true });
+	p = message_write_put(p, MEMBER "\"verdict\":\t\"");
+	p = message_write_put(p, frag_shortage_name(m->verdict));
 	frag_outfile_used(out, put_possible(p, m));
 }
 

@@ -2,7 +2,7 @@
 #include "documents/document_head.h"
 #include "documents/documents.h"
 
-static void put_param(struct frag_node_ref list, const struct frag_param_spec *spec)
+static void policies_write_put_param(struct frag_node_ref list, const struct frag_param_spec *spec)
 {
 	static const char *const types[] = { "size", "count", "bool", "own", "file", "name" };
 	struct frag_node_ref o = frag_json_object(list, NULL);
@@ -36,7 +36,7 @@ int frag_policies_write(const struct frag_policy_ops *const *policies, struct fr
 		frag_json_text(o, "summary", policies[i]->summary);
 		params = frag_json_array(o, "params");
 		for (uint32_t k = 0; policies[i]->params && policies[i]->params[k].name; k++)
-			put_param(params, &policies[i]->params[k]);
+			policies_write_put_param(params, &policies[i]->params[k]);
 	}
 	rc = frag_json_write(&doc, out, err);
 	frag_json_end(&doc);

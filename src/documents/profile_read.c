@@ -105,8 +105,8 @@ static void read_call(struct frag_members *r, const struct frag_at *at, struct f
  * The first failure stays in r and ends each loop, so nothing has to be checked
  * after a read.
  */
-static void read_document(struct frag_members *r, const struct frag_at *root,
-			  struct frag_profile *profile)
+static void profile_read_read_document(struct frag_members *r, const struct frag_at *root,
+				       struct frag_profile *profile)
 {
 	static const char *const formats[] = { "fragsim-profile", NULL };
 	struct frag_at list;
@@ -136,7 +136,7 @@ int frag_profile_read(struct frag_profile *profile, const char *path, struct fra
 
 	*profile = (struct frag_profile){ .figures = { .name = NULL } };
 	if (!r.rc)
-		read_document(&r, &root, profile);
+		profile_read_read_document(&r, &root, profile);
 	frag_json_end(&doc);
 	return r.rc;
 }

@@ -4,7 +4,7 @@
 #include "documents/measured_write.h"
 #include "metrics/driver_latency.h"
 
-static void put_device(struct frag_node_ref root, const struct frag_gpu_figures *f)
+static void profile_write_put_device(struct frag_node_ref root, const struct frag_gpu_figures *f)
 {
 	struct frag_node_ref o = frag_json_object(root, "device");
 
@@ -37,7 +37,7 @@ int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_res
 		if (runs[i]->costs)
 			good = frag_driver_costs_merge(&costs, runs[i]->costs) && good;
 	frag_document_tool(root);
-	put_device(root, gpu);
+	profile_write_put_device(root, gpu);
 	frag_json_calls(root, &costs);
 	rc = good ? frag_json_write(&doc, out, err) : frag_fail_nomem(err);
 	frag_json_end(&doc);

@@ -26,7 +26,8 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
 		snprintf(capacity, sizeof(capacity), "%s total capacity; ",
 			 frag_pytorch_size_text(total, run->total));
 		snprintf(left, sizeof(left), "%s free; ",
-			 frag_pytorch_size_text(unused, m->device_free > 0 ? (uint64_t)m->device_free : 0));
+			 frag_pytorch_size_text(unused,
+						m->device_free > 0 ? (uint64_t)m->device_free : 0));
 	}
 	snprintf(buf, FRAG_OOM_MESSAGE_ROOM,
 		 "CUDA out of memory. Tried to allocate %s (GPU %u; %s%s already allocated; "
@@ -45,13 +46,16 @@ const char *frag_oom_message_now(const struct frag_result *run, const struct fra
 	char c[FRAG_NUMBER_ROOM], device[256] = "", allowed[64] = "";
 
 	if (m->limited)
-		snprintf(device, sizeof(device), " GPU %u has a total capacity of %s of which %s is"
+		snprintf(device, sizeof(device),
+			 " GPU %u has a total capacity of %s of which %s is"
 			 " free. Including non-PyTorch memory, this process has %s memory in use.",
 			 run->device, frag_pytorch_size_text(a, run->total),
-			 frag_pytorch_size_text(b, m->device_free > 0 ? (uint64_t)m->device_free : 0),
+			 frag_pytorch_size_text(b,
+						m->device_free > 0 ? (uint64_t)m->device_free : 0),
 			 frag_pytorch_size_text(c, m->process_used));
 	if (oom->limit != UINT64_MAX)
-		snprintf(allowed, sizeof(allowed), " %s allowed;", frag_pytorch_size_text(a, oom->limit));
+		snprintf(allowed, sizeof(allowed), " %s allowed;",
+			 frag_pytorch_size_text(a, oom->limit));
 	snprintf(buf, FRAG_OOM_MESSAGE_ROOM,
 		 "CUDA out of memory. Tried to allocate %s.%s%s Of the allocated memory %s is"
 		 " allocated by %s, and %s is reserved by %s but unallocated.",

@@ -152,7 +152,7 @@ static void read_device(struct frag_members *r, const struct frag_at *run, struc
 	to->result.small_granularity = frag_take_count(r, &at, "small_granularity_bytes");
 }
 
-static void put_param(struct frag_members *r, const struct frag_at *param, FILE *f)
+static void result_read_put_param(struct frag_members *r, const struct frag_at *param, FILE *f)
 {
 	switch (frag_json_kind(param->node)) {
 	case FRAG_JSON_BOOL:
@@ -195,7 +195,7 @@ static void read_policy(struct frag_members *r, const struct frag_at *run, struc
 
 		fprintf(m.f, "%s%s=", frag_json_first(params.node).node == n.node ? "" : ",",
 			param.key);
-		put_param(r, &param, m.f);
+		result_read_put_param(r, &param, m.f);
 	}
 	if (!frag_memory_close(&m))
 		frag_bad_memory(r);
@@ -507,8 +507,8 @@ static void read_given(struct frag_members *r, const struct frag_at *root, struc
 			 "at least 1 is required");
 }
 
-static void read_traces(struct frag_members *r, const struct frag_at *root,
-			struct frag_run_set *set)
+static void result_read_read_traces(struct frag_members *r, const struct frag_at *root,
+				    struct frag_run_set *set)
 {
 	struct frag_at list = frag_take(r, root, "traces", FRAG_JSON_ARRAY, "an array is required");
 	uint32_t index = 0;
@@ -528,8 +528,8 @@ static void read_traces(struct frag_members *r, const struct frag_at *root,
  * One run set from either format: a baseline has many traces and the device
  * figures that options gave, a result one trace.
  */
-static void read_document(struct frag_members *r, const struct frag_at *root,
-			  struct frag_run_set *set)
+static void result_read_read_document(struct frag_members *r, const struct frag_at *root,
+				      struct frag_run_set *set)
 {
 	enum { RESULT, BASELINE };
 	static const char *const formats[] = {
@@ -546,7 +546,7 @@ static void read_document(struct frag_members *r, const struct frag_at *root,
 	set->version = frag_take_text(r, &tool, "version");
 	if (format == BASELINE) {
 		read_given(r, root, &set->given);
-		read_traces(r, root, set);
+		result_read_read_traces(r, root, set);
 		return;
 	}
 	trace = frag_take_object(r, root, "trace");
@@ -641,7 +641,7 @@ int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error
 		root = frag_members_parse(&r, &doc, text, length,
 					  "result (a trace is compared under --policy NAME)");
 		if (!r.rc)
-			read_document(&r, &root, set);
+			result_read_read_document(&r, &root, set);
 		frag_json_end(&doc);
 	}
 	free(text);

@@ -136,8 +136,8 @@ static void frag_json_answer(struct frag_node_ref run, const struct frag_result 
 	put_try(o, a);
 }
 
-static void put_metric(struct frag_node_ref in, const struct frag_metrics *m,
-		       const struct frag_metric *metric)
+static void result_write_put_metric(struct frag_node_ref in, const struct frag_metrics *m,
+				    const struct frag_metric *metric)
 {
 	const union frag_metric_value value = frag_metric_get(m, metric);
 
@@ -164,7 +164,7 @@ static void put_metrics(struct frag_node_ref in, const struct frag_metrics *m, b
 	const struct frag_metrics_order order = frag_result_order(percents);
 
 	for (uint32_t i = 0; i < order.count; i++)
-		put_metric(in, m, order.metric[i]);
+		result_write_put_metric(in, m, order.metric[i]);
 }
 
 static void put_distribution(struct frag_node_ref in, const char *key,
@@ -179,7 +179,7 @@ static void put_distribution(struct frag_node_ref in, const char *key,
 	frag_json_u64(o, "severe_steps", d->severe_steps);
 }
 
-static void put_device(struct frag_node_ref in, const struct frag_result *r)
+static void result_write_put_device(struct frag_node_ref in, const struct frag_result *r)
 {
 	struct frag_node_ref o = frag_json_object(in, "device");
 
@@ -212,7 +212,7 @@ static void put_hole(struct frag_node_ref in, const struct frag_hole *hole)
 	frag_json_holders(o, "holders", hole->holders, hole->holder_count);
 }
 
-static void put_ooms(struct frag_node_ref in, const struct frag_result *r)
+static void result_write_put_ooms(struct frag_node_ref in, const struct frag_result *r)
 {
 	struct frag_node_ref list = frag_json_array(in, "oom"), o;
 	char message[FRAG_OOM_MESSAGE_ROOM];
@@ -324,13 +324,13 @@ static void put_beginning(struct frag_node_ref run, const struct frag_result *r)
 		       || !r->choice.ops->restore_segment);
 }
 
-static void put_run(struct frag_node_ref runs, const struct frag_result *r,
-		    const struct frag_diagnosis *answer)
+static void result_write_put_run(struct frag_node_ref runs, const struct frag_result *r,
+				 const struct frag_diagnosis *answer)
 {
 	struct frag_node_ref run = frag_json_object(runs, NULL), counts;
 
 	frag_document_policy(run, &r->choice);
-	put_device(run, r);
+	result_write_put_device(run, r);
 	put_beginning(run, r);
 	frag_json_text(run, "status", frag_run_status_name(r->status));
 	frag_json_u64(run, "steps", r->steps);
@@ -355,28 +355,28 @@ static void put_run(struct frag_node_ref runs, const struct frag_result *r,
 	if (r->costs)
 		frag_json_measured(run, r);
 	frag_json_answer(run, r, answer);
-	put_ooms(run, r);
+	result_write_put_ooms(run, r);
 	put_marks(run, r);
 }
 
-static void put_head(struct frag_node_ref root, const struct frag_trace_info *trace)
+static void result_write_put_head(struct frag_node_ref root, const struct frag_trace_info *trace)
 {
 	frag_document_tool(root);
 	frag_document_trace(root, "trace", trace);
 }
 
 int frag_result_write(const struct frag_trace_info *trace, const struct frag_result *const *results,
-		      const struct frag_diagnosis *answers, uint32_t count, struct frag_outfile *out,
-		      struct frag_error *err)
+		      const struct frag_diagnosis *answers, uint32_t count,
+		      struct frag_outfile *out, struct frag_error *err)
 {
 	struct frag_json doc;
 	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-result"), runs;
 	int rc;
 
-	put_head(root, trace);
+	result_write_put_head(root, trace);
 	runs = frag_json_array(root, "runs");
 	for (uint32_t i = 0; i < count; i++)
-		put_run(runs, results[i], answers ? &answers[i] : NULL);
+		result_write_put_run(runs, results[i], answers ? &answers[i] : NULL);
 	rc = frag_json_write(&doc, out, err);
 	frag_json_end(&doc);
 	return rc;

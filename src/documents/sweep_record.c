@@ -35,7 +35,8 @@ static size_t join_lines(char *text, size_t length)
 	return (size_t)(to - text);
 }
 
-static int put_head(FILE *f, uint32_t run, uint64_t manifest, const char *policy, uint64_t total)
+static int sweep_record_put_head(FILE *f, uint32_t run, uint64_t manifest, const char *policy,
+				 uint64_t total)
 {
 	char *json = malloc(strlen(policy) * 6 + 3);
 
@@ -74,7 +75,7 @@ int frag_run_line_write(const struct frag_runs *runs, uint32_t run, uint64_t man
 	}
 	n = join_lines(body.text, body.size);
 	p = strchr(body.text, '{') + 1;
-	failed = put_head(line.f, run, manifest, policy, total);
+	failed = sweep_record_put_head(line.f, run, manifest, policy, total);
 	fwrite(p, 1, n - (size_t)(p - body.text) - 1, line.f);
 	free(body.text);
 	/* what is there is known after that only */

@@ -250,8 +250,9 @@ static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 __attribute__((cold))
 int frag_engine_refuse_count(const struct frag_engine *e, const char *hook, uint32_t expected)
 {
-	return frag_refuse(e->policy.heap, hook, "the number of allocated blocks after it is %" PRIu32
-			   ", not %" PRIu32, e->totals->blocks, expected);
+	return frag_refuse(e->policy.heap, hook,
+			   "the number of allocated blocks after it is %" PRIu32 ", not %" PRIu32,
+			   e->totals->blocks, expected);
 }
 
 __attribute__((cold))
@@ -262,7 +263,8 @@ int frag_engine_refuse_answer(const struct frag_engine *e, const struct frag_req
 	struct frag_allocation a;
 
 	if (!frag_heap_look_allocated(e->policy.heap, b, &a))
-		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but not allocated");
+		return frag_refuse_block(e->policy.heap, hook, b,
+					 "is the answer, but not allocated");
 	if (a.requested != rq->bytes)
 		return frag_refuse_block(e->policy.heap, hook, b, "is the answer, but allocated for"
 					 " %" PRIu64 " bytes, not the %" PRIu64 " requested",

@@ -68,9 +68,9 @@ static int open_engines(struct frag_sim *sim, struct frag_error *err)
 }
 
 /* The policy's tables are checked before anything else uses them: it may be a plug-in. */
-static int make(struct frag_sim **out, const struct frag_choice *choice,
-		const struct frag_trace_info *info, const struct frag_symbols *symbols,
-		const struct frag_sim_options *options, struct frag_error *err)
+static int sim_make(struct frag_sim **out, const struct frag_choice *choice,
+		    const struct frag_trace_info *info, const struct frag_symbols *symbols,
+		    const struct frag_sim_options *options, struct frag_error *err)
 {
 	struct frag_sim *sim = calloc(1, sizeof(*sim));
 	int rc = frag_policy_check(choice->ops, err);
@@ -116,7 +116,8 @@ int frag_sim_new(struct frag_sim **out, const struct frag_choice *choice,
 		 const struct frag_trace *trace, const struct frag_sim_options *options,
 		 struct frag_error *err)
 {
-	int rc = make(out, choice, frag_trace_info(trace), frag_trace_symbols(trace), options, err);
+	int rc = sim_make(out, choice, frag_trace_info(trace), frag_trace_symbols(trace), options,
+			  err);
 
 	for (uint32_t d = 0; !rc && d < (*out)->device_count; d++) {
 		uint32_t *places, count;
@@ -135,7 +136,7 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 		     const struct frag_tape *tape, const struct frag_sim_options *options,
 		     struct frag_error *err)
 {
-	return make(out, choice, frag_tape_info(tape), frag_tape_symbols(tape), options, err);
+	return sim_make(out, choice, frag_tape_info(tape), frag_tape_symbols(tape), options, err);
 }
 
 /* As note_mark() makes it: a power of two. */
@@ -297,7 +298,7 @@ static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *e
 }
 
 /* A mark of every device has room for all of them, or for none. */
-static bool has_room(struct frag_sim *sim, uint32_t d, const struct frag_event *ev)
+static bool sim_has_room(struct frag_sim *sim, uint32_t d, const struct frag_event *ev)
 {
 	uint32_t more = ev->device == FRAG_ALL ? sim->device_count - d : 1;
 
@@ -306,15 +307,15 @@ static bool has_room(struct frag_sim *sim, uint32_t d, const struct frag_event *
 }
 
 /* The array grows when its count reaches a power of two, so it needs no capacity of its own. */
-static int note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
-		     struct frag_error *err)
+static int sim_note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
+			 struct frag_error *err)
 {
 	struct frag_result *r = &sim->results[d];
 	uint32_t capacity = r->mark_count;
 	struct frag_mark *mark;
 	char *end, *fitting;
 
-	if (r->mark_count == FRAG_MARKS_MAX || !has_room(sim, d, ev))
+	if (r->mark_count == FRAG_MARKS_MAX || !sim_has_room(sim, d, ev))
 		return 0;
 	if ((capacity & (capacity - 1)) == 0
 	    && !frag_grow(&r->marks, &capacity, (uint64_t)capacity + 1, sizeof(*r->marks)))
@@ -400,7 +401,7 @@ static int notify(struct frag_sim *sim, uint32_t d, struct frag_step *step, stru
 		rc = sim->observers[i].step(sim->observers[i].ctx, step, err);
 	if (!rc && ev->op == FRAG_OP_MARK && step->status == FRAG_STEP_OK
 	    && sim->options.level == FRAG_LEVEL_ALL)
-		rc = note_mark(sim, d, ev, err);
+		rc = sim_note_mark(sim, d, ev, err);
 	return rc;
 }
 
@@ -500,7 +501,7 @@ static int begin_with_nothing(struct frag_sim *sim, uint32_t d, struct frag_erro
 }
 
 /* An initial pool that is refused is an OOM at step 0. */
-static int begin(struct frag_sim *sim, struct frag_error *err)
+static int sim_begin(struct frag_sim *sim, struct frag_error *err)
 {
 	for (uint32_t d = 0; d < sim->device_count; d++) {
 		int rc = frag_engine_begin(&sim->engines[d], err);
@@ -531,7 +532,7 @@ int frag_sim_begin(struct frag_sim *sim, struct frag_error *err)
 	sim->begun = true;
 	frag_sim_watch(sim, NULL);
 	sim->busy = true;
-	rc = begin(sim, err);
+	rc = sim_begin(sim, err);
 	sim->busy = false;
 	frag_sim_unwatch(sim);
 	return rc;
@@ -555,8 +556,8 @@ int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *e
 	return 0;
 }
 
-static int feed(struct frag_sim *sim, const struct frag_batch *batch, uint32_t i,
-		       struct frag_error *err)
+static int sim_feed(struct frag_sim *sim, const struct frag_batch *batch, uint32_t i,
+		    struct frag_error *err)
 {
 	const struct frag_event *ev = &batch->events[i];
 
@@ -583,14 +584,14 @@ int frag_sim_feed(struct frag_sim *sim, const struct frag_batch *batch, struct f
 	if (!sim->fed) {
 		sim->fed = true;
 		if (!rc && batch->count)
-			rc = feed(sim, batch, i++, err);
+			rc = sim_feed(sim, batch, i++, err);
 		stop_refused(sim);
 	}
 	while (i < batch->count && !rc && !frag_sim_stopped(sim)) {
 		if (unwatched)
 			rc = frag_sim_feed_plain(sim, batch, &i, err);
 		if (!rc && i < batch->count)
-			rc = feed(sim, batch, i++, err);
+			rc = sim_feed(sim, batch, i++, err);
 	}
 	sim->busy = false;
 	frag_sim_unwatch(sim);

@@ -56,7 +56,8 @@ uint64_t frag_sim_bytes(const struct frag_sim *sim)
 	uint64_t bytes = sizeof(*sim) + sim->slot_count * sizeof(*sim->slots);
 
 	for (uint32_t d = 0; d < sim->device_count; d++)
-		bytes += sizeof(*sim->engines) + (uint64_t)sim->engines[d].totals->blocks * BLOCK_BYTES
+		bytes += sizeof(*sim->engines)
+			 + (uint64_t)sim->engines[d].totals->blocks * BLOCK_BYTES
 			 + table_bytes(&sim->engines[d].policy.heap->index);
 	return bytes;
 }

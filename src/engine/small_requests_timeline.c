@@ -25,7 +25,8 @@ struct mark {
 };
 
 struct frag_smallreq_timeline {
-	struct frag_smallreq_timeline *parent, *first, *next; /* first: of its own; next: of its parent's */
+	struct frag_smallreq_timeline *parent, *first,
+		*next;				      /* first: of its own; next: of its parent's */
 	struct frag_smallreq_timeline *older;         /* of all */
 	uint32_t from;                  /* at this event it parted from its parent */
 	uint32_t known;                 /* changes before this event are known */
@@ -57,7 +58,7 @@ static bool has(const uint64_t *set, uint32_t event)
 	return set[event / 64] >> event % 64 & 1;
 }
 
-static void add(uint64_t *set, uint32_t event)
+static void small_requests_timeline_add(uint64_t *set, uint32_t event)
 {
 	set[event / 64] |= UINT64_C(1) << event % 64;
 }
@@ -137,9 +138,9 @@ static bool sort_event(struct sorting *s, uint32_t event)
 			return false;
 		s->small_slots[ev->slot / 64] &= ~(UINT64_C(1) << ev->slot % 64);
 		if (small)
-			add(s->small_slots, ev->slot);
+			small_requests_timeline_add(s->small_slots, ev->slot);
 	}
-	add(small ? a->small : a->others, event);
+	small_requests_timeline_add(small ? a->small : a->others, event);
 	return true;
 }
 
@@ -215,7 +216,7 @@ int frag_apart_new(struct frag_smallreq **out, const struct frag_choice *choice,
 	return rc;
 }
 
-static void drop(struct frag_smallreq *a, struct mark *mark)
+static void small_requests_timeline_drop(struct frag_smallreq *a, struct mark *mark)
 {
 	a->bytes -= mark->bytes;
 	frag_sim_del(mark->sim);
@@ -225,7 +226,7 @@ static void drop(struct frag_smallreq *a, struct mark *mark)
 static void drop_marks(struct frag_smallreq *a, struct frag_smallreq_timeline *way)
 {
 	while (way->mark_count)
-		drop(a, &way->marks[--way->mark_count]);
+		small_requests_timeline_drop(a, &way->marks[--way->mark_count]);
 }
 
 void frag_apart_del(struct frag_smallreq *a)
@@ -236,7 +237,7 @@ void frag_apart_del(struct frag_smallreq *a)
 		struct frag_smallreq_timeline *older = way->older;
 
 		drop_marks(a, way);
-		drop(a, &way->head);
+		small_requests_timeline_drop(a, &way->head);
 		free(way->marks);
 		free(way->changes);
 		if (way != &a->way)
@@ -274,7 +275,7 @@ static void keep_within(struct frag_smallreq *a, const struct frag_smallreq_time
 	for (struct frag_smallreq_timeline *way = a->newest; way; way = way->older) {
 		drop_marks(a, way);
 		if (way != busy)
-			drop(a, &way->head);
+			small_requests_timeline_drop(a, &way->head);
 	}
 	a->full = a->bytes > a->most;
 }
@@ -295,7 +296,8 @@ static bool is_unseen(const struct frag_smallreq_timeline *way, bool more, uint3
 	       && way->changes[way->count - 1].event > last_request;
 }
 
-static bool note(struct frag_smallreq_timeline *way, uint32_t event, bool more, uint32_t last_request)
+static bool small_requests_timeline_note(struct frag_smallreq_timeline *way, uint32_t event,
+					 bool more, uint32_t last_request)
 {
 	if (is_unseen(way, more, last_request)) {
 		way->count--;
@@ -308,8 +310,8 @@ static bool note(struct frag_smallreq_timeline *way, uint32_t event, bool more, 
 	return true;
 }
 
-static int fail(const struct frag_smallreq *a, struct frag_sim *sim, uint32_t event, int rc,
-		struct frag_error *err)
+static int small_requests_timeline_fail(const struct frag_smallreq *a, struct frag_sim *sim,
+					uint32_t event, int rc, struct frag_error *err)
 {
 	const struct frag_event ev = frag_apart_event(a, event);
 
@@ -317,8 +319,10 @@ static int fail(const struct frag_smallreq *a, struct frag_sim *sim, uint32_t ev
 }
 
 /* The small requests among events [from, to); what changes is noted of a way, if there is one. */
-static int simulate(const struct frag_smallreq *a, struct frag_sim *sim, uint32_t from, uint32_t to,
-		    struct frag_smallreq_timeline *way, struct frag_error *err)
+static int small_requests_timeline_simulate(const struct frag_smallreq *a, struct frag_sim *sim,
+					    uint32_t from, uint32_t to,
+					    struct frag_smallreq_timeline *way,
+					    struct frag_error *err)
 {
 	struct frag_engine *e = &sim->engines[0];
 	uint32_t used = used_of(e), last_request = from ? from - 1 : 0;
@@ -335,19 +339,21 @@ static int simulate(const struct frag_smallreq *a, struct frag_sim *sim, uint32_
 		}
 		frag_begin_record(sim, e, i);
 		rc = frag_tape_is_alloc(ev)
-			? frag_play_alloc(sim, e, ev, &a->tape->sites[ev->site], err)
-			: frag_plain_free(e, &sim->slots[ev->slot]);
+			     ? frag_play_alloc(sim, e, ev, &a->tape->sites[ev->site], err)
+			     : frag_plain_free(e, &sim->slots[ev->slot]);
 		if (rc)
-			return fail(a, sim, i, rc, err);
+			return small_requests_timeline_fail(a, sim, i, rc, err);
 		now = used_of(e);
-		if (way && now != used && !note(way, i, now > used, last_request))
+		if (way && now != used
+		    && !small_requests_timeline_note(way, i, now > used, last_request))
 			return frag_fail_nomem(err);
 		used = now;
 	}
 	return 0;
 }
 
-static int begin(const struct frag_smallreq *a, struct frag_sim **sim, struct frag_error *err)
+static int small_requests_timeline_begin(const struct frag_smallreq *a, struct frag_sim **sim,
+					 struct frag_error *err)
 {
 	const struct frag_sim_options options = {
 		.level = FRAG_LEVEL_SURVIVE, .devices = &a->figures,
@@ -375,8 +381,9 @@ static int release_unused(struct frag_sim *sim, uint32_t event, struct frag_erro
  * The small requests as they are before an event: from the last mark on, and where a way has none,
  * from what its parent had where they parted. *sim is the caller's, also where this fails.
  */
-static int make(struct frag_smallreq *a, const struct frag_smallreq_timeline *way, uint32_t event,
-		struct frag_sim **sim, struct frag_error *err)
+static int small_requests_timeline_make(struct frag_smallreq *a,
+					const struct frag_smallreq_timeline *way, uint32_t event,
+					struct frag_sim **sim, struct frag_error *err)
 {
 	uint32_t i = way->mark_count, from = 0;
 	int rc;
@@ -390,12 +397,12 @@ static int make(struct frag_smallreq *a, const struct frag_smallreq_timeline *wa
 		*sim = rc ? NULL : *sim;
 	} else if (way->parent) {
 		from = way->from + 1;
-		rc = make(a, way->parent, way->from, sim, err);
+		rc = small_requests_timeline_make(a, way->parent, way->from, sim, err);
 		rc = rc ? rc : release_unused(*sim, way->from, err);
 	} else {
-		rc = begin(a, sim, err);
+		rc = small_requests_timeline_begin(a, sim, err);
 	}
-	return rc ? rc : simulate(a, *sim, from, event, NULL, err);
+	return rc ? rc : small_requests_timeline_simulate(a, *sim, from, event, NULL, err);
 }
 
 /* A copy of the head, now and then. Where there is no room for one, that is all. */
@@ -415,7 +422,8 @@ static void keep_mark(struct frag_smallreq *a, struct frag_smallreq_timeline *wa
 	way->marks[way->mark_count++] = mark;
 }
 
-static int go_on(struct frag_smallreq *a, struct frag_smallreq_timeline *way, struct frag_error *err)
+static int small_requests_timeline_go_on(struct frag_smallreq *a,
+					 struct frag_smallreq_timeline *way, struct frag_error *err)
 {
 	const uint32_t count = a->tape->count;
 	const uint32_t to = count - way->known > a->ahead ? way->known + a->ahead : count;
@@ -423,17 +431,17 @@ static int go_on(struct frag_smallreq *a, struct frag_smallreq_timeline *way, st
 	int rc = 0;
 
 	if (!way->head.sim) {
-		rc = make(a, way, way->known, &way->head.sim, err);
+		rc = small_requests_timeline_make(a, way, way->known, &way->head.sim, err);
 		if (!rc)
 			keep_mark(a, way);
 	} else {
 		keep_mark(a, way);
 	}
-	rc = rc ? rc : simulate(a, way->head.sim, way->known, to, way, err);
+	rc = rc ? rc : small_requests_timeline_simulate(a, way->head.sim, way->known, to, way, err);
 	if (rc) {
 		/* it may have got stuck in the midst of what it was to do */
 		way->count = way->told;
-		drop(a, &way->head);
+		small_requests_timeline_drop(a, &way->head);
 		return rc;
 	}
 	way->known = to;
@@ -442,13 +450,13 @@ static int go_on(struct frag_smallreq *a, struct frag_smallreq_timeline *way, st
 	way->head.bytes = frag_sim_bytes(way->head.sim);
 	a->bytes += way->head.bytes + (way->capacity - had) * sizeof(*way->changes);
 	if (to == count)
-		drop(a, &way->head);
+		small_requests_timeline_drop(a, &way->head);
 	keep_within(a, way);
 	return 0;
 }
 
-int frag_smallreq_next_changes(struct frag_smallreq *a, struct frag_smallreq_cursor *p, struct frag_changes *changes,
-		  struct frag_error *err)
+int frag_smallreq_next_changes(struct frag_smallreq *a, struct frag_smallreq_cursor *p,
+			       struct frag_changes *changes, struct frag_error *err)
 {
 	const struct frag_smallreq_timeline *way;
 	int rc = 0;
@@ -457,7 +465,7 @@ int frag_smallreq_next_changes(struct frag_smallreq *a, struct frag_smallreq_cur
 	p->way = p->way ? p->way : &a->way;
 	way = p->way;
 	if (way->known <= p->event)
-		rc = go_on(a, p->way, err);
+		rc = small_requests_timeline_go_on(a, p->way, err);
 	changes->count = 0;
 	while (!rc && p->next + changes->count < way->count && changes->count < FRAG_CHANGES) {
 		changes->at[changes->count] = way->changes[p->next + changes->count];
@@ -469,7 +477,8 @@ int frag_smallreq_next_changes(struct frag_smallreq *a, struct frag_smallreq_cur
 	return rc;
 }
 
-static struct frag_smallreq_timeline *find(const struct frag_smallreq_timeline *parent, uint32_t from)
+static struct frag_smallreq_timeline *small_requests_timeline_find(
+	const struct frag_smallreq_timeline *parent, uint32_t from)
 {
 	struct frag_smallreq_timeline *way = parent->first;
 
@@ -484,7 +493,7 @@ int frag_smallreq_branch(struct frag_smallreq *a, struct frag_smallreq_cursor *p
 	struct frag_smallreq_timeline *way;
 
 	pthread_mutex_lock(&a->lock);
-	way = find(p->way, event);
+	way = small_requests_timeline_find(p->way, event);
 	if (!way && (way = calloc(1, sizeof(*way)))) {
 		way->parent = p->way;
 		way->from = event;

@@ -31,8 +31,8 @@ int frag_smallreq_next_changes(struct frag_smallreq *apart, struct frag_smallreq
 		  struct frag_changes *changes, struct frag_error *err);
 
 /* At this event, no small one, the unused segments have gone back. -FRAG_ENOMEM */
-int frag_smallreq_branch(struct frag_smallreq *apart, struct frag_smallreq_cursor *place, uint32_t event,
-		  struct frag_error *err);
+int frag_smallreq_branch(struct frag_smallreq *apart, struct frag_smallreq_cursor *place,
+			 uint32_t event, struct frag_error *err);
 
 /* The event in full, as far as somebody who reports a failure needs it. */
 struct frag_event frag_apart_event(const struct frag_smallreq *apart, uint32_t event);

@@ -22,7 +22,7 @@ struct writer {
 	bool good;
 };
 
-static void put(struct writer *w, uint64_t word)
+static void state_key_put(struct writer *w, uint64_t word)
 {
 	struct frag_state_key *o = w->outline;
 
@@ -63,19 +63,19 @@ static void rank_segments(struct writer *w, const struct frag_tape_site *small)
 }
 
 /* Blocks fill their segment, so it is clear where the next one begins. */
-static void put_segments(struct writer *w)
+static void state_key_put_segments(struct writer *w)
 {
 	const struct frag_heap *h = w->heap;
 
-	put(w, w->count);
+	state_key_put(w, w->count);
 	for (uint32_t i = 0; i < w->count; i++) {
 		const struct segment *s = &h->segments[w->aged[i].segment];
 		const struct frag_free_list *l = &h->index.lists[s->list];
 
-		put(w, s->bytes);
-		put(w, (uint64_t)l->pool << 32 | l->which);
+		state_key_put(w, s->bytes);
+		state_key_put(w, (uint64_t)l->pool << 32 | l->which);
 		for (uint32_t b = s->first; b != NONE; b = h->blocks[b].next)
-			put(w, h->blocks[b].bytes << 3 | h->blocks[b].state);
+			state_key_put(w, h->blocks[b].bytes << 3 | h->blocks[b].state);
 	}
 }
 
@@ -87,9 +87,11 @@ static void put_slots(struct writer *w, const struct frag_sim *sim, uint32_t cou
 
 		if (b == SLOT_NONE)
 			continue;
-		put(w, (uint64_t)i << 32 | (b >= SLOT_FIRST_STATE
-					    ? b : w->rank[w->heap->blocks[b].segment]));
-		put(w, b >= SLOT_FIRST_STATE ? 0 : w->heap->blocks[b].offset);
+		state_key_put(w, (uint64_t)i << 32
+					 | (b >= SLOT_FIRST_STATE
+						    ? b
+						    : w->rank[w->heap->blocks[b].segment]));
+		state_key_put(w, b >= SLOT_FIRST_STATE ? 0 : w->heap->blocks[b].offset);
 	}
 }
 
@@ -103,12 +105,12 @@ bool frag_apart_outline(const struct frag_smallreq *apart, const struct frag_sma
 	w.rank = calloc(segments, sizeof(*w.rank));
 	w.good = w.aged && w.rank;
 	outline->count = 0;
-	put(&w, place->event);
-	put(&w, (uintptr_t)place->way);
-	put(&w, (uint64_t)place->used << 32 | place->held);
+	state_key_put(&w, place->event);
+	state_key_put(&w, (uintptr_t)place->way);
+	state_key_put(&w, (uint64_t)place->used << 32 | place->held);
 	if (w.good) {
 		rank_segments(&w, frag_apart_site(apart));
-		put_segments(&w);
+		state_key_put_segments(&w);
 		put_slots(&w, sim, frag_apart_slots(apart));
 	}
 	free(w.aged);

@@ -190,7 +190,7 @@ int frag_sim_feed_plain(struct frag_sim *sim, const struct frag_batch *batch, ui
 }
 
 /* Where plain events that can be next to each other end: step numbers run on up to a gap. */
-static uint32_t find_end(const struct frag_tape_reader *r, uint32_t end)
+static uint32_t tape_player_find_end(const struct frag_tape_reader *r, uint32_t end)
 {
 	const struct frag_tape *t = r->tape;
 
@@ -222,7 +222,7 @@ int frag_sim_play(struct frag_sim *sim, struct frag_tape_reader *r, uint64_t unt
 
 		if (unwatched && sim->fed) {
 			frag_sim_watch(sim, &sim->step);
-			rc = play_level(sim, r, find_end(r, end), err);
+			rc = play_level(sim, r, tape_player_find_end(r, end), err);
 			rc = rc ? play_again(sim, r, rc, err) : 0;
 			frag_sim_unwatch(sim);
 			if (rc || r->next >= end || frag_sim_stopped(sim))

@@ -65,9 +65,9 @@ struct frag_batch_queue {
 #define PLACES 8
 #define PATIENCE_NS 100000000   /* then it is asked again whether to stop */
 
-static int frag_handover_init(struct frag_batch_queue *h, struct frag_sim *const *sims, uint32_t count,
-		       struct frag_trace *trace, struct frag_tape_writer *tape,
-		       struct frag_error *err)
+static int frag_handover_init(struct frag_batch_queue *h, struct frag_sim *const *sims,
+			      uint32_t count, struct frag_trace *trace,
+			      struct frag_tape_writer *tape, struct frag_error *err)
 {
 	const uint32_t first = tape ? 1 : 0;
 	pthread_condattr_t clock;
@@ -133,7 +133,7 @@ static bool frag_batch_queue_enable_read_ahead(struct frag_batch_queue *h)
 	return good;
 }
 
-static struct frag_owned_batch *place_of(const struct frag_batch_queue *h, uint64_t batch)
+static struct frag_owned_batch *workers_place_of(const struct frag_batch_queue *h, uint64_t batch)
 {
 	return &h->kept[batch % h->places];
 }
@@ -243,26 +243,26 @@ static bool all_stopped_in(const struct frag_batch_queue *h, uint64_t batch)
  * What all have had is shown, and its place is free: as far as there are no warnings, which are
  * the caller's to tell.
  */
-static void settle(struct frag_batch_queue *h)
+static void workers_settle(struct frag_batch_queue *h)
 {
 	uint64_t to = h->consumed;
 
-	while (can_tell(h) && !place_of(h, h->warned)->warnings)
+	while (can_tell(h) && !workers_place_of(h, h->warned)->warnings)
 		h->warned++;
 	if (h->kept && h->warned < to)
 		to = h->warned;
 	if (h->kept && to > h->shown)
-		frag_trace_show(h->trace, place_of(h, to - 1));
+		frag_trace_show(h->trace, workers_place_of(h, to - 1));
 	h->shown = to;
 }
 
 /* The caller: what there was to warn of, as far as it is time. */
 static void frag_batch_queue_print_warnings(struct frag_batch_queue *h)
 {
-	for (settle(h); can_tell(h); settle(h)) {
+	for (workers_settle(h); can_tell(h); workers_settle(h)) {
 		h->telling = true;
 		pthread_mutex_unlock(&h->lock);
-		frag_trace_warn(h->trace, place_of(h, h->warned));
+		frag_trace_warn(h->trace, workers_place_of(h, h->warned));
 		pthread_mutex_lock(&h->lock);
 		h->telling = false;
 		h->warned++;
@@ -273,7 +273,7 @@ static void frag_batch_queue_print_warnings(struct frag_batch_queue *h)
  * Counts what all have had. Only one thread at a time can be between two batches, as nobody
  * begins one meanwhile.
  */
-static void advance(struct frag_batch_queue *h)
+static void workers_advance(struct frag_batch_queue *h)
 {
 	while (h->consumed < limit(h) && all_had(h, h->consumed)) {
 		const bool failed = h->ending == FRAG_ENDING_FAILED && h->end == h->consumed + 1;
@@ -287,7 +287,7 @@ static void advance(struct frag_batch_queue *h)
 		if (h->stream && !h->tape && !failed && all_stopped_in(h, h->consumed - 1))
 			set_end(h, h->consumed, FRAG_ENDING_STOPPED);
 	}
-	settle(h);
+	workers_settle(h);
 }
 
 /* One batch through one consumer; false where there is none that could go on. */
@@ -300,7 +300,7 @@ static bool frag_handover_work(struct frag_batch_queue *h)
 
 	if (!c)
 		return false;
-	batch = h->kept ? &place_of(h, c->next)->batch : &h->own;
+	batch = h->kept ? &workers_place_of(h, c->next)->batch : &h->own;
 	c->busy = true;
 	pthread_mutex_unlock(&h->lock);
 	if (c->sim) {
@@ -318,7 +318,7 @@ static bool frag_handover_work(struct frag_batch_queue *h)
 		set_end(h, c->next + 1, FRAG_ENDING_FAILED);
 	}
 	c->next++;
-	advance(h);
+	workers_advance(h);
 	wake(h, 1);
 	return true;
 }
@@ -347,7 +347,7 @@ static void frag_handover_interrupt(struct frag_batch_queue *h)
  */
 static void frag_handover_read(struct frag_batch_queue *h, bool (*stop)(void *ctx), void *ctx)
 {
-	struct frag_owned_batch *k = h->kept ? place_of(h, h->made) : NULL;
+	struct frag_owned_batch *k = h->kept ? workers_place_of(h, h->made) : NULL;
 	struct frag_error *err = k ? &k->err : &h->err;
 	bool last, stopped;
 	int rc;
@@ -372,7 +372,7 @@ static void frag_handover_read(struct frag_batch_queue *h, bool (*stop)(void *ct
 		return;
 	}
 	h->made += rc == 0;
-	settle(h);
+	workers_settle(h);
 	if (last && set_end(h, h->made, FRAG_ENDING_READ)) {
 		h->rc = rc;
 		if (rc)
@@ -402,7 +402,7 @@ static void frag_handover_wait(struct frag_batch_queue *h, bool impatient)
 /* A batch that could not be read has had its warnings too, and its part of the trace. */
 static void show_broken(struct frag_batch_queue *h)
 {
-	struct frag_owned_batch *k = h->kept ? place_of(h, h->made) : NULL;
+	struct frag_owned_batch *k = h->kept ? workers_place_of(h, h->made) : NULL;
 
 	if (!k || !h->rc || !k->rc || h->end != h->made)
 		return;
@@ -504,7 +504,7 @@ static void decide(struct workers *w)
 }
 
 /* Somebody may read on meanwhile, so what is known of the trace is copied. */
-static void report(struct workers *w)
+static void workers_report(struct workers *w)
 {
 	struct frag_batch_queue *h = &w->handover;
 	struct frag_trace_info info;
@@ -531,7 +531,7 @@ static void read_and_work(struct workers *w)
 	pthread_mutex_lock(&h->lock);
 	while (!frag_handover_is_over(h)) {
 		frag_batch_queue_print_warnings(h);
-		report(w);
+		workers_report(w);
 		decide(w);
 		if (stops(w))
 			frag_handover_interrupt(h);

@@ -42,7 +42,8 @@ static bool give_up_recent(struct frag_lives *l)
 	struct frag_id_cache *r = &l->recent;
 
 	for (uint64_t i = 0; i <= r->mask; i++) {
-		if (r->slots[i] != NO_SLOT && !add_to_table(l, &l->lives[r->slots[i]].id, r->slots[i]))
+		if (r->slots[i] != NO_SLOT
+		    && !add_to_table(l, &l->lives[r->slots[i]].id, r->slots[i]))
 			return false;
 		r->slots[i] = NO_SLOT;
 	}
@@ -70,8 +71,8 @@ static bool make_way(struct frag_lives *l, uint32_t *place)
  * The new id of a slot, whose life does not have it yet. False: memory is short, and the id
  * is nowhere.
  */
-static inline bool enter(struct frag_lives *l, const struct frag_handle *id,
-			 struct frag_found found, uint32_t slot)
+static inline bool block_lifetimes_enter(struct frag_lives *l, const struct frag_handle *id,
+					 struct frag_found found, uint32_t slot)
 {
 	struct frag_id_cache *r = &l->recent;
 	uint32_t *place;
@@ -97,7 +98,7 @@ static inline bool enter(struct frag_lives *l, const struct frag_handle *id,
 	return true;
 }
 
-static inline void leave(struct frag_lives *l, struct frag_found found)
+static inline void block_lifetimes_leave(struct frag_lives *l, struct frag_found found)
 {
 	const struct frag_handle *id = &l->lives[found.slot].id;
 	struct frag_id_cache *r = &l->recent;
@@ -163,7 +164,7 @@ uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,
 		free(text);
 		return NO_SLOT;
 	}
-	if (!enter(l, id, found, slot == NONE ? l->count : slot)) {
+	if (!block_lifetimes_enter(l, id, found, slot == NONE ? l->count : slot)) {
 		free(text);
 		return NO_SLOT;
 	}
@@ -313,7 +314,7 @@ bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t ste
 	struct frag_life *life = &l->lives[slot];
 
 	FRAG_ASSERT(slot < l->count && !life->waits);
-	leave(l, found);
+	block_lifetimes_leave(l, found);
 	life->freed = step;
 	if (life->recorded != NONE && !wait_for_streams(l, slot))
 		return false;
@@ -325,7 +326,7 @@ bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t ste
 	return true;
 }
 
-static bool end(struct frag_lives *l, uint32_t slot)
+static bool block_lifetimes_end(struct frag_lives *l, uint32_t slot)
 {
 	if (!frag_grow(&l->ended, &l->ended_capacity, (uint64_t)l->ended_count + 1,
 		       sizeof(*l->ended)))
@@ -349,7 +350,7 @@ bool frag_lives_complete(struct frag_lives *l, struct frag_found found)
 	}
 	if (--life->waits)
 		return true;
-	if (!end(l, found.slot))
+	if (!block_lifetimes_end(l, found.slot))
 		return false;
 	recycle(l, found.slot);
 	return true;
@@ -365,7 +366,7 @@ static bool drain(struct frag_lives *l, uint32_t q, uint64_t step)
 		struct frag_life *life = &l->lives[l->cells[c].what];
 
 		life->synced = step;
-		if (--life->waits == 0 && !end(l, l->cells[c].what))
+		if (--life->waits == 0 && !block_lifetimes_end(l, l->cells[c].what))
 			return false;
 		queue->head = l->cells[c].next;
 		drop_cell(l, c);

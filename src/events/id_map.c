@@ -49,7 +49,7 @@ const char *frag_show_id(const struct frag_handle *id, char buf[FRAG_ID_ROOM])
 	return buf;
 }
 
-static void place(struct frag_ids *ids, struct frag_id_entry entry)
+static void id_map_place(struct frag_ids *ids, struct frag_id_entry entry)
 {
 	uint32_t at = entry.hash & ids->mask;
 
@@ -58,7 +58,7 @@ static void place(struct frag_ids *ids, struct frag_id_entry entry)
 	ids->entries[at] = entry;
 }
 
-static bool widen(struct frag_ids *ids)
+static bool id_map_widen(struct frag_ids *ids)
 {
 	const struct frag_id_entry *old = ids->entries;
 	const uint64_t size = (uint64_t)ids->mask + 1;
@@ -70,7 +70,7 @@ static bool widen(struct frag_ids *ids)
 	ids->entries = entries;
 	for (uint64_t i = 0; i < size; i++)
 		if (old[i].slot != NO_SLOT)
-			place(ids, old[i]);
+			id_map_place(ids, old[i]);
 	free((void *)(uintptr_t)old);
 	return true;
 }
@@ -79,9 +79,9 @@ bool frag_ids_add_wider(struct frag_ids *ids, struct frag_found found, uint32_t 
 {
 	const struct frag_id_entry entry = { .hash = found.hash, .slot = slot };
 
-	if (!widen(ids))
+	if (!id_map_widen(ids))
 		return false;
-	place(ids, entry);
+	id_map_place(ids, entry);
 	ids->count++;
 	return true;
 }

@@ -40,7 +40,7 @@ struct arrival {
 	uint32_t number;
 };
 
-static int by_address(const void *a, const void *b)
+static int recording_info_by_address(const void *a, const void *b)
 {
 	const struct arrival *x = a, *y = b;
 
@@ -85,7 +85,7 @@ int frag_trace_places(const struct frag_trace *trace, uint32_t device, uint32_t 
 		*count = 0;
 		return -FRAG_ENOMEM;
 	}
-	qsort(all, *count, sizeof(*all), by_address);
+	qsort(all, *count, sizeof(*all), recording_info_by_address);
 	for (uint32_t i = 0; i < *count; i++)
 		(*places)[all[i].number] = i;
 	free(all);

@@ -7,7 +7,7 @@
 #include "base/array_grow.h"
 #include "base/hash.h"
 
-static bool is_digit(char c)
+static bool repeated_marks_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -17,9 +17,9 @@ char *frag_mark_kind(const char *name, size_t length)
 	char *kind = malloc(length + 1), *p = kind;
 
 	for (size_t i = 0; kind && i < length; i++)
-		if (!is_digit(name[i]))
+		if (!repeated_marks_is_digit(name[i]))
 			*p++ = name[i] ? name[i] : ' ';
-		else if (!i || !is_digit(name[i - 1]))
+		else if (!i || !repeated_marks_is_digit(name[i - 1]))
 			*p++ = '#';
 	if (kind)
 		*p = '\0';

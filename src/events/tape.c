@@ -67,7 +67,7 @@ static bool add_text(struct frag_tape *t, const char *text, uint64_t length)
 }
 
 /* A new alloc's id, and where it is if the trace begins with it. */
-static bool add_alloc(struct frag_tape_writer *w, const struct frag_event *ev)
+static bool tape_add_alloc(struct frag_tape_writer *w, const struct frag_event *ev)
 {
 	struct frag_tape *t = w->tape;
 	uint64_t id = ev->id.number;
@@ -182,7 +182,7 @@ static bool add_event(struct frag_tape_writer *w, const struct frag_event *ev, u
 	else if (ev->members & FRAG_HAS_ID)
 		value = w->alloc_of[ev->slot];
 	word |= value << FRAG_TAPE_VALUE_SHIFT;
-	if (!add_stride(t) || (ev->op == FRAG_OP_ALLOC && !add_alloc(w, ev))
+	if (!add_stride(t) || (ev->op == FRAG_OP_ALLOC && !tape_add_alloc(w, ev))
 	    || !add_gap(t, ev->step) || !add_time(t, ev))
 		return false;
 	if (is_rare(ev)) {
@@ -250,7 +250,7 @@ static bool stack_frame(const void *of, uint64_t *at, struct frag_frame *frame)
 	return frag_symbols_frame(frag_trace_symbols(t->trace), at, frame);
 }
 
-static struct frag_tape *make(const struct frag_trace *trace)
+static struct frag_tape *tape_make(const struct frag_trace *trace)
 {
 	struct frag_tape *t = calloc(1, sizeof(*t));
 
@@ -274,7 +274,7 @@ struct frag_tape_writer *frag_tape_writer_new(const struct frag_trace *trace, ui
 	if (!w)
 		return NULL;
 	w->max = max;
-	w->tape = make(trace);
+	w->tape = tape_make(trace);
 	if (w->tape && frag_map_init(&w->sites, frag_hash_seed()))
 		return w;
 	frag_tape_writer_del(w);

@@ -64,13 +64,14 @@ static int name_initial(struct frag_trace *t, struct frag_error *err)
  * The source is taken over, also where this fails: whatever was made until then is
  * closed with the trace.
  */
-static int make(struct frag_trace **out, const struct frag_source_ops *ops, void *state,
-		const char *path, const struct frag_device_figures *devices,
-		uint32_t device_count, const struct frag_trace_options *options,
-		struct frag_error *err)
+static int trace_make(struct frag_trace **out, const struct frag_source_ops *ops, void *state,
+		      const char *path, const struct frag_device_figures *devices,
+		      uint32_t device_count, const struct frag_trace_options *options,
+		      struct frag_error *err)
 {
 	const bool python = options && options->stacks == FRAG_STACKS_PYTHON;
-	const bool whole = ops->frame && (python || (options && options->stacks == FRAG_STACKS_ALL));
+	const bool whole =
+		ops->frame && (python || (options && options->stacks == FRAG_STACKS_ALL));
 	struct frag_trace *t = calloc(1, sizeof(*t));
 	uint64_t seed = frag_hash_seed();
 	int rc;
@@ -155,7 +156,7 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 
 	if (rc)
 		return rc;
-	rc = make(out, r.ops, r.state, path, r.devices, r.device_count, options, err);
+	rc = trace_make(out, r.ops, r.state, path, r.devices, r.device_count, options, err);
 	if (rc)
 		return rc;
 	(*out)->input = r.input;
@@ -183,8 +184,8 @@ int frag_trace_from(struct frag_trace **out, const struct frag_source_ops *ops, 
 {
 	static const struct frag_device_figures unlimited = { .granularity = FRAG_GRANULARITY };
 
-	return make(out, ops, state, ops->form, device_count ? devices : &unlimited,
-		    device_count ? device_count : 1, options, err);
+	return trace_make(out, ops, state, ops->form, device_count ? devices : &unlimited,
+			  device_count ? device_count : 1, options, err);
 }
 
 void frag_trace_close(struct frag_trace *t)
@@ -235,9 +236,9 @@ static void report_left_out(struct frag_trace *t)
 	char message[640];
 
 	for (uint32_t i = 0; i < t->kind_count && t->options.log.warn; i++) {
-		snprintf(message, sizeof(message), "left out %" PRIu64 " event%s: %s; the first: %s",
-			 t->kinds[i].count, t->kinds[i].count == 1 ? "" : "s", t->kinds[i].kind,
-			 t->kinds[i].first);
+		snprintf(message, sizeof(message),
+			 "left out %" PRIu64 " event%s: %s; the first: %s", t->kinds[i].count,
+			 t->kinds[i].count == 1 ? "" : "s", t->kinds[i].kind, t->kinds[i].first);
 		t->options.log.warn(t->options.log.ctx, message);
 	}
 	t->kind_count = 0;      /* once, however often the end is asked for */

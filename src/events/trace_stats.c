@@ -96,7 +96,7 @@ static void note_free(struct frag_survey *s, const struct frag_event *ev)
 	s->waiting_frees += ev->waits;
 }
 
-static void note_mark(struct frag_survey *s, const struct frag_event *ev)
+static void trace_stats_note_mark(struct frag_survey *s, const struct frag_event *ev)
 {
 	struct frag_survey_mark *m;
 	uint32_t n = ev->text.length;
@@ -129,6 +129,6 @@ bool frag_survey_event(struct frag_survey *s, const struct frag_event *ev)
 	if (ev->op == FRAG_OP_FREE)
 		note_free(s, ev);
 	if (ev->op == FRAG_OP_MARK)
-		note_mark(s, ev);
+		trace_stats_note_mark(s, ev);
 	return true;
 }

@@ -151,7 +151,8 @@ static struct mooring moor(const struct survey *s, frag_block at, uint64_t bytes
 }
 
 /* Each segment, then its blocks in the order of their addresses. */
-static void visit(void *ctx, const struct frag_segment_view *seg, const struct frag_block_view *b)
+static void device_state_visit(void *ctx, const struct frag_segment_view *seg,
+			       const struct frag_block_view *b)
 {
 	struct survey *s = ctx;
 	const frag_block at = s->block;
@@ -268,7 +269,7 @@ static int find_pins(struct frag_device_state *moment, struct survey *s)
 	int rc;
 
 	frag_sim_walk(s->sim, s->device, s, note_tag);
-	frag_heap_walk(frag_sim_heap(s->sim, s->device), s, visit);
+	frag_heap_walk(frag_sim_heap(s->sim, s->device), s, device_state_visit);
 	end_segment(s);
 	shares = s->failed ? NULL : malloc(((size_t)s->mooring_count + 1) * sizeof(*shares));
 	if (!shares)

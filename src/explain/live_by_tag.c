@@ -23,7 +23,7 @@ static int by_tag(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int live_by_tag_by_bytes(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
@@ -123,7 +123,7 @@ static char *put_part(char *p, const char *text, size_t length)
 }
 
 /* "/home/me/model.py:42 forward", or of native code "name (library.so)". */
-static char *put_frame(char *p, const struct frag_frame *f)
+static char *live_by_tag_put_frame(char *p, const struct frag_frame *f)
 {
 	const char *file = f->file.text;
 	size_t length = f->file.length;
@@ -159,7 +159,7 @@ char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at)
 			free(text);
 			return NULL;
 		}
-		p = put_frame(text + used, &frame);
+		p = live_by_tag_put_frame(text + used, &frame);
 		*p++ = '\n';
 		*p = '\0';
 		used = (uint32_t)(p - text);
@@ -171,7 +171,7 @@ char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at)
 static bool name_stacks(struct frag_tag_usage *holder, struct share *stacks, uint32_t count,
 			const struct frag_symbols *symbols)
 {
-	qsort(stacks, count, sizeof(*stacks), by_bytes);
+	qsort(stacks, count, sizeof(*stacks), live_by_tag_by_bytes);
 	for (uint32_t i = 0; i < count; i++) {
 		struct frag_holder_stack *to = &holder->stacks[holder->stack_count];
 
@@ -179,8 +179,10 @@ static bool name_stacks(struct frag_tag_usage *holder, struct share *stacks, uin
 		if (!stacks[i].stack || holder->stack_count == FRAG_HOLDER_STACKS_MAX)
 			continue;
 		*to = (struct frag_holder_stack){
-			.frames = frag_frames_json(symbols, stacks[i].stack), .bytes = stacks[i].bytes,
-			.blocks = stacks[i].blocks, .oldest = stacks[i].oldest,
+			.frames = frag_frames_json(symbols, stacks[i].stack),
+			.bytes = stacks[i].bytes,
+			.blocks = stacks[i].blocks,
+			.oldest = stacks[i].oldest,
 		};
 		if (!to->frames)
 			return false;
@@ -235,7 +237,7 @@ static int name_holders(const struct sums *s, const struct frag_symbols *symbols
 		qsort(s->shares, s->count, sizeof(*s->shares), by_tag);
 	tag_count = sum_tags(s->shares, s->count, tags);
 	if (tag_count)
-		qsort(tags, tag_count, sizeof(*tags), by_bytes);
+		qsort(tags, tag_count, sizeof(*tags), live_by_tag_by_bytes);
 	for (uint32_t i = 0; i < tag_count && i < FRAG_HOLDERS_MAX && !rc; i++) {
 		rc = name_holder(&holders[i], &tags[i], s->shares, s->count, symbols);
 		*count = i + 1;

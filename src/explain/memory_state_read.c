@@ -31,8 +31,8 @@ static void note_owner(void *ctx, const struct frag_live *live)
 	};
 }
 
-int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_sim *sim, uint32_t device,
-	       struct frag_error *err)
+int frag_memory_state_read(struct frag_memory_state *scene, const struct frag_sim *sim,
+			   uint32_t device, struct frag_error *err)
 {
 	struct sight s = { .sim = sim };
 	int rc = -FRAG_ENOMEM;

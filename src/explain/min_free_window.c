@@ -71,7 +71,8 @@ static void end_run(struct search *s, const struct frag_block_view *b)
 }
 
 /* Blocks come in the order of their addresses. */
-static void visit(void *ctx, const struct frag_segment_view *seg, const struct frag_block_view *b)
+static void min_free_window_visit(void *ctx, const struct frag_segment_view *seg,
+				  const struct frag_block_view *b)
 {
 	struct search *s = ctx;
 
@@ -99,7 +100,7 @@ bool frag_window_find(const struct frag_heap *h, const struct frag_failed_reques
 
 	if (wish->left >= wish->tried)
 		return false;
-	frag_heap_walk(h, &s, visit);
+	frag_heap_walk(h, &s, min_free_window_visit);
 	end_segment(&s);
 	*out = s.best;
 	return s.any && s.best.live;

@@ -107,7 +107,7 @@ static void backward(struct frag_gen *g, struct pipeline *p, uint64_t s, uint64_
 }
 
 /* The next of the stage's passes, if what it needs is there. */
-static bool advance(struct frag_gen *g, struct pipeline *p, uint64_t s)
+static bool pipeline_advance(struct frag_gen *g, struct pipeline *p, uint64_t s)
 {
 	uint64_t n = p->option[STAGES], all = p->option[MICRO_BATCHES];
 	struct stage *stage = &p->stages[s];
@@ -152,7 +152,7 @@ static void iteration(struct frag_gen *g, struct pipeline *p)
 	while (moved && frag_gen_going(g)) {
 		moved = false;
 		for (uint64_t s = 0; s < o[STAGES]; s++)
-			moved |= advance(g, p, s);
+			moved |= pipeline_advance(g, p, s);
 	}
 	update(g, p);
 }

@@ -103,7 +103,8 @@ int frag_scenario_set(const struct frag_scenario *s, uint64_t *option, uint32_t 
 }
 
 /* The command that makes this trace again: all options, the defaults too. */
-static void describe(const struct frag_scenario *s, const uint64_t *option, char *buf, size_t size)
+static void scenario_describe(const struct frag_scenario *s, const uint64_t *option, char *buf,
+			      size_t size)
 {
 	size_t used = (size_t)snprintf(buf, size, "fragsim gen %s", s->name);
 
@@ -132,8 +133,8 @@ static uint32_t device_count(const struct frag_scenario *s, const uint64_t *opti
 	return 1;
 }
 
-static void begin(struct frag_gen *g, const struct frag_scenario *s, bool object,
-		  struct frag_outfile *out)
+static void scenario_begin(struct frag_gen *g, const struct frag_scenario *s, bool object,
+			   struct frag_outfile *out)
 {
 	struct frag_device_figures devices[DEVICES_MAX];
 	uint32_t count = device_count(s, g->option);
@@ -146,7 +147,7 @@ static void begin(struct frag_gen *g, const struct frag_scenario *s, bool object
 		if (s->device)
 			devices[i] = *s->device;
 	}
-	describe(s, g->option, source, sizeof(source));
+	scenario_describe(s, g->option, source, sizeof(source));
 	frag_writer_begin(&g->writer, out, object, devices, count,
 			  (struct frag_text){ .text = NULL }, source);
 }
@@ -160,7 +161,7 @@ int frag_scenario_write(const struct frag_scenario *s, const uint64_t *option, b
 
 	if (rc)
 		return rc;
-	begin(&g, s, object, out);
+	scenario_begin(&g, s, object, out);
 	s->emit(&g);
 	frag_writer_end(&g.writer);
 	if (g.no_memory)

@@ -175,7 +175,7 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 }
 
 /* merge without its checks: joins free neighbour n to the detached block *b. */
-static void merge(struct frag_heap *h, frag_block *b, uint32_t n)
+static void block_merge(struct frag_heap *h, frag_block *b, uint32_t n)
 {
 	FRAG_ASSERT(h->blocks[*b].prev == n || h->blocks[*b].next == n);
 	frag_list_out(h, n);
@@ -196,9 +196,9 @@ int frag_heap_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 	if (!exists(h, neighbour) || h->blocks[neighbour].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, neighbour, "is not free");
 	if (h->blocks[*b].prev != neighbour && h->blocks[*b].next != neighbour)
-		return frag_refuse_block(h, __func__, neighbour, "is no neighbour of block %" PRIu32,
-					 *b);
-	merge(h, b, neighbour);
+		return frag_refuse_block(h, __func__, neighbour,
+					 "is no neighbour of block %" PRIu32, *b);
+	block_merge(h, b, neighbour);
 	h->totals.merges++;
 	return 0;
 }
@@ -220,8 +220,8 @@ static int refuse_take(struct frag_heap *h, const char *verb, frag_block b, uint
 }
 
 /* The same, and below join, wherever a segment is not plain. */
-__attribute__((noinline))
-static uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
+__attribute__((noinline)) static uint32_t block_part(struct frag_heap *h, uint32_t b, uint64_t keep,
+						     bool upper)
 {
 	uint32_t other;
 
@@ -233,8 +233,8 @@ static uint32_t part(struct frag_heap *h, uint32_t b, uint64_t keep, bool upper)
 }
 
 /* take and take_upper. */
-HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requested,
-		       uint64_t keep, bool upper)
+HOT int block_take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requested,
+		   uint64_t keep, bool upper)
 {
 	const struct segment *s;
 	uint64_t bytes;
@@ -258,7 +258,7 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requ
 		*b = part_plain(h, s, *b, keep, upper);
 		h->totals.splits++;
 	} else {
-		*b = part(h, *b, keep, upper);
+		*b = block_part(h, *b, keep, upper);
 		h->totals.splits += !s->slot_size;
 	}
 	begin_request(h, *b, requested);
@@ -267,27 +267,26 @@ HOT int take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requ
 
 int frag_heap_take(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
 {
-	return take(h, __func__, b, requested, keep, false);
+	return block_take(h, __func__, b, requested, keep, false);
 }
 
 int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t requested, uint64_t keep)
 {
-	return take(h, __func__, b, requested, keep, true);
+	return block_take(h, __func__, b, requested, keep, true);
 }
 
 /* Makes a detached block a free one, together with free neighbours: that block. */
-__attribute__((noinline))
-static uint32_t join(struct frag_heap *h, uint32_t b)
+__attribute__((noinline)) static uint32_t block_join(struct frag_heap *h, uint32_t b)
 {
 	const bool whole = !h->segments[h->blocks[b].segment].slot_size;
 	const uint32_t prev = h->blocks[b].prev, next = h->blocks[b].next;
 
 	if (next != NONE && h->blocks[next].state == FRAG_FREE) {
-		merge(h, &b, next);
+		block_merge(h, &b, next);
 		h->totals.merges += whole;
 	}
 	if (prev != NONE && h->blocks[prev].state == FRAG_FREE) {
-		merge(h, &b, prev);
+		block_merge(h, &b, prev);
 		h->totals.merges += whole;
 	}
 	frag_list_in(h, b);
@@ -305,7 +304,7 @@ int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 	if (rc)
 		return rc;
 	s = &h->segments[h->blocks[b].segment];
-	b = is_plain(h, s) ? join_plain(h, s, b) : join(h, b);
+	b = is_plain(h, s) ? join_plain(h, s, b) : block_join(h, b);
 	if (out)
 		*out = b;
 	return 0;

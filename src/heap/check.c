@@ -140,7 +140,9 @@ static int check_segment(const struct frag_heap *h, const struct segment *s, str
 	if ((s->idle_at != NONE) != (!live && !s->kept && !s->page)
 	    || (s->idle_at != NONE && (s->idle_at >= h->idle_count
 				       || &h->segments[h->idle[s->idle_at]] != s)))
-		return frag_fail(err, FRAG_ECHECK, "segment %u: it is idle and not listed so, or the reverse", s->ordinal);
+		return frag_fail(err, FRAG_ECHECK,
+				 "segment %u: it is idle and not listed so, or the reverse",
+				 s->ordinal);
 	if (s->idle_at != NONE) {
 		r->sum.releasable += s->bytes;
 		r->idle++;
@@ -158,7 +160,7 @@ static int differs(struct frag_error *err, const char *what, uint64_t kept, uint
 			 " by count", what, kept, counted);
 }
 
-static int compare(const struct frag_heap *h, const struct recount *r, struct frag_error *err)
+static int check_compare(const struct frag_heap *h, const struct recount *r, struct frag_error *err)
 {
 	const struct frag_totals *kept = &h->totals, *sum = &r->sum;
 	int rc = differs(err, "requested", kept->requested, sum->requested);
@@ -193,7 +195,7 @@ int frag_heap_check(const struct frag_heap *h, struct frag_error *err)
 		if (h->segments[s].in_use)
 			rc = check_segment(h, &h->segments[s], &r, err);
 	if (!rc)
-		rc = compare(h, &r, err);
+		rc = check_compare(h, &r, err);
 	free(r.listed);
 	return rc;
 }

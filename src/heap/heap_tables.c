@@ -8,7 +8,11 @@ void frag_note_call(struct frag_heap *h, enum frag_call_kind kind, const struct 
 {
 	FRAG_ASSERT(h->call_count < h->call_capacity);
 	h->calls[h->call_count++] = (struct frag_call){
-		.kind = kind, .ordinal = s->ordinal, .list = s->list, .offset = offset, .bytes = bytes,
+		.kind = kind,
+		.ordinal = s->ordinal,
+		.list = s->list,
+		.offset = offset,
+		.bytes = bytes,
 	};
 }
 

@@ -59,7 +59,7 @@ bool frag_index_copy(struct frag_index *x)
 }
 
 /* Doubles the tournament until it has a leaf for each of `count` lists. */
-static bool widen(struct frag_index *x, uint32_t count)
+static bool index_widen(struct frag_index *x, uint32_t count)
 {
 	uint32_t leaves = x->leaves;
 	uint64_t *top;
@@ -94,7 +94,7 @@ bool frag_index_reserve_lists(struct frag_index *x, uint32_t n)
 	    || !frag_map_reserve(&x->by_key, n))
 		return false;
 	while (x->leaves < count)
-		if (!widen(x, x->leaves + 1))
+		if (!index_widen(x, x->leaves + 1))
 			return false;
 	return true;
 }
@@ -107,7 +107,7 @@ uint32_t frag_index_list_of(struct frag_index *x, uint32_t pool, uint32_t which)
 	if (list != FRAG_MAP_NONE)
 		return x->recent = list;
 	if (!frag_grow(&x->lists, &x->capacity, (uint64_t)x->count + 1, sizeof(*x->lists))
-	    || !widen(x, x->count + 1) || !frag_map_add(&x->by_key, key, x->count))
+	    || !index_widen(x, x->count + 1) || !frag_map_add(&x->by_key, key, x->count))
 		return UINT32_MAX;
 	x->lists[x->count] = (struct frag_free_list){
 		.pool = pool, .which = which, .longest = FRAG_SPREAD_ABOVE,
@@ -145,8 +145,8 @@ static const struct frag_entry *last_of(const struct frag_index *x, const struct
 		if (!bins->summary[at])
 			continue;
 		word = at * 64 + frag_highest_bit(bins->summary[at]);
-		return frag_bunch_last(&x->bunches,
-				       &bins->bunch[word * 64 + frag_highest_bit(bins->full[word])]);
+		return frag_bunch_last(
+			&x->bunches, &bins->bunch[word * 64 + frag_highest_bit(bins->full[word])]);
 	}
 	return NULL;
 }
@@ -188,7 +188,8 @@ void frag_index_spread(struct frag_index *x, struct frag_free_list *l)
 /* By address and by key: the list has changed. */
 static void renew_largest(struct frag_index *x, uint32_t list)
 {
-	const uint64_t largest = frag_tree_largest(&x->bunches.nodes, x->lists[list].root, x->order);
+	const uint64_t largest =
+		frag_tree_largest(&x->bunches.nodes, x->lists[list].root, x->order);
 
 	if (largest != x->lists[list].largest)
 		frag_index_set_largest(x, list, largest);
@@ -309,8 +310,9 @@ const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32
 {
 	const struct frag_free_list *l = &x->lists[list];
 
-	return bytes > l->largest ? NULL
-				  : frag_tree_fit(&x->bunches.nodes, l->root, x->order, from, bytes);
+	return bytes > l->largest
+		       ? NULL
+		       : frag_tree_fit(&x->bunches.nodes, l->root, x->order, from, bytes);
 }
 
 const struct frag_index_ops frag_index_size = { .name = "size", .order = FRAG_BY_SIZE };

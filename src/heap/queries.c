@@ -114,7 +114,7 @@ void frag_heap_prefetch(const struct frag_heap *h, frag_block b)
 	frag_expect(h, b);
 }
 
-static frag_block block_of(const struct frag_entry *e)
+static frag_block queries_block_of(const struct frag_entry *e)
 {
 	return e ? e->block : FRAG_NO_BLOCK;
 }
@@ -131,7 +131,7 @@ frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64
 
 	if (list >= h->index.count || h->index.order != FRAG_BY_ADDRESS)
 		return FRAG_NO_BLOCK;
-	return block_of(frag_index_find_from(&h->index, list, bytes, &from));
+	return queries_block_of(frag_index_find_from(&h->index, list, bytes, &from));
 }
 
 frag_block frag_heap_find_key(const struct frag_heap *h, frag_list list, uint64_t bytes,
@@ -141,13 +141,14 @@ frag_block frag_heap_find_key(const struct frag_heap *h, frag_list list, uint64_
 
 	if (list >= h->index.count || h->index.order != FRAG_BY_KEY)
 		return FRAG_NO_BLOCK;
-	return block_of(frag_index_find_from(&h->index, list, bytes, &from));
+	return queries_block_of(frag_index_find_from(&h->index, list, bytes, &from));
 }
 
 frag_block frag_heap_find_last(const struct frag_heap *h, frag_list list, uint64_t bytes)
 {
-	return list < h->index.count ? block_of(frag_index_find_last(&h->index, list, bytes))
-				     : FRAG_NO_BLOCK;
+	return list < h->index.count
+		       ? queries_block_of(frag_index_find_last(&h->index, list, bytes))
+		       : FRAG_NO_BLOCK;
 }
 
 frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
@@ -176,7 +177,7 @@ frag_block frag_heap_after(const struct frag_heap *h, frag_block b)
 	if (!position(h, b, &list, &key))
 		return FRAG_NO_BLOCK;
 	key.offset++;
-	return block_of(frag_index_lower_bound(&h->index, list, &key));
+	return queries_block_of(frag_index_lower_bound(&h->index, list, &key));
 }
 
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
@@ -186,7 +187,7 @@ frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
 
 	if (!position(h, b, &list, &key))
 		return FRAG_NO_BLOCK;
-	return block_of(frag_index_before(&h->index, list, &key));
+	return queries_block_of(frag_index_before(&h->index, list, &key));
 }
 
 frag_list frag_heap_list_of(const struct frag_heap *h, frag_block b)
@@ -207,7 +208,7 @@ frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uin
 
 	if (list >= h->index.count || h->index.order != FRAG_BY_SIZE)
 		return FRAG_NO_BLOCK;
-	return block_of(frag_index_before(&h->index, list, &key));
+	return queries_block_of(frag_index_before(&h->index, list, &key));
 }
 
 frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b)
@@ -220,7 +221,7 @@ frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, fr
 		key = frag_gap_entry(h, b);
 		key.offset++;
 	}
-	return block_of(frag_index_lower_bound(&h->gaps, list, &key));
+	return queries_block_of(frag_index_lower_bound(&h->gaps, list, &key));
 }
 
 frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i)

@@ -34,7 +34,7 @@ static uint32_t isolate(struct frag_heap *h, uint32_t b, uint64_t offset, uint64
 	return b;
 }
 
-static bool is(const struct frag_heap *h, uint32_t b, enum frag_state state)
+static bool range_is(const struct frag_heap *h, uint32_t b, enum frag_state state)
 {
 	return exists(h, b) && h->blocks[b].state == state;
 }
@@ -47,7 +47,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	uint64_t cost;
 	int rc;
 
-	if (!is(h, unmapped, FRAG_UNMAPPED))
+	if (!range_is(h, unmapped, FRAG_UNMAPPED))
 		return frag_refuse_block(h, __func__, unmapped, "is not unmapped");
 	if (!covers(h, unmapped, offset, bytes))
 		return frag_refuse_block(h, __func__, unmapped, NO_PAGES, bytes, offset);
@@ -62,7 +62,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	frag_gap_out(h, unmapped);
 	b = isolate(h, unmapped, offset, bytes);
 	n = h->blocks[b].next;
-	if (is(h, n, FRAG_UNMAPPED)) {
+	if (range_is(h, n, FRAG_UNMAPPED)) {
 		frag_renew(h, n);
 		frag_gap_in(h, n);
 	}
@@ -74,12 +74,12 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	frag_note_call(h, FRAG_CALL_MAP, s, offset, bytes);
 	frag_note_step_peaks(h);
 	n = h->blocks[b].next;
-	if (is(h, n, FRAG_FREE)) {
+	if (range_is(h, n, FRAG_FREE)) {
 		frag_list_out(h, n);
 		frag_block_merge(h, b, n);
 	}
 	n = h->blocks[b].prev;
-	if (is(h, n, FRAG_FREE)) {
+	if (range_is(h, n, FRAG_FREE)) {
 		frag_list_out(h, n);
 		h->blocks[n].order = h->blocks[b].order;
 		frag_block_merge(h, n, b);
@@ -99,7 +99,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	uint64_t cost;
 	int rc;
 
-	if (!is(h, b, FRAG_FREE))
+	if (!range_is(h, b, FRAG_FREE))
 		return frag_refuse_block(h, __func__, b, "is not free");
 	if (!covers(h, b, offset, bytes))
 		return frag_refuse_block(h, __func__, b, NO_PAGES, bytes, offset);
@@ -127,12 +127,12 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	h->totals.reserved -= bytes;
 	frag_note_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
 	n = h->blocks[b].next;
-	if (is(h, n, FRAG_UNMAPPED)) {
+	if (range_is(h, n, FRAG_UNMAPPED)) {
 		frag_gap_out(h, n);
 		frag_block_merge(h, b, n);
 	}
 	n = h->blocks[b].prev;
-	if (is(h, n, FRAG_UNMAPPED)) {
+	if (range_is(h, n, FRAG_UNMAPPED)) {
 		frag_gap_out(h, n);
 		h->blocks[n].order = h->blocks[b].order;
 		frag_block_merge(h, n, b);
@@ -207,7 +207,7 @@ void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *re
 			continue;
 		while (h->blocks[last].next != NONE)
 			last = h->blocks[last].next;
-		end = is(h, last, FRAG_UNMAPPED) ? h->blocks[last].offset : s->bytes;
+		end = range_is(h, last, FRAG_UNMAPPED) ? h->blocks[last].offset : s->bytes;
 		resize(h, s, last, resized(ctx, s->page, s->bytes, end));
 	}
 }

@@ -37,7 +37,7 @@ static const char *fault_of(const struct frag_heap *h, frag_block b)
 	return h->blocks[b].bytes ? NULL : "it was merged into another one, or released";
 }
 
-static int describe(struct frag_heap *h, const char *verb, frag_block b)
+static int refusal_describe(struct frag_heap *h, const char *verb, frag_block b)
 {
 	static const char *const states[] = {
 		[FRAG_FREE] = "free", [FRAG_ALLOCATED] = "allocated", [FRAG_PENDING] = "pending",
@@ -60,7 +60,7 @@ int frag_refuse_block(struct frag_heap *h, const char *verb, frag_block b, const
 	if (fault)
 		return frag_refuse(h, verb, "block %" PRIu32 ": %s", b, fault);
 	va_start(args, rule);
-	add_rule(h, describe(h, verb, b), rule, args);
+	add_rule(h, refusal_describe(h, verb, b), rule, args);
 	va_end(args);
 	return -FRAG_EPOLICY;
 }

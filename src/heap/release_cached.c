@@ -32,8 +32,8 @@ static int by_rank(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static bool by_ordinal(const struct frag_heap *h, frag_block b, void *ctx,
-		       uint64_t rank[FRAG_RANKS])
+static bool release_cached_by_ordinal(const struct frag_heap *h, frag_block b, void *ctx,
+				      uint64_t rank[FRAG_RANKS])
 {
 	(void)h;
 	(void)b;
@@ -42,7 +42,7 @@ static bool by_ordinal(const struct frag_heap *h, frag_block b, void *ctx,
 	return true;
 }
 
-static bool add(const struct frag_heap *h, struct turns *t, uint32_t b)
+static bool release_cached_add(const struct frag_heap *h, struct turns *t, uint32_t b)
 {
 	struct turn turn = {
 		.offset = h->blocks[b].offset, .block = b,
@@ -75,7 +75,7 @@ static bool add_pages(const struct frag_heap *h, struct turns *t, uint32_t list)
 	uint32_t b = e ? e->block : NONE;
 
 	for (; b != NONE; b = frag_heap_after(h, b))
-		if (has_whole_pages(h, b) && !add(h, t, b))
+		if (has_whole_pages(h, b) && !release_cached_add(h, t, b))
 			return false;
 	return true;
 }
@@ -102,7 +102,7 @@ int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < h->idle_count && room; i++)
-		room = add(h, &t, h->segments[h->idle[i]].first);
+		room = release_cached_add(h, &t, h->segments[h->idle[i]].first);
 	for (uint32_t i = 0; i < lists && room; i++)
 		room = add_pages(h, &t, i);
 	if (!room)
@@ -119,5 +119,5 @@ int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 
 int frag_heap_release_idle(struct frag_heap *h)
 {
-	return frag_heap_release_unused(h, by_ordinal, NULL);
+	return frag_heap_release_unused(h, release_cached_by_ordinal, NULL);
 }

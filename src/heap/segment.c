@@ -36,8 +36,8 @@ static void drop_segment(struct frag_heap *h, uint32_t s)
  * Enters a segment that the device gave; its only block is free, or unmapped
  * where it is a range of pages. The caller has made room for one block with frag_room().
  */
-static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_list list,
-			uint64_t bytes, uint64_t page)
+static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_list list,
+				uint64_t bytes, uint64_t page)
 {
 	uint32_t b = frag_new_block(h);
 	struct segment *g = &h->segments[s];
@@ -73,8 +73,8 @@ static frag_block enter(struct frag_heap *h, uint32_t s, frag_addr addr, frag_li
 }
 
 /* grow and reserve differ in what they ask of the device only. */
-static int obtain(struct frag_heap *h, const char *verb, frag_list list, uint64_t bytes,
-		  uint64_t page, frag_block *out)
+static int segment_obtain(struct frag_heap *h, const char *verb, frag_list list, uint64_t bytes,
+			  uint64_t page, frag_block *out)
 {
 	uint64_t cost;
 	frag_addr addr;
@@ -96,13 +96,13 @@ static int obtain(struct frag_heap *h, const char *verb, frag_list list, uint64_
 		h->totals.tried = h->refused = bytes;
 		return rc;
 	}
-	*out = enter(h, s, addr, list, bytes, page);
+	*out = segment_enter(h, s, addr, list, bytes, page);
 	return 0;
 }
 
 int frag_heap_grow(struct frag_heap *h, frag_list list, uint64_t bytes, frag_block *out)
 {
-	return obtain(h, __func__, list, bytes, 0, out);
+	return segment_obtain(h, __func__, list, bytes, 0, out);
 }
 
 int frag_heap_reserve(struct frag_heap *h, frag_list list, uint64_t bytes, uint64_t page,
@@ -117,7 +117,7 @@ int frag_heap_reserve(struct frag_heap *h, frag_list list, uint64_t bytes, uint6
 		if (frag_index_list(&h->gaps, l->pool, l->which) == UINT32_MAX)
 			return -FRAG_ENOMEM;
 	}
-	return obtain(h, __func__, list, bytes, page, out);
+	return segment_obtain(h, __func__, list, bytes, page, out);
 }
 
 int frag_heap_keep(struct frag_heap *h, frag_block whole)

@@ -55,7 +55,8 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 	uint32_t b;
 
 	if (seg >= h->segment_count || !h->segments[seg].in_use || !h->segments[seg].slot_size)
-		return frag_refuse(h, __func__, "segment handle %" PRIu32 " is no carved slab", seg);
+		return frag_refuse(h, __func__, "segment handle %" PRIu32 " is no carved slab",
+				   seg);
 	s = &h->segments[seg];
 	if (!suits(h, list, s))
 		return frag_refuse(h, __func__, NO_LIST, list, s->pool);

@@ -100,8 +100,8 @@ static uint64_t largest_in(const struct frag_node *n, enum frag_order order)
 }
 
 /* Renews what the parent's entry `at` says of its child. */
-HOT void describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
-		  enum frag_order order)
+HOT void tree_describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t at,
+		       enum frag_order order)
 {
 	const struct frag_node *child = &pool->nodes[parent->child[at]];
 
@@ -113,7 +113,7 @@ HOT void describe(struct frag_nodes *pool, struct frag_node *parent, uint32_t at
 HOT void describe_path(struct frag_nodes *pool, const struct path *path, enum frag_order order)
 {
 	for (uint32_t d = path->depth; d-- > 0;)
-		describe(pool, &pool->nodes[path->steps[d].node], path->steps[d].at, order);
+		tree_describe(pool, &pool->nodes[path->steps[d].node], path->steps[d].at, order);
 }
 
 /* Walks down to the leaf for the key; the path holds the inner nodes passed. */
@@ -162,8 +162,8 @@ static void close_gap(struct frag_node *n, uint32_t at, enum frag_order order)
 }
 
 /* Moves count entries of a node to the end of another. */
-static void append(struct frag_node *to, const struct frag_node *from, uint32_t at, uint32_t count,
-		   enum frag_order order)
+static void tree_append(struct frag_node *to, const struct frag_node *from, uint32_t at,
+			uint32_t count, enum frag_order order)
 {
 	memcpy(&to->low[to->count], &from->low[at], count * sizeof(to->low[0]));
 	if (has_sizes(to, order))
@@ -179,7 +179,7 @@ static uint32_t split_node(struct frag_nodes *pool, uint32_t n, enum frag_order 
 {
 	uint32_t upper = frag_nodes_take(pool, pool->nodes[n].leaf);
 
-	append(&pool->nodes[upper], &pool->nodes[n], FRAG_FANOUT / 2, FRAG_FANOUT / 2, order);
+	tree_append(&pool->nodes[upper], &pool->nodes[n], FRAG_FANOUT / 2, FRAG_FANOUT / 2, order);
 	pool->nodes[n].count = FRAG_FANOUT / 2;
 	return upper;
 }
@@ -197,12 +197,12 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 			pool->nodes[*root].count = 2;
 			pool->nodes[*root].child[0] = lower;
 			pool->nodes[*root].child[1] = upper;
-			describe(pool, &pool->nodes[*root], 0, order);
-			describe(pool, &pool->nodes[*root], 1, order);
+			tree_describe(pool, &pool->nodes[*root], 0, order);
+			tree_describe(pool, &pool->nodes[*root], 1, order);
 			return;
 		}
 		s = &path->steps[--path->depth];
-		describe(pool, &pool->nodes[s->node], s->at, order);
+		tree_describe(pool, &pool->nodes[s->node], s->at, order);
 		if (pool->nodes[s->node].count == FRAG_FANOUT) {
 			above = split_node(pool, s->node, order);
 			lower = s->node;
@@ -213,7 +213,7 @@ static void add_child(struct frag_nodes *pool, frag_root *root, enum frag_order 
 		}
 		open_gap(&pool->nodes[s->node], s->at + 1, order);
 		pool->nodes[s->node].child[s->at + 1] = upper;
-		describe(pool, &pool->nodes[s->node], s->at + 1, order);
+		tree_describe(pool, &pool->nodes[s->node], s->at + 1, order);
 		upper = above;
 	}
 }
@@ -288,11 +288,11 @@ static void merge_child(struct frag_nodes *pool, uint32_t n, uint32_t at, enum f
 	if (pool->nodes[parent->child[left]].count + pool->nodes[parent->child[right]].count
 	    > FRAG_FANOUT * 3 / 4)
 		return;
-	append(&pool->nodes[parent->child[left]], &pool->nodes[parent->child[right]], 0,
-	       pool->nodes[parent->child[right]].count, order);
+	tree_append(&pool->nodes[parent->child[left]], &pool->nodes[parent->child[right]], 0,
+		    pool->nodes[parent->child[right]].count, order);
 	frag_nodes_drop(pool, parent->child[right]);
 	close_gap(parent, right, order);
-	describe(pool, parent, left, order);
+	tree_describe(pool, parent, left, order);
 }
 
 /* After a removal: nodes along the path are described anew, and merged where they run low. */
@@ -308,7 +308,7 @@ static void mend_path(struct frag_nodes *pool, frag_root *root, enum frag_order 
 			close_gap(&pool->nodes[s.node], s.at, order);
 			renew = true;
 		} else {
-			describe(pool, &pool->nodes[s.node], s.at, order);
+			tree_describe(pool, &pool->nodes[s.node], s.at, order);
 			if (pool->nodes[n].count <= FRAG_FANOUT / 4)
 				merge_child(pool, s.node, s.at, order);
 		}
@@ -349,7 +349,8 @@ void frag_tree_remove_below(struct frag_nodes *pool, frag_root *root, enum frag_
 		remove_from(pool, root, order, e);
 }
 
-struct frag_entry *frag_tree_flatten(struct frag_nodes *pool, frag_root root, struct frag_entry *out)
+struct frag_entry *frag_tree_flatten(struct frag_nodes *pool, frag_root root,
+				     struct frag_entry *out)
 {
 	const struct frag_node *n = &pool->nodes[root];
 

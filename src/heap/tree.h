@@ -33,7 +33,7 @@ struct frag_node {
 	struct frag_entry low[FRAG_FANOUT];     /* entries; of an inner node, each child's lowest */
 	uint64_t largest[FRAG_FANOUT];          /* inner, not by size: largest size below;
 						 * leaf by key: the entry's own */
-	uint32_t child[FRAG_FANOUT];            /* inner; of an unused node [0] is the next unused */
+	uint32_t child[FRAG_FANOUT]; /* inner; of an unused node [0] is the next unused */
 };
 
 struct frag_nodes {
@@ -144,7 +144,8 @@ static inline void frag_tree_remove(struct frag_nodes *pool, frag_root *root,
 }
 
 /* By size: ends a tree; its entries, in their order, go to *out. Returns what is after them. */
-struct frag_entry *frag_tree_flatten(struct frag_nodes *pool, frag_root root, struct frag_entry *out);
+struct frag_entry *frag_tree_flatten(struct frag_nodes *pool, frag_root root,
+				     struct frag_entry *out);
 
 /*
  * By address: the block has another size now, and maybe another address, with no

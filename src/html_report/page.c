@@ -72,7 +72,7 @@ static int end_piece(void *ctx, const struct frag_floor_place *place,
 	return frag_areas_add(&e->d->segments, &area);
 }
 
-static int release(struct frag_page_device *d, struct frag_floor_place *place, uint64_t step)
+static int page_release(struct frag_page_device *d, struct frag_floor_place *place, uint64_t step)
 {
 	struct ending e = { d, step };
 	int rc = frag_floor_unmap(place, 0, UINT64_MAX, &e, end_piece);
@@ -100,7 +100,7 @@ static int do_call(struct frag_page_device *d, const struct frag_call *call, uin
 	case FRAG_CALL_RELEASE_RANGE:
 		break;
 	}
-	return place ? release(d, place, step) : 0;
+	return place ? page_release(d, place, step) : 0;
 }
 
 /* Segments that were there before the first step, and are still. */
@@ -132,7 +132,8 @@ static void begin_segment(struct beginning *b, const struct frag_segment_view *s
 		b->place = frag_floor_find(&b->d->floor, seg->ordinal);
 }
 
-static void visit(void *ctx, const struct frag_segment_view *seg, const struct frag_block_view *blk)
+static void page_visit(void *ctx, const struct frag_segment_view *seg,
+		       const struct frag_block_view *blk)
 {
 	struct beginning *b = ctx;
 
@@ -153,14 +154,14 @@ static bool has_map(const struct frag_step *step)
 	return false;
 }
 
-static int begin(struct frag_page *page, struct frag_page_device *d, const struct frag_step *step,
-		 bool *done)
+static int page_begin(struct frag_page *page, struct frag_page_device *d,
+		      const struct frag_step *step, bool *done)
 {
 	struct beginning b = { .d = d, .step = step };
 
 	d->begun = true;
 	*done = has_map(step);
-	frag_heap_walk(frag_sim_heap(page->sim, step->device), &b, visit);
+	frag_heap_walk(frag_sim_heap(page->sim, step->device), &b, page_visit);
 	return b.rc;
 }
 
@@ -168,7 +169,7 @@ RARE static int do_calls(struct frag_page *page, struct frag_page_device *d,
 		    const struct frag_step *step)
 {
 	bool done = false;
-	int rc = d->begun ? 0 : begin(page, d, step, &done);
+	int rc = d->begun ? 0 : page_begin(page, d, step, &done);
 
 	for (uint32_t i = 0; i < step->call_count && !rc; i++) {
 		const struct frag_call *call = &step->calls[i];
@@ -187,7 +188,8 @@ static inline int end_block(struct frag_page *page, struct frag_page_block *b, u
 	b->area.end = step;
 	frag_tag_timeline_free(&page->who, b->area.who);
 	if (b->area.birth <= d->peak.step
-	    && !frag_tag_timeline_free_peak_block(&page->who, b->area.who, b->device, b->area.bytes))
+	    && !frag_tag_timeline_free_peak_block(&page->who, b->area.who, b->device,
+						  b->area.bytes))
 		return -FRAG_ENOMEM;
 	return frag_areas_add(&d->blocks, &b->area);
 }
@@ -224,7 +226,7 @@ static int begin_block(struct frag_page *page, const struct frag_step *step)
 	return b->area.who == UINT32_MAX ? -FRAG_ENOMEM : 0;
 }
 
-static bool push(struct frag_page_waits *list, const struct frag_page_pending *p)
+static bool page_push(struct frag_page_waits *list, const struct frag_page_pending *p)
 {
 	if (!frag_grow(&list->at, &list->capacity, (uint64_t)list->count + 1, sizeof(*list->at)))
 		return false;
@@ -241,7 +243,7 @@ RARE static int defer_block(struct frag_page *page, const struct frag_page_block
 
 	page->live[ev->slot].waits = page->waiting.count;
 	page->devices[b->device].pending += b->area.bytes;
-	return push(&page->waiting, &p) ? 0 : -FRAG_ENOMEM;
+	return page_push(&page->waiting, &p) ? 0 : -FRAG_ENOMEM;
 }
 
 /* What the trace ends is looked at first from now on; the last one takes its place. */
@@ -257,7 +259,7 @@ static int note_ended(struct frag_page *page, const struct frag_step *step)
 		if (at >= w->count || w->at[at].slot != slot
 		    || w->at[at].block.device != step->device)
 			continue;
-		if (!push(&page->ready, &w->at[at]))
+		if (!page_push(&page->ready, &w->at[at]))
 			return -FRAG_ENOMEM;
 		w->at[at] = w->at[--w->count];
 		page->live[w->at[at].slot].waits = at;

@@ -11,7 +11,7 @@
 #define PIXEL_MAX 0x1p62        /* what is larger is told in the end */
 
 /* Bytes x steps: beyond 64 bits in the worst case, and nobody needs all digits. */
-static double size_of(const struct frag_area *a)
+static double rectangles_size_of(const struct frag_area *a)
 {
 	return (double)(a->end - a->birth) * (double)a->bytes;
 }
@@ -103,7 +103,7 @@ static uint64_t share(uint64_t from, uint64_t to, uint64_t i, uint32_t shift)
 }
 
 /* In every cell that it covers, its part of it. */
-static void cover(struct frag_areas *areas, const struct frag_area *a)
+static void rectangles_cover(struct frag_areas *areas, const struct frag_area *a)
 {
 	const uint64_t y_end = a->y + a->bytes;
 	const uint64_t first = a->birth >> areas->column_shift;
@@ -118,14 +118,14 @@ static void cover(struct frag_areas *areas, const struct frag_area *a)
 	}
 }
 
-static int drop(struct frag_areas *areas, const struct frag_area *a)
+static int rectangles_drop(struct frag_areas *areas, const struct frag_area *a)
 {
 	areas->dropped++;
 	if (a->end == a->birth || !a->bytes)
 		return 0;
 	if (!make_cells(areas, a))
 		return -FRAG_ENOMEM;
-	cover(areas, a);
+	rectangles_cover(areas, a);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static int size_at(const struct frag_areas *areas, uint32_t at, double *out)
 	if (!sizes)
 		return -FRAG_ENOMEM;
 	for (uint32_t i = 0; i < areas->count; i++)
-		sizes[i] = size_of(&areas->area[i]);
+		sizes[i] = rectangles_size_of(&areas->area[i]);
 	qsort(sizes, areas->count, sizeof(*sizes), by_size);
 	*out = sizes[at];
 	free(sizes);
@@ -178,11 +178,11 @@ static int prune(struct frag_areas *areas, double least, uint32_t max)
 		/* of those that are as large as the last one that fits, the first ones stay */
 		equal = max;
 		for (uint32_t i = 0; i < areas->count; i++)
-			equal -= max && size_of(&areas->area[i]) > limit;
+			equal -= max && rectangles_size_of(&areas->area[i]) > limit;
 	}
 	for (uint32_t i = 0; i < areas->count && !rc; i++) {
 		const struct frag_area a = areas->area[i];
-		const double size = size_of(&a);
+		const double size = rectangles_size_of(&a);
 		bool stays = size >= least && (!many || (max && size >= limit));
 
 		if (stays && many && size <= limit) {
@@ -192,7 +192,7 @@ static int prune(struct frag_areas *areas, double least, uint32_t max)
 		if (stays)
 			areas->area[kept++] = a;
 		else
-			rc = drop(areas, &a);
+			rc = rectangles_drop(areas, &a);
 	}
 	areas->count = kept;
 	return rc;
@@ -230,7 +230,7 @@ int frag_areas_add(struct frag_areas *areas, const struct frag_area *a)
 		lane->height = a->y + a->bytes;
 	}
 	if (is_small(areas, a))
-		return drop_in_cell(areas, a) ? 0 : drop(areas, a);
+		return drop_in_cell(areas, a) ? 0 : rectangles_drop(areas, a);
 	if (areas->count == 2 * FRAG_AREAS_MAX) {
 		rc = prune(areas, pixel(a->end, areas->height), FRAG_AREAS_MAX);
 		if (rc)

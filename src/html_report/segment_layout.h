@@ -33,7 +33,7 @@ struct frag_segment_layout {
 	struct frag_heap *heap;
 	frag_list list;
 	struct frag_map by_ordinal;     /* -> place */
-	uint32_t recent[FRAG_FLOOR_RECENT];     /* by ordinal, of all that share one the last: place */
+	uint32_t recent[FRAG_FLOOR_RECENT]; /* by ordinal, of all that share one the last: place */
 	struct frag_floor_place *places;
 	uint32_t place_count, place_capacity, unused;
 	bool *taken;                    /* by lane: there is a range in it */
@@ -50,7 +50,8 @@ int frag_floor_add(struct frag_segment_layout *floor, uint32_t ordinal, uint64_t
 /* The place of one that is there; NULL: it is not. */
 struct frag_floor_place *frag_floor_look_up(struct frag_segment_layout *floor, uint32_t ordinal);
 /* The same; most blocks go where others went a moment ago. */
-static inline struct frag_floor_place *frag_floor_find(struct frag_segment_layout *floor, uint32_t ordinal)
+static inline struct frag_floor_place *frag_floor_find(struct frag_segment_layout *floor,
+						       uint32_t ordinal)
 {
 	const uint32_t i = floor->recent[ordinal % FRAG_FLOOR_RECENT];
 

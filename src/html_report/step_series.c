@@ -1,7 +1,7 @@
 /* step_series.c - figures over the steps of a run. */
 #include "html_report/step_series.h"
 
-static void cover(struct frag_series_bucket *to, const struct frag_series_bucket *with)
+static void step_series_cover(struct frag_series_bucket *to, const struct frag_series_bucket *with)
 {
 	for (int i = 0; i < FRAG_LINE_FIGURES; i++) {
 		if (with->least[i] < to->least[i])
@@ -17,7 +17,7 @@ static void halve(struct frag_line *line)
 	for (uint32_t i = 0; 2 * i < line->count; i++) {
 		line->bucket[i] = line->bucket[2 * i];
 		if (2 * i + 1 < line->count)
-			cover(&line->bucket[i], &line->bucket[2 * i + 1]);
+			step_series_cover(&line->bucket[i], &line->bucket[2 * i + 1]);
 	}
 	line->count = (line->count + 1) / 2;
 	line->shift++;

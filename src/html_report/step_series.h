@@ -41,7 +41,8 @@ struct frag_window_line {
 /* The bucket of a step, made where it is none yet: all before it are, and may be without a step. */
 struct frag_series_bucket *frag_line_make(struct frag_line *line, uint64_t step);
 
-static inline void frag_line_widen(struct frag_series_bucket *b, enum frag_line_figure k, uint64_t at)
+static inline void frag_line_widen(struct frag_series_bucket *b, enum frag_line_figure k,
+				   uint64_t at)
 {
 	if (at < b->least[k])
 		b->least[k] = at;

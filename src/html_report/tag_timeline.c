@@ -28,7 +28,8 @@ static uint32_t new_tag(struct frag_tag_timeline *w, struct frag_text text, uint
 	return w->tag_count++;
 }
 
-bool frag_who_init(struct frag_tag_timeline *w, const struct frag_symbols *symbols, uint32_t devices)
+bool frag_who_init(struct frag_tag_timeline *w, const struct frag_symbols *symbols,
+		   uint32_t devices)
 {
 	const struct frag_text none = { .text = NULL };
 
@@ -168,7 +169,8 @@ uint32_t frag_who_look_up(struct frag_tag_timeline *w, uint32_t tag, uint32_t st
 	return share;
 }
 
-bool frag_tag_timeline_free_peak_block(struct frag_tag_timeline *w, uint32_t share, uint32_t device, uint64_t bytes)
+bool frag_tag_timeline_free_peak_block(struct frag_tag_timeline *w, uint32_t share, uint32_t device,
+				       uint64_t bytes)
 {
 	struct frag_who_sum *sum;
 
@@ -182,7 +184,8 @@ bool frag_tag_timeline_free_peak_block(struct frag_tag_timeline *w, uint32_t sha
 	return true;
 }
 
-void frag_who_add_dead(const struct frag_tag_timeline *w, uint32_t device, struct frag_page_share *held)
+void frag_who_add_dead(const struct frag_tag_timeline *w, uint32_t device,
+		       struct frag_page_share *held)
 {
 	for (uint32_t i = 0; i < w->share_count && i < w->sum_capacities[device]; i++)
 		if (w->sums[device][i].peak == w->peaks[device]) {
@@ -191,7 +194,7 @@ void frag_who_add_dead(const struct frag_tag_timeline *w, uint32_t device, struc
 		}
 }
 
-static int by_bytes(const void *a, const void *b)
+static int tag_timeline_by_bytes(const void *a, const void *b)
 {
 	const struct frag_page_share *x = a, *y = b;
 
@@ -207,8 +210,9 @@ uint32_t frag_who_largest(struct frag_page_share *held, uint32_t count, struct f
 
 	for (uint32_t i = 0; i < count; i++)
 		if (held[i].blocks)
-			held[there++] = (struct frag_page_share){ i, held[i].bytes, held[i].blocks };
-	qsort(held, there, sizeof(*held), by_bytes);
+			held[there++] =
+				(struct frag_page_share){ i, held[i].bytes, held[i].blocks };
+	qsort(held, there, sizeof(*held), tag_timeline_by_bytes);
 	*rest_bytes = *rest_blocks = 0;
 	for (uint32_t i = max; i < there; i++) {
 		*rest_bytes += held[i].bytes;

@@ -61,7 +61,8 @@ struct frag_tag_timeline {
 	uint32_t device_count;
 };
 
-bool frag_who_init(struct frag_tag_timeline *who, const struct frag_symbols *symbols, uint32_t devices);
+bool frag_who_init(struct frag_tag_timeline *who, const struct frag_symbols *symbols,
+		   uint32_t devices);
 void frag_who_fini(struct frag_tag_timeline *who);
 
 /* As the next, however little is known. */
@@ -71,7 +72,8 @@ uint32_t frag_who_look_up(struct frag_tag_timeline *who, uint32_t tag, uint32_t 
  * The share of a new block; UINT32_MAX: memory is short. Most are of a tag without a stack that
  * others have too: a live one of them vouches for the tag's number.
  */
-static inline uint32_t frag_tag_timeline_alloc(struct frag_tag_timeline *who, uint32_t tag, uint32_t stack)
+static inline uint32_t frag_tag_timeline_alloc(struct frag_tag_timeline *who, uint32_t tag,
+					       uint32_t stack)
 {
 	const uint32_t known = tag < who->number_count && !stack ? who->by_number[tag] : 0;
 	const uint32_t share = known && known <= who->plain_count ? who->plain[known - 1] : 0;
@@ -95,10 +97,12 @@ static inline void frag_who_peaks(struct frag_tag_timeline *who, uint32_t device
 }
 
 /* A block dies that was there at the peak. False: memory is short. */
-bool frag_tag_timeline_free_peak_block(struct frag_tag_timeline *who, uint32_t share, uint32_t device, uint64_t bytes);
+bool frag_tag_timeline_free_peak_block(struct frag_tag_timeline *who, uint32_t share,
+				       uint32_t device, uint64_t bytes);
 
 /* Who held what at the peak, of those that have died since: adds it, by share. */
-void frag_who_add_dead(const struct frag_tag_timeline *who, uint32_t device, struct frag_page_share *held);
+void frag_who_add_dead(const struct frag_tag_timeline *who, uint32_t device,
+		       struct frag_page_share *held);
 
 /*
  * Of all shares, who holds what, the largest `max`, in order, and what the others come to; held

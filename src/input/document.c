@@ -35,7 +35,7 @@ static int bad_at(struct frag_document *d, const char *at, const char *text,
 }
 
 /* Moves the window on to d->at; the scratch follows in size. */
-static int fill(struct frag_document *d, struct frag_error *err)
+static int document_fill(struct frag_document *d, struct frag_error *err)
 {
 	int rc = frag_input_fill(&d->in, d->at, err);
 
@@ -56,7 +56,7 @@ static void aim(struct frag_document *d)
 }
 
 /* Why a part was not scanned; 0 where there is more input now. */
-static int go_on(struct frag_document *d, struct frag_error *err)
+static int document_go_on(struct frag_document *d, struct frag_error *err)
 {
 	int rc;
 
@@ -66,7 +66,7 @@ static int go_on(struct frag_document *d, struct frag_error *err)
 		return bad_at(d, d->wrong_at, d->wrong, err);
 	if (d->scan.fail == FRAG_SCAN_BAD)
 		return bad_at(d, d->scan.fail_at, d->scan.fail_text, err);
-	rc = d->in.eof ? 0 : fill(d, err);
+	rc = d->in.eof ? 0 : document_fill(d, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	return bad_at(d, d->in.buf + d->in.end, "truncated: the input ends here", err);
@@ -91,7 +91,7 @@ int frag_document_part(struct frag_document *d,
 			d->at = (size_t)(p - d->in.buf);
 			return 0;
 		}
-		rc = go_on(d, err);
+		rc = document_go_on(d, err);
 		if (rc)
 			return rc;
 	}
@@ -108,7 +108,7 @@ int frag_document_end(struct frag_document *d, struct frag_error *err)
 		d->at = (size_t)(p - d->in.buf);
 		if (d->at < d->in.end)
 			return bad_at(d, p, "bytes after the end of the document", err);
-		rc = d->in.eof ? 0 : fill(d, err);
+		rc = d->in.eof ? 0 : document_fill(d, err);
 		if (rc <= 0)
 			return rc;
 	}

@@ -15,8 +15,8 @@ void frag_whole_fini(struct frag_whole *w)
 	*w = (struct frag_whole){ .path = NULL };
 }
 
-static int widen(struct frag_whole *w, const struct frag_input *in, size_t *capacity,
-		 struct frag_error *err)
+static int full_input_widen(struct frag_whole *w, const struct frag_input *in, size_t *capacity,
+			    struct frag_error *err)
 {
 	/* a file that is not packed says how long it is */
 	size_t wider = (w->total > *capacity ? w->total : *capacity * 2) + FRAG_WINDOW_SLACK + 1;
@@ -53,7 +53,7 @@ int frag_whole_read(struct frag_whole *w, struct frag_input *in, struct frag_err
 	frag_unpacker_amount(in->unpacker, &w->read, &w->total);
 	while (!rc && !in->eof && got) {
 		if (w->length == capacity)
-			rc = widen(w, in, &capacity, err);
+			rc = full_input_widen(w, in, &capacity, err);
 		if (rc)
 			break;
 		rc = frag_unpacker_read(in->unpacker, w->bytes + w->length, capacity - w->length,
@@ -115,22 +115,26 @@ int frag_whole_unwrap(struct frag_whole *w, struct frag_error *err)
 
 	FRAG_ASSERT(w->bytes && w->path);
 	if (!from)
-		return frag_fail(err, FRAG_ETRACE, "%s: a web page, but no \"base64\" member in it: PyTorch's"
-				 " viewer keeps the snapshot there", w->path);
+		return frag_fail(err, FRAG_ETRACE,
+				 "%s: a web page, but no \"base64\" member in it: PyTorch's"
+				 " viewer keeps the snapshot there",
+				 w->path);
 	for (; from < end && *from != '"' && *from != '='; from++) {
 		int six = digit(*from);
 
 		if (six < 0)
-			return frag_fail(err, FRAG_ETRACE, "%s: byte %zu: no digit of base64", w->path,
-					 (size_t)(from - w->bytes));
+			return frag_fail(err, FRAG_ETRACE, "%s: byte %zu: no digit of base64",
+					 w->path, (size_t)(from - w->bytes));
 		bits = bits << 6 | (uint32_t)six;
 		count += 6;
 		if (count >= 8)
 			*to++ = (char)(bits >> (count -= 8) & 0xff);
 	}
 	if (from == end)
-		return frag_fail(err, FRAG_ETRACE, "%s: byte %zu: truncated: the base64 of the snapshot"
-				 " ends here", w->path, w->length);
+		return frag_fail(err, FRAG_ETRACE,
+				 "%s: byte %zu: truncated: the base64 of the snapshot"
+				 " ends here",
+				 w->path, w->length);
 	w->length = (size_t)(to - w->bytes);
 	memset(to, 0, FRAG_WINDOW_SLACK);
 	return 0;

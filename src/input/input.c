@@ -104,7 +104,7 @@ static void count_to(struct frag_input *in, size_t at)
 	in->counted = at;
 }
 
-static void drop(struct frag_input *in, size_t used)
+static void input_drop(struct frag_input *in, size_t used)
 {
 	if (!in->by_byte) {
 		count_to(in, used);
@@ -117,7 +117,7 @@ static void drop(struct frag_input *in, size_t used)
 	in->end -= used;
 }
 
-static int widen(struct frag_input *in, struct frag_error *err)
+static int input_widen(struct frag_input *in, struct frag_error *err)
 {
 	char *wider;
 
@@ -164,10 +164,10 @@ int frag_input_fill(struct frag_input *in, size_t used, struct frag_error *err)
 	int rc = 0;
 
 	FRAG_ASSERT(used <= in->end);
-	drop(in, used);
+	input_drop(in, used);
 	before = in->end;
 	if (in->end == in->capacity && !in->eof)
-		rc = widen(in, err);
+		rc = input_widen(in, err);
 	while (!rc && !in->eof && in->end < in->capacity) {
 		rc = read_bytes(in, &got, err);
 		in->eof = !rc && got == 0;

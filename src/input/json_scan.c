@@ -369,8 +369,9 @@ const char *frag_scan_skip(struct frag_scan *s, const char *p, uint32_t depth)
 		if (!p)
 			return NULL;
 		if (*p != ',')
-			return frag_scan_bad(s, p, object[open - 1] ? "a comma or } is expected here"
-								   : "a comma or ] is expected here");
+			return frag_scan_bad(s, p,
+					     object[open - 1] ? "a comma or } is expected here"
+							      : "a comma or ] is expected here");
 		p = frag_scan_space(s, p + 1);
 		if (p && object[open - 1])
 			p = member_name(s, p);

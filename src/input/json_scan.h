@@ -60,9 +60,11 @@ static inline const char *frag_scan_plain(const char *p)
 
 	for (;; p += 16) {
 		const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-		const __m128i either = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
+		const __m128i either =
+			_mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
 		/* as signed bytes, those above 0x7f are below a space too */
-		const int special = _mm_movemask_epi8(_mm_or_si128(either, _mm_cmplt_epi8(v, space)));
+		const int special =
+			_mm_movemask_epi8(_mm_or_si128(either, _mm_cmplt_epi8(v, space)));
 
 		if (special)
 			return p + __builtin_ctz((unsigned)special);

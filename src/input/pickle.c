@@ -70,7 +70,7 @@ static int truncated(const struct pickle *p)
 			 " here", p->what, p->before + (uint64_t)(p->end - p->begin));
 }
 
-static int refuse(const struct pickle *p)
+static int pickle_refuse(const struct pickle *p)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (refused[i].opcode == *p->op)
@@ -114,8 +114,7 @@ static int fetch(struct pickle *p, uint64_t n)
 }
 
 /* Grows one of the machine's own tables, which count as memory of the values. */
-static int make_room(struct pickle *p, uint32_t **table, uint32_t *capacity,
-		     uint64_t need)
+static int pickle_make_room(struct pickle *p, uint32_t **table, uint32_t *capacity, uint64_t need)
 {
 	uint32_t before = *capacity;
 
@@ -130,15 +129,16 @@ static int make_room(struct pickle *p, uint32_t **table, uint32_t *capacity,
 
 static inline int push_number(struct pickle *p, uint32_t number)
 {
-	int rc = p->count < p->capacity ? 0
-		: make_room(p, &p->stack, &p->capacity, (uint64_t)p->count + 1);
+	int rc = p->count < p->capacity
+			 ? 0
+			 : pickle_make_room(p, &p->stack, &p->capacity, (uint64_t)p->count + 1);
 
 	if (!rc)
 		p->stack[p->count++] = number;
 	return rc;
 }
 
-static inline int push(struct pickle *p, const struct frag_value *value)
+static inline int pickle_push(struct pickle *p, const struct frag_value *value)
 {
 	uint32_t number;
 	enum frag_add rc = frag_values_new(p->values, value, &number);
@@ -147,7 +147,7 @@ static inline int push(struct pickle *p, const struct frag_value *value)
 }
 
 /* The next n bytes as a little-endian number; NULL where they are not there. */
-static const unsigned char *take(struct pickle *p, size_t n)
+static const unsigned char *pickle_take(struct pickle *p, size_t n)
 {
 	const unsigned char *at = p->at;
 
@@ -163,20 +163,20 @@ static int push_integer(struct pickle *p, uint64_t magnitude, bool minus)
 		.kind = FRAG_INTEGER, .minus = minus, .as.magnitude = magnitude,
 	};
 
-	return push(p, &value);
+	return pickle_push(p, &value);
 }
 
 static int push_plain(struct pickle *p, enum frag_kind kind, uint64_t truth)
 {
 	const struct frag_value value = { .kind = (uint8_t)kind, .as.magnitude = truth };
 
-	return push(p, &value);
+	return pickle_push(p, &value);
 }
 
 /* The same small integer is one value, however often it is there. */
 static int read_small(struct pickle *p)
 {
-	const unsigned char *byte = take(p, 1);
+	const unsigned char *byte = pickle_take(p, 1);
 	int rc;
 
 	if (!byte)
@@ -192,7 +192,7 @@ static int read_small(struct pickle *p)
 /* An integer of n bytes, little-endian; signed where it is. */
 static inline int read_integer(struct pickle *p, size_t n, bool is_signed)
 {
-	const unsigned char *bytes = take(p, n);
+	const unsigned char *bytes = pickle_take(p, n);
 	uint64_t value;
 
 	if (!bytes)
@@ -208,7 +208,7 @@ static inline int read_integer(struct pickle *p, size_t n, bool is_signed)
 /* Two's complement of any length; beyond 64 bits nothing in a snapshot goes. */
 static int read_long(struct pickle *p)
 {
-	const unsigned char *n = take(p, 1);
+	const unsigned char *n = pickle_take(p, 1);
 
 	if (!n)
 		return truncated(p);
@@ -225,7 +225,7 @@ static int read_long(struct pickle *p)
 
 static int read_real(struct pickle *p)
 {
-	const unsigned char *bytes = take(p, 8);
+	const unsigned char *bytes = pickle_take(p, 8);
 	struct frag_value value = { .kind = FRAG_REAL };
 	uint64_t bits = 0;
 
@@ -234,7 +234,7 @@ static int read_real(struct pickle *p)
 	for (int i = 0; i < 8; i++)
 		bits = bits << 8 | bytes[i];
 	memcpy(&value.as.real, &bits, sizeof(bits));
-	return push(p, &value);
+	return pickle_push(p, &value);
 }
 
 /*
@@ -243,7 +243,7 @@ static int read_real(struct pickle *p)
  */
 static int read_text(struct pickle *p, size_t prefix)
 {
-	const unsigned char *bytes = take(p, prefix);
+	const unsigned char *bytes = pickle_take(p, prefix);
 	struct frag_value value = { .kind = FRAG_STRING };
 	uint64_t length = bytes ? frag_pickle_little(p, bytes, prefix) : 0;
 	int rc;
@@ -261,13 +261,13 @@ static int read_text(struct pickle *p, size_t prefix)
 	rc = frag_pickle_added(p, frag_values_keep(p->values, p->at, value.length,
 						   &value.as.text));
 	p->at += length;
-	return rc ? rc : push(p, &value);
+	return rc ? rc : pickle_push(p, &value);
 }
 
 /* That the file has as many bytes is seen at its end. */
 static int read_frame(struct pickle *p)
 {
-	const unsigned char *bytes = take(p, 8);
+	const unsigned char *bytes = pickle_take(p, 8);
 	uint64_t length = bytes ? frag_pickle_little(p, bytes, 8) : 0;
 	uint64_t from = p->before + (uint64_t)(p->at - p->begin);
 
@@ -290,11 +290,11 @@ static int empty(struct pickle *p, enum frag_kind kind)
 {
 	const struct frag_value value = { .kind = (uint8_t)kind };
 
-	return push(p, &value);
+	return pickle_push(p, &value);
 }
 
 /* The n values on top become items of the box below them, and go. */
-static int join(struct pickle *p, enum frag_kind kind, uint32_t n)
+static int pickle_join(struct pickle *p, enum frag_kind kind, uint32_t n)
 {
 	uint32_t box;
 	int rc;
@@ -317,7 +317,7 @@ int frag_pickle_join(struct pickle *p, enum frag_kind kind)
 	if (!p->mark_count)
 		return frag_pickle_bad(p, "no mark on the stack");
 	p->mark_count--;
-	return join(p, kind, p->count - p->marks[p->mark_count]);
+	return pickle_join(p, kind, p->count - p->marks[p->mark_count]);
 }
 
 static int make_tuple(struct pickle *p, uint32_t n)
@@ -359,7 +359,7 @@ static inline int memoize(struct pickle *p, uint64_t index)
 	if (index > frag_pickle_place(p))
 		return frag_pickle_bad(p, "a memo number larger than so short a pickle can have");
 	rc = index < p->memo_capacity ? 0
-		: make_room(p, &p->memo, &p->memo_capacity, index + 1);
+				      : pickle_make_room(p, &p->memo, &p->memo_capacity, index + 1);
 	if (rc)
 		return rc;
 	while (p->memo_count <= index)
@@ -374,7 +374,7 @@ static inline int memoize(struct pickle *p, uint64_t index)
 /* PUT or GET with a number of n bytes. */
 static int use_memo(struct pickle *p, size_t n, bool put)
 {
-	const unsigned char *bytes = take(p, n);
+	const unsigned char *bytes = pickle_take(p, n);
 	uint64_t index;
 
 	if (!bytes)
@@ -391,7 +391,7 @@ static int use_memo(struct pickle *p, size_t n, bool put)
  * One opcode, checked in full. What pickle_plain.c does not take comes here, so
  * messages are written here only.
  */
-static int step(struct pickle *p)
+static int pickle_step(struct pickle *p)
 {
 	switch (*p->op) {
 	case FRAME:
@@ -425,11 +425,11 @@ static int step(struct pickle *p)
 	case EMPTY_DICT:
 		return empty(p, FRAG_DICT);
 	case APPEND:
-		return join(p, FRAG_LIST, 1);
+		return pickle_join(p, FRAG_LIST, 1);
 	case APPENDS:
 		return frag_pickle_join(p, FRAG_LIST);
 	case SETITEM:
-		return join(p, FRAG_DICT, 2);
+		return pickle_join(p, FRAG_DICT, 2);
 	case SETITEMS:
 		return frag_pickle_join(p, FRAG_DICT);
 	case TUPLE1:
@@ -447,11 +447,11 @@ static int step(struct pickle *p)
 	case LONG_BINGET:
 		return use_memo(p, 4, *p->op == LONG_BINPUT);
 	default:
-		return refuse(p);
+		return pickle_refuse(p);
 	}
 }
 
-static int begin(struct pickle *p)
+static int pickle_begin(struct pickle *p)
 {
 	int rc;
 
@@ -461,7 +461,7 @@ static int begin(struct pickle *p)
 		return frag_pickle_bad(p, "no pickle of a protocol from 2 to 5");
 	p->at += 2;
 	rc = frag_pickle_added(p, frag_values_widen(p->values));
-	return rc ? rc : make_room(p, &p->stack, &p->capacity, 1);
+	return rc ? rc : pickle_make_room(p, &p->stack, &p->capacity, 1);
 }
 
 /*
@@ -471,7 +471,7 @@ static int begin(struct pickle *p)
  */
 static int run(struct pickle *p, struct frag_value *root)
 {
-	int rc = begin(p);
+	int rc = pickle_begin(p);
 
 	while (!rc) {
 		p->op = p->at;
@@ -485,12 +485,13 @@ static int run(struct pickle *p, struct frag_value *root)
 		p->at++;
 		if (*p->op == STOP)
 			break;
-		rc = step(p);
+		rc = pickle_step(p);
 	}
 	if (rc)
 		return rc;
 	if (p->count != 1 || p->mark_count)
-		return frag_pickle_bad(p, "the pickle ends with other than one object on its stack");
+		return frag_pickle_bad(p,
+				       "the pickle ends with other than one object on its stack");
 	*root = p->values->table[p->stack[0]];
 	return 0;
 }
@@ -509,7 +510,7 @@ static int skip_rest(struct pickle *p)
 	return rc;
 }
 
-static int read_all(struct pickle *p, struct frag_value *root)
+static int pickle_read_all(struct pickle *p, struct frag_value *root)
 {
 	int rc;
 
@@ -534,7 +535,7 @@ int frag_pickle_read(struct frag_values *values, struct frag_value *root, const 
 		.end = begin_at + length, .what = what, .err = err,
 	};
 
-	return read_all(&p, root);
+	return pickle_read_all(&p, root);
 }
 
 int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
@@ -553,5 +554,5 @@ int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
 	frag_values_allow(values, in->end, frag_input_bytes(in));
 	in->by_byte = true;
 	rc = fetch(&p, 2);
-	return rc ? rc : read_all(&p, root);
+	return rc ? rc : pickle_read_all(&p, root);
 }

@@ -36,7 +36,8 @@ static const struct frag_run *is_run(const struct pickle *p, uint32_t number,
 	       ? run : NULL;
 }
 
-static uint32_t *place_of(const struct pickle *p, const unsigned char *at, size_t length)
+static uint32_t *pickle_plain_place_of(const struct pickle *p, const unsigned char *at,
+				       size_t length)
 {
 	uint64_t hash = frag_hash_text((const char *)at, length, p->seed);
 
@@ -86,7 +87,7 @@ static int end_list(struct pickle *p, const unsigned char *at, const unsigned ch
 		    uint32_t list, const uint32_t *items, uint32_t count)
 {
 	const size_t length = (size_t)(behind - at);
-	uint32_t *place = length >= RUN_MIN ? place_of(p, at, length) : NULL;
+	uint32_t *place = length >= RUN_MIN ? pickle_plain_place_of(p, at, length) : NULL;
 	const struct frag_run *run = place && *place ? is_run(p, *place - 1, at) : NULL;
 	int rc;
 
@@ -207,7 +208,7 @@ static inline void put_down(struct pickle *p, const struct hand *h)
 }
 
 /* Room for a key and its value? */
-static inline bool has_room(const struct hand *h)
+static inline bool pickle_plain_has_room(const struct hand *h)
 {
 	return h->full - h->to > 1 && h->value < h->end;
 }
@@ -283,7 +284,7 @@ static void push_many(struct pickle *p, const unsigned char *last)
 	const uint32_t *const ground = p->stack + frag_pickle_mark_depth(p);
 	struct hand h = take_up(p);
 
-	while (h.at <= last && has_room(&h)
+	while (h.at <= last && pickle_plain_has_room(&h)
 	       && (*h.at == MEMOIZE ? memoize(p, &h, ground) : push_one(p, &h)))
 		;
 	put_down(p, &h);
@@ -378,7 +379,8 @@ static int read_dict(struct pickle *p, const unsigned char *last)
 	uint32_t i = 0;
 	int rc = 0;
 
-	while (i < FRAG_SHAPE_KEYS && h.at <= last && has_room(&h) && *h.at != SETITEMS) {
+	while (i < FRAG_SHAPE_KEYS && h.at <= last && pickle_plain_has_room(&h)
+	       && *h.at != SETITEMS) {
 		if (t && is_expected(t, i, h.at)) {
 			*h.to++ = t->keys[i].number;
 			h.at += t->keys[i].length;

@@ -17,7 +17,7 @@
  * 0 or an errno, so that the caller words the message once. The room doubles, as a
  * pipe does not say its length.
  */
-static int read_all(int fd, char **text, size_t *length)
+static int text_file_read_all(int fd, char **text, size_t *length)
 {
 	size_t room = 0;
 
@@ -53,7 +53,7 @@ int frag_text_file(char **text, size_t *length, const char *path, struct frag_er
 
 	*text = NULL;
 	*length = 0;
-	number = fd < 0 ? errno : read_all(fd, text, length);
+	number = fd < 0 ? errno : text_file_read_all(fd, text, length);
 	if (fd >= 0 && !standard)
 		close(fd);
 	if (!number)

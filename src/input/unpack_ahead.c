@@ -113,7 +113,7 @@ static struct piece *wait_for_piece(struct frag_unpack_ahead *a)
 	return piece_at(a, a->used_count);
 }
 
-static void give_back(struct frag_unpack_ahead *a)
+static void unpack_ahead_give_back(struct frag_unpack_ahead *a)
 {
 	a->at = 0;
 	pthread_mutex_lock(&a->lock);
@@ -140,7 +140,7 @@ int frag_unpack_ahead_read(struct frag_unpack_ahead *a, char *to, size_t room, s
 	memcpy(to, p->bytes + a->at, *got);
 	a->at += *got;
 	if (a->at == p->length)
-		give_back(a);
+		unpack_ahead_give_back(a);
 	return 0;
 }
 

@@ -20,7 +20,7 @@ struct reader {
 	int rc;
 };
 
-static const char *fail(struct reader *r, enum frag_add rc, const char *p)
+static const char *value_json_fail(struct reader *r, enum frag_add rc, const char *p)
 {
 	if (rc == FRAG_ADD_NOMEM)
 		r->rc = frag_fail_nomem(r->err);
@@ -37,18 +37,18 @@ static const char *fail(struct reader *r, enum frag_add rc, const char *p)
 static const char *push_number(struct reader *r, uint32_t number, const char *p)
 {
 	if (!frag_grow(&r->stack, &r->capacity, (uint64_t)r->count + 1, sizeof(*r->stack)))
-		return fail(r, FRAG_ADD_NOMEM, p);
+		return value_json_fail(r, FRAG_ADD_NOMEM, p);
 	r->stack[r->count++] = number;
 	return p;
 }
 
-static const char *push(struct reader *r, const struct frag_value *value, const char *p)
+static const char *value_json_push(struct reader *r, const struct frag_value *value, const char *p)
 {
 	uint32_t number;
 	enum frag_add rc = frag_values_new(r->values, value, &number);
 
 	if (rc != FRAG_ADDED)
-		return fail(r, rc, p);
+		return value_json_fail(r, rc, p);
 	return push_number(r, number, p);
 }
 
@@ -73,7 +73,7 @@ static const char *read_text(struct reader *r, const char *p, struct frag_value 
 		return end;
 	rc = frag_values_text(r->values, text.length, &copy);   /* it had escapes */
 	if (rc != FRAG_ADDED)
-		return fail(r, rc, p);
+		return value_json_fail(r, rc, p);
 	memcpy(copy, text.text, text.length);
 	out->as.text = copy;
 	return end;
@@ -128,7 +128,7 @@ static const char *read_key(struct reader *r, const char *p)
 	p = p ? frag_scan_space(&r->scan, p) : NULL;
 	if (p && *p != ':')
 		return frag_scan_bad(&r->scan, p, "a colon is expected here");
-	p = p ? push(r, &key, p) : NULL;
+	p = p ? value_json_push(r, &key, p) : NULL;
 	return p ? frag_scan_space(&r->scan, p + 1) : NULL;
 }
 
@@ -149,7 +149,7 @@ static const char *read_box(struct reader *r, const char *p, uint32_t depth)
 	if (depth <= FRAG_VALUES_DEEP)
 		rc = frag_values_new(r->values, &empty, &box);
 	if (rc != FRAG_ADDED)
-		return fail(r, rc, p);
+		return value_json_fail(r, rc, p);
 	p = frag_scan_space(&r->scan, p + 1);
 	while (p && (*p != close || r->count > ground)) {
 		p = dict ? read_key(r, p) : p;
@@ -166,7 +166,7 @@ static const char *read_box(struct reader *r, const char *p, uint32_t depth)
 	rc = frag_values_add(r->values, box, r->stack + ground, r->count - ground);
 	r->count = ground;
 	if (rc != FRAG_ADDED)
-		return fail(r, rc, p);
+		return value_json_fail(r, rc, p);
 	return push_number(r, box, p + 1);
 }
 
@@ -193,7 +193,7 @@ static const char *read_value(struct reader *r, const char *p, uint32_t depth)
 	default:
 		p = read_number(r, p, &value);
 	}
-	return p ? push(r, &value, p) : NULL;
+	return p ? value_json_push(r, &value, p) : NULL;
 }
 
 /*

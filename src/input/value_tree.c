@@ -81,7 +81,7 @@ static struct frag_chunk *new_chunk(size_t cells)
 }
 
 /* So many cells; what does not fit beside others gets a chunk of its own. */
-static uint32_t *room(struct frag_values *v, size_t count)
+static uint32_t *value_tree_room(struct frag_values *v, size_t count)
 {
 	struct frag_chunk *c = v->chunks;
 
@@ -219,7 +219,7 @@ static void copy_items(const struct frag_values *v, uint32_t *to, const struct f
 }
 
 /* At first just what is requested: most boxes are filled at once. */
-static enum frag_add widen(struct frag_values *v, struct frag_value *box, uint64_t need)
+static enum frag_add value_tree_widen(struct frag_values *v, struct frag_value *box, uint64_t need)
 {
 	uint64_t had = box->length && !box->shared ? box->as.items[-BOX_FIRST] : 0;
 	uint64_t size = had ? had * 2 : need;
@@ -231,7 +231,7 @@ static enum frag_add widen(struct frag_values *v, struct frag_value *box, uint64
 		size = need;
 	if (size >= UINT32_MAX || !frag_values_take(v, (size + BOX_FIRST) * sizeof(*items)))
 		return FRAG_ADD_TOO_MUCH;
-	items = room(v, (size_t)size + BOX_FIRST);
+	items = value_tree_room(v, (size_t)size + BOX_FIRST);
 	if (!items)
 		return FRAG_ADD_NOMEM;
 	*items = (uint32_t)size;
@@ -271,7 +271,7 @@ enum frag_add frag_values_fill(struct frag_values *v, uint32_t to, uint32_t shap
 		return FRAG_ADD_TOO_DEEP;
 	if (!frag_values_take(v, (count / 2 + BOX_FIRST) * sizeof(*cells)))
 		return FRAG_ADD_TOO_MUCH;
-	cells = room(v, count / 2 + BOX_FIRST);
+	cells = value_tree_room(v, count / 2 + BOX_FIRST);
 	if (!cells)
 		return FRAG_ADD_NOMEM;
 	*cells++ = shape;
@@ -308,7 +308,7 @@ enum frag_add frag_values_add(struct frag_values *v, uint32_t to, const uint32_t
 	depth = depth_with(v, box->depth, items, count, 1);
 	if (depth > FRAG_VALUES_DEEP)
 		return FRAG_ADD_TOO_DEEP;
-	rc = widen(v, box, (uint64_t)box->length + count);
+	rc = value_tree_widen(v, box, (uint64_t)box->length + count);
 	if (rc != FRAG_ADDED)
 		return rc;
 	memcpy(box->as.items + box->length, items, count * sizeof(*items));
@@ -338,7 +338,7 @@ enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **ou
 
 	if (!frag_values_take(v, count * sizeof(uint32_t)))
 		return FRAG_ADD_TOO_MUCH;
-	cells = room(v, count);
+	cells = value_tree_room(v, count);
 	*out = cells;
 	return cells ? FRAG_ADDED : FRAG_ADD_NOMEM;
 }

@@ -32,7 +32,7 @@ struct frag_value {
 	uint8_t kind;           /* enum frag_kind */
 	bool    minus;          /* INTEGER: as = -magnitude */
 	uint8_t depth;          /* LIST, DICT: 1 where it holds no other */
-	bool    shared;         /* LIST: another one has its items too; DICT: a shape has its keys */
+	bool shared; /* LIST: another one has its items too; DICT: a shape has its keys */
 	uint32_t length;        /* STRING: bytes; LIST, DICT: items */
 	union {
 		uint64_t magnitude;     /* INTEGER; TRUTH: 0 or 1 */

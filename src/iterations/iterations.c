@@ -26,7 +26,7 @@ struct signs {
 	uint32_t count, capacity;
 };
 
-static bool add(struct signs *s, struct sign sign)
+static bool iterations_add(struct signs *s, struct sign sign)
 {
 	if (!frag_grow(&s->of, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->of)))
 		return false;
@@ -34,7 +34,7 @@ static bool add(struct signs *s, struct sign sign)
 	return true;
 }
 
-static void release(struct signs *s)
+static void iterations_release(struct signs *s)
 {
 	for (uint32_t i = 0; i < s->count; i++)
 		free((char *)(uintptr_t)s->of[i].kind);
@@ -46,7 +46,7 @@ static bool add_mark(struct signs *marks, struct frag_text name, uint64_t event)
 {
 	char *kind = frag_mark_kind(name.text, name.length);
 
-	if (kind && add(marks, (struct sign){ .kind = kind, .event = event }))
+	if (kind && iterations_add(marks, (struct sign){ .kind = kind, .event = event }))
 		return true;
 	free(kind);
 	return false;
@@ -95,7 +95,8 @@ static bool read_windows(const struct frag_tape *tape, struct signs *windows)
 			continue;
 		roll(&rolling, tape->events[i].word >> FRAG_TAPE_VALUE_SHIFT);
 		if (rolling.count >= WINDOW)
-			good = add(windows, (struct sign){ .key = rolling.sum, .event = i });
+			good = iterations_add(windows,
+					      (struct sign){ .key = rolling.sum, .event = i });
 	}
 	return good;
 }
@@ -118,18 +119,19 @@ static int by_key(const void *one, const void *other)
 }
 
 /* Those from `first` on are equal: the first that is not. */
-static uint32_t end_of(const struct signs *s, uint32_t first)
+static uint32_t iterations_end_of(const struct signs *s, uint32_t first)
 {
 	uint32_t end = first + 1;
 
-	while (end < s->count && (s->of[first].kind ? strcmp(s->of[end].kind, s->of[first].kind) == 0
-						    : s->of[end].key == s->of[first].key))
+	while (end < s->count
+	       && (s->of[first].kind ? strcmp(s->of[end].kind, s->of[first].kind) == 0
+				     : s->of[end].key == s->of[first].key))
 		end++;
 	return end;
 }
 
-static int take(struct frag_iterations *it, const struct sign *first, uint32_t count,
-		struct frag_error *err)
+static int iterations_take(struct frag_iterations *it, const struct sign *first, uint32_t count,
+			   struct frag_error *err)
 {
 	it->start = malloc(count * sizeof(*it->start));
 	it->mark = first->kind ? frag_mark_kind(first->kind, strlen(first->kind)) : NULL;
@@ -152,7 +154,7 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 	for (uint32_t i = 0; i < marks->count; i = end) {
 		const struct sign *first = &marks->of[i];
 
-		end = end_of(marks, i);
+		end = iterations_end_of(marks, i);
 		if (wanted ? strcmp(first->kind, wanted) != 0 : end - i < count)
 			continue;
 		if (!wanted && best && end - i == count && first->event > best->event)
@@ -161,7 +163,7 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 		count = end - i;
 	}
 	if (best && (wanted || count >= FRAG_ITERATIONS_MIN))
-		return take(it, best, count, err);
+		return iterations_take(it, best, count, err);
 	return 0;
 }
 
@@ -228,7 +230,7 @@ static int take_windows(struct frag_iterations *it, struct signs *windows, uint6
 	for (uint32_t i = 0; i < windows->count && good; i = end) {
 		uint64_t distance;
 
-		end = end_of(windows, i);
+		end = iterations_end_of(windows, i);
 		distance = distance_of(&windows->of[i], end - i, events);
 		good = !distance || vote(&beats, distance, &windows->of[i], end - i);
 	}
@@ -236,15 +238,17 @@ static int take_windows(struct frag_iterations *it, struct signs *windows, uint6
 		if (!best || b->votes > best->votes
 		    || (b->votes == best->votes && b->distance > best->distance))
 			best = b;
-	rc = !good ? frag_fail_nomem(err) : best ? take(it, best->first, best->count, err) : 0;
+	rc = !good  ? frag_fail_nomem(err)
+	     : best ? iterations_take(it, best->first, best->count, err)
+		    : 0;
 	frag_map_fini(&beats.at);
 	free(beats.of);
 	return rc;
 }
 
 /* What cannot be answered, and what would help. */
-static int judge(const struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
-		 struct frag_error *err)
+static int iterations_judge(const struct frag_iterations *it, const struct frag_tape *tape,
+			    const char *mark, struct frag_error *err)
 {
 	const char *path = frag_input_name(frag_tape_info(tape)->path);
 	char name[FRAG_PRINTABLE_ROOM];
@@ -256,9 +260,10 @@ static int judge(const struct frag_iterations *it, const struct frag_tape *tape,
 				 " iterations are required", path, it->count,
 				 it->count == 1 ? " is" : "s are",
 				 frag_printable(name, mark ? mark : it->mark), FRAG_ITERATIONS_MIN);
-	return frag_fail(err, FRAG_ETRACE, "%s: no iterations are to be seen: no kind of mark comes %d"
-			 " times, and no sizes come again at one distance", path,
-			 FRAG_ITERATIONS_MIN);
+	return frag_fail(err, FRAG_ETRACE,
+			 "%s: no iterations are to be seen: no kind of mark comes %d"
+			 " times, and no sizes come again at one distance",
+			 path, FRAG_ITERATIONS_MIN);
 }
 
 int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tape, const char *mark,
@@ -272,15 +277,15 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 	if ((mark && !wanted) || !read_marks(tape, &marks))
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : take_marks(it, &marks, wanted, err);
-	release(&marks);
+	iterations_release(&marks);
 	if (!rc && !it->count && !mark) {
 		rc = read_windows(tape, &windows)
-			? take_windows(it, &windows, frag_tape_event(tape, UINT64_MAX), err)
-			: frag_fail_nomem(err);
-		release(&windows);
+			     ? take_windows(it, &windows, frag_tape_event(tape, UINT64_MAX), err)
+			     : frag_fail_nomem(err);
+		iterations_release(&windows);
 	}
 	free(wanted);
-	return rc ? rc : judge(it, tape, mark, err);
+	return rc ? rc : iterations_judge(it, tape, mark, err);
 }
 
 void frag_iterations_fini(struct frag_iterations *it)

@@ -52,8 +52,8 @@ static uint32_t iteration_at(const struct frag_iterations *it, uint32_t point)
 }
 
 /* Room for a slot; and who the tag is depends on the mark at which it is first seen. */
-__attribute__((cold, noinline))
-static bool make_room(struct walk *w, uint32_t slot, uint32_t site)
+__attribute__((cold, noinline)) static bool leak_detect_make_room(struct walk *w, uint32_t slot,
+								  uint32_t site)
 {
 	uint32_t owner;
 
@@ -67,7 +67,7 @@ static bool make_room(struct walk *w, uint32_t slot, uint32_t site)
 }
 
 /* Iteration w->at begins. */
-static void begin(struct walk *w)
+static void leak_detect_begin(struct walk *w)
 {
 	if (w->point < w->points && w->at == iteration_at(&w->out->iterations, w->point)) {
 		memcpy(w->starts + (size_t)w->point * w->devices, w->now,
@@ -89,7 +89,8 @@ static bool hold(struct walk *w, const struct frag_tape_event *e, uint32_t event
 {
 	const uint64_t bytes = e->word >> FRAG_TAPE_VALUE_SHIFT;
 
-	if ((e->slot >= w->slot_count || !w->seen[e->site]) && !make_room(w, e->slot, e->site))
+	if ((e->slot >= w->slot_count || !w->seen[e->site])
+	    && !leak_detect_make_room(w, e->slot, e->site))
 		return false;
 	w->slots[e->slot] = (struct slot){ bytes, event, e->site };
 	*live += bytes;
@@ -132,13 +133,13 @@ static bool walk_tape(struct walk *w)
 	while (w->at < it->count && good) {
 		good = walk_events(w, from, (uint32_t)it->start[w->at], w->at + 1 == it->count);
 		from = (uint32_t)it->start[w->at];
-		begin(w);
+		leak_detect_begin(w);
 	}
 	return good;
 }
 
 /* Who left them: by device, then tag, else stack, else size; then iteration, then step. */
-static int by_owner(const void *one, const void *other)
+static int leak_detect_by_owner(const void *one, const void *other)
 {
 	const struct held *a = one, *b = other;
 
@@ -156,12 +157,12 @@ static int by_owner(const void *one, const void *other)
 static int by_owner_and_step(const void *one, const void *other)
 {
 	const struct held *a = one, *b = other;
-	const int order = by_owner(a, b);
+	const int order = leak_detect_by_owner(a, b);
 
 	return order ? order : a->step < b->step ? -1 : a->step > b->step;
 }
 
-static int by_bytes(const void *one, const void *other)
+static int leak_detect_by_bytes(const void *one, const void *other)
 {
 	const struct frag_leak *a = one, *b = other;
 
@@ -173,7 +174,7 @@ static int by_bytes(const void *one, const void *other)
 }
 
 /* Those of one owner: a leak where each iteration has left some. */
-static bool judge(const struct walk *w, const struct held *first, uint32_t count)
+static bool leak_detect_judge(const struct walk *w, const struct held *first, uint32_t count)
 {
 	struct frag_leaks *out = w->out;
 	const uint32_t looked_at = out->iterations.count - 3;
@@ -266,7 +267,7 @@ static bool keep_left(struct walk *w, uint32_t *count)
 	return w->left != NULL;
 }
 
-static bool find_leaks(struct walk *w)
+static bool leak_detect_find_leaks(struct walk *w)
 {
 	uint32_t count, end;
 	bool good = true;
@@ -281,15 +282,15 @@ static bool find_leaks(struct walk *w)
 	if (!w->out->leaks)
 		return false;
 	for (uint32_t i = 0; i < count && good; i = end) {
-		for (end = i + 1; end < count && !by_owner(&w->left[i], &w->left[end]);)
+		for (end = i + 1; end < count && !leak_detect_by_owner(&w->left[i], &w->left[end]);)
 			end++;
-		good = judge(w, &w->left[i], end - i);
+		good = leak_detect_judge(w, &w->left[i], end - i);
 	}
-	qsort(w->out->leaks, w->out->leak_count, sizeof(*w->out->leaks), by_bytes);
+	qsort(w->out->leaks, w->out->leak_count, sizeof(*w->out->leaks), leak_detect_by_bytes);
 	return good;
 }
 
-static int by_value(const void *one, const void *other)
+static int leak_detect_by_value(const void *one, const void *other)
 {
 	const double a = *(const double *)one, b = *(const double *)other;
 
@@ -314,7 +315,7 @@ static bool find_growth(const struct walk *w, uint32_t device, double *growth)
 		for (uint32_t k = 0; k < i; k++)
 			slopes[count++] = (start_at(w, i, device) - start_at(w, k, device))
 					  / (iteration_at(it, i) - iteration_at(it, k));
-	qsort(slopes, count, sizeof(*slopes), by_value);
+	qsort(slopes, count, sizeof(*slopes), leak_detect_by_value);
 	*growth = count % 2 ? slopes[count / 2] : (slopes[count / 2 - 1] + slopes[count / 2]) / 2;
 	free(slopes);
 	return true;
@@ -353,7 +354,7 @@ int frag_leaks_find(struct frag_leaks *leaks, const struct frag_tape *tape, cons
 	w.starts = calloc((size_t)w.points * w.devices, sizeof(*w.starts));
 	w.seen = calloc((size_t)tape->site_count + 1, sizeof(*w.seen));
 	good = frag_marked_tags_init(&w.tags, frag_tape_symbols(tape)) && leaks->devices && w.now
-	       && w.starts && w.seen && walk_tape(&w) && find_leaks(&w);
+	       && w.starts && w.seen && walk_tape(&w) && leak_detect_find_leaks(&w);
 	for (uint32_t d = 0; d < w.devices && good; d++)
 		good = look_at_device(&w, d, rooms[d]);
 	frag_marked_tags_fini(&w.tags);

@@ -21,14 +21,14 @@ void frag_marked_tags_fini(struct frag_marked_tags *o)
 	free(o->of);
 }
 
-static bool is_letter(char c)
+static bool marked_tags_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 static bool is_word(char c)
 {
-	return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+	return marked_tags_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* A name without a letter is a number, and could be anybody's. */
@@ -37,7 +37,7 @@ void frag_marked_tags_mark(struct frag_marked_tags *o, struct frag_text mark)
 	bool letter = false;
 
 	for (uint32_t i = 0; i < mark.length && !letter; i++)
-		letter = is_letter(mark.text[i]);
+		letter = marked_tags_is_letter(mark.text[i]);
 	o->mark = letter ? mark : (struct frag_text){ .text = NULL };
 }
 
@@ -52,7 +52,7 @@ static bool ends_with_mark(const struct frag_marked_tags *o, const struct frag_t
 }
 
 /* The tag with the mark's kind in place of its name; NULL: memory is short. */
-static char *text_of(const struct frag_text *tag, uint32_t end)
+static char *marked_tags_text_of(const struct frag_text *tag, uint32_t end)
 {
 	char *kind = frag_mark_kind(tag->text + tag->length - end, end);
 	const size_t length = kind ? strlen(kind) : 0;
@@ -76,7 +76,7 @@ static size_t length_of(const struct frag_text *tag, uint32_t end, const char *t
 static bool find_first(struct frag_marked_tags *o, const struct frag_text *tag, uint32_t own,
 		       uint32_t *first)
 {
-	char *text = text_of(tag, o->mark.length);
+	char *text = marked_tags_text_of(tag, o->mark.length);
 	uint64_t key;
 
 	if (!text)
@@ -120,7 +120,7 @@ bool frag_marked_tags_json(const struct frag_marked_tags *o, uint32_t owner, cha
 		return true;
 	if (owner < o->count)
 		end = o->of[owner].end;
-	text = text_of(&tag, end);
+	text = marked_tags_text_of(&tag, end);
 	if (!text)
 		return false;
 	length = length_of(&tag, end, text);

@@ -51,7 +51,8 @@ static void add_chunk(struct frag_dump *dump, const struct frag_stripped_text *i
 		frag_dump_begin(dump);
 }
 
-void frag_dump_line(struct frag_dump *dump, const struct frag_stripped_text *in, size_t at, int which)
+void frag_dump_line(struct frag_dump *dump, const struct frag_stripped_text *in, size_t at,
+		    int which)
 {
 	struct frag_cursor c = frag_cursor_at(in, at);
 	uint64_t bytes;

@@ -16,7 +16,8 @@ void frag_dump_begin(struct frag_dump *dump);
 /* Words that its lines have, ended by NULL; and the line that has one of them at `at`. */
 extern const char *const frag_dump_words[];
 #define FRAG_DUMP_WORDS_MAX 8
-void frag_dump_line(struct frag_dump *dump, const struct frag_stripped_text *in, size_t at, int which);
+void frag_dump_line(struct frag_dump *dump, const struct frag_stripped_text *in, size_t at,
+		    int which);
 
 /* The figures that it gives a message. */
 void frag_dump_figures(const struct frag_dump *dump, struct frag_message *m);

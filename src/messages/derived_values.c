@@ -58,7 +58,7 @@ static void settle_free(struct frag_message *m)
 		m->free = difference(m->total, m->said[FRAG_SAID_RESERVED]);
 }
 
-static void settle(struct frag_message *m)
+static void derived_values_settle(struct frag_message *m)
 {
 	m->total = m->said[FRAG_SAID_TOTAL];
 	m->allocated = m->said[FRAG_SAID_ALLOCATED];
@@ -122,7 +122,7 @@ void frag_message_judge(struct frag_message *m)
 {
 	struct frag_shortage_ranges r;
 
-	settle(m);
+	derived_values_settle(m);
 	set_ranges(&r, m);
 	m->possible = frag_shortages_of(&r);
 	if (is_decided(m)) {

@@ -30,7 +30,7 @@ struct frag_finder {
 	struct hook hooks[HOOKS];
 	uint32_t cues, words, count;    /* hooks: of cues, of dumps behind them, and all */
 	struct {
-		size_t next, begin;     /* the line that goes on with a cue's words; where they begin */
+		size_t next, begin; /* the line that goes on with a cue's words; where they begin */
 		uint32_t cue;
 		bool found;
 	} broken;
@@ -174,7 +174,7 @@ static void note_bare(struct frag_finder *f)
 }
 
 /* Finds where the words come next, from f->at on. */
-static void advance(struct frag_finder *f, struct hook *hook)
+static void finder_advance(struct frag_finder *f, struct hook *hook)
 {
 	const char *text = f->in.text, *p;
 	size_t at = hook->next > f->at ? hook->next : f->at;
@@ -248,7 +248,7 @@ static const struct hook *first_hook(struct frag_finder *f, size_t limit)
 	for (uint32_t i = 0; i < f->count; i++) {
 		struct hook *hook = &f->hooks[i];
 
-		advance(f, hook);
+		finder_advance(f, hook);
 		if (hook->found && hook->next < limit && (!first || hook->next < first->next))
 			first = hook;
 	}

@@ -28,8 +28,8 @@ static uint32_t hash(const struct frag_message *m)
 	return (uint32_t)(h >> 40) & (SLOTS - 1);
 }
 
-static struct frag_message_group *find(struct frag_message_groups *groups,
-				       const struct frag_message *m, uint32_t *slot)
+static struct frag_message_group *groups_find(struct frag_message_groups *groups,
+					      const struct frag_message *m, uint32_t *slot)
 {
 	for (*slot = hash(m); groups->slots[*slot]; *slot = (*slot + 1) & (SLOTS - 1)) {
 		struct frag_message_group *group = &groups->groups[groups->slots[*slot] - 1];
@@ -51,7 +51,7 @@ bool frag_message_groups_add(struct frag_message_groups *groups, const struct fr
 	if (!groups->slots)
 		return false;
 	groups->messages++;
-	group = find(groups, m, &slot);
+	group = groups_find(groups, m, &slot);
 	if (!group && groups->count == FRAG_MESSAGE_GROUPS_MAX) {
 		groups->others++;
 		return true;

@@ -3,8 +3,8 @@
 
 #include "input/input.h"
 
-static int read_all(struct frag_message_log *log, struct frag_input *in, struct frag_finder *f,
-		    struct frag_error *err)
+static int log_read_all(struct frag_message_log *log, struct frag_input *in, struct frag_finder *f,
+			struct frag_error *err)
 {
 	size_t used = 0;
 	int more, rc;
@@ -34,7 +34,7 @@ int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 		return frag_fail_nomem(err);
 	rc = frag_input_open(&in, log->path, err);
 	if (!rc) {
-		rc = read_all(log, &in, f, err);
+		rc = log_read_all(log, &in, f, err);
 		frag_input_close(&in);
 	}
 	log->bare = frag_finder_bare(f, &log->bare_line);

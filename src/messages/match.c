@@ -11,12 +11,12 @@
 #define DIGITS_MOST 18          /* more are no figure */
 #define BYTES_MAX ((UINT64_C(1) << 53) - 1)
 
-static bool is_digit(char c)
+static bool match_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c)
+static bool match_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -44,7 +44,7 @@ static size_t prefix(const struct frag_cursor *c)
 	size_t length = 0;
 
 	for (size_t i = 0; i < most && c->at + i < c->in->used; i++) {
-		if (first[i] != here[i] && !(is_digit(first[i]) && is_digit(here[i])))
+		if (first[i] != here[i] && !(match_is_digit(first[i]) && match_is_digit(here[i])))
 			break;
 		if (strchr("]:|>)", here[i]))
 			length = i + 1;
@@ -87,7 +87,7 @@ static bool match_number(struct frag_cursor *c, bool across, uint64_t *number)
 	uint64_t value = 0;
 	int digits = 0;
 
-	while (is_digit(peek(c)) && (across || !digits || !c->in->begins[c->at])) {
+	while (match_is_digit(peek(c)) && (across || !digits || !c->in->begins[c->at])) {
 		value = digits < DIGITS_MOST ? value * 10 + (uint64_t)(peek(c) - '0') : UINT64_MAX;
 		digits += digits <= DIGITS_MOST;
 		c->at++;
@@ -131,8 +131,8 @@ static bool is_group(const struct frag_cursor *c)
 {
 	const char *p = c->in->text + c->at;
 
-	return c->in->used - c->at > 3 && p[0] == ',' && is_digit(p[1]) && is_digit(p[2])
-	       && is_digit(p[3]);
+	return c->in->used - c->at > 3 && p[0] == ',' && match_is_digit(p[1])
+	       && match_is_digit(p[2]) && match_is_digit(p[3]);
 }
 
 /*
@@ -165,7 +165,7 @@ static bool match_size(struct frag_cursor *c, struct frag_figure *size)
 	for (;; c->at++) {
 		const char byte = peek(c);
 
-		if (is_digit(byte)) {
+		if (match_is_digit(byte)) {
 			digits = count < DIGITS_MOST ? digits * 10 + (uint64_t)(byte - '0') : 0;
 			count += count <= DIGITS_MOST;
 			decimals += point && decimals <= DIGITS_MOST;
@@ -187,7 +187,7 @@ static bool match_letters(struct frag_cursor *c)
 {
 	const size_t from = c->at;
 
-	while (is_letter(peek(c)))
+	while (match_is_letter(peek(c)))
 		c->at++;
 	return c->at > from;
 }

@@ -11,16 +11,16 @@
 
 /* Which program speaks, named by the first version of PyTorch that said it so. */
 enum frag_wording {
-	FRAG_WORDING_CACHED,    /* "...; 4.68 MiB cached)" */
-	FRAG_WORDING_RESERVED,  /* "...; 3.46 GiB reserved in total by PyTorch)" */
+	FRAG_WORDING_CACHED,	/* "...; 4.68 MiB cached)" */
+	FRAG_WORDING_RESERVED,	/* "...; 3.46 GiB reserved in total by PyTorch)" */
 	FRAG_WORDING_SENTENCES, /* "GPU 0 has a total capacity of ..." */
-	FRAG_WORDING_ASYNC,     /* "Allocation on device 0 would exceed allowed memory." */
-	FRAG_WORDING_MPS,       /* "MPS backend out of memory (MPS allocated: ..." */
-	FRAG_WORDING_BFC,       /* "Allocator (GPU_0_bfc) ran out of memory trying to allocate ..." */
-	FRAG_WORDING_XLA,       /* "Out of memory while trying to allocate 17179869184 bytes." */
-	FRAG_WORDING_RMM,       /* "CUDA error (failed to allocate 576000000 bytes) at: ..." */
-	FRAG_WORDING_RMM_POOL,  /* "Maximum pool size exceeded (failed to allocate 10 GiB): ..." */
-	FRAG_WORDING_CUPY,      /* "Out of memory allocating 1,024 bytes (allocated so far: ..." */
+	FRAG_WORDING_ASYNC,	/* "Allocation on device 0 would exceed allowed memory." */
+	FRAG_WORDING_MPS,	/* "MPS backend out of memory (MPS allocated: ..." */
+	FRAG_WORDING_BFC, /* "Allocator (GPU_0_bfc) ran out of memory trying to allocate ..." */
+	FRAG_WORDING_XLA, /* "Out of memory while trying to allocate 17179869184 bytes." */
+	FRAG_WORDING_RMM, /* "CUDA error (failed to allocate 576000000 bytes) at: ..." */
+	FRAG_WORDING_RMM_POOL, /* "Maximum pool size exceeded (failed to allocate 10 GiB): ..." */
+	FRAG_WORDING_CUPY,     /* "Out of memory allocating 1,024 bytes (allocated so far: ..." */
 	FRAG_WORDINGS
 };
 

@@ -13,7 +13,7 @@ static int64_t most(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static int64_t within(int64_t value, int64_t low, int64_t high)
+static int64_t message_verdict_within(int64_t value, int64_t low, int64_t high)
 {
 	return most(low, least(value, high));
 }
@@ -57,14 +57,13 @@ static void try_at(struct search *s, int64_t asked, int64_t total, int64_t free,
 	int64_t at[FRAG_AT_ALL] = { asked, total, free, allocated, unallocated };
 
 	for (int i = 0; i < FRAG_AT_ALL; i++)
-		at[i] = within(at[i], r->low[i], r->high[i]);
-	at[FRAG_AT_UNALLOCATED] = within(at[FRAG_AT_UNALLOCATED], s->low_unallocated,
-				      s->high_unallocated);
-	at[FRAG_AT_ALLOCATED] = within(at[FRAG_AT_ALLOCATED],
-				    most(r->low[FRAG_AT_ALLOCATED],
-					 r->least_reserved - at[FRAG_AT_UNALLOCATED]),
-				    least(r->high[FRAG_AT_ALLOCATED],
-					  r->most_reserved - at[FRAG_AT_UNALLOCATED]));
+		at[i] = message_verdict_within(at[i], r->low[i], r->high[i]);
+	at[FRAG_AT_UNALLOCATED] = message_verdict_within(at[FRAG_AT_UNALLOCATED],
+							 s->low_unallocated, s->high_unallocated);
+	at[FRAG_AT_ALLOCATED] = message_verdict_within(
+		at[FRAG_AT_ALLOCATED],
+		most(r->low[FRAG_AT_ALLOCATED], r->least_reserved - at[FRAG_AT_UNALLOCATED]),
+		least(r->high[FRAG_AT_ALLOCATED], r->most_reserved - at[FRAG_AT_UNALLOCATED]));
 	s->found |= 1U << frag_shortage_of(at);
 }
 
@@ -73,10 +72,10 @@ static void try_over_and_refused(struct search *s)
 {
 	const int64_t *low = s->r->low, *high = s->r->high;
 
-	try_at(s, high[FRAG_AT_ASKED], low[FRAG_AT_TOTAL], low[FRAG_AT_FREE], low[FRAG_AT_ALLOCATED],
-	       s->low_unallocated);
-	try_at(s, low[FRAG_AT_ASKED], high[FRAG_AT_TOTAL], high[FRAG_AT_FREE], low[FRAG_AT_ALLOCATED],
-	       s->low_unallocated);
+	try_at(s, high[FRAG_AT_ASKED], low[FRAG_AT_TOTAL], low[FRAG_AT_FREE],
+	       low[FRAG_AT_ALLOCATED], s->low_unallocated);
+	try_at(s, low[FRAG_AT_ASKED], high[FRAG_AT_TOTAL], high[FRAG_AT_FREE],
+	       low[FRAG_AT_ALLOCATED], s->low_unallocated);
 }
 
 /*
@@ -97,8 +96,8 @@ static void try_outside(struct search *s)
 	};
 
 	for (unsigned i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
-		const int64_t allocated = within(candidates[i], r->low[FRAG_AT_ALLOCATED],
-						 r->high[FRAG_AT_ALLOCATED]);
+		const int64_t allocated = message_verdict_within(
+			candidates[i], r->low[FRAG_AT_ALLOCATED], r->high[FRAG_AT_ALLOCATED]);
 		const int64_t unallocated = most(r->low[FRAG_AT_UNALLOCATED],
 						 r->least_reserved - allocated);
 
@@ -134,12 +133,13 @@ static void try_capacity_alone(struct search *s)
 	};
 
 	for (unsigned i = 0; i < sizeof(totals) / sizeof(*totals); i++) {
-		const int64_t total = within(totals[i], low[FRAG_AT_TOTAL], high[FRAG_AT_TOTAL]);
+		const int64_t total =
+			message_verdict_within(totals[i], low[FRAG_AT_TOTAL], high[FRAG_AT_TOTAL]);
 		const int64_t asked = least(high[FRAG_AT_ASKED], total);
-		const int64_t free = within(asked - 1 - s->low_unallocated, low[FRAG_AT_FREE],
-					    high[FRAG_AT_FREE]);
-		const int64_t unallocated = within(asked - 1 - free, s->low_unallocated,
-						   s->high_unallocated);
+		const int64_t free = message_verdict_within(asked - 1 - s->low_unallocated,
+							    low[FRAG_AT_FREE], high[FRAG_AT_FREE]);
+		const int64_t unallocated = message_verdict_within(
+			asked - 1 - free, s->low_unallocated, s->high_unallocated);
 
 		try_at(s, asked, total, free,
 		       least(high[FRAG_AT_ALLOCATED], r->most_reserved - unallocated), unallocated);
@@ -154,19 +154,19 @@ static void try_tight(struct search *s)
 	const int64_t asked = most(low[FRAG_AT_ASKED],
 				   most(low[FRAG_AT_FREE] - REFUSED_SPARE + 1,
 					low[FRAG_AT_FREE] + s->low_unallocated - left));
-	const int64_t free = within(asked - s->high_unallocated, low[FRAG_AT_FREE],
-				    high[FRAG_AT_FREE]);
+	const int64_t free = message_verdict_within(asked - s->high_unallocated, low[FRAG_AT_FREE],
+						    high[FRAG_AT_FREE]);
 
 	try_at(s, asked, total, free, low[FRAG_AT_ALLOCATED],
-	       within(asked - free, s->low_unallocated, s->high_unallocated));
+	       message_verdict_within(asked - free, s->low_unallocated, s->high_unallocated));
 }
 
 /* As much room as goes with a device that has not the bytes free. */
 static void try_fragmentation(struct search *s)
 {
 	const int64_t *low = s->r->low, *high = s->r->high;
-	const int64_t asked = within(low[FRAG_AT_FREE] - REFUSED_SPARE + 1, low[FRAG_AT_ASKED],
-				     high[FRAG_AT_ASKED]);
+	const int64_t asked = message_verdict_within(low[FRAG_AT_FREE] - REFUSED_SPARE + 1,
+						     low[FRAG_AT_ASKED], high[FRAG_AT_ASKED]);
 
 	try_at(s, asked, most(low[FRAG_AT_TOTAL], asked),
 	       least(high[FRAG_AT_FREE], asked + REFUSED_SPARE - 1), low[FRAG_AT_ALLOCATED],

@@ -11,7 +11,7 @@ struct piece {
 	enum frag_said said;
 };
 
-static void note(struct frag_message *m, enum frag_said which, struct frag_figure size)
+static void patterns_note(struct frag_message *m, enum frag_said which, struct frag_figure size)
 {
 	struct frag_figure *said = &m->said[which];
 
@@ -42,8 +42,9 @@ static int read_pieces(struct frag_cursor *c, const struct piece *pieces, struct
 				break;
 		if (!piece->pattern)
 			break;
-		note(m, piece->said, size);
-		if (number < FRAG_NO_GPU && m->gpu == FRAG_NO_GPU && strchr(piece->pattern, '%')[1] == 'w')
+		patterns_note(m, piece->said, size);
+		if (number < FRAG_NO_GPU && m->gpu == FRAG_NO_GPU
+		    && strchr(piece->pattern, '%')[1] == 'w')
 			m->gpu = (uint32_t)number;
 		*c = next;
 		count++;
@@ -125,7 +126,7 @@ static bool read_torch(const struct frag_stripped_text *in, size_t at, struct fr
 
 	if (!frag_match(&c, "Triedtoallocate%s", &size, NULL) || !size.there)
 		return false;
-	note(m, FRAG_SAID_ASKED, size);
+	patterns_note(m, FRAG_SAID_ASKED, size);
 	*end = c.at;
 	if (read_mps(in, at, m))
 		return true;
@@ -169,7 +170,8 @@ static bool read_async(const struct frag_stripped_text *in, size_t at, struct fr
 }
 
 /* Not each is a failure: some say that the program has another way. */
-static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag_message *m, size_t *end)
+static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
+		     size_t *end)
 {
 	const size_t gpu = before(in, at, "Allocator(GPU_");
 	struct frag_cursor c = frag_cursor_at(in, at), next;
@@ -187,7 +189,7 @@ static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag
 	if (frag_match(&c, "withfreed_by_count=%n", NULL, &number)
 	    || frag_match(&c, ".Thecallerindicates", NULL, NULL))
 		return false;
-	note(m, FRAG_SAID_ASKED, size);
+	patterns_note(m, FRAG_SAID_ASKED, size);
 	m->wording = FRAG_WORDING_BFC;
 	if (gpu != SIZE_MAX) {
 		c = frag_cursor_at(in, gpu);
@@ -198,7 +200,8 @@ static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag
 }
 
 /* JAX and XLA say how much, and CuPy, in words that begin alike, how much its pool has too. */
-static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag_message *m, size_t *end)
+static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
+		     size_t *end)
 {
 	static const char *const forms[] = {
 		"Outofmemorywhiletryingtoallocate%s", "Outofmemoryallocating%s",
@@ -221,14 +224,15 @@ static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag
 		return false;
 	if (frag_match(&c, "(%NB)", NULL, &number) && number < (UINT64_C(1) << 53))
 		size = (struct frag_figure){ .bytes = number, .there = true };
-	note(m, FRAG_SAID_ASKED, size);
+	patterns_note(m, FRAG_SAID_ASKED, size);
 	m->wording = read_pieces(&c, cupy, m) ? FRAG_WORDING_CUPY : FRAG_WORDING_XLA;
 	*end = c.at;
 	return true;
 }
 
 /* In its pool's message the pool is the device: current and largest size, and what was tried. */
-static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag_message *m, size_t *end)
+static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
+		     size_t *end)
 {
 	const bool pool = ends_with(in, at, "poolsizeexceeded(");
 	struct frag_cursor c = frag_cursor_at(in, at);
@@ -237,16 +241,16 @@ static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag
 	if ((!pool && !ends_with(in, at, "CUDAerror("))
 	    || !frag_match(&c, "failedtoallocate%s)", &size, NULL) || !size.there)
 		return false;
-	note(m, FRAG_SAID_ASKED, size);
+	patterns_note(m, FRAG_SAID_ASKED, size);
 	m->wording = pool ? FRAG_WORDING_RMM_POOL : FRAG_WORDING_RMM;
 	*end = c.at;
 	frag_pass_marks(&c);
 	if (frag_match(&c, "Notenoughroomtogrow,", NULL, NULL))
 		frag_pass_marks(&c);
 	if (pool && frag_match(&c, "current/max/trysize=%s,", &size, NULL)) {
-		note(m, FRAG_SAID_RESERVED, size);
+		patterns_note(m, FRAG_SAID_RESERVED, size);
 		if (frag_match(&c, "%s", &size, NULL))
-			note(m, FRAG_SAID_TOTAL, size);
+			patterns_note(m, FRAG_SAID_TOTAL, size);
 		*end = c.at;
 	}
 	return true;

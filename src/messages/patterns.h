@@ -9,7 +9,8 @@ struct frag_pattern_anchor {
 	const char *words;      /* squeezed */
 	unsigned rare;          /* the byte of them that is searched for */
 	/* The words are at `at`. *end is where to go on. True: m is a message. */
-	bool (*read)(const struct frag_stripped_text *in, size_t at, struct frag_message *m, size_t *end);
+	bool (*read)(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
+		     size_t *end);
 };
 
 /* Ended by one without words. */

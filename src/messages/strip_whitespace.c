@@ -14,7 +14,7 @@ static bool is_margin(unsigned char byte)
 	return byte == '>' || byte == '#' || byte == '|' || byte == '*';
 }
 
-static void put(struct frag_stripped_text *to, unsigned char byte)
+static void strip_whitespace_put(struct frag_stripped_text *to, unsigned char byte)
 {
 	if (to->fresh && is_margin(byte))
 		return;
@@ -25,12 +25,12 @@ static void put(struct frag_stripped_text *to, unsigned char byte)
 }
 
 /* NUL, blanks, line ends, what else cannot be seen, and what may begin something of that kind. */
-static bool is_plain(unsigned char c)
+static bool strip_whitespace_is_plain(unsigned char c)
 {
 	return c > ' ' && c != '\\' && c != 0x7f && c != 0xc2;
 }
 
-static uint8_t begin(struct frag_stripped_text *to, unsigned char c)
+static uint8_t strip_whitespace_begin(struct frag_stripped_text *to, unsigned char c)
 {
 	switch (c) {
 	case '\n':
@@ -44,8 +44,8 @@ static uint8_t begin(struct frag_stripped_text *to, unsigned char c)
 	case 0xc2:
 		return AFTER_C2;
 	default:
-		if (is_plain(c))
-			put(to, c);
+		if (strip_whitespace_is_plain(c))
+			strip_whitespace_put(to, c);
 		return IN_TEXT;
 	}
 }
@@ -53,9 +53,9 @@ static uint8_t begin(struct frag_stripped_text *to, unsigned char c)
 /* What looked escaped is text after all. */
 static void put_held(struct frag_stripped_text *to)
 {
-	put(to, '\\');
+	strip_whitespace_put(to, '\\');
 	for (uint8_t i = 0; to->state == IN_ESCAPED && i < to->matched; i++)
-		put(to, (unsigned char)to->escaped[i]);
+		strip_whitespace_put(to, (unsigned char)to->escaped[i]);
 }
 
 /*
@@ -78,7 +78,7 @@ static uint8_t after_backslash(struct frag_stripped_text *to, unsigned char c)
 		return IN_ESCAPED;
 	default:
 		put_held(to);
-		return begin(to, c);
+		return strip_whitespace_begin(to, c);
 	}
 }
 
@@ -88,31 +88,33 @@ static uint8_t in_escaped(struct frag_stripped_text *to, unsigned char c)
 
 	if (c != (unsigned char)wanted && !(wanted == 'b' && c == 'B')) {
 		put_held(to);
-		return begin(to, c);
+		return strip_whitespace_begin(to, c);
 	}
 	return to->escaped[++to->matched] ? IN_ESCAPED : IN_ESCAPE;
 }
 
 /* A byte in a state that is not IN_TEXT. Returns the next one. A line end ends them all. */
-static uint8_t step(struct frag_stripped_text *to, unsigned char c)
+static uint8_t strip_whitespace_step(struct frag_stripped_text *to, unsigned char c)
 {
 	switch (to->state) {
 	case IN_ESCAPE:         /* CSI, a command of the operating system, or two bytes in all */
-		return c == '[' ? IN_SEQUENCE : c == ']' ? IN_TITLE
-		       : c == '\n' ? begin(to, c) : IN_TEXT;
+		return c == '['	   ? IN_SEQUENCE
+		       : c == ']'  ? IN_TITLE
+		       : c == '\n' ? strip_whitespace_begin(to, c)
+				   : IN_TEXT;
 	case IN_SEQUENCE:
 		if (c >= 0x20 && c < 0x40)
 			return IN_SEQUENCE;
-		return c >= 0x40 && c < 0x7f ? IN_TEXT : begin(to, c);
+		return c >= 0x40 && c < 0x7f ? IN_TEXT : strip_whitespace_begin(to, c);
 	case IN_TITLE:
 		if (c == ESCAPE || c == '\n')
-			return begin(to, c);
+			return strip_whitespace_begin(to, c);
 		return c == BELL || c == '\\' ? IN_TEXT : IN_TITLE;    /* or escaped itself */
 	case AFTER_C2:          /* U+00A0 is a blank */
 		if (c == 0xa0)
 			return IN_TEXT;
-		put(to, 0xc2);
-		return begin(to, c);
+		strip_whitespace_put(to, 0xc2);
+		return strip_whitespace_begin(to, c);
 	case IN_ESCAPED:
 		return in_escaped(to, c);
 	default:
@@ -128,11 +130,11 @@ size_t frag_stripped_text(struct frag_stripped_text *to, const char *bytes, size
 		const unsigned char c = (unsigned char)bytes[i];
 
 		if (to->state != IN_TEXT)
-			to->state = step(to, c);
-		else if (is_plain(c))
-			put(to, c);
+			to->state = strip_whitespace_step(to, c);
+		else if (strip_whitespace_is_plain(c))
+			strip_whitespace_put(to, c);
 		else
-			to->state = begin(to, c);
+			to->state = strip_whitespace_begin(to, c);
 	}
 	return i;
 }
@@ -143,7 +145,7 @@ void frag_squeeze_end(struct frag_stripped_text *to)
 		if (to->state == AFTER_BACKSLASH || to->state == IN_ESCAPED)
 			put_held(to);
 		else if (to->state == AFTER_C2)
-			put(to, 0xc2);
+			strip_whitespace_put(to, 0xc2);
 	}
 	to->state = IN_TEXT;
 }

@@ -16,7 +16,7 @@ void (*frag_stretch_count(void))(struct frag_series *s, const double *weight);
 
 
 /* Where the mask is set a, else b. */
-static inline frag_pair choose(frag_pair_bits mask, frag_pair a, frag_pair b)
+static inline frag_pair percent_series_choose(frag_pair_bits mask, frag_pair a, frag_pair b)
 {
 	return (frag_pair)(((frag_pair_bits)a & mask) | ((frag_pair_bits)b & ~mask));
 }
@@ -35,12 +35,12 @@ static inline frag_pair greater(frag_pair a, frag_pair b)
 #else
 static inline frag_pair lesser(frag_pair a, frag_pair b)
 {
-	return choose(a < b, a, b);
+	return percent_series_choose(a < b, a, b);
 }
 
 static inline frag_pair greater(frag_pair a, frag_pair b)
 {
-	return choose(a > b, a, b);
+	return percent_series_choose(a > b, a, b);
 }
 #endif
 
@@ -89,7 +89,7 @@ static inline frag_pair divide_small(const struct frag_sums *m, int half, frag_p
 		whole = (frag_pair){ a[1], b[1] };
 		part = a * (frag_pair){ 1, -100 } / whole;
 		part = ((frag_pair){ 1, 0 } - part) * (frag_pair){ 100, 1 };
-		return choose(whole != 0, part, (frag_pair){ 0, 100 });
+		return percent_series_choose(whole != 0, part, (frag_pair){ 0, 100 });
 	}
 	part = lesser(b, (frag_pair){ b[1], b[0] }) + (frag_pair){ a[1], a[1] };
 	part = greater(part, (frag_pair){ a[0], a[0] });

@@ -76,8 +76,8 @@ static uint64_t less_than(uint64_t bytes)
 }
 
 /* A region of `bytes`, or after refusals the first smaller one that holds the need. */
-static int obtain(struct frag_policy *p, frag_list list, uint64_t bytes, uint64_t need,
-		  frag_block *out)
+static int bfc_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, uint64_t need,
+		      frag_block *out)
 {
 	int rc = frag_heap_grow(p->heap, list, bytes, out);
 
@@ -106,14 +106,14 @@ static int extend(struct frag_policy *p, frag_list list, uint64_t need, frag_blo
 	bytes = t->region;
 	if (!limit_reaches(p, held + bytes))
 		bytes = (limit_of(p) - held) / UNIT * UNIT;
-	rc = obtain(p, list, bytes, need, out);
+	rc = bfc_obtain(p, list, bytes, need, out);
 	if (!rc && !doubled && t->region < REGION_MAX)
 		t->region *= 2;
 	return rc;
 }
 
 /* All unused regions, where that could help; says whether there were any. */
-static int collect(struct frag_policy *p, uint64_t need, bool *collected)
+static int bfc_collect(struct frag_policy *p, uint64_t need, bool *collected)
 {
 	const struct frag_totals *now = frag_heap_totals(p->heap);
 
@@ -132,7 +132,7 @@ static int new_region(struct frag_policy *p, frag_list list, uint64_t need, frag
 
 	if (rc != -FRAG_EDEVMEM)
 		return rc;
-	rc = collect(p, need, &again);
+	rc = bfc_collect(p, need, &again);
 	if (rc)
 		return rc;
 	return again ? extend(p, list, need, out) : -FRAG_EDEVMEM;

@@ -45,8 +45,8 @@ static int buddy_alloc(struct frag_policy *p, const struct frag_request *rq, fra
 		return rc;
 	*out = frag_find(p->heap, list, need);
 	if (*out == FRAG_NO_BLOCK)
-		rc = frag_policy_obtain(p, list, need > p->param[SEGMENT] ? need : p->param[SEGMENT],
-					true, out);
+		rc = frag_policy_obtain(
+			p, list, need > p->param[SEGMENT] ? need : p->param[SEGMENT], true, out);
 	rc = rc ? rc : frag_detach_free(p->heap, *out);
 	if (rc)
 		return rc;

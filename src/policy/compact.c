@@ -34,7 +34,10 @@ struct base {
 };
 
 static const struct base bases[] = {
-	{ .ops = &frag_policy_pytorch, .first = OF_PYTORCH, .count = PYTORCH_KEYS, .streams = true },
+	{ .ops = &frag_policy_pytorch,
+	  .first = OF_PYTORCH,
+	  .count = PYTORCH_KEYS,
+	  .streams = true },
 	{ .ops = &frag_policy_bestfit, .first = OF_BESTFIT, .count = FIT_KEYS },
 };
 #define BASES (sizeof(bases) / sizeof(bases[0]))
@@ -158,19 +161,20 @@ static struct frag_request request_of(const struct frag_policy *p, frag_block b,
 	};
 }
 
-static frag_block block_of(const struct plea *plea, const struct frag_move_candidate *relief, uint32_t i)
+static frag_block compact_block_of(const struct plea *plea,
+				   const struct frag_move_candidate *relief, uint32_t i)
 {
 	return plea->scene.blocks[relief->blocks[i]].block;
 }
 
 /* Is all served where these blocks make room? 0, -FRAG_EDEVMEM, or a failure of its own. */
-static int move(struct frag_policy *inner, struct plea *plea, const struct frag_move_candidate *relief,
-		frag_block *out)
+static int compact_move(struct frag_policy *inner, struct plea *plea,
+			const struct frag_move_candidate *relief, frag_block *out)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; i < relief->count && !rc; i++)
-		rc = inner->ops->free(inner, block_of(plea, relief, i));
+		rc = inner->ops->free(inner, compact_block_of(plea, relief, i));
 	rc = rc ? rc : inner->ops->alloc(inner, plea->rq, out);
 	for (uint32_t i = 0; i < relief->count && !rc; i++)
 		rc = inner->ops->alloc(inner, &plea->requests[i], &plea->moved[i]);
@@ -190,10 +194,11 @@ static int try_move(const struct frag_policy *p, struct plea *plea,
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < relief->count; i++)
-		plea->requests[i] = request_of(p, block_of(plea, relief, i), plea->rq->tick);
+		plea->requests[i] =
+			request_of(p, compact_block_of(plea, relief, i), plea->rq->tick);
 	inner.heap = fork.heap;
 	inner.state = &state;
-	rc = move(&inner, plea, relief, &out);
+	rc = compact_move(&inner, plea, relief, &out);
 	frag_heap_unfork(&fork);
 	return rc;
 }
@@ -208,15 +213,15 @@ static frag_block renamed(frag_block b, frag_block x, frag_block y)
  * Does for good what a fork has shown to hold. Whoever has a block knows it by its handle, so
  * each gets the one that it had.
  */
-static int make_move(struct frag_policy *p, struct plea *plea, const struct frag_move_candidate *relief,
-		     frag_block *out)
+static int make_move(struct frag_policy *p, struct plea *plea,
+		     const struct frag_move_candidate *relief, frag_block *out)
 {
 	struct frag_policy inner = inner_of(p);
-	int rc = move(&inner, plea, relief, out);
+	int rc = compact_move(&inner, plea, relief, out);
 
 	FRAG_ASSERT(rc != -FRAG_EDEVMEM);
 	for (uint32_t i = 0; i < relief->count && !rc; i++) {
-		const frag_block now = plea->moved[i], was = block_of(plea, relief, i);
+		const frag_block now = plea->moved[i], was = compact_block_of(plea, relief, i);
 
 		rc = frag_heap_rename(p->heap, now, was);
 		for (uint32_t k = i; k < relief->count; k++)

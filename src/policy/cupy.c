@@ -26,7 +26,7 @@ static bool over(const struct frag_policy *p, uint64_t held, uint64_t bytes)
  * that is over the limit by itself fails at once. CuPy asks the device a third time, after Python has
  * collected its garbage: a trace has none.
  */
-static int obtain(struct frag_policy *p, frag_list list, uint64_t bytes, frag_block *out)
+static int cupy_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, frag_block *out)
 {
 	const struct frag_totals *now = frag_heap_totals(p->heap);
 	int rc = 0;
@@ -53,7 +53,7 @@ static int cupy_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 		return rc;
 	*out = frag_find(p->heap, list, need);
 	if (*out == FRAG_NO_BLOCK)
-		rc = obtain(p, list, need, out);
+		rc = cupy_obtain(p, list, need, out);
 	return rc ? rc : frag_take(p->heap, out, rq->bytes, need);
 }
 

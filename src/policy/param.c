@@ -28,7 +28,7 @@ static struct owned *named(const char *text, size_t length)
 	return o;
 }
 
-static void drop(struct owned *o)
+static void param_drop(struct owned *o)
 {
 	free(o->bytes);
 	free(o);
@@ -73,7 +73,7 @@ static int frag_file_open(const struct frag_policy_ops *ops, const struct frag_p
 		*value = (uintptr_t)&o->file;
 		return 0;
 	}
-	drop(o);
+	param_drop(o);
 	if (rc == -FRAG_ENOMEM)
 		return frag_fail_nomem(err);
 	return frag_fail(err, why.code == -FRAG_ETRACE ? FRAG_ETRACE : FRAG_EUSAGE,
@@ -84,7 +84,7 @@ static int frag_file_open(const struct frag_policy_ops *ops, const struct frag_p
 static void frag_file_close(uint64_t value)
 {
 	if (value)
-		drop((struct owned *)(uintptr_t)value);
+		param_drop((struct owned *)(uintptr_t)value);
 }
 
 static bool power_of_two(uint64_t x)

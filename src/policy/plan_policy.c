@@ -149,8 +149,8 @@ static int plan_load(const struct frag_file *file, void **bytes, uint64_t *lengt
 	return rc;
 }
 
-static uint64_t plan_key(const void *state, const uint64_t *param, const struct frag_segment_view *s,
-			 const struct frag_block_view *b)
+static uint64_t plan_key(const void *state, const uint64_t *param,
+			 const struct frag_segment_view *s, const struct frag_block_view *b)
 {
 	(void)state;
 	(void)param;

@@ -67,14 +67,14 @@ static const struct frag_host_ops host = {
 
 #define EXPORT "its source has to end in FRAG_PLUGIN(TABLE)"
 
-static int refuse(const char *path, const char *why, struct frag_error *err)
+static int plugin_refuse(const char *path, const char *why, struct frag_error *err)
 {
 	return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: %.400s", path, why);
 }
 
 static int refuse_errno(const char *path, struct frag_error *err)
 {
-	return errno == ENOMEM ? frag_fail_nomem(err) : refuse(path, strerror(errno), err);
+	return errno == ENOMEM ? frag_fail_nomem(err) : plugin_refuse(path, strerror(errno), err);
 }
 
 /*
@@ -92,16 +92,16 @@ static int check_file(const char *path, struct frag_error *err)
 	if (stat(path, &st))
 		return refuse_errno(path, err);
 	if (!S_ISREG(st.st_mode))
-		return refuse(path, "not a regular file", err);
+		return plugin_refuse(path, "not a regular file", err);
 	f = fopen(path, "rb");
 	if (!f)
 		return refuse_errno(path, err);
 	got = fread(&header, 1, sizeof(header), f);
 	fclose(f);
 	if (got < sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-		return refuse(path, "not a shared object", err);
+		return plugin_refuse(path, "not a shared object", err);
 	if (header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize > (uint64_t)st.st_size)
-		return refuse(path, "a shared object that was cut short", err);
+		return plugin_refuse(path, "a shared object that was cut short", err);
 	return 0;
 }
 
@@ -111,19 +111,23 @@ static int check_fit(const char *path, const struct frag_plugin *said, struct fr
 	static const uint32_t sizes[] = { FRAG_PLUGIN_SIZES };
 
 	if (!said)
-		return refuse(path, "no symbol frag_plugin in it: " EXPORT, err);
+		return plugin_refuse(path, "no symbol frag_plugin in it: " EXPORT, err);
 	if (memcmp(said->magic, FRAG_PLUGIN_MAGIC, sizeof(said->magic)) != 0)
-		return refuse(path, "its symbol frag_plugin is not that of a fragsim plug-in", err);
+		return plugin_refuse(
+			path, "its symbol frag_plugin is not that of a fragsim plug-in", err);
 	if (said->version != FRAG_PLUGIN_VERSION)
 		return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: made for version %u of the"
 				 " plug-in interface, but this is version %d: compile it again with"
 				 " the headers of this fragsim", path, said->version,
 				 FRAG_PLUGIN_VERSION);
 	if (memcmp(said->sizes, sizes, sizeof(sizes)) != 0)
-		return refuse(path, "its structures have other sizes than this fragsim's: compile it"
-			      " again with the headers of this fragsim", err);
+		return plugin_refuse(
+			path,
+			"its structures have other sizes than this fragsim's: compile it"
+			" again with the headers of this fragsim",
+			err);
 	if (!said->ops || !said->host)
-		return refuse(path, "it names no table", err);
+		return plugin_refuse(path, "it names no table", err);
 	return 0;
 }
 
@@ -147,11 +151,13 @@ static int check_table(const char *path, const struct frag_policy_ops *ops,
 	struct frag_error why = { .code = 0 };
 
 	if (frag_policy_check(ops, &why))
-		return refuse(path, why.message, err);
+		return plugin_refuse(path, why.message, err);
 	for (uint32_t i = 0; frag_policies()[i]; i++)
 		if (strcmp(frag_policies()[i]->name, ops->name) == 0)
-			return frag_fail(err, FRAG_EPOLICY, "plug-in %.400s: fragsim has a policy"
-					 " %s of its own: give this one another name", path, ops->name);
+			return frag_fail(err, FRAG_EPOLICY,
+					 "plug-in %.400s: fragsim has a policy"
+					 " %s of its own: give this one another name",
+					 path, ops->name);
 	return 0;
 }
 
@@ -198,8 +204,8 @@ static const struct frag_policy_ops *find_loaded(void *handle)
 }
 
 /* Enters what dlopen gave; 0 or why not. The lock is held. */
-static int enter(const char *path, void *handle, const struct frag_policy_ops **out,
-		 struct frag_error *err)
+static int plugin_enter(const char *path, void *handle, const struct frag_policy_ops **out,
+			struct frag_error *err)
 {
 	const struct frag_plugin *said = dlsym(handle, "frag_plugin");
 	int rc = check_fit(path, said, err);
@@ -244,7 +250,7 @@ int frag_plugin_load(const struct frag_policy_ops **out, const char *path, struc
 	else if (known)
 		*out = known;
 	else
-		rc = enter(path, handle, out, err);
+		rc = plugin_enter(path, handle, out, err);
 	if (handle && (rc || known))
 		dlclose(handle);
 	pthread_mutex_unlock(&plugins_lock);

@@ -87,7 +87,8 @@ int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 				 ops->name);
 	if (!ops->summary || !ops->index || !ops->alloc || !ops->free)
 		return frag_fail(err, FRAG_EPOLICY,
-				 "policy %s: summary, index, alloc and free are required", ops->name);
+				 "policy %s: summary, index, alloc and free are required",
+				 ops->name);
 	if (!ops->key != (ops->index != &frag_index_key))
 		return frag_fail(err, FRAG_EPOLICY, "policy %s: key and frag_index_key go together",
 				 ops->name);

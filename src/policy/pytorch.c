@@ -96,7 +96,8 @@ static void pytorch_deferred(struct frag_policy *p, frag_block b)
 	struct pytorch *t = p->state;
 	struct frag_block_view k = frag_heap_look(p->heap, b);
 	struct frag_stat_free freed = {
-		.large = frag_pytorch_is_large(p->heap, frag_heap_look_segment(p->heap, k.segment).list),
+		.large = frag_pytorch_is_large(p->heap,
+					       frag_heap_look_segment(p->heap, k.segment).list),
 		.oversize = frag_pytorch_is_oversize(t, k.bytes),
 	};
 
@@ -173,7 +174,7 @@ static frag_block prefer_hole(const struct frag_policy *p, frag_block b)
 	return b;
 }
 
-static frag_block find(struct frag_policy *p, const struct want *w)
+static frag_block pytorch_find(struct frag_policy *p, const struct want *w)
 {
 	struct pytorch *t = p->state;
 	frag_block b;
@@ -384,7 +385,8 @@ static void rank_block(const struct frag_heap *h, const struct frag_block_view *
 		       const struct frag_segment_view *s, uint64_t rank[FRAG_RANKS])
 {
 	struct frag_list_view list = frag_heap_look_list(h, s->list);
-	uint64_t pool = (uint64_t)list.pool * 2 + (frag_pytorch_is_large(h, s->list) == (list.pool != 0));
+	uint64_t pool =
+		(uint64_t)list.pool * 2 + (frag_pytorch_is_large(h, s->list) == (list.pool != 0));
 
 	rank[0] = pool * 2 + (s->page != 0);
 	rank[1] = list.user;
@@ -405,7 +407,7 @@ static bool rank_all(const struct frag_heap *h, frag_block b, void *ctx, uint64_
 }
 
 /* Waits for all streams, then gives back all that is unused. */
-static int flush(struct frag_policy *p, uint64_t tick)
+static int pytorch_flush(struct frag_policy *p, uint64_t tick)
 {
 	struct pytorch *t = p->state;
 	frag_block b;
@@ -463,7 +465,7 @@ static bool rank_old(const struct frag_heap *h, frag_block b, void *ctx, uint64_
 	return true;
 }
 
-static int collect(struct frag_policy *p)
+static int pytorch_collect(struct frag_policy *p)
 {
 	const struct pytorch *t = p->state;
 	uint64_t reserved = frag_heap_totals(p->heap)->reserved;
@@ -492,11 +494,11 @@ static bool is_apart(const struct pytorch *t, const struct frag_request *rq)
 }
 
 /* The ladder of a request that no free block serves. */
-static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
+static int pytorch_climb(struct frag_policy *p, const struct want *w, frag_block *out)
 {
 	struct pytorch *t = p->state;
 	bool enough;
-	int rc = frag_pytorch_collects(p) ? collect(p) : 0;
+	int rc = frag_pytorch_collects(p) ? pytorch_collect(p) : 0;
 
 	rc = rc ? rc : try_device(p, w, out);
 	if (rc != -FRAG_EDEVMEM || t->rejected)
@@ -513,7 +515,7 @@ static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
 		t->stats.num_ooms++;
 		return -FRAG_EDEVMEM;
 	}
-	rc = flush(p, w->rq->tick);
+	rc = pytorch_flush(p, w->rq->tick);
 	if (rc)
 		return rc;
 	frag_heap_count_retry(p->heap);
@@ -523,10 +525,10 @@ static int climb(struct frag_policy *p, const struct want *w, frag_block *out)
 	return rc;
 }
 
-static int obtain(struct frag_policy *p, const struct want *w, frag_block *out)
+static int pytorch_obtain(struct frag_policy *p, const struct want *w, frag_block *out)
 {
 	uint32_t first = frag_pytorch_calls(p);
-	int rc = climb(p, w, out);
+	int rc = pytorch_climb(p, w, out);
 
 	frag_pytorch_count_splits(p, first);
 	return rc;
@@ -552,9 +554,9 @@ static int pytorch_alloc(struct frag_policy *p, const struct frag_request *rq, f
 	rc = rc ? rc : frag_pytorch_list(p, rq, w.large, &w.list);
 	if (rc)
 		return rc;
-	*out = find(p, &w);
+	*out = pytorch_find(p, &w);
 	if (*out == FRAG_NO_BLOCK)
-		rc = obtain(p, &w, out);
+		rc = pytorch_obtain(p, &w, out);
 	if (rc)
 		return rc;
 	k = frag_look(p->heap, *out);
@@ -600,7 +602,7 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 	(void)handled;
 	switch (n->kind) {
 	case FRAG_NOTICE_EMPTY_CACHE:
-		rc = flush(p, n->tick);
+		rc = pytorch_flush(p, n->tick);
 		frag_pytorch_count_splits(p, first);
 		break;
 	case FRAG_NOTICE_SET_FRACTION:

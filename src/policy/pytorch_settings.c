@@ -125,7 +125,7 @@ static bool power_of_two(uint64_t x)
 	return x && !(x & (x - 1));
 }
 
-static uint32_t log2_of(uint64_t x)
+static uint32_t pytorch_settings_log2_of(uint64_t x)
 {
 	return 63 - (uint32_t)__builtin_clzll(x);
 }
@@ -148,7 +148,7 @@ static bool parse_divisions(const char *text, size_t length, bool may_be_0, uint
 
 	if (!frag_parse_count(text, length, &n) || (n == 0 ? !may_be_0 : !power_of_two(n)))
 		return false;
-	*code = n ? log2_of(n) : 0;
+	*code = n ? pytorch_settings_log2_of(n) : 0;
 	return *code <= MAX_DIVISIONS_LOG2;
 }
 
@@ -178,7 +178,8 @@ static bool parse_interval(uint64_t version, const char *text, size_t length, ui
 	} else {
 		if (!frag_parse_count(text, key, &mb) || !power_of_two(mb))
 			return false;
-		from = log2_of(mb) < INTERVALS ? log2_of(mb) : INTERVALS - 1;
+		from = pytorch_settings_log2_of(mb) < INTERVALS ? pytorch_settings_log2_of(mb)
+								: INTERVALS - 1;
 		to = from + 1;
 		if (*next == 0)
 			from = 0;
@@ -285,8 +286,9 @@ static int check_older(const uint64_t *param, uint32_t key, const char *before,
 {
 	if (param[VERSION] > 9 || param[key] != SMALLEST_LIMIT)
 		return 0;
-	return frag_fail(err, FRAG_EUSAGE, "%s%s=%d is too small: up to PyTorch 2.9 it must be > %d",
-			 before, frag_pytorch_params[key].name, SMALLEST_LIMIT, SMALLEST_LIMIT);
+	return frag_fail(err, FRAG_EUSAGE,
+			 "%s%s=%d is too small: up to PyTorch 2.9 it must be > %d", before,
+			 frag_pytorch_params[key].name, SMALLEST_LIMIT, SMALLEST_LIMIT);
 }
 
 static int check_limits(const uint64_t *param, const char *before, struct frag_error *err)
@@ -506,7 +508,7 @@ uint64_t frag_pytorch_round(uint64_t bytes, uint64_t roundup)
 		return UNIT;
 	if (roundup == UNROUNDED)
 		return bytes;
-	log2 = log2_of(bytes);
+	log2 = pytorch_settings_log2_of(bytes);
 	interval = log2 < 20 ? 0 : log2 - 20 < INTERVALS ? log2 - 20 : INTERVALS - 1;
 	code = roundup >> 4 * interval & 15;
 	if (code == ONE && roundup != UINT64_MAX)

@@ -13,7 +13,7 @@ static uint64_t clamp(frag_sum sum)
 }
 
 /* All that rose and is there no more has been freed; there may be less than nothing. */
-static struct frag_stat show(int64_t current, int64_t peak, frag_sum risen)
+static struct frag_stat pytorch_stats_show(int64_t current, int64_t peak, frag_sum risen)
 {
 	return (struct frag_stat){
 		.current = current, .peak = (uint64_t)peak, .allocated = clamp(risen),
@@ -26,10 +26,11 @@ static struct frag_stat show(int64_t current, int64_t peak, frag_sum risen)
 static struct frag_pool_stat show_pools(const struct frag_pytorch_stat *g, const frag_sum risen[2])
 {
 	return (struct frag_pool_stat){
-		.all = show((int64_t)((uint64_t)g->current[0] + (uint64_t)g->current[1]),
-			    g->peak_all, risen[0] + risen[1]),
-		.large = show(g->current[1], g->peak[1], risen[1]),
-		.small = show(g->current[0], g->peak[0], risen[0]),
+		.all = pytorch_stats_show(
+			(int64_t)((uint64_t)g->current[0] + (uint64_t)g->current[1]), g->peak_all,
+			risen[0] + risen[1]),
+		.large = pytorch_stats_show(g->current[1], g->peak[1], risen[1]),
+		.small = pytorch_stats_show(g->current[0], g->peak[0], risen[0]),
 	};
 }
 
@@ -42,7 +43,8 @@ const struct frag_memory_stats *frag_stats_show(struct frag_pytorch_stats *stats
 #undef X
 	to->active = show_pools(&stats->active, stats->allocation.risen);
 	to->active_bytes = show_pools(&stats->active_bytes, stats->allocated_bytes.risen);
-#define X(name) to->name = show(stats->name.current, stats->name.peak, stats->name.risen);
+#define X(name) \
+	to->name = pytorch_stats_show(stats->name.current, stats->name.peak, stats->name.risen);
 	FRAG_PLAIN_STATS(X)
 #undef X
 #define X(name) to->name = stats->name;

@@ -85,7 +85,8 @@ static inline void frag_gauge_lower(struct frag_pytorch_stat *g, bool large, uin
 	g->current[large] = (int64_t)((uint64_t)g->current[large] - n);
 }
 
-static inline void frag_gauge_change(struct frag_pytorch_stat *g, bool large, uint64_t from, uint64_t to)
+static inline void frag_gauge_change(struct frag_pytorch_stat *g, bool large, uint64_t from,
+				     uint64_t to)
 {
 	if (to > from)
 		frag_gauge_raise(g, large, to - from);

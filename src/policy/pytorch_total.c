@@ -12,7 +12,7 @@
 /* A figure that rises with the total. */
 typedef uint64_t figure_fn(const struct frag_policy *p, uint64_t total, uint64_t page);
 
-static uint64_t floor_of(double fraction, uint64_t whole)
+static uint64_t pytorch_total_floor_of(double fraction, uint64_t whole)
 {
 	return (uint64_t)(fraction * (double)whole);
 }
@@ -44,7 +44,7 @@ static bool reaches(const struct frag_policy *p, figure_fn *figure, uint64_t pag
 }
 
 /* The same of a limit: an unlimited device has none. */
-static bool within(const struct frag_policy *p, figure_fn *figure, uint64_t bytes)
+static bool pytorch_total_within(const struct frag_policy *p, figure_fn *figure, uint64_t bytes)
 {
 	return reaches(p, figure, 0, bytes) || !frag_heap_total_figure(p->heap);
 }
@@ -56,7 +56,7 @@ static uint64_t limit(const struct frag_policy *p, uint64_t total, uint64_t page
 
 	(void)page;
 	if (t->set[VERSION] <= 12)
-		return floor_of(t->fraction, total);
+		return pytorch_total_floor_of(t->fraction, total);
 	return (uint64_t)llround(t->fraction * (double)total);
 }
 
@@ -65,14 +65,14 @@ static uint64_t limit_at_first(const struct frag_policy *p, uint64_t total, uint
 	const struct pytorch *t = p->state;
 
 	(void)page;
-	return floor_of(frag_pytorch_real(t->set[FRACTION]), total);
+	return pytorch_total_floor_of(frag_pytorch_real(t->set[FRACTION]), total);
 }
 
 static uint64_t threshold(const struct frag_policy *p, uint64_t total, uint64_t page)
 {
 	const struct pytorch *t = p->state;
 
-	return floor_of(t->threshold, limit(p, total, page));
+	return pytorch_total_floor_of(t->threshold, limit(p, total, page));
 }
 
 static uint64_t range(const struct frag_policy *p, uint64_t total, uint64_t page)
@@ -84,7 +84,7 @@ static uint64_t range(const struct frag_policy *p, uint64_t total, uint64_t page
 	if (reserve > 1 << 20 && reserve < (double)bytes)
 		bytes = (uint64_t)reserve;
 	else if (reserve > 0 && reserve <= 1 << 20 && reserve * (double)total < (double)bytes)
-		bytes = floor_of(reserve, total);
+		bytes = pytorch_total_floor_of(reserve, total);
 	return frag_round_up(bytes ? bytes : 1, page);
 }
 
@@ -92,17 +92,17 @@ bool frag_pytorch_may_reserve(const struct frag_policy *p, uint64_t bytes)
 {
 	const struct pytorch *t = p->state;
 
-	return !t->limited || within(p, limit, bytes);
+	return !t->limited || pytorch_total_within(p, limit, bytes);
 }
 
 bool frag_pytorch_may_at_first(const struct frag_policy *p, uint64_t bytes)
 {
-	return within(p, limit_at_first, bytes);
+	return pytorch_total_within(p, limit_at_first, bytes);
 }
 
 bool frag_pytorch_may_keep(const struct frag_policy *p, uint64_t bytes)
 {
-	return within(p, threshold, bytes);
+	return pytorch_total_within(p, threshold, bytes);
 }
 
 /* An unlimited device never collects, one with any limit does. */

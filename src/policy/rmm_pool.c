@@ -124,7 +124,7 @@ static frag_list first_home(struct frag_heap *h, uint32_t pool)
 }
 
 /* Joins a detached block with those free neighbours that are in the list that it will be in. */
-static int settle(struct frag_heap *h, frag_block b, uint32_t which)
+static int rmm_pool_settle(struct frag_heap *h, frag_block b, uint32_t which)
 {
 	const frag_block sides[2] = { frag_look(h, b).prev, frag_look(h, b).next };
 	int rc = 0;
@@ -148,7 +148,7 @@ static int rmm_free(struct frag_policy *p, frag_block b)
 	const struct home home = look_home(h, frag_look(h, b).user);
 	const int rc = frag_detach_live(h, b);
 
-	return rc ? rc : settle(h, b, frag_look_list(h, home.blocks).which);
+	return rc ? rc : rmm_pool_settle(h, b, frag_look_list(h, home.blocks).which);
 }
 
 /* The free blocks of one stream become another's. */
@@ -169,7 +169,7 @@ static int take_over(struct frag_heap *h, frag_list home, frag_list other)
 	}
 	while (!rc && (b = frag_find(h, from, 0)) != FRAG_NO_BLOCK) {
 		rc = frag_detach_free(h, b);
-		rc = rc ? rc : settle(h, b, frag_look_list(h, to).which);
+		rc = rc ? rc : rmm_pool_settle(h, b, frag_look_list(h, to).which);
 	}
 	return rc;
 }
@@ -260,8 +260,8 @@ static int reclaim(struct frag_policy *p, uint64_t need)
  * A new segment of `bytes`, all of it in the list of the stream. Where the device refuses: half as
  * much, and again, but never less than `need`.
  */
-static int obtain(struct frag_policy *p, frag_list home, uint64_t bytes, uint64_t need,
-		  frag_block *out)
+static int rmm_pool_obtain(struct frag_policy *p, frag_list home, uint64_t bytes, uint64_t need,
+			   frag_block *out)
 {
 	const frag_list list = look_home(p->heap, home).blocks;
 	int rc;
@@ -292,7 +292,7 @@ static int expand(struct frag_policy *p, frag_list home, uint64_t need, frag_blo
 		frag_heap_tried(p->heap, need);
 		return -FRAG_EDEVMEM;
 	}
-	return obtain(p, home, bytes, need, out);
+	return rmm_pool_obtain(p, home, bytes, need, out);
 }
 
 static int rmm_init(struct frag_policy *p)
@@ -304,7 +304,7 @@ static int rmm_init(struct frag_policy *p)
 	if (!p->param[INITIAL])
 		return 0;
 	rc = home_of(p->heap, 0, STREAM_0, &home);
-	return rc ? rc : obtain(p, home, p->param[INITIAL], p->param[INITIAL], &b);
+	return rc ? rc : rmm_pool_obtain(p, home, p->param[INITIAL], p->param[INITIAL], &b);
 }
 
 static int rmm_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)

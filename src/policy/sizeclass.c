@@ -35,7 +35,7 @@ static int sizeclass_check(const uint64_t *param, struct frag_error *err)
 }
 
 /* The least class that holds bytes. */
-static uint64_t class_of(uint64_t bytes, uint64_t quantum, uint64_t steps)
+static uint64_t sizeclass_class_of(uint64_t bytes, uint64_t quantum, uint64_t steps)
 {
 	uint64_t power;
 
@@ -85,7 +85,7 @@ static int large_alloc(struct frag_policy *p, const struct frag_request *rq, uin
 
 static int sizeclass_alloc(struct frag_policy *p, const struct frag_request *rq, frag_block *out)
 {
-	uint64_t need = class_of(rq->bytes, p->param[QUANTUM], p->param[STEPS]);
+	uint64_t need = sizeclass_class_of(rq->bytes, p->param[QUANTUM], p->param[STEPS]);
 
 	return need <= p->param[MAX_SMALL] ? small_alloc(p, rq, need, out)
 					   : large_alloc(p, rq, need, out);
@@ -94,7 +94,7 @@ static int sizeclass_alloc(struct frag_policy *p, const struct frag_request *rq,
 static int sizeclass_seek(struct frag_policy *p, const struct frag_request *rq,
 			  struct frag_sought *out)
 {
-	const uint64_t need = class_of(rq->bytes, p->param[QUANTUM], p->param[STEPS]);
+	const uint64_t need = sizeclass_class_of(rq->bytes, p->param[QUANTUM], p->param[STEPS]);
 	const bool small = need <= p->param[MAX_SMALL];
 
 	out->bytes = small ? need : frag_round_up(need, p->param[SEGMENT]);

@@ -15,12 +15,21 @@ enum { SL_LOG2, SEGMENT, POOL };
 #define CLOCK_BITS 52           /* the other 12 are a class, which is below 2^11 */
 
 static const struct frag_param_spec tlsf_params[] = {
-	[SL_LOG2] = { .name = "sl_log2", .type = FRAG_PARAM_COUNT, .fallback = 5, .min = 1, .max = 5,
-	  .help = "the second level's lists: each doubling has 2^sl_log2 classes" },
-	[SEGMENT] = { .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .min = 1,
-	  .help = "segments are multiples of this" },
-	[POOL] = { .name = "pool", .type = FRAG_PARAM_SIZE, .fallback = 0,
-	  .help = "bytes obtained before the first step and never released" },
+	[SL_LOG2] = { .name = "sl_log2",
+		      .type = FRAG_PARAM_COUNT,
+		      .fallback = 5,
+		      .min = 1,
+		      .max = 5,
+		      .help = "the second level's lists: each doubling has 2^sl_log2 classes" },
+	[SEGMENT] = { .name = "segment",
+		      .type = FRAG_PARAM_SIZE,
+		      .fallback = 2 << 20,
+		      .min = 1,
+		      .help = "segments are multiples of this" },
+	[POOL] = { .name = "pool",
+		   .type = FRAG_PARAM_SIZE,
+		   .fallback = 0,
+		   .help = "bytes obtained before the first step and never released" },
 	{ 0 },
 };
 
@@ -28,7 +37,7 @@ struct tlsf {
 	uint64_t clock;         /* requests and frees so far: the later, the nearer to the front */
 };
 
-static uint64_t log2_of(uint64_t x)
+static uint64_t tlsf_log2_of(uint64_t x)
 {
 	return 63 - (uint64_t)__builtin_clzll(x);
 }
@@ -36,15 +45,15 @@ static uint64_t log2_of(uint64_t x)
 /* Bytes from one class to the next, where these bytes are. */
 static uint64_t step_at(uint64_t bytes, uint64_t sl_log2)
 {
-	const uint64_t power = log2_of(bytes);
+	const uint64_t power = tlsf_log2_of(bytes);
 
 	return power < UNIT_LOG2 + sl_log2 ? UNIT : UINT64_C(1) << (power - sl_log2);
 }
 
 /* The class that holds a block of these bytes: below 2^sl_log2 units a class is one size. */
-static uint64_t class_of(uint64_t bytes, uint64_t sl_log2)
+static uint64_t tlsf_class_of(uint64_t bytes, uint64_t sl_log2)
 {
-	const uint64_t power = log2_of(bytes), first = UNIT_LOG2 + sl_log2;
+	const uint64_t power = tlsf_log2_of(bytes), first = UNIT_LOG2 + sl_log2;
 
 	if (power < first)
 		return bytes >> UNIT_LOG2;
@@ -68,7 +77,7 @@ static uint64_t tlsf_key(const void *state, const uint64_t *param,
 	const struct tlsf *t = state;
 
 	(void)s;
-	return front_of(class_of(b->bytes, param[SL_LOG2]), t->clock);
+	return front_of(tlsf_class_of(b->bytes, param[SL_LOG2]), t->clock);
 }
 
 static int tlsf_init(struct frag_policy *p)
@@ -80,7 +89,7 @@ static int tlsf_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 {
 	const uint64_t need = frag_round_up_pow2(rq->bytes, UNIT);
 	const uint64_t least = class_for(need, p->param[SL_LOG2]);
-	const uint64_t key = class_of(least, p->param[SL_LOG2]) << CLOCK_BITS;
+	const uint64_t key = tlsf_class_of(least, p->param[SL_LOG2]) << CLOCK_BITS;
 	struct tlsf *t = p->state;
 	uint64_t found;
 	frag_list list;
@@ -92,7 +101,8 @@ static int tlsf_alloc(struct frag_policy *p, const struct frag_request *rq, frag
 	*out = frag_heap_find_key(p->heap, list, least, key);
 	/* less than `least` would be a block that the request does not find */
 	if (*out == FRAG_NO_BLOCK)
-		rc = frag_policy_obtain(p, list, frag_round_up(least, p->param[SEGMENT]), true, out);
+		rc = frag_policy_obtain(p, list, frag_round_up(least, p->param[SEGMENT]), true,
+					out);
 	if (rc)
 		return rc;
 	found = frag_look(p->heap, *out).bytes;

@@ -11,7 +11,7 @@ const char *const frag_rank_figure_names[FRAG_RANK_FIGURES] = {
 
 #define BESIDE 10       /* a device with so many times less than another is beside it */
 
-static int by_value(const void *one, const void *other)
+static int compare_ranks_by_value(const void *one, const void *other)
 {
 	const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
 
@@ -25,7 +25,7 @@ static uint64_t median_of(uint64_t *values, uint32_t count)
 
 	if (!count)
 		return 0;
-	qsort(values, count, sizeof(*values), by_value);
+	qsort(values, count, sizeof(*values), compare_ranks_by_value);
 	low = values[(count - 1) / 2];
 	high = values[count / 2];
 	return low + (high - low) / 2;
@@ -49,14 +49,16 @@ static void choose_compared(struct frag_ranking *r)
 			if (r->rows[end].figure[FRAG_RANK_RESERVED] > most)
 				most = r->rows[end].figure[FRAG_RANK_RESERVED];
 		for (uint32_t k = i; k < end; k++) {
-			r->rows[k].compared = r->rows[k].figure[FRAG_RANK_RESERVED] >= most / BESIDE;
+			r->rows[k].compared =
+				r->rows[k].figure[FRAG_RANK_RESERVED] >= most / BESIDE;
 			r->compared += r->rows[k].compared;
 		}
 	}
 }
 
 /* values: room for one a row. */
-static void measure(struct frag_ranking *r, enum frag_rank_figure figure, uint64_t *values)
+static void compare_ranks_measure(struct frag_ranking *r, enum frag_rank_figure figure,
+				  uint64_t *values)
 {
 	uint64_t median, distance;
 	uint32_t n = 0;
@@ -88,7 +90,7 @@ static void set_limits(struct frag_ranking *r)
 }
 
 /* Those that are far from the median, and those that ran out of memory where most did not. */
-static void judge(struct frag_ranking *r)
+static void compare_ranks_judge(struct frag_ranking *r)
 {
 	uint32_t failed = 0;
 
@@ -132,7 +134,7 @@ static void find_extremes(struct frag_ranking *r)
 	}
 }
 
-static int by_owner(const void *one, const void *other)
+static int compare_ranks_by_owner(const void *one, const void *other)
 {
 	const struct frag_rank_share *a = one, *b = other;
 
@@ -174,7 +176,7 @@ static int find_usual(struct usual *usual, const struct frag_ranking *r, struct 
 		memcpy(usual->list + used, row->held, row->held_count * sizeof(*row->held));
 		used += row->held_count;
 	}
-	qsort(usual->list, used, sizeof(*usual->list), by_owner);
+	qsort(usual->list, used, sizeof(*usual->list), compare_ranks_by_owner);
 	for (size_t i = 0, end; i < used; i = end) {
 		struct frag_rank_share one = usual->list[i];
 
@@ -265,10 +267,10 @@ int frag_ranking_compare(struct frag_ranking *r, const struct frag_owners *owner
 		return frag_fail_nomem(err);
 	choose_compared(r);
 	for (int k = 0; k < FRAG_RANK_FIGURES; k++)
-		measure(r, (enum frag_rank_figure)k, values);
+		compare_ranks_measure(r, (enum frag_rank_figure)k, values);
 	free(values);
 	set_limits(r);
-	judge(r);
+	compare_ranks_judge(r);
 	find_extremes(r);
 	return r->apart ? explain_apart(r, owners, err) : explain_spread(r, owners, err);
 }

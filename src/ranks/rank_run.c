@@ -21,8 +21,8 @@ struct sums {
 	bool failed;            /* memory is short */
 };
 
-static int play(const struct frag_rank_work *w, struct frag_sim *sim,
-		struct frag_tape_reader *reader, uint64_t until, struct frag_error *err)
+static int rank_run_play(const struct frag_rank_work *w, struct frag_sim *sim,
+			 struct frag_tape_reader *reader, uint64_t until, struct frag_error *err)
 {
 	const uint64_t events = frag_tape_info(w->tape)->events;
 	const uint64_t end = until < events ? until : events;
@@ -74,7 +74,7 @@ static int find_figures(struct frag_ranked **rows, uint32_t *count, const struct
 	uint32_t devices;
 	int rc = reader ? make_sim(&sim, w, FRAG_LEVEL_PEAKS, err) : frag_fail_nomem(err);
 
-	rc = rc ? rc : play(w, sim, reader, UINT64_MAX, err);
+	rc = rc ? rc : rank_run_play(w, sim, reader, UINT64_MAX, err);
 	frag_tape_reader_del(reader);
 	if (!rc) {
 		results = frag_sim_results(sim, false, &devices);
@@ -113,7 +113,7 @@ static void add_live(void *ctx, const struct frag_live *live)
 	s->list[at].bytes += live->block.bytes;
 }
 
-static int by_bytes(const void *one, const void *other)
+static int rank_run_by_bytes(const void *one, const void *other)
 {
 	const struct sum *a = one, *b = other;
 
@@ -124,7 +124,7 @@ static int by_bytes(const void *one, const void *other)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-static int by_owner(const void *one, const void *other)
+static int rank_run_by_owner(const void *one, const void *other)
 {
 	const struct frag_rank_share *a = one, *b = other;
 
@@ -132,15 +132,15 @@ static int by_owner(const void *one, const void *other)
 }
 
 /* What is kept of the sums. False: memory is short. */
-static bool keep(struct frag_ranked *row, struct sums *s, const struct frag_symbols *symbols,
-		 struct frag_owners *owners)
+static bool rank_run_keep(struct frag_ranked *row, struct sums *s,
+			  const struct frag_symbols *symbols, struct frag_owners *owners)
 {
 	const uint32_t count = s->count < FRAG_HELD_MAX ? s->count : FRAG_HELD_MAX;
 	char *tag;
 
 	if (!count)
 		return true;
-	qsort(s->list, s->count, sizeof(*s->list), by_bytes);
+	qsort(s->list, s->count, sizeof(*s->list), rank_run_by_bytes);
 	row->held = calloc(count, sizeof(*row->held));
 	for (uint32_t i = 0; row->held && i < count; i++) {
 		struct frag_rank_share *to = &row->held[i];
@@ -154,7 +154,7 @@ static bool keep(struct frag_ranked *row, struct sums *s, const struct frag_symb
 		row->held_count = i + 1;
 	}
 	if (row->held)
-		qsort(row->held, row->held_count, sizeof(*row->held), by_owner);
+		qsort(row->held, row->held_count, sizeof(*row->held), rank_run_by_owner);
 	return row->held != NULL;
 }
 
@@ -166,7 +166,7 @@ static int find_holders(struct frag_ranked *row, const struct frag_sim *sim,
 
 	if (good) {
 		frag_sim_walk(sim, row->device, &s, add_live);
-		good = !s.failed && keep(row, &s, frag_sim_symbols(sim), owners);
+		good = !s.failed && rank_run_keep(row, &s, frag_sim_symbols(sim), owners);
 	}
 	frag_map_fini(&s.at);
 	free(s.list);
@@ -213,7 +213,8 @@ static int find_held(struct frag_ranked *rows, uint32_t count, const struct frag
 
 	qsort(rows, count, sizeof(*rows), by_peak);
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		rc = play(w, sim, reader, frag_tape_event(w->tape, rows[i].peak_step) + 1, err);
+		rc = rank_run_play(w, sim, reader, frag_tape_event(w->tape, rows[i].peak_step) + 1,
+				   err);
 		rc = rc ? rc : find_holders(&rows[i], sim, w->owners, err);
 	}
 	for (uint32_t i = 0; i < count && !rc; i++)

@@ -33,7 +33,8 @@ int frag_owner_order(const struct frag_owner *a, const struct frag_owner *b)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-static uint32_t find(const struct frag_owners *owners, const struct frag_owner *one, uint64_t key)
+static uint32_t tag_numbers_find(const struct frag_owners *owners, const struct frag_owner *one,
+				 uint64_t key)
 {
 	uint32_t at = frag_map_home(&owners->at, key), number;
 
@@ -43,7 +44,8 @@ static uint32_t find(const struct frag_owners *owners, const struct frag_owner *
 	return number;
 }
 
-static uint32_t add(struct frag_owners *owners, const struct frag_owner *one, uint64_t key)
+static uint32_t tag_numbers_add(struct frag_owners *owners, const struct frag_owner *one,
+				uint64_t key)
 {
 	if (!frag_grow(&owners->list, &owners->capacity, (uint64_t)owners->count + 1,
 		       sizeof(*owners->list))
@@ -60,9 +62,9 @@ uint32_t frag_owners_number(struct frag_owners *owners, char *tag, uint64_t size
 	uint32_t number;
 
 	pthread_mutex_lock(&owners->lock);
-	number = find(owners, &one, key);
+	number = tag_numbers_find(owners, &one, key);
 	if (number == FRAG_MAP_NONE) {
-		number = add(owners, &one, key);
+		number = tag_numbers_add(owners, &one, key);
 		tag = number == FRAG_NO_OWNER ? tag : NULL;
 	}
 	pthread_mutex_unlock(&owners->lock);

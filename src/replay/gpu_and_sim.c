@@ -58,7 +58,7 @@ struct frag_replay {
 };
 
 /* The devices of the run are the GPUs, with at most `limit` bytes of each. */
-static int set_devices(struct frag_replay *r, struct frag_error *err)
+static int gpu_and_sim_set_devices(struct frag_replay *r, struct frag_error *err)
 {
 	const struct frag_trace_info *info = frag_trace_info(r->trace);
 	int rc = frag_devices_copy(&r->devices, info->devices, info->device_count, err);
@@ -166,7 +166,8 @@ static int make_side(struct side *side, struct frag_replay *r, const struct frag
  * The side's own observer comes before the work's: it notes what was decided even
  * where the work then fails.
  */
-static int make(struct frag_replay *r, const struct frag_choice *choice, struct frag_error *err)
+static int gpu_and_sim_make(struct frag_replay *r, const struct frag_choice *choice,
+			    struct frag_error *err)
 {
 	struct frag_observer observer = { .step = frag_work_observe };
 	int rc;
@@ -209,8 +210,8 @@ int frag_replay_new(struct frag_replay **out, const struct frag_choice *choice,
 	r->pooled = choice->ops == &frag_replay_pool;
 	if (r->pooled)
 		r->pool = frag_replay_pool_options(choice);
-	rc = set_devices(r, err);
-	rc = rc ? rc : make(r, choice, err);
+	rc = gpu_and_sim_set_devices(r, err);
+	rc = rc ? rc : gpu_and_sim_make(r, choice, err);
 	if (rc) {
 		frag_replay_del(r);
 		return rc;
@@ -329,7 +330,7 @@ static int probe_all(struct frag_replay *r, const struct frag_event *ev, struct 
 	return rc;
 }
 
-static void compare(struct frag_replay *r, uint64_t step)
+static void gpu_and_sim_compare(struct frag_replay *r, uint64_t step)
 {
 	FRAG_ASSERT(!r->pooled);
 	for (uint32_t d = 0; d < r->device_count; d++) {
@@ -359,11 +360,12 @@ static int step_both(struct frag_replay *r, const struct frag_batch *batch, stru
 	if (!rc && !r->pooled)
 		rc = frag_sim_feed(r->twin.sim, batch, err);
 	if (!rc && batch->count && !r->pooled)
-		compare(r, batch->events->step);
+		gpu_and_sim_compare(r, batch->events->step);
 	return rc || !batch->count ? rc : probe_all(r, batch->events, err);
 }
 
-static int feed(struct frag_replay *r, const struct frag_batch *batch, struct frag_error *err)
+static int gpu_and_sim_feed(struct frag_replay *r, const struct frag_batch *batch,
+			    struct frag_error *err)
 {
 	int rc = 0;
 
@@ -398,7 +400,7 @@ int frag_replay_run(struct frag_replay *r, struct frag_error *err)
 		rc = frag_trace_next(r->trace, &batch, err);
 		if (stopped(r))
 			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		rc = rc ? rc : feed(r, &batch, err);
+		rc = rc ? rc : gpu_and_sim_feed(r, &batch, err);
 		if (!rc && r->options.progress)
 			r->options.progress(r->options.ctx, frag_trace_info(r->trace));
 	}

@@ -167,8 +167,8 @@ static uint32_t word_at(const struct pattern *p, uint64_t at)
 	return (uint32_t)(frag_hash_mix(frag_hash_mix(key) * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
-static int fill(struct frag_work *w, const struct block *b, uint32_t stream,
-		struct frag_error *err)
+static int stream_work_fill(struct frag_work *w, const struct block *b, uint32_t stream,
+			    struct frag_error *err)
 {
 	const struct pattern p = pattern_of(b);
 	int rc = 0;
@@ -227,7 +227,7 @@ static int look_at(struct frag_work *w, const struct block *b, const struct patt
 }
 
 /* Small blocks whole; of others head, tail, and places between. */
-static int check(struct frag_work *w, const struct block *b, struct frag_error *err)
+static int stream_work_check(struct frag_work *w, const struct block *b, struct frag_error *err)
 {
 	const struct pattern p = pattern_of(b);
 	const uint64_t bytes = p.end - p.from;
@@ -303,7 +303,7 @@ static int allocated(struct frag_work *w, const struct frag_step *step, struct f
 		return frag_fail_nomem(err);
 	rc = wait_for_run(w, &b->run, err);
 	if (!rc && w->verify)
-		rc = fill(w, b, b->streams[0], err);
+		rc = stream_work_fill(w, b, b->streams[0], err);
 	b->live = !rc;
 	return rc;
 }
@@ -321,7 +321,7 @@ static int used(struct frag_work *w, struct block *b, uint32_t stream, struct fr
 	if (!w->verify)
 		return 0;
 	rc = frag_gpu_sync(w->gpus[b->run.gpu], b->streams[0], err);
-	return rc ? rc : fill(w, b, stream, err);
+	return rc ? rc : stream_work_fill(w, b, stream, err);
 }
 
 static int freed(struct frag_work *w, const struct frag_event *ev, struct frag_error *err)
@@ -332,7 +332,7 @@ static int freed(struct frag_work *w, const struct frag_event *ev, struct frag_e
 	if (!b || !b->live)
 		return 0;
 	if (w->verify)
-		rc = check(w, b, err);
+		rc = stream_work_check(w, b, err);
 	b->live = false;
 	return rc ? rc : mark_block(w, b, err);
 }
@@ -407,7 +407,7 @@ int frag_work_finish(struct frag_work *w, struct frag_error *err)
 
 	for (uint32_t i = 0; i < w->block_count && w->verify && !rc; i++)
 		if (w->blocks[i].live)
-			rc = check(w, &w->blocks[i], err);
+			rc = stream_work_check(w, &w->blocks[i], err);
 	while (w->mark_count && !rc)
 		rc = wait_for_oldest(w, err);
 	return rc;

@@ -33,7 +33,7 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool is_letter(char c)
+static bool block_classes_is_letter(char c)
 {
 	return lower(c) >= 'a' && lower(c) <= 'z';
 }
@@ -46,14 +46,15 @@ static bool names_optimizer(const struct frag_text *name)
 	for (uint32_t at = 0; at < name->length; at++) {
 		uint32_t same = 0;
 
-		if (at && is_letter(name->text[at - 1]))
+		if (at && block_classes_is_letter(name->text[at - 1]))
 			continue;
 		while (same < sizeof(word) - 1 && at + same < name->length
 		       && lower(name->text[at + same]) == word[same])
 			same++;
 		if (same == sizeof(word) - 1)
 			return true;
-		if (same == 3 && (at + 3 == name->length || !is_letter(name->text[at + 3])))
+		if (same == 3
+		    && (at + 3 == name->length || !block_classes_is_letter(name->text[at + 3])))
 			return true;
 	}
 	return false;
@@ -197,7 +198,7 @@ static bool note_slots(struct survey *s)
 	return true;
 }
 
-static void note_mark(struct survey *s, const struct frag_event *ev)
+static void block_classes_note_mark(struct survey *s, const struct frag_event *ev)
 {
 	if (!frag_optimizer_note(&s->optimizer, ev)
 	    || !frag_lasting_note(&s->marks, ev->step, ev->text.text, ev->text.length))
@@ -211,7 +212,7 @@ static void note_event(struct survey *s, const struct frag_event *ev)
 	uint32_t at;
 
 	if (ev->op == FRAG_OP_MARK)
-		note_mark(s, ev);
+		block_classes_note_mark(s, ev);
 	if ((ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE) || ev->slot >= s->slot_count)
 		return;
 	at = s->block_of[ev->slot];

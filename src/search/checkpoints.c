@@ -49,7 +49,7 @@ static uint64_t event_of(const struct frag_run_cursor *run)
 	return run->apart ? run->place.event : frag_tape_at(run->reader);
 }
 
-static int play(struct frag_run_cursor *run, uint64_t until, struct frag_error *err)
+static int checkpoints_play(struct frag_run_cursor *run, uint64_t until, struct frag_error *err)
 {
 	return run->apart ? frag_apart_play(run->apart, &run->place, run->sim, until, err)
 			  : frag_sim_play(run->sim, run->reader, until, err);
@@ -59,8 +59,8 @@ static int play(struct frag_run_cursor *run, uint64_t until, struct frag_error *
  * One more, in place of the last where no capacity parts the two. Where there is no room for it,
  * runs begin earlier, and that is all.
  */
-static void keep(struct frag_checkpoints *c, const struct frag_run_cursor *run,
-		 const struct frag_tape *tape)
+static void checkpoints_keep(struct frag_checkpoints *c, const struct frag_run_cursor *run,
+			     const struct frag_tape *tape)
 {
 	struct frag_checkpoint new = {
 		.event = event_of(run), .place = run->place, .bytes = frag_sim_bytes(run->sim),
@@ -88,13 +88,13 @@ int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cursor *ru
 	stride = c->stride ? c->stride : stride;
 	/* a plug-in's run cannot go on with another total, so no copy of it is of use */
 	if (!frag_sim_retotal(run->sim, run->device, run->total))
-		return play(run, end, err);
+		return checkpoints_play(run, end, err);
 	while (!rc && !frag_sim_stopped(run->sim) && event_of(run) < end) {
 		const uint64_t at = event_of(run);
 
-		rc = play(run, at + stride - at % stride, err);
+		rc = checkpoints_play(run, at + stride - at % stride, err);
 		if (!rc && !frag_sim_stopped(run->sim) && event_of(run) < end)
-			keep(c, run, tape);
+			checkpoints_keep(c, run, tape);
 	}
 	return rc;
 }

@@ -24,7 +24,7 @@ struct frag_checkpoints {
 	struct frag_checkpoint at[FRAG_CHECKPOINTS];    /* by event */
 	uint32_t count;
 	uint64_t bytes;                 /* about what all take: no more than the tape */
-	uint64_t stride;                /* events from one to the next; 0: as many as are worth it */
+	uint64_t stride; /* events from one to the next; 0: as many as are worth it */
 	struct frag_smallreq *apart;       /* of their small requests; or NULL */
 };
 

@@ -13,8 +13,8 @@
 #define WORTH_IT 0.05
 #define TIGHT 1.05              /* of what is live; a device with less than that is tight */
 
-static int find_needs(struct frag_diagnosis *a, struct frag_trials *t, const struct frag_result *run,
-		      struct frag_error *err)
+static int find_needs(struct frag_diagnosis *a, struct frag_trials *t,
+		      const struct frag_result *run, struct frag_error *err)
 {
 	struct frag_trial_figures o;
 	int rc = frag_trials_find(t, &run->choice, true, run->device, &o, err);
@@ -83,8 +83,8 @@ static int try_total(const struct frag_trials *t, const struct frag_result *run,
  * Upwards, none left out, as a larger device may fail where a smaller one survives: each run
  * says up to which total it would be the same.
  */
-static int find_smallest(struct frag_diagnosis *a, const struct frag_trials *t,
-			 const struct frag_result *run, struct frag_error *err)
+static int diagnose_run_find_smallest(struct frag_diagnosis *a, const struct frag_trials *t,
+				      const struct frag_result *run, struct frag_error *err)
 {
 	const uint64_t floor = frag_answer_floor(a, run);
 	struct frag_result r = *run;
@@ -135,8 +135,8 @@ static uint32_t next_peak(const struct frag_diagnosis *a, const struct frag_resu
 	return next;
 }
 
-static int look(struct frag_diagnosis *a, const struct frag_sim *sim, uint32_t device,
-		struct frag_error *err)
+static int diagnose_run_look(struct frag_diagnosis *a, const struct frag_sim *sim, uint32_t device,
+			     struct frag_error *err)
 {
 	a[device].has_peak = true;
 	return frag_moment_init(&a[device].peak, sim, device, err);
@@ -149,8 +149,9 @@ static int peaks_at_end(struct frag_diagnosis *a, const struct frag_trials *t,
 	int rc = 0;
 
 	for (uint32_t d = 0; d < count && !rc; d++)
-		if (has_peak(&runs[d]) && peak_event(t, &runs[d]) >= frag_tape_info(t->tape)->events)
-			rc = look(a, sim, d, err);
+		if (has_peak(&runs[d])
+		    && peak_event(t, &runs[d]) >= frag_tape_info(t->tape)->events)
+			rc = diagnose_run_look(a, sim, d, err);
 	return rc;
 }
 
@@ -172,7 +173,7 @@ int frag_answer_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
 				      &sim, err) : frag_fail_nomem(err);
 	for (; d < count && !rc; d = next_peak(a, runs, count)) {
 		rc = frag_trials_play(t, sim, reader, peak_event(t, &runs[d]), err);
-		rc = rc ? rc : look(a, sim, d, err);
+		rc = rc ? rc : diagnose_run_look(a, sim, d, err);
 	}
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
@@ -241,7 +242,7 @@ int frag_answer_find(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 		if (!rc && run->oom_count && run->ooms[0].limit != UINT64_MAX)
 			rc = find_limit(a, t, run, err);
 		if (!rc && run->total && wanted & FRAG_WANTED_DEVICE)
-			rc = find_smallest(a, t, run, err);
+			rc = diagnose_run_find_smallest(a, t, run, err);
 	} else {
 		a->requested = run->peak.requested;
 		a->allocated = run->peak.allocated;

@@ -69,9 +69,11 @@ uint64_t frag_answer_allowed(const struct frag_result *run);
 /* Are the bytes that are requested too many for that fraction alone? answer may be NULL. */
 bool frag_answer_is_over_limit(const struct frag_diagnosis *answer, const struct frag_result *run);
 /* Does no layout hold the trace, not even a perfect one? answer may be NULL, as below. */
-bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *answer, const struct frag_result *run);
+bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *answer,
+				     const struct frag_result *run);
 /* Else: has the device less than 5 % more than the blocks at their peak? */
-bool frag_diagnosis_is_nearly_full(const struct frag_diagnosis *answer, const struct frag_result *run);
+bool frag_diagnosis_is_nearly_full(const struct frag_diagnosis *answer,
+				   const struct frag_result *run);
 
 /* One that is zeroed is fine, and before the first call it has to be. */
 void frag_answer_fini(struct frag_diagnosis *answer);

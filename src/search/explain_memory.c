@@ -362,7 +362,7 @@ static enum frag_culprit role_of(const struct frag_pinned_segment *s,
 #define SMALL_SEGMENT (UINT64_C(2) << 20)
 
 /* Of a large segment of which a quarter is free: whose blocks are most of what is left in it. */
-static enum frag_culprit judge(const struct frag_pinned_segment *s, uint64_t *bytes)
+static enum frag_culprit explain_memory_judge(const struct frag_pinned_segment *s, uint64_t *bytes)
 {
 	uint64_t of[FRAG_CULPRIT_LEFT + 1] = { 0 };
 	enum frag_culprit who = FRAG_CULPRIT_LEFT;
@@ -401,8 +401,9 @@ static bool find_culprit(struct frag_explained *m, bool of_move)
 	for (uint32_t i = 0; i < m->segment_count; i++) {
 		const struct frag_pinned_segment *s = &m->segments[i];
 		uint64_t theirs = 0;
-		const enum frag_culprit culprit = !of_move || concerns(m, s) ? judge(s, &theirs)
-									     : FRAG_CULPRIT_NONE;
+		const enum frag_culprit culprit = !of_move || concerns(m, s)
+							  ? explain_memory_judge(s, &theirs)
+							  : FRAG_CULPRIT_NONE;
 
 		stranded[culprit] += s->stranded;
 		bytes[culprit] += theirs;

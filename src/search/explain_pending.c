@@ -61,8 +61,8 @@ static int by_since(const void *a, const void *b)
 }
 
 /* Sorts the rows, names them, and says of each wait which row it is in. */
-static bool settle(struct frag_explained *m, const struct frag_waits *waits,
-		   const struct frag_tape *tape)
+static bool explain_pending_settle(struct frag_explained *m, const struct frag_waits *waits,
+				   const struct frag_tape *tape)
 {
 	struct frag_map rows;
 	bool good = frag_map_init(&rows, frag_hash_seed());
@@ -95,12 +95,13 @@ int frag_explain_pending(struct frag_explained *m, const struct frag_memory_stat
 	m->awaited = calloc((size_t)waits->count + 1, sizeof(*m->awaited));
 	m->waits = calloc((size_t)waits->count + 1, sizeof(*m->waits));
 	good = good && m->awaited && m->waits && add_up(m, scene, lifetimes, waits, &rows)
-	       && settle(m, waits, tape);
+	       && explain_pending_settle(m, waits, tape);
 	frag_map_fini(&rows);
 	return good ? 0 : frag_fail_nomem(err);
 }
 
-void frag_awaited_pin(struct frag_blocking_block *pin, const struct frag_waits *waits, uint32_t block)
+void frag_awaited_pin(struct frag_blocking_block *pin, const struct frag_waits *waits,
+		      uint32_t block)
 {
 	uint32_t low = 0, high = waits->count;
 

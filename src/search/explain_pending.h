@@ -10,7 +10,8 @@ int frag_explain_pending(struct frag_explained *m, const struct frag_memory_stat
 		      const struct frag_lifetimes *lifetimes, const struct frag_waits *waits,
 		      const struct frag_tape *tape, struct frag_error *err);
 /* After that: the waits of a pin that is the scene's block number `block`. */
-void frag_awaited_pin(struct frag_blocking_block *pin, const struct frag_waits *waits, uint32_t block);
+void frag_awaited_pin(struct frag_blocking_block *pin, const struct frag_waits *waits,
+		      uint32_t block);
 void frag_awaited_fini(struct frag_explained *m);       /* what the first fills in */
 
 #endif

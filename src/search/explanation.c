@@ -32,8 +32,9 @@ struct trials {
 	uint32_t count;
 };
 
-static struct frag_fit_case subject_of(const struct frag_explanation *x, uint32_t device,
-				      const struct frag_choice *choice)
+static struct frag_fit_case explanation_subject_of(const struct frag_explanation *x,
+						   uint32_t device,
+						   const struct frag_choice *choice)
 {
 	return (struct frag_fit_case){
 		.tape = x->tape, .choice = choice, .devices = x->devices, .device = device,
@@ -80,7 +81,8 @@ static void list_others(struct trials *t)
 static int try_one(void *ctx, uint32_t i, struct frag_error *err)
 {
 	struct trials *t = ctx;
-	const struct frag_fit_case subject = subject_of(t->x, t->device, &t->choices[i]);
+	const struct frag_fit_case subject =
+		explanation_subject_of(t->x, t->device, &t->choices[i]);
 	struct frag_interval out;
 	const int rc = frag_subject_run(&subject, t->x->devices[t->device].total, 0,
 					FRAG_LEVEL_SURVIVE, &out, err);
@@ -89,7 +91,7 @@ static int try_one(void *ctx, uint32_t i, struct frag_error *err)
 	return rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM ? rc : 0;
 }
 
-static void show_progress(void *ctx, uint32_t done, uint32_t count)
+static void explanation_show_progress(void *ctx, uint32_t done, uint32_t count)
 {
 	const struct trials *t = ctx;
 
@@ -101,7 +103,9 @@ static int try_others(const struct frag_explanation *x, struct frag_explained *m
 {
 	struct trials *t = calloc(1, sizeof(*t));
 	struct frag_tasks tasks = {
-		.task = try_one, .progress = x->progress ? show_progress : NULL, .ctx = t,
+		.task = try_one,
+		.progress = x->progress ? explanation_show_progress : NULL,
+		.ctx = t,
 		.threads = x->threads,
 	};
 	int rc;
@@ -136,10 +140,10 @@ static bool ends_with_it(const struct frag_explanation *x, const struct frag_exp
  * the failure nothing tells either: then neither is looked for.
  */
 static int frag_find_alternatives(const struct frag_explanation *x, struct frag_explained *m,
-		     struct frag_error *err)
+				  struct frag_error *err)
 {
 	const struct frag_device_figures *d = &x->devices[m->device];
-	const struct frag_fit_case subject = subject_of(x, m->device, x->choice);
+	const struct frag_fit_case subject = explanation_subject_of(x, m->device, x->choice);
 	const uint64_t room = d->total - d->context - d->other;
 	struct frag_interval all;
 	int rc;
@@ -202,7 +206,7 @@ static const struct frag_result *result_of(struct frag_sim *sim, uint32_t device
 }
 
 /* What the device has beside context and other processes. */
-static uint64_t room_of(const struct frag_device_figures *d)
+static uint64_t explanation_room_of(const struct frag_device_figures *d)
 {
 	const uint64_t taken = d->context + d->other;
 
@@ -229,7 +233,7 @@ static uint64_t left_of(const struct frag_device_figures *d, const struct frag_m
 static void fill_largest(struct frag_explained *m, const struct frag_device_figures *d,
 			 const struct frag_metrics *now, uint64_t left)
 {
-	uint64_t room = room_of(d), all = now->free;
+	uint64_t room = explanation_room_of(d), all = now->free;
 
 	if (m->limit < room)
 		room = m->limit;
@@ -338,12 +342,13 @@ static int ask_after_waiting(const struct frag_sim *after, const struct frag_mem
 }
 
 /* The first that holds, in the order of the enum. */
-static int judge(struct study *s, const struct frag_sim *after, const struct frag_memory_state *scene,
-		 const struct frag_next *request, struct frag_error *err)
+static int explanation_judge(struct study *s, const struct frag_sim *after,
+			     const struct frag_memory_state *scene, const struct frag_next *request,
+			     struct frag_error *err)
 {
 	const struct frag_device_figures *d = &s->x->devices[s->m->device];
 	struct frag_explained *m = s->m;
-	const uint64_t room = room_of(d), wanted = m->live + m->need;
+	const uint64_t room = explanation_room_of(d), wanted = m->live + m->need;
 	bool served = false;
 	int rc;
 
@@ -398,9 +403,9 @@ static int find_reliefs(const struct study *s, const struct frag_sim *after,
 }
 
 /* A move at the run's halt; then the run goes on to its next one, or the end. */
-static int try_move(struct study *s, const struct frag_sim *after, const struct frag_memory_state *scene,
-		    const struct frag_next *request, bool *found, bool *halted,
-		    struct frag_error *err)
+static int try_move(struct study *s, const struct frag_sim *after,
+		    const struct frag_memory_state *scene, const struct frag_next *request,
+		    bool *found, bool *halted, struct frag_error *err)
 {
 	struct frag_move *move = &s->m->moves[s->m->move_count];
 	struct frag_reliefs reliefs = { .count = 0 };
@@ -474,7 +479,8 @@ static int account(struct study *s, const struct frag_memory_state *scene, struc
 
 	rc = rc ? rc : frag_waits_find(&waits, scene, s->m->device, tape, s->m->step, err);
 	rc = rc ? rc : frag_explain_pending(s->m, scene, &lifetimes, &waits, tape, err);
-	rc = rc ? rc : frag_explain_memory(s->m, scene, &lifetimes, &waits, tape, s->x->folded, err);
+	rc = rc ? rc
+		: frag_explain_memory(s->m, scene, &lifetimes, &waits, tape, s->x->folded, err);
 	frag_waits_fini(&waits);
 	frag_lifetimes_fini(&lifetimes);
 	return rc;
@@ -489,7 +495,7 @@ static int study_failure(struct study *s, struct frag_error *err)
 	int rc = look_after(s, &request, &after, &scene, err);
 
 	rc = rc ? rc : fill_request(s, after, &request, err);
-	rc = rc ? rc : judge(s, after, &scene, &request, err);
+	rc = rc ? rc : explanation_judge(s, after, &scene, &request, err);
 	rc = rc ? rc : account(s, &scene, err);
 	rc = rc ? rc : move_blocks(s, after, &scene, &request, err);
 	if (!rc)
@@ -522,7 +528,7 @@ static int study_pool(struct study *s, struct frag_error *err)
 	int rc = fill_request(s, s->run.sim, NULL, err);
 
 	s->m->kind = FRAG_MOMENT_OOM;
-	rc = rc ? rc : judge(s, s->run.sim, &scene, NULL, err);
+	rc = rc ? rc : explanation_judge(s, s->run.sim, &scene, NULL, err);
 	return rc ? rc : frag_find_alternatives(s->x, s->m, err);
 }
 
@@ -555,8 +561,8 @@ static int note_height(void *ctx, const struct frag_step *step, struct frag_erro
 
 #define STRETCH 65536           /* events from one look at who waits to the next */
 
-static int play(const struct frag_explanation *x, struct frag_sim *sim,
-		struct frag_tape_reader *reader, struct frag_error *err)
+static int explanation_play(const struct frag_explanation *x, struct frag_sim *sim,
+			    struct frag_tape_reader *reader, struct frag_error *err)
 {
 	const uint64_t events = frag_tape_info(x->tape)->events;
 	int rc = 0;
@@ -586,7 +592,7 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 
 	if (!rc && worst)
 		rc = frag_sim_observe(sim, &observer);
-	rc = rc ? rc : play(s->x, sim, reader, err);
+	rc = rc ? rc : explanation_play(s->x, sim, reader, err);
 	if (!rc)
 		*step = worst ? heights.of[s->m->device].step
 			      : result_of(sim, s->m->device)->peak_step;
@@ -599,9 +605,12 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 /* The run has ended before the moment that is asked for. */
 static int refuse_later(const struct study *s, struct frag_error *err)
 {
-	return frag_fail(err, FRAG_EUSAGE, "--at: step %" PRIu64 " is after the out-of-memory at step"
-			 " %" PRIu64 ", where the run ends", s->m->step,
-			 frag_halting_next((struct frag_run_until_oom *)(uintptr_t)&s->run).event.step);
+	return frag_fail(
+		err, FRAG_EUSAGE,
+		"--at: step %" PRIu64 " is after the out-of-memory at step"
+		" %" PRIu64 ", where the run ends",
+		s->m->step,
+		frag_halting_next((struct frag_run_until_oom *)(uintptr_t)&s->run).event.step);
 }
 
 /*

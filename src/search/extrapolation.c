@@ -84,7 +84,7 @@ static int by_allocs(const void *a, const void *b)
 	return x->step < y->step ? -1 : x->step > y->step;
 }
 
-static void take(struct frag_extrapolation *x, struct tags *tags)
+static void extrapolation_take(struct frag_extrapolation *x, struct tags *tags)
 {
 	uint32_t shown;
 
@@ -113,7 +113,7 @@ static int frag_find_unexplained_sizes(struct frag_extrapolation *x, struct frag
 			add_number(x->recordings, x->reaches[i].largest, sizes, here, any);
 	good = good && count_tags(x, any, &tags);
 	if (good)
-		take(x, &tags);
+		extrapolation_take(x, &tags);
 	free(tags.odd);
 	free(any);
 	free(here);
@@ -157,7 +157,7 @@ static int make_tapes(struct frag_extrapolation *x, struct frag_error *err)
 	return 0;
 }
 
-static void show_progress(void *ctx, uint32_t done, uint32_t count)
+static void extrapolation_show_progress(void *ctx, uint32_t done, uint32_t count)
 {
 	const struct frag_extrapolation *x = ctx;
 
@@ -182,10 +182,18 @@ static int fit_all(struct frag_extrapolation *x, struct frag_error *err)
 	if (rc || !x->at_count)
 		return rc;
 	x->fits = (struct frag_fits){
-		.sources = x->sources, .source_count = x->at_count,
-		.choice_count = x->choice_count, .bounds.runs = x->runs, .room_total = x->total,
-		.unlimited = true, .apart = true, .model = x->model, .threads = x->threads,
-		.stop = is_stopped, .progress = x->progress ? show_progress : NULL, .ctx = x,
+		.sources = x->sources,
+		.source_count = x->at_count,
+		.choice_count = x->choice_count,
+		.bounds.runs = x->runs,
+		.room_total = x->total,
+		.unlimited = true,
+		.apart = true,
+		.model = x->model,
+		.threads = x->threads,
+		.stop = is_stopped,
+		.progress = x->progress ? extrapolation_show_progress : NULL,
+		.ctx = x,
 	};
 	return frag_fits_run(&x->fits, err);
 }

@@ -68,7 +68,8 @@ static int play_stretch(struct frag_run_until_oom *run, uint64_t until, bool *ha
 }
 
 /* A tape has less than 2^32 events. */
-static void show(const struct frag_run_until_oom *run, const char *what, uint64_t done, uint64_t count)
+static void find_move_show(const struct frag_run_until_oom *run, const char *what, uint64_t done,
+			   uint64_t count)
 {
 	if (run->progress)
 		run->progress(run->ctx, what, (uint32_t)done, (uint32_t)count);
@@ -87,7 +88,7 @@ int frag_halting_play(struct frag_run_until_oom *run, uint64_t until, bool *halt
 
 		if (run->stop && run->stop(run->ctx))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		show(run, "events", frag_tape_at(run->reader), events);
+		find_move_show(run, "events", frag_tape_at(run->reader), events);
 		rc = play_stretch(run, end < until ? end : until, halted, err);
 	}
 	return rc;
@@ -120,15 +121,18 @@ int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool
 		.events = &next->event, .count = 1, .stacks = &next->stack,
 	};
 	uint32_t count;
-	const uint64_t before = frag_sim_results(sim, false, &count)[next->event.device].counts.ooms;
+	const uint64_t before =
+		frag_sim_results(sim, false, &count)[next->event.device].counts.ooms;
 	const int rc = frag_sim_feed(sim, &batch, err);
 
-	*failed = !rc && frag_sim_results(sim, false, &count)[next->event.device].counts.ooms > before;
+	*failed = !rc
+		  && frag_sim_results(sim, false, &count)[next->event.device].counts.ooms > before;
 	return rc;
 }
 
 /* The request that a block is of. */
-static struct frag_next find_request(struct frag_run_until_oom *run, const struct frag_scene_block *b)
+static struct frag_next find_request(struct frag_run_until_oom *run,
+				     const struct frag_scene_block *b)
 {
 	uint64_t step = b->birth;
 
@@ -140,8 +144,8 @@ static struct frag_next find_request(struct frag_run_until_oom *run, const struc
 
 /* The block is freed, or allocated again, at the step of the request; it may be anywhere. */
 static int feed_again(struct frag_run_until_oom *run, struct frag_sim *sim,
-		      const struct frag_scene_block *b, enum frag_op op, uint64_t step, bool *failed,
-		      struct frag_error *err)
+		      const struct frag_scene_block *b, enum frag_op op, uint64_t step,
+		      bool *failed, struct frag_error *err)
 {
 	struct frag_next next = find_request(run, b);
 
@@ -155,8 +159,9 @@ static int feed_again(struct frag_run_until_oom *run, struct frag_sim *sim,
 
 /* Is all served in this copy of the run? The ones that are moved first make room. */
 static int try_relief(struct frag_run_until_oom *run, struct frag_sim *sim,
-		      const struct frag_memory_state *scene, const struct frag_move_candidate *relief,
-		      const struct frag_next *request, bool *served, struct frag_error *err)
+		      const struct frag_memory_state *scene,
+		      const struct frag_move_candidate *relief, const struct frag_next *request,
+		      bool *served, struct frag_error *err)
 {
 	const uint64_t step = request->event.step;
 	bool failed = false;
@@ -174,7 +179,8 @@ static int try_relief(struct frag_run_until_oom *run, struct frag_sim *sim,
 }
 
 /* It was born at another step than the simulation knows now. */
-static bool note_moved(struct frag_run_until_oom *run, const struct frag_scene_block *b, uint64_t step)
+static bool note_moved(struct frag_run_until_oom *run, const struct frag_scene_block *b,
+		       uint64_t step)
 {
 	uint64_t origin = b->birth;
 
@@ -207,7 +213,8 @@ static void list_origins(struct frag_move *move, const struct frag_memory_state 
 }
 
 static int describe_move(struct frag_run_until_oom *run, const struct frag_memory_state *scene,
-			 const struct frag_move_candidate *relief, uint64_t step, struct frag_move *move)
+			 const struct frag_move_candidate *relief, uint64_t step,
+			 struct frag_move *move)
 {
 	*move = (struct frag_move){ .bytes = relief->bytes, .step = step };
 	move->ids = calloc(relief->count, sizeof(*move->ids));
@@ -246,7 +253,7 @@ int frag_halting_move(struct frag_run_until_oom *run, const struct frag_memory_s
 
 		if (run->stop && run->stop(run->ctx))
 			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		show(run, "candidates", i, reliefs->count);
+		find_move_show(run, "candidates", i, reliefs->count);
 		rc = frag_sim_copy(&sim, run->sim, err);
 		if (rc)
 			return rc;

@@ -10,8 +10,8 @@ static uint32_t devices_of(const struct frag_fit_source *source)
 	return frag_tape_info(source->tape)->device_count;
 }
 
-static struct frag_fit_case subject_of(const struct frag_fits *f, uint32_t source, uint32_t choice,
-				      uint32_t device)
+static struct frag_fit_case fit_all_subject_of(const struct frag_fits *f, uint32_t source,
+					       uint32_t choice, uint32_t device)
 {
 	const struct frag_fit_source *from = &f->sources[source];
 
@@ -22,10 +22,11 @@ static struct frag_fit_case subject_of(const struct frag_fits *f, uint32_t sourc
 }
 
 /* As often as there are devices, but for the host's memory. */
-static int add(struct frag_fits *f, uint32_t source, uint32_t choice, struct frag_error *err)
+static int fit_all_add(struct frag_fits *f, uint32_t source, uint32_t choice,
+		       struct frag_error *err)
 {
 	for (uint32_t d = 0; d < devices_of(&f->sources[source]); d++) {
-		struct frag_fit_case subject = subject_of(f, source, choice, d);
+		struct frag_fit_case subject = fit_all_subject_of(f, source, choice, d);
 		struct frag_fitted *one = &f->fitted[f->count];
 		int rc;
 
@@ -42,7 +43,7 @@ static int add(struct frag_fits *f, uint32_t source, uint32_t choice, struct fra
 	return 0;
 }
 
-static int make_room(struct frag_fits *f, struct frag_error *err)
+static int fit_all_make_room(struct frag_fits *f, struct frag_error *err)
 {
 	size_t devices = 0;
 	int rc = 0;
@@ -55,7 +56,7 @@ static int make_room(struct frag_fits *f, struct frag_error *err)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < f->source_count; i++)
 		for (uint32_t k = 0; k < f->choice_count && !rc; k++)
-			rc = add(f, i, k, err);
+			rc = fit_all_add(f, i, k, err);
 	return rc;
 }
 
@@ -81,7 +82,7 @@ static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
 	return rc;
 }
 
-static uint64_t floor_of(const struct frag_fits *f, const struct frag_fitted *one)
+static uint64_t fit_all_floor_of(const struct frag_fits *f, const struct frag_fitted *one)
 {
 	const struct frag_fitted *i = f->fitted;
 
@@ -104,8 +105,8 @@ static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
 	return rc;
 }
 
-static struct frag_fitted *find(struct frag_fits *f, uint32_t source, uint32_t choice,
-				uint32_t device)
+static struct frag_fitted *fit_all_find(struct frag_fits *f, uint32_t source, uint32_t choice,
+					uint32_t device)
 {
 	for (struct frag_fitted *i = f->fitted; i < f->fitted + f->count; i++)
 		if (i->source == source && i->choice == choice && i->device == device)
@@ -118,14 +119,15 @@ static int fit_jointly(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_fits *f = ctx;
 	struct frag_fitted *joint = &f->joint[index];
-	struct frag_fit_intervals **survivals = calloc(f->source_count, sizeof(struct frag_fit_intervals *));
+	struct frag_fit_intervals **survivals =
+		calloc(f->source_count, sizeof(struct frag_fit_intervals *));
 	uint64_t floor = 0;
 	int rc;
 
 	if (!survivals)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < f->source_count; i++) {
-		struct frag_fitted *one = find(f, i, joint->choice, joint->device);
+		struct frag_fitted *one = fit_all_find(f, i, joint->choice, joint->device);
 
 		survivals[i] = &one->survival;
 		if (one->fit.floor > floor)
@@ -147,12 +149,12 @@ static void add_joint(struct frag_fits *f, uint32_t choice, uint32_t device)
 static bool all_have(struct frag_fits *f, uint32_t choice, uint32_t device)
 {
 	for (uint32_t i = 0; i < f->source_count; i++)
-		if (!find(f, i, choice, device))
+		if (!fit_all_find(f, i, choice, device))
 			return false;
 	return true;
 }
 
-static void show_progress(void *ctx, uint32_t done, uint32_t count)
+static void fit_all_show_progress(void *ctx, uint32_t done, uint32_t count)
 {
 	const struct frag_fits *f = ctx;
 
@@ -164,8 +166,11 @@ static int run(struct frag_fits *f, uint32_t count,
 	       struct frag_error *err)
 {
 	const struct frag_tasks tasks = {
-		.count = count, .threads = f->threads, .task = task,
-		.progress = f->progress && task == fit_one ? show_progress : NULL, .ctx = f,
+		.count = count,
+		.threads = f->threads,
+		.task = task,
+		.progress = f->progress && task == fit_one ? fit_all_show_progress : NULL,
+		.ctx = f,
 	};
 
 	return frag_tasks_run(&tasks, err);
@@ -173,11 +178,11 @@ static int run(struct frag_fits *f, uint32_t count,
 
 int frag_fits_run(struct frag_fits *f, struct frag_error *err)
 {
-	int rc = make_room(f, err);
+	int rc = fit_all_make_room(f, err);
 
 	rc = rc ? rc : run(f, f->count, find_floor, err);
 	for (uint32_t i = 0; i < f->count && !rc; i++)
-		f->fitted[i].fit.floor = floor_of(f, &f->fitted[i]);
+		f->fitted[i].fit.floor = fit_all_floor_of(f, &f->fitted[i]);
 	rc = rc ? rc : run(f, f->count, fit_one, err);
 	if (rc || f->source_count < 2 || f->apart)
 		return rc;

@@ -16,7 +16,7 @@ struct frag_fit_source {
 struct frag_fitted {
 	uint32_t source, choice, device;        /* by their order; `source` of a joint one is 0 */
 	struct frag_fit_intervals survival;          /* the walk's; a joint one has none */
-	struct frag_fit fit;                    /* as frag_fit_init() has it: interrupted before it began */
+	struct frag_fit fit;		/* as frag_fit_init() has it: interrupted before it began */
 	struct frag_attempt unlimited;  /* where it is asked for; requested: of the whole trace */
 };
 

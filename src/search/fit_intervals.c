@@ -10,8 +10,8 @@
 #include "policy/small_pool.h"
 
 /* The devices of the tape, without limits but for the one that is looked at. */
-static int set_devices(const struct frag_fit_case *s, uint64_t total, uint64_t other,
-		       struct frag_devices *devices, struct frag_error *err)
+static int fit_intervals_set_devices(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+				     struct frag_devices *devices, struct frag_error *err)
 {
 	const uint32_t count = frag_tape_info(s->tape)->device_count;
 	int rc = frag_devices_copy(devices, s->devices, count, err);
@@ -42,12 +42,12 @@ static struct frag_interval interval_of(const struct frag_result *r)
 }
 
 /* A new simulation, with this capacity. */
-static int begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
-		 enum frag_level level, struct frag_sim **sim, struct frag_error *err)
+static int fit_intervals_begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
+			       enum frag_level level, struct frag_sim **sim, struct frag_error *err)
 {
 	struct frag_devices devices = { .count = 0 };
 	struct frag_sim_options options = { .level = level, .model = s->model };
-	int rc = set_devices(s, total, other, &devices, err);
+	int rc = fit_intervals_set_devices(s, total, other, &devices, err);
 
 	options.devices = devices.figures;
 	rc = rc ? rc : frag_sim_on_tape(sim, s->choice, s->tape, &options, err);
@@ -58,7 +58,7 @@ static int begin(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 int frag_subject_begin(const struct frag_fit_case *s, uint64_t total, struct frag_sim **sim,
 		       struct frag_error *err)
 {
-	return begin(s, total, 0, FRAG_LEVEL_SURVIVE, sim, err);
+	return fit_intervals_begin(s, total, 0, FRAG_LEVEL_SURVIVE, sim, err);
 }
 
 struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device)
@@ -81,7 +81,7 @@ int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t oth
 	uint32_t count;
 	int rc = is_to_stop(s, err);
 
-	rc = rc ? rc : begin(s, total, other, level, &sim, err);
+	rc = rc ? rc : fit_intervals_begin(s, total, other, level, &sim, err);
 	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
@@ -130,7 +130,7 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 	if (!run.reader)
 		return frag_fail_nomem(err);
 	if (!frag_checkpoints_begin(&v->checkpoints, &run))
-		rc = begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
+		rc = fit_intervals_begin(s, total, 0, FRAG_LEVEL_SURVIVE, &run.sim, err);
 	rc = rc ? rc : frag_checkpoints_play(&v->checkpoints, &run, s->tape, err);
 	if (!rc)
 		*out = frag_survival_of(run.sim, s->device);
@@ -166,7 +166,7 @@ void frag_fit_intervals_drop_cache(struct frag_fit_intervals *s)
 }
 
 /* How many begin at or below. */
-static uint32_t place_of(const struct frag_fit_intervals *s, uint64_t total)
+static uint32_t fit_intervals_place_of(const struct frag_fit_intervals *s, uint64_t total)
 {
 	uint32_t low = 0, high = s->count;
 
@@ -190,7 +190,7 @@ int frag_survival_at(struct frag_fit_intervals *s, uint64_t total, const struct 
 
 	/* 0 would be no limit: a device of nothing has one byte */
 	total = total ? total : 1;
-	at = place_of(s, total);
+	at = fit_intervals_place_of(s, total);
 	if (at && total < s->intervals[at - 1].beyond) {
 		*out = &s->intervals[at - 1];
 		return 0;

@@ -21,7 +21,7 @@ struct frag_fit_case {
 	const struct frag_device_figures *devices;
 	uint32_t device;                /* ordinal */
 	const struct frag_driver_model *model;  /* of what calls take; NULL: none */
-	struct frag_smallreq *apart;       /* of choices alike; NULL: small requests are not apart */
+	struct frag_smallreq *apart;	/* of choices alike; NULL: small requests are not apart */
 	bool (*stop)(void *ctx);        /* optional: asked before each run */
 	void *ctx;
 };

@@ -16,8 +16,8 @@ struct verdict {
 	struct frag_attempt outcome;    /* of the only one */
 };
 
-static int judge(struct frag_fit_intervals *const *survivals, uint32_t count, uint64_t total,
-		 struct verdict *v, struct frag_error *err)
+static int fit_search_judge(struct frag_fit_intervals *const *survivals, uint32_t count,
+			    uint64_t total, struct verdict *v, struct frag_error *err)
 {
 	*v = (struct verdict){ .survives = true, .beyond = NONE };
 	for (uint32_t i = 0; i < count; i++) {
@@ -45,8 +45,8 @@ static int begin_hole(struct frag_fit *fit, uint64_t from, struct frag_error *er
 	return 0;
 }
 
-static int note(struct frag_fit *fit, uint64_t total, const struct verdict *v,
-		struct frag_error *err)
+static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct verdict *v,
+			   struct frag_error *err)
 {
 	if (v->refused)
 		fit->no_refusal = NONE;
@@ -101,8 +101,8 @@ int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *surviv
 	while (!rc && total < CAPACITY_MAX && !is_enough(fit, bounds, total)) {
 		struct verdict v;
 
-		rc = judge(survivals, count, total, &v, err);
-		rc = rc ? rc : note(fit, total, &v, err);
+		rc = fit_search_judge(survivals, count, total, &v, err);
+		rc = rc ? rc : fit_search_note(fit, total, &v, err);
 		if (rc)
 			break;
 		fit->runs++;

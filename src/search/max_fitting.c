@@ -16,9 +16,10 @@ struct trying {
 	uint8_t *verdicts;              /* enum verdict: by number, then policy */
 };
 
-static int simulate(const struct frag_extrapolation *x, const struct frag_tape *tape,
-		    const struct frag_choice *choice, uint64_t total, enum frag_level level,
-		    struct frag_sim **out, struct frag_error *err)
+static int max_fitting_simulate(const struct frag_extrapolation *x, const struct frag_tape *tape,
+				const struct frag_choice *choice, uint64_t total,
+				enum frag_level level, struct frag_sim **out,
+				struct frag_error *err)
 {
 	struct frag_devices devices = { .count = 0 };
 	struct frag_sim_options options = { .level = level };
@@ -60,7 +61,7 @@ static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *
 	if (rc || !tape)
 		return rc;
 	rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
-	rc = rc ? rc : simulate(x, tape, &direct, 0, FRAG_LEVEL_PEAKS, &sim, err);
+	rc = rc ? rc : max_fitting_simulate(x, tape, &direct, 0, FRAG_LEVEL_PEAKS, &sim, err);
 	*fits = !rc;
 	results = rc ? NULL : frag_sim_results(sim, false, &count);
 	for (uint32_t d = 0; d < count; d++) {
@@ -125,7 +126,8 @@ static int try_number(void *ctx, uint32_t index, struct frag_error *err)
 		verdicts[i] = FAILS;
 		if (!tape)
 			continue;
-		rc = simulate(x, tape, &x->choices[i], x->total, FRAG_LEVEL_SURVIVE, &sim, err);
+		rc = max_fitting_simulate(x, tape, &x->choices[i], x->total, FRAG_LEVEL_SURVIVE,
+					  &sim, err);
 		results = rc ? NULL : frag_sim_results(sim, false, &count);
 		verdicts[i] = rc ? NOT_TRIED : FITS;
 		for (uint32_t d = 0; d < count; d++)
@@ -182,7 +184,7 @@ static uint32_t count_tried(const struct trying *t)
 	return t->count;
 }
 
-static void show_progress(void *ctx, uint32_t done, uint32_t count)
+static void max_fitting_show_progress(void *ctx, uint32_t done, uint32_t count)
 {
 	const struct trying *t = ctx;
 
@@ -193,8 +195,11 @@ static int try_all(struct trying *t, struct frag_error *err)
 {
 	struct frag_extrapolation *x = t->x;
 	const struct frag_tasks tasks = {
-		.count = t->count, .threads = x->threads, .task = try_number,
-		.progress = x->progress ? show_progress : NULL, .ctx = t,
+		.count = t->count,
+		.threads = x->threads,
+		.task = try_number,
+		.progress = x->progress ? max_fitting_show_progress : NULL,
+		.ctx = t,
 	};
 	int rc, drawn = 0;
 

@@ -147,7 +147,7 @@ static int by_block(const void *one, const void *other)
 }
 
 /* Those that still hold, each once. */
-static void settle(struct survey *s)
+static void pending_waits_settle(struct survey *s)
 {
 	struct frag_waits *w = s->out;
 	uint32_t n = 0;
@@ -160,8 +160,9 @@ static void settle(struct survey *s)
 	w->count = n;
 }
 
-int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *scene, uint32_t device,
-		    const struct frag_tape *tape, uint64_t until, struct frag_error *err)
+int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *scene,
+		    uint32_t device, const struct frag_tape *tape, uint64_t until,
+		    struct frag_error *err)
 {
 	struct survey s = { .out = waits, .scene = scene, .device = device };
 	bool good;
@@ -171,7 +172,7 @@ int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *sc
 	if (good && s.count)
 		good = read_tape(&s, tape, until);
 	if (good)
-		settle(&s);
+		pending_waits_settle(&s);
 	free(s.blocks);
 	free(s.at);
 	free(s.synced);

@@ -21,8 +21,9 @@ struct frag_waits {
  * Of a scene after step `until`. Reads the tape up to there where a block is pending. Release
  * what this fills in, also where it fails. -FRAG_ENOMEM
  */
-int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *scene, uint32_t device,
-		    const struct frag_tape *tape, uint64_t until, struct frag_error *err);
+int frag_waits_find(struct frag_waits *waits, const struct frag_memory_state *scene,
+		    uint32_t device, const struct frag_tape *tape, uint64_t until,
+		    struct frag_error *err);
 void frag_waits_fini(struct frag_waits *waits); /* one that is zeroed is fine */
 
 #endif

@@ -43,7 +43,7 @@ bool frag_grid_add(struct frag_grid *g, const char *line)
 }
 
 /* "key:value", after a comma where it is not the first; nothing for 0. */
-static void put(char line[FRAG_GRID_TEXT], const char *key, uint32_t value)
+static void settings_grid_put(char line[FRAG_GRID_TEXT], const char *key, uint32_t value)
 {
 	const size_t used = strlen(line);
 
@@ -52,16 +52,16 @@ static void put(char line[FRAG_GRID_TEXT], const char *key, uint32_t value)
 			 value);
 }
 
-static bool add(struct frag_grid *g, bool expandable, uint32_t split, uint32_t segment,
-		uint32_t division)
+static bool settings_grid_add(struct frag_grid *g, bool expandable, uint32_t split,
+			      uint32_t segment, uint32_t division)
 {
 	char line[FRAG_GRID_TEXT] = "";
 
 	if (expandable)
 		snprintf(line, sizeof(line), "expandable_segments:True");
-	put(line, "max_split_size_mb", split);
-	put(line, "large_segment_size_mb", segment);
-	put(line, "roundup_power2_divisions", division);
+	settings_grid_put(line, "max_split_size_mb", split);
+	settings_grid_put(line, "large_segment_size_mb", segment);
+	settings_grid_put(line, "roundup_power2_divisions", division);
 	return frag_grid_add(g, line);
 }
 
@@ -74,8 +74,8 @@ static bool add_native(struct frag_grid *g)
 			for (size_t n = 0; n < LENGTH(divisions); n++)
 				if (!splits[i] || splits[i] >= (segments[k] ? segments[k]
 								: USUAL_SEGMENT))
-					good &= add(g, false, splits[i], segments[k],
-						    divisions[n]);
+					good &= settings_grid_add(g, false, splits[i], segments[k],
+								  divisions[n]);
 	return good;
 }
 
@@ -86,9 +86,9 @@ static bool add_expandable(struct frag_grid *g)
 
 	for (size_t k = 0; k < LENGTH(segments); k++) {
 		for (size_t n = 0; n < LENGTH(divisions); n++)
-			good &= add(g, true, 0, segments[k], divisions[n]);
-		good &= add(g, true, 256, segments[k], 0);
-		good &= add(g, true, 512, segments[k], 0);
+			good &= settings_grid_add(g, true, 0, segments[k], divisions[n]);
+		good &= settings_grid_add(g, true, 256, segments[k], 0);
+		good &= settings_grid_add(g, true, 512, segments[k], 0);
 	}
 	return good;
 }
@@ -103,7 +103,7 @@ static bool add_collecting(struct frag_grid *g)
 
 			snprintf(line, sizeof(line), "garbage_collection_threshold:%s",
 				 collecting[i]);
-			put(line, "max_split_size_mb", collecting_splits[k]);
+			settings_grid_put(line, "max_split_size_mb", collecting_splits[k]);
 			snprintf(line + strlen(line), sizeof(line) - strlen(line),
 				 ",per_process_memory_fraction:0.99");
 			good &= frag_grid_add(g, line);

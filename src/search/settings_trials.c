@@ -49,8 +49,9 @@ static struct frag_trial_figures figures_of(const struct frag_result *run)
 	};
 }
 
-static int add(struct frag_trials *t, const struct frag_choice *choice, bool unlimited,
-	       const struct frag_result *runs, struct frag_error *err)
+static int settings_trials_add(struct frag_trials *t, const struct frag_choice *choice,
+			       bool unlimited, const struct frag_result *runs,
+			       struct frag_error *err)
 {
 	struct frag_trial *trial;
 
@@ -69,12 +70,12 @@ static int add(struct frag_trials *t, const struct frag_choice *choice, bool unl
 
 int frag_trials_add(struct frag_trials *t, const struct frag_result *runs, struct frag_error *err)
 {
-	return add(t, &runs->choice, false, runs, err);
+	return settings_trials_add(t, &runs->choice, false, runs, err);
 }
 
 /* As far as the peaks: percentages are nobody's business here. */
-static int simulate(struct frag_trials *t, const struct frag_choice *choice, bool unlimited,
-		    struct frag_error *err)
+static int settings_trials_simulate(struct frag_trials *t, const struct frag_choice *choice,
+				    bool unlimited, struct frag_error *err)
 {
 	const uint64_t total = unlimited ? 0 : t->options->devices[0].total;
 	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
@@ -85,14 +86,16 @@ static int simulate(struct frag_trials *t, const struct frag_choice *choice, boo
 
 	rc = rc ? rc : frag_trials_play(t, sim, reader, UINT64_MAX, err);
 	if (!rc)
-		rc = add(t, choice, unlimited, frag_sim_results(sim, false, &count), err);
+		rc = settings_trials_add(t, choice, unlimited, frag_sim_results(sim, false, &count),
+					 err);
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
 	return rc;
 }
 
-static const struct frag_trial *find(const struct frag_trials *t, const struct frag_choice *choice,
-				     bool unlimited)
+static const struct frag_trial *settings_trials_find(const struct frag_trials *t,
+						     const struct frag_choice *choice,
+						     bool unlimited)
 {
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct frag_trial *trial = &t->trial[i];
@@ -107,8 +110,8 @@ static const struct frag_trial *find(const struct frag_trials *t, const struct f
 int frag_trials_find(struct frag_trials *t, const struct frag_choice *choice, bool unlimited,
 		     uint32_t device, struct frag_trial_figures *out, struct frag_error *err)
 {
-	const struct frag_trial *trial = find(t, choice, unlimited);
-	int rc = trial ? 0 : simulate(t, choice, unlimited, err);
+	const struct frag_trial *trial = settings_trials_find(t, choice, unlimited);
+	int rc = trial ? 0 : settings_trials_simulate(t, choice, unlimited, err);
 
 	if (rc)
 		return rc;

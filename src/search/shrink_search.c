@@ -89,7 +89,7 @@ static int try(struct frag_reduce *r, struct frag_trial *trial, struct frag_erro
 }
 
 /* What is out is gone for good, and so is all after the first so many events that are left. */
-static void keep(struct frag_reduce *r, uint64_t events)
+static void shrink_search_keep(struct frag_reduce *r, uint64_t events)
 {
 	uint32_t kept = 0, left = 0;
 
@@ -171,7 +171,7 @@ static int try_without(struct frag_reduce *r, uint32_t at, uint32_t count, bool 
 	r->ended = r->ended || trial.cut;
 	*gone = !rc && trial.oom;
 	if (*gone) {
-		keep(r, trial.events);
+		shrink_search_keep(r, trial.events);
 		return 0;
 	}
 	for (uint32_t i = at; i < at + count; i++)
@@ -189,7 +189,7 @@ static uint32_t min_of(uint32_t a, uint32_t b)
  * known to be needed when it alone cannot go, or is all that stays of a stretch that
  * could not: that holds for what is left now, and so until more goes.
  */
-static int sweep(struct frag_reduce *r, uint32_t length, struct frag_error *err)
+static int shrink_search_sweep(struct frag_reduce *r, uint32_t length, struct frag_error *err)
 {
 	uint32_t at = 0, fails = UINT32_MAX;    /* so many from here on cannot go together */
 	uint32_t went = 0;                      /* since the last group that is needed */
@@ -249,12 +249,12 @@ int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_
 	*failed = !rc && trial.oom;
 	if (!*failed)
 		return rc;
-	keep(r, trial.events);
+	shrink_search_keep(r, trial.events);
 	if (!put_in_order(r, &over))
 		return frag_fail_nomem(err);
 	for (uint32_t length = over ? over : 1; before != r->version && !rc; length = 1) {
 		before = r->version;
-		rc = sweep(r, length, err);
+		rc = shrink_search_sweep(r, length, err);
 	}
 	*minimal = !rc && !r->ended;
 	return rc;

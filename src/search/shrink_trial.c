@@ -43,8 +43,9 @@ static bool is_over(const struct frag_reduce *r)
 }
 
 /* Feeds the trace until the simulation stops, or it is enough. Counts whole batches. */
-static int feed(const struct frag_candidate *c, const struct frag_reduce *r, struct frag_sim *sim,
-		struct frag_trace *trace, struct frag_trial *trial, struct frag_error *err)
+static int shrink_trial_feed(const struct frag_candidate *c, const struct frag_reduce *r,
+			     struct frag_sim *sim, struct frag_trace *trace,
+			     struct frag_trial *trial, struct frag_error *err)
 {
 	struct frag_batch batch;
 	int rc;
@@ -93,7 +94,7 @@ int frag_candidate_try(void *ctx, const struct frag_reduce *r, struct frag_trial
 	if (rc)
 		return rc;
 	rc = frag_sim_new(&sim, c->choice, trace, &options, err);
-	rc = rc ? rc : feed(c, r, sim, trace, trial, err);
+	rc = rc ? rc : shrink_trial_feed(c, r, sim, trace, trial, err);
 	if (!rc)
 		find_oom(sim, trial);
 	frag_sim_del(sim);

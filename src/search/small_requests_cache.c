@@ -5,7 +5,8 @@
 
 #include "base/array_grow.h"
 
-int frag_smalls_share(struct frag_smallreq_cache *s, struct frag_fit_case *subject, struct frag_error *err)
+int frag_smalls_share(struct frag_smallreq_cache *s, struct frag_fit_case *subject,
+		      struct frag_error *err)
 {
 	struct frag_smallreq *apart;
 	int rc;

@@ -67,7 +67,8 @@ static uint32_t new_knot(struct frag_state_reuse *j)
 		j->unused = j->knots[unused]->next;
 		return unused;
 	}
-	if (!frag_grow(&j->knots, &j->capacity, (uint64_t)j->count + 1, sizeof(struct frag_saved_state *)))
+	if (!frag_grow(&j->knots, &j->capacity, (uint64_t)j->count + 1,
+		       sizeof(struct frag_saved_state *)))
 		return END;
 	j->knots[j->count] = calloc(1, sizeof(struct frag_saved_state));
 	return j->knots[j->count] ? j->count++ : END;
@@ -90,7 +91,7 @@ static uint32_t add_knot(struct frag_state_reuse *j, struct frag_sim *sim,
 }
 
 /* What leads there is of no use any more. */
-static void drop(struct frag_state_reuse *j, uint32_t knot)
+static void state_reuse_drop(struct frag_state_reuse *j, uint32_t knot)
 {
 	struct frag_saved_state *k = j->knots[knot];
 
@@ -103,18 +104,18 @@ static void drop(struct frag_state_reuse *j, uint32_t knot)
 }
 
 /* Those go that no run has come by for long; the first knot and those of this run stay. */
-static void make_room(struct frag_state_reuse *j, uint64_t bytes)
+static void state_reuse_make_room(struct frag_state_reuse *j, uint64_t bytes)
 {
 	for (uint64_t young = j->runs / 2; j->bytes + bytes > j->most && young < j->runs;
 	     young += (j->runs - young + 1) / 2)
 		for (uint32_t i = 1; i < j->count; i++)
 			if (j->knots[i]->sim && j->knots[i]->run < young)
-				drop(j, i);
+				state_reuse_drop(j, i);
 }
 
 /* The first knot: before the first event. */
-static int begin(struct frag_state_reuse *j, const struct frag_fit_case *s, uint64_t total,
-		 struct frag_error *err)
+static int state_reuse_begin(struct frag_state_reuse *j, const struct frag_fit_case *s,
+			     uint64_t total, struct frag_error *err)
 {
 	const struct frag_smallreq_cursor start = { .event = 0 };
 	const uint64_t events = frag_tape_event(s->tape, UINT64_MAX);
@@ -139,8 +140,8 @@ static int begin(struct frag_state_reuse *j, const struct frag_fit_case *s, uint
 }
 
 /* With this total from the knot on; NULL: not known, or where it led to has been dropped. */
-static struct stretch *find(const struct frag_state_reuse *j, const struct frag_saved_state *knot,
-			    uint64_t total)
+static struct stretch *state_reuse_find(const struct frag_state_reuse *j,
+					const struct frag_saved_state *knot, uint64_t total)
 {
 	for (uint32_t i = knot->count; i-- > 0;) {
 		struct stretch *s = &knot->stretches[i];
@@ -178,7 +179,7 @@ static uint32_t find_same(const struct walker *w, uint64_t hash)
 }
 
 /* A copy of the walker's simulation becomes a knot, where there is room; else END. */
-static uint32_t keep(const struct walker *w, uint64_t hash)
+static uint32_t state_reuse_keep(const struct walker *w, uint64_t hash)
 {
 	struct frag_state_reuse *j = w->joins;
 	const uint64_t bytes = frag_sim_bytes(w->sim);
@@ -186,7 +187,7 @@ static uint32_t keep(const struct walker *w, uint64_t hash)
 	struct frag_sim *copy;
 	uint32_t knot;
 
-	make_room(j, bytes);
+	state_reuse_make_room(j, bytes);
 	if (j->bytes + bytes > j->most || !frag_map_reserve(&j->by_state, 1)
 	    || frag_sim_copy(&copy, w->sim, &ignored))
 		return END;
@@ -226,14 +227,14 @@ static uint32_t arrive(struct walker *w)
 		return END;
 	hash = hash_of(&j->here);
 	knot = find_same(w, hash);
-	return knot != END ? knot : keep(w, hash);
+	return knot != END ? knot : state_reuse_keep(w, hash);
 }
 
 /*
  * Simulates from the walker's knot to the next, or to the end where there is no room for one. It
  * goes on from a new one with what it has, from one that was there with a copy of that.
  */
-static int simulate(struct walker *w, struct stretch *new, struct frag_error *err)
+static int state_reuse_simulate(struct walker *w, struct stretch *new, struct frag_error *err)
 {
 	const uint64_t made = w->joins->made;
 	const uint64_t end = frag_tape_event(w->subject->tape, UINT64_MAX);
@@ -269,7 +270,7 @@ static int simulate(struct walker *w, struct stretch *new, struct frag_error *er
 	return 0;
 }
 
-static void add(struct frag_interval *sum, const struct frag_interval *part)
+static void state_reuse_add(struct frag_interval *sum, const struct frag_interval *part)
 {
 	sum->least = part->least > sum->least ? part->least : sum->least;
 	sum->beyond = part->beyond < sum->beyond ? part->beyond : sum->beyond;
@@ -282,7 +283,8 @@ static void add(struct frag_interval *sum, const struct frag_interval *part)
 }
 
 /* In place of one that has led to a knot that was dropped, or as one more. */
-static void note(struct frag_state_reuse *j, struct frag_saved_state *knot, const struct stretch *new)
+static void state_reuse_note(struct frag_state_reuse *j, struct frag_saved_state *knot,
+			     const struct stretch *new)
 {
 	for (uint32_t i = 0; i < knot->count; i++) {
 		struct stretch *s = &knot->stretches[i];
@@ -304,7 +306,7 @@ static void note(struct frag_state_reuse *j, struct frag_saved_state *knot, cons
 static int go(struct walker *w, struct stretch *stretch, struct frag_error *err)
 {
 	struct frag_saved_state *knot = w->joins->knots[w->knot];
-	const struct stretch *known = find(w->joins, knot, w->total);
+	const struct stretch *known = state_reuse_find(w->joins, knot, w->total);
 	int rc = 0;
 
 	knot->run = w->joins->runs;
@@ -312,9 +314,9 @@ static int go(struct walker *w, struct stretch *stretch, struct frag_error *err)
 		*stretch = *known;
 		return 0;
 	}
-	rc = simulate(w, stretch, err);
+	rc = state_reuse_simulate(w, stretch, err);
 	if (!rc)
-		note(w->joins, knot, stretch);
+		state_reuse_note(w->joins, knot, stretch);
 	return rc;
 }
 
@@ -326,7 +328,7 @@ int frag_joins_run(struct frag_state_reuse *j, const struct frag_fit_case *subje
 
 	j->runs++;
 	if (!j->count)
-		rc = begin(j, subject, total, err);
+		rc = state_reuse_begin(j, subject, total, err);
 	*out = (struct frag_interval){ .beyond = UINT64_MAX };
 	while (!rc && w.knot != END) {
 		struct stretch stretch;
@@ -334,7 +336,7 @@ int frag_joins_run(struct frag_state_reuse *j, const struct frag_fit_case *subje
 		rc = go(&w, &stretch, err);
 		if (rc)
 			break;
-		add(out, &stretch.part);
+		state_reuse_add(out, &stretch.part);
 		w.knot = stretch.to;
 	}
 	frag_sim_del(w.sim);

@@ -37,8 +37,8 @@ struct frag_fit_case;
  * A run with this total, small requests apart. As frag_survival_at() says; its outcome is what
  * that has of an outcome at FRAG_LEVEL_SURVIVE.
  */
-int frag_joins_run(struct frag_state_reuse *joins, const struct frag_fit_case *subject, uint64_t total,
-		   struct frag_interval *out, struct frag_error *err);
+int frag_joins_run(struct frag_state_reuse *joins, const struct frag_fit_case *subject,
+		   uint64_t total, struct frag_interval *out, struct frag_error *err);
 void frag_state_reuse_clear(struct frag_state_reuse *joins);
 
 #endif

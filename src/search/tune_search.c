@@ -61,19 +61,19 @@ static struct frag_fit_intervals *survival_of(const struct frag_tune *t, uint32_
 }
 
 /* Whose lattice it is. */
-static const struct frag_fit_case *subject_of(const struct scope *s)
+static const struct frag_fit_case *tune_search_subject_of(const struct scope *s)
 {
 	return &survival_of(s->tune, 0, s->first)->subject;
 }
 
 static uint64_t page_of(const struct scope *s)
 {
-	const struct frag_fit_case *subject = subject_of(s);
+	const struct frag_fit_case *subject = tune_search_subject_of(s);
 
 	return subject->devices[subject->device].granularity;
 }
 
-static uint64_t floor_of(const struct scope *s)
+static uint64_t tune_search_floor_of(const struct scope *s)
 {
 	uint64_t floor = 0;
 
@@ -132,7 +132,7 @@ static int try_at(const struct scope *s, struct trial *trial, uint32_t ask_first
 			rc = try_place(s, trial, i, total, err);
 	trial->done = !rc;
 	trial->worst.survives = trial->survives;
-	trial->least = frag_subject_lattice(subject_of(s), trial->least);
+	trial->least = frag_subject_lattice(tune_search_subject_of(s), trial->least);
 	return rc;
 }
 
@@ -145,8 +145,8 @@ static int try_below(struct scope *s, struct trial *trial, struct frag_error *er
 /* Upwards from the floor, as far as the champion. */
 static int try_upwards(struct scope *s, struct trial *trial, struct frag_error *err)
 {
-	const struct frag_fit_case *subject = subject_of(s);
-	uint64_t total = frag_subject_lattice(subject, floor_of(s));
+	const struct frag_fit_case *subject = tune_search_subject_of(s);
+	uint64_t total = frag_subject_lattice(subject, tune_search_floor_of(s));
 	int rc = 0;
 
 	trial->survives = false;
@@ -240,7 +240,7 @@ static uint32_t list_choices(const struct scope *s, uint32_t *choices)
 	return count;
 }
 
-static void show(const struct frag_tune *t, uint32_t done)
+static void tune_search_show(const struct frag_tune *t, uint32_t done)
 {
 	if (t->progress)
 		t->progress(t->ctx, done, t->choice_count);
@@ -253,7 +253,7 @@ static void show(const struct frag_tune *t, uint32_t done)
 static int find_first(struct scope *s, const uint32_t *choices, uint32_t count,
 		      struct frag_error *err)
 {
-	const uint64_t endless = frag_subject_lattice(subject_of(s), ENDLESS);
+	const uint64_t endless = frag_subject_lattice(tune_search_subject_of(s), ENDLESS);
 	int rc = 0;
 
 	s->failed = UINT32_MAX;
@@ -284,7 +284,7 @@ static int find_champion(struct scope *s, struct frag_error *err)
 	count = list_choices(s, choices);
 	rc = find_first(s, choices, count, err);
 	for (uint32_t i = 0; i < count && !rc && s->total != NONE; i += taken) {
-		if (s->total < page_of(s) + floor_of(s))
+		if (s->total < page_of(s) + tune_search_floor_of(s))
 			break;
 		taken = count - i < ROUND ? count - i : ROUND;
 		rc = run_round(s, choices + i, taken, trials, t->exact ? try_upwards : try_below,
@@ -293,7 +293,7 @@ static int find_champion(struct scope *s, struct frag_error *err)
 			take_smallest(s, trials, taken);
 		else
 			rc = rc ? rc : take_first(s, trials, taken, &taken, err);
-		show(t, i);
+		tune_search_show(t, i);
 	}
 	free(choices);
 	return rc;
@@ -316,9 +316,13 @@ static bool is_better(const struct frag_tune *t, const struct frag_point *a,
 static struct frag_point point_of(const struct frag_tune *t, const struct trial *trial)
 {
 	return (struct frag_point){
-		.choice = trial->choice, .tried = true, .at = trial->worst, .qualifies = trial->survives,
+		.choice = trial->choice,
+		.tried = true,
+		.at = trial->worst,
+		.qualifies = trial->survives,
 		.oom_trace = trial->survives ? 0 : t->places[trial->failed].source,
-		.smallest = NONE, .safe = NONE,
+		.smallest = NONE,
+		.safe = NONE,
 	};
 }
 
@@ -359,14 +363,14 @@ static int compare_all(struct scope *s, struct frag_point *points, struct frag_p
 	return rc;
 }
 
-static int find_smallest(struct frag_tune *t, struct scope *s, struct frag_error *err)
+static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struct frag_error *err)
 {
 	struct scope without = { .tune = t, .count = t->tuned, .without = true };
 	int rc = find_champion(s, err);
 
 	/* where nothing survives, it says so of each */
 	if (s->total == NONE)
-		s->total = frag_subject_lattice(subject_of(s), ENDLESS);
+		s->total = frag_subject_lattice(tune_search_subject_of(s), ENDLESS);
 	rc = rc ? rc : compare_all(s, t->points, &t->best, err);
 	if (rc || t->best.choice == UINT32_MAX)
 		return rc;
@@ -413,7 +417,7 @@ static int try_headroom(struct scope *s, struct trial *trial, struct frag_error 
 }
 
 /* Of those that qualify, or where none does of those that survive, the best; and without. */
-static void choose(struct frag_tune *t)
+static void tune_search_choose(struct frag_tune *t)
 {
 	bool any = false;
 
@@ -449,7 +453,7 @@ static int find_for_device(struct frag_tune *t, struct scope *s, struct frag_err
 		t->points[i] = point_of(t, &trials[i]);
 		t->points[i].qualifies = trials[i].least != NONE;
 	}
-	choose(t);
+	tune_search_choose(t);
 	free(choices);
 	free(trials);
 	return rc;
@@ -471,7 +475,7 @@ static int fit_choice(struct frag_tune *t, struct frag_point *p, struct frag_err
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < t->tuned; i++)
 		survivals[i] = survival_of(t, p->choice, i);
-	rc = frag_fit_walk(&fit, survivals, t->tuned, floor_of(&all), &bounds, err);
+	rc = frag_fit_walk(&fit, survivals, t->tuned, tune_search_floor_of(&all), &bounds, err);
 	p->smallest = fit.smallest;
 	p->safe = fit.safe;
 	frag_fit_fini(&fit);
@@ -521,7 +525,8 @@ static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test
 		     struct frag_error *err)
 {
 	static const struct frag_fit_bounds bounds = { .up_to = 0 };
-	struct frag_fit_intervals **survivals = calloc(s->count, sizeof(struct frag_fit_intervals *));
+	struct frag_fit_intervals **survivals =
+		calloc(s->count, sizeof(struct frag_fit_intervals *));
 	struct trial trial = { .choice = t->best.choice };
 	struct frag_fit fit;
 	int rc;
@@ -534,7 +539,8 @@ static int test_best(struct frag_tune *t, struct scope *s, struct frag_tune_test
 	result->tried = !rc;
 	result->survives = trial.survives;
 	frag_fit_init(&fit);
-	rc = rc ? rc : frag_fit_walk(&fit, survivals, s->count, floor_of(s), &bounds, err);
+	rc = rc ? rc
+		: frag_fit_walk(&fit, survivals, s->count, tune_search_floor_of(s), &bounds, err);
 	result->smallest = fit.smallest;
 	frag_fit_fini(&fit);
 	free(survivals);
@@ -587,7 +593,7 @@ static int find_places(struct frag_tune *t, struct frag_error *err)
 	return 0;
 }
 
-static int make_room(struct frag_tune *t, struct frag_error *err)
+static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 {
 	const size_t count = (size_t)t->choice_count * t->place_count;
 
@@ -664,13 +670,13 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	};
 	t->reached = NONE;
 	rc = find_places(t, err);
-	rc = rc ? rc : make_room(t, err);
+	rc = rc ? rc : tune_search_make_room(t, err);
 	rc = rc ? rc : run_tasks(t, t->place_count, find_floor, err);
 	if (rc)
 		return rc;
 	all.count = t->tuned;
-	t->floor = floor_of(&all);
-	rc = t->total ? find_for_device(t, &all, err) : find_smallest(t, &all, err);
+	t->floor = tune_search_floor_of(&all);
+	rc = t->total ? find_for_device(t, &all, err) : tune_search_find_smallest(t, &all, err);
 	note_reached(t, &all, rc);
 	if (!rc && !t->total && t->best.choice != UINT32_MAX)
 		rc = run_tasks(t, 4, fit_task, err);

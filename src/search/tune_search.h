@@ -48,7 +48,7 @@ struct frag_tune {
 	struct frag_point *points;      /* one a choice */
 	struct frag_point best;         /* interrupted: the best until then */
 	struct frag_point without;      /* the best without expandable segments */
-	uint64_t reached;               /* on which the best is known to survive; UINT64_MAX: none */
+	uint64_t reached; /* on which the best is known to survive; UINT64_MAX: none */
 	struct frag_tune_test *tests;
 	uint64_t floor;                 /* the highest of the traces */
 	uint64_t runs;
@@ -57,7 +57,7 @@ struct frag_tune {
 	struct frag_fit_intervals *survivals;
 	struct frag_place { uint32_t source, device; uint64_t floor; } *places;
 	struct frag_smallreq_cache smalls;      /* what they share */
-	uint32_t place_count, tuned;    /* the first `tuned` are of the sources, the rest of tests */
+	uint32_t place_count, tuned; /* the first `tuned` are of the sources, the rest of tests */
 };
 
 /*

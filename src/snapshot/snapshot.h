@@ -98,7 +98,7 @@ struct frag_snap_device {
 	uint64_t end_reserved, end_allocated;   /* bytes, as the last state has them */
 	uint64_t capacity;              /* bytes, as an out-of-memory shows; 0: unknown */
 	uint64_t lost;                  /* contradictions: events that are not in the log */
-	struct frag_region *end_regions;        /* of the last state, by address; where pools matter */
+	struct frag_region *end_regions; /* of the last state, by address; where pools matter */
 	uint32_t end_count;
 	uint32_t start_count;           /* of regions: those of the first state */
 	uint64_t start_bytes;

@@ -17,7 +17,7 @@ struct walk {
 	struct frag_host_memory host;
 };
 
-static uint64_t size_of(const struct frag_snapshot *s, const struct frag_value *dict)
+static uint64_t snapshot_host_size_of(const struct frag_snapshot *s, const struct frag_value *dict)
 {
 	uint64_t size;
 
@@ -26,31 +26,31 @@ static uint64_t size_of(const struct frag_snapshot *s, const struct frag_value *
 }
 
 /* A file may claim anything. */
-static void add(uint64_t *to, uint64_t much)
+static void snapshot_host_add(uint64_t *to, uint64_t much)
 {
 	*to = much > UINT64_MAX - *to ? UINT64_MAX : *to + much;
 }
 
 /* The block is there at the moment; one that is already is no other. */
-static bool enter(struct walk *w, uint64_t addr, uint64_t size)
+static bool snapshot_host_enter(struct walk *w, uint64_t addr, uint64_t size)
 {
 	if (frag_map_get(&w->live, addr) != FRAG_MAP_NONE)
 		return true;
-	add(&w->now, size);
+	snapshot_host_add(&w->now, size);
 	w->host.peak_bytes = w->now > w->host.peak_bytes ? w->now : w->host.peak_bytes;
 	return frag_map_add(&w->live, addr, 0);
 }
 
 /* Past its birth, backwards. */
-static void leave(struct walk *w, uint64_t addr, uint64_t size)
+static void snapshot_host_leave(struct walk *w, uint64_t addr, uint64_t size)
 {
 	if (frag_map_get(&w->live, addr) != FRAG_MAP_NONE) {
 		frag_map_remove(&w->live, addr, 0);
 		w->now -= size < w->now ? size : w->now;
 		return;
 	}
-	add(&w->host.live_bytes, size);
-	add(&w->host.peak_bytes, size);
+	snapshot_host_add(&w->host.live_bytes, size);
+	snapshot_host_add(&w->host.peak_bytes, size);
 	w->host.live++;
 }
 
@@ -71,7 +71,7 @@ static bool enter_end(struct walk *w)
 			if (!frag_text_is(frag_dict_get(v, block, "state"), "active_allocated")
 			    || !frag_value_u64(frag_dict_get(v, block, "address"), &addr))
 				continue;
-			if (!enter(w, addr, size_of(w->s, block)))
+			if (!snapshot_host_enter(w, addr, snapshot_host_size_of(w->s, block)))
 				return false;
 		}
 	}
@@ -99,9 +99,9 @@ static bool walk_back(struct walk *w)
 		if (!frag_value_u64(frag_dict_get(v, event, "addr"), &addr))
 			continue;
 		if (frag_text_is(action, "alloc"))
-			leave(w, addr, size_of(w->s, event));
+			snapshot_host_leave(w, addr, snapshot_host_size_of(w->s, event));
 		else if (frag_text_is(action, "free_requested"))
-			good = enter(w, addr, size_of(w->s, event));
+			good = snapshot_host_enter(w, addr, snapshot_host_size_of(w->s, event));
 	}
 	return good;
 }

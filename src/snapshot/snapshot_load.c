@@ -23,7 +23,8 @@ struct place {
 	bool two;
 };
 
-static int bad(const struct frag_snapshot *s, const struct place *at, const char *text)
+static int snapshot_load_bad(const struct frag_snapshot *s, const struct place *at,
+			     const char *text)
 {
 	if (at->two)
 		return frag_fail(s->err, FRAG_ETRACE, "%s: %s[%u][%u]: %s", s->whole.path, at->list,
@@ -42,7 +43,8 @@ static int see(struct frag_snapshot *s, const struct place *at)
 		return frag_kept_too_much(s->whole.path, s->values.file, s->err);
 	if (s->seen++ < s->values.cells + 1)
 		return 0;
-	return bad(s, at, "more events and blocks than the file has values: a list is shared");
+	return snapshot_load_bad(
+		s, at, "more events and blocks than the file has values: a list is shared");
 }
 
 static int need_u64(const struct frag_snapshot *s, const struct place *at,
@@ -54,7 +56,7 @@ static int need_u64(const struct frag_snapshot *s, const struct place *at,
 		return 0;
 	snprintf(text, sizeof(text), "member \"%s\" %s", name,
 		 !value ? "is missing" : "is not an integer in its range");
-	return bad(s, at, text);
+	return snapshot_load_bad(s, at, text);
 }
 
 static uint64_t maybe_u64(const struct frag_value *value)
@@ -124,7 +126,7 @@ static int find_device(struct frag_snapshot *s, const struct place *at, uint64_t
 	struct frag_snap_device *devices;
 
 	if (ordinal >= DEVICES_MAX)
-		return bad(s, at, "a device ordinal of 1024 or more");
+		return snapshot_load_bad(s, at, "a device ordinal of 1024 or more");
 	if (ordinal >= s->device_count) {
 		devices = realloc(s->devices, (size_t)(ordinal + 1) * sizeof(*devices));
 		if (!devices)
@@ -173,15 +175,17 @@ static int read_block(struct load *load, const struct place *at,
 	if (!frag_value_u64(m[BLOCK_ADDRESS], &h.addr))
 		h.addr = *addr;
 	if (h.addr < *addr || h.addr > end || h.bytes > end - h.addr || h.bytes == 0)
-		return bad(s, at, "a block is outside its segment, or overlaps the one before it");
+		return snapshot_load_bad(
+			s, at, "a block is outside its segment, or overlaps the one before it");
 	*addr = h.addr + h.bytes;
 	if (frag_text_is(state, "inactive"))
 		return 0;
 	h.pending = frag_text_is(state, "active_pending_free")
-		|| frag_text_is(state, "active_awaiting_free");
+		    || frag_text_is(state, "active_awaiting_free");
 	if (!h.pending && !frag_text_is(state, "active_allocated"))
-		return bad(s, at, "a block's \"state\" is none of active_allocated,"
-			   " active_pending_free and inactive");
+		return snapshot_load_bad(s, at,
+					 "a block's \"state\" is none of active_allocated,"
+					 " active_pending_free and inactive");
 	h.requested = maybe_u64(m[BLOCK_REQUESTED]);
 	h.frames = frames_of(s, m[BLOCK_FRAMES]);
 	read_old_block(s, m[BLOCK_HISTORY], &h);
@@ -226,7 +230,7 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 	if (rc)
 		return rc;
 	if (r.bytes == 0)
-		return bad(s, at, "a segment of no bytes");
+		return snapshot_load_bad(s, at, "a segment of no bytes");
 	r.pool = r.pool == FRAG_NO_POOL ? 0 : r.pool;
 	r.stream = maybe_u64(frag_dict_get(&s->values, dict, "stream"));
 	r.known = frag_is(type, FRAG_STRING) && !d->host;       /* the host's are all "small" */
@@ -317,7 +321,7 @@ static int read_event(struct load *load, const struct place *at, const struct fr
 		return rc;
 	frag_dict_members(&s->values, dict, &load->events, m);
 	if (!m[EVENT_ACTION])
-		return bad(s, at, "no event: member \"action\" is missing");
+		return snapshot_load_bad(s, at, "no event: member \"action\" is missing");
 	e.action = find_action(load, m[EVENT_ACTION]);
 	if (e.action == FRAG_ACT_OTHER)
 		return 0;
@@ -375,7 +379,7 @@ static int read_log(struct load *load, struct place *at, const struct frag_value
 	return rc;
 }
 
-static int read_traces(struct load *load, const struct frag_value *traces)
+static int snapshot_load_read_traces(struct load *load, const struct frag_value *traces)
 {
 	int rc = 0;
 
@@ -401,7 +405,9 @@ static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 		struct frag_annotation r = {
 			.t = (double)maybe_u64(frag_dict_get(&s->values, dict, "time_us")),
 			.device = (uint32_t)maybe_u64(frag_dict_get(&s->values, dict, "device")),
-			.stage = frag_text_is(stage, "START") ? 1 : frag_text_is(stage, "END") ? 2 : 0,
+			.stage = frag_text_is(stage, "START") ? 1
+				 : frag_text_is(stage, "END") ? 2
+							      : 0,
 		};
 		struct place at = { .list = "external_annotations", .i = i };
 		int rc = see(s, &at);
@@ -464,8 +470,10 @@ int frag_snapshot_load(struct frag_snapshot *s)
 	if (s->root.kind == FRAG_LIST)          /* what torch.cuda.memory_snapshot() returns */
 		segments = &s->root;
 	if (!frag_is(segments, FRAG_LIST) && !frag_is(traces, FRAG_LIST))
-		return frag_fail(s->err, FRAG_ETRACE, "%s: no snapshot of PyTorch: neither \"segments\""
-				 " nor \"device_traces\" is in it", s->whole.path);
+		return frag_fail(s->err, FRAG_ETRACE,
+				 "%s: no snapshot of PyTorch: neither \"segments\""
+				 " nor \"device_traces\" is in it",
+				 s->whole.path);
 	s->has_times = true;
 	s->pool_count = 0;
 	if (!frag_grow(&s->pools, &s->pool_capacity, 1, sizeof(*s->pools)))
@@ -480,7 +488,7 @@ int frag_snapshot_load(struct frag_snapshot *s)
 		rc = read_segment(&load, &at, segment,
 				  maybe_u64(frag_dict_get(&s->values, segment, "device")));
 	}
-	rc = rc ? rc : read_traces(&load, traces);
+	rc = rc ? rc : snapshot_load_read_traces(&load, traces);
 	rc = rc ? rc : find_device(s, &first, 0, &d);
 	rc = rc ? rc : read_remarks(s, frag_dict_get(&s->values, &s->root, "external_annotations"));
 	if (!rc && s->with_host)

@@ -34,7 +34,8 @@ double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan 
 }
 
 /* The line whose next record is the earliest, the first of equals; NULL: all are done. */
-static struct frag_plan_line *earliest(const struct frag_snapshot *s, struct frag_plan_line *lines, uint32_t count)
+static struct frag_plan_line *earliest(const struct frag_snapshot *s, struct frag_plan_line *lines,
+				       uint32_t count)
 {
 	struct frag_plan_line *best = NULL;
 	double t = 0;
@@ -53,7 +54,8 @@ static struct frag_plan_line *earliest(const struct frag_snapshot *s, struct fra
 	return best;
 }
 
-static bool is_one_line(const struct frag_snapshot *s, const struct frag_plan_line *lines, uint32_t count)
+static bool is_one_line(const struct frag_snapshot *s, const struct frag_plan_line *lines,
+			uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (lines[i].end - lines[i].at == s->plan_count)
@@ -62,7 +64,8 @@ static bool is_one_line(const struct frag_snapshot *s, const struct frag_plan_li
 }
 
 /* Blocks that were there first, then all records by their times. */
-static bool merge(struct frag_snapshot *s, struct frag_plan_line *lines, uint32_t count)
+static bool snapshot_merge_merge(struct frag_snapshot *s, struct frag_plan_line *lines,
+				 uint32_t count)
 {
 	struct frag_plan *merged = malloc(((size_t)s->plan_count + 1) * sizeof(*merged));
 	struct frag_plan_line *line;
@@ -88,5 +91,5 @@ bool frag_snapshot_merge(struct frag_snapshot *s, struct frag_plan_line *lines)
 {
 	const uint32_t count = s->device_count + 1;
 
-	return is_one_line(s, lines, count) || merge(s, lines, count);
+	return is_one_line(s, lines, count) || snapshot_merge_merge(s, lines, count);
 }

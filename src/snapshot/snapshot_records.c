@@ -47,7 +47,8 @@ struct walk {
 	uint32_t *next_id;
 };
 
-static bool add(struct walk *w, enum frag_plan_kind kind, uint32_t index, uint32_t id)
+static bool snapshot_records_add(struct walk *w, enum frag_plan_kind kind, uint32_t index,
+				 uint32_t id)
 {
 	struct frag_snapshot *s = w->s;
 
@@ -72,7 +73,7 @@ static bool begin_life(struct walk *w, uint64_t addr, struct life **out)
 	return true;
 }
 
-static bool is_plain(const struct walk *w, uint32_t span)
+static bool snapshot_records_is_plain(const struct walk *w, uint32_t span)
 {
 	const struct frag_region *r = &w->d->regions[w->spans.spans[span].what];
 
@@ -89,9 +90,9 @@ static void count_block(struct walk *w, uint64_t addr, bool more)
 		return;
 	k = &w->spans.spans[span];
 	if (more) {
-		w->idle -= k->live++ == 0 && is_plain(w, span);
+		w->idle -= k->live++ == 0 && snapshot_records_is_plain(w, span);
 	} else if (k->live) {
-		w->idle += --k->live == 0 && is_plain(w, span);
+		w->idle += --k->live == 0 && snapshot_records_is_plain(w, span);
 	}
 }
 
@@ -175,10 +176,12 @@ static bool walk_alloc(struct walk *w, uint32_t i)
 	uint32_t at = frag_map_get(&w->live, e->addr);
 	struct life *life;
 
-	if (at != FRAG_MAP_NONE) {      /* its free is not in the log */
-		if (!w->lives[at].pending && !add(w, FRAG_PLAN_FREE, i, w->lives[at].id))
+	if (at != FRAG_MAP_NONE) { /* its free is not in the log */
+		if (!w->lives[at].pending
+		    && !snapshot_records_add(w, FRAG_PLAN_FREE, i, w->lives[at].id))
 			return false;
-		if (w->lives[at].pending && !add(w, FRAG_PLAN_COMPLETE, i, w->lives[at].id))
+		if (w->lives[at].pending
+		    && !snapshot_records_add(w, FRAG_PLAN_COMPLETE, i, w->lives[at].id))
 			return false;
 		end_life(w, e->addr, at);
 		w->completes = 0;
@@ -189,7 +192,8 @@ static bool walk_alloc(struct walk *w, uint32_t i)
 	w->d->alloc_count++;
 	w->d->homeless += frag_spans_at(&w->spans, e->addr) == FRAG_NO_SPAN;
 	count_block(w, e->addr, true);
-	if (!begin_life(w, e->addr, &life) || !add(w, FRAG_PLAN_ALLOC, i, life->id))
+	if (!begin_life(w, e->addr, &life)
+	    || !snapshot_records_add(w, FRAG_PLAN_ALLOC, i, life->id))
 		return false;
 	put_behind(w, 1);
 	return true;
@@ -211,11 +215,11 @@ static bool walk_free(struct walk *w, uint32_t i)
 		return true;
 	}
 	life = &w->lives[at];
-	if (!add(w,
-		 deferred	 ? FRAG_PLAN_DEFER
-		 : life->pending ? FRAG_PLAN_COMPLETE
-				 : FRAG_PLAN_FREE,
-		 i, life->id))
+	if (!snapshot_records_add(w,
+				  deferred	  ? FRAG_PLAN_DEFER
+				  : life->pending ? FRAG_PLAN_COMPLETE
+						  : FRAG_PLAN_FREE,
+				  i, life->id))
 		return false;
 	if (!deferred)
 		end_life(w, e->addr, at);
@@ -241,7 +245,7 @@ static bool note_call(struct walk *w, uint32_t i)
 }
 
 /* The segment joins those that are there. */
-static bool obtain(struct walk *w, uint32_t i)
+static bool snapshot_records_obtain(struct walk *w, uint32_t i)
 {
 	struct frag_snap_device *d = w->d;
 	struct frag_logged *e = &d->log[i];
@@ -255,20 +259,23 @@ static bool obtain(struct walk *w, uint32_t i)
 	if (e->pool == FRAG_NO_POOL)
 		e->pool = frag_snapshot_end_pool(d, e->addr);
 	d->regions[d->region_count] = (struct frag_region){
-		.addr = e->addr, .bytes = e->size, .stream = e->stream, .pool = e->pool,
+		.addr = e->addr,
+		.bytes = e->size,
+		.stream = e->stream,
+		.pool = e->pool,
 		.range = e->action == FRAG_ACT_SEGMENT_MAP,
 	};
 	span = frag_spans_add(&w->spans, e->addr, e->addr + e->size, d->region_count++);
 	if (span == FRAG_NO_SPAN)
 		return false;
-	w->idle += is_plain(w, span);
+	w->idle += snapshot_records_is_plain(w, span);
 	w->reserved += e->size;
 	if (w->reserved > w->max_reserved)
 		w->max_reserved = w->reserved;
 	return true;
 }
 
-static bool give_back(struct walk *w, uint32_t i)
+static bool snapshot_records_give_back(struct walk *w, uint32_t i)
 {
 	const struct frag_logged *e = &w->d->log[i];
 	uint32_t span = frag_spans_at(&w->spans, e->addr);
@@ -280,7 +287,7 @@ static bool give_back(struct walk *w, uint32_t i)
 		if (!frag_spans_cut(&w->spans, e->addr, e->addr + e->size, &taken))
 			return false;
 	} else {
-		w->idle -= w->spans.spans[span].live == 0 && is_plain(w, span);
+		w->idle -= w->spans.spans[span].live == 0 && snapshot_records_is_plain(w, span);
 		frag_spans_remove(&w->spans, span);
 	}
 	w->reserved -= taken < w->reserved ? taken : w->reserved;
@@ -350,7 +357,8 @@ static bool was_forced(struct walk *w, uint32_t i, uint64_t max_reserved)
 			continue;
 		if (d->log[k].action == FRAG_ACT_SEGMENT_UNMAP)
 			plain = w->idle;
-		else if (span != FRAG_NO_SPAN && is_plain(w, span) && plain < w->idle)
+		else if (span != FRAG_NO_SPAN && snapshot_records_is_plain(w, span)
+			 && plain < w->idle)
 			plain++;
 	}
 	if (plain < w->idle)            /* not all: a choice of the allocator's own */
@@ -392,7 +400,7 @@ static bool let_go(struct walk *w, uint32_t i)
 	if (!pool || pool == FRAG_NO_POOL || w->last_use[pool] > i)
 		return true;
 	w->last_use[pool] = UINT32_MAX; /* once */
-	if (!add(w, FRAG_PLAN_RELEASE_POOL, i, 0))
+	if (!snapshot_records_add(w, FRAG_PLAN_RELEASE_POOL, i, 0))
 		return false;
 	w->let_go++;
 	first = w->s->plan + w->s->plan_count - 1 - w->completes;
@@ -427,7 +435,7 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	for (; *i < next; (*i)++) {
 		if (!is_release(&w->d->log[*i]))
 			continue;
-		if (!note_call(w, *i) || !give_back(w, *i))
+		if (!note_call(w, *i) || !snapshot_records_give_back(w, *i))
 			return false;
 	}
 	(*i)--;
@@ -435,7 +443,7 @@ static bool walk_release(struct walk *w, uint32_t *i, uint64_t max_reserved)
 		w->forced_by = request;
 	w->d->forced = w->d->forced || forced;
 	w->waited = forced && w->pending == 0;
-	return forced || add(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
+	return forced || snapshot_records_add(w, FRAG_PLAN_EMPTY_CACHE, first, 0);
 }
 
 /*
@@ -455,9 +463,9 @@ static bool walk_oom(struct walk *w, uint32_t i)
 	w->d->oom_count++;
 	if (w->d->oom_count == 1)
 		w->d->first_oom = i;
-	if (!add(w, FRAG_PLAN_OOM, i, id))
+	if (!snapshot_records_add(w, FRAG_PLAN_OOM, i, id))
 		return false;
-	if (records > 1 && !add(w, FRAG_PLAN_OOM_FREE, i, id))
+	if (records > 1 && !snapshot_records_add(w, FRAG_PLAN_OOM_FREE, i, id))
 		return false;
 	w->waited = w->pending == 0;
 	put_behind(w, records);
@@ -487,11 +495,11 @@ static bool walk_event(struct walk *w, uint32_t *i, uint64_t max_reserved)
 	case FRAG_ROLE_CALL:
 		if (is_release(e))
 			return walk_release(w, i, max_reserved);
-		return obtain(w, *i) && note_call(w, *i);
+		return snapshot_records_obtain(w, *i) && note_call(w, *i);
 	case FRAG_ROLE_OOM:
 		return walk_oom(w, *i);
 	case FRAG_ROLE_MARK:
-		return add(w, FRAG_PLAN_MARK, *i, 0);
+		return snapshot_records_add(w, FRAG_PLAN_MARK, *i, 0);
 	case FRAG_ROLE_NONE:
 		break;
 	}
@@ -509,7 +517,7 @@ static bool walk_first_live(struct walk *w)
 
 		if (span == FRAG_NO_SPAN)
 			return false;
-		w->idle += is_plain(w, span);
+		w->idle += snapshot_records_is_plain(w, span);
 		w->reserved += r->bytes;
 	}
 	w->max_reserved = w->reserved;
@@ -518,7 +526,7 @@ static bool walk_first_live(struct walk *w)
 
 		count_block(w, d->first_live[i].addr, true);
 		if (!begin_life(w, d->first_live[i].addr, &life)
-		    || !add(w, FRAG_PLAN_INITIAL, i, life->id))
+		    || !snapshot_records_add(w, FRAG_PLAN_INITIAL, i, life->id))
 			return false;
 		life->pending = d->first_live[i].pending;
 		w->pending += life->pending;
@@ -526,7 +534,8 @@ static bool walk_first_live(struct walk *w)
 	for (uint32_t i = 0; i < d->first_live_count; i++) {
 		uint32_t at = frag_map_get(&w->live, d->first_live[i].addr);
 
-		if (d->first_live[i].pending && !add(w, FRAG_PLAN_INITIAL_FREE, i, w->lives[at].id))
+		if (d->first_live[i].pending
+		    && !snapshot_records_add(w, FRAG_PLAN_INITIAL_FREE, i, w->lives[at].id))
 			return false;
 	}
 	return true;
@@ -617,7 +626,7 @@ static bool plan_remarks(struct frag_snapshot *s)
 	for (uint32_t i = 0; i < s->remark_count; i++) {
 		w.device = s->remarks[i].device;
 		w.d = &s->devices[w.device];
-		if (!add(&w, FRAG_PLAN_REMARK, i, 0))
+		if (!snapshot_records_add(&w, FRAG_PLAN_REMARK, i, 0))
 			return false;
 	}
 	return true;

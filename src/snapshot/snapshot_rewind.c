@@ -16,7 +16,7 @@
 #include "snapshot/address_ranges.h"
 
 /* Addresses to indexes: at most one entry each. */
-static void forget(struct frag_map *map, uint64_t addr)
+static void snapshot_rewind_forget(struct frag_map *map, uint64_t addr)
 {
 	uint32_t at = frag_map_get(map, addr);
 
@@ -24,9 +24,9 @@ static void forget(struct frag_map *map, uint64_t addr)
 		frag_map_remove(map, addr, at);
 }
 
-static bool put(struct frag_map *map, uint64_t addr, uint32_t value)
+static bool snapshot_rewind_put(struct frag_map *map, uint64_t addr, uint32_t value)
 {
-	forget(map, addr);
+	snapshot_rewind_forget(map, addr);
 	return frag_map_add(map, addr, value);
 }
 
@@ -72,7 +72,7 @@ static void end_deferred(struct frag_snap_device *d, struct frag_map *open)
 {
 	for (uint32_t i = 0; i < d->first_live_count; i++)
 		if (d->first_live[i].pending)
-			forget(open, d->first_live[i].addr);
+			snapshot_rewind_forget(open, d->first_live[i].addr);
 	for (uint32_t i = 0; i < d->log_count; i++)
 		if (d->log[i].role == FRAG_ROLE_DEFER && frag_map_get(open, d->log[i].addr) == i)
 			d->log[i].role = FRAG_ROLE_FREE;
@@ -91,19 +91,19 @@ static bool give_roles(struct frag_snap_device *d, struct frag_map *open)
 		at = e->role < FRAG_ROLE_CALL ? frag_map_get(open, e->addr) : FRAG_MAP_NONE;
 		if (e->role == FRAG_ROLE_ALLOC && at != FRAG_MAP_NONE) {
 			d->log[at].role = FRAG_ROLE_FREE;
-			forget(open, e->addr);
+			snapshot_rewind_forget(open, e->addr);
 		} else if (is_done_at_once(d, i)) {
 			requested = true;
 			e->role = FRAG_ROLE_FREE;
 			d->log[++i].role = FRAG_ROLE_NONE;
 			if (at != FRAG_MAP_NONE)
-				forget(open, e->addr);
+				snapshot_rewind_forget(open, e->addr);
 		} else if (e->role == FRAG_ROLE_DEFER) {
 			requested = true;
-			if (!put(open, e->addr, i))
+			if (!snapshot_rewind_put(open, e->addr, i))
 				return false;
 		} else if (e->role == FRAG_ROLE_COMPLETE && at != FRAG_MAP_NONE) {
-			forget(open, e->addr);
+			snapshot_rewind_forget(open, e->addr);
 		}
 	}
 	for (uint32_t i = 0; i < d->log_count && !requested; i++)
@@ -134,7 +134,7 @@ static bool bring_back(struct frag_snap_device *d, struct frag_map *live,
 		.pending = pending,
 	};
 	if (at != FRAG_MAP_NONE)
-		return put(live, e->addr, d->first_live_count++);
+		return snapshot_rewind_put(live, e->addr, d->first_live_count++);
 	return frag_map_add(live, e->addr, d->first_live_count++);
 }
 
@@ -237,7 +237,7 @@ static bool keep_regions(struct frag_snap_device *d, const struct frag_spans *sp
 	return true;
 }
 
-static int by_address(const void *a, const void *b)
+static int snapshot_rewind_by_address(const void *a, const void *b)
 {
 	const struct frag_live_block *x = a, *y = b;
 
@@ -253,7 +253,7 @@ static void keep_first_live(struct frag_snap_device *d)
 			d->first_live[count++] = d->first_live[i];
 	d->first_live_count = 0;
 	if (count)
-		qsort(d->first_live, count, sizeof(*d->first_live), by_address);
+		qsort(d->first_live, count, sizeof(*d->first_live), snapshot_rewind_by_address);
 	for (uint32_t i = 0; i < count; i++) {
 		if (i && d->first_live[i].addr == d->first_live[i - 1].addr)
 			d->lost++;
@@ -304,7 +304,7 @@ static bool undo_all(struct frag_snap_device *d, struct frag_map *live, struct f
 	const uint32_t regions = d->region_count;
 
 	for (uint32_t i = 0; i < d->first_live_count; i++)
-		if (!put(live, d->first_live[i].addr, i))
+		if (!snapshot_rewind_put(live, d->first_live[i].addr, i))
 			return false;
 	d->region_count = 0;
 	for (uint32_t i = 0; i < regions; i++) {

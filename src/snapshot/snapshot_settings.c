@@ -53,7 +53,7 @@ bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t siz
 	return true;
 }
 
-static void put(char *buf, size_t size, const char *item)
+static void snapshot_settings_put(char *buf, size_t size, const char *item)
 {
 	size_t used = strlen(buf);
 
@@ -75,12 +75,12 @@ static void put_roundup(const struct frag_snapshot *s, char *buf, size_t size)
 		if (!frag_value_u64(frag_dict_get(&s->values, dict, name), &divisions))
 			return;
 		snprintf(item, sizeof(item), "%u:%" PRIu64, mib, divisions);
-		put(list, sizeof(list), item);
+		snapshot_settings_put(list, sizeof(list), item);
 		any = any || divisions;
 	}
 	if (!any)
 		return;
-	put(buf, size, "roundup_power2_divisions:[");
+	snapshot_settings_put(buf, size, "roundup_power2_divisions:[");
 	snprintf(buf + strlen(buf), size - strlen(buf), "%s]", list);
 }
 
@@ -98,15 +98,15 @@ void frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 	FRAG_ASSERT(size > 0);
 	*buf = '\0';
 	if (frag_is(expandable, FRAG_TRUTH) && expandable->as.magnitude)
-		put(buf, size, "expandable_segments:True");
+		snapshot_settings_put(buf, size, "expandable_segments:True");
 	if (frag_value_u64(setting(s, "max_split_size"), &max_split) && max_split >> 63 == 0) {
 		snprintf(item, sizeof(item), "max_split_size_mb:%" PRIu64, max_split >> 20);
-		put(buf, size, item);
+		snapshot_settings_put(buf, size, item);
 	}
 	if (frag_is(threshold, FRAG_REAL) && threshold->as.real > 0) {
 		frag_snprintf(item, sizeof(item), "garbage_collection_threshold:%.17g",
 			      threshold->as.real);
-		put(buf, size, item);
+		snapshot_settings_put(buf, size, item);
 	}
 	put_roundup(s, buf, size);
 }

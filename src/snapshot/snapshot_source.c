@@ -50,8 +50,8 @@ static void put_stream(struct frag_record *rec, uint64_t stream)
 }
 
 /* An operation that is a device's. */
-static void put_device(struct source *src, struct frag_record *rec, const struct frag_plan *p,
-		       enum frag_op op)
+static void snapshot_source_put_device(struct source *src, struct frag_record *rec,
+				       const struct frag_plan *p, enum frag_op op)
 {
 	rec->op = op;
 	rec->members = FRAG_HAS_OP;
@@ -61,8 +61,9 @@ static void put_device(struct source *src, struct frag_record *rec, const struct
 	}
 }
 
-static void put_alloc(struct source *src, struct frag_record *rec, const struct frag_plan *p,
-		      uint64_t size, uint64_t stream, uint32_t pool)
+static void snapshot_source_put_alloc(struct source *src, struct frag_record *rec,
+				      const struct frag_plan *p, uint64_t size, uint64_t stream,
+				      uint32_t pool)
 {
 	rec->op = FRAG_OP_ALLOC;
 	rec->members |= FRAG_HAS_SIZE;
@@ -99,7 +100,7 @@ static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
 	const struct frag_live_block *h = &d->first_live[p->index];
 	enum frag_add rc;
 
-	put_alloc(src, rec, p, h->requested, h->stream, h->pool);
+	snapshot_source_put_alloc(src, rec, p, h->requested, h->stream, h->pool);
 	rc = put_tag(src, rec, h->frames, 0);
 	if (!h->frames && src->s.stacks != FRAG_STACKS_NONE) {
 		rec->members |= FRAG_HAS_TAG;
@@ -134,8 +135,8 @@ static enum frag_add name_remark(struct frag_snapshot *s, struct frag_annotation
 }
 
 /* Named by the annotation, by the note of its event, or by the action; cut to NAME_MAX. */
-static enum frag_add put_mark(struct source *src, struct frag_record *rec,
-			      const struct frag_plan *p)
+static enum frag_add snapshot_source_put_mark(struct source *src, struct frag_record *rec,
+					      const struct frag_plan *p)
 {
 	struct frag_snapshot *s = &src->s;
 	const struct frag_logged *e;
@@ -150,7 +151,8 @@ static enum frag_add put_mark(struct source *src, struct frag_record *rec,
 	} else {
 		e = &s->devices[p->device].log[p->index];
 		if (e->action == FRAG_ACT_ANNOTATE)
-			name = e->note ? s->notes[e->note - 1] : (struct frag_text){ "annotate", 8 };
+			name = e->note ? s->notes[e->note - 1]
+				       : (struct frag_text){ "annotate", 8 };
 	}
 	if (name.length > max)
 		name.length = max;
@@ -164,15 +166,17 @@ static enum frag_add put_mark(struct source *src, struct frag_record *rec,
 	return rc;
 }
 
-static enum frag_add put_logged(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+static enum frag_add put_logged(struct source *src, struct frag_record *rec,
+				const struct frag_plan *p)
 {
 	const struct frag_logged *e = &src->s.devices[p->device].log[p->index];
 
-	put_alloc(src, rec, p, e->size, e->stream, e->pool);
+	snapshot_source_put_alloc(src, rec, p, e->size, e->stream, e->pool);
 	return put_tag(src, rec, e->frames, e->note);
 }
 
-static void put_time(struct source *src, struct frag_record *rec, const struct frag_plan *p)
+static void snapshot_source_put_time(struct source *src, struct frag_record *rec,
+				     const struct frag_plan *p)
 {
 	char *text = src->t_text[src->last % STRETCH];
 
@@ -227,19 +231,19 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 		rec->op = FRAG_OP_COMPLETE;
 		break;
 	case FRAG_PLAN_EMPTY_CACHE:
-		put_device(src, rec, p, FRAG_OP_EMPTY_CACHE);
+		snapshot_source_put_device(src, rec, p, FRAG_OP_EMPTY_CACHE);
 		break;
 	case FRAG_PLAN_RELEASE_POOL:
-		put_device(src, rec, p, FRAG_OP_RELEASE_POOL);
+		snapshot_source_put_device(src, rec, p, FRAG_OP_RELEASE_POOL);
 		rec->members |= FRAG_HAS_POOL;
 		rec->pool = src->pools[src->s.devices[p->device].log[p->index].pool];
 		break;
 	case FRAG_PLAN_MARK:
 	case FRAG_PLAN_REMARK:
-		added = put_mark(src, rec, p);
+		added = snapshot_source_put_mark(src, rec, p);
 		break;
 	}
-	put_time(src, rec, p);
+	snapshot_source_put_time(src, rec, p);
 	if (added == FRAG_ADD_TOO_MUCH)
 		return frag_fail(err, FRAG_ETRACE, "%s: more text than a snapshot of this size"
 				 " has", src->s.whole.path);
@@ -457,8 +461,10 @@ static void note_device(const struct frag_snapshot *s, uint32_t i, bool noted,
 			 " otherwise)", d->capacity ? frag_size_text(total, d->capacity)
 						    : "no figure");
 	if (d->oom_count)
-		frag_note(log, "device %u: the recording has %u out-of-memory%s, the first for %s with"
-			  " %s free on the device%s", i, d->oom_count, frag_s(d->oom_count),
+		frag_note(log,
+			  "device %u: the recording has %u out-of-memory%s, the first for %s with"
+			  " %s free on the device%s",
+			  i, d->oom_count, frag_s(d->oom_count),
 			  frag_size_text(size, d->log[d->first_oom].size),
 			  frag_size_text(more, d->log[d->first_oom].addr), taken);
 }
@@ -474,9 +480,12 @@ static void note_full(const struct frag_snapshot *s, uint32_t i, const struct fr
 	if (!d->forced || d->capacity || s->sized || strstr(settings, "garbage_collection"))
 		return;
 	frag_snapshot_recorded(s, i, &r);
-	frag_note(log, "device %u: requests gave memory back before they obtained more, so the device"
-		  " was full then; its size is not in the file: --device-bytes %" PRIu64 ", the most"
-		  " that was reserved, takes it for as large", i, r.peak_reserved);
+	frag_note(log,
+		  "device %u: requests gave memory back before they obtained more, so the device"
+		  " was full then; its size is not in the file: --device-bytes %" PRIu64
+		  ", the most"
+		  " that was reserved, takes it for as large",
+		  i, r.peak_reserved);
 }
 
 static void note_overflow(const struct frag_snapshot *s, uint64_t max, const struct frag_log *log)
@@ -489,9 +498,11 @@ static void note_overflow(const struct frag_snapshot *s, uint64_t max, const str
 	if (frag_snapshot_lost(s, &allocs))
 		snprintf(lost, sizeof(lost), " with the first %" PRIu64 " allocation%s", allocs,
 			 frag_s(allocs));
-	frag_note(log, "the ring buffer of the recording%s overflowed: older events were dropped%s, so"
+	frag_note(log,
+		  "the ring buffer of the recording%s overflowed: older events were dropped%s, so"
 		  " the history is that of the last ones alone, and peaks before it are unknown"
-		  " (max_entries of _record_memory_history() makes it larger)", room, lost);
+		  " (max_entries of _record_memory_history() makes it larger)",
+		  room, lost);
 }
 
 static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
@@ -510,7 +521,7 @@ static void note_all(const struct frag_snapshot *s, const struct frag_log *log)
 			  " run begins with");
 }
 
-static int make(struct source *src)
+static int snapshot_source_make(struct source *src)
 {
 	struct frag_snapshot *s = &src->s;
 	int rc = frag_snapshot_load(s);
@@ -523,7 +534,7 @@ static int make(struct source *src)
 }
 
 /* The last request of all devices, where it failed. */
-static void find_end(const struct frag_snapshot *s, struct frag_reading *out)
+static void snapshot_source_find_end(const struct frag_snapshot *s, struct frag_reading *out)
 {
 	for (uint32_t i = 0; i < s->plan_count; i++) {
 		const struct frag_plan *p = &s->plan[i];
@@ -561,7 +572,7 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	s->with_host = out->with_host;
 	s->sized = out->sized;
 	rc = take(s, in, err);
-	rc = rc ? rc : make(src);
+	rc = rc ? rc : snapshot_source_make(src);
 	rc = rc ? rc : frag_snapshot_host(s, &host);
 	if (rc) {
 		source_close(src);
@@ -570,11 +581,15 @@ static int open_source(struct frag_reading *out, struct frag_input *in,
 	s->err = NULL;
 	note_all(s, log);
 	*out = (struct frag_reading){
-		.ops = &snapshot_source, .state = src, .form = out->form,
-		.devices = s->figures, .device_count = s->device_count,
-		.host = host, .pytorch = true,
+		.ops = &snapshot_source,
+		.state = src,
+		.form = out->form,
+		.devices = s->figures,
+		.device_count = s->device_count,
+		.host = host,
+		.pytorch = true,
 	};
-	find_end(s, out);
+	snapshot_source_find_end(s, out);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ static struct frame frame_at(const struct frag_snapshot *s, const struct frag_va
 	return f;
 }
 
-static struct frag_text text_of(const struct frag_value *text)
+static struct frag_text snapshot_tag_text_of(const struct frag_value *text)
 {
 	return text ? (struct frag_text){ .text = text->as.text, .length = text->length }
 		    : (struct frag_text){ .text = NULL };
@@ -52,7 +52,7 @@ static size_t cut(const char *text, size_t length, size_t max)
 }
 
 /* "model.py:42 forward", cut to FRAME_MAX. */
-static size_t put_frame(char *to, const struct frame *f)
+static size_t snapshot_tag_put_frame(char *to, const struct frame *f)
 {
 	const char *name = f->name ? f->name->as.text : "";
 	size_t name_length = f->name ? f->name->length : 0, length, used = 0;
@@ -93,7 +93,8 @@ static struct top find_top(const struct frag_snapshot *s, const struct frag_valu
 
 	for (uint32_t i = 0; i < count && best < FRAG_ORIGIN_PROGRAM; i++) {
 		const struct frame f = frame_at(s, list, i);
-		const enum frag_origin origin = frag_frame_origin(text_of(f.file), f.line);
+		const enum frag_origin origin =
+			frag_frame_origin(snapshot_tag_text_of(f.file), f.line);
 
 		if (origin <= best)
 			continue;
@@ -111,13 +112,13 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 {
 	char text[2 * FRAME_MAX + 64], *copy;
 	const struct top top = find_top(s, list, count);
-	uint32_t length = (uint32_t)put_frame(text, &top.frame);
+	uint32_t length = (uint32_t)snapshot_tag_put_frame(text, &top.frame);
 	enum frag_add rc;
 
 	if (length && top.callee.file) {
 		memcpy(text + length, " > ", 3);
 		length += 3;
-		length += (uint32_t)put_frame(text + length, &top.callee);
+		length += (uint32_t)snapshot_tag_put_frame(text + length, &top.callee);
 	}
 	if (!length)
 		return FRAG_ADDED;
@@ -177,7 +178,9 @@ static uint32_t frame_number(struct frag_snapshot *s, const struct frag_value *l
 	uint32_t *number = &s->frame_of[frag_value_number(&s->values, dict)];
 	const struct frame f = frame_at(s, list, i);
 	const struct frag_frame frame = {
-		.file = text_of(f.file), .name = text_of(f.name), .line = f.line,
+		.file = snapshot_tag_text_of(f.file),
+		.name = snapshot_tag_text_of(f.name),
+		.line = f.line,
 	};
 
 	if (!*number)

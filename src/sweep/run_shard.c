@@ -62,8 +62,8 @@ static void leave_source(struct batch *b, uint32_t trace, bool done)
 	pthread_mutex_unlock(&b->states[trace].lock);
 }
 
-static int simulate(const struct batch *b, const struct frag_manifest_run *run,
-		    struct frag_sim **sim, struct frag_error *err)
+static int run_shard_simulate(const struct batch *b, const struct frag_manifest_run *run,
+			      struct frag_sim **sim, struct frag_error *err)
 {
 	const struct frag_tape *tape = b->o->sources[run->trace].tape;
 	const struct frag_trace_info *info = frag_tape_info(tape);
@@ -142,10 +142,12 @@ static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 
 	if (rc)
 		return rc;
-	rc = simulate(b, &run, &sim, &why);
+	rc = run_shard_simulate(b, &run, &sim, &why);
 	if (rc)
-		rc = frag_fail(err, (enum frag_error_code)-rc, "run %" PRIu32 " (%.300s under %.300s):"
-			       " %.400s", k, b->o->manifest->trace[run.trace].path,
+		rc = frag_fail(err, (enum frag_error_code) - rc,
+			       "run %" PRIu32 " (%.300s under %.300s):"
+			       " %.400s",
+			       k, b->o->manifest->trace[run.trace].path,
 			       b->o->manifest->policy[run.policy], why.message);
 	rc = rc ? rc : write_run(b, k, &run, sim, err);
 	frag_sim_del(sim);
@@ -153,7 +155,7 @@ static int do_run(struct batch *b, uint32_t k, struct frag_error *err)
 	return rc;
 }
 
-static int work(void *ctx, uint32_t index, struct frag_error *err)
+static int run_shard_work(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct batch *b = ctx;
 	const struct frag_source_reading *r = &b->o->reading;
@@ -163,7 +165,7 @@ static int work(void *ctx, uint32_t index, struct frag_error *err)
 	return do_run(b, b->queue[index], err);
 }
 
-static void show(void *ctx, uint32_t done, uint32_t count)
+static void run_shard_show(void *ctx, uint32_t done, uint32_t count)
 {
 	const struct batch *b = ctx;
 
@@ -213,7 +215,10 @@ int frag_batch_run(const struct frag_batch_options *o, uint32_t *finished, struc
 	const struct frag_manifest *m = o->manifest;
 	struct batch b = { .o = o };
 	struct frag_tasks tasks = {
-		.threads = o->threads, .task = work, .progress = show, .ctx = &b,
+		.threads = o->threads,
+		.task = run_shard_work,
+		.progress = run_shard_show,
+		.ctx = &b,
 	};
 	uint32_t *order = order_traces(m);
 	int rc;

@@ -38,7 +38,7 @@ static bool get(const char *name, uint64_t *value)
 	return text && frag_parse_count(text, strlen(text), value);
 }
 
-static const struct scheduler *find(uint64_t *index)
+static const struct scheduler *scheduler_find(uint64_t *index)
 {
 	for (const struct scheduler *s = schedulers; s->index; s++)
 		if (get(s->index, index))
@@ -58,15 +58,19 @@ static int count_tasks(struct frag_shard *shard, const struct scheduler *s, uint
 	has_most = get(s->most, &most);
 	has_count = get(s->count, &count);
 	if (!has_most && !has_count)
-		return frag_fail(err, FRAG_EUSAGE, "--shard auto: %s is %" PRIu64 ", and nothing says"
-				 " how many tasks there are: --shard auto/N does", s->index, index);
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--shard auto: %s is %" PRIu64 ", and nothing says"
+				 " how many tasks there are: --shard auto/N does",
+				 s->index, index);
 	if (!has_count)
 		count = most - least + 1;
 	if (step != 1 || (has_most && most - least + 1 != count) || index < least
 	    || index - least >= count || count > FRAG_SHARDS_MAX)
-		return frag_fail(err, FRAG_EUSAGE, "--shard auto: the array of %s has gaps, so that its"
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--shard auto: the array of %s has gaps, so that its"
 				 " number of tasks is not that of the shards: --shard auto/N says"
-				 " that", s->index);
+				 " that",
+				 s->index);
 	shard->index = (uint32_t)(index - least);
 	shard->count = (uint32_t)count;
 	return 0;
@@ -75,7 +79,7 @@ static int count_tasks(struct frag_shard *shard, const struct scheduler *s, uint
 static int from_scheduler(struct frag_shard *shard, uint64_t count, struct frag_error *err)
 {
 	uint64_t index;
-	const struct scheduler *s = find(&index);
+	const struct scheduler *s = scheduler_find(&index);
 
 	if (!s)
 		return frag_fail(err, FRAG_EUSAGE, "--shard auto: none of SLURM_ARRAY_TASK_ID,"
@@ -101,8 +105,10 @@ int frag_shard_parse(struct frag_shard *shard, const char *text, struct frag_err
 		       || count > FRAG_SHARDS_MAX))
 	    || (!automatic && (!slash || !frag_parse_count(text, length, &index)
 			       || index >= count)))
-		return frag_fail(err, FRAG_EUSAGE, "--shard %.60s: I/N is required, with I from 0 to"
-				 " N-1 and N up to %d, or auto, or auto/N", text, FRAG_SHARDS_MAX);
+		return frag_fail(err, FRAG_EUSAGE,
+				 "--shard %.60s: I/N is required, with I from 0 to"
+				 " N-1 and N up to %d, or auto, or auto/N",
+				 text, FRAG_SHARDS_MAX);
 	if (automatic)
 		return from_scheduler(shard, count, err);
 	shard->index = (uint32_t)index;

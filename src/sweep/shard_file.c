@@ -11,7 +11,7 @@
 
 #define SYNC_SECONDS 4          /* a sync takes its time, too: five are promised */
 
-static int fail(const struct frag_shard_file *f, int number, struct frag_error *err)
+static int shard_file_fail(const struct frag_shard_file *f, int number, struct frag_error *err)
 {
 	return frag_fail(err, FRAG_EOUTPUT, "%s: %s", f->path, strerror(number));
 }
@@ -62,17 +62,17 @@ static int cut_torn(const struct frag_shard_file *f, off_t size, struct frag_err
 		size_t end = n;
 
 		if (got != (ssize_t)n)
-			return fail(f, got < 0 ? errno : EIO, err);
+			return shard_file_fail(f, got < 0 ? errno : EIO, err);
 		while (end > 0 && block[end - 1] != '\n')
 			end--;
 		size -= (off_t)(n - end);
 		if (end)
 			break;
 	}
-	return ftruncate(f->fd, size) == 0 ? 0 : fail(f, errno, err);
+	return ftruncate(f->fd, size) == 0 ? 0 : shard_file_fail(f, errno, err);
 }
 
-static int begin(struct frag_shard_file *f, bool resume, struct frag_error *err)
+static int shard_file_begin(struct frag_shard_file *f, bool resume, struct frag_error *err)
 {
 	struct stat now;
 	int rc = take_lock(f, err);
@@ -80,7 +80,7 @@ static int begin(struct frag_shard_file *f, bool resume, struct frag_error *err)
 	if (rc)
 		return rc;
 	if (fstat(f->fd, &now) != 0)
-		return fail(f, errno, err);
+		return shard_file_fail(f, errno, err);
 	if (!S_ISREG(now.st_mode))
 		return frag_fail(err, FRAG_EUSAGE, "%s: it is no file", f->path);
 	if (now.st_size && !resume)
@@ -99,7 +99,7 @@ int frag_shard_open(struct frag_shard_file *f, const char *path, bool resume,
 	if (f->fd < 0)
 		return frag_fail(err, FRAG_EOUTPUT, "%s: cannot be written: %s", path,
 				 strerror(errno));
-	rc = begin(f, resume, err);
+	rc = shard_file_begin(f, resume, err);
 	if (rc) {
 		close(f->fd);
 		return rc;
@@ -110,7 +110,7 @@ int frag_shard_open(struct frag_shard_file *f, const char *path, bool resume,
 	return 0;
 }
 
-static int append(struct frag_shard_file *f, const char *line, size_t length)
+static int shard_file_append(struct frag_shard_file *f, const char *line, size_t length)
 {
 	const off_t before = lseek(f->fd, 0, SEEK_END);
 	size_t done = 0;
@@ -138,14 +138,14 @@ int frag_shard_append(struct frag_shard_file *f, const char *line, size_t length
 	int number;
 
 	pthread_mutex_lock(&f->lock);
-	number = f->failed ? f->failed : append(f, line, length);
+	number = f->failed ? f->failed : shard_file_append(f, line, length);
 	/* once a line could not be written, none comes behind it */
 	f->failed = number;
 	f->fresh = true;
 	if (!number && !f->has_thread && fdatasync(f->fd) != 0 && errno != EINVAL)
 		number = errno;
 	pthread_mutex_unlock(&f->lock);
-	return number ? fail(f, number, err) : 0;
+	return number ? shard_file_fail(f, number, err) : 0;
 }
 
 int frag_shard_close(struct frag_shard_file *f, struct frag_error *err)
@@ -165,5 +165,5 @@ int frag_shard_close(struct frag_shard_file *f, struct frag_error *err)
 		number = errno;
 	pthread_cond_destroy(&f->ending);
 	pthread_mutex_destroy(&f->lock);
-	return number ? fail(f, number, err) : 0;
+	return number ? shard_file_fail(f, number, err) : 0;
 }

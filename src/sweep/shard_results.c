@@ -116,7 +116,7 @@ static int is_shard(const struct dirent *e)
 	       && length > end && strcmp(e->d_name + length - end, FRAG_SHARD_END) == 0;
 }
 
-static int by_bytes(const struct dirent **a, const struct dirent **b)
+static int shard_results_by_bytes(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -132,7 +132,7 @@ int frag_collection_read(struct frag_collection *c, const struct frag_manifest *
 	c->run = calloc((size_t)m->runs + 1, sizeof(*c->run));
 	if (!c->run)
 		return frag_fail_nomem(err);
-	count = scandir(folder, &entries, is_shard, by_bytes);
+	count = scandir(folder, &entries, is_shard, shard_results_by_bytes);
 	if (count < 0)
 		return fail_read(folder, err);
 	for (int i = 0; i < count; i++) {

@@ -24,7 +24,8 @@ void frag_address_map_fini(struct frag_address_map *l)
 }
 
 /* The live entry of an address of a device, or NONE. */
-static uint32_t find(const struct frag_address_map *l, uint64_t address, uint32_t device)
+static uint32_t address_map_find(const struct frag_address_map *l, uint64_t address,
+				 uint32_t device)
 {
 	uint32_t at = frag_map_home(&l->live, address), i;
 
@@ -72,7 +73,7 @@ static bool add_row(struct frag_address_map *l, const struct frag_row *like, enu
 	return true;
 }
 
-static void drop(struct frag_address_map *l, uint32_t i)
+static void address_map_drop(struct frag_address_map *l, uint32_t i)
 {
 	FRAG_ASSERT(i < l->count);
 	frag_map_remove(&l->live, l->entries[i].address, i);
@@ -87,13 +88,13 @@ static void drop(struct frag_address_map *l, uint32_t i)
 bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
 			    const struct frag_row *row)
 {
-	uint32_t i = address ? find(l, address, row->device) : NONE;
+	uint32_t i = address ? address_map_find(l, address, row->device) : NONE;
 
 	if (i != NONE) {
 		l->missing++;
 		if (!add_row(l, row, FRAG_OP_FREE, l->entries[i].id))
 			return false;
-		drop(l, i);
+		address_map_drop(l, i);
 	}
 	i = new_entry(l);
 	if (i == NONE)
@@ -127,7 +128,7 @@ bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64
  */
 bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const struct frag_row *row)
 {
-	uint32_t i = address ? find(l, address, row->device) : NONE;
+	uint32_t i = address ? address_map_find(l, address, row->device) : NONE;
 
 	if (!address) {
 		uint32_t *link = find_nowhere(l, row->device);
@@ -145,7 +146,7 @@ bool frag_address_map_free(struct frag_address_map *l, uint64_t address, const s
 	if (i != NONE) {
 		uint64_t id = l->entries[i].id;
 
-		drop(l, i);
+		address_map_drop(l, i);
 		return add_row(l, row, FRAG_OP_FREE, id);
 	}
 	l->early++;
@@ -178,7 +179,8 @@ bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const str
 		frag_note(log,
 			  "%s: %" PRIu64 " free%s, %" PRIu64 " byte%s in all, of what was allocated"
 			  " before the log: allocated at its beginning here",
-			  h->path, l->early, frag_s(l->early), l->early_bytes, frag_s(l->early_bytes));
+			  h->path, l->early, frag_s(l->early), l->early_bytes,
+			  frag_s(l->early_bytes));
 	if (l->missing)
 		frag_note(log, "%s: %" PRIu64 " free%s missing: what was there is freed here just"
 			  " before its address is given out again", h->path, l->missing,

@@ -74,7 +74,7 @@ static void lose(struct frag_sink *s, const struct frag_record *rec, bool stream
 }
 
 /* The block of the event's slot, a new one for an alloc. NULL: memory is short. */
-static struct block *block_of(struct csv *c, const struct frag_event *ev)
+static struct block *csv_sinks_block_of(struct csv *c, const struct frag_event *ev)
 {
 	FRAG_ASSERT(ev->op == FRAG_OP_ALLOC || ev->slot < c->count);
 	if (ev->op != FRAG_OP_ALLOC)
@@ -147,7 +147,7 @@ static int rmm_event(struct frag_sink *s, const struct frag_record *rec,
 	lose(s, rec, true, timed && whole);
 	if (ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE)
 		return 0;
-	b = block_of(c, ev);
+	b = csv_sinks_block_of(c, ev);
 	p = b ? frag_outfile_room(s->out, 256) : NULL;
 	if (!b)
 		return frag_fail_nomem(err);
@@ -163,7 +163,8 @@ static int rmm_event(struct frag_sink *s, const struct frag_record *rec,
 	*p++ = ',';
 	p = frag_put_u64(p, b->size);
 	*p++ = ',';
-	p = put_hex(p, rec->members & FRAG_HAS_STREAM && !rec->stream.text ? rec->stream.number : 0);
+	p = put_hex(p,
+		    rec->members & FRAG_HAS_STREAM && !rec->stream.text ? rec->stream.number : 0);
 	*p++ = '\n';
 	frag_outfile_used(s->out, p);
 	return frag_outfile_status(s->out, err);
@@ -207,7 +208,7 @@ static int minimalloc_event(struct frag_sink *s, const struct frag_record *rec,
 	lose(s, rec, false, false);
 	if (ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE)
 		return 0;
-	b = block_of(c, ev);
+	b = csv_sinks_block_of(c, ev);
 	if (!b)
 		return frag_fail_nomem(err);
 	if (ev->op == FRAG_OP_ALLOC)

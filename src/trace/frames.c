@@ -5,7 +5,7 @@
 
 #define RECORDER "record_torch.py"
 
-static bool begins(struct frag_text text, const char *with)
+static bool frames_begins(struct frag_text text, const char *with)
 {
 	const size_t n = strlen(with);
 
@@ -17,7 +17,8 @@ static bool is_python(struct frag_text file, uint64_t line)
 	if (!file.text || line == 0)
 		return false;
 	return (file.length > 3 && memcmp(file.text + file.length - 3, ".py", 3) == 0)
-	       || (begins(file, "<") && !begins(file, "<frozen") && !begins(file, "<eval_with_key"));
+	       || (frames_begins(file, "<") && !frames_begins(file, "<frozen")
+		   && !frames_begins(file, "<eval_with_key"));
 }
 
 static bool is_one_of(struct frag_text folder, const char *const *names)
@@ -52,13 +53,13 @@ enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line)
 			return FRAG_ORIGIN_TORCH;
 		if (is_one_of(folder, packages))
 			origin = FRAG_ORIGIN_PACKAGE;
-		else if (origin == FRAG_ORIGIN_PROGRAM && begins(folder, "python3")
+		else if (origin == FRAG_ORIGIN_PROGRAM && frames_begins(folder, "python3")
 			 && (!above.text || is_one_of(above, libraries)))
 			origin = FRAG_ORIGIN_PYTHON;
 		p = slash + 1;
 	}
-	if ((size_t)(file.text + file.length - p) == strlen(RECORDER) && begins(
-		    (struct frag_text){ .text = p, .length = strlen(RECORDER) }, RECORDER))
+	if ((size_t)(file.text + file.length - p) == strlen(RECORDER)
+	    && frames_begins((struct frag_text){ .text = p, .length = strlen(RECORDER) }, RECORDER))
 		origin = FRAG_ORIGIN_PYTHON;
 	return origin;
 }

@@ -66,14 +66,14 @@ struct fsb {
 };
 
 /* The next integer of a column. */
-static inline uint64_t look(const struct column *c)
+static inline uint64_t fsb_look(const struct column *c)
 {
 	return frag_word_at((const char *)c->p) & c->mask;
 }
 
 static inline uint64_t take_value(struct column *c)
 {
-	uint64_t value = look(c);
+	uint64_t value = fsb_look(c);
 
 	c->p += c->width;
 	return value;
@@ -121,7 +121,8 @@ static int read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_erro
 	char *to;
 
 	if (c->p > c->end || count > TEXTS_MAX)
-		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " texts, more than a block may have", count);
+		return frag_fsb_damaged(&f->blocks, err,
+					"%" PRIu64 " texts, more than a block may have", count);
 	/* one more: number 0 is read, if not used, where there are no texts */
 	if (!frag_grow(&f->texts, &f->text_capacity, f->text_count + count + 1, sizeof(*f->texts)))
 		return frag_fail_nomem(err);
@@ -140,7 +141,8 @@ static int read_texts(struct fsb *f, struct frag_fsb_cursor *c, struct frag_erro
 		return frag_fail_nomem(err);
 	for (uint64_t i = 0; i < count; i++) {
 		if (!frag_fsb_has_text(c, texts[i].length))
-			return frag_fsb_damaged(&f->blocks, err, "text %u is no UTF-8", f->text_count);
+			return frag_fsb_damaged(&f->blocks, err, "text %u is no UTF-8",
+						f->text_count);
 		texts[i].text = memcpy(to, c->p, texts[i].length);
 		to[texts[i].length] = '\0';
 		to += texts[i].length + 1;
@@ -169,8 +171,10 @@ static bool set_handle(const struct fsb *f, bool is_text, uint64_t value, struct
  */
 static bool take_shape(struct fsb *f, struct frag_fsb_cursor *c, struct shape *shape)
 {
-	uint64_t op = frag_fsb_take(c), members = frag_fsb_take(c), time = frag_fsb_take(c), texts = frag_fsb_take(c);
-	uint64_t pending = frag_fsb_take(c), stream = frag_fsb_take(c), pool = frag_fsb_take(c), device = frag_fsb_take(c);
+	uint64_t op = frag_fsb_take(c), members = frag_fsb_take(c), time = frag_fsb_take(c),
+		 texts = frag_fsb_take(c);
+	uint64_t pending = frag_fsb_take(c), stream = frag_fsb_take(c), pool = frag_fsb_take(c),
+		 device = frag_fsb_take(c);
 
 	*shape = (struct shape){
 		.time = (uint8_t)time, .texts = (uint8_t)texts,
@@ -201,12 +205,14 @@ static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_err
 	uint64_t count = frag_fsb_take(c);
 
 	if (c->p > c->end || count > FRAG_FSB_EVENTS_MAX)
-		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " shapes, more than a block may have", count);
+		return frag_fsb_damaged(&f->blocks, err,
+					"%" PRIu64 " shapes, more than a block may have", count);
 	if (!frag_grow(&f->shapes, &f->shape_capacity, f->shape_count + count, sizeof(*f->shapes)))
 		return frag_fail_nomem(err);
 	for (; count; count--, f->shape_count++)
 		if (!take_shape(f, c, &f->shapes[f->shape_count]))
-			return frag_fsb_damaged(&f->blocks, err, "shape %u is not well-formed", f->shape_count);
+			return frag_fsb_damaged(&f->blocks, err, "shape %u is not well-formed",
+						f->shape_count);
 	return 0;
 }
 
@@ -216,20 +222,23 @@ static int read_shapes(struct fsb *f, struct frag_fsb_cursor *c, struct frag_err
  */
 static int read_columns(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error *err)
 {
-	uint64_t digits = frag_fsb_take(c), first = frag_fsb_take(c), lengths[FRAG_FSB_COLUMNS], sum = 0;
+	uint64_t digits = frag_fsb_take(c), first = frag_fsb_take(c), lengths[FRAG_FSB_COLUMNS],
+		 sum = 0;
 
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
 		uint64_t width = frag_fsb_take(c);
 
 		lengths[i] = frag_fsb_take(c);
 		if (c->p > c->end || width > 8 || lengths[i] > (uint64_t)(c->end - c->p))
-			return frag_fsb_damaged(&f->blocks, err, "a column that is not well-formed");
+			return frag_fsb_damaged(&f->blocks, err,
+						"a column that is not well-formed");
 		f->columns[i].width = (uint32_t)width;
 		f->columns[i].mask = width == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * width) - 1;
 		sum += lengths[i];
 	}
 	if (digits > FRAG_FSB_DIGITS_MAX || sum != (uint64_t)(c->end - c->p))
-		return frag_fsb_damaged(&f->blocks, err, "columns that are not as long as the block");
+		return frag_fsb_damaged(&f->blocks, err,
+					"columns that are not as long as the block");
 	f->unit = frag_fsb_tens[digits];
 	f->last_time = frag_unzigzag(first);
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++) {
@@ -261,7 +270,8 @@ static int end_events(struct fsb *f, struct frag_error *err)
 {
 	for (uint32_t i = 0; i < FRAG_FSB_COLUMNS; i++)
 		if (f->columns[i].p != f->columns[i].end)
-			return frag_fsb_damaged(&f->blocks, err, "column %u is longer than its events", i);
+			return frag_fsb_damaged(&f->blocks, err,
+						"column %u is longer than its events", i);
 	if (f->stacks.at != f->stacks.count)
 		return frag_fsb_damaged(&f->blocks, err, "stacks of more allocs than it has");
 	f->stacks.at = f->stacks.count = 0;
@@ -286,9 +296,9 @@ static int end_file(struct fsb *f, struct frag_fsb_cursor *c, struct frag_error 
 	uint64_t events = frag_fsb_take(c);
 
 	if (events != f->all_events || c->p != c->end)
-		return frag_fsb_damaged(&f->blocks, err, "%" PRIu64 " event%s in all, but there were %"
-					PRIu64, events, frag_s(events),
-			       f->all_events);
+		return frag_fsb_damaged(&f->blocks, err,
+					"%" PRIu64 " event%s in all, but there were %" PRIu64,
+					events, frag_s(events), f->all_events);
 	f->ended = true;
 	return frag_fsb_finish(&f->blocks, err);
 }
@@ -338,7 +348,7 @@ static bool take_number_text(struct fsb *f, uint64_t number, struct frag_record 
 	return end == text->text + text->length && value == rec->t;
 }
 
-static inline int64_t add_change(int64_t time, uint64_t change)
+static inline int64_t fsb_add_change(int64_t time, uint64_t change)
 {
 	return (int64_t)((uint64_t)time + (uint64_t)frag_unzigzag(change));
 }
@@ -347,7 +357,8 @@ static bool take_time(struct fsb *f, uint8_t kind, struct frag_record *rec)
 {
 	rec->t_text = (struct frag_text){ .text = NULL };
 	if (kind == FRAG_FSB_DECIMAL) {
-		f->last_time = add_change(f->last_time, take_value(&f->columns[FRAG_FSB_TIMES]));
+		f->last_time =
+			fsb_add_change(f->last_time, take_value(&f->columns[FRAG_FSB_TIMES]));
 		rec->t = (double)f->last_time / f->unit;
 		return true;
 	}
@@ -374,7 +385,7 @@ static bool take_id(struct fsb *f, struct shape *shape, struct frag_record *rec)
 }
 
 /* Any event. What a record does not have is not set: all of it is more than a few bytes. */
-static bool take_event(struct fsb *f, struct shape *shape, struct frag_record *rec)
+static bool fsb_take_event(struct fsb *f, struct shape *shape, struct frag_record *rec)
 {
 	uint32_t has = shape->rec.members;
 
@@ -415,15 +426,15 @@ static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t max
 	FRAG_ASSERT(max <= f->left);
 	for (n = 0; n < max; n++) {
 		struct frag_record *rec = &recs[n];
-		uint64_t number = look(&shapes), id, size, tag;
+		uint64_t number = fsb_look(&shapes), id, size, tag;
 		struct shape *shape;
 
 		if (number >= shape_count || !f->shapes[number].plain)
 			break;
 		shape = &f->shapes[number];
-		id = shape->last_id + (uint64_t)frag_unzigzag(look(&ids));
-		size = look(&sizes) & shape->has_size;
-		tag = look(&texts) & shape->has_tag;
+		id = shape->last_id + (uint64_t)frag_unzigzag(fsb_look(&ids));
+		size = fsb_look(&sizes) & shape->has_size;
+		tag = fsb_look(&texts) & shape->has_tag;
 		if ((id >= FRAG_SIZE_LIMIT) | (size >= FRAG_SIZE_LIMIT)
 		    | ((tag >= text_count) & (shape->has_tag != 0)))
 			break;
@@ -441,7 +452,7 @@ static uint32_t take_plain(struct fsb *f, struct frag_record *recs, uint32_t max
 		rec->tag = f->texts[tag];
 		rec->at = f->events - f->left + n + 1;
 		if (shape->has_time) {
-			time = add_change(time, take_value(&times));
+			time = fsb_add_change(time, take_value(&times));
 			rec->t = unit == 1 ? (double)time : (double)time / unit;
 		}
 	}
@@ -458,11 +469,11 @@ static bool take_any(struct fsb *f, struct frag_record *rec)
 {
 	uint64_t number = take_value(&f->columns[FRAG_FSB_SHAPES]);
 
-	return number < f->shape_count && take_event(f, &f->shapes[number], rec);
+	return number < f->shape_count && fsb_take_event(f, &f->shapes[number], rec);
 }
 
 /* Allocs have the numbers of their stacks, in their order. */
-static void put_stacks(struct fsb *f, struct frag_record *recs, uint32_t count)
+static void fsb_put_stacks(struct fsb *f, struct frag_record *recs, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && f->stacks.at < f->stacks.count; i++) {
 		if (recs[i].op != FRAG_OP_ALLOC)
@@ -494,7 +505,7 @@ static int fsb_many(void *state, struct frag_record *recs, uint32_t max, uint32_
 			recs[*count].at = f->events - f->left + 1;
 			given = 1;
 		}
-		put_stacks(f, recs + *count, given);
+		fsb_put_stacks(f, recs + *count, given);
 		*count += given;
 		f->left -= given;
 	}
@@ -517,7 +528,7 @@ static void fsb_where(void *state, uint64_t at, char *buf, uint32_t size)
 		 f->blocks.block, at);
 }
 
-static void forget(struct fsb *f)
+static void fsb_forget(struct fsb *f)
 {
 	while (f->arenas) {
 		struct arena *a = f->arenas;
@@ -528,7 +539,7 @@ static void forget(struct fsb *f)
 	f->text_count = f->shape_count = 0;
 }
 
-static int begin(struct fsb *f, struct frag_error *err)
+static int fsb_begin(struct fsb *f, struct frag_error *err)
 {
 	int rc = frag_fsb_begin(&f->blocks, err);
 
@@ -544,13 +555,13 @@ static bool fsb_rewind(void *state)
 
 	if (!f->blocks.in.rewindable || !frag_input_rewind(&f->blocks.in))
 		return false;
-	forget(f);
+	fsb_forget(f);
 	frag_fsb_stacks_rewind(&f->stacks);
 	frag_header_fini(&f->header);
 	f->left = f->events = 0;
 	f->all_events = 0;
 	f->ended = false;
-	return begin(f, &ignored) == 0;
+	return fsb_begin(f, &ignored) == 0;
 }
 
 static void fsb_amount(void *state, uint64_t *read, uint64_t *total)
@@ -578,7 +589,7 @@ static void fsb_close(void *state)
 {
 	struct fsb *f = state;
 
-	forget(f);
+	fsb_forget(f);
 	frag_fsb_stacks_fini(&f->stacks);
 	frag_header_fini(&f->header);
 	frag_fsb_blocks_fini(&f->blocks);
@@ -615,7 +626,7 @@ static int fsb_open(struct frag_reading *out, struct frag_input *in, const struc
 		frag_input_close(in);
 		return frag_fail_nomem(err);
 	}
-	rc = frag_fsb_blocks_init(&f->blocks, in) ? begin(f, err) : frag_fail_nomem(err);
+	rc = frag_fsb_blocks_init(&f->blocks, in) ? fsb_begin(f, err) : frag_fail_nomem(err);
 	if (rc) {
 		fsb_close(f);
 		return rc;

@@ -69,7 +69,7 @@ static int need(struct frag_fsb_blocks *b, size_t n, struct frag_error *err)
 	return 0;
 }
 
-static int make_room(struct frag_fsb_blocks *b, uint32_t bytes, struct frag_error *err)
+static int fsb_block_make_room(struct frag_fsb_blocks *b, uint32_t bytes, struct frag_error *err)
 {
 	if (b->payload && b->payload_capacity >= bytes)
 		return 0;
@@ -86,7 +86,7 @@ static int unpack(struct frag_fsb_blocks *b, const unsigned char *packed, uint32
 		  uint32_t bytes, struct frag_error *err)
 {
 	size_t n;
-	int rc = make_room(b, bytes, err);
+	int rc = fsb_block_make_room(b, bytes, err);
 
 	if (rc)
 		return rc;
@@ -120,22 +120,27 @@ int frag_fsb_next(struct frag_fsb_blocks *b, uint32_t *kind, uint32_t *bytes,
 		b->block_at = b->in.before + b->at;
 		b->block = b->count++;
 		if (rc <= 0)
-			return rc < 0 ? rc : frag_fsb_damaged(b, err, "truncated: the file ends here");
+			return rc < 0 ? rc
+				      : frag_fsb_damaged(b, err, "truncated: the file ends here");
 		head = (const unsigned char *)b->in.buf + b->at;
 		*kind = load32(head);
 		*bytes = load32(head + 8);
 		packed = load32(head + 12);
 		if (load32(head + 4) != b->block)
-			return frag_fsb_damaged(b, err, "it says that it is block %u", load32(head + 4));
+			return frag_fsb_damaged(b, err, "it says that it is block %u",
+						load32(head + 4));
 		if (*bytes > FRAG_FSB_BLOCK_MAX || packed > FRAG_FSB_BLOCK_MAX)
 			return frag_fsb_damaged(b, err, "%u bytes, packed %u: more than a block"
 						" may have", *bytes, packed);
 		rc = need(b, FRAG_FSB_HEAD_LENGTH + (size_t)packed, err);
 		if (rc <= 0)
-			return rc < 0 ? rc : frag_fsb_damaged(b, err, "truncated: the file ends inside it");
+			return rc < 0 ? rc
+				      : frag_fsb_damaged(b, err,
+							 "truncated: the file ends inside it");
 		head = (const unsigned char *)b->in.buf + b->at;
 		b->at += FRAG_FSB_HEAD_LENGTH + (size_t)packed;
-		if (load32(head + 16) != frag_fsb_checksum(head, head + FRAG_FSB_HEAD_LENGTH, packed))
+		if (load32(head + 16)
+		    != frag_fsb_checksum(head, head + FRAG_FSB_HEAD_LENGTH, packed))
 			return frag_fsb_damaged(b, err, "its checksum does not agree");
 		if (*kind != FRAG_FSB_HEADER && *kind != FRAG_FSB_EVENTS && *kind != FRAG_FSB_END
 		    && *kind != FRAG_FSB_STACKS) {
@@ -158,8 +163,8 @@ int frag_fsb_begin(struct frag_fsb_blocks *b, struct frag_error *err)
 	if (rc < 0)
 		return rc;
 	if (rc == 0 || memcmp(b->in.buf, FRAG_FSB_MAGIC, FRAG_FSB_MAGIC_LENGTH) != 0)
-		return frag_fail(err, FRAG_ETRACE, "%s: byte 0: not the first bytes of a binary trace",
-				 b->in.path);
+		return frag_fail(err, FRAG_ETRACE,
+				 "%s: byte 0: not the first bytes of a binary trace", b->in.path);
 	b->at = FRAG_FSB_MAGIC_LENGTH;
 	return 0;
 }

@@ -101,8 +101,9 @@ int frag_fsb_read_header(struct frag_fsb_blocks *b, struct frag_header *h,
 		return frag_fsb_damaged(b, err, "the header is expected here");
 	version = frag_fsb_take(&c);
 	if (version != FRAG_FSB_VERSION)
-		return frag_fsb_damaged(b, err, "version %" PRIu64 ", but this fragsim reads version %d",
-			       version, FRAG_FSB_VERSION);
+		return frag_fsb_damaged(b, err,
+					"version %" PRIu64 ", but this fragsim reads version %d",
+					version, FRAG_FSB_VERSION);
 	devices = frag_fsb_take(&c);
 	if (devices == 0 || devices > FRAG_DEVICES_MAX)
 		return frag_fsb_damaged(b, err, "%" PRIu64 " devices, not 1 to %d", devices,

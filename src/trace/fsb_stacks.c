@@ -34,7 +34,7 @@ void frag_fsb_stacks_rewind(struct frag_fsb_stacks *s)
 	s->wanted = false;
 }
 
-static bool begin(struct frag_fsb_stacks *s)
+static bool fsb_stacks_begin(struct frag_fsb_stacks *s)
 {
 	if (s->begun)
 		return true;
@@ -45,7 +45,7 @@ static bool begin(struct frag_fsb_stacks *s)
 }
 
 /* Reading. A column is read cell by cell; that it is there has been seen before. */
-static uint32_t take(const unsigned char **p)
+static uint32_t fsb_stacks_take(const unsigned char **p)
 {
 	const unsigned char *c = *p;
 
@@ -64,7 +64,7 @@ static bool fits(const unsigned char *p, uint64_t left, const uint32_t n[COUNTS]
 		return false;
 	left -= cells * CELL;
 	for (uint32_t i = 0; i < n[TEXTS]; i++) {
-		uint32_t length = take(&p);
+		uint32_t length = fsb_stacks_take(&p);
 
 		if (length > left)
 			return false;
@@ -76,7 +76,7 @@ static bool fits(const unsigned char *p, uint64_t left, const uint32_t n[COUNTS]
 static bool sound_texts(const unsigned char *lengths, const unsigned char *text, uint32_t n)
 {
 	for (; n; n--) {
-		const uint32_t length = take(&lengths);
+		const uint32_t length = fsb_stacks_take(&lengths);
 
 		if (!length || !frag_utf8_is(text, length))
 			return false;
@@ -86,10 +86,10 @@ static bool sound_texts(const unsigned char *lengths, const unsigned char *text,
 }
 
 /* A column of numbers, each from `min` to `max`. */
-static bool within(const unsigned char *p, uint32_t n, uint32_t min, uint64_t max)
+static bool fsb_stacks_within(const unsigned char *p, uint32_t n, uint32_t min, uint64_t max)
 {
 	for (; n; n--) {
-		const uint32_t number = take(&p);
+		const uint32_t number = fsb_stacks_take(&p);
 
 		if (number < min || number > max)
 			return false;
@@ -101,7 +101,7 @@ static bool within(const unsigned char *p, uint32_t n, uint32_t min, uint64_t ma
 static bool sound_distances(const unsigned char *p, uint32_t n, uint64_t before)
 {
 	for (; n; n--)
-		if (take(&p) > before++)
+		if (fsb_stacks_take(&p) > before++)
 			return false;
 	return true;
 }
@@ -117,11 +117,11 @@ static bool is_sound(struct frag_fsb_stacks *s, const unsigned char *const colum
 	s->frames_in += n[FRAMES];
 	s->stacks_in += n[STACKS];
 	return sound_texts(column[TEXTS], column[COUNTS], n[TEXTS])
-	       && within(column[FRAMES], n[FRAMES], 0, s->texts_in)
-	       && within(column[FRAMES] + 2 * frames, n[FRAMES], 0, s->texts_in)
-	       && within(column[STACKS], n[STACKS], 1, s->frames_in)
+	       && fsb_stacks_within(column[FRAMES], n[FRAMES], 0, s->texts_in)
+	       && fsb_stacks_within(column[FRAMES] + 2 * frames, n[FRAMES], 0, s->texts_in)
+	       && fsb_stacks_within(column[STACKS], n[STACKS], 1, s->frames_in)
 	       && sound_distances(column[STACKS] + stacks, n[STACKS], before)
-	       && within(column[ALLOCS], n[ALLOCS], 0, s->stacks_in);
+	       && fsb_stacks_within(column[ALLOCS], n[ALLOCS], 0, s->stacks_in);
 }
 
 /* New ones only: what is in the table already has no second number. */
@@ -129,7 +129,7 @@ static int read_texts(struct frag_fsb_stacks *s, const unsigned char *lengths,
 		      const unsigned char *text, uint32_t n)
 {
 	for (; n; n--) {
-		const uint32_t length = take(&lengths), number = s->table.texts.count;
+		const uint32_t length = fsb_stacks_take(&lengths), number = s->table.texts.count;
 		const struct frag_handle handle = { .text = (const char *)text, .number = length };
 		const uint32_t got = frag_handles_intern(&s->table.texts, &handle);
 
@@ -154,8 +154,9 @@ static int read_frames(struct frag_fsb_stacks *s, const unsigned char *files, ui
 
 	for (; n; n--) {
 		const struct frag_frame frame = {
-			.file = text_at(s, take(&files)), .line = take(&lines),
-			.name = text_at(s, take(&names)),
+			.file = text_at(s, fsb_stacks_take(&files)),
+			.line = fsb_stacks_take(&lines),
+			.name = text_at(s, fsb_stacks_take(&names)),
 		};
 		const uint32_t number = s->table.frame_count;
 		const uint32_t got = frag_stacks_frame(&s->table, &frame);
@@ -172,7 +173,8 @@ static int read_stacks(struct frag_fsb_stacks *s, const unsigned char *frames, u
 	const unsigned char *distances = frames + (size_t)n * CELL;
 
 	for (; n; n--) {
-		const uint32_t frame = take(&frames), distance = take(&distances);
+		const uint32_t frame = fsb_stacks_take(&frames),
+			       distance = fsb_stacks_take(&distances);
 		const uint32_t number = s->table.count;
 		const uint32_t got = frag_stacks_push(&s->table, frame,
 						      distance ? number - distance : 0);
@@ -189,7 +191,7 @@ static int read_allocs(struct frag_fsb_stacks *s, const unsigned char *p, uint32
 	if (!frag_grow(&s->of, &s->capacity, (uint64_t)n + 1, sizeof(*s->of)))
 		return -FRAG_ENOMEM;
 	for (; s->count < n; s->count++) {
-		const uint32_t stack = take(&p);
+		const uint32_t stack = fsb_stacks_take(&p);
 
 		s->of[s->count] = s->wanted ? stack : 0;
 	}
@@ -199,7 +201,7 @@ static int read_allocs(struct frag_fsb_stacks *s, const unsigned char *p, uint32
 static int fill_table(struct frag_fsb_stacks *s, const unsigned char *const column[],
 		      const uint32_t n[COUNTS])
 {
-	int rc = begin(s) ? 0 : -FRAG_ENOMEM;
+	int rc = fsb_stacks_begin(s) ? 0 : -FRAG_ENOMEM;
 
 	rc = rc ? rc : read_texts(s, column[TEXTS], column[COUNTS], n[TEXTS]);
 	rc = rc ? rc : read_frames(s, column[FRAMES], n[FRAMES]);
@@ -220,7 +222,7 @@ int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks
 	if (bytes < COUNTS * CELL)
 		return frag_fsb_damaged(b, err, "stacks that are not well-formed");
 	for (int i = 0; i < COUNTS; i++)
-		n[i] = take(&p);
+		n[i] = fsb_stacks_take(&p);
 	if (!fits(p, bytes - COUNTS * CELL, n))
 		return frag_fsb_damaged(b, err, "stacks that are not as long as the block");
 	column[TEXTS] = p;
@@ -282,7 +284,8 @@ bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_symbols *
 {
 	uint32_t number = 0;
 
-	if (!begin(s) || !frag_grow(&s->of, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->of)))
+	if (!fsb_stacks_begin(s)
+	    || !frag_grow(&s->of, &s->capacity, (uint64_t)s->count + 1, sizeof(*s->of)))
 		return false;
 	if (stack)
 		number = frag_map_get(&s->known, stack);
@@ -307,7 +310,7 @@ size_t frag_fsb_stacks_size(const struct frag_fsb_stacks *s)
 	       + (COUNTS + (size_t)s->count) * CELL;
 }
 
-static char *put(char *p, uint32_t value)
+static char *fsb_stacks_put(char *p, uint32_t value)
 {
 	for (int i = 0; i < CELL; i++)
 		*p++ = (char)(value >> 8 * i);
@@ -324,27 +327,27 @@ void frag_fsb_stacks_put(struct frag_fsb_stacks *s, char *p)
 	const uint32_t texts = t->texts.count;
 
 	FRAG_ASSERT(s->begun);
-	p = put(p, texts - s->texts_out);
-	p = put(p, t->frame_count - s->frames_out);
-	p = put(p, t->count - s->stacks_out);
-	p = put(p, s->count);
+	p = fsb_stacks_put(p, texts - s->texts_out);
+	p = fsb_stacks_put(p, t->frame_count - s->frames_out);
+	p = fsb_stacks_put(p, t->count - s->stacks_out);
+	p = fsb_stacks_put(p, s->count);
 	for (uint32_t i = s->texts_out; i < texts; i++)
-		p = put(p, (uint32_t)frag_handle_at(&t->texts, i)->number);
+		p = fsb_stacks_put(p, (uint32_t)frag_handle_at(&t->texts, i)->number);
 	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
-		p = put(p, frag_stacks_frame_at(t, i)->file);
+		p = fsb_stacks_put(p, frag_stacks_frame_at(t, i)->file);
 	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
-		p = put(p, (uint32_t)frag_stacks_frame_at(t, i)->line);
+		p = fsb_stacks_put(p, (uint32_t)frag_stacks_frame_at(t, i)->line);
 	for (uint32_t i = s->frames_out; i < t->frame_count; i++)
-		p = put(p, frag_stacks_frame_at(t, i)->name);
+		p = fsb_stacks_put(p, frag_stacks_frame_at(t, i)->name);
 	for (uint32_t i = s->stacks_out; i < t->count; i++)
-		p = put(p, frag_stacks_stack_at(t, i)->frame);
+		p = fsb_stacks_put(p, frag_stacks_stack_at(t, i)->frame);
 	for (uint32_t i = s->stacks_out; i < t->count; i++) {
 		const uint32_t below = frag_stacks_stack_at(t, i)->below;
 
-		p = put(p, below ? i - below : 0);
+		p = fsb_stacks_put(p, below ? i - below : 0);
 	}
 	for (uint32_t i = 0; i < s->count; i++)
-		p = put(p, s->of[i]);
+		p = fsb_stacks_put(p, s->of[i]);
 	for (uint32_t i = s->texts_out; i < texts; i++) {
 		const struct frag_handle *text = frag_handle_at(&t->texts, i);
 

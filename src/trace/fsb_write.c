@@ -68,7 +68,7 @@ struct fsb {
 	ZSTD_CCtx *zstd;
 };
 
-static char *room(struct bytes *b, size_t n)
+static char *fsb_write_room(struct bytes *b, size_t n)
 {
 	b->failed = b->failed || !frag_grow(&b->bytes, &b->capacity, (uint64_t)b->length + n, 1);
 	return b->failed ? NULL : b->bytes + b->length;
@@ -76,7 +76,7 @@ static char *room(struct bytes *b, size_t n)
 
 static void put_varint(struct bytes *b, uint64_t value)
 {
-	char *p = room(b, 10);
+	char *p = fsb_write_room(b, 10);
 
 	if (!p)
 		return;
@@ -88,7 +88,7 @@ static void put_varint(struct bytes *b, uint64_t value)
 
 static void put_bytes(struct bytes *b, const void *bytes, size_t n)
 {
-	char *p = n ? room(b, n) : NULL;
+	char *p = n ? fsb_write_room(b, n) : NULL;
 
 	if (!p)
 		return;
@@ -102,7 +102,7 @@ static void store32(unsigned char *p, uint32_t value)
 		p[i] = (unsigned char)(value >> 8 * i);
 }
 
-static void add(struct column *c, uint64_t value)
+static void fsb_write_add(struct column *c, uint64_t value)
 {
 	c->failed = c->failed || !frag_grow(&c->values, &c->capacity, (uint64_t)c->count + 1,
 					    sizeof(*c->values));
@@ -117,7 +117,7 @@ static void add_double(struct column *c, double value)
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	add(c, bits);
+	fsb_write_add(c, bits);
 }
 
 /* Packs the payload and writes it out as one block. */
@@ -127,10 +127,11 @@ static int put_block(struct fsb *f, uint32_t kind, struct frag_error *err)
 	size_t n;
 
 	if (f->payload.length > FRAG_FSB_BLOCK_MAX)
-		return frag_fail(err, FRAG_ETRACE, "an event of %u bytes is too large for the form fsb",
+		return frag_fail(err, FRAG_ETRACE,
+				 "an event of %u bytes is too large for the form fsb",
 				 f->payload.length);
 	f->packed.length = 0;
-	if (f->payload.failed || !room(&f->packed, ZSTD_compressBound(f->payload.length)))
+	if (f->payload.failed || !fsb_write_room(&f->packed, ZSTD_compressBound(f->payload.length)))
 		return frag_fail_nomem(err);
 	n = ZSTD_compressCCtx(f->zstd, f->packed.bytes, f->packed.capacity, f->payload.bytes,
 			      f->payload.length, ZSTD_LEVEL);
@@ -269,7 +270,7 @@ static bool decimal(const struct fsb *f, double t, const char *text, size_t leng
 }
 
 /* Puts the time off, or writes it in full. */
-static bool put_time(struct fsb *f, const struct frag_record *rec, uint8_t *kind)
+static bool fsb_write_put_time(struct fsb *f, const struct frag_record *rec, uint8_t *kind)
 {
 	char usual[FRAG_NUMBER_ROOM];
 	struct pending_time time;
@@ -297,7 +298,7 @@ static bool put_time(struct fsb *f, const struct frag_record *rec, uint8_t *kind
 		return true;
 	if (!text_number(f, rec->t_text.text, rec->t_text.length, &text))
 		return false;
-	add(&f->columns[FRAG_FSB_TEXTS], text);
+	fsb_write_add(&f->columns[FRAG_FSB_TEXTS], text);
 	return true;
 }
 
@@ -324,13 +325,13 @@ static bool has_text(const struct frag_record *rec)
 	return rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME) && rec->text.text;
 }
 
-static bool put_text(struct fsb *f, struct frag_text text)
+static bool fsb_write_put_text(struct fsb *f, struct frag_text text)
 {
 	uint64_t number;
 
 	if (!text_number(f, text.text, text.length, &number))
 		return false;
-	add(&f->columns[FRAG_FSB_TEXTS], number);
+	fsb_write_add(&f->columns[FRAG_FSB_TEXTS], number);
 	return true;
 }
 
@@ -339,7 +340,7 @@ static bool put_text(struct fsb *f, struct frag_text text)
  * them: of doubles the fraction, then the time; of texts the value, the time, then
  * the tag.
  */
-static bool put_event(struct fsb *f, const struct frag_record *rec)
+static bool fsb_write_put_event(struct fsb *f, const struct frag_record *rec)
 {
 	struct shape_key key;
 	uint64_t id = 0;
@@ -354,9 +355,9 @@ static bool put_event(struct fsb *f, const struct frag_record *rec)
 	if (rec->op == FRAG_OP_SET_FRACTION)
 		add_double(&f->columns[FRAG_FSB_DOUBLES], rec->fraction);
 	key.texts = has_text(rec) ? FRAG_FSB_TEXT_VALUE : 0;
-	if (key.texts && !put_text(f, rec->text))
+	if (key.texts && !fsb_write_put_text(f, rec->text))
 		return false;
-	if (!put_time(f, rec, &key.time))
+	if (!fsb_write_put_time(f, rec, &key.time))
 		return false;
 	if ((rec->members & FRAG_HAS_STREAM
 	     && !handle_number(f, &rec->stream, FRAG_FSB_TEXT_STREAM, &key.texts, &key.stream))
@@ -369,14 +370,15 @@ static bool put_event(struct fsb *f, const struct frag_record *rec)
 	if (index == UINT32_MAX)
 		return false;
 	shape = &f->shapes[index];
-	add(&f->columns[FRAG_FSB_SHAPES], index);
+	fsb_write_add(&f->columns[FRAG_FSB_SHAPES], index);
 	if (rec->members & FRAG_HAS_ID) {
-		add(&f->columns[FRAG_FSB_IDS], frag_zigzag((int64_t)(id - shape->last_id)));
+		fsb_write_add(&f->columns[FRAG_FSB_IDS],
+			      frag_zigzag((int64_t)(id - shape->last_id)));
 		shape->last_id = id;
 	}
 	if (rec->members & FRAG_HAS_SIZE)
-		add(&f->columns[FRAG_FSB_SIZES], rec->size);
-	return !(rec->members & FRAG_HAS_TAG) || put_text(f, rec->tag);
+		fsb_write_add(&f->columns[FRAG_FSB_SIZES], rec->size);
+	return !(rec->members & FRAG_HAS_TAG) || fsb_write_put_text(f, rec->tag);
 }
 
 /* Times as differences, now that the unit is known; the first, of which they are. */
@@ -391,7 +393,7 @@ static int64_t put_times(struct fsb *f)
 			value *= 10;
 		if (i == 0)
 			first = last = value;
-		add(&f->columns[FRAG_FSB_TIMES], frag_zigzag(value - last));
+		fsb_write_add(&f->columns[FRAG_FSB_TIMES], frag_zigzag(value - last));
 		last = value;
 	}
 	return first;
@@ -430,7 +432,7 @@ static void put_column_head(struct bytes *b, const struct column *c)
 static void put_column(struct bytes *b, struct column *c)
 {
 	uint32_t width = width_of(c);
-	char *p = room(b, (size_t)c->count * width);
+	char *p = fsb_write_room(b, (size_t)c->count * width);
 
 	b->failed = b->failed || c->failed;
 	for (uint32_t i = 0; i < c->count && p; i++)
@@ -443,10 +445,10 @@ static void put_column(struct bytes *b, struct column *c)
 }
 
 /* The stacks of the events to come. */
-static int put_stacks(struct fsb *f, struct frag_error *err)
+static int fsb_write_put_stacks(struct fsb *f, struct frag_error *err)
 {
 	const size_t size = frag_fsb_stacks_size(&f->stacks);
-	char *p = room(&f->payload, size);
+	char *p = fsb_write_room(&f->payload, size);
 
 	if (!p)
 		return frag_fail_nomem(err);
@@ -465,7 +467,7 @@ static int put_events(struct fsb *f, struct frag_error *err)
 	struct bytes *b = &f->payload;
 	uint32_t texts = f->texts.count;
 	int64_t first_time;
-	int rc = f->stacks.any ? put_stacks(f, err) : 0;
+	int rc = f->stacks.any ? fsb_write_put_stacks(f, err) : 0;
 
 	if (rc)
 		return rc;
@@ -507,7 +509,7 @@ static int fsb_event(struct frag_sink *s, const struct frag_record *rec,
 	struct fsb *f = s->state;
 
 	(void)ev;
-	if (!put_event(f, rec) || !note_stack(f, rec))
+	if (!fsb_write_put_event(f, rec) || !note_stack(f, rec))
 		return frag_fail_nomem(err);
 	f->events++;
 	if (f->events < FRAG_FSB_EVENTS_MAX && f->text_bytes < TEXT_BYTES_MAX)

@@ -66,7 +66,7 @@ static const char *repeated(struct frag_header *h, const char *at, struct frag_t
 	return NULL;
 }
 
-static bool is(struct frag_text t, const char *word)
+static bool header_is(struct frag_text t, const char *word)
 {
 	return strlen(word) == t.length && memcmp(word, t.text, t.length) == 0;
 }
@@ -148,7 +148,7 @@ static const char *scan_device(struct frag_header *h, struct frag_scan *s, const
 		const char *value = frag_scan_name(s, p, &name);
 		uint32_t which = 0;
 
-		while (value && which < FIGURES && !is(name, figure_names[which]))
+		while (value && which < FIGURES && !header_is(name, figure_names[which]))
 			which++;
 		if (value && which < FIGURES && seen & 1U << which)
 			return repeated(h, p, name);
@@ -180,8 +180,9 @@ static const char *scan_format(struct frag_header *h, struct frag_scan *s, const
 	struct frag_text text;
 	const char *q = *p == '"' ? frag_scan_string(s, p + 1, &text) : NULL;
 
-	return q && is(text, "fragsim-trace") ? q
-		: mistyped(h, s, p, "format", "\"fragsim-trace\"");
+	return q && header_is(text, "fragsim-trace")
+		       ? q
+		       : mistyped(h, s, p, "format", "\"fragsim-trace\"");
 }
 
 static const char *scan_version(struct frag_header *h, struct frag_scan *s, const char *p)
@@ -212,8 +213,8 @@ static const char *scan_meta(struct frag_header *h, struct frag_scan *s, const c
  * Of `events` only the bracket is taken: what it holds is the source's to read,
  * window by window.
  */
-static const char *scan_member(struct frag_header *h, struct frag_scan *s, const char *p,
-			       uint32_t member)
+static const char *header_scan_member(struct frag_header *h, struct frag_scan *s, const char *p,
+				      uint32_t member)
 {
 	switch (member) {
 	case FRAG_HEADER_FORMAT:
@@ -240,7 +241,7 @@ static uint32_t member_of(struct frag_text name)
 	};
 
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (is(name, names[i]))
+		if (header_is(name, names[i]))
 			return 1U << i;
 	return 0;
 }
@@ -294,7 +295,7 @@ const char *frag_header_scan(struct frag_header *h, struct frag_scan *s, const c
 		if ((h->members & FRAG_HEADER_DEVICE) && (h->members & FRAG_HEADER_DEVICES))
 			return wrong(h, p, "both \"device\" and \"devices\" are given");
 		if (value)
-			value = scan_member(h, s, value, member);
+			value = header_scan_member(h, s, value, member);
 		if (!value || member == FRAG_HEADER_EVENTS)
 			return value;
 		p = frag_scan_next(s, value, '}', &end);

@@ -43,7 +43,7 @@ struct frag_kineto_event {
 
 #define FRAG_KINETO_DEVICES_MAX 1024
 
-static bool is(struct frag_text t, const char *word)
+static bool kineto_is(struct frag_text t, const char *word)
 {
 	return strlen(word) == t.length && memcmp(word, t.text, t.length) == 0;
 }
@@ -151,7 +151,7 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 		uint32_t which = 0;
 
 		while (value && which < sizeof(args) / sizeof(args[0])
-		       && !is(name, args[which].name))
+		       && !kineto_is(name, args[which].name))
 			which++;
 		if (value && which < sizeof(args) / sizeof(args[0])) {
 			if (seen & args[which].bit)
@@ -167,7 +167,8 @@ static const char *scan_args(struct frag_document *d, struct frag_scan *s, const
 	if (!p)
 		return NULL;
 	for (uint32_t i = 0; i < 4; i++)
-		if (!(seen & args[i].bit) && (args[i].bit != HAS_ADDR || ev->kind != FRAG_KINETO_OOM))
+		if (!(seen & args[i].bit)
+		    && (args[i].bit != HAS_ADDR || ev->kind != FRAG_KINETO_OOM))
 			return frag_document_wrong(d, begin, "member \"%s\" of a memory event is"
 						   " missing", args[i].name);
 	return p;
@@ -207,24 +208,26 @@ static const char *scan_double(struct frag_scan *s, const char *p, double *out)
  * args are passed over and their place kept: whether they matter is said by name
  * and phase, which may come later.
  */
-static const char *kineto_scan_scan_member(struct frag_document *d, struct frag_scan *s, const char *p,
-			       struct frag_text name, uint32_t depth, struct outside *o,
-			       struct frag_kineto_event *ev)
+static const char *kineto_scan_scan_member(struct frag_document *d, struct frag_scan *s,
+					   const char *p, struct frag_text name, uint32_t depth,
+					   struct outside *o, struct frag_kineto_event *ev)
 {
-	struct frag_text *text = is(name, "name") ? &o->name : is(name, "cat") ? &o->category
-			       : is(name, "ph") ? &o->phase : NULL;
+	struct frag_text *text = kineto_is(name, "name")  ? &o->name
+				 : kineto_is(name, "cat") ? &o->category
+				 : kineto_is(name, "ph")  ? &o->phase
+							  : NULL;
 	const char *q;
 
 	if (text && *p == '"')
 		return frag_scan_string(s, p + 1, text);
-	if (is(name, "ts") || is(name, "dur")) {
+	if (kineto_is(name, "ts") || kineto_is(name, "dur")) {
 		q = scan_double(s, p, name.length == 2 ? &ev->t : &ev->duration);
 		o->has_t = o->has_t || name.length == 2;
 		return q ? q : mistyped(d, s, p, name.length == 2 ? "ts" : "dur", "a number");
 	}
-	if (is(name, "tid"))
+	if (kineto_is(name, "tid"))
 		return scan_thread(s, p, ev);
-	if (is(name, "args"))
+	if (kineto_is(name, "args"))
 		o->args = p;
 	return frag_scan_skip(s, p, depth + 1);
 }
@@ -233,13 +236,15 @@ static enum frag_kineto_kind kind_of(const struct outside *o)
 {
 	if (!o->name.text || !o->phase.text)
 		return FRAG_KINETO_OTHER;
-	if (is(o->phase, "i"))
-		return is(o->name, "[memory]") ? FRAG_KINETO_MEMORY
-		     : is(o->name, "[OutOfMemory]") ? FRAG_KINETO_OOM : FRAG_KINETO_OTHER;
-	if (!is(o->phase, "X") || !o->category.text)
+	if (kineto_is(o->phase, "i"))
+		return kineto_is(o->name, "[memory]")	     ? FRAG_KINETO_MEMORY
+		       : kineto_is(o->name, "[OutOfMemory]") ? FRAG_KINETO_OOM
+							     : FRAG_KINETO_OTHER;
+	if (!kineto_is(o->phase, "X") || !o->category.text)
 		return FRAG_KINETO_OTHER;
-	return is(o->category, "cpu_op") ? FRAG_KINETO_OP
-	     : is(o->category, "user_annotation") ? FRAG_KINETO_ANNOTATION : FRAG_KINETO_OTHER;
+	return kineto_is(o->category, "cpu_op")		   ? FRAG_KINETO_OP
+	       : kineto_is(o->category, "user_annotation") ? FRAG_KINETO_ANNOTATION
+							   : FRAG_KINETO_OTHER;
 }
 
 /*
@@ -256,8 +261,9 @@ static const char *frag_kineto_scan(struct frag_document *d, struct frag_scan *s
 
 	*ev = (struct frag_kineto_event){ .kind = FRAG_KINETO_OTHER };
 	if (*p != '{')
-		return p == s->end ? frag_scan_bad(s, p, "")
-				   : frag_document_wrong(d, p, "an event, { ... }, is expected here");
+		return p == s->end
+			       ? frag_scan_bad(s, p, "")
+			       : frag_document_wrong(d, p, "an event, { ... }, is expected here");
 	p = frag_scan_space(s, p + 1);
 	end = p && *p == '}';
 	p += end;
@@ -335,7 +341,7 @@ static const char *scan_begin(void *ctx, struct frag_scan *s, const char *p)
 }
 
 /* A member of the document, or its end; of traceEvents just the bracket. */
-static const char *scan_member(void *ctx, struct frag_scan *s, const char *p)
+static const char *kineto_scan_member(void *ctx, struct frag_scan *s, const char *p)
 {
 	struct kineto *k = ctx;
 	struct frag_text name;
@@ -421,7 +427,7 @@ static int afford(const struct kineto *k, struct frag_error *err)
  * The name is borrowed from the window, so it is interned at once; operators
  * repeat theirs many times.
  */
-static bool keep(struct kineto *k)
+static bool kineto_keep(struct kineto *k)
 {
 	const struct frag_kineto_event *ev = &k->event;
 	bool named = ev->kind == FRAG_KINETO_OP || ev->kind == FRAG_KINETO_ANNOTATION;
@@ -438,22 +444,30 @@ static bool keep(struct kineto *k)
 		       sizeof(*k->moments)))
 		return false;
 	k->moments[k->moment_count++] = (struct moment){
-		.t = ev->t, .place = k->doc.in.before + k->event_at, .bytes = ev->bytes,
-		.address = ev->address, .allocated = ev->allocated, .thread = ev->thread,
-		.text = text, .device = (uint16_t)ev->device, .type = (uint8_t)ev->type,
-		.kind = (uint8_t)ev->kind, .is_free = ev->is_free,
+		.t = ev->t,
+		.place = k->doc.in.before + k->event_at,
+		.bytes = ev->bytes,
+		.address = ev->address,
+		.allocated = ev->allocated,
+		.thread = ev->thread,
+		.text = text,
+		.device = (uint16_t)ev->device,
+		.type = (uint8_t)ev->type,
+		.kind = (uint8_t)ev->kind,
+		.is_free = ev->is_free,
 		.has_allocated = ev->has_allocated,
 	};
 	return true;
 }
 
-static int read_document(struct kineto *k, struct frag_error *err)
+static int kineto_read_document(struct kineto *k, struct frag_error *err)
 {
 	int rc = frag_document_part(&k->doc, scan_begin, k, err);
 
 	while (!rc && !k->ended) {
-		rc = frag_document_part(&k->doc, k->in_events ? scan_element : scan_member, k, err);
-		if (!rc && k->has_event && k->event.kind != FRAG_KINETO_OTHER && !keep(k))
+		rc = frag_document_part(&k->doc, k->in_events ? scan_element : kineto_scan_member,
+					k, err);
+		if (!rc && k->has_event && k->event.kind != FRAG_KINETO_OTHER && !kineto_keep(k))
 			rc = frag_fail_nomem(err);
 		rc = rc ? rc : afford(k, err);
 		k->has_event = false;
@@ -640,9 +654,10 @@ static bool add_rest(struct kineto *k, struct frag_address_map *addresses, const
 								       : 0;
 		if (total <= early || total >> 53)
 			continue;
-		frag_note(log, "%s: device %u held %" PRIu64 " byte%s from before the profile that it"
-			  " never frees: one block here", k->buffered->path, device, total - early,
-			  frag_s(total - early));
+		frag_note(log,
+			  "%s: device %u held %" PRIu64 " byte%s from before the profile that it"
+			  " never frees: one block here",
+			  k->buffered->path, device, total - early, frag_s(total - early));
 		if (!frag_address_map_before(addresses, device, total - early))
 			return false;
 	}
@@ -659,7 +674,8 @@ static void note_devices(const struct kineto *k, const struct devices *d,
 		frag_note(log, "%s: %" PRIu64 " memory event%s of the CPU left out",
 			  k->buffered->path, d->cpu_events, frag_s(d->cpu_events));
 	if (d->other_events)
-		frag_note(log, "%s: %" PRIu64 " memory event%s of further kinds of devices left out",
+		frag_note(log,
+			  "%s: %" PRIu64 " memory event%s of further kinds of devices left out",
 			  k->buffered->path, d->other_events, frag_s(d->other_events));
 }
 
@@ -711,12 +727,14 @@ static int kineto_open(struct frag_reading *out, struct frag_input *in, const st
 	if (rc)
 		return rc;
 	k.buffered = frag_buffered_new(k.doc.in.path, "byte");
-	rc = k.buffered ? read_document(&k, err) : frag_fail_nomem(err);
+	rc = k.buffered ? kineto_read_document(&k, err) : frag_fail_nomem(err);
 	if (!rc && !make_rows(&k, &device_count, log))
 		rc = frag_fail_nomem(err);
 	if (!rc && k.buffered->count == 0)
-		rc = frag_fail(err, FRAG_ETRACE, "%s: no memory events: the profile was made without"
-			       " profile_memory=True", k.doc.in.path);
+		rc = frag_fail(err, FRAG_ETRACE,
+			       "%s: no memory events: the profile was made without"
+			       " profile_memory=True",
+			       k.doc.in.path);
 	if (!rc) {
 		buffered = k.buffered;
 		k.buffered = NULL;

@@ -53,7 +53,7 @@ struct minimalloc {
 	bool placed;
 };
 
-static uint32_t name_of(struct frag_text field)
+static uint32_t minimalloc_name_of(struct frag_text field)
 {
 	for (uint32_t i = 0; i < NAMES; i++)
 		if (strlen(names[i].name) == field.length
@@ -75,7 +75,7 @@ static int read_header(struct minimalloc *m, struct frag_error *err)
 		return rc;
 	m->fields = frag_rowfile_split(line, fields, COLUMNS);
 	for (uint32_t i = 0; i < m->fields && i < COLUMNS; i++) {
-		uint32_t name = name_of(fields[i]);
+		uint32_t name = minimalloc_name_of(fields[i]);
 
 		if (name == NAMES)
 			return frag_rowfile_bad(&m->file, fields[i].text, err,
@@ -94,13 +94,14 @@ static int read_header(struct minimalloc *m, struct frag_error *err)
 					" most", m->fields);
 	for (uint32_t i = 0; i < REQUIRED; i++)
 		if (!(seen & 1U << i))
-			return frag_rowfile_bad(&m->file, line.text, err, "column \"%s\" is missing",
-						required[i]);
+			return frag_rowfile_bad(&m->file, line.text, err,
+						"column \"%s\" is missing", required[i]);
 	m->placed = seen & 1U << OFFSET;
 	return 0;
 }
 
-static bool add(struct minimalloc *m, int64_t time, enum turn turn, const struct moment *like)
+static bool minimalloc_add(struct minimalloc *m, int64_t time, enum turn turn,
+			   const struct moment *like)
 {
 	if (!frag_grow(&m->moments, &m->capacity, (uint64_t)m->count + 1, sizeof(*m->moments)))
 		return false;
@@ -136,8 +137,8 @@ static int read_row(struct minimalloc *m, struct frag_text line, struct frag_err
 	char shown[48];
 
 	if (count != m->fields)
-		return frag_rowfile_bad(&m->file, line.text, err, "%u fields, but %u columns", count,
-					m->fields);
+		return frag_rowfile_bad(&m->file, line.text, err, "%u fields, but %u columns",
+					count, m->fields);
 	for (uint32_t i = 0; i < count; i++)
 		by[m->column[i]] = f[i];
 	if (by[ID].length == 0)
@@ -169,13 +170,13 @@ static int read_row(struct minimalloc *m, struct frag_text line, struct frag_err
 		return rc;
 	m->aligned += alignment != 1;
 	m->gapped += by[GAPS].length != 0;
-	if (!read_id(m, by[ID], &like) || !add(m, lower, TURN_ALLOC, &like)
-	    || !add(m, upper, upper == lower ? TURN_FREE_EMPTY : TURN_FREE, &like))
+	if (!read_id(m, by[ID], &like) || !minimalloc_add(m, lower, TURN_ALLOC, &like)
+	    || !minimalloc_add(m, upper, upper == lower ? TURN_FREE_EMPTY : TURN_FREE, &like))
 		return frag_fail_nomem(err);
 	return 0;
 }
 
-static int in_order(const void *a, const void *b)
+static int minimalloc_in_order(const void *a, const void *b)
 {
 	const struct moment *x = a, *y = b;
 
@@ -194,7 +195,7 @@ static int make_rows(struct minimalloc *m, const struct frag_log *log, struct fr
 {
 	if (m->count == 0)
 		return frag_fail(err, FRAG_ETRACE, "%s: a header and no rows", m->buffered->path);
-	qsort(m->moments, m->count, sizeof(*m->moments), in_order);
+	qsort(m->moments, m->count, sizeof(*m->moments), minimalloc_in_order);
 	for (uint32_t i = 0; i < m->count; i++) {
 		const struct moment *from = &m->moments[i];
 		struct frag_row *row = frag_buffered_add(m->buffered);
@@ -210,10 +211,12 @@ static int make_rows(struct minimalloc *m, const struct frag_log *log, struct fr
 		row->members = (uint8_t)(FRAG_ROW_T | (from->text_id ? FRAG_ROW_TEXT_ID : 0));
 	}
 	if (m->aligned)
-		frag_note(log, "%s: the alignments of %" PRIu64 " buffers left out: a trace has none",
+		frag_note(log,
+			  "%s: the alignments of %" PRIu64 " buffers left out: a trace has none",
 			  m->buffered->path, m->aligned);
 	if (m->gapped)
-		frag_note(log, "%s: the gaps of %" PRIu64 " buffers left out: they live through them",
+		frag_note(log,
+			  "%s: the gaps of %" PRIu64 " buffers left out: they live through them",
 			  m->buffered->path, m->gapped);
 	if (m->placed)
 		frag_note(log, "%s: the column \"offset\" left out: policies place the buffers",
@@ -221,7 +224,8 @@ static int make_rows(struct minimalloc *m, const struct frag_log *log, struct fr
 	return 0;
 }
 
-static int read_all(struct minimalloc *m, const struct frag_log *log, struct frag_error *err)
+static int minimalloc_read_all(struct minimalloc *m, const struct frag_log *log,
+			       struct frag_error *err)
 {
 	struct frag_text line;
 	int rc = read_header(m, err);
@@ -243,7 +247,7 @@ static int minimalloc_open(struct frag_reading *out, struct frag_input *in,
 	int rc;
 
 	m.buffered = frag_buffered_new(in->path, "line");
-	rc = m.buffered ? read_all(&m, log, err) : frag_fail_nomem(err);
+	rc = m.buffered ? minimalloc_read_all(&m, log, err) : frag_fail_nomem(err);
 	if (!rc)
 		rc = frag_buffered_open(out, m.buffered, 1, &m.file.in, err);
 	else
@@ -270,7 +274,7 @@ static enum frag_sniff minimalloc_sniff(const char *bytes, size_t length)
 	line.length = (uint32_t)(n && bytes[n - 1] == '\r' ? n - 1 : n);
 	count = frag_rowfile_split(line, fields, COLUMNS);
 	for (uint32_t i = 0; i < count && i < COLUMNS; i++) {
-		uint32_t name = name_of(fields[i]);
+		uint32_t name = minimalloc_name_of(fields[i]);
 
 		seen |= name < NAMES ? 1U << names[name].column : 0;
 	}

@@ -31,7 +31,8 @@ static uint64_t key_of(const struct frag_handles *h, const struct frag_handle *h
 			    : handle->number;
 }
 
-static uint32_t find(const struct frag_handles *h, const struct frag_handle *handle, uint64_t key)
+static uint32_t name_tables_find(const struct frag_handles *h, const struct frag_handle *handle,
+				 uint64_t key)
 {
 	uint32_t at, i;
 
@@ -48,7 +49,7 @@ static uint32_t find(const struct frag_handles *h, const struct frag_handle *han
 
 uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handle *handle)
 {
-	return find(h, handle, key_of(h, handle));
+	return name_tables_find(h, handle, key_of(h, handle));
 }
 
 /*
@@ -58,7 +59,7 @@ uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handl
 uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *handle)
 {
 	uint64_t key = key_of(h, handle);
-	uint32_t i = find(h, handle, key);
+	uint32_t i = name_tables_find(h, handle, key);
 	char *text = NULL;
 
 	if (i == FRAG_MAP_NONE) {
@@ -74,7 +75,8 @@ uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *h
 		if (text)
 			memcpy(text, handle->text, (size_t)handle->number);
 		i = h->count++;
-		*frag_handle_at(h, i) = (struct frag_handle){ .text = text, .number = handle->number };
+		*frag_handle_at(h, i) =
+			(struct frag_handle){ .text = text, .number = handle->number };
 	}
 	if (!handle->text) {
 		h->last_number = handle->number;

@@ -96,7 +96,7 @@ static int bad_at(struct native *n, const char *at, const char *text, struct fra
 }
 
 /* After a scan that stopped: more input (1), or why not. */
-static int go_on(struct native *n, struct frag_error *err)
+static int ndjson_reader_go_on(struct native *n, struct frag_error *err)
 {
 	int rc;
 
@@ -159,7 +159,7 @@ static int scan_header(struct native *n, size_t *end, struct frag_error *err)
 			*end = (size_t)(p - n->in.buf);
 			return 0;
 		}
-		rc = go_on(n, err);
+		rc = ndjson_reader_go_on(n, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -203,7 +203,7 @@ static int look_behind(struct native *n, struct frag_error *err)
 			n->records++;
 			continue;
 		}
-		rc = go_on(n, err);
+		rc = ndjson_reader_go_on(n, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -227,7 +227,7 @@ static int look_behind(struct native *n, struct frag_error *err)
 			n->header.meta = before.meta;
 			n->header.members = before.members;
 		}
-		rc = go_on(n, err);
+		rc = ndjson_reader_go_on(n, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -319,7 +319,7 @@ static int end_header(struct native *n, struct frag_error *err)
  * a line of its own. Where it is an event itself there is no header, and n->at
  * stays in front of it.
  */
-static int begin(struct native *n, struct frag_error *err)
+static int ndjson_reader_begin(struct native *n, struct frag_error *err)
 {
 	size_t end;
 	int rc = find_value(n, err);
@@ -374,11 +374,12 @@ static int finish_object(struct native *n, struct frag_error *err)
 				rc = bad_at(n, here(n), "\"device\" follows \"events\", which"
 					    " only a file that can be read twice may do", err);
 			else if (!n->looked_behind && tail.members & before)
-				rc = bad_at(n, here(n), "a member of the trace is given twice", err);
+				rc = bad_at(n, here(n), "a member of the trace is given twice",
+					    err);
 			n->at = (size_t)(p - n->in.buf);
 			break;
 		}
-		rc = go_on(n, err);
+		rc = ndjson_reader_go_on(n, err);
 		if (rc < 0)
 			break;
 		rc = 0;
@@ -436,7 +437,7 @@ static int next_element(struct native *n, struct frag_error *err)
 	}
 	if (!p || p == n->scan.end) {
 		if (n->scan.fail == FRAG_SCAN_BAD || n->in.eof)
-			return go_on(n, err);
+			return ndjson_reader_go_on(n, err);
 		if (p)
 			n->at = (size_t)(p - n->in.buf);
 		return 0;
@@ -478,7 +479,7 @@ static inline const char *end_line(struct native *n, const char *p)
 /* The input ends within the last line, as of a program that was killed: it can be left out. */
 static int torn_line(struct native *n, const char **kind, struct frag_error *err)
 {
-	const int rc = go_on(n, err);
+	const int rc = ndjson_reader_go_on(n, err);
 
 	if (rc == -FRAG_ETRACE) {
 		*kind = "a torn last line";
@@ -516,7 +517,7 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 		if (n->scan.fail != FRAG_SCAN_BAD && n->in.eof && n->form == LINES)
 			return torn_line(n, kind, err);
 		if (n->scan.fail == FRAG_SCAN_BAD || n->in.eof)
-			return go_on(n, err);
+			return ndjson_reader_go_on(n, err);
 		n->scan.fail = FRAG_SCAN_FINE;  /* the next window begins with this event */
 		return 0;
 	}
@@ -566,7 +567,7 @@ static bool native_rewind(void *state)
 	n->records = 0;
 	n->begun = n->closed = n->ended = n->expect_event = n->in_events = false;
 	n->open_header = n->looked_behind = false;
-	return begin(n, &ignored) == 0;
+	return ndjson_reader_begin(n, &ignored) == 0;
 }
 
 static void native_amount(void *state, uint64_t *read, uint64_t *total)
@@ -613,7 +614,7 @@ static int native_open(struct frag_reading *out, struct frag_input *in,
 	n->any_meta = out->any_meta;
 	n->scratch = malloc(n->in.capacity);
 	n->scratch_size = n->in.capacity;
-	rc = n->scratch ? begin(n, err) : frag_fail_nomem(err);
+	rc = n->scratch ? ndjson_reader_begin(n, err) : frag_fail_nomem(err);
 	if (rc) {
 		native_close(n);
 		return rc;

@@ -213,8 +213,9 @@ static const char *scan_value(struct frag_scan *s, const char *p, struct frag_re
  * Inlined with a constant member for the usual ones, so that the switch costs
  * nothing there.
  */
-ALWAYS static inline const char *scan_member(struct frag_scan *s, const char *p, uint32_t member,
-			       struct frag_record *rec, struct flaws *flaws)
+ALWAYS static inline const char *record_scan_scan_member(struct frag_scan *s, const char *p,
+							 uint32_t member, struct frag_record *rec,
+							 struct flaws *flaws)
 {
 	switch ((enum frag_member)member) {
 	case FRAG_HAS_OP:
@@ -276,7 +277,8 @@ static uint32_t bit_index(uint32_t bit)
  * two counts; then the op, as it says which members matter at all.
  */
 static void describe_flaw(const struct frag_scan *s, const struct frag_record *rec,
-			  const struct flaws *flaws, const char *begin, struct frag_record_error *flaw)
+			  const struct flaws *flaws, const char *begin,
+			  struct frag_record_error *flaw)
 {
 	uint32_t mistyped = flaws->mistyped;
 	uint32_t at;
@@ -304,12 +306,14 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 	else
 		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\": %s is required, not %s%s",
 			 member_names[at], member_wants[at], frag_excerpt(s, flaw->at, value),
-			 1U << at == FRAG_HAS_SIZE ? frag_scan_size_advice(s, flaw->at, advice) : "");
+			 1U << at == FRAG_HAS_SIZE ? frag_scan_size_advice(s, flaw->at, advice)
+						   : "");
 }
 
 /* Judges the whole object: members of no concern to its op cannot make it bad. */
-static void judge(const struct frag_scan *s, const struct frag_record *rec, struct flaws *flaws,
-		  const char *begin, struct frag_record_error *flaw)
+static void record_scan_judge(const struct frag_scan *s, const struct frag_record *rec,
+			      struct flaws *flaws, const char *begin,
+			      struct frag_record_error *flaw)
 {
 	bool has_op = rec->members & FRAG_HAS_OP && rec->op != FRAG_OPS;
 
@@ -331,7 +335,8 @@ static void judge(const struct frag_scan *s, const struct frag_record *rec, stru
 
 		flaw->kind = "a value out of range";
 		flaw->at = flaws->at[bit_index(FRAG_HAS_VALUE)];
-		snprintf(flaw->text, sizeof(flaw->text), "set_fraction: value %s is not from 0 to 1",
+		snprintf(flaw->text, sizeof(flaw->text),
+			 "set_fraction: value %s is not from 0 to 1",
 			 frag_excerpt(s, flaw->at, value));
 	}
 }
@@ -349,7 +354,7 @@ ALWAYS static inline const char *scan_rest(struct frag_scan *s, const char *p, u
 		flaws->at[bit_index(member)] = value;
 		return frag_scan_skip(s, value, depth + 1);
 	}
-	p = scan_member(s, value, member, rec, flaws);
+	p = record_scan_scan_member(s, value, member, rec, flaws);
 	if (p) {
 		rec->members |= member;
 		if (member & (FRAG_HAS_OP | FRAG_HAS_VALUE))
@@ -428,7 +433,7 @@ const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 		return frag_scan_bad(s, p, "an event, { ... }, is expected here");
 	p = frag_scan_space(s, p + 1);
 	if (p && *p == '}') {
-		judge(s, rec, &flaws, begin, flaw);
+		record_scan_judge(s, rec, &flaws, begin, flaw);
 		return p + 1;
 	}
 	while (p) {
@@ -442,8 +447,8 @@ const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 		return NULL;
 	if (*p != '}')
 		return frag_scan_bad(s, p, "a comma or } is expected here");
-	if (flaws.mistyped | flaws.repeated || !(rec->members & FRAG_HAS_OP)
-	    || rec->op == FRAG_OPS || rec->members & FRAG_HAS_VALUE)
-		judge(s, rec, &flaws, begin, flaw);
+	if (flaws.mistyped | flaws.repeated || !(rec->members & FRAG_HAS_OP) || rec->op == FRAG_OPS
+	    || rec->members & FRAG_HAS_VALUE)
+		record_scan_judge(s, rec, &flaws, begin, flaw);
 	return p + 1;
 }

@@ -27,7 +27,7 @@ struct rmm {
 	bool any;
 };
 
-static bool is(struct frag_text t, const char *word)
+static bool rmm_is(struct frag_text t, const char *word)
 {
 	return strlen(word) == t.length && memcmp(word, t.text, t.length) == 0;
 }
@@ -61,7 +61,7 @@ static bool parse_pointer(struct frag_text t, uint64_t *out)
 	uint32_t i = t.length > 2 && t.text[0] == '0' && t.text[1] == 'x' ? 2 : 0;
 
 	*out = 0;
-	if (is(t, "(nil)"))
+	if (rmm_is(t, "(nil)"))
 		return true;
 	if (t.length == 0 || t.length - i > 16)
 		return false;
@@ -153,11 +153,11 @@ static int read_row(struct rmm *r, struct frag_text line, struct frag_error *err
 	if (rc)
 		return rc;
 	row.t = time_of(r, micros);
-	if (is(f[ACTION], "allocate"))
+	if (rmm_is(f[ACTION], "allocate"))
 		good = frag_address_map_alloc(&r->addresses, pointer, &row);
-	else if (is(f[ACTION], "free"))
+	else if (rmm_is(f[ACTION], "free"))
 		good = frag_address_map_free(&r->addresses, pointer, &row);
-	else if (is(f[ACTION], "allocate failure"))
+	else if (rmm_is(f[ACTION], "allocate failure"))
 		good = add_failure(r, row);
 	else
 		return bad(r, f[ACTION], "\"allocate\", \"free\" or \"allocate failure\"", err);
@@ -173,7 +173,7 @@ static int read_rows(struct rmm *r, const struct frag_log *log, struct frag_erro
 	struct frag_text line;
 	int rc = frag_rowfile_next(&r->file, &line, err);
 
-	if (rc == 1 && !is(line, FRAG_RMM_HEADER))
+	if (rc == 1 && !rmm_is(line, FRAG_RMM_HEADER))
 		return frag_rowfile_bad(&r->file, line.text, err, "the header " FRAG_RMM_HEADER
 					" is expected here");
 	while (rc == 1) {

@@ -70,7 +70,7 @@ uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t b
 	return s->count++;
 }
 
-static struct frag_text text_of(const struct frag_stack_table *s, uint32_t number)
+static struct frag_text stacks_text_of(const struct frag_stack_table *s, uint32_t number)
 {
 	const struct frag_handle *text = frag_handle_at(&s->texts, number);
 
@@ -85,7 +85,9 @@ void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_
 
 	FRAG_ASSERT(*at);
 	*frame = (struct frag_frame){
-		.file = text_of(s, f->file), .name = text_of(s, f->name), .line = f->line,
+		.file = stacks_text_of(s, f->file),
+		.name = stacks_text_of(s, f->name),
+		.line = f->line,
 	};
 	*at = stack->below;
 }

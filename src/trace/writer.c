@@ -8,7 +8,7 @@
 #define GRANULARITY (UINT64_C(2) << 20)         /* where a trace gives none */
 #define TEXT_ROOM(length) (6 * (size_t)(length) + 2)
 
-static char *put_word(char *p, const char *word)
+static char *writer_put_word(char *p, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -18,35 +18,36 @@ static char *put_word(char *p, const char *word)
 
 static char *put_member(char *p, const char *before, uint64_t value)
 {
-	return frag_put_u64(put_word(p, before), value);
+	return frag_put_u64(writer_put_word(p, before), value);
 }
 
 static char *put_handle(char *p, const char *before, const struct frag_handle *h)
 {
-	p = put_word(p, before);
+	p = writer_put_word(p, before);
 	return h->text ? frag_put_json(p, h->text, h->number) : frag_put_u64(p, h->number);
 }
 
-static char *put_text(char *p, const char *before, struct frag_text text)
+static char *writer_put_text(char *p, const char *before, struct frag_text text)
 {
-	return frag_put_json(put_word(p, before), text.text, text.length);
+	return frag_put_json(writer_put_word(p, before), text.text, text.length);
 }
 
 static char *put_double(char *p, const char *before, double value)
 {
-	return frag_put_double(put_word(p, before), value);
+	return frag_put_double(writer_put_word(p, before), value);
 }
 
-static void put_device(struct frag_outfile *out, const struct frag_device_figures *d)
+static void writer_put_device(struct frag_outfile *out, const struct frag_device_figures *d)
 {
 	size_t name = d->name ? strlen(d->name) : 0;
 	char *p = frag_outfile_room(out, 256 + TEXT_ROOM(name));
 
 	if (!p)
 		return;
-	p = put_word(p, "{");
+	p = writer_put_word(p, "{");
 	if (d->name)
-		p = put_word(frag_put_json(put_word(p, "\"name\":"), d->name, name), ",");
+		p = writer_put_word(frag_put_json(writer_put_word(p, "\"name\":"), d->name, name),
+				    ",");
 	p = put_member(p, "\"total_bytes\":", d->total);
 	if (d->context)
 		p = put_member(p, ",\"context_bytes\":", d->context);
@@ -54,10 +55,10 @@ static void put_device(struct frag_outfile *out, const struct frag_device_figure
 		p = put_member(p, ",\"other_bytes\":", d->other);
 	if (d->granularity != GRANULARITY)
 		p = put_member(p, ",\"granularity_bytes\":", d->granularity);
-	frag_outfile_used(out, put_word(p, "}"));
+	frag_outfile_used(out, writer_put_word(p, "}"));
 }
 
-static void put(struct frag_writer *w, const char *text)
+static void writer_put(struct frag_writer *w, const char *text)
 {
 	frag_outfile_write(w->out, text, strlen(text));
 }
@@ -65,13 +66,13 @@ static void put(struct frag_writer *w, const char *text)
 static void put_devices(struct frag_writer *w, const struct frag_device_figures *devices,
 			uint32_t count)
 {
-	put(w, count > 1 ? ",\"devices\":[" : ",\"device\":");
+	writer_put(w, count > 1 ? ",\"devices\":[" : ",\"device\":");
 	for (uint32_t i = 0; i < count; i++) {
 		if (i)
-			put(w, ",");
-		put_device(w->out, &devices[i]);
+			writer_put(w, ",");
+		writer_put_device(w->out, &devices[i]);
 	}
-	put(w, count > 1 ? "]" : "");
+	writer_put(w, count > 1 ? "]" : "");
 }
 
 static bool all_defaults(const struct frag_device_figures *d)
@@ -88,26 +89,26 @@ void frag_writer_begin(struct frag_writer *w, struct frag_outfile *out, bool obj
 		       struct frag_text meta, const char *source)
 {
 	*w = (struct frag_writer){ .out = out, .object = object };
-	put(w, "{\"format\":\"fragsim-trace\",\"version\":1");
+	writer_put(w, "{\"format\":\"fragsim-trace\",\"version\":1");
 	if (device_count > 1 || (device_count && !all_defaults(devices)))
 		put_devices(w, devices, device_count);
 	if (meta.text) {
-		put(w, ",\"meta\":");
+		writer_put(w, ",\"meta\":");
 		frag_outfile_write(out, meta.text, meta.length);
 	} else if (source) {
 		char *p;
 
-		put(w, ",\"meta\":{\"source\":");
+		writer_put(w, ",\"meta\":{\"source\":");
 		p = frag_outfile_room(out, TEXT_ROOM(strlen(source)));
 		if (p)
 			frag_outfile_used(out, frag_put_json(p, source, strlen(source)));
-		put(w, "}");
+		writer_put(w, "}");
 	}
 	if (object)
-		put(w, ",\"events\":[");
+		writer_put(w, ",\"events\":[");
 }
 
-static size_t room_of(const struct frag_record *rec)
+static size_t writer_room_of(const struct frag_record *rec)
 {
 	size_t texts = 0;
 
@@ -135,7 +136,7 @@ static char *put_numbers(char *p, const struct frag_record *rec)
 	if (has & FRAG_HAS_SIZE)
 		p = put_member(p, ",\"size\":", rec->size);
 	if (has & FRAG_HAS_PENDING)
-		p = put_word(p, rec->pending ? ",\"pending\":true" : ",\"pending\":false");
+		p = writer_put_word(p, rec->pending ? ",\"pending\":true" : ",\"pending\":false");
 	if (has & FRAG_HAS_STREAM)
 		p = put_handle(p, ",\"stream\":", &rec->stream);
 	if (has & FRAG_HAS_POOL)
@@ -149,40 +150,41 @@ static char *put_numbers(char *p, const struct frag_record *rec)
  * A time that came as text is written as it was, so that reading and writing
  * changes no digit.
  */
-static char *put_words(char *p, const struct frag_record *rec)
+static char *writer_put_words(char *p, const struct frag_record *rec)
 {
 	uint32_t has = rec->members;
 
 	if (has & FRAG_HAS_VALUE)
 		p = rec->op == FRAG_OP_SET_FRACTION ? put_double(p, ",\"value\":", rec->fraction)
-						    : put_text(p, ",\"value\":", rec->text);
+						    : writer_put_text(p, ",\"value\":", rec->text);
 	if (has & FRAG_HAS_NAME)
-		p = put_text(p, ",\"name\":", rec->text);
+		p = writer_put_text(p, ",\"name\":", rec->text);
 	if (has & FRAG_HAS_T && rec->t_text.text) {
-		p = put_word(p, ",\"t\":");
+		p = writer_put_word(p, ",\"t\":");
 		memcpy(p, rec->t_text.text, rec->t_text.length);
 		p += rec->t_text.length;
 	} else if (has & FRAG_HAS_T) {
 		p = put_double(p, ",\"t\":", rec->t);
 	}
 	if (has & FRAG_HAS_TAG)
-		p = put_text(p, ",\"tag\":", rec->tag);
+		p = writer_put_text(p, ",\"tag\":", rec->tag);
 	return p;
 }
 
 void frag_writer_event(struct frag_writer *w, const struct frag_record *rec)
 {
-	char *p = frag_outfile_room(w->out, room_of(rec));
+	char *p = frag_outfile_room(w->out, writer_room_of(rec));
 
 	if (!p)
 		return;
 	if (w->object)
-		p = put_word(p, w->events ? ",\n" : "\n");
+		p = writer_put_word(p, w->events ? ",\n" : "\n");
 	else if (!w->events)
-		p = put_word(p, "}\n");        /* the header */
-	p = put_word(put_word(put_word(p, "{\"op\":\""), frag_op_name(rec->op)), "\"");
-	p = put_words(put_numbers(p, rec), rec);
-	p = put_word(p, w->object ? "}" : "}\n");
+		p = writer_put_word(p, "}\n"); /* the header */
+	p = writer_put_word(
+		writer_put_word(writer_put_word(p, "{\"op\":\""), frag_op_name(rec->op)), "\"");
+	p = writer_put_words(put_numbers(p, rec), rec);
+	p = writer_put_word(p, w->object ? "}" : "}\n");
 	frag_outfile_used(w->out, p);
 	w->events++;
 }
@@ -191,7 +193,7 @@ void frag_writer_event(struct frag_writer *w, const struct frag_record *rec)
 void frag_writer_end(struct frag_writer *w)
 {
 	if (w->object)
-		put(w, "\n]}\n");
+		writer_put(w, "\n]}\n");
 	else if (!w->events)
-		put(w, ",\"events\":[]}\n");
+		writer_put(w, ",\"events\":[]}\n");
 }

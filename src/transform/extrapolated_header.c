@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "transform/meta.h"
 
-static char *put(char *p, const char *text)
+static char *extrapolated_header_put(char *p, const char *text)
 {
 	const size_t length = strlen(text);
 
@@ -20,9 +20,9 @@ static char *put_recordings(char *p, const struct frag_recordings *r)
 	for (uint32_t i = 0; i < r->count; i++) {
 		const char *path = frag_trace_info(r->of[i].trace)->path;
 
-		p = put(p, i ? ",{\"path\":" : "{\"path\":");
+		p = extrapolated_header_put(p, i ? ",{\"path\":" : "{\"path\":");
 		p = frag_put_json(p, path, strlen(path));
-		p = put(p, ",\"at\":");
+		p = extrapolated_header_put(p, ",\"at\":");
 		p = frag_put_u64(p, r->of[i].number);
 		*p++ = '}';
 	}
@@ -40,9 +40,9 @@ static char *make_body(const struct frag_recordings *r, uint32_t number)
 	body = malloc(room);
 	if (!body)
 		return NULL;
-	p = put(body, "\"at\":");
+	p = extrapolated_header_put(body, "\"at\":");
 	p = frag_put_u64(p, number);
-	p = put(p, ",\"recordings\":[");
+	p = extrapolated_header_put(p, ",\"recordings\":[");
 	p = put_recordings(p, r);
 	*p++ = ']';
 	*p = '\0';

@@ -62,7 +62,7 @@ static void take_turns(struct frag_ranks *r)
 }
 
 /* The next event is looked at: its time says whose turn it is. */
-static int advance(struct frag_rank *rank, struct frag_error *err)
+static int merge_traces_advance(struct frag_rank *rank, struct frag_error *err)
 {
 	int rc = 0;
 
@@ -106,7 +106,7 @@ int frag_ranks_open(struct frag_ranks *r, uint32_t i, const char *path,
 	memcpy(more + r->device_count, info->devices, info->device_count * sizeof(*more));
 	r->devices = more;
 	r->device_count += info->device_count;
-	rc = advance(rank, err);
+	rc = merge_traces_advance(rank, err);
 	if (!rc && !rank->ended)
 		place_turn(r, r->turn_count++, (struct frag_turn){ rank->t, i });
 	return rc;
@@ -187,7 +187,7 @@ int frag_ranks_next(struct frag_ranks *r, struct frag_sink *sink, struct frag_er
 	rank = &r->ranks[r->turns[0].rank];
 	rc = write_next(r, r->turns[0].rank, sink, err);
 	rank->at++;
-	rc = rc ? rc : advance(rank, err);
+	rc = rc ? rc : merge_traces_advance(rank, err);
 	if (rc)
 		return rc;
 	take_turns(r);

@@ -7,15 +7,15 @@
 #include "base/format.h"
 #include "base/json.h"
 
-static char *put(char *p, const char *text, size_t length)
+static char *meta_put(char *p, const char *text, size_t length)
 {
 	memcpy(p, text, length);
 	return p + length;
 }
 
-static char *put_text(char *p, const char *text)
+static char *meta_put_text(char *p, const char *text)
 {
-	return put(p, text, strlen(text));
+	return meta_put(p, text, strlen(text));
 }
 
 /* What stays on top where the rest goes down: it decides how the trace is simulated. */
@@ -28,9 +28,9 @@ static char *put_recorder(char *p, struct frag_node_ref meta)
 		if (!frag_json_member(meta, kept[i], &member)
 		    || frag_json_kind(member) != FRAG_JSON_STRING)
 			continue;
-		p = put_text(p, ",\"");
-		p = put_text(p, kept[i]);
-		p = put_text(p, "\":");
+		p = meta_put_text(p, ",\"");
+		p = meta_put_text(p, kept[i]);
+		p = meta_put_text(p, "\":");
 		p = frag_put_json(p, frag_json_string(member), strlen(frag_json_string(member)));
 	}
 	return p;
@@ -42,22 +42,22 @@ static void write_meta(char *p, const char *member, const char *body, struct fra
 {
 	struct frag_node_ref same;
 
-	p = put_text(p, "{\"");
-	p = put_text(p, member);
-	p = put_text(p, "\":{");
-	p = put_text(p, body);
+	p = meta_put_text(p, "{\"");
+	p = meta_put_text(p, member);
+	p = meta_put_text(p, "\":{");
+	p = meta_put_text(p, body);
 	if (root.node && frag_json_member(root, member, &same) > 0) {
-		p = put_text(p, ",\"meta\":");
-		p = put(p, old.text, old.length);
+		p = meta_put_text(p, ",\"meta\":");
+		p = meta_put(p, old.text, old.length);
 		*p++ = '}';
 		p = put_recorder(p, root);
 		*p++ = '}';
 	} else if (root.node && frag_json_first(root).node) {
 		/* its own brace gives way to a comma */
-		p = put_text(p, "},");
-		p = put(p, old.text + 1, old.length - 1);
+		p = meta_put_text(p, "},");
+		p = meta_put(p, old.text + 1, old.length - 1);
 	} else {
-		p = put_text(p, "}}");
+		p = meta_put_text(p, "}}");
 	}
 	*p = '\0';
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Moves a text to p, and p after it. */
-static void move(const char **text, uint64_t length, char **p)
+static void record_copy_move(const char **text, uint64_t length, char **p)
 {
 	if (!*text)
 		return;
@@ -39,9 +39,10 @@ static struct frag_record cleaned(const struct frag_record *rec)
 struct frag_owned_record *frag_record_copy(const struct frag_record *rec, uint64_t step)
 {
 	struct frag_record r = cleaned(rec);
-	size_t texts = (size_t)((r.id.text ? r.id.number : 0) + (r.stream.text ? r.stream.number : 0)
-				+ (r.pool.text ? r.pool.number : 0))
-		       + r.t_text.length + r.tag.length + r.text.length;
+	size_t texts =
+		(size_t)((r.id.text ? r.id.number : 0) + (r.stream.text ? r.stream.number : 0)
+			 + (r.pool.text ? r.pool.number : 0))
+		+ r.t_text.length + r.tag.length + r.text.length;
 	struct frag_owned_record *c = malloc(sizeof(*c) + texts + 1);
 	char *p;
 
@@ -49,11 +50,11 @@ struct frag_owned_record *frag_record_copy(const struct frag_record *rec, uint64
 		return NULL;
 	p = (char *)(c + 1);
 	*c = (struct frag_owned_record){ .step = step, .rec = r };
-	move(&c->rec.id.text, r.id.number, &p);
-	move(&c->rec.stream.text, r.stream.number, &p);
-	move(&c->rec.pool.text, r.pool.number, &p);
-	move(&c->rec.t_text.text, r.t_text.length, &p);
-	move(&c->rec.tag.text, r.tag.length, &p);
-	move(&c->rec.text.text, r.text.length, &p);
+	record_copy_move(&c->rec.id.text, r.id.number, &p);
+	record_copy_move(&c->rec.stream.text, r.stream.number, &p);
+	record_copy_move(&c->rec.pool.text, r.pool.number, &p);
+	record_copy_move(&c->rec.t_text.text, r.t_text.length, &p);
+	record_copy_move(&c->rec.tag.text, r.tag.length, &p);
+	record_copy_move(&c->rec.text.text, r.text.length, &p);
 	return c;
 }

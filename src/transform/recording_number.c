@@ -16,17 +16,18 @@ static struct rest rest_of(struct frag_text text)
 	return (struct rest){ .p = text.text, .left = text.length };
 }
 
-static bool is_digit(char c)
+static bool recording_number_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* Takes the digits up to the next other byte, or else one byte. */
-static struct rest take(struct rest *r)
+static struct rest recording_number_take(struct rest *r)
 {
 	struct rest part = { .p = r->p, .left = 1 };
 
-	while (is_digit(*r->p) && part.left < r->left && is_digit(r->p[part.left]))
+	while (recording_number_is_digit(*r->p) && part.left < r->left
+	       && recording_number_is_digit(r->p[part.left]))
 		part.left++;
 	r->p += part.left;
 	r->left -= part.left;
@@ -52,7 +53,8 @@ bool frag_text_same_except_number(struct frag_text a, uint32_t a_number, struct 
 	struct rest x = rest_of(a), y = rest_of(b);
 
 	while (x.left && y.left) {
-		const struct rest here = take(&x), there = take(&y);
+		const struct rest here = recording_number_take(&x),
+				  there = recording_number_take(&y);
 
 		if (!same(here, there)
 		    && !(is_number(here, a_number) && is_number(there, b_number)))
@@ -68,7 +70,8 @@ struct frag_text frag_own_number_at(struct frag_text a, struct frag_text b, uint
 	char *p = out;
 
 	while (x.left && y.left) {
-		const struct rest here = take(&x), there = take(&y);
+		const struct rest here = recording_number_take(&x),
+				  there = recording_number_take(&y);
 
 		if (same(here, there))
 			p = (char *)memcpy(p, here.p, here.left) + here.left;

@@ -61,7 +61,7 @@ static const struct frag_record *record_of(const struct frag_recording *of)
 }
 
 /* The next event, or none at its end. */
-static int advance(struct frag_recording *of, struct frag_error *err)
+static int recordings_advance(struct frag_recording *of, struct frag_error *err)
 {
 	if (of->next < of->batch.count)
 		return 0;
@@ -165,8 +165,8 @@ static void add_text(char words[WORDS_ROOM], struct frag_text text)
 }
 
 /* "alloc on stream 7 of device 1 "conv1"", "free of the block of step 12". */
-static void describe(const struct frag_recordings *r, const struct frag_recording *of,
-		     char words[WORDS_ROOM])
+static void recordings_describe(const struct frag_recordings *r, const struct frag_recording *of,
+				char words[WORDS_ROOM])
 {
 	const struct frag_event *ev = event_of(of);
 	const struct frag_record *rec = record_of(of);
@@ -192,7 +192,7 @@ static void describe(const struct frag_recordings *r, const struct frag_recordin
 		add_text(words, tag);
 }
 
-static const char *name_of(const struct frag_recording *of)
+static const char *recordings_name_of(const struct frag_recording *of)
 {
 	return frag_input_name(frag_trace_info(of->trace)->path);
 }
@@ -204,12 +204,13 @@ static int differ(const struct frag_recordings *r, const struct frag_recording *
 	const struct frag_recording *first = &r->of[0];
 	char here[WORDS_ROOM], there[WORDS_ROOM];
 
-	describe(r, first, here);
-	describe(r, other, there);
-	return frag_fail(err, FRAG_ETRACE, "%.200s, step %" PRIu64 ": %s, where %.200s has, at step"
+	recordings_describe(r, first, here);
+	recordings_describe(r, other, there);
+	return frag_fail(err, FRAG_ETRACE,
+			 "%.200s, step %" PRIu64 ": %s, where %.200s has, at step"
 			 " %" PRIu64 ": %s; recordings of one program have the same events",
-			 name_of(other), event_of(other)->step, there, name_of(first),
-			 event_of(first)->step, here);
+			 recordings_name_of(other), event_of(other)->step, there,
+			 recordings_name_of(first), event_of(first)->step, here);
 }
 
 static int ends_early(const struct frag_recordings *r, const struct frag_recording *ended,
@@ -217,10 +218,12 @@ static int ends_early(const struct frag_recordings *r, const struct frag_recordi
 {
 	char words[WORDS_ROOM];
 
-	describe(r, longer, words);
-	return frag_fail(err, FRAG_ETRACE, "%.200s: it has ended, where %.200s has, at step %" PRIu64
-			 ": %s; recordings of one program have the same events", name_of(ended),
-			 name_of(longer), event_of(longer)->step, words);
+	recordings_describe(r, longer, words);
+	return frag_fail(err, FRAG_ETRACE,
+			 "%.200s: it has ended, where %.200s has, at step %" PRIu64
+			 ": %s; recordings of one program have the same events",
+			 recordings_name_of(ended), recordings_name_of(longer),
+			 event_of(longer)->step, words);
 }
 
 static bool same_sizes(const struct frag_sizes *s, const uint64_t *at, uint32_t count)
@@ -249,7 +252,7 @@ static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
 	return r->size_count++;
 }
 
-static int add_alloc(struct frag_recordings *r, struct frag_error *err)
+static int recordings_add_alloc(struct frag_recordings *r, struct frag_error *err)
 {
 	const struct frag_event *ev = event_of(&r->of[0]);
 	uint64_t at[FRAG_RECORDINGS_MAX];
@@ -302,8 +305,10 @@ static int hand_on(struct frag_recordings *r, const struct frag_recordings_optio
 
 		frag_size_at(&r->numbers, s->at, o->number, &ev.bytes);
 		if (ev.bytes >= FRAG_SIZE_LIMIT)
-			return frag_fail(err, FRAG_EUSAGE, "at %" PRIu32 " the alloc of step %" PRIu64
-					 " would have 2^53 bytes or more", o->number, ev.step);
+			return frag_fail(err, FRAG_EUSAGE,
+					 "at %" PRIu32 " the alloc of step %" PRIu64
+					 " would have 2^53 bytes or more",
+					 o->number, ev.step);
 		rec.size = ev.bytes;
 		ev.place = NULL;
 		rec.members &= ~(uint32_t)FRAG_HAS_PLACE;
@@ -321,7 +326,7 @@ static int one_event(struct frag_recordings *r, const struct frag_recordings_opt
 		    || (i > 1 && !same_name(&r->of[i - 1], &r->of[i])))
 			return differ(r, &r->of[i], err);
 	if (event_of(&r->of[0])->op == FRAG_OP_ALLOC)
-		rc = add_alloc(r, err);
+		rc = recordings_add_alloc(r, err);
 	if (!rc && o->event)
 		rc = hand_on(r, o, err);
 	for (uint32_t i = 0; i < r->count; i++)
@@ -339,7 +344,7 @@ static int advance_all(struct frag_recordings *r, const struct frag_recordings_o
 	if (fresh && o->stop && o->stop(o->ctx))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	for (uint32_t i = 0; i < r->count && !rc; i++)
-		rc = advance(&r->of[i], err);
+		rc = recordings_advance(&r->of[i], err);
 	if (!rc && fresh && o->tape)
 		rc = frag_tape_write(o->tape, &r->of[0].batch, err);
 	if (!rc && fresh && o->progress)
@@ -363,10 +368,12 @@ static int check_devices(const struct frag_recordings *r, struct frag_error *err
 		const uint32_t other = frag_trace_info(r->of[i].trace)->device_count;
 
 		if (other != count)
-			return frag_fail(err, FRAG_ETRACE, "%.300s has %" PRIu32 " device%s, and"
-					 " %.300s %" PRIu32 "; recordings of one program have the same",
-					 name_of(&r->of[i]), other, other == 1 ? "" : "s",
-					 name_of(&r->of[0]), count);
+			return frag_fail(
+				err, FRAG_ETRACE,
+				"%.300s has %" PRIu32 " device%s, and"
+				" %.300s %" PRIu32 "; recordings of one program have the same",
+				recordings_name_of(&r->of[i]), other, other == 1 ? "" : "s",
+				recordings_name_of(&r->of[0]), count);
 	}
 	return 0;
 }

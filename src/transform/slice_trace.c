@@ -20,7 +20,7 @@ void frag_cut_init(struct frag_cut *c)
 	*c = (struct frag_cut){ .device = FRAG_ALL };
 }
 
-static void forget(struct frag_cut_block *b)
+static void slice_trace_forget(struct frag_cut_block *b)
 {
 	while (b->first) {
 		struct frag_owned_record *next = b->first->next;
@@ -34,11 +34,11 @@ static void forget(struct frag_cut_block *b)
 void frag_cut_fini(struct frag_cut *c)
 {
 	for (uint32_t i = 0; i < c->count; i++)
-		forget(&c->blocks[i]);
+		slice_trace_forget(&c->blocks[i]);
 	free(c->blocks);
 	free(c->fraction);
 	free(c->configure);
-	forget(&(struct frag_cut_block){ .first = c->released });
+	slice_trace_forget(&(struct frag_cut_block){ .first = c->released });
 	frag_map_fini(&c->pools);
 }
 
@@ -59,7 +59,8 @@ static bool at_place(const struct frag_place *place, const struct frag_event *ev
 }
 
 /* One more record of a block. */
-static bool append(struct frag_cut_block *b, const struct frag_record *rec, uint64_t step)
+static bool slice_trace_append(struct frag_cut_block *b, const struct frag_record *rec,
+			       uint64_t step)
 {
 	struct frag_owned_record *copy = frag_record_copy(rec, step);
 
@@ -87,7 +88,8 @@ static void drop_stream(struct frag_cut_block *b, const struct frag_record *sync
 	while (*link) {
 		struct frag_owned_record *r = *link;
 
-		if (r->rec.op == FRAG_OP_RECORD_STREAM && same_stream(&r->rec.stream, &sync->stream)) {
+		if (r->rec.op == FRAG_OP_RECORD_STREAM
+		    && same_stream(&r->rec.stream, &sync->stream)) {
 			*link = r->next;
 			free(r);
 		} else {
@@ -139,13 +141,15 @@ static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
 }
 
 /* Before the stretch: what would have to be carried over. */
-static bool note(struct frag_cut *c, const struct frag_record *rec, const struct frag_event *ev)
+static bool slice_trace_note(struct frag_cut *c, const struct frag_record *rec,
+			     const struct frag_event *ev)
 {
 	struct frag_cut_block *b;
 
-	FRAG_ASSERT((ev->op != FRAG_OP_FREE && ev->op != FRAG_OP_RECORD_STREAM) || ev->slot < c->count);
+	FRAG_ASSERT((ev->op != FRAG_OP_FREE && ev->op != FRAG_OP_RECORD_STREAM)
+		    || ev->slot < c->count);
 	for (uint32_t i = 0; i < ev->ended_count; i++)
-		forget(&c->blocks[ev->ended[i].slot]);
+		slice_trace_forget(&c->blocks[ev->ended[i].slot]);
 	switch ((enum frag_op)ev->op) {
 	case FRAG_OP_ALLOC:
 		if (!frag_grow(&c->blocks, &c->capacity, (uint64_t)ev->slot + 1, sizeof(*b)))
@@ -155,15 +159,15 @@ static bool note(struct frag_cut *c, const struct frag_record *rec, const struct
 		b = &c->blocks[ev->slot];
 		b->device = ev->device;
 		b->bytes = ev->bytes;
-		return append(b, rec, ev->step);
+		return slice_trace_append(b, rec, ev->step);
 	case FRAG_OP_RECORD_STREAM:
-		return append(&c->blocks[ev->slot], rec, ev->step);
+		return slice_trace_append(&c->blocks[ev->slot], rec, ev->step);
 	case FRAG_OP_FREE:
 		b = &c->blocks[ev->slot];
 		b->waits = ev->waits;
 		if (ev->waits)
-			return append(b, rec, ev->step);
-		forget(b);
+			return slice_trace_append(b, rec, ev->step);
+		slice_trace_forget(b);
 		return true;
 	case FRAG_OP_SYNC:
 		note_sync(c, rec, ev);
@@ -183,8 +187,9 @@ static bool note(struct frag_cut *c, const struct frag_record *rec, const struct
 	return true;
 }
 
-static int put(struct frag_cut *c, struct frag_sink *sink, const struct frag_record *rec,
-	       const struct frag_event *ev, struct frag_error *err)
+static int slice_trace_put(struct frag_cut *c, struct frag_sink *sink,
+			   const struct frag_record *rec, const struct frag_event *ev,
+			   struct frag_error *err)
 {
 	struct frag_record r = *rec;
 	struct frag_event e = *ev;
@@ -219,7 +224,7 @@ static int put_carried(struct frag_cut *c, struct frag_sink *sink, struct frag_o
 	rec.members |= first->members & FRAG_HAS_T;
 	rec.t = first->t;
 	rec.t_text = first->t_text;
-	return put(c, sink, &rec, &ev, err);
+	return slice_trace_put(c, sink, &rec, &ev, err);
 }
 
 struct carried {
@@ -280,7 +285,7 @@ int frag_cut_event(struct frag_cut *c, struct frag_sink *sink, const struct frag
 	int rc = 0;
 
 	if (!c->begun && c->from.kind != FRAG_PLACE_NONE && !at_place(&c->from, ev))
-		return note(c, rec, ev) ? 0 : frag_fail_nomem(err);
+		return slice_trace_note(c, rec, ev) ? 0 : frag_fail_nomem(err);
 	if (!c->begun) {
 		c->begun = true;
 		rc = carry_over(c, sink, rec, err);
@@ -288,5 +293,5 @@ int frag_cut_event(struct frag_cut *c, struct frag_sink *sink, const struct frag
 		c->ended = true;
 		return 1;
 	}
-	return rc ? rc : put(c, sink, rec, ev, err);
+	return rc ? rc : slice_trace_put(c, sink, rec, ev, err);
 }

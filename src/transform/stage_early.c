@@ -54,7 +54,7 @@ static bool is_mark(const struct frag_stage *s, const struct frag_item *item)
 }
 
 /* Marks of the kind move the search on, before they are held themselves. */
-static bool look(struct frag_stage *s, const struct frag_item *item)
+static bool stage_early_look(struct frag_stage *s, const struct frag_item *item)
 {
 	struct warmup *w = s->state;
 	char *kind;
@@ -84,7 +84,7 @@ static int warmup_put(struct frag_stage *s, const struct frag_item *item, struct
 {
 	struct warmup *w = s->state;
 
-	if (!look(s, item))
+	if (!stage_early_look(s, item))
 		return frag_fail_nomem(err);
 	if (w->phase == FIRST || (w->phase == PASS && !w->waits))
 		return frag_stage_emit(s, item, err);
@@ -190,7 +190,8 @@ static int warmup_step(struct frag_stage *s, bool *more, struct frag_error *err)
 	struct frag_item item;
 
 	*more = true;
-	if (w->phase == COPY && !is_at(w->place, w->to) && frag_held_next(&w->held, &w->place, &item))
+	if (w->phase == COPY && !is_at(w->place, w->to)
+	    && frag_held_next(&w->held, &w->place, &item))
 		return copy(s, &item, err);
 	if (w->phase == COPY) {
 		w->phase = LEFT;

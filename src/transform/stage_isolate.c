@@ -57,7 +57,7 @@ static void isolate_fini(struct frag_stage *s)
 }
 
 /* NO_CLASS where memory is short. */
-static uint32_t class_of(struct frag_stage *s, const struct frag_item *item)
+static uint32_t stage_isolate_class_of(struct frag_stage *s, const struct frag_item *item)
 {
 	struct isolate *o = s->state;
 	const struct frag_change *c = s->change;
@@ -182,7 +182,8 @@ static int rename_pool(struct frag_stage *s, struct frag_item *item, uint32_t cl
 }
 
 /* A pool that the program is done with, and those that were made beside it. */
-static int release(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
+static int stage_isolate_release(struct frag_stage *s, const struct frag_item *item,
+				 struct frag_error *err)
 {
 	struct isolate *o = s->state;
 	struct frag_item one = *item;
@@ -205,9 +206,9 @@ static int give(struct frag_stage *s, struct frag_item *item, struct frag_error 
 	int rc = 0;
 
 	if (item->rec.op == FRAG_OP_RELEASE_POOL)
-		return release(s, item, err);
+		return stage_isolate_release(s, item, err);
 	if (item->rec.op == FRAG_OP_ALLOC) {
-		class = class_of(s, item);
+		class = stage_isolate_class_of(s, item);
 		rc = class == NO_CLASS ? frag_fail_nomem(err) : rename_pool(s, item, class, err);
 	}
 	return rc ? rc : frag_stage_emit(s, item, err);
@@ -219,7 +220,7 @@ static int isolate_put(struct frag_stage *s, const struct frag_item *item, struc
 	uint32_t class;
 
 	if (item->rec.op == FRAG_OP_ALLOC && !o->several) {
-		class = class_of(s, item);
+		class = stage_isolate_class_of(s, item);
 		if (class == NO_CLASS)
 			return frag_fail_nomem(err);
 		o->several = o->only != NO_CLASS && class != o->only;

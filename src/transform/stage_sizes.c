@@ -84,9 +84,11 @@ static int split(struct frag_stage *s, const struct frag_item *item, struct frag
 	if (count <= 1)
 		return frag_stage_emit(s, item, err);
 	if (count > PIECES_MAX)
-		return frag_fail(err, FRAG_EUSAGE, "%s: a block of %s has %" PRIu64 " bytes and would"
-				 " be %" PRIu64 " pieces; %d are possible", s->change->text,
-				 frag_chain_path(s->chain), item->rec.size, count, PIECES_MAX);
+		return frag_fail(err, FRAG_EUSAGE,
+				 "%s: a block of %s has %" PRIu64 " bytes and would"
+				 " be %" PRIu64 " pieces; %d are possible",
+				 s->change->text, frag_chain_path(s->chain), item->rec.size, count,
+				 PIECES_MAX);
 	for (uint32_t i = 1; i < count && !rc; i++) {
 		uint32_t block = 0;
 
@@ -105,7 +107,8 @@ static int split(struct frag_stage *s, const struct frag_item *item, struct frag
 	return give_pieces(s, item, &pieces, err);
 }
 
-static int put_alloc(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
+static int stage_sizes_put_alloc(struct frag_stage *s, const struct frag_item *item,
+				 struct frag_error *err)
 {
 	struct sizes *z = s->state;
 
@@ -125,7 +128,7 @@ static int sizes_put(struct frag_stage *s, const struct frag_item *item, struct 
 	uint32_t at;
 
 	if (item->rec.op == FRAG_OP_ALLOC)
-		return put_alloc(s, item, err);
+		return stage_sizes_put_alloc(s, item, err);
 	at = frag_item_refers(item) && z->of.count ? frag_map_get(&z->of, item->block)
 						   : FRAG_MAP_NONE;
 	if (at == FRAG_MAP_NONE)

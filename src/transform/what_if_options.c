@@ -7,7 +7,7 @@
 
 #define DIGITS 18               /* of a number: what comes of it stays within 128 bits */
 
-static bool is_digit(char c)
+static bool what_if_options_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -21,7 +21,8 @@ static bool read_number(const char *text, bool point, uint64_t *value, uint64_t 
 
 	*value = 0;
 	*scale = 1;
-	for (; is_digit(*text) || (point && !behind && digits && *text == '.'); text++) {
+	for (; what_if_options_is_digit(*text) || (point && !behind && digits && *text == '.');
+	     text++) {
 		if (*text == '.') {
 			behind = true;
 			continue;

@@ -141,8 +141,8 @@ static int number_alloc(struct frag_chain *chain, const struct frag_event *ev,
 	       ? 0 : frag_fail_nomem(err);
 }
 
-static int put_event(struct frag_chain *chain, const struct frag_record *rec,
-		     const struct frag_event *ev, struct frag_error *err)
+static int what_if_trace_put_event(struct frag_chain *chain, const struct frag_record *rec,
+				   const struct frag_event *ev, struct frag_error *err)
 {
 	struct frag_item item = { .rec = *rec, .block = FRAG_NO_BLOCK_NUMBER };
 	int rc = 0;
@@ -164,7 +164,7 @@ static int put_event(struct frag_chain *chain, const struct frag_record *rec,
 }
 
 /* A glob or a mark that is nowhere is a mistake; what changes nothing may be none. */
-static int judge(const struct frag_stage *s, struct frag_error *err)
+static int what_if_trace_judge(const struct frag_stage *s, struct frag_error *err)
 {
 	const struct frag_change *c = s->change;
 	const struct frag_log *log = &s->chain->options.log;
@@ -177,7 +177,8 @@ static int judge(const struct frag_stage *s, struct frag_error *err)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no block of %s has such a tag; fragsim info"
 				 " lists the tags", c->text, frag_chain_path(s->chain));
 	snprintf(message, sizeof(message), "%.300s changes nothing", c->text);
-	if (!s->changes && (s->ops != &frag_stage_lives || c->kind == FRAG_CHANGE_HOIST) && log->warn)
+	if (!s->changes && (s->ops != &frag_stage_lives || c->kind == FRAG_CHANGE_HOIST)
+	    && log->warn)
 		log->warn(log->ctx, message);
 	return 0;
 }
@@ -187,7 +188,7 @@ static int judge_all(const struct frag_chain *chain, struct frag_error *err)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < chain->count && !rc; i++)
-		rc = judge(&chain->stages[i], err);
+		rc = what_if_trace_judge(&chain->stages[i], err);
 	return rc;
 }
 
@@ -234,7 +235,8 @@ static int put_batch(struct frag_chain *chain, struct frag_error *err)
 	int rc = 0;
 
 	for (; chain->at < b->count && chain->given_count < GIVEN && !rc; chain->at++)
-		rc = put_event(chain, &b->records[chain->at], &b->events[chain->at], err);
+		rc = what_if_trace_put_event(chain, &b->records[chain->at], &b->events[chain->at],
+					     err);
 	return rc;
 }
 
@@ -320,7 +322,7 @@ static bool asks_lives(const struct frag_change *c)
 	       || (c->kind == FRAG_CHANGE_ISOLATE && c->by == FRAG_BY_LIFE);
 }
 
-static bool add_change(struct frag_chain *chain, const struct frag_change *change)
+static bool what_if_trace_add_change(struct frag_chain *chain, const struct frag_change *change)
 {
 	static const struct frag_stage_ops *const stages[FRAG_CHANGE_KINDS] = {
 		[FRAG_CHANGE_SCALE] = &frag_stage_sizes, [FRAG_CHANGE_SPLIT] = &frag_stage_sizes,
@@ -344,7 +346,7 @@ static bool build(struct frag_chain *chain)
 	good = chain->stages && frag_map_init(&chain->ids, frag_hash_seed())
 	       && frag_map_init(&chain->high, frag_hash_seed());
 	for (uint32_t i = 0; i < o->count && good; i++)
-		good = add_change(chain, &o->changes[i]);
+		good = what_if_trace_add_change(chain, &o->changes[i]);
 	return good;
 }
 

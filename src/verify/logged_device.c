@@ -96,7 +96,8 @@ static uint32_t rank_of(const struct frag_logged_device *l, uint64_t address)
  * The next ordinal is that of a segment at this address. What the heap gets as an
  * address: below its place among all segments, above its ordinal.
  */
-static int enter(struct frag_logged_device *l, uint64_t address, uint32_t order, frag_addr *addr)
+static int logged_device_enter(struct frag_logged_device *l, uint64_t address, uint32_t order,
+			       frag_addr *addr)
 {
 	if (!frag_grow(&l->bases, &l->base_capacity, (uint64_t)l->base_count + 1,
 		       sizeof(*l->bases)))
@@ -108,8 +109,9 @@ static int enter(struct frag_logged_device *l, uint64_t address, uint32_t order,
 
 static int enter_new(struct frag_logged_device *l, uint64_t address, frag_addr *addr)
 {
-	return enter(l, address, l->ages ? l->snapshot->initial_count + l->base_count
-					 : rank_of(l, address), addr);
+	return logged_device_enter(
+		l, address,
+		l->ages ? l->snapshot->initial_count + l->base_count : rank_of(l, address), addr);
 }
 
 static int begin_with(struct frag_logged_device *l, frag_addr *addr)
@@ -118,7 +120,7 @@ static int begin_with(struct frag_logged_device *l, frag_addr *addr)
 	uint64_t address = l->snapshot->initial[i].address;
 
 	FRAG_ASSERT(l->beginning && i < l->snapshot->initial_count);
-	return enter(l, address, l->ages ? l->ages[i] : rank_of(l, address), addr);
+	return logged_device_enter(l, address, l->ages ? l->ages[i] : rank_of(l, address), addr);
 }
 
 /* Compares a call that gives memory with the log's next. at: where ours begins, if known. */

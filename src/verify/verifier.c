@@ -36,7 +36,7 @@ struct verify {
 	struct frag_verdict *out;
 };
 
-static int by_value(const void *a, const void *b)
+static int verifier_by_value(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
@@ -57,7 +57,7 @@ static uint64_t *gather_addresses(const struct frag_snapshot *s, uint32_t device
 			list[n++] = s->initial[i].address;
 	for (uint32_t i = 0; i < d->call_count; i++)
 		list[n++] = d->calls[i].addr;
-	qsort(list, n, sizeof(*list), by_value);
+	qsort(list, n, sizeof(*list), verifier_by_value);
 	for (uint32_t i = 0; i < n; i++)
 		if (!kept || list[i] != list[kept - 1])
 			list[kept++] = list[i];
@@ -175,8 +175,11 @@ static void judge_step(struct verify *v, const struct frag_plan *p, const struct
 	struct frag_logged_device *l = &v->logged[p->device];
 	const struct frag_snap_device *d = &v->snapshot->devices[p->device];
 	struct frag_difference diff = {
-		.decision = FRAG_DECIDED_ADDRESS, .event = p->index, .in_log = true,
-		.in_run = step->placed, .simulated = step->placed ? address_of(l, step) : FRAG_NOWHERE,
+		.decision = FRAG_DECIDED_ADDRESS,
+		.event = p->index,
+		.in_log = true,
+		.in_run = step->placed,
+		.simulated = step->placed ? address_of(l, step) : FRAG_NOWHERE,
 	};
 
 	if (p->kind == FRAG_PLAN_INITIAL) {
