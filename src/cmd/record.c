@@ -1,7 +1,7 @@
 /*
  * record.c - fragsim record: becomes the program, with the recorder loaded before all else.
  *
- * The library does the work (src/preload); with --torch, Python does (record_torch.c).
+ * The library does the work (src/recorder); with --torch, Python does (record_torch.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,8 +106,9 @@ static int set_preload(struct frag_error *err)
 	if (rc)
 		return rc;
 	if (strpbrk(path, " :"))
-		return frag_fail(err, FRAG_EUSAGE, "%s: the path has a blank or a colon, which"
-				 " LD_PRELOAD cannot have", path);
+		return frag_fail(err, FRAG_EUSAGE, "%s: LD_PRELOAD cannot hold a path with a blank or"
+				 " a colon; copy that file elsewhere and set"
+				 " FRAGSIM_RECORD_LIBRARY to the copy", path);
 	room = strlen(path) + (others ? strlen(others) : 0) + 2;
 	all = malloc(room);
 	if (!all)
@@ -117,15 +119,30 @@ static int set_preload(struct frag_error *err)
 	return 0;
 }
 
+/* What the recorder is told of a file that it replaces when the first event comes: which it is. */
+static void name_old(int fd)
+{
+	char text[64];
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return;
+	snprintf(text, sizeof(text), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	setenv("FRAGSIM_RECORD_OLD", text, 1);
+}
+
 /*
- * The file comes with the first event; that it can be written is known before. One of an earlier
- * recording goes, so that the first process of this one finds the name free.
+ * The file comes with the first event; that it can be written is known before. An older one stays
+ * as it is until then, and one that is being written is not replaced: its recorder has it locked.
  */
 static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_error *err)
 {
+	const bool there = access(path, F_OK) == 0;
 	struct stat st;
 	int fd;
 
+	unsetenv("FRAGSIM_RECORD_OLD");
 	if (strcmp(path, "-") == 0)
 		return frag_fail(err, FRAG_EUSAGE, "--output -: standard output is the program's;"
 				 " a recording needs a file");
@@ -139,8 +156,15 @@ static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_erro
 			close(fd);
 		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", path, strerror(error));
 	}
+	if (there && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+		close(fd);
+		return frag_fail(err, FRAG_EOUTPUT, "%s: another recording is writing this file;"
+				 " give another name: -o FILE", path);
+	}
+	if (there)
+		name_old(fd);
 	close(fd);
-	if (unlink(whole) != 0)
+	if (!there && unlink(whole) != 0)
 		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", path, strerror(errno));
 	return 0;
 }
@@ -154,7 +178,7 @@ static void restore_signals(void)
 
 static int set_environment(const struct record *r, struct frag_error *err)
 {
-	char whole[PATH_MAX], start[32];
+	char whole[PATH_MAX], start[32], process[32];
 	struct timespec now;
 	int rc = prepare_file(r->output ? r->output : "trace.ndjson.zst", whole, err);
 
@@ -165,7 +189,9 @@ static int set_environment(const struct record *r, struct frag_error *err)
 	snprintf(start, sizeof(start), "%llu", (unsigned long long)now.tv_sec * 1000000000u
 		 + (unsigned long long)now.tv_nsec);
 	setenv("FRAGSIM_RECORD_FILE", whole, 1);
+	snprintf(process, sizeof(process), "%ld", (long)getpid());
 	setenv("FRAGSIM_RECORD_START", start, 1);
+	setenv("FRAGSIM_RECORD_PROCESS", process, 1);
 	unsetenv("FRAGSIM_RECORD_STACKS");
 	if (r->stacks)
 		setenv("FRAGSIM_RECORD_STACKS", "1", 1);

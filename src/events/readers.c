@@ -1,6 +1,7 @@
 /* readers.c - the table of forms, and which of them the first bytes are. */
 #include "events/readers.h"
 
+#include "input/unpack.h"
 #include "snapshot/snapshot_source.h"
 #include "trace/fsb.h"
 #include "trace/kineto.h"
@@ -56,6 +57,8 @@ int frag_reading_open(struct frag_reading *out, const char *path,
 
 	if (rc)
 		return rc;
+	if (options->lenient)
+		frag_unpacker_allow_torn(in.unpacker);
 	do {
 		rc = frag_input_fill(&in, 0, err);
 		reader = rc < 0 ? NULL : ask(&in);

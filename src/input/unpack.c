@@ -35,6 +35,7 @@ struct frag_unpacker {
 	enum kind kind;
 	bool inside;            /* a member or frame has begun and not ended */
 	bool eof;
+	bool torn_allowed;
 	bool have_z;
 	z_stream z;
 	ZSTD_DStream *zstd;
@@ -280,6 +281,11 @@ static int read_plain(struct frag_unpacker *u, char *to, size_t room, size_t *go
 	return 0;
 }
 
+void frag_unpacker_allow_torn(struct frag_unpacker *u)
+{
+	u->torn_allowed = true;
+}
+
 /*
  * A round may consume input and give nothing, a member's header say, so it goes on
  * until there are bytes or the file ends. Inside a member, no progress with bytes
@@ -314,7 +320,7 @@ int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *g
 		if (rc)
 			return rc;
 		if (*got == 0 && u->inside && before == u->end - u->at && (u->eof || before))
-			return damaged(u, "it ends too early", err);
+			return u->torn_allowed && u->eof ? 0 : damaged(u, "it ends too early", err);
 	}
 	return 0;
 }

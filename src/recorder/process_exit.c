@@ -21,6 +21,7 @@ typedef void end_function(int);
 typedef int exec_function(const char *, char *const[], char *const[]);
 
 static end_function *behind_exit, *behind_Exit, *behind_quick_exit;
+static void (*behind_abort)(void);
 static exec_function *behind_execve, *behind_execvpe;
 static int (*behind_fexecve)(int, char *const[], char *const[]);
 
@@ -31,6 +32,7 @@ __attribute__((constructor)) static void look_behind(void)
 		return;
 	behind_Exit = (end_function *)dlsym(RTLD_NEXT, "_Exit");
 	behind_quick_exit = (end_function *)dlsym(RTLD_NEXT, "quick_exit");
+	behind_abort = (void (*)(void))dlsym(RTLD_NEXT, "abort");
 	behind_execve = (exec_function *)dlsym(RTLD_NEXT, "execve");
 	behind_execvpe = (exec_function *)dlsym(RTLD_NEXT, "execvpe");
 	behind_fexecve = (int (*)(int, char *const[], char *const[]))dlsym(RTLD_NEXT, "fexecve");
@@ -39,13 +41,13 @@ __attribute__((constructor)) static void look_behind(void)
 
 __attribute__((destructor)) static void leave(void)
 {
-	frag_recorder_finish();
+	frag_recorder_end();
 }
 
 static _Noreturn void end(end_function *const *behind, int status)
 {
 	look_behind();
-	frag_recorder_finish();
+	frag_recorder_end();
 	if (*behind)
 		(*behind)(status);
 	__builtin_trap();
@@ -67,6 +69,17 @@ EXPORT _Noreturn void exit_quickly(int status) __asm__("quick_exit");
 EXPORT _Noreturn void exit_quickly(int status)
 {
 	end(&behind_quick_exit, status);
+}
+
+/* A program in C++ ends so at an exception that it does not catch, as of memory. */
+EXPORT _Noreturn void fail_now(void) __asm__("abort");
+EXPORT _Noreturn void fail_now(void)
+{
+	look_behind();
+	frag_recorder_finish();
+	if (behind_abort)
+		behind_abort();
+	__builtin_trap();
 }
 
 static int become(exec_function *const *behind, const char *path, char *const argv[],

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,12 +26,14 @@
 #define BATCH (256u << 10)              /* bytes that are written at once */
 
 enum { UNKNOWN, ON, OFF };
-enum { NOT_BEGUN, BEGINNING, WITH_THREAD, WITHOUT_THREAD };
+/* Of `begun`; while a process begins, its number below 0. */
+enum { NOT_BEGUN, WITH_THREAD, WITHOUT_THREAD };
 
 static _Atomic int wanted;              /* UNKNOWN until the environment was asked */
 static _Atomic int begun;
 static _Atomic pid_t owner;             /* the process whose notes these are */
 static bool stacks;
+static struct stat standard_error;      /* when the library was loaded */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 uint64_t frag_recorder_now(void)
@@ -49,7 +52,7 @@ static void ask_environment(void)
 
 	stacks = getenv("FRAGSIM_RECORD_STACKS") != NULL;
 	if (file && *file) {
-		frag_recording_name(file);
+		frag_recording_name(file, getenv("FRAGSIM_RECORD_OLD"));
 		frag_lines_start(start ? strtoull(start, NULL, 10) : 0);
 	}
 	atomic_compare_exchange_strong(&wanted, &unknown, file && *file ? ON : OFF);
@@ -67,14 +70,26 @@ bool frag_recorder_stacks(void)
 	return stacks;
 }
 
-void frag_recorder_give_up(const char *path, const char *why)
+/* Is standard error what it was, or no file? A daemon may have closed it, and opened a file of its
+ * own in its place, in which nothing of ours belongs. */
+static bool may_print(void)
 {
+	struct stat now;
+
+	return fstat(STDERR_FILENO, &now) == 0
+	       && (!S_ISREG(now.st_mode)
+		   || (now.st_dev == standard_error.st_dev
+		       && now.st_ino == standard_error.st_ino));
+}
+
+/* Without stdio, whose locks a forked child may find taken. */
+static void print_line(const char *path, const char *why, const char *result)
+{
+	struct frag_signal_guard guard;
 	char line[512];
 	size_t n = 0;
-	const char *const words[] = { "fragsim record: ", path, ": ", why,
-				      "; nothing is recorded from here on\n" };
+	const char *const words[] = { "fragsim record: ", path, ": ", why, result, "\n" };
 
-	atomic_store(&wanted, OFF);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		const size_t length = strlen(words[i]), room = sizeof(line) - n;
 		const size_t part = length < room ? length : room;
@@ -82,8 +97,18 @@ void frag_recorder_give_up(const char *path, const char *why)
 		memcpy(line + n, words[i], part);
 		n += part;
 	}
-	if (write(STDERR_FILENO, line, n) < 0)
+	if (!may_print())
 		return;
+	frag_recording_guard(&guard);
+	if (write(STDERR_FILENO, line, n) < 0)
+		n = 0;
+	frag_recording_unguard(&guard);
+}
+
+void frag_recorder_give_up(const char *path, const char *why)
+{
+	atomic_store(&wanted, OFF);
+	print_line(path, why, "; nothing is recorded from here on");
 }
 
 /* All notes up to the first that is not complete. The caller holds the lock. */
@@ -170,33 +195,49 @@ static void in_child(void)
 	atomic_store(&begun, NOT_BEGUN);
 }
 
-/* Of several threads one begins, and the rest wait. */
-bool frag_recorder_begin(void)
+/* Before any thread of the program: a child that is forked while another thread begins must begin
+ * anew, and not wait for a thread that it does not have. */
+__attribute__((constructor)) static void begin_library(void)
 {
-	static _Atomic bool watched;
-	int state = atomic_load_explicit(&begun, memory_order_acquire);
-	const struct timespec moment = { .tv_nsec = 20000 };
+	if (fstat(STDERR_FILENO, &standard_error) != 0)
+		standard_error.st_ino = 0;
+	pthread_atfork(before_fork, after_fork, in_child);
+}
 
-	if (state >= WITH_THREAD)
-		return true;
-	if (!frag_recorder_on())
-		return false;
-	state = NOT_BEGUN;
-	if (!atomic_compare_exchange_strong(&begun, &state, BEGINNING)) {
-		while (atomic_load(&begun) == BEGINNING)
-			nanosleep(&moment, NULL);
-		return frag_recorder_on();
-	}
+static void begin(void)
+{
 	frag_devices_find();
 	if (!frag_recording_begin()) {
 		atomic_store(&begun, NOT_BEGUN);
-		return false;
+		return;
 	}
-	if (!atomic_exchange(&watched, true))
-		pthread_atfork(before_fork, after_fork, in_child);
 	atomic_store(&owner, getpid());
 	atomic_store(&begun, start_thread() ? WITH_THREAD : WITHOUT_THREAD);
-	return true;
+}
+
+/*
+ * Of several threads one begins, and the rest wait. A child of a bare clone() has the state of its
+ * parent and none of its threads: where the parent was beginning, the child is not recorded. A
+ * thread that is cancelled while it begins would leave the others waiting.
+ */
+bool frag_recorder_begin(void)
+{
+	int state = atomic_load_explicit(&begun, memory_order_acquire), cancel;
+	const struct timespec moment = { .tv_nsec = 20000 };
+
+	if (state > NOT_BEGUN)
+		return true;
+	if (!frag_recorder_on())
+		return false;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	state = NOT_BEGUN;
+	if (atomic_compare_exchange_strong(&begun, &state, -getpid()))
+		begin();
+	else
+		while (atomic_load(&begun) == -getpid())
+			nanosleep(&moment, NULL);
+	pthread_setcancelstate(cancel, NULL);
+	return atomic_load(&begun) > NOT_BEGUN;
 }
 
 /*
@@ -208,7 +249,7 @@ void frag_recorder_finish(void)
 	const struct timespec moment = { .tv_nsec = 1000000 };
 	const int before = errno;
 
-	if (atomic_load(&begun) < WITH_THREAD || atomic_load(&owner) != getpid())
+	if (atomic_load(&begun) <= NOT_BEGUN || atomic_load(&owner) != getpid())
 		return;
 	for (int tries = 0; tries < 200; tries++) {
 		if (pthread_mutex_trylock(&writing) == 0) {
@@ -219,5 +260,22 @@ void frag_recorder_finish(void)
 		}
 		nanosleep(&moment, NULL);
 	}
+	errno = before;
+}
+
+/*
+ * A shell or a launcher that runs the program need not call the driver: a line is due only where no
+ * process wrote the file, and the process that came first writes it.
+ */
+void frag_recorder_end(void)
+{
+	const char *process = getenv("FRAGSIM_RECORD_PROCESS");
+	const char *file = getenv("FRAGSIM_RECORD_FILE");
+	const int before = errno;
+
+	frag_recorder_finish();
+	if (process && file && frag_recorder_on() && strtol(process, NULL, 10) == (long)getpid()
+	    && atomic_load(&begun) == NOT_BEGUN && !frag_recording_exists())
+		print_line(file, "not written", ": no CUDA call was recorded");
 	errno = before;
 }

@@ -5,6 +5,8 @@
  *   FRAGSIM_RECORD_FILE    where to write, an absolute path
  *   FRAGSIM_RECORD_STACKS  if it is there, tags are whole stacks
  *   FRAGSIM_RECORD_START   of CLOCK_MONOTONIC, in nanoseconds: times count from there
+ *   FRAGSIM_RECORD_OLD     DEVICE:INODE of the file that the recording replaces
+ *   FRAGSIM_RECORD_PROCESS the process that `fragsim record` became
  */
 #ifndef RECORDER_RECORDER_H
 #define RECORDER_RECORDER_H
@@ -23,6 +25,9 @@ bool frag_recorder_flush_here(void);
 
 /* The program is about to end, or to become another one: all that was noted is written. */
 void frag_recorder_finish(void);
+
+/* The program ends: says so where the whole of it never called the driver. */
+void frag_recorder_end(void);
 
 /* One line on standard error, and nothing is recorded from now on. */
 void frag_recorder_give_up(const char *path, const char *why);

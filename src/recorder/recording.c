@@ -1,15 +1,27 @@
-/* recording.c - the file of a process: a header, which may be written again, and lines. */
+/*
+ * recording.c - the file of a process: a header, which may be written again, and lines.
+ *
+ * The program is not ours: it may close every descriptor, fill the disk, limit the size of files.
+ * So the descriptor is compared with the file before each write, each write is whole or undone,
+ * and its signals do not reach the program.
+ */
 #include "recorder/recording.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fragsim/version.h"
@@ -23,9 +35,15 @@
 /* A frame of one raw block, of which length and place of the text are known beforehand. */
 #define FRAME_HEAD 10
 
+/* Descriptors from here on are seldom used by a program, or closed one by one. */
+#define HIGH_DESCRIPTOR 4000
+
 static char name[PATH_ROOM - 32];       /* that was asked for */
 static char path[PATH_ROOM];
+static struct stat old;                 /* the file that had the name before; st_ino 0: none */
 static int fd = -1;
+static struct stat file;                /* of fd; a program may close that, and open another */
+static off_t written;                   /* whole lines, or frames */
 static size_t header_length;            /* of the text */
 static bool packed;
 
@@ -35,35 +53,185 @@ static unsigned (*zstd_is_error)(size_t);
 static char *frame;                     /* room for a compressed batch */
 static size_t frame_room;
 
-void frag_recording_name(const char *path_wanted)
+static bool is_same(const struct stat *a, const struct stat *b)
 {
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Does the program still leave the descriptor to us? */
+static bool is_ours(void)
+{
+	struct stat now;
+
+	return fd >= 0 && fstat(fd, &now) == 0 && is_same(&now, &file);
+}
+
+void frag_recording_name(const char *path_wanted, const char *replaced)
+{
+	unsigned long long device = 0, inode = 0;
+
 	snprintf(name, sizeof(name), "%s", path_wanted);
+	if (replaced && sscanf(replaced, "%llu:%llu", &device, &inode) == 2) {
+		old.st_dev = (dev_t)device;
+		old.st_ino = (ino_t)inode;
+	}
+}
+
+bool frag_recording_exists(void)
+{
+	struct stat now;
+
+	return stat(name, &now) == 0 && !is_same(&now, &old);
+}
+
+int frag_recording_descriptor(void)
+{
+	return is_ours() ? fd : -1;
 }
 
 void frag_recording_forget(void)
 {
-	if (fd >= 0)
+	if (is_ours())
 		close(fd);
 	fd = -1;
 }
 
-static bool write_all(const char *from, size_t length)
+/* A write may raise SIGXFSZ or SIGPIPE in this thread: the program must not see either. */
+void frag_recording_guard(struct frag_signal_guard *guard)
+{
+	sigset_t pending;
+
+	sigemptyset(&guard->ours);
+	sigaddset(&guard->ours, SIGXFSZ);
+	sigaddset(&guard->ours, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &guard->ours, &guard->before);
+	sigpending(&pending);
+	/* one that was pending before is the program's */
+	if (sigismember(&pending, SIGXFSZ))
+		sigdelset(&guard->ours, SIGXFSZ);
+	if (sigismember(&pending, SIGPIPE))
+		sigdelset(&guard->ours, SIGPIPE);
+}
+
+void frag_recording_unguard(const struct frag_signal_guard *guard)
+{
+	const struct timespec now = { 0 };
+	const int before = errno;
+
+	while (sigtimedwait(&guard->ours, NULL, &now) > 0 || errno == EINTR)
+		continue;
+	pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+	errno = before;
+}
+
+/* Moves the descriptor up, as programs that close all of theirs often stop at some hundreds. */
+static void move_up(void)
+{
+	struct rlimit limit = { .rlim_cur = 0 };
+	int high;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur < 64)
+		return;
+	high = limit.rlim_cur > HIGH_DESCRIPTOR ? HIGH_DESCRIPTOR : (int)limit.rlim_cur - 8;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, high);
+	if (high < 0)
+		return;
+	close(fd);
+	fd = high;
+}
+
+/* A program that closed the descriptor did not mean the recording: it is opened by its name. */
+static bool find_again(void)
+{
+	if (is_ours())
+		return true;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	if (is_ours()) {
+		move_up();
+		flock(fd, LOCK_EX | LOCK_NB);
+		return true;
+	}
+	close(fd);
+	fd = -1;
+	errno = ESTALE;
+	return false;
+}
+
+/* At an offset: the program's own writes, or a reader's, move nothing of ours. */
+static bool write_at(const char *from, size_t length, off_t at)
 {
 	while (length) {
-		const ssize_t n = write(fd, from, length);
+		const ssize_t n = pwrite(fd, from, length, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return false;
 		from += n;
+		at += n;
 		length -= (size_t)n;
 	}
 	return true;
 }
 
-/* NAME, NAME.PID, NAME.PID.2 and so on: the first that is not there yet. */
-static bool create(void)
+/* All of it or nothing: of what a full disk cut, the file keeps nothing. */
+static bool append(const char *from, size_t length)
+{
+	const bool fine = write_at(from, length, written);
+	const int error = errno;
+
+	if (fine)
+		written += (off_t)length;
+	else if (ftruncate(fd, written) != 0)
+		return false;
+	errno = error;
+	return fine;
+}
+
+/* Gives the file a name that no other has: -1 and EEXIST where one has it. */
+static int rename_to_free(const char *from, const char *to)
+{
+	int rc = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+
+	/* some network file systems do not have that */
+	if (rc != 0 && (errno == EINVAL || errno == ENOSYS)) {
+		rc = link(from, to);
+		if (rc == 0)
+			unlink(from);
+	}
+	return rc;
+}
+
+/*
+ * Replaces the file that had the name before the recording. Several processes of the program may
+ * come here at once: a lock on the old file lets one of them through, and the others then see
+ * that the file is a new one.
+ */
+static bool replace_old(const char *from)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	const int lock = open(name, O_RDONLY | O_CLOEXEC);
+	bool locked = false, done = false;
+	struct stat now;
+
+	if (!old.st_ino || lock < 0)
+		return false;
+	for (int i = 0; i < 1000 && !locked; i++) {
+		locked = flock(lock, LOCK_EX | LOCK_NB) == 0;
+		if (!locked)
+			nanosleep(&moment, NULL);
+	}
+	if (locked && stat(name, &now) == 0 && is_same(&now, &old))
+		done = rename(from, name) == 0;
+	close(lock);
+	return done;
+}
+
+/* NAME, NAME.PID, NAME.PID.2 and so on: the first that no process of this recording has. */
+static bool publish(const char *from)
 {
 	const int pid = (int)getpid();
 
@@ -74,11 +242,25 @@ static bool create(void)
 			snprintf(path, sizeof(path), "%s.%d", name, pid);
 		else
 			snprintf(path, sizeof(path), "%s.%d.%d", name, pid, i);
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0 || errno != EEXIST)
-			return fd >= 0;
+		if (rename_to_free(from, path) == 0 || (i == 0 && replace_old(from)))
+			return true;
+		if (errno != EEXIST && i)
+			return false;
 	}
 	return false;
+}
+
+/* A file beside the one that was asked for, whose name it has only when its header is whole. */
+static bool create(void)
+{
+	snprintf(path, sizeof(path), "%s.%d.part", name, (int)getpid());
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return false;
+	move_up();
+	flock(fd, LOCK_EX | LOCK_NB);
+	written = 0;
+	return fstat(fd, &file) == 0;
 }
 
 static bool ends_in_zst(void)
@@ -127,21 +309,42 @@ static void make_frame_head(uint8_t head[FRAME_HEAD], size_t length)
 				  (uint8_t)(block >> 16) }, FRAME_HEAD);
 }
 
-bool frag_recording_begin(void)
+static bool write_header(void)
 {
 	char text[HEADER_ROOM];
 	uint8_t head[FRAME_HEAD];
-	bool fine = create();
 
+	load_zstd();
+	header_length = make_header(text);
+	make_frame_head(head, header_length);
+	return (!packed || append((const char *)head, FRAME_HEAD)) && append(text, header_length);
+}
+
+bool frag_recording_begin(void)
+{
+	struct frag_signal_guard guard;
+	char part[PATH_ROOM];
+	bool fine;
+
+	frag_recording_guard(&guard);
+	fine = create();
 	if (fine) {
-		load_zstd();
-		header_length = make_header(text);
-		make_frame_head(head, header_length);
-		fine = (!packed || write_all((const char *)head, FRAME_HEAD))
-		       && write_all(text, header_length);
+		snprintf(part, sizeof(part), "%s", path);
+		fine = write_header() && publish(part);
+		if (!fine) {
+			const int error = errno;
+
+			unlink(part);
+			errno = error;
+		}
 	}
-	if (!fine)
-		frag_recorder_give_up(path, strerror(errno));
+	if (!fine) {
+		const char *why = strerror(errno);
+
+		frag_recording_forget();
+		frag_recorder_give_up(name, why);
+	}
+	frag_recording_unguard(&guard);
 	return fine;
 }
 
@@ -151,7 +354,7 @@ static bool write_header_again(void)
 	char text[HEADER_ROOM];
 
 	make_header(text);
-	return pwrite(fd, text, header_length, packed ? FRAME_HEAD : 0) == (ssize_t)header_length;
+	return write_at(text, header_length, packed ? FRAME_HEAD : 0);
 }
 
 static bool write_frame(const char *text, size_t length)
@@ -168,15 +371,19 @@ static bool write_frame(const char *text, size_t length)
 		frame_room = room;
 	}
 	n = zstd_compress(frame, room, text, length, 1);
-	return !zstd_is_error(n) && write_all(frame, n);
+	return !zstd_is_error(n) && append(frame, n);
 }
 
 void frag_recording_write(const char *text, size_t length)
 {
-	bool fine = !frag_devices_changed() || write_header_again();
+	struct frag_signal_guard guard;
+	bool fine;
 
+	frag_recording_guard(&guard);
+	fine = find_again() && (!frag_devices_changed() || write_header_again());
 	if (fine)
-		fine = packed ? write_frame(text, length) : write_all(text, length);
+		fine = packed ? write_frame(text, length) : append(text, length);
 	if (!fine)
 		frag_recorder_give_up(path, strerror(errno));
+	frag_recording_unguard(&guard);
 }

@@ -10,13 +10,30 @@
 #ifndef RECORDER_RECORDING_H
 #define RECORDER_RECORDING_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-void frag_recording_name(const char *path);
+/* Call before any other. `replaced`, "DEVICE:INODE", is the file of that name which the recording
+ * replaces; NULL: there was none. */
+void frag_recording_name(const char *path, const char *replaced);
+
+/* Whether a process of this recording has written the file of that name. */
+bool frag_recording_exists(void);
+
+/* The descriptor of the file, which the program must not close; -1: none. */
+int frag_recording_descriptor(void);
+
+/* Around a write of ours, also to standard error: what signals it raises are consumed. */
+struct frag_signal_guard {
+	sigset_t ours, before;
+};
+void frag_recording_guard(struct frag_signal_guard *guard);
+void frag_recording_unguard(const struct frag_signal_guard *guard);
 
 /*
- * Creates the file, with its header. A thread of the program does it: the one that writes must
+ * Creates the file, with its header, and only then gives it its name: a file that had the name
+ * before is replaced as a whole. A thread of the program does it: the one that writes must
  * not load libraries, as the program may be in dlopen, and wait for it. What fails is told once.
  */
 bool frag_recording_begin(void);

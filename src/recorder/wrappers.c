@@ -77,6 +77,9 @@ static void note_request(enum frag_driver_call call, int rc, const struct frag_n
 	else if (frag_recorder_stacks())
 		n.caller = FRAG_NOTE_STACK | frag_stack_here(n.caller);
 	note(&n);
+	/* of a program that runs out of memory this may be the last word */
+	if (rc)
+		frag_recorder_finish();
 }
 
 /* The device that a request is made of; its context is there, and none of its blocks. */

@@ -37,7 +37,7 @@ static void told(const char *name, int rc, uint64_t key, uint64_t size, uint64_t
 	char text[256];
 	int n;
 
-	if (!path)
+	if (!path || !*path)
 		return;
 	if (log_of != getpid()) {
 		snprintf(text, sizeof(text), "%s.%d", path, (int)getpid());
