@@ -32,7 +32,7 @@
 	X(largest_free, BYTES, 1, STEP, HIDDEN, ALWAYS, APART, "the largest free block")    \
 	X(releasable, BYTES, 1, STEP, HIDDEN, ALWAYS, APART,                                \
 	  "segments that could be given back to the device")                                \
-	X(stranded, BYTES, 1, STEP, HIDDEN, ALWAYS, APART,                                  \
+	X(non_releasable, BYTES, 1, STEP, HIDDEN, ALWAYS, APART,                                  \
 	  "free, not releasable: live blocks pin it down")                                  \
 	X(waste, BYTES, 1, STEP, KNOWN, ALWAYS, APART, "in no block: tails of slabs")       \
 	X(device_free, SIGNED, 1, STEP, KNOWN, ALWAYS, APART, "what the device has left")   \
@@ -47,7 +47,7 @@
 	X(segments, COUNT, 1, WITHIN, KNOWN, ALWAYS, APART, "segments held")                \
 	X(blocks, COUNT, 1, STEP, KNOWN, ALWAYS, APART, "allocated blocks")                 \
 	X(holes, COUNT, 2, STEP, HIDDEN, ASKED, FIGURE, "free blocks")                      \
-	X(lost, BYTES, 2, STEP, HIDDEN, ASKED, FIGURE,                                      \
+	X(wasted, BYTES, 2, STEP, HIDDEN, ASKED, FIGURE,                                      \
 	  "reserved, neither requested nor releasable")
 
 enum frag_metric_unit {
@@ -125,7 +125,7 @@ struct frag_counts {
 	X(splits) X(merges) X(retries) X(ooms) X(skipped)
 
 enum frag_run_status { FRAG_RUN_OK, FRAG_RUN_OOM, FRAG_RUN_INTERRUPTED };
-/* As in the outputs: "ok", "oom", "interrupted". */
+/* As in the outputs: "fits", "oom", "interrupted". */
 const char *frag_run_status_name(enum frag_run_status status);
 
 /* Blocks of one stack among those of a tag. */

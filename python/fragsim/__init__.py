@@ -5,7 +5,7 @@
 ...     fragsim.example_trace(), alloc_conf=["", "expandable_segments:True"],
 ...     device="16GiB", context="450MiB")
 >>> pytorch.status, expandable.status
-('oom', 'ok')
+('oom', 'fits')
 
 Each function runs the program `fragsim` and returns the JSON that it writes; fragsim-python(7)
 and the pages of the commands say what is in it.

@@ -115,13 +115,13 @@ def _size(count: Any) -> str:
 
 def _table(runs: Iterable[Run]) -> str:
     """For notebooks: what `fragsim run` has in its rows."""
-    names = ("policy", "device", "status", "requested", "reserved", "lost", "fi_device max")
+    names = ("policy", "device", "status", "requested", "reserved", "wasted", "fi_device max")
     head = "".join(f"<th>{x}</th>" for x in names)
     rows = []
     for run in runs:
         peak, worst = run.peak, run.fi_device["max"]
         cells = (run.policy.text, run.device.ordinal, run.status, _size(peak.requested),
-                 _size(peak.reserved), _size(peak.get("lost")),
+                 _size(peak.reserved), _size(peak.get("wasted")),
                  "-" if worst is None else f"{worst:.1f} %")
         rows.append("<tr>" + "".join(f"<td>{escape(str(x))}</td>" for x in cells) + "</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

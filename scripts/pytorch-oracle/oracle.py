@@ -24,8 +24,8 @@ from case import BY_ADDRESS, Case, bytes_of, compact
 PENDING_STREAM = 1 << 20        # from here on: streams that stand for a free with `pending`
 STRING_STREAM = 1 << 19         # from here on: streams that the trace names by a string
 METRICS = ('requested', 'allocated', 'active', 'reserved', 'free', 'largest_free', 'releasable',
-           'stranded', 'waste', 'device_free', 'process_used', 'segments', 'blocks')
-LOOSE = ('active', 'free', 'largest_free', 'releasable', 'stranded')
+           'non_releasable', 'waste', 'device_free', 'process_used', 'segments', 'blocks')
+LOOSE = ('active', 'free', 'largest_free', 'releasable', 'non_releasable')
 COLUMNS = ('allocated', 'reserved', 'active', 'inactive_split', 'requested', 'segments', 'retries',
            'ooms', 'free', 'largest_free', 'releasable', 'blocks')
 CALL = re.compile(r'([+-])([SV]\d+):(\d+)|R(V\d+):(\d+)|X(V\d+)|([mu])(V\d+)\+(\d+):(\d+)')
@@ -248,7 +248,7 @@ class Books:
         return {'requested': self.requested, 'allocated': step['allocated'],
                 'active': step['active'], 'reserved': step['reserved'], 'free': free,
                 'largest_free': step['largest_free'], 'releasable': releasable,
-                'stranded': max(0, free - releasable), 'waste': 0,
+                'non_releasable': max(0, free - releasable), 'waste': 0,
                 'device_free': case.total - case.context - case.other - self.used,
                 'process_used': case.context + self.used, 'segments': len(self.held),
                 'blocks': step['blocks']}
@@ -270,7 +270,7 @@ class Books:
                 self.allocated, self.count, len(self.held)):
             raise OracleError('the oracle contradicts itself: %s' % dict(step))
         if not ranges and step['inactive_split'] != step['free'] - step['releasable']:
-            raise OracleError('inactive split bytes that are not stranded: %s' % dict(step))
+            raise OracleError('inactive split bytes that are not non_releasable: %s' % dict(step))
 
 
 def run_oracle(binary: Path, case: Case, lines: list[str]) -> tuple[int, list[str], str]:

@@ -285,13 +285,13 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 
 static void print_pins(const struct frag_report *r, const struct frag_device_state *m, FILE *f)
 {
-	char stranded[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM], tag[FRAG_SHORT_NAME];
+	char non_releasable[FRAG_NUMBER_ROOM], bytes[FRAG_NUMBER_ROOM], tag[FRAG_SHORT_NAME];
 
 	for (uint32_t i = 0; i < m->pin_count && (r->verbose || i < 2); i++) {
 		const struct frag_blocking_tag *pin = &m->pins[i];
 
 		frag_print_row(r, i ? "" : "pinned", f, "%s free in %u %s%s, by %s in %" PRIu64
-			       " block%s%s%s%s", frag_size_text(stranded, pin->stranded),
+			       " block%s%s%s%s", frag_size_text(non_releasable, pin->non_releasable),
 			       pin->places, m->ranges ? "place" : "segment", frag_s(pin->places),
 			       frag_size_text(bytes, pin->bytes), pin->blocks, frag_s(pin->blocks),
 			       pin->tag ? " of " : "",
@@ -303,13 +303,13 @@ static void print_pins(const struct frag_report *r, const struct frag_device_sta
 /* What fragmentation and rounding cost at the peak, and at most. */
 static void print_lost(const struct frag_report *r, const struct frag_result *run, FILE *f)
 {
-	const uint64_t lost = run->at_peak.lost;
+	const uint64_t lost = run->at_peak.wasted;
 
 	if (run->last.opaque)
 		return;
-	frag_print_row(r, "lost", f, "%s of that to fragmentation and rounding, %.1f %% (at most %s"
+	frag_print_row(r, "wasted", f, "%s of that to fragmentation and rounding, %.1f %% (at most %s"
 		       " in the run); %s requested at most", SIZE(lost),
-		       percent(lost, run->at_peak.reserved), SIZE(run->peak.lost),
+		       percent(lost, run->at_peak.reserved), SIZE(run->peak.wasted),
 		       SIZE(run->peak.requested));
 }
 
@@ -596,7 +596,7 @@ static void print_remedy_row(const struct frag_report *r, uint32_t i, int width,
 	else
 		snprintf(name, sizeof(name), "%s", conf);
 	print_setting(r, good_word(r, r->runs[i].result), name, width, remedy->requested,
-		      remedy->reserved, remedy->lost, f);
+		      remedy->reserved, remedy->wasted, f);
 }
 
 static size_t longest_remedy(const struct frag_report *r)
@@ -616,7 +616,7 @@ void frag_print_settings(const struct frag_report *r, FILE *f)
 	const int width = frag_name_width(r, longest_remedy(r), FIGURES);
 
 	fprintf(f, "\n%-*s  %-*s  %12s  %12s  %12s\n", status_width(r), "status", width, "setting",
-		"requested", "reserved", "lost");
+		"requested", "reserved", "wasted");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_diagnosis *a = answer_of(r, i);
@@ -628,7 +628,7 @@ void frag_print_settings(const struct frag_report *r, FILE *f)
 		frag_report_name(r, run, name);
 		print_setting(r, status_word(r, run), name, width, requested,
 			      whole ? run->peak.reserved : UINT64_MAX,
-			      whole && !run->last.opaque ? run->at_peak.lost : UINT64_MAX, f);
+			      whole && !run->last.opaque ? run->at_peak.wasted : UINT64_MAX, f);
 		print_remedy_row(r, i, width, f);
 	}
 }

@@ -53,7 +53,7 @@ static void explain_text_put_moment(const struct frag_explained *m, bool colour,
 		snprintf(buf, size, "the peak, at step %" PRIu64, m->step);
 	else
 		snprintf(buf, size, "after step %" PRIu64 "%s", m->step,
-			 m->kind == FRAG_MOMENT_WORST ? ", when most is stranded" : "");
+			 m->kind == FRAG_MOMENT_WORST ? ", when most is non-releasable" : "");
 }
 
 /* "trace under pytorch on 994.00 MiB (device 1): the peak, ...", the device where there are two. */
@@ -197,7 +197,7 @@ static void print_sums(const struct page *p)
 
 	frag_put_row(p->paper->columns, "memory", p->f, "%s live, %s free in segments, of which %s"
 		     " cannot go back%s%s", frag_size_text(s.a, m->live),
-		     frag_size_text(s.b, m->free), frag_size_text(s.c, m->stranded),
+		     frag_size_text(s.b, m->free), frag_size_text(s.c, m->non_releasable),
 		     m->limited ? "; left on the device " : "",
 		     m->limited ? frag_size_text(s.d, m->device_free) : "");
 	if (m->limited && m->outside)
@@ -253,7 +253,7 @@ static void print_pins(const struct page *p, const struct frag_pinned_segment *s
 			largest = &s->pins[i];
 	}
 	snprintf(head, sizeof(head), "  %7" PRIu32 "  %12s  %12s  ", s->ordinal,
-		 frag_size_text(z.a, s->bytes), frag_size_text(z.b, s->stranded));
+		 frag_size_text(z.a, s->bytes), frag_size_text(z.b, s->non_releasable));
 	snprintf(text, sizeof(text), "%s in %" PRIu32 " block%s%s %s, %s",
 		 frag_size_text(z.c, bytes), s->pin_count, frag_s(s->pin_count),
 		 s->pin_count > 1 ? ", the largest" : "", of_tag(largest->tag, tag),
@@ -314,7 +314,7 @@ static void print_pools(const struct page *p)
 			     frag_short_name(pool->name, name), frag_size_text(s.a, pool->reserved),
 			     pool->segments, frag_s(pool->segments),
 			     frag_size_text(s.b, pool->live), frag_size_text(s.c, pool->free),
-			     frag_size_text(s.d, pool->stranded));
+			     frag_size_text(s.d, pool->non_releasable));
 	}
 }
 
@@ -333,7 +333,7 @@ static void print_culprit(const struct page *p)
 			     ? "long-lived and born late, into segments that were there for others"
 			     : "left behind in large segments",
 		     frag_size_text(s.a, m->culprit_bytes), of_tag(m->culprit_tag, tag),
-		     frag_size_text(s.b, m->culprit_stranded));
+		     frag_size_text(s.b, m->culprit_non_releasable));
 }
 
 static const struct frag_blocking_block *find_pin(const struct frag_explained *m, const char *id)

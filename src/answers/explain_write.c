@@ -12,8 +12,8 @@ static void put_pin(struct frag_node_ref list, const struct frag_explained *m,
 	frag_json_raw(o, "tag", pin->tag);
 	frag_json_u64(o, "bytes", pin->bytes);
 	frag_json_u64(o, "offset", pin->offset);
-	frag_json_u64(o, "born", pin->born);
-	frag_json_u64_or_null(o, "freed", pin->freed != UINT64_MAX, pin->freed);
+	frag_json_u64(o, "allocated_at", pin->born);
+	frag_json_u64_or_null(o, "freed_at", pin->freed != UINT64_MAX, pin->freed);
 	frag_json_bool(o, "pending", pin->pending);
 	if (!pin->pending)
 		return;
@@ -32,8 +32,8 @@ static void explain_write_put_segments(struct frag_node_ref in, const struct fra
 
 		frag_json_u64(o, "segment", s->ordinal);
 		frag_json_u64(o, "bytes", s->bytes);
-		frag_json_u64(o, "stranded", s->stranded);
-		pins = frag_json_array(o, "pins");
+		frag_json_u64(o, "non_releasable", s->non_releasable);
+		pins = frag_json_array(o, "blocking_blocks");
 		for (uint32_t k = 0; k < s->pin_count; k++)
 			put_pin(pins, m, &s->pins[k]);
 	}
@@ -68,7 +68,7 @@ static void put_pools(struct frag_node_ref in, const struct frag_explained *m)
 		frag_json_u64(o, "reserved", pool->reserved);
 		frag_json_u64(o, "live", pool->live);
 		frag_json_u64(o, "free", pool->free);
-		frag_json_u64(o, "stranded", pool->stranded);
+		frag_json_u64(o, "non_releasable", pool->non_releasable);
 		frag_json_raw(o, "name", pool->name);
 	}
 }
@@ -116,7 +116,7 @@ static void put_culprit(struct frag_node_ref in, const struct frag_explained *m)
 	frag_json_text(o, "kind", frag_culprit_names[m->culprit]);
 	frag_json_raw(o, "tag", m->culprit_tag);
 	frag_json_u64(o, "bytes", m->culprit_bytes);
-	frag_json_u64(o, "stranded", m->culprit_stranded);
+	frag_json_u64(o, "non_releasable", m->culprit_non_releasable);
 }
 
 static void put_pending(struct frag_node_ref in, const struct frag_explained *m)
@@ -157,7 +157,7 @@ static void explain_write_put_moment(struct frag_node_ref list, const struct fra
 	frag_json_u64(o, "live", m->live);
 	frag_json_u64(o, "free", m->free);
 	frag_json_u64(o, "releasable", m->releasable);
-	frag_json_u64(o, "stranded", m->stranded);
+	frag_json_u64(o, "non_releasable", m->non_releasable);
 	frag_json_u64_or_null(o, "device_free", m->limited, m->device_free);
 	frag_json_u64_or_null(o, "outside", m->limited, m->outside);
 	frag_json_u64(o, "largest_now", m->largest_now);

@@ -299,12 +299,12 @@ static const struct frag_column columns[] = {
 	{ "unexplained", NULL, FRAG_CELL_COUNT },
 	{ "requested", NULL, FRAG_CELL_SIZE },
 	{ "reserved", NULL, FRAG_CELL_CAPACITY },
-	{ "floor", NULL, FRAG_CELL_CAPACITY },
+	{ "lower_bound", NULL, FRAG_CELL_CAPACITY },
 	{ "smallest", NULL, FRAG_CELL_CAPACITY },
-	{ "safe", NULL, FRAG_CELL_CAPACITY },
-	{ "holes", NULL, FRAG_CELL_COUNT },
+	{ "reliable", NULL, FRAG_CELL_CAPACITY },
+	{ "failing_ranges", NULL, FRAG_CELL_COUNT },
 	{ "static_room", NULL, FRAG_CELL_CAPACITY },
-	{ "survives", NULL, FRAG_CELL_WORD },
+	{ "fits", NULL, FRAG_CELL_WORD },
 	{ 0 },
 }, points[] = {
 	{ NULL, "at", FRAG_CELL_COUNT },
@@ -312,7 +312,7 @@ static const struct frag_column columns[] = {
 	{ NULL, "requested", FRAG_CELL_SIZE },
 	{ NULL, "reserved", FRAG_CELL_CAPACITY },
 	{ NULL, "smallest", FRAG_CELL_CAPACITY },
-	{ NULL, "safe", FRAG_CELL_CAPACITY },
+	{ NULL, "reliable", FRAG_CELL_CAPACITY },
 	{ 0 }, { 0 },
 };
 
@@ -493,9 +493,9 @@ static void extrapolate_put_fit(struct frag_node_ref list, const struct frag_ext
 	frag_json_u64(o, "requested", free_run->peak_requested);
 	frag_json_u64_or_null(o, "reserved", free_run->survives, free_run->peak_reserved);
 	if (x->total && one->fit.runs)
-		frag_json_bool(o, "survives", one->fit.static_room != NONE);
+		frag_json_bool(o, "fits", one->fit.static_room != NONE);
 	else
-		frag_json_null(o, "survives");
+		frag_json_null(o, "fits");
 }
 
 static void put_point(struct frag_node_ref list, const struct frag_extrapolation *x, uint32_t at)
@@ -529,7 +529,7 @@ static void json_put_reach(struct frag_node_ref list, const struct frag_extrapol
 
 	frag_document_choice(o, &x->choices[choice]);
 	extrapolate_put_number(o, "largest", reach->largest);
-	extrapolate_put_number(o, "safe", reach->safe);
+	extrapolate_put_number(o, "reliable", reach->safe);
 	frag_json_u64(o, "from", x->first);
 	extrapolate_put_number(o, "examined_to", x->tried ? frag_tried_last(x) : FRAG_NO_NUMBER);
 	extrapolate_put_number(o, "bound", x->bound);

@@ -389,18 +389,18 @@ static const struct frag_column columns[] = {
 	{ "policy", NULL, FRAG_CELL_TEXT },
 	{ "alloc_conf", NULL, FRAG_CELL_TEXT },
 	{ "device", NULL, FRAG_CELL_COUNT },
-	{ "floor", NULL, FRAG_CELL_CAPACITY },
+	{ "lower_bound", NULL, FRAG_CELL_CAPACITY },
 	{ "smallest", "smallest", FRAG_CELL_CAPACITY },
-	{ "safe", "safe", FRAG_CELL_CAPACITY },
-	{ NULL, "floor", FRAG_CELL_CAPACITY },
+	{ "reliable", "reliable", FRAG_CELL_CAPACITY },
+	{ NULL, "lower bound", FRAG_CELL_CAPACITY },
 	{ "examined_to", NULL, FRAG_CELL_CAPACITY },
 	{ "no_refusal", NULL, FRAG_CELL_CAPACITY },
-	{ "holes", NULL, FRAG_CELL_COUNT },
+	{ "failing_ranges", NULL, FRAG_CELL_COUNT },
 	{ "calls", "calls", FRAG_CELL_COUNT },
 	{ "refused", NULL, FRAG_CELL_COUNT },
 	{ "retries", "retries", FRAG_CELL_COUNT },
 	{ "peak_reserved", NULL, FRAG_CELL_CAPACITY },
-	{ NULL, "holes", FRAG_CELL_COUNT },
+	{ NULL, "failing ranges", FRAG_CELL_COUNT },
 	{ "runs", NULL, FRAG_CELL_COUNT },
 	{ "static_room", NULL, FRAG_CELL_CAPACITY },
 	{ 0 },
@@ -494,7 +494,7 @@ static void put_outcome(struct frag_node_ref in, const char *key, bool there,
 
 static void put_holes(struct frag_node_ref in, const struct frag_fit *fit)
 {
-	struct frag_node_ref list = frag_json_array(in, "holes"), hole;
+	struct frag_node_ref list = frag_json_array(in, "failing_ranges"), hole;
 
 	for (uint32_t i = 0; i < fit->hole_count; i++) {
 		hole = frag_json_array(list, NULL);
@@ -532,7 +532,7 @@ static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s,
 static void put_capacities(struct frag_node_ref in, const struct frag_fit *fit)
 {
 	put_capacity(in, "smallest", fit->smallest);
-	put_capacity(in, "safe", fit->safe);
+	put_capacity(in, "reliable", fit->safe);
 	put_capacity(in, "examined_to", fit->examined_to);
 	put_capacity(in, "no_refusal", fit->no_refusal);
 	put_holes(in, fit);
@@ -556,7 +556,7 @@ void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
 	/* an interruption may have come before their peaks were looked for */
 	put_outcome(o, "at_smallest", fit->peaks && fit->smallest != NONE, &fit->at_smallest,
 		    fits->model != NULL);
-	put_outcome(o, "at_safe", fit->peaks && fit->safe != NONE, &fit->at_safe,
+	put_outcome(o, "at_reliable", fit->peaks && fit->safe != NONE, &fit->at_safe,
 		    fits->model != NULL);
 	frag_json_u64(o, "runs", fit->runs);
 	put_capacity(o, "static_room", fit->static_room);
@@ -606,7 +606,7 @@ void frag_fit_document(struct frag_node_ref root, const void *what)
 	for (uint32_t i = 0; i < fits->source_count; i++)
 		frag_document_trace(list, NULL, answer->traces[i]);
 	frag_json_u64(root, "granularity", fits->sources[0].devices[0].granularity);
-	frag_json_u64(root, "floor", highest_floor(fits));
+	frag_json_u64(root, "lower_bound", highest_floor(fits));
 	list = frag_json_array(root, "fits");
 	for (uint32_t i = 0; i < fits->count; i++)
 		fit_put_fit(list, fits, &fits->fitted[i], answer->map);

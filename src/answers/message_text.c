@@ -255,7 +255,7 @@ static const char *const verdict_words[] = {
 	[FRAG_SHORT_REFUSED] = "room was there, and it was refused",
 	[FRAG_SHORT_OUTSIDE] = "held outside the allocator",
 	[FRAG_SHORT_CAPACITY] = "capacity",
-	[FRAG_SHORT_TIGHT] = "tight",
+	[FRAG_SHORT_TIGHT] = "nearly full",
 	[FRAG_SHORT_FRAGMENTATION] = "fragmentation",
 	[FRAG_SHORT_UNKNOWN] = "the message does not tell",
 };

@@ -41,7 +41,7 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 	const struct frag_metrics *m = &oom->metrics;
 	const uint64_t piece = frag_oom_piece(oom);
 	uint64_t missing;
-	char unused[FRAG_NUMBER_ROOM], stranded[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
+	char unused[FRAG_NUMBER_ROOM], non_releasable[FRAG_NUMBER_ROOM], largest[FRAG_NUMBER_ROOM];
 	char obstacle[128], end[64] = "";
 
 	if (m->opaque) {
@@ -56,10 +56,10 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 		snprintf(end, sizeof(end), "; %s missing in one piece",
 			 SIZE(missing));
 	frag_snprintf(buf, FRAG_OOM_ADVICE_ROOM,
-		      "%s: %s reserved but unallocated, %s of that stranded between live blocks; "
+		      "%s: %s reserved but unallocated, %s of that non-releasable between live blocks; "
 		      "largest free block %s; fi %.2f %%, fi_device %.2f %%%s.", obstacle,
 		      frag_size_text(unused, m->reserved - m->allocated),
-		      frag_size_text(stranded, m->stranded),
+		      frag_size_text(non_releasable, m->non_releasable),
 		      frag_size_text(largest, m->largest_free), m->fi, m->fi_device, end);
 	return buf;
 }

@@ -38,7 +38,7 @@ static void page_facts_put_line(struct scratch *s, const struct frag_line *line)
 		[FRAG_LINE_RESERVED] = { "reserved_least", "reserved_most" },
 		[FRAG_LINE_ALLOCATED] = { "allocated_least", "allocated_most" },
 		[FRAG_LINE_REQUESTED] = { "requested_least", "requested_most" },
-		[FRAG_LINE_STRANDED] = { "stranded_least", "stranded_most" },
+		[FRAG_LINE_NON_RELEASABLE] = { "non_releasable_least", "non_releasable_most" },
 	};
 
 	frag_json_u64(s->in, "shift", line->shift);
@@ -54,7 +54,7 @@ static void put_window(struct scratch *s, const struct frag_window_line *w)
 {
 	static const char *const names[] = {
 		[FRAG_LINE_RESERVED] = "reserved", [FRAG_LINE_ALLOCATED] = "allocated",
-		[FRAG_LINE_REQUESTED] = "requested", [FRAG_LINE_STRANDED] = "stranded",
+		[FRAG_LINE_REQUESTED] = "requested", [FRAG_LINE_NON_RELEASABLE] = "non_releasable",
 	};
 
 	for (uint32_t i = 0; i < w->count; i++)
@@ -197,7 +197,7 @@ static void put_moments(struct scratch *s, const struct frag_page_device *d)
 		page_facts_put_moment(s, list, "oom", &d->ooms[i]);
 	if (d->has_look)
 		page_facts_put_moment(s, list, "look", &d->look);
-	if (d->stranded)
+	if (d->non_releasable)
 		page_facts_put_moment(s, list, "worst", &d->worst);
 }
 
@@ -289,7 +289,7 @@ static void page_facts_put_figures(struct frag_node_ref in, const struct frag_re
 	frag_json_u64(in, "peak_reserved", run->peak.reserved);
 	frag_json_u64(in, "peak_allocated", run->peak.allocated);
 	frag_json_u64(in, "peak_requested", run->peak.requested);
-	frag_json_u64(in, "lost", run->at_peak.lost);
+	frag_json_u64(in, "wasted", run->at_peak.wasted);
 	frag_json_u64(in, "all_ooms", run->counts.ooms);
 	frag_json_u64(in, "allocs", run->counts.allocs);
 	frag_json_u64(in, "segment_allocs", run->counts.segment_allocs);

@@ -24,7 +24,7 @@ struct panel {
 static const struct { enum frag_line_figure figure; const char *colour, *name; } figures[] = {
 	{ FRAG_LINE_RESERVED, "#b9c6d3", "reserved" },
 	{ FRAG_LINE_ALLOCATED, "#0072b2", "allocated" },
-	{ FRAG_LINE_STRANDED, "#d55e00", "stranded" },
+	{ FRAG_LINE_NON_RELEASABLE, "#d55e00", "non_releasable" },
 };
 #define FIGURES (sizeof(figures) / sizeof(figures[0]))
 

@@ -47,7 +47,7 @@ static double badness(const struct frag_report *r)
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const double lost = run->at_peak.reserved
-				    ? (double)run->at_peak.lost / (double)run->at_peak.reserved : 0;
+				    ? (double)run->at_peak.wasted / (double)run->at_peak.reserved : 0;
 		const double bad = (run->oom_count ? 2 : 0) + lost;
 
 		worst = bad > worst ? bad : worst;

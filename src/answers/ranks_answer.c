@@ -104,7 +104,7 @@ static void ranks_print_table(const struct frag_ranks_answer *a,
 	uint32_t left_out = 0;
 
 	fprintf(f, "%6s  %s%12s%12s%12s  %-6s  %s\n", "rank", devices ? "device  " : "", "reserved",
-		"requested", "lost", "memory", "trace");
+		"requested", "wasted", "memory", "trace");
 	for (uint32_t i = 0; i < r->count; i++)
 		if (is_shown(a, i))
 			print_table_row(a, &r->rows[i], devices, paper, f);
@@ -353,7 +353,7 @@ static const char *frag_apart_text(const struct frag_ranked *row, const char *be
 static const struct frag_column columns[] = {
 	{ "rank", "rank", FRAG_CELL_COUNT },	    { "device", "device", FRAG_CELL_COUNT },
 	{ "reserved", "reserved", FRAG_CELL_SIZE }, { "requested", "requested", FRAG_CELL_SIZE },
-	{ "lost", "lost", FRAG_CELL_SIZE },	    { "status", NULL, FRAG_CELL_WORD },
+	{ "wasted", "wasted", FRAG_CELL_SIZE },	    { "status", NULL, FRAG_CELL_WORD },
 	{ "oom_step", NULL, FRAG_CELL_COUNT },	    { "compared", NULL, FRAG_CELL_WORD },
 	{ NULL, "memory", FRAG_CELL_WORD },	    { "apart", "stands out", FRAG_CELL_WORD },
 	{ "path", "trace", FRAG_CELL_TEXT },	    { 0 },

@@ -420,13 +420,13 @@ static const struct frag_column columns[] = {
 	{ "oom_trace", NULL, FRAG_CELL_COUNT },
 	{ "oom_step", NULL, FRAG_CELL_COUNT },
 	{ NULL, "smallest", FRAG_CELL_CAPACITY },
-	{ NULL, "safe", FRAG_CELL_CAPACITY },
+	{ NULL, "reliable", FRAG_CELL_CAPACITY },
 	{ "calls", "calls", FRAG_CELL_COUNT },
 	{ "refused", NULL, FRAG_CELL_COUNT },
 	{ "retries", "retries", FRAG_CELL_COUNT },
 	{ "driver_ns", NULL, FRAG_CELL_COUNT },
 	{ "smallest", NULL, FRAG_CELL_CAPACITY },
-	{ "safe", NULL, FRAG_CELL_CAPACITY },
+	{ "reliable", NULL, FRAG_CELL_CAPACITY },
 	{ 0 },
 };
 
@@ -527,7 +527,7 @@ static void put_point(struct frag_node_ref in, const char *key, const struct fra
 	frag_json_u64(o, "retries", at->retries);
 	frag_json_u64_or_null(o, "driver_ns", t->model != NULL, at->driver_ns);
 	put_bytes(o, "smallest", p->smallest);
-	put_bytes(o, "safe", p->safe);
+	put_bytes(o, "reliable", p->safe);
 }
 
 static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint32_t i,
@@ -537,7 +537,7 @@ static void put_test(struct frag_node_ref list, const struct frag_tune *t, uint3
 	struct frag_node_ref o = frag_json_object(list, NULL), own;
 
 	frag_document_trace(o, "trace", trace);
-	frag_json_bool(o, "survives", test->survives);
+	frag_json_bool(o, "fits", test->survives);
 	put_bytes(o, "smallest", test->smallest);
 	if (test->own_smallest == NONE) {
 		frag_json_null(o, "own_best");
@@ -572,7 +572,7 @@ void frag_tune_document(struct frag_node_ref root, const void *what)
 	else
 		frag_json_null(root, "headroom");
 	frag_json_text(root, "grid", a->grid);
-	frag_json_u64(root, "floor", t->floor);
+	frag_json_u64(root, "lower_bound", t->floor);
 	frag_json_u64(root, "runs", t->runs);
 	list = frag_json_array(root, "points");
 	for (uint32_t i = 0; i < t->choice_count; i++)

@@ -88,7 +88,7 @@ static int what_if_print(const void *what, const struct frag_text_style *paper, 
 
 static const struct frag_format text_format = { .name = "text", .print = what_if_print };
 
-static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS] = { "reserved", "smallest", "safe" };
+static const char *const frag_what_if_rows[FRAG_WHAT_IF_ROWS] = { "reserved", "smallest", "reliable" };
 
 static uint64_t frag_what_if_figure(const struct frag_fitted *one, uint32_t row)
 {
@@ -115,7 +115,7 @@ static const struct frag_column columns[] = {
 	{ "requested", NULL, FRAG_CELL_CAPACITY },
 	{ "reserved", NULL, FRAG_CELL_CAPACITY },
 	{ "smallest", NULL, FRAG_CELL_CAPACITY },
-	{ "safe", NULL, FRAG_CELL_CAPACITY },
+	{ "reliable", NULL, FRAG_CELL_CAPACITY },
 	{ 0 },
 }, shown[] = {
 	{ NULL, "setting", FRAG_CELL_TEXT },

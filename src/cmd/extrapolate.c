@@ -37,7 +37,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
 	{ 0, "fail-if", "CONDITION",
-	  "exit with 1 if it is true: 'safe > 24GiB', 'largest < 16'; repeatable",
+	  "exit with 1 if it is true: 'reliable > 24GiB', 'largest < 16'; repeatable",
 	  FRAG_OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
@@ -115,7 +115,7 @@ static int add_numbers(struct extrapolate *e, const char *value, struct frag_err
 
 /* Of each number of --at, and then of --largest. */
 static const char *const paths[] = {
-	"smallest", "safe", "reserved", "requested", "unexplained", "largest", "all", NULL,
+	"smallest", "reliable", "reserved", "requested", "unexplained", "largest", "all", NULL,
 };
 
 static bool is_of_reach(const char *path)
@@ -397,7 +397,7 @@ static double point_value(const void *ctx, const char *path)
 		return (double)point->x->unexplained[one->source];
 	if (strcmp(path, "reserved") == 0)
 		return bytes_or_none(one->unlimited.survives, one->unlimited.peak_reserved);
-	return bytes_or_none(true, strcmp(path, "safe") == 0 ? one->fit.safe : one->fit.smallest);
+	return bytes_or_none(true, strcmp(path, "reliable") == 0 ? one->fit.safe : one->fit.smallest);
 }
 
 /* A number that is none is less than any. */

@@ -24,7 +24,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "map", NULL, "every stretch of devices whose runs are alike, in the JSON", OPT_MAP },
 	{ 0, "static-room", NULL, "how much others may hold of a device of --device-bytes",
 	  OPT_STATIC_ROOM },
-	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'safe > 24GiB'; repeatable",
+	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'reliable > 24GiB'; repeatable",
 	  FRAG_OPT_FAIL_IF },
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW(0),
@@ -40,7 +40,7 @@ struct fit {
 	struct frag_fits fits;
 };
 
-static const char *const paths[] = { "smallest", "safe", "runs", NULL };
+static const char *const paths[] = { "smallest", "reliable", "runs", NULL };
 
 static int fit_set_option(void *ctx, int id, const char *value, struct frag_error *err)
 {
@@ -115,7 +115,7 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 static double value_at(const void *ctx, const char *path)
 {
 	const struct frag_fit *fit = ctx;
-	const uint64_t bytes = strcmp(path, "safe") == 0 ? fit->safe : fit->smallest;
+	const uint64_t bytes = strcmp(path, "reliable") == 0 ? fit->safe : fit->smallest;
 
 	if (strcmp(path, "runs") == 0)
 		return (double)fit->runs;

@@ -60,7 +60,7 @@ struct ranks {
 /* The figures by their names, then these. */
 static const char *const paths[] = {
 	[FRAG_RANK_RESERVED] = "reserved", [FRAG_RANK_REQUESTED] = "requested",
-	[FRAG_RANK_LOST] = "lost", "counts.ooms", "apart", "spread", NULL,
+	[FRAG_RANK_LOST] = "wasted", "counts.ooms", "apart", "spread", NULL,
 };
 
 static int ranks_set_option(void *ctx, int id, const char *value, struct frag_error *err)

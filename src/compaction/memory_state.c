@@ -57,7 +57,7 @@ static void add_block(struct painter *p, const struct frag_block_view *b, frag_b
 	s->count++;
 	if (b->state == FRAG_FREE) {
 		s->free += b->bytes;
-		s->stranded += s->page ? held_back(b, s->page) : b->bytes;
+		s->non_releasable += s->page ? held_back(b, s->page) : b->bytes;
 	}
 	if (!frag_is_live(to))
 		return;
@@ -104,7 +104,7 @@ static void memory_state_settle(struct frag_memory_state *scene)
 		struct frag_scene_segment *s = &scene->segments[i];
 
 		if (!s->pins && !s->kept && !s->page)
-			s->stranded = 0;
+			s->non_releasable = 0;
 	}
 	if (scene->segment_count)
 		qsort(scene->segments, scene->segment_count, sizeof(*scene->segments),

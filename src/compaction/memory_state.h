@@ -21,7 +21,7 @@ struct frag_scene_segment {
 	uint64_t page;          /* of a range; else 0 */
 	uint64_t slot_size;     /* of a carved slab; else 0 */
 	uint64_t free;          /* bytes of free blocks */
-	uint64_t stranded;      /* of them, those that live blocks keep from going back */
+	uint64_t non_releasable;      /* of them, those that live blocks keep from going back */
 	uint64_t live;          /* bytes of allocated and pending blocks */
 	uint32_t pins;          /* how many those are */
 	uint32_t fixed;         /* of them, pending ones and nobody's: they are not moved */

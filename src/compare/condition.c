@@ -9,6 +9,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/name_list.h"
+#include "base/old_names.h"
 #include "base/suggest.h"
 #include "base/parse.h"
 #include "base/c_locale.h"
@@ -149,14 +150,16 @@ static int parse_head(struct frag_condition *c, const char *text, const char **r
 {
 	const char *word = skip_space(text), *p = word;
 	size_t length = strcspn(p, " \t<>=!");
+	char old[sizeof(c->path)];
 
 	snprintf(c->text, sizeof(c->text), "%s", text);
 	if (length == 0 || length >= sizeof(c->path))
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--fail-if '%.100s': PATH OP VALUE is required, as in"
 				 " 'peak.reserved > 4GiB'", text);
-	memcpy(c->path, p, length);
-	c->path[length] = '\0';
+	memcpy(old, p, length);
+	old[length] = '\0';
+	frag_new_path(old, c->path, sizeof(c->path));
 	if (strcmp(c->path, "oom") == 0)
 		snprintf(c->path, sizeof(c->path), "counts.ooms");
 	p = skip_space(p + length);

@@ -262,7 +262,7 @@ int frag_baseline_write(const struct frag_run_set *set, FILE *f, struct frag_err
 {
 	int rc = 0;
 
-	fputs("{\"format\": \"fragsim-baseline\", \"version\": 1,\n"
+	fputs("{\"format\": \"fragsim-baseline\", \"version\": 2,\n"
 	      " \"tool\": {\"name\": \"fragsim\", \"version\": \"" FRAG_VERSION "\"},\n", f);
 	put_given(f, &set->given);
 	fputs(" \"traces\": [\n", f);

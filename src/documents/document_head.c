@@ -7,12 +7,26 @@
 #include "fragsim/version.h"
 #include "policy/param.h"
 
+/* Version 2 renamed members (base/old_names.c); formats that had none of those stay at version 1. */
+static uint64_t version_of(const char *format)
+{
+	static const char *const first[] = {
+		"fragsim-cards", "fragsim-info", "fragsim-leaks", "fragsim-placement",
+		"fragsim-policies", "fragsim-profile", "fragsim-sweep",
+	};
+
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		if (strcmp(first[i], format) == 0)
+			return 1;
+	return 2;
+}
+
 struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format)
 {
 	struct frag_node_ref root = frag_json_begin(doc);
 
 	frag_json_text(root, "format", format);
-	frag_json_u64(root, "version", 1);
+	frag_json_u64(root, "version", version_of(format));
 	return root;
 }
 

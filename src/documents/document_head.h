@@ -6,7 +6,7 @@
 #include "fragsim/policy.h"
 #include "fragsim/trace.h"
 
-/* The document's root, with its format and version 1. */
+/* The document's root, with its format and the version of that. */
 struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format);
 
 /* What wrote it: a member `tool`. */

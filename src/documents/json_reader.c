@@ -8,7 +8,9 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "base/old_names.h"
 #include "input/text_file.h"
+#include "base/old_names.h"
 #include "input/json_scan.h"
 
 #define COUNT_REQUIRED "an integer from 0 to 2^53-1 is required"
@@ -47,6 +49,15 @@ void frag_bad_memory(struct frag_members *r)
 		r->rc = frag_fail_nomem(r->err);
 }
 
+/* How often the member is there, by its name or by the one that version 1 had; *node is one. */
+static uint32_t find_member(const struct frag_at *in, const char *key, struct frag_node_ref *node)
+{
+	const uint32_t count = frag_json_member(in->node, key, node);
+	const char *old = count ? NULL : frag_old_name(key);
+
+	return old ? frag_json_member(in->node, old, node) : count;
+}
+
 struct frag_at frag_take(struct frag_members *r, const struct frag_at *in, const char *key,
 		      enum frag_json_kind kind, const char *wanted)
 {
@@ -55,7 +66,7 @@ struct frag_at frag_take(struct frag_members *r, const struct frag_at *in, const
 
 	if (r->rc || !in->node.node)
 		return at;
-	count = frag_json_member(in->node, key, &at.node);
+	count = find_member(in, key, &at.node);
 	if (count == 0)
 		frag_bad(r, &at, "this member is missing");
 	else if (count > 1)
@@ -76,14 +87,14 @@ bool frag_has(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_node_ref ignored;
 
-	return !r->rc && frag_json_member(in->node, key, &ignored) > 0;
+	return !r->rc && find_member(in, key, &ignored) > 0;
 }
 
 bool frag_is_null(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_node_ref node;
 
-	return !r->rc && frag_json_member(in->node, key, &node) == 1
+	return !r->rc && find_member(in, key, &node) == 1
 	       && frag_json_kind(node) == FRAG_JSON_NULL;
 }
 
@@ -155,6 +166,7 @@ uint32_t frag_take_format(struct frag_members *r, const struct frag_at *root,
 {
 	const struct frag_at version = { .up = root, .key = "version" };
 	struct frag_at format = { .up = root, .key = "format" };
+	uint64_t number;
 	uint32_t i = 0;
 
 	FRAG_ASSERT(formats[0]);
@@ -171,8 +183,9 @@ uint32_t frag_take_format(struct frag_members *r, const struct frag_at *root,
 		i++;
 	if (!formats[i])
 		frag_bad(r, &format, wanted);
-	if (frag_take_count(r, root, version.key) != 1)
-		frag_bad(r, &version, "this fragsim reads version 1");
+	number = frag_take_count(r, root, version.key);
+	if (number != 1 && number != 2)
+		frag_bad(r, &version, "this fragsim reads versions 1 and 2");
 	return i;
 }
 

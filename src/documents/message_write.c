@@ -48,7 +48,7 @@ void frag_message_write(const struct frag_message *m, uint64_t count, struct fra
 
 	p = message_write_put(p,
 			      count ? ", {"
-				    : "{\n\t\"format\":\t\"fragsim-message\",\n\t\"version\":\t1,\n"
+				    : "{\n\t\"format\":\t\"fragsim-message\",\n\t\"version\":\t2,\n"
 				      "\t\"messages\":\t[{");
 	p = message_write_put(p, MEMBER "\"wording\":\t\"");
 	p = message_write_put(p, frag_wording_name(m->wording));

@@ -13,6 +13,7 @@
 
 #include "base/format.h"
 #include "base/array_grow.h"
+#include "base/old_names.h"
 #include "base/string_stream.h"
 #include "base/path.h"
 #include "base/c_locale.h"
@@ -206,15 +207,18 @@ static void read_policy(struct frag_members *r, const struct frag_at *run, struc
 
 static void read_status(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
 {
+	const char *old;
 	struct frag_at at = frag_take(r, run, "status", FRAG_JSON_STRING,
-				      "ok, oom or interrupted is required");
+				      "fits, oom or interrupted is required");
 
 	for (int i = FRAG_RUN_OK; i <= FRAG_RUN_INTERRUPTED && !r->rc; i++) {
 		to->status = (enum frag_run_status)i;
-		if (strcmp(frag_json_string(at.node), frag_run_status_name(to->status)) == 0)
+		old = frag_old_name(frag_run_status_name(to->status));
+		if (strcmp(frag_json_string(at.node), frag_run_status_name(to->status)) == 0
+		    || (old && strcmp(frag_json_string(at.node), old) == 0))
 			return;
 	}
-	frag_bad(r, &at, "ok, oom or interrupted is required");
+	frag_bad(r, &at, "fits, oom or interrupted is required");
 }
 
 /* Only the first is kept: a comparison asks where a run first failed. */

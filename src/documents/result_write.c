@@ -43,7 +43,7 @@ static void put_needs(struct frag_node_ref in, const struct frag_result *r,
 	frag_json_u64(o, "allocated", a->allocated);
 	frag_json_u64(o, "without_fragmentation", frag_answer_floor(a, r));
 	frag_json_u64_or_null(o, "smallest", a->smallest > 0, a->smallest);
-	frag_json_u64_or_null(o, "safe", a->safe > 0, a->safe);
+	frag_json_u64_or_null(o, "reliable", a->safe > 0, a->safe);
 	frag_json_u64_or_null(o, "more_than", !a->smallest && a->failing, a->failing - 1);
 }
 
@@ -52,13 +52,13 @@ static void put_lost(struct frag_node_ref in, const struct frag_result *r)
 	struct frag_node_ref o;
 
 	if (r->oom_count) {
-		frag_json_null(in, "lost");
+		frag_json_null(in, "wasted");
 		frag_json_null(in, "cached");
 		return;
 	}
-	o = frag_json_object(in, "lost");
-	frag_json_u64(o, "bytes", r->at_peak.lost);
-	frag_json_u64(o, "most", r->peak.lost);
+	o = frag_json_object(in, "wasted");
+	frag_json_u64(o, "bytes", r->at_peak.wasted);
+	frag_json_u64(o, "most", r->peak.wasted);
 	frag_json_u64(in, "cached", r->at_peak.releasable);
 }
 
@@ -69,7 +69,7 @@ static void put_pin(struct frag_node_ref list, const struct frag_blocking_tag *p
 	frag_json_raw(o, "tag", pin->tag);
 	frag_json_u64(o, "bytes", pin->bytes);
 	frag_json_u64(o, "blocks", pin->blocks);
-	frag_json_u64(o, "free", pin->stranded);
+	frag_json_u64(o, "free", pin->non_releasable);
 	frag_json_u64(o, "places", pin->places);
 	frag_json_bool(o, "alone", pin->alone);
 }
@@ -88,7 +88,7 @@ static void put_pinned(struct frag_node_ref in, const struct frag_result *r,
 
 		put_pin(list, &(struct frag_blocking_tag){
 			.tag = h->tag, .bytes = h->bytes, .blocks = h->blocks, .places = 1,
-			.stranded = hole->bytes - hole->live, .alone = hole->holder_count == 1,
+			.non_releasable = hole->bytes - hole->live, .alone = hole->holder_count == 1,
 		});
 	}
 }
@@ -104,7 +104,7 @@ static void put_try(struct frag_node_ref in, const struct frag_diagnosis *a)
 		frag_json_text(o, "alloc_conf", conf);
 		frag_json_u64(o, "requested", a->remedy.requested);
 		frag_json_u64(o, "reserved", a->remedy.reserved);
-		frag_json_u64(o, "lost", a->remedy.lost);
+		frag_json_u64(o, "wasted", a->remedy.wasted);
 	} else {
 		frag_json_null(in, "try");
 	}
@@ -126,7 +126,7 @@ static void frag_json_answer(struct frag_node_ref run, const struct frag_result 
 	frag_json_text(o, "cause", cause_of(r));
 	put_needs(o, r, a);
 	frag_json_bool(o, "hopeless", frag_diagnosis_exceeds_capacity(a, r));
-	frag_json_bool(o, "tight", frag_diagnosis_is_nearly_full(a, r));
+	frag_json_bool(o, "nearly_full", frag_diagnosis_is_nearly_full(a, r));
 	put_lost(o, r);
 	put_pinned(o, r, a);
 	if (r->oom_count)

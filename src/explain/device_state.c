@@ -15,7 +15,7 @@ struct mooring {
 };
 
 struct place {
-	uint64_t stranded;
+	uint64_t non_releasable;
 	uint32_t tags;          /* different ones */
 };
 
@@ -35,7 +35,7 @@ struct survey {
 	uint64_t free;                  /* bytes */
 	bool moored;                    /* the block before is live: */
 	struct mooring last;            /* without bytes where the gap before it has them */
-	uint64_t gap;                   /* stranded bytes after it; in a range */
+	uint64_t gap;                   /* non-releasable bytes after it; in a range */
 	bool ranges;                    /* a place is in one */
 	bool failed;                    /* memory is short */
 };
@@ -87,10 +87,10 @@ static void add_mooring(struct survey *s, struct mooring m)
 	s->moorings[s->mooring_count++] = m;
 }
 
-/* The moorings since the last place are of one that has so many stranded bytes, if any. */
-static void end_place(struct survey *s, uint64_t stranded)
+/* The moorings since the last place are of one that has so many non-releasable bytes, if any. */
+static void end_place(struct survey *s, uint64_t non_releasable)
 {
-	if (!stranded || s->first == s->mooring_count) {
+	if (!non_releasable || s->first == s->mooring_count) {
 		s->mooring_count = s->first;
 		return;
 	}
@@ -99,7 +99,7 @@ static void end_place(struct survey *s, uint64_t stranded)
 		s->failed = true;
 		return;
 	}
-	s->places[s->place_count++] = (struct place){ .stranded = stranded };
+	s->places[s->place_count++] = (struct place){ .non_releasable = non_releasable };
 	s->first = s->mooring_count;
 }
 
@@ -196,8 +196,8 @@ static int by_alone(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
-	if (x->alone.stranded != y->alone.stranded)
-		return x->alone.stranded > y->alone.stranded ? -1 : 1;
+	if (x->alone.non_releasable != y->alone.non_releasable)
+		return x->alone.non_releasable > y->alone.non_releasable ? -1 : 1;
 	return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
@@ -205,8 +205,8 @@ static int by_shared(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
-	if (x->shared.stranded != y->shared.stranded)
-		return x->shared.stranded > y->shared.stranded ? -1 : 1;
+	if (x->shared.non_releasable != y->shared.non_releasable)
+		return x->shared.non_releasable > y->shared.non_releasable ? -1 : 1;
 	return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
@@ -232,7 +232,7 @@ static uint32_t make_shares(const struct survey *s, struct share *shares)
 		pin = place->tags == 1 ? &shares[count - 1].alone : &shares[count - 1].shared;
 		pin->bytes += m->bytes;
 		pin->blocks += m->blocks;
-		pin->stranded += place->stranded;
+		pin->non_releasable += place->non_releasable;
 		pin->places++;
 	}
 	return count;
@@ -246,13 +246,13 @@ static int keep_pins(struct frag_device_state *moment, const struct frag_symbols
 	if (!count)
 		return 0;
 	qsort(shares, count, sizeof(*shares), by_alone);
-	alone = shares[0].alone.stranded > 0;
+	alone = shares[0].alone.non_releasable > 0;
 	if (!alone)
 		qsort(shares, count, sizeof(*shares), by_shared);
 	for (uint32_t i = 0; i < count && i < FRAG_PINS_MAX; i++) {
 		struct frag_blocking_tag *to = &moment->pins[i];
 
-		if (alone && !shares[i].alone.stranded)
+		if (alone && !shares[i].alone.non_releasable)
 			break;
 		*to = alone ? shares[i].alone : shares[i].shared;
 		to->alone = alone;
@@ -280,7 +280,7 @@ static int find_pins(struct frag_device_state *moment, struct survey *s)
 	moment->places = s->place_count;
 	moment->ranges = s->ranges;
 	for (uint32_t i = 0; i < s->place_count; i++)
-		moment->stranded += s->places[i].stranded;
+		moment->non_releasable += s->places[i].non_releasable;
 	rc = keep_pins(moment, frag_sim_symbols(s->sim), shares, make_shares(s, shares));
 	free(shares);
 	return rc;

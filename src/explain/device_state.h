@@ -13,7 +13,7 @@
 struct frag_blocking_tag {
 	char    *tag;           /* as JSON text with its quotes; NULL: blocks without one */
 	uint64_t bytes, blocks; /* of them, in the segments or pages concerned */
-	uint64_t stranded;      /* free bytes there */
+	uint64_t non_releasable;      /* free bytes there */
 	uint32_t places;        /* segments; in a range, free blocks */
 	bool     alone;         /* no other tag has blocks there; else others pin them as well */
 };
@@ -25,7 +25,7 @@ struct frag_device_state {
 	/* the tags that pin most by themselves; where none does, those that do with others */
 	struct frag_blocking_tag pins[FRAG_PINS_MAX];
 	uint32_t pin_count;
-	uint64_t stranded;      /* free bytes that are pinned */
+	uint64_t non_releasable;      /* free bytes that are pinned */
 	uint32_t places;        /* that have some */
 	bool     ranges;        /* expandable ones are among them */
 };

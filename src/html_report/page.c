@@ -426,9 +426,9 @@ RARE static int note_oom(struct frag_page *page, struct frag_page_device *d,
 }
 
 /* At the last step that was seen, as the next two. */
-RARE static void note_worst(struct frag_page_device *d, uint64_t stranded)
+RARE static void note_worst(struct frag_page_device *d, uint64_t non_releasable)
 {
-	d->stranded = stranded;
+	d->non_releasable = non_releasable;
 	d->worst.step = d->end - 1;
 	begin_window(d, &d->worst);
 }
@@ -459,13 +459,13 @@ static int note_step(struct frag_page *page, struct frag_page_device *d,
 	const uint64_t now = step->event->step;
 	const uint64_t reserved = m->reserved, allocated = m->allocated;
 
-	frag_window_add(&d->recent, now, reserved, allocated, m->requested, m->stranded);
-	frag_line_add(&d->line, now, reserved, allocated, m->requested, m->stranded);
+	frag_window_add(&d->recent, now, reserved, allocated, m->requested, m->non_releasable);
+	frag_line_add(&d->line, now, reserved, allocated, m->requested, m->non_releasable);
 	d->end = now + 1;
 	if (reserved >= d->highest[0] && (reserved > d->highest[0] || allocated > d->highest[1]))
 		note_peak(page, d, reserved, allocated);
-	if (m->stranded > d->stranded)
-		note_worst(d, m->stranded);
+	if (m->non_releasable > d->non_releasable)
+		note_worst(d, m->non_releasable);
 	if (d->recent.seen >= d->window_due)
 		take_windows(d, false);
 	if (now == page->look && note_look(page, d))

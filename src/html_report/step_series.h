@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum frag_line_figure {
-	FRAG_LINE_RESERVED, FRAG_LINE_ALLOCATED, FRAG_LINE_REQUESTED, FRAG_LINE_STRANDED,
+	FRAG_LINE_RESERVED, FRAG_LINE_ALLOCATED, FRAG_LINE_REQUESTED, FRAG_LINE_NON_RELEASABLE,
 	FRAG_LINE_FIGURES,
 };
 
@@ -52,7 +52,7 @@ static inline void frag_line_widen(struct frag_series_bucket *b, enum frag_line_
 
 /* Steps come in order, and there are many: each figure by itself, in line. */
 static inline void frag_line_add(struct frag_line *line, uint64_t step, uint64_t reserved,
-				 uint64_t allocated, uint64_t requested, uint64_t stranded)
+				 uint64_t allocated, uint64_t requested, uint64_t non_releasable)
 {
 	const uint64_t i = step >> line->shift;
 	struct frag_series_bucket *b = i < line->count ? &line->bucket[i]
@@ -61,14 +61,14 @@ static inline void frag_line_add(struct frag_line *line, uint64_t step, uint64_t
 	frag_line_widen(b, FRAG_LINE_RESERVED, reserved);
 	frag_line_widen(b, FRAG_LINE_ALLOCATED, allocated);
 	frag_line_widen(b, FRAG_LINE_REQUESTED, requested);
-	frag_line_widen(b, FRAG_LINE_STRANDED, stranded);
+	frag_line_widen(b, FRAG_LINE_NON_RELEASABLE, non_releasable);
 }
 
 /* After the last one: a bucket without a step becomes as the one before it. */
 void frag_line_fill(struct frag_line *line);
 
 static inline void frag_window_add(struct frag_window_line *ring, uint64_t step, uint64_t reserved,
-				   uint64_t allocated, uint64_t requested, uint64_t stranded)
+				   uint64_t allocated, uint64_t requested, uint64_t non_releasable)
 {
 	struct frag_line_step *to = &ring->step[ring->seen++ % FRAG_WINDOW_MAX];
 
@@ -76,7 +76,7 @@ static inline void frag_window_add(struct frag_window_line *ring, uint64_t step,
 	to->at[FRAG_LINE_RESERVED] = reserved;
 	to->at[FRAG_LINE_ALLOCATED] = allocated;
 	to->at[FRAG_LINE_REQUESTED] = requested;
-	to->at[FRAG_LINE_STRANDED] = stranded;
+	to->at[FRAG_LINE_NON_RELEASABLE] = non_releasable;
 }
 
 /* Takes what the ring has, the oldest first. */

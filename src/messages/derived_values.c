@@ -145,9 +145,9 @@ void frag_message_judge(struct frag_message *m)
 const char *frag_shortage_name(enum frag_oom_verdict shortage)
 {
 	static const char *const names[] = {
-		[FRAG_SHORT_OVER_DEVICE] = "over_device", [FRAG_SHORT_REFUSED] = "refused",
+		[FRAG_SHORT_OVER_DEVICE] = "request_too_large", [FRAG_SHORT_REFUSED] = "refused",
 		[FRAG_SHORT_OUTSIDE] = "outside", [FRAG_SHORT_CAPACITY] = "capacity",
-		[FRAG_SHORT_TIGHT] = "tight", [FRAG_SHORT_FRAGMENTATION] = "fragmentation",
+		[FRAG_SHORT_TIGHT] = "nearly_full", [FRAG_SHORT_FRAGMENTATION] = "fragmentation",
 		[FRAG_SHORT_UNKNOWN] = "unknown",
 	};
 

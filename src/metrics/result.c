@@ -8,7 +8,7 @@
 
 const char *frag_run_status_name(enum frag_run_status status)
 {
-	static const char *const names[] = { "ok", "oom", "interrupted" };
+	static const char *const names[] = { "fits", "oom", "interrupted" };
 
 	return names[status];
 }

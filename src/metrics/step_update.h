@@ -25,9 +25,9 @@
 	X(blocks, b->blocks)                                                  \
 	X(holes, b->holes)
 #define CHANGING_BY_TWO(D)                                                    \
-	D(stranded, b->free, b->releasable)                                   \
+	D(non_releasable, b->free, b->releasable)                                   \
 	D(waste, b->reserved, b->active + b->free)                            \
-	D(lost, b->reserved, b->requested + b->releasable)
+	D(wasted, b->reserved, b->requested + b->releasable)
 #define BY_CALLS(X)                                                           \
 	X(reserved, b->reserved, b->step_peak_reserved)                       \
 	X(segments, b->segments, b->step_peak_segments)                       \

@@ -6,7 +6,7 @@
 
 const char *const frag_rank_figure_names[FRAG_RANK_FIGURES] = {
 	[FRAG_RANK_RESERVED] = "reserved", [FRAG_RANK_REQUESTED] = "requested",
-	[FRAG_RANK_LOST] = "lost",
+	[FRAG_RANK_LOST] = "wasted",
 };
 
 #define BESIDE 10       /* a device with so many times less than another is beside it */

@@ -48,7 +48,7 @@ void frag_ranking_fini(struct frag_ranking *ranking);   /* one that is zeroed is
 /* The most that any row has, compared or not. */
 uint64_t frag_ranking_most(const struct frag_ranking *ranking, int figure);
 
-/* "reserved", "requested", "lost". */
+/* "reserved", "requested", "wasted". */
 extern const char *const frag_rank_figure_names[FRAG_RANK_FIGURES];
 
 #endif

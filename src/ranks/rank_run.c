@@ -54,7 +54,7 @@ static void take_figures(struct frag_ranked *row, const struct frag_result *r, u
 		.figure = {
 			[FRAG_RANK_RESERVED] = r->peak.reserved,
 			[FRAG_RANK_REQUESTED] = r->peak.requested,
-			[FRAG_RANK_LOST] = r->at_peak.lost,
+			[FRAG_RANK_LOST] = r->at_peak.wasted,
 		},
 		.peak_step = r->peak_step, .ooms = r->counts.ooms,
 	};

@@ -208,7 +208,7 @@ static int try_remedy(struct frag_diagnosis *a, struct frag_trials *t,
 	if (!rc && is_remedy(run, &o))
 		a->remedy = (struct frag_setting_fix){
 			.found = true, .choice = choice, .requested = o.requested,
-			.reserved = o.reserved, .lost = o.lost,
+			.reserved = o.reserved, .wasted = o.wasted,
 		};
 	return 0;
 }
@@ -222,7 +222,7 @@ static int find_remedy(struct frag_diagnosis *a, struct frag_trials *t,
 
 	if (!run->choice.ops->settings)
 		return 0;
-	if (fits && (double)run->at_peak.lost
+	if (fits && (double)run->at_peak.wasted
 		    < WORTH_IT * (double)run->peak.requested)
 		return 0;
 	for (uint32_t i = 0; i < FRAG_REMEDIES && !rc && !a->remedy.found && !(fits && i); i++)

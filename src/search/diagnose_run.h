@@ -13,7 +13,7 @@ struct frag_setting_fix {
 	bool found;
 	struct frag_choice choice;      /* the run's own, with that setting */
 	uint64_t requested, reserved;   /* peaks */
-	uint64_t lost;                  /* at the peak of reserved */
+	uint64_t wasted;                 /* at the peak of reserved */
 };
 
 /* Of one policy on one device. Bytes. */

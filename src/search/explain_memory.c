@@ -54,8 +54,8 @@ static int by_stranded(const void *a, const void *b)
 {
 	const struct frag_pinned_segment *x = a, *y = b;
 
-	if (x->stranded != y->stranded)
-		return x->stranded > y->stranded ? -1 : 1;
+	if (x->non_releasable != y->non_releasable)
+		return x->non_releasable > y->non_releasable ? -1 : 1;
 	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
@@ -91,11 +91,11 @@ static bool fill_segments(const struct account *a)
 		const struct frag_scene_segment *seg = &a->scene->segments[i];
 		struct frag_pinned_segment *to = &m->segments[m->segment_count];
 
-		if (!seg->pins || !seg->stranded)
+		if (!seg->pins || !seg->non_releasable)
 			continue;
 		m->segment_count++;
 		*to = (struct frag_pinned_segment){
-			.ordinal = seg->ordinal, .bytes = seg->bytes, .stranded = seg->stranded,
+			.ordinal = seg->ordinal, .bytes = seg->bytes, .non_releasable = seg->non_releasable,
 			.range = seg->page != 0,
 		};
 		if (!fill_pins(a, seg, to))
@@ -312,7 +312,7 @@ static bool fill_pools(struct account *a)
 		m->pools[k].reserved += seg->bytes;
 		m->pools[k].live += seg->live;
 		m->pools[k].free += seg->free;
-		m->pools[k].stranded += seg->stranded;
+		m->pools[k].non_releasable += seg->non_releasable;
 	}
 	if (m->pool_count)
 		qsort(m->pools, m->pool_count, sizeof(*m->pools), by_pool);
@@ -367,7 +367,7 @@ static enum frag_culprit explain_memory_judge(const struct frag_pinned_segment *
 	uint64_t of[FRAG_CULPRIT_LEFT + 1] = { 0 };
 	enum frag_culprit who = FRAG_CULPRIT_LEFT;
 
-	if (s->range || s->bytes <= SMALL_SEGMENT || s->stranded < s->bytes / 4)
+	if (s->range || s->bytes <= SMALL_SEGMENT || s->non_releasable < s->bytes / 4)
 		return FRAG_CULPRIT_NONE;
 	for (uint32_t i = 0; i < s->pin_count; i++)
 		of[role_of(s, &s->pins[i])] += s->pins[i].bytes;
@@ -379,7 +379,7 @@ static enum frag_culprit explain_memory_judge(const struct frag_pinned_segment *
 	return who;
 }
 
-/* The tag of the largest pin of the culprits, in the segment with most stranded bytes. */
+/* The tag of the largest pin of the culprits, in the segment with most non-releasable bytes. */
 static const char *largest_tag(const struct frag_pinned_segment *s, enum frag_culprit who)
 {
 	const struct frag_blocking_block *largest = NULL;
@@ -394,7 +394,7 @@ static const char *largest_tag(const struct frag_pinned_segment *s, enum frag_cu
 /* Of the segments that the move leaves, or of all: false where nobody can be named. */
 static bool find_culprit(struct frag_explained *m, bool of_move)
 {
-	uint64_t stranded[FRAG_CULPRIT_LEFT + 1] = { 0 }, bytes[FRAG_CULPRIT_LEFT + 1] = { 0 };
+	uint64_t non_releasable[FRAG_CULPRIT_LEFT + 1] = { 0 }, bytes[FRAG_CULPRIT_LEFT + 1] = { 0 };
 	const struct frag_pinned_segment *first[FRAG_CULPRIT_LEFT + 1] = { NULL };
 	enum frag_culprit who = FRAG_CULPRIT_LATE;
 
@@ -405,16 +405,16 @@ static bool find_culprit(struct frag_explained *m, bool of_move)
 							  ? explain_memory_judge(s, &theirs)
 							  : FRAG_CULPRIT_NONE;
 
-		stranded[culprit] += s->stranded;
+		non_releasable[culprit] += s->non_releasable;
 		bytes[culprit] += theirs;
 		first[culprit] = first[culprit] ? first[culprit] : s;
 	}
-	if (stranded[FRAG_CULPRIT_LEFT] > stranded[FRAG_CULPRIT_LATE])
+	if (non_releasable[FRAG_CULPRIT_LEFT] > non_releasable[FRAG_CULPRIT_LATE])
 		who = FRAG_CULPRIT_LEFT;
 	if (!first[who])
 		return false;
 	m->culprit = who;
-	m->culprit_stranded = stranded[who];
+	m->culprit_non_releasable = non_releasable[who];
 	m->culprit_bytes = bytes[who];
 	m->culprit_tag = largest_tag(first[who], who);
 	return true;

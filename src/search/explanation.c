@@ -164,10 +164,10 @@ static int frag_find_alternatives(const struct frag_explanation *x, struct frag_
 }
 
 const char *const frag_failure_names[] = {
-	[FRAG_FAILURE_NONE] = NULL, [FRAG_FAILURE_OVER_DEVICE] = "over_device",
-	[FRAG_FAILURE_CAPACITY] = "capacity", [FRAG_FAILURE_SPURIOUS] = "spurious",
+	[FRAG_FAILURE_NONE] = NULL, [FRAG_FAILURE_OVER_DEVICE] = "request_too_large",
+	[FRAG_FAILURE_CAPACITY] = "capacity", [FRAG_FAILURE_SPURIOUS] = "transient",
 	[FRAG_FAILURE_PENDING] = "pending", [FRAG_FAILURE_LIMIT] = "limit",
-	[FRAG_FAILURE_TIGHT] = "tight", [FRAG_FAILURE_FRAGMENTATION] = "fragmentation",
+	[FRAG_FAILURE_TIGHT] = "nearly_full", [FRAG_FAILURE_FRAGMENTATION] = "fragmentation",
 };
 
 const char *const frag_moment_kind_names[] = {
@@ -254,7 +254,7 @@ static void fill_figures(struct frag_explained *m, const struct frag_device_figu
 	m->live = now->active;
 	m->free = now->free;
 	m->releasable = now->releasable;
-	m->stranded = now->stranded;
+	m->non_releasable = now->non_releasable;
 	m->limited = d->total > 0;
 	m->limit = oom ? oom->limit : UINT64_MAX;
 	if (m->limited) {
@@ -546,7 +546,7 @@ static int begin_study(struct study *s, struct frag_error *err)
 
 /* Steps at which something is the most, of each device. */
 struct heights {
-	struct frag_height { uint64_t stranded, step; bool any; } *of;
+	struct frag_height { uint64_t non_releasable, step; bool any; } *of;
 };
 
 static int note_height(void *ctx, const struct frag_step *step, struct frag_error *err)
@@ -554,8 +554,8 @@ static int note_height(void *ctx, const struct frag_step *step, struct frag_erro
 	struct frag_height *h = &((struct heights *)ctx)->of[step->device];
 
 	(void)err;
-	if (step->metrics && (!h->any || step->metrics->stranded > h->stranded))
-		*h = (struct frag_height){ step->metrics->stranded, step->event->step, true };
+	if (step->metrics && (!h->any || step->metrics->non_releasable > h->non_releasable))
+		*h = (struct frag_height){ step->metrics->non_releasable, step->event->step, true };
 	return 0;
 }
 

@@ -19,7 +19,7 @@ enum frag_failure {
 	FRAG_FAILURE_TIGHT,             /* all but 5 % is live then */
 	FRAG_FAILURE_FRAGMENTATION,
 };
-extern const char *const frag_failure_names[];  /* "over_device", ..., NULL for the first */
+extern const char *const frag_failure_names[];  /* "request_too_large", ..., NULL for the first */
 
 enum frag_moment_kind {
 	FRAG_MOMENT_OOM, FRAG_MOMENT_PEAK, FRAG_MOMENT_WORST, FRAG_MOMENT_STEP, FRAG_MOMENT_MARK,
@@ -47,7 +47,7 @@ struct frag_awaited {
 
 struct frag_pinned_segment {
 	uint32_t ordinal;
-	uint64_t bytes, stranded;
+	uint64_t bytes, non_releasable;
 	uint64_t there;         /* step; it was obtained at this one, or before */
 	bool range;
 	struct frag_blocking_block *pins;      /* by offset */
@@ -74,7 +74,7 @@ struct frag_pool_row {
 	uint32_t pool;          /* in the order in which the trace names them, from 1 */
 	uint32_t segments;
 	char *name;             /* as JSON: what the trace calls it */
-	uint64_t reserved, live, free, stranded;
+	uint64_t reserved, live, free, non_releasable;
 };
 
 /* Who it usually is. */
@@ -92,14 +92,14 @@ struct frag_explained {
 	uint64_t demand;        /* what was asked of the device last */
 	uint64_t missing;       /* of that */
 	uint64_t largest_sought;        /* free block where it was looked for */
-	uint64_t live, free, releasable, stranded;
+	uint64_t live, free, releasable, non_releasable;
 	bool limited;           /* the device has a capacity; else the next two are not set */
 	uint64_t device_free, outside;
 	uint64_t limit;         /* by a fraction of the program's own; UINT64_MAX: none */
 	uint64_t largest_now, largest_after_flush, largest_after_compaction;
 	bool fits_known, fits;  /* the blocks of the whole trace, at their peak */
 	uint64_t peak;          /* of them, where it is known */
-	struct frag_pinned_segment *segments;   /* the most stranded bytes first */
+	struct frag_pinned_segment *segments;   /* the most non-releasable bytes first */
 	uint32_t segment_count;
 	struct frag_record_buffer *held; /* by tag, the most bytes first */
 	uint32_t held_count;
@@ -119,7 +119,7 @@ struct frag_explained {
 	uint32_t move_count;
 	uint32_t tried;         /* candidates */
 	enum frag_culprit culprit;
-	uint64_t culprit_stranded, culprit_bytes;       /* bytes that they keep, and theirs */
+	uint64_t culprit_non_releasable, culprit_bytes;       /* bytes that they keep, and theirs */
 	const char *culprit_tag;        /* as JSON, of most of them; borrowed; NULL: none */
 	struct frag_choice *survivors;  /* they borrow what they name */
 	uint32_t survivor_count, others;        /* of so many others */

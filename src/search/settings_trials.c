@@ -45,7 +45,7 @@ static struct frag_trial_figures figures_of(const struct frag_result *run)
 	return (struct frag_trial_figures){
 		.status = run->status, .requested = run->peak.requested,
 		.allocated = run->peak.allocated, .reserved = run->peak.reserved,
-		.lost = run->at_peak.lost,
+		.wasted = run->at_peak.wasted,
 	};
 }
 

@@ -6,10 +6,10 @@
 
 #include "fragsim/engine.h"
 
-/* On one device. Bytes: peaks, and what is lost at that of reserved. */
+/* On one device. Bytes: peaks, and what is wasted at that of reserved. */
 struct frag_trial_figures {
 	enum frag_run_status status;
-	uint64_t requested, allocated, reserved, lost;
+	uint64_t requested, allocated, reserved, wasted;
 };
 
 struct frag_trial {

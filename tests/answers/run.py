@@ -85,8 +85,8 @@ def fails():
     same('a failure', answer('fails', '-p', 'bestfit'), {
         'verdict': 'does not fit', 'cause': 'fragmentation',
         'needs': {'requested': 5 * M, 'allocated': 5 * M, 'without_fragmentation': 5 * M,
-                  'smallest': 8 * M, 'safe': 8 * M, 'more_than': None},
-        'hopeless': False, 'tight': False, 'lost': None, 'cached': None,
+                  'smallest': 8 * M, 'reliable': 8 * M, 'more_than': None},
+        'hopeless': False, 'nearly_full': False, 'wasted': None, 'cached': None,
         # either segment would have done, given back: the first
         'pinned': [{'tag': 'stays', 'bytes': M, 'blocks': 1, 'free': M, 'places': 1,
                     'alone': True}],
@@ -98,7 +98,7 @@ def hopeless():
     """The peak of the requested bytes is more than the device."""
     write('hopeless', 6, alloc(1, 4), alloc(2, 3))
     a = answer('hopeless', '-p', 'bestfit')
-    same('hopeless: the cause', (a['cause'], a['hopeless'], a['tight']), ('capacity', True, False))
+    same('hopeless: the cause', (a['cause'], a['hopeless'], a['nearly_full']), ('capacity', True, False))
     # the second takes a segment of 4 MiB
     same('hopeless: what it needs', (a['needs']['without_fragmentation'], a['needs']['smallest']),
          (7 * M, 8 * M))
@@ -108,7 +108,7 @@ def tight():
     """7 MiB live, and a device of 7.25 MiB, in pages of 2 MiB."""
     write('tight', 0, alloc(1, 4), alloc(2, 3))
     a = answer('tight', '-p', 'bestfit', '--device-bytes', f'{29 * M // 4}B')
-    same('tight', (a['tight'], a['hopeless'], a['cause']), (True, False, 'capacity'))
+    same('tight', (a['nearly_full'], a['hopeless'], a['cause']), (True, False, 'capacity'))
 
 
 def limit():
@@ -126,8 +126,8 @@ def limit():
 FITS = {
     'verdict': 'no limit', 'cause': None,
     'needs': {'requested': 5 * M, 'allocated': 5 * M, 'without_fragmentation': 5 * M,
-              'smallest': None, 'safe': None, 'more_than': None},
-    'hopeless': False, 'tight': False, 'lost': {'bytes': 3 * M, 'most': 3 * M}, 'cached': 0,
+              'smallest': None, 'reliable': None, 'more_than': None},
+    'hopeless': False, 'nearly_full': False, 'wasted': {'bytes': 3 * M, 'most': 3 * M}, 'cached': 0,
     'pinned': [{'tag': 'stays', 'bytes': 2 * M, 'blocks': 2, 'free': 2 * M, 'places': 2,
                 'alone': True},
                {'tag': 'big', 'bytes': 3 * M, 'blocks': 1, 'free': M, 'places': 1, 'alone': True}],
@@ -151,11 +151,11 @@ def cached():
     write('cached', 0, alloc(1, 4), free(1), alloc(2, 5), alloc(3, 2))
     a = answer('cached', '-p', 'bestfit')
     # 4 cached and split for the 2, 6 for the 5: 10 reserved, 7 requested
-    same('cached: nothing, as the next request splits it', (a['cached'], a['lost']['bytes']),
+    same('cached: nothing, as the next request splits it', (a['cached'], a['wasted']['bytes']),
          (0, 3 * M))
     write('cached', 0, alloc(1, 4), free(1), alloc(2, 5))
     a = answer('cached', '-p', 'bestfit')
-    same('cached', (a['cached'], a['lost']['bytes'], a['pinned'][0]['free']), (4 * M, M, M))
+    same('cached', (a['cached'], a['wasted']['bytes'], a['pinned'][0]['free']), (4 * M, M, M))
 
 
 def several_runs():
@@ -190,7 +190,7 @@ def settings():
     runs, report = results('split', '-p', 'pytorch')
     same('try', (runs[0]['answer']['try'], runs[0]['answer']['tried']), ({
         'alloc_conf': 'expandable_segments:True', 'requested': 28 * M, 'reserved': 40 * M,
-        'lost': 12 * M}, 1))
+        'wasted': 12 * M}, 1))
     same('try: the same in the report', row(report, 'try'),
          'PYTORCH_ALLOC_CONF=expandable_segments:True')
     both, report = results('split', '--alloc-conf', '', '--alloc-conf', 'expandable_segments:True')

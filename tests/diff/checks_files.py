@@ -24,7 +24,7 @@ EVENTS = [
 UNUSED = ('tool.name', 'message', 'pytorch', 'answer')
 # of many sizes, each below 2^53
 SUMS = ('requested', 'allocated', 'active', 'reserved', 'free', 'largest_free', 'releasable',
-        'stranded', 'waste', 'lost', 'process_used', 'lower_bound', 'driver_ns', 'calls',
+        'non_releasable', 'waste', 'wasted', 'process_used', 'lower_bound', 'driver_ns', 'calls',
         'unmeasured_calls')
 
 
@@ -204,6 +204,22 @@ def check_mutants(tap: Tap, stage: Stage, name: str, document: dict, good: str, 
     tap.result(f'{count} mutants of {name} are refused, and the member named', faults)
 
 
+def check_version_1(tap: Tap, stage: Stage) -> None:
+    """Documents that the last fragsim with version 1 wrote: names and status of that are read."""
+    for name in ('result.json', 'baseline.json', 'small.ndjson'):
+        (stage.folder / name).write_bytes((ROOT / 'tests/diff/version_1' / name).read_bytes())
+    stage.run('run', '-q', '-p', 'bestfit', '-p', 'pytorch', '--json', 'now.json', 'small.ndjson',
+              statuses=(3,))
+    for title, args, said in (
+            ('a result', ('result.json', 'now.json'), '2 runs compared: 2 same'),
+            ('a baseline', ('-b', 'baseline.json', 'small.ndjson'), '2 runs compared: 2 same'),
+            ('a condition', ('-b', 'baseline.json', '--fail-if', 'peak.stranded > 1KiB',
+                             'small.ndjson'), 'peak.non_releasable is 5241856, as before')):
+        done = stage.run('diff', *args, statuses=(0, 1))
+        tap.result(f'{title} of version 1 is read',
+                   [] if said in done.stdout and not done.stderr else [str(done)])
+
+
 def check_damage(tap: Tap, stage: Stage, good: str) -> None:
     whole = (stage.folder / good).read_bytes()
     cases = {f'cut at {n}': whole[:n] for n in range(0, len(whole) - 2, len(whole) // 23)}
@@ -215,9 +231,9 @@ def check_damage(tap: Tap, stage: Stage, good: str) -> None:
         'a lone surrogate': whole.replace(b'fragsim-result', b'\\ud800'),
         'a trailing comma': whole.rstrip()[:-1] + b',}',
         'too deep': b'[' * 65 + b']' * 65, 'another format': b'{"format":"x","version":1}',
-        'no object': b'7', 'a later version': whole.replace(b'"version":\t1,', b'"version":\t2,'),
+        'no object': b'7', 'a later version': whole.replace(b'"version":\t2,', b'"version":\t3,'),
         'too many keys': whole.replace(b'"align":', b'"k":\t1,' * 4097 + b'"align":'),
-        'a member twice': whole.replace(b'"version":\t1,', b'"version":\t1,"version":\t1,'),
+        'a member twice': whole.replace(b'"version":\t2,', b'"version":\t2,"version":\t2,'),
     }
     faults = []
     for name, text in cases.items():
@@ -399,6 +415,7 @@ def check_failing_writes(tap: Tap, stage: Stage) -> None:
 
 
 def check(tap: Tap, stage: Stage) -> None:
+    check_version_1(tap, stage)
     check_places(tap, stage)
     check_conditions(tap, stage)
     check_counterparts(tap, stage)

@@ -50,7 +50,7 @@ def figures_of(run: dict) -> dict:
         'counts.ooms': run['counts']['ooms'],
         'counts.retries': run['counts']['retries'],
         'device_calls': run['counts']['segment_allocs'] + run['counts']['segment_frees'],
-        'peak.holes': run['peak']['holes'], 'peak.lost': run['peak']['lost'],
+        'peak.holes': run['peak']['holes'], 'peak.wasted': run['peak']['wasted'],
     }
 
 
@@ -275,10 +275,10 @@ def check_unfinished(tap: Tap, stage: Stage) -> None:
     path = stage.trace('ends', [{'op': 'alloc', 'id': i, 'size': '3MiB'} for i in (1, 2)],
                        {'total_bytes': '6MiB', 'granularity_bytes': '1MiB'})
     text = stage.run('diff', '-p', 'direct', '-p', 'buddy', path).stdout.splitlines()
-    rows = [x.split() for x in text if x.split()[:1] in (['ok'], ['OOM'], ['status'])]
+    rows = [x.split() for x in text if x.split()[:1] in (['fits'], ['OOM'], ['status'])]
     tap.result('status is the first column, and a peak that was cut is a least', [
         str(rows)] if [rows[0][:2], rows[1][:4], rows[2]] != [
-            ['status', 'policy'], ['ok', 'direct', '6.00', 'MiB'],
+            ['status', 'policy'], ['fits', 'direct', '6.00', 'MiB'],
             ['OOM', 'buddy', '>=4.00', 'MiB', '>=4.00', 'MiB']] else [])
     reason = 'figures not compared: out of memory at step 1, the base finished'
     tap.result('and why', [x for x in (f'    {reason}',) if x not in text])
@@ -386,7 +386,7 @@ def check_order(tap: Tap, stage: Stage, paths: list[str]) -> None:
 
 def survives(stage: Stage, policy: str, total: int, path: str) -> bool:
     run = stage.json('run', '-q', '-p', policy, '--device-bytes', str(total), path)['runs'][0]
-    return run['status'] == 'ok'
+    return run['status'] == 'fits'
 
 
 def check_smallest(tap: Tap, stage: Stage) -> None:

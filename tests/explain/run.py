@@ -65,7 +65,7 @@ BY_HAND = (
      [*PINNED, alloc('r', 4), free('r'), free('b'), free('c')], PLAIN,
      {'kind': 'oom', 'step': 6, 'verdict': 'fragmentation', 'size': 4 * MIB, 'need': 4 * MIB,
       'missing': 4 * MIB, 'live': 2 * MIB, 'free': 6 * MIB, 'releasable': 0,
-      'stranded': 6 * MIB, 'device_free': 0, 'outside': 0, 'largest_now': 3 * MIB,
+      'non_releasable': 6 * MIB, 'device_free': 0, 'outside': 0, 'largest_now': 3 * MIB,
       'largest_after_flush': 3 * MIB, 'largest_after_compaction': 6 * MIB, 'trace_fits': True,
       'moves': [{'bytes': MIB, 'blocks': 1, 'ids': ['b'], 'from': [0], 'verified': True,
                  'reaches': None}],
@@ -86,17 +86,17 @@ BY_HAND = (
       free('y'), alloc('r', 4)], (*PLAIN, '--block-cost', '0'),
      {'moves': [{'bytes': 2 * MIB, 'blocks': 2, 'ids': ['p', 'q'], 'from': [0],
                  'verified': True, 'reaches': None}]}),
-    ('tight: with the request all is live', head(8),
+    ('nearly_full: with the request all is live', head(8),
      [alloc('b', 2), alloc('x', 2), alloc('c', 2), alloc('y', 2), free('x'), free('y'),
       alloc('r', 4), free('r')], PLAIN,
-     {'verdict': 'tight', 'live': 4 * MIB, 'trace_fits': True,
+     {'verdict': 'nearly_full', 'live': 4 * MIB, 'trace_fits': True,
       'moves': [{'bytes': 2 * MIB, 'blocks': 1, 'ids': ['b'], 'from': [0], 'verified': True,
                  'reaches': None}]}),
     ('capacity', head(8), [alloc('b', 4), alloc('c', 2), alloc('r', 4), free('b')], PLAIN,
      {'verdict': 'capacity', 'trace_fits': False, 'moves': [], 'tried': 0, 'survivors': []}),
     ('more than the device has', head(8, context_bytes=2 * MIB),
      [alloc('r', 7), free('r')], PLAIN,
-     {'verdict': 'over_device', 'need': 7 * MIB, 'outside': 2 * MIB, 'moves': []}),
+     {'verdict': 'request_too_large', 'need': 7 * MIB, 'outside': 2 * MIB, 'moves': []}),
     ('limit: the program allows itself half', head(16),
      [{'op': 'set_fraction', 'value': 0.5}, *PINNED, alloc('r', 4), free('r')], PLAIN,
      {'verdict': 'limit', 'device_free': 8 * MIB, 'missing': 4 * MIB,
@@ -112,7 +112,7 @@ BY_HAND = (
      [alloc('X', 30), free('X'), alloc('A', 14), alloc('B', 16),
       {'op': 'record_stream', 'id': 'A', 'stream': 1}, free('A'), alloc('r', 14), free('r')],
      ('-p', 'pytorch'),
-     {'verdict': 'spurious', 'size': 14 * MIB, 'live': 16 * MIB, 'free': 14 * MIB,
+     {'verdict': 'transient', 'size': 14 * MIB, 'live': 16 * MIB, 'free': 14 * MIB,
       'missing': 10 * MIB, 'largest_now': 14 * MIB}),
     ('no failure: the peak', head(16), [alloc('a', 4), alloc('b', 4), free('a'), free('b')],
      PLAIN,
@@ -122,14 +122,14 @@ BY_HAND = (
      [alloc('a', 4), free('a')], PLAIN,
      {'kind': 'peak', 'device_free': None, 'outside': None, 'trace_fits': True}),
     ('an initial pool that is refused', head(8), [alloc('a', 1)], ('-p', 'bestfit:pool=16MiB'),
-     {'kind': 'oom', 'step': 0, 'verdict': 'over_device', 'size': 16 * MIB, 'segments': [],
+     {'kind': 'oom', 'step': 0, 'verdict': 'request_too_large', 'size': 16 * MIB, 'segments': [],
       'holders': [], 'moves': []}),
     ('a pool of its own is no home for others', head(8),
      [alloc('b', 1, pool='0x7'), alloc('x', 3, pool='0x7'), alloc('c', 1), alloc('y', 3),
       free('x'), free('y'), alloc('r', 4), free('r')], PLAIN,
      {'verdict': 'fragmentation', 'moves': [], 'pools': [
          {'pool': 1, 'segments': 1, 'reserved': 4 * MIB, 'live': MIB, 'free': 3 * MIB,
-          'stranded': 3 * MIB, 'name': '0x7'}]}),
+          'non_releasable': 3 * MIB, 'name': '0x7'}]}),
 )
 
 
@@ -147,9 +147,9 @@ def check_pins() -> None:
                                    encoding='ascii')
     got = explain('pins.ndjson', *PLAIN)['moments'][0]
     wanted = [
-        {'segment': s, 'bytes': 4 * MIB, 'stranded': 3 * MIB, 'pins': [
-            {'id': i, 'tag': f'tag {i}', 'bytes': MIB, 'offset': 0, 'born': born,
-             'freed': freed, 'pending': False}]}
+        {'segment': s, 'bytes': 4 * MIB, 'non_releasable': 3 * MIB, 'blocking_blocks': [
+            {'id': i, 'tag': f'tag {i}', 'bytes': MIB, 'offset': 0, 'allocated_at': born,
+             'freed_at': freed, 'pending': False}]}
         for s, i, born, freed in ((0, 'b', 0, None), (1, 'c', 2, 7))]
     TAP.ok(got['segments'] == wanted, 'who pins what', str(got['segments']))
     TAP.ok(got['holders'] == [
@@ -253,13 +253,13 @@ STEPS = [{'op': 'mark', 'name': f'step {i}'} for i in range(4)]
 CULPRITS = (
     ('what comes late and stays', 12, [*HOUSED, STEPS[0], alloc('s', 3), alloc('t', 3), *STEPS[1:],
                                        alloc('r', 2), free('r')],
-     {'kind': 'born_late', 'tag': 'tag s', 'bytes': 6 * MIB, 'stranded': 2 * MIB}),
+     {'kind': 'born_late', 'tag': 'tag s', 'bytes': 6 * MIB, 'non_releasable': 2 * MIB}),
     ('what is left behind', 12, [*HOUSED, STEPS[0], alloc('s', 3), alloc('t', 3), alloc('r', 2),
                                  free('r'), free('s'), free('t'), *STEPS[1:]],
-     {'kind': 'left_behind', 'tag': 'tag s', 'bytes': 6 * MIB, 'stranded': 2 * MIB}),
+     {'kind': 'left_behind', 'tag': 'tag s', 'bytes': 6 * MIB, 'non_releasable': 2 * MIB}),
     ('another was there before', 9, [alloc('w', 1), alloc('x', 3), alloc('k', 4), free('x'),
                                      STEPS[0], alloc('s', 1), *STEPS[1:], alloc('r', 3)],
-     {'kind': 'born_late', 'tag': 'tag s', 'bytes': MIB, 'stranded': 2 * MIB}),
+     {'kind': 'born_late', 'tag': 'tag s', 'bytes': MIB, 'non_releasable': 2 * MIB}),
     ('all came with their segments', 8, [*PINNED, alloc('r', 4)], None),
 )
 
@@ -289,7 +289,7 @@ def check_no_culprit() -> None:
         'blocks': blocks}]}, protocol=4))
     got = explain('state.pickle')['moments'][0]
     TAP.ok(got['culprit'] is None and {x['class'] for x in got['holders']} == {'weights'}
-           and got['stranded'] == 8 * MIB, 'culprit: nobody came late to a snapshot',
+           and got['non_releasable'] == 8 * MIB, 'culprit: nobody came late to a snapshot',
            f"{got['culprit']} {got['holders']}")
     _, out, _ = call('explain', 'state.pickle')
     TAP.ok('weights, there before the first step, never freed' in out
@@ -325,7 +325,7 @@ def check_waits() -> None:
         moment = got['moments'][0]
         told = {x['stream']: (x['bytes'] // MIB, x['blocks'], x['since'])
                 for x in moment['pending']['waits']}
-        of = {x['id']: x['waits'] for s in moment['segments'] for x in s['pins'] if x['pending']}
+        of = {x['id']: x['waits'] for s in moment['segments'] for x in s['blocking_blocks'] if x['pending']}
         TAP.ok(moment['pending']['bytes'] == mib * MIB and told == streams
                and all(of[x] == pins[x] for x in of) and of,
                f'who waits for whom: {mark}', f'{moment["pending"]} {of}')
@@ -468,8 +468,8 @@ def pins_by_placements(policy: str, events: list, moment: dict) -> list:
         wanted.setdefault(segment, []).append((offset, key(ident), size, born))
     wanted = {s: sorted(x) for s, x in wanted.items() if s in held['segments']
               and sum(y[2] for y in x) < held['segments'][s]}
-    got = {s['segment']: [(p['offset'], key(p['id']), p['bytes'], p['born']) for p in s['pins']]
-           for s in moment['segments'] if s['stranded']}
+    got = {s['segment']: [(p['offset'], key(p['id']), p['bytes'], p['allocated_at']) for p in s['blocking_blocks']]
+           for s in moment['segments'] if s['non_releasable']}
     return [] if got == wanted else [f'pins are {got}, by the placements {wanted}']
 
 
@@ -477,7 +477,7 @@ def same_sums(moment: dict) -> list:
     faults = []
     if sum(x['bytes'] for x in moment['holders']) != moment['live']:
         faults.append('holders do not come to what is live')
-    order = [(-x['stranded'], x['segment']) for x in moment['segments']]
+    order = [(-x['non_releasable'], x['segment']) for x in moment['segments']]
     if order != sorted(order):
         faults.append('segments are not in order')
     return faults

@@ -359,7 +359,7 @@ def test_perfetto_by_hand():
               ("fi_device", 10.75, round(100 * (1 - 6 * mib / (8 * mib - 1024)), 4)),
               ("reserved", 12, 6 * mib),
               ("fi_device", 12, round(100 * (1 - 2 * mib / (5 * mib - 1024)), 4)),
-              # freed: 2 MiB whole, 2 MiB of the device; 1 MiB is stranded
+              # freed: 2 MiB whole, 2 MiB of the device; 1 MiB is non_releasable
               ("largest free", 14, 2 * mib), ("fi_device", 14, 20.0)]
     faults = [f"got {got}", f"wanted {wanted}"] if got != wanted else []
     report("perfetto: counters by hand", faults)

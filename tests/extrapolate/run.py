@@ -89,8 +89,8 @@ def same_as_real(seed: int) -> list[str]:
                               '--json', '-', real).stdout)['runs']
     faults = []
     for got, fit, run in zip(found['points'][0]['fits'], fits, runs, strict=True):
-        if {k: got[k] for k in ('smallest', 'safe', 'holes')} != \
-                {k: fit[k] for k in ('smallest', 'safe', 'holes')}:
+        if {k: got[k] for k in ('smallest', 'reliable', 'failing_ranges')} != \
+                {k: fit[k] for k in ('smallest', 'reliable', 'failing_ranges')}:
             faults.append(f'seed {seed} at {x}: another fit than the real trace has')
         if (got['requested'], got['reserved']) != (run['lower_bound'], run['peak']['reserved']):
             faults.append(f'seed {seed} at {x}: {got["requested"]}, {got["reserved"]} are not the'
@@ -317,7 +317,7 @@ def brute(program: Program, numbers: list[int], policy: str, total: int, granula
 
 
 def map_of(reach: dict, stride: int) -> list[tuple[int, bool]]:
-    return [(n, x['status'] == 'ok') for x in reach['map']
+    return [(n, x['status'] == 'fits') for x in reach['map']
             for n in range(x['from'], x['to'] + 1, stride)]
 
 
@@ -356,8 +356,8 @@ def largest_of(seed: int, holes: list[int]) -> list[str]:
     if map_of(reach, stride) != want:
         faults.append(f'seed {seed}, {policy} on {total}: {reach["map"]}, not {want}')
     if reach['largest'] != (good[-1] if good else None) or \
-            reach['safe'] != (safe[-1] if safe else None):
-        faults.append(f'seed {seed}: {reach["largest"]} and {reach["safe"]} of {want}')
+            reach['reliable'] != (safe[-1] if safe else None):
+        faults.append(f'seed {seed}: {reach["largest"]} and {reach["reliable"]} of {want}')
     if reach['examined_to'] != (want[-1][0] if want else None):
         faults.append(f'seed {seed}: examined to {reach["examined_to"]}')
     return faults
@@ -381,7 +381,7 @@ def bounds() -> None:
               'direct')
     reach = document(*common)['largest'][0]
     TAP.result('--largest ends where more is requested at once than there is',
-               (reach['largest'], reach['safe'], reach['bound'], reach['examined_to'])
+               (reach['largest'], reach['reliable'], reach['bound'], reach['examined_to'])
                != (144, 144, 144, 144) and f'{reach}')
     reach = document(*common, '--runs', 9)['largest'][0]
     TAP.result('--runs ends it earlier', (reach['largest'], reach['examined_to']) != (10, 10)
@@ -396,9 +396,9 @@ def bounds() -> None:
     done = fragsim('extrapolate', *common[:3], '--device-bytes', '512B', *common[5:], '--json', '-')
     reach = json.loads(done.stdout)['largest'][0]
     TAP.result('where none fits the status is 1', done.returncode != 1,
-               (reach['largest'], reach['safe']) != (None, None) and f'{reach}')
+               (reach['largest'], reach['reliable']) != (None, None) and f'{reach}')
     done = fragsim('extrapolate', 'r2=2', 'r4=4', '--at', '144,145', *common[3:], '--json', '-')
-    got = [x['fits'][0]['survives'] for x in json.loads(done.stdout)['points']]
+    got = [x['fits'][0]['fits'] for x in json.loads(done.stdout)['points']]
     TAP.result('--at with --device-bytes says whether it fits', got != [True, False] and f'{got}',
                done.returncode != 1 and f'status {done.returncode}')
 
@@ -410,7 +410,7 @@ def conditions() -> None:
         (('--at', '100,144'), 'requested > 10239', 'at 144, direct, device 0: requested is 10240'),
         (('--at', '100,144'), 'requested > 10240', ''),
         (('--at', 144), 'smallest == 10KiB', 'smallest is 10240'),
-        (('--at', 144), 'safe != 10KiB', ''), (('--at', 144), 'safe>=10240', 'safe is 10240'),
+        (('--at', 144), 'safe != 10KiB', ''), (('--at', 144), 'safe>=10240', 'reliable is 10240'),
         (('--at', 144), 'reserved < 10KiB', ''), (('--at', 144), 'reserved <= 10KiB', 'reserved'),
         (('--at', 144), 'unexplained > 0', ''), (('--at', 144), 'unexplained<1', 'unexplained is 0'),
         (('--at', 144, '-o', 'x.ndjson'), 'smallest > 1', 'smallest is 10240')]
@@ -563,12 +563,12 @@ def tables() -> None:
     rows = list(csv.DictReader(io.StringIO(
         fragsim('extrapolate', *args, '--format', 'csv').stdout.decode())))
     want = [(p['at'], f['policy']['text'], str(f['smallest'] or ''), str(f['reserved']),
-             'true' if f['survives'] else 'false') for p in found['points'] for f in p['fits']]
-    got = [(int(r['at']), r['policy'], r['smallest'], r['reserved'], r['survives'])
+             'true' if f['fits'] else 'false') for p in found['points'] for f in p['fits']]
+    got = [(int(r['at']), r['policy'], r['smallest'], r['reserved'], r['fits'])
            for r in rows if r['device']]
     TAP.result('CSV: a row a number and policy', got != want and f'{got}, not {want}')
     want = [(n, r['policy']['text'], good) for r in found['largest'] for n, good in map_of(r, 1)]
-    got = [(int(r['at']), r['policy'], r['survives'] == 'true') for r in rows if not r['device']]
+    got = [(int(r['at']), r['policy'], r['fits'] == 'true') for r in rows if not r['device']]
     TAP.result('CSV: a row a number that was tried', got != want and f'{got}, not {want}')
     marked = fragsim('extrapolate', *args, '--format', 'markdown').stdout.decode()
     TAP.result('Markdown: two tables', marked.count('|--:|') < 2 and marked,
@@ -615,8 +615,8 @@ def bad_usage() -> None:
         (('a=1', 'b=2', '--at', 3, '-p', 'what'), 'what'),
         (('a=1', 'b=2', '--at', 3, '--fail-if', 'large > 1'), 'requested, unexplained, largest'),
         (('a=1', 'b=2', '--at', 3, '--fail-if', 'largest < 1'), 'requires --largest'),
-        (('a=1', 'b=2', '--largest', '--device-bytes', '1MiB', '--fail-if', 'safe > 1'),
-         'requires --at'), (('a=1', 'b=2', '--at', 3, '--fail-if', 'safe > +1'), 'baseline'),
+        (('a=1', 'b=2', '--largest', '--device-bytes', '1MiB', '--fail-if', 'reliable > 1'),
+         'requires --at'), (('a=1', 'b=2', '--at', 3, '--fail-if', 'reliable > +1'), 'baseline'),
     ]
     before = sorted(os.listdir())
     faults = []
@@ -652,7 +652,7 @@ def interrupted() -> None:
             faults.append(f'nothing was proven in {delay} s')
             continue
         reach = found['largest'][0]
-        want = [{'from': 2, 'to': reach['examined_to'], 'status': 'ok'}]
+        want = [{'from': 2, 'to': reach['examined_to'], 'status': 'fits'}]
         if reach['map'] != want or reach['largest'] != reach['examined_to']:
             faults.append(f'{reach}')
         if len(events_of(Path('x.ndjson'))) != 8000:

@@ -33,8 +33,8 @@ WRONG = {
         ('--runs', 'x', 'good'): '--runs', ('--static-room', 'good'): '--device-bytes',
         ('--static-room', '--device-bytes', '0', 'good'): '--device-bytes',
         ('--device-bytes', '1GiB', 'good'): '--static-room',
-        ('--fail-if', 'x > 1', 'good'): 'smallest', ('--fail-if', 'safe > +1%', 'good'): '+1%',
-        ('--fail-if', 'safe', 'good'): 'safe', ('--fail-if', 'safe > 1GB', 'good'): '1GiB',
+        ('--fail-if', 'x > 1', 'good'): 'smallest', ('--fail-if', 'reliable > +1%', 'good'): '+1%',
+        ('--fail-if', 'reliable', 'good'): 'reliable', ('--fail-if', 'reliable > 1GB', 'good'): '1GiB',
         ('--format', 'xml', 'good'): 'markdown', ('-o', 'json', 'good'): 'FORMAT:FILE',
         ('-o', 'xml:x', 'good'): 'markdown', ('-o', 'json:', 'good'): 'FORMAT:FILE',
         ('-p', 'no', 'good'): 'bestfit',
@@ -70,9 +70,9 @@ ENDS = {
     'fit': {
         ('good',): 0, ('good', 'other'): 0, ('marks',): 0, ('nowhere',): 1, ('good', 'nowhere'): 1,
         ('--up-to', '1MiB', 'good'): 1, ('--runs', '1', '-p', 'pytorch', 'good'): 1,
-        ('--fail-if', 'smallest > 1', 'good'): 1, ('--fail-if', 'safe >= 1KiB', 'good'): 1,
+        ('--fail-if', 'smallest > 1', 'good'): 1, ('--fail-if', 'reliable >= 1KiB', 'good'): 1,
         ('--fail-if', 'runs > 0', 'good'): 1, ('--fail-if', 'smallest<1', 'good'): 0,
-        ('--fail-if', 'safe == 3', 'good'): 0, ('--fail-if', 'runs<=0', 'good'): 0,
+        ('--fail-if', 'reliable == 3', 'good'): 0, ('--fail-if', 'runs<=0', 'good'): 0,
         ('--fail-if', 'smallest != 0', 'good'): 1, ('bad',): 4, ('cut',): 4, ('nothing',): 4,
         ('none',): 4, ('good', 'bad'): 4, ('--fail-if', 'smallest > 1', 'bad'): 4,
         ('--lenient', '-q', 'bad'): 0, ('--json', '/dev/full', 'good'): 6,
@@ -100,7 +100,7 @@ ENDS = {
 def is_one(kind: str, text: bytes) -> bool:
     """Is it of that format?"""
     if kind == 'json':
-        return json.loads(text)['version'] == 1
+        return json.loads(text)['version'] == 2
     if kind == 'csv':
         rows = list(csv.reader(io.StringIO(text.decode())))
         return len(rows) > 1 and len({len(row) for row in rows}) == 1
@@ -114,7 +114,7 @@ def unproven(command: str, said: dict) -> list:
     """What an interrupted answer must not have."""
     if command == 'fit':
         return [f'more than was seen: {x}' for x in said['fits'] if x['smallest'] == 0
-                or (x['at_smallest'] is None and (x['safe'] or not x['examined_to'] and x['runs']))]
+                or (x['at_smallest'] is None and (x['reliable'] or not x['examined_to'] and x['runs']))]
     return [f'more than was seen: {x}' for x in said['points'] if x['smallest'] == 0
             or (x['status'] == 'interrupted' and (x['calls'] or x['smallest'] is not None))]
 

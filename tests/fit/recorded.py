@@ -53,15 +53,15 @@ def check_best(tap: object, program: str, name: str, smallest: int, words: str) 
     again = document(program, 'run', '-q', '--json', '-', '--context-bytes', '0', '--alloc-conf',
                      best['alloc_conf'], '--device-bytes', f'{best["smallest"]}B',
                      path(name))['runs'][0]
-    tap.ok(again['status'] == 'ok' and again['counts']['retries'] == best['retries'],
+    tap.ok(again['status'] == 'fits' and again['counts']['retries'] == best['retries'],
            f'{name}: pasted, it survives there')
 
 
 def check(tap: object, program: str) -> None:
     for name, line, smallest, safe in FITS:
         got = fit_of(program, name, line)
-        tap.ok((mib(got['smallest']), mib(got['safe'])) == (smallest, safe),
-               f'{name}, {line or "default"}: as the binary', f'{got["smallest"]}, {got["safe"]}')
+        tap.ok((mib(got['smallest']), mib(got['reliable'])) == (smallest, safe),
+               f'{name}, {line or "default"}: as the binary', f'{got["smallest"]}, {got["reliable"]}')
     name, line, peak, fails = ROUNDED
     bad = [x for x in fit_of(program, name, line)['map'] if x['status'] == 'oom'][-1]
     runs = document(program, 'run', '-q', '--json', '-', '--device-bytes', '0', '--alloc-conf',

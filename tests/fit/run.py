@@ -28,7 +28,7 @@ SHORT = 9               # seeds, where nothing is said (the ninth is the first w
 SOME = 0                # with so many capacities of an interval beside its first and last;
 EVERY = 30              # else with more of them
 BLOCK = 4               # seeds of a line of TAP
-SEEN = ('fits', 'runs', 'holes', 'nowhere', 'joint', 'rooms')
+SEEN = ('fits', 'runs', 'failing_ranges', 'nowhere', 'joint', 'rooms')
 
 
 class Wrong(Exception):
@@ -68,7 +68,7 @@ def check_interval(brute: list, policies: int, interval: dict, at: int) -> None:
     """The capacity `at` of the lattice of a trace against the interval of the map it is in."""
     end = brute.at(at, policies)
     what = f'on {at}, of the interval from {interval["least"]}'
-    same(interval['status'], 'ok' if end.survives else 'oom', f'{what}: status')
+    same(interval['status'], 'fits' if end.survives else 'oom', f'{what}: status')
     same(interval['oom_step'], end.step, f'{what}: oom_step')
     same(interval['calls'], end.calls, f'{what}: calls')
     same(interval['retries'], end.retries, f'{what}: retries')
@@ -96,7 +96,7 @@ def check_map(brute: Brute, policy: int, got: dict, w: World, some: int) -> list
             check_interval(brute, policy, interval, point)
             covered.append(point)
         runs += 1
-        if smallest is None and interval['status'] == 'ok':
+        if smallest is None and interval['status'] == 'fits':
             smallest = at
         at = None if interval['beyond'] is None else brute.lattice(interval['beyond'])
     same(got['runs'], runs, 'runs')
@@ -110,7 +110,7 @@ def conclude(known: list, examined_to: int | None) -> dict:
     """From (capacity, survives, retries) of all that was examined."""
     good = [capacity for capacity, survives, _ in known if survives]
     if not good:
-        return {'smallest': None, 'safe': None, 'holes': [], 'no_refusal': None}
+        return {'smallest': None, 'reliable': None, 'failing_ranges': [], 'no_refusal': None}
     holes, safe = [], None
     for capacity, survives, _ in known:
         if capacity < good[0]:
@@ -124,7 +124,7 @@ def conclude(known: list, examined_to: int | None) -> dict:
             holes.append([capacity, examined_to])
     refused = [i for i, (_, survives, retries) in enumerate(known) if retries or not survives]
     behind = refused[-1] + 1 if refused else 0
-    return {'smallest': good[0], 'safe': safe, 'holes': holes,
+    return {'smallest': good[0], 'reliable': safe, 'failing_ranges': holes,
             'no_refusal': known[behind][0] if behind < len(known) else None}
 
 
@@ -168,7 +168,7 @@ def check_fit(brute: Brute, policy: int, got: dict, w: World, some: int) -> None
     for key, value in wanted.items():
         same(got[key], value, key)
     check_outcome(got['at_smallest'], brute, policy, got['smallest'], 'at_smallest')
-    check_outcome(got['at_safe'], brute, policy, got['safe'], 'at_safe')
+    check_outcome(got['at_reliable'], brute, policy, got['reliable'], 'at_reliable')
     check_below(brute, policy)
 
 
@@ -214,7 +214,7 @@ def check_joint(brutes: list, policy: int, got: dict, fits: list, w: World) -> b
 
 
 def check_documents(w: World, document: dict, brutes: dict) -> None:
-    same(document['floor'], max(x.floor for x in brutes.values()), 'floor')
+    same(document['lower_bound'], max(x.floor for x in brutes.values()), 'lower_bound')
     same(document['granularity'], brutes[0, 0].page, 'granularity')
     places = [(i, policy, d) for i, trace in enumerate(w.traces) for policy in w.policies
               for d in range(len(trace.devices))]
@@ -242,7 +242,7 @@ def check_seed(program: str, seed: int, folder: Path, seen: dict, some: int) -> 
             raise Wrong(f'trace {got["trace"]}, device {brute.device}, {got["policy"]["text"]}: '
                         f'{wrong}') from None
         seen['fits'] += 1
-        seen['holes'] += len(got['holes'])
+        seen['failing_ranges'] += len(got['failing_ranges'])
         seen['nowhere'] += got['smallest'] is None
         seen['runs'] += got['runs']
     for got in document['joint']:
@@ -260,7 +260,7 @@ def check_seed(program: str, seed: int, folder: Path, seen: dict, some: int) -> 
 def check_static_room(program: str, folder: Path, w: World, brutes: dict, document: dict,
                       seen: dict) -> None:
     """On a device that all of them would fit on, or some, or none: every multiple of the page."""
-    whole = [x['safe'] or x['smallest'] for x in document['fits'] if x['smallest']]
+    whole = [x['reliable'] or x['smallest'] for x in document['fits'] if x['smallest']]
     if not whole or w.seed % 4 == 3:
         return
     total = [min(whole), max(whole), max(whole) * 5 // 4 + 77][w.seed % 3]

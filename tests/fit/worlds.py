@@ -370,7 +370,7 @@ def run_at(program: str, folder: Path, names: list, text: str) -> dict:
         first = params.get('pool') or params.get('initial')
         pool = 1 if first and run['counts']['segment_allocs'] else 0
         ends[which, device] = End(
-            run['status'] == 'ok', run['oom'][0]['step'] if run['oom'] else None,
+            run['status'] == 'fits', run['oom'][0]['step'] if run['oom'] else None,
             counters[which, device].calls + pool, run['counts']['retries'],
             run['peak']['reserved'], run['lower_bound'], run['steps'],
             counters[which, device].gave)

@@ -480,9 +480,9 @@ static void recount_always(struct recount *r, uint32_t device, const struct frag
 	recount_must(m->active >= allocated && m->active + m->free <= reserved
 		     && m->largest_free <= m->free && m->releasable <= m->free,
 		     "sums that cannot be");
-	recount_same(r, "stranded", m->stranded, m->free - m->releasable);
+	recount_same(r, "non_releasable", m->non_releasable, m->free - m->releasable);
 	recount_same(r, "waste", m->waste, reserved - m->active - m->free);
-	recount_same(r, "lost", m->lost, reserved > requested + m->releasable
+	recount_same(r, "wasted", m->wasted, reserved > requested + m->releasable
 		     ? reserved - requested - m->releasable : 0);
 	recount_must(m->holes ? m->holes * m->largest_free >= m->free
 				&& m->largest_free + m->holes - 1 <= m->free : m->free == 0,

@@ -4,7 +4,7 @@ import gzip
 import json
 import re
 
-FIGURES = ('reserved', 'allocated', 'requested', 'stranded')
+FIGURES = ('reserved', 'allocated', 'requested', 'non_releasable')
 
 
 def facts_of(html: str) -> dict:

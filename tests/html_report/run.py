@@ -197,10 +197,10 @@ def line_faults(run: dict, rows: list[dict]) -> list[str]:
 def window_faults(run: dict, rows: list[dict]) -> list[str]:
     """Each step around the peak, as --steps has it."""
     faults = []
-    stranded = [int(row['stranded']) for row in rows]
+    non_releasable = [int(row['non_releasable']) for row in rows]
     worst = [m['at'] for m in run['moments'] if m['what'] == 'worst']
-    if worst != [stranded.index(max(stranded))][:max(stranded) > 0]:
-        faults.append(f'most is stranded at {worst}')
+    if worst != [non_releasable.index(max(non_releasable))][:max(non_releasable) > 0]:
+        faults.append(f'most is non_releasable at {worst}')
     for m in run['moments']:
         if m['at'] not in m['step']:
             faults.append(f'{m["at"]} is not in its own window')
@@ -467,13 +467,13 @@ def check_answers(folder: Path) -> None:
         dead = [(a, b or 1 << 62) for a, b, survives in drawn['capacities'] if not survives]
         for part in one['map']:
             middle = (part['least'] + (part['beyond'] or 1 << 50)) // 2
-            among = alive if part['status'] == 'ok' else dead
+            among = alive if part['status'] == 'fits' else dead
             if not any(a <= middle < b for a, b in among):
                 faults.append(f'fit: {middle} is not among those that end {part["status"]}')
         faults.append(drawn['smallest'] != one['smallest'] and 'fit: another smallest device')
         faults.append(run['total'] != one['smallest'] and 'fit: drawn on another device')
     tuned = [run['status'] for run in pages['tune']['runs']]
-    faults.append(tuned[0] != 'ok' and f'tune: the best is {tuned}')
+    faults.append(tuned[0] != 'fits' and f'tune: the best is {tuned}')
     explained = json.loads(tool('explain', '-p', 'pytorch', '--device-bytes', '2400MiB', '--json',
                                 '-', trace).stdout)['moments'][0]['step']
     look = [m['at'] for m in pages['explain']['runs'][0]['moments'] if m['what'] == 'look']

@@ -129,7 +129,7 @@ def check_result(scene: Scene, result: dict) -> None:
     if not scene.snapshot:
         equal([run['device']['name'] for run in runs],
               [f'{WORD} {i}' for i in range(scene.devices)] * len(scene.policies), 'devices')
-    equal(runs[0]['status'], 'oom' if scene.cause else 'ok', 'status')
+    equal(runs[0]['status'], 'oom' if scene.cause else 'fits', 'status')
     equal([oom['cause'] for oom in runs[0]['oom'][:1]], [scene.cause] * bool(scene.cause), 'cause')
 
 
@@ -298,7 +298,7 @@ def check_sweep(folder: Path, scene: Scene) -> None:
     all_same(folder, 'run.json', 'swept/merged.ndjson')
 
 
-FAILURES = ('over_device', 'capacity', 'spurious', 'pending', 'limit', 'tight', 'fragmentation')
+FAILURES = ('request_too_large', 'capacity', 'transient', 'pending', 'limit', 'tight', 'fragmentation')
 
 
 @cases(*SCENES)

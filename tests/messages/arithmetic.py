@@ -10,7 +10,7 @@ UNITS = {'bytes': 1, 'B': 1, 'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30, 'KB
          'MB': 1 << 20, 'GB': 1 << 30}
 MIB = 1 << 20
 MOST = (1 << 53) - 1
-VERDICTS = ('over_device', 'refused', 'outside', 'capacity', 'tight', 'fragmentation')
+VERDICTS = ('request_too_large', 'refused', 'outside', 'capacity', 'nearly_full', 'fragmentation')
 ASKED, TOTAL, FREE, ALLOCATED, UNALLOCATED = range(5)
 
 
@@ -30,13 +30,13 @@ def judge(asked: int, total: int, free: int, allocated: int, unallocated: int) -
     room = free + unallocated
     outside = total - free - allocated - unallocated
     if asked > total:
-        return 'over_device'
+        return 'request_too_large'
     if asked + 2 * MIB <= free:
         return 'refused'
     if asked > room:
         return 'outside' if (outside > Fraction(5, 100) * total and asked <= room + outside
                              - Fraction(2, 100) * total) else 'capacity'
-    return 'tight' if room - asked < Fraction(5, 100) * total else 'fragmentation'
+    return 'nearly_full' if room - asked < Fraction(5, 100) * total else 'fragmentation'
 
 
 def at_most(bound: int, **coefficients: int) -> tuple:
@@ -54,13 +54,13 @@ ENOUGH = at_most(0, asked=1, free=-1, unallocated=-1)
 FEW = NOT_OVER, NO_SPARE, SHORT
 # where a verdict holds: each line is one way
 WAYS = {
-    'over_device': [[OVER]],
+    'request_too_large': [[OVER]],
     'refused': [[NOT_OVER, SPARE]],
     'outside': [[*FEW, at_most(-1, free=100, allocated=100, unallocated=100, total=-95),
                  at_most(0, asked=100, allocated=100, total=-98)]],
     'capacity': [[*FEW, at_most(0, free=-100, allocated=-100, unallocated=-100, total=95)],
                  [*FEW, at_most(-1, asked=-100, allocated=-100, total=98)]],
-    'tight': [[NOT_OVER, NO_SPARE, ENOUGH, at_most(-1, free=100, unallocated=100, asked=-100,
+    'nearly_full': [[NOT_OVER, NO_SPARE, ENOUGH, at_most(-1, free=100, unallocated=100, asked=-100,
                                                     total=-5)]],
     'fragmentation': [[NOT_OVER, NO_SPARE, ENOUGH, at_most(0, free=-100, unallocated=-100,
                                                             asked=100, total=5)]],

@@ -40,11 +40,11 @@ MESSAGES = [
     torch('ryujaehun/pytorch-gpu-benchmark/issues/1', CACHED,
           'RuntimeError: CUDA out of memory. Tried to allocate 32.00 MiB (GPU 0; 7.79 GiB total '
           'capacity; 6.64 GiB already allocated; 21.00 MiB free; 150.86 MiB cached)',
-          'tight', '32.00 MiB', '7.79 GiB', '21.00 MiB', '6.64 GiB', '150.86 MiB'),
+          'nearly_full', '32.00 MiB', '7.79 GiB', '21.00 MiB', '6.64 GiB', '150.86 MiB'),
     torch('shllln/GenerativeGraph/issues/5', CACHED,
           'RuntimeError: CUDA out of memory. Tried to allocate 1024.00 KiB (GPU 0; 11.17 GiB total '
           'capacity; 10.90 GiB already allocated; 576.00 KiB free; 30.96 MiB cached)',
-          'tight', '1024.00 KiB', '11.17 GiB', '576.00 KiB', '10.90 GiB', '30.96 MiB'),
+          'nearly_full', '1024.00 KiB', '11.17 GiB', '576.00 KiB', '10.90 GiB', '30.96 MiB'),
     torch('neurosim/DNN_NeuroSim_V1.3/issues/28', CACHED,
           'RuntimeError: CUDA out of memory. Tried to allocate 1.12 MiB (GPU 0; 22.37 GiB total '
           'capacity; 15.87 GiB already allocated; 3.56 MiB free; 787.74 MiB cached)',
@@ -60,7 +60,7 @@ MESSAGES = [
     torch('pytorch/pytorch/pull/13751', CACHED,
           'RuntimeError: CUDA out of memory. Tried to allocate 16.00 GiB (GPU 0; 11.93 GiB total '
           'capacity; 4.00 GiB already allocated; 7.33 GiB free; 179.00 KiB cached)',
-          'over_device', '16.00 GiB', '11.93 GiB', '7.33 GiB', '4.00 GiB', '179.00 KiB'),
+          'request_too_large', '16.00 GiB', '11.93 GiB', '7.33 GiB', '4.00 GiB', '179.00 KiB'),
     torch('rshaojimmy/MADDoG/issues/11', RESERVED,
           'RuntimeError: CUDA out of memory. Tried to allocate 2.87 GiB (GPU 0; 14.76 GiB total '
           'capacity; 8.77 GiB already allocated; 19.75 MiB free; 13.71 GiB reserved in total by '
@@ -102,7 +102,7 @@ MESSAGES = [
           '8.00 GiB total capacity; 17.20 GiB already allocated; 0 bytes free; 19.15 GiB reserved '
           'in total by PyTorch) If reserved memory is >> allocated memory try setting '
           'max_split_size_mb to avoid fragmentation.',
-          'over_device', '10.73 GiB', '8.00 GiB', '0 bytes', '17.20 GiB', '19.15 GiB'),
+          'request_too_large', '10.73 GiB', '8.00 GiB', '0 bytes', '17.20 GiB', '19.15 GiB'),
     torch('pytorch/pytorch/issues/59778', RESERVED,
           '`CUDA out of memory. Tried to allocate 2.26 GiB (GPU 0; 6.00 GiB total capacity; 781.59 '
           'MiB already allocated; 3.03 GiB free; 1.24 GiB reserved in total by PyTorch) `',
@@ -127,7 +127,7 @@ MESSAGES = [
           'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 27.12 GiB. GPU 0 has '
           'a total capacty of 11.99 GiB of which 0 bytes is free. Of the allocated memory 16.16 '
           'GiB is allocated by PyTorch, and 144.59 MiB is reserved by PyTorch but unallocated.',
-          'over_device', '27.12 GiB', '11.99 GiB', '0 bytes', '16.16 GiB', '144.59 MiB'),
+          'request_too_large', '27.12 GiB', '11.99 GiB', '0 bytes', '16.16 GiB', '144.59 MiB'),
     torch('carolchenyx/MGFN./issues/35', SENTENCES,
           'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.70 GiB. GPU 0 has '
           'a total capacty of 6.00 GiB of which 0 bytes is free. Of the allocated memory 2.93 GiB '
@@ -144,7 +144,7 @@ MESSAGES = [
           'a total capacity of 23.65 GiB of which 11.06 MiB is free. Including non-PyTorch memory, '
           'this process has 23.60 GiB memory in use. Of the allocated memory 22.90 GiB is '
           'allocated by PyTorch, and 194.87 MiB is reserved by PyTorch but unallocated.',
-          'tight', '22.00 MiB', '23.65 GiB', '11.06 MiB', '22.90 GiB', '194.87 MiB'),
+          'nearly_full', '22.00 MiB', '23.65 GiB', '11.06 MiB', '22.90 GiB', '194.87 MiB'),
     torch('murong-xu/CADS/issues/4', SENTENCES,
           'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 22.78 GiB. GPU 0 has a '
           'total capacity of 31.47 GiB of which 12.73 GiB is free. Including non-PyTorch memory, '
@@ -167,7 +167,7 @@ MESSAGES = [
           'torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.88 GiB. GPU 0 has a '
           'total capacity of 23.98 GiB of which 1.70 GiB is free. Of the allocated memory 21.65 '
           'GiB is allocated by PyTorch, and 279.78 MiB is reserved by PyTorch but unallocated.',
-          'tight', '1.88 GiB', '23.98 GiB', '1.70 GiB', '21.65 GiB', '279.78 MiB'),
+          'nearly_full', '1.88 GiB', '23.98 GiB', '1.70 GiB', '21.65 GiB', '279.78 MiB'),
     torch('kyuz0/amd-strix-halo-image-video-toolboxes/issues/3', SENTENCES,
           'torch.OutOfMemoryError: HIP out of memory. Tried to allocate 3.31 GiB. GPU 0 has a '
           'total capacity of 128.00 GiB of which 780.24 MiB is free. Of the allocated memory 57.70 '

@@ -37,7 +37,7 @@ ADVICE = ('export PYTORCH_ALLOC_CONF=expandable_segments:True',
           'torch.cuda.memory._dump_snapshot("snapshot.pickle")',
           'fragsim explain snapshot.pickle')
 
-WORDS = {'over_device': 'asks more than the device has', 'capacity': 'capacity', 'tight': 'tight',
+WORDS = {'request_too_large': 'asks more than the device has', 'capacity': 'capacity', 'nearly_full': 'nearly full',
          'refused': 'room was there, and it was refused', 'fragmentation': 'fragmentation',
          'outside': 'held outside the allocator', 'unknown': 'the message does not tell'}
 
@@ -55,7 +55,7 @@ def found(data: bytes) -> list:
     if done.returncode or done.stderr:
         return [f'status {done.returncode}: {done.stderr.decode()}']
     document = json.loads(done.stdout)
-    head = {'format': 'fragsim-message', 'version': 1}
+    head = {'format': 'fragsim-message', 'version': 2}
     if {k: v for k, v in document.items() if k != 'messages'} != head:
         return [f'not the head: {list(document)}']
     return document['messages']
@@ -219,7 +219,7 @@ def check_rmm() -> None:
          'unknown'),
         ('Maximum pool size exceeded (failed to allocate 80.5 GiB): Not enough room to grow, '
          'current/max/try size = 1.0 GiB, 78.0 GiB, 80.5 GiB', 'rmm-pool',
-         {'asked': '80.5 GiB', 'reserved': '1.0 GiB', 'total': '78.0 GiB'}, 'over_device'),
+         {'asked': '80.5 GiB', 'reserved': '1.0 GiB', 'total': '78.0 GiB'}, 'request_too_large'),
         ('Maximum pool size exceeded (failed to allocate 512.000000 MiB): No room in arena.',
          'rmm-pool', {'asked': '512.000000 MiB'}, 'unknown'),
     )
@@ -237,7 +237,7 @@ def check_own() -> None:
                                          'allocated': '4.47 GiB', 'free': '186.44 MiB',
                                          'reserved': '5.47 GiB'}).json()
     TAP.result('of a simulation', differences(found(text.encode()), [want]),
-               want['verdict'] != 'tight' and want['verdict'])
+               want['verdict'] != 'nearly_full' and want['verdict'])
     text = ('CUDA out of memory. Tried to allocate 8.00 MiB (GPU 1; 4.00 GiB already allocated; '
             '4.47 GiB reserved in total by pytorch)')
     want = Expected('pytorch-reserved', {'asked': '8.00 MiB', 'allocated': '4.00 GiB',

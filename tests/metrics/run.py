@@ -31,12 +31,12 @@ MIB = 1 << 20
 
 OF_STEP = ['step', 't', 'device', 'op', 'id', 'size', 'status']
 FIRST = ['requested', 'allocated', 'active', 'reserved', 'free', 'largest_free', 'releasable',
-         'stranded', 'waste', 'device_free', 'process_used', 'fi', 'fi_device', 'internal',
+         'non_releasable', 'waste', 'device_free', 'process_used', 'fi', 'fi_device', 'internal',
          'utilization', 'segments', 'blocks']
 PERCENTAGES = ['fi', 'fi_device', 'internal', 'utilization']
 NUMBERS = [x for x in FIRST if x not in PERCENTAGES]
 OBJECTS = ('peak', 'last')
-LATER = ['holes', 'lost']
+LATER = ['holes', 'wasted']
 FIRST_FIGURES = 13      # of a comparison; behind these stand those of later metrics
 # a request of 512 bytes, of a page and of more than is left; slots with a tail; something pending
 EVENTS = [
@@ -83,7 +83,7 @@ def check_columns(metrics: list[str], trace: Path) -> None:
     equal('all of them are those of the table', every[0], OF_STEP + metrics)
     equal('each has its value in both', [row[:len(usual[0])] for row in every], usual)
     equal('the same where they are named', rows_of(trace, '--columns', ','.join(usual[0])), usual)
-    chosen = ['lost', 'op', 'free', 'step', 'holes']
+    chosen = ['wasted', 'op', 'free', 'step', 'holes']
     equal('the columns stand in the order in which they are named',
           rows_of(trace, '--columns', ','.join(chosen)),
           [[row[every[0].index(x)] for x in chosen] for row in every])
@@ -91,19 +91,19 @@ def check_columns(metrics: list[str], trace: Path) -> None:
                                             'holes')[0], ['policy', 'holes'])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, 's.ndjson')
-        fragsim('run', '-q', '--on-oom', 'continue', '--steps', path, '--columns', 'lost,t,op,id',
+        fragsim('run', '-q', '--on-oom', 'continue', '--steps', path, '--columns', 'wasted,t,op,id',
                 trace)
         lines = path.read_text(encoding='utf-8').splitlines()
     equal('NDJSON has the same members', [list(json.loads(line)) for line in lines],
-          [['lost', 't', 'op', 'id']] * (len(every) - 1))
-    at = every[0].index('lost')
-    equal('and values', lines[1], f'{{"lost":{every[2][at]},"t":null,"op":"alloc","id":2}}')
+          [['wasted', 't', 'op', 'id']] * (len(every) - 1))
+    at = every[0].index('wasted')
+    equal('and values', lines[1], f'{{"wasted":{every[2][at]},"t":null,"op":"alloc","id":2}}')
 
 
 def check_usage(trace: Path) -> None:
     for columns, said in (
             ('hole', '--columns: no such column "hole"; did you mean holes?'),
-            ('step,Lost', '--columns: no such column "Lost"; did you mean lost?'),
+            ('step,Wasted', '--columns: no such column "Wasted"; did you mean wasted?'),
             ('step,step', '--columns: step is named twice'),
             ('', '--columns: no such column ""'), ('step,', '--columns: no such column ""'),
             ('step,all', '--columns: no such column "all"'),
@@ -293,14 +293,14 @@ def check_old_baseline(folder: Path) -> None:
     got, status = compare('-b', path, '--gate')
     check_comparison('an older baseline is compared, and one note says what is not', got, path)
     equal('it passes the gate', status, 0)
-    lost = got['traces'][0]['runs'][0]['figures']['peak.lost']
+    lost = got['traces'][0]['runs'][0]['figures']['peak.wasted']
     TAP.ok(lost['base'] is None and lost['value'] > 0, 'the new value is shown', [str(lost)])
-    done = fragsim('diff', '-b', path, '--fail-if', 'peak.lost > +0')
+    done = fragsim('diff', '-b', path, '--fail-if', 'peak.wasted > +0')
     TAP.ok(done.returncode == 2 and done.stderr.count('\n') == 1
            and 'is older than this metric' in done.stderr,
            'a change of what it does not have cannot be judged', [str(done)])
     for bound, status in (('> 0', 1), ('> 1TiB', 0)):
-        done = fragsim('diff', '-q', '-b', path, '--fail-if', f'peak.lost {bound}')
+        done = fragsim('diff', '-q', '-b', path, '--fail-if', f'peak.wasted {bound}')
         equal(f'a bound on it can: {bound}', done.returncode, status)
     fragsim('diff', '-q', '-b', path, '--update-baseline')
     got, _ = compare('-b', path)

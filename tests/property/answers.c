@@ -120,7 +120,7 @@ static void draw(void *ctx, const struct frag_segment_view *seg, const struct fr
 static void expect_pins(const struct frag_sim *sim, const struct frag_device_state *m)
 {
 	static struct picture p;
-	uint64_t stranded = 0, alone[TAGS_MAX] = { 0 }, best = 0;
+	uint64_t non_releasable = 0, alone[TAGS_MAX] = { 0 }, best = 0;
 
 	p = (struct picture){ .sim = sim };
 	frag_heap_walk(frag_sim_heap(sim, 0), &p, draw);
@@ -141,24 +141,24 @@ static void expect_pins(const struct frag_sim *sim, const struct frag_device_sta
 			pinned = true;
 			tag = other->tag;
 		}
-		stranded += pinned ? p.block[i].bytes : 0;
+		non_releasable += pinned ? p.block[i].bytes : 0;
 		assert_true(!pinned || tag < TAGS_MAX);
 		if (pinned && !shared)
 			alone[tag] += p.block[i].bytes;
 	}
-	assert_int_equal(m->stranded, stranded);
+	assert_int_equal(m->non_releasable, non_releasable);
 	for (uint32_t t = 0; t < TAGS_MAX; t++)
 		best = alone[t] > best ? alone[t] : best;
-	if (!stranded) {
+	if (!non_releasable) {
 		assert_int_equal(m->pin_count, 0);
 		return;
 	}
 	assert_true(m->pin_count > 0);
 	assert_int_equal(m->pins[0].alone, best > 0);
 	if (best)
-		assert_int_equal(m->pins[0].stranded, best);
+		assert_int_equal(m->pins[0].non_releasable, best);
 	for (uint32_t i = 1; i < m->pin_count; i++)
-		assert_true(m->pins[i].stranded <= m->pins[i - 1].stranded);
+		assert_true(m->pins[i].non_releasable <= m->pins[i - 1].non_releasable);
 }
 
 static uint32_t failed, fitting, found, lucky, at_end;

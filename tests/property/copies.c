@@ -20,7 +20,7 @@
 #define EVENTS 800
 
 struct row {
-	uint64_t step, offset, bytes, requested, allocated, reserved, free, stranded, releasable;
+	uint64_t step, offset, bytes, requested, allocated, reserved, free, non_releasable, releasable;
 	int64_t device_free;
 	double fi_device;
 	uint32_t segment, calls, status;
@@ -41,7 +41,7 @@ static int note(void *ctx, const struct frag_step *step, struct frag_error *err)
 		.step = step->event->step, .offset = step->offset, .bytes = step->bytes,
 		.segment = step->segment, .calls = step->call_count, .status = step->status,
 		.requested = m->requested, .allocated = m->allocated, .reserved = m->reserved,
-		.free = m->free, .stranded = m->stranded, .releasable = m->releasable,
+		.free = m->free, .non_releasable = m->non_releasable, .releasable = m->releasable,
 		.device_free = m->device_free, .fi_device = m->fi_device,
 	};
 	return 0;
@@ -52,7 +52,7 @@ static bool same_row(const struct row *a, const struct row *b)
 	return a->step == b->step && a->offset == b->offset && a->bytes == b->bytes
 	       && a->segment == b->segment && a->calls == b->calls && a->status == b->status
 	       && a->requested == b->requested && a->allocated == b->allocated
-	       && a->reserved == b->reserved && a->free == b->free && a->stranded == b->stranded
+	       && a->reserved == b->reserved && a->free == b->free && a->non_releasable == b->non_releasable
 	       && a->releasable == b->releasable && a->device_free == b->device_free
 	       && a->fi_device == b->fi_device;
 }

@@ -19,10 +19,10 @@ from naive_trace import read_trace, resolve
 OOM_STOPS_ALL_DEVICES = False
 
 BYTE_METRICS = ["requested", "allocated", "active", "reserved", "free", "largest_free",
-                "releasable", "stranded", "waste", "device_free", "process_used"]
+                "releasable", "non_releasable", "waste", "device_free", "process_used"]
 PERCENTAGES = ["fi", "fi_device", "internal", "utilization"]
 COUNT_METRICS = ["segments", "blocks"]
-LATER_METRICS = ["holes", "lost"]       # in rows only where they are asked for
+LATER_METRICS = ["holes", "wasted"]       # in rows only where they are asked for
 STEP_COLUMNS = (["step", "t", "device", "op", "id", "size", "status"]
                 + BYTE_METRICS + PERCENTAGES + COUNT_METRICS)
 ALL_COLUMNS = STEP_COLUMNS + LATER_METRICS
@@ -48,7 +48,7 @@ def measure(policy):
     m["free"] = sum(free)
     m["largest_free"] = max(free, default=0)
     m["releasable"] = sum(segment.bytes for segment in policy.segments if segment.releasable())
-    m["stranded"] = max(0, m["free"] - m["releasable"])
+    m["non_releasable"] = max(0, m["free"] - m["releasable"])
     m["waste"] = m["reserved"] - m["active"] - m["free"]
     m["device_free"] = policy.device.free()
     m["process_used"] = policy.device.process_used()
@@ -63,7 +63,7 @@ def measure(policy):
     m["segments"] = len(policy.segments)
     m["blocks"] = len(allocated)
     m["holes"] = len(free)
-    m["lost"] = max(0, m["reserved"] - m["requested"] - m["releasable"])
+    m["wasted"] = max(0, m["reserved"] - m["requested"] - m["releasable"])
     return m
 
 

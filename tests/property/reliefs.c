@@ -63,7 +63,7 @@ static void lay_segment(struct world *w, uint64_t *random)
 		s->fixed += b->state == FRAG_PENDING;
 	}
 	s->bytes = offset;
-	s->stranded = s->pins ? s->free : 0;
+	s->non_releasable = s->pins ? s->free : 0;
 	w->scene.segment_count++;
 }
 

@@ -76,7 +76,7 @@ def test_translation() -> None:
          [5 + 2 * MIB] * 4 + [5, 5])
     same(expected.rows[0].metrics, {
         'requested': 700, 'allocated': 1024, 'active': 1024, 'reserved': 2097152,
-        'free': 2096128, 'largest_free': 2096128, 'releasable': 0, 'stranded': 2096128,
+        'free': 2096128, 'largest_free': 2096128, 'releasable': 0, 'non_releasable': 2096128,
         'waste': 0, 'device_free': 30 * MIB - 5, 'process_used': 5 + 2 * MIB, 'segments': 1,
         'blocks': 1})
 

@@ -29,7 +29,7 @@ SAN = bool(os.environ.get('SAN'))
 SEEDS = 25 if SAN else 200
 MIB = 1 << 20
 PAGE = 4096                     # of the devices
-FIGURES = ('reserved', 'requested', 'lost')
+FIGURES = ('reserved', 'requested', 'wasted')
 TAP = Tap()
 
 
@@ -104,7 +104,7 @@ def run_direct(events: list[dict], devices: int, total: int) -> list[dict]:
     out = []
     for d in range(devices):
         live: dict[int, tuple] = {}
-        row = {'device': d, 'reserved': 0, 'requested': 0, 'lost': 0, 'peak_step': 0, 'oom': None,
+        row = {'device': d, 'reserved': 0, 'requested': 0, 'wasted': 0, 'peak_step': 0, 'oom': None,
                'held': {}}
         used = False
         for step, e in enumerate(events):
@@ -126,7 +126,7 @@ def run_direct(events: list[dict], devices: int, total: int) -> list[dict]:
                 for one, block, tag in live.values():
                     key = (tag, None if tag else one)
                     held[key] = held.get(key, 0) + block
-                row |= {'reserved': reserved, 'peak_step': step, 'lost': reserved - asked,
+                row |= {'reserved': reserved, 'peak_step': step, 'wasted': reserved - asked,
                         'held': held}
         if used:
             out.append(row)
@@ -183,7 +183,7 @@ def expected(jobs: dict[int, list], devices: int, total: int, floor: int | None)
             'limit': limit, **extremes, 'between': between,
             'alike': extremes['least'] == extremes['most'] and failed in (0, len(compared)),
             'joint': {'rank': worst['rank'], 'device': worst['device'],
-                      'status': 'oom' if worst['oom'] else 'ok',
+                      'status': 'oom' if worst['oom'] else 'fits',
                       'ooms': sum(x['oom'] is not None for x in rows),
                       **{f: max(x[f] for x in rows) for f in FIGURES}}}
 

@@ -543,7 +543,7 @@ def pool(folder):
               [0, 0, 8], [0, 0, 0]]
     got, rows, head = pool_rows(folder, events, *POOL)
     assert got == wanted, got
-    for name in ('largest_free', 'releasable', 'stranded', 'fi', 'fi_device', 'holes', 'lost'):
+    for name in ('largest_free', 'releasable', 'non_releasable', 'fi', 'fi_device', 'holes', 'wasted'):
         assert {row[head.index(name)] for row in rows} == {''}, name
     got, _, _ = pool_rows(folder, events, '--allocator', 'cuda-async:release_threshold=16MiB')
     wanted[4:8] = [[0, 0, 16], [1, 1, 16], [1, 1, 16], [0, 0, 16]]
@@ -605,7 +605,7 @@ def pool_bounds(folder):
     one = result['runs'][0]
     assert one['counts']['ooms'] == 1 and one['peak']['reserved'] == 16 * MIB, one
     metrics = one['oom'][0]['metrics']
-    assert [metrics[x] for x in ('stranded', 'holes', 'lost')] == [None] * 3, one
+    assert [metrics[x] for x in ('non_releasable', 'holes', 'wasted')] == [None] * 3, one
     assert one['oom'][0]['hole'] is None, one
     assert one['oom'][0]['holders'] == [], one
     trace = usual_trace(folder / 't')

@@ -96,7 +96,7 @@ def check_one() -> bytes:
             wrong += [f'{k}: {x}' for x in run['device'] if run['device'][x] != other['device'][x]]
     TAP.result('every run is what fragsim run says of it', len(merged) != RUNS and 'count' or wrong)
     statuses = {run['status'] for line in merged for run in line['runs']}
-    TAP.result('and some run out of memory', statuses != {'ok', 'oom'} and f'{statuses}')
+    TAP.result('and some run out of memory', statuses != {'fits', 'oom'} and f'{statuses}')
     return Path('one/merged.ndjson').read_bytes()
 
 
@@ -244,7 +244,7 @@ def check_refused() -> None:
         refused(f'{words[0]}: another manifest', fragsim('sweep', *words, status=None), 4,
                 f'{zero}:1: ', 'another sweep')
         copy('bad')
-        change(zero, b'"status": "ok"', b'"status": "oo"')
+        change(zero, b'"status": "fits"', b'"status": "oo"')
         refused(f'{words[0]}: a damaged line', fragsim('sweep', *words, status=None), 4, f'{zero}:',
                 'damaged')
         copy('bad')
@@ -272,7 +272,7 @@ def check_refused() -> None:
                != Path('one/merged.ndjson').read_bytes() and 'it differs')
     other = json.loads(Path(zero).read_text().splitlines()[0])
     text = Path(zero).read_bytes().splitlines()[0].partition(b', "check"')[0]
-    text = text.replace(b'"status": "ok"', b'"status": "oom"')
+    text = text.replace(b'"status": "fits"', b'"status": "oom"')
     Path('bad/shard-9-of-10.ndjson').write_bytes(
         text + b', "check": "%016x"}\n' % content_hash(text))
     refused('two shards that say different things of a run',

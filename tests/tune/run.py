@@ -105,7 +105,7 @@ def needs(c: Case, traces: range) -> list:
     said = c.call('fit', '-q', '--json', '-', *words, *(c.names[i] for i in traces),
                   wanted=(0, 1))
     fits = said['joint'] if len(traces) > 1 else said['fits']
-    return [Need(x['smallest'], x['safe'], x['holes']) for x in fits]
+    return [Need(x['smallest'], x['reliable'], x['failing_ranges']) for x in fits]
 
 
 def is_expandable(line: str) -> bool:
@@ -122,7 +122,7 @@ def check_point(c: Case, point: dict, setting: int, total: int) -> None:
     ends = [c.end(i, setting, total) for i in range(len(c.traces))]
     good = all(x.survives for x in ends)
     what = f'{point["alloc_conf"]} on {total}'
-    same(point['status'], 'ok' if good else 'oom', f'{what}: status')
+    same(point['status'], 'fits' if good else 'oom', f'{what}: status')
     if good:
         same((point['calls'], point['retries']), worst(ends), f'{what}: calls, retries')
         same(point['oom'], None, f'{what}: oom')
@@ -143,7 +143,7 @@ def check_best(c: Case, said: dict, key: str, fits: list, choices: list, exact: 
     chosen = texts.index(got['alloc_conf'])
     need(chosen in choices, f'{key} is {got["alloc_conf"]}')
     need(got['smallest'] >= least, f'{key}: smallest {got["smallest"]} is below {least}')
-    same((got['smallest'], got['safe']), (fits[chosen].smallest, fits[chosen].safe),
+    same((got['smallest'], got['reliable']), (fits[chosen].smallest, fits[chosen].safe),
          f'{key}: smallest, safe of {got["alloc_conf"]}')
     if exact or not any(fits[i].holes for i in choices):
         same(got['smallest'], least, f'{key}: smallest')
@@ -214,14 +214,14 @@ def check_device(c: Case, total: int, percent: float) -> None:
     good, sure = [], []
     for i, line in enumerate(['', *c.lines]):
         check_point(c, said['points'][i], i, total)
-        if said['points'][i]['status'] != 'ok':
+        if said['points'][i]['status'] != 'fits':
             continue
         fails = [x for x in capacities(c, least, total)
                  if not all(c.end(k, i, x).survives for k in range(len(c.traces)))]
         if not fails:
             good.append(i)
             sure.append(not has_fraction(c, line))
-    alive = [i for i, x in enumerate(said['points']) if x['status'] == 'ok']
+    alive = [i for i, x in enumerate(said['points']) if x['status'] == 'fits']
     headroom = round(percent / 100, 4)
     if not alive:
         same((said['best'], said['status'], said['env']), (None, 1, None), 'the best of none')
@@ -245,7 +245,7 @@ def check_device(c: Case, total: int, percent: float) -> None:
         need(chosen in among, f'{key}, {texts[chosen]}, fails between {least} and {total}')
         before = [i for i in order[:order.index(chosen)] if sure[good.index(i)]]
         need(not before, f'{[texts[i] for i in before]} come before the {key} {texts[chosen]}')
-        same((said[key]['smallest'], said[key]['safe']), (None, None), f'smallest, safe of {key}')
+        same((said[key]['smallest'], said[key]['reliable']), (None, None), f'smallest, safe of {key}')
 
 
 def check_tests(c: Case, said: dict) -> None:
@@ -259,7 +259,7 @@ def check_tests(c: Case, said: dict) -> None:
         if said['best'] is None:
             continue
         chosen = [x['alloc_conf'] for x in said['points']].index(said['best']['alloc_conf'])
-        same(got['survives'], c.end(place, chosen, said['best']['smallest']).survives,
+        same(got['fits'], c.end(place, chosen, said['best']['smallest']).survives,
              'survives of the test')
         same(got['smallest'], fits[chosen].smallest, 'smallest of the test')
         able = [x.smallest for x in fits if x.smallest is not None]

@@ -35,9 +35,9 @@ static void test_members(void **state)
 {
 	const struct frag_metrics m = {
 		.requested = 1, .allocated = 2, .active = 3, .reserved = 4, .free = 5,
-		.largest_free = 6, .releasable = 7, .stranded = 8, .waste = 9, .device_free = -10,
+		.largest_free = 6, .releasable = 7, .non_releasable = 8, .waste = 9, .device_free = -10,
 		.process_used = 11, .fi = 12.5, .fi_device = 13.5, .internal = 14.5,
-		.utilization = 15.5, .segments = 16, .blocks = 17, .holes = 18, .lost = 19,
+		.utilization = 15.5, .segments = 16, .blocks = 17, .holes = 18, .wasted = 19,
 	};
 	const double values[FRAG_METRIC_ALL] = {
 		1, 2, 3, 4, 5, 6, 7, 8, 9, -10, 11, 12.5, 13.5, 14.5, 15.5, 16, 17, 18, 19,
@@ -90,7 +90,7 @@ static void test_known(void **state)
 	m = (struct frag_metrics){ .limited = false };
 	expect_unknown(&m, " device_free");
 	m.opaque = true;
-	expect_unknown(&m, " largest_free releasable stranded device_free fi fi_device holes lost");
+	expect_unknown(&m, " largest_free releasable non-releasable device_free fi fi_device holes lost");
 }
 
 int main(void)

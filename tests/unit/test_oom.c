@@ -106,7 +106,7 @@ static void test_fragmentation(void **state)
 	static const struct frag_record records[] = { TWO_HOLES, ALLOC(5, 3 * KIB) };
 	static const char *const parts[] = {
 		"Enough bytes were free, but not in one piece",
-		"4.00 KiB reserved but unallocated", "4.00 KiB of that stranded",
+		"4.00 KiB reserved but unallocated", "4.00 KiB of that non-releasable",
 		"largest free block 2.00 KiB", "fi 50.00 %", "fi_device 66.67 %",
 		"2.00 KiB missing", NULL,
 	};

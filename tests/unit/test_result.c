@@ -15,17 +15,17 @@ static struct frag_result sample(void)
 		.lower_bound = 2,
 		.peak = {
 			.requested = 11, .allocated = 12, .active = 13, .reserved = 14,
-			.free = 15, .largest_free = 16, .releasable = 17, .stranded = 18,
+			.free = 15, .largest_free = 16, .releasable = 17, .non_releasable = 18,
 			.waste = 19, .process_used = 20, .segments = 21, .blocks = 22,
-			.device_free = -23, .limited = true, .holes = 24, .lost = 25,
+			.device_free = -23, .limited = true, .holes = 24, .wasted = 25,
 		},
 		.last = {
 			.requested = 31, .allocated = 32, .active = 33, .reserved = 34,
-			.free = 35, .largest_free = 36, .releasable = 37, .stranded = 38,
+			.free = 35, .largest_free = 36, .releasable = 37, .non_releasable = 38,
 			.waste = 39, .process_used = 40, .segments = 41, .blocks = 42,
 			.device_free = 43, .limited = true,
 			.fi = 44.5, .fi_device = 45.5, .internal = 46.5, .utilization = 47.5,
-			.holes = 48, .lost = 49,
+			.holes = 48, .wasted = 49,
 		},
 		.fi = {
 			.steps = 1, .min = 51, .mean = 52, .p50 = 53, .p95 = 54, .p99 = 55,
@@ -50,13 +50,13 @@ static const struct {
 	{ "steps", 1 }, { "lower_bound", 2 },
 	{ "peak.requested", 11 }, { "peak.allocated", 12 }, { "peak.active", 13 },
 	{ "peak.reserved", 14 }, { "peak.free", 15 }, { "peak.largest_free", 16 },
-	{ "peak.releasable", 17 }, { "peak.stranded", 18 }, { "peak.waste", 19 },
+	{ "peak.releasable", 17 }, { "peak.non_releasable", 18 }, { "peak.waste", 19 },
 	{ "peak.process_used", 20 }, { "peak.segments", 21 }, { "peak.blocks", 22 },
-	{ "peak.device_free", -23 }, { "peak.holes", 24 }, { "peak.lost", 25 },
+	{ "peak.device_free", -23 }, { "peak.holes", 24 }, { "peak.wasted", 25 },
 	{ "last.holes", 48 }, { "last.lost", 49 },
 	{ "last.requested", 31 }, { "last.allocated", 32 }, { "last.active", 33 },
 	{ "last.reserved", 34 }, { "last.free", 35 }, { "last.largest_free", 36 },
-	{ "last.releasable", 37 }, { "last.stranded", 38 }, { "last.waste", 39 },
+	{ "last.releasable", 37 }, { "last.non_releasable", 38 }, { "last.waste", 39 },
 	{ "last.process_used", 40 }, { "last.segments", 41 }, { "last.blocks", 42 },
 	{ "last.device_free", 43 }, { "last.fi", 44.5 }, { "last.fi_device", 45.5 },
 	{ "last.internal", 46.5 }, { "last.utilization", 47.5 },
@@ -146,11 +146,11 @@ static void test_unread(void **state)
 	(void)state;
 	assert_false(frag_result_unread(&r, "peak.holes"));
 	r.peak.unread = bit("holes");
-	r.last.unread = bit("lost") | bit("fi");
+	r.last.unread = bit("wasted") | bit("fi");
 	assert_true(frag_result_unread(&r, "peak.holes"));
 	assert_true(is_absent(&r, "peak.holes"));
-	assert_false(frag_result_unread(&r, "peak.lost"));
-	assert_false(is_absent(&r, "peak.lost"));
+	assert_false(frag_result_unread(&r, "peak.wasted"));
+	assert_false(is_absent(&r, "peak.wasted"));
 	assert_true(frag_result_unread(&r, "last.lost"));
 	assert_false(frag_result_unread(&r, "last.holes"));
 	assert_true(frag_result_unread(&r, "fi.max"));

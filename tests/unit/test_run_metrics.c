@@ -78,7 +78,7 @@ static void add_block(void *ctx, const struct frag_segment_view *s,
 /* Written down here once more: what the table of metrics says is what is tested. */
 #define SUMS(X)                                                               \
 	X(requested) X(allocated) X(active) X(reserved) X(free)               \
-	X(largest_free) X(releasable) X(stranded) X(waste) X(blocks) X(holes) X(lost)
+	X(largest_free) X(releasable) X(non_releasable) X(waste) X(blocks) X(holes) X(wasted)
 #define PERCENTAGES(X) X(fi) X(fi_device) X(internal) X(utilization)
 
 /* The metrics of fragsim-result(5), Metrics by a walk over everything. */
@@ -88,9 +88,9 @@ static struct frag_metrics count(struct fixture *f)
 	double d, r, all;
 
 	frag_heap_walk(f->rig.heap, &m, add_block);
-	m.stranded = m.free > m.releasable ? m.free - m.releasable : 0;
+	m.non_releasable = m.free > m.releasable ? m.free - m.releasable : 0;
 	m.waste = m.reserved - m.active - m.free;
-	m.lost = m.reserved > m.requested + m.releasable
+	m.wasted = m.reserved > m.requested + m.releasable
 		 ? m.reserved - m.requested - m.releasable : 0;
 	m.limited = f->rig.dev.total != 0;
 	m.device_free = m.limited ? (int64_t)f->rig.dev.total - OTHER - (int64_t)m.process_used : 0;

@@ -274,7 +274,7 @@ def table() -> list[str]:
             runs = json.loads(fragsim('run', '-q', '--json', '-', '--device-bytes', '0', '-p',
                                       'pytorch', '-p', 'bestfit', path).stdout)['runs']
             for i, fit in enumerate(found[key]['fits']):
-                if any(fit[x] != fits['fits'][i][x] for x in ('smallest', 'safe', 'runs')):
+                if any(fit[x] != fits['fits'][i][x] for x in ('smallest', 'reliable', 'runs')):
                     bad.append(f'{words} {key}: {fit} {fits["fits"][i]}')
                 if (fit['reserved'], fit['requested']) != tuple(
                         runs[i]['peak'][x] for x in ('reserved', 'requested')):
@@ -291,8 +291,8 @@ def formats() -> list[str]:
     bad = []
     for row, key in zip(rows, ('as_it_is', 'changed'), strict=True):
         fit = found[key]['fits'][0]
-        if [row[x] for x in ('requested', 'reserved', 'smallest', 'safe')] \
-                != [str(fit[x]) for x in ('requested', 'reserved', 'smallest', 'safe')]:
+        if [row[x] for x in ('requested', 'reserved', 'smallest', 'reliable')] \
+                != [str(fit[x]) for x in ('requested', 'reserved', 'smallest', 'reliable')]:
             bad.append(f'{row} {fit}')
     a, b = (found[x]['fits'][0]['smallest'] for x in ('as_it_is', 'changed'))
     shift = f'{(b - a) / a * 100:+.1f} %'

@@ -197,21 +197,21 @@ function range(run, figure, from, to) {
 
 /*
  * What is reserved, from the ground up: what is always allocated in a column of pixels, what is at
- * times (paler), what is stranded above it, and the rest, which could be given back.
+ * times (paler), what is non_releasable above it, and the rest, which could be given back.
  */
 function bands(c, run, view, width, y) {
 	const fill = (x, from, to, colour) => {
 		c.fillStyle = colour;
 		c.fillRect(x, y(to), 1, Math.max(0, y(from) - y(to)));
 	};
-	const colours = Object.fromEntries(["reserved", "allocated", "requested", "stranded"].map((name) => [name, style(name)]));
+	const colours = Object.fromEntries(["reserved", "allocated", "requested", "non_releasable"].map((name) => [name, style(name)]));
 	for (let x = LEFT; x < Math.min(width - RIGHT, view.x(run.end, width)); x++) {
 		const from = view.stepAt(x, width), to = view.stepAt(x + 1, width);
 		const reserved = range(run, "reserved", from, to)[1];
 		const allocated = range(run, "allocated", from, to);
 		const requested = range(run, "requested", from, to);
 		fill(x, 0, reserved, colours.reserved);
-		fill(x, 0, Math.min(reserved, allocated[0] + range(run, "stranded", from, to)[1]), colours.stranded);
+		fill(x, 0, Math.min(reserved, allocated[0] + range(run, "non_releasable", from, to)[1]), colours.non_releasable);
 		fill(x, 0, allocated[0], colours.allocated);
 		c.globalAlpha = 0.75;
 		fill(x, allocated[0], allocated[1], colours.allocated);
@@ -272,7 +272,7 @@ function marks(c, run, view, width, height) {
 }
 
 function timeline(parent, run, section, view, most) {
-	const figures = ["reserved", "allocated", "requested", "stranded"];
+	const figures = ["reserved", "allocated", "requested", "non_releasable"];
 	const far = run.room > 1.35 * most;
 	const top = 30, highest = run.room && !far ? Math.max(most, run.room) : most;
 	add(parent, "h3", title(run, section));
