@@ -139,6 +139,7 @@ static void name_old(int fd)
 static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_error *err)
 {
 	const bool there = access(path, F_OK) == 0;
+	char part[PATH_MAX];
 	struct stat st;
 	int fd;
 
@@ -148,8 +149,10 @@ static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_erro
 				 " a recording needs a file");
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return frag_fail(err, FRAG_EOUTPUT, "%s: not a regular file", path);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	if (fd < 0 || !realpath(path, whole)) {
+	/* the name itself stays free until the first event */
+	snprintf(part, sizeof(part), there ? "%s" : "%s.%d.part", path, (int)getpid());
+	fd = open(part, O_WRONLY | (there ? 0 : O_CREAT) | O_CLOEXEC, 0666);
+	if (fd < 0 || !realpath(part, whole)) {
 		const int error = errno;
 
 		if (fd >= 0)
@@ -164,8 +167,11 @@ static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_erro
 	if (there)
 		name_old(fd);
 	close(fd);
-	if (!there && unlink(whole) != 0)
+	if (there)
+		return 0;
+	if (unlink(whole) != 0)
 		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", path, strerror(errno));
+	whole[strlen(whole) - (strlen(part) - strlen(path))] = '\0';
 	return 0;
 }
 

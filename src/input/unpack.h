@@ -21,7 +21,7 @@ void frag_unpacker_del(struct frag_unpacker *u);
  */
 int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *got,
 		       struct frag_error *err);
-/* Packed bytes that end in the middle of a frame or member end the input there; else they are damaged. */
+/* A zstd stream that ends in the middle of a frame ends the input there; else it is damaged. */
 void frag_unpacker_allow_torn(struct frag_unpacker *u);
 
 /* Are its bytes packed? Known once the first one has been read. */

@@ -184,7 +184,7 @@ static inline bool add_half(struct frag_series *s, int half, const double *weigh
  * Counts the steps of the series that wait, two series at a time. weight: how long the one before
  * each lasted; NULL: nobody knows.
  */
-static void frag_percent_batch_x2(struct frag_series *s, const double *weight)
+void frag_percent_batch_x2(struct frag_series *s, const double *weight)
 {
 	if (weight) {
 		if (!add_half(s, 0, weight, true, true))

@@ -74,4 +74,7 @@ static inline struct frag_sums *frag_series_add(struct frag_series *s, const dou
 /* Of series i over `steps` steps, at least one. */
 struct frag_distribution frag_series_describe(const struct frag_series *s, int i, uint64_t steps);
 
+/* Counts a full batch two values at a time, as every processor can: the reference for the other. */
+void frag_percent_batch_x2(struct frag_series *s, const double *weight);
+
 #endif

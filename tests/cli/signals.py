@@ -115,7 +115,7 @@ def ignored_stays_ignored(folder, name):
         feed(process, requests(10, first=100))
         equal(ended(process).status, 0, 'status')
     result = json.loads((folder / 'r.json').read_text(encoding='ascii'))
-    equal((result['runs'][0]['status'], result['runs'][0]['steps']), ('ok', 4 + 10), 'status, steps')
+    equal((result['runs'][0]['status'], result['runs'][0]['steps']), ('fits', 4 + 10), 'status, steps')
 
 
 @cases('', '{"format":"fragsim-', HEADER % '', HEADER % '' + requests(3) + '{"op":"al')
@@ -152,7 +152,7 @@ def interrupted_twice_is_the_same(folder):
     whole = json.loads((folder / 'r.json').read_text(encoding='ascii'))
     result = json.loads(part['r.json'])
     equal(result['trace']['content'], whole['trace']['content'], 'content')
-    result['runs'][0]['status'] = 'ok'
+    result['runs'][0]['status'] = 'fits'
     equal(result['runs'], whole['runs'], 'runs')
 
 

@@ -174,7 +174,7 @@ def bad_profiles():
     yield '{"format":', ':1:11: no profile, because no JSON: it ends in the middle'
     yield '[]', ': a profile is required, which '
     yield changed([], 'format', 'fragsim-result'), ': format: a profile is required, which fragsim replay'
-    yield changed([], 'version', 2), ': version: this fragsim reads version 1'
+    yield changed([], 'version', 3), ': version: this fragsim reads versions 1 and 2'
     yield changed([], 'device', None), ': device: this member is missing'
     yield changed([], 'device', []), ': device: an object is required'
     yield changed([], 'calls', None), ': calls: this member is missing'

@@ -375,7 +375,7 @@ class Run:
                "device": {"ordinal": device.ordinal, "total_bytes": device.total,
                           "context_bytes": device.context, "other_bytes": device.other,
                           "granularity_bytes": device.granularity},
-               "status": "oom" if self.policy.counts["ooms"] else "ok",
+               "status": "oom" if self.policy.counts["ooms"] else "fits",
                "steps": len(self.rows), "peak": peak,
                "last": self.rows[-1][1] if self.rows else self.at_start}
         for name in PERCENTAGES:

@@ -24,7 +24,7 @@ struct world {
 	struct frag_memory_state scene;
 	struct frag_scene_segment segments[SEGMENTS];
 	struct frag_scene_block blocks[SEGMENTS * BLOCKS];
-	struct frag_oom_verdict shortage;
+	struct frag_move_target shortage;
 };
 
 static uint8_t random_state(uint64_t *random)
@@ -77,7 +77,7 @@ static void lay_world(struct world *w, uint64_t *random)
 		lay_segment(w, random);
 		all += w->segments[i].bytes;
 	}
-	w->shortage = (struct frag_oom_verdict){
+	w->shortage = (struct frag_move_target){
 		.list = (frag_list)random_below(random, 2),
 		.need = (1 + random_below(random, 20)) * KIB,
 		.missing = random_below(random, all / KIB + 1) * KIB, .left = 0,
@@ -232,7 +232,7 @@ static void test_pages(void **state)
 		};
 		offset += laid[i].kib * KIB;
 	}
-	w.shortage = (struct frag_oom_verdict){ .need = 100 * KIB, .missing = 8 * KIB };
+	w.shortage = (struct frag_move_target){ .need = 100 * KIB, .missing = 8 * KIB };
 	assert_int_equal(frag_reliefs_find(&got, &w.scene, &w.shortage, &err), 0);
 	/* one page, that of the 1 KiB; then that of 2; then both, by free bytes; then the rest */
 	assert_true(got.count >= 3);
@@ -250,7 +250,7 @@ static void test_pages(void **state)
 	assert_int_equal(got.reliefs[0].blocks[0], 5);
 	frag_reliefs_fini(&got);
 	/* addresses without memory are mapped, as far as there is some left: 12 of 22 KiB are */
-	w.shortage = (struct frag_oom_verdict){ .list = 1, .need = 16 * KIB, .left = 8 * KIB };
+	w.shortage = (struct frag_move_target){ .list = 1, .need = 16 * KIB, .left = 8 * KIB };
 	assert_int_equal(frag_reliefs_find(&got, &w.scene, &w.shortage, &err), 0);
 	assert_int_equal(got.reliefs[0].cost, 3 * KIB);
 	frag_reliefs_fini(&got);

@@ -90,7 +90,7 @@ static void test_known(void **state)
 	m = (struct frag_metrics){ .limited = false };
 	expect_unknown(&m, " device_free");
 	m.opaque = true;
-	expect_unknown(&m, " largest_free releasable non-releasable device_free fi fi_device holes lost");
+	expect_unknown(&m, " largest_free releasable non_releasable device_free fi fi_device holes wasted");
 }
 
 int main(void)

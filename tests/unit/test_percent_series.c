@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "metrics/percent_batch.h"
+#include "metrics/percent_series.h"
 #include "support/unit.h"
 
 #define STEPS_MAX 1000

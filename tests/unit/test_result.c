@@ -53,7 +53,7 @@ static const struct {
 	{ "peak.releasable", 17 }, { "peak.non_releasable", 18 }, { "peak.waste", 19 },
 	{ "peak.process_used", 20 }, { "peak.segments", 21 }, { "peak.blocks", 22 },
 	{ "peak.device_free", -23 }, { "peak.holes", 24 }, { "peak.wasted", 25 },
-	{ "last.holes", 48 }, { "last.lost", 49 },
+	{ "last.holes", 48 }, { "last.wasted", 49 },
 	{ "last.requested", 31 }, { "last.allocated", 32 }, { "last.active", 33 },
 	{ "last.reserved", 34 }, { "last.free", 35 }, { "last.largest_free", 36 },
 	{ "last.releasable", 37 }, { "last.non_releasable", 38 }, { "last.waste", 39 },
@@ -151,7 +151,7 @@ static void test_unread(void **state)
 	assert_true(is_absent(&r, "peak.holes"));
 	assert_false(frag_result_unread(&r, "peak.wasted"));
 	assert_false(is_absent(&r, "peak.wasted"));
-	assert_true(frag_result_unread(&r, "last.lost"));
+	assert_true(frag_result_unread(&r, "last.wasted"));
 	assert_false(frag_result_unread(&r, "last.holes"));
 	assert_true(frag_result_unread(&r, "fi.max"));
 	assert_false(frag_result_unread(&r, "fi_device.max"));
@@ -167,7 +167,7 @@ static void test_opaque(void **state)
 	(void)state;
 	r.last.opaque = true;
 	assert_true(is_absent(&r, "last.holes"));
-	assert_true(is_absent(&r, "last.lost"));
+	assert_true(is_absent(&r, "last.wasted"));
 	assert_true(is_absent(&r, "last.fi"));
 	assert_false(is_absent(&r, "last.reserved"));
 	assert_false(frag_result_unread(&r, "last.holes"));
@@ -176,7 +176,7 @@ static void test_opaque(void **state)
 static void test_status_names(void **state)
 {
 	(void)state;
-	assert_string_equal(frag_run_status_name(FRAG_RUN_OK), "ok");
+	assert_string_equal(frag_run_status_name(FRAG_RUN_OK), "fits");
 	assert_string_equal(frag_run_status_name(FRAG_RUN_OOM), "oom");
 	assert_string_equal(frag_run_status_name(FRAG_RUN_INTERRUPTED), "interrupted");
 }

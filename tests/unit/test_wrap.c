@@ -24,7 +24,7 @@ static void test_lines(void **state)
 		{ "needs 16.03 GiB; or more", 16, "needs 16.03 GiB;" },
 		{ "free 7 bytes", 8, "free" },
 		{ "free 7 bytesize", 8, "free 7" },
-		{ "lost 4.9 % of it", 9, "wasted" },
+		{ "lost 4.9 % of it", 9, "lost" },
 		{ "in 12 segments", 6, "in 12" },
 		/* colours take no columns */
 		{ "\033[1mfile\033[0m: 12", 8, "\033[1mfile\033[0m: 12" },
