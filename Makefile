@@ -114,7 +114,9 @@ $(SHARED): scripts/exports.map $(PIC_LIB) $(BUILD)/objects
 		$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(PIC_LIB) $(ALL_LDLIBS)
 # It goes into programs that know no sanitizer.
 $(RECORDER) $(RECORD_OBJECTS): private override SAN =
-$(RECORD_OBJECTS): private override CPPFLAGS += -D_GNU_SOURCE
+# fopencookie()
+stream_objects := $(addsuffix /src/base/string_stream.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz)
+$(RECORD_OBJECTS) $(stream_objects): private override CPPFLAGS += -D_GNU_SOURCE
 $(RECORDER): scripts/record.map $(RECORD_OBJECTS) $(BUILD)/objects
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,--version-script=$< -Wl,-z,defs -o $@ $(RECORD_OBJECTS) -ldl $(LDLIBS)
