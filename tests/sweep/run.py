@@ -148,6 +148,12 @@ def check_scheduler(wanted: bytes) -> None:
         'has gaps')
     refused('no scheduler', fragsim('sweep', '-o', 'pbs', '--shard', 'auto', status=None,
                                     SGE_TASK_ID='undefined'), 2, 'no task of an array')
+    for name, value in (('SLURM_ARRAY_TASK_ID', str(1 << 64)), ('SLURM_ARRAY_TASK_ID', 'first'),
+                        ('SGE_TASK_ID', '-1'), ('SLURM_ARRAY_TASK_COUNT', '9' * 30)):
+        refused(f'{name}={value}', fragsim(
+            'sweep', '-o', 'pbs', '--shard', 'auto', status=None,
+            **{'SLURM_ARRAY_TASK_ID' if 'SLURM' in name else name: '0', name: value}), 2, name,
+            value)
     for text in ('3/3', '1', 'x/2', '1/0', 'auto/0', '1/', '/2', '-1/2'):
         refused(f'--shard {text}', fragsim('sweep', '-o', 'pbs', '--shard', text, status=None), 2,
                 'I/N is required')
