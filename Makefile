@@ -234,8 +234,8 @@ golden-accept: all ; @$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 ## bench-tables: the same, and write the tables of README.md and ARCHITECTURE.md anew
 bench bench-tables: all $(BUILD)/bench ; @$(TEST_ENV) env -u MALLOC_PERTURB_ $(python) tests/bench/all.py $(if $(filter %-tables,$@),--tables) $(BENCHFLAGS) $(TRACES)
 
-## fuzz: run each fuzzer, and random command lines, for MINUTES; finds go to build/fuzz
-fuzz: $(FUZZERS) ; @$(TEST_ENV) FUZZARGS="$(FUZZARGS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
+## fuzz: run each fuzzer, and random command lines under gcc and clang, for MINUTES; finds go to build/fuzz
+fuzz: $(FUZZERS) ; @$(TEST_ENV) FUZZ_CC="$(FUZZ_CC)" FUZZARGS="$(FUZZARGS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
 
 ## coverage: which lines and branches of src/ the tests reach; takes minutes
 ## analyse: cppcheck, clang-tidy, gcc -fanalyzer and valgrind over all of it; takes minutes
