@@ -465,7 +465,7 @@ def tells(args: list[str], status: int, line: str) -> bool:
     words = [w for x in args for w in (x, x.partition('=')[2], *re.split(r'[=:,]', x))
              if w.strip('-')]
     shown = [json.dumps(w, ensure_ascii=False)[1:-1] for w in words] + words
-    return ('standard input' in line or line.startswith('fragsim: -: ') or any(w[:40] in line for w in shown)
+    return ('standard input' in line or line.startswith('fragsim: -:') or any(w[:40] in line for w in shown)
             or any(x in line for x in ('--', 'driver', 'CUDA', 'policy', '\\u003a', '""', 'two outputs')))
 
 

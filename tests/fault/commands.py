@@ -95,6 +95,7 @@ class Scene:
     status: int | None = None       # the end with one, if not that of ENDS
     words: tuple = ()
     timed: bool = False     # what it writes tells times, and is never twice the same
+    folder: str = ''        # that it makes; a fault may leave the beginning of its files there
     dense: bool = False     # the last calls fail one by one, too: there the outputs are printed
 
     @property
@@ -236,6 +237,8 @@ COMMANDS = [
       for scene in each((name, *words), 'alloc', name=f'{name} for people')],
     *each(('sweep', '-q', '--merge', '.'), FILES, ('merged.ndjson',)),
     *each(('sweep', '-q', '--resume', '-o', '.', '--threads', '1'), 'alloc read'),
+    *each(('sweep', '-q', '-p', 'buddy', '-p', 'pytorch', '-o', 'fresh', '--threads', '1', 'simple.ndjson',
+           'trace.ndjson'), 'alloc read write sync open', name='sweep', folder='fresh'),
     *each(('sweep', *SWEPT, '-q', '--plan', 'parallel', '-o', '.'), 'alloc read',
           name='the plan of a sweep'),
     *each(('info', 'trace.ndjson'), 'alloc read'),

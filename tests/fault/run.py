@@ -51,7 +51,8 @@ def content(path: Path) -> object:
 
 
 def contents(folder: Path) -> dict:
-    return {path.name: content(path) for path in folder.iterdir() if path.name not in OWN}
+    return {path.name: content(path) for path in folder.iterdir()
+            if path.name not in OWN and path.is_file()}
 
 
 class Stage:
@@ -91,6 +92,8 @@ class Stage:
             path.read_bytes() == wanted != OLD for path, wanted in self.wanted.items())
 
     def reset(self, scene: Scene) -> None:
+        if scene.folder:
+            shutil.rmtree(self.folder / scene.folder, ignore_errors=True)
         for name in scene.files:
             (self.folder / name).write_bytes(self.old.get(name, OLD))
         if scene.call in SPOILS:
