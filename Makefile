@@ -114,7 +114,9 @@ $(SHARED): scripts/exports.map $(PIC_LIB) $(BUILD)/objects
 		$(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(PIC_LIB) $(ALL_LDLIBS)
 # It goes into programs that know no sanitizer.
 $(RECORDER) $(RECORD_OBJECTS): private override SAN =
-$(RECORD_OBJECTS): private override CPPFLAGS += -D_GNU_SOURCE
+# fopencookie()
+stream_objects := $(addsuffix /src/base/string_stream.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz)
+$(RECORD_OBJECTS) $(stream_objects): private override CPPFLAGS += -D_GNU_SOURCE
 $(RECORDER): scripts/record.map $(RECORD_OBJECTS) $(BUILD)/objects
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,--version-script=$< -Wl,-z,defs -o $@ $(RECORD_OBJECTS) -ldl $(LDLIBS)
@@ -232,8 +234,8 @@ golden-accept: all ; @$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
 ## bench-tables: the same, and write the tables of README.md and ARCHITECTURE.md anew
 bench bench-tables: all $(BUILD)/bench ; @$(TEST_ENV) env -u MALLOC_PERTURB_ $(python) tests/bench/all.py $(if $(filter %-tables,$@),--tables) $(BENCHFLAGS) $(TRACES)
 
-## fuzz: run each fuzzer, and random command lines, for MINUTES; finds go to build/fuzz
-fuzz: $(FUZZERS) ; @$(TEST_ENV) FUZZARGS="$(FUZZARGS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
+## fuzz: run each fuzzer, and random command lines under gcc and clang, for MINUTES; finds go to build/fuzz
+fuzz: $(FUZZERS) ; @$(TEST_ENV) FUZZ_CC="$(FUZZ_CC)" FUZZARGS="$(FUZZARGS)" scripts/fuzz.sh $(MINUTES) $(FUZZERS)
 
 ## coverage: which lines and branches of src/ the tests reach; takes minutes
 ## analyse: cppcheck, clang-tidy, gcc -fanalyzer and valgrind over all of it; takes minutes

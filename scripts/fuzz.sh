@@ -3,7 +3,7 @@
 # with tests/fuzz/corpus/NAME and what it found before, in FOLDER/corpus/NAME; what
 # breaks it goes to FOLDER/NAME-*. Words of its form stand in tests/fuzz/NAME.dict.
 # FUZZARGS are more arguments of libFuzzer. Then come random command lines to a sanitized
-# program, which say their seed and number where one fails.
+# program, by CC and by FUZZ_CC: their sanitizers differ. A line that fails prints its seed and number.
 set -eu
 
 minutes=$1
@@ -29,6 +29,12 @@ done
 
 build=${BUILD:-build}
 build=${build%/san-*}
-make --no-print-directory BUILD="$build" SAN=address,undefined all
-/usr/bin/python3 -B tests/commandline/run.py "$build/san-address-undefined/fragsim" \
-	--minutes "$minutes"
+failed=
+for compiler in "${CC:-cc}:$build" "${FUZZ_CC:-clang}:$build/clang"; do
+	folder=${compiler#*:}
+	make --no-print-directory CC="${compiler%%:*}" BUILD="$folder" SAN=address,undefined \
+		"$folder/san-address-undefined/fragsim"
+	/usr/bin/python3 -B tests/commandline/run.py "$folder/san-address-undefined/fragsim" \
+		--minutes "$minutes" || failed=1
+done
+test ! "$failed"

@@ -170,7 +170,9 @@ static void leaks_fill(struct frag_table *t, const void *what)
 	const struct frag_leaks *leaks = ((const struct frag_leaks_answer *)what)->leaks;
 	char name[FRAG_LEAK_NAME_ROOM];
 
-	for (const struct frag_leak *k = leaks->leaks; k < leaks->leaks + leaks->leak_count; k++) {
+	for (uint32_t i = 0; i < leaks->leak_count; i++) {
+		const struct frag_leak *k = &leaks->leaks[i];
+
 		frag_cell(t, true, k->device);
 		frag_cell_text(t, frag_leak_name(k, name));
 		frag_cell(t, true, k->an_iteration);

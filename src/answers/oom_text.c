@@ -18,11 +18,9 @@ static void put_obstacle(char *buf, size_t size, const struct frag_oom *oom, uin
 {
 	char limit[FRAG_NUMBER_ROOM];
 
-	if (frag_oom_is_limit(oom) && oom->limit_key)
-		snprintf(buf, size, "%s, %s, would be exceeded", oom->limit_key,
-			 frag_size_text(limit, oom->limit));
-	else if (frag_oom_is_limit(oom))
-		snprintf(buf, size, "The limit of set_fraction, %s, would be exceeded",
+	if (frag_oom_is_limit(oom))
+		snprintf(buf, size, "The limit of %s, %s, would be exceeded",
+			 oom->limit_key ? oom->limit_key : "set_fraction",
 			 frag_size_text(limit, oom->limit));
 	else if (!oom->fragmentation)
 		snprintf(buf, size, "Too little memory was free in total");

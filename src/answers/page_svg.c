@@ -28,9 +28,9 @@ static const struct { enum frag_line_figure figure; const char *colour, *name; }
 };
 #define FIGURES (sizeof(figures) / sizeof(figures[0]))
 
-void frag_put_markup(const char *text, FILE *f)
+void frag_put_markup(const char *text, size_t length, FILE *f)
 {
-	for (const char *p = text, *end = text + strlen(text); p < end; ) {
+	for (const char *p = text, *end = text + length; p < end; ) {
 		const char c = *p;
 
 		if (c & ~0x7f) {
@@ -150,10 +150,10 @@ void frag_svg_panel(const struct frag_result *run, const struct frag_page_device
 	fprintf(f, "<g transform=\"translate(0 %" PRIu32 ")\">\n<text x=\"%d\" y=\"20\""
 		" font-weight=\"bold\">", number * FRAG_SVG_HEIGHT, LEFT);
 	if (name) {
-		frag_put_markup(name, f);
+		frag_put_markup(name, strlen(name), f);
 		fputs(", ", f);
 	}
-	frag_put_markup(run->choice.text, f);
+	frag_put_markup(run->choice.text, strlen(run->choice.text), f);
 	if (room)
 		fprintf(f, ", device %" PRIu32 ", room for %s", run->device,
 			SIZE(room));

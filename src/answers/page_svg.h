@@ -19,6 +19,6 @@ void frag_svg_begin(uint32_t panels, FILE *f);
 void frag_svg_end(FILE *f);
 
 /* Text with <, >, &, quotes and what is not printable as references; for HTML too. */
-void frag_put_markup(const char *text, FILE *f);
+void frag_put_markup(const char *text, size_t length, FILE *f);
 
 #endif

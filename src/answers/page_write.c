@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "base/string_stream.h"
 #include "fragsim/version.h"
 #include "policy/alloc_conf_text.h"
 #include "answers/diagnosis_text.h"
@@ -19,24 +20,10 @@
 #include "answers/page_files.h"
 #include "answers/page_svg.h"
 
-/* Memory that a FILE writes into. */
-struct text {
-	char *at;
-	size_t length;
-	FILE *f;
-};
-
-static bool open_text(struct text *t)
+/* Returns NULL on out of memory, and where the stream was never opened. */
+static char *end_text(struct frag_memory *m)
 {
-	t->f = open_memstream(&t->at, &t->length);
-	return t->f != NULL;
-}
-
-static bool close_text(struct text *t)
-{
-	const bool good = t->f && !ferror(t->f);
-
-	return t->f && fclose(t->f) == 0 && good;
+	return m->f && frag_memory_close(m) ? m->text : NULL;
 }
 
 /* An OOM is worse than any loss; then what fragmentation costs. */
@@ -98,28 +85,26 @@ static void print_panels(const struct frag_page_trace *t, FILE *f)
 int frag_page_section_init(struct frag_page_section *s, struct frag_page_trace *t,
 			   struct frag_error *err)
 {
-	struct text facts = { .at = NULL }, verdict = { .at = NULL }, panels = { .at = NULL };
+	struct frag_memory facts = { .f = NULL }, verdict = facts, panels = facts;
 	int rc = 0;
-	bool good;
 
 	*s = (struct frag_page_section){
 		.panel_count = t->report->run_count, .badness = badness(t->report),
 	};
 	s->path = strdup(t->report->trace->path);
-	good = s->path && open_text(&facts) && open_text(&verdict) && open_text(&panels);
-	if (good) {
+	if (s->path && frag_memory_open(&facts) && frag_memory_open(&verdict)
+	    && frag_memory_open(&panels)) {
 		rc = frag_page_facts(t, facts.f, err);
 		if (!t->silent)
 			page_write_print_verdict(t->report, verdict.f);
 		print_panels(t, panels.f);
 	}
-	good = close_text(&facts) && good;
-	good = close_text(&verdict) && good;
-	good = close_text(&panels) && good;
-	s->facts = facts.at;
-	s->verdict = verdict.at;
-	s->panels = panels.at;
-	return good || rc ? rc : frag_fail_nomem(err);
+	s->facts = end_text(&facts);
+	s->verdict = end_text(&verdict);
+	s->panels = end_text(&panels);
+	if (!rc && !(s->facts && s->verdict && s->panels))
+		rc = frag_fail_nomem(err);
+	return rc;
 }
 
 void frag_page_section_fini(struct frag_page_section *s)
@@ -175,19 +160,14 @@ static void put_json(const char *p, FILE *f)
 struct writing {
 	const struct frag_page_section *sections;
 	uint32_t count;
-	const char *command;
+	const char *command;                    /* JSON */
 	const struct frag_page_answer *answer;  /* NULL: none */
 };
 
 static void put_facts(const struct writing *w, FILE *f)
 {
-	char *json = malloc(6 * strlen(w->command) + 3);
-
-	if (json)
-		*frag_put_json(json, w->command, strlen(w->command)) = '\0';
 	fputs("{\"version\":\"" FRAG_VERSION "\",\"command\":", f);
-	put_json(json ? json : "null", f);
-	free(json);
+	put_json(w->command, f);
 	fputs(",\"sections\":[", f);
 	for (uint32_t i = 0; i < w->count; i++) {
 		fputs(i ? "," : "", f);
@@ -208,14 +188,9 @@ static bool is_row(const char *line, size_t length)
 /* A line that is wrapped hangs below its own text; one of a table stays as long as it is. */
 static void page_write_put_line(const char *line, size_t length, bool row, FILE *f)
 {
-	char *text = strndup(line, length);
-
-	if (!text)
-		return;
 	fputs(row ? "<div class=\"row\">" : "", f);
-	frag_put_markup(text, f);
+	frag_put_markup(line, length, f);
 	fputs(row ? "</div>" : "\n", f);
-	free(text);
 }
 
 /* Rows by themselves, and what is between them as it is: a table. */
@@ -245,7 +220,9 @@ static void put_verdict(const char *class, const char *path, const char *text, F
 
 	fprintf(f, "<section class=\"verdict %s\"><h2>", class);
 	if (path) {
-		frag_put_markup(frag_file_name(path), f);
+		const char *name = frag_file_name(path);
+
+		frag_put_markup(name, strlen(name), f);
 		fputs("<br>", f);
 	}
 	page_write_put_line(text, length, false, f);
@@ -312,26 +289,32 @@ static void put_page(const struct writing *w, FILE *f)
 	fputs(p, f);
 }
 
-void frag_page_print(struct frag_page_section *sections, uint32_t count, const char *command,
-		     const struct frag_page_answer *answer, FILE *f)
+int frag_page_print(struct frag_page_section *sections, uint32_t count, const char *command,
+		    const struct frag_page_answer *answer, FILE *f, struct frag_error *err)
 {
-	const struct writing w = { sections, count, command, answer };
+	char *json = malloc(6 * strlen(command) + 3);
 
+	if (!json)
+		return frag_fail_nomem(err);
+	*frag_put_json(json, command, strlen(command)) = '\0';
 	if (count)
 		qsort(sections, count, sizeof(*sections), by_badness);
-	put_page(&w, f);
+	put_page(&(struct writing){ sections, count, json, answer }, f);
+	free(json);
+	return 0;
 }
 
 int frag_page_write(struct frag_page_section *sections, uint32_t count, const char *command,
 		    struct frag_outfile *out, struct frag_error *err)
 {
 	FILE *f = frag_outfile_stream(out);
+	int rc;
 
 	if (!f)
 		return frag_outfile_status(out, err);
-	frag_page_print(sections, count, command, NULL, f);
+	rc = frag_page_print(sections, count, command, NULL, f, err);
 	frag_outfile_stream_end(out, f);
-	return frag_outfile_status(out, err);
+	return rc ? rc : frag_outfile_status(out, err);
 }
 
 int frag_page_write_svg(struct frag_page_section *sections, uint32_t count,

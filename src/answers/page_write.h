@@ -24,9 +24,12 @@ struct frag_page_answer {
 	bool bad;               /* as an out-of-memory is */
 };
 
-/* Sorts them, and prints the page; command: as it was typed; answer: NULL where there is none. */
-void frag_page_print(struct frag_page_section *sections, uint32_t count, const char *command,
-		     const struct frag_page_answer *answer, FILE *f);
+/*
+ * Sorts them, and prints the page; command: as it was typed; answer: NULL where there is none.
+ * -FRAG_ENOMEM
+ */
+int frag_page_print(struct frag_page_section *sections, uint32_t count, const char *command,
+		    const struct frag_page_answer *answer, FILE *f, struct frag_error *err);
 /* The same to a file, without an answer. */
 int frag_page_write(struct frag_page_section *sections, uint32_t count, const char *command,
 		    struct frag_outfile *out, struct frag_error *err);

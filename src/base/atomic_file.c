@@ -363,15 +363,32 @@ static void set_aside(struct frag_outfile *f)
 		free(name);
 }
 
+/*
+ * Another program may create the file at the same time: link() replaces none, and rename() does.
+ * Only where the file system has no hard links, a file is looked for first. Returns 0 or errno.
+ */
+static int atomic_file_create(const struct frag_outfile *f)
+{
+	if (link(f->temporary, f->final) == 0)
+		return unlink(f->temporary) == 0 ? 0 : errno;
+	if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS)
+		return errno;
+	if (access(f->final, F_OK) == 0)
+		return EEXIST;
+	return rename(f->temporary, f->final) == 0 ? 0 : errno;
+}
+
 static int take_place(struct frag_outfile *f, bool with_others, struct frag_error *err)
 {
 	if (!f->temporary)
 		return 0;
 	if (with_others)
 		set_aside(f);
-	if (rename(f->temporary, f->final) != 0)
+	if (f->only_new)
+		f->failed = atomic_file_create(f);
+	else if (rename(f->temporary, f->final) != 0)
 		f->failed = errno;
-	else
+	if (!f->failed)
 		atomic_file_forget(&f->temporary);
 	return frag_outfile_status(f, err);
 }

@@ -30,6 +30,7 @@ struct frag_outfile {
 	char  *volatile aside;          /* the old file's second name while others of a
 					 * commit take their places; or NULL */
 	bool   fresh;                   /* it took its place, and there was no file */
+	bool   only_new;                /* a file in its place stays: the commit fails by EEXIST */
 	char  *buf;
 	size_t used, capacity;
 	int    fd;

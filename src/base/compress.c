@@ -94,7 +94,8 @@ static bool put_gzip(struct frag_packer *p, const void *bytes, size_t n, bool la
 
 		p->z.next_in = (unsigned char *)(uintptr_t)from;
 		p->z.avail_in = (uInt)some;
-		from += some;
+		if (some)               /* of no bytes there is no address */
+			from += some;
 		n -= some;
 		do {
 			p->z.next_out = (unsigned char *)p->chunk;

@@ -65,3 +65,12 @@ int frag_read_whole_file(const char *path, uint64_t max, void **bytes, uint64_t 
 	close(fd);
 	return rc;
 }
+
+int frag_require_regular_file(const char *path, struct frag_error *err)
+{
+	struct stat now;
+
+	if (stat(path, &now) != 0 || S_ISREG(now.st_mode))
+		return 0;
+	return frag_fail(err, FRAG_ETRACE, "%s: not a regular file: remove it", path);
+}

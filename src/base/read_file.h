@@ -13,4 +13,10 @@
 int frag_read_whole_file(const char *path, uint64_t max, void **bytes, uint64_t *length,
 		      struct frag_error *err);
 
+/*
+ * A file of a folder that is fragsim's own: opening a pipe there would wait for ever. 0 also where
+ * there is none; -FRAG_ETRACE
+ */
+int frag_require_regular_file(const char *path, struct frag_error *err);
+
 #endif

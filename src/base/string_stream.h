@@ -1,24 +1,28 @@
 /*
- * string_stream.h - a stream into memory, for a few lines of text.
+ * string_stream.h - a stream into memory.
  *
- * For no more than that: where its room has to grow and cannot, the C library
- * loses text and sets no error. What is long goes to a file as a stream
- * (outfile.h).
+ * An error is kept: where memory was short once, the close fails. A stream of open_memstream()
+ * loses text and reports success there.
  */
 #ifndef BASE_STRING_STREAM_H
 #define BASE_STRING_STREAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
+/* It stays at its address while the stream is open. */
 struct frag_memory {
-	FILE *f;
-	char *text;             /* after the close: ends in a NUL, the caller's to free */
+	FILE *f;                /* NULL: not open */
+	char *text;             /* after the close: ends in a NUL, owned by the caller */
 	size_t size;
+	uint32_t capacity;
+	bool failed;
 };
 
-/* False where memory is short. */
+/* False on out of memory. */
 bool frag_memory_open(struct frag_memory *m);
+/* The same; the text is NULL then. */
 bool frag_memory_close(struct frag_memory *m);
 
 #endif

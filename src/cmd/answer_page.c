@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/string_stream.h"
 #include "cmd/interrupt.h"
 
 int frag_redraw_init(struct frag_answer_page *r, const char *command, int argc, char *const *argv,
@@ -140,20 +141,17 @@ static int print_page(const void *what, const struct frag_text_style *paper, FIL
 		      struct frag_error *err)
 {
 	const struct frag_answer_page *r = what;
-	char *answer = NULL;
-	size_t length;
-	FILE *words = open_memstream(&answer, &length);
+	struct frag_memory answer;
 	int rc;
 
-	if (!words)
+	if (!frag_memory_open(&answer))
 		return frag_fail_nomem(err);
-	rc = r->text->print(r->what, paper, words, err);
-	if (fclose(words) && !rc)
+	rc = r->text->print(r->what, paper, answer.f, err);
+	if (!frag_memory_close(&answer) && !rc)
 		rc = frag_fail_nomem(err);
-	if (!rc)
-		frag_page_print(r->sections, r->count, r->command,
-				&(struct frag_page_answer){ answer, r->bad }, f);
-	free(answer);
+	rc = rc ? rc : frag_page_print(r->sections, r->count, r->command,
+				       &(struct frag_page_answer){ answer.text, r->bad }, f, err);
+	free(answer.text);
 	return rc;
 }
 

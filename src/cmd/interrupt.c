@@ -60,18 +60,33 @@ void frag_catch_signals(void)
 	sigaction(SIGXFSZ, &act, NULL);
 }
 
-int frag_write_file(const char *path,
-		    int (*write)(void *ctx, struct frag_outfile *out, struct frag_error *err),
-		    void *ctx, struct frag_error *err)
+static int interrupt_write(const char *path, bool only_new,
+			   int (*write)(void *ctx, struct frag_outfile *out, struct frag_error *err),
+			   void *ctx, struct frag_error *err)
 {
 	struct frag_outfile out = { .fd = -1 };
 	int rc;
 
 	frag_register_partial_file(&out);
 	rc = frag_outfile_open(&out, path, err);
+	out.only_new = only_new;
 	rc = rc ? rc : write(ctx, &out, err);
 	rc = rc ? rc : frag_outfile_commit(&out, err);
 	frag_outfile_abandon(&out);
 	frag_register_partial_file(NULL);
 	return rc;
+}
+
+int frag_write_file(const char *path,
+		    int (*write)(void *ctx, struct frag_outfile *out, struct frag_error *err),
+		    void *ctx, struct frag_error *err)
+{
+	return interrupt_write(path, false, write, ctx, err);
+}
+
+int frag_write_new_file(const char *path,
+			int (*write)(void *ctx, struct frag_outfile *out, struct frag_error *err),
+			void *ctx, struct frag_error *err)
+{
+	return interrupt_write(path, true, write, ctx, err);
 }

@@ -33,5 +33,9 @@ void frag_remove_partial_files(void);
 int frag_write_file(const char *path,
 		    int (*write)(void *ctx, struct frag_outfile *out, struct frag_error *err),
 		    void *ctx, struct frag_error *err);
+/* The same, except that an existing file stays, also one that appears meanwhile: -FRAG_EOUTPUT */
+int frag_write_new_file(const char *path,
+			int (*write)(void *ctx, struct frag_outfile *out, struct frag_error *err),
+			void *ctx, struct frag_error *err);
 
 #endif

@@ -268,7 +268,7 @@ static int count_readers(const struct frag_run_options *run, uint32_t *readers,
 					" which is not among the policies: -p pytorch adds it");
 }
 
-/* From the last choice to the first, each goes to where its runs will end. */
+/* From the last choice to the first, each moves to where its runs will end: places are empty till then. */
 int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error *err)
 {
 	const uint32_t n = run->setting_count;
@@ -280,10 +280,13 @@ int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error
 	to = run->choice_count + readers * (n - 1);
 	if (!frag_grow(&run->choices, &run->choice_capacity, to, sizeof(*run->choices)))
 		return frag_fail_nomem(err);
+	memset(run->choices + run->choice_count, 0,
+	       (to - run->choice_count) * sizeof(*run->choices));
 	for (uint32_t i = run->choice_count; i-- > 0 && !rc;) {
 		const struct frag_choice plain = run->choices[i];
 		const uint32_t runs = plain.ops->settings ? n : 1;
 
+		run->choices[i] = (struct frag_choice){ .ops = NULL };
 		for (uint32_t k = runs; k-- > 0 && !rc;) {
 			run->choices[--to] = plain;
 			if (plain.ops->settings)

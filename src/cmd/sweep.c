@@ -278,16 +278,19 @@ static int print_manifest(void *ctx, struct frag_outfile *out, struct frag_error
 	return rc ? rc : frag_outfile_status(out, err);
 }
 
-/* Tasks that begin at the same time write the same bytes, each in one step. */
+/* Of several tasks that begin at the same time one creates the manifest; all others compare. */
 static int put_manifest(struct frag_sweep_task *t, const char *path, struct frag_error *err)
 {
 	struct frag_manifest there = { .runs = 0 };
-	int rc;
+	int rc = 0;
 
 	if (mkdir(t->folder, 0777) != 0 && errno != EEXIST)
 		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", t->folder, strerror(errno));
-	if (access(path, F_OK) != 0)
-		return frag_write_file(path, print_manifest, &t->manifest, err);
+	if (access(path, F_OK) != 0) {
+		rc = frag_write_new_file(path, print_manifest, &t->manifest, err);
+		if (!rc || access(path, F_OK) != 0)
+			return rc;
+	}
 	rc = frag_manifest_read(&there, path, err);
 	if (!rc && there.id != t->manifest.id)
 		rc = frag_fail(err, FRAG_EUSAGE, "%s: it is of another sweep, with other traces,"
@@ -519,6 +522,8 @@ static int sweep_simulate(struct sweep *s, struct frag_shard_file *out, const ch
 	};
 	int rc = wanted ? choose_runs(s, wanted, &mine, &before, err) : frag_fail_nomem(err);
 
+	if (!rc && s->resume)
+		rc = frag_shard_cut_torn(out, err);
 	/* one line shows how far it is, and it counts runs */
 	options.reading.progress = NULL;
 	if (!rc) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/read_file.h"
 #include "base/string_stream.h"
 #include "documents/document_head.h"
 #include "documents/json_reader.h"
@@ -224,8 +225,12 @@ int frag_manifest_read(struct frag_manifest *m, const char *path, struct frag_er
 {
 	struct frag_members r;
 	struct frag_json doc;
-	const struct frag_at root = frag_members_open(&r, &doc, path, "manifest of a sweep", err);
+	struct frag_at root;
+	int rc = frag_require_regular_file(path, err);
 
+	if (rc)
+		return rc;
+	root = frag_members_open(&r, &doc, path, "manifest of a sweep", err);
 	if (!r.rc)
 		read_manifest(&r, &root, m);
 	frag_json_end(&doc);

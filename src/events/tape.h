@@ -56,10 +56,12 @@ struct frag_tape_rare {
 	double fraction;
 };
 
-/* Of a mark: its name. */
+/* Of a mark: its name; texts: NULL where all texts of the tape are empty. */
 static inline struct frag_text frag_tape_text(const char *texts, const struct frag_tape_rare *rare)
 {
-	return (struct frag_text){ .text = texts + rare->text_at, .length = rare->text.length };
+	return (struct frag_text){
+		.text = texts ? texts + rare->text_at : "", .length = rare->text.length,
+	};
 }
 
 /* From this event on, step numbers are event numbers and the difference. */

@@ -30,18 +30,31 @@ static const struct scheduler schedulers[] = {
 	{ .index = NULL },
 };
 
-/* False where it is not set, or not to a number: SGE says "undefined". */
-static bool get(const char *name, uint64_t *value)
+/* SGE sets "undefined" outside of an array. */
+static const char *scheduler_get(const char *name)
 {
 	const char *text = name ? getenv(name) : NULL;
 
-	return text && frag_parse_count(text, strlen(text), value);
+	return text && *text && strcmp(text, "undefined") != 0 ? text : NULL;
 }
 
-static const struct scheduler *scheduler_find(uint64_t *index)
+/* *value stays where the variable is not set; *set may be NULL. */
+static int get(const char *name, uint64_t *value, bool *set, struct frag_error *err)
+{
+	const char *text = scheduler_get(name);
+
+	if (set)
+		*set = text != NULL;
+	if (!text || frag_parse_count(text, strlen(text), value))
+		return 0;
+	return frag_fail(err, FRAG_EUSAGE, "--shard auto: %s=%.60s: an integer from 0 to 2^53-1 is"
+			 " required", name, text);
+}
+
+static const struct scheduler *scheduler_find(void)
 {
 	for (const struct scheduler *s = schedulers; s->index; s++)
-		if (get(s->index, index))
+		if (scheduler_get(s->index))
 			return s;
 	return NULL;
 }
@@ -50,13 +63,15 @@ static const struct scheduler *scheduler_find(uint64_t *index)
 static int count_tasks(struct frag_shard *shard, const struct scheduler *s, uint64_t index,
 		       struct frag_error *err)
 {
-	uint64_t least = s->usual_least, most, count, step = 1;
+	uint64_t least = s->usual_least, most = 0, count = 0, step = 1;
 	bool has_most, has_count;
+	int rc = get(s->least, &least, NULL, err);
 
-	get(s->least, &least);
-	get(s->step, &step);
-	has_most = get(s->most, &most);
-	has_count = get(s->count, &count);
+	rc = rc ? rc : get(s->step, &step, NULL, err);
+	rc = rc ? rc : get(s->most, &most, &has_most, err);
+	rc = rc ? rc : get(s->count, &count, &has_count, err);
+	if (rc)
+		return rc;
 	if (!has_most && !has_count)
 		return frag_fail(err, FRAG_EUSAGE,
 				 "--shard auto: %s is %" PRIu64 ", and nothing says"
@@ -78,13 +93,17 @@ static int count_tasks(struct frag_shard *shard, const struct scheduler *s, uint
 
 static int from_scheduler(struct frag_shard *shard, uint64_t count, struct frag_error *err)
 {
-	uint64_t index;
-	const struct scheduler *s = scheduler_find(&index);
+	const struct scheduler *s = scheduler_find();
+	uint64_t index = 0;
+	int rc;
 
 	if (!s)
 		return frag_fail(err, FRAG_EUSAGE, "--shard auto: none of SLURM_ARRAY_TASK_ID,"
 				 " PBS_ARRAY_INDEX, LSB_JOBINDEX and SGE_TASK_ID is set: this is"
 				 " no task of an array");
+	rc = get(s->index, &index, NULL, err);
+	if (rc)
+		return rc;
 	shard->from = s->index;
 	if (!count)
 		return count_tasks(shard, s, index, err);

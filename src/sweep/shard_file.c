@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "documents/sweep_record.h"
+
 #define SYNC_SECONDS 4          /* a sync takes its time, too: five are promised */
 
 static int shard_file_fail(const struct frag_shard_file *f, int number, struct frag_error *err)
@@ -51,25 +53,45 @@ static int take_lock(const struct frag_shard_file *f, struct frag_error *err)
 	return frag_fail(err, FRAG_EUSAGE, "%s: another fragsim writes this shard now", f->path);
 }
 
-/* Up to the last line end: what is behind it was torn. */
-static int cut_torn(const struct frag_shard_file *f, off_t size, struct frag_error *err)
+/* *end: behind the last line end before `size`. Returns 0 or errno. */
+static int shard_file_find_end(const struct frag_shard_file *f, off_t size, off_t *end)
 {
 	char block[4096];
 
-	while (size > 0) {
-		const size_t n = size < (off_t)sizeof(block) ? (size_t)size : sizeof(block);
-		const ssize_t got = pread(f->fd, block, n, size - (off_t)n);
-		size_t end = n;
+	for (*end = size; *end > 0;) {
+		const size_t n = *end < (off_t)sizeof(block) ? (size_t)*end : sizeof(block);
+		const ssize_t got = pread(f->fd, block, n, *end - (off_t)n);
+		size_t last = n;
 
 		if (got != (ssize_t)n)
-			return shard_file_fail(f, got < 0 ? errno : EIO, err);
-		while (end > 0 && block[end - 1] != '\n')
-			end--;
-		size -= (off_t)(n - end);
-		if (end)
+			return got < 0 ? errno : EIO;
+		while (last > 0 && block[last - 1] != '\n')
+			last--;
+		*end -= (off_t)(n - last);
+		if (last)
 			break;
 	}
-	return ftruncate(f->fd, size) == 0 ? 0 : shard_file_fail(f, errno, err);
+	return 0;
+}
+
+int frag_shard_cut_torn(struct frag_shard_file *f, struct frag_error *err)
+{
+	char begin[sizeof(FRAG_RUN_LINE_BEGIN) - 1];
+	struct stat now;
+	off_t end;
+	ssize_t n;
+	int number;
+
+	if (fstat(f->fd, &now) != 0)
+		return shard_file_fail(f, errno, err);
+	number = shard_file_find_end(f, now.st_size, &end);
+	if (number)
+		return shard_file_fail(f, number, err);
+	n = pread(f->fd, begin, sizeof(begin), end);
+	if (n > 0 && memcmp(begin, FRAG_RUN_LINE_BEGIN, (size_t)n) != 0)
+		return frag_fail(err, FRAG_ETRACE, "%s: the last line is not one of a run: remove"
+				 " the line, or the file", f->path);
+	return n >= 0 && ftruncate(f->fd, end) == 0 ? 0 : shard_file_fail(f, errno, err);
 }
 
 static int shard_file_begin(struct frag_shard_file *f, bool resume, struct frag_error *err)
@@ -86,7 +108,7 @@ static int shard_file_begin(struct frag_shard_file *f, bool resume, struct frag_
 	if (now.st_size && !resume)
 		return frag_fail(err, FRAG_EUSAGE, "%s: runs are there already: --resume goes on"
 				 " with them", f->path);
-	return now.st_size ? cut_torn(f, now.st_size, err) : 0;
+	return 0;
 }
 
 int frag_shard_open(struct frag_shard_file *f, const char *path, bool resume,

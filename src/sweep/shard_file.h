@@ -23,12 +23,15 @@ struct frag_shard_file {
 	int failed;             /* errno of a sync */
 };
 
-/*
- * resume: what is there stays, but for a torn last line; else nothing may be there.
- * -FRAG_EOUTPUT, -FRAG_EUSAGE
- */
+/* Not resume: the file must be empty, or not exist. -FRAG_EOUTPUT, -FRAG_EUSAGE */
 int frag_shard_open(struct frag_shard_file *f, const char *path, bool resume,
 		    struct frag_error *err);
+
+/*
+ * Removes a torn last line, after all lines before it were read as runs. -FRAG_ETRACE where the
+ * last line does not begin as one of a run; -FRAG_EOUTPUT
+ */
+int frag_shard_cut_torn(struct frag_shard_file *f, struct frag_error *err);
 
 /* From any thread. Of a failure nothing is left. -FRAG_EOUTPUT */
 int frag_shard_append(struct frag_shard_file *f, const char *line, size_t length,

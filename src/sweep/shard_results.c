@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array_grow.h"
+#include "base/read_file.h"
 #include "base/string_stream.h"
 #include "documents/sweep_record.h"
 
@@ -98,8 +99,10 @@ static int read_file(struct frag_collection *c, char *path, struct frag_error *e
 		rc = frag_fail_nomem(err);
 	} else {
 		c->file[c->file_count++] = path;
-		f = fopen(path, "re");
-		rc = f ? read_lines(c, f, err) : fail_read(path, err);
+		rc = frag_require_regular_file(path, err);
+		f = rc ? NULL : fopen(path, "re");
+		if (!rc)
+			rc = f ? read_lines(c, f, err) : fail_read(path, err);
 		if (f)
 			fclose(f);
 		path = NULL;

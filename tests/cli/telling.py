@@ -205,6 +205,9 @@ def several_settings(folder):
     for words in (('run', *confs(), '-p', 'direct', 'good.ndjson'),
                   ('run', *confs(), '-p', KEYS[1], 'good.ndjson'),
                   ('run', '--alloc-conf', '', '--alloc-conf', 'nokey:1', 'good.ndjson'),
+                  ('run', *['--alloc-conf', 'nokey:1'] * 4, 'good.ndjson'),
+                  ('run', '-p', 'pytorch', '-p', 'plan:period=a', *confs(), '--alloc-conf', 'nokey:1',
+                   'good.ndjson'),
                   ('convert', *confs(), '--to', 'perfetto', 'good.ndjson', 'out'),
                   ('diff', *confs(), '-p', 'direct', 'good.ndjson')):
         out = run(folder, *words)

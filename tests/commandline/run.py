@@ -30,6 +30,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'tests' / 'support'))
+sys.path.insert(0, str(ROOT / 'tests' / 'snapshot'))
+import snaps                            # noqa: E402
 from tap import Tap                     # noqa: E402
 
 PATIENCE = 120.0        # seconds until something counts as hanging
@@ -141,7 +143,61 @@ TWO = ('{"format":"fragsim-trace","version":1,"devices":[{},{"total_bytes":41943
        '{"op":"mark","name":"m"}\n{"op":"alloc","id":3,"size":"2MiB","device":1}\n')
 STEPS = ''.join(f'{{"op":"mark","name":"s {i}"}}\n{{"op":"alloc","id":{i},"size":{i + 1}}}\n'
                 for i in range(9))
+# the one for a person
+MESSAGE = ('x\nCUDA out of memory. Tried to allocate 2.87 GiB (GPU 0; 14.76 GiB total capacity; 8.77 GiB already '
+           'allocated; 19.75 MiB free; 13.71 GiB reserved in total by PyTorch)\n')
+RANDOM = [f'random{i}.ndjson' for i in range(24)]
 WRITTEN = 'new1 new2.ndjson new3.json new4.csv new5.fsb new6.ndjson.gz new7.pickle folder/new8'.split()
+
+
+def random_trace(rng: random.Random) -> str:
+    """Some events of every op, in an order that fragsim takes, on devices that are small."""
+    devices = [{'total_bytes': rng.choice([1, 3, 8, 64, 400]) << 20,
+                **({'granularity_bytes': rng.choice([1, 4096, 1 << 21])} if rng.random() < 0.3 else {})}
+               if rng.random() < 0.8 else {} for _ in range(rng.choice([1, 1, 1, 3]))]
+    lines: list[dict] = [{'format': 'fragsim-trace', 'version': 1, 'devices': devices}]
+    live: dict[object, bool] = {}           # id: freed, and pending
+    pool: list[object] = [3]                # one that is released is never used again
+
+    def add(op: str, **more: object) -> None:
+        lines.append({'op': op, **more})
+
+    def alloc() -> None:
+        key = rng.choice([len(lines), f'b{len(lines)}'])
+        live[key] = False
+        more: dict[str, object] = {k: v for k, v in (
+            ('tag', rng.choice(['a', 'weights | fwd', ''])), ('stream', rng.choice([0, 7, 's'])),
+            ('pool', pool[-1]), ('device', rng.randrange(len(devices))))
+            if rng.random() < (1 if k == 'device' else 0.3)}
+        add('alloc', id=key, size=rng.choice([0, 1, 511, 513, 1 << 20, (1 << 20) + 1,
+                                              rng.randrange(30 << 20)]), **more)
+
+    def release() -> None:
+        key = rng.choice(list(live))
+        if live[key] or rng.random() < 0.7:
+            add('complete' if live.pop(key) else 'free', id=key)
+        else:
+            add('free', id=key, pending=True)
+            live[key] = True
+
+    for _ in range(rng.choice([5, 40, 120])):
+        kind = rng.random()
+        if live and kind < 0.35:
+            release()
+        elif kind < 0.75:
+            alloc()
+        elif any(not x for x in live.values()) and kind < 0.8:
+            add('record_stream', id=rng.choice([k for k, x in live.items() if not x]), stream=4)
+        else:
+            op, more = rng.choice([
+                ('mark', {'name': rng.choice(['it 1', 'it', ''])}), ('sync', {}), ('sync', {'stream': 7}),
+                ('empty_cache', {}), ('release_pool', {'pool': pool[-1]}),
+                ('set_fraction', {'value': rng.choice([0.01, 0.5, 1])}),
+                ('configure', {'value': rng.choice(SETTINGS[0])})])
+            if op == 'release_pool':
+                pool.append(f'graph {len(lines)}')
+            add(op, **more)
+    return ''.join(json.dumps(x) + '\n' for x in lines)
 
 
 def make_files(program: str, at: Path) -> None:
@@ -160,8 +216,14 @@ def make_files(program: str, at: Path) -> None:
         'rmm.csv': 'Thread,Time,Action,Pointer,Size,Stream\n1,00:00:00:000001,allocate,0x1,64,0\n'
                    '1,00:00:00:000002,free,0x1,64,0\n',
     }
+    texts |= {name: random_trace(random.Random(name)) for name in RANDOM}
+    texts['message.log'] = MESSAGE
     for name, text in texts.items():
         (at / name).write_text(text, encoding='utf-8')
+    snapshot = snaps.basic(frames=snaps.FRAMES)
+    (at / 'snap.pickle').write_bytes(snaps.pickled(snapshot))
+    (at / 'snap.html').write_bytes(snaps.page(snaps.pickled(snapshot)))
+    (at / 'snap.json').write_text(json.dumps(snapshot), encoding='ascii')
     (at / 'folder').mkdir()
     (at / 'folder' / 'old').write_text('old\n', encoding='ascii')
     (at / 'link').symlink_to('small.ndjson')
@@ -180,6 +242,8 @@ def make_files(program: str, at: Path) -> None:
                'oom.ndjson', 'two.ndjson'],
               ['info', '--json', 'info.json', 'oom.ndjson'],
               ['policies', '--json', 'policies.json'],
+              ['plan', '-q', '-o', 'of.plan', 'oom.ndjson'],
+              ['sweep', '-q', '-p', 'buddy', '-p', 'pytorch', '-o', 'swept', 'small.ndjson', 'two.ndjson'],
               ['convert', '-q', '-t', 'object', 'two.ndjson', 'two.json.zst']]
     makes += [['diff', '-q', '-p', 'bestfit', '-p', 'buddy', '-o', f'{form}:diff.{form}',
                'oom.ndjson'] for form in words_of(program, 'diff', '--format')]
@@ -214,7 +278,7 @@ SIZES = ('0 512 4096 1MiB 2MiB 4.5MiB 50MiB 64MiB 6GiB 1T 9007199254740991'.spli
 COUNTS = ('0 1 2 3 7 20'.split(), ['-1', '1.5', '+1', '1e1', '0x1', 'abc', '4294967296', '',
                                    '18446744073709551616'])
 NUMBERS = ('8 2,4,16 0 3,3 100'.split(), ['', '1,', ',', '-1', '1.5', '2;3', '16777216'])
-FOLDERS = ('sweep1 sweep2 sweep3'.split(), ['', 'small.ndjson', 'no/such', '.'])
+FOLDERS = ('sweep1 sweep2 sweep3 swept'.split(), ['', 'small.ndjson', 'no/such', '.'])
 SHARDS = ('0/1 0/2 1/2 2/3 auto/2'.split(), ['1/1', 'auto', '0/0', '', '-1/2', '1'])
 SMALL = ('1 2 3 7 20 60'.split(), ['0', '-1', '1.5', 'abc', ''])
 REALS = ('0 1 0.5 2.5 11'.split(), ['-1', '1e300', '1e999', 'nan', 'inf', 'x', ''])
@@ -231,6 +295,7 @@ GLOBS = (['*', 'a*', '?*', '[a-z]*'], ['nosuch', '[', '', '\\'])
 ISOLATIONS = ('by=life by=tag by=tag:* by=size:1MiB by=size:1K,1M'.split(),
               ['by=', 'by=tag:', 'by=size:', 'by=size:2K,1K', 'life', ''])
 NORMAL = 0.6            # so many lines have good values only; they may not go together all the same
+DAMAGED = 0.15          # so many lines read a file of which bytes were changed
 JUNK = ('', '-', '--', '--nosuch', '-Z', '--=', '-p', '--json=', 'nosuch', '=', ':', 'ü', '\x1b',
         'a\nb', '%s%n', '..', '/', '/dev/null', 'x' * 5000)
 
@@ -325,8 +390,8 @@ class Maker:
                     rng.choice(['small.ndjson', 'oom.ndjson', 'two.ndjson', 'of.fsb'])]
         out = [self.file(rng) for _ in range(count)]
         if out and (rng.normal or rng.random() < 0.6):
-            out[0] = rng.choice(['small.ndjson', 'oom.ndjson', 'split.ndjson', 'two.ndjson',
-                                 'of.fsb', 'of.snapshot'])
+            out[0] = rng.choice(['small.ndjson', 'oom.ndjson', 'split.ndjson', 'two.ndjson', 'of.fsb',
+                                 'of.snapshot', 'snap.pickle', *rng.sample(RANDOM, 4)])
         if command.name == 'leaks' and out and rng.random() < 0.7:
             out[0] = 'steps.ndjson'
         if command.writes and out and rng.random() < 0.7:
@@ -351,10 +416,29 @@ class Maker:
             # what goes with each other; --merge goes with nothing
             options = [o for o in options if o.name not in ('--merge', '--tasks', '--plan')]
         words += self.options(rng, options, 3 if rng.normal else 6, bool(command.scenarios))
+        if any(o.name == '--policy' for o in options) and rng.random() < 0.5:
+            words += [x for _ in range(rng.choice([1, 1, 1, 2, 4])) for x in ('-p', self.policy(rng))]
         while not rng.normal and rng.random() < 0.2:
             words.insert(rng.randint(0, len(words)), rng.choice(JUNK))
         name = command.name if rng.normal or rng.random() < 0.97 else rng.choice(JUNK)
         return [x.replace('\0', '') for x in [name, *words]]
+
+
+def damage(rng: Dice, folder: Path, args: list[str]) -> bool:
+    """Changes bytes of a file that the line names. Is there one?"""
+    names = {x for word in args for x in (word, *re.split('[=:]', word)) if 0 < len(x) < 100 and '/' not in x}
+    paths = [p for p in sorted(folder / x for x in names) if p.is_file() and not p.is_symlink()]
+    data = bytearray(rng.choice(paths).read_bytes()) if paths else b''
+    if not data:
+        return False
+    path = next(p for p in paths if p.read_bytes() == data)
+    for _ in range(rng.choice([1, 1, 3, 20])):
+        at, n = rng.randrange(len(data) + 1), rng.choice([1, 1, 4, 30])
+        data[at:at + rng.choice([0, n])] = rng.choice([
+            rng.randbytes(n), b'\0' * n, b'9' * n, b'-', b'', bytes(data[:n]), b'"', b'{', b'\n'])
+        data = data or bytearray(b'x')
+    path.write_bytes(data)
+    return True
 
 
 # Judgement -----------------------------------------------------------------------
@@ -378,9 +462,10 @@ def tells(args: list[str], status: int, line: str) -> bool:
     """Does the line say what it is about: a word of the command line, or of the usage?"""
     if status == 6 or 'usage: ' in line or 'lists' in line or 'which command?' in line:
         return True
-    words = [w for x in args for w in (x, *re.split(r'[=:,]', x)) if w.strip('-')]
+    words = [w for x in args for w in (x, x.partition('=')[2], *re.split(r'[=:,]', x))
+             if w.strip('-')]
     shown = [json.dumps(w, ensure_ascii=False)[1:-1] for w in words] + words
-    return ('standard input' in line or any(w[:40] in line for w in shown)
+    return ('standard input' in line or line.startswith('fragsim: -:') or any(w[:40] in line for w in shown)
             or any(x in line for x in ('--', 'driver', 'CUDA', 'policy', '\\u003a', '""', 'two outputs')))
 
 
@@ -430,6 +515,9 @@ class Runner:
     def one(self, number: int, folder: Path, show: bool = False) -> list[str]:
         rng = Dice(f'{self.seed}:{number}')
         args = self.maker.line(rng)
+        before = self.state
+        if rng.random() < DAMAGED and damage(rng, folder, args[1:]):
+            before = state_of(folder)
         stdin = rng.choice(['small.ndjson', 'oom.ndjson', 'empty', 'result.json', 'of.fsb'])
         with open(self.master / stdin, 'rb') as given:
             try:
@@ -449,7 +537,7 @@ class Runner:
         key = (args[0] if command else '', done.returncode)
         self.seen[key] = self.seen.get(key, 0) + 1
         return [f'seed {self.seed}, line {number}: {args}: {x}' for x in
-                judge(command, args, done.returncode, done.stderr, self.state, after)]
+                judge(command, args, done.returncode, done.stderr, before, after)]
 
 
 def main() -> int:

@@ -95,6 +95,8 @@ class Scene:
     status: int | None = None       # the end with one, if not that of ENDS
     words: tuple = ()
     timed: bool = False     # what it writes tells times, and is never twice the same
+    folder: str = ''        # that it makes; a fault may leave the beginning of its files there
+    dense: bool = False     # the last calls fail one by one, too: there the outputs are printed
 
     @property
     def end(self) -> int:
@@ -115,14 +117,14 @@ def run(name: str, call: str, *args, policies=('bestfit',), outputs=('--steps', 
 
 
 def diff(name: str, call: str, *args, file='o.txt') -> Scene:
-    return Scene(name, call, ('diff', '--threads', '1', *args), (file,))
+    return Scene(name, call, ('diff', '--threads', '1', *args), (file,), dense=call == 'alloc')
 
 
 RUNS = [
     *[run(f'allocation under {name}', 'alloc', policies=(name,)) for name in EVERY],
-    run('allocation of three policies', 'alloc', policies=EVERY[3:6]),
+    run('allocation of three policies', 'alloc', policies=EVERY[3:6], dense=True),
     run('allocation and all later ones', 'alloc', all=True, outputs=('--steps',)),
-    run('allocation for the result', 'alloc', outputs=('--json',)),
+    run('allocation for the result', 'alloc', outputs=('--json',), dense=True),
     run('allocation for gzip', 'alloc', trace='trace.gz'),
     run('allocation for zstd', 'alloc', trace='trace.zst'),
     run('allocation for an object', 'alloc', trace='object.json'),
@@ -161,7 +163,8 @@ RUNS = [
 
 def each(command: tuple, calls: str, files: tuple = (), name: str = '', **more) -> list:
     """The same command for several calls."""
-    return [Scene(f'{call} in {name or " ".join(command)}', call, command, files, **more)
+    return [Scene(f'{call} in {name or " ".join(command)}', call, command, files,
+                  dense=call == 'alloc', **more)
             for call in calls.split()]
 
 
@@ -217,8 +220,25 @@ COMMANDS = [
            'json:o.json', 'trace.ndjson'), 'alloc read sync open rename', ('o.json',), 'tune'),
     *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--device-bytes', '64MiB', '-o',
            'csv:o.csv', 'trace.ndjson'), 'alloc', ('o.csv',), 'tune on a device'),
+    *[scene for name, *words in (
+        ('explain', '-p', 'bestfit:segment=2MiB', 'pinned.ndjson'),
+        ('fit', '-p', 'bestfit', '-p', 'buddy', 'trace.ndjson'),
+        ('tune', '--grid', 'lines', '--device-bytes', '64MiB', 'trace.ndjson'),
+        ('diff', '-p', 'bestfit', '-p', 'buddy', 'holes.ndjson'))
+      for scene in each((name, '-q', '--threads', '1', '--html', 'o.html', *words),
+                        'alloc read sync open rename', ('o.html',), f'{name} --html')],
+    *[scene for name, *words in (
+        ('fit', '-p', 'bestfit', '-p', 'buddy', '--map', 'trace.ndjson'),
+        ('tune', '--grid', 'lines', 'trace.ndjson'),
+        ('diff', '-p', 'bestfit', '-p', 'buddy', 'holes.ndjson'),
+        ('leaks', 'again.ndjson'), ('plan', 'trace.ndjson'), ('what-if', '--hoist', 'trace.ndjson'),
+        ('ranks', 'trace.ndjson', 'trace.ndjson'),
+        ('extrapolate', '--at', '5', 'trace.ndjson=2', 'trace.ndjson=4'))
+      for scene in each((name, *words), 'alloc', name=f'{name} for people')],
     *each(('sweep', '-q', '--merge', '.'), FILES, ('merged.ndjson',)),
     *each(('sweep', '-q', '--resume', '-o', '.', '--threads', '1'), 'alloc read'),
+    *each(('sweep', '-q', '-p', 'buddy', '-p', 'pytorch', '-o', 'fresh', '--threads', '1', 'simple.ndjson',
+           'trace.ndjson'), 'alloc read write sync open', name='sweep', folder='fresh'),
     *each(('sweep', *SWEPT, '-q', '--plan', 'parallel', '-o', '.'), 'alloc read',
           name='the plan of a sweep'),
     *each(('info', 'trace.ndjson'), 'alloc read'),

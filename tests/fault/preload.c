@@ -7,8 +7,8 @@
  * once and twice are reads, writes, openings and renamings before which so many
  * SIGINT come.
  * FAULT_AT is the number of the first that fails, from 1; FAULT_ALL lets the later
- * ones fail too. Where FAULT_AT was reached, the file FAULT_MARK comes to be. Into
- * the file FAULT_LIVE goes, at the end, how many blocks of memory were never freed.
+ * ones fail too. Where FAULT_AT was reached, the file FAULT_MARK comes to be. At the end, the file
+ * FAULT_LIVE receives the number of blocks that were never freed, and the number of these calls.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,11 +50,11 @@ __attribute__((destructor)) static void end(void)
 	const char *path = getenv("FAULT_LIVE");
 	long fd = path ? syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600)
 		       : -1;
-	char text[24];
+	char text[48];
 
 	if (fd < 0)
 		return;
-	syscall(SYS_write, fd, text, (size_t)snprintf(text, sizeof(text), "%ld", live));
+	syscall(SYS_write, fd, text, (size_t)snprintf(text, sizeof(text), "%ld %ld", live, calls));
 	syscall(SYS_close, fd);
 }
 

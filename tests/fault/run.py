@@ -4,7 +4,8 @@
 
 Each run must end with the status that the manual gives, one line on standard error, every
 output as it was before, no memory that was never freed, and without a crash. commands.py has the
-runs; behind the first ALL calls of a run only some are made to fail, ever farther apart.
+runs; behind the first ALL calls of a run only some are made to fail, ever farther apart, except for
+the last END calls of a dense scene: a command prints its outputs there.
 preload.c makes them fail; it is compiled here, into a folder that goes away. A sanitizer has its
 own malloc, so that this is skipped there.
 """
@@ -22,6 +23,7 @@ from commands import SCENES, SIGNALS, SPOILS, SWEPT, Scene, write_inputs
 PATIENCE = 60.0
 OLD = b'what stood here before\n'
 ALL = 80                # calls that fail each; then every 8th part further
+END = 200               # calls at the end of a dense scene that fail each
 OWN = ('mark', 'live')  # files of preload.c
 LEAKS = not os.environ.get('COVERAGE')  # to count lines takes memory, too
 
@@ -49,7 +51,8 @@ def content(path: Path) -> object:
 
 
 def contents(folder: Path) -> dict:
-    return {path.name: content(path) for path in folder.iterdir() if path.name not in OWN}
+    return {path.name: content(path) for path in folder.iterdir()
+            if path.name not in OWN and path.is_file()}
 
 
 class Stage:
@@ -60,12 +63,13 @@ class Stage:
         self.wanted: dict[Path, bytes] = {}      # what the run without a fault makes
         self.report = b''                       # and prints
         self.live = -1                          # and does not free
+        self.calls = 0                          # and how many calls it makes that could fail
         # a baseline is read before it is written
         self.old = {'made.json': (folder / 'made.json').read_bytes()}
         self.inputs = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def play(self, scene: Scene, number: int):
-        """The run in which this call fails; whether there was one; blocks left; what ended."""
+        """The run in which this call fails: was there one? The blocks left, the calls, the end."""
         mark, live = (self.folder / name for name in OWN)
         mark.unlink(missing_ok=True)
         live.unlink(missing_ok=True)
@@ -77,7 +81,8 @@ class Stage:
         done = subprocess.run([self.program, *scene.command], cwd=self.folder, env=env,
                               check=False, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=PATIENCE)
-        return mark.exists(), int(live.read_text()) if live.exists() else None, done
+        left, calls = (int(x) for x in live.read_text().split()) if live.exists() else (None, 0)
+        return mark.exists(), left, calls, done
 
     def whole(self, scene: Scene, done: subprocess.CompletedProcess) -> bool:
         """Is all as it should be? The C library may do without what it was refused."""
@@ -87,6 +92,8 @@ class Stage:
             path.read_bytes() == wanted != OLD for path, wanted in self.wanted.items())
 
     def reset(self, scene: Scene) -> None:
+        if scene.folder:
+            shutil.rmtree(self.folder / scene.folder, ignore_errors=True)
         for name in scene.files:
             (self.folder / name).write_bytes(self.old.get(name, OLD))
         if scene.call in SPOILS:
@@ -96,7 +103,7 @@ class Stage:
     def first(self, scene: Scene) -> str:
         """The run without a fault, which says what is right; what is wrong with it."""
         self.reset(scene)
-        there, live, done = self.play(scene, 10**9)
+        there, live, self.calls, done = self.play(scene, 10**9)
         self.wanted = {self.folder / name: (self.folder / name).read_bytes()
                        for name in scene.files}
         self.report, self.live = done.stdout, live
@@ -111,7 +118,7 @@ class Stage:
         """Was there such a call, and what is wrong with how the run ended?"""
         self.reset(scene)
         before = contents(self.folder)
-        there, live, done = self.play(scene, number)
+        there, live, _, done = self.play(scene, number)
         said = done.stderr.decode(errors='backslashreplace')
         if scene.call in SIGNALS and done.returncode in SIGNALS[scene.call]:
             quiet = done.stderr == b'' and contents(self.folder) == before
@@ -140,6 +147,14 @@ class Stage:
         return True, ''
 
 
+def following(number: int, scene: Scene, calls: int) -> int:
+    """The call that fails after this one did."""
+    if number < ALL or (scene.dense and number >= calls - END):
+        return number + 1
+    further = number + number // 8
+    return min(further, max(number + 1, calls - END)) if scene.dense else further
+
+
 def judge(scene: Scene, library: Path, program: str) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory(prefix='fragsim-fault-') as name:
         prepare(Path(name), program)
@@ -150,7 +165,7 @@ def judge(scene: Scene, library: Path, program: str) -> tuple[bool, str]:
             there, wrong = stage.fault(scene, number)
             failed += there
             if there and not wrong:
-                number += 1 if number < ALL else number // 8
+                number = following(number, scene, stage.calls)
     if wrong:
         return False, f'number {number}: {wrong}'
     if not failed:

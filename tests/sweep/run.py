@@ -148,6 +148,12 @@ def check_scheduler(wanted: bytes) -> None:
         'has gaps')
     refused('no scheduler', fragsim('sweep', '-o', 'pbs', '--shard', 'auto', status=None,
                                     SGE_TASK_ID='undefined'), 2, 'no task of an array')
+    for name, value in (('SLURM_ARRAY_TASK_ID', str(1 << 64)), ('SLURM_ARRAY_TASK_ID', 'first'),
+                        ('SGE_TASK_ID', '-1'), ('SLURM_ARRAY_TASK_COUNT', '9' * 30)):
+        refused(f'{name}={value}', fragsim(
+            'sweep', '-o', 'pbs', '--shard', 'auto', status=None,
+            **{'SLURM_ARRAY_TASK_ID' if 'SLURM' in name else name: '0', name: value}), 2, name,
+            value)
     for text in ('3/3', '1', 'x/2', '1/0', 'auto/0', '1/', '/2', '-1/2'):
         refused(f'--shard {text}', fragsim('sweep', '-o', 'pbs', '--shard', text, status=None), 2,
                 'I/N is required')
@@ -284,6 +290,41 @@ def check_refused() -> None:
                           % content_hash(number))
     refused('a run that the manifest does not have', fragsim('sweep', '--merge', 'bad', status=None),
             4, 'no run of this number')
+
+
+def check_foreign() -> None:
+    """What no sweep wrote stays as it is; a pipe is not waited for."""
+    zero = Path('bad/shard-0-of-2.ndjson')
+    for text in (b'notes of mine', b'notes\nof mine', b'{"run" : 1'):
+        for before in (b'', zero.read_bytes()):
+            copy('bad')
+            zero.write_bytes(before + text)
+            done = fragsim('sweep', '-q', '--resume', '-o', 'bad', '--shard', '0/2', status=None)
+            refused(f'{text!r} behind {len(before)} bytes is no run', done, 4, str(zero))
+            TAP.result('and stays', zero.read_bytes() != before + text and 'it is changed')
+            copy('bad')
+    for name in ('manifest.json', 'shard-1-of-2.ndjson'):
+        copy('bad')
+        Path('bad', name).unlink()
+        os.mkfifo(f'bad/{name}')
+        for words in (('--merge', 'bad'), ('--resume', '-o', 'bad', '--shard', '0/2')):
+            refused(f'{words[0]}: {name} is a pipe', fragsim('sweep', *words, status=None), 4, name)
+    copy('bad')
+
+
+def check_race() -> None:
+    """Of two first shards with other policies one is refused, whoever comes first."""
+    wrong = []
+    for i in range(20):
+        both = [subprocess.Popen([PROGRAM, 'sweep', '-q', '-p', name, 'short.ndjson', '-o',
+                                  f'race {i}', '--shard', shard], env=ENV,
+                                 stderr=subprocess.PIPE, text=True)
+                for name, shard in (('buddy', '0/2'), ('bestfit', '1/2'))]
+        said = [x.communicate()[1] for x in both]
+        ends = sorted(x.returncode for x in both)
+        if ends != [0, 2] or sum('another sweep' in x for x in said) != 1:
+            wrong.append(f'{i}: {ends} {said}')
+    TAP.result('two first shards of different sweeps', wrong)
 
 
 def content_hash(data: bytes) -> int:
@@ -434,6 +475,8 @@ def main() -> int:
         check_kills(wanted)
         check_term(wanted)
         check_refused()
+        check_foreign()
+        check_race()
         check_missing()
         check_others()
         check_grid()
