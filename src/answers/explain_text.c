@@ -494,6 +494,8 @@ static int explain_text_print(const void *what, const struct frag_text_style *pa
 	const struct frag_explain_answer *a = what;
 
 	(void)err;
+	if (a->time_up)
+		fputs(FRAG_TIME_UP_TEXT, f);
 	for (uint32_t i = 0; i < a->found->count; i++) {
 		const struct page p = {
 			.a = a, .m = &a->found->moments[i], .paper = paper, .f = f,

@@ -180,6 +180,7 @@ void frag_explain_document(struct frag_node_ref root, const void *what)
 	const uint32_t device = x->count ? x->moments[0].device : 0;
 	struct frag_node_ref list;
 
+	frag_json_bool(root, "complete", !answer->time_up);
 	frag_document_trace(root, "trace", answer->trace);
 	frag_document_policy(root, x->choice);
 	frag_document_device(root, &x->devices[device], device, x->devices[device].total);

@@ -279,7 +279,7 @@ static int extrapolate_print(const void *what, const struct frag_text_style *pap
 
 	(void)err;
 	if (a->interrupted)
-		fputs("interrupted: what is known until then\n\n", f);
+		fputs(a->time_up ? FRAG_TIME_UP_TEXT : FRAG_INTERRUPTED_TEXT, f);
 	print_recordings(a, paper, f);
 	print_odd(x, paper, f);
 	for (uint32_t i = 0; i < x->at_count && x->fits.count; i++)
@@ -551,6 +551,7 @@ void frag_extrapolate_document(struct frag_node_ref root, const void *what)
 	const struct frag_extrapolation *x = answer->found;
 	struct frag_node_ref list;
 
+	frag_json_bool(root, "complete", !answer->interrupted);
 	put_traces(root, answer);
 	put_growth(root, x->recordings);
 	put_odd(root, x);

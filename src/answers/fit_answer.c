@@ -118,7 +118,16 @@ static void list_holes(const struct frag_fit *fit, char out[HOLES_ROOM])
 static void print_nowhere(const struct frag_fit *fit, const char *name,
 			  const struct frag_text_style *paper, FILE *f)
 {
-	if (!fit->runs && !fit->examined_to)
+	char bound[FRAG_NUMBER_ROOM];
+
+	if (fit->at_most != UINT64_MAX)
+		frag_put_row(
+			paper->columns, "bound", f,
+			"%s needs at most %s and at least %s; devices between the two were"
+			" not simulated",
+			name, frag_capacity_text(bound, fit->at_most),
+			CAPACITY(fit->examined_to > fit->floor ? fit->examined_to : fit->floor));
+	else if (!fit->runs && !fit->examined_to)
 		frag_put_row(paper->columns, "none", f, "%s was not tried", name);
 	else if (fit->examined_to == UINT64_MAX)
 		frag_put_row(paper->columns, "none", f, "%s survives on no device, however large",
@@ -243,7 +252,7 @@ static int fit_print(const void *what, const struct frag_text_style *paper, FILE
 
 	(void)err;
 	if (a->interrupted)
-		fputs("interrupted: what is known until then\n\n", f);
+		fputs(a->time_up ? FRAG_TIME_UP_TEXT : FRAG_INTERRUPTED_TEXT, f);
 	for (uint32_t i = 0; i < a->fits->source_count; i++)
 		print_source(a, i, paper, f);
 	print_joint(a, paper, f);
@@ -532,6 +541,7 @@ static void put_map(struct frag_node_ref in, const struct frag_fit_intervals *s,
 static void put_capacities(struct frag_node_ref in, const struct frag_fit *fit)
 {
 	put_capacity(in, "smallest", fit->smallest);
+	put_capacity(in, "at_most", fit->at_most);
 	put_capacity(in, "reliable", fit->safe);
 	put_capacity(in, "examined_to", fit->examined_to);
 	put_capacity(in, "no_refusal", fit->no_refusal);
@@ -602,6 +612,7 @@ void frag_fit_document(struct frag_node_ref root, const void *what)
 	const struct frag_fits *fits = answer->fits;
 	struct frag_node_ref list;
 
+	frag_json_bool(root, "complete", !answer->interrupted);
 	list = frag_json_array(root, "traces");
 	for (uint32_t i = 0; i < fits->source_count; i++)
 		frag_document_trace(list, NULL, answer->traces[i]);

@@ -372,7 +372,7 @@ static int tune_print(const void *what, const struct frag_text_style *paper, FIL
 
 	(void)err;
 	if (a->interrupted)
-		fputs("interrupted: what is known until then\n\n", f);
+		fputs(a->time_up ? FRAG_TIME_UP_TEXT : FRAG_INTERRUPTED_TEXT, f);
 	print_sources(a, paper, f);
 	print_best(a, paper, f);
 	tune_print_table(a->tune, paper, f);
@@ -555,6 +555,7 @@ void frag_tune_document(struct frag_node_ref root, const void *what)
 	char *env = frag_tune_env(t);
 	struct frag_node_ref list;
 
+	frag_json_bool(root, "complete", !a->interrupted);
 	list = frag_json_array(root, "traces");
 	for (uint32_t i = 0; i < t->source_count; i++)
 		frag_document_trace(list, NULL, a->traces[i]);

@@ -50,6 +50,9 @@ static void print_fit(const struct frag_what_if_answer *a, uint32_t i,
 	for (uint32_t row = 0; row < FRAG_WHAT_IF_ROWS; row++)
 		what_if_print_row(frag_what_if_rows[row], frag_what_if_figure(as_is, row),
 				  frag_what_if_figure(changed, row), true, f);
+	if (as_is->fit.at_most != UINT64_MAX || changed->fit.at_most != UINT64_MAX)
+		what_if_print_row("at most", as_is->fit.at_most, changed->fit.at_most, true,
+				  f);
 }
 
 static void print_changes(const struct frag_what_if_answer *a, const struct frag_text_style *paper,
@@ -70,7 +73,7 @@ static int what_if_print(const void *what, const struct frag_text_style *paper, 
 
 	(void)err;
 	if (a->interrupted)
-		fputs("interrupted: what is known until then\n\n", f);
+		fputs(a->time_up ? FRAG_TIME_UP_TEXT : FRAG_INTERRUPTED_TEXT, f);
 	fprintf(f, "%s%s, as it is and changed%s\n", frag_color_code(paper->colour, INK_BOLD),
 		frag_printable(shown, frag_input_name(a->trace->path)),
 		frag_color_code(paper->colour, INK_PLAIN));
@@ -212,6 +215,7 @@ void frag_what_if_document(struct frag_node_ref root, const void *what)
 	const struct frag_what_if_answer *answer = what;
 	struct frag_node_ref list;
 
+	frag_json_bool(root, "complete", !answer->interrupted);
 	frag_document_trace(root, "trace", answer->trace);
 	frag_json_bool(root, "hypothetical", true);
 	list = frag_json_array(root, "changes");

@@ -1,6 +1,7 @@
 /* explain.c - fragsim explain: why memory ran out, and what to do. */
 #include <string.h>
 
+#include "cmd/time_budget.h"
 #include "cmd/outputs.h"
 #include <stdbool.h>
 #include <inttypes.h>
@@ -58,6 +59,7 @@ struct work {
 	struct frag_explanation found;
 	struct frag_progress progress;
 	const char *counted;            /* what it shows; NULL: nothing so far */
+	bool time_up;			/* the search ended for that */
 };
 
 static void frag_explain_trace_init(struct frag_explain_trace *how)
@@ -217,12 +219,15 @@ static int explain_trace_explain(struct work *w, struct frag_error *err)
 	x->block_cost = w->how->block_cost;
 	x->folded = w->how->folded != NULL;
 	x->threads = w->how->run.threads;
-	x->stop = frag_interrupted;
+	x->stop = frag_time_is_up;
 	x->progress = explain_show;
 	x->ctx = w;
 	frag_progress_begin(&w->progress, !w->how->run.quiet);
+	frag_time_begin(w->how->run.seconds);
 	rc = frag_explanation_run(x, err);
 	frag_progress_end(&w->progress);
+	w->time_up = frag_time_ended(rc);
+	rc = w->time_up ? 0 : rc;
 	return rc || !x->folded ? rc : write_folded(w, err);
 }
 
@@ -249,8 +254,10 @@ static int explain_draw(struct work *w, struct frag_error *err)
 static int explain_print(struct work *w, struct frag_error *err)
 {
 	const struct frag_explain_answer answer = {
-		.trace = frag_trace_info(w->taped.trace), .found = &w->found,
+		.trace = frag_trace_info(w->taped.trace),
+		.found = &w->found,
 		.top = (uint32_t)w->how->top,
+		.time_up = w->time_up,
 	};
 	int rc = 0;
 
@@ -381,6 +388,7 @@ static const struct frag_opt opts[] = {
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
+	FRAG_TIME_ROW(0),
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };

@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "cmd/exit_conditions.h"
 #include "cmd/outputs.h"
+#include "cmd/time_budget.h"
 #include "cmd/output_formats.h"
 #include "cmd/trace_provenance.h"
 #include "cmd/transform_trace.h"
@@ -33,8 +34,7 @@ static const struct frag_opt opts[] = {
 	{ 't', "to", "FORM", "its form: lines, object, fsb, minimalloc or rmm (by FILE's ending)",
 	  OPT_TO },
 	{ 'p', "policy", "NAME",
-	  "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)",
-	  FRAG_OPT_POLICY },
+	  "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)", FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
 	{ 0, "fail-if", "CONDITION",
 	  "exit with 1 if it is true: 'reliable > 24GiB', 'largest < 16'; repeatable",
@@ -46,6 +46,7 @@ static const struct frag_opt opts[] = {
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
+	FRAG_TIME_ROW(0),
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -362,15 +363,27 @@ static int extrapolate_search(struct extrapolate *e, struct frag_error *err)
 	int rc;
 
 	e->found = (struct frag_extrapolation){
-		.recordings = &e->recordings, .tape = first->tape, .choices = first->choices,
-		.devices = first->devices.figures, .choice_count = first->choice_count,
-		.at = e->at, .at_count = e->at_count, .largest = e->largest,
+		.recordings = &e->recordings,
+		.tape = first->tape,
+		.choices = first->choices,
+		.devices = first->devices.figures,
+		.choice_count = first->choice_count,
+		.at = e->at,
+		.at_count = e->at_count,
+		.largest = e->largest,
 		.total = e->run.total == UINT64_MAX ? 0 : e->run.total,
-		.up_to = (uint32_t)e->up_to, .stride = e->step ? (uint32_t)e->step : 1,
-		.runs = e->runs, .model = e->run.sim.model, .threads = e->run.threads,
-		.stop = frag_interrupted, .progress = show_search, .ctx = e,
+		.up_to = (uint32_t)e->up_to,
+		.stride = e->step ? (uint32_t)e->step : 1,
+		.runs = e->runs,
+		.model = e->run.sim.model,
+		.threads = e->run.threads,
+		.stop = frag_time_is_up,
+		.hurry = frag_time_is_short,
+		.progress = show_search,
+		.ctx = e,
 	};
 	frag_progress_begin(&e->progress, !e->run.quiet);
+	frag_time_begin(e->run.seconds);
 	rc = frag_extrapolation_run(&e->found, err);
 	frag_progress_end(&e->progress);
 	return rc;
@@ -397,7 +410,9 @@ static double point_value(const void *ctx, const char *path)
 		return (double)point->x->unexplained[one->source];
 	if (strcmp(path, "reserved") == 0)
 		return bytes_or_none(one->unlimited.survives, one->unlimited.peak_reserved);
-	return bytes_or_none(true, strcmp(path, "reliable") == 0 ? one->fit.safe : one->fit.smallest);
+	return bytes_or_none(true, strcmp(path, "reliable") == 0     ? one->fit.safe
+				   : one->fit.smallest == UINT64_MAX ? one->fit.at_most
+								     : one->fit.smallest);
 }
 
 /* A number that is none is less than any. */
@@ -436,7 +451,8 @@ static void extrapolate_judge(const struct extrapolate *e)
 	for (uint32_t i = 0; i < x->fits.count; i++) {
 		const struct frag_fit *fit = &x->fits.fitted[i].fit;
 
-		if (fit->smallest == UINT64_MAX || (x->total && fit->static_room == UINT64_MAX))
+		if ((fit->smallest == UINT64_MAX && fit->at_most == UINT64_MAX)
+		    || (x->total && fit->static_room == UINT64_MAX))
 			*e->status = 1;
 	}
 	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
@@ -464,8 +480,9 @@ static int extrapolate_answer(struct extrapolate *e, struct frag_error *err)
 	rc = extrapolate_search(e, err);
 	if (rc && rc != -FRAG_EINTERRUPTED)
 		return rc;
-	e->interrupted = rc;
+	what.time_up = frag_time_ended(rc);
 	what.interrupted = rc != 0;
+	e->interrupted = what.time_up ? 0 : rc;
 	for (uint32_t i = 0; i < e->count; i++)
 		traces[i] = frag_trace_info(e->taped[i].trace);
 	rc = frag_printed_write(&e->printed, &what, err);

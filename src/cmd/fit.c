@@ -7,6 +7,7 @@
 
 #include "cmd/exit_conditions.h"
 #include "cmd/question.h"
+#include "cmd/time_budget.h"
 #include "answers/answers.h"
 
 enum {
@@ -28,6 +29,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_OPT_FAIL_IF },
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW(0),
+	FRAG_TIME_ROW(0),
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -103,11 +105,18 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 	struct fit *fit = (struct fit *)q;
 
 	fit->fits = (struct frag_fits){
-		.sources = q->sources, .source_count = q->count,
-		.choice_count = q->taped[0].choice_count, .bounds = fit->bounds,
-		.room_total = fit->static_room ? q->run.total : 0, .model = q->run.sim.model,
-		.threads = q->run.threads, .stop = frag_interrupted,
-		.progress = frag_question_progress, .ctx = q,
+		.sources = q->sources,
+		.source_count = q->count,
+		.choice_count = q->taped[0].choice_count,
+		.bounds = { .up_to = fit->bounds.up_to,
+			    .runs = fit->bounds.runs,
+			    .hurry = frag_time_is_short },
+		.room_total = fit->static_room ? q->run.total : 0,
+		.model = q->run.sim.model,
+		.threads = q->run.threads,
+		.stop = frag_time_is_up,
+		.progress = frag_question_progress,
+		.ctx = q,
 	};
 	return frag_fits_run(&fit->fits, err);
 }
@@ -115,14 +124,18 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 static double value_at(const void *ctx, const char *path)
 {
 	const struct frag_fit *fit = ctx;
-	const uint64_t bytes = strcmp(path, "reliable") == 0 ? fit->safe : fit->smallest;
+	const uint64_t least = fit->smallest == UINT64_MAX ? fit->at_most : fit->smallest;
+	const uint64_t bytes = strcmp(path, "reliable") == 0 ? fit->safe : least;
 
 	if (strcmp(path, "runs") == 0)
 		return (double)fit->runs;
 	return bytes == UINT64_MAX ? INFINITY : (double)bytes;
 }
 
-/* A policy that survives nowhere is a no, and so is a condition that holds. */
+/*
+ * A policy without a device that is known to do is a no, and so is a condition that holds. A value
+ * that the search did not find counts as the highest possible value.
+ */
 static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int *status)
 {
 	const struct frag_choice *choice = &fit->fits.sources[one->source].choices[one->choice];
@@ -131,7 +144,7 @@ static void fit_judge(const struct fit *fit, const struct frag_fitted *one, int 
 	snprintf(who, sizeof(who), "%s, %s, device %u", fit->q.paths[one->source],
 		 frag_choice_label(choice), one->device);
 	frag_conditions_judge(&fit->conditions, value_at, &one->fit, who, status);
-	if (one->fit.smallest == UINT64_MAX)
+	if (one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
 		*status = 1;
 }
 
@@ -173,12 +186,15 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 {
 	struct fit *fit = (struct fit *)q;
 	const struct frag_fit_answer answer = {
-		.traces = q->traces, .fits = &fit->fits, .map = fit->map,
+		.traces = q->traces,
+		.fits = &fit->fits,
+		.map = fit->map,
 		.interrupted = q->interrupted,
+		.time_up = q->time_up,
 	};
 	int rc = frag_question_answer(q, &answer, err);
 
-	for (uint32_t i = 0; i < fit->fits.count && !rc && !q->interrupted; i++)
+	for (uint32_t i = 0; i < fit->fits.count && !rc && (!q->interrupted || q->time_up); i++)
 		fit_judge(fit, &fit->fits.fitted[i], q->status);
 	return rc;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/time_budget.h"
+
 void frag_question_progress(void *ctx, uint32_t done, uint32_t count)
 {
 	struct frag_question *q = ctx;
@@ -68,7 +70,7 @@ static int question_draw(struct frag_question *q, uint32_t source, struct frag_e
 
 int frag_question_answer(struct frag_question *q, const void *answer, struct frag_error *err)
 {
-	const bool drawn = q->redraw.path && !q->interrupted;
+	const bool drawn = q->redraw.path && (!q->interrupted || q->time_up);
 	int rc = drawn ? frag_redraw_room(&q->redraw, q->count, err) : 0;
 
 	q->redraw.what = answer;
@@ -77,19 +79,21 @@ int frag_question_answer(struct frag_question *q, const void *answer, struct fra
 	return rc ? rc : frag_printed_write(&q->printed, answer, err);
 }
 
-/* What is known when it is interrupted is printed all the same. */
+/* The results so far are printed where a signal, or the end of the time, ends the search. */
 static int answer(struct frag_question *q, struct frag_error *err)
 {
 	int rc, interrupted;
 
 	frag_progress_begin(&q->progress, !q->run.quiet);
+	frag_time_begin(q->run.seconds);
 	interrupted = q->ops->search(q, err);
 	frag_progress_end(&q->progress);
 	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
 		return interrupted;
 	q->interrupted = interrupted != 0;
+	q->time_up = frag_time_ended(interrupted);
 	rc = q->ops->print(q, err);
-	return rc ? rc : interrupted;
+	return rc || q->time_up ? rc : interrupted;
 }
 
 int frag_question_run(struct frag_question *q, const struct frag_cmd *cmd, int argc, char **argv,

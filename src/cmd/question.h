@@ -25,7 +25,8 @@ struct frag_question {
 	struct frag_fit_source *sources;        /* likewise */
 	const struct frag_trace_info **traces;  /* likewise */
 	int *status;
-	bool interrupted;
+	bool interrupted; /* by a signal, or */
+	bool time_up;	  /* as the time was up: both mean not complete */
 };
 
 /* Each is given the question; 0 or -FRAG_E... All but search and print are optional. */

@@ -8,6 +8,7 @@
 #include "base/array_grow.h"
 #include "policy/policies.h"
 #include "cmd/default_policy.h"
+#include "cmd/time_budget.h"
 #include "policy/param.h"
 #include "replay/driver_pool.h"
 
@@ -56,8 +57,12 @@ const struct frag_misplaced_option frag_run_foreign[] = {
 void frag_run_options_init(struct frag_run_options *run)
 {
 	*run = (struct frag_run_options){
-		.total = UINT64_MAX, .context = UINT64_MAX, .other = UINT64_MAX,
-		.granularity = UINT64_MAX, .columns = frag_columns_usual(),
+		.total = UINT64_MAX,
+		.context = UINT64_MAX,
+		.other = UINT64_MAX,
+		.granularity = UINT64_MAX,
+		.columns = frag_columns_usual(),
+		.seconds = FRAG_TIME_USUAL,
 	};
 }
 
@@ -201,6 +206,8 @@ int frag_run_set_option(void *ctx, int id, const char *value, struct frag_error 
 		rc = frag_option_count(&n, "threads", value, 0, THREADS_MAX, err);
 		run->threads = (uint32_t)n;
 		return rc;
+	case FRAG_OPT_TIME:
+		return frag_option_time(&run->seconds, value, err);
 	case FRAG_OPT_PROFILE:
 		run->profile_path = value;
 		return 0;

@@ -10,14 +10,34 @@
 
 /* Options of run; other commands that simulate take some of them. */
 enum {
-	FRAG_OPT_POLICY = 1, FRAG_OPT_STEPS, FRAG_OPT_PLACEMENTS, FRAG_OPT_JSON, FRAG_OPT_QUIET,
-	FRAG_OPT_ON_OOM, FRAG_OPT_LENIENT, FRAG_OPT_CHECK, FRAG_OPT_DEVICE_BYTES,
-	FRAG_OPT_CONTEXT_BYTES, FRAG_OPT_OTHER_BYTES, FRAG_OPT_GRANULARITY, FRAG_OPT_FAIL_IF,
-	FRAG_OPT_THREADS, FRAG_OPT_ALLOC_CONF, FRAG_OPT_SUMMARY, FRAG_OPT_STACKS,
-	FRAG_OPT_PROFILE, FRAG_OPT_HOST, FRAG_OPT_COLUMNS,
-	FRAG_OPT_COLOR, FRAG_OPT_VERBOSE, FRAG_OPT_CARD, FRAG_OPT_HTML, FRAG_OPT_FORMAT,
+	FRAG_OPT_POLICY = 1,
+	FRAG_OPT_STEPS,
+	FRAG_OPT_PLACEMENTS,
+	FRAG_OPT_JSON,
+	FRAG_OPT_QUIET,
+	FRAG_OPT_ON_OOM,
+	FRAG_OPT_LENIENT,
+	FRAG_OPT_CHECK,
+	FRAG_OPT_DEVICE_BYTES,
+	FRAG_OPT_CONTEXT_BYTES,
+	FRAG_OPT_OTHER_BYTES,
+	FRAG_OPT_GRANULARITY,
+	FRAG_OPT_FAIL_IF,
+	FRAG_OPT_THREADS,
+	FRAG_OPT_ALLOC_CONF,
+	FRAG_OPT_SUMMARY,
+	FRAG_OPT_STACKS,
+	FRAG_OPT_PROFILE,
+	FRAG_OPT_HOST,
+	FRAG_OPT_COLUMNS,
+	FRAG_OPT_COLOR,
+	FRAG_OPT_VERBOSE,
+	FRAG_OPT_CARD,
+	FRAG_OPT_HTML,
+	FRAG_OPT_FORMAT,
 	FRAG_OPT_OUTPUT,
-	FRAG_OPT_FIRST_OWN,     /* from here on: another command's own */
+	FRAG_OPT_TIME,
+	FRAG_OPT_FIRST_OWN, /* from here on: another command's own */
 };
 
 struct frag_run_options {
@@ -34,6 +54,7 @@ struct frag_run_options {
 	const char *profile_path;       /* NULL: the trace's devices */
 	struct frag_profile profile;    /* where there is a path, once the options are checked */
 	uint32_t threads;
+	double seconds;		/* of a search */
 	const char **settings;  /* of PyTorch's allocator, as --alloc-conf gave them */
 	uint32_t setting_count, setting_capacity;
 	enum frag_stacks stacks;        /* where they were given, */
@@ -68,6 +89,11 @@ struct frag_run_options {
 #define FRAG_ON_OOM_ROW(base)                                                                  \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",                   \
 	  (base) + FRAG_OPT_ON_OOM }
+#define FRAG_TIME_ROW(base)                                                              \
+	{                                                                                \
+		0, "time", "TIME", "end the search after so long: 30s, 500ms, 5m (60s)", \
+			(base) + FRAG_OPT_TIME                                           \
+	}
 #define FRAG_PROFILE_ROW(base)                                                                 \
 	{ 0, "profile", "FILE", "simulate the device that replay --write-profile was on",          \
 	  (base) + FRAG_OPT_PROFILE }

@@ -6,7 +6,7 @@
 
 #include "base/name_list.h"
 #include "base/path.h"
-#include "cmd/progress.h"
+#include "cmd/time_budget.h"
 #include "cmd/trace_provenance.h"
 #include "cmd/default_policy.h"
 #include "cmd/transform_trace.h"
@@ -21,7 +21,8 @@ static const struct frag_opt opts[] = {
 	{ 'p', "policy", "NAME", "the policy, NAME[:key=value,...] (by the trace)", OPT_POLICY },
 	{ 0, "device-bytes", "SIZE", "capacity of each device (0: unlimited)", OPT_DEVICE_BYTES },
 	FRAG_CARD_ROW(OPT_CARD),
-	{ 0, "time", "SECONDS", "end after so long with the least so far", OPT_TIME },
+	{ 0, "time", "TIME", "end the search early, with the smallest trace so far (60s)",
+	  OPT_TIME },
 	{ 0, "tries", "N", "simulations at most (10000)", OPT_TRIES },
 	FRAG_REWRITE_OPTS,
 	{ 0 },
@@ -33,8 +34,7 @@ struct shrink {
 	const char *policy;             /* NULL: that of the trace's kind */
 	uint64_t total;
 	const char *total_given;        /* the option that gave it; NULL: none */
-	uint64_t seconds;               /* 0: as long as it takes */
-	double begun;
+	double seconds;
 	struct frag_reduce reduce;
 	struct frag_candidate candidate;
 	struct frag_devices devices;
@@ -60,20 +60,13 @@ static int shrink_set_option(void *ctx, int id, const char *value, struct frag_e
 	case OPT_CARD:
 		return frag_option_total(&s->total, &s->total_given, "device", value, err);
 	case OPT_TIME:
-		return frag_option_count(&s->seconds, "time", value, 1, FRAG_COUNT_MAX, err);
+		return frag_option_time(&s->seconds, value, err);
 	case OPT_TRIES:
 		return frag_option_count(&s->reduce.tries_max, "tries", value, 0, FRAG_COUNT_MAX,
 					 err);
 	default:
 		return frag_rewrite_set(&s->rewrite, id, value, err);
 	}
-}
-
-static bool is_late(void *ctx)
-{
-	const struct shrink *s = ctx;
-
-	return s->seconds && frag_seconds() - s->begun >= (double)s->seconds;
 }
 
 static int shrink_read_trace(struct shrink *s, struct frag_trace *trace, struct frag_error *err)
@@ -147,7 +140,7 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	bool failed, minimal;
 	int rc;
 
-	s->begun = frag_seconds();
+	frag_time_begin(s->seconds);
 	rc = shrink_read_trace(s, trace, err);
 	rc = rc ? rc : make_head(s, trace, err);
 	rc = rc ? rc : frag_devices_copy(&s->devices, s->head.devices, s->head.device_count, err);
@@ -165,8 +158,7 @@ static int reduce(struct shrink *s, struct frag_trace *trace, const char *to,
 	};
 	s->reduce.try = frag_candidate_try;
 	s->reduce.try_ctx = &s->candidate;
-	s->reduce.enough = is_late;
-	s->reduce.enough_ctx = s;
+	s->reduce.enough = frag_time_is_up;
 	rc = frag_reduce(&s->reduce, &failed, &minimal, err);
 	if (!rc && !failed)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no out-of-memory under %s; --device-bytes"
@@ -237,7 +229,7 @@ static int lossy_form(const char *name, struct frag_error *err)
 static int shrink_exec(const struct frag_cmd *cmd, int argc, char **argv, int *status,
 		       struct frag_error *err)
 {
-	struct shrink s = { .total = UINT64_MAX };
+	struct shrink s = { .total = UINT64_MAX, .seconds = FRAG_TIME_USUAL };
 	int rest, rc;
 
 	(void)status;

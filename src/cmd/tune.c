@@ -7,6 +7,7 @@
 #include "base/c_locale.h"
 #include "cmd/grid_choices.h"
 #include "cmd/question.h"
+#include "cmd/time_budget.h"
 #include "policy/alloc_conf_text.h"
 #include "answers/answers.h"
 
@@ -25,6 +26,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "test", "TRACE", "a trace to try the best on, not to tune on; repeatable", OPT_TEST },
 	FRAG_ANSWER_ROWS,
 	FRAG_HTML_ROW(0),
+	FRAG_TIME_ROW(0),
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -167,7 +169,7 @@ static int tune_search(struct frag_question *q, struct frag_error *err)
 	tune->exact = t->exact;
 	tune->model = q->run.sim.model;
 	tune->threads = q->run.threads;
-	tune->stop = frag_interrupted;
+	tune->stop = frag_time_is_up;
 	tune->progress = frag_question_progress;
 	tune->ctx = q;
 	return frag_tune_run(tune, err);
@@ -185,7 +187,10 @@ static int tune_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t s
 
 	for (uint32_t d = 0; !rc && d < devices.count; d++)
 		if (!devices.figures[d].host)
-			devices.figures[d].total = tune->total ? tune->total : tune->best.smallest;
+			devices.figures[d].total = tune->total ? tune->total
+						   : tune->best.smallest != UINT64_MAX
+							   ? tune->best.smallest
+							   : tune->reached;
 	for (uint32_t i = drawn[0] == UINT32_MAX; i < 1 + (drawn[0] != 0) && !rc; i++)
 		rc = frag_redrawn_run(x, &taped->choices[drawn[i]], devices.figures, err);
 	frag_devices_fini(&devices);
@@ -196,8 +201,11 @@ static int tune_print(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 	const struct frag_tune_answer answer = {
-		.traces = q->traces, .tune = &t->tune, .grid = t->grid_name,
+		.traces = q->traces,
+		.tune = &t->tune,
+		.grid = t->grid_name,
 		.interrupted = q->interrupted,
+		.time_up = q->time_up,
 	};
 
 	if (t->tune.best.choice == UINT32_MAX)

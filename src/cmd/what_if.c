@@ -6,6 +6,7 @@
 #include "base/array_grow.h"
 #include "base/path.h"
 #include "cmd/outputs.h"
+#include "cmd/time_budget.h"
 #include "cmd/output_formats.h"
 #include "cmd/trace_provenance.h"
 #include "cmd/transform_trace.h"
@@ -38,8 +39,7 @@ static const struct frag_opt opts[] = {
 	{ 't', "to", "FORM", "its form: lines, object, fsb, minimalloc or rmm (by FILE's ending)",
 	  OPT_TO },
 	{ 'p', "policy", "NAME",
-	  "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)",
-	  FRAG_OPT_POLICY },
+	  "placement policy, NAME[:key=value,...]; repeatable (pytorch twice)", FRAG_OPT_POLICY },
 	FRAG_ALLOC_CONF_ROW(0),
 	{ 0, "format", "FORMAT", "text, markdown, json or csv (text)", FRAG_OPT_FORMAT },
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_OPT_JSON },
@@ -48,6 +48,7 @@ static const struct frag_opt opts[] = {
 	FRAG_LENIENT_ROW(FRAG_OPT_LENIENT),
 	FRAG_PROFILE_ROW(0),
 	FRAG_DEVICE_ROWS(0),
+	FRAG_TIME_ROW(0),
 	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
 	{ 0 },
 };
@@ -72,6 +73,7 @@ struct what_if {
 	struct frag_progress progress;
 	int *status;
 	int interrupted;
+	bool time_up; /* the search ended for that */
 };
 
 const char *const frag_life_words[] = { "short", "long", NULL };
@@ -449,12 +451,20 @@ static int what_if_search(struct what_if *w, struct frag_error *err)
 			.choices = w->taped.choices, .devices = w->taped.devices.figures,
 		};
 	w->fits = (struct frag_fits){
-		.sources = sources, .source_count = 2, .choice_count = w->taped.choice_count,
-		.unlimited = true, .apart = true, .model = w->run.sim.model,
-		.threads = w->run.threads, .stop = frag_interrupted, .progress = show_fits,
+		.sources = sources,
+		.source_count = 2,
+		.choice_count = w->taped.choice_count,
+		.bounds.hurry = frag_time_is_short,
+		.unlimited = true,
+		.apart = true,
+		.model = w->run.sim.model,
+		.threads = w->run.threads,
+		.stop = frag_time_is_up,
+		.progress = show_fits,
 		.ctx = w,
 	};
 	frag_progress_begin(&w->progress, !w->run.quiet);
+	frag_time_begin(w->run.seconds);
 	rc = frag_fits_run(&w->fits, err);
 	frag_progress_end(&w->progress);
 	return rc;
@@ -465,14 +475,18 @@ static int what_if_report(struct what_if *w, struct frag_error *err)
 	const struct frag_what_if_answer answer = {
 		.trace = frag_trace_info(w->taped.trace),
 		.events = frag_trace_info(w->changed)->events,
-		.changes = (const char *const *)w->texts, .change_count = w->count,
-		.fits = &w->fits, .interrupted = w->interrupted != 0,
+		.changes = (const char *const *)w->texts,
+		.change_count = w->count,
+		.fits = &w->fits,
+		.interrupted = w->interrupted || w->time_up,
+		.time_up = w->time_up,
 	};
 	int rc = frag_printed_write(&w->printed, &answer, err);
 
 	/* a policy that survives nowhere is a no */
 	for (uint32_t i = 0; i < w->fits.count && !rc && !w->interrupted; i++)
-		if (w->fits.fitted[i].fit.smallest == UINT64_MAX)
+		if (w->fits.fitted[i].fit.smallest == UINT64_MAX
+		    && w->fits.fitted[i].fit.at_most == UINT64_MAX)
 			*w->status = 1;
 	return rc;
 }
@@ -491,7 +505,8 @@ static int answer(struct what_if *w, struct frag_error *err)
 	rc = what_if_search(w, err);
 	if (rc && rc != -FRAG_EINTERRUPTED)
 		return rc;
-	w->interrupted = rc;
+	w->time_up = frag_time_ended(rc);
+	w->interrupted = w->time_up ? 0 : rc;
 	return what_if_report(w, err);
 }
 

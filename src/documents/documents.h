@@ -48,7 +48,8 @@ struct frag_fit_answer {
 	const struct frag_trace_info *const *traces;    /* one a source */
 	const struct frag_fits *fits;
 	bool map;               /* every interval too */
-	bool interrupted;       /* what is proven until then */
+	bool interrupted;	/* not complete: what is proven until then */
+	bool time_up;		/* as its time was up, and not by a signal */
 };
 void frag_fit_document(struct frag_node_ref root, const void *what);
 
@@ -57,7 +58,7 @@ struct frag_tune_answer {
 	const struct frag_trace_info *const *traces;    /* one a source, tests behind the others */
 	const struct frag_tune *tune;
 	const char *grid;
-	bool interrupted;       /* what is known until then */
+	bool interrupted, time_up; /* as of a fit */
 };
 void frag_tune_document(struct frag_node_ref root, const void *what);
 
@@ -65,7 +66,7 @@ void frag_tune_document(struct frag_node_ref root, const void *what);
 struct frag_extrapolate_answer {
 	const struct frag_trace_info *const *traces;    /* one a recording */
 	const struct frag_extrapolation *found;
-	bool interrupted;
+	bool interrupted, time_up; /* as of a fit */
 };
 void frag_extrapolate_document(struct frag_node_ref root, const void *what);
 
@@ -76,7 +77,7 @@ struct frag_what_if_answer {
 	const char *const *changes;             /* as they were given, in their order */
 	uint32_t change_count;
 	const struct frag_fits *fits;           /* of two sources: as it is, changed */
-	bool interrupted;
+	bool interrupted, time_up;		/* as of a fit */
 };
 void frag_what_if_document(struct frag_node_ref root, const void *what);
 /* What is requested at once of a source: at its peak, on the device where that is the highest. */
@@ -109,6 +110,7 @@ struct frag_explain_answer {
 	const struct frag_trace_info *trace;
 	const struct frag_explanation *found;
 	uint32_t top;           /* rows of a table, for people */
+	bool time_up;		/* the moments, or parts of them, that its time has left */
 };
 void frag_explain_document(struct frag_node_ref root, const void *what);
 

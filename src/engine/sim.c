@@ -9,6 +9,7 @@
 #include "engine/sim.h"
 #include "events/id_map.h"
 #include "events/recording_info.h"
+#include "events/tape_device.h"
 #include "heap/heap_inline.h"
 #include "heap/relocate.h"
 #include "metrics/result.h"
@@ -136,7 +137,13 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 		     const struct frag_tape *tape, const struct frag_sim_options *options,
 		     struct frag_error *err)
 {
-	return sim_make(out, choice, frag_tape_info(tape), frag_tape_symbols(tape), options, err);
+	const int rc =
+		sim_make(out, choice, frag_tape_info(tape), frag_tape_symbols(tape), options, err);
+
+	/* a policy, such as a plan, may treat each device of the trace differently */
+	for (uint32_t d = 0; !rc && d < (*out)->device_count; d++)
+		(*out)->engines[d].policy.device += frag_tape_first_device(tape);
+	return rc;
 }
 
 /* As note_mark() makes it: a power of two. */

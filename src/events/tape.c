@@ -359,15 +359,17 @@ void frag_tape_del(struct frag_tape *t)
 	free(t->rare);
 	free(t->gaps);
 	free(t->allocs_before);
-	free(t->ended);
-	free(t->texts);
-	frag_tags_fini(&t->tags);
+	if (!t->part) {
+		free(t->ended);
+		free(t->texts);
+		frag_tags_fini(&t->tags);
+	}
 	free(t);
 }
 
 const struct frag_trace_info *frag_tape_info(const struct frag_tape *t)
 {
-	return frag_trace_info(t->trace);
+	return t->part ? &t->info : frag_trace_info(t->trace);
 }
 
 const struct frag_symbols *frag_tape_symbols(const struct frag_tape *t)

@@ -89,6 +89,9 @@ struct frag_tape {
 	uint32_t gap_count, gap_capacity, stride_capacity, ended_count, ended_capacity;
 	uint32_t text_bytes, text_capacity;
 	bool resized;                   /* all but the events is another tape's */
+	bool part;			/* of one device: texts and tags are another tape's */
+	struct frag_trace_info info;	/* of a part, */
+	uint32_t device;		/* and which device of the trace it is */
 };
 #define FRAG_TAPE_STRIDE 4096
 #define FRAG_TAPE_TEXT_ID (UINT64_C(1) << 63)

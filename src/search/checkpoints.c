@@ -3,8 +3,19 @@
 
 #include "base/bug.h"
 
-/* A copy costs what some hundreds of events do; so many lie between two at least. */
+/* A copy costs as much as several hundred events: the minimum number of events between two, */
 #define STRIDE_LEAST 8192
+/* and the minimum on a short tape. */
+#define STRIDE_SHORT 64
+#define SLICE 256 /* events between two calls of stop */
+#define SHORT 16384
+/* Bytes of all copies: this number, or the size of the tape. */
+#define ROOM (UINT64_C(16) << 20)
+
+bool frag_tape_is_short(const struct frag_tape *tape)
+{
+	return frag_tape_event(tape, UINT64_MAX) <= SHORT;
+}
 
 static void drop_last(struct frag_checkpoints *c)
 {
@@ -65,13 +76,15 @@ static void checkpoints_keep(struct frag_checkpoints *c, const struct frag_run_c
 	struct frag_checkpoint new = {
 		.event = event_of(run), .place = run->place, .bytes = frag_sim_bytes(run->sim),
 	};
+	const uint64_t tape_bytes = frag_tape_bytes(tape);
+	const uint64_t room = tape_bytes > ROOM ? tape_bytes : ROOM;
 	struct frag_error ignored;
 
 	frag_sim_interval(run->sim, run->device, &new.least, &new.beyond);
 	if (c->count && c->at[c->count - 1].least == new.least
 	    && c->at[c->count - 1].beyond == new.beyond)
 		drop_last(c);
-	if (c->count == FRAG_CHECKPOINTS || c->bytes + new.bytes > frag_tape_bytes(tape)
+	if (c->count == FRAG_CHECKPOINTS || c->bytes + new.bytes > room
 	    || frag_sim_copy(&new.sim, run->sim, &ignored))
 		return;
 	c->bytes += new.bytes;
@@ -82,7 +95,8 @@ int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cursor *ru
 			  const struct frag_tape *tape, struct frag_error *err)
 {
 	const uint64_t end = frag_tape_event(tape, UINT64_MAX), part = end / FRAG_CHECKPOINTS + 1;
-	uint64_t stride = part > STRIDE_LEAST ? part : STRIDE_LEAST;
+	const uint64_t least = frag_tape_is_short(tape) ? STRIDE_SHORT : STRIDE_LEAST;
+	uint64_t stride = part > least ? part : least;
 	int rc = 0;
 
 	stride = c->stride ? c->stride : stride;
@@ -92,8 +106,14 @@ int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cursor *ru
 	while (!rc && !frag_sim_stopped(run->sim) && event_of(run) < end) {
 		const uint64_t at = event_of(run);
 
-		rc = checkpoints_play(run, at + stride - at % stride, err);
-		if (!rc && !frag_sim_stopped(run->sim) && event_of(run) < end)
+		if (run->stop && run->stop(run->ctx))
+			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		uint64_t until = at + stride - at % stride;
+
+		until = until - at > SLICE ? at + SLICE : until;
+		rc = checkpoints_play(run, until, err);
+		if (!rc && until % stride == 0 && !frag_sim_stopped(run->sim)
+		    && event_of(run) < end)
 			checkpoints_keep(c, run, tape);
 	}
 	return rc;

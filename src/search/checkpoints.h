@@ -28,6 +28,9 @@ struct frag_checkpoints {
 	struct frag_smallreq *apart;       /* of their small requests; or NULL */
 };
 
+/* Returns true for a tape of few events: its runs use copies, without separate small requests. */
+bool frag_tape_is_short(const struct frag_tape *tape);
+
 /* A run, and how far it has come. */
 struct frag_run_cursor {
 	struct frag_sim *sim;
@@ -36,6 +39,8 @@ struct frag_run_cursor {
 	struct frag_tape_reader *reader;        /* or, where small requests are apart, */
 	struct frag_smallreq *apart;
 	struct frag_smallreq_cursor place;
+	bool (*stop)(void *ctx); /* optional: asked every thousand events */
+	void *ctx;
 };
 
 /*
@@ -44,7 +49,7 @@ struct frag_run_cursor {
  */
 bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor *run);
 
-/* Plays it to its end, or until it has stopped, and keeps copies on the way. */
+/* Plays it to its end, or until it has stopped, and keeps copies on the way. -FRAG_EINTERRUPTED */
 int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cursor *run,
 			  const struct frag_tape *tape, struct frag_error *err);
 

@@ -3,10 +3,19 @@
 
 #include <string.h>
 
+#include "events/tape_device.h"
+#include "policy/policies.h"
+#include "search/fit_intervals.h"
 #include "search/settings_grid.h"
 
-/* Events that a search may simulate: some seconds. */
+/*
+ * Bounds of a search for a larger device: simulated events, and runs. The start of a run counts as
+ * EVENTS_OF_BEGIN events of each device.
+ */
 #define EVENTS_MAX (UINT64_C(1) << 25)
+#define EVENTS_OF_BEGIN 2048
+#define RUNS_MAX 1024
+#define EVENTS_OF_MOVES 256
 /* Above the smallest device it is looked so far whether larger ones survive too. */
 #define FAR 1.05
 /* Where less than this part of what is requested is lost, no other setting is looked for. */
@@ -48,66 +57,70 @@ static int find_limit(struct frag_diagnosis *a, const struct frag_trials *t,
 	return 0;
 }
 
-/* The least total that is a whole number of the device's pages beside others, and not below. */
-static uint64_t next_total(const struct frag_result *run, uint64_t minimal)
-{
-	const uint64_t taken = run->context + run->other;
-
-	return minimal <= taken ? taken : taken + frag_round_up(minimal - taken, run->granularity);
-}
-
-/* Does the run survive with another total? And up to which total would it be the same? */
-static int try_total(const struct frag_trials *t, const struct frag_result *run, uint64_t total,
-		     struct frag_result *out, struct frag_error *err)
-{
-	struct frag_tape_reader *reader = frag_tape_reader_new(t->tape);
-	struct frag_sim *sim = NULL;
-	uint32_t count;
-	int rc = reader ? frag_trials_sim(t, &run->choice, run->device, total, FRAG_LEVEL_SURVIVE,
-					  &sim, err) : frag_fail_nomem(err);
-
-	rc = rc ? rc : frag_trials_play(t, sim, reader, UINT64_MAX, err);
-	if (!rc) {
-		*out = frag_sim_results(sim, false, &count)[run->device];
-		/* figures only: the rest goes with the simulation */
-		out->ooms = NULL;
-		out->marks = NULL;
-		out->oom_count = out->mark_count = 0;
-	}
-	frag_sim_del(sim);
-	frag_tape_reader_del(reader);
-	return rc;
-}
-
 /*
  * Upwards, none left out, as a larger device may fail where a smaller one survives: each run
- * says up to which total it would be the same.
+ * says up to which total it would be the same. One begins where it parts from the one before it.
  */
-static int diagnose_run_find_smallest(struct frag_diagnosis *a, const struct frag_trials *t,
-				      const struct frag_result *run, struct frag_error *err)
+static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *survival,
+			const struct frag_result *run, struct frag_error *err)
 {
 	const uint64_t floor = frag_answer_floor(a, run);
-	struct frag_result r = *run;
-	uint64_t events = 0;
+	const uint32_t devices = frag_tape_info(survival->subject.tape)->device_count;
+	uint64_t beyond = run->beyond < floor ? floor : run->beyond, events = 0, runs = 0;
 	int rc = 0;
 
-	if (r.beyond < floor)
-		r.beyond = floor;
-	while (!rc && events < EVENTS_MAX && r.beyond < UINT64_C(1) << 53) {
-		const uint64_t total = next_total(run, r.beyond);
+	while (!rc && events < EVENTS_MAX && runs < RUNS_MAX && beyond < UINT64_C(1) << 53) {
+		const uint64_t total = frag_subject_lattice(&survival->subject, beyond);
+		const struct frag_interval *here;
 
 		if (a->smallest && (double)total >= FAR * (double)a->smallest)
 			break;
-		rc = try_total(t, run, total, &r, err);
-		events += r.steps + 1;
-		if (rc || r.status != FRAG_RUN_OK) {
+		rc = frag_survival_at(survival, total, &here, err);
+		if (rc)
+			break;
+		beyond = here->beyond;
+		runs++;
+		events += here->outcome.steps + (uint64_t)EVENTS_OF_BEGIN * devices;
+		/* each refusal makes it try moves, each in a copy of all segments */
+		if (run->choice.ops == &frag_policy_compact)
+			events += here->outcome.refused * here->outcome.calls * EVENTS_OF_MOVES;
+		if (!here->outcome.survives) {
 			a->safe = 0;
 			continue;
 		}
 		a->smallest = a->smallest ? a->smallest : total;
 		a->safe = a->safe ? a->safe : total;
 	}
-	a->failing = r.beyond;
+	a->failing = beyond;
+	return rc;
+}
+
+/* Of several devices the run's own is simulated alone. */
+static int diagnose_run_find_smallest(struct frag_diagnosis *a, const struct frag_trials *t,
+				      const struct frag_result *run, struct frag_error *err)
+{
+	struct frag_fit_case subject = {
+		.tape = t->tape,
+		.choice = &run->choice,
+		.devices = t->options->devices,
+		.device = run->device,
+		.model = t->options->model,
+		.stop = t->stop,
+		.ctx = t->ctx,
+	};
+	struct frag_fit_intervals survival;
+	struct frag_tape *part;
+	int rc = frag_tape_of_device(&part, t->tape, run->device, err);
+
+	if (part) {
+		subject.tape = part;
+		subject.devices += run->device;
+		subject.device = 0;
+	}
+	frag_survival_init(&survival, &subject);
+	rc = rc ? rc : walk_upwards(a, &survival, run, err);
+	frag_survival_fini(&survival);
+	frag_tape_del(part);
 	return rc;
 }
 

@@ -16,6 +16,7 @@
 #include "search/explain_memory.h"
 #include "search/explain_pending.h"
 #include "base/parallel.h"
+#include "events/tape_device.h"
 #include "search/settings_grid.h"
 #include "search/fit_intervals.h"
 
@@ -140,7 +141,7 @@ static bool ends_with_it(const struct frag_explanation *x, const struct frag_exp
  * the failure nothing tells either: then neither is looked for.
  */
 static int frag_find_alternatives(const struct frag_explanation *x, struct frag_explained *m,
-				  struct frag_error *err)
+				  bool at_end, struct frag_error *err)
 {
 	const struct frag_device_figures *d = &x->devices[m->device];
 	const struct frag_fit_case subject = explanation_subject_of(x, m->device, x->choice);
@@ -149,7 +150,7 @@ static int frag_find_alternatives(const struct frag_explanation *x, struct frag_
 	int rc;
 
 	m->fits_known = m->fits = !m->limited;
-	if (!m->limited || ends_with_it(x, m))
+	if (!m->limited || at_end)
 		return 0;
 	rc = frag_subject_run(&subject, 0, 0, FRAG_LEVEL_PEAKS, &all, err);
 	if (rc)
@@ -182,7 +183,9 @@ const char *const frag_culprit_names[] = {
 
 /* One device at work. */
 struct study {
-	struct frag_explanation *x;
+	struct frag_explanation *x; /* what is simulated: one device alone, or all */
+	const struct frag_explanation *all;
+	uint32_t device; /* of all */
 	struct frag_explained *m;
 	struct frag_run_until_oom run;
 	uint64_t until;         /* event; FRAG_MOMENT_OOM: the end */
@@ -472,17 +475,18 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 
 static int account(struct study *s, const struct frag_memory_state *scene, struct frag_error *err)
 {
-	const struct frag_tape *tape = s->x->tape;
+	const struct frag_tape *tape = s->all->tape;
 	struct frag_waits waits = { .count = 0 };
 	struct frag_lifetimes lifetimes;
 	int rc = frag_lifetimes_find(&lifetimes, scene, tape, err);
 
-	rc = rc ? rc : frag_waits_find(&waits, scene, s->m->device, tape, s->m->step, err);
+	rc = rc ? rc : frag_waits_find(&waits, scene, s->device, tape, s->m->step, err);
 	rc = rc ? rc : frag_explain_pending(s->m, scene, &lifetimes, &waits, tape, err);
 	rc = rc ? rc
 		: frag_explain_memory(s->m, scene, &lifetimes, &waits, tape, s->x->folded, err);
 	frag_waits_fini(&waits);
 	frag_lifetimes_fini(&lifetimes);
+	s->m->accounted = !rc;
 	return rc;
 }
 
@@ -498,11 +502,11 @@ static int study_failure(struct study *s, struct frag_error *err)
 	rc = rc ? rc : explanation_judge(s, after, &scene, &request, err);
 	rc = rc ? rc : account(s, &scene, err);
 	rc = rc ? rc : move_blocks(s, after, &scene, &request, err);
-	if (!rc)
+	if (s->m->accounted)
 		frag_explain_main_cause(s->m);
 	frag_scene_fini(&scene);
 	frag_sim_del(after);
-	return rc ? rc : frag_find_alternatives(s->x, s->m, err);
+	return rc ? rc : frag_find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
 }
 
 /* The run is at the moment, and no request has failed. */
@@ -518,7 +522,7 @@ static int study_moment(struct study *s, struct frag_error *err)
 	if (!rc)
 		frag_explain_main_cause(s->m);
 	frag_scene_fini(&scene);
-	return rc ? rc : frag_find_alternatives(s->x, s->m, err);
+	return rc ? rc : frag_find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
 }
 
 /* The pool that the policy begins with was refused: nothing of the trace has happened. */
@@ -529,7 +533,7 @@ static int study_pool(struct study *s, struct frag_error *err)
 
 	s->m->kind = FRAG_MOMENT_OOM;
 	rc = rc ? rc : explanation_judge(s, s->run.sim, &scene, NULL, err);
-	return rc ? rc : frag_find_alternatives(s->x, s->m, err);
+	return rc ? rc : frag_find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
 }
 
 static int begin_study(struct study *s, struct frag_error *err)
@@ -559,7 +563,7 @@ static int note_height(void *ctx, const struct frag_step *step, struct frag_erro
 	return 0;
 }
 
-#define STRETCH 65536           /* events from one look at who waits to the next */
+#define STRETCH 256 /* events from one look at who waits to the next */
 
 static int explanation_play(const struct frag_explanation *x, struct frag_sim *sim,
 			    struct frag_tape_reader *reader, struct frag_error *err)
@@ -706,6 +710,45 @@ static int find_step(const struct frag_explanation *x, uint32_t *device, struct 
 	return rc;
 }
 
+static void fini_moment(struct frag_explained *m)
+{
+	frag_account_fini(m);
+	frag_awaited_fini(m);
+	for (uint32_t i = 0; i < m->move_count; i++)
+		frag_move_fini(&m->moves[i]);
+	free(m->moves);
+	free(m->survivors);
+	free(m->id);
+	free(m->tag);
+}
+
+/* Of several devices this one alone is simulated; in its part of the tape it is number 0. */
+static int explain_device(struct frag_explanation *x, uint32_t device, struct frag_error *err)
+{
+	struct frag_explanation own = *x;
+	struct study s = {
+		.x = x,
+		.all = x,
+		.device = device,
+		.m = &x->moments[x->count++],
+	};
+	struct frag_tape *part;
+	int rc = frag_tape_of_device(&part, x->tape, device, err);
+
+	*s.m = (struct frag_explained){ .device = device, .kind = x->at, .step = x->at_step };
+	if (part) {
+		own.tape = part;
+		own.devices = &x->devices[device];
+		s.x = &own;
+		s.m->device = 0;
+	}
+	rc = rc ? rc : study_device(&s, err);
+	s.m->device = device;
+	frag_halting_fini(&s.run);
+	frag_tape_del(part);
+	return rc;
+}
+
 int frag_explanation_run(struct frag_explanation *x, struct frag_error *err)
 {
 	const uint32_t devices = frag_tape_info(x->tape)->device_count;
@@ -719,29 +762,12 @@ int frag_explanation_run(struct frag_explanation *x, struct frag_error *err)
 		rc = find_mark(x, err);
 	else if (x->at == FRAG_MOMENT_STEP)
 		rc = find_step(x, &only, err);
-	for (uint32_t d = 0; d < devices && !rc; d++) {
-		struct study s = { .x = x, .m = &x->moments[x->count] };
-
-		if (x->devices[d].host || (only != FRAG_ALL && d != only))
-			continue;
-		*s.m = (struct frag_explained){ .device = d, .kind = x->at, .step = x->at_step };
-		x->count++;
-		rc = study_device(&s, err);
-		frag_halting_fini(&s.run);
-	}
+	for (uint32_t d = 0; d < devices && !rc; d++)
+		if (!x->devices[d].host && (only == FRAG_ALL || d == only))
+			rc = explain_device(x, d, err);
+	if (rc == -FRAG_EINTERRUPTED && x->count && !x->moments[x->count - 1].accounted)
+		fini_moment(&x->moments[--x->count]);
 	return rc;
-}
-
-static void fini_moment(struct frag_explained *m)
-{
-	frag_account_fini(m);
-	frag_awaited_fini(m);
-	for (uint32_t i = 0; i < m->move_count; i++)
-		frag_move_fini(&m->moves[i]);
-	free(m->moves);
-	free(m->survivors);
-	free(m->id);
-	free(m->tag);
 }
 
 void frag_explanation_fini(struct frag_explanation *x)

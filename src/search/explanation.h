@@ -85,6 +85,7 @@ extern const char *const frag_culprit_names[];  /* "born_late", "left_behind"; N
 struct frag_explained {
 	uint64_t step;
 	uint32_t device;
+	bool accounted; /* all except moves and survivors is known */
 	enum frag_moment_kind kind;
 	enum frag_failure failure;
 	char *id, *tag;         /* of the request that failed, as JSON; NULL: none */
@@ -152,7 +153,8 @@ enum frag_life_class frag_held_class(const struct frag_record_buffer *held);
 /*
  * Fills in what came of it; frag_explanation_fini() releases it, also where this fails.
  * -FRAG_EUSAGE where there is no such step or mark, or the run has ended before it;
- * -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of the policy.
+ * -FRAG_EINTERRUPTED: of each moment all is known but moves and survivors, and of the last these
+ * may be missing; -FRAG_ENOMEM, or a failure of the policy.
  */
 int frag_explanation_run(struct frag_explanation *explanation, struct frag_error *err);
 void frag_explanation_fini(struct frag_explanation *explanation);       /* zeroed is fine */

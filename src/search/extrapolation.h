@@ -51,6 +51,7 @@ struct frag_extrapolation {
 	uint64_t runs;                  /* at most, of each policy; 0: FRAG_FIT_RUNS */
 	const struct frag_driver_model *model;
 	uint32_t threads;
+	bool (*hurry)(void *ctx);	/* optional: as struct frag_fit_bounds has it */
 	bool (*stop)(void *ctx);        /* optional */
 	void (*progress)(void *ctx, uint32_t done, uint32_t count);     /* optional */
 	void *ctx;

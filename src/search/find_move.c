@@ -13,6 +13,7 @@
 #include "explain/live_by_tag.h"
 #include "search/block_classes.h"
 
+#define SLICE 256		/* events between two calls of stop */
 #define STRETCH 65536           /* events from one copy to the next */
 
 int frag_halting_init(struct frag_run_until_oom *run, const struct frag_tape *tape, uint32_t device,
@@ -54,7 +55,13 @@ static int play_stretch(struct frag_run_until_oom *run, uint64_t until, bool *ha
 	uint64_t step = 0;
 	int rc = frag_sim_copy(&before, run->sim, err);
 
-	rc = rc ? rc : frag_sim_play(run->sim, run->reader, until, err);
+	for (uint64_t at = from; !rc && at < until && !frag_sim_stopped(run->sim); at += SLICE) {
+		if (run->stop && run->stop(run->ctx))
+			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		rc = rc ? rc
+			: frag_sim_play(run->sim, run->reader,
+					at + SLICE < until ? at + SLICE : until, err);
+	}
 	*halted = !rc && has_failed(run->sim, run->device, &step);
 	if (*halted) {
 		frag_sim_del(run->sim);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/parallel.h"
+#include "events/tape_device.h"
 
 static uint32_t devices_of(const struct frag_fit_source *source)
 {
@@ -15,10 +16,26 @@ static struct frag_fit_case fit_all_subject_of(const struct frag_fits *f, uint32
 {
 	const struct frag_fit_source *from = &f->sources[source];
 
-	return (struct frag_fit_case){
-		.tape = from->tape, .choice = &from->choices[choice], .devices = from->devices,
-		.device = device, .model = f->model, .stop = f->stop, .ctx = f->ctx,
+	struct frag_fit_case subject = {
+		.tape = from->tape,
+		.choice = &from->choices[choice],
+		.devices = from->devices,
+		.device = device,
+		.model = f->model,
+		.stop = f->stop,
+		.ctx = f->ctx,
 	};
+	const struct frag_tape *part;
+
+	for (uint32_t i = 0; i < source; i++)
+		device += devices_of(&f->sources[i]);
+	part = f->parts[device];
+	if (!part)
+		return subject;
+	subject.tape = part;
+	subject.devices = &from->devices[subject.device];
+	subject.device = 0;
+	return subject;
 }
 
 /* As often as there are devices, but for the host's memory. */
@@ -30,7 +47,7 @@ static int fit_all_add(struct frag_fits *f, uint32_t source, uint32_t choice,
 		struct frag_fitted *one = &f->fitted[f->count];
 		int rc;
 
-		if (subject.devices[d].host)
+		if (subject.devices[subject.device].host)
 			continue;
 		rc = frag_smalls_share(&f->smalls, &subject, err);
 		if (rc)
@@ -43,6 +60,18 @@ static int fit_all_add(struct frag_fits *f, uint32_t source, uint32_t choice,
 	return 0;
 }
 
+/* A run of one device needs the events of that device alone. */
+static int find_parts(struct frag_fits *f, struct frag_error *err)
+{
+	uint32_t at = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < f->source_count; i++)
+		for (uint32_t d = 0; d < devices_of(&f->sources[i]) && !rc; d++)
+			rc = frag_tape_of_device(&f->parts[at++], f->sources[i].tape, d, err);
+	return rc;
+}
+
 static int fit_all_make_room(struct frag_fits *f, struct frag_error *err)
 {
 	size_t devices = 0;
@@ -52,8 +81,11 @@ static int fit_all_make_room(struct frag_fits *f, struct frag_error *err)
 		devices += devices_of(&f->sources[i]);
 	f->fitted = calloc(devices * f->choice_count + 1, sizeof(*f->fitted));
 	f->joint = calloc(devices * f->choice_count + 1, sizeof(*f->joint));
-	if (!f->fitted || !f->joint)
+	f->parts = calloc(devices + 1, sizeof(struct frag_tape *));
+	if (!f->fitted || !f->joint || !f->parts)
 		return frag_fail_nomem(err);
+	f->part_count = (uint32_t)devices;
+	rc = find_parts(f, err);
 	for (uint32_t i = 0; i < f->source_count; i++)
 		for (uint32_t k = 0; k < f->choice_count && !rc; k++)
 			rc = fit_all_add(f, i, k, err);
@@ -76,8 +108,10 @@ static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
 		return rc;
 	one->unlimited = run.outcome;
 	rc = frag_subject_requested(s, &run.outcome, &one->unlimited.peak_requested, err);
+	if (run.outcome.survives)
+		one->fit.at_most = frag_subject_lattice(s, run.least);
 	if (!one->choice)
-		one->fit.floor = s->devices[one->device].context + s->devices[one->device].other
+		one->fit.floor = s->devices[s->device].context + s->devices[s->device].other
 				 + one->unlimited.peak_requested;
 	return rc;
 }
@@ -96,7 +130,11 @@ static int fit_one(void *ctx, uint32_t index, struct frag_error *err)
 	struct frag_fits *f = ctx;
 	struct frag_fitted *one = &f->fitted[index];
 	struct frag_fit_intervals *survival = &one->survival;
+	const uint64_t at_most = one->fit.at_most;
 	int rc = frag_fit_walk(&one->fit, &survival, 1, one->fit.floor, &f->bounds, err);
+
+	if (rc && one->fit.smallest == UINT64_MAX && one->fit.at_most == UINT64_MAX)
+		one->fit.at_most = at_most;
 
 	rc = rc ? rc : frag_fit_peaks(&one->fit, &survival->subject, err);
 	if (!rc && f->room_total)
@@ -202,6 +240,9 @@ void frag_fits_fini(struct frag_fits *f)
 	for (uint32_t i = 0; i < f->joint_count; i++)
 		frag_fit_fini(&f->joint[i].fit);
 	frag_smalls_fini(&f->smalls);
+	for (uint32_t i = 0; i < f->part_count; i++)
+		frag_tape_del(f->parts[i]);
+	free(f->parts);
 	free(f->fitted);
 	free(f->joint);
 }

@@ -35,7 +35,8 @@ struct frag_fits {
 	/* what came of it: by source, policy, device; and, of several sources, by policy and device
 	 * the capacities that do for all */
 	struct frag_fitted *fitted, *joint;
-	uint32_t count, joint_count;
+	struct frag_tape **parts; /* by source and device; NULL: the source's own */
+	uint32_t count, joint_count, part_count;
 	struct frag_smallreq_cache smalls;      /* what the walks share */
 };
 

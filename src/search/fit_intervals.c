@@ -9,6 +9,9 @@
 #include "policy/policies.h"
 #include "policy/small_pool.h"
 
+/* Events of a run between two calls of stop. */
+#define STRIDE 256
+
 /* The devices of the tape, without limits but for the one that is looked at. */
 static int fit_intervals_set_devices(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 				     struct frag_devices *devices, struct frag_error *err)
@@ -73,6 +76,13 @@ static int is_to_stop(const struct frag_fit_case *s, struct frag_error *err)
 	return s->stop && s->stop(s->ctx) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
 }
 
+/* True once the simulation stopped, or the tape ended before event `until` - STRIDE. */
+static bool is_over(const struct frag_sim *sim, const struct frag_tape_reader *reader,
+		    uint64_t until)
+{
+	return until > STRIDE && (frag_sim_stopped(sim) || frag_tape_at(reader) < until - STRIDE);
+}
+
 int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 		     enum frag_level level, struct frag_interval *out, struct frag_error *err)
 {
@@ -84,7 +94,10 @@ int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t oth
 	rc = rc ? rc : fit_intervals_begin(s, total, other, level, &sim, err);
 	if (!rc && !(reader = frag_tape_reader_new(s->tape)))
 		rc = frag_fail_nomem(err);
-	rc = rc ? rc : frag_sim_play(sim, reader, UINT64_MAX, err);
+	for (uint64_t until = STRIDE; !rc && !is_over(sim, reader, until); until += STRIDE) {
+		rc = is_to_stop(s, err);
+		rc = rc ? rc : frag_sim_play(sim, reader, until, err);
+	}
 	if (!rc)
 		*out = interval_of(&frag_sim_results(sim, false, &count)[s->device]);
 	frag_sim_del(sim);
@@ -116,12 +129,16 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 		  struct frag_error *err)
 {
 	const struct frag_fit_case *s = &v->subject;
-	struct frag_run_cursor run = { .device = s->device, .total = total };
+	struct frag_run_cursor run = {
+		.device = s->device, .total = total, .stop = s->stop, .ctx = s->ctx
+	};
 	int rc = is_to_stop(s, err);
 
 	if (rc)
 		return rc;
-	if (s->apart && frag_apart_has_room(s->apart))
+	/* a stride that was given says that small requests are apart on a short tape too */
+	if (s->apart && (v->joins.stride || !frag_tape_is_short(s->tape))
+	    && frag_apart_has_room(s->apart))
 		run.apart = s->apart;
 	if (run.apart && frag_policy_is_memoryless(s->choice))
 		return frag_joins_run(&v->joins, s, total, out, err);

@@ -9,10 +9,13 @@
 /* Sizes are below it. */
 #define CAPACITY_MAX (UINT64_C(1) << 53)
 
+/* Runs for an upper bound, where the time is short. */
+#define BOUND_RUNS 24
+
 /* All traces on one capacity: one that fails decides, and the next that could differ. */
 struct verdict {
 	bool survives, refused;
-	uint64_t beyond;
+	uint64_t least, beyond;
 	struct frag_attempt outcome;    /* of the only one */
 };
 
@@ -30,6 +33,7 @@ static int fit_search_judge(struct frag_fit_intervals *const *survivals, uint32_
 		/* a limit of the program's own refuses before the device is asked */
 		v->refused = v->refused || here->outcome.refused || here->outcome.retries
 			     || !here->outcome.survives;
+		v->least = here->least > v->least ? here->least : v->least;
 		v->beyond = here->beyond < v->beyond ? here->beyond : v->beyond;
 		v->outcome = here->outcome;
 	}
@@ -60,6 +64,7 @@ static int fit_search_note(struct frag_fit *fit, uint64_t total, const struct ve
 	}
 	if (fit->smallest == NONE) {
 		fit->smallest = total;
+		fit->at_most = NONE;
 		fit->at_smallest = v->outcome;
 	}
 	if (fit->safe == NONE) {
@@ -85,8 +90,41 @@ static bool is_enough(const struct frag_fit *fit, const struct frag_fit_bounds *
 void frag_fit_init(struct frag_fit *fit)
 {
 	*fit = (struct frag_fit){
-		.smallest = NONE, .safe = NONE, .no_refusal = NONE, .static_room = NONE,
+		.smallest = NONE,
+		.at_most = NONE,
+		.safe = NONE,
+		.no_refusal = NONE,
+		.static_room = NONE,
 	};
+}
+
+/*
+ * An upper bound of the smallest device, by halving what is between the walk's next capacity and
+ * the largest. Capacities that were not simulated may contain a smaller device that is enough.
+ */
+static int find_upper_bound(struct frag_fit *fit, struct frag_fit_intervals *const *survivals,
+			    uint32_t count, uint64_t low, struct frag_error *err)
+{
+	const struct frag_fit_case *first = &survivals[0]->subject;
+	uint64_t total = frag_subject_lattice(first, CAPACITY_MAX / 2), high = NONE;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < BOUND_RUNS && low < high; i++) {
+		struct verdict v;
+
+		rc = fit_search_judge(survivals, count, total, &v, err);
+		if (rc || (!i && !v.survives))
+			return rc;
+		if (v.survives)
+			high = fit->at_most = frag_subject_lattice(first, v.least);
+		else
+			low = frag_subject_lattice(first, v.beyond);
+		if (low < high)
+			total = frag_subject_lattice(first, low + (high - low - 1) / 2);
+		if (total >= high)
+			break;
+	}
+	return rc;
 }
 
 int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *survivals, uint32_t count,
@@ -94,6 +132,7 @@ int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *surviv
 {
 	const struct frag_fit_case *first = &survivals[0]->subject;
 	uint64_t total = frag_subject_lattice(first, floor);
+	bool bounded = false;
 	int rc = 0;
 
 	frag_fit_init(fit);
@@ -101,7 +140,12 @@ int frag_fit_walk(struct frag_fit *fit, struct frag_fit_intervals *const *surviv
 	while (!rc && total < CAPACITY_MAX && !is_enough(fit, bounds, total)) {
 		struct verdict v;
 
-		rc = fit_search_judge(survivals, count, total, &v, err);
+		if (bounds->hurry && !bounded && fit->smallest == NONE
+		    && bounds->hurry(bounds->ctx)) {
+			bounded = true;
+			rc = find_upper_bound(fit, survivals, count, total, err);
+		}
+		rc = rc ? rc : fit_search_judge(survivals, count, total, &v, err);
 		rc = rc ? rc : fit_search_note(fit, total, &v, err);
 		if (rc)
 			break;

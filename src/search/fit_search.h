@@ -16,6 +16,7 @@ struct frag_failing_range {
 struct frag_fit {
 	uint64_t floor;                 /* below it nothing survives: what is requested at once */
 	uint64_t smallest;              /* the least that survives */
+	uint64_t at_most;		/* interrupted before there is one: an upper bound of it */
 	uint64_t safe;                  /* the least from which all that were examined survive */
 	uint64_t examined_to;           /* all below were; UINT64_MAX: all there are */
 	uint64_t no_refusal;            /* the least from which nothing was refused */
@@ -30,6 +31,9 @@ struct frag_fit {
 struct frag_fit_bounds {
 	uint64_t up_to;                 /* the highest capacity; 0: half above the smallest */
 	uint64_t runs;                  /* at most; 0: FRAG_FIT_RUNS */
+	/* optional: is the time short? Then an upper bound comes before the walk goes on */
+	bool (*hurry)(void *ctx);
+	void *ctx;
 };
 #define FRAG_FIT_RUNS 10000
 

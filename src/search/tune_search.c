@@ -7,6 +7,7 @@
 
 #include "base/bug.h"
 #include "base/parallel.h"
+#include "events/tape_device.h"
 
 #define NONE UINT64_MAX
 /* Larger than all that is ever asked for. */
@@ -573,6 +574,7 @@ static int find_places(struct frag_tune *t, struct frag_error *err)
 {
 	const uint32_t sources = t->source_count + t->test_count;
 	size_t room = 0;
+	int rc = 0;
 
 	for (uint32_t i = 0; i < sources; i++)
 		room += frag_tape_info(t->sources[i].tape)->device_count;
@@ -590,7 +592,10 @@ static int find_places(struct frag_tune *t, struct frag_error *err)
 		if (i + 1 == t->source_count)
 			t->tuned = t->place_count;
 	}
-	return 0;
+	for (uint32_t i = 0; i < t->place_count && !rc; i++)
+		rc = frag_tape_of_device(&t->places[i].part, t->sources[t->places[i].source].tape,
+					 t->places[i].device, err);
+	return rc;
 }
 
 static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
@@ -613,8 +618,14 @@ static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 				.devices = source->devices, .device = t->places[k].device,
 				.model = t->model, .stop = t->stop, .ctx = t->ctx,
 			};
-			const int rc = frag_smalls_share(&t->smalls, &subject, err);
+			int rc;
 
+			if (t->places[k].part) {
+				subject.tape = t->places[k].part;
+				subject.devices += subject.device;
+				subject.device = 0;
+			}
+			rc = frag_smalls_share(&t->smalls, &subject, err);
 			if (rc)
 				return rc;
 			frag_survival_init(survival_of(t, i, k), &subject);
@@ -693,6 +704,8 @@ void frag_tune_fini(struct frag_tune *t)
 	for (size_t i = 0; t->survivals && i < (size_t)t->choice_count * t->place_count; i++)
 		frag_survival_fini(&t->survivals[i]);
 	frag_smalls_fini(&t->smalls);
+	for (uint32_t i = 0; t->places && i < t->place_count; i++)
+		frag_tape_del(t->places[i].part);
 	free(t->survivals);
 	free(t->places);
 	free(t->points);

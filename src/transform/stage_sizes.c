@@ -7,7 +7,8 @@
 #include "base/path.h"
 #include "transform/stage.h"
 
-#define PIECES_MAX 65536
+#define PIECES_MAX 65536		   /* of a block, */
+#define ALL_PIECES_MAX (UINT64_C(1) << 20) /* and of all blocks */
 
 /* Of a block that was split: pieces after the first have numbers that follow each other. */
 struct pieces {
@@ -18,6 +19,7 @@ struct sizes {
 	struct frag_map of;     /* by block: index into pieces; of dropped ones anything */
 	struct pieces *pieces;
 	uint32_t count, capacity;
+	uint64_t all; /* pieces so far */
 };
 
 static bool sizes_init(struct frag_stage *s)
@@ -89,6 +91,12 @@ static int split(struct frag_stage *s, const struct frag_item *item, struct frag
 				 " be %" PRIu64 " pieces; %d are possible",
 				 s->change->text, frag_chain_path(s->chain), item->rec.size, count,
 				 PIECES_MAX);
+	z->all += count;
+	if (z->all > ALL_PIECES_MAX)
+		return frag_fail(err, FRAG_EUSAGE,
+				 "%s: the blocks of %s would be more than %" PRIu64
+				 " pieces; a larger SIZE is required",
+				 s->change->text, frag_chain_path(s->chain), ALL_PIECES_MAX);
 	for (uint32_t i = 1; i < count && !rc; i++) {
 		uint32_t block = 0;
 

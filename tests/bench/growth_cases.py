@@ -192,6 +192,34 @@ def fit(_: str, n: int) -> tuple[str, ...]:
     return 'fit', '-q', '-p', 'pytorch', '--runs', '20', trace(churn(n))
 
 
+def fit_all(_: str, n: int) -> tuple[str, ...]:
+    """As many runs as it takes."""
+    return 'fit', '-q', '-p', 'pytorch', trace(churn(n))
+
+
+def fit_each(what: str) -> Callable[[str, int], tuple[str, ...]]:
+    """n blocks, each of another pool, stream, or tag."""
+    def make(_: str, n: int) -> tuple[str, ...]:
+        name = '"tag %d"' if what == 'tag' else '%d'
+        return 'fit', '-q', trace(alloc(i, MIB, f',"{what}":{name % i}') for i in range(n))
+    return make
+
+
+def fit_marks(_: str, n: int) -> tuple[str, ...]:
+    return 'fit', '-q', trace(op('mark', f',"name":"mark {i}"') + alloc(i) for i in range(n))
+
+
+def on_devices(*arguments: str) -> Callable[[str, int], tuple[str, ...]]:
+    """n devices, each with a block."""
+    def make(_: str, n: int) -> tuple[str, ...]:
+        devices = ','.join(['{"total_bytes":1073741824}'] * n)
+        with open('t', 'w', encoding='utf-8') as file:
+            file.write('{"format":"fragsim-trace","version":1,"devices":[%s]}\n' % devices)
+            file.writelines(alloc(i, MIB, f',"device":{i}') for i in range(n))
+        return *arguments, 't'
+    return make
+
+
 def tune(_: str, n: int) -> tuple[str, ...]:
     return 'tune', '-q', '--grid', 'short', trace(churn(n))
 
@@ -390,6 +418,15 @@ CASES = (
     Case('report, tags and marks', report_tags),
     Case('report, pending blocks', report_pending),
     Case('fit, blocks', fit),
+    Case('fit to its end, blocks', fit_all, per=100, known='with each, one capacity more is simulated'),
+    Case('fit, pools', fit_each('pool'), per=1000, known='with each, one capacity more is simulated'),
+    Case('fit, streams', fit_each('stream'), per=1000, known='with each, one capacity more is simulated'),
+    Case('fit, tags', fit_each('tag'), per=100, known='with each, one capacity more is simulated'),
+    Case('fit, marks', fit_marks, per=100, known='with each, one capacity more is simulated'),
+    Case('fit, devices', on_devices('fit', '-q'), per=100,
+         known='the tape is passed through for each'),
+    Case('explain, devices', on_devices('explain', '-q', '--at', 'peak', '--json', 'o'), per=100,
+         known='lives of blocks are looked for in the tape for each'),
     Case('plan, blocks', plan),
     Case('tune, steps of a training', tune_steps),
     Case('tune, live blocks', tune, per=100, known='more devices differ, and each is tried'),
