@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Union
 
 from ._documents import Document, Record, Results, Run, read
 from ._program import ConditionError, call
+from ._program import folder as temporary
 from ._traces import Source, Trace, given
 
 Option = Union[str, int, float, bool, None, "os.PathLike[str]", Sequence[Any]]
@@ -51,10 +51,12 @@ def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
 
     Status 1 is an error where conditions were given, else an answer: no device is large enough.
     """
-    with tempfile.TemporaryDirectory(prefix="fragsim-") as folder:
+    with temporary() as folder:
         path = Path(folder, "document")
+        options = dict(options)
+        timeout = options.pop("timeout", None)
         done = call([command, json_option.format(path), *_words(options), "--", *words], chunks,
-                    (0, 1, OUT_OF_MEMORY), where)
+                    (0, 1, OUT_OF_MEMORY), where, None if timeout is None else float(timeout))
         document = read(path)
     document.report, document.warnings = done.output, done.messages
     document.exit_status = done.status
@@ -65,13 +67,13 @@ def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
 
 def _many(command: str, traces: Sequence[Trace], options: Mapping[str, Option],
           json_option: str = "--json={}") -> Document:
-    with tempfile.TemporaryDirectory(prefix="fragsim-") as folder:
+    with temporary() as folder:
         words, chunks = given(traces, folder)
         return _ask(command, words, chunks, options, json_option)
 
 
 def _rows(source: Source, options: Mapping[str, Option], ordinal: int) -> list[Record]:
-    with tempfile.TemporaryDirectory(prefix="fragsim-") as folder:
+    with temporary() as folder:
         path = Path(folder, "steps.ndjson")
         call(["run", "--quiet", f"--steps={path}", "--columns=all", *_words(options), "--",
               source.word], source.chunks(), (0, OUT_OF_MEMORY))
@@ -116,7 +118,8 @@ def run(trace: Trace, *, policy: str | Sequence[str] | None = None,
     either the trace says it. device: its bytes (24 * 2**30 or "24GiB"; 0 is unlimited) or a card
     ("h100-80gb", see `fragsim cards`); context: bytes that the CUDA context takes of it.
     Any other option of fragsim-run(1) by its name, with _ for -: on_oom="continue", quiet=True
-    (no report, and no answer in the document, which is quicker).
+    (no report, and no answer in the document, which is quicker). timeout=SECONDS, of each
+    function here, ends the program and raises FragsimError with status 130.
 
     Returns a list of runs, one for each policy and device. A run that is out of memory is a
     result, with status "oom". Raises ConditionError where a condition of fail_if holds
@@ -211,7 +214,7 @@ def extrapolate(traces: Mapping[int, Trace], *, at: int | Sequence[int] | None =
     numbers = [at] if isinstance(at, int) else at
     options = {**on_device(device, context), "policy": policy,
                "at": ",".join(map(str, numbers)) if numbers else None, **options}
-    with tempfile.TemporaryDirectory(prefix="fragsim-") as folder:
+    with temporary() as folder:
         words, chunks = given(traces.values(), folder)
         return _ask("extrapolate", [f"{w}={n}" for w, n in zip(words, traces)], chunks, options)
 

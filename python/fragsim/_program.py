@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+INTERRUPTED = 130       # as the program ends at SIGINT
 SECONDS_TO_END = 5      # that an interrupted program has before it is killed
 
 
@@ -92,6 +94,18 @@ def example_trace() -> str:
     raise FragsimError(f"{name} is not in {here.parent}/share/fragsim/traces", 127)
 
 
+@contextlib.contextmanager
+def folder() -> Iterator[str]:
+    """A temporary folder. Raises FragsimError (6) where there can be none."""
+    try:
+        place = tempfile.TemporaryDirectory(prefix="fragsim-")
+    except OSError as error:
+        raise FragsimError(f"{error.filename or tempfile.gettempdir()}: {error.strerror}; TMPDIR"
+                           " may name another folder", 6) from None
+    with place as name:
+        yield name
+
+
 def _end(child: subprocess.Popen[bytes]) -> None:
     """No program stays behind: it is interrupted, and where that does not help, killed."""
     if child.poll() is None:
@@ -119,12 +133,15 @@ def _lines(text: str) -> list[str]:
 
 
 def call(words: Sequence[str], chunks: Iterable[bytes] | None = None,
-         good: Sequence[int] = (0,), where: str | None = None) -> Done:
+         good: Sequence[int] = (0,), where: str | None = None,
+         timeout: float | None = None) -> Done:
     """Run `fragsim WORDS` in the folder `where`, with what `chunks` gives as its standard input.
 
-    Raises FragsimError where the exit status is none of `good`, and whatever `chunks` raises.
-    At any exception, KeyboardInterrupt too, the program is ended first.
+    Raises FragsimError where the exit status is none of `good`, where the words cannot be given
+    to a program, and after `timeout` seconds; and whatever `chunks` raises. At any exception,
+    KeyboardInterrupt too, the program is ended first.
     """
+    late = threading.Event()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             child = subprocess.Popen(
@@ -132,6 +149,11 @@ def call(words: Sequence[str], chunks: Iterable[bytes] | None = None,
                 stdin=subprocess.DEVNULL if chunks is None else subprocess.PIPE, cwd=where)
         except OSError as error:
             raise FragsimError(f"{error.filename}: {error.strerror}", 127) from None
+        except ValueError as error:     # a NUL, or a character that no file name can have
+            raise FragsimError(f"{ascii(' '.join(words))}: {error}", 2) from None
+        timer = threading.Timer(timeout or 0, lambda: (late.set(), _end(child)))
+        if timeout:
+            timer.start()
         try:
             if chunks is not None:
                 _feed(child, chunks)
@@ -139,6 +161,10 @@ def call(words: Sequence[str], chunks: Iterable[bytes] | None = None,
         except BaseException:
             _end(child)
             raise
+        finally:
+            timer.cancel()
+        if late.is_set():
+            raise FragsimError(f"not done after {timeout:g} seconds", INTERRUPTED)
         output.seek(0)
         errors.seek(0)
         done = Done(status, output.read().decode(errors="replace"),

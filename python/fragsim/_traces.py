@@ -48,7 +48,7 @@ def _of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 def _of_file(file: Any) -> Iterator[bytes]:
     while chunk := file.read(CHUNK):
-        yield chunk if isinstance(chunk, bytes) else chunk.encode()
+        yield chunk if isinstance(chunk, bytes) else chunk.encode(errors="surrogateescape")
 
 
 class Source:

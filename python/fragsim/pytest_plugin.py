@@ -15,12 +15,16 @@ FILE. fragsim-python(7) has the rest.
 """
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import importlib.util
+import json
 import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -43,28 +47,62 @@ class Given:
         self.source = Source(trace)
 
 
+LONGEST_NAME = 200      # bytes, of a file
+SUFFIX = ".trace"
+
+
+def name_of(test: str) -> str:
+    """The name of a test's trace: reversible, or with a hash where it would be too long."""
+    name = quote(test, safe="[]")
+    if len(name) + len(SUFFIX) > LONGEST_NAME:
+        digest = hashlib.sha256(test.encode(errors="surrogatepass")).hexdigest()[:32]
+        name = f"{name[:LONGEST_NAME - len(SUFFIX) - len(digest) - 1]}-{digest}"
+    return name + SUFFIX
+
+
+def entries(path: str) -> tuple[str, dict[str, str]]:
+    """The text of a baseline before its traces, and that of each trace by its path."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    head, *rest = re.split(r'^(?=  \{"path": )', text, flags=re.M)
+    out = {}
+    for part in rest:
+        body = part[:part.index("\n   ]}") + len("\n   ]}")]
+        out[json.loads(body)["path"]] = body
+    return head, out
+
+
 class Baseline:
     """The file, and what there is of this session to be written to it."""
 
-    def __init__(self, path: str, update: bool) -> None:
+    def __init__(self, path: str, update: bool, root: str) -> None:
         self.path = os.path.abspath(path)
         self.update = update
+        self.root = root
         self.folder = tempfile.TemporaryDirectory(prefix="fragsim-baseline-")
-        self.names: list[str] = []
+        self.names: dict[str, None] = {}
         self.policies: list[str] = []
+        self.collected: set[str] = set()        # names of all marked tests, also deselected ones
+        self.files: set[str] = set()            # that were collected as a whole
+        self.unknown: list[str] = []            # tests without a baseline
+        self.known = set(entries(self.path)[1]) if os.path.exists(self.path) else set()
 
     def take(self, test: str, source: Source, policies: list[str]) -> None:
-        """A trace is known in the file by its test."""
-        name = re.sub(r"[^\w.\[\]-]+", "_", test) + ".trace"
+        """A trace is known in the file by its test; that of a repeated test replaces the first."""
+        name = name_of(test)
         path = os.path.join(self.folder.name, name)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
         if source.word == "-":
             source.save(path)
         else:
             os.symlink(os.path.abspath(source.word), path)
         if self.update:
-            self.names.append(name)
+            self.names[name] = None
             self.policies += [x for x in policies if x not in self.policies]
             return
+        if name not in self.known and test not in self.unknown:
+            self.unknown.append(test)
         try:
             compare_in(self.folder.name, [name], policy=policies, baseline=self.path, gate=True,
                        allow_new_traces=True)
@@ -73,10 +111,27 @@ class Baseline:
         finally:
             os.unlink(path)
 
+    def is_gone(self, name: str) -> bool:
+        """No such test exists any more: of its file all tests were seen, or the file is away."""
+        file = unquote(name).partition("::")[0]
+        return name not in self.collected and (
+            file in self.files or not os.path.exists(os.path.join(self.root, file)))
+
     def write(self) -> None:
-        if self.names:
-            compare_in(self.folder.name, self.names, policy=self.policies, baseline=self.path,
-                       update_baseline=True)
+        """The tests of this session, and of the file what they do not replace."""
+        if not self.names:
+            return
+        new = os.path.join(self.folder.name, "new.json")
+        compare_in(self.folder.name, list(self.names), policy=self.policies, baseline=new,
+                   update_baseline=True)
+        head, taken = entries(new)
+        old = entries(self.path)[1] if os.path.exists(self.path) else {}
+        kept = {k: v for k, v in old.items() if k not in taken and not self.is_gone(k)}
+        text = head + ",\n".join({**kept, **taken}.values()) + "\n ]}\n"
+        part = f"{self.path}.{os.getpid()}.part"
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(part, self.path)
 
 
 def fail(message: str) -> BaseException:
@@ -112,7 +167,22 @@ def judge(source: Source, mark: Any) -> Results:
         raise fail(str(error)) from None
 
 
-def recorded(test: Callable[[], None], folder: str) -> Source:
+def check_mark(item: Any) -> None:
+    """A word of the mark that is wrong is an error also where nothing can be measured."""
+    empty = Source(b'{"op":"alloc","id":1,"size":1}\n')
+    for mark in item.iter_markers("gpu_memory"):
+        options = {k: v for k, v in mark.kwargs.items() if k not in ("device", "context")}
+        try:
+            run_source(empty, {**on_device(mark.kwargs.get("device"), mark.kwargs.get("context")),
+                               "fail_if": [negated(x) for x in mark.args], **options})
+        except ConditionError:
+            pass
+        except FragsimError as error:
+            raise fail(str(error)) from None
+
+
+def recorded(item: Any, test: Callable[[], None], folder: str) -> Source:
+    check_mark(item)
     if importlib.util.find_spec("torch"):
         import torch
         if torch.cuda.is_available():
@@ -132,7 +202,7 @@ def measured(item: Any, test: Callable[[], None], baseline: Baseline | None) -> 
     given = item.funcargs.get("gpu_memory_trace")
     with tempfile.TemporaryDirectory(prefix="fragsim-") as folder:
         if given is None:
-            source = recorded(test, folder)
+            source = recorded(item, test, folder)
         else:
             test()
             source = given.source
@@ -169,7 +239,7 @@ def pytest_configure(config: Any) -> None:
         raise pytest.UsageError("--fragsim-update-baseline: --fragsim-baseline has to name a file")
     if update and hasattr(config, "workerinput"):
         raise pytest.UsageError("--fragsim-update-baseline: one process has to run all tests")
-    config._fragsim_baseline = Baseline(path, update) if path else None
+    config._fragsim_baseline = Baseline(path, update, str(config.rootpath)) if path else None
 
 
 @pytest.fixture
@@ -181,14 +251,39 @@ def gpu_memory_trace() -> Iterator[Given]:
     yield Given()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
-    for item in items:
-        if item.get_closest_marker("gpu_memory"):
-            item.runtest = lambda item=item, test=item.runtest: measured(
-                item, test, config._fragsim_baseline)
+    """Before -k and -m take items away: what there is decides which entries are kept."""
+    baseline = config._fragsim_baseline
+    marked = [x for x in items if x.get_closest_marker("gpu_memory")]
+    for item in marked:
+        item.runtest = lambda item=item, test=item.runtest: measured(item, test, baseline)
+    if not baseline:
+        return
+    names = [name_of(x.nodeid) for x in marked]
+    if len(set(names)) < len(names):
+        twice = next(x.nodeid for x, name in zip(marked, names) if names.count(name) > 1)
+        raise pytest.UsageError(f"--fragsim-baseline: two tests are called {twice}; a baseline"
+                                " knows a test by its name")
+    baseline.collected = set(names)
+    # an argument FILE::TEST collects a part of its file
+    parts = {os.path.relpath(os.path.join(config.invocation_params.dir, x.partition("::")[0]),
+                             config.rootpath).replace(os.sep, "/")
+             for x in config.args if "::" in x}
+    baseline.files = {x.nodeid.partition("::")[0] for x in items} - parts
 
 
 def pytest_sessionfinish(session: Any) -> None:
     baseline = session.config._fragsim_baseline
     if baseline and baseline.update:
         baseline.write()
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
+    baseline = config._fragsim_baseline
+    if not baseline or not baseline.unknown:
+        return
+    terminalreporter.section("gpu_memory: tests without a baseline")
+    for test in baseline.unknown:
+        terminalreporter.line(test)
+    terminalreporter.line("--fragsim-update-baseline adds them")

@@ -233,8 +233,11 @@ void frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 	struct room r = { .buf = buf, .size = size };
 	uint32_t changed = 0;
 
-	put(&r, "%s%s%" PRIu32 " run%s compared", word ? word : "", word ? ": " : "",
-		o->compared, o->compared == 1 ? "" : "s");
+	put(&r, "%s%s", word ? word : "", word ? ": " : "");
+	if (o->compared)
+		put(&r, "%" PRIu32 " run%s compared", o->compared, frag_s(o->compared));
+	else
+		put(&r, "no run compared, as there is nothing to compare with");
 	if (word && gate->runs) {
 		put(&r, ": %" PRIu32 " broken", gate->runs);
 		before = ", ";

@@ -25,8 +25,15 @@ void frag_remove_partial_files(void)
 		frag_outfile_drop(guarded[i]);
 }
 
+/* The second signal ends the program at once, and so does SIGQUIT, with its core file. */
 static void on_signal(int number)
 {
+	if (number == SIGQUIT) {
+		frag_remove_partial_files();
+		signal(SIGQUIT, SIG_DFL);
+		raise(SIGQUIT);
+		return;
+	}
 	if (!signals++)
 		return;
 	frag_remove_partial_files();
@@ -46,7 +53,7 @@ int frag_or_interrupted(int rc, struct frag_error *err)
 
 void frag_catch_signals(void)
 {
-	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
 	struct sigaction act = { .sa_handler = on_signal }, old;
 
 	sigemptyset(&act.sa_mask);

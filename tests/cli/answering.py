@@ -112,9 +112,11 @@ def too_small_a_fraction(folder):
 @test
 def interrupted_search(folder):
     """who interrupts the search for answers is told what was not looked for"""
-    # each page more holds one block more: the search is long, eight times
-    write(folder, t=traced(*(alloc(i, '1') for i in range(9000)), total='64MiB'))
-    with started(folder, 'run', *(['-p', 'direct'] * 8), 't.ndjson') as process:
+    # five runs that end at once, and for each a search through 300,000 events
+    run(folder, 'gen', 'random', '--events', '300000', '--live', '20000', '-o', 't.fsb')
+    with started(folder, 'run', '--device-bytes', '1GiB',
+                 *(x for p in ('bestfit', 'firstfit', 'worstfit', 'nextfit', 'buddy')
+                   for x in ('-p', p)), 't.fsb') as process:
         until(lambda: used(process) > 0.5, 'it searches')
         process.send_signal(signal.SIGINT)
         out = ended(process)

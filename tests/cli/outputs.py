@@ -3,11 +3,13 @@
 import json
 import os
 import resource
+import shutil
 import stat
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / 'snapshot'))
+import harness  # noqa: E402
 import snaps  # noqa: E402
 from harness import (BAD, FULL, GOOD, OLD, Skip, cases, closed_pipe, ended, equal, one_line,
                      run, started, test, untouched, write)
@@ -359,11 +361,14 @@ def owner_of_a_file(folder):
     equal(replaced(0o640), (0o640, 12345, 23456), 'permissions and owner')
     folder.chmod(0o777)
     (folder / 'good.ndjson').chmod(0o644)
+    # the program may be in a folder that is root's alone
+    program = shutil.copy(harness.PROGRAM, folder / 'program')
+    os.chmod(program, 0o755)
     os.chown(old, 12345, 23456)
-    equal(replaced(0o664, preexec_fn=as_somebody([23456])), (0o664, 54321, 23456),
+    equal(replaced(0o664, program=program, preexec_fn=as_somebody([23456])), (0o664, 54321, 23456),
           'permissions and owner where the group alone can stay')
     os.chown(old, 12345, 23456)
-    equal(replaced(0o672, preexec_fn=as_somebody([])), (0o622, 54321, 54321),
+    equal(replaced(0o672, program=program, preexec_fn=as_somebody([])), (0o622, 54321, 54321),
           'permissions and owner where nothing can stay')
 
 

@@ -104,6 +104,22 @@ def a_second_one_ends_it(folder, name):
     os.close(writer)
 
 
+@test
+def quit_leaves_no_file(folder):
+    """SIGQUIT ends it with its core file, and no half-written file stays"""
+    reader, writer = os.pipe()
+    (folder / 'r.json').write_bytes(OLD)
+    with open(folder / 'long.ndjson', 'w', encoding='ascii') as text:
+        text.write(requests(20000))
+    with untouched(folder), started(folder, 'run', '--steps', '-', '--placements', 'p.ndjson',
+                                    '--json', 'r.json', 'long.ndjson', stdout=writer) as process:
+        until(lambda: unread(reader) > 0 and asleep(process), 'it waits for its reader')
+        process.send_signal(signal.SIGQUIT)
+        equal(ended(process).status, -signal.SIGQUIT, 'status')
+    os.close(reader)
+    os.close(writer)
+
+
 @cases('SIGINT', 'SIGHUP')
 def ignored_stays_ignored(folder, name):
     """a signal that the caller ignores (nohup, a background job) does nothing"""

@@ -251,7 +251,7 @@ def check_usage(tap: Tap, stage: Stage) -> None:
         ('--output', 'csv', 'a', 'b'), ('--output', 'yaml:x', 'a', 'b'), ('--output', ':x', 'a', 'b'),
         ('--format', 'csv', '--output', 'json:-', 'a', 'b'), ('-b', '-', '--update-baseline'),
         ('--alloc-conf', 'x', 'a', 'b'), ('-p', 'bestfit', '--threads', '-1', 'model.ndjson'),
-        ('-b', '-', '-p', 'bestfit', '-'))
+        ('-b', '-', '-p', 'bestfit', '-'), ('-p', 'bestfit', '--gate', 'model.ndjson'))
     faults = []
     for args in cases:
         done = stage.run('diff', *args, statuses=(0, 1, 2, 3, 4, 5, 6))

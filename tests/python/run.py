@@ -178,7 +178,11 @@ def test_errors(fragsim, program, folder):
                                (lambda: fragsim.run(EVENTS, device='h1000'), 2, 'no card "h1000"'),
                                (lambda: fragsim.run(EVENTS, policy='best'), 2, 'bestfit'),
                                (lambda: fragsim.run(EVENTS, devise=1), 2, '--devi'),
-                               (lambda: fragsim.run(b'what'), 4, 'standard input')):
+                               (lambda: fragsim.run(b'what'), 4, 'standard input'),
+                               (lambda: fragsim.run('a\0b'), 2, 'null byte'),
+                               (lambda: fragsim.run('\ud800'), 2, 'surrogates'),
+                               (lambda: fragsim.run(endless(), timeout=0.5), 130, 'not done after 0.5 seconds'),
+                               (lambda: without_temporary(fragsim), 6, '/none/fragsim-')):
         error = raised(fragsim.FragsimError, call)
         TAP.ok(error and error.status == status and word in str(error) and '\n' not in str(error)
                and not str(error).startswith('fragsim:'), f'an error of status {status}: {word}',
@@ -203,6 +207,21 @@ def test_errors(fragsim, program, folder):
     TAP.ok(error and error.status == -signal.SIGSEGV and 'signal 11' in str(error),
            'a program that crashes', repr(error))
     os.environ['FRAGSIM'] = program
+
+
+def endless():
+    number = 0
+    while True:
+        number += 1
+        yield {'op': 'alloc', 'id': number, 'size': 1}
+
+
+def without_temporary(fragsim):
+    before, tempfile.tempdir = tempfile.tempdir, '/none'
+    try:
+        return fragsim.run(EVENTS)
+    finally:
+        tempfile.tempdir = before
 
 
 class Endless(io.RawIOBase):
@@ -337,6 +356,82 @@ def test_other(): pass
     TAP.ok('passed' not in out, 'an update without a file is refused', out)
 
 
+GATED = """
+import os
+import pytest
+SIZES = eval(os.environ["SIZES"])
+@pytest.mark.gpu_memory("peak.requested < 9GiB", policy="direct")
+@pytest.mark.parametrize("name", ["a/b", "a b", "a_b", "a-b", "a:b", "\\u00e4\\u00df", "%2F", "x" * 300, "x" * 300 + "y"])
+def test_it(gpu_memory_trace, name):
+    size = SIZES.get(name, 10)
+    assert size
+    gpu_memory_trace([{"op": "alloc", "id": 1, "size": size << 20}])
+"""
+NAMES = ['a/b', 'a b', 'a_b', 'a-b', 'a:b', '\u00e4\u00df', '%2F', 'x' * 300, 'x' * 300 + 'y']
+
+
+def test_gate(folder):
+    """A baseline is seen failing for each of its tests, whatever its name, and no other's."""
+    if not importlib.util.find_spec('pytest'):
+        TAP.skip('the gate of a baseline', 'no pytest here (python3-pytest)')
+        return
+    place = folder / 'gate'
+    place.mkdir()
+    (place / 'test_it.py').write_text(GATED, encoding='ascii')
+    (place / 'test_two.py').write_text(GATED.replace('test_it', 'test_two'), encoding='ascii')
+
+    def pytest(*words, **sizes):
+        os.environ['SIZES'] = repr(sizes.get('sizes', {}))
+        child = python('-m', 'pytest', *(['-p', 'fragsim.pytest_plugin'] * len(WHERE)), '-p', 'no:cacheprovider',
+                       '-q', '--fragsim-baseline', 'base.json', *words, cwd=place)
+        return child.communicate(timeout=100)[0]
+
+    def known():
+        return {x['path'] for x in json.loads((place / 'base.json').read_text(encoding='utf-8'))['traces']}
+
+    update = '--fragsim-update-baseline'
+    pytest(update, 'test_two.py')
+    out = pytest('test_it.py')
+    TAP.ok('9 passed' in out and 'tests without a baseline' in out and out.count('test_it[') == len(NAMES),
+           'tests without a baseline are named', out)
+    out = pytest(update)
+    whole = known()
+    TAP.ok('18 passed' in out and len(whole) == 18 and all(len(x.encode()) <= 200 for x in whole),
+           'each test has a name of its own', out, whole)
+    wrong = []
+    for name in NAMES:
+        out = pytest('test_it.py', sizes={name: 900})
+        if '1 failed, 8 passed' not in out or 'peak.reserved > +0%' not in out:
+            wrong += [name, out]
+    TAP.result('a test that takes more fails, and no other does', wrong)
+    for title, words, sizes, more in (
+            ('-k updates what it chooses', ('-k', 'a_b'), {'a_b': 20}, 'a_b'),
+            ('a test by its name updates that', ('test_it.py::test_it[a b]',), {'a b': 20}, 'a b'),
+            ('a test that fails in an update keeps its entry', (), {'a-b': 0}, 'a-b')):
+        pytest(update)
+        pytest(update, *words, sizes=sizes)
+        same, worse = known(), pytest('test_it.py', sizes={more: 30})
+        TAP.ok(same == whole and '1 failed, 8 passed' in worse, title, same ^ whole, worse)
+    text = (place / 'test_it.py').read_text(encoding='ascii')
+    (place / 'test_it.py').write_text(text.replace('"a/b", ', ''), encoding='ascii')
+    (place / 'test_two.py').unlink()
+    pytest(update)
+    TAP.ok(len(known()) == 8, 'entries of tests that are gone go', known())
+    pytest(update)
+    TAP.ok('8 passed' in pytest(), 'an update can be repeated')
+    (place / 'test_typo.py').write_text("""
+import pytest
+@pytest.mark.gpu_memory("peak.reserved < 9GiB", polcy="direct")
+def test_option(): pass
+@pytest.mark.gpu_memory("peak.resrved < 9GiB")
+def test_path(): pass
+@pytest.mark.gpu_memory("peak.reserved < 9GiB", device="h1000-80gb")
+def test_card(): pass
+""", encoding='ascii')
+    out = pytest('test_typo.py')
+    TAP.ok('3 failed' in out, 'typos in a mark fail also where nothing is measured', out)
+
+
 def test_recorded(folder):
     """The plugin records where torch says that it has CUDA; both are stand-ins here."""
     if not importlib.util.find_spec('pytest'):
@@ -400,6 +495,7 @@ def main(argv):
         test_program(program)
         test_examples(fragsim, folder)
         test_plugin(folder)
+        test_gate(folder)
         test_recorded(folder)
     return TAP.finish()
 
