@@ -230,7 +230,8 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	if (!simulate && count != 2)
 		return frag_usage(cmd, "which policies (-p) on which traces, or which two results?",
 				  err);
-	if (o->gate && simulate && !o->baseline && o->run.choice_count < 2)
+	if (o->gate && simulate && !o->baseline && o->run.choice_count < 2
+	    && o->run.conditions[0].of_gate)
 		return frag_usage(cmd, "--gate has nothing to compare: one policy and no baseline;"
 				  " add --baseline FILE or a second --policy", err);
 	if (!simulate && o->run.profile_path)

@@ -112,7 +112,9 @@ def quit_leaves_no_file(folder):
     with open(folder / 'long.ndjson', 'w', encoding='ascii') as text:
         text.write(requests(20000))
     with untouched(folder), started(folder, 'run', '--steps', '-', '--placements', 'p.ndjson',
-                                    '--json', 'r.json', 'long.ndjson', stdout=writer) as process:
+                                    '--json', 'r.json', 'long.ndjson', stdout=writer,
+                                    preexec_fn=lambda: signal.signal(
+                                        signal.SIGQUIT, signal.SIG_DFL)) as process:
         until(lambda: unread(reader) > 0 and asleep(process), 'it waits for its reader')
         process.send_signal(signal.SIGQUIT)
         equal(ended(process).status, -signal.SIGQUIT, 'status')
