@@ -64,13 +64,17 @@ static void plan_print_head(const struct frag_plan_answer *a, const struct frag_
 static void print_height(const struct frag_space_plan *s, const struct frag_text_style *paper,
 			 FILE *f)
 {
-	const bool optimal = s->height == s->bound;
+	const bool optimal = s->height == s->lower;
 	char pct[FRAG_NUMBER_ROOM];
 
 	frag_put_row(paper->columns, "bound", f,
 		     "%" PRIu64 " bytes, %s: what lives at step %" PRIu64 "; no placement is lower",
 		     s->bound, SIZE(s->bound), s->peak_step);
-	frag_snprintf(pct, sizeof(pct), "%.4f", frag_plan_gap_pct(s->bound, s->height));
+	if (s->lower > s->bound)
+		frag_put_row(paper->columns, "proven", f,
+			     "%" PRIu64 " bytes, %s: the search refuted all lower placements",
+			     s->lower, SIZE(s->lower));
+	frag_snprintf(pct, sizeof(pct), "%.4f", frag_plan_gap_pct(s->lower, s->height));
 	fputs(frag_color_code(paper->colour, optimal ? INK_GREEN : INK_PLAIN), f);
 	if (optimal)
 		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: optimal",
@@ -78,7 +82,7 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 	else
 		frag_put_row(paper->columns, "height", f, "%" PRIu64 " bytes, %s: within %s %%, %s"
 			     " above the bound", s->height, SIZE(s->height), pct,
-			     SIZE(s->height - s->bound));
+			     SIZE(s->height - s->lower));
 	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 }
 
@@ -96,18 +100,12 @@ static void print_tries(const struct frag_space_plan *s, const struct frag_text_
 			     t->height == NONE ? "" : " %",
 			     t->height == s->bound ? ", the bound" : "");
 	}
-	if (s->window.tried)
-		frag_put_row(paper->columns, "window", f,
-			     "steps %" PRIu64 " to %" PRIu64 ", %" PRIu32
-			     " buffers: %s after %" PRIu64 " states",
-			     s->window.from, s->window.to, s->window.buffers,
-			     s->window.found ? "placed at the bound" : "not found",
-			     s->window.nodes);
-	if (s->climb.tries)
-		frag_put_row(paper->columns, "climb", f, "%" PRIu64 " order%s more, %" PRIu64
-			     " of them better%s", s->climb.tries, frag_s(s->climb.tries),
-			     s->climb.better, s->climb.all && s->height > s->bound
-			     ? "; these are all, so no placement is lower" : "");
+	if (s->search.heights)
+		frag_put_row(paper->columns, "search", f,
+			     "%" PRIu32 " height%s tried, %" PRIu32 " proven impossible; %" PRIu64
+			     " placements of a buffer",
+			     s->search.heights, frag_s(s->search.heights), s->search.proofs,
+			     s->search.nodes);
 	if (s->try_count)
 		frag_put_row(paper->columns, "by", f, "%s", s->found_by);
 }
@@ -198,7 +196,13 @@ static int plan_print(const void *what, const struct frag_text_style *paper, FIL
 		frag_put_row(paper->columns, "ENDED", f,
 			     "early, %s: a longer search may find a lower"
 			     " plan",
-			     a->timed ? "as the time was up (--time)" : "interrupted");
+			     strcmp(a->ended_by, "budget") == 0 ? "after all work of --time"
+			     : strcmp(a->ended_by, "time") == 0
+				     ? "by the clock (--time), so another run may differ"
+				     : "interrupted");
+	if (a->timed)
+		frag_put_row(paper->columns, "ENDED", f,
+			     "the policies early, as the time was up (--time): - is not known");
 	if (a->fits)
 		plan_print_table(a, paper, f);
 	return 0;
@@ -374,28 +378,13 @@ int frag_plan_csv(const struct frag_plan *plan, struct frag_outfile *out, struct
 	return frag_outfile_finish(out, err);
 }
 
-static void put_verdict(struct frag_node_ref o, uint64_t bound, uint64_t height)
+static void put_verdict(struct frag_node_ref o, uint64_t bound, uint64_t lower, uint64_t height)
 {
 	frag_json_u64(o, "bound", bound);
+	frag_json_u64(o, "lower_bound", lower);
 	frag_json_u64(o, "height", height);
-	frag_json_text(o, "verdict", height == bound ? "optimal" : "within");
-	frag_json_fixed4(o, "gap_pct", frag_plan_gap_pct(bound, height));
-}
-
-static void put_window(struct frag_node_ref o, const struct frag_plan_window *w)
-{
-	struct frag_node_ref in;
-
-	if (!w->tried) {
-		frag_json_null(o, "window");
-		return;
-	}
-	in = frag_json_object(o, "window");
-	frag_json_u64(in, "from", w->from);
-	frag_json_u64(in, "to", w->to);
-	frag_json_u64(in, "buffers", w->buffers);
-	frag_json_u64(in, "states", w->nodes);
-	frag_json_bool(in, "found", w->found);
+	frag_json_text(o, "verdict", height == lower ? "optimal" : "within");
+	frag_json_fixed4(o, "gap_pct", frag_plan_gap_pct(lower, height));
 }
 
 static void put_space(struct frag_node_ref list, const struct frag_space_plan *s)
@@ -405,7 +394,7 @@ static void put_space(struct frag_node_ref list, const struct frag_space_plan *s
 	frag_json_u64(o, "device", s->device);
 	frag_json_raw(o, "pool", s->pool_name);
 	frag_json_u64(o, "buffers", s->count);
-	put_verdict(o, s->bound, s->height);
+	put_verdict(o, s->bound, s->lower, s->height);
 	frag_json_u64(o, "peak_step", s->peak_step);
 	frag_json_text(o, "found_by", s->found_by);
 	tries = frag_json_array(o, "orders");
@@ -416,8 +405,10 @@ static void put_space(struct frag_node_ref list, const struct frag_space_plan *s
 		frag_json_u64_or_null(t, "height", s->tries[i].height != UINT64_MAX,
 				      s->tries[i].height);
 	}
-	put_window(o, &s->window);
-	frag_json_u64(o, "orders_climbed", s->climb.tries);
+	t = frag_json_object(o, "search");
+	frag_json_u64(t, "heights", s->search.heights);
+	frag_json_u64(t, "proofs", s->search.proofs);
+	frag_json_u64(t, "placements", s->search.nodes);
 }
 
 static void put_beside(struct frag_node_ref list, const struct frag_fits *fits,
@@ -465,8 +456,9 @@ void frag_placement_document(struct frag_node_ref root, const void *what)
 	if (plan->periods)
 		frag_json_u64(root, "periods", plan->periods);
 	frag_json_u64(root, "buffers", plan->count);
-	put_verdict(root, plan->bound, plan->height);
+	put_verdict(root, plan->bound, plan->lower, plan->height);
 	frag_json_bool(root, "complete", plan->complete);
+	frag_json_text(root, "ended_by", a->ended_by);
 	frag_json_text(root, "checked", a->checked);
 	put_capacity(root, a);
 	list = frag_json_array(root, "spaces");

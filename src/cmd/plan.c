@@ -54,9 +54,9 @@ struct planning {
 	const char *path, *out_path, *check_path;
 	struct frag_stretch_marks marks;
 	uint64_t align, capacity;       /* capacity UINT64_MAX: nobody asks */
-	double seconds, until;          /* of the processor's time */
+	double seconds, until;          /* of the search; a time of the clock */
 	bool slots;
-	bool alone, timed;              /* timed: the time was up */
+	bool alone, timed;              /* timed: the clock ended the policies */
 	struct frag_outfile out;
 	struct frag_loaded_trace taped;
 	struct frag_fit_source source;
@@ -187,27 +187,33 @@ static int plan_check(struct planning *p, const struct frag_cmd *cmd, struct fra
 	return rc ? rc : check_files(p, cmd, err);
 }
 
-/* The processor's: a machine that has other work to do ends nothing early. */
-static double work_seconds(void)
+static double clock_seconds(void)
 {
 	struct timespec t = { .tv_sec = 0 };
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static bool enough(void *ctx)
 {
-	struct planning *p = ctx;
+	const struct planning *p = ctx;
 
-	p->timed = p->timed || work_seconds() >= p->until;
-	return p->timed || frag_interrupted(NULL);
+	return clock_seconds() >= p->until || frag_interrupted(NULL);
 }
 
 /* Found, or taken from the file that is to be checked. */
 static int plan_place(struct planning *p, struct frag_error *err)
 {
+	const double begun = clock_seconds();
+	const double seconds = p->alone ? p->seconds : p->seconds / 2;
+	const double looks = seconds * (double)FRAG_PLAN_LOOKS_PER_SECOND;
 	const struct frag_plan_stop stop = { .stop = enough, .ctx = p };
+	const struct frag_plan_effort effort = {
+		.looks = looks < 1e18 ? (uint64_t)looks : UINT64_C(1000000000000000000),
+		.goal = p->capacity == UINT64_MAX ? 0 : p->capacity, .threads = p->run.threads,
+		.stop = &stop,
+	};
 	struct frag_plan_file file;
 	int rc = (p->slots ? frag_plan_slots : frag_plan_buffers)(&p->plan, p->taped.tape, p->align,
 								  &p->marks, err);
@@ -215,12 +221,15 @@ static int plan_place(struct planning *p, struct frag_error *err)
 	if (rc)
 		return rc;
 	if (!p->check_path) {
-		p->until = work_seconds() + p->seconds;
-		rc = frag_plan_place(&p->plan, &stop, err);
+		/* the policies have the other half, and what is left of this one */
+		p->until = begun + seconds;
+		rc = frag_plan_place(&p->plan, &effort, err);
+		p->until = begun + p->seconds;
 		if (!rc && p->slots)
 			frag_plan_slots_by_request(&p->plan);
 		return rc;
 	}
+	p->until = begun + p->seconds;
 	rc = frag_plan_file_read(&file, p->check_path, err);
 	rc = rc ? rc : frag_plan_take(&p->plan, &file, err);
 	frag_plan_file_fini(&file);
@@ -245,13 +254,14 @@ static int look_beside(struct planning *p, struct frag_error *err)
 	};
 	p->fits = (struct frag_fits){
 		.sources = &p->source, .source_count = 1, .choice_count = p->taped.choice_count,
-		.unlimited = true, .threads = p->run.threads, .stop = frag_interrupted,
+		.unlimited = true, .threads = p->run.threads, .stop = enough,
 		.progress = show_fits, .ctx = p,
 	};
 	frag_progress_begin(&p->progress, !p->run.quiet);
 	rc = frag_fits_run(&p->fits, err);
 	frag_progress_end(&p->progress);
-	return rc;
+	p->timed = rc == -FRAG_EINTERRUPTED && !frag_interrupted(NULL);
+	return p->timed ? 0 : rc;
 }
 
 static int write_plan(struct planning *p, struct frag_error *err)
@@ -275,16 +285,20 @@ static int plan_answer(struct planning *p, int *status, struct frag_error *err)
 {
 	struct frag_plan_answer what = {
 		.trace = frag_trace_info(p->taped.trace), .plan = &p->plan,
-		.devices = p->taped.devices.figures, .capacity = p->capacity, .timed = p->timed,
+		.devices = p->taped.devices.figures, .capacity = p->capacity,
 		.checked = p->check_path, .marks = p->marks,
 	};
 	int rc = 0, interrupted = 0;
 
+	if (!p->plan.complete)
+		what.ended_by = !p->plan.stopped ? "budget"
+				: frag_interrupted(NULL) ? "interrupt" : "time";
 	if (!p->alone)
 		interrupted = frag_interrupted(NULL) ? -FRAG_EINTERRUPTED : look_beside(p, err);
 	if (interrupted && interrupted != -FRAG_EINTERRUPTED)
 		return interrupted;
 	what.fits = p->alone || interrupted ? NULL : &p->fits;
+	what.timed = p->timed;
 	rc = write_plan(p, err);
 	rc = rc ? rc : frag_printed_write(&p->printed, &what, err);
 	if (!rc && p->capacity != UINT64_MAX && frag_plan_needs(&p->plan).height > p->capacity)

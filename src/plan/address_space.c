@@ -20,23 +20,46 @@ static uint32_t time_of(const struct frag_space *s, uint64_t step)
 	return low;
 }
 
-static void take_times(struct frag_space *s, const struct frag_plan *plan, uint32_t space)
+static int by_number(const void *one, const void *other)
 {
-	uint32_t n = 0;
+	const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
 
+	return a < b ? -1 : a > b;
+}
+
+/* The items in the order of births; a section ends where the next birth comes after an end. */
+static int take_times(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
+		      struct frag_error *err)
+{
+	uint64_t *ends = malloc(((size_t)s->count + 1) * sizeof(*ends));
+	uint32_t n = 0, ended = 0;
+
+	if (!ends)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (plan->buffers[i].space == space)
+			ends[n++] = plan->buffers[i].end;
+	qsort(ends, n, sizeof(*ends), by_number);
+	n = 0;
 	for (uint32_t i = 0; i < plan->count; i++) {
 		const struct frag_buffer *b = &plan->buffers[i];
 
 		if (b->space != space)
 			continue;
-		if (!s->times || s->step[s->times - 1] != b->birth)
+		if (!s->times || ends[ended] <= b->birth)
 			s->step[s->times++] = b->birth;
+		while (ended < s->count && ends[ended] <= b->birth)
+			ended++;
+		s->last[s->times - 1] = b->birth;
 		s->from[n] = s->times - 1;
 		s->size[n] = b->size;
+		s->life[n] = b->end - b->birth;
 		s->buffer[n++] = i;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		s->to[i] = time_of(s, plan->buffers[s->buffer[i]].end);
+	free(ends);
+	return 0;
 }
 
 static int sum_live(struct frag_space *s, struct frag_error *err)
@@ -48,9 +71,12 @@ static int sum_live(struct frag_space *s, struct frag_error *err)
 	for (uint32_t i = 0; i < s->count; i++) {
 		s->live[s->from[i]] += s->size[i];
 		less[s->to[i]] += s->size[i];
+		s->beside[s->from[i]]++;
+		s->beside[s->to[i]]--;
 	}
 	for (uint32_t t = 0; t < s->times; t++) {
 		s->live[t] = sum += s->live[t] - less[t];
+		s->beside[t] += t ? s->beside[t - 1] : 0;
 		if (sum > s->bound) {
 			s->bound = sum;
 			s->peak = t;
@@ -88,25 +114,64 @@ static int sum_contention(struct frag_space *s, struct frag_error *err)
 	return 0;
 }
 
-int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
-		    struct frag_error *err)
+static int make_arrays(struct frag_space *s, uint32_t count, struct frag_error *err)
 {
-	const size_t n = (size_t)plan->spaces[space].count + 1;
-	int rc;
+	const size_t n = (size_t)count + 1;
 
 	*s = (struct frag_space){
-		.count = plan->spaces[space].count,
+		.count = count,
 		.from = calloc(n, sizeof(uint32_t)), .to = calloc(n, sizeof(uint32_t)),
 		.size = calloc(n, sizeof(uint64_t)), .offset = calloc(n, sizeof(uint64_t)),
 		.contention = calloc(n, sizeof(uint64_t)), .live = calloc(n, sizeof(uint64_t)),
 		.step = calloc(n, sizeof(uint64_t)), .buffer = calloc(n, sizeof(uint32_t)),
+		.life = calloc(n, sizeof(uint64_t)), .last = calloc(n, sizeof(uint64_t)),
+		.beside = calloc(n, sizeof(uint32_t)),
 	};
 	if (!s->from || !s->to || !s->size || !s->offset || !s->contention || !s->live || !s->step
-	    || !s->buffer)
+	    || !s->buffer || !s->life || !s->last || !s->beside)
 		return frag_fail_nomem(err);
-	take_times(s, plan, space);
-	rc = sum_live(s, err);
+	return 0;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		const uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
+		    struct frag_error *err)
+{
+	int rc = make_arrays(s, plan->spaces[space].count, err);
+
+	rc = rc ? rc : take_times(s, plan, space, err);
+	for (uint32_t i = 0; i < s->count && !rc; i++)
+		s->unit = common_divisor(s->unit, s->size[i]);
+	rc = rc ? rc : sum_live(s, err);
 	return rc ? rc : sum_contention(s, err);
+}
+
+int frag_space_part(struct frag_space *part, const struct frag_space *of, const uint32_t *items,
+		    uint32_t count, struct frag_error *err)
+{
+	const int rc = make_arrays(part, count, err);
+
+	if (rc)
+		return rc;
+	part->times = of->times;
+	part->unit = of->unit;
+	for (uint32_t i = 0; i < count; i++) {
+		part->from[i] = of->from[items[i]];
+		part->to[i] = of->to[items[i]];
+		part->size[i] = of->size[items[i]];
+		part->life[i] = of->life[items[i]];
+	}
+	return 0;
 }
 
 void frag_space_fini(struct frag_space *s)
@@ -119,6 +184,9 @@ void frag_space_fini(struct frag_space *s)
 	free(s->live);
 	free(s->step);
 	free(s->buffer);
+	free(s->life);
+	free(s->last);
+	free(s->beside);
 	*s = (struct frag_space){ .count = 0 };
 }
 
@@ -130,8 +198,8 @@ int frag_plan_bound(struct frag_plan *plan, struct frag_error *err)
 		struct frag_space s;
 
 		rc = frag_space_init(&s, plan, i, err);
-		plan->spaces[i].bound = s.bound;
-		plan->spaces[i].peak_step = !rc && s.count ? s.step[s.peak] : 0;
+		plan->spaces[i].bound = plan->spaces[i].lower = s.bound;
+		plan->spaces[i].peak_step = !rc && s.count ? s.last[s.peak] : 0;
 		frag_space_fini(&s);
 	}
 	return rc;

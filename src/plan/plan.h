@@ -1,12 +1,12 @@
 /*
  * plan.h - where each buffer of a program should be, where all sizes and lifetimes are known.
  *
- * The order of the files, each using those before it: ranges (what lives, by offset), sound (the
- * check of a placement), taking (marks and spaces), buffers (of a trace), slots (of many periods of
- * one), space (the numbers of one address space), shelf
- * (greedy placement), exact (the window around the peak, searched), climb (better orders), planner
- * (all of these, one after the other), heights (what it comes to), plan_file (a plan out of a file), plan_take (which is
- * checked).
+ * The order of the files, each using those before it: interval_set (live ranges, by offset),
+ * verify_placement, tape_input (marks and spaces), buffers (of a trace), periodic_plan (of many
+ * periods of one), address_space (the numbers of one space), greedy_placement, canonical_search (a
+ * placement within a capacity, or the proof that there is none), height_search (such searches at
+ * lower and lower capacities), planner (all of these, one after the other), plan_peaks, plan_file
+ * (a plan out of a file), plan_take (which is checked).
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -33,18 +33,12 @@ struct frag_plan_try {
 	bool best;                      /* best fit, else first fit */
 	uint64_t height;                /* UINT64_MAX: given up, as it was no better or took too long */
 };
-#define FRAG_PLAN_TRIES 7
+#define FRAG_PLAN_TRIES 5
 
-/* How far the search got after the orders. */
-struct frag_plan_window {
-	bool tried, found;
-	uint64_t from, to;              /* steps: the first and the last of the window */
-	uint32_t buffers;
-	uint64_t nodes;
-};
-struct frag_plan_climb {
-	uint64_t tries, better;
-	bool all;                       /* all orders there are: nothing is lower than the lowest */
+/* The search after the orders. */
+struct frag_plan_search {
+	uint32_t heights, proofs;       /* that were tried; of these proven impossible */
+	uint64_t nodes;                 /* placements of one buffer that were tried */
 };
 
 /* The blocks of a device's trace pool share one space, and with no others. */
@@ -58,9 +52,9 @@ struct frag_space_plan {
 	uint64_t height;                /* highest offset + size */
 	struct frag_plan_try tries[FRAG_PLAN_TRIES];
 	uint32_t try_count;
-	struct frag_plan_window window;
-	struct frag_plan_climb climb;
-	const char *found_by;           /* "size, best fit", "the window", ... */
+	struct frag_plan_search search;
+	uint64_t lower;                 /* proven: no placement is lower; at least the bound */
+	const char *found_by;           /* "size, best fit", "the search", ... */
 	char found_room[48];
 };
 
@@ -73,8 +67,9 @@ struct frag_plan {
 	uint32_t count, capacity;
 	struct frag_space_plan *spaces; /* by device, there by first use */
 	uint32_t space_count, space_capacity;
-	uint64_t bound, height;         /* the highest of the spaces */
-	bool complete;                  /* false: it was ended early */
+	uint64_t bound, lower, height;  /* the highest of the spaces */
+	bool complete;                  /* no more effort makes it lower, or its goal is reached */
+	bool stopped;                   /* `stop` ended it, not the budget */
 };
 
 /*
@@ -102,17 +97,26 @@ int frag_plan_slots(struct frag_plan *plan, const struct frag_tape *tape, uint64
 void frag_plan_slots_by_request(struct frag_plan *plan);
 void frag_plan_fini(struct frag_plan *plan);    /* one that is zeroed is fine */
 
-/* Whether to end early, asked again and again; NULL: nobody. */
+/* Whether to end early, called again and again, from any thread; NULL: never. */
 struct frag_plan_stop {
 	bool (*stop)(void *ctx);
 	void *ctx;
 };
 
+struct frag_plan_effort {
+	uint64_t looks;                 /* the budget: list entries that are looked at */
+	uint64_t goal;                  /* a height at which to end; 0: the lowest */
+	uint32_t threads;               /* 0: one a processor; the plan does not depend on them */
+	const struct frag_plan_stop *stop;
+};
+/* Looks of a second, on a processor of today; a plan depends on their number, not on the clock. */
+#define FRAG_PLAN_LOOKS_PER_SECOND UINT64_C(80000000)
+
 /*
- * Places them, as low as it can be found. What comes out depends on nothing but the buffers,
- * unless `stop` says so: then the plan is what was found by then, and not complete. -FRAG_ENOMEM
+ * Places them, as low as it can be found. What comes out depends on nothing but the buffers and
+ * the budget, unless `stop` returns true: then the plan is the best so far. -FRAG_ENOMEM
  */
-int frag_plan_place(struct frag_plan *plan, const struct frag_plan_stop *stop,
+int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effort,
 		    struct frag_error *err);
 
 /* The bound of each space, and where its peak is, placed or not. -FRAG_ENOMEM */

@@ -10,7 +10,7 @@ struct frag_plan_needs frag_plan_needs(const struct frag_plan *plan)
 
 		if (!i || s->device != plan->spaces[i - 1].device)
 			device = (struct frag_plan_needs){ .bound = 0 };
-		device.bound += s->bound;
+		device.bound += s->lower;
 		device.height += s->height;
 		most.bound = device.bound > most.bound ? device.bound : most.bound;
 		most.height = device.height > most.height ? device.height : most.height;

@@ -48,7 +48,7 @@ static bool sweep(const struct frag_plan *plan, uint32_t space, const struct cha
 
 static void measure(struct frag_plan *plan)
 {
-	plan->height = plan->bound = 0;
+	plan->height = plan->lower = plan->bound = 0;
 	for (uint32_t i = 0; i < plan->space_count; i++)
 		plan->spaces[i].height = 0;
 	for (uint32_t i = 0; i < plan->count; i++) {
@@ -62,6 +62,7 @@ static void measure(struct frag_plan *plan)
 		const struct frag_space_plan *s = &plan->spaces[i];
 
 		plan->height = s->height > plan->height ? s->height : plan->height;
+		plan->lower = s->lower > plan->lower ? s->lower : plan->lower;
 		plan->bound = s->bound > plan->bound ? s->bound : plan->bound;
 	}
 }
