@@ -33,6 +33,7 @@ static int take_times(struct frag_space *s, const struct frag_plan *plan, uint32
 {
 	uint64_t *ends = malloc(((size_t)s->count + 1) * sizeof(*ends));
 	uint32_t n = 0, ended = 0;
+	bool timed = false;
 
 	if (!ends)
 		return frag_fail_nomem(err);
@@ -53,11 +54,17 @@ static int take_times(struct frag_space *s, const struct frag_plan *plan, uint32
 		s->last[s->times - 1] = b->birth;
 		s->from[n] = s->times - 1;
 		s->size[n] = b->size;
-		s->life[n] = b->end - b->birth;
+		s->life[n] = b->life;
+		timed = timed || b->life > 0;
 		s->buffer[n++] = i;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		s->to[i] = time_of(s, plan->buffers[s->buffer[i]].end);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct frag_buffer *b = &plan->buffers[s->buffer[i]];
+
+		s->to[i] = time_of(s, b->end);
+		if (!timed)
+			s->life[i] = (double)(b->end - b->birth);
+	}
 	free(ends);
 	return 0;
 }
@@ -124,7 +131,7 @@ static int make_arrays(struct frag_space *s, uint32_t count, struct frag_error *
 		.size = calloc(n, sizeof(uint64_t)), .offset = calloc(n, sizeof(uint64_t)),
 		.contention = calloc(n, sizeof(uint64_t)), .live = calloc(n, sizeof(uint64_t)),
 		.step = calloc(n, sizeof(uint64_t)), .buffer = calloc(n, sizeof(uint32_t)),
-		.life = calloc(n, sizeof(uint64_t)), .last = calloc(n, sizeof(uint64_t)),
+		.life = calloc(n, sizeof(double)), .last = calloc(n, sizeof(uint64_t)),
 		.beside = calloc(n, sizeof(uint32_t)),
 	};
 	if (!s->from || !s->to || !s->size || !s->offset || !s->contention || !s->live || !s->step

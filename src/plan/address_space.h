@@ -13,7 +13,7 @@
 struct frag_space {
 	uint32_t count, times;          /* items; sections */
 	uint32_t *from, *to;            /* by item: sections, half open, at least one */
-	uint64_t *life;                 /* by item: in steps */
+	double *life;                   /* by item: in times of the trace, or steps */
 	uint64_t *size, *offset;        /* by item */
 	uint64_t *contention;           /* by item: the most that lives at any of its times */
 	uint64_t *live;                 /* by time */

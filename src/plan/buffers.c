@@ -14,6 +14,7 @@ struct taking {
 	uint32_t slot_capacity;
 	bool begun, ended;
 	uint64_t last;                  /* step */
+	double now;                     /* the last time */
 };
 
 static bool slot_room(struct taking *t, uint32_t slot)
@@ -38,6 +39,7 @@ static bool take(struct taking *t, const struct frag_event *ev)
 	b = &plan->buffers[plan->count];
 	*b = (struct frag_buffer){
 		.birth = ev->step, .end = UINT64_MAX, .requested = ev->bytes, .id = ev->id,
+		.life = -t->now,
 		.size = rest ? ev->bytes + (plan->align - rest) : ev->bytes,
 		.space = frag_plan_space_of(plan, t->tape, ev->device, ev->pool),
 	};
@@ -50,6 +52,7 @@ static void end(struct taking *t, uint32_t slot, uint64_t step)
 	if (slot >= t->slot_capacity || !t->of_slot[slot])
 		return;
 	t->plan->buffers[t->of_slot[slot] - 1].end = step;
+	t->plan->buffers[t->of_slot[slot] - 1].life += t->now;
 	t->of_slot[slot] = 0;
 }
 
@@ -84,6 +87,7 @@ static int take_event(struct taking *t, const struct frag_event *ev, struct frag
 	int rc = 0;
 
 	t->last = ev->step;
+	t->now = ev->members & FRAG_HAS_T ? ev->t : t->now;
 	if (t->begun && frag_plan_is_mark(ev, t->marks->to)) {
 		t->ended = true;
 		return 0;
@@ -124,6 +128,7 @@ static void settle(struct taking *t)
 	for (uint32_t i = 0; i < plan->count; i++) {
 		struct frag_buffer b = plan->buffers[i];
 
+		b.life += b.end == UINT64_MAX ? t->now : 0;
 		if (b.end > plan->to)
 			b.end = plan->to;
 		if (!b.size || b.birth >= b.end)

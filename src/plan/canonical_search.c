@@ -556,7 +556,10 @@ static enum frag_canonical_result dive(struct search *w, struct piece *p, struct
 	return result;
 }
 
-/* W: the length of its life; A: that times its size; T: the most that waits in a section of it. */
+/*
+ * W: the length of its life, in times or in sections; A: that times its size; T: the most that
+ * waits in a section of it.
+ */
 struct rank_key {
 	double of[3];
 	uint32_t item;
@@ -574,19 +577,20 @@ static int by_rank(const void *one, const void *other)
 
 static bool rank_items(struct search *w, struct piece *p, const uint32_t *items)
 {
-	static const char words[FRAG_CANONICAL_ORDERS][4] = { "WAT", "TAW", "TWA" };
+	static const char *const words[] = { "WAT", "TAW", "TWA" };
 	struct rank_key *keys = malloc(p->count * sizeof(*keys));
 
 	if (!keys)
 		return false;
 	for (uint32_t i = 0; i < p->count; i++) {
 		const uint32_t item = items[i];
-		const double life = (double)w->s->life[item];
+		const double life = w->c->order < 3 ? w->s->life[item]
+						    : w->s->to[item] - w->s->from[item];
 		const uint64_t spare = spare_of(w, w->s->from[item], w->s->to[item]);
 
 		keys[i].item = item;
 		for (uint32_t k = 0; k < 3; k++)
-			switch (words[w->c->order][k]) {
+			switch (words[w->c->order % 3][k]) {
 			case 'W':
 				keys[i].of[k] = life;
 				break;

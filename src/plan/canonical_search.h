@@ -9,7 +9,7 @@
 
 #include "plan/address_space.h"
 
-#define FRAG_CANONICAL_ORDERS 3 /* in which items of equal offset are tried */
+#define FRAG_CANONICAL_ORDERS 6 /* in which items of equal offset are tried */
 
 enum frag_canonical_result { FRAG_CANONICAL_FOUND, FRAG_CANONICAL_NONE, FRAG_CANONICAL_LIMIT };
 

@@ -22,6 +22,7 @@ struct frag_buffer {
 	uint64_t size;                  /* bytes, rounded up; not 0 */
 	uint64_t requested;             /* as the program did */
 	uint64_t offset;                /* once it is placed */
+	double life;                    /* in times of the trace; 0 where it has none */
 	struct frag_handle id;          /* text is borrowed from the tape */
 	uint32_t space;                 /* of the plan's */
 	bool carried;                   /* it was there when the stretch began */
