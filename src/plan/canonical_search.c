@@ -93,7 +93,7 @@ static void set_bit(uint64_t *bits, uint32_t at)
 	bits[at / 64] |= UINT64_C(1) << at % 64;
 }
 
-static bool waits(const struct search *w, uint32_t item)
+static bool item_waits(const struct search *w, uint32_t item)
 {
 	return w->reach[w->item_leaves + item] != 0;
 }
@@ -150,7 +150,7 @@ static void look_at_list(struct search *w, uint32_t node)
 	uint64_t least = NEVER;
 
 	for (uint32_t i = w->list_at[node]; i < w->list_at[node + 1]; i++)
-		if (waits(w, w->list[i]) && w->low[w->list[i]] < least)
+		if (item_waits(w, w->list[i]) && w->low[w->list[i]] < least)
 			least = w->low[w->list[i]];
 	w->lowest[node] = least;
 	w->c->looks += w->list_at[node + 1] - w->list_at[node];
@@ -222,10 +222,10 @@ static void set_tournament(uint64_t *of, uint32_t node, uint64_t value)
 	}
 }
 
-static void enter(struct search *w, struct piece *p, uint32_t item)
+static void enter_item(struct search *w, struct piece *p, uint32_t item)
 {
 	const uint32_t leaf = p->leaves + w->rank[item];
-	const bool out = !waits(w, item) || w->solved[item];
+	const bool out = !item_waits(w, item) || w->solved[item];
 
 	set_tournament(p->key, leaf, out || w->barred[item] == w->low[item] ? NEVER
 									    : w->low[item]);
@@ -233,7 +233,7 @@ static void enter(struct search *w, struct piece *p, uint32_t item)
 }
 
 /* A stack of items with a former value. */
-static bool push(struct search *w, struct rise **stack, uint32_t *count, uint32_t *capacity,
+static bool push_rise(struct search *w, struct rise **stack, uint32_t *count, uint32_t *capacity,
 		 struct rise entry)
 {
 	if (!frag_grow(stack, capacity, (uint64_t)*count + 1, sizeof(**stack))) {
@@ -250,21 +250,21 @@ static void lift_bars(struct search *w, struct piece *p, uint32_t down_to)
 		const struct rise *b = &w->bars[--w->bar_count];
 
 		w->barred[b->item] = b->before;
-		enter(w, p, b->item);
+		enter_item(w, p, b->item);
 	}
 }
 
 static bool set_bar(struct search *w, struct piece *p, uint32_t item, uint64_t at)
 {
-	if (!push(w, &w->bars, &w->bar_count, &w->bar_capacity,
+	if (!push_rise(w, &w->bars, &w->bar_count, &w->bar_capacity,
 		  (struct rise){ w->barred[item], item }))
 		return false;
 	w->barred[item] = at;
-	enter(w, p, item);
+	enter_item(w, p, item);
 	return true;
 }
 
-static void lower(struct search *w, struct piece *p, uint32_t down_to)
+static void lower_minima(struct search *w, struct piece *p, uint32_t down_to)
 {
 	while (w->rise_count > down_to) {
 		const struct rise *r = &w->rises[--w->rise_count];
@@ -276,18 +276,18 @@ static void lower(struct search *w, struct piece *p, uint32_t down_to)
 				set_bit(w->changed, node);
 			}
 		});
-		enter(w, p, r->item);
+		enter_item(w, p, r->item);
 	}
 }
 
 /* A minimum rises. False: the item has no place any more. */
-static bool raise(struct search *w, struct piece *p, uint32_t item, uint64_t low)
+static bool raise_minimum(struct search *w, struct piece *p, uint32_t item, uint64_t low)
 {
 	const uint64_t before = w->low[item];
 
 	if (low == NEVER || low + w->s->size[item] > w->c->capacity)
 		return false;
-	if (!push(w, &w->rises, &w->rise_count, &w->rise_capacity, (struct rise){ before, item }))
+	if (!push_rise(w, &w->rises, &w->rise_count, &w->rise_capacity, (struct rise){ before, item }))
 		return false;
 	w->low[item] = low;
 	FOR_NODES(w, item, node, {
@@ -296,7 +296,7 @@ static bool raise(struct search *w, struct piece *p, uint32_t item, uint64_t low
 			set_bit(w->changed, node);
 		}
 	});
-	enter(w, p, item);
+	enter_item(w, p, item);
 	return true;
 }
 
@@ -304,7 +304,7 @@ static bool raise(struct search *w, struct piece *p, uint32_t item, uint64_t low
  * An item that failed at its minimum is placed on top of an item that it overlaps, later: its
  * minimum is at least the lowest end that such an item can have. False: there is no place left.
  */
-static bool bar(struct search *w, struct piece *p, uint32_t item)
+static bool bar_item(struct search *w, struct piece *p, uint32_t item)
 {
 	const uint32_t bounds[3] = { 0, w->first_from[w->s->to[item]], w->s->from[item] };
 	const uint32_t count = collect(w, 1, 0, w->item_leaves, bounds, 0);
@@ -318,7 +318,7 @@ static bool bar(struct search *w, struct piece *p, uint32_t item)
 			end = its;
 	}
 	end = offset_from(w, item, end);
-	if (end > w->low[item] && !raise(w, p, item, end))
+	if (end > w->low[item] && !raise_minimum(w, p, item, end))
 		return false;
 	if (!set_bar(w, p, item, w->low[item]))
 		return false;
@@ -346,7 +346,7 @@ static void set_waiting(struct search *w, struct piece *p, uint32_t item, bool w
 				set_bit(w->stale, node);
 		}
 	});
-	enter(w, p, item);
+	enter_item(w, p, item);
 	w->c->looks += to - from;
 }
 
@@ -354,7 +354,7 @@ static void set_waiting(struct search *w, struct piece *p, uint32_t item, bool w
  * Puts an item at its minimum, and raises those that it overlaps. False: some section or item has
  * too little room; the caller removes it either way.
  */
-static bool place(struct search *w, struct piece *p, struct node *n)
+static bool place_item(struct search *w, struct piece *p, struct node *n)
 {
 	const uint32_t item = n->item;
 	const uint64_t at = w->low[item], top = at + w->s->size[item];
@@ -368,7 +368,7 @@ static bool place(struct search *w, struct piece *p, struct node *n)
 	for (uint32_t i = 0; i < count; i++) {
 		const uint32_t other = w->met[i];
 
-		if (w->low[other] < top && !raise(w, p, other, offset_from(w, other, top)))
+		if (w->low[other] < top && !raise_minimum(w, p, other, offset_from(w, other, top)))
 			return false;
 		if (w->low[other] == top && w->barred[other] == top)
 			set_bar(w, p, other, NEVER);
@@ -377,13 +377,13 @@ static bool place(struct search *w, struct piece *p, struct node *n)
 	return w->lack[1] == NEVER && spare_of(w, p->from, p->to) >= at;
 }
 
-static void undo(struct search *w, struct piece *p, const struct node *n)
+static void undo_item(struct search *w, struct piece *p, const struct node *n)
 {
 	while (w->solved_count > n->solved) {
 		const uint32_t item = w->solved_items[--w->solved_count];
 
 		w->solved[item] = false;
-		enter(w, p, item);
+		enter_item(w, p, item);
 		for (uint32_t t = w->s->from[item]; t < w->s->to[item]; t++) {
 			w->solved_section[t] = false;
 			look_at_section(w, t);
@@ -392,11 +392,11 @@ static void undo(struct search *w, struct piece *p, const struct node *n)
 	p->from = n->from;
 	p->to = n->to;
 	lift_bars(w, p, n->bars);
-	lower(w, p, n->rises);
+	lower_minima(w, p, n->rises);
 	set_waiting(w, p, n->item, true);
 }
 
-static enum frag_canonical_result solve(struct search *w, const uint32_t *items, uint32_t count,
+static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *items, uint32_t count,
 					uint32_t from, uint32_t to);
 
 /* The waiting items of [from, to), which no item leaves, apart. p takes them as solved. */
@@ -413,11 +413,11 @@ static enum frag_canonical_result solve_part(struct search *w, struct piece *p, 
 		return FRAG_CANONICAL_LIMIT;
 	}
 	memcpy(items, w->met, count * sizeof(*items));
-	result = count ? solve(w, items, count, from, to) : FRAG_CANONICAL_FOUND;
+	result = count ? solve_piece(w, items, count, from, to) : FRAG_CANONICAL_FOUND;
 	for (uint32_t i = 0; p && i < count && result == FRAG_CANONICAL_FOUND; i++) {
 		w->solved[items[i]] = true;
 		w->solved_items[w->solved_count++] = items[i];
-		enter(w, p, items[i]);
+		enter_item(w, p, items[i]);
 	}
 	for (uint32_t t = from; p && t < to && result == FRAG_CANONICAL_FOUND; t++) {
 		w->solved_section[t] = true;
@@ -443,7 +443,7 @@ static uint32_t next_cut(const struct search *w, const struct piece *p, uint32_t
  * Where the placed item was the last one across a boundary, the parts on both sides are searched
  * apart, each with ranks of its own. Only a large part stays in the piece, as ranks cost time.
  */
-static enum frag_canonical_result split(struct search *w, struct piece *p, uint32_t item)
+static enum frag_canonical_result split_piece(struct search *w, struct piece *p, uint32_t item)
 {
 	const uint32_t from = p->from, to = p->to;
 	uint32_t kept = to, kept_to = to, widest = RANKED_ANEW, end;
@@ -479,7 +479,7 @@ static uint32_t next_item(const struct piece *p)
 	return p->item[node - p->leaves];
 }
 
-static bool is_over(struct search *w)
+static bool canonical_is_over(struct search *w)
 {
 	const struct frag_canonical *c = w->c;
 
@@ -501,7 +501,7 @@ static void begin_level(const struct search *w, struct node *n)
 static void end_level(struct search *w, struct piece *p, const struct node *n)
 {
 	lift_bars(w, p, n->level_bars);
-	lower(w, p, n->level_rises);
+	lower_minima(w, p, n->level_rises);
 }
 
 /*
@@ -519,7 +519,7 @@ static enum frag_canonical_result dive(struct search *w, struct piece *p, struct
 		struct node *n = &path[depth];
 
 		result = p->end[1] == NEVER ? FRAG_CANONICAL_FOUND
-			 : is_over(w) ? FRAG_CANONICAL_LIMIT : FRAG_CANONICAL_NONE;
+			 : canonical_is_over(w) ? FRAG_CANONICAL_LIMIT : FRAG_CANONICAL_NONE;
 		if (result != FRAG_CANONICAL_NONE)
 			break;
 		if (p->key[1] < p->end[1]) {
@@ -529,16 +529,16 @@ static enum frag_canonical_result dive(struct search *w, struct piece *p, struct
 				.level_rises = n->level_rises, .level_bars = n->level_bars,
 			};
 			w->c->nodes++;
-			if (place(w, p, n))
-				result = split(w, p, n->item);
+			if (place_item(w, p, n))
+				result = split_piece(w, p, n->item);
 			if (result == FRAG_CANONICAL_FOUND)
 				begin_level(w, &path[++depth]);
 			if (result != FRAG_CANONICAL_NONE) {
 				depth += result == FRAG_CANONICAL_LIMIT;
 				continue;
 			}
-			undo(w, p, n);
-			if (!n->free && bar(w, p, n->item))
+			undo_item(w, p, n);
+			if (!n->free && bar_item(w, p, n->item))
 				continue;
 		}
 		do {
@@ -546,13 +546,13 @@ static enum frag_canonical_result dive(struct search *w, struct piece *p, struct
 			if (!depth)
 				return FRAG_CANONICAL_NONE;
 			n = &path[--depth];
-			undo(w, p, n);
-		} while (n->free || !bar(w, p, n->item));
+			undo_item(w, p, n);
+		} while (n->free || !bar_item(w, p, n->item));
 	}
 	while (depth)
-		undo(w, p, &path[--depth]);
+		undo_item(w, p, &path[--depth]);
 	lift_bars(w, p, bars);
-	lower(w, p, rises);
+	lower_minima(w, p, rises);
 	return result;
 }
 
@@ -629,7 +629,7 @@ static void begin_piece(struct search *w, struct piece *p, struct rise *before)
 	}
 }
 
-static enum frag_canonical_result solve(struct search *w, const uint32_t *items, uint32_t count,
+static enum frag_canonical_result solve_piece(struct search *w, const uint32_t *items, uint32_t count,
 					uint32_t from, uint32_t to)
 {
 	struct piece p = { .from = from, .to = to, .count = count, .leaves = 1 };
@@ -684,16 +684,32 @@ static bool list_nodes(struct search *w)
 	return true;
 }
 
-/* All items wait, each at the lowest offset that it may have. */
-static void begin(struct search *w)
+static bool is_throughout(const struct search *w, uint32_t item)
+{
+	return w->s->from[item] == 0 && w->s->to[item] == w->s->times;
+}
+
+/*
+ * Items that live through all sections are at the bottom, where any placement could be rearranged
+ * to have them. All others wait, each at the lowest offset that it may have.
+ */
+static void begin_search(struct search *w)
 {
 	const struct frag_space *s = w->s;
+	uint64_t base = 0;
 
 	for (uint32_t t = 0; t <= s->times; t++)
 		w->first_from[t] = s->count;
+	for (uint32_t i = 0; i < s->count; i++)
+		if (is_throughout(w, i)) {
+			w->c->offset[i] = base;
+			base += s->size[i];
+		}
 	for (uint32_t i = s->count; i-- > 0;) {
-		w->low[i] = offset_from(w, i, 0);
+		w->low[i] = offset_from(w, i, base);
 		w->barred[i] = NEVER;
+		if (is_throughout(w, i))
+			continue;
 		w->reach[w->item_leaves + i] = s->to[i];
 		w->first_from[s->from[i]] = i;
 		for (uint32_t t = s->from[i]; t < s->to[i]; t++) {
@@ -780,7 +796,7 @@ int frag_canonical_search(struct frag_canonical *c, struct frag_error *err)
 	c->nodes = c->looks = 0;
 	c->result = FRAG_CANONICAL_FOUND;
 	if (search_init(&w)) {
-		begin(&w);
+		begin_search(&w);
 		if (w.lack[1] != NEVER)
 			c->result = FRAG_CANONICAL_NONE;
 		for (uint32_t from = 0, to; from < w.s->times && c->result == FRAG_CANONICAL_FOUND;

@@ -64,10 +64,11 @@ static int try_height(struct frag_height_search *h, uint64_t height, uint64_t no
 	uint32_t decided;
 	int rc = 0;
 
+	/* limits that do not depend on what the others did, and whose sum is within the budget */
 	for (uint32_t i = 0; i < FRAG_CANONICAL_ORDERS; i++) {
 		t.of[i] = (struct frag_canonical){
 			.space = h->space, .capacity = height, .order = i, .nodes_max = nodes,
-			.looks_max = h->looks_left / FRAG_CANONICAL_ORDERS,
+			.looks_max = h->looks_left >> (i + 1),
 			.result = FRAG_CANONICAL_LIMIT,
 			.offset = malloc(((size_t)h->space->count + 1) * sizeof(uint64_t)),
 		};
@@ -99,7 +100,7 @@ static int try_height(struct frag_height_search *h, uint64_t height, uint64_t no
 	return rc;
 }
 
-static bool is_over(const struct frag_height_search *h)
+static bool height_is_over(const struct frag_height_search *h)
 {
 	return h->height <= h->goal || h->height <= h->lower || !h->looks_left || h->stopped;
 }
@@ -115,7 +116,7 @@ static int bisect(struct frag_height_search *h, uint64_t low, bool limited, uint
 	enum frag_canonical_result result;
 	int rc = 0;
 
-	while (!rc && low < h->height && !is_over(h) && !(limited && h->height - low <= close)) {
+	while (!rc && low < h->height && !height_is_over(h) && !(limited && h->height - low <= close)) {
 		const uint64_t height = low + (h->height - low) / h->unit / 2 * h->unit;
 		const uint64_t before = h->height;
 
@@ -132,12 +133,12 @@ int frag_height_search(struct frag_height_search *h, struct frag_error *err)
 {
 	int rc = 0;
 
-	for (uint64_t nodes = 2 * (uint64_t)h->space->count + 1000; !rc && !is_over(h); nodes *= 2) {
+	for (uint64_t nodes = 2 * (uint64_t)h->space->count + 1000; !rc && !height_is_over(h); nodes *= 2) {
 		const uint64_t target = h->lower > h->goal ? h->lower : h->goal;
 		enum frag_canonical_result result;
 
 		rc = try_height(h, target, 4 * nodes, &result, err);
-		if (!rc && !is_over(h))
+		if (!rc && !height_is_over(h))
 			rc = bisect(h, target + h->unit, result == FRAG_CANONICAL_LIMIT, nodes, err);
 	}
 	h->spent = !h->looks_left && h->height > h->goal && h->height > h->lower;

@@ -67,9 +67,9 @@ static const struct order {
 	bool best;
 	void (*key)(const struct frag_space *s, uint32_t item, uint64_t of[3]);
 } orders[] = {
-	{ "contention, size", false, key_contention_size },
-	{ "contention, life", false, key_contention_life },
 	{ "size", false, key_size },
+	{ "contention, life", false, key_contention_life },
+	{ "contention, size", false, key_contention_size },
 	{ "size", true, key_size },     /* TensorFlow Lite's greedy by size */
 };
 #define ORDERS (sizeof(orders) / sizeof(orders[0]))
@@ -259,36 +259,35 @@ static int search(struct planner *p, const struct frag_space *space, uint64_t lo
 	return rc;
 }
 
-/* The items of which most of the bound lives beside them at some time. */
+/* The items of which most of the bound lives beside them at some time; others are at any time. */
 static int list_hot(struct planner *p, struct frag_error *err)
 {
 	const struct frag_space *s = &p->space;
+	uint64_t base = 0, least;
 
 	p->hot = malloc(((size_t)s->count + 1) * sizeof(*p->hot));
 	if (!p->hot)
 		return frag_fail_nomem(err);
 	for (uint32_t i = 0; i < s->count; i++)
-		if (s->contention[i] / 100 >= s->bound / 10000 * PEAK_PCT)
+		base += s->from[i] == 0 && s->to[i] == s->times ? s->size[i] : 0;
+	least = base + (s->bound - base) / 100 * PEAK_PCT;
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s->contention[i] >= least)
 			p->hot[p->hot_count++] = i;
 	return 0;
 }
 
-/* At first those around the peak, where others are at least as many. */
-static int search_all(struct planner *p, struct frag_error *err)
+/* Of many items those around the peak, which decide, with a part of the budget. */
+static int search_hot(struct planner *p, struct frag_error *err)
 {
-	struct frag_space hot;
-	int rc = 0;
+	struct frag_space hot = { .count = 0 };
+	int rc = list_hot(p, err);
 
-	if (p->space.count > ITEMS_MANY) {
-		rc = list_hot(p, err);
-		if (!rc && p->hot_count <= p->space.count / 2) {
-			rc = frag_space_part(&hot, &p->space, p->hot, p->hot_count, err);
-			rc = rc ? rc : search(p, &hot, p->looks_left / 2, take_hot_items, err);
-			frag_space_fini(&hot);
-		}
-	}
-	if (!rc && !is_done(p) && p->height > p->told->lower)
-		rc = search(p, &p->space, p->looks_left, take_all_items, err);
+	if (rc || p->hot_count > p->space.count / 4 * 3)
+		return rc;
+	rc = frag_space_part(&hot, &p->space, p->hot, p->hot_count, err);
+	rc = rc ? rc : search(p, &hot, p->looks_left / 2, take_hot_items, err);
+	frag_space_fini(&hot);
 	return rc;
 }
 
@@ -301,10 +300,12 @@ static int place(struct planner *p, struct frag_error *err)
 	p->looks_left = p->effort->looks;
 	for (uint32_t i = 0; i < p->space.count; i++)
 		p->pass += GREEDY_LOOK * ((uint64_t)p->space.beside[p->space.from[i]] + 8);
+	if (!rc && !is_done(p) && p->space.count > ITEMS_MANY)
+		rc = search_hot(p, err);
 	if (!rc)
 		place_orders(p);
-	if (!rc && !is_done(p))
-		rc = search_all(p, err);
+	if (!rc && !is_done(p) && p->height > p->told->lower)
+		rc = search(p, &p->space, p->looks_left, take_all_items, err);
 	if (!rc && p->shelf.nomem)
 		rc = frag_fail_nomem(err);
 	return rc;
