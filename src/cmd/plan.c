@@ -24,7 +24,7 @@ static const struct frag_opt opts[] = {
 	  OPT_SLOTS },
 	{ 0, "align", "SIZE", "what sizes are rounded up to (512)", OPT_ALIGN },
 	{ 0, "capacity", "SIZE", "exit with 1 if the plan is higher", OPT_CAPACITY },
-	{ 0, "time", "TIME", "end the search early after so much work: 30s, 500ms, 5m (10s)",
+	{ 0, "time", "TIME", "budget of all searches: 30s, 500ms, 5m (10s)",
 	  OPT_TIME },
 	{ 'o', "output", "FILE", "write the plan: JSON, or CSV where the name ends in .csv",
 	  OPT_FILE },
@@ -43,7 +43,8 @@ static const struct frag_opt opts[] = {
 	{ 0, "other-bytes", "SIZE", "bytes that other processes use", FRAG_OPT_OTHER_BYTES },
 	{ 0, "granularity", "SIZE", "pages in which the device gives memory",
 	  FRAG_OPT_GRANULARITY },
-	{ 0, "threads", "N", "simulations at a time (0: one a processor)", FRAG_OPT_THREADS },
+	{ 0, "threads", "N", "searches and simulations at a time (0: one a processor)",
+	  FRAG_OPT_THREADS },
 	{ 0 },
 };
 
