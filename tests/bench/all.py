@@ -24,7 +24,8 @@ def main(words: list[str]) -> int:
         return 2
     python = [sys.executable, '-B']
     parts = [[os.path.join(os.environ.get('BUILD', 'build'), 'bench'), *words],
-             [*python, str(HERE / 'growth.py'), *sizes], [*python, str(HERE / 'record.py'), *sizes]]
+             [*python, str(HERE / 'growth.py'), *sizes], [*python, str(HERE / 'record.py'), *sizes],
+             [*python, str(HERE / 'plans.py'), *sizes]]
     if tables:
         parts += [[*python, str(HERE / 'counts.py'), *sizes], [*python, str(HERE / 'tables.py')]]
     for part in parts:
