@@ -15,8 +15,9 @@
 #include "plan/interval_set.h"
 
 /* An entry of a list that greedy placement looks at is sorted too. */
-#define GREEDY_LOOK 2
+#define GREEDY_LOOK 1
 #define ITEMS_MANY 50000                /* more are searched around the peak first */
+#define ITEMS_ORDERED 500000            /* more are searched before the greedy orders */
 #define PEAK_PCT 85                     /* that is, where so much of the bound lives */
 
 struct key {
@@ -291,18 +292,23 @@ static int search_hot(struct planner *p, struct frag_error *err)
 	return rc;
 }
 
+/* By birth always, then the cheaper of orders and search, then the other one. */
 static int place(struct planner *p, struct frag_error *err)
 {
 	int rc = place_by_birth(p, err);
+	bool orders_first;
 
 	p->told->bound = p->told->lower = p->space.bound;
 	p->goal = p->effort->goal > p->space.bound ? p->effort->goal : p->space.bound;
 	p->looks_left = p->effort->looks;
 	for (uint32_t i = 0; i < p->space.count; i++)
 		p->pass += GREEDY_LOOK * ((uint64_t)p->space.beside[p->space.from[i]] + 8);
+	orders_first = p->space.count <= ITEMS_ORDERED && p->pass <= p->looks_left / 4;
+	if (!rc && orders_first)
+		place_orders(p);
 	if (!rc && !is_done(p) && p->space.count > ITEMS_MANY)
 		rc = search_hot(p, err);
-	if (!rc)
+	if (!rc && !orders_first)
 		place_orders(p);
 	if (!rc && !is_done(p) && p->height > p->told->lower)
 		rc = search(p, &p->space, p->looks_left, take_all_items, err);
