@@ -56,10 +56,26 @@ static void key_contention_size(const struct frag_space *s, uint32_t i, uint64_t
 	of[2] = ~(uint64_t)(s->to[i] - s->from[i]);
 }
 
+/* Items that begin while this one lives, itself included: items are in the order of their births. */
+static uint32_t births_beside(const struct frag_space *s, uint32_t i)
+{
+	uint32_t low = i + 1, high = s->count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (s->from[middle] < s->to[i])
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low - i;
+}
+
 static void key_contention_life(const struct frag_space *s, uint32_t i, uint64_t of[3])
 {
 	of[0] = ~s->contention[i];
-	of[1] = ~(uint64_t)(s->to[i] - s->from[i]);
+	of[1] = ~(uint64_t)births_beside(s, i);
 	of[2] = ~s->size[i];
 }
 
@@ -68,8 +84,8 @@ static const struct order {
 	bool best;
 	void (*key)(const struct frag_space *s, uint32_t item, uint64_t of[3]);
 } orders[] = {
-	{ "size", false, key_size },
 	{ "contention, life", false, key_contention_life },
+	{ "size", false, key_size },
 	{ "contention, size", false, key_contention_size },
 	{ "size", true, key_size },     /* TensorFlow Lite's greedy by size */
 };
@@ -180,7 +196,7 @@ static void place_orders(struct planner *p)
 		const uint64_t before = p->height;
 		uint64_t height = UINT64_MAX;
 
-		if (p->looks_left >= least + p->pass) {
+		if (p->looks_left >= (i ? least : 0) + p->pass) {
 			for (uint32_t k = 0; k < p->space.count; k++)
 				p->order[k] = k;
 			height = place_order(p, &orders[i], 0);
@@ -303,7 +319,7 @@ static int place(struct planner *p, struct frag_error *err)
 	p->looks_left = p->effort->looks;
 	for (uint32_t i = 0; i < p->space.count; i++)
 		p->pass += GREEDY_LOOK * ((uint64_t)p->space.beside[p->space.from[i]] + 8);
-	orders_first = p->space.count <= ITEMS_ORDERED && p->pass <= p->looks_left / 4;
+	orders_first = p->space.count <= ITEMS_ORDERED && p->pass <= p->looks_left;
 	if (!rc && orders_first)
 		place_orders(p);
 	if (!rc && !is_done(p) && p->space.count > ITEMS_MANY)
