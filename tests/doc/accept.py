@@ -51,6 +51,8 @@ def reshaped(wanted: list[str], got: list[str]) -> list[str]:
 def escaped(line: str, page: bool) -> str:
     if not page:
         return line
+    if not line:
+        return r'\&'           # mdoc takes no empty line
     line = line.replace('\\', '\\e')
     for mark, name in (("'", r'\(aq'), ('`', r'\(ga'), ('^', r'\(ha'), ('~', r'\(ti')):
         line = line.replace(mark, name)

@@ -1,0 +1,45 @@
+"""run.py - retired words of our prose only become fewer; prints TAP.
+
+scripts/english/terms.tsv has the words and what to write instead, max.txt how many hits each kind
+of text may have. A number there is lowered whenever a text is rewritten, and never raised.
+"""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tests' / 'support'))
+from tap import Tap  # noqa: E402
+
+CHECK = [sys.executable, '-B', str(ROOT / 'scripts/english/check_english.py')]
+TEXTS = ('README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'man', 'src', 'include')
+
+
+def check(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run([*CHECK, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def main() -> int:
+    tap = Tap()
+    done = check('--max', 'scripts/english/max.txt', *TEXTS)
+    tap.result('no text has more retired words than it had', done.returncode and [
+        *done.stderr.splitlines(), 'scripts/english/check_english.py PATH... names each'])
+    counts = {k: int(n.split()[0]) for k, n in
+              (x.split(': ') for x in done.stderr.splitlines() if x.endswith(' hits'))}
+    allowed = dict(x.split() for x in (ROOT / 'scripts/english/max.txt').read_text().splitlines())
+    tap.result('max.txt is as low as the texts', [
+        f'{k}: {counts.get(k, 0)} hits, max.txt allows {n}'
+        for k, n in allowed.items() if counts.get(k, 0) < int(n)])
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder, 'README.md')
+        text.write_text('The request finds no memory beside it.\n', encoding='ascii')
+        limit = Path(folder, 'max.txt')
+        limit.write_text('README.md 0\n', encoding='ascii')
+        done = check('--max', str(limit), str(text))
+        tap.result('a retired word is found', done.returncode != 1 and [done.stderr])
+    return tap.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
