@@ -44,7 +44,7 @@ static void put_held(struct frag_node_ref in, const struct frag_explained *m)
 	struct frag_node_ref list = frag_json_array(in, "holders");
 
 	for (uint32_t i = 0; i < m->held_count; i++) {
-		const struct frag_record_buffer *held = &m->held[i];
+		const struct frag_held_memory *held = &m->held[i];
 		struct frag_node_ref o = frag_json_object(list, NULL);
 
 		frag_json_raw(o, "tag", held->tag);

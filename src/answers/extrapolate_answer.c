@@ -426,7 +426,7 @@ static int print_markdown(const void *what, const struct frag_text_style *paper,
 	return 0;
 }
 
-static const struct frag_rows rows = { columns, fill_csv };
+static const struct frag_table_rows rows = { columns, fill_csv };
 
 const struct frag_format *const frag_extrapolate_formats[] = {
 	&text_format,

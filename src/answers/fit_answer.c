@@ -463,7 +463,7 @@ static void fit_fill(struct frag_table *t, const void *what)
 		fit_put_row(t, a, &a->fits->joint[i], true);
 }
 
-static const struct frag_rows rows = { columns, fit_fill };
+static const struct frag_table_rows rows = { columns, fit_fill };
 
 const struct frag_format *const frag_fit_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("fit", frag_fit_document, &rows),

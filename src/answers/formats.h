@@ -14,7 +14,7 @@ struct frag_text_style {
 	int columns;            /* of the terminal; 0: it is none */
 };
 
-struct frag_rows;
+struct frag_table_rows;
 
 struct frag_format {
 	const char *name;
@@ -25,7 +25,7 @@ struct frag_format {
 	/* or else it is made from one of these: its document, or its rows */
 	void (*document)(struct frag_node_ref root, const void *what);
 	const char *format;     /* of the document */
-	const struct frag_rows *rows;
+	const struct frag_table_rows *rows;
 };
 
 /* What all answers have for programs and pages: the ends of their tables of formats. */

@@ -182,7 +182,7 @@ static void leaks_fill(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_rows rows = { columns, leaks_fill };
+static const struct frag_table_rows rows = { columns, leaks_fill };
 
 const struct frag_format *const frag_leaks_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("leaks", frag_leaks_document, &rows),

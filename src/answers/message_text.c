@@ -131,7 +131,7 @@ static void over_device(const struct advice *a)
 /* A limit that the program has set itself, and that the request may exceed, as far as digits go. */
 static bool own_limit(const struct advice *a)
 {
-	const struct frag_figure *allowed = &a->m->said[FRAG_SAID_ALLOWED];
+	const struct frag_message_value *allowed = &a->m->said[FRAG_SAID_ALLOWED];
 	const uint64_t held = a->m->reserved.there ? a->m->reserved.bytes : a->m->allocated.bytes;
 	char text[256];
 
@@ -281,7 +281,7 @@ static const char *gpus_text(uint64_t gpus, char buf[GPUS_ROOM])
 	return buf;
 }
 
-static void print_figure(const char *label, const struct frag_figure *figure, const char *note,
+static void print_figure(const char *label, const struct frag_message_value *figure, const char *note,
 			 FILE *f)
 {
 	if (figure->there)

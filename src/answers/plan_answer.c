@@ -280,7 +280,7 @@ static void plan_fill(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_rows rows = { columns, plan_fill };
+static const struct frag_table_rows rows = { columns, plan_fill };
 
 const struct frag_format *const frag_plan_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("placement", frag_placement_document, &rows),

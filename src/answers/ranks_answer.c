@@ -381,7 +381,7 @@ static void ranks_fill(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_rows rows = { columns, ranks_fill };
+static const struct frag_table_rows rows = { columns, ranks_fill };
 
 const struct frag_format *const frag_ranks_formats[] = {
 	&text_format,

@@ -33,7 +33,7 @@ struct frag_table {
 	bool csv;
 };
 
-struct frag_rows {
+struct frag_table_rows {
 	const struct frag_column *columns;      /* ended by one without names */
 	void (*fill)(struct frag_table *table, const void *what);
 };

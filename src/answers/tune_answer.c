@@ -465,7 +465,7 @@ static void tune_fill(struct frag_table *t, const void *what)
 		tune_put_row(t, tune, t->csv ? &tune->points[i] : &rows[i]);
 }
 
-static const struct frag_rows rows = { columns, tune_fill };
+static const struct frag_table_rows rows = { columns, tune_fill };
 
 const struct frag_format *const frag_tune_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("tune", frag_tune_document, &rows),

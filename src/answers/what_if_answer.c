@@ -168,8 +168,8 @@ static void fill_markdown(struct frag_table *t, const void *what)
 	}
 }
 
-static const struct frag_rows csv_rows = { columns, fill_csv };
-static const struct frag_rows rows = { shown, fill_markdown };
+static const struct frag_table_rows csv_rows = { columns, fill_csv };
+static const struct frag_table_rows rows = { shown, fill_markdown };
 
 const struct frag_format *const frag_what_if_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS_APART("what-if", frag_what_if_document, &csv_rows, &rows),

@@ -16,7 +16,7 @@
 #include "cmd/default_policy.h"
 #include "device/gpu.h"
 
-struct frag_turn {
+struct replay_turn {
 	struct frag_trace *trace;
 	struct frag_configured configured;
 	struct frag_replay *replay;
@@ -29,7 +29,7 @@ struct frag_replay_policies {
 	struct frag_gpu *gpus[FRAG_REPLAY_GPUS];
 	uint32_t gpu_count;             /* open */
 	uint32_t device_count;
-	struct frag_turn *turn;
+	struct replay_turn *turn;
 	uint32_t count;
 };
 
@@ -172,7 +172,7 @@ static int open_gpus(struct frag_replay_policies *t, struct frag_trace *trace,
 }
 
 /* Of several times the same only the first one is probed. */
-static int open_turn(struct frag_replay_policies *t, struct frag_turn *turn,
+static int open_turn(struct frag_replay_policies *t, struct replay_turn *turn,
 		     uint32_t i, bool first, struct frag_error *err)
 {
 	struct frag_replay_args *args = t->args;
@@ -212,12 +212,12 @@ static int open_turn(struct frag_replay_policies *t, struct frag_turn *turn,
 					 t->gpus, &options, err);
 }
 
-static void close_turn(struct frag_turn *turn)
+static void close_turn(struct replay_turn *turn)
 {
 	frag_replay_del(turn->replay);
 	frag_trace_close(turn->trace);
 	frag_configured_fini(&turn->configured);
-	*turn = (struct frag_turn){ .trace = NULL };
+	*turn = (struct replay_turn){ .trace = NULL };
 }
 
 /* Opens the GPUs, the trace for each policy, and the session's files. */
@@ -231,7 +231,7 @@ static int frag_turns_open(struct frag_replay_policies *t, struct frag_error *er
 	if (!t->turn)
 		return frag_fail_nomem(err);
 	while (t->count < count && !rc) {
-		struct frag_turn *turn = &t->turn[t->count];
+		struct replay_turn *turn = &t->turn[t->count];
 
 		rc = open_turn(t, turn, t->count++, true, err);
 		rc = rc ? rc : frag_session_add(t->session, frag_replay_sim(turn->replay), err);
@@ -245,7 +245,7 @@ static int repeat(struct frag_replay_policies *t, uint32_t i, struct frag_error 
 	int rc = 0;
 
 	for (uint64_t n = 1; n < t->args->repeat && !rc; n++) {
-		struct frag_turn again = { .trace = NULL };
+		struct replay_turn again = { .trace = NULL };
 
 		rc = open_turn(t, &again, i, false, err);
 		rc = rc ? rc : frag_replay_run(again.replay, err);

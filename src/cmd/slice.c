@@ -33,7 +33,7 @@ struct slice {
  * A place is one of three kinds, so a second option for the same end contradicts
  * the first.
  */
-static int set_place(struct frag_place *place, int id, const char *value, struct frag_error *err)
+static int set_place(struct frag_slice_place *place, int id, const char *value, struct frag_error *err)
 {
 	bool from = id == OPT_FROM_STEP || id == OPT_FROM_MARK || id == OPT_FROM_TIME;
 	const char *word = from ? "from" : "to";
@@ -108,7 +108,7 @@ static int event(void *ctx, struct frag_sink *sink, const struct frag_record *re
 	return frag_cut_event(&s->cut, sink, rec, ev, err);
 }
 
-static int no_such(const struct frag_place *place, const char *which, struct frag_error *err)
+static int no_such(const struct frag_slice_place *place, const char *which, struct frag_error *err)
 {
 	if (place->kind == FRAG_PLACE_MARK)
 		return frag_fail(err, FRAG_EUSAGE, "--%s-mark: no mark \"%.100s\"%s; fragsim info"

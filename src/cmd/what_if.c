@@ -60,7 +60,7 @@ struct what_if {
 	struct frag_answer_output printed;
 	struct frag_rewrite rewrite;    /* the form of the trace that is written */
 	const char *out;                /* its path; NULL: none is */
-	struct frag_change *changes;
+	struct frag_what_if_change *changes;
 	char **texts;                   /* of each, as it was given */
 	uint32_t count, capacity, text_capacity;
 	const char *path;
@@ -121,7 +121,7 @@ static int add_words(struct what_if *w, const char *name, const char *value,
 }
 
 /* One change more, and the words that it was given with. */
-static int what_if_add_change(struct what_if *w, const struct frag_change *change, const char *name,
+static int what_if_add_change(struct what_if *w, const struct frag_what_if_change *change, const char *name,
 			      const char *value, struct frag_error *err)
 {
 	if (!frag_grow(&w->changes, &w->capacity, (uint64_t)w->count + 1, sizeof(*w->changes))
@@ -137,7 +137,7 @@ static int what_if_add_change(struct what_if *w, const struct frag_change *chang
 static int what_if_add_condition(struct what_if *w, int id, const char *name, const char *value,
 				 struct frag_error *err)
 {
-	struct frag_change *c = w->count ? &w->changes[w->count - 1] : NULL;
+	struct frag_what_if_change *c = w->count ? &w->changes[w->count - 1] : NULL;
 	uint64_t bytes = 0;
 	int word = 0, rc = 0;
 
@@ -181,7 +181,7 @@ static int set_change(struct what_if *w, int id, const char *value, struct frag_
 		[OPT_DROP - OPT_SCALE] = { FRAG_CHANGE_DROP, "drop" },
 	};
 	const char *name = of[id - OPT_SCALE].name;
-	struct frag_change c = { .kind = of[id - OPT_SCALE].kind,
+	struct frag_what_if_change c = { .kind = of[id - OPT_SCALE].kind,
 				 .numerator = 1,
 				 .denominator = 1 };
 	int rc = 0;

@@ -86,14 +86,14 @@ uint32_t frag_gpu_new_piece(struct frag_gpu *g)
 			return FRAG_NO_PIECE;
 		i = g->piece_count++;
 	}
-	g->pieces[i] = (struct frag_piece){ .bytes = 0 };
+	g->pieces[i] = (struct frag_gpu_range){ .bytes = 0 };
 	return i;
 }
 
 void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i)
 {
 	free(g->pieces[i].mapped);
-	g->pieces[i] = (struct frag_piece){ .next = g->unused };
+	g->pieces[i] = (struct frag_gpu_range){ .next = g->unused };
 	g->unused = i;
 }
 
@@ -251,7 +251,7 @@ static int gpu_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 	return 0;
 }
 
-int frag_gpu_unmap_pages(struct frag_piece *p, uint64_t offset, uint64_t bytes)
+int frag_gpu_unmap_pages(struct frag_gpu_range *p, uint64_t offset, uint64_t bytes)
 {
 	int first = 0;
 
@@ -272,7 +272,7 @@ static int gpu_unreserve(struct frag_device *dev, frag_addr addr, uint64_t bytes
 {
 	struct frag_gpu *g = dev->ctx;
 	int rc = frag_gpu_use(g, dev->err), e;
-	struct frag_piece *p;
+	struct frag_gpu_range *p;
 
 	*cost_ns = 0;
 	if (rc)
@@ -288,7 +288,7 @@ static int gpu_unreserve(struct frag_device *dev, frag_addr addr, uint64_t bytes
 	return 0;
 }
 
-static int map_pages(const struct frag_gpu *g, struct frag_piece *p, uint64_t offset,
+static int map_pages(const struct frag_gpu *g, struct frag_gpu_range *p, uint64_t offset,
 		     uint64_t bytes)
 {
 	int e = 0;
@@ -304,7 +304,7 @@ static int map_pages(const struct frag_gpu *g, struct frag_piece *p, uint64_t of
 }
 
 /* The table of a range's pages is made when the first ones come. */
-static int gpu_prepare(struct frag_gpu *g, struct frag_piece *p, uint64_t page,
+static int gpu_prepare(struct frag_gpu *g, struct frag_gpu_range *p, uint64_t page,
 		       struct frag_error *err)
 {
 	if (p->page)
@@ -327,7 +327,7 @@ static int gpu_map(struct frag_device *dev, frag_addr addr, uint64_t offset, uin
 		   uint64_t page, uint64_t *cost_ns)
 {
 	struct frag_gpu *g = dev->ctx;
-	struct frag_piece *p = &g->pieces[addr];
+	struct frag_gpu_range *p = &g->pieces[addr];
 	uint64_t begin, nothing;
 	int rc = frag_gpu_use(g, dev->err), e;
 

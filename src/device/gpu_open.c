@@ -80,7 +80,7 @@ static int begin_gpu(struct frag_gpu *g, uint64_t max, const struct frag_gpu_wit
 
 /* Closing: what is still in the table goes, whatever has failed before. */
 
-static bool free_piece(struct frag_piece *p)
+static bool free_piece(struct frag_gpu_range *p)
 {
 	if (!p->range)
 		return frag_cuda.free(p->at) == 0;

@@ -76,7 +76,7 @@ static int free_lost(struct frag_gpu *g)
 	int e = 0;
 
 	for (uint32_t i = 0; i < g->piece_count && !e; i++) {
-		const struct frag_piece *p = &g->pieces[i];
+		const struct frag_gpu_range *p = &g->pieces[i];
 
 		if (!p->pooled)
 			continue;

@@ -9,7 +9,7 @@
 #define FRAG_NO_PIECE UINT32_MAX
 
 /* A segment, or a range with its pages. */
-struct frag_piece {
+struct frag_gpu_range {
 	uint64_t at;
 	uint64_t bytes;         /* 0: unused */
 	uint64_t page;          /* of a range, once something was mapped; else 0 */
@@ -23,7 +23,7 @@ struct frag_piece {
 struct frag_gpu {
 	int ordinal;
 	struct frag_gpu_figures figures;
-	struct frag_piece *pieces;
+	struct frag_gpu_range *pieces;
 	uint32_t piece_count, piece_capacity, unused;
 	int64_t loose;                  /* bytes that small segments take beyond what is counted */
 	void **streams;                 /* NULL in it: the default one, or not made yet */
@@ -56,7 +56,7 @@ uint32_t frag_gpu_new_piece(struct frag_gpu *g);
 void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i);
 
 /* Gives the mapped pages of the run back; the first failure, and goes on. */
-int frag_gpu_unmap_pages(struct frag_piece *p, uint64_t offset, uint64_t bytes);
+int frag_gpu_unmap_pages(struct frag_gpu_range *p, uint64_t offset, uint64_t bytes);
 
 /* The trace's stream on this GPU, made at its first use. */
 int frag_gpu_stream(struct frag_gpu *g, uint32_t stream, void **out, struct frag_error *err);

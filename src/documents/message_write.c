@@ -16,7 +16,7 @@ static char *message_write_put(char *p, const char *text)
 	return p + n;
 }
 
-static char *put_figure(char *p, const char *key, const struct frag_figure *figure)
+static char *put_figure(char *p, const char *key, const struct frag_message_value *figure)
 {
 	p = message_write_put(p, MEMBER "\"");
 	p = message_write_put(p, key);
@@ -60,7 +60,7 @@ void frag_message_write(const struct frag_message *m, uint64_t count, struct fra
 	p = put_figure(p, "reserved", &m->reserved);
 	p = put_figure(p, "outside", &m->outside);
 	p = put_figure(p, "precision",
-		       &(struct frag_figure){ .bytes = m->precision, .there = true });
+		       &(struct frag_message_value){ .bytes = m->precision, .there = true });
 	p = message_write_put(p, MEMBER "\"verdict\":\t\"");
 	p = message_write_put(p, frag_shortage_name(m->verdict));
 	frag_outfile_used(out, put_possible(p, m));

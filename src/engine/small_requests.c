@@ -122,7 +122,7 @@ static int use_less(struct course *c, uint32_t event, struct frag_error *err)
 }
 
 /* At the place of a change. */
-static int play_change(struct course *c, const struct frag_change *change, struct frag_error *err)
+static int play_change(struct course *c, const struct frag_small_change *change, struct frag_error *err)
 {
 	frag_begin_record(c->sim, &c->sim->engines[0], change->event);
 	c->place->next++;

@@ -31,7 +31,7 @@ struct frag_smallreq_timeline {
 	uint32_t from;                  /* at this event it parted from its parent */
 	uint32_t known;                 /* changes before this event are known */
 	uint32_t told;                  /* so many changes runs may have had */
-	struct frag_change *changes;
+	struct frag_small_change *changes;
 	uint32_t count, capacity;
 	struct mark *marks;             /* by event */
 	uint32_t mark_count, mark_capacity;
@@ -306,7 +306,7 @@ static bool small_requests_timeline_note(struct frag_smallreq_timeline *way, uin
 	if (!frag_grow(&way->changes, &way->capacity, (uint64_t)way->count + 1,
 		       sizeof(*way->changes)))
 		return false;
-	way->changes[way->count++] = (struct frag_change){ .event = event, .more = more };
+	way->changes[way->count++] = (struct frag_small_change){ .event = event, .more = more };
 	return true;
 }
 

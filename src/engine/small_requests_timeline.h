@@ -6,7 +6,7 @@
 #include "events/tape.h"
 
 /* From this event on one more segment is in use, or one less. */
-struct frag_change {
+struct frag_small_change {
 	uint32_t event;
 	bool more;
 };
@@ -14,7 +14,7 @@ struct frag_change {
 /* The next changes of a way. */
 #define FRAG_CHANGES 64
 struct frag_changes {
-	struct frag_change at[FRAG_CHANGES];
+	struct frag_small_change at[FRAG_CHANGES];
 	uint32_t count;
 	uint32_t end;                   /* before this event there are no others */
 };

@@ -203,7 +203,7 @@ static uint32_t new_cell(struct frag_lives *l, uint32_t what)
 			return NONE;
 		c = l->cell_count++;
 	}
-	l->cells[c] = (struct frag_cell){ .what = what, .next = NONE };
+	l->cells[c] = (struct frag_life_cell){ .what = what, .next = NONE };
 	return c;
 }
 
@@ -284,7 +284,7 @@ static bool wait_for_streams(struct frag_lives *l, uint32_t slot)
 			return false;
 		frag_map_remove(&l->recorded, pair(slot, stream), 0);
 		life->recorded = l->cells[c].next;
-		l->cells[c] = (struct frag_cell){ .what = slot, .next = NONE };
+		l->cells[c] = (struct frag_life_cell){ .what = slot, .next = NONE };
 		enqueue(l, q, c);
 		life->waits++;
 	}

@@ -21,7 +21,7 @@ struct frag_life {
 };
 
 /* A stream that a block waits for, or has recorded; a cell of a list. */
-struct frag_cell {
+struct frag_life_cell {
 	uint32_t what;          /* stream, or slot */
 	uint32_t next;
 };
@@ -54,7 +54,7 @@ struct frag_lives {
 	struct frag_id_cache recent;
 	struct frag_ids live;           /* id -> slot, of those that are not in `recent` */
 	struct frag_ids announced;      /* id -> oldest slot pending on `complete` */
-	struct frag_cell *cells;
+	struct frag_life_cell *cells;
 	uint32_t cell_count, cell_capacity, unused_cell;
 	struct frag_map recorded;       /* (slot, stream) */
 	struct frag_queue *queues;

@@ -24,12 +24,12 @@ static const struct part parts[] = {
 
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
-uint64_t frag_shape_rows(const struct frag_shape *s)
+uint64_t frag_shape_rows(const struct frag_model_shape *s)
 {
 	return s->batch * s->length * s->hidden * FRAG_ACTIVATION_BYTES;
 }
 
-static uint64_t part_bytes(const struct part *part, const struct frag_shape *s)
+static uint64_t part_bytes(const struct part *part, const struct frag_model_shape *s)
 {
 	if (part->square)
 		return part->times * s->batch * s->heads * s->length * s->length
@@ -37,7 +37,7 @@ static uint64_t part_bytes(const struct part *part, const struct frag_shape *s)
 	return part->times * frag_shape_rows(s);
 }
 
-static uint64_t weight_bytes(const struct frag_shape *s, uint32_t which)
+static uint64_t weight_bytes(const struct frag_model_shape *s, uint32_t which)
 {
 	static const uint64_t squares[FRAG_LAYER_WEIGHTS] = { 3, 1, 4, 4, 0 };
 
@@ -46,20 +46,20 @@ static uint64_t weight_bytes(const struct frag_shape *s, uint32_t which)
 	return 4 * s->hidden * FRAG_WEIGHT_BYTES;
 }
 
-void frag_model_weights(struct frag_gen *g, const struct frag_shape *s, const char *tag,
+void frag_model_weights(struct frag_gen *g, const struct frag_model_shape *s, const char *tag,
 			struct frag_gen_ids *ids)
 {
 	for (uint32_t i = 0; i < FRAG_LAYER_WEIGHTS; i++)
 		frag_gen_push(g, ids, frag_gen_alloc(g, weight_bytes(s, i), tag));
 }
 
-void frag_model_update(struct frag_gen *g, const struct frag_shape *s)
+void frag_model_update(struct frag_gen *g, const struct frag_model_shape *s)
 {
 	for (uint32_t i = 0; i < FRAG_LAYER_WEIGHTS; i++)
 		frag_gen_free(g, frag_gen_alloc(g, weight_bytes(s, i), "update"));
 }
 
-void frag_model_forward(struct frag_gen *g, const struct frag_shape *s, struct frag_gen_ids *kept)
+void frag_model_forward(struct frag_gen *g, const struct frag_model_shape *s, struct frag_gen_ids *kept)
 {
 	uint64_t passing = 0;   /* needed until the next part is there */
 
@@ -77,7 +77,7 @@ void frag_model_forward(struct frag_gen *g, const struct frag_shape *s, struct f
 	}
 }
 
-uint64_t frag_model_backward(struct frag_gen *g, const struct frag_shape *s, uint64_t gradient,
+uint64_t frag_model_backward(struct frag_gen *g, const struct frag_model_shape *s, uint64_t gradient,
 			     struct frag_gen_ids *kept)
 {
 	for (uint32_t i = PARTS; i-- > 0;) {
@@ -93,7 +93,7 @@ uint64_t frag_model_backward(struct frag_gen *g, const struct frag_shape *s, uin
 	return gradient;
 }
 
-uint64_t frag_model_loss(struct frag_gen *g, const struct frag_shape *s, uint64_t vocab)
+uint64_t frag_model_loss(struct frag_gen *g, const struct frag_model_shape *s, uint64_t vocab)
 {
 	uint64_t bytes = s->batch * s->length * vocab * FRAG_ACTIVATION_BYTES;
 	uint64_t logits = frag_gen_alloc(g, bytes, "logits");

@@ -23,36 +23,36 @@
 #define FRAG_HIDDEN_MAX 65536
 #define FRAG_VOCAB_MAX 1048576
 
-struct frag_shape {
+struct frag_model_shape {
 	uint64_t hidden, heads, batch, length;
 };
 
 /* Bytes of one BLH activation. */
-uint64_t frag_shape_rows(const struct frag_shape *s);
+uint64_t frag_shape_rows(const struct frag_model_shape *s);
 
 /* The five weights of a layer, or whatever is shaped like them (gradients). */
-void frag_model_weights(struct frag_gen *g, const struct frag_shape *s, const char *tag,
+void frag_model_weights(struct frag_gen *g, const struct frag_model_shape *s, const char *tag,
 			struct frag_gen_ids *ids);
 
 /* One buffer of each weight's size after the other, none of which stays. */
-void frag_model_update(struct frag_gen *g, const struct frag_shape *s);
+void frag_model_update(struct frag_gen *g, const struct frag_model_shape *s);
 
 /* A layer forward; what backward needs is pushed on kept, the layer's output last. */
-void frag_model_forward(struct frag_gen *g, const struct frag_shape *s,
+void frag_model_forward(struct frag_gen *g, const struct frag_model_shape *s,
 			struct frag_gen_ids *kept);
 
 /*
  * A layer backward: pops and frees what forward kept, and the gradient that
  * comes in; gives the gradient that goes out.
  */
-uint64_t frag_model_backward(struct frag_gen *g, const struct frag_shape *s, uint64_t gradient,
+uint64_t frag_model_backward(struct frag_gen *g, const struct frag_model_shape *s, uint64_t gradient,
 			     struct frag_gen_ids *kept);
 
 /*
  * The logits of vocab words, their float32 copy and the loss, forward and
  * backward; gives the gradient of the last layer's output.
  */
-uint64_t frag_model_loss(struct frag_gen *g, const struct frag_shape *s, uint64_t vocab);
+uint64_t frag_model_loss(struct frag_gen *g, const struct frag_model_shape *s, uint64_t vocab);
 
 /* A length that is up to so many percent shorter or longer, at least 1. */
 uint64_t frag_model_length(struct frag_rng *rng, uint64_t length, uint64_t jitter);

@@ -36,11 +36,11 @@ struct pipeline {
 	struct frag_rng rng;
 };
 
-static struct frag_shape shape_of(const struct pipeline *p, uint64_t m)
+static struct frag_model_shape shape_of(const struct pipeline *p, uint64_t m)
 {
 	const uint64_t *o = p->option;
 
-	return (struct frag_shape){
+	return (struct frag_model_shape){
 		.hidden = o[HIDDEN], .heads = o[HEADS], .batch = o[BATCH], .length = p->lengths[m],
 	};
 }
@@ -69,7 +69,7 @@ static void share_out(struct pipeline *p)
 
 static void forward(struct frag_gen *g, struct pipeline *p, uint64_t s, uint64_t m)
 {
-	struct frag_shape shape = shape_of(p, m);
+	struct frag_model_shape shape = shape_of(p, m);
 	struct cell *c = &p->cells[s * p->option[MICRO_BATCHES] + m];
 
 	c->input = frag_gen_alloc(g, s ? frag_shape_rows(&shape)
@@ -82,7 +82,7 @@ static void forward(struct frag_gen *g, struct pipeline *p, uint64_t s, uint64_t
 /* A stage's gradients of weights come with its first backward pass and add up. */
 static void weight_gradients(struct frag_gen *g, struct pipeline *p, struct stage *stage)
 {
-	struct frag_shape shape = shape_of(p, 0);
+	struct frag_model_shape shape = shape_of(p, 0);
 
 	for (uint64_t l = 0; !stage->backwards && l < stage->layers; l++)
 		frag_model_weights(g, &shape, "weight gradient", &stage->gradients);
@@ -90,7 +90,7 @@ static void weight_gradients(struct frag_gen *g, struct pipeline *p, struct stag
 
 static void backward(struct frag_gen *g, struct pipeline *p, uint64_t s, uint64_t m)
 {
-	struct frag_shape shape = shape_of(p, m);
+	struct frag_model_shape shape = shape_of(p, m);
 	struct cell *c = &p->cells[s * p->option[MICRO_BATCHES] + m];
 	struct stage *stage = &p->stages[s];
 	uint64_t gradient;
@@ -129,7 +129,7 @@ static bool pipeline_advance(struct frag_gen *g, struct pipeline *p, uint64_t s)
 
 static void update(struct frag_gen *g, struct pipeline *p)
 {
-	struct frag_shape shape = shape_of(p, 0);
+	struct frag_model_shape shape = shape_of(p, 0);
 
 	for (uint64_t s = 0; s < p->option[STAGES]; s++) {
 		struct stage *stage = &p->stages[s];
@@ -161,7 +161,7 @@ static void iteration(struct frag_gen *g, struct pipeline *p)
 static void place_model(struct frag_gen *g, const struct pipeline *p)
 {
 	struct frag_gen_ids stays = { .ids = NULL };
-	struct frag_shape shape = shape_of(p, 0);
+	struct frag_model_shape shape = shape_of(p, 0);
 
 	for (uint64_t s = 0; s < p->option[STAGES]; s++) {
 		g->device = (uint32_t)s;

@@ -7,7 +7,7 @@
 
 struct step {
 	struct frag_training *t;
-	struct frag_shape shape;        /* of this iteration */
+	struct frag_model_shape shape;        /* of this iteration */
 	struct frag_gen_ids kept;       /* what backward needs, a stack */
 	struct frag_gen_ids inputs;     /* of the checkpointed stretches, a stack */
 	struct frag_gen_ids gradients;  /* of the weights */

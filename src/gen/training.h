@@ -9,7 +9,7 @@ struct frag_training {
 	uint64_t checkpoint;    /* layers between kept inputs; 0: all is kept */
 	uint64_t jitter;        /* percent of the length */
 	uint64_t vocab;
-	struct frag_shape shape;
+	struct frag_model_shape shape;
 	struct frag_rng rng;
 	/* optional: after each layer, forward or backward */
 	void (*pause)(struct frag_gen *g, void *ctx);

@@ -60,7 +60,7 @@ struct ending {
 };
 
 static int end_piece(void *ctx, const struct frag_floor_place *place,
-		     const struct frag_piece *piece)
+		     const struct frag_layout_piece *piece)
 {
 	const struct ending *e = ctx;
 	const struct frag_area area = {

@@ -155,7 +155,7 @@ int frag_floor_map(struct frag_floor_place *place, uint64_t offset, uint64_t byt
 	memmove(&place->pieces[at + 1], &place->pieces[at],
 		(place->piece_count - at) * sizeof(*place->pieces));
 	place->piece_count++;
-	place->pieces[at] = (struct frag_piece){ offset, bytes, step };
+	place->pieces[at] = (struct frag_layout_piece){ offset, bytes, step };
 	return 0;
 }
 
@@ -165,19 +165,19 @@ int frag_floor_unmap(struct frag_floor_place *place, uint64_t offset, uint64_t b
 {
 	const uint64_t end = offset + bytes;
 	uint32_t i = pieces_before(place, offset), gone = i;
-	struct frag_piece before = { .bytes = 0 }, after = { .bytes = 0 };
+	struct frag_layout_piece before = { .bytes = 0 }, after = { .bytes = 0 };
 	int rc = 0;
 
 	if (gone == place->piece_count)
 		return 0;
 	for (; i < place->piece_count && place->pieces[i].offset < end && !rc; i++) {
-		struct frag_piece p = place->pieces[i];
+		struct frag_layout_piece p = place->pieces[i];
 		const uint64_t p_end = p.offset + p.bytes;
 
 		if (p.offset < offset)
-			before = (struct frag_piece){ p.offset, offset - p.offset, p.birth };
+			before = (struct frag_layout_piece){ p.offset, offset - p.offset, p.birth };
 		if (p_end > end)
-			after = (struct frag_piece){ end, p_end - end, p.birth };
+			after = (struct frag_layout_piece){ end, p_end - end, p.birth };
 		p.bytes = (p_end < end ? p_end : end) - (p.offset > offset ? p.offset : offset);
 		p.offset = p.offset > offset ? p.offset : offset;
 		rc = ended(ctx, place, &p);

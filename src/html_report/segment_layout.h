@@ -12,7 +12,7 @@
 #include "fragsim/heap.h"
 
 /* Pages of a range that are mapped, or all of a segment. */
-struct frag_piece {
+struct frag_layout_piece {
 	uint64_t offset, bytes, birth;
 };
 
@@ -20,7 +20,7 @@ struct frag_floor_place {
 	uint32_t ordinal, lane;         /* lane 0: stacked segments */
 	uint64_t y;                     /* in its lane */
 	frag_block block;               /* of the heap that stacks; lane 0 */
-	struct frag_piece *pieces;      /* by offset */
+	struct frag_layout_piece *pieces;      /* by offset */
 	uint32_t piece_count, piece_capacity;
 	bool used;
 };
@@ -63,7 +63,7 @@ void frag_floor_remove(struct frag_segment_layout *floor, struct frag_floor_plac
 /* Pages of a range. ended is told of what was there from `birth` until now. */
 int frag_floor_map(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, uint64_t step);
 typedef int frag_piece_fn(void *ctx, const struct frag_floor_place *place,
-			  const struct frag_piece *piece);
+			  const struct frag_layout_piece *piece);
 int frag_floor_unmap(struct frag_floor_place *place, uint64_t offset, uint64_t bytes, void *ctx,
 		     frag_piece_fn *ended);
 

@@ -28,7 +28,7 @@ enum opcode {
  * stacks come again and again, and in the same order: where the bytes of a list have
  * occurred before, they are not read again, and its items not kept again.
  */
-struct frag_run {
+struct frag_pickle_run {
 	const unsigned char *bytes;     /* a copy, from after the MARK up to the APPENDS */
 	uint32_t *items;
 	uint32_t length, count;         /* bytes, items */
@@ -37,8 +37,8 @@ struct frag_run {
 };
 
 #define FRAG_PICKLE_RUNS 4096           /* a power of two: places by hash */
-struct frag_runs {
-	struct frag_run *runs;
+struct frag_pickle_runs {
+	struct frag_pickle_run *runs;
 	uint32_t count, capacity;
 	uint32_t last;                  /* the one that came last */
 	uint32_t by_hash[FRAG_PICKLE_RUNS];     /* plus 1 */
@@ -57,7 +57,7 @@ struct frag_template {
 
 /* What pickle_plain.c knows of the file. */
 struct frag_plain {
-	struct frag_runs runs;
+	struct frag_pickle_runs runs;
 	struct frag_template templates[FRAG_TEMPLATES], made;
 };
 

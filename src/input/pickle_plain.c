@@ -18,7 +18,7 @@
 
 void frag_pickle_forget(struct frag_plain *plain)
 {
-	struct frag_runs *runs = &plain->runs;
+	struct frag_pickle_runs *runs = &plain->runs;
 
 	memset(plain->templates, 0, sizeof(plain->templates));
 	if (runs->count)
@@ -27,10 +27,10 @@ void frag_pickle_forget(struct frag_plain *plain)
 }
 
 /* The run whose bytes are at `at`; NULL: it is not this one. */
-static const struct frag_run *is_run(const struct pickle *p, uint32_t number,
+static const struct frag_pickle_run *is_run(const struct pickle *p, uint32_t number,
 				     const unsigned char *at)
 {
-	const struct frag_run *run = &p->plain->runs.runs[number];
+	const struct frag_pickle_run *run = &p->plain->runs.runs[number];
 
 	return (size_t)(p->end - at) >= run->length && memcmp(at, run->bytes, run->length) == 0
 	       ? run : NULL;
@@ -45,7 +45,7 @@ static uint32_t *pickle_plain_place_of(const struct pickle *p, const unsigned ch
 }
 
 /* After the run that came last comes this one. */
-static void follow(struct frag_runs *runs, uint32_t number)
+static void follow(struct frag_pickle_runs *runs, uint32_t number)
 {
 	runs->runs[runs->last].next = number;
 	runs->last = number;
@@ -55,7 +55,7 @@ static void follow(struct frag_runs *runs, uint32_t number)
 static int note_run(struct pickle *p, uint32_t *place, const unsigned char *at, size_t length,
 		    uint32_t number)
 {
-	struct frag_runs *runs = &p->plain->runs;
+	struct frag_pickle_runs *runs = &p->plain->runs;
 	const struct frag_value *list = &p->values->table[number];
 	uint32_t before = runs->capacity;
 	const char *bytes;
@@ -69,7 +69,7 @@ static int note_run(struct pickle *p, uint32_t *place, const unsigned char *at, 
 	if (!frag_values_take(p->values, (uint64_t)(runs->capacity - before)
 					 * sizeof(*runs->runs)))
 		return frag_pickle_added(p, FRAG_ADD_TOO_MUCH);
-	runs->runs[runs->count] = (struct frag_run){
+	runs->runs[runs->count] = (struct frag_pickle_run){
 		.bytes = (const unsigned char *)bytes, .length = (uint32_t)length,
 		.items = list->as.items, .count = list->length, .depth = list->depth,
 		.next = runs->count,
@@ -88,7 +88,7 @@ static int end_list(struct pickle *p, const unsigned char *at, const unsigned ch
 {
 	const size_t length = (size_t)(behind - at);
 	uint32_t *place = length >= RUN_MIN ? pickle_plain_place_of(p, at, length) : NULL;
-	const struct frag_run *run = place && *place ? is_run(p, *place - 1, at) : NULL;
+	const struct frag_pickle_run *run = place && *place ? is_run(p, *place - 1, at) : NULL;
 	int rc;
 
 	if (run && run->length == length) {
@@ -120,8 +120,8 @@ static int read_list(struct pickle *p, const unsigned char *last)
 	const unsigned char *at = p->at + 1, *first = at;
 	uint32_t list = p->stack[p->count - 1], number;
 	uint32_t *items = p->stack + p->count, *to = items, *full = p->stack + p->capacity;
-	struct frag_runs *runs = &p->plain->runs;
-	const struct frag_run *run;
+	struct frag_pickle_runs *runs = &p->plain->runs;
+	const struct frag_pickle_run *run;
 	size_t length;
 
 	if (runs->count && runs->runs[runs->last].next != runs->last) {

@@ -75,7 +75,7 @@ void frag_dump_line(struct frag_dump *dump, const struct frag_stripped_text *in,
 static void set(struct frag_message *m, enum frag_said which, bool there, uint64_t bytes)
 {
 	if (there)
-		m->said[which] = (struct frag_figure){ .bytes = bytes, .there = true };
+		m->said[which] = (struct frag_message_value){ .bytes = bytes, .there = true };
 }
 
 void frag_dump_figures(const struct frag_dump *dump, struct frag_message *m)

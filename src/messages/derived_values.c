@@ -3,24 +3,24 @@
 
 #define MOST ((UINT64_C(1) << 53) - 1)
 
-static struct frag_figure sum(struct frag_figure a, struct frag_figure b)
+static struct frag_message_value sum(struct frag_message_value a, struct frag_message_value b)
 {
-	return (struct frag_figure){ .bytes = a.bytes + b.bytes, .error = a.error + b.error,
+	return (struct frag_message_value){ .bytes = a.bytes + b.bytes, .error = a.error + b.error,
 				     .there = a.there && b.there };
 }
 
 /* Nothing is less than nothing: what is, the figures are not of one moment. */
-static struct frag_figure difference(struct frag_figure a, struct frag_figure b)
+static struct frag_message_value difference(struct frag_message_value a, struct frag_message_value b)
 {
-	return (struct frag_figure){ .bytes = a.bytes > b.bytes ? a.bytes - b.bytes : 0,
+	return (struct frag_message_value){ .bytes = a.bytes > b.bytes ? a.bytes - b.bytes : 0,
 				     .error = a.error + b.error, .there = a.there && b.there };
 }
 
 /* "cached" is beside what is allocated; where there is no room for that, it is all that is held. */
 static bool is_all_held(const struct frag_message *m)
 {
-	const struct frag_figure *cached = &m->said[FRAG_SAID_CACHED];
-	struct frag_figure held = sum(sum(m->allocated, *cached), m->free);
+	const struct frag_message_value *cached = &m->said[FRAG_SAID_CACHED];
+	struct frag_message_value held = sum(sum(m->allocated, *cached), m->free);
 
 	return held.bytes > m->total.bytes + m->total.error + held.error;
 }
@@ -28,7 +28,7 @@ static bool is_all_held(const struct frag_message *m)
 /* Reserved and unallocated bytes: of allocated ones, each follows from the other. */
 static void settle_reserved(struct frag_message *m)
 {
-	const struct frag_figure *said = m->said;
+	const struct frag_message_value *said = m->said;
 	const bool beside = said[FRAG_SAID_CACHED].there && !is_all_held(m);
 
 	if (said[FRAG_SAID_UNALLOCATED].there || beside) {
@@ -40,13 +40,13 @@ static void settle_reserved(struct frag_message *m)
 	m->unallocated = difference(m->reserved, m->allocated);
 	/* these allocators give back what they hold before they refuse */
 	if (m->wording == FRAG_WORDING_ASYNC || m->wording == FRAG_WORDING_MPS)
-		m->unallocated = (struct frag_figure){ .there = true };
+		m->unallocated = (struct frag_message_value){ .there = true };
 }
 
 /* Of a pool with a limit, what it may still grow by; of MPS, what nobody has. */
 static void settle_free(struct frag_message *m)
 {
-	const struct frag_figure *outside = &m->said[FRAG_SAID_OUTSIDE];
+	const struct frag_message_value *outside = &m->said[FRAG_SAID_OUTSIDE];
 
 	m->free = m->said[FRAG_SAID_FREE];
 	if (m->free.there)
@@ -75,7 +75,7 @@ static void derived_values_settle(struct frag_message *m)
 }
 
 /* What it may be; what is not there, anything up to `highest`. */
-static void set_range(struct frag_shortage_ranges *r, int which, const struct frag_figure *figure,
+static void set_range(struct frag_shortage_ranges *r, int which, const struct frag_message_value *figure,
 		      int64_t highest)
 {
 	const int64_t bytes = (int64_t)figure->bytes, error = (int64_t)figure->error;

@@ -139,8 +139,8 @@ static void found_bfc(struct frag_finder *f, struct frag_message *m, size_t end)
 /* JAX says again what its allocator could not do. */
 static bool repeats_pending(const struct frag_finder *f, const struct frag_message *m)
 {
-	const struct frag_figure *a = &f->pending.said[FRAG_SAID_ASKED];
-	const struct frag_figure *b = &m->said[FRAG_SAID_ASKED];
+	const struct frag_message_value *a = &f->pending.said[FRAG_SAID_ASKED];
+	const struct frag_message_value *b = &m->said[FRAG_SAID_ASKED];
 	const uint64_t apart = a->bytes > b->bytes ? a->bytes - b->bytes : b->bytes - a->bytes;
 
 	/* an allocator rounds a request up, to 256 bytes at most */

@@ -139,7 +139,7 @@ static bool is_group(const struct frag_cursor *c)
  * The nearest integer, and how far the true one may be from it: half of the last digit, as it is
  * printed. What no size can be is passed over all the same, and is not there.
  */
-static struct frag_figure figure(uint64_t digits, unsigned decimals, unsigned shift, bool fits)
+static struct frag_message_value figure(uint64_t digits, unsigned decimals, unsigned shift, bool fits)
 {
 	const frag_wide unit = (frag_wide)1 << shift;
 	frag_wide scale = 1, bytes;
@@ -147,7 +147,7 @@ static struct frag_figure figure(uint64_t digits, unsigned decimals, unsigned sh
 	while (decimals--)
 		scale *= 10;
 	bytes = (digits * unit * 2 + scale) / (2 * scale);
-	return (struct frag_figure){
+	return (struct frag_message_value){
 		.bytes = fits && bytes <= BYTES_MAX ? (uint64_t)bytes : 0,
 		.error = shift ? (uint64_t)((unit + scale) / (2 * scale)) : 0,
 		.there = fits && bytes <= BYTES_MAX,
@@ -155,7 +155,7 @@ static struct frag_figure figure(uint64_t digits, unsigned decimals, unsigned sh
 }
 
 /* More digits than a size can have are passed over, so that what is behind them is read. */
-static bool match_size(struct frag_cursor *c, struct frag_figure *size)
+static bool match_size(struct frag_cursor *c, struct frag_message_value *size)
 {
 	uint64_t digits = 0;
 	unsigned count = 0, decimals = 0;
@@ -192,7 +192,7 @@ static bool match_letters(struct frag_cursor *c)
 	return c->at > from;
 }
 
-static bool match_one(struct frag_cursor *c, char what, struct frag_figure *size,
+static bool match_one(struct frag_cursor *c, char what, struct frag_message_value *size,
 		      uint64_t *number)
 {
 	uint64_t ignored;
@@ -210,7 +210,7 @@ static bool match_one(struct frag_cursor *c, char what, struct frag_figure *size
 	}
 }
 
-bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_figure *size,
+bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
 		uint64_t *number)
 {
 	struct frag_cursor c = *cursor;

@@ -21,7 +21,7 @@ struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at
  * end of a line, %w a word and a number such as GPU0, %l letters. Where a line begins, what logs and
  * quotes put in front of it is passed over.
  */
-bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_figure *size,
+bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
 		uint64_t *number);
 
 /* Passes over punctuation, so much at most that it is still one message. */

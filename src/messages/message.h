@@ -29,7 +29,7 @@ const char *frag_wording_name(enum frag_wording wording);
 const char *frag_wording_text(enum frag_wording wording);
 
 /* A figure as it is printed: it may be off by `error` at most, to either side. */
-struct frag_figure {
+struct frag_message_value {
 	uint64_t bytes, error;
 	bool there;
 };
@@ -63,10 +63,10 @@ struct frag_message {
 	enum frag_wording wording;
 	uint64_t line;                  /* of the text, from 1 on */
 	uint32_t gpu;                   /* or FRAG_NO_GPU */
-	struct frag_figure said[FRAG_SAID_ALL];
+	struct frag_message_value said[FRAG_SAID_ALL];
 	struct frag_free_chunks chunks;
 	/* what frag_message_judge() makes of it */
-	struct frag_figure total, free, allocated, unallocated, reserved, outside;
+	struct frag_message_value total, free, allocated, unallocated, reserved, outside;
 	uint64_t precision;             /* the largest error of a printed figure */
 	enum frag_oom_verdict verdict;
 	uint32_t possible;              /* a bit for each that the errors allow, the verdict too */

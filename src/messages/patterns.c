@@ -11,9 +11,9 @@ struct piece {
 	enum frag_said said;
 };
 
-static void patterns_note(struct frag_message *m, enum frag_said which, struct frag_figure size)
+static void patterns_note(struct frag_message *m, enum frag_said which, struct frag_message_value size)
 {
-	struct frag_figure *said = &m->said[which];
+	struct frag_message_value *said = &m->said[which];
 
 	if (which == FRAG_SAID_ALL || !size.there)
 		return;
@@ -33,7 +33,7 @@ static int read_pieces(struct frag_cursor *c, const struct piece *pieces, struct
 
 	do {
 		struct frag_cursor next = *c;
-		struct frag_figure size = { .there = false };
+		struct frag_message_value size = { .there = false };
 		uint64_t number = UINT64_MAX;
 
 		frag_pass_marks(&next);
@@ -121,7 +121,7 @@ static bool read_torch(const struct frag_stripped_text *in, size_t at, struct fr
 		       size_t *end)
 {
 	struct frag_cursor c = frag_cursor_at(in, at);
-	struct frag_figure size;
+	struct frag_message_value size;
 	int pieces;
 
 	if (!frag_match(&c, "Triedtoallocate%s", &size, NULL) || !size.there)
@@ -175,14 +175,14 @@ static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag
 {
 	const size_t gpu = before(in, at, "Allocator(GPU_");
 	struct frag_cursor c = frag_cursor_at(in, at), next;
-	struct frag_figure size;
+	struct frag_message_value size;
 	uint64_t number;
 
 	if (!frag_match(&c, "outofmemorytryingtoallocate%s", &size, NULL) || !size.there)
 		return false;
 	next = c;
 	if (frag_match(&next, "(roundedto%N)", NULL, &number) && number < (UINT64_C(1) << 53)) {
-		size = (struct frag_figure){ .bytes = number, .there = true };
+		size = (struct frag_message_value){ .bytes = number, .there = true };
 		c = next;
 	}
 	*end = c.at;
@@ -215,7 +215,7 @@ static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag
 		{ NULL, FRAG_SAID_ALL }
 	};
 	struct frag_cursor c = frag_cursor_at(in, at);
-	struct frag_figure size = { .there = false };
+	struct frag_message_value size = { .there = false };
 	uint64_t number;
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms) && !size.there; i++)
@@ -223,7 +223,7 @@ static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag
 	if (!size.there)
 		return false;
 	if (frag_match(&c, "(%NB)", NULL, &number) && number < (UINT64_C(1) << 53))
-		size = (struct frag_figure){ .bytes = number, .there = true };
+		size = (struct frag_message_value){ .bytes = number, .there = true };
 	patterns_note(m, FRAG_SAID_ASKED, size);
 	m->wording = read_pieces(&c, cupy, m) ? FRAG_WORDING_CUPY : FRAG_WORDING_XLA;
 	*end = c.at;
@@ -236,7 +236,7 @@ static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag
 {
 	const bool pool = ends_with(in, at, "poolsizeexceeded(");
 	struct frag_cursor c = frag_cursor_at(in, at);
-	struct frag_figure size;
+	struct frag_message_value size;
 
 	if ((!pool && !ends_with(in, at, "CUDAerror("))
 	    || !frag_match(&c, "failedtoallocate%s)", &size, NULL) || !size.there)

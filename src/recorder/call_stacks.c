@@ -19,7 +19,7 @@ struct stack {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct frag_numbers by_hash;
+static struct frag_int_map by_hash;
 static struct stack *stacks;            /* number 1 is the first */
 static uint64_t count, room;
 

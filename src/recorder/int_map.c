@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-static uint32_t home(const struct frag_numbers *t, uint64_t key)
+static uint32_t home(const struct frag_int_map *t, uint64_t key)
 {
 	return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (t->room - 1);
 }
 
 /* Where the key is, or would be. */
-static uint32_t find(const struct frag_numbers *t, uint64_t key)
+static uint32_t find(const struct frag_int_map *t, uint64_t key)
 {
 	uint32_t i = home(t, key);
 
@@ -18,14 +18,14 @@ static uint32_t find(const struct frag_numbers *t, uint64_t key)
 	return i;
 }
 
-uint64_t frag_numbers_get(const struct frag_numbers *t, uint64_t key)
+uint64_t frag_numbers_get(const struct frag_int_map *t, uint64_t key)
 {
 	return t->room ? t->at[find(t, key)].value : 0;
 }
 
-static bool grow(struct frag_numbers *t)
+static bool grow(struct frag_int_map *t)
 {
-	struct frag_numbers larger = { .room = t->room ? 2 * t->room : 64, .count = t->count };
+	struct frag_int_map larger = { .room = t->room ? 2 * t->room : 64, .count = t->count };
 
 	larger.at = calloc(larger.room, sizeof(*larger.at));
 	if (!larger.at)
@@ -38,7 +38,7 @@ static bool grow(struct frag_numbers *t)
 	return true;
 }
 
-bool frag_numbers_put(struct frag_numbers *t, uint64_t key, uint64_t value)
+bool frag_numbers_put(struct frag_int_map *t, uint64_t key, uint64_t value)
 {
 	uint32_t i;
 
@@ -51,7 +51,7 @@ bool frag_numbers_put(struct frag_numbers *t, uint64_t key, uint64_t value)
 }
 
 /* Those behind it that would no longer be found move up. */
-void frag_numbers_del(struct frag_numbers *t, uint64_t key)
+void frag_numbers_del(struct frag_int_map *t, uint64_t key)
 {
 	const uint32_t mask = t->room - 1;
 	uint32_t hole, i;
@@ -69,8 +69,8 @@ void frag_numbers_del(struct frag_numbers *t, uint64_t key)
 	t->count--;
 }
 
-void frag_numbers_fini(struct frag_numbers *t)
+void frag_numbers_fini(struct frag_int_map *t)
 {
 	free(t->at);
-	*t = (struct frag_numbers){ .at = NULL };
+	*t = (struct frag_int_map){ .at = NULL };
 }

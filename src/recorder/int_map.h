@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct frag_numbers {
+struct frag_int_map {
 	struct frag_number {
 		uint64_t key, value;    /* value 0: nobody's */
 	} *at;
@@ -14,12 +14,12 @@ struct frag_numbers {
 };
 
 /* 0: it has none. */
-uint64_t frag_numbers_get(const struct frag_numbers *t, uint64_t key);
+uint64_t frag_numbers_get(const struct frag_int_map *t, uint64_t key);
 
 /* value is not 0. False where there is no memory. */
-bool frag_numbers_put(struct frag_numbers *t, uint64_t key, uint64_t value);
+bool frag_numbers_put(struct frag_int_map *t, uint64_t key, uint64_t value);
 
-void frag_numbers_del(struct frag_numbers *t, uint64_t key);
-void frag_numbers_fini(struct frag_numbers *t);
+void frag_numbers_del(struct frag_int_map *t, uint64_t key);
+void frag_numbers_fini(struct frag_int_map *t);
 
 #endif

@@ -46,11 +46,11 @@ struct array {
 };
 
 static struct {
-	struct frag_numbers addresses, handles; /* to a block's place + 1 */
-	struct frag_numbers mapped;     /* an address, to a mapping's place + 1 */
-	struct frag_numbers streams, pools;     /* to their numbers */
-	struct frag_numbers events;     /* to an event's place + 1 */
-	struct frag_numbers tags;       /* a caller, to a tag's place + 1 */
+	struct frag_int_map addresses, handles; /* to a block's place + 1 */
+	struct frag_int_map mapped;     /* an address, to a mapping's place + 1 */
+	struct frag_int_map streams, pools;     /* to their numbers */
+	struct frag_int_map events;     /* to an event's place + 1 */
+	struct frag_int_map tags;       /* a caller, to a tag's place + 1 */
 	struct array block, mapping, stream, event, tag;
 	uint64_t free_block, free_mapping;      /* place + 1 */
 	uint32_t stream_count, pool_count;
@@ -187,7 +187,7 @@ void frag_lines_clear(void)
 
 /* Names ------------------------------------------------------------------------- */
 
-static uint32_t number_in(struct frag_numbers *t, uint32_t *count, uint64_t key)
+static uint32_t number_in(struct frag_int_map *t, uint32_t *count, uint64_t key)
 {
 	const uint64_t number = frag_numbers_get(t, key);
 
@@ -300,7 +300,7 @@ static uint64_t new_block(void)
 }
 
 /* It is freed, in the trace too. */
-static void end_block(struct frag_numbers *table, uint64_t key, uint64_t t_ns)
+static void end_block(struct frag_int_map *table, uint64_t key, uint64_t t_ns)
 {
 	const uint64_t place = frag_numbers_get(table, key) - 1;
 	struct block *b = block_at(place);
@@ -313,7 +313,7 @@ static void end_block(struct frag_numbers *table, uint64_t key, uint64_t t_ns)
 }
 
 /* Whoever had this address or handle was freed by a call that nobody saw. */
-static void begin_block(struct frag_numbers *table, struct block block, uint64_t t_ns)
+static void begin_block(struct frag_int_map *table, struct block block, uint64_t t_ns)
 {
 	uint64_t place;
 
@@ -369,7 +369,7 @@ static void add_free(const struct frag_note *n)
 static void add_failed_free(const struct frag_note *n)
 {
 	const bool is_physical = n->op == FRAG_NOTE_RELEASE_FAILED;
-	struct frag_numbers *table = is_physical ? &known.handles : &known.addresses;
+	struct frag_int_map *table = is_physical ? &known.handles : &known.addresses;
 
 	if (frag_numbers_get(table, n->key)) {
 		block_at(frag_numbers_get(table, n->key) - 1)->handles += is_physical;
@@ -598,7 +598,7 @@ void frag_lines_forget(void)
 {
 	const struct array *const arrays[] = { &known.block, &known.mapping, &known.stream,
 					       &known.event, &known.tag };
-	struct frag_numbers *const tables[] = { &known.addresses, &known.handles, &known.mapped,
+	struct frag_int_map *const tables[] = { &known.addresses, &known.handles, &known.mapped,
 						&known.streams, &known.pools, &known.events,
 						&known.tags };
 

@@ -107,7 +107,7 @@ static bool fill_segments(const struct account *a)
 	return m->segments != NULL;
 }
 
-enum frag_life_class frag_held_class(const struct frag_record_buffer *held)
+enum frag_life_class frag_held_class(const struct frag_held_memory *held)
 {
 	enum frag_life_class most = FRAG_LIFE_WEIGHTS;
 
@@ -119,7 +119,7 @@ enum frag_life_class frag_held_class(const struct frag_record_buffer *held)
 
 static int by_held(const void *a, const void *b)
 {
-	const struct frag_record_buffer *x = a, *y = b;
+	const struct frag_held_memory *x = a, *y = b;
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
@@ -128,7 +128,7 @@ static int by_held(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static struct frag_record_buffer *held_of(struct account *a, struct frag_map *map, uint32_t tag,
+static struct frag_held_memory *held_of(struct account *a, struct frag_map *map, uint32_t tag,
 				 uint64_t birth)
 {
 	struct frag_explained *m = a->m;
@@ -139,7 +139,7 @@ static struct frag_record_buffer *held_of(struct account *a, struct frag_map *ma
 	if (!frag_grow(&m->held, &a->held_capacity, (uint64_t)m->held_count + 1,
 		       sizeof(*m->held)) || !frag_map_add(map, tag, m->held_count))
 		return NULL;
-	m->held[m->held_count] = (struct frag_record_buffer){ .number = tag, .oldest = birth };
+	m->held[m->held_count] = (struct frag_held_memory){ .number = tag, .oldest = birth };
 	return &m->held[m->held_count++];
 }
 
@@ -147,7 +147,7 @@ static bool add_held(struct account *a, struct frag_map *map)
 {
 	for (uint32_t k = 0; k < a->scene->block_count; k++) {
 		const struct frag_scene_block *b = &a->scene->blocks[k];
-		struct frag_record_buffer *held;
+		struct frag_held_memory *held;
 
 		if (!frag_is_live(b) || b->slot == FRAG_NO_SLOT)
 			continue;

@@ -55,7 +55,7 @@ struct frag_pinned_segment {
 };
 
 /* What the blocks of one tag hold. */
-struct frag_record_buffer {
+struct frag_held_memory {
 	char *tag;              /* as JSON; NULL: none */
 	uint64_t bytes, blocks, oldest;
 	uint64_t of_class[FRAG_LIFE_CLASSES];   /* bytes */
@@ -102,7 +102,7 @@ struct frag_explained {
 	uint64_t peak;          /* of them, where it is known */
 	struct frag_pinned_segment *segments;   /* the most non-releasable bytes first */
 	uint32_t segment_count;
-	struct frag_record_buffer *held; /* by tag, the most bytes first */
+	struct frag_held_memory *held; /* by tag, the most bytes first */
 	uint32_t held_count;
 	struct frag_folded *folded;     /* where it is asked for; the most bytes first */
 	uint32_t folded_count;
@@ -148,7 +148,7 @@ struct frag_explanation {
 };
 
 /* The class that has most of its bytes; of equals the first. */
-enum frag_life_class frag_held_class(const struct frag_record_buffer *held);
+enum frag_life_class frag_held_class(const struct frag_held_memory *held);
 
 /*
  * Fills in what came of it; frag_explanation_fini() releases it, also where this fails.

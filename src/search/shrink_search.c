@@ -77,11 +77,11 @@ uint32_t frag_reduce_next(const struct frag_reduce *r, uint32_t i)
 	return i;
 }
 
-static int try(struct frag_reduce *r, struct frag_trial *trial, struct frag_error *err)
+static int try(struct frag_reduce *r, struct frag_shrink_trial *trial, struct frag_error *err)
 {
 	int rc;
 
-	*trial = (struct frag_trial){ .events = 0 };
+	*trial = (struct frag_shrink_trial){ .events = 0 };
 	r->tries++;
 	rc = r->try(r->try_ctx, r, trial, err);
 	r->simulated += trial->events;
@@ -161,7 +161,7 @@ static bool may_go_on(struct frag_reduce *r)
 static int try_without(struct frag_reduce *r, uint32_t at, uint32_t count, bool *gone,
 		       struct frag_error *err)
 {
-	struct frag_trial trial;
+	struct frag_shrink_trial trial;
 	int rc;
 
 	FRAG_ASSERT(count && at + count <= r->left_count);
@@ -231,7 +231,7 @@ static int shrink_search_sweep(struct frag_reduce *r, uint32_t length, struct fr
  */
 int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_error *err)
 {
-	struct frag_trial trial;
+	struct frag_shrink_trial trial;
 	uint64_t before = 0;
 	uint32_t over = 0;
 	int rc;

@@ -28,7 +28,7 @@ struct frag_reduce_group {
 struct frag_reduce;
 
 /* What simulating what is left has shown. */
-struct frag_trial {
+struct frag_shrink_trial {
 	uint64_t events;                /* simulated */
 	bool oom;                       /* the last of them ran out of memory */
 	bool cut;                       /* it was enough in between: there is no saying */
@@ -36,7 +36,7 @@ struct frag_trial {
 
 struct frag_reduce {
 	/* Simulates what is left, up to its first out-of-memory. */
-	int (*try)(void *ctx, const struct frag_reduce *r, struct frag_trial *trial,
+	int (*try)(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
 		   struct frag_error *err);
 	void *try_ctx;
 	bool (*enough)(void *ctx);      /* optional: has the search to end as it is? Once is

@@ -45,7 +45,7 @@ static bool is_over(const struct frag_reduce *r)
 /* Feeds the trace until the simulation stops, or it is enough. Counts whole batches. */
 static int shrink_trial_feed(const struct frag_candidate *c, const struct frag_reduce *r,
 			     struct frag_sim *sim, struct frag_trace *trace,
-			     struct frag_trial *trial, struct frag_error *err)
+			     struct frag_shrink_trial *trial, struct frag_error *err)
 {
 	struct frag_batch batch;
 	int rc;
@@ -62,7 +62,7 @@ static int shrink_trial_feed(const struct frag_candidate *c, const struct frag_r
 }
 
 /* Where the first device ran out of memory; other devices may have gone on. */
-static void find_oom(struct frag_sim *sim, struct frag_trial *trial)
+static void find_oom(struct frag_sim *sim, struct frag_shrink_trial *trial)
 {
 	uint32_t devices;
 	const struct frag_result *results = frag_sim_results(sim, false, &devices);
@@ -80,7 +80,7 @@ static void find_oom(struct frag_sim *sim, struct frag_trial *trial)
  * Each trial is a new trace and simulation, so what it shows depends on the events
  * alone. The trace borrows the reading, and ends before it.
  */
-int frag_candidate_try(void *ctx, const struct frag_reduce *r, struct frag_trial *trial,
+int frag_candidate_try(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
 		       struct frag_error *err)
 {
 	const struct frag_candidate *c = ctx;

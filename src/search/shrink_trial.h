@@ -13,7 +13,7 @@ struct frag_candidate {
 };
 
 /* The `try` of a search; ctx is a struct frag_candidate. */
-int frag_candidate_try(void *ctx, const struct frag_reduce *r, struct frag_trial *trial,
+int frag_candidate_try(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
 		       struct frag_error *err);
 
 #endif

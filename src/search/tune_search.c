@@ -586,7 +586,7 @@ static int find_places(struct frag_tune *t, struct frag_error *err)
 
 		for (uint32_t d = 0; d < frag_tape_info(source->tape)->device_count; d++)
 			if (!source->devices[d].host)
-				t->places[t->place_count++] = (struct frag_place){
+				t->places[t->place_count++] = (struct frag_tune_place){
 					.source = i, .device = d,
 				};
 		if (i + 1 == t->source_count)
@@ -637,7 +637,7 @@ static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 static int find_floor(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_tune *t = ctx;
-	struct frag_place *place = &t->places[index];
+	struct frag_tune_place *place = &t->places[index];
 	const struct frag_fit_case *s = &survival_of(t, 0, index)->subject;
 	const struct frag_device_figures *d = &s->devices[s->device];
 	struct frag_interval run;

@@ -55,7 +55,7 @@ struct frag_tune {
 	bool no_headroom;               /* nothing qualified with it, and it was given up */
 	/* what is known: a survival for each choice and place, a place being a device of a source */
 	struct frag_fit_intervals *survivals;
-	struct frag_place {
+	struct frag_tune_place {
 		uint32_t source, device;
 		uint64_t floor;
 		struct frag_tape *part; /* of the device alone; NULL: the source's */

@@ -127,7 +127,7 @@ enum frag_plan_kind {
 };
 
 /* One record. Its number in the plan is its step. */
-struct frag_plan {
+struct frag_snapshot_plan {
 	uint32_t index;         /* of the device's log, of held, or of the remarks */
 	uint32_t id;
 	uint32_t calls_end;     /* device calls of the log up to and with this step */
@@ -161,7 +161,7 @@ struct frag_snapshot {
 	enum frag_stacks stacks;
 	struct frag_stack_table table;       /* whole ones, made as they are asked for */
 	uint32_t *stack_of, *frame_of;  /* its numbers, by number of list, and of dict */
-	struct frag_plan *plan;
+	struct frag_snapshot_plan *plan;
 	uint32_t plan_count, plan_capacity;
 	struct frag_initial *initial;   /* of all devices */
 	uint32_t initial_count;
@@ -192,7 +192,7 @@ int frag_snapshot_begin(struct frag_snapshot *s);
 int frag_snapshot_plan(struct frag_snapshot *s);
 
 /* When the log has the record; only where it has times. */
-double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan *p);
+double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_snapshot_plan *p);
 
 /* A line of the plan's records that keeps its order: a device's, or the remarks. */
 struct frag_plan_line {

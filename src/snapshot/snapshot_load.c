@@ -14,7 +14,7 @@
 #define SMALL_REQUEST (UINT64_C(1) << 20)
 /* Memory for an event or block, at the most: the log, what rewinding keeps, the plan. */
 #define MADE_OF_ONE (2 * (sizeof(struct frag_logged) + sizeof(struct frag_live_block)          \
-			  + sizeof(struct frag_plan)))
+			  + sizeof(struct frag_snapshot_plan)))
 
 /* Which element of the file is looked at, for messages. */
 struct place {

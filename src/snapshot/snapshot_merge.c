@@ -8,7 +8,7 @@
  * Blocks of the first state are older than any time of the log, so they have its
  * first.
  */
-double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_plan *p)
+double frag_snapshot_time(const struct frag_snapshot *s, const struct frag_snapshot_plan *p)
 {
 	const struct frag_snap_device *d = &s->devices[p->device];
 
@@ -67,7 +67,7 @@ static bool is_one_line(const struct frag_snapshot *s, const struct frag_plan_li
 static bool snapshot_merge_merge(struct frag_snapshot *s, struct frag_plan_line *lines,
 				 uint32_t count)
 {
-	struct frag_plan *merged = malloc(((size_t)s->plan_count + 1) * sizeof(*merged));
+	struct frag_snapshot_plan *merged = malloc(((size_t)s->plan_count + 1) * sizeof(*merged));
 	struct frag_plan_line *line;
 	uint32_t used = 0;
 

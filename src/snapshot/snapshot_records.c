@@ -55,7 +55,7 @@ static bool snapshot_records_add(struct walk *w, enum frag_plan_kind kind, uint3
 	if (!frag_grow(&s->plan, &s->plan_capacity, (uint64_t)s->plan_count + 1,
 		       sizeof(*s->plan)))
 		return false;
-	s->plan[s->plan_count++] = (struct frag_plan){
+	s->plan[s->plan_count++] = (struct frag_snapshot_plan){
 		.kind = (uint8_t)kind, .device = (uint16_t)w->device, .index = index, .id = id,
 		.calls_end = w->d->call_count,
 	};
@@ -122,8 +122,8 @@ static void find_pool(struct walk *w, struct frag_logged *e)
  */
 static void put_behind(struct walk *w, uint32_t records)
 {
-	struct frag_plan *first = w->s->plan + w->s->plan_count - records - w->completes;
-	struct frag_plan request[2];
+	struct frag_snapshot_plan *first = w->s->plan + w->s->plan_count - records - w->completes;
+	struct frag_snapshot_plan request[2];
 
 	FRAG_ASSERT(records <= 2 && w->s->plan_count >= records + w->completes);
 	if (!w->waited)
@@ -394,8 +394,8 @@ static bool find_last_uses(struct walk *w)
 static bool let_go(struct walk *w, uint32_t i)
 {
 	const uint32_t pool = w->d->log[i].pool;
-	struct frag_plan *first;
-	struct frag_plan record;
+	struct frag_snapshot_plan *first;
+	struct frag_snapshot_plan record;
 
 	if (!pool || pool == FRAG_NO_POOL || w->last_use[pool] > i)
 		return true;

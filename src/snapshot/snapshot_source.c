@@ -51,7 +51,7 @@ static void put_stream(struct frag_record *rec, uint64_t stream)
 
 /* An operation that is a device's. */
 static void snapshot_source_put_device(struct source *src, struct frag_record *rec,
-				       const struct frag_plan *p, enum frag_op op)
+				       const struct frag_snapshot_plan *p, enum frag_op op)
 {
 	rec->op = op;
 	rec->members = FRAG_HAS_OP;
@@ -62,7 +62,7 @@ static void snapshot_source_put_device(struct source *src, struct frag_record *r
 }
 
 static void snapshot_source_put_alloc(struct source *src, struct frag_record *rec,
-				      const struct frag_plan *p, uint64_t size, uint64_t stream,
+				      const struct frag_snapshot_plan *p, uint64_t size, uint64_t stream,
 				      uint32_t pool)
 {
 	rec->op = FRAG_OP_ALLOC;
@@ -94,7 +94,7 @@ static enum frag_add put_tag(struct source *src, struct frag_record *rec, uint32
 }
 
 static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
-				    const struct frag_plan *p)
+				    const struct frag_snapshot_plan *p)
 {
 	const struct frag_snap_device *d = &src->s.devices[p->device];
 	const struct frag_live_block *h = &d->first_live[p->index];
@@ -136,7 +136,7 @@ static enum frag_add name_remark(struct frag_snapshot *s, struct frag_annotation
 
 /* Named by the annotation, by the note of its event, or by the action; cut to NAME_MAX. */
 static enum frag_add snapshot_source_put_mark(struct source *src, struct frag_record *rec,
-					      const struct frag_plan *p)
+					      const struct frag_snapshot_plan *p)
 {
 	struct frag_snapshot *s = &src->s;
 	const struct frag_logged *e;
@@ -167,7 +167,7 @@ static enum frag_add snapshot_source_put_mark(struct source *src, struct frag_re
 }
 
 static enum frag_add put_logged(struct source *src, struct frag_record *rec,
-				const struct frag_plan *p)
+				const struct frag_snapshot_plan *p)
 {
 	const struct frag_logged *e = &src->s.devices[p->device].log[p->index];
 
@@ -176,7 +176,7 @@ static enum frag_add put_logged(struct source *src, struct frag_record *rec,
 }
 
 static void snapshot_source_put_time(struct source *src, struct frag_record *rec,
-				     const struct frag_plan *p)
+				     const struct frag_snapshot_plan *p)
 {
 	char *text = src->t_text[src->last % STRETCH];
 
@@ -199,7 +199,7 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 {
 	struct source *src = state;
 	enum frag_add added = FRAG_ADDED;
-	const struct frag_plan *p;
+	const struct frag_snapshot_plan *p;
 
 	FRAG_ASSERT(src->at <= src->stretch_end && src->stretch_end <= src->s.plan_count);
 	(void)kind;
@@ -257,7 +257,7 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 static void source_where(void *state, uint64_t at, char *buf, uint32_t size)
 {
 	const struct source *src = state;
-	const struct frag_plan *p;
+	const struct frag_snapshot_plan *p;
 
 	if (at >= src->s.plan_count) {
 		snprintf(buf, size, "%s", src->s.whole.path);
@@ -537,7 +537,7 @@ static int snapshot_source_make(struct source *src)
 static void snapshot_source_find_end(const struct frag_snapshot *s, struct frag_reading *out)
 {
 	for (uint32_t i = 0; i < s->plan_count; i++) {
-		const struct frag_plan *p = &s->plan[i];
+		const struct frag_snapshot_plan *p = &s->plan[i];
 		const struct frag_snap_device *d = &s->devices[p->device];
 
 		if (p->kind != FRAG_PLAN_OOM || p->index != d->last_oom)

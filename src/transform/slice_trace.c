@@ -42,7 +42,7 @@ void frag_cut_fini(struct frag_cut *c)
 	frag_map_fini(&c->pools);
 }
 
-static bool at_place(const struct frag_place *place, const struct frag_event *ev)
+static bool at_place(const struct frag_slice_place *place, const struct frag_event *ev)
 {
 	switch (place->kind) {
 	case FRAG_PLACE_STEP:

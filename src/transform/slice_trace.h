@@ -13,7 +13,7 @@
 #include "trace/trace_formats.h"
 
 /* A place in a trace: the first event that a step, a time or a mark fits. */
-struct frag_place {
+struct frag_slice_place {
 	enum { FRAG_PLACE_NONE, FRAG_PLACE_STEP, FRAG_PLACE_TIME, FRAG_PLACE_MARK } kind;
 	uint64_t step;
 	double t;
@@ -23,7 +23,7 @@ struct frag_place {
 struct frag_cut_block;
 
 struct frag_cut {
-	struct frag_place from, to;     /* the first is in, the last is not */
+	struct frag_slice_place from, to;     /* the first is in, the last is not */
 	uint32_t device;                /* the only one kept; FRAG_ALL: all */
 	/* its own */
 	bool begun, ended;

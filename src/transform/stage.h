@@ -30,7 +30,7 @@ struct frag_stage_ops {
 
 struct frag_stage {
 	const struct frag_stage_ops *ops;
-	const struct frag_change *change;
+	const struct frag_what_if_change *change;
 	struct frag_chain *chain;
 	struct frag_stage *next;        /* NULL: what it gives comes out of the chain */
 	bool ended;

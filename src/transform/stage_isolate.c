@@ -60,7 +60,7 @@ static void isolate_fini(struct frag_stage *s)
 static uint32_t stage_isolate_class_of(struct frag_stage *s, const struct frag_item *item)
 {
 	struct isolate *o = s->state;
-	const struct frag_change *c = s->change;
+	const struct frag_what_if_change *c = s->change;
 	uint32_t class = 0;
 
 	if (c->by == FRAG_BY_LIFE)
@@ -83,7 +83,7 @@ static uint32_t stage_isolate_class_of(struct frag_stage *s, const struct frag_i
 static struct frag_text class_name(const struct frag_stage *s, const struct frag_item *item,
 				   uint32_t class, char buf[64])
 {
-	const struct frag_change *c = s->change;
+	const struct frag_what_if_change *c = s->change;
 
 	if (c->by == FRAG_BY_TAG && !c->glob)
 		return item->rec.tag;

@@ -41,7 +41,7 @@ static void sizes_fini(struct frag_stage *s)
 static int scale(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
 {
 	__extension__ typedef unsigned __int128 wide;
-	const struct frag_change *c = s->change;
+	const struct frag_what_if_change *c = s->change;
 	struct frag_item changed = *item;
 	const wide size = ((wide)item->rec.size * c->numerator + c->denominator - 1)
 			  / c->denominator;

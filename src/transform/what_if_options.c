@@ -36,7 +36,7 @@ static bool read_number(const char *text, bool point, uint64_t *value, uint64_t 
 	return digits && text[-1] != '.';
 }
 
-int frag_change_factor(struct frag_change *c, const char *value, struct frag_error *err)
+int frag_change_factor(struct frag_what_if_change *c, const char *value, struct frag_error *err)
 {
 	const char *end;
 	uint64_t one;
@@ -57,7 +57,7 @@ static int no_isolation(const char *value, struct frag_error *err)
 }
 
 /* "1MiB,20MiB": each larger than the one before. */
-static int read_limits(struct frag_change *c, const char *value, const char *text,
+static int read_limits(struct frag_what_if_change *c, const char *value, const char *text,
 		       struct frag_error *err)
 {
 	for (;; text++) {
@@ -79,7 +79,7 @@ static int read_limits(struct frag_change *c, const char *value, const char *tex
 	}
 }
 
-int frag_change_isolation(struct frag_change *c, const char *value, struct frag_error *err)
+int frag_change_isolation(struct frag_what_if_change *c, const char *value, struct frag_error *err)
 {
 	if (strcmp(value, "by=life") == 0) {
 		c->by = FRAG_BY_LIFE;

@@ -29,7 +29,7 @@ enum frag_change_by { FRAG_BY_TAG, FRAG_BY_LIFE, FRAG_BY_SIZE };
 
 #define FRAG_CHANGE_LIMITS 8            /* of sizes by which blocks are isolated */
 
-struct frag_change {
+struct frag_what_if_change {
 	enum frag_change_kind kind;
 	uint64_t numerator, denominator;        /* scale, shard: of a size */
 	uint64_t bytes;                 /* split: of a piece; preallocate */
@@ -44,8 +44,8 @@ struct frag_change {
 };
 
 /* What follows --scale: a decimal number or a fraction, 0.5 or 1/3, above 0. -FRAG_EUSAGE */
-int frag_change_factor(struct frag_change *c, const char *value, struct frag_error *err);
+int frag_change_factor(struct frag_what_if_change *c, const char *value, struct frag_error *err);
 /* What follows --isolate. -FRAG_EUSAGE */
-int frag_change_isolation(struct frag_change *c, const char *value, struct frag_error *err);
+int frag_change_isolation(struct frag_what_if_change *c, const char *value, struct frag_error *err);
 
 #endif

@@ -97,7 +97,7 @@ static bool has_tag_like(struct frag_chain *chain, const struct frag_item *item,
 
 bool frag_stage_fits(struct frag_stage *s, const struct frag_item *item)
 {
-	const struct frag_change *c = s->change;
+	const struct frag_what_if_change *c = s->change;
 
 	if (c->glob && !has_tag_like(s->chain, item, c->glob))
 		return false;
@@ -166,7 +166,7 @@ static int what_if_trace_put_event(struct frag_chain *chain, const struct frag_r
 /* A glob or a mark that is nowhere is a mistake; what changes nothing may be none. */
 static int what_if_trace_judge(const struct frag_stage *s, struct frag_error *err)
 {
-	const struct frag_change *c = s->change;
+	const struct frag_what_if_change *c = s->change;
 	const struct frag_log *log = &s->chain->options.log;
 	char message[400];
 
@@ -303,7 +303,7 @@ static void close_chain(void *state)
 }
 
 static bool add_stage(struct frag_chain *chain, const struct frag_stage_ops *ops,
-		      const struct frag_change *change)
+		      const struct frag_what_if_change *change)
 {
 	struct frag_stage *s = &chain->stages[chain->count++];
 
@@ -316,13 +316,13 @@ static bool add_stage(struct frag_chain *chain, const struct frag_stage_ops *ops
 }
 
 /* Does it ask how long blocks live? */
-static bool asks_lives(const struct frag_change *c)
+static bool asks_lives(const struct frag_what_if_change *c)
 {
 	return c->kind == FRAG_CHANGE_HOIST || c->life != FRAG_LIVES_ANY
 	       || (c->kind == FRAG_CHANGE_ISOLATE && c->by == FRAG_BY_LIFE);
 }
 
-static bool what_if_trace_add_change(struct frag_chain *chain, const struct frag_change *change)
+static bool what_if_trace_add_change(struct frag_chain *chain, const struct frag_what_if_change *change)
 {
 	static const struct frag_stage_ops *const stages[FRAG_CHANGE_KINDS] = {
 		[FRAG_CHANGE_SCALE] = &frag_stage_sizes, [FRAG_CHANGE_SPLIT] = &frag_stage_sizes,
@@ -372,7 +372,7 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 	return frag_fail_nomem(err);
 }
 
-char *frag_changed_meta(const struct frag_change *changes, uint32_t count, struct frag_text old)
+char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t count, struct frag_text old)
 {
 	size_t room = 40;
 	char *body, *p, *meta;

@@ -13,7 +13,7 @@
 #include "transform/what_if_options.h"
 
 struct frag_changed_options {
-	const struct frag_change *changes;      /* borrowed, as long as the trace lives */
+	const struct frag_what_if_change *changes;      /* borrowed, as long as the trace lives */
 	uint32_t count;
 	/* optional: each batch of the trace as it is, before it is changed */
 	int (*batch)(void *ctx, const struct frag_batch *batch, struct frag_error *err);
@@ -32,6 +32,6 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 
 /* A member `what_if` at the head of a "meta" names the changes; `old` may have no text. The
  * caller's to free; NULL: memory is short. */
-char *frag_changed_meta(const struct frag_change *changes, uint32_t count, struct frag_text old);
+char *frag_changed_meta(const struct frag_what_if_change *changes, uint32_t count, struct frag_text old);
 
 #endif

@@ -170,7 +170,7 @@ static void take_hint(struct verify *v, const struct frag_difference *d, uint32_
  * A block of the first state is no decision: where it is not as recorded, it could
  * not be restored, and later decisions may differ for it.
  */
-static void judge_step(struct verify *v, const struct frag_plan *p, const struct frag_step *step)
+static void judge_step(struct verify *v, const struct frag_snapshot_plan *p, const struct frag_step *step)
 {
 	struct frag_logged_device *l = &v->logged[p->device];
 	const struct frag_snap_device *d = &v->snapshot->devices[p->device];
@@ -196,7 +196,7 @@ static void judge_step(struct verify *v, const struct frag_plan *p, const struct
 	}
 }
 
-static bool is_private(const struct frag_snapshot *s, const struct frag_plan *p)
+static bool is_private(const struct frag_snapshot *s, const struct frag_snapshot_plan *p)
 {
 	const struct frag_snap_device *d = &s->devices[p->device];
 	uint32_t pool;
@@ -223,7 +223,7 @@ static bool make_slot(struct verify *v, uint32_t slot)
  */
 static int run_step(struct verify *v, const struct frag_event *ev, struct frag_error *err)
 {
-	const struct frag_plan *p = &v->snapshot->plan[ev->step];
+	const struct frag_snapshot_plan *p = &v->snapshot->plan[ev->step];
 	struct frag_logged_device *l = &v->logged[p->device];
 	struct frag_step step = { .event = ev, .device = p->device };
 	int rc;

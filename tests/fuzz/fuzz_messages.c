@@ -27,7 +27,7 @@ static void must(int good, const char *what)
 	abort();
 }
 
-static void check_figure(const struct frag_figure *figure)
+static void check_figure(const struct frag_message_value *figure)
 {
 	must(!figure->there || figure->bytes < UINT64_C(1) << 62, "no device has so many bytes");
 }

@@ -17,7 +17,7 @@
 #define CHANGES 3
 #define EVENTS_MAX 200000       /* of a changed trace: blocks may come to many pieces */
 
-static const struct frag_change changes[] = {
+static const struct frag_what_if_change changes[] = {
 	{ .kind = FRAG_CHANGE_SCALE, .numerator = 1, .denominator = 3, .text = "scale" },
 	{ .kind = FRAG_CHANGE_SCALE, .numerator = 2, .denominator = 1, .life = FRAG_LIVES_SHORT,
 	  .text = "scale short" },
@@ -69,7 +69,7 @@ static int open_bytes(struct frag_trace **trace, int fd, struct frag_error *err)
 	return frag_trace_open(trace, path, &options, err);
 }
 
-static void change(int fd, const struct frag_change *chosen, uint32_t count, bool sizes_only,
+static void change(int fd, const struct frag_what_if_change *chosen, uint32_t count, bool sizes_only,
 		   uint64_t wanted)
 {
 	const struct frag_changed_options o = { .changes = chosen, .count = count };
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct frag_change chosen[CHANGES];
+	struct frag_what_if_change chosen[CHANGES];
 	struct frag_error err = { .code = 0 };
 	struct frag_trace *plain;
 	uint32_t count = 0;

@@ -20,6 +20,7 @@ import readers  # noqa: E402
 import modules  # noqa: E402
 import scenarios  # noqa: E402
 import steps  # noqa: E402
+import tags  # noqa: E402
 import tree  # noqa: E402
 from tap import Tap  # noqa: E402
 
@@ -30,7 +31,7 @@ def main(argv: list[str]) -> int:
         return 2
     tree.PROGRAM = Path(argv[1]).resolve()
     tap = Tap()
-    for part in (policies, commands, readers, forms, scenarios, headers, modules, steps):
+    for part in (policies, commands, readers, forms, scenarios, headers, modules, steps, tags):
         part.check(tap)
     return tap.finish()
 

@@ -22,7 +22,7 @@ struct rule {
 	uint64_t tries_left;    /* then it is enough */
 };
 
-static int try_rule(void *ctx, const struct frag_reduce *r, struct frag_trial *trial,
+static int try_rule(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
 		    struct frag_error *err)
 {
 	const struct rule *rule = ctx;
@@ -92,7 +92,7 @@ static uint32_t count_left(const struct frag_reduce *r)
 /* Without any one of what is left there is no out-of-memory, but with all of it. */
 static void check_minimal(struct frag_reduce *r, struct rule *rule)
 {
-	struct frag_trial trial = { .oom = false };
+	struct frag_shrink_trial trial = { .oom = false };
 
 	try_rule(rule, r, &trial, NULL);
 	assert_true(trial.oom);
@@ -221,7 +221,7 @@ static void a_search_that_has_to_end_keeps_what_it_has(void **state)
 
 	(void)state;
 	for (uint32_t tries = 0; tries < 12; tries++) {
-		struct frag_trial trial = { .oom = false };
+		struct frag_shrink_trial trial = { .oom = false };
 
 		rule = (struct rule){ 500, 3, .last = BLOCKS_MAX, .tries_left = tries + 1 };
 		rule.needed[17] = rule.needed[300] = rule.needed[499] = true;
