@@ -14,7 +14,7 @@
 #include "answers/oom_text.h"
 
 #define OOMS_SHOWN 5
-#define FIGURES 50              /* columns of the table beside the name, status among them */
+#define FIGURES 55              /* columns of the table beside the name, status among them */
 #define WORTH_A_ROW 0.05        /* of what is reserved */
 
 bool frag_report_has_remedy(const struct frag_report_run *runs, uint32_t count, uint32_t i)
@@ -81,7 +81,7 @@ static size_t longer(size_t width, const char *word)
 /* The table's first column. */
 static int status_width(const struct frag_report *r)
 {
-	size_t width = strlen("status");
+	size_t width = strlen("result");
 
 	for (uint32_t i = 0; i < r->run_count; i++)
 		width = longer(width, status_word(r, r->runs[i].result));
@@ -546,9 +546,9 @@ void frag_print_verdict(const struct frag_report *r, FILE *f)
 
 /* requested and reserved: peaks; UINT64_MAX: not known. */
 static void print_setting(const struct frag_report *r, const char *status, const char *name,
-			  int width, uint64_t requested, uint64_t reserved, uint64_t lost, FILE *f)
+			  int width, uint64_t requested, uint64_t reserved, FILE *f)
 {
-	const uint64_t figures[] = { requested, reserved, lost };
+	const uint64_t figures[] = { requested, reserved };
 	const bool bad = strcmp(status, "OOM") == 0;
 
 	fprintf(f, "%s%-*s%s  ", bad ? frag_color_code(r->colour, INK_RED) : "", status_width(r),
@@ -558,9 +558,12 @@ static void print_setting(const struct frag_report *r, const char *status, const
 	else
 		fprintf(f, "%-*s", width, name);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		fprintf(f, "  %12s", figures[i] == UINT64_MAX ? "-"
-			: SIZE(figures[i]));
-	putc('\n', f);
+		fprintf(f, "  %12s", figures[i] == UINT64_MAX ? "-" : SIZE(figures[i]));
+	if (requested == UINT64_MAX || reserved == UINT64_MAX || reserved < requested)
+		fprintf(f, "  %17s\n", "-");
+	else
+		frag_fprintf(f, "  %10s %5.1f%%\n", SIZE(reserved - requested),
+			     percent(reserved - requested, requested));
 }
 
 /* The remedy of a run, in conf; false where there is none, or a run before it has the same. */
@@ -596,7 +599,7 @@ static void print_remedy_row(const struct frag_report *r, uint32_t i, int width,
 	else
 		snprintf(name, sizeof(name), "%s", conf);
 	print_setting(r, good_word(r, r->runs[i].result), name, width, remedy->requested,
-		      remedy->reserved, remedy->wasted, f);
+		      remedy->reserved, f);
 }
 
 static size_t longest_remedy(const struct frag_report *r)
@@ -615,8 +618,8 @@ void frag_print_settings(const struct frag_report *r, FILE *f)
 {
 	const int width = frag_name_width(r, longest_remedy(r), FIGURES);
 
-	fprintf(f, "\n%-*s  %-*s  %12s  %12s  %12s\n", status_width(r), "status", width, "setting",
-		"requested", "reserved", "wasted");
+	fprintf(f, "\n%-*s  %-*s  %12s  %12s  %17s\n", status_width(r), "result", width,
+		"setting", "requested", "reserved", "overhead");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_diagnosis *a = answer_of(r, i);
@@ -627,8 +630,7 @@ void frag_print_settings(const struct frag_report *r, FILE *f)
 
 		frag_report_name(r, run, name);
 		print_setting(r, status_word(r, run), name, width, requested,
-			      whole ? run->peak.reserved : UINT64_MAX,
-			      whole && !run->last.opaque ? run->at_peak.wasted : UINT64_MAX, f);
+			      whole ? run->peak.reserved : UINT64_MAX, f);
 		print_remedy_row(r, i, width, f);
 	}
 }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "search/diagnose_run.h"
 #include "policy/alloc_conf_text.h"
+#include "metrics/result.h"
 
 /* The words of the report's first line. */
 static const char *verdict_of(const struct frag_result *r)
@@ -340,6 +341,7 @@ static void result_write_put_run(struct frag_node_ref runs, const struct frag_re
 		if (k->unit == FRAG_METRIC_PERCENT)
 			put_distribution(run, k->name, frag_metric_distribution_of(r, k));
 	frag_json_u64(run, "lower_bound", r->lower_bound);
+	frag_json_u64(run, "overhead_bytes", frag_result_overhead(r));
 	counts = frag_json_object(run, "counts");
 #define X(name) frag_json_u64(counts, #name, r->counts.name);
 	FRAG_COUNTS(X)

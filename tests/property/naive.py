@@ -381,6 +381,7 @@ class Run:
         for name in PERCENTAGES:
             run[name] = distribution([m[name] for _, m in self.rows], times)
         run["lower_bound"] = peak["requested"]
+        run["overhead_bytes"] = peak["reserved"] - peak["requested"]
         run["counts"] = self.policy.counts
         run["oom"] = self.ooms
         run["marks"] = self.marks
