@@ -71,7 +71,7 @@ def tables(folder, columns):
         out = run(folder, *words, env=env)
         text = out.out.decode()
     equal(out.status, 0, 'status')
-    return text[text.index('\nstatus'):text.index('\n\nbestfit over')]
+    return text[text.index('\nresult'):text.index('\n\nbestfit over')]
 
 
 @cases(60, 80, 100, 130, 200)
