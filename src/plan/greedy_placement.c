@@ -206,7 +206,9 @@ static uint64_t find_gap(const struct frag_greedy *shelf, uint64_t bytes, bool b
 {
 	uint64_t top = 0, found = UINT64_MAX, smallest = UINT64_MAX;
 
-	for (const struct frag_shelf_range *r = shelf->met; r < shelf->met + shelf->met_count; r++) {
+	for (uint32_t k = 0; k < shelf->met_count; k++) {
+		const struct frag_shelf_range *r = &shelf->met[k];
+
 		if (r->from > top && r->from - top >= bytes && r->from - top < smallest) {
 			if (!best)
 				return top;
