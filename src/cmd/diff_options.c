@@ -206,6 +206,27 @@ static int check_standard_input(const struct frag_diff_options *o, const struct 
 	return standard > 1 ? frag_usage(cmd, "standard input can be read only once", err) : 0;
 }
 
+/*
+ * A single policy without a baseline has no changes. Refuses conditions on changes, and --gate
+ * unless another condition can be judged.
+ */
+static int check_single(const struct frag_diff_options *o, const struct frag_cmd *cmd,
+			struct frag_error *err)
+{
+	bool judged = false;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < o->run.condition_count && !rc; i++) {
+		if (o->run.conditions[i].of_gate)
+			continue;
+		rc = frag_condition_absolute(&o->run.conditions[i], err);
+		judged = true;
+	}
+	return rc || !o->gate || judged ? rc
+		: frag_usage(cmd, "--gate has nothing to compare: one policy and no baseline;"
+			     " add --baseline FILE or a second --policy", err);
+}
+
 /* Everything that can be wrong with the command line is found before a trace is read. */
 int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			    char **operands, int count, struct frag_error *err)
@@ -230,10 +251,6 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	if (!simulate && count != 2)
 		return frag_usage(cmd, "which policies (-p) on which traces, or which two results?",
 				  err);
-	if (o->gate && simulate && !o->baseline && o->run.choice_count < 2
-	    && o->run.conditions[0].of_gate)
-		return frag_usage(cmd, "--gate has nothing to compare: one policy and no baseline;"
-				  " add --baseline FILE or a second --policy", err);
 	if (!simulate && o->run.profile_path)
 		return frag_usage(cmd, "--profile is for what is simulated now (-p)", err);
 	if (o->smallest && (!simulate || o->baseline))
@@ -251,8 +268,10 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	rc = o->run.html ? add_page(o, err) : 0;
 	rc = rc ? rc : check_standard_input(o, cmd, err);
 	rc = rc ? rc : check_outputs(o, cmd, err);
-	return rc || o->files || (o->run.setting_count && !o->run.choice_count) ? rc
-		: frag_run_settings(&o->run, true, err);
+	if (!rc && !o->files && !(o->run.setting_count && !o->run.choice_count))
+		rc = frag_run_settings(&o->run, true, err);
+	return rc || o->files || o->baseline || o->run.choice_count > 1 ? rc
+		: check_single(o, cmd, err);
 }
 
 static bool has_policy(const struct frag_run_options *run, const char *text)

@@ -82,6 +82,9 @@ def test_conditions(way, call, folder, env):
     TAP.result(f'{way}: one trace by its name', faults(
         call(place, env, trace='my traces/c.ndjson\n', policy='direct\nbestfit',
              conditions='peak.reserved > 2GiB'), 0, absent=('a b.ndjson',)))
+    change = call(place, env, trace=both, policy='direct', conditions='peak.reserved > +5%')
+    TAP.ok(change.status == 2 and 'a change, which needs a baseline' in change.output,
+           f'{way}: a change without a baseline is no gate', change)
     missing = call(place, env, trace='none/*.ndjson')
     TAP.ok(missing.status and 'none/*.ndjson: No such file' in missing.output,
            f'{way}: a pattern without a file', missing)
@@ -94,6 +97,17 @@ def test_baseline(way, call, program, folder, env):
     write_trace(place / 'my traces' / 'c.ndjson', 2 * GIB)
     TAP.result(f'{way}: worse than the baseline', faults(
         call(place, env, baseline='base.json'), 1, 'c.ndjson', "'peak.reserved > +0%'"))
+    TAP.result(f'{way}: a subset that has it', faults(
+        call(place, env, baseline='base.json', trace='my traces/c*'), 1, 'c.ndjson',
+        absent=('a b.ndjson, direct: peak',)))
+    TAP.result(f'{way}: a subset without it', faults(
+        call(place, env, baseline='base.json', trace='my traces/a*'), 0))
+    write_trace(place / 'my traces' / 'new.ndjson', 5 * GIB)
+    TAP.result(f'{way}: a trace that the baseline does not have', faults(
+        call(place, env, baseline='base.json', trace='my traces/new.ndjson'), 1, 'new.ndjson'))
+    missing = call(place, env, baseline='none.json', trace='my traces/*')
+    TAP.ok(missing.status == 4 and 'none.json' in missing.output,
+           f'{way}: a baseline that is not there', missing)
 
 
 def test_record(way, call, folder, env):
@@ -135,6 +149,10 @@ def main(argv):
         update(program, place)
         (place / 'base.json').rename(place / 'traces/baseline.json')
         TAP.result('github.yml', faults(play.workflow('scripts/ci/github.yml', place, env), 0))
+        write_trace(place / 'my traces' / 'c.ndjson', 2 * GIB)
+        TAP.result('github.yml: worse than the baseline', faults(
+            play.workflow('scripts/ci/github.yml', place, env), 1, 'c.ndjson',
+            "'peak.reserved > +0%'"))
         wheel = play.action(bare(folder, 'package'), env, trace='my traces/*', package='./my.whl')
         told = (folder / 'installed').read_text(encoding='utf-8').splitlines()
         TAP.ok(not wheel.status and told[-1].endswith(' ./my.whl') and all(

@@ -24,6 +24,7 @@ PRINTING = {
     'steps of two policies': ('run', '--steps', '-', '-p', 'buddy', '-p', 'direct', 'good.ndjson'),
     'placements': ('run', '--placements', '-', 'good.ndjson'),
     'a result': ('run', '--json', '-', 'good.ndjson'),
+    'completions': ('complete', '--', 'run', '-'),
     'the list of policies': ('policies',),
     'the list as JSON': ('policies', '--json', '-'),
     'the version': ('--version',),

@@ -251,13 +251,24 @@ def check_usage(tap: Tap, stage: Stage) -> None:
         ('--output', 'csv', 'a', 'b'), ('--output', 'yaml:x', 'a', 'b'), ('--output', ':x', 'a', 'b'),
         ('--format', 'csv', '--output', 'json:-', 'a', 'b'), ('-b', '-', '--update-baseline'),
         ('--alloc-conf', 'x', 'a', 'b'), ('-p', 'bestfit', '--threads', '-1', 'model.ndjson'),
-        ('-b', '-', '-p', 'bestfit', '-'), ('-p', 'bestfit', '--gate', 'model.ndjson'))
+        ('-b', '-', '-p', 'bestfit', '-'), ('-p', 'bestfit', '--gate', 'model.ndjson'),
+        ('-p', 'bestfit', '--fail-if', 'peak.reserved > +5%', 'model.ndjson'),
+        ('-p', 'bestfit', '--fail-if', 'oom > 0', '--fail-if', 'any > +0', 'model.ndjson'),
+        ('--gate', '--alloc-conf', 'max_split_size_mb:100', 'model.ndjson'))
     faults = []
     for args in cases:
         done = stage.run('diff', *args, statuses=(0, 1, 2, 3, 4, 5, 6))
         if done.returncode != 2 or done.stderr.count('\n') != 1 or done.stdout:
             faults.append(f'{args}: {done.returncode}: {done.stderr}')
     tap.result(f'{len(cases)} wrong usages', faults)
+    compared = (
+        ('-p', 'bestfit', '--gate', '--fail-if', 'oom > 0', 'model.ndjson'),
+        ('-p', 'bestfit', '--fail-if', 'oom > 0', '--gate', 'model.ndjson'),
+        ('--gate', '--alloc-conf', 'max_split_size_mb:100', '--alloc-conf', 'max_split_size_mb:200',
+         'model.ndjson'))
+    tap.result('a gate with something to judge is no wrong usage', [
+        f'{args}: {done.returncode}: {done.stderr}' for args in compared
+        if (done := stage.run('diff', *args, statuses=(0, 1, 2))).returncode])
 
 
 def check_own_baseline(tap: Tap, stage: Stage) -> None:
