@@ -5,13 +5,14 @@ import functools
 import json
 import os
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
 from pathlib import Path
 from typing import Any, Union
 
 from ._documents import Document, Record, Results, Run, read
-from ._program import ConditionError, call
+from ._program import ConditionError, FragsimError, call
 from ._program import folder as temporary
 from ._traces import Source, Trace, given
 
@@ -44,6 +45,22 @@ def on_device(device: str | int | None, context: str | int | None) -> dict[str, 
             "context_bytes": _bytes(context)}
 
 
+def _without_timeout(options: Mapping[str, Option]) -> tuple[dict[str, Option], float | None]:
+    """The options of the program, and the seconds that it has. Raises FragsimError (2)."""
+    rest = dict(options)
+    given = rest.pop("timeout", None)
+    if given is None:
+        return rest, None
+    try:
+        seconds = float(given)      # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        seconds = 0
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise FragsimError(f"timeout={given!r}: not a number of seconds above 0 and up to"
+                           f" {threading.TIMEOUT_MAX:.0f}", 2)
+    return rest, seconds
+
+
 def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
          options: Mapping[str, Option], json_option: str = "--json={}",
          where: str | None = None) -> Document:
@@ -51,12 +68,11 @@ def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
 
     Status 1 is an error where conditions were given, else an answer: no device is large enough.
     """
+    options, timeout = _without_timeout(options)
     with temporary() as folder:
         path = Path(folder, "document")
-        options = dict(options)
-        timeout = options.pop("timeout", None)
         done = call([command, json_option.format(path), *_words(options), "--", *words], chunks,
-                    (0, 1, OUT_OF_MEMORY), where, None if timeout is None else float(timeout))
+                    (0, 1, OUT_OF_MEMORY), where, timeout)
         document = read(path)
     document.report, document.warnings = done.output, done.messages
     document.exit_status = done.status
@@ -73,10 +89,11 @@ def _many(command: str, traces: Sequence[Trace], options: Mapping[str, Option],
 
 
 def _rows(source: Source, options: Mapping[str, Option], ordinal: int) -> list[Record]:
+    options, timeout = _without_timeout(options)
     with temporary() as folder:
         path = Path(folder, "steps.ndjson")
         call(["run", "--quiet", f"--steps={path}", "--columns=all", *_words(options), "--",
-              source.word], source.chunks(), (0, OUT_OF_MEMORY))
+              source.word], source.chunks(), (0, OUT_OF_MEMORY), None, timeout)
         with open(path, encoding="utf-8", errors="surrogateescape") as lines:
             rows = (json.loads(line, object_hook=Record) for line in lines)
             return [row for row in rows if row.device == ordinal]

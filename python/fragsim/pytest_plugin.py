@@ -47,29 +47,45 @@ class Given:
         self.source = Source(trace)
 
 
+# This trace has times and a device size, as a recording does, so metrics have values.
+LEAST = (b'{"format":"fragsim-trace","version":1,"device":{"total_bytes":"1024TiB"}}\n'
+         b'{"op":"alloc","id":1,"size":1,"t":1}\n{"op":"free","id":1,"t":2}\n')
 LONGEST_NAME = 200      # bytes, of a file
 SUFFIX = ".trace"
+HASHED = re.compile(r".{161}-[0-9a-f]{32}\.trace")
 
 
 def name_of(test: str) -> str:
     """The name of a test's trace: reversible, or with a hash where it would be too long."""
-    name = quote(test, safe="[]")
+    name = quote(test, safe="[]", errors="surrogatepass")
     if len(name) + len(SUFFIX) > LONGEST_NAME:
         digest = hashlib.sha256(test.encode(errors="surrogatepass")).hexdigest()[:32]
         name = f"{name[:LONGEST_NAME - len(SUFFIX) - len(digest) - 1]}-{digest}"
     return name + SUFFIX
 
 
-def entries(path: str) -> tuple[str, dict[str, str]]:
-    """The text of a baseline before its traces, and that of each trace by its path."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    head, *rest = re.split(r'^(?=  \{"path": )', text, flags=re.M)
+def entries(path: str) -> tuple[int, dict[str, str]]:
+    """The version of a baseline, and the text of each trace by its path, as the file has it.
+
+    The file may be in any layout of JSON. Raises FragsimError (4) where it is no baseline.
+    """
     out = {}
-    for part in rest:
-        body = part[:part.index("\n   ]}") + len("\n   ]}")]
-        out[json.loads(body)["path"]] = body
-    return head, out
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        document = json.loads(text)
+        at = text.index("[", text.index('"traces"')) + 1
+        for trace in document["traces"]:
+            at += len(re.match(r"[\s,]*", text[at:])[0])   # type: ignore[index]
+            end = json.JSONDecoder().raw_decode(text, at)[1]
+            out[trace["path"]] = text[at:end]
+            at = end
+        return document["version"], out
+    except OSError as error:
+        raise FragsimError(f"{path}: {error.strerror}", 4) from None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise FragsimError(f"{path}: not a baseline: {type(error).__name__}: {error}; mend it, or"
+                           " remove it and update all tests", 4) from None
 
 
 class Baseline:
@@ -108,14 +124,18 @@ class Baseline:
                        allow_new_traces=True)
         except ConditionError as error:
             raise fail("\n".join(x["message"] for x in error.result["gate"]["broken"])) from None
+        except FragsimError as error:
+            raise fail(str(error)) from None
         finally:
             os.unlink(path)
 
     def is_gone(self, name: str) -> bool:
         """No such test exists any more: of its file all tests were seen, or the file is away."""
-        file = unquote(name).partition("::")[0]
-        return name not in self.collected and (
-            file in self.files or not os.path.exists(os.path.join(self.root, file)))
+        file, found, _ = unquote(name, errors="surrogatepass").partition("::")
+        # a hashed name may contain only a part of the file's name: such an entry stays
+        if name in self.collected or (HASHED.fullmatch(name) and not found):
+            return False
+        return file in self.files or not os.path.exists(os.path.join(self.root, file))
 
     def write(self) -> None:
         """The tests of this session, and of the file what they do not replace."""
@@ -124,14 +144,24 @@ class Baseline:
         new = os.path.join(self.folder.name, "new.json")
         compare_in(self.folder.name, list(self.names), policy=self.policies, baseline=new,
                    update_baseline=True)
-        head, taken = entries(new)
-        old = entries(self.path)[1] if os.path.exists(self.path) else {}
-        kept = {k: v for k, v in old.items() if k not in taken and not self.is_gone(k)}
-        text = head + ",\n".join({**kept, **taken}.values()) + "\n ]}\n"
+        version, taken = entries(new)
+        before, old = entries(self.path) if os.path.exists(self.path) else (version, {})
+        merged = {k: taken.get(k, v) for k, v in old.items() if k in taken or not self.is_gone(k)}
+        merged.update(taken)
+        if len(merged) > len(taken) and before != version:
+            raise FragsimError(f"{self.path}: version {before}, but entries of version {version}"
+                               " cannot be added to it; remove it and update all tests", 4)
+        with open(new, encoding="utf-8") as file:
+            head = file.read().partition("[")[0]
         part = f"{self.path}.{os.getpid()}.part"
-        with open(part, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(part, self.path)
+        try:
+            with open(part, "w", encoding="utf-8") as file:
+                file.write(f"{head}[\n  " + ",\n  ".join(merged.values()) + "\n ]}\n")
+            os.replace(part, self.path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise FragsimError(f"{self.path}: {error.strerror}", 6) from None
 
 
 def fail(message: str) -> BaseException:
@@ -169,11 +199,11 @@ def judge(source: Source, mark: Any) -> Results:
 
 def check_mark(item: Any) -> None:
     """A word of the mark that is wrong is an error also where nothing can be measured."""
-    empty = Source(b'{"op":"alloc","id":1,"size":1}\n')
+    least = Source(LEAST)
     for mark in item.iter_markers("gpu_memory"):
         options = {k: v for k, v in mark.kwargs.items() if k not in ("device", "context")}
         try:
-            run_source(empty, {**on_device(mark.kwargs.get("device"), mark.kwargs.get("context")),
+            run_source(least, {**on_device(mark.kwargs.get("device"), mark.kwargs.get("context")),
                                "fail_if": [negated(x) for x in mark.args], **options})
         except ConditionError:
             pass
@@ -239,7 +269,10 @@ def pytest_configure(config: Any) -> None:
         raise pytest.UsageError("--fragsim-update-baseline: --fragsim-baseline has to name a file")
     if update and hasattr(config, "workerinput"):
         raise pytest.UsageError("--fragsim-update-baseline: one process has to run all tests")
-    config._fragsim_baseline = Baseline(path, update, str(config.rootpath)) if path else None
+    try:
+        config._fragsim_baseline = Baseline(path, update, str(config.rootpath)) if path else None
+    except FragsimError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 @pytest.fixture
@@ -276,7 +309,10 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
 def pytest_sessionfinish(session: Any) -> None:
     baseline = session.config._fragsim_baseline
     if baseline and baseline.update:
-        baseline.write()
+        try:
+            baseline.write()
+        except FragsimError as error:
+            pytest.exit(str(error), pytest.ExitCode.USAGE_ERROR)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:

@@ -182,6 +182,8 @@ def test_errors(fragsim, program, folder):
                                (lambda: fragsim.run('a\0b'), 2, 'null byte'),
                                (lambda: fragsim.run('\ud800'), 2, 'surrogates'),
                                (lambda: fragsim.run(endless(), timeout=0.5), 130, 'not done after 0.5 seconds'),
+                               *((lambda t=t: fragsim.run(EVENTS, timeout=t), 2, f'timeout={t!r}')
+                                 for t in (0, -1, float('nan'), float('inf'), 1e300, 'soon', [])),
                                (lambda: without_temporary(fragsim), 6, '/none/fragsim-')):
         error = raised(fragsim.FragsimError, call)
         TAP.ok(error and error.status == status and word in str(error) and '\n' not in str(error)
@@ -207,6 +209,19 @@ def test_errors(fragsim, program, folder):
     TAP.ok(error and error.status == -signal.SIGSEGV and 'signal 11' in str(error),
            'a program that crashes', repr(error))
     os.environ['FRAGSIM'] = program
+
+
+def test_timeout(fragsim):
+    rows = []
+    fault = raised(fragsim.FragsimError, lambda: rows.extend(rows_of(fragsim.run(EVENTS, timeout=60)[0])))
+    TAP.ok(not fault and len(rows) == len(rows_of(fragsim.run(EVENTS)[0])),
+           'a run with a timeout has its steps', fault)
+    TAP.ok(fragsim.info(EVENTS, timeout='60').exit_status == 0, 'a timeout may be text')
+
+
+def rows_of(run):
+    steps = run.steps()
+    return steps if isinstance(steps, list) else steps.to_dict('records')
 
 
 def endless():
@@ -432,6 +447,131 @@ def test_card(): pass
     TAP.ok('3 failed' in out, 'typos in a mark fail also where nothing is measured', out)
 
 
+THREE = """
+import os
+import pytest
+SIZES = eval(os.environ["SIZES"])
+def of(name):
+    assert SIZES.get(name, 10)
+    return [{"op": "alloc", "id": 1, "size": SIZES.get(name, 10) << 20}]
+mark = pytest.mark.gpu_memory
+@mark("peak.requested < 9GiB", policy="direct")
+def test_a(gpu_memory_trace): gpu_memory_trace(of("a"))
+@mark("peak.requested < 9GiB", policy="bestfit")
+def test_b(gpu_memory_trace): gpu_memory_trace(of("b"))
+@mark("peak.requested < 9GiB")
+def test_c(gpu_memory_trace): gpu_memory_trace(of("c"))
+"""
+TWICE = """
+from _pytest.runner import runtestprotocol
+def pytest_runtest_protocol(item, nextitem):
+    for _ in range(2):
+        item._initrequest()
+        for report in runtestprotocol(item, nextitem=nextitem, log=False):
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+"""
+
+
+def in_pytest(place):
+    """A function that runs pytest there with a baseline."""
+    def run(*words, **sizes):
+        os.environ['SIZES'] = repr(sizes)
+        child = python('-m', 'pytest', *(['-p', 'fragsim.pytest_plugin'] * len(WHERE)), '-p',
+                       'no:cacheprovider', '-q', '--fragsim-baseline', 'base.json', *words, cwd=place)
+        return ''.join(child.communicate(timeout=100))
+    return run
+
+
+def test_baseline_file(folder):
+    """An update loses no entry, whatever the form of the file; a damaged file is left alone."""
+    if not importlib.util.find_spec('pytest'):
+        TAP.skip('the file of a baseline', 'no pytest here (python3-pytest)')
+        return
+    place = folder / 'file'
+    place.mkdir()
+    (place / 'test_three.py').write_text(THREE, encoding='ascii')
+    base, pytest = place / 'base.json', in_pytest(place)
+    chosen = ('--fragsim-update-baseline', '-k', 'test_a')
+
+    def paths():
+        return [x['path'] for x in json.loads(base.read_text(encoding='utf-8'))['traces']]
+
+    def gated():
+        return [x for x in 'abc' if '1 failed, 2 passed' not in pytest(**{x: 900})]
+
+    pytest(chosen[0])
+    text, known = base.read_text(encoding='utf-8'), paths()
+    pytest(*chosen)
+    TAP.ok(base.read_text(encoding='utf-8').count('\n') < text.count('\n') and paths() == known,
+           'an update of one test leaves the order', paths())
+    for indent in (None, 1, 8):
+        for sort in (False, True):
+            base.write_text(json.dumps(json.loads(text), indent=indent, sort_keys=sort), encoding='utf-8')
+            out = pytest()
+            pytest(*chosen)
+            TAP.ok('without a baseline' not in out and paths() == known and not gated(),
+                   f'a baseline in another layout: indent {indent}, sorted {sort}', out, paths())
+    older = text.replace('"version": 2', '"version": 1', 1)
+    for title, content in (('no JSON', '{broken'), ('a conflict', f'<<<<<<< HEAD\n{text}'), ('none', ''),
+                           ('a list', '[]'), ('no traces', '{"format": "fragsim-baseline"}'),
+                           ('text twice', text + text), ('bytes', '\udcff'), ('an older version', older)):
+        base.write_text(content, encoding='utf-8', errors='surrogateescape')
+        before, out = base.read_bytes(), pytest(*chosen)
+        TAP.ok(base.read_bytes() == before and 'base.json: ' in out and 'INTERNALERROR' not in out
+               and sorted(x.name for x in place.iterdir() if x.suffix == '.part') == [],
+               f'an update leaves a damaged baseline alone: {title}', out)
+    base.unlink()
+    out = pytest()
+    TAP.ok('3 failed' in out and 'base.json: there is no such file' in out and 'Traceback' not in out
+           and '_program.py' not in out, 'without the file no test passes', out)
+    base.mkdir()
+    out = pytest(chosen[0])
+    TAP.ok('INTERNALERROR' not in out and 'base.json: ' in out, 'a folder is no baseline', out)
+    base.rmdir()
+    (place / 'conftest.py').write_text(TWICE, encoding='ascii')
+    first, same = pytest(chosen[0]), pytest()
+    TAP.ok('6 passed' in first and '6 passed' in same and sorted(paths()) == sorted(known),
+           'tests that run twice have one entry', first, same, paths())
+    TAP.ok('2 failed, 4 passed' in pytest(b=900), 'and fail each time')
+
+
+def test_marks(folder):
+    """Conditions that only some traces can judge are right in a mark, measured or not."""
+    if not importlib.util.find_spec('pytest'):
+        TAP.skip('conditions of marks', 'no pytest here (python3-pytest)')
+        return
+    place = folder / 'marks'
+    place.mkdir()
+    conditions = ('fi.time_weighted_mean < 50', 'peak.device_free < 99GiB', 'last.device_free > 0',
+                  'fi_device.max < 101', 'any < 9GiB', 'oom == 0', 'counts.retries == 0')
+    (place / 'test_it.py').write_text("import pytest\n" + ''.join(
+        f'@pytest.mark.gpu_memory({x!r}, context="1GiB")\ndef test_{i}(): pass\n'
+        for i, x in enumerate(conditions)), encoding='ascii')
+    out = in_pytest(place)()
+    TAP.ok(f'{len(conditions)} skipped' in out and 'failed' not in out,
+           'right marks of what is not measured are no errors', out)
+
+
+def test_names(folder):
+    """Entries of files with long names, of which a part is in the name of a test, are kept."""
+    if not importlib.util.find_spec('pytest'):
+        TAP.skip('long names of files', 'no pytest here (python3-pytest)')
+        return
+    place = folder / 'names'
+    place.mkdir()
+    long = 'test_' + '\u00e4' * 60 + '.py'
+    for name in (long, 'test_two.py'):
+        (place / name).write_text(THREE, encoding='ascii')
+    pytest = in_pytest(place)
+    pytest('--fragsim-update-baseline')
+    pytest('--fragsim-update-baseline', 'test_two.py')
+    TAP.ok('1 failed, 2 passed' in pytest(long, b=900), 'a file with a long name keeps its entries')
+    done = python('-c', 'from fragsim.pytest_plugin import name_of; a, b = name_of("\\udcff"), name_of("\\ud800");'
+                  ' print(a != b and a.isascii())').communicate(timeout=60)[0]
+    TAP.ok(done.strip() == 'True', 'any character can be in the name of a test', done)
+
+
 def test_recorded(folder):
     """The plugin records where torch says that it has CUDA; both are stand-ins here."""
     if not importlib.util.find_spec('pytest'):
@@ -492,10 +632,14 @@ def main(argv):
         test_commands(fragsim, folder)
         test_errors(fragsim, program, folder)
         test_interrupt()
+        test_timeout(fragsim)
         test_program(program)
         test_examples(fragsim, folder)
         test_plugin(folder)
         test_gate(folder)
+        test_baseline_file(folder)
+        test_marks(folder)
+        test_names(folder)
         test_recorded(folder)
     return TAP.finish()
 
