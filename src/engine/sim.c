@@ -146,14 +146,31 @@ int frag_sim_on_tape(struct frag_sim **out, const struct frag_choice *choice,
 	return rc;
 }
 
-/* As note_mark() makes it: a power of two. */
-static size_t marks_room(uint32_t count)
+/* The elements that an array of so many has room for, as sim_add_one() makes it. */
+static size_t sim_room_of(uint32_t count)
 {
 	size_t room = 1;
 
 	while (room < count)
 		room *= 2;
 	return room;
+}
+
+/*
+ * Room for one more in *array of `count` elements. It grows when the count is a power of two, so
+ * it needs no capacity of its own. False: memory is short.
+ */
+static bool sim_add_one(void *array, uint32_t count, size_t size)
+{
+	void *old, *grown;
+
+	if (count & (count - 1))
+		return true;
+	memcpy(&old, array, sizeof(old));       /* array is the address of any pointer */
+	grown = realloc(old, (count ? (size_t)count * 2 : 1) * size);
+	if (grown)
+		memcpy(array, &grown, sizeof(grown));
+	return grown;
 }
 
 /* What has gathered in the results: OOMs and marks. The rest is filled in when asked for. */
@@ -163,11 +180,11 @@ static bool copy_gathered(struct frag_result *to, const struct frag_result *from
 
 	*to = (struct frag_result){ .device = from->device, .beginning = from->beginning };
 	if (from->oom_count)
-		to->ooms = calloc(FRAG_OOMS_MAX, sizeof(*to->ooms));
+		to->ooms = calloc(sim_room_of(from->oom_count), sizeof(*to->ooms));
 	for (; to->ooms && to->oom_count < from->oom_count; to->oom_count++)
 		good &= frag_oom_copy(&to->ooms[to->oom_count], &from->ooms[to->oom_count]);
 	if (from->mark_count)
-		to->marks = calloc(marks_room(from->mark_count), sizeof(*to->marks));
+		to->marks = calloc(sim_room_of(from->mark_count), sizeof(*to->marks));
 	for (; to->marks && to->mark_count < from->mark_count; to->mark_count++)
 		good &= frag_mark_copy(&to->marks[to->mark_count], &from->marks[to->mark_count]);
 	return good && to->oom_count == from->oom_count && to->mark_count == from->mark_count;
@@ -289,9 +306,7 @@ static int note_oom(struct frag_sim *sim, uint32_t d, const struct frag_event *e
 
 	if (r->oom_count == FRAG_OOMS_MAX)
 		return 0;
-	if (!r->ooms)
-		r->ooms = calloc(FRAG_OOMS_MAX, sizeof(*r->ooms));
-	if (!r->ooms)
+	if (!sim_add_one(&r->ooms, r->oom_count, sizeof(*r->ooms)))
 		return frag_fail_nomem(err);
 	frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
 	oom = &r->ooms[r->oom_count++];
@@ -313,19 +328,16 @@ static bool sim_has_room(struct frag_sim *sim, uint32_t d, const struct frag_eve
 	return !sim->marks_cut;
 }
 
-/* The array grows when its count reaches a power of two, so it needs no capacity of its own. */
 static int sim_note_mark(struct frag_sim *sim, uint32_t d, const struct frag_event *ev,
 			 struct frag_error *err)
 {
 	struct frag_result *r = &sim->results[d];
-	uint32_t capacity = r->mark_count;
 	struct frag_mark *mark;
 	char *end, *fitting;
 
 	if (r->mark_count == FRAG_MARKS_MAX || !sim_has_room(sim, d, ev))
 		return 0;
-	if ((capacity & (capacity - 1)) == 0
-	    && !frag_grow(&r->marks, &capacity, (uint64_t)capacity + 1, sizeof(*r->marks)))
+	if (!sim_add_one(&r->marks, r->mark_count, sizeof(*r->marks)))
 		return frag_fail_nomem(err);
 	mark = &r->marks[r->mark_count];
 	*mark = (struct frag_mark){ .step = ev->step, .metrics = sim->engines[d].metrics.now };

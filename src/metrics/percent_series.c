@@ -2,18 +2,14 @@
 #include "metrics/percent_series.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
-
-#include "metrics/fragmentation.h"
 #include <string.h>
-#include <immintrin.h>
-
-/* The same, or all four at a time where this processor can. */
-void (*frag_stretch_count(void))(struct frag_series *s, const double *weight);
-
 #ifdef __x86_64__
+#include <immintrin.h>
 #endif
 
+#include "metrics/fragmentation.h"
 
 /* Where the mask is set a, else b. */
 static inline frag_pair percent_series_choose(frag_pair_bits mask, frag_pair a, frag_pair b)
@@ -98,6 +94,17 @@ static inline frag_pair divide_small(const struct frag_sums *m, int half, frag_p
 	return (frag_pair)((frag_pair_bits)(100.0 * (1.0 - part / whole)) & (whole != 0));
 }
 
+/* Before values of two series are counted, and after their least and most are known. */
+static void percent_series_cover(struct frag_series *s, int half)
+{
+	for (int k = 0; k < 2; k++) {
+		const int i = 2 * half + k;
+
+		frag_histogram_cover(&s->histograms[i], &s->counted[i], s->min[half][k],
+				     s->max[half][k]);
+	}
+}
+
 /* Counts the stretch in two histograms: the slow way, of each value. */
 static void count_odd(struct frag_series *s, int half)
 {
@@ -175,6 +182,7 @@ static inline bool add_half(struct frag_series *s, int half, const double *weigh
 	s->last[half] = last;
 	s->weighted[half] = weighted;
 	s->above[half] = above;
+	percent_series_cover(s, half);
 	count_half(s, half, shifted, farthest[0] > NEAR_TIE || farthest[1] > NEAR_TIE
 		      || min[0] < 0 || min[1] < 0 || max[0] > 100 || max[1] > 100);
 	return true;
@@ -279,6 +287,8 @@ AVX2 bool add_four(struct frag_series *s, const double *weight, bool timed)
 	_mm256_storeu_pd((double *)s->last, last);
 	_mm256_storeu_pd((double *)s->weighted, weighted);
 	_mm256_storeu_si256((void *)&s->above[0], above);
+	percent_series_cover(s, 0);
+	percent_series_cover(s, 1);
 	odd = _mm256_cmp_pd(farthest, _mm256_set1_pd(NEAR_TIE), _CMP_GT_OQ);
 	odd = _mm256_or_pd(odd, _mm256_cmp_pd(min, _mm256_setzero_pd(), _CMP_LT_OQ));
 	odd = _mm256_or_pd(odd, _mm256_cmp_pd(max, _mm256_set1_pd(100), _CMP_GT_OQ));
@@ -298,12 +308,12 @@ static void by_four(struct frag_series *s, const double *weight)
 		frag_percent_batch_x2(s, weight);
 }
 
-void (*frag_stretch_count(void))(struct frag_series *s, const double *weight)
+static void (*percent_series_counter(void))(struct frag_series *s, const double *weight)
 {
 	return __builtin_cpu_supports("avx2") ? by_four : frag_percent_batch_x2;
 }
 #else
-void (*frag_stretch_count(void))(struct frag_series *s, const double *weight)
+static void (*percent_series_counter(void))(struct frag_series *s, const double *weight)
 {
 	return frag_percent_batch_x2;
 }
@@ -319,16 +329,17 @@ _Static_assert(FRAG_METRICS(PERCENTAGE) 0 == FRAG_SERIES,
 
 struct frag_series *frag_series_new(void)
 {
-	struct frag_series *s = calloc(1, sizeof(*s));
+	struct frag_series *s = malloc(sizeof(*s));
 
-	for (int i = 0; s && i < 2; i++) {
+	if (!s)
+		return NULL;
+	memset(s, 0, offsetof(struct frag_series, histograms));
+	for (int i = 0; i < 2; i++) {
 		s->min[i] = (frag_pair){ INFINITY, INFINITY };
 		s->max[i] = (frag_pair){ -INFINITY, -INFINITY };
 	}
-	if (!s)
-		return NULL;
 	s->last_t = INFINITY;   /* nothing lasted until the first step */
-	s->count = frag_stretch_count();
+	s->count = percent_series_counter();
 	return s;
 }
 
@@ -345,8 +356,7 @@ static void pass_time(struct frag_series *s, double *weight)
 		last = now;
 	}
 	s->time = time;
-	if (s->waiting_count)
-		s->last_t = s->t[s->waiting_count - 1];
+	s->last_t = s->t[s->waiting_count - 1];
 }
 
 /*
@@ -368,6 +378,8 @@ void frag_series_flush(struct frag_series *s)
 	const int64_t above = s->above[0][1];
 	double weight[FRAG_SERIES_WAITING];
 
+	if (!s->waiting_count)
+		return;
 	if (!s->untimed)
 		pass_time(s, weight);
 	s->count(s, s->untimed ? NULL : weight);
@@ -388,9 +400,9 @@ struct frag_distribution frag_series_describe(const struct frag_series *s, int i
 		.max = s->max[half][k],
 		.mean = s->sum[half][k] / (double)steps,
 		.last = s->last[half][k],
-		.p50 = frag_histogram_rank(h, steps, 50),
-		.p95 = frag_histogram_rank(h, steps, 95),
-		.p99 = frag_histogram_rank(h, steps, 99),
+		.p50 = frag_histogram_rank(h, &s->counted[i], steps, 50),
+		.p95 = frag_histogram_rank(h, &s->counted[i], steps, 95),
+		.p99 = frag_histogram_rank(h, &s->counted[i], steps, 99),
 		.severe_steps = (uint64_t)s->above[half][k],
 		.weighted = time > 0,
 		.time_weighted_mean = time > 0 ? s->weighted[half][k] / time : 0,

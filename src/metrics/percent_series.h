@@ -37,7 +37,7 @@ struct frag_sums {
 };
 
 struct frag_series {
-	/* of stretch.h: counts those that wait */
+	/* counts those that wait */
 	void (*count)(struct frag_series *s, const double *weight);
 	frag_pair min[2], max[2], sum[2], last[2];
 	frag_pair weighted[2];          /* sum of value * the time that it lasted */
@@ -50,7 +50,8 @@ struct frag_series {
 	uint32_t waiting_count;
 	bool untimed;                   /* a step had no t, so no mean is weighted */
 	bool limited;                   /* the device has a capacity, so steps can be severe */
-	struct frag_histogram histograms[FRAG_SERIES];
+	struct frag_histogram_range counted[FRAG_SERIES];
+	struct frag_histogram histograms[FRAG_SERIES];  /* the last member: mostly untouched */
 };
 
 /* NULL where memory is short; free() ends it. */

@@ -93,6 +93,19 @@ def check_ends() -> None:
         TAP.ok(not late, f'{name}: every command ends', '\n'.join(late))
 
 
+def check_memory() -> None:
+    """A run of a device keeps what it counted, not room for all that it could count."""
+    name = trace('devices', [alloc(i, device=i) for i in range(1024)],
+                 devices=[{'total_bytes': MIB // 2}] * 1024)
+    four = [word for policy in ('bestfit', 'buddy', 'pytorch', 'bfc') for word in ('-p', policy)]
+    for command in (('run', '-q', *four, name), ('sweep', '-q', *four, '-o', 'runs', name)):
+        with subprocess.Popen([PROGRAM, *command], stdout=subprocess.DEVNULL) as child:
+            _, _, usage = os.wait4(child.pid, 0)
+            child.returncode = 0
+        TAP.ok(usage.ru_maxrss < 500 * 1024, f'{command[0]}: memory of 4096 small runs',
+               f'{usage.ru_maxrss} KB')
+
+
 def fits_of(*args: str) -> tuple[bool, list[dict]]:
     done = run('fit', '-q', '--json', '-', '-p', 'pytorch', '-p', 'bestfit', *args)
     said = json.loads(done.stdout) if done and done.stdout else {'complete': None, 'fits': []}
@@ -198,6 +211,8 @@ def main() -> int:
         check_bounds()
         check_words()
         check_devices()
+        if not os.environ.get('SAN'):
+            check_memory()
         os.chdir(ROOT)
     return TAP.finish()
 

@@ -17,13 +17,13 @@ struct steps {
 	bool limited;
 };
 
-/* Rounded as printf does it; outside 0 to 100 counts as 100. */
+/* Rounded as printf does it; outside 0 to 100 counts as the nearer end. */
 static double hundredths(double value)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%.2f", value);
-	return value < 0 || value > 100 ? 100 : strtod(text, NULL);
+	snprintf(text, sizeof(text), "%.2f", value < 0 ? 0 : value > 100 ? 100 : value);
+	return strtod(text, NULL);
 }
 
 static int ascending(const void *a, const void *b)
