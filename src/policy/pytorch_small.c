@@ -30,15 +30,3 @@ bool frag_is_small(uint64_t rule, uint64_t bytes)
 {
 	return bytes <= FRAG_SMALL_SEGMENT && frag_pytorch_round(bytes, rule) <= SMALL_SEGMENT / 2;
 }
-
-uint32_t frag_small_which(uint32_t stream)
-{
-	return stream * 2;
-}
-
-/* The garbage collection asks how long a block has been free, 2.12 which came to be first. */
-bool frag_policy_is_memoryless(const struct frag_choice *choice)
-{
-	return choice->ops == &frag_policy_pytorch && choice->param[GC_THRESHOLD] == 0
-	       && choice->param[VERSION] >= BY_AGE;
-}

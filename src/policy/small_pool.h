@@ -17,9 +17,4 @@
 bool frag_small_rule(const struct frag_choice *choice, uint64_t *rule);
 bool frag_is_small(uint64_t rule, uint64_t bytes);
 
-/* The list of a stream's small free blocks: its `which`. */
-uint32_t frag_small_which(uint32_t stream);
-/* Does what it decides next depend on nothing but what is in use, what is free, and where? */
-bool frag_policy_is_memoryless(const struct frag_choice *choice);
-
 #endif

@@ -38,17 +38,17 @@ bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor *
 	struct frag_error ignored;
 
 	/* what is played otherwise cannot go on with them */
-	if (c->apart != run->apart)
+	if (c->small != run->small)
 		frag_checkpoints_forget(c);
-	c->apart = run->apart;
+	c->small = run->small;
 	while (c->count && (run->total < c->at[c->count - 1].least
 			    || run->total >= c->at[c->count - 1].beyond))
 		drop_last(c);
 	if (!c->count || frag_sim_copy(&run->sim, c->at[c->count - 1].sim, &ignored))
 		return false;
 	last = &c->at[c->count - 1];
-	run->place = last->place;
-	if (!run->apart)
+	run->cursor = last->cursor;
+	if (!run->small)
 		frag_tape_seek(run->reader, last->event);
 	if (!frag_sim_retotal(run->sim, run->device, run->total))
 		FRAG_BUG("a run whose interval has the total cannot have it");
@@ -57,12 +57,12 @@ bool frag_checkpoints_begin(struct frag_checkpoints *c, struct frag_run_cursor *
 
 static uint64_t event_of(const struct frag_run_cursor *run)
 {
-	return run->apart ? run->place.event : frag_tape_at(run->reader);
+	return run->small ? run->cursor.event : frag_tape_at(run->reader);
 }
 
 static int checkpoints_play(struct frag_run_cursor *run, uint64_t until, struct frag_error *err)
 {
-	return run->apart ? frag_apart_play(run->apart, &run->place, run->sim, until, err)
+	return run->small ? frag_smallreq_play(run->small, &run->cursor, run->sim, until, err)
 			  : frag_sim_play(run->sim, run->reader, until, err);
 }
 
@@ -74,7 +74,7 @@ static void checkpoints_keep(struct frag_checkpoints *c, const struct frag_run_c
 			     const struct frag_tape *tape)
 {
 	struct frag_checkpoint new = {
-		.event = event_of(run), .place = run->place, .bytes = frag_sim_bytes(run->sim),
+		.event = event_of(run), .cursor = run->cursor, .bytes = frag_sim_bytes(run->sim),
 	};
 	const uint64_t tape_bytes = frag_tape_bytes(tape);
 	const uint64_t room = tape_bytes > ROOM ? tape_bytes : ROOM;

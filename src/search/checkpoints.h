@@ -14,7 +14,7 @@
 struct frag_checkpoint {
 	struct frag_sim *sim;
 	uint64_t event;                 /* that it is to be fed next */
-	struct frag_smallreq_cursor place;  /* where small requests are apart */
+	struct frag_smallreq_cursor cursor;     /* where small requests are separate */
 	uint64_t least, beyond;
 	uint64_t bytes;                 /* about what it takes */
 };
@@ -25,7 +25,7 @@ struct frag_checkpoints {
 	uint32_t count;
 	uint64_t bytes;                 /* about what all take: no more than the tape */
 	uint64_t stride; /* events from one to the next; 0: as many as are worth it */
-	struct frag_smallreq *apart;       /* of their small requests; or NULL */
+	struct frag_smallreq *small;    /* of their small requests; or NULL */
 };
 
 /* Returns true for a tape of few events: its runs use copies, without separate small requests. */
@@ -36,9 +36,9 @@ struct frag_run_cursor {
 	struct frag_sim *sim;
 	uint32_t device;
 	uint64_t total;
-	struct frag_tape_reader *reader;        /* or, where small requests are apart, */
-	struct frag_smallreq *apart;
-	struct frag_smallreq_cursor place;
+	struct frag_tape_reader *reader;        /* or, where small requests are separate, */
+	struct frag_smallreq *small;
+	struct frag_smallreq_cursor cursor;
 	bool (*stop)(void *ctx); /* optional: asked every thousand events */
 	void *ctx;
 };

@@ -49,7 +49,7 @@ static int fit_all_add(struct frag_fits *f, uint32_t source, uint32_t choice,
 
 		if (subject.devices[subject.device].host)
 			continue;
-		rc = frag_smalls_share(&f->smalls, &subject, err);
+		rc = frag_fit_case_share(&subject, &f->smalls, err);
 		if (rc)
 			return rc;
 		*one = (struct frag_fitted){ .source = source, .choice = choice, .device = d };
@@ -239,7 +239,7 @@ void frag_fits_fini(struct frag_fits *f)
 	}
 	for (uint32_t i = 0; i < f->joint_count; i++)
 		frag_fit_fini(&f->joint[i].fit);
-	frag_smalls_fini(&f->smalls);
+	frag_smallreq_fini(&f->smalls);
 	for (uint32_t i = 0; i < f->part_count; i++)
 		frag_tape_del(f->parts[i]);
 	free(f->parts);

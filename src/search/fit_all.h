@@ -3,7 +3,7 @@
 #define SEARCH_FIT_ALL_H
 
 #include "search/fit_search.h"
-#include "search/small_requests_cache.h"
+#include "search/fit_intervals.h"
 
 /* A trace: what it is simulated from. All borrowed. */
 struct frag_fit_source {

@@ -7,7 +7,6 @@
 #include "base/bug.h"
 #include "base/array_grow.h"
 #include "policy/policies.h"
-#include "policy/small_pool.h"
 
 /* Events of a run between two calls of stop. */
 #define STRIDE 256
@@ -136,13 +135,10 @@ static int run_on(struct frag_fit_intervals *v, uint64_t total, struct frag_inte
 
 	if (rc)
 		return rc;
-	/* a stride that was given says that small requests are apart on a short tape too */
-	if (s->apart && (v->joins.stride || !frag_tape_is_short(s->tape))
-	    && frag_apart_has_room(s->apart))
-		run.apart = s->apart;
-	if (run.apart && frag_policy_is_memoryless(s->choice))
-		return frag_joins_run(&v->joins, s, total, out, err);
-	frag_state_reuse_clear(&v->joins);
+	/* with a stride that a test sets, small requests are separate on a short tape too */
+	if (s->small && (v->checkpoints.stride || !frag_tape_is_short(s->tape))
+	    && frag_smallreq_has_room(s->small))
+		run.small = s->small;
 	run.reader = frag_tape_reader_new(s->tape);
 	if (!run.reader)
 		return frag_fail_nomem(err);
@@ -164,6 +160,12 @@ uint64_t frag_subject_lattice(const struct frag_fit_case *s, uint64_t bytes)
 	return bytes <= taken ? taken : taken + frag_round_up(bytes - taken, f->granularity);
 }
 
+int frag_fit_case_share(struct frag_fit_case *s, struct frag_smallreq_cache *cache,
+			struct frag_error *err)
+{
+	return frag_smallreq_of(cache, &s->small, s->choice, s->tape, &s->devices[s->device], err);
+}
+
 void frag_survival_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject)
 {
 	*s = (struct frag_fit_intervals){ .subject = *subject };
@@ -172,14 +174,8 @@ void frag_survival_init(struct frag_fit_intervals *s, const struct frag_fit_case
 void frag_survival_fini(struct frag_fit_intervals *s)
 {
 	free(s->intervals);
-	frag_fit_intervals_drop_cache(s);
-	*s = (struct frag_fit_intervals){ .count = 0 };
-}
-
-void frag_fit_intervals_drop_cache(struct frag_fit_intervals *s)
-{
 	frag_checkpoints_forget(&s->checkpoints);
-	frag_state_reuse_clear(&s->joins);
+	*s = (struct frag_fit_intervals){ .count = 0 };
 }
 
 /* How many begin at or below. */

@@ -11,7 +11,6 @@
 
 #include "fragsim/engine.h"
 #include "search/checkpoints.h"
-#include "search/state_reuse.h"
 
 /* What is simulated again and again: one policy, and one device that changes. */
 struct frag_fit_case {
@@ -21,7 +20,7 @@ struct frag_fit_case {
 	const struct frag_device_figures *devices;
 	uint32_t device;                /* ordinal */
 	const struct frag_driver_model *model;  /* of what calls take; NULL: none */
-	struct frag_smallreq *apart;	/* of choices alike; NULL: small requests are not apart */
+	struct frag_smallreq *small;    /* see frag_fit_case_share(); NULL: none is separate */
 	bool (*stop)(void *ctx);        /* optional: asked before each run */
 	void *ctx;
 };
@@ -73,15 +72,15 @@ struct frag_fit_intervals {
 	struct frag_interval *intervals;        /* by capacity; there may be gaps between them */
 	uint32_t count, capacity;
 	uint64_t runs;                  /* that were simulated */
-	struct frag_checkpoints checkpoints;    /* of the last one, or, */
-	struct frag_state_reuse joins;        /* where small requests are apart, of all */
+	struct frag_checkpoints checkpoints;    /* of the last one */
 };
+
+/* The subject shares its small requests with those before it. Tapes and choices stay. -FRAG_ENOMEM */
+int frag_fit_case_share(struct frag_fit_case *s, struct frag_smallreq_cache *cache,
+			struct frag_error *err);
 
 void frag_survival_init(struct frag_fit_intervals *s, const struct frag_fit_case *subject);
 void frag_survival_fini(struct frag_fit_intervals *s);
-/* It will hardly be asked soon: what makes that faster may go. */
-void frag_fit_intervals_drop_cache(struct frag_fit_intervals *s);
-
 /*
  * The interval that a capacity is in, 0 being nothing, simulated where it is not known; it stays
  * until the next call. Failures as in frag_subject_run().

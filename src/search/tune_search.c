@@ -172,7 +172,7 @@ static int try_in_round(void *ctx, uint32_t index, struct frag_error *err)
 	trial->choice = round->choices[index];
 	rc = round->try(round->scope, trial, err);
 	for (uint32_t i = s->first; i < s->first + s->count; i++)
-		frag_fit_intervals_drop_cache(survival_of(s->tune, trial->choice, i));
+		frag_checkpoints_forget(&survival_of(s->tune, trial->choice, i)->checkpoints);
 	return rc;
 }
 
@@ -625,7 +625,7 @@ static int tune_search_make_room(struct frag_tune *t, struct frag_error *err)
 				subject.devices += subject.device;
 				subject.device = 0;
 			}
-			rc = frag_smalls_share(&t->smalls, &subject, err);
+			rc = frag_fit_case_share(&subject, &t->smalls, err);
 			if (rc)
 				return rc;
 			frag_survival_init(survival_of(t, i, k), &subject);
@@ -703,7 +703,7 @@ void frag_tune_fini(struct frag_tune *t)
 {
 	for (size_t i = 0; t->survivals && i < (size_t)t->choice_count * t->place_count; i++)
 		frag_survival_fini(&t->survivals[i]);
-	frag_smalls_fini(&t->smalls);
+	frag_smallreq_fini(&t->smalls);
 	for (uint32_t i = 0; t->places && i < t->place_count; i++)
 		frag_tape_del(t->places[i].part);
 	free(t->survivals);
