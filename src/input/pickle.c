@@ -13,10 +13,43 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/hash.h"
-#include "input/pickle_machine.h"
+#include "base/bug.h"
+#include "base/word64.h"
+#include "input/input.h"
+#include "input/value_tree.h"
 
+#define FRAG_PICKLE_MARKS FRAG_VALUES_DEEP
+#define FRAG_PICKLE_HOLE UINT32_MAX     /* in the memo */
+#define FRAG_PICKLE_AHEAD ((size_t)16 << 10)    /* bytes in the window, where there are so many */
+#define FRAG_PICKLE_OPCODE_MAX 512      /* bytes: no opcode but that of a string has more */
 #define FRAG_PICKLE_MAX ((uint64_t)4 << 30)     /* bytes, decompressed */
+
+enum opcode {
+	MARK = '(', STOP = '.', BINFLOAT = 'G', BININT = 'J', BININT1 = 'K', BININT2 = 'M',
+	NONE = 'N', BINUNICODE = 'X', EMPTY_LIST = ']', APPEND = 'a', APPENDS = 'e', BINGET = 'h',
+	LONG_BINGET = 'j', BINPUT = 'q', LONG_BINPUT = 'r', SETITEM = 's', TUPLE = 't',
+	SETITEMS = 'u', EMPTY_DICT = '}', EMPTY_TUPLE = ')', PROTO = 0x80, TUPLE1 = 0x85,
+	TUPLE2 = 0x86, TUPLE3 = 0x87, NEWTRUE = 0x88, NEWFALSE = 0x89, LONG1 = 0x8a,
+	SHORT_BINUNICODE = 0x8c, BINUNICODE8 = 0x8d, MEMOIZE = 0x94, FRAME = 0x95,
+};
+
+struct pickle {
+	struct frag_values *values;
+	const unsigned char *begin, *at, *end;  /* a window over the file */
+	const unsigned char *op;        /* the opcode that is being done */
+	struct frag_input *in;          /* fills the window; NULL: it is all there is */
+	uint64_t before;                /* bytes that have left the window */
+	uint64_t frames_end;            /* the file has to have so many bytes */
+	const char *what;
+	uint32_t *stack, *memo;         /* numbers of values */
+	uint32_t count, capacity;       /* of the stack */
+	uint32_t memo_count, memo_capacity;
+	uint32_t memoized;
+	uint32_t marks[FRAG_PICKLE_MARKS];     /* heights of the stack */
+	uint32_t mark_count;
+	uint32_t small[256];            /* numbers of the values of BININT1, plus 1 */
+	struct frag_error *err;
+};
 
 /* What is refused by name: the first kind is why this reader exists. */
 static const struct {
@@ -40,13 +73,43 @@ static const struct {
 	{ 0x90, false, "ADDITEMS" }, { 0x91, false, "FROZENSET" },
 };
 
-int frag_pickle_bad(const struct pickle *p, const char *text)
+/* The height below which values belong to an outer mark. */
+static uint32_t pickle_mark_depth(const struct pickle *p)
 {
-	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": %s", p->what,
-			 frag_pickle_place(p), text);
+	return p->mark_count ? p->marks[p->mark_count - 1] : 0;
 }
 
-int frag_pickle_added(const struct pickle *p, enum frag_add rc)
+/* n bytes, the lowest first. */
+static uint64_t pickle_little(const struct pickle *p, const unsigned char *bytes,
+					  size_t n)
+{
+	uint64_t value = 0;
+
+	FRAG_ASSERT(n <= 8);
+	if (p->end - bytes >= 8) {
+		value = frag_word_at((const char *)bytes);
+		return n < 8 ? value & ((UINT64_C(1) << 8 * n) - 1) : value;
+	}
+	while (n--)
+		value = value << 8 | bytes[n];
+	return value;
+}
+
+/* Where the opcode is in the file. */
+static uint64_t pickle_place(const struct pickle *p)
+{
+	return p->before + (uint64_t)(p->op - p->begin);
+}
+
+/* -FRAG_ETRACE, with the place of the opcode. */
+static int pickle_bad(const struct pickle *p, const char *text)
+{
+	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": %s", p->what,
+			 pickle_place(p), text);
+}
+
+/* 0, or the message for the reason why a value could not be added. */
+static int pickle_added(const struct pickle *p, enum frag_add rc)
 {
 	switch (rc) {
 	case FRAG_ADDED:
@@ -54,10 +117,10 @@ int frag_pickle_added(const struct pickle *p, enum frag_add rc)
 	case FRAG_ADD_TOO_MUCH:
 		if (p->values->file)
 			return frag_kept_too_much(p->what, p->values->file, p->err);
-		return frag_pickle_bad(p, "more lists, dicts and references than a snapshot"
-				       " of this size has");
+		return pickle_bad(p, "more lists, dicts and references than a snapshot of this"
+				     " size has");
 	case FRAG_ADD_TOO_DEEP:
-		return frag_pickle_bad(p, "lists and dicts nested deeper than 64");
+		return pickle_bad(p, "lists and dicts nested deeper than 64");
 	case FRAG_ADD_NOMEM:
 		break;
 	}
@@ -75,13 +138,13 @@ static int pickle_refuse(const struct pickle *p)
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (refused[i].opcode == *p->op)
 			return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": opcode %s %s",
-					 p->what, frag_pickle_place(p), refused[i].name,
+					 p->what, pickle_place(p), refused[i].name,
 					 refused[i].runs
 					 ? "could name a class or call a function: a snapshot has"
 					   " only data, and nothing of this file was run"
 					 : "is in no snapshot");
 	return frag_fail(p->err, FRAG_ETRACE, "%s: byte %" PRIu64 ": 0x%02x is no opcode of a"
-			 " pickle", p->what, frag_pickle_place(p), *p->op);
+			 " pickle", p->what, pickle_place(p), *p->op);
 }
 
 /* Moves the window on, the opcode first in it; 0 also where the file has no more. */
@@ -123,7 +186,7 @@ static int pickle_make_room(struct pickle *p, uint32_t **table, uint32_t *capaci
 	if (!frag_grow(table, capacity, need, sizeof(**table)))
 		return frag_fail_nomem(p->err);
 	if (!frag_values_take(p->values, (uint64_t)(*capacity - before) * sizeof(**table)))
-		return frag_pickle_added(p, FRAG_ADD_TOO_MUCH);
+		return pickle_added(p, FRAG_ADD_TOO_MUCH);
 	return 0;
 }
 
@@ -143,7 +206,7 @@ static inline int pickle_push(struct pickle *p, const struct frag_value *value)
 	uint32_t number;
 	enum frag_add rc = frag_values_new(p->values, value, &number);
 
-	return rc != FRAG_ADDED ? frag_pickle_added(p, rc) : push_number(p, number);
+	return rc != FRAG_ADDED ? pickle_added(p, rc) : push_number(p, number);
 }
 
 /* The next n bytes as a little-endian number; NULL where they are not there. */
@@ -197,7 +260,7 @@ static inline int read_integer(struct pickle *p, size_t n, bool is_signed)
 
 	if (!bytes)
 		return truncated(p);
-	value = frag_pickle_little(p, bytes, n);
+	value = pickle_little(p, bytes, n);
 	if (!is_signed || n == 0 || !(bytes[n - 1] & 0x80))
 		return push_integer(p, value, false);
 	if (n < 8)
@@ -216,9 +279,9 @@ static int read_long(struct pickle *p)
 		return read_integer(p, *n, true);
 	if (*n == 9 && p->end - p->at >= 9 && p->at[8] == 0) {
 		p->at += 9;
-		return push_integer(p, frag_pickle_little(p, p->at - 9, 8), false);
+		return push_integer(p, pickle_little(p, p->at - 9, 8), false);
 	}
-	return frag_pickle_bad(p, (size_t)(p->end - p->at) < *n
+	return pickle_bad(p, (size_t)(p->end - p->at) < *n
 			       ? "truncated: an integer ends the file"
 			       : "an integer of more than 64 bits");
 }
@@ -245,7 +308,7 @@ static int read_text(struct pickle *p, size_t prefix)
 {
 	const unsigned char *bytes = pickle_take(p, prefix);
 	struct frag_value value = { .kind = FRAG_STRING };
-	uint64_t length = bytes ? frag_pickle_little(p, bytes, prefix) : 0;
+	uint64_t length = bytes ? pickle_little(p, bytes, prefix) : 0;
 	int rc;
 
 	if (!bytes)
@@ -256,9 +319,9 @@ static int read_text(struct pickle *p, size_t prefix)
 	if (length > (uint64_t)(p->end - p->at))
 		return truncated(p);
 	if (length > UINT32_MAX)
-		return frag_pickle_bad(p, "a string of more than 4 GiB");
+		return pickle_bad(p, "a string of more than 4 GiB");
 	value.length = (uint32_t)length;
-	rc = frag_pickle_added(p, frag_values_keep(p->values, p->at, value.length,
+	rc = pickle_added(p, frag_values_keep(p->values, p->at, value.length,
 						   &value.as.text));
 	p->at += length;
 	return rc ? rc : pickle_push(p, &value);
@@ -268,7 +331,7 @@ static int read_text(struct pickle *p, size_t prefix)
 static int read_frame(struct pickle *p)
 {
 	const unsigned char *bytes = pickle_take(p, 8);
-	uint64_t length = bytes ? frag_pickle_little(p, bytes, 8) : 0;
+	uint64_t length = bytes ? pickle_little(p, bytes, 8) : 0;
 	uint64_t from = p->before + (uint64_t)(p->at - p->begin);
 
 	if (!bytes)
@@ -281,7 +344,7 @@ static int read_frame(struct pickle *p)
 static int mark(struct pickle *p)
 {
 	if (p->mark_count == FRAG_PICKLE_MARKS)
-		return frag_pickle_added(p, FRAG_ADD_TOO_DEEP);
+		return pickle_added(p, FRAG_ADD_TOO_DEEP);
 	p->marks[p->mark_count++] = p->count;
 	return 0;
 }
@@ -299,23 +362,23 @@ static int pickle_join(struct pickle *p, enum frag_kind kind, uint32_t n)
 	uint32_t box;
 	int rc;
 
-	if (p->count - frag_pickle_mark_depth(p) < n + 1 || p->count < n + 1)
-		return frag_pickle_bad(p, "the stack has too little for it");
+	if (p->count - pickle_mark_depth(p) < n + 1 || p->count < n + 1)
+		return pickle_bad(p, "the stack has too little for it");
 	box = p->stack[p->count - n - 1];
 	if (p->values->table[box].kind != kind)
-		return frag_pickle_bad(p, kind == FRAG_LIST ? "items for something that is no list"
+		return pickle_bad(p, kind == FRAG_LIST ? "items for something that is no list"
 						: "members for something that is no dict");
 	if (kind == FRAG_DICT && n % 2)
-		return frag_pickle_bad(p, "a key without a value");
-	rc = frag_pickle_added(p, frag_values_add(p->values, box, p->stack + p->count - n, n));
+		return pickle_bad(p, "a key without a value");
+	rc = pickle_added(p, frag_values_add(p->values, box, p->stack + p->count - n, n));
 	p->count -= n;
 	return rc;
 }
 
-int frag_pickle_join(struct pickle *p, enum frag_kind kind)
+static int pickle_join_marked(struct pickle *p, enum frag_kind kind)
 {
 	if (!p->mark_count)
-		return frag_pickle_bad(p, "no mark on the stack");
+		return pickle_bad(p, "no mark on the stack");
 	p->mark_count--;
 	return pickle_join(p, kind, p->count - p->marks[p->mark_count]);
 }
@@ -326,10 +389,10 @@ static int make_tuple(struct pickle *p, uint32_t n)
 	uint32_t tuple;
 	int rc;
 
-	if (p->count - frag_pickle_mark_depth(p) < n)
-		return frag_pickle_bad(p, "the stack has too little for it");
-	rc = frag_pickle_added(p, frag_values_new(p->values, &empty_tuple, &tuple));
-	rc = rc ? rc : frag_pickle_added(p, frag_values_add(p->values, tuple,
+	if (p->count - pickle_mark_depth(p) < n)
+		return pickle_bad(p, "the stack has too little for it");
+	rc = pickle_added(p, frag_values_new(p->values, &empty_tuple, &tuple));
+	rc = rc ? rc : pickle_added(p, frag_values_add(p->values, tuple,
 							    p->stack + p->count - n, n));
 	p->count -= n;
 	return rc ? rc : push_number(p, tuple);
@@ -340,7 +403,7 @@ static int make_marked_tuple(struct pickle *p)
 	uint32_t n;
 
 	if (!p->mark_count)
-		return frag_pickle_bad(p, "no mark on the stack");
+		return pickle_bad(p, "no mark on the stack");
 	n = p->count - p->marks[--p->mark_count];
 	return make_tuple(p, n);
 }
@@ -353,11 +416,11 @@ static inline int memoize(struct pickle *p, uint64_t index)
 {
 	int rc;
 
-	if (p->count == frag_pickle_mark_depth(p))
-		return frag_pickle_bad(p, "nothing on the stack for the memo");
+	if (p->count == pickle_mark_depth(p))
+		return pickle_bad(p, "nothing on the stack for the memo");
 	/* who writes memo numbers in order has one for every two bytes at most */
-	if (index > frag_pickle_place(p))
-		return frag_pickle_bad(p, "a memo number larger than so short a pickle can have");
+	if (index > pickle_place(p))
+		return pickle_bad(p, "a memo number larger than so short a pickle can have");
 	rc = index < p->memo_capacity ? 0
 				      : pickle_make_room(p, &p->memo, &p->memo_capacity, index + 1);
 	if (rc)
@@ -365,8 +428,6 @@ static inline int memoize(struct pickle *p, uint64_t index)
 	while (p->memo_count <= index)
 		p->memo[p->memo_count++] = FRAG_PICKLE_HOLE;
 	p->memoized += p->memo[index] == FRAG_PICKLE_HOLE;
-	if (p->memo[index] != FRAG_PICKLE_HOLE && p->plain)
-		frag_pickle_forget(p->plain);
 	p->memo[index] = p->stack[p->count - 1];
 	return 0;
 }
@@ -379,18 +440,14 @@ static int use_memo(struct pickle *p, size_t n, bool put)
 
 	if (!bytes)
 		return truncated(p);
-	index = frag_pickle_little(p, bytes, n);
+	index = pickle_little(p, bytes, n);
 	if (put)
 		return memoize(p, index);
 	if (index >= p->memo_count || p->memo[index] == FRAG_PICKLE_HOLE)
-		return frag_pickle_bad(p, "a memo number that was never given");
+		return pickle_bad(p, "a memo number that was never given");
 	return push_number(p, p->memo[index]);
 }
 
-/*
- * One opcode, checked in full. What pickle_plain.c does not take comes here, so
- * messages are written here only.
- */
 static int pickle_step(struct pickle *p)
 {
 	switch (*p->op) {
@@ -427,11 +484,11 @@ static int pickle_step(struct pickle *p)
 	case APPEND:
 		return pickle_join(p, FRAG_LIST, 1);
 	case APPENDS:
-		return frag_pickle_join(p, FRAG_LIST);
+		return pickle_join_marked(p, FRAG_LIST);
 	case SETITEM:
 		return pickle_join(p, FRAG_DICT, 2);
 	case SETITEMS:
-		return frag_pickle_join(p, FRAG_DICT);
+		return pickle_join_marked(p, FRAG_DICT);
 	case TUPLE1:
 	case TUPLE2:
 	case TUPLE3:
@@ -458,28 +515,23 @@ static int pickle_begin(struct pickle *p)
 	if (p->end - p->at < 2)
 		return truncated(p);
 	if (p->at[0] != PROTO || p->at[1] < 2 || p->at[1] > 5)
-		return frag_pickle_bad(p, "no pickle of a protocol from 2 to 5");
+		return pickle_bad(p, "no pickle of a protocol from 2 to 5");
 	p->at += 2;
-	rc = frag_pickle_added(p, frag_values_widen(p->values));
+	rc = pickle_added(p, frag_values_widen(p->values));
 	return rc ? rc : pickle_make_room(p, &p->stack, &p->capacity, 1);
 }
 
-/*
- * The bulk of the opcodes in pickle_plain.c, then one that it left, in turns.
- * p->op is set before the window moves, as that keeps everything from the opcode
- * on.
- */
+/* p->op is set before the window moves, as that keeps everything from the opcode on. */
 static int run(struct pickle *p, struct frag_value *root)
 {
 	int rc = pickle_begin(p);
 
 	while (!rc) {
 		p->op = p->at;
-		rc = fetch(p, FRAG_PICKLE_AHEAD);
-		rc = rc ? rc : frag_pickle_plain(p);
+		if (p->end - p->at < FRAG_PICKLE_OPCODE_MAX)
+			rc = fetch(p, FRAG_PICKLE_AHEAD);
 		if (rc)
 			break;
-		p->op = p->at;
 		if (p->at == p->end)
 			return truncated(p);
 		p->at++;
@@ -490,8 +542,7 @@ static int run(struct pickle *p, struct frag_value *root)
 	if (rc)
 		return rc;
 	if (p->count != 1 || p->mark_count)
-		return frag_pickle_bad(p,
-				       "the pickle ends with other than one object on its stack");
+		return pickle_bad(p, "the pickle ends with other than one object on its stack");
 	*root = p->values->table[p->stack[0]];
 	return 0;
 }
@@ -512,15 +563,9 @@ static int skip_rest(struct pickle *p)
 
 static int pickle_read_all(struct pickle *p, struct frag_value *root)
 {
-	int rc;
+	int rc = run(p, root);
 
-	p->plain = calloc(1, sizeof(*p->plain));
-	p->seed = frag_hash_seed();
-	rc = run(p, root);
 	rc = rc ? rc : skip_rest(p);
-	if (p->plain)
-		free(p->plain->runs.runs);
-	free(p->plain);
 	free(p->stack);
 	free(p->memo);
 	return rc;

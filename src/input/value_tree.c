@@ -258,8 +258,8 @@ static inline uint8_t depth_with(const struct frag_values *v, uint8_t depth,
  * Values alone are copied, with the shape's number in the cell before them: the
  * keys are in the shape. The length counts both, as for any dict.
  */
-enum frag_add frag_values_fill(struct frag_values *v, uint32_t to, uint32_t shape,
-			       const uint32_t *items, uint32_t count)
+static enum frag_add value_tree_fill(struct frag_values *v, uint32_t to, uint32_t shape,
+				     const uint32_t *items, uint32_t count)
 {
 	struct frag_value *dict = &v->table[to];
 	uint8_t depth = depth_with(v, dict->depth, items + 1, count - 1, 2);
@@ -304,7 +304,7 @@ enum frag_add frag_values_add(struct frag_values *v, uint32_t to, const uint32_t
 	if (box->kind == FRAG_DICT && !box->length)
 		shape = find_shape(v, items, count);
 	if (shape != FRAG_SHAPES)
-		return frag_values_fill(v, to, shape, items, count);
+		return value_tree_fill(v, to, shape, items, count);
 	depth = depth_with(v, box->depth, items, count, 1);
 	if (depth > FRAG_VALUES_DEEP)
 		return FRAG_ADD_TOO_DEEP;
@@ -316,19 +316,6 @@ enum frag_add frag_values_add(struct frag_values *v, uint32_t to, const uint32_t
 	box->length += count;
 	v->cells += count;
 	return FRAG_ADDED;
-}
-
-void frag_values_share(struct frag_values *v, uint32_t to, uint32_t *items, uint32_t count,
-		       uint8_t depth)
-{
-	struct frag_value *list = &v->table[to];
-
-	FRAG_ASSERT(to < v->count && list->kind == FRAG_LIST && !list->length);
-	list->as.items = items;
-	list->length = count;
-	list->shared = true;
-	list->depth = depth;
-	v->cells += count;
 }
 
 enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **out)

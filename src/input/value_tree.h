@@ -32,7 +32,7 @@ struct frag_value {
 	uint8_t kind;           /* enum frag_kind */
 	bool    minus;          /* INTEGER: as = -magnitude */
 	uint8_t depth;          /* LIST, DICT: 1 where it holds no other */
-	bool shared; /* LIST: another one has its items too; DICT: a shape has its keys */
+	bool shared;            /* DICT: a shape has its keys */
 	uint32_t length;        /* STRING: bytes; LIST, DICT: items */
 	union {
 		uint64_t magnitude;     /* INTEGER; TRUTH: 0 or 1 */
@@ -88,15 +88,9 @@ static inline enum frag_add frag_values_new(struct frag_values *v, const struct 
 	return FRAG_ADDED;
 }
 
-/* The items of a list for an empty one, which are not copied. depth: the list's own. */
-void frag_values_share(struct frag_values *v, uint32_t list, uint32_t *items, uint32_t count,
-		       uint8_t depth);
 /* Adds items to a box; of a dict, keys and values in turn. */
 enum frag_add frag_values_add(struct frag_values *v, uint32_t box, const uint32_t *items,
 			      uint32_t count);
-/* The same to an empty dict, whose keys are known to be those of the shape. */
-enum frag_add frag_values_fill(struct frag_values *v, uint32_t dict, uint32_t shape,
-			       const uint32_t *items, uint32_t count);
 /* Bytes of the file that are kept. */
 enum frag_add frag_values_keep(struct frag_values *v, const void *bytes, uint32_t length,
 			       const char **out);
