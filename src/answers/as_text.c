@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "answers/diagnosis_text.h"
 #include "answers/initial_state_text.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 #include "answers/color.h"
 #include "answers/layout.h"
 #include "answers/replay_timings_text.h"

@@ -8,7 +8,7 @@
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "base/wrap.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 #include "answers/color.h"
 #include "answers/layout.h"
 #include "answers/oom_text.h"

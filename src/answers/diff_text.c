@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/string_stream.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "answers/diff_formats.h"

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "base/wrap.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 #include "answers/explain_formats.h"
 #include "answers/color.h"
 #include "answers/wrap_lines.h"

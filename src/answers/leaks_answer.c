@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/escape.h"
 #include "documents/document_head.h"
-#include "documents/live_by_tag_write.h"
+#include "documents/documents.h"
 #include "answers/color.h"
 #include "answers/table.h"
 #include "answers/wrap_lines.h"

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/string_stream.h"
 #include "fragsim/version.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 #include "answers/diagnosis_text.h"
 #include "answers/layout.h"
 #include "answers/page_files.h"

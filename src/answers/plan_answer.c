@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "documents/document_head.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/escape.h"
 #include "documents/document_head.h"
 #include "answers/color.h"

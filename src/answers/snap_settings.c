@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fragsim/version.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 #include "policy/param.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/format.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/escape.h"
 #include "events/recording_info.h"
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/c_locale.h"
 #include "base/escape.h"
 #include "documents/document_head.h"
 #include "answers/fit_members.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 #include "answers/fit_words.h"
 #include "answers/color.h"
 #include "answers/table.h"

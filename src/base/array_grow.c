@@ -1,11 +1,29 @@
 /* array_grow.c - arrays that grow by doubling, checked. */
 #include "base/array_grow.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/bug.h"
-#include "base/huge_alloc.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+void *frag_huge_alloc(size_t *size)
+{
+	void *memory;
+
+	if (*size < FRAG_LARGE || *size > SIZE_MAX - HUGE_PAGE)
+		return malloc(*size);
+	*size = (*size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	if (posix_memalign(&memory, HUGE_PAGE, *size) != 0)
+		return NULL;
+#ifdef MADV_HUGEPAGE
+	madvise(memory, *size, MADV_HUGEPAGE);  /* an advice: small pages do as well */
+#endif
+	return memory;
+}
 
 #define ELEMENTS_MAX (UINT64_C(1) << 31)        /* the last power of two in 32 bits */
 

@@ -28,4 +28,14 @@ static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, siz
 	return need <= *capacity || frag_grow_now(array, capacity, need, size);
 }
 
+/* Memory for megabytes, with few page faults. */
+#define FRAG_LARGE ((size_t)1 << 20)
+
+/*
+ * At least *size bytes, and in *size how many there are; from FRAG_LARGE on in
+ * huge pages where the system has them, as each small one costs a fault, and a walk
+ * through its tables where memory is used at random. For free().
+ */
+void *frag_huge_alloc(size_t *size);
+
 #endif

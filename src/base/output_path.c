@@ -103,3 +103,17 @@ int frag_destination_find(struct frag_output_path *d, const char *path)
 	}
 	return number;
 }
+
+const char *frag_input_name(const char *path)
+{
+	if (!*path)
+		return "\"\"";
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+const char *frag_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

@@ -30,4 +30,8 @@ uint32_t frag_tasks_threads(uint32_t wanted);
  */
 int frag_tasks_run(const struct frag_tasks *tasks, struct frag_error *err);
 
+/* How many processors there are for this process. */
+/* At least 1; fewer than the machine has where the process may not use them all (taskset). */
+uint32_t frag_processors(void);
+
 #endif

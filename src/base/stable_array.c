@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "base/huge_alloc.h"
+#include "base/array_grow.h"
 
 #define ELEMENTS_MAX (UINT64_C(1) << 31)        /* as many as an array that grows may have */
 

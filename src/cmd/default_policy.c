@@ -7,7 +7,7 @@
 
 #include "base/array_grow.h"
 #include "events/recording_info.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 #include "trace/reader.h"
 
 #define FOR_OTHERS "bestfit"

@@ -7,7 +7,7 @@
 
 #include "base/array_grow.h"
 #include "base/name_list.h"
-#include "cmd/outputs.h"
+#include "cmd/output_formats.h"
 
 enum {
 	OPT_BASELINE = FRAG_OPT_FIRST_OWN,

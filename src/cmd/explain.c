@@ -2,17 +2,15 @@
 #include <string.h>
 
 #include "cmd/time_budget.h"
-#include "cmd/outputs.h"
 #include <stdbool.h>
 #include <inttypes.h>
 #include <unistd.h>
 #include "cmd/command.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "cmd/interrupt.h"
 #include "cmd/terminal.h"
-#include "documents/message_write.h"
+#include "documents/pytorch_oom_message.h"
 #include "messages/groups.h"
-#include "messages/log.h"
 #include "answers/message_text.h"
 #include "cmd/answer_page.h"
 #include "cmd/output_formats.h"

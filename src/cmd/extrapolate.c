@@ -8,14 +8,13 @@
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "cmd/exit_conditions.h"
-#include "cmd/outputs.h"
 #include "cmd/time_budget.h"
 #include "cmd/output_formats.h"
 #include "cmd/trace_provenance.h"
 #include "cmd/transform_trace.h"
 #include "cmd/loaded_trace.h"
 #include "answers/answers.h"
-#include "transform/extrapolated_header.h"
+#include "transform/meta.h"
 
 enum {
 	OPT_AT = FRAG_OPT_FIRST_OWN, OPT_LARGEST, OPT_UP_TO, OPT_STEP, OPT_RUNS, OPT_TRACE, OPT_TO,

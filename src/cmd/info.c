@@ -4,7 +4,7 @@
 
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
-#include "cmd/outputs.h"
+#include "cmd/output_formats.h"
 #include "cmd/pytorch_version.h"
 #include "events/recording_info.h"
 #include "answers/describe_snapshot.h"

@@ -8,7 +8,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/progress.h"
 #include "cmd/default_policy.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 
 /* Files of the options' choices stay theirs. */
 static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_run_options *o,

@@ -5,7 +5,6 @@
 
 #include "base/c_locale.h"
 #include "cmd/interrupt.h"
-#include "cmd/outputs.h"
 #include "cmd/output_formats.h"
 #include "cmd/progress.h"
 #include "cmd/loaded_trace.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmd/run_diagnosis.h"
-#include "cmd/html_page.h"
+#include "cmd/answer_page.h"
 #include "cmd/interrupt.h"
 #include "cmd/default_policy.h"
 

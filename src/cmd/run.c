@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cmd/run_diagnosis.h"
-#include "cmd/html_page.h"
+#include "cmd/answer_page.h"
 #include "cmd/interrupt.h"
 #include "cmd/default_policy.h"
 #include "cmd/session.h"

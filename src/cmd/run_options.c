@@ -10,7 +10,7 @@
 #include "cmd/default_policy.h"
 #include "cmd/time_budget.h"
 #include "policy/param.h"
-#include "replay/driver_pool.h"
+#include "replay/gpu_and_sim.h"
 
 const struct frag_opt frag_run_opts[] = {
 	{ 'p', "policy", "NAME",

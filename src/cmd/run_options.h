@@ -5,7 +5,7 @@
 #include "cmd/command.h"
 #include "fragsim/engine.h"
 #include "compare/condition.h"
-#include "documents/profile.h"
+#include "documents/documents.h"
 #include "answers/columns.h"
 
 /* Options of run; other commands that simulate take some of them. */

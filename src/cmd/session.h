@@ -2,7 +2,7 @@
 #ifndef CMD_SESSION_H
 #define CMD_SESSION_H
 
-#include "cmd/outputs.h"
+#include "cmd/output_formats.h"
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 

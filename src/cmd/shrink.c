@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/name_list.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "cmd/time_budget.h"
 #include "cmd/trace_provenance.h"
 #include "cmd/default_policy.h"
 #include "cmd/transform_trace.h"
-#include "search/shrink_trial.h"
+#include "search/shrink_search.h"
 
 enum {
 	OPT_KEEP = FRAG_REWRITE_OWN, OPT_POLICY, OPT_DEVICE_BYTES, OPT_CARD, OPT_TIME, OPT_TRIES,

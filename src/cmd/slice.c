@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/c_locale.h"
 #include "cmd/transform_trace.h"
 #include "transform/slice_trace.h"

@@ -17,11 +17,10 @@
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "documents/manifest.h"
-#include "sweep/sweep_trace.h"
 #include "base/array_grow.h"
 #include "base/hash.h"
 #include "cmd/grid_choices.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 
 struct frag_sweep_task {
 	struct frag_run_options run;    /* its choices are the manifest's policies, */

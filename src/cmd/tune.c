@@ -8,7 +8,7 @@
 #include "cmd/grid_choices.h"
 #include "cmd/question.h"
 #include "cmd/time_budget.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 #include "answers/answers.h"
 
 enum {

@@ -4,14 +4,13 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "base/path.h"
-#include "cmd/outputs.h"
+#include "base/output_path.h"
 #include "cmd/time_budget.h"
 #include "cmd/output_formats.h"
 #include "cmd/trace_provenance.h"
 #include "cmd/transform_trace.h"
 #include "cmd/loaded_trace.h"
-#include "events/tape_resize.h"
+#include "events/tape.h"
 #include "answers/answers.h"
 #include "transform/what_if_trace.h"
 

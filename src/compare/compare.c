@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "compare/run_pairs.h"
 
 struct frag_change frag_pair_change(const struct frag_figure *figure, const struct frag_pair *pair)

@@ -10,7 +10,7 @@
 #include "base/escape.h"
 #include "base/parallel.h"
 #include "compare/divergence.h"
-#include "engine/workers.h"
+#include "engine/engine.h"
 #include "fragsim/version.h"
 #include "policy/configure_events.h"
 

@@ -2,8 +2,43 @@
 #ifndef COMPARE_RUN_PAIRS_H
 #define COMPARE_RUN_PAIRS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "compare/compare.h"
-#include "compare/name_index.h"
+
+/* Which of many things has a name, found by halving a sorted list. */
+/* Equal names are those that are equal in all of it but the index. */
+struct frag_name {
+	uint32_t device;
+	const char *text, *more;        /* borrowed; never NULL */
+	uint32_t index;                 /* of the thing */
+};
+
+struct frag_lookup {
+	struct frag_name *name;
+	uint32_t count;
+};
+
+/* Room for so many names; they are put in at name[count++], in any order. False: no memory. */
+bool frag_lookup_init(struct frag_lookup *l, uint32_t max);
+void frag_lookup_fini(struct frag_lookup *l);
+
+/* After the last name, before the first question. */
+void frag_lookup_sort(struct frag_lookup *l);
+
+/*
+ * The least index of the things that have this name, whatever the name's own; UINT32_MAX:
+ * none has. *alone, optional: no other has it.
+ */
+uint32_t frag_lookup_find(const struct frag_lookup *l, const struct frag_name *name, bool *alone);
+
+/* How many things of this name have an index below the name's own. */
+uint32_t frag_lookup_rank(const struct frag_lookup *l, const struct frag_name *name);
+
+/* The index of the one of that rank, or of the last; UINT32_MAX: none has this name. */
+uint32_t frag_lookup_ranked(const struct frag_lookup *l, const struct frag_name *name,
+			    uint32_t rank);
 
 /* The traces of a set, each found by any of its names. */
 enum frag_trace_key {

@@ -1,15 +1,127 @@
 /* runs.c - runs to be compared: made from results, and released. */
 #include "compare/runs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/array_grow.h"
-#include "compare/params.h"
+#include "base/string_stream.h"
 #include "metrics/metric.h"
 #include "metrics/result.h"
+#include "policy/param.h"
+
+/*
+ * Neighbours become one stretch. Where the count is even, the last one's steps
+ * join a full neighbour's; where it is odd, they stay as they were.
+ */
+static void halve(struct frag_timeline *c)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct frag_stretch s = c->stretch[i];
+		struct frag_stretch *to = &c->stretch[i / 2];
+
+		if (i % 2 == 0) {
+			*to = s;
+			count++;
+			continue;
+		}
+		if (s.reserved > to->reserved)
+			to->reserved = s.reserved;
+		if (s.allocated > to->allocated)
+			to->allocated = s.allocated;
+	}
+	c->in_last += c->count % 2 ? 0 : c->width;
+	c->count = count;
+	c->width *= 2;
+}
+
+/*
+ * Each stretch covers `width` steps. When all are taken, neighbours are joined in pairs and the
+ * width doubles, so the space is fixed, however many steps come.
+ */
+void frag_timeline_add(struct frag_timeline *c, const struct frag_step *step)
+{
+	struct frag_stretch *last;
+
+	FRAG_ASSERT(c->count <= FRAG_TIMELINE_MAX);
+	if (c->width == 0)
+		c->width = 1;
+	if (c->count == 0 || c->in_last == c->width) {
+		if (c->count == FRAG_TIMELINE_MAX)
+			halve(c);
+		c->stretch[c->count++] = (struct frag_stretch){ .from = step->event->step };
+		c->in_last = 0;
+	}
+	c->in_last++;
+	last = &c->stretch[c->count - 1];
+	if (step->metrics->reserved > last->reserved)
+		last->reserved = step->metrics->reserved;
+	if (step->metrics->allocated > last->allocated)
+		last->allocated = step->metrics->allocated;
+}
+
+void frag_timeline_widen(struct frag_timeline *c, uint64_t width)
+{
+	FRAG_ASSERT(!c->count || c->width);
+	while (c->count && c->width < width)
+		halve(c);
+}
+
+void frag_timeline_shorten(struct frag_timeline *c, uint32_t max)
+{
+	FRAG_ASSERT(max > 0);
+	while (c->count > max)
+		halve(c);
+}
+
+char *frag_params_text(const struct frag_choice *choice)
+{
+	const struct frag_param_spec *spec = choice->ops->params;
+	char value[FRAG_PARAM_TEXT];
+	const char *before = "";
+	struct frag_memory m;
+
+	if (!frag_memory_open(&m))
+		return NULL;
+	for (uint32_t i = 0; spec && spec[i].name; i++) {
+		if (frag_param_is_omitted(choice, i))
+			continue;
+		fprintf(m.f, "%s%s=%s", before, spec[i].name,
+			frag_param_text(&spec[i], choice->param[i], value));
+		before = ",";
+	}
+	return frag_memory_close(&m) ? m.text : NULL;
+}
+
+/* A key begins the text or follows a comma, and '=' follows it: no value holds ",key=". */
+const char *frag_params_find(const char *params, const char *key, size_t key_length,
+			     size_t *length)
+{
+	for (const char *p = params; *p;) {
+		size_t n = strcspn(p, "=");
+		const char *value = p + n + (p[n] == '=');
+		const char *end = value;
+
+		/* a comma in a value, as in a list, is not followed by a key */
+		for (;;) {
+			end += strcspn(end, ",");
+			if (!*end || end[1 + strcspn(end + 1, ",=")] == '=')
+				break;
+			end++;
+		}
+		if (n == key_length && strncmp(p, key, n) == 0) {
+			*length = (size_t)(end - value);
+			return value;
+		}
+		p = *end ? end + 1 : end;
+	}
+	return NULL;
+}
 
 /* Whole escapes only, and both halves of a pair of surrogates or none. */
 void frag_where_json_name(char *to, size_t size, const char *json)

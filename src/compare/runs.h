@@ -5,8 +5,36 @@
 #ifndef COMPARE_RUNS_H
 #define COMPARE_RUNS_H
 
-#include "compare/timeline.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fragsim/engine.h"
 #include "fragsim/metrics.h"
+#include "fragsim/policy.h"
+
+/* A run over its steps, in a few stretches. */
+#define FRAG_TIMELINE_MAX 64    /* stretches */
+
+struct frag_stretch {
+	uint64_t from;                  /* its first step */
+	uint64_t reserved, allocated;   /* the highest in it */
+};
+
+/* However long the run: when they run out, neighbours become one. */
+struct frag_timeline {
+	uint64_t width;                 /* steps of the device in each but the last */
+	uint64_t in_last;
+	uint32_t count;                 /* 0: not known */
+	struct frag_stretch stretch[FRAG_TIMELINE_MAX];
+};
+
+void frag_timeline_add(struct frag_timeline *timeline, const struct frag_step *step);
+
+/* Joins neighbours until each stretch has at least so many steps. */
+void frag_timeline_widen(struct frag_timeline *timeline, uint64_t width);
+
+/* Joins neighbours until there are at most so many. */
+void frag_timeline_shorten(struct frag_timeline *timeline, uint32_t max);
 
 enum frag_where_kind {
 	FRAG_WHERE_NOWHERE,
@@ -82,5 +110,16 @@ void frag_run_round(struct frag_run *run);
 void frag_run_drop_marks(struct frag_run *run);
 
 void frag_run_set_fini(struct frag_run_set *set);
+
+/* The parameters of a policy as text: "align=512,segment=2097152". */
+/* Every key with its value; the caller's to free. NULL where memory is short. */
+char *frag_params_text(const struct frag_choice *choice);
+
+/*
+ * The value of a key in such a text, up to the next key, and its length; NULL: no
+ * such key. It is inside the text, not ended by a NUL.
+ */
+const char *frag_params_find(const char *params, const char *key, size_t key_length,
+			     size_t *length);
 
 #endif

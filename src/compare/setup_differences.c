@@ -8,7 +8,7 @@
 #include "base/string_stream.h"
 #include "base/escape.h"
 #include "compare/run_pairs.h"
-#include "compare/params.h"
+#include "compare/runs.h"
 #include "metrics/metric.h"
 
 /* NULL where there are none. */

@@ -10,7 +10,7 @@
 
 #include "base/format.h"
 #include "base/c_locale.h"
-#include "compare/params.h"
+#include "compare/runs.h"
 #include "fragsim/version.h"
 #include "documents/documents.h"
 #include "documents/metrics_order.h"

@@ -3,6 +3,7 @@
 #define DOCUMENTS_DOCUMENT_HEAD_H
 
 #include "base/json.h"
+#include "fragsim/metrics.h"
 #include "fragsim/policy.h"
 #include "fragsim/trace.h"
 
@@ -31,5 +32,12 @@ void frag_document_device(struct frag_node_ref in, const struct frag_device_figu
 /* What was read: a member of this name, or an element where that is NULL. Returns it. */
 struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
 					 const struct frag_trace_info *trace);
+
+/* What a replay measured, as members of a result and of a profile. */
+/* A member: what each kind of call took, by size. */
+void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c);
+
+/* Members of a RUN: prediction, driver, probes. */
+void frag_json_measured(struct frag_node_ref run, const struct frag_result *r);
 
 #endif

@@ -7,11 +7,14 @@
 
 #include <stdio.h>
 
-#include "base/json.h"
 #include "base/atomic_file.h"
+#include "base/json.h"
 #include "compare/runs.h"
-#include "device/known_cards.h"
+#include "device/driver_cost_model.h"
 #include "device/gpu.h"
+#include "device/known_cards.h"
+#include "fragsim/device.h"
+#include "fragsim/metrics.h"
 #include "fragsim/trace.h"
 #include "iterations/leak_detect.h"
 #include "plan/plan.h"
@@ -134,5 +137,33 @@ void frag_placement_document(struct frag_node_ref root, const void *what);
 
 /* "PYTORCH_ALLOC_CONF=..." of the best; NULL: nothing is to be set. The caller's. */
 char *frag_tune_env(const struct frag_tune *tune);
+
+/* Who holds memory, in the result object. */
+/* An array under that key, with the stacks of each where there are some. */
+void frag_json_holders(struct frag_node_ref in, const char *key,
+		       const struct frag_tag_usage *holders, uint32_t count);
+
+/* A string for each line of frag_frames_json(): an array `frames`. */
+void frag_json_frames(struct frag_node_ref in, const char *frames);
+
+/* What a replay has learned of a device, out of a file: see fragsim-profile(5). */
+struct frag_profile {
+	struct frag_device_figures figures;     /* owns its name */
+	struct frag_driver_model model;
+};
+
+/*
+ * "-" is standard input. -FRAG_ETRACE, naming the file and the place or the
+ * member; members that nobody knows are passed over.
+ */
+int frag_profile_read(struct frag_profile *profile, const char *path, struct frag_error *err);
+void frag_profile_fini(struct frag_profile *profile);
+
+/* Runs out of a file: a result (fragsim-result(5)), or a baseline. */
+/*
+ * "-" is standard input. -FRAG_ETRACE, naming the file and the place or the
+ * member, where it is neither; members that nobody knows are passed over.
+ */
+int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err);
 
 #endif

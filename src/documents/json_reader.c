@@ -7,7 +7,7 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/old_names.h"
 #include "input/text_file.h"
 #include "base/old_names.h"

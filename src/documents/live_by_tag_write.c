@@ -1,5 +1,5 @@
 /* live_by_tag_write.c - who holds memory, in the result object. */
-#include "documents/live_by_tag_write.h"
+#include "documents/documents.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* measured_write.c - what a replay measured, as members of a result and of a profile. */
-#include "documents/measured_write.h"
+#include "documents/document_head.h"
 
 #include "metrics/driver_latency.h"
 

@@ -1,5 +1,5 @@
 /* message_write.c - out-of-memory messages as JSON, one by one, as cJSON lays a document out. */
-#include "documents/message_write.h"
+#include "documents/pytorch_oom_message.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* profile_read.c - what a replay has learned of a device, out of a file. */
-#include "documents/profile.h"
+#include "documents/documents.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* profile_write.c - what a replay has learned of a device, for later simulations. */
 #include "documents/document_head.h"
 #include "documents/documents.h"
-#include "documents/measured_write.h"
 #include "metrics/driver_latency.h"
 
 static void profile_write_put_device(struct frag_node_ref root, const struct frag_gpu_figures *f)

@@ -7,7 +7,9 @@
 #ifndef DOCUMENTS_PYTORCH_OOM_MESSAGE_H
 #define DOCUMENTS_PYTORCH_OOM_MESSAGE_H
 
+#include "base/atomic_file.h"
 #include "fragsim/metrics.h"
+#include "messages/message.h"
 
 #define FRAG_OOM_MESSAGE_ROOM 512
 
@@ -24,5 +26,15 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
  */
 const char *frag_oom_message_now(const struct frag_result *run, const struct frag_oom *oom,
 				 char buf[FRAG_OOM_MESSAGE_ROOM]);
+
+/* Out-of-memory messages as JSON, one by one: fragsim-explain(1). */
+/*
+ * There may be any number of them, so none is kept. count: how many came before; the first one
+ * begins the document. Failures stay in the file.
+ */
+void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out);
+
+/* Ends the document of one message or more. */
+void frag_message_write_end(struct frag_outfile *out);
 
 #endif

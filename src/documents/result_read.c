@@ -3,7 +3,7 @@
  *
  * Every member that a comparison uses has to be there, once, and of its kind.
  */
-#include "documents/result_read.h"
+#include "documents/documents.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "base/array_grow.h"
 #include "base/old_names.h"
 #include "base/string_stream.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/c_locale.h"
 #include "documents/json_reader.h"
 #include "documents/metrics_order.h"

@@ -1,13 +1,11 @@
 /* result_write.c - the result object: what was read, and each run. */
 #include "documents/document_head.h"
 #include "documents/documents.h"
-#include "documents/live_by_tag_write.h"
-#include "documents/measured_write.h"
 #include "documents/metrics_order.h"
 #include "documents/pytorch_oom_message.h"
 #include "base/json.h"
 #include "search/diagnose_run.h"
-#include "policy/alloc_conf_text.h"
+#include "policy/configure_events.h"
 #include "metrics/result.h"
 
 /* The words of the report's first line. */

@@ -83,4 +83,13 @@ void frag_engine_finish_step(struct frag_engine *e, const struct frag_event *ev)
 int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
 		     struct frag_error *err);
 
+/* Several simulations over one trace, for who looks at them in between. */
+/*
+ * frag_workers_run() where between, if it is not NULL, is called when all simulations have had a
+ * batch and none has begun the next: they wait for it. With ctx, by any thread.
+ */
+int frag_workers_in_step(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
+			 const struct frag_worker_options *options, void (*between)(void *ctx),
+			 void *ctx, struct frag_error *err);
+
 #endif

@@ -7,8 +7,10 @@
 #define ENGINE_FAST_PATH_H
 
 #include "engine/engine.h"
+#include "engine/sim.h"
+#include "events/tape.h"
 #include "heap/heap_inline.h"
-#include "metrics/step_update.h"
+#include "metrics/run_metrics.h"
 
 /* Which rule was broken; -FRAG_EPOLICY. */
 int frag_engine_refuse_count(const struct frag_engine *e, const char *hook, uint32_t expected);
@@ -129,6 +131,36 @@ static inline void frag_begin_plain(struct frag_engine *e)
 	if (h->call_count || h->refusal[0])
 		frag_begin_step(h);
 	e->said.code = 0;
+}
+
+/* A tape's record of a plain event into a simulation, without an event made of it. */
+__attribute__((always_inline))
+static inline int frag_slot_room(struct frag_sim *sim, uint32_t slot, struct frag_error *err)
+{
+	return slot < sim->slot_count ? 0 : frag_sim_make_slot(sim, slot, err);
+}
+
+/* The record of an alloc is its request; what it has in common with others is its site's. */
+__attribute__((always_inline))
+static inline int frag_play_alloc(struct frag_sim *sim, struct frag_engine *e,
+				  const struct frag_tape_event *ev,
+				  const struct frag_tape_site *site, struct frag_error *err)
+{
+	const struct frag_request rq = {
+		.bytes = ev->word >> FRAG_TAPE_VALUE_SHIFT, .stream = site->stream,
+		.pool = site->pool, .tick = sim->step, .stream_order = site->stream_order,
+	};
+	const int rc = frag_slot_room(sim, ev->slot, err);
+
+	return rc ? rc : frag_plain_alloc(e, &rq, site->tag, site->stack, site->device,
+					  &sim->slots[ev->slot]);
+}
+
+__attribute__((always_inline))
+static inline void frag_begin_record(struct frag_sim *sim, struct frag_engine *e, uint64_t step)
+{
+	sim->step = step;
+	frag_begin_plain(e);
 }
 
 #endif

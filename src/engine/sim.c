@@ -9,7 +9,7 @@
 #include "engine/sim.h"
 #include "events/id_map.h"
 #include "events/recording_info.h"
-#include "events/tape_device.h"
+#include "events/tape.h"
 #include "heap/heap_inline.h"
 #include "heap/relocate.h"
 #include "metrics/result.h"

@@ -1,8 +1,7 @@
 /* sim_queries.c - what can be asked of a simulation: its results, and who holds which block. */
 #include "engine/sim.h"
 #include "heap/relocate.h"
-#include "policy/compact.h"
-#include "policy/plan_policy.h"
+#include "policy/policies.h"
 
 static enum frag_run_status status_of(const struct frag_sim *sim, uint32_t d, bool interrupted)
 {

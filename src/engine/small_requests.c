@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array_grow.h"
-#include "engine/fast_path_tape.h"
+#include "engine/fast_path.h"
 #include "heap/heap_tables.h"
 #include "policy/small_pool.h"
 

@@ -5,7 +5,7 @@
  * them: plain ones. They go from the tape's records to the policy, and no event is made of them,
  * unless one runs out of memory or fails. All others are fed one by one.
  */
-#include "engine/fast_path_tape.h"
+#include "engine/fast_path.h"
 
 #define STAGE 4         /* events from one hint to the next */
 #define NEAR_SLOTS 8192 /* of so few the nearer caches hold all, and hints only cost */

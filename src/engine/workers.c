@@ -6,12 +6,12 @@
  * handover.h says what is whose. What a simulation does cannot depend on the others, nor on the
  * threads. A short trace is over before a thread has started: that is when there is work for it.
  */
-#include "engine/workers.h"
+#include "engine/engine.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/processors.h"
+#include "base/parallel.h"
 #include <time.h>
 #include "events/read_ahead.h"
 #include "fragsim/engine.h"

@@ -6,7 +6,6 @@
 
 #include "base/bug.h"
 #include "base/array_grow.h"
-#include "base/huge_alloc.h"
 
 #define NONE UINT32_MAX
 #define RECENT_FIRST 256

@@ -5,7 +5,7 @@
 
 #include "base/bug.h"
 #include "base/format.h"
-#include "base/huge_alloc.h"
+#include "base/array_grow.h"
 
 #define FIRST_SIZE 64
 

@@ -4,10 +4,7 @@
 #include "input/unpack.h"
 #include "snapshot/snapshot_source.h"
 #include "trace/fsb.h"
-#include "trace/kineto.h"
-#include "trace/minimalloc.h"
-#include "trace/ndjson_reader.h"
-#include "trace/rmm.h"
+#include "trace/reader.h"
 
 /* The last one takes what nobody else knows, and says what is wrong with it. */
 static const struct frag_reader *const readers[] = {
@@ -22,11 +19,6 @@ static const struct frag_reader *const readers[] = {
 	&frag_reader_lines,
 	NULL,
 };
-
-const struct frag_reader *const *frag_readers(void)
-{
-	return readers;
-}
 
 /* The first reader that says yes; NULL where one before it has to see more. */
 static const struct frag_reader *ask(const struct frag_input *in)

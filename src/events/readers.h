@@ -4,8 +4,6 @@
 
 #include "trace/reader.h"
 
-/* All readers, ended by NULL, in the order in which they are asked. */
-const struct frag_reader *const *frag_readers(void);
 
 /* Opens a file, or standard input ("-"), with the reader that knows its bytes. */
 int frag_reading_open(struct frag_reading *out, const char *path,

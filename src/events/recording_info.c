@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "events/id_map.h"
 #include "events/resolve.h"
+#include "events/tape.h"
 
 /* Those that record what a program requests of PyTorch's allocator. */
 #define SNAPSHOT "torch.cuda.memory"
@@ -211,4 +213,16 @@ void frag_recorded_end(struct frag_trace *t)
 	t->info.ends_at_oom = true;
 	t->info.oom_step = t->end.step;
 	t->info.oom_bytes = t->end.bytes;
+}
+
+char *frag_stream_json(const struct frag_tape *tape, uint32_t stream)
+{
+	FRAG_ASSERT(stream < tape->trace->streams.count);
+	return frag_id_json(frag_handle_at(&tape->trace->streams, stream));
+}
+
+char *frag_pool_json(const struct frag_tape *tape, uint32_t pool)
+{
+	FRAG_ASSERT(pool < tape->trace->pools.count);
+	return frag_id_json(frag_handle_at(&tape->trace->pools, pool));
 }

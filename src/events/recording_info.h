@@ -5,6 +5,7 @@
 #ifndef EVENTS_RECORDING_INFO_H
 #define EVENTS_RECORDING_INFO_H
 
+#include "fragsim/trace.h"
 #include "snapshot/snapshot.h"
 
 /* The snapshot that a trace reads from; NULL where it reads something else. */
@@ -58,5 +59,10 @@ void frag_recorded_watch(struct frag_trace *trace, uint32_t count);
 
 /* At the trace's end: was it that request? */
 void frag_recorded_end(struct frag_trace *trace);
+
+/* What a trace calls its streams and pools. */
+/* One by its index, as JSON, for the caller to free; NULL: memory is short. */
+char *frag_stream_json(const struct frag_tape *tape, uint32_t stream);
+char *frag_pool_json(const struct frag_tape *tape, uint32_t pool);
 
 #endif

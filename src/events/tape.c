@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "events/tape_resize.h"
 
 _Static_assert(FRAG_OPS <= 1 << FRAG_TAPE_OP_BITS, "an operation must fit its bits");
 

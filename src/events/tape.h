@@ -14,6 +14,7 @@
 #define EVENTS_TAPE_H
 
 #include "base/hash.h"
+#include "fragsim/trace.h"
 #include "trace/name_tables.h"
 
 struct frag_tape_site {
@@ -107,5 +108,28 @@ struct frag_tape_reader {
 	struct frag_event events[FRAG_TAPE_BATCH];
 	uint32_t stacks[FRAG_TAPE_BATCH];
 };
+
+/* A tape again, with blocks of other sizes. */
+/*
+ * The same events, but the n-th alloc has sizes[which[n]] bytes, each below FRAG_SIZE_LIMIT.
+ * Segments from before the first event do not fit such blocks: their blocks are requests as any.
+ * It has events of its own, 16 bytes each, and shares all else with `from`, which must outlive
+ * it. NULL: memory is short.
+ */
+struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
+				    const uint64_t *sizes);
+
+/* The part of a tape that concerns one device. */
+/*
+ * Sets *out to a tape with the events of this device, which is its only one and number 0. Steps,
+ * tags, streams and pools keep their numbers. It shares texts and tags with `from`, which must
+ * outlive it. Sets *out to NULL where the trace has one device, or segments from before its first
+ * event: the tape itself is to be used. -FRAG_ENOMEM
+ */
+int frag_tape_of_device(struct frag_tape **out, const struct frag_tape *from, uint32_t device,
+			struct frag_error *err);
+
+/* Which device of the trace is the tape's first: 0, or the device of a part. */
+uint32_t frag_tape_first_device(const struct frag_tape *tape);
 
 #endif

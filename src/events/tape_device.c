@@ -1,5 +1,4 @@
 /* tape_device.c - the part of a tape that concerns one device. */
-#include "events/tape_device.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "trace/frames.h"
+#include "trace/stacks.h"
 
 bool frag_own_stacks_init(struct frag_own_stacks *s, uint64_t seed)
 {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "gen/scenarios.h"
-#include "gen/serving.h"
 
 #define ELEMENT 2               /* bytes of activations, caches and weights */
 

@@ -1,7 +1,5 @@
 /* multitask.c - a training and a text generation on one device, interleaved. */
 #include "gen/scenarios.h"
-#include "gen/serving.h"
-#include "gen/training.h"
 
 enum {
 	ISOLATE, ITERATIONS, LAYERS, HIDDEN, BATCH, LENGTH, JITTER, REQUESTS, CONCURRENT, PROMPT,

@@ -3,6 +3,7 @@
 #define GEN_SCENARIOS_H
 
 #include "gen/gen.h"
+#include "gen/model.h"
 
 extern const struct frag_scenario frag_scenario_alternating;
 extern const struct frag_scenario frag_scenario_append_leak;
@@ -24,5 +25,46 @@ extern const struct frag_scenario frag_scenario_tiny;
 extern const struct frag_scenario frag_scenario_training;
 extern const struct frag_scenario frag_scenario_two_mib;
 extern const struct frag_scenario frag_scenario_uneven_pipeline;
+
+/* Training steps of a transformer, alone or beside another task. */
+struct frag_training {
+	uint64_t layers, iterations;
+	uint64_t checkpoint;    /* layers between kept inputs; 0: all is kept */
+	uint64_t jitter;        /* percent of the length */
+	uint64_t vocab;
+	struct frag_model_shape shape;
+	struct frag_rng rng;
+	/* optional: after each layer, forward or backward */
+	void (*pause)(struct frag_gen *g, void *ctx);
+	void *ctx;
+};
+
+void frag_training_emit(struct frag_gen *g, struct frag_training *t);
+
+/* Text generation whose caches grow, alone or beside another task. */
+struct frag_sequence {
+	uint64_t length, room;          /* words so far; words that its caches hold */
+	uint64_t left;                  /* words yet to come; 0: none is active */
+	struct frag_gen_ids caches;     /* keys and values of each layer */
+};
+
+struct frag_serving {
+	uint64_t layers, hidden;
+	uint64_t requests;              /* yet to come */
+	uint64_t concurrent;            /* at a time */
+	uint64_t prompt, words;         /* the longest prompt and answer */
+	uint64_t grow;                  /* words by which a cache grows */
+	struct frag_rng rng;
+	struct frag_sequence *active;   /* concurrent */
+	uint64_t turn;                  /* whose turn it is */
+};
+
+/* The weights, which stay. */
+void frag_serving_begin(struct frag_gen *g, struct frag_serving *s);
+
+/* One word of one sequence, or the prompt of a new one. False: all is answered. */
+bool frag_serving_step(struct frag_gen *g, struct frag_serving *s);
+
+void frag_serving_fini(struct frag_serving *s);
 
 #endif

@@ -1,5 +1,4 @@
 /* training.c - training steps of a transformer: training, checkpointing. */
-#include "gen/training.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/huge_alloc.h"
+#include "base/array_grow.h"
 #include "input/unpack.h"
 
 void frag_whole_fini(struct frag_whole *w)

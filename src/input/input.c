@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/word64.h"
 #include "input/unpack.h"
-#include "input/unpack_ahead.h"
 
 /*
  * The unpacker takes the descriptor over, also where it fails; so closing the

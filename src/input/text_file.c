@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "base/output_path.h"
 
 #define FIRST_ROOM ((size_t)64 << 10)
 #define SLACK 64        /* zeros, which the scanner looks ahead into */

@@ -148,4 +148,12 @@ void frag_dict_members(const struct frag_values *v, const struct frag_value *dic
 /* Its number. */
 uint32_t frag_value_number(const struct frag_values *v, const struct frag_value *value);
 
+/* A JSON document as values. */
+/*
+ * The document in bytes, followed by a 0; values borrow their text from
+ * there. what names the bytes in messages. -FRAG_ETRACE, -FRAG_ENOMEM
+ */
+int frag_value_json_read(struct frag_values *values, struct frag_value *root, const char *bytes,
+			 size_t length, const char *what, struct frag_error *err);
+
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/array_grow.h"
 #include "base/hash.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "base/escape.h"
 #include "events/repeated_marks.h"
 #include "events/tape.h"

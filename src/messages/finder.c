@@ -6,7 +6,7 @@
 
 #include "messages/bfc_dump.h"
 #include "messages/strip_whitespace.h"
-#include "messages/patterns.h"
+#include "messages/match.h"
 
 #define CAPACITY ((size_t)256 << 10)
 #define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */

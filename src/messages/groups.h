@@ -2,6 +2,7 @@
 #ifndef MESSAGES_GROUPS_H
 #define MESSAGES_GROUPS_H
 
+#include "messages/finder.h"
 #include "messages/message.h"
 
 #define FRAG_MESSAGE_GROUPS_MAX 4096
@@ -25,5 +26,20 @@ struct frag_message_groups {
 /* False: memory is short. */
 bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m);
 void frag_message_groups_fini(struct frag_message_groups *groups);
+
+/* The out-of-memory messages of a file. */
+/*
+ * Reads all of it, "-" for standard input, unpacked, while stop(ctx) is false; found as in
+ * finder.h, an error of its own in err. *bare as frag_finder_bare() says. -FRAG_ETRACE,
+ * -FRAG_EINTERRUPTED, -FRAG_ENOMEM
+ */
+struct frag_message_log {
+	const char *path;
+	bool (*stop)(void *ctx);
+	int (*found)(void *ctx, const struct frag_message *m);
+	void *ctx;
+	uint64_t bare, bare_line;
+};
+int frag_message_log_read(struct frag_message_log *log, struct frag_error *err);
 
 #endif

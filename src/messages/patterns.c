@@ -1,5 +1,5 @@
 /* patterns.c - what out-of-memory messages say, wording by wording. */
-#include "messages/patterns.h"
+#include "messages/match.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "base/array_grow.h"
 #include "metrics/fragmentation.h"
 #include "metrics/metric.h"
-#include "metrics/step_update.h"
 
 bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum frag_level level)
 {

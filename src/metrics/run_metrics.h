@@ -4,6 +4,7 @@
 
 #include "fragsim/heap.h"
 #include "fragsim/metrics.h"
+#include "heap/heap_inline.h"
 #include "metrics/percent_series.h"
 
 struct frag_run_metrics {
@@ -41,5 +42,94 @@ void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_h
 
 /* Fills the result's level, peak, last, steps and distributions. */
 void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag_result *result);
+
+/*
+ * What a run keeps of a step, without a call where that is little.
+ *
+ * Nothing is written but what is the highest yet, and the bytes that percentages are made of.
+ */
+/*
+ * How each of the table's bytes and counts is read: X(name, value), from totals b, heap and device
+ * dev, in three parts. The first may change with every step, as may the second, of what is more in
+ * one sum than in another: D(name, one, other). The third cannot change without a call of the
+ * device, and three of it count within a step too, so their highest is in the totals.
+ */
+#define CHANGING(X)                                                           \
+	X(requested, b->requested)                                            \
+	X(allocated, b->allocated)                                            \
+	X(active, b->active)                                                  \
+	X(free, b->free)                                                      \
+	X(largest_free, frag_largest(heap))                                   \
+	X(releasable, b->releasable)                                          \
+	X(blocks, b->blocks)                                                  \
+	X(holes, b->holes)
+#define CHANGING_BY_TWO(D)                                                    \
+	D(non_releasable, b->free, b->releasable)                                   \
+	D(waste, b->reserved, b->active + b->free)                            \
+	D(wasted, b->reserved, b->requested + b->releasable)
+#define BY_CALLS(X)                                                           \
+	X(reserved, b->reserved, b->step_peak_reserved)                       \
+	X(segments, b->segments, b->step_peak_segments)                       \
+	X(process_used, frag_device_process(dev), dev->context + b->step_peak_used) \
+	X(device_free, dev->total ? frag_device_free(dev) : 0,                \
+	  dev->total ? frag_device_free(dev) : 0)
+
+/*
+ * Is any of the first two parts the highest yet? All are below 2^63, so the highest bit of a
+ * difference says which is larger, and one look at the bits of all differences is enough.
+ */
+#define RISE(name, value) | (peak->name - (value))
+#define RISE_BY_TWO(name, one, other) | (peak->name + (other) - (one))
+static inline bool frag_peak_may_rise(const struct frag_metrics *peak, const struct frag_heap *heap)
+{
+	const struct frag_totals *b = &heap->totals;
+
+	return (0 CHANGING(RISE) CHANGING_BY_TWO(RISE_BY_TWO)) >> 63;
+}
+
+/* Can the peaks stay? Of the steps with the peak of reserved, one has the most allocated. */
+static inline bool frag_keeps_peaks(const struct frag_run_metrics *metrics,
+				    const struct frag_heap *heap)
+{
+	const struct frag_totals *b = &heap->totals;
+
+	return metrics->steps && !frag_call_count(heap) && !frag_peak_may_rise(&metrics->peak, heap)
+	       && (b->allocated <= metrics->at_peak.allocated
+		   || b->reserved != metrics->peak.reserved);
+}
+
+static inline void frag_keep_sums(struct frag_sums *sums, const struct frag_heap *heap,
+				  const struct frag_device *dev)
+{
+	const struct frag_totals *b = &heap->totals;
+	const int64_t left = dev->total ? frag_device_free(dev) : 0;
+
+	sums->largest_free = frag_largest(heap);
+	sums->left = left > 0 ? (uint64_t)left : 0;
+	sums->free = b->free;
+	sums->releasable = b->releasable;
+	sums->requested = b->requested;
+	sums->allocated = b->allocated;
+	sums->unused = b->active;
+	sums->reserved = b->reserved;
+}
+
+/* frag_run_metrics_step(), of a level that may be a constant. */
+__attribute__((always_inline))
+static inline void frag_run_metrics_keep(struct frag_run_metrics *metrics,
+					 const struct frag_heap *heap,
+					 const struct frag_device *dev, uint64_t step,
+					 const double *t, enum frag_level level)
+{
+	if (level != FRAG_LEVEL_SURVIVE && dev->pool) {
+		frag_run_metrics_step_in_pool(metrics, heap, dev, step, t);
+	} else if (level != FRAG_LEVEL_SURVIVE) {
+		if (!frag_keeps_peaks(metrics, heap))
+			frag_run_metrics_raise(metrics, heap, dev, step);
+		if (level == FRAG_LEVEL_ALL)
+			frag_keep_sums(frag_series_add(metrics->series, t), heap, dev);
+	}
+	metrics->steps++;
+}
 
 #endif

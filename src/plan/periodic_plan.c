@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/array_grow.h"
-#include "plan/tape_input.h"
+#include "plan/plan.h"
 
 /* A block that is live. */
 struct held {

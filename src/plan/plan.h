@@ -143,4 +143,16 @@ uint64_t frag_plan_segments(const struct frag_plan *plan, uint32_t device, uint6
 /* How far a height is above its bound. */
 double frag_plan_gap_pct(uint64_t bound, uint64_t height);
 
+/* buffers.c, for periodic_plan.c: */
+
+/* Is it a mark of such a name, in which * is any characters and ? one? NULL: no name is. */
+bool frag_plan_is_mark(const struct frag_event *ev, const char *name);
+
+/* The space of a device's pool, which may be a new one. UINT32_MAX: memory is short. */
+uint32_t frag_plan_space_of(struct frag_plan *plan, const struct frag_tape *tape, uint32_t device,
+			    uint32_t pool);
+
+/* At the end: spaces without buffers go, and the others are put in order. -FRAG_ENOMEM */
+int frag_plan_order_spaces(struct frag_plan *plan, struct frag_error *err);
+
 #endif

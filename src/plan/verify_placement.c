@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "plan/plan.h"
-#include "plan/interval_set.h"
+#include "plan/address_space.h"
 
 /* A birth or an end; at one step, ends come first. */
 struct change {

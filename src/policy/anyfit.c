@@ -2,8 +2,8 @@
  * anyfit.c - bestfit, firstfit, nextfit, worstfit: any free block may be split,
  * neighbours merge at once (fragsim-policies(7), bestfit). They differ in which block they choose.
  */
-#include "policy/heap_access.h"
 #include "policy/fit_keys.h"
+#include "policy/heap_access.h"
 #include "policy/policies.h"
 
 static const struct frag_param_spec fit_params[] = {

@@ -7,14 +7,13 @@
  * allocated again, the largest first. The first that leaves nobody without memory is done. Where
  * none does, all is as the other policy left it, and its failure stands.
  */
-#include "policy/compact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "heap/relocate.h"
-#include "policy/heap_access.h"
 #include "policy/fit_keys.h"
+#include "policy/heap_access.h"
 #include "policy/policies.h"
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"

@@ -8,6 +8,9 @@
 #ifndef POLICY_CONFIGURE_EVENTS_H
 #define POLICY_CONFIGURE_EVENTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "fragsim/policy.h"
 
 struct frag_configured {
@@ -26,5 +29,14 @@ void frag_configured_fini(struct frag_configured *c);
  */
 int frag_configured_next(void *configured, const char *text, size_t length,
 			 struct frag_error *err);
+
+/* Settings as one pastes them, or as keys. */
+#define FRAG_CONF_ROOM 4096
+
+/* The parameters as a string that the policy's own `settings` reads; "" where they are plain. */
+void frag_conf_text(const struct frag_choice *choice, char *buf, size_t size);
+
+/* NAME:key=value,... of those that are not plain. False where it does not fit. */
+bool frag_choice_keys(const struct frag_choice *choice, char *buf, size_t size);
 
 #endif

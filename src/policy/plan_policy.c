@@ -11,7 +11,6 @@
 #include "base/glob.h"
 #include "plan/plan_file.h"
 #include "policy/heap_access.h"
-#include "policy/plan_policy.h"
 #include "policy/policies.h"
 
 enum { FILE_KEY, PERIOD };

@@ -51,4 +51,19 @@ static inline size_t frag_setting_length(const char *text)
 	return n;
 }
 
+/* Which policy it is that moves blocks, for whoever shows that or cannot follow it. */
+bool frag_compact_is(const struct frag_policy_ops *ops);
+
+/* How a run under the policy plan came along with its plan, for whoever shows that. */
+/* Requests, of which each is counted once. */
+struct frag_followed {
+	uint64_t hits;          /* that went where the plan says */
+	uint64_t too_large, other_pool, not_free;       /* that could not */
+	uint64_t beyond;        /* for which the plan had no buffer any more */
+	uint64_t before;        /* before the first mark that the key period names */
+};
+
+/* NULL: it is another policy, or has no plan. */
+const struct frag_followed *frag_plan_followed(const struct frag_policy *p);
+
 #endif

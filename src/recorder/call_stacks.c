@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/elf_symbols.h"
+#include "recorder/driver_lookup.h"
 #include "recorder/int_map.h"
 
 #define FRAMES 32

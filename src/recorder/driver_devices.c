@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "recorder/driver_lookup.h"
-#include "recorder/function_pointers.h"
 
 enum { UNSEEN, MEASURING, MEASURED };
 

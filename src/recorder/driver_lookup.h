@@ -5,6 +5,9 @@
 #ifndef RECORDER_DRIVER_LOOKUP_H
 #define RECORDER_DRIVER_LOOKUP_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "recorder/driver_calls.h"
 
 /*
@@ -21,5 +24,18 @@ void frag_driver_wrap(const char *name, int version, uint64_t flags, void **at);
 
 /* The names of the wrappers, by their number. */
 extern const char *const frag_driver_call_names[FRAG_DRIVER_CALL_COUNT];
+
+/*
+ * "module:symbol", or "module+0xoffset" where no symbol of the module has the address, or
+ * "0xaddress" outside of all. At most room - 1 bytes of ASCII.
+ */
+void frag_name_address(uint64_t address, char *buf, size_t room);
+
+/*
+ * The address of a function is a void pointer.
+ *
+ * POSIX has it so for dlsym; C does not, and compilers say it with -Wpedantic.
+ */
+#pragma GCC diagnostic ignored "-Wpedantic"
 
 #endif

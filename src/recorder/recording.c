@@ -26,7 +26,7 @@
 
 #include "fragsim/version.h"
 #include "recorder/driver_devices.h"
-#include "recorder/function_pointers.h"
+#include "recorder/driver_lookup.h"
 #include "recorder/recorder.h"
 
 #define PATH_ROOM 4096

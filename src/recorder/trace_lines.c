@@ -9,7 +9,6 @@
 #include "recorder/driver_devices.h"
 #include "recorder/driver_calls.h"
 #include "recorder/driver_lookup.h"
-#include "recorder/elf_symbols.h"
 #include "recorder/int_map.h"
 
 #define TAG_ROOM 4096

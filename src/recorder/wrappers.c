@@ -12,7 +12,6 @@
 #include "recorder/driver_devices.h"
 #include "recorder/driver_calls.h"
 #include "recorder/driver_lookup.h"
-#include "recorder/function_pointers.h"
 #include "recorder/recorder.h"
 #include "recorder/rings.h"
 

@@ -10,6 +10,7 @@
 
 #include "device/gpu.h"
 #include "fragsim/engine.h"
+#include "fragsim/policy.h"
 #include "metrics/driver_latency.h"
 
 struct frag_replay_options {
@@ -51,5 +52,9 @@ int frag_replay_join(struct frag_replay *to, const struct frag_replay *from,
 
 /* NULL is fine. One that is not retired must go before its GPUs are closed. */
 void frag_replay_del(struct frag_replay *r);
+
+/* The driver's own pool, where a policy would be. */
+/* For frag_choice_of(): with frag_device_gpu_pool only. */
+extern const struct frag_policy_ops frag_replay_pool;
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "events/tape_device.h"
+#include "events/tape.h"
 #include "policy/policies.h"
 #include "search/fit_intervals.h"
 #include "search/settings_grid.h"

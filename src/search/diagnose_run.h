@@ -6,7 +6,7 @@
 #define SEARCH_DIAGNOSE_RUN_H
 
 #include "explain/device_state.h"
-#include "search/settings_trials.h"
+#include "search/settings_grid.h"
 
 /* A setting that was tried in place of the run's own, on the same device. */
 struct frag_setting_fix {

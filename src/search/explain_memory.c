@@ -6,9 +6,9 @@
 
 #include "base/array_grow.h"
 #include "base/hash.h"
-#include "events/stream_pool_names.h"
+#include "events/recording_info.h"
 #include "explain/live_by_tag.h"
-#include "search/explain_pending.h"
+#include "search/pending_waits.h"
 
 struct account {
 	struct frag_explained *m;

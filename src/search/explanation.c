@@ -14,9 +14,9 @@
 #include "explain/live_by_tag.h"
 #include "explain/memory_state_read.h"
 #include "search/explain_memory.h"
-#include "search/explain_pending.h"
+#include "search/pending_waits.h"
 #include "base/parallel.h"
-#include "events/tape_device.h"
+#include "events/tape.h"
 #include "search/settings_grid.h"
 #include "search/fit_intervals.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/parallel.h"
-#include "events/tape_device.h"
+#include "events/tape.h"
 
 static uint32_t devices_of(const struct frag_fit_source *source)
 {

@@ -9,8 +9,47 @@
 #ifndef SEARCH_FIT_INTERVALS_H
 #define SEARCH_FIT_INTERVALS_H
 
+#include "engine/small_requests.h"
 #include "fragsim/engine.h"
-#include "search/checkpoints.h"
+
+/*
+ * Copies of the last run along its way, where the next one can begin.
+ *
+ * Runs on two capacities are the same up to the first decision that a capacity changes. So a run
+ * on another capacity begins at the last copy whose own run so far, [least, beyond), has it.
+ */
+#define FRAG_CHECKPOINTS 32
+
+struct frag_checkpoint {
+	struct frag_sim *sim;
+	uint64_t event;                 /* that it is to be fed next */
+	struct frag_smallreq_cursor cursor;     /* where small requests are separate */
+	uint64_t least, beyond;
+	uint64_t bytes;                 /* about what it takes */
+};
+
+/* Zeroed: none. All of one tape, choice and device, at FRAG_LEVEL_SURVIVE. */
+struct frag_checkpoints {
+	struct frag_checkpoint at[FRAG_CHECKPOINTS];    /* by event */
+	uint32_t count;
+	uint64_t bytes;                 /* about what all take: no more than the tape */
+	uint64_t stride; /* events from one to the next; 0: as many as are worth it */
+	struct frag_smallreq *small;    /* of their small requests; or NULL */
+};
+
+/* A run, and how far it has come. */
+struct frag_run_cursor {
+	struct frag_sim *sim;
+	uint32_t device;
+	uint64_t total;
+	struct frag_tape_reader *reader;        /* or, where small requests are separate, */
+	struct frag_smallreq *small;
+	struct frag_smallreq_cursor cursor;
+	bool (*stop)(void *ctx); /* optional: asked every thousand events */
+	void *ctx;
+};
+
+void frag_checkpoints_forget(struct frag_checkpoints *c);
 
 /* What is simulated again and again: one policy, and one device that changes. */
 struct frag_fit_case {
@@ -58,11 +97,6 @@ int frag_subject_run(const struct frag_fit_case *s, uint64_t total, uint64_t oth
  */
 int frag_subject_requested(const struct frag_fit_case *s, const struct frag_attempt *free_run,
 			   uint64_t *bytes, struct frag_error *err);
-
-/* A simulation at FRAG_LEVEL_SURVIVE with this capacity; and what one has come to so far. */
-int frag_subject_begin(const struct frag_fit_case *s, uint64_t total, struct frag_sim **sim,
-		       struct frag_error *err);
-struct frag_interval frag_survival_of(struct frag_sim *sim, uint32_t device);
 
 /* The least capacity that is a whole number of pages beside context and others, and not below. */
 uint64_t frag_subject_lattice(const struct frag_fit_case *s, uint64_t bytes);

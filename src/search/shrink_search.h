@@ -9,8 +9,9 @@
 #ifndef SEARCH_SHRINK_SEARCH_H
 #define SEARCH_SHRINK_SEARCH_H
 
-#include "transform/record_copy.h"
+#include "fragsim/engine.h"
 #include "fragsim/error.h"
+#include "transform/record_buffer.h"
 
 struct frag_reduce_event {
 	struct frag_owned_record *copy;       /* owned */
@@ -72,5 +73,17 @@ int frag_reduce(struct frag_reduce *r, bool *failed, bool *minimal, struct frag_
 
 /* What is left, event by event: the index of the next one at or after i, or count. */
 uint32_t frag_reduce_next(const struct frag_reduce *r, uint32_t i);
+
+/* What is left of a trace that is being reduced, simulated. */
+struct frag_candidate {
+	const struct frag_choice *choice;       /* borrowed, as is the next */
+	const struct frag_device_figures *devices;
+	uint32_t device_count;
+	bool (*stop)(void *ctx);        /* optional; its ctx is NULL: -FRAG_EINTERRUPTED */
+};
+
+/* The `try` of a search; ctx is a struct frag_candidate. */
+int frag_candidate_try(void *ctx, const struct frag_reduce *r, struct frag_shrink_trial *trial,
+		       struct frag_error *err);
 
 #endif

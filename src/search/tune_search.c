@@ -7,7 +7,7 @@
 
 #include "base/bug.h"
 #include "base/parallel.h"
-#include "events/tape_device.h"
+#include "events/tape.h"
 
 #define NONE UINT64_MAX
 /* Larger than all that is ever asked for. */

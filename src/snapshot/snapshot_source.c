@@ -10,7 +10,7 @@
 #include "base/format.h"
 #include "input/pickle.h"
 #include "snapshot/snapshot.h"
-#include "input/value_json.h"
+#include "input/value_tree.h"
 
 #define SETTINGS_ROOM 4096
 #define STRETCH 1024

@@ -4,7 +4,7 @@
  * Neither has a place for what blocks are called: RMM's pointers and minimalloc's
  * ids are numbered as the trace allocates.
  */
-#include "trace/csv_sinks.h"
+#include "trace/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,8 +14,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/array_grow.h"
-#include "base/path.h"
-#include "trace/rmm.h"
+#include "base/output_path.h"
 
 #define DAY_US UINT64_C(86400000000)
 

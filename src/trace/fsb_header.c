@@ -1,5 +1,5 @@
 /* fsb_header.c - the header of the binary form, and what is taken out of payloads. */
-#include "trace/fsb_block.h"
+#include "trace/fsb_stacks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

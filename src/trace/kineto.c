@@ -5,7 +5,7 @@
  * annotation a few numbers are kept. Then they are put in the order of time, and
  * each allocation is given the name of the innermost operator around it.
  */
-#include "trace/kineto.h"
+#include "trace/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

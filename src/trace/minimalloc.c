@@ -5,7 +5,7 @@
  * Each row becomes an alloc and a free; those are put in the order of time, at
  * equal times frees first, else in the order of the rows.
  */
-#include "trace/minimalloc.h"
+#include "trace/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * an event, the window moves on and that event is decoded again from its start,
  * so no token ever has to be continued.
  */
-#include "trace/ndjson_reader.h"
+#include "trace/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 
 #include "trace/header.h"
 #include "trace/record_scan.h"
-#include "trace/fast_scan.h"
 
 enum form { LINES, OBJECT };
 

@@ -10,6 +10,7 @@
 
 #include "fragsim/trace.h"
 #include "input/input.h"
+#include "trace/trace_formats.h"
 
 /* Sniffs see no more bytes than this, and then have to decide. */
 #define FRAG_SNIFF_MAX ((size_t)64 << 10)
@@ -69,5 +70,22 @@ enum frag_sniff frag_sniff_json(const char *bytes, size_t length, bool in_array,
 /* For sniffs of what begins with fixed bytes. */
 enum frag_sniff frag_sniff_prefix(const char *bytes, size_t length, const char *prefix,
 				  size_t prefix_length);
+
+/* Traces as other programs' CSV: RMM's log, minimalloc's buffers. */
+extern const struct frag_sink_ops frag_sink_rmm, frag_sink_minimalloc;
+
+/* The Chrome trace that torch.profiler (Kineto) writes, as a source. */
+extern const struct frag_reader frag_reader_kineto;
+
+/* The CSV of google/minimalloc: buffers with their lifetimes, as a source. */
+extern const struct frag_reader frag_reader_minimalloc;
+
+/* Fragsim's own JSON, the lines form and the object form, as a source. */
+extern const struct frag_reader frag_reader_object, frag_reader_lines;
+
+/* The CSV log of RMM's logging_resource_adaptor, as a source. */
+#define FRAG_RMM_HEADER "Thread,Time,Action,Pointer,Size,Stream"
+
+extern const struct frag_reader frag_reader_rmm;
 
 #endif

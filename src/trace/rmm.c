@@ -5,7 +5,7 @@
  * as (nil), 0x0 or 0, streams with 0x or without. Times have no date, so they
  * begin again at midnight.
  */
-#include "trace/rmm.h"
+#include "trace/reader.h"
 
 #include <string.h>
 

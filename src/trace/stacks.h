@@ -10,6 +10,7 @@
 #ifndef TRACE_STACKS_H
 #define TRACE_STACKS_H
 
+#include "fragsim/trace.h"
 #include "trace/name_tables.h"
 
 /* Numbers are from 1 on; 0 is none. */
@@ -53,5 +54,21 @@ uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t b
 
 /* The frame at *at, which becomes the stack below; as frag_source_ops.frame. */
 void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_frame *frame);
+
+/*
+ * Whose code a frame of a stack is in.
+ *
+ * The rule is in fragsim-formats(5).
+ */
+/* From what says the least about a program to what says the most. */
+enum frag_origin {
+	FRAG_ORIGIN_NATIVE,     /* no line of a Python file */
+	FRAG_ORIGIN_TORCH,      /* in a folder of PyTorch */
+	FRAG_ORIGIN_PYTHON,     /* of Python itself, or record_torch.py */
+	FRAG_ORIGIN_PACKAGE,    /* of another package */
+	FRAG_ORIGIN_PROGRAM,
+};
+
+enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "trace/csv_sinks.h"
+#include "trace/reader.h"
 #include "trace/fsb.h"
 #include "trace/writer.h"
 

@@ -3,6 +3,8 @@
 #define TRANSFORM_META_H
 
 #include "fragsim/trace.h"
+#include "trace/trace_formats.h"
+#include "transform/recordings.h"
 
 /*
  * {"MEMBER":{BODY}, and the members of `old`, which may have no text. Where it has such a member
@@ -10,5 +12,14 @@
  * which stays on top too. body: members as JSON. The caller's to free; NULL: memory is short.
  */
 char *frag_meta_with(const char *member, const char *body, struct frag_text old);
+
+/* The trace of a program at a number that it was not recorded at, as it is written. */
+/*
+ * The head: that of the first recording with this "meta", none where its text is NULL, to which a
+ * member `extrapolated` is added that says what the trace was made of. What the sink's begin
+ * returned, -FRAG_ENOMEM.
+ */
+int frag_grown_begin(struct frag_sink *sink, const struct frag_recordings *r, uint32_t number,
+		     struct frag_text meta, struct frag_error *err);
 
 #endif

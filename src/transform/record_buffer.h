@@ -35,4 +35,14 @@ bool frag_held_next(const struct frag_record_buffer *h, struct frag_held_place *
 		    struct frag_item *item);
 void frag_held_fini(struct frag_record_buffer *h);
 
+/* A record of its own, that nothing else has to keep alive. */
+struct frag_owned_record {
+	struct frag_owned_record *next;       /* the user's own */
+	uint64_t step;
+	struct frag_record rec;         /* its texts follow it */
+};
+
+/* NULL where memory is short; freed with free(). */
+struct frag_owned_record *frag_record_copy(const struct frag_record *rec, uint64_t step);
+
 #endif

@@ -9,7 +9,7 @@
 #define TRANSFORM_SLICE_TRACE_H
 
 #include "base/hash.h"
-#include "transform/record_copy.h"
+#include "transform/record_buffer.h"
 #include "trace/trace_formats.h"
 
 /* A place in a trace: the first event that a step, a time or a mark fits. */

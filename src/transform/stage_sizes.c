@@ -4,7 +4,7 @@
 
 #include "base/array_grow.h"
 #include "base/parse.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "transform/stage.h"
 
 #define PIECES_MAX 65536		   /* of a block, */

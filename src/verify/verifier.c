@@ -8,7 +8,7 @@
 
 #include "base/bug.h"
 #include "base/array_grow.h"
-#include "base/path.h"
+#include "base/output_path.h"
 #include "events/recording_info.h"
 
 #define STEPS_MAX 20000000      /* of all tries at the ages of segments together */

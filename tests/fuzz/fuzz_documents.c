@@ -9,8 +9,7 @@
 
 #include "base/hash.h"
 #include "documents/manifest.h"
-#include "documents/profile.h"
-#include "documents/result_read.h"
+#include "documents/documents.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* fuzz_kineto.c - any bytes through the reader kineto. */
 #include "fuzz/one_reader.h"
 
-#include "trace/kineto.h"
+#include "trace/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

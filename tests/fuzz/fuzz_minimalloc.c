@@ -1,7 +1,7 @@
 /* fuzz_minimalloc.c - any bytes through the reader minimalloc. */
 #include "fuzz/one_reader.h"
 
-#include "trace/minimalloc.h"
+#include "trace/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* fuzz_rmm.c - any bytes through the reader rmm. */
 #include "fuzz/one_reader.h"
 
-#include "trace/rmm.h"
+#include "trace/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/ndjson_reader.h"
+#include "trace/reader.h"
 
 #define TWO_WAYS_MANY 32
 

@@ -12,7 +12,6 @@
 #include "support/random.h"
 #include "support/unit.h"
 #include "trace/record_scan.h"
-#include "trace/fast_scan.h"
 
 #define ROOM 512
 #define SLACK 16

@@ -4,7 +4,7 @@
  * The judge prints every value with %.2f, sorts, and takes the value at rank
  * ceil(p / 100 * n).
  */
-#include "metrics/histogram.h"
+#include "metrics/percent_series.h"
 
 #include <math.h>
 #include <stdio.h>

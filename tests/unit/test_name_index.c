@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "compare/name_index.h"
+#include "compare/run_pairs.h"
 
 #define NAMES 300
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/params.h"
+#include "compare/runs.h"
 
 static void keys_and_values(void **state)
 {

@@ -1,7 +1,7 @@
 /* test_path.c - paths, as messages speak of them. */
 #include "support/unit.h"
 
-#include "base/path.h"
+#include "base/output_path.h"
 
 static void test_names(void **state)
 {

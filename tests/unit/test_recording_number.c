@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "transform/recording_number.h"
+#include "transform/recordings.h"
 
 struct text_case {
 	const char *a;
