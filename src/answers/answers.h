@@ -4,8 +4,10 @@
 
 #include "documents/documents.h"
 #include "answers/formats.h"
+#include "search/trace_change.h"
 
 /* Each for the struct of its name in documents.h: text, csv, json, markdown. */
+extern const struct frag_format *const frag_change_formats[];   /* for a struct frag_change_found */
 extern const struct frag_format *const frag_extrapolate_formats[];
 extern const struct frag_format *const frag_fit_formats[];
 extern const struct frag_format *const frag_leaks_formats[];

@@ -393,6 +393,10 @@ static int diff_exec(const struct frag_cmd *cmd, int argc, char **argv, int *sta
 	if (rc || !rest)
 		goto out;
 	rc = frag_diff_options_check(&d.options, cmd, argv + rest, argc - rest, err);
+	if (!rc && d.options.change) {
+		rc = frag_trace_change_run(&d.options.trace_change, cmd, status, err);
+		goto out;
+	}
 	rc = rc ? rc : compare(&d, cmd, err);
 	rc = rc ? rc : report(&d, status, err);
 out:
@@ -407,8 +411,8 @@ out:
 const struct frag_cmd frag_cmd_diff = {
 	.name = "diff",
 	.job = FRAG_JOB_COMPARE,
-	.args = "[options] [TRACE...]; or BASE.json NEW.json",
-	.summary = "compare policies on traces, runs, or what is simulated now with a baseline",
+	.args = "[options] OLD NEW; or -p POLICY... TRACE...; or BASE.json NEW.json",
+	.summary = "explain what changed between two traces; compare policies, runs, baselines",
 	.opts = frag_diff_opts,
 	.foreign = frag_run_foreign,
 	.exec = diff_exec,

@@ -7,6 +7,7 @@
 
 #include "base/array_grow.h"
 #include "base/name_list.h"
+#include "answers/answers.h"
 #include "cmd/output_formats.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
 	OPT_OUTPUT,
 	OPT_NEW_TRACES,
 	OPT_SMALLEST,
+	OPT_JSON,
 };
 
 const struct frag_opt frag_diff_opts[] = {
@@ -34,6 +36,7 @@ const struct frag_opt frag_diff_opts[] = {
 	  FRAG_OPT_FAIL_IF },
 	{ 0, "format", "FORMAT", "text, markdown, json, junit, github or csv (text)", OPT_FORMAT },
 	{ 'o', "output", "FORMAT:FILE", "write it to a file too; repeatable", OPT_OUTPUT },
+	{ 0, "json", "FILE", "write it as JSON (- is standard output)", OPT_JSON },
 	FRAG_HTML_ROW(0),
 	FRAG_COLOR_ROW(FRAG_OPT_COLOR),
 	{ 'q', "quiet", NULL, "no text, warnings or progress", FRAG_OPT_QUIET },
@@ -55,6 +58,7 @@ void frag_diff_options_init(struct frag_diff_options *o)
 
 void frag_diff_options_fini(struct frag_diff_options *o)
 {
+	frag_trace_change_fini(&o->trace_change);
 	frag_run_options_fini(&o->run);
 	free(o->traces);
 }
@@ -78,6 +82,18 @@ static int no_format(const char *option, const char *value, struct frag_error *e
 			 frag_listed_text(&names, ", "));
 }
 
+static int add_file(struct frag_diff_options *o, const char *option, const char *value,
+		    const struct frag_diff_format *format, const char *path, struct frag_error *err)
+{
+	if (o->output_count == FRAG_DIFF_OUTPUTS_MAX)
+		return frag_fail(err, FRAG_EUSAGE, "--%s %.60s: at most %d are possible", option,
+				 value, FRAG_DIFF_OUTPUTS_MAX);
+	o->outputs[o->output_count++] = (struct frag_diff_output){
+		.format = format, .path = path,
+	};
+	return 0;
+}
+
 static int add_output(struct frag_diff_options *o, const char *value, struct frag_error *err)
 {
 	const char *colon = strchr(value, ':');
@@ -89,13 +105,7 @@ static int add_output(struct frag_diff_options *o, const char *value, struct fra
 	format = find_format(value, (size_t)(colon - value));
 	if (!format)
 		return no_format("--output", value, err);
-	if (o->output_count == FRAG_DIFF_OUTPUTS_MAX)
-		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: at most %d are possible", value,
-				 FRAG_DIFF_OUTPUTS_MAX);
-	o->outputs[o->output_count++] = (struct frag_diff_output){
-		.format = format, .path = colon + 1,
-	};
-	return 0;
+	return add_file(o, "output", value, format, colon + 1, err);
 }
 
 static int set_gate(struct frag_diff_options *o, struct frag_error *err)
@@ -135,6 +145,13 @@ int frag_diff_set_option(void *ctx, int id, const char *value, struct frag_error
 		return o->format ? 0 : no_format("--format", value, err);
 	case OPT_OUTPUT:
 		return add_output(o, value, err);
+	case OPT_JSON:
+		return add_file(o, "json", value, find_format("json", strlen("json")), value, err);
+	case FRAG_OPT_FAIL_IF:
+		if (strncmp(value, "change.", strlen("change.")) == 0)
+			return frag_conditions_add(&o->trace_change.conditions, value,
+						   frag_trace_change_paths, err);
+		return frag_run_set_option(&o->run, id, value, err);
 	default:
 		return frag_run_set_option(&o->run, id, value, err);
 	}
@@ -227,6 +244,42 @@ static int check_single(const struct frag_diff_options *o, const struct frag_cmd
 			     " add --baseline FILE or a second --policy", err);
 }
 
+/*
+ * Two traces, with at most one policy and no other job for diff, are OLD and NEW: one recording
+ * is compared with the other.
+ */
+static bool is_change(const struct frag_diff_options *o, char **operands, int count)
+{
+	return count == 2 && o->run.choice_count <= 1 && !o->baseline && !o->update
+	       && !o->smallest && !o->gate && !o->new_traces && !o->run.condition_count
+	       && frag_trace_change_is_wanted(operands[0], operands[1]);
+}
+
+/* Prepares the outputs in the formats of such an answer. */
+static int check_change(struct frag_diff_options *o, const struct frag_cmd *cmd, char **operands,
+			struct frag_error *err)
+{
+	struct frag_trace_change *t = &o->trace_change;
+	int rc = 0;
+
+	o->change = true;
+	t->paths[0] = operands[0];
+	t->paths[1] = operands[1];
+	t->run = &o->run;
+	t->printed.formats = frag_change_formats;
+	t->printed.quiet = o->run.quiet;
+	if (o->run.html)
+		return frag_usage(cmd, "--html draws policies that are compared (-p); two traces"
+				  " are compared as text, markdown, json or csv", err);
+	if (o->format)
+		rc = frag_answer_set_option(&t->printed, &o->run, FRAG_OPT_FORMAT, o->format->name,
+					    err);
+	for (uint32_t i = 0; i < o->output_count && !rc; i++)
+		rc = frag_printed_named(&t->printed, o->outputs[i].format->name,
+					o->outputs[i].path, err);
+	return rc ? rc : frag_run_settings(&o->run, true, err);
+}
+
 /* Everything that can be wrong with the command line is found before a trace is read. */
 int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *cmd,
 			    char **operands, int count, struct frag_error *err)
@@ -234,6 +287,11 @@ int frag_diff_options_check(struct frag_diff_options *o, const struct frag_cmd *
 	bool simulate;
 	int rc = 0;
 
+	if (is_change(o, operands, count))
+		return check_change(o, cmd, operands, err);
+	if (o->trace_change.conditions.count)
+		return frag_usage(cmd, "--fail-if 'change...' is for two traces, OLD and NEW, with one"
+				  " policy at most", err);
 	if (o->run.setting_count && !o->run.choice_count && !o->baseline)
 		rc = frag_run_set_option(&o->run, FRAG_OPT_POLICY, "pytorch", err);
 	simulate = o->run.choice_count || o->baseline;

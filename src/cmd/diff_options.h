@@ -5,6 +5,7 @@
 #include "cmd/run_options.h"
 #include "compare/compare.h"
 #include "answers/diff.h"
+#include "cmd/diff_traces.h"
 
 #define FRAG_DIFF_OUTPUTS_MAX 12
 
@@ -25,6 +26,8 @@ struct frag_diff_options {
 	const char **traces;
 	uint32_t trace_count, trace_capacity;
 	bool files;             /* two files are compared, nothing is simulated */
+	bool change;            /* two traces are: in `trace_change` */
+	struct frag_trace_change trace_change;
 };
 
 extern const struct frag_opt frag_diff_opts[];

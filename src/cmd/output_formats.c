@@ -290,6 +290,15 @@ static int frag_printed_output(struct frag_answer_output *p, const char *value, 
 		      : no_format(p, "--output", value, err);
 }
 
+int frag_printed_named(struct frag_answer_output *p, const char *name, const char *path,
+		       struct frag_error *err)
+{
+	const struct frag_format *format = output_formats_find(p, name, strlen(name));
+
+	return format ? frag_printed_add(p, "--output", format, path, NULL, err)
+		      : no_format(p, "--output", name, err);
+}
+
 int frag_printed_json(struct frag_answer_output *p, const char *path, struct frag_error *err)
 {
 	return frag_printed_add(p, "--json", output_formats_find(p, "json", strlen("json")), path,

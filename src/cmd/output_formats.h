@@ -45,6 +45,10 @@ struct frag_answer_output {
 /* --format, --output and --json FILE. -FRAG_EUSAGE */
 int frag_printed_json(struct frag_answer_output *p, const char *path, struct frag_error *err);
 
+/* One more, in the format of that name. -FRAG_EUSAGE */
+int frag_printed_named(struct frag_answer_output *p, const char *format, const char *path,
+		       struct frag_error *err);
+
 /* One more, in a form that is in no table, of something else. -FRAG_EUSAGE */
 int frag_printed_add(struct frag_answer_output *p, const char *option,
 		     const struct frag_format *format, const char *path, const void *what,

@@ -29,6 +29,10 @@ int frag_result_write(const struct frag_trace_info *trace, const struct frag_res
 		      const struct frag_diagnosis *answers, uint32_t count,
 		      struct frag_outfile *out, struct frag_error *err);
 
+/* A RUN of it: members of an object. answer may be NULL. */
+void frag_document_run(struct frag_node_ref run, const struct frag_result *r,
+		       const struct frag_diagnosis *answer);
+
 /* What the runs of a replay on that GPU have learned of it: fragsim-profile(5). */
 int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_result *const *runs,
 		       uint32_t count, struct frag_outfile *out, struct frag_error *err);
@@ -165,5 +169,8 @@ void frag_profile_fini(struct frag_profile *profile);
  * member, where it is neither; members that nobody knows are passed over.
  */
 int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error *err);
+
+/* Is it such a file? One names its format at its beginning. False where it cannot be read. */
+bool frag_file_has_runs(const char *path);
 
 #endif

@@ -20,6 +20,7 @@
 #include "documents/json_reader.h"
 #include "documents/metrics_order.h"
 #include "documents/sweep_record.h"
+#include "input/input.h"
 #include "input/text_file.h"
 
 /* Of a policy's parameters, as text: each is looked for among those of the other run. */
@@ -650,4 +651,26 @@ int frag_read_runs(struct frag_run_set *set, const char *path, struct frag_error
 	}
 	free(text);
 	return r.rc;
+}
+
+#define HEAD_MAX 4096           /* bytes */
+
+bool frag_file_has_runs(const char *path)
+{
+	static const char *const formats[] = { "\"fragsim-result\"", "\"fragsim-baseline\"" };
+	struct frag_error unused;
+	struct frag_input in;
+	bool found = false;
+
+	if (frag_input_open(&in, path, &unused))
+		return false;
+	frag_input_fill(&in, 0, &unused);
+	/* the window ends with a NUL */
+	for (size_t i = 0; in.end && i < sizeof(formats) / sizeof(formats[0]); i++) {
+		const char *at = strstr(in.buf, formats[i]);
+
+		found |= at && at - in.buf < HEAD_MAX;
+	}
+	frag_input_close(&in);
+	return found;
 }

@@ -323,10 +323,10 @@ static void put_beginning(struct frag_node_ref run, const struct frag_result *r)
 		       || !r->choice.ops->restore_segment);
 }
 
-static void result_write_put_run(struct frag_node_ref runs, const struct frag_result *r,
-				 const struct frag_diagnosis *answer)
+void frag_document_run(struct frag_node_ref run, const struct frag_result *r,
+		       const struct frag_diagnosis *answer)
 {
-	struct frag_node_ref run = frag_json_object(runs, NULL), counts;
+	struct frag_node_ref counts;
 
 	frag_document_policy(run, &r->choice);
 	result_write_put_device(run, r);
@@ -376,7 +376,8 @@ int frag_result_write(const struct frag_trace_info *trace, const struct frag_res
 	result_write_put_head(root, trace);
 	runs = frag_json_array(root, "runs");
 	for (uint32_t i = 0; i < count; i++)
-		result_write_put_run(runs, results[i], answers ? &answers[i] : NULL);
+		frag_document_run(frag_json_object(runs, NULL), results[i],
+				  answers ? &answers[i] : NULL);
 	rc = frag_json_write(&doc, out, err);
 	frag_json_end(&doc);
 	return rc;

@@ -1,0 +1,243 @@
+/* change_answer.c - why NEW reserves more than OLD, in every form: for people, as rows, as a document. */
+#include "answers/answers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "answers/color.h"
+#include "answers/table.h"
+#include "answers/wrap_lines.h"
+#include "base/escape.h"
+#include "base/format.h"
+#include "base/output_path.h"
+#include "documents/document_head.h"
+#include "policy/configure_events.h"
+
+#define TAGS_SHOWN 10
+#define CHANGE_ROOM 48
+
+/* "+1.50 GiB", "-3 B", "no change" */
+static const char *change_text(char buf[CHANGE_ROOM], int64_t bytes)
+{
+	char size[FRAG_NUMBER_ROOM];
+	const uint64_t magnitude = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
+
+	if (!bytes)
+		return "no change";
+	snprintf(buf, CHANGE_ROOM, "%c%s", bytes < 0 ? '-' : '+', frag_size_text(size, magnitude));
+	return buf;
+}
+
+#define CHANGED(bytes) change_text((char[CHANGE_ROOM]){ 0 }, (bytes))
+
+static int64_t change_of(uint64_t old, uint64_t now)
+{
+	return (int64_t)now - (int64_t)old;
+}
+
+/* The verdict: the whole change, and its parts that are not 0. */
+static void change_print_verdict(const struct frag_change_found *c, const struct frag_text_style *paper,
+				 FILE *f)
+{
+	static const char *const words[FRAG_PARTS] = {
+		"allocator's version", "settings", "program", "rounding", "fragmentation",
+	};
+	const char *before = ": ";
+
+	fputs(frag_color_code(paper->colour, INK_BOLD), f);
+	fprintf(f, "%s reserved at the peak", CHANGED(c->reserved));
+	for (uint32_t i = 0; i < FRAG_PARTS; i++) {
+		/* the program's own part is named also where it is none */
+		if (!c->parts[i] && i != FRAG_PART_REQUESTED)
+			continue;
+		fprintf(f, "%s%s %s", before, words[i], CHANGED(c->parts[i]));
+		before = ", ";
+	}
+	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
+	putc('\n', f);
+}
+
+static void change_print_side(const char *label, const struct frag_change_side *side,
+			      const struct frag_text_style *paper, FILE *f)
+{
+	const struct frag_metrics *peak = &side->run->peak;
+	char shown[FRAG_PRINTABLE_ROOM], policy[FRAG_PRINTABLE_ROOM];
+
+	frag_put_row(paper->columns, label, f, "%s: %s reserved, %s requested, %s active; %s",
+		     frag_printable(shown, frag_input_name(side->trace->path)),
+		     SIZE(peak->reserved), SIZE(peak->requested), SIZE(peak->active),
+		     frag_printable(policy, side->choice->text));
+}
+
+/* "4.00 MiB "tag" at step 12", or where the trace has ended. */
+static void change_request_text(char *buf, size_t room, const struct frag_change_request *r)
+{
+	char shown[FRAG_PRINTABLE_ROOM];
+
+	if (r->bytes == UINT64_MAX)
+		snprintf(buf, room, "no more request after step %" PRIu64, r->step);
+	else if (r->tag)
+		snprintf(buf, room, "%s \"%.120s\" at step %" PRIu64, SIZE(r->bytes),
+			 frag_printable(shown, r->tag), r->step);
+	else
+		snprintf(buf, room, "%s at step %" PRIu64, SIZE(r->bytes), r->step);
+}
+
+static void change_print_tags(const struct frag_change_found *c, FILE *f)
+{
+	uint32_t changed = 0;
+
+	for (uint32_t i = 0; i < c->tag_count; i++)
+		changed += c->tags[i].old != c->tags[i].now;
+	if (!changed)
+		return;
+	fprintf(f, "\n%12s  %12s  %12s  tag, allocated at the peak of requested bytes\n", "old", "new",
+		"change");
+	for (uint32_t i = 0; i < changed && i < TAGS_SHOWN; i++) {
+		const struct frag_change_tag *t = &c->tags[i];
+		char shown[FRAG_PRINTABLE_ROOM];
+
+		fprintf(f, "%12s  %12s  %12s  %s%s\n", t->old ? SIZE(t->old) : "-",
+			t->now ? SIZE(t->now) : "-", CHANGED(change_of(t->old, t->now)),
+			t->tag ? frag_printable(shown, t->tag) : "(no tag)",
+			!t->old ? " (new)" : !t->now ? " (gone)" : "");
+	}
+	if (changed > TAGS_SHOWN)
+		fprintf(f, "%" PRIu32 " more tags differ: --format csv lists all\n",
+			changed - TAGS_SHOWN);
+}
+
+static int change_print(const void *what, const struct frag_text_style *paper, FILE *f,
+			struct frag_error *err)
+{
+	const struct frag_change_found *c = what;
+	char conf[FRAG_CONF_ROOM], old[300], now[300];
+
+	(void)err;
+	change_print_verdict(c, paper, f);
+	if (c->undone) {
+		frag_conf_text(&c->undo, conf, sizeof(conf));
+		frag_put_row(paper->columns, "set", f, "PYTORCH_CUDA_ALLOC_CONF=%s", conf);
+		frag_put_row(paper->columns, "", f, "NEW then reserves %s (simulated)",
+			     SIZE(c->undo_reserved));
+	}
+	change_print_side("old", &c->old, paper, f);
+	change_print_side("new", &c->now, paper, f);
+	if (c->old.run->device || c->now.trace->device_count > 1)
+		frag_put_row(paper->columns, "device", f, "%" PRIu32 ", which changes most",
+			     c->device);
+	if (c->differs) {
+		change_request_text(old, sizeof(old), &c->old_first);
+		change_request_text(now, sizeof(now), &c->now_first);
+		frag_put_row(paper->columns, "differs", f, "first request: %s in OLD, %s in"
+			     " NEW", old, now);
+	} else {
+		frag_put_row(paper->columns, "differs", f, "no request: sizes and tags are the same in both");
+	}
+	change_print_tags(c, f);
+	return 0;
+}
+
+static const struct frag_format text_format = { .name = "text", .print = change_print };
+
+static const struct frag_column csv_columns[] = {
+	{ "kind", NULL, FRAG_CELL_WORD }, { "name", NULL, FRAG_CELL_TEXT },
+	{ "old", NULL, FRAG_CELL_CAPACITY }, { "new", NULL, FRAG_CELL_CAPACITY },
+	{ "change", NULL, FRAG_CELL_WORD }, { 0 },
+}, shown_columns[] = {
+	{ NULL, "part or tag", FRAG_CELL_TEXT }, { NULL, "old", FRAG_CELL_SIZE },
+	{ NULL, "new", FRAG_CELL_SIZE }, { NULL, "change", FRAG_CELL_WORD }, { 0 },
+};
+
+static void change_fill_row(struct frag_table *t, const char *kind, const char *name, uint64_t old,
+			    uint64_t now, int64_t change)
+{
+	char text[CHANGE_ROOM];
+
+	if (t->csv)
+		frag_cell_text(t, kind);
+	frag_cell_text(t, name);
+	frag_cell_bytes(t, old);
+	frag_cell_bytes(t, now);
+	snprintf(text, sizeof(text), "%+" PRId64, change);
+	frag_cell_text(t, t->csv ? text : CHANGED(change));
+}
+
+/* The whole, its parts, then the tags: in Markdown those that change most. */
+static void change_fill(struct frag_table *t, const void *what)
+{
+	const struct frag_change_found *c = what;
+
+	change_fill_row(t, "whole", "reserved", c->old.run->peak.reserved,
+			c->now.run->peak.reserved, c->reserved);
+	for (uint32_t i = 0; i < FRAG_PARTS; i++)
+		change_fill_row(t, "part", frag_change_part_names[i], UINT64_MAX, UINT64_MAX,
+				c->parts[i]);
+	for (uint32_t i = 0; i < c->tag_count && (t->csv || i < TAGS_SHOWN); i++)
+		change_fill_row(t, "tag", c->tags[i].tag ? c->tags[i].tag : "", c->tags[i].old,
+				c->tags[i].now, change_of(c->tags[i].old, c->tags[i].now));
+}
+
+static const struct frag_table_rows csv_rows = { csv_columns, change_fill };
+static const struct frag_table_rows shown_rows = { shown_columns, change_fill };
+
+static void change_put_first(struct frag_node_ref root, const struct frag_change_found *c)
+{
+	struct frag_node_ref o;
+
+	if (!c->differs) {
+		frag_json_null(root, "first_difference");
+		return;
+	}
+	o = frag_json_object(root, "first_difference");
+	frag_json_u64(o, "old_step", c->old_first.step);
+	frag_json_u64(o, "new_step", c->now_first.step);
+}
+
+static void change_put_undo(struct frag_node_ref root, const struct frag_change_found *c)
+{
+	char conf[FRAG_CONF_ROOM];
+	struct frag_node_ref o;
+
+	if (!c->undone) {
+		frag_json_null(root, "undo");
+		return;
+	}
+	frag_conf_text(&c->undo, conf, sizeof(conf));
+	o = frag_json_object(root, "undo");
+	frag_json_text(o, "alloc_conf", conf);
+	frag_json_u64(o, "reserved", c->undo_reserved);
+}
+
+static void change_document(struct frag_node_ref root, const void *what)
+{
+	const struct frag_change_found *c = what;
+	struct frag_node_ref o;
+
+	o = frag_json_object(root, "old");
+	frag_document_trace(o, "trace", c->old.trace);
+	frag_document_run(o, c->old.run, NULL);
+	o = frag_json_object(root, "new");
+	frag_document_trace(o, "trace", c->now.trace);
+	frag_document_run(o, c->now.run, NULL);
+	frag_json_i64(root, "reserved", c->reserved);
+	o = frag_json_object(root, "parts");
+	for (uint32_t i = 0; i < FRAG_PARTS; i++)
+		frag_json_i64(o, frag_change_part_names[i], c->parts[i]);
+	o = frag_json_array(root, "tags");
+	for (uint32_t i = 0; i < c->tag_count; i++) {
+		struct frag_node_ref tag = frag_json_object(o, NULL);
+
+		frag_json_text(tag, "tag", c->tags[i].tag);
+		frag_json_u64(tag, "old", c->tags[i].old);
+		frag_json_u64(tag, "new", c->tags[i].now);
+		frag_json_i64(tag, "change", change_of(c->tags[i].old, c->tags[i].now));
+	}
+	change_put_first(root, c);
+	change_put_undo(root, c);
+}
+
+const struct frag_format *const frag_change_formats[] = {
+	&text_format, FRAG_ANSWER_FORMS_APART("change", change_document, &csv_rows, &shown_rows),
+};

@@ -1,0 +1,400 @@
+/* trace_change.c - why one recording reserves more than another. */
+#include "search/trace_change.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array_grow.h"
+#include "base/hash.h"
+#include "search/settings_grid.h"
+
+const char *const frag_change_part_names[FRAG_PARTS] = {
+	"version", "settings", "requested", "rounding", "fragmentation",
+};
+
+/* A run of the whole tape on devices without a limit. *out is the caller's where this succeeds. */
+static int change_run(const struct frag_change_found *c, const struct frag_change_side *side,
+		      const struct frag_choice *choice, enum frag_level level,
+		      struct frag_sim **out, struct frag_error *err)
+{
+	const struct frag_sim_options options = { .level = level, .devices = side->devices };
+	struct frag_tape_reader *reader;
+	int rc;
+
+	*out = NULL;
+	if (c->stop && c->stop(c->ctx))
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	rc = frag_sim_on_tape(out, choice, side->tape, &options, err);
+	if (rc) {
+		*out = NULL;
+		return rc;
+	}
+	reader = frag_tape_reader_new(side->tape);
+	rc = reader ? frag_sim_play(*out, reader, UINT64_MAX, err) : frag_fail_nomem(err);
+	frag_tape_reader_del(reader);
+	if (rc) {
+		frag_sim_del(*out);
+		*out = NULL;
+	}
+	return rc;
+}
+
+static struct frag_change_peaks change_peaks(const struct frag_result *run)
+{
+	return (struct frag_change_peaks){
+		.reserved = run->peak.reserved, .requested = run->peak.requested,
+		.active = run->peak.active, .fits = run->status == FRAG_RUN_OK,
+	};
+}
+
+static int change_run_peaks(const struct frag_change_found *c, const struct frag_change_side *side,
+			    const struct frag_choice *choice, struct frag_change_peaks *peaks,
+			    struct frag_error *err)
+{
+	struct frag_sim *sim;
+	uint32_t count;
+	int rc = change_run(c, side, choice, FRAG_LEVEL_PEAKS, &sim, err);
+
+	if (!rc)
+		*peaks = change_peaks(&frag_sim_results(sim, false, &count)[c->device]);
+	frag_sim_del(sim);
+	return rc;
+}
+
+static uint64_t change_distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Both runs, and the device whose reserved bytes change most: the first of equal ones. */
+static int change_find_device(struct frag_change_found *c, struct frag_error *err)
+{
+	const struct frag_result *old, *now;
+	uint32_t old_count, now_count;
+	uint64_t most = 0;
+	int rc = change_run(c, &c->old, c->old.choice, FRAG_LEVEL_ALL, &c->old.sim, err);
+
+	rc = rc ? rc : change_run(c, &c->now, c->now.choice, FRAG_LEVEL_ALL, &c->now.sim, err);
+	if (rc)
+		return rc;
+	old = frag_sim_results(c->old.sim, false, &old_count);
+	now = frag_sim_results(c->now.sim, false, &now_count);
+	for (uint32_t d = 0; d < old_count && d < now_count; d++) {
+		const uint64_t change = change_distance(old[d].peak.reserved, now[d].peak.reserved);
+
+		if (change <= most)
+			continue;
+		most = change;
+		c->device = d;
+	}
+	c->old.run = &old[c->device];
+	c->now.run = &now[c->device];
+	return 0;
+}
+
+static int change_find_parts(struct frag_change_found *c, struct frag_error *err)
+{
+	const struct frag_change_peaks old = change_peaks(c->old.run);
+	const struct frag_change_peaks now = change_peaks(c->now.run);
+	struct frag_change_peaks version = old, both;
+	int rc = 0;
+
+	if (c->as_version)
+		rc = change_run_peaks(c, &c->old, c->as_version, &version, err);
+	both = version;
+	if (c->as_both)
+		rc = rc ? rc : change_run_peaks(c, &c->old, c->as_both, &both, err);
+	c->reserved = (int64_t)now.reserved - (int64_t)old.reserved;
+	c->parts[FRAG_PART_VERSION] = (int64_t)version.reserved - (int64_t)old.reserved;
+	c->parts[FRAG_PART_SETTINGS] = (int64_t)both.reserved - (int64_t)version.reserved;
+	c->parts[FRAG_PART_REQUESTED] = (int64_t)now.requested - (int64_t)both.requested;
+	c->parts[FRAG_PART_ROUNDING] = (int64_t)(now.active - now.requested)
+				       - (int64_t)(both.active - both.requested);
+	c->parts[FRAG_PART_FRAGMENTATION] = (int64_t)(now.reserved - now.active)
+					    - (int64_t)(both.reserved - both.active);
+	return rc;
+}
+
+/* The events of a tape, one after the other. */
+struct walk {
+	struct frag_tape_reader *reader;
+	struct frag_batch batch;
+	uint32_t at;
+};
+
+static const struct frag_event *walk_next(struct walk *w)
+{
+	if (w->at == w->batch.count) {
+		frag_tape_next(w->reader, UINT64_MAX, &w->batch);
+		w->at = 0;
+	}
+	return w->at < w->batch.count ? &w->batch.events[w->at++] : NULL;
+}
+
+/* What is live in a slot. */
+struct live {
+	uint64_t bytes;
+	uint32_t tag;
+	bool there;                     /* on the device that is compared */
+};
+
+struct live_list {
+	struct live *slots;
+	uint32_t count, capacity;
+	uint64_t bytes;                 /* of all */
+};
+
+/* The blocks after one event more. A block that is freed, pending or not, is no longer requested. */
+static bool live_list_follow(struct live_list *l, const struct frag_event *ev, uint32_t device)
+{
+	struct live *slot;
+
+	if (ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE)
+		return true;
+	if (!frag_grow(&l->slots, &l->capacity, (uint64_t)ev->slot + 1, sizeof(*l->slots)))
+		return false;
+	while (l->count <= ev->slot)
+		l->slots[l->count++] = (struct live){ .there = false };
+	slot = &l->slots[ev->slot];
+	if (slot->there)
+		l->bytes -= slot->bytes;
+	*slot = (struct live){ .there = false };
+	if (ev->op == FRAG_OP_ALLOC && ev->device == device) {
+		*slot = (struct live){ .bytes = ev->bytes, .tag = ev->tag, .there = true };
+		l->bytes += ev->bytes;
+	}
+	return true;
+}
+
+/* The first step with the most live requested bytes. */
+static int change_find_peak_step(struct frag_change_side *side, uint32_t device,
+				 struct frag_error *err)
+{
+	struct walk w = { .reader = frag_tape_reader_new(side->tape) };
+	struct live_list l = { .count = 0 };
+	const struct frag_event *ev;
+	uint64_t most = 0;
+	bool good = w.reader;
+
+	while (good && (ev = walk_next(&w))) {
+		good = live_list_follow(&l, ev, device);
+		if (l.bytes > most) {
+			most = l.bytes;
+			side->peak_step = ev->step;
+		}
+	}
+	frag_tape_reader_del(w.reader);
+	free(l.slots);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+/* False: out of memory. *out is NULL where there is none. */
+static bool change_tag_text(const struct frag_tape *tape, uint32_t tag, char **out)
+{
+	const struct frag_text text = tag ? frag_symbols_tag(frag_tape_symbols(tape), tag)
+					  : (struct frag_text){ .length = 0 };
+
+	*out = NULL;
+	if (!tag || !text.text)
+		return true;
+	*out = malloc((size_t)text.length + 1);
+	if (!*out)
+		return false;
+	memcpy(*out, text.text, text.length);
+	(*out)[text.length] = '\0';
+	return true;
+}
+
+/* One more row for each tag of a side. Both sides' rows are merged by text later. */
+static int change_add_tags(struct frag_change_found *c, const struct frag_change_side *side, bool now,
+			   uint32_t *capacity, struct frag_error *err)
+{
+	struct walk w = { .reader = frag_tape_reader_new(side->tape) };
+	struct live_list l = { .count = 0 };
+	const struct frag_event *ev;
+	struct frag_map rows;
+	bool good = frag_map_init(&rows, 0) && w.reader;
+
+	while (good && (ev = walk_next(&w)) && ev->step <= side->peak_step)
+		good = live_list_follow(&l, ev, c->device);
+	for (uint32_t i = 0; i < l.count && good; i++) {
+		const struct live *slot = &l.slots[i];
+		uint32_t row = frag_map_get(&rows, slot->tag);
+		struct frag_change_tag *t;
+
+		if (!slot->there)
+			continue;
+		if (row == FRAG_MAP_NONE) {
+			row = c->tag_count;
+			good = frag_grow(&c->tags, capacity, (uint64_t)row + 1, sizeof(*c->tags))
+			       && frag_map_add(&rows, slot->tag, row);
+			if (!good)
+				break;
+			c->tags[row] = (struct frag_change_tag){ .tag = NULL };
+			c->tag_count++;
+			good = change_tag_text(side->tape, slot->tag, &c->tags[row].tag);
+		}
+		t = &c->tags[row];
+		*(now ? &t->now : &t->old) += slot->bytes;
+		(*(now ? &t->now_blocks : &t->old_blocks))++;
+	}
+	frag_map_fini(&rows);
+	frag_tape_reader_del(w.reader);
+	free(l.slots);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+static int change_compare_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : !a - !b;
+}
+
+static int change_by_text(const void *a, const void *b)
+{
+	const struct frag_change_tag *x = a, *y = b;
+
+	return change_compare_text(x->tag, y->tag);
+}
+
+static int change_by_size(const void *a, const void *b)
+{
+	const struct frag_change_tag *x = a, *y = b;
+	const uint64_t p = change_distance(x->old, x->now), q = change_distance(y->old, y->now);
+
+	return p != q ? (p > q ? -1 : 1) : change_compare_text(x->tag, y->tag);
+}
+
+static int change_find_tags(struct frag_change_found *c, struct frag_error *err)
+{
+	uint32_t capacity = 0, n = 0;
+	int rc = change_add_tags(c, &c->old, false, &capacity, err);
+
+	rc = rc ? rc : change_add_tags(c, &c->now, true, &capacity, err);
+	if (rc || !c->tag_count)
+		return rc;
+	qsort(c->tags, c->tag_count, sizeof(*c->tags), change_by_text);
+	for (uint32_t i = 0; i < c->tag_count; i++) {
+		struct frag_change_tag *last = n ? &c->tags[n - 1] : NULL;
+
+		if (!last || change_by_text(last, &c->tags[i]) != 0) {
+			c->tags[n++] = c->tags[i];
+			continue;
+		}
+		last->old += c->tags[i].old;
+		last->now += c->tags[i].now;
+		last->old_blocks += c->tags[i].old_blocks;
+		last->now_blocks += c->tags[i].now_blocks;
+		free(c->tags[i].tag);
+	}
+	c->tag_count = n;
+	qsort(c->tags, n, sizeof(*c->tags), change_by_size);
+	return 0;
+}
+
+/* The next request of the device; NULL: there is none. */
+static const struct frag_event *walk_to_request(struct walk *w, uint32_t device)
+{
+	const struct frag_event *ev;
+
+	do
+		ev = walk_next(w);
+	while (ev && (ev->op != FRAG_OP_ALLOC || ev->device != device));
+	return ev;
+}
+
+static bool change_same_request(const struct frag_change_found *c, const struct frag_event *a,
+				const struct frag_event *b)
+{
+	struct frag_text x, y;
+
+	if (a->bytes != b->bytes || !a->tag != !b->tag)
+		return false;
+	if (!a->tag)
+		return true;
+	x = frag_symbols_tag(frag_tape_symbols(c->old.tape), a->tag);
+	y = frag_symbols_tag(frag_tape_symbols(c->now.tape), b->tag);
+	return x.length == y.length && memcmp(x.text, y.text, x.length) == 0;
+}
+
+static int change_note_request(struct frag_change_request *out, const struct frag_change_side *side,
+			       const struct frag_event *ev, struct frag_error *err)
+{
+	*out = (struct frag_change_request){
+		.step = ev ? ev->step : side->trace->events + side->trace->skipped,
+		.bytes = ev ? ev->bytes : UINT64_MAX,
+	};
+	return !ev || change_tag_text(side->tape, ev->tag, &out->tag) ? 0 : frag_fail_nomem(err);
+}
+
+/* The first request that differs in size or tag from the one at the same place of the other. */
+static int change_find_first(struct frag_change_found *c, struct frag_error *err)
+{
+	struct walk old = { .reader = frag_tape_reader_new(c->old.tape) };
+	struct walk now = { .reader = frag_tape_reader_new(c->now.tape) };
+	const struct frag_event *a = NULL, *b = NULL;
+	int rc = old.reader && now.reader ? 0 : frag_fail_nomem(err);
+
+	while (!rc) {
+		a = walk_to_request(&old, c->device);
+		b = walk_to_request(&now, c->device);
+		if (!a || !b || !change_same_request(c, a, b))
+			break;
+	}
+	c->differs = a || b;
+	if (!rc && c->differs) {
+		rc = change_note_request(&c->old_first, &c->old, a, err);
+		rc = rc ? rc : change_note_request(&c->now_first, &c->now, b, err);
+	}
+	frag_tape_reader_del(old.reader);
+	frag_tape_reader_del(now.reader);
+	return rc;
+}
+
+/* Of the short grid, the settings that reserve least, if that is no more than OLD reserves. */
+static int change_find_undo(struct frag_change_found *c, struct frag_error *err)
+{
+	uint64_t least = c->old.run->peak.reserved;
+	struct frag_grid grid;
+	int rc = frag_grid_init(&grid, "short") ? 0 : frag_fail_nomem(err);
+
+	for (uint32_t i = 0; i < grid.count && !rc && c->reserved > 0; i++) {
+		struct frag_choice choice = *c->now.choice;
+		struct frag_change_peaks peaks;
+		struct frag_error unused;
+
+		if (frag_choice_settings(&choice, grid.lines[i], &unused)
+		    || memcmp(choice.param, c->now.choice->param, sizeof(choice.param)) == 0)
+			continue;
+		rc = change_run_peaks(c, &c->now, &choice, &peaks, err);
+		if (rc || !peaks.fits || peaks.reserved > least || (c->undone && peaks.reserved == least))
+			continue;
+		c->undone = true;
+		c->undo = choice;
+		c->undo_reserved = least = peaks.reserved;
+	}
+	frag_grid_fini(&grid);
+	return rc;
+}
+
+int frag_change_find(struct frag_change_found *c, struct frag_error *err)
+{
+	int rc = change_find_device(c, err);
+
+	rc = rc ? rc : change_find_parts(c, err);
+	rc = rc ? rc : change_find_peak_step(&c->old, c->device, err);
+	rc = rc ? rc : change_find_peak_step(&c->now, c->device, err);
+	rc = rc ? rc : change_find_tags(c, err);
+	rc = rc ? rc : change_find_first(c, err);
+	return rc ? rc : change_find_undo(c, err);
+}
+
+void frag_change_fini(struct frag_change_found *c)
+{
+	frag_sim_del(c->old.sim);
+	frag_sim_del(c->now.sim);
+	for (uint32_t i = 0; i < c->tag_count; i++)
+		free(c->tags[i].tag);
+	free(c->tags);
+	free(c->old_first.tag);
+	free(c->now_first.tag);
+}
