@@ -62,13 +62,66 @@ int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *e
 	return frag_choice_parse(choice, text, err);
 }
 
+/*
+ * Names a choice in tables by the release that its rules are of, and its settings: "pytorch 2.8
+ * max_split_size_mb:64". Without a release the settings alone, or "" for none.
+ */
+static void name_choice(struct frag_choice *choice, const struct frag_release *release,
+			const char *settings)
+{
+	char version[FRAG_RELEASE_ROOM];
+
+	*choice->label = '\0';
+	if (release->minor)
+		snprintf(choice->label, sizeof(choice->label), "pytorch %s%s%.200s",
+			 frag_release_text(release, version), *settings ? " " : "", settings);
+	else
+		snprintf(choice->label, sizeof(choice->label), "%.250s", settings);
+}
+
+/* The release's rules under these settings; an unknown release has the newest rules. */
+static int choose_settings_of(struct frag_choice *choice, const struct frag_release *release,
+			      const char *settings, struct frag_error *err)
+{
+	int rc = frag_choose_version(choice, release->minor, err);
+
+	rc = rc ? rc : frag_choice_settings(choice, settings, err);
+	if (!rc)
+		name_choice(choice, release, settings);
+	return rc;
+}
+
+int frag_follow_release(struct frag_choice *choices, const struct frag_run_options *run,
+			const struct frag_trace *trace, struct frag_error *err)
+{
+	struct frag_release release;
+	int rc;
+
+	if (!run->follows_release || !frag_trace_info(trace)->pytorch)
+		return 0;
+	rc = frag_find_release(&release, trace, err);
+	for (uint32_t i = 0; i < run->choice_count && !rc && release.minor; i++) {
+		const char *settings = run->settings[i];
+		struct frag_choice choice;
+		struct frag_error unused;
+
+		rc = choose_settings_of(&choice, &release, settings, err);
+		if (rc)
+			return rc;
+		choices[i] = choice;
+		if (!frag_choice_expand_settings(&choice, &unused))
+			memcpy(choices[i].text, choice.text, sizeof(choice.text));
+	}
+	return rc;
+}
+
 /* Settings that are too long to be spelt out are in force, and in the result, all the same. */
 int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
 			const char *more, const struct frag_log *log, struct frag_error *err)
 {
 	struct frag_release release;
 	int rc = frag_find_release(&release, trace, err);
-	char text[FRAG_SETTINGS_MAX];
+	char text[FRAG_SETTINGS_MAX], conf[FRAG_CONF_ROOM];
 	struct frag_choice plain;
 	struct frag_error unused;
 
@@ -78,6 +131,10 @@ int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *tra
 	plain = *choice;
 	if (!rc && frag_choice_expand_settings(choice, &unused))
 		*choice = plain;
+	if (!rc && release.minor) {
+		frag_conf_text(choice, conf, sizeof(conf));
+		name_choice(choice, &release, conf);
+	}
 	return rc;
 }
 
@@ -96,7 +153,7 @@ int frag_run_default(struct frag_run_options *run, const struct frag_trace *trac
 	int rc;
 
 	if (run->choice_count)
-		return 0;
+		return frag_follow_release(run->choices, run, trace, err);
 	if (!frag_grow(&run->choices, &run->choice_capacity, 1, sizeof(*run->choices)))
 		return frag_fail_nomem(err);
 	rc = frag_choose_policy(&run->choices[0], trace, log, err);

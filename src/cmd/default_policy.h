@@ -19,6 +19,13 @@ int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *
 /* Settings are spelt out as keys, so that the policy's text says all of it. -FRAG_EUSAGE */
 int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *err);
 
+/*
+ * Gives the choices that come from --alloc-conf alone the rules of the release that recorded the
+ * trace, where it is known. -FRAG_EUSAGE: that release refuses the settings.
+ */
+int frag_follow_release(struct frag_choice *choices, const struct frag_run_options *run,
+			const struct frag_trace *trace, struct frag_error *err);
+
 /* pytorch, as it was recorded where the trace says how, and with more settings (NULL: none). */
 int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
 			const char *more, const struct frag_log *log, struct frag_error *err);
