@@ -91,26 +91,42 @@ static int choose_settings_of(struct frag_choice *choice, const struct frag_rele
 	return rc;
 }
 
-int frag_follow_release(struct frag_choice *choices, const struct frag_run_options *run,
-			const struct frag_trace *trace, struct frag_error *err)
+/* Keeps the choice where the release refuses the settings. */
+static int follow_one(struct frag_choice *choice, const struct frag_release *release,
+		      const char *settings, struct frag_error *err)
 {
-	struct frag_release release;
-	int rc;
+	struct frag_choice own, spelt;
+	struct frag_error unused;
+	int rc = choose_settings_of(&own, release, settings, err);
 
-	if (!run->follows_release || !frag_trace_info(trace)->pytorch)
+	if (rc)
+		return rc;
+	spelt = own;
+	if (!frag_choice_expand_settings(&spelt, &unused))
+		memcpy(own.text, spelt.text, sizeof(own.text));
+	*choice = own;
+	return 0;
+}
+
+int frag_follow_release(struct frag_choice *choices, const struct frag_run_options *run,
+			const struct frag_trace *trace, struct frag_release *release,
+			struct frag_error *err)
+{
+	char conf[FRAG_CONF_ROOM];
+	struct frag_error refused;
+	int rc = 0;
+
+	release->minor = 0;
+	if ((!run->follows_release && !run->grid_count) || !frag_trace_info(trace)->pytorch)
 		return 0;
-	rc = frag_find_release(&release, trace, err);
-	for (uint32_t i = 0; i < run->choice_count && !rc && release.minor; i++) {
-		const char *settings = run->settings[i];
-		struct frag_choice choice;
-		struct frag_error unused;
-
-		rc = choose_settings_of(&choice, &release, settings, err);
-		if (rc)
-			return rc;
-		choices[i] = choice;
-		if (!frag_choice_expand_settings(&choice, &unused))
-			memcpy(choices[i].text, choice.text, sizeof(choice.text));
+	rc = frag_find_release(release, trace, err);
+	for (uint32_t i = 0; run->follows_release && i < run->choice_count && !rc
+			     && release->minor; i++)
+		rc = follow_one(&choices[i], release, run->settings[i], err);
+	for (uint32_t i = 0; i < run->grid_count && !rc && release->minor; i++) {
+		frag_conf_text(&choices[i], conf, sizeof(conf));
+		if (follow_one(&choices[i], release, conf, &refused) == -FRAG_ENOMEM)
+			rc = frag_fail_nomem(err);
 	}
 	return rc;
 }
@@ -150,10 +166,11 @@ int frag_run_default(struct frag_run_options *run, const struct frag_trace *trac
 		     struct frag_configured *configured, const struct frag_log *log,
 		     struct frag_error *err)
 {
+	struct frag_release unused;
 	int rc;
 
 	if (run->choice_count)
-		return frag_follow_release(run->choices, run, trace, err);
+		return frag_follow_release(run->choices, run, trace, &unused, err);
 	if (!frag_grow(&run->choices, &run->choice_capacity, 1, sizeof(*run->choices)))
 		return frag_fail_nomem(err);
 	rc = frag_choose_policy(&run->choices[0], trace, log, err);

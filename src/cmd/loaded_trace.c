@@ -24,7 +24,7 @@ static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_ru
 	if (!o->choice_count)
 		return usual(t->choices, &t->choice_count, t->trace, log, err);
 	memcpy(t->choices, o->choices, room * sizeof(*t->choices));
-	return frag_follow_release(t->choices, o, t->trace, err);
+	return frag_follow_release(t->choices, o, t->trace, &t->release, err);
 }
 
 /* Context, others and pages are the trace's, a profile's or the options'. */

@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "events/recording_info.h"
 #include "policy/pytorch_settings.h"
+#include "verify/verifier.h"
 
 #define BY_ADDRESS 11           /* the last release that takes the lower of equal blocks */
 #define BY_CREATION 12          /* the only one that takes the one that came to be first */

@@ -3,7 +3,6 @@
 #define CMD_PYTORCH_VERSION_H
 
 #include "cmd/default_policy.h"
-#include "verify/verifier.h"
 
 struct frag_release {
 	uint32_t minor;         /* 2.minor: the rules to simulate; 0: unknown */

@@ -10,7 +10,7 @@
 #include "cmd/exit_conditions.h"
 #include "cmd/output_formats.h"
 #include "cmd/progress.h"
-#include "cmd/default_policy.h"
+#include "cmd/pytorch_version.h"
 #include "cmd/run_options.h"
 #include "answers/answers.h"
 
@@ -137,12 +137,13 @@ static int ranks_open_trace(struct job *job, struct ranks *r, uint32_t i, struct
 		.sized = r->run.total != UINT64_MAX || r->run.profile_path,
 		.configured = frag_configured_next, .configured_ctx = &job->configured,
 	};
+	struct frag_release release;
 	int rc = frag_trace_open(&job->trace, r->paths[i], &options, err);
 
 	rc = frag_or_interrupted(rc, err);
 	if (!rc && r->run.choice_count) {
 		r->choices[i] = r->run.choices[0];
-		rc = frag_follow_release(&r->choices[i], &r->run, job->trace, err);
+		rc = frag_follow_release(&r->choices[i], &r->run, job->trace, &release, err);
 	} else {
 		rc = rc ? rc : frag_choose_policy(&r->choices[i], job->trace, &log, err);
 	}
