@@ -18,6 +18,7 @@
 static uint32_t frag_tune_rows(const struct frag_tune *tune,
 			       struct frag_point rows[FRAG_TUNE_ROWS]);
 
+#define CUDA_ENV "PYTORCH_CUDA_ALLOC_CONF="      /* which every release reads */
 #define NAME_MIN 8
 #define FIGURES 52              /* columns beside the name */
 
@@ -100,6 +101,8 @@ static void print_sources(const struct frag_tune_answer *a, const struct frag_te
 	for (uint32_t i = 0; i < t->source_count; i++)
 		fprintf(f, "%s%s", i ? ", " : "",
 			frag_printable(path, frag_input_name(a->traces[i]->path)));
+	if (*a->release)
+		fprintf(f, " (pytorch %s)", a->release);
 	fputs(frag_color_code(paper->colour, INK_PLAIN), f);
 	if (t->total)
 		frag_fprintf(f, ": the best of %" PRIu32 " setting%s on %s, %.3g %% headroom\n",
@@ -204,17 +207,15 @@ static void print_choice(const struct frag_tune_answer *a, const struct frag_poi
 	if (p->choice == 0 && a->interrupted)
 		fputs("  paste   nothing: no setting was better until then\n", f);
 	else if (p->choice == 0)
-		fprintf(f, "%s  paste%s   nothing: the defaults are as good as any\n",
+		fprintf(f, "%s  paste%s   nothing to gain: keep the defaults\n",
 			frag_color_code(paper->colour, INK_GREEN),
 			frag_color_code(paper->colour, INK_PLAIN));
 	else if (is_setting(t, p->choice))
 		fprintf(f,
-			"%s  paste%s   PYTORCH_ALLOC_CONF=%s\n          (%s: "
-			"PYTORCH_CUDA_ALLOC_CONF"
-			"=...)\n",
+			"%s  paste%s   " CUDA_ENV "%s\n          (PyTorch 2.10 and newer: "
+			"PYTORCH_ALLOC_CONF=... too)\n",
 			frag_color_code(paper->colour, INK_GREEN),
-			frag_color_code(paper->colour, INK_PLAIN), line,
-			find_latest(line) ? "by its older name" : "PyTorch 2.9 and older");
+			frag_color_code(paper->colour, INK_PLAIN), line);
 	else
 		fprintf(f, "  best    policy %s\n", line);
 	print_gain(t, p, paper, f);
@@ -239,6 +240,47 @@ static void print_none(const struct frag_tune_answer *a, const struct frag_text_
 									   ->path)));
 }
 
+/* "needs 2692MiB, 1.4 % less", or on a device that was given "makes 148 calls, ...". */
+static void cost_text(const struct frag_tune *t, const struct frag_point *p,
+		      char text[2 * FRAG_NUMBER_ROOM + 32])
+{
+	const size_t room = 2 * FRAG_NUMBER_ROOM + 32;
+	const double cost = (double)(t->total ? p->at.calls : p->smallest);
+	const double advised = (double)(t->total ? t->simple.at.calls : t->simple.smallest);
+
+	if (!t->total)
+		snprintf(text, room, "needs %s", CAPACITY(p->smallest));
+	else
+		snprintf(text, room, "makes %" PRIu64 " calls", p->at.calls);
+	if (t->simple.choice != UINT32_MAX && cost < advised)
+		frag_snprintf(text + strlen(text), room - strlen(text), ", %.1f %% less",
+			      100 * (1 - cost / advised));
+}
+
+/* Where a simpler setting is advised than the best one, the best follows. */
+static void print_small_gain(const struct frag_tune *t, const struct frag_text_style *paper,
+			     FILE *f)
+{
+	char cost[2 * FRAG_NUMBER_ROOM + 32];
+
+	if (t->simple.choice == t->best.choice || t->simple.choice == UINT32_MAX)
+		return;
+	cost_text(t, &t->best, cost);
+	frag_put_row(paper->columns, "best", f, "%s %s", tune_name_of(t, t->best.choice), cost);
+}
+
+/* Settings that only newer releases accept are never the advice. */
+static void print_newer(const struct frag_tune *t, const struct frag_text_style *paper, FILE *f)
+{
+	char cost[2 * FRAG_NUMBER_ROOM + 32];
+
+	if (t->newer.choice == UINT32_MAX || (!t->total && t->newer.smallest == UINT64_MAX))
+		return;
+	cost_text(t, &t->newer, cost);
+	frag_put_row(paper->columns, "newer", f, "with PyTorch 2.%" PRIu32 " %s %s",
+		     t->since[t->newer.choice], tune_name_of(t, t->newer.choice), cost);
+}
+
 /* The best, and what to set where expandable segments are ruled out. */
 static void print_best(const struct frag_tune_answer *a, const struct frag_text_style *paper,
 		       FILE *f)
@@ -248,16 +290,19 @@ static void print_best(const struct frag_tune_answer *a, const struct frag_text_
 	if (t->best.choice == UINT32_MAX) {
 		if (!a->interrupted)
 			print_none(a, paper, f);
+		print_newer(t, paper, f);
 		return;
 	}
-	print_choice(a, &t->best, paper, f);
+	print_choice(a, t->simple.choice == UINT32_MAX ? &t->best : &t->simple, paper, f);
 	if (a->interrupted)
 		return;
+	print_small_gain(t, paper, f);
+	print_newer(t, paper, f);
 	if (t->no_headroom)
 		frag_put_row(paper->columns, "note", f,
 			     "no setting survives with the headroom: what is"
 			     " here is without it");
-	if (t->without.choice == t->best.choice)
+	if (t->without.choice == t->best.choice || t->simple.choice == 0)
 		return;
 	fputs("\nwithout expandable segments\n", f);
 	if (t->without.choice == UINT32_MAX)
@@ -401,13 +446,15 @@ static uint32_t frag_tune_rows(const struct frag_tune *t, struct frag_point rows
 {
 	uint32_t count = 0;
 
+	tune_add(&t->simple, rows, &count);
 	tune_add(&t->best, rows, &count);
 	tune_add(&t->without, rows, &count);
 	tune_add(&t->points[0], rows, &count);
 	if (t->plain_expandable != UINT32_MAX)
 		tune_add(&t->points[t->plain_expandable], rows, &count);
 	for (uint32_t i = 0; i < t->choice_count; i++)
-		if (t->total ? t->points[i].qualifies : t->points[i].at.survives)
+		if (!t->since[i]
+		    && (t->total ? t->points[i].qualifies : t->points[i].at.survives))
 			tune_add(&t->points[i], rows, &count);
 	return count;
 }
@@ -474,21 +521,26 @@ const struct frag_format *const frag_tune_formats[] = {
 #define NONE UINT64_MAX
 #define ENV "PYTORCH_ALLOC_CONF="
 
-char *frag_tune_env(const struct frag_tune *t)
+/* What to set for a point; null where that is nothing. */
+static void put_env(struct frag_node_ref in, const char *key, const struct frag_tune *t,
+		    const char *name, const struct frag_point *p)
 {
 	const char *text;
 	char *env;
 
-	if (t->best.choice == UINT32_MAX || t->best.choice == 0
-	    || !t->sources[0].choices[t->best.choice].ops->settings)
-		return NULL;
-	text = t->texts[t->best.choice];
-	env = malloc(sizeof(ENV) + strlen(text));
-	if (env) {
-		memcpy(env, ENV, sizeof(ENV));
-		memcpy(env + strlen(ENV), text, strlen(text) + 1);
+	if (p->choice == UINT32_MAX || p->choice == 0
+	    || !t->sources[0].choices[p->choice].ops->settings) {
+		frag_json_null(in, key);
+		return;
 	}
-	return env;
+	text = t->texts[p->choice];
+	env = malloc(strlen(name) + strlen(text) + 1);
+	if (env) {
+		memcpy(env, name, strlen(name));
+		memcpy(env + strlen(name), text, strlen(text) + 1);
+	}
+	frag_json_text(in, key, env);
+	free(env);
 }
 
 static void put_bytes(struct frag_node_ref in, const char *key, uint64_t bytes)
@@ -552,7 +604,6 @@ void frag_tune_document(struct frag_node_ref root, const void *what)
 {
 	const struct frag_tune_answer *a = what;
 	const struct frag_tune *t = a->tune;
-	char *env = frag_tune_env(t);
 	struct frag_node_ref list;
 
 	frag_json_bool(root, "complete", !a->interrupted);
@@ -581,6 +632,17 @@ void frag_tune_document(struct frag_node_ref root, const void *what)
 	put_point(root, "best", t, &t->best);
 	put_point(root, "best_without_expandable", t, &t->without);
 	put_point(root, "default", t, &t->points[0]);
-	frag_json_text(root, "env", env);
-	free(env);
+	put_env(root, "env", t, ENV, &t->best);
+	put_point(root, "recommended", t, &t->simple);
+	put_env(root, "recommended_env", t, CUDA_ENV, &t->simple);
+	put_point(root, "best_newer", t, &t->newer);
+	if (t->newer.choice == UINT32_MAX)
+		frag_json_null(root, "newer_pytorch");
+	else {
+		char since[16];
+
+		snprintf(since, sizeof(since), "2.%" PRIu32, t->since[t->newer.choice]);
+		frag_json_text(root, "newer_pytorch", since);
+	}
+	frag_json_text(root, "pytorch", *a->release ? a->release : NULL);
 }

@@ -62,13 +62,82 @@ int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *e
 	return frag_choice_parse(choice, text, err);
 }
 
+/*
+ * Names a choice in tables by the release that its rules are of, and its settings: "pytorch 2.8
+ * max_split_size_mb:64". Without a release the settings alone, or "" for none.
+ */
+static void name_choice(struct frag_choice *choice, const struct frag_release *release,
+			const char *settings)
+{
+	char version[FRAG_RELEASE_ROOM];
+
+	*choice->label = '\0';
+	if (release->minor)
+		snprintf(choice->label, sizeof(choice->label), "pytorch %s%s%.200s",
+			 frag_release_text(release, version), *settings ? " " : "", settings);
+	else
+		snprintf(choice->label, sizeof(choice->label), "%.250s", settings);
+}
+
+/* The release's rules under these settings; an unknown release has the newest rules. */
+static int choose_settings_of(struct frag_choice *choice, const struct frag_release *release,
+			      const char *settings, struct frag_error *err)
+{
+	int rc = frag_choose_version(choice, release->minor, err);
+
+	rc = rc ? rc : frag_choice_settings(choice, settings, err);
+	if (!rc)
+		name_choice(choice, release, settings);
+	return rc;
+}
+
+/* Keeps the choice where the release refuses the settings. */
+static int follow_one(struct frag_choice *choice, const struct frag_release *release,
+		      const char *settings, struct frag_error *err)
+{
+	struct frag_choice own, spelt;
+	struct frag_error unused;
+	int rc = choose_settings_of(&own, release, settings, err);
+
+	if (rc)
+		return rc;
+	spelt = own;
+	if (!frag_choice_expand_settings(&spelt, &unused))
+		memcpy(own.text, spelt.text, sizeof(own.text));
+	*choice = own;
+	return 0;
+}
+
+int frag_follow_release(struct frag_choice *choices, const struct frag_run_options *run,
+			const struct frag_trace *trace, struct frag_release *release,
+			struct frag_error *err)
+{
+	char conf[FRAG_CONF_ROOM];
+	struct frag_error refused;
+	int rc = 0;
+
+	release->minor = 0;
+	if ((!run->follows_release && !run->grid_count) || !frag_trace_info(trace)->pytorch)
+		return 0;
+	rc = frag_find_release(release, trace, err);
+	for (uint32_t i = 0; run->follows_release && i < run->choice_count && !rc
+			     && release->minor; i++)
+		rc = follow_one(&choices[i], release, run->settings[i], err);
+	for (uint32_t i = 0; i < run->grid_count && !rc && release->minor; i++) {
+		frag_conf_text(&choices[i], conf, sizeof(conf));
+		if (follow_one(&choices[i], release, conf, &refused) == -FRAG_ENOMEM)
+			rc = frag_fail_nomem(err);
+	}
+	return rc;
+}
+
 /* Settings that are too long to be spelt out are in force, and in the result, all the same. */
 int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,
 			const char *more, const struct frag_log *log, struct frag_error *err)
 {
 	struct frag_release release;
 	int rc = frag_find_release(&release, trace, err);
-	char text[FRAG_SETTINGS_MAX];
+	char text[FRAG_SETTINGS_MAX], conf[FRAG_CONF_ROOM];
 	struct frag_choice plain;
 	struct frag_error unused;
 
@@ -78,6 +147,10 @@ int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *tra
 	plain = *choice;
 	if (!rc && frag_choice_expand_settings(choice, &unused))
 		*choice = plain;
+	if (!rc && release.minor) {
+		frag_conf_text(choice, conf, sizeof(conf));
+		name_choice(choice, &release, conf);
+	}
 	return rc;
 }
 
@@ -93,10 +166,11 @@ int frag_run_default(struct frag_run_options *run, const struct frag_trace *trac
 		     struct frag_configured *configured, const struct frag_log *log,
 		     struct frag_error *err)
 {
+	struct frag_release unused;
 	int rc;
 
 	if (run->choice_count)
-		return 0;
+		return frag_follow_release(run->choices, run, trace, &unused, err);
 	if (!frag_grow(&run->choices, &run->choice_capacity, 1, sizeof(*run->choices)))
 		return frag_fail_nomem(err);
 	rc = frag_choose_policy(&run->choices[0], trace, log, err);

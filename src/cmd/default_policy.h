@@ -7,6 +7,8 @@
 
 #define FRAG_SETTINGS_MAX 4096
 
+struct frag_release;
+
 /*
  * The settings that a trace was recorded under, given to a choice of pytorch: a snapshot's
  * string, or where that cannot be read, as a note says, the values beside it; those that a
@@ -18,6 +20,16 @@ int frag_recorded_settings(struct frag_choice *choice, const struct frag_trace *
 
 /* Settings are spelt out as keys, so that the policy's text says all of it. -FRAG_EUSAGE */
 int frag_choice_expand_settings(struct frag_choice *choice, struct frag_error *err);
+
+/*
+ * Gives the choices that come from --alloc-conf alone, and those of a grid, the rules of the
+ * release that recorded the trace, where it is known. A choice of a grid that the release refuses
+ * keeps the newest rules. *release: minor 0 where it is unknown or nothing follows it.
+ * -FRAG_EUSAGE: the release refuses --alloc-conf.
+ */
+int frag_follow_release(struct frag_choice *choices, const struct frag_run_options *run,
+			const struct frag_trace *trace, struct frag_release *release,
+			struct frag_error *err);
 
 /* pytorch, as it was recorded where the trace says how, and with more settings (NULL: none). */
 int frag_choose_pytorch(struct frag_choice *choice, const struct frag_trace *trace,

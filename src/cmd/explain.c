@@ -111,12 +111,10 @@ static bool is_standard(const char *path)
 static int explain_check(struct work *w, struct frag_error *err)
 {
 	struct frag_run_options *run = &w->how->run;
-	int rc = 0;
+	int rc;
 
 	w->printed.quiet = run->quiet || is_standard(w->how->folded);
-	if (run->setting_count && !run->choice_count)
-		rc = frag_run_set_option(run, FRAG_OPT_POLICY, "pytorch", err);
-	rc = rc ? rc : frag_run_settings(run, true, err);
+	rc = frag_run_settings(run, true, err);
 	if (!rc && run->choice_count > 1)
 		return frag_usage(w->cmd, "one policy at a time", err);
 	if (!rc && w->how->json)

@@ -261,8 +261,6 @@ static int extrapolate_check(struct extrapolate *e, const struct frag_cmd *cmd,
 	rc = check_largest(e, cmd, err);
 	rc = rc ? rc : check_conditions(e, err);
 	rc = rc ? rc : check_out(e, cmd, err);
-	if (!rc && e->run.setting_count && !e->run.choice_count)
-		rc = frag_run_set_option(&e->run, FRAG_OPT_POLICY, "pytorch", err);
 	rc = rc ? rc : frag_run_settings(&e->run, true, err);
 	rc = rc ? rc
 		: frag_answer_output_check_input(&e->printed, e->run.profile_path, "the profile",

@@ -93,11 +93,7 @@ static int fit_check(struct frag_question *q, const struct frag_cmd *cmd, struct
 
 static int fit_prepare(struct frag_question *q, struct frag_error *err)
 {
-	int rc = 0;
-
-	if (q->run.setting_count && !q->run.choice_count)
-		rc = frag_run_set_option(&q->run, FRAG_OPT_POLICY, "pytorch", err);
-	return rc ? rc : frag_run_settings(&q->run, true, err);
+	return frag_run_settings(&q->run, true, err);
 }
 
 static int fit_search(struct frag_question *q, struct frag_error *err)

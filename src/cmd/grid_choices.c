@@ -125,6 +125,7 @@ int frag_grid_choices(struct frag_run_options *run, const char *name, struct fra
 	if (!rc && !frag_grow(&run->choices, &run->choice_capacity,
 			      (uint64_t)run->choice_count + count, sizeof(*run->choices)))
 		rc = frag_fail_nomem(err);
+	run->grid_count = run->choice_count;
 	for (uint32_t i = 0; i < count; i++) {
 		if (rc)
 			frag_choice_fini(&given[i]);

@@ -58,7 +58,7 @@ struct found {
 	const struct frag_survey *survey;
 	const struct frag_trace_info *trace;
 	const struct frag_snapshot *snapshot;   /* NULL: it is none */
-	char version[16];       /* of PyTorch: "2.8" */
+	char version[FRAG_RELEASE_ROOM];        /* of PyTorch: "2.8", "2.9 to 2.14" */
 	struct frag_release release;
 };
 
@@ -68,9 +68,8 @@ static int find_release(struct found *found, const struct frag_trace *trace,
 {
 	int rc = frag_find_release(&found->release, trace, err);
 
-	if (!rc && found->release.minor)
-		snprintf(found->version, sizeof(found->version), "2.%" PRIu32,
-			 found->release.minor);
+	if (!rc)
+		frag_release_text(&found->release, found->version);
 	return rc;
 }
 

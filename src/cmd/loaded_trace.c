@@ -24,7 +24,7 @@ static int loaded_trace_choose(struct frag_loaded_trace *t, const struct frag_ru
 	if (!o->choice_count)
 		return usual(t->choices, &t->choice_count, t->trace, log, err);
 	memcpy(t->choices, o->choices, room * sizeof(*t->choices));
-	return 0;
+	return frag_follow_release(t->choices, o, t->trace, &t->release, err);
 }
 
 /* Context, others and pages are the trace's, a profile's or the options'. */
@@ -124,7 +124,7 @@ static int choose_setting(struct frag_choice *choice, const char *more,
 	char conf[FRAG_CONF_ROOM];
 	const int rc = frag_choose_pytorch(choice, trace, more, log, err);
 
-	if (rc)
+	if (rc || *choice->label)
 		return rc;
 	frag_conf_text(choice, conf, sizeof(conf));
 	snprintf(choice->label, sizeof(choice->label), "%.250s", *conf ? conf : "default");

@@ -3,6 +3,7 @@
 #define CMD_LOADED_TRACE_H
 
 #include "cmd/progress.h"
+#include "cmd/pytorch_version.h"
 #include "cmd/run_options.h"
 #include "policy/configure_events.h"
 
@@ -13,6 +14,7 @@ struct frag_loaded_trace {
 	struct frag_devices devices;    /* as the options have them; capacities are left out */
 	struct frag_choice *choices;    /* those of the options, or the usual ones of this trace */
 	uint32_t choice_count;
+	struct frag_release release;    /* that the options' choices follow; minor 0: none */
 };
 
 /*

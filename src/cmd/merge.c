@@ -67,6 +67,7 @@ static int merge_merge(struct frag_rewrite *r, struct merge_merge *m, char **pat
 	for (uint32_t i = 0; i < ranks->count && !rc; i++)
 		rc = frag_ranks_open(ranks, i, paths[i], &options, err);
 	rc = rc ? rc : make_mark(m, &options.log, err);
+	rc = rc ? rc : frag_ranks_begin(ranks, err);
 	return rc ? rc : frag_rewrite_into(r, paths[0], paths[ranks->count], write_all, m, err);
 }
 

@@ -178,11 +178,6 @@ static int plan_check(struct planning *p, const struct frag_cmd *cmd, struct fra
 				  err);
 	p->alone = p->alone || p->marks.from;
 	p->printed.quiet = p->run.quiet || (p->out_path && strcmp(p->out_path, "-") == 0);
-	if (p->run.setting_count && !p->run.choice_count) {
-		rc = frag_run_set_option(&p->run, FRAG_OPT_POLICY, "pytorch", err);
-		if (rc)
-			return rc;
-	}
 	rc = frag_run_settings(&p->run, true, err);
 	return rc ? rc : check_files(p, cmd, err);
 }

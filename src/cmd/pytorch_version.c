@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "events/recording_info.h"
 #include "policy/pytorch_settings.h"
+#include "verify/verifier.h"
 
 #define BY_ADDRESS 11           /* the last release that takes the lower of equal blocks */
 #define BY_CREATION 12          /* the only one that takes the one that came to be first */
@@ -30,6 +31,23 @@ int frag_choose_release(struct frag_choice *choice, const struct frag_trace *tra
 	return rc ? rc : frag_recorded_settings(choice, trace, text, log, err);
 }
 
+const char *frag_release_text(const struct frag_release *release, char buf[FRAG_RELEASE_ROOM])
+{
+	*buf = '\0';
+	if (release->minor && release->least == release->most)
+		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32, release->minor);
+	else if (release->minor)
+		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32 " to 2.%" PRIu32, release->least,
+			 release->most);
+	return buf;
+}
+
+static void set_release(struct frag_release *out, uint32_t least, uint32_t most)
+{
+	out->minor = out->most = most;
+	out->least = least;
+}
+
 /* "2.8.0+cu128" in one of the members that say a version. */
 static bool said(struct frag_release *out, const struct frag_snapshot *s)
 {
@@ -41,7 +59,7 @@ static bool said(struct frag_release *out, const struct frag_snapshot *s)
 		    || !frag_snapshot_version(s, i, text, sizeof(text))
 		    || !frag_pytorch_parse_version(text, strlen(text), &minor))
 			continue;
-		out->minor = (uint32_t)minor;
+		set_release(out, (uint32_t)minor, (uint32_t)minor);
 		snprintf(out->why, sizeof(out->why), "its %s is %.60s",
 			 frag_snapshot_version_names[i], frag_printable(shown, text));
 		return true;
@@ -49,15 +67,23 @@ static bool said(struct frag_release *out, const struct frag_snapshot *s)
 	return false;
 }
 
-/* What was written from a snapshot says what that told. */
+/* The "meta" of a trace that fragsim wrote names the release, or a range. */
 static void kept(struct frag_release *out, const struct frag_trace *trace)
 {
-	const char *text = frag_trace_pytorch(trace);
-	uint64_t minor;
+	static const char to[] = " to ";
+	const char *text = frag_trace_pytorch(trace), *range = text ? strstr(text, to) : NULL;
+	uint64_t least, most;
 
-	if (!text || !frag_pytorch_parse_version(text, strlen(text), &minor))
+	if (!text || !frag_pytorch_parse_version(text, range ? (size_t)(range - text)
+							     : strlen(text), &least))
 		return;
-	out->minor = (uint32_t)minor;
+	most = least;
+	if (range && !frag_pytorch_parse_version(range + strlen(to), strlen(range + strlen(to)),
+						 &most))
+		return;
+	if (most < least)
+		return;
+	set_release(out, (uint32_t)least, (uint32_t)most);
 	snprintf(out->why, sizeof(out->why), "its \"meta\" says");
 }
 
@@ -122,7 +148,7 @@ static int look_at_log(struct frag_release *out, const struct frag_trace *trace,
 		frag_trace_reread(trace, stacks);
 		if (rc || older > newest / 8)
 			continue;
-		out->minor = minor;
+		set_release(out, minor == BY_ADDRESS ? least : minor, minor);
 		snprintf(out->why, sizeof(out->why), "%s", orders[minor - BY_ADDRESS]);
 		return 0;
 	}
@@ -142,7 +168,7 @@ int frag_find_release(struct frag_release *out, const struct frag_trace *trace,
 	if (!s || said(out, s) || is_ours(s))
 		return 0;
 	if (frag_snapshot_releases(s, &least, &most, &why)) {
-		out->minor = most;
+		set_release(out, least, most);
 		snprintf(out->why, sizeof(out->why), "%s", why);
 	}
 	if (most <= BY_ADDRESS || least > BY_CREATION || !has_places(s))

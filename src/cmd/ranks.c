@@ -10,7 +10,7 @@
 #include "cmd/exit_conditions.h"
 #include "cmd/output_formats.h"
 #include "cmd/progress.h"
-#include "cmd/default_policy.h"
+#include "cmd/pytorch_version.h"
 #include "cmd/run_options.h"
 #include "answers/answers.h"
 
@@ -95,9 +95,7 @@ static int ranks_check(struct ranks *r, const struct frag_cmd *cmd, struct frag_
 	if (standard > 1)
 		return frag_usage(cmd, "standard input can be read only once", err);
 	r->printed.quiet = run->quiet;
-	if (run->setting_count && !run->choice_count)
-		rc = frag_run_set_option(run, FRAG_OPT_POLICY, "pytorch", err);
-	rc = rc ? rc : frag_run_settings(run, true, err);
+	rc = frag_run_settings(run, true, err);
 	if (!rc && run->choice_count > 1)
 		return frag_usage(cmd, "one policy at a time", err);
 	rc = rc ? rc
@@ -139,13 +137,16 @@ static int ranks_open_trace(struct job *job, struct ranks *r, uint32_t i, struct
 		.sized = r->run.total != UINT64_MAX || r->run.profile_path,
 		.configured = frag_configured_next, .configured_ctx = &job->configured,
 	};
+	struct frag_release release;
 	int rc = frag_trace_open(&job->trace, r->paths[i], &options, err);
 
 	rc = frag_or_interrupted(rc, err);
-	if (!rc && r->run.choice_count)
+	if (!rc && r->run.choice_count) {
 		r->choices[i] = r->run.choices[0];
-	else
+		rc = frag_follow_release(&r->choices[i], &r->run, job->trace, &release, err);
+	} else {
 		rc = rc ? rc : frag_choose_policy(&r->choices[i], job->trace, &log, err);
+	}
 	if (!rc && !frag_configured_init(&job->configured, &r->choices[i], 1))
 		rc = frag_fail_nomem(err);
 	return rc ? rc : frag_run_devices(&r->run, job->trace, &job->devices, err);

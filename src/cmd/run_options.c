@@ -280,9 +280,14 @@ int frag_run_settings(struct frag_run_options *run, bool keys, struct frag_error
 {
 	const uint32_t n = run->setting_count;
 	uint32_t readers, to;
-	int rc = n ? count_readers(run, &readers, err) : 0;
+	int rc;
 
-	if (rc || !n)
+	if (!n)
+		return 0;
+	run->follows_release = !run->choice_count;
+	rc = run->follows_release ? add_policy(run, "pytorch", err) : 0;
+	rc = rc ? rc : count_readers(run, &readers, err);
+	if (rc)
 		return rc;
 	to = run->choice_count + readers * (n - 1);
 	if (!frag_grow(&run->choices, &run->choice_capacity, to, sizeof(*run->choices)))
@@ -340,7 +345,6 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 	const char *const paths[] = {
 		run->steps, run->placements, run->json, run->html, run->write_profile,
 	};
-	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		standard += paths[i] && strcmp(paths[i], "-") == 0;
@@ -350,7 +354,5 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 		return frag_usage(cmd, "--columns chooses the columns of the file of --steps, which"
 				  " is not there", err);
 	run->report = !standard && !run->quiet;
-	if (!run->choice_count && run->setting_count)
-		rc = add_policy(run, "pytorch", err);
-	return rc ? rc : frag_run_settings(run, false, err);
+	return frag_run_settings(run, false, err);
 }

@@ -63,6 +63,8 @@ struct frag_run_options {
 	bool has_columns;       /* they were chosen */
 	bool verbose;           /* the figures after the answers too */
 	bool by_default;        /* nobody chose the policy: the trace did */
+	uint32_t grid_count;    /* the first of the choices: they are of a grid of settings */
+	bool follows_release;   /* --alloc-conf without a policy: the trace's release rules */
 	bool host;              /* pinned host memory too, where the trace has some */
 	bool has_base;          /* conditions may speak of changes */
 	bool summary;           /* PyTorch's own table in the report */

@@ -10,23 +10,24 @@
 #include "cmd/default_policy.h"
 #include "cmd/pytorch_version.h"
 #include "events/recording_info.h"
-#include "policy/pytorch_settings.h"
 #include "trace/reader.h"
 
 /* {"recorder":"...","pytorch":"2.8","alloc_conf":"...","ends_at_oom":{...}} */
-static char *trace_provenance_put_mark(const struct frag_trace *trace, uint32_t minor,
-				       const char *conf, bool end)
+static char *trace_provenance_put_mark(const struct frag_trace *trace,
+				       const struct frag_release *release, const char *conf,
+				       bool end)
 {
 	const char *recorder = frag_trace_recorder(trace);
 	const size_t room = 6 * strlen(conf) + strlen(recorder) + 200;
 	char *meta = malloc(room), *p;
+	char version[FRAG_RELEASE_ROOM];
 	uint64_t step, size;
 
 	if (!meta)
 		return NULL;
 	p = meta + snprintf(meta, room, "{\"recorder\":\"%s\"", recorder);
-	if (minor)
-		p += snprintf(p, 40, ",\"pytorch\":\"2.%" PRIu32 "\"", minor);
+	if (release->minor)
+		p += snprintf(p, 60, ",\"pytorch\":\"%s\"", frag_release_text(release, version));
 	if (*conf) {
 		p = memcpy(p, ",\"alloc_conf\":", 14);
 		p = frag_put_json(p + 14, conf, strlen(conf));
@@ -39,15 +40,37 @@ static char *trace_provenance_put_mark(const struct frag_trace *trace, uint32_t 
 	return meta;
 }
 
-/* *minor: 0 for the newest, which needs no word, and where nobody knows. */
-static int find_release(uint32_t *minor, const struct frag_trace *trace, struct frag_error *err)
+/* A snapshot whose records were read already is not read again: its release is unknown. */
+static int find_release(struct frag_release *release, const struct frag_trace *trace,
+			struct frag_error *err)
 {
-	struct frag_release release = { .minor = 0 };
-	int rc = 0;
+	*release = (struct frag_release){ .minor = 0 };
+	if (frag_trace_snapshot(trace) && !frag_trace_is_unread(trace))
+		return 0;
+	return frag_find_release(release, trace, err);
+}
 
-	if (!frag_trace_snapshot(trace) || frag_trace_is_unread(trace))
-		rc = frag_find_release(&release, trace, err);
-	*minor = release.minor == NEWEST_VERSION ? 0 : release.minor;
+/* Finds the releases that all traces allow; where none is left, a note says that. */
+static int find_common_release(struct frag_release *common, const struct frag_trace *const *traces,
+			       uint32_t count, const struct frag_log *log, struct frag_error *err)
+{
+	struct frag_release one;
+	int rc = find_release(common, traces[0], err);
+
+	for (uint32_t i = 1; i < count && !rc && common->minor; i++) {
+		rc = find_release(&one, traces[i], err);
+		if (rc || !one.minor) {
+			common->minor = 0;
+			break;
+		}
+		common->least = one.least > common->least ? one.least : common->least;
+		common->minor = common->most = one.most < common->most ? one.most : common->most;
+		if (common->least <= common->most)
+			continue;
+		frag_note(log, "the traces were recorded with different releases of PyTorch: by"
+			  " default the written one runs under the newest rules");
+		common->minor = 0;
+	}
 	return rc;
 }
 
@@ -65,18 +88,17 @@ int frag_recorded_mark(char **meta, const struct frag_trace *const *traces, uint
 		       bool end, const struct frag_log *log, struct frag_error *err)
 {
 	char conf[FRAG_SETTINGS_MAX], other[FRAG_SETTINGS_MAX];
-	uint32_t minor = 0;
-	int rc = 0;
+	struct frag_release release;
+	int rc;
 
 	*meta = NULL;
 	for (uint32_t i = 0; i < count; i++)
 		if (!frag_trace_recorder(traces[i]))
 			return 0;
-	if (count == 1)
-		rc = find_release(&minor, traces[0], err);
-	rc = rc ? rc : find_settings(traces[0], minor, conf, log, err);
+	rc = find_common_release(&release, traces, count, log, err);
+	rc = rc ? rc : find_settings(traces[0], release.minor, conf, log, err);
 	for (uint32_t i = 1; i < count && !rc; i++) {
-		rc = find_settings(traces[i], 0, other, log, err);
+		rc = find_settings(traces[i], release.minor, other, log, err);
 		if (rc || strcmp(conf, other) == 0)
 			continue;
 		frag_note(log, "the traces were recorded under different settings: by default the"
@@ -86,6 +108,6 @@ int frag_recorded_mark(char **meta, const struct frag_trace *const *traces, uint
 	}
 	if (rc)
 		return rc;
-	*meta = trace_provenance_put_mark(traces[0], minor, conf, end);
+	*meta = trace_provenance_put_mark(traces[0], &release, conf, end);
 	return *meta ? 0 : frag_fail_nomem(err);
 }

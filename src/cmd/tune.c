@@ -9,7 +9,10 @@
 #include "cmd/question.h"
 #include "cmd/time_budget.h"
 #include "policy/configure_events.h"
+#include "policy/pytorch_settings.h"
 #include "answers/answers.h"
+
+#define USUAL_RELEASE 8         /* an unknown one is taken to accept the settings of 2.8 */
 
 enum {
 	OPT_HEADROOM = FRAG_OPT_FIRST_OWN, OPT_GRID, OPT_EXACT, OPT_TEST,
@@ -44,6 +47,7 @@ struct tune {
 	const char **tests;
 	uint32_t test_count, test_capacity;
 	char **texts;                   /* one a candidate: what one pastes */
+	uint32_t *since;                /* one a candidate: 2.since is the first to accept it */
 	struct frag_tune tune;
 };
 
@@ -154,11 +158,92 @@ static int tune_prepare(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : name_candidates(t, err);
 }
 
+/* The first release from `from` on that accepts the settings. */
+static uint32_t accepted_since(const char *settings, uint32_t from)
+{
+	struct frag_choice choice;
+	struct frag_error unused;
+
+	while (from < NEWEST_VERSION && (frag_choose_version(&choice, from, &unused)
+					 || frag_choice_settings(&choice, settings, &unused)))
+		from++;
+	return from;
+}
+
+/* The oldest release that a trace may be of; *known: each trace names one release alone. */
+static uint32_t oldest_release(const struct frag_question *q, bool *known)
+{
+	uint32_t oldest = NEWEST_VERSION;
+
+	*known = true;
+	for (uint32_t i = 0; i < q->count; i++) {
+		const struct frag_release *r = &q->taped[i].release;
+		const uint32_t least = r->minor ? r->least : USUAL_RELEASE;
+
+		*known = *known && r->minor && r->least == r->most;
+		oldest = least < oldest ? least : oldest;
+	}
+	return oldest;
+}
+
+/* Candidate i leaves the search, in which its place goes to the next one. */
+static void drop_candidate(struct tune *t, uint32_t i)
+{
+	struct frag_question *q = &t->q;
+	const uint32_t behind = --q->run.choice_count - i;
+	uint32_t *plain = &t->tune.plain_expandable;
+
+	free(t->texts[i]);
+	memmove(t->texts + i, t->texts + i + 1, behind * sizeof(*t->texts));
+	memmove(q->run.choices + i, q->run.choices + i + 1, behind * sizeof(*q->run.choices));
+	for (uint32_t k = 0; k < q->count; k++)
+		memmove(q->taped[k].choices + i, q->taped[k].choices + i + 1,
+			behind * sizeof(*q->run.choices));
+	q->run.grid_count--;
+	if (*plain != UINT32_MAX && *plain > i)
+		--*plain;
+}
+
+/*
+ * Settings that the traces' release refuses leave a named grid, and are an error in a file. Where
+ * the release is not known exactly, those that only newer releases accept are searched separately.
+ */
+static int sort_candidates(struct tune *t, struct frag_error *err)
+{
+	const bool named = frag_grid_is_named(t->grid_name);
+	struct frag_question *q = &t->q;
+	const uint32_t count = q->run.choice_count;
+	bool known;
+	const uint32_t oldest = oldest_release(q, &known);
+
+	t->since = calloc((size_t)count + 1, sizeof(*t->since));
+	if (!t->since)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < q->run.grid_count;) {
+		const uint32_t since = accepted_since(t->texts[i], oldest);
+
+		if (known && since > oldest && !named)
+			return frag_fail(err, FRAG_EUSAGE, "--grid %.300s: %.600s: PyTorch 2.%u,"
+					 " which recorded the trace, refuses it; 2.%u is the first"
+					 " that accepts it", t->grid_name, t->texts[i], oldest,
+					 since);
+		if (known && since > oldest)
+			drop_candidate(t, i);
+		else
+			t->since[i++] = named && since > oldest ? since : 0;
+	}
+	return 0;
+}
+
 static int tune_search(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
 	struct frag_tune *tune = &t->tune;
+	const int rc = sort_candidates(t, err);
 
+	if (rc)
+		return rc;
+	tune->since = t->since;
 	tune->sources = q->sources;
 	tune->source_count = t->trace_count;
 	tune->test_count = t->test_count;
@@ -200,10 +285,12 @@ static int tune_draw(struct frag_question *q, struct frag_redrawn *x, uint32_t s
 static int tune_print(struct frag_question *q, struct frag_error *err)
 {
 	struct tune *t = (struct tune *)q;
+	char release[FRAG_RELEASE_ROOM];
 	const struct frag_tune_answer answer = {
 		.traces = q->traces,
 		.tune = &t->tune,
 		.grid = t->grid_name,
+		.release = frag_release_text(&q->taped[0].release, release),
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
 	};
@@ -224,6 +311,7 @@ static void tune_fini(struct frag_question *q)
 	for (uint32_t i = 0; t->texts && i < q->run.choice_count; i++)
 		free(t->texts[i]);
 	free(t->texts);
+	free(t->since);
 	free(t->paths);
 	free(t->tests);
 }

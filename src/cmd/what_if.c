@@ -282,8 +282,6 @@ static int what_if_check(struct what_if *w, const struct frag_cmd *cmd, int oper
 		w->changes[i].text = w->texts[i];
 	w->printed.quiet = w->rewrite.quiet = w->run.quiet;
 	rc = check_out(w, cmd, err);
-	if (!rc && w->run.setting_count && !w->run.choice_count)
-		rc = frag_run_set_option(&w->run, FRAG_OPT_POLICY, "pytorch", err);
 	rc = rc ? rc : frag_run_settings(&w->run, true, err);
 	rc = rc ? rc
 		: frag_answer_output_check_input(&w->printed, w->run.profile_path, "the profile",

@@ -65,6 +65,7 @@ struct frag_tune_answer {
 	const struct frag_trace_info *const *traces;    /* one a source, tests behind the others */
 	const struct frag_tune *tune;
 	const char *grid;
+	const char *release;    /* of PyTorch, that recorded the first trace; "": unknown */
 	bool interrupted, time_up; /* as of a fit */
 };
 void frag_tune_document(struct frag_node_ref root, const void *what);
@@ -138,9 +139,6 @@ struct frag_plan_answer {
 	bool timed;                     /* the policies were ended by the clock */
 };
 void frag_placement_document(struct frag_node_ref root, const void *what);
-
-/* "PYTORCH_ALLOC_CONF=..." of the best; NULL: nothing is to be set. The caller's. */
-char *frag_tune_env(const struct frag_tune *tune);
 
 /* Who holds memory, in the result object. */
 /* An array under that key, with the stacks of each where there are some. */

@@ -8,6 +8,7 @@
 #include "base/bug.h"
 #include "base/parallel.h"
 #include "events/tape.h"
+#include "policy/policies.h"
 
 #define NONE UINT64_MAX
 /* Larger than all that is ever asked for. */
@@ -15,12 +16,15 @@
 /* Settings that are tried side by side, however many threads there are: what is tried for
  * nothing, as one before it survives, is the same everywhere then. */
 #define ROUND 8
+#define NEARLY 1.01             /* so much of the best is as good as the best */
+#define WORTH_IT 0.98           /* more than that of the defaults is no gain */
 
 /* What a search is over: places from `first` on, with or without expandable segments. */
 struct scope {
 	struct frag_tune *tune;
 	uint32_t first, count;
 	bool without;
+	bool newer;                     /* only settings that newer releases accept; else none */
 	uint32_t failed;                /* the place that failed last: it is asked first */
 	/* the champion, and the device that it needs */
 	uint32_t choice;
@@ -230,13 +234,18 @@ static void take_smallest(struct scope *s, const struct trial *trials, uint32_t 
 }
 
 /* The settings of a scope, in order. */
+static bool is_in(const struct scope *s, uint32_t choice)
+{
+	return (s->tune->since[choice] != 0) == s->newer
+	       && !(s->without && is_expandable(&s->tune->sources[0].choices[choice]));
+}
+
 static uint32_t list_choices(const struct scope *s, uint32_t *choices)
 {
-	const struct frag_tune *t = s->tune;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < t->choice_count; i++)
-		if (!s->without || !is_expandable(&t->sources[0].choices[i]))
+	for (uint32_t i = 0; i < s->tune->choice_count; i++)
+		if (is_in(s, i))
 			choices[count++] = i;
 	return count;
 }
@@ -271,19 +280,15 @@ static int find_first(struct scope *s, const uint32_t *choices, uint32_t count,
 	return rc;
 }
 
-/* Each setting in turn. */
-static int find_champion(struct scope *s, struct frag_error *err)
+/* Each setting in turn is tried on less than the best one so far needs. */
+static int challenge(struct scope *s, const uint32_t *choices, uint32_t count,
+		     struct frag_error *err)
 {
-	struct frag_tune *t = s->tune;
-	uint32_t *choices = calloc(t->choice_count, sizeof(*choices));
+	const struct frag_tune *t = s->tune;
 	struct trial trials[ROUND];
-	uint32_t count, taken = 0;
-	int rc;
+	uint32_t taken = 0;
+	int rc = 0;
 
-	if (!choices)
-		return frag_fail_nomem(err);
-	count = list_choices(s, choices);
-	rc = find_first(s, choices, count, err);
 	for (uint32_t i = 0; i < count && !rc && s->total != NONE; i += taken) {
 		if (s->total < page_of(s) + tune_search_floor_of(s))
 			break;
@@ -296,6 +301,20 @@ static int find_champion(struct scope *s, struct frag_error *err)
 			rc = rc ? rc : take_first(s, trials, taken, &taken, err);
 		tune_search_show(t, i);
 	}
+	return rc;
+}
+
+static int find_champion(struct scope *s, struct frag_error *err)
+{
+	uint32_t *choices = calloc(s->tune->choice_count, sizeof(*choices));
+	uint32_t count;
+	int rc;
+
+	if (!choices)
+		return frag_fail_nomem(err);
+	count = list_choices(s, choices);
+	rc = find_first(s, choices, count, err);
+	rc = rc ? rc : challenge(s, choices, count, err);
 	free(choices);
 	return rc;
 }
@@ -332,7 +351,9 @@ static int try_here(struct scope *s, struct trial *trial, struct frag_error *err
 	return try_at(s, trial, UINT32_MAX, s->total, err);
 }
 
-/* Everyone on the champion's device: of those that do as well, the best. */
+static const struct frag_point no_point = { .choice = UINT32_MAX, .smallest = NONE, .safe = NONE };
+
+/* Finds the best of the scope on its device; with points, runs the other candidates there too. */
 static int compare_all(struct scope *s, struct frag_point *points, struct frag_point *best,
 		       struct frag_error *err)
 {
@@ -342,13 +363,13 @@ static int compare_all(struct scope *s, struct frag_point *points, struct frag_p
 	uint32_t count = 0;
 	int rc = 0;
 
-	*best = (struct frag_point){ .choice = UINT32_MAX, .smallest = NONE, .safe = NONE };
+	*best = no_point;
 	if (!choices || !trials)
 		rc = frag_fail_nomem(err);
-	else if (s->total != NONE) {
-		count = list_choices(s, choices);
-		rc = run_round(s, choices, count, trials, try_here, err);
-	}
+	for (uint32_t i = 0; i < t->choice_count && !rc && s->total != NONE; i++)
+		if (points || is_in(s, i))
+			choices[count++] = i;
+	rc = rc ? rc : run_round(s, choices, count, trials, try_here, err);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frag_point p = point_of(t, &trials[i]);
 
@@ -356,11 +377,30 @@ static int compare_all(struct scope *s, struct frag_point *points, struct frag_p
 			continue;
 		if (points)
 			points[p.choice] = p;
-		if (p.at.survives && is_better(t, &p, best))
+		if (p.at.survives && is_in(s, p.choice) && is_better(t, &p, best))
 			*best = p;
 	}
 	free(choices);
 	free(trials);
+	return rc;
+}
+
+/* The settings that only newer releases accept are tried on less than the others need. */
+static int find_newer(struct frag_tune *t, const struct scope *s, struct frag_error *err)
+{
+	struct scope newer = *s;
+	uint32_t *choices = calloc(t->choice_count, sizeof(*choices));
+	uint32_t count;
+	int rc;
+
+	if (!choices)
+		return frag_fail_nomem(err);
+	newer.newer = true;
+	count = list_choices(&newer, choices);
+	rc = challenge(&newer, choices, count, err);
+	if (!rc && newer.total < s->total)
+		rc = compare_all(&newer, NULL, &t->newer, err);
+	free(choices);
 	return rc;
 }
 
@@ -373,6 +413,7 @@ static int tune_search_find_smallest(struct frag_tune *t, struct scope *s, struc
 	if (s->total == NONE)
 		s->total = frag_subject_lattice(tune_search_subject_of(s), ENDLESS);
 	rc = rc ? rc : compare_all(s, t->points, &t->best, err);
+	rc = rc ? rc : find_newer(t, s, err);
 	if (rc || t->best.choice == UINT32_MAX)
 		return rc;
 	if (!is_expandable(&t->sources[0].choices[t->best.choice])) {
@@ -423,18 +464,26 @@ static void tune_search_choose(struct frag_tune *t)
 	bool any = false;
 
 	for (uint32_t i = 0; i < t->choice_count; i++)
-		any = any || t->points[i].qualifies;
+		any = any || (t->points[i].qualifies && !t->since[i]);
 	t->no_headroom = !any;
 	for (uint32_t i = 0; i < t->choice_count; i++) {
 		const struct frag_point *p = &t->points[i];
 
 		if (any ? !p->qualifies : !p->at.survives)
 			continue;
+		if (t->since[i]) {
+			if (is_better(t, p, &t->newer))
+				t->newer = *p;
+			continue;
+		}
 		if (is_better(t, p, &t->best))
 			t->best = *p;
 		if (!is_expandable(&t->sources[0].choices[i]) && is_better(t, p, &t->without))
 			t->without = *p;
 	}
+	if (t->newer.choice != UINT32_MAX && t->best.choice != UINT32_MAX
+	    && !is_better(t, &t->newer, &t->best))
+		t->newer = no_point;
 }
 
 static int find_for_device(struct frag_tune *t, struct scope *s, struct frag_error *err)
@@ -488,7 +537,7 @@ static int fit_task(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_tune *t = ctx;
 	const uint32_t choices[] = {
-		t->best.choice, t->without.choice, 0, t->plain_expandable,
+		t->best.choice, t->without.choice, 0, t->plain_expandable, t->newer.choice,
 	};
 
 	/* two tasks may not work on one setting */
@@ -498,6 +547,86 @@ static int fit_task(void *ctx, uint32_t index, struct frag_error *err)
 	if (choices[index] == UINT32_MAX)
 		return 0;
 	return fit_choice(t, &t->points[choices[index]], err);
+}
+
+/* How many keys a setting has; a policy that has no settings counts as more. */
+static uint32_t keys_of(const struct frag_tune *t, uint32_t choice)
+{
+	uint32_t keys = 0;
+
+	if (!t->sources[0].choices[choice].ops->settings)
+		return UINT32_MAX;
+	for (const char *p = t->texts[choice]; *p; p += frag_setting_length(p), p += *p == ',')
+		keys++;
+	return keys;
+}
+
+/* Is a simpler than b? Expandable segments alone are simpler than another single key. */
+static bool is_simpler(const struct frag_tune *t, uint32_t a, uint32_t b)
+{
+	const uint32_t x = keys_of(t, a), y = keys_of(t, b);
+
+	return x != y ? x < y : a == t->plain_expandable && b != a;
+}
+
+/* Driver time, or calls, on the device that was given; else bytes of the smallest device. */
+static uint64_t cost_of(const struct frag_tune *t, const struct frag_point *p)
+{
+	return !t->total ? p->smallest : t->model ? p->at.driver_ns : p->at.calls;
+}
+
+/* On the device: does it fit as the best does, and costs 1 % more than the best at most? */
+static bool is_near(const struct frag_tune *t, const struct frag_point *p)
+{
+	return (t->no_headroom ? p->at.survives : p->qualifies)
+	       && (double)cost_of(t, p) <= NEARLY * (double)cost_of(t, &t->best);
+}
+
+/* Without a device a setting is as good where it fits on 1 % more than the best needs. */
+static int find_simplest(struct frag_tune *t, const struct scope *all, uint32_t *found,
+			 struct frag_error *err)
+{
+	struct scope s = *all;
+	uint32_t *choices = calloc(t->choice_count, sizeof(*choices)), count = 0;
+	struct trial *trials = calloc(t->choice_count, sizeof(*trials));
+	int rc = choices && trials ? 0 : frag_fail_nomem(err);
+
+	s.total = (uint64_t)(NEARLY * (double)t->best.smallest);
+	for (uint32_t i = 0; i < t->choice_count && !rc; i++)
+		if (!t->since[i] && is_simpler(t, i, t->best.choice))
+			choices[count++] = i;
+	rc = rc ? rc : run_round(&s, choices, count, trials, try_here, err);
+	for (uint32_t i = 0; i < count && !rc; i++)
+		if (trials[i].survives && is_simpler(t, choices[i], *found))
+			*found = choices[i];
+	rc = rc ? rc : fit_choice(t, &t->points[*found], err);
+	free(choices);
+	free(trials);
+	return rc;
+}
+
+/* Of the settings within 1 % of the best the simplest; the defaults where it gains less than 2 %. */
+static int find_simple(struct frag_tune *t, const struct scope *all, struct frag_error *err)
+{
+	const struct frag_point *usual = &t->points[0];
+	uint32_t found = t->best.choice;
+	bool fits;
+	int rc = 0;
+
+	if (found == UINT32_MAX || (!t->total && t->best.smallest == NONE))
+		return 0;
+	for (uint32_t i = 0; t->total && i < t->choice_count; i++)
+		if (!t->since[i] && is_near(t, &t->points[i]) && is_simpler(t, i, found))
+			found = i;
+	rc = t->total ? 0 : find_simplest(t, all, &found, err);
+	if (rc)
+		return rc;
+	t->simple = t->points[found];
+	fits = !t->total ? usual->smallest != NONE
+	       : t->no_headroom ? usual->at.survives : usual->qualifies;
+	if (fits && WORTH_IT * (double)cost_of(t, usual) < (double)cost_of(t, &t->simple))
+		t->simple = *usual;
+	return 0;
 }
 
 /* Interrupted, the champion is the best that is known; what it came to is too, without a run. */
@@ -676,9 +805,7 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	int rc;
 
 	FRAG_ASSERT(t->choice_count && t->source_count);
-	t->best = t->without = (struct frag_point){
-		.choice = UINT32_MAX, .smallest = NONE, .safe = NONE,
-	};
+	t->best = t->without = t->newer = t->simple = no_point;
 	t->reached = NONE;
 	rc = find_places(t, err);
 	rc = rc ? rc : tune_search_make_room(t, err);
@@ -690,9 +817,11 @@ int frag_tune_run(struct frag_tune *t, struct frag_error *err)
 	rc = t->total ? find_for_device(t, &all, err) : tune_search_find_smallest(t, &all, err);
 	note_reached(t, &all, rc);
 	if (!rc && !t->total && t->best.choice != UINT32_MAX)
-		rc = run_tasks(t, 4, fit_task, err);
+		rc = run_tasks(t, 5, fit_task, err);
 	copy_fit(&t->best, t);
 	copy_fit(&t->without, t);
+	copy_fit(&t->newer, t);
+	rc = rc ? rc : find_simple(t, &all, err);
 	for (uint32_t i = 0; i < t->test_count && !rc && t->best.choice != UINT32_MAX; i++)
 		rc = run_test(t, i, err);
 	count_runs(t);

@@ -34,6 +34,7 @@ struct frag_tune {
 	const struct frag_fit_source *sources;  /* borrowed; those of the tests behind the others */
 	uint32_t source_count, test_count;
 	uint32_t choice_count;          /* candidates; the first is what a program has anyway */
+	const uint32_t *since;          /* of each; borrowed: 2.since and newer accept it; 0: all */
 	const char *const *texts;       /* of each; borrowed: what equals are put in order by */
 	uint32_t plain_expandable;      /* one of them, or UINT32_MAX */
 	uint64_t total;                 /* of the device; 0: which is the smallest? */
@@ -48,6 +49,8 @@ struct frag_tune {
 	struct frag_point *points;      /* one a choice */
 	struct frag_point best;         /* interrupted: the best until then */
 	struct frag_point without;      /* the best without expandable segments */
+	struct frag_point newer;        /* better than the best, for newer releases; or none */
+	struct frag_point simple;       /* the simplest of about the best; the defaults: no gain */
 	uint64_t reached; /* on which the best is known to survive; UINT64_MAX: none */
 	struct frag_tune_test *tests;
 	uint64_t floor;                 /* the highest of the traces */

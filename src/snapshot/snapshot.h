@@ -161,6 +161,8 @@ struct frag_snapshot {
 	enum frag_stacks stacks;
 	struct frag_stack_table table;       /* whole ones, made as they are asked for */
 	uint32_t *stack_of, *frame_of;  /* its numbers, by number of list, and of dict */
+	uint8_t *origin_of;             /* by number of dict: 1 + enum frag_origin; 0: unknown */
+	struct frag_layouts frame_layouts;
 	struct frag_snapshot_plan *plan;
 	uint32_t plan_count, plan_capacity;
 	struct frag_initial *initial;   /* of all devices */

@@ -345,6 +345,7 @@ static void source_close(void *state)
 	free(s->tags);
 	free(s->stack_of);
 	free(s->frame_of);
+	free(s->origin_of);
 	frag_stacks_fini(&s->table);
 	free(s->plan);
 	free(s->initial);

@@ -17,16 +17,17 @@ struct frame {
 	uint64_t line;
 };
 
-static struct frame frame_at(const struct frag_snapshot *s, const struct frag_value *list,
-			     uint32_t i)
+static struct frame frame_at(struct frag_snapshot *s, const struct frag_value *list, uint32_t i)
 {
-	const struct frag_value *dict = frag_list_at(&s->values, list, i);
-	struct frame f = {
-		.file = frag_dict_get(&s->values, dict, "filename"),
-		.name = frag_dict_get(&s->values, dict, "name"),
-	};
+	static const char *const names[] = { "filename", "name", "line" };
+	const struct frag_value *member[3];
+	struct frame f;
 
-	if (!frag_value_u64(frag_dict_get(&s->values, dict, "line"), &f.line))
+	s->frame_layouts.names = names;
+	s->frame_layouts.count = 3;
+	frag_dict_members(&s->values, frag_list_at(&s->values, list, i), &s->frame_layouts, member);
+	f = (struct frame){ .file = member[0], .name = member[1] };
+	if (!frag_value_u64(member[2], &f.line))
 		f.line = 0;
 	if (!frag_is(f.file, FRAG_STRING))
 		f.file = NULL;
@@ -85,22 +86,34 @@ struct top {
 	struct frame callee;    /* the innermost of a package that the program's called; or none */
 };
 
-static struct top find_top(const struct frag_snapshot *s, const struct frag_value *list,
-			   uint32_t count)
+/* Many stacks share a frame: its origin is found once. */
+static enum frag_origin origin_at(struct frag_snapshot *s, const struct frag_value *list,
+				  uint32_t i)
+{
+	const struct frag_value *dict = frag_list_at(&s->values, list, i);
+	uint8_t *known = &s->origin_of[frag_value_number(&s->values, dict)];
+
+	if (!*known) {
+		const struct frame f = frame_at(s, list, i);
+
+		*known = (uint8_t)(1 + frag_frame_origin(snapshot_tag_text_of(f.file), f.line));
+	}
+	return (enum frag_origin)(*known - 1);
+}
+
+static struct top find_top(struct frag_snapshot *s, const struct frag_value *list, uint32_t count)
 {
 	struct top top = { .frame = frame_at(s, list, 0) };
 	enum frag_origin best = FRAG_ORIGIN_NATIVE;
 
 	for (uint32_t i = 0; i < count && best < FRAG_ORIGIN_PROGRAM; i++) {
-		const struct frame f = frame_at(s, list, i);
-		const enum frag_origin origin =
-			frag_frame_origin(snapshot_tag_text_of(f.file), f.line);
+		const enum frag_origin origin = origin_at(s, list, i);
 
 		if (origin <= best)
 			continue;
 		if (origin == FRAG_ORIGIN_PROGRAM && best == FRAG_ORIGIN_PACKAGE)
 			top.callee = top.frame;
-		top.frame = f;
+		top.frame = frame_at(s, list, i);
 		best = origin;
 	}
 	return top;
@@ -157,7 +170,9 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 		return rc;
 	if (!s->tags)
 		s->tags = calloc((size_t)s->values.count + 1, sizeof(*s->tags));
-	if (!s->tags)
+	if (!s->origin_of)
+		s->origin_of = calloc((size_t)s->values.count + 1, sizeof(*s->origin_of));
+	if (!s->tags || !s->origin_of)
 		return FRAG_ADD_NOMEM;
 	if (frames) {
 		const struct frag_value *list = &s->values.table[frames - 1];
@@ -176,15 +191,16 @@ static uint32_t frame_number(struct frag_snapshot *s, const struct frag_value *l
 {
 	const struct frag_value *dict = frag_list_at(&s->values, list, i);
 	uint32_t *number = &s->frame_of[frag_value_number(&s->values, dict)];
-	const struct frame f = frame_at(s, list, i);
-	const struct frag_frame frame = {
-		.file = snapshot_tag_text_of(f.file),
-		.name = snapshot_tag_text_of(f.name),
-		.line = f.line,
-	};
+	if (!*number) {
+		const struct frame f = frame_at(s, list, i);
+		const struct frag_frame frame = {
+			.file = snapshot_tag_text_of(f.file),
+			.name = snapshot_tag_text_of(f.name),
+			.line = f.line,
+		};
 
-	if (!*number)
 		*number = frag_stacks_frame(&s->table, &frame);
+	}
 	return *number;
 }
 

@@ -77,9 +77,8 @@ static int merge_traces_advance(struct frag_rank *rank, struct frag_error *err)
 }
 
 /*
- * The rank belongs to r from its opening on, also where this fails later. Events
- * before a rank's first time are older than any: its time begins at minus
- * infinity.
+ * The rank belongs to r from its opening on, also where this fails later. Events before a rank's
+ * first time are older than any: its time begins at minus infinity.
  */
 int frag_ranks_open(struct frag_ranks *r, uint32_t i, const char *path,
 		    const struct frag_trace_options *options, struct frag_error *err)
@@ -106,9 +105,18 @@ int frag_ranks_open(struct frag_ranks *r, uint32_t i, const char *path,
 	memcpy(more + r->device_count, info->devices, info->device_count * sizeof(*more));
 	r->devices = more;
 	r->device_count += info->device_count;
-	rc = merge_traces_advance(rank, err);
-	if (!rc && !rank->ended)
-		place_turn(r, r->turn_count++, (struct frag_turn){ rank->t, i });
+	return 0;
+}
+
+int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < r->count && !rc; i++) {
+		rc = merge_traces_advance(&r->ranks[i], err);
+		if (!rc && !r->ranks[i].ended)
+			place_turn(r, r->turn_count++, (struct frag_turn){ r->ranks[i].t, i });
+	}
 	return rc;
 }
 

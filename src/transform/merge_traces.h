@@ -41,6 +41,9 @@ void frag_ranks_fini(struct frag_ranks *r);
 int frag_ranks_open(struct frag_ranks *r, uint32_t rank, const char *path,
 		    const struct frag_trace_options *options, struct frag_error *err);
 
+/* Reads the first batch of each, once all are open. */
+int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err);
+
 /*
  * Writes the next event. 1: there was one; 0: all are at their end. Blocks get ids
  * of their own: id * ranks + rank, or a string that begins with the rank.

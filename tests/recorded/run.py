@@ -50,6 +50,52 @@ def policy(name, *args):
     return result(name, *args)[0]["policy"]
 
 
+def travels():
+    """The release of the trace is that of every run which nobody gave a policy."""
+    names = {"pinned_num_register_threads": 1}
+    value = basic()
+    value["torch_version"] = "2.8.0+cu128"
+    write("exact", value)
+    value = basic()
+    value["allocator_settings"].update(names)
+    write("range", value)
+    call("convert", "exact", "exact.ndjson")
+    call("convert", "range", "range.ndjson")
+    for name, title in (("exact", "2.8"), ("range", "2.1 to 2.8")):
+        for path in (name, f"{name}.ndjson"):
+            for args, row in (((), ""), (("--alloc-conf", "max_split_size_mb:64"),
+                                         " max_split_size_mb:64")):
+                same(f"{path}, {args}: the rules", policy(path, *args)["params"]["version"], "2.8")
+                for command in ("run", "fit"):
+                    _, out, err = call(command, *args, path)
+                    ok(re.search(f"^(fits|ok|) *pytorch {title}{row}  ", out, re.M),
+                       f"{command} {path}, {args}: the table names the release", out, err)
+        _, out, _ = call("fit", path)
+        ok(f"\npytorch {title} expandable_segments:True " in out, "each setting of fit", out)
+        meta = json.loads(Path(f"{name}.ndjson").read_text().splitlines()[0])["meta"]
+        same(f"{name}: what is written names it", meta["pytorch"], title)
+    for args in (("run",), ("fit",), ("explain",), ("plan",), ("ranks",), ("what-if",)):
+        rc, _, err = call(*args, "--alloc-conf", "large_segment_size_mb:32", "exact",
+                          *(["--scale", "2"] if args == ("what-if",) else []))
+        ok(rc == 2 and "PyTorch 2.8: Unrecognized CachingAllocator option" in err,
+           f"{args[0]}: a setting that the release refuses", rc, err)
+    same("a policy that is given keeps its own rules",
+         policy("exact", "-p", "pytorch", "--alloc-conf", "large_segment_size_mb:32")["params"]
+         .get("version", "2.15"), "2.15")
+    value["torch_version"] = "2.15.0"
+    write("other", value)
+    for both, wanted in ((("exact", "range"), "2.8"), (("exact", "other"), None),
+                         (("other", "other"), "2.15")):
+        _, _, err = call("merge", *both, "both.ndjson")
+        meta = json.loads(Path("both.ndjson").read_text().splitlines()[0])["meta"]
+        same(f"of {both} what all allow is left", meta.get("pytorch"), wanted)
+        same("a contradiction is told", "different releases of PyTorch" in err, wanted is None)
+    for text in ("2.9 to", "2.9 to 2.8", "2.9 to x", " to 2.9", "2.9to2.10"):
+        write("odd.ndjson", HEADER % json.dumps({"recorder": "torch.cuda.memory",
+                                                 "pytorch": text}) + LINES)
+        ok("PyTorch: 2" not in call("info", "odd.ndjson")[1], f"\"{text}\" is no release")
+
+
 # The default policy -----------------------------------------------------------------
 LINES = '{"op":"alloc","id":1,"size":4096}\n'
 HEADER = '{"format":"fragsim-trace","version":1,"meta":%s}\n'
@@ -94,19 +140,20 @@ def versions():
     names = {"pinned_num_register_threads": 1}
     cases = [("2.8", {"torch_version": "2.8.0+cu128"}, {}, "its torch_version is 2.8.0+cu128"),
              ("2.15", {"torch_version": "3.1"}, {}, ""),
-             ("2.8", {}, names, "its settings lack graph_capture_record_stream_reuse"),
+             ("2.1 to 2.8", {}, names, "its settings lack graph_capture_record_stream_reuse"),
              ("2.15", {}, {"fragsim": {"version": "9.8"}, **names}, "")]
     names = {**names, "graph_capture_record_stream_reuse": False}
-    cases += [("2.14", {}, names, "its settings have graph_capture_record_stream_reuse, not"
-                                  " max_round_threshold"),
-              ("2.15", {}, {**names, "max_round_threshold": 0},
+    cases += [("2.9 to 2.14", {}, names, "its settings have graph_capture_record_stream_reuse,"
+                                         " not max_round_threshold"),
+              ("2.13 to 2.15", {}, {**names, "max_round_threshold": 0},
                "its settings have max_round_threshold")]
     for version, more, settings, why in cases:
         value = basic()
         value.update(more)
         value["allocator_settings"].update(settings)
         write("v", value)
-        same(f"a snapshot of {version}", policy("v")["params"].get("version", "2.15"), version)
+        same(f"a snapshot of {version}: the newest of them is simulated",
+             policy("v")["params"].get("version", "2.15"), version.split()[-1])
         line = f"PyTorch: {version}, as {why}\n" if why else ""
         out = call("info", "v")[1]
         ok(line in out and ("PyTorch: 2" in out) == bool(why), "info says why", out)
@@ -561,7 +608,7 @@ def informs():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (defaults, versions, kept, exports, ends, begins, fulls, informs):
+    for part in (defaults, versions, travels, kept, exports, ends, begins, fulls, informs):
         part()
     os.chdir(HERE)
 sys.exit(TAP.finish())

@@ -11,6 +11,7 @@ import json
 import math
 import multiprocessing
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from worlds import SECONDS, Brute, World, make_trace, settings   # noqa: E402
 
 SHORT = 6
 BLOCK = 3
-SEEN = ('bests', 'not the default', 'without', 'devices', 'no headroom', 'none', 'tests')
+SEEN = ('bests', 'not the default', 'without', 'devices', 'no headroom', 'none', 'tests', 'simpler')
 
 
 class Wrong(Exception):
@@ -181,12 +182,48 @@ def check_smallest(c: Case, fits: list, exact: bool) -> dict:
     for i, point in enumerate(said['points']):
         check_point(c, point, i, said['best']['smallest'])
     check_pasted(c, said['best'])
+    check_recommended(c, said, fits)
     chosen = said['best']['alloc_conf']
     same(said['env'], f'PYTORCH_ALLOC_CONF={chosen}' if chosen else None, 'env')
     c.seen['bests'] += 1
     c.seen['not the default'] += bool(chosen)
     c.seen['without'] += said['best'] != said['best_without_expandable']
     return said
+
+
+def keys(line: str) -> int:
+    return len(re.sub(r'\[[^]]*\]', '', line).split(',')) if line else 0
+
+
+def check_recommended(c: Case, said: dict, fits: list) -> None:
+    """The simplest setting that needs 1 % more than the best at most; no gain below 2 %."""
+    got, best = said['recommended'], said['best']
+    texts = [x['alloc_conf'] for x in said['points']]
+    chosen = texts.index(got['alloc_conf'])
+    same((got['smallest'], got['reliable']), (fits[chosen].smallest, fits[chosen].safe),
+         f'recommended: smallest, safe of {got["alloc_conf"]}')
+    line = got['alloc_conf']
+    same(said['recommended_env'], f'PYTORCH_CUDA_ALLOC_CONF={line}' if line else None,
+         'recommended_env')
+    if chosen == 0:
+        least = min(x.smallest for x in fits if x.smallest is not None)
+        need(fits[0].smallest * 0.98 <= 1.01 * least, 'the default is not that good')
+    else:
+        need(got['smallest'] <= 1.01 * best['smallest'], 'recommended needs over 1 % more')
+    if any(x.holes for x in fits):
+        return
+    near = [i for i, x in enumerate(fits)
+            if x.smallest is not None and x.smallest <= 1.01 * best['smallest']]
+    simplest = min(keys(texts[i]) for i in near)
+    wanted = [i for i in near if keys(texts[i]) == simplest]
+    plain = [i for i in wanted if texts[i] == 'expandable_segments:True']
+    if plain and simplest == 1:
+        wanted = plain
+    gains = {i: fits[0].smallest is None
+             or fits[i].smallest <= 0.98 * fits[0].smallest for i in wanted}
+    need(chosen in wanted and gains[chosen] or chosen == 0 and not all(gains.values()),
+         f'recommended: {texts[chosen]}, not one of {[texts[i] for i in wanted]}')
+    c.seen['simpler'] += chosen not in (0, texts.index(best['alloc_conf']))
 
 
 def capacities(c: Case, least: int, total: int) -> list:
@@ -297,6 +334,62 @@ def try_seed(job: tuple) -> tuple:
     return None, seen
 
 
+NEWER = ('large_segment_size_mb', 'per_process_memory_fraction')
+
+
+def check_releases(program: str, folder: Path) -> list:
+    """A named grid has settings that the release of the trace accepts, and no others for sure."""
+    faults = []
+
+    def tune(release: str | None, *args: str) -> tuple:
+        meta = {'recorder': 'record_torch.py', **({'pytorch': release} if release else {})}
+        events = ['{"op":"alloc","id":%d,"size":"%dMiB"}' % (i, 25 + i) for i in range(4)]
+        (folder / 'trace').write_text('\n'.join([
+            json.dumps({'format': 'fragsim-trace', 'version': 1, 'meta': meta}), *events]) + '\n',
+            encoding='ascii')
+        done = subprocess.run([program, 'tune', '-q', '--json', '-', *args, 'trace'], cwd=folder,
+                              capture_output=True, timeout=SECONDS, check=False)
+        return done.returncode, done.stdout and json.loads(done.stdout), done.stderr.decode()
+
+    def expect(good: bool, what: str) -> None:
+        if not good:
+            faults.append(what)
+
+    for release, newer, any_newer in (('2.8', False, False), ('2.9', False, False),
+                                      ('2.11', True, False), (None, True, True),
+                                      ('2.9 to 2.14', True, True), ('2.11 to 2.14', True, False)):
+        for grid in ('short', 'default'):
+            rc, said, err = tune(release, '--grid', grid)
+            expect(rc == 0, f'{release}, {grid}: {err}')
+            texts = [x['alloc_conf'] for x in said['points']]
+            expect(any(key in x for x in texts for key in NEWER) == newer,
+                   f'{release}, {grid}: candidates that it refuses: {texts}')
+            for key in ('best', 'recommended', 'best_without_expandable'):
+                expect(newer and not any_newer
+                       or not any(k in said[key]['alloc_conf'] for k in NEWER),
+                       f'{release}, {grid}: {key} is {said[key]["alloc_conf"]}')
+            expect(said['pytorch'] == release, f'{release}: pytorch is {said["pytorch"]}')
+            version = said['default']['policy']['params'].get('version', '2.15')
+            expect(version == (release or '2.15').split()[-1], f'{release}: rules of {version}')
+            expect((said['best_newer'] is None) == (said['newer_pytorch'] is None), 'newer_pytorch')
+            # 25 to 28 MiB in a segment of 28 each: 112, where one of 128 would take 128
+            expect(said['best_newer'] is None or any_newer and any(
+                k in said['best_newer']['alloc_conf'] for k in NEWER), f'{release}: best_newer')
+    (folder / 'lines').write_text('max_split_size_mb:64\nlarge_segment_size_mb:32\n', encoding='ascii')
+    for release, wanted in (('2.8', 2), ('2.11', 0), (None, 0)):
+        rc, said, err = tune(release, '--grid', 'lines')
+        expect(rc == wanted, f'{release}: status {rc}: {err}')
+        expect(rc == 0 or 'lines: large_segment_size_mb:32: PyTorch 2.8' in err, err)
+    # 30 of 64 MiB in turn: one segment is enough, and nothing is to be gained
+    (folder / 'even').write_text(''.join(
+        f'{{"op":"{op}","id":1{size}}}\n' for _ in range(3)
+        for op, size in (('alloc', ',"size":"30MiB"'), ('free', ''))), encoding='ascii')
+    done = subprocess.run([program, 'tune', '--grid', 'short', 'even'], cwd=folder, text=True,
+                          capture_output=True, timeout=SECONDS, check=False)
+    expect('  paste   nothing to gain' in done.stdout, done.stdout)
+    return faults
+
+
 def main(argv: list) -> int:
     if len(argv) not in (2, 4):
         print(__doc__, file=sys.stderr)
@@ -314,6 +407,9 @@ def main(argv: list) -> int:
                        [said for said, _ in results if said])
             for key in SEEN:
                 seen[key] += sum(x[key] for _, x in results)
+    with tempfile.TemporaryDirectory(prefix='fragsim-tune-') as folder:
+        tap.result('candidates are those that the release of the trace accepts',
+                   check_releases(program, Path(folder)))
     print('# ' + ', '.join(f'{value} {key}' for key, value in seen.items()))
     return tap.finish()
 
