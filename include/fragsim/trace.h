@@ -58,6 +58,23 @@ enum frag_member {
 };
 #define FRAG_HAS_WRITTEN (FRAG_HAS_PLACE - 1)   /* what a trace can say; the rest a source knows */
 
+/* Which part of a program requested a block, by the frames of its stack: bits of `members`. */
+enum frag_maker {
+	FRAG_MAKER_UNKNOWN,     /* no stack */
+	FRAG_MAKER_SETUP,       /* a module is constructed, moved, or loaded */
+	FRAG_MAKER_FORWARD,
+	FRAG_MAKER_RECOMPUTE,   /* a forward pass within a backward pass: checkpointing */
+	FRAG_MAKER_BACKWARD,
+	FRAG_MAKER_OPTIMIZER,
+	FRAG_MAKER_PROGRAM,     /* none of these frames: the program itself, or a package */
+};
+#define FRAG_MAKER_SHIFT 16
+
+static inline enum frag_maker frag_maker_of(uint32_t members)
+{
+	return (enum frag_maker)(members >> FRAG_MAKER_SHIFT & 7);
+}
+
 /*
  * Where a block of the initial state of a trace is. A source may know
  * the segments that were there before the first event (frag_source_ops.initial);

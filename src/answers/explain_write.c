@@ -45,13 +45,16 @@ static void put_held(struct frag_node_ref in, const struct frag_explained *m)
 
 	for (uint32_t i = 0; i < m->held_count; i++) {
 		const struct frag_held_memory *held = &m->held[i];
+		const enum frag_life_class life = frag_held_class(held);
 		struct frag_node_ref o = frag_json_object(list, NULL);
 
 		frag_json_raw(o, "tag", held->tag);
 		frag_json_u64(o, "bytes", held->bytes);
 		frag_json_u64(o, "blocks", held->blocks);
 		frag_json_u64(o, "oldest", held->oldest);
-		frag_json_text(o, "class", frag_life_class_names[frag_held_class(held)]);
+		frag_json_text(o, "class", life == FRAG_LIFE_UNKNOWN
+			       ? NULL : frag_life_class_names[life]);
+		frag_json_text(o, "evidence", frag_class_evidence_names[held->evidence[life]]);
 	}
 }
 

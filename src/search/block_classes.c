@@ -9,6 +9,7 @@
 #include "events/repeated_marks.h"
 #include "fragsim/engine.h"
 #include "base/hash.h"
+#include "search/block_makers.h"
 
 /* From the mark that begins one up to the next mark. */
 struct frag_optimizer_step {
@@ -165,9 +166,16 @@ static bool frag_optimizer_find(struct frag_grown *blocks, uint32_t count)
 #define SHORT_STEPS 8
 
 const char *const frag_life_class_names[] = {
-	[FRAG_LIFE_WEIGHTS] = "weights", [FRAG_LIFE_OPTIMIZER] = "optimizer",
-	[FRAG_LIFE_LONG] = "long-lived", [FRAG_LIFE_ACTIVATIONS] = "activations",
-	[FRAG_LIFE_TEMPORARIES] = "temporaries", NULL,
+	[FRAG_LIFE_WEIGHTS] = "weights", [FRAG_LIFE_GRADIENTS] = "gradients",
+	[FRAG_LIFE_OPTIMIZER] = "optimizer", [FRAG_LIFE_LONG] = "long-lived",
+	[FRAG_LIFE_ACTIVATIONS] = "activations", [FRAG_LIFE_TEMPORARIES] = "temporaries",
+	[FRAG_LIFE_UNKNOWN] = "unknown", NULL,
+};
+
+const char *const frag_class_evidence_names[] = {
+	[FRAG_EVIDENCE_NONE] = NULL, [FRAG_EVIDENCE_STACK] = "stack",
+	[FRAG_EVIDENCE_MARKS] = "marks", [FRAG_EVIDENCE_SIZES] = "sizes",
+	[FRAG_EVIDENCE_LIFETIME] = "lifetime",
 };
 
 struct survey {
@@ -177,6 +185,7 @@ struct survey {
 	uint32_t slot_count, slot_capacity;
 	struct frag_lasting_marks marks;        /* at steps */
 	struct frag_optimizer_steps optimizer;
+	struct frag_makers makers;
 	uint64_t steps;         /* of the trace */
 	bool failed;            /* memory is short */
 };
@@ -209,8 +218,10 @@ static void block_classes_note_mark(struct survey *s, const struct frag_event *e
 static void note_event(struct survey *s, const struct frag_event *ev)
 {
 	struct frag_lifetime *life;
+	uint8_t maker;
 	uint32_t at;
 
+	s->failed = s->failed || !frag_makers_note(&s->makers, ev, &maker);
 	if (ev->op == FRAG_OP_MARK)
 		block_classes_note_mark(s, ev);
 	if ((ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE) || ev->slot >= s->slot_count)
@@ -222,6 +233,7 @@ static void note_event(struct survey *s, const struct frag_event *ev)
 	if (ev->op == FRAG_OP_ALLOC && ev->step == s->scene->blocks[at - 1].birth) {
 		life->id = frag_id_json(&ev->id);
 		life->initial = ev->place != NULL;
+		life->maker = maker;
 		s->failed = s->failed || !life->id;
 	} else if (ev->op == FRAG_OP_FREE && life->id) {
 		life->freed = ev->step;
@@ -272,6 +284,33 @@ static enum frag_life_class classify(const struct survey *s, uint64_t birth,
 	return FRAG_LIFE_ACTIVATIONS;
 }
 
+/* Of a recording with stacks. */
+static void classify_by_makers(struct survey *s)
+{
+	for (uint32_t i = 0; i < s->out->count; i++) {
+		struct frag_lifetime *life = &s->out->of[i];
+		const struct frag_scene_block *b = &s->scene->blocks[i];
+
+		if (!life->id)
+			continue;
+		life->life = frag_makers_class(&s->makers, life->maker,
+					       frag_birth(s->out, s->scene, i), life->freed,
+					       b->requested, &life->evidence);
+	}
+}
+
+/* Of a recording without stacks. */
+static void classify_all(const struct survey *s)
+{
+	const enum frag_class_evidence evidence =
+		s->marks.count ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_LIFETIME;
+
+	for (uint32_t i = 0; i < s->out->count; i++) {
+		s->out->of[i].life = classify(s, frag_birth(s->out, s->scene, i), &s->out->of[i]);
+		s->out->of[i].evidence = evidence;
+	}
+}
+
 /* No mark says where an optimizer step is: by how the long-lived blocks grow. */
 static bool guess_optimizer(const struct survey *s)
 {
@@ -293,8 +332,10 @@ static bool guess_optimizer(const struct survey *s)
 	}
 	good = good && frag_optimizer_find(grown, n);
 	for (uint32_t k = 0; k < n && good; k++)
-		if (grown[k].of_optimizer)
+		if (grown[k].of_optimizer) {
 			s->out->of[block[k]].life = FRAG_LIFE_OPTIMIZER;
+			s->out->of[block[k]].evidence = FRAG_EVIDENCE_SIZES;
+		}
 	free(grown);
 	free(block);
 	return good;
@@ -310,19 +351,26 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 	out->of = calloc((size_t)scene->block_count + 1, sizeof(*out->of));
 	if (out->of)
 		out->count = scene->block_count;
-	for (uint32_t i = 0; i < out->count; i++)
+	for (uint32_t i = 0; i < out->count; i++) {
 		out->of[i].freed = UINT64_MAX;
-	s.failed = !out->of || !note_slots(&s);
+		out->of[i].life = FRAG_LIFE_UNKNOWN;
+	}
+	s.failed = !frag_makers_init(&s.makers) || !out->of || !note_slots(&s);
 	rc = read_tape(&s, tape, err);
 	if (!rc && !frag_lasting_find(&s.marks))
 		rc = frag_fail_nomem(err);
-	for (uint32_t i = 0; i < out->count && !rc; i++)
-		out->of[i].life = classify(&s, frag_birth(out, scene, i), &out->of[i]);
-	if (!rc && s.marks.count && !s.optimizer.count && !guess_optimizer(&s))
+	if (!rc && !frag_makers_end(&s.makers))
+		rc = frag_fail_nomem(err);
+	if (!rc && s.makers.any)
+		classify_by_makers(&s);
+	else if (!rc)
+		classify_all(&s);
+	if (!rc && !s.makers.any && s.marks.count && !s.optimizer.count && !guess_optimizer(&s))
 		rc = frag_fail_nomem(err);
 	free(s.block_of);
 	free(s.marks.mark);
 	frag_optimizer_fini(&s.optimizer);
+	frag_makers_fini(&s.makers);
 	return rc;
 }
 

@@ -1,6 +1,8 @@
 /*
  * block_classes.h - of the blocks of a moment: what the program calls them, when they are freed, and
- * what they are, by their lives.
+ * what they are.
+ *
+ * In a recording with stacks these decide (block_makers.h). Otherwise marks and lives do:
  *
  * Where marks repeat, but for digits in their names, each with the name of the first of those
  * begins an iteration. A block is a *weight*, or another one that lives long, where it is born
@@ -22,16 +24,28 @@
 #include "compaction/memory_state.h"
 
 enum frag_life_class {
-	FRAG_LIFE_WEIGHTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_LONG, FRAG_LIFE_ACTIVATIONS,
-	FRAG_LIFE_TEMPORARIES,
+	FRAG_LIFE_WEIGHTS, FRAG_LIFE_GRADIENTS, FRAG_LIFE_OPTIMIZER, FRAG_LIFE_LONG,
+	FRAG_LIFE_ACTIVATIONS, FRAG_LIFE_TEMPORARIES, FRAG_LIFE_UNKNOWN,
 	FRAG_LIFE_CLASSES
 };
+
+/* What a class is based on. */
+enum frag_class_evidence {
+	FRAG_EVIDENCE_NONE,             /* the class is unknown */
+	FRAG_EVIDENCE_STACK,            /* the frames of the block's stack */
+	FRAG_EVIDENCE_MARKS,            /* marks of iterations and of the optimizer */
+	FRAG_EVIDENCE_SIZES,            /* sizes that repeat */
+	FRAG_EVIDENCE_LIFETIME,         /* the block's lifetime alone */
+};
+extern const char *const frag_class_evidence_names[];   /* NULL for NONE, "stack", ... */
 extern const char *const frag_life_class_names[];       /* "weights", ..., ended by NULL */
 
 struct frag_lifetime {
 	char *id;               /* as JSON; NULL: nobody's */
 	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
 	enum frag_life_class life;
+	enum frag_class_evidence evidence;
+	uint8_t maker;          /* as frag_makers_note() has it */
 	bool initial;           /* it was there before the first step; its birth says nothing */
 };
 

@@ -143,6 +143,15 @@ static struct frag_held_memory *held_of(struct account *a, struct frag_map *map,
 	return &m->held[m->held_count++];
 }
 
+static void note_class(struct frag_held_memory *held, const struct frag_lifetime *life,
+		       uint64_t bytes)
+{
+	uint8_t *evidence = &held->evidence[life->life];
+
+	held->of_class[life->life] += bytes;
+	*evidence = life->evidence > *evidence ? (uint8_t)life->evidence : *evidence;
+}
+
 static bool add_held(struct account *a, struct frag_map *map)
 {
 	for (uint32_t k = 0; k < a->scene->block_count; k++) {
@@ -156,7 +165,7 @@ static bool add_held(struct account *a, struct frag_map *map)
 			return false;
 		held->bytes += b->bytes;
 		held->blocks++;
-		held->of_class[a->lifetimes->of[k].life] += b->bytes;
+		note_class(held, &a->lifetimes->of[k], b->bytes);
 		held->oldest = b->birth < held->oldest ? b->birth : held->oldest;
 	}
 	return true;

@@ -59,6 +59,7 @@ struct frag_held_memory {
 	char *tag;              /* as JSON; NULL: none */
 	uint64_t bytes, blocks, oldest;
 	uint64_t of_class[FRAG_LIFE_CLASSES];   /* bytes */
+	uint8_t evidence[FRAG_LIFE_CLASSES];    /* of each class the weakest */
 	uint32_t number;        /* of the tag */
 };
 

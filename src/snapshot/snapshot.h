@@ -162,6 +162,8 @@ struct frag_snapshot {
 	struct frag_stack_table table;       /* whole ones, made as they are asked for */
 	uint32_t *stack_of, *frame_of;  /* its numbers, by number of list, and of dict */
 	uint8_t *origin_of;             /* by number of dict: 1 + enum frag_origin; 0: unknown */
+	uint8_t *frame_maker_of;        /* likewise: 1 + enum frag_maker of the frame alone */
+	uint8_t *maker_of;              /* by number of list plus 1: 1 + enum frag_maker */
 	struct frag_layouts frame_layouts;
 	struct frag_snapshot_plan *plan;
 	uint32_t plan_count, plan_capacity;
@@ -215,6 +217,8 @@ bool frag_snapshot_merge(struct frag_snapshot *s, struct frag_plan_line *lines);
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
 				char room[FRAG_TAG_ROOM], struct frag_text *tag);
 
+/* Which part of the program a list of frames belongs to; after frag_snapshot_tag() of it. */
+enum frag_maker frag_snapshot_maker(struct frag_snapshot *s, uint32_t frames);
 /* The whole stack's number in the table; 0: none, or too much of it; UINT32_MAX: no memory. */
 uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames);
 

@@ -87,6 +87,7 @@ static enum frag_add put_tag(struct source *src, struct frag_record *rec, uint32
 
 	if (rec->tag.text)
 		rec->members |= FRAG_HAS_TAG;
+	rec->members |= (uint32_t)frag_snapshot_maker(&src->s, frames) << FRAG_MAKER_SHIFT;
 	rec->stack = frag_snapshot_stack(&src->s, frames);
 	if (rec->stack)
 		rec->members |= FRAG_HAS_STACK;
@@ -346,6 +347,8 @@ static void source_close(void *state)
 	free(s->stack_of);
 	free(s->frame_of);
 	free(s->origin_of);
+	free(s->frame_maker_of);
+	free(s->maker_of);
 	frag_stacks_fini(&s->table);
 	free(s->plan);
 	free(s->initial);

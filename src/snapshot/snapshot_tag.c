@@ -101,6 +101,24 @@ static enum frag_origin origin_at(struct frag_snapshot *s, const struct frag_val
 	return (enum frag_origin)(*known - 1);
 }
 
+static struct frag_text name_at(struct frag_snapshot *s, const struct frag_value *list, uint32_t i)
+{
+	return snapshot_tag_text_of(frame_at(s, list, i).name);
+}
+
+/* Of native frames alone: the node of autograd, or the first that does more than allocate. */
+static struct frame find_native(struct frag_snapshot *s, const struct frag_value *list,
+				uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (frag_frame_autograd_node(name_at(s, list, i)).length)
+			return frame_at(s, list, i);
+	for (uint32_t i = 0; i < count; i++)
+		if (!frag_frame_is_plumbing(name_at(s, list, i)))
+			return frame_at(s, list, i);
+	return (struct frame){ .file = NULL };
+}
+
 static struct top find_top(struct frag_snapshot *s, const struct frag_value *list, uint32_t count)
 {
 	struct top top = { .frame = frame_at(s, list, 0) };
@@ -116,7 +134,61 @@ static struct top find_top(struct frag_snapshot *s, const struct frag_value *lis
 		top.frame = frame_at(s, list, i);
 		best = origin;
 	}
+	if (best == FRAG_ORIGIN_NATIVE)
+		top.frame = find_native(s, list, count);
 	return top;
+}
+
+/*
+ * The innermost frame that says it decides. A forward pass that the engine of autograd or a
+ * checkpoint runs is a recomputation.
+ */
+static enum frag_maker find_maker(struct frag_snapshot *s, const struct frag_value *list,
+				  uint32_t count)
+{
+	enum frag_maker maker = FRAG_MAKER_UNKNOWN;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frag_value *dict = frag_list_at(&s->values, list, i);
+		uint8_t *known = &s->frame_maker_of[frag_value_number(&s->values, dict)];
+		enum frag_maker here;
+
+		if (!*known) {
+			const struct frame f = frame_at(s, list, i);
+			const struct frag_frame frame = {
+				.file = snapshot_tag_text_of(f.file),
+				.name = snapshot_tag_text_of(f.name),
+				.line = f.line,
+			};
+
+			*known = (uint8_t)(1 + frag_frame_maker(&frame));
+		}
+		here = (enum frag_maker)(*known - 1);
+		if (maker == FRAG_MAKER_FORWARD
+		    && (here == FRAG_MAKER_BACKWARD || here == FRAG_MAKER_RECOMPUTE))
+			return FRAG_MAKER_RECOMPUTE;
+		if (maker == FRAG_MAKER_UNKNOWN)
+			maker = here;
+	}
+	return maker == FRAG_MAKER_UNKNOWN ? FRAG_MAKER_PROGRAM : maker;
+}
+
+/* Without memory for the tables it is unknown. */
+enum frag_maker frag_snapshot_maker(struct frag_snapshot *s, uint32_t frames)
+{
+	const size_t count = (size_t)s->values.count + 1;
+	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
+
+	if (s->stacks == FRAG_STACKS_NONE || !frag_list_count(list))
+		return FRAG_MAKER_UNKNOWN;
+	s->maker_of = s->maker_of ? s->maker_of : calloc(count, sizeof(*s->maker_of));
+	s->frame_maker_of = s->frame_maker_of ? s->frame_maker_of
+					      : calloc(count, sizeof(*s->frame_maker_of));
+	if (!s->maker_of || !s->frame_maker_of)
+		return FRAG_MAKER_UNKNOWN;
+	if (!s->maker_of[frames])
+		s->maker_of[frames] = (uint8_t)(1 + find_maker(s, list, frag_list_count(list)));
+	return (enum frag_maker)(s->maker_of[frames] - 1);
 }
 
 /* The stack's tag, for as long as the snapshot is there. */
@@ -126,8 +198,15 @@ static enum frag_add top_of(struct frag_snapshot *s, const struct frag_value *li
 	char text[2 * FRAME_MAX + 64], *copy;
 	const struct top top = find_top(s, list, count);
 	uint32_t length = (uint32_t)snapshot_tag_put_frame(text, &top.frame);
+	const struct frag_text node =
+		top.frame.line ? (struct frag_text){ .length = 0 }
+			       : frag_frame_autograd_node(snapshot_tag_text_of(top.frame.name));
 	enum frag_add rc;
 
+	if (node.length && node.length < FRAME_MAX) {
+		memcpy(text, node.text, node.length);
+		length = node.length;
+	}
 	if (length && top.callee.file) {
 		memcpy(text + length, " > ", 3);
 		length += 3;

@@ -154,3 +154,114 @@ enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line)
 		origin = FRAG_ORIGIN_PYTHON;
 	return origin;
 }
+
+static bool frames_has(struct frag_text text, const char *part)
+{
+	const size_t n = strlen(part);
+
+	for (size_t i = 0; i + n <= text.length; i++)
+		if (memcmp(text.text + i, part, n) == 0)
+			return true;
+	return false;
+}
+
+static bool frames_ends(struct frag_text text, const char *with)
+{
+	const size_t n = strlen(with);
+
+	return text.length >= n && memcmp(text.text + text.length - n, with, n) == 0;
+}
+
+/* Python functions of any file that construct, move or load modules; */
+static const char *const setup_names[] = {
+	"_apply", "reset_parameters", "initialize_parameters", "_init_weights", "to_empty",
+	"__deepcopy__", "deepcopy", "from_pretrained", "_load_from_state_dict", NULL,
+};
+/* that run the engine of autograd, or are run by it; */
+static const char *const backward_names[] = {
+	"backward", "_make_grads", "_engine_run_backward", NULL,
+};
+/* and that call a module. */
+static const char *const forward_names[] = {
+	"forward", "_call_impl", "_wrapped_call_impl", NULL,
+};
+
+static bool is_optimizer_file(struct frag_text file)
+{
+	const char *slash;
+
+	if (frames_has(file, "/optim/"))
+		return true;
+	while ((slash = memchr(file.text, '/', file.length)) != NULL) {
+		file.length -= (uint32_t)(slash + 1 - file.text);
+		file.text = slash + 1;
+	}
+	return frames_has(file, "optimizer");
+}
+
+enum frag_maker frag_frame_maker(const struct frag_frame *f)
+{
+	const struct frag_text none = { .text = "", .length = 0 };
+	const struct frag_text name = f->name.text ? f->name : none;
+	const bool modules = f->file.text && frames_has(f->file, "/nn/modules/");
+
+	if (!is_python(f->file, f->line))
+		return frames_has(name, "torch::autograd::Engine")
+		       || frames_has(name, "python::PythonEngine")
+		       || frag_frame_autograd_node(name).length
+			? FRAG_MAKER_BACKWARD : FRAG_MAKER_UNKNOWN;
+	if (is_one_of(name, setup_names) || (modules && frames_ends(name, "__init__")))
+		return FRAG_MAKER_SETUP;
+	if (frames_ends(name, "load_state_dict"))
+		return is_optimizer_file(f->file) ? FRAG_MAKER_OPTIMIZER : FRAG_MAKER_SETUP;
+	if (is_optimizer_file(f->file))
+		return frames_ends(name, "zero_grad") ? FRAG_MAKER_UNKNOWN : FRAG_MAKER_OPTIMIZER;
+	if (is_one_of(name, backward_names))
+		return FRAG_MAKER_BACKWARD;
+	/* module.py moves and loads modules, too, by functions without a name */
+	if (is_one_of(name, forward_names) || frames_ends(f->file, "/nn/functional.py")
+	    || (modules && !frames_ends(f->file, "/module.py")))
+		return FRAG_MAKER_FORWARD;
+	/* what checkpointing runs again: the forward frames within say the rest */
+	if (frames_ends(f->file, "/utils/checkpoint.py")
+	    && (frames_ends(name, "unpack_hook") || frames_ends(name, "recompute_fn")))
+		return FRAG_MAKER_RECOMPUTE;
+	return FRAG_MAKER_UNKNOWN;
+}
+
+bool frag_frame_is_plumbing(struct frag_text name)
+{
+	static const char *const parts[] = {
+		"torch::unwind", "CapturedTraceback", "gather_with", "CachingAllocator",
+		"StorageImpl", "Dispatcher", "redispatch", "callUnboxed", "wrap_kernel_functor",
+		"raw_alloc", "detail::empty", "empty_generic", "empty_cuda", "empty_strided",
+		"empty_memory_format", "empty_like", "_empty_affine", "malloc", "pthread", "clone3",
+		"execute_native_thread_routine", "__libc", "TensorMaker", "resize_bytes", NULL,
+	};
+
+	if (!name.length || frames_begins(name, "??") || frames_begins(name, "_start")
+	    || frames_begins(name, "clone"))
+		return true;
+	for (uint32_t i = 0; parts[i]; i++)
+		if (frames_has(name, parts[i]))
+			return true;
+	return false;
+}
+
+struct frag_text frag_frame_autograd_node(struct frag_text name)
+{
+	static const char before[] = "torch::autograd::generated::";
+	const size_t n = sizeof(before) - 1;
+
+	for (size_t i = 0; i + n < name.length; i++) {
+		size_t end = i + n;
+
+		if (memcmp(name.text + i, before, n) != 0)
+			continue;
+		while (end < name.length && name.text[end] != ':' && name.text[end] != '(')
+			end++;
+		return (struct frag_text){ .text = name.text + i + n,
+					   .length = (uint32_t)(end - i - n) };
+	}
+	return (struct frag_text){ .text = "", .length = 0 };
+}

@@ -71,4 +71,16 @@ enum frag_origin {
 
 enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line);
 
+/*
+ * What a frame alone says of the part of the program that it belongs to: SETUP, FORWARD, BACKWARD,
+ * OPTIMIZER; or UNKNOWN, and its caller may say it. The rule is in fragsim-explain(1).
+ */
+enum frag_maker frag_frame_maker(const struct frag_frame *frame);
+
+/* Does a frame of native code only unwind, allocate or dispatch? */
+bool frag_frame_is_plumbing(struct frag_text name);
+
+/* "MmBackward0" of "torch::autograd::generated::MmBackward0::apply(...)"; length 0: it is none. */
+struct frag_text frag_frame_autograd_node(struct frag_text name);
+
 #endif

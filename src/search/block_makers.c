@@ -1,0 +1,232 @@
+/* block_makers.c - what blocks are, by the part of the program that requested them. */
+#include "search/block_makers.h"
+
+#include <stdlib.h>
+
+#include "base/array_grow.h"
+
+/* Phases of each part whose survivors are counted: the first ones may be cut by the recording. */
+#define ENDS_MAX 4
+
+bool frag_makers_init(struct frag_makers *m)
+{
+	*m = (struct frag_makers){ .first_optimizer = UINT64_MAX };
+	return frag_map_init(&m->row_of, frag_hash_seed());
+}
+
+void frag_makers_fini(struct frag_makers *m)
+{
+	free(m->phases);
+	free(m->slots);
+	free(m->rows);
+	frag_map_fini(&m->row_of);
+}
+
+static struct frag_size_counts *makers_find_row(const struct frag_makers *m, uint64_t bytes)
+{
+	const uint32_t row = frag_map_get(&m->row_of, bytes);
+
+	return row == FRAG_MAP_NONE ? NULL : &m->rows[row];
+}
+
+/* NULL: no memory. */
+static struct frag_size_counts *makers_row(struct frag_makers *m, uint64_t bytes)
+{
+	if (makers_find_row(m, bytes))
+		return makers_find_row(m, bytes);
+	if (!frag_grow(&m->rows, &m->row_capacity, (uint64_t)m->row_count + 1, sizeof(*m->rows))
+	    || !frag_map_add(&m->row_of, bytes, m->row_count))
+		return NULL;
+	m->rows[m->row_count] = (struct frag_size_counts){ .set_up = 0 };
+	return &m->rows[m->row_count++];
+}
+
+/* The blocks of the last phase that are still there, by size, as it ends. False: no memory. */
+static bool makers_count_survivors(struct frag_makers *m)
+{
+	const enum frag_maker part = m->phases[m->phase_count - 1].part;
+	uint32_t *counts;
+
+	if (part != FRAG_MAKER_SETUP && part != FRAG_MAKER_BACKWARD && part != FRAG_MAKER_OPTIMIZER)
+		return true;
+	if (m->ends[part] == ENDS_MAX)
+		return true;
+	counts = calloc((size_t)m->row_count + m->slot_count + 1, sizeof(*counts));
+	if (!counts)
+		return false;
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		struct frag_size_counts *row;
+
+		if (m->slots[i].phase != m->phase_count)
+			continue;
+		row = makers_row(m, m->slots[i].bytes);
+		if (!row) {
+			free(counts);
+			return false;
+		}
+		counts[row - m->rows]++;
+	}
+	for (uint32_t i = 0; i < m->row_count; i++) {
+		uint32_t *most = part == FRAG_MAKER_SETUP      ? &m->rows[i].set_up
+				 : part == FRAG_MAKER_BACKWARD ? &m->rows[i].gradients
+							       : &m->rows[i].optimizer;
+
+		*most = counts[i] > *most ? counts[i] : *most;
+	}
+	m->ends[part] += m->ends[part] < ENDS_MAX;
+	free(counts);
+	return true;
+}
+
+/* Which phase a request belongs to: what is recomputed is part of the backward pass. */
+static enum frag_maker makers_part(uint8_t maker)
+{
+	return maker == FRAG_MAKER_RECOMPUTE ? FRAG_MAKER_BACKWARD : (enum frag_maker)maker;
+}
+
+static bool makers_note_alloc(struct frag_makers *m, const struct frag_event *ev, uint8_t maker)
+{
+	const enum frag_maker part = makers_part(maker);
+	const struct frag_phase *last = m->phase_count ? &m->phases[m->phase_count - 1] : NULL;
+
+	if (!frag_grow(&m->slots, &m->slot_capacity, (uint64_t)ev->slot + 1, sizeof(*m->slots)))
+		return false;
+	while (m->slot_count <= ev->slot)
+		m->slots[m->slot_count++] = (struct frag_maker_slot){ .phase = 0 };
+	if (maker == FRAG_MAKER_BEFORE) {
+		struct frag_size_counts *row = makers_row(m, ev->bytes);
+
+		if (row)
+			row->before++;
+		return row;
+	}
+	if (!last || last->part != part) {
+		if (last && !makers_count_survivors(m))
+			return false;
+		if (!frag_grow(&m->phases, &m->phase_capacity, (uint64_t)m->phase_count + 1,
+			       sizeof(*m->phases)))
+			return false;
+		m->phases[m->phase_count++] = (struct frag_phase){ .from = ev->step, .part = part };
+	}
+	m->phases[m->phase_count - 1].last = ev->step;
+	if (part == FRAG_MAKER_OPTIMIZER && m->first_optimizer == UINT64_MAX)
+		m->first_optimizer = ev->step;
+	m->slots[ev->slot] = (struct frag_maker_slot){
+		.bytes = ev->bytes, .phase = m->phase_count,
+	};
+	return true;
+}
+
+bool frag_makers_note(struct frag_makers *m, const struct frag_event *ev, uint8_t *maker)
+{
+	*maker = FRAG_MAKER_UNKNOWN;
+	if (ev->op == FRAG_OP_FREE && ev->slot < m->slot_count)
+		m->slots[ev->slot].phase = 0;
+	if (ev->op != FRAG_OP_ALLOC)
+		return true;
+	*maker = (uint8_t)frag_maker_of(ev->members);
+	m->any |= *maker != FRAG_MAKER_UNKNOWN;
+	if (*maker == FRAG_MAKER_UNKNOWN)
+		*maker = m->any && !ev->place ? FRAG_MAKER_BACKWARD : FRAG_MAKER_BEFORE;
+	return makers_note_alloc(m, ev, *maker);
+}
+
+bool frag_makers_end(struct frag_makers *m)
+{
+	return !m->phase_count || makers_count_survivors(m);
+}
+
+/* The first phase that begins after the step; phase_count: none does. */
+static uint32_t makers_phase_after(const struct frag_makers *m, uint64_t step)
+{
+	uint32_t low = 0, high = m->phase_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (m->phases[middle].from <= step)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Of a block that the program itself requested: which phases are around it decides, and sizes. */
+static enum frag_life_class makers_program_class(const struct frag_makers *m, uint32_t after,
+						 uint64_t birth, bool never,
+						 const struct frag_size_counts *row,
+						 enum frag_class_evidence *evidence)
+{
+	const enum frag_maker next = after < m->phase_count ? m->phases[after].part
+							    : FRAG_MAKER_UNKNOWN;
+	const enum frag_maker last = after > 1 ? m->phases[after - 2].part : FRAG_MAKER_UNKNOWN;
+	const bool sized = row && (row->set_up || row->optimizer);
+
+	*evidence = FRAG_EVIDENCE_SIZES;
+	if (never && birth < m->first_optimizer && row && row->optimizer)
+		return FRAG_LIFE_WEIGHTS;
+	if (last == FRAG_MAKER_BACKWARD && next == FRAG_MAKER_OPTIMIZER && sized)
+		return FRAG_LIFE_GRADIENTS;
+	*evidence = FRAG_EVIDENCE_STACK;
+	if (last == FRAG_MAKER_FORWARD && next == FRAG_MAKER_BACKWARD && !never)
+		return FRAG_LIFE_ACTIVATIONS;
+	*evidence = FRAG_EVIDENCE_NONE;
+	return FRAG_LIFE_UNKNOWN;
+}
+
+/* Of a block from before the recording: of its size, and in which order they are asked. */
+static enum frag_life_class makers_before_class(const struct frag_makers *m, bool never,
+						struct frag_size_counts *row,
+						enum frag_class_evidence *evidence)
+{
+	uint32_t place;
+
+	if (!row || !row->gradients) {
+		*evidence = FRAG_EVIDENCE_NONE;
+		return FRAG_LIFE_UNKNOWN;
+	}
+	*evidence = FRAG_EVIDENCE_SIZES;
+	if (!never)
+		return FRAG_LIFE_GRADIENTS;
+	place = row->classified++;
+	if (place < row->gradients)
+		return FRAG_LIFE_WEIGHTS;
+	if (m->first_optimizer != UINT64_MAX && place < 3 * row->gradients)
+		return FRAG_LIFE_OPTIMIZER;
+	*evidence = FRAG_EVIDENCE_NONE;
+	return FRAG_LIFE_UNKNOWN;
+}
+
+enum frag_life_class frag_makers_class(struct frag_makers *m, uint8_t maker, uint64_t birth,
+				       uint64_t freed, uint64_t bytes,
+				       enum frag_class_evidence *evidence)
+{
+	const bool never = freed == UINT64_MAX;
+	const uint32_t after = makers_phase_after(m, birth);
+	const bool ends = after < m->phase_count;
+	/* a block that is never freed outlives a phase that the recording cuts */
+	const bool outlives = never || (ends && freed > m->phases[after].from);
+	struct frag_size_counts *row = makers_find_row(m, bytes);
+
+	*evidence = FRAG_EVIDENCE_STACK;
+	switch (maker) {
+	case FRAG_MAKER_SETUP:
+		return outlives ? FRAG_LIFE_WEIGHTS : FRAG_LIFE_TEMPORARIES;
+	case FRAG_MAKER_FORWARD:
+	case FRAG_MAKER_RECOMPUTE:
+		return FRAG_LIFE_ACTIVATIONS;
+	case FRAG_MAKER_BACKWARD:
+		/* gradients may go before another phase begins, where an optimizer requests nothing */
+		if ((never || (after && freed > m->phases[after - 1].last)) && row
+		    && (row->set_up || row->optimizer || row->before))
+			return FRAG_LIFE_GRADIENTS;
+		return FRAG_LIFE_ACTIVATIONS;
+	case FRAG_MAKER_OPTIMIZER:
+		return outlives ? FRAG_LIFE_OPTIMIZER : FRAG_LIFE_TEMPORARIES;
+	case FRAG_MAKER_PROGRAM:
+		return makers_program_class(m, after, birth, never, row, evidence);
+	default:
+		return makers_before_class(m, never, row, evidence);
+	}
+}
