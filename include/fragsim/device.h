@@ -63,7 +63,7 @@ struct frag_driver_model;       /* what calls of a driver take, as it was measur
 
 /*
  * Every call returns 0, -FRAG_EDEVMEM (refused: a result), -FRAG_EDEVICE (failed)
- * or -FRAG_ENOMEM (the host's memory is short). cost_ns is what the call took; on
+ * or -FRAG_ENOMEM (the host is out of memory). cost_ns is what the call took; on
  * a simulated device what the model says, 0 without one.
  */
 struct frag_device_ops {

@@ -92,7 +92,7 @@ struct frag_sim_options {
 
 /*
  * The trace is borrowed: its tags and stacks; and files that the choice names. options may
- * be NULL; what they point to is borrowed, but for the figures. Release it with
+ * be NULL; what they point to is borrowed, except the figures. Release it with
  * frag_sim_del(). -FRAG_EUSAGE, -FRAG_EPOLICY or -FRAG_EDEVICE where policy or device cannot
  * be used, -FRAG_ENOMEM.
  */

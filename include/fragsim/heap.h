@@ -116,11 +116,11 @@ extern const struct frag_index_ops frag_index_key;      /* by a key of the polic
 
 struct frag_heap;
 
-/* The device is borrowed and must outlive the heap. NULL where memory is short. */
+/* The device is borrowed and must outlive the heap. NULL where the host is out of memory. */
 struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index);
 /*
  * The same heap a second time: blocks, segments, lists and figures with the same numbers. dev
- * is a copy of the first one's device, and borrowed. NULL where memory is short.
+ * is a copy of the first one's device, and borrowed. NULL where the host is out of memory.
  */
 struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_device *dev);
 /*
@@ -218,7 +218,7 @@ uint64_t frag_heap_key(const struct frag_heap *h, frag_block b);
 /*
  * The first block of the list, in the order of its index, that holds bytes:
  * the smallest and among equals the lowest (frag_index_size), the lowest
- * (frag_index_address), or that of the least key and among equals the lowest
+ * (frag_index_address), or that of the minimum key and among equals the lowest
  * (frag_index_key). A slot of a carved slab counts as a block. 0 bytes: the first
  * of all.
  */
@@ -276,7 +276,7 @@ int frag_heap_release_idle(struct frag_heap *h);        /* all without live bloc
 /*
  * The same for policies with an order of their own: releases segments without
  * live blocks, and unmaps the whole pages of free blocks of ranges; a range that
- * is empty then is released. rank gives each such free block its turn, the least
+ * is empty then is released. rank gives each such free block its turn, the minimum
  * first, equals by address; or false: it stays.
  */
 #define FRAG_RANKS 3

@@ -116,7 +116,7 @@ struct frag_memory_stats {
 #undef X
 };
 
-/* Where a request is looked for. */
+/* Where a request is searched for. */
 struct frag_sought {
 	frag_list list;         /* of free blocks; FRAG_NO_LIST: there is none for it yet */
 	uint64_t  bytes;        /* that a block must have to serve it */

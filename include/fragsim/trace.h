@@ -2,7 +2,7 @@
  * trace.h - from the bytes of a trace, or a program's own records, to events.
  *
  * Every event comes through one door. A reader decodes bytes into frag_record,
- * one at a time; the trace validates each record and resolves ids, streams,
+ * one at once; the trace validates each record and resolves ids, streams,
  * pools and tags into dense indexes, once for all policies. Whether an event is
  * valid, and when a pending block stops being pending, depends on the trace
  * alone, so all of that is decided here (fragsim-trace(5)) and never asked of a policy.
@@ -70,6 +70,7 @@ enum frag_maker {
 };
 #define FRAG_MAKER_SHIFT 16
 
+/* Of an alloc's members. */
 static inline enum frag_maker frag_maker_of(uint32_t members)
 {
 	return (enum frag_maker)(members >> FRAG_MAKER_SHIFT & 7);
@@ -218,7 +219,7 @@ struct frag_ended {
 /* Pinned host memory, as a snapshot of PyTorch may have it beside the devices. */
 struct frag_host_memory {
 	uint64_t events;        /* with those of its segments; 0 and no live_bytes: none recorded */
-	uint64_t peak_bytes;    /* the most that was allocated at a time */
+	uint64_t peak_bytes;    /* the most that was allocated at once */
 	uint64_t live_bytes, live;      /* allocated at the end; so many blocks */
 };
 
@@ -361,7 +362,7 @@ int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
 /*
  * The same batch by batch, for who feeds the events to others too: each is written before the
  * next one is asked for. A tape that would take more than `max` bytes is given up (0: any
- * number is fine). NULL: memory is short.
+ * number is fine). NULL: out of memory.
  */
 struct frag_tape_writer;
 struct frag_tape_writer *frag_tape_writer_new(const struct frag_trace *trace, uint64_t max);
@@ -384,7 +385,7 @@ void frag_tape_del(struct frag_tape *tape);                     /* NULL is fine 
 /*
  * A place on a tape: the number of the event that is read next, 0 at first. next fills a batch
  * with events from there on, but none at or after `until`; it is empty at that place and at
- * the end, and stays valid until the next call. NULL: memory is short.
+ * the end, and stays valid until the next call. NULL: out of memory.
  */
 struct frag_tape_reader;
 struct frag_tape_reader *frag_tape_reader_new(const struct frag_tape *tape);

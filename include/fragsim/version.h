@@ -4,7 +4,7 @@
 
 #define FRAG_VERSION "0.1.0"
 
-/* Of the library's interface: another number wherever a program has to be compiled again. */
+/* Of the library's interface: another number wherever a program must be compiled again. */
 #define FRAG_ABI 1
 
 #endif

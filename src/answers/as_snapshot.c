@@ -447,7 +447,7 @@ static int as_snapshot_put_mark(struct frag_snapshot_out *s, const struct frag_s
 /*
  * The order within a step is PyTorch's: what the free ended, what a wait
  * completed, the calls that the request forced, and the request itself. Bytes of
- * the new block count before completions are looked for, as the metrics count it
+ * the new block count before completions are searched for, as the metrics count it
  * already.
  */
 static int snapshot_step(struct frag_export *x, const struct frag_step *step,

@@ -241,7 +241,7 @@ static void print_default(const struct frag_report *r, FILE *f)
 }
 
 /*
- * A figure that the trace does not give is left out, but for the capacity: without one it is
+ * A figure that the trace does not give is left out, except the capacity: without one it is
  * unlimited.
  */
 void frag_report_device(const struct frag_result *d, const char *indent, FILE *f)

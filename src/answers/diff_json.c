@@ -38,7 +38,7 @@ static void put_words(struct frag_node_ref in, const char *key, const char *word
 {
 	char json[FRAG_PLACE_ROOM];
 
-	/* it is JSON already, but for the quotes */
+	/* it is JSON already, except the quotes */
 	snprintf(json, sizeof(json), "\"%s\"", words);
 	frag_json_raw(in, key, *words ? json : NULL);
 }

@@ -201,7 +201,7 @@ const char *frag_gate_word(const struct frag_diff *d)
 	return d->gate->count ? "broken" : "passed";
 }
 
-/* What is written here: as much as there is room for, and no memory that could be short. */
+/* What is written here: as much as there is room for, and out of memory that could be short. */
 struct room {
 	char *buf;
 	size_t size, used;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Quoted where it has to be. */
+/* Quoted where it must be. */
 void frag_csv_text(FILE *f, const char *text);
 /* A comma, and the number where it is there. */
 void frag_csv_number(FILE *f, bool there, uint64_t value);

@@ -274,6 +274,22 @@ static void print_segments(const struct page *p)
 		fprintf(p->f, "  and %" PRIu32 " more\n", m->segment_count - p->a->top);
 }
 
+/* What the classes are based on, by the weakest that decided some class: " (by lifetime)". */
+static const char *evidence_text(const struct frag_explained *m)
+{
+	static const char *const texts[] = {
+		[FRAG_EVIDENCE_NONE] = "", [FRAG_EVIDENCE_STACK] = " (by stacks)",
+		[FRAG_EVIDENCE_MARKS] = " (by marks)", [FRAG_EVIDENCE_SIZES] = " (by stacks and sizes)",
+		[FRAG_EVIDENCE_LIFETIME] = " (by lifetime alone)",
+	};
+	uint8_t weakest = FRAG_EVIDENCE_NONE;
+
+	for (uint32_t i = 0; i < m->held_count; i++)
+		for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
+			weakest = m->held[i].evidence[k] > weakest ? m->held[i].evidence[k] : weakest;
+	return texts[weakest];
+}
+
 static void print_held(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
@@ -292,7 +308,7 @@ static void print_held(const struct page *p)
 						 used ? ", " : "", frag_life_class_names[k],
 						 SIZE(sums[k]));
 	putc('\n', p->f);
-	frag_put_row(p->paper->columns, "held", p->f, "%s", line);
+	frag_put_row(p->paper->columns, "held", p->f, "%s%s", line, evidence_text(m));
 	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
 		frag_put_row(p->paper->columns, "", p->f, "%s in %" PRIu64 " block%s %s, %s",
 			     SIZE(m->held[i].bytes), m->held[i].blocks,

@@ -470,7 +470,7 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 	return doc->failed ? -FRAG_ENOMEM : 0;
 }
 
-/* Lanes have to be where the rows of the rasters say. */
+/* Lanes must be where the rows of the rasters say. */
 static int keep_fewer(struct frag_page_trace *t, uint32_t max, struct frag_error *err)
 {
 	int rc = 0;

@@ -30,7 +30,7 @@ void frag_page_bytes(struct frag_page_pack *pack, struct frag_node_ref in, const
 /* Text that is gathered for that. */
 void frag_page_text(struct frag_page_pack *pack, const char *text);
 
-/* All of it, packed, as a text of JSON in base64; the caller's. NULL: memory is short. */
+/* All of it, packed, as a text of JSON in base64; the caller's. NULL: out of memory. */
 char *frag_page_base64(const struct frag_page_pack *pack, size_t *length);
 
 #endif

@@ -89,7 +89,7 @@ static char *put_moves(char *p, const struct frag_rows *rows, const struct frag_
 	return p;
 }
 
-/* The id of the block that is in a slot from here on. False: memory is short. */
+/* The id of the block that is in a slot from here on. False: out of memory. */
 static bool keep_id(struct frag_rows *rows, const struct frag_event *ev)
 {
 	char *text;

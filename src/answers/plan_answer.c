@@ -286,7 +286,7 @@ const struct frag_format *const frag_plan_formats[] = {
 	&text_format, FRAG_ANSWER_FORMS("placement", frag_placement_document, &rows),
 };
 
-/* Room for a buffer's line but for its id and pool. */
+/* Room for a buffer's line except its id and pool. */
 #define LINE_ROOM 320
 
 static char *plan_put(char *p, const char *text)
@@ -354,7 +354,7 @@ int frag_plan_json(const struct frag_plan *plan, struct frag_outfile *out, struc
 	return frag_outfile_finish(out, err);
 }
 
-/* As google/minimalloc writes its own; a text id is quoted where it has to be. */
+/* As google/minimalloc writes its own; a text id is quoted where it must be. */
 int frag_plan_csv(const struct frag_plan *plan, struct frag_outfile *out, struct frag_error *err)
 {
 	static const char head[] = "id,lower,upper,size,offset\n";

@@ -36,7 +36,7 @@ struct frag_rows {
 
 /*
  * columns: of steps, else NULL; policy NULL: there is only one, and it is not named.
- * False: memory is short.
+ * False: out of memory.
  */
 bool frag_rows_init(struct frag_rows *rows, struct frag_outfile *out, enum frag_rows_form form,
 		    const struct frag_columns *columns, const char *policy, bool many_devices);

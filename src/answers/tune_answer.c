@@ -171,7 +171,7 @@ static void print_size_option(const char *name, uint64_t bytes, uint64_t recorde
 }
 
 /*
- * The simulation that shows it, on the first trace. A path that has to be escaped to be shown
+ * The simulation that shows it, on the first trace. A path that must be escaped to be shown
  * cannot be pasted, standard input is over, and what a profile says no option does.
  */
 static void print_proof(const struct frag_tune_answer *a, const struct frag_point *p, FILE *f)

@@ -8,7 +8,7 @@
 
 /*
  * Makes room for `need` elements of `size` bytes in *array, which has room for
- * *capacity. False where memory is short or more than 2^31 elements are needed;
+ * *capacity. False where the host is out of memory or more than 2^31 elements are needed;
  * the array is then as it was. Who owns the array frees it.
  */
 static inline bool frag_grow(void *array, uint32_t *capacity, uint64_t need, size_t size);

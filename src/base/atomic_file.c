@@ -365,7 +365,7 @@ static void set_aside(struct frag_outfile *f)
 
 /*
  * Another program may create the file at the same time: link() replaces none, and rename() does.
- * Only where the file system has no hard links, a file is looked for first. Returns 0 or errno.
+ * Only where the file system has no hard links, a file is searched for first. Returns 0 or errno.
  */
 static int atomic_file_create(const struct frag_outfile *f)
 {

@@ -6,7 +6,7 @@
 
 static locale_t c_locale;
 
-/* glibc and musl have this one ready: it takes no memory, and nobody need free it. */
+/* glibc and musl have this one ready: it takes out of memory, and nobody need free it. */
 static void find_c_locale(void)
 {
 	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -15,11 +15,11 @@ const char *frag_packing_library(enum frag_packing packing);
 
 struct frag_packer;
 
-/* NULL where memory is short. The same bytes give the same packed bytes. */
+/* NULL where the host is out of memory. The same bytes give the same packed bytes. */
 struct frag_packer *frag_packer_new(enum frag_packing packing);
 void frag_packer_del(struct frag_packer *p);
 
-/* Packs bytes, with `last` to the end, and hands on what comes out. False: memory is short. */
+/* Packs bytes, with `last` to the end, and hands on what comes out. False: out of memory. */
 bool frag_packer_put(struct frag_packer *p, const void *bytes, size_t n, bool last,
 		     void (*out)(void *ctx, const char *bytes, size_t n), void *ctx);
 

@@ -11,7 +11,7 @@
 #include "base/c_locale.h"
 #include "base/escape.h"
 
-/* How many digits: the number of bits says it, but for one. */
+/* How many digits: the number of bits says it, except one. */
 static uint32_t count_digits(uint64_t value)
 {
 	static const uint64_t powers[] = {

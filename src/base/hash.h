@@ -32,7 +32,7 @@ uint64_t frag_hash_seed(void);
 
 /* 64 bits of a string, for a table: who does not know the seed cannot make two collide. */
 uint64_t frag_hash_text(const char *text, size_t length, uint64_t seed);
-/* The same for what has to be the same everywhere and for ever, and keeps nobody out. */
+/* The same for what must be the same everywhere and for ever, and keeps nobody out. */
 uint64_t frag_hash_content(const char *text, size_t length, uint64_t salt);
 
 bool frag_map_init(struct frag_map *map, uint64_t seed);
@@ -40,7 +40,7 @@ void frag_map_fini(struct frag_map *map);
 /* *map is a borrowed copy of another one's struct, and becomes a map of its own. */
 bool frag_map_copy(struct frag_map *map);
 
-/* Adds an entry, also where the key is there already. False: memory is short. */
+/* Adds an entry, also where the key is there already. False: out of memory. */
 bool frag_map_add(struct frag_map *map, uint64_t key, uint32_t value);
 /* Makes sure that n more can be added without memory. False: it is short. */
 bool frag_map_reserve(struct frag_map *map, uint32_t n);

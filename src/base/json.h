@@ -53,7 +53,7 @@ int frag_json_write(const struct frag_json *doc, struct frag_outfile *f, struct 
 /* The same to a stream. */
 int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err);
 
-/* Text that is JSON already, and a NUL. node is NULL where memory is short. */
+/* Text that is JSON already, and a NUL. node is NULL where the host is out of memory. */
 struct frag_node_ref frag_json_parse(struct frag_json *doc, const char *text, size_t length);
 
 enum frag_json_kind {

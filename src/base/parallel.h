@@ -14,14 +14,14 @@
 struct frag_tasks {
 	uint32_t count;
 	uint32_t threads;               /* 0: one a processor */
-	/* from any thread, several at a time */
+	/* from any thread, several at once */
 	int (*task)(void *ctx, uint32_t index, struct frag_error *err);
-	/* optional: from any thread, one at a time */
+	/* optional: from any thread, one at once */
 	void (*progress)(void *ctx, uint32_t done, uint32_t count);
 	void *ctx;
 };
 
-/* How many there would be at a time, were there tasks enough. */
+/* How many there would be at once, were there tasks enough. */
 uint32_t frag_tasks_threads(uint32_t wanted);
 
 /*

@@ -22,7 +22,7 @@ struct frag_chunks {
 };
 
 /* Makes room for `need` elements of `size` bytes, always the same; they are not set. False where
- * memory is short. */
+ * out of memory. */
 bool frag_chunks_grow(struct frag_chunks *c, uint64_t need, size_t size);
 void frag_chunks_fini(struct frag_chunks *c);
 

@@ -15,7 +15,7 @@ struct frag_suggestion {
 };
 
 /*
- * How many letters have to be put in, left out, changed or swapped with their
+ * How many letters must be put in, left out, changed or swapped with their
  * neighbour to make one word of the other. Large and small letters are alike, and
  * so are - and _. Of a longer word the first 63 letters count.
  */

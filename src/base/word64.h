@@ -1,4 +1,4 @@
-/* word64.h - eight bytes at a time, the first of them the lowest. */
+/* word64.h - eight bytes at once, the first of them the lowest. */
 #ifndef BASE_WORD64_H
 #define BASE_WORD64_H
 

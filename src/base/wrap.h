@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /*
- * How many bytes of the text are its first line, in so many columns: up to a space, but for one
+ * How many bytes of the text are its first line, in so many columns: up to a space, except one
  * between a number and its unit; a word that is longer is cut. Bytes are columns, but those of
  * a colour, which have none. The spaces after the line are the caller's to pass over.
  */

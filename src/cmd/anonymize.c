@@ -42,7 +42,7 @@ static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 	return 0;
 }
 
-/* "tag 7" in the place of the seventh tag. False: memory is short. */
+/* "tag 7" in the place of the seventh tag. False: out of memory. */
 static bool replace(struct anonymize *a, int kind, const char **text, uint64_t *length,
 		    char room[WORD_ROOM])
 {

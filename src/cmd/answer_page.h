@@ -28,7 +28,7 @@ int frag_drawing_end(struct frag_html_page *drawing, struct frag_error *err);
 
 /*
  * At last, of a session that has its answers: the section of its trace. tape: where iterations
- * are looked for; NULL: nowhere.
+ * are searched for; NULL: nowhere.
  */
 int frag_drawing_section(struct frag_html_page *drawing, const struct frag_session *s,
 			 const struct frag_trace *trace, const struct frag_tape *tape,
@@ -38,7 +38,7 @@ void frag_drawing_fini(struct frag_html_page *drawing);   /* one that is zeroed 
 
 /*
  * The command and what follows it, as a shell would read it again; before the options are read,
- * which moves them. NULL: memory is short.
+ * which moves them. NULL: out of memory.
  */
 char *frag_command_line(const char *command, int argc, char *const *argv);
 

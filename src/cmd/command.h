@@ -142,7 +142,7 @@ int frag_flush_stdout(struct frag_error *err);
 
 /*
  * "fragsim: ..." as one line on standard error, whatever it quotes. All that commands print
- * there goes this way, but for the progress.
+ * there goes this way, except the progress.
  */
 void frag_print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

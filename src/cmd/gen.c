@@ -2,7 +2,7 @@
  * gen.c - fragsim gen: writes the trace of a scenario.
  *
  * The options are the command's own and the scenario's, in one table, so the
- * scenario's name is looked for first.
+ * scenario's name is searched for first.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "cmd/run_options.h"
 #include "answers/answers.h"
 
-enum { OPT_MARK = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_FAIL_IF };
+enum { OPT_MARK = FRAG_OPT_FIRST_OWN, OPT_TOP, OPT_FAIL_IF, OPT_INFERRED };
 
 static const struct frag_opt opts[] = {
 	{ 0, "mark", "NAME",
@@ -20,6 +20,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "top", "N", "leaks of a device that are shown (10)", OPT_TOP },
 	{ 0, "fail-if", "CONDITION", "exit with 1 if leak or growth is so large; repeatable",
 	  OPT_FAIL_IF },
+	{ 0, "inferred", NULL, "--fail-if also judges iterations that no mark shows", OPT_INFERRED },
 	FRAG_ANSWER_ROWS,
 	{ 0 },
 };
@@ -30,6 +31,7 @@ struct leaks {
 	struct frag_progress progress;
 	const char *path, *mark;
 	uint64_t top;
+	bool inferred;          /* --fail-if judges iterations without marks too */
 	struct frag_conditions conditions;
 	struct frag_trace *trace;
 	struct frag_tape *tape;
@@ -49,6 +51,9 @@ static int leaks_set_option(void *ctx, int id, const char *value, struct frag_er
 		return 0;
 	case OPT_TOP:
 		return frag_option_count(&l->top, "top", value, 0, FRAG_COUNT_MAX, err);
+	case OPT_INFERRED:
+		l->inferred = true;
+		return 0;
 	case OPT_FAIL_IF:
 		return frag_conditions_add(&l->conditions, value, paths, err);
 	default:
@@ -122,6 +127,11 @@ static void leaks_judge(const struct leaks *l, int *status)
 {
 	char who[PATH_MAX + 40];
 
+	if (!l->found.iterations.mark && !l->inferred && l->conditions.count) {
+		frag_print_message("%s: --fail-if is not judged: no mark shows the iterations;"
+				   " add marks, or --inferred", l->path);
+		return;
+	}
 	for (uint32_t d = 0; d < l->devices.count; d++) {
 		snprintf(who, sizeof(who), "%s, device %u", l->path, d);
 		frag_conditions_judge(&l->conditions, value_at, &l->found.devices[d], who, status);

@@ -63,7 +63,7 @@ int frag_taped_open(struct frag_loaded_trace *t, const char *path, const struct 
 	const struct frag_trace_options options = {
 		.lenient = o->lenient, .records = reading->records, .meta = reading->meta,
 		.stacks = reading->tags ? reading->stacks : FRAG_STACKS_NONE, .log = log,
-		/* else the capacity is what is looked for */
+		/* else the capacity is what is searched for */
 		.sized = !reading->capacity || o->total != UINT64_MAX || o->profile_path,
 		.configured = frag_configured_next, .configured_ctx = &t->configured,
 	};

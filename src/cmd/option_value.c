@@ -62,7 +62,7 @@ int frag_option_share(uint64_t *out, const char *name, const char *value, struct
 	return rc ? rc : refuse_bare(name, value, *out, BARE_SHARE_MIN, "MiB", err);
 }
 
-/* 80 is meant to be 80GiB more often than 80 bytes, so that has to be said. */
+/* 80 is meant to be 80GiB more often than 80 bytes, so that must be said. */
 int frag_option_capacity(uint64_t *out, const char *name, const char *value,
 			 struct frag_error *err)
 {

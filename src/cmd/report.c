@@ -226,7 +226,7 @@ static int report_check(struct reporting *r, const struct frag_cmd *cmd, char *c
 		return frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file", r->html);
 	rc = frag_run_options_check(&r->options, cmd, err);
 	r->has_policies = r->options.choice_count > 0;
-	/* the answers are looked for as for any page, and nothing is charted */
+	/* the answers are searched for as for any page, and nothing is charted */
 	r->options.report = false;
 	r->options.html = r->html ? r->html : r->svg;
 	return rc ? rc : frag_run_read_profile(&r->options, err);

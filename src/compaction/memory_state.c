@@ -10,7 +10,7 @@ struct painter {
 	const struct frag_scene_owner *owners;
 	uint32_t owner_count;
 	frag_block next;        /* the handle of the block that comes next */
-	bool failed;            /* memory is short */
+	bool failed;            /* out of memory */
 };
 
 static void add_segment(struct painter *p, const struct frag_segment_view *s)

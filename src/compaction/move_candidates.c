@@ -93,7 +93,7 @@ static void branch(struct min_cost_cover_search *s, uint64_t need)
 
 /*
  * Branch and bound over subsets: chosen, with room for twice `count`, begins with the numbers of
- * those that together gain `need` at the least cost, *chosen_count of them; the items are put in
+ * those that together gain `need` at the minimum cost, *chosen_count of them; the items are put in
  * another order. *exact: no subset is cheaper; else the search ended after FRAG_COVER_NODES steps. False:
  * all of them are not enough.
  */
@@ -144,7 +144,7 @@ struct search {
 	struct unit *units;
 	struct option *options;
 	uint32_t run_count, run_capacity, unit_count, unit_capacity, option_count, option_capacity;
-	bool failed;            /* memory is short */
+	bool failed;            /* out of memory */
 };
 
 static bool add_run(struct search *s, struct run run)
@@ -189,7 +189,7 @@ static void add_single(struct search *s, struct run run)
 		add_option(s, at);
 }
 
-/* Is it on the list where the request is looked for? Slots of slabs never become one block. */
+/* Is it on the list where the request is searched for? Slots of slabs never become one block. */
 static bool is_sought(const struct search *s, const struct frag_scene_segment *seg)
 {
 	if (seg->slot_size || seg->pool != s->shortage->pool)

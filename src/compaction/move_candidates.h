@@ -2,7 +2,7 @@
  * move_candidates.h - what could be moved so that a refused request is served: candidates, none of them
  * tried.
  *
- * A window is a run of neighbours on the list where the request is looked for, large enough for
+ * A window is a run of neighbours on the list where the request is searched for, large enough for
  * it. An evacuation is of whole segments, or pages of a range, that go back to the device then:
  * one of them, or the cheapest several. What it gains is counted in two ways: the free bytes, for
  * what is moved takes as much elsewhere, and all of it, for what is moved may find holes. What a
@@ -18,10 +18,10 @@
 
 /* What a request lacked. Bytes. */
 struct frag_move_target {
-	frag_list list;         /* where it is looked for; FRAG_NO_LIST: anywhere in its pool */
+	frag_list list;         /* where it is searched for; FRAG_NO_LIST: anywhere in its pool */
 	uint32_t pool;
 	uint64_t need;          /* of a block that serves it */
-	uint64_t missing;       /* of what was asked of the device */
+	uint64_t missing;       /* of what was requested of the device */
 	uint64_t left;          /* what that had; UINT64_MAX: no limit */
 	uint64_t block_cost;
 };

@@ -117,7 +117,7 @@ int frag_comparison_files(struct frag_comparison *c, struct frag_error *err)
 	return rc ? rc : frag_comparison_end(c, true, err);
 }
 
-/* The runs of the base that no pair has. False: no memory. */
+/* The runs of the base that no pair has. False: out of memory. */
 static bool add_missing_runs(struct frag_group *g)
 {
 	const uint32_t paired = g->count;
@@ -267,7 +267,7 @@ static bool stands(const struct frag_comparison *c, const struct frag_pair *pair
 	return pair->run && (c->policies || pair->base);
 }
 
-/* The policies of all runs that are compared, in their order. False: no memory. */
+/* The policies of all runs that are compared, in their order. False: out of memory. */
 static bool list_policies(const struct frag_comparison *c, struct frag_lookup *l)
 {
 	uint32_t max = 0;

@@ -20,7 +20,7 @@ struct frag_pair {
 	char *conditions;               /* what differs in them, one a line; NULL: nothing */
 };
 
-/* A figure of the two, as far as they are there. */
+/* A figure of the two, as far as it is there. */
 struct frag_change frag_pair_change(const struct frag_figure *figure,
 				    const struct frag_pair *pair);
 
@@ -85,7 +85,7 @@ struct frag_policy_summary {
 	double best_ratio, worst_ratio;
 };
 
-/* One for each policy that has been compared, in their order; free it. NULL: no memory. */
+/* One for each policy that has been compared, in their order; free it. NULL: out of memory. */
 struct frag_policy_summary *frag_comparison_standings(const struct frag_comparison *c,
 						uint32_t *count);
 

@@ -12,7 +12,7 @@
 
 struct frag_divergence;
 
-/* count simulations on so many devices each. NULL: memory is short. */
+/* count simulations on so many devices each. NULL: out of memory. */
 struct frag_divergence *frag_divergence_new(uint32_t count, uint32_t devices);
 void frag_divergence_del(struct frag_divergence *divergence);
 

@@ -22,9 +22,9 @@ struct frag_sweep {
 	uint32_t threads;               /* 0: one a processor */
 	struct frag_log log;            /* warnings, in the order of the traces, at the end */
 	bool (*stop)(void *ctx);
-	/* optional: from any thread, one at a time */
+	/* optional: from any thread, one at once */
 	void (*progress)(void *ctx, uint32_t done, uint32_t count);
-	/* from any thread, several at a time: trace `index` is done; 0 or -FRAG_E... */
+	/* from any thread, several at once: trace `index` is done; 0 or -FRAG_E... */
 	int (*done)(void *ctx, uint32_t index, struct frag_runs *runs, struct frag_error *err);
 	void *ctx;
 };

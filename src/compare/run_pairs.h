@@ -20,7 +20,7 @@ struct frag_lookup {
 	uint32_t count;
 };
 
-/* Room for so many names; they are put in at name[count++], in any order. False: no memory. */
+/* Room for so many names; they are put in at name[count++], in any order. False: out of memory. */
 bool frag_lookup_init(struct frag_lookup *l, uint32_t max);
 void frag_lookup_fini(struct frag_lookup *l);
 
@@ -52,7 +52,7 @@ struct frag_trace_list {
 	struct frag_lookup by[FRAG_TRACE_KEYS];
 };
 
-/* False: no memory. Unlisted in either case; all that is listed here has been zeroed. */
+/* False: out of memory. Unlisted in either case; all that is listed here has been zeroed. */
 bool frag_traces_list(struct frag_trace_list *list, struct frag_run_set *set);
 void frag_traces_unlist(struct frag_trace_list *list);
 
@@ -80,7 +80,7 @@ struct frag_run *frag_find_run(const struct frag_run_list *list, const struct fr
 /* Verdict and places of a pair whose two runs are there. */
 void frag_pair_compare(struct frag_pair *pair, bool same_trace);
 
-/* What differs in the conditions, a line each; *text NULL: nothing. False: no memory. */
+/* What differs in the conditions, a line each; *text NULL: nothing. False: out of memory. */
 bool frag_describe_tools(char **text, const struct frag_run_set *base,
 			 const struct frag_run_set *now);
 bool frag_describe_traces(char **text, const struct frag_runs *base, const struct frag_runs *now);

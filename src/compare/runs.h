@@ -96,11 +96,11 @@ struct frag_run_set {
 	uint32_t count, capacity;
 };
 
-/* Zeroed, at the end of the list; NULL where memory is short. */
+/* Zeroed, at the end of the list; NULL where the host is out of memory. */
 struct frag_run *frag_runs_add(struct frag_runs *runs);
 struct frag_runs *frag_run_set_add(struct frag_run_set *set);
 
-/* Copies what is to be kept of a result, marks and the first OOM with it. False: no memory. */
+/* Copies what is to be kept of a result, marks and the first OOM with it. False: out of memory. */
 bool frag_run_keep(struct frag_run *run, const struct frag_result *result);
 
 /* Percentages as files show them, so that a run equals itself read back. */
@@ -112,7 +112,7 @@ void frag_run_drop_marks(struct frag_run *run);
 void frag_run_set_fini(struct frag_run_set *set);
 
 /* The parameters of a policy as text: "align=512,segment=2097152". */
-/* Every key with its value; the caller's to free. NULL where memory is short. */
+/* Every key with its value; the caller's to free. NULL where the host is out of memory. */
 char *frag_params_text(const struct frag_choice *choice);
 
 /*

@@ -38,7 +38,7 @@ struct frag_cuda_calls {
 	int (*free)(uint64_t at);
 
 	/* Virtual memory. A driver without it answers FRAG_CUDA_NOT_SUPPORTED. */
-	int (*page)(int gpu, uint64_t *bytes);          /* the least */
+	int (*page)(int gpu, uint64_t *bytes);          /* the minimum */
 	int (*reserve)(uint64_t bytes, uint64_t *at);
 	int (*unreserve)(uint64_t at, uint64_t bytes);
 	int (*map)(int gpu, uint64_t at, uint64_t bytes);       /* one page, new */

@@ -221,7 +221,7 @@ static int gpu_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 
 /* Ranges ----------------------------------------------------------------- */
 
-/* A range takes addresses only, no memory, so the simulated device is not asked. */
+/* A range takes addresses only, out of memory, so the simulated device is not asked. */
 static int gpu_reserve(struct frag_device *dev, uint64_t bytes, frag_addr *addr,
 		       uint64_t *cost_ns)
 {

@@ -26,7 +26,7 @@ struct frag_gpu_figures {
 	/* what asks for at most small_max (0: nothing) is rounded up to
 	 * small_granularity only, and shares pages of granularity */
 	uint64_t small_max, small_granularity;
-	uint64_t page;          /* the least page of virtual memory; 0: there is none */
+	uint64_t page;          /* the minimum page of virtual memory; 0: there is none */
 	int      driver, runtime;       /* versions: 13000 is 13.0 */
 };
 
@@ -46,7 +46,7 @@ struct frag_gpu_call {
 struct frag_gpu_witness {
 	/* what it sees free; false where it sees nothing */
 	bool (*ask)(void *ctx, uint32_t ordinal, uint64_t *bytes);
-	/* everything was asked: it, and its own context, may go */
+	/* everything was requested: it, and its own context, may go */
 	void (*end)(void *ctx);
 	void *ctx;
 };

@@ -51,7 +51,7 @@ int frag_gpu_failed(struct frag_gpu *g, int code, struct frag_error *err, const 
 /* Makes it the GPU that calls are about. */
 int frag_gpu_use(struct frag_gpu *g, struct frag_error *err);
 
-/* A place in the table of pieces; FRAG_NO_PIECE: memory is short. */
+/* A place in the table of pieces; FRAG_NO_PIECE: out of memory. */
 uint32_t frag_gpu_new_piece(struct frag_gpu *g);
 void frag_gpu_drop_piece(struct frag_gpu *g, uint32_t i);
 

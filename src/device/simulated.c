@@ -3,7 +3,7 @@
  * device).
  *
  * Physical pages are fungible, so a segment fits wherever enough bytes are
- * left, and addresses only have to be distinct. Pages of a range are made in
+ * left, and addresses only must be distinct. Pages of a range are made in
  * their own size, so they count as they are. Small requests, where a device has
  * such, share pages as closely as can be: how a driver lays them out, and when it
  * lets a page go that is only partly in use, is not known.
@@ -119,7 +119,7 @@ static int simulated_release(struct frag_device *dev, frag_addr addr, uint64_t b
 	(void)addr;
 	charge(dev, FRAG_GPU_FREE, bytes, cost_ns);
 	dev->calls++;
-	/* first what it shares its pages with has to be without it */
+	/* first what it shares its pages with must be without it */
 	if (bytes <= dev->small_max)
 		dev->small_used -= frag_device_round(dev, bytes);
 	dev->used -= counted(dev, bytes);

@@ -244,7 +244,7 @@ int frag_baseline_trace(const struct frag_runs *runs, FILE *f)
 	return rc;
 }
 
-/* What a later run has to be given, too; nothing where it was nothing. */
+/* What a later run must be given, too; nothing where it was nothing. */
 static void put_given(FILE *f, const struct frag_given *given)
 {
 	const char *before = " \"given\": {";

@@ -39,7 +39,7 @@ int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_res
 
 /* The baseline of what has been simulated now: fragsim-diff(1). -FRAG_ENOMEM */
 int frag_baseline_write(const struct frag_run_set *set, FILE *f, struct frag_error *err);
-/* One trace of it, with its runs. Not 0: no memory */
+/* One trace of it, with its runs. Not 0: out of memory */
 int frag_baseline_trace(const struct frag_runs *runs, FILE *f);
 
 /* Policies, ended by NULL, with their keys. */

@@ -102,7 +102,7 @@ static void read_call(struct frag_members *r, const struct frag_at *at, struct f
 }
 
 /*
- * The first failure stays in r and ends each loop, so nothing has to be checked
+ * The first failure stays in r and ends each loop, so nothing must be checked
  * after a read.
  */
 static void profile_read_read_document(struct frag_members *r, const struct frag_at *root,

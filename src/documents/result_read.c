@@ -1,7 +1,7 @@
 /*
  * result_read.c - runs out of a file: a result (fragsim-result(5)), or a baseline.
  *
- * Every member that a comparison uses has to be there, once, and of its kind.
+ * Every member that a comparison uses must be there, once, and of its kind.
  */
 #include "documents/documents.h"
 
@@ -23,7 +23,7 @@
 #include "input/input.h"
 #include "input/text_file.h"
 
-/* Of a policy's parameters, as text: each is looked for among those of the other run. */
+/* Of a policy's parameters, as text: each is searched for among those of the other run. */
 #define PARAMS_MAX 16384
 
 static double take_percent(struct frag_members *r, const struct frag_at *in, const char *key)

@@ -14,7 +14,7 @@ struct frag_slot {
 	bool pending;           /* the block is; a policy may have freed it since */
 };
 #define SLOT_NONE UINT32_MAX            /* nothing, or nothing any more */
-#define SLOT_EMPTY (UINT32_MAX - 1)     /* size 0: takes no memory */
+#define SLOT_EMPTY (UINT32_MAX - 1)     /* size 0: takes out of memory */
 #define SLOT_FAILED (UINT32_MAX - 2)    /* the allocation was an OOM */
 #define SLOT_FIRST_STATE SLOT_FAILED    /* blocks are below */
 

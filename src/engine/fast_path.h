@@ -19,7 +19,7 @@ int frag_engine_refuse_answer(const struct frag_engine *e, const struct frag_req
 
 /*
  * A hook that did what it says leaves so many allocated blocks. 0, or -FRAG_EPOLICY. Nobody asks
- * that of this program's own policies, but for a run that is checked.
+ * that of this program's own policies, except a run that is checked.
  */
 static inline int frag_check_blocks(const struct frag_engine *e, const char *hook,
 				    uint32_t expected)

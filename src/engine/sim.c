@@ -158,7 +158,7 @@ static size_t sim_room_of(uint32_t count)
 
 /*
  * Room for one more in *array of `count` elements. It grows when the count is a power of two, so
- * it needs no capacity of its own. False: memory is short.
+ * it needs no capacity of its own. False: out of memory.
  */
 static bool sim_add_one(void *array, uint32_t count, size_t size)
 {

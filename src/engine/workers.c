@@ -270,7 +270,7 @@ static void frag_batch_queue_print_warnings(struct frag_batch_queue *h)
 }
 
 /*
- * Counts what all have had. Only one thread at a time can be between two batches, as nobody
+ * Counts what all have had. Only one thread at once can be between two batches, as nobody
  * begins one meanwhile.
  */
 static void workers_advance(struct frag_batch_queue *h)
@@ -463,7 +463,7 @@ static void *work(void *arg)
 }
 
 /*
- * More threads than can work at a time are of no use: one a consumer, and one that reads if it can
+ * More threads than can work at once are of no use: one a consumer, and one that reads if it can
  * do so meanwhile. Where none can be had, the caller does it all, in turns.
  */
 static void start_threads(struct workers *w)

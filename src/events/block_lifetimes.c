@@ -67,7 +67,7 @@ static bool make_way(struct frag_lives *l, uint32_t *place)
 }
 
 /*
- * The new id of a slot, whose life does not have it yet. False: memory is short, and the id
+ * The new id of a slot, whose life does not have it yet. False: out of memory, and the id
  * is nowhere.
  */
 static inline bool block_lifetimes_enter(struct frag_lives *l, const struct frag_handle *id,
@@ -234,7 +234,7 @@ bool frag_lives_record(struct frag_lives *l, uint32_t slot, uint32_t stream)
 	return true;
 }
 
-/* The queue of a stream of a device, made when new; NONE where memory is short. */
+/* The queue of a stream of a device, made when new; NONE where the host is out of memory. */
 static uint32_t queue_of(struct frag_lives *l, uint32_t device, uint32_t stream)
 {
 	uint32_t q = frag_map_get(&l->queue_of, pair(device, stream));

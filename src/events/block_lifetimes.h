@@ -150,16 +150,16 @@ static inline void frag_lives_approach(const struct frag_lives *l, const struct 
 		__builtin_prefetch(&l->lives[slot]);
 }
 
-/* A new block, whose id was not found; NO_SLOT where memory is short. */
+/* A new block, whose id was not found; NO_SLOT where the host is out of memory. */
 uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,
 			  struct frag_found found);
 
-/* The block is also used on this stream. False: memory is short. */
+/* The block is also used on this stream. False: out of memory. */
 bool frag_lives_record(struct frag_lives *l, uint32_t slot, uint32_t stream);
 
 /*
  * The free of the live block that was found; *waits: it is pending now, else the
- * slot has ended. False: memory is short.
+ * slot has ended. False: out of memory.
  */
 bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t step, bool announced,
 		     bool *waits);
@@ -172,7 +172,7 @@ bool frag_lives_sync(struct frag_lives *l, uint32_t device, uint32_t stream, uin
 
 /*
  * Puts what a sync ended, from l->ended[first] on, in the order of their free,
- * and lets their slots go. False: memory is short.
+ * and lets their slots go. False: out of memory.
  */
 bool frag_lives_order(struct frag_lives *l, uint32_t first);
 

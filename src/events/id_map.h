@@ -42,7 +42,7 @@ void frag_ids_fini(struct frag_ids *ids);
 /* The table is half full: into one of twice the size. */
 bool frag_ids_add_wider(struct frag_ids *ids, struct frag_found found, uint32_t slot);
 
-/* The id that was not found; false where memory is short. */
+/* The id that was not found; false where the host is out of memory. */
 static inline bool frag_ids_add(struct frag_ids *ids, struct frag_found found, uint32_t slot)
 {
 	FRAG_ASSERT(found.slot == NO_SLOT && ids->entries[found.at].slot == NO_SLOT);
@@ -66,7 +66,7 @@ static inline uint32_t frag_id_hash(const struct frag_ids *ids, const struct fra
 #define FRAG_ID_ROOM 300
 const char *frag_show_id(const struct frag_handle *id, char buf[FRAG_ID_ROOM]);
 
-/* All of it as JSON, for the caller to free; NULL: memory is short. */
+/* All of it as JSON, for the caller to free; NULL: out of memory. */
 char *frag_id_json(const struct frag_handle *id);
 
 static inline bool frag_same_handle(const struct frag_handle *a, const struct frag_handle *b)

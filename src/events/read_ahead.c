@@ -65,7 +65,7 @@ static void swap_arrays(struct frag_trace *t, struct frag_owned_batch *k)
 	SWAP(uint32_t, t->left_capacity, k->left_capacity);
 }
 
-/* A warning that finds no memory is lost; what it warns of is counted elsewhere. */
+/* A warning that finds out of memory is lost; what it warns of is counted elsewhere. */
 static void keep_warning(void *kept, const char *message)
 {
 	struct frag_owned_batch *k = kept;

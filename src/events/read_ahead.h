@@ -2,7 +2,7 @@
  * read_ahead.h - batches of a trace that others still work on while the next ones are read.
  *
  * A batch of frag_trace_next() borrows from the trace and is over at the next call. A *kept* batch
- * has arrays and texts of its own, so several can be there at a time. Who does what:
+ * has arrays and texts of its own, so several can be there at once. Who does what:
  *
  *   One thread reads: frag_trace_keep() and frag_trace_show() are its alone, and everything else
  *   of the trace is too: ids, lives, names, the source.
@@ -45,7 +45,7 @@ bool frag_trace_unpack_in_thread(struct frag_trace *trace);
 /* From any thread, for good: who waits for the producer of a stream gets -FRAG_EINTERRUPTED. */
 void frag_trace_abandon(struct frag_trace *trace);
 
-/* Room for a batch of this trace. False: memory is short; fini is due either way. */
+/* Room for a batch of this trace. False: out of memory; fini is due either way. */
 bool frag_kept_init(struct frag_owned_batch *kept, const struct frag_trace *trace);
 void frag_kept_fini(struct frag_owned_batch *kept);
 

@@ -135,7 +135,7 @@ static const char *text_member(struct frag_node_ref object, const char *key)
 	return frag_json_string(member);
 }
 
-/* False: no memory. */
+/* False: out of memory. */
 static bool keep_text(char **out, struct frag_node_ref object, const char *key)
 {
 	const char *text = text_member(object, key);

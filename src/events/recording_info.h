@@ -61,7 +61,7 @@ void frag_recorded_watch(struct frag_trace *trace, uint32_t count);
 void frag_recorded_end(struct frag_trace *trace);
 
 /* What a trace calls its streams and pools. */
-/* One by its index, as JSON, for the caller to free; NULL: memory is short. */
+/* One by its index, as JSON, for the caller to free; NULL: out of memory. */
 char *frag_stream_json(const struct frag_tape *tape, uint32_t stream);
 char *frag_pool_json(const struct frag_tape *tape, uint32_t pool);
 

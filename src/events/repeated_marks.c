@@ -1,4 +1,4 @@
-/* repeated_marks.c - marks that repeat, but for the numbers in their names. */
+/* repeated_marks.c - marks that repeat, except the numbers in their names. */
 #include "events/repeated_marks.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* repeated_marks.h - marks that repeat, but for their numbers; and which blocks outlast them. */
+/* repeated_marks.h - marks that repeat, except their numbers; and which blocks outlast them. */
 #ifndef EVENTS_REPEATED_MARKS_H
 #define EVENTS_REPEATED_MARKS_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A mark's name with a # in place of each number, for the caller to free; NULL: memory is short. */
+/* A mark's name with a # in place of each number, for the caller to free; NULL: out of memory. */
 char *frag_mark_kind(const char *name, size_t length);
 
 /* A mark: where it is, in whatever the caller counts, and its kind, hashed. */
@@ -20,13 +20,13 @@ struct frag_lasting_marks {
 	uint32_t count, capacity;
 };
 
-/* A mark of this name; false: memory is short. */
+/* A mark of this name; false: out of memory. */
 bool frag_lasting_note(struct frag_lasting_marks *marks, uint64_t at, const char *name,
 			  size_t length);
 
 /*
  * Leaves the marks of the kind whose repeating one comes first; none where none repeats. False:
- * memory is short. free(marks->mark) gives them back.
+ * out of memory. free(marks->mark) gives them back.
  */
 bool frag_lasting_find(struct frag_lasting_marks *marks);
 

@@ -54,7 +54,7 @@ static int flawed(struct frag_trace *t, const struct frag_record *rec, const cha
 
 /*
  * What became of an id that is not live, found by reading the input once more
- * from its start: the trace keeps no memory of freed ids.
+ * from its start: the trace keeps out of memory of freed ids.
  */
 static const char *history(struct frag_trace *t, const struct frag_handle *id, char buf[64])
 {

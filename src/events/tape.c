@@ -34,7 +34,7 @@ static uint64_t hash_site(const struct frag_tape_site *s, uint64_t seed)
 	return frag_hash_mix(h ^ s->stream_order);
 }
 
-/* The site's number, made when new; UINT32_MAX where memory is short. */
+/* The site's number, made when new; UINT32_MAX where the host is out of memory. */
 static uint32_t intern_site(struct frag_tape_writer *w, const struct frag_tape_site *site)
 {
 	struct frag_tape *t = w->tape;
@@ -162,7 +162,7 @@ static bool add_stride(struct frag_tape *t)
 
 /*
  * The parts beside the array refer to this event by t->count, so the count grows
- * last. Nothing is undone where memory is short, as the tape is then deleted.
+ * last. Nothing is undone where the host is out of memory, as the tape is then deleted.
  */
 static bool add_event(struct frag_tape_writer *w, const struct frag_event *ev, uint32_t stack,
 		      struct frag_text tag)

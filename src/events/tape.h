@@ -114,7 +114,7 @@ struct frag_tape_reader {
  * The same events, but the n-th alloc has sizes[which[n]] bytes, each below FRAG_SIZE_LIMIT.
  * Segments from before the first event do not fit such blocks: their blocks are requests as any.
  * It has events of its own, 16 bytes each, and shares all else with `from`, which must outlive
- * it. NULL: memory is short.
+ * it. NULL: out of memory.
  */
 struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
 				    const uint64_t *sizes);

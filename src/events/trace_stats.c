@@ -54,7 +54,7 @@ static bool see(struct frag_survey *s, uint32_t index, uint8_t what, uint32_t *s
 }
 
 /*
- * A slot has one live block at a time, so an array by slot holds every block that
+ * A slot has one live block at once, so an array by slot holds every block that
  * a free may end.
  */
 static bool note_alloc(struct frag_survey *s, const struct frag_event *ev)

@@ -50,7 +50,7 @@ struct frag_survey {
 	uint32_t seen_count, seen_capacity;
 };
 
-/* False where memory is short. */
+/* False where the host is out of memory. */
 bool frag_survey_init(struct frag_survey *s, uint32_t device_count);
 void frag_survey_fini(struct frag_survey *s);
 bool frag_survey_event(struct frag_survey *s, const struct frag_event *ev);

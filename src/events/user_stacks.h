@@ -20,7 +20,7 @@ struct frag_own_stacks {
 bool frag_own_stacks_init(struct frag_own_stacks *s, uint64_t seed);
 void frag_own_stacks_fini(struct frag_own_stacks *s);
 
-/* The number of what is left of the source's stack; 0 where memory is short. */
+/* The number of what is left of the source's stack; 0 where the host is out of memory. */
 uint32_t frag_own_stacks_number(struct frag_own_stacks *s, uint32_t stack,
 				const struct frag_source_ops *source, void *state);
 

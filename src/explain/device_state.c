@@ -37,10 +37,10 @@ struct survey {
 	struct mooring last;            /* without bytes where the gap before it has them */
 	uint64_t gap;                   /* non-releasable bytes after it; in a range */
 	bool ranges;                    /* a place is in one */
-	bool failed;                    /* memory is short */
+	bool failed;                    /* out of memory */
 };
 
-/* Entry `at` of an array by number, those before it that are new 0; NULL: memory is short. */
+/* Entry `at` of an array by number, those before it that are new 0; NULL: out of memory. */
 static uint32_t *entry(struct survey *s, uint32_t **array, uint32_t *count, uint32_t *capacity,
 		       uint32_t at)
 {

@@ -15,12 +15,12 @@ int frag_holders_find(const struct frag_sim *sim, uint32_t device,
 		      const struct frag_block_window *window, struct frag_tag_usage *holders,
 		      uint32_t *count);
 
-/* A tag as JSON text with its quotes. False: memory is short. *out is NULL where there is none. */
+/* A tag as JSON text with its quotes. False: out of memory. *out is NULL where there is none. */
 bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out);
 
 /*
  * The frames of a stack as the insides of JSON texts, each with a newline after it, the innermost
- * first. NULL: it has none, or memory is short.
+ * first. NULL: it has none, or out of memory.
  */
 char *frag_frames_json(const struct frag_symbols *symbols, uint64_t at);
 

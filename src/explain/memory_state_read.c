@@ -9,7 +9,7 @@ struct sight {
 	const struct frag_sim *sim;
 	struct frag_scene_owner *owners;        /* by the handle of the block */
 	uint32_t capacity, count;
-	bool failed;            /* memory is short */
+	bool failed;            /* out of memory */
 };
 
 static void note_owner(void *ctx, const struct frag_live *live)

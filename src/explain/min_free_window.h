@@ -1,14 +1,14 @@
-/* min_free_window.h - what a request lacked: the least that would have to be freed for it. */
+/* min_free_window.h - what a request lacked: the least that would must be freed for it. */
 #ifndef EXPLAIN_MIN_FREE_WINDOW_H
 #define EXPLAIN_MIN_FREE_WINDOW_H
 
 #include "fragsim/heap.h"
 
-/* What was asked, and of whom. */
+/* What was requested, and of whom. */
 struct frag_failed_request {
 	uint64_t bytes;         /* of the program */
 	uint32_t pool;
-	frag_list list;         /* of the segments where it is looked for; FRAG_NO_LIST: any */
+	frag_list list;         /* of the segments where it is searched for; FRAG_NO_LIST: any */
 	uint64_t tried;         /* of the device, for a segment or pages */
 	uint64_t left;          /* bytes that the device had, or would with what is releasable */
 };

@@ -51,7 +51,7 @@ struct frag_sequence {
 struct frag_serving {
 	uint64_t layers, hidden;
 	uint64_t requests;              /* yet to come */
-	uint64_t concurrent;            /* at a time */
+	uint64_t concurrent;            /* at once */
 	uint64_t prompt, words;         /* the longest prompt and answer */
 	uint64_t grow;                  /* words by which a cache grows */
 	struct frag_rng rng;

@@ -77,7 +77,7 @@ static uint64_t backward_layers(struct frag_gen *g, struct step *s, uint64_t gra
 /*
  * With checkpoints only the inputs of every stretch of layers are left: each
  * stretch is run forward again before it is run backward, so one stretch's
- * activations live at a time.
+ * activations live at once.
  */
 static void backward(struct frag_gen *g, struct step *s)
 {

@@ -54,7 +54,7 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 	return 0;
 }
 
-/* What has no memory: whole pages of a range, or what slots leave of a slab. */
+/* What has out of memory: whole pages of a range, or what slots leave of a slab. */
 static int check_unmapped(const struct frag_heap *h, const struct segment *s, uint32_t at,
 			  struct recount *r, struct frag_error *err)
 {

@@ -42,7 +42,7 @@ bool frag_bunches_copy(struct frag_bunches *all);
 /* Of two insertions, and of four removals that leave few of a tree. */
 #define FRAG_SPARE_FEW 6
 
-/* Makes room for so many more few. False: memory is short. */
+/* Makes room for so many more few. False: out of memory. */
 bool frag_few_widen(struct frag_bunches *all, uint64_t n);
 
 /* Makes sure that the next two insertions cannot fail for lack of memory. */

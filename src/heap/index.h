@@ -64,10 +64,10 @@ void frag_index_fini(struct frag_index *x);
 /* *x is a borrowed copy of another one's struct, and becomes an index of its own. */
 bool frag_index_copy(struct frag_index *x);
 
-/* The list's number, made when new; UINT32_MAX where memory is short. */
+/* The list's number, made when new; UINT32_MAX where the host is out of memory. */
 uint32_t frag_index_list_of(struct frag_index *x, uint32_t pool, uint32_t which);
 
-/* The same, which is mostly the list that was asked for last. */
+/* The same, which is mostly the list that was requested for last. */
 static inline uint32_t frag_index_list(struct frag_index *x, uint32_t pool, uint32_t which)
 {
 	const uint32_t list = x->recent;

@@ -2,7 +2,7 @@
  * range.c - expandable ranges: address space whose pages come and go.
  *
  * A range is tiled by blocks as every segment is; those in state unmapped have
- * no memory. Free blocks are never next to each other, nor do unmapped ones.
+ * out of memory. Free blocks are never next to each other, nor do unmapped ones.
  */
 #include "fragsim/heap.h"
 

@@ -6,7 +6,7 @@
 #include "fragsim/heap.h"
 #include "heap/heap_tables.h"
 
-/* A segment record with room for it among the idle ones; NONE where memory is short. */
+/* A segment record with room for it among the idle ones; NONE where the host is out of memory. */
 static uint32_t new_segment(struct frag_heap *h)
 {
 	uint32_t s = h->unused_segment;

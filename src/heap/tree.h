@@ -53,7 +53,7 @@ void frag_nodes_fini(struct frag_nodes *pool);
 #define FRAG_TREE_HEIGHT 16     /* nodes stay a quarter full: 4^16 entries */
 #define FRAG_SPARE_NODES (2 * (FRAG_TREE_HEIGHT + 1))
 
-/* Makes room for so many more. False: memory is short. */
+/* Makes room for so many more. False: out of memory. */
 bool frag_nodes_widen(struct frag_nodes *pool, uint64_t n);
 
 /*

@@ -318,7 +318,7 @@ RARE static int end_some(struct frag_page *page, struct frag_page_device *d,
 }
 
 /*
- * A policy may end what is pending before the trace does, or after: it is looked for where the
+ * A policy may end what is pending before the trace does, or after: it is searched for where the
  * heap has not as many bytes of it as are known here.
  */
 static int end_pending(struct frag_page *page, struct frag_page_device *d,
@@ -381,7 +381,7 @@ static void add_holder(struct frag_page_share *held, const struct frag_page_bloc
 	held[b->area.who].blocks++;
 }
 
-/* Who holds what now, or held it at the peak: by share, the caller's. NULL: memory is short. */
+/* Who holds what now, or held it at the peak: by share, the caller's. NULL: out of memory. */
 static struct frag_page_share *holders(const struct frag_page *page, uint32_t device, bool at_peak)
 {
 	const struct frag_page_waits *const lists[] = { &page->waiting, &page->ready };

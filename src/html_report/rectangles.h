@@ -32,7 +32,7 @@ struct frag_lane {
 	uint64_t base;          /* where it begins, at the end */
 };
 
-/* One that is zeroed is empty, but for max. */
+/* One that is zeroed is empty, except max. */
 struct frag_areas {
 	struct frag_area *area;
 	uint32_t count, capacity;

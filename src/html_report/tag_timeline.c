@@ -86,7 +86,7 @@ static uint32_t tag_of_text(struct frag_tag_timeline *w, struct frag_text text)
 	return i != UINT32_MAX && frag_map_add(&w->by_text, hash, i) ? i : UINT32_MAX;
 }
 
-/* The text has to be looked at where no live block vouches for the number. */
+/* The text must be looked at where no live block vouches for the number. */
 static uint32_t tag_of(struct frag_tag_timeline *w, uint32_t number)
 {
 	uint32_t known = number < w->number_count ? w->by_number[number] : 0;

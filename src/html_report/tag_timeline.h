@@ -69,7 +69,7 @@ void frag_who_fini(struct frag_tag_timeline *who);
 uint32_t frag_who_look_up(struct frag_tag_timeline *who, uint32_t tag, uint32_t stack);
 
 /*
- * The share of a new block; UINT32_MAX: memory is short. Most are of a tag without a stack that
+ * The share of a new block; UINT32_MAX: out of memory. Most are of a tag without a stack that
  * others have too: a live one of them vouches for the tag's number.
  */
 static inline uint32_t frag_tag_timeline_alloc(struct frag_tag_timeline *who, uint32_t tag,
@@ -96,7 +96,7 @@ static inline void frag_who_peaks(struct frag_tag_timeline *who, uint32_t device
 	who->peaks[device]++;
 }
 
-/* A block dies that was there at the peak. False: memory is short. */
+/* A block dies that was there at the peak. False: out of memory. */
 bool frag_tag_timeline_free_peak_block(struct frag_tag_timeline *who, uint32_t share,
 				       uint32_t device, uint64_t bytes);
 

@@ -1,4 +1,4 @@
-/* full_input.h - an input that has to be seen whole, in memory, decompressed. */
+/* full_input.h - an input that must be seen whole, in memory, decompressed. */
 #ifndef INPUT_FULL_INPUT_H
 #define INPUT_FULL_INPUT_H
 

@@ -85,7 +85,7 @@ static const char *last_line_end(const char *p, size_t n)
 	return NULL;
 }
 
-/* Lines up to window byte `at`, on from the place that was asked for last. */
+/* Lines up to window byte `at`, on from the place that was requested for last. */
 static void count_to(struct frag_input *in, size_t at)
 {
 	const char *last;

@@ -144,7 +144,7 @@ static int iterations_take(struct frag_iterations *it, const struct sign *first,
 
 /* The kind that there are most of, or the one that is wanted. */
 static int take_marks(struct frag_iterations *it, struct signs *marks, const char *wanted,
-		      struct frag_error *err)
+		      uint64_t events, struct frag_error *err)
 {
 	const struct sign *best = NULL;
 	uint32_t count = 0, end;
@@ -158,6 +158,9 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 		if (wanted ? strcmp(first->kind, wanted) != 0 : end - i < count)
 			continue;
 		if (!wanted && best && end - i == count && first->event > best->event)
+			continue;
+		/* marks within a short part of a recording are no iterations of all of it */
+		if (!wanted && 2 * (marks->of[end - 1].event - first->event) < events)
 			continue;
 		best = first;
 		count = end - i;
@@ -246,6 +249,105 @@ static int take_windows(struct frag_iterations *it, struct signs *windows, uint6
 	return rc;
 }
 
+/*
+ * Sizes that repeat within one forward pass are layers, not iterations. Where a recording has
+ * stacks, each iteration needs a forward pass of its own.
+ */
+static bool has_passes(const struct frag_tape *tape, uint32_t count)
+{
+	enum frag_maker last = FRAG_MAKER_UNKNOWN;
+	bool stacks = false;
+	uint32_t passes = 0;
+
+	for (uint32_t i = 0; i < tape->count; i++) {
+		const struct frag_tape_event *ev = &tape->events[i];
+		enum frag_maker maker;
+
+		if (!frag_tape_is_alloc(ev))
+			continue;
+		maker = frag_maker_of(tape->sites[ev->site].members);
+		stacks |= maker != FRAG_MAKER_UNKNOWN;
+		passes += maker == FRAG_MAKER_FORWARD && last != FRAG_MAKER_FORWARD;
+		last = maker;
+	}
+	return !stacks || passes >= count;
+}
+
+/* An event as it repeats: the operation, its bytes, and how long ago a freed block was requested. */
+static uint64_t *make_keys(const struct frag_tape *tape)
+{
+	uint64_t *keys = malloc(((size_t)tape->count + 1) * sizeof(*keys));
+	uint32_t *born = malloc(((size_t)tape->count + 1) * sizeof(*born)), allocs = 0;
+
+	for (uint32_t i = 0; keys && born && i < tape->count; i++) {
+		const struct frag_tape_event *ev = &tape->events[i];
+		const uint64_t value = ev->word >> FRAG_TAPE_VALUE_SHIFT;
+		const enum frag_op op = frag_tape_op(ev);
+
+		if (op == FRAG_OP_ALLOC)
+			born[allocs++] = i;
+		keys[i] = (uint64_t)op << 56;
+		if (op == FRAG_OP_ALLOC)
+			keys[i] += value;
+		else if (op == FRAG_OP_FREE && value < allocs)
+			keys[i] += i - born[value];
+	}
+	free(born);
+	if (!born) {
+		free(keys);
+		return NULL;
+	}
+	return keys;
+}
+
+static bool has_one_tag(const struct frag_tape *tape)
+{
+	const uint32_t tag = tape->count ? tape->sites[tape->events[0].site].tag : 0;
+
+	for (uint32_t i = 1; i < tape->count; i++)
+		if (tape->sites[tape->events[i].site].tag != tag)
+			return false;
+	return tag;
+}
+
+/*
+ * A period of the whole recording except its beginning: the longest end of the events that
+ * repeats five times and more, by the prefix function of Knuth, Morris and Pratt over the events
+ * from the last to the first. It starts where a block is requested.
+ */
+static int take_period(struct frag_iterations *it, const struct frag_tape *tape,
+		       struct frag_error *err)
+{
+	const uint32_t n = tape->count;
+	uint64_t *keys = make_keys(tape);
+	uint32_t *prefix = calloc((size_t)n + 1, sizeof(*prefix)), length = 0, period = 0;
+	int rc = keys && prefix ? 0 : frag_fail_nomem(err);
+
+	for (uint32_t i = 1, k = 0; i < n && !rc; i++) {
+		while (k && keys[n - 1 - i] != keys[n - 1 - k])
+			k = prefix[k - 1];
+		k += keys[n - 1 - i] == keys[n - 1 - k];
+		prefix[i] = k;
+		if ((i + 1) / (i + 1 - k) < FRAG_ITERATIONS_MIN || 4 * (uint64_t)(i + 1) < 3 * (uint64_t)n)
+			continue;
+		length = i + 1;
+		period = i + 1 - k;
+	}
+	while (period && length >= period && !frag_tape_is_alloc(&tape->events[n - length]))
+		length--;
+	/* a request and its free are no iteration; equal requests are, if one tag requests them all */
+	if ((period > 2 || (period == 1 && length == n && has_one_tag(tape))) && length / period >= FRAG_ITERATIONS_MIN) {
+		it->start = malloc(length / period * sizeof(*it->start));
+		if (!it->start)
+			rc = frag_fail_nomem(err);
+		for (; !rc && it->count < length / period; it->count++)
+			it->start[it->count] = n - length + (uint64_t)it->count * period;
+	}
+	free(keys);
+	free(prefix);
+	return rc;
+}
+
 /* What cannot be answered, and what would help. */
 static int iterations_judge(const struct frag_iterations *it, const struct frag_tape *tape,
 			    const char *mark, struct frag_error *err)
@@ -261,8 +363,8 @@ static int iterations_judge(const struct frag_iterations *it, const struct frag_
 				 it->count == 1 ? " is" : "s are",
 				 frag_printable(name, mark ? mark : it->mark), FRAG_ITERATIONS_MIN);
 	return frag_fail(err, FRAG_ETRACE,
-			 "%s: no iterations are to be seen: no kind of mark comes %d"
-			 " times, and no sizes come again at one distance",
+			 "%s: no iterations: no mark occurs %d times, and no sequence of sizes"
+			 " repeats; record five iterations: fragsim record --torch --steps 5",
 			 path, FRAG_ITERATIONS_MIN);
 }
 
@@ -276,13 +378,17 @@ int frag_iterations_find(struct frag_iterations *it, const struct frag_tape *tap
 	*it = (struct frag_iterations){ .count = 0 };
 	if ((mark && !wanted) || !read_marks(tape, &marks))
 		rc = frag_fail_nomem(err);
-	rc = rc ? rc : take_marks(it, &marks, wanted, err);
+	rc = rc ? rc : take_marks(it, &marks, wanted, tape->count, err);
 	iterations_release(&marks);
 	if (!rc && !it->count && !mark) {
 		rc = read_windows(tape, &windows)
 			     ? take_windows(it, &windows, frag_tape_event(tape, UINT64_MAX), err)
 			     : frag_fail_nomem(err);
 		iterations_release(&windows);
+		if (!rc && !it->count)
+			rc = take_period(it, tape, err);
+		if (!rc && !has_passes(tape, it->count))
+			it->count = 0;
 	}
 	free(wanted);
 	return rc ? rc : iterations_judge(it, tape, mark, err);

@@ -5,7 +5,9 @@
  * both "step #". The kind that there are most of is taken, the first one of equals. A trace
  * without such marks may repeat itself: then runs of 16 allocations of the same sizes that come
  * again at always the same distance, through half of the events at least, are found, and the
- * distance that most of them agree on is the length of an iteration.
+ * distance that most of them agree on is the length of an iteration. Short programs have no such
+ * runs: then all events but those of the beginning must repeat exactly. Where a recording has
+ * stacks, each iteration needs a forward pass.
  */
 #ifndef ITERATIONS_ITERATIONS_H
 #define ITERATIONS_ITERATIONS_H

@@ -251,7 +251,7 @@ static struct held held_of(struct walk *w, const struct slot *slot)
 	return held;
 }
 
-/* What of iterations 1 to n - 3 is live still. False: memory is short. */
+/* What of iterations 1 to n - 3 is live still. False: out of memory. */
 static bool keep_left(struct walk *w, uint32_t *count)
 {
 	/* the second one is iteration 1, at which two have begun */

@@ -25,7 +25,7 @@ struct frag_leak {
 	char *frames; /* of the oldest block's stack, see frag_frames_json(); NULL: none */
 	uint64_t size;          /* of each block, where neither tells them apart; else 0 */
 	uint64_t blocks, bytes; /* of the iterations that are looked at */
-	uint64_t an_iteration;  /* bytes, rounded down but for less than 1 */
+	uint64_t an_iteration;  /* bytes, rounded down except less than 1 */
 	uint64_t first_step;    /* at which the oldest was requested */
 };
 

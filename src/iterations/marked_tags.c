@@ -51,7 +51,7 @@ static bool ends_with_mark(const struct frag_marked_tags *o, const struct frag_t
 	return tag->length == length || !is_word(tag->text[tag->length - length - 1]);
 }
 
-/* The tag with the mark's kind in place of its name; NULL: memory is short. */
+/* The tag with the mark's kind in place of its name; NULL: out of memory. */
 static char *marked_tags_text_of(const struct frag_text *tag, uint32_t end)
 {
 	char *kind = frag_mark_kind(tag->text + tag->length - end, end);
@@ -72,7 +72,7 @@ static size_t length_of(const struct frag_text *tag, uint32_t end, const char *t
 	return tag->length - end + strlen(text + tag->length - end);
 }
 
-/* The first tag of this text, but for the numbers of the mark. */
+/* The first tag of this text, except the numbers of the mark. */
 static bool find_first(struct frag_marked_tags *o, const struct frag_text *tag, uint32_t own,
 		       uint32_t *first)
 {

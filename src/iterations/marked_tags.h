@@ -22,21 +22,21 @@ struct frag_marked_tags {
 	uint32_t count, capacity;
 };
 
-/* False: memory is short; fini is due either way. */
+/* False: out of memory; fini is due either way. */
 bool frag_marked_tags_init(struct frag_marked_tags *tags, const struct frag_symbols *symbols);
 void frag_marked_tags_fini(struct frag_marked_tags *tags);        /* one that is zeroed is fine */
 
 void frag_marked_tags_mark(struct frag_marked_tags *tags, struct frag_text mark);
-/* One that has not been seen, which *owner is then; false: memory is short. */
+/* One that has not been seen, which *owner is then; false: out of memory. */
 bool frag_marked_tags_new(struct frag_marked_tags *tags, uint32_t tag, uint32_t *owner);
-/* The tag by which the owner is known; false: memory is short. 0, no tag, is nobody. */
+/* The tag by which the owner is known; false: out of memory. 0, no tag, is nobody. */
 static inline bool frag_marked_tags_find(struct frag_marked_tags *tags, uint32_t tag,
 					 uint32_t *owner)
 {
 	*owner = tag < tags->count ? tags->of[tag].tag : 0;
 	return !tag || *owner || frag_marked_tags_new(tags, tag, owner);
 }
-/* What it is called, as JSON; NULL where it is 0. False: memory is short. */
+/* What it is called, as JSON; NULL where it is 0. False: out of memory. */
 bool frag_marked_tags_json(const struct frag_marked_tags *tags, uint32_t owner, char **out);
 
 #endif

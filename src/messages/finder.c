@@ -50,7 +50,7 @@ static void add_hook(struct frag_finder *f, const char *words, unsigned rare)
 					      .rare = rare };
 }
 
-/* Of the words of a dump the least common byte is a capital, a z or an underscore. */
+/* Of the words of a dump the minimum common byte is a capital, a z or an underscore. */
 static void add_hooks(struct frag_finder *f)
 {
 	for (const struct frag_pattern_anchor *cue = frag_cues; cue->words; cue++)
@@ -293,7 +293,7 @@ static void scan(struct frag_finder *f, size_t limit)
 		f->at = limit;
 }
 
-/* Forgets what was read, but for the bytes right before it. */
+/* Forgets what was read, except the bytes right before it. */
 static void shift(struct frag_finder *f)
 {
 	const size_t drop = f->at > BEHIND ? f->at - BEHIND : 0;

@@ -2,7 +2,7 @@
  * finder.h - out-of-memory messages among any bytes: a paste, or a log of any size.
  *
  * The bytes come in pieces, and what is kept of them does not grow: a message is at most
- * FRAG_MESSAGE_MOST bytes of text without white space, but for the dump of a BFC allocator, of
+ * FRAG_MESSAGE_MOST bytes of text without white space, except the dump of a BFC allocator, of
  * which sums are kept.
  */
 #ifndef MESSAGES_FINDER_H

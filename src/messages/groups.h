@@ -23,7 +23,7 @@ struct frag_message_groups {
 	uint64_t others;        /* messages of yet more groups than are kept */
 };
 
-/* False: memory is short. */
+/* False: out of memory. */
 bool frag_message_groups_add(struct frag_message_groups *groups, const struct frag_message *m);
 void frag_message_groups_fini(struct frag_message_groups *groups);
 

@@ -35,7 +35,7 @@ struct frag_cursor frag_cursor_at(const struct frag_stripped_text *in, size_t at
 
 /*
  * How much of a line is what a log puts before each: the bytes that its first line has before the
- * message, but for digits, which count; up to a bracket or the like.
+ * message, except digits, which count; up to a bracket or the like.
  */
 static size_t prefix(const struct frag_cursor *c)
 {

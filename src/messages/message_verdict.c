@@ -79,7 +79,7 @@ static void try_over_and_refused(struct search *s)
 }
 
 /*
- * The most total, the least free. What is unallocated should be small, and what is allocated too;
+ * The most total, the minimum free. What is unallocated should be small, and what is allocated too;
  * but where the reserved bytes are known, one grows as the other shrinks: the candidates are the
  * ends of where allocated bytes satisfy each condition.
  */

@@ -60,7 +60,7 @@ static void put_held(struct frag_stripped_text *to)
 
 /*
  * A string of JSON or Python escapes line ends, tabs and the byte that begins a colour, and a log
- * of such strings has them as they are.
+ * of such strings has them as it is.
  */
 static uint8_t after_backslash(struct frag_stripped_text *to, unsigned char c)
 {

@@ -29,14 +29,14 @@ struct frag_driver_costs {
 	struct frag_taking segments[FRAG_SIZE_CLASSES];
 };
 
-/* False where memory is short. */
+/* False where the host is out of memory. */
 bool frag_latency_add(struct frag_latency *l, uint64_t ns, bool refused);
 /* Adds all of `from`. */
 bool frag_latency_merge(struct frag_latency *to, const struct frag_latency *from);
 /* Nearest rank; 0 where there is nothing. */
 uint64_t frag_latency_rank(const struct frag_latency *l, uint32_t percent);
 
-/* Adds all of `from`; false where memory is short. */
+/* Adds all of `from`; false where the host is out of memory. */
 bool frag_driver_costs_merge(struct frag_driver_costs *to, const struct frag_driver_costs *from);
 void frag_driver_costs_fini(struct frag_driver_costs *costs);
 

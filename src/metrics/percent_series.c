@@ -109,7 +109,7 @@ static frag_pair frag_share_pct(const struct frag_sums *m, int half)
 }
 
 /*
- * The same formulas, both at a time, where all is below 2^52: sums of two are exact then in
+ * The same formulas, both at once, where all is below 2^52: sums of two are exact then in
  * doubles too. *seen gathers the bits that were set in any of it. Of utilization the sign is turned
  * twice, so that both go through the same subtraction.
  */
@@ -229,7 +229,7 @@ static inline bool add_half(struct frag_series *s, int half, const double *weigh
 }
 
 /*
- * Counts the steps of the series that wait, two series at a time. weight: how long the one before
+ * Counts the steps of the series that wait, two series at once. weight: how long the one before
  * each lasted; NULL: nobody knows.
  */
 void frag_percent_batch_x2(struct frag_series *s, const double *weight)

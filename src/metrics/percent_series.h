@@ -2,7 +2,7 @@
  * percent_series.h - the four percentages of every step, counted.
  *
  * Steps wait, as the bytes that their percentages are made of, until there are 64 of them, and are
- * then divided and counted together, two series at a time in one register. Each series still adds
+ * then divided and counted together, two series at once in one register. Each series still adds
  * its values in the order of the steps, so its sums are those of a plain loop.
  */
 #ifndef METRICS_PERCENT_SERIES_H
@@ -88,7 +88,7 @@ struct frag_series {
 	struct frag_histogram histograms[FRAG_SERIES];  /* the last member: mostly untouched */
 };
 
-/* NULL where memory is short; free() ends it. */
+/* NULL where the host is out of memory; free() ends it. */
 struct frag_series *frag_series_new(void);
 
 /* Counts those that wait; before anything below is asked. */
@@ -109,7 +109,7 @@ static inline struct frag_sums *frag_series_add(struct frag_series *s, const dou
 /* Of series i over `steps` steps, at least one. */
 struct frag_distribution frag_series_describe(const struct frag_series *s, int i, uint64_t steps);
 
-/* Counts a full batch two values at a time, as every processor can: the reference for the other. */
+/* Counts a full batch two values at once, as every processor can: the reference for the other. */
 void frag_percent_batch_x2(struct frag_series *s, const double *weight);
 
 #endif

@@ -37,7 +37,7 @@ static void own_holders(struct frag_tag_usage *holders, uint32_t count, bool *go
 	}
 }
 
-/* Goes on where memory is short: no pointer of the source's may stay in the copy. */
+/* Goes on where the host is out of memory: no pointer of the source's may stay in the copy. */
 bool frag_oom_copy(struct frag_oom *to, const struct frag_oom *from)
 {
 	bool good = true;

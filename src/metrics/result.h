@@ -6,7 +6,7 @@
 
 /*
  * The copy owns all that it points to, as its source does, and is released with
- * the result that it is in. False: memory is short; it is to be released even so.
+ * the result that it is in. False: out of memory; it is to be released even so.
  */
 bool frag_oom_copy(struct frag_oom *to, const struct frag_oom *from);
 bool frag_mark_copy(struct frag_mark *to, const struct frag_mark *from);

@@ -98,7 +98,7 @@ static int sum_live(struct frag_space *s, struct frag_error *err)
 
 /*
  * The most over each stretch: levels of stretches of twice the length, of which two that overlap
- * make any. Only two levels are there at a time: items wait, by length, for theirs.
+ * make any. Only two levels are there at once: items wait, by length, for theirs.
  */
 static int sum_contention(struct frag_space *s, struct frag_error *err)
 {

@@ -46,7 +46,7 @@ int frag_space_part(struct frag_space *part, const struct frag_space *of, const 
 		    uint32_t count, struct frag_error *err);
 
 /*
- * Ranges of bytes that live at a time, by offset, and the gaps between them.
+ * Ranges of bytes that live at once, by offset, and the gaps between them.
  *
  * A binary tree that is balanced by chance: each range has a fixed random weight, and none is
  * above a heavier one. Each knows the gap in front of it, and the largest one below it, so the

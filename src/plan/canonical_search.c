@@ -26,8 +26,8 @@ struct piece {
 	uint32_t from, to;              /* sections */
 	uint32_t count, leaves;
 	uint32_t *item;                 /* by rank */
-	uint64_t *key;                  /* the least minimum that may be placed next */
-	uint64_t *end;                  /* the least end of any item, barred or not */
+	uint64_t *key;                  /* the minimum minimum that may be placed next */
+	uint64_t *end;                  /* the minimum end of any item, barred or not */
 };
 
 /* An item on the way down, and what its removal restores. */
@@ -58,7 +58,7 @@ struct search {
 	uint64_t *waiting;              /* by section: bytes of waiting items */
 	uint32_t leaves;                /* of the tree over sections */
 	uint32_t *list_at, *list;       /* by node of it: the items whose life it is a part of */
-	uint64_t *lowest;               /* by node: the least minimum of its list */
+	uint64_t *lowest;               /* by node: the minimum minimum of its list */
 	uint64_t *spare;                /* by node: the least room for empty bytes of its sections */
 	uint64_t *lack;                 /* by node: the same of sections whose minima are above that */
 	uint64_t *stale, *changed;      /* by node, bits: the list or a child is to be looked at */
@@ -469,7 +469,7 @@ static enum frag_canonical_result split_piece(struct search *w, struct piece *p,
 	return result;
 }
 
-/* The first item of the least minimum. */
+/* The first item of the minimum minimum. */
 static uint32_t next_item(const struct piece *p)
 {
 	uint32_t node = 1;

@@ -124,7 +124,7 @@ int frag_plan_place(struct frag_plan *plan, const struct frag_plan_effort *effor
 int frag_plan_bound(struct frag_plan *plan, struct frag_error *err);
 
 /*
- * Sweeps over the steps: do two buffers that live at a time share a byte? Where they do, *one and
+ * Sweeps over the steps: do two buffers that live at once share a byte? Where they do, *one and
  * *other are such, else both are the count. Sets heights. -FRAG_ENOMEM
  */
 int frag_plan_sweep(struct frag_plan *plan, uint32_t *one, uint32_t *other,
@@ -148,7 +148,7 @@ double frag_plan_gap_pct(uint64_t bound, uint64_t height);
 /* Is it a mark of such a name, in which * is any characters and ? one? NULL: no name is. */
 bool frag_plan_is_mark(const struct frag_event *ev, const char *name);
 
-/* The space of a device's pool, which may be a new one. UINT32_MAX: memory is short. */
+/* The space of a device's pool, which may be a new one. UINT32_MAX: out of memory. */
 uint32_t frag_plan_space_of(struct frag_plan *plan, const struct frag_tape *tape, uint32_t device,
 			    uint32_t pool);
 

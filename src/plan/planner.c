@@ -175,7 +175,7 @@ int frag_height_search(struct frag_height_search *h, struct frag_error *err)
 #define PEAK_PCT 85                     /* that is, where so much of the bound lives */
 
 struct key {
-	uint64_t of[3];                 /* the least first */
+	uint64_t of[3];                 /* the minimum first */
 	uint32_t item;
 };
 

@@ -1,4 +1,4 @@
-/* verify_placement.c - the check of a placement: no two buffers that live at a time share a byte. */
+/* verify_placement.c - the check of a placement: no two buffers that live at once share a byte. */
 #include <stdlib.h>
 
 #include "plan/plan.h"

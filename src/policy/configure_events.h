@@ -18,7 +18,7 @@ struct frag_configured {
 	uint32_t count;
 };
 
-/* As each of the choices has it before the first event. False: no memory. */
+/* As each of the choices has it before the first event. False: out of memory. */
 bool frag_configured_init(struct frag_configured *c, const struct frag_choice *choices,
 			  uint32_t count);
 void frag_configured_fini(struct frag_configured *c);

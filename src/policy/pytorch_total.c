@@ -19,7 +19,7 @@ static uint64_t pytorch_total_floor_of(double fraction, uint64_t whole)
 
 /*
  * The least total for which the figure is so large is found by halves, and asked for; mostly
- * what was asked before has decided it.
+ * what was requested before has decided it.
  */
 static bool reaches(const struct frag_policy *p, figure_fn *figure, uint64_t page, uint64_t bytes)
 {

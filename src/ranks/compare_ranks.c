@@ -143,7 +143,7 @@ static int compare_ranks_by_owner(const void *one, const void *other)
 	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
 }
 
-/* What the compared rows have of one owner, the least first; what is none is not among them. */
+/* What the compared rows have of one owner, the minimum first; what is none is not among them. */
 static uint64_t median_among(const struct frag_rank_share *shares, uint32_t count, uint32_t rows)
 {
 	const uint32_t none = rows - count, at = (rows - 1) / 2, next = rows / 2;

@@ -58,7 +58,7 @@ static uint32_t tag_numbers_add(struct frag_owners *owners, const struct frag_ow
 
 /*
  * Its number, from any thread. The tag is theirs from here on, also where this fails; NULL: of
- * blocks of this size without one. FRAG_NO_OWNER: memory is short.
+ * blocks of this size without one. FRAG_NO_OWNER: out of memory.
  */
 static uint32_t frag_owners_number(struct frag_owners *owners, char *tag, uint64_t size)
 {
@@ -89,7 +89,7 @@ struct sums {
 	struct sum *list;
 	struct frag_map at;
 	uint32_t count, capacity;
-	bool failed;            /* memory is short */
+	bool failed;            /* out of memory */
 };
 
 static int rank_run_play(const struct frag_rank_work *w, struct frag_sim *sim,
@@ -202,7 +202,7 @@ static int rank_run_by_owner(const void *one, const void *other)
 	return a->owner < b->owner ? -1 : a->owner > b->owner;
 }
 
-/* What is kept of the sums. False: memory is short. */
+/* What is kept of the sums. False: out of memory. */
 static bool rank_run_keep(struct frag_ranked *row, struct sums *s,
 			  const struct frag_symbols *symbols, struct frag_owners *owners)
 {

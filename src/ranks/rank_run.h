@@ -34,7 +34,7 @@ struct frag_owners {
 
 #define FRAG_NO_OWNER UINT32_MAX
 
-/* False: memory is short, and there is nothing to release. */
+/* False: out of memory, and there is nothing to release. */
 bool frag_owners_init(struct frag_owners *owners);
 void frag_owners_fini(struct frag_owners *owners);
 
@@ -62,7 +62,7 @@ struct frag_rank_differences {
 /* A figure of a row, by which ranks are compared. */
 enum frag_rank_figure {
 	FRAG_RANK_RESERVED,     /* at the peak */
-	FRAG_RANK_REQUESTED,    /* the most at a time */
+	FRAG_RANK_REQUESTED,    /* the most at once */
 	FRAG_RANK_LOST,         /* at the peak of reserved */
 	FRAG_RANK_FIGURES
 };

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The stack of this call from its caller on, which has that return address; 0: no memory. */
+/* The stack of this call from its caller on, which has that return address; 0: out of memory. */
 uint64_t frag_stack_here(uint64_t caller);
 
 /* Its functions, the innermost first, with " < " between them. */

@@ -16,7 +16,7 @@ struct frag_int_map {
 /* 0: it has none. */
 uint64_t frag_numbers_get(const struct frag_int_map *t, uint64_t key);
 
-/* value is not 0. False where there is no memory. */
+/* value is not 0. False where there is out of memory. */
 bool frag_numbers_put(struct frag_int_map *t, uint64_t key, uint64_t value);
 
 void frag_numbers_del(struct frag_int_map *t, uint64_t key);

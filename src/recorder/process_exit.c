@@ -3,7 +3,7 @@
  *
  * exit() comes through the destructor. The C library's functions do not call each other by their
  * names, so each way is wrapped. A child of fork or vfork comes here, too: so what is behind each
- * is known beforehand, no lock is taken for it, and no memory.
+ * is known beforehand, no lock is taken for it, and out of memory.
  */
 #include <dlfcn.h>
 #include <errno.h>

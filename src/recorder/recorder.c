@@ -29,7 +29,7 @@ enum { UNKNOWN, ON, OFF };
 /* Of `begun`; while a process begins, its number below 0. */
 enum { NOT_BEGUN, WITH_THREAD, WITHOUT_THREAD };
 
-static _Atomic int wanted;              /* UNKNOWN until the environment was asked */
+static _Atomic int wanted;              /* UNKNOWN until the environment was requested */
 static _Atomic int begun;
 static _Atomic pid_t owner;             /* the process whose notes these are */
 static bool stacks;

@@ -38,7 +38,7 @@
 /* Descriptors from here on are seldom used by a program, or closed one by one. */
 #define HIGH_DESCRIPTOR 4000
 
-static char name[PATH_ROOM - 32];       /* that was asked for */
+static char name[PATH_ROOM - 32];       /* that was requested for */
 static char path[PATH_ROOM];
 static struct stat old;                 /* the file that had the name before; st_ino 0: none */
 static int fd = -1;
@@ -250,7 +250,7 @@ static bool publish(const char *from)
 	return false;
 }
 
-/* A file beside the one that was asked for, whose name it has only when its header is whole. */
+/* A file beside the one that was requested for, whose name it has only when its header is whole. */
 static bool create(void)
 {
 	snprintf(path, sizeof(path), "%s.%d.part", name, (int)getpid());

@@ -1,7 +1,7 @@
 /*
  * recording.h - the file of a process: a header, which may be written again, and lines.
  *
- * The first process that records has the name that was asked for; any other, also one that a
+ * The first process that records has the name that was requested for; any other, also one that a
  * process became by exec, has the number of the process behind it. Where the name ends in .zst,
  * each batch is a zstd frame of its own, so all that was written can be read, whenever the
  * program ends. libzstd is loaded when it is first needed; without it the lines stay as they

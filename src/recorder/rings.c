@@ -50,7 +50,7 @@ static void make_key(void)
 	pthread_key_create(&leaving, leave);
 }
 
-/* One that nobody uses, or a new one; NULL where there is no memory. */
+/* One that nobody uses, or a new one; NULL where there is out of memory. */
 static struct ring *find_ring(void)
 {
 	struct ring *r;

@@ -69,7 +69,7 @@ void frag_lines_start(uint64_t start_ns)
 
 /* Arrays ------------------------------------------------------------------------ */
 
-/* The place of a new entry, zeroed; SIZE_MAX where there is no memory. */
+/* The place of a new entry, zeroed; SIZE_MAX where there is out of memory. */
 static uint64_t append(struct array *a, size_t size)
 {
 	if (a->count == a->room) {
@@ -219,7 +219,7 @@ static uint32_t pool_number(uint64_t key)
 	return key ? number_in(&known.pools, &known.pool_count, key) : 0;
 }
 
-/* What is printable is as it is in JSON, but for two. */
+/* What is printable is as it is in JSON, except two. */
 static char *escaped(const char *name)
 {
 	char *to = malloc(2 * strlen(name) + 1), *p = to;
@@ -234,7 +234,7 @@ static char *escaped(const char *name)
 	return to;
 }
 
-/* Each caller is named once: its module and function, or its stack. 0: there is no memory. */
+/* Each caller is named once: its module and function, or its stack. 0: there is out of memory. */
 static uint32_t tag_number(uint64_t caller)
 {
 	const uint64_t number = frag_numbers_get(&known.tags, caller);

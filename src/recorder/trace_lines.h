@@ -3,7 +3,7 @@
  *
  * Here is kept what lives, so that the trace is valid whatever was seen of the program: ids count
  * up, a free of what was never seen is left out, and an address that comes again was freed where
- * nobody saw it. One thread at a time calls these.
+ * nobody saw it. One thread at once calls these.
  */
 #ifndef RECORDER_TRACE_LINES_H
 #define RECORDER_TRACE_LINES_H

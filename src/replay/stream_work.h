@@ -15,7 +15,7 @@
 
 struct frag_work;
 
-/* sim and gpus are borrowed. NULL where memory is short. */
+/* sim and gpus are borrowed. NULL where the host is out of memory. */
 struct frag_work *frag_work_new(struct frag_sim *sim, struct frag_gpu *const *gpus,
 				uint32_t gpu_count, bool verify);
 /* Before the policy sees the event: it may give back at once what is freed.

@@ -61,7 +61,7 @@ static bool names_optimizer(const struct frag_text *name)
 	return false;
 }
 
-/* The next mark of the trace. False: memory is short; release it also then. */
+/* The next mark of the trace. False: out of memory; release it also then. */
 static bool frag_optimizer_note(struct frag_optimizer_steps *s, const struct frag_event *mark)
 {
 	if (s->count && s->of[s->count - 1].to == UINT64_MAX)
@@ -143,7 +143,7 @@ static bool find_iteration(const struct frag_map *sizes, const struct frag_grown
 /*
  * Optimizer state by how it grows: once, and by the sizes of the weights. *of_optimizer* are, of
  * the iteration with most such bytes, the blocks that have the size of a weight, where these come
- * to half of the weights at least. False: memory is short.
+ * to half of the weights at least. False: out of memory.
  */
 static bool frag_optimizer_find(struct frag_grown *blocks, uint32_t count)
 {
@@ -187,7 +187,7 @@ struct survey {
 	struct frag_optimizer_steps optimizer;
 	struct frag_makers makers;
 	uint64_t steps;         /* of the trace */
-	bool failed;            /* memory is short */
+	bool failed;            /* out of memory */
 };
 
 static bool note_slots(struct survey *s)

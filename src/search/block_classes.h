@@ -4,7 +4,7 @@
  *
  * In a recording with stacks these decide (block_makers.h). Otherwise marks and lives do:
  *
- * Where marks repeat, but for digits in their names, each with the name of the first of those
+ * Where marks repeat, except digits in their names, each with the name of the first of those
  * begins an iteration. A block is a *weight*, or another one that lives long, where it is born
  * before the first iteration and outlives the beginning of the second, or is never freed. It is
  * *long-lived* where it is born later and outlives two beginnings, or one and is never freed; and

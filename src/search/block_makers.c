@@ -29,7 +29,7 @@ static struct frag_size_counts *makers_find_row(const struct frag_makers *m, uin
 	return row == FRAG_MAP_NONE ? NULL : &m->rows[row];
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static struct frag_size_counts *makers_row(struct frag_makers *m, uint64_t bytes)
 {
 	if (makers_find_row(m, bytes))
@@ -41,7 +41,7 @@ static struct frag_size_counts *makers_row(struct frag_makers *m, uint64_t bytes
 	return &m->rows[m->row_count++];
 }
 
-/* The blocks of the last phase that are still there, by size, as it ends. False: no memory. */
+/* The blocks of the last phase that are still there, by size, as it ends. False: out of memory. */
 static bool makers_count_survivors(struct frag_makers *m)
 {
 	const enum frag_maker part = m->phases[m->phase_count - 1].part;

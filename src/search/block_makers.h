@@ -66,7 +66,7 @@ void frag_makers_fini(struct frag_makers *m);
 #define FRAG_MAKER_BEFORE (FRAG_MAKER_PROGRAM + 1)
 bool frag_makers_note(struct frag_makers *m, const struct frag_event *ev, uint8_t *maker);
 
-/* After the last event. False: no memory */
+/* After the last event. False: out of memory */
 bool frag_makers_end(struct frag_makers *m);
 
 /* After that. The blocks from before the recording are asked in the order of addresses. */

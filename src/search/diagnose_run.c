@@ -18,7 +18,7 @@
 #define EVENTS_OF_MOVES 256
 /* Above the smallest device it is looked so far whether larger ones survive too. */
 #define FAR 1.05
-/* Where less than this part of what is requested is lost, no other setting is looked for. */
+/* Where less than this part of what is requested is lost, no other setting is searched for. */
 #define WORTH_IT 0.05
 #define TIGHT 1.05              /* of what is live; a device with less than that is tight */
 

@@ -20,8 +20,8 @@ struct frag_setting_fix {
 struct frag_diagnosis {
 	/* the peaks of the whole trace where nothing limits the device; 0: not known */
 	uint64_t requested, allocated;
-	/* where memory ran out: the least larger device on which this run survives; 0: none was
-	 * found, and those below `failing` do not. And the least from which it survives on all
+	/* where memory ran out: the minimum larger device on which this run survives; 0: none was
+	 * found, and those below `failing` do not. And the minimum from which it survives on all
 	 * that were examined, up to 5 % above the smallest; a larger one can fail again */
 	uint64_t smallest, safe, failing;
 	bool limit_stays;               /* where memory ran out: no later event may change a
@@ -42,7 +42,7 @@ int frag_answer_peaks(struct frag_diagnosis *answers, const struct frag_trials *
 		      const struct frag_sim *sim, const struct frag_result *runs, uint32_t count,
 		      struct frag_error *err);
 
-/* What is looked for that takes searches. */
+/* What is searched for that takes searches. */
 enum frag_wanted {
 	FRAG_WANTED_DEVICE = 1,         /* the smallest larger device, where memory ran out */
 	FRAG_WANTED_REMEDY = 2,         /* another setting */
@@ -75,7 +75,7 @@ bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *answer,
 bool frag_diagnosis_is_nearly_full(const struct frag_diagnosis *answer,
 				   const struct frag_result *run);
 
-/* One that is zeroed is fine, and before the first call it has to be. */
+/* One that is zeroed is fine, and before the first call it must be. */
 void frag_answer_fini(struct frag_diagnosis *answer);
 
 #endif

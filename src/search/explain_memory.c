@@ -165,7 +165,7 @@ static bool add_held(struct account *a, struct frag_map *map)
 			return false;
 		held->bytes += b->bytes;
 		held->blocks++;
-		note_class(held, &a->lifetimes->of[k], b->bytes);
+		note_class(held, &a->lifetimes->of[k], b->requested);
 		held->oldest = b->birth < held->oldest ? b->birth : held->oldest;
 	}
 	return true;
@@ -214,7 +214,7 @@ static void put_plain(char *to, const char *from, size_t length)
 		to[i] = from[i] == ';' ? ':' : (unsigned char)from[i] < ' ' ? ' ' : from[i];
 }
 
-/* One frame in front of those that it called; false: memory is short. */
+/* One frame in front of those that it called; false: out of memory. */
 static bool put_before(char **line, const struct frag_text *frame)
 {
 	const size_t rest = *line ? strlen(*line) + 1 : 0;

@@ -138,7 +138,7 @@ static bool ends_with_it(const struct frag_explanation *x, const struct frag_exp
 /*
  * Fills in whether the blocks of the whole trace fit at their peak; and where a request has
  * failed, the others that survive on the same device, each simulated. Where the trace ends with
- * the failure nothing tells either: then neither is looked for.
+ * the failure nothing tells either: then neither is searched for.
  */
 static int frag_find_alternatives(const struct frag_explanation *x, struct frag_explained *m,
 				  bool at_end, struct frag_error *err)
@@ -267,7 +267,7 @@ static void fill_figures(struct frag_explained *m, const struct frag_device_figu
 	fill_largest(m, d, now, left_of(d, now, oom));
 }
 
-/* Of what was asked of the device last, as that counts it. */
+/* Of what was requested of the device last, as that counts it. */
 static uint64_t missing_of(const struct frag_sim *sim, uint32_t device,
 			   const struct frag_oom *oom, uint64_t left)
 {

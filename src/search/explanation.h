@@ -58,7 +58,7 @@ struct frag_pinned_segment {
 struct frag_held_memory {
 	char *tag;              /* as JSON; NULL: none */
 	uint64_t bytes, blocks, oldest;
-	uint64_t of_class[FRAG_LIFE_CLASSES];   /* bytes */
+	uint64_t of_class[FRAG_LIFE_CLASSES];   /* requested bytes */
 	uint8_t evidence[FRAG_LIFE_CLASSES];    /* of each class the weakest */
 	uint32_t number;        /* of the tag */
 };
@@ -91,7 +91,7 @@ struct frag_explained {
 	enum frag_failure failure;
 	char *id, *tag;         /* of the request that failed, as JSON; NULL: none */
 	uint64_t size, need;    /* as requested, and of a block that serves it */
-	uint64_t demand;        /* what was asked of the device last */
+	uint64_t demand;        /* what was requested of the device last */
 	uint64_t missing;       /* of that */
 	uint64_t largest_sought;        /* free block where it was looked for */
 	uint64_t live, free, releasable, non_releasable;
@@ -140,7 +140,7 @@ struct frag_explanation {
 	bool folded;                    /* holders by stack too */
 	uint32_t threads;               /* 0: one a processor */
 	bool (*stop)(void *ctx);        /* optional, as the next */
-	/* so many "events", "candidates" for a move, or "settings"; from any thread, one at a time */
+	/* so many "events", "candidates" for a move, or "settings"; from any thread, one at once */
 	void (*progress)(void *ctx, const char *what, uint32_t done, uint32_t count);
 	void *ctx;
 	/* what came of it */

@@ -281,7 +281,7 @@ static bool count_alloc(struct tags *tags, const struct frag_event *ev,
 	return true;
 }
 
-/* The tags of those allocs, from the tape. False: memory is short. */
+/* The tags of those allocs, from the tape. False: out of memory. */
 static bool count_tags(const struct frag_extrapolation *x, const bool *any, struct tags *tags)
 {
 	const struct frag_recordings *r = x->recordings;

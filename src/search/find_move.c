@@ -1,5 +1,5 @@
 /*
- * find_move.c - a request that found no memory, in copies of its run.
+ * find_move.c - a request that found out of memory, in copies of its run.
  *
  * A run cannot go back. So a copy is kept every so many events, and where a request has failed
  * in between, that copy plays up to it.

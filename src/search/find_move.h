@@ -1,5 +1,5 @@
 /*
- * find_move.h - a request that found no memory, in copies of its run: what it lacked, and the
+ * find_move.h - a request that found out of memory, in copies of its run: what it lacked, and the
  * cheapest move after which it is served.
  */
 #ifndef SEARCH_FIND_MOVE_H
@@ -49,7 +49,7 @@ struct frag_next {
 };
 struct frag_next frag_halting_next(struct frag_run_until_oom *run);
 
-/* Feeds one event; *failed: the device had no memory for it. */
+/* Feeds one event; *failed: the device had out of memory for it. */
 int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool *failed,
 		  struct frag_error *err);
 

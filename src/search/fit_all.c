@@ -38,7 +38,7 @@ static struct frag_fit_case fit_all_subject_of(const struct frag_fits *f, uint32
 	return subject;
 }
 
-/* As often as there are devices, but for the host's memory. */
+/* As often as there are devices, except the host's memory. */
 static int fit_all_add(struct frag_fits *f, uint32_t source, uint32_t choice,
 		       struct frag_error *err)
 {

@@ -133,7 +133,7 @@ static int frag_checkpoints_play(struct frag_checkpoints *c, struct frag_run_cur
 /* Events of a run between two calls of stop. */
 #define STRIDE 256
 
-/* The devices of the tape, without limits but for the one that is looked at. */
+/* The devices of the tape, without limits except the one that is looked at. */
 static int fit_intervals_set_devices(const struct frag_fit_case *s, uint64_t total, uint64_t other,
 				     struct frag_devices *devices, struct frag_error *err)
 {

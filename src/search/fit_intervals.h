@@ -2,7 +2,7 @@
  * fit_intervals.h - on which capacities a run survives.
  *
  * A larger device can fail where a smaller one survives, so nothing is concluded from one
- * capacity for another, but for those on which the run would have been the same, event for
+ * capacity for another, except those on which the run would have been the same, event for
  * event: struct frag_result says which. What is known is a list of such intervals, which grows
  * as it is asked.
  */
@@ -55,7 +55,7 @@ void frag_checkpoints_forget(struct frag_checkpoints *c);
 struct frag_fit_case {
 	const struct frag_tape *tape;           /* borrowed, as is all here */
 	const struct frag_choice *choice;
-	/* of all devices; but for the one that is looked at they have no limit */
+	/* of all devices; except the one that is looked at they have no limit */
 	const struct frag_device_figures *devices;
 	uint32_t device;                /* ordinal */
 	const struct frag_driver_model *model;  /* of what calls take; NULL: none */

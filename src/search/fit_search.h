@@ -17,9 +17,9 @@ struct frag_fit {
 	uint64_t floor;                 /* below it nothing survives: what is requested at once */
 	uint64_t smallest;              /* the least that survives */
 	uint64_t at_most;		/* interrupted before there is one: an upper bound of it */
-	uint64_t safe;                  /* the least from which all that were examined survive */
+	uint64_t safe;                  /* the minimum from which all that were examined survive */
 	uint64_t examined_to;           /* all below were; UINT64_MAX: all there are */
-	uint64_t no_refusal;            /* the least from which nothing was refused */
+	uint64_t no_refusal;            /* the minimum from which nothing was refused */
 	struct frag_failing_range *holes;     /* above smallest */
 	uint32_t hole_count, hole_capacity;
 	struct frag_attempt at_smallest, at_safe;       /* where there are those */

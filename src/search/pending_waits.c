@@ -39,7 +39,7 @@ static bool grow_numbers(uint32_t **array, uint32_t *count, uint32_t *capacity, 
 	return true;
 }
 
-/* False: memory is short. */
+/* False: out of memory. */
 static bool list_pending(struct survey *s)
 {
 	s->blocks = calloc((size_t)s->scene->block_count + 1, sizeof(*s->blocks));

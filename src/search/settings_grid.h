@@ -23,7 +23,7 @@ extern const char *const frag_remedies[FRAG_REMEDIES];
 
 /*
  * The grid of that name: `default` has all sensible combinations, `short` those nine that came
- * out best on recorded traces. False: memory is short.
+ * out best on recorded traces. False: out of memory.
  */
 bool frag_grid_init(struct frag_grid *grid, const char *name);
 /* One line more, copied; false also where it is longer than a grid takes. */

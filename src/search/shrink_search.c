@@ -31,7 +31,7 @@ void frag_reduce_fini(struct frag_reduce *r)
 	free(r->left);
 }
 
-/* The group of the event, made where it is new. UINT32_MAX: memory is short. */
+/* The group of the event, made where it is new. UINT32_MAX: out of memory. */
 static uint32_t group_for(struct frag_reduce *r, const struct frag_record *rec,
 			  const struct frag_event *ev)
 {
@@ -124,7 +124,7 @@ static int by_end(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* Those that are over first come first; *over: how many there are. False: memory is short. */
+/* Those that are over first come first; *over: how many there are. False: out of memory. */
 static bool put_in_order(struct frag_reduce *r, uint32_t *over)
 {
 	struct place *place = malloc(((size_t)r->left_count + 1) * sizeof(*place));

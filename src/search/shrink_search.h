@@ -61,7 +61,7 @@ struct frag_reduce {
 void frag_reduce_init(struct frag_reduce *r);
 void frag_reduce_fini(struct frag_reduce *r);
 
-/* One event of the trace, in order. False: memory is short. */
+/* One event of the trace, in order. False: out of memory. */
 bool frag_reduce_add(struct frag_reduce *r, const struct frag_record *rec,
 		     const struct frag_event *ev);
 

@@ -28,7 +28,7 @@ struct frag_spans {
 void frag_spans_init(struct frag_spans *s, uint64_t seed);
 void frag_spans_fini(struct frag_spans *s);
 
-/* A span that overlaps none that is there. FRAG_NO_SPAN where memory is short. */
+/* A span that overlaps none that is there. FRAG_NO_SPAN where the host is out of memory. */
 uint32_t frag_spans_add(struct frag_spans *s, uint64_t start, uint64_t end, uint32_t what);
 /* The first that ends after addr: it holds addr, or is above it. */
 uint32_t frag_spans_from(const struct frag_spans *s, uint64_t addr);
@@ -38,7 +38,7 @@ void frag_spans_remove(struct frag_spans *s, uint32_t span);
 
 /*
  * Takes [start, end) away from all spans; what is left of them stays. *taken,
- * bytes that were there. False where memory is short.
+ * bytes that were there. False where the host is out of memory.
  */
 bool frag_spans_cut(struct frag_spans *s, uint64_t start, uint64_t end, uint64_t *taken);
 

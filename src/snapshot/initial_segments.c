@@ -14,7 +14,7 @@
 #include "snapshot/snapshot.h"
 #include "trace/reader.h"
 
-#define RANGES_MAX 512          /* each event is looked for among them */
+#define RANGES_MAX 512          /* each event is searched for among them */
 #define RANGE_BYTES_MAX (UINT64_C(1) << 50)
 #define SMALL_REQUEST (UINT64_C(1) << 20)
 #define NOWHERE UINT32_MAX

@@ -188,7 +188,7 @@ bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes);
 int frag_snapshot_rewind(struct frag_snapshot *s);
 /* The pool of the last state's segment at this address; 0 where there is none. */
 uint32_t frag_snapshot_end_pool(const struct frag_snap_device *d, uint64_t addr);
-/* What the trace calls the pool. Its text is NULL where it is 0, or memory is short. */
+/* What the trace calls the pool. Its text is NULL where it is 0, or out of memory. */
 struct frag_handle frag_snapshot_pool_handle(struct frag_snapshot *s, uint32_t pool);
 /* Segments of the first state with their blocks, as the engine can begin with them. */
 int frag_snapshot_begin(struct frag_snapshot *s);
@@ -205,7 +205,7 @@ struct frag_plan_line {
 
 /*
  * Interleaves the lines by time, the remarks' first and then one for each device, behind the
- * blocks that were there before; of equals the first. False: memory is short.
+ * blocks that were there before; of equals the first. False: out of memory.
  */
 bool frag_snapshot_merge(struct frag_snapshot *s, struct frag_plan_line *lines);
 
@@ -219,7 +219,7 @@ enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32
 
 /* Which part of the program a list of frames belongs to; after frag_snapshot_tag() of it. */
 enum frag_maker frag_snapshot_maker(struct frag_snapshot *s, uint32_t frames);
-/* The whole stack's number in the table; 0: none, or too much of it; UINT32_MAX: no memory. */
+/* The whole stack's number in the table; 0: none, or too much of it; UINT32_MAX: out of memory. */
 uint32_t frag_snapshot_stack(struct frag_snapshot *s, uint32_t frames);
 
 /* The settings string that it was recorded under; false where there is none. */

@@ -2,7 +2,7 @@
  * snapshot_host.c - what a snapshot says of pinned host memory, without a simulation.
  *
  * The file has the blocks at the end and the log that led there, which is read
- * backwards. A block that was allocated and not freed has to be there at the end:
+ * backwards. A block that was allocated and not freed must be there at the end:
  * where it is not, the end is corrected.
  */
 #include "base/hash.h"

@@ -107,7 +107,7 @@ static int find_pool(struct frag_snapshot *s, const struct frag_value *pair, uin
 			return 0;
 		}
 	}
-	if (s->pool_count >= 65536)     /* each is looked for among all */
+	if (s->pool_count >= 65536)     /* each is searched for among all */
 		return frag_fail(s->err, FRAG_ETRACE, "%s: more than 65536 memory pools",
 				 s->whole.path);
 	if (!frag_grow(&s->pools, &s->pool_capacity, (uint64_t)s->pool_count + 1,

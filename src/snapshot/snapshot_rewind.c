@@ -67,7 +67,7 @@ static enum frag_role plain_role(uint8_t action)
 	return FRAG_ROLE_NONE;
 }
 
-/* A free that was never completed has ended, but for what the last state has as pending. */
+/* A free that was never completed has ended, except what the last state has as pending. */
 static void end_deferred(struct frag_snap_device *d, struct frag_map *open)
 {
 	for (uint32_t i = 0; i < d->first_live_count; i++)

@@ -2,7 +2,7 @@
  * run_shard.h - the runs of a shard, on all processors.
  *
  * Those of the longest trace come first, trace by trace: while the last runs of one are
- * simulated, the next one is read. So two traces are in memory at a time, beside those that the
+ * simulated, the next one is read. So two traces are in memory at once, beside those that the
  * caller had read already; each is released with its last run.
  */
 #ifndef SWEEP_RUN_SHARD_H
@@ -45,7 +45,7 @@ struct frag_batch_options {
 	const bool *wanted;                     /* one a run */
 	struct frag_shard_file *out;
 	uint32_t threads;                       /* 0: one a processor */
-	/* optional: from any thread, one at a time */
+	/* optional: from any thread, one at once */
 	void (*done)(void *ctx, uint32_t done, uint32_t count);
 	void *ctx;
 };

@@ -27,7 +27,7 @@ char *frag_sweep_path(const char *folder, const char *name)
 	return path;
 }
 
-/* By errno: what cannot be read, or what there is no memory for. */
+/* By errno: what cannot be read, or what there is out of memory for. */
 static int fail_read(const char *path, struct frag_error *err)
 {
 	if (errno == ENOMEM)
@@ -85,7 +85,7 @@ static int read_lines(struct frag_collection *c, FILE *f, struct frag_error *err
 		number++;
 		at.at += (uint64_t)n;
 	}
-	/* there is no memory for a line where it is neither */
+	/* there is out of memory for a line where it is neither */
 	if (!rc && n < 0 && !feof(f))
 		rc = fail_read(c->file[at.file], err);
 	free(text);

@@ -35,7 +35,7 @@ struct frag_collection {
 #define FRAG_SHARD_BEGIN "shard-"
 #define FRAG_SHARD_END ".ndjson"
 
-/* Folder, slash and name; the caller's. NULL: no memory */
+/* Folder, slash and name; the caller's. NULL: out of memory */
 char *frag_sweep_path(const char *folder, const char *name);
 
 /*
@@ -52,7 +52,7 @@ int frag_collection_write(const struct frag_collection *c, struct frag_outfile *
 
 /*
  * The missing ones as --array= of schedulers takes them: "5,13-15"; their numbers, or, with
- * tasks above 0, those of the shards that they belong to. The caller's; NULL: no memory
+ * tasks above 0, those of the shards that they belong to. The caller's; NULL: out of memory
  */
 char *frag_collection_missing(const struct frag_collection *c, uint32_t tasks);
 

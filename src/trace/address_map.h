@@ -42,7 +42,7 @@ struct frag_address_map {
 bool frag_address_map_init(struct frag_address_map *l, struct frag_buffered *buffered);
 void frag_address_map_fini(struct frag_address_map *l);
 
-/* Add rows like the one given, whose id they set. False where memory is short. */
+/* Add rows like the one given, whose id they set. False where the host is out of memory. */
 bool frag_address_map_alloc(struct frag_address_map *l, uint64_t address,
 			    const struct frag_row *row);
 bool frag_address_map_free(struct frag_address_map *l, uint64_t address,
@@ -51,7 +51,7 @@ bool frag_address_map_free(struct frag_address_map *l, uint64_t address,
 /* Bytes that were live before the log and that it does not mention. */
 bool frag_address_map_before(struct frag_address_map *l, uint32_t device, uint64_t bytes);
 
-/* Puts what comes before in its place, and notes what was found. False: memory is short. */
+/* Puts what comes before in its place, and notes what was found. False: out of memory. */
 bool frag_address_map_end(struct frag_address_map *l, uint8_t members, const struct frag_log *log);
 
 #endif

@@ -72,7 +72,7 @@ static void lose(struct frag_sink *s, const struct frag_record *rec, bool stream
 	s->lost[FRAG_LOSS_OTHERS] += !block && rec->op != FRAG_OP_MARK;
 }
 
-/* The block of the event's slot, a new one for an alloc. NULL: memory is short. */
+/* The block of the event's slot, a new one for an alloc. NULL: out of memory. */
 static struct block *csv_sinks_block_of(struct csv *c, const struct frag_event *ev)
 {
 	FRAG_ASSERT(ev->op == FRAG_OP_ALLOC || ev->slot < c->count);

@@ -1,5 +1,5 @@
 /*
- * event_buffer.h - events of a file in memory, compactly: for forms that have to be
+ * event_buffer.h - events of a file in memory, compactly: for forms that must be
  * seen whole before the first event is known.
  */
 #ifndef TRACE_EVENT_BUFFER_H
@@ -42,21 +42,21 @@ struct frag_buffered {
 	uint64_t bytes;         /* of the file */
 };
 
-/* NULL where memory is short. */
+/* NULL where the host is out of memory. */
 struct frag_buffered *frag_buffered_new(const char *path, const char *unit);
 void frag_buffered_del(struct frag_buffered *h);
 
-/* A new row, zeroed, at the end; NULL where memory is short. It may move at the next. */
+/* A new row, zeroed, at the end; NULL where the host is out of memory. It may move at the next. */
 struct frag_row *frag_buffered_add(struct frag_buffered *h);
 
-/* The same text has the same number. 0 where memory is short. */
+/* The same text has the same number. 0 where the host is out of memory. */
 uint32_t frag_buffered_text(struct frag_buffered *h, struct frag_text text);
 
 /* 0 where the rows, the texts and `more` bytes may be kept of the input. -FRAG_ETRACE */
 int frag_buffered_afford(const struct frag_buffered *h, const struct frag_input *in, uint64_t more,
 			 struct frag_error *err);
 
-/* Makes room for `more` rows before the first; they are zeroed. False: memory is short. */
+/* Makes room for `more` rows before the first; they are zeroed. False: out of memory. */
 bool frag_buffered_before(struct frag_buffered *h, uint32_t more);
 
 /*

@@ -409,7 +409,7 @@ static bool fsb_take_event(struct fsb *f, struct shape *shape, struct frag_recor
 
 /*
  * Events of id, and perhaps size, stream, time and tag, as long as they come and are
- * good: nearly all are such. Which of these one has takes no branches, but for the
+ * good: nearly all are such. Which of these one has takes no branches, except the
  * time: a trace has it everywhere, or nowhere. Where the columns are is kept in
  * registers. Returns how many there were.
  */

@@ -73,7 +73,7 @@ static bool take_device(struct frag_header *h, struct frag_fsb_cursor *c)
 	       && take_size(c, &d->other) && take_size(c, &d->granularity) && d->granularity != 0;
 }
 
-/* A JSON object; it is printed as it is, so it has to be one. */
+/* A JSON object; it is printed unchanged, so it must be one. */
 static bool good_meta(const char *meta, uint64_t length)
 {
 	struct frag_scan scan = { .end = meta + length };

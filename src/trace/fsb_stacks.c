@@ -382,7 +382,7 @@ static int fill_table(struct frag_fsb_stacks *s, const unsigned char *const colu
 }
 
 /*
- * Lengths first, so that no cell has to be checked for being there. Then texts,
+ * Lengths first, so that no cell must be checked for being there. Then texts,
  * frames, stacks, allocs: each refers only to what precedes it.
  */
 int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks *b,

@@ -85,7 +85,7 @@ int frag_fsb_stacks_read(struct frag_fsb_stacks *s, const struct frag_fsb_blocks
 
 /*
  * Notes an alloc for the block to come; stack 0: it has none. *bytes grows by what
- * is new in the table. False: memory is short.
+ * is new in the table. False: out of memory.
  */
 bool frag_fsb_stacks_note(struct frag_fsb_stacks *s, const struct frag_symbols *symbols,
 			  uint32_t stack, uint64_t *bytes);

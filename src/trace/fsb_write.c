@@ -302,7 +302,7 @@ static bool fsb_write_put_time(struct fsb *f, const struct frag_record *rec, uin
 	return true;
 }
 
-/* The record's shape, a new one where there is none; UINT32_MAX: memory is short. */
+/* The record's shape, a new one where there is none; UINT32_MAX: out of memory. */
 static uint32_t find_shape(struct fsb *f, const struct shape_key *key)
 {
 	uint64_t hash = frag_hash_text((const char *)key, sizeof(*key), f->shape_map.seed);

@@ -43,7 +43,7 @@ const char *frag_header_look(struct frag_scan *s, const char *p, uint32_t *membe
  */
 const char *frag_header_scan(struct frag_header *h, struct frag_scan *s, const char *p);
 
-/* One device with all defaults, where none was given. False: memory is short. */
+/* One device with all defaults, where none was given. False: out of memory. */
 bool frag_header_complete(struct frag_header *h);
 
 #endif

@@ -25,7 +25,7 @@ struct frag_handles {
 
 bool frag_handles_init(struct frag_handles *h, uint64_t seed);
 void frag_handles_fini(struct frag_handles *h);
-/* UINT32_MAX where memory is short. */
+/* UINT32_MAX where the host is out of memory. */
 uint32_t frag_handles_intern(struct frag_handles *h, const struct frag_handle *handle);
 /* UINT32_MAX where it was never interned. */
 uint32_t frag_handles_find(const struct frag_handles *h, const struct frag_handle *handle);
@@ -73,7 +73,7 @@ static inline struct frag_tag *frag_tag_at(const struct frag_tags *t, uint32_t t
 
 bool frag_tags_init(struct frag_tags *t, uint64_t seed);
 void frag_tags_fini(struct frag_tags *t);
-/* Counts one user more; 0 where memory is short. */
+/* Counts one user more; 0 where the host is out of memory. */
 uint32_t frag_tags_acquire(struct frag_tags *t, struct frag_text text);
 void frag_tags_release(struct frag_tags *t, uint32_t tag);
 /* Forgets the tags that nobody uses, where they are many. */

@@ -3,7 +3,7 @@
  *
  * Events are decoded out of a window of the input. Where the window ends inside
  * an event, the window moves on and that event is decoded again from its start,
- * so no token ever has to be continued.
+ * so no token ever must be continued.
  */
 #include "trace/reader.h"
 
@@ -532,7 +532,7 @@ static int native_next(void *state, struct frag_record *rec, const char **kind,
 	return flaw.kind ? -FRAG_ETRACE : 1;
 }
 
-/* Usual lines are taken as many at a time as there are in a row, others one by one. */
+/* Usual lines are taken as many at once as there are in a row, others one by one. */
 static int native_many(void *state, struct frag_record *recs, uint32_t max, uint32_t *count,
 		       const char **kind, struct frag_error *err)
 {

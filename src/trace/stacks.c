@@ -23,7 +23,7 @@ void frag_stacks_fini(struct frag_stack_table *s)
 	frag_chunks_fini(&s->stacks);
 }
 
-/* UINT32_MAX where memory is short. */
+/* UINT32_MAX where the host is out of memory. */
 static uint32_t text_number(struct frag_stack_table *s, struct frag_text text)
 {
 	const struct frag_handle handle = { .text = text.text, .number = text.length };

@@ -48,7 +48,7 @@ static inline struct frag_stack *frag_stacks_stack_at(const struct frag_stack_ta
 bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed);
 void frag_stacks_fini(struct frag_stack_table *s);
 
-/* Their numbers, new ones where they are not there yet; 0 where memory is short. */
+/* Their numbers, new ones where they are not there yet; 0 where the host is out of memory. */
 uint32_t frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *frame);
 uint32_t frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t below);
 
@@ -60,7 +60,7 @@ void frag_stacks_at(const struct frag_stack_table *s, uint64_t *at, struct frag_
  *
  * The rule is in fragsim-formats(5).
  */
-/* From what says the least about a program to what says the most. */
+/* From what says the minimum about a program to what says the most. */
 enum frag_origin {
 	FRAG_ORIGIN_NATIVE,     /* no line of a Python file */
 	FRAG_ORIGIN_TORCH,      /* in a folder of PyTorch */

@@ -120,7 +120,7 @@ int frag_ranks_begin(struct frag_ranks *r, struct frag_error *err)
 	return rc;
 }
 
-/* "2:name"; a number that has grown too large is "2#number". NULL: memory is short. */
+/* "2:name"; a number that has grown too large is "2#number". NULL: out of memory. */
 static char *word_id(uint32_t rank, const struct frag_handle *id, uint64_t *length)
 {
 	char *word = malloc((size_t)(id->text ? id->number : 0) + 2 * FRAG_NUMBER_ROOM), *p;

@@ -2,7 +2,7 @@
  * merge_traces.h - several traces as one, each with devices of its own.
  *
  * Ranks are the traces in their order: rank 0's devices come first. The next
- * event is that of the least time, of equal ones that of the lowest rank; one
+ * event is that of the minimum time, of equal ones that of the lowest rank; one
  * without a time follows the one before it in its trace.
  */
 #ifndef TRANSFORM_MERGE_TRACES_H

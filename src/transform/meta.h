@@ -8,8 +8,8 @@
 
 /*
  * {"MEMBER":{BODY}, and the members of `old`, which may have no text. Where it has such a member
- * already, all of it becomes "meta" in the new one, but for what decides how a trace is simulated,
- * which stays on top too. body: members as JSON. The caller's to free; NULL: memory is short.
+ * already, all of it becomes "meta" in the new one, except what decides how a trace is simulated,
+ * which stays on top too. body: members as JSON. The caller's to free; NULL: out of memory.
  */
 char *frag_meta_with(const char *member, const char *body, struct frag_text old);
 

@@ -10,7 +10,7 @@
 struct frag_item {
 	struct frag_record rec;
 	uint32_t block;         /* FRAG_NO_BLOCK_NUMBER: of none */
-	bool lasts;             /* an alloc of a block that lives long, where that was asked */
+	bool lasts;             /* an alloc of a block that lives long, where that was requested */
 };
 
 struct frag_held_piece;
@@ -26,7 +26,7 @@ struct frag_held_place {
 	size_t at;
 };
 
-/* A copy of it, some 60 bytes and its texts. False: memory is short. */
+/* A copy of it, some 60 bytes and its texts. False: out of memory. */
 bool frag_held_add(struct frag_record_buffer *h, const struct frag_item *item);
 /* The place behind the last one. */
 struct frag_held_place frag_held_end(const struct frag_record_buffer *h);
@@ -42,7 +42,7 @@ struct frag_owned_record {
 	struct frag_record rec;         /* its texts follow it */
 };
 
-/* NULL where memory is short; freed with free(). */
+/* NULL where the host is out of memory; freed with free(). */
 struct frag_owned_record *frag_record_copy(const struct frag_record *rec, uint64_t step);
 
 #endif

@@ -186,7 +186,7 @@ static bool is_pending(const struct frag_record *rec)
 
 /*
  * Slots, streams and pools are numbered by who comes first, so up to here equal numbers are
- * equal things. What a free waits for depends on the events before it, but for `pending`.
+ * equal things. What a free waits for depends on the events before it, except `pending`.
  */
 static bool same_event(const struct frag_recording *a, const struct frag_recording *b)
 {
@@ -307,7 +307,7 @@ static bool same_sizes(const struct frag_sizes *s, const uint64_t *at, uint32_t 
 	return memcmp(s->at, at, count * sizeof(*at)) == 0;
 }
 
-/* The number of these sizes, made when new; UINT32_MAX where memory is short. */
+/* The number of these sizes, made when new; UINT32_MAX where the host is out of memory. */
 static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
 {
 	uint64_t hash = r->known.seed;

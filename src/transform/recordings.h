@@ -92,7 +92,7 @@ bool frag_recordings_sizes(const struct frag_recordings *r, uint32_t x, uint64_t
  * "step0 len256" of a recording at 256 is what "step0 len512" is of one at 512. The number stands
  * there as such: in decimal, with no digit beside it.
  */
-/* Are they the same but for each recording's own number? */
+/* Are they the same except each recording's own number? */
 bool frag_text_same_except_number(struct frag_text a, uint32_t a_number, struct frag_text b,
 			  uint32_t b_number);
 

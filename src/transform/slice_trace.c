@@ -140,7 +140,7 @@ static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
 	return true;
 }
 
-/* Before the stretch: what would have to be carried over. */
+/* Before the stretch: what would must be carried over. */
 static bool slice_trace_note(struct frag_cut *c, const struct frag_record *rec,
 			     const struct frag_event *ev)
 {

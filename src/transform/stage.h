@@ -18,7 +18,7 @@ struct frag_stage;
 /* Items given by put() borrow their texts until the next time that the chain is asked for more. */
 struct frag_stage_ops {
 	size_t state_size;
-	bool (*init)(struct frag_stage *s);     /* optional. False: memory is short */
+	bool (*init)(struct frag_stage *s);     /* optional. False: out of memory */
 	int  (*put)(struct frag_stage *s, const struct frag_item *item, struct frag_error *err);
 	/*
 	 * optional: gives what was held back, about `max` items. 1: there may be more. Called

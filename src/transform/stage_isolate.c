@@ -56,7 +56,7 @@ static void isolate_fini(struct frag_stage *s)
 	frag_held_fini(&o->held);
 }
 
-/* NO_CLASS where memory is short. */
+/* NO_CLASS where the host is out of memory. */
 static uint32_t stage_isolate_class_of(struct frag_stage *s, const struct frag_item *item)
 {
 	struct isolate *o = s->state;
@@ -98,7 +98,7 @@ static struct frag_text class_name(const struct frag_stage *s, const struct frag
 
 /*
  * "long-lived" beside pool 0, "3 long-lived" beside pool 3, with dashes where the trace has such
- * a pool. NULL: memory is short.
+ * a pool. NULL: out of memory.
  */
 static char *pool_name(const struct isolate *o, const struct frag_handle *from,
 		       struct frag_text class, uint64_t *length)
@@ -127,7 +127,7 @@ static char *pool_name(const struct isolate *o, const struct frag_handle *from,
 	return name;
 }
 
-/* The pool of this class beside that one of the trace; UINT32_MAX: memory is short. */
+/* The pool of this class beside that one of the trace; UINT32_MAX: out of memory. */
 static uint32_t made_beside(struct frag_stage *s, uint32_t from, uint32_t class,
 			    const struct frag_item *item)
 {

@@ -14,7 +14,7 @@
 #include "transform/meta.h"
 #include "transform/stage.h"
 
-#define GIVEN 4096              /* records at a time, about */
+#define GIVEN 4096              /* records at once, about */
 #define NEW_ID_MAX (FRAG_SIZE_LIMIT - 1)
 #define HIGH_ID (FRAG_SIZE_LIMIT / 2)   /* the trace's own ids from here on are noted */
 #define OURS 1                  /* of an id that is noted; 0: the trace's */
@@ -71,7 +71,7 @@ void frag_chain_name(const struct frag_chain *chain, struct frag_item *item)
 		item->rec.id = (struct frag_handle){ .number = NEW_ID_MAX - id };
 }
 
-/* Where memory is short for a long tag, the chain fails when it is asked for more. */
+/* Where out of memory for a long tag, the chain fails when it is asked for more. */
 static bool has_tag_like(struct frag_chain *chain, const struct frag_item *item, const char *glob)
 {
 	char room[256], *text = room;

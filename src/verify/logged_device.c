@@ -249,7 +249,7 @@ static int logged_map(struct frag_device *dev, frag_addr addr, uint64_t offset, 
 	if (refuses(l))
 		return -FRAG_EDEVMEM;
 	c = next_gain(l);
-	/* the range may have been reserved by a request that found no memory */
+	/* the range may have been reserved by a request that found out of memory */
 	if (!l->beginning && l->bases[addr >> 32] == FRAG_NOWHERE && c
 	    && c->action == FRAG_ACT_SEGMENT_MAP && c->addr > offset)
 		l->bases[addr >> 32] = c->addr - offset;

@@ -78,7 +78,7 @@ extern const struct frag_device_ops frag_device_logged;
 void frag_logged_judge(struct frag_logged_device *l, const struct frag_difference *d, bool agree,
 		       bool apart);
 
-/* Begins a step whose calls are those of the log up to end. False: memory is short. */
+/* Begins a step whose calls are those of the log up to end. False: out of memory. */
 bool frag_logged_begin(struct frag_logged_device *l, uint32_t end);
 /* Ends it: what is left of its calls was not made. */
 void frag_logged_end(struct frag_logged_device *l);

@@ -153,8 +153,10 @@ def check_pins() -> None:
         for s, i, born, freed in ((0, 'b', 0, None), (1, 'c', 2, 7))]
     TAP.ok(got['segments'] == wanted, 'who pins what', str(got['segments']))
     TAP.ok(got['holders'] == [
-        {'tag': 'tag b', 'bytes': MIB, 'blocks': 1, 'oldest': 0, 'class': 'weights'},
-        {'tag': 'tag c', 'bytes': MIB, 'blocks': 1, 'oldest': 2, 'class': 'weights'}],
+        {'tag': 'tag b', 'bytes': MIB, 'blocks': 1, 'oldest': 0, 'class': 'weights',
+         'evidence': 'lifetime'},
+        {'tag': 'tag c', 'bytes': MIB, 'blocks': 1, 'oldest': 2, 'class': 'weights',
+         'evidence': 'lifetime'}],
         'who holds what', str(got['holders']))
 
 
