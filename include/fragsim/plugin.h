@@ -23,7 +23,7 @@
 
 #include "fragsim/policy.h"
 
-/* Another number wherever a plug-in would must be compiled again. */
+/* Another number wherever a plug-in would have to be compiled again. */
 #define FRAG_PLUGIN_VERSION 3
 #define FRAG_PLUGIN_MAGIC "fragsim plug-in"     /* 16 bytes with its NUL */
 

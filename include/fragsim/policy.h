@@ -73,16 +73,18 @@ enum frag_notice_kind {
 	FRAG_NOTICE_SYNC,               /* a stream, or all, is done */
 	FRAG_NOTICE_RELEASE_POOL,       /* the program is done with a pool of its own */
 	FRAG_NOTICE_MARK,               /* a named point of the program */
+	FRAG_NOTICE_BEGIN_POOL,         /* requests go to the pool until END_POOL */
+	FRAG_NOTICE_END_POOL,
 };
 
 struct frag_notice {
 	enum frag_notice_kind kind;
-	uint32_t stream;                /* SYNC: dense index, or UINT32_MAX for all */
+	uint32_t stream;                /* SYNC, BEGIN_POOL: dense index; UINT32_MAX: all */
 	double fraction;                /* SET_FRACTION */
 	const char *text;               /* CONFIGURE, MARK: its name; not ended by a NUL */
 	uint32_t length;
 	uint64_t tick;
-	uint32_t pool;                  /* RELEASE_POOL: dense index; no request comes for it */
+	uint32_t pool;                  /* dense index; after RELEASE_POOL no request has it */
 };
 
 /*

@@ -154,6 +154,52 @@ class Pools:
         return self.open.pop(self.rng.randrange(len(self.open)))
 
 
+class Contexts:
+    """Contexts of pools, as of graph captures, in one case of six of those without other pools.
+
+    What is requested on the stream of an open context goes to its pool. Streams are recorded
+    outside of contexts: PyTorch forgets those that a capture recorded when the capture ends. It
+    records the events of blocks freed inside after the end, so no stream is synchronised between.
+    """
+
+    def __init__(self, rng: random.Random, pools: Pools, like: Character, version: int) -> None:
+        self.rng, self.version = rng, version
+        self.share = 0.0
+        self.pool = self.stream = None
+        self.done: list[int] = []
+        self.recorded: set[int] = set()
+        self.deferred = False       # a block with recorded streams was freed inside
+        if not pools.share and rng.random() < 1 / 6:
+            self.share = rng.choice((0.02, 0.1))
+            like.pending = 0
+
+    def is_open_for(self, stream: int) -> bool:
+        return self.pool is not None and self.stream in (None, stream)
+
+    def allocated(self, number: int) -> None:
+        self.recorded.discard(number)
+        if self.pool is None:
+            self.deferred = False
+
+    def freed(self, number: int) -> None:
+        if self.pool is not None and number in self.recorded:
+            self.deferred = True
+
+    def turn(self, streams: int) -> dict:
+        """The event that opens a context, or closes the one that is open."""
+        if self.pool is not None:
+            pool, self.pool = self.pool, None
+            return {'op': 'end_pool', 'pool': pool}
+        again = self.done and self.rng.random() < 0.5
+        self.pool = self.rng.choice(self.done) if again else len(self.done) + 1
+        if not again:
+            self.done.append(self.pool)
+        self.stream = self.rng.randrange(streams) \
+            if self.version < 3 or self.rng.random() < 0.6 else None
+        return {'op': 'begin_pool', 'pool': self.pool,
+                **({} if self.stream is None else {'stream': self.stream})}
+
+
 class Generator:
     """Draws one trace."""
 
@@ -173,6 +219,8 @@ class Generator:
         self.favourites = [self.spread(512, most) for _ in range(rng.randint(2, 8))]
         self.most = most
         self.pools = Pools(random.Random(-seed), self.is_like)
+        self.contexts = Contexts(random.Random(f'contexts {seed}'), self.pools, self.is_like,
+                                 version)
 
     def spread(self, low: int, high: int) -> int:
         """Evenly over the powers of two."""
@@ -213,13 +261,17 @@ class Generator:
         else:
             number = self.next_id
         self.next_id = max(self.next_id, number + 1)
-        pool = self.pools.draw()
+        pool = self.contexts.pool if self.contexts.is_open_for(stream) else self.pools.draw()
         self.add('alloc', id=number, size=size, **({'stream': stream} if stream else {}),
                  **({'pool': pool} if pool else {}))
         self.live.append((number, size))
         if size <= self.total:
             self.bytes += size
+        self.contexts.allocated(number)
         while self.rng.random() < self.is_like.record:
+            if self.contexts.pool is not None:
+                continue
+            self.contexts.recorded.add(number)
             self.add('record_stream', id=number, stream=self.rng.randrange(
                 self.is_like.streams + 1))
 
@@ -232,6 +284,7 @@ class Generator:
             at = -1 if self.is_like.order == 'last' else 0
         number, size = self.live.pop(at)
         self.bytes -= size if size <= self.total else 0
+        self.contexts.freed(number)
         if self.rng.random() < self.is_like.pending:
             self.add('free', id=number, pending=True)
             self.incomplete.append(number)
@@ -250,6 +303,7 @@ class Generator:
         for share, action in ((like.sync, self.sync), (like.empty, self.empty),
                               (like.fraction, self.fraction), (like.configure, self.configure),
                               (0.004, self.mark), (self.pools.ends, self.release_pool),
+                              (self.contexts.share, self.context),
                               (like.pending if self.incomplete else 0, self.complete)):
             if draw < share:
                 action()
@@ -258,6 +312,8 @@ class Generator:
         return False
 
     def sync(self) -> None:
+        if self.contexts.deferred:
+            return
         if self.rng.random() < 0.4:
             self.add('sync')
         else:
@@ -279,6 +335,10 @@ class Generator:
 
     def release_pool(self) -> None:
         self.add('release_pool', pool=self.pools.release())
+
+    def context(self) -> None:
+        event = self.contexts.turn(self.is_like.streams)
+        self.add(event.pop('op'), **event)
 
     def complete(self) -> None:
         at = self.rng.randrange(len(self.incomplete))

@@ -109,6 +109,11 @@ class Translator:
             return ['%s %d' % (line, pool) if pool else line]
         if op == 'release_pool':
             return ['l %d' % self.pool(event)]
+        if op == 'begin_pool':
+            stream = ' %d' % self.stream(event) if 'stream' in event else ''
+            return ['b %d%s' % (self.pool(event), stream)]
+        if op == 'end_pool':
+            return ['x %d' % self.pool(event)]
         if op == 'free':
             return self.free(event)
         if op == 'complete':

@@ -19,14 +19,30 @@ PLAIN = (512, MIB, 2 * MIB, 10 * MIB, 20 * MIB)     # sizes that are tried first
 
 
 def valid(events: list[dict]) -> list[dict]:
-    """Without the events that no longer have what they speak of."""
+    """Without the events that no longer have what they speak of.
+
+    Requests of a context's stream go to its pool, and its pool has no others.
+    """
     live, pending, kept = set(), {}, []
+    contexts, open_pools = {e['pool'] for e in events if e['op'] == 'begin_pool'}, {}
     for event in events:
         op, name = event['op'], event.get('id')
         if op == 'alloc':
             if name in live:
                 continue
+            wanted = next((pool for pool, stream in open_pools.items()
+                           if stream in (None, event.get('stream', 0))), None)
+            if wanted != event.get('pool') and contexts & {wanted, event.get('pool')}:
+                continue
             live.add(name)
+        elif op == 'begin_pool':
+            if event['pool'] in open_pools:
+                continue
+            open_pools[event['pool']] = event.get('stream')
+        elif op == 'end_pool':
+            if event['pool'] not in open_pools:
+                continue
+            del open_pools[event['pool']]
         elif op in ('free', 'record_stream') and name not in live:
             continue
         elif op == 'free':

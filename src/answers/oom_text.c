@@ -151,7 +151,7 @@ const char *frag_hole_text(const struct frag_hole *hole, char buf[FRAG_HOLE_ROOM
 	return buf;
 }
 
-/* The least that would must be freed, and who holds that. */
+/* The least that would have to be freed, and who holds that. */
 static void print_hole(const struct frag_report *r, const struct frag_hole *hole, FILE *f)
 {
 	char live[FRAG_NUMBER_ROOM], what[FRAG_HOLE_ROOM], text[FRAG_HOLE_ROOM + 64];

@@ -433,6 +433,10 @@ static int run_other(struct frag_engine *e, const struct frag_event *ev, struct 
 		return run_notice(e, ev, FRAG_NOTICE_EMPTY_CACHE);
 	case FRAG_OP_RELEASE_POOL:
 		return run_notice(e, ev, FRAG_NOTICE_RELEASE_POOL);
+	case FRAG_OP_BEGIN_POOL:
+		return run_notice(e, ev, FRAG_NOTICE_BEGIN_POOL);
+	case FRAG_OP_END_POOL:
+		return run_notice(e, ev, FRAG_NOTICE_END_POOL);
 	case FRAG_OP_SET_FRACTION:
 		return run_notice(e, ev, FRAG_NOTICE_SET_FRACTION);
 	case FRAG_OP_CONFIGURE:

@@ -361,12 +361,11 @@ static int resolve_sync(struct frag_trace *t, const struct frag_record *rec,
 	return resolve_ends(t, ev, first, err);
 }
 
-/* Of a device, as of any pool: the first where none is said. A second time changes nothing. */
-static int resolve_release_pool(struct frag_trace *t, const struct frag_record *rec,
-				struct frag_event *ev, const char **kind, struct frag_error *err)
+/* A pool other than 0, of the first device where none is named. */
+static int find_pool(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
+		     const char **kind, struct frag_error *err)
 {
 	int rc = need(t, rec, FRAG_HAS_POOL, kind, err);
-	uint64_t key;
 
 	ev->device = 0;
 	rc = rc ? rc : find_device(t, rec, &ev->device, kind, err);
@@ -374,12 +373,55 @@ static int resolve_release_pool(struct frag_trace *t, const struct frag_record *
 		return rc;
 	if (!rec->pool.text && !rec->pool.number)
 		return flawed(t, rec, kind, "a value out of range", err,
-			      "release_pool: pool 0 is the program's own, which is never released");
+			      "%s: pool 0 is the program's own, which is never %s",
+			      frag_op_name(rec->op), rec->op == FRAG_OP_RELEASE_POOL ? "released"
+						     : "begun or ended");
 	ev->pool = frag_handles_index(&t->pools, &rec->pool);
+	return ev->pool == UINT32_MAX ? frag_fail_nomem(err) : 0;
+}
+
+/* A second time changes nothing. */
+static int resolve_release_pool(struct frag_trace *t, const struct frag_record *rec,
+				struct frag_event *ev, const char **kind, struct frag_error *err)
+{
+	int rc = find_pool(t, rec, ev, kind, err);
+	uint64_t key;
+
+	if (rc)
+		return rc;
 	key = pool_key(ev->device, ev->pool);
-	if (ev->pool == UINT32_MAX
-	    || (frag_map_get(&t->released, key) == FRAG_MAP_NONE
-		&& !frag_map_add(&t->released, key, 0)))
+	if (frag_map_get(&t->released, key) == FRAG_MAP_NONE
+	    && !frag_map_add(&t->released, key, 0))
+		return frag_fail_nomem(err);
+	return 0;
+}
+
+/* A pool's context opens once, and closes once after that. */
+static int resolve_context(struct frag_trace *t, const struct frag_record *rec,
+			   struct frag_event *ev, const char **kind, struct frag_error *err)
+{
+	const bool begins = rec->op == FRAG_OP_BEGIN_POOL;
+	int rc = find_pool(t, rec, ev, kind, err);
+	char pool[FRAG_ID_ROOM];
+	uint64_t key;
+	bool open;
+
+	ev->stream = FRAG_ALL;
+	rc = rc || !begins ? rc : find_stream(t, rec, &ev->stream, err);
+	if (rc)
+		return rc;
+	key = pool_key(ev->device, ev->pool);
+	open = frag_map_get(&t->contexts, key) != FRAG_MAP_NONE;
+	if (begins && frag_map_get(&t->released, key) != FRAG_MAP_NONE)
+		return flawed(t, rec, kind, "a released pool", err,
+			      "begin_pool: pool %s was released", frag_show_id(&rec->pool, pool));
+	if (begins == open)
+		return flawed(t, rec, kind, "a pool's context", err,
+			      "%s: the context of pool %s is %s", frag_op_name(rec->op),
+			      frag_show_id(&rec->pool, pool), open ? "open already" : "not open");
+	if (!begins)
+		frag_map_remove(&t->contexts, key, 0);
+	else if (!frag_map_add(&t->contexts, key, 0))
 		return frag_fail_nomem(err);
 	return 0;
 }
@@ -426,6 +468,9 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 		return resolve_sync(t, rec, ev, kind, err);
 	case FRAG_OP_RELEASE_POOL:
 		return resolve_release_pool(t, rec, ev, kind, err);
+	case FRAG_OP_BEGIN_POOL:
+	case FRAG_OP_END_POOL:
+		return resolve_context(t, rec, ev, kind, err);
 	case FRAG_OP_SET_FRACTION:
 		rc = need(t, rec, FRAG_HAS_VALUE, kind, err);
 		if (!rc && !(rec->fraction >= 0 && rec->fraction <= 1))

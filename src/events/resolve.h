@@ -26,6 +26,7 @@ struct frag_trace {
 	char *path;
 	struct frag_handles streams, pools;
 	struct frag_map released;       /* pools that the program is done with, by device */
+	struct frag_map contexts;       /* pools whose context is open, by device */
 	struct frag_tags tags;
 	struct frag_lives lives;
 	struct frag_event *events;      /* of this batch */

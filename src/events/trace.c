@@ -102,7 +102,8 @@ static int trace_make(struct frag_trace **out, const struct frag_source_ops *ops
 		    || (whole && python && !frag_own_stacks_init(&t->own, seed))
 		    || !frag_handles_init(&t->streams, seed)
 		    || !frag_handles_init(&t->pools, seed)
-		    || !frag_map_init(&t->released, seed) || !frag_tags_init(&t->tags, seed)
+		    || !frag_map_init(&t->released, seed)
+		    || !frag_map_init(&t->contexts, seed) || !frag_tags_init(&t->tags, seed)
 		    || !frag_lives_init(&t->lives, device_count, seed)))
 		rc = frag_fail_nomem(err);
 	rc = rc ? rc : name_initial(t, err);
@@ -207,6 +208,7 @@ void frag_trace_close(struct frag_trace *t)
 	frag_handles_fini(&t->streams);
 	frag_handles_fini(&t->pools);
 	frag_map_fini(&t->released);
+	frag_map_fini(&t->contexts);
 	frag_tags_fini(&t->tags);
 	frag_lives_fini(&t->lives);
 	free(t);

@@ -1,4 +1,4 @@
-/* min_free_window.c - what a request lacked: the least that would must be freed for it. */
+/* min_free_window.c - what a request lacked: the least that would have to be freed for it. */
 #include "explain/min_free_window.h"
 
 struct search {

@@ -1,4 +1,4 @@
-/* min_free_window.h - what a request lacked: the least that would must be freed for it. */
+/* min_free_window.h - what a request lacked: the least that would have to be freed for it. */
 #ifndef EXPLAIN_MIN_FREE_WINDOW_H
 #define EXPLAIN_MIN_FREE_WINDOW_H
 

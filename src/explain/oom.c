@@ -18,7 +18,7 @@ static uint64_t left_over(const struct frag_oom *oom)
 	return left == UINT64_MAX ? left : left + m->releasable;
 }
 
-/* What would must be freed at least, and whose that is. */
+/* What would have to be freed at least, and whose that is. */
 static int find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint32_t device,
 		     const struct frag_event *ev)
 {

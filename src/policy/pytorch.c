@@ -488,10 +488,13 @@ static int pytorch_collect(struct frag_policy *p)
 	return rc;
 }
 
-/* Up to 2.12, for a private pool no stream is looked at, and nothing is flushed. */
+/*
+ * While a pool's context is open, for a graph capture, no event is polled and nothing is flushed.
+ * Up to 2.12 that holds for each request of a private pool, too.
+ */
 static bool is_apart(const struct pytorch *t, const struct frag_request *rq)
 {
-	return rq->pool && t->set[VERSION] <= 12;
+	return t->contexts || (rq->pool && t->set[VERSION] <= 12);
 }
 
 /* The ladder of a request that no free block serves. */
@@ -603,6 +606,8 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 	(void)handled;
 	switch (n->kind) {
 	case FRAG_NOTICE_EMPTY_CACHE:
+		if (t->contexts)
+			break;
 		rc = pytorch_flush(p, n->tick);
 		frag_pytorch_count_splits(p, first);
 		break;
@@ -619,6 +624,12 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 		break;
 	case FRAG_NOTICE_RELEASE_POOL:
 		frag_heap_pool_done(p->heap, n->pool);
+		break;
+	case FRAG_NOTICE_BEGIN_POOL:
+		t->contexts++;
+		break;
+	case FRAG_NOTICE_END_POOL:
+		t->contexts--;
 		break;
 	case FRAG_NOTICE_SYNC:
 	case FRAG_NOTICE_MARK:

@@ -17,6 +17,7 @@ struct pytorch {
 	double   fraction;      /* of the total, that may be reserved ... */
 	bool     limited;       /* ... if this is set; later than 2.9, 1 is no limit */
 	bool     by_creation;   /* of equal blocks that which came to be first, in 2.12 */
+	uint32_t contexts;      /* of pools, that are open */
 	uint64_t polled;        /* step of the last look at finished streams */
 	uint32_t searches;      /* of the large lists of pool 0, while collection is on */
 	bool     rejected;      /* the request failed without a try */

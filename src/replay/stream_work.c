@@ -382,6 +382,8 @@ int frag_work_before(struct frag_work *w, const struct frag_event *ev, struct fr
 	case FRAG_OP_CONFIGURE:
 	case FRAG_OP_MARK:
 	case FRAG_OP_RELEASE_POOL:
+	case FRAG_OP_BEGIN_POOL:
+	case FRAG_OP_END_POOL:
 	case FRAG_OPS:
 		break;
 	}

@@ -52,11 +52,13 @@ static const uint32_t members_of[FRAG_OPS] = {
 	[FRAG_OP_CONFIGURE] = COMMON | FRAG_HAS_VALUE,
 	[FRAG_OP_MARK] = COMMON | FRAG_HAS_NAME,
 	[FRAG_OP_RELEASE_POOL] = COMMON | FRAG_HAS_POOL,
+	[FRAG_OP_BEGIN_POOL] = COMMON | FRAG_HAS_POOL,
+	[FRAG_OP_END_POOL] = COMMON | FRAG_HAS_POOL,
 };
 
 static const char *const op_names[FRAG_OPS] = {
 	"alloc", "free", "complete", "record_stream", "sync", "empty_cache", "set_fraction",
-	"configure", "mark", "release_pool",
+	"configure", "mark", "release_pool", "begin_pool", "end_pool",
 };
 
 const char *frag_op_name(enum frag_op op)

@@ -207,7 +207,10 @@ static bool same_event(const struct frag_recording *a, const struct frag_recordi
 	case FRAG_OP_SYNC:
 		return x->stream == y->stream;
 	case FRAG_OP_RELEASE_POOL:
+	case FRAG_OP_END_POOL:
 		return x->pool == y->pool;
+	case FRAG_OP_BEGIN_POOL:
+		return x->pool == y->pool && x->stream == y->stream;
 	case FRAG_OP_SET_FRACTION:
 		return !(x->fraction < y->fraction) && !(x->fraction > y->fraction);
 	case FRAG_OP_CONFIGURE:

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "events/id_map.h"
 #include "base/array_grow.h"
 
 /* What brought a block where it is: its alloc, its streams, its free. */
@@ -39,6 +40,7 @@ void frag_cut_fini(struct frag_cut *c)
 	free(c->fraction);
 	free(c->configure);
 	slice_trace_forget(&(struct frag_cut_block){ .first = c->released });
+	slice_trace_forget(&(struct frag_cut_block){ .first = c->contexts });
 	frag_map_fini(&c->pools);
 }
 
@@ -140,7 +142,37 @@ static bool keep_released(struct frag_cut *c, const struct frag_record *rec,
 	return true;
 }
 
-/* Before the stretch: what would must be carried over. */
+static uint64_t device_of(const struct frag_record *rec)
+{
+	return rec->members & FRAG_HAS_DEVICE ? rec->device : 0;
+}
+
+static bool keep_context(struct frag_cut *c, const struct frag_record *rec, uint64_t step)
+{
+	struct frag_owned_record *copy = frag_record_copy(rec, step);
+
+	if (!copy)
+		return false;
+	copy->next = c->contexts;
+	c->contexts = copy;
+	return true;
+}
+
+static void end_context(struct frag_cut *c, const struct frag_record *rec)
+{
+	for (struct frag_owned_record **p = &c->contexts; *p; p = &(*p)->next) {
+		struct frag_owned_record *copy = *p;
+
+		if (!frag_same_handle(&copy->rec.pool, &rec->pool)
+		    || device_of(&copy->rec) != device_of(rec))
+			continue;
+		*p = copy->next;
+		free(copy);
+		return;
+	}
+}
+
+/* Before the stretch: what would have to be carried over. */
 static bool slice_trace_note(struct frag_cut *c, const struct frag_record *rec,
 			     const struct frag_event *ev)
 {
@@ -178,6 +210,11 @@ static bool slice_trace_note(struct frag_cut *c, const struct frag_record *rec,
 		return replace(&c->configure, rec, ev->step);
 	case FRAG_OP_RELEASE_POOL:
 		return keep_released(c, rec, ev);
+	case FRAG_OP_BEGIN_POOL:
+		return keep_context(c, rec, ev->step);
+	case FRAG_OP_END_POOL:
+		end_context(c, rec);
+		return true;
 	case FRAG_OP_COMPLETE:
 	case FRAG_OP_EMPTY_CACHE:
 	case FRAG_OP_MARK:
@@ -218,7 +255,7 @@ static int put_carried(struct frag_cut *c, struct frag_sink *sink, struct frag_o
 
 	if (!b && rec.members & FRAG_HAS_DEVICE)
 		ev.device = (uint32_t)rec.device;
-	else if (rec.op == FRAG_OP_RELEASE_POOL)
+	else if (rec.members & FRAG_HAS_POOL && !b)
 		ev.device = 0;
 	rec.members &= ~(uint32_t)FRAG_HAS_T;
 	rec.members |= first->members & FRAG_HAS_T;
@@ -261,7 +298,8 @@ static int carry_over(struct frag_cut *c, struct frag_sink *sink, const struct f
 	struct frag_owned_record *const settings[] = { c->fraction, c->configure };
 	struct carried *all = NULL;
 	uint32_t count = 0, capacity = 0;
-	bool good = carry(&all, &count, &capacity, c->released, UINT32_MAX);
+	bool good = carry(&all, &count, &capacity, c->released, UINT32_MAX)
+		    && carry(&all, &count, &capacity, c->contexts, UINT32_MAX);
 	int rc = 0;
 
 	for (uint32_t i = 0; i < c->count && good; i++)

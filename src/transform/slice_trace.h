@@ -33,6 +33,7 @@ struct frag_cut {
 	struct frag_owned_record *fraction, *configure;       /* the last of each */
 	struct frag_owned_record *released;   /* pools that the program is done with, ... */
 	struct frag_map pools;          /* ... each once */
+	struct frag_owned_record *contexts;   /* of pools that are open */
 };
 
 void frag_cut_init(struct frag_cut *c);

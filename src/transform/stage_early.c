@@ -151,6 +151,8 @@ static int copy(struct frag_stage *s, struct frag_item *item, struct frag_error 
 	case FRAG_OP_CONFIGURE:
 	case FRAG_OP_MARK:
 	case FRAG_OP_RELEASE_POOL:
+	case FRAG_OP_BEGIN_POOL:
+	case FRAG_OP_END_POOL:
 	case FRAG_OPS:
 		break;
 	}

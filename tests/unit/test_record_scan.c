@@ -148,6 +148,8 @@ static void test_ops(void **state)
 		{ "{\"value\":\"a:b\",\"op\":\"configure\"}", FRAG_OP_CONFIGURE, FRAG_HAS_VALUE },
 		{ "{\"op\":\"mark\",\"name\":\"step 1\"}", FRAG_OP_MARK, FRAG_HAS_NAME },
 		{ "{\"op\":\"release_pool\",\"pool\":1}", FRAG_OP_RELEASE_POOL, FRAG_HAS_POOL },
+		{ "{\"op\":\"begin_pool\",\"pool\":1}", FRAG_OP_BEGIN_POOL, FRAG_HAS_POOL },
+		{ "{\"op\":\"end_pool\",\"pool\":1}", FRAG_OP_END_POOL, FRAG_HAS_POOL },
 	};
 
 	(void)state;

@@ -178,6 +178,14 @@ API void fake_sync_stream(void *handle)
 	s.done = s.recorded;
 }
 
+/* What every stream says of itself: a graph is captured, or none is. */
+static enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+
+API void fake_capture(int on)
+{
+	capture = on ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+}
+
 API void fake_sync_all(void)
 {
 	for (auto &entry : dev().streams)
@@ -342,7 +350,7 @@ API cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
 
 API cudaError_t cudaStreamIsCapturing(cudaStream_t, enum cudaStreamCaptureStatus *status)
 {
-	*status = cudaStreamCaptureStatusNone;
+	*status = capture;
 	return cudaSuccess;
 }
 
@@ -358,7 +366,7 @@ API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, enum cudaStreamCaptureSta
 					 size_t *)
 {
 	if (status)
-		*status = cudaStreamCaptureStatusNone;
+		*status = capture;
 	return cudaSuccess;
 }
 

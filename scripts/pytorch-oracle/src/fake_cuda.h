@@ -32,4 +32,5 @@ void fake_log_reset(void);
 /* All work on a stream, or on every stream, is done. */
 void fake_sync_stream(void *stream);
 void fake_sync_all(void);
+void fake_capture(int on);
 }

@@ -5,6 +5,8 @@
  *
  *   a ID SIZE STREAM [POOL]                 allocate, in a private pool where POOL is not 0
  *   f ID               free                 l POOL       the program is done with the pool
+ *   b POOL [STREAM]    requests on that stream, or on all, go to the pool from now on
+ *   x POOL             no longer
  *   r ID STREAM        record_stream        e            empty_cache
  *   s [STREAM]         the work on one stream, or on all, is done
  *   fraction X         set_per_process_memory_fraction
@@ -275,9 +277,20 @@ static void print_heap(void)
 /* Requests go to a private pool between these two. The pool is there from its first one on. */
 static std::map<uint64_t, unsigned> pools_used;
 
+/* Pools whose context is open between two lines, with the stream; UINT64_MAX: all streams. */
+static std::map<uint64_t, uint64_t> contexts;
+
+static bool is_inside(uint64_t pool, uint64_t stream)
+{
+	auto open = contexts.find(pool);
+
+	return open != contexts.end()
+	       && (open->second == UINT64_MAX || open->second == stream);
+}
+
 static void enter(uint64_t pool, uint64_t stream)
 {
-	if (pool == 0)
+	if (pool == 0 || is_inside(pool, stream))
 		return;
 #if TORCH_MINOR >= 3
 	(void)stream;
@@ -288,9 +301,48 @@ static void enter(uint64_t pool, uint64_t stream)
 	pools_used[pool]++;
 }
 
+static void begin_pool(std::istream &in)
+{
+	uint64_t pool, stream;
+
+	in >> pool;
+	if (!(in >> stream))
+		stream = UINT64_MAX;
+	contexts[pool] = stream;
+#if TORCH_MINOR >= 3
+	allocator::get()->beginAllocateToPool(0, {0, pool}, [stream](cudaStream_t on) {
+		return stream == UINT64_MAX || on == stream_of(stream);
+	});
+#else
+	allocator::get()->beginAllocateStreamToPool(0, stream_of(stream), {0, pool});
+#endif
+#if TORCH_MINOR >= 13
+	allocator::get()->markCaptureBegin(0);
+#endif
+	fake_capture(true);
+	pools_used[pool]++;
+}
+
+static void end_pool(std::istream &in)
+{
+	uint64_t pool;
+
+	in >> pool;
+#if TORCH_MINOR >= 13
+	allocator::get()->markCaptureEnd(0);
+#endif
+#if TORCH_MINOR >= 3
+	allocator::get()->endAllocateToPool(0, {0, pool});
+#else
+	allocator::get()->endAllocateStreamToPool(0, stream_of(contexts[pool]));
+#endif
+	contexts.erase(pool);
+	fake_capture(!contexts.empty());
+}
+
 static void leave(uint64_t pool, uint64_t stream)
 {
-	if (pool == 0)
+	if (pool == 0 || is_inside(pool, stream))
 		return;
 #if TORCH_MINOR >= 3
 	(void)stream;
@@ -389,6 +441,10 @@ static void run_event(const string &op, std::istream &in, struct answer *out)
 		record_stream(in, out);
 	} else if (op == "l") {
 		let_go(in);
+	} else if (op == "b") {
+		begin_pool(in);
+	} else if (op == "x") {
+		end_pool(in);
 	} else if (op == "e") {
 		allocator::emptyCache();
 	} else if (op == "s" && in >> stream) {
