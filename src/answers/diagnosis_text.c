@@ -266,10 +266,10 @@ static void print_remedy(const struct frag_report *r, const struct frag_result *
 	if (a->remedy.found)
 		frag_conf_text(&a->remedy.choice, conf, sizeof(conf));
 	if (a->remedy.found && run->status == FRAG_RUN_OOM)
-		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s%s", conf, r->trace->ends_at_oom
+		frag_print_row(r, "try", f, "PYTORCH_CUDA_ALLOC_CONF=%s%s", conf, r->trace->ends_at_oom
 			       ? ", which fits up to where the recording ends" : "");
 	else if (a->remedy.found)
-		frag_print_row(r, "try", f, "PYTORCH_ALLOC_CONF=%s, which reserves %s", conf,
+		frag_print_row(r, "try", f, "PYTORCH_CUDA_ALLOC_CONF=%s, which reserves %s", conf,
 			       SIZE(a->remedy.reserved));
 	else if (frag_answer_is_over_limit(a, run))
 		frag_print_row(r, "try", f, "a larger %s, or less memory at a time",

@@ -464,7 +464,7 @@ static void print_next(const struct page *p)
 		if (!is_setting(p, &m->survivors[i]))
 			continue;
 		frag_conf_text(&m->survivors[i], conf, sizeof(conf));
-		fprintf(p->f, "%s  paste%s   PYTORCH_ALLOC_CONF=%s\n",
+		fprintf(p->f, "%s  paste%s   PYTORCH_CUDA_ALLOC_CONF=%s\n",
 			frag_color_code(p->paper->colour, INK_GREEN),
 			frag_color_code(p->paper->colour, INK_PLAIN), conf);
 		return;

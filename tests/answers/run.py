@@ -192,7 +192,7 @@ def settings():
         'alloc_conf': 'expandable_segments:True', 'requested': 28 * M, 'reserved': 40 * M,
         'wasted': 12 * M}, 1))
     same('try: the same in the report', row(report, 'try'),
-         'PYTORCH_ALLOC_CONF=expandable_segments:True')
+         'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True')
     both, report = results('split', '--alloc-conf', '', '--alloc-conf', 'expandable_segments:True')
     same('try: not in the report where a run fits', row(report, 'try'), None)
     same('try: in the result it does not depend on other runs',
