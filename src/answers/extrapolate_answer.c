@@ -73,6 +73,21 @@ static uint64_t allocs_of(const struct frag_recordings *r, enum frag_growth grow
 	return allocs;
 }
 
+#define DOUBT "two recordings cannot tell a linear size from a quadratic one, as attention has: larger" \
+	      " numbers may need more than is said; record a third number"
+
+/* Is a size taken to be linear that may be quadratic? */
+static bool is_doubtful(const struct frag_recordings *r)
+{
+	return r->count == 2 && allocs_of(r, FRAG_LINEAR);
+}
+
+/* Between the recordings a parabola through both lies below the line. */
+static bool is_beyond(const struct frag_recordings *r, uint32_t number)
+{
+	return is_doubtful(r) && number > r->of[0].number && number > r->of[1].number;
+}
+
 /* What was read, and how its sizes grow. */
 static void print_recordings(const struct frag_extrapolate_answer *a,
 			     const struct frag_text_style *paper, FILE *f)
@@ -99,6 +114,8 @@ static void print_recordings(const struct frag_extrapolate_answer *a,
 	if (odd)
 		snprintf(text + used, sizeof(text) - (size_t)used, ", %" PRIu64 " neither", odd);
 	frag_put_wrapped(paper->columns, "  ", text, f);
+	if (is_doubtful(r))
+		frag_put_wrapped(paper->columns, "  ", DOUBT, f);
 }
 
 /* "conv.py:12: 8 allocations, that of step 40 with 8.00 MiB at 2, 9.00 MiB at 4" */
@@ -157,7 +174,8 @@ static void extrapolate_print_row(const struct frag_extrapolation *x, const stru
 	extrapolate_print_capacity(
 		one->unlimited.survives ? one->unlimited.peak_reserved : UINT64_MAX, f);
 	extrapolate_print_capacity(fit->smallest, f);
-	extrapolate_print_capacity(fit->safe, f);
+	extrapolate_print_capacity(is_beyond(x->recordings, x->at[one->source]) ? UINT64_MAX
+				   : fit->safe, f);
 	putc('\n', f);
 }
 
@@ -263,7 +281,8 @@ static void print_reach(const struct frag_extrapolation *x, const struct frag_te
 	for (uint32_t i = 0; i < x->choice_count; i++) {
 		print_name(frag_choice_label(&x->choices[i]), width, 0, f);
 		print_number(x->reaches[i].largest, f);
-		print_number(x->reaches[i].safe, f);
+		print_number(is_beyond(x->recordings, x->reaches[i].safe) ? FRAG_NO_NUMBER
+			     : x->reaches[i].safe, f);
 		putc('\n', f);
 	}
 	for (uint32_t i = 0; i < x->choice_count; i++)
@@ -555,6 +574,7 @@ void frag_extrapolate_document(struct frag_node_ref root, const void *what)
 	put_traces(root, answer);
 	put_growth(root, x->recordings);
 	put_odd(root, x);
+	frag_json_text(root, "doubt", is_doubtful(x->recordings) ? DOUBT : NULL);
 	frag_json_u64_or_null(root, "device_bytes", x->total != 0, x->total);
 	list = frag_json_array(root, "points");
 	for (uint32_t i = 0; i < x->at_count; i++)

@@ -403,6 +403,27 @@ def bounds() -> None:
                done.returncode != 1 and f'status {done.returncode}')
 
 
+def doubts() -> None:
+    """Two recordings say nothing of a square: beyond them no device is called safe."""
+    def rows(*args: str) -> tuple[str, list[str]]:
+        text = fragsim('extrapolate', *args, '-p', 'direct').stdout.decode()
+        return ' '.join(text.split()), [x.split()[-1] for x in text.splitlines()
+                                        if x.startswith('direct ')]
+
+    for n in (2, 4, 6):
+        write(Path(f'd{n}'), [HEADER, {'op': 'alloc', 'id': 1, 'size': n << 20}])
+        write(Path(f'c{n}'), [HEADER, {'op': 'alloc', 'id': 1, 'size': 4 << 20}])
+    said = 'two recordings cannot tell a linear size from a quadratic one'
+    for args, doubt, last in ((('d2=2', 'd4=4', '--at', '3,8'), True, ['4MiB', '-']),
+                              (('d2=2', 'd4=4', 'd6=6', '--at', '5,8'), False, ['6MiB', '8MiB']),
+                              (('c2=2', 'c4=4', '--at', '3,8'), False, ['4MiB', '4MiB']),
+                              (('d2=2', 'd4=4', '--largest', '--device-bytes', '9MiB'), True, ['-'])):
+        text, got = rows(*args)
+        TAP.result(f'{args}: is it doubted?', (said in text) != doubt and text, got != last and f'{got}')
+        document = json.loads(fragsim('extrapolate', '-q', *args, '-p', 'direct', '--json', '-').stdout)
+        TAP.result('as JSON', ((document['doubt'] or '').startswith(said) != doubt) and f'{document}')
+
+
 def conditions() -> None:
     """The same: at 144 there are 10 KiB, which is the device, and as large as it gets."""
     common = ('r2=2', 'r4=4', '-q', '-p', 'direct', '--granularity', 1024)
@@ -667,7 +688,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for part in (traces, rules, no_size_falls, named, differences, ends, own_numbers, largest,
-                     bounds, conditions, forms, metas, recorded, snapshots, schema, tables, bad_usage, interrupted):
+                     bounds, doubts, conditions, forms, metas, recorded, snapshots, schema, tables, bad_usage, interrupted):
             part()
         models.check(TAP, PROGRAM)
         os.chdir('/')
