@@ -44,7 +44,7 @@ struct frag_block_view {
 	uint64_t offset, bytes; /* within the segment */
 	uint64_t requested;     /* what the program requested; of allocated and pending blocks */
 	frag_segment segment;
-	frag_block prev, next;  /* neighbours by address, or FRAG_NO_BLOCK */
+	frag_block prev, next;  /* adjacent blocks by address, or FRAG_NO_BLOCK */
 	uint32_t user;          /* the policy's own */
 	enum frag_state state;
 };
@@ -293,7 +293,7 @@ void frag_heap_limit(struct frag_heap *h, double fraction);     /* of the device
  * leaves the rest free; of a carved slab it takes one slot, the first. take_upper
  * is the same at the other end: *b is afterwards the upper part, and what is left
  * below keeps the handle that *b was. give frees an
- * allocated or pending block and merges it with its free neighbours; *out (may
+ * allocated or pending block and merges it with its free adjacent blocks; *out (may
  * be NULL) is the free block that resulted. defer_free turns an allocated
  * block into a pending one, for an owner known to the caller; ready notes that what it
  * waited for is over, for a policy that frees it later.
@@ -331,7 +331,7 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment s, frag_list list);
 /*
  * Expandable ranges: reserve obtains address space as one unmapped block; map
  * gives memory to `bytes` at `offset` of an unmapped block, in whole pages, and
- * leaves a free block (merged with free neighbours); unmap takes the pages of a
+ * leaves a free block (merged with free adjacent blocks); unmap takes the pages of a
  * part of a free block away again, and leaves an unmapped one. A range without
  * mapped pages is released with frag_heap_release.
  */

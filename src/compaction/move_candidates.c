@@ -488,7 +488,7 @@ static bool keep_cheapest(struct search *s, struct frag_reliefs *out)
 
 		if (!list_blocks(s, &s->options[i], to))
 			return false;
-		/* equals are neighbours, as they cost the same */
+		/* equals are adjacent blocks, as they cost the same */
 		for (uint32_t k = out->count - 1; k-- > 0 && !known
 		     && out->reliefs[k].cost == to->cost;)
 			known = is_same(&out->reliefs[k], to);

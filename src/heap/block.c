@@ -275,7 +275,7 @@ int frag_heap_take_upper(struct frag_heap *h, frag_block *b, uint64_t requested,
 	return block_take(h, __func__, b, requested, keep, true);
 }
 
-/* Makes a detached block a free one, together with free neighbours: that block. */
+/* Makes a detached block a free one, together with free adjacent blocks: that block. */
 __attribute__((noinline)) static uint32_t block_join(struct frag_heap *h, uint32_t b)
 {
 	const bool whole = !h->segments[h->blocks[b].segment].slot_size;

@@ -138,7 +138,7 @@ HOT uint32_t part_plain(struct frag_heap *h, const struct segment *s, uint32_t b
 }
 
 /*
- * Makes a detached block a free one, together with free neighbours: the entry of one of them
+ * Makes a detached block a free one, together with free adjacent blocks: the entry of one of them
  * becomes that of the result.
  */
 HOT uint32_t join_plain(struct frag_heap *h, const struct segment *s, uint32_t b)

@@ -284,7 +284,7 @@ void frag_idle_leave(struct frag_heap *h, uint32_t s);
 uint32_t frag_cut(struct frag_heap *h, uint32_t b, uint64_t keep);
 /* range.c: gives a range back whatever is in it, when the heap ends. */
 void frag_range_close(struct frag_heap *h, uint32_t s);
-/* block.c: joins two neighbours, neither of them listed; the lower record stays. */
+/* block.c: joins two adjacent blocks, neither of them listed; the lower record stays. */
 void frag_block_merge(struct frag_heap *h, uint32_t lower, uint32_t upper);
 
 #endif

@@ -23,7 +23,7 @@ struct frag_stat_alloc {
 struct frag_stat_free {
 	bool large, range, oversize;
 	bool split;             /* the free block that resulted is part of a segment */
-	uint32_t merged;        /* free neighbours that it took up */
+	uint32_t merged;        /* free adjacent blocks that it took up */
 };
 
 /* All that ever was may be more than 64 bits hold. */

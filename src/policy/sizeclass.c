@@ -1,6 +1,6 @@
 /*
  * sizeclass.c - segregated fit: slabs of equal slots for small requests, whole
- * segments of one exact size for large ones; neighbours never merge
+ * segments of one exact size for large ones; adjacent blocks never merge
  * (fragsim-policies(7), sizeclass).
  */
 #include <inttypes.h>
