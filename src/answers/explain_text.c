@@ -293,7 +293,7 @@ static const char *evidence_text(const struct frag_explained *m)
 static void print_held(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 };
+	uint64_t sums[FRAG_LIFE_CLASSES] = { 0 }, all = 0;
 	char line[400] = "", tag[OF_ROOM];
 	size_t used = 0;
 
@@ -303,7 +303,10 @@ static void print_held(const struct page *p)
 		for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
 			sums[k] += m->held[i].of_class[k];
 	for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
-		if (sums[k])
+		all += sums[k];
+	/* a class of less than a thousandth tells a person nothing */
+	for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
+		if (sums[k] && sums[k] >= all / 1000)
 			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s",
 						 used ? ", " : "", frag_life_class_names[k],
 						 SIZE(sums[k]));

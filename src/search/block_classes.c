@@ -355,7 +355,7 @@ int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_sta
 		out->of[i].freed = UINT64_MAX;
 		out->of[i].life = FRAG_LIFE_UNKNOWN;
 	}
-	s.failed = !frag_makers_init(&s.makers) || !out->of || !note_slots(&s);
+	s.failed = !frag_makers_init(&s.makers, tape) || !out->of || !note_slots(&s);
 	rc = read_tape(&s, tape, err);
 	if (!rc && !frag_lasting_find(&s.marks))
 		rc = frag_fail_nomem(err);

@@ -2,20 +2,87 @@
 #include "search/block_makers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array_grow.h"
+#include "events/tape.h"
 
 /* Phases of each part whose survivors are counted: the first ones may be cut by the recording. */
 #define ENDS_MAX 4
 
-bool frag_makers_init(struct frag_makers *m)
+static bool makers_is_word(const char *word, size_t length, const char *text)
+{
+	return strlen(text) == length && memcmp(word, text, length) == 0;
+}
+
+/* Of "op | step1 bwd": the phase behind the last bar has one of these words. */
+static enum frag_maker makers_of_tag(struct frag_text tag)
+{
+	static const struct {
+		const char *word;
+		enum frag_maker maker;
+	} words[] = {
+		{ "init", FRAG_MAKER_SETUP },	      { "fwd", FRAG_MAKER_FORWARD },
+		{ "forward", FRAG_MAKER_FORWARD },    { "bwd", FRAG_MAKER_BACKWARD },
+		{ "backward", FRAG_MAKER_BACKWARD },  { "opt", FRAG_MAKER_OPTIMIZER },
+		{ "optimizer", FRAG_MAKER_OPTIMIZER },
+	};
+	uint32_t at = tag.length;
+
+	while (at >= 3 && memcmp(tag.text + at - 3, " | ", 3) != 0)
+		at--;
+	for (uint32_t end = at; at >= 3 && end < tag.length; at = end + 1) {
+		end = at;
+		while (end < tag.length && tag.text[end] != ' ')
+			end++;
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			if (makers_is_word(tag.text + at, end - at, words[i].word))
+				return words[i].maker;
+	}
+	return FRAG_MAKER_UNKNOWN;
+}
+
+/* The phases of the tags, where these have forward and backward ones and no stack says more. */
+static bool makers_read_tags(struct frag_makers *m, const struct frag_tape *tape)
+{
+	const struct frag_symbols *symbols = frag_tape_symbols(tape);
+	bool has[FRAG_MAKER_PROGRAM + 1] = { false }, stacks = false;
+
+	for (uint32_t i = 0; i < tape->site_count; i++) {
+		stacks |= frag_maker_of(tape->sites[i].members) != FRAG_MAKER_UNKNOWN;
+		if (tape->sites[i].tag >= m->tag_count)
+			m->tag_count = tape->sites[i].tag + 1;
+	}
+	if (stacks)
+		return true;
+	m->of_tag = calloc((size_t)m->tag_count + 1, sizeof(*m->of_tag));
+	if (!m->of_tag)
+		return false;
+	for (uint32_t i = 0; i < tape->site_count; i++) {
+		const uint32_t tag = tape->sites[i].tag;
+
+		if (!tag || m->of_tag[tag])
+			continue;
+		m->of_tag[tag] = (uint8_t)makers_of_tag(frag_symbols_tag(symbols, tag));
+		has[m->of_tag[tag]] = true;
+	}
+	m->any = has[FRAG_MAKER_FORWARD] && has[FRAG_MAKER_BACKWARD];
+	if (!m->any) {
+		free(m->of_tag);
+		m->of_tag = NULL;
+	}
+	return true;
+}
+
+bool frag_makers_init(struct frag_makers *m, const struct frag_tape *tape)
 {
 	*m = (struct frag_makers){ .first_optimizer = UINT64_MAX };
-	return frag_map_init(&m->row_of, frag_hash_seed());
+	return frag_map_init(&m->row_of, frag_hash_seed()) && makers_read_tags(m, tape);
 }
 
 void frag_makers_fini(struct frag_makers *m)
 {
+	free(m->of_tag);
 	free(m->phases);
 	free(m->slots);
 	free(m->rows);
@@ -125,6 +192,10 @@ bool frag_makers_note(struct frag_makers *m, const struct frag_event *ev, uint8_
 	if (ev->op != FRAG_OP_ALLOC)
 		return true;
 	*maker = (uint8_t)frag_maker_of(ev->members);
+	if (m->of_tag) {
+		*maker = ev->tag < m->tag_count ? m->of_tag[ev->tag] : FRAG_MAKER_UNKNOWN;
+		*maker = *maker ? *maker : FRAG_MAKER_PROGRAM;
+	}
 	m->any |= *maker != FRAG_MAKER_UNKNOWN;
 	if (*maker == FRAG_MAKER_UNKNOWN)
 		*maker = m->any && !ev->place ? FRAG_MAKER_BACKWARD : FRAG_MAKER_BEFORE;
@@ -152,6 +223,27 @@ static uint32_t makers_phase_after(const struct frag_makers *m, uint64_t step)
 	return low;
 }
 
+/*
+ * Does a block of an optimizer stay? One that goes outlives two more steps first, or one if the
+ * first step requested it in the size of a weight: a variable may keep a temporary that long. One
+ * that is never freed was requested in the first step, outlives another, or has the size of a
+ * weight: otherwise the recording may have ended before its free.
+ */
+static bool makers_is_state(const struct frag_makers *m, uint32_t after, uint64_t freed,
+			    const struct frag_size_counts *row)
+{
+	const bool sized = row && (row->set_up || row->before || row->gradients);
+	uint32_t steps = 0, before = 0;
+
+	for (uint32_t i = 0; i + 1 < after && !before; i++)
+		before += m->phases[i].part == FRAG_MAKER_OPTIMIZER;
+	for (uint32_t i = after; i < m->phase_count && m->phases[i].from < freed && steps < 2; i++)
+		steps += m->phases[i].part == FRAG_MAKER_OPTIMIZER;
+	if (freed != UINT64_MAX)
+		return steps == 2 || (steps && sized && !before);
+	return steps || !before || sized;
+}
+
 /* Of a block that the program itself requested: which phases are around it decides, and sizes. */
 static enum frag_life_class makers_program_class(const struct frag_makers *m, uint32_t after,
 						 uint64_t birth, bool never,
@@ -168,14 +260,14 @@ static enum frag_life_class makers_program_class(const struct frag_makers *m, ui
 		return FRAG_LIFE_WEIGHTS;
 	if (last == FRAG_MAKER_BACKWARD && next == FRAG_MAKER_OPTIMIZER && sized)
 		return FRAG_LIFE_GRADIENTS;
-	*evidence = FRAG_EVIDENCE_STACK;
+	*evidence = m->of_tag ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_STACK;
 	if (last == FRAG_MAKER_FORWARD && next == FRAG_MAKER_BACKWARD && !never)
 		return FRAG_LIFE_ACTIVATIONS;
 	*evidence = FRAG_EVIDENCE_NONE;
 	return FRAG_LIFE_UNKNOWN;
 }
 
-/* Of a block from before the recording: of its size, and in which order they are asked. */
+/* Of a block from before the recording: of its size, and of how many were classified before it. */
 static enum frag_life_class makers_before_class(const struct frag_makers *m, bool never,
 						struct frag_size_counts *row,
 						enum frag_class_evidence *evidence)
@@ -209,7 +301,7 @@ enum frag_life_class frag_makers_class(struct frag_makers *m, uint8_t maker, uin
 	const bool outlives = never || (ends && freed > m->phases[after].from);
 	struct frag_size_counts *row = makers_find_row(m, bytes);
 
-	*evidence = FRAG_EVIDENCE_STACK;
+	*evidence = m->of_tag ? FRAG_EVIDENCE_MARKS : FRAG_EVIDENCE_STACK;
 	switch (maker) {
 	case FRAG_MAKER_SETUP:
 		return outlives ? FRAG_LIFE_WEIGHTS : FRAG_LIFE_TEMPORARIES;
@@ -223,7 +315,8 @@ enum frag_life_class frag_makers_class(struct frag_makers *m, uint8_t maker, uin
 			return FRAG_LIFE_GRADIENTS;
 		return FRAG_LIFE_ACTIVATIONS;
 	case FRAG_MAKER_OPTIMIZER:
-		return outlives ? FRAG_LIFE_OPTIMIZER : FRAG_LIFE_TEMPORARIES;
+		return makers_is_state(m, after, freed, row) ? FRAG_LIFE_OPTIMIZER
+							     : FRAG_LIFE_TEMPORARIES;
 	case FRAG_MAKER_PROGRAM:
 		return makers_program_class(m, after, birth, never, row, evidence);
 	default:
