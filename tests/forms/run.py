@@ -386,7 +386,7 @@ def blocks(data: bytes) -> list:
 
 
 OPS = ('alloc free complete record_stream sync empty_cache set_fraction configure mark '
-       'release_pool').split()
+       'release_pool begin_pool end_pool').split()
 MEMBERS = 'op id size stream t tag device pool pending value name'.split()
 
 
